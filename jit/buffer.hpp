@@ -1,0 +1,56 @@
+// Memory that holds values: owned by a backend's allocator, or borrowed from the user.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+namespace lazy::jit {
+
+class Backend;
+
+class Buffer {
+ public:
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  bool borrowed() const { return backend_ == nullptr; }
+  uint32_t use_count() const { return count_.load(std::memory_order_acquire); }
+
+ private:
+  friend class BufferRef;
+  std::atomic<uint32_t> count_{1};
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+  Backend* backend_ = nullptr;            // null: borrowed
+  std::function<void(void*)> deleter_;    // borrowed only; may be empty
+  void destroy() noexcept;
+};
+
+class BufferRef {
+ public:
+  BufferRef() = default;
+  static BufferRef allocate(Backend&, size_t bytes);
+  static BufferRef borrow(void*, size_t bytes, std::function<void(void*)> deleter);
+  BufferRef(const BufferRef& o) noexcept : p_(o.p_) {
+    if (p_) p_->count_.fetch_add(1, std::memory_order_relaxed);
+  }
+  BufferRef(BufferRef&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  BufferRef& operator=(BufferRef o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~BufferRef() { reset(); }
+  void reset() noexcept {
+    Buffer* p = std::exchange(p_, nullptr);
+    if (p && p->count_.fetch_sub(1, std::memory_order_acq_rel) == 1) p->destroy();
+  }
+  Buffer* operator->() const { return p_; }
+  Buffer* get() const { return p_; }
+  explicit operator bool() const { return p_ != nullptr; }
+
+ private:
+  Buffer* p_ = nullptr;
+};
+
+}  // namespace lazy::jit

@@ -1,0 +1,116 @@
+// A node: one recorded op, or a value that exists. Immutable once recorded, but for its state and its value.
+//
+// Reference counting. One 64-bit word counts handles (user-visible Tensors, upper half) and references (operand edges,
+// programs in flight and handles, lower half). A node whose lower half reaches zero dies, iteratively: a chain of a million
+// nodes needs no stack. At a flush only nodes with a handle are kept as values.
+//
+// States. pending: in its graph's list, recipe only. flushing: taken by a flush that is under way on some thread.
+// ready: `buffer` holds the value. A failed flush makes its nodes pending again.
+//
+// Threads. Any thread may record on, read or drop any tensor. Each thread records into a graph of its own (Graph, in
+// graph.hpp), which has a lock of its own; a pending node of another thread's graph is flushed there before it is used.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "jit/buffer.hpp"
+#include "jit/dtype.hpp"
+#include "jit/graph/op.hpp"
+#include "jit/shape.hpp"
+#include "support/site.hpp"
+
+namespace lazy::jit {
+
+class Graph;
+struct Component;
+
+/// A scalar of any dtype: the value's bytes in the low end, the rest zero (float16 as its 2 bytes, bool as 0 or 1).
+struct Scalar {
+  uint64_t bits = 0;
+  template <class T>
+  static Scalar of(T v) {
+    static_assert(sizeof(T) <= 8);
+    Scalar s;
+    std::memcpy(&s.bits, &v, sizeof v);
+    return s;
+  }
+  template <class T>
+  T as() const {
+    T v;
+    std::memcpy(&v, &bits, sizeof v);
+    return v;
+  }
+};
+
+enum class State : uint8_t { pending, flushing, ready };
+
+struct Node {
+  static constexpr uint64_t kHandle = (1ull << 32) | 1;  // a handle is also a reference
+
+  std::atomic<uint64_t> counts{0};
+  std::atomic<State> state{State::pending};
+  Op op{};
+  DType dtype{};
+  uint8_t arity = 0;
+  bool contiguous = true;  // of a ready value: row-major without gaps (strides then follow from the shape)
+  uint32_t index = 0;      // scratch of the flush that owns the node
+  Site site{};
+  Node* operand[3] = {};
+  Shape shape;
+  Dims ints;               // reshape, broadcast: extents. slice: start, step per axis is in `ints` and `steps`. iota: axis
+  Dims steps;
+  Dims axes;               // structural attributes: permute's source axes; reduce and scan: the one axis
+  Scalar scalar;           // constant
+
+  // While pending (guarded by the graph's lock)
+  Graph* graph = nullptr;
+  Component* component = nullptr;
+  Node* previous = nullptr;
+  Node* next = nullptr;
+
+  // Once ready. Strides are in elements and valid only if !contiguous; offset is in elements.
+  BufferRef buffer;
+  int64_t offset = 0;
+  Dims strides;
+
+  bool ready() const { return state.load(std::memory_order_acquire) == State::ready; }
+  char* data() const { return static_cast<char*>(buffer->data()) + offset * static_cast<int64_t>(size_of(dtype)); }
+  uint32_t handles() const { return static_cast<uint32_t>(counts.load(std::memory_order_relaxed) >> 32); }
+};
+
+void add_reference(Node*) noexcept;
+void drop_reference(Node*) noexcept;
+
+/// What a Tensor holds: keeps the node's value alive across flushes.
+class Handle {
+ public:
+  Handle() = default;
+  /// Takes over one handle count.
+  static Handle adopt(Node* n) {
+    Handle h;
+    h.node_ = n;
+    return h;
+  }
+  Handle(const Handle& o) noexcept : node_(o.node_) {
+    if (node_) node_->counts.fetch_add(Node::kHandle, std::memory_order_relaxed);
+  }
+  Handle(Handle&& o) noexcept : node_(o.node_) { o.node_ = nullptr; }
+  Handle& operator=(Handle o) noexcept {
+    std::swap(node_, o.node_);
+    return *this;
+  }
+  ~Handle() {
+    if (node_) release(node_);
+  }
+  Node* get() const { return node_; }
+  Node* operator->() const { return node_; }
+  explicit operator bool() const { return node_ != nullptr; }
+
+ private:
+  static void release(Node*) noexcept;
+  Node* node_ = nullptr;
+};
+
+}  // namespace lazy::jit

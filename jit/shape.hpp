@@ -1,0 +1,68 @@
+// Extents, strides and the user-facing Shape. Fixed capacity: no allocation anywhere.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+namespace lazy {
+
+/// Most dimensions a tensor can have.
+inline constexpr int kMaxRank = 8;
+
+/// A short list of integers: extents, strides, axes. More than kMaxRank entries throw ShapeError.
+class Dims {
+ public:
+  Dims() = default;
+  Dims(std::initializer_list<int64_t> v) : Dims(std::span(v.begin(), v.size())) {}
+  explicit Dims(std::span<const int64_t> v) : size_(static_cast<uint8_t>(checked(v.size()))) { std::copy(v.begin(), v.end(), v_); }
+  Dims(int rank, int64_t fill) : size_(static_cast<uint8_t>(checked(static_cast<size_t>(rank)))) { std::fill_n(v_, rank, fill); }
+  Dims(const Dims& o) : size_(o.size_) { std::copy_n(o.v_, size_, v_); }
+  Dims& operator=(const Dims& o) {
+    size_ = o.size_;
+    std::copy_n(o.v_, size_, v_);
+    return *this;
+  }
+
+  int size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  int64_t& operator[](int i) { return v_[i]; }
+  const int64_t& operator[](int i) const { return v_[i]; }
+  int64_t* begin() { return v_; }
+  int64_t* end() { return v_ + size_; }
+  const int64_t* begin() const { return v_; }
+  const int64_t* end() const { return v_ + size_; }
+  int64_t back() const { return v_[size_ - 1]; }
+  void push_back(int64_t x) {
+    checked(size_ + 1u);
+    v_[size_++] = x;
+  }
+  void resize(int n) { size_ = static_cast<uint8_t>(checked(static_cast<size_t>(n))); }  // new entries are unset
+  bool operator==(const Dims& o) const { return size_ == o.size_ && std::equal(begin(), end(), o.begin()); }
+  operator std::span<const int64_t>() const { return {v_, size_}; }
+
+ private:
+  static size_t checked(size_t n) {
+    if (n > kMaxRank) too_many(n);
+    return n;
+  }
+  [[noreturn]] static void too_many(size_t n);
+
+  uint8_t size_ = 0;
+  int64_t v_[kMaxRank];
+};
+
+using Shape = Dims;
+
+inline int64_t numel(const Dims& s) {
+  int64_t n = 1;
+  for (int64_t d : s) n *= d;
+  return n;
+}
+/// "[3, 4]"
+std::string to_string(const Dims&);
+/// Row-major strides in elements; a dimension of extent 1 or of an empty tensor gets what a packed one would have.
+Dims contiguous_strides(const Shape&);
+
+}  // namespace lazy

@@ -1,0 +1,20 @@
+// Where in the user's program something was asked for. libstdc++'s source_location is one pointer, so a site is 8 bytes.
+#pragma once
+#include <source_location>
+#include <string>
+#include <string_view>
+
+namespace lazy {
+
+using Site = std::source_location;
+static_assert(sizeof(Site) == sizeof(void*));
+
+inline std::string_view file_name(const Site& s) {
+  std::string_view f = s.file_name();
+  const size_t slash = f.rfind('/');
+  return slash == f.npos ? f : f.substr(slash + 1);
+}
+/// "main.cpp:14"
+inline std::string to_string(const Site& s) { return std::string(file_name(s)) + ":" + std::to_string(s.line()); }
+
+}  // namespace lazy
