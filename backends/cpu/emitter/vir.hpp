@@ -27,7 +27,8 @@ enum class Op : uint8_t {
   round,       // imm: Rounding
   scalef,      // a * 2^floor(b); b finite, |b| < 2^20; one rounding, denormal results right, overflow gives inf; a NaN in a stays one, whatever b
   getexp,      // floor(log2 |a|) as a float, denormals too; 0 -> -inf, inf -> inf, NaN -> NaN
-  getmant,     // a's significand scaled to [0.75, 1.5), sign dropped; a is finite and not 0 (else unspecified)
+  getmant,     // a's significand scaled to [0.75, 1.5), denormals too; 0 and inf give 1, NaN unspecified.
+               // imm 0: sign dropped; imm 1: a < 0 gives NaN, -0 gives 1 (AVX-512: sign control 1 and 3)
   // any type, bitwise; masks too
   and_, or_, xor_,
   andn,        // ~a & b
@@ -116,6 +117,7 @@ class Builder {
   Val scalef(Val a, Val n) { return bin(Op::scalef, a, n); }
   Val getexp(Val a) { return push({Op::getexp, a.type, 0, a.id}); }
   Val getmant(Val a) { return push({Op::getmant, a.type, 0, a.id}); }
+  Val getmant_or_nan(Val a) { return push({Op::getmant, a.type, 1, a.id}); }
 
   Val and_(Val a, Val b) { return bin(Op::and_, a, b); }
   Val or_(Val a, Val b) { return bin(Op::or_, a, b); }
