@@ -35,9 +35,9 @@ Val log_finish(Builder& b, LogReduced k) {
 
 namespace {
 
-// log(1 + f) / log(base), the products with 1 / log(base) in two parts; `low` is added to the small terms.
-Val scaled(Builder& b, Val f, Val hi, Val lo, Val low) {
-  return b.fma(f, hi, b.fma(log1p_tail(b, f), hi, b.fma(f, lo, low)));
+// log(1 + f) c for a constant c in two parts; `low`, its small terms, has f times the low part already.
+Val scaled(Builder& b, Val f, Val c_hi, Val low) {
+  return b.fma(f, c_hi, b.fma(log1p_tail(b, f), c_hi, low));
 }
 
 /// u = 2^e m, m in [3/4, 3/2), for positive normal u, by integers. four_over = 2^(2 - e), which is normal for
@@ -66,31 +66,33 @@ Split split_normal(Builder& b, Val u) {
 
 Val log(Builder& b, Val x) { return log_finish(b, log_reduce(b, x)); }
 
+// The exponent meets the leading term first: added last, it would bare that term's rounding where they cancel.
 Val log2(Builder& b, Val x) {
   const LogReduced k = log_reduce(b, x);
-  return b.add(k.e, scaled(b, k.f, num(b, x, kLog2e_32_hi, kLog2e_64_hi),
-                           num(b, x, kLog2e_32_lo, kLog2e_64_lo), b.num(x, 0)));
+  const Val c = num(b, x, kLog2e_32_hi, kLog2e_64_hi);
+  const Val low = b.fma(log1p_tail(b, k.f), c, b.mul(k.f, num(b, x, kLog2e_32_lo, kLog2e_64_lo)));
+  return b.add(b.fma(k.f, c, k.e), low);
 }
 
 Val log10(Builder& b, Val x) {
   const LogReduced k = log_reduce(b, x);
-  const Val low = b.mul(k.e, num(b, x, kLog10Of2_32_lo, kLog10Of2_64_lo));
-  return b.fma(
-      k.e, num(b, x, kLog10Of2_32_hi, kLog10Of2_64_hi),
-      scaled(b, k.f, num(b, x, kLog10e_32_hi, kLog10e_64_hi), num(b, x, kLog10e_32_lo, kLog10e_64_lo), low));
+  const Val low = b.fma(k.f, num(b, x, kLog10e_32_lo, kLog10e_64_lo),
+                        b.mul(k.e, num(b, x, kLog10Of2_32_lo, kLog10Of2_64_lo)));
+  return b.fma(k.e, num(b, x, kLog10Of2_32_hi, kLog10Of2_64_hi),
+               scaled(b, k.f, num(b, x, kLog10e_32_hi, kLog10e_64_hi), low));
 }
 
-// f = x 2^-e + (2^-e - 1) with e from the rounded 1 + x; the factor 4 keeps every power of two normal.
+// 4 f = x 2^(2-e) + (2^(2-e) - 4) with e from the rounded 1 + x: one rounding, and the power of two is normal
+// for every e.
 LogReduced log1p_reduce(Builder& b, Val x) {
   const Split k = split_normal(b, b.add(x, b.num(x, 1)));
-  const Val quarter = b.num(x, 0.25);
-  return {k.e, b.fma(b.mul(x, quarter), k.four_over, b.fms(k.four_over, quarter, b.num(x, 1)))};
+  return {k.e, b.mul(b.fma(x, k.four_over, b.sub(k.four_over, b.num(x, 4))), b.num(x, 0.25))};
 }
 
 Val log_of_pair(Builder& b, Pair x) {
   const Split k = split_normal(b, x.hi);
   const Val f = b.sub(k.m, b.num(x.hi, 1));
-  return log_finish(b, {k.e, b.fma(b.mul(x.lo, b.num(x.lo, 0.25)), k.four_over, f)});
+  return log_finish(b, {k.e, b.fma(b.mul(x.lo, k.four_over), b.num(x.lo, 0.25), f)});
 }
 
 Val log1p(Builder& b, Val x) {
@@ -107,7 +109,7 @@ Pair log2_pair(Builder& b, Val x) {
   const Val e = b.sub(b.getexp(x), b.getexp(m));
   // t = (2 / ln 2) (m - 1) / (m + 1) in two parts
   const Val f = b.sub(m, one);
-  const Pair den = fast_two_sum(b, m, one);
+  const Pair den = fast_two_sum(b, one, m);
   const Val inverse = b.div(one, den.hi);
   const Val c = num(b, x, k2Log2e32_hi, k2Log2e64_hi);
   const Pair top = two_product(b, f, c);
@@ -125,9 +127,10 @@ Pair log2_pair(Builder& b, Val x) {
   z_low = b.fma(w2, is_f32(x) ? horner(b, w.hi, kPow32) : even_odd(b, w.hi, w2, kPow64), z_low);
   const Pair tz = two_product(b, t, z.hi);
   const Val low = b.add(b.fma(t_low, z.hi, b.fma(t, z_low, tz.lo)), t_low);
-  const Pair fraction = fast_two_sum(b, t, tz.hi);
-  const Pair sum = fast_two_sum(b, e, fraction.hi);
-  return {sum.hi, b.add(sum.lo, b.add(fraction.lo, low))};
+  const Pair head = fast_two_sum(b, t, tz.hi);
+  const Pair fraction = fast_two_sum(b, head.hi, b.add(head.lo, low));
+  const Pair sum = fast_two_sum(b, e, fraction.hi);  // e last: it may be infinite, and sum.lo then NaN
+  return {sum.hi, b.add(sum.lo, fraction.lo)};
 }
 
 }  // namespace lazy::cpu::vecmath
