@@ -32,9 +32,11 @@ inline constexpr double kCube64_lo = 0x1.c1283c81276e9p-59;
 // r(w), w = t^2 <= 0.3334, float32
 // error 2^-35
 inline constexpr double kPow32[] = {0x1.7a3342p-9, 0x1.039574p-12, 0x1.837f5ap-16, 0x1.45e568p-19};
-// the same, float64
+// the same, w <= 0.0894, float64
 // error 2^-62.3
-inline constexpr double kPow64[] = {0x1.7a3341fac5e29p-9, 0x1.03950187a02a3p-12, 0x1.840225704cf98p-16, 0x1.310cf24cc2e9bp-19, 0x1.f00f0705cec74p-23, 0x1.9d0aa29200f38p-26, 0x1.60c3139ffdf2dp-29, 0x1.ec931ae18d3bp-33, 0x1.cb0b160633714p-34, -0x1.7e80fe6eba0ddp-35};
+inline constexpr double kPow64[] = {0x1.7a3341fac5e29p-9, 0x1.03950187a00ddp-12, 0x1.840225714a363p-16, 0x1.310cf0d378ce6p-19, 0x1.f011051552914p-23, 0x1.9c636eedf682dp-26, 0x1.79039e1b47fe5p-29};
+inline constexpr double kLog2Of4Thirds_hi = 0x1.a8ff97181p-2;  // 40 bits: exact when added to an exponent
+inline constexpr double kLog2Of4Thirds_lo = 0x1.4bc302ffa76fbp-43;
 inline constexpr double kLog2e_32_hi = 0x1.715476p0;
 inline constexpr double kLog2e_32_lo = 0x1.4ae0cp-26;
 inline constexpr double kLog2e_64_hi = 0x1.71547652b82fep0;

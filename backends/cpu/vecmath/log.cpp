@@ -66,12 +66,15 @@ Split split_normal(Builder& b, Val u) {
 
 Val log(Builder& b, Val x) { return log_finish(b, log_reduce(b, x)); }
 
-// The exponent meets the leading term first: added last, it would bare that term's rounding where they cancel.
+// e + f c in two parts: where they cancel, a rounded product would show.
 Val log2(Builder& b, Val x) {
   const LogReduced k = log_reduce(b, x);
   const Val c = num(b, x, kLog2e_32_hi, kLog2e_64_hi);
-  const Val low = b.fma(log1p_tail(b, k.f), c, b.mul(k.f, num(b, x, kLog2e_32_lo, kLog2e_64_lo)));
-  return b.add(b.fma(k.f, c, k.e), low);
+  const Pair product = two_product(b, k.f, c);
+  const Pair sum = fast_two_sum(b, k.e, product.hi);
+  const Val error = b.max(sum.lo, b.num(x, -1));  // an infinite e gives NaN, made finite here
+  const Val low = b.fma(k.f, num(b, x, kLog2e_32_lo, kLog2e_64_lo), b.add(product.lo, error));
+  return b.add(sum.hi, b.fma(log1p_tail(b, k.f), c, low));
 }
 
 Val log10(Builder& b, Val x) {
@@ -106,10 +109,18 @@ Val log1p(Builder& b, Val x) {
 Pair log2_pair(Builder& b, Val x) {
   const Val one = b.num(x, 1);
   const Val m = b.getmant(x);
-  const Val e = b.sub(b.getexp(x), b.getexp(m));
-  // t = (2 / ln 2) (m - 1) / (m + 1) in two parts
-  const Val f = b.sub(m, one);
-  const Pair den = fast_two_sum(b, one, m);
+  Val e = b.sub(b.getexp(x), b.getexp(m)), f = b.sub(m, one), offset_low = b.num(x, 0);
+  if (!is_f32(x)) {
+    // 11 more bits are asked for: m outside of [0.82, 1.23) is multiplied by 3/4 or 3/2 (f is still exact),
+    // and the logarithm of that put right: e + offset is exact, the rest of the offset is small.
+    const Val low = b.lt(m, b.num(x, 0.82)), high = b.ge(m, b.num(x, 1.23));
+    f = b.fms(m, b.select(low, b.num(x, 1.5), b.select(high, b.num(x, 0.75), one)), one);
+    const Val above = b.select(high, b.num(x, kLog2Of4Thirds_hi), offset_low);
+    e = b.add(e, b.select(low, b.num(x, kLog2Of4Thirds_hi - 1), above));
+    offset_low = b.select(b.or_(low, high), b.num(x, kLog2Of4Thirds_lo), offset_low);
+  }
+  // t = (2 / ln 2) f / (f + 2) in two parts
+  const Pair den = fast_two_sum(b, b.num(x, 2), f);
   const Val inverse = b.div(one, den.hi);
   const Val c = num(b, x, k2Log2e32_hi, k2Log2e64_hi);
   const Pair top = two_product(b, f, c);
@@ -130,7 +141,8 @@ Pair log2_pair(Builder& b, Val x) {
   const Pair head = fast_two_sum(b, t, tz.hi);
   const Pair fraction = fast_two_sum(b, head.hi, b.add(head.lo, low));
   const Pair sum = fast_two_sum(b, e, fraction.hi);  // e last: it may be infinite, and sum.lo then NaN
-  return {sum.hi, b.add(sum.lo, fraction.lo)};
+  const Val rest_low = b.add(sum.lo, fraction.lo);
+  return {sum.hi, is_f32(x) ? rest_low : b.add(rest_low, offset_low)};
 }
 
 }  // namespace lazy::cpu::vecmath
