@@ -27,7 +27,7 @@ Val exp(Builder& b, Val x) {
   const Val r = b.fma(k.minus_n, num(b, x, kLn2Near32_lo, kLn2Near64_lo), k.r);
   const Val r2 = b.mul(r, r);
   const Val q = b.fma(r2, exp_tail(b, r, r2), r);
-  return b.scalef(b.add(b.num(x, 1), q), k.n);
+  return b.scalef_near_one(b.add(b.num(x, 1), q), k.n);
 }
 
 Val exp_of_pair(Builder& b, Pair x) {
@@ -36,7 +36,7 @@ Val exp_of_pair(Builder& b, Pair x) {
   const Val r = b.add(k.r, low);
   const Val r2 = b.mul(r, r);
   const Val q = b.add(k.r, b.fma(r2, exp_tail(b, r, r2), low));
-  return b.scalef(b.add(b.num(x.hi, 1), q), k.n);
+  return b.scalef_near_one(b.add(b.num(x.hi, 1), q), k.n);
 }
 
 Val exp2_of_pair(Builder& b, Pair x) {
@@ -50,7 +50,7 @@ Val exp2_of_pair(Builder& b, Pair x) {
   const Val p = is_f32(f) ? horner(b, f, std::span(kExp2_32).subspan(1))
                           : even_odd(b, f, f2, std::span(kExp2_64).subspan(1));
   const Val q = b.fma(f, num(b, f, kExp2_32[0], kExp2_64[0]), b.mul(f2, p));
-  return b.scalef(b.add(b.num(f, 1), q), n);
+  return b.scalef_near_one(b.add(b.num(f, 1), q), n);
 }
 
 // 2^n (1 + r + tail) - 1 = 2^n ((1 - 2^-n + r) + tail): the large terms meet first, exactly where they
@@ -62,8 +62,8 @@ Val expm1(Builder& b, Val x) {
   const Val r2 = b.mul(r, r);
   const Val tail = b.fma(r2, exp_tail(b, r, r2), k.low);
   const Val one = b.num(x, 1);
-  const Val head = b.add(b.sub(one, b.scalef(one, k.minus_n)), k.r);
-  const Val result = b.scalef(b.add(head, tail), k.n);
+  const Val head = b.add(b.sub(one, b.scalef_near_one(one, k.minus_n)), k.r);
+  const Val result = b.scalef_near_one(b.add(head, tail), k.n);
   return b.or_(result, b.and_(x, b.sign_bit(x)));  // -0 stays; elsewhere the sign is set already
 }
 
@@ -78,11 +78,11 @@ Val sigmoid(Builder& b, Val x) {
   const Val q = b.fma(r2, exp_tail(b, r, r2), r);
   const Val one = b.num(x, 1);
   const Pair power = fast_two_sum(b, one, q);
-  const Pair whole = fast_two_sum(b, power.hi, b.scalef(one, k.minus_n));
+  const Pair whole = fast_two_sum(b, power.hi, b.scalef_near_one(one, k.minus_n));
   const Val low = b.add(power.lo, whole.lo);
   const Val y = b.div(one, whole.hi);
   const Val rest = b.fnma(y, low, b.fnma(y, whole.hi, one));
-  const Val small = b.scalef(b.fma(rest, y, y), k.minus_n);
+  const Val small = b.scalef_near_one(b.fma(rest, y, y), k.minus_n);
   return b.select(b.lt(x, b.num(x, 0)), small, b.sub(one, small));
 }
 

@@ -11,7 +11,7 @@ using namespace coefficients;
 LogReduced log_reduce(Builder& b, Val x) {
   const Val m = b.getmant_or_nan(x);
   // getexp counts significands in [1, 2); getexp(m) is -1 for those below 1, else 0.
-  return {b.sub(b.getexp(x), b.getexp(m)), b.sub(m, b.num(x, 1))};
+  return {b.sub(b.getexp(x), b.getexp_normal(m)), b.sub(m, b.num(x, 1))};
 }
 
 // f32: f^2 times a polynomial. f64: with s = f / (2 + f), log(1 + f) = f - (h - s (h + R(s^2))), h = f^2 / 2
@@ -109,7 +109,7 @@ Val log1p(Builder& b, Val x) {
 Pair log2_pair(Builder& b, Val x) {
   const Val one = b.num(x, 1);
   const Val m = b.getmant(x);
-  Val e = b.sub(b.getexp(x), b.getexp(m)), f = b.sub(m, one), offset_low = b.num(x, 0);
+  Val e = b.sub(b.getexp(x), b.getexp_normal(m)), f = b.sub(m, one), offset_low = b.num(x, 0);
   if (!is_f32(x)) {
     // 11 more bits are asked for: m outside of [0.82, 1.23) is multiplied by 3/4 or 3/2 (f is still exact),
     // and the logarithm of that put right: e + offset is exact, the rest of the offset is small.
