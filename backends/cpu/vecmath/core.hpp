@@ -44,12 +44,13 @@ Pair two_product(Builder&, Val a, Val b);
 // --- exponential
 // -----------------------------------------------------------------------------------------------------
 
-/// x = n ln 2 + (r + low), n an integer, |r| <= ln 2 / 2. r is exact, low = -n times the low part of ln 2
-/// (|low| < 2^-21 for f32). |x| < 2^20; a NaN goes into n and r.
+/// x = n ln 2 + (r + low), n an integer, |r| <= ln 2 / 2, r exact. |x| < 2^20; a NaN goes into both.
 struct ExpReduced {
-  Val n, minus_n, r, low;
+  Val n, r;
 };
 ExpReduced exp_reduce(Builder&, Val x);
+/// The low part: -n times what ln 2 has beyond one float; |low| < 2^-21 (f32), 2^-45 (f64).
+Val exp_low(Builder&, ExpReduced);
 /// p with e^r = 1 + r + r^2 p, |r| <= 0.3468.
 Val exp_tail(Builder&, Val r, Val r2);
 /// x limited to where e^x is neither 0 nor infinity, and a little beyond; keeps NaN.

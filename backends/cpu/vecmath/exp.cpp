@@ -9,11 +9,11 @@ using namespace coefficients;
 ExpReduced exp_reduce(Builder& b, Val x) {
   // Adding 1.5 * 2^23 (2^52) rounds to an integer: one fma and one subtraction, both short.
   const Val magic = num(b, x, 0x1.8p23, 0x1.8p52);
-  const Val shifted = b.fma(x, num(b, x, -kLog2e_32_hi, -kLog2e_64_hi), magic);
-  const Val minus_n = b.sub(shifted, magic);
-  const Val r = b.fma(minus_n, num(b, x, kLn2Near32_hi, kLn2Near64_hi), x);
-  return {b.sub(magic, shifted), minus_n, r, b.mul(minus_n, num(b, x, kLn2Near32_lo, kLn2Near64_lo))};
+  const Val n = b.sub(b.fma(x, num(b, x, kLog2e_32_hi, kLog2e_64_hi), magic), magic);
+  return {n, b.fnma(n, num(b, x, kLn2Near32_hi, kLn2Near64_hi), x)};
 }
+
+Val exp_low(Builder& b, ExpReduced k) { return b.mul(k.n, num(b, k.n, -kLn2Near32_lo, -kLn2Near64_lo)); }
 
 Val exp_tail(Builder& b, Val r, Val r2) {
   return is_f32(r) ? horner(b, r, kExp32) : even_odd(b, r, r2, kExp64);
@@ -24,7 +24,7 @@ Val exp_clamp(Builder& b, Val x) { return b.max(num(b, x, -105, -747), b.min(num
 Val exp(Builder& b, Val x) {
   x = exp_clamp(b, x);
   const ExpReduced k = exp_reduce(b, x);
-  const Val r = b.fma(k.minus_n, num(b, x, kLn2Near32_lo, kLn2Near64_lo), k.r);
+  const Val r = b.fnma(k.n, num(b, x, kLn2Near32_lo, kLn2Near64_lo), k.r);
   const Val r2 = b.mul(r, r);
   const Val q = b.fma(r2, exp_tail(b, r, r2), r);
   return b.scalef_near_one(b.add(b.num(x, 1), q), k.n);
@@ -32,7 +32,7 @@ Val exp(Builder& b, Val x) {
 
 Val exp_of_pair(Builder& b, Pair x) {
   const ExpReduced k = exp_reduce(b, exp_clamp(b, x.hi));
-  const Val low = b.add(k.low, x.lo);
+  const Val low = b.fnma(k.n, num(b, x.hi, kLn2Near32_lo, kLn2Near64_lo), x.lo);
   const Val r = b.add(k.r, low);
   const Val r2 = b.mul(r, r);
   const Val q = b.add(k.r, b.fma(r2, exp_tail(b, r, r2), low));
@@ -58,11 +58,12 @@ Val exp2_of_pair(Builder& b, Pair x) {
 Val expm1(Builder& b, Val x) {
   const Val limited = b.max(num(b, x, -20, -40), b.min(num(b, x, 90, 711), x));  // below: -1 after rounding
   const ExpReduced k = exp_reduce(b, limited);
-  const Val r = b.add(k.r, k.low);
+  const Val low = exp_low(b, k);
+  const Val r = b.add(k.r, low);
   const Val r2 = b.mul(r, r);
-  const Val tail = b.fma(r2, exp_tail(b, r, r2), k.low);
+  const Val tail = b.fma(r2, exp_tail(b, r, r2), low);
   const Val one = b.num(x, 1);
-  const Val head = b.add(b.sub(one, b.scalef_near_one(one, k.minus_n)), k.r);
+  const Val head = b.add(b.sub(one, b.scalef_near_one(one, b.neg(k.n))), k.r);
   const Val result = b.scalef_near_one(b.add(head, tail), k.n);
   return b.or_(result, b.and_(x, b.sign_bit(x)));  // -0 stays; elsewhere the sign is set already
 }
@@ -71,18 +72,18 @@ Val expm1(Builder& b, Val x) {
 // denormals come out right, and 1 minus it is the other side. The denominator's rounding is undone in the
 // quotient.
 Val sigmoid(Builder& b, Val x) {
-  const Val a = b.min(num(b, x, 105, 747), b.abs(x));
+  const Val a = b.max(num(b, x, -105, -747), b.or_(x, b.sign_bit(x)));  // -|x| = n ln 2 - r
   const ExpReduced k = exp_reduce(b, a);
-  const Val r = b.add(k.r, k.low);
+  const Val r = b.fms(k.n, num(b, x, kLn2Near32_lo, kLn2Near64_lo), k.r);
   const Val r2 = b.mul(r, r);
   const Val q = b.fma(r2, exp_tail(b, r, r2), r);
   const Val one = b.num(x, 1);
   const Pair power = fast_two_sum(b, one, q);
-  const Pair whole = fast_two_sum(b, power.hi, b.scalef_near_one(one, k.minus_n));
+  const Pair whole = fast_two_sum(b, power.hi, b.scalef_near_one(one, k.n));
   const Val low = b.add(power.lo, whole.lo);
   const Val y = b.div(one, whole.hi);
   const Val rest = b.fnma(y, low, b.fnma(y, whole.hi, one));
-  const Val small = b.scalef_near_one(b.fma(rest, y, y), k.minus_n);
+  const Val small = b.scalef_near_one(b.fma(rest, y, y), k.n);
   return b.select(b.lt(x, b.num(x, 0)), small, b.sub(one, small));
 }
 
