@@ -26,8 +26,8 @@ Exp exp_negative(Builder& b, Val t, Val t_lo) {
   return {n, r, b.fms(b.mul(r, r), polynomial(b, r, pick(t, kExpm1Neg32, kExpm1Neg64)), r_lo)};
 }
 /// (1 - r + tail) (g + g_lo), rounded little more than once
-Val scaled(Builder& b, Val r, Val tail, Val g, Val g_lo) {
-  return b.add(g, b.fnma(r, g, b.fma(tail, g, g_lo)));
+Val scaled(Builder& b, const Exp& e, Val g, Val g_lo) {
+  return b.add(g, b.fnma(e.r, g, b.fma(e.tail, g, b.fnma(e.r, g_lo, g_lo))));
 }
 
 /// A polynomial of at least 7 coefficients as an unevaluated sum; c[0] outweighs the rest.
@@ -57,7 +57,7 @@ Val erfc_tail(Builder& b, Val a) {
                                   pick(a, kErfcx32, kErfcx64));
   Val g = b.mul(r, p);
   Val g_lo = b.fma(r, p_lo, b.fms(r, p, g));
-  return b.scalef(scaled(b, e.r, b.add(e.tail, magnified), g, g_lo), e.n);
+  return b.scalef(scaled(b, e, g, b.fma(magnified, g, g_lo)), e.n);
 }
 }  // namespace
 
@@ -103,7 +103,7 @@ Val gelu(Builder& b, Val x) {
   Val w_lo = b.sub(q, b.add(w, centre));
   auto [g, g_lo] = polynomial_sum(b, w, pick(x, kGeluTail32, kGeluTail64));
   g_lo = b.fma(w_lo, b.num(x, pick(x, 0.6, 0.9)), g_lo);  // by the slope where w_lo is largest
-  Val far = b.sub(b.max(x, b.num(x, 0)), b.scalef_near_one(scaled(b, e.r, e.tail, g, g_lo), e.n));
+  Val far = b.sub(b.max(x, b.num(x, 0)), b.scalef_near_one(scaled(b, e, g, g_lo), e.n));
 
   Val y = b.select(b.lt(a, b.num(x, 0.65)), near, far);
   return b.or_(y, b.and_(x, b.sign_bit(x)));
