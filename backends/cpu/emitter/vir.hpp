@@ -25,7 +25,7 @@ enum class Op : uint8_t {
   fms,         // a*b - c, one rounding
   min, max,    // x86: if either is NaN, or both are zeros, the result is b. So min(limit, x) keeps a NaN in x
   round,       // imm: Rounding
-  scalef,      // a * 2^floor(b); b finite, |b| < 2^20; one rounding, denormal results right, overflow gives inf
+  scalef,      // a * 2^floor(b); b finite, |b| < 2^20; one rounding, denormal results right, overflow gives inf; a NaN in a stays one, whatever b
   getexp,      // floor(log2 |a|) as a float, denormals too; 0 -> -inf, inf -> inf, NaN -> NaN
   getmant,     // a's significand scaled to [0.75, 1.5), sign dropped; a is finite and not 0 (else unspecified)
   // any type, bitwise; masks too
