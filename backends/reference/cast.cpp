@@ -3,28 +3,19 @@
 #include <limits>
 #include <type_traits>
 
-#include "backends/reference/half.hpp"
 #include "backends/reference/ops.hpp"
+#include "support/fp16.hpp"
 
 namespace lazy::reference {
 namespace {
 
-/// Element types as C++ types that tell truth values and the 16-bit floats from the integers that hold them.
+/// A truth value, told from the integer that holds it.
 struct Bool {
   uint8_t bits;
 };
-struct F16 {
-  uint16_t bits;
-};
-struct BF16 {
-  uint16_t bits;
-};
 
 template <class T>
-constexpr bool kHalf = std::is_same_v<T, F16> || std::is_same_v<T, BF16>;
-
-float widen(F16 v) { return f16_to_f32(v.bits); }
-float widen(BF16 v) { return bf16_to_f32(v.bits); }
+constexpr bool kHalf = std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>;
 
 /// Towards zero; out of range gives the nearest end, NaN gives 0. Both bounds are powers of two, exact in any
 /// float.
@@ -43,19 +34,15 @@ To cast(From v) {
   if constexpr (std::is_same_v<To, From>) {
     return v;
   } else if constexpr (kHalf<From>) {
-    return cast<To>(widen(v));
+    return cast<To>(static_cast<float>(v));
   } else if constexpr (std::is_same_v<From, Bool>) {
     return cast<To>(v.bits);
   } else if constexpr (std::is_same_v<To, Bool>) {
     return {static_cast<uint8_t>(v != 0)};
-  } else if constexpr (std::is_same_v<To, F16>) {
-    return {to_f16(v)};
-  } else if constexpr (std::is_same_v<To, BF16>) {
-    return {to_bf16(v)};
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
     return saturate<To>(v);
   } else {
-    return static_cast<To>(v);  // integers wrap; anything to float or double rounds to nearest even
+    return static_cast<To>(v);  // integers wrap; anything to a float rounds to nearest even
   }
 }
 
@@ -63,8 +50,8 @@ template <class F>
 auto with_element(DType t, F&& f) {
   switch (t) {
     case DType::bool_: return f(Bool{});
-    case DType::float16: return f(F16{});
-    case DType::bfloat16: return f(BF16{});
+    case DType::float16: return f(float16_t{});
+    case DType::bfloat16: return f(bfloat16_t{});
     default: return with_type(t, f);
   }
 }
