@@ -20,7 +20,7 @@ FlushListener::~FlushListener() { listener = outer_; }
 FlushListener* FlushListener::current() { return listener; }
 
 std::string to_string(const FlushReport& r) {
-  std::string s = std::string("flush by ") + name_of(r.cause) + " at " + to_string(r.site) + ": " + std::to_string(r.ops) + " op" +
+  std::string s = std::string("flush by ") + name_of(r.cause) + " at " + lazy::to_string(r.site) + ": " + std::to_string(r.ops) + " op" +
                   plural(r.ops) + " -> " + std::to_string(r.kernels) + " kernel" + plural(r.kernels) + ", " +
                   std::to_string(r.outputs) + " value" + plural(r.outputs) + " kept, " + (r.hit ? "hit" : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) +
                   ", " + microseconds(r.total_ns) + " in all";
@@ -66,7 +66,7 @@ std::string explain_difference(const Frame& f, const std::vector<std::vector<uin
       nearest = theirs;
     }
   }
-  const auto line_of = [&](size_t v) { return f.pending[v] ? " at " + to_string(f.values[v]->site) : std::string(); };
+  const auto line_of = [&](size_t v) { return f.pending[v] ? " at " + lazy::to_string(f.values[v]->site) : std::string(); };
   if (best_common == ours.size() && best_common == nearest.size()) return "same graph under other settings";
   if (best_common == 0) return "no program begins like this one (" + ours[0] + ")";
   if (best_common == ours.size()) return "the nearest program goes on with " + nearest[best_common] + "; this graph ends before";
