@@ -34,7 +34,7 @@ struct Number {
       kind = Kind::boolean;
       i = v;
     } else if constexpr (std::integral<T>) {
-      if (std::is_unsigned_v<T> && v > static_cast<uint64_t>(INT64_MAX)) {
+      if (std::is_unsigned_v<T> && static_cast<uint64_t>(v) > static_cast<uint64_t>(INT64_MAX)) {
         kind = Kind::natural;
         u = static_cast<uint64_t>(v);
       } else {

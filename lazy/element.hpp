@@ -5,34 +5,9 @@
 #include <type_traits>
 
 #include "jit/dtype.hpp"
+#include "support/fp16.hpp"
 
 namespace lazy {
-
-/// IEEE binary16. Arithmetic happens in float, to which it converts.
-struct float16_t {
-  uint16_t bits = 0;
-  float16_t() = default;
-  explicit float16_t(double value);  // rounds once, to nearest even
-  operator float() const;
-  static float16_t from_bits(uint16_t b) {
-    float16_t r;
-    r.bits = b;
-    return r;
-  }
-};
-
-/// The upper half of a binary32.
-struct bfloat16_t {
-  uint16_t bits = 0;
-  bfloat16_t() = default;
-  explicit bfloat16_t(double value);  // rounds once, to nearest even
-  operator float() const;
-  static bfloat16_t from_bits(uint16_t b) {
-    bfloat16_t r;
-    r.bits = b;
-    return r;
-  }
-};
 
 namespace detail {
 template <class T>

@@ -43,31 +43,31 @@ class Tensor {
 
   const Tensor& eval(Site s = Site::current()) const;
   /// The element of a tensor of size 1, converted as astype would. ShapeError for any other size.
-  template <Element T>
-  T item(Site s = Site::current()) const {
-    T v;
-    read("item", jit::Cause::item, dtype_of<T>(), &v, 1, s);
+  template <Element E>
+  E item(Site s = Site::current()) const {
+    E v;
+    read("item", jit::Cause::item, dtype_of<E>(), &v, 1, s);
     return v;
   }
   /// All elements in row-major order, converted as astype would.
-  template <Element T>
-  std::vector<T> to_vector(Site s = Site::current()) const {
+  template <Element E>
+  std::vector<E> to_vector(Site s = Site::current()) const {
     const size_t n = static_cast<size_t>(size(s));
-    if constexpr (std::is_same_v<T, bool>) {  // std::vector<bool> has no array of bool inside
+    if constexpr (std::is_same_v<E, bool>) {  // std::vector<bool> has no array of bool inside
       const std::unique_ptr<bool[]> flat(new bool[n + 1]);
       read("to_vector", jit::Cause::to_vector, bool_, flat.get(), -1, s);
       return std::vector<bool>(flat.get(), flat.get() + n);
     } else {
-      std::vector<T> v(n);
-      read("to_vector", jit::Cause::to_vector, dtype_of<T>(), v.data(), -1, s);
+      std::vector<E> v(n);
+      read("to_vector", jit::Cause::to_vector, dtype_of<E>(), v.data(), -1, s);
       return v;
     }
   }
-  /// The elements in row-major order. The pointer is valid while this Tensor, unassigned, lives. DtypeError if T is not
+  /// The elements in row-major order. The pointer is valid while this Tensor, unassigned, lives. DtypeError if E is not
   /// the C++ type of the dtype.
-  template <Element T>
-  const T* data(Site s = Site::current()) const {
-    return static_cast<const T*>(raw_data(dtype_of<T>(), s));
+  template <Element E>
+  const E* data(Site s = Site::current()) const {
+    return static_cast<const E*>(raw_data(dtype_of<E>(), s));
   }
   /// The truth of a tensor of size 1: != 0. ShapeError for any other size.
   explicit operator bool() const;
@@ -159,12 +159,17 @@ inline Arg::Arg(const Tensor& t, Site site) : borrowed_(&t.handle_), is_tensor_(
 /// As NumPy prints an array (print.hpp). Evaluates.
 std::ostream& operator<<(std::ostream&, const Tensor&);
 
+/// A tensor and the line it was written on.
+struct Located {
+  const Tensor* tensor;
+  Site site;
+  Located(const Tensor& t, Site s = Site::current()) : tensor(&t), site(s) {}
+};
 /// Computes the values of several tensors in as few runs as possible.
-void eval(std::span<const Tensor* const>, Site);
-template <std::same_as<Tensor>... T>
-void eval(const Tensor& first, const T&... rest) {
-  const Tensor* all[] = {&first, &rest...};
-  eval(std::span<const Tensor* const>(all, 1 + sizeof...(rest)), Site::current());
+void eval(std::initializer_list<Located>);
+template <std::convertible_to<Located>... T>
+void eval(Located first, const T&... rest) {
+  eval({first, Located(rest, first.site)...});
 }
 
 }  // namespace lazy
