@@ -18,7 +18,8 @@ bool write(const std::filesystem::path& file, const std::string& text) {
 
 }  // namespace
 
-void dump_program(const Trace& t, const Fusion& f, const Program& p, const std::vector<loop::LoopKernel>& kernels) {
+void dump_program(const Trace& t, const Fusion& f, const Program& p,
+                  const std::vector<loop::LoopKernel>& kernels) {
   const std::string& where = config::get().dump_dir.get();
   if (where.empty()) return;
   static std::atomic<int> number{0};
@@ -27,10 +28,12 @@ void dump_program(const Trace& t, const Fusion& f, const Program& p, const std::
   std::filesystem::create_directories(where, ignored);
   const std::string prefix = "program" + std::to_string(number++);
   const std::filesystem::path dir(where);
-  bool good = write(dir / (prefix + ".dot"), dot(t, f.kernel_of)) && write(dir / (prefix + ".trace.txt"), print(t));
+  bool good =
+      write(dir / (prefix + ".dot"), dot(t, f.kernel_of)) && write(dir / (prefix + ".trace.txt"), print(t));
   for (size_t i = 0; i < kernels.size() && good; ++i) {
     const std::string name = prefix + ".kernel" + std::to_string(i);
-    good = write(dir / (name + ".ir.txt"), print(kernels[i]) + "schedule: " + p.steps[i].kernel->schedule() + "\n") &&
+    good = write(dir / (name + ".ir.txt"),
+                 print(kernels[i]) + "schedule: " + p.steps[i].kernel->schedule() + "\n") &&
            write(dir / (name + ".asm.txt"), p.steps[i].kernel->disassembly());
   }
   if (!good && !warned.exchange(true)) log::warning("LAZY_DUMP_DIR: cannot write to " + where);

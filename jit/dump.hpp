@@ -7,8 +7,8 @@
 
 namespace lazy::jit {
 
-/// Writes PREFIX.dot, PREFIX.trace.txt and PREFIX.kernelK.{ir,asm}.txt, PREFIX being programN. Nothing if the variable
-/// is unset; a directory that can't be written costs one warning.
+/// Writes PREFIX.dot, PREFIX.trace.txt and PREFIX.kernelK.{ir,asm}.txt, PREFIX being programN. Nothing if the
+/// variable is unset; a directory that can't be written costs one warning.
 void dump_program(const Trace&, const Fusion&, const Program&, const std::vector<loop::LoopKernel>&);
 
 }  // namespace lazy::jit

@@ -49,13 +49,15 @@ class Entry {
 
 cache::LruCache<Entry>& entries() {
   static auto* cache = [] {
-    constexpr const char* causes[] = {"item", "to_vector", "data", "print", "eval", "truth", "node_limit", "byte_limit", "other_thread", "eager"};
+    constexpr const char* causes[] = {"item",  "to_vector",  "data",       "print",        "eval",
+                                      "truth", "node_limit", "byte_limit", "other_thread", "eager"};
     static const char* guards[kGuardKinds];
     for (int i = 0; i < kGuardKinds; ++i) guards[i] = name_of(static_cast<Guard::Kind>(i));
     metric::name_causes(causes);
     metric::name_guards(guards);
     const auto& c = config::get();
-    return new cache::LruCache<Entry>(static_cast<size_t>(c.cache_entries.get()), c.cache_size, Counter::programs_evicted);
+    return new cache::LruCache<Entry>(static_cast<size_t>(c.cache_entries.get()), c.cache_size,
+                                      Counter::programs_evicted);
   }();
   return *cache;
 }
@@ -81,7 +83,8 @@ ProgramRef first_that_holds(Entry& e, const Frame& f, std::string* why) {
     metric::guard_failed(static_cast<size_t>(g->kind));
     metric::add(Counter::guard_failures);
     if (log::enabled(log::Channel::guards))
-      log::print(log::Channel::guards, "%s program turned down: %s", p->variant.c_str(), describe(*g, actual).c_str());
+      log::print(log::Channel::guards, "%s program turned down: %s", p->variant.c_str(),
+                 describe(*g, actual).c_str());
     if (why && why->empty()) *why = "guard " + describe(*g, actual);
   }
   return nullptr;
@@ -92,8 +95,8 @@ Variant next_variant(Entry& e, size_t programs) {
   const auto limit = static_cast<size_t>(c.recompile_limit.get());
   if (programs + 1 >= limit && programs > 0) {
     if (!std::exchange(e.warned, true))
-      log::warning("a graph needed " + std::to_string(programs + 1) + " programs (LAZY_RECOMPILE_LIMIT=" + std::to_string(limit) +
-                   "): from now on its most general one runs");
+      log::warning("a graph needed " + std::to_string(programs + 1) + " programs (LAZY_RECOMPILE_LIMIT=" +
+                   std::to_string(limit) + "): from now on its most general one runs");
     return Variant::strict;
   }
   return c.dynamic.get() == config::Dynamic::never ? Variant::fixed : Variant::generic;
@@ -156,7 +159,6 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     const ProgramRef program = find_program(*frame, backend, wants_report);
     run(*program, *frame, backend);
     if (config::get().verify) verify(*program, *frame, site);
-    metric::add(Counter::flushes);
     metric::flushed(static_cast<size_t>(cause));
     if (wants_report) {
       report.cause = cause;

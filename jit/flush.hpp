@@ -1,12 +1,13 @@
-// The one road from pending nodes to values: take the component, number it, find or compile its program, run, publish.
+// The one road from pending nodes to values: take the component, number it, find or compile its program, run,
+// publish.
 #pragma once
 #include "jit/graph/record.hpp"
 #include "jit/plan/compile.hpp"
 
 namespace lazy::jit {
 
-/// A program for this frame: from the cache if one's guards hold, else compiled (once, however many threads ask).
-/// `report` is filled if someone listens (trace/report.hpp).
+/// A program for this frame: from the cache if one's guards hold, else compiled (once, however many threads
+/// ask). `report` is filled if someone listens (trace/report.hpp).
 struct FlushReport;
 std::shared_ptr<const Program> find_program(const Frame&, Backend&, FlushReport*);
 

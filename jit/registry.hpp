@@ -1,4 +1,4 @@
-// The backends of this process. lazy/runtime.cpp fills it; jit/ knows them only by this interface.
+// The backends of this process. jit/ knows them only by their interface.
 #pragma once
 #include <memory>
 
@@ -10,8 +10,12 @@ struct Backends {
   std::unique_ptr<Backend> main;       // what programs run on
   std::unique_ptr<Backend> reference;  // LAZY_VERIFY's oracle
 };
-/// Built once, on first use, by the maker set here; never destroyed (tensors may outlive static destruction).
+
+/// Built once, on first use; never destroyed (tensors may outlive static destruction). Tests may wrap `main`
+/// before use.
 Backends& backends();
-void set_backend_maker(Backends (*)());
+
+/// Supplied by the floor that assembles the library (lazy/runtime.cpp).
+Backends make_backends();
 
 }  // namespace lazy::jit

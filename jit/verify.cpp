@@ -26,7 +26,8 @@ double element(const Node& n, const Layout& l, int64_t linear) {
     return static_cast<double>(v);
   };
   switch (n.dtype) {
-    case DType::bool_: case DType::uint8: return read(uint8_t{});
+    case DType::bool_:
+    case DType::uint8: return read(uint8_t{});
     case DType::int8: return read(int8_t{});
     case DType::int16: return read(int16_t{});
     case DType::int32: return read(int32_t{});
@@ -52,7 +53,8 @@ double unit_of(DType t) {
   }
 }
 
-// Largest difference in units of the type's rounding, relative to the larger of the element and the tensor's magnitude.
+// Largest difference in units of the type's rounding, relative to the larger of the element and the tensor's
+// magnitude.
 struct Difference {
   double units = 0;
   int64_t at = -1;
@@ -71,8 +73,9 @@ Difference compare(const Node& got, const Node& expected) {
   for (int64_t i = 0; i < n; ++i) {
     const double x = element(got, a, i), y = element(expected, b, i);
     if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    const double d = std::isfinite(x) && std::isfinite(y) && unit > 0 ? std::abs(x - y) / (unit * std::max(scale, 1e-300))
-                                                                       : INFINITY;
+    const double d = std::isfinite(x) && std::isfinite(y) && unit > 0
+                         ? std::abs(x - y) / (unit * std::max(scale, 1e-300))
+                         : INFINITY;
     if (d > worst.units || worst.at < 0) worst = {d, i, x, y};
   }
   return worst;
@@ -150,15 +153,16 @@ void verify(const Program&, const Frame& f, const Site& site) {
   }
   if (!wrong) return;
   metric::add(Counter::verify_failures);
-  std::string text = "LAZY_VERIFY: flush at " + to_string(site) + ": value of " + name_of(wrong->op) + " recorded at " + to_string(wrong->site) +
-                     " is " + value_text(worst.got) + " at element " + std::to_string(worst.at) + ", the reference backend says " +
+  std::string text = "LAZY_VERIFY: flush at " + to_string(site) + ": value of " + name_of(wrong->op) +
+                     " recorded at " + to_string(wrong->site) + " is " + value_text(worst.got) +
+                     " at element " + std::to_string(worst.at) + ", the reference backend says " +
                      value_text(worst.expected);
   for (const Node* n : f.taken) {
     const Handle alone = run_alone(*n, operands_of(*n), *backends().main);
     const Difference d = compare(*alone.get(), *values.at(n).get());
     if (d.at < 0 || d.units <= 64) continue;
-    log::warning(text + "; first op that differs when run alone: " + name_of(n->op) + " at " + to_string(n->site) + ", " +
-                 value_text(d.got) + " instead of " + value_text(d.expected));
+    log::warning(text + "; first op that differs when run alone: " + name_of(n->op) + " at " +
+                 to_string(n->site) + ", " + value_text(d.got) + " instead of " + value_text(d.expected));
     return;
   }
   log::warning(text + "; every op agrees when run alone: it differs only when fused");

@@ -113,7 +113,8 @@ Limit Graph::link(Node* n) {
   Component* c = nullptr;
   for (int i = 0; i < n->arity; ++i) {
     Node* o = n->operand[i];
-    // Ready, a source, or being flushed: a value to this component. Another graph's nodes were flushed before.
+    // Ready, a source, or being flushed: a value to this component. Another graph's nodes were flushed
+    // before.
     if (o->graph != this || !o->component) {
       n->leaf_mask |= static_cast<uint8_t>(1u << i);
       continue;
@@ -131,8 +132,10 @@ Limit Graph::link(Node* n) {
     const uint64_t live = metric::live();
     return live > c->live_bytes + static_cast<uint64_t>(limits.max_bytes) ? Limit::bytes : Limit::none;
   }
-  // Cut where the component began, so that the next one is cut at the same place of the loop; but not much later.
-  const bool same_line = n->site.line() == c->first_site.line() && n->site.file_name() == c->first_site.file_name();
+  // Cut where the component began, so that the next one is cut at the same place of the loop; but not much
+  // later.
+  const bool same_line =
+      n->site.line() == c->first_site.line() && n->site.file_name() == c->first_site.file_name();
   return same_line || c->count >= max_nodes + max_nodes / 4 ? Limit::nodes : Limit::none;
 }
 
@@ -161,8 +164,7 @@ void Graph::take(Node* n, std::vector<Node*>& out) {
     Node* const next = i->next;
     uint64_t counts = i->counts.load(std::memory_order_relaxed);
     while (static_cast<uint32_t>(counts) != 0 &&
-           !i->counts.compare_exchange_weak(counts, counts + 1, std::memory_order_relaxed)) {
-    }
+           !i->counts.compare_exchange_weak(counts, counts + 1, std::memory_order_relaxed)) {}
     leave(i);  // one without references is dying on another thread, which finds it gone from the list
     if (static_cast<uint32_t>(counts) != 0) {
       i->state.store(State::flushing, std::memory_order_relaxed);

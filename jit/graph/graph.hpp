@@ -1,8 +1,9 @@
 // The pending graph of one thread: nodes that were recorded and have no value yet, in connected components.
 //
-// A component is a list of nodes in recorded order, which is a topological order. An op that uses nodes of two components
-// joins them (union by forwarding). A flush takes a whole component. The lock guards the lists and the states of the nodes
-// in them; it is held for tens of nanoseconds and never while anything else is called.
+// A component is a list of nodes in recorded order, which is a topological order. An op that uses nodes of
+// two components joins them (union by forwarding). A flush takes a whole component. The lock guards the lists
+// and the states of the nodes in them; it is held for tens of nanoseconds and never while anything else is
+// called.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -17,10 +18,11 @@ struct Component {
   Component* parent = nullptr;  // where this one was merged into
   Node* head = nullptr;
   Node* tail = nullptr;
-  uint32_t count = 0;      // nodes in the list
-  uint32_t references = 0; // nodes and components that point here
-  uint64_t live_bytes = 0; // bytes alive when the first node was recorded (LAZY_MAX_BYTES)
-  Site first_site{};       // where the component began: limits cut at this line again (stable from one iteration to the next)
+  uint32_t count = 0;       // nodes in the list
+  uint32_t references = 0;  // nodes and components that point here
+  uint64_t live_bytes = 0;  // bytes alive when the first node was recorded (LAZY_MAX_BYTES)
+  Site first_site{};  // where the component began: limits cut at this line again (stable from one iteration
+                      // to the next)
 };
 
 enum class Limit : uint8_t { none, nodes, bytes };
@@ -30,12 +32,13 @@ class Graph {
   /// The calling thread's graph. Graphs are never freed: one whose thread ended serves a later thread.
   static Graph& mine();
 
-  /// Adds a node whose operands are recorded already, joining their components. Says which limit asks for a flush now.
+  /// Adds a node whose operands are recorded already, joining their components. Says which limit asks for a
+  /// flush now.
   Limit link(Node*);
   /// Removes a dying node (no references) if it is still in a list.
   void unlink(Node*) noexcept;
-  /// Takes the component of a pending node: each living node of it is now `flushing`, carries one more reference and is
-  /// appended to `out` in order. Empty if the node is not pending any more.
+  /// Takes the component of a pending node: each living node of it is now `flushing`, carries one more
+  /// reference and is appended to `out` in order. Empty if the node is not pending any more.
   void take(Node*, std::vector<Node*>& out);
   /// Undoes `take` after a failure: the nodes are pending again, in one component.
   void restore(const std::vector<Node*>&);

@@ -68,10 +68,12 @@ static void destroy(Node* first) noexcept {
   std::vector<Node*> work;
   dying = &work;
   for (Node* n = first;;) {
-    if (n->graph && n->state.load(std::memory_order_acquire) == State::pending && n->arity) n->graph->unlink(n);
+    if (n->graph && n->state.load(std::memory_order_acquire) == State::pending && n->arity)
+      n->graph->unlink(n);
     for (int i = 0; i < n->arity; ++i) {
       Node* o = n->operand[i];
-      if (o && static_cast<uint32_t>(o->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1) work.push_back(o);
+      if (o && static_cast<uint32_t>(o->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1)
+        work.push_back(o);
     }
     free_node(n);  // may run a deleter of the user's, which may drop tensors: they land in `work`
     if (work.empty()) break;

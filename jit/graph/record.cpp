@@ -52,13 +52,14 @@ void flush_now(const Handle& h, Cause cause) {
 
 }  // namespace
 
-Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, const Shape& shape, const Site& site,
-              const Attributes& attributes) {
+Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, const Shape& shape,
+              const Site& site, const Attributes& attributes) {
   metric::add(Counter::nodes_recorded);
   Graph& graph = Graph::mine();
   for (const Handle* o : operands) {
     const Node* n = o->get();
-    if (n->graph && n->graph != &graph && !is_source(n) && n->state.load(std::memory_order_acquire) == State::pending) {
+    if (n->graph && n->graph != &graph && !is_source(n) &&
+        n->state.load(std::memory_order_acquire) == State::pending) {
       const Handle* one[] = {o};
       evaluate(one, Cause::other_thread, site);
     }
@@ -74,7 +75,8 @@ Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, 
   if (attributes.axes.size()) n->axes = attributes.axes;
   const OpKind kind = kind_of(op);
   if (kind == OpKind::view) {
-    if (op == Op::reshape && without_ones(n->operand[0]->shape) == without_ones(shape)) n->axes = Dims{kUnitReshape};
+    if (op == Op::reshape && without_ones(n->operand[0]->shape) == without_ones(shape))
+      n->axes = Dims{kUnitReshape};
     if (op == Op::slice) {  // which axes are taken whole is structure; where the others start is an argument
       n->axes.resize(0);
       for (int i = 0; i < shape.size(); ++i)
@@ -85,7 +87,8 @@ Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, 
   n->graph = &graph;
   const Limit limit = graph.link(n);
   if (config::get().eager) flush_now(result, Cause::eager);
-  else if (limit != Limit::none) flush_now(result, limit == Limit::nodes ? Cause::node_limit : Cause::byte_limit);
+  else if (limit != Limit::none)
+    flush_now(result, limit == Limit::nodes ? Cause::node_limit : Cause::byte_limit);
   return result;
 }
 
@@ -110,10 +113,11 @@ Handle from_bytes(const void* bytes, DType type, const Shape& shape, const Site&
   return make_ready(std::move(buffer), type, shape, site);
 }
 
-Handle from_blob(void* data, DType type, const Shape& shape, const Dims& strides, std::function<void(void*)> deleter,
-                 const Site& site) {
-  Handle h = make_ready(BufferRef::borrow(data, static_cast<size_t>(numel(shape)) * size_of(type), std::move(deleter)), type,
-                        shape, site);
+Handle from_blob(void* data, DType type, const Shape& shape, const Dims& strides,
+                 std::function<void(void*)> deleter, const Site& site) {
+  Handle h = make_ready(
+      BufferRef::borrow(data, static_cast<size_t>(numel(shape)) * size_of(type), std::move(deleter)), type,
+      shape, site);
   if (strides.size()) {
     const Layout l{shape, strides, 0};
     h->contiguous = l.is_contiguous();

@@ -22,8 +22,9 @@ struct DimMap {
   DimMap() { std::fill(std::begin(of), std::end(of), Binding::kAbsent); }
 };
 
-/// Where a packed source's dimensions appear along a path, if that is known without looking at positions: for each extent
-/// other than 1 of the result, 1 + the place of the source's dimension among those that are not 1, or 0 if broadcast.
+/// Where a packed source's dimensions appear along a path, if that is known without looking at positions: for
+/// each extent other than 1 of the result, 1 + the place of the source's dimension among those that are not
+/// 1, or 0 if broadcast.
 struct Marks {
   bool known = false;
   Dims of;         // by extent other than 1 of the result
@@ -50,7 +51,8 @@ class Lowering {
   }
 
  private:
-  // ---- values --------------------------------------------------------------------------------------------------------
+  // ---- values
+  // --------------------------------------------------------------------------------------------------------
   const Value& at(uint32_t v) const { return t_.values[v]; }
   const Shape& shape(uint32_t v) const { return t_.shape(v); }
   bool in_memory(uint32_t v) const { return at(v).op == Op::leaf || f_.materialised[v]; }
@@ -93,14 +95,16 @@ class Lowering {
     }
   }
 
-  // ---- paths ---------------------------------------------------------------------------------------------------------
+  // ---- paths
+  // ---------------------------------------------------------------------------------------------------------
   uint32_t extend(uint32_t path, uint32_t v, bool align) {
     const uint64_t key = (static_cast<uint64_t>(path) << 32 | at(v).node) * 2 + align;
     const auto [it, fresh] = path_ids_.emplace(key, static_cast<uint32_t>(p_.paths.size()));
     if (fresh) p_.paths.push_back({path, at(v).node, align});
     return it->second;
   }
-  /// The path by which view `w`, read along `path`, reads its operand. Identity steps next to the kernel vanish.
+  /// The path by which view `w`, read along `path`, reads its operand. Identity steps next to the kernel
+  /// vanish.
   uint32_t through_view(uint32_t w, uint32_t path) {
     return path == 0 && is_identity_view(t_, w) ? 0 : extend(path, w, false);
   }
@@ -137,7 +141,9 @@ class Lowering {
             if (n.shape[i] != 1) next.strides[i] = ++m.source;
         }
       } else {
-        if (n.op == Op::slice && !std::all_of(n.axes.begin(), n.axes.end(), [](int64_t whole) { return whole != 0; })) return m;
+        if (n.op == Op::slice &&
+            !std::all_of(n.axes.begin(), n.axes.end(), [](int64_t whole) { return whole != 0; }))
+          return m;
         view_layout(n, l, next);
       }
       l = next;
@@ -148,11 +154,13 @@ class Lowering {
     return m;
   }
 
-  // ---- one kernel ----------------------------------------------------------------------------------------------------
+  // ---- one kernel
+  // ----------------------------------------------------------------------------------------------------
   struct Operand {
     Binding binding;
     uint32_t value = kNone;  // trace value in memory
-    // If packed: per kernel dimension 0 (absent) or 1 + place in the packed source; the source's count of such places.
+    // If packed: per kernel dimension 0 (absent) or 1 + place in the packed source; the source's count of
+    // such places.
     std::array<int8_t, loop::kMaxAxes> place{};
     int places = 0;
     bool packed = false;  // strides follow from the extents
@@ -171,11 +179,12 @@ class Lowering {
     std::vector<Operand> operands;
     std::unordered_map<uint64_t, uint16_t> operand_ids;
     std::unordered_map<uint32_t, uint16_t> scalar_ids;
-    std::vector<uint32_t> reduced;                     // values of the kernel's reductions
+    std::vector<uint32_t> reduced;  // values of the kernel's reductions
     std::unordered_map<uint32_t, uint16_t> reduction_ids;
     int dims = 0;
     int sequential_dim = -1;
-    uint32_t fixed_dims = 0;  // bit d: dimension d must not merge with its neighbours (an index along it is used)
+    uint32_t fixed_dims =
+        0;  // bit d: dimension d must not merge with its neighbours (an index along it is used)
     Region body, epilogue;
   };
 
@@ -247,13 +256,16 @@ class Lowering {
       const int place = r.dims.of[d];
       if (place >= 0 && m.of[place]) {
         b.fixed_dims |= 1u << d;
-        return push(r, {Code::iota, {}, DType::int64, static_cast<uint16_t>(d)});  // a dimension; axes are known later
+        return push(
+            r,
+            {Code::iota, {}, DType::int64, static_cast<uint16_t>(d)});  // a dimension; axes are known later
       }
     }
     return push(r, {Code::scalar, {}, DType::int64, scalar(b, kNone)});
   }
 
-  // What `v`, read along `path`, is in this kernel without looking at operands; kNoValue if it must be computed from them.
+  // What `v`, read along `path`, is in this kernel without looking at operands; kNoValue if it must be
+  // computed from them.
   ValueId terminal(Building& b, Region& r, uint32_t v, uint32_t path) {
     const Value& x = at(v);
     if (x.op == Op::leaf) return load(b, r, v, path);
@@ -337,7 +349,8 @@ class Lowering {
   }
   bool is_stored(uint32_t v) const { return wanted_[v]; }
 
-  // ---- kernel dimensions ---------------------------------------------------------------------------------------------
+  // ---- kernel dimensions
+  // ---------------------------------------------------------------------------------------------
   void add_dim(Building& b, uint32_t v, int dim) {
     KernelDim d;
     if (v != kNone) d.node = at(v).node, d.dim = dim;
@@ -347,7 +360,8 @@ class Lowering {
 
   void lower_group(int g) {
     const Group& group = f_.groups[static_cast<size_t>(g)];
-    if (std::none_of(group.roots.begin(), group.roots.end(), [&](uint32_t v) { return is_stored(v); })) return;  // dead
+    if (std::none_of(group.roots.begin(), group.roots.end(), [&](uint32_t v) { return is_stored(v); }))
+      return;  // dead
     Building b;
     b.group = g;
     b.epilogue.epilogue = true;
@@ -515,7 +529,8 @@ class Lowering {
     last_read_[base] = std::max(last_read_[base], b.group);
   }
 
-  // ---- from dimensions to axes ---------------------------------------------------------------------------------------
+  // ---- from dimensions to axes
+  // ---------------------------------------------------------------------------------------
   void finish(Building& b, const Group& group) {
     const auto step = static_cast<uint32_t>(p_.steps.size());  // renumbered by number_guards()
     std::vector<OperandLayout> layouts(b.operands.size());
@@ -534,12 +549,15 @@ class Lowering {
     }
     LoopKernel& k = b.kernel;
     k.rank = static_cast<uint8_t>(axes);
-    k.sequential = b.sequential_dim < 0 ? int8_t{-1} : static_cast<int8_t>(axis[static_cast<size_t>(b.sequential_dim)]);
-    for (size_t i = 0; i < b.operands.size(); ++i) k.operands.push_back(classify(b, i, axis, axes, layouts[i], step));
+    k.sequential =
+        b.sequential_dim < 0 ? int8_t{-1} : static_cast<int8_t>(axis[static_cast<size_t>(b.sequential_dim)]);
+    for (size_t i = 0; i < b.operands.size(); ++i)
+      k.operands.push_back(classify(b, i, axis, axes, layouts[i], step));
 
     k.epilogue = static_cast<uint16_t>(b.body.code.size());
     const auto shift = static_cast<ValueId>(b.body.code.size());
-    if (b.body.code.size() + b.epilogue.code.size() >= kNoValue) throw CompileError("a fused kernel grew past 65535 instructions");
+    if (b.body.code.size() + b.epilogue.code.size() >= kNoValue)
+      throw CompileError("a fused kernel grew past 65535 instructions");
     k.body = std::move(b.body.code);
     for (Instr i : b.epilogue.code) {
       if (i.a != kNoValue) i.a = static_cast<ValueId>(i.a + shift);
@@ -573,7 +591,8 @@ class Lowering {
         const auto& place = o.place;
         const int64_t p = place[static_cast<size_t>(d)], q = place[static_cast<size_t>(d + 1)];
         if (!((p == 0 && q == 0) || (p != 0 && q == p + 1))) return false;
-      } else if (options_.strict_layout || layouts[i].stride[d] != layouts[i].stride[d + 1] * extent_of(next, *t_.frame)) {
+      } else if (options_.strict_layout ||
+                 layouts[i].stride[d] != layouts[i].stride[d + 1] * extent_of(next, *t_.frame)) {
         return false;
       }
     }
@@ -585,7 +604,8 @@ class Lowering {
     layout_guards_.push_back(p_.guards.size() - 1);
   }
 
-  loop::Operand classify(Building& b, size_t i, const std::vector<uint8_t>& axis, int axes, const OperandLayout& l, uint32_t step) {
+  loop::Operand classify(Building& b, size_t i, const std::vector<uint8_t>& axis, int axes,
+                         const OperandLayout& l, uint32_t step) {
     Operand& o = b.operands[i];
     loop::Operand out;
     out.dtype = o.binding.dtype;
@@ -598,7 +618,8 @@ class Lowering {
         const int64_t p = place[static_cast<size_t>(d)];
         out.stride[axis[static_cast<size_t>(d)]] = p == 0 ? Stride::zero : Stride::any;
       }
-      if (place[static_cast<size_t>(last)] != 0 && place[static_cast<size_t>(last)] == o.places) out.stride[axes - 1] = Stride::unit;
+      if (place[static_cast<size_t>(last)] != 0 && place[static_cast<size_t>(last)] == o.places)
+        out.stride[axes - 1] = Stride::unit;
       for (int a = 0; a < axes; ++a) known &= out.stride[a] != Stride::any;
       o.binding.known_strides = known;
       o.binding.moves = out.stride[axes - 1] == Stride::unit;
@@ -608,7 +629,8 @@ class Lowering {
     }
     for (int a = 0; a < axes; ++a) out.stride[a] = Stride::any;
     for (int d = 0; d < b.dims; ++d)
-      if (o.binding.dim_of[d] == Binding::kAbsent && axes == b.dims) out.stride[axis[static_cast<size_t>(d)]] = Stride::zero;
+      if (o.binding.dim_of[d] == Binding::kAbsent && axes == b.dims)
+        out.stride[axis[static_cast<size_t>(d)]] = Stride::zero;
     if (out.stride[axes - 1] == Stride::zero) return out;
     if (options_.strict_layout) {
       out.wide = true;
@@ -648,7 +670,8 @@ class Lowering {
     std::reverse(group_of_step_.begin(), group_of_step_.end());
   }
 
-  // ---- memory --------------------------------------------------------------------------------------------------------
+  // ---- memory
+  // --------------------------------------------------------------------------------------------------------
   void plan_memory() {
     std::vector<std::vector<uint32_t>> dead(f_.groups.size());
     for (size_t v = 0; v < t_.values.size(); ++v)
@@ -666,10 +689,14 @@ class Lowering {
     }
   }
   bool dies_in(const Binding& b, int g) const {
-    if (b.slot >= 0) return last_read_[slot_value_[static_cast<size_t>(b.slot)]] == g && !p_.slots[static_cast<size_t>(b.slot)].kept;
+    if (b.slot >= 0)
+      return last_read_[slot_value_[static_cast<size_t>(b.slot)]] == g &&
+             !p_.slots[static_cast<size_t>(b.slot)].kept;
     return last_read_[b.node] == g;
   }
-  static bool same_source(const Binding& a, const Binding& b) { return a.slot == b.slot && (a.slot >= 0 || a.node == b.node); }
+  static bool same_source(const Binding& a, const Binding& b) {
+    return a.slot == b.slot && (a.slot >= 0 || a.node == b.node);
+  }
 
   // An input read only at the index that is written, for the last time, can give its memory to the output.
   void plan_donation(Step& step, const LoopKernel& k, int g, std::vector<uint8_t>& taken) {
@@ -678,10 +705,13 @@ class Lowering {
       if (!out.output) continue;
       for (size_t i = 0; i < step.operands.size(); ++i) {
         const Binding& in = step.operands[i];
-        if (in.output || taken[i] || in.path != 0 || size_of(in.dtype) != size_of(out.dtype) || !dies_in(in, g)) continue;
+        if (in.output || taken[i] || in.path != 0 || size_of(in.dtype) != size_of(out.dtype) ||
+            !dies_in(in, g))
+          continue;
         bool fits = in.packed;
         for (int a = 0; a < k.rank; ++a) fits &= k.operands[i].stride[a] == k.operands[o].stride[a];
-        for (size_t j = 0; j < step.operands.size(); ++j) fits &= j == i || !same_source(step.operands[j], in);
+        for (size_t j = 0; j < step.operands.size(); ++j)
+          fits &= j == i || !same_source(step.operands[j], in);
         if (!fits) continue;
         Slot& slot = p_.slots[static_cast<size_t>(out.slot)];
         if (in.slot >= 0) slot.donor_slot = in.slot;
@@ -718,7 +748,8 @@ class Lowering {
 
 }  // namespace
 
-void lower(const Trace& t, const Fusion& f, const LowerOptions& o, Program& p, std::vector<LoopKernel>& kernels) {
+void lower(const Trace& t, const Fusion& f, const LowerOptions& o, Program& p,
+           std::vector<LoopKernel>& kernels) {
   Lowering(t, f, o, p, kernels).run();
 }
 

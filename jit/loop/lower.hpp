@@ -10,7 +10,9 @@ struct LowerOptions {
   bool exact_casts = false;    // round 16-bit floats after every op
 };
 
-/// Fills a program's steps, slots, results, paths and layout guards; `kernels[i]` is what step i runs (not compiled yet).
-void lower(const Trace&, const Fusion&, const LowerOptions&, Program&, std::vector<loop::LoopKernel>& kernels);
+/// Fills a program's steps, slots, results, paths and layout guards; `kernels[i]` is what step i runs (not
+/// compiled yet).
+void lower(const Trace&, const Fusion&, const LowerOptions&, Program&,
+           std::vector<loop::LoopKernel>& kernels);
 
 }  // namespace lazy::jit

@@ -1,10 +1,10 @@
 // Fusion: which values get memory, and which kernels make them.
 //
-// Pointwise ops and views are inlined into whoever reads them, unless the value must exist (an output, the result of a
-// reduction, scan or product) or computing it again would cost more than a pass over memory. Values that exist are put,
-// in order, into the latest kernel over the same iteration space that already has what they need, else into a new one.
-// Everything here is linear in the number of values, and decided by the key alone (never by extents), so that one program
-// serves every shape.
+// Pointwise ops and views are inlined into whoever reads them, unless the value must exist (an output, the
+// result of a reduction, scan or product) or computing it again would cost more than a pass over memory.
+// Values that exist are put, in order, into the latest kernel over the same iteration space that already has
+// what they need, else into a new one. Everything here is linear in the number of values, and decided by the
+// key alone (never by extents), so that one program serves every shape.
 #include <unordered_map>
 
 #include "jit/graph/layout.hpp"
@@ -21,12 +21,36 @@ constexpr uint32_t kMaxBody = 3000;
 
 uint32_t cost_of(Op op) {
   switch (op) {
-    case Op::exp: case Op::log: case Op::log2: case Op::sigmoid: case Op::sin: case Op::cos: return 5;
-    case Op::expm1: case Op::log1p: case Op::log10: case Op::tanh: case Op::sinh: case Op::cosh: case Op::erf: return 8;
-    case Op::tan: case Op::asin: case Op::acos: case Op::atan: case Op::asinh: case Op::acosh: case Op::atanh:
-    case Op::erfc: case Op::gelu: case Op::power: case Op::atan2: case Op::hypot: case Op::floor_divide: case Op::remainder:
-      return 12;
-    case Op::divide: case Op::sqrt: case Op::rsqrt: return 2;
+    case Op::exp:
+    case Op::log:
+    case Op::log2:
+    case Op::sigmoid:
+    case Op::sin:
+    case Op::cos: return 5;
+    case Op::expm1:
+    case Op::log1p:
+    case Op::log10:
+    case Op::tanh:
+    case Op::sinh:
+    case Op::cosh:
+    case Op::erf: return 8;
+    case Op::tan:
+    case Op::asin:
+    case Op::acos:
+    case Op::atan:
+    case Op::asinh:
+    case Op::acosh:
+    case Op::atanh:
+    case Op::erfc:
+    case Op::gelu:
+    case Op::power:
+    case Op::atan2:
+    case Op::hypot:
+    case Op::floor_divide:
+    case Op::remainder: return 12;
+    case Op::divide:
+    case Op::sqrt:
+    case Op::rsqrt: return 2;
     default: return 1;
   }
 }
@@ -61,8 +85,9 @@ class Fuser {
     return k == OpKind::reduce || k == OpKind::scan || k == OpKind::contract || k == OpKind::update;
   }
 
-  // A general reshape reads its operand as packed memory. A leaf that is not packed (or of which nothing may be assumed)
-  // is copied first. Pointwise operands whose own leaves are packed and not broadcast need no memory: `flat`.
+  // A general reshape reads its operand as packed memory. A leaf that is not packed (or of which nothing may
+  // be assumed) is copied first. Pointwise operands whose own leaves are packed and not broadcast need no
+  // memory: `flat`.
   void pack_reshaped_operands() {
     const auto count = static_cast<uint32_t>(t_.values.size());
     flat_.assign(count, 0);
@@ -156,7 +181,9 @@ class Fuser {
             }
           }
           break;
-        case OpKind::reduce: case OpKind::scan: case OpKind::update:
+        case OpKind::reduce:
+        case OpKind::scan:
+        case OpKind::update:
           for (int i = 0; i < s.size(); ++i)
             if (s[i] != 1) tie(dim(v, i), dim(x.operand[0], i));
           break;
@@ -196,11 +223,14 @@ class Fuser {
     }
     return key;
   }
-  uint32_t space_id(const std::string& key) { return space_ids_.emplace(key, static_cast<uint32_t>(space_ids_.size())).first->second; }
+  uint32_t space_id(const std::string& key) {
+    return space_ids_.emplace(key, static_cast<uint32_t>(space_ids_.size())).first->second;
+  }
 
   // Where a pointwise value is read at fewer indices than its reader has: computing it there repeats work.
   bool broadcasts_up(uint32_t o, uint32_t user) const {
-    return kind(user) == OpKind::pointwise && rank_without_ones(t_.shape(o)) < rank_without_ones(t_.shape(user));
+    return kind(user) == OpKind::pointwise &&
+           rank_without_ones(t_.shape(o)) < rank_without_ones(t_.shape(user));
   }
 
   void choose_materialised() {
@@ -214,7 +244,8 @@ class Fuser {
     }
     mark_operands_that_must_exist();
 
-    // Homes: the kernel that a value would be inlined into, or kMany. Non-identity views make a home of their own.
+    // Homes: the kernel that a value would be inlined into, or kMany. Non-identity views make a home of their
+    // own.
     constexpr uint32_t kUnset = kNone, kMany = kNone - 1;
     std::vector<uint32_t> home(n, kUnset);
     std::vector<uint32_t> last_use(n, 0), position(n, 0);
@@ -228,7 +259,8 @@ class Fuser {
       uint32_t mine = home[v];
       if (mat[v] || (at(v).output && k == OpKind::view)) {
         if (k == OpKind::pointwise || is_source(at(v).op)) mine = space_id(space_key(v, 'm'));
-        else if (k == OpKind::reduce) mine = space_id(space_key(at(v).operand[0], 'r', static_cast<int>(t_.node(v).axes[0])));
+        else if (k == OpKind::reduce)
+          mine = space_id(space_key(at(v).operand[0], 'r', static_cast<int>(t_.node(v).axes[0])));
         else mine = space_id("v" + std::to_string(v));
       } else if (k == OpKind::view && !is_identity_view(t_, v)) {
         mine = space_id("w" + std::to_string(v) + ":" + std::to_string(mine));
@@ -236,7 +268,8 @@ class Fuser {
       for (int j = 0; j < at(v).arity; ++j) {
         const uint32_t o = at(v).operand[j];
         uint32_t h = mine;
-        if (k == OpKind::pointwise && !same_index(t_, o, v)) h = kMany - 1 - mine % 1024;  // broadcast: another index map
+        if (k == OpKind::pointwise && !same_index(t_, o, v))
+          h = kMany - 1 - mine % 1024;  // broadcast: another index map
         if (home[o] == kUnset) home[o] = h;
         else if (home[o] != h) home[o] = kMany;
         last_use[o] = std::max(last_use[o], position[v]);
@@ -273,14 +306,16 @@ class Fuser {
       }
       if (mat[v]) cost[v] = 1;
     }
-    // Outputs that are views of something that exists share its memory; the others are computed like pointwise values.
+    // Outputs that are views of something that exists share its memory; the others are computed like
+    // pointwise values.
     for (uint32_t v : order_)
       if (needed_[v] && at(v).output && t_.same_as[v] == v && kind(v) == OpKind::view) mat[v] = !is_alias(v);
   }
 
   bool is_alias(uint32_t v) const {
     const uint32_t o = at(v).operand[0];
-    if (at(v).op == Op::reshape && !is_unit_reshape(t_.node(v))) return exists(o);  // packed: see pack_reshaped_operands
+    if (at(v).op == Op::reshape && !is_unit_reshape(t_.node(v)))
+      return exists(o);  // packed: see pack_reshaped_operands
     if (kind(o) == OpKind::view && !f_.materialised[o]) return is_alias(o);
     return exists(o);
   }
@@ -299,8 +334,10 @@ class Fuser {
       if (k == OpKind::view) {
         uint32_t o = x.operand[0];
         const bool general = x.op == Op::reshape && !is_unit_reshape(t_.node(v));
-        // A reshape reads packed memory; an index along an axis can't be sliced or reshaped, only moved and broadcast.
-        if ((general && !flat_[o] && at(o).op != Op::leaf) || (has_iota[o] && (general || x.op == Op::slice))) {
+        // A reshape reads packed memory; an index along an axis can't be sliced or reshaped, only moved and
+        // broadcast.
+        if ((general && !flat_[o] && at(o).op != Op::leaf) ||
+            (has_iota[o] && (general || x.op == Op::slice))) {
           mat[o] = 1;
           has_iota[v] = 0;
         }
@@ -315,13 +352,15 @@ class Fuser {
     }
   }
 
-  // need: the first kernel in which a value can be used at the same index, and at any index (its makers must be done).
+  // need: the first kernel in which a value can be used at the same index, and at any index (its makers must
+  // be done).
   struct Need {
     int same = 0, any = 0;
   };
   void assign_kernels() {
     std::vector<Need> need(t_.values.size());
-    std::unordered_map<std::string, int> latest;       // map kernels by space, reductions by operand space and axis
+    std::unordered_map<std::string, int>
+        latest;  // map kernels by space, reductions by operand space and axis
     std::unordered_map<std::string, int> latest_kept;  // reductions by the space of their results
     std::vector<uint32_t> ops_in;
     for (uint32_t v : order_) {
@@ -342,8 +381,12 @@ class Fuser {
       }
       const int g = k == OpKind::reduce ? reduction_kernel(v, mine.any, latest, latest_kept)
                     : k == OpKind::scan || k == OpKind::contract || k == OpKind::update
-                        ? new_group(k == OpKind::scan ? Group::Kind::scan : k == OpKind::contract ? Group::Kind::contract : Group::Kind::update,
-                                    k == OpKind::scan ? x.operand[0] : k == OpKind::update ? x.operand[1] : v,
+                        ? new_group(k == OpKind::scan       ? Group::Kind::scan
+                                    : k == OpKind::contract ? Group::Kind::contract
+                                                            : Group::Kind::update,
+                                    k == OpKind::scan     ? x.operand[0]
+                                    : k == OpKind::update ? x.operand[1]
+                                                          : v,
                                     k == OpKind::scan ? static_cast<int>(t_.node(v).axes[0]) : -1)
                         : map_kernel(v, mine, latest, latest_kept);
       f_.groups[static_cast<size_t>(g)].roots.push_back(v);
@@ -355,7 +398,8 @@ class Fuser {
     f_.groups.push_back({kind, space, axis, {}});
     return static_cast<int>(f_.groups.size()) - 1;
   }
-  int reduction_kernel(uint32_t v, int first, std::unordered_map<std::string, int>& latest, std::unordered_map<std::string, int>& kept) {
+  int reduction_kernel(uint32_t v, int first, std::unordered_map<std::string, int>& latest,
+                       std::unordered_map<std::string, int>& kept) {
     const uint32_t o = at(v).operand[0];
     const int axis = static_cast<int>(t_.node(v).axes[0]);
     const std::string key = space_key(o, 'r', axis);
@@ -366,9 +410,11 @@ class Fuser {
     kept[space_key(v, 'k')] = g;
     return g;
   }
-  int map_kernel(uint32_t v, Need need, std::unordered_map<std::string, int>& latest, std::unordered_map<std::string, int>& kept) {
+  int map_kernel(uint32_t v, Need need, std::unordered_map<std::string, int>& latest,
+                 std::unordered_map<std::string, int>& kept) {
     const auto reduction = kept.find(space_key(v, 'k'));
-    if (reduction != kept.end() && reduction->second == need.same && has_room(reduction->second)) return reduction->second;
+    if (reduction != kept.end() && reduction->second == need.same && has_room(reduction->second))
+      return reduction->second;
     const std::string key = space_key(v, 'm');
     const auto found = latest.find(key);
     if (found != latest.end() && found->second >= need.same && has_room(found->second)) return found->second;
@@ -398,7 +444,8 @@ bool is_identity_view(const Trace& t, uint32_t w) {
   switch (t.values[w].op) {
     case Op::reshape: return is_unit_reshape(n);
     case Op::broadcast: return same_index(t, o, w);
-    case Op::slice: return std::all_of(n.axes.begin(), n.axes.end(), [](int64_t whole) { return whole != 0; });
+    case Op::slice:
+      return std::all_of(n.axes.begin(), n.axes.end(), [](int64_t whole) { return whole != 0; });
     case Op::permute: {
       int64_t last = -1;  // extents other than 1 keep their order
       for (int i = 0; i < n.shape.size(); ++i) {

@@ -6,7 +6,8 @@
 namespace lazy::jit {
 namespace {
 
-// Same rank and same extents of 1. Together with the ops' own rules that makes broadcasts of one into the other impossible.
+// Same rank and same extents of 1. Together with the ops' own rules that makes broadcasts of one into the
+// other impossible.
 bool same_pattern(const Shape& a, const Shape& b) {
   if (a.size() != b.size()) return false;
   for (int i = 0; i < a.size(); ++i)
@@ -29,8 +30,9 @@ class Simplifier {
   }
 
  private:
-  // A value that `x` always equals, or kNone. Only rules that hold for NaN, infinities and -0 are here: so no x + 0, no
-  // x - x, no 0 * x. Scalars are arguments, not part of the program: none of their values is looked at.
+  // A value that `x` always equals, or kNone. Only rules that hold for NaN, infinities and -0 are here: so no
+  // x + 0, no x - x, no 0 * x. Scalars are arguments, not part of the program: none of their values is looked
+  // at.
   uint32_t identity(Value& x, uint32_t v) {
     const uint32_t a = x.operand[0], b = x.operand[1];
     const Op inner = t_.values[a].op;
@@ -43,8 +45,12 @@ class Simplifier {
         if (inner == Op::abs) return a;
         if (inner == Op::negative) x.operand[0] = t_.values[a].operand[0];
         return kNone;
-      case Op::floor: case Op::ceil: case Op::trunc: case Op::round:  // of a value that is integral already
-        return inner == Op::floor || inner == Op::ceil || inner == Op::trunc || inner == Op::round ? a : kNone;
+      case Op::floor:
+      case Op::ceil:
+      case Op::trunc:
+      case Op::round:  // of a value that is integral already
+        return inner == Op::floor || inner == Op::ceil || inner == Op::trunc || inner == Op::round ? a
+                                                                                                   : kNone;
       case Op::cast:  // widened and narrowed back: bool and integers
         if (inner == Op::cast) {
           const uint32_t base = t_.values[a].operand[0];
@@ -56,22 +62,34 @@ class Simplifier {
           if (widens && x.dtype == from && from != mid) return base;
         }
         return kNone;
-      case Op::bitwise_and: case Op::bitwise_or: case Op::maximum: case Op::minimum:  // idempotent (NaN stays NaN)
+      case Op::bitwise_and:
+      case Op::bitwise_or:
+      case Op::maximum:
+      case Op::minimum:  // idempotent (NaN stays NaN)
         return a == b ? a : kNone;
       case Op::where:
-        return x.operand[1] == x.operand[2] && same_pattern(t_.shape(x.operand[1]), t_.shape(v)) ? x.operand[1] : kNone;
+        return x.operand[1] == x.operand[2] && same_pattern(t_.shape(x.operand[1]), t_.shape(v))
+                   ? x.operand[1]
+                   : kNone;
       case Op::permute:
         if (inner == Op::permute) {
           const Node &outer = t_.node(v), &first = t_.node(a);
           bool undone = true;
-          for (int i = 0; i < outer.axes.size(); ++i) undone &= first.axes[static_cast<int>(outer.axes[i])] == i;
+          for (int i = 0; i < outer.axes.size(); ++i)
+            undone &= first.axes[static_cast<int>(outer.axes[i])] == i;
           if (undone) return t_.values[a].operand[0];
         }
         return kNone;
       case Op::broadcast: return same_pattern(t_.shape(a), t_.shape(v)) ? a : kNone;
-      case Op::sum: case Op::prod: case Op::max: case Op::min: case Op::any: case Op::all: case Op::cumsum:
-        return t_.shape(a)[axis_of(v)] == 1 ? a : kNone;
-      case Op::argmax: case Op::argmin:
+      case Op::sum:
+      case Op::prod:
+      case Op::max:
+      case Op::min:
+      case Op::any:
+      case Op::all:
+      case Op::cumsum: return t_.shape(a)[axis_of(v)] == 1 ? a : kNone;
+      case Op::argmax:
+      case Op::argmin:
         if (t_.shape(a)[axis_of(v)] == 1) {  // the only index is 0: the index along that very axis
           x.op = Op::iota;
           x.arity = 0;
@@ -83,10 +101,12 @@ class Simplifier {
 
   int axis_of(uint32_t v) const { return static_cast<int>(t_.node(v).axes[0]); }
 
-  // Nodes with arguments of their own (slice positions, extents) are equal only by chance of this flush: left alone.
+  // Nodes with arguments of their own (slice positions, extents) are equal only by chance of this flush: left
+  // alone.
   uint32_t common(uint32_t v) {
     const Value& x = t_.values[v];
-    if (kind_of(x.op) == OpKind::update || x.op == Op::slice || (x.op == Op::cast && x.dtype == t_.values[x.operand[0]].dtype))
+    if (kind_of(x.op) == OpKind::update || x.op == Op::slice ||
+        (x.op == Op::cast && x.dtype == t_.values[x.operand[0]].dtype))
       return kNone;
     if ((x.op == Op::reshape && !is_unit(v)) || x.op == Op::broadcast) return kNone;
     const Node& n = t_.node(v);

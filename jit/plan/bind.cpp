@@ -3,7 +3,9 @@
 
 namespace lazy::jit {
 
-int64_t extent_of(const KernelDim& d, const Frame& f) { return d.node == kNone ? 1 : f.values[d.node]->shape[d.dim]; }
+int64_t extent_of(const KernelDim& d, const Frame& f) {
+  return d.node == kNone ? 1 : f.values[d.node]->shape[d.dim];
+}
 
 static Layout along(const Program& p, uint32_t path, Layout l, const Frame& f) {
   for (; path; path = p.paths[path].parent) {

@@ -10,11 +10,14 @@
 namespace lazy::jit {
 namespace {
 
-size_t bytes_of(const Slot& s, const Frame& f) { return static_cast<size_t>(numel(f.values[s.node]->shape)) * size_of(s.dtype); }
+size_t bytes_of(const Slot& s, const Frame& f) {
+  return static_cast<size_t>(numel(f.values[s.node]->shape)) * size_of(s.dtype);
+}
 
 class Run {
  public:
-  Run(const Program& p, Frame& f, Backend& backend) : p_(p), f_(f), backend_(backend), buffers_(p.slots.size()), donate_(!config::get().verify) {}
+  Run(const Program& p, Frame& f, Backend& backend)
+      : p_(p), f_(f), backend_(backend), buffers_(p.slots.size()), donate_(!config::get().verify) {}
 
   void steps() {
     uint64_t launches = 0;
@@ -55,7 +58,8 @@ class Run {
     if (what.donor_slot >= 0) {
       buffers_[slot] = std::move(buffers_[static_cast<size_t>(what.donor_slot)]);
       donated(bytes, s.has_initial);
-    } else if (donate_ && what.donor_leaf != kNone && f_.is_sole_owner(what.donor_leaf) && takes_all(what.donor_leaf, bytes)) {
+    } else if (donate_ && what.donor_leaf != kNone && f_.is_sole_owner(what.donor_leaf) &&
+               takes_all(what.donor_leaf, bytes)) {
       reserve_after(step);
       buffers_[slot] = f_.values[what.donor_leaf]->buffer;  // the dying leaf goes on reading it as well
       donated(bytes, s.has_initial);
@@ -86,7 +90,8 @@ class Run {
     const uint32_t slot = s.made[0];
     if (std::exchange(in_place_, false)) return;
     const Binding& from = s.initial_from;
-    const char* data = from.slot >= 0 ? static_cast<char*>(buffers_[static_cast<size_t>(from.slot)]->data()) : f_.values[from.node]->data();
+    const char* data = from.slot >= 0 ? static_cast<char*>(buffers_[static_cast<size_t>(from.slot)]->data())
+                                      : f_.values[from.node]->data();
     std::memcpy(buffers_[slot]->data(), data, bytes_of(p_.slots[slot], f_));
   }
 
@@ -139,7 +144,8 @@ class Run {
     } else {
       OperandLayout l;
       operand_layout(p_, s, b, f_, l);
-      for (size_t d = 0; d < s.dims.size(); ++d)  // of a merged axis the innermost dimension has the stride, and comes last
+      for (size_t d = 0; d < s.dims.size();
+           ++d)  // of a merged axis the innermost dimension has the stride, and comes last
         w[at.stride(i, s.axis_of[d])] = static_cast<uint64_t>(l.stride[d] * size);
       base += l.offset * size;
     }

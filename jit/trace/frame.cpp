@@ -12,11 +12,14 @@ uint32_t ones_of(const Shape& s) {
   for (int i = 0; i < s.size(); ++i) bits |= static_cast<uint32_t>(s[i] == 1) << i;
   return bits;
 }
-size_t slot_of(const Node* n, size_t mask) { return (reinterpret_cast<uintptr_t>(n) * 0x9E3779B97F4A7C15ull >> 32) & mask; }
+size_t slot_of(const Node* n, size_t mask) {
+  return (reinterpret_cast<uintptr_t>(n) * 0x9E3779B97F4A7C15ull >> 32) & mask;
+}
 
 }  // namespace
 
-// Word 0: op, dtype, rank, extents that are 1.  Word 1: output, arity, structural attributes (3 bits each).  Operands.
+// Word 0: op, dtype, rank, extents that are 1.  Word 1: output, arity, structural attributes (3 bits each).
+// Operands.
 void Frame::encode(Node* n, bool output, const uint32_t* operands) {
   const auto rank = static_cast<uint32_t>(n->shape.size());
   // A leaf is a value, whatever op made it. A source is its own recipe, whether it was also evaluated or not.
@@ -28,7 +31,8 @@ void Frame::encode(Node* n, bool output, const uint32_t* operands) {
     for (int64_t a : n->axes) axes = axes << 3 | static_cast<uint32_t>(a);
     axis_count = static_cast<uint32_t>(n->axes.size());
   }
-  key.push_back(static_cast<uint32_t>(op) | static_cast<uint32_t>(n->dtype) << 8 | rank << 16 | ones_of(n->shape) << 24);
+  key.push_back(static_cast<uint32_t>(op) | static_cast<uint32_t>(n->dtype) << 8 | rank << 16 |
+                ones_of(n->shape) << 24);
   key.push_back(static_cast<uint32_t>(output) | arity << 1 | axis_count << 4 | axes << 8);
   for (uint32_t i = 0; i < arity; ++i) key.push_back(operands[i]);
   values.push_back(n);
@@ -72,7 +76,8 @@ void Frame::build(std::span<Node* const> nodes) {
   key_flags_.clear();
   leaves_ = 0;
   const auto& settings = config::get();
-  key.push_back(static_cast<uint32_t>(settings.exact_casts) | static_cast<uint32_t>(settings.dynamic.get()) << 1);
+  key.push_back(static_cast<uint32_t>(settings.exact_casts) | static_cast<uint32_t>(settings.dynamic.get())
+                                                                  << 1);
   if (++round_ == 0) {  // wrapped: forget the stamps of 2^32 flushes ago
     table_.assign(table_.size(), Slot{nullptr, 0, 0});
     round_ = 1;

@@ -1,9 +1,10 @@
 // A flush's view of its graph: every value it concerns, numbered, and the canonical key of what is asked for.
 //
-// Values are numbered in the order of the list of pending nodes, a leaf, constant or index source right before its first
-// user. The key holds, for each value, what programs are made of: op, dtype, rank, which extents are 1, operands by
-// number, structural attributes, and whether the value must be kept. It does not hold extents, scalars, slice positions or
-// where data lie: those are arguments, bound from the nodes at each flush.
+// Values are numbered in the order of the list of pending nodes, a leaf, constant or index source right
+// before its first user. The key holds, for each value, what programs are made of: op, dtype, rank, which
+// extents are 1, operands by number, structural attributes, and whether the value must be kept. It does not
+// hold extents, scalars, slice positions or where data lie: those are arguments, bound from the nodes at each
+// flush.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -16,11 +17,11 @@ namespace lazy::jit {
 inline constexpr uint32_t kNone = ~0u;
 
 struct Frame {
-  std::vector<Node*> values;      // by value number
-  std::vector<uint32_t> uses;     // operand edges to each value from the pending nodes
-  std::vector<uint8_t> pending;   // 1: a node of this flush, to be computed if needed
-  std::vector<uint32_t> key;      // canonical form; word 0: the settings that change what is computed
-  std::vector<Node*> taken;       // the component's nodes, in order
+  std::vector<Node*> values;     // by value number
+  std::vector<uint32_t> uses;    // operand edges to each value from the pending nodes
+  std::vector<uint8_t> pending;  // 1: a node of this flush, to be computed if needed
+  std::vector<uint32_t> key;     // canonical form; word 0: the settings that change what is computed
+  std::vector<Node*> taken;      // the component's nodes, in order
 
   /// Numbers the values of `nodes` (a component, topological order). Leaves must be ready.
   void build(std::span<Node* const> nodes);

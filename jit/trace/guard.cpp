@@ -6,8 +6,8 @@
 namespace lazy::jit {
 namespace {
 
-constexpr const char* kNames[kGuardKinds] = {"contiguous", "unit_stride", "broadcast", "collapsible",
-                                             "stride_32bit", "extent", "scalar", "position"};
+constexpr const char* kNames[kGuardKinds] = {"contiguous",   "unit_stride", "broadcast", "collapsible",
+                                             "stride_32bit", "extent",      "scalar",    "position"};
 
 int64_t found(const Guard& g, const Program& p, const Frame& f) {
   using K = Guard::Kind;
@@ -26,7 +26,8 @@ int64_t found(const Guard& g, const Program& p, const Frame& f) {
   OperandLayout l;
   operand_layout(p, s, b, f, l);
   switch (g.kind) {
-    case K::unit_stride: case K::broadcast: return l.stride[g.dim];
+    case K::unit_stride:
+    case K::broadcast: return l.stride[g.dim];
     case K::collapsible: return l.stride[g.dim] == l.stride[g.dim + 1] * extent_of(s.dims[g.dim + 1u], f);
     default: return fits_32bit(l.stride[g.dim], b.dtype);
   }
@@ -59,14 +60,14 @@ std::string describe(const Guard& g, int64_t actual) {
     case K::unit_stride: return differs("unit_stride: stride of " + operand + " along its vector axis");
     case K::broadcast: return differs("broadcast: stride of " + operand + " along its vector axis");
     case K::collapsible:
-      return "collapsible: dimensions " + std::to_string(g.dim) + " and " + std::to_string(g.dim + 1) + " of " + operand +
-             " were evenly spaced, now they are not";
+      return "collapsible: dimensions " + std::to_string(g.dim) + " and " + std::to_string(g.dim + 1) +
+             " of " + operand + " were evenly spaced, now they are not";
     case K::stride_32bit: return "stride_32bit: offsets in " + operand + " fitted 32 bits, now they do not";
     case K::extent: return differs("extent: dimension " + std::to_string(g.dim) + " of " + v(g.node));
     case K::scalar: return differs("scalar: bits of constant " + v(g.node));
     case K::position:
-      return differs(std::string("position: ") + (g.operand ? "step" : "start") + " of slice " + v(g.node) + " along axis " +
-                     std::to_string(g.dim));
+      return differs(std::string("position: ") + (g.operand ? "step" : "start") + " of slice " + v(g.node) +
+                     " along axis " + std::to_string(g.dim));
   }
   return {};
 }

@@ -36,7 +36,8 @@ static std::string label(const Trace& t, uint32_t v) {
   const Value& x = t.values[v];
   std::string s = std::string(name_of(x.op)) + " " + name_of(x.dtype) + " " + to_string(t.shape(v));
   const Node& n = t.node(v);
-  if (!n.axes.empty() && x.op != Op::reshape && x.op != Op::slice && x.op != Op::leaf) s += " axes=" + to_string(n.axes);
+  if (!n.axes.empty() && x.op != Op::reshape && x.op != Op::slice && x.op != Op::leaf)
+    s += " axes=" + to_string(n.axes);
   if (x.op == Op::slice) s += " start=" + to_string(n.ints) + " step=" + to_string(n.steps);
   return s;
 }

@@ -1,5 +1,6 @@
-// What the compiler reads: the values of a frame, freely rewritable. Value numbers are those of the frame; rewriting
-// changes operands and ops, and may append values, but never renumbers, so that programs can bind by number.
+// What the compiler reads: the values of a frame, freely rewritable. Value numbers are those of the frame;
+// rewriting changes operands and ops, and may append values, but never renumbers, so that programs can bind
+// by number.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,18 +10,20 @@
 namespace lazy::jit {
 
 struct Value {
-  Op op{};            // leaf for what exists already
+  Op op{};  // leaf for what exists already
   DType dtype{};
   uint8_t arity = 0;
   bool output = false;
   uint32_t operand[3] = {kNone, kNone, kNone};
-  uint32_t node = 0;  // frame value whose shape, attributes and line this value has (itself, unless appended by a pass)
+  uint32_t node =
+      0;  // frame value whose shape, attributes and line this value has (itself, unless appended by a pass)
 };
 
 struct Trace {
   const Frame* frame = nullptr;
   std::vector<Value> values;
-  std::vector<uint32_t> same_as;  // an output that a pass replaced: the value that it equals (else its own number)
+  std::vector<uint32_t>
+      same_as;  // an output that a pass replaced: the value that it equals (else its own number)
 
   explicit Trace(const Frame&);
   const Node& node(uint32_t v) const { return *frame->values[values[v].node]; }
