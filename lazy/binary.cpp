@@ -57,7 +57,15 @@ Tensor minimum(Arg a, Arg b) { return arithmetic("minimum", Op::minimum, Op::bit
 Tensor subtract(Arg a, Arg b) { return numbers_only("subtract", Op::subtract, a, b); }
 Tensor floor_divide(Arg a, Arg b) { return numbers_only("floor_divide", Op::floor_divide, a, b); }
 Tensor remainder(Arg a, Arg b) { return numbers_only("remainder", Op::remainder, a, b); }
-Tensor pow(Arg a, Arg b) { return numbers_only("pow", Op::power, a, b); }
+Tensor pow(Arg a, Arg b) {
+  // A literal exponent of 2 is a product: exact where a general power costs forty instructions. Decided by the program's
+  // text, so the graph (and its key) says which it is, fused or eager.
+  if (a.is_tensor() && !b.is_tensor() && b.number().as_double() == 2) {
+    const DType t = common_type("pow", {&a, &b});
+    if (!is_bool(t)) return in_type("pow", Op::multiply, a, a, t);
+  }
+  return numbers_only("pow", Op::power, a, b);
+}
 Tensor divide(Arg a, Arg b) { return float_only("divide", Op::divide, a, b); }
 Tensor atan2(Arg y, Arg x) { return float_only("atan2", Op::atan2, y, x); }
 Tensor hypot(Arg a, Arg b) { return float_only("hypot", Op::hypot, a, b); }

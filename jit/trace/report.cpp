@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "jit/trace/frame.hpp"
+
 namespace lazy::jit {
 namespace {
 

@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "jit/graph/record.hpp"
-#include "jit/trace/frame.hpp"
 
 namespace lazy::jit {
+
+struct Frame;
 
 struct FlushReport {
   Cause cause{};
