@@ -16,7 +16,8 @@ namespace {
 
 int threads = 1;
 
-/// e^x within about 1 ulp where the result is normal: x = n ln 2 + r, polynomial in r, n added to the exponent.
+/// e^x within about 1 ulp where the result is normal: x = n ln 2 + r, polynomial in r, n added to the
+/// exponent.
 inline float exp1(float x) {
   x = std::min(std::max(x, -87.3f), 88.3f);
   const float n = std::rint(x * 1.44269504f);
@@ -114,15 +115,16 @@ void arith_chain(const float* a, const float* b, const float* c, const float* d,
   });
 }
 
-void black_scholes(const float* spot, const float* strike, const float* years, const float* volatility, float* call,
-                   float* put, size_t n) {
+void black_scholes(const float* spot, const float* strike, const float* years, const float* volatility,
+                   float* call, float* put, size_t n) {
   constexpr float kRate = 0.02f;
   split(n, 4096, [=](size_t begin, size_t end) {
 #pragma GCC ivdep
     for (size_t i = begin; i < end; ++i) {
       const float v = volatility[i], spread = v * std::sqrt(years[i]);
       const float d1 = (log1(spot[i] / strike[i]) + (v * v * 0.5f + kRate) * years[i]) / spread;
-      const float n1 = (erf1(d1 * 0.707106781f) + 1) * 0.5f, n2 = (erf1((d1 - spread) * 0.707106781f) + 1) * 0.5f;
+      const float n1 = (erf1(d1 * 0.707106781f) + 1) * 0.5f,
+                  n2 = (erf1((d1 - spread) * 0.707106781f) + 1) * 0.5f;
       const float discounted = strike[i] * exp1(years[i] * -kRate);
       call[i] = spot[i] * n1 - discounted * n2;
       put[i] = discounted * (1 - n2) - spot[i] * (1 - n1);
@@ -131,7 +133,8 @@ void black_scholes(const float* spot, const float* strike, const float* years, c
 }
 
 void mandelbrot(const float* cr, const float* ci, float* count, size_t n, int iterations) {
-  // Four vectors at once, so that the latency of one step hides behind the other three; all steps stay in registers.
+  // Four vectors at once, so that the latency of one step hides behind the other three; all steps stay in
+  // registers.
   typedef float Vec __attribute__((vector_size(64)));
   constexpr size_t kLanes = 16, kVectors = 4, kBlock = kLanes * kVectors;
   const auto block = [=](const float* re, const float* im, float* out) {
