@@ -14,6 +14,7 @@
 
 #include "hand.hpp"
 #include "inputs.hpp"
+#include "support/config.hpp"
 #include "workloads.hpp"
 
 namespace bench {

@@ -1,5 +1,6 @@
 // Inputs of the benchmarks: the same numbers at every run.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -13,7 +13,7 @@ Solves the heat equation on a 256 x 256 plate with a hot left edge and a hot dis
 )";
 
 Tensor initial(int64_t n) {
-  const Tensor y = reshape(linspace(0, 1, n, float32), {n, 1}), x = linspace(0, 1, n, float32);
+  const Tensor y = reshape(linspace(0, 1, n), {n, 1}), x = linspace(0, 1, n);
   const Tensor disc = (x - 0.6) * (x - 0.6) + (y - 0.4) * (y - 0.4) < 0.02;
   Tensor u = astype(disc, float32);
   u(_, 0) = 1;
@@ -39,8 +39,9 @@ void simulate(const demo::Arguments& arguments) {
   const float low = min(u).item<float>(), high = max(u).item<float>();
   std::printf("sum of temperatures %.1f -> %.1f, all within [%.3f, %.3f]\n", start, sum(u).item<float>(), low,
               high);
-  const Tensor t = clip(u, 0, 1);  // black, red, yellow, white
-  demo::write_png(path, stack({clip(t * 3, 0, 1), clip(t * 3 - 1, 0, 1), clip(t * 3 - 2, 0, 1)}, -1));
+  Tensor picture = empty({n, n, 3});  // black, red, yellow, white
+  for (int c = 0; c < 3; ++c) picture(_, _, c) = u * 3 - c;
+  demo::write_png(path, picture);
   std::printf("wrote %s\n", path.c_str());
   demo::report("picture");
   if (low < 0 || high > 1) throw demo::Failure("temperatures left the range that they started in");

@@ -1,5 +1,6 @@
 // Lloyd's k-means: each point joins its nearest centre, each centre moves to the mean of its points.
 #include <cstdio>
+#include <iostream>
 
 #include "csv.hpp"
 #include "demo.hpp"
@@ -17,7 +18,9 @@ void cluster(const demo::Arguments& arguments) {
   const int64_t n = static_cast<int64_t>(columns[0].size());
   const long k = demo::number(arguments, 1, 4, 1, 256);
   if (k > n) throw demo::Failure("more clusters than points");
-  const Tensor points = stack({from_span<float>(columns[0]), from_span<float>(columns[1])}, -1);  // [n, 2]
+  Tensor points = empty({n, 2});
+  points(_, 0) = from_span<float>(columns[0]);
+  points(_, 1) = from_span<float>(columns[1]);
 
   Tensor centres = points(slice(0, k));  // [k, 2]
   float before = -1, inertia = 0;

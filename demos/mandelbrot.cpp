@@ -16,8 +16,8 @@ Draws the Mandelbrot set, WIDTH x WIDTH*3/4 pixels (default: mandelbrot.png, 960
 void draw(const demo::Arguments& arguments) {
   const std::string path = demo::argument(arguments, 0, "mandelbrot.png");
   const long width = demo::number(arguments, 1, 960, 16, 8192), height = width * 3 / 4;
-  const Tensor re = linspace(-2.2, 0.8, width, float32);
-  const Tensor im = reshape(linspace(-1.125, 1.125, height, float32), {height, 1});
+  const Tensor re = linspace(-2.2, 0.8, width);
+  const Tensor im = reshape(linspace(-1.125, 1.125, height), {height, 1});
 
   // z <- z^2 + c while |z| <= 8; `count` gains a fraction at the last step, so that the colours are smooth.
   Tensor zr = zeros({height, width}), zi = zeros({height, width}), count = zeros({height, width});

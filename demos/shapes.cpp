@@ -20,7 +20,7 @@ void sizes(const demo::Arguments& arguments) {
   double worst = 0;
   for (long i = 0; i < count; ++i) {
     const int64_t n = 1 + (i * 7919) % 20011;  // primes: no size comes twice in the first 20,011
-    const Tensor x = linspace(0, 1, n, float32);
+    const Tensor x = linspace(0, 1, n);
     const float got = mean(tanh(x * 3 - 1) * 0.5 + sqrt(x)).item<float>();
     if (i % 100 == 0) {  // checked against plain double precision
       double want = 0;
