@@ -48,7 +48,7 @@ long number(const Arguments& a, size_t i, long otherwise, long low, long high) {
 std::string data_file(const std::string& name) { return std::string(DEMO_DATA_DIR) + "/" + name; }
 
 void report(const std::string& title) {
-  static auto before = lazy::metrics();
+  static lazy::Metrics before;
   const auto now = lazy::metrics();
   const auto since = [&](auto counter) {
     return static_cast<unsigned long long>(now.*counter - before.*counter);

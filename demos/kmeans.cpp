@@ -22,7 +22,12 @@ void cluster(const demo::Arguments& arguments) {
   points(_, 0) = from_span<float>(columns[0]);
   points(_, 1) = from_span<float>(columns[1]);
 
-  Tensor centres = points(slice(0, k));  // [k, 2]
+  Tensor centres = empty({k, 2});  // start: each centre is the point that is farthest from those before it
+  centres(0) = points(0);
+  for (long c = 1; c < k; ++c) {
+    const Tensor d = points(_, newaxis) - centres(slice(0, c));
+    centres(c) = points(argmax(min(sum(d * d, {-1}), {-1})).item<int64_t>());
+  }
   float before = -1, inertia = 0;
   int rounds = 0;
   for (; rounds < 100; ++rounds) {

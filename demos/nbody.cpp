@@ -54,7 +54,7 @@ float energy(const Bodies& b) {
 void simulate(const demo::Arguments& arguments) {
   const long n = demo::number(arguments, 0, 256, 2, 4096),
              steps = demo::number(arguments, 1, 400, 1, 1000000);
-  const double dt = 0.002;
+  const double dt = 0.01;
   Bodies b = disc(n);
   const float start = energy(b);
   std::printf("%ld bodies, energy %.6f\n", n, start);

@@ -75,11 +75,11 @@ def quotes():
 
 def points():
     rng = random.Random(11)
-    clusters = ((-4.0, 1.5, 0.8), (0.5, -3.0, 0.6), (3.5, 2.5, 1.0), (-1.0, 5.0, 0.5))
+    clusters = ((-3.0, 1.0, 0.9), (0.5, -3.0, 0.8), (3.5, 2.0, 1.1), (-0.5, 4.5, 0.8))
     with open(DATA / "points.csv", "w") as f:
         f.write("x,y\n")
-        for i in range(400):
-            x, y, spread = clusters[i % len(clusters)]
+        for _ in range(400):
+            x, y, spread = rng.choice(clusters)
             f.write(f"{rng.gauss(x, spread):.4f},{rng.gauss(y, spread):.4f}\n")
 
 
