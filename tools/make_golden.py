@@ -185,10 +185,10 @@ def reductions():
     for t in ["bool"] + INTS:
         x = rng.integers(0, 2, (2, 3, 4)).astype(bool) if t == "bool" else rng.integers(
             np.iinfo(t).min, np.iinfo(t).max, (2, 3, 4), endpoint=True, dtype=t)
-        for axes in (None, (0,), (-1,), (0, 2), (0, 1), (2, 1)):
-            for name in ("sum", "prod", "max", "min", "any", "all", "count_nonzero"):
+        for axes in (None, (1,), (0, 2), (2, 1)):
+            for name in ("sum", "prod", "max", "min") + (("any", "all", "count_nonzero") if t in ("bool", "int8", "uint64") else ()):
                 add(name, getattr(np, name), x, axes, 1 if axes == (0, 2) else 0)
-        for axes in (None, (0,), (1,), (-1,)):
+        for axes in (None, (1,), (-1,)):
             add("argmax", np.argmax, x, axes, 0)
             add("argmin", np.argmin, x, axes, 1)
             add("cumsum", np.cumsum, x, axes, 0)
@@ -200,7 +200,7 @@ def reductions():
         y[0, 1, 1] = np.inf
         y[2, 0, 0] = np.nan
         for v in (x, y):
-            for axes in (None, (0,), (1,), (-1,), (0, 2), (0, 1)):
+            for axes in (None, (1,), (-1,), (0, 2), (0, 1)):
                 for name in ("sum", "max", "min", "any", "all", "count_nonzero"):
                     add(name, getattr(np, name), v, axes, 0)
             for axes in (None, (0,), (1,), (-1,)):
@@ -249,7 +249,7 @@ def printing():
     add(np.arange(1001))
     add(np.arange(2000).reshape(2, 1000))
     add(np.arange(2000).reshape(1000, 2))
-    add(np.arange(12000).reshape(10, 12, 100))
+    add(np.arange(1680).reshape(6, 7, 40))
     add(np.arange(1100).reshape(11, 10, 10))
     add(np.arange(1200).reshape(2, 600, 1))
     add(np.arange(60).reshape(2, 30), linewidth=40)
@@ -265,7 +265,7 @@ def printing():
     add(rng.integers(0, 2, (3, 4)).astype(bool))
     for t in FLOATS:
         for v in (0.1, -0.1, 1 / 3, 1e-4, 9.9e-5, 1e-5, 123456.0, 1e15, 1e16, 1.5e20, -0.0, np.nan, np.inf, -np.inf, 65504.0, 1e-7,
-                  3.14159265358979):
+                  3.14159265358979, 999.0, 1000.0, 1001.0, 999999.0, 1e6, 1e7, 9.9e15):
             add(np.array(v, t))
         add(np.array([0.1, 0.2, 0.30000001], t))
         add(np.array([1.0, 2.5, -3.25], t))
@@ -311,8 +311,8 @@ def printing():
         add(rng.standard_normal(40).astype(t))
         add(np.exp(rng.standard_normal((4, 3)) * 4).astype(t))
         add(np.exp(rng.standard_normal((4, 3)) * 10).astype(t))
-        add(rng.random((30, 40)).astype(t))
-        add(rng.random((30, 40)).astype(t), precision=3, linewidth=60)
+        add(rng.random((30, 34)).astype(t))
+        add(rng.random((3, 34)).astype(t), threshold=100, precision=3, linewidth=60)
         add(np.finfo(t).max.reshape(1))
         add(np.array([np.finfo(t).smallest_subnormal, np.finfo(t).tiny], t))
     add(np.array([1e100, 1e-100]))
