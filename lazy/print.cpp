@@ -129,9 +129,9 @@ std::string padded(const std::string& s, size_t width) { return std::string(widt
 }  // namespace
 
 void set_printoptions(const PrintOptions& options) {
-  if (options.precision < 0 || options.threshold < 0 || options.edgeitems < 0 || options.linewidth < 1 ||
+  if (options.precision < 0 || options.threshold < 0 || options.edgeitems < 1 || options.linewidth < 1 ||
       (options.sign != '-' && options.sign != '+' && options.sign != ' '))
-    throw Error("set_printoptions: precision, threshold and edgeitems are at least 0, linewidth at least 1, sign is '-', '+' or ' '");
+    throw Error("set_printoptions: precision and threshold are at least 0, edgeitems and linewidth at least 1, sign is '-', '+' or ' '");
   const std::lock_guard lock(mutex);
   current = options;
 }

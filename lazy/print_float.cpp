@@ -79,7 +79,8 @@ std::string scalar_text(double v, DType t, char sign) {
   if (std::isinf(v)) return s + "inf";
   const Digits d = shortest(v, t);
   const double a = std::abs(v);
-  if (a == 0 || (a >= rounded_to(1e-4, t) && a < 1e16)) {
+  const double most = t == float64 ? 1e16 : t == float32 ? 1e6 : 1e3;
+  if (a == 0 || (a >= 1e-4 && a < most)) {
     std::string r = plain(d);
     return s + (r.back() == '.' ? r + "0" : r);
   }
@@ -134,7 +135,7 @@ FloatFormat::FloatFormat(const std::vector<double>& values, DType t, const Print
     low = std::min(low, std::abs(v));
   }
   if (high > 0) {
-    // NumPy compares in the array's own type; bfloat16, which it lacks, goes by float16's limit.
+    // NumPy compares in the array's own type. bfloat16, which it lacks, goes by float16's limit, here and above.
     const double most = t == float64 ? 1e8 : t == float32 ? 1e6 : 1e3;
     const double ratio = t == float64 ? high / low : rounded_to(high / low, t);
     exponent_ = high >= most || (!options.suppress && (low < rounded_to(1e-4, t) || ratio > 1000));
