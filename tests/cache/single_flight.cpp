@@ -1,6 +1,6 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
-#include <chrono>
+#include <functional>
 #include <latch>
 #include <memory>
 #include <random>
@@ -153,14 +153,16 @@ BOOST_AUTO_TEST_CASE(fills_that_need_each_other_do_not_wait_for_ever) {
 BOOST_AUTO_TEST_CASE(distinct_keys_fill_at_the_same_time) {
   Cache c(100, 100);
   std::latch all_filling(8);
+  std::atomic<int> wrong{0};  // Boost.Test's checks are for the main thread only
   // Each fill waits until all eight run: under one lock this would never end.
   in_threads(8, [&](int i) {
     const std::string k = std::to_string(i);
-    BOOST_REQUIRE(*c.get_or_fill(view(k), [&] {
+    wrong += *c.get_or_fill(view(k), [&] {
       all_filling.arrive_and_wait();
       return filled(i);
-    }) == i);
+    }) != i;
   });
+  BOOST_TEST(wrong == 0);
   BOOST_TEST(c.stats().misses == 8u);
 }
 
@@ -168,14 +170,15 @@ BOOST_AUTO_TEST_CASE(colliding_keys_in_flight_stay_apart) {
   const config::Override one("LAZY_CACHE_HASH_BITS", "1");
   Cache c(100, 100);
   std::latch all_filling(8);
+  std::atomic<int> wrong{0};
   in_threads(8, [&](int i) {
     const std::string k = std::to_string(i);
-    const auto p = c.get_or_fill(view(k), [&] {
+    wrong += *c.get_or_fill(view(k), [&] {
       all_filling.arrive_and_wait();
       return filled(i);
-    });
-    if (*p != i) throw std::logic_error("another key's value");
+    }) != i;
   });
+  BOOST_TEST(wrong == 0);
   BOOST_TEST(c.stats().entries == 8u);
 }
 
