@@ -108,6 +108,7 @@ void allocated(uint64_t bytes) noexcept {
   while (peak < now && !peak_bytes.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {}
 }
 
+uint64_t live() noexcept { return live_bytes.load(std::memory_order_relaxed); }
 void freed(uint64_t bytes) noexcept { live_bytes.fetch_sub(bytes, std::memory_order_relaxed); }
 
 void name_causes(std::span<const char* const> names) noexcept { set_names(cause_names, names); }

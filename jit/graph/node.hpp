@@ -54,6 +54,7 @@ struct Node {
   Op op{};
   DType dtype{};
   uint8_t arity = 0;
+  uint8_t leaf_mask = 0;   // bit i: operand i was not pending in this graph when the op was recorded (set by Graph::link)
   bool contiguous = true;  // of a ready value: row-major without gaps (strides then follow from the shape)
   uint32_t index = 0;      // scratch of the flush that owns the node
   Site site{};
