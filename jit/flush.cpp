@@ -81,7 +81,6 @@ ProgramRef first_that_holds(Entry& e, const Frame& f, std::string* why) {
       return p;
     }
     metric::guard_failed(static_cast<size_t>(g->kind));
-    metric::add(Counter::guard_failures);
     if (log::enabled(log::Channel::guards))
       log::print(log::Channel::guards, "%s program turned down: %s", p->variant.c_str(),
                  describe(*g, actual).c_str());
