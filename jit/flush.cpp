@@ -118,7 +118,7 @@ void await_leaves(const std::vector<Node*>& nodes, const Site& site) {
   for (Node* n : nodes)
     for (int i = 0; i < n->arity; ++i) {
       Node* o = n->operand[i];
-      if (!(n->leaf_mask >> i & 1) || o->arity == 0 || o->ready()) continue;
+      if (!(n->leaf_mask >> i & 1) || o->ready() || o->op == Op::constant || o->op == Op::iota) continue;
       o->counts.fetch_add(Node::kHandle, std::memory_order_relaxed);
       const Handle leaf = Handle::adopt(o);
       const Handle* one[] = {&leaf};
