@@ -1,6 +1,7 @@
 // Tables of numbers from comma-separated text: one line of names, then lines of as many numbers.
 #pragma once
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@ namespace demo {
 /// line.
 inline std::vector<std::vector<float>> read_csv(const std::string& path, size_t width) {
   std::ifstream file(path);
-  if (!file) throw Failure("cannot read " + path);
+  if (!file || std::filesystem::is_directory(path)) throw Failure("cannot read " + path);
   std::vector<std::vector<float>> columns(width);
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 #include "demo.hpp"
@@ -22,12 +23,13 @@ namespace demo {
 using namespace lazy;
 
 Tensor read_png(const std::string& path) {
+  if (std::filesystem::is_directory(path)) throw Failure("cannot read " + path + ": it is a folder");
   errno = 0;
   std::ifstream file(path, std::ios::binary);
+  if (!file) throw Failure("cannot read " + path + ": " + std::strerror(errno));
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad() || std::filesystem::is_directory(path)) {
-    throw Failure("cannot read " + path + ": " + (errno ? std::strerror(errno) : "not a file"));
-  }
+  if (!std::string_view(bytes.data(), bytes.size()).starts_with("\x89PNG"))
+    throw Failure("cannot read " + path + ": not a PNG file");
   int width = 0, height = 0, channels = 0;
   unsigned char* pixels =
       stbi_load_from_memory(reinterpret_cast<const unsigned char*>(bytes.data()),

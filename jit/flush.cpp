@@ -81,7 +81,6 @@ ProgramRef first_that_holds(Entry& e, const Frame& f, std::string* why) {
       return p;
     }
     metric::guard_failed(static_cast<size_t>(g->kind));
-    metric::add(Counter::guard_failures);
     if (log::enabled(log::Channel::guards))
       log::print(log::Channel::guards, "%s program turned down: %s", p->variant.c_str(),
                  describe(*g, actual).c_str());
@@ -119,7 +118,7 @@ void await_leaves(const std::vector<Node*>& nodes, const Site& site) {
   for (Node* n : nodes)
     for (int i = 0; i < n->arity; ++i) {
       Node* o = n->operand[i];
-      if (!(n->leaf_mask >> i & 1) || o->arity == 0 || o->ready()) continue;
+      if (!(n->leaf_mask >> i & 1) || o->ready() || o->op == Op::constant || o->op == Op::iota) continue;
       o->counts.fetch_add(Node::kHandle, std::memory_order_relaxed);
       const Handle leaf = Handle::adopt(o);
       const Handle* one[] = {&leaf};

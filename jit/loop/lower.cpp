@@ -108,9 +108,17 @@ class Lowering {
   uint32_t through_view(uint32_t w, uint32_t path) {
     return path == 0 && is_identity_view(t_, w) ? 0 : extend(path, w, false);
   }
-  uint32_t to_operand(uint32_t o, uint32_t user, uint32_t path) {
+  /// Values read along one path have the same extents, so broadcasting to any of them of one form is the same index map:
+  /// a tensor that a hundred ops broadcast is loaded once.
+  template <class Region>
+  uint32_t to_operand(Region& r, uint32_t o, uint32_t user, uint32_t path) {
     if (path == 0 ? same_index(t_, o, user) : shape_pattern_equal(shape(o), shape(user))) return path;
-    return extend(path, user, true);
+    const Shape& s = shape(user);
+    uint64_t form = static_cast<uint64_t>(path) << 32 | static_cast<uint64_t>(s.size()) << 16;
+    for (int i = 0; i < s.size(); ++i) form |= static_cast<uint64_t>(s[i] == 1) << i;
+    const auto [it, fresh] = r.aligned.emplace(form, 0);
+    if (fresh) it->second = extend(path, user, true);
+    return it->second;
   }
   static bool shape_pattern_equal(const Shape& a, const Shape& b) {
     if (a.size() != b.size()) return false;
@@ -169,6 +177,7 @@ class Lowering {
   struct Region {
     std::vector<Instr> code;
     std::unordered_map<uint64_t, ValueId> memo;
+    std::unordered_map<uint64_t, uint32_t> aligned;  // path and form of a shape -> the path that broadcasts to it
     DimMap dims;
     bool epilogue = false;
   };
@@ -319,7 +328,7 @@ class Lowering {
       bool complete = true;
       for (int i = x.arity - 1; i >= 0; --i) {  // the first operand is pushed last, so evaluated first
         const uint32_t o = x.operand[i];
-        const uint32_t p = view ? through_view(v, path) : to_operand(o, v, path);
+        const uint32_t p = view ? through_view(v, path) : to_operand(r, o, v, path);
         const auto found = r.memo.find(key(o, p));
         if (found != r.memo.end()) {
           args[i] = found->second;

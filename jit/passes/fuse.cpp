@@ -18,6 +18,8 @@ constexpr uint32_t kReloadCost = 8;
 constexpr uint32_t kMaxCost = 1u << 20;
 // A kernel's body is cut after so many ops: compile time stays linear and code sane.
 constexpr uint32_t kMaxBody = 3000;
+// A value seen through more views than this is computed first: index maps are worked out again at each run.
+constexpr uint32_t kMaxViews = 6;
 
 uint32_t cost_of(Op op) {
   switch (op) {
@@ -248,7 +250,7 @@ class Fuser {
     // own.
     constexpr uint32_t kUnset = kNone, kMany = kNone - 1;
     std::vector<uint32_t> home(n, kUnset);
-    std::vector<uint32_t> last_use(n, 0), position(n, 0);
+    std::vector<uint32_t> last_use(n, 0), position(n, 0), views(n, 0);
     uint32_t ops = 0;
     for (uint32_t v : order_)
       if (needed_[v]) position[v] = kind(v) == OpKind::pointwise ? ops++ : ops;
@@ -295,6 +297,7 @@ class Fuser {
           cost[o] = 1;
         }
         c = std::min(kMaxCost, c + cost[o]);
+        views[v] = std::max(views[v], views[o] + (k == OpKind::view && !is_identity_view(t_, v)));
         after_reduction[v] |= after_reduction[o];
       }
       cost[v] = c;
@@ -302,10 +305,16 @@ class Fuser {
       if (k == OpKind::pointwise && !mat[v]) {
         const bool many = home[v] == kMany && c > kReloadCost;
         const bool cut = ops > kMaxBody && last_use[v] / kMaxBody != position[v] / kMaxBody;
-        if (many || cut) mat[v] = 1;
+        if (many || cut || views[v] > kMaxViews) mat[v] = 1;
       }
-      if (mat[v]) cost[v] = 1;
+      if (mat[v]) {
+        cost[v] = 1;
+        views[v] = 0;
+      }
     }
+    chunk_.assign(n, 0);
+    if (ops > kMaxBody)
+      for (uint32_t v : order_) chunk_[v] = position[v] / kMaxBody;
     // Outputs that are views of something that exists share its memory; the others are computed like
     // pointwise values.
     for (uint32_t v : order_)
@@ -404,7 +413,7 @@ class Fuser {
     const int axis = static_cast<int>(t_.node(v).axes[0]);
     const std::string key = space_key(o, 'r', axis);
     const auto found = latest.find(key);
-    if (found != latest.end() && found->second >= first && has_room(found->second)) return found->second;
+    if (found != latest.end() && found->second >= first && has_room(found->second, v)) return found->second;
     const int g = new_group(Group::Kind::reduce, o, axis);
     latest[key] = g;
     kept[space_key(v, 'k')] = g;
@@ -413,21 +422,24 @@ class Fuser {
   int map_kernel(uint32_t v, Need need, std::unordered_map<std::string, int>& latest,
                  std::unordered_map<std::string, int>& kept) {
     const auto reduction = kept.find(space_key(v, 'k'));
-    if (reduction != kept.end() && reduction->second == need.same && has_room(reduction->second))
+    if (reduction != kept.end() && reduction->second == need.same && has_room(reduction->second, v))
       return reduction->second;
     const std::string key = space_key(v, 'm');
     const auto found = latest.find(key);
-    if (found != latest.end() && found->second >= need.same && has_room(found->second)) return found->second;
+    if (found != latest.end() && found->second >= need.same && has_room(found->second, v)) return found->second;
     return latest[key] = new_group(Group::Kind::map, v, -1);
   }
-  bool has_room(int g) const { return f_.groups[static_cast<size_t>(g)].roots.size() < 64; }
+  bool has_room(int g, uint32_t v) const {
+    const auto& roots = f_.groups[static_cast<size_t>(g)].roots;
+    return roots.size() < 64 && chunk_[roots[0]] == chunk_[v];
+  }
 
   Trace& t_;
   const bool strict_;
   Fusion f_;
   std::vector<uint32_t> order_;
   std::vector<uint8_t> flat_, needed_;
-  std::vector<uint32_t> parent_;
+  std::vector<uint32_t> parent_, chunk_;
   std::unordered_map<std::string, uint32_t> space_ids_;
 };
 

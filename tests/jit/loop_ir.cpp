@@ -222,8 +222,8 @@ BOOST_AUTO_TEST_CASE(rules_of_epilogues_and_reductions) {
   });
   rejects(sample(), "its value is not an instruction of the body",
           [](LoopKernel& k) { k.reductions[0].value = 5; });
-  rejects(sample(), "accumulates f64 but %3 is f32",
-          [](LoopKernel& k) { k.reductions[0].type = DType::float64; });
+  rejects(sample(), "accumulates i32 but %3 is f32",
+          [](LoopKernel& k) { k.reductions[1].type = DType::int32; });
   rejects(sample(), "only matmul takes two values", [](LoopKernel& k) { k.reductions[0].value2 = 1; });
   rejects(sample(), "its value is not an instruction of the body",
           [](LoopKernel& k) { k.reductions[0].op = Op::matmul; });
