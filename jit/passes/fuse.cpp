@@ -309,7 +309,8 @@ class Fuser {
     // Outputs that are views of something that exists share its memory; the others are computed like
     // pointwise values.
     for (uint32_t v : order_)
-      if (needed_[v] && at(v).output && t_.same_as[v] == v && kind(v) == OpKind::view) mat[v] = !is_alias(v);
+      if (needed_[v] && at(v).output && t_.same_as[v] == v && kind(v) == OpKind::view)
+        mat[v] = mat[v] || !is_alias(v);  // what an update starts from must exist itself
   }
 
   bool is_alias(uint32_t v) const {

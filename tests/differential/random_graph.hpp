@@ -72,6 +72,7 @@ struct Statement {
   std::vector<int> axes;
   bool keepdims = false, flipped = false;
   std::vector<Range> ranges;
+  std::vector<Dim> region;  // assign: what the ranges select
   int scalar_kind = 0;         // bool, int, float, double
   uint64_t salt = 0;           // of the leaf's data, the scalar's value, the memory's layout
   int layout = 0;              // leaf: 0 copied, else strides of the user's memory

@@ -328,6 +328,7 @@ class Maker {
         s.kind = Kind::assign;
         s.flipped = chance(3);
         s.operand[1] = b;
+        s.region = s.dims;
         s.dims = d;
         break;
       }
