@@ -123,7 +123,7 @@ class Fuser {
         }
       }
     }
-    flat_.resize(t_.values.size(), 1);
+    flat_.resize(t_.values.size(), 0);  // a copy is packed because it is put into memory, and only then
     // Copies were appended, but are read by earlier values: visit them first.
     for (uint32_t v = count; v < t_.values.size(); ++v) order_.push_back(v);
     for (uint32_t v = 0; v < count; ++v) order_.push_back(v);

@@ -221,7 +221,10 @@ Tensor Machine::make(const Statement& s) {
 void Machine::sign(const Statement& s) {
   const Shape& out = registers_.back().shape();
   for (int64_t n : out) signature_.push_back(std::min<int64_t>(n, 2));
-  for (size_t i = 0; i < s.region.size(); ++i) signature_.push_back(std::min<int64_t>(extent(s.region[i]), 2));
+  Shape region;
+  for (const Dim& d : s.region) region.push_back(extent(d));
+  for (int64_t n : region) signature_.push_back(std::min<int64_t>(n, 2));
+  if (!region.empty()) signature_.push_back(numel(region) == numel(out));
   for (int o : s.operand) {
     if (o < 0) break;
     const Shape& in = registers_[static_cast<size_t>(o)].shape();
