@@ -59,7 +59,6 @@ const std::vector<Entry<R>>& entries() {
                                             ONE(log1p),
                                             ONE(log2),
                                             ONE(log10),
-#ifdef LAZY_ACCURACY_TRIG
                                             ONE(sin),
                                             ONE(cos),
                                             ONE(tan),
@@ -76,7 +75,6 @@ const std::vector<Entry<R>>& entries() {
                                             ONE(erfc),
                                             TWO(atan2),
                                             {"gelu", vecmath::gelu, nullptr, exact_gelu<R>, nullptr},
-#endif
                                             TWO(pow),
                                             TWO(hypot),
                                             {"sigmoid", vecmath::sigmoid, nullptr, exact_sigmoid<R>, nullptr},
