@@ -1,0 +1,23 @@
+// A LoopKernel ready to be run: instructions with their meanings looked up.
+#pragma once
+#include <vector>
+
+#include "backends/reference/ops.hpp"
+#include "jit/backend.hpp"
+
+namespace lazy::reference {
+
+class LoopsKernel final : public jit::Kernel {
+ public:
+  /// Throws CompileError if the kernel breaks a rule of the IR.
+  explicit LoopsKernel(const jit::loop::LoopKernel&);
+  void launch(uint64_t* args) const override;
+  std::string schedule() const override { return "reference loops"; }
+
+ private:
+  friend class Run;
+  const jit::loop::LoopKernel k_;
+  std::vector<StripFn> meanings_;  // of each instruction; null where it isn't an op
+};
+
+}  // namespace lazy::reference
