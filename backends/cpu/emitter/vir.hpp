@@ -25,9 +25,11 @@ enum class Op : uint8_t {
   fms,         // a*b - c, one rounding
   min, max,    // x86: if either is NaN, or both are zeros, the result is b. So min(limit, x) keeps a NaN in x
   round,       // imm: Rounding
-  scalef,      // a * 2^floor(b); b finite, |b| < 2^20; one rounding, denormal results right, overflow gives inf
-  getexp,      // floor(log2 |a|) as a float, denormals too; 0 -> -inf, inf -> inf, NaN -> NaN
-  getmant,     // a's significand scaled to [0.75, 1.5), sign dropped; a is finite and not 0 (else unspecified)
+  scalef,      // a * 2^floor(b); b finite, |b| < 2^20; one rounding, denormal results right, overflow gives inf; a NaN in a stays one, whatever b
+               // imm 1 promises: b is NaN or an integer, |b| <= 200 (f32), 1200 (f64); a is NaN, or 1/8 <= |a| < 4, or b is 0
+  getexp,      // floor(log2 |a|) as a float, denormals too; 0 -> -inf, inf -> inf, NaN -> NaN. imm 1 promises: a is positive and normal, or NaN (result then unspecified)
+  getmant,     // a's significand scaled to [0.75, 1.5), denormals too; 0 and inf give 1, NaN unspecified.
+               // imm 0: sign dropped; imm 1: a < 0 gives NaN, -0 gives 1 (AVX-512: sign control 1 and 3)
   // any type, bitwise; masks too
   and_, or_, xor_,
   andn,        // ~a & b
@@ -114,8 +116,11 @@ class Builder {
   Val max(Val a, Val b) { return bin(Op::max, a, b); }
   Val round(Val a, Rounding r) { return push({Op::round, a.type, static_cast<uint64_t>(r), a.id}); }
   Val scalef(Val a, Val n) { return bin(Op::scalef, a, n); }
+  Val scalef_near_one(Val a, Val n) { return push({Op::scalef, a.type, 1, a.id, n.id}); }
   Val getexp(Val a) { return push({Op::getexp, a.type, 0, a.id}); }
+  Val getexp_normal(Val a) { return push({Op::getexp, a.type, 1, a.id}); }
   Val getmant(Val a) { return push({Op::getmant, a.type, 0, a.id}); }
+  Val getmant_or_nan(Val a) { return push({Op::getmant, a.type, 1, a.id}); }
 
   Val and_(Val a, Val b) { return bin(Op::and_, a, b); }
   Val or_(Val a, Val b) { return bin(Op::or_, a, b); }

@@ -1,0 +1,33 @@
+#include "backends/cpu/vecmath/core.hpp"
+
+#include <cstddef>
+
+namespace lazy::cpu::vecmath {
+
+Val horner(Builder& b, Val x, std::span<const double> c) {
+  Val p = b.num(x, c.back());
+  for (std::size_t i = c.size() - 1; i-- > 0;) p = b.fma(p, x, b.num(x, c[i]));
+  return p;
+}
+
+Val even_odd(Builder& b, Val x, Val x2, std::span<const double> c) {
+  if (c.size() < 3) return horner(b, x, c);
+  Val chain[2];  // chain[i % 2] = c[i] + x2 (c[i + 2] + ...)
+  for (std::size_t i = c.size(); i-- > 0;) {
+    Val& p = chain[i % 2];
+    p = i + 2 < c.size() ? b.fma(p, x2, b.num(x, c[i])) : b.num(x, c[i]);
+  }
+  return b.fma(chain[1], x, chain[0]);
+}
+
+Pair fast_two_sum(Builder& b, Val large, Val small) {
+  const Val sum = b.add(large, small);
+  return {sum, b.sub(small, b.sub(sum, large))};
+}
+
+Pair two_product(Builder& b, Val x, Val y) {
+  const Val product = b.mul(x, y);
+  return {product, b.fms(x, y, product)};
+}
+
+}  // namespace lazy::cpu::vecmath

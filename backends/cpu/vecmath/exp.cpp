@@ -1,0 +1,90 @@
+// exp, expm1, sigmoid. All start from x = n ln 2 + r; 2^n is applied last, by scalef, in one rounding.
+#include "backends/cpu/vecmath/coefficients.hpp"
+#include "backends/cpu/vecmath/core.hpp"
+#include "backends/cpu/vecmath/vecmath.hpp"
+
+namespace lazy::cpu::vecmath {
+using namespace coefficients;
+
+ExpReduced exp_reduce(Builder& b, Val x) {
+  // Adding 1.5 * 2^23 (2^52) rounds to an integer: one fma and one subtraction, both short.
+  const Val magic = num(b, x, 0x1.8p23, 0x1.8p52);
+  const Val n = b.sub(b.fma(x, num(b, x, kLog2e_32_hi, kLog2e_64_hi), magic), magic);
+  return {n, b.fnma(n, num(b, x, kLn2Near32_hi, kLn2Near64_hi), x)};
+}
+
+Val exp_low(Builder& b, ExpReduced k) { return b.mul(k.n, num(b, k.n, -kLn2Near32_lo, -kLn2Near64_lo)); }
+
+Val exp_tail(Builder& b, Val r, Val r2) {
+  return is_f32(r) ? horner(b, r, kExp32) : even_odd(b, r, r2, kExp64);
+}
+
+Val exp_clamp(Builder& b, Val x) { return b.max(num(b, x, -105, -747), b.min(num(b, x, 90, 711), x)); }
+
+Val exp(Builder& b, Val x) {
+  x = exp_clamp(b, x);
+  const ExpReduced k = exp_reduce(b, x);
+  const Val r = b.fnma(k.n, num(b, x, kLn2Near32_lo, kLn2Near64_lo), k.r);
+  const Val r2 = b.mul(r, r);
+  const Val q = b.fma(r2, exp_tail(b, r, r2), r);
+  return b.scalef_near_one(b.add(b.num(x, 1), q), k.n);
+}
+
+Val exp_of_pair(Builder& b, Pair x) {
+  const ExpReduced k = exp_reduce(b, exp_clamp(b, x.hi));
+  const Val low = b.fnma(k.n, num(b, x.hi, kLn2Near32_lo, kLn2Near64_lo), x.lo);
+  const Val r = b.add(k.r, low);
+  const Val r2 = b.mul(r, r);
+  const Val q = b.add(k.r, b.fma(r2, exp_tail(b, r, r2), low));
+  return b.scalef_near_one(b.add(b.num(x.hi, 1), q), k.n);
+}
+
+Val exp2_of_pair(Builder& b, Pair x) {
+  const Val limit = num(b, x.hi, 200, 1200);
+  const Val hi = b.max(b.neg(limit), b.min(limit, x.hi));
+  // In range |lo| is tiny. Out of range it may be NaN, which the order of these operands drops.
+  const Val lo = b.min(b.max(x.lo, b.num(hi, -1)), b.num(hi, 1));
+  const Val n = b.round(hi, vir::Rounding::even);
+  const Val f = b.add(b.sub(hi, n), lo);
+  const Val f2 = b.mul(f, f);
+  const Val p = is_f32(f) ? horner(b, f, std::span(kExp2_32).subspan(1))
+                          : even_odd(b, f, f2, std::span(kExp2_64).subspan(1));
+  const Val q = b.fma(f, num(b, f, kExp2_32[0], kExp2_64[0]), b.mul(f2, p));
+  return b.scalef_near_one(b.add(b.num(f, 1), q), n);
+}
+
+// 2^n (1 + r + tail) - 1 = 2^n ((1 - 2^-n + r) + tail): the large terms meet first, exactly where they
+// cancel.
+Val expm1(Builder& b, Val x) {
+  const Val limited = b.max(num(b, x, -20, -40), b.min(num(b, x, 90, 711), x));  // below: -1 after rounding
+  const ExpReduced k = exp_reduce(b, limited);
+  const Val low = exp_low(b, k);
+  const Val r = b.add(k.r, low);
+  const Val r2 = b.mul(r, r);
+  const Val tail = b.fma(r2, exp_tail(b, r, r2), low);
+  const Val one = b.num(x, 1);
+  const Val head = b.add(b.sub(one, b.scalef_near_one(one, b.neg(k.n))), k.r);
+  const Val result = b.scalef_near_one(b.add(head, tail), k.n);
+  return b.or_(result, b.and_(x, b.sign_bit(x)));  // -0 stays; elsewhere the sign is set already
+}
+
+// With a = |x| = n ln 2 + r and e^r = 1 + q:  1 / (1 + e^a) = 2^-n / (1 + q + 2^-n), never above 1/2;
+// denormals come out right, and 1 minus it is the other side. The denominator's rounding is undone in the
+// quotient.
+Val sigmoid(Builder& b, Val x) {
+  const Val a = b.max(num(b, x, -105, -747), b.or_(x, b.sign_bit(x)));  // -|x| = n ln 2 - r
+  const ExpReduced k = exp_reduce(b, a);
+  const Val r = b.fms(k.n, num(b, x, kLn2Near32_lo, kLn2Near64_lo), k.r);
+  const Val r2 = b.mul(r, r);
+  const Val q = b.fma(r2, exp_tail(b, r, r2), r);
+  const Val one = b.num(x, 1);
+  const Pair power = fast_two_sum(b, one, q);
+  const Pair whole = fast_two_sum(b, power.hi, b.scalef_near_one(one, k.n));
+  const Val low = b.add(power.lo, whole.lo);
+  const Val y = b.div(one, whole.hi);
+  const Val rest = b.fnma(y, low, b.fnma(y, whole.hi, one));
+  const Val small = b.scalef_near_one(b.fma(rest, y, y), k.n);
+  return b.select(b.lt(x, b.num(x, 0)), small, b.sub(one, small));
+}
+
+}  // namespace lazy::cpu::vecmath
