@@ -111,8 +111,9 @@ class LruCache {
   /// Puts a value in, in place of one that is there.
   void insert(const KeyView& key, Ptr value, size_t weight) {
     Doomed doomed;
+    Ptr kept;  // may be the last reference to a value too heavy to keep
     const std::lock_guard lock(mutex_);
-    insert_locked(key, std::move(value), weight, true, doomed);
+    kept = insert_locked(key, std::move(value), weight, true, doomed);
   }
 
   /// Says that an entry now weighs something else; false if the key isn't there (any more).

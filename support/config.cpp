@@ -33,8 +33,7 @@ struct Row {
   const char* name;
   Kind kind;
   uint64_t initial;
-  int64_t low, high;           // integers
-  uint64_t smallest, largest;  // sizes
+  uint64_t low, high;  // of integers (read as int64_t) and sizes
   const char* enumerators;
   const char* doc;
   void (*store)(const Parsed&);
@@ -43,42 +42,25 @@ struct Row {
 /// Strings that were ever a value; they live as long as the process.
 const std::string* interned(const std::string& s);
 
+// clang-format off
+#define LAZY_STORE(field, value) [](const Parsed& p) { detail::values.field.store(value); }
 const Row kRows[] = {
 #define LAZY_BOOL(field, name, initial, doc) \
-  {#name,   Kind::boolean,                   \
-   initial, 0,                               \
-   0,       0,                               \
-   0,       "",                              \
-   doc,     [](const Parsed& p) { detail::values.field.store(p.number != 0); }},
-#define LAZY_INT(field, name, initial, low, high, doc)                                                   \
-  {#name, Kind::integer, static_cast<uint64_t>(initial), low, high, 0, 0, "", doc, [](const Parsed& p) { \
-     detail::values.field.store(static_cast<int>(p.number));                                             \
-   }},
+  {#name, Kind::boolean, initial, 0, 1, "", doc, LAZY_STORE(field, p.number != 0)},
+#define LAZY_INT(field, name, initial, low, high, doc) \
+  {#name, Kind::integer, uint64_t(int64_t{initial}), uint64_t(int64_t{low}), uint64_t(int64_t{high}), "", doc, \
+   LAZY_STORE(field, static_cast<int>(p.number))},
 #define LAZY_SIZE(field, name, initial, low, high, doc) \
-  {#name, Kind::size, initial, 0,   0,                  \
-   low,   high,       "",      doc, [](const Parsed& p) { detail::values.field.store(p.number); }},
+  {#name, Kind::size, initial, low, high, "", doc, LAZY_STORE(field, p.number)},
 #define LAZY_ENUM(field, name, type, initial, doc, ...) \
-  {#name,                                               \
-   Kind::choice,                                        \
-   static_cast<uint64_t>(type::initial),                \
-   0,                                                   \
-   0,                                                   \
-   0,                                                   \
-   0,                                                   \
-   #__VA_ARGS__,                                        \
-   doc,                                                 \
-   [](const Parsed& p) { detail::values.field.store(static_cast<type>(p.number)); }},
-#define LAZY_STRING(field, name, doc) \
-  {#name, Kind::text, 0,  0,   0,     \
-   0,     0,          "", doc, [](const Parsed& p) { detail::values.field.store(interned(p.text)); }},
-#define LAZY_CHANNELS(field, name, doc) \
-  {#name, Kind::channels,               \
-   0,     0,                            \
-   0,     0,                            \
-   0,     "",                           \
-   doc,   [](const Parsed& p) { detail::values.field.store(p.number); }},
+  {#name, Kind::choice, static_cast<uint64_t>(type::initial), 0, 0, #__VA_ARGS__, doc, \
+   LAZY_STORE(field, static_cast<type>(p.number))},
+#define LAZY_STRING(field, name, doc) {#name, Kind::text, 0, 0, 0, "", doc, LAZY_STORE(field, interned(p.text))},
+#define LAZY_CHANNELS(field, name, doc) {#name, Kind::channels, 0, 0, 0, "", doc, LAZY_STORE(field, p.number)},
 #include "support/config.def"
 };
+#undef LAZY_STORE
+// clang-format on
 constexpr size_t kCount = std::size(kRows);
 
 enum class Index {  // the rows' places, by field
@@ -121,10 +103,11 @@ std::string accepts(const Row& row) {
   switch (row.kind) {
     case Kind::boolean: return "0|1|on|off|true|false";
     case Kind::integer:
-      return "an integer from " + std::to_string(row.low) + " to " + std::to_string(row.high);
+      return "an integer from " + std::to_string(static_cast<int64_t>(row.low)) + " to " +
+             std::to_string(static_cast<int64_t>(row.high));
     case Kind::size: {
       std::string s = "a size such as 4096, 512MiB or 2G";
-      if (row.smallest) s += ", at least " + text::exact_size(row.smallest);
+      if (row.low) s += ", at least " + text::exact_size(row.low);
       return s;
     }
     case Kind::choice: return choices(row.enumerators);
@@ -156,11 +139,12 @@ std::optional<Parsed> parse(const Row& row, std::string_view raw) {
     case Kind::boolean: return wrapped(parse_bool(s));
     case Kind::integer: {
       const auto v = parse_integer(s);
-      return v && *v >= row.low && *v <= row.high ? wrapped(v) : std::nullopt;
+      return v && *v >= static_cast<int64_t>(row.low) && *v <= static_cast<int64_t>(row.high) ? wrapped(v)
+                                                                                              : std::nullopt;
     }
     case Kind::size: {
       const auto v = parse_size(s);
-      return v && *v >= row.smallest && *v <= row.largest ? wrapped(v) : std::nullopt;
+      return v && *v >= row.low && *v <= row.high ? wrapped(v) : std::nullopt;
     }
     case Kind::choice: return wrapped(parse_choice(s, row.enumerators));
     case Kind::text: return Parsed{0, std::string(raw)};
@@ -264,7 +248,7 @@ std::string set_locked(Registry& r, const Row& row, std::string_view value) {
   return before;
 }
 
-std::string exchange(std::string_view name, std::string_view value) {
+std::string set_from_code(std::string_view name, std::string_view value) {
   const Row* row = find(name);
   if (!row) throw ConfigError(unknown(name));
   Registry& r = registry();
@@ -305,11 +289,11 @@ void reload_environment() {
   warn(problems);
 }
 
-void set(std::string_view name, std::string_view value) { exchange(name, value); }
+void set(std::string_view name, std::string_view value) { set_from_code(name, value); }
 
 Override::Override(std::string_view name, std::string_view value)
-    : name_(name), before_(exchange(name, value)) {}
-Override::~Override() { exchange(name_, before_); }
+    : name_(name), before_(set_from_code(name, value)) {}
+Override::~Override() { set_from_code(name_, before_); }
 
 const char* name_of(Origin o) {
   constexpr const char* names[] = {"default", "environment", "code"};

@@ -1,5 +1,6 @@
 #include "support/hash.hpp"
 
+#define XXH_INLINE_ALL  // a quarter faster on keys of a few hundred bytes than the packaged library
 #include <xxhash.h>
 
 #include "support/config.hpp"

@@ -68,7 +68,8 @@ void list(std::string& out, const std::array<uint64_t, Metrics::kKinds>& counts,
   for (size_t i = 0; i < counts.size(); ++i) {
     if (!counts[i]) continue;
     const char* name = names[i].load(std::memory_order_acquire);
-    std::string label = "    " + (name ? std::string(name) : "#" + std::to_string(i));
+    std::string label = "    ";
+    label += name ? std::string(name) : std::string("#").append(std::to_string(i));
     label.resize(std::max<size_t>(label.size(), 20), ' ');
     std::string number = std::to_string(counts[i]);
     out += label + std::string(number.size() < 16 ? 16 - number.size() : 1, ' ') + number + "\n";
@@ -108,6 +109,7 @@ void allocated(uint64_t bytes) noexcept {
   while (peak < now && !peak_bytes.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {}
 }
 
+uint64_t live() noexcept { return live_bytes.load(std::memory_order_relaxed); }
 void freed(uint64_t bytes) noexcept { live_bytes.fetch_sub(bytes, std::memory_order_relaxed); }
 
 void name_causes(std::span<const char* const> names) noexcept { set_names(cause_names, names); }

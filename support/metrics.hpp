@@ -28,7 +28,8 @@ namespace lazy {
   X(bytes_donated, "bytes of inputs reused for outputs")             \
   X(fallbacks, "kernels that the backend left to the reference one") \
   X(programs_evicted, "cache entries dropped to keep the limits")    \
-  X(verify_runs, "kernels run twice by LAZY_VERIFY")
+  X(verify_runs, "programs run again by LAZY_VERIFY")                \
+  X(verify_failures, "programs that LAZY_VERIFY found wrong")
 
 /// A snapshot. Not one instant: threads go on counting while it is taken.
 struct Metrics {
@@ -89,6 +90,8 @@ void guard_failed(size_t kind) noexcept;
 /// Memory for values taken and given back: bytes_live and bytes_peak.
 void allocated(uint64_t bytes) noexcept;
 void freed(uint64_t bytes) noexcept;
+/// bytes_live, cheaply.
+uint64_t live() noexcept;
 
 /// Names for the two tables (at most Metrics::kKinds are used). The texts must live as long as the process.
 void name_causes(std::span<const char* const>) noexcept;

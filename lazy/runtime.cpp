@@ -1,0 +1,14 @@
+// Assembles the library: which backends this process has.
+#include "backends/reference/backend.hpp"
+#include "jit/registry.hpp"
+
+namespace lazy::jit {
+
+Backends make_backends() {
+  Backends b;
+  b.reference = reference::make_backend();
+  b.main = reference::make_backend();
+  return b;
+}
+
+}  // namespace lazy::jit
