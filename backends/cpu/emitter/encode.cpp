@@ -65,7 +65,7 @@ void BlockWriter::write_one(uint32_t i) {
   switch (row.form) {
     case EncodeRow::Form::binary: return binary(in, row);
     case EncodeRow::Form::unary:
-      if (in.op == Op::getmant) return unary(in, id, 3 | 1 << 2);  // interval [0.75, 1.5), sign dropped
+      if (in.op == Op::getmant) return unary(in, id, 3 | (in.imm ? 3 : 1) << 2);  // interval [0.75, 1.5); sign dropped or refused
       return unary(in, id, -1);
     case EncodeRow::Form::unary_imm:
       // Rounding: bit 3 keeps the inexact flag down.
@@ -97,13 +97,9 @@ void BlockWriter::unary(const Inst& in, uint32_t id, int immediate) {
 
 void BlockWriter::convert(const Inst& in, uint32_t id) {
   const int from = as_.bytes_of(code_[in.a].type), to = as_.bytes_of(in.type);
-  const bool shrinks_or_same = to <= from;
-  const bool grows = to > from;
   const int r = regs_.fetch(in.a);
   regs_.release_operands();
   const int d = regs_.define();
-  static_cast<void>(shrinks_or_same);
-  static_cast<void>(grows);
   a_.emit(id, v(d, to), v(r, from));
 }
 

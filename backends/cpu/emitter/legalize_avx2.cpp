@@ -103,7 +103,12 @@ Val sarv_i64(Builder& b, Val x, Val n) {
 }
 
 // x = m * 2^e with m in [1, 2): of the two factors that follow the first is exact and the second rounds once.
-Val scalef(Builder& b, Val x, Val n) {
+Val scalef(Builder& b, Val x, Val n, bool near_one) {
+  if (near_one) {  // both halves of the power are normal, and so is x times the first
+    const Val steps = b.convert(x.type == Type::f32 ? Op::f32_to_i32 : Op::f64_to_i32, Type::i32, n);
+    const Val half = b.sar(steps, 1);
+    return b.mul(b.mul(x, power_of_two(b, x.type, half)), power_of_two(b, x.type, b.isub(steps, half)));
+  }
   const Format f = format_of(x.type);
   const Parts p = parts(b, x);
   const Val floor = b.round(n, Rounding::floor);
@@ -118,7 +123,13 @@ Val scalef(Builder& b, Val x, Val n) {
   return choose(b, special, x, scaled);
 }
 
-Val getexp(Builder& b, Val x) {
+Val getexp(Builder& b, Val x, bool normal) {
+  if (normal && x.type == Type::f32)
+    return b.convert(Op::i32_to_f32, x.type, b.isub(b.shr(b.bitcast(Type::i32, x), 23), b.i32(127)));
+  if (normal) {  // beside 2^52, whose last place is 1
+    const Val beside = b.or_(b.shr(b.bitcast(Type::i64, x), 52), b.i64(0x4330000000000000));
+    return b.sub(b.bitcast(Type::f64, beside), b.f64(0x1p52 + 1023));
+  }
   const Format f = format_of(x.type);
   const Val e = b.convert(x.type == Type::f32 ? Op::i32_to_f32 : Op::i32_to_f64, x.type, parts(b, x).exponent);
   const Val magnitude = b.andn(b.integer(x, f.sign), b.bitcast(int_type(x), x));
@@ -127,9 +138,11 @@ Val getexp(Builder& b, Val x) {
   return choose(b, compare(b, Pred::gt, magnitude, b.integer(x, f.exponent_mask - 1)), b.bitcast(x.type, magnitude), finite);
 }
 
-Val getmant(Builder& b, Val x) {
+Val getmant(Builder& b, Val x, bool refuse_negative) {
   const Val m = significand(b, parts(b, x).normal, false);
-  return choose(b, compare(b, Pred::ge, m, b.num(x, 1.5)), b.mul(m, b.num(x, 0.5)), m);
+  const Val scaled = choose(b, compare(b, Pred::ge, m, b.num(x, 1.5)), b.mul(m, b.num(x, 0.5)), m);
+  if (!refuse_negative) return scaled;
+  return choose(b, compare(b, Pred::lt, x, b.num(x, 0)), b.num(x, std::numeric_limits<double>::quiet_NaN()), scaled);
 }
 
 // Each half beside a power of two whose last place is the half's; the difference of the powers leaves exactly.

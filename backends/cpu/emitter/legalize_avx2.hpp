@@ -16,9 +16,10 @@ Val minmax_i64(Builder&, vir::Op, Val x, Val y);
 Val imul_i64(Builder&, Val x, Val y);
 Val sar_i64(Builder&, Val x, int n);
 Val sarv_i64(Builder&, Val x, Val n);
-Val scalef(Builder&, Val x, Val n);
-Val getexp(Builder&, Val x);
-Val getmant(Builder&, Val x);
+// The last arguments are the promises in vir.hpp (imm 1).
+Val scalef(Builder&, Val x, Val n, bool near_one);
+Val getexp(Builder&, Val x, bool normal);
+Val getmant(Builder&, Val x, bool refuse_negative);
 Val i64_to_f64(Builder&, Val x);
 Val f64_to_i64(Builder&, Val x);
 Val i64_to_f32(Builder&, Val x);
