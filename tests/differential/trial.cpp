@@ -188,7 +188,7 @@ std::string trial(const Case& c, const Contestant& oracle, const std::vector<Con
     try {
       one.prepare();
       got.run(*one.compile(c.kernel));
-    } catch (const std::exception& e) { return one.name + " throws: " + e.what(); }
+    } catch (const std::exception& e) { return one.name + " throws: " + e.what() + "\n"; }
     std::string found = differences(c, want, got, tolerance);
     if (!found.empty()) return one.name + ": " + found;
   }
