@@ -29,13 +29,10 @@ bool is_nan(uint64_t v, DType t) {
 }
 
 /// Distance on the line of all floats of a type, -0 and +0 in one place.
-double steps_apart(uint64_t a, uint64_t b, DType t) {
-  const int sign = static_cast<int>(size_of(t)) * 8 - 1;
-  const auto place = [&](uint64_t v) {
-    const double m = static_cast<double>(v & ((1ull << sign) - 1));
-    return v >> sign & 1 ? -m : m;
-  };
-  return std::fabs(place(a) - place(b));
+uint64_t steps_apart(uint64_t a, uint64_t b, DType t) {
+  const uint64_t sign = 1ull << (size_of(t) * 8 - 1);
+  const uint64_t m = a & ~sign, n = b & ~sign;
+  return (a ^ b) & sign ? m + n : m > n ? m - n : n - m;
 }
 
 std::string spelled(uint64_t v, DType t) {
@@ -154,8 +151,8 @@ std::string differences(const Case& c, const Stage& want, const Stage& got, cons
       const uint64_t x = element(a, type), y = element(b, type);
       if (x == y) return;
       const bool nans = is_nan(x, type) && is_nan(y, type);
-      const double steps = steps_apart(x, y, type);  // 0 here means zeros of different signs
-      const bool near = !is_nan(x, type) && !is_nan(y, type) && steps > 0 && steps <= allowed;
+      const uint64_t steps = steps_apart(x, y, type);  // 0 here means zeros of different signs
+      const bool near = !is_nan(x, type) && !is_nan(y, type) && steps > 0 && static_cast<double>(steps) <= allowed;
       if (nans || near) {
         std::memcpy(b, a, size_of(type));  // so that what is left must be equal byte by byte
         return;
