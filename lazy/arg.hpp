@@ -1,7 +1,7 @@
 // What operators and functions take: a tensor or a scalar, together with the user's line.
 //
-// The converting constructors have std::source_location::current() as a default argument. It is evaluated where the
-// conversion happens, which is in the user's code, even for `a + b`.
+// The converting constructors have std::source_location::current() as a default argument. It is evaluated
+// where the conversion happens, which is in the user's code, even for `a + b`.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -50,7 +50,8 @@ struct Number {
   }
 };
 
-/// A tensor or a scalar operand and where it was written. Lives for one expression: it refers to the Tensor it came from.
+/// A tensor or a scalar operand and where it was written. Lives for one expression: it refers to the Tensor
+/// it came from.
 class Arg {
  public:
   Arg(const Tensor& t, Site site = Site::current());

@@ -29,7 +29,8 @@ Tensor float_only(const char* name, Op op, const Arg& a, const Arg& b) {
 
 DType bits_type(const char* name, const Arg& a, const Arg& b) {
   const DType t = common_type(name, {&a, &b});
-  if (is_float(t)) fail<DtypeError>(name, std::string("takes integers and bool, not ") + name_of(t), a.site());
+  if (is_float(t))
+    fail<DtypeError>(name, std::string("takes integers and bool, not ") + name_of(t), a.site());
   return t;
 }
 
@@ -58,8 +59,8 @@ Tensor subtract(Arg a, Arg b) { return numbers_only("subtract", Op::subtract, a,
 Tensor floor_divide(Arg a, Arg b) { return numbers_only("floor_divide", Op::floor_divide, a, b); }
 Tensor remainder(Arg a, Arg b) { return numbers_only("remainder", Op::remainder, a, b); }
 Tensor pow(Arg a, Arg b) {
-  // A literal exponent of 2 is a product: exact where a general power costs forty instructions. Decided by the program's
-  // text, so the graph (and its key) says which it is, fused or eager.
+  // A literal exponent of 2 is a product: exact where a general power costs forty instructions. Decided by
+  // the program's text, so the graph (and its key) says which it is, fused or eager.
   if (a.is_tensor() && !b.is_tensor() && b.number().as_double() == 2) {
     const DType t = common_type("pow", {&a, &b});
     if (!is_bool(t)) return in_type("pow", Op::multiply, a, a, t);
@@ -85,15 +86,17 @@ Tensor logical_xor(Arg a, Arg b) { return logical("logical_xor", Op::bitwise_xor
 Tensor bitwise_and(Arg a, Arg b) {
   return in_type("bitwise_and", Op::bitwise_and, a, b, bits_type("bitwise_and", a, b));
 }
-Tensor bitwise_or(Arg a, Arg b) { return in_type("bitwise_or", Op::bitwise_or, a, b, bits_type("bitwise_or", a, b)); }
+Tensor bitwise_or(Arg a, Arg b) {
+  return in_type("bitwise_or", Op::bitwise_or, a, b, bits_type("bitwise_or", a, b));
+}
 Tensor bitwise_xor(Arg a, Arg b) {
   return in_type("bitwise_xor", Op::bitwise_xor, a, b, bits_type("bitwise_xor", a, b));
 }
 Tensor bitwise_left_shift(Arg a, Arg b) { return shift("bitwise_left_shift", Op::left_shift, a, b); }
 Tensor bitwise_right_shift(Arg a, Arg b) { return shift("bitwise_right_shift", Op::right_shift, a, b); }
 
-// max + log1p(exp(min - max)), where the difference of two equal infinities (a NaN) counts as 0. A NaN operand gives NaN
-// through max.
+// max + log1p(exp(min - max)), where the difference of two equal infinities (a NaN) counts as 0. A NaN
+// operand gives NaN through max.
 Tensor logaddexp(Arg a, Arg b) {
   constexpr const char* name = "logaddexp";
   const Site& s = a.site();
@@ -101,7 +104,8 @@ Tensor logaddexp(Arg a, Arg b) {
   const Handle x = operand(name, a, t), y = operand(name, b, t);
   const Handle high = binary(name, Op::maximum, x, y, s), low = binary(name, Op::minimum, x, y, s);
   const Handle zero = constant(Number(0), t, {}, s);
-  const Handle gap = detail::where(name, binary(name, Op::equal, x, y, s), zero, binary(name, Op::subtract, low, high, s), s);
+  const Handle gap = detail::where(name, binary(name, Op::equal, x, y, s), zero,
+                                   binary(name, Op::subtract, low, high, s), s);
   return Tensor(binary(name, Op::add, high, unary(Op::log1p, unary(Op::exp, gap, s), s), s));
 }
 
@@ -110,6 +114,15 @@ Tensor where(Arg condition, Arg a, Arg b) {
   const DType t = common_type(name, {&a, &b});
   const Handle c = cast(any_of(name, condition), bool_, condition.site());
   return Tensor(detail::where(name, c, operand(name, a, t), operand(name, b, t), condition.site()));
+}
+
+Tensor fma(Arg a, Arg b, Arg c) {
+  constexpr const char* name = "fma";
+  const Site& s = a.site();
+  const DType t = float_type(common_type(name, {&a, &b, &c}));
+  const Handle x = operand(name, a, t), y = operand(name, b, t), z = operand(name, c, t);
+  const Shape shape = broadcast_shapes(name, broadcast_shapes(name, x->shape, y->shape, s), z->shape, s);
+  return Tensor(jit::record(Op::fma, {&x, &y, &z}, t, shape, s));
 }
 
 namespace {

@@ -23,14 +23,17 @@ std::string text(const Number& n) {
 
 void check_fits(const char* op, const Arg& a, DType t) {
   if (!number_fits(a.number(), t))
-    fail<DtypeError>(op, text(a.number()) + " does not fit " + name_of(t) + ": cast the tensor with astype first", a.site());
+    fail<DtypeError>(op,
+                     text(a.number()) + " does not fit " + name_of(t) + ": cast the tensor with astype first",
+                     a.site());
 }
 
 }  // namespace
 
 const Handle& tensor_of(const char* op, const Arg& a) {
   if (!a.handle()) {
-    if (a.is_tensor()) fail<Error>(op, "the tensor is empty (default-constructed): assign to it first", a.site());
+    if (a.is_tensor())
+      fail<Error>(op, "the tensor is empty (default-constructed): assign to it first", a.site());
     fail<Error>(op, "a tensor is needed here, not a scalar", a.site());
   }
   return a.handle();
@@ -56,14 +59,17 @@ bool try_promote(DType a, DType b, DType& out) {
   const DType s = is_signed_int(a) ? a : b, u = is_signed_int(a) ? b : a;
   if (u == uint64) return false;
   // The signed type of the next width after u, or s if that is wider.
-  const DType next = static_cast<DType>(static_cast<int>(u) - static_cast<int>(uint8) + static_cast<int>(int16));
+  const DType next =
+      static_cast<DType>(static_cast<int>(u) - static_cast<int>(uint8) + static_cast<int>(int16));
   return out = std::max(s, next), true;
 }
 
 DType promote(const char* op, DType a, DType b, const Site& s) {
   DType t{};
   if (!try_promote(a, b, t))
-    fail<DtypeError>(op, std::string(name_of(a)) + " and " + name_of(b) + " have no common dtype: convert one with astype", s);
+    fail<DtypeError>(
+        op, std::string(name_of(a)) + " and " + name_of(b) + " have no common dtype: convert one with astype",
+        s);
   return t;
 }
 
@@ -114,7 +120,8 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b, const Sit
   Shape r(std::max(a.size(), b.size()), 1);
   for (int i = 1; i <= r.size(); ++i) {
     const int64_t x = i <= a.size() ? a[a.size() - i] : 1, y = i <= b.size() ? b[b.size() - i] : 1;
-    if (x != y && x != 1 && y != 1) fail<ShapeError>(op, "shapes " + to_string(a) + " and " + to_string(b) + " do not broadcast", s);
+    if (x != y && x != 1 && y != 1)
+      fail<ShapeError>(op, "shapes " + to_string(a) + " and " + to_string(b) + " do not broadcast", s);
     r[r.size() - i] = x == 1 ? y : x;
   }
   return r;
@@ -141,12 +148,14 @@ Handle binary(const char* name, Op op, const Handle& a, const Handle& b, const S
   const DType t = jit::row_of(op).rule == jit::DTypeRule::logical ? bool_ : a->dtype;
   const Shape shape = broadcast_shapes(name, a->shape, b->shape, s);
   jit::Scalar folded;
-  if (is_constant(a) && is_constant(b) && fold(op, a->dtype, a->scalar, b->scalar, folded)) return jit::constant(folded, t, shape, s);
+  if (is_constant(a) && is_constant(b) && fold(op, a->dtype, a->scalar, b->scalar, folded))
+    return jit::constant(folded, t, shape, s);
   return jit::record(op, {&a, &b}, t, shape, s);
 }
 
 Handle where(const char* name, const Handle& condition, const Handle& a, const Handle& b, const Site& s) {
-  const Shape shape = broadcast_shapes(name, condition->shape, broadcast_shapes(name, a->shape, b->shape, s), s);
+  const Shape shape =
+      broadcast_shapes(name, condition->shape, broadcast_shapes(name, a->shape, b->shape, s), s);
   return jit::record(Op::where, {&condition, &a, &b}, a->dtype, shape, s);
 }
 
@@ -184,7 +193,9 @@ Handle slice(const Handle& h, const Dims& start, const Dims& step, const Shape& 
 
 int normal_axis(const char* op, int64_t axis, int rank, const Site& s) {
   if (axis < -rank || axis >= rank)
-    fail<IndexError>(op, "axis " + std::to_string(axis) + " is out of range for " + std::to_string(rank) + " dimensions", s);
+    fail<IndexError>(
+        op, "axis " + std::to_string(axis) + " is out of range for " + std::to_string(rank) + " dimensions",
+        s);
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
@@ -196,7 +207,8 @@ Dims normal_axes(const char* op, const Dims& axes, int rank, const Site& s) {
   }
   for (int64_t a : axes) {
     const int i = normal_axis(op, a, rank, s);
-    if (std::find(r.begin(), r.end(), i) != r.end()) fail<IndexError>(op, "axis " + std::to_string(a) + " is named twice", s);
+    if (std::find(r.begin(), r.end(), i) != r.end())
+      fail<IndexError>(op, "axis " + std::to_string(a) + " is named twice", s);
     r.push_back(i);
   }
   std::sort(r.begin(), r.end());
@@ -204,7 +216,9 @@ Dims normal_axes(const char* op, const Dims& axes, int rank, const Site& s) {
 }
 
 bool same_kind(DType from, DType to) {
-  const auto kind = [](DType t) { return is_bool(t) ? 0 : is_unsigned_int(t) ? 1 : is_signed_int(t) ? 2 : 3; };
+  const auto kind = [](DType t) {
+    return is_bool(t) ? 0 : is_unsigned_int(t) ? 1 : is_signed_int(t) ? 2 : 3;
+  };
   return kind(from) <= kind(to);
 }
 
@@ -212,13 +226,16 @@ Handle stored_as(const char* op, const Arg& a, DType to) {
   if (a.is_tensor()) {
     const Handle& h = tensor_of(op, a);
     if (!same_kind(h->dtype, to))
-      fail<DtypeError>(op, std::string("a ") + name_of(h->dtype) + " value does not go into a tensor of " + name_of(to) + ": convert with astype",
+      fail<DtypeError>(op,
+                       std::string("a ") + name_of(h->dtype) + " value does not go into a tensor of " +
+                           name_of(to) + ": convert with astype",
                        a.site());
     return cast(h, to, a.site());
   }
   const Number& n = a.number();
   if ((n.kind == Number::Kind::real && !is_float(to)) || (n.kind != Number::Kind::boolean && is_bool(to)))
-    fail<DtypeError>(op, text(n) + " does not go into a tensor of " + name_of(to) + ": convert with astype", a.site());
+    fail<DtypeError>(op, text(n) + " does not go into a tensor of " + name_of(to) + ": convert with astype",
+                     a.site());
   return operand(op, a, to);
 }
 

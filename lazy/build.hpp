@@ -26,13 +26,15 @@ Handle any_of(const char* op, const Arg&);
 DType common_type(const char* op, std::initializer_list<const Arg*>);
 /// bool and integers become float64.
 DType float_type(DType);
-/// The operand in dtype `t`; scalars are 0-d constants (which must fit: common_type has checked, or this throws).
+/// The operand in dtype `t`; scalars are 0-d constants (which must fit: common_type has checked, or this
+/// throws).
 Handle operand(const char* op, const Arg&, DType t);
 
 /// The shape that both broadcast to; ShapeError naming both.
 Shape broadcast_shapes(const char* op, const Shape&, const Shape&, const Site&);
 
-// Recording. Operands are right already; constants are folded, and views that change nothing return their operand.
+// Recording. Operands are right already; constants are folded, and views that change nothing return their
+// operand.
 
 Handle cast(const Handle&, DType, const Site&);
 /// The result has the operand's dtype, or bool where the op's row is `logical`.
@@ -51,9 +53,11 @@ int normal_axis(const char* op, int64_t axis, int rank, const Site&);
 /// Distinct axes in [0, rank), ascending; none given means all.
 Dims normal_axes(const char* op, const Dims& axes, int rank, const Site&);
 
-/// Whether a value of `from` may be stored in `to` without asking: same kind or a lower one, never signed to unsigned.
+/// Whether a value of `from` may be stored in `to` without asking: same kind or a lower one, never signed to
+/// unsigned.
 bool same_kind(DType from, DType to);
-/// The operand as `to`, for a store into something that keeps its dtype; DtypeError if that would change its kind.
+/// The operand as `to`, for a store into something that keeps its dtype; DtypeError if that would change its
+/// kind.
 Handle stored_as(const char* op, const Arg&, DType to);
 
 }  // namespace lazy::detail

@@ -43,7 +43,9 @@ Tensor filled_like(const char* op, const Arg& x, const Number& v, MaybeDType t) 
 Tensor zeros(ShapeArg shape, DType t, Site s) { return filled("zeros", shape, 0, t, s); }
 Tensor ones(ShapeArg shape, DType t, Site s) { return filled("ones", shape, 1, t, s); }
 Tensor empty(ShapeArg shape, DType t, Site s) { return filled("empty", shape, 0, t, s); }
-Tensor full(ShapeArg shape, Number v, MaybeDType t, Site s) { return filled("full", shape, v, t.or_else(natural_dtype(v)), s); }
+Tensor full(ShapeArg shape, Number v, MaybeDType t, Site s) {
+  return filled("full", shape, v, t.or_else(natural_dtype(v)), s);
+}
 Tensor zeros_like(Arg x, MaybeDType t) { return filled_like("zeros_like", x, 0, t); }
 Tensor ones_like(Arg x, MaybeDType t) { return filled_like("ones_like", x, 1, t); }
 Tensor empty_like(Arg x, MaybeDType t) { return filled_like("empty_like", x, 0, t); }
@@ -58,7 +60,9 @@ DType arange_dtype(MaybeDType t, std::initializer_list<Number> args) {
 }
 
 int64_t arange_count(const Number& start, const Number& stop, const Number& step, const Site& s) {
-  const auto integral = [](const Number& n) { return n.kind == Number::Kind::integer || n.kind == Number::Kind::boolean; };
+  const auto integral = [](const Number& n) {
+    return n.kind == Number::Kind::integer || n.kind == Number::Kind::boolean;
+  };
   if (step.as_double() == 0) fail<ShapeError>("arange", "the step can't be 0", s);
   if (integral(start) && integral(stop) && integral(step)) {
     if (step.i > 0 ? start.i >= stop.i : start.i <= stop.i) return 0;
@@ -72,8 +76,8 @@ int64_t arange_count(const Number& start, const Number& stop, const Number& step
   return count > 0 ? static_cast<int64_t>(count) : 0;
 }
 
-/// Index as `t`, times step, plus start; a term is left out by which arguments were given, never by their values, so that
-/// values don't change the program.
+/// Index as `t`, times step, plus start; a term is left out by which arguments were given, never by their
+/// values, so that values don't change the program.
 Tensor ramp(int64_t n, const Number* start, const Number* step, DType t, const Site& s) {
   const DType work = is_bool(t) ? int64 : t;
   Handle h = cast(jit::iota(0, {n}, s), work, s);
@@ -94,7 +98,8 @@ Tensor arange(Number start, Number stop, Number step, MaybeDType t, Site s) {
 }
 
 Tensor linspace(Number start, Number stop, int64_t num, bool endpoint, DType t, Site s) {
-  if (num < 0) fail<ShapeError>("linspace", "the number of values can't be negative: " + std::to_string(num), s);
+  if (num < 0)
+    fail<ShapeError>("linspace", "the number of values can't be negative: " + std::to_string(num), s);
   const double a = start.as_double(), b = stop.as_double();
   const int64_t intervals = endpoint ? num - 1 : num;
   const double step = intervals > 0 ? (b - a) / static_cast<double>(intervals) : 0;
@@ -135,12 +140,15 @@ std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string&
   std::vector<Tensor> r;
   if (axes.size() == 0) return r;
   const Site s = axes.begin()->site();
-  if (indexing != "xy" && indexing != "ij") fail<Error>("meshgrid", "indexing is \"xy\" or \"ij\", not \"" + indexing + "\"", s);
-  if (axes.size() > kMaxRank) fail<ShapeError>("meshgrid", "more than " + std::to_string(kMaxRank) + " axes", s);
+  if (indexing != "xy" && indexing != "ij")
+    fail<Error>("meshgrid", "indexing is \"xy\" or \"ij\", not \"" + indexing + "\"", s);
+  if (axes.size() > kMaxRank)
+    fail<ShapeError>("meshgrid", "more than " + std::to_string(kMaxRank) + " axes", s);
   Shape shape;
   for (const Arg& a : axes) {
     const Handle h = any_of("meshgrid", a);
-    if (h->shape.size() > 1) fail<ShapeError>("meshgrid", "takes tensors of one dimension, not " + to_string(h->shape), a.site());
+    if (h->shape.size() > 1)
+      fail<ShapeError>("meshgrid", "takes tensors of one dimension, not " + to_string(h->shape), a.site());
     shape.push_back(numel(h->shape));
   }
   const auto place = [&](int i) { return indexing == "xy" && i < 2 && shape.size() > 1 ? 1 - i : i; };
@@ -151,17 +159,21 @@ std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string&
     Shape flat(shape.size(), 1);
     flat[place(i)] = shape[i];
     ++i;
-    r.emplace_back(detail::broadcast(detail::reshape(any_of("meshgrid", a), flat, a.site()), result, a.site()));
+    r.emplace_back(
+        detail::broadcast(detail::reshape(any_of("meshgrid", a), flat, a.site()), result, a.site()));
   }
   return r;
 }
 
-Tensor from_blob(void* data, ShapeArg shape, DType t, std::vector<int64_t> strides, std::function<void(void*)> deleter, Site s) {
+Tensor from_blob(void* data, ShapeArg shape, DType t, std::vector<int64_t> strides,
+                 std::function<void(void*)> deleter, Site s) {
   checked("from_blob", shape, s);
   if (!data && numel(shape) > 0) fail<Error>("from_blob", "the pointer is null", s);
   if (!strides.empty() && strides.size() != static_cast<size_t>(shape.size()))
-    fail<ShapeError>("from_blob", std::to_string(strides.size()) + " strides for shape " + to_string(shape), s);
-  return Tensor(jit::from_blob(data, t, shape, Dims(std::span<const int64_t>(strides)), std::move(deleter), s));
+    fail<ShapeError>("from_blob", std::to_string(strides.size()) + " strides for shape " + to_string(shape),
+                     s);
+  return Tensor(
+      jit::from_blob(data, t, shape, Dims(std::span<const int64_t>(strides)), std::move(deleter), s));
 }
 
 Tensor asarray(Arg x, MaybeDType t) {
@@ -170,7 +182,8 @@ Tensor asarray(Arg x, MaybeDType t) {
 }
 
 namespace detail {
-Tensor from_elements(const char* op, const void* elements, size_t count, const Shape& shape, DType from, DType to, const Site& s) {
+Tensor from_elements(const char* op, const void* elements, size_t count, const Shape& shape, DType from,
+                     DType to, const Site& s) {
   checked(op, shape, s);
   if (static_cast<size_t>(numel(shape)) != count)
     fail<ShapeError>(op, std::to_string(count) + " elements do not fill " + to_string(shape), s);
@@ -181,7 +194,8 @@ Tensor from_elements(const char* op, const void* elements, size_t count, const S
 }
 
 void throw_ragged(size_t expected, size_t found, const Site& s) {
-  fail<ShapeError>("tensor", "lists of unequal length: " + std::to_string(expected) + " and " + std::to_string(found), s);
+  fail<ShapeError>(
+      "tensor", "lists of unequal length: " + std::to_string(expected) + " and " + std::to_string(found), s);
 }
 }  // namespace detail
 

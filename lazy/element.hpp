@@ -13,8 +13,8 @@ namespace detail {
 template <class T>
 inline constexpr bool is_half_type = std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>;
 template <class T>
-inline constexpr bool is_character = std::is_same_v<T, wchar_t> || std::is_same_v<T, char8_t> || std::is_same_v<T, char16_t> ||
-                                     std::is_same_v<T, char32_t>;
+inline constexpr bool is_character = std::is_same_v<T, wchar_t> || std::is_same_v<T, char8_t> ||
+                                     std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
 }  // namespace detail
 
 /// What can stand beside a tensor in an expression: any arithmetic type, float16_t, bfloat16_t.
@@ -40,7 +40,8 @@ constexpr DType dtype_of() {
     return static_cast<DType>(static_cast<int>(by_size[log2]) + (std::is_signed_v<T> ? 0 : 4));
   }
 }
-/// The dtype that a literal of type T stands for: as NumPy has it, an `int` means int64. Everything else is dtype_of.
+/// The dtype that a literal of type T stands for: as NumPy has it, an `int` means int64. Everything else is
+/// dtype_of.
 template <ScalarType T>
 constexpr DType literal_dtype() {
   if constexpr (std::is_same_v<T, int>) return int64;

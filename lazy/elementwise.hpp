@@ -1,14 +1,15 @@
-// Functions of each element on its own. Operands broadcast as in NumPy (ShapeError otherwise), promote as promotion.hpp
-// says (DtypeError otherwise), and may be scalars.
+// Functions of each element on its own. Operands broadcast as in NumPy (ShapeError otherwise), promote as
+// promotion.hpp says (DtypeError otherwise), and may be scalars.
 //
-// Functions marked [float] compute bools and integers in float64. The others keep the promoted dtype; comparisons and
-// predicates give bool.
+// Functions marked [float] compute bools and integers in float64. The others keep the promoted dtype;
+// comparisons and predicates give bool.
 #pragma once
 #include "lazy/tensor.hpp"
 
 namespace lazy {
 
-// Arithmetic. Integers wrap. On two bools, add and maximum are `or`, multiply and minimum are `and`; the rest throws.
+// Arithmetic. Integers wrap. On two bools, add and maximum are `or`, multiply and minimum are `and`; the rest
+// throws.
 
 Tensor add(Arg a, Arg b);
 Tensor subtract(Arg a, Arg b);
@@ -16,13 +17,13 @@ Tensor multiply(Arg a, Arg b);
 Tensor divide(Arg a, Arg b);        // [float] true division
 Tensor floor_divide(Arg a, Arg b);  // rounds towards -inf; an integer divided by 0 is 0
 Tensor remainder(Arg a, Arg b);     // has the divisor's sign; an integer modulo 0 is 0
-Tensor pow(Arg a, Arg b);           // integers wrap; a negative integer exponent gives the power truncated towards 0
-Tensor maximum(Arg a, Arg b);       // NaN if either is
+Tensor pow(Arg a, Arg b);  // integers wrap; a negative integer exponent gives the power truncated towards 0
+Tensor maximum(Arg a, Arg b);  // NaN if either is
 Tensor minimum(Arg a, Arg b);
-Tensor atan2(Arg y, Arg x);         // [float]
-Tensor hypot(Arg a, Arg b);         // [float]
-Tensor copysign(Arg a, Arg b);      // [float]
-Tensor logaddexp(Arg a, Arg b);     // [float] log(exp(a) + exp(b)) without overflow
+Tensor atan2(Arg y, Arg x);      // [float]
+Tensor hypot(Arg a, Arg b);      // [float]
+Tensor copysign(Arg a, Arg b);   // [float]
+Tensor logaddexp(Arg a, Arg b);  // [float] log(exp(a) + exp(b)) without overflow
 /// minimum(maximum(x, low), high); `none` leaves an end open.
 Tensor clip(Arg x, Arg low, Arg high);
 Tensor clip(Arg x, None, Arg high);
@@ -85,6 +86,8 @@ Tensor logical_xor(Arg a, Arg b);
 Tensor logical_not(Arg x);
 /// a where the condition (!= 0) holds, b elsewhere. All three broadcast; a and b promote.
 Tensor where(Arg condition, Arg a, Arg b);
+/// a * b + c rounded once. All three broadcast and promote; floating point (integers become float64).
+Tensor fma(Arg a, Arg b, Arg c);
 
 // Integers and bools only.
 
@@ -116,7 +119,10 @@ inline Tensor operator>=(Arg a, Arg b) { return greater_equal(std::move(a), std:
 inline Tensor operator-(Arg x) { return negative(std::move(x)); }
 inline Tensor operator+(Arg x) { return positive(std::move(x)); }
 inline Tensor operator~(Arg x) { return bitwise_invert(std::move(x)); }
-inline Tensor operator!(Arg x) { return logical_not(std::move(x)); }
+/// Takes a Tensor itself: as an Arg it would compete with the conversion to bool. Its line is that of `x`.
+inline Tensor operator!(const Tensor& x) {
+  return logical_not(Arg(x, x.defined() ? x.handle()->site : Site()));
+}
 
 // Other spellings: NumPy's and torch's.
 

@@ -1,6 +1,7 @@
 // Ops on constants, computed while recording: zeros({n}) * 2 + 1 becomes one constant. Internal to lazy/.
 //
-// Only ops whose result is exactly rounded are folded, so that the value is the one that the recorded op would give.
+// Only ops whose result is exactly rounded are folded, so that the value is the one that the recorded op
+// would give.
 #pragma once
 #include "jit/graph/node.hpp"
 

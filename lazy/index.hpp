@@ -26,7 +26,8 @@ struct Bound {
 struct Slice {
   Bound start, stop, step;
 };
-/// Python's slice: negative bounds count from the end, bounds out of range are clamped, the step may be negative.
+/// Python's slice: negative bounds count from the end, bounds out of range are clamped, the step may be
+/// negative.
 constexpr Slice slice(Bound start, Bound stop, Bound step = none) { return {start, stop, step}; }
 constexpr Slice slice(Bound stop) { return {none, stop, none}; }
 

@@ -53,12 +53,16 @@ Region select(const Shape& base, const Indices& indices) {
   }
   const int rank = base.size();
   if (used > rank)
-    fail<IndexError>("index", std::to_string(used) + " indices for " + std::to_string(rank) + " dimensions of shape " + to_string(base), site);
+    fail<IndexError>("index",
+                     std::to_string(used) + " indices for " + std::to_string(rank) + " dimensions of shape " +
+                         to_string(base),
+                     site);
 
   Region r{Dims(rank, 0), Dims(rank, 1), base, {}};
   int axis = 0;
   const auto append = [&](int64_t extent) {
-    if (r.shape.size() == kMaxRank) fail<ShapeError>("index", "the result has more than " + std::to_string(kMaxRank) + " dimensions", site);
+    if (r.shape.size() == kMaxRank)
+      fail<ShapeError>("index", "the result has more than " + std::to_string(kMaxRank) + " dimensions", site);
     r.shape.push_back(extent);
   };
   const auto whole = [&](int n) {
@@ -70,8 +74,10 @@ Region select(const Shape& base, const Indices& indices) {
       case Index::Kind::integer: {
         const int64_t n = base[axis], at = index.value < 0 ? index.value + n : index.value;
         if (at < 0 || at >= n)
-          fail<IndexError>("index", std::to_string(index.value) + " is out of range for axis " + std::to_string(axis) + " with extent " +
-                                        std::to_string(n), index.site);
+          fail<IndexError>("index",
+                           std::to_string(index.value) + " is out of range for axis " + std::to_string(axis) +
+                               " with extent " + std::to_string(n),
+                           index.site);
         r.start[axis] = at;
         r.extent[axis++] = 1;
         break;
@@ -94,15 +100,21 @@ Handle read_region(const Handle& h, const Region& r, const Site& s) {
   return detail::reshape(detail::slice(h, r.start, r.step, r.extent, s), r.shape, s);
 }
 
-/// Checks that the mask covers the leading axes of `x`; the mask with an axis of extent 1 for each of the others.
+/// Checks that the mask covers the leading axes of `x`; the mask with an axis of extent 1 for each of the
+/// others.
 Handle aligned_mask(const Handle& x, const Handle& mask, const Site& s) {
   if (!is_bool(mask->dtype))
-    fail<DtypeError>("index", std::string("a mask is of bool, not ") + name_of(mask->dtype) + ": compare with something", s);
+    fail<DtypeError>(
+        "index", std::string("a mask is of bool, not ") + name_of(mask->dtype) + ": compare with something",
+        s);
   Shape shape = mask->shape;
   bool good = shape.size() <= x->shape.size();
   for (int i = 0; good && i < shape.size(); ++i) good = shape[i] == x->shape[i];
   if (!good)
-    fail<ShapeError>("index", "a mask of shape " + to_string(mask->shape) + " does not match the leading dimensions of " + to_string(x->shape), s);
+    fail<ShapeError>("index",
+                     "a mask of shape " + to_string(mask->shape) +
+                         " does not match the leading dimensions of " + to_string(x->shape),
+                     s);
   while (shape.size() < x->shape.size()) shape.push_back(1);
   return detail::reshape(mask, shape, s);
 }
@@ -135,15 +147,18 @@ Handle compress(const Handle& x, const Handle& mask, const Site& s) {
 
 // Reading
 
-View Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, Index g, Index h, Index i, Index j) & {
+View Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, Index g, Index h, Index i,
+                        Index j) & {
   const Region r = select(node("index", a.site).shape, {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j});
   return View(*this, read_region(handle_, r, a.site), r.start, r.step, r.extent, a.site);
 }
-Tensor Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, Index g, Index h, Index i, Index j) const& {
+Tensor Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, Index g, Index h, Index i,
+                          Index j) const& {
   const Region r = select(node("index", a.site).shape, {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j});
   return Tensor(read_region(handle_, r, a.site));
 }
-Tensor Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, Index g, Index h, Index i, Index j) && {
+Tensor Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, Index g, Index h, Index i,
+                          Index j) && {
   return std::as_const(*this)(a, b, c, d, e, f, g, h, i, j);
 }
 MaskedView Tensor::operator()(const Tensor& mask, Site s) & { return MaskedView(*this, mask, s); }
@@ -174,7 +189,10 @@ void View::write(const char* op, const Arg& v) {
   }
   const Site& s = v.site();
   if (!good)
-    fail<ShapeError>(op, "a value of shape " + to_string(value->shape) + " does not broadcast to the selected " + to_string(selected), s);
+    fail<ShapeError>(op,
+                     "a value of shape " + to_string(value->shape) + " does not broadcast to the selected " +
+                         to_string(selected),
+                     s);
   value = detail::reshape(detail::broadcast(detail::reshape(value, trimmed, s), selected, s), extent_, s);
   if (numel(extent_) == 0) return;
 
@@ -222,7 +240,8 @@ View& View::operator^=(Arg v) && { return update(bitwise_xor, v); }
 
 // Writing through a mask
 
-MaskedView::MaskedView(Tensor& base, const Tensor& mask, const Site& site) : base_(&base), value_(base), mask_(mask), site_(site) {
+MaskedView::MaskedView(Tensor& base, const Tensor& mask, const Site& site)
+    : base_(&base), value_(base), mask_(mask), site_(site) {
   (void)base.node("index", site);
   (void)mask.node("index", site);
   (void)aligned_mask(base.handle(), mask.handle(), site);
@@ -230,7 +249,8 @@ MaskedView::MaskedView(Tensor& base, const Tensor& mask, const Site& site) : bas
 
 Tensor MaskedView::read(const Site& s) const { return Tensor(compress(value_.handle(), mask_.handle(), s)); }
 
-/// The value in a form that fits every selected element: it may broadcast to the axes that the mask leaves, no further.
+/// The value in a form that fits every selected element: it may broadcast to the axes that the mask leaves,
+/// no further.
 Arg MaskedView::fitting(const char* op, const Arg& v) const {
   if (!v.is_tensor()) return v;
   const Handle& value = tensor_of(op, v);
@@ -238,16 +258,21 @@ Arg MaskedView::fitting(const char* op, const Arg& v) const {
   const int rest = base.size() - mask_.handle()->shape.size();
   if (numel(shape) == 1 && shape.size() > rest) return Arg(detail::reshape(value, {}, v.site()), v.site());
   bool good = shape.size() <= rest;
-  for (int i = 1; good && i <= shape.size(); ++i) good = shape[shape.size() - i] == 1 || shape[shape.size() - i] == base[base.size() - i];
+  for (int i = 1; good && i <= shape.size(); ++i)
+    good = shape[shape.size() - i] == 1 || shape[shape.size() - i] == base[base.size() - i];
   if (!good)
-    fail<ShapeError>(op, "a value of shape " + to_string(shape) + " does not fit each element that a mask selects from " + to_string(base) +
-                             ": where(mask, value, x) takes one per element", v.site());
+    fail<ShapeError>(op,
+                     "a value of shape " + to_string(shape) +
+                         " does not fit each element that a mask selects from " + to_string(base) +
+                         ": where(mask, value, x) takes one per element",
+                     v.site());
   return v;
 }
 
 void MaskedView::write(const char* op, const Arg& v) {
   const Handle& base = value_.handle();
-  base_->rebind(detail::where(op, aligned_mask(base, mask_.handle(), v.site()), stored_as(op, v, base->dtype), base, v.site()));
+  base_->rebind(detail::where(op, aligned_mask(base, mask_.handle(), v.site()), stored_as(op, v, base->dtype),
+                              base, v.site()));
 }
 
 template <class F>

@@ -1,20 +1,21 @@
 // x(...): reading and writing parts of a tensor.
 //
-//   x(0)  x(-1, _)  x(slice(1, none, 2), newaxis)  x(ellipsis, 0)     integers drop their axis; out of range: IndexError
-//   x(x > 3)                                                          the elements where the mask holds, in one dimension
-//   x(0, _) = v;  x(slice(1, 5)) += v;  x(x < 0) = 0;                 on a variable: the variable gets the changed value
+//   x(0)  x(-1, _)  x(slice(1, none, 2), newaxis)  x(ellipsis, 0)     integers drop their axis; out of range:
+//   IndexError x(x > 3)                                                          the elements where the mask
+//   holds, in one dimension x(0, _) = v;  x(slice(1, 5)) += v;  x(x < 0) = 0;                 on a variable:
+//   the variable gets the changed value
 //
-// Writing is functional inside: the variable that was indexed is rebound to a new value, and other Tensors that shared the
-// old one keep it (`auto y = x; x(0) = 1;` leaves y as it was: unlike NumPy, a plain copy of a handle is a copy).
-// Values broadcast to the selected shape and are converted to the tensor's dtype; a value of a higher kind throws
-// DtypeError.
+// Writing is functional inside: the variable that was indexed is rebound to a new value, and other Tensors
+// that shared the old one keep it (`auto y = x; x(0) = 1;` leaves y as it was: unlike NumPy, a plain copy of
+// a handle is a copy). Values broadcast to the selected shape and are converted to the tensor's dtype; a
+// value of a higher kind throws DtypeError.
 #pragma once
 #include "lazy/tensor.hpp"
 
 namespace lazy {
 
-/// The result of indexing a variable: a Tensor with the selected elements that can also be written to while it is a
-/// temporary. Kept in a variable of its own (`auto row = x(0);`) it is simply a Tensor.
+/// The result of indexing a variable: a Tensor with the selected elements that can also be written to while
+/// it is a temporary. Kept in a variable of its own (`auto row = x(0);`) it is simply a Tensor.
 class View : public Tensor {
  public:
   View(const View&) = default;
@@ -49,7 +50,8 @@ class View : public Tensor {
 
  private:
   friend class Tensor;
-  View(Tensor& base, jit::Handle value, const Dims& start, const Dims& step, const Shape& extent, const Site& site)
+  View(Tensor& base, jit::Handle value, const Dims& start, const Dims& step, const Shape& extent,
+       const Site& site)
       : Tensor(std::move(value)), base_(&base), start_(start), step_(step), extent_(extent), site_(site) {}
   void write(const char* op, const Arg& value);
   template <class F>
@@ -61,8 +63,9 @@ class View : public Tensor {
   Site site_;
 };
 
-/// x(mask): the mask covers the leading axes of x. Reading evaluates the mask (the size of the result depends on it);
-/// writing does not. A written value must fit every selected element: it broadcasts to the axes that the mask leaves.
+/// x(mask): the mask covers the leading axes of x. Reading evaluates the mask (the size of the result depends
+/// on it); writing does not. A written value must fit every selected element: it broadcasts to the axes that
+/// the mask leaves.
 class MaskedView {
  public:
   operator Tensor() const { return read(site_); }

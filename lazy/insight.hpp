@@ -14,14 +14,16 @@
 
 namespace lazy {
 
-/// What the calling thread's flushes were while a function ran: cause and line of each, ops and kernels, hit or why not.
+/// What the calling thread's flushes were while a function ran: cause and line of each, ops and kernels, hit
+/// or why not.
 struct Explanation {
   std::vector<jit::FlushReport> flushes;
 };
 std::string to_string(const Explanation&);
 std::ostream& operator<<(std::ostream&, const Explanation&);
 
-/// Runs `f` and tells what was flushed meanwhile (pending work that `f` leaves behind is not flushed for that).
+/// Runs `f` and tells what was flushed meanwhile (pending work that `f` leaves behind is not flushed for
+/// that).
 template <class F>
 Explanation explain(F&& f) {
   jit::FlushListener listener;
@@ -38,7 +40,8 @@ struct ProgramStats {
 ProgramStats stats();
 /// Forgets all programs and kernels; tensors and running work are not touched.
 void clear();
-/// Bounds the programs held in memory, evicting at once what is too much. LAZY_CACHE_ENTRIES and LAZY_CACHE_SIZE at start.
+/// Bounds the programs held in memory, evicting at once what is too much. LAZY_CACHE_ENTRIES and
+/// LAZY_CACHE_SIZE at start.
 void set_limits(size_t entries, size_t bytes);
 
 }  // namespace cache

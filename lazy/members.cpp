@@ -8,8 +8,10 @@
 
 namespace lazy {
 
-#define LAZY_REDUCTION(name) \
-  Tensor Tensor::name(Axes axes, KeepDims keep, Site s) const { return lazy::name(Arg(*this, s), axes, keep); }
+#define LAZY_REDUCTION(name)                                    \
+  Tensor Tensor::name(Axes axes, KeepDims keep, Site s) const { \
+    return lazy::name(Arg(*this, s), axes, keep);               \
+  }
 LAZY_REDUCTION(mean)
 LAZY_REDUCTION(max)
 LAZY_REDUCTION(min)
@@ -19,8 +21,12 @@ LAZY_REDUCTION(argmax)
 LAZY_REDUCTION(argmin)
 #undef LAZY_REDUCTION
 
-Tensor Tensor::sum(Axes axes, KeepDims keep, MaybeDType t, Site s) const { return lazy::sum(Arg(*this, s), axes, keep, t); }
-Tensor Tensor::prod(Axes axes, KeepDims keep, MaybeDType t, Site s) const { return lazy::prod(Arg(*this, s), axes, keep, t); }
+Tensor Tensor::sum(Axes axes, KeepDims keep, MaybeDType t, Site s) const {
+  return lazy::sum(Arg(*this, s), axes, keep, t);
+}
+Tensor Tensor::prod(Axes axes, KeepDims keep, MaybeDType t, Site s) const {
+  return lazy::prod(Arg(*this, s), axes, keep, t);
+}
 Tensor Tensor::var(Axes axes, KeepDims keep, double correction, Site s) const {
   return lazy::var(Arg(*this, s), axes, keep, correction);
 }

@@ -35,8 +35,10 @@ void visit(const Shape& shape, const Dims& strides, int axis, int64_t at, bool s
   if (axis == shape.size()) return f(at);
   const int64_t n = shape[axis];
   const Shown s = shown(n, summary, edge);
-  for (int64_t i = 0; i < s.leading; ++i) visit(shape, strides, axis + 1, at + i * strides[axis], summary, edge, f);
-  for (int64_t i = n - s.trailing; i < n; ++i) visit(shape, strides, axis + 1, at + i * strides[axis], summary, edge, f);
+  for (int64_t i = 0; i < s.leading; ++i)
+    visit(shape, strides, axis + 1, at + i * strides[axis], summary, edge, f);
+  for (int64_t i = n - s.trailing; i < n; ++i)
+    visit(shape, strides, axis + 1, at + i * strides[axis], summary, edge, f);
 }
 
 std::string right_trimmed(std::string s) {
@@ -47,13 +49,15 @@ std::string right_trimmed(std::string s) {
 /// Lays rows of words out in lines no wider than the limit.
 class Layout {
  public:
-  Layout(const Shape& shape, const Dims& strides, const Format& format, const PrintOptions& options, bool summary)
+  Layout(const Shape& shape, const Dims& strides, const Format& format, const PrintOptions& options,
+         bool summary)
       : shape_(shape), strides_(strides), format_(format), options_(options), summary_(summary) {}
 
   std::string text(int axis, int64_t at, const std::string& indent, int width) const {
     const int64_t n = shape_[axis];
     const Shown s = shown(n, summary_, options_.edgeitems);
-    std::string out = axis + 1 == shape_.size() ? row(axis, at, indent, width - 1, s) : rows(axis, at, indent, width - 1, s);
+    std::string out = axis + 1 == shape_.size() ? row(axis, at, indent, width - 1, s)
+                                                : rows(axis, at, indent, width - 1, s);
     return "[" + out.substr(indent.size()) + "]";
   }
 
@@ -86,7 +90,9 @@ class Layout {
   std::string rows(int axis, int64_t at, const std::string& indent, int width, const Shown& s) const {
     const std::string separator(static_cast<size_t>(shape_.size() - axis - 1), '\n');
     std::string out;
-    const auto add = [&](int64_t i) { out += indent + text(axis + 1, at + i * strides_[axis], indent + " ", width); };
+    const auto add = [&](int64_t i) {
+      out += indent + text(axis + 1, at + i * strides_[axis], indent + " ", width);
+    };
     for (int64_t i = 0; i < s.leading; ++i) {
       add(i);
       out += separator;
@@ -124,14 +130,18 @@ double float_at(const void* data, DType t, int64_t at) {
   return v;
 }
 
-std::string padded(const std::string& s, size_t width) { return std::string(width > s.size() ? width - s.size() : 0, ' ') + s; }
+std::string padded(const std::string& s, size_t width) {
+  return std::string(width > s.size() ? width - s.size() : 0, ' ') + s;
+}
 
 }  // namespace
 
 void set_printoptions(const PrintOptions& options) {
   if (options.precision < 0 || options.threshold < 0 || options.edgeitems < 1 || options.linewidth < 1 ||
       (options.sign != '-' && options.sign != '+' && options.sign != ' '))
-    throw Error("set_printoptions: precision and threshold are at least 0, edgeitems and linewidth at least 1, sign is '-', '+' or ' '");
+    throw Error(
+        "set_printoptions: precision and threshold are at least 0, edgeitems and linewidth at least 1, sign "
+        "is '-', '+' or ' '");
   const std::lock_guard lock(mutex);
   current = options;
 }
@@ -161,7 +171,10 @@ std::string format(const void* data, DType t, const Shape& shape, const PrintOpt
     word = [&, f = detail::FloatFormat(values, t, options)](int64_t at) { return f(float_at(data, t, at)); };
   } else {
     char sign = options.sign;
-    if (sign == ' ') each([&](int64_t at) { if (integer_text(data, t, at, '-')[0] == '-') sign = '-'; });
+    if (sign == ' ')
+      each([&](int64_t at) {
+        if (integer_text(data, t, at, '-')[0] == '-') sign = '-';
+      });
     size_t width = 0;
     each([&](int64_t at) { width = std::max(width, integer_text(data, t, at, sign).size()); });
     word = [&, sign, width](int64_t at) { return padded(integer_text(data, t, at, sign), width); };
@@ -169,7 +182,9 @@ std::string format(const void* data, DType t, const Shape& shape, const PrintOpt
   return Layout(shape, strides, word, options, summary).text(0, 0, " ", options.linewidth);
 }
 
-std::string format(const void* data, DType t, const Shape& shape) { return format(data, t, shape, get_printoptions()); }
+std::string format(const void* data, DType t, const Shape& shape) {
+  return format(data, t, shape, get_printoptions());
+}
 
 std::string to_string(const Tensor& x, Site s) {
   if (!x.defined()) return "<empty tensor>";

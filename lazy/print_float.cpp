@@ -39,7 +39,8 @@ std::string plain(const Digits& d) {
   if (d.digits == "0") return "0.";
   if (d.point <= 0) return "0." + std::string(static_cast<size_t>(-d.point), '0') + d.digits;
   if (d.point >= n) return d.digits + std::string(static_cast<size_t>(d.point - n), '0') + ".";
-  return d.digits.substr(0, static_cast<size_t>(d.point)) + "." + d.digits.substr(static_cast<size_t>(d.point));
+  return d.digits.substr(0, static_cast<size_t>(d.point)) + "." +
+         d.digits.substr(static_cast<size_t>(d.point));
 }
 
 size_t after_point(const std::string& s) { return s.size() - s.find('.') - 1; }
@@ -52,7 +53,8 @@ void trim(std::string& s) {
 /// "e+05", at least `size` digits.
 std::string exponent_text(int e, int size) {
   std::string digits = std::to_string(std::abs(e));
-  if (static_cast<int>(digits.size()) < size) digits.insert(0, static_cast<size_t>(size) - digits.size(), '0');
+  if (static_cast<int>(digits.size()) < size)
+    digits.insert(0, static_cast<size_t>(size) - digits.size(), '0');
   return std::string(e < 0 ? "e-" : "e+") + digits;
 }
 
@@ -64,7 +66,8 @@ Digits shortest(double v, DType t) {
   char text[64];
   if (t == float64 || t == float32) {
     const auto end = t == float64 ? std::to_chars(text, text + sizeof text, v, std::chars_format::scientific)
-                                  : std::to_chars(text, text + sizeof text, static_cast<float>(v), std::chars_format::scientific);
+                                  : std::to_chars(text, text + sizeof text, static_cast<float>(v),
+                                                  std::chars_format::scientific);
     return parsed({text, static_cast<size_t>(end.ptr - text)});
   }
   for (int digits = 0;; ++digits) {  // a 16-bit float needs at most five
@@ -135,7 +138,8 @@ FloatFormat::FloatFormat(const std::vector<double>& values, DType t, const Print
     low = std::min(low, std::abs(v));
   }
   if (high > 0) {
-    // NumPy compares in the array's own type. bfloat16, which it lacks, goes by float16's limit, here and above.
+    // NumPy compares in the array's own type. bfloat16, which it lacks, goes by float16's limit, here and
+    // above.
     const double most = t == float64 ? 1e8 : t == float32 ? 1e6 : 1e3;
     const double ratio = t == float64 ? high / low : rounded_to(high / low, t);
     exponent_ = high >= most || (!options.suppress && (low < rounded_to(1e-4, t) || ratio > 1000));
@@ -172,7 +176,8 @@ FloatFormat::FloatFormat(const std::vector<double>& values, DType t, const Print
 
 std::string FloatFormat::operator()(double v) const {
   if (!std::isfinite(v)) {
-    const std::string s = std::isnan(v) ? std::string(sign_ == '+' ? "+nan" : "nan") : sign_of(v, sign_) + "inf";
+    const std::string s =
+        std::isnan(v) ? std::string(sign_ == '+' ? "+nan" : "nan") : sign_of(v, sign_) + "inf";
     const size_t width = left_ + right_ + 1;
     return std::string(width > s.size() ? width - s.size() : 0, ' ') + s;
   }

@@ -17,7 +17,8 @@ Digits shortest(double value, DType);
 /// "1.5", "0.1", "1e+16": a value alone, as NumPy prints a scalar.
 std::string scalar_text(double value, DType, char sign);
 
-/// One format for all the numbers of an array: the points stand in a column, and one kind of exponent serves all.
+/// One format for all the numbers of an array: the points stand in a column, and one kind of exponent serves
+/// all.
 class FloatFormat {
  public:
   FloatFormat(const std::vector<double>& values, DType, const PrintOptions&);
@@ -31,8 +32,8 @@ class FloatFormat {
   DType dtype_;
   char sign_;
   bool exponent_ = false;
-  int precision_ = 0;      // digits after the point (exponent form: of all; otherwise at most)
-  int exponent_size_ = 2;  // digits of the exponent
+  int precision_ = 0;            // digits after the point (exponent form: of all; otherwise at most)
+  int exponent_size_ = 2;        // digits of the exponent
   size_t left_ = 0, right_ = 0;  // columns before and after the point
 };
 

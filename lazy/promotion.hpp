@@ -1,14 +1,14 @@
 // Which dtype a result has.
 //
-// Two tensors, within a kind (array API 2023.12): the smallest dtype of the table that holds both. Integers of different
-// signedness go to the next wider signed type; uint64 with a signed integer has no such type and throws DtypeError.
-// float16 with bfloat16 gives float32. Across kinds: bool gives way to everything, integers give way to floats
-// (int64 + float32 is float32; NumPy would say float64).
+// Two tensors, within a kind (array API 2023.12): the smallest dtype of the table that holds both. Integers
+// of different signedness go to the next wider signed type; uint64 with a signed integer has no such type and
+// throws DtypeError. float16 with bfloat16 gives float32. Across kinds: bool gives way to everything,
+// integers give way to floats (int64 + float32 is float32; NumPy would say float64).
 //
-// C++ scalars are weak: they take the tensor's dtype as far as their kind allows. A bool keeps any dtype; an integer keeps
-// integers and floats (it must fit an integer dtype, or DtypeError) and makes bool int64; a floating-point scalar keeps
-// floats and makes bools and integers float64. Where no tensor takes part, scalars count with their own dtype
-// (float is float32, double float64, int int64).
+// C++ scalars are weak: they take the tensor's dtype as far as their kind allows. A bool keeps any dtype; an
+// integer keeps integers and floats (it must fit an integer dtype, or DtypeError) and makes bool int64; a
+// floating-point scalar keeps floats and makes bools and integers float64. Where no tensor takes part,
+// scalars count with their own dtype (float is float32, double float64, int int64).
 //
 // Functions that only floats have (divide, exp, mean, ...) compute bools and integers in float64.
 #pragma once
@@ -26,9 +26,9 @@ bool can_cast(DType from, DType to);
 bool can_cast(Arg from, DType to);
 
 /// Converts; the tensor itself if it has that dtype already.
-/// Casts: float to integer truncates, saturates at the ends and sends NaN to 0; integer to integer wraps; anything to bool
-/// is != 0 (NaN is true); bool to a number is 0 or 1; to a narrower float, and integer to float, rounds once to nearest
-/// even, overflowing to infinity.
+/// Casts: float to integer truncates, saturates at the ends and sends NaN to 0; integer to integer wraps;
+/// anything to bool is != 0 (NaN is true); bool to a number is 0 or 1; to a narrower float, and integer to
+/// float, rounds once to nearest even, overflowing to infinity.
 Tensor astype(Arg x, DType dtype);
 
 struct FInfo {

@@ -23,12 +23,14 @@ Plan plan(const char* op, const Shape& shape, const Dims& axes, KeepDims keep, c
     p.kept[static_cast<int>(a)] = 1;
   }
   for (int i = 0; i < shape.size(); ++i)
-    if (keep.value || std::find(p.axes.begin(), p.axes.end(), i) == p.axes.end()) p.result.push_back(p.kept[i]);
+    if (keep.value || std::find(p.axes.begin(), p.axes.end(), i) == p.axes.end())
+      p.result.push_back(p.kept[i]);
   return p;
 }
 
-/// Reduces along the axes: neighbours among them become one axis (axes of extent 1 are out of the way first), then one axis
-/// after the other from the last. The reduced axes stay with extent 1 until a final reshape to `result`.
+/// Reduces along the axes: neighbours among them become one axis (axes of extent 1 are out of the way first),
+/// then one axis after the other from the last. The reduced axes stay with extent 1 until a final reshape to
+/// `result`.
 Handle reduce(Op op, Handle h, const Plan& p, const Shape& result, const Site& s) {
   Shape merged;
   Dims reduced;  // positions in `merged`
@@ -73,7 +75,9 @@ Tensor accumulate(const char* name, Op op, const Arg& x, const Axes& axes, KeepD
 Tensor extreme(const char* name, Op op, const Arg& x, const Axes& axes, KeepDims keep) {
   const Handle h = any_of(name, x);
   const Plan p = plan(name, h->shape, axes, keep, x.site());
-  if (p.count == 0) fail<ShapeError>(name, "no elements along axes " + to_string(p.axes) + " of " + to_string(h->shape), x.site());
+  if (p.count == 0)
+    fail<ShapeError>(name, "no elements along axes " + to_string(p.axes) + " of " + to_string(h->shape),
+                     x.site());
   const Op used = !is_bool(h->dtype) ? op : op == Op::max ? Op::any : Op::all;
   return Tensor(reduce(used, h, p, p.result, x.site()));
 }
@@ -89,7 +93,8 @@ Tensor position(const char* name, Op op, const Arg& x, const Axes& axis, KeepDim
   const Site& s = x.site();
   if (axis.size() > 1) fail<ShapeError>(name, "works along one axis, not " + to_string(axis), s);
   const Plan p = plan(name, h->shape, axis, keep, s);
-  if (p.count == 0) fail<ShapeError>(name, "no elements along axes " + to_string(p.axes) + " of " + to_string(h->shape), s);
+  if (p.count == 0)
+    fail<ShapeError>(name, "no elements along axes " + to_string(p.axes) + " of " + to_string(h->shape), s);
   if (p.count == 1) return Tensor(constant(0, int64, p.result, s));
   if (is_bool(h->dtype)) h = cast(h, uint8, s);
   return Tensor(reduce(op, h, p, p.result, s));
@@ -120,8 +125,12 @@ Tensor running_sum(const char* name, Handle h, const Axes& axis, MaybeDType dtyp
 }
 }  // namespace
 
-Tensor sum(Arg x, Axes axes, KeepDims keep, MaybeDType t) { return accumulate("sum", Op::sum, x, axes, keep, t); }
-Tensor prod(Arg x, Axes axes, KeepDims keep, MaybeDType t) { return accumulate("prod", Op::prod, x, axes, keep, t); }
+Tensor sum(Arg x, Axes axes, KeepDims keep, MaybeDType t) {
+  return accumulate("sum", Op::sum, x, axes, keep, t);
+}
+Tensor prod(Arg x, Axes axes, KeepDims keep, MaybeDType t) {
+  return accumulate("prod", Op::prod, x, axes, keep, t);
+}
 Tensor max(Arg x, Axes axes, KeepDims keep) { return extreme("max", Op::max, x, axes, keep); }
 Tensor min(Arg x, Axes axes, KeepDims keep) { return extreme("min", Op::min, x, axes, keep); }
 Tensor any(Arg x, Axes axes, KeepDims keep) { return truth("any", Op::any, x, axes, keep); }
@@ -146,10 +155,12 @@ Tensor var(Arg x, Axes axes, KeepDims keep, double correction) {
 Tensor std(Arg x, Axes axes, KeepDims keep, double correction) {
   const Handle h = any_of("std", x);
   const Plan p = plan("std", h->shape, axes, keep, x.site());
-  return Tensor(cast(unary(Op::sqrt, variance("std", h, p, correction, x.site()), x.site()), float_type(h->dtype), x.site()));
+  return Tensor(cast(unary(Op::sqrt, variance("std", h, p, correction, x.site()), x.site()),
+                     float_type(h->dtype), x.site()));
 }
 
-// log(sum(exp(x - m))) + m with m the maximum, or 0 where that is infinite or NaN: exp then gives the right special by itself.
+// log(sum(exp(x - m))) + m with m the maximum, or 0 where that is infinite or NaN: exp then gives the right
+// special by itself.
 Tensor logsumexp(Arg x, Axes axes, KeepDims keep) {
   constexpr const char* name = "logsumexp";
   const Handle h = any_of(name, x);
@@ -175,7 +186,9 @@ Tensor count_nonzero(Arg x, Axes axes, KeepDims keep) {
   return Tensor(reduce(Op::sum, cast(cast(h, bool_, x.site()), int64, x.site()), p, p.result, x.site()));
 }
 
-Tensor cumsum(Arg x, Axes axis, MaybeDType t) { return running_sum("cumsum", any_of("cumsum", x), axis, t, x.site()); }
+Tensor cumsum(Arg x, Axes axis, MaybeDType t) {
+  return running_sum("cumsum", any_of("cumsum", x), axis, t, x.site());
+}
 
 Tensor cumulative_sum(Arg x, Axes axis, MaybeDType t) {
   const Handle h = any_of("cumulative_sum", x);

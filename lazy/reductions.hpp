@@ -1,5 +1,5 @@
-// Functions along axes: none named means all of them. A reduced axis is dropped, or kept with extent 1 where `keepdims` is
-// given: mean(x, {-1}, keepdims). An axis out of range, or named twice, throws IndexError.
+// Functions along axes: none named means all of them. A reduced axis is dropped, or kept with extent 1 where
+// `keepdims` is given: mean(x, {-1}, keepdims). An axis out of range, or named twice, throws IndexError.
 //
 // The order of additions is fixed by the shape (not by threads or fusion), so results repeat to the bit.
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace lazy {
 
-/// Of no elements: 0. bool and signed integers sum in int64, unsigned ones in uint64, floats in their own dtype (16-bit
-/// ones accumulate in float32); or in `dtype`.
+/// Of no elements: 0. bool and signed integers sum in int64, unsigned ones in uint64, floats in their own
+/// dtype (16-bit ones accumulate in float32); or in `dtype`.
 Tensor sum(Arg x, Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {});
 /// Of no elements: 1. Dtypes as for sum.
 Tensor prod(Arg x, Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {});
@@ -24,8 +24,8 @@ Tensor min(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 /// Whether any or all elements are != 0. Of no elements: false and true.
 Tensor any(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 Tensor all(Arg x, Axes axes = {}, KeepDims keep = dropdims);
-/// int64 position of the first largest (smallest) element along one axis, or in the flattened tensor. The first NaN wins.
-/// ShapeError for an empty axis or several axes.
+/// int64 position of the first largest (smallest) element along one axis, or in the flattened tensor. The
+/// first NaN wins. ShapeError for an empty axis or several axes.
 Tensor argmax(Arg x, Axes axis = {}, KeepDims keep = dropdims);
 Tensor argmin(Arg x, Axes axis = {}, KeepDims keep = dropdims);
 /// log(sum(exp(x))) without overflow. Integers and bools in float64. Of no elements: -inf.

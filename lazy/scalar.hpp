@@ -44,9 +44,12 @@ To cast_value(From v) {
     const double d = static_cast<double>(v);
     if (d != d) return 0;
     // 2^bits is exact in double; the largest integer itself may not be.
-    constexpr double bound = static_cast<double>(uint64_t{1} << (sizeof(To) * 8 - 1)) * (std::is_signed_v<To> ? 1 : 2);
-    if (d >= bound) return static_cast<To>(std::is_signed_v<To> ? ~To(0) ^ (To(1) << (sizeof(To) * 8 - 1)) : ~To(0));
-    if (std::is_signed_v<To> ? d <= -bound : d <= 0) return std::is_signed_v<To> ? static_cast<To>(To(1) << (sizeof(To) * 8 - 1)) : To(0);
+    constexpr double bound =
+        static_cast<double>(uint64_t{1} << (sizeof(To) * 8 - 1)) * (std::is_signed_v<To> ? 1 : 2);
+    if (d >= bound)
+      return static_cast<To>(std::is_signed_v<To> ? ~To(0) ^ (To(1) << (sizeof(To) * 8 - 1)) : ~To(0));
+    if (std::is_signed_v<To> ? d <= -bound : d <= 0)
+      return std::is_signed_v<To> ? static_cast<To>(To(1) << (sizeof(To) * 8 - 1)) : To(0);
     return static_cast<To>(d);
   } else if constexpr (is_half_type<To>) {
     if constexpr (is_half_type<From>) return To(static_cast<float>(v));

@@ -1,5 +1,6 @@
-// Tensor: a handle on a value that may not have been computed yet. Copies share the value; values never change, so
-// sharing can't be seen. Operations return new handles at once and run when somebody looks at the result.
+// Tensor: a handle on a value that may not have been computed yet. Copies share the value; values never
+// change, so sharing can't be seen. Operations return new handles at once and run when somebody looks at the
+// result.
 #pragma once
 #include <cstddef>
 #include <iosfwd>
@@ -63,8 +64,8 @@ class Tensor {
       return v;
     }
   }
-  /// The elements in row-major order. The pointer is valid while this Tensor, unassigned, lives. DtypeError if E is not
-  /// the C++ type of the dtype.
+  /// The elements in row-major order. The pointer is valid while this Tensor, unassigned, lives. DtypeError
+  /// if E is not the C++ type of the dtype.
   template <Element E>
   const E* data(Site s = Site::current()) const {
     return static_cast<const E*>(raw_data(dtype_of<E>(), s));
@@ -72,8 +73,9 @@ class Tensor {
   /// The truth of a tensor of size 1: != 0. ShapeError for any other size.
   explicit operator bool() const;
 
-  // Compound assignment rebinds this handle; other handles keep the old value. The dtype stays: a result of a higher kind
-  // (an integer tensor += a float) throws DtypeError, a result that broadcasts to another shape ShapeError.
+  // Compound assignment rebinds this handle; other handles keep the old value. The dtype stays: a result of a
+  // higher kind (an integer tensor += a float) throws DtypeError, a result that broadcasts to another shape
+  // ShapeError.
 
   Tensor& operator+=(Arg) &;
   Tensor& operator-=(Arg) &;
@@ -86,14 +88,15 @@ class Tensor {
   Tensor& operator<<=(Arg) &;
   Tensor& operator>>=(Arg) &;
 
-  // Indexing (indexing.hpp). On a variable the result can be assigned to, and the variable then has the new value.
+  // Indexing (indexing.hpp). On a variable the result can be assigned to, and the variable then has the new
+  // value.
 
-  View operator()(Index i0, Index i1 = {}, Index i2 = {}, Index i3 = {}, Index i4 = {}, Index i5 = {}, Index i6 = {},
-                  Index i7 = {}, Index i8 = {}, Index i9 = {}) &;
-  Tensor operator()(Index i0, Index i1 = {}, Index i2 = {}, Index i3 = {}, Index i4 = {}, Index i5 = {}, Index i6 = {},
-                    Index i7 = {}, Index i8 = {}, Index i9 = {}) const&;
-  Tensor operator()(Index i0, Index i1 = {}, Index i2 = {}, Index i3 = {}, Index i4 = {}, Index i5 = {}, Index i6 = {},
-                    Index i7 = {}, Index i8 = {}, Index i9 = {}) &&;
+  View operator()(Index i0, Index i1 = {}, Index i2 = {}, Index i3 = {}, Index i4 = {}, Index i5 = {},
+                  Index i6 = {}, Index i7 = {}, Index i8 = {}, Index i9 = {}) &;
+  Tensor operator()(Index i0, Index i1 = {}, Index i2 = {}, Index i3 = {}, Index i4 = {}, Index i5 = {},
+                    Index i6 = {}, Index i7 = {}, Index i8 = {}, Index i9 = {}) const&;
+  Tensor operator()(Index i0, Index i1 = {}, Index i2 = {}, Index i3 = {}, Index i4 = {}, Index i5 = {},
+                    Index i6 = {}, Index i7 = {}, Index i8 = {}, Index i9 = {}) &&;
   MaskedView operator()(const Tensor& mask, Site s = Site::current()) &;
   Tensor operator()(const Tensor& mask, Site s = Site::current()) const&;
   Tensor operator()(const Tensor& mask, Site s = Site::current()) &&;
@@ -101,7 +104,8 @@ class Tensor {
   // The members that NumPy users expect. Each is the free function of its name.
 
   Tensor sum(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {}, Site s = Site::current()) const;
-  Tensor prod(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {}, Site s = Site::current()) const;
+  Tensor prod(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {},
+              Site s = Site::current()) const;
   Tensor mean(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const;
   Tensor var(Axes axes = {}, KeepDims keep = dropdims, double correction = 0, Site s = Site::current()) const;
   Tensor std(Axes axes = {}, KeepDims keep = dropdims, double correction = 0, Site s = Site::current()) const;
@@ -146,7 +150,8 @@ class Tensor {
   friend class Arg;
   friend class View;
   friend class MaskedView;
-  /// Evaluates, converts all elements to `to` and writes them at `out`. `expected` >= 0: the size they must have.
+  /// Evaluates, converts all elements to `to` and writes them at `out`. `expected` >= 0: the size they must
+  /// have.
   void read(const char* op, jit::Cause, DType to, void* out, int64_t expected, const Site&) const;
   const void* raw_data(DType, const Site&) const;
 

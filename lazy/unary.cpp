@@ -12,7 +12,9 @@ Handle floats(const char* name, const Arg& x) {
   return cast(h, float_type(h->dtype), x.site());
 }
 
-Tensor float_only(const char* name, Op op, const Arg& x) { return Tensor(unary(op, floats(name, x), x.site())); }
+Tensor float_only(const char* name, Op op, const Arg& x) {
+  return Tensor(unary(op, floats(name, x), x.site()));
+}
 
 Handle numbers(const char* name, const Arg& x) {
   Handle h = any_of(name, x);
@@ -105,7 +107,9 @@ Tensor relu(Arg x) {
 
 Tensor bitwise_invert(Arg x) {
   const Handle h = any_of("bitwise_invert", x);
-  if (is_float(h->dtype)) fail<DtypeError>("bitwise_invert", std::string("takes integers and bool, not ") + name_of(h->dtype), x.site());
+  if (is_float(h->dtype))
+    fail<DtypeError>("bitwise_invert", std::string("takes integers and bool, not ") + name_of(h->dtype),
+                     x.site());
   return Tensor(unary(Op::bitwise_invert, h, x.site()));
 }
 

@@ -32,7 +32,9 @@ Tensor permuted(const char* op, const Arg& x, const Dims& axes) {
   const Handle h = any_of(op, x);
   const int rank = h->shape.size();
   if (axes.size() != rank)
-    fail<ShapeError>(op, "axes " + to_string(axes) + " do not name each dimension of " + to_string(h->shape) + " once", x.site());
+    fail<ShapeError>(
+        op, "axes " + to_string(axes) + " do not name each dimension of " + to_string(h->shape) + " once",
+        x.site());
   if (rank == 0) return Tensor(h);
   return Tensor(detail::permute(h, listed_axes(op, axes, rank, x.site()), x.site()));
 }
@@ -55,7 +57,8 @@ Tensor reshape(Arg x, ShapeArg shape) {
   } else {
     good = good && known == n;
   }
-  if (!good) fail<ShapeError>("reshape", to_string(h->shape) + " does not go into " + to_string(shape), x.site());
+  if (!good)
+    fail<ShapeError>("reshape", to_string(h->shape) + " does not go into " + to_string(shape), x.site());
   return Tensor(detail::reshape(h, shape, x.site()));
 }
 
@@ -63,13 +66,15 @@ Tensor permute_dims(Arg x, Axes axes) { return permuted("permute_dims", x, axes)
 
 Tensor transpose(Arg x, Axes axes) {
   const Handle h = any_of("transpose", x);
-  return permuted("transpose", x, axes.empty() ? reversed_axes(h->shape.size()) : static_cast<const Dims&>(axes));
+  return permuted("transpose", x,
+                  axes.empty() ? reversed_axes(h->shape.size()) : static_cast<const Dims&>(axes));
 }
 
 Tensor matrix_transpose(Arg x) {
   const Handle h = any_of("matrix_transpose", x);
   const int rank = h->shape.size();
-  if (rank < 2) fail<ShapeError>("matrix_transpose", "needs two dimensions, not " + to_string(h->shape), x.site());
+  if (rank < 2)
+    fail<ShapeError>("matrix_transpose", "needs two dimensions, not " + to_string(h->shape), x.site());
   Dims axes = identity_axes(rank);
   std::swap(axes[rank - 1], axes[rank - 2]);
   return Tensor(detail::permute(h, axes, x.site()));
@@ -79,7 +84,8 @@ Tensor swapaxes(Arg x, int64_t a, int64_t b) {
   const Handle h = any_of("swapaxes", x);
   const int rank = h->shape.size();
   Dims axes = identity_axes(rank);
-  std::swap(axes[normal_axis("swapaxes", a, rank, x.site())], axes[normal_axis("swapaxes", b, rank, x.site())]);
+  std::swap(axes[normal_axis("swapaxes", a, rank, x.site())],
+            axes[normal_axis("swapaxes", b, rank, x.site())]);
   return Tensor(detail::permute(h, axes, x.site()));
 }
 
@@ -87,8 +93,11 @@ Tensor moveaxis(Arg x, Axes from, Axes to) {
   const Handle h = any_of("moveaxis", x);
   const int rank = h->shape.size();
   if (from.size() != to.size())
-    fail<ShapeError>("moveaxis", "axes " + to_string(from) + " and positions " + to_string(to) + " differ in number", x.site());
-  const Dims source = listed_axes("moveaxis", from, rank, x.site()), target = listed_axes("moveaxis", to, rank, x.site());
+    fail<ShapeError>("moveaxis",
+                     "axes " + to_string(from) + " and positions " + to_string(to) + " differ in number",
+                     x.site());
+  const Dims source = listed_axes("moveaxis", from, rank, x.site()),
+             target = listed_axes("moveaxis", to, rank, x.site());
   Dims axes(rank, -1);
   for (int i = 0; i < source.size(); ++i) axes[static_cast<int>(target[i])] = source[i];
   int next = 0;
@@ -105,9 +114,11 @@ Tensor squeeze(Arg x, Axes axes) {
   const Dims named = axes.empty() ? Dims() : normal_axes("squeeze", axes, h->shape.size(), x.site());
   Shape shape;
   for (int i = 0; i < h->shape.size(); ++i) {
-    const bool dropped = axes.empty() ? h->shape[i] == 1 : std::find(named.begin(), named.end(), i) != named.end();
+    const bool dropped =
+        axes.empty() ? h->shape[i] == 1 : std::find(named.begin(), named.end(), i) != named.end();
     if (dropped && h->shape[i] != 1)
-      fail<ShapeError>("squeeze", "axis " + std::to_string(i) + " of " + to_string(h->shape) + " is not 1", x.site());
+      fail<ShapeError>("squeeze", "axis " + std::to_string(i) + " of " + to_string(h->shape) + " is not 1",
+                       x.site());
     if (!dropped) shape.push_back(h->shape[i]);
   }
   return Tensor(detail::reshape(h, shape, x.site()));
@@ -116,7 +127,8 @@ Tensor squeeze(Arg x, Axes axes) {
 Tensor expand_dims(Arg x, int64_t axis) {
   const Handle h = any_of("expand_dims", x);
   const int rank = h->shape.size();
-  if (rank == kMaxRank) fail<ShapeError>("expand_dims", to_string(h->shape) + " has the most dimensions possible", x.site());
+  if (rank == kMaxRank)
+    fail<ShapeError>("expand_dims", to_string(h->shape) + " has the most dimensions possible", x.site());
   const int at = normal_axis("expand_dims", axis, rank + 1, x.site());
   Shape shape;
   for (int i = 0; i <= rank; ++i) {
@@ -132,7 +144,9 @@ Tensor broadcast_to(Arg x, ShapeArg shape) {
   bool good = extra >= 0;
   for (int i = 0; good && i < shape.size(); ++i)
     good = shape[i] >= 0 && (i < extra || h->shape[i - extra] == shape[i] || h->shape[i - extra] == 1);
-  if (!good) fail<ShapeError>("broadcast_to", to_string(h->shape) + " does not broadcast to " + to_string(shape), x.site());
+  if (!good)
+    fail<ShapeError>("broadcast_to", to_string(h->shape) + " does not broadcast to " + to_string(shape),
+                     x.site());
   return Tensor(detail::broadcast(h, shape, x.site()));
 }
 

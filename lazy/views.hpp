@@ -6,8 +6,8 @@
 
 namespace lazy {
 
-/// The elements in row-major order under a new shape; one extent may be -1 and follows from the rest. ShapeError if the
-/// sizes differ.
+/// The elements in row-major order under a new shape; one extent may be -1 and follows from the rest.
+/// ShapeError if the sizes differ.
 Tensor reshape(Arg x, ShapeArg shape);
 /// Axis i of the result is axis axes[i] of x; all axes must be named once.
 Tensor permute_dims(Arg x, Axes axes);

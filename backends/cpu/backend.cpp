@@ -16,7 +16,9 @@ class CpuBackend final : public jit::Backend {
     if (isa > best_isa()) throw DeviceError(std::string("this machine has no ") + name_of(isa));
     if (isa == Isa::reference) reference_ = reference::make_backend();
   }
-  const char* name() const override { return "cpu"; }
+  const char* name() const override {  // the level is part of a kernel's identity
+    return isa_ == Isa::avx512 ? "cpu-avx512" : isa_ == Isa::avx2 ? "cpu-avx2" : "cpu-reference";
+  }
   std::unique_ptr<jit::Kernel> compile(const jit::loop::LoopKernel& k) override {
     if (reference_) return reference_->compile(k);
     return compile_kernel(k, isa_);

@@ -1,4 +1,5 @@
-// Shared by the tests of lazy/: comparing a tensor with hand-known values, and errors with where they happened.
+// Shared by the tests of lazy/: comparing a tensor with hand-known values, and errors with where they
+// happened.
 #pragma once
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -11,11 +12,11 @@
 namespace check {
 
 inline constexpr double inf = std::numeric_limits<double>::infinity();
-inline const double nan = std::nan("");
+inline const double NaN = std::nan("");
 
 /// dtype, shape and every element are as given (NaN equals NaN, -0 is not 0).
-inline void equal(const lazy::Tensor& x, lazy::DType dtype, const lazy::Shape& shape, const std::vector<double>& expected,
-                  const lazy::Site& s = lazy::Site::current()) {
+inline void equal(const lazy::Tensor& x, lazy::DType dtype, const lazy::Shape& shape,
+                  const std::vector<double>& expected, const lazy::Site& s = lazy::Site::current()) {
   BOOST_TEST_CONTEXT("from line " << s.line()) {
     BOOST_TEST(lazy::name_of(x.dtype()) == std::string(lazy::name_of(dtype)));
     BOOST_TEST(lazy::to_string(x.shape()) == lazy::to_string(shape));
@@ -59,5 +60,4 @@ void throws(F&& call, const std::string& message, int line) {
 }  // namespace check
 
 /// The expression throws E saying exactly `message`, at this very line.
-#define THROWS(E, expression, message) \
-  check::throws<lazy::E>([&] { (void)(expression); }, message, __LINE__)
+#define THROWS(E, expression, message) check::throws<lazy::E>([&] { (void)(expression); }, message, __LINE__)

@@ -37,7 +37,8 @@ std::vector<Case> cases(const std::string& file) {
   for (std::string line; std::getline(in, line);) {
     Case c{line, {}, {}};
     size_t at = 0;
-    for (size_t end; (end = line.find(" | ", at)) != line.npos; at = end + 3) c.field.push_back(line.substr(at, end - at));
+    for (size_t end; (end = line.find(" | ", at)) != line.npos; at = end + 3)
+      c.field.push_back(line.substr(at, end - at));
     c.field.push_back(line.substr(at));
     c.head = words(c.field[0]);
     r.push_back(c);
@@ -58,7 +59,8 @@ std::vector<char> bytes(const std::string& field, DType t) {
   std::vector<char> r;
   for (const std::string& w : words(field)) {
     const uint64_t bits = std::stoull(w, nullptr, 16);
-    r.insert(r.end(), reinterpret_cast<const char*>(&bits), reinterpret_cast<const char*>(&bits) + size_of(t));
+    r.insert(r.end(), reinterpret_cast<const char*>(&bits),
+             reinterpret_cast<const char*>(&bits) + size_of(t));
   }
   return r;
 }
@@ -92,8 +94,10 @@ void same(const Tensor& x, DType t, const Shape& shape, const std::string& expec
     return;
   }
   for (size_t i = 0; i < got.size(); ++i) {
-    bool good = std::isnan(want[i]) ? std::isnan(got[i]) : got[i] == want[i] && std::signbit(got[i]) == std::signbit(want[i]);
-    if (!good && loose && std::isfinite(want[i]) && want[i] != 0) good = std::abs(got[i] - want[i]) <= 4 * eps * std::abs(want[i]);
+    bool good = std::isnan(want[i]) ? std::isnan(got[i])
+                                    : got[i] == want[i] && std::signbit(got[i]) == std::signbit(want[i]);
+    if (!good && loose && std::isfinite(want[i]) && want[i] != 0)
+      good = std::abs(got[i] - want[i]) <= 4 * eps * std::abs(want[i]);
     BOOST_TEST(good, "element " << i << " is " << got[i] << ", not " << want[i]);
   }
 }
@@ -106,18 +110,43 @@ bool loosened(std::string& name) {
 
 using Unary = Tensor (*)(Arg);
 using Binary = Tensor (*)(Arg, Arg);
-#define ROW(name) {#name, name}
+#define ROW(name) \
+  { #name, name }
 const std::map<std::string, Unary> unaries = {
-    ROW(negative), ROW(lazy::abs), ROW(sign), ROW(bitwise_invert), ROW(square), ROW(logical_not), ROW(lazy::floor),
-    ROW(lazy::ceil), ROW(lazy::trunc), ROW(lazy::round), ROW(lazy::isnan), ROW(lazy::isfinite), ROW(lazy::isinf),
-    ROW(lazy::signbit), ROW(lazy::sqrt), ROW(reciprocal), ROW(lazy::exp), ROW(lazy::expm1), ROW(lazy::log), ROW(lazy::log1p),
-    ROW(lazy::log2), ROW(lazy::log10), ROW(lazy::sin), ROW(lazy::cos), ROW(lazy::tan), ROW(lazy::sinh), ROW(lazy::cosh),
-    ROW(lazy::tanh), ROW(lazy::asin), ROW(lazy::acos), ROW(lazy::atan), ROW(lazy::asinh), ROW(lazy::acosh), ROW(lazy::atanh)};
-const std::map<std::string, Binary> binaries = {
-    ROW(add), ROW(subtract), ROW(multiply), ROW(divide), ROW(floor_divide), ROW(lazy::remainder), ROW(lazy::pow),
-    ROW(maximum), ROW(minimum), ROW(less), ROW(less_equal), ROW(greater), ROW(greater_equal), ROW(equal), ROW(not_equal),
-    ROW(logical_and), ROW(logical_or), ROW(logical_xor), ROW(bitwise_and), ROW(bitwise_or), ROW(bitwise_xor),
-    ROW(bitwise_left_shift), ROW(bitwise_right_shift), ROW(lazy::atan2), ROW(lazy::hypot), ROW(lazy::copysign), ROW(logaddexp)};
+    ROW(negative),    ROW(lazy::abs),      ROW(sign),        ROW(bitwise_invert), ROW(square),
+    ROW(logical_not), ROW(lazy::floor),    ROW(lazy::ceil),  ROW(lazy::trunc),    ROW(lazy::round),
+    ROW(lazy::isnan), ROW(lazy::isfinite), ROW(lazy::isinf), ROW(lazy::signbit),  ROW(lazy::sqrt),
+    ROW(reciprocal),  ROW(lazy::exp),      ROW(lazy::expm1), ROW(lazy::log),      ROW(lazy::log1p),
+    ROW(lazy::log2),  ROW(lazy::log10),    ROW(lazy::sin),   ROW(lazy::cos),      ROW(lazy::tan),
+    ROW(lazy::sinh),  ROW(lazy::cosh),     ROW(lazy::tanh),  ROW(lazy::asin),     ROW(lazy::acos),
+    ROW(lazy::atan),  ROW(lazy::asinh),    ROW(lazy::acosh), ROW(lazy::atanh)};
+const std::map<std::string, Binary> binaries = {ROW(add),
+                                                ROW(subtract),
+                                                ROW(multiply),
+                                                ROW(divide),
+                                                ROW(floor_divide),
+                                                ROW(lazy::remainder),
+                                                ROW(lazy::pow),
+                                                ROW(maximum),
+                                                ROW(minimum),
+                                                ROW(less),
+                                                ROW(less_equal),
+                                                ROW(greater),
+                                                ROW(greater_equal),
+                                                ROW(equal),
+                                                ROW(not_equal),
+                                                ROW(logical_and),
+                                                ROW(logical_or),
+                                                ROW(logical_xor),
+                                                ROW(bitwise_and),
+                                                ROW(bitwise_or),
+                                                ROW(bitwise_xor),
+                                                ROW(bitwise_left_shift),
+                                                ROW(bitwise_right_shift),
+                                                ROW(lazy::atan2),
+                                                ROW(lazy::hypot),
+                                                ROW(lazy::copysign),
+                                                ROW(logaddexp)};
 #undef ROW
 
 template <class Map>
@@ -198,12 +227,14 @@ BOOST_AUTO_TEST_CASE(elementwise) {
         same(function_named(unaries, name)(a), out, a.shape(), c.field[2], loose);
       } else {
         const Tensor b = values(c.field[2], in);
-        same(function_named(binaries, name)(expand_dims(a, 1), b), out, {a.size(), b.size()}, c.field[3], loose);
+        same(function_named(binaries, name)(expand_dims(a, 1), b), out, {a.size(), b.size()}, c.field[3],
+             loose);
       }
     }
 }
 
-// The same cases, one element at a time through constants, which are folded while recording where that is allowed.
+// The same cases, one element at a time through constants, which are folded while recording where that is
+// allowed.
 BOOST_AUTO_TEST_CASE(elementwise_folded) {
   for (const Case& c : cases("elementwise.txt")) BOOST_TEST_CONTEXT(c.field[0] << " folded") {
       std::string name = c.head[1];
@@ -215,11 +246,13 @@ BOOST_AUTO_TEST_CASE(elementwise_folded) {
       };
       if (c.head[0] == "unary") {
         const std::vector<std::string> r = words(c.field[2]);
-        for (size_t i = 0; i < a.size(); ++i) same(function_named(unaries, name)(scalar(a[i])), out, {}, r[i], false);
+        for (size_t i = 0; i < a.size(); ++i)
+          same(function_named(unaries, name)(scalar(a[i])), out, {}, r[i], false);
       } else {
         const std::vector<std::string> b = words(c.field[2]), r = words(c.field[3]);
         for (size_t k = 0; k < r.size(); k += 3)  // a sample: these run one by one
-          same(function_named(binaries, name)(scalar(a[k / b.size()]), scalar(b[k % b.size()])), out, {}, r[k], false);
+          same(function_named(binaries, name)(scalar(a[k / b.size()]), scalar(b[k % b.size()])), out, {},
+               r[k], false);
       }
     }
 }

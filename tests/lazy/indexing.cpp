@@ -39,13 +39,16 @@ BOOST_AUTO_TEST_CASE(wrong_indices) {
   THROWS(IndexError, x(ellipsis, ellipsis), "index: more than one ellipsis");
   THROWS(IndexError, x(slice(0, 1, 0)), "index: the step of a slice can't be 0");
   THROWS(IndexError, zeros({0})(0), "index: 0 is out of range for axis 0 with extent 0");
-  THROWS(ShapeError, zeros({1, 1, 1, 1, 1, 1, 1, 1})(newaxis), "index: the result has more than 8 dimensions");
+  THROWS(ShapeError, zeros({1, 1, 1, 1, 1, 1, 1, 1})(newaxis),
+         "index: the result has more than 8 dimensions");
   THROWS(DtypeError, x(arange(2)), "index: a mask is of bool, not int64: compare with something");
-  THROWS(ShapeError, x(zeros({3}, bool_)), "index: a mask of shape [3] does not match the leading dimensions of [2, 3]");
+  THROWS(ShapeError, x(zeros({3}, bool_)),
+         "index: a mask of shape [3] does not match the leading dimensions of [2, 3]");
   THROWS(Error, Tensor()(0), "index: the tensor is empty (default-constructed): assign to it first");
 }
 
-// Every slice of small extents, against Python's definition: the indices start, start + step, ... short of stop.
+// Every slice of small extents, against Python's definition: the indices start, start + step, ... short of
+// stop.
 BOOST_AUTO_TEST_CASE(slices_follow_python) {
   for (int n = 0; n <= 4; ++n) {
     const Tensor x = arange(n);
@@ -57,7 +60,8 @@ BOOST_AUTO_TEST_CASE(slices_follow_python) {
             return step < 0 ? std::clamp(b, -1, n - 1) : std::clamp(b, 0, n);
           };
           std::vector<double> expected;
-          for (int i = bound(start); step > 0 ? i < bound(stop) : i > bound(stop); i += step) expected.push_back(i);
+          for (int i = bound(start); step > 0 ? i < bound(stop) : i > bound(stop); i += step)
+            expected.push_back(i);
           BOOST_TEST_CONTEXT("arange(" << n << ")[" << start << ":" << stop << ":" << step << "]")
           equal(x(slice(start, stop, step)), int64, {static_cast<int64_t>(expected.size())}, expected);
         }
@@ -109,15 +113,19 @@ BOOST_AUTO_TEST_CASE(writing) {
 BOOST_AUTO_TEST_CASE(wrong_writes) {
   Tensor x = arange(6).reshape({2, 3});
   THROWS(ShapeError, x(0) = arange(2), "assign: a value of shape [2] does not broadcast to the selected [3]");
-  THROWS(ShapeError, x(0) = zeros({2, 3}, int64), "assign: a value of shape [2, 3] does not broadcast to the selected [3]");
+  THROWS(ShapeError, x(0) = zeros({2, 3}, int64),
+         "assign: a value of shape [2, 3] does not broadcast to the selected [3]");
   THROWS(DtypeError, x(0) = 0.5, "assign: 0.500000 does not go into a tensor of int64: convert with astype");
-  THROWS(DtypeError, x(0) = zeros({3}), "assign: a float32 value does not go into a tensor of int64: convert with astype");
-  THROWS(DtypeError, x(0) /= 2, "assign: a float64 value does not go into a tensor of int64: convert with astype");
+  THROWS(DtypeError, x(0) = zeros({3}),
+         "assign: a float32 value does not go into a tensor of int64: convert with astype");
+  THROWS(DtypeError, x(0) /= 2,
+         "assign: a float64 value does not go into a tensor of int64: convert with astype");
   THROWS(ShapeError, x(0) += arange(2), "add: shapes [3] and [2] do not broadcast");
   THROWS(IndexError, x(5) = 1, "index: 5 is out of range for axis 0 with extent 2");
   Tensor small = zeros({2}, uint8);
   THROWS(DtypeError, small(0) = 256, "assign: 256 does not fit uint8: cast the tensor with astype first");
-  THROWS(DtypeError, small(0) = tensor(1), "assign: a int64 value does not go into a tensor of uint8: convert with astype");
+  THROWS(DtypeError, small(0) = tensor(1),
+         "assign: a int64 value does not go into a tensor of uint8: convert with astype");
   equal(x, int64, {2, 3}, {0, 1, 2, 3, 4, 5});  // still what it was
   equal(small, uint8, {2}, {0, 0});
 }
@@ -140,12 +148,15 @@ BOOST_AUTO_TEST_CASE(masks) {
   y(x < 0) = 0;
   equal(y, float32, {2, 3}, {0.25, 0.25, 0.25, 0.25, 0, 0});
   THROWS(ShapeError, y(x < 0) = ones({2, 3}),
-         "assign: a value of shape [2, 3] does not fit each element that a mask selects from [2, 3]: where(mask, value, x) takes "
+         "assign: a value of shape [2, 3] does not fit each element that a mask selects from [2, 3]: "
+         "where(mask, value, x) takes "
          "one per element");
   THROWS(ShapeError, y(x < 0) += ones({2}),
-         "assign: a value of shape [2] does not fit each element that a mask selects from [2, 3]: where(mask, value, x) takes "
+         "assign: a value of shape [2] does not fit each element that a mask selects from [2, 3]: "
+         "where(mask, value, x) takes "
          "one per element");
-  THROWS(DtypeError, x(x < 0) = 1.5, "assign: 1.500000 does not go into a tensor of int64: convert with astype");
+  THROWS(DtypeError, x(x < 0) = 1.5,
+         "assign: 1.500000 does not go into a tensor of int64: convert with astype");
   Tensor s = tensor(3);
   equal(s(s > 2), int64, {1}, {3});
   const Tensor c = arange(4);
@@ -177,7 +188,8 @@ BOOST_AUTO_TEST_CASE(random_regions) {
         return step[a] < 0 ? std::clamp(b, -1, extent - 1) : std::clamp(b, 0, extent);
       };
       std::vector<int> r;
-      for (int i = bound(start[a]); step[a] > 0 ? i < bound(stop[a]) : i > bound(stop[a]); i += step[a]) r.push_back(i);
+      for (int i = bound(start[a]); step[a] > 0 ? i < bound(stop[a]) : i > bound(stop[a]); i += step[a])
+        r.push_back(i);
       return r;
     };
     const auto rows = indices(0), columns = indices(1);
@@ -185,7 +197,8 @@ BOOST_AUTO_TEST_CASE(random_regions) {
     for (int i : rows)
       for (int j : columns) plain[static_cast<size_t>(i * m + j)] = next++;
     const int64_t r = static_cast<int64_t>(rows.size()), c = static_cast<int64_t>(columns.size());
-    x(slice(start[0], stop[0], step[0]), slice(start[1], stop[1], step[1])) = arange(1000, 1000 + r * c).reshape({r, c});
+    x(slice(start[0], stop[0], step[0]), slice(start[1], stop[1], step[1])) =
+        arange(1000, 1000 + r * c).reshape({r, c});
     BOOST_TEST_CONTEXT("seed " << seed << " round " << round) equal(x, int64, {n, m}, plain);
   }
 }

@@ -19,7 +19,8 @@ BOOST_AUTO_TEST_CASE(reads_as_if_it_ran_at_once) {
   Tensor u = arange(0, 20, 1, float32).reshape({5, 4});
   const int n = 5;
   u(slice(1, n - 1), _) = u(slice(2, n), _) * 0.25;
-  check::equal(u, float32, {5, 4}, {0, 1, 2, 3, 2, 2.25, 2.5, 2.75, 3, 3.25, 3.5, 3.75, 4, 4.25, 4.5, 4.75, 16, 17, 18, 19});
+  check::equal(u, float32, {5, 4},
+               {0, 1, 2, 3, 2, 2.25, 2.5, 2.75, 3, 3.25, 3.5, 3.75, 4, 4.25, 4.5, 4.75, 16, 17, 18, 19});
 
   x(x > 3) += 1;
   check::equal(x, float32, {3, 4}, {0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12});
@@ -43,10 +44,9 @@ BOOST_AUTO_TEST_CASE(reads_as_if_it_ran_at_once) {
   try {
     line = __LINE__ + 1;
     x + ones({5, 5});
-  } catch (const ShapeError& e) {
-    message = e.what();
-  }
-  BOOST_TEST(message == "add: shapes [3, 4] and [5, 5] do not broadcast (snippet.cpp:" + std::to_string(line) + ")");
+  } catch (const ShapeError& e) { message = e.what(); }
+  BOOST_TEST(message ==
+             "add: shapes [3, 4] and [5, 5] do not broadcast (snippet.cpp:" + std::to_string(line) + ")");
 }
 
 BOOST_AUTO_TEST_CASE(auto_is_safe) {
