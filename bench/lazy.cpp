@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <functional>
+#include <iterator>
 #include <random>
 #include <string>
 
 #include "inputs.hpp"
+#include "jit/registry.hpp"
 #include "workloads.hpp"
 
 namespace bench {
@@ -172,6 +174,48 @@ void compile_program(benchmark::State& state) {
   }
 }
 
+/// From the loop IR to a callable kernel: 8 operands, 280 float32 instructions, among them an exp and a log.
+void compile_kernel(benchmark::State& state) {
+  using namespace jit::loop;
+  LoopKernel k;
+  k.rank = 1;
+  const auto operand = [&](bool output) {
+    Operand o;
+    o.dtype = float32;
+    o.output = output;
+    o.stride[0] = Stride::unit;
+    k.operands.push_back(o);
+  };
+  const auto emit = [&](Instr i) {
+    i.type = float32;
+    k.body.push_back(i);
+    return static_cast<ValueId>(k.body.size() - 1);
+  };
+  for (uint16_t i = 0; i < 7; ++i) {
+    operand(false);
+    emit({.code = Code::load, .imm = i});
+  }
+  operand(true);
+  using jit::Op;
+  constexpr Op ops[] = {Op::add, Op::multiply, Op::subtract, Op::maximum, Op::minimum};
+  std::mt19937 random(9);
+  while (k.body.size() < 278) {
+    const auto n = static_cast<uint32_t>(k.body.size());
+    const auto recent = [&] { return static_cast<ValueId>(n - 1 - random() % std::min(n, 12u)); };
+    emit({.code = Code::op,
+          .op = ops[random() % std::size(ops)],
+          .a = static_cast<ValueId>(n - 1),
+          .b = recent()});
+  }
+  emit({.code = Code::op, .op = Op::exp, .a = static_cast<ValueId>(k.body.size() - 1)});
+  k.stores.push_back(
+      {7, emit({.code = Code::op, .op = Op::log, .a = static_cast<ValueId>(k.body.size() - 1)})});
+  k.epilogue = static_cast<uint16_t>(k.body.size());
+  check(k);
+  jit::Backend& backend = *jit::backends().main;
+  for (auto _ : state) benchmark::DoNotOptimize(backend.compile(k));
+}
+
 }  // namespace
 }  // namespace bench
 
@@ -185,6 +229,7 @@ int main(int argc, char** argv) {
       ->UseManualTime()
       ->Iterations(1)
       ->Repetitions(101);
+  benchmark::RegisterBenchmark("compile_kernel/280", compile_kernel)->UseRealTime()->Repetitions(9);
   benchmark::RegisterBenchmark("changing_shapes_cold/1000", changing_shapes)
       ->UseManualTime()
       ->Iterations(1)

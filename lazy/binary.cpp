@@ -117,6 +117,15 @@ Tensor where(Arg condition, Arg a, Arg b) {
   return Tensor(detail::where(name, c, operand(name, a, t), operand(name, b, t), condition.site()));
 }
 
+Tensor fma(Arg a, Arg b, Arg c) {
+  constexpr const char* name = "fma";
+  const Site& s = a.site();
+  const DType t = float_type(common_type(name, {&a, &b, &c}));
+  const Handle x = operand(name, a, t), y = operand(name, b, t), z = operand(name, c, t);
+  const Shape shape = broadcast_shapes(name, broadcast_shapes(name, x->shape, y->shape, s), z->shape, s);
+  return Tensor(jit::record(Op::fma, {&x, &y, &z}, t, shape, s));
+}
+
 namespace {
 Handle bounded(Op op, const Handle& x, const Arg& bound, const Site& s) {
   const Op used = !is_bool(x->dtype) ? op : op == Op::maximum ? Op::bitwise_or : Op::bitwise_and;

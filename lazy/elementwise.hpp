@@ -86,6 +86,8 @@ Tensor logical_xor(Arg a, Arg b);
 Tensor logical_not(Arg x);
 /// a where the condition (!= 0) holds, b elsewhere. All three broadcast; a and b promote.
 Tensor where(Arg condition, Arg a, Arg b);
+/// a * b + c rounded once. All three broadcast and promote; floating point (integers become float64).
+Tensor fma(Arg a, Arg b, Arg c);
 
 // Integers and bools only.
 

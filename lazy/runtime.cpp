@@ -1,4 +1,5 @@
 // Assembles the library: which backends this process has.
+#include "backends/cpu/backend.hpp"
 #include "backends/reference/backend.hpp"
 #include "jit/registry.hpp"
 
@@ -7,7 +8,7 @@ namespace lazy::jit {
 Backends make_backends() {
   Backends b;
   b.reference = reference::make_backend();
-  b.main = reference::make_backend();
+  b.main = cpu::make_backend();
   return b;
 }
 

@@ -75,6 +75,11 @@ T power(T x, T y) {
 }
 
 template <class T>
+T fma(T a, T b, T c) {
+  return std::fma(a, b, c);
+}
+
+template <class T>
 StripFn of(Op op) {
   switch (op) {
     case Op::add: return lanes<add<T>>;
@@ -87,8 +92,11 @@ StripFn of(Op op) {
     case Op::minimum: return lanes<minimum<T>>;
     default: break;
   }
-  if constexpr (!kFloat<T>)
+  if constexpr (kFloat<T>) {
+    if (op == Op::fma) return lanes<fma<T>>;
+  } else {
     if (op == Op::power) return lanes<power<T>>;
+  }
   return nullptr;
 }
 

@@ -30,12 +30,12 @@ void with_size(size_t size, F&& f) {
 
 }  // namespace
 
-LoopsKernel::LoopsKernel(const LoopKernel& k) : k_(k) {
+LoopsKernel::LoopsKernel(const LoopKernel& k, MeaningOf meaning_of) : k_(k) {
   check(k_);
   for (const Instr& s : k_.body) {
     // `where` is known by the type of its values, everything else by that of its first operand.
     const ValueId typed = s.op == jit::Op::where ? s.b : s.a;
-    meanings_.push_back(s.code == Code::op ? meaning(s.op, k_.body[typed].type, s.type) : nullptr);
+    meanings_.push_back(s.code == Code::op ? meaning_of(s.op, k_.body[typed].type, s.type) : nullptr);
   }
 }
 

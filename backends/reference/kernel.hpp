@@ -9,8 +9,10 @@ namespace lazy::reference {
 
 class LoopsKernel final : public jit::Kernel {
  public:
-  /// Throws CompileError if the kernel breaks a rule of the IR.
-  explicit LoopsKernel(const jit::loop::LoopKernel&);
+  using MeaningOf = StripFn (*)(jit::Op, DType operand, DType result);
+  /// Throws CompileError if the kernel breaks a rule of the IR. `meaning_of` may say otherwise what pointwise
+  /// ops mean.
+  explicit LoopsKernel(const jit::loop::LoopKernel&, MeaningOf meaning_of = meaning);
   void launch(uint64_t* args) const override;
   std::string schedule() const override { return "reference loops"; }
 

@@ -5,7 +5,7 @@ namespace {
 
 bool floats_only(Op op) {
   return (op >= Op::sqrt && op <= Op::gelu) || op == Op::divide || op == Op::atan2 || op == Op::hypot ||
-         op == Op::copysign;
+         op == Op::copysign || op == Op::fma;
 }
 
 bool bits_only(Op op) {

@@ -125,7 +125,7 @@ class Fuser {
         }
       }
     }
-    flat_.resize(t_.values.size(), 1);
+    flat_.resize(t_.values.size(), 0);  // a copy is packed because it is put into memory, and only then
     // Copies were appended, but are read by earlier values: visit them first.
     for (uint32_t v = count; v < t_.values.size(); ++v) order_.push_back(v);
     for (uint32_t v = 0; v < count; ++v) order_.push_back(v);
@@ -318,7 +318,8 @@ class Fuser {
     // Outputs that are views of something that exists share its memory; the others are computed like
     // pointwise values.
     for (uint32_t v : order_)
-      if (needed_[v] && at(v).output && t_.same_as[v] == v && kind(v) == OpKind::view) mat[v] = !is_alias(v);
+      if (needed_[v] && at(v).output && t_.same_as[v] == v && kind(v) == OpKind::view)
+        mat[v] = mat[v] || !is_alias(v);  // what an update starts from must exist itself
   }
 
   bool is_alias(uint32_t v) const {

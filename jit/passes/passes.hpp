@@ -12,6 +12,9 @@ namespace lazy::jit {
 /// left without users.
 void simplify(Trace&);
 
+/// LAZY_FP_CONTRACT: a * b + c becomes fma(a, b, c) where nothing else needs the product.
+void contract(Trace&);
+
 /// Which values live in memory and which kernel makes each.
 struct Group {
   enum class Kind : uint8_t { map, reduce, scan, contract, update } kind{};

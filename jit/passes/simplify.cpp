@@ -132,4 +132,25 @@ class Simplifier {
 
 void simplify(Trace& t) { Simplifier(t).run(); }
 
+void contract(Trace& t) {
+  std::vector<uint32_t> users(t.values.size(), 0);
+  for (const Value& x : t.values)
+    for (int i = 0; i < x.arity; ++i) ++users[x.operand[i]];
+  for (uint32_t v = 0; v < t.values.size(); ++v) {
+    Value& x = t.values[v];
+    if (x.op != Op::add || !is_float(x.dtype)) continue;
+    for (int side = 0; side < 2; ++side) {
+      const uint32_t product = x.operand[side], other = x.operand[1 - side];
+      const Value& p = t.values[product];
+      if (p.op != Op::multiply || users[product] != 1 || p.output) continue;
+      x.op = Op::fma;
+      x.arity = 3;
+      x.operand[0] = p.operand[0];
+      x.operand[1] = p.operand[1];
+      x.operand[2] = other;
+      break;
+    }
+  }
+}
+
 }  // namespace lazy::jit

@@ -69,6 +69,7 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
 
   Trace trace(frame);
   simplify(trace);
+  if (config::get().fp_contract) contract(trace);
   const bool strict = variant == Variant::strict;
   const Fusion fusion = fuse(trace, strict);
   if (variant == Variant::fixed) fix_arguments(trace, *program);

@@ -1,7 +1,7 @@
 // Made by tools/coefficients.sollya; edit that.
 #pragma once
 
-namespace lazy::cpu::vecmath::coefficients {
+namespace lazy::cpu::vecmath::explog {
 
 // e^x - 1 - x, from x^2, |x| <= 0.3468, float32
 // error 2^-27.8
@@ -45,10 +45,10 @@ inline constexpr double kLog10e_32_hi = 0x1.bcb7bp-2;
 inline constexpr double kLog10e_32_lo = 0x1.526e5p-26;
 inline constexpr double kLog10e_64_hi = 0x1.bcb7b1526e50ep-2;
 inline constexpr double kLog10e_64_lo = 0x1.95355baaafad3p-57;
-inline constexpr double kLog10Of2_32_hi = 0x1.344134p-2;
-inline constexpr double kLog10Of2_32_lo = 0x1.09f7ap-26;
-inline constexpr double kLog10Of2_64_hi = 0x1.34413509f79fep-2;
-inline constexpr double kLog10Of2_64_lo = 0x1.e623e2566b02ep-55;
+inline constexpr double kLog10Of2_32_hi = 0x1.344p-2;  // n times it is exact for every exponent n
+inline constexpr double kLog10Of2_32_lo = 0x1.3509f8p-18;
+inline constexpr double kLog10Of2_64_hi = 0x1.34413509f78p-2;
+inline constexpr double kLog10Of2_64_lo = 0x1.fef311f12b358p-46;
 inline constexpr double kLn2_32_hi = 0x1.62e42ep-1;
 inline constexpr double kLn2_32_lo = 0x1.efa39ep-25;
 inline constexpr double kLn2_64_hi = 0x1.62e42fefa39efp-1;
@@ -58,4 +58,4 @@ inline constexpr double kLn2Near32_lo = -0x1.05c61p-29;
 inline constexpr double kLn2Near64_hi = 0x1.62e42fefa39efp-1;
 inline constexpr double kLn2Near64_lo = 0x1.abc9e3b39803fp-56;
 
-}  // namespace lazy::cpu::vecmath::coefficients
+}  // namespace lazy::cpu::vecmath::explog

@@ -1,0 +1,41 @@
+// Launches over several threads: a box is cut along a parallel axis into a few large boxes.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "jit/loop/ir.hpp"
+
+namespace lazy::cpu {
+
+class Partition {
+ public:
+  using Entry = void (*)(uint64_t* args);
+  explicit Partition(const jit::loop::LoopKernel&);
+  /// What an index of the box costs: vector instructions over lanes.
+  void set_cost(int instructions, int lanes);
+
+  /// Too little work for a second thread.
+  bool runs_inline(const uint64_t* args) const {
+    int64_t n = 1;
+    for (int a = 0; a < layout_.rank; ++a) n *= static_cast<int64_t>(args[layout_.extent(a)]);
+    return n < inline_limit_;
+  }
+  void run(Entry, uint64_t* args) const;
+  std::string describe() const;
+
+ private:
+  int64_t length(const uint64_t* args, int axis) const { return static_cast<int64_t>(args[layout_.extent(axis)]); }
+  /// Moves args, a copy, to [first, last) of an axis.
+  void restrict(uint64_t* args, int axis, int64_t first, int64_t last) const;
+
+  jit::loop::ArgLayout layout_;
+  int vector_axis_, sequential_;
+  std::vector<int8_t> step_class_;   // of each operand and axis: jit::loop::Stride
+  std::vector<uint8_t> bytes_;       // of each operand's elements
+  int64_t inline_limit_ = 1 << 15;
+};
+
+/// Threads that launches use: LAZY_NUM_THREADS, or all that the process may keep busy.
+int thread_count();
+
+}  // namespace lazy::cpu

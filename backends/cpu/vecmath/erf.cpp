@@ -1,0 +1,78 @@
+// erf, erfc, gelu. The tails are e^(-t) times a smooth function of 1 / (x + c), with t = x^2 (or x^2 / 2) as
+// a sum of two numbers: its rounding error would be multiplied by t.
+#include "backends/cpu/vecmath/coefficients_trig.hpp"
+#include "backends/cpu/vecmath/polynomial.hpp"
+
+namespace lazy::cpu::vecmath {
+namespace {
+using namespace coefficients;
+
+/// 2^n (1 + p) = e^-(t + t_lo), for 0 <= t < 2^20
+struct Exp {
+  Val n, p;
+};
+Exp exp_negative(Builder& b, Val t, Val t_lo) {
+  Val magic = b.num(t, round_magic(t));
+  Val n = b.sub(b.fnma(t, b.num(t, std::numbers::log2e), magic), magic);
+  Val r = b.fma(n, b.num(t, pick(t, kLn2Hi32, kLn2Hi64)), t);
+  r = b.add(b.fma(n, b.num(t, pick(t, kLn2Lo32, kLn2Lo64)), r), t_lo);
+  return {n, b.fms(b.mul(r, r), polynomial(b, r, pick(t, kExpm1Neg32, kExpm1Neg64)), r)};
+}
+
+/// erfc of a >= 0.45; below that a number. e^-t times r P(r), r = 1 / (a + c).
+Val erfc_tail(Builder& b, Val a) {
+  a = b.min(b.num(a, pick(a, 10.2, 27.4)), a);  // there the result is 0; a NaN stays
+  Val t = b.mul(a, a);
+  Exp e = exp_negative(b, t, b.fms(a, a, t));
+  Val r = b.div(b.num(a, 1), b.add(a, b.num(a, pick(a, 2, 4))));
+  Val p = polynomial(b, b.sub(r, b.num(a, pick(a, 0.25, 0.125))), pick(a, kErfcx32, kErfcx64));
+  Val g = b.mul(r, p);
+  Val g_lo = b.fms(r, p, g);
+  return b.scalef(b.add(g, b.fma(e.p, g, g_lo)), e.n);
+}
+}  // namespace
+
+Val erf(Builder& b, Val x) {
+  Val a = b.abs(x);
+  Val z = b.mul(x, x);
+  Val near = b.fma(a, polynomial(b, z, pick(x, kErf32, kErf64)), a);
+  Val far;
+  if (x.type == Type::f32) {
+    Val t = b.sub(b.min(b.f32(3.95f), a), b.f32(2.5f));
+    far = polynomial(b, t, kErfBig32);
+  } else {
+    far = b.sub(b.f64(1), erfc_tail(b, a));
+  }
+  Val y = b.select(b.gt(a, b.num(x, 1)), far, near);
+  return b.or_(y, b.and_(x, b.sign_bit(x)));
+}
+
+Val erfc(Builder& b, Val x) {
+  Val one = b.num(x, 1), zero = b.num(x, 0);
+  Val a = b.abs(x);
+  Val near = b.fnma(x, polynomial(b, b.mul(x, x), pick(x, kErfSmall32, kErfSmall64)), b.sub(one, x));
+  Val tail = erfc_tail(b, a);
+  tail = b.select(b.lt(x, zero), b.sub(b.num(x, 2), tail), tail);
+  return b.select(b.lt(a, b.num(x, 0.46)), near, tail);
+}
+
+// x < 0: x/2 erfc(|x| / sqrt 2), else x less that of -x. Near 0, where that would cancel: x/2 + x/2 erf(x /
+// sqrt 2).
+Val gelu(Builder& b, Val x) {
+  Val a = b.abs(x);
+  Val half = b.mul(x, b.num(x, 0.5));
+  Val near = b.fma(b.mul(half, x), polynomial(b, b.mul(x, x), pick(x, kGeluSmall32, kGeluSmall64)), half);
+
+  Val c = b.min(b.num(x, pick(x, 14.7, 38.8)), a);  // there the tail is 0; a NaN stays
+  Val h = b.mul(c, b.num(x, 0.5));
+  Val t = b.mul(c, h);
+  Exp e = exp_negative(b, t, b.fms(c, h, t));
+  Val r = b.div(b.num(x, 1), b.add(c, b.num(x, pick(x, 3, 5))));
+  Val g = polynomial(b, b.sub(r, b.num(x, pick(x, 5. / 32, 3. / 32))), pick(x, kGeluTail32, kGeluTail64));
+  Val far = b.sub(b.max(x, b.num(x, 0)), b.scalef_near_one(b.fma(e.p, g, g), e.n));
+
+  Val y = b.select(b.lt(a, b.num(x, 0.65)), near, far);
+  return b.or_(y, b.and_(x, b.sign_bit(x)));
+}
+
+}  // namespace lazy::cpu::vecmath

@@ -1,0 +1,85 @@
+// asinh, acosh, atanh: logarithms through log(u / v) = 2 atanh((u - v) / (u + v)), whose polynomial is short,
+// and polynomials of their own near 0 (near 1 for acosh).
+#include "backends/cpu/vecmath/coefficients_trig.hpp"
+#include "backends/cpu/vecmath/polynomial.hpp"
+
+namespace lazy::cpu::vecmath {
+namespace {
+using namespace coefficients;
+
+double ln2_hi(Val x) { return pick(x, kLn2Hi32, kLn2Hi64); }
+double ln2_lo(Val x) { return pick(x, kLn2Lo32, kLn2Lo64); }
+
+/// log(x + c) for positive x + c not below 1, without forming the sum: x/8 + c/8 = 2^k m with m in
+/// [0.71, 1.41).
+Val log_sum(Builder& b, Val x, Val c) {
+  const Type integer = b.int_of(x);
+  Val eighth = b.num(x, 0.125);
+  x = b.mul(x, eighth);
+  c = b.mul(c, eighth);
+  Val lowest = b.bitcast(integer, b.num(x, 0x1.6a09ep-1));
+  Val k = b.sar(b.isub(b.bitcast(integer, b.add(x, c)), lowest), mantissa_bits(x));
+  Val scale = b.bitcast(x.type, b.isub(power_bits(b, x, 0), b.shl(k, mantissa_bits(x))));
+  Val one = b.num(x, 1);
+  x = b.mul(x, scale);
+  c = b.mul(c, scale);
+  Val s = b.div(b.add(b.sub(c, one), x), b.add(b.add(c, one), x));
+  k = b.iadd(k, b.integer(k, 3));
+  Val n = x.type == Type::f32 ? b.convert(vir::Op::i32_to_f32, Type::f32, k)
+                              : b.convert(vir::Op::i64_to_f64, Type::f64, k);
+  Val z = b.mul(s, s);
+  Val r = b.add(s, s);
+  Val q = b.fma(b.mul(r, z), polynomial(b, z, pick(x, kLog32, kLog64)), b.mul(n, b.num(x, ln2_lo(x))));
+  return b.fma(n, b.num(x, ln2_hi(x)), b.add(r, q));
+}
+}  // namespace
+
+Val asinh(Builder& b, Val x) {
+  Val a = b.abs(x);
+  Val z = b.mul(x, x);
+  Val near = b.fma(b.mul(a, z), polynomial(b, z, pick(x, kAsinh32, kAsinh64)), a);
+  // sqrt(x^2 + 1) is |x| long before the square overflows
+  Val limit = b.num(x, pick(x, 0x1p14, 0x1p30));
+  Val c = b.select(b.gt(a, limit), a, b.sqrt(b.fma(x, x, b.num(x, 1))));
+  Val far = b.select(b.lt(a, b.num(x, infinity())), log_sum(b, a, c), a);
+  Val y = b.select(b.lt(a, b.num(x, 1.2)), near, far);
+  return b.or_(y, b.and_(x, b.sign_bit(x)));
+}
+
+// Near 1, with t = x - 1: the square of the result is 2 t plus a polynomial in t; below 1 its root is NaN.
+Val acosh(Builder& b, Val x) {
+  Val one = b.num(x, 1);
+  Val t = b.sub(x, one);
+  Val near = b.sqrt(b.fma(b.mul(t, t), polynomial(b, t, pick(x, kAcosh32, kAcosh64)), b.add(t, t)));
+  Val limit = b.num(x, pick(x, 0x1p14, 0x1p30));
+  Val c = b.select(b.gt(x, limit), x, b.sqrt(b.fms(x, x, one)));
+  Val far = b.select(b.lt(x, b.num(x, infinity())), log_sum(b, x, c), x);
+  return b.select(b.lt(t, one), near, far);
+}
+
+// (1 + a) / (1 - a) with 1 - a = 2^-k m, m in [1, 2): up to 1/2 that is atanh's own argument, beyond it
+// s = (1 + a - m) / (1 + a + m) and k ln(2) / 2. Both take one polynomial.
+Val atanh(Builder& b, Val x) {
+  const Type integer = b.int_of(x);
+  Val one = b.num(x, 1), zero = b.num(x, 0);
+  Val a = b.abs(x);
+  Val bits = b.bitcast(integer, b.sub(one, a));
+  Val fraction = b.integer(x, (int64_t{1} << mantissa_bits(x)) - 1);
+  Val m = b.bitcast(x.type, b.or_(b.and_(bits, fraction), power_bits(b, x, 0)));
+  Val k = b.isub(b.integer(x, exponent_bias(x)), b.shr(bits, mantissa_bits(x)));
+  Val n = x.type == Type::f32 ? b.convert(vir::Op::i32_to_f32, Type::f32, k)
+                              : b.convert(vir::Op::i64_to_f64, Type::f64, k);
+  Val near = b.lt(a, b.num(x, 0.5));
+  Val s = b.div(b.add(a, b.sub(one, m)), b.add(a, b.add(one, m)));
+  s = b.select(near, a, s);
+  n = b.select(near, zero, n);
+  Val z = b.mul(s, s);
+  Val q =
+      b.fma(b.mul(s, z), polynomial(b, z, pick(x, kAtanh32, kAtanh64)), b.mul(n, b.num(x, ln2_lo(x) / 2)));
+  Val y = b.fma(n, b.num(x, ln2_hi(x) / 2), b.add(s, q));
+  Val nan = b.num(x, std::numeric_limits<double>::quiet_NaN());
+  y = b.select(b.lt(a, one), y, b.select(b.eq(a, one), b.num(x, infinity()), nan));
+  return b.or_(y, b.and_(x, b.sign_bit(x)));
+}
+
+}  // namespace lazy::cpu::vecmath
