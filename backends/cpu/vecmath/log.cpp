@@ -7,7 +7,7 @@
 #include "backends/cpu/vecmath/vecmath.hpp"
 
 namespace lazy::cpu::vecmath {
-using namespace coefficients;
+using namespace explog;
 
 LogReduced log_reduce(Builder& b, Val x) {
   const Val m = b.getmant_or_nan(x);
