@@ -126,23 +126,24 @@ Tensor tensor(detail::List<detail::List<detail::List<detail::List<detail::List<T
 
 /// A copy of a range of elements, in the dtype of exactly that C++ type; row-major in `shape`, or in one
 /// dimension. ShapeError if the sizes differ.
-template <Element T>
-Tensor from_span(std::span<const T> v, Site s = Site::current()) {
-  return detail::from_elements("from_span", v.data(), v.size(), {static_cast<int64_t>(v.size())},
-                               dtype_of<T>(), dtype_of<T>(), s);
+template <class T, size_t N>
+requires Element<std::remove_const_t<T>> Tensor from_span(std::span<T, N> v, ShapeArg shape,
+                                                          Site s = Site::current()) {
+  constexpr DType t = dtype_of<std::remove_const_t<T>>();
+  return detail::from_elements("from_span", v.data(), v.size(), shape, t, t, s);
 }
-template <Element T>
-Tensor from_span(std::span<const T> v, ShapeArg shape, Site s = Site::current()) {
-  return detail::from_elements("from_span", v.data(), v.size(), shape, dtype_of<T>(), dtype_of<T>(), s);
+template <class T, size_t N>
+requires Element<std::remove_const_t<T>> Tensor from_span(std::span<T, N> v, Site s = Site::current()) {
+  return from_span(v, ShapeArg(v.size()), s);
 }
 template <Element T>
 requires(!std::same_as<T, bool>) Tensor from_span(const std::vector<T>& v, Site s = Site::current()) {
-  return from_span(std::span<const T>(v), s);
+  return from_span(std::span(v), s);
 }
 template <Element T>
 requires(!std::same_as<T, bool>) Tensor
     from_span(const std::vector<T>& v, ShapeArg shape, Site s = Site::current()) {
-  return from_span(std::span<const T>(v), shape, s);
+  return from_span(std::span(v), shape, s);
 }
 
 /// A tensor from whatever can be one: a tensor itself (the same value), a scalar, or a vector (copied).

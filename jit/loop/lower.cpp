@@ -721,6 +721,9 @@ class Lowering {
         for (int a = 0; a < k.rank; ++a) fits &= k.operands[i].stride[a] == k.operands[o].stride[a];
         for (size_t j = 0; j < step.operands.size(); ++j)
           fits &= j == i || !same_source(step.operands[j], in);
+        // A backend may load an element as late as its own store; another output must not have replaced it.
+        for (const loop::Store& st : k.stores)
+          fits &= k.body[st.value].code != Code::load || k.body[st.value].imm != i || k.stores.size() == 1;
         if (!fits) continue;
         Slot& slot = p_.slots[static_cast<size_t>(out.slot)];
         if (in.slot >= 0) slot.donor_slot = in.slot;

@@ -145,15 +145,15 @@ void drive(const char* name, int count, bool may_recompile) {
         return std::string("threw: ") + e.what();
       }
     };
-    std::string wrong = attempt();
-    if (wrong.empty()) return;
     if (kind.empty()) {
+      const std::string wrong = attempt();
+      if (wrong.empty()) return;
       kind = wrong.substr(0, 12);
       std::cout << wrong << "\n" << p << std::endl;
     }
-    // What is left of other programs in the cache may matter; a shorter program must fail on its own, in the same way.
+    // What other programs left in the cache may matter; a shorter program must fail on its own, in the same way.
     lazy::jit::clear_program_cache();
-    wrong = attempt();
+    const std::string wrong = attempt();
     if (wrong.starts_with(kind)) RC_FAIL(wrong);
   };
   const auto result = rc::detail::checkTestable(property, metadata, params);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace lazy;
 
-constexpr int64_t kMaxElements = 3000, kMaxProducts = 20000;
+constexpr int64_t kMaxElements = 2000, kMaxProducts = 20000;
 
 class Maker {
  public:
@@ -57,7 +57,13 @@ class Maker {
     return d;
   }
 
+  static bool small(const Machine& m, const std::vector<Dim>& dims) {
+    int64_t n = 1;
+    for (const Dim& d : dims) n = std::min(n, kMaxElements + 1) * m.extent(d);
+    return n <= kMaxElements && dims.size() <= 5;
+  }
   bool add(Statement s) {
+    if (!small(first_, s.dims) || !small(second_, s.dims)) return false;
     try {
       first_.step(s);
     } catch (const Error&) { return false; }
@@ -65,10 +71,7 @@ class Maker {
     try {
       second_.step(s);
     } catch (const Error&) { good = false; }
-    const auto fits = [&](const Machine& m) {
-      return good && numel(m.registers().back().shape()) <= kMaxElements && m.registers().back().ndim() <= 5;
-    };
-    if (!good || !fits(first_) || !fits(second_)) {
+    if (!good) {
       first_.undo(p_.statements.size());
       second_.undo(p_.statements.size());
       return false;

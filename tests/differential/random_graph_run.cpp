@@ -178,6 +178,7 @@ Tensor Machine::make(const Statement& s) {
     case Kind::binary: return kBinary[static_cast<size_t>(s.fn)].f(reg(0), reg(1));
     case Kind::with_scalar: {
       const auto f = kBinary[static_cast<size_t>(s.fn)].f;
+      if (kBinary[static_cast<size_t>(s.fn)].name == std::string("pow")) r.seed(s.salt);  // x^2 is another graph
       const auto apply = [&](auto v) { return s.flipped ? f(v, reg(0)) : f(reg(0), v); };
       const double real = static_cast<double>(static_cast<int64_t>(r() % 33) - 16) / 4;
       switch (s.scalar_kind) {
@@ -221,10 +222,16 @@ Tensor Machine::make(const Statement& s) {
 void Machine::sign(const Statement& s) {
   const Shape& out = registers_.back().shape();
   for (int64_t n : out) signature_.push_back(std::min<int64_t>(n, 2));
-  Shape region;
-  for (const Dim& d : s.region) region.push_back(extent(d));
-  for (int64_t n : region) signature_.push_back(std::min<int64_t>(n, 2));
-  if (!region.empty()) signature_.push_back(numel(region) == numel(out));
+  // Which axes a slice takes whole is structure.
+  const std::vector<Dim>& region = s.kind == Kind::assign ? s.region : s.dims;
+  size_t k = 0;
+  for (size_t i = 0; i < s.ranges.size(); ++i) {
+    if (s.ranges[i].integer) continue;
+    const int64_t n = extent(region[k++]);
+    const Shape& from = registers_[static_cast<size_t>(s.operand[0])].shape();
+    signature_.push_back(std::min<int64_t>(n, 2));
+    signature_.push_back(n == from[static_cast<int>(i)]);
+  }
   for (int o : s.operand) {
     if (o < 0) break;
     const Shape& in = registers_[static_cast<size_t>(o)].shape();

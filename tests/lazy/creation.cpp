@@ -99,6 +99,9 @@ BOOST_AUTO_TEST_CASE(matrices) {
 BOOST_AUTO_TEST_CASE(from_memory) {
   const std::vector<int32_t> v{1, 2, 3, 4, 5, 6};
   equal(from_span(v), int32, {6}, {1, 2, 3, 4, 5, 6});
+  int16_t array[3] = {1, 2, 3};
+  equal(from_span(std::span(array)), int16, {3}, {1, 2, 3});
+  equal(from_span(std::span<const int16_t>(array, 2)), int16, {2}, {1, 2});
   equal(from_span(v, {2, 3}), int32, {2, 3}, {1, 2, 3, 4, 5, 6});
   equal(asarray(v), int32, {6}, {1, 2, 3, 4, 5, 6});
   equal(asarray(std::vector<bool>{true, false}), bool_, {2}, {1, 0});

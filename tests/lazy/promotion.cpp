@@ -93,6 +93,9 @@ BOOST_AUTO_TEST_CASE(casting) {
         {1 + 0x1p-10, 1, 65504, inf});
   equal(tensor({1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-8, 3.5e38}).astype(bfloat16), bfloat16, {3},
         {1 + 0x1p-7, 1, inf});
+  // Likewise 2^24 (1 + 2^-8) + 1 on its way from an integer to bfloat16.
+  equal(tensor({16842753, -16842753}).astype(bfloat16), bfloat16, {2}, {16908288, -16908288});
+  equal(tensor({2049, 65519, 65520}).astype(float16), float16, {3}, {2048, 65504, inf});
   const Tensor f = ones({2});
   BOOST_TEST(f.astype(float32).handle().get() == f.handle().get());
 }

@@ -23,14 +23,14 @@ inline constexpr double kExpm1Wide64[] = {0x1p-1, 0x1.555555555555bp-3, 0x1.5555
 inline constexpr double kExpm1Neg32[] = {0x1.fffffep-2, -0x1.5554aep-3, 0x1.555712p-5, -0x1.12292ep-7, 0x1.6b79b2p-10};
 // e^-x - 1 + x on [-ln 2 / 2, ln 2 / 2]: 2^-55.515625
 inline constexpr double kExpm1Neg64[] = {0x1.0000000000005p-1, -0x1.555555555553ap-3, 0x1.555555555209cp-5, -0x1.1111111118c61p-7, 0x1.6c16c17f5ac06p-10, -0x1.a01a01769f61cp-13, 0x1.a019a60013f43p-16, -0x1.71de838a54e71p-19, 0x1.28a34634fc6ffp-22, -0x1.ae747feb72659p-26};
-// sinh x - x on [0, 0.522]: 2^-32.203125
-inline constexpr double kSinh32[] = {0x1.555556p-3, 0x1.110f9ep-7, 0x1.a2d91p-13};
-// sinh x - x on [0, 0.522]: 2^-63.859375
-inline constexpr double kSinh64[] = {0x1.5555555555555p-3, 0x1.111111111121cp-7, 0x1.a01a019fcdb7dp-13, 0x1.71de3afebf252p-19, 0x1.ae62ccca25b6ap-26, 0x1.62f1f8803b495p-33};
-// cosh x - 1 on [0, 0.522]: 2^-29.03125
-inline constexpr double kCosh32[] = {0x1.000004p-1, 0x1.55506ep-5, 0x1.6faeb4p-10};
-// cosh x - 1 on [0, 0.522]: 2^-61.625
-inline constexpr double kCosh64[] = {0x1.fffffffffffffp-2, 0x1.5555555555748p-5, 0x1.6c16c16bc14bcp-10, 0x1.a01a027d87deap-16, 0x1.27e3d4ef2ab7ap-22, 0x1.20728880e0a5p-29};
+// sinh x - x on [0, 0.71]: 2^-29.2265625
+inline constexpr double kSinh32[] = {0x1.55555ep-3, 0x1.110a84p-7, 0x1.a5b776p-13};
+// sinh x - x on [0, 0.71]: 2^-60.03125
+inline constexpr double kSinh64[] = {0x1.5555555555552p-3, 0x1.111111111197fp-7, 0x1.a01a019e5d2fcp-13, 0x1.71de3cf189a21p-19, 0x1.ae60653e12b6dp-26, 0x1.640f83884931ap-33};
+// cosh x - 1 on [0, 0.71]: 2^-34.453125
+inline constexpr double kCosh32[] = {0x1p-1, 0x1.55555cp-5, 0x1.6c0f58p-10, 0x1.a54a3p-16};
+// cosh x - 1 on [0, 0.71]: 2^-66.21875
+inline constexpr double kCosh64[] = {0x1p-1, 0x1.5555555555552p-5, 0x1.6c16c16c176cep-10, 0x1.a01a019e78b4p-16, 0x1.27e4fd6e5192cp-22, 0x1.1eeb0d0e93e6p-29, 0x1.96d774f6c5a51p-37};
 // asin x - x on [0, 1/2]: 2^-27.6171875
 inline constexpr double kAsin32[] = {0x1.5555c8p-3, 0x1.330206p-4, 0x1.747b72p-5, 0x1.8c415ap-6, 0x1.5959aap-5};
 // asin x - x on [0, 1/2]: 2^-59.859375
@@ -51,16 +51,16 @@ inline constexpr double kLog64[] = {0x1.5555555555593p-2, 0x1.999999997f957p-3, 
 inline constexpr double kAsinh32[] = {-0x1.555542p-3, 0x1.332dccp-4, -0x1.6d2e4cp-5, 0x1.eaf19cp-6, -0x1.5487ep-6, 0x1.b77a52p-7, -0x1.d417eep-8, 0x1.6ab788p-9, -0x1.5e4008p-11, 0x1.3661d2p-14};
 // asinh x - x on [0, 1.2]: 2^-59.75
 inline constexpr double kAsinh64[] = {-0x1.5555555555542p-3, 0x1.33333333319bbp-4, -0x1.6db6db6cf95a4p-5, 0x1.f1c71c448aa1cp-6, -0x1.6e8b9fa20f96fp-6, 0x1.1c4e9c5a659fcp-6, -0x1.c996cf3b217fbp-7, 0x1.7a7548ffbc1fdp-7, -0x1.3f82da6a98b8dp-7, 0x1.1186e9418f5b7p-7, -0x1.d658b06487a31p-8, 0x1.8fabaf8471c85p-8, -0x1.479cb52c555a4p-8, 0x1.f67631906680ap-9, -0x1.5cb6554dd80dcp-9, 0x1.a80c18657ee88p-10, -0x1.b5fb3231f9ae8p-11, 0x1.74743e5e8d06cp-12, -0x1.f7b0dd99b4e0ap-14, 0x1.02f9f31103fd3p-15, -0x1.7af2aeef701d6p-18, 0x1.5e73048d72c48p-21, -0x1.334d62f705781p-25};
-// acosh(1 + x) / sqrt(2 x) - 1 on [0, 1]: 2^-27.984375
-inline constexpr double kAcosh32[] = {-0x1.555514p-4, 0x1.331e72p-6, -0x1.6b7c3cp-8, 0x1.d4ce7p-10, -0x1.09c7f6p-11, 0x1.5b6944p-14};
-// acosh(1 + x) / sqrt(2 x) - 1 on [0, 1]: 2^-59.546875
-inline constexpr double kAcosh64[] = {-0x1.5555555555539p-4, 0x1.3333333330454p-6, -0x1.6db6db6c035d8p-8, 0x1.f1c71bf15d2a2p-10, -0x1.6e8b979a7402ap-11, 0x1.1c4e1e54cc906p-12, -0x1.c98c5626994bcp-14, 0x1.7a268e716385cp-15, -0x1.3dd53f5ca7f05p-16, 0x1.0ac57937259f6p-17, -0x1.ade6ecb3d527fp-19, 0x1.358e49ff445f6p-20, -0x1.65ae258bc39efp-22, 0x1.1a9296aef128ap-24, -0x1.bb3d7b946add1p-28};
-// erf x - x on [0, 1.25]: 2^-29.375
-inline constexpr double kErf32[] = {0x1.06eba8p-3, -0x1.81274p-2, 0x1.ce2dcap-4, -0x1.b8125ep-6, 0x1.55558cp-8, -0x1.b4ed78p-11, 0x1.b2e1a2p-14, -0x1.f93f9ep-18};
+// acosh(1 + x)^2 - 2 x on [0, 1]: 2^-29.984375
+inline constexpr double kAcosh32[] = {-0x1.55554cp-2, 0x1.6c12cp-4, -0x1.d38974p-6, 0x1.47c65ap-7, -0x1.c697e4p-9, 0x1.00c23cp-10, -0x1.3e0f7ap-13};
+// acosh(1 + x)^2 - 2 x on [0, 1]: 2^-61.34375
+inline constexpr double kAcosh64[] = {-0x1.5555555555551p-2, 0x1.6c16c16c163e6p-4, -0x1.d41d41d3c6da8p-6, 0x1.4ce19ad80819p-7, -0x1.f85d92794d027p-9, 0x1.8f0ec70d3854bp-10, -0x1.45e39c782c49dp-11, 0x1.1092debc067d3p-12, -0x1.d006b537a0668p-14, 0x1.8e463c71f3acfp-15, -0x1.51af0cef7c1d1p-16, 0x1.0eded6ff31adep-17, -0x1.7e30327826a7dp-19, 0x1.aaf748dfd2c58p-21, -0x1.4366166005d89p-23, 0x1.e4707b500c605p-27};
+// erf x - x on [0, 1]: 2^-29.328125
+inline constexpr double kErf32[] = {0x1.06eba8p-3, -0x1.81273ep-2, 0x1.ce2cf2p-4, -0x1.b7f88cp-6, 0x1.540172p-8, -0x1.a3d812p-11, 0x1.4917a4p-14};
 // erf x - x on [0, 1]: 2^-56.328125
 inline constexpr double kErf64[] = {0x1.06eba8214db69p-3, -0x1.812746b037a01p-2, 0x1.ce2f21a043a4bp-4, -0x1.b82ce312c3f19p-6, 0x1.565bcd1703c1bp-8, -0x1.c02db58fba349p-11, 0x1.f9a35700e6658p-14, -0x1.f4d650a9a51fbp-17, 0x1.ba20bf6ac4727p-20, -0x1.61c1f963fcd86p-23, 0x1.0e569f6d48977p-26, -0x1.e0f4558a5992cp-30, 0x1.21f7531873ff8p-32, -0x1.0a0fda1429ae7p-35};
-// erf(x + 2.5) on [-1.25, 1.45]: 2^-24.9375
-inline constexpr double kErfBig32[] = {0x1.ffcaaap-1, 0x1.1d83p-9, -0x1.64eeaep-8, 0x1.119e9cp-7, -0x1.1a68e8p-7, 0x1.90d5e8p-8, -0x1.702fc6p-9, 0x1.1e7362p-11, 0x1.20a54cp-12, -0x1.0dceap-12, 0x1.1e118ap-14, 0x1.87ba9ap-17, -0x1.62086ep-17, 0x1.a61818p-20, 0x1.d6117p-25};
+// erf(x + 2.5) on [-1.5, 1.45]: 2^-24.96875
+inline constexpr double kErfBig32[] = {0x1.ffcaa8p-1, 0x1.1d80b2p-9, -0x1.64da28p-8, 0x1.11a848p-7, -0x1.1aa5ccp-7, 0x1.907a14p-8, -0x1.6dafe4p-9, 0x1.24413ep-11, 0x1.0579f4p-12, -0x1.193004p-12, 0x1.6ded04p-14, 0x1.197bep-16, -0x1.29ea3cp-16, 0x1.5c501ap-21, 0x1.3722p-20};
 // erf x - x on [0, 0.47]: 2^-30.1171875
 inline constexpr double kErfSmall32[] = {0x1.06eba8p-3, -0x1.81273ap-2, 0x1.ce281p-4, -0x1.b6c5bap-6, 0x1.38e818p-8};
 // erf x - x on [0, 0.47]: 2^-56.328125
@@ -69,13 +69,13 @@ inline constexpr double kErfSmall64[] = {0x1.06eba8214db69p-3, -0x1.812746b037a3
 inline constexpr double kGeluSmall32[] = {0x1.988454p-1, -0x1.10588ep-3, 0x1.46e3d8p-6, -0x1.389b48p-9, 0x1.e0d26ep-13};
 // erf(x / sqrt 2) on [0, 0.66]: 2^-53.828125
 inline constexpr double kGeluSmall64[] = {0x1.9884533d43651p-1, -0x1.1058377e2d00dp-3, 0x1.46d0429786171p-6, -0x1.37403f8021bc9p-9, 0x1.e42b1d47837f8p-13, -0x1.3cecb6f892087p-16, 0x1.66a2cb9e1aef3p-20, -0x1.962af56d7becfp-24, 0x1.c8bd6e53ea383p-26, -0x1.85726e75474b3p-26, 0x1.50f22fb71def2p-27};
-// (x + 2) e^(x^2) erfc x: 2^-26.6484375
-inline constexpr double kErfcx32[] = {0x1.20d88p-1, 0x1.215edcp0, 0x1.ee3dbcp0, 0x1.af657cp1, -0x1.8648e6p0, 0x1.3f1b7ep4, -0x1.09aa18p6, 0x1.33f2cp6, -0x1.ffc34p4};
-// x / 2 e^(x^2 / 2) erfc(x / sqrt 2): 2^-26.3984375
-inline constexpr double kGeluTail32[] = {0x1.987feep-2, 0x1.70972ap-10, -0x1.cc026p-2, -0x1.633f74p0, -0x1.5f3a54p4, 0x1.0ec698p6, -0x1.06904p9, 0x1.2d5ddep10, -0x1.bfe626p9};
-// (x + 4) e^(x^2) erfc x: 2^-58.609375
-inline constexpr double kErfcx64[] = {0x1.20dd7503e200cp-1, 0x1.20dd75167709cp1, 0x1.17d6873009f8fp3, 0x1.05c8dad8bda6dp5, 0x1.d71502be497p6, 0x1.95cef2c0d3bffp8, 0x1.4ae4af603349bp10, 0x1.06a21801db8c3p12, 0x1.3157737679baep13, 0x1.d2e8ef6006c6ap15, -0x1.147316dd3337bp18, 0x1.b569fc74c7e2cp21, -0x1.a288a2d15b209p24, 0x1.5156635c4b851p27, -0x1.b2bffd9880d16p29, 0x1.b4815e56baa89p31, -0x1.503ccc009cd87p33, 0x1.78595185d0b48p34, -0x1.1abd680ef9854p35, 0x1.f9df4c7aeae1ap34, -0x1.96fce823c5a5bp33};
-// x / 2 e^(x^2 / 2) erfc(x / sqrt 2): 2^-59.546875
-inline constexpr double kGeluTail64[] = {0x1.9884533d60b59p-2, -0x1.47938cc1227d1p-29, -0x1.988438a373ea6p-2, -0x1.fea6be3313de2p1, -0x1.cb88eda8bca9ep4, -0x1.5f607c45ffe41p7, -0x1.d99ecc8fc3e9p9, -0x1.3022c5d379291p12, -0x1.e4266666bae1fp13, -0x1.68450c74d9001p17, 0x1.6b180513a469cp20, -0x1.79890e6838525p24, 0x1.00d7391d4d30dp28, -0x1.25d50cf8fe24ep31, 0x1.1014894cc1f29p34, -0x1.8f35186f6d1e4p36, 0x1.cabf315dda444p38, -0x1.8d1ea659fa466p40, 0x1.e9e34e6b893b9p41, -0x1.8ece5eee6003dp42, 0x1.71aa9e929ee9fp42, -0x1.cf8c772d79845p40, -0x1.8da405a34eaa4p39};
+// (x + 2) e^(x^2) erfc x: 2^-25.78125
+inline constexpr double kErfcx32[] = {0x1.058672p0, 0x1.5fd388p1, 0x1.1e2da2p2, 0x1.2a85b6p1, -0x1.602b08p2, -0x1.a7b6dap2, 0x1.8a398p3, 0x1.9ff3c2p3, -0x1.fba452p4};
+// (x + 4) e^(x^2) erfc x: 2^-54.078125
+inline constexpr double kErfcx64[] = {0x1.18932bf08e154p0, 0x1.f3fe31ecb49bfp2, 0x1.8be202d26c74p5, 0x1.14eacb1ad035fp8, 0x1.52cac2370f2d8p10, 0x1.645fd8a4bae63p12, 0x1.38dbd2c913b17p14, 0x1.b00c052cb6abp15, 0x1.908f470f9589bp16, 0x1.269b51487eebp15, -0x1.dd28415457ecep18, -0x1.72cda1b824853p20, -0x1.e7e8d7bbfb38ap17, 0x1.3c6e83e373a69p23, 0x1.3aff3a94a5bf8p24, -0x1.7e4de10661806p25, -0x1.c51a6efc0d3ffp27, 0x1.45689f7da39e5p27, 0x1.02b050c6d3ad2p31, -0x1.46eefeb71ee8fp27, -0x1.ab68723836f05p33};
+// x / 2 e^(x^2 / 2) erfc(x / sqrt 2): 2^-24.578125
+inline constexpr double kGeluTail32[] = {0x1.7bc964p-2, -0x1.1f1ce4p-1, -0x1.1bdce4p2, -0x1.22b29ep4, -0x1.2e6468p5, 0x1.06999p1, 0x1.6997d6p7, 0x1.59926p6, -0x1.be4016p9};
+// x / 2 e^(x^2 / 2) erfc(x / sqrt 2): 2^-53.78125
+inline constexpr double kGeluTail64[] = {0x1.8cd48a13a914ep-2, -0x1.b0dc5429ce454p-2, -0x1.bd9b26e6a9d69p2, -0x1.2853d9ddb963p6, -0x1.2f113a8c8eb2ep9, -0x1.eeed900ac3d3cp11, -0x1.3ff35d25c8384p14, -0x1.363cb9752d8e2p16, -0x1.78406c158b33fp17, -0x1.8e2ff5cc13c3fp13, 0x1.ec72e93c5a119p20, 0x1.856facbb8594p22, -0x1.ee75cd93cc50bp22, -0x1.8696fa7b0c424p26, -0x1.2cf29cc5a42f2p26, 0x1.498f7ee5c0f21p30, 0x1.538ef53c971cbp31, -0x1.272b315d62b32p34, -0x1.9ed92bd46a9c7p35, 0x1.3335f5381d753p38, 0x1.2c8829efcb57dp39, -0x1.212f519caa95ep42, 0x1.e83586f351b96p41};
 
 }  // namespace lazy::cpu::vecmath::coefficients

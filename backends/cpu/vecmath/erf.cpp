@@ -19,14 +19,16 @@ Exp exp_negative(Builder& b, Val t, Val t_lo) {
   return {n, b.fms(b.mul(r, r), polynomial(b, r, pick(t, kExpm1Neg32, kExpm1Neg64)), r)};
 }
 
-/// erfc of a >= 0.45; below that a number
+/// erfc of a >= 0.45; below that a number. e^-t times r P(r), r = 1 / (a + c).
 Val erfc_tail(Builder& b, Val a) {
   a = b.min(b.num(a, pick(a, 10.2, 27.4)), a);  // there the result is 0; a NaN stays
   Val t = b.mul(a, a);
   Exp e = exp_negative(b, t, b.fms(a, a, t));
   Val r = b.div(b.num(a, 1), b.add(a, b.num(a, pick(a, 2, 4))));
-  Val g = b.mul(r, polynomial(b, r, pick(a, kErfcx32, kErfcx64)));
-  return b.scalef(b.fma(e.p, g, g), e.n);
+  Val p = polynomial(b, b.sub(r, b.num(a, pick(a, 0.25, 0.125))), pick(a, kErfcx32, kErfcx64));
+  Val g = b.mul(r, p);
+  Val g_lo = b.fms(r, p, g);
+  return b.scalef(b.add(g, b.fma(e.p, g, g_lo)), e.n);
 }
 }  // namespace
 
@@ -41,7 +43,7 @@ Val erf(Builder& b, Val x) {
   } else {
     far = b.sub(b.f64(1), erfc_tail(b, a));
   }
-  Val y = b.select(b.gt(a, b.num(x, pick(x, 1.25, 1))), far, near);
+  Val y = b.select(b.gt(a, b.num(x, 1)), far, near);
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 
@@ -66,8 +68,8 @@ Val gelu(Builder& b, Val x) {
   Val t = b.mul(c, h);
   Exp e = exp_negative(b, t, b.fms(c, h, t));
   Val r = b.div(b.num(x, 1), b.add(c, b.num(x, pick(x, 3, 5))));
-  Val g = polynomial(b, r, pick(x, kGeluTail32, kGeluTail64));
-  Val far = b.sub(b.max(x, b.num(x, 0)), b.scalef(b.fma(e.p, g, g), e.n));
+  Val g = polynomial(b, b.sub(r, b.num(x, pick(x, 5. / 32, 3. / 32))), pick(x, kGeluTail32, kGeluTail64));
+  Val far = b.sub(b.max(x, b.num(x, 0)), b.scalef_near_one(b.fma(e.p, g, g), e.n));
 
   Val y = b.select(b.lt(a, b.num(x, 0.65)), near, far);
   return b.or_(y, b.and_(x, b.sign_bit(x)));

@@ -51,15 +51,21 @@ Val cosh(Builder& b, Val x) {
   return b.add(h.sum, b.fma(h.difference, h.s, b.mul(h.sum, h.c1)));
 }
 
-// e / (e + 2) with e = expm1(2|x|)
+// e / (e + 2) with e = expm1(2|x|) = g + scale * tail. The quotient y is corrected once by its remainder
+// g + scale * tail - y (e + 2): 1 / (e + 2) is (1 - y) / 2.
 Val tanh(Builder& b, Val x) {
   Val a = b.min(b.num(x, pick(x, 9.5, 20)), b.abs(x));  // a NaN in x stays
-  Val a2 = b.add(a, a);
-  auto [shifted, r] = reduce(b, a2, 0);
+  Val two = b.num(x, 2), half = b.num(x, 0.5);
+  auto [shifted, r] = reduce(b, b.add(a, a), 0);
   Val scale = power_of_two(b, shifted);
-  Val p = b.fma(b.mul(r, r), polynomial(b, r, pick(x, kExpm1Wide32, kExpm1Wide64)), r);
-  Val e = b.fma(scale, p, b.sub(scale, b.num(x, 1)));
-  Val y = b.div(e, b.add(e, b.num(x, 2)));
+  Val tail = b.mul(b.mul(r, r), polynomial(b, r, pick(x, kExpm1Wide32, kExpm1Wide64)));
+  Val g = b.fma(scale, r, b.sub(scale, b.num(x, 1)));
+  Val e = b.fma(scale, tail, g);
+  Val d = b.add(e, two);
+  Val d_lo = b.sub(e, b.sub(d, two));
+  Val y = b.div(e, d);
+  Val remainder = b.fnma(y, d_lo, b.fma(scale, tail, b.fnma(y, d, g)));
+  y = b.fma(remainder, b.fnma(half, y, half), y);
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 

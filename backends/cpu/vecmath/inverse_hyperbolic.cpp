@@ -46,12 +46,11 @@ Val asinh(Builder& b, Val x) {
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 
-// Near 1: sqrt(2 t) times a polynomial in t = x - 1; below 1 that root is NaN.
+// Near 1, with t = x - 1: the square of the result is 2 t plus a polynomial in t; below 1 its root is NaN.
 Val acosh(Builder& b, Val x) {
   Val one = b.num(x, 1);
   Val t = b.sub(x, one);
-  Val root = b.sqrt(b.add(t, t));
-  Val near = b.fma(b.mul(root, t), polynomial(b, t, pick(x, kAcosh32, kAcosh64)), root);
+  Val near = b.sqrt(b.fma(b.mul(t, t), polynomial(b, t, pick(x, kAcosh32, kAcosh64)), b.add(t, t)));
   Val limit = b.num(x, pick(x, 0x1p14, 0x1p30));
   Val c = b.select(b.gt(x, limit), x, b.sqrt(b.fms(x, x, one)));
   Val far = b.select(b.lt(x, b.num(x, infinity())), log_sum(b, x, c), x);

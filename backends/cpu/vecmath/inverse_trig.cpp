@@ -11,10 +11,17 @@ constexpr double kPi = 0x1.921fb54442d18p1;
 /// What rounding pi to x's type leaves over; the same fraction of pi/2.
 double pi_lo(Val x) { return pick(x, -0x1.777a5cp-24, 0x1.1a62633145c07p-53); }
 
-/// The part that asin and acos share: s and q with asin(t) = s + q, where t is |x|, or sqrt((1 - |x|) / 2)
-/// for large |x|.
+/// base + r + r z p, with base a multiple of pi/2 that is 0 or above |r|: what the first sum and the constant
+/// lose comes back with the rest.
+Val add_to(Builder& b, Val base, Val r, Val z, Val p) {
+  Val sum = b.add(base, r);
+  Val lost = b.fma(base, b.num(r, pi_lo(r) / kPi), b.add(b.sub(base, sum), r));
+  return b.add(sum, b.fma(b.mul(r, z), p, lost));
+}
+
+/// What asin and acos share: asin(s) = s + s z p with s = |x|, or sqrt((1 - |x|) / 2) where |x| is large.
 struct Asin {
-  Val large, s, q;
+  Val large, s, z, p;
 };
 Asin asin_core(Builder& b, Val x) {
   Val half = b.num(x, 0.5);
@@ -22,69 +29,56 @@ Asin asin_core(Builder& b, Val x) {
   Val large = b.gt(a, half);
   Val z = b.select(large, b.fnma(a, half, half), b.mul(x, x));
   Val s = b.select(large, b.sqrt(z), a);
-  return {large, s, b.mul(b.mul(s, z), polynomial(b, z, pick(x, kAsin32, kAsin64)))};
-}
-
-/// (hi + r) + lo + q for |hi| >= |r| or hi = 0, with the rounding error of the first sum added back.
-Val compensated(Builder& b, Val hi, Val r, Val rest) {
-  Val sum = b.add(hi, r);
-  return b.add(sum, b.add(b.add(b.sub(hi, sum), r), rest));
+  return {large, s, z, polynomial(b, z, pick(x, kAsin32, kAsin64))};
 }
 }  // namespace
 
+// Large |x|: pi/2 - 2 asin(s)
 Val asin(Builder& b, Val x) {
-  auto [large, s, q] = asin_core(b, x);
-  Val half_pi = b.num(x, kPi / 2);
-  Val two = b.num(x, 2);
-  // pi/2 - 2 (s + q): 2 s <= 1 is the smaller one, and what their difference loses comes back with q.
-  Val t = b.fnma(two, s, half_pi);
-  Val rest = b.fnma(two, s, b.sub(half_pi, t));
-  Val far = b.add(t, b.fnma(two, q, b.add(rest, b.num(x, pi_lo(x) / 2))));
-  Val y = b.select(large, far, b.add(s, q));
+  auto [large, s, z, p] = asin_core(b, x);
+  Val base = b.select(large, b.num(x, kPi / 2), b.num(x, 0));
+  Val y = add_to(b, base, b.select(large, b.mul(s, b.num(x, -2)), s), z, p);
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 
+// pi/2 - asin(x); large |x|: 2 asin(s), for negative x pi less that
 Val acos(Builder& b, Val x) {
-  auto [large, s, q] = asin_core(b, x);
-  Val sign = b.and_(x, b.sign_bit(x));
-  Val negative = b.lt(x, b.num(x, 0));
+  auto [large, s, z, p] = asin_core(b, x);
   Val zero = b.num(x, 0);
-  // base + r + (base_lo + q): large |x|: 2 asin(s), or pi minus that; others: pi/2 - asin(x)
-  Val base = b.select(large, b.select(negative, b.num(x, kPi), zero), b.num(x, kPi / 2));
-  Val r = b.xor_(b.select(large, b.add(s, s), b.neg(s)), sign);
-  Val rest = b.xor_(b.select(large, b.add(q, q), b.neg(q)), sign);
-  return compensated(b, base, r, b.fma(base, b.num(x, pi_lo(x) / kPi), rest));
+  Val far = b.select(b.lt(x, zero), b.num(x, kPi), zero);
+  Val base = b.select(large, far, b.num(x, kPi / 2));
+  Val r = flip_sign(b, b.select(large, b.add(s, s), b.neg(s)), x);
+  return add_to(b, base, r, z, p);
 }
 
+// Large |x|: pi/2 - atan(1 / |x|)
 Val atan(Builder& b, Val x) {
   Val a = b.abs(x);
   Val large = b.gt(a, b.num(x, 1));
   Val t = b.select(large, b.div(b.num(x, -1), a), a);
   Val base = b.select(large, b.num(x, kPi / 2), b.num(x, 0));
   Val z = b.mul(t, t);
-  Val q =
-      b.fma(base, b.num(x, pi_lo(x) / kPi), b.mul(b.mul(t, z), polynomial(b, z, pick(x, kAtan32, kAtan64))));
-  Val y = compensated(b, base, t, q);
+  Val y = add_to(b, base, t, z, polynomial(b, z, pick(x, kAtan32, kAtan64)));
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 
-// t = smaller / larger of |x| and |y|; the octant's base and sign as C99 has them, signed zeros and
+// t = smaller / larger of |x| and |y|; base and sign of the octant as C99 has them, signed zeros and
 // infinities included.
 Val atan2(Builder& b, Val y, Val x) {
+  Val zero = b.num(x, 0);
   Val ax = b.abs(x), ay = b.abs(y);
   Val steep = b.gt(ay, ax);
   Val top = b.select(steep, ax, ay);
   Val bottom = b.select(steep, ay, ax);
   // 0/0 is 0, inf/inf is 1; a NaN in either operand stays
-  Val least = b.constant(x.type, 1);
-  Val t = b.div(top, b.max(least, bottom));
+  Val t = b.div(top, b.max(b.constant(x.type, 1), bottom));
   t = b.select(b.eq(top, b.num(x, infinity())), b.num(x, 1), t);
   Val left = b.lt(b.bitcast(b.int_of(x), x), b.integer(x, 0));  // by the sign bit: -0 too
-  Val base = b.select(steep, b.num(x, kPi / 2), b.select(left, b.num(x, kPi), b.num(x, 0)));
-  Val sign = b.xor_(b.and_(x, b.sign_bit(x)), b.select(steep, b.sign_bit(x), b.num(x, 0)));
+  Val base = b.select(steep, b.num(x, kPi / 2), b.select(left, b.num(x, kPi), zero));
+  Val turned =
+      b.xor_(x, b.select(steep, b.sign_bit(x), zero));  // negative where t counts backwards from base
   Val z = b.mul(t, t);
-  Val q = b.mul(b.mul(t, z), polynomial(b, z, pick(x, kAtan32, kAtan64)));
-  Val r = compensated(b, base, b.xor_(t, sign), b.fma(base, b.num(x, pi_lo(x) / kPi), b.xor_(q, sign)));
+  Val r = add_to(b, base, flip_sign(b, t, turned), z, polynomial(b, z, pick(x, kAtan32, kAtan64)));
   return b.or_(b.abs(r), b.and_(y, b.sign_bit(y)));
 }
 

@@ -23,12 +23,14 @@ inline Val horner(Builder& b, Val x, std::span<const double> c, size_t begin = 0
   return r;
 }
 
-/// The polynomial with coefficients c, lowest degree first. Long ones run as two chains, for even and odd
-/// degrees: half the latency for one multiplication.
+/// The polynomial with coefficients c, lowest degree first. Long ones run as two chains, for the even and the
+/// odd degrees of what follows c[0]: half the latency for one multiplication, and the rounding errors of the
+/// chains, whose terms may cancel, are scaled down by x before c[0] joins.
 inline Val polynomial(Builder& b, Val x, std::span<const double> c) {
-  if (c.size() < 6) return horner(b, x, c);
+  if (c.size() < 7) return horner(b, x, c);
   Val x2 = b.mul(x, x);
-  return b.fma(horner(b, x2, c, 1, 2), x, horner(b, x2, c, 0, 2));
+  std::span<const double> rest = c.subspan(1);
+  return b.fma(b.fma(horner(b, x2, rest, 1, 2), x, horner(b, x2, rest, 0, 2)), x, b.num(x, c[0]));
 }
 
 /// `magnitude` with its sign flipped where `sign` is negative.
@@ -51,11 +53,6 @@ inline Val power_of_two(Builder& b, Val shifted, int e = 0) {
   return b.bitcast(shifted.type, b.iadd(b.shl(n, mantissa_bits(shifted)), power_bits(b, shifted, e)));
 }
 
-/// A constant as a sum of two or three of x's type; the first two are rounded down, so that every part is
-/// positive.
-struct Parts {
-  double hi, mid, lo;
-};
 inline constexpr double kLn2Hi32 = 0x1.62e430p-1, kLn2Lo32 = -0x1.05c610p-29;
 inline constexpr double kLn2Hi64 = 0x1.62e42fefa39efp-1, kLn2Lo64 = 0x1.abc9e3b39803fp-56;
 

@@ -33,19 +33,31 @@ Val patch_huge(Builder& b, Helper f32, Helper f64, Val x, Val result) {
   return b.patch(static_cast<vir::HelperId>(helper), huge, x, x, result);
 }
 
-/// sin(x + phase * pi/2), phase 0 or 1. With m = n + phase: odd m takes the cosine of the remainder, and bit
-/// 1 of m the other sign.
-Val sine(Builder& b, Val x, int phase) {
+/// x = n pi/2 + r - r_lo, n the nearest integer. `shifted` holds n + phase in its low bits.
+struct Remainder {
+  Val shifted, r, r_lo;
+};
+Remainder reduce(Builder& b, Val x, int phase) {
   const HalfPi c = half_pi(x);
   Val magic = b.num(x, round_magic(x) + phase);
   Val shifted = b.fma(x, b.num(x, kTwoOverPi), magic);
   Val n = b.sub(shifted, magic);
-  Val r = b.fnma(n, b.num(x, c.mid), b.fnma(n, b.num(x, c.hi), x));
-  Val r_lo = b.mul(n, b.num(x, c.lo));  // the remainder is r - r_lo
+  Val mid = b.num(x, c.mid);
+  Val a = b.fnma(n, b.num(x, c.hi), x);  // exact
+  Val p = b.mul(n, mid);
+  Val p_lo = b.fms(n, mid, p);
+  Val r = b.sub(a, p);
+  Val lost = b.sub(b.sub(a, r), p);
+  return {shifted, r, b.fma(n, b.num(x, c.lo), b.sub(p_lo, lost))};
+}
+
+/// sin(x + phase * pi/2), phase 0 or 1. With m = n + phase: odd m takes the cosine of the remainder, and bit
+/// 1 of m the other sign.
+Val sine(Builder& b, Val x, int phase) {
+  auto [shifted, r, r_lo] = reduce(b, x, phase);
   Val z = b.mul(r, r);
   Val sine = b.sub(r, b.fma(b.mul(r, z), horner(b, z, pick(x, kSin32, kSin64)), r_lo));
   Val cosine = b.fnma(z, horner(b, z, pick(x, kCos32, kCos64)), b.num(x, 1));
-
   Val m = b.bitcast(b.int_of(x), shifted);
   const int top = is64(x.type) ? 63 : 31;
   Val odd = b.lt(b.shl(m, top), b.integer(x, 0));
@@ -61,18 +73,9 @@ Val cos(Builder& b, Val x) {
   return patch_huge(b, Helper::cos_huge_f32, Helper::cos_huge_f64, x, sine(b, x, 1));
 }
 
-// The remainder is kept as a sum r - r_lo to below an ulp, since the tangent magnifies its error up to twice;
-// for odd n the result is -1 / tan r with one correction of the quotient.
+// For odd n the result is -1 / tan(r - r_lo), with one correction of the quotient.
 Val tan(Builder& b, Val x) {
-  const HalfPi c = half_pi(x);
-  Val magic = b.num(x, round_magic(x));
-  Val shifted = b.fma(x, b.num(x, kTwoOverPi), magic);
-  Val n = b.sub(shifted, magic);
-  Val a = b.fnma(n, b.num(x, c.hi), x);
-  Val p = b.mul(n, b.num(x, c.mid));
-  Val p_lo = b.fms(n, b.num(x, c.mid), p);
-  Val r = b.sub(a, p);
-  Val r_lo = b.fma(n, b.num(x, c.lo), b.sub(p_lo, b.sub(b.sub(a, r), p)));
+  auto [shifted, r, r_lo] = reduce(b, x, 0);
   Val z = b.mul(r, r);
   Val q = b.fma(b.mul(r, z), polynomial(b, z, pick(x, kTan32, kTan64)), b.fma(r_lo, z, r_lo));
   Val t = b.sub(r, q);  // tan of the remainder, as t + t_lo
