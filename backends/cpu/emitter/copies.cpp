@@ -217,11 +217,6 @@ void Copies::pin(Shape shape, int registers) {
   }
 }
 
-void Copies::settle() {
-  for (Variable& v : as_.variables)
-    if (v.reg < 0 && v.frame < 0) v.frame = as_.reserve(as_.bytes_of(v.type));
-}
-
 bool Copies::stage_is_empty(int stage) const {
   for (uint32_t v = 0; v < t_.code.size(); ++v) {
     const Info& i = info_[v];
@@ -238,7 +233,11 @@ size_t Copies::stage2_size() const {
 
 int pressure_of(const Assembly& as, const Block& b) {
   std::vector<uint32_t> last(b.size(), 0), uses(b.size(), 0);
-  for (uint32_t i = 0; i < b.size(); ++i) operands(b[i], [&](uint32_t u) { last[u] = i, ++uses[u]; });
+  for (uint32_t i = 0; i < b.size(); ++i)
+    operands(b[i], [&](uint32_t u) {
+      if (b[i].op == kAssign) return;  // computed where the variable lives
+      last[u] = i, ++uses[u];
+    });
   int live = 0, most = 0;
   std::vector<uint8_t> in(b.size(), 0);
   const auto counted = [&](uint32_t v) {

@@ -32,8 +32,6 @@ class Copies {
 
   /// Gives registers to the values of earlier stages that stage 2 reads most, as long as `registers` lasts.
   void pin(Shape, int registers);
-  /// Gives every variable that has no register its place on the frame.
-  void settle();
   bool stage_is_empty(int stage) const;
   size_t stage2_size() const;
 

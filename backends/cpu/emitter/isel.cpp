@@ -146,7 +146,11 @@ class Selector {
         const Reduction& r = k_.reductions[in.imm];
         const Type t = is_arg(r.op) ? Type::i64 : accumulator_type(r);
         const Val v = b_.input(t, Slot{Slot::Kind::result, in.imm}.pack());
-        return is_bool(r.type) && !is_arg(r.op) ? b_.ne(v, b_.i32(0)) : normalise(b_, is_arg(r.op) ? DType::int64 : r.type, v);
+        if (is_arg(r.op)) {  // nothing was better than what accumulators start with: so all elements equal it
+          const Val first = b_.input(Type::i64, Slot{Slot::Kind::iota, static_cast<uint16_t>(k_.sequential)}.pack());
+          return b_.select(b_.eq(v, b_.i64(static_cast<int64_t>(kNoIndex))), first, v);
+        }
+        return is_bool(r.type) ? b_.ne(v, b_.i32(0)) : normalise(b_, r.type, v);
       }
       case Code::op: break;
     }

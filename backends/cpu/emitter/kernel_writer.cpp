@@ -1,7 +1,6 @@
 #include "backends/cpu/emitter/kernel_writer.hpp"
 
 #include "backends/cpu/emitter/legalize.hpp"
-#include "backends/cpu/emitter/reduction_state.hpp"
 
 namespace lazy::cpu {
 using jit::loop::Form;
@@ -35,6 +34,11 @@ void KernelWriter::write() {
 
   for (int a = 0; a < k_.rank; ++a)
     if (a != vector_axis_ && a != seq_) outer_.push_back(a);
+  const bool contraction = !k_.reductions.empty() && k_.reductions[0].op == jit::Op::matmul;
+  if (outer_form_ && contraction && !outer_.empty()) {
+    row_axis_ = outer_.back();
+    outer_.pop_back();
+  }
   counters_.assign(k_.rank, -1);
   assign_pointers();
   const Label done = as_->a.newLabel();
@@ -47,6 +51,9 @@ void KernelWriter::write() {
   full_.counters = &counters_;
   full_.lane_offsets = &lane_offsets_;
   full_.count = as_->reserve(8);
+  full_.index_base = as_->reserve(8);
+  full_.seq_end = as_->reserve(8);
+  if (row_axis_ >= 0) counters_[static_cast<size_t>(row_axis_)] = as_->reserve(8);
   if (!as_->avx512()) {
     full_.tail32 = as_->reserve(lanes_ * 4);
     full_.tail64 = as_->reserve(lanes_ * 8);
@@ -150,7 +157,8 @@ void KernelWriter::lane_offsets() {
 }
 
 void KernelWriter::write_block(const Block& b, const Addressing& w) {
-  copies_->settle();
+  for (Variable& v : as_->variables)
+    if (v.reg < 0 && v.frame < 0) v.frame = as_->reserve(as_->bytes_of(v.type));
   BlockWriter(*as_, b, w).write([&] { advance_sequential(w); });
 }
 
@@ -235,7 +243,6 @@ void KernelWriter::nest(size_t level) {
   if (level == outer_.size()) return row();
   x86::Assembler& a = as_->a;
   const int axis = outer_[level];
-  if (outer_form_ && axis == row_axis_) return row_outer();
   const int32_t counter = counters_[static_cast<size_t>(axis)];
   x86::Mem count = as_->frame(counter);
   count.setSize(8);

@@ -6,6 +6,7 @@
 #include "backends/cpu/emitter/assembly.hpp"
 #include "backends/cpu/emitter/copies.hpp"
 #include "backends/cpu/emitter/encode.hpp"
+#include "backends/cpu/emitter/reduction_state.hpp"
 
 namespace lazy::cpu {
 
@@ -50,19 +51,32 @@ class KernelWriter {
   // write_map.cpp
   void plan_map();
   void row_map();
+  // write_reduction.cpp: what both forms of reduction share
+  void make_accumulators(int partials, int copies);
+  void assign_constants(const std::vector<std::pair<uint16_t, uint64_t>>&);
+  void copy_variables(const std::vector<std::pair<uint16_t, uint16_t>>&);  // to, from
+  void start_partials();
+  void store_hot();
+  void fold_partials(int copies, bool across);
+  void add_to_total(int copies);
+  void empty_total(int copies);
+  void write_epilogue(Shape, Addressing);
+  /// Between partial vectors in memory and `current`; rcx: index of the partial among those of an accumulator.
+  void move_current(int copies, int partials_apart, bool to_memory);
+  void pin_hot(int available);
   // write_inner.cpp: lanes run along the reduced axis
   void plan_inner();
   void row_inner();
-  void inner_block_loop(const Label& finished);
-  void fold_inner();
-  void finish_inner();
+  void single_vectors_inner();
   // write_outer.cpp: lanes run along a parallel axis; the sequential loop is innermost
   void plan_outer();
   void row_outer();
+  void rows_outer(int vecs, bool masked);
   void chunk_outer(Shape, bool masked);
-  void steps_outer(Shape, const Addressing&);
+  void blocks_outer(Shape, const Addressing&);
+  void straight_outer(Shape, const Addressing&);
   void advance_sequential(const Addressing&);
-  void set_chunk_pointers();
+  void set_chunk_pointers(Shape, Addressing&);
 
   const jit::loop::LoopKernel& k_;
   Isa isa_;
@@ -75,17 +89,18 @@ class KernelWriter {
   Schedule schedule_;
   Addressing full_, masked_;
   std::unique_ptr<Copies> copies_;
+  std::unique_ptr<Copies> hot_copies_;           // reductions: of the unrolled loop
   std::vector<int> outer_;                       // parallel axes around the row, outermost first
   std::vector<int32_t> counters_, lane_offsets_;
   std::vector<std::vector<int32_t>> deltas_;     // frame, of each level and operand
-  std::vector<bool> moves_in_row_;               // operand pointers that live on the frame as row pointers (outer forms)
-  std::vector<int32_t> row_pointer_frame_;
+  std::vector<int32_t> row_pointer_frame_;       // outer forms: of each operand at the start of the row
   Shape shape_;
   bool single_loop_ = false;                     // one copy of the body, always masked
   int32_t limit_ = -1;
 
-  friend struct ReductionState;
-  std::unique_ptr<struct ReductionState> red_;
+  std::unique_ptr<ReductionState> red_;
+  std::vector<int> tile_heights_;
+  int row_operand_ = -1;                         // the operand whose rows get pointers of their own
 
  public:
   ~KernelWriter();

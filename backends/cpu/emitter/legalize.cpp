@@ -19,7 +19,7 @@ class For512 {
     out_.reserve(t.code.size() + 8);
     for (uint32_t i = 0; i < t.code.size(); ++i) {
       Inst in = t.code[i];
-      const int arity = vir::arity_of(in.op);
+      const int arity = block_arity(in.op);
       const Type operand = arity > 0 ? t.code[in.a].type : Type::f32;
       if (in.op == Op::bitcast) {
         to_[i] = to_[in.a];
@@ -73,7 +73,7 @@ class For256 {
   }
 
   Val one(const Template& t, const Inst& in) {
-    const int arity = vir::arity_of(in.op);
+    const int arity = block_arity(in.op);
     const Val x = arity > 0 ? to_[in.a] : Val{}, y = arity > 1 ? to_[in.b] : Val{}, z = arity > 2 ? to_[in.c] : Val{},
               w = arity > 3 ? to_[in.d] : Val{};
     const bool wide = vir::is64(in.type);

@@ -227,14 +227,17 @@ void write_iota(Assembly& as, Registers&, const Addressing& w, const Slot& s, in
   x86::Assembler& a = as.a;
   const int axis = s.index;
   int64_t ahead = 0;
-  if (axis == w.vector_axis) {
+  const bool first_only = w.at_origin && axis == as.kernel.sequential;
+  if (first_only) {
+    a.xor_(x86::ecx, x86::ecx);
+  } else if (axis == w.vector_axis) {
     if (w.indexed) a.mov(x86::rcx, x86::rax);
     else a.mov(x86::rcx, as.frame(w.index_base));
     ahead = s.vec * as.lanes;
   } else if (axis == as.kernel.sequential) {
     a.mov(x86::rcx, as.frame(w.seq_end));
     a.sub(x86::rcx, x86::rax);
-    if (s.step) a.add(x86::rcx, static_cast<int>(s.step));
+    if (s.step - w.seq_bias) a.add(x86::rcx, s.step - w.seq_bias);
   } else {
     a.mov(x86::rcx, as.frame((*w.counters)[static_cast<size_t>(axis)]));
     if (axis == w.row_axis && s.row) a.add(x86::rcx, static_cast<int>(s.row));
@@ -247,7 +250,7 @@ void write_iota(Assembly& as, Registers&, const Addressing& w, const Slot& s, in
     a.vmovq(as.vec(dest, 16).xmm(), x86::rcx);
     a.emit(Id::kIdVpbroadcastq, d, as.vec(dest, 16));
   }
-  if (axis == w.vector_axis) a.emit(Id::kIdVpaddq, d, d, as.lane_numbers(8, ahead));
+  if (axis == w.vector_axis && !first_only) a.emit(Id::kIdVpaddq, d, d, as.lane_numbers(8, ahead));
 }
 
 }  // namespace lazy::cpu

@@ -9,12 +9,14 @@ struct Addressing {
   bool indexed = true;   // rax is the index along the vector axis; otherwise the pointers already include it
   bool masked = false;   // only the lanes of the tail mask are inside the box
   bool lane0 = false;    // one index only: stores write lane 0 (the epilogue of an inner reduction)
+  bool at_origin = false;  // the sequential axis stands at its first index (an epilogue)
   int vector_axis = 0;
   int row_axis = -1;     // tile axis
   int32_t tail32 = -1, tail64 = -1;  // AVX2: the tail mask as vectors on the frame
   int32_t count = -1;    // frame: lanes inside the box when masked
   int32_t index_base = -1;  // frame: index along the vector axis when not `indexed`
   int32_t seq_end = -1;     // frame: rax counts down from here along the sequential axis
+  int seq_bias = 0;         // ... and is so much less than the steps left
   const std::vector<int32_t>* counters = nullptr;  // frame: index along each outer axis
   const std::vector<int32_t>* lane_offsets = nullptr;  // frame: of operands strided along the vector axis, lane * stride
   int row_step_operand = -1;         // operand whose rows have pointers of their own

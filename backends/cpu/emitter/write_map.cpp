@@ -1,6 +1,5 @@
 // Every axis parallel: whole vectors several at a time, then the rest of the row under the tail mask.
 #include "backends/cpu/emitter/kernel_writer.hpp"
-#include "backends/cpu/emitter/reduction_state.hpp"
 
 namespace lazy::cpu {
 
