@@ -1,6 +1,8 @@
 // Blocks: straight-line vector code with its surroundings named. A block's inputs (vir::Op::input) are slots; besides the
 // operations of vir.hpp it may store to operands and assign variables.
 #pragma once
+#include <array>
+#include <cstddef>
 #include <vector>
 
 #include "backends/cpu/emitter/vir.hpp"
@@ -16,9 +18,31 @@ inline constexpr vir::Op kMulLow32 = static_cast<vir::Op>(204);   // i64: produc
 inline constexpr vir::Op kSpread = static_cast<vir::Op>(205);     // every lane of the result is lane 0 of a
 
 constexpr bool has_effect(vir::Op op) { return op == kStore || op == kAssign || op == kAdvance; }
-constexpr int block_arity(vir::Op op) {
-  if (op == kStore || op == kAssign || op == kUpperHalf || op == kSpread) return 1;
-  return op == kAdvance ? 0 : op == kMulLow32 ? 2 : vir::arity_of(op);
+namespace detail {
+constexpr std::array<uint8_t, 256> arities() {
+  std::array<uint8_t, 256> t{};
+  for (int i = 0; i < 256; ++i) {
+    const auto op = static_cast<vir::Op>(i);
+    if (op == kStore || op == kAssign || op == kUpperHalf || op == kSpread) t[static_cast<size_t>(i)] = 1;
+    else if (op == kMulLow32) t[static_cast<size_t>(i)] = 2;
+    else if (op == kAdvance) t[static_cast<size_t>(i)] = 0;
+    else t[static_cast<size_t>(i)] = static_cast<uint8_t>(vir::arity_of(op));
+  }
+  return t;
+}
+inline constexpr std::array<uint8_t, 256> kArities = arities();
+}  // namespace detail
+constexpr int block_arity(vir::Op op) { return detail::kArities[static_cast<uint8_t>(op)]; }
+/// Calls f with each operand's id.
+template <class F>
+inline void each_operand(const vir::Inst& in, F&& f) {
+  switch (block_arity(in.op)) {
+    case 4: f(in.a); f(in.b); f(in.c); f(in.d); break;
+    case 3: f(in.a); f(in.b); f(in.c); break;
+    case 2: f(in.a); f(in.b); break;
+    case 1: f(in.a); break;
+    default: break;
+  }
 }
 
 /// Names an input. Packed into Inst::imm.

@@ -11,15 +11,6 @@ namespace {
 
 constexpr uint32_t kNone = ~0u;
 
-template <class F>
-void operands(const Inst& in, F&& f) {
-  const int arity = block_arity(in.op);
-  if (arity > 0) f(in.a);
-  if (arity > 1) f(in.b);
-  if (arity > 2) f(in.c);
-  if (arity > 3) f(in.d);
-}
-
 }  // namespace
 
 Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_axis) : as_(as), t_(t), info_(t.code.size()), needed_later_(t.code.size(), 0) {
@@ -49,7 +40,7 @@ Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_a
         default: i.stage = 2, i.row = i.vec = true; break;
       }
     }
-    operands(in, [&](uint32_t u) {
+    each_operand(in, [&](uint32_t u) {
       i.stage = std::max(i.stage, info_[u].stage);
       i.row |= info_[u].row;
       i.vec |= info_[u].vec;
@@ -58,12 +49,12 @@ Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_a
   for (const auto& s : t.stores) info_[s.value].live = true;
   for (const auto& u : t.updates) info_[u.value].live = true;
   for (size_t v = t.code.size(); v-- > 0;)
-    if (info_[v].live) operands(t.code[v], [&](uint32_t u) { info_[u].live = true; });
+    if (info_[v].live) each_operand(t.code[v], [&](uint32_t u) { info_[u].live = true; });
   if (inner_axis < 0)
     for (Info& i : info_) i.stage = 2;
   for (uint32_t v = 0; v < t.code.size(); ++v)
     if (info_[v].live)
-      operands(t.code[v], [&](uint32_t u) {
+      each_operand(t.code[v], [&](uint32_t u) {
         if (info_[u].stage < info_[v].stage) needed_later_[u] = 1;
       });
   for (const auto& s : t.stores)
@@ -183,6 +174,7 @@ Block Copies::stepped_block(Shape shape, int advances_after) {
 }
 
 void Copies::pin(Shape shape, int registers) {
+  if (registers <= 0) return;
   struct Candidate {
     uint32_t v;
     int row, vec;
@@ -199,7 +191,7 @@ void Copies::pin(Shape shape, int registers) {
     const Info& i = info_[v];
     if (!i.live || i.stage != 2) continue;
     for (int row = 0; row < (i.row ? shape.rows : 1); ++row)
-      for (int vec = 0; vec < (i.vec ? shape.vecs : 1); ++vec) operands(t_.code[v], [&](uint32_t u) { use(u, row, vec); });
+      for (int vec = 0; vec < (i.vec ? shape.vecs : 1); ++vec) each_operand(t_.code[v], [&](uint32_t u) { use(u, row, vec); });
   }
   for (const auto& s : t_.stores)
     for (int row = 0; row < shape.rows; ++row)
@@ -234,7 +226,7 @@ size_t Copies::stage2_size() const {
 int pressure_of(const Assembly& as, const Block& b) {
   std::vector<uint32_t> last(b.size(), 0), uses(b.size(), 0);
   for (uint32_t i = 0; i < b.size(); ++i)
-    operands(b[i], [&](uint32_t u) {
+    each_operand(b[i], [&](uint32_t u) {
       if (b[i].op == kAssign) return;  // computed where the variable lives
       last[u] = i, ++uses[u];
     });
@@ -251,11 +243,11 @@ int pressure_of(const Assembly& as, const Block& b) {
   for (uint32_t i = 0; i < b.size(); ++i) {
     const bool leaf = b[i].op == Op::constant || b[i].op == Op::input;
     if (leaf) continue;
-    operands(b[i], [&](uint32_t u) {
+    each_operand(b[i], [&](uint32_t u) {
       if (counted(u) && !in[u]) in[u] = 1, ++live;
     });
     most = std::max(most, live + 1);
-    operands(b[i], [&](uint32_t u) {
+    each_operand(b[i], [&](uint32_t u) {
       if (in[u] == 1 && last[u] == i) in[u] = 2, --live;
     });
     if (!has_effect(b[i].op) && last[i] > i && counted(i)) in[i] = 1, ++live;

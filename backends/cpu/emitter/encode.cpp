@@ -327,6 +327,11 @@ void BlockWriter::patch(const Inst& in) {
 
 void BlockWriter::assign(const Inst& in) {
   const Variable& var = as_.variables[in.imm];
+  if (var.reg >= 0 && !regs_.in_register(in.a)) {
+    regs_.load_into(in.a, var.reg);
+    regs_.release_operands();
+    return;
+  }
   const int r = regs_.fetch(in.a);
   const int bytes = as_.bytes_of(var.type);
   if (var.reg >= 0) copy(var.reg, r, bytes);

@@ -32,7 +32,6 @@ class BlockWriter {
   void write() {
     write([] {});
   }
-  uint32_t registers_used() const { return regs_.pressure(); }
 
  private:
   void write_one(uint32_t i);

@@ -1,61 +1,48 @@
 #include "backends/cpu/emitter/registers.hpp"
 
+#include <algorithm>
+
 #include "support/error.hpp"
 
 namespace lazy::cpu {
 using vir::Type;
 
-Registers::Registers(Assembly& as, const Block& code, const Addressing& where) : as_(as), code_(code), where_(where) {
-  const size_t n = code.size();
-  reg_.assign(n, -1);
-  pinned_.assign(n, 0);
-  hint_.assign(n, -1);
-  spill_.assign(n, -1);
-  reserved_owner_.assign(32, kNever);
-  vec_.free = (as.avx512() ? ~0u : 0xffffu) & ~as.reserved_vec;
-  k_.free = 0xfcu;
+Registers::Registers(Assembly& as, const Block& code, const Addressing& where) : as_(as), code_(code), where_(where), state_(code.size()) {
+  std::fill_n(reserved_owner_, 32, kNever);
+  vec_.all = vec_.free = (as.avx512() ? ~0u : 0xffffu) & ~as.reserved_vec;
+  k_.all = k_.free = 0xfcu;
   number_uses();
-  for (uint32_t i = 0; i < n; ++i) {
-    const vir::Inst& in = code[i];
-    if (in.op == kAssign) {
-      const Variable& v = as.variables[in.imm];
-      if (v.reg >= 0 && hint_[in.a] < 0 && code[in.a].op != vir::Op::input) hint_[in.a] = v.reg;
-    } else if (in.op == vir::Op::input) {
-      const Slot s = Slot::unpack(in.imm);
-      if (s.kind == Slot::Kind::variable && as.variables[s.index].reg >= 0) {
-        reg_[i] = as.variables[s.index].reg;
-        pinned_[i] = 1;
-        reserved_owner_[static_cast<size_t>(reg_[i])] = i;
-      }
-    }
-  }
 }
 
 void Registers::number_uses() {
-  const size_t n = code_.size();
-  first_use_.assign(n + 1, 0);
-  const auto operands = [](const vir::Inst& in, auto&& f) {
-    const int arity = block_arity(in.op);
-    if (arity > 0) f(in.a);
-    if (arity > 1) f(in.b);
-    if (arity > 2) f(in.c);
-    if (arity > 3) f(in.d);
-  };
-  for (const vir::Inst& in : code_) operands(in, [&](uint32_t v) { ++first_use_[v + 1]; });
-  for (size_t v = 0; v < n; ++v) first_use_[v + 1] += first_use_[v];
-  uses_.resize(first_use_[n]);
-  cursor_.assign(first_use_.begin(), first_use_.end() - 1);
-  for (uint32_t i = 0; i < n; ++i) operands(code_[i], [&](uint32_t v) { uses_[cursor_[v]++] = i; });
-  cursor_.assign(first_use_.begin(), first_use_.end() - 1);
-}
-
-uint32_t Registers::next_use(uint32_t value, uint32_t after) const {
-  uint32_t& at = cursor_[value];
-  const uint32_t end = first_use_[value + 1];
-  while (at < end && uses_[at] < now_) ++at;
-  for (uint32_t u = at; u < end; ++u)
-    if (uses_[u] > after) return uses_[u];
-  return kNever;
+  const auto n = static_cast<uint32_t>(code_.size());
+  for (const vir::Inst& in : code_) each_operand(in, [&](uint32_t v) { ++state_[v].end; });
+  uint32_t at = 0;
+  for (State& s : state_) {
+    s.cursor = at;
+    at += s.end;
+    s.end = s.cursor;
+  }
+  uses_.resize(at);
+  const bool masks = as_.avx512();
+  for (uint32_t i = 0; i < n; ++i) {
+    const vir::Inst& in = code_[i];
+    each_operand(in, [&](uint32_t v) { uses_[state_[v].end++] = i; });
+    State& s = state_[i];
+    s.k = masks && in.type == Type::mask;
+    if (in.op == kAssign) {
+      const Variable& v = as_.variables[in.imm];
+      State& from = state_[in.a];
+      if (v.reg >= 0 && from.hint < 0 && code_[in.a].op != vir::Op::input) from.hint = v.reg;
+    } else if (in.op == vir::Op::input) {
+      const Slot slot = Slot::unpack(in.imm);
+      if (slot.kind == Slot::Kind::variable && as_.variables[slot.index].reg >= 0) {
+        s.reg = as_.variables[slot.index].reg;
+        s.pinned = true;
+        reserved_owner_[s.reg] = i;
+      }
+    }
+  }
 }
 
 void Registers::begin(uint32_t i) {
@@ -67,77 +54,74 @@ void Registers::begin(uint32_t i) {
   // Only now: the instruction before this may have read the slot after making room for its result.
   for (const auto& [at, bytes] : given_up_) as_.release_spill(at, bytes);
   given_up_.clear();
-  const vir::Inst& in = code_[i];
-  const int arity = block_arity(in.op);
-  const uint32_t v[4] = {in.a, in.b, in.c, in.d};
-  for (int o = 0; o < arity; ++o)
-    if (reg_[v[o]] >= 0 && !pinned(v[o])) file_of(v[o]).locked |= 1u << reg_[v[o]];
+  each_operand(code_[i], [this](uint32_t v) {
+    const State& s = state_[v];
+    if (s.reg >= 0 && !s.pinned) file_of(s).locked |= 1u << s.reg;
+  });
 }
 
 bool Registers::has_home(uint32_t value) const {
   const vir::Inst& in = code_[value];
-  if (spill_[value] >= 0 || in.op == vir::Op::constant) return true;
+  if (state_[value].spill >= 0 || in.op == vir::Op::constant) return true;
   if (in.op != vir::Op::input) return false;
   const Slot s = Slot::unpack(in.imm);
   // A load may be repeated only while nothing was stored and no pointer moved: it is spilled like any other value.
   return s.kind == Slot::Kind::variable || s.kind == Slot::Kind::scalar || s.kind == Slot::Kind::tail;
 }
 
-void Registers::evict(File& f, bool k) {
+void Registers::evict(File& f) {
   int victim = -1;
   uint32_t farthest = 0;
-  const uint32_t used = ~f.free & ~f.locked & ~f.scratch & (k ? 0xfcu : (as_.avx512() ? ~0u : 0xffffu) & ~as_.reserved_vec);
-  for (int r = 0; r < 32; ++r) {
-    if (!(used >> r & 1)) continue;
-    const uint32_t next = next_use(f.owner[r], now_);
+  for (uint32_t used = f.all & ~f.free & ~f.locked & ~f.scratch; used; used &= used - 1) {
+    const int r = __builtin_ctz(used);
+    const uint32_t next = next_use(state_[f.owner[r]]);
     if (victim < 0 || next > farthest) victim = r, farthest = next;
   }
   if (victim < 0) throw CompileError("register allocation: an instruction needs more registers than there are");
   const uint32_t v = f.owner[victim];
+  State& s = state_[v];
   if (!has_home(v)) {
     const int bytes = as_.bytes_of(code_[v].type);
-    spill_[v] = as_.reserve_spill(bytes);
+    s.spill = as_.reserve_spill(bytes);
     ++as_.spills;
-    if (k) as_.a.kmovw(as_.frame(spill_[v]), x86::k(static_cast<uint32_t>(victim)));
-    else as_.a.vmovups(as_.frame(spill_[v]), as_.vec(victim, bytes));
+    if (s.k) as_.a.kmovw(as_.frame(s.spill), x86::k(static_cast<uint32_t>(victim)));
+    else as_.a.vmovups(as_.frame(s.spill), as_.vec(victim, bytes));
   }
-  reg_[v] = -1;
+  s.reg = -1;
   f.free |= 1u << victim;
 }
 
-int Registers::take(File& f, bool k) {
-  if (!f.free) evict(f, k);
+int Registers::take(File& f) {
+  if (!f.free) evict(f);
   const int r = __builtin_ctz(f.free);
   f.free &= ~(1u << r);
-  if (!k) {
-    const auto used = static_cast<uint32_t>(__builtin_popcount(~f.free & (as_.avx512() ? ~0u : 0xffffu)));
-    if (used > peak_) peak_ = used;
-  }
   return r;
 }
 
 int Registers::fetch(uint32_t value) {
-  File& f = file_of(value);
-  if (reg_[value] < 0) {
-    const int r = take(f, &f == &k_);
+  State& s = state_[value];
+  File& f = file_of(s);
+  if (s.reg < 0) {
+    const int r = take(f);
     f.owner[r] = value;
     f.locked |= 1u << r;  // before loading: a routine may need scratch registers
-    reg_[value] = static_cast<int8_t>(r);
+    s.reg = static_cast<int8_t>(r);
     load(value, r);
   }
-  if (!pinned(value)) f.locked |= 1u << reg_[value];
-  return reg_[value];
+  if (!s.pinned) f.locked |= 1u << s.reg;
+  return s.reg;
 }
 
 void Registers::load(uint32_t value, int r) {
   x86::Assembler& a = as_.a;
   const vir::Inst& in = code_[value];
-  const bool k = is_k(value);
+  const State& state = state_[value];
+  const bool k = state.k;
   const bool wide = vir::is64(in.type);
   const int bytes = as_.bytes_of(in.type);
-  if (spill_[value] >= 0) {
-    if (k) a.kmovw(x86::k(static_cast<uint32_t>(r)), as_.frame(spill_[value]));
-    else a.vmovups(as_.vec(r, bytes), as_.frame(spill_[value]));
+  if (state.spill >= 0) {
+    if (k) a.kmovw(x86::k(static_cast<uint32_t>(r)), as_.frame(state.spill));
+    else a.vmovups(as_.vec(r, bytes), as_.frame(state.spill));
     return;
   }
   const auto spread = [&](x86::Mem m) {
@@ -187,9 +171,10 @@ void Registers::load(uint32_t value, int r) {
 }
 
 bool Registers::memory_only(uint32_t value) const {
-  if (reg_[value] >= 0 || is_k(value)) return false;
+  const State& state = state_[value];
+  if (state.reg >= 0 || state.k) return false;
   const vir::Inst& in = code_[value];
-  if (spill_[value] >= 0) return true;
+  if (state.spill >= 0) return true;
   if (in.op == vir::Op::constant) return in.imm != 0;
   if (in.op != vir::Op::input) return false;
   const Slot s = Slot::unpack(in.imm);
@@ -204,12 +189,14 @@ bool Registers::memory_only(uint32_t value) const {
 std::optional<x86::Mem> Registers::memory(uint32_t value) {
   if (!memory_only(value)) return {};
   // Worth a register when it is read again and one is free.
-  const uint32_t next = next_use(value, now_);
+  const State& state = state_[value];
   const vir::Inst& in = code_[value];
-  const bool is_load = in.op == vir::Op::input && Slot::unpack(in.imm).kind == Slot::Kind::load && spill_[value] < 0;
-  if (next != kNever && (is_load || __builtin_popcount(vec_.free) > 3)) return {};
+  const bool is_load = in.op == vir::Op::input && Slot::unpack(in.imm).kind == Slot::Kind::load && state.spill < 0;
+  uint32_t beyond = vec_.free;
+  for (int i = 0; i < 3 && beyond; ++i) beyond &= beyond - 1;
+  if ((is_load || beyond) && next_use(state) != kNever) return {};
   const bool wide = vir::is64(in.type);
-  if (spill_[value] >= 0) return as_.frame(spill_[value]);
+  if (state.spill >= 0) return as_.frame(state.spill);
   if (in.op == vir::Op::constant)
     return as_.avx512() ? as_.broadcast(as_.constant(in.imm, wide ? 8 : 4)) : as_.constant_vector(in.imm, wide ? 8 : 4);
   const Slot s = Slot::unpack(in.imm);
@@ -224,79 +211,69 @@ std::optional<x86::Mem> Registers::memory(uint32_t value) {
 }
 
 bool Registers::dies(uint32_t value) const {
-  if (reg_[value] < 0 || next_use(value, now_) != kNever) return false;
-  return !pinned(value) || hint_[now_] == reg_[value];
+  const State& s = state_[value];
+  if (s.reg < 0 || next_use(s) != kNever) return false;
+  return !s.pinned || state_[now_].hint == s.reg;
 }
 
-void Registers::free_value(uint32_t value) {
-  if (spill_[value] >= 0) {
-    given_up_.emplace_back(spill_[value], as_.bytes_of(code_[value].type));
-    spill_[value] = -1;
+void Registers::free_value(State& s, uint32_t value) {
+  if (s.spill >= 0) {
+    given_up_.emplace_back(s.spill, as_.bytes_of(code_[value].type));
+    s.spill = -1;
   }
-  const int r = reg_[value];
-  if (r < 0) return;
-  reg_[value] = -1;
-  if (pinned(value)) {
-    reserved_owner_[static_cast<size_t>(r)] = kNever;
-    return;
-  }
-  File& f = file_of(value);
-  f.free |= 1u << r;
+  if (s.reg < 0) return;
+  if (s.pinned) reserved_owner_[s.reg] = kNever;
+  else file_of(s).free |= 1u << s.reg;
+  s.reg = -1;
 }
 
 void Registers::release_operands() {
-  const vir::Inst& in = code_[now_];
-  const int arity = block_arity(in.op);
-  const uint32_t v[4] = {in.a, in.b, in.c, in.d};
-  for (int i = 0; i < arity; ++i)
-    if (next_use(v[i], now_) == kNever) free_value(v[i]);
+  each_operand(code_[now_], [this](uint32_t v) {
+    State& s = state_[v];
+    if (next_use(s) == kNever) free_value(s, v);
+  });
 }
 
 int Registers::define() {
-  const int hint = hint_[now_];
-  if (hint >= 0 && reserved_owner_[static_cast<size_t>(hint)] == kNever) {
-    reserved_owner_[static_cast<size_t>(hint)] = now_;
-    pinned_[now_] = 1;
-    reg_[now_] = static_cast<int8_t>(hint);
-    return hint;
+  State& s = state_[now_];
+  if (s.hint >= 0 && reserved_owner_[s.hint] == kNever) {
+    reserved_owner_[s.hint] = now_;
+    s.pinned = true;
+    return s.reg = s.hint;
   }
-  File& f = file_of(now_);
-  const int r = take(f, &f == &k_);
+  File& f = file_of(s);
+  const int r = take(f);
   f.owner[r] = now_;
   f.locked |= 1u << r;
-  reg_[now_] = static_cast<int8_t>(r);
-  if (next_use(now_, now_) == kNever) {  // never read: gone with the instruction
-    f.scratch |= 1u << r;
-    reg_[now_] = -1;
-  }
+  if (s.cursor == s.end) f.scratch |= 1u << r;  // never read: gone with the instruction
+  else s.reg = static_cast<int8_t>(r);
   return r;
 }
 
 int Registers::define_over(uint32_t value) {
-  const int r = reg_[value];
-  if (spill_[value] >= 0) {
-    given_up_.emplace_back(spill_[value], as_.bytes_of(code_[value].type));
-    spill_[value] = -1;
-  }
-  reg_[value] = -1;
-  reg_[now_] = static_cast<int8_t>(r);
-  if (pinned(value)) {
-    pinned_[now_] = 1;
-    reserved_owner_[static_cast<size_t>(r)] = now_;
+  State& s = state_[now_];
+  State& old = state_[value];
+  const int r = old.reg;
+  old.reg = -1;
+  free_value(old, value);
+  s.reg = static_cast<int8_t>(r);
+  if (old.pinned) {
+    s.pinned = true;
+    reserved_owner_[r] = now_;
   } else {
-    file_of(now_).owner[r] = now_;
+    file_of(s).owner[r] = now_;
   }
   return r;
 }
 
 int Registers::scratch() {
-  const int r = take(vec_, false);
+  const int r = take(vec_);
   vec_.scratch |= 1u << r;
   return r;
 }
 
 int Registers::scratch_k() {
-  const int r = take(k_, true);
+  const int r = take(k_);
   k_.scratch |= 1u << r;
   return r;
 }

@@ -23,7 +23,7 @@ class Registers {
   int fetch(uint32_t value);
   /// The value as a memory operand, if that is possible and better than a register.
   std::optional<x86::Mem> memory(uint32_t value);
-  bool in_register(uint32_t value) const { return reg_[value] >= 0; }
+  bool in_register(uint32_t value) const { return state_[value].reg >= 0; }
   /// Whether `value` could be a memory operand and is not in a register.
   bool memory_only(uint32_t value) const;
   /// This instruction is the value's last reader and its register may be overwritten by the result of instruction i.
@@ -37,45 +37,52 @@ class Registers {
   /// A register until the end of the instruction.
   int scratch();
   int scratch_k();
-  /// The same value under another name (a bitcast): afterwards the current instruction stands for it.
-  void define_as(uint32_t value);
 
-  uint32_t pressure() const { return peak_; }
+  /// Writes a value that is in no register straight to `reg`, which belongs to a variable.
+  void load_into(uint32_t value, int reg) { load(value, reg); }
 
  private:
   struct File {
     uint32_t free = 0;
     uint32_t locked = 0;
     uint32_t scratch = 0;
+    uint32_t all = 0;
     uint32_t owner[32];
+  };
+  /// One value of the block.
+  struct State {
+    uint32_t cursor = 0, end = 0;  // its uses that are still to come, in uses_
+    int32_t spill = -1;            // frame
+    int8_t reg = -1;
+    int8_t hint = -1;              // the register of the variable that it will be assigned to
+    bool pinned = false;           // its register belongs to a variable
+    bool k = false;                // lives in mask registers
   };
   static constexpr uint32_t kNever = ~0u;
 
   void number_uses();
-  bool is_k(uint32_t value) const { return as_.avx512() && code_[value].type == vir::Type::mask; }
-  File& file_of(uint32_t value) { return is_k(value) ? k_ : vec_; }
-  uint32_t next_use(uint32_t value, uint32_t after) const;
-  int take(File&, bool k);
-  void evict(File&, bool k);
-  void free_value(uint32_t value);
+  File& file_of(const State& s) { return s.k ? k_ : vec_; }
+  /// The first use after the current instruction.
+  uint32_t next_use(const State& s) const {
+    State& m = const_cast<State&>(s);
+    while (m.cursor < s.end && uses_[s.cursor] <= now_) ++m.cursor;
+    return s.cursor < s.end ? uses_[s.cursor] : kNever;
+  }
+  int take(File&);
+  void evict(File&);
+  void free_value(State&, uint32_t value);
   bool has_home(uint32_t value) const;
   void load(uint32_t value, int reg);
-  bool pinned(uint32_t value) const { return pinned_[value]; }
 
   Assembly& as_;
   const Block& code_;
   const Addressing& where_;
-  uint32_t now_ = 0, peak_ = 0;
+  uint32_t now_ = 0;
   File vec_, k_;
-  std::vector<int8_t> reg_;
-  std::vector<uint8_t> pinned_;
-  std::vector<int8_t> hint_;        // the register of the variable that the value will be assigned to
-  std::vector<int32_t> spill_;
+  std::vector<State> state_;
   std::vector<std::pair<int32_t, int>> given_up_;  // spill slots of values that this instruction read last
-  std::vector<uint32_t> first_use_, uses_;
-  mutable std::vector<uint32_t> cursor_;
-  std::vector<uint32_t> reserved_owner_;  // of each vector register: the block's value in it, when a variable lives there
-  friend class BlockWriter;
+  std::vector<uint32_t> uses_;
+  uint32_t reserved_owner_[32];  // of each vector register: the block's value in it, when a variable lives there
 };
 
 }  // namespace lazy::cpu

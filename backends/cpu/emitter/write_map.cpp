@@ -37,18 +37,16 @@ void KernelWriter::plan_map() {
   // Short bodies share the loop's overhead; a long one is interleaved with itself if its chain is longer than its work and
   // too long for the processor's own window to overlap.
   int vecs = size <= 12 ? 4 : size <= 40 ? 2 : 1;
-  if (size > 100 && e.chain > e.work) vecs = std::min(4, (e.chain + e.work - 1) / e.work + 1);
+  const bool chained = size > 100 && e.chain > e.work;
+  if (chained) vecs = e.chain > 2 * e.work || registers() == 32 ? 4 : 2;
   if (size * vecs > 6000) vecs = 1;
   const int margin = as_->avx512() ? 2 : 3;
-  int pressure = 0;
-  for (;; vecs /= 2) {
-    pressure = pressure_of(*as_, copies_->block(2, {1, vecs, 1}));
-    if (vecs == 1 || pressure + margin <= registers()) break;
-  }
-  if (vecs == 3) vecs = 2;
+  // Copies that take turns need as many times the registers.
+  const int each = pressure_of(*as_, copies_->block(2, {}));
+  while (vecs > 1 && each * vecs + margin > registers() + (chained ? registers() / 4 : 0)) vecs /= 2;
   shape_ = {1, vecs, 1};
   single_loop_ = vecs == 1 && size > 60;
-  copies_->pin(shape_, registers() - margin - pressure);
+  copies_->pin(shape_, registers() - margin - each * vecs);
   limit_ = as_->reserve(8);
   if (!single_loop_) {
     as_->a.mov(x86::rcx, as_->arg(as_->args.extent(vector_axis_)));
