@@ -27,9 +27,14 @@ class Partition {
   int64_t length(const uint64_t* args, int axis) const { return static_cast<int64_t>(args[layout_.extent(axis)]); }
   /// Moves args, a copy, to [first, last) of an axis.
   void restrict(uint64_t* args, int axis, int64_t first, int64_t last) const;
+  /// Runs a reduction's blocks on several threads when that is worth it: see split.hpp.
+  bool run_split(Entry, uint64_t* args, int threads, int64_t parallel_pieces) const;
+  template <class F>
+  void each_piece(const uint64_t* args, int64_t pieces, F&& f) const;
 
   jit::loop::ArgLayout layout_;
   int vector_axis_, sequential_;
+  int accumulators_ = 0;             // of a reduction in blocks; 0: there is nothing to split
   std::vector<int8_t> step_class_;   // of each operand and axis: jit::loop::Stride
   std::vector<uint8_t> bytes_;       // of each operand's elements
   int64_t inline_limit_ = 1 << 15;

@@ -1,5 +1,7 @@
 #include "backends/cpu/emitter/kernel_writer.hpp"
 
+#include <cstddef>
+
 #include "backends/cpu/emitter/legalize.hpp"
 
 namespace lazy::cpu {
@@ -112,6 +114,15 @@ void KernelWriter::enter(const Label& done) {
       a.mov(x86::rcx, p);
       a.mov(as_->frame(outer_form_ ? row_pointer_frame_[o] : as_->pointer_frame[o]), x86::rcx);
     }
+  }
+  if (k_.form == Form::reduce) {
+    split_row_ = as_->reserve(8);
+    const Label whole = a.newLabel();
+    branch_on_mode(SplitMode::full, true, whole);
+    a.mov(x86::rcx, as_->arg(jit::loop::ArgLayout::kScratch + 1));
+    a.mov(x86::rcx, x86::ptr_64(x86::rcx, offsetof(SplitPlan, data)));
+    a.mov(as_->frame(split_row_), x86::rcx);
+    a.bind(whole);
   }
   widen_scalars();
   lane_offsets();

@@ -7,11 +7,9 @@
 #include "backends/cpu/emitter/copies.hpp"
 #include "backends/cpu/emitter/encode.hpp"
 #include "backends/cpu/emitter/reduction_state.hpp"
+#include "backends/cpu/split.hpp"
 
 namespace lazy::cpu {
-
-/// Modes of a launch (word ArgLayout::kScratch): partial results of blocks go to, or come from, memory.
-enum class Mode : uint64_t { full, write_partials, combine_partials };
 
 /// What was decided, for dumps.
 struct Schedule {
@@ -64,6 +62,14 @@ class KernelWriter {
   /// Between partial vectors in memory and `current`; rcx: index of the partial among those of an accumulator.
   void move_current(int copies, int partials_apart, bool to_memory);
   void pin_hot(int available);
+  /// Jumps to `to` when the launch is (`is`) or is not in the mode.
+  void branch_on_mode(SplitMode, bool is, const Label& to);
+  /// Between the folded values and this block's place in the plan's memory; rcx: of the first accumulator.
+  void move_folded(int copies, bool to_memory);
+  /// Around the blocks of one row (or chunk): where they lie in a split reduction's memory.
+  void begin_split(const Label& whole);
+  void split_step();
+  void next_split_row();
   // write_inner.cpp: lanes run along the reduced axis
   void plan_inner();
   void row_inner();
@@ -97,6 +103,7 @@ class KernelWriter {
   Shape shape_;
   bool single_loop_ = false;                     // one copy of the body, always masked
   int32_t limit_ = -1;
+  int32_t split_row_ = -1, split_block_ = -1;    // frame: place of the current row and block in a split reduction's memory
 
   std::unique_ptr<ReductionState> red_;
   std::vector<int> tile_heights_;

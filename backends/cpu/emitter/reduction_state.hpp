@@ -24,7 +24,6 @@ struct ReductionState {
   int unroll = 0;                    // vectors (inner) or steps (outer) of the unrolled loop; 0: there is none
   Template masked_body;              // inner: updates spare the lanes outside the tail mask
   int32_t block_begin = -1, block_end = -1, loop_limit = -1;  // frame
-  int32_t left = -1;                 // outer: steps after this block
   size_t first_of(size_t reduction) const {
     size_t i = 0;
     while (acc[i].info.reduction != reduction) ++i;

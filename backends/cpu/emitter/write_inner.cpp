@@ -60,9 +60,12 @@ void KernelWriter::row_inner() {
   const x86::Mem extent = as_->arg(as_->args.extent(vector_axis_));
   for (Copies* c : {copies_.get(), hot_copies_.get()})
     if (c && !c->stage_is_empty(1)) write_block(c->block(1, shape_), full_);
+  const Label row_done = a.newLabel(), whole = a.newLabel();
   a.xor_(x86::eax, x86::eax);
   a.cmp(extent, 0);
   a.jle(empty);
+  if (!s.contraction) begin_split(whole);
+  a.bind(whole);
 
   a.bind(blocks);
   a.mov(as_->frame(s.block_begin), x86::rax);
@@ -73,6 +76,8 @@ void KernelWriter::row_inner() {
     a.cmovg(x86::rcx, x86::rdx);
   }
   a.mov(as_->frame(s.block_end), x86::rcx);
+  const Label from_memory = a.newLabel(), folded = a.newLabel(), to_memory = a.newLabel(), next = a.newLabel();
+  if (!s.contraction) branch_on_mode(SplitMode::combine, true, from_memory);
   start_partials();
   if (s.unroll) {
     const Label loop = a.newLabel(), rest = a.newLabel();
@@ -98,10 +103,28 @@ void KernelWriter::row_inner() {
     a.jmp(finish);
   } else {
     fold_partials(1, true);
+    a.bind(folded);
+    branch_on_mode(SplitMode::partials, true, to_memory);
     add_to_total(1);
+    a.bind(next);
+    const Label no_step = a.newLabel();
+    branch_on_mode(SplitMode::full, true, no_step);
+    split_step();
+    a.bind(no_step);
     a.cmp(x86::rax, extent);
     a.jl(blocks);
-    a.jmp(finish);
+    branch_on_mode(SplitMode::partials, false, finish);
+    a.jmp(row_done);
+
+    a.bind(from_memory);
+    a.mov(x86::rax, as_->frame(s.block_end));
+    a.mov(x86::rcx, as_->frame(split_block_));
+    move_folded(1, false);
+    a.jmp(folded);
+    a.bind(to_memory);
+    a.mov(x86::rcx, as_->frame(split_block_));
+    move_folded(1, true);
+    a.jmp(next);
   }
   a.bind(empty);
   empty_total(1);
@@ -110,6 +133,8 @@ void KernelWriter::row_inner() {
   w.indexed = false;
   w.lane0 = true;
   write_epilogue({}, w);
+  a.bind(row_done);
+  if (!s.contraction) next_split_row();
 }
 
 /// What is left of the block, a vector at a time under the mask; a contraction one element at a time, in lane 0.

@@ -99,6 +99,7 @@ void KernelWriter::row_outer() {
   a.add(zero, lanes_);
   a.jmp(tail);
   a.bind(finished);
+  if (k_.form == Form::reduce && !red_->contraction) next_split_row();
 }
 
 /// All rows of the tile axis, tallest tiles first.
@@ -168,12 +169,17 @@ void KernelWriter::chunk_outer(Shape shape, bool masked) {
   const Label empty = a.newLabel(), finish = a.newLabel();
   a.cmp(as_->arg(as_->args.extent(seq_)), 0);
   a.jle(empty);
+  const Label whole = a.newLabel(), done = a.newLabel();
+  begin_split(whole);
+  a.bind(whole);
   blocks_outer(shape, w);
+  branch_on_mode(SplitMode::partials, true, done);
   a.jmp(finish);
   a.bind(empty);
   empty_total(shape.rows * shape.vecs);
   a.bind(finish);
   write_epilogue(shape, w);
+  a.bind(done);
 }
 
 /// One accumulator, no blocks: contractions and scans.
@@ -222,6 +228,8 @@ void KernelWriter::blocks_outer(Shape shape, const Addressing& w) {
   a.mov(x86::rcx, x86::rax);
   a.add(x86::rcx, begin);
   a.mov(as_->frame(full_.seq_end), x86::rcx);
+  const Label from_memory = a.newLabel(), folded = a.newLabel(), to_memory = a.newLabel(), next = a.newLabel(), finished = a.newLabel();
+  branch_on_mode(SplitMode::combine, true, from_memory);
   start_partials();
   if (s.unroll) {
     hot_copies_->accumulator = [&](int acc, int row, int vec, int step) {
@@ -268,11 +276,29 @@ void KernelWriter::blocks_outer(Shape shape, const Addressing& w) {
   a.jmp(single);
   a.bind(done);
   fold_partials(copies, false);
+  a.bind(folded);
+  branch_on_mode(SplitMode::partials, true, to_memory);
   add_to_total(copies);
+  a.bind(next);
+  const Label no_step = a.newLabel();
+  branch_on_mode(SplitMode::full, true, no_step);
+  split_step();
+  a.bind(no_step);
   a.mov(x86::rcx, as_->frame(full_.seq_end));
   a.mov(begin, x86::rcx);
   a.cmp(x86::rcx, extent);
   a.jl(blocks);
+  a.jmp(finished);
+
+  a.bind(from_memory);
+  a.mov(x86::rcx, as_->frame(split_block_));
+  move_folded(copies, false);
+  a.jmp(folded);
+  a.bind(to_memory);
+  a.mov(x86::rcx, as_->frame(split_block_));
+  move_folded(copies, true);
+  a.jmp(next);
+  a.bind(finished);
 }
 
 void KernelWriter::advance_sequential(const Addressing& w) {

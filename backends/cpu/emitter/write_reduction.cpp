@@ -1,4 +1,6 @@
 // What both forms of reduction share: accumulators, folding, epilogue.
+#include <cstddef>
+
 #include "backends/cpu/emitter/kernel_writer.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
 #include "support/error.hpp"
@@ -33,7 +35,7 @@ void KernelWriter::make_accumulators(int partials, int copies) {
   red_->block_begin = as_->reserve(8);
   red_->block_end = as_->reserve(8);
   red_->loop_limit = as_->reserve(8);
-  red_->left = as_->reserve(8);
+  split_block_ = as_->reserve(8);
 }
 
 /// Gives the unrolled loop's accumulators registers, as far as they last.
@@ -156,6 +158,56 @@ void KernelWriter::move_current(int copies, int partials, bool to_memory) {
       a.vmovups(v, to_memory ? current : at);
       a.vmovups(to_memory ? at : current, v);
     }
+  }
+}
+
+void KernelWriter::branch_on_mode(SplitMode mode, bool is, const Label& to) {
+  x86::Mem word = as_->arg(jit::loop::ArgLayout::kScratch);
+  as_->a.cmp(word, static_cast<int>(mode));
+  if (is) as_->a.je(to);
+  else as_->a.jne(to);
+}
+
+/// `whole`: right after; nothing is needed for a launch that is not split.
+void KernelWriter::begin_split(const Label& whole) {
+  x86::Assembler& a = as_->a;
+  branch_on_mode(SplitMode::full, true, whole);
+  a.mov(x86::rcx, as_->frame(split_row_));
+  if (outer_form_) {
+    a.mov(x86::rdx, as_->frame(full_.index_base));
+    a.lea(x86::rcx, x86::ptr(x86::rcx, x86::rdx, 3));
+  }
+  a.mov(as_->frame(split_block_), x86::rcx);
+}
+void KernelWriter::split_step() {
+  x86::Assembler& a = as_->a;
+  a.mov(x86::rdx, as_->arg(jit::loop::ArgLayout::kScratch + 1));
+  a.mov(x86::rcx, x86::ptr_64(x86::rdx, offsetof(SplitPlan, block)));
+  a.add(as_->frame(split_block_), x86::rcx);
+}
+void KernelWriter::next_split_row() {
+  x86::Assembler& a = as_->a;
+  const Label whole = a.newLabel();
+  branch_on_mode(SplitMode::full, true, whole);
+  a.mov(x86::rdx, as_->arg(jit::loop::ArgLayout::kScratch + 1));
+  a.mov(x86::rcx, x86::ptr_64(x86::rdx, offsetof(SplitPlan, row)));
+  a.add(as_->frame(split_row_), x86::rcx);
+  a.bind(whole);
+}
+
+void KernelWriter::move_folded(int copies, bool to_memory) {
+  x86::Assembler& a = as_->a;
+  a.mov(x86::rdx, as_->arg(jit::loop::ArgLayout::kScratch + 1));
+  for (const AccumulatorPlaces& p : red_->acc) {
+    for (int c = 0; c < copies; ++c) {
+      const x86::Mem memory = x86::ptr(x86::rcx, c * lanes_ * static_cast<int>(kSplitLane));
+      Variable& variable = as_->variables[p.folded[static_cast<size_t>(c)]];
+      if (variable.frame < 0) variable.frame = as_->reserve(as_->bytes_of(variable.type));
+      const x86::Vec v = as_->vec(as_->tail_scratch(), p.info.type);
+      a.vmovups(v, to_memory ? as_->frame(variable.frame) : memory);
+      a.vmovups(to_memory ? memory : as_->frame(variable.frame), v);
+    }
+    a.add(x86::rcx, x86::ptr_64(x86::rdx, offsetof(SplitPlan, accumulator)));
   }
 }
 
