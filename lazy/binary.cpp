@@ -8,7 +8,8 @@ using namespace detail;
 using jit::Op;
 
 Tensor in_type(const char* name, Op op, const Arg& a, const Arg& b, DType t) {
-  return Tensor(binary(name, op, operand(name, a, t), operand(name, b, t), a.site()));
+  const Operand x(name, a, t), y(name, b, t);
+  return Tensor(binary(name, op, x, y, a.site()));
 }
 
 /// Arithmetic that two bools have as a logical op.

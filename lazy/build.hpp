@@ -30,6 +30,21 @@ DType float_type(DType);
 /// throws).
 Handle operand(const char* op, const Arg&, DType t);
 
+/// operand() without a copy of the handle where the tensor has the dtype already. Refers to the Arg: for one
+/// expression.
+class Operand {
+ public:
+  Operand(const char* op, const Arg& a, DType t) {
+    if (a.handle() && a.handle()->dtype == t) use_ = &a.handle();
+    else owned_ = operand(op, a, t);
+  }
+  operator const Handle&() const { return use_ ? *use_ : owned_; }
+
+ private:
+  const Handle* use_ = nullptr;
+  Handle owned_;
+};
+
 /// The shape that both broadcast to; ShapeError naming both.
 Shape broadcast_shapes(const char* op, const Shape&, const Shape&, const Site&);
 

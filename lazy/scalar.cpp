@@ -35,6 +35,7 @@ jit::Scalar to_scalar(const Number& n, DType to) {
     case Number::Kind::natural: return convert(jit::Scalar::of(n.u), uint64, to);
     case Number::Kind::real: break;
   }
+  if (to == float32) return jit::Scalar::of(static_cast<float>(n.d));
   return convert(jit::Scalar::of(n.d), float64, to);
 }
 

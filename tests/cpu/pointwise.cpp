@@ -78,7 +78,9 @@ BOOST_AUTO_TEST_CASE(strides_and_broadcasts) {
           const ValueId x = b.input(t, {Stride::any, Stride::zero, in});
           const ValueId y = b.input(t, {Stride::zero, Stride::any, Stride::unit});
           const ValueId s = b.scalar(t);
-          b.store(b.op(Op::where, b.op(Op::less, b.cast(int32, x), b.cast(int32, y)), x, s), {Stride::any, Stride::any, out});
+          const auto computed = [&](ValueId v) { return is_half(t) ? b.cast(float32, v) : v; };
+          const ValueId chosen = b.op(Op::where, b.op(Op::less, b.cast(int32, x), b.cast(int32, y)), computed(x), computed(s));
+          b.store(is_half(t) ? b.cast(t, chosen) : chosen, {Stride::any, Stride::any, out});
           for (auto& o : b.k.operands) o.wide = wide;
           b.done();
           Options o;

@@ -192,15 +192,28 @@ std::string trial(const Case& c, const Contestant& oracle, const std::vector<Con
   return {};
 }
 
+namespace {
+
+/// What kind of failure a text tells of: a smaller case has to fail alike.
+std::string kind_of_failure(const std::string& text) {
+  for (const char* mark : {"throws: ", "died: ", "overwritten"})
+    if (const size_t at = text.find(mark); at != text.npos) return text.substr(at, text.find('\n', at) - at);
+  return "differs";
+}
+
+}  // namespace
+
 Case shrink(Case c, const std::function<std::string(const Case&)>& failing) {
   // Each step restarts from the first kind of change, which removes most. The bound is on the time that a
   // failing test takes.
   int budget = 600;
+  const std::string kind = kind_of_failure(failing(c));
   for (bool progress = true; progress && budget > 0;) {
     progress = false;
     for (const Case& s : smaller(c)) {
       if (--budget <= 0) break;
-      if (failing(s).empty()) continue;
+      const std::string text = failing(s);
+      if (text.empty() || kind_of_failure(text) != kind) continue;
       c = s;
       progress = true;
       break;

@@ -12,12 +12,12 @@ std::string lines;
 
 LogLines::LogLines() {
   lines.clear();
-  lazy::log::set_sink([](lazy::log::Channel c, std::string_view t) {
+  lazy::logging::set_sink([](lazy::logging::Channel c, std::string_view t) {
     const std::lock_guard hold(mutex);
-    lines += std::string(lazy::log::name_of(c)) + "|" + std::string(t) + "\n";
+    lines += std::string(lazy::logging::name_of(c)) + "|" + std::string(t) + "\n";
   });
 }
-LogLines::~LogLines() { lazy::log::set_sink({}); }
+LogLines::~LogLines() { lazy::logging::set_sink({}); }
 std::string LogLines::text() const {
   const std::lock_guard hold(mutex);
   return lines;

@@ -1,8 +1,6 @@
-// Log lines caught for a scope, each as "channel|text". (lazy::log is a function to whoever includes lazy/lazy.hpp, so the
-// namespace of that name is used in log_lines.cpp only.)
+// Log lines caught for a scope, each as "channel|text".
 #pragma once
 #include <string>
-#include <vector>
 
 namespace fresh {
 

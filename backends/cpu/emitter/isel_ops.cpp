@@ -72,6 +72,7 @@ Val add(S s) { return is_float(s.type) ? s.b.add(s.x, s.y) : normalise(s.b, s.ty
 Val subtract(S s) { return is_float(s.type) ? s.b.sub(s.x, s.y) : normalise(s.b, s.type, s.b.isub(s.x, s.y)); }
 Val multiply(S s) { return is_float(s.type) ? s.b.mul(s.x, s.y) : normalise(s.b, s.type, s.b.imul(s.x, s.y)); }
 Val divide(S s) { return s.b.div(s.x, s.y); }
+Val fma(S s) { return s.b.fma(s.x, s.y, s.z); }
 Val copysign(S s) { return s.b.copysign(s.x, s.y); }
 
 Val bitwise_and(S s) { return s.b.and_(s.x, s.y); }
@@ -105,7 +106,7 @@ Table make_table() {
   LAZY_ROW(cast)
   LAZY_ROW(negative) LAZY_ROW(abs) LAZY_ROW(sign) LAZY_ROW(bitwise_invert)
   LAZY_ROW(isnan) LAZY_ROW(isinf) LAZY_ROW(isfinite) LAZY_ROW(signbit) LAZY_ROW(sqrt)
-  LAZY_ROW(add) LAZY_ROW(subtract) LAZY_ROW(multiply) LAZY_ROW(divide) LAZY_ROW(copysign)
+  LAZY_ROW(add) LAZY_ROW(subtract) LAZY_ROW(multiply) LAZY_ROW(divide) LAZY_ROW(copysign) LAZY_ROW(fma)
   LAZY_ROW(bitwise_and) LAZY_ROW(bitwise_or) LAZY_ROW(bitwise_xor) LAZY_ROW(left_shift) LAZY_ROW(right_shift)
   LAZY_ROW(where)
 #undef LAZY_ROW
