@@ -10,9 +10,9 @@ Layout Layout::contiguous(const Shape& shape, int64_t offset) {
 }
 
 bool Layout::is_contiguous() const {
+  if (numel(shape) == 0) return true;
   int64_t expected = 1;
   for (int i = shape.size() - 1; i >= 0; --i) {
-    if (shape[i] == 0) return true;
     if (shape[i] == 1) continue;
     if (strides[i] != expected) return false;
     expected *= shape[i];

@@ -86,6 +86,16 @@ Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, 
   }
   n->graph = &graph;
   const Limit limit = graph.link(n);
+  // An operand that another thread is flushing is kept by that flush only while a handle on it lives, as the caller's does
+  // now: wait for the value.
+  if (n->leaf_mask) {
+    int i = 0;
+    for (const Handle* o : operands)
+      if ((n->leaf_mask >> i++ & 1) && !(*o)->ready() && !is_source(o->get())) {
+        const Handle* one[] = {o};
+        evaluate(one, Cause::other_thread, site);
+      }
+  }
   if (config::get().eager) flush_now(result, Cause::eager);
   else if (limit != Limit::none)
     flush_now(result, limit == Limit::nodes ? Cause::node_limit : Cause::byte_limit);

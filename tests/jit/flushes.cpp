@@ -1,11 +1,10 @@
 // Why and where a flush happened, as counted, listened to, explained and logged.
-#include <mutex>
 #include <regex>
 #include <sstream>
 #include <thread>
 
-#include "support/log_sink.hpp"
 #include "tests/jit/fresh.hpp"
+#include "tests/jit/log_lines.hpp"
 
 using namespace lazy;
 using fresh::contains;
@@ -29,18 +28,6 @@ void flushes_once(Cause cause, unsigned line, F&& f) {
   BOOST_TEST(after.flushes_by_cause[k] == before.flushes_by_cause[k] + 1);
   BOOST_TEST(after.flushes == before.flushes + 1);
 }
-
-struct Lines {
-  std::mutex mutex;
-  std::vector<std::string> text;
-  Lines() {
-    logging::set_sink([this](logging::Channel c, std::string_view t) {
-      const std::lock_guard hold(mutex);
-      text.push_back(std::string(logging::name_of(c)) + "|" + std::string(t));
-    });
-  }
-  ~Lines() { logging::set_sink({}); }
-};
 
 }  // namespace
 
@@ -172,11 +159,10 @@ BOOST_AUTO_TEST_CASE(log_lines_go_to_their_channels) {
   const Tensor x = numbers({5}), gaps = x(slice(none, none, 2));
   cache::clear();
   const Override channels("LAZY_LOG", "flush,miss,guards,fusion,kernels");
-  Lines lines;
+  const fresh::LogLines lines;
   (x * 2).eval();
   (gaps * 2).eval();
-  std::string all;
-  for (const std::string& l : lines.text) all += l + "\n";
+  const std::string all = lines.text();
   BOOST_TEST(contains(all, "flush|flush by eval at flushes.cpp:"), all);
   BOOST_TEST(contains(all, "miss|first program of this process"), all);
   BOOST_TEST(
