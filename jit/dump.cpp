@@ -36,7 +36,7 @@ void dump_program(const Trace& t, const Fusion& f, const Program& p,
                  print(kernels[i]) + "schedule: " + p.steps[i].kernel->schedule() + "\n") &&
            write(dir / (name + ".asm.txt"), p.steps[i].kernel->disassembly());
   }
-  if (!good && !warned.exchange(true)) log::warning("LAZY_DUMP_DIR: cannot write to " + where);
+  if (!good && !warned.exchange(true)) logging::warning("LAZY_DUMP_DIR: cannot write to " + where);
 }
 
 }  // namespace lazy::jit

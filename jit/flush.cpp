@@ -81,8 +81,8 @@ ProgramRef first_that_holds(Entry& e, const Frame& f, std::string* why) {
       return p;
     }
     metric::guard_failed(static_cast<size_t>(g->kind));
-    if (log::enabled(log::Channel::guards))
-      log::print(log::Channel::guards, "%s program turned down: %s", p->variant.c_str(),
+    if (logging::enabled(logging::Channel::guards))
+      logging::print(logging::Channel::guards, "%s program turned down: %s", p->variant.c_str(),
                  describe(*g, actual).c_str());
     if (why && why->empty()) *why = "guard " + describe(*g, actual);
   }
@@ -94,7 +94,7 @@ Variant next_variant(Entry& e, size_t programs) {
   const auto limit = static_cast<size_t>(c.recompile_limit.get());
   if (programs + 1 >= limit && programs > 0) {
     if (!std::exchange(e.warned, true))
-      log::warning("a graph needed " + std::to_string(programs + 1) + " programs (LAZY_RECOMPILE_LIMIT=" +
+      logging::warning("a graph needed " + std::to_string(programs + 1) + " programs (LAZY_RECOMPILE_LIMIT=" +
                    std::to_string(limit) + "): from now on its most general one runs");
     return Variant::strict;
   }
@@ -102,14 +102,14 @@ Variant next_variant(Entry& e, size_t programs) {
 }
 
 void explain_miss(const Frame& f, FlushReport* report, std::string why) {
-  const bool logged = log::enabled(log::Channel::miss);
+  const bool logged = logging::enabled(logging::Channel::miss);
   if (!report && !logged) return;
   if (why.empty()) {
     std::vector<std::vector<uint32_t>> keys;
     entries().for_each([&](const cache::Key&, const std::shared_ptr<Entry>& e) { keys.push_back(e->key); });
     why = explain_difference(f, keys);
   }
-  if (logged) log::print(log::Channel::miss, "%s", why.c_str());
+  if (logged) logging::print(logging::Channel::miss, "%s", why.c_str());
   if (report) report->miss = why;
 }
 
@@ -148,7 +148,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   wanted->graph->take(wanted, nodes);
   if (nodes.empty()) return;
   FlushListener* const listener = FlushListener::current();
-  const bool logged = log::enabled(log::Channel::flush);
+  const bool logged = logging::enabled(logging::Channel::flush);
   FlushReport report;
   try {
     await_leaves(nodes, site);
@@ -179,7 +179,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     throw;
   }
   finish(nodes, true);
-  if (logged) log::write(log::Channel::flush, to_string(report));
+  if (logged) logging::write(logging::Channel::flush, to_string(report));
   if (listener) listener->flushes.push_back(std::move(report));
 }
 
@@ -188,7 +188,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
 std::shared_ptr<const Program> find_program(const Frame& f, Backend& backend, FlushReport* report) {
   const cache::KeyView key = key_of(f);
   std::string why;
-  std::string* const wants_why = report || log::enabled(log::Channel::miss) ? &why : nullptr;
+  std::string* const wants_why = report || logging::enabled(logging::Channel::miss) ? &why : nullptr;
   std::shared_ptr<Entry> entry = entries().find(key);
   if (entry) {
     if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {

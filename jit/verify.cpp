@@ -161,11 +161,11 @@ void verify(const Program&, const Frame& f, const Site& site) {
     const Handle alone = run_alone(*n, operands_of(*n), *backends().main);
     const Difference d = compare(*alone.get(), *values.at(n).get());
     if (d.at < 0 || d.units <= 64) continue;
-    log::warning(text + "; first op that differs when run alone: " + name_of(n->op) + " at " +
+    logging::warning(text + "; first op that differs when run alone: " + name_of(n->op) + " at " +
                  to_string(n->site) + ", " + value_text(d.got) + " instead of " + value_text(d.expected));
     return;
   }
-  log::warning(text + "; every op agrees when run alone: it differs only when fused");
+  logging::warning(text + "; every op agrees when run alone: it differs only when fused");
 }
 
 }  // namespace lazy::jit

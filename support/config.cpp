@@ -230,7 +230,7 @@ std::vector<std::string> load(Registry& r) {
 }
 
 void warn(const std::vector<std::string>& problems) {
-  for (const std::string& p : problems) log::warning(p);
+  for (const std::string& p : problems) logging::warning(p);
 }
 
 /// Sets row i from text, the lock held. Returns what it was set to from code before.
@@ -274,8 +274,8 @@ void detail::initialise() {
     report = static_cast<Report>(r.number(Index::report));
   }
   warn(problems);  // by the one thread that came first, outside the lock
-  if (report == Report::help) log::write_raw(help());
-  if (report == Report::dump) log::write_raw(dump());
+  if (report == Report::help) logging::write_raw(help());
+  if (report == Report::dump) logging::write_raw(dump());
 }
 
 void reload_environment() {

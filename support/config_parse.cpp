@@ -70,12 +70,12 @@ std::optional<uint64_t> parse_channels(std::string_view s) {
   while (true) {
     const size_t comma = s.find(',');
     std::string name = text::lower_case(text::trimmed(s.substr(0, comma)));
-    uint64_t level = log::kBrief;
-    if (name.ends_with('+')) name.pop_back(), level = log::kDetail;
+    uint64_t level = logging::kBrief;
+    if (name.ends_with('+')) name.pop_back(), level = logging::kDetail;
     bool known = false;
-    for (int c = 0; c < log::kChannelCount; ++c)
-      if (name == "all" || name == log::name_of(static_cast<log::Channel>(c))) raise(c, level), known = true;
-    if (!known && !(name == "none" && level == log::kBrief)) return {};
+    for (int c = 0; c < logging::kChannelCount; ++c)
+      if (name == "all" || name == logging::name_of(static_cast<logging::Channel>(c))) raise(c, level), known = true;
+    if (!known && !(name == "none" && level == logging::kBrief)) return {};
     if (comma == s.npos) return levels;
     s = s.substr(comma + 1);
   }
@@ -91,18 +91,18 @@ std::string choice_name(uint64_t index, std::string_view enumerators) {
 
 std::string channels_text(uint64_t levels) {
   std::vector<std::string> on;
-  for (int c = 0; c < log::kChannelCount; ++c) {
+  for (int c = 0; c < logging::kChannelCount; ++c) {
     const uint64_t level = levels >> (c * kLevelBits) & 0xff;
     if (level)
-      on.push_back(std::string(log::name_of(static_cast<log::Channel>(c))) +
-                   (level > log::kBrief ? "+" : ""));
+      on.push_back(std::string(logging::name_of(static_cast<logging::Channel>(c))) +
+                   (level > logging::kBrief ? "+" : ""));
   }
   return on.empty() ? "none" : text::join(on, ",");
 }
 
 std::string all_channels(std::string_view separator) {
   std::vector<std::string> names;
-  for (int c = 0; c < log::kChannelCount; ++c) names.emplace_back(log::name_of(static_cast<log::Channel>(c)));
+  for (int c = 0; c < logging::kChannelCount; ++c) names.emplace_back(logging::name_of(static_cast<logging::Channel>(c)));
   return text::join(names, separator);
 }
 

@@ -15,7 +15,7 @@
 
 #include "support/log_sink.hpp"
 
-namespace lazy::log {
+namespace lazy::logging {
 namespace {
 
 /// An open log file. Never closed: another thread may be writing to it, and paths are few.
@@ -162,4 +162,4 @@ void warning(std::string_view text) { write_raw("lazy: " + std::string(text) + "
 
 void write_raw(std::string_view text) noexcept { write_all(2, text); }
 
-}  // namespace lazy::log
+}  // namespace lazy::logging

@@ -1,14 +1,14 @@
 // What the library says about its work: channels that LAZY_LOG turns on, one line a write(2), to standard
 // error or LAZY_LOG_FILE, or to a callback (log_sink.hpp).
 //
-//   if (log::enabled(log::Channel::flush)) log::print(log::Channel::flush, "%d nodes, %s", n, cause);
+//   if (logging::enabled(logging::Channel::flush)) logging::print(logging::Channel::flush, "%d nodes, %s", n, cause);
 #pragma once
 #include <cstdint>
 #include <string_view>
 
 #include "support/config.hpp"
 
-namespace lazy::log {
+namespace lazy::logging {
 
 enum class Channel : uint8_t { flush, miss, guards, fusion, kernels, cache, memory };
 inline constexpr int kChannelCount = 7;
@@ -43,4 +43,4 @@ void warning(std::string_view text);
 /// Writes text to standard error as it is, in one write(2) where the system takes it whole.
 void write_raw(std::string_view text) noexcept;
 
-}  // namespace lazy::log
+}  // namespace lazy::logging

@@ -5,7 +5,7 @@
 
 #include "support/log.hpp"
 
-namespace lazy::log {
+namespace lazy::logging {
 
 /// Called for each line with its text, without prefix and newline; from any thread, several at once, under no
 /// lock. It may use the library: lines that this causes on the same thread go to the file. What it throws is
@@ -15,4 +15,4 @@ using Sink = std::function<void(Channel, std::string_view)>;
 /// Replaces the sink; an empty one sends lines to the file again.
 void set_sink(Sink);
 
-}  // namespace lazy::log
+}  // namespace lazy::logging

@@ -84,17 +84,17 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
     step.text = loops[i].name + ": " + std::to_string(step.ops) + " ops, " +
                 std::to_string(step.operands.size()) + " operands";
     program->code_bytes += program->steps[i].kernel->code_bytes();
-    if (log::enabled(log::Channel::kernels))
-      log::print(log::Channel::kernels, "kernel %zu of %zu: %s, %zu ops, %zu bytes of code%s%s", i,
+    if (logging::enabled(logging::Channel::kernels))
+      logging::print(logging::Channel::kernels, "kernel %zu of %zu: %s, %zu ops, %zu bytes of code%s%s", i,
                  loops.size(), loops[i].name.c_str(), static_cast<size_t>(program->steps[i].ops),
                  program->steps[i].kernel->code_bytes(),
-                 log::enabled(log::Channel::kernels, log::kDetail) ? "\n" : "",
-                 log::enabled(log::Channel::kernels, log::kDetail) ? loop::print(loops[i]).c_str() : "");
+                 logging::enabled(logging::Channel::kernels, logging::kDetail) ? "\n" : "",
+                 logging::enabled(logging::Channel::kernels, logging::kDetail) ? loop::print(loops[i]).c_str() : "");
   }
-  if (log::enabled(log::Channel::fusion))
-    log::print(log::Channel::fusion, "%zu ops -> %zu kernels%s%s", static_cast<size_t>(program->nodes),
-               loops.size(), log::enabled(log::Channel::fusion, log::kDetail) ? "\n" : "",
-               log::enabled(log::Channel::fusion, log::kDetail) ? print(trace).c_str() : "");
+  if (logging::enabled(logging::Channel::fusion))
+    logging::print(logging::Channel::fusion, "%zu ops -> %zu kernels%s%s", static_cast<size_t>(program->nodes),
+               loops.size(), logging::enabled(logging::Channel::fusion, logging::kDetail) ? "\n" : "",
+               logging::enabled(logging::Channel::fusion, logging::kDetail) ? print(trace).c_str() : "");
   dump_program(trace, fusion, *program, loops);
   program->compile_ns = static_cast<uint64_t>((clock::now() - start).count());
   metric::add(Counter::compile_ns, program->compile_ns);

@@ -34,12 +34,12 @@ struct Lines {
   std::mutex mutex;
   std::vector<std::string> text;
   Lines() {
-    log::set_sink([this](log::Channel c, std::string_view t) {
+    logging::set_sink([this](logging::Channel c, std::string_view t) {
       const std::lock_guard hold(mutex);
-      text.push_back(std::string(log::name_of(c)) + "|" + std::string(t));
+      text.push_back(std::string(logging::name_of(c)) + "|" + std::string(t));
     });
   }
-  ~Lines() { log::set_sink({}); }
+  ~Lines() { logging::set_sink({}); }
 };
 
 }  // namespace

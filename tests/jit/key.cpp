@@ -14,11 +14,6 @@ bool compiles(F&& f) {
   return metrics().program_misses != before;
 }
 
-void chain(const Shape& shape, DType t, float a, float b) {
-  const Tensor x = numbers(shape, t);
-  (tanh(x * a) + b).eval();
-}
-
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(key, fresh::Fixture)

@@ -15,20 +15,37 @@ Exp exp_negative(Builder& b, Val t, Val t_lo) {
   Val magic = b.num(t, round_magic(t));
   Val n = b.sub(b.fnma(t, b.num(t, std::numbers::log2e), magic), magic);
   Val r = b.fma(n, b.num(t, pick(t, kLn2Hi32, kLn2Hi64)), t);
-  r = b.add(b.fma(n, b.num(t, pick(t, kLn2Lo32, kLn2Lo64)), r), t_lo);
+  r = b.add(r, b.fma(n, b.num(t, pick(t, kLn2Lo32, kLn2Lo64)), t_lo));
   return {n, b.fms(b.mul(r, r), polynomial(b, r, pick(t, kExpm1Neg32, kExpm1Neg64)), r)};
 }
 
-/// erfc of a >= 0.45; below that a number. e^-t times r P(r), r = 1 / (a + c).
+/// A polynomial of at least 7 coefficients as an unevaluated sum; c[0] outweighs the rest.
+struct Sum {
+  Val hi, lo;
+};
+Sum polynomial_sum(Builder& b, Val x, std::span<const double> c) {
+  Val first = b.num(x, c[0]);
+  Val rest = polynomial(b, x, c.subspan(1));
+  Val hi = b.fma(rest, x, first);
+  return {hi, b.fma(rest, x, b.sub(first, hi))};
+}
+
+/// erfc of a >= 0.45; below that a number. e^-t times r P(r), r = 1 / (a + c). A relative error e of r would
+/// come out magnified to about (k0 + k1 r) e, so it is computed and taken back.
 Val erfc_tail(Builder& b, Val a) {
   a = b.min(b.num(a, pick(a, 10.2, 27.4)), a);  // there the result is 0; a NaN stays
   Val t = b.mul(a, a);
   Exp e = exp_negative(b, t, b.fms(a, a, t));
-  Val r = b.div(b.num(a, 1), b.add(a, b.num(a, pick(a, 2, 4))));
-  Val p = polynomial(b, b.sub(r, b.num(a, pick(a, 0.25, 0.125))), pick(a, kErfcx32, kErfcx64));
+  Val one = b.num(a, 1), c = b.num(a, pick(a, 2, 3));
+  Val s = b.add(a, c);
+  Val s_lo = b.sub(a, b.sub(s, c));
+  Val r = b.div(one, s);
+  Val r_error = b.fnma(r, s_lo, b.fnma(r, s, one));
+  Val magnified = b.mul(r_error, b.fma(r, b.num(a, pick(a, 3, 7)), b.num(a, pick(a, 0.9, 0.8))));
+  auto [p, p_lo] = polynomial_sum(b, b.sub(r, b.num(a, pick(a, 0.25, 0.125))), pick(a, kErfcx32, kErfcx64));
   Val g = b.mul(r, p);
-  Val g_lo = b.fms(r, p, g);
-  return b.scalef(b.add(g, b.fma(e.p, g, g_lo)), e.n);
+  Val g_lo = b.fma(r, p_lo, b.fms(r, p, g));
+  return b.scalef(b.add(g, b.fma(b.add(e.p, magnified), g, g_lo)), e.n);
 }
 }  // namespace
 
@@ -67,9 +84,10 @@ Val gelu(Builder& b, Val x) {
   Val h = b.mul(c, b.num(x, 0.5));
   Val t = b.mul(c, h);
   Exp e = exp_negative(b, t, b.fms(c, h, t));
-  Val r = b.div(b.num(x, 1), b.add(c, b.num(x, pick(x, 3, 5))));
-  Val g = polynomial(b, b.sub(r, b.num(x, pick(x, 5. / 32, 3. / 32))), pick(x, kGeluTail32, kGeluTail64));
-  Val far = b.sub(b.max(x, b.num(x, 0)), b.scalef_near_one(b.fma(e.p, g, g), e.n));
+  // q is exact where the tail depends on it most
+  Val q = b.div(b.sub(c, b.num(x, 0.75)), b.add(c, b.num(x, pick(x, 3, 5))));
+  auto [g, g_lo] = polynomial_sum(b, q, pick(x, kGeluTail32, kGeluTail64));
+  Val far = b.sub(b.max(x, b.num(x, 0)), b.scalef_near_one(b.add(g, b.fma(e.p, g, g_lo)), e.n));
 
   Val y = b.select(b.lt(a, b.num(x, 0.65)), near, far);
   return b.or_(y, b.and_(x, b.sign_bit(x)));

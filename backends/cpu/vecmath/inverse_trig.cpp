@@ -7,6 +7,7 @@ namespace lazy::cpu::vecmath {
 namespace {
 using namespace coefficients;
 
+constexpr double kAtanShift64 = 0.5;  // kAtan64 is in z - 1/2
 constexpr double kPi = 0x1.921fb54442d18p1;
 /// What rounding pi to x's type leaves over; the same fraction of pi/2.
 double pi_lo(Val x) { return pick(x, -0x1.777a5cp-24, 0x1.1a62633145c07p-53); }
@@ -17,6 +18,12 @@ Val add_to(Builder& b, Val base, Val r, Val z, Val p) {
   Val sum = b.add(base, r);
   Val lost = b.fma(base, b.num(r, pi_lo(r) / kPi), b.add(b.sub(base, sum), r));
   return b.add(sum, b.fma(b.mul(r, z), p, lost));
+}
+
+/// atan(t) = t + t z p, z = t^2
+Val atan_polynomial(Builder& b, Val z) {
+  return z.type == Type::f32 ? polynomial(b, z, kAtan32)
+                             : polynomial(b, b.sub(z, b.num(z, kAtanShift64)), kAtan64);
 }
 
 /// What asin and acos share: asin(s) = s + s z p with s = |x|, or sqrt((1 - |x|) / 2) where |x| is large.
@@ -58,7 +65,7 @@ Val atan(Builder& b, Val x) {
   Val t = b.select(large, b.div(b.num(x, -1), a), a);
   Val base = b.select(large, b.num(x, kPi / 2), b.num(x, 0));
   Val z = b.mul(t, t);
-  Val y = add_to(b, base, t, z, polynomial(b, z, pick(x, kAtan32, kAtan64)));
+  Val y = add_to(b, base, t, z, atan_polynomial(b, z));
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 
@@ -78,7 +85,7 @@ Val atan2(Builder& b, Val y, Val x) {
   Val turned =
       b.xor_(x, b.select(steep, b.sign_bit(x), zero));  // negative where t counts backwards from base
   Val z = b.mul(t, t);
-  Val r = add_to(b, base, flip_sign(b, t, turned), z, polynomial(b, z, pick(x, kAtan32, kAtan64)));
+  Val r = add_to(b, base, flip_sign(b, t, turned), z, atan_polynomial(b, z));
   return b.or_(b.abs(r), b.and_(y, b.sign_bit(y)));
 }
 
