@@ -152,7 +152,8 @@ std::string differences(const Case& c, const Stage& want, const Stage& got, cons
       if (x == y) return;
       const bool nans = is_nan(x, type) && is_nan(y, type);
       const uint64_t steps = steps_apart(x, y, type);  // 0 here means zeros of different signs
-      const bool near = !is_nan(x, type) && !is_nan(y, type) && steps > 0 && static_cast<double>(steps) <= allowed;
+      const bool near =
+          !is_nan(x, type) && !is_nan(y, type) && steps > 0 && static_cast<double>(steps) <= allowed;
       if (nans || near) {
         std::memcpy(b, a, size_of(type));  // so that what is left must be equal byte by byte
         return;

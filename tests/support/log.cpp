@@ -24,7 +24,7 @@ struct SinkScope {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(logging)
+BOOST_AUTO_TEST_SUITE(log_lines)
 
 BOOST_AUTO_TEST_CASE(levels) {
   BOOST_TEST(!logging::enabled(Channel::flush));

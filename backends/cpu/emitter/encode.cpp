@@ -23,8 +23,12 @@ void BlockWriter::write_one(uint32_t i) {
   if (in.op == kStore) {
     if (!stores_begun_) {  // a store may overwrite what a later one still has to load (an operand written in place)
       stores_begun_ = true;
-      for (uint32_t s = i + 1; s < code_.size(); ++s)
-        if (code_[s].op == kStore && code_[code_[s].a].op == Op::input && !regs_.in_register(code_[s].a)) regs_.fetch(code_[s].a);
+      for (uint32_t s = i; s < code_.size(); ++s) {
+        if (code_[s].op != kStore || code_[code_[s].a].op != Op::input) continue;
+        if (Slot::unpack(code_[code_[s].a].imm).kind != Slot::Kind::load) continue;
+        regs_.fetch(code_[s].a);
+        regs_.begin(i);  // it may be spilled again, but not read from the operand
+      }
     }
     write_store(as_, regs_, where_, Slot::unpack(in.imm), in.a);
     regs_.release_operands();

@@ -64,6 +64,9 @@ void Registers::begin(uint32_t i) {
   vec_.free |= vec_.scratch;
   k_.free |= k_.scratch;
   vec_.scratch = k_.scratch = 0;
+  // Only now: the instruction before this may have read the slot after making room for its result.
+  for (const auto& [at, bytes] : given_up_) as_.release_spill(at, bytes);
+  given_up_.clear();
   const vir::Inst& in = code_[i];
   const int arity = block_arity(in.op);
   const uint32_t v[4] = {in.a, in.b, in.c, in.d};
@@ -227,7 +230,7 @@ bool Registers::dies(uint32_t value) const {
 
 void Registers::free_value(uint32_t value) {
   if (spill_[value] >= 0) {
-    as_.release_spill(spill_[value], as_.bytes_of(code_[value].type));
+    given_up_.emplace_back(spill_[value], as_.bytes_of(code_[value].type));
     spill_[value] = -1;
   }
   const int r = reg_[value];
@@ -272,7 +275,7 @@ int Registers::define() {
 int Registers::define_over(uint32_t value) {
   const int r = reg_[value];
   if (spill_[value] >= 0) {
-    as_.release_spill(spill_[value], as_.bytes_of(code_[value].type));
+    given_up_.emplace_back(spill_[value], as_.bytes_of(code_[value].type));
     spill_[value] = -1;
   }
   reg_[value] = -1;

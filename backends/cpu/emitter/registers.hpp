@@ -12,6 +12,10 @@ namespace lazy::cpu {
 class Registers {
  public:
   Registers(Assembly&, const Block&, const Addressing&);
+  Registers(const Registers&) = delete;
+  ~Registers() {
+    for (const auto& [at, bytes] : given_up_) as_.release_spill(at, bytes);
+  }
 
   /// Begins instruction `i`: nothing is locked.
   void begin(uint32_t i);
@@ -67,6 +71,7 @@ class Registers {
   std::vector<uint8_t> pinned_;
   std::vector<int8_t> hint_;        // the register of the variable that the value will be assigned to
   std::vector<int32_t> spill_;
+  std::vector<std::pair<int32_t, int>> given_up_;  // spill slots of values that this instruction read last
   std::vector<uint32_t> first_use_, uses_;
   mutable std::vector<uint32_t> cursor_;
   std::vector<uint32_t> reserved_owner_;  // of each vector register: the block's value in it, when a variable lives there
