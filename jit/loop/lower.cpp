@@ -637,9 +637,10 @@ class Lowering {
       return out;
     }
     for (int a = 0; a < axes; ++a) out.stride[a] = Stride::any;
-    for (int d = 0; d < b.dims; ++d)
-      if (o.binding.dim_of[d] == Binding::kAbsent && axes == b.dims)
-        out.stride[axis[static_cast<size_t>(d)]] = Stride::zero;
+    std::array<bool, loop::kMaxAxes> moves{};
+    for (int d = 0; d < b.dims; ++d) moves[axis[static_cast<size_t>(d)]] |= o.binding.dim_of[d] != Binding::kAbsent;
+    for (int a = 0; a < axes; ++a)
+      if (!moves[static_cast<size_t>(a)]) out.stride[a] = Stride::zero;
     if (out.stride[axes - 1] == Stride::zero) return out;
     if (options_.strict_layout) {
       out.wide = true;
