@@ -44,16 +44,16 @@ struct Function {
 };
 #define LAZY_FUNCTION(f, bound32, bound64, low, high) {#f, vecmath::f, mpfr_##f, bound32, bound64, low, high}
 const Function kFunctions[] = {
-    LAZY_FUNCTION(sin, BOUND, BOUND, -100, 100),     LAZY_FUNCTION(cos, BOUND, BOUND, -100, 100),
-    LAZY_FUNCTION(tan, BOUND, BOUND, -100, 100),     LAZY_FUNCTION(sinh, BOUND, BOUND, -12, 12),
-    LAZY_FUNCTION(cosh, BOUND, BOUND, -12, 12),      LAZY_FUNCTION(tanh, BOUND, BOUND, -4, 4),
-    LAZY_FUNCTION(asin, BOUND, BOUND, -1, 1),        LAZY_FUNCTION(acos, BOUND, BOUND, -1, 1),
-    LAZY_FUNCTION(atan, BOUND, BOUND, -4, 4),        LAZY_FUNCTION(asinh, BOUND, BOUND, -4, 4),
-    LAZY_FUNCTION(acosh, BOUND, BOUND, 1, 4),        LAZY_FUNCTION(atanh, BOUND, BOUND, -1, 1),
-    LAZY_FUNCTION(erf, BOUND, BOUND, -4, 4),         LAZY_FUNCTION(erfc, BOUND, BOUND, -4, 28),
-    {"gelu", vecmath::gelu, exact_gelu, BOUND, BOUND, -39, 8},
+    LAZY_FUNCTION(sin, 2.0, 2.0, -100, 100),     LAZY_FUNCTION(cos, 2.0, 2.0, -100, 100),
+    LAZY_FUNCTION(tan, 2.0, 2.0, -100, 100),     LAZY_FUNCTION(sinh, 2.0, 2.0, -12, 12),
+    LAZY_FUNCTION(cosh, 2.0, 2.0, -12, 12),      LAZY_FUNCTION(tanh, 2.0, 2.0, -4, 4),
+    LAZY_FUNCTION(asin, 2.0, 2.0, -1, 1),        LAZY_FUNCTION(acos, 2.0, 2.0, -1, 1),
+    LAZY_FUNCTION(atan, 2.0, 2.0, -4, 4),        LAZY_FUNCTION(asinh, 2.0, 2.0, -4, 4),
+    LAZY_FUNCTION(acosh, 2.0, 2.0, 1, 4),        LAZY_FUNCTION(atanh, 2.0, 2.0, -1, 1),
+    LAZY_FUNCTION(erf, 2.0, 2.0, -4, 4),         LAZY_FUNCTION(erfc, 2.0, 2.0, -4, 28),
+    {"gelu", vecmath::gelu, exact_gelu, 2.0, 2.0, -39, 8},
 };
-constexpr double kAtan2Bound32 = BOUND, kAtan2Bound64 = BOUND;
+constexpr double kAtan2Bound32 = 2.0, kAtan2Bound64 = 2.0;
 
 template <class T>
 constexpr vir::Type kType = sizeof(T) == 4 ? vir::Type::f32 : vir::Type::f64;
