@@ -37,8 +37,8 @@ inline constexpr double kAsin32[] = {0x1.5555c8p-3, 0x1.330206p-4, 0x1.747b72p-5
 inline constexpr double kAsin64[] = {0x1.5555555555577p-3, 0x1.333333332e133p-4, 0x1.6db6db721247bp-5, 0x1.f1c71a95002fbp-6, 0x1.6e8bdedebf9dfp-6, 0x1.1c49f077d5bc7p-6, 0x1.ca1f8af1f0a3ap-7, 0x1.75859dad05d78p-7, 0x1.613c1e6ed740ap-7, 0x1.e5fbe88dfb6c3p-9, 0x1.639a894e22b07p-6, -0x1.57fad0deac95ep-6, 0x1.0b45e9f72f00bp-5};
 // atan x - x on [0, 1]: 2^-28.5
 inline constexpr double kAtan32[] = {-0x1.55553ep-2, 0x1.9991ecp-3, -0x1.24211ap-3, 0x1.c0946cp-4, -0x1.5825f2p-4, 0x1.da9c2ep-5, -0x1.fe7d24p-6, 0x1.6551e2p-7, -0x1.d5a1aap-10};
-// atan x - x on [0, 1]: 2^-55.234375
-inline constexpr double kAtan64[] = {-0x1.09615e90afcd2p-2, 0x1.c5e5c41d92f1ap-4, -0x1.c10b0d776d705p-5, 0x1.dd5caa4cf21b3p-6, -0x1.08fa5f91abab9p-6, 0x1.2ee0b5fcf4eebp-7, -0x1.618d9a55ac48p-8, 0x1.a35282f6a5ed9p-9, -0x1.f79009c05a3bbp-10, 0x1.316a00e81463ap-10, -0x1.7591ff2413124p-11, 0x1.cc1cdfa4929fep-12, -0x1.1c93fb114c06dp-12, 0x1.61fae23906c72p-13, -0x1.c4779d98c47ecp-14, 0x1.1eb507cefbf69p-14, -0x1.26566afaeb9a1p-15, 0x1.5e98e4712768p-16, -0x1.db6e2d1084d3dp-16, 0x1.3ff78d8379419p-16};
+// atan x - x on [0, 1]: 2^-55.265625
+inline constexpr double kAtan64[] = {-0x1.0af13c3e2d645p-2, 0x1.cc1ab9610990cp-4, -0x1.cafbbe407b96ap-5, 0x1.ec23ff1d1372cp-6, -0x1.13953781a24abp-6, 0x1.3dccb60be63c8p-7, -0x1.764b429fde685p-8, 0x1.bfeaf461771p-9, -0x1.0f61c46d786ccp-9, 0x1.4c2cc789f643cp-10, -0x1.99fd7ea1b1768p-11, 0x1.fd7c6c79ead1ap-12, -0x1.3e0d3e7dcc04fp-12, 0x1.90423456e8796p-13, -0x1.01504a65ad9b1p-13, 0x1.410239c2332d7p-14, -0x1.56b7f5fcea3c2p-15, 0x1.e0ccfa4dd62a2p-16, -0x1.16e0419c6269ep-15, 0x1.3d7a9d21d133bp-16};
 // atanh x - x on [0, 1/2]: 2^-29.421875
 inline constexpr double kAtanh32[] = {0x1.55554p-2, 0x1.99a674p-3, 0x1.234ddp-3, 0x1.e3fbcep-4, 0x1.a6ddeap-5, 0x1.692dc6p-3};
 // atanh x - x on [0, 1/2]: 2^-60.90625
@@ -49,18 +49,18 @@ inline constexpr double kLog32[] = {0x1.55557ap-2, 0x1.995ecp-3, 0x1.31e472p-3};
 inline constexpr double kLog64[] = {0x1.5555555555593p-2, 0x1.999999997f957p-3, 0x1.2492494239a4p-3, 0x1.c71c51c70a8b6p-4, 0x1.74664de264f23p-4, 0x1.39a017b697356p-4, 0x1.2f171454024e4p-4};
 // asinh x - x on [0, 1.2]: 2^-29.5390625
 inline constexpr double kAsinh32[] = {-0x1.555542p-3, 0x1.332dccp-4, -0x1.6d2e4cp-5, 0x1.eaf19cp-6, -0x1.5487ep-6, 0x1.b77a52p-7, -0x1.d417eep-8, 0x1.6ab788p-9, -0x1.5e4008p-11, 0x1.3661d2p-14};
-// asinh x - x on [0, 1.2]: 2^-57.21875
-inline constexpr double kAsinh64[] = {-0x1.04870d985b942p-3, 0x1.32f300e663a7p-5, -0x1.c45ee9c02d186p-7, 0x1.73103d48f4373p-8, -0x1.446a6eb74d4ecp-9, 0x1.27fafe236a773p-10, -0x1.166eddf435df5p-11, 0x1.0c0d9bbddfa68p-12, -0x1.06c6eb432360bp-13, 0x1.056443041621cp-14, -0x1.072977c66942cp-15, 0x1.0b9a1e602f878p-16, -0x1.125485d94944cp-17, 0x1.1be514f95618p-18, -0x1.299dc763e7b4bp-19, 0x1.30ce5a51003bdp-20, -0x1.2828e74d66f0fp-21, 0x1.77e41cd6ff7dp-22, -0x1.138a5e32552d6p-22, 0x1.8d85422a175ep-25, 0x1.4955ca36c3acfp-25, 0x1.f3840e0d276d9p-25, -0x1.db10b649496d8p-25};
+// asinh x - x on [0, 1.2]: 2^-57.25
+inline constexpr double kAsinh64[] = {-0x1.056e43891e5a6p-3, 0x1.359e7c385c1e3p-5, -0x1.caf5f5c962ff5p-7, 0x1.7ac5099610e4cp-8, -0x1.4d3b7b665efdap-9, 0x1.31f722084faf1p-10, -0x1.21af3da1d46a7p-11, 0x1.18b34aa7c97efp-12, -0x1.14fa18b3856p-13, 0x1.15543b863edf3p-14, -0x1.190c8b0159002p-15, 0x1.1fac20b425476p-16, -0x1.28e547ae9d47bp-17, 0x1.3574cc7c1031cp-18, -0x1.45e71ee4a237bp-19, 0x1.4e4a346ae3f44p-20, -0x1.4eb31dfb974f5p-21, 0x1.b3d1ba4ff9e0fp-22, -0x1.2265b5804993dp-22, 0x1.4b78a9fb6c3e9p-25, 0x1.b622136ff905p-26, 0x1.37c09efcc09eep-24, -0x1.e3e608163abcap-25};
 // acosh(1 + x)^2 - 2 x on [0, 1]: 2^-29.984375
 inline constexpr double kAcosh32[] = {-0x1.55554cp-2, 0x1.6c12cp-4, -0x1.d38974p-6, 0x1.47c65ap-7, -0x1.c697e4p-9, 0x1.00c23cp-10, -0x1.3e0f7ap-13};
 // acosh(1 + x)^2 - 2 x on [0, 1]: 2^-61.34375
 inline constexpr double kAcosh64[] = {-0x1.5555555555551p-2, 0x1.6c16c16c163e6p-4, -0x1.d41d41d3c6da8p-6, 0x1.4ce19ad80819p-7, -0x1.f85d92794d027p-9, 0x1.8f0ec70d3854bp-10, -0x1.45e39c782c49dp-11, 0x1.1092debc067d3p-12, -0x1.d006b537a0668p-14, 0x1.8e463c71f3acfp-15, -0x1.51af0cef7c1d1p-16, 0x1.0eded6ff31adep-17, -0x1.7e30327826a7dp-19, 0x1.aaf748dfd2c58p-21, -0x1.4366166005d89p-23, 0x1.e4707b500c605p-27};
-// erf x - x on [0, 1]: 2^-29.328125
-inline constexpr double kErf32[] = {0x1.06eba8p-3, -0x1.81273ep-2, 0x1.ce2cf2p-4, -0x1.b7f88cp-6, 0x1.540172p-8, -0x1.a3d812p-11, 0x1.4917a4p-14};
+// erf x - x on [0, 1.125]: 2^-27.234375
+inline constexpr double kErf32[] = {0x1.06eba8p-3, -0x1.81272ep-2, 0x1.ce2984p-4, -0x1.b7bbdcp-6, 0x1.522ecap-8, -0x1.9726ep-11, 0x1.284434p-14};
 // erf x - x on [0, 1]: 2^-56.328125
 inline constexpr double kErf64[] = {0x1.06eba8214db69p-3, -0x1.812746b037a01p-2, 0x1.ce2f21a043a4bp-4, -0x1.b82ce312c3f19p-6, 0x1.565bcd1703c1bp-8, -0x1.c02db58fba349p-11, 0x1.f9a35700e6658p-14, -0x1.f4d650a9a51fbp-17, 0x1.ba20bf6ac4727p-20, -0x1.61c1f963fcd86p-23, 0x1.0e569f6d48977p-26, -0x1.e0f4558a5992cp-30, 0x1.21f7531873ff8p-32, -0x1.0a0fda1429ae7p-35};
-// erf(x + 2.5) on [-1.5, 1.45]: 2^-24.5703125
-inline constexpr double kErfBig32[] = {0x1.ffcaaap-1, 0x1.1d7bbp-9, -0x1.64f708p-8, 0x1.11b9a6p-7, -0x1.1a465ap-7, 0x1.8ff13cp-8, -0x1.71a2d8p-9, 0x1.2b70f4p-11, 0x1.2e4c84p-12, -0x1.24e24ep-12, 0x1.004e6ap-14, 0x1.625b16p-16, -0x1.2ddbdap-17};
+// erf(x + 2.4375) on [1.125, 3.93] - 2.4375: 2^-26.09375
+inline constexpr double kErfBig32[] = {0x1.ffb5bep-1, 0x1.84bb2ap-9, -0x1.d9ca0ap-8, 0x1.6085cap-7, -0x1.5e8e6p-7, 0x1.d86faep-8, -0x1.8b5a3ap-9, 0x1.878184p-12, 0x1.cb26dp-12, -0x1.3aa93ap-12, 0x1.bb4f8ep-15, 0x1.71e50ep-16, -0x1.6349cep-17, 0x1.19894ep-20};
 // erf x - x on [0, 0.47]: 2^-30.1171875
 inline constexpr double kErfSmall32[] = {0x1.06eba8p-3, -0x1.81273ap-2, 0x1.ce281p-4, -0x1.b6c5bap-6, 0x1.38e818p-8};
 // erf x - x on [0, 0.47]: 2^-56.328125
@@ -69,13 +69,13 @@ inline constexpr double kErfSmall64[] = {0x1.06eba8214db69p-3, -0x1.812746b037a3
 inline constexpr double kGeluSmall32[] = {0x1.988454p-1, -0x1.10588ep-3, 0x1.46e3d8p-6, -0x1.389b48p-9, 0x1.e0d26ep-13};
 // erf(x / sqrt 2) on [0, 0.66]: 2^-53.828125
 inline constexpr double kGeluSmall64[] = {0x1.9884533d43651p-1, -0x1.1058377e2d00dp-3, 0x1.46d0429786171p-6, -0x1.37403f8021bc9p-9, 0x1.e42b1d47837f8p-13, -0x1.3cecb6f892087p-16, 0x1.66a2cb9e1aef3p-20, -0x1.962af56d7becfp-24, 0x1.c8bd6e53ea383p-26, -0x1.85726e75474b3p-26, 0x1.50f22fb71def2p-27};
-// (x + 2) e^(x^2) erfc x: 2^-25.78125
-inline constexpr double kErfcx32[] = {0x1.058672p0, 0x1.5fd388p1, 0x1.1e2da2p2, 0x1.2a85b6p1, -0x1.602b08p2, -0x1.a7b6dap2, 0x1.8a398p3, 0x1.9ff3c2p3, -0x1.fba452p4};
-// (x + 3) e^(x^2) erfc x: 2^-55.75
-inline constexpr double kErfcx64[] = {0x1.c57239e943d1ap-1, 0x1.eb2c5e8ccc2b3p1, 0x1.ca7dc9a16125ap3, 0x1.66ea393501a39p5, 0x1.bf93f1656c0fap6, 0x1.88b2c7bd2029ep7, 0x1.0bfeb7903a622p7, -0x1.af4cc810a069fp8, -0x1.5b836e7911dep10, -0x1.29fb79f7558ebp8, 0x1.a1e7ee50e196ep12, 0x1.2b75aa8d44fb7p13, -0x1.dd53178271ef6p14, -0x1.4846cf9e4d063p16, 0x1.35c7b84e73fd5p17, 0x1.40d3a477e6ddcp19, -0x1.091f96e0d8d36p20, -0x1.39c8299692201p22, 0x1.5c316df0d6bep23, 0x1.dbc65aabcb22ep24, -0x1.072aa80bc0473p27, 0x1.18e13437898ap27};
-// x / 2 e^(x^2 / 2) erfc(x / sqrt 2): 2^-25.140625
-inline constexpr double kGeluTail32[] = {0x1.cd2836p-3, 0x1.46387p-1, -0x1.d22a3p-1, 0x1.246f36p-1, -0x1.70988ap-5, -0x1.a2aefp-4, -0x1.6dd956p-6, 0x1.197c7ep-4, -0x1.7d2bf6p-6};
-// x / 2 e^(x^2 / 2) erfc(x / sqrt 2): 2^-56.828125
-inline constexpr double kGeluTail64[] = {0x1.cd283539af939p-3, 0x1.f4346be9fdd41p-1, -0x1.54b16ce05a6c3p1, 0x1.27a766fb9ea67p2, -0x1.60722c93d1799p2, 0x1.1d4f709802bbfp2, -0x1.14dcf50b90b4fp1, 0x1.0457f0257a7aep-2, 0x1.79c3a015ed1f1p-2, -0x1.3f3e167b78839p-3, -0x1.0ad15fa10d187p-4, 0x1.7bb87f0a8265cp-5, 0x1.b70b37bb752f7p-7, -0x1.ad797b946e4cfp-11, -0x1.e48dd0acf63f6p-6, 0x1.54a9fe31cf367p-5, -0x1.932a18a75dabfp-5, 0x1.a758b46ea766ep-5, -0x1.3d6869a372c12p-5, 0x1.32ee3647d2b24p-6, -0x1.641a4f20235f1p-8, 0x1.abdca641f71bdp-11, -0x1.55685d3b66cd6p-15};
+// (x + 1.5) e^(x^2) erfc x: 2^-27.0078125
+inline constexpr double kErfcx32[] = {0x1.e19aacp-1, 0x1.8038bap0, 0x1.7b80dcp-1, -0x1.3df35p0, -0x1.afcefep-1, 0x1.2bf61p1, -0x1.12a3c2p-4, -0x1.3dd924p2, 0x1.ee4bc8p1, 0x1.1b869ap3};
+// (x + 3) e^(x^2) erfc x: 2^-57.609375
+inline constexpr double kErfcx64[] = {0x1.f58d2863e4ba8p-1, 0x1.23773d1e80d3p2, 0x1.1b65c558c788cp4, 0x1.bf78e77947942p5, 0x1.0d86f3a71c621p7, 0x1.a1e9c570c0902p7, 0x1.75292430d31c9p5, -0x1.525f610750b2cp9, -0x1.413e15362d695p10, 0x1.592064cfd36d8p10, 0x1.e86e35066a39fp12, -0x1.157083439f854p10, -0x1.601ec47423877p15, -0x1.10bb450c9c2d1p13, 0x1.1628b0f925cfbp18, 0x1.33b99f18cad7bp15, -0x1.e19be38a1fa9fp20, 0x1.1d07486f17f4ap19, 0x1.9c385c98d23d5p23, -0x1.b86555b13dedap23, -0x1.f540d9914bf9bp25, 0x1.019d5cf8fd16fp27};
+// x / 2 e^(x^2 / 2) erfc(x / sqrt 2): 2^-26.1484375
+inline constexpr double kGeluTail32[] = {0x1.73b9c2p-2, 0x1.5d6dap-3, -0x1.4a7af6p-2, 0x1.413d52p-2, -0x1.29d686p-3, -0x1.00931ap-6, 0x1.716768p-5, 0x1.52726p-12, -0x1.c2a01cp-7};
+// x / 2 e^(x^2 / 2) erfc(x / sqrt 2): 2^-59.3125
+inline constexpr double kGeluTail64[] = {0x1.88caaa6b1b1d4p-2, 0x1.78f039992486dp-4, -0x1.00fdb0262919ap-2, 0x1.ca4793eaace63p-2, -0x1.37c29f5259fabp-1, 0x1.4e30efdcf545fp-1, -0x1.16440f8863769p-1, 0x1.4fff741648ca6p-2, -0x1.c812386a81533p-4, -0x1.19d955a2a78e6p-6, 0x1.57b1f45260a03p-5, -0x1.c871c0c1759b2p-7, -0x1.1eca39fa082d5p-7, 0x1.fb68ae42c8a0fp-8, 0x1.5d831a71789f7p-10, -0x1.b172eb9c1a93dp-9, -0x1.72a6e8bf19d91p-14, 0x1.70ac12864a9aap-10, -0x1.c3f79821ae9ddp-16, -0x1.34adcc4175addp-11, 0x1.4df869a1b24fp-17, 0x1.754ef59027b0dp-13, -0x1.4fb95ad7ff2dp-18};
 
 }  // namespace lazy::cpu::vecmath::coefficients

@@ -7,16 +7,27 @@ namespace lazy::cpu::vecmath {
 namespace {
 using namespace coefficients;
 
-/// 2^n (1 + p) = e^-(t + t_lo), for 0 <= t < 2^20
+// Where the polynomials are centred
+constexpr float kErfCentre32 = 2.4375f;                                     // x
+constexpr double kErfcCentre32 = 325. / 1024, kErfcCentre64 = 151. / 1024;  // 1 / (x + c)
+constexpr double kGeluCentre32 = 332. / 1024, kGeluCentre64 = 398. / 1024;  // (x - 1) / (x + c)
+
+/// 2^n (1 - r + tail) = e^-(t + t_lo), for 0 <= t < 2^20
 struct Exp {
-  Val n, p;
+  Val n, r, tail;
 };
 Exp exp_negative(Builder& b, Val t, Val t_lo) {
   Val magic = b.num(t, round_magic(t));
   Val n = b.sub(b.fnma(t, b.num(t, std::numbers::log2e), magic), magic);
-  Val r = b.fma(n, b.num(t, pick(t, kLn2Hi32, kLn2Hi64)), t);
-  r = b.add(r, b.fma(n, b.num(t, pick(t, kLn2Lo32, kLn2Lo64)), t_lo));
-  return {n, b.fms(b.mul(r, r), polynomial(b, r, pick(t, kExpm1Neg32, kExpm1Neg64)), r)};
+  Val exact = b.fma(n, b.num(t, pick(t, kLn2Hi32, kLn2Hi64)), t);
+  Val low = b.fma(n, b.num(t, pick(t, kLn2Lo32, kLn2Lo64)), t_lo);
+  Val r = b.add(exact, low);
+  Val r_lo = b.add(b.sub(exact, r), low);
+  return {n, r, b.fms(b.mul(r, r), polynomial(b, r, pick(t, kExpm1Neg32, kExpm1Neg64)), r_lo)};
+}
+/// (1 - r + tail) (g + g_lo), rounded little more than once
+Val scaled(Builder& b, const Exp& e, Val g, Val g_lo) {
+  return b.add(g, b.fnma(e.r, g, b.fma(e.tail, g, b.fnma(e.r, g_lo, g_lo))));
 }
 
 /// A polynomial of at least 7 coefficients as an unevaluated sum; c[0] outweighs the rest.
@@ -36,16 +47,17 @@ Val erfc_tail(Builder& b, Val a) {
   a = b.min(b.num(a, pick(a, 10.2, 27.4)), a);  // there the result is 0; a NaN stays
   Val t = b.mul(a, a);
   Exp e = exp_negative(b, t, b.fms(a, a, t));
-  Val one = b.num(a, 1), c = b.num(a, pick(a, 2, 3));
+  Val one = b.num(a, 1), c = b.num(a, pick(a, 1.5, 3));
   Val s = b.add(a, c);
   Val s_lo = b.sub(a, b.sub(s, c));
   Val r = b.div(one, s);
   Val r_error = b.fnma(r, s_lo, b.fnma(r, s, one));
-  Val magnified = b.mul(r_error, b.fma(r, b.num(a, pick(a, 3, 7)), b.num(a, pick(a, 0.9, 0.8))));
-  auto [p, p_lo] = polynomial_sum(b, b.sub(r, b.num(a, pick(a, 0.25, 0.125))), pick(a, kErfcx32, kErfcx64));
+  Val magnified = b.mul(r_error, b.fma(r, b.num(a, pick(a, 1.55, 7)), b.num(a, pick(a, 0.95, 0.8))));
+  auto [p, p_lo] = polynomial_sum(b, b.sub(r, b.num(a, pick(a, kErfcCentre32, kErfcCentre64))),
+                                  pick(a, kErfcx32, kErfcx64));
   Val g = b.mul(r, p);
   Val g_lo = b.fma(r, p_lo, b.fms(r, p, g));
-  return b.scalef(b.add(g, b.fma(b.add(e.p, magnified), g, g_lo)), e.n);
+  return b.scalef(scaled(b, e, g, b.fma(magnified, g, g_lo)), e.n);
 }
 }  // namespace
 
@@ -55,12 +67,12 @@ Val erf(Builder& b, Val x) {
   Val near = b.fma(a, polynomial(b, z, pick(x, kErf32, kErf64)), a);
   Val far;
   if (x.type == Type::f32) {
-    Val t = b.sub(b.min(b.f32(3.95f), a), b.f32(2.5f));
+    Val t = b.sub(b.min(b.f32(3.93f), a), b.f32(kErfCentre32));
     far = polynomial(b, t, kErfBig32);
   } else {
     far = b.sub(b.f64(1), erfc_tail(b, a));
   }
-  Val y = b.select(b.gt(a, b.num(x, 1)), far, near);
+  Val y = b.select(b.gt(a, b.num(x, pick(x, 1.125, 1))), far, near);
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 
@@ -85,9 +97,13 @@ Val gelu(Builder& b, Val x) {
   Val t = b.mul(c, h);
   Exp e = exp_negative(b, t, b.fms(c, h, t));
   // q is exact where the tail depends on it most
-  Val q = b.div(b.sub(c, b.num(x, 0.75)), b.add(c, b.num(x, pick(x, 3, 5))));
-  auto [g, g_lo] = polynomial_sum(b, q, pick(x, kGeluTail32, kGeluTail64));
-  Val far = b.sub(b.max(x, b.num(x, 0)), b.scalef_near_one(b.add(g, b.fma(e.p, g, g_lo)), e.n));
+  Val q = b.div(b.sub(c, b.num(x, 1)), b.add(c, b.num(x, pick(x, 3, 5))));
+  Val centre = b.num(x, pick(x, kGeluCentre32, kGeluCentre64));
+  Val w = b.sub(q, centre);
+  Val w_lo = b.sub(q, b.add(w, centre));
+  auto [g, g_lo] = polynomial_sum(b, w, pick(x, kGeluTail32, kGeluTail64));
+  g_lo = b.fma(w_lo, b.num(x, pick(x, 0.6, 0.9)), g_lo);  // by the slope where w_lo is largest
+  Val far = b.sub(b.max(x, b.num(x, 0)), b.scalef_near_one(scaled(b, e, g, g_lo), e.n));
 
   Val y = b.select(b.lt(a, b.num(x, 0.65)), near, far);
   return b.or_(y, b.and_(x, b.sign_bit(x)));

@@ -7,7 +7,7 @@ namespace lazy::cpu::vecmath {
 namespace {
 using namespace coefficients;
 
-constexpr double kAsinhShift64 = 0.75;  // kAsinh64 is in z - 3/4
+constexpr double kAsinhCentre64 = 756. / 1024;  // kAsinh64 is in z less that
 
 double ln2_hi(Val x) { return pick(x, kLn2Hi32, kLn2Hi64); }
 double ln2_lo(Val x) { return pick(x, kLn2Lo32, kLn2Lo64); }
@@ -40,7 +40,7 @@ Val asinh(Builder& b, Val x) {
   Val a = b.abs(x);
   Val z = b.mul(x, x);
   Val p = x.type == Type::f32 ? polynomial(b, z, kAsinh32)
-                              : polynomial(b, b.sub(z, b.f64(kAsinhShift64)), kAsinh64);
+                              : polynomial(b, b.sub(z, b.f64(kAsinhCentre64)), kAsinh64);
   Val near = b.fma(b.mul(a, z), p, a);
   // sqrt(x^2 + 1) is |x| long before the square overflows
   Val limit = b.num(x, pick(x, 0x1p14, 0x1p30));

@@ -7,7 +7,7 @@ namespace lazy::cpu::vecmath {
 namespace {
 using namespace coefficients;
 
-constexpr double kAtanShift64 = 0.5;  // kAtan64 is in z - 1/2
+constexpr double kAtanCentre64 = 498. / 1024;  // kAtan64 is in z less that
 constexpr double kPi = 0x1.921fb54442d18p1;
 /// What rounding pi to x's type leaves over; the same fraction of pi/2.
 double pi_lo(Val x) { return pick(x, -0x1.777a5cp-24, 0x1.1a62633145c07p-53); }
@@ -23,7 +23,7 @@ Val add_to(Builder& b, Val base, Val r, Val z, Val p) {
 /// atan(t) = t + t z p, z = t^2
 Val atan_polynomial(Builder& b, Val z) {
   return z.type == Type::f32 ? polynomial(b, z, kAtan32)
-                             : polynomial(b, b.sub(z, b.num(z, kAtanShift64)), kAtan64);
+                             : polynomial(b, b.sub(z, b.num(z, kAtanCentre64)), kAtan64);
 }
 
 /// What asin and acos share: asin(s) = s + s z p with s = |x|, or sqrt((1 - |x|) / 2) where |x| is large.
