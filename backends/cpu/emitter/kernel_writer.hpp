@@ -19,7 +19,8 @@ struct Schedule {
 
 class KernelWriter {
  public:
-  KernelWriter(const jit::loop::LoopKernel&, Isa);
+  KernelWriter(const jit::loop::LoopKernel&, Isa);  // keeps a reference
+  KernelWriter(jit::loop::LoopKernel&&, Isa) = delete;
   /// Writes everything into code().
   void write();
   asmjit::CodeHolder& code() { return as_->code; }
