@@ -56,7 +56,7 @@ class Generator {
   // ---- the box ----
   void shape() {
     const int64_t kind = s_.below(100);
-    int rank = static_cast<int>(s_.between(1, 4));
+    int rank = static_cast<int>(s_.percent(95) ? s_.between(1, 4) : s_.between(5, 7));
     if (kind < 35) {
       form_ = Form::map;
     } else if (kind < 55) {  // inner
