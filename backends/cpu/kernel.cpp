@@ -24,12 +24,13 @@ class CpuKernel final : public jit::Kernel {
     writer.write();
     schedule_ = writer.schedule();
     partition_.set_cost(schedule_.instructions, schedule_.lanes);
+    if (schedule_.pack_bytes) partition_.set_packing(schedule_.row_axis, 2 * schedule_.rows, schedule_.pack_bytes);
     code_ = publish(writer, k.name);
   }
   void launch(uint64_t* args) const override {
     args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kHelpers);
     args[jit::loop::ArgLayout::kScratch] = 0;
-    if (partition_.runs_inline(args)) return code_.entry()(args);
+    if (partition_.runs_inline(args)) return partition_.run_here(code_.entry(), args);
     partition_.run(code_.entry(), args);
   }
   size_t code_bytes() const override { return code_.size(); }

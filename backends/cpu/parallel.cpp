@@ -85,14 +85,14 @@ void Partition::run(Entry entry, uint64_t* args) const {
     if (pieces >= 4 * threads) break;
   }
   if (most < threads && run_split(entry, args, threads, most)) return;
-  if (best < 0) return entry(args);
+  if (best < 0) return run_here(entry, args);
   const int64_t n = length(args, best);
   const int64_t grain = best == vector_axis_ ? round_up((n + threads - 1) / threads, kVectorGrain) : (n + threads - 1) / threads;
   const int64_t pieces = (n + grain - 1) / grain;
-  if (pieces < 2) return entry(args);
+  if (pieces < 2) return run_here(entry, args);
   each_piece(args, pieces, [&](uint64_t* mine, int64_t p) {
     restrict(mine, best, p * grain, std::min(n, (p + 1) * grain));
-    entry(mine);
+    run_here(entry, mine);
   });
 }
 
@@ -119,6 +119,18 @@ void Partition::each_piece(const uint64_t* args, int64_t pieces, F&& f) const {
         },
         tbb::simple_partitioner());
   });
+}
+
+void Partition::run_packed(Entry entry, uint64_t* args) const {
+  constexpr int64_t kLargestPanel = int64_t{32} << 20;
+  const int64_t bytes = length(args, sequential_) * pack_bytes_;
+  if (bytes > kLargestPanel || bytes <= 0) return entry(args);
+  const auto free = [bytes](char* p) { deallocate(p, static_cast<size_t>(bytes)); };
+  const std::unique_ptr<char, decltype(free)> panel(static_cast<char*>(allocate(static_cast<size_t>(bytes))), free);
+  constexpr int kScratch = jit::loop::ArgLayout::kScratch;
+  args[kScratch] = 1;
+  args[kScratch + 1] = reinterpret_cast<uint64_t>(panel.get());
+  entry(args);
 }
 
 bool Partition::run_split(Entry entry, uint64_t* args, int threads, int64_t parallel_pieces) const {

@@ -33,6 +33,8 @@ class Copies {
   /// Gives registers to the values of earlier stages that stage 2 reads most, as long as `registers` lasts.
   void pin(Shape, int registers);
   bool stage_is_empty(int stage) const;
+  /// Values of the innermost loop that are the same for all rows of a tile, not for all vectors, and that something of a row reads.
+  std::vector<uint32_t> shared_by_rows() const;
   size_t stage2_size() const;
 
  private:

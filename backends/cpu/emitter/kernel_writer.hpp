@@ -15,6 +15,8 @@ namespace lazy::cpu {
 struct Schedule {
   Isa isa{};
   int lanes = 0, vectors = 1, rows = 1, steps = 1, spills = 0, frame_bytes = 0, instructions = 0;
+  int row_axis = -1;        // contractions: the axis of a tile's rows
+  int pack_bytes = 0;       // ... and what a step of the sequential axis takes of a packed panel; 0: nothing can be packed
 };
 
 class KernelWriter {
@@ -79,11 +81,15 @@ class KernelWriter {
   void plan_outer();
   void row_outer();
   void rows_outer(int vecs, bool masked);
-  void chunk_outer(Shape, bool masked);
+  void tiles_outer(int vecs, bool masked, bool packed);
+  void chunk_outer(Shape, bool masked, bool packed);
   void blocks_outer(Shape, const Addressing&);
-  void straight_outer(Shape, const Addressing&);
+  void straight_outer(Shape, const Addressing&, bool packed);
   void advance_sequential(const Addressing&);
   void set_chunk_pointers(Shape, Addressing&);
+  // write_pack.cpp: a contraction's columns, packed once for all rows
+  void plan_pack();
+  void pack_panel(int vecs, bool masked);
 
   const jit::loop::LoopKernel& k_;
   Isa isa_;
@@ -108,6 +114,9 @@ class KernelWriter {
 
   std::unique_ptr<ReductionState> red_;
   std::vector<int> tile_heights_;
+  Template pack_body_, packed_body_;             // fills a panel; contracts with it
+  std::unique_ptr<Copies> pack_copies_, packed_copies_;
+  int packed_values_ = 0;
   int row_operand_ = -1;                         // the operand whose rows get pointers of their own
 
  public:

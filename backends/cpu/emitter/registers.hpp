@@ -38,6 +38,7 @@ class Registers {
   int scratch();
   int scratch_k();
 
+  int bytes_of(uint32_t value) const { return as_.bytes_of(code_[value].type); }
   /// Writes a value that is in no register straight to `reg`, which belongs to a variable.
   void load_into(uint32_t value, int reg) { load(value, reg); }
 

@@ -9,6 +9,14 @@ namespace lazy::cpu {
 using jit::Op;
 using jit::loop::Form;
 using jit::loop::Operand;
+namespace {
+
+// r12 and r13: rows 3 and 6 of a tile; r15: the stride between its rows.
+constexpr int8_t kRowRegs[] = {x86::Gp::kIdR12, x86::Gp::kIdR13};
+constexpr int8_t kRowStrideReg = x86::Gp::kIdR15;
+constexpr uint32_t kPackReg = x86::Gp::kIdR14;
+
+}  // namespace
 
 void KernelWriter::plan_outer() {
   const bool scan = k_.form == Form::scan;
@@ -63,13 +71,14 @@ void KernelWriter::plan_outer() {
   } else {
     copies_->pin({1, vecs, 1}, std::min(6, registers() / 4));
   }
+  if (contraction && rows > 1) plan_pack();
   // Rows of one operand get pointers of their own: every third one, the two after it through the stride in a register.
   for (size_t o = 0; o < k_.operands.size() && rows > 1 && row_operand_ < 0; ++o) {
     const Operand& op = k_.operands[o];
     if (!op.output && op.stride[row_axis_] != Stride::zero && as_->pointer_reg[o] >= 0) row_operand_ = static_cast<int>(o);
   }
-  for (Copies* c : {copies_.get(), hot_copies_.get()})
-    if (!c->stage_is_empty(0)) write_block(c->block(0, {1, 1, 1}), full_);
+  for (Copies* c : {copies_.get(), hot_copies_.get(), pack_copies_.get(), packed_copies_.get()})
+    if (c && !c->stage_is_empty(0)) write_block(c->block(0, {1, 1, 1}), full_);
 }
 
 void KernelWriter::row_outer() {
@@ -102,9 +111,23 @@ void KernelWriter::row_outer() {
   if (k_.form == Form::reduce && !red_->contraction) next_split_row();
 }
 
-/// All rows of the tile axis, tallest tiles first.
 void KernelWriter::rows_outer(int vecs, bool masked) {
-  if (row_axis_ < 0) return chunk_outer({1, vecs, shape_.steps}, masked);
+  if (row_axis_ < 0) return chunk_outer({1, vecs, shape_.steps}, masked, false);
+  if (packed_values_ == 0) return tiles_outer(vecs, masked, false);
+  x86::Assembler& a = as_->a;
+  const Label unpacked = a.newLabel(), done = a.newLabel();
+  a.cmp(as_->arg(jit::loop::ArgLayout::kScratch), 0);
+  a.je(unpacked);
+  pack_panel(vecs, masked);
+  tiles_outer(vecs, masked, true);
+  a.jmp(done);
+  a.bind(unpacked);
+  tiles_outer(vecs, masked, false);
+  a.bind(done);
+}
+
+/// All rows of the tile axis, tallest tiles first.
+void KernelWriter::tiles_outer(int vecs, bool masked, bool packed) {
   x86::Assembler& a = as_->a;
   x86::Mem row = as_->frame(counters_[static_cast<size_t>(row_axis_)]);
   row.setSize(8);
@@ -116,7 +139,7 @@ void KernelWriter::rows_outer(int vecs, bool masked) {
     a.sub(x86::rcx, row);
     a.cmp(x86::rcx, height);
     a.jl(next);
-    chunk_outer({height, vecs, shape_.steps}, masked);
+    chunk_outer({height, vecs, shape_.steps}, masked, packed);
     a.add(row, height);
     a.jmp(loop);
     a.bind(next);
@@ -143,29 +166,28 @@ void KernelWriter::set_chunk_pointers(Shape shape, Addressing& w) {
   w.row_pointers.clear();
   w.row_step_operand = -1;
   if (shape.rows == 1 || row_operand_ < 0) return;
-  static constexpr int8_t spare[] = {x86::Gp::kIdR12, x86::Gp::kIdR13, x86::Gp::kIdR14, x86::Gp::kIdR15};
-  const x86::Gp stride = x86::gpq(static_cast<uint32_t>(spare[3]));
+  const x86::Gp stride = x86::gpq(static_cast<uint32_t>(kRowStrideReg));
   if (k_.operands[static_cast<size_t>(row_operand_)].stride[row_axis_] == Stride::unit) a.mov(stride, byte_width(row_operand_));
   else a.mov(stride, as_->arg(as_->args.stride(row_operand_, row_axis_)));
   w.row_step_operand = row_operand_;
-  w.row_stride_reg = spare[3];
+  w.row_stride_reg = kRowStrideReg;
   w.row_pointers.push_back(as_->pointer_reg[static_cast<size_t>(row_operand_)]);
   for (int g = 1; 3 * g < shape.rows; ++g) {
     const x86::Gp before = x86::gpq(static_cast<uint32_t>(w.row_pointers.back()));
-    const x86::Gp here = x86::gpq(static_cast<uint32_t>(spare[g - 1]));
+    const x86::Gp here = x86::gpq(static_cast<uint32_t>(kRowRegs[g - 1]));
     a.lea(here, x86::ptr(before, stride, 1));
     a.add(here, stride);
-    w.row_pointers.push_back(spare[g - 1]);
+    w.row_pointers.push_back(kRowRegs[g - 1]);
   }
 }
 
-void KernelWriter::chunk_outer(Shape shape, bool masked) {
+void KernelWriter::chunk_outer(Shape shape, bool masked, bool packed) {
   x86::Assembler& a = as_->a;
   Addressing w = masked ? masked_ : full_;
   set_chunk_pointers(shape, w);
-  for (Copies* c : {copies_.get(), hot_copies_.get()})
+  for (Copies* c : {copies_.get(), packed ? packed_copies_.get() : hot_copies_.get()})
     if (!c->stage_is_empty(1)) write_block(c->block(1, shape), w);
-  if (k_.form == Form::scan || red_->contraction) return straight_outer(shape, w);
+  if (k_.form == Form::scan || red_->contraction) return straight_outer(shape, w, packed);
   const Label empty = a.newLabel(), finish = a.newLabel();
   a.cmp(as_->arg(as_->args.extent(seq_)), 0);
   a.jle(empty);
@@ -183,11 +205,18 @@ void KernelWriter::chunk_outer(Shape shape, bool masked) {
 }
 
 /// One accumulator, no blocks: contractions and scans.
-void KernelWriter::straight_outer(Shape shape, const Addressing& w) {
+void KernelWriter::straight_outer(Shape shape, const Addressing& where, bool packed) {
   x86::Assembler& a = as_->a;
   const bool scan = k_.form == Form::scan;
   const auto place = [&](int row, int vec) { return static_cast<size_t>(row * shape.vecs + vec); };
-  hot_copies_->accumulator = [&](int acc, int row, int vec, int) { return red_->acc[static_cast<size_t>(acc)].hot[place(row, vec)]; };
+  Copies& body = packed ? *packed_copies_ : *hot_copies_;
+  body.accumulator = [&](int acc, int row, int vec, int) { return red_->acc[static_cast<size_t>(acc)].hot[place(row, vec)]; };
+  Addressing w = where;
+  if (packed) {
+    w.pack_reg = kPackReg;
+    w.pack_vecs = shape.vecs;
+    a.mov(x86::gpq(kPackReg), as_->arg(jit::loop::ArgLayout::kScratch + 1));
+  }
   start_partials();
   a.mov(x86::rax, as_->arg(as_->args.extent(seq_)));
   a.mov(as_->frame(full_.seq_end), x86::rax);
@@ -196,8 +225,9 @@ void KernelWriter::straight_outer(Shape shape, const Addressing& w) {
   a.jle(done);
   a.align(asmjit::AlignMode::kCode, 32);
   a.bind(loop);
-  write_block(hot_copies_->block(2, shape), w);
+  write_block(body.block(2, shape), w);
   advance_sequential(w);
+  if (packed) a.add(x86::gpq(kPackReg), packed_values_ * shape.vecs * kPackedVector);
   a.dec(x86::rax);
   a.jnz(loop);
   a.bind(done);
@@ -326,3 +356,4 @@ void KernelWriter::advance_sequential(const Addressing& w) {
 }
 
 }  // namespace lazy::cpu
+
