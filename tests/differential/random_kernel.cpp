@@ -10,8 +10,11 @@ namespace {
 
 bool extent_ok(const std::vector<int64_t>& e, int64_t budget) {
   int64_t n = 1;
-  for (int64_t x : e) n *= std::max<int64_t>(x, 1);
-  return n <= budget;
+  for (int64_t x : e) {
+    if (x > budget / n) return false;  // before it can overflow
+    n *= std::max<int64_t>(x, 1);
+  }
+  return true;
 }
 
 class Generator {
