@@ -83,7 +83,7 @@ ProgramRef first_that_holds(Entry& e, const Frame& f, std::string* why) {
     metric::guard_failed(static_cast<size_t>(g->kind));
     if (logging::enabled(logging::Channel::guards))
       logging::print(logging::Channel::guards, "%s program turned down: %s", p->variant.c_str(),
-                 describe(*g, actual).c_str());
+                     describe(*g, actual).c_str());
     if (why && why->empty()) *why = "guard " + describe(*g, actual);
   }
   return nullptr;
@@ -95,7 +95,7 @@ Variant next_variant(Entry& e, size_t programs) {
   if (programs + 1 >= limit && programs > 0) {
     if (!std::exchange(e.warned, true))
       logging::warning("a graph needed " + std::to_string(programs + 1) + " programs (LAZY_RECOMPILE_LIMIT=" +
-                   std::to_string(limit) + "): from now on its most general one runs");
+                       std::to_string(limit) + "): from now on its most general one runs");
     return Variant::strict;
   }
   return c.dynamic.get() == config::Dynamic::never ? Variant::fixed : Variant::generic;

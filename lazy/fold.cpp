@@ -65,8 +65,8 @@ bool binary(Op op, T a, T b, T& r) {
       case Op::subtract: r = a - b; return true;
       case Op::multiply: r = a * b; return true;
       case Op::divide: r = a / b; return true;
-      // Which of two equal zeros or NaNs maximum and minimum give is the op's own business. Whether something is folded
-      // may not depend on values, which are no part of a key: so those two never are.
+      // Which of two equal zeros or NaNs maximum and minimum give is the op's own business. Whether something
+      // is folded may not depend on values, which are no part of a key: so those two never are.
       default: return false;
     }
   } else {

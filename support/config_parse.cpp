@@ -74,7 +74,8 @@ std::optional<uint64_t> parse_channels(std::string_view s) {
     if (name.ends_with('+')) name.pop_back(), level = logging::kDetail;
     bool known = false;
     for (int c = 0; c < logging::kChannelCount; ++c)
-      if (name == "all" || name == logging::name_of(static_cast<logging::Channel>(c))) raise(c, level), known = true;
+      if (name == "all" || name == logging::name_of(static_cast<logging::Channel>(c)))
+        raise(c, level), known = true;
     if (!known && !(name == "none" && level == logging::kBrief)) return {};
     if (comma == s.npos) return levels;
     s = s.substr(comma + 1);
@@ -102,7 +103,8 @@ std::string channels_text(uint64_t levels) {
 
 std::string all_channels(std::string_view separator) {
   std::vector<std::string> names;
-  for (int c = 0; c < logging::kChannelCount; ++c) names.emplace_back(logging::name_of(static_cast<logging::Channel>(c)));
+  for (int c = 0; c < logging::kChannelCount; ++c)
+    names.emplace_back(logging::name_of(static_cast<logging::Channel>(c)));
   return text::join(names, separator);
 }
 

@@ -1,7 +1,8 @@
 // What the library says about its work: channels that LAZY_LOG turns on, one line a write(2), to standard
 // error or LAZY_LOG_FILE, or to a callback (log_sink.hpp).
 //
-//   if (logging::enabled(logging::Channel::flush)) logging::print(logging::Channel::flush, "%d nodes, %s", n, cause);
+//   if (logging::enabled(logging::Channel::flush)) logging::print(logging::Channel::flush, "%d nodes, %s", n,
+//   cause);
 #pragma once
 #include <cstdint>
 #include <string_view>

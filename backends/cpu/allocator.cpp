@@ -15,7 +15,8 @@
 namespace lazy::cpu {
 namespace {
 
-// Sizes are rounded up to a quarter of their power of two: at most 25% is wasted, and a block serves many sizes.
+// Sizes are rounded up to a quarter of their power of two: at most 25% is wasted, and a block serves many
+// sizes.
 struct SizeClass {
   int index;
   size_t bytes;
@@ -32,8 +33,8 @@ SizeClass class_of(size_t n) {
 }
 
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kThreadLimit = 256 << 10;      // largest block that a thread keeps for itself
-constexpr size_t kThreadBlocks = 16;            // of one class
+constexpr size_t kThreadLimit = 256 << 10;        // largest block that a thread keeps for itself
+constexpr size_t kThreadBlocks = 16;              // of one class
 constexpr size_t kSharedLimit = size_t{4} << 30;  // bytes kept in all
 
 std::atomic<size_t> g_kept{0}, g_requests{0};

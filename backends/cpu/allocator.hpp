@@ -1,4 +1,5 @@
-// Memory for values: 64-byte aligned blocks that are kept when given back, so that a steady state asks the system for nothing.
+// Memory for values: 64-byte aligned blocks that are kept when given back, so that a steady state asks the
+// system for nothing.
 #pragma once
 #include <cstddef>
 

@@ -27,7 +27,8 @@ void note_for_perf(const void* at, size_t size, const std::string& name) {
   const std::lock_guard lock(mutex);
   static std::FILE* const file = std::fopen(("/tmp/perf-" + std::to_string(getpid()) + ".map").c_str(), "w");
   if (!file) return;
-  std::fprintf(file, "%lx %zx lazy::%s\n", reinterpret_cast<unsigned long>(at), size, name.empty() ? "kernel" : name.c_str());
+  std::fprintf(file, "%lx %zx lazy::%s\n", reinterpret_cast<unsigned long>(at), size,
+               name.empty() ? "kernel" : name.c_str());
   std::fflush(file);
 }
 

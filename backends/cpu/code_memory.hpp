@@ -31,8 +31,8 @@ class Code {
   size_t size_ = 0;
 };
 
-/// Moves what was written to executable memory. Under LAZY_PERF_MAP the kernel's name goes to /tmp/perf-PID.map.
-/// Throws CompileError when there is no memory.
+/// Moves what was written to executable memory. Under LAZY_PERF_MAP the kernel's name goes to
+/// /tmp/perf-PID.map. Throws CompileError when there is no memory.
 Code publish(KernelWriter&, const std::string& name);
 
 }  // namespace lazy::cpu

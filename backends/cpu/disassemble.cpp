@@ -16,7 +16,8 @@ std::string disassemble(const void* code, size_t bytes) {
     char offset[24];
     std::snprintf(offset, sizeof offset, "%6zx  ", done);
     out += offset;
-    if (ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, address + done, at + done, bytes - done, &in))) {
+    if (ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, address + done, at + done,
+                                           bytes - done, &in))) {
       out += in.text;
       done += in.info.length;
     } else {

@@ -81,14 +81,16 @@ Isa isa_from(std::string_view word) {
   for (Isa isa : {Isa::reference, Isa::avx2, Isa::avx512})
     if (word == name_of(isa)) {
       if (isa > best_isa())
-        throw DeviceError("LAZY_CPU_ISA=" + std::string(word) + ": this machine goes up to " + name_of(best_isa()));
+        throw DeviceError("LAZY_CPU_ISA=" + std::string(word) + ": this machine goes up to " +
+                          name_of(best_isa()));
       return isa;
     }
   throw ConfigError("LAZY_CPU_ISA=" + std::string(word) + ": expected auto, avx512, avx2 or reference");
 }
 
 const Caches& caches() {
-  static const Caches c{cache_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10), cache_size(_SC_LEVEL2_CACHE_SIZE, 1 << 20),
+  static const Caches c{cache_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10),
+                        cache_size(_SC_LEVEL2_CACHE_SIZE, 1 << 20),
                         cache_size(_SC_LEVEL3_CACHE_SIZE, 16 << 20)};
   return c;
 }
@@ -96,7 +98,9 @@ const Caches& caches() {
 int usable_processors() {
   static const int n = [] {
     cpu_set_t set;
-    const int affine = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    const int affine = sched_getaffinity(0, sizeof set, &set) == 0
+                           ? CPU_COUNT(&set)
+                           : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
     return std::max(1, static_cast<int>(std::min<double>(affine, std::max(1.0, std::round(read_quota())))));
   }();
   return n;

@@ -6,13 +6,15 @@
 
 namespace lazy::cpu {
 
-/// avx2: AVX2, FMA, F16C, BMI1 and BMI2. avx512: also AVX-512 F, CD, BW, DQ and VL. reference: plain C++ loops.
+/// avx2: AVX2, FMA, F16C, BMI1 and BMI2. avx512: also AVX-512 F, CD, BW, DQ and VL. reference: plain C++
+/// loops.
 enum class Isa : uint8_t { reference, avx2, avx512 };
 const char* name_of(Isa);
 
 /// The highest level that the processor and the operating system support.
 Isa best_isa();
-/// "auto", "avx512", "avx2" or "reference". Throws ConfigError for another word and DeviceError for a level that the machine lacks.
+/// "auto", "avx512", "avx2" or "reference". Throws ConfigError for another word and DeviceError for a level
+/// that the machine lacks.
 Isa isa_from(std::string_view);
 
 struct Caches {
@@ -20,7 +22,8 @@ struct Caches {
 };
 const Caches& caches();
 
-/// Processors this process may keep busy: the smaller of its affinity mask and its cgroup's quota, at least 1.
+/// Processors this process may keep busy: the smaller of its affinity mask and its cgroup's quota, at
+/// least 1.
 int usable_processors();
 
 }  // namespace lazy::cpu

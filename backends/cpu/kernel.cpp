@@ -10,10 +10,12 @@ namespace lazy::cpu {
 namespace {
 
 std::string describe(const Schedule& s, const Partition& p) {
-  std::string r = std::string(name_of(s.isa)) + ", " + std::to_string(s.lanes) + " lanes, " + std::to_string(s.vectors) + " vectors";
+  std::string r = std::string(name_of(s.isa)) + ", " + std::to_string(s.lanes) + " lanes, " +
+                  std::to_string(s.vectors) + " vectors";
   if (s.rows > 1) r += " x " + std::to_string(s.rows) + " rows";
   if (s.steps > 1) r += ", " + std::to_string(s.steps) + " steps";
-  r += ", " + std::to_string(s.instructions) + " vector instructions, " + std::to_string(s.spills) + " spills, frame " + std::to_string(s.frame_bytes) + " B";
+  r += ", " + std::to_string(s.instructions) + " vector instructions, " + std::to_string(s.spills) +
+       " spills, frame " + std::to_string(s.frame_bytes) + " B";
   return r + ", " + p.describe();
 }
 
@@ -24,7 +26,8 @@ class CpuKernel final : public jit::Kernel {
     writer.write();
     schedule_ = writer.schedule();
     partition_.set_cost(schedule_.instructions, schedule_.lanes);
-    if (schedule_.pack_bytes) partition_.set_packing(schedule_.row_axis, 2 * schedule_.rows, schedule_.pack_bytes);
+    if (schedule_.pack_bytes)
+      partition_.set_packing(schedule_.row_axis, 2 * schedule_.rows, schedule_.pack_bytes);
     code_ = publish(writer, k.name);
   }
   void launch(uint64_t* args) const override {
@@ -35,7 +38,9 @@ class CpuKernel final : public jit::Kernel {
   }
   size_t code_bytes() const override { return code_.size(); }
   std::string schedule() const override { return describe(schedule_, partition_); }
-  std::string disassembly() const override { return disassemble(reinterpret_cast<const void*>(code_.entry()), code_.size()); }
+  std::string disassembly() const override {
+    return disassemble(reinterpret_cast<const void*>(code_.entry()), code_.size());
+  }
 
  private:
   Schedule schedule_;
@@ -45,6 +50,8 @@ class CpuKernel final : public jit::Kernel {
 
 }  // namespace
 
-std::unique_ptr<jit::Kernel> compile_kernel(const jit::loop::LoopKernel& k, Isa isa) { return std::make_unique<CpuKernel>(k, isa); }
+std::unique_ptr<jit::Kernel> compile_kernel(const jit::loop::LoopKernel& k, Isa isa) {
+  return std::make_unique<CpuKernel>(k, isa);
+}
 
 }  // namespace lazy::cpu

@@ -19,7 +19,8 @@ using jit::loop::Stride;
 namespace {
 
 constexpr double kNanosecondsWorthAThread = 8000;
-constexpr int64_t kVectorGrain = 64;  // chunks of the vector axis start at multiples: whole vectors, whole cache lines
+constexpr int64_t kVectorGrain =
+    64;  // chunks of the vector axis start at multiples: whole vectors, whole cache lines
 
 /// For as many threads as are asked for now. An arena that was in use is never destroyed.
 tbb::task_arena& arena(int threads) {
@@ -33,7 +34,8 @@ tbb::task_arena& arena(int threads) {
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
     a = current.load(std::memory_order_acquire);
-    if (!a || a->threads != threads) current.store(a = new Sized{threads, tbb::task_arena(threads)}, std::memory_order_release);
+    if (!a || a->threads != threads)
+      current.store(a = new Sized{threads, tbb::task_arena(threads)}, std::memory_order_release);
   }
   return a->arena;
 }
@@ -47,9 +49,13 @@ int thread_count() {
   return asked > 0 ? asked : usable_processors();
 }
 
-Partition::Partition(const jit::loop::LoopKernel& k) : layout_(jit::loop::layout_of(k)), vector_axis_(k.rank - 1), sequential_(k.sequential) {
+Partition::Partition(const jit::loop::LoopKernel& k)
+    : layout_(jit::loop::layout_of(k)), vector_axis_(k.rank - 1), sequential_(k.sequential) {
   if (k.form == jit::loop::Form::reduce)
-    for (const auto& r : k.reductions) accumulators_ += r.op == jit::Op::matmul ? 0 : r.op == jit::Op::argmax || r.op == jit::Op::argmin ? 2 : 1;
+    for (const auto& r : k.reductions)
+      accumulators_ += r.op == jit::Op::matmul                              ? 0
+                       : r.op == jit::Op::argmax || r.op == jit::Op::argmin ? 2
+                                                                            : 1;
   for (const auto& o : k.operands) {
     bytes_.push_back(static_cast<uint8_t>(size_of(o.dtype)));
     for (int a = 0; a < k.rank; ++a) step_class_.push_back(static_cast<int8_t>(o.stride[a]));
@@ -68,7 +74,8 @@ void Partition::restrict(uint64_t* args, int axis, int64_t first, int64_t last) 
   for (int o = 0; o < layout_.operands; ++o) {
     const auto c = static_cast<Stride>(step_class_[static_cast<size_t>(o * layout_.rank + axis)]);
     if (c == Stride::zero) continue;
-    const int64_t step = c == Stride::unit ? bytes_[static_cast<size_t>(o)] : static_cast<int64_t>(args[layout_.stride(o, axis)]);
+    const int64_t step = c == Stride::unit ? bytes_[static_cast<size_t>(o)]
+                                           : static_cast<int64_t>(args[layout_.stride(o, axis)]);
     args[layout_.pointer(o)] += static_cast<uint64_t>(first * step);
   }
 }
@@ -87,7 +94,8 @@ void Partition::run(Entry entry, uint64_t* args) const {
   if (most < threads && run_split(entry, args, threads, most)) return;
   if (best < 0) return run_here(entry, args);
   const int64_t n = length(args, best);
-  const int64_t grain = best == vector_axis_ ? round_up((n + threads - 1) / threads, kVectorGrain) : (n + threads - 1) / threads;
+  const int64_t grain = best == vector_axis_ ? round_up((n + threads - 1) / threads, kVectorGrain)
+                                             : (n + threads - 1) / threads;
   const int64_t pieces = (n + grain - 1) / grain;
   if (pieces < 2) return run_here(entry, args);
   each_piece(args, pieces, [&](uint64_t* mine, int64_t p) {
@@ -126,7 +134,8 @@ void Partition::run_packed(Entry entry, uint64_t* args) const {
   const int64_t bytes = length(args, sequential_) * pack_bytes_;
   if (bytes > kLargestPanel || bytes <= 0) return entry(args);
   const auto free = [bytes](char* p) { deallocate(p, static_cast<size_t>(bytes)); };
-  const std::unique_ptr<char, decltype(free)> panel(static_cast<char*>(allocate(static_cast<size_t>(bytes))), free);
+  const std::unique_ptr<char, decltype(free)> panel(static_cast<char*>(allocate(static_cast<size_t>(bytes))),
+                                                    free);
   constexpr int kScratch = jit::loop::ArgLayout::kScratch;
   args[kScratch] = 1;
   args[kScratch + 1] = reinterpret_cast<uint64_t>(panel.get());
@@ -136,7 +145,8 @@ void Partition::run_packed(Entry entry, uint64_t* args) const {
 bool Partition::run_split(Entry entry, uint64_t* args, int threads, int64_t parallel_pieces) const {
   if (accumulators_ == 0) return false;
   const bool inner = sequential_ == vector_axis_;
-  const int64_t n = length(args, sequential_), block = jit::loop::reduce_block(inner), blocks = (n + block - 1) / block;
+  const int64_t n = length(args, sequential_), block = jit::loop::reduce_block(inner),
+                blocks = (n + block - 1) / block;
   if (blocks < 2 || blocks <= parallel_pieces) return false;
   int64_t rows = 1;
   for (int a = 0; a < layout_.rank; ++a)
@@ -166,6 +176,8 @@ bool Partition::run_split(Entry entry, uint64_t* args, int threads, int64_t para
   return true;
 }
 
-std::string Partition::describe() const { return "inline below " + std::to_string(inline_limit_) + " indices"; }
+std::string Partition::describe() const {
+  return "inline below " + std::to_string(inline_limit_) + " indices";
+}
 
 }  // namespace lazy::cpu

@@ -36,7 +36,9 @@ class Partition {
   std::string describe() const;
 
  private:
-  int64_t length(const uint64_t* args, int axis) const { return static_cast<int64_t>(args[layout_.extent(axis)]); }
+  int64_t length(const uint64_t* args, int axis) const {
+    return static_cast<int64_t>(args[layout_.extent(axis)]);
+  }
   /// Moves args, a copy, to [first, last) of an axis.
   void restrict(uint64_t* args, int axis, int64_t first, int64_t last) const;
   void run_packed(Entry, uint64_t* args) const;
@@ -47,9 +49,9 @@ class Partition {
 
   jit::loop::ArgLayout layout_;
   int vector_axis_, sequential_;
-  int accumulators_ = 0;             // of a reduction in blocks; 0: there is nothing to split
-  std::vector<int8_t> step_class_;   // of each operand and axis: jit::loop::Stride
-  std::vector<uint8_t> bytes_;       // of each operand's elements
+  int accumulators_ = 0;            // of a reduction in blocks; 0: there is nothing to split
+  std::vector<int8_t> step_class_;  // of each operand and axis: jit::loop::Stride
+  std::vector<uint8_t> bytes_;      // of each operand's elements
   int64_t inline_limit_ = 1 << 15;
   int row_axis_ = -1, pack_rows_ = 0, pack_bytes_ = 0;
 };

@@ -4,6 +4,7 @@
 #include "jit/graph/layout.hpp"
 #include "jit/registry.hpp"
 #include "support/config.hpp"
+#include "support/error.hpp"
 #include "support/metrics.hpp"
 
 namespace lazy::jit {
@@ -27,7 +28,22 @@ bool resolve_view(Node* n) {
   return true;
 }
 
+// Bytes of a tensor must be countable; whether they can be had is the allocator's to say.
+void check_size(Op op, const Shape& shape, const Site& site) {
+  int64_t n = 16;
+  bool too_large = false, empty = false;
+  for (int64_t d : shape) {
+    empty |= d == 0;
+    too_large |= __builtin_mul_overflow(n, d, &n);
+  }
+  if (too_large && !empty)
+    throw ShapeError(std::string(op == Op::constant ? "full" : name_of(op)) + ": shape " + to_string(shape) +
+                         " has more elements than can be addressed",
+                     site);
+}
+
 Node* make(Op op, DType type, const Shape& shape, const Site& site) {
+  check_size(op, shape, site);
   Node* n = new_node();
   n->counts.store(Node::kHandle, std::memory_order_relaxed);
   n->op = op;

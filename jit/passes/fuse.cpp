@@ -427,7 +427,8 @@ class Fuser {
       return reduction->second;
     const std::string key = space_key(v, 'm');
     const auto found = latest.find(key);
-    if (found != latest.end() && found->second >= need.same && has_room(found->second, v)) return found->second;
+    if (found != latest.end() && found->second >= need.same && has_room(found->second, v))
+      return found->second;
     return latest[key] = new_group(Group::Kind::map, v, -1);
   }
   bool has_room(int g, uint32_t v) const {

@@ -85,16 +85,18 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
                 std::to_string(step.operands.size()) + " operands";
     program->code_bytes += program->steps[i].kernel->code_bytes();
     if (logging::enabled(logging::Channel::kernels))
-      logging::print(logging::Channel::kernels, "kernel %zu of %zu: %s, %zu ops, %zu bytes of code%s%s", i,
-                 loops.size(), loops[i].name.c_str(), static_cast<size_t>(program->steps[i].ops),
-                 program->steps[i].kernel->code_bytes(),
-                 logging::enabled(logging::Channel::kernels, logging::kDetail) ? "\n" : "",
-                 logging::enabled(logging::Channel::kernels, logging::kDetail) ? loop::print(loops[i]).c_str() : "");
+      logging::print(
+          logging::Channel::kernels, "kernel %zu of %zu: %s, %zu ops, %zu bytes of code%s%s", i, loops.size(),
+          loops[i].name.c_str(), static_cast<size_t>(program->steps[i].ops),
+          program->steps[i].kernel->code_bytes(),
+          logging::enabled(logging::Channel::kernels, logging::kDetail) ? "\n" : "",
+          logging::enabled(logging::Channel::kernels, logging::kDetail) ? loop::print(loops[i]).c_str() : "");
   }
   if (logging::enabled(logging::Channel::fusion))
-    logging::print(logging::Channel::fusion, "%zu ops -> %zu kernels%s%s", static_cast<size_t>(program->nodes),
-               loops.size(), logging::enabled(logging::Channel::fusion, logging::kDetail) ? "\n" : "",
-               logging::enabled(logging::Channel::fusion, logging::kDetail) ? print(trace).c_str() : "");
+    logging::print(logging::Channel::fusion, "%zu ops -> %zu kernels%s%s",
+                   static_cast<size_t>(program->nodes), loops.size(),
+                   logging::enabled(logging::Channel::fusion, logging::kDetail) ? "\n" : "",
+                   logging::enabled(logging::Channel::fusion, logging::kDetail) ? print(trace).c_str() : "");
   dump_program(trace, fusion, *program, loops);
   program->compile_ns = static_cast<uint64_t>((clock::now() - start).count());
   metric::add(Counter::compile_ns, program->compile_ns);

@@ -76,7 +76,8 @@ void Frame::build(std::span<Node* const> nodes) {
   key_flags_.clear();
   leaves_ = 0;
   const auto& settings = config::get();
-  key.push_back(static_cast<uint32_t>(settings.exact_casts) | static_cast<uint32_t>(settings.dynamic.get()) << 1 |
+  key.push_back(static_cast<uint32_t>(settings.exact_casts) |
+                static_cast<uint32_t>(settings.dynamic.get()) << 1 |
                 static_cast<uint32_t>(settings.fp_contract) << 3);
   if (++round_ == 0) {  // wrapped: forget the stamps of 2^32 flushes ago
     table_.assign(table_.size(), Slot{nullptr, 0, 0});

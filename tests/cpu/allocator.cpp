@@ -19,7 +19,8 @@ BOOST_AUTO_TEST_CASE(aligned_and_apart) {
     size_t n;
   };
   std::vector<Block> all;
-  std::vector<size_t> sizes{0, 1, 63, 64, 65, 80, 81, 96, 127, 128, 129, 4095, 4096, 5000, 100000, 262143, 262145, 1 << 20, (2 << 20) + 1};
+  std::vector<size_t> sizes{0,   1,    63,   64,   65,     80,     81,     96,      127,          128,
+                            129, 4095, 4096, 5000, 100000, 262143, 262145, 1 << 20, (2 << 20) + 1};
   for (int round = 0; round < 3; ++round)
     for (size_t n : sizes) {
       auto* p = static_cast<char*>(cpu::allocate(n));
@@ -29,7 +30,8 @@ BOOST_AUTO_TEST_CASE(aligned_and_apart) {
       all.push_back({p, n});
     }
   for (size_t i = 0; i < all.size(); ++i)
-    BOOST_CHECK(std::all_of(all[i].p, all[i].p + all[i].n, [i](char c) { return static_cast<unsigned char>(c) == i; }));
+    BOOST_CHECK(std::all_of(all[i].p, all[i].p + all[i].n,
+                            [i](char c) { return static_cast<unsigned char>(c) == i; }));
   for (const Block& b : all) cpu::deallocate(b.p, b.n);
 }
 
@@ -64,7 +66,8 @@ BOOST_AUTO_TEST_CASE(blocks_wander_between_threads) {
         } else if (!mine.empty()) {
           const auto [p, n] = mine.back();
           mine.pop_back();
-          if (n && (static_cast<unsigned char*>(p)[0] != t || static_cast<unsigned char*>(p)[n - 1] != t)) std::abort();
+          if (n && (static_cast<unsigned char*>(p)[0] != t || static_cast<unsigned char*>(p)[n - 1] != t))
+            std::abort();
           cpu::deallocate(p, n);
         }
       }

@@ -55,7 +55,9 @@ BOOST_AUTO_TEST_CASE(never_writable_and_executable) {
       all.push_back(cpu::publish(writer, "test"));
     }
     const auto map = mappings();
-    for (const Mapping& m : map) BOOST_CHECK_MESSAGE(m.access[1] != 'w' || m.access[2] != 'x', "writable and executable memory: " << m.access);
+    for (const Mapping& m : map)
+      BOOST_CHECK_MESSAGE(m.access[1] != 'w' || m.access[2] != 'x',
+                          "writable and executable memory: " << m.access);
     for (const cpu::Code& c : all) {
       const auto at = reinterpret_cast<uintptr_t>(c.entry());
       bool found = false;
@@ -79,13 +81,16 @@ BOOST_AUTO_TEST_CASE(the_same_kernel_gives_the_same_bytes) {
   }
 }
 
-/// Work grows with the length: a body of 20,000 instructions must not take the square of what one of 2,000 does.
+/// Work grows with the length: a body of 20,000 instructions must not take the square of what one of 2,000
+/// does.
 BOOST_AUTO_TEST_CASE(long_bodies) {
   for (int length : {2000, 20000}) compare(chain(length), {37});
   // The same with so many values alive that most are spilled.
   KernelBuilder b(Form::map, 1);
   std::vector<ValueId> v{b.input(float32, {Stride::unit}), b.input(float32, {Stride::unit})};
-  for (int i = 0; i < 6000; ++i) v.push_back(b.op(i % 2 ? Op::add : Op::subtract, v[v.size() - 2], v[static_cast<size_t>(random_below(static_cast<int64_t>(v.size())))]));
+  for (int i = 0; i < 6000; ++i)
+    v.push_back(b.op(i % 2 ? Op::add : Op::subtract, v[v.size() - 2],
+                     v[static_cast<size_t>(random_below(static_cast<int64_t>(v.size())))]));
   ValueId sum = v[0];
   for (size_t i = 1; i < v.size(); i += 3) sum = b.op(Op::maximum, sum, v[i]);
   b.store(sum, {Stride::unit});
@@ -94,7 +99,8 @@ BOOST_AUTO_TEST_CASE(long_bodies) {
 
 BOOST_AUTO_TEST_CASE(long_bodies_of_masks_and_integers) {
   KernelBuilder b(Form::map, 1);
-  const ValueId x = b.input(int64, {Stride::unit}), y = b.input(int32, {Stride::unit}), z = b.input(float32, {Stride::unit});
+  const ValueId x = b.input(int64, {Stride::unit}), y = b.input(int32, {Stride::unit}),
+                z = b.input(float32, {Stride::unit});
   std::vector<ValueId> masks;
   for (int i = 0; i < 40; ++i) {
     const ValueId s = b.scalar(int64);
@@ -102,9 +108,11 @@ BOOST_AUTO_TEST_CASE(long_bodies_of_masks_and_integers) {
     masks.push_back(b.op(Op::less, z, b.cast(float32, s)));
   }
   ValueId all = masks[0];
-  for (size_t i = 1; i < masks.size(); ++i) all = b.op(i % 3 == 0 ? Op::bitwise_and : i % 3 == 1 ? Op::bitwise_or : Op::bitwise_xor, all, masks[i]);
+  for (size_t i = 1; i < masks.size(); ++i)
+    all = b.op(i % 3 == 0 ? Op::bitwise_and : i % 3 == 1 ? Op::bitwise_or : Op::bitwise_xor, all, masks[i]);
   ValueId v = b.op(Op::where, all, x, b.cast(int64, y));
-  for (size_t i = 0; i < masks.size(); ++i) v = b.op(Op::where, masks[i], b.op(Op::multiply, v, x), b.op(Op::maximum, v, b.cast(int64, y)));
+  for (size_t i = 0; i < masks.size(); ++i)
+    v = b.op(Op::where, masks[i], b.op(Op::multiply, v, x), b.op(Op::maximum, v, b.cast(int64, y)));
   b.store(v, {Stride::unit});
   b.store(all, {Stride::unit});
   compare(b.done(), {83});

@@ -1,4 +1,5 @@
-// Runs a kernel on a level of the CPU backend and on the reference, on operands that end at an unreadable page, and compares.
+// Runs a kernel on a level of the CPU backend and on the reference, on operands that end at an unreadable
+// page, and compares.
 #pragma once
 #include <sys/mman.h>
 
@@ -37,12 +38,14 @@ class Fenced {
   explicit Fenced(size_t bytes) : bytes_(bytes) {
     const size_t page = 4096;
     mapped_ = (bytes + 2 * page - 1) / page * page + page;
-    base_ = static_cast<char*>(mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    base_ = static_cast<char*>(
+        mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mprotect(base_ + mapped_ - page, page, PROT_NONE);
     data_ = base_ + mapped_ - page - bytes;
     std::memset(base_, 0x5a, static_cast<size_t>(data_ - base_) + bytes);
   }
-  Fenced(Fenced&& o) noexcept : base_(std::exchange(o.base_, nullptr)), data_(o.data_), mapped_(o.mapped_), bytes_(o.bytes_) {}
+  Fenced(Fenced&& o) noexcept
+      : base_(std::exchange(o.base_, nullptr)), data_(o.data_), mapped_(o.mapped_), bytes_(o.bytes_) {}
   ~Fenced() {
     if (base_) munmap(base_, mapped_);
   }
@@ -69,7 +72,9 @@ inline std::mt19937_64& generator() {
   }();
   return g;
 }
-inline int64_t random_below(int64_t n) { return static_cast<int64_t>(generator()() % static_cast<uint64_t>(n)); }
+inline int64_t random_below(int64_t n) {
+  return static_cast<int64_t>(generator()() % static_cast<uint64_t>(n));
+}
 
 /// One element: mostly ordinary numbers, sometimes the edges of the type.
 inline void random_element(DType t, char* to) {
@@ -79,8 +84,29 @@ inline void random_element(DType t, char* to) {
   double f = std::normal_distribution<double>(0, kind == 0 ? 1e5 : 3)(g);
   if (kind == 1) f = std::round(f);
   if (kind == 2) {
-    const double edges[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1.0, -1.0, 65519.9, 65520.0, 2147483648.0, -2147483649.0, 9223372036854775808.0,
-                            18446744073709551616.0, 4294967296.0, 1e-310, -3e-42, 255.5, -128.7, 6.1e-5, 3e-8, 0.5, 1e30, 1e300};
+    const double edges[] = {0.0,
+                            -0.0,
+                            INFINITY,
+                            -INFINITY,
+                            NAN,
+                            1.0,
+                            -1.0,
+                            65519.9,
+                            65520.0,
+                            2147483648.0,
+                            -2147483649.0,
+                            9223372036854775808.0,
+                            18446744073709551616.0,
+                            4294967296.0,
+                            1e-310,
+                            -3e-42,
+                            255.5,
+                            -128.7,
+                            6.1e-5,
+                            3e-8,
+                            0.5,
+                            1e30,
+                            1e300};
     f = edges[g() % std::size(edges)];
   }
   uint64_t i = kind < 4 ? g() : g() % 17 - 8;
@@ -89,25 +115,53 @@ inline void random_element(DType t, char* to) {
     case DType::bool_: return put(static_cast<uint8_t>(g() % 2));
     case DType::float32: return put(static_cast<float>(f));
     case DType::float64: return put(f);
-    case DType::float16: return put(static_cast<uint16_t>(kind == 3 ? g() & 0x7bff : std::bit_cast<uint16_t>(static_cast<_Float16>(f))));
-    case DType::bfloat16: return put(static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(f)) >> 16 | (std::isnan(f) ? 0x40 : 0)));
+    case DType::float16:
+      return put(static_cast<uint16_t>(kind == 3 ? g() & 0x7bff
+                                                 : std::bit_cast<uint16_t>(static_cast<_Float16>(f))));
+    case DType::bfloat16:
+      return put(static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(f)) >> 16 |
+                                       (std::isnan(f) ? 0x40 : 0)));
     default: std::memcpy(to, &i, size_of(t));
   }
 }
 
 inline bool is_nan_at(DType t, const char* p) {
   switch (t) {
-    case DType::float32: { float v; std::memcpy(&v, p, 4); return std::isnan(v); }
-    case DType::float64: { double v; std::memcpy(&v, p, 8); return std::isnan(v); }
-    case DType::float16: { uint16_t v; std::memcpy(&v, p, 2); return (v & 0x7fff) > 0x7c00; }
-    case DType::bfloat16: { uint16_t v; std::memcpy(&v, p, 2); return (v & 0x7fff) > 0x7f80; }
+    case DType::float32: {
+      float v;
+      std::memcpy(&v, p, 4);
+      return std::isnan(v);
+    }
+    case DType::float64: {
+      double v;
+      std::memcpy(&v, p, 8);
+      return std::isnan(v);
+    }
+    case DType::float16: {
+      uint16_t v;
+      std::memcpy(&v, p, 2);
+      return (v & 0x7fff) > 0x7c00;
+    }
+    case DType::bfloat16: {
+      uint16_t v;
+      std::memcpy(&v, p, 2);
+      return (v & 0x7fff) > 0x7f80;
+    }
     default: return false;
   }
 }
 inline std::string show(DType t, const char* p) {
   switch (t) {
-    case DType::float32: { float v; std::memcpy(&v, p, 4); return std::to_string(v); }
-    case DType::float64: { double v; std::memcpy(&v, p, 8); return std::to_string(v); }
+    case DType::float32: {
+      float v;
+      std::memcpy(&v, p, 4);
+      return std::to_string(v);
+    }
+    case DType::float64: {
+      double v;
+      std::memcpy(&v, p, 8);
+      return std::to_string(v);
+    }
     default: break;
   }
   uint64_t v = 0;
@@ -120,7 +174,7 @@ inline std::string show(DType t, const char* p) {
 struct Options {
   std::function<void(int operand, char* data, size_t bytes)> fill;  // otherwise random
   std::vector<int64_t> origins;
-  double tolerance = 0;  // relative, of floats: approximate ops
+  double tolerance = 0;    // relative, of floats: approximate ops
   bool backwards = false;  // `any` strides may be negative
 };
 
@@ -157,7 +211,8 @@ inline Placed place(const Operand& o, const std::vector<int64_t>& extents, bool 
   return p;
 }
 
-/// Fails the test when any level differs from the reference by a bit (NaNs are equal), or touches what it must not.
+/// Fails the test when any level differs from the reference by a bit (NaNs are equal), or touches what it
+/// must not.
 inline void compare(const LoopKernel& k, const std::vector<int64_t>& extents, const Options& options = {}) {
   static auto reference = reference::make_backend();
   const auto n = k.operands.size();
@@ -170,7 +225,8 @@ inline void compare(const LoopKernel& k, const std::vector<int64_t>& extents, co
     if (k.operands[o].output) std::fill(inputs[o].begin(), inputs[o].end(), 0x33);
     else if (options.fill) options.fill(static_cast<int>(o), inputs[o].data(), inputs[o].size());
     else
-      for (size_t at = 0; at + size <= inputs[o].size(); at += size) random_element(k.operands[o].dtype, &inputs[o][at]);
+      for (size_t at = 0; at + size <= inputs[o].size(); at += size)
+        random_element(k.operands[o].dtype, &inputs[o][at]);
   }
   std::vector<uint64_t> scalars;
   for (int s = 0; s < k.scalars; ++s) {
@@ -184,7 +240,8 @@ inline void compare(const LoopKernel& k, const std::vector<int64_t>& extents, co
     std::vector<Fenced> memory;
     Launch launch(k);
     launch.extents(extents);
-    for (size_t a = 0; a < options.origins.size(); ++a) launch.origin(static_cast<int>(a), options.origins[a]);
+    for (size_t a = 0; a < options.origins.size(); ++a)
+      launch.origin(static_cast<int>(a), options.origins[a]);
     for (size_t o = 0; o < n; ++o) {
       memory.emplace_back(inputs[o].size());
       std::memcpy(memory[o].data(), inputs[o].data(), inputs[o].size());
@@ -201,21 +258,31 @@ inline void compare(const LoopKernel& k, const std::vector<int64_t>& extents, co
     for (size_t o = 0; o < n; ++o) {
       const DType t = k.operands[o].dtype;
       const size_t size = size_of(t);
-      if (!got[o].intact_before()) BOOST_ERROR(std::string(cpu::name_of(isa)) + ": wrote before operand " + std::to_string(o) + "\n" + print(k));
+      if (!got[o].intact_before())
+        BOOST_ERROR(std::string(cpu::name_of(isa)) + ": wrote before operand " + std::to_string(o) + "\n" +
+                    print(k));
       if (std::memcmp(got[o].data(), wanted[o].data(), got[o].bytes()) == 0) continue;
       for (size_t at = 0; at < got[o].bytes(); at += size) {
         const char *g = got[o].data() + at, *w = wanted[o].data() + at;
         if (std::memcmp(g, w, size) == 0 || (is_nan_at(t, g) && is_nan_at(t, w))) continue;
         if (options.tolerance > 0 && is_float(t)) {
           double x = 0, y = 0;
-          if (t == DType::float32) { float a, b; std::memcpy(&a, g, 4); std::memcpy(&b, w, 4); x = a, y = b; }
-          else { std::memcpy(&x, g, 8); std::memcpy(&y, w, 8); }
+          if (t == DType::float32) {
+            float a, b;
+            std::memcpy(&a, g, 4);
+            std::memcpy(&b, w, 4);
+            x = a, y = b;
+          } else {
+            std::memcpy(&x, g, 8);
+            std::memcpy(&y, w, 8);
+          }
           if (std::abs(x - y) <= options.tolerance * std::max(std::abs(y), 1e-300)) continue;
         }
         std::string where;
         for (int64_t e : extents) where += std::to_string(e) + " ";
-        BOOST_ERROR(std::string(cpu::name_of(isa)) + ": operand " + std::to_string(o) + " element " + std::to_string(at / size) + " is " + show(t, g) +
-                    ", should be " + show(t, w) + "; extents " + where + "\n" + print(k) + kernel->schedule());
+        BOOST_ERROR(std::string(cpu::name_of(isa)) + ": operand " + std::to_string(o) + " element " +
+                    std::to_string(at / size) + " is " + show(t, g) + ", should be " + show(t, w) +
+                    "; extents " + where + "\n" + print(k) + kernel->schedule());
         return;
       }
     }

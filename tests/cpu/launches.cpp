@@ -15,8 +15,10 @@ void on_threads(const LoopKernel& k, const std::vector<int64_t>& extents, Option
     for (size_t i = 0; i + size_of(t) <= n; i += size_of(t)) {
       state = state * 6364136223846793005u + 1442695040888963407u;
       const double v = static_cast<double>(state >> 40) / 1e6;
-      if (t == DType::float32) { const auto f = static_cast<float>(v); std::memcpy(p + i, &f, 4); }
-      else if (t == DType::float64) std::memcpy(p + i, &v, 8);
+      if (t == DType::float32) {
+        const auto f = static_cast<float>(v);
+        std::memcpy(p + i, &f, 4);
+      } else if (t == DType::float64) std::memcpy(p + i, &v, 8);
       else std::memcpy(p + i, &state, size_of(t));
     }
   };
@@ -56,7 +58,8 @@ BOOST_AUTO_TEST_CASE(rows_of_reductions) {
 BOOST_AUTO_TEST_CASE(split_reductions_inner) {
   KernelBuilder b(Form::reduce, 2, 1);
   const ValueId x = b.input(float32, {Stride::any, Stride::unit});
-  const int sum = b.reduce(Op::sum, x), most = b.reduce(Op::max, x), where = b.reduce(Op::argmin, x), wide = b.reduce(Op::sum, b.cast(float64, x));
+  const int sum = b.reduce(Op::sum, x), most = b.reduce(Op::max, x), where = b.reduce(Op::argmin, x),
+            wide = b.reduce(Op::sum, b.cast(float64, x));
   b.begin_epilogue();
   for (int r : {sum, most, where, wide}) b.store(b.result(r), {Stride::any, Stride::zero});
   Options o;
@@ -68,7 +71,8 @@ BOOST_AUTO_TEST_CASE(split_reductions_inner) {
 BOOST_AUTO_TEST_CASE(split_reductions_outer) {
   KernelBuilder b(Form::reduce, 3, 1);
   const ValueId x = b.input(float32, {Stride::any, Stride::any, Stride::unit});
-  const int sum = b.reduce(Op::sum, x), where = b.reduce(Op::argmax, x), product = b.reduce(Op::prod, b.cast(int32, x));
+  const int sum = b.reduce(Op::sum, x), where = b.reduce(Op::argmax, x),
+            product = b.reduce(Op::prod, b.cast(int32, x));
   b.begin_epilogue();
   for (int r : {sum, where, product}) b.store(b.result(r), {Stride::any, Stride::zero, Stride::unit});
   Options o;
@@ -84,7 +88,8 @@ BOOST_AUTO_TEST_CASE(scans_and_contractions) {
   on_threads(b.done(), {300, 900});
 
   KernelBuilder c(Form::reduce, 3, 1);
-  const int m = c.reduce(Op::matmul, c.input(float32, {Stride::any, Stride::unit, Stride::zero}), c.input(float32, {Stride::zero, Stride::any, Stride::unit}));
+  const int m = c.reduce(Op::matmul, c.input(float32, {Stride::any, Stride::unit, Stride::zero}),
+                         c.input(float32, {Stride::zero, Stride::any, Stride::unit}));
   c.begin_epilogue();
   c.store(c.result(m), {Stride::any, Stride::zero, Stride::unit});
   on_threads(c.done(), {130, 70, 200});

@@ -10,7 +10,8 @@ BOOST_AUTO_TEST_SUITE(cpu_pointwise)
 BOOST_AUTO_TEST_CASE(every_row_has_an_emission) {
   for (int i = 0; i < jit::kOpCount; ++i) {
     const auto op = static_cast<Op>(i);
-    BOOST_CHECK_MESSAGE((cpu::emission(op) != nullptr) == (jit::kind_of(op) == jit::OpKind::pointwise), jit::name_of(op));
+    BOOST_CHECK_MESSAGE((cpu::emission(op) != nullptr) == (jit::kind_of(op) == jit::OpKind::pointwise),
+                        jit::name_of(op));
   }
 }
 
@@ -23,7 +24,8 @@ BOOST_AUTO_TEST_CASE(every_op_and_dtype) {
       if (!accepts(op, t) || is_approximate(op, t)) continue;
       KernelBuilder b(Form::map, 1);
       std::vector<ValueId> v;
-      for (int a = 0; a < jit::row_of(op).arity; ++a) v.push_back(b.input(op == Op::where && a == 0 ? bool_ : t, {Stride::unit}));
+      for (int a = 0; a < jit::row_of(op).arity; ++a)
+        v.push_back(b.input(op == Op::where && a == 0 ? bool_ : t, {Stride::unit}));
       v.resize(3, kNoValue);
       b.store(b.op(op, v[0], v[1], v[2]), {Stride::unit});
       compare(b.done(), {1500});
@@ -79,7 +81,8 @@ BOOST_AUTO_TEST_CASE(strides_and_broadcasts) {
           const ValueId y = b.input(t, {Stride::zero, Stride::any, Stride::unit});
           const ValueId s = b.scalar(t);
           const auto computed = [&](ValueId v) { return is_half(t) ? b.cast(float32, v) : v; };
-          const ValueId chosen = b.op(Op::where, b.op(Op::less, b.cast(int32, x), b.cast(int32, y)), computed(x), computed(s));
+          const ValueId chosen =
+              b.op(Op::where, b.op(Op::less, b.cast(int32, x), b.cast(int32, y)), computed(x), computed(s));
           b.store(is_half(t) ? b.cast(t, chosen) : chosen, {Stride::any, Stride::any, out});
           for (auto& o : b.k.operands) o.wide = wide;
           b.done();
@@ -116,7 +119,9 @@ BOOST_AUTO_TEST_CASE(many_operands) {
   for (int inputs : {9, 14, 30}) {
     KernelBuilder b(Form::map, 2);
     ValueId sum = b.input(float32, {Stride::any, Stride::unit});
-    for (int i = 1; i < inputs; ++i) sum = b.op(i % 2 ? Op::add : Op::multiply, sum, b.input(float32, {Stride::any, i % 3 ? Stride::unit : Stride::any}));
+    for (int i = 1; i < inputs; ++i)
+      sum = b.op(i % 2 ? Op::add : Op::multiply, sum,
+                 b.input(float32, {Stride::any, i % 3 ? Stride::unit : Stride::any}));
     b.store(sum, {Stride::any, Stride::unit});
     compare(b.done(), {3, 77});
   }

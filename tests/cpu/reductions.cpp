@@ -6,12 +6,14 @@ using namespace lazy::test;
 
 namespace {
 
-const std::vector<Op> kReduceOps = {Op::sum, Op::prod, Op::max, Op::min, Op::any, Op::all, Op::argmax, Op::argmin};
+const std::vector<Op> kReduceOps = {Op::sum, Op::prod, Op::max,    Op::min,
+                                    Op::any, Op::all,  Op::argmax, Op::argmin};
 
 /// A reduction along the last of two axes (inner) or along the first (outer).
 LoopKernel reduction(Op op, DType t, bool inner) {
   KernelBuilder b(Form::reduce, 2, inner ? 1 : 0);
-  const ValueId x = b.input(t, inner ? std::vector{Stride::any, Stride::unit} : std::vector{Stride::any, Stride::unit});
+  const ValueId x =
+      b.input(t, inner ? std::vector{Stride::any, Stride::unit} : std::vector{Stride::any, Stride::unit});
   const int r = b.reduce(op, x);
   b.begin_epilogue();
   b.store(b.result(r), {inner ? Stride::unit : Stride::zero, inner ? Stride::zero : Stride::unit});
@@ -71,23 +73,27 @@ BOOST_AUTO_TEST_CASE(all_infinite_or_nan) {
       }
 }
 
-/// Mean and variance's ingredients, an index, a maximum: several results of one pass, with an epilogue of its own.
+/// Mean and variance's ingredients, an index, a maximum: several results of one pass, with an epilogue of its
+/// own.
 BOOST_AUTO_TEST_CASE(several_at_once) {
   for (bool inner : {true, false})
     for (DType t : {float32, float64}) {
       KernelBuilder b(Form::reduce, 3, inner ? 2 : 1);
       const ValueId x = b.input(t, {Stride::any, Stride::any, Stride::unit}), s = b.scalar(t);
-      const int sum = b.reduce(Op::sum, x), squares = b.reduce(Op::sum, b.op(Op::multiply, x, x)), most = b.reduce(Op::max, b.op(Op::add, x, s)),
-                where = b.reduce(Op::argmax, x), single = b.reduce(Op::sum, b.cast(float32, x));
+      const int sum = b.reduce(Op::sum, x), squares = b.reduce(Op::sum, b.op(Op::multiply, x, x)),
+                most = b.reduce(Op::max, b.op(Op::add, x, s)), where = b.reduce(Op::argmax, x),
+                single = b.reduce(Op::sum, b.cast(float32, x));
       b.begin_epilogue();
-      const std::vector<Stride> out = inner ? std::vector{Stride::any, Stride::any, Stride::zero} : std::vector{Stride::any, Stride::zero, Stride::unit};
+      const std::vector<Stride> out = inner ? std::vector{Stride::any, Stride::any, Stride::zero}
+                                            : std::vector{Stride::any, Stride::zero, Stride::unit};
       const ValueId scale = b.input(t, out);
       b.store(b.op(Op::multiply, b.result(sum), scale), out);
       b.store(b.op(Op::subtract, b.result(squares), b.result(most)), out);
       b.store(b.result(where), out);
       b.store(b.cast(float16, b.cast(float32, b.result(single))), out);
       b.done();
-      for (int64_t n : {1, 40, 1300}) compare(b.k, inner ? std::vector<int64_t>{2, 3, n} : std::vector<int64_t>{2, n, 37});
+      for (int64_t n : {1, 40, 1300})
+        compare(b.k, inner ? std::vector<int64_t>{2, 3, n} : std::vector<int64_t>{2, n, 37});
     }
 }
 
@@ -95,16 +101,19 @@ BOOST_AUTO_TEST_CASE(long_bodies) {
   for (bool inner : {true, false}) {
     KernelBuilder b(Form::reduce, 2, inner ? 1 : 0);
     ValueId x = b.input(float32, {Stride::any, Stride::unit});
-    const ValueId y = b.input(float32, inner ? std::vector{Stride::any, Stride::zero} : std::vector{Stride::zero, Stride::unit});
+    const ValueId y = b.input(
+        float32, inner ? std::vector{Stride::any, Stride::zero} : std::vector{Stride::zero, Stride::unit});
     ValueId v = x;
     for (int i = 0; i < 300; ++i) v = b.op(i % 3 ? Op::add : Op::multiply, v, i % 7 ? y : x);
     const int r = b.reduce(Op::sum, v), m = b.reduce(Op::min, v);
     b.begin_epilogue();
-    const std::vector<Stride> out = inner ? std::vector{Stride::unit, Stride::zero} : std::vector{Stride::zero, Stride::unit};
+    const std::vector<Stride> out =
+        inner ? std::vector{Stride::unit, Stride::zero} : std::vector{Stride::zero, Stride::unit};
     b.store(b.result(r), out);
     b.store(b.result(m), out);
     b.done();
-    for (int64_t n : {3, 90, 2000}) compare(b.k, inner ? std::vector<int64_t>{4, n} : std::vector<int64_t>{n, 50});
+    for (int64_t n : {3, 90, 2000})
+      compare(b.k, inner ? std::vector<int64_t>{4, n} : std::vector<int64_t>{n, 50});
   }
 }
 
@@ -127,13 +136,15 @@ BOOST_AUTO_TEST_CASE(matmul) {
 BOOST_AUTO_TEST_CASE(matmul_inner_and_transposed) {
   for (DType t : {float32, int16}) {
     KernelBuilder b(Form::reduce, 2, 1);
-    const int r = b.reduce(Op::matmul, b.input(t, {Stride::any, Stride::unit}), b.input(t, {Stride::zero, Stride::any}));
+    const int r = b.reduce(Op::matmul, b.input(t, {Stride::any, Stride::unit}),
+                           b.input(t, {Stride::zero, Stride::any}));
     b.begin_epilogue();
     b.store(b.result(r), {Stride::unit, Stride::zero});
     for (int64_t n : {0, 1, 50}) compare(b.done(), {5, n});
 
     KernelBuilder c(Form::reduce, 3, 1);
-    const int q = c.reduce(Op::matmul, c.input(t, {Stride::unit, Stride::any, Stride::zero}), c.input(t, {Stride::zero, Stride::unit, Stride::any}));
+    const int q = c.reduce(Op::matmul, c.input(t, {Stride::unit, Stride::any, Stride::zero}),
+                           c.input(t, {Stride::zero, Stride::unit, Stride::any}));
     c.begin_epilogue();
     c.store(c.result(q), {Stride::any, Stride::zero, Stride::any});
     compare(c.done(), {13, 21, 50});

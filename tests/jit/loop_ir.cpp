@@ -190,9 +190,8 @@ BOOST_AUTO_TEST_CASE(rules_of_instructions) {
   rejects(map(), "index along axis 1 of 1", [](LoopKernel& k) { k.body[4].imm = 1; });
   rejects(map(), "iota is i64", [](LoopKernel& k) { k.body[4].type = DType::int32; });
   rejects(sample(), "reads scalar 1 of 1", [](LoopKernel& k) { k.body[2].imm = 1; });
-  rejects(sample(), "multiply is not defined on f16", [](LoopKernel& k) {
-    k.body[3] = {Code::op, Op::multiply, DType::float16, 0, 0, 0};
-  });
+  rejects(sample(), "multiply is not defined on f16",
+          [](LoopKernel& k) { k.body[3] = {Code::op, Op::multiply, DType::float16, 0, 0, 0}; });
   rejects(scan(), "reads reduction 1 of 1", [](LoopKernel& k) { k.body[1].imm = 1; });
   rejects(scan(), "before its value is computed", [](LoopKernel& k) { k.reductions[0].value = 1; });
   rejects(sample(), "%7 is i32 but r1 gives i64", [](LoopKernel& k) { k.body[7].type = DType::int32; });

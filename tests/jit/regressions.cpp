@@ -42,8 +42,8 @@ BOOST_AUTO_TEST_CASE(maximum_of_scalars_has_one_key) {
   BOOST_TEST(metrics().program_misses == before);
 }
 
-// A value that is a reshaped leaf, once what was between them has been simplified away, needs a packed leaf: the program
-// must not serve one with gaps.
+// A value that is a reshaped leaf, once what was between them has been simplified away, needs a packed leaf:
+// the program must not serve one with gaps.
 BOOST_AUTO_TEST_CASE(reshape_that_comes_to_stand_on_a_leaf) {
   const auto whole = [](const Tensor& x) { return reshape(-(-x), {8, 3}); };
   const auto part = [](const Tensor& x) {

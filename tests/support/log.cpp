@@ -88,7 +88,8 @@ BOOST_AUTO_TEST_CASE(lines_of_many_threads_stay_whole) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)
     threads.emplace_back([t] {
-      for (int i = 0; i < 200; ++i) logging::write(Channel::kernels, std::string(60, static_cast<char>('a' + t)));
+      for (int i = 0; i < 200; ++i)
+        logging::write(Channel::kernels, std::string(60, static_cast<char>('a' + t)));
     });
   for (auto& t : threads) t.join();
   const std::string text = file.text();

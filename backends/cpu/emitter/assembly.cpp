@@ -8,7 +8,8 @@ namespace lazy::cpu {
 using vir::Type;
 namespace {
 
-constexpr int kSaved[] = {x86::Gp::kIdBx, x86::Gp::kIdBp, x86::Gp::kIdR12, x86::Gp::kIdR13, x86::Gp::kIdR14, x86::Gp::kIdR15};
+constexpr int kSaved[] = {x86::Gp::kIdBx,  x86::Gp::kIdBp,  x86::Gp::kIdR12,
+                          x86::Gp::kIdR13, x86::Gp::kIdR14, x86::Gp::kIdR15};
 
 class Thrower : public asmjit::ErrorHandler {
  public:
@@ -108,7 +109,8 @@ x86::Mem Assembly::constant_vector(uint64_t bits, int width) {
   auto& known = width == 8 ? vectors8_ : vectors4_;
   if (auto it = known.find(bits); it != known.end()) return x86::ptr(pooled_[it->second].label);
   std::vector<uint8_t> bytes(static_cast<size_t>(width * lanes));
-  for (int i = 0; i < lanes; ++i) std::memcpy(&bytes[static_cast<size_t>(i * width)], &bits, static_cast<size_t>(width));
+  for (int i = 0; i < lanes; ++i)
+    std::memcpy(&bytes[static_cast<size_t>(i * width)], &bits, static_cast<size_t>(width));
   known.emplace(bits, pooled_.size());
   return pooled(std::move(bytes), width * lanes);
 }
@@ -143,7 +145,8 @@ x86::Gp Assembly::pointer(int operand) {
   return x86::rsi;
 }
 
-// A rare case: the lanes go to memory, one shared stub saves every register and calls, the wanted lanes come back.
+// A rare case: the lanes go to memory, one shared stub saves every register and calls, the wanted lanes come
+// back.
 void Assembly::write_cold() {
   if (cold.empty()) return;
   const int vectors = avx512() ? 32 : 16, width = avx512() ? 64 : 32;
@@ -165,11 +168,13 @@ void Assembly::write_cold() {
       if (vir::is64(c.type)) a.vmovupd(dest, frame(out));
       else a.vmovups(dest, frame(out));
     } else {
-      a.emit(vir::is64(c.type) ? x86::Inst::kIdVblendvpd : x86::Inst::kIdVblendvps, dest, dest, frame(out), vec(c.mask, c.type));
+      a.emit(vir::is64(c.type) ? x86::Inst::kIdVblendvpd : x86::Inst::kIdVblendvps, dest, dest, frame(out),
+             vec(c.mask, c.type));
     }
     a.jmp(c.back);
   }
-  constexpr x86::Gp gprs[] = {x86::rax, x86::rcx, x86::rdx, x86::rsi, x86::rdi, x86::r8, x86::r9, x86::r10, x86::r11};
+  constexpr x86::Gp gprs[] = {x86::rax, x86::rcx, x86::rdx, x86::rsi, x86::rdi,
+                              x86::r8,  x86::r9,  x86::r10, x86::r11};
   a.bind(stub);
   a.sub(x86::rsp, 8);
   constexpr int shift = 16;  // the return address and the alignment

@@ -1,8 +1,10 @@
-// What all writers of one kernel's code share: the assembler, the stack frame, the constant pool, variables, pointers.
+// What all writers of one kernel's code share: the assembler, the stack frame, the constant pool, variables,
+// pointers.
 //
-// Registers: rdi args; rax index along the vector axis (or steps left of a sequential axis); rcx, rdx, rsi scratch within one
-// instruction's code; the others hold operand pointers. k1 is the tail mask (AVX-512). Everything on the frame is addressed
-// from rsp, whose final distance is written into the prologue at the end.
+// Registers: rdi args; rax index along the vector axis (or steps left of a sequential axis); rcx, rdx, rsi
+// scratch within one instruction's code; the others hold operand pointers. k1 is the tail mask (AVX-512).
+// Everything on the frame is addressed from rsp, whose final distance is written into the prologue at the
+// end.
 #pragma once
 #include <asmjit/asmjit.h>
 
@@ -49,13 +51,15 @@ class Assembly {
   x86::Vec vec(int id, vir::Type t) const { return vec(id, bytes_of(t)); }
   /// The operand broadcast to all lanes of an AVX-512 instruction.
   x86::Mem broadcast(x86::Mem m) const {
-    m.setBroadcast(lanes == 16 ? x86::Mem::Broadcast::k1To16 : lanes == 8 ? x86::Mem::Broadcast::k1To8 : x86::Mem::Broadcast::k1To4);
+    m.setBroadcast(lanes == 16  ? x86::Mem::Broadcast::k1To16
+                   : lanes == 8 ? x86::Mem::Broadcast::k1To8
+                                : x86::Mem::Broadcast::k1To4);
     return m;
   }
 
   // frame
-  int32_t reserve(int bytes);            // aligned to its size (a power of two up to 64)
-  int32_t reserve_spill(int bytes);      // likewise, from slots given back
+  int32_t reserve(int bytes);        // aligned to its size (a power of two up to 64)
+  int32_t reserve_spill(int bytes);  // likewise, from slots given back
   void release_spill(int32_t at, int bytes);
   x86::Mem frame(int32_t at, int32_t offset = 0) const { return x86::ptr(x86::rsp, at + offset); }
   void prologue();
@@ -63,9 +67,9 @@ class Assembly {
   x86::Mem arg(int word) const { return x86::ptr_64(x86::rdi, word * 8); }
 
   // constants
-  x86::Mem constant(uint64_t bits, int width);          // one word of 4 or 8 bytes
-  x86::Mem constant_vector(uint64_t bits, int width);   // as many as there are lanes
-  x86::Mem lane_numbers(int width, int64_t first);      // first, first + 1, ...
+  x86::Mem constant(uint64_t bits, int width);         // one word of 4 or 8 bytes
+  x86::Mem constant_vector(uint64_t bits, int width);  // as many as there are lanes
+  x86::Mem lane_numbers(int width, int64_t first);     // first, first + 1, ...
   x86::Mem table(const std::vector<uint8_t>& bytes, int align);
 
   // variables
@@ -96,7 +100,7 @@ class Assembly {
   /// A vector register that no variable lives in.
   int tail_scratch() const { return __builtin_ctz(~reserved_vec); }
 
-  int spills = 0;      // statistics for schedule()
+  int spills = 0;  // statistics for schedule()
   int frame_bytes() const { return frame_size_; }
 
  private:

@@ -1,5 +1,5 @@
-// Blocks: straight-line vector code with its surroundings named. A block's inputs (vir::Op::input) are slots; besides the
-// operations of vir.hpp it may store to operands and assign variables.
+// Blocks: straight-line vector code with its surroundings named. A block's inputs (vir::Op::input) are slots;
+// besides the operations of vir.hpp it may store to operands and assign variables.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -10,12 +10,16 @@
 namespace lazy::cpu {
 
 /// Operations that only blocks know, numbered after those of vir::Op.
-inline constexpr vir::Op kStore = static_cast<vir::Op>(200);    // imm: slot (load) of the operand written; a: value
-inline constexpr vir::Op kAssign = static_cast<vir::Op>(201);   // imm: variable; a: value
-inline constexpr vir::Op kAdvance = static_cast<vir::Op>(202);  // moves the operands' pointers one step along the sequential axis
-inline constexpr vir::Op kUpperHalf = static_cast<vir::Op>(203);  // lane l of the result is lane l + imm/2 of a (l < imm/2)
-inline constexpr vir::Op kMulLow32 = static_cast<vir::Op>(204);   // i64: product of the low, unsigned halves of a and b
-inline constexpr vir::Op kSpread = static_cast<vir::Op>(205);     // every lane of the result is lane 0 of a
+inline constexpr vir::Op kStore =
+    static_cast<vir::Op>(200);  // imm: slot (load) of the operand written; a: value
+inline constexpr vir::Op kAssign = static_cast<vir::Op>(201);  // imm: variable; a: value
+inline constexpr vir::Op kAdvance =
+    static_cast<vir::Op>(202);  // moves the operands' pointers one step along the sequential axis
+inline constexpr vir::Op kUpperHalf =
+    static_cast<vir::Op>(203);  // lane l of the result is lane l + imm/2 of a (l < imm/2)
+inline constexpr vir::Op kMulLow32 =
+    static_cast<vir::Op>(204);  // i64: product of the low, unsigned halves of a and b
+inline constexpr vir::Op kSpread = static_cast<vir::Op>(205);  // every lane of the result is lane 0 of a
 
 constexpr bool has_effect(vir::Op op) { return op == kStore || op == kAssign || op == kAdvance; }
 namespace detail {
@@ -37,9 +41,21 @@ constexpr int block_arity(vir::Op op) { return detail::kArities[static_cast<uint
 template <class F>
 inline void each_operand(const vir::Inst& in, F&& f) {
   switch (block_arity(in.op)) {
-    case 4: f(in.a); f(in.b); f(in.c); f(in.d); break;
-    case 3: f(in.a); f(in.b); f(in.c); break;
-    case 2: f(in.a); f(in.b); break;
+    case 4:
+      f(in.a);
+      f(in.b);
+      f(in.c);
+      f(in.d);
+      break;
+    case 3:
+      f(in.a);
+      f(in.b);
+      f(in.c);
+      break;
+    case 2:
+      f(in.a);
+      f(in.b);
+      break;
     case 1: f(in.a); break;
     default: break;
   }
@@ -62,11 +78,12 @@ struct Slot {
   uint8_t row = 0, vec = 0, step = 0;
 
   constexpr uint64_t pack() const {
-    return static_cast<uint64_t>(kind) | uint64_t{index} << 8 | uint64_t{row} << 24 | uint64_t{vec} << 32 | uint64_t{step} << 40;
+    return static_cast<uint64_t>(kind) | uint64_t{index} << 8 | uint64_t{row} << 24 | uint64_t{vec} << 32 |
+           uint64_t{step} << 40;
   }
   static constexpr Slot unpack(uint64_t v) {
-    return {static_cast<Kind>(v & 0xff), static_cast<uint16_t>(v >> 8), static_cast<uint8_t>(v >> 24), static_cast<uint8_t>(v >> 32),
-            static_cast<uint8_t>(v >> 40)};
+    return {static_cast<Kind>(v & 0xff), static_cast<uint16_t>(v >> 8), static_cast<uint8_t>(v >> 24),
+            static_cast<uint8_t>(v >> 32), static_cast<uint8_t>(v >> 40)};
   }
 };
 

@@ -13,7 +13,8 @@ constexpr uint32_t kNone = ~0u;
 
 }  // namespace
 
-Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_axis) : as_(as), t_(t), info_(t.code.size()), needed_later_(t.code.size(), 0) {
+Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_axis)
+    : as_(as), t_(t), info_(t.code.size()), needed_later_(t.code.size(), 0) {
   for (uint32_t v = 0; v < t.code.size(); ++v) {
     const Inst& in = t.code[v];
     Info& i = info_[v];
@@ -87,15 +88,18 @@ Inst Copies::leaf(uint32_t v, int row, int vec, int step) {
   return in;
 }
 
-uint32_t Copies::reference(Block& out, std::vector<uint32_t>& known, uint32_t v, int stage, int row, int vec, int step, Shape shape) {
+uint32_t Copies::reference(Block& out, std::vector<uint32_t>& known, uint32_t v, int stage, int row, int vec,
+                           int step, Shape shape) {
   const Info& i = info_[v];
-  const size_t at = (static_cast<size_t>(v) * static_cast<size_t>(shape.rows) + static_cast<size_t>(i.row ? row : 0)) * static_cast<size_t>(shape.vecs) + static_cast<size_t>(i.vec ? vec : 0);
+  const size_t at =
+      (static_cast<size_t>(v) * static_cast<size_t>(shape.rows) + static_cast<size_t>(i.row ? row : 0)) *
+          static_cast<size_t>(shape.vecs) +
+      static_cast<size_t>(i.vec ? vec : 0);
   if (known[at] != kNone) return known[at];
   const bool earlier = i.stage < stage;
   if (earlier && !(i.cheap && !is_kept(v, row, vec)))
     out.push_back({Op::input, t_.code[v].type, Slot{Slot::Kind::variable, kept(v, row, vec)}.pack()});
-  else
-    out.push_back(leaf(v, row, vec, step));
+  else out.push_back(leaf(v, row, vec, step));
   return known[at] = static_cast<uint32_t>(out.size() - 1);
 }
 
@@ -115,8 +119,9 @@ void Copies::emit_values(Block& out, std::vector<uint32_t>& known, int stage, Sh
         if (arity > 2) copy.c = ref(in.c);
         if (arity > 3) copy.d = ref(in.d);
         out.push_back(copy);
-        known[(static_cast<size_t>(v) * static_cast<size_t>(shape.rows) + static_cast<size_t>(row)) * static_cast<size_t>(shape.vecs) + static_cast<size_t>(vec)] =
-            static_cast<uint32_t>(out.size() - 1);
+        known[(static_cast<size_t>(v) * static_cast<size_t>(shape.rows) + static_cast<size_t>(row)) *
+                  static_cast<size_t>(shape.vecs) +
+              static_cast<size_t>(vec)] = static_cast<uint32_t>(out.size() - 1);
       }
   }
 }
@@ -149,7 +154,9 @@ Block Copies::block(int stage, Shape shape) {
     for (int row = 0; row < shape.rows; ++row)
       for (int vec = 0; vec < shape.vecs; ++vec) {
         const uint32_t value = reference(out, known, s.value, 2, row, vec, 0, shape);
-        out.push_back({kStore, t_.code[s.value].type, Slot{s.to, s.operand, static_cast<uint8_t>(row), static_cast<uint8_t>(vec)}.pack(), value});
+        out.push_back({kStore, t_.code[s.value].type,
+                       Slot{s.to, s.operand, static_cast<uint8_t>(row), static_cast<uint8_t>(vec)}.pack(),
+                       value});
       }
   return out;
 }
@@ -161,7 +168,9 @@ Block Copies::stepped_block(Shape shape, int advances_after) {
     // Earlier stages' values are the same in every step.
     for (uint32_t v = 0; v < t_.code.size(); ++v)
       if (info_[v].stage == 2)
-        std::fill_n(known.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(v) * static_cast<size_t>(shape.rows * shape.vecs)), shape.rows * shape.vecs, kNone);
+        std::fill_n(known.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(v) *
+                                                                static_cast<size_t>(shape.rows * shape.vecs)),
+                    shape.rows * shape.vecs, kNone);
     emit_values(out, known, 2, shape, step);
     for (const auto& u : t_.updates)
       for (int row = 0; row < shape.rows; ++row)
@@ -192,14 +201,17 @@ void Copies::pin(Shape shape, int registers) {
     const Info& i = info_[v];
     if (!i.live || i.stage != 2) continue;
     for (int row = 0; row < (i.row ? shape.rows : 1); ++row)
-      for (int vec = 0; vec < (i.vec ? shape.vecs : 1); ++vec) each_operand(t_.code[v], [&](uint32_t u) { use(u, row, vec); });
+      for (int vec = 0; vec < (i.vec ? shape.vecs : 1); ++vec)
+        each_operand(t_.code[v], [&](uint32_t u) { use(u, row, vec); });
   }
   for (const auto& s : t_.stores)
     for (int row = 0; row < shape.rows; ++row)
       for (int vec = 0; vec < shape.vecs; ++vec) use(s.value, row, vec);
   std::vector<Candidate> order;
   for (const auto& [k, c] : count) order.push_back(c);
-  std::sort(order.begin(), order.end(), [&](const Candidate& x, const Candidate& y) { return x.uses != y.uses ? x.uses > y.uses : key(x.v, x.row, x.vec) < key(y.v, y.row, y.vec); });
+  std::sort(order.begin(), order.end(), [&](const Candidate& x, const Candidate& y) {
+    return x.uses != y.uses ? x.uses > y.uses : key(x.v, x.row, x.vec) < key(y.v, y.row, y.vec);
+  });
   for (const Candidate& c : order) {
     if (registers-- <= 0) break;
     const uint32_t free = (as_.avx512() ? ~0u : 0xffffu) & ~as_.reserved_vec;
@@ -224,7 +236,9 @@ std::vector<uint32_t> Copies::shared_by_rows() const {
     if (info_[v].live && info_[v].row)
       each_operand(t_.code[v], [&](uint32_t u) {
         const Info& i = info_[u];
-        if (i.stage == 2 && !i.row && i.vec && t_.code[u].type != Type::mask && std::find(found.begin(), found.end(), u) == found.end()) found.push_back(u);
+        if (i.stage == 2 && !i.row && i.vec && t_.code[u].type != Type::mask &&
+            std::find(found.begin(), found.end(), u) == found.end())
+          found.push_back(u);
       });
   return found;
 }

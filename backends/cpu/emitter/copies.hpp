@@ -1,9 +1,10 @@
-// Copies of a template: one for each row of a tile, each vector in flight and each unrolled step, sharing what does not differ.
+// Copies of a template: one for each row of a tile, each vector in flight and each unrolled step, sharing
+// what does not differ.
 //
-// Values are computed as far out as they can be. Stage 0: before all loops (constants and scalars only). Stage 1: once per
-// row or chunk, before the innermost loop. Stage 2: in the innermost loop. What a later stage reads of an earlier one is a
-// variable, in a register while there are registers to spare, otherwise on the frame; constants and broadcast loads may just
-// as well be read again.
+// Values are computed as far out as they can be. Stage 0: before all loops (constants and scalars only).
+// Stage 1: once per row or chunk, before the innermost loop. Stage 2: in the innermost loop. What a later
+// stage reads of an earlier one is a variable, in a register while there are registers to spare, otherwise on
+// the frame; constants and broadcast loads may just as well be read again.
 #pragma once
 #include <functional>
 
@@ -33,7 +34,8 @@ class Copies {
   /// Gives registers to the values of earlier stages that stage 2 reads most, as long as `registers` lasts.
   void pin(Shape, int registers);
   bool stage_is_empty(int stage) const;
-  /// Values of the innermost loop that are the same for all rows of a tile, not for all vectors, and that something of a row reads.
+  /// Values of the innermost loop that are the same for all rows of a tile, not for all vectors, and that
+  /// something of a row reads.
   std::vector<uint32_t> shared_by_rows() const;
   size_t stage2_size() const;
 
@@ -43,10 +45,14 @@ class Copies {
     bool row = false, vec = false;  // differs between rows, between vectors
     bool live = false, cheap = false;
   };
-  uint64_t key(uint32_t v, int row, int vec) const { return uint64_t{v} << 16 | (info_[v].row ? static_cast<uint64_t>(row) << 8 : 0) | (info_[v].vec ? static_cast<uint64_t>(vec) : 0); }
+  uint64_t key(uint32_t v, int row, int vec) const {
+    return uint64_t{v} << 16 | (info_[v].row ? static_cast<uint64_t>(row) << 8 : 0) |
+           (info_[v].vec ? static_cast<uint64_t>(vec) : 0);
+  }
   uint16_t kept(uint32_t v, int row, int vec);
   bool is_kept(uint32_t v, int row, int vec) const;
-  uint32_t reference(Block&, std::vector<uint32_t>& known, uint32_t v, int stage, int row, int vec, int step, Shape);
+  uint32_t reference(Block&, std::vector<uint32_t>& known, uint32_t v, int stage, int row, int vec, int step,
+                     Shape);
   void emit_values(Block&, std::vector<uint32_t>& known, int stage, Shape, int step);
   vir::Inst leaf(uint32_t v, int row, int vec, int step);
 

@@ -21,7 +21,8 @@ void BlockWriter::write_one(uint32_t i) {
   const Inst& in = code_[i];
   const Type t = in.type;
   if (in.op == kStore) {
-    if (!stores_begun_) {  // a store may overwrite what a later one still has to load (an operand written in place)
+    if (!stores_begun_) {  // a store may overwrite what a later one still has to load (an operand written in
+                           // place)
       stores_begun_ = true;
       for (uint32_t s = i; s < code_.size(); ++s) {
         if (code_[s].op != kStore || code_[code_[s].a].op != Op::input) continue;
@@ -35,7 +36,8 @@ void BlockWriter::write_one(uint32_t i) {
     return;
   }
   if (in.op == kAssign) return assign(in);
-  if (t == Type::mask && (in.op == Op::and_ || in.op == Op::or_ || in.op == Op::xor_ || in.op == Op::andn)) return mask_logic(in);
+  if (t == Type::mask && (in.op == Op::and_ || in.op == Op::or_ || in.op == Op::xor_ || in.op == Op::andn))
+    return mask_logic(in);
   switch (in.op) {
     case Op::fma:
     case Op::fnma:
@@ -64,12 +66,14 @@ void BlockWriter::write_one(uint32_t i) {
   const EncodeRow& row = encode_row(as_.isa, in.op);
   const uint32_t id = row.id[static_cast<int>(t) & 3];
   if (t == Type::mask || id == 0)
-    throw CompileError("no " + std::string(name_of(as_.isa)) + " form of vector operation " + std::to_string(static_cast<int>(in.op)) +
-                       " on lane type " + std::to_string(static_cast<int>(t)));
+    throw CompileError("no " + std::string(name_of(as_.isa)) + " form of vector operation " +
+                       std::to_string(static_cast<int>(in.op)) + " on lane type " +
+                       std::to_string(static_cast<int>(t)));
   switch (row.form) {
     case EncodeRow::Form::binary: return binary(in, row);
     case EncodeRow::Form::unary:
-      if (in.op == Op::getmant) return unary(in, id, 3 | (in.imm ? 3 : 1) << 2);  // interval [0.75, 1.5); sign dropped or refused
+      if (in.op == Op::getmant)
+        return unary(in, id, 3 | (in.imm ? 3 : 1) << 2);  // interval [0.75, 1.5); sign dropped or refused
       return unary(in, id, -1);
     case EncodeRow::Form::unary_imm:
       // Rounding: bit 3 keeps the inexact flag down.
@@ -214,7 +218,8 @@ void BlockWriter::select(const Inst& in) {
   if (as_.avx512()) {
     regs_.release_operands();
     const int d = regs_.define();
-    a_.k(x86::k(static_cast<uint32_t>(m))).emit(wide ? Id::kIdVblendmpd : Id::kIdVblendmps, v(d, bytes), v(no, bytes), yes);
+    a_.k(x86::k(static_cast<uint32_t>(m)))
+        .emit(wide ? Id::kIdVblendmpd : Id::kIdVblendmps, v(d, bytes), v(no, bytes), yes);
   } else {
     regs_.release_operands();
     const int d = regs_.define();
@@ -230,7 +235,7 @@ void BlockWriter::compare(const Inst& in) {
   auto pred = static_cast<Pred>(in.imm);
   uint32_t x = in.a, y = in.b;
   if (regs_.memory_only(x) && !regs_.memory_only(y)) {
-    static constexpr Pred mirrored[] = {Pred::eq, Pred::ne,    Pred::gt,  Pred::ge,  Pred::lt,  Pred::le,
+    static constexpr Pred mirrored[] = {Pred::eq,    Pred::ne,  Pred::gt,  Pred::ge,  Pred::lt,  Pred::le,
                                         Pred::unord, Pred::ord, Pred::ugt, Pred::uge, Pred::ult, Pred::ule};
     std::swap(x, y);
     pred = mirrored[static_cast<int>(pred)];
@@ -249,7 +254,8 @@ void BlockWriter::compare(const Inst& in) {
     } else {
       static constexpr int imm[] = {0, 4, 1, 2, 6, 5, 0, 0, 1, 2, 6, 5};
       const bool is_unsigned = pred >= Pred::ult;
-      const uint32_t id = wide ? (is_unsigned ? Id::kIdVpcmpuq : Id::kIdVpcmpq) : (is_unsigned ? Id::kIdVpcmpud : Id::kIdVpcmpd);
+      const uint32_t id = wide ? (is_unsigned ? Id::kIdVpcmpuq : Id::kIdVpcmpq)
+                               : (is_unsigned ? Id::kIdVpcmpud : Id::kIdVpcmpd);
       a_.emit(id, dest, v(rx, bytes), oy, Imm(imm[p]));
     }
     return;
@@ -260,7 +266,8 @@ void BlockWriter::compare(const Inst& in) {
   if (pred == Pred::eq || pred == Pred::gt) {
     regs_.release_operands();
     const int d = regs_.define();
-    const uint32_t id = pred == Pred::eq ? (wide ? Id::kIdVpcmpeqq : Id::kIdVpcmpeqd) : (wide ? Id::kIdVpcmpgtq : Id::kIdVpcmpgtd);
+    const uint32_t id = pred == Pred::eq ? (wide ? Id::kIdVpcmpeqq : Id::kIdVpcmpeqd)
+                                         : (wide ? Id::kIdVpcmpgtq : Id::kIdVpcmpgtd);
     a_.emit(id, v(d, bytes), v(rx, bytes), oy);
     return;
   }
@@ -275,7 +282,10 @@ void BlockWriter::mask_logic(const Inst& in) {
   regs_.release_operands();
   const int d = regs_.define();
   const auto k = [](int r) { return x86::k(static_cast<uint32_t>(r)); };
-  const uint32_t id = in.op == Op::and_ ? Id::kIdKandw : in.op == Op::or_ ? Id::kIdKorw : in.op == Op::xor_ ? Id::kIdKxorw : Id::kIdKandnw;
+  const uint32_t id = in.op == Op::and_   ? Id::kIdKandw
+                      : in.op == Op::or_  ? Id::kIdKorw
+                      : in.op == Op::xor_ ? Id::kIdKxorw
+                                          : Id::kIdKandnw;
   a_.emit(id, k(d), k(x), k(y));
 }
 
@@ -295,7 +305,8 @@ void BlockWriter::upper_half(const Inst& in) {
   regs_.release_operands();
   const int d = regs_.define();
   if (half == 32) a_.vextractf64x4(v(d, 32).ymm(), v(r, 64).zmm(), 1);
-  else if (half == 16) a_.emit(r < 16 && d < 16 ? Id::kIdVextractf128 : Id::kIdVextractf32x4, v(d, 16), v(r, 32), Imm(1));
+  else if (half == 16)
+    a_.emit(r < 16 && d < 16 ? Id::kIdVextractf128 : Id::kIdVextractf32x4, v(d, 16), v(r, 32), Imm(1));
   else if (half == 8) a_.vpshufd(v(d, 16).xmm(), v(r, 16).xmm(), 0xee);
   else a_.vpshufd(v(d, 16).xmm(), v(r, 16).xmm(), 0x55);
 }
@@ -316,7 +327,8 @@ void BlockWriter::patch(const Inst& in) {
   const int bytes = as_.bytes_of(in.type);
   const int d = regs_.define();  // apart from all sources: the rare case reads them after it was written
   copy(d, keep, bytes);
-  Assembly::Cold c{a_.newLabel(), a_.newLabel(), d, x, y, m, in.type, code_[in.b].type, static_cast<uint16_t>(in.imm)};
+  Assembly::Cold c{
+      a_.newLabel(), a_.newLabel(), d, x, y, m, in.type, code_[in.b].type, static_cast<uint16_t>(in.imm)};
   if (as_.avx512()) a_.kortestw(x86::k(static_cast<uint32_t>(m)), x86::k(static_cast<uint32_t>(m)));
   else a_.vptest(v(m, bytes), v(m, bytes));
   a_.jnz(c.entry);
@@ -335,7 +347,8 @@ void BlockWriter::assign(const Inst& in) {
   const int r = regs_.fetch(in.a);
   const int bytes = as_.bytes_of(var.type);
   if (var.reg >= 0) copy(var.reg, r, bytes);
-  else if (var.type == Type::mask && as_.avx512()) a_.kmovw(as_.frame(var.frame), x86::k(static_cast<uint32_t>(r)));
+  else if (var.type == Type::mask && as_.avx512())
+    a_.kmovw(as_.frame(var.frame), x86::k(static_cast<uint32_t>(r)));
   else a_.vmovups(as_.frame(var.frame), v(r, bytes));
   regs_.release_operands();
 }

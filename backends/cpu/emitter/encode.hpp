@@ -15,7 +15,8 @@ const EncodeRow& encode_row(Isa, vir::Op);
 
 class BlockWriter {
  public:
-  BlockWriter(Assembly& as, const Block& code, const Addressing& where) : as_(as), a_(as.a), code_(code), where_(where), regs_(as, code, where) {}
+  BlockWriter(Assembly& as, const Block& code, const Addressing& where)
+      : as_(as), a_(as.a), code_(code), where_(where), regs_(as, code, where) {}
   /// `advance` is called for each kAdvance line.
   template <class F>
   void write(F&& advance) {

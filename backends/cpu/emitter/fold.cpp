@@ -6,7 +6,9 @@ using vir::Builder;
 using vir::Val;
 namespace {
 
-Val slot(Builder& b, const AccumulatorPlaces& a, uint16_t index) { return b.input(a.info.type, Slot{Slot::Kind::acc, index}.pack()); }
+Val slot(Builder& b, const AccumulatorPlaces& a, uint16_t index) {
+  return b.input(a.info.type, Slot{Slot::Kind::acc, index}.pack());
+}
 
 /// For each reduction: its first accumulator and how many it has.
 template <class F>
@@ -27,12 +29,14 @@ Template fold_template(const jit::loop::LoopKernel& k, const ReductionState& s, 
   each_reduction(k, s, [&](const jit::loop::Reduction& r, size_t first, size_t n) {
     std::vector<std::vector<Val>> v(static_cast<size_t>(s.acc[first].partials));
     for (size_t p = 0; p < v.size(); ++p)
-      for (size_t i = 0; i < n; ++i) v[p].push_back(slot(b, s.acc[first + i], partial_slot(first + i, static_cast<int>(p))));
+      for (size_t i = 0; i < n; ++i)
+        v[p].push_back(slot(b, s.acc[first + i], partial_slot(first + i, static_cast<int>(p))));
     for (size_t half = v.size() / 2; half > 0; half /= 2)
       for (size_t l = 0; l < half; ++l) v[l] = combine(b, r, v[l], v[l + half]);
     for (int width = lanes; across && width > 1; width /= 2) {
       std::vector<Val> upper;
-      for (const Val& x : v[0]) upper.push_back(b.push({kUpperHalf, x.type, static_cast<uint64_t>(width), x.id}));
+      for (const Val& x : v[0])
+        upper.push_back(b.push({kUpperHalf, x.type, static_cast<uint64_t>(width), x.id}));
       v[0] = combine(b, r, v[0], upper);
     }
     for (size_t i = 0; i < n; ++i) t.updates.push_back({folded_slot(first + i), v[0][i].id});

@@ -76,7 +76,9 @@ void helper_div_u64(const void* x, const void* y, void* out, int n) {
 void helper_rem_u64(const void* x, const void* y, void* out, int n) {
   each<uint64_t, rem_or_zero>(x, y, out, n);
 }
-void helper_pow_i64(const void* x, const void* y, void* out, int n) { each<int64_t, signed_power>(x, y, out, n); }
+void helper_pow_i64(const void* x, const void* y, void* out, int n) {
+  each<int64_t, signed_power>(x, y, out, n);
+}
 void helper_pow_u64(const void* x, const void* y, void* out, int n) { each<uint64_t, power>(x, y, out, n); }
 void helper_fmod_f32(const void* x, const void* y, void* out, int n) { each<float, fmod32>(x, y, out, n); }
 void helper_fmod_f64(const void* x, const void* y, void* out, int n) { each<double, fmod64>(x, y, out, n); }

@@ -32,7 +32,9 @@ uint64_t identity_of(const Reduction& r) {
   const Type t = accumulator_type(r);
   const bool f = is_float(r.type), u = is_unsigned_int(r.type);
   const int bits = static_cast<int>(size_of(r.type)) * 8;
-  const auto number = [&](int64_t v) { return vir::is64(t) ? static_cast<uint64_t>(v) : static_cast<uint32_t>(v); };
+  const auto number = [&](int64_t v) {
+    return vir::is64(t) ? static_cast<uint64_t>(v) : static_cast<uint32_t>(v);
+  };
   constexpr double inf = std::numeric_limits<double>::infinity();
   switch (r.op) {
     case Op::sum:
@@ -40,10 +42,13 @@ uint64_t identity_of(const Reduction& r) {
     case Op::prod: return f ? bits_of(t, 1) : 1;
     case Op::all: return 1;
     case Op::max:
-    case Op::argmax: return f ? bits_of(t, -inf) : u ? 0 : number(static_cast<int64_t>(~uint64_t{0} << (bits - 1)));
+    case Op::argmax:
+      return f ? bits_of(t, -inf) : u ? 0 : number(static_cast<int64_t>(~uint64_t{0} << (bits - 1)));
     case Op::min:
     case Op::argmin:
-      return f ? bits_of(t, inf) : u ? number(bits == 64 ? -1 : (int64_t{1} << bits) - 1) : number(static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1));
+      return f   ? bits_of(t, inf)
+             : u ? number(bits == 64 ? -1 : (int64_t{1} << bits) - 1)
+                 : number(static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1));
     default: return 0;
   }
 }
@@ -54,7 +59,8 @@ constexpr uint64_t kNoIndex = static_cast<uint64_t>(std::numeric_limits<int64_t>
 /// A template under construction.
 class Selector {
  public:
-  explicit Selector(const LoopKernel& k) : k_(k), values_(k.body.size()), accumulators_(accumulators_of(k)), running_(k.reductions.size()) {
+  explicit Selector(const LoopKernel& k)
+      : k_(k), values_(k.body.size()), accumulators_(accumulators_of(k)), running_(k.reductions.size()) {
     uses_.assign(k.body.size(), 0);
     for (const Instr& i : k.body)
       for (auto v : {i.a, i.b, i.c})
@@ -79,11 +85,13 @@ class Selector {
       const std::vector<Val> next = updated(k_.reductions[r], acc);
       const Val tail = masked ? b_.input(Type::mask, Slot{Slot::Kind::tail}.pack()) : Val{};
       for (size_t i = 0; i < acc.size(); ++i)
-        out_.updates.push_back({static_cast<uint16_t>(first_accumulator(r) + i), (masked ? b_.select(tail, next[i], acc[i]) : next[i]).id});
+        out_.updates.push_back({static_cast<uint16_t>(first_accumulator(r) + i),
+                                (masked ? b_.select(tail, next[i], acc[i]) : next[i]).id});
     }
   }
   void running_updates() {
-    for (size_t r = 0; r < k_.reductions.size(); ++r) out_.updates.push_back({static_cast<uint16_t>(first_accumulator(r)), running(r).id});
+    for (size_t r = 0; r < k_.reductions.size(); ++r)
+      out_.updates.push_back({static_cast<uint16_t>(first_accumulator(r)), running(r).id});
   }
 
   Template finish() {
@@ -114,7 +122,8 @@ class Selector {
       case Op::argmax:
       case Op::argmin: {
         // Indices ascend, so only a strictly better value replaces, or the first NaN.
-        const Val index = b_.input(Type::i64, Slot{Slot::Kind::iota, static_cast<uint16_t>(k_.sequential)}.pack());
+        const Val index =
+            b_.input(Type::i64, Slot{Slot::Kind::iota, static_cast<uint16_t>(k_.sequential)}.pack());
         Val better = emit_compare(b_, r.type, r.op == Op::argmax ? vir::Pred::gt : vir::Pred::lt, v, acc[0]);
         if (is_float(r.type)) {
           better = b_.and_(better, b_.cmp(vir::Pred::ord, acc[0], acc[0]));
@@ -147,7 +156,8 @@ class Selector {
         const Type t = is_arg(r.op) ? Type::i64 : accumulator_type(r);
         const Val v = b_.input(t, Slot{Slot::Kind::result, in.imm}.pack());
         if (is_arg(r.op)) {  // nothing was better than what accumulators start with: so all elements equal it
-          const Val first = b_.input(Type::i64, Slot{Slot::Kind::iota, static_cast<uint16_t>(k_.sequential)}.pack());
+          const Val first =
+              b_.input(Type::i64, Slot{Slot::Kind::iota, static_cast<uint16_t>(k_.sequential)}.pack());
           return b_.select(b_.eq(v, b_.i64(static_cast<int64_t>(kNoIndex))), first, v);
         }
         return is_bool(r.type) ? b_.ne(v, b_.i32(0)) : normalise(b_, r.type, v);
@@ -159,7 +169,8 @@ class Selector {
     if (!emit) throw CompileError(std::string("no vector code for op ") + jit::name_of(in.op));
     const DType from = k_.body[in.op == Op::where ? in.b : in.a].type;
     // The store rounds a float16 by itself.
-    if (in.op == Op::cast && in.type == DType::float16 && uses_[i] == 0 && from == DType::float32) return operand(in.a);
+    if (in.op == Op::cast && in.type == DType::float16 && uses_[i] == 0 && from == DType::float32)
+      return operand(in.a);
     return emit({b_, in.type, from, operand(in.a), operand(in.b), operand(in.c)});
   }
 
@@ -177,13 +188,15 @@ class Selector {
 std::vector<AccumulatorInfo> accumulators_of(const LoopKernel& k) {
   std::vector<AccumulatorInfo> out;
   for (size_t r = 0; r < k.reductions.size(); ++r) {
-    out.push_back({static_cast<uint16_t>(r), accumulator_type(k.reductions[r]), identity_of(k.reductions[r])});
+    out.push_back(
+        {static_cast<uint16_t>(r), accumulator_type(k.reductions[r]), identity_of(k.reductions[r])});
     if (is_arg(k.reductions[r].op)) out.push_back({static_cast<uint16_t>(r), Type::i64, kNoIndex});
   }
   return out;
 }
 
-std::vector<Val> combine(Builder& b, const Reduction& r, const std::vector<Val>& acc, const std::vector<Val>& other) {
+std::vector<Val> combine(Builder& b, const Reduction& r, const std::vector<Val>& acc,
+                         const std::vector<Val>& other) {
   const Val x = acc[0], y = other[0];
   const Selecting s{b, r.type, r.type, x, y, {}};
   switch (r.op) {
@@ -198,7 +211,8 @@ std::vector<Val> combine(Builder& b, const Reduction& r, const std::vector<Val>&
     case Op::argmin: {
       const auto better_than = r.op == Op::argmax ? vir::Pred::gt : vir::Pred::lt;
       const Val earlier = b.lt(other[1], acc[1]);
-      Val better = b.or_(emit_compare(b, r.type, better_than, y, x), b.and_(emit_compare(b, r.type, vir::Pred::eq, y, x), earlier));
+      Val better = b.or_(emit_compare(b, r.type, better_than, y, x),
+                         b.and_(emit_compare(b, r.type, vir::Pred::eq, y, x), earlier));
       if (is_float(r.type)) {
         const Val nan_x = b.isnan(x), nan_y = b.isnan(y);
         better = b.select(nan_x, b.and_(nan_y, earlier), b.or_(nan_y, better));

@@ -1,7 +1,8 @@
 // Instruction selection: loop IR to vector IR.
 //
-// Integers of 8 and 16 bits travel in i32 lanes, sign- or zero-extended after every operation that may leave their range;
-// uint32 and uint64 are the bits of i32 and i64 lanes; bool is a mask; the 16-bit floats are the float32 of the same value.
+// Integers of 8 and 16 bits travel in i32 lanes, sign- or zero-extended after every operation that may leave
+// their range; uint32 and uint64 are the bits of i32 and i64 lanes; bool is a mask; the 16-bit floats are the
+// float32 of the same value.
 #pragma once
 #include <vector>
 
@@ -70,13 +71,14 @@ struct AccumulatorInfo {
 };
 std::vector<AccumulatorInfo> accumulators_of(const jit::loop::LoopKernel&);
 
-/// The body: with updates of the accumulators (`reduce`), or with stores (`map`, `scan`). `masked`: updates leave the lanes
-/// outside the tail mask alone.
+/// The body: with updates of the accumulators (`reduce`), or with stores (`map`, `scan`). `masked`: updates
+/// leave the lanes outside the tail mask alone.
 Template select_body(const jit::loop::LoopKernel&, bool masked);
 Template select_epilogue(const jit::loop::LoopKernel&);
 /// Whether lanes of 64 bits occur: a vector then has half as many lanes.
 bool has_wide_lanes(const Template&);
-/// acc[i] = combine(acc[i], other[i]) for one reduction's accumulators; `other` is the later part of the axis.
+/// acc[i] = combine(acc[i], other[i]) for one reduction's accumulators; `other` is the later part of the
+/// axis.
 std::vector<vir::Val> combine(vir::Builder&, const jit::loop::Reduction&, const std::vector<vir::Val>& acc,
                               const std::vector<vir::Val>& other);
 

@@ -1,5 +1,5 @@
-// Conversions between element types. Floats to integers truncate and saturate, NaN gives 0; integers wrap; everything that
-// ends in a float is rounded exactly once.
+// Conversions between element types. Floats to integers truncate and saturate, NaN gives 0; integers wrap;
+// everything that ends in a float is rounded exactly once.
 #include <cmath>
 #include <limits>
 
@@ -23,11 +23,14 @@ Val integer_to_integer(Builder& b, DType from, DType to, Val v) {
   }
   if (size_of(from) == 8) v = b.convert(Op::narrow, Type::i32, v);
   // Already in range when the source's values all are.
-  const bool fits = size_of(from) < size_of(to) ? is_unsigned_int(from) || is_signed_int(to) || size_of(to) == 4 : from == to;
+  const bool fits = size_of(from) < size_of(to)
+                        ? is_unsigned_int(from) || is_signed_int(to) || size_of(to) == 4
+                        : from == to;
   return fits ? v : normalise(b, to, v);
 }
 
-/// Half of an unsigned number, its last bit kept sticky, so that converting and doubling rounds once; chosen where the top bit is set.
+/// Half of an unsigned number, its last bit kept sticky, so that converting and doubling rounds once; chosen
+/// where the top bit is set.
 Val unsigned_to_float(Builder& b, Val v, Op convert, Type to) {
   const Val one = b.integer(v, 1);
   const Val half = b.or_(b.shr(v, 1), b.and_(v, one));
@@ -52,8 +55,8 @@ Val integer_to_f64(Builder& b, DType from, Val v) {
   }
 }
 
-/// The float32 nearest to a float64, but when that is inexact the neighbour whose last bit is odd: rounding this to a shorter
-/// format gives what rounding the float64 would.
+/// The float32 nearest to a float64, but when that is inexact the neighbour whose last bit is odd: rounding
+/// this to a shorter format gives what rounding the float64 would.
 Val f64_to_f32_odd(Builder& b, Val x) {
   const Val near = b.convert(Op::f64_to_f32, Type::f32, x);
   const Val back = b.convert(Op::f32_to_f64, Type::f64, near);
@@ -77,7 +80,8 @@ Val round_to_bf16(Builder& b, Val x) {
   return b.bitcast(Type::f32, b.and_(high, b.i32(static_cast<int32_t>(0xffff0000u))));
 }
 
-/// Rounds to the values of float16, as float32: by adding and taking off a number whose last place is float16's.
+/// Rounds to the values of float16, as float32: by adding and taking off a number whose last place is
+/// float16's.
 Val round_to_f16(Builder& b, Val x) {
   const Val a = b.abs(x);
   const Val exponent = b.and_(b.bitcast(Type::i32, a), b.i32(0x7f800000));
@@ -85,7 +89,8 @@ Val round_to_f16(Builder& b, Val x) {
   const Val lifted = b.iadd(b.imax(exponent, b.i32((127 - 14) << 23)), b.i32((13 << 23) | 0x00400000));
   const Val magic = b.bitcast(Type::f32, lifted);
   const Val rounded = b.sub(b.add(a, magic), magic);
-  const Val limited = b.select(b.ge(rounded, b.f32(65536)), b.f32(std::numeric_limits<float>::infinity()), rounded);
+  const Val limited =
+      b.select(b.ge(rounded, b.f32(65536)), b.f32(std::numeric_limits<float>::infinity()), rounded);
   const Val huge = b.ge(a, b.f32(65536));  // infinity too, for which the sum above makes no sense
   const Val magnitude = b.select(huge, b.f32(std::numeric_limits<float>::infinity()), limited);
   return b.select(b.isnan(x), b.add(x, x), b.copysign(magnitude, x));
@@ -102,13 +107,15 @@ Val to_half(Builder& b, DType from, DType to, Val v) {
     const Val sticky = b.select(b.ne(b.and_(v, b.i64(0x7ff)), b.i64(0)), b.i64(0x800), b.i64(0));
     const Val short_form = b.or_(b.and_(v, b.i64(~int64_t{0x7ff})), sticky);
     const Val limit = b.i64(int64_t{1} << 53);
-    const Val large = is_unsigned_int(from) ? b.cmp(Pred::uge, v, limit) : b.or_(b.ge(v, limit), b.le(v, b.i64(-(int64_t{1} << 53))));
+    const Val large = is_unsigned_int(from) ? b.cmp(Pred::uge, v, limit)
+                                            : b.or_(b.ge(v, limit), b.le(v, b.i64(-(int64_t{1} << 53))));
     f = f64_to_f32_odd(b, integer_to_f64(b, from, b.select(large, short_form, v)));
   } else if (size_of(from) == 4) {
     const Val sticky = b.select(b.ne(b.and_(v, b.i32(0xff)), b.i32(0)), b.i32(0x100), b.i32(0));
     const Val short_form = b.or_(b.and_(v, b.i32(~0xff)), sticky);
     const Val limit = b.i32(1 << 24);
-    const Val large = is_unsigned_int(from) ? b.cmp(Pred::uge, v, limit) : b.or_(b.ge(v, limit), b.le(v, b.i32(-(1 << 24))));
+    const Val large = is_unsigned_int(from) ? b.cmp(Pred::uge, v, limit)
+                                            : b.or_(b.ge(v, limit), b.le(v, b.i32(-(1 << 24))));
     f = integer_to_f32(b, from, b.select(large, short_form, v));
   } else {
     f = integer_to_f32(b, from, v);
@@ -116,8 +123,11 @@ Val to_half(Builder& b, DType from, DType to, Val v) {
   return to == DType::float16 ? round_to_f16(b, f) : round_to_bf16(b, f);
 }
 
-/// `x` truncated into [low, high], both exact in x's type; NaN stays. x is the second operand of min and max so that it does.
-Val clamp(Builder& b, Val x, double low, double high) { return b.max(b.num(x, low), b.min(b.num(x, high), x)); }
+/// `x` truncated into [low, high], both exact in x's type; NaN stays. x is the second operand of min and max
+/// so that it does.
+Val clamp(Builder& b, Val x, double low, double high) {
+  return b.max(b.num(x, low), b.min(b.num(x, high), x));
+}
 
 Val float_to_integer(Builder& b, DType to, Val x) {
   const bool wide = x.type == Type::f64;

@@ -16,8 +16,8 @@ namespace {
 
 vir::HelperId id(Helper h) { return static_cast<vir::HelperId>(h); }
 
-/// C's fmod. While the quotient is below 2^22 its truncation is right to one, so that the remainder of it is exact and at most
-/// one divisor off; rare lanes go to the C library.
+/// C's fmod. While the quotient is below 2^22 its truncation is right to one, so that the remainder of it is
+/// exact and at most one divisor off; rare lanes go to the C library.
 Val fmod(Builder& b, Val x, Val y) {
   const Val q = b.round(b.div(x, y), Rounding::trunc);
   const Val rest = b.select(b.eq(q, b.num(q, 0)), x, b.fnma(q, y, x));
@@ -50,8 +50,8 @@ Floored floored(Builder& b, Val x, Val y) {
   return {b.select(by_zero, ratio, signed_q), b.select(by_zero, rest, moved)};
 }
 
-/// Floor of the quotient of integers. Divided as floats of at least twice as many bits: the quotient of the numbers is
-/// further from a whole number that it doesn't reach than rounding can carry it.
+/// Floor of the quotient of integers. Divided as floats of at least twice as many bits: the quotient of the
+/// numbers is further from a whole number that it doesn't reach than rounding can carry it.
 Val integer_quotient(const Selecting& s) {
   Builder& b = s.b;
   const DType t = s.type;
@@ -60,7 +60,8 @@ Val integer_quotient(const Selecting& s) {
   const auto as = [&](DType f, Val v) { return emit_cast(b, t, f, v); };
   Val q;
   if (size_of(t) <= 2) {
-    q = b.convert(Op::f32_to_i32, Type::i32, b.round(b.div(as(float32, s.x), as(float32, divisor)), Rounding::floor));
+    q = b.convert(Op::f32_to_i32, Type::i32,
+                  b.round(b.div(as(float32, s.x), as(float32, divisor)), Rounding::floor));
   } else if (size_of(t) == 4) {
     const Val f = b.round(b.div(as(float64, s.x), as(float64, divisor)), Rounding::floor);
     // Through 2^52 + 2^51: the low 32 bits of the sum are the whole number's, wrapped.
@@ -82,7 +83,8 @@ Val integer_quotient(const Selecting& s) {
 Val integer_power(const Selecting& s) {
   Builder& b = s.b;
   const DType t = s.type;
-  if (size_of(t) == 8) return b.patch(id(is_unsigned_int(t) ? Helper::pow_u64 : Helper::pow_i64), b.truth(true), s.x, s.y, s.x);
+  if (size_of(t) == 8)
+    return b.patch(id(is_unsigned_int(t) ? Helper::pow_u64 : Helper::pow_i64), b.truth(true), s.x, s.y, s.x);
   const Val one = b.i32(1), zero = b.i32(0);
   const int steps = static_cast<int>(size_of(t)) * 8 - (is_signed_int(t) ? 1 : 0);
   Val result = one, base = s.x;
@@ -117,6 +119,8 @@ Val emit_remainder(const Selecting& s) {
   return b.select(b.eq(s.y, zero), zero, rest);
 }
 
-Val emit_power(const Selecting& s) { return is_float(s.type) ? vecmath::pow(s.b, s.x, s.y) : integer_power(s); }
+Val emit_power(const Selecting& s) {
+  return is_float(s.type) ? vecmath::pow(s.b, s.x, s.y) : integer_power(s);
+}
 
 }  // namespace lazy::cpu

@@ -69,8 +69,12 @@ Val math2(S s) {
 }
 
 Val add(S s) { return is_float(s.type) ? s.b.add(s.x, s.y) : normalise(s.b, s.type, s.b.iadd(s.x, s.y)); }
-Val subtract(S s) { return is_float(s.type) ? s.b.sub(s.x, s.y) : normalise(s.b, s.type, s.b.isub(s.x, s.y)); }
-Val multiply(S s) { return is_float(s.type) ? s.b.mul(s.x, s.y) : normalise(s.b, s.type, s.b.imul(s.x, s.y)); }
+Val subtract(S s) {
+  return is_float(s.type) ? s.b.sub(s.x, s.y) : normalise(s.b, s.type, s.b.isub(s.x, s.y));
+}
+Val multiply(S s) {
+  return is_float(s.type) ? s.b.mul(s.x, s.y) : normalise(s.b, s.type, s.b.imul(s.x, s.y));
+}
 Val divide(S s) { return s.b.div(s.x, s.y); }
 Val fma(S s) { return s.b.fma(s.x, s.y, s.z); }
 Val copysign(S s) { return s.b.copysign(s.x, s.y); }
@@ -93,9 +97,7 @@ template <Pred P>
 Val comparison(S s) {
   return emit_compare(s.b, s.operand, P, s.x, s.y);
 }
-Val where(S s) {
-  return s.b.select(s.x, s.y, s.z);
-}
+Val where(S s) { return s.b.select(s.x, s.y, s.z); }
 
 using Table = std::array<EmitFn, jit::kOpCount>;
 Table make_table() {
@@ -104,23 +106,24 @@ Table make_table() {
   const auto set = [&](Op op, EmitFn f) { t[static_cast<size_t>(op)] = f; };
 #define LAZY_ROW(op) set(Op::op, op);
   LAZY_ROW(cast)
-  LAZY_ROW(negative) LAZY_ROW(abs) LAZY_ROW(sign) LAZY_ROW(bitwise_invert)
-  LAZY_ROW(isnan) LAZY_ROW(isinf) LAZY_ROW(isfinite) LAZY_ROW(signbit) LAZY_ROW(sqrt)
-  LAZY_ROW(add) LAZY_ROW(subtract) LAZY_ROW(multiply) LAZY_ROW(divide) LAZY_ROW(copysign) LAZY_ROW(fma)
-  LAZY_ROW(bitwise_and) LAZY_ROW(bitwise_or) LAZY_ROW(bitwise_xor) LAZY_ROW(left_shift) LAZY_ROW(right_shift)
-  LAZY_ROW(where)
+  LAZY_ROW(negative)
+  LAZY_ROW(abs) LAZY_ROW(sign) LAZY_ROW(bitwise_invert) LAZY_ROW(isnan) LAZY_ROW(isinf) LAZY_ROW(isfinite)
+      LAZY_ROW(signbit) LAZY_ROW(sqrt) LAZY_ROW(add) LAZY_ROW(subtract) LAZY_ROW(multiply) LAZY_ROW(divide)
+          LAZY_ROW(copysign) LAZY_ROW(fma) LAZY_ROW(bitwise_and) LAZY_ROW(bitwise_or) LAZY_ROW(bitwise_xor)
+              LAZY_ROW(left_shift) LAZY_ROW(right_shift) LAZY_ROW(where)
 #undef LAZY_ROW
-  set(Op::ceil, rounding<Rounding::ceil>);
+                  set(Op::ceil, rounding<Rounding::ceil>);
   set(Op::floor, rounding<Rounding::floor>);
   set(Op::trunc, rounding<Rounding::trunc>);
   set(Op::round, rounding<Rounding::even>);
 #define LAZY_ROW(op) set(Op::op, math1<vecmath::op>);
-  LAZY_ROW(rsqrt) LAZY_ROW(exp) LAZY_ROW(expm1) LAZY_ROW(log) LAZY_ROW(log1p) LAZY_ROW(log2) LAZY_ROW(log10)
-  LAZY_ROW(sin) LAZY_ROW(cos) LAZY_ROW(tan) LAZY_ROW(sinh) LAZY_ROW(cosh) LAZY_ROW(tanh) LAZY_ROW(asin)
-  LAZY_ROW(acos) LAZY_ROW(atan) LAZY_ROW(asinh) LAZY_ROW(acosh) LAZY_ROW(atanh) LAZY_ROW(erf) LAZY_ROW(erfc)
-  LAZY_ROW(sigmoid) LAZY_ROW(gelu)
+  LAZY_ROW(rsqrt)
+  LAZY_ROW(exp) LAZY_ROW(expm1) LAZY_ROW(log) LAZY_ROW(log1p) LAZY_ROW(log2) LAZY_ROW(log10) LAZY_ROW(sin)
+      LAZY_ROW(cos) LAZY_ROW(tan) LAZY_ROW(sinh) LAZY_ROW(cosh) LAZY_ROW(tanh) LAZY_ROW(asin) LAZY_ROW(acos)
+          LAZY_ROW(atan) LAZY_ROW(asinh) LAZY_ROW(acosh) LAZY_ROW(atanh) LAZY_ROW(erf) LAZY_ROW(erfc)
+              LAZY_ROW(sigmoid) LAZY_ROW(gelu)
 #undef LAZY_ROW
-  set(Op::atan2, math2<vecmath::atan2>);
+                  set(Op::atan2, math2<vecmath::atan2>);
   set(Op::hypot, math2<vecmath::hypot>);
   set(Op::floor_divide, emit_floor_divide);
   set(Op::remainder, emit_remainder);
@@ -153,8 +156,8 @@ Val normalise(Builder& b, DType t, Val v) {
   }
 }
 
-// Of two equal numbers (zeros of either sign, too) either order of x86's min and max gives a different operand: the signs of
-// both results together say which is wanted. A NaN makes a sum NaN.
+// Of two equal numbers (zeros of either sign, too) either order of x86's min and max gives a different
+// operand: the signs of both results together say which is wanted. A NaN makes a sum NaN.
 Val emit_maximum(S s) {
   Builder& b = s.b;
   if (!is_float(s.type)) return is_unsigned_int(s.type) ? b.umax(s.x, s.y) : b.imax(s.x, s.y);

@@ -10,7 +10,8 @@ using jit::loop::Operand;
 using vir::Type;
 namespace Id = x86::Inst;
 
-KernelWriter::KernelWriter(const jit::loop::LoopKernel& k, Isa isa) : k_(k), isa_(isa), vector_axis_(k.rank - 1), seq_(k.sequential) {
+KernelWriter::KernelWriter(const jit::loop::LoopKernel& k, Isa isa)
+    : k_(k), isa_(isa), vector_axis_(k.rank - 1), seq_(k.sequential) {
   inner_ = k.form == Form::reduce && seq_ == vector_axis_;
   outer_form_ = seq_ >= 0 && !inner_;
 }
@@ -76,11 +77,12 @@ void KernelWriter::write() {
   schedule_.steps = shape_.steps;
 }
 
-// In a map and an inner reduction the pointers step from row to row; in the other forms those are on the frame and the
-// registers hold what the current chunk and step use.
+// In a map and an inner reduction the pointers step from row to row; in the other forms those are on the
+// frame and the registers hold what the current chunk and step use.
 void KernelWriter::assign_pointers() {
-  static constexpr int order[] = {x86::Gp::kIdR8,  x86::Gp::kIdR9,  x86::Gp::kIdR10, x86::Gp::kIdR11, x86::Gp::kIdBx,
-                                  x86::Gp::kIdBp,  x86::Gp::kIdR12, x86::Gp::kIdR13, x86::Gp::kIdR14, x86::Gp::kIdR15};
+  static constexpr int order[] = {x86::Gp::kIdR8,  x86::Gp::kIdR9, x86::Gp::kIdR10, x86::Gp::kIdR11,
+                                  x86::Gp::kIdBx,  x86::Gp::kIdBp, x86::Gp::kIdR12, x86::Gp::kIdR13,
+                                  x86::Gp::kIdR14, x86::Gp::kIdR15};
   size_t next = 0;
   const size_t n = k_.operands.size();
   as_->pointer_reg.assign(n, -1);
@@ -214,7 +216,8 @@ void KernelWriter::outer_axes() {
       if (op.stride[inside] == Stride::zero) continue;
       deltas_[l][o] = as_->reserve(8);
       const int oi = static_cast<int>(o);
-      if (op.stride[inside] == Stride::unit) a.imul(x86::rcx, as_->arg(as_->args.extent(inside)), static_cast<int>(byte_width(oi)));
+      if (op.stride[inside] == Stride::unit)
+        a.imul(x86::rcx, as_->arg(as_->args.extent(inside)), static_cast<int>(byte_width(oi)));
       else {
         a.mov(x86::rcx, as_->arg(as_->args.extent(inside)));
         a.imul(x86::rcx, as_->arg(as_->args.stride(oi, inside)));

@@ -15,8 +15,9 @@ namespace lazy::cpu {
 struct Schedule {
   Isa isa{};
   int lanes = 0, vectors = 1, rows = 1, steps = 1, spills = 0, frame_bytes = 0, instructions = 0;
-  int row_axis = -1;        // contractions: the axis of a tile's rows
-  int pack_bytes = 0;       // ... and what a step of the sequential axis takes of a packed panel; 0: nothing can be packed
+  int row_axis = -1;  // contractions: the axis of a tile's rows
+  int pack_bytes =
+      0;  // ... and what a step of the sequential axis takes of a packed panel; 0: nothing can be packed
 };
 
 class KernelWriter {
@@ -47,7 +48,9 @@ class KernelWriter {
   void set_tail();
   void row();
   int registers() const { return as_->avx512() ? 32 : 16; }
-  int64_t byte_width(int operand) const { return static_cast<int64_t>(size_of(k_.operands[static_cast<size_t>(operand)].dtype)); }
+  int64_t byte_width(int operand) const {
+    return static_cast<int64_t>(size_of(k_.operands[static_cast<size_t>(operand)].dtype));
+  }
 
   // write_map.cpp
   void plan_map();
@@ -62,7 +65,8 @@ class KernelWriter {
   void add_to_total(int copies);
   void empty_total(int copies);
   void write_epilogue(Shape, Addressing);
-  /// Between partial vectors in memory and `current`; rcx: index of the partial among those of an accumulator.
+  /// Between partial vectors in memory and `current`; rcx: index of the partial among those of an
+  /// accumulator.
   void move_current(int copies, int partials_apart, bool to_memory);
   void pin_hot(int available);
   /// Jumps to `to` when the launch is (`is`) or is not in the mode.
@@ -102,22 +106,23 @@ class KernelWriter {
   Schedule schedule_;
   Addressing full_, masked_;
   std::unique_ptr<Copies> copies_;
-  std::unique_ptr<Copies> hot_copies_;           // reductions: of the unrolled loop
-  std::vector<int> outer_;                       // parallel axes around the row, outermost first
+  std::unique_ptr<Copies> hot_copies_;  // reductions: of the unrolled loop
+  std::vector<int> outer_;              // parallel axes around the row, outermost first
   std::vector<int32_t> counters_, lane_offsets_;
-  std::vector<std::vector<int32_t>> deltas_;     // frame, of each level and operand
-  std::vector<int32_t> row_pointer_frame_;       // outer forms: of each operand at the start of the row
+  std::vector<std::vector<int32_t>> deltas_;  // frame, of each level and operand
+  std::vector<int32_t> row_pointer_frame_;    // outer forms: of each operand at the start of the row
   Shape shape_;
-  bool single_loop_ = false;                     // one copy of the body, always masked
+  bool single_loop_ = false;  // one copy of the body, always masked
   int32_t limit_ = -1;
-  int32_t split_row_ = -1, split_block_ = -1;    // frame: place of the current row and block in a split reduction's memory
+  int32_t split_row_ = -1,
+          split_block_ = -1;  // frame: place of the current row and block in a split reduction's memory
 
   std::unique_ptr<ReductionState> red_;
   std::vector<int> tile_heights_;
-  Template pack_body_, packed_body_;             // fills a panel; contracts with it
+  Template pack_body_, packed_body_;  // fills a panel; contracts with it
   std::unique_ptr<Copies> pack_copies_, packed_copies_;
   int packed_values_ = 0;
-  int row_operand_ = -1;                         // the operand whose rows get pointers of their own
+  int row_operand_ = -1;  // the operand whose rows get pointers of their own
 
  public:
   ~KernelWriter();

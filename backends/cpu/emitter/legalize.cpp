@@ -31,7 +31,8 @@ class For512 {
       if (arity > 3) in.d = to_[in.d];
       if (in.op == Op::cmp) in.d = static_cast<uint32_t>(operand);
       if (in.op == Op::select && in.type == Type::mask) {
-        const uint32_t yes = push({Op::and_, Type::mask, 0, in.a, in.b}), no = push({Op::andn, Type::mask, 0, in.a, in.c});
+        const uint32_t yes = push({Op::and_, Type::mask, 0, in.a, in.b}),
+                       no = push({Op::andn, Type::mask, 0, in.a, in.c});
         to_[i] = push({Op::or_, Type::mask, 0, yes, no});
         continue;
       }
@@ -56,7 +57,8 @@ class For256 {
   void run(Template& t) {
     to_.resize(t.code.size());
     for (uint32_t i = 0; i < t.code.size(); ++i) to_[i] = one(t, t.code[i]);
-    for (auto& s : t.stores) s.value = t.code[s.value].type == Type::mask ? mask(to_[s.value], false).id : to_[s.value].id;
+    for (auto& s : t.stores)
+      s.value = t.code[s.value].type == Type::mask ? mask(to_[s.value], false).id : to_[s.value].id;
     for (auto& u : t.updates) u.value = to_[u.value].id;
     t.code = std::move(b_.code);
     erase_bitcasts(t);
@@ -68,20 +70,23 @@ class For256 {
     if (vir::is64(m.type) == wide) return m;
     const Inst& in = b_.code[m.id];
     if (in.op == Op::constant) return wide ? b_.i64(in.imm ? -1 : 0) : b_.i32(in.imm ? -1 : 0);
-    if (in.op == Op::input && Slot::unpack(in.imm).kind == Slot::Kind::tail) return b_.input(wide ? Type::i64 : Type::i32, in.imm);
+    if (in.op == Op::input && Slot::unpack(in.imm).kind == Slot::Kind::tail)
+      return b_.input(wide ? Type::i64 : Type::i32, in.imm);
     return wide ? b_.convert(Op::sext, Type::i64, m) : b_.convert(Op::narrow, Type::i32, m);
   }
 
   Val one(const Template& t, const Inst& in) {
     const int arity = block_arity(in.op);
-    const Val x = arity > 0 ? to_[in.a] : Val{}, y = arity > 1 ? to_[in.b] : Val{}, z = arity > 2 ? to_[in.c] : Val{},
-              w = arity > 3 ? to_[in.d] : Val{};
+    const Val x = arity > 0 ? to_[in.a] : Val{}, y = arity > 1 ? to_[in.b] : Val{},
+              z = arity > 2 ? to_[in.c] : Val{}, w = arity > 3 ? to_[in.d] : Val{};
     const bool wide = vir::is64(in.type);
     if (in.type == Type::mask) {
       switch (in.op) {
         case Op::constant: return b_.i32(in.imm ? -1 : 0);
         case Op::input: return b_.input(Type::i32, in.imm);
-        case Op::cmp: return avx2::compare(b_, static_cast<Pred>(in.imm), retyped(x, t.code[in.a].type), retyped(y, t.code[in.b].type));
+        case Op::cmp:
+          return avx2::compare(b_, static_cast<Pred>(in.imm), retyped(x, t.code[in.a].type),
+                               retyped(y, t.code[in.b].type));
         case Op::select: {
           const bool w64 = vir::is64(y.type) && vir::is64(z.type);
           const Val m = mask(x, w64);
@@ -119,7 +124,8 @@ class For256 {
         default: break;
       }
     }
-    return b_.push({in.op, in.type, in.imm, x.id == ~0u ? 0 : x.id, y.id == ~0u ? 0 : y.id, z.id == ~0u ? 0 : z.id, w.id == ~0u ? 0 : w.id});
+    return b_.push({in.op, in.type, in.imm, x.id == ~0u ? 0 : x.id, y.id == ~0u ? 0 : y.id,
+                    z.id == ~0u ? 0 : z.id, w.id == ~0u ? 0 : w.id});
   }
   static Val retyped(Val v, Type t) { return {v.id, t}; }
 

@@ -18,10 +18,10 @@ Val invert(Builder& b, Val m) { return b.xor_(m, b.integer(m, -1)); }
 
 /// Parts of a float format's word.
 struct Format {
-  int fraction;       // bits of the stored significand
+  int fraction;  // bits of the stored significand
   int bias;
   int64_t exponent_mask, one, sign;
-  double lift;        // makes denormals normal
+  double lift;  // makes denormals normal
   int lift_log2;
 };
 Format format_of(Type t) {
@@ -29,14 +29,16 @@ Format format_of(Type t) {
   return {52, 1023, 0x7ff0000000000000, 0x3ff0000000000000, std::numeric_limits<int64_t>::min(), 0x1p54, 54};
 }
 
-/// x with denormals scaled up, and the i32 exponent of its leading bit. Zero, infinity and NaN give something.
+/// x with denormals scaled up, and the i32 exponent of its leading bit. Zero, infinity and NaN give
+/// something.
 struct Parts {
   Val normal, exponent;
 };
 Parts parts(Builder& b, Val x) {
   const Format f = format_of(x.type);
   const Type it = int_type(x);
-  const Val zero_exponent = compare(b, Pred::eq, b.and_(b.bitcast(it, x), b.integer(x, f.exponent_mask)), b.integer(x, 0));
+  const Val zero_exponent =
+      compare(b, Pred::eq, b.and_(b.bitcast(it, x), b.integer(x, f.exponent_mask)), b.integer(x, 0));
   const Val normal = choose(b, zero_exponent, b.mul(x, b.num(x, f.lift)), x);
   const Val magnitude = b.andn(b.integer(x, f.sign), b.bitcast(it, normal));
   Val e = b.shr(magnitude, f.fraction);
@@ -64,7 +66,8 @@ Val compare(Builder& b, Pred p, Val x, Val y) {
   const Type m = int_type(x);
   if (x.type == Type::f32 || x.type == Type::f64) return raw(b, m, p, x, y);
   if (p >= Pred::ult) {
-    const Val sign = b.integer(x, vir::is64(x.type) ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int32_t>::min());
+    const Val sign = b.integer(
+        x, vir::is64(x.type) ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int32_t>::min());
     x = b.xor_(x, sign);
     y = b.xor_(y, sign);
     p = static_cast<Pred>(static_cast<int>(p) - static_cast<int>(Pred::ult) + static_cast<int>(Pred::lt));
@@ -79,7 +82,9 @@ Val compare(Builder& b, Pred p, Val x, Val y) {
   }
 }
 
-Val choose(Builder& b, Val mask, Val yes, Val no) { return b.push({Op::select, yes.type, 0, mask.id, yes.id, no.id}); }
+Val choose(Builder& b, Val mask, Val yes, Val no) {
+  return b.push({Op::select, yes.type, 0, mask.id, yes.id, no.id});
+}
 
 Val minmax_i64(Builder& b, Op op, Val x, Val y) {
   const Pred less = op == Op::imin || op == Op::imax ? Pred::lt : Pred::ult;
@@ -119,7 +124,8 @@ Val scalef(Builder& b, Val x, Val n, bool near_one) {
   const Val once = b.mul(significand(b, p.normal, true), power_of_two(b, x.type, half));
   const Val scaled = b.mul(once, power_of_two(b, x.type, b.isub(e, half)));
   const Val magnitude = b.andn(b.integer(x, f.sign), b.bitcast(int_type(x), x));
-  const Val special = b.or_(compare(b, Pred::eq, magnitude, b.integer(x, 0)), compare(b, Pred::gt, magnitude, b.integer(x, f.exponent_mask - 1)));
+  const Val special = b.or_(compare(b, Pred::eq, magnitude, b.integer(x, 0)),
+                            compare(b, Pred::gt, magnitude, b.integer(x, f.exponent_mask - 1)));
   return choose(b, special, x, scaled);
 }
 
@@ -131,23 +137,27 @@ Val getexp(Builder& b, Val x, bool normal) {
     return b.sub(b.bitcast(Type::f64, beside), b.f64(0x1p52 + 1023));
   }
   const Format f = format_of(x.type);
-  const Val e = b.convert(x.type == Type::f32 ? Op::i32_to_f32 : Op::i32_to_f64, x.type, parts(b, x).exponent);
+  const Val e =
+      b.convert(x.type == Type::f32 ? Op::i32_to_f32 : Op::i32_to_f64, x.type, parts(b, x).exponent);
   const Val magnitude = b.andn(b.integer(x, f.sign), b.bitcast(int_type(x), x));
   const double inf = std::numeric_limits<double>::infinity();
   const Val finite = choose(b, compare(b, Pred::eq, magnitude, b.integer(x, 0)), b.num(x, -inf), e);
-  return choose(b, compare(b, Pred::gt, magnitude, b.integer(x, f.exponent_mask - 1)), b.bitcast(x.type, magnitude), finite);
+  return choose(b, compare(b, Pred::gt, magnitude, b.integer(x, f.exponent_mask - 1)),
+                b.bitcast(x.type, magnitude), finite);
 }
 
 Val getmant(Builder& b, Val x, bool refuse_negative) {
   const Val m = significand(b, parts(b, x).normal, false);
   const Val scaled = choose(b, compare(b, Pred::ge, m, b.num(x, 1.5)), b.mul(m, b.num(x, 0.5)), m);
   if (!refuse_negative) return scaled;
-  return choose(b, compare(b, Pred::lt, x, b.num(x, 0)), b.num(x, std::numeric_limits<double>::quiet_NaN()), scaled);
+  return choose(b, compare(b, Pred::lt, x, b.num(x, 0)), b.num(x, std::numeric_limits<double>::quiet_NaN()),
+                scaled);
 }
 
-// Each half beside a power of two whose last place is the half's; the difference of the powers leaves exactly.
+// Each half beside a power of two whose last place is the half's; the difference of the powers leaves
+// exactly.
 Val i64_to_f64(Builder& b, Val x) {
-  const Val high = b.xor_(b.shr(x, 32), b.i64(0x4530000080000000));  // 2^84 + 2^63
+  const Val high = b.xor_(b.shr(x, 32), b.i64(0x4530000080000000));                // 2^84 + 2^63
   const Val low = b.or_(b.and_(x, b.i64(0xffffffff)), b.i64(0x4330000000000000));  // 2^52
   return b.add(b.sub(b.bitcast(Type::f64, high), b.f64(0x1p84 + 0x1p63 + 0x1p52)), b.bitcast(Type::f64, low));
 }
@@ -170,7 +180,8 @@ Val i64_to_f32(Builder& b, Val x) {
   const Val exact = compare(b, Pred::eq, b.and_(x, b.i64(0x7ff)), zero);
   const Val sticky = b.andn(exact, b.i64(0x800));
   const Val shorter = b.or_(b.and_(x, b.i64(~int64_t{0x7ff})), sticky);
-  const Val large = compare(b, Pred::ugt, b.iadd(x, b.i64((int64_t{1} << 53) - 1)), b.i64((int64_t{1} << 54) - 2));
+  const Val large =
+      compare(b, Pred::ugt, b.iadd(x, b.i64((int64_t{1} << 53) - 1)), b.i64((int64_t{1} << 54) - 2));
   return b.convert(Op::f64_to_f32, Type::f32, i64_to_f64(b, choose(b, large, shorter, x)));
 }
 

@@ -103,7 +103,8 @@ void copy_elements(Assembly& as, const Addressing& w, const Slot& s, x86::Mem at
   const int size = static_cast<int>(size_of(o.dtype));
   const int32_t buffer = as.staging();
   const asmjit::Label loop = a.newLabel();
-  const x86::Mem packed = x86::ptr(x86::rsp, x86::rcx, static_cast<uint32_t>(std::countr_zero(static_cast<unsigned>(size))), buffer);
+  const x86::Mem packed = x86::ptr(
+      x86::rsp, x86::rcx, static_cast<uint32_t>(std::countr_zero(static_cast<unsigned>(size))), buffer);
   a.lea(x86::rsi, at);
   a.xor_(x86::ecx, x86::ecx);
   a.bind(loop);
@@ -155,7 +156,9 @@ LoadForm load_form(const Assembly& as, const Addressing& w, const Slot& s) {
 }
 
 x86::Mem address(Assembly& as, const Addressing& w, const Slot& s) {
-  if (s.kind == Slot::Kind::packed) return x86::ptr(x86::gpq(static_cast<uint32_t>(w.pack_reg)), (s.index * w.pack_vecs + s.vec) * kPackedVector);
+  if (s.kind == Slot::Kind::packed)
+    return x86::ptr(x86::gpq(static_cast<uint32_t>(w.pack_reg)),
+                    (s.index * w.pack_vecs + s.vec) * kPackedVector);
   x86::Assembler& a = as.a;
   const Operand& o = operand_of(as, s);
   const auto size = static_cast<int>(size_of(o.dtype));
@@ -178,7 +181,8 @@ x86::Mem address(Assembly& as, const Addressing& w, const Slot& s) {
     } else {
       a.mov(x86::rcx, as.arg(as.args.stride(s.index, w.row_axis)));
       a.imul(x86::rcx, x86::rcx, static_cast<int>(s.row));
-      a.add(x86::rcx, as.pointer_reg[s.index] >= 0 ? x86::gpq(static_cast<uint32_t>(as.pointer_reg[s.index])) : as.pointer(s.index));
+      a.add(x86::rcx, as.pointer_reg[s.index] >= 0 ? x86::gpq(static_cast<uint32_t>(as.pointer_reg[s.index]))
+                                                   : as.pointer(s.index));
       a.mov(x86::rsi, x86::rcx);
     }
   } else {
@@ -187,7 +191,8 @@ x86::Mem address(Assembly& as, const Addressing& w, const Slot& s) {
   if (along == Stride::zero) return x86::ptr(base);
   if (along == Stride::unit) {
     if (!w.indexed) return x86::ptr(base, ahead * size);
-    return x86::ptr(base, x86::rax, static_cast<uint32_t>(std::countr_zero(static_cast<unsigned>(size))), ahead * size);
+    return x86::ptr(base, x86::rax, static_cast<uint32_t>(std::countr_zero(static_cast<unsigned>(size))),
+                    ahead * size);
   }
   const x86::Mem stride = as.arg(as.args.stride(s.index, w.vector_axis));
   if (w.indexed) {

@@ -7,7 +7,8 @@
 namespace lazy::cpu {
 using vir::Type;
 
-Registers::Registers(Assembly& as, const Block& code, const Addressing& where) : as_(as), code_(code), where_(where), state_(code.size()) {
+Registers::Registers(Assembly& as, const Block& code, const Addressing& where)
+    : as_(as), code_(code), where_(where), state_(code.size()) {
   std::fill_n(reserved_owner_, 32, kNever);
   vec_.all = vec_.free = (as.avx512() ? ~0u : 0xffffu) & ~as.reserved_vec;
   k_.all = k_.free = 0xfcu;
@@ -65,7 +66,8 @@ bool Registers::has_home(uint32_t value) const {
   if (state_[value].spill >= 0 || in.op == vir::Op::constant) return true;
   if (in.op != vir::Op::input) return false;
   const Slot s = Slot::unpack(in.imm);
-  // A load may be repeated only while nothing was stored and no pointer moved: it is spilled like any other value.
+  // A load may be repeated only while nothing was stored and no pointer moved: it is spilled like any other
+  // value.
   return s.kind == Slot::Kind::variable || s.kind == Slot::Kind::scalar || s.kind == Slot::Kind::tail;
 }
 
@@ -77,7 +79,8 @@ void Registers::evict(File& f) {
     const uint32_t next = next_use(state_[f.owner[r]]);
     if (victim < 0 || next > farthest) victim = r, farthest = next;
   }
-  if (victim < 0) throw CompileError("register allocation: an instruction needs more registers than there are");
+  if (victim < 0)
+    throw CompileError("register allocation: an instruction needs more registers than there are");
   const uint32_t v = f.owner[victim];
   State& s = state_[v];
   if (!has_home(v)) {
@@ -200,7 +203,8 @@ std::optional<x86::Mem> Registers::memory(uint32_t value) {
   const bool wide = vir::is64(in.type);
   if (state.spill >= 0) return as_.frame(state.spill);
   if (in.op == vir::Op::constant)
-    return as_.avx512() ? as_.broadcast(as_.constant(in.imm, wide ? 8 : 4)) : as_.constant_vector(in.imm, wide ? 8 : 4);
+    return as_.avx512() ? as_.broadcast(as_.constant(in.imm, wide ? 8 : 4))
+                        : as_.constant_vector(in.imm, wide ? 8 : 4);
   const Slot s = Slot::unpack(in.imm);
   if (s.kind == Slot::Kind::variable) return as_.frame(as_.variables[s.index].frame);
   if (s.kind == Slot::Kind::tail) return as_.frame(wide ? where_.tail64 : where_.tail32);

@@ -1,6 +1,7 @@
-// Linear scan over one block, one instruction at a time: values enter registers when first used, leave after their last use,
-// and the one whose next use is farthest makes room. What can be had from memory for nothing (constants, loads, broadcast
-// scalars, variables on the frame) is never stored, and may be an instruction's memory operand instead.
+// Linear scan over one block, one instruction at a time: values enter registers when first used, leave after
+// their last use, and the one whose next use is farthest makes room. What can be had from memory for nothing
+// (constants, loads, broadcast scalars, variables on the frame) is never stored, and may be an instruction's
+// memory operand instead.
 #pragma once
 #include <optional>
 
@@ -26,9 +27,11 @@ class Registers {
   bool in_register(uint32_t value) const { return state_[value].reg >= 0; }
   /// Whether `value` could be a memory operand and is not in a register.
   bool memory_only(uint32_t value) const;
-  /// This instruction is the value's last reader and its register may be overwritten by the result of instruction i.
+  /// This instruction is the value's last reader and its register may be overwritten by the result of
+  /// instruction i.
   bool dies(uint32_t value) const;
-  /// Gives up the registers of operands that no later instruction reads. Call after the last fetch, before `define`.
+  /// Gives up the registers of operands that no later instruction reads. Call after the last fetch, before
+  /// `define`.
   void release_operands();
   /// A register for the result of the current instruction.
   int define();
@@ -55,9 +58,9 @@ class Registers {
     uint32_t cursor = 0, end = 0;  // its uses that are still to come, in uses_
     int32_t spill = -1;            // frame
     int8_t reg = -1;
-    int8_t hint = -1;              // the register of the variable that it will be assigned to
-    bool pinned = false;           // its register belongs to a variable
-    bool k = false;                // lives in mask registers
+    int8_t hint = -1;     // the register of the variable that it will be assigned to
+    bool pinned = false;  // its register belongs to a variable
+    bool k = false;       // lives in mask registers
   };
   static constexpr uint32_t kNever = ~0u;
 
@@ -83,7 +86,8 @@ class Registers {
   std::vector<State> state_;
   std::vector<std::pair<int32_t, int>> given_up_;  // spill slots of values that this instruction read last
   std::vector<uint32_t> uses_;
-  uint32_t reserved_owner_[32];  // of each vector register: the block's value in it, when a variable lives there
+  uint32_t
+      reserved_owner_[32];  // of each vector register: the block's value in it, when a variable lives there
 };
 
 }  // namespace lazy::cpu

@@ -1,4 +1,5 @@
-// From lanes to operands: narrow to the element type, then write side by side, strided, under the tail mask or lane 0 alone.
+// From lanes to operands: narrow to the element type, then write side by side, strided, under the tail mask
+// or lane 0 alone.
 #include <bit>
 
 #include "backends/cpu/emitter/loads.hpp"
@@ -129,7 +130,8 @@ class StoreWriter {
       a_.vmovups(index, as_.frame((*w_.lane_offsets)[s_.index]));
       if (w_.masked) a_.kmovw(lanes, x86::k1);
       else a_.kxnorw(lanes, lanes, lanes);
-      a_.k(lanes).emit(wide ? Id::kIdVscatterdpd : Id::kIdVscatterdps, x86::ptr(x86::rsi, index, 0, 0), value());
+      a_.k(lanes).emit(wide ? Id::kIdVscatterdpd : Id::kIdVscatterdps, x86::ptr(x86::rsi, index, 0, 0),
+                       value());
       return;
     }
     if (as_.avx512()) packed512(as_.frame(as_.staging()), false);

@@ -1,4 +1,5 @@
-// Reductions along the vector axis. A block's element r belongs to lane r mod P of P / W vectors of partial results.
+// Reductions along the vector axis. A block's element r belongs to lane r mod P of P / W vectors of partial
+// results.
 #include <algorithm>
 
 #include "backends/cpu/emitter/kernel_writer.hpp"
@@ -8,7 +9,8 @@ namespace lazy::cpu {
 using jit::Op;
 
 void KernelWriter::plan_inner() {
-  // Only sums and products of floats depend on the number of partial results; theirs may differ (float32 beside float64).
+  // Only sums and products of floats depend on the number of partial results; theirs may differ (float32
+  // beside float64).
   int partials = 0, most = 0;
   bool contraction = false, differ = false;
   for (const auto& r : k_.reductions) {
@@ -42,7 +44,9 @@ void KernelWriter::plan_inner() {
     for (auto& p : red_->acc)
       for (int i = 0; i < n; ++i) p.hot.push_back(as_->new_variable(p.info.type));
     hot_copies_ = std::make_unique<Copies>(*as_, body_, full_, vector_axis_);
-    hot_copies_->accumulator = [this](int a, int, int vec, int) { return red_->acc[static_cast<size_t>(a)].hot[static_cast<size_t>(vec)]; };
+    hot_copies_->accumulator = [this](int a, int, int vec, int) {
+      return red_->acc[static_cast<size_t>(a)].hot[static_cast<size_t>(vec)];
+    };
     const int free = registers() - margin - pressure_of(*as_, hot_copies_->block(2, shape_));
     pin_hot(free);
     hot_copies_->pin(shape_, free - static_cast<int>(red_->acc.size()) * n);
@@ -76,7 +80,8 @@ void KernelWriter::row_inner() {
     a.cmovg(x86::rcx, x86::rdx);
   }
   a.mov(as_->frame(s.block_end), x86::rcx);
-  const Label from_memory = a.newLabel(), folded = a.newLabel(), to_memory = a.newLabel(), next = a.newLabel();
+  const Label from_memory = a.newLabel(), folded = a.newLabel(), to_memory = a.newLabel(),
+              next = a.newLabel();
   if (!s.contraction) branch_on_mode(SplitMode::combine, true, from_memory);
   start_partials();
   if (s.unroll) {
@@ -137,13 +142,16 @@ void KernelWriter::row_inner() {
   if (!s.contraction) next_split_row();
 }
 
-/// What is left of the block, a vector at a time under the mask; a contraction one element at a time, in lane 0.
+/// What is left of the block, a vector at a time under the mask; a contraction one element at a time, in lane
+/// 0.
 void KernelWriter::single_vectors_inner() {
   x86::Assembler& a = as_->a;
   ReductionState& s = *red_;
   const int step = s.contraction ? 1 : lanes_;
   const Label loop = a.newLabel(), done = a.newLabel();
-  copies_->accumulator = [this](int acc, int, int, int) { return red_->acc[static_cast<size_t>(acc)].current[0]; };
+  copies_->accumulator = [this](int acc, int, int, int) {
+    return red_->acc[static_cast<size_t>(acc)].current[0];
+  };
   const auto turn = [&](const AccumulatorPlaces& p) {
     if (s.contraction) {
       a.xor_(x86::ecx, x86::ecx);
@@ -163,8 +171,10 @@ void KernelWriter::single_vectors_inner() {
       a.vmovups(to_memory ? at : current, v);
     }
   };
-  for (const AccumulatorPlaces& p : s.acc)  // their places are needed before the block that uses them is written
-    if (Variable& v = as_->variables[p.current[0]]; v.frame < 0) v.frame = as_->reserve(as_->bytes_of(v.type));
+  for (const AccumulatorPlaces& p :
+       s.acc)  // their places are needed before the block that uses them is written
+    if (Variable& v = as_->variables[p.current[0]]; v.frame < 0)
+      v.frame = as_->reserve(as_->bytes_of(v.type));
   a.bind(loop);
   a.mov(x86::rcx, as_->frame(s.block_end));
   a.sub(x86::rcx, x86::rax);

@@ -34,8 +34,8 @@ void KernelWriter::plan_map() {
   copies_ = std::make_unique<Copies>(*as_, body_, full_, vector_axis_);
   const Estimate e = estimate(body_);
   const auto size = static_cast<int>(copies_->stage2_size());
-  // Short bodies share the loop's overhead; a long one is interleaved with itself if its chain is longer than its work and
-  // too long for the processor's own window to overlap.
+  // Short bodies share the loop's overhead; a long one is interleaved with itself if its chain is longer than
+  // its work and too long for the processor's own window to overlap.
   int vecs = size <= 12 ? 4 : size <= 40 ? 2 : 1;
   const bool chained = size > 100 && e.chain > e.work;
   if (chained) vecs = e.chain > 2 * e.work || registers() == 32 ? 4 : 2;

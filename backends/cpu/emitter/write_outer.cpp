@@ -1,5 +1,5 @@
-// Reductions and scans along an axis that is not the vector axis. Lanes are neighbouring results; a chunk of them, rows by
-// vectors, runs the whole sequential axis with its accumulators in registers.
+// Reductions and scans along an axis that is not the vector axis. Lanes are neighbouring results; a chunk of
+// them, rows by vectors, runs the whole sequential axis with its accumulators in registers.
 #include <algorithm>
 
 #include "backends/cpu/emitter/kernel_writer.hpp"
@@ -39,7 +39,9 @@ void KernelWriter::plan_outer() {
     const auto accumulators = static_cast<int>(accumulators_of(k_).size());
     const auto fits = [&] {
       if (size * rows * vecs * (partials > 1 ? 4 : 1) > 600) return false;
-      return pressure_of(*as_, copies_->block(2, {rows, vecs, 1})) + accumulators * partials * rows * vecs + margin <= registers();
+      return pressure_of(*as_, copies_->block(2, {rows, vecs, 1})) + accumulators * partials * rows * vecs +
+                 margin <=
+             registers();
     };
     while (vecs > 1 && rows == 1 && !fits()) --vecs;
     while (rows > 1 && !fits()) rows /= 2;
@@ -67,15 +69,18 @@ void KernelWriter::plan_outer() {
     hot_copies_->accumulator = [](int, int, int, int) { return uint16_t{0}; };
     const int free = registers() - margin - pressure_of(*as_, hot_copies_->block(2, {rows, vecs, 1}));
     pin_hot(free);
-    hot_copies_->pin({rows, vecs, 1}, std::min(8, free - static_cast<int>(red_->acc.size()) * rows * vecs * partials));
+    hot_copies_->pin({rows, vecs, 1},
+                     std::min(8, free - static_cast<int>(red_->acc.size()) * rows * vecs * partials));
   } else {
     copies_->pin({1, vecs, 1}, std::min(6, registers() / 4));
   }
   if (contraction && rows > 1) plan_pack();
-  // Rows of one operand get pointers of their own: every third one, the two after it through the stride in a register.
+  // Rows of one operand get pointers of their own: every third one, the two after it through the stride in a
+  // register.
   for (size_t o = 0; o < k_.operands.size() && rows > 1 && row_operand_ < 0; ++o) {
     const Operand& op = k_.operands[o];
-    if (!op.output && op.stride[row_axis_] != Stride::zero && as_->pointer_reg[o] >= 0) row_operand_ = static_cast<int>(o);
+    if (!op.output && op.stride[row_axis_] != Stride::zero && as_->pointer_reg[o] >= 0)
+      row_operand_ = static_cast<int>(o);
   }
   for (Copies* c : {copies_.get(), hot_copies_.get(), pack_copies_.get(), packed_copies_.get()})
     if (c && !c->stage_is_empty(0)) write_block(c->block(0, {1, 1, 1}), full_);
@@ -151,15 +156,18 @@ void KernelWriter::set_chunk_pointers(Shape shape, Addressing& w) {
   const auto scaled = [&](const x86::Mem& index, int operand, int axis) {
     const auto o = static_cast<size_t>(operand);
     a.mov(x86::rdx, index);
-    if (k_.operands[o].stride[axis] == Stride::unit) a.imul(x86::rdx, x86::rdx, static_cast<int>(byte_width(operand)));
+    if (k_.operands[o].stride[axis] == Stride::unit)
+      a.imul(x86::rdx, x86::rdx, static_cast<int>(byte_width(operand)));
     else a.imul(x86::rdx, as_->arg(as_->args.stride(operand, axis)));
     a.add(x86::rcx, x86::rdx);
   };
   for (size_t o = 0; o < k_.operands.size(); ++o) {
     const auto oi = static_cast<int>(o);
     a.mov(x86::rcx, as_->frame(row_pointer_frame_[o]));
-    if (k_.operands[o].stride[vector_axis_] != Stride::zero) scaled(as_->frame(full_.index_base), oi, vector_axis_);
-    if (row_axis_ >= 0 && k_.operands[o].stride[row_axis_] != Stride::zero) scaled(as_->frame(counters_[static_cast<size_t>(row_axis_)]), oi, row_axis_);
+    if (k_.operands[o].stride[vector_axis_] != Stride::zero)
+      scaled(as_->frame(full_.index_base), oi, vector_axis_);
+    if (row_axis_ >= 0 && k_.operands[o].stride[row_axis_] != Stride::zero)
+      scaled(as_->frame(counters_[static_cast<size_t>(row_axis_)]), oi, row_axis_);
     if (as_->pointer_reg[o] >= 0) a.mov(x86::gpq(static_cast<uint32_t>(as_->pointer_reg[o])), x86::rcx);
     else a.mov(as_->frame(as_->pointer_frame[o]), x86::rcx);
   }
@@ -167,7 +175,8 @@ void KernelWriter::set_chunk_pointers(Shape shape, Addressing& w) {
   w.row_step_operand = -1;
   if (shape.rows == 1 || row_operand_ < 0) return;
   const x86::Gp stride = x86::gpq(static_cast<uint32_t>(kRowStrideReg));
-  if (k_.operands[static_cast<size_t>(row_operand_)].stride[row_axis_] == Stride::unit) a.mov(stride, byte_width(row_operand_));
+  if (k_.operands[static_cast<size_t>(row_operand_)].stride[row_axis_] == Stride::unit)
+    a.mov(stride, byte_width(row_operand_));
   else a.mov(stride, as_->arg(as_->args.stride(row_operand_, row_axis_)));
   w.row_step_operand = row_operand_;
   w.row_stride_reg = kRowStrideReg;
@@ -210,7 +219,9 @@ void KernelWriter::straight_outer(Shape shape, const Addressing& where, bool pac
   const bool scan = k_.form == Form::scan;
   const auto place = [&](int row, int vec) { return static_cast<size_t>(row * shape.vecs + vec); };
   Copies& body = packed ? *packed_copies_ : *hot_copies_;
-  body.accumulator = [&](int acc, int row, int vec, int) { return red_->acc[static_cast<size_t>(acc)].hot[place(row, vec)]; };
+  body.accumulator = [&](int acc, int row, int vec, int) {
+    return red_->acc[static_cast<size_t>(acc)].hot[place(row, vec)];
+  };
   Addressing w = where;
   if (packed) {
     w.pack_reg = kPackReg;
@@ -234,7 +245,8 @@ void KernelWriter::straight_outer(Shape shape, const Addressing& where, bool pac
   if (scan) return;
   std::vector<std::pair<uint16_t, uint16_t>> list;
   for (auto& p : red_->acc)
-    for (int i = 0; i < shape.rows * shape.vecs; ++i) list.emplace_back(p.total[static_cast<size_t>(i)], p.hot[static_cast<size_t>(i)]);
+    for (int i = 0; i < shape.rows * shape.vecs; ++i)
+      list.emplace_back(p.total[static_cast<size_t>(i)], p.hot[static_cast<size_t>(i)]);
   copy_variables(list);
   write_epilogue(shape, w);
 }
@@ -258,12 +270,14 @@ void KernelWriter::blocks_outer(Shape shape, const Addressing& w) {
   a.mov(x86::rcx, x86::rax);
   a.add(x86::rcx, begin);
   a.mov(as_->frame(full_.seq_end), x86::rcx);
-  const Label from_memory = a.newLabel(), folded = a.newLabel(), to_memory = a.newLabel(), next = a.newLabel(), finished = a.newLabel();
+  const Label from_memory = a.newLabel(), folded = a.newLabel(), to_memory = a.newLabel(),
+              next = a.newLabel(), finished = a.newLabel();
   branch_on_mode(SplitMode::combine, true, from_memory);
   start_partials();
   if (s.unroll) {
     hot_copies_->accumulator = [&](int acc, int row, int vec, int step) {
-      return s.acc[static_cast<size_t>(acc)].hot[static_cast<size_t>((row * shape.vecs + vec) * partials + step)];
+      return s.acc[static_cast<size_t>(acc)]
+          .hot[static_cast<size_t>((row * shape.vecs + vec) * partials + step)];
     };
     const Label loop = a.newLabel(), rest = a.newLabel();
     a.sub(x86::rax, partials);
@@ -281,7 +295,9 @@ void KernelWriter::blocks_outer(Shape shape, const Addressing& w) {
     store_hot();
   }
   // The rest one step at a time.
-  copies_->accumulator = [&](int acc, int row, int vec, int) { return s.acc[static_cast<size_t>(acc)].current[static_cast<size_t>(row * shape.vecs + vec)]; };
+  copies_->accumulator = [&](int acc, int row, int vec, int) {
+    return s.acc[static_cast<size_t>(acc)].current[static_cast<size_t>(row * shape.vecs + vec)];
+  };
   const Label single = a.newLabel(), done = a.newLabel();
   for (const AccumulatorPlaces& p : s.acc)
     for (uint16_t c : p.current)
@@ -356,4 +372,3 @@ void KernelWriter::advance_sequential(const Addressing& w) {
 }
 
 }  // namespace lazy::cpu
-

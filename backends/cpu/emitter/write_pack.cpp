@@ -1,5 +1,6 @@
-// A contraction's columns, packed. What all rows of the kernel share of a chunk (the second factor, converted and computed) is
-// written once, in the order it is read: tiles then neither gather nor jump from page to page.
+// A contraction's columns, packed. What all rows of the kernel share of a chunk (the second factor, converted
+// and computed) is written once, in the order it is read: tiles then neither gather nor jump from page to
+// page.
 #include "backends/cpu/emitter/kernel_writer.hpp"
 
 namespace lazy::cpu {
@@ -14,7 +15,8 @@ void KernelWriter::plan_pack() {
   for (size_t i = 0; i < values.size(); ++i) {
     const auto index = static_cast<uint16_t>(i);
     pack_body_.stores.push_back({index, values[i], Slot::Kind::packed});
-    packed_body_.code[values[i]] = {vir::Op::input, body_.code[values[i]].type, Slot{Slot::Kind::packed, index}.pack()};
+    packed_body_.code[values[i]] = {vir::Op::input, body_.code[values[i]].type,
+                                    Slot{Slot::Kind::packed, index}.pack()};
   }
   pack_copies_ = std::make_unique<Copies>(*as_, pack_body_, full_, seq_);
   packed_copies_ = std::make_unique<Copies>(*as_, packed_body_, full_, seq_);

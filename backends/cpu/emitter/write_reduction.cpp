@@ -20,7 +20,8 @@ void KernelWriter::make_accumulators(int partials, int copies) {
     red_->acc.push_back(p);
   }
   for (const auto& r : k_.reductions)
-    if (red_->contraction && r.op != Op::matmul) throw CompileError("a contraction beside other reductions in one kernel");
+    if (red_->contraction && r.op != Op::matmul)
+      throw CompileError("a contraction beside other reductions in one kernel");
   for (AccumulatorPlaces& p : red_->acc) {
     const int bytes = as_->bytes_of(p.info.type);
     p.memory = as_->reserve(64);
@@ -55,7 +56,9 @@ void KernelWriter::assign_constants(const std::vector<std::pair<uint16_t, uint64
   for (const auto& [variable, bits] : list) {
     const Type t = as_->variables[variable].type;
     uint32_t value = 0;
-    while (value < b.size() && !(b[value].op == vir::Op::constant && b[value].type == t && b[value].imm == bits)) ++value;
+    while (value < b.size() &&
+           !(b[value].op == vir::Op::constant && b[value].type == t && b[value].imm == bits))
+      ++value;
     if (value == b.size()) b.push_back({vir::Op::constant, t, bits});
     b.push_back({kAssign, t, variable, value});
   }
@@ -121,7 +124,8 @@ void KernelWriter::add_to_total(int copies) {
   a.bind(first);
   std::vector<std::pair<uint16_t, uint16_t>> list;
   for (const AccumulatorPlaces& p : red_->acc)
-    for (int c = 0; c < copies; ++c) list.emplace_back(p.total[static_cast<size_t>(c)], p.folded[static_cast<size_t>(c)]);
+    for (int c = 0; c < copies; ++c)
+      list.emplace_back(p.total[static_cast<size_t>(c)], p.folded[static_cast<size_t>(c)]);
   copy_variables(list);
   a.bind(done);
 }
@@ -129,7 +133,9 @@ void KernelWriter::add_to_total(int copies) {
 void KernelWriter::empty_total(int copies) {
   std::vector<std::pair<uint16_t, uint64_t>> list;
   for (const AccumulatorPlaces& p : red_->acc)
-    for (int c = 0; c < copies; ++c) list.emplace_back(p.total[static_cast<size_t>(c)], k_.reductions[p.info.reduction].op == Op::sum ? 0 : p.info.identity);
+    for (int c = 0; c < copies; ++c)
+      list.emplace_back(p.total[static_cast<size_t>(c)],
+                        k_.reductions[p.info.reduction].op == Op::sum ? 0 : p.info.identity);
   assign_constants(list);
 }
 
@@ -144,8 +150,8 @@ void KernelWriter::write_epilogue(Shape shape, Addressing w) {
   write_block(epilogue.block(2, shape), w);
 }
 
-/// Memory holds partial vector p of copy c at (c * partials + p) vectors; rcx is p in lanes (inner: any index, of which the low
-/// bits count).
+/// Memory holds partial vector p of copy c at (c * partials + p) vectors; rcx is p in lanes (inner: any
+/// index, of which the low bits count).
 void KernelWriter::move_current(int copies, int partials, bool to_memory) {
   x86::Assembler& a = as_->a;
   for (const AccumulatorPlaces& p : red_->acc) {
