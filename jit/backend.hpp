@@ -12,8 +12,8 @@ namespace lazy::jit {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  /// Runs the whole box described by `args` (layout: loop::ArgLayout) and returns when its stores are visible to the
-  /// caller. May use several threads. Extents may be 0. `args` may be modified during the call.
+  /// Runs the whole box described by `args` (layout: loop::ArgLayout) and returns when its stores are visible
+  /// to the caller. May use several threads. Extents may be 0. `args` may be modified during the call.
   virtual void launch(uint64_t* args) const = 0;
   /// Bytes of generated code, 0 if none was generated.
   virtual size_t code_bytes() const { return 0; }

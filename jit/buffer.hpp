@@ -22,8 +22,8 @@ class Buffer {
   std::atomic<uint32_t> count_{1};
   void* data_ = nullptr;
   size_t bytes_ = 0;
-  Backend* backend_ = nullptr;            // null: borrowed
-  std::function<void(void*)> deleter_;    // borrowed only; may be empty
+  Backend* backend_ = nullptr;          // null: borrowed
+  std::function<void(void*)> deleter_;  // borrowed only; may be empty
   void destroy() noexcept;
 };
 

@@ -5,7 +5,21 @@
 
 namespace lazy {
 
-enum class DType : uint8_t { bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64 };
+enum class DType : uint8_t {
+  bool_,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float16,
+  bfloat16,
+  float32,
+  float64
+};
 inline constexpr int kDTypeCount = 13;
 
 using enum DType;  // lazy::float32 is how users spell it
@@ -15,8 +29,9 @@ constexpr size_t size_of(DType t) {
   return bytes[static_cast<int>(t)];
 }
 constexpr const char* name_of(DType t) {
-  constexpr const char* names[kDTypeCount] = {"bool",   "int8",   "int16",   "int32",    "int64",   "uint8",  "uint16",
-                                              "uint32", "uint64", "float16", "bfloat16", "float32", "float64"};
+  constexpr const char* names[kDTypeCount] = {"bool",     "int8",    "int16",  "int32",  "int64",
+                                              "uint8",    "uint16",  "uint32", "uint64", "float16",
+                                              "bfloat16", "float32", "float64"};
   return names[static_cast<int>(t)];
 }
 constexpr bool is_bool(DType t) { return t == DType::bool_; }

@@ -5,7 +5,8 @@
 namespace lazy {
 
 void Dims::too_many(size_t n) {
-  throw ShapeError("a tensor has at most " + std::to_string(kMaxRank) + " dimensions, not " + std::to_string(n));
+  throw ShapeError("a tensor has at most " + std::to_string(kMaxRank) + " dimensions, not " +
+                   std::to_string(n));
 }
 
 std::string to_string(const Dims& s) {

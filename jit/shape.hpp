@@ -16,8 +16,12 @@ class Dims {
  public:
   Dims() = default;
   Dims(std::initializer_list<int64_t> v) : Dims(std::span(v.begin(), v.size())) {}
-  explicit Dims(std::span<const int64_t> v) : size_(static_cast<uint8_t>(checked(v.size()))) { std::copy(v.begin(), v.end(), v_); }
-  Dims(int rank, int64_t fill) : size_(static_cast<uint8_t>(checked(static_cast<size_t>(rank)))) { std::fill_n(v_, rank, fill); }
+  explicit Dims(std::span<const int64_t> v) : size_(static_cast<uint8_t>(checked(v.size()))) {
+    std::copy(v.begin(), v.end(), v_);
+  }
+  Dims(int rank, int64_t fill) : size_(static_cast<uint8_t>(checked(static_cast<size_t>(rank)))) {
+    std::fill_n(v_, rank, fill);
+  }
   Dims(const Dims& o) : size_(o.size_) { std::copy_n(o.v_, size_, v_); }
   Dims& operator=(const Dims& o) {
     size_ = o.size_;
@@ -38,7 +42,9 @@ class Dims {
     checked(size_ + 1u);
     v_[size_++] = x;
   }
-  void resize(int n) { size_ = static_cast<uint8_t>(checked(static_cast<size_t>(n))); }  // new entries are unset
+  void resize(int n) {
+    size_ = static_cast<uint8_t>(checked(static_cast<size_t>(n)));
+  }  // new entries are unset
   bool operator==(const Dims& o) const { return size_ == o.size_ && std::equal(begin(), end(), o.begin()); }
   operator std::span<const int64_t>() const { return {v_, size_}; }
 
@@ -62,7 +68,8 @@ inline int64_t numel(const Dims& s) {
 }
 /// "[3, 4]"
 std::string to_string(const Dims&);
-/// Row-major strides in elements; a dimension of extent 1 or of an empty tensor gets what a packed one would have.
+/// Row-major strides in elements; a dimension of extent 1 or of an empty tensor gets what a packed one would
+/// have.
 Dims contiguous_strides(const Shape&);
 
 }  // namespace lazy

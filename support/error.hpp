@@ -20,12 +20,26 @@ class Error : public std::runtime_error {
   Site where_{};
 };
 
-class ShapeError : public Error { using Error::Error; };    // shapes that don't fit the op or each other
-class DtypeError : public Error { using Error::Error; };    // a dtype the op doesn't take, a scalar out of range
-class IndexError : public Error { using Error::Error; };    // an axis, index or slice out of range
-class DeviceError : public Error { using Error::Error; };   // memory, CPU features, a device that isn't there
-class CompileError : public Error { using Error::Error; };  // a kernel that could not be built
-class IoError : public Error { using Error::Error; };       // files
-class ConfigError : public Error { using Error::Error; };   // a bad LAZY_* value under LAZY_STRICT
+class ShapeError : public Error {
+  using Error::Error;
+};  // shapes that don't fit the op or each other
+class DtypeError : public Error {
+  using Error::Error;
+};  // a dtype the op doesn't take, a scalar out of range
+class IndexError : public Error {
+  using Error::Error;
+};  // an axis, index or slice out of range
+class DeviceError : public Error {
+  using Error::Error;
+};  // memory, CPU features, a device that isn't there
+class CompileError : public Error {
+  using Error::Error;
+};  // a kernel that could not be built
+class IoError : public Error {
+  using Error::Error;
+};  // files
+class ConfigError : public Error {
+  using Error::Error;
+};  // a bad LAZY_* value under LAZY_STRICT
 
 }  // namespace lazy

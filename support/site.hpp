@@ -1,4 +1,5 @@
-// Where in the user's program something was asked for. libstdc++'s source_location is one pointer, so a site is 8 bytes.
+// Where in the user's program something was asked for. libstdc++'s source_location is one pointer, so a site
+// is 8 bytes.
 #pragma once
 #include <source_location>
 #include <string>
@@ -15,6 +16,8 @@ inline std::string_view file_name(const Site& s) {
   return slash == f.npos ? f : f.substr(slash + 1);
 }
 /// "main.cpp:14"
-inline std::string to_string(const Site& s) { return std::string(file_name(s)) + ":" + std::to_string(s.line()); }
+inline std::string to_string(const Site& s) {
+  return std::string(file_name(s)) + ":" + std::to_string(s.line());
+}
 
 }  // namespace lazy

@@ -1,14 +1,16 @@
 // A node: one recorded op, or a value that exists. Immutable once recorded, but for its state and its value.
 //
-// Reference counting. One 64-bit word counts handles (user-visible Tensors, upper half) and references (operand edges,
-// programs in flight and handles, lower half). A node whose lower half reaches zero dies, iteratively: a chain of a million
-// nodes needs no stack. At a flush only nodes with a handle are kept as values.
+// Reference counting. One 64-bit word counts handles (user-visible Tensors, upper half) and references
+// (operand edges, programs in flight and handles, lower half). A node whose lower half reaches zero dies,
+// iteratively: a chain of a million nodes needs no stack. At a flush only nodes with a handle are kept as
+// values.
 //
-// States. pending: in its graph's list, recipe only. flushing: taken by a flush that is under way on some thread.
-// ready: `buffer` holds the value. A failed flush makes its nodes pending again.
+// States. pending: in its graph's list, recipe only. flushing: taken by a flush that is under way on some
+// thread. ready: `buffer` holds the value. A failed flush makes its nodes pending again.
 //
-// Threads. Any thread may record on, read or drop any tensor. Each thread records into a graph of its own (Graph, in
-// graph.hpp), which has a lock of its own; a pending node of another thread's graph is flushed there before it is used.
+// Threads. Any thread may record on, read or drop any tensor. Each thread records into a graph of its own
+// (Graph, in graph.hpp), which has a lock of its own; a pending node of another thread's graph is flushed
+// there before it is used.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -26,7 +28,8 @@ namespace lazy::jit {
 class Graph;
 struct Component;
 
-/// A scalar of any dtype: the value's bytes in the low end, the rest zero (float16 as its 2 bytes, bool as 0 or 1).
+/// A scalar of any dtype: the value's bytes in the low end, the rest zero (float16 as its 2 bytes, bool as 0
+/// or 1).
 struct Scalar {
   uint64_t bits = 0;
   template <class T>
@@ -54,15 +57,17 @@ struct Node {
   Op op{};
   DType dtype{};
   uint8_t arity = 0;
+  uint8_t leaf_mask =
+      0;  // bit i: operand i was not pending in this graph when the op was recorded (set by Graph::link)
   bool contiguous = true;  // of a ready value: row-major without gaps (strides then follow from the shape)
   uint32_t index = 0;      // scratch of the flush that owns the node
   Site site{};
   Node* operand[3] = {};
   Shape shape;
-  Dims ints;               // reshape, broadcast: extents. slice: start, step per axis is in `ints` and `steps`. iota: axis
+  Dims ints;  // reshape, broadcast: extents. slice: start, step per axis is in `ints` and `steps`. iota: axis
   Dims steps;
-  Dims axes;               // structural attributes: permute's source axes; reduce and scan: the one axis
-  Scalar scalar;           // constant
+  Dims axes;      // structural attributes: permute's source axes; reduce and scan: the one axis
+  Scalar scalar;  // constant
 
   // While pending (guarded by the graph's lock)
   Graph* graph = nullptr;
@@ -76,7 +81,9 @@ struct Node {
   Dims strides;
 
   bool ready() const { return state.load(std::memory_order_acquire) == State::ready; }
-  char* data() const { return static_cast<char*>(buffer->data()) + offset * static_cast<int64_t>(size_of(dtype)); }
+  char* data() const {
+    return static_cast<char*>(buffer->data()) + offset * static_cast<int64_t>(size_of(dtype));
+  }
   uint32_t handles() const { return static_cast<uint32_t>(counts.load(std::memory_order_relaxed) >> 32); }
 };
 

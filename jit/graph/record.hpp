@@ -1,5 +1,5 @@
-// The door between lazy/ (what users call) and the graph. lazy/ checks arguments, promotes dtypes and infers shapes, so
-// that errors are thrown at the user's line; what comes through here is right.
+// The door between lazy/ (what users call) and the graph. lazy/ checks arguments, promotes dtypes and infers
+// shapes, so that errors are thrown at the user's line; what comes through here is right.
 #pragma once
 #include <functional>
 #include <initializer_list>
@@ -13,27 +13,43 @@ struct Attributes {
   Dims ints, steps, axes;  // see Node
 };
 
-/// Records one op. `operands` have the types that the op's row asks for; pointwise operands broadcast to `shape`.
-/// A view of a ready value is resolved at once (no node is pending). Under LAZY_EAGER the op runs before this returns.
-Handle record(Op, std::initializer_list<const Handle*> operands, DType, const Shape&, const Site&, const Attributes& = {});
+/// Records one op. `operands` have the types that the op's row asks for; pointwise operands broadcast to
+/// `shape`. A view of a ready value is resolved at once (no node is pending). Under LAZY_EAGER the op runs
+/// before this returns.
+Handle record(Op, std::initializer_list<const Handle*> operands, DType, const Shape&, const Site&,
+              const Attributes& = {});
 /// A tensor whose every element is `value`: an argument of the programs that use it, never part of their key.
 Handle constant(Scalar value, DType, const Shape&, const Site&);
 /// Index along `axis` (int64), broadcast over `shape`.
 Handle iota(int axis, const Shape&, const Site&);
 /// A value that exists: `bytes` are copied.
 Handle from_bytes(const void* bytes, DType, const Shape&, const Site&);
-/// A value in the user's memory; strides in elements (empty: contiguous; may be 0 or negative). `deleter` runs once, when
-/// nothing refers to the memory any more. `data` points at the element of index 0; [low, high) are the bytes it may touch.
-Handle from_blob(void* data, DType, const Shape&, const Dims& strides, std::function<void(void*)> deleter, const Site&);
+/// A value in the user's memory; strides in elements (empty: contiguous; may be 0 or negative). `deleter`
+/// runs once, when nothing refers to the memory any more. `data` points at the element of index 0; [low,
+/// high) are the bytes it may touch.
+Handle from_blob(void* data, DType, const Shape&, const Dims& strides, std::function<void(void*)> deleter,
+                 const Site&);
 
-enum class Cause : uint8_t { item, to_vector, data, print, eval, truth, node_limit, byte_limit, other_thread, eager };
+enum class Cause : uint8_t {
+  item,
+  to_vector,
+  data,
+  print,
+  eval,
+  truth,
+  node_limit,
+  byte_limit,
+  other_thread,
+  eager
+};
 inline constexpr int kCauseCount = 10;
 const char* name_of(Cause);
 
-/// Makes the values of these nodes exist, with all of the pending components that they are in. Throws what the run threw;
-/// the nodes are then pending again.
+/// Makes the values of these nodes exist, with all of the pending components that they are in. Throws what
+/// the run threw; the nodes are then pending again.
 void evaluate(std::span<const Handle* const>, Cause, const Site&);
-/// Evaluates and makes row-major: the pointer to `numel` elements, valid while `keep` (set to the buffer) lives.
+/// Evaluates and makes row-major: the pointer to `numel` elements, valid while `keep` (set to the buffer)
+/// lives.
 const void* contiguous_data(const Handle&, Cause, const Site&, BufferRef& keep);
 
 }  // namespace lazy::jit

@@ -1,9 +1,10 @@
 // The loop IR: what a kernel computes, without saying for which machine.
 //
-// A LoopKernel is a box of iterations ("axes", extents known only at launch), a straight-line SSA body evaluated at each
-// index, at most one sequential axis along which values are reduced or scanned, and stores. Both the reference backend
-// and the compilers read this and nothing else; the order of every reduction is fixed here, so that they agree to the bit
-// on sums and so that threads, vector width and fusion never change a result.
+// A LoopKernel is a box of iterations ("axes", extents known only at launch), a straight-line SSA body
+// evaluated at each index, at most one sequential axis along which values are reduced or scanned, and stores.
+// Both the reference backend and the compilers read this and nothing else; the order of every reduction is
+// fixed here, so that they agree to the bit on sums and so that threads, vector width and fusion never change
+// a result.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -18,19 +19,23 @@ using ValueId = uint16_t;
 inline constexpr ValueId kNoValue = 0xffff;
 inline constexpr int kMaxAxes = 10;
 
-/// What is known of an operand's stride along an axis when the kernel is compiled. Promises are kept by guards.
-///   zero: the operand does not move along the axis. unit: its stride is its element size. any: read it from the arguments.
+/// What is known of an operand's stride along an axis when the kernel is compiled. Promises are kept by
+/// guards.
+///   zero: the operand does not move along the axis. unit: its stride is its element size. any: read it from
+///   the arguments.
 enum class Stride : uint8_t { zero, unit, any };
 
 struct Operand {
   DType dtype{};
   bool output = false;
-  Stride stride[kMaxAxes] = {};  // one per axis of the kernel; of a reduction's output the sequential axis is `zero`
-  bool wide = false;             // offsets of one vector may exceed 32 bits (no `stride fits 32 bits` guard stands)
+  Stride stride[kMaxAxes] =
+      {};             // one per axis of the kernel; of a reduction's output the sequential axis is `zero`
+  bool wide = false;  // offsets of one vector may exceed 32 bits (no `stride fits 32 bits` guard stands)
 };
 
 enum class Code : uint8_t {
-  load,    // operand `imm` at the current index, as its dtype (float16 and bfloat16 arrive as their own dtype: a cast follows)
+  load,  // operand `imm` at the current index, as its dtype (float16 and bfloat16 arrive as their own dtype:
+         // a cast follows)
   scalar,  // scalar argument `imm`, already of type `type`
   iota,    // index along axis `imm` (its origin added), int64
   op,      // `op` on a, b, c. Never a 16-bit float: lowering casts to float32 and back
@@ -39,12 +44,15 @@ enum class Code : uint8_t {
 
 struct Instr {
   Code code{};
-  Op op{};        // when code == Code::op: cast or any pointwise row of the table
-  DType type{};   // of the result
+  Op op{};       // when code == Code::op: cast or any pointwise row of the table
+  DType type{};  // of the result
   uint16_t imm = 0;
   ValueId a = kNoValue, b = kNoValue, c = kNoValue;
 };
 
+/// An output may lie in the memory of an input of its own dtype and strides, element on element: a backend
+/// loads what an index needs before it stores there. Not when the kernel has several stores and one of them
+/// stores that very load, which a backend may put off until then.
 struct Store {
   uint16_t operand = 0;
   ValueId value = kNoValue;  // has the operand's dtype
@@ -53,16 +61,18 @@ struct Store {
 /// One accumulator. `op` is one of the reduce rows, or cumsum in a scan, or matmul for a contraction.
 ///
 /// float sum and prod, max, min, any, all, argmax, argmin:
-///   The sequential axis is cut into blocks of `reduce_block(...)` indices. In a block, element r (counted from the block's
-///   start) goes to partial accumulator r mod P, in ascending r; P is `reduce_lanes(...)`. Partials are then folded in
-///   halves: acc[l] = acc[l] op acc[l + P/2] for l < P/2, then P/4, ... 1. Block results combine from left to right.
-///   Unused accumulators hold the identity (-0.0 for a float sum). An empty axis gives the empty value (+0.0).
-/// matmul: `value` and `value2` are multiplied and added in ascending order into one accumulator that starts at +0.0,
+///   The sequential axis is cut into blocks of `reduce_block(...)` indices. In a block, element r (counted
+///   from the block's start) goes to partial accumulator r mod P, in ascending r; P is `reduce_lanes(...)`.
+///   Partials are then folded in halves: acc[l] = acc[l] op acc[l + P/2] for l < P/2, then P/4, ... 1. Block
+///   results combine from left to right. Unused accumulators hold the identity (-0.0 for a float sum). An
+///   empty axis gives the empty value (+0.0).
+/// matmul: `value` and `value2` are multiplied and added in ascending order into one accumulator that starts
+/// at +0.0,
 ///   with one rounding (fused multiply-add) for floats; integers wrap.
 /// cumsum: strictly ascending, starting with the first element itself.
 struct Reduction {
   Op op{};
-  DType type{};   // of the accumulator and of `value` (argmax/argmin: of `value`; their result is int64)
+  DType type{};  // of the accumulator and of `value` (argmax/argmin: of `value`; their result is int64)
   ValueId value = kNoValue;
   ValueId value2 = kNoValue;  // matmul only
 };
@@ -73,22 +83,25 @@ enum class Form : uint8_t {
   scan,    // stores in the body, which may read its running sums through Code::result
 };
 
-/// Axes run outermost first, in the logical order of the tensor; the last one is the vector axis. In a `reduce` the
-/// sequential axis is either the last one ("inner": lanes run along the reduction) or not ("outer": lanes run along the
-/// last, parallel axis). In a `scan` it is never the last (lowering adds an axis of extent 1 where needed).
+/// Axes run outermost first, in the logical order of the tensor; the last one is the vector axis. In a
+/// `reduce` the sequential axis is either the last one ("inner": lanes run along the reduction) or not
+/// ("outer": lanes run along the last, parallel axis). In a `scan` it is never the last (lowering adds an
+/// axis of extent 1 where needed).
 struct LoopKernel {
   Form form = Form::map;
-  uint8_t rank = 0;            // number of axes, at least 1
-  int8_t sequential = -1;      // the reduced or scanned axis, -1 for a map
+  uint8_t rank = 0;        // number of axes, at least 1
+  int8_t sequential = -1;  // the reduced or scanned axis, -1 for a map
   std::vector<Operand> operands;
-  std::vector<Instr> body;     // SSA: operands of an instruction come earlier. Body first, then epilogue: one numbering
-  uint16_t epilogue = 0;       // index of the epilogue's first instruction in `body` (== body.size() when there is none).
-                               // The epilogue runs once per index of the parallel axes. It may use its own instructions,
-                               // `result`, scalars and loads (which must not move along the sequential axis), not the body's.
+  std::vector<Instr>
+      body;  // SSA: operands of an instruction come earlier. Body first, then epilogue: one numbering
+  uint16_t epilogue =
+      0;  // index of the epilogue's first instruction in `body` (== body.size() when there is none).
+          // The epilogue runs once per index of the parallel axes. It may use its own instructions,
+          // `result`, scalars and loads (which must not move along the sequential axis), not the body's.
   std::vector<Reduction> reductions;
   std::vector<Store> stores;
-  uint16_t scalars = 0;        // number of scalar arguments
-  std::string name;            // for profiles and dumps; not part of the kernel's identity
+  uint16_t scalars = 0;  // number of scalar arguments
+  std::string name;      // for profiles and dumps; not part of the kernel's identity
 };
 
 /// Partial accumulators of one block (see Reduction).
@@ -99,16 +112,22 @@ constexpr int64_t reduce_block(bool inner) { return inner ? 16384 : 1024; }
 /// Arguments of a launch are 64-bit words in one array. Strides are in bytes.
 struct ArgLayout {
   int rank, operands, scalars;
-  static constexpr int kContext = 0;   // word 0: a backend's own pointer
-  static constexpr int kScratch = 1;   // words 1-3: a backend's own use (partial results of split reductions)
+  static constexpr int kContext = 0;  // word 0: a backend's own pointer
+  static constexpr int kScratch = 1;  // words 1-3: a backend's own use (partial results of split reductions)
   constexpr int extent(int axis) const { return 4 + axis; }
-  constexpr int origin(int axis) const { return 4 + rank + axis; }  // index of the box's first element: iota, argmax
+  constexpr int origin(int axis) const {
+    return 4 + rank + axis;
+  }  // index of the box's first element: iota, argmax
   constexpr int pointer(int operand) const { return 4 + 2 * rank + operand * (1 + rank); }
   constexpr int stride(int operand, int axis) const { return pointer(operand) + 1 + axis; }
-  constexpr int scalar(int i) const { return 4 + 2 * rank + operands * (1 + rank) + i; }  // low bytes hold the value
+  constexpr int scalar(int i) const {
+    return 4 + 2 * rank + operands * (1 + rank) + i;
+  }  // low bytes hold the value
   constexpr int words() const { return scalar(scalars); }
 };
-inline ArgLayout layout_of(const LoopKernel& k) { return {k.rank, static_cast<int>(k.operands.size()), k.scalars}; }
+inline ArgLayout layout_of(const LoopKernel& k) {
+  return {k.rank, static_cast<int>(k.operands.size()), k.scalars};
+}
 
 /// The kernel as text: one line per instruction. Stable; used by dumps and tests.
 std::string print(const LoopKernel&);

@@ -42,11 +42,11 @@ struct Function {
 #define LAZY_MPFR2(f) [](mpfr_t r, const mpfr_t x, const mpfr_t y) { return mpfr_##f(r, x, y, MPFR_RNDN); }
 const Function kFunctions[] = {
     {"exp", vecmath::exp, nullptr, LAZY_MPFR(exp), 1.1, 1.1, -104, 89, 710},
-    {"expm1", vecmath::expm1, nullptr, LAZY_MPFR(expm1), 1.25, 1.25, -20, 89, 710},
+    {"expm1", vecmath::expm1, nullptr, LAZY_MPFR(expm1), 1.3, 1.3, -20, 89, 710},
     {"log", vecmath::log, nullptr, LAZY_MPFR(log), 1.0, 1.0, 0, 4, 4},
-    {"log1p", vecmath::log1p, nullptr, LAZY_MPFR(log1p), 1.0, 1.0, -1, 4, 4},
-    {"log2", vecmath::log2, nullptr, LAZY_MPFR(log2), 1.3, 1.3, 0, 4, 4},
-    {"log10", vecmath::log10, nullptr, LAZY_MPFR(log10), 1.3, 1.3, 0, 4, 4},
+    {"log1p", vecmath::log1p, nullptr, LAZY_MPFR(log1p), 1.3, 1.0, -1, 4, 4},
+    {"log2", vecmath::log2, nullptr, LAZY_MPFR(log2), 1.4, 1.2, 0, 4, 4},
+    {"log10", vecmath::log10, nullptr, LAZY_MPFR(log10), 1.3, 1.2, 0, 4, 4},
     {"sigmoid", vecmath::sigmoid, nullptr, sigmoid_exact, 1.0, 1.0, -104, 20, 40},
     {"rsqrt", vecmath::rsqrt, nullptr, LAZY_MPFR(rec_sqrt), 1.5, 1.5, 0, 4, 4},
     {"pow", nullptr, vecmath::pow, LAZY_MPFR2(pow), 1.2, 1.2, 0, 0, 0},

@@ -39,6 +39,19 @@ int64_t floor_rem(int64_t a, int64_t b) {
 uint64_t div_or_zero(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
 uint64_t rem_or_zero(uint64_t a, uint64_t b) { return b == 0 ? 0 : a % b; }
 
+uint64_t power(uint64_t x, uint64_t y) {
+  uint64_t result = 1;
+  for (; y; y >>= 1, x *= x)
+    if (y & 1) result *= x;
+  return result;
+}
+int64_t signed_power(int64_t x, int64_t y) {
+  if (y < 0) return x == 1 ? 1 : x == -1 ? (y % 2 ? -1 : 1) : 0;
+  return static_cast<int64_t>(power(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
+}
+float fmod32(float x, float y) { return std::fmod(x, y); }
+double fmod64(double x, double y) { return std::fmod(x, y); }
+
 }  // namespace
 
 #define LAZY_HELPER(name) void helper_##name(const void* x, const void* y, void* out, int n);
@@ -63,6 +76,12 @@ void helper_div_u64(const void* x, const void* y, void* out, int n) {
 void helper_rem_u64(const void* x, const void* y, void* out, int n) {
   each<uint64_t, rem_or_zero>(x, y, out, n);
 }
+void helper_pow_i64(const void* x, const void* y, void* out, int n) {
+  each<int64_t, signed_power>(x, y, out, n);
+}
+void helper_pow_u64(const void* x, const void* y, void* out, int n) { each<uint64_t, power>(x, y, out, n); }
+void helper_fmod_f32(const void* x, const void* y, void* out, int n) { each<float, fmod32>(x, y, out, n); }
+void helper_fmod_f64(const void* x, const void* y, void* out, int n) { each<double, fmod64>(x, y, out, n); }
 
 const HelperFn kHelpers[] = {
 #define LAZY_HELPER(name) helper_##name,

@@ -1,5 +1,5 @@
-// Lane helpers: what a rare lane calls (vir::Op::patch). One row each; reached through the context pointer, so that
-// generated code holds no address.
+// Lane helpers: what a rare lane calls (vir::Op::patch). One row each; reached through the context pointer,
+// so that generated code holds no address.
 #pragma once
 #include <cstdint>
 
@@ -7,7 +7,8 @@
 
 namespace lazy::cpu {
 
-/// Applies the function to `n` lanes: out[i] = f(x[i], y[i]); arrays hold the lanes of the instruction's operand type.
+/// Applies the function to `n` lanes: out[i] = f(x[i], y[i]); arrays hold the lanes of the instruction's
+/// operand type.
 using HelperFn = void (*)(const void* x, const void* y, void* out, int n);
 
 enum class Helper : vir::HelperId {

@@ -1,9 +1,10 @@
 // Vector IR: the straight-line SSA code between the loop IR and machine instructions.
 //
-// A value is one vector of W lanes (W is chosen per kernel: so many lanes of its widest type fill a register, narrower types
-// use a part of one; lane i always belongs to the same loop index). Instruction selection (isel) and vector math build it,
-// passes hoist and interleave it, the register allocator and the encoder turn it into AVX2+FMA or AVX-512. What an
-// instruction computes does not depend on the level, to the bit. `interpret` (vir_interpret.hpp) says so in plain C++.
+// A value is one vector of W lanes (W is chosen per kernel: so many lanes of its widest type fill a register,
+// narrower types use a part of one; lane i always belongs to the same loop index). Instruction selection
+// (isel) and vector math build it, passes hoist and interleave it, the register allocator and the encoder
+// turn it into AVX2+FMA or AVX-512. What an instruction computes does not depend on the level, to the bit.
+// `interpret` (vir_interpret.hpp) says so in plain C++.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -11,55 +12,94 @@
 
 namespace lazy::cpu::vir {
 
-/// Lane types. 8-, 16- and 32-bit integers and unsigned ones travel in i32 lanes, 64-bit ones in i64. A mask lane is true or false.
+/// Lane types. 8-, 16- and 32-bit integers and unsigned ones travel in i32 lanes, 64-bit ones in i64. A mask
+/// lane is true or false.
 enum class Type : uint8_t { f32, f64, i32, i64, mask };
 constexpr bool is64(Type t) { return t == Type::f64 || t == Type::i64; }
 
 enum class Op : uint8_t {
-  constant,    // imm: the bits of one lane, the same in each (mask: 0 or 1)
-  input,       // imm: a slot. Whatever surrounds the straight-line code defines it (loads, scalars, accumulators, ...)
+  constant,  // imm: the bits of one lane, the same in each (mask: 0 or 1)
+  input,  // imm: a slot. Whatever surrounds the straight-line code defines it (loads, scalars, accumulators,
+          // ...)
   // floating point, IEEE, round to nearest even, denormals kept
-  add, sub, mul, div, sqrt,
-  fma,         // a*b + c, one rounding
-  fnma,        // c - a*b, one rounding
-  fms,         // a*b - c, one rounding
-  min, max,    // x86: if either is NaN, or both are zeros, the result is b. So min(limit, x) keeps a NaN in x
-  round,       // imm: Rounding
-  scalef,      // a * 2^floor(b); b finite, |b| < 2^20; one rounding, denormal results right, overflow gives inf; a NaN in a stays one, whatever b
-               // imm 1 promises: b is NaN or an integer, |b| <= 200 (f32), 1200 (f64); a is NaN, or 1/8 <= |a| < 4, or b is 0
-  getexp,      // floor(log2 |a|) as a float, denormals too; 0 -> -inf, inf -> inf, NaN -> NaN. imm 1 promises: a is positive and normal, or NaN (result then unspecified)
-  getmant,     // a's significand scaled to [0.75, 1.5), denormals too; 0 and inf give 1, NaN unspecified.
-               // imm 0: sign dropped; imm 1: a < 0 gives NaN, -0 gives 1 (AVX-512: sign control 1 and 3)
+  add,
+  sub,
+  mul,
+  div,
+  sqrt,
+  fma,   // a*b + c, one rounding
+  fnma,  // c - a*b, one rounding
+  fms,   // a*b - c, one rounding
+  min,
+  max,     // x86: if either is NaN, or both are zeros, the result is b. So min(limit, x) keeps a NaN in x
+  round,   // imm: Rounding
+  scalef,  // a * 2^floor(b); b finite, |b| < 2^20; one rounding, denormal results right, overflow gives inf;
+           // a NaN in a stays one, whatever b imm 1 promises: b is NaN or an integer, |b| <= 200 (f32), 1200
+           // (f64); a is NaN, or 1/8 <= |a| < 4, or b is 0
+  getexp,   // floor(log2 |a|) as a float, denormals too; 0 -> -inf, inf -> inf, NaN -> NaN. imm 1 promises: a
+            // is positive and normal, or NaN (result then unspecified)
+  getmant,  // a's significand scaled to [0.75, 1.5), denormals too; 0 and inf give 1, NaN unspecified.
+            // imm 0: sign dropped; imm 1: a < 0 gives NaN, -0 gives 1 (AVX-512: sign control 1 and 3)
   // any type, bitwise; masks too
-  and_, or_, xor_,
-  andn,        // ~a & b
+  and_,
+  or_,
+  xor_,
+  andn,  // ~a & b
   // integers, wrapping
-  iadd, isub, imul,
-  imin, imax, umin, umax,
-  shl, shr, sar,     // by imm (0 <= imm < width); shr is logical
-  shlv, shrv, sarv,  // by b, lane by lane; b as unsigned: at the width or more gives 0 (sarv: all sign bits)
+  iadd,
+  isub,
+  imul,
+  imin,
+  imax,
+  umin,
+  umax,
+  shl,
+  shr,
+  sar,  // by imm (0 <= imm < width); shr is logical
+  shlv,
+  shrv,
+  sarv,  // by b, lane by lane; b as unsigned: at the width or more gives 0 (sarv: all sign bits)
   // comparisons -> mask; imm: Pred. Operand types: any but mask
   cmp,
-  select,      // a (mask) ? b : c, of b's type; b and c may be masks
+  select,  // a (mask) ? b : c, of b's type; b and c may be masks
   // conversions
-  bitcast,     // between types of one lane width
-  f32_to_f64, f64_to_f32,
-  i32_to_f32, f32_to_i32,  // to integer: towards zero; out of range or NaN gives the x86 "integer indefinite" (only the sign bit)
-  i32_to_f64, f64_to_i32,
-  i64_to_f64, f64_to_i64,
-  i64_to_f32, f32_to_i64,
-  sext,        // i32 -> i64
-  zext,        // i32 -> i64
-  narrow,      // i64 -> i32, low half
-  mask_to_int, // mask -> 0 or 1 in i32 or i64 (the instruction's type)
-  // rare lanes: those of mask a where true take helper `imm` applied to the lanes of b (and c), the others keep d.
-  // Nothing is called when no lane is set. With an all-true constant mask: a plain call.
+  bitcast,  // between types of one lane width
+  f32_to_f64,
+  f64_to_f32,
+  i32_to_f32,
+  f32_to_i32,  // to integer: towards zero; out of range or NaN gives the x86 "integer indefinite" (only the
+               // sign bit)
+  i32_to_f64,
+  f64_to_i32,
+  i64_to_f64,
+  f64_to_i64,
+  i64_to_f32,
+  f32_to_i64,
+  sext,         // i32 -> i64
+  zext,         // i32 -> i64
+  narrow,       // i64 -> i32, low half
+  mask_to_int,  // mask -> 0 or 1 in i32 or i64 (the instruction's type)
+  // rare lanes: those of mask a where true take helper `imm` applied to the lanes of b (and c), the others
+  // keep d. Nothing is called when no lane is set. With an all-true constant mask: a plain call.
   patch,
 };
 
 enum class Rounding : uint8_t { even, floor, ceil, trunc };
 /// o: false on NaN, u: true on NaN. For integers: lt..ge signed, ult..uge unsigned.
-enum class Pred : uint8_t { eq, ne, lt, le, gt, ge, unord, ord, ult, ule, ugt, uge };  // floats: eq, lt, le, gt, ge are "o", ne is "u"
+enum class Pred : uint8_t {
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  unord,
+  ord,
+  ult,
+  ule,
+  ugt,
+  uge
+};  // floats: eq, lt, le, gt, ge are "o", ne is "u"
 
 /// Lane helpers that `patch` may call: plain C++ on memory, registered in one table (helpers.hpp).
 using HelperId = uint16_t;
@@ -72,12 +112,34 @@ struct Inst {
 };
 constexpr int arity_of(Op op) {
   switch (op) {
-    case Op::constant: case Op::input: return 0;
-    case Op::sqrt: case Op::round: case Op::getexp: case Op::getmant: case Op::shl: case Op::shr: case Op::sar:
-    case Op::bitcast: case Op::f32_to_f64: case Op::f64_to_f32: case Op::i32_to_f32: case Op::f32_to_i32: case Op::i32_to_f64:
-    case Op::f64_to_i32: case Op::i64_to_f64: case Op::f64_to_i64: case Op::i64_to_f32: case Op::f32_to_i64: case Op::sext:
-    case Op::zext: case Op::narrow: case Op::mask_to_int: return 1;
-    case Op::fma: case Op::fnma: case Op::fms: case Op::select: return 3;
+    case Op::constant:
+    case Op::input: return 0;
+    case Op::sqrt:
+    case Op::round:
+    case Op::getexp:
+    case Op::getmant:
+    case Op::shl:
+    case Op::shr:
+    case Op::sar:
+    case Op::bitcast:
+    case Op::f32_to_f64:
+    case Op::f64_to_f32:
+    case Op::i32_to_f32:
+    case Op::f32_to_i32:
+    case Op::i32_to_f64:
+    case Op::f64_to_i32:
+    case Op::i64_to_f64:
+    case Op::f64_to_i64:
+    case Op::i64_to_f32:
+    case Op::f32_to_i64:
+    case Op::sext:
+    case Op::zext:
+    case Op::narrow:
+    case Op::mask_to_int: return 1;
+    case Op::fma:
+    case Op::fnma:
+    case Op::fms:
+    case Op::select: return 3;
     case Op::patch: return 4;
     default: return 2;
   }
@@ -88,7 +150,8 @@ struct Val {
   Type type{};
 };
 
-/// Appends instructions. Equal instructions are built once (value numbering), so recipes may repeat constants freely.
+/// Appends instructions. Equal instructions are built once (value numbering), so recipes may repeat constants
+/// freely.
 class Builder {
  public:
   std::vector<Inst> code;
@@ -161,7 +224,9 @@ class Builder {
 
   // small compositions used all over
   Type int_of(Val a) const { return is64(a.type) ? Type::i64 : Type::i32; }
-  Val sign_bit(Val like) { return like.type == Type::f32 ? constant(Type::f32, 0x80000000u) : constant(Type::f64, 1ull << 63); }
+  Val sign_bit(Val like) {
+    return like.type == Type::f32 ? constant(Type::f32, 0x80000000u) : constant(Type::f64, 1ull << 63);
+  }
   Val neg(Val a) { return xor_(a, sign_bit(a)); }
   Val abs(Val a) { return andn(sign_bit(a), a); }
   Val copysign(Val magnitude, Val sign) { return or_(abs(magnitude), and_(sign, sign_bit(sign))); }

@@ -4,7 +4,7 @@
 #include "backends/cpu/vecmath/vecmath.hpp"
 
 namespace lazy::cpu::vecmath {
-using namespace coefficients;
+using namespace explog;
 
 ExpReduced exp_reduce(Builder& b, Val x) {
   // Adding 1.5 * 2^23 (2^52) rounds to an integer: one fma and one subtraction, both short.

@@ -1,12 +1,13 @@
 // log, log1p, log2, log10. All start from x = 2^e (1 + f) with 1 + f in [3/4, 3/2), where f is exact.
 #include <limits>
+#include <optional>
 
 #include "backends/cpu/vecmath/coefficients.hpp"
 #include "backends/cpu/vecmath/core.hpp"
 #include "backends/cpu/vecmath/vecmath.hpp"
 
 namespace lazy::cpu::vecmath {
-using namespace coefficients;
+using namespace explog;
 
 LogReduced log_reduce(Builder& b, Val x) {
   const Val m = b.getmant_or_nan(x);
@@ -35,9 +36,15 @@ Val log_finish(Builder& b, LogReduced k) {
 
 namespace {
 
-// log(1 + f) c for a constant c in two parts; `low`, its small terms, has f times the low part already.
-Val scaled(Builder& b, Val f, Val c_hi, Val low) {
-  return b.fma(f, c_hi, b.fma(log1p_tail(b, f), c_hi, low));
+/// exponent + f c + (log(1 + f) - f) c + more, for the constant c in two parts. The two leading terms are
+/// added exactly: where they cancel, a rounded product would show.
+Val scaled(Builder& b, Val exponent, Val f, Pair c, std::optional<Val> more) {
+  const Pair product = two_product(b, f, c.hi);
+  const Pair sum = fast_two_sum(b, exponent, product.hi);
+  const Val error = b.max(sum.lo, b.num(f, -1));  // an infinite exponent gives NaN, made finite here
+  Val low = b.fma(f, c.lo, b.add(product.lo, error));
+  if (more) low = b.add(low, *more);
+  return b.add(sum.hi, b.fma(log1p_tail(b, f), c.hi, low));
 }
 
 /// u = 2^e m, m in [3/4, 3/2), for positive normal u, by integers. four_over = 2^(2 - e), which is normal for
@@ -66,23 +73,17 @@ Split split_normal(Builder& b, Val u) {
 
 Val log(Builder& b, Val x) { return log_finish(b, log_reduce(b, x)); }
 
-// e + f c in two parts: where they cancel, a rounded product would show.
 Val log2(Builder& b, Val x) {
   const LogReduced k = log_reduce(b, x);
-  const Val c = num(b, x, kLog2e_32_hi, kLog2e_64_hi);
-  const Pair product = two_product(b, k.f, c);
-  const Pair sum = fast_two_sum(b, k.e, product.hi);
-  const Val error = b.max(sum.lo, b.num(x, -1));  // an infinite e gives NaN, made finite here
-  const Val low = b.fma(k.f, num(b, x, kLog2e_32_lo, kLog2e_64_lo), b.add(product.lo, error));
-  return b.add(sum.hi, b.fma(log1p_tail(b, k.f), c, low));
+  const Pair c{num(b, x, kLog2e_32_hi, kLog2e_64_hi), num(b, x, kLog2e_32_lo, kLog2e_64_lo)};
+  return scaled(b, k.e, k.f, c, std::nullopt);
 }
 
 Val log10(Builder& b, Val x) {
   const LogReduced k = log_reduce(b, x);
-  const Val low = b.fma(k.f, num(b, x, kLog10e_32_lo, kLog10e_64_lo),
-                        b.mul(k.e, num(b, x, kLog10Of2_32_lo, kLog10Of2_64_lo)));
-  return b.fma(k.e, num(b, x, kLog10Of2_32_hi, kLog10Of2_64_hi),
-               scaled(b, k.f, num(b, x, kLog10e_32_hi, kLog10e_64_hi), low));
+  const Pair c{num(b, x, kLog10e_32_hi, kLog10e_64_hi), num(b, x, kLog10e_32_lo, kLog10e_64_lo)};
+  const Val exponent = b.mul(k.e, num(b, x, kLog10Of2_32_hi, kLog10Of2_64_hi));  // exact
+  return scaled(b, exponent, k.f, c, b.mul(k.e, num(b, x, kLog10Of2_32_lo, kLog10Of2_64_lo)));
 }
 
 // 4 f = x 2^(2-e) + (2^(2-e) - 4) with e from the rounded 1 + x: one rounding, and the power of two is normal

@@ -1,6 +1,6 @@
-// Vector math: each function appends the instructions for one elementary function of x's type (f32 or f64) to the builder.
-// Accuracy, tables and sources: docs/math.md. Inputs are any bit pattern; NaN, infinities, signed zeros and denormals come
-// out as C99 Annex F says (pow too).
+// Vector math: each function appends the instructions for one elementary function of x's type (f32 or f64) to
+// the builder. Accuracy, tables and sources: docs/math.md. Inputs are any bit pattern; NaN, infinities,
+// signed zeros and denormals come out as C99 Annex F says (pow too).
 #pragma once
 #include "backends/cpu/emitter/vir.hpp"
 

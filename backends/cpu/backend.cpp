@@ -1,0 +1,47 @@
+#include "backends/cpu/backend.hpp"
+
+#include "backends/cpu/allocator.hpp"
+#include "backends/cpu/disassemble.hpp"
+#include "backends/cpu/kernel.hpp"
+#include "backends/reference/backend.hpp"
+#include "support/config.hpp"
+#include "support/error.hpp"
+
+namespace lazy::cpu {
+namespace {
+
+class CpuBackend final : public jit::Backend {
+ public:
+  explicit CpuBackend(Isa isa) : isa_(isa) {
+    if (isa > best_isa()) throw DeviceError(std::string("this machine has no ") + name_of(isa));
+    if (isa == Isa::reference) reference_ = reference::make_backend();
+  }
+  const char* name() const override {  // the level is part of a kernel's identity
+    return isa_ == Isa::avx512 ? "cpu-avx512" : isa_ == Isa::avx2 ? "cpu-avx2" : "cpu-reference";
+  }
+  std::unique_ptr<jit::Kernel> compile(const jit::loop::LoopKernel& k) override {
+    if (reference_) return reference_->compile(k);
+    return compile_kernel(k, isa_);
+  }
+  void* allocate(size_t bytes) override { return cpu::allocate(bytes); }
+  void deallocate(void* p, size_t bytes) noexcept override { cpu::deallocate(p, bytes); }
+
+ private:
+  const Isa isa_;
+  std::unique_ptr<jit::Backend> reference_;
+};
+
+}  // namespace
+
+std::unique_ptr<jit::Backend> make_backend(Isa isa) { return std::make_unique<CpuBackend>(isa); }
+
+std::unique_ptr<jit::Backend> make_backend() {
+  switch (config::get().cpu_isa.get()) {
+    case config::CpuIsa::avx512: return make_backend(isa_from("avx512"));
+    case config::CpuIsa::avx2: return make_backend(isa_from("avx2"));
+    case config::CpuIsa::reference: return make_backend(Isa::reference);
+    default: return make_backend(best_isa());
+  }
+}
+
+}  // namespace lazy::cpu

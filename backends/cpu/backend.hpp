@@ -1,0 +1,16 @@
+// The CPU backend: kernels compiled for this machine, run on its processors.
+#pragma once
+#include <memory>
+
+#include "backends/cpu/features.hpp"
+#include "jit/backend.hpp"
+
+namespace lazy::cpu {
+
+/// For the level that LAZY_CPU_ISA asks for. Throws DeviceError when the machine lacks it. Kernels of the
+/// level `reference` are run by the reference backend's loops.
+std::unique_ptr<jit::Backend> make_backend();
+/// For a level by name, whatever the environment says.
+std::unique_ptr<jit::Backend> make_backend(Isa);
+
+}  // namespace lazy::cpu

@@ -1,0 +1,38 @@
+// Executable memory that is never writable at the address it runs from: every page is mapped twice.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace lazy::cpu {
+
+class KernelWriter;
+
+/// One kernel's code, given back with this object.
+class Code {
+ public:
+  using Entry = void (*)(uint64_t* args);
+  Code() = default;
+  Code(Code&& o) noexcept : entry_(std::exchange(o.entry_, nullptr)), size_(o.size_) {}
+  Code& operator=(Code&& o) noexcept {
+    std::swap(entry_, o.entry_);
+    std::swap(size_, o.size_);
+    return *this;
+  }
+  ~Code();
+
+  Entry entry() const { return entry_; }
+  size_t size() const { return size_; }
+
+ private:
+  friend Code publish(KernelWriter&, const std::string& name);
+  Entry entry_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// Moves what was written to executable memory. Under LAZY_PERF_MAP the kernel's name goes to
+/// /tmp/perf-PID.map. Throws CompileError when there is no memory.
+Code publish(KernelWriter&, const std::string& name);
+
+}  // namespace lazy::cpu

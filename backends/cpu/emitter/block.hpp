@@ -1,0 +1,92 @@
+// Blocks: straight-line vector code with its surroundings named. A block's inputs (vir::Op::input) are slots;
+// besides the operations of vir.hpp it may store to operands and assign variables.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "backends/cpu/emitter/vir.hpp"
+
+namespace lazy::cpu {
+
+/// Operations that only blocks know, numbered after those of vir::Op.
+inline constexpr vir::Op kStore =
+    static_cast<vir::Op>(200);  // imm: slot (load) of the operand written; a: value
+inline constexpr vir::Op kAssign = static_cast<vir::Op>(201);  // imm: variable; a: value
+inline constexpr vir::Op kAdvance =
+    static_cast<vir::Op>(202);  // moves the operands' pointers one step along the sequential axis
+inline constexpr vir::Op kUpperHalf =
+    static_cast<vir::Op>(203);  // lane l of the result is lane l + imm/2 of a (l < imm/2)
+inline constexpr vir::Op kMulLow32 =
+    static_cast<vir::Op>(204);  // i64: product of the low, unsigned halves of a and b
+inline constexpr vir::Op kSpread = static_cast<vir::Op>(205);  // every lane of the result is lane 0 of a
+
+constexpr bool has_effect(vir::Op op) { return op == kStore || op == kAssign || op == kAdvance; }
+namespace detail {
+constexpr std::array<uint8_t, 256> arities() {
+  std::array<uint8_t, 256> t{};
+  for (int i = 0; i < 256; ++i) {
+    const auto op = static_cast<vir::Op>(i);
+    if (op == kStore || op == kAssign || op == kUpperHalf || op == kSpread) t[static_cast<size_t>(i)] = 1;
+    else if (op == kMulLow32) t[static_cast<size_t>(i)] = 2;
+    else if (op == kAdvance) t[static_cast<size_t>(i)] = 0;
+    else t[static_cast<size_t>(i)] = static_cast<uint8_t>(vir::arity_of(op));
+  }
+  return t;
+}
+inline constexpr std::array<uint8_t, 256> kArities = arities();
+}  // namespace detail
+constexpr int block_arity(vir::Op op) { return detail::kArities[static_cast<uint8_t>(op)]; }
+/// Calls f with each operand's id.
+template <class F>
+inline void each_operand(const vir::Inst& in, F&& f) {
+  switch (block_arity(in.op)) {
+    case 4:
+      f(in.a);
+      f(in.b);
+      f(in.c);
+      f(in.d);
+      break;
+    case 3:
+      f(in.a);
+      f(in.b);
+      f(in.c);
+      break;
+    case 2:
+      f(in.a);
+      f(in.b);
+      break;
+    case 1: f(in.a); break;
+    default: break;
+  }
+}
+
+/// Names an input. Packed into Inst::imm.
+struct Slot {
+  enum class Kind : uint8_t {
+    load,     // operand `index`, at tile row `row`, vector `vec`
+    scalar,   // scalar argument `index`
+    iota,     // index along axis `index`
+    tail,     // mask: lanes inside the box
+    result,   // templates only: result `index` of the reductions
+    acc,      // templates only: accumulator `index`
+    packed,   // value `index` of the packed panel (contractions)
+    variable  // blocks only: variable `index` (Variables)
+  };
+  Kind kind{};
+  uint16_t index = 0;
+  uint8_t row = 0, vec = 0, step = 0;
+
+  constexpr uint64_t pack() const {
+    return static_cast<uint64_t>(kind) | uint64_t{index} << 8 | uint64_t{row} << 24 | uint64_t{vec} << 32 |
+           uint64_t{step} << 40;
+  }
+  static constexpr Slot unpack(uint64_t v) {
+    return {static_cast<Kind>(v & 0xff), static_cast<uint16_t>(v >> 8), static_cast<uint8_t>(v >> 24),
+            static_cast<uint8_t>(v >> 32), static_cast<uint8_t>(v >> 40)};
+  }
+};
+
+using Block = std::vector<vir::Inst>;
+
+}  // namespace lazy::cpu

@@ -1,0 +1,69 @@
+// Copies of a template: one for each row of a tile, each vector in flight and each unrolled step, sharing
+// what does not differ.
+//
+// Values are computed as far out as they can be. Stage 0: before all loops (constants and scalars only).
+// Stage 1: once per row or chunk, before the innermost loop. Stage 2: in the innermost loop. What a later
+// stage reads of an earlier one is a variable, in a register while there are registers to spare, otherwise on
+// the frame; constants and broadcast loads may just as well be read again.
+#pragma once
+#include <functional>
+
+#include "backends/cpu/emitter/isel.hpp"
+#include "backends/cpu/emitter/loads.hpp"
+
+namespace lazy::cpu {
+
+/// How many copies of each kind a block holds.
+struct Shape {
+  int rows = 1, vecs = 1, steps = 1;
+};
+
+class Copies {
+ public:
+  /// `inner_axis`: the axis of the innermost loop; -1 when there is none and everything belongs to one block.
+  Copies(Assembly&, const Template&, const Addressing&, int inner_axis);
+
+  /// Variables of accumulators and results.
+  std::function<uint16_t(int accumulator, int row, int vec, int step)> accumulator;
+  std::function<uint16_t(int reduction, int row, int vec)> result;
+
+  Block block(int stage, Shape);
+  /// Several steps in one block, the pointers advanced between them.
+  Block stepped_block(Shape, int advances_after);
+
+  /// Gives registers to the values of earlier stages that stage 2 reads most, as long as `registers` lasts.
+  void pin(Shape, int registers);
+  bool stage_is_empty(int stage) const;
+  /// Values of the innermost loop that are the same for all rows of a tile, not for all vectors, and that
+  /// something of a row reads.
+  std::vector<uint32_t> shared_by_rows() const;
+  size_t stage2_size() const;
+
+ private:
+  struct Info {
+    uint8_t stage = 0;
+    bool row = false, vec = false;  // differs between rows, between vectors
+    bool live = false, cheap = false;
+  };
+  uint64_t key(uint32_t v, int row, int vec) const {
+    return uint64_t{v} << 16 | (info_[v].row ? static_cast<uint64_t>(row) << 8 : 0) |
+           (info_[v].vec ? static_cast<uint64_t>(vec) : 0);
+  }
+  uint16_t kept(uint32_t v, int row, int vec);
+  bool is_kept(uint32_t v, int row, int vec) const;
+  uint32_t reference(Block&, std::vector<uint32_t>& known, uint32_t v, int stage, int row, int vec, int step,
+                     Shape);
+  void emit_values(Block&, std::vector<uint32_t>& known, int stage, Shape, int step);
+  vir::Inst leaf(uint32_t v, int row, int vec, int step);
+
+  Assembly& as_;
+  const Template& t_;
+  std::vector<Info> info_;
+  std::vector<uint8_t> needed_later_;  // read by a later stage
+  std::unordered_map<uint64_t, uint16_t> kept_;
+};
+
+/// The most vector registers that the block's values occupy at once.
+int pressure_of(const Assembly&, const Block&);
+
+}  // namespace lazy::cpu

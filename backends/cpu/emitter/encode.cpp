@@ -1,0 +1,356 @@
+#include "backends/cpu/emitter/encode.hpp"
+
+#include "support/error.hpp"
+
+namespace lazy::cpu {
+using asmjit::Imm;
+using asmjit::Operand_;
+using vir::Inst;
+using vir::Op;
+using vir::Type;
+namespace Id = x86::Inst;
+
+Operand_ BlockWriter::source(uint32_t value, int bytes) {
+  if (auto m = regs_.memory(value)) return *m;
+  return v(regs_.fetch(value), bytes);
+}
+
+void BlockWriter::write_one(uint32_t i) {
+  now_ = i;
+  regs_.begin(i);
+  const Inst& in = code_[i];
+  const Type t = in.type;
+  if (in.op == kStore) {
+    if (!stores_begun_) {  // a store may overwrite what a later one still has to load (an operand written in
+                           // place)
+      stores_begun_ = true;
+      for (uint32_t s = i; s < code_.size(); ++s) {
+        if (code_[s].op != kStore || code_[code_[s].a].op != Op::input) continue;
+        if (Slot::unpack(code_[code_[s].a].imm).kind != Slot::Kind::load) continue;
+        regs_.fetch(code_[s].a);
+        regs_.begin(i);  // it may be spilled again, but not read from the operand
+      }
+    }
+    write_store(as_, regs_, where_, Slot::unpack(in.imm), in.a);
+    regs_.release_operands();
+    return;
+  }
+  if (in.op == kAssign) return assign(in);
+  if (t == Type::mask && (in.op == Op::and_ || in.op == Op::or_ || in.op == Op::xor_ || in.op == Op::andn))
+    return mask_logic(in);
+  switch (in.op) {
+    case Op::fma:
+    case Op::fnma:
+    case Op::fms: return multiply_add(in);
+    case Op::select: return select(in);
+    case Op::cmp: return compare(in);
+    case Op::narrow: return narrow(in);
+    case Op::mask_to_int: return mask_to_int(in);
+    case Op::patch: return patch(in);
+    case Op::f32_to_f64: return convert(in, Id::kIdVcvtps2pd);
+    case Op::f64_to_f32: return convert(in, Id::kIdVcvtpd2ps);
+    case Op::i32_to_f32: return convert(in, Id::kIdVcvtdq2ps);
+    case Op::f32_to_i32: return convert(in, Id::kIdVcvttps2dq);
+    case Op::i32_to_f64: return convert(in, Id::kIdVcvtdq2pd);
+    case Op::f64_to_i32: return convert(in, Id::kIdVcvttpd2dq);
+    case Op::i64_to_f64: return convert(in, Id::kIdVcvtqq2pd);
+    case Op::f64_to_i64: return convert(in, Id::kIdVcvttpd2qq);
+    case Op::i64_to_f32: return convert(in, Id::kIdVcvtqq2ps);
+    case Op::f32_to_i64: return convert(in, Id::kIdVcvttps2qq);
+    case Op::sext: return convert(in, Id::kIdVpmovsxdq);
+    case Op::zext: return convert(in, Id::kIdVpmovzxdq);
+    default: break;
+  }
+  if (in.op == kUpperHalf) return upper_half(in);
+  if (in.op == kSpread) return spread(in);
+  const EncodeRow& row = encode_row(as_.isa, in.op);
+  const uint32_t id = row.id[static_cast<int>(t) & 3];
+  if (t == Type::mask || id == 0)
+    throw CompileError("no " + std::string(name_of(as_.isa)) + " form of vector operation " +
+                       std::to_string(static_cast<int>(in.op)) + " on lane type " +
+                       std::to_string(static_cast<int>(t)));
+  switch (row.form) {
+    case EncodeRow::Form::binary: return binary(in, row);
+    case EncodeRow::Form::unary:
+      if (in.op == Op::getmant)
+        return unary(in, id, 3 | (in.imm ? 3 : 1) << 2);  // interval [0.75, 1.5); sign dropped or refused
+      return unary(in, id, -1);
+    case EncodeRow::Form::unary_imm:
+      // Rounding: bit 3 keeps the inexact flag down.
+      return unary(in, id, in.op == Op::round ? static_cast<int>(in.imm) | 8 : static_cast<int>(in.imm));
+    default: throw CompileError("a vector operation without a form");
+  }
+}
+
+void BlockWriter::binary(const Inst& in, const EncodeRow& row) {
+  const uint32_t id = row.id[static_cast<int>(in.type) & 3];
+  const int bytes = as_.bytes_of(in.type);
+  uint32_t x = in.a, y = in.b;
+  if (row.commutes && regs_.memory_only(x) && !regs_.memory_only(y)) std::swap(x, y);
+  const int rx = regs_.fetch(x);
+  const Operand_ oy = source(y, bytes);
+  regs_.release_operands();
+  const int d = regs_.define();
+  a_.emit(id, v(d, bytes), v(rx, bytes), oy);
+}
+
+void BlockWriter::unary(const Inst& in, uint32_t id, int immediate) {
+  const int bytes = as_.bytes_of(in.type);
+  const int r = regs_.fetch(in.a);
+  regs_.release_operands();
+  const int d = regs_.define();
+  if (immediate < 0) a_.emit(id, v(d, bytes), v(r, bytes));
+  else a_.emit(id, v(d, bytes), v(r, bytes), Imm(immediate));
+}
+
+void BlockWriter::convert(const Inst& in, uint32_t id) {
+  const int from = as_.bytes_of(code_[in.a].type), to = as_.bytes_of(in.type);
+  const int r = regs_.fetch(in.a);
+  regs_.release_operands();
+  const int d = regs_.define();
+  a_.emit(id, v(d, to), v(r, from));
+}
+
+void BlockWriter::narrow(const Inst& in) {
+  const int from = as_.bytes_of(Type::i64), to = as_.bytes_of(Type::i32);
+  const int r = regs_.fetch(in.a);
+  if (as_.avx512()) {
+    regs_.release_operands();
+    a_.emit(Id::kIdVpmovqd, v(regs_.define(), to), v(r, from));
+    return;
+  }
+  const int t = regs_.scratch();
+  a_.vextracti128(v(t, 16).xmm(), v(r, 32).ymm(), 1);
+  regs_.release_operands();
+  a_.vshufps(v(regs_.define(), 16).xmm(), v(r, 16).xmm(), v(t, 16).xmm(), 0x88);
+}
+
+void BlockWriter::multiply_add(const Inst& in) {
+  const bool wide = in.type == Type::f64;
+  const int bytes = as_.bytes_of(in.type);
+  struct Ids {
+    uint32_t f132, f213, f231;
+  };
+  static constexpr Ids ids[3][2] = {{{Id::kIdVfmadd132ps, Id::kIdVfmadd213ps, Id::kIdVfmadd231ps},
+                                     {Id::kIdVfmadd132pd, Id::kIdVfmadd213pd, Id::kIdVfmadd231pd}},
+                                    {{Id::kIdVfnmadd132ps, Id::kIdVfnmadd213ps, Id::kIdVfnmadd231ps},
+                                     {Id::kIdVfnmadd132pd, Id::kIdVfnmadd213pd, Id::kIdVfnmadd231pd}},
+                                    {{Id::kIdVfmsub132ps, Id::kIdVfmsub213ps, Id::kIdVfmsub231ps},
+                                     {Id::kIdVfmsub132pd, Id::kIdVfmsub213pd, Id::kIdVfmsub231pd}}};
+  const Ids& id = ids[in.op == Op::fma ? 0 : in.op == Op::fnma ? 1 : 2][wide];
+  uint32_t x = in.a, y = in.b;
+  const uint32_t z = in.c;
+  // At most one source is in memory: the addend if it can be, else a factor (as y).
+  enum class Where { none, addend, factor } in_memory = Where::none;
+  if (regs_.memory_only(z) && z != x && z != y) in_memory = Where::addend;
+  else if (regs_.memory_only(y) && y != x && y != z) in_memory = Where::factor;
+  else if (regs_.memory_only(x) && x != y && x != z) std::swap(x, y), in_memory = Where::factor;
+  int rx = regs_.fetch(x), ry = -1, rz = -1;
+  if (in_memory != Where::factor) ry = regs_.fetch(y);
+  if (in_memory != Where::addend) rz = regs_.fetch(z);
+  Operand_ m{};
+  if (in_memory != Where::none) {
+    const uint32_t value = in_memory == Where::addend ? z : y;
+    if (auto mem = regs_.memory(value)) {
+      m = *mem;
+    } else {
+      (in_memory == Where::addend ? rz : ry) = regs_.fetch(value);
+      in_memory = Where::none;
+    }
+  }
+  const auto over = [&](uint32_t value) {
+    const int d = regs_.define_over(value);
+    regs_.release_operands();
+    return d;
+  };
+  const bool x_dies = regs_.dies(x) && x != z, y_dies = ry >= 0 && regs_.dies(y) && y != z && y != x;
+  if (in_memory == Where::none) {
+    if (regs_.dies(z) && z != x && z != y) {
+      const int d = over(z);
+      a_.emit(id.f231, v(d, bytes), v(rx, bytes), v(ry, bytes));
+    } else if (x_dies && x != y) {
+      const int d = over(x);
+      a_.emit(id.f213, v(d, bytes), v(ry, bytes), v(rz, bytes));
+    } else if (y_dies) {
+      const int d = over(y);
+      a_.emit(id.f213, v(d, bytes), v(rx, bytes), v(rz, bytes));
+    } else {
+      const int d = regs_.define();  // before giving up the sources: it must not be one of them
+      copy(d, rz, bytes);
+      a_.emit(id.f231, v(d, bytes), v(rx, bytes), v(ry, bytes));
+      regs_.release_operands();
+    }
+  } else if (in_memory == Where::addend) {
+    if (x_dies && x != y) {
+      const int d = over(x);
+      a_.emit(id.f213, v(d, bytes), v(ry, bytes), m);
+    } else if (y_dies) {
+      const int d = over(y);
+      a_.emit(id.f213, v(d, bytes), v(rx, bytes), m);
+    } else {
+      const int d = regs_.define();
+      copy(d, rx, bytes);
+      a_.emit(id.f213, v(d, bytes), v(ry, bytes), m);
+      regs_.release_operands();
+    }
+  } else {
+    if (regs_.dies(z) && z != x) {
+      const int d = over(z);
+      a_.emit(id.f231, v(d, bytes), v(rx, bytes), m);
+    } else if (x_dies) {
+      const int d = over(x);
+      a_.emit(id.f132, v(d, bytes), v(rz, bytes), m);
+    } else {
+      const int d = regs_.define();
+      copy(d, rz, bytes);
+      a_.emit(id.f231, v(d, bytes), v(rx, bytes), m);
+      regs_.release_operands();
+    }
+  }
+}
+
+void BlockWriter::select(const Inst& in) {
+  const int bytes = as_.bytes_of(in.type);
+  const bool wide = vir::is64(in.type);
+  const int m = regs_.fetch(in.a);
+  const int no = regs_.fetch(in.c);
+  const Operand_ yes = source(in.b, bytes);
+  if (as_.avx512()) {
+    regs_.release_operands();
+    const int d = regs_.define();
+    a_.k(x86::k(static_cast<uint32_t>(m)))
+        .emit(wide ? Id::kIdVblendmpd : Id::kIdVblendmps, v(d, bytes), v(no, bytes), yes);
+  } else {
+    regs_.release_operands();
+    const int d = regs_.define();
+    a_.emit(wide ? Id::kIdVblendvpd : Id::kIdVblendvps, v(d, bytes), v(no, bytes), yes, v(m, bytes));
+  }
+}
+
+void BlockWriter::compare(const Inst& in) {
+  using vir::Pred;
+  const auto type = static_cast<Type>(in.d);  // of the operands: set when the block is built
+  const int bytes = as_.bytes_of(type);
+  const bool is_float = type == Type::f32 || type == Type::f64, wide = vir::is64(type);
+  auto pred = static_cast<Pred>(in.imm);
+  uint32_t x = in.a, y = in.b;
+  if (regs_.memory_only(x) && !regs_.memory_only(y)) {
+    static constexpr Pred mirrored[] = {Pred::eq,    Pred::ne,  Pred::gt,  Pred::ge,  Pred::lt,  Pred::le,
+                                        Pred::unord, Pred::ord, Pred::ugt, Pred::uge, Pred::ult, Pred::ule};
+    std::swap(x, y);
+    pred = mirrored[static_cast<int>(pred)];
+  }
+  const int p = static_cast<int>(pred);
+  if (as_.avx512() || is_float) {
+    const int rx = regs_.fetch(x);
+    const Operand_ oy = source(y, bytes);
+    regs_.release_operands();
+    const int d = regs_.define();
+    const Operand_ dest = as_.avx512() ? Operand_(x86::k(static_cast<uint32_t>(d))) : Operand_(v(d, bytes));
+    if (is_float) {
+      // the quiet predicates: EQ_OQ NEQ_UQ LT_OQ LE_OQ GT_OQ GE_OQ UNORD_Q ORD_Q
+      static constexpr int imm[] = {0x00, 0x04, 0x11, 0x12, 0x1e, 0x1d, 0x03, 0x07};
+      a_.emit(wide ? Id::kIdVcmppd : Id::kIdVcmpps, dest, v(rx, bytes), oy, Imm(imm[p]));
+    } else {
+      static constexpr int imm[] = {0, 4, 1, 2, 6, 5, 0, 0, 1, 2, 6, 5};
+      const bool is_unsigned = pred >= Pred::ult;
+      const uint32_t id = wide ? (is_unsigned ? Id::kIdVpcmpuq : Id::kIdVpcmpq)
+                               : (is_unsigned ? Id::kIdVpcmpud : Id::kIdVpcmpd);
+      a_.emit(id, dest, v(rx, bytes), oy, Imm(imm[p]));
+    }
+    return;
+  }
+  // AVX2 integers: only eq and gt exist; the others were rewritten.
+  const int rx = regs_.fetch(x);
+  const Operand_ oy = source(y, bytes);
+  if (pred == Pred::eq || pred == Pred::gt) {
+    regs_.release_operands();
+    const int d = regs_.define();
+    const uint32_t id = pred == Pred::eq ? (wide ? Id::kIdVpcmpeqq : Id::kIdVpcmpeqd)
+                                         : (wide ? Id::kIdVpcmpgtq : Id::kIdVpcmpgtd);
+    a_.emit(id, v(d, bytes), v(rx, bytes), oy);
+    return;
+  }
+  if (pred != Pred::lt) throw CompileError("an integer comparison that AVX2 lacks");
+  const int ry = regs_.fetch(y);
+  regs_.release_operands();
+  a_.emit(wide ? Id::kIdVpcmpgtq : Id::kIdVpcmpgtd, v(regs_.define(), bytes), v(ry, bytes), v(rx, bytes));
+}
+
+void BlockWriter::mask_logic(const Inst& in) {
+  const int x = regs_.fetch(in.a), y = regs_.fetch(in.b);
+  regs_.release_operands();
+  const int d = regs_.define();
+  const auto k = [](int r) { return x86::k(static_cast<uint32_t>(r)); };
+  const uint32_t id = in.op == Op::and_   ? Id::kIdKandw
+                      : in.op == Op::or_  ? Id::kIdKorw
+                      : in.op == Op::xor_ ? Id::kIdKxorw
+                                          : Id::kIdKandnw;
+  a_.emit(id, k(d), k(x), k(y));
+}
+
+void BlockWriter::mask_to_int(const Inst& in) {  // AVX-512 only: elsewhere masks are integers
+  const int bytes = as_.bytes_of(in.type);
+  const bool wide = vir::is64(in.type);
+  const int m = regs_.fetch(in.a);
+  regs_.release_operands();
+  const int d = regs_.define();
+  a_.emit(wide ? Id::kIdVpmovm2q : Id::kIdVpmovm2d, v(d, bytes), x86::k(static_cast<uint32_t>(m)));
+  a_.emit(wide ? Id::kIdVpsrlq : Id::kIdVpsrld, v(d, bytes), v(d, bytes), Imm(wide ? 63 : 31));
+}
+
+void BlockWriter::upper_half(const Inst& in) {
+  const int half = static_cast<int>(in.imm) * (vir::is64(in.type) ? 8 : 4) / 2;
+  const int r = regs_.fetch(in.a);
+  regs_.release_operands();
+  const int d = regs_.define();
+  if (half == 32) a_.vextractf64x4(v(d, 32).ymm(), v(r, 64).zmm(), 1);
+  else if (half == 16)
+    a_.emit(r < 16 && d < 16 ? Id::kIdVextractf128 : Id::kIdVextractf32x4, v(d, 16), v(r, 32), Imm(1));
+  else if (half == 8) a_.vpshufd(v(d, 16).xmm(), v(r, 16).xmm(), 0xee);
+  else a_.vpshufd(v(d, 16).xmm(), v(r, 16).xmm(), 0x55);
+}
+
+void BlockWriter::spread(const Inst& in) {
+  const int bytes = as_.bytes_of(in.type);
+  const int r = regs_.fetch(in.a);
+  regs_.release_operands();
+  const int d = regs_.define();
+  if (vir::is64(in.type)) a_.emit(Id::kIdVpbroadcastq, v(d, bytes), v(r, 16));
+  else a_.emit(Id::kIdVpbroadcastd, v(d, bytes), v(r, 16));
+}
+
+void BlockWriter::patch(const Inst& in) {
+  const int m = regs_.fetch(in.a);
+  const int x = regs_.fetch(in.b), y = regs_.fetch(in.c);
+  const int keep = regs_.fetch(in.d);
+  const int bytes = as_.bytes_of(in.type);
+  const int d = regs_.define();  // apart from all sources: the rare case reads them after it was written
+  copy(d, keep, bytes);
+  Assembly::Cold c{
+      a_.newLabel(), a_.newLabel(), d, x, y, m, in.type, code_[in.b].type, static_cast<uint16_t>(in.imm)};
+  if (as_.avx512()) a_.kortestw(x86::k(static_cast<uint32_t>(m)), x86::k(static_cast<uint32_t>(m)));
+  else a_.vptest(v(m, bytes), v(m, bytes));
+  a_.jnz(c.entry);
+  a_.bind(c.back);
+  as_.cold.push_back(c);
+  regs_.release_operands();
+}
+
+void BlockWriter::assign(const Inst& in) {
+  const Variable& var = as_.variables[in.imm];
+  if (var.reg >= 0 && !regs_.in_register(in.a)) {
+    regs_.load_into(in.a, var.reg);
+    regs_.release_operands();
+    return;
+  }
+  const int r = regs_.fetch(in.a);
+  const int bytes = as_.bytes_of(var.type);
+  if (var.reg >= 0) copy(var.reg, r, bytes);
+  else if (var.type == Type::mask && as_.avx512())
+    a_.kmovw(as_.frame(var.frame), x86::k(static_cast<uint32_t>(r)));
+  else a_.vmovups(as_.frame(var.frame), v(r, bytes));
+  regs_.release_operands();
+}
+
+}  // namespace lazy::cpu

@@ -1,0 +1,68 @@
+// Writes a block as machine code: one x86 instruction for most of its instructions.
+#pragma once
+#include "backends/cpu/emitter/registers.hpp"
+
+namespace lazy::cpu {
+
+/// x86 instruction of each operation for lanes of f32, f64, i32, i64; 0 where there is none.
+struct EncodeRow {
+  enum class Form : uint8_t { none, binary, unary, unary_imm, special };
+  Form form = Form::none;
+  bool commutes = false;
+  uint32_t id[4] = {};
+};
+const EncodeRow& encode_row(Isa, vir::Op);
+
+class BlockWriter {
+ public:
+  BlockWriter(Assembly& as, const Block& code, const Addressing& where)
+      : as_(as), a_(as.a), code_(code), where_(where), regs_(as, code, where) {}
+  /// `advance` is called for each kAdvance line.
+  template <class F>
+  void write(F&& advance) {
+    for (uint32_t i = 0; i < code_.size(); ++i) {
+      const vir::Op op = code_[i].op;
+      if (op == vir::Op::constant || op == vir::Op::input) continue;
+      if (op == kAdvance) {
+        advance();
+        continue;
+      }
+      write_one(i);
+    }
+  }
+  void write() {
+    write([] {});
+  }
+
+ private:
+  void write_one(uint32_t i);
+  void binary(const vir::Inst&, const EncodeRow&);
+  void unary(const vir::Inst&, uint32_t id, int immediate);
+  void multiply_add(const vir::Inst&);
+  void select(const vir::Inst&);
+  void compare(const vir::Inst&);
+  void convert(const vir::Inst&, uint32_t id);
+  void narrow(const vir::Inst&);
+  void mask_logic(const vir::Inst&);
+  void mask_to_int(const vir::Inst&);
+  void upper_half(const vir::Inst&);
+  void spread(const vir::Inst&);
+  void patch(const vir::Inst&);
+  void assign(const vir::Inst&);
+  void copy(int to, int from, int bytes) {
+    if (to != from) a_.vmovaps(as_.vec(to, bytes), as_.vec(from, bytes));
+  }
+  /// A register or memory operand for the last source.
+  asmjit::Operand_ source(uint32_t value, int bytes);
+  x86::Vec v(int reg, int bytes) const { return as_.vec(reg, bytes); }
+
+  Assembly& as_;
+  x86::Assembler& a_;
+  const Block& code_;
+  const Addressing& where_;
+  Registers regs_;
+  uint32_t now_ = 0;
+  bool stores_begun_ = false;
+};
+
+}  // namespace lazy::cpu

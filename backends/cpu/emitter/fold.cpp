@@ -1,0 +1,64 @@
+// Folding of partial results, as templates.
+#include "backends/cpu/emitter/reduction_state.hpp"
+
+namespace lazy::cpu {
+using vir::Builder;
+using vir::Val;
+namespace {
+
+Val slot(Builder& b, const AccumulatorPlaces& a, uint16_t index) {
+  return b.input(a.info.type, Slot{Slot::Kind::acc, index}.pack());
+}
+
+/// For each reduction: its first accumulator and how many it has.
+template <class F>
+void each_reduction(const jit::loop::LoopKernel& k, const ReductionState& s, F&& f) {
+  for (size_t r = 0; r < k.reductions.size(); ++r) {
+    const size_t first = s.first_of(r);
+    size_t n = 1;
+    while (first + n < s.acc.size() && s.acc[first + n].info.reduction == r) ++n;
+    f(k.reductions[r], first, n);
+  }
+}
+
+}  // namespace
+
+Template fold_template(const jit::loop::LoopKernel& k, const ReductionState& s, int lanes, bool across) {
+  Builder b;
+  Template t;
+  each_reduction(k, s, [&](const jit::loop::Reduction& r, size_t first, size_t n) {
+    std::vector<std::vector<Val>> v(static_cast<size_t>(s.acc[first].partials));
+    for (size_t p = 0; p < v.size(); ++p)
+      for (size_t i = 0; i < n; ++i)
+        v[p].push_back(slot(b, s.acc[first + i], partial_slot(first + i, static_cast<int>(p))));
+    for (size_t half = v.size() / 2; half > 0; half /= 2)
+      for (size_t l = 0; l < half; ++l) v[l] = combine(b, r, v[l], v[l + half]);
+    for (int width = lanes; across && width > 1; width /= 2) {
+      std::vector<Val> upper;
+      for (const Val& x : v[0])
+        upper.push_back(b.push({kUpperHalf, x.type, static_cast<uint64_t>(width), x.id}));
+      v[0] = combine(b, r, v[0], upper);
+    }
+    for (size_t i = 0; i < n; ++i) t.updates.push_back({folded_slot(first + i), v[0][i].id});
+  });
+  t.code = std::move(b.code);
+  return t;
+}
+
+Template combine_template(const jit::loop::LoopKernel& k, const ReductionState& s) {
+  Builder b;
+  Template t;
+  each_reduction(k, s, [&](const jit::loop::Reduction& r, size_t first, size_t n) {
+    std::vector<Val> x, y;
+    for (size_t i = 0; i < n; ++i) {
+      x.push_back(slot(b, s.acc[first + i], total_slot(first + i)));
+      y.push_back(slot(b, s.acc[first + i], folded_slot(first + i)));
+    }
+    const std::vector<Val> v = combine(b, r, x, y);
+    for (size_t i = 0; i < n; ++i) t.updates.push_back({total_slot(first + i), v[i].id});
+  });
+  t.code = std::move(b.code);
+  return t;
+}
+
+}  // namespace lazy::cpu

@@ -1,0 +1,248 @@
+#include "backends/cpu/emitter/isel.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "support/error.hpp"
+
+namespace lazy::cpu {
+using jit::Op;
+using jit::loop::Code;
+using jit::loop::Form;
+using jit::loop::Instr;
+using jit::loop::kNoValue;
+using jit::loop::LoopKernel;
+using jit::loop::Reduction;
+using vir::Builder;
+using vir::Type;
+using vir::Val;
+namespace {
+
+bool is_arg(Op op) { return op == Op::argmax || op == Op::argmin; }
+
+/// any and all accumulate 0 and 1.
+Type accumulator_type(const Reduction& r) { return is_bool(r.type) ? Type::i32 : lane_type(r.type); }
+
+uint64_t bits_of(Type t, double v) {
+  return t == Type::f32 ? std::bit_cast<uint32_t>(static_cast<float>(v)) : std::bit_cast<uint64_t>(v);
+}
+
+/// x op identity is x, whatever x.
+uint64_t identity_of(const Reduction& r) {
+  const Type t = accumulator_type(r);
+  const bool f = is_float(r.type), u = is_unsigned_int(r.type);
+  const int bits = static_cast<int>(size_of(r.type)) * 8;
+  const auto number = [&](int64_t v) {
+    return vir::is64(t) ? static_cast<uint64_t>(v) : static_cast<uint32_t>(v);
+  };
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  switch (r.op) {
+    case Op::sum:
+    case Op::cumsum: return f ? bits_of(t, -0.0) : 0;
+    case Op::prod: return f ? bits_of(t, 1) : 1;
+    case Op::all: return 1;
+    case Op::max:
+    case Op::argmax:
+      return f ? bits_of(t, -inf) : u ? 0 : number(static_cast<int64_t>(~uint64_t{0} << (bits - 1)));
+    case Op::min:
+    case Op::argmin:
+      return f   ? bits_of(t, inf)
+             : u ? number(bits == 64 ? -1 : (int64_t{1} << bits) - 1)
+                 : number(static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1));
+    default: return 0;
+  }
+}
+
+/// Index of an argmax accumulator that nothing was offered to.
+constexpr uint64_t kNoIndex = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+
+/// A template under construction.
+class Selector {
+ public:
+  explicit Selector(const LoopKernel& k)
+      : k_(k), values_(k.body.size()), accumulators_(accumulators_of(k)), running_(k.reductions.size()) {
+    uses_.assign(k.body.size(), 0);
+    for (const Instr& i : k.body)
+      for (auto v : {i.a, i.b, i.c})
+        if (i.code == Code::op && v != kNoValue) ++uses_[v];
+    for (const Reduction& r : k.reductions)
+      for (auto v : {r.value, r.value2})
+        if (v != kNoValue) ++uses_[v];
+  }
+
+  void body(size_t first, size_t last) {
+    for (size_t i = first; i < last; ++i) values_[i] = one(i);
+  }
+  Val value(uint16_t v) const { return values_[v]; }
+
+  void stores() {
+    for (const auto& s : k_.stores) out_.stores.push_back({s.operand, values_[s.value].id});
+  }
+
+  void updates(bool masked) {
+    for (size_t r = 0; r < k_.reductions.size(); ++r) {
+      const std::vector<Val> acc = inputs(r);
+      const std::vector<Val> next = updated(k_.reductions[r], acc);
+      const Val tail = masked ? b_.input(Type::mask, Slot{Slot::Kind::tail}.pack()) : Val{};
+      for (size_t i = 0; i < acc.size(); ++i)
+        out_.updates.push_back({static_cast<uint16_t>(first_accumulator(r) + i),
+                                (masked ? b_.select(tail, next[i], acc[i]) : next[i]).id});
+    }
+  }
+  void running_updates() {
+    for (size_t r = 0; r < k_.reductions.size(); ++r)
+      out_.updates.push_back({static_cast<uint16_t>(first_accumulator(r)), running(r).id});
+  }
+
+  Template finish() {
+    out_.code = std::move(b_.code);
+    return std::move(out_);
+  }
+
+ private:
+  size_t first_accumulator(size_t reduction) const {
+    size_t i = 0;
+    while (accumulators_[i].reduction != reduction) ++i;
+    return i;
+  }
+  std::vector<Val> inputs(size_t reduction) {
+    std::vector<Val> v;
+    for (size_t i = 0; i < accumulators_.size(); ++i)
+      if (accumulators_[i].reduction == reduction)
+        v.push_back(b_.input(accumulators_[i].type, Slot{Slot::Kind::acc, static_cast<uint16_t>(i)}.pack()));
+    return v;
+  }
+
+  std::vector<Val> updated(const Reduction& r, const std::vector<Val>& acc) {
+    const Val v = values_[r.value];
+    switch (r.op) {
+      case Op::matmul:
+        if (is_float(r.type)) return {b_.fma(v, values_[r.value2], acc[0])};
+        return {b_.iadd(b_.imul(v, values_[r.value2]), acc[0])};
+      case Op::argmax:
+      case Op::argmin: {
+        // Indices ascend, so only a strictly better value replaces, or the first NaN.
+        const Val index =
+            b_.input(Type::i64, Slot{Slot::Kind::iota, static_cast<uint16_t>(k_.sequential)}.pack());
+        Val better = emit_compare(b_, r.type, r.op == Op::argmax ? vir::Pred::gt : vir::Pred::lt, v, acc[0]);
+        if (is_float(r.type)) {
+          better = b_.and_(better, b_.cmp(vir::Pred::ord, acc[0], acc[0]));
+          better = b_.or_(better, b_.and_(b_.isnan(v), b_.cmp(vir::Pred::ord, acc[0], acc[0])));
+        }
+        return {b_.select(better, v, acc[0]), b_.select(better, index, acc[1])};
+      }
+      default: return combine(b_, r, acc, {is_bool(r.type) ? b_.mask_to_int(Type::i32, v) : v});
+    }
+  }
+
+  Val running(size_t r) {
+    if (running_[r].id == ~0u) {
+      const Reduction& red = k_.reductions[r];
+      running_[r] = combine(b_, red, inputs(r), {values_[red.value]})[0];
+      running_[r] = normalise(b_, red.type, running_[r]);
+    }
+    return running_[r];
+  }
+
+  Val one(size_t i) {
+    const Instr& in = k_.body[i];
+    switch (in.code) {
+      case Code::load: return b_.input(lane_type(in.type), Slot{Slot::Kind::load, in.imm}.pack());
+      case Code::scalar: return b_.input(lane_type(in.type), Slot{Slot::Kind::scalar, in.imm}.pack());
+      case Code::iota: return b_.input(Type::i64, Slot{Slot::Kind::iota, in.imm}.pack());
+      case Code::result: {
+        if (k_.form == Form::scan) return running(in.imm);
+        const Reduction& r = k_.reductions[in.imm];
+        const Type t = is_arg(r.op) ? Type::i64 : accumulator_type(r);
+        const Val v = b_.input(t, Slot{Slot::Kind::result, in.imm}.pack());
+        if (is_arg(r.op)) {  // nothing was better than what accumulators start with: so all elements equal it
+          const Val first =
+              b_.input(Type::i64, Slot{Slot::Kind::iota, static_cast<uint16_t>(k_.sequential)}.pack());
+          return b_.select(b_.eq(v, b_.i64(static_cast<int64_t>(kNoIndex))), first, v);
+        }
+        return is_bool(r.type) ? b_.ne(v, b_.i32(0)) : normalise(b_, r.type, v);
+      }
+      case Code::op: break;
+    }
+    const auto operand = [&](uint16_t v) { return v == kNoValue ? Val{} : values_[v]; };
+    const EmitFn emit = emission(in.op);
+    if (!emit) throw CompileError(std::string("no vector code for op ") + jit::name_of(in.op));
+    const DType from = k_.body[in.op == Op::where ? in.b : in.a].type;
+    // The store rounds a float16 by itself.
+    if (in.op == Op::cast && in.type == DType::float16 && uses_[i] == 0 && from == DType::float32)
+      return operand(in.a);
+    return emit({b_, in.type, from, operand(in.a), operand(in.b), operand(in.c)});
+  }
+
+  const LoopKernel& k_;
+  Builder b_;
+  std::vector<Val> values_;
+  std::vector<uint32_t> uses_;
+  std::vector<AccumulatorInfo> accumulators_;
+  std::vector<Val> running_;
+  Template out_;
+};
+
+}  // namespace
+
+std::vector<AccumulatorInfo> accumulators_of(const LoopKernel& k) {
+  std::vector<AccumulatorInfo> out;
+  for (size_t r = 0; r < k.reductions.size(); ++r) {
+    out.push_back(
+        {static_cast<uint16_t>(r), accumulator_type(k.reductions[r]), identity_of(k.reductions[r])});
+    if (is_arg(k.reductions[r].op)) out.push_back({static_cast<uint16_t>(r), Type::i64, kNoIndex});
+  }
+  return out;
+}
+
+std::vector<Val> combine(Builder& b, const Reduction& r, const std::vector<Val>& acc,
+                         const std::vector<Val>& other) {
+  const Val x = acc[0], y = other[0];
+  const Selecting s{b, r.type, r.type, x, y, {}};
+  switch (r.op) {
+    case Op::sum:
+    case Op::cumsum: return {is_float(r.type) ? b.add(x, y) : b.iadd(x, y)};
+    case Op::prod: return {is_float(r.type) ? b.mul(x, y) : b.imul(x, y)};
+    case Op::max: return {emit_maximum(s)};
+    case Op::min: return {emit_minimum(s)};
+    case Op::any: return {b.or_(x, y)};
+    case Op::all: return {b.and_(x, y)};
+    case Op::argmax:
+    case Op::argmin: {
+      const auto better_than = r.op == Op::argmax ? vir::Pred::gt : vir::Pred::lt;
+      const Val earlier = b.lt(other[1], acc[1]);
+      Val better = b.or_(emit_compare(b, r.type, better_than, y, x),
+                         b.and_(emit_compare(b, r.type, vir::Pred::eq, y, x), earlier));
+      if (is_float(r.type)) {
+        const Val nan_x = b.isnan(x), nan_y = b.isnan(y);
+        better = b.select(nan_x, b.and_(nan_y, earlier), b.or_(nan_y, better));
+      }
+      return {b.select(better, y, x), b.select(better, other[1], acc[1])};
+    }
+    default: throw CompileError(std::string("no way to combine partial results of ") + jit::name_of(r.op));
+  }
+}
+
+Template select_body(const LoopKernel& k, bool masked) {
+  Selector s(k);
+  s.body(0, k.form == Form::reduce ? k.epilogue : k.body.size());
+  if (k.form == Form::reduce) s.updates(masked);
+  else s.stores();
+  if (k.form == Form::scan) s.running_updates();
+  return s.finish();
+}
+
+Template select_epilogue(const LoopKernel& k) {
+  Selector s(k);
+  s.body(k.epilogue, k.body.size());
+  s.stores();
+  return s.finish();
+}
+
+bool has_wide_lanes(const Template& t) {
+  for (const vir::Inst& i : t.code)
+    if (vir::is64(i.type)) return true;
+  return false;
+}
+
+}  // namespace lazy::cpu

@@ -1,0 +1,287 @@
+#include "backends/cpu/emitter/kernel_writer.hpp"
+
+#include <cstddef>
+
+#include "backends/cpu/emitter/legalize.hpp"
+
+namespace lazy::cpu {
+using jit::loop::Form;
+using jit::loop::Operand;
+using vir::Type;
+namespace Id = x86::Inst;
+
+KernelWriter::KernelWriter(const jit::loop::LoopKernel& k, Isa isa)
+    : k_(k), isa_(isa), vector_axis_(k.rank - 1), seq_(k.sequential) {
+  inner_ = k.form == Form::reduce && seq_ == vector_axis_;
+  outer_form_ = seq_ >= 0 && !inner_;
+}
+KernelWriter::~KernelWriter() = default;
+
+void KernelWriter::choose_lanes() {
+  bool wide = has_wide_lanes(body_) || has_wide_lanes(epilogue_);
+  for (const Operand& o : k_.operands) wide |= size_of(o.dtype) == 8;
+  const int bytes = isa_ == Isa::avx512 ? 64 : 32;
+  lanes_ = bytes / (wide ? 8 : 4);
+}
+
+void KernelWriter::write() {
+  body_ = select_body(k_, inner_);
+  if (k_.form == Form::reduce) epilogue_ = select_epilogue(k_);
+  legalize(body_, isa_);
+  if (k_.form == Form::reduce) legalize(epilogue_, isa_);
+  choose_lanes();
+  as_ = std::make_unique<Assembly>(k_, isa_, lanes_);
+  schedule_.isa = isa_;
+  schedule_.lanes = lanes_;
+  schedule_.instructions = static_cast<int>(body_.code.size() + epilogue_.code.size());
+
+  for (int a = 0; a < k_.rank; ++a)
+    if (a != vector_axis_ && a != seq_) outer_.push_back(a);
+  const bool contraction = !k_.reductions.empty() && k_.reductions[0].op == jit::Op::matmul;
+  if (outer_form_ && contraction && !outer_.empty()) {
+    row_axis_ = outer_.back();
+    outer_.pop_back();
+  }
+  counters_.assign(k_.rank, -1);
+  assign_pointers();
+  const Label done = as_->a.newLabel();
+  as_->prologue();
+  enter(done);
+
+  full_.indexed = !outer_form_;
+  full_.vector_axis = vector_axis_;
+  full_.row_axis = row_axis_;
+  full_.counters = &counters_;
+  full_.lane_offsets = &lane_offsets_;
+  full_.count = as_->reserve(8);
+  full_.index_base = as_->reserve(8);
+  full_.seq_end = as_->reserve(8);
+  if (row_axis_ >= 0) counters_[static_cast<size_t>(row_axis_)] = as_->reserve(8);
+  if (!as_->avx512()) {
+    full_.tail32 = as_->reserve(lanes_ * 4);
+    full_.tail64 = as_->reserve(lanes_ * 8);
+  }
+  masked_ = full_;
+  masked_.masked = true;
+
+  if (k_.form == Form::map) plan_map();
+  else if (inner_) plan_inner();
+  else plan_outer();
+  outer_axes();
+  as_->a.bind(done);
+  as_->epilogue();
+  schedule_.spills = as_->spills;
+  schedule_.frame_bytes = as_->frame_bytes();
+  schedule_.rows = shape_.rows;
+  schedule_.vectors = shape_.vecs;
+  schedule_.steps = shape_.steps;
+}
+
+// In a map and an inner reduction the pointers step from row to row; in the other forms those are on the
+// frame and the registers hold what the current chunk and step use.
+void KernelWriter::assign_pointers() {
+  static constexpr int order[] = {x86::Gp::kIdR8,  x86::Gp::kIdR9, x86::Gp::kIdR10, x86::Gp::kIdR11,
+                                  x86::Gp::kIdBx,  x86::Gp::kIdBp, x86::Gp::kIdR12, x86::Gp::kIdR13,
+                                  x86::Gp::kIdR14, x86::Gp::kIdR15};
+  size_t next = 0;
+  const size_t n = k_.operands.size();
+  as_->pointer_reg.assign(n, -1);
+  as_->pointer_frame.assign(n, -1);
+  row_pointer_frame_.assign(n, -1);
+  const size_t free = std::size(order) - (outer_form_ ? 5 : 0);  // five for the rows of a tile
+  const auto give = [&](size_t o) {
+    if (next < free) as_->pointer_reg[o] = static_cast<int8_t>(order[next++]);
+    else as_->pointer_frame[o] = as_->reserve(8);
+  };
+  for (size_t o = 0; o < n; ++o) {
+    if (outer_form_) row_pointer_frame_[o] = as_->reserve(8);
+    if (!(outer_form_ && k_.operands[o].output)) give(o);
+  }
+  for (size_t o = 0; o < n; ++o)
+    if (outer_form_ && k_.operands[o].output) give(o);
+}
+
+void KernelWriter::enter(const Label& done) {
+  x86::Assembler& a = as_->a;
+  for (int axis = 0; axis < k_.rank; ++axis) {
+    if (axis == seq_ && k_.form == Form::reduce) continue;
+    a.cmp(as_->arg(as_->args.extent(axis)), 0);
+    a.jle(done);
+  }
+  for (size_t o = 0; o < k_.operands.size(); ++o) {
+    const x86::Mem p = as_->arg(as_->args.pointer(static_cast<int>(o)));
+    if (!outer_form_ && as_->pointer_reg[o] >= 0) {
+      a.mov(x86::gpq(static_cast<uint32_t>(as_->pointer_reg[o])), p);
+    } else {
+      a.mov(x86::rcx, p);
+      a.mov(as_->frame(outer_form_ ? row_pointer_frame_[o] : as_->pointer_frame[o]), x86::rcx);
+    }
+  }
+  if (k_.form == Form::reduce) {
+    split_row_ = as_->reserve(8);
+    const Label whole = a.newLabel();
+    branch_on_mode(SplitMode::full, true, whole);
+    a.mov(x86::rcx, as_->arg(jit::loop::ArgLayout::kScratch + 1));
+    a.mov(x86::rcx, x86::ptr_64(x86::rcx, offsetof(SplitPlan, data)));
+    a.mov(as_->frame(split_row_), x86::rcx);
+    a.bind(whole);
+  }
+  widen_scalars();
+  lane_offsets();
+}
+
+void KernelWriter::widen_scalars() {
+  x86::Assembler& a = as_->a;
+  std::vector<int32_t> at(k_.scalars, -1);
+  for (const auto& in : k_.body) {
+    if (in.code != jit::loop::Code::scalar || size_of(in.type) >= 4 || at[in.imm] >= 0) continue;
+    at[in.imm] = as_->reserve(8);
+    x86::Mem m = as_->arg(as_->args.scalar(in.imm));
+    m.setSize(static_cast<uint32_t>(size_of(in.type)));
+    if (in.type == DType::int8 || in.type == DType::int16) a.movsx(x86::ecx, m);
+    else a.movzx(x86::ecx, m);
+    if (in.type == DType::bool_) {
+      a.neg(x86::ecx);
+      a.sbb(x86::ecx, x86::ecx);
+    } else if (in.type == DType::bfloat16) {
+      a.shl(x86::ecx, 16);
+    } else if (in.type == DType::float16) {
+      a.vmovd(x86::xmm0, x86::ecx);
+      a.vcvtph2ps(x86::xmm0, x86::xmm0);
+      a.vmovd(x86::ecx, x86::xmm0);
+    }
+    a.mov(as_->frame(at[in.imm]), x86::ecx);
+  }
+  full_.scalars = at;
+}
+
+void KernelWriter::lane_offsets() {
+  lane_offsets_.assign(k_.operands.size(), -1);
+  for (size_t o = 0; o < k_.operands.size(); ++o) {
+    const Operand& op = k_.operands[o];
+    if (op.stride[vector_axis_] != Stride::any || op.wide || size_of(op.dtype) < 4) continue;
+    if (!as_->avx512() && op.output) continue;
+    lane_offsets_[o] = as_->reserve(lanes_ * 4);
+    const x86::Vec v = as_->vec(0, lanes_ * 4);
+    as_->a.emit(Id::kIdVpbroadcastd, v, as_->arg(as_->args.stride(static_cast<int>(o), vector_axis_)));
+    as_->a.emit(Id::kIdVpmulld, v, v, as_->lane_numbers(4, 0));
+    as_->a.vmovups(as_->frame(lane_offsets_[o]), v);
+  }
+}
+
+void KernelWriter::write_block(const Block& b, const Addressing& w) {
+  for (Variable& v : as_->variables)
+    if (v.reg < 0 && v.frame < 0) v.frame = as_->reserve(as_->bytes_of(v.type));
+  BlockWriter(*as_, b, w).write([&] { advance_sequential(w); });
+}
+
+void KernelWriter::set_tail() {
+  x86::Assembler& a = as_->a;
+  a.mov(x86::edx, lanes_);
+  a.cmp(x86::rcx, x86::rdx);
+  a.cmovg(x86::rcx, x86::rdx);
+  a.mov(as_->frame(full_.count), x86::rcx);
+  if (as_->avx512()) {
+    a.mov(x86::edx, -1);
+    a.bzhi(x86::edx, x86::edx, x86::ecx);
+    a.kmovw(x86::k1, x86::edx);
+    return;
+  }
+  // A window on lanes-many ones before as many zeros.
+  a.neg(x86::rcx);
+  const auto window = [&](int width, int32_t to) {
+    std::vector<uint8_t> bytes(static_cast<size_t>(2 * lanes_ * width), 0);
+    std::fill_n(bytes.begin(), lanes_ * width, 0xff);
+    a.lea(x86::rdx, as_->table(bytes, 32));
+    const x86::Vec v = as_->vec(as_->tail_scratch(), lanes_ * width);
+    a.vmovups(v, x86::ptr(x86::rdx, x86::rcx, width == 8 ? 3 : 2, lanes_ * width));
+    a.vmovups(as_->frame(to), v);
+  };
+  window(4, full_.tail32);
+  if (lanes_ == 4) window(8, full_.tail64);
+}
+
+// A level's step moves every pointer to the next index and takes back what the level inside it has moved.
+void KernelWriter::outer_axes() {
+  x86::Assembler& a = as_->a;
+  deltas_.resize(outer_.size());
+  for (size_t l = 0; l < outer_.size(); ++l) {
+    const int axis = outer_[l];
+    counters_[static_cast<size_t>(axis)] = as_->reserve(8);
+    deltas_[l].assign(k_.operands.size(), -1);
+    if (l + 1 == outer_.size()) continue;
+    const int inside = outer_[l + 1];
+    for (size_t o = 0; o < k_.operands.size(); ++o) {
+      const Operand& op = k_.operands[o];
+      if (op.stride[inside] == Stride::zero) continue;
+      deltas_[l][o] = as_->reserve(8);
+      const int oi = static_cast<int>(o);
+      if (op.stride[inside] == Stride::unit)
+        a.imul(x86::rcx, as_->arg(as_->args.extent(inside)), static_cast<int>(byte_width(oi)));
+      else {
+        a.mov(x86::rcx, as_->arg(as_->args.extent(inside)));
+        a.imul(x86::rcx, as_->arg(as_->args.stride(oi, inside)));
+      }
+      a.neg(x86::rcx);
+      if (op.stride[axis] == Stride::unit) a.add(x86::rcx, static_cast<int>(byte_width(oi)));
+      else if (op.stride[axis] == Stride::any) a.add(x86::rcx, as_->arg(as_->args.stride(oi, axis)));
+      a.mov(as_->frame(deltas_[l][o]), x86::rcx);
+    }
+  }
+  nest(0);
+}
+
+void KernelWriter::bump(int operand, const x86::Mem& amount) {
+  x86::Assembler& a = as_->a;
+  const auto o = static_cast<size_t>(operand);
+  if (!outer_form_ && as_->pointer_reg[o] >= 0) {
+    a.add(x86::gpq(static_cast<uint32_t>(as_->pointer_reg[o])), amount);
+    return;
+  }
+  a.mov(x86::rcx, amount);
+  a.add(as_->frame(outer_form_ ? row_pointer_frame_[o] : as_->pointer_frame[o]), x86::rcx);
+}
+void KernelWriter::bump(int operand, int64_t amount) {
+  x86::Assembler& a = as_->a;
+  const auto o = static_cast<size_t>(operand);
+  if (!outer_form_ && as_->pointer_reg[o] >= 0) {
+    a.add(x86::gpq(static_cast<uint32_t>(as_->pointer_reg[o])), amount);
+    return;
+  }
+  x86::Mem m = as_->frame(outer_form_ ? row_pointer_frame_[o] : as_->pointer_frame[o]);
+  m.setSize(8);
+  a.add(m, amount);
+}
+
+void KernelWriter::nest(size_t level) {
+  if (level == outer_.size()) return row();
+  x86::Assembler& a = as_->a;
+  const int axis = outer_[level];
+  const int32_t counter = counters_[static_cast<size_t>(axis)];
+  x86::Mem count = as_->frame(counter);
+  count.setSize(8);
+  a.mov(count, 0);
+  const Label loop = a.newLabel();
+  a.bind(loop);
+  nest(level + 1);
+  for (size_t o = 0; o < k_.operands.size(); ++o) {
+    const Operand& op = k_.operands[o];
+    const int oi = static_cast<int>(o);
+    if (deltas_[level][o] >= 0) bump(oi, as_->frame(deltas_[level][o]));
+    else if (op.stride[axis] == Stride::unit) bump(oi, byte_width(oi));
+    else if (op.stride[axis] == Stride::any) bump(oi, as_->arg(as_->args.stride(oi, axis)));
+  }
+  a.mov(x86::rcx, as_->frame(counter));
+  a.inc(x86::rcx);
+  a.mov(as_->frame(counter), x86::rcx);
+  a.cmp(x86::rcx, as_->arg(as_->args.extent(axis)));
+  a.jl(loop);
+}
+
+void KernelWriter::row() {
+  if (k_.form == Form::map) row_map();
+  else if (inner_) row_inner();
+  else row_outer();
+}
+
+}  // namespace lazy::cpu

@@ -1,0 +1,131 @@
+// One kernel's machine code: loops around blocks.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "backends/cpu/emitter/assembly.hpp"
+#include "backends/cpu/emitter/copies.hpp"
+#include "backends/cpu/emitter/encode.hpp"
+#include "backends/cpu/emitter/reduction_state.hpp"
+#include "backends/cpu/split.hpp"
+
+namespace lazy::cpu {
+
+/// What was decided, for dumps.
+struct Schedule {
+  Isa isa{};
+  int lanes = 0, vectors = 1, rows = 1, steps = 1, spills = 0, frame_bytes = 0, instructions = 0;
+  int row_axis = -1;  // contractions: the axis of a tile's rows
+  int pack_bytes =
+      0;  // ... and what a step of the sequential axis takes of a packed panel; 0: nothing can be packed
+};
+
+class KernelWriter {
+ public:
+  KernelWriter(const jit::loop::LoopKernel&, Isa);  // keeps a reference
+  KernelWriter(jit::loop::LoopKernel&&, Isa) = delete;
+  /// Writes everything into code().
+  void write();
+  asmjit::CodeHolder& code() { return as_->code; }
+  const Schedule& schedule() const { return schedule_; }
+
+ private:
+  using Label = asmjit::Label;
+  using Stride = jit::loop::Stride;
+
+  // kernel_writer.cpp: what surrounds every form
+  void choose_lanes();
+  void assign_pointers();
+  void enter(const Label& done);
+  void widen_scalars();
+  void lane_offsets();
+  void outer_axes();
+  void nest(size_t level);
+  void bump(int operand, const x86::Mem& amount);
+  void bump(int operand, int64_t amount);
+  void write_block(const Block&, const Addressing&);
+  /// rcx: lanes left along the vector axis, cut to a whole vector; sets the tail mask.
+  void set_tail();
+  void row();
+  int registers() const { return as_->avx512() ? 32 : 16; }
+  int64_t byte_width(int operand) const {
+    return static_cast<int64_t>(size_of(k_.operands[static_cast<size_t>(operand)].dtype));
+  }
+
+  // write_map.cpp
+  void plan_map();
+  void row_map();
+  // write_reduction.cpp: what both forms of reduction share
+  void make_accumulators(int partials, int copies);
+  void assign_constants(const std::vector<std::pair<uint16_t, uint64_t>>&);
+  void copy_variables(const std::vector<std::pair<uint16_t, uint16_t>>&);  // to, from
+  void start_partials();
+  void store_hot();
+  void fold_partials(int copies, bool across);
+  void add_to_total(int copies);
+  void empty_total(int copies);
+  void write_epilogue(Shape, Addressing);
+  /// Between partial vectors in memory and `current`; rcx: index of the partial among those of an
+  /// accumulator.
+  void move_current(int copies, int partials_apart, bool to_memory);
+  void pin_hot(int available);
+  /// Jumps to `to` when the launch is (`is`) or is not in the mode.
+  void branch_on_mode(SplitMode, bool is, const Label& to);
+  /// Between the folded values and this block's place in the plan's memory; rcx: of the first accumulator.
+  void move_folded(int copies, bool to_memory);
+  /// Around the blocks of one row (or chunk): where they lie in a split reduction's memory.
+  void begin_split(const Label& whole);
+  void split_step();
+  void next_split_row();
+  // write_inner.cpp: lanes run along the reduced axis
+  void plan_inner();
+  void row_inner();
+  void single_vectors_inner();
+  // write_outer.cpp: lanes run along a parallel axis; the sequential loop is innermost
+  void plan_outer();
+  void row_outer();
+  void rows_outer(int vecs, bool masked);
+  void tiles_outer(int vecs, bool masked, bool packed);
+  void chunk_outer(Shape, bool masked, bool packed);
+  void blocks_outer(Shape, const Addressing&);
+  void straight_outer(Shape, const Addressing&, bool packed);
+  void advance_sequential(const Addressing&);
+  void set_chunk_pointers(Shape, Addressing&);
+  // write_pack.cpp: a contraction's columns, packed once for all rows
+  void plan_pack();
+  void pack_panel(int vecs, bool masked);
+
+  const jit::loop::LoopKernel& k_;
+  Isa isa_;
+  int lanes_ = 0;
+  int vector_axis_, seq_;
+  bool inner_ = false, outer_form_ = false;
+  int row_axis_ = -1;
+  Template body_, epilogue_;
+  std::unique_ptr<Assembly> as_;
+  Schedule schedule_;
+  Addressing full_, masked_;
+  std::unique_ptr<Copies> copies_;
+  std::unique_ptr<Copies> hot_copies_;  // reductions: of the unrolled loop
+  std::vector<int> outer_;              // parallel axes around the row, outermost first
+  std::vector<int32_t> counters_, lane_offsets_;
+  std::vector<std::vector<int32_t>> deltas_;  // frame, of each level and operand
+  std::vector<int32_t> row_pointer_frame_;    // outer forms: of each operand at the start of the row
+  Shape shape_;
+  bool single_loop_ = false;  // one copy of the body, always masked
+  int32_t limit_ = -1;
+  int32_t split_row_ = -1,
+          split_block_ = -1;  // frame: place of the current row and block in a split reduction's memory
+
+  std::unique_ptr<ReductionState> red_;
+  std::vector<int> tile_heights_;
+  Template pack_body_, packed_body_;  // fills a panel; contracts with it
+  std::unique_ptr<Copies> pack_copies_, packed_copies_;
+  int packed_values_ = 0;
+  int row_operand_ = -1;  // the operand whose rows get pointers of their own
+
+ public:
+  ~KernelWriter();
+};
+
+}  // namespace lazy::cpu

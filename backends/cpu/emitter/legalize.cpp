@@ -1,0 +1,166 @@
+#include "backends/cpu/emitter/legalize.hpp"
+
+#include "backends/cpu/emitter/legalize_avx2.hpp"
+
+namespace lazy::cpu {
+using vir::Builder;
+using vir::Inst;
+using vir::Op;
+using vir::Pred;
+using vir::Type;
+using vir::Val;
+namespace {
+
+/// AVX-512: in place but for selects of masks, which become three instructions.
+class For512 {
+ public:
+  void run(Template& t) {
+    to_.resize(t.code.size());
+    out_.reserve(t.code.size() + 8);
+    for (uint32_t i = 0; i < t.code.size(); ++i) {
+      Inst in = t.code[i];
+      const int arity = block_arity(in.op);
+      const Type operand = arity > 0 ? t.code[in.a].type : Type::f32;
+      if (in.op == Op::bitcast) {
+        to_[i] = to_[in.a];
+        continue;
+      }
+      if (arity > 0) in.a = to_[in.a];
+      if (arity > 1) in.b = to_[in.b];
+      if (arity > 2) in.c = to_[in.c];
+      if (arity > 3) in.d = to_[in.d];
+      if (in.op == Op::cmp) in.d = static_cast<uint32_t>(operand);
+      if (in.op == Op::select && in.type == Type::mask) {
+        const uint32_t yes = push({Op::and_, Type::mask, 0, in.a, in.b}),
+                       no = push({Op::andn, Type::mask, 0, in.a, in.c});
+        to_[i] = push({Op::or_, Type::mask, 0, yes, no});
+        continue;
+      }
+      to_[i] = push(in);
+    }
+    t.code = std::move(out_);
+    for (auto& s : t.stores) s.value = to_[s.value];
+    for (auto& u : t.updates) u.value = to_[u.value];
+  }
+
+ private:
+  uint32_t push(const Inst& in) {
+    out_.push_back(in);
+    return static_cast<uint32_t>(out_.size() - 1);
+  }
+  std::vector<uint32_t> to_;
+  std::vector<Inst> out_;
+};
+
+class For256 {
+ public:
+  void run(Template& t) {
+    to_.resize(t.code.size());
+    for (uint32_t i = 0; i < t.code.size(); ++i) to_[i] = one(t, t.code[i]);
+    for (auto& s : t.stores)
+      s.value = t.code[s.value].type == Type::mask ? mask(to_[s.value], false).id : to_[s.value].id;
+    for (auto& u : t.updates) u.value = to_[u.value].id;
+    t.code = std::move(b_.code);
+    erase_bitcasts(t);
+  }
+
+ private:
+  /// A mask at the wanted lane width.
+  Val mask(Val m, bool wide) {
+    if (vir::is64(m.type) == wide) return m;
+    const Inst& in = b_.code[m.id];
+    if (in.op == Op::constant) return wide ? b_.i64(in.imm ? -1 : 0) : b_.i32(in.imm ? -1 : 0);
+    if (in.op == Op::input && Slot::unpack(in.imm).kind == Slot::Kind::tail)
+      return b_.input(wide ? Type::i64 : Type::i32, in.imm);
+    return wide ? b_.convert(Op::sext, Type::i64, m) : b_.convert(Op::narrow, Type::i32, m);
+  }
+
+  Val one(const Template& t, const Inst& in) {
+    const int arity = block_arity(in.op);
+    const Val x = arity > 0 ? to_[in.a] : Val{}, y = arity > 1 ? to_[in.b] : Val{},
+              z = arity > 2 ? to_[in.c] : Val{}, w = arity > 3 ? to_[in.d] : Val{};
+    const bool wide = vir::is64(in.type);
+    if (in.type == Type::mask) {
+      switch (in.op) {
+        case Op::constant: return b_.i32(in.imm ? -1 : 0);
+        case Op::input: return b_.input(Type::i32, in.imm);
+        case Op::cmp:
+          return avx2::compare(b_, static_cast<Pred>(in.imm), retyped(x, t.code[in.a].type),
+                               retyped(y, t.code[in.b].type));
+        case Op::select: {
+          const bool w64 = vir::is64(y.type) && vir::is64(z.type);
+          const Val m = mask(x, w64);
+          return b_.or_(b_.and_(m, mask(y, w64)), b_.andn(m, mask(z, w64)));
+        }
+        default: {
+          const bool w64 = vir::is64(x.type) && vir::is64(y.type);
+          const Val p = mask(x, w64), q = mask(y, w64);
+          return b_.push({in.op, p.type, 0, p.id, q.id});
+        }
+      }
+    }
+    switch (in.op) {
+      case Op::select: return b_.select(mask(x, wide), y, z);
+      case Op::mask_to_int: return b_.shr(mask(x, wide), wide ? 63 : 31);
+      case Op::patch: return b_.push({Op::patch, in.type, in.imm, mask(x, wide).id, y.id, z.id, w.id});
+      case Op::scalef: return avx2::scalef(b_, x, y, in.imm);
+      case Op::getexp: return avx2::getexp(b_, x, in.imm);
+      case Op::getmant: return avx2::getmant(b_, x, in.imm);
+      case Op::i64_to_f64: return avx2::i64_to_f64(b_, x);
+      case Op::f64_to_i64: return avx2::f64_to_i64(b_, x);
+      case Op::i64_to_f32: return avx2::i64_to_f32(b_, x);
+      case Op::f32_to_i64: return avx2::f64_to_i64(b_, b_.convert(Op::f32_to_f64, Type::f64, x));
+      default: break;
+    }
+    if (in.type == Type::i64) {
+      switch (in.op) {
+        case Op::imul: return avx2::imul_i64(b_, x, y);
+        case Op::imin:
+        case Op::imax:
+        case Op::umin:
+        case Op::umax: return avx2::minmax_i64(b_, in.op, x, y);
+        case Op::sar: return avx2::sar_i64(b_, x, static_cast<int>(in.imm));
+        case Op::sarv: return avx2::sarv_i64(b_, x, y);
+        default: break;
+      }
+    }
+    return b_.push({in.op, in.type, in.imm, x.id == ~0u ? 0 : x.id, y.id == ~0u ? 0 : y.id,
+                    z.id == ~0u ? 0 : z.id, w.id == ~0u ? 0 : w.id});
+  }
+  static Val retyped(Val v, Type t) { return {v.id, t}; }
+
+  static void erase_bitcasts(Template& t) {
+    std::vector<uint32_t> to(t.code.size());
+    std::vector<Inst> out;
+    out.reserve(t.code.size());
+    for (uint32_t i = 0; i < t.code.size(); ++i) {
+      Inst in = t.code[i];
+      if (in.op == Op::bitcast) {
+        to[i] = to[in.a];
+        continue;
+      }
+      const int arity = block_arity(in.op);
+      if (arity > 0) in.a = to[in.a];
+      if (arity > 1) in.b = to[in.b];
+      if (arity > 2) in.c = to[in.c];
+      if (arity > 3) in.d = to[in.d];
+      out.push_back(in);
+      to[i] = static_cast<uint32_t>(out.size() - 1);
+    }
+    t.code = std::move(out);
+    for (auto& s : t.stores) s.value = to[s.value];
+    for (auto& u : t.updates) u.value = to[u.value];
+  }
+
+  Builder b_;
+  std::vector<Val> to_;
+};
+
+}  // namespace
+
+void legalize(Template& t, Isa isa) {
+  if (isa == Isa::avx512) For512().run(t);
+  else For256().run(t);
+}
+
+}  // namespace lazy::cpu

@@ -1,0 +1,27 @@
+// What AVX2 lacks, in what it has.
+#pragma once
+#include "backends/cpu/emitter/vir.hpp"
+
+namespace lazy::cpu::avx2 {
+using vir::Builder;
+using vir::Pred;
+using vir::Val;
+
+/// Integer or float comparison; the result is an integer of the operands' width, all ones or zeros.
+Val compare(Builder&, Pred, Val x, Val y);
+/// mask ? yes : no for such masks of the operands' width.
+Val choose(Builder&, Val mask, Val yes, Val no);
+
+Val minmax_i64(Builder&, vir::Op, Val x, Val y);
+Val imul_i64(Builder&, Val x, Val y);
+Val sar_i64(Builder&, Val x, int n);
+Val sarv_i64(Builder&, Val x, Val n);
+// The last arguments are the promises in vir.hpp (imm 1).
+Val scalef(Builder&, Val x, Val n, bool near_one);
+Val getexp(Builder&, Val x, bool normal);
+Val getmant(Builder&, Val x, bool refuse_negative);
+Val i64_to_f64(Builder&, Val x);
+Val f64_to_i64(Builder&, Val x);
+Val i64_to_f32(Builder&, Val x);
+
+}  // namespace lazy::cpu::avx2

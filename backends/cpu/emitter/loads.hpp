@@ -1,0 +1,54 @@
+// From and to operands: element types and strides of memory against lanes of registers.
+#pragma once
+#include "backends/cpu/emitter/assembly.hpp"
+
+namespace lazy::cpu {
+
+/// Bytes that a vector of a packed panel has to itself.
+inline constexpr int kPackedVector = 64;
+
+/// Where the current vectors lie.
+struct Addressing {
+  bool indexed = true;  // rax is the index along the vector axis; otherwise the pointers already include it
+  bool masked = false;  // only the lanes of the tail mask are inside the box
+  bool lane0 = false;   // one index only: stores write lane 0 (the epilogue of an inner reduction)
+  bool at_origin = false;  // the sequential axis stands at its first index (an epilogue)
+  int vector_axis = 0;
+  int row_axis = -1;                 // tile axis
+  int32_t tail32 = -1, tail64 = -1;  // AVX2: the tail mask as vectors on the frame
+  int32_t count = -1;                // frame: lanes inside the box when masked
+  int32_t index_base = -1;           // frame: index along the vector axis when not `indexed`
+  int32_t seq_end = -1;              // frame: rax counts down from here along the sequential axis
+  int seq_bias = 0;                  // ... and is so much less than the steps left
+  const std::vector<int32_t>* counters = nullptr;  // frame: index along each outer axis
+  const std::vector<int32_t>* lane_offsets =
+      nullptr;                       // frame: of operands strided along the vector axis, lane * stride
+  int row_step_operand = -1;         // operand whose rows have pointers of their own
+  std::vector<int8_t> row_pointers;  // of row 3g at [g]
+  int row_stride_reg = -1;
+  int pack_reg = -1;             // points at the current step's packed vectors
+  int pack_vecs = 0;             // how many there are of each packed value
+  std::vector<int32_t> scalars;  // frame: scalar arguments that had to be widened, or -1
+};
+
+/// How a load reaches its lanes.
+enum class LoadForm : uint8_t {
+  direct,     // a memory operand: as many elements as lanes, side by side, in lanes of their own size
+  broadcast,  // one element of 4 or 8 bytes for all lanes
+  routine     // needs instructions
+};
+LoadForm load_form(const Assembly&, const Addressing&, const Slot&);
+
+class Registers;
+
+/// Address of the first element of the slot's vector. May use rsi, rcx, rdx.
+x86::Mem address(Assembly&, const Addressing&, const Slot&);
+/// Copies elements one by one between the staging buffer and memory, where they lie side by side (`unit`) or
+/// at the operand's stride along the vector axis. `at`: the first one. Uses rsi, rcx, rdx.
+void copy_elements(Assembly&, const Addressing&, const Slot&, x86::Mem at, bool to_memory, bool unit);
+/// Writes the lanes of a `routine` load to `dest`; `mask` for a bool on AVX-512.
+void write_load(Assembly&, Registers&, const Addressing&, const Slot&, int dest);
+void write_store(Assembly&, Registers&, const Addressing&, const Slot&, uint32_t value);
+void write_iota(Assembly&, Registers&, const Addressing&, const Slot&, int dest);
+
+}  // namespace lazy::cpu

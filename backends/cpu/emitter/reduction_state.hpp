@@ -1,0 +1,49 @@
+// Where a reduction's accumulators are while its loops run.
+#pragma once
+#include "backends/cpu/emitter/isel.hpp"
+
+namespace lazy::cpu {
+
+/// One accumulator's places. "Partial" vectors: inner form, the P lanes of a block as P / W vectors; outer
+/// form, the four of each row and vector in flight. While the unrolled loop runs they are variables of their
+/// own (`hot`); one-vector steps work on `current`, a copy of the one whose turn it is.
+struct AccumulatorPlaces {
+  AccumulatorInfo info;
+  int partials = 1;
+  int32_t memory = -1;            // frame: the partial vectors side by side
+  std::vector<uint16_t> hot;      // of each partial vector; empty when the unrolled loop is left out
+  std::vector<uint16_t> stored;   // the partial vectors in memory, as variables
+  std::vector<uint16_t> current;  // of each (row, vector)
+  std::vector<uint16_t> folded;   // of each (row, vector): a block's result
+  std::vector<uint16_t> total;    // of each (row, vector): all blocks so far
+};
+
+struct ReductionState {
+  std::vector<AccumulatorPlaces> acc;
+  bool contraction = false;  // matmul: one accumulator, no blocks
+  int unroll = 0;            // vectors (inner) or steps (outer) of the unrolled loop; 0: there is none
+  Template masked_body;      // inner: updates spare the lanes outside the tail mask
+  int32_t block_begin = -1, block_end = -1, loop_limit = -1;  // frame
+  size_t first_of(size_t reduction) const {
+    size_t i = 0;
+    while (acc[i].info.reduction != reduction) ++i;
+    return i;
+  }
+};
+
+/// Slots of the folding templates: accumulator a, partial vector p (p < kMaxPartials), its total, its folded
+/// value.
+inline constexpr int kMaxPartials = 64;
+constexpr uint16_t partial_slot(size_t a, int p) {
+  return static_cast<uint16_t>(a * 128 + static_cast<size_t>(p));
+}
+constexpr uint16_t total_slot(size_t a) { return static_cast<uint16_t>(a * 128 + 126); }
+constexpr uint16_t folded_slot(size_t a) { return static_cast<uint16_t>(a * 128 + 127); }
+
+/// Folds each accumulator's partial vectors in halves, then (`across`) the lanes of what is left; updates the
+/// folded slots.
+Template fold_template(const jit::loop::LoopKernel&, const ReductionState&, int lanes, bool across);
+/// total = total combined with folded.
+Template combine_template(const jit::loop::LoopKernel&, const ReductionState&);
+
+}  // namespace lazy::cpu

@@ -1,0 +1,287 @@
+#include "backends/cpu/emitter/registers.hpp"
+
+#include <algorithm>
+
+#include "support/error.hpp"
+
+namespace lazy::cpu {
+using vir::Type;
+
+Registers::Registers(Assembly& as, const Block& code, const Addressing& where)
+    : as_(as), code_(code), where_(where), state_(code.size()) {
+  std::fill_n(reserved_owner_, 32, kNever);
+  vec_.all = vec_.free = (as.avx512() ? ~0u : 0xffffu) & ~as.reserved_vec;
+  k_.all = k_.free = 0xfcu;
+  number_uses();
+}
+
+void Registers::number_uses() {
+  const auto n = static_cast<uint32_t>(code_.size());
+  for (const vir::Inst& in : code_) each_operand(in, [&](uint32_t v) { ++state_[v].end; });
+  uint32_t at = 0;
+  for (State& s : state_) {
+    s.cursor = at;
+    at += s.end;
+    s.end = s.cursor;
+  }
+  uses_.resize(at);
+  const bool masks = as_.avx512();
+  for (uint32_t i = 0; i < n; ++i) {
+    const vir::Inst& in = code_[i];
+    each_operand(in, [&](uint32_t v) { uses_[state_[v].end++] = i; });
+    State& s = state_[i];
+    s.k = masks && in.type == Type::mask;
+    if (in.op == kAssign) {
+      const Variable& v = as_.variables[in.imm];
+      State& from = state_[in.a];
+      if (v.reg >= 0 && from.hint < 0 && code_[in.a].op != vir::Op::input) from.hint = v.reg;
+    } else if (in.op == vir::Op::input) {
+      const Slot slot = Slot::unpack(in.imm);
+      if (slot.kind == Slot::Kind::variable && as_.variables[slot.index].reg >= 0) {
+        s.reg = as_.variables[slot.index].reg;
+        s.pinned = true;
+        reserved_owner_[s.reg] = i;
+      }
+    }
+  }
+}
+
+void Registers::begin(uint32_t i) {
+  now_ = i;
+  vec_.locked = k_.locked = 0;
+  vec_.free |= vec_.scratch;
+  k_.free |= k_.scratch;
+  vec_.scratch = k_.scratch = 0;
+  // Only now: the instruction before this may have read the slot after making room for its result.
+  for (const auto& [at, bytes] : given_up_) as_.release_spill(at, bytes);
+  given_up_.clear();
+  each_operand(code_[i], [this](uint32_t v) {
+    const State& s = state_[v];
+    if (s.reg >= 0 && !s.pinned) file_of(s).locked |= 1u << s.reg;
+  });
+}
+
+bool Registers::has_home(uint32_t value) const {
+  const vir::Inst& in = code_[value];
+  if (state_[value].spill >= 0 || in.op == vir::Op::constant) return true;
+  if (in.op != vir::Op::input) return false;
+  const Slot s = Slot::unpack(in.imm);
+  // A load may be repeated only while nothing was stored and no pointer moved: it is spilled like any other
+  // value.
+  return s.kind == Slot::Kind::variable || s.kind == Slot::Kind::scalar || s.kind == Slot::Kind::tail;
+}
+
+void Registers::evict(File& f) {
+  int victim = -1;
+  uint32_t farthest = 0;
+  for (uint32_t used = f.all & ~f.free & ~f.locked & ~f.scratch; used; used &= used - 1) {
+    const int r = __builtin_ctz(used);
+    const uint32_t next = next_use(state_[f.owner[r]]);
+    if (victim < 0 || next > farthest) victim = r, farthest = next;
+  }
+  if (victim < 0)
+    throw CompileError("register allocation: an instruction needs more registers than there are");
+  const uint32_t v = f.owner[victim];
+  State& s = state_[v];
+  if (!has_home(v)) {
+    const int bytes = as_.bytes_of(code_[v].type);
+    s.spill = as_.reserve_spill(bytes);
+    ++as_.spills;
+    if (s.k) as_.a.kmovw(as_.frame(s.spill), x86::k(static_cast<uint32_t>(victim)));
+    else as_.a.vmovups(as_.frame(s.spill), as_.vec(victim, bytes));
+  }
+  s.reg = -1;
+  f.free |= 1u << victim;
+}
+
+int Registers::take(File& f) {
+  if (!f.free) evict(f);
+  const int r = __builtin_ctz(f.free);
+  f.free &= ~(1u << r);
+  return r;
+}
+
+int Registers::fetch(uint32_t value) {
+  State& s = state_[value];
+  File& f = file_of(s);
+  if (s.reg < 0) {
+    const int r = take(f);
+    f.owner[r] = value;
+    f.locked |= 1u << r;  // before loading: a routine may need scratch registers
+    s.reg = static_cast<int8_t>(r);
+    load(value, r);
+  }
+  if (!s.pinned) f.locked |= 1u << s.reg;
+  return s.reg;
+}
+
+void Registers::load(uint32_t value, int r) {
+  x86::Assembler& a = as_.a;
+  const vir::Inst& in = code_[value];
+  const State& state = state_[value];
+  const bool k = state.k;
+  const bool wide = vir::is64(in.type);
+  const int bytes = as_.bytes_of(in.type);
+  if (state.spill >= 0) {
+    if (k) a.kmovw(x86::k(static_cast<uint32_t>(r)), as_.frame(state.spill));
+    else a.vmovups(as_.vec(r, bytes), as_.frame(state.spill));
+    return;
+  }
+  const auto spread = [&](x86::Mem m) {
+    if (wide) a.emit(bytes == 16 ? x86::Inst::kIdVmovddup : x86::Inst::kIdVbroadcastsd, as_.vec(r, bytes), m);
+    else a.vbroadcastss(as_.vec(r, bytes), m);
+  };
+  if (in.op == vir::Op::constant) {
+    if (k) {
+      const x86::KReg kr = x86::k(static_cast<uint32_t>(r));
+      if (in.imm) a.kxnorw(kr, kr, kr);
+      else a.kxorw(kr, kr, kr);
+    } else if (in.imm == 0) {
+      const x86::Vec z = as_.vec(r, 16);
+      a.emit(r < 16 ? x86::Inst::kIdVpxor : x86::Inst::kIdVpxord, z, z, z);
+    } else {
+      spread(as_.constant(in.imm, wide ? 8 : 4));
+    }
+    return;
+  }
+  const Slot s = Slot::unpack(in.imm);
+  switch (s.kind) {
+    case Slot::Kind::variable: {
+      const Variable& v = as_.variables[s.index];
+      if (k) a.kmovw(x86::k(static_cast<uint32_t>(r)), as_.frame(v.frame));
+      else a.vmovups(as_.vec(r, bytes), as_.frame(v.frame));
+      return;
+    }
+    case Slot::Kind::scalar: {
+      const int32_t widened = where_.scalars.empty() ? -1 : where_.scalars[s.index];
+      const x86::Mem m = widened >= 0 ? as_.frame(widened) : as_.arg(as_.args.scalar(s.index));
+      if (k) a.kmovw(x86::k(static_cast<uint32_t>(r)), m);
+      else spread(m);
+      return;
+    }
+    case Slot::Kind::tail:
+      if (k) a.kmovw(x86::k(static_cast<uint32_t>(r)), x86::k(1));
+      else a.vmovups(as_.vec(r, bytes), as_.frame(wide ? where_.tail64 : where_.tail32));
+      return;
+    case Slot::Kind::iota: write_iota(as_, *this, where_, s, r); return;
+    default: break;
+  }
+  switch (load_form(as_, where_, s)) {
+    case LoadForm::direct: a.vmovups(as_.vec(r, bytes), address(as_, where_, s)); break;
+    case LoadForm::broadcast: spread(address(as_, where_, s)); break;
+    case LoadForm::routine: write_load(as_, *this, where_, s, r); break;
+  }
+}
+
+bool Registers::memory_only(uint32_t value) const {
+  const State& state = state_[value];
+  if (state.reg >= 0 || state.k) return false;
+  const vir::Inst& in = code_[value];
+  if (state.spill >= 0) return true;
+  if (in.op == vir::Op::constant) return in.imm != 0;
+  if (in.op != vir::Op::input) return false;
+  const Slot s = Slot::unpack(in.imm);
+  if (s.kind == Slot::Kind::variable) return true;
+  if (s.kind == Slot::Kind::tail) return !as_.avx512();
+  if (s.kind == Slot::Kind::scalar) return as_.avx512();
+  if (s.kind == Slot::Kind::packed) return true;
+  if (s.kind != Slot::Kind::load) return false;
+  const LoadForm form = load_form(as_, where_, s);
+  return form == LoadForm::direct || (form == LoadForm::broadcast && as_.avx512());
+}
+
+std::optional<x86::Mem> Registers::memory(uint32_t value) {
+  if (!memory_only(value)) return {};
+  // Worth a register when it is read again and one is free.
+  const State& state = state_[value];
+  const vir::Inst& in = code_[value];
+  const Slot::Kind kind = in.op == vir::Op::input ? Slot::unpack(in.imm).kind : Slot::Kind::variable;
+  const bool is_load = (kind == Slot::Kind::load || kind == Slot::Kind::packed) && state.spill < 0;
+  uint32_t beyond = vec_.free;
+  for (int i = 0; i < 3 && beyond; ++i) beyond &= beyond - 1;
+  if ((is_load || beyond) && next_use(state) != kNever) return {};
+  const bool wide = vir::is64(in.type);
+  if (state.spill >= 0) return as_.frame(state.spill);
+  if (in.op == vir::Op::constant)
+    return as_.avx512() ? as_.broadcast(as_.constant(in.imm, wide ? 8 : 4))
+                        : as_.constant_vector(in.imm, wide ? 8 : 4);
+  const Slot s = Slot::unpack(in.imm);
+  if (s.kind == Slot::Kind::variable) return as_.frame(as_.variables[s.index].frame);
+  if (s.kind == Slot::Kind::tail) return as_.frame(wide ? where_.tail64 : where_.tail32);
+  if (s.kind == Slot::Kind::scalar) {
+    const int32_t widened = where_.scalars.empty() ? -1 : where_.scalars[s.index];
+    return as_.broadcast(widened >= 0 ? as_.frame(widened) : as_.arg(as_.args.scalar(s.index)));
+  }
+  x86::Mem m = address(as_, where_, s);
+  return load_form(as_, where_, s) == LoadForm::broadcast ? as_.broadcast(m) : m;
+}
+
+bool Registers::dies(uint32_t value) const {
+  const State& s = state_[value];
+  if (s.reg < 0 || next_use(s) != kNever) return false;
+  return !s.pinned || state_[now_].hint == s.reg;
+}
+
+void Registers::free_value(State& s, uint32_t value) {
+  if (s.spill >= 0) {
+    given_up_.emplace_back(s.spill, as_.bytes_of(code_[value].type));
+    s.spill = -1;
+  }
+  if (s.reg < 0) return;
+  if (s.pinned) reserved_owner_[s.reg] = kNever;
+  else file_of(s).free |= 1u << s.reg;
+  s.reg = -1;
+}
+
+void Registers::release_operands() {
+  each_operand(code_[now_], [this](uint32_t v) {
+    State& s = state_[v];
+    if (next_use(s) == kNever) free_value(s, v);
+  });
+}
+
+int Registers::define() {
+  State& s = state_[now_];
+  if (s.hint >= 0 && reserved_owner_[s.hint] == kNever) {
+    reserved_owner_[s.hint] = now_;
+    s.pinned = true;
+    return s.reg = s.hint;
+  }
+  File& f = file_of(s);
+  const int r = take(f);
+  f.owner[r] = now_;
+  f.locked |= 1u << r;
+  if (s.cursor == s.end) f.scratch |= 1u << r;  // never read: gone with the instruction
+  else s.reg = static_cast<int8_t>(r);
+  return r;
+}
+
+int Registers::define_over(uint32_t value) {
+  State& s = state_[now_];
+  State& old = state_[value];
+  const int r = old.reg;
+  old.reg = -1;
+  free_value(old, value);
+  s.reg = static_cast<int8_t>(r);
+  if (old.pinned) {
+    s.pinned = true;
+    reserved_owner_[r] = now_;
+  } else {
+    file_of(s).owner[r] = now_;
+  }
+  return r;
+}
+
+int Registers::scratch() {
+  const int r = take(vec_);
+  vec_.scratch |= 1u << r;
+  return r;
+}
+
+int Registers::scratch_k() {
+  const int r = take(k_);
+  k_.scratch |= 1u << r;
+  return r;
+}
+
+}  // namespace lazy::cpu

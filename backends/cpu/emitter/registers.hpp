@@ -1,0 +1,93 @@
+// Linear scan over one block, one instruction at a time: values enter registers when first used, leave after
+// their last use, and the one whose next use is farthest makes room. What can be had from memory for nothing
+// (constants, loads, broadcast scalars, variables on the frame) is never stored, and may be an instruction's
+// memory operand instead.
+#pragma once
+#include <optional>
+
+#include "backends/cpu/emitter/assembly.hpp"
+#include "backends/cpu/emitter/loads.hpp"
+
+namespace lazy::cpu {
+
+class Registers {
+ public:
+  Registers(Assembly&, const Block&, const Addressing&);
+  Registers(const Registers&) = delete;
+  ~Registers() {
+    for (const auto& [at, bytes] : given_up_) as_.release_spill(at, bytes);
+  }
+
+  /// Begins instruction `i`: nothing is locked.
+  void begin(uint32_t i);
+  /// Brings a value into a register and keeps it there for this instruction.
+  int fetch(uint32_t value);
+  /// The value as a memory operand, if that is possible and better than a register.
+  std::optional<x86::Mem> memory(uint32_t value);
+  bool in_register(uint32_t value) const { return state_[value].reg >= 0; }
+  /// Whether `value` could be a memory operand and is not in a register.
+  bool memory_only(uint32_t value) const;
+  /// This instruction is the value's last reader and its register may be overwritten by the result of
+  /// instruction i.
+  bool dies(uint32_t value) const;
+  /// Gives up the registers of operands that no later instruction reads. Call after the last fetch, before
+  /// `define`.
+  void release_operands();
+  /// A register for the result of the current instruction.
+  int define();
+  /// The result takes over the register of `value`, which must have been `dies`.
+  int define_over(uint32_t value);
+  /// A register until the end of the instruction.
+  int scratch();
+  int scratch_k();
+
+  int bytes_of(uint32_t value) const { return as_.bytes_of(code_[value].type); }
+  /// Writes a value that is in no register straight to `reg`, which belongs to a variable.
+  void load_into(uint32_t value, int reg) { load(value, reg); }
+
+ private:
+  struct File {
+    uint32_t free = 0;
+    uint32_t locked = 0;
+    uint32_t scratch = 0;
+    uint32_t all = 0;
+    uint32_t owner[32];
+  };
+  /// One value of the block.
+  struct State {
+    uint32_t cursor = 0, end = 0;  // its uses that are still to come, in uses_
+    int32_t spill = -1;            // frame
+    int8_t reg = -1;
+    int8_t hint = -1;     // the register of the variable that it will be assigned to
+    bool pinned = false;  // its register belongs to a variable
+    bool k = false;       // lives in mask registers
+  };
+  static constexpr uint32_t kNever = ~0u;
+
+  void number_uses();
+  File& file_of(const State& s) { return s.k ? k_ : vec_; }
+  /// The first use after the current instruction.
+  uint32_t next_use(const State& s) const {
+    State& m = const_cast<State&>(s);
+    while (m.cursor < s.end && uses_[s.cursor] <= now_) ++m.cursor;
+    return s.cursor < s.end ? uses_[s.cursor] : kNever;
+  }
+  int take(File&);
+  void evict(File&);
+  void free_value(State&, uint32_t value);
+  bool has_home(uint32_t value) const;
+  void load(uint32_t value, int reg);
+
+  Assembly& as_;
+  const Block& code_;
+  const Addressing& where_;
+  uint32_t now_ = 0;
+  File vec_, k_;
+  std::vector<State> state_;
+  std::vector<std::pair<int32_t, int>> given_up_;  // spill slots of values that this instruction read last
+  std::vector<uint32_t> uses_;
+  uint32_t
+      reserved_owner_[32];  // of each vector register: the block's value in it, when a variable lives there
+};
+
+}  // namespace lazy::cpu

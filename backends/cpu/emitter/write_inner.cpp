@@ -1,0 +1,192 @@
+// Reductions along the vector axis. A block's element r belongs to lane r mod P of P / W vectors of partial
+// results.
+#include <algorithm>
+
+#include "backends/cpu/emitter/kernel_writer.hpp"
+#include "backends/cpu/emitter/legalize.hpp"
+
+namespace lazy::cpu {
+using jit::Op;
+
+void KernelWriter::plan_inner() {
+  // Only sums and products of floats depend on the number of partial results; theirs may differ (float32
+  // beside float64).
+  int partials = 0, most = 0;
+  bool contraction = false, differ = false;
+  for (const auto& r : k_.reductions) {
+    contraction |= r.op == Op::matmul;
+    if ((r.op != Op::sum && r.op != Op::prod) || !is_float(r.type)) continue;
+    const int own = jit::loop::reduce_lanes(r.type, true) / lanes_;
+    differ |= partials && partials != own;
+    partials = own;
+    most = std::max(most, own);
+  }
+  if (contraction) most = 1;
+  make_accumulators(most ? most : 4, 1);
+  if (differ)
+    for (auto& p : red_->acc) {
+      const auto& r = k_.reductions[p.info.reduction];
+      if (is_float(r.type)) p.partials = std::min(p.partials, jit::loop::reduce_lanes(r.type, true) / lanes_);
+    }
+  const int n = red_->acc[0].partials;
+
+  red_->masked_body = std::move(body_);
+  body_ = select_body(k_, false);
+  legalize(body_, isa_);
+  masked_.scalars = full_.scalars;
+  copies_ = std::make_unique<Copies>(*as_, red_->masked_body, masked_, vector_axis_);
+  const auto size = static_cast<int>(copies_->stage2_size());
+  const int margin = as_->avx512() ? 2 : 3;
+  shape_ = {1, 1, 1};
+  if (!contraction && !differ && size * n <= 400) {
+    red_->unroll = n;
+    shape_.vecs = n;
+    for (auto& p : red_->acc)
+      for (int i = 0; i < n; ++i) p.hot.push_back(as_->new_variable(p.info.type));
+    hot_copies_ = std::make_unique<Copies>(*as_, body_, full_, vector_axis_);
+    hot_copies_->accumulator = [this](int a, int, int vec, int) {
+      return red_->acc[static_cast<size_t>(a)].hot[static_cast<size_t>(vec)];
+    };
+    const int free = registers() - margin - pressure_of(*as_, hot_copies_->block(2, shape_));
+    pin_hot(free);
+    hot_copies_->pin(shape_, free - static_cast<int>(red_->acc.size()) * n);
+    if (!hot_copies_->stage_is_empty(0)) write_block(hot_copies_->block(0, shape_), full_);
+  } else {
+    copies_->pin({}, std::min(8, registers() / 4));
+  }
+  if (!copies_->stage_is_empty(0)) write_block(copies_->block(0, {}), full_);
+}
+
+void KernelWriter::row_inner() {
+  x86::Assembler& a = as_->a;
+  ReductionState& s = *red_;
+  const Label finish = a.newLabel(), empty = a.newLabel(), blocks = a.newLabel();
+  const x86::Mem extent = as_->arg(as_->args.extent(vector_axis_));
+  for (Copies* c : {copies_.get(), hot_copies_.get()})
+    if (c && !c->stage_is_empty(1)) write_block(c->block(1, shape_), full_);
+  const Label row_done = a.newLabel(), whole = a.newLabel();
+  a.xor_(x86::eax, x86::eax);
+  a.cmp(extent, 0);
+  a.jle(empty);
+  if (!s.contraction) begin_split(whole);
+  a.bind(whole);
+
+  a.bind(blocks);
+  a.mov(as_->frame(s.block_begin), x86::rax);
+  a.mov(x86::rcx, extent);
+  if (!s.contraction) {
+    a.lea(x86::rdx, x86::ptr(x86::rax, static_cast<int32_t>(jit::loop::reduce_block(true))));
+    a.cmp(x86::rcx, x86::rdx);
+    a.cmovg(x86::rcx, x86::rdx);
+  }
+  a.mov(as_->frame(s.block_end), x86::rcx);
+  const Label from_memory = a.newLabel(), folded = a.newLabel(), to_memory = a.newLabel(),
+              next = a.newLabel();
+  if (!s.contraction) branch_on_mode(SplitMode::combine, true, from_memory);
+  start_partials();
+  if (s.unroll) {
+    const Label loop = a.newLabel(), rest = a.newLabel();
+    a.mov(x86::rcx, as_->frame(s.block_end));
+    a.sub(x86::rcx, s.unroll * lanes_);
+    a.mov(as_->frame(s.loop_limit), x86::rcx);
+    a.cmp(x86::rax, x86::rcx);
+    a.jg(rest);
+    a.align(asmjit::AlignMode::kCode, 32);
+    a.bind(loop);
+    write_block(hot_copies_->block(2, shape_), full_);
+    a.add(x86::rax, s.unroll * lanes_);
+    a.cmp(x86::rax, as_->frame(s.loop_limit));
+    a.jle(loop);
+    a.bind(rest);
+    store_hot();
+  }
+  single_vectors_inner();
+  if (s.contraction) {
+    std::vector<std::pair<uint16_t, uint16_t>> list;
+    for (auto& p : s.acc) list.emplace_back(p.total[0], p.stored[0]);
+    copy_variables(list);
+    a.jmp(finish);
+  } else {
+    fold_partials(1, true);
+    a.bind(folded);
+    branch_on_mode(SplitMode::partials, true, to_memory);
+    add_to_total(1);
+    a.bind(next);
+    const Label no_step = a.newLabel();
+    branch_on_mode(SplitMode::full, true, no_step);
+    split_step();
+    a.bind(no_step);
+    a.cmp(x86::rax, extent);
+    a.jl(blocks);
+    branch_on_mode(SplitMode::partials, false, finish);
+    a.jmp(row_done);
+
+    a.bind(from_memory);
+    a.mov(x86::rax, as_->frame(s.block_end));
+    a.mov(x86::rcx, as_->frame(split_block_));
+    move_folded(1, false);
+    a.jmp(folded);
+    a.bind(to_memory);
+    a.mov(x86::rcx, as_->frame(split_block_));
+    move_folded(1, true);
+    a.jmp(next);
+  }
+  a.bind(empty);
+  empty_total(1);
+  a.bind(finish);
+  Addressing w = full_;
+  w.indexed = false;
+  w.lane0 = true;
+  write_epilogue({}, w);
+  a.bind(row_done);
+  if (!s.contraction) next_split_row();
+}
+
+/// What is left of the block, a vector at a time under the mask; a contraction one element at a time, in lane
+/// 0.
+void KernelWriter::single_vectors_inner() {
+  x86::Assembler& a = as_->a;
+  ReductionState& s = *red_;
+  const int step = s.contraction ? 1 : lanes_;
+  const Label loop = a.newLabel(), done = a.newLabel();
+  copies_->accumulator = [this](int acc, int, int, int) {
+    return red_->acc[static_cast<size_t>(acc)].current[0];
+  };
+  const auto turn = [&](const AccumulatorPlaces& p) {
+    if (s.contraction) {
+      a.xor_(x86::ecx, x86::ecx);
+      return;
+    }
+    a.mov(x86::rcx, x86::rax);
+    a.and_(x86::rcx, p.partials * lanes_ - 1);
+  };
+  const auto move = [&](bool to_memory) {
+    for (const AccumulatorPlaces& p : s.acc) {
+      turn(p);
+      const bool wide = vir::is64(p.info.type);
+      const x86::Mem at = x86::ptr(x86::rsp, x86::rcx, wide ? 3 : 2, p.memory);
+      const x86::Mem current = as_->frame(as_->variables[p.current[0]].frame);
+      const x86::Vec v = as_->vec(as_->tail_scratch(), p.info.type);
+      a.vmovups(v, to_memory ? current : at);
+      a.vmovups(to_memory ? at : current, v);
+    }
+  };
+  for (const AccumulatorPlaces& p :
+       s.acc)  // their places are needed before the block that uses them is written
+    if (Variable& v = as_->variables[p.current[0]]; v.frame < 0)
+      v.frame = as_->reserve(as_->bytes_of(v.type));
+  a.bind(loop);
+  a.mov(x86::rcx, as_->frame(s.block_end));
+  a.sub(x86::rcx, x86::rax);
+  a.jle(done);
+  if (s.contraction) a.mov(x86::ecx, 1);
+  set_tail();
+  move(false);
+  write_block(copies_->block(2, {}), masked_);
+  move(true);
+  a.add(x86::rax, step);
+  a.jmp(loop);
+  a.bind(done);
+}
+
+}  // namespace lazy::cpu

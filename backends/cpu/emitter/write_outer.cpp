@@ -1,0 +1,374 @@
+// Reductions and scans along an axis that is not the vector axis. Lanes are neighbouring results; a chunk of
+// them, rows by vectors, runs the whole sequential axis with its accumulators in registers.
+#include <algorithm>
+
+#include "backends/cpu/emitter/kernel_writer.hpp"
+#include "backends/cpu/emitter/legalize.hpp"
+
+namespace lazy::cpu {
+using jit::Op;
+using jit::loop::Form;
+using jit::loop::Operand;
+namespace {
+
+// r12 and r13: rows 3 and 6 of a tile; r15: the stride between its rows.
+constexpr int8_t kRowRegs[] = {x86::Gp::kIdR12, x86::Gp::kIdR13};
+constexpr int8_t kRowStrideReg = x86::Gp::kIdR15;
+constexpr uint32_t kPackReg = x86::Gp::kIdR14;
+
+}  // namespace
+
+void KernelWriter::plan_outer() {
+  const bool scan = k_.form == Form::scan;
+  const bool contraction = !scan && !k_.reductions.empty() && k_.reductions[0].op == Op::matmul;
+  const int partials = scan || contraction ? 1 : jit::loop::reduce_lanes(DType::float32, false);
+  masked_.scalars = full_.scalars;
+  masked_.indexed = false;
+  const int margin = as_->avx512() ? 2 : 3;
+  int vecs = as_->avx512() ? 4 : 2, rows = 1;
+  if (contraction && row_axis_ >= 0) {
+    rows = as_->avx512() ? 8 : 4;
+    vecs = as_->avx512() ? 3 : 2;
+  }
+  // How large a chunk may be, from a look at its registers.
+  {
+    copies_ = std::make_unique<Copies>(*as_, body_, full_, seq_);
+    copies_->accumulator = [](int, int, int, int) { return uint16_t{0}; };
+    as_->variables.push_back({});
+    const auto size = static_cast<int>(copies_->stage2_size());
+    const auto accumulators = static_cast<int>(accumulators_of(k_).size());
+    const auto fits = [&] {
+      if (size * rows * vecs * (partials > 1 ? 4 : 1) > 600) return false;
+      return pressure_of(*as_, copies_->block(2, {rows, vecs, 1})) + accumulators * partials * rows * vecs +
+                 margin <=
+             registers();
+    };
+    while (vecs > 1 && rows == 1 && !fits()) --vecs;
+    while (rows > 1 && !fits()) rows /= 2;
+    while (vecs > 1 && !fits()) --vecs;
+  }
+  shape_ = {rows, vecs, 1};
+  tile_heights_.clear();
+  for (int h = rows; h > 1; h /= 2)
+    if (h == rows || h == rows / 2) tile_heights_.push_back(h);
+  tile_heights_.push_back(1);
+
+  as_->variables.clear();
+  make_accumulators(partials, rows * vecs);
+  const auto size = static_cast<int>(copies_->stage2_size());
+  const bool small = size * vecs * rows <= 400;
+  if (scan || contraction || small) {
+    red_->unroll = partials;
+    shape_.steps = partials;
+    for (auto& p : red_->acc)
+      for (int i = 0; i < rows * vecs * partials; ++i) p.hot.push_back(as_->new_variable(p.info.type));
+  }
+  copies_ = std::make_unique<Copies>(*as_, body_, full_, seq_);
+  hot_copies_ = std::make_unique<Copies>(*as_, body_, full_, seq_);
+  if (red_->unroll) {
+    hot_copies_->accumulator = [](int, int, int, int) { return uint16_t{0}; };
+    const int free = registers() - margin - pressure_of(*as_, hot_copies_->block(2, {rows, vecs, 1}));
+    pin_hot(free);
+    hot_copies_->pin({rows, vecs, 1},
+                     std::min(8, free - static_cast<int>(red_->acc.size()) * rows * vecs * partials));
+  } else {
+    copies_->pin({1, vecs, 1}, std::min(6, registers() / 4));
+  }
+  if (contraction && rows > 1) plan_pack();
+  // Rows of one operand get pointers of their own: every third one, the two after it through the stride in a
+  // register.
+  for (size_t o = 0; o < k_.operands.size() && rows > 1 && row_operand_ < 0; ++o) {
+    const Operand& op = k_.operands[o];
+    if (!op.output && op.stride[row_axis_] != Stride::zero && as_->pointer_reg[o] >= 0)
+      row_operand_ = static_cast<int>(o);
+  }
+  for (Copies* c : {copies_.get(), hot_copies_.get(), pack_copies_.get(), packed_copies_.get()})
+    if (c && !c->stage_is_empty(0)) write_block(c->block(0, {1, 1, 1}), full_);
+}
+
+void KernelWriter::row_outer() {
+  x86::Assembler& a = as_->a;
+  const x86::Mem index = as_->frame(full_.index_base), extent = as_->arg(as_->args.extent(vector_axis_));
+  x86::Mem zero = index;
+  zero.setSize(8);
+  a.mov(zero, 0);
+  const Label tail = a.newLabel(), finished = a.newLabel();
+  if (shape_.vecs > 1) {
+    const Label loop = a.newLabel();
+    a.bind(loop);
+    a.mov(x86::rcx, extent);
+    a.sub(x86::rcx, index);
+    a.cmp(x86::rcx, shape_.vecs * lanes_);
+    a.jl(tail);
+    rows_outer(shape_.vecs, false);
+    a.add(zero, shape_.vecs * lanes_);
+    a.jmp(loop);
+  }
+  a.bind(tail);
+  a.mov(x86::rcx, extent);
+  a.sub(x86::rcx, index);
+  a.jle(finished);
+  set_tail();
+  rows_outer(1, true);
+  a.add(zero, lanes_);
+  a.jmp(tail);
+  a.bind(finished);
+  if (k_.form == Form::reduce && !red_->contraction) next_split_row();
+}
+
+void KernelWriter::rows_outer(int vecs, bool masked) {
+  if (row_axis_ < 0) return chunk_outer({1, vecs, shape_.steps}, masked, false);
+  if (packed_values_ == 0) return tiles_outer(vecs, masked, false);
+  x86::Assembler& a = as_->a;
+  const Label unpacked = a.newLabel(), done = a.newLabel();
+  a.cmp(as_->arg(jit::loop::ArgLayout::kScratch), 0);
+  a.je(unpacked);
+  pack_panel(vecs, masked);
+  tiles_outer(vecs, masked, true);
+  a.jmp(done);
+  a.bind(unpacked);
+  tiles_outer(vecs, masked, false);
+  a.bind(done);
+}
+
+/// All rows of the tile axis, tallest tiles first.
+void KernelWriter::tiles_outer(int vecs, bool masked, bool packed) {
+  x86::Assembler& a = as_->a;
+  x86::Mem row = as_->frame(counters_[static_cast<size_t>(row_axis_)]);
+  row.setSize(8);
+  a.mov(row, 0);
+  for (int height : tile_heights_) {
+    const Label loop = a.newLabel(), next = a.newLabel();
+    a.bind(loop);
+    a.mov(x86::rcx, as_->arg(as_->args.extent(row_axis_)));
+    a.sub(x86::rcx, row);
+    a.cmp(x86::rcx, height);
+    a.jl(next);
+    chunk_outer({height, vecs, shape_.steps}, masked, packed);
+    a.add(row, height);
+    a.jmp(loop);
+    a.bind(next);
+  }
+}
+
+void KernelWriter::set_chunk_pointers(Shape shape, Addressing& w) {
+  x86::Assembler& a = as_->a;
+  const auto scaled = [&](const x86::Mem& index, int operand, int axis) {
+    const auto o = static_cast<size_t>(operand);
+    a.mov(x86::rdx, index);
+    if (k_.operands[o].stride[axis] == Stride::unit)
+      a.imul(x86::rdx, x86::rdx, static_cast<int>(byte_width(operand)));
+    else a.imul(x86::rdx, as_->arg(as_->args.stride(operand, axis)));
+    a.add(x86::rcx, x86::rdx);
+  };
+  for (size_t o = 0; o < k_.operands.size(); ++o) {
+    const auto oi = static_cast<int>(o);
+    a.mov(x86::rcx, as_->frame(row_pointer_frame_[o]));
+    if (k_.operands[o].stride[vector_axis_] != Stride::zero)
+      scaled(as_->frame(full_.index_base), oi, vector_axis_);
+    if (row_axis_ >= 0 && k_.operands[o].stride[row_axis_] != Stride::zero)
+      scaled(as_->frame(counters_[static_cast<size_t>(row_axis_)]), oi, row_axis_);
+    if (as_->pointer_reg[o] >= 0) a.mov(x86::gpq(static_cast<uint32_t>(as_->pointer_reg[o])), x86::rcx);
+    else a.mov(as_->frame(as_->pointer_frame[o]), x86::rcx);
+  }
+  w.row_pointers.clear();
+  w.row_step_operand = -1;
+  if (shape.rows == 1 || row_operand_ < 0) return;
+  const x86::Gp stride = x86::gpq(static_cast<uint32_t>(kRowStrideReg));
+  if (k_.operands[static_cast<size_t>(row_operand_)].stride[row_axis_] == Stride::unit)
+    a.mov(stride, byte_width(row_operand_));
+  else a.mov(stride, as_->arg(as_->args.stride(row_operand_, row_axis_)));
+  w.row_step_operand = row_operand_;
+  w.row_stride_reg = kRowStrideReg;
+  w.row_pointers.push_back(as_->pointer_reg[static_cast<size_t>(row_operand_)]);
+  for (int g = 1; 3 * g < shape.rows; ++g) {
+    const x86::Gp before = x86::gpq(static_cast<uint32_t>(w.row_pointers.back()));
+    const x86::Gp here = x86::gpq(static_cast<uint32_t>(kRowRegs[g - 1]));
+    a.lea(here, x86::ptr(before, stride, 1));
+    a.add(here, stride);
+    w.row_pointers.push_back(kRowRegs[g - 1]);
+  }
+}
+
+void KernelWriter::chunk_outer(Shape shape, bool masked, bool packed) {
+  x86::Assembler& a = as_->a;
+  Addressing w = masked ? masked_ : full_;
+  set_chunk_pointers(shape, w);
+  for (Copies* c : {copies_.get(), packed ? packed_copies_.get() : hot_copies_.get()})
+    if (!c->stage_is_empty(1)) write_block(c->block(1, shape), w);
+  if (k_.form == Form::scan || red_->contraction) return straight_outer(shape, w, packed);
+  const Label empty = a.newLabel(), finish = a.newLabel();
+  a.cmp(as_->arg(as_->args.extent(seq_)), 0);
+  a.jle(empty);
+  const Label whole = a.newLabel(), done = a.newLabel();
+  begin_split(whole);
+  a.bind(whole);
+  blocks_outer(shape, w);
+  branch_on_mode(SplitMode::partials, true, done);
+  a.jmp(finish);
+  a.bind(empty);
+  empty_total(shape.rows * shape.vecs);
+  a.bind(finish);
+  write_epilogue(shape, w);
+  a.bind(done);
+}
+
+/// One accumulator, no blocks: contractions and scans.
+void KernelWriter::straight_outer(Shape shape, const Addressing& where, bool packed) {
+  x86::Assembler& a = as_->a;
+  const bool scan = k_.form == Form::scan;
+  const auto place = [&](int row, int vec) { return static_cast<size_t>(row * shape.vecs + vec); };
+  Copies& body = packed ? *packed_copies_ : *hot_copies_;
+  body.accumulator = [&](int acc, int row, int vec, int) {
+    return red_->acc[static_cast<size_t>(acc)].hot[place(row, vec)];
+  };
+  Addressing w = where;
+  if (packed) {
+    w.pack_reg = kPackReg;
+    w.pack_vecs = shape.vecs;
+    a.mov(x86::gpq(kPackReg), as_->arg(jit::loop::ArgLayout::kScratch + 1));
+  }
+  start_partials();
+  a.mov(x86::rax, as_->arg(as_->args.extent(seq_)));
+  a.mov(as_->frame(full_.seq_end), x86::rax);
+  const Label loop = a.newLabel(), done = a.newLabel();
+  a.test(x86::rax, x86::rax);
+  a.jle(done);
+  a.align(asmjit::AlignMode::kCode, 32);
+  a.bind(loop);
+  write_block(body.block(2, shape), w);
+  advance_sequential(w);
+  if (packed) a.add(x86::gpq(kPackReg), packed_values_ * shape.vecs * kPackedVector);
+  a.dec(x86::rax);
+  a.jnz(loop);
+  a.bind(done);
+  if (scan) return;
+  std::vector<std::pair<uint16_t, uint16_t>> list;
+  for (auto& p : red_->acc)
+    for (int i = 0; i < shape.rows * shape.vecs; ++i)
+      list.emplace_back(p.total[static_cast<size_t>(i)], p.hot[static_cast<size_t>(i)]);
+  copy_variables(list);
+  write_epilogue(shape, w);
+}
+
+void KernelWriter::blocks_outer(Shape shape, const Addressing& w) {
+  x86::Assembler& a = as_->a;
+  ReductionState& s = *red_;
+  const int copies = shape.rows * shape.vecs, partials = s.acc[0].partials;
+  const x86::Mem extent = as_->arg(as_->args.extent(seq_));
+  x86::Mem begin = as_->frame(s.block_begin);
+  begin.setSize(8);
+  a.mov(begin, 0);
+  const Label blocks = a.newLabel();
+  a.bind(blocks);
+  // rax: steps of this block; seq_end: where it ends.
+  a.mov(x86::rax, extent);
+  a.sub(x86::rax, begin);
+  a.mov(x86::ecx, static_cast<int>(jit::loop::reduce_block(false)));
+  a.cmp(x86::rax, x86::rcx);
+  a.cmovg(x86::rax, x86::rcx);
+  a.mov(x86::rcx, x86::rax);
+  a.add(x86::rcx, begin);
+  a.mov(as_->frame(full_.seq_end), x86::rcx);
+  const Label from_memory = a.newLabel(), folded = a.newLabel(), to_memory = a.newLabel(),
+              next = a.newLabel(), finished = a.newLabel();
+  branch_on_mode(SplitMode::combine, true, from_memory);
+  start_partials();
+  if (s.unroll) {
+    hot_copies_->accumulator = [&](int acc, int row, int vec, int step) {
+      return s.acc[static_cast<size_t>(acc)]
+          .hot[static_cast<size_t>((row * shape.vecs + vec) * partials + step)];
+    };
+    const Label loop = a.newLabel(), rest = a.newLabel();
+    a.sub(x86::rax, partials);
+    a.jl(rest);
+    a.align(asmjit::AlignMode::kCode, 32);
+    a.bind(loop);
+    // Within the block rax is `partials` less than the steps left.
+    Addressing ahead = w;
+    ahead.seq_bias = partials;
+    write_block(hot_copies_->stepped_block({shape.rows, shape.vecs, partials}, partials), ahead);
+    a.sub(x86::rax, partials);
+    a.jge(loop);
+    a.bind(rest);
+    a.add(x86::rax, partials);
+    store_hot();
+  }
+  // The rest one step at a time.
+  copies_->accumulator = [&](int acc, int row, int vec, int) {
+    return s.acc[static_cast<size_t>(acc)].current[static_cast<size_t>(row * shape.vecs + vec)];
+  };
+  const Label single = a.newLabel(), done = a.newLabel();
+  for (const AccumulatorPlaces& p : s.acc)
+    for (uint16_t c : p.current)
+      if (Variable& v = as_->variables[c]; v.frame < 0) v.frame = as_->reserve(as_->bytes_of(v.type));
+  a.bind(single);
+  a.test(x86::rax, x86::rax);
+  a.jle(done);
+  const auto turn = [&] {  // the step's partial, in lanes
+    a.mov(x86::rcx, as_->frame(full_.seq_end));
+    a.sub(x86::rcx, begin);
+    a.sub(x86::rcx, x86::rax);
+    a.and_(x86::ecx, partials - 1);
+    a.imul(x86::ecx, x86::ecx, lanes_);
+  };
+  turn();
+  move_current(copies, partials, false);
+  write_block(copies_->block(2, {shape.rows, shape.vecs, 1}), w);
+  advance_sequential(w);
+  turn();
+  move_current(copies, partials, true);
+  a.dec(x86::rax);
+  a.jmp(single);
+  a.bind(done);
+  fold_partials(copies, false);
+  a.bind(folded);
+  branch_on_mode(SplitMode::partials, true, to_memory);
+  add_to_total(copies);
+  a.bind(next);
+  const Label no_step = a.newLabel();
+  branch_on_mode(SplitMode::full, true, no_step);
+  split_step();
+  a.bind(no_step);
+  a.mov(x86::rcx, as_->frame(full_.seq_end));
+  a.mov(begin, x86::rcx);
+  a.cmp(x86::rcx, extent);
+  a.jl(blocks);
+  a.jmp(finished);
+
+  a.bind(from_memory);
+  a.mov(x86::rcx, as_->frame(split_block_));
+  move_folded(copies, false);
+  a.jmp(folded);
+  a.bind(to_memory);
+  a.mov(x86::rcx, as_->frame(split_block_));
+  move_folded(copies, true);
+  a.jmp(next);
+  a.bind(finished);
+}
+
+void KernelWriter::advance_sequential(const Addressing& w) {
+  x86::Assembler& a = as_->a;
+  for (size_t o = 0; o < k_.operands.size(); ++o) {
+    const Operand& op = k_.operands[o];
+    if (op.stride[seq_] == Stride::zero) continue;
+    const auto oi = static_cast<int>(o);
+    const bool unit = op.stride[seq_] == Stride::unit;
+    const x86::Mem stride = as_->arg(as_->args.stride(oi, seq_));
+    if (as_->pointer_reg[o] < 0) {
+      if (unit) a.mov(x86::rcx, byte_width(oi));
+      else a.mov(x86::rcx, stride);
+      a.add(as_->frame(as_->pointer_frame[o]), x86::rcx);
+      continue;
+    }
+    const auto add = [&](int reg) {
+      if (unit) a.add(x86::gpq(static_cast<uint32_t>(reg)), byte_width(oi));
+      else a.add(x86::gpq(static_cast<uint32_t>(reg)), stride);
+    };
+    add(as_->pointer_reg[o]);
+    if (w.row_step_operand == oi)
+      for (size_t g = 1; g < w.row_pointers.size(); ++g) add(w.row_pointers[g]);
+  }
+}
+
+}  // namespace lazy::cpu

@@ -1,0 +1,220 @@
+// What both forms of reduction share: accumulators, folding, epilogue.
+#include <cstddef>
+
+#include "backends/cpu/emitter/kernel_writer.hpp"
+#include "backends/cpu/emitter/legalize.hpp"
+#include "support/error.hpp"
+
+namespace lazy::cpu {
+using jit::Op;
+using vir::Type;
+
+/// `partials` vectors for each of `copies` (row, vector) pairs.
+void KernelWriter::make_accumulators(int partials, int copies) {
+  red_ = std::make_unique<ReductionState>();
+  for (const AccumulatorInfo& info : accumulators_of(k_)) {
+    AccumulatorPlaces p;
+    p.info = info;
+    p.partials = partials;
+    red_->contraction |= k_.reductions[info.reduction].op == Op::matmul;
+    red_->acc.push_back(p);
+  }
+  for (const auto& r : k_.reductions)
+    if (red_->contraction && r.op != Op::matmul)
+      throw CompileError("a contraction beside other reductions in one kernel");
+  for (AccumulatorPlaces& p : red_->acc) {
+    const int bytes = as_->bytes_of(p.info.type);
+    p.memory = as_->reserve(64);
+    for (int used = 64; used < bytes * partials * copies; used += 64) as_->reserve(64);
+    for (int i = 0; i < partials * copies; ++i) {
+      p.stored.push_back(as_->new_variable(p.info.type));
+      as_->variables.back().frame = p.memory + i * bytes;
+    }
+    for (int c = 0; c < copies; ++c)
+      for (auto* list : {&p.current, &p.folded, &p.total}) list->push_back(as_->new_variable(p.info.type));
+  }
+  red_->block_begin = as_->reserve(8);
+  red_->block_end = as_->reserve(8);
+  red_->loop_limit = as_->reserve(8);
+  split_block_ = as_->reserve(8);
+}
+
+/// Gives the unrolled loop's accumulators registers, as far as they last.
+void KernelWriter::pin_hot(int available) {
+  for (AccumulatorPlaces& p : red_->acc)
+    for (uint16_t v : p.hot) {
+      if (available-- <= 0) return;
+      const uint32_t free = (as_->avx512() ? ~0u : 0xffffu) & ~as_->reserved_vec;
+      const int r = 31 - __builtin_clz(free);
+      as_->reserved_vec |= 1u << r;
+      as_->variables[v].reg = static_cast<int8_t>(r);
+    }
+}
+
+void KernelWriter::assign_constants(const std::vector<std::pair<uint16_t, uint64_t>>& list) {
+  Block b;
+  for (const auto& [variable, bits] : list) {
+    const Type t = as_->variables[variable].type;
+    uint32_t value = 0;
+    while (value < b.size() &&
+           !(b[value].op == vir::Op::constant && b[value].type == t && b[value].imm == bits))
+      ++value;
+    if (value == b.size()) b.push_back({vir::Op::constant, t, bits});
+    b.push_back({kAssign, t, variable, value});
+  }
+  write_block(b, full_);
+}
+
+void KernelWriter::copy_variables(const std::vector<std::pair<uint16_t, uint16_t>>& list) {
+  Block b;
+  for (const auto& [to, from] : list) {
+    const Type t = as_->variables[to].type;
+    b.push_back({vir::Op::input, t, Slot{Slot::Kind::variable, from}.pack()});
+    b.push_back({kAssign, t, to, static_cast<uint32_t>(b.size() - 1)});
+  }
+  write_block(b, full_);
+}
+
+void KernelWriter::start_partials() {
+  std::vector<std::pair<uint16_t, uint64_t>> list;
+  for (const AccumulatorPlaces& p : red_->acc)
+    for (uint16_t v : p.hot.empty() ? p.stored : p.hot) list.emplace_back(v, p.info.identity);
+  assign_constants(list);
+}
+
+void KernelWriter::store_hot() {
+  std::vector<std::pair<uint16_t, uint16_t>> list;
+  for (const AccumulatorPlaces& p : red_->acc)
+    for (size_t i = 0; i < p.hot.size(); ++i) list.emplace_back(p.stored[i], p.hot[i]);
+  copy_variables(list);
+}
+
+void KernelWriter::fold_partials(int copies, bool across) {
+  Template t = fold_template(k_, *red_, lanes_, across);
+  legalize(t, isa_);
+  for (int c = 0; c < copies; ++c) {
+    Copies fold(*as_, t, full_, -1);
+    fold.accumulator = [&](int slot, int, int, int) {
+      const auto& p = red_->acc[static_cast<size_t>(slot) / 128];
+      const int i = slot % 128;
+      return i == 127 ? p.folded[static_cast<size_t>(c)] : p.stored[static_cast<size_t>(c * p.partials + i)];
+    };
+    write_block(fold.block(2, {}), full_);
+  }
+}
+
+void KernelWriter::add_to_total(int copies) {
+  x86::Assembler& a = as_->a;
+  const Label first = a.newLabel(), done = a.newLabel();
+  x86::Mem begin = as_->frame(red_->block_begin);
+  begin.setSize(8);
+  a.cmp(begin, 0);
+  a.je(first);
+  Template t = combine_template(k_, *red_);
+  legalize(t, isa_);
+  for (int c = 0; c < copies; ++c) {
+    Copies add(*as_, t, full_, -1);
+    add.accumulator = [&](int slot, int, int, int) {
+      const auto& p = red_->acc[static_cast<size_t>(slot) / 128];
+      return (slot % 128 == 127 ? p.folded : p.total)[static_cast<size_t>(c)];
+    };
+    write_block(add.block(2, {}), full_);
+  }
+  a.jmp(done);
+  a.bind(first);
+  std::vector<std::pair<uint16_t, uint16_t>> list;
+  for (const AccumulatorPlaces& p : red_->acc)
+    for (int c = 0; c < copies; ++c)
+      list.emplace_back(p.total[static_cast<size_t>(c)], p.folded[static_cast<size_t>(c)]);
+  copy_variables(list);
+  a.bind(done);
+}
+
+void KernelWriter::empty_total(int copies) {
+  std::vector<std::pair<uint16_t, uint64_t>> list;
+  for (const AccumulatorPlaces& p : red_->acc)
+    for (int c = 0; c < copies; ++c)
+      list.emplace_back(p.total[static_cast<size_t>(c)],
+                        k_.reductions[p.info.reduction].op == Op::sum ? 0 : p.info.identity);
+  assign_constants(list);
+}
+
+void KernelWriter::write_epilogue(Shape shape, Addressing w) {
+  w.at_origin = true;
+  Copies epilogue(*as_, epilogue_, w, -1);
+  epilogue.result = [&](int reduction, int row, int vec) {
+    const size_t first = red_->first_of(static_cast<size_t>(reduction));
+    const bool index = first + 1 < red_->acc.size() && red_->acc[first + 1].info.reduction == reduction;
+    return red_->acc[first + (index ? 1 : 0)].total[static_cast<size_t>(row * shape.vecs + vec)];
+  };
+  write_block(epilogue.block(2, shape), w);
+}
+
+/// Memory holds partial vector p of copy c at (c * partials + p) vectors; rcx is p in lanes (inner: any
+/// index, of which the low bits count).
+void KernelWriter::move_current(int copies, int partials, bool to_memory) {
+  x86::Assembler& a = as_->a;
+  for (const AccumulatorPlaces& p : red_->acc) {
+    const bool wide = vir::is64(p.info.type);
+    const int bytes = as_->bytes_of(p.info.type);
+    for (int c = 0; c < copies; ++c) {
+      const x86::Mem at = x86::ptr(x86::rsp, x86::rcx, wide ? 3 : 2, p.memory + c * partials * bytes);
+      const x86::Mem current = as_->frame(as_->variables[p.current[static_cast<size_t>(c)]].frame);
+      const x86::Vec v = as_->vec(as_->tail_scratch(), bytes);
+      a.vmovups(v, to_memory ? current : at);
+      a.vmovups(to_memory ? at : current, v);
+    }
+  }
+}
+
+void KernelWriter::branch_on_mode(SplitMode mode, bool is, const Label& to) {
+  x86::Mem word = as_->arg(jit::loop::ArgLayout::kScratch);
+  as_->a.cmp(word, static_cast<int>(mode));
+  if (is) as_->a.je(to);
+  else as_->a.jne(to);
+}
+
+/// `whole`: right after; nothing is needed for a launch that is not split.
+void KernelWriter::begin_split(const Label& whole) {
+  x86::Assembler& a = as_->a;
+  branch_on_mode(SplitMode::full, true, whole);
+  a.mov(x86::rcx, as_->frame(split_row_));
+  if (outer_form_) {
+    a.mov(x86::rdx, as_->frame(full_.index_base));
+    a.lea(x86::rcx, x86::ptr(x86::rcx, x86::rdx, 3));
+  }
+  a.mov(as_->frame(split_block_), x86::rcx);
+}
+void KernelWriter::split_step() {
+  x86::Assembler& a = as_->a;
+  a.mov(x86::rdx, as_->arg(jit::loop::ArgLayout::kScratch + 1));
+  a.mov(x86::rcx, x86::ptr_64(x86::rdx, offsetof(SplitPlan, block)));
+  a.add(as_->frame(split_block_), x86::rcx);
+}
+void KernelWriter::next_split_row() {
+  x86::Assembler& a = as_->a;
+  const Label whole = a.newLabel();
+  branch_on_mode(SplitMode::full, true, whole);
+  a.mov(x86::rdx, as_->arg(jit::loop::ArgLayout::kScratch + 1));
+  a.mov(x86::rcx, x86::ptr_64(x86::rdx, offsetof(SplitPlan, row)));
+  a.add(as_->frame(split_row_), x86::rcx);
+  a.bind(whole);
+}
+
+void KernelWriter::move_folded(int copies, bool to_memory) {
+  x86::Assembler& a = as_->a;
+  a.mov(x86::rdx, as_->arg(jit::loop::ArgLayout::kScratch + 1));
+  for (const AccumulatorPlaces& p : red_->acc) {
+    for (int c = 0; c < copies; ++c) {
+      const x86::Mem memory = x86::ptr(x86::rcx, c * lanes_ * static_cast<int>(kSplitLane));
+      Variable& variable = as_->variables[p.folded[static_cast<size_t>(c)]];
+      if (variable.frame < 0) variable.frame = as_->reserve(as_->bytes_of(variable.type));
+      const x86::Vec v = as_->vec(as_->tail_scratch(), p.info.type);
+      a.vmovups(v, to_memory ? as_->frame(variable.frame) : memory);
+      a.vmovups(to_memory ? memory : as_->frame(variable.frame), v);
+    }
+    a.add(x86::rcx, x86::ptr_64(x86::rdx, offsetof(SplitPlan, accumulator)));
+  }
+}
+
+}  // namespace lazy::cpu

@@ -1,0 +1,29 @@
+// What this machine can do: instruction set level, caches, processors that may be used.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace lazy::cpu {
+
+/// avx2: AVX2, FMA, F16C, BMI1 and BMI2. avx512: also AVX-512 F, CD, BW, DQ and VL. reference: plain C++
+/// loops.
+enum class Isa : uint8_t { reference, avx2, avx512 };
+const char* name_of(Isa);
+
+/// The highest level that the processor and the operating system support.
+Isa best_isa();
+/// "auto", "avx512", "avx2" or "reference". Throws ConfigError for another word and DeviceError for a level
+/// that the machine lacks.
+Isa isa_from(std::string_view);
+
+struct Caches {
+  size_t l1d, l2, l3;  // bytes; what one core sees
+};
+const Caches& caches();
+
+/// Processors this process may keep busy: the smaller of its affinity mask and its cgroup's quota, at
+/// least 1.
+int usable_processors();
+
+}  // namespace lazy::cpu

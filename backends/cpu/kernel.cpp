@@ -1,0 +1,57 @@
+#include "backends/cpu/kernel.hpp"
+
+#include "backends/cpu/code_memory.hpp"
+#include "backends/cpu/disassemble.hpp"
+#include "backends/cpu/emitter/helpers.hpp"
+#include "backends/cpu/emitter/kernel_writer.hpp"
+#include "backends/cpu/parallel.hpp"
+
+namespace lazy::cpu {
+namespace {
+
+std::string describe(const Schedule& s, const Partition& p) {
+  std::string r = std::string(name_of(s.isa)) + ", " + std::to_string(s.lanes) + " lanes, " +
+                  std::to_string(s.vectors) + " vectors";
+  if (s.rows > 1) r += " x " + std::to_string(s.rows) + " rows";
+  if (s.steps > 1) r += ", " + std::to_string(s.steps) + " steps";
+  r += ", " + std::to_string(s.instructions) + " vector instructions, " + std::to_string(s.spills) +
+       " spills, frame " + std::to_string(s.frame_bytes) + " B";
+  return r + ", " + p.describe();
+}
+
+class CpuKernel final : public jit::Kernel {
+ public:
+  CpuKernel(const jit::loop::LoopKernel& k, Isa isa) : partition_(k) {
+    KernelWriter writer(k, isa);
+    writer.write();
+    schedule_ = writer.schedule();
+    partition_.set_cost(schedule_.instructions, schedule_.lanes);
+    if (schedule_.pack_bytes)
+      partition_.set_packing(schedule_.row_axis, 2 * schedule_.rows, schedule_.pack_bytes);
+    code_ = publish(writer, k.name);
+  }
+  void launch(uint64_t* args) const override {
+    args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kHelpers);
+    args[jit::loop::ArgLayout::kScratch] = 0;
+    if (partition_.runs_inline(args)) return partition_.run_here(code_.entry(), args);
+    partition_.run(code_.entry(), args);
+  }
+  size_t code_bytes() const override { return code_.size(); }
+  std::string schedule() const override { return describe(schedule_, partition_); }
+  std::string disassembly() const override {
+    return disassemble(reinterpret_cast<const void*>(code_.entry()), code_.size());
+  }
+
+ private:
+  Schedule schedule_;
+  Partition partition_;
+  Code code_;
+};
+
+}  // namespace
+
+std::unique_ptr<jit::Kernel> compile_kernel(const jit::loop::LoopKernel& k, Isa isa) {
+  return std::make_unique<CpuKernel>(k, isa);
+}
+
+}  // namespace lazy::cpu

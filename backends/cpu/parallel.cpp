@@ -1,0 +1,183 @@
+#include "backends/cpu/parallel.hpp"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "backends/cpu/allocator.hpp"
+#include "backends/cpu/features.hpp"
+#include "backends/cpu/split.hpp"
+#include "support/config.hpp"
+
+namespace lazy::cpu {
+using jit::loop::Stride;
+namespace {
+
+constexpr double kNanosecondsWorthAThread = 8000;
+constexpr int64_t kVectorGrain =
+    64;  // chunks of the vector axis start at multiples: whole vectors, whole cache lines
+
+/// For as many threads as are asked for now. An arena that was in use is never destroyed.
+tbb::task_arena& arena(int threads) {
+  struct Sized {
+    int threads;
+    tbb::task_arena arena;
+  };
+  static std::atomic<Sized*> current{nullptr};
+  Sized* a = current.load(std::memory_order_acquire);
+  if (!a || a->threads != threads) {
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    a = current.load(std::memory_order_acquire);
+    if (!a || a->threads != threads)
+      current.store(a = new Sized{threads, tbb::task_arena(threads)}, std::memory_order_release);
+  }
+  return a->arena;
+}
+
+int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+}  // namespace
+
+int thread_count() {
+  const int asked = config::get().num_threads;
+  return asked > 0 ? asked : usable_processors();
+}
+
+Partition::Partition(const jit::loop::LoopKernel& k)
+    : layout_(jit::loop::layout_of(k)), vector_axis_(k.rank - 1), sequential_(k.sequential) {
+  if (k.form == jit::loop::Form::reduce)
+    for (const auto& r : k.reductions)
+      accumulators_ += r.op == jit::Op::matmul                              ? 0
+                       : r.op == jit::Op::argmax || r.op == jit::Op::argmin ? 2
+                                                                            : 1;
+  for (const auto& o : k.operands) {
+    bytes_.push_back(static_cast<uint8_t>(size_of(o.dtype)));
+    for (int a = 0; a < k.rank; ++a) step_class_.push_back(static_cast<int8_t>(o.stride[a]));
+  }
+}
+
+void Partition::set_cost(int instructions, int lanes) {
+  // Half a cycle an instruction, a quarter of a nanosecond a cycle; loads and stores beside.
+  const double ns = (instructions * 0.5 + 2) * 0.25 / lanes;
+  inline_limit_ = std::max<int64_t>(1, static_cast<int64_t>(kNanosecondsWorthAThread / ns));
+}
+
+void Partition::restrict(uint64_t* args, int axis, int64_t first, int64_t last) const {
+  args[layout_.extent(axis)] = static_cast<uint64_t>(last - first);
+  args[layout_.origin(axis)] += static_cast<uint64_t>(first);
+  for (int o = 0; o < layout_.operands; ++o) {
+    const auto c = static_cast<Stride>(step_class_[static_cast<size_t>(o * layout_.rank + axis)]);
+    if (c == Stride::zero) continue;
+    const int64_t step = c == Stride::unit ? bytes_[static_cast<size_t>(o)]
+                                           : static_cast<int64_t>(args[layout_.stride(o, axis)]);
+    args[layout_.pointer(o)] += static_cast<uint64_t>(first * step);
+  }
+}
+
+void Partition::run(Entry entry, uint64_t* args) const {
+  const int threads = thread_count();
+  // The outermost axis that gives every thread something; failing that the longest one.
+  int best = -1;
+  int64_t most = 1;
+  for (int a = 0; a < layout_.rank && threads > 1; ++a) {
+    if (a == sequential_) continue;
+    const int64_t pieces = a == vector_axis_ ? length(args, a) / kVectorGrain : length(args, a);
+    if (pieces > most) best = a, most = pieces;
+    if (pieces >= 4 * threads) break;
+  }
+  if (most < threads && run_split(entry, args, threads, most)) return;
+  if (best < 0) return run_here(entry, args);
+  const int64_t n = length(args, best);
+  const int64_t grain = best == vector_axis_ ? round_up((n + threads - 1) / threads, kVectorGrain)
+                                             : (n + threads - 1) / threads;
+  const int64_t pieces = (n + grain - 1) / grain;
+  if (pieces < 2) return run_here(entry, args);
+  each_piece(args, pieces, [&](uint64_t* mine, int64_t p) {
+    restrict(mine, best, p * grain, std::min(n, (p + 1) * grain));
+    run_here(entry, mine);
+  });
+}
+
+/// Calls f(copy of args, piece) for each piece, on several threads.
+template <class F>
+void Partition::each_piece(const uint64_t* args, int64_t pieces, F&& f) const {
+  const auto words = static_cast<size_t>(layout_.words());
+  arena(thread_count()).execute([&] {
+    tbb::parallel_for(
+        tbb::blocked_range<int64_t>(0, pieces, 1),
+        [&](const tbb::blocked_range<int64_t>& r) {
+          constexpr size_t kOnStack = 512;
+          uint64_t small[kOnStack];
+          std::unique_ptr<uint64_t[]> large;
+          uint64_t* mine = small;
+          if (words > kOnStack) {
+            large = std::make_unique<uint64_t[]>(words);
+            mine = large.get();
+          }
+          for (int64_t p = r.begin(); p < r.end(); ++p) {
+            std::copy_n(args, words, mine);
+            f(mine, p);
+          }
+        },
+        tbb::simple_partitioner());
+  });
+}
+
+void Partition::run_packed(Entry entry, uint64_t* args) const {
+  constexpr int64_t kLargestPanel = int64_t{32} << 20;
+  const int64_t bytes = length(args, sequential_) * pack_bytes_;
+  if (bytes > kLargestPanel || bytes <= 0) return entry(args);
+  const auto free = [bytes](char* p) { deallocate(p, static_cast<size_t>(bytes)); };
+  const std::unique_ptr<char, decltype(free)> panel(static_cast<char*>(allocate(static_cast<size_t>(bytes))),
+                                                    free);
+  constexpr int kScratch = jit::loop::ArgLayout::kScratch;
+  args[kScratch] = 1;
+  args[kScratch + 1] = reinterpret_cast<uint64_t>(panel.get());
+  entry(args);
+}
+
+bool Partition::run_split(Entry entry, uint64_t* args, int threads, int64_t parallel_pieces) const {
+  if (accumulators_ == 0) return false;
+  const bool inner = sequential_ == vector_axis_;
+  const int64_t n = length(args, sequential_), block = jit::loop::reduce_block(inner),
+                blocks = (n + block - 1) / block;
+  if (blocks < 2 || blocks <= parallel_pieces) return false;
+  int64_t rows = 1;
+  for (int a = 0; a < layout_.rank; ++a)
+    if (a != sequential_ && a != vector_axis_) rows *= length(args, a);
+  SplitPlan plan;
+  // A vector is written whole: room for one beyond the last lane.
+  plan.accumulator = inner ? 64 : (length(args, vector_axis_) + 2 * kVectorGrain) * kSplitLane;
+  plan.block = plan.accumulator * accumulators_;
+  plan.row = plan.block * blocks;
+  const auto bytes = static_cast<size_t>(plan.row * rows);
+  const auto free = [bytes](char* p) { deallocate(p, bytes); };
+  const std::unique_ptr<char, decltype(free)> memory(static_cast<char*>(allocate(bytes)), free);
+  plan.data = memory.get();
+  constexpr int kMode = jit::loop::ArgLayout::kScratch;
+  const int64_t grain = (blocks + threads - 1) / threads, pieces = (blocks + grain - 1) / grain;
+  each_piece(args, pieces, [&](uint64_t* mine, int64_t p) {
+    SplitPlan part = plan;
+    part.data += p * grain * plan.block;
+    mine[kMode] = static_cast<uint64_t>(SplitMode::partials);
+    mine[kMode + 1] = reinterpret_cast<uint64_t>(&part);
+    restrict(mine, sequential_, p * grain * block, std::min(n, (p + 1) * grain * block));
+    entry(mine);
+  });
+  args[kMode] = static_cast<uint64_t>(SplitMode::combine);
+  args[kMode + 1] = reinterpret_cast<uint64_t>(&plan);
+  entry(args);
+  return true;
+}
+
+std::string Partition::describe() const {
+  return "inline below " + std::to_string(inline_limit_) + " indices";
+}
+
+}  // namespace lazy::cpu

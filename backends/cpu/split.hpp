@@ -1,0 +1,22 @@
+// A reduction whose parallel axes give the threads too little: blocks of the sequential axis are reduced by
+// several threads into memory, then combined from left to right. What generated code reads of that.
+#pragma once
+#include <cstdint>
+
+namespace lazy::cpu {
+
+/// Word ArgLayout::kScratch of a launch. full: everything at once. partials: only the blocks' results, to
+/// memory. combine: the blocks' results from memory, then the epilogue.
+enum class SplitMode : uint64_t { full, partials, combine };
+
+/// What word ArgLayout::kScratch + 1 points to. Strides in bytes; a lane has 8 bytes to itself along the
+/// vector axis.
+struct SplitPlan {
+  char* data;
+  int64_t row;  // from one index of the parallel axes (without the vector axis) to the next
+  int64_t block;
+  int64_t accumulator;
+};
+inline constexpr int64_t kSplitLane = 8;
+
+}  // namespace lazy::cpu

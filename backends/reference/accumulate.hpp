@@ -1,0 +1,27 @@
+// Reductions in the order that jit/loop/ir.hpp fixes.
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "jit/loop/ir.hpp"
+
+namespace lazy::reference {
+
+/// Accumulates one Reduction for one result (inner: the lanes of a strip lie along the reduced axis) or for a
+/// strip of results side by side (outer: each strip holds one reduced index of all of them).
+class Accumulator {
+ public:
+  virtual ~Accumulator() = default;
+  /// Begins with nothing accumulated, for `width` results (inner: 1).
+  virtual void start(int width) = 0;
+  /// inner: values at the reduced indices r .. r + n - 1 (r a multiple of kStrip); outer: of n results at the
+  /// index r. Called with r ascending from 0, without gaps. `second` is matmul's other factor.
+  virtual void take(const void* value, const void* second, int64_t r, int n) = 0;
+  /// Writes the `width` results, packed.
+  virtual void finish(void* out) = 0;
+};
+
+/// `origin`: what argmax and argmin add to the position they find.
+std::unique_ptr<Accumulator> make_accumulator(const jit::loop::Reduction&, bool inner, int64_t origin);
+
+}  // namespace lazy::reference

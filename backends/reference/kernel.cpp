@@ -1,0 +1,226 @@
+#include "backends/reference/kernel.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/reference/accumulate.hpp"
+
+namespace lazy::reference {
+namespace {
+using namespace jit::loop;
+
+/// Copies n elements of `size` bytes between packed and strided memory.
+template <class T>
+void gather(const char* from, int64_t stride, void* to, int n) {
+  for (int i = 0; i < n; ++i) std::memcpy(static_cast<T*>(to) + i, from + i * stride, sizeof(T));
+}
+template <class T>
+void scatter(const void* from, char* to, int64_t stride, int n) {
+  for (int i = 0; i < n; ++i) std::memcpy(to + i * stride, static_cast<const T*>(from) + i, sizeof(T));
+}
+template <class F>
+void with_size(size_t size, F&& f) {
+  switch (size) {
+    case 1: return f(uint8_t{});
+    case 2: return f(uint16_t{});
+    case 4: return f(uint32_t{});
+    default: return f(uint64_t{});
+  }
+}
+
+}  // namespace
+
+LoopsKernel::LoopsKernel(const LoopKernel& k, MeaningOf meaning_of) : k_(k) {
+  check(k_);
+  for (const Instr& s : k_.body) {
+    // `where` is known by the type of its values, everything else by that of its first operand.
+    const ValueId typed = s.op == jit::Op::where ? s.b : s.a;
+    meanings_.push_back(s.code == Code::op ? meaning_of(s.op, k_.body[typed].type, s.type) : nullptr);
+  }
+}
+
+/// One launch.
+class Run {
+ public:
+  Run(const LoopsKernel& kernel, const uint64_t* args)
+      : k_(kernel.k_),
+        meanings_(kernel.meanings_),
+        args_(args),
+        layout_(layout_of(k_)),
+        vector_axis_(k_.rank - 1) {
+    for (int i = 0; i < k_.rank; ++i) extent_[i] = static_cast<int64_t>(args[layout_.extent(i)]);
+    values_.resize(k_.body.size());
+    for (const Reduction& r : k_.reductions)
+      if (k_.form == Form::reduce)
+        accumulators_.push_back(make_accumulator(r, inner(), origin(k_.sequential)));
+    running_.resize(k_.reductions.size());
+  }
+
+  void all() {
+    for (int i = 0; i < k_.rank; ++i)
+      if (extent_[i] <= 0 && !(k_.form == Form::reduce && i == k_.sequential)) return;
+    do {
+      switch (k_.form) {
+        case Form::map:
+          strips(extent_[vector_axis_], [&](int n) {
+            evaluate(0, k_.body.size(), n);
+            store(n);
+          });
+          break;
+        case Form::reduce:
+          if (inner()) reduce_inner();
+          else strips(extent_[vector_axis_], [&](int n) { reduce_outer(n); });
+          break;
+        case Form::scan: strips(extent_[vector_axis_], [&](int n) { scan(n); }); break;
+      }
+    } while (advance());
+  }
+
+ private:
+  struct alignas(64) Strip {
+    char bytes[kStrip * 8];
+  };
+
+  bool inner() const { return k_.sequential == vector_axis_; }
+  int64_t origin(int axis) const { return static_cast<int64_t>(args_[layout_.origin(axis)]); }
+
+  /// Cuts [0, extent) of the innermost axis; index_ stands at the strip's first lane.
+  template <class F>
+  void strips(int64_t extent, F&& f) {
+    for (int64_t i = 0; i < extent; i += kStrip) {
+      index_[vector_axis_] = i;
+      f(static_cast<int>(std::min<int64_t>(kStrip, extent - i)));
+    }
+    index_[vector_axis_] = 0;
+  }
+
+  /// Next index of the axes that are neither the innermost nor the sequential one; false after the last.
+  bool advance() {
+    for (int i = vector_axis_ - 1; i >= 0; --i) {
+      if (i == k_.sequential) continue;
+      if (++index_[i] < extent_[i]) return true;
+      index_[i] = 0;
+    }
+    return false;
+  }
+
+  void reduce_inner() {
+    for (auto& a : accumulators_) a->start(1);
+    strips(extent_[vector_axis_], [&](int n) {
+      evaluate(0, k_.epilogue, n);
+      accumulate(index_[vector_axis_], n);
+    });
+    epilogue(1);
+  }
+
+  void reduce_outer(int n) {
+    for (auto& a : accumulators_) a->start(n);
+    for (int64_t& r = index_[k_.sequential]; r < extent_[k_.sequential]; ++r) {
+      evaluate(0, k_.epilogue, n);
+      accumulate(r, n);
+    }
+    index_[k_.sequential] = 0;
+    epilogue(n);
+  }
+
+  void accumulate(int64_t r, int n) {
+    for (size_t i = 0; i < accumulators_.size(); ++i) {
+      const Reduction& red = k_.reductions[i];
+      accumulators_[i]->take(value(red.value), red.value2 == kNoValue ? nullptr : value(red.value2), r, n);
+    }
+  }
+
+  void epilogue(int n) {
+    for (size_t i = 0; i < accumulators_.size(); ++i) accumulators_[i]->finish(running_[i].bytes);
+    evaluate(k_.epilogue, k_.body.size(), n);
+    store(n);
+  }
+
+  void scan(int n) {
+    for (int64_t& r = index_[k_.sequential]; r < extent_[k_.sequential]; ++r) {
+      evaluate(0, k_.body.size(), n);
+      store(n);
+    }
+    index_[k_.sequential] = 0;
+  }
+
+  const char* value(ValueId v) const { return v == kNoValue ? nullptr : values_[v].bytes; }
+
+  void evaluate(size_t first, size_t last, int n) {
+    for (size_t i = first; i < last; ++i) {
+      const Instr& s = k_.body[i];
+      char* out = values_[i].bytes;
+      switch (s.code) {
+        case Code::load:
+          with_size(size_of(s.type), [&](auto t) {
+            gather<decltype(t)>(address(s.imm), stride(s.imm, vector_axis_), out, n);
+          });
+          break;
+        case Code::scalar:
+          with_size(size_of(s.type), [&](auto t) {
+            gather<decltype(t)>(reinterpret_cast<const char*>(args_ + layout_.scalar(s.imm)), 0, out, n);
+          });
+          break;
+        case Code::iota:
+          for (int64_t lane = 0; lane < n; ++lane) {
+            const int64_t at = origin(s.imm) + index_[s.imm] + (s.imm == vector_axis_ ? lane : 0);
+            std::memcpy(out + lane * 8, &at, 8);
+          }
+          break;
+        case Code::op: meanings_[i](value(s.a), value(s.b), value(s.c), out, n); break;
+        case Code::result: std::memcpy(out, running_[s.imm].bytes, size_of(s.type) * n); break;
+      }
+      if (k_.form == Form::scan) add_to_running(i, n);
+    }
+  }
+
+  /// A scan's running sums include the value of this very index as soon as it is known.
+  void add_to_running(size_t i, int n) {
+    for (size_t j = 0; j < k_.reductions.size(); ++j) {
+      const Reduction& r = k_.reductions[j];
+      if (r.value != i) continue;
+      if (index_[k_.sequential] == 0) std::memcpy(running_[j].bytes, values_[i].bytes, size_of(r.type) * n);
+      else
+        meaning(jit::Op::add, r.type, r.type)(running_[j].bytes, values_[i].bytes, nullptr, running_[j].bytes,
+                                              n);
+    }
+  }
+
+  void store(int n) {
+    for (const Store& t : k_.stores)
+      with_size(size_of(k_.operands[t.operand].dtype), [&](auto e) {
+        scatter<decltype(e)>(value(t.value), address(t.operand), stride(t.operand, vector_axis_), n);
+      });
+  }
+
+  int64_t stride(int operand, int axis) const {
+    const Operand& o = k_.operands[operand];
+    switch (o.stride[axis]) {
+      case Stride::zero: return 0;
+      case Stride::unit: return static_cast<int64_t>(size_of(o.dtype));
+      case Stride::any: break;
+    }
+    return static_cast<int64_t>(args_[layout_.stride(operand, axis)]);
+  }
+
+  char* address(int operand) const {
+    int64_t offset = 0;
+    for (int i = 0; i < k_.rank; ++i) offset += index_[i] * stride(operand, i);
+    return reinterpret_cast<char*>(args_[layout_.pointer(operand)]) + offset;
+  }
+
+  const LoopKernel& k_;
+  const std::vector<StripFn>& meanings_;
+  const uint64_t* args_;
+  const ArgLayout layout_;
+  const int vector_axis_;
+  int64_t extent_[kMaxAxes] = {};
+  int64_t index_[kMaxAxes] = {};
+  std::vector<Strip> values_;   // of each instruction
+  std::vector<Strip> running_;  // of each reduction: a scan's sums so far, a reduce's results
+  std::vector<std::unique_ptr<Accumulator>> accumulators_;
+};
+
+void LoopsKernel::launch(uint64_t* args) const { Run(*this, args).all(); }
+
+}  // namespace lazy::reference

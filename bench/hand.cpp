@@ -1,0 +1,169 @@
+// Built with -O3 -march=native, contraction allowed (see CMakeLists.txt). Coefficients: Sollya's fpminimax.
+#include "hand.hpp"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace bench::hand {
+namespace {
+
+int threads = 1;
+
+/// e^x within about 1 ulp where the result is normal: x = n ln 2 + r, polynomial in r, n added to the
+/// exponent.
+inline float exp1(float x) {
+  x = std::min(std::max(x, -87.3f), 88.3f);
+  const float n = std::rint(x * 1.44269504f);
+  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  float q = 1.37821980752e-3f;
+  q = q * r + 8.36867745966e-3f;
+  q = q * r + 4.16689664125e-2f;
+  q = q * r + 0.16666521132f;
+  q = q * r + 0.4999999105930f;
+  const float p = q * (r * r) + (r + 1);
+  return p * std::bit_cast<float>((static_cast<int32_t>(n) + 127) << 23);
+}
+
+/// erf within about 1.5 ulp: an odd polynomial near 0, 1 - e^(-t Q(t)) further out.
+inline float erf1(float x) {
+  const float z = x * x, t = std::min(std::fabs(x), 3.95f);
+  float s = -5.98734827e-4f;
+  s = s * z + 4.98982100e-3f;
+  s = s * z - 2.67612245e-2f;
+  s = s * z + 0.112815209f;
+  s = s * z - 0.376124411f;
+  s = s * z + 0.128379136f;
+  const float near = x * s + x;
+  float q = -7.77587275e-7f;
+  q = q * t + 2.97979004e-5f;
+  q = q * t - 4.66233061e-4f;
+  q = q * t + 4.17964067e-3f;
+  q = q * t - 2.48664254e-2f;
+  q = q * t + 0.107509702f;
+  q = q * t + 0.634381175f;
+  q = q * t + 1.12883854f;
+  const float far = std::copysign(1 - exp1(-t * q), x);
+  return t < 0.93f ? near : far;
+}
+
+/// log of a positive normal number within about 1 ulp.
+inline float log1(float x) {
+  const int32_t bits = std::bit_cast<int32_t>(x), e = (bits - 0x3f3504f3) >> 23;
+  const float f = std::bit_cast<float>(bits - (e << 23)) - 1, n = static_cast<float>(e);
+  float q = -7.94278309e-2f;
+  q = q * f + 0.126387864f;
+  q = q * f - 0.129931256f;
+  q = q * f + 0.142126143f;
+  q = q * f - 0.166414738f;
+  q = q * f + 0.200010791f;
+  q = q * f - 0.250003040f;
+  q = q * f + 0.333333313f;
+  const float z = f * f;
+  return n * 0.693359375f + (f + (q * (z * f) + (n * -2.12194440e-4f - 0.5f * z)));
+}
+
+/// body(begin, end) over parts of [0, n), one a thread; parts begin at multiples of 64.
+template <class Body>
+void split(size_t n, size_t grain, Body body) {
+  if (threads == 1 || n < 2 * grain) return body(size_t{0}, n);
+  const size_t part = (n / static_cast<size_t>(threads) + 64) / 64 * 64;
+  tbb::parallel_for(
+      size_t{0}, static_cast<size_t>(threads),
+      [&](size_t i) {
+        const size_t begin = std::min(n, i * part), end = std::min(n, begin + part);
+        body(begin, end);
+      },
+      tbb::simple_partitioner());
+}
+
+}  // namespace
+
+void set_threads(int n) { threads = n; }
+
+void chain10(const float* a, const float* b, const float* c, float* y, size_t n) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < n; ++i) {
+    float t = a[i];
+    for (int k = 0; k < 5; ++k) t = (t + b[i]) * c[i];
+    y[i] = t;
+  }
+}
+
+void fused_chain(const float* a, const float* b, const float* c, const float* d, float* y, size_t n) {
+  split(n, 16384, [=](size_t begin, size_t end) {
+#pragma GCC ivdep
+    for (size_t i = begin; i < end; ++i) {
+      const float x = (a[i] * b[i] + c[i]) * 0.5f;
+      y[i] = 0.5f * x * (1 + erf1(x * 0.707106781f)) + 1 / (1 + exp1(-d[i]));
+    }
+  });
+}
+
+void arith_chain(const float* a, const float* b, const float* c, const float* d, float* y, size_t n) {
+  split(n, 16384, [=](size_t begin, size_t end) {
+#pragma GCC ivdep
+    for (size_t i = begin; i < end; ++i) {
+      y[i] = ((a[i] * b[i] + c[i]) * 0.5f + d[i]) * (a[i] - c[i]) + b[i] * d[i];
+    }
+  });
+}
+
+void black_scholes(const float* spot, const float* strike, const float* years, const float* volatility,
+                   float* call, float* put, size_t n) {
+  constexpr float kRate = 0.02f;
+  split(n, 4096, [=](size_t begin, size_t end) {
+#pragma GCC ivdep
+    for (size_t i = begin; i < end; ++i) {
+      const float v = volatility[i], spread = v * std::sqrt(years[i]);
+      const float d1 = (log1(spot[i] / strike[i]) + (v * v * 0.5f + kRate) * years[i]) / spread;
+      const float n1 = (erf1(d1 * 0.707106781f) + 1) * 0.5f,
+                  n2 = (erf1((d1 - spread) * 0.707106781f) + 1) * 0.5f;
+      const float discounted = strike[i] * exp1(years[i] * -kRate);
+      call[i] = spot[i] * n1 - discounted * n2;
+      put[i] = discounted * (1 - n2) - spot[i] * (1 - n1);
+    }
+  });
+}
+
+void mandelbrot(const float* cr, const float* ci, float* count, size_t n, int iterations) {
+  // Four vectors at once, so that the latency of one step hides behind the other three; all steps stay in
+  // registers.
+  typedef float Vec __attribute__((vector_size(64)));
+  constexpr size_t kLanes = 16, kVectors = 4, kBlock = kLanes * kVectors;
+  const auto block = [=](const float* re, const float* im, float* out) {
+    Vec a[kVectors], b[kVectors], zr[kVectors] = {}, zi[kVectors] = {}, steps[kVectors] = {};
+    std::memcpy(a, re, sizeof a);
+    std::memcpy(b, im, sizeof b);
+    for (int k = 0; k < iterations; ++k) {
+      for (size_t u = 0; u < kVectors; ++u) {
+        const Vec r2 = zr[u] * zr[u], i2 = zi[u] * zi[u];
+        const auto inside = (r2 + i2) <= 4.0f;
+        const Vec next_i = zr[u] * zi[u] * 2.0f + b[u], next_r = r2 - i2 + a[u];
+        zr[u] = inside ? next_r : zr[u];
+        zi[u] = inside ? next_i : zi[u];
+        steps[u] = inside ? steps[u] + 1.0f : steps[u];
+      }
+    }
+    std::memcpy(out, steps, sizeof steps);
+  };
+  split(n, 1024, [=](size_t begin, size_t end) {
+    size_t i = begin;
+    for (; i + kBlock <= end; i += kBlock) block(cr + i, ci + i, count + i);
+    if (i < end) {
+      float re[kBlock] = {}, im[kBlock] = {}, out[kBlock];
+      std::copy(cr + i, cr + end, re);
+      std::copy(ci + i, ci + end, im);
+      block(re, im, out);
+      std::copy(out, out + (end - i), count + i);
+    }
+  });
+}
+
+}  // namespace bench::hand

@@ -1,0 +1,19 @@
+// The loops that a patient programmer would write by hand for the same work: fused, vectorised for this
+// machine, into memory that exists already. What they compute is said in workloads.hpp; accuracy is a few
+// ulp, as the library's.
+#pragma once
+#include <cstddef>
+
+namespace bench::hand {
+
+/// Threads that the loops below use; small arrays stay on the calling thread.
+void set_threads(int);
+
+void chain10(const float* a, const float* b, const float* c, float* y, size_t n);
+void fused_chain(const float* a, const float* b, const float* c, const float* d, float* y, size_t n);
+void arith_chain(const float* a, const float* b, const float* c, const float* d, float* y, size_t n);
+void black_scholes(const float* spot, const float* strike, const float* years, const float* volatility,
+                   float* call, float* put, size_t n);
+void mandelbrot(const float* cr, const float* ci, float* count, size_t n, int iterations);
+
+}  // namespace bench::hand

@@ -1,0 +1,258 @@
+// A thread-safe cache in memory, bounded by entries and by bytes; the least recently used entries go first.
+// Values are shared: one that is evicted while in use lives on until its last user lets go.
+//
+//   LruCache<Programs> cache(4096, 256 << 20);
+//   if (auto p = cache.find(key)) ...
+//   auto p = cache.get_or_fill(key, [&] { return Filled{compile(), bytes}; });
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cache/flight.hpp"
+#include "cache/key.hpp"
+#include "cache/table.hpp"
+#include "support/metrics.hpp"
+
+namespace lazy::cache {
+
+struct Stats {
+  uint64_t hits = 0;
+  uint64_t misses = 0;
+  uint64_t waits = 0;       // lookups that waited for another thread's fill
+  uint64_t evictions = 0;   // dropped to keep the limits; clear() and erase() don't count
+  uint64_t collisions = 0;  // a key met another of the same hash
+  size_t entries = 0;
+  size_t bytes = 0;  // sum of weights
+};
+
+/// What a fill gives: the value, and the bytes it counts for. A null value is handed out but not kept.
+template <class Value>
+struct Filled {
+  std::shared_ptr<Value> value;
+  size_t weight = 0;
+};
+template <class Value>
+Filled(std::shared_ptr<Value>, size_t) -> Filled<Value>;
+
+template <class Value>
+class LruCache {
+ public:
+  using Ptr = std::shared_ptr<Value>;
+
+  /// `evictions`: a counter of lazy::metrics() that each eviction is added to.
+  LruCache(size_t max_entries, size_t max_bytes, std::optional<Counter> evictions = {})
+      : max_entries_(max_entries), max_bytes_(max_bytes), counter_(evictions) {}
+
+  /// The value of this key, now the most recently used, or null. O(1), no allocation.
+  Ptr find(const KeyView& key) {
+    const std::lock_guard lock(mutex_);
+    return find_locked(key);
+  }
+
+  /// The value of this key. On a miss `fill()` makes it (a Filled), under no lock, so it may use this cache
+  /// for other keys. Threads that miss on one key at once share one call. If it throws, all of them get the
+  /// exception and nothing is kept. A fill that asks for its own key throws std::logic_error. Two fills that
+  /// need each other's value don't wait for ever: the one that would close the circle makes a value of its
+  /// own.
+  template <class Fill>
+  Ptr get_or_fill(const KeyView& key, Fill&& fill) {
+    const std::thread::id self = std::this_thread::get_id();
+    std::shared_ptr<detail::Flight<Value>> flight;
+    bool mine = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (Ptr hit = find_locked(key)) return hit;
+      flight = flights_.find(key);
+      if (!flight) {
+        flight = std::make_shared<detail::Flight<Value>>(key, self);
+        flights_.add(flight);
+        mine = true;
+      } else if (flight->owner == self) {
+        throw std::logic_error("a cache fill asked for the key that it is filling");
+      } else if (flights_.waits_for(*flight, self)) {
+        flight = nullptr;
+      } else {
+        flight->waiting.push_back(self);
+        --stats_.misses;
+        ++stats_.waits;
+      }
+    }
+    if (flight && !mine) return wait(*flight, self);
+    try {
+      Filled<Value> made = std::forward<Fill>(fill)();
+      Doomed doomed;
+      Ptr kept = made.value;
+      {
+        const std::lock_guard lock(mutex_);
+        if (made.value) kept = insert_locked(key, std::move(made.value), made.weight, false, doomed);
+        if (flight) flights_.remove(flight);
+      }
+      if (flight) flight->land(kept, nullptr);
+      return kept;
+    } catch (...) {
+      if (flight) {
+        {
+          const std::lock_guard lock(mutex_);
+          flights_.remove(flight);
+        }
+        flight->land(nullptr, std::current_exception());
+      }
+      throw;
+    }
+  }
+
+  /// Puts a value in, in place of one that is there.
+  void insert(const KeyView& key, Ptr value, size_t weight) {
+    Doomed doomed;
+    Ptr kept;  // may be the last reference to a value too heavy to keep
+    const std::lock_guard lock(mutex_);
+    kept = insert_locked(key, std::move(value), weight, true, doomed);
+  }
+
+  /// Says that an entry now weighs something else; false if the key isn't there (any more).
+  bool set_weight(const KeyView& key, size_t weight) {
+    Doomed doomed;
+    const std::lock_guard lock(mutex_);
+    E* e = table_.find(key);
+    if (!e) return false;
+    bytes_ += weight - e->weight;
+    e->weight = weight;
+    if (weight > max_bytes_) evict(e, doomed);
+    trim(doomed);
+    return true;
+  }
+
+  bool erase(const KeyView& key) {
+    Doomed doomed;
+    const std::lock_guard lock(mutex_);
+    E* e = table_.find(key);
+    if (e) remove(e, doomed);
+    return e != nullptr;
+  }
+
+  /// Drops every entry. Fills under way are kept when they end.
+  void clear() {
+    Doomed doomed;
+    const std::lock_guard lock(mutex_);
+    while (E* e = table_.oldest()) remove(e, doomed);
+  }
+
+  void set_limits(size_t max_entries, size_t max_bytes) {
+    Doomed doomed;
+    const std::lock_guard lock(mutex_);
+    max_entries_ = max_entries;
+    max_bytes_ = max_bytes;
+    trim(doomed);
+  }
+
+  Stats stats() const {
+    const std::lock_guard lock(mutex_);
+    Stats s = stats_;
+    s.collisions = table_.collisions();
+    s.entries = table_.size();
+    s.bytes = bytes_;
+    return s;
+  }
+
+  /// Calls visit(const Key&, const Ptr&) for each entry, most recently used first, under no lock: on a copy
+  /// of the list.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    std::vector<std::pair<Key, Ptr>> all;
+    {
+      const std::lock_guard lock(mutex_);
+      all.reserve(table_.size());
+      for (const E* e = table_.newest(); e; e = e->older) all.emplace_back(e->key, e->value);
+    }
+    for (const auto& [key, value] : all) visit(key, value);
+  }
+
+ private:
+  using E = detail::Entry<Value>;
+
+  /// Entries on their way out, declared before the lock: a value's destructor must not run under it.
+  struct Doomed {
+    E* first = nullptr;
+    Ptr replaced;
+    Doomed() = default;
+    Doomed(const Doomed&) = delete;
+    ~Doomed() {
+      while (first) delete std::exchange(first, first->chain);
+    }
+    void add(std::unique_ptr<E> e) {
+      e->chain = first;
+      first = e.release();
+    }
+  };
+
+  Ptr find_locked(const KeyView& key) {
+    E* e = table_.find(key);
+    if (!e) {
+      ++stats_.misses;
+      return nullptr;
+    }
+    ++stats_.hits;
+    table_.touch(e);
+    return e->value;
+  }
+
+  /// The value that the cache now has for this key: the given one, or without `replace` one that was there
+  /// before.
+  Ptr insert_locked(const KeyView& key, Ptr value, size_t weight, bool replace, Doomed& doomed) {
+    if (E* e = table_.find(key)) {
+      if (!replace) {
+        doomed.replaced = std::move(value);
+        table_.touch(e);
+        return e->value;
+      }
+      remove(e, doomed);
+    }
+    if (weight > max_bytes_ || max_entries_ == 0) return value;
+    table_.insert(std::unique_ptr<E>(new E{Key(key), value, weight}));
+    bytes_ += weight;
+    trim(doomed);
+    return value;
+  }
+
+  void remove(E* e, Doomed& doomed) {
+    bytes_ -= e->weight;
+    doomed.add(table_.remove(e));
+  }
+  void evict(E* e, Doomed& doomed) {
+    remove(e, doomed);
+    ++stats_.evictions;
+    if (counter_) metric::add(*counter_);
+  }
+  void trim(Doomed& doomed) {
+    while (table_.size() > max_entries_ || bytes_ > max_bytes_) evict(table_.oldest(), doomed);
+  }
+
+  Ptr wait(detail::Flight<Value>& flight, std::thread::id self) {
+    struct Leave {
+      LruCache& cache;
+      detail::Flight<Value>& flight;
+      std::thread::id self;
+      ~Leave() {
+        const std::lock_guard lock(cache.mutex_);
+        std::erase(flight.waiting, self);
+      }
+    } leave{*this, flight, self};
+    return flight.wait();
+  }
+
+  mutable std::mutex mutex_;
+  detail::Table<Value> table_;
+  detail::Flights<Value> flights_;
+  size_t max_entries_, max_bytes_, bytes_ = 0;
+  Stats stats_;
+  std::optional<Counter> counter_;
+};
+
+}  // namespace lazy::cache

@@ -1,0 +1,14 @@
+# cmake --install: the archive, the headers under include/lazy-jit (their names are too common for include/ itself), and
+# what find_package(lazy) reads.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(LAZY_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/lazy)
+
+install(TARGETS lazy EXPORT lazyTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY support cache jit lazy DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lazy-jit
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def")
+install(EXPORT lazyTargets NAMESPACE lazy:: DESTINATION ${LAZY_CMAKE_DIR})
+configure_package_config_file(cmake/lazyConfig.cmake.in lazyConfig.cmake INSTALL_DESTINATION ${LAZY_CMAKE_DIR})
+write_basic_package_version_file(lazyConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lazyConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/lazyConfigVersion.cmake
+              cmake/Findxxhash.cmake DESTINATION ${LAZY_CMAKE_DIR})

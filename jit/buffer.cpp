@@ -1,0 +1,42 @@
+#include "jit/buffer.hpp"
+
+#include "jit/backend.hpp"
+#include "support/metrics.hpp"
+
+namespace lazy::jit {
+
+BufferRef BufferRef::allocate(Backend& backend, size_t bytes) {
+  BufferRef r;
+  r.p_ = new Buffer;
+  try {
+    r.p_->data_ = backend.allocate(bytes);
+  } catch (...) {
+    delete std::exchange(r.p_, nullptr);
+    throw;
+  }
+  r.p_->bytes_ = bytes;
+  r.p_->backend_ = &backend;
+  metric::allocated(bytes);
+  return r;
+}
+
+BufferRef BufferRef::borrow(void* data, size_t bytes, std::function<void(void*)> deleter) {
+  BufferRef r;
+  r.p_ = new Buffer;
+  r.p_->data_ = data;
+  r.p_->bytes_ = bytes;
+  r.p_->deleter_ = std::move(deleter);
+  return r;
+}
+
+void Buffer::destroy() noexcept {
+  if (backend_) {
+    backend_->deallocate(data_, bytes_);
+    metric::freed(bytes_);
+  } else if (deleter_) {
+    deleter_(data_);
+  }
+  delete this;
+}
+
+}  // namespace lazy::jit

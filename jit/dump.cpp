@@ -1,0 +1,42 @@
+#include "jit/dump.hpp"
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+
+#include "support/config.hpp"
+#include "support/log.hpp"
+
+namespace lazy::jit {
+namespace {
+
+bool write(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream out(file);
+  out << text;
+  return static_cast<bool>(out.flush());
+}
+
+}  // namespace
+
+void dump_program(const Trace& t, const Fusion& f, const Program& p,
+                  const std::vector<loop::LoopKernel>& kernels) {
+  const std::string& where = config::get().dump_dir.get();
+  if (where.empty()) return;
+  static std::atomic<int> number{0};
+  static std::atomic<bool> warned{false};
+  std::error_code ignored;
+  std::filesystem::create_directories(where, ignored);
+  const std::string prefix = "program" + std::to_string(number++);
+  const std::filesystem::path dir(where);
+  bool good =
+      write(dir / (prefix + ".dot"), dot(t, f.kernel_of)) && write(dir / (prefix + ".trace.txt"), print(t));
+  for (size_t i = 0; i < kernels.size() && good; ++i) {
+    const std::string name = prefix + ".kernel" + std::to_string(i);
+    good = write(dir / (name + ".ir.txt"),
+                 print(kernels[i]) + "schedule: " + p.steps[i].kernel->schedule() + "\n") &&
+           write(dir / (name + ".asm.txt"), p.steps[i].kernel->disassembly());
+  }
+  if (!good && !warned.exchange(true)) logging::warning("LAZY_DUMP_DIR: cannot write to " + where);
+}
+
+}  // namespace lazy::jit

@@ -1,0 +1,243 @@
+#include "jit/flush.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+
+#include "cache/lru.hpp"
+#include "jit/graph/graph.hpp"
+#include "jit/registry.hpp"
+#include "jit/trace/report.hpp"
+#include "jit/verify.hpp"
+#include "support/config.hpp"
+#include "support/log.hpp"
+#include "support/metrics.hpp"
+#include "support/spin_lock.hpp"
+
+namespace lazy::jit {
+namespace {
+
+using ProgramRef = std::shared_ptr<const Program>;
+using ProgramList = std::vector<ProgramRef>;  // most recently used first
+
+/// The programs of one key. Readers copy the list; compiles of one key take turns.
+class Entry {
+ public:
+  explicit Entry(const Frame& f) : key(f.key) {}
+
+  std::shared_ptr<const ProgramList> programs() {
+    const std::lock_guard hold(lock_);
+    return list_;
+  }
+  void put_first(const ProgramRef& p) {
+    auto list = std::make_shared<ProgramList>();
+    list->push_back(p);
+    const std::lock_guard hold(lock_);
+    for (const ProgramRef& q : *list_)
+      if (q != p) list->push_back(q);
+    list_ = std::move(list);
+  }
+
+  const std::vector<uint32_t> key;
+  std::mutex compiling;
+  bool warned = false;
+
+ private:
+  SpinLock lock_;
+  std::shared_ptr<const ProgramList> list_ = std::make_shared<ProgramList>();
+};
+
+cache::LruCache<Entry>& entries() {
+  static auto* cache = [] {
+    constexpr const char* causes[] = {"item",  "to_vector",  "data",       "print",        "eval",
+                                      "truth", "node_limit", "byte_limit", "other_thread", "eager"};
+    static const char* guards[kGuardKinds];
+    for (int i = 0; i < kGuardKinds; ++i) guards[i] = name_of(static_cast<Guard::Kind>(i));
+    metric::name_causes(causes);
+    metric::name_guards(guards);
+    const auto& c = config::get();
+    return new cache::LruCache<Entry>(static_cast<size_t>(c.cache_entries.get()), c.cache_size,
+                                      Counter::programs_evicted);
+  }();
+  return *cache;
+}
+
+cache::KeyView key_of(const Frame& f) { return {f.key.data(), f.key.size() * sizeof(uint32_t)}; }
+
+size_t weight_of(const Frame& f, const ProgramList& list) {
+  size_t bytes = f.key.size() * sizeof(uint32_t) * 2;
+  for (const ProgramRef& p : list) bytes += 512 + p->steps.size() * sizeof(Step) + p->code_bytes;
+  return bytes;
+}
+
+// The first program whose guards hold. Otherwise why the most recently used one's did not.
+ProgramRef first_that_holds(Entry& e, const Frame& f, std::string* why) {
+  const auto list = e.programs();
+  for (const ProgramRef& p : *list) {
+    int64_t actual = 0;
+    const Guard* g = failed_guard(*p, f, actual);
+    if (!g) {
+      if (p != list->front()) e.put_first(p);
+      return p;
+    }
+    metric::guard_failed(static_cast<size_t>(g->kind));
+    if (logging::enabled(logging::Channel::guards))
+      logging::print(logging::Channel::guards, "%s program turned down: %s", p->variant.c_str(),
+                     describe(*g, actual).c_str());
+    if (why && why->empty()) *why = "guard " + describe(*g, actual);
+  }
+  return nullptr;
+}
+
+Variant next_variant(Entry& e, size_t programs) {
+  const auto& c = config::get();
+  const auto limit = static_cast<size_t>(c.recompile_limit.get());
+  if (programs + 1 >= limit && programs > 0) {
+    if (!std::exchange(e.warned, true))
+      logging::warning("a graph needed " + std::to_string(programs + 1) + " programs (LAZY_RECOMPILE_LIMIT=" +
+                       std::to_string(limit) + "): from now on its most general one runs");
+    return Variant::strict;
+  }
+  return c.dynamic.get() == config::Dynamic::never ? Variant::fixed : Variant::generic;
+}
+
+void explain_miss(const Frame& f, FlushReport* report, std::string why) {
+  const bool logged = logging::enabled(logging::Channel::miss);
+  if (!report && !logged) return;
+  if (why.empty()) {
+    std::vector<std::vector<uint32_t>> keys;
+    entries().for_each([&](const cache::Key&, const std::shared_ptr<Entry>& e) { keys.push_back(e->key); });
+    why = explain_difference(f, keys);
+  }
+  if (logged) logging::print(logging::Channel::miss, "%s", why.c_str());
+  if (report) report->miss = why;
+}
+
+// Values that other flushes are making, or failed to make, must exist before this one can bind them.
+void await_leaves(const std::vector<Node*>& nodes, const Site& site) {
+  for (Node* n : nodes)
+    for (int i = 0; i < n->arity; ++i) {
+      Node* o = n->operand[i];
+      if (!(n->leaf_mask >> i & 1) || o->ready() || o->op == Op::constant || o->op == Op::iota) continue;
+      o->counts.fetch_add(Node::kHandle, std::memory_order_relaxed);
+      const Handle leaf = Handle::adopt(o);
+      const Handle* one[] = {&leaf};
+      evaluate(one, Cause::other_thread, site);
+    }
+}
+
+void finish(const std::vector<Node*>& nodes, bool good) {
+  for (Node* n : nodes) {
+    if (good && n->buffer) {
+      const int arity = std::exchange(n->arity, uint8_t{0});
+      Node* operands[3];
+      std::copy_n(n->operand, arity, operands);
+      n->state.store(State::ready, std::memory_order_release);
+      n->state.notify_all();
+      for (int i = 0; i < arity; ++i) drop_reference(operands[i]);
+    }
+  }
+  for (Node* n : nodes) drop_reference(n);
+}
+
+void flush(Node* wanted, Cause cause, const Site& site) {
+  const auto start = std::chrono::steady_clock::now();
+  FrameLease frame;
+  std::vector<Node*>& nodes = frame->taken;
+  nodes.clear();
+  wanted->graph->take(wanted, nodes);
+  if (nodes.empty()) return;
+  FlushListener* const listener = FlushListener::current();
+  const bool logged = logging::enabled(logging::Channel::flush);
+  FlushReport report;
+  try {
+    await_leaves(nodes, site);
+    frame->build(nodes);
+    Backend& backend = *backends().main;
+    FlushReport* const wants_report = listener || logged ? &report : nullptr;
+    const ProgramRef program = find_program(*frame, backend, wants_report);
+    run(*program, *frame, backend);
+    if (config::get().verify) verify(*program, *frame, site);
+    metric::flushed(static_cast<size_t>(cause));
+    if (wants_report) {
+      report.cause = cause;
+      report.site = site;
+      report.ops = program->nodes;
+      report.outputs = program->results.size();
+      report.kernels = program->steps.size();
+      report.variant = program->variant;
+      for (const Step& s : program->steps) {
+        report.fused_ops += s.ops;
+        report.kernel_texts.push_back(s.text);
+      }
+      report.total_ns = static_cast<uint64_t>((std::chrono::steady_clock::now() - start).count());
+    }
+  } catch (...) {
+    for (Node* n : nodes) n->buffer.reset();
+    wanted->graph->restore(nodes);
+    finish(nodes, false);
+    throw;
+  }
+  finish(nodes, true);
+  if (logged) logging::write(logging::Channel::flush, to_string(report));
+  if (listener) listener->flushes.push_back(std::move(report));
+}
+
+}  // namespace
+
+std::shared_ptr<const Program> find_program(const Frame& f, Backend& backend, FlushReport* report) {
+  const cache::KeyView key = key_of(f);
+  std::string why;
+  std::string* const wants_why = report || logging::enabled(logging::Channel::miss) ? &why : nullptr;
+  std::shared_ptr<Entry> entry = entries().find(key);
+  if (entry) {
+    if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
+      metric::add(Counter::program_hits);
+      if (report) report->hit = true;
+      return p;
+    }
+  } else {
+    explain_miss(f, report, "");  // before the entry is there to be its own nearest
+    entry = entries().get_or_fill(key, [&] {
+      auto fresh = std::make_shared<Entry>(f);
+      return cache::Filled<Entry>{fresh, weight_of(f, {})};
+    });
+  }
+  const std::lock_guard turn(entry->compiling);
+  if (ProgramRef p = first_that_holds(*entry, f, nullptr)) {  // another thread was faster
+    metric::add(Counter::program_hits);
+    if (report) report->hit = true;
+    return p;
+  }
+  metric::add(Counter::program_misses);
+  if (!why.empty()) explain_miss(f, report, why);
+  const ProgramRef p = compile(f, next_variant(*entry, entry->programs()->size()), backend);
+  if (report) report->compile_ns = p->compile_ns;
+  entry->put_first(p);
+  entries().insert(key, entry, weight_of(f, *entry->programs()));
+  return p;
+}
+
+void evaluate(std::span<const Handle* const> handles, Cause cause, const Site& site) {
+  for (const Handle* h : handles) {
+    Node* n = h->get();
+    for (;;) {
+      const State s = n->state.load(std::memory_order_acquire);
+      if (s == State::ready) break;
+      if (s == State::flushing) n->state.wait(State::flushing, std::memory_order_acquire);
+      else flush(n, cause, site);
+    }
+  }
+}
+
+ProgramCacheStats program_cache_stats() {
+  const cache::Stats s = entries().stats();
+  return {s.entries, s.bytes, s.hits, s.misses, s.evictions, s.collisions};
+}
+void clear_program_cache() {
+  entries().clear();
+  clear_kernel_cache();
+}
+void set_program_cache_limits(size_t n, size_t bytes) { entries().set_limits(n, bytes); }
+
+}  // namespace lazy::jit

@@ -1,0 +1,196 @@
+#include "jit/graph/graph.hpp"
+
+#include <mutex>
+
+#include "support/config.hpp"
+#include "support/metrics.hpp"
+
+namespace lazy::jit {
+namespace {
+
+// Graphs outlive their threads: another thread may still hold a node of one and lock it.
+std::mutex idle_lock;
+std::vector<Graph*>& idle() {
+  static auto* list = new std::vector<Graph*>;
+  return *list;
+}
+struct Tenant {
+  Graph* graph = nullptr;
+  ~Tenant();
+};
+thread_local Graph* current = nullptr;
+thread_local Tenant tenant;
+Tenant::~Tenant() {
+  current = nullptr;
+  if (!graph) return;
+  std::lock_guard hold(idle_lock);
+  idle().push_back(graph);
+}
+
+}  // namespace
+
+Graph& Graph::mine() {
+  if (current) return *current;
+  {
+    std::lock_guard hold(idle_lock);
+    if (idle().empty()) {
+      current = new Graph;
+    } else {
+      current = idle().back();
+      idle().pop_back();
+    }
+  }
+  tenant.graph = current;
+  return *current;
+}
+
+Component* Graph::fresh() {
+  Component* c = free_;
+  if (c) free_ = c->parent;
+  else c = new Component;
+  *c = Component{};
+  return c;
+}
+
+void Graph::unreference(Component* c) noexcept {
+  while (c && --c->references == 0) {
+    Component* up = c->parent;
+    c->parent = free_;
+    free_ = c;
+    c = up;
+  }
+}
+
+Component* Graph::find(Node* n) {
+  Component* root = n->component;
+  while (root->parent) root = root->parent;
+  if (root != n->component) {  // point the node straight at the root
+    ++root->references;
+    unreference(n->component);
+    n->component = root;
+  }
+  return root;
+}
+
+Component* Graph::join(Component* a, Component* b) {
+  if (a == b) return a;
+  if (a->tail) a->tail->next = b->head;
+  else a->head = b->head;
+  if (b->head) {
+    b->head->previous = a->tail;
+    a->tail = b->tail;
+  }
+  a->count += b->count;
+  a->live_bytes = std::min(a->live_bytes, b->live_bytes);
+  b->parent = a;
+  b->head = b->tail = nullptr;
+  ++a->references;
+  return a;
+}
+
+void Graph::append(Component* c, Node* n) {
+  n->component = c;
+  ++c->references;
+  n->previous = c->tail;
+  n->next = nullptr;
+  if (c->tail) c->tail->next = n;
+  else c->head = n;
+  c->tail = n;
+  ++c->count;
+}
+
+void Graph::leave(Node* n) noexcept {
+  Component* c = n->component;
+  n->component = nullptr;
+  n->previous = n->next = nullptr;
+  unreference(c);
+}
+
+Limit Graph::link(Node* n) {
+  const auto& limits = config::get();
+  const uint32_t max_nodes = static_cast<uint32_t>(limits.max_graph);
+  std::lock_guard hold(lock_);
+  Component* c = nullptr;
+  for (int i = 0; i < n->arity; ++i) {
+    Node* o = n->operand[i];
+    // Ready, a source, or being flushed: a value to this component. Another graph's nodes were flushed
+    // before.
+    if (o->graph != this || !o->component) {
+      n->leaf_mask |= static_cast<uint8_t>(1u << i);
+      continue;
+    }
+    Component* other = find(o);
+    c = c ? join(c, other) : other;
+  }
+  if (!c) {
+    c = fresh();
+    c->first_site = n->site;
+    c->live_bytes = metric::live();
+  }
+  // Cut before the line where the component began, so that the next one begins there too and the same program
+  // serves it; but not much later.
+  if (c->count >= max_nodes && n->site.line() == c->first_site.line() &&
+      n->site.file_name() == c->first_site.file_name())
+    return Limit::nodes_before;
+  append(c, n);
+  if (c->count >= max_nodes + max_nodes / 4) return Limit::nodes;
+  const uint64_t live = metric::live();
+  return live > c->live_bytes + static_cast<uint64_t>(limits.max_bytes) ? Limit::bytes : Limit::none;
+}
+
+void Graph::unlink(Node* n) noexcept {
+  std::lock_guard hold(lock_);
+  if (!n->component) return;
+  Component* c = find(n);
+  (n->previous ? n->previous->next : c->head) = n->next;
+  (n->next ? n->next->previous : c->tail) = n->previous;
+  --c->count;
+  leave(n);
+}
+
+void Graph::take(Node* n, std::vector<Node*>& out) {
+  std::lock_guard hold(lock_);
+  if (n->state.load(std::memory_order_relaxed) != State::pending) return;
+  if (!n->component) {  // a source: not in any list, its recipe is itself
+    add_reference(n);
+    n->state.store(State::flushing, std::memory_order_relaxed);
+    out.push_back(n);
+    return;
+  }
+  Component* c = find(n);
+  ++c->references;  // keep it while it is emptied
+  for (Node* i = c->head; i;) {
+    Node* const next = i->next;
+    uint64_t counts = i->counts.load(std::memory_order_relaxed);
+    while (static_cast<uint32_t>(counts) != 0 &&
+           !i->counts.compare_exchange_weak(counts, counts + 1, std::memory_order_relaxed)) {}
+    leave(i);  // one without references is dying on another thread, which finds it gone from the list
+    if (static_cast<uint32_t>(counts) != 0) {
+      i->state.store(State::flushing, std::memory_order_relaxed);
+      out.push_back(i);
+    }
+    i = next;
+  }
+  c->head = c->tail = nullptr;
+  c->count = 0;
+  unreference(c);
+}
+
+void Graph::restore(const std::vector<Node*>& nodes) {
+  std::lock_guard hold(lock_);
+  Component* c = nullptr;
+  for (Node* n : nodes) {
+    if (kind_of(n->op) != OpKind::constant && kind_of(n->op) != OpKind::iota) {
+      if (!c) {
+        c = fresh();
+        c->first_site = n->site;
+        c->live_bytes = metric::live();
+      }
+      append(c, n);
+    }
+    n->state.store(State::pending, std::memory_order_release);
+    n->state.notify_all();
+  }
+}
+
+}  // namespace lazy::jit

@@ -1,0 +1,63 @@
+// The pending graph of one thread: nodes that were recorded and have no value yet, in connected components.
+//
+// A component is a list of nodes in recorded order, which is a topological order. An op that uses nodes of
+// two components joins them (union by forwarding). A flush takes a whole component. The lock guards the lists
+// and the states of the nodes in them; it is held for tens of nanoseconds and never while anything else is
+// called.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "jit/graph/node.hpp"
+#include "support/spin_lock.hpp"
+
+namespace lazy::jit {
+
+struct Component {
+  Component* parent = nullptr;  // where this one was merged into
+  Node* head = nullptr;
+  Node* tail = nullptr;
+  uint32_t count = 0;       // nodes in the list
+  uint32_t references = 0;  // nodes and components that point here
+  uint64_t live_bytes = 0;  // bytes alive when the first node was recorded (LAZY_MAX_BYTES)
+  Site first_site{};  // where the component began: limits cut at this line again (stable from one iteration
+                      // to the next)
+};
+
+/// nodes_before: the node was not added; its operands must be flushed first.
+enum class Limit : uint8_t { none, nodes, bytes, nodes_before };
+
+class Graph {
+ public:
+  /// The calling thread's graph. Graphs are never freed: one whose thread ended serves a later thread.
+  static Graph& mine();
+
+  /// Adds a node whose operands are recorded already, joining their components. Says which limit asks for a
+  /// flush now.
+  Limit link(Node*);
+  /// Removes a dying node (no references) if it is still in a list.
+  void unlink(Node*) noexcept;
+  /// Takes the component of a pending node: each living node of it is now `flushing`, carries one more
+  /// reference and is appended to `out` in order. Empty if the node is not pending any more.
+  void take(Node*, std::vector<Node*>& out);
+  /// Undoes `take` after a failure: the nodes are pending again, in one component.
+  void restore(const std::vector<Node*>&);
+
+ private:
+  Component* find(Node*);
+  Component* join(Component*, Component*);
+  void append(Component*, Node*);
+  void leave(Node*) noexcept;
+  void unreference(Component*) noexcept;
+  Component* fresh();
+
+  SpinLock lock_;
+  Component* free_ = nullptr;
+};
+
+/// Fixed-size memory for nodes: per-thread free lists.
+Node* new_node();
+void free_node(Node*) noexcept;
+
+}  // namespace lazy::jit

@@ -1,0 +1,32 @@
+// Where the elements of a strided value lie, and what a view does to that. Strides and offsets in elements.
+#pragma once
+#include "jit/graph/node.hpp"
+
+namespace lazy::jit {
+
+struct Layout {
+  Shape shape;
+  Dims strides;  // of dimensions of extent 1: 0
+  int64_t offset = 0;
+
+  static Layout contiguous(const Shape&, int64_t offset = 0);
+  bool is_contiguous() const;
+};
+
+/// The layout of a ready node's value.
+Layout layout_of(const Node&);
+/// Layout of `view` (a node of kind view) when its operand lies as `in`. False when no strides can express it
+/// (a reshape of values that are not packed).
+bool view_layout(const Node& view, const Layout& in, Layout& out);
+/// `in` broadcast to `shape`, aligned at the right.
+Layout broadcast_layout(const Layout& in, const Shape& shape);
+
+/// The extents that are not 1, in order.
+Dims without_ones(const Shape&);
+
+/// Values of a reshape's `axes` attribute: {kUnitReshape} when only dimensions of extent 1 come and go (an
+/// index map for any layout), {} otherwise. record() sets it.
+inline constexpr int64_t kUnitReshape = 1;
+inline bool is_unit_reshape(const Node& n) { return n.op == Op::reshape && !n.axes.empty(); }
+
+}  // namespace lazy::jit

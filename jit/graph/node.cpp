@@ -1,0 +1,94 @@
+#include "jit/graph/node.hpp"
+
+#include <new>
+#include <vector>
+
+#include "jit/graph/graph.hpp"
+
+namespace lazy::jit {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kPooled = false;  // let the sanitizer see each node's life
+#else
+constexpr bool kPooled = true;
+#endif
+
+// A free list per thread; nodes freed on another thread simply join that thread's list, up to a bound.
+struct FreeNode {
+  FreeNode* next;
+};
+constexpr uint32_t kMaxFree = 1 << 16;
+thread_local FreeNode* free_list = nullptr;
+thread_local uint32_t free_count = 0;
+thread_local bool thread_over = false;
+
+struct Drain {
+  bool armed = false;
+  ~Drain() {
+    thread_over = true;
+    while (free_list) {
+      FreeNode* f = free_list;
+      free_list = f->next;
+      ::operator delete(f);
+    }
+  }
+};
+thread_local Drain drain;
+
+thread_local std::vector<Node*>* dying = nullptr;  // the work list of a destruction under way
+
+}  // namespace
+
+Node* new_node() {
+  if (kPooled && free_list) {
+    FreeNode* f = free_list;
+    free_list = f->next;
+    --free_count;
+    return new (f) Node;
+  }
+  return new (::operator new(sizeof(Node))) Node;
+}
+
+void free_node(Node* n) noexcept {
+  n->~Node();
+  if (!kPooled || thread_over || free_count >= kMaxFree) return ::operator delete(n);
+  drain.armed = true;  // its destructor runs when the thread ends
+  auto* f = reinterpret_cast<FreeNode*>(n);
+  f->next = free_list;
+  free_list = f;
+  ++free_count;
+}
+
+void add_reference(Node* n) noexcept { n->counts.fetch_add(1, std::memory_order_relaxed); }
+
+// Destroys nodes without references, and what only they referred to, without recursion.
+static void destroy(Node* first) noexcept {
+  if (dying) return dying->push_back(first);
+  std::vector<Node*> work;
+  dying = &work;
+  for (Node* n = first;;) {
+    if (n->graph && n->state.load(std::memory_order_acquire) == State::pending && n->arity)
+      n->graph->unlink(n);
+    for (int i = 0; i < n->arity; ++i) {
+      Node* o = n->operand[i];
+      if (o && static_cast<uint32_t>(o->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1)
+        work.push_back(o);
+    }
+    free_node(n);  // may run a deleter of the user's, which may drop tensors: they land in `work`
+    if (work.empty()) break;
+    n = work.back();
+    work.pop_back();
+  }
+  dying = nullptr;
+}
+
+void drop_reference(Node* n) noexcept {
+  if (static_cast<uint32_t>(n->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1) destroy(n);
+}
+
+void Handle::release(Node* n) noexcept {
+  if (static_cast<uint32_t>(n->counts.fetch_sub(Node::kHandle, std::memory_order_acq_rel)) == 1) destroy(n);
+}
+
+}  // namespace lazy::jit

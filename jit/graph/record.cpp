@@ -1,0 +1,183 @@
+#include "jit/graph/record.hpp"
+
+#include "jit/graph/graph.hpp"
+#include "jit/graph/layout.hpp"
+#include "jit/registry.hpp"
+#include "support/config.hpp"
+#include "support/error.hpp"
+#include "support/metrics.hpp"
+
+namespace lazy::jit {
+namespace {
+
+bool is_source(const Node* n) { return n->op == Op::constant || n->op == Op::iota; }
+
+// A view of a value that exists is a value that exists: no node waits.
+bool resolve_view(Node* n) {
+  const Node* base = n->operand[0];
+  Layout out;
+  if (!base->ready() || !view_layout(*n, layout_of(*base), out)) return false;
+  n->buffer = base->buffer;
+  n->offset = out.offset;
+  n->contiguous = out.is_contiguous();
+  if (!n->contiguous) n->strides = out.strides;
+  drop_reference(n->operand[0]);
+  n->arity = 0;
+  n->op = Op::leaf;
+  n->state.store(State::ready, std::memory_order_release);
+  return true;
+}
+
+// Bytes of a tensor must be countable; whether they can be had is the allocator's to say.
+void check_size(Op op, const Shape& shape, const Site& site) {
+  int64_t n = 16;
+  bool too_large = false, empty = false;
+  for (int64_t d : shape) {
+    empty |= d == 0;
+    too_large |= __builtin_mul_overflow(n, d, &n);
+  }
+  if (too_large && !empty)
+    throw ShapeError(std::string(op == Op::constant ? "full" : name_of(op)) + ": shape " + to_string(shape) +
+                         " has more elements than can be addressed",
+                     site);
+}
+
+Node* make(Op op, DType type, const Shape& shape, const Site& site) {
+  check_size(op, shape, site);
+  Node* n = new_node();
+  n->counts.store(Node::kHandle, std::memory_order_relaxed);
+  n->op = op;
+  n->dtype = type;
+  n->shape = shape;
+  n->site = site;
+  return n;
+}
+
+Handle make_ready(BufferRef buffer, DType type, const Shape& shape, const Site& site) {
+  Node* n = make(Op::leaf, type, shape, site);
+  n->buffer = std::move(buffer);
+  n->state.store(State::ready, std::memory_order_release);
+  return Handle::adopt(n);
+}
+
+// What a memory or node limit asks for, and LAZY_EAGER.
+void flush_now(const Handle& h, Cause cause) {
+  const Handle* one[] = {&h};
+  evaluate(one, cause, h->site);
+}
+
+}  // namespace
+
+Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, const Shape& shape,
+              const Site& site, const Attributes& attributes) {
+  metric::add(Counter::nodes_recorded);
+  Graph& graph = Graph::mine();
+  for (const Handle* o : operands) {
+    const Node* n = o->get();
+    if (n->graph && n->graph != &graph && !is_source(n) &&
+        n->state.load(std::memory_order_acquire) == State::pending) {
+      const Handle* one[] = {o};
+      evaluate(one, Cause::other_thread, site);
+    }
+  }
+  Node* n = make(op, type, shape, site);
+  Handle result = Handle::adopt(n);
+  for (const Handle* o : operands) {
+    add_reference(o->get());
+    n->operand[n->arity++] = o->get();
+  }
+  if (attributes.ints.size()) n->ints = attributes.ints;
+  if (attributes.steps.size()) n->steps = attributes.steps;
+  if (attributes.axes.size()) n->axes = attributes.axes;
+  const OpKind kind = kind_of(op);
+  if (kind == OpKind::view) {
+    if (op == Op::reshape && without_ones(n->operand[0]->shape) == without_ones(shape))
+      n->axes = Dims{kUnitReshape};
+    if (op == Op::slice) {  // which axes are taken whole is structure; where the others start is an argument
+      n->axes.resize(0);
+      for (int i = 0; i < shape.size(); ++i)
+        n->axes.push_back(n->ints[i] == 0 && n->steps[i] == 1 && shape[i] == n->operand[0]->shape[i]);
+    }
+    if (resolve_view(n)) return result;
+  }
+  n->graph = &graph;
+  Limit limit = graph.link(n);
+  while (limit == Limit::nodes_before) {
+    for (const Handle* o : operands)
+      if (!is_source(o->get())) {
+        const Handle* one[] = {o};
+        evaluate(one, Cause::node_limit, site);
+      }
+    limit = graph.link(n);
+  }
+  // An operand that another thread is flushing is kept by that flush only while a handle on it lives, as the
+  // caller's does now: wait for the value.
+  if (n->leaf_mask) {
+    int i = 0;
+    for (const Handle* o : operands)
+      if ((n->leaf_mask >> i++ & 1) && !(*o)->ready() && !is_source(o->get())) {
+        const Handle* one[] = {o};
+        evaluate(one, Cause::other_thread, site);
+      }
+  }
+  if (config::get().eager) flush_now(result, Cause::eager);
+  else if (limit != Limit::none)
+    flush_now(result, limit == Limit::nodes ? Cause::node_limit : Cause::byte_limit);
+  return result;
+}
+
+Handle constant(Scalar value, DType type, const Shape& shape, const Site& site) {
+  Node* n = make(Op::constant, type, shape, site);
+  n->scalar = value;
+  n->graph = &Graph::mine();
+  return Handle::adopt(n);
+}
+
+Handle iota(int axis, const Shape& shape, const Site& site) {
+  Node* n = make(Op::iota, DType::int64, shape, site);
+  n->axes.push_back(axis);
+  n->graph = &Graph::mine();
+  return Handle::adopt(n);
+}
+
+Handle from_bytes(const void* bytes, DType type, const Shape& shape, const Site& site) {
+  const size_t size = static_cast<size_t>(numel(shape)) * size_of(type);
+  BufferRef buffer = BufferRef::allocate(*backends().main, size);
+  if (size) std::memcpy(buffer->data(), bytes, size);
+  return make_ready(std::move(buffer), type, shape, site);
+}
+
+Handle from_blob(void* data, DType type, const Shape& shape, const Dims& strides,
+                 std::function<void(void*)> deleter, const Site& site) {
+  Handle h = make_ready(
+      BufferRef::borrow(data, static_cast<size_t>(numel(shape)) * size_of(type), std::move(deleter)), type,
+      shape, site);
+  if (strides.size()) {
+    const Layout l{shape, strides, 0};
+    h->contiguous = l.is_contiguous();
+    if (!h->contiguous) h->strides = strides;
+  }
+  return h;
+}
+
+const char* name_of(Cause c) {
+  constexpr const char* names[kCauseCount] = {"item",  "to_vector",  "data",       "print",        "eval",
+                                              "truth", "node_limit", "byte_limit", "other_thread", "eager"};
+  return names[static_cast<int>(c)];
+}
+
+const void* contiguous_data(const Handle& h, Cause cause, const Site& site, BufferRef& keep) {
+  const Handle* one[] = {&h};
+  evaluate(one, cause, site);
+  if (h->contiguous) {
+    keep = h->buffer;
+    return h->data();
+  }
+  const Handle packed = record(Op::cast, {&h}, h->dtype, h->shape, site);  // a cast to its own type is a copy
+  const Handle* copy[] = {&packed};
+  evaluate(copy, cause, site);
+  keep = packed->buffer;
+  return packed->data();
+}
+
+}  // namespace lazy::jit

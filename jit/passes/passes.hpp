@@ -1,0 +1,41 @@
+// The passes of a compile, in order. Each is a named function on the trace; `print(trace)` between any two
+// shows its work.
+#pragma once
+#include <vector>
+
+#include "jit/trace/trace.hpp"
+
+namespace lazy::jit {
+
+/// Replaces values by equal, cheaper ones: identities that hold for every value of the operands (NaN,
+/// infinities and signed zeros included), and common subexpressions. Then the values that no output needs are
+/// left without users.
+void simplify(Trace&);
+
+/// LAZY_FP_CONTRACT: a * b + c becomes fma(a, b, c) where nothing else needs the product.
+void contract(Trace&);
+
+/// Which values live in memory and which kernel makes each.
+struct Group {
+  enum class Kind : uint8_t { map, reduce, scan, contract, update } kind{};
+  uint32_t space =
+      kNone;  // value whose shape is the iteration space (reduce, scan: the operand; contract: the result)
+  int axis = -1;                // reduce, scan: the axis of `space`
+  std::vector<uint32_t> roots;  // materialised values that the kernel computes, in order
+};
+struct Fusion {
+  std::vector<uint8_t>
+      materialised;  // by value: kept in memory (or, if only its own kernel reads it, in a register)
+  std::vector<int> kernel_of;  // by value: index into groups, -1 if inlined or a leaf
+  std::vector<Group> groups;   // in execution order
+};
+/// `strict_layout`: assume nothing about leaves' layouts (the variant that serves everything).
+Fusion fuse(Trace&, bool strict_layout);
+
+/// True if `v`, an operand of `user` (pointwise), has the same index: the extents other than 1 are the same.
+bool same_index(const Trace&, uint32_t v, uint32_t user);
+/// True if view value `w` only moves dimensions of extent 1 about (or does nothing).
+bool is_identity_view(const Trace&, uint32_t w);
+inline bool is_source(Op op) { return op == Op::constant || op == Op::iota; }
+
+}  // namespace lazy::jit

@@ -1,0 +1,108 @@
+#include "jit/plan/compile.hpp"
+
+#include <atomic>
+#include <chrono>
+
+#include "cache/lru.hpp"
+#include "jit/dump.hpp"
+#include "jit/loop/lower.hpp"
+#include "support/config.hpp"
+#include "support/log.hpp"
+#include "support/metrics.hpp"
+
+namespace lazy::jit {
+namespace {
+
+cache::LruCache<const Kernel>& kernels() {
+  static auto* cache =
+      new cache::LruCache<const Kernel>(config::get().cache_entries * 4u, config::get().cache_size);
+  return *cache;
+}
+
+// One kernel for each (backend, identity), whoever asks first builds it.
+std::shared_ptr<const Kernel> kernel_for(const loop::LoopKernel& k, Backend& backend) {
+  const std::string key = std::string(backend.name()) + '\0' + loop::identity(k);
+  bool built = false;
+  auto kernel = kernels().get_or_fill(cache::KeyView(key.data(), key.size()), [&] {
+    built = true;
+    std::shared_ptr<const Kernel> made = backend.compile(k);
+    const size_t weight = made->code_bytes() + key.size();
+    return cache::Filled<const Kernel>{std::move(made), weight};
+  });
+  metric::add(built ? Counter::kernels_compiled : Counter::kernel_hits);
+  return kernel;
+}
+
+// LAZY_DYNAMIC=never: the program serves exactly these extents, scalars and positions.
+void fix_arguments(const Trace& t, Program& p) {
+  const auto guard = [&](Guard::Kind kind, uint32_t node, int operand, int dim, int64_t value) {
+    p.guards.push_back({kind, node, 0, static_cast<uint16_t>(operand), static_cast<uint16_t>(dim), value});
+  };
+  for (uint32_t v = 0; v < t.frame->values.size(); ++v) {
+    const Node& n = *t.frame->values[v];
+    const Op op = t.values[v].op;
+    if (op == Op::leaf || op == Op::reshape || op == Op::broadcast || op == Op::slice || is_source(op))
+      for (int i = 0; i < n.shape.size(); ++i)
+        if (n.shape[i] != 1) guard(Guard::Kind::extent, v, 0, i, n.shape[i]);
+    if (op == Op::constant) guard(Guard::Kind::scalar, v, 0, 0, static_cast<int64_t>(n.scalar.bits));
+    if (op == Op::slice || op == Op::slice_update)
+      for (int i = 0; i < n.ints.size(); ++i) {
+        guard(Guard::Kind::position, v, 0, i, n.ints[i]);
+        guard(Guard::Kind::position, v, 1, i, n.steps[i]);
+      }
+  }
+}
+
+}  // namespace
+
+const char* name_of(Variant v) {
+  constexpr const char* names[] = {"generic", "strict", "fixed"};
+  return names[static_cast<int>(v)];
+}
+
+std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Backend& backend) {
+  using clock = std::chrono::steady_clock;
+  const auto start = clock::now();
+  auto program = std::make_shared<Program>();
+  program->variant = name_of(variant);
+  for (uint8_t pending : frame.pending) program->nodes += pending;
+
+  Trace trace(frame);
+  simplify(trace);
+  if (config::get().fp_contract) contract(trace);
+  const bool strict = variant == Variant::strict;
+  const Fusion fusion = fuse(trace, strict);
+  if (variant == Variant::fixed) fix_arguments(trace, *program);
+  std::vector<loop::LoopKernel> loops;
+  lower(trace, fusion, {strict, config::get().exact_casts}, *program, loops);
+  for (size_t i = 0; i < loops.size(); ++i) {
+#ifndef NDEBUG
+    loop::check(loops[i]);
+#endif
+    program->steps[i].kernel = kernel_for(loops[i], backend);
+    Step& step = program->steps[i];
+    step.text = loops[i].name + ": " + std::to_string(step.ops) + " ops, " +
+                std::to_string(step.operands.size()) + " operands";
+    program->code_bytes += program->steps[i].kernel->code_bytes();
+    if (logging::enabled(logging::Channel::kernels))
+      logging::print(
+          logging::Channel::kernels, "kernel %zu of %zu: %s, %zu ops, %zu bytes of code%s%s", i, loops.size(),
+          loops[i].name.c_str(), static_cast<size_t>(program->steps[i].ops),
+          program->steps[i].kernel->code_bytes(),
+          logging::enabled(logging::Channel::kernels, logging::kDetail) ? "\n" : "",
+          logging::enabled(logging::Channel::kernels, logging::kDetail) ? loop::print(loops[i]).c_str() : "");
+  }
+  if (logging::enabled(logging::Channel::fusion))
+    logging::print(logging::Channel::fusion, "%zu ops -> %zu kernels%s%s",
+                   static_cast<size_t>(program->nodes), loops.size(),
+                   logging::enabled(logging::Channel::fusion, logging::kDetail) ? "\n" : "",
+                   logging::enabled(logging::Channel::fusion, logging::kDetail) ? print(trace).c_str() : "");
+  dump_program(trace, fusion, *program, loops);
+  program->compile_ns = static_cast<uint64_t>((clock::now() - start).count());
+  metric::add(Counter::compile_ns, program->compile_ns);
+  return program;
+}
+
+void clear_kernel_cache() { kernels().clear(); }
+
+}  // namespace lazy::jit

@@ -1,0 +1,136 @@
+// A compiled program: the steps that serve every flush with one key, under guards. Nothing in it is a shape,
+// an address or a scalar's value; those are bound from the frame at each run. Immutable once built; run by
+// any thread.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jit/backend.hpp"
+#include "jit/trace/frame.hpp"
+
+namespace lazy::jit {
+
+/// One index map on the way from a kernel's iteration space to a buffer: a view node, or alignment to a
+/// node's shape.
+struct PathStep {
+  uint32_t parent = 0;  // the step before it, on the kernel's side; path 0 is the identity
+  uint32_t node = 0;    // frame value: the view, or whose shape is broadcast to
+  bool align = false;
+};
+
+/// Where one operand of a kernel comes from.
+struct Binding {
+  static constexpr int8_t kAbsent = -1;
+  uint32_t node = 0;  // frame value that has the source's shape (and, for a leaf, its data)
+  int slot = -1;      // buffer of this run, or -1: a leaf
+  uint32_t path = 0;
+  DType dtype{};
+  bool output = false;
+  bool region = false;  // the output is a slice_update's region of its buffer (`path` unused)
+  bool packed = false;  // reads or writes packed memory along a path that keeps strides known from extents
+  bool known_strides = false;  // every axis has stride 0 or the element size: no layout to work out
+  bool moves = false;          // if so: the stride along the last axis is the element size
+  int8_t dim_of[loop::kMaxAxes] =
+      {};  // kernel dimension -> which of the layout's extents other than 1, or kAbsent
+};
+
+struct KernelDim {
+  uint32_t node = kNone;  // frame value and dimension that has the extent; kNone: extent 1
+  int dim = 0;
+};
+
+struct ScalarArgument {
+  uint32_t node = kNone;  // a constant; kNone: `value`
+  DType from{}, type{};   // its dtype, and that of the argument
+  uint64_t value = 0;
+};
+
+struct Step {
+  std::shared_ptr<const Kernel> kernel;
+  loop::ArgLayout args{};
+  std::vector<KernelDim> dims;
+  std::vector<uint8_t>
+      axis_of;  // kernel dimension -> axis (adjacent dimensions may have been merged into one)
+  std::vector<Binding> operands;
+  std::vector<ScalarArgument> scalars;
+  std::vector<uint32_t> made;  // slots that this step's kernel writes first
+  std::vector<uint32_t> dead;  // slots that no later step reads
+  int sequential = -1;         // axis
+  bool has_initial = false;    // slice_update: the output starts as a copy of `initial_from`
+  Binding initial_from;
+  std::string text;  // loop IR, for dumps and reports
+  uint64_t ops = 0;  // elementwise ops fused in
+};
+
+/// A buffer that one run makes.
+struct Slot {
+  uint32_t node = 0;  // frame value whose shape it has
+  DType dtype{};
+  bool kept = false;    // becomes a tensor's value
+  int donor_slot = -1;  // a slot that dies in the same step, read at the same index: its memory is taken over
+  uint32_t donor_leaf = kNone;  // likewise a leaf, if the flush owns it alone
+};
+
+/// A tensor's value at the end of a run: a slot or leaf, as it is or seen through views.
+struct Result {
+  uint32_t node = 0;  // the frame value that gets it
+  int slot = -1;
+  uint32_t leaf = kNone;
+  uint32_t path = 0;
+};
+
+struct Guard {
+  enum class Kind : uint8_t {
+    contiguous,    // a leaf lies row-major without gaps
+    unit_stride,   // an operand moves by one element along the vector axis
+    broadcast,     // an operand does not move along the vector axis
+    collapsible,   // an operand's two adjacent dimensions can be walked as one
+    stride_32bit,  // the offsets of one vector's elements fit 32 bits
+    extent,        // a dimension has one value (LAZY_DYNAMIC=never)
+    scalar,        // a scalar argument has one value (LAZY_DYNAMIC=never)
+    position,      // a slice starts or steps as it did (LAZY_DYNAMIC=never)
+  };
+  Kind kind{};
+  uint32_t node = 0;  // leaf, or the node that has the extent, scalar or position
+  uint32_t step = 0;  // layout guards: which operand of which step
+  uint16_t operand = 0;
+  uint16_t dim = 0;   // kernel dimension, or dimension of the node
+  int64_t value = 0;  // what it was when the program was compiled
+};
+inline constexpr int kGuardKinds = 8;
+const char* name_of(Guard::Kind);
+
+struct Program {
+  std::vector<Step> steps;
+  std::vector<Slot> slots;
+  std::vector<Result> results;
+  std::vector<PathStep> paths{PathStep{}};
+  std::vector<Guard> guards;
+  std::string variant;  // "generic", "strict", "static": for reports
+  uint64_t nodes = 0;   // recorded ops it stands for
+  size_t code_bytes = 0;
+  uint64_t compile_ns = 0;
+};
+
+/// Strides in elements of an operand along the step's kernel dimensions, and the offset of its first element.
+struct OperandLayout {
+  int64_t stride[loop::kMaxAxes];
+  int64_t offset = 0;
+};
+void operand_layout(const Program&, const Step&, const Binding&, const Frame&, OperandLayout&);
+int64_t extent_of(const KernelDim&, const Frame&);
+
+/// Whether the offsets of a vector's elements (up to 64 of them, bytes) fit 32 bits. `stride` in elements.
+bool fits_32bit(int64_t stride, DType);
+
+/// The first guard that does not hold, or null. `actual` gets what was found instead of the guard's value.
+const Guard* failed_guard(const Program&, const Frame&, int64_t& actual);
+/// "operand 2 of kernel 0 (v3) is contiguous: expected yes, found no"
+std::string describe(const Guard&, int64_t actual);
+
+/// Runs the program: afterwards every pending value with a handle has its buffer. Throws what allocation or a
+/// kernel throws; then no node was changed.
+void run(const Program&, Frame&, Backend&);
+
+}  // namespace lazy::jit

@@ -1,0 +1,49 @@
+// What a flush was, for people: collected only while someone listens.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "jit/graph/record.hpp"
+
+namespace lazy::jit {
+
+struct Frame;
+
+struct FlushReport {
+  Cause cause{};
+  Site site{};             // the line that needed a value
+  uint64_t ops = 0;        // recorded ops in the flush
+  uint64_t outputs = 0;    // values kept
+  uint64_t kernels = 0;    // launches of the program
+  uint64_t fused_ops = 0;  // elementwise ops inside kernels
+  bool hit = false;        // the program was in the cache
+  std::string variant;     // generic, strict, fixed
+  std::string miss;  // why not: the failed guard with both values, or the nearest key and how it differs
+  uint64_t compile_ns = 0;
+  uint64_t total_ns = 0;
+  std::vector<std::string> kernel_texts;  // name and fused ops of each kernel
+};
+std::string to_string(const FlushReport&);
+
+/// While one lives, the calling thread's flushes are appended to it. They nest; the innermost gets them.
+class FlushListener {
+ public:
+  FlushListener();
+  ~FlushListener();
+  FlushListener(const FlushListener&) = delete;
+  FlushListener& operator=(const FlushListener&) = delete;
+  std::vector<FlushReport> flushes;
+  static FlushListener* current();
+
+ private:
+  FlushListener* outer_;
+};
+
+/// One line per value of a key: "v3 = add float32 [n, 1] v0, v2".
+std::vector<std::string> describe_key(const uint32_t* words, size_t count);
+/// How `frame`'s key differs from the nearest of `keys`: the first differing value, theirs and ours, with the
+/// user's line.
+std::string explain_difference(const Frame& frame, const std::vector<std::vector<uint32_t>>& keys);
+
+}  // namespace lazy::jit

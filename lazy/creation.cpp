@@ -1,0 +1,202 @@
+#include "lazy/creation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lazy/build.hpp"
+#include "lazy/promotion.hpp"
+#include "lazy/scalar.hpp"
+#include "lazy/views.hpp"
+
+namespace lazy {
+namespace {
+using namespace detail;
+
+const Shape& checked(const char* op, const Shape& shape, const Site& s) {
+  for (int64_t n : shape)
+    if (n < 0) fail<ShapeError>(op, "an extent can't be negative: " + to_string(shape), s);
+  return shape;
+}
+
+/// float32 for a floating-point scalar, int64 for an integer, bool for a bool.
+DType natural_dtype(const Number& n) {
+  switch (n.kind) {
+    case Number::Kind::boolean: return bool_;
+    case Number::Kind::real: return is_half(n.dtype) ? n.dtype : float32;
+    case Number::Kind::natural: return uint64;
+    case Number::Kind::integer: break;
+  }
+  return int64;
+}
+
+Tensor filled(const char* op, const Shape& shape, const Number& v, DType t, const Site& s) {
+  if (!number_fits(v, t)) fail<DtypeError>(op, "the value does not fit " + std::string(name_of(t)), s);
+  return Tensor(constant(v, t, checked(op, shape, s), s));
+}
+
+Tensor filled_like(const char* op, const Arg& x, const Number& v, MaybeDType t) {
+  const Handle h = any_of(op, x);
+  return filled(op, h->shape, v, t.or_else(h->dtype), x.site());
+}
+}  // namespace
+
+Tensor zeros(ShapeArg shape, DType t, Site s) { return filled("zeros", shape, 0, t, s); }
+Tensor ones(ShapeArg shape, DType t, Site s) { return filled("ones", shape, 1, t, s); }
+Tensor empty(ShapeArg shape, DType t, Site s) { return filled("empty", shape, 0, t, s); }
+Tensor full(ShapeArg shape, Number v, MaybeDType t, Site s) {
+  return filled("full", shape, v, t.or_else(natural_dtype(v)), s);
+}
+Tensor zeros_like(Arg x, MaybeDType t) { return filled_like("zeros_like", x, 0, t); }
+Tensor ones_like(Arg x, MaybeDType t) { return filled_like("ones_like", x, 1, t); }
+Tensor empty_like(Arg x, MaybeDType t) { return filled_like("empty_like", x, 0, t); }
+Tensor full_like(Arg x, Number v, MaybeDType t) { return filled_like("full_like", x, v, t); }
+
+namespace {
+DType arange_dtype(MaybeDType t, std::initializer_list<Number> args) {
+  if (t.given) return t.value;
+  bool real = false;
+  for (const Number& n : args) real = real || n.kind == Number::Kind::real;
+  return real ? float32 : int64;
+}
+
+int64_t arange_count(const Number& start, const Number& stop, const Number& step, const Site& s) {
+  const auto integral = [](const Number& n) {
+    return n.kind == Number::Kind::integer || n.kind == Number::Kind::boolean;
+  };
+  if (step.as_double() == 0) fail<ShapeError>("arange", "the step can't be 0", s);
+  if (integral(start) && integral(stop) && integral(step)) {
+    if (step.i > 0 ? start.i >= stop.i : start.i <= stop.i) return 0;
+    const uint64_t distance = step.i > 0 ? static_cast<uint64_t>(stop.i) - static_cast<uint64_t>(start.i)
+                                         : static_cast<uint64_t>(start.i) - static_cast<uint64_t>(stop.i);
+    const uint64_t stride = step.i > 0 ? static_cast<uint64_t>(step.i) : -static_cast<uint64_t>(step.i);
+    return static_cast<int64_t>((distance - 1) / stride + 1);
+  }
+  const double count = std::ceil((stop.as_double() - start.as_double()) / step.as_double());
+  if (!(count < 9e18)) fail<ShapeError>("arange", "the range is not finite", s);
+  return count > 0 ? static_cast<int64_t>(count) : 0;
+}
+
+/// Index as `t`, times step, plus start; a term is left out by which arguments were given, never by their
+/// values, so that values don't change the program.
+Tensor ramp(int64_t n, const Number* start, const Number* step, DType t, const Site& s) {
+  const DType work = is_bool(t) ? int64 : t;
+  Handle h = cast(jit::iota(0, {n}, s), work, s);
+  if (step) h = binary("arange", Op::multiply, h, constant(*step, work, {}, s), s);
+  if (start) h = binary("arange", Op::add, h, constant(*start, work, {}, s), s);
+  return Tensor(cast(h, t, s));
+}
+}  // namespace
+
+Tensor arange(Number stop, MaybeDType t, Site s) {
+  return ramp(arange_count(0, stop, 1, s), nullptr, nullptr, arange_dtype(t, {stop}), s);
+}
+Tensor arange(Number start, Number stop, MaybeDType t, Site s) {
+  return ramp(arange_count(start, stop, 1, s), &start, nullptr, arange_dtype(t, {start, stop}), s);
+}
+Tensor arange(Number start, Number stop, Number step, MaybeDType t, Site s) {
+  return ramp(arange_count(start, stop, step, s), &start, &step, arange_dtype(t, {start, stop, step}), s);
+}
+
+Tensor linspace(Number start, Number stop, int64_t num, bool endpoint, DType t, Site s) {
+  if (num < 0)
+    fail<ShapeError>("linspace", "the number of values can't be negative: " + std::to_string(num), s);
+  const double a = start.as_double(), b = stop.as_double();
+  const int64_t intervals = endpoint ? num - 1 : num;
+  const double step = intervals > 0 ? (b - a) / static_cast<double>(intervals) : 0;
+  const Handle i = jit::iota(0, {num}, s);
+  Handle h = binary("linspace", Op::multiply, cast(i, float64, s), constant(step, float64, {}, s), s);
+  h = binary("linspace", Op::add, h, constant(a, float64, {}, s), s);
+  if (endpoint && num > 1) {
+    const Handle last = binary("linspace", Op::equal, i, constant(num - 1, int64, {}, s), s);
+    h = detail::where("linspace", last, constant(b, float64, {}, s), h, s);
+  }
+  return Tensor(cast(h, t, s));
+}
+
+namespace {
+/// column - row compared with k, as a matrix.
+Handle diagonal(const char* name, Op compare, int64_t rows, int64_t columns, int64_t k, const Site& s) {
+  const Handle row = binary(name, Op::add, jit::iota(0, {rows, 1}, s), constant(k, int64, {}, s), s);
+  return binary(name, compare, jit::iota(1, {1, columns}, s), row, s);
+}
+
+Tensor triangle(const char* name, Op compare, const Arg& x, int64_t k) {
+  const Handle h = any_of(name, x);
+  const int rank = h->shape.size();
+  if (rank < 2) fail<ShapeError>(name, "needs two dimensions, not " + to_string(h->shape), x.site());
+  const Handle kept = diagonal(name, compare, h->shape[rank - 2], h->shape[rank - 1], k, x.site());
+  return Tensor(detail::where(name, kept, h, constant(0, h->dtype, {}, x.site()), x.site()));
+}
+}  // namespace
+
+Tensor eye(int64_t rows, int64_t columns, int64_t k, DType t, Site s) {
+  if (rows < 0) fail<ShapeError>("eye", "the number of rows can't be negative: " + std::to_string(rows), s);
+  return Tensor(cast(diagonal("eye", Op::equal, rows, columns < 0 ? rows : columns, k, s), t, s));
+}
+Tensor tril(Arg x, int64_t k) { return triangle("tril", Op::less_equal, x, k); }
+Tensor triu(Arg x, int64_t k) { return triangle("triu", Op::greater_equal, x, k); }
+
+std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string& indexing) {
+  std::vector<Tensor> r;
+  if (axes.size() == 0) return r;
+  const Site s = axes.begin()->site();
+  if (indexing != "xy" && indexing != "ij")
+    fail<Error>("meshgrid", "indexing is \"xy\" or \"ij\", not \"" + indexing + "\"", s);
+  if (axes.size() > kMaxRank)
+    fail<ShapeError>("meshgrid", "more than " + std::to_string(kMaxRank) + " axes", s);
+  Shape shape;
+  for (const Arg& a : axes) {
+    const Handle h = any_of("meshgrid", a);
+    if (h->shape.size() > 1)
+      fail<ShapeError>("meshgrid", "takes tensors of one dimension, not " + to_string(h->shape), a.site());
+    shape.push_back(numel(h->shape));
+  }
+  const auto place = [&](int i) { return indexing == "xy" && i < 2 && shape.size() > 1 ? 1 - i : i; };
+  Shape result = shape;
+  for (int i = 0; i < shape.size(); ++i) result[place(i)] = shape[i];
+  int i = 0;
+  for (const Arg& a : axes) {
+    Shape flat(shape.size(), 1);
+    flat[place(i)] = shape[i];
+    ++i;
+    r.emplace_back(
+        detail::broadcast(detail::reshape(any_of("meshgrid", a), flat, a.site()), result, a.site()));
+  }
+  return r;
+}
+
+Tensor from_blob(void* data, ShapeArg shape, DType t, std::vector<int64_t> strides,
+                 std::function<void(void*)> deleter, Site s) {
+  checked("from_blob", shape, s);
+  if (!data && numel(shape) > 0) fail<Error>("from_blob", "the pointer is null", s);
+  if (!strides.empty() && strides.size() != static_cast<size_t>(shape.size()))
+    fail<ShapeError>("from_blob", std::to_string(strides.size()) + " strides for shape " + to_string(shape),
+                     s);
+  return Tensor(
+      jit::from_blob(data, t, shape, Dims(std::span<const int64_t>(strides)), std::move(deleter), s));
+}
+
+Tensor asarray(Arg x, MaybeDType t) {
+  const Handle h = any_of("asarray", x);
+  return Tensor(cast(h, t.or_else(h->dtype), x.site()));
+}
+
+namespace detail {
+Tensor from_elements(const char* op, const void* elements, size_t count, const Shape& shape, DType from,
+                     DType to, const Site& s) {
+  checked(op, shape, s);
+  if (static_cast<size_t>(numel(shape)) != count)
+    fail<ShapeError>(op, std::to_string(count) + " elements do not fill " + to_string(shape), s);
+  if (from == to) return Tensor(jit::from_bytes(elements, to, shape, s));
+  std::vector<char> converted(count * size_of(to));
+  convert(from, elements, to, converted.data(), count);
+  return Tensor(jit::from_bytes(converted.data(), to, shape, s));
+}
+
+void throw_ragged(size_t expected, size_t found, const Site& s) {
+  fail<ShapeError>(
+      "tensor", "lists of unequal length: " + std::to_string(expected) + " and " + std::to_string(found), s);
+}
+}  // namespace detail
+
+}  // namespace lazy

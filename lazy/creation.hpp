@@ -1,0 +1,164 @@
+// Making tensors. Functions that fill with a rule (zeros, arange, eye, ...) are recorded like any other op:
+// nothing is written until somebody looks.
+//
+// Default dtypes: float32 for zeros, ones, empty, linspace, eye, and for full and arange when given a
+// floating-point value; int64 for full and arange of integers; bool for full of a bool. A negative extent
+// throws ShapeError.
+#pragma once
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lazy/tensor.hpp"
+
+namespace lazy {
+
+Tensor zeros(ShapeArg shape, DType dtype = float32, Site = Site::current());
+Tensor ones(ShapeArg shape, DType dtype = float32, Site = Site::current());
+/// The same as zeros: nothing here is ever uninitialised.
+Tensor empty(ShapeArg shape, DType dtype = float32, Site = Site::current());
+Tensor full(ShapeArg shape, Number value, MaybeDType dtype = {}, Site = Site::current());
+Tensor zeros_like(Arg x, MaybeDType dtype = {});
+Tensor ones_like(Arg x, MaybeDType dtype = {});
+Tensor empty_like(Arg x, MaybeDType dtype = {});
+Tensor full_like(Arg x, Number value, MaybeDType dtype = {});
+
+/// ceil((stop - start) / step) values, start + i * step computed in the result's dtype. ShapeError if step is
+/// 0.
+Tensor arange(Number stop, MaybeDType dtype = {}, Site = Site::current());
+Tensor arange(Number start, Number stop, MaybeDType dtype = {}, Site = Site::current());
+Tensor arange(Number start, Number stop, Number step, MaybeDType dtype = {}, Site = Site::current());
+/// `num` values from start to stop, start + i * step computed in float64; the last one is stop itself, or
+/// with `endpoint` false the step before it.
+Tensor linspace(Number start, Number stop, int64_t num, bool endpoint = true, DType dtype = float32,
+                Site = Site::current());
+/// rows x columns (columns = rows if negative), ones on the diagonal column - row = k.
+Tensor eye(int64_t rows, int64_t columns = -1, int64_t k = 0, DType dtype = float32, Site = Site::current());
+/// The elements on and below (tril) or on and above (triu) the diagonal column - row = k of the last two
+/// axes; zero elsewhere.
+Tensor tril(Arg x, int64_t k = 0);
+Tensor triu(Arg x, int64_t k = 0);
+/// Coordinate grids of one-dimensional tensors. indexing "xy": the first two axes change places; "ij": they
+/// don't.
+std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string& indexing = "xy");
+
+/// A value in memory of the user's, shared, not copied: it must not change while any tensor made from it may
+/// still be computed. Strides are in elements (none: row-major; 0 and negative are fine) and `data` is the
+/// element of index 0. `deleter` (may be empty) runs once, when nothing refers to the memory any more.
+Tensor from_blob(void* data, ShapeArg shape, DType dtype, std::vector<int64_t> strides = {},
+                 std::function<void(void*)> deleter = {}, Site = Site::current());
+template <Element T>
+Tensor from_blob(T* data, ShapeArg shape, Site s = Site::current()) {
+  return from_blob(static_cast<void*>(data), shape, dtype_of<T>(), {}, {}, s);
+}
+
+namespace detail {
+Tensor from_elements(const char* op, const void* elements, size_t count, const Shape& shape, DType from,
+                     DType to, const Site&);
+[[noreturn]] void throw_ragged(size_t expected, size_t found, const Site&);
+
+/// Element type and rank of nested lists; flattening checks that sublists are of one length.
+template <class T>
+struct Nested {
+  using Elem = T;
+  static void shape_of(const T&, Shape&) {}
+  static void append(const T& v, Elem*& out, const int64_t*, const Site&) { *out++ = v; }
+};
+template <class T>
+struct Nested<std::initializer_list<T>> {
+  using Elem = typename Nested<T>::Elem;
+  static void shape_of(const std::initializer_list<T>& v, Shape& s) {
+    s.push_back(static_cast<int64_t>(v.size()));
+    if (v.size()) Nested<T>::shape_of(*v.begin(), s);
+  }
+  static void append(const std::initializer_list<T>& v, Elem*& out, const int64_t* extent, const Site& s) {
+    if (static_cast<int64_t>(v.size()) != *extent) throw_ragged(static_cast<size_t>(*extent), v.size(), s);
+    for (const T& x : v) Nested<T>::append(x, out, extent + 1, s);
+  }
+};
+template <class List>
+Tensor from_lists(const List& v, MaybeDType dtype, const Site& s) {
+  using E = typename Nested<List>::Elem;
+  Shape shape;
+  Nested<List>::shape_of(v, shape);
+  const size_t n = static_cast<size_t>(numel(shape));
+  const std::unique_ptr<E[]> flat(new E[n + 1]);
+  E* out = flat.get();
+  Nested<List>::append(v, out, shape.begin(), s);
+  return from_elements("tensor", flat.get(), n, shape, dtype_of<E>(), dtype.or_else(literal_dtype<E>()), s);
+}
+template <class T>
+using List = std::initializer_list<T>;
+}  // namespace detail
+
+/// A scalar or nested lists, up to rank 5: tensor({{1.0f, 2.0f}, {3.0f, 4.0f}}). The element type gives the
+/// dtype: double float64, float float32, bool bool, and so on; `int` gives int64, as a literal does in NumPy
+/// (from_span keeps int32). Lists of unequal length throw ShapeError.
+template <Element T>
+Tensor tensor(T value, MaybeDType dtype = {}, Site s = Site::current()) {
+  return detail::from_elements("tensor", &value, 1, {}, dtype_of<T>(), dtype.or_else(literal_dtype<T>()), s);
+}
+template <Element T>
+Tensor tensor(detail::List<T> v, MaybeDType dtype = {}, Site s = Site::current()) {
+  return detail::from_lists(v, dtype, s);
+}
+template <Element T>
+Tensor tensor(detail::List<detail::List<T>> v, MaybeDType dtype = {}, Site s = Site::current()) {
+  return detail::from_lists(v, dtype, s);
+}
+template <Element T>
+Tensor tensor(detail::List<detail::List<detail::List<T>>> v, MaybeDType dtype = {},
+              Site s = Site::current()) {
+  return detail::from_lists(v, dtype, s);
+}
+template <Element T>
+Tensor tensor(detail::List<detail::List<detail::List<detail::List<T>>>> v, MaybeDType dtype = {},
+              Site s = Site::current()) {
+  return detail::from_lists(v, dtype, s);
+}
+template <Element T>
+Tensor tensor(detail::List<detail::List<detail::List<detail::List<detail::List<T>>>>> v,
+              MaybeDType dtype = {}, Site s = Site::current()) {
+  return detail::from_lists(v, dtype, s);
+}
+
+/// A copy of a range of elements, in the dtype of exactly that C++ type; row-major in `shape`, or in one
+/// dimension. ShapeError if the sizes differ.
+template <class T, size_t N>
+requires Element<std::remove_const_t<T>> Tensor from_span(std::span<T, N> v, ShapeArg shape,
+                                                          Site s = Site::current()) {
+  constexpr DType t = dtype_of<std::remove_const_t<T>>();
+  return detail::from_elements("from_span", v.data(), v.size(), shape, t, t, s);
+}
+template <class T, size_t N>
+requires Element<std::remove_const_t<T>> Tensor from_span(std::span<T, N> v, Site s = Site::current()) {
+  return from_span(v, ShapeArg(v.size()), s);
+}
+template <Element T>
+requires(!std::same_as<T, bool>) Tensor from_span(const std::vector<T>& v, Site s = Site::current()) {
+  return from_span(std::span(v), s);
+}
+template <Element T>
+requires(!std::same_as<T, bool>) Tensor
+    from_span(const std::vector<T>& v, ShapeArg shape, Site s = Site::current()) {
+  return from_span(std::span(v), shape, s);
+}
+
+/// A tensor from whatever can be one: a tensor itself (the same value), a scalar, or a vector (copied).
+Tensor asarray(Arg x, MaybeDType dtype = {});
+template <Element T>
+Tensor asarray(const std::vector<T>& v, MaybeDType dtype = {}, Site s = Site::current()) {
+  if constexpr (std::same_as<T, bool>) {
+    const std::unique_ptr<bool[]> flat(new bool[v.size() + 1]);
+    std::copy(v.begin(), v.end(), flat.get());
+    return detail::from_elements("asarray", flat.get(), v.size(), {static_cast<int64_t>(v.size())}, bool_,
+                                 dtype.or_else(bool_), s);
+  } else {
+    return detail::from_elements("asarray", v.data(), v.size(), {static_cast<int64_t>(v.size())},
+                                 dtype_of<T>(), dtype.or_else(dtype_of<T>()), s);
+  }
+}
+
+}  // namespace lazy

@@ -1,0 +1,14 @@
+// Ops on constants, computed while recording: zeros({n}) * 2 + 1 becomes one constant. Internal to lazy/.
+//
+// Only ops whose result is exactly rounded are folded, so that the value is the one that the recorded op
+// would give.
+#pragma once
+#include "jit/graph/node.hpp"
+
+namespace lazy::detail {
+
+/// True and `out` set if op on a value of dtype `t` is one that folds.
+bool fold(jit::Op, DType t, jit::Scalar a, jit::Scalar& out);
+bool fold(jit::Op, DType t, jit::Scalar a, jit::Scalar b, jit::Scalar& out);
+
+}  // namespace lazy::detail

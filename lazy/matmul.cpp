@@ -1,0 +1,75 @@
+#include "lazy/matmul.hpp"
+
+#include "lazy/build.hpp"
+#include "lazy/elementwise.hpp"
+#include "lazy/reductions.hpp"
+
+namespace lazy {
+namespace {
+using namespace detail;
+
+[[noreturn]] void mismatch(const char* op, const Handle& a, const Handle& b, const char* why, const Site& s) {
+  fail<ShapeError>(
+      op, "shapes " + to_string(a->shape) + " and " + to_string(b->shape) + " do not fit: " + why, s);
+}
+
+Shape without_last(const Shape& s, int n) {
+  Shape r;
+  for (int i = 0; i < s.size() - n; ++i) r.push_back(s[i]);
+  return r;
+}
+
+Tensor product(const char* name, const Arg& x, const Arg& y) {
+  const Site& s = x.site();
+  const DType t = common_type(name, {&x, &y});
+  const DType work = is_bool(t) ? int64 : t;
+  Handle a = operand(name, x, work), b = operand(name, y, work);
+  if (a->shape.empty() || b->shape.empty()) mismatch(name, a, b, "a 0-d operand (use multiply)", s);
+  const bool row = a->shape.size() == 1, column = b->shape.size() == 1;
+  const int64_t k = a->shape.back();
+  if (k != (column ? b->shape[0] : b->shape[b->shape.size() - 2]))
+    mismatch(name, a, b, "the inner extents differ", s);
+  if (row) a = detail::reshape(a, {1, k}, s);
+  if (column) b = detail::reshape(b, {k, 1}, s);
+  Shape batch;
+  const Shape left = without_last(a->shape, 2), right = without_last(b->shape, 2);
+  try {
+    batch = broadcast_shapes(name, left, right, s);
+  } catch (const ShapeError&) { mismatch(name, a, b, "the leading extents do not broadcast", s); }
+  const int64_t m = a->shape[a->shape.size() - 2], n = b->shape.back();
+  Shape full = batch, result = batch;
+  full.push_back(m);
+  full.push_back(n);
+  if (!row) result.push_back(m);
+  if (!column) result.push_back(n);
+  const Handle h = jit::record(Op::matmul, {&a, &b}, work, full, s);
+  return Tensor(cast(detail::reshape(h, result, s), t, s));
+}
+}  // namespace
+
+Tensor matmul(Arg a, Arg b) { return product("matmul", a, b); }
+
+Tensor dot(Arg a, Arg b) {
+  if (any_of("dot", a)->shape.empty() || any_of("dot", b)->shape.empty()) return multiply(a, b);
+  return product("dot", a, b);
+}
+
+Tensor outer(Arg a, Arg b) {
+  const Handle x = any_of("outer", a), y = any_of("outer", b);
+  return multiply(Arg(detail::reshape(x, {numel(x->shape), 1}, a.site()), a.site()),
+                  Arg(detail::reshape(y, {1, numel(y->shape)}, b.site()), b.site()));
+}
+
+Tensor vecdot(Arg a, Arg b, int64_t axis) {
+  constexpr const char* name = "vecdot";
+  const Site& s = a.site();
+  const Handle x = tensor_of(name, a), y = tensor_of(name, b);
+  if (axis >= 0)
+    fail<IndexError>(name, "the axis counts from the end: it is negative, not " + std::to_string(axis), s);
+  const int i = normal_axis(name, axis, x->shape.size(), s), j = normal_axis(name, axis, y->shape.size(), s);
+  if (x->shape[i] != y->shape[j]) mismatch(name, x, y, "the extents of the summed axis differ", s);
+  const Tensor p = multiply(Arg(x, s), Arg(y, s));
+  return sum(Arg(p.handle(), s), Axes(axis), dropdims, p.dtype());
+}
+
+}  // namespace lazy

@@ -1,0 +1,15 @@
+// Assembles the library: which backends this process has.
+#include "backends/cpu/backend.hpp"
+#include "backends/reference/backend.hpp"
+#include "jit/registry.hpp"
+
+namespace lazy::jit {
+
+Backends make_backends() {
+  Backends b;
+  b.reference = reference::make_backend();
+  b.main = cpu::make_backend();
+  return b;
+}
+
+}  // namespace lazy::jit

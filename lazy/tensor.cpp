@@ -1,0 +1,130 @@
+#include "lazy/tensor.hpp"
+
+#include <mutex>
+
+#include "lazy/build.hpp"
+#include "lazy/elementwise.hpp"
+#include "lazy/scalar.hpp"
+
+namespace lazy {
+using detail::fail;
+
+namespace {
+Dims listed(std::initializer_list<Extent> v, const char* what, const Site& s) {
+  if (v.size() > kMaxRank)
+    throw ShapeError(std::string(what) + ": a tensor has at most " + std::to_string(kMaxRank) +
+                         " dimensions, not " + std::to_string(v.size()),
+                     s);
+  Dims r;
+  for (const Extent& e : v) r.push_back(e.value);
+  return r;
+}
+}  // namespace
+
+ShapeArg::ShapeArg(std::initializer_list<Extent> v, Site s) : Shape(listed(v, "shape", s)) {}
+ShapeArg::ShapeArg(const std::vector<int64_t>& v, Site s) {
+  if (v.size() > kMaxRank)
+    throw ShapeError("shape: a tensor has at most " + std::to_string(kMaxRank) + " dimensions, not " +
+                         std::to_string(v.size()),
+                     s);
+  for (int64_t n : v) push_back(n);
+}
+Axes::Axes(std::initializer_list<Extent> v, Site s) : Dims(listed(v, "axes", s)) {}
+
+void Tensor::throw_empty(const char* op, const Site& s) {
+  fail<Error>(op, "the tensor is empty (default-constructed): assign to it first", s);
+}
+
+int64_t Tensor::size(int axis, Site s) const {
+  const Shape& shape = node("size", s).shape;
+  return shape[detail::normal_axis("size", axis, shape.size(), s)];
+}
+
+const Tensor& Tensor::eval(Site s) const {
+  (void)node("eval", s);
+  const jit::Handle* one[] = {&handle_};
+  jit::evaluate(one, jit::Cause::eval, s);
+  return *this;
+}
+
+void eval(std::initializer_list<Located> tensors) {
+  std::vector<const jit::Handle*> handles;
+  for (const Located& t : tensors) {
+    if (!t.tensor->defined())
+      fail<Error>("eval", "the tensor is empty (default-constructed): assign to it first", t.site);
+    handles.push_back(&t.tensor->handle());
+  }
+  jit::evaluate(handles, jit::Cause::eval, tensors.begin()->site);
+}
+
+void Tensor::read(const char* op, jit::Cause cause, DType to, void* out, int64_t expected,
+                  const Site& s) const {
+  const jit::Node& n = node(op, s);
+  const int64_t count = numel(n.shape);
+  if (expected >= 0 && count != expected)
+    fail<ShapeError>(op, "needs a tensor with one element, not " + to_string(n.shape), s);
+  if (count == 0) return;
+  jit::BufferRef keep;
+  detail::convert(n.dtype, jit::contiguous_data(handle_, cause, s, keep), to, out,
+                  static_cast<size_t>(count));
+}
+
+const void* Tensor::raw_data(DType t, const Site& s) const {
+  const jit::Node& n = node("data", s);
+  if (n.dtype != t)
+    fail<DtypeError>("data", std::string("the elements are ") + name_of(n.dtype) + ", not " + name_of(t), s);
+  // Threads may ask the same Tensor at once; each must get a pointer that stays.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (packed_) return packed_->data();
+  jit::BufferRef keep;
+  const void* p = jit::contiguous_data(handle_, jit::Cause::data, s, keep);
+  if (keep.get() != n.buffer.get()) packed_ = std::move(keep);  // otherwise the node itself keeps it
+  return p;
+}
+
+Tensor::operator bool() const {
+  const jit::Node& n = node("bool", Site{});
+  bool v = false;
+  read("bool", jit::Cause::truth, bool_, &v, 1, n.site);
+  return v;
+}
+
+namespace {
+/// The result of a compound assignment, if the left side may hold it.
+jit::Handle updated(const char* op, const jit::Handle& left, const Tensor& result, const Site& s) {
+  const jit::Handle& r = result.handle();
+  if (!detail::same_kind(r->dtype, left->dtype))
+    fail<DtypeError>(op,
+                     std::string("the result is ") + name_of(r->dtype) +
+                         " and does not go into a tensor of " + name_of(left->dtype) +
+                         ": convert with astype",
+                     s);
+  if (!(r->shape == left->shape))
+    fail<ShapeError>(
+        op,
+        "the result has shape " + to_string(r->shape) + ", the tensor assigned to " + to_string(left->shape),
+        s);
+  return detail::cast(r, left->dtype, s);
+}
+}  // namespace
+
+#define LAZY_COMPOUND(symbol, function)                                           \
+  Tensor& Tensor::operator symbol(Arg v)& {                                       \
+    rebind(updated(#function, detail::tensor_of(#function, Arg(*this, v.site())), \
+                   function(Arg(*this, v.site()), v), v.site()));                 \
+    return *this;                                                                 \
+  }
+LAZY_COMPOUND(+=, add)
+LAZY_COMPOUND(-=, subtract)
+LAZY_COMPOUND(*=, multiply)
+LAZY_COMPOUND(/=, divide)
+LAZY_COMPOUND(%=, remainder)
+LAZY_COMPOUND(&=, bitwise_and)
+LAZY_COMPOUND(|=, bitwise_or)
+LAZY_COMPOUND(^=, bitwise_xor)
+LAZY_COMPOUND(<<=, bitwise_left_shift)
+LAZY_COMPOUND(>>=, bitwise_right_shift)
+#undef LAZY_COMPOUND
+
+}  // namespace lazy

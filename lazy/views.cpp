@@ -1,0 +1,185 @@
+#include "lazy/views.hpp"
+
+#include <algorithm>
+
+#include "lazy/build.hpp"
+
+namespace lazy {
+namespace {
+using namespace detail;
+
+Dims reversed_axes(int rank) {
+  Dims r(rank, 0);
+  for (int i = 0; i < rank; ++i) r[i] = rank - 1 - i;
+  return r;
+}
+
+Dims identity_axes(int rank) {
+  Dims r(rank, 0);
+  for (int i = 0; i < rank; ++i) r[i] = i;
+  return r;
+}
+
+/// Axes in the order given, each once, in [0, rank).
+Dims listed_axes(const char* op, const Dims& axes, int rank, const Site& s) {
+  (void)normal_axes(op, axes, rank, s);  // range and duplicates
+  Dims r;
+  for (int64_t a : axes) r.push_back(normal_axis(op, a, rank, s));
+  return r;
+}
+
+Tensor permuted(const char* op, const Arg& x, const Dims& axes) {
+  const Handle h = any_of(op, x);
+  const int rank = h->shape.size();
+  if (axes.size() != rank)
+    fail<ShapeError>(
+        op, "axes " + to_string(axes) + " do not name each dimension of " + to_string(h->shape) + " once",
+        x.site());
+  if (rank == 0) return Tensor(h);
+  return Tensor(detail::permute(h, listed_axes(op, axes, rank, x.site()), x.site()));
+}
+}  // namespace
+
+Tensor reshape(Arg x, ShapeArg shape) {
+  const Handle h = any_of("reshape", x);
+  int open = -1;
+  int64_t known = 1;
+  bool good = true;
+  for (int i = 0; i < shape.size(); ++i) {
+    if (shape[i] == -1 && open < 0) open = i;
+    else if (shape[i] < 0) good = false;
+    else known *= shape[i];
+  }
+  const int64_t n = numel(h->shape);
+  if (good && open >= 0) {
+    good = known != 0 && n % known == 0;
+    if (good) shape[open] = n / known;
+  } else {
+    good = good && known == n;
+  }
+  if (!good)
+    fail<ShapeError>("reshape", to_string(h->shape) + " does not go into " + to_string(shape), x.site());
+  return Tensor(detail::reshape(h, shape, x.site()));
+}
+
+Tensor permute_dims(Arg x, Axes axes) { return permuted("permute_dims", x, axes); }
+
+Tensor transpose(Arg x, Axes axes) {
+  const Handle h = any_of("transpose", x);
+  return permuted("transpose", x,
+                  axes.empty() ? reversed_axes(h->shape.size()) : static_cast<const Dims&>(axes));
+}
+
+Tensor matrix_transpose(Arg x) {
+  const Handle h = any_of("matrix_transpose", x);
+  const int rank = h->shape.size();
+  if (rank < 2)
+    fail<ShapeError>("matrix_transpose", "needs two dimensions, not " + to_string(h->shape), x.site());
+  Dims axes = identity_axes(rank);
+  std::swap(axes[rank - 1], axes[rank - 2]);
+  return Tensor(detail::permute(h, axes, x.site()));
+}
+
+Tensor swapaxes(Arg x, int64_t a, int64_t b) {
+  const Handle h = any_of("swapaxes", x);
+  const int rank = h->shape.size();
+  Dims axes = identity_axes(rank);
+  std::swap(axes[normal_axis("swapaxes", a, rank, x.site())],
+            axes[normal_axis("swapaxes", b, rank, x.site())]);
+  return Tensor(detail::permute(h, axes, x.site()));
+}
+
+Tensor moveaxis(Arg x, Axes from, Axes to) {
+  const Handle h = any_of("moveaxis", x);
+  const int rank = h->shape.size();
+  if (from.size() != to.size())
+    fail<ShapeError>("moveaxis",
+                     "axes " + to_string(from) + " and positions " + to_string(to) + " differ in number",
+                     x.site());
+  const Dims source = listed_axes("moveaxis", from, rank, x.site()),
+             target = listed_axes("moveaxis", to, rank, x.site());
+  Dims axes(rank, -1);
+  for (int i = 0; i < source.size(); ++i) axes[static_cast<int>(target[i])] = source[i];
+  int next = 0;
+  for (int64_t& a : axes) {
+    if (a >= 0) continue;
+    while (std::find(source.begin(), source.end(), next) != source.end()) ++next;
+    a = next++;
+  }
+  return Tensor(detail::permute(h, axes, x.site()));
+}
+
+Tensor squeeze(Arg x, Axes axes) {
+  const Handle h = any_of("squeeze", x);
+  const Dims named = axes.empty() ? Dims() : normal_axes("squeeze", axes, h->shape.size(), x.site());
+  Shape shape;
+  for (int i = 0; i < h->shape.size(); ++i) {
+    const bool dropped =
+        axes.empty() ? h->shape[i] == 1 : std::find(named.begin(), named.end(), i) != named.end();
+    if (dropped && h->shape[i] != 1)
+      fail<ShapeError>("squeeze", "axis " + std::to_string(i) + " of " + to_string(h->shape) + " is not 1",
+                       x.site());
+    if (!dropped) shape.push_back(h->shape[i]);
+  }
+  return Tensor(detail::reshape(h, shape, x.site()));
+}
+
+Tensor expand_dims(Arg x, int64_t axis) {
+  const Handle h = any_of("expand_dims", x);
+  const int rank = h->shape.size();
+  if (rank == kMaxRank)
+    fail<ShapeError>("expand_dims", to_string(h->shape) + " has the most dimensions possible", x.site());
+  const int at = normal_axis("expand_dims", axis, rank + 1, x.site());
+  Shape shape;
+  for (int i = 0; i <= rank; ++i) {
+    if (i == at) shape.push_back(1);
+    if (i < rank) shape.push_back(h->shape[i]);
+  }
+  return Tensor(detail::reshape(h, shape, x.site()));
+}
+
+Tensor broadcast_to(Arg x, ShapeArg shape) {
+  const Handle h = any_of("broadcast_to", x);
+  const int extra = shape.size() - h->shape.size();
+  bool good = extra >= 0;
+  for (int i = 0; good && i < shape.size(); ++i)
+    good = shape[i] >= 0 && (i < extra || h->shape[i - extra] == shape[i] || h->shape[i - extra] == 1);
+  if (!good)
+    fail<ShapeError>("broadcast_to", to_string(h->shape) + " does not broadcast to " + to_string(shape),
+                     x.site());
+  return Tensor(detail::broadcast(h, shape, x.site()));
+}
+
+std::vector<Tensor> broadcast_arrays(std::initializer_list<Arg> args) {
+  std::vector<Tensor> r;
+  Shape shape;
+  for (const Arg& a : args) {
+    r.emplace_back(any_of("broadcast_arrays", a));
+    shape = broadcast_shapes("broadcast_arrays", shape, r.back().shape(), a.site());
+  }
+  size_t i = 0;
+  for (const Arg& a : args) {
+    r[i] = Tensor(detail::broadcast(r[i].handle(), shape, a.site()));
+    ++i;
+  }
+  return r;
+}
+
+Tensor flip(Arg x, Axes axes) {
+  const Handle h = any_of("flip", x);
+  Dims start(h->shape.size(), 0), step(h->shape.size(), 1);
+  for (int64_t axis : normal_axes("flip", axes, h->shape.size(), x.site())) {
+    const int i = static_cast<int>(axis);
+    if (h->shape[i] < 2) continue;
+    start[i] = h->shape[i] - 1;
+    step[i] = -1;
+  }
+  return Tensor(detail::slice(h, start, step, h->shape, x.site()));
+}
+
+Tensor flatten(Arg x) {
+  const Handle h = any_of("flatten", x);
+  return Tensor(detail::reshape(h, {numel(h->shape)}, x.site()));
+}
+
+}  // namespace lazy

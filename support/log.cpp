@@ -1,0 +1,165 @@
+#include "support/log.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "support/log_sink.hpp"
+
+namespace lazy::logging {
+namespace {
+
+/// An open log file. Never closed: another thread may be writing to it, and paths are few.
+struct File {
+  const std::string* path;
+  int fd;
+};
+
+struct State {
+  std::mutex mutex;
+  std::map<const std::string*, File> files;  // by the address of the interned path
+  std::shared_ptr<const Sink> sink;
+};
+
+State& state() {
+  static State* const s = new State;  // outlives every static object that logs in its destructor
+  return *s;
+}
+
+constinit std::atomic<const File*> current_file{nullptr};
+constinit std::atomic<bool> has_sink{false};
+constinit thread_local bool in_sink = false;
+
+void write_all(int fd, std::string_view s) noexcept {
+  const int saved = errno;
+  while (!s.empty()) {
+    const ssize_t n = ::write(fd, s.data(), s.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    s.remove_prefix(static_cast<size_t>(n));
+  }
+  errno = saved;
+}
+
+int open_file(const std::string& path) {
+  State& s = state();
+  std::string problem;
+  int fd = 2;
+  {
+    const std::lock_guard lock(s.mutex);
+    const auto known = s.files.find(&path);
+    if (known != s.files.end()) {
+      current_file.store(&known->second, std::memory_order_release);
+      return known->second.fd;
+    }
+    fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0) {
+      problem = "cannot open LAZY_LOG_FILE '" + path + "' (" + std::strerror(errno) +
+                "); logging to standard error";
+      fd = 2;
+    }
+    current_file.store(&s.files.emplace(&path, File{&path, fd}).first->second, std::memory_order_release);
+  }
+  if (!problem.empty()) warning(problem);
+  return fd;
+}
+
+int destination() {
+  const std::string* path = nullptr;
+  try {
+    path = &config::get().log_file.get();
+  } catch (...) {  // a bad environment under LAZY_STRICT: whoever needs a value is told
+    return 2;
+  }
+  if (path->empty()) return 2;
+  const File* f = current_file.load(std::memory_order_acquire);
+  return f && f->path == path ? f->fd : open_file(*path);
+}
+
+bool give_to_sink(Channel c, std::string_view text) {
+  if (in_sink || !has_sink.load(std::memory_order_acquire)) return false;
+  std::shared_ptr<const Sink> sink;
+  {
+    State& s = state();
+    const std::lock_guard lock(s.mutex);
+    sink = s.sink;
+  }
+  if (!sink) return false;
+  in_sink = true;
+  try {
+    (*sink)(c, text);
+  } catch (...) {
+    static std::atomic<bool> said{false};
+    if (!said.exchange(true)) warning("the log sink threw an exception, which is ignored (said once)");
+  }
+  in_sink = false;
+  return true;
+}
+
+}  // namespace
+
+bool detail::enabled_slowly(Channel c, int level) noexcept {
+  try {
+    return static_cast<int>(config::get().log.get() >> (8 * static_cast<int>(c)) & 0xff) >= level;
+  } catch (...) { return false; }
+}
+
+void set_sink(Sink sink) {
+  std::shared_ptr<const Sink> next = sink ? std::make_shared<const Sink>(std::move(sink)) : nullptr;
+  State& s = state();
+  {
+    const std::lock_guard lock(s.mutex);
+    has_sink.store(next != nullptr, std::memory_order_release);
+    s.sink.swap(next);
+  }
+  // The old sink is destroyed here, outside the lock: its captures are the user's.
+}
+
+void write(Channel c, std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  if (give_to_sink(c, text)) return;
+  const std::string prefix = std::string("lazy[") + name_of(c) + "] ";
+  std::string out;
+  out.reserve(prefix.size() + text.size() + 1);
+  while (true) {
+    const size_t end = text.find('\n');
+    out += prefix;
+    out += text.substr(0, end);
+    out += '\n';
+    if (end == text.npos) break;
+    text.remove_prefix(end + 1);
+  }
+  write_all(destination(), out);
+}
+
+void print(Channel c, const char* format, ...) {
+  char small[512];
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  const int n = std::vsnprintf(small, sizeof small, format, args);
+  va_end(args);
+  if (n < 0 || static_cast<size_t>(n) < sizeof small) {
+    write(c, n < 0 ? std::string_view(format) : std::string_view(small, static_cast<size_t>(n)));
+  } else {
+    std::string large(static_cast<size_t>(n), '\0');
+    std::vsnprintf(large.data(), large.size() + 1, format, again);
+    write(c, large);
+  }
+  va_end(again);
+}
+
+void warning(std::string_view text) { write_raw("lazy: " + std::string(text) + "\n"); }
+
+void write_raw(std::string_view text) noexcept { write_all(2, text); }
+
+}  // namespace lazy::logging

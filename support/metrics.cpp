@@ -1,0 +1,171 @@
+#include "support/metrics.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <ostream>
+#include <vector>
+
+#include "support/text.hpp"
+
+namespace lazy {
+namespace metric {
+namespace {
+
+constexpr size_t kCauses = kCounters, kGuards = kCounters + Metrics::kKinds;
+using Sums = std::array<uint64_t, kSlots>;
+
+struct Shards {
+  std::mutex mutex;
+  std::vector<Shard*> live;
+  Sums baseline{};  // sums at the last reset: owners can't be made to start over
+};
+
+/// Never destroyed: threads may end after the static objects are gone.
+Shards& shards() {
+  static Shards* const s = new Shards;
+  return *s;
+}
+
+constinit Shard retired;  // what ended threads had counted, and what is counted while a thread ends
+constinit std::atomic<uint64_t> live_bytes{0}, peak_bytes{0};
+constinit std::atomic<const char*> cause_names[Metrics::kKinds]{}, guard_names[Metrics::kKinds]{};
+
+constinit thread_local bool ended = false;
+
+/// Ends with its thread, and leaves the counts behind.
+struct Owner {
+  Shard* shard = nullptr;
+  ~Owner() {
+    ended = true;
+    detail::shard = nullptr;
+    if (!shard) return;
+    Shards& all = shards();
+    const std::lock_guard lock(all.mutex);
+    for (size_t i = 0; i < kSlots; ++i)
+      retired.slot[i].fetch_add(shard->slot[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    std::erase(all.live, shard);
+    delete shard;
+  }
+};
+thread_local Owner owner;
+
+Sums totals(const Shards& all) {
+  Sums sums;
+  for (size_t i = 0; i < kSlots; ++i) {
+    sums[i] = retired.slot[i].load(std::memory_order_relaxed);
+    for (const Shard* s : all.live) sums[i] += s->slot[i].load(std::memory_order_relaxed);
+  }
+  return sums;
+}
+
+void set_names(std::atomic<const char*>* table, std::span<const char* const> names) noexcept {
+  for (size_t i = 0; i < Metrics::kKinds; ++i)
+    table[i].store(i < names.size() ? names[i] : nullptr, std::memory_order_release);
+}
+
+void list(std::string& out, const std::array<uint64_t, Metrics::kKinds>& counts,
+          const std::atomic<const char*>* names) {
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (!counts[i]) continue;
+    const char* name = names[i].load(std::memory_order_acquire);
+    std::string label = "    ";
+    label += name ? std::string(name) : std::string("#").append(std::to_string(i));
+    label.resize(std::max<size_t>(label.size(), 20), ' ');
+    std::string number = std::to_string(counts[i]);
+    out += label + std::string(number.size() < 16 ? 16 - number.size() : 1, ' ') + number + "\n";
+  }
+}
+
+}  // namespace
+
+void detail::add_slowly(size_t slot, uint64_t n) noexcept {
+  if (!ended) {
+    try {
+      auto* mine = new Shard;
+      Shards& all = shards();
+      const std::lock_guard lock(all.mutex);
+      all.live.push_back(mine);
+      owner.shard = shard = mine;
+    } catch (...) {  // no memory: count in the shared one below
+    }
+  }
+  if (shard) add(slot, n);
+  else retired.slot[slot].fetch_add(n, std::memory_order_relaxed);
+}
+
+void flushed(size_t cause) noexcept {
+  add(Counter::flushes);
+  detail::add(kCauses + std::min(cause, Metrics::kKinds - 1), 1);
+}
+
+void guard_failed(size_t kind) noexcept {
+  add(Counter::guard_failures);
+  detail::add(kGuards + std::min(kind, Metrics::kKinds - 1), 1);
+}
+
+void allocated(uint64_t bytes) noexcept {
+  const uint64_t now = live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  uint64_t peak = peak_bytes.load(std::memory_order_relaxed);
+  while (peak < now && !peak_bytes.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {}
+}
+
+uint64_t live() noexcept { return live_bytes.load(std::memory_order_relaxed); }
+void freed(uint64_t bytes) noexcept { live_bytes.fetch_sub(bytes, std::memory_order_relaxed); }
+
+void name_causes(std::span<const char* const> names) noexcept { set_names(cause_names, names); }
+void name_guards(std::span<const char* const> names) noexcept { set_names(guard_names, names); }
+
+}  // namespace metric
+
+Metrics metrics() {
+  using namespace metric;
+  Shards& all = shards();
+  Sums sums;
+  {
+    const std::lock_guard lock(all.mutex);
+    sums = totals(all);
+    for (size_t i = 0; i < kSlots; ++i) sums[i] -= all.baseline[i];
+  }
+  Metrics m;
+#define LAZY_ROW(name, doc) m.name = sums[static_cast<size_t>(Counter::name)];
+  LAZY_COUNTERS(LAZY_ROW)
+#undef LAZY_ROW
+  m.bytes_live = live_bytes.load(std::memory_order_relaxed);
+  m.bytes_peak = std::max(m.bytes_live, peak_bytes.load(std::memory_order_relaxed));
+  std::copy_n(sums.begin() + kCauses, Metrics::kKinds, m.flushes_by_cause.begin());
+  std::copy_n(sums.begin() + kGuards, Metrics::kKinds, m.guard_failures_by_kind.begin());
+  return m;
+}
+
+void reset_metrics() {
+  using namespace metric;
+  Shards& all = shards();
+  const std::lock_guard lock(all.mutex);
+  all.baseline = totals(all);
+  peak_bytes.store(live_bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+std::string to_string(const Metrics& m) {
+  std::string out;
+  const auto row = [&out](std::string name, uint64_t value, const char* doc) {
+    name.resize(std::max<size_t>(name.size(), 18), ' ');
+    const std::string number = std::to_string(value);
+    out += "  " + name + std::string(number.size() < 16 ? 16 - number.size() : 1, ' ') + number + "  " + doc +
+           "\n";
+  };
+#define LAZY_ROW(name, doc)                                                                          \
+  row(#name, m.name, doc);                                                                           \
+  if (Counter::name == Counter::flushes) metric::list(out, m.flushes_by_cause, metric::cause_names); \
+  if (Counter::name == Counter::guard_failures)                                                      \
+    metric::list(out, m.guard_failures_by_kind, metric::guard_names);
+  LAZY_COUNTERS(LAZY_ROW)
+#undef LAZY_ROW
+  row("bytes_live", m.bytes_live,
+      ("bytes of values allocated now, " + text::human_size(m.bytes_live)).c_str());
+  row("bytes_peak", m.bytes_peak, ("the most there were, " + text::human_size(m.bytes_peak)).c_str());
+  return out;
+}
+
+std::ostream& operator<<(std::ostream& os, const Metrics& m) { return os << to_string(m); }
+
+}  // namespace lazy

@@ -1,0 +1,101 @@
+// Counters of what the library did. Counting costs a load and a store of the thread's own memory; a snapshot
+// adds all threads up. The counters are the rows of LAZY_COUNTERS.
+//
+//   metric::add(Counter::nodes_recorded);      lazy::metrics().nodes_recorded
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <span>
+#include <string>
+
+namespace lazy {
+
+#define LAZY_COUNTERS(X)                                             \
+  X(nodes_recorded, "ops recorded")                                  \
+  X(flushes, "pending graphs run")                                   \
+  X(program_hits, "flushes that found their program")                \
+  X(program_misses, "flushes that had to compile")                   \
+  X(guard_failures, "guards that turned a cached program down")      \
+  X(kernels_compiled, "kernels built")                               \
+  X(kernel_hits, "kernels found in memory")                          \
+  X(disk_hits, "kernels found on disk")                              \
+  X(disk_misses, "kernels looked for on disk in vain")               \
+  X(compile_ns, "nanoseconds spent compiling")                       \
+  X(launches, "kernels run")                                         \
+  X(bytes_donated, "bytes of inputs reused for outputs")             \
+  X(fallbacks, "kernels that the backend left to the reference one") \
+  X(programs_evicted, "cache entries dropped to keep the limits")    \
+  X(verify_runs, "programs run again by LAZY_VERIFY")                \
+  X(verify_failures, "programs that LAZY_VERIFY found wrong")
+
+/// A snapshot. Not one instant: threads go on counting while it is taken.
+struct Metrics {
+  static constexpr size_t kKinds = 16;
+#define LAZY_ROW(name, doc) uint64_t name = 0;
+  LAZY_COUNTERS(LAZY_ROW)
+#undef LAZY_ROW
+  uint64_t bytes_live = 0;  // bytes of values allocated now
+  uint64_t bytes_peak = 0;  // their highest since the start or reset_metrics()
+  std::array<uint64_t, kKinds> flushes_by_cause{};
+  std::array<uint64_t, kKinds> guard_failures_by_kind{};
+};
+
+enum class Counter : uint8_t {
+#define LAZY_ROW(name, doc) name,
+  LAZY_COUNTERS(LAZY_ROW)
+#undef LAZY_ROW
+};
+
+/// What was counted since the start or the last reset.
+Metrics metrics();
+/// Starts all counters at zero again; bytes_live stays, bytes_peak becomes it.
+void reset_metrics();
+/// A readable table; causes and kinds only where they are not zero.
+std::string to_string(const Metrics&);
+std::ostream& operator<<(std::ostream&, const Metrics&);
+
+namespace metric {
+
+inline constexpr size_t kCounters = 0
+#define LAZY_ROW(name, doc) +1
+    LAZY_COUNTERS(LAZY_ROW)
+#undef LAZY_ROW
+    ;
+inline constexpr size_t kSlots = kCounters + 2 * Metrics::kKinds;
+
+/// One thread's counts. Only the owner writes, so a plain load and store lose nothing.
+struct alignas(64) Shard {
+  std::atomic<uint64_t> slot[kSlots]{};
+};
+
+namespace detail {
+inline constinit thread_local Shard* shard = nullptr;
+void add_slowly(size_t slot, uint64_t n) noexcept;
+inline void add(size_t slot, uint64_t n) noexcept {
+  Shard* const s = shard;
+  if (!s) [[unlikely]]
+    return add_slowly(slot, n);
+  auto& c = s->slot[slot];
+  c.store(c.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
+}  // namespace detail
+
+inline void add(Counter c, uint64_t n = 1) noexcept { detail::add(static_cast<size_t>(c), n); }
+/// Counts a flush, and its cause (numbers past the last slot count there).
+void flushed(size_t cause) noexcept;
+void guard_failed(size_t kind) noexcept;
+/// Memory for values taken and given back: bytes_live and bytes_peak.
+void allocated(uint64_t bytes) noexcept;
+void freed(uint64_t bytes) noexcept;
+/// bytes_live, cheaply.
+uint64_t live() noexcept;
+
+/// Names for the two tables (at most Metrics::kKinds are used). The texts must live as long as the process.
+void name_causes(std::span<const char* const>) noexcept;
+void name_guards(std::span<const char* const>) noexcept;
+
+}  // namespace metric
+}  // namespace lazy

@@ -1,0 +1,79 @@
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+namespace lazy::text {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+constexpr const char* kUnits[] = {"", "KiB", "MiB", "GiB", "TiB"};
+
+}  // namespace
+
+int edit_distance(std::string_view a, std::string_view b) {
+  // Three rows of the optimal string alignment table: a swap looks two rows back.
+  const size_t n = b.size();
+  std::vector<int> before(n + 1), above(n + 1), row(n + 1);
+  for (size_t j = 0; j <= n; ++j) above[j] = static_cast<int>(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    row[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= n; ++j) {
+      const bool same = lower(a[i - 1]) == lower(b[j - 1]);
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + !same});
+      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]))
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    std::swap(before, above);
+    std::swap(above, row);
+  }
+  return above[n];
+}
+
+std::string exact_size(uint64_t bytes) {
+  int unit = 0;
+  while (bytes && unit < 4 && bytes % 1024 == 0) bytes /= 1024, ++unit;
+  return std::to_string(bytes) + kUnits[unit];
+}
+
+std::string human_size(uint64_t bytes) {
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  double v = static_cast<double>(bytes);
+  int unit = 0;
+  while (v >= 1023.95 && unit < 4) v /= 1024, ++unit;
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.1f %s", v, kUnits[unit]);
+  return buffer;
+}
+
+std::string_view trimmed(std::string_view s) {
+  constexpr std::string_view blanks = " \t\r\n\v\f";
+  const size_t first = s.find_first_not_of(blanks);
+  if (first == s.npos) return {};
+  return s.substr(first, s.find_last_not_of(blanks) - first + 1);
+}
+
+std::string lower_case(std::string_view s) {
+  std::string out(s);
+  for (char& c : out) c = lower(c);
+  return out;
+}
+
+std::string one_line(std::string_view s, size_t limit) {
+  std::string out;
+  for (char c : s.substr(0, limit)) {
+    const auto u = static_cast<unsigned char>(c);
+    if (c == '\n') out += "\\n";
+    else if (c == '\t') out += "\\t";
+    else if (u < 0x20 || u == 0x7f) {
+      char hex[8];
+      std::snprintf(hex, sizeof hex, "\\x%02x", u);
+      out += hex;
+    } else out += c;
+  }
+  if (s.size() > limit) out += "...";
+  return out;
+}
+
+}  // namespace lazy::text

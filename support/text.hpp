@@ -1,0 +1,36 @@
+// Small pieces of text handling that the other floors share.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace lazy::text {
+
+/// Edits (insert, delete, replace, swap two neighbours) that turn `a` into `b`, ignoring case.
+int edit_distance(std::string_view a, std::string_view b);
+
+/// 4096 -> "4KiB", 1536 -> "1536": the largest unit that divides it. Reads back as the same number.
+std::string exact_size(uint64_t bytes);
+/// 1610612736 -> "1.5 GiB": rounded, for people.
+std::string human_size(uint64_t bytes);
+
+/// Without ASCII blanks at either end.
+std::string_view trimmed(std::string_view);
+std::string lower_case(std::string_view);
+/// On one line whatever it holds: control characters as \n, \t or \xNN; more than `limit` characters end in
+/// "...".
+std::string one_line(std::string_view, size_t limit = 80);
+
+template <class Range>
+std::string join(const Range& parts, std::string_view separator) {
+  std::string out;
+  bool first = true;
+  for (const auto& p : parts) {
+    if (!first) out += separator;
+    out += p;
+    first = false;
+  }
+  return out;
+}
+
+}  // namespace lazy::text

@@ -1,0 +1,11 @@
+// The meanings of pointwise ops, but with elementary functions as the CPU backend's vector math computes
+// them: recipes run by the vector IR's interpreter. So a kernel that chains them can be compared to the last
+// bit.
+#pragma once
+#include "backends/reference/ops.hpp"
+
+namespace lazy::test {
+
+reference::StripFn interpreted_meaning(jit::Op op, DType operand, DType result);
+
+}  // namespace lazy::test

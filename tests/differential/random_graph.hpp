@@ -1,0 +1,175 @@
+// Random programs over the public API, as data: they can be run under several settings, with other extents,
+// shortened when they fail, and printed as C++.
+//
+// A program is a list of statements, each of which makes one register. Extents are products of symbols, so
+// that the same program can be run again with other sizes: its key must then be the same.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "lazy/lazy.hpp"
+
+namespace random_graph {
+
+using lazy::DType;
+using lazy::Tensor;
+using Random = std::mt19937_64;
+
+/// An extent: a product of symbols; none at all is the literal 1.
+using Dim = std::vector<int>;
+
+struct Range {
+  bool has_start = false, has_stop = false;
+  int64_t start = 0, stop = 0, step = 1;
+  bool integer = false;  // x(start): the axis goes
+};
+
+/// A symbol is free, or the length of a slice of another extent.
+struct Symbol {
+  int64_t first = 2, second = 3;  // its value in the two runs
+  bool derived = false;
+  Dim of;
+  Range range;
+};
+
+enum class Kind : uint8_t {
+  leaf,
+  arange,
+  full,
+  eye,
+  triangle,
+  unary,
+  binary,
+  with_scalar,
+  where,
+  cast,
+  reshape,
+  permute,
+  slice,
+  flip,
+  expand,
+  squeeze,
+  broadcast,
+  reduce,
+  cumsum,
+  matmul,
+  assign,
+  assign_mask,
+  read,  // looks at register a here; the new register is another handle on it
+};
+
+struct Statement {
+  Kind kind{};
+  int fn = 0;                     // row of the kind's table of functions
+  int operand[3] = {-1, -1, -1};  // registers
+  DType dtype{};
+  std::vector<Dim> dims;  // of the result, once made
+  std::vector<int> axes;
+  bool keepdims = false, flipped = false;
+  std::vector<Range> ranges;
+  std::vector<Dim> region;     // assign: what the ranges select
+  int scalar_kind = 0;         // bool, int, float, double
+  uint64_t salt = 0;           // of the leaf's data, the scalar's value, the memory's layout
+  int layout = 0;              // leaf: 0 copied, else strides of the user's memory
+  std::vector<int64_t> shape;  // of the result in the first run, for the text
+};
+
+constexpr int kToTheEnd = std::numeric_limits<int>::max();
+
+struct Program {
+  std::vector<Symbol> symbols;
+  std::vector<Statement> statements;
+  std::vector<int> dropped_after;  // by register: the statement after which its handle goes
+  bool specials = false;           // data with NaN, infinities, -0, extremes
+  int isa = 0;                     // which instruction set runs it (isas.hpp)
+  bool exact_only = false;         // only ops that every instruction set rounds the same
+};
+
+/// Which sizes, data and scalars a run gets.
+struct Inputs {
+  bool second_sizes = false;
+  uint64_t salt = 0;
+};
+
+struct Output {
+  int reg = 0;
+  DType dtype{};
+  lazy::Shape shape;
+  std::vector<unsigned char> bytes;
+};
+
+/// Executes statements one by one.
+class Machine {
+ public:
+  Machine(const Program&, Inputs);
+  void step(const Statement&);
+  /// Forgets the registers from `count` on.
+  void undo(size_t count) { registers_.resize(std::min(count, registers_.size())); }
+  /// All statements, dropping handles where the program does; then what is left is evaluated and read.
+  std::vector<Output> run();
+  const std::vector<Tensor>& registers() const { return registers_; }
+  int64_t extent(const Dim&) const;
+  /// False if a blob's bytes are not what they were.
+  bool blobs_untouched() const;
+  /// What decides the key, as far as sizes go: extents that are 1 or 0, views that change nothing.
+  const std::vector<int64_t>& signature() const { return signature_; }
+  bool has_blobs() const { return !blobs_.empty(); }
+
+ private:
+  struct Blob {
+    std::shared_ptr<std::vector<unsigned char>> bytes;
+    std::vector<unsigned char> before;
+  };
+  Tensor leaf(const Statement&);
+  Tensor make(const Statement&);
+  Tensor sliced(const Statement&, Tensor&, const Tensor* value);
+  void read(int reg);
+  void sign(const Statement&);
+
+  const Program& program_;
+  const Inputs inputs_;
+  std::vector<Tensor> registers_;
+  std::vector<Blob> blobs_;
+  std::vector<Output> outputs_;
+  std::vector<int64_t> signature_;
+};
+
+/// A program of about `size` statements that runs without an error with both sizes.
+Program generate(uint64_t seed, int size, bool exact_only = false);
+/// Shorter or simpler programs that are valid too.
+std::vector<Program> simpler(const Program&);
+/// As C++ text.
+std::string to_string(const Program&);
+inline std::ostream& operator<<(std::ostream& out, const Program& p) { return out << to_string(p); }
+
+/// "" if equal to the bit (any NaN equals any NaN), else what differs.
+std::string difference(const std::vector<Output>& a, const std::vector<Output>& b);
+
+// The tables of functions.
+enum Takes : uint8_t { any_dtype, numbers, integers };
+struct UnaryRow {
+  const char* name;
+  Tensor (*f)(lazy::Arg);
+  bool exact;
+};
+struct BinaryRow {
+  const char* name;
+  Tensor (*f)(lazy::Arg, lazy::Arg);
+  bool exact;
+};
+struct ReduceRow {
+  const char* name;
+  Tensor (*f)(const Tensor&, lazy::Axes, lazy::KeepDims);
+  bool exact;
+  bool one_axis;
+};
+extern const std::vector<UnaryRow> kUnary;
+extern const std::vector<BinaryRow> kBinary;
+extern const std::vector<ReduceRow> kReduce;
+
+}  // namespace random_graph

@@ -1,0 +1,48 @@
+// Random loop kernels with arguments to launch them on. Everything follows from one seed.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "jit/loop/ir.hpp"
+
+namespace lazy::test {
+
+/// Where an operand's numbers come from.
+enum class Values : uint8_t {
+  small,    // small whole numbers and quarters: equal ones are common, integer sums and products stay exact
+  range,    // many magnitudes
+  special,  // NaN, infinities, zeros of both signs, denormals, extremes among them
+  bits,     // any bit pattern
+};
+
+/// How one operand lies in memory.
+struct OperandPlan {
+  std::vector<int64_t> strides;  // bytes, one per axis
+  Values values = Values::small;
+  uint32_t tag = 0;     // decides the values, with the case's seed: kept when operands are renumbered
+  bool at_end = true;   // ends right before an unmapped page, or starts right after one
+  int shift = 0;        // moved away from that page by so many bytes
+  int overwrites = -1;  // an output in the memory of this input, element by element
+};
+
+struct Case {
+  jit::loop::LoopKernel kernel;
+  std::vector<int64_t> extents, origins;
+  std::vector<uint64_t> scalars;
+  std::vector<OperandPlan> plans;
+  uint64_t seed = 0;
+};
+
+Case random_case(uint64_t seed);
+/// The kernel, its extents and how its operands lie.
+std::string describe(const Case&);
+/// The same case without what no store needs; operands, scalars and instructions renumbered.
+Case without_dead_code(const Case&);
+/// Cases that are smaller in some way: fewer stores or instructions, shorter axes, plainer memory.
+std::vector<Case> smaller(const Case&);
+
+/// The `index`th number of a stream: the low bytes are a value of type `t`.
+uint64_t random_value(DType t, Values kind, uint64_t seed, uint64_t index);
+
+}  // namespace lazy::test

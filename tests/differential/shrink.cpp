@@ -1,0 +1,204 @@
+// Making a failing case smaller.
+#include <algorithm>
+
+#include "jit/loop/rules.hpp"
+#include "tests/differential/random_kernel.hpp"
+
+namespace lazy::test {
+using namespace jit::loop;
+
+Case without_dead_code(const Case& c) {
+  const LoopKernel& k = c.kernel;
+  std::vector<bool> live(k.body.size()), needed(k.reductions.size());
+  for (const Store& t : k.stores) live[t.value] = true;
+  if (k.form != Form::map && std::none_of(needed.begin(), needed.end(), [](bool b) { return b; })) {
+    // A reduce or a scan needs a reduction, even where no store reads one.
+    bool read = false;
+    for (size_t i = 0; i < k.body.size(); ++i) read = read || k.body[i].code == Code::result;
+    if (!read) needed[0] = true;
+  }
+  const auto reductions = [&] {
+    for (size_t r = 0; r < needed.size(); ++r)
+      if (needed[r]) {
+        live[k.reductions[r].value] = true;
+        if (k.reductions[r].value2 != kNoValue) live[k.reductions[r].value2] = true;
+      }
+  };
+  // A result makes its reduction needed, whose value comes earlier: one sweep from the back, then the body
+  // again.
+  for (int pass = 0; pass < 2; ++pass) {
+    reductions();
+    for (size_t i = k.body.size(); i-- > 0;) {
+      if (!live[i]) continue;
+      const Instr& s = k.body[i];
+      for (ValueId v : {s.a, s.b, s.c})
+        if (v != kNoValue) live[v] = true;
+      if (s.code == Code::result) {
+        needed[s.imm] = true;
+        reductions();
+      }
+    }
+    if (k.form != Form::map && std::none_of(needed.begin(), needed.end(), [](bool b) { return b; }))
+      needed[0] = true;
+  }
+
+  Case r = c;
+  LoopKernel& out = r.kernel;
+  std::vector<ValueId> at(k.body.size(), kNoValue);
+  std::vector<uint16_t> reduction_at(needed.size()), operand_at(k.operands.size()), scalar_at(k.scalars);
+  std::vector<bool> operand_used(k.operands.size()), scalar_used(k.scalars);
+  for (const Store& t : k.stores) operand_used[t.operand] = true;
+  for (size_t i = 0; i < k.body.size(); ++i) {
+    if (!live[i]) continue;
+    if (k.body[i].code == Code::load) operand_used[k.body[i].imm] = true;
+    if (k.body[i].code == Code::scalar) scalar_used[k.body[i].imm] = true;
+  }
+  // An output that overwrites an input which is not read any more lies in memory of its own.
+  for (size_t i = 0; i < k.operands.size(); ++i)
+    if (r.plans[i].overwrites >= 0 && !operand_used[r.plans[i].overwrites]) r.plans[i].overwrites = -1;
+  // So does one whose input is stored as it is beside it: a backend may load an element as late as that
+  // store.
+  for (const Store& t : k.stores)
+    for (OperandPlan& p : r.plans)
+      if (k.stores.size() > 1 && k.body[t.value].code == Code::load && p.overwrites == k.body[t.value].imm)
+        p.overwrites = -1;
+
+  out.operands.clear();
+  std::vector<OperandPlan> plans;
+  for (size_t i = 0; i < k.operands.size(); ++i) {
+    operand_at[i] = static_cast<uint16_t>(out.operands.size());
+    if (!operand_used[i]) continue;
+    out.operands.push_back(k.operands[i]);
+    plans.push_back(r.plans[i]);
+  }
+  for (OperandPlan& p : plans)
+    if (p.overwrites >= 0) p.overwrites = operand_at[p.overwrites];
+  r.plans = std::move(plans);
+
+  r.scalars.clear();
+  for (int i = 0; i < k.scalars; ++i) {
+    scalar_at[i] = static_cast<uint16_t>(r.scalars.size());
+    if (scalar_used[i]) r.scalars.push_back(c.scalars[i]);
+  }
+  out.scalars = static_cast<uint16_t>(r.scalars.size());
+
+  uint16_t reductions_kept = 0;
+  for (size_t i = 0; i < needed.size(); ++i) {
+    reduction_at[i] = reductions_kept;
+    if (needed[i]) ++reductions_kept;
+  }
+
+  out.body.clear();
+  for (size_t i = 0; i < k.body.size(); ++i) {
+    if (i == k.epilogue) out.epilogue = static_cast<uint16_t>(out.body.size());
+    if (!live[i]) continue;
+    Instr s = k.body[i];
+    for (ValueId* v : {&s.a, &s.b, &s.c})
+      if (*v != kNoValue) *v = at[*v];
+    if (s.code == Code::load) s.imm = operand_at[s.imm];
+    if (s.code == Code::scalar) s.imm = scalar_at[s.imm];
+    if (s.code == Code::result) s.imm = reduction_at[s.imm];
+    at[i] = static_cast<ValueId>(out.body.size());
+    out.body.push_back(s);
+  }
+  if (k.epilogue >= k.body.size()) out.epilogue = static_cast<uint16_t>(out.body.size());
+
+  out.reductions.clear();
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i]) continue;
+    Reduction d = k.reductions[i];
+    d.value = at[d.value];
+    if (d.value2 != kNoValue) d.value2 = at[d.value2];
+    out.reductions.push_back(d);
+  }
+  for (Store& t : out.stores) t = {operand_at[t.operand], at[t.value]};
+  return r;
+}
+
+std::vector<Case> smaller(const Case& c) {
+  std::vector<Case> all;
+  const LoopKernel& k = c.kernel;
+  const auto add = [&](Case s) { all.push_back(without_dead_code(s)); };
+
+  for (size_t i = 0; k.stores.size() > 1 && i < k.stores.size(); ++i) {
+    Case s = c;
+    s.kernel.stores.erase(s.kernel.stores.begin() + static_cast<ptrdiff_t>(i));
+    add(s);
+  }
+  // An instruction gives way to an earlier one of its type: its operand first of all.
+  for (size_t i = k.body.size(); i-- > 0;) {
+    const Instr& n = k.body[i];
+    if (n.code != Code::op) continue;
+    std::vector<ValueId> instead = {n.c, n.b, n.a};
+    for (size_t j = 0; j < i && j < 6; ++j) instead.push_back(static_cast<ValueId>(j));
+    for (ValueId v : instead) {
+      if (v == kNoValue || v >= i || k.body[v].type != n.type || (i >= k.epilogue && v < k.epilogue))
+        continue;
+      Case s = c;
+      for (Instr& u : s.kernel.body)
+        for (ValueId* w : {&u.a, &u.b, &u.c})
+          if (*w == i) *w = v;
+      for (Reduction& r : s.kernel.reductions) {
+        if (r.value == i) r.value = v;
+        if (r.value2 == i) r.value2 = v;
+      }
+      for (Store& t : s.kernel.stores)
+        if (t.value == i) t.value = v;
+      if (s.kernel.form == Form::scan) {
+        // A running sum's value has to stay before the instructions that read it: v is earlier than i, so it
+        // does.
+      }
+      add(s);
+    }
+  }
+  // Some other value is stored: the operand of the stored one, of whatever type.
+  for (size_t i = 0; i < k.stores.size(); ++i) {
+    const Instr& n = k.body[k.stores[i].value];
+    for (ValueId v : {n.a, n.b, n.c}) {
+      if (n.code != Code::op || v == kNoValue || k.body[v].type == n.type) continue;
+      const DType t = k.body[v].type;
+      Case s = c;
+      const uint16_t o = k.stores[i].operand;
+      s.kernel.stores[i].value = v;
+      s.kernel.operands[o].dtype = t;
+      s.plans[o].overwrites = -1;
+      int64_t step = static_cast<int64_t>(size_of(t));
+      for (int a = k.rank - 1; a >= 0; --a) {
+        if (s.kernel.operands[o].stride[a] == Stride::zero) continue;
+        s.kernel.operands[o].stride[a] = Stride::any;
+        s.plans[o].strides[a] = step;
+        step *= std::max<int64_t>(c.extents[a], 1);
+      }
+      add(s);
+    }
+  }
+  for (size_t a = 0; a < c.extents.size(); ++a)
+    for (int64_t e :
+         {int64_t{1}, int64_t{2}, c.extents[a] / 4, c.extents[a] / 2, c.extents[a] - 16, c.extents[a] - 1}) {
+      if (e < 1 || e >= c.extents[a]) continue;
+      Case s = c;
+      s.extents[a] = e;
+      all.push_back(s);
+    }
+  for (size_t i = 0; i < c.plans.size(); ++i) {
+    const OperandPlan& p = c.plans[i];
+    const auto change = [&](auto f) {
+      Case s = c;
+      f(s.plans[i], s.kernel.operands[i]);
+      all.push_back(s);
+    };
+    if (p.shift) change([](OperandPlan& q, Operand&) { q.shift = 0; });
+    if (p.overwrites >= 0) change([](OperandPlan& q, Operand&) { q.overwrites = -1; });
+    if (p.values != Values::small) change([](OperandPlan& q, Operand&) { q.values = Values::small; });
+    if (k.operands[i].wide) change([](OperandPlan&, Operand& o) { o.wide = false; });
+  }
+  for (size_t a = 0; a < c.origins.size(); ++a)
+    if (c.origins[a]) {
+      Case s = c;
+      s.origins[a] = 0;
+      all.push_back(s);
+    }
+  return all;
+}
+
+}  // namespace lazy::test

@@ -1,0 +1,17 @@
+// Log lines caught for a scope, each as "channel|text".
+#pragma once
+#include <string>
+
+namespace fresh {
+
+class LogLines {
+ public:
+  LogLines();
+  ~LogLines();
+  LogLines(const LogLines&) = delete;
+  LogLines& operator=(const LogLines&) = delete;
+  /// All so far, a newline after each.
+  std::string text() const;
+};
+
+}  // namespace fresh
