@@ -60,7 +60,7 @@ Val erfc_tail(Builder& b, Val a) {
       centred(b, r, pick(a, kErfcCentre32, kErfcCentre64), pick(a, 1.25, 2.5), pick(a, kErfcx32, kErfcx64));
   Val g = b.mul(r, p);
   Val g_lo = b.fma(r, p_lo, b.fms(r, p, g));
-  return b.scalef(scaled(b, e, g, b.fma(magnified, g, g_lo)), e.n);
+  return b.scalef_near_one(scaled(b, e, g, b.fma(magnified, g, g_lo)), e.n);
 }
 }  // namespace
 
