@@ -52,15 +52,13 @@ StripFn interpreted_meaning(Op op, DType operand, DType result) {
   switch (op) {
 #define LAZY_CASE(name) \
   case Op::name: return of<static_cast<One>(m::name)>(operand);
-    LAZY_CASE(rsqrt)
-    LAZY_CASE(exp)
-    LAZY_CASE(expm1)
-    LAZY_CASE(log)
-    LAZY_CASE(log1p) LAZY_CASE(log2) LAZY_CASE(log10) LAZY_CASE(sin) LAZY_CASE(cos) LAZY_CASE(tan)
-        LAZY_CASE(sinh) LAZY_CASE(cosh) LAZY_CASE(tanh) LAZY_CASE(asin) LAZY_CASE(acos) LAZY_CASE(atan)
-            LAZY_CASE(asinh) LAZY_CASE(acosh) LAZY_CASE(atanh) LAZY_CASE(erf) LAZY_CASE(erfc)
-                LAZY_CASE(sigmoid) LAZY_CASE(gelu) case Op::power
-        : return of<static_cast<Two>(m::pow)>(operand);
+    // clang-format off
+    LAZY_CASE(rsqrt) LAZY_CASE(exp) LAZY_CASE(expm1) LAZY_CASE(log) LAZY_CASE(log1p) LAZY_CASE(log2)
+    LAZY_CASE(log10) LAZY_CASE(sin) LAZY_CASE(cos) LAZY_CASE(tan) LAZY_CASE(sinh) LAZY_CASE(cosh)
+    LAZY_CASE(tanh) LAZY_CASE(asin) LAZY_CASE(acos) LAZY_CASE(atan) LAZY_CASE(asinh) LAZY_CASE(acosh)
+    LAZY_CASE(atanh) LAZY_CASE(erf) LAZY_CASE(erfc) LAZY_CASE(sigmoid) LAZY_CASE(gelu)
+        // clang-format on
+        case Op::power : return of<static_cast<Two>(m::pow)>(operand);
     case Op::atan2: return of<static_cast<Two>(m::atan2)>(operand);
     case Op::hypot: return of<static_cast<Two>(m::hypot)>(operand);
     default: return nullptr;

@@ -31,11 +31,11 @@ enum class Op : uint8_t {
   fnma,  // c - a*b, one rounding
   fms,   // a*b - c, one rounding
   min,
-  max,     // x86: if either is NaN, or both are zeros, the result is b. So min(limit, x) keeps a NaN in x
-  round,   // imm: Rounding
-  scalef,  // a * 2^floor(b); b finite, |b| < 2^20; one rounding, denormal results right, overflow gives inf;
-           // a NaN in a stays one, whatever b imm 1 promises: b is NaN or an integer, |b| <= 200 (f32), 1200
-           // (f64); a is NaN, or 1/128 <= |a| < 4, or b is 0
+  max,      // x86: if either is NaN, or both are zeros, the result is b. So min(limit, x) keeps a NaN in x
+  round,    // imm: Rounding
+  scalef,   // a * 2^floor(b); b finite, |b| < 2^20; one rounding, denormal results right, overflow gives inf;
+            // a NaN in a stays one, whatever b imm 1 promises: b is NaN or an integer, |b| <= 200 (f32), 1200
+            // (f64); a is NaN, or 1/128 <= |a| < 4, or b is 0
   getexp,   // floor(log2 |a|) as a float, denormals too; 0 -> -inf, inf -> inf, NaN -> NaN. imm 1 promises: a
             // is positive and normal, or NaN (result then unspecified)
   getmant,  // a's significand scaled to [0.75, 1.5), denormals too; 0 and inf give 1, NaN unspecified.
