@@ -104,33 +104,60 @@ Table make_table() {
   using jit::Op;
   Table t{};
   const auto set = [&](Op op, EmitFn f) { t[static_cast<size_t>(op)] = f; };
-#define LAZY_ROW(op) set(Op::op, op);
-  LAZY_ROW(cast)
-  LAZY_ROW(negative)
-  LAZY_ROW(abs)
-  LAZY_ROW(sign)
-  LAZY_ROW(bitwise_invert)
-  LAZY_ROW(isnan)
-  LAZY_ROW(isinf) LAZY_ROW(isfinite) LAZY_ROW(signbit) LAZY_ROW(sqrt) LAZY_ROW(add) LAZY_ROW(subtract)
-      LAZY_ROW(multiply) LAZY_ROW(divide) LAZY_ROW(copysign) LAZY_ROW(fma) LAZY_ROW(bitwise_and)
-          LAZY_ROW(bitwise_or) LAZY_ROW(bitwise_xor) LAZY_ROW(left_shift) LAZY_ROW(right_shift)
-              LAZY_ROW(where)
+#define LAZY_ROW(op) set(Op::op, op)
+  LAZY_ROW(cast);
+  LAZY_ROW(negative);
+  LAZY_ROW(abs);
+  LAZY_ROW(sign);
+  LAZY_ROW(bitwise_invert);
+  LAZY_ROW(isnan);
+  LAZY_ROW(isinf);
+  LAZY_ROW(isfinite);
+  LAZY_ROW(signbit);
+  LAZY_ROW(sqrt);
+  LAZY_ROW(add);
+  LAZY_ROW(subtract);
+  LAZY_ROW(multiply);
+  LAZY_ROW(divide);
+  LAZY_ROW(copysign);
+  LAZY_ROW(fma);
+  LAZY_ROW(bitwise_and);
+  LAZY_ROW(bitwise_or);
+  LAZY_ROW(bitwise_xor);
+  LAZY_ROW(left_shift);
+  LAZY_ROW(right_shift);
+  LAZY_ROW(where);
 #undef LAZY_ROW
-                  set(Op::ceil, rounding<Rounding::ceil>);
+  set(Op::ceil, rounding<Rounding::ceil>);
   set(Op::floor, rounding<Rounding::floor>);
   set(Op::trunc, rounding<Rounding::trunc>);
   set(Op::round, rounding<Rounding::even>);
-#define LAZY_ROW(op) set(Op::op, math1<vecmath::op>);
-  LAZY_ROW(rsqrt)
-  LAZY_ROW(exp)
-  LAZY_ROW(expm1)
-  LAZY_ROW(log)
-  LAZY_ROW(log1p)
-  LAZY_ROW(log2) LAZY_ROW(log10) LAZY_ROW(sin) LAZY_ROW(cos) LAZY_ROW(tan) LAZY_ROW(sinh) LAZY_ROW(cosh)
-      LAZY_ROW(tanh) LAZY_ROW(asin) LAZY_ROW(acos) LAZY_ROW(atan) LAZY_ROW(asinh) LAZY_ROW(acosh)
-          LAZY_ROW(atanh) LAZY_ROW(erf) LAZY_ROW(erfc) LAZY_ROW(sigmoid) LAZY_ROW(gelu)
+#define LAZY_ROW(op) set(Op::op, math1<vecmath::op>)
+  LAZY_ROW(rsqrt);
+  LAZY_ROW(exp);
+  LAZY_ROW(expm1);
+  LAZY_ROW(log);
+  LAZY_ROW(log1p);
+  LAZY_ROW(log2);
+  LAZY_ROW(log10);
+  LAZY_ROW(sin);
+  LAZY_ROW(cos);
+  LAZY_ROW(tan);
+  LAZY_ROW(sinh);
+  LAZY_ROW(cosh);
+  LAZY_ROW(tanh);
+  LAZY_ROW(asin);
+  LAZY_ROW(acos);
+  LAZY_ROW(atan);
+  LAZY_ROW(asinh);
+  LAZY_ROW(acosh);
+  LAZY_ROW(atanh);
+  LAZY_ROW(erf);
+  LAZY_ROW(erfc);
+  LAZY_ROW(sigmoid);
+  LAZY_ROW(gelu);
 #undef LAZY_ROW
-              set(Op::atan2, math2<vecmath::atan2>);
+  set(Op::atan2, math2<vecmath::atan2>);
   set(Op::hypot, math2<vecmath::hypot>);
   set(Op::floor_divide, emit_floor_divide);
   set(Op::remainder, emit_remainder);
