@@ -56,10 +56,10 @@ const Function kFunctions[] = {
     LAZY_FUNCTION(acos, 1.2, 1.15, -1, 1),
     LAZY_FUNCTION(atan, 1.4, 1.4, -4, 4),
     LAZY_FUNCTION(asinh, 1.45, 1.45, -4, 4),
-    LAZY_FUNCTION(acosh, 1.35, 1.25, 1, 4),
+    LAZY_FUNCTION(acosh, 1.45, 1.25, 1, 4),
     LAZY_FUNCTION(atanh, 1.25, 1.2, -1, 1),
     LAZY_FUNCTION(erf, 1.5, 1.2, -4, 4),
-    LAZY_FUNCTION(erfc, 1.45, 1.6, -4, 28),
+    LAZY_FUNCTION(erfc, 1.5, 1.6, -4, 28),
     {"gelu", vecmath::gelu, exact_gelu, 1.5, 1.6, -39, 8},
 };
 constexpr double kAtan2Bound32 = 1.5, kAtan2Bound64 = 1.5;
