@@ -115,11 +115,17 @@ void KernelWriter::rows_outer(int vecs, bool masked) {
   if (row_axis_ < 0) return chunk_outer({1, vecs, shape_.steps}, masked, false);
   if (packed_values_ == 0) return tiles_outer(vecs, masked, false);
   x86::Assembler& a = as_->a;
-  const Label unpacked = a.newLabel(), done = a.newLabel();
-  a.cmp(as_->arg(jit::loop::ArgLayout::kScratch), 0);
-  a.je(unpacked);
+  const Label unpacked = a.newLabel(), filled = a.newLabel(), next = a.newLabel(), done = a.newLabel();
+  branch_on_mode(PackMode::plain, true, unpacked);
+  branch_on_mode(PackMode::contract, true, filled);
   pack_panel(vecs, masked);
+  branch_on_mode(PackMode::fill, true, next);
+  a.bind(filled);
   tiles_outer(vecs, masked, true);
+  branch_on_mode(PackMode::each, true, done);
+  a.bind(next);
+  a.imul(x86::rcx, as_->arg(as_->args.extent(seq_)), packed_values_ * vecs * kPackedVector);
+  a.add(as_->frame(panel_), x86::rcx);
   a.jmp(done);
   a.bind(unpacked);
   tiles_outer(vecs, masked, false);
@@ -215,9 +221,14 @@ void KernelWriter::straight_outer(Shape shape, const Addressing& where, bool pac
   if (packed) {
     w.pack_reg = kPackReg;
     w.pack_vecs = shape.vecs;
-    a.mov(x86::gpq(kPackReg), as_->arg(jit::loop::ArgLayout::kScratch + 1));
+    a.mov(x86::gpq(kPackReg), as_->frame(panel_));
   }
   start_partials();
+  if (packed) {
+    const Label fresh = a.newLabel();
+    move_tile(shape, false, fresh);
+    a.bind(fresh);
+  }
   a.mov(x86::rax, as_->arg(as_->args.extent(seq_)));
   a.mov(as_->frame(full_.seq_end), x86::rax);
   const Label loop = a.newLabel(), done = a.newLabel();
@@ -232,11 +243,23 @@ void KernelWriter::straight_outer(Shape shape, const Addressing& where, bool pac
   a.jnz(loop);
   a.bind(done);
   if (scan) return;
+  const Label complete = a.newLabel(), suspended = a.newLabel();
+  if (packed) {
+    move_tile(shape, true, complete);
+    a.jmp(suspended);
+    a.bind(complete);
+  }
   std::vector<std::pair<uint16_t, uint16_t>> list;
   for (auto& p : red_->acc)
     for (int i = 0; i < shape.rows * shape.vecs; ++i) list.emplace_back(p.total[static_cast<size_t>(i)], p.hot[static_cast<size_t>(i)]);
   copy_variables(list);
   write_epilogue(shape, w);
+  a.bind(suspended);
+  if (packed) {
+    x86::Mem tile = as_->frame(tile_);
+    tile.setSize(8);
+    a.add(tile, static_cast<int>(red_->acc.size()) * shape.rows * shape.vecs * kPackedVector);
+  }
 }
 
 void KernelWriter::blocks_outer(Shape shape, const Addressing& w) {
