@@ -24,10 +24,14 @@ void KernelWriter::plan_outer() {
   const int partials = scan || contraction ? 1 : jit::loop::reduce_lanes(DType::float32, false);
   masked_.scalars = full_.scalars;
   masked_.indexed = false;
-  const int margin = as_->avx512() ? 2 : 3;
+  // Loads that are not one instruction need registers of their own.
+  const bool routines = std::any_of(k_.operands.begin(), k_.operands.end(), [&](const Operand& o) {
+    return !o.output && (size_of(o.dtype) < 4 || o.stride[vector_axis_] == Stride::any);
+  });
+  const int margin = as_->avx512() ? 2 : routines ? 3 : 1;
   int vecs = as_->avx512() ? 4 : 2, rows = 1;
   if (contraction && row_axis_ >= 0) {
-    rows = as_->avx512() ? 8 : 4;
+    rows = as_->avx512() ? 8 : 6;
     vecs = as_->avx512() ? 3 : 2;
   }
   // How large a chunk may be, from a look at its registers.
