@@ -60,7 +60,7 @@ struct Difference {
   int64_t at = -1;
   double got = 0, expected = 0;
 };
-Difference compare(const Node& got, const Node& expected) {
+Difference compare(const Node& got, const Node& expected, double unit) {
   const Layout a = layout_of(got), b = layout_of(expected);
   const int64_t n = numel(got.shape);
   double scale = 0;
@@ -69,7 +69,6 @@ Difference compare(const Node& got, const Node& expected) {
     if (std::isfinite(e)) scale = std::max(scale, e);
   }
   Difference worst;
-  const double unit = unit_of(got.dtype);
   for (int64_t i = 0; i < n; ++i) {
     const double x = element(got, a, i), y = element(expected, b, i);
     if (x == y || (std::isnan(x) && std::isnan(y))) continue;
@@ -80,6 +79,27 @@ Difference compare(const Node& got, const Node& expected) {
   }
   return worst;
 }
+
+// Ops whose result can jump when an operand changes by a rounding error.
+bool can_jump(Op op, DType operand, DType result) {
+  switch (op) {
+    case Op::floor:
+    case Op::ceil:
+    case Op::trunc:
+    case Op::round:
+    case Op::sign:
+    case Op::floor_divide:
+    case Op::remainder:
+    case Op::copysign: return true;
+    default: return is_float(operand) && !is_float(result);
+  }
+}
+
+/// What is known of a value that was computed with rounding errors.
+struct Trust {
+  double unit = 0;     // of the coarsest type on the way to it; 0: exact
+  bool jumps = false;  // errors on the way may have become anything
+};
 
 // A node with the same recipe on other operands, in no graph.
 Node* new_recipe(const Node& recipe, const std::vector<Handle>& operands) {
@@ -141,12 +161,33 @@ void verify(const Program&, const Frame& f, const Site& site) {
   double chain = 1;  // rounding errors add up along the graph
   Difference worst;
   const Node* wrong = nullptr;
+  std::unordered_map<const Node*, Trust> trust;
+  const auto trust_of = [&](const Node& n) {
+    Trust t;
+    bool inexact = false;
+    DType operand = n.dtype;
+    for (int i = 0; i < n.arity; ++i) {
+      operand = i == 0 ? n.operand[i]->dtype : operand;
+      const auto o = trust.find(n.operand[i]);
+      if (o == trust.end()) continue;
+      t.jumps |= o->second.jumps;
+      t.unit = std::max(t.unit, o->second.unit);
+      inexact |= o->second.unit > 0;
+    }
+    t.jumps |= inexact && can_jump(n.op, operand, n.dtype);
+    t.unit = std::max(t.unit, unit_of(n.dtype));
+    return t;
+  };
   for (const Node* n : f.taken) {
     values.emplace(n, run_alone(*n, operands_of(*n), reference));
+    const Trust t = trust.emplace(n, trust_of(*n)).first->second;
     chain += 1;
-    if (!n->buffer) continue;
-    const Difference d = compare(*n, *values.at(n).get());
-    if (d.at >= 0 && d.units > 64 * chain && !wrong) {
+    if (!n->buffer || wrong) continue;
+    // Where errors may have become anything the fused value says nothing: then the op is judged alone.
+    const Handle alone = t.jumps ? run_alone(*n, operands_of(*n), *backends().main) : Handle();
+    const Difference d =
+        compare(t.jumps ? *alone.get() : *n, *values.at(n).get(), is_float(n->dtype) ? t.unit : 0);
+    if (d.at >= 0 && d.units > 64 * chain) {
       worst = d;
       wrong = n;
     }
@@ -159,10 +200,10 @@ void verify(const Program&, const Frame& f, const Site& site) {
                      value_text(worst.expected);
   for (const Node* n : f.taken) {
     const Handle alone = run_alone(*n, operands_of(*n), *backends().main);
-    const Difference d = compare(*alone.get(), *values.at(n).get());
+    const Difference d = compare(*alone.get(), *values.at(n).get(), unit_of(n->dtype));
     if (d.at < 0 || d.units <= 64) continue;
     logging::warning(text + "; first op that differs when run alone: " + name_of(n->op) + " at " +
-                 to_string(n->site) + ", " + value_text(d.got) + " instead of " + value_text(d.expected));
+                     to_string(n->site) + ", " + value_text(d.got) + " instead of " + value_text(d.expected));
     return;
   }
   logging::warning(text + "; every op agrees when run alone: it differs only when fused");

@@ -127,16 +127,15 @@ Limit Graph::link(Node* n) {
     c->first_site = n->site;
     c->live_bytes = metric::live();
   }
+  // Cut before the line where the component began, so that the next one begins there too and the same program
+  // serves it; but not much later.
+  if (c->count >= max_nodes && n->site.line() == c->first_site.line() &&
+      n->site.file_name() == c->first_site.file_name())
+    return Limit::nodes_before;
   append(c, n);
-  if (c->count < max_nodes) {
-    const uint64_t live = metric::live();
-    return live > c->live_bytes + static_cast<uint64_t>(limits.max_bytes) ? Limit::bytes : Limit::none;
-  }
-  // Cut where the component began, so that the next one is cut at the same place of the loop; but not much
-  // later.
-  const bool same_line =
-      n->site.line() == c->first_site.line() && n->site.file_name() == c->first_site.file_name();
-  return same_line || c->count >= max_nodes + max_nodes / 4 ? Limit::nodes : Limit::none;
+  if (c->count >= max_nodes + max_nodes / 4) return Limit::nodes;
+  const uint64_t live = metric::live();
+  return live > c->live_bytes + static_cast<uint64_t>(limits.max_bytes) ? Limit::bytes : Limit::none;
 }
 
 void Graph::unlink(Node* n) noexcept {

@@ -25,7 +25,8 @@ struct Component {
                       // to the next)
 };
 
-enum class Limit : uint8_t { none, nodes, bytes };
+/// nodes_before: the node was not added; its operands must be flushed first.
+enum class Limit : uint8_t { none, nodes, bytes, nodes_before };
 
 class Graph {
  public:

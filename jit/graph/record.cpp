@@ -85,9 +85,17 @@ Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, 
     if (resolve_view(n)) return result;
   }
   n->graph = &graph;
-  const Limit limit = graph.link(n);
-  // An operand that another thread is flushing is kept by that flush only while a handle on it lives, as the caller's does
-  // now: wait for the value.
+  Limit limit = graph.link(n);
+  while (limit == Limit::nodes_before) {
+    for (const Handle* o : operands)
+      if (!is_source(o->get())) {
+        const Handle* one[] = {o};
+        evaluate(one, Cause::node_limit, site);
+      }
+    limit = graph.link(n);
+  }
+  // An operand that another thread is flushing is kept by that flush only while a handle on it lives, as the
+  // caller's does now: wait for the value.
   if (n->leaf_mask) {
     int i = 0;
     for (const Handle* o : operands)

@@ -50,6 +50,9 @@ struct Instr {
   ValueId a = kNoValue, b = kNoValue, c = kNoValue;
 };
 
+/// An output may lie in the memory of an input of its own dtype and strides, element on element: a backend loads what an
+/// index needs before it stores there. Not when the kernel has several stores and one of them stores that very load, which
+/// a backend may put off until then.
 struct Store {
   uint16_t operand = 0;
   ValueId value = kNoValue;  // has the operand's dtype

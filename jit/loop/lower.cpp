@@ -86,6 +86,7 @@ class Lowering {
       r.path = path;
       if (at(from).op == Op::leaf) {
         r.leaf = from;
+        if (reshapes(path)) guard_leaf(from);
         last_read_[from] = kForever;
       } else {
         r.slot = slot_of(from);
@@ -108,8 +109,8 @@ class Lowering {
   uint32_t through_view(uint32_t w, uint32_t path) {
     return path == 0 && is_identity_view(t_, w) ? 0 : extend(path, w, false);
   }
-  /// Values read along one path have the same extents, so broadcasting to any of them of one form is the same index map:
-  /// a tensor that a hundred ops broadcast is loaded once.
+  /// Values read along one path have the same extents, so broadcasting to any of them of one form is the same
+  /// index map: a tensor that a hundred ops broadcast is loaded once.
   template <class Region>
   uint32_t to_operand(Region& r, uint32_t o, uint32_t user, uint32_t path) {
     if (path == 0 ? same_index(t_, o, user) : shape_pattern_equal(shape(o), shape(user))) return path;
@@ -177,7 +178,8 @@ class Lowering {
   struct Region {
     std::vector<Instr> code;
     std::unordered_map<uint64_t, ValueId> memo;
-    std::unordered_map<uint64_t, uint32_t> aligned;  // path and form of a shape -> the path that broadcasts to it
+    std::unordered_map<uint64_t, uint32_t>
+        aligned;  // path and form of a shape -> the path that broadcasts to it
     DimMap dims;
     bool epilogue = false;
   };
@@ -228,10 +230,20 @@ class Lowering {
       for (int d = 0; d < loop::kMaxAxes; ++d)
         if (r.dims.of[d] >= 0) o.place[static_cast<size_t>(d)] = static_cast<int8_t>(m.of[r.dims.of[d]]);
       if (leaf) guard_leaf(v);
+    } else if (leaf && reshapes(path)) {
+      guard_leaf(v);
     }
     o.binding.packed = o.packed;
     b.operands.push_back(std::move(o));
     return it->second;
+  }
+  // Whether a path goes through a reshape that only packed memory can be read by.
+  bool reshapes(uint32_t path) const {
+    for (uint32_t p = path; p; p = p_.paths[p].parent) {
+      const Node& n = *t_.frame->values[p_.paths[p].node];
+      if (!p_.paths[p].align && n.op == Op::reshape && !is_unit_reshape(n)) return true;
+    }
+    return false;
   }
   void guard_leaf(uint32_t v) {
     if (guarded_.size() < t_.values.size()) guarded_.resize(t_.values.size(), 0);
@@ -637,9 +649,11 @@ class Lowering {
       return out;
     }
     for (int a = 0; a < axes; ++a) out.stride[a] = Stride::any;
+    std::array<bool, loop::kMaxAxes> moves{};
     for (int d = 0; d < b.dims; ++d)
-      if (o.binding.dim_of[d] == Binding::kAbsent && axes == b.dims)
-        out.stride[axis[static_cast<size_t>(d)]] = Stride::zero;
+      moves[axis[static_cast<size_t>(d)]] |= o.binding.dim_of[d] != Binding::kAbsent;
+    for (int a = 0; a < axes; ++a)
+      if (!moves[static_cast<size_t>(a)]) out.stride[a] = Stride::zero;
     if (out.stride[axes - 1] == Stride::zero) return out;
     if (options_.strict_layout) {
       out.wide = true;

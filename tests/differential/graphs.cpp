@@ -13,6 +13,7 @@
 #include "jit/flush.hpp"
 #include "jit/trace/report.hpp"
 #include "support/config.hpp"
+#include "tests/differential/isas.hpp"
 #include "tests/differential/random_graph.hpp"
 
 namespace {
@@ -74,6 +75,7 @@ bool about_layout(const std::string& miss) {
 }
 
 std::string check(const Program& p, bool may_recompile) {
+  Isas::instance().use(p.isa % Isas::instance().count());
   const Inputs first{false, 1}, other_scalars{false, 2}, other_sizes{true, 3};
   const Result a = run(p, first, false);
   if (std::string d = difference(a.outputs, run(p, first, true).outputs); !d.empty())
@@ -141,9 +143,7 @@ void drive(const char* name, int count, bool may_recompile) {
     const auto attempt = [&] {
       try {
         return apart ? check_apart(p, may_recompile) : check(p, may_recompile);
-      } catch (const std::exception& e) {
-        return std::string("threw: ") + e.what();
-      }
+      } catch (const std::exception& e) { return std::string("threw: ") + e.what(); }
     };
     if (kind.empty()) {
       const std::string wrong = attempt();
@@ -151,14 +151,16 @@ void drive(const char* name, int count, bool may_recompile) {
       kind = wrong.substr(0, 12);
       std::cout << wrong << "\n" << p << std::endl;
     }
-    // What other programs left in the cache may matter; a shorter program must fail on its own, in the same way.
+    // What other programs left in the cache may matter; a shorter program must fail on its own, in the same
+    // way.
     lazy::jit::clear_program_cache();
     const std::string wrong = attempt();
     if (wrong.starts_with(kind)) RC_FAIL(wrong);
   };
   const auto result = rc::detail::checkTestable(property, metadata, params);
   if (result.template is<rc::detail::SuccessResult>()) {
-    BOOST_TEST(kind.empty(), "a program failed, but only after others: see above (" << kind << "...), LAZY_TEST_SEED=" << seed);
+    BOOST_TEST(kind.empty(), "a program failed, but only after others: see above ("
+                                 << kind << "...), LAZY_TEST_SEED=" << seed);
     return;
   }
   std::ostringstream text;

@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(elements_far_apart) {
 
 // Without it a generator that went wrong would test nothing.
 BOOST_AUTO_TEST_CASE(random_kernels_are_varied_and_well_formed) {
-  std::vector<int> ops(jit::kOpCount), forms(3), types(kDTypeCount), ranks(5);
+  std::vector<int> ops(jit::kOpCount), forms(3), types(kDTypeCount), ranks(kMaxAxes + 1);
   int overwriting = 0, empty = 0, spread = 0;
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     const Case c = random_case(seed);

@@ -72,7 +72,7 @@ struct Statement {
   std::vector<int> axes;
   bool keepdims = false, flipped = false;
   std::vector<Range> ranges;
-  std::vector<Dim> region;  // assign: what the ranges select
+  std::vector<Dim> region;     // assign: what the ranges select
   int scalar_kind = 0;         // bool, int, float, double
   uint64_t salt = 0;           // of the leaf's data, the scalar's value, the memory's layout
   int layout = 0;              // leaf: 0 copied, else strides of the user's memory
@@ -86,6 +86,7 @@ struct Program {
   std::vector<Statement> statements;
   std::vector<int> dropped_after;  // by register: the statement after which its handle goes
   bool specials = false;           // data with NaN, infinities, -0, extremes
+  int isa = 0;                     // which instruction set runs it (isas.hpp)
   bool exact_only = false;         // only ops that every instruction set rounds the same
 };
 

@@ -16,6 +16,7 @@ class Maker {
  public:
   Maker(uint64_t seed, bool exact_only) : r_(seed), first_(p_, {false, 0}), second_(p_, {true, 1}) {
     p_.specials = chance(2);
+    p_.isa = pick(3);
     p_.exact_only = exact_only;
     p_.symbols.reserve(4096);  // the machines refer to them
     const int free = 1 + pick(4);

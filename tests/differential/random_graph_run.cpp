@@ -178,7 +178,8 @@ Tensor Machine::make(const Statement& s) {
     case Kind::binary: return kBinary[static_cast<size_t>(s.fn)].f(reg(0), reg(1));
     case Kind::with_scalar: {
       const auto f = kBinary[static_cast<size_t>(s.fn)].f;
-      if (kBinary[static_cast<size_t>(s.fn)].name == std::string("pow")) r.seed(s.salt);  // x^2 is another graph
+      if (kBinary[static_cast<size_t>(s.fn)].name == std::string("pow"))
+        r.seed(s.salt);  // x^2 is another graph
       const auto apply = [&](auto v) { return s.flipped ? f(v, reg(0)) : f(reg(0), v); };
       const double real = static_cast<double>(static_cast<int64_t>(r() % 33) - 16) / 4;
       switch (s.scalar_kind) {

@@ -86,7 +86,8 @@ std::string expression(const Statement& s) {
 }  // namespace
 
 std::string to_string(const Program& p) {
-  std::string t = p.specials ? "// data with NaN, infinities and extremes\n" : "";
+  std::string t = "// instruction set " + std::to_string(p.isa) + "\n";
+  t += p.specials ? "// data with NaN, infinities and extremes\n" : "";
   std::vector<char> used(p.symbols.size(), 0);
   const auto use = [&](auto& self, const Dim& d) -> void {
     for (int id : d) {

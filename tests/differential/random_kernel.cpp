@@ -10,8 +10,11 @@ namespace {
 
 bool extent_ok(const std::vector<int64_t>& e, int64_t budget) {
   int64_t n = 1;
-  for (int64_t x : e) n *= std::max<int64_t>(x, 1);
-  return n <= budget;
+  for (int64_t x : e) {
+    if (x > budget / n) return false;  // before it can overflow
+    n *= std::max<int64_t>(x, 1);
+  }
+  return true;
 }
 
 class Generator {
@@ -56,7 +59,7 @@ class Generator {
   // ---- the box ----
   void shape() {
     const int64_t kind = s_.below(100);
-    int rank = static_cast<int>(s_.between(1, 4));
+    int rank = static_cast<int>(s_.percent(95) ? s_.between(1, 4) : s_.between(5, 7));
     if (kind < 35) {
       form_ = Form::map;
     } else if (kind < 55) {  // inner

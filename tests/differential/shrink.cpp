@@ -56,6 +56,12 @@ Case without_dead_code(const Case& c) {
   // An output that overwrites an input which is not read any more lies in memory of its own.
   for (size_t i = 0; i < k.operands.size(); ++i)
     if (r.plans[i].overwrites >= 0 && !operand_used[r.plans[i].overwrites]) r.plans[i].overwrites = -1;
+  // So does one whose input is stored as it is beside it: a backend may load an element as late as that
+  // store.
+  for (const Store& t : k.stores)
+    for (OperandPlan& p : r.plans)
+      if (k.stores.size() > 1 && k.body[t.value].code == Code::load && p.overwrites == k.body[t.value].imm)
+        p.overwrites = -1;
 
   out.operands.clear();
   std::vector<OperandPlan> plans;

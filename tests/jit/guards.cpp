@@ -116,11 +116,11 @@ BOOST_AUTO_TEST_CASE(scalar) {
 BOOST_AUTO_TEST_CASE(position) {
   const Override how("LAZY_DYNAMIC", "never");
   const Tensor x = numbers({9});
-  turned_down(Guard::Kind::position, "start of slice v2 along axis 0: was 1, now 2", 1, 2, [&](int k) {
+  turned_down(Guard::Kind::position, "start of slice v3 along axis 0: was 1, now 2", 1, 2, [&](int k) {
     const Tensor y = x * 2;
     return y(slice(k, k + 5)) + x(slice(0, 5));
   });
-  turned_down(Guard::Kind::position, "step of slice v2 along axis 0: was 1, now 2", 1, 2, [&](int k) {
+  turned_down(Guard::Kind::position, "step of slice v3 along axis 0: was 1, now 2", 1, 2, [&](int k) {
     const Tensor y = x * 3;
     return y(slice(0, 4 * k, k)) + x(slice(0, 4));
   });
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_leaf_with_gaps_is_no_reason_for_a_wrong_reshape) {
   Memory m;
   turned_down(Guard::Kind::contiguous, "guard contiguous", m.blob({4, 6}, {6, 1}), m.blob({4, 6}, {1, 4}),
               [](const Tensor& x) {
-                return reshape(x + 0.5, {8, 3}) * reshape(x, {8, 3});
+                return reshape(x + 0.5, {8, 3}) * 2;
               });
 }
 

@@ -63,8 +63,13 @@ BOOST_AUTO_TEST_CASE(not_while_another_handle_can_see_it) {
   const Tensor other = x;
   BOOST_TEST(donated([&] {
                x = x + 1;
-               x(0) = 50;
                x.eval();
+             }) == 0u);
+  is(other, ramp(100));
+  Tensor y = other;
+  BOOST_TEST(donated([&] {
+               y(0) = 50;
+               y.eval();
              }) == 0u);
   is(other, ramp(100));
 }

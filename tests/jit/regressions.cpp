@@ -42,4 +42,32 @@ BOOST_AUTO_TEST_CASE(maximum_of_scalars_has_one_key) {
   BOOST_TEST(metrics().program_misses == before);
 }
 
+// A value that is a reshaped leaf, once what was between them has been simplified away, needs a packed leaf: the program
+// must not serve one with gaps.
+BOOST_AUTO_TEST_CASE(reshape_that_comes_to_stand_on_a_leaf) {
+  const auto whole = [](const Tensor& x) { return reshape(-(-x), {8, 3}); };
+  const auto part = [](const Tensor& x) {
+    const Tensor y = reshape(-(-x), {8, 3});
+    return y(slice(1, none, 2), slice(none, none, -1)) + 0.5;
+  };
+  const Tensor packed = numbers({4, 6}), moved = permute(numbers({6, 4}), {1, 0});
+  for (const Tensor& x : {packed, moved}) {
+    const std::vector<float> a = whole(x).to_vector<float>(), b = part(x).to_vector<float>();
+    const std::vector<float> in = x.to_vector<float>();
+    BOOST_TEST(a == in, boost::test_tools::per_element());
+    for (size_t i = 0; i < 4; ++i)
+      for (size_t j = 0; j < 3; ++j) BOOST_TEST(b[i * 3 + j] == in[(2 * i + 1) * 3 + 2 - j] + 0.5f);
+  }
+}
+
+// An operand of a reduction's epilogue that lies with gaps, where two other axes are walked as one.
+BOOST_AUTO_TEST_CASE(epilogue_with_a_strided_operand) {
+  const std::vector<uint8_t> flags(200, 1);
+  const Tensor x = numbers({2, 3, 4, 5}, int64);
+  const Tensor mask = from_blob(const_cast<uint8_t*>(flags.data()), {2, 3, 5}, bool_, {45, 15, 3});
+  const Tensor position = argmin(x, {2});
+  const Tensor y = where(mask, position * 2, position - 1);
+  BOOST_TEST(y.to_vector<int64_t>() == std::vector<int64_t>(30, 0), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

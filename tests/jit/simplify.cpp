@@ -60,8 +60,8 @@ BOOST_AUTO_TEST_CASE(identities_that_hold_for_every_value_are_used) {
   BOOST_TEST(ops_of([&] { return abs(-x); }) == 1u);
   BOOST_TEST(ops_of([&] { return abs(abs(x)); }) == 1u);
   BOOST_TEST(ops_of([&] { return floor(ceil(x)); }) == 1u);
-  BOOST_TEST(ops_of([&] { return maximum(x * 2, x * 2); }) == 1u);
-  BOOST_TEST(ops_of([&] { return where(x > 0, x * 3, x * 3); }) == 1u);
+  BOOST_TEST(ops_of([&] { return maximum(exp(x), exp(x)); }) == 1u);
+  BOOST_TEST(ops_of([&] { return where(x > 0, exp(x), exp(x)); }) == 1u);
   BOOST_TEST(ops_of([&] { return exp(x) * exp(x); }) == 2u);  // a common subexpression
   BOOST_TEST(ops_of([&] { return permute(permute(reshape(x * 2, {3, 4}), {1, 0}), {1, 0}) + 1; }) == 2u);
 }

@@ -41,6 +41,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(arithmetic, T, Floats) {
   BOOST_CHECK(std::isnan(signed_nan[0]) && std::signbit(signed_nan[0]));
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(fma_rounds_once, T, Floats) {
+  const T e = std::numeric_limits<T>::epsilon(), inf = kInf<T>, nan = kNaN<T>, huge = kHuge<T>;
+  const auto fma = [](std::vector<T> a, std::vector<T> b, std::vector<T> c) {
+    const DType t = dtype_of<T>();
+    return apply_as<T>(Op::fma, {t, t, t}, t, a, b, c);
+  };
+  // (1 + e)(1 - e) - 1 is -e^2: nothing of it is left once the product has been rounded.
+  LAZY_CHECK_LIST(
+      fma({1 + e, 2, huge, inf, -T(0), nan, 3}, {1 - e, 3, 2, 0, 5, 1, -4}, {-1, 4, -huge, 1, -T(0), 1, 12}),
+      {-e * e, 10, huge, nan, -T(0), nan, 0});
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(maximum_and_minimum, T, Floats) {
   const T inf = kInf<T>, nan = kNaN<T>;
   const std::vector<T> a{1, -T(0), T(0), nan, 1, nan, -inf, -T(0)},

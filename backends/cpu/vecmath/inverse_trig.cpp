@@ -77,9 +77,9 @@ Val atan2(Builder& b, Val y, Val x) {
   Val steep = b.gt(ay, ax);
   Val top = b.select(steep, ax, ay);
   Val bottom = b.select(steep, ay, ax);
-  // 0/0 is 0, inf/inf is 1; a NaN in either operand stays
+  // 0/0 is 0, inf/inf is 1; a NaN in either operand stays (it is the second of min and max)
   Val t = b.div(top, b.max(b.constant(x.type, 1), bottom));
-  t = b.select(b.eq(top, b.num(x, infinity())), b.num(x, 1), t);
+  t = b.select(b.eq(top, b.num(x, infinity())), b.min(b.num(x, 1), bottom), t);
   Val left = b.lt(b.bitcast(b.int_of(x), x), b.integer(x, 0));  // by the sign bit: -0 too
   Val base = b.select(steep, b.num(x, kPi / 2), b.select(left, b.num(x, kPi), zero));
   Val turned =

@@ -1,0 +1,47 @@
+// All instruction sets that this machine has, in one process: a backend that passes kernels to the chosen
+// one.
+#pragma once
+#include "backends/cpu/backend.hpp"
+#include "backends/cpu/features.hpp"
+#include "jit/registry.hpp"
+#include "lazy/insight.hpp"
+
+class Isas final : public lazy::jit::Backend {
+ public:
+  /// Becomes the process's main backend at the first call, for good: memory refers to the backend it came
+  /// from.
+  static Isas& instance() {
+    static Isas* const all = [] {
+      auto owned = std::make_unique<Isas>();
+      Isas* p = owned.get();
+      lazy::jit::backends().main.swap(p->first_);
+      lazy::jit::backends().main = std::move(owned);
+      return p;
+    }();
+    return *all;
+  }
+  Isas() {
+    for (const auto isa : {lazy::cpu::Isa::reference, lazy::cpu::Isa::avx2, lazy::cpu::Isa::avx512})
+      if (isa <= lazy::cpu::best_isa()) all_.push_back(lazy::cpu::make_backend(isa));
+  }
+  /// 0 is the reference.
+  int count() const { return static_cast<int>(all_.size()); }
+  void use(int which) {
+    if (which == current_) return;
+    current_ = which;
+    lazy::cache::clear();  // programs hold the kernels of the one before
+  }
+
+  const char* name() const override { return now().name(); }
+  std::unique_ptr<lazy::jit::Kernel> compile(const lazy::jit::loop::LoopKernel& k) override {
+    return now().compile(k);
+  }
+  void* allocate(size_t bytes) override { return all_[0]->allocate(bytes); }
+  void deallocate(void* p, size_t bytes) noexcept override { all_[0]->deallocate(p, bytes); }
+
+ private:
+  lazy::jit::Backend& now() const { return *all_[static_cast<size_t>(current_)]; }
+  std::vector<std::unique_ptr<lazy::jit::Backend>> all_;
+  std::unique_ptr<lazy::jit::Backend> first_;
+  int current_ = 0;
+};
