@@ -36,8 +36,8 @@ inline constexpr double kCosh64[] = {0x1p-1, 0x1.5555555555552p-5, 0x1.6c16c16c1
 inline constexpr double kAsin32[] = {0x1.5555c8p-3, 0x1.330206p-4, 0x1.747b72p-5, 0x1.8c415ap-6, 0x1.5959aap-5};
 // asin x - x on [0, 1/2]: 2^-59.859375
 inline constexpr double kAsin64[] = {0x1.5555555555577p-3, 0x1.333333332e133p-4, 0x1.6db6db721247bp-5, 0x1.f1c71a95002fbp-6, 0x1.6e8bdedebf9dfp-6, 0x1.1c49f077d5bc7p-6, 0x1.ca1f8af1f0a3ap-7, 0x1.75859dad05d78p-7, 0x1.613c1e6ed740ap-7, 0x1.e5fbe88dfb6c3p-9, 0x1.639a894e22b07p-6, -0x1.57fad0deac95ep-6, 0x1.0b45e9f72f00bp-5};
-// atan x - x on [0, 1.002]: 2^-28.5
-inline constexpr double kAtan32[] = {-0x1.55553ep-2, 0x1.9991ep-3, -0x1.242038p-3, 0x1.c087d4p-4, -0x1.57f89p-4, 0x1.d9e634p-5, -0x1.fce17ep-6, 0x1.636672p-7, -0x1.d1deb4p-10};
+// atan x - x on [0, 1.01]: 2^-28.3
+inline constexpr double kAtan32[] = {-0x1.55553cp-2, 0x1.999146p-3, -0x1.2418b6p-3, 0x1.c02f68p-4, -0x1.56dcb4p-4, 0x1.d5caccp-5, -0x1.f41f78p-6, 0x1.596b5ep-7, -0x1.bf0b42p-10};
 // atan x - x on [0, 1]: 2^-55.265625
 inline constexpr double kAtan64[] = {-0x1.0af13c3e2d645p-2, 0x1.cc1ab9610990cp-4, -0x1.cafbbe407b96ap-5, 0x1.ec23ff1d1372cp-6, -0x1.13953781a24abp-6, 0x1.3dccb60be63c8p-7, -0x1.764b429fde685p-8, 0x1.bfeaf461771p-9, -0x1.0f61c46d786ccp-9, 0x1.4c2cc789f643cp-10, -0x1.99fd7ea1b1768p-11, 0x1.fd7c6c79ead1ap-12, -0x1.3e0d3e7dcc04fp-12, 0x1.90423456e8796p-13, -0x1.01504a65ad9b1p-13, 0x1.410239c2332d7p-14, -0x1.56b7f5fcea3c2p-15, 0x1.e0ccfa4dd62a2p-16, -0x1.16e0419c6269ep-15, 0x1.3d7a9d21d133bp-16};
 // atanh x - x on [0, 1/2]: 2^-29.421875
@@ -56,12 +56,12 @@ inline constexpr double kAsinh64[] = {-0x1.056e43891e5a6p-3, 0x1.359e7c385c1e3p-
 inline constexpr double kAcosh32[] = {-0x1.55554cp-2, 0x1.6c12cp-4, -0x1.d38974p-6, 0x1.47c65ap-7, -0x1.c697e4p-9, 0x1.00c23cp-10, -0x1.3e0f7ap-13};
 // acosh(1 + x)^2 - 2 x on [0, 1]: 2^-61.34375
 inline constexpr double kAcosh64[] = {-0x1.5555555555551p-2, 0x1.6c16c16c163e6p-4, -0x1.d41d41d3c6da8p-6, 0x1.4ce19ad80819p-7, -0x1.f85d92794d027p-9, 0x1.8f0ec70d3854bp-10, -0x1.45e39c782c49dp-11, 0x1.1092debc067d3p-12, -0x1.d006b537a0668p-14, 0x1.8e463c71f3acfp-15, -0x1.51af0cef7c1d1p-16, 0x1.0eded6ff31adep-17, -0x1.7e30327826a7dp-19, 0x1.aaf748dfd2c58p-21, -0x1.4366166005d89p-23, 0x1.e4707b500c605p-27};
-// erf x - x on [0, 1.125]: 2^-27.234375
-inline constexpr double kErf32[] = {0x1.06eba8p-3, -0x1.81272ep-2, 0x1.ce2984p-4, -0x1.b7bbdcp-6, 0x1.522ecap-8, -0x1.9726ep-11, 0x1.284434p-14};
+// erf x - x on [0, 1]: 2^-29.328125
+inline constexpr double kErf32[] = {0x1.06eba8p-3, -0x1.81273ep-2, 0x1.ce2cf2p-4, -0x1.b7f88cp-6, 0x1.540172p-8, -0x1.a3d812p-11, 0x1.4917a4p-14};
 // erf x - x on [0, 1]: 2^-56.328125
 inline constexpr double kErf64[] = {0x1.06eba8214db69p-3, -0x1.812746b037a01p-2, 0x1.ce2f21a043a4bp-4, -0x1.b82ce312c3f19p-6, 0x1.565bcd1703c1bp-8, -0x1.c02db58fba349p-11, 0x1.f9a35700e6658p-14, -0x1.f4d650a9a51fbp-17, 0x1.ba20bf6ac4727p-20, -0x1.61c1f963fcd86p-23, 0x1.0e569f6d48977p-26, -0x1.e0f4558a5992cp-30, 0x1.21f7531873ff8p-32, -0x1.0a0fda1429ae7p-35};
-// erf(x + 2.4375) on [1.125, 3.93] - 2.4375: 2^-26.09375
-inline constexpr double kErfBig32[] = {0x1.ffb5bep-1, 0x1.84bb2ap-9, -0x1.d9ca0ap-8, 0x1.6085cap-7, -0x1.5e8e6p-7, 0x1.d86faep-8, -0x1.8b5a3ap-9, 0x1.878184p-12, 0x1.cb26dp-12, -0x1.3aa93ap-12, 0x1.bb4f8ep-15, 0x1.71e50ep-16, -0x1.6349cep-17, 0x1.19894ep-20};
+// erf(x + 2.4375) on [1, 3.93] - 2.4375: 2^-27
+inline constexpr double kErfBig32[] = {0x1.ffb5bep-1, 0x1.84b7ccp-9, -0x1.d9c44ep-8, 0x1.609432p-7, -0x1.5eab86p-7, 0x1.d7e604p-8, -0x1.89c72cp-9, 0x1.98da72p-12, 0x1.b6c9dp-12, -0x1.4b7b8ap-12, 0x1.2131c2p-14, 0x1.ee3dbap-16, -0x1.2127cep-16, -0x1.18b796p-22, 0x1.22bffp-20};
 // erf x - x on [0, 0.47]: 2^-30.1171875
 inline constexpr double kErfSmall32[] = {0x1.06eba8p-3, -0x1.81273ap-2, 0x1.ce281p-4, -0x1.b6c5bap-6, 0x1.38e818p-8};
 // erf x - x on [0, 0.47]: 2^-56.328125

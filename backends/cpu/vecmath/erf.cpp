@@ -30,15 +30,18 @@ Val scaled(Builder& b, const Exp& e, Val g, Val g_lo) {
   return b.add(g, b.fnma(e.r, g, b.fma(e.tail, g, b.fnma(e.r, g_lo, g_lo))));
 }
 
-/// A polynomial of at least 7 coefficients as an unevaluated sum; c[0] outweighs the rest.
+/// A polynomial in q - centre as an unevaluated sum, for 0 < q < 2 centre or so; c[0] outweighs the rest.
+/// What the difference loses (below centre / 2) comes back through the slope there.
 struct Sum {
   Val hi, lo;
 };
-Sum polynomial_sum(Builder& b, Val x, std::span<const double> c) {
-  Val first = b.num(x, c[0]);
-  Val rest = polynomial(b, x, c.subspan(1));
-  Val hi = b.fma(rest, x, first);
-  return {hi, b.fma(rest, x, b.sub(first, hi))};
+Sum centred(Builder& b, Val q, double centre, double slope, std::span<const double> c) {
+  Val middle = b.num(q, centre), first = b.num(q, c[0]);
+  Val w = b.sub(q, middle);
+  Val w_lo = b.sub(q, b.add(w, middle));
+  Val rest = polynomial(b, w, c.subspan(1));
+  Val hi = b.fma(rest, w, first);
+  return {hi, b.fma(w_lo, b.num(q, slope), b.fma(rest, w, b.sub(first, hi)))};
 }
 
 /// erfc of a >= 0.45; below that a number. e^-t times r P(r), r = 1 / (a + c). A relative error e of r would
@@ -53,8 +56,8 @@ Val erfc_tail(Builder& b, Val a) {
   Val r = b.div(one, s);
   Val r_error = b.fnma(r, s_lo, b.fnma(r, s, one));
   Val magnified = b.mul(r_error, b.fma(r, b.num(a, pick(a, 1.55, 7)), b.num(a, pick(a, 0.95, 0.8))));
-  auto [p, p_lo] = polynomial_sum(b, b.sub(r, b.num(a, pick(a, kErfcCentre32, kErfcCentre64))),
-                                  pick(a, kErfcx32, kErfcx64));
+  auto [p, p_lo] =
+      centred(b, r, pick(a, kErfcCentre32, kErfcCentre64), pick(a, 1.25, 2.5), pick(a, kErfcx32, kErfcx64));
   Val g = b.mul(r, p);
   Val g_lo = b.fma(r, p_lo, b.fms(r, p, g));
   return b.scalef(scaled(b, e, g, b.fma(magnified, g, g_lo)), e.n);
@@ -64,15 +67,16 @@ Val erfc_tail(Builder& b, Val a) {
 Val erf(Builder& b, Val x) {
   Val a = b.abs(x);
   Val z = b.mul(x, x);
-  Val near = b.fma(a, polynomial(b, z, pick(x, kErf32, kErf64)), a);
+  Val p = x.type == Type::f32 ? horner(b, z, kErf32) : polynomial(b, z, kErf64);
+  Val near = b.fma(a, p, a);
   Val far;
-  if (x.type == Type::f32) {  // at 3.9 the polynomial gives 1
-    Val t = b.sub(b.min(b.f32(3.9f), a), b.f32(kErfCentre32));
+  if (x.type == Type::f32) {  // at 3.94 the polynomial gives 1
+    Val t = b.sub(b.min(b.f32(3.94f), a), b.f32(kErfCentre32));
     far = polynomial(b, t, kErfBig32);
   } else {
     far = b.sub(b.f64(1), erfc_tail(b, a));
   }
-  Val y = b.select(b.gt(a, b.num(x, pick(x, 1.125, 1))), far, near);
+  Val y = b.select(b.gt(a, b.num(x, 1)), far, near);
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 
@@ -98,11 +102,8 @@ Val gelu(Builder& b, Val x) {
   Exp e = exp_negative(b, t, b.fms(c, h, t));
   // q is exact where the tail depends on it most
   Val q = b.div(b.sub(c, b.num(x, 1)), b.add(c, b.num(x, pick(x, 3, 5))));
-  Val centre = b.num(x, pick(x, kGeluCentre32, kGeluCentre64));
-  Val w = b.sub(q, centre);
-  Val w_lo = b.sub(q, b.add(w, centre));
-  auto [g, g_lo] = polynomial_sum(b, w, pick(x, kGeluTail32, kGeluTail64));
-  g_lo = b.fma(w_lo, b.num(x, pick(x, 0.6, 0.9)), g_lo);  // by the slope where w_lo is largest
+  auto [g, g_lo] = centred(b, q, pick(x, kGeluCentre32, kGeluCentre64), pick(x, 0.6, 0.9),
+                           pick(x, kGeluTail32, kGeluTail64));
   Val far = b.sub(b.max(x, b.num(x, 0)), b.scalef_near_one(scaled(b, e, g, g_lo), e.n));
 
   Val y = b.select(b.lt(a, b.num(x, 0.65)), near, far);

@@ -39,8 +39,8 @@ Val log_sum(Builder& b, Val x, Val c) {
 Val asinh(Builder& b, Val x) {
   Val a = b.abs(x);
   Val z = b.mul(x, x);
-  Val p = x.type == Type::f32 ? polynomial(b, z, kAsinh32)
-                              : polynomial(b, b.sub(z, b.f64(kAsinhCentre64)), kAsinh64);
+  Val p =
+      x.type == Type::f32 ? horner(b, z, kAsinh32) : polynomial(b, b.sub(z, b.f64(kAsinhCentre64)), kAsinh64);
   Val near = b.fma(b.mul(a, z), p, a);
   // sqrt(x^2 + 1) is |x| long before the square overflows
   Val limit = b.num(x, pick(x, 0x1p14, 0x1p30));

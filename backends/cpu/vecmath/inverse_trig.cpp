@@ -22,7 +22,7 @@ Val add_to(Builder& b, Val base, Val r, Val z, Val p) {
 
 /// atan(t) = t + t z p, z = t^2
 Val atan_polynomial(Builder& b, Val z) {
-  return z.type == Type::f32 ? polynomial(b, z, kAtan32)
+  return z.type == Type::f32 ? horner(b, z, kAtan32)
                              : polynomial(b, b.sub(z, b.num(z, kAtanCentre64)), kAtan64);
 }
 
