@@ -27,7 +27,8 @@ class CpuKernel final : public jit::Kernel {
     schedule_ = writer.schedule();
     partition_.set_cost(schedule_.instructions, schedule_.lanes);
     if (schedule_.pack_bytes)
-      partition_.set_packing(schedule_.row_axis, 2 * schedule_.rows, schedule_.pack_bytes);
+      partition_.set_packing(schedule_.row_axis, schedule_.rows, schedule_.pack_columns,
+                             schedule_.pack_bytes);
     code_ = publish(writer, k.name);
   }
   void launch(uint64_t* args) const override {

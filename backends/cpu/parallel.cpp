@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "backends/cpu/allocator.hpp"
 #include "backends/cpu/features.hpp"
@@ -51,6 +52,7 @@ int thread_count() {
 
 Partition::Partition(const jit::loop::LoopKernel& k)
     : layout_(jit::loop::layout_of(k)), vector_axis_(k.rank - 1), sequential_(k.sequential) {
+  contractions_ = static_cast<int>(k.reductions.size());
   if (k.form == jit::loop::Form::reduce)
     for (const auto& r : k.reductions)
       accumulators_ += r.op == jit::Op::matmul                              ? 0
@@ -82,6 +84,8 @@ void Partition::restrict(uint64_t* args, int axis, int64_t first, int64_t last) 
 
 void Partition::run(Entry entry, uint64_t* args) const {
   const int threads = thread_count();
+  if (pack_bytes_ > 0 && length(args, row_axis_) >= 2 * tile_rows_ && run_packed_first(entry, args, threads))
+    return;
   // The outermost axis that gives every thread something; failing that the longest one.
   int best = -1;
   int64_t most = 1;
@@ -129,17 +133,93 @@ void Partition::each_piece(const uint64_t* args, int64_t pieces, F&& f) const {
   });
 }
 
+namespace {
+
+constexpr int64_t kVectorLanesLeast = 4;
+constexpr int kScratch = jit::loop::ArgLayout::kScratch;
+
+/// Memory of the allocator's until the end of a scope.
+class Scratch {
+ public:
+  explicit Scratch(int64_t bytes)
+      : bytes_(static_cast<size_t>(bytes)), data_(static_cast<char*>(allocate(bytes_))) {}
+  Scratch(const Scratch&) = delete;
+  ~Scratch() { deallocate(data_, bytes_); }
+  char* data() const { return data_; }
+
+ private:
+  size_t bytes_;
+  char* data_;
+};
+
+}  // namespace
+
 void Partition::run_packed(Entry entry, uint64_t* args) const {
+  if (run_packed_first(entry, args, 1)) return;
   constexpr int64_t kLargestPanel = int64_t{32} << 20;
   const int64_t bytes = length(args, sequential_) * pack_bytes_;
   if (bytes > kLargestPanel || bytes <= 0) return entry(args);
-  const auto free = [bytes](char* p) { deallocate(p, static_cast<size_t>(bytes)); };
-  const std::unique_ptr<char, decltype(free)> panel(static_cast<char*>(allocate(static_cast<size_t>(bytes))),
-                                                    free);
-  constexpr int kScratch = jit::loop::ArgLayout::kScratch;
-  args[kScratch] = 1;
-  args[kScratch + 1] = reinterpret_cast<uint64_t>(panel.get());
+  const Scratch panel(bytes);
+  args[kScratch] = static_cast<uint64_t>(PackMode::each);
+  args[kScratch + 2] = 0;
+  args[kScratch + 1] = reinterpret_cast<uint64_t>(panel.data());
   entry(args);
+}
+
+bool Partition::run_packed_first(Entry entry, uint64_t* args, int threads) const {
+  constexpr int64_t kMostPacked = int64_t{256} << 20;
+  for (int a = 0; a < layout_.rank; ++a)
+    if (a != row_axis_ && a != sequential_ && a != vector_axis_ && length(args, a) != 1) return false;
+  const int64_t rows = length(args, row_axis_), steps = length(args, sequential_),
+                columns = length(args, vector_axis_);
+  if (steps == 0) return false;
+  // Parts of the sequential axis so short that a panel and a block of rows stay in the second-level cache
+  // while all columns pass; in between the accumulators are in memory.
+  constexpr int64_t kPart = 1024;
+  const int64_t parts = steps > kPart + kPart / 2 ? (steps + kPart - 1) / kPart : 1,
+                part = (steps + parts - 1) / parts;
+  const int64_t panels = (columns + pack_columns_ - 1) / pack_columns_, panel_bytes = part * pack_bytes_;
+  int64_t block = std::max<int64_t>(
+      4 * tile_rows_, static_cast<int64_t>(caches().l2 / 3) / (part * 4) / tile_rows_ * tile_rows_);
+  block = std::min(block, round_up((rows + threads - 1) / threads, tile_rows_));
+  const int64_t blocks = (rows + block - 1) / block;
+  // The last vectors of a row have panels, and tiles, of their own, of one vector each.
+  const int64_t vectors = (panels + 1) * (pack_columns_ / kVectorLanesLeast + 1);
+  const int64_t row_bytes = parts > 1 ? vectors * 64 * contractions_ : 0;
+  const int64_t bytes = (panels + 1) * panel_bytes;
+  if ((threads == 1 || blocks < 2) && parts < 2) return false;
+  if (bytes + rows * row_bytes > kMostPacked) return false;
+  const Scratch memory(bytes + rows * row_bytes);
+  args[kScratch + 1] = reinterpret_cast<uint64_t>(memory.data());
+  const int64_t grain = (panels + threads - 1) / threads;
+  const auto run = [&](int64_t pieces, auto&& f) {
+    if (threads > 1) return each_piece(args, pieces, f);
+    std::vector<uint64_t> mine(static_cast<size_t>(layout_.words()));
+    for (int64_t p = 0; p < pieces; ++p) {
+      std::copy_n(args, mine.size(), mine.data());
+      f(mine.data(), p);
+    }
+  };
+  for (int64_t first = 0; first < steps; first += part) {
+    const int64_t last = std::min(steps, first + part);
+    run((panels + grain - 1) / grain, [&](uint64_t* mine, int64_t p) {
+      mine[kScratch] = static_cast<uint64_t>(PackMode::fill);
+      mine[kScratch + 1] += static_cast<uint64_t>(p * grain * (last - first) * pack_bytes_);
+      restrict(mine, sequential_, first, last);
+      restrict(mine, vector_axis_, p * grain * pack_columns_,
+               std::min(columns, (p + 1) * grain * pack_columns_));
+      entry(mine);
+    });
+    run(blocks, [&](uint64_t* mine, int64_t p) {
+      mine[kScratch] = static_cast<uint64_t>(PackMode::contract);
+      mine[kScratch + 2] = reinterpret_cast<uint64_t>(memory.data() + bytes + p * block * row_bytes) |
+                           (first > 0 ? kResume : 0u) | (last < steps ? kSuspend : 0u);
+      restrict(mine, sequential_, first, last);
+      restrict(mine, row_axis_, p * block, std::min(rows, (p + 1) * block));
+      entry(mine);
+    });
+  }
+  return true;
 }
 
 bool Partition::run_split(Entry entry, uint64_t* args, int threads, int64_t parallel_pieces) const {
@@ -156,22 +236,19 @@ bool Partition::run_split(Entry entry, uint64_t* args, int threads, int64_t para
   plan.accumulator = inner ? 64 : (length(args, vector_axis_) + 2 * kVectorGrain) * kSplitLane;
   plan.block = plan.accumulator * accumulators_;
   plan.row = plan.block * blocks;
-  const auto bytes = static_cast<size_t>(plan.row * rows);
-  const auto free = [bytes](char* p) { deallocate(p, bytes); };
-  const std::unique_ptr<char, decltype(free)> memory(static_cast<char*>(allocate(bytes)), free);
-  plan.data = memory.get();
-  constexpr int kMode = jit::loop::ArgLayout::kScratch;
+  const Scratch memory(plan.row * rows);
+  plan.data = memory.data();
   const int64_t grain = (blocks + threads - 1) / threads, pieces = (blocks + grain - 1) / grain;
   each_piece(args, pieces, [&](uint64_t* mine, int64_t p) {
     SplitPlan part = plan;
     part.data += p * grain * plan.block;
-    mine[kMode] = static_cast<uint64_t>(SplitMode::partials);
-    mine[kMode + 1] = reinterpret_cast<uint64_t>(&part);
+    mine[kScratch] = static_cast<uint64_t>(SplitMode::partials);
+    mine[kScratch + 1] = reinterpret_cast<uint64_t>(&part);
     restrict(mine, sequential_, p * grain * block, std::min(n, (p + 1) * grain * block));
     entry(mine);
   });
-  args[kMode] = static_cast<uint64_t>(SplitMode::combine);
-  args[kMode + 1] = reinterpret_cast<uint64_t>(&plan);
+  args[kScratch] = static_cast<uint64_t>(SplitMode::combine);
+  args[kScratch + 1] = reinterpret_cast<uint64_t>(&plan);
   entry(args);
   return true;
 }

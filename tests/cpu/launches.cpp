@@ -92,7 +92,31 @@ BOOST_AUTO_TEST_CASE(scans_and_contractions) {
                          c.input(float32, {Stride::zero, Stride::any, Stride::unit}));
   c.begin_epilogue();
   c.store(c.result(m), {Stride::any, Stride::zero, Stride::unit});
-  on_threads(c.done(), {130, 70, 200});
+  for (std::vector<int64_t> shape :
+       {std::vector<int64_t>{130, 70, 200}, {37, 1700, 130}, {200, 2100, 61}, {70, 1000, 500}})
+    on_threads(c.done(), shape);
+}
+
+/// Factors computed on the way, transposed, of another type; an epilogue; a batch.
+BOOST_AUTO_TEST_CASE(fused_contractions) {
+  for (DType t : {float32, float16, float64}) {
+    KernelBuilder c(Form::reduce, 4, 2);
+    const ValueId x = c.input(t, {Stride::any, Stride::any, Stride::unit, Stride::zero}),
+                  y = c.input(t, {Stride::zero, Stride::zero, Stride::unit, Stride::any});
+    const DType w = compute_type(t);
+    const auto widened = [&](ValueId v) { return w == t ? v : c.cast(w, v); };
+    const ValueId scale = c.scalar(w);
+    const int m =
+        c.reduce(Op::matmul, c.op(Op::maximum, widened(x), scale), c.op(Op::multiply, widened(y), scale));
+    c.begin_epilogue();
+    const ValueId bias = c.input(w, {Stride::zero, Stride::zero, Stride::zero, Stride::unit});
+    const ValueId out = c.op(Op::add, c.result(m), bias);
+    c.store(w == t ? out : c.cast(t, out), {Stride::any, Stride::any, Stride::zero, Stride::unit});
+    c.done();
+    for (std::vector<int64_t> shape :
+         {std::vector<int64_t>{1, 50, 100, 130}, {3, 40, 60, 70}, {1, 64, 1800, 50}})
+      on_threads(c.k, shape);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

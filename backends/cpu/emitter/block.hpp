@@ -20,6 +20,11 @@ inline constexpr vir::Op kUpperHalf =
 inline constexpr vir::Op kMulLow32 =
     static_cast<vir::Op>(204);  // i64: product of the low, unsigned halves of a and b
 inline constexpr vir::Op kSpread = static_cast<vir::Op>(205);  // every lane of the result is lane 0 of a
+inline constexpr vir::Op kRangeMax =
+    static_cast<vir::Op>(206);  // AVX-512: of ordered operands the larger; -0 < +0
+inline constexpr vir::Op kRangeMin = static_cast<vir::Op>(207);
+inline constexpr vir::Op kMasked =
+    static_cast<vir::Op>(208);  // AVX-512: a ? b op c : d; imm: op, a binary one
 
 constexpr bool has_effect(vir::Op op) { return op == kStore || op == kAssign || op == kAdvance; }
 namespace detail {
@@ -28,7 +33,8 @@ constexpr std::array<uint8_t, 256> arities() {
   for (int i = 0; i < 256; ++i) {
     const auto op = static_cast<vir::Op>(i);
     if (op == kStore || op == kAssign || op == kUpperHalf || op == kSpread) t[static_cast<size_t>(i)] = 1;
-    else if (op == kMulLow32) t[static_cast<size_t>(i)] = 2;
+    else if (op == kMulLow32 || op == kRangeMax || op == kRangeMin) t[static_cast<size_t>(i)] = 2;
+    else if (op == kMasked) t[static_cast<size_t>(i)] = 4;
     else if (op == kAdvance) t[static_cast<size_t>(i)] = 0;
     else t[static_cast<size_t>(i)] = static_cast<uint8_t>(vir::arity_of(op));
   }

@@ -10,6 +10,13 @@ using vir::Op;
 using vir::Type;
 namespace Id = x86::Inst;
 
+namespace {
+
+/// vrange's immediate: smaller or larger, with the sign of what was chosen.
+int range_kind(Op op) { return op == kRangeMax ? 5 : 4; }
+
+}  // namespace
+
 Operand_ BlockWriter::source(uint32_t value, int bytes) {
   if (auto m = regs_.memory(value)) return *m;
   return v(regs_.fetch(value), bytes);
@@ -61,6 +68,7 @@ void BlockWriter::write_one(uint32_t i) {
     case Op::zext: return convert(in, Id::kIdVpmovzxdq);
     default: break;
   }
+  if (in.op == kMasked) return masked(in);
   if (in.op == kUpperHalf) return upper_half(in);
   if (in.op == kSpread) return spread(in);
   const EncodeRow& row = encode_row(as_.isa, in.op);
@@ -70,7 +78,8 @@ void BlockWriter::write_one(uint32_t i) {
                        std::to_string(static_cast<int>(in.op)) + " on lane type " +
                        std::to_string(static_cast<int>(t)));
   switch (row.form) {
-    case EncodeRow::Form::binary: return binary(in, row);
+    case EncodeRow::Form::binary:
+    case EncodeRow::Form::binary_imm: return binary(in, row);
     case EncodeRow::Form::unary:
       if (in.op == Op::getmant)
         return unary(in, id, 3 | (in.imm ? 3 : 1) << 2);  // interval [0.75, 1.5); sign dropped or refused
@@ -91,7 +100,30 @@ void BlockWriter::binary(const Inst& in, const EncodeRow& row) {
   const Operand_ oy = source(y, bytes);
   regs_.release_operands();
   const int d = regs_.define();
-  a_.emit(id, v(d, bytes), v(rx, bytes), oy);
+  if (row.form == EncodeRow::Form::binary_imm)
+    a_.emit(id, v(d, bytes), v(rx, bytes), oy, Imm(range_kind(in.op)));
+  else a_.emit(id, v(d, bytes), v(rx, bytes), oy);
+}
+
+/// The result starts as what lanes outside the mask keep.
+void BlockWriter::masked(const Inst& in) {
+  const auto op = static_cast<Op>(in.imm);
+  const EncodeRow& row = encode_row(as_.isa, op);
+  const uint32_t id = row.id[static_cast<int>(in.type) & 3];
+  const int bytes = as_.bytes_of(in.type);
+  const int m = regs_.fetch(in.a), x = regs_.fetch(in.b), keep = regs_.fetch(in.d);
+  const Operand_ y = source(in.c, bytes);
+  int d;
+  if (in.d != in.b && in.d != in.c && regs_.dies(in.d)) {
+    d = regs_.define_over(in.d);
+  } else {
+    d = regs_.define();  // none of the sources: all are still held
+    copy(d, keep, bytes);
+  }
+  regs_.release_operands();
+  a_.k(x86::k(static_cast<uint32_t>(m)));
+  if (row.form == EncodeRow::Form::binary_imm) a_.emit(id, v(d, bytes), v(x, bytes), y, Imm(range_kind(op)));
+  else a_.emit(id, v(d, bytes), v(x, bytes), y);
 }
 
 void BlockWriter::unary(const Inst& in, uint32_t id, int immediate) {

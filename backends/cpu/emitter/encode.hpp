@@ -6,7 +6,7 @@ namespace lazy::cpu {
 
 /// x86 instruction of each operation for lanes of f32, f64, i32, i64; 0 where there is none.
 struct EncodeRow {
-  enum class Form : uint8_t { none, binary, unary, unary_imm, special };
+  enum class Form : uint8_t { none, binary, binary_imm, unary, unary_imm };
   Form form = Form::none;
   bool commutes = false;
   uint32_t id[4] = {};
@@ -40,6 +40,7 @@ class BlockWriter {
   void unary(const vir::Inst&, uint32_t id, int immediate);
   void multiply_add(const vir::Inst&);
   void select(const vir::Inst&);
+  void masked(const vir::Inst&);
   void compare(const vir::Inst&);
   void convert(const vir::Inst&, uint32_t id);
   void narrow(const vir::Inst&);

@@ -42,6 +42,8 @@ Rows make_avx512() {
     r[static_cast<size_t>(op)] = {form, commutes, {id[0], id[1], id[2], id[3]}};
   };
   set(Op::round, Form::unary_imm, false, {Id::kIdVrndscaleps, Id::kIdVrndscalepd});
+  set(kRangeMax, Form::binary_imm, false, {Id::kIdVrangeps, Id::kIdVrangepd});
+  set(kRangeMin, Form::binary_imm, false, {Id::kIdVrangeps, Id::kIdVrangepd});
   set(Op::scalef, Form::binary, false, {Id::kIdVscalefps, Id::kIdVscalefpd});
   set(Op::getexp, Form::unary, false, {Id::kIdVgetexpps, Id::kIdVgetexppd});
   set(Op::getmant, Form::unary, false, {Id::kIdVgetmantps, Id::kIdVgetmantpd});

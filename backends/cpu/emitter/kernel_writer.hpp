@@ -18,6 +18,7 @@ struct Schedule {
   int row_axis = -1;  // contractions: the axis of a tile's rows
   int pack_bytes =
       0;  // ... and what a step of the sequential axis takes of a packed panel; 0: nothing can be packed
+  int pack_columns = 0;  // ... and how many columns it holds
 };
 
 class KernelWriter {
@@ -71,6 +72,9 @@ class KernelWriter {
   void pin_hot(int available);
   /// Jumps to `to` when the launch is (`is`) or is not in the mode.
   void branch_on_mode(SplitMode, bool is, const Label& to);
+  void branch_on_mode(PackMode mode, bool is, const Label& to) {
+    branch_on_mode(static_cast<SplitMode>(mode), is, to);
+  }
   /// Between the folded values and this block's place in the plan's memory; rcx: of the first accumulator.
   void move_folded(int copies, bool to_memory);
   /// Around the blocks of one row (or chunk): where they lie in a split reduction's memory.
@@ -94,6 +98,7 @@ class KernelWriter {
   // write_pack.cpp: a contraction's columns, packed once for all rows
   void plan_pack();
   void pack_panel(int vecs, bool masked);
+  void move_tile(Shape, bool to_memory, const Label& otherwise);
 
   const jit::loop::LoopKernel& k_;
   Isa isa_;
@@ -122,6 +127,8 @@ class KernelWriter {
   Template pack_body_, packed_body_;  // fills a panel; contracts with it
   std::unique_ptr<Copies> pack_copies_, packed_copies_;
   int packed_values_ = 0;
+  int32_t panel_ = -1;    // frame: where the current chunk's panel is
+  int32_t tile_ = -1;     // ... and the current tile's accumulators, when they are resumed or suspended
   int row_operand_ = -1;  // the operand whose rows get pointers of their own
 
  public:

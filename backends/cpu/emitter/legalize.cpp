@@ -17,6 +17,11 @@ class For512 {
   void run(Template& t) {
     to_.resize(t.code.size());
     out_.reserve(t.code.size() + 8);
+    std::vector<uint8_t> uses(t.code.size(), 0);  // none, one, more
+    const auto use = [&](uint32_t v) { uses[v] = static_cast<uint8_t>(uses[v] + (uses[v] < 2)); };
+    for (const Inst& in : t.code) each_operand(in, use);
+    for (const auto& s : t.stores) use(s.value);
+    for (const auto& u : t.updates) use(u.value);
     for (uint32_t i = 0; i < t.code.size(); ++i) {
       Inst in = t.code[i];
       const int arity = block_arity(in.op);
@@ -36,6 +41,18 @@ class For512 {
         to_[i] = push({Op::or_, Type::mask, 0, yes, no});
         continue;
       }
+      if (in.op == Op::select && uses[t.code[i].b] == 1 && out_[in.b].type == in.type &&
+          maskable(out_[in.b])) {
+        const Inst yes = out_[in.b];  // what is left of it is dead
+        to_[i] = push({kMasked, in.type, static_cast<uint64_t>(yes.op), in.a, yes.a, yes.b, in.c});
+        continue;
+      }
+      if ((in.op == Op::and_ || in.op == Op::or_) && in.type != Type::mask) {
+        const Inst &x = out_[in.a], &y = out_[in.b];
+        const Op each = in.op == Op::and_ ? Op::max : Op::min;
+        if (x.op == each && y.op == each && x.a == y.b && x.b == y.a)
+          in = {each == Op::max ? kRangeMax : kRangeMin, in.type, 0, x.a, x.b};
+      }
       to_[i] = push(in);
     }
     t.code = std::move(out_);
@@ -44,6 +61,29 @@ class For512 {
   }
 
  private:
+  /// An instruction that can be executed under a mask: one of the binary ones.
+  static bool maskable(const Inst& in) {
+    switch (in.op) {
+      case Op::add:
+      case Op::sub:
+      case Op::mul:
+      case Op::div:
+      case Op::min:
+      case Op::max:
+      case Op::iadd:
+      case Op::isub:
+      case Op::imul:
+      case Op::imin:
+      case Op::imax:
+      case Op::umin:
+      case Op::umax: return true;
+      case Op::and_:
+      case Op::or_:
+      case Op::xor_: return in.type != Type::mask;
+      default: return in.op == kRangeMax || in.op == kRangeMin;
+    }
+  }
+
   uint32_t push(const Inst& in) {
     out_.push_back(in);
     return static_cast<uint32_t>(out_.size() - 1);

@@ -24,10 +24,14 @@ void KernelWriter::plan_outer() {
   const int partials = scan || contraction ? 1 : jit::loop::reduce_lanes(DType::float32, false);
   masked_.scalars = full_.scalars;
   masked_.indexed = false;
-  const int margin = as_->avx512() ? 2 : 3;
+  // Loads that are not one instruction need registers of their own.
+  const bool routines = std::any_of(k_.operands.begin(), k_.operands.end(), [&](const Operand& o) {
+    return !o.output && (size_of(o.dtype) < 4 || o.stride[vector_axis_] == Stride::any);
+  });
+  const int margin = as_->avx512() ? 2 : routines ? 3 : 1;
   int vecs = as_->avx512() ? 4 : 2, rows = 1;
   if (contraction && row_axis_ >= 0) {
-    rows = as_->avx512() ? 8 : 4;
+    rows = as_->avx512() ? 8 : 6;
     vecs = as_->avx512() ? 3 : 2;
   }
   // How large a chunk may be, from a look at its registers.
@@ -120,11 +124,17 @@ void KernelWriter::rows_outer(int vecs, bool masked) {
   if (row_axis_ < 0) return chunk_outer({1, vecs, shape_.steps}, masked, false);
   if (packed_values_ == 0) return tiles_outer(vecs, masked, false);
   x86::Assembler& a = as_->a;
-  const Label unpacked = a.newLabel(), done = a.newLabel();
-  a.cmp(as_->arg(jit::loop::ArgLayout::kScratch), 0);
-  a.je(unpacked);
+  const Label unpacked = a.newLabel(), filled = a.newLabel(), next = a.newLabel(), done = a.newLabel();
+  branch_on_mode(PackMode::plain, true, unpacked);
+  branch_on_mode(PackMode::contract, true, filled);
   pack_panel(vecs, masked);
+  branch_on_mode(PackMode::fill, true, next);
+  a.bind(filled);
   tiles_outer(vecs, masked, true);
+  branch_on_mode(PackMode::each, true, done);
+  a.bind(next);
+  a.imul(x86::rcx, as_->arg(as_->args.extent(seq_)), packed_values_ * vecs * kPackedVector);
+  a.add(as_->frame(panel_), x86::rcx);
   a.jmp(done);
   a.bind(unpacked);
   tiles_outer(vecs, masked, false);
@@ -226,9 +236,14 @@ void KernelWriter::straight_outer(Shape shape, const Addressing& where, bool pac
   if (packed) {
     w.pack_reg = kPackReg;
     w.pack_vecs = shape.vecs;
-    a.mov(x86::gpq(kPackReg), as_->arg(jit::loop::ArgLayout::kScratch + 1));
+    a.mov(x86::gpq(kPackReg), as_->frame(panel_));
   }
   start_partials();
+  if (packed) {
+    const Label fresh = a.newLabel();
+    move_tile(shape, false, fresh);
+    a.bind(fresh);
+  }
   a.mov(x86::rax, as_->arg(as_->args.extent(seq_)));
   a.mov(as_->frame(full_.seq_end), x86::rax);
   const Label loop = a.newLabel(), done = a.newLabel();
@@ -243,12 +258,24 @@ void KernelWriter::straight_outer(Shape shape, const Addressing& where, bool pac
   a.jnz(loop);
   a.bind(done);
   if (scan) return;
+  const Label complete = a.newLabel(), suspended = a.newLabel();
+  if (packed) {
+    move_tile(shape, true, complete);
+    a.jmp(suspended);
+    a.bind(complete);
+  }
   std::vector<std::pair<uint16_t, uint16_t>> list;
   for (auto& p : red_->acc)
     for (int i = 0; i < shape.rows * shape.vecs; ++i)
       list.emplace_back(p.total[static_cast<size_t>(i)], p.hot[static_cast<size_t>(i)]);
   copy_variables(list);
   write_epilogue(shape, w);
+  a.bind(suspended);
+  if (packed) {
+    x86::Mem tile = as_->frame(tile_);
+    tile.setSize(8);
+    a.add(tile, static_cast<int>(red_->acc.size()) * shape.rows * shape.vecs * kPackedVector);
+  }
 }
 
 void KernelWriter::blocks_outer(Shape shape, const Addressing& w) {

@@ -141,6 +141,11 @@ void KernelWriter::empty_total(int copies) {
 
 void KernelWriter::write_epilogue(Shape shape, Addressing w) {
   w.at_origin = true;
+  // The loops' accumulators are out of use.
+  const uint32_t reserved = as_->reserved_vec;
+  for (const AccumulatorPlaces& p : red_->acc)
+    for (uint16_t v : p.hot)
+      if (as_->variables[v].reg >= 0) as_->reserved_vec &= ~(1u << as_->variables[v].reg);
   Copies epilogue(*as_, epilogue_, w, -1);
   epilogue.result = [&](int reduction, int row, int vec) {
     const size_t first = red_->first_of(static_cast<size_t>(reduction));
@@ -148,6 +153,7 @@ void KernelWriter::write_epilogue(Shape shape, Addressing w) {
     return red_->acc[first + (index ? 1 : 0)].total[static_cast<size_t>(row * shape.vecs + vec)];
   };
   write_block(epilogue.block(2, shape), w);
+  as_->reserved_vec = reserved;
 }
 
 /// Memory holds partial vector p of copy c at (c * partials + p) vectors; rcx is p in lanes (inner: any
