@@ -9,4 +9,5 @@ foreach(folder support cache jit backends lazy tests demos bench tools)
 endforeach()
 file(GLOB_RECURSE LAZY_FORMATTED CONFIGURE_DEPENDS ${patterns})
 add_custom_target(format COMMAND ${CLANG_FORMAT} -i ${LAZY_FORMATTED} VERBATIM)
-add_custom_target(format_check COMMAND ${CLANG_FORMAT} --dry-run --Werror ${LAZY_FORMATTED} VERBATIM)
+add_custom_target(format_check COMMAND ${CLANG_FORMAT} --dry-run --Werror ${LAZY_FORMATTED} VERBATIM
+                  COMMENT "Checking the formatting")
