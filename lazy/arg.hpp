@@ -51,10 +51,11 @@ struct Number {
 };
 
 /// A tensor or a scalar operand and where it was written. Lives for one expression: it refers to the Tensor
-/// it came from.
+/// it came from, or takes over the value of a temporary, so that `(sin(x) * 2).eval()` does not keep sin(x).
 class Arg {
  public:
   Arg(const Tensor& t, Site site = Site::current());
+  Arg(Tensor&& t, Site site = Site::current());
   /// Reads the selected elements (evaluates the mask).
   Arg(const MaskedView& v, Site site = Site::current());
   template <ScalarType T>
@@ -65,6 +66,11 @@ class Arg {
   bool is_tensor() const { return is_tensor_; }
   /// Empty for a default-constructed Tensor and for a scalar.
   const jit::Handle& handle() const { return borrowed_ ? *borrowed_ : owned_; }
+  /// The handle, taken out of the Arg where that owns it: parameters live until the caller's statement ends,
+  /// and what has a handle then is kept as a value.
+  jit::Handle take() { return borrowed_ ? *borrowed_ : std::move(owned_); }
+  /// The variable that the Arg refers to; null for a temporary or a scalar.
+  const jit::Handle* variable() const { return borrowed_; }
   const Number& number() const { return number_; }
   const Site& site() const { return site_; }
 

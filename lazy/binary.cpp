@@ -7,46 +7,46 @@ namespace {
 using namespace detail;
 using jit::Op;
 
-Tensor in_type(const char* name, Op op, const Arg& a, const Arg& b, DType t) {
+Tensor in_type(const char* name, Op op, Arg& a, Arg& b, DType t) {
   const Operand x(name, a, t), y(name, b, t);
   return Tensor(binary(name, op, x, y, a.site()));
 }
 
 /// Arithmetic that two bools have as a logical op.
-Tensor arithmetic(const char* name, Op op, Op of_bools, const Arg& a, const Arg& b) {
+Tensor arithmetic(const char* name, Op op, Op of_bools, Arg& a, Arg& b) {
   const DType t = common_type(name, {&a, &b});
   return in_type(name, is_bool(t) ? of_bools : op, a, b, t);
 }
 
-Tensor numbers_only(const char* name, Op op, const Arg& a, const Arg& b) {
+Tensor numbers_only(const char* name, Op op, Arg& a, Arg& b) {
   const DType t = common_type(name, {&a, &b});
   if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not two of bool: convert with astype", a.site());
   return in_type(name, op, a, b, t);
 }
 
-Tensor float_only(const char* name, Op op, const Arg& a, const Arg& b) {
+Tensor float_only(const char* name, Op op, Arg& a, Arg& b) {
   return in_type(name, op, a, b, float_type(common_type(name, {&a, &b})));
 }
 
-DType bits_type(const char* name, const Arg& a, const Arg& b) {
+DType bits_type(const char* name, Arg& a, Arg& b) {
   const DType t = common_type(name, {&a, &b});
   if (is_float(t))
     fail<DtypeError>(name, std::string("takes integers and bool, not ") + name_of(t), a.site());
   return t;
 }
 
-Tensor shift(const char* name, Op op, const Arg& a, const Arg& b) {
+Tensor shift(const char* name, Op op, Arg& a, Arg& b) {
   const DType t = bits_type(name, a, b);
   if (is_bool(t)) fail<DtypeError>(name, "takes integers, not two of bool: convert with astype", a.site());
   return in_type(name, op, a, b, t);
 }
 
-Tensor comparison(const char* name, Op op, const Arg& a, const Arg& b) {
+Tensor comparison(const char* name, Op op, Arg& a, Arg& b) {
   return in_type(name, op, a, b, common_type(name, {&a, &b}));
 }
 
-Tensor logical(const char* name, Op op, const Arg& a, const Arg& b) {
-  const Handle x = cast(any_of(name, a), bool_, a.site()), y = cast(any_of(name, b), bool_, b.site());
+Tensor logical(const char* name, Op op, Arg& a, Arg& b) {
+  const Handle x = cast(take(name, a), bool_, a.site()), y = cast(take(name, b), bool_, b.site());
   return Tensor(binary(name, op, x, y, a.site()));
 }
 
@@ -64,7 +64,10 @@ Tensor pow(Arg a, Arg b) {
   // the program's text, so the graph (and its key) says which it is, fused or eager.
   if (a.is_tensor() && !b.is_tensor() && b.number().as_double() == 2) {
     const DType t = common_type("pow", {&a, &b});
-    if (!is_bool(t)) return in_type("pow", Op::multiply, a, a, t);
+    if (!is_bool(t)) {
+      const Handle x = take("pow", a, t);
+      return Tensor(binary("pow", Op::multiply, x, x, a.site()));
+    }
   }
   return numbers_only("pow", Op::power, a, b);
 }
@@ -102,7 +105,7 @@ Tensor logaddexp(Arg a, Arg b) {
   constexpr const char* name = "logaddexp";
   const Site& s = a.site();
   const DType t = float_type(common_type(name, {&a, &b}));
-  const Handle x = operand(name, a, t), y = operand(name, b, t);
+  const Handle x = take(name, a, t), y = take(name, b, t);
   const Handle high = binary(name, Op::maximum, x, y, s), low = binary(name, Op::minimum, x, y, s);
   const Handle zero = constant(Number(0), t, {}, s);
   const Handle gap = detail::where(name, binary(name, Op::equal, x, y, s), zero,
@@ -113,35 +116,35 @@ Tensor logaddexp(Arg a, Arg b) {
 Tensor where(Arg condition, Arg a, Arg b) {
   constexpr const char* name = "where";
   const DType t = common_type(name, {&a, &b});
-  const Handle c = cast(any_of(name, condition), bool_, condition.site());
-  return Tensor(detail::where(name, c, operand(name, a, t), operand(name, b, t), condition.site()));
+  const Handle c = cast(take(name, condition), bool_, condition.site());
+  return Tensor(detail::where(name, c, take(name, a, t), take(name, b, t), condition.site()));
 }
 
 Tensor fma(Arg a, Arg b, Arg c) {
   constexpr const char* name = "fma";
   const Site& s = a.site();
   const DType t = float_type(common_type(name, {&a, &b, &c}));
-  const Handle x = operand(name, a, t), y = operand(name, b, t), z = operand(name, c, t);
+  const Handle x = take(name, a, t), y = take(name, b, t), z = take(name, c, t);
   const Shape shape = broadcast_shapes(name, broadcast_shapes(name, x->shape, y->shape, s), z->shape, s);
   return Tensor(jit::record(Op::fma, {&x, &y, &z}, t, shape, s));
 }
 
 namespace {
-Handle bounded(Op op, const Handle& x, const Arg& bound, const Site& s) {
+Handle bounded(Op op, const Handle& x, Arg& bound, const Site& s) {
   const Op used = !is_bool(x->dtype) ? op : op == Op::maximum ? Op::bitwise_or : Op::bitwise_and;
-  return binary("clip", used, x, operand("clip", bound, x->dtype), s);
+  return binary("clip", used, x, take("clip", bound, x->dtype), s);
 }
 }  // namespace
 
 Tensor clip(Arg x, Arg low, Arg high) {
-  const Handle h = operand("clip", x, common_type("clip", {&x, &low, &high}));
+  const Handle h = take("clip", x, common_type("clip", {&x, &low, &high}));
   return Tensor(bounded(Op::minimum, bounded(Op::maximum, h, low, x.site()), high, x.site()));
 }
 Tensor clip(Arg x, None, Arg high) {
-  return Tensor(bounded(Op::minimum, operand("clip", x, common_type("clip", {&x, &high})), high, x.site()));
+  return Tensor(bounded(Op::minimum, take("clip", x, common_type("clip", {&x, &high})), high, x.site()));
 }
 Tensor clip(Arg x, Arg low, None) {
-  return Tensor(bounded(Op::maximum, operand("clip", x, common_type("clip", {&x, &low})), low, x.site()));
+  return Tensor(bounded(Op::maximum, take("clip", x, common_type("clip", {&x, &low})), low, x.site()));
 }
 
 }  // namespace lazy

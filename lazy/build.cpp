@@ -44,6 +44,12 @@ Handle any_of(const char* op, const Arg& a) {
   return constant(a.number(), a.number().dtype, {}, a.site());
 }
 
+Handle take(const char* op, Arg& a) {
+  if (!a.is_tensor()) return any_of(op, a);
+  (void)tensor_of(op, a);
+  return a.take();
+}
+
 DType float_type(DType t) { return is_float(t) ? t : float64; }
 
 namespace {
@@ -117,6 +123,10 @@ Handle operand(const char* op, const Arg& a, DType t) {
   if (a.is_tensor()) return cast(tensor_of(op, a), t, a.site());
   check_fits(op, a, t);
   return constant(a.number(), t, {}, a.site());
+}
+
+Handle take(const char* op, Arg& a, DType t) {
+  return a.is_tensor() ? cast(take(op, a), t, a.site()) : operand(op, a, t);
 }
 
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b, const Site& s) {

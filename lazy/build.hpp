@@ -21,6 +21,8 @@ template <class E>
 const Handle& tensor_of(const char* op, const Arg&);
 /// As above, but a scalar becomes a 0-d constant of its own dtype.
 Handle any_of(const char* op, const Arg&);
+/// any_of() for the operand's last use: see Arg::take.
+Handle take(const char* op, Arg&);
 
 /// The dtype that the operands promote to. Checks that integer scalars fit.
 DType common_type(const char* op, std::initializer_list<const Arg*>);
@@ -29,19 +31,22 @@ DType float_type(DType);
 /// The operand in dtype `t`; scalars are 0-d constants (which must fit: common_type has checked, or this
 /// throws).
 Handle operand(const char* op, const Arg&, DType t);
+/// operand() for the operand's last use.
+Handle take(const char* op, Arg&, DType t);
 
-/// operand() without a copy of the handle where the tensor has the dtype already. Refers to the Arg: for one
-/// expression.
+/// The operand's last use, as operand() but without a copy of the handle where a variable has the dtype
+/// already. Refers to the variable: for one expression.
 class Operand {
  public:
-  Operand(const char* op, const Arg& a, DType t) {
-    if (a.handle() && a.handle()->dtype == t) use_ = &a.handle();
-    else owned_ = operand(op, a, t);
+  Operand(const char* op, Arg& a, DType t) : use_(a.variable()) {
+    if (use_ && *use_ && (*use_)->dtype == t) return;
+    use_ = nullptr;
+    owned_ = take(op, a, t);
   }
   operator const Handle&() const { return use_ ? *use_ : owned_; }
 
  private:
-  const Handle* use_ = nullptr;
+  const Handle* use_;
   Handle owned_;
 };
 

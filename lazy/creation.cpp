@@ -34,8 +34,8 @@ Tensor filled(const char* op, const Shape& shape, const Number& v, DType t, cons
   return Tensor(constant(v, t, checked(op, shape, s), s));
 }
 
-Tensor filled_like(const char* op, const Arg& x, const Number& v, MaybeDType t) {
-  const Handle h = any_of(op, x);
+Tensor filled_like(const char* op, Arg& x, const Number& v, MaybeDType t) {
+  const Handle h = take(op, x);
   return filled(op, h->shape, v, t.or_else(h->dtype), x.site());
 }
 }  // namespace
@@ -120,8 +120,8 @@ Handle diagonal(const char* name, Op compare, int64_t rows, int64_t columns, int
   return binary(name, compare, jit::iota(1, {1, columns}, s), row, s);
 }
 
-Tensor triangle(const char* name, Op compare, const Arg& x, int64_t k) {
-  const Handle h = any_of(name, x);
+Tensor triangle(const char* name, Op compare, Arg& x, int64_t k) {
+  const Handle h = take(name, x);
   const int rank = h->shape.size();
   if (rank < 2) fail<ShapeError>(name, "needs two dimensions, not " + to_string(h->shape), x.site());
   const Handle kept = diagonal(name, compare, h->shape[rank - 2], h->shape[rank - 1], k, x.site());
@@ -177,8 +177,41 @@ Tensor from_blob(void* data, ShapeArg shape, DType t, std::vector<int64_t> strid
 }
 
 Tensor asarray(Arg x, MaybeDType t) {
-  const Handle h = any_of("asarray", x);
+  const Handle h = take("asarray", x);
   return Tensor(cast(h, t.or_else(h->dtype), x.site()));
+}
+
+Tensor tensor(const NestedList& list, MaybeDType dtype, Site s) {
+  Shape shape;
+  std::vector<const NestedList*> level{&list};
+  while (!level.empty() && level[0]->is_list_) {
+    const size_t extent = level[0]->items_.size();
+    if (shape.size() == kMaxRank)
+      fail<ShapeError>("tensor", "lists nested deeper than " + std::to_string(kMaxRank), s);
+    shape.push_back(static_cast<int64_t>(extent));
+    std::vector<const NestedList*> next;
+    for (const NestedList* l : level) {
+      if (!l->is_list_) fail<ShapeError>("tensor", "a number where a list is expected", s);
+      if (l->items_.size() != extent) throw_ragged(extent, l->items_.size(), s);
+      for (const NestedList& item : l->items_) next.push_back(&item);
+    }
+    level = std::move(next);
+  }
+  DType t = level.empty() ? float32 : level[0]->value_.dtype;
+  for (const NestedList* l : level) {
+    if (l->is_list_) fail<ShapeError>("tensor", "a list where a number is expected", s);
+    if (!dtype.given) t = result_type(t, l->value_.dtype, s);
+  }
+  if (dtype.given) t = dtype.value;
+  std::vector<char> elements(level.size() * size_of(t));
+  char* out = elements.data();
+  for (const NestedList* l : level) {
+    const Number& v = l->value_;
+    const jit::Scalar x = number_fits(v, t) ? to_scalar(v, t) : convert(to_scalar(v, v.dtype), v.dtype, t);
+    std::memcpy(out, &x.bits, size_of(t));
+    out += size_of(t);
+  }
+  return from_elements("tensor", elements.data(), level.size(), shape, t, t, s);
 }
 
 namespace detail {

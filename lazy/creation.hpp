@@ -93,9 +93,10 @@ template <class T>
 using List = std::initializer_list<T>;
 }  // namespace detail
 
-/// A scalar or nested lists, up to rank 5: tensor({{1.0f, 2.0f}, {3.0f, 4.0f}}). The element type gives the
-/// dtype: double float64, float float32, bool bool, and so on; `int` gives int64, as a literal does in NumPy
-/// (from_span keeps int32). Lists of unequal length throw ShapeError.
+/// A scalar or nested lists of one type, up to rank 5 (other lists: NestedList): tensor({{1.0f, 2.0f},
+/// {3.0f, 4.0f}}). The element type gives the dtype: double float64, float float32, bool bool, and so on;
+/// `int` gives int64, as a literal does in NumPy (from_span keeps int32). Lists of unequal length throw
+/// ShapeError.
 template <Element T>
 Tensor tensor(T value, MaybeDType dtype = {}, Site s = Site::current()) {
   return detail::from_elements("tensor", &value, 1, {}, dtype_of<T>(), dtype.or_else(literal_dtype<T>()), s);
@@ -123,6 +124,22 @@ Tensor tensor(detail::List<detail::List<detail::List<detail::List<detail::List<T
               MaybeDType dtype = {}, Site s = Site::current()) {
   return detail::from_lists(v, dtype, s);
 }
+
+/// Nested lists whose elements differ in type, or of any depth: tensor({{1.5, 2}, {true, 3}}).
+class NestedList {
+ public:
+  template <ScalarType T>
+  NestedList(T v) : value_(v) {}
+  NestedList(std::initializer_list<NestedList> v) : items_(v), is_list_(true) {}
+
+ private:
+  friend Tensor tensor(const NestedList&, MaybeDType, Site);
+  Number value_;
+  std::vector<NestedList> items_;
+  bool is_list_ = false;
+};
+/// The dtype that all the elements promote to, each with the dtype of its own type.
+Tensor tensor(const NestedList&, MaybeDType dtype = {}, Site s = Site::current());
 
 /// A copy of a range of elements, in the dtype of exactly that C++ type; row-major in `shape`, or in one
 /// dimension. ShapeError if the sizes differ.

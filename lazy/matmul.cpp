@@ -19,11 +19,11 @@ Shape without_last(const Shape& s, int n) {
   return r;
 }
 
-Tensor product(const char* name, const Arg& x, const Arg& y) {
+Tensor product(const char* name, Arg& x, Arg& y) {
   const Site& s = x.site();
   const DType t = common_type(name, {&x, &y});
   const DType work = is_bool(t) ? int64 : t;
-  Handle a = operand(name, x, work), b = operand(name, y, work);
+  Handle a = take(name, x, work), b = take(name, y, work);
   if (a->shape.empty() || b->shape.empty()) mismatch(name, a, b, "a 0-d operand (use multiply)", s);
   const bool row = a->shape.size() == 1, column = b->shape.size() == 1;
   const int64_t k = a->shape.back();
@@ -55,7 +55,7 @@ Tensor dot(Arg a, Arg b) {
 }
 
 Tensor outer(Arg a, Arg b) {
-  const Handle x = any_of("outer", a), y = any_of("outer", b);
+  const Handle x = take("outer", a), y = take("outer", b);
   return multiply(Arg(detail::reshape(x, {numel(x->shape), 1}, a.site()), a.site()),
                   Arg(detail::reshape(y, {1, numel(y->shape)}, b.site()), b.site()));
 }
@@ -63,13 +63,15 @@ Tensor outer(Arg a, Arg b) {
 Tensor vecdot(Arg a, Arg b, int64_t axis) {
   constexpr const char* name = "vecdot";
   const Site& s = a.site();
-  const Handle x = tensor_of(name, a), y = tensor_of(name, b);
+  (void)tensor_of(name, a), (void)tensor_of(name, b);
+  const Handle x = take(name, a), y = take(name, b);
   if (axis >= 0)
     fail<IndexError>(name, "the axis counts from the end: it is negative, not " + std::to_string(axis), s);
   const int i = normal_axis(name, axis, x->shape.size(), s), j = normal_axis(name, axis, y->shape.size(), s);
   if (x->shape[i] != y->shape[j]) mismatch(name, x, y, "the extents of the summed axis differ", s);
-  const Tensor p = multiply(Arg(x, s), Arg(y, s));
-  return sum(Arg(p.handle(), s), Axes(axis), dropdims, p.dtype());
+  Tensor p = multiply(Arg(x, s), Arg(y, s));
+  const DType t = p.dtype();
+  return sum(Arg(std::move(p), s), Axes(axis), dropdims, t);
 }
 
 }  // namespace lazy

@@ -8,10 +8,11 @@
 
 namespace lazy {
 
-#define LAZY_REDUCTION(name)                                    \
-  Tensor Tensor::name(Axes axes, KeepDims keep, Site s) const { \
-    return lazy::name(Arg(*this, s), axes, keep);               \
-  }
+// A member of a temporary takes its value over (Arg), so each has two forms.
+#define LAZY_MEMBER(declaration, function, ...)                                                          \
+  Tensor Tensor::declaration const& { return lazy::function(Arg(*this, s) __VA_OPT__(, ) __VA_ARGS__); } \
+  Tensor Tensor::declaration&& { return lazy::function(Arg(std::move(*this), s) __VA_OPT__(, ) __VA_ARGS__); }
+#define LAZY_REDUCTION(name) LAZY_MEMBER(name(Axes axes, KeepDims keep, Site s), name, axes, keep)
 LAZY_REDUCTION(mean)
 LAZY_REDUCTION(max)
 LAZY_REDUCTION(min)
@@ -19,35 +20,31 @@ LAZY_REDUCTION(any)
 LAZY_REDUCTION(all)
 LAZY_REDUCTION(argmax)
 LAZY_REDUCTION(argmin)
-#undef LAZY_REDUCTION
 
-Tensor Tensor::sum(Axes axes, KeepDims keep, MaybeDType t, Site s) const {
-  return lazy::sum(Arg(*this, s), axes, keep, t);
-}
-Tensor Tensor::prod(Axes axes, KeepDims keep, MaybeDType t, Site s) const {
-  return lazy::prod(Arg(*this, s), axes, keep, t);
-}
-Tensor Tensor::var(Axes axes, KeepDims keep, double correction, Site s) const {
-  return lazy::var(Arg(*this, s), axes, keep, correction);
-}
-Tensor Tensor::std(Axes axes, KeepDims keep, double correction, Site s) const {
-  return lazy::std(Arg(*this, s), axes, keep, correction);
-}
-Tensor Tensor::cumsum(Axes axis, MaybeDType t, Site s) const { return lazy::cumsum(Arg(*this, s), axis, t); }
-Tensor Tensor::reshape(ShapeArg shape, Site s) const { return lazy::reshape(Arg(*this, s), shape); }
-Tensor Tensor::flatten(Site s) const { return lazy::flatten(Arg(*this, s)); }
-Tensor Tensor::ravel(Site s) const { return lazy::flatten(Arg(*this, s)); }
-Tensor Tensor::squeeze(Axes axes, Site s) const { return lazy::squeeze(Arg(*this, s), axes); }
-Tensor Tensor::unsqueeze(int64_t axis, Site s) const { return lazy::expand_dims(Arg(*this, s), axis); }
-Tensor Tensor::transpose(Axes axes, Site s) const { return lazy::transpose(Arg(*this, s), axes); }
-Tensor Tensor::permute(Axes axes, Site s) const { return lazy::permute_dims(Arg(*this, s), axes); }
-Tensor Tensor::swapaxes(int64_t a, int64_t b, Site s) const { return lazy::swapaxes(Arg(*this, s), a, b); }
-Tensor Tensor::T(Site s) const { return lazy::transpose(Arg(*this, s)); }
-Tensor Tensor::mT(Site s) const { return lazy::matrix_transpose(Arg(*this, s)); }
-Tensor Tensor::astype(DType dtype, Site s) const { return lazy::astype(Arg(*this, s), dtype); }
-Tensor Tensor::clip(Arg low, Arg high) const { return lazy::clip(Arg(*this, low.site()), low, high); }
-Tensor Tensor::round(Site s) const { return lazy::round(Arg(*this, s)); }
-Tensor Tensor::dot(Arg other) const { return lazy::dot(Arg(*this, other.site()), other); }
+LAZY_MEMBER(sum(Axes axes, KeepDims keep, MaybeDType t, Site s), sum, axes, keep, t)
+LAZY_MEMBER(prod(Axes axes, KeepDims keep, MaybeDType t, Site s), prod, axes, keep, t)
+LAZY_MEMBER(var(Axes axes, KeepDims keep, double correction, Site s), var, axes, keep, correction)
+LAZY_MEMBER(std(Axes axes, KeepDims keep, double correction, Site s), std, axes, keep, correction)
+LAZY_MEMBER(cumsum(Axes axis, MaybeDType t, Site s), cumsum, axis, t)
+LAZY_MEMBER(reshape(ShapeArg shape, Site s), reshape, shape)
+LAZY_MEMBER(flatten(Site s), flatten)
+LAZY_MEMBER(ravel(Site s), flatten)
+LAZY_MEMBER(squeeze(Axes axes, Site s), squeeze, axes)
+LAZY_MEMBER(unsqueeze(int64_t axis, Site s), expand_dims, axis)
+LAZY_MEMBER(transpose(Axes axes, Site s), transpose, axes)
+LAZY_MEMBER(permute(Axes axes, Site s), permute_dims, axes)
+LAZY_MEMBER(swapaxes(int64_t a, int64_t b, Site s), swapaxes, a, b)
+LAZY_MEMBER(T(Site s), transpose)
+LAZY_MEMBER(mT(Site s), matrix_transpose)
+LAZY_MEMBER(astype(DType dtype, Site s), astype, dtype)
+Tensor Tensor::clip(Arg low, Arg high) const& { return lazy::clip(Arg(*this, low.site()), low, high); }
+Tensor Tensor::clip(Arg low, Arg high) && { return lazy::clip(Arg(std::move(*this), low.site()), low, high); }
+LAZY_MEMBER(round(Site s), round)
+Tensor Tensor::dot(Arg other) const& { return lazy::dot(Arg(*this, other.site()), other); }
+Tensor Tensor::dot(Arg other) && { return lazy::dot(Arg(std::move(*this), other.site()), other); }
+
+#undef LAZY_REDUCTION
+#undef LAZY_MEMBER
 
 Tensor Tensor::copy(Site s) const {
   const jit::Node& n = node("copy", s);

@@ -193,8 +193,6 @@ std::string to_string(const Tensor& x, Site s) {
   return format(data, x.dtype(), x.shape());
 }
 
-std::ostream& operator<<(std::ostream& out, const Tensor& x) {
-  return out << to_string(x, x.defined() ? x.handle()->site : Site{});
-}
+std::ostream& operator<<(std::ostream& out, Located x) { return out << to_string(*x.tensor, x.site); }
 
 }  // namespace lazy

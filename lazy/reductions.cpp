@@ -64,16 +64,16 @@ DType sum_type(DType t) { return is_float(t) ? t : is_unsigned_int(t) ? uint64 :
 /// Means and their kin of 16-bit floats are computed in float32 and rounded once.
 DType wide_type(DType t) { return is_half(t) ? float32 : float_type(t); }
 
-Tensor accumulate(const char* name, Op op, const Arg& x, const Axes& axes, KeepDims keep, MaybeDType dtype) {
-  const Handle h = any_of(name, x);
+Tensor accumulate(const char* name, Op op, Arg& x, const Axes& axes, KeepDims keep, MaybeDType dtype) {
+  const Handle h = take(name, x);
   const DType t = dtype.or_else(sum_type(h->dtype));
   if (is_bool(t)) fail<DtypeError>(name, "does not accumulate in bool: use any or all", x.site());
   const Plan p = plan(name, h->shape, axes, keep, x.site());
   return Tensor(reduce(op, cast(h, t, x.site()), p, p.result, x.site()));
 }
 
-Tensor extreme(const char* name, Op op, const Arg& x, const Axes& axes, KeepDims keep) {
-  const Handle h = any_of(name, x);
+Tensor extreme(const char* name, Op op, Arg& x, const Axes& axes, KeepDims keep) {
+  const Handle h = take(name, x);
   const Plan p = plan(name, h->shape, axes, keep, x.site());
   if (p.count == 0)
     fail<ShapeError>(name, "no elements along axes " + to_string(p.axes) + " of " + to_string(h->shape),
@@ -82,14 +82,14 @@ Tensor extreme(const char* name, Op op, const Arg& x, const Axes& axes, KeepDims
   return Tensor(reduce(used, h, p, p.result, x.site()));
 }
 
-Tensor truth(const char* name, Op op, const Arg& x, const Axes& axes, KeepDims keep) {
-  const Handle h = cast(any_of(name, x), bool_, x.site());
+Tensor truth(const char* name, Op op, Arg& x, const Axes& axes, KeepDims keep) {
+  const Handle h = cast(take(name, x), bool_, x.site());
   const Plan p = plan(name, h->shape, axes, keep, x.site());
   return Tensor(reduce(op, h, p, p.result, x.site()));
 }
 
-Tensor position(const char* name, Op op, const Arg& x, const Axes& axis, KeepDims keep) {
-  Handle h = any_of(name, x);
+Tensor position(const char* name, Op op, Arg& x, const Axes& axis, KeepDims keep) {
+  Handle h = take(name, x);
   const Site& s = x.site();
   if (axis.size() > 1) fail<ShapeError>(name, "works along one axis, not " + to_string(axis), s);
   const Plan p = plan(name, h->shape, axis, keep, s);
@@ -139,7 +139,7 @@ Tensor argmax(Arg x, Axes axis, KeepDims keep) { return position("argmax", Op::a
 Tensor argmin(Arg x, Axes axis, KeepDims keep) { return position("argmin", Op::argmin, x, axis, keep); }
 
 Tensor mean(Arg x, Axes axes, KeepDims keep) {
-  const Handle h = any_of("mean", x);
+  const Handle h = take("mean", x);
   const Site& s = x.site();
   const Plan p = plan("mean", h->shape, axes, keep, s);
   const Handle total = reduce(Op::sum, cast(h, wide_type(h->dtype), s), p, p.result, s);
@@ -147,13 +147,13 @@ Tensor mean(Arg x, Axes axes, KeepDims keep) {
 }
 
 Tensor var(Arg x, Axes axes, KeepDims keep, double correction) {
-  const Handle h = any_of("var", x);
+  const Handle h = take("var", x);
   const Plan p = plan("var", h->shape, axes, keep, x.site());
   return Tensor(cast(variance("var", h, p, correction, x.site()), float_type(h->dtype), x.site()));
 }
 
 Tensor std(Arg x, Axes axes, KeepDims keep, double correction) {
-  const Handle h = any_of("std", x);
+  const Handle h = take("std", x);
   const Plan p = plan("std", h->shape, axes, keep, x.site());
   return Tensor(cast(unary(Op::sqrt, variance("std", h, p, correction, x.site()), x.site()),
                      float_type(h->dtype), x.site()));
@@ -163,7 +163,7 @@ Tensor std(Arg x, Axes axes, KeepDims keep, double correction) {
 // special by itself.
 Tensor logsumexp(Arg x, Axes axes, KeepDims keep) {
   constexpr const char* name = "logsumexp";
-  const Handle h = any_of(name, x);
+  const Handle h = take(name, x);
   const Site& s = x.site();
   const Plan p = plan(name, h->shape, axes, keep, s);
   const Handle v = cast(h, wide_type(h->dtype), s);
@@ -181,17 +181,17 @@ Tensor logsumexp(Arg x, Axes axes, KeepDims keep) {
 }
 
 Tensor count_nonzero(Arg x, Axes axes, KeepDims keep) {
-  const Handle h = any_of("count_nonzero", x);
+  const Handle h = take("count_nonzero", x);
   const Plan p = plan("count_nonzero", h->shape, axes, keep, x.site());
   return Tensor(reduce(Op::sum, cast(cast(h, bool_, x.site()), int64, x.site()), p, p.result, x.site()));
 }
 
 Tensor cumsum(Arg x, Axes axis, MaybeDType t) {
-  return running_sum("cumsum", any_of("cumsum", x), axis, t, x.site());
+  return running_sum("cumsum", take("cumsum", x), axis, t, x.site());
 }
 
 Tensor cumulative_sum(Arg x, Axes axis, MaybeDType t) {
-  const Handle h = any_of("cumulative_sum", x);
+  const Handle h = take("cumulative_sum", x);
   if (axis.empty() && h->shape.size() != 1)
     fail<ShapeError>("cumulative_sum", "an axis is needed for shape " + to_string(h->shape), x.site());
   return running_sum("cumulative_sum", h, axis, t, x.site());

@@ -101,39 +101,69 @@ class Tensor {
   Tensor operator()(const Tensor& mask, Site s = Site::current()) const&;
   Tensor operator()(const Tensor& mask, Site s = Site::current()) &&;
 
-  // The members that NumPy users expect. Each is the free function of its name.
+  // The members that NumPy users expect. Each is the free function of its name, in a form
+  // for variables and one for temporaries, whose value need not be kept.
 
-  Tensor sum(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {}, Site s = Site::current()) const;
+  Tensor sum(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {},
+             Site s = Site::current()) const&;
+  Tensor sum(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {}, Site s = Site::current()) &&;
   Tensor prod(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {},
-              Site s = Site::current()) const;
-  Tensor mean(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const;
-  Tensor var(Axes axes = {}, KeepDims keep = dropdims, double correction = 0, Site s = Site::current()) const;
-  Tensor std(Axes axes = {}, KeepDims keep = dropdims, double correction = 0, Site s = Site::current()) const;
-  Tensor max(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const;
-  Tensor min(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const;
-  Tensor any(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const;
-  Tensor all(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const;
-  Tensor argmax(Axes axis = {}, KeepDims keep = dropdims, Site s = Site::current()) const;
-  Tensor argmin(Axes axis = {}, KeepDims keep = dropdims, Site s = Site::current()) const;
-  Tensor cumsum(Axes axis = {}, MaybeDType dtype = {}, Site s = Site::current()) const;
-  Tensor reshape(ShapeArg shape, Site s = Site::current()) const;
-  Tensor flatten(Site s = Site::current()) const;
-  Tensor ravel(Site s = Site::current()) const;
-  Tensor squeeze(Axes axes = {}, Site s = Site::current()) const;
-  Tensor unsqueeze(int64_t axis, Site s = Site::current()) const;
-  Tensor transpose(Axes axes = {}, Site s = Site::current()) const;
-  Tensor permute(Axes axes, Site s = Site::current()) const;
-  Tensor swapaxes(int64_t a, int64_t b, Site s = Site::current()) const;
+              Site s = Site::current()) const&;
+  Tensor prod(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {}, Site s = Site::current()) &&;
+  Tensor mean(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor mean(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor var(Axes axes = {}, KeepDims keep = dropdims, double correction = 0,
+             Site s = Site::current()) const&;
+  Tensor var(Axes axes = {}, KeepDims keep = dropdims, double correction = 0, Site s = Site::current()) &&;
+  Tensor std(Axes axes = {}, KeepDims keep = dropdims, double correction = 0,
+             Site s = Site::current()) const&;
+  Tensor std(Axes axes = {}, KeepDims keep = dropdims, double correction = 0, Site s = Site::current()) &&;
+  Tensor max(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor max(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor min(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor min(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor any(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor any(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor all(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor all(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor argmax(Axes axis = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor argmax(Axes axis = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor argmin(Axes axis = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor argmin(Axes axis = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor cumsum(Axes axis = {}, MaybeDType dtype = {}, Site s = Site::current()) const&;
+  Tensor cumsum(Axes axis = {}, MaybeDType dtype = {}, Site s = Site::current()) &&;
+  Tensor reshape(ShapeArg shape, Site s = Site::current()) const&;
+  Tensor reshape(ShapeArg shape, Site s = Site::current()) &&;
+  Tensor flatten(Site s = Site::current()) const&;
+  Tensor flatten(Site s = Site::current()) &&;
+  Tensor ravel(Site s = Site::current()) const&;
+  Tensor ravel(Site s = Site::current()) &&;
+  Tensor squeeze(Axes axes = {}, Site s = Site::current()) const&;
+  Tensor squeeze(Axes axes = {}, Site s = Site::current()) &&;
+  Tensor unsqueeze(int64_t axis, Site s = Site::current()) const&;
+  Tensor unsqueeze(int64_t axis, Site s = Site::current()) &&;
+  Tensor transpose(Axes axes = {}, Site s = Site::current()) const&;
+  Tensor transpose(Axes axes = {}, Site s = Site::current()) &&;
+  Tensor permute(Axes axes, Site s = Site::current()) const&;
+  Tensor permute(Axes axes, Site s = Site::current()) &&;
+  Tensor swapaxes(int64_t a, int64_t b, Site s = Site::current()) const&;
+  Tensor swapaxes(int64_t a, int64_t b, Site s = Site::current()) &&;
   /// Axes in reverse order.
-  Tensor T(Site s = Site::current()) const;
+  Tensor T(Site s = Site::current()) const&;
+  Tensor T(Site s = Site::current()) &&;
   /// The last two axes swapped.
-  Tensor mT(Site s = Site::current()) const;
-  Tensor astype(DType dtype, Site s = Site::current()) const;
+  Tensor mT(Site s = Site::current()) const&;
+  Tensor mT(Site s = Site::current()) &&;
+  Tensor astype(DType dtype, Site s = Site::current()) const&;
+  Tensor astype(DType dtype, Site s = Site::current()) &&;
   /// A tensor that shares no memory with the user (values of from_blob are copied; others can't change).
   Tensor copy(Site s = Site::current()) const;
-  Tensor clip(Arg low, Arg high) const;
-  Tensor round(Site s = Site::current()) const;
-  Tensor dot(Arg other) const;
+  Tensor clip(Arg low, Arg high) const&;
+  Tensor clip(Arg low, Arg high) &&;
+  Tensor round(Site s = Site::current()) const&;
+  Tensor round(Site s = Site::current()) &&;
+  Tensor dot(Arg other) const&;
+  Tensor dot(Arg other) &&;
 
  protected:
   const jit::Node& node(const char* op, const Site& s) const {
@@ -160,9 +190,9 @@ class Tensor {
 };
 
 inline Arg::Arg(const Tensor& t, Site site) : borrowed_(&t.handle_), is_tensor_(true), site_(site) {}
-
-/// As NumPy prints an array (print.hpp). Evaluates.
-std::ostream& operator<<(std::ostream&, const Tensor&);
+inline Arg::Arg(Tensor&& t, Site site) : owned_(std::move(t.handle_)), is_tensor_(true), site_(site) {
+  t.packed_.reset();
+}
 
 /// A tensor and the line it was written on.
 struct Located {
@@ -170,6 +200,9 @@ struct Located {
   Site site;
   Located(const Tensor& t, Site s = Site::current()) : tensor(&t), site(s) {}
 };
+/// As NumPy prints an array (print.hpp). Evaluates.
+std::ostream& operator<<(std::ostream&, Located);
+
 /// Computes the values of several tensors in as few runs as possible.
 void eval(std::initializer_list<Located>);
 template <std::convertible_to<Located>... T>

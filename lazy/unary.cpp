@@ -7,30 +7,28 @@ namespace {
 using namespace detail;
 using jit::Op;
 
-Handle floats(const char* name, const Arg& x) {
-  const Handle h = any_of(name, x);
+Handle floats(const char* name, Arg& x) {
+  const Handle h = take(name, x);
   return cast(h, float_type(h->dtype), x.site());
 }
 
-Tensor float_only(const char* name, Op op, const Arg& x) {
-  return Tensor(unary(op, floats(name, x), x.site()));
-}
+Tensor float_only(const char* name, Op op, Arg& x) { return Tensor(unary(op, floats(name, x), x.site())); }
 
-Handle numbers(const char* name, const Arg& x) {
-  Handle h = any_of(name, x);
+Handle numbers(const char* name, Arg& x) {
+  Handle h = take(name, x);
   if (is_bool(h->dtype)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", x.site());
   return h;
 }
 
 /// Rounding to integers: nothing to do for what is integral already.
-Tensor rounding(const char* name, Op op, const Arg& x) {
-  const Handle h = any_of(name, x);
+Tensor rounding(const char* name, Op op, Arg& x) {
+  const Handle h = take(name, x);
   return Tensor(is_float(h->dtype) ? unary(op, h, x.site()) : h);
 }
 
 /// isnan and its like: a fixed answer where the dtype has no such values.
-Tensor predicate(const char* name, Op op, bool of_integers, const Arg& x) {
-  const Handle h = any_of(name, x);
+Tensor predicate(const char* name, Op op, bool of_integers, Arg& x) {
+  const Handle h = take(name, x);
   if (!is_float(h->dtype)) return Tensor(constant(Number(of_integers), bool_, h->shape, x.site()));
   return Tensor(unary(op, h, x.site()));
 }
@@ -75,7 +73,7 @@ Tensor isinf(Arg x) { return predicate("isinf", Op::isinf, false, x); }
 Tensor isfinite(Arg x) { return predicate("isfinite", Op::isfinite, true, x); }
 
 Tensor signbit(Arg x) {
-  const Handle h = any_of("signbit", x);
+  const Handle h = take("signbit", x);
   if (is_float(h->dtype)) return Tensor(unary(Op::signbit, h, x.site()));
   if (!is_signed_int(h->dtype)) return Tensor(constant(Number(false), bool_, h->shape, x.site()));
   return Tensor(binary("signbit", Op::less, h, constant(Number(0), h->dtype, {}, x.site()), x.site()));
@@ -83,15 +81,15 @@ Tensor signbit(Arg x) {
 
 Tensor negative(Arg x) { return Tensor(unary(Op::negative, numbers("negative", x), x.site())); }
 Tensor sign(Arg x) { return Tensor(unary(Op::sign, numbers("sign", x), x.site())); }
-Tensor positive(Arg x) { return Tensor(any_of("positive", x)); }
+Tensor positive(Arg x) { return Tensor(take("positive", x)); }
 
 Tensor abs(Arg x) {
-  const Handle h = any_of("abs", x);
+  const Handle h = take("abs", x);
   return Tensor(is_float(h->dtype) || is_signed_int(h->dtype) ? unary(Op::abs, h, x.site()) : h);
 }
 
 Tensor square(Arg x) {
-  const Arg same(any_of("square", x), x.site());
+  const Arg same(take("square", x), x.site());
   return multiply(same, same);
 }
 
@@ -106,7 +104,7 @@ Tensor relu(Arg x) {
 }
 
 Tensor bitwise_invert(Arg x) {
-  const Handle h = any_of("bitwise_invert", x);
+  const Handle h = take("bitwise_invert", x);
   if (is_float(h->dtype))
     fail<DtypeError>("bitwise_invert", std::string("takes integers and bool, not ") + name_of(h->dtype),
                      x.site());
@@ -114,9 +112,9 @@ Tensor bitwise_invert(Arg x) {
 }
 
 Tensor logical_not(Arg x) {
-  return Tensor(unary(Op::bitwise_invert, cast(any_of("logical_not", x), bool_, x.site()), x.site()));
+  return Tensor(unary(Op::bitwise_invert, cast(take("logical_not", x), bool_, x.site()), x.site()));
 }
 
-Tensor astype(Arg x, DType dtype) { return Tensor(cast(any_of("astype", x), dtype, x.site())); }
+Tensor astype(Arg x, DType dtype) { return Tensor(cast(take("astype", x), dtype, x.site())); }
 
 }  // namespace lazy

@@ -28,8 +28,8 @@ Dims listed_axes(const char* op, const Dims& axes, int rank, const Site& s) {
   return r;
 }
 
-Tensor permuted(const char* op, const Arg& x, const Dims& axes) {
-  const Handle h = any_of(op, x);
+Tensor permuted(const char* op, Arg& x, const Dims& axes) {
+  const Handle h = take(op, x);
   const int rank = h->shape.size();
   if (axes.size() != rank)
     fail<ShapeError>(
@@ -41,7 +41,7 @@ Tensor permuted(const char* op, const Arg& x, const Dims& axes) {
 }  // namespace
 
 Tensor reshape(Arg x, ShapeArg shape) {
-  const Handle h = any_of("reshape", x);
+  const Handle h = take("reshape", x);
   int open = -1;
   int64_t known = 1;
   bool good = true;
@@ -65,13 +65,12 @@ Tensor reshape(Arg x, ShapeArg shape) {
 Tensor permute_dims(Arg x, Axes axes) { return permuted("permute_dims", x, axes); }
 
 Tensor transpose(Arg x, Axes axes) {
-  const Handle h = any_of("transpose", x);
-  return permuted("transpose", x,
-                  axes.empty() ? reversed_axes(h->shape.size()) : static_cast<const Dims&>(axes));
+  const int rank = any_of("transpose", x)->shape.size();
+  return permuted("transpose", x, axes.empty() ? reversed_axes(rank) : static_cast<const Dims&>(axes));
 }
 
 Tensor matrix_transpose(Arg x) {
-  const Handle h = any_of("matrix_transpose", x);
+  const Handle h = take("matrix_transpose", x);
   const int rank = h->shape.size();
   if (rank < 2)
     fail<ShapeError>("matrix_transpose", "needs two dimensions, not " + to_string(h->shape), x.site());
@@ -81,7 +80,7 @@ Tensor matrix_transpose(Arg x) {
 }
 
 Tensor swapaxes(Arg x, int64_t a, int64_t b) {
-  const Handle h = any_of("swapaxes", x);
+  const Handle h = take("swapaxes", x);
   const int rank = h->shape.size();
   Dims axes = identity_axes(rank);
   std::swap(axes[normal_axis("swapaxes", a, rank, x.site())],
@@ -90,7 +89,7 @@ Tensor swapaxes(Arg x, int64_t a, int64_t b) {
 }
 
 Tensor moveaxis(Arg x, Axes from, Axes to) {
-  const Handle h = any_of("moveaxis", x);
+  const Handle h = take("moveaxis", x);
   const int rank = h->shape.size();
   if (from.size() != to.size())
     fail<ShapeError>("moveaxis",
@@ -110,7 +109,7 @@ Tensor moveaxis(Arg x, Axes from, Axes to) {
 }
 
 Tensor squeeze(Arg x, Axes axes) {
-  const Handle h = any_of("squeeze", x);
+  const Handle h = take("squeeze", x);
   const Dims named = axes.empty() ? Dims() : normal_axes("squeeze", axes, h->shape.size(), x.site());
   Shape shape;
   for (int i = 0; i < h->shape.size(); ++i) {
@@ -125,7 +124,7 @@ Tensor squeeze(Arg x, Axes axes) {
 }
 
 Tensor expand_dims(Arg x, int64_t axis) {
-  const Handle h = any_of("expand_dims", x);
+  const Handle h = take("expand_dims", x);
   const int rank = h->shape.size();
   if (rank == kMaxRank)
     fail<ShapeError>("expand_dims", to_string(h->shape) + " has the most dimensions possible", x.site());
@@ -139,7 +138,7 @@ Tensor expand_dims(Arg x, int64_t axis) {
 }
 
 Tensor broadcast_to(Arg x, ShapeArg shape) {
-  const Handle h = any_of("broadcast_to", x);
+  const Handle h = take("broadcast_to", x);
   const int extra = shape.size() - h->shape.size();
   bool good = extra >= 0;
   for (int i = 0; good && i < shape.size(); ++i)
@@ -166,7 +165,7 @@ std::vector<Tensor> broadcast_arrays(std::initializer_list<Arg> args) {
 }
 
 Tensor flip(Arg x, Axes axes) {
-  const Handle h = any_of("flip", x);
+  const Handle h = take("flip", x);
   Dims start(h->shape.size(), 0), step(h->shape.size(), 1);
   for (int64_t axis : normal_axes("flip", axes, h->shape.size(), x.site())) {
     const int i = static_cast<int>(axis);
@@ -178,7 +177,7 @@ Tensor flip(Arg x, Axes axes) {
 }
 
 Tensor flatten(Arg x) {
-  const Handle h = any_of("flatten", x);
+  const Handle h = take("flatten", x);
   return Tensor(detail::reshape(h, {numel(h->shape)}, x.site()));
 }
 

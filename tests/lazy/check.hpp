@@ -42,6 +42,11 @@ inline void close(const lazy::Tensor& x, const std::vector<double>& expected, do
   }
 }
 
+/// Both have the same dtype, shape and elements.
+inline void same(const lazy::Tensor& x, const lazy::Tensor& y, const lazy::Site& s = lazy::Site::current()) {
+  equal(x, y.dtype(), y.shape(), y.to_vector<double>(), s);
+}
+
 /// The call throws exactly E, with `message` followed by this file and line.
 template <class E, class F>
 void throws(F&& call, const std::string& message, int line) {

@@ -23,6 +23,16 @@ BOOST_AUTO_TEST_CASE(literals) {
   equal(tensor({{{{{1, 2}}}, {{{3, 4}}}}}), int64, {1, 2, 1, 1, 2}, {1, 2, 3, 4});
   equal(tensor({1, 2}, float32), float32, {2}, {1, 2});
   equal(tensor({300, -1}, uint8), uint8, {2}, {44, 255});
+  equal(tensor({{1.5, 2}, {3, 4}}), float64, {2, 2}, {1.5, 2, 3, 4});
+  equal(tensor({{1.5f, 2.0f}, {3, 4}}), float32, {2, 2}, {1.5, 2, 3, 4});
+  equal(tensor({1, true, 2.5}), float64, {3}, {1, 1, 2.5});
+  equal(tensor({true, 2}), int64, {2}, {1, 2});
+  equal(tensor({{300, true}}, uint8), uint8, {1, 2}, {44, 1});
+  equal(tensor({float16_t(1.5f), 2}), float16, {2}, {1.5, 2});
+  equal(tensor({{{{{{1, 2}}}}}}), int64, {1, 1, 1, 1, 1, 2}, {1, 2});
+  THROWS(ShapeError, tensor({{1, 2.5}, {3}}), "tensor: lists of unequal length: 2 and 1");
+  THROWS(ShapeError, tensor({{1, 2}, 3}), "tensor: a number where a list is expected");
+  THROWS(ShapeError, tensor({3, {1, 2}}), "tensor: a list where a number is expected");
   THROWS(ShapeError, tensor({{1, 2}, {3}}), "tensor: lists of unequal length: 2 and 1");
   THROWS(ShapeError, tensor({{{1}, {2}}, {{3}}}), "tensor: lists of unequal length: 2 and 1");
 }
