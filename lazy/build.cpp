@@ -205,6 +205,13 @@ Handle slice(const Handle& h, const Dims& start, const Dims& step, const Shape& 
   return jit::record(Op::slice, {&h}, h->dtype, shape, s, {.ints = start, .steps = step, .axes = {}});
 }
 
+Handle window(const Handle& h, const Dims& axes, const Dims& step, const Dims& dilation, const Shape& shape,
+              const Site& s) {
+  if (axes.empty()) return h;
+  if (is_constant(h)) return jit::constant(h->scalar, h->dtype, shape, s);
+  return jit::record(Op::window, {&h}, h->dtype, shape, s, {.ints = step, .steps = dilation, .axes = axes});
+}
+
 int normal_axis(const char* op, int64_t axis, int rank, const Site& s) {
   if (axis < -rank || axis >= rank)
     fail<IndexError>(

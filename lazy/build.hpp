@@ -67,6 +67,9 @@ Handle reshape(const Handle&, const Shape&, const Site&);
 Handle permute(const Handle&, const Dims& axes, const Site&);
 Handle broadcast(const Handle&, const Shape&, const Site&);
 Handle slice(const Handle&, const Dims& start, const Dims& step, const Shape&, const Site&);
+/// Op::window's view; see ops.def. `shape` is the result's.
+Handle window(const Handle&, const Dims& axes, const Dims& step, const Dims& dilation, const Shape& shape,
+              const Site&);
 
 /// axis in [0, rank); IndexError otherwise.
 int normal_axis(const char* op, int64_t axis, int rank, const Site&);

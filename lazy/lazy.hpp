@@ -1,10 +1,12 @@
 // Everything a user needs: #include <lazy/lazy.hpp>.
 #pragma once
+#include "lazy/convolution.hpp"
 #include "lazy/creation.hpp"
 #include "lazy/elementwise.hpp"
 #include "lazy/indexing.hpp"
 #include "lazy/insight.hpp"
 #include "lazy/matmul.hpp"
+#include "lazy/pooling.hpp"
 #include "lazy/print.hpp"
 #include "lazy/promotion.hpp"
 #include "lazy/reductions.hpp"

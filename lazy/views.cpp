@@ -176,6 +176,38 @@ Tensor flip(Arg x, Axes axes) {
   return Tensor(detail::slice(h, start, step, h->shape, x.site()));
 }
 
+Tensor sliding_window_view(Arg x, Axes window, Axes axes, Axes step, Axes dilation) {
+  constexpr const char* name = "sliding_window_view";
+  const Handle h = take(name, x);
+  const Site& s = x.site();
+  const int rank = h->shape.size();
+  const Dims along = axes.empty() ? identity_axes(rank) : listed_axes(name, axes, rank, s);
+  const auto each = [&](const Dims& d, const char* what) {
+    if (d.size() != 1 && d.size() != along.size())
+      fail<ShapeError>(
+          name, std::string(what) + " " + to_string(d) + " for " + std::to_string(along.size()) + " axes", s);
+    for (int64_t v : d)
+      if (v < 1) fail<ShapeError>(name, std::string(what) + " " + to_string(d) + " must be positive", s);
+    return d.size() == 1 ? Dims(along.size(), d[0]) : d;
+  };
+  const Dims length = each(window, "window"), steps = each(step, "step"), gaps = each(dilation, "dilation");
+  if (rank + along.size() > kMaxRank)
+    fail<ShapeError>(name, "the result has more than " + std::to_string(kMaxRank) + " dimensions", s);
+  Shape shape = h->shape;
+  for (int i = 0; i < along.size(); ++i) {
+    const int axis = static_cast<int>(along[i]);
+    const int64_t span = (length[i] - 1) * gaps[i] + 1;
+    if (span > h->shape[axis])
+      fail<ShapeError>(name,
+                       "a window that spans " + std::to_string(span) + " does not fit axis " +
+                           std::to_string(axis) + " of " + to_string(h->shape),
+                       s);
+    shape[axis] = (h->shape[axis] - span) / steps[i] + 1;
+    shape.push_back(length[i]);
+  }
+  return Tensor(detail::window(h, along, steps, gaps, shape, s));
+}
+
 Tensor flatten(Arg x) {
   const Handle h = take("flatten", x);
   return Tensor(detail::reshape(h, {numel(h->shape)}, x.site()));

@@ -29,6 +29,11 @@ Tensor broadcast_to(Arg x, ShapeArg shape);
 std::vector<Tensor> broadcast_arrays(std::initializer_list<Arg>);
 /// Reverses the named axes, or all.
 Tensor flip(Arg x, Axes axes = {});
+/// Windows of `window[i]` elements along each of `axes` (all, if none are named): the axis then counts
+/// windows, which start `step` apart, and a new last axis for each runs along the window, whose elements are
+/// `dilation` apart. (n) with window 3 -> (n - 2, 3). Windows overlap without a copy. `step` and `dilation`:
+/// one number for all or one for each axis. ShapeError if a window is longer than its axis.
+Tensor sliding_window_view(Arg x, Axes window, Axes axes = {}, Axes step = 1, Axes dilation = 1);
 /// All elements in one dimension.
 Tensor flatten(Arg x);
 inline Tensor ravel(Arg x) { return flatten(std::move(x)); }

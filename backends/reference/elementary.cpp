@@ -59,9 +59,18 @@ LAZY_WIDE1(atanh, std::atanh(x))
 LAZY_WIDE1(erf, std::erf(x))
 LAZY_WIDE1(erfc, std::erfc(x))
 LAZY_WIDE1(sigmoid, 1 / (1 + std::exp(-x)))
-LAZY_WIDE2(power, std::pow(x, y))
 LAZY_WIDE2(atan2, std::atan2(x, y))
 LAZY_WIDE2(hypot, std::hypot(x, y))
+
+/// Zeros, infinities and NaN need no more digits than T has, and glibc's long double function gives
+/// pow(-inf, -2^63) = inf (an even power: it is 0).
+template <class T>
+T power(T first, T second) {
+  if (first == 0 || !std::isfinite(first) || !std::isfinite(second))
+    return static_cast<T>(std::pow(static_cast<double>(first), static_cast<double>(second)));
+  const Wide<T> x = first, y = second;
+  return static_cast<T>(std::pow(x, y));
+}
 
 /// x/2 (1 + erf(x / sqrt 2)) as x/2 erfc(z), z = -x / sqrt 2, which does not cancel for x < 0. There erfc is
 /// so steep that the rounding of z shows (a relative error of 2z^2 times that of z), so its rest is put back

@@ -75,6 +75,17 @@ bool view_layout(const Node& view, const Layout& in, Layout& out) {
       }
       return true;
     case Op::broadcast: out = broadcast_layout(in, view.shape); return true;
+    case Op::window: {
+      out = Layout{view.shape, in.strides, in.offset};
+      for (int i = 0; i < view.axes.size(); ++i) {
+        const int axis = static_cast<int>(view.axes[i]);
+        out.strides[axis] *= view.ints[i];
+        out.strides.push_back(in.strides[axis] * view.steps[i]);
+      }
+      for (int i = 0; i < rank; ++i)
+        if (view.shape[i] == 1) out.strides[i] = 0;
+      return true;
+    }
     default: break;  // reshape
   }
   if (!is_unit_reshape(view)) return reshape_layout(in, view.shape, out);

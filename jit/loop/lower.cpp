@@ -150,6 +150,7 @@ class Lowering {
             if (n.shape[i] != 1) next.strides[i] = ++m.source;
         }
       } else {
+        if (n.op == Op::window) return m;
         if (n.op == Op::slice &&
             !std::all_of(n.axes.begin(), n.axes.end(), [](int64_t whole) { return whole != 0; }))
           return m;

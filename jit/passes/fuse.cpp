@@ -170,6 +170,10 @@ class Fuser {
           if (x.op == Op::broadcast) tie_aligned(x.operand[0], v);
           if (x.op == Op::permute)
             for (int i = 0; i < s.size(); ++i) tie(dim(v, i), dim(x.operand[0], static_cast<int>(n.axes[i])));
+          if (x.op == Op::window)
+            for (int i = 0; i < t_.shape(x.operand[0]).size(); ++i)
+              if (std::find(n.axes.begin(), n.axes.end(), i) == n.axes.end())
+                tie(dim(v, i), dim(x.operand[0], i));
           if (x.op == Op::slice)
             for (int i = 0; i < s.size(); ++i)
               if (n.axes[i]) tie(dim(v, i), dim(x.operand[0], i));
@@ -344,10 +348,10 @@ class Fuser {
       if (k == OpKind::view) {
         uint32_t o = x.operand[0];
         const bool general = x.op == Op::reshape && !is_unit_reshape(t_.node(v));
-        // A reshape reads packed memory; an index along an axis can't be sliced or reshaped, only moved and
-        // broadcast.
+        // A reshape reads packed memory; an index along an axis can't be sliced, cut or reshaped, only moved
+        // and broadcast.
         if ((general && !flat_[o] && at(o).op != Op::leaf) ||
-            (has_iota[o] && (general || x.op == Op::slice))) {
+            (has_iota[o] && (general || x.op == Op::slice || x.op == Op::window))) {
           mat[o] = 1;
           has_iota[v] = 0;
         }

@@ -105,7 +105,7 @@ class Simplifier {
   // alone.
   uint32_t common(uint32_t v) {
     const Value& x = t_.values[v];
-    if (kind_of(x.op) == OpKind::update || x.op == Op::slice ||
+    if (kind_of(x.op) == OpKind::update || x.op == Op::slice || x.op == Op::window ||
         (x.op == Op::cast && x.dtype == t_.values[x.operand[0]].dtype))
       return kNone;
     if ((x.op == Op::reshape && !is_unit(v)) || x.op == Op::broadcast) return kNone;

@@ -41,11 +41,12 @@ void fix_arguments(const Trace& t, Program& p) {
   for (uint32_t v = 0; v < t.frame->values.size(); ++v) {
     const Node& n = *t.frame->values[v];
     const Op op = t.values[v].op;
-    if (op == Op::leaf || op == Op::reshape || op == Op::broadcast || op == Op::slice || is_source(op))
+    if (op == Op::leaf || op == Op::reshape || op == Op::broadcast || op == Op::slice || op == Op::window ||
+        is_source(op))
       for (int i = 0; i < n.shape.size(); ++i)
         if (n.shape[i] != 1) guard(Guard::Kind::extent, v, 0, i, n.shape[i]);
     if (op == Op::constant) guard(Guard::Kind::scalar, v, 0, 0, static_cast<int64_t>(n.scalar.bits));
-    if (op == Op::slice || op == Op::slice_update)
+    if (op == Op::slice || op == Op::slice_update || op == Op::window)
       for (int i = 0; i < n.ints.size(); ++i) {
         guard(Guard::Kind::position, v, 0, i, n.ints[i]);
         guard(Guard::Kind::position, v, 1, i, n.steps[i]);

@@ -38,6 +38,7 @@ static std::string label(const Trace& t, uint32_t v) {
   const Node& n = t.node(v);
   if (!n.axes.empty() && x.op != Op::reshape && x.op != Op::slice && x.op != Op::leaf)
     s += " axes=" + to_string(n.axes);
+  if (x.op == Op::window) s += " step=" + to_string(n.ints) + " dilation=" + to_string(n.steps);
   if (x.op == Op::slice) s += " start=" + to_string(n.ints) + " step=" + to_string(n.steps);
   return s;
 }

@@ -52,6 +52,7 @@ enum class Kind : uint8_t {
   permute,
   slice,
   flip,
+  window,  // along axes[0], of axes[1] elements that lie axes[2] apart; their first ones are ranges[0]
   expand,
   squeeze,
   broadcast,

@@ -170,7 +170,7 @@ class Maker {
     s.dims = d;
     s.salt = r_();
     const auto rank = static_cast<int>(d.size());
-    switch (pick(34)) {
+    switch (pick(36)) {
       case 0: leaf(random_dims(5)); return;
       case 1: {
         s.operand[0] = -1;
@@ -260,6 +260,26 @@ class Maker {
         s.kind = Kind::flip;
         s.axes = {pick(rank)};
         break;
+      case 34:
+      case 35: {  // where a window does not fit, recording throws and the statement is dropped
+        if (rank == 0) return;
+        s.kind = Kind::window;
+        s.axes = {pick(rank), 1 + pick(4), 1 + pick(2)};
+        Symbol count;
+        count.derived = true;
+        count.of = d[static_cast<size_t>(s.axes[0])];
+        count.range.has_start = true;
+        count.range.start = (s.axes[1] - 1) * s.axes[2];
+        count.range.step = 1 + pick(2);
+        s.ranges = {count.range};
+        s.dims[static_cast<size_t>(s.axes[0])] = {static_cast<int>(p_.symbols.size())};
+        p_.symbols.push_back(count);
+        Symbol length;
+        length.first = length.second = s.axes[1];
+        s.dims.push_back(s.axes[1] == 1 ? Dim{} : Dim{static_cast<int>(p_.symbols.size())});
+        p_.symbols.push_back(length);
+        break;
+      }
       case 23:
         s.kind = Kind::expand;
         s.axes = {pick(rank + 1)};

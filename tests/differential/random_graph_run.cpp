@@ -198,6 +198,7 @@ Tensor Machine::make(const Statement& s) {
       return sliced(s, x, nullptr);
     }
     case Kind::flip: return flip(reg(0), axes_of(s.axes));
+    case Kind::window: return sliding_window_view(reg(0), s.axes[1], s.axes[0], s.ranges[0].step, s.axes[2]);
     case Kind::expand: return expand_dims(reg(0), s.axes[0]);
     case Kind::squeeze: return squeeze(reg(0), axes_of(s.axes));
     case Kind::broadcast: return broadcast_to(reg(0), shape);
@@ -223,6 +224,12 @@ Tensor Machine::make(const Statement& s) {
 void Machine::sign(const Statement& s) {
   const Shape& out = registers_.back().shape();
   for (int64_t n : out) signature_.push_back(std::min<int64_t>(n, 2));
+  // A view of memory is no op at all. Extents decide whether a reshape of strided memory can be one, and
+  // whether windows that touch lie in it without gaps.
+  if (s.kind == Kind::reshape || s.kind == Kind::window) {
+    const jit::Node& n = *registers_.back().handle().get();
+    signature_.push_back(n.op != jit::Op::leaf ? 0 : n.contiguous ? 1 : 2);
+  }
   // Which axes a slice takes whole is structure.
   const std::vector<Dim>& region = s.kind == Kind::assign ? s.region : s.dims;
   size_t k = 0;

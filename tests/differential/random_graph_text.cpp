@@ -66,6 +66,10 @@ std::string expression(const Statement& s) {
     case Kind::permute: return call("permute", ", " + list(s.axes));
     case Kind::slice: return reg(0) + index(s);
     case Kind::flip: return call("flip", ", " + list(s.axes));
+    case Kind::window:
+      return call("sliding_window_view", ", " + std::to_string(s.axes[1]) + ", " + std::to_string(s.axes[0]) +
+                                             ", " + std::to_string(s.ranges[0].step) + ", " +
+                                             std::to_string(s.axes[2]));
     case Kind::expand: return call("expand_dims", ", " + std::to_string(s.axes[0]));
     case Kind::squeeze: return call("squeeze", ", " + list(s.axes));
     case Kind::broadcast: return call("broadcast_to", ", " + text(s.dims));

@@ -188,6 +188,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(special_values_of_two, T, Floats) {
   LAZY_CHECK_LIST(apply<T>(Op::power, {2, -2, -2, 0, z, z, nan, 1, -1, T(0.5), 0, -8, inf, -inf, z},
                            {10, 3, T(0.5), 0, -1, 3, 0, nan, inf, inf, -2, T(1) / 3, -1, 3, -2}),
                   {1024, -8, nan, 1, -inf, z, 1, 1, 1, 0, inf, nan, 0, -inf, inf});
+  LAZY_CHECK_LIST(apply<T>(Op::power, {-inf, -inf, 0}, {T(-0x1p63), T(0x1p63), T(-0x1p63)}), {0, inf, inf});
   LAZY_CHECK_LIST(
       apply<T>(Op::atan2, {0, z, 0, z, 1, inf, inf, -1, nan}, {1, 1, -1, -1, 0, inf, -inf, -inf, 1}),
       {0, z, pi, -pi, pi / 2, pi / 4, T(3 * std::numbers::pi_v<long double> / 4), -pi, nan});

@@ -1,0 +1,258 @@
+#include "lazy/convolution.hpp"
+
+#include <algorithm>
+
+#include "lazy/matmul.hpp"
+#include "lazy/spatial.hpp"
+
+namespace lazy {
+namespace {
+using namespace detail;
+
+// A depthwise convolution with more elements in a window than this goes through the general way: its body is
+// one fused multiply-add for each.
+constexpr int64_t kMostTaps = 64;
+
+struct Problem {
+  const char* name;
+  Site site;
+  Dims stride, padding, dilation;
+  int64_t groups;
+
+  [[noreturn]] void mismatch(const Handle& x, const Handle& w, const std::string& why) const {
+    fail<ShapeError>(
+        name, "an image " + to_string(x->shape) + " and weights " + to_string(w->shape) + ": " + why, site);
+  }
+};
+
+Handle product(const Handle& a, const Handle& b, const Site& s) {
+  return matmul(Arg(a, s), Arg(b, s)).handle();
+}
+
+Dims range(int first, int last) {
+  Dims r;
+  for (int i = first; i < last; ++i) r.push_back(i);
+  return r;
+}
+
+Dims joined(std::initializer_list<Dims> parts) {
+  Dims r;
+  for (const Dims& p : parts)
+    for (int64_t v : p) r.push_back(v);
+  return r;
+}
+
+Shape spatial_shape(const Handle& image, const Windows& windows, std::initializer_list<int64_t> last) {
+  Shape r{image->shape[0]};
+  for (int64_t n : windows.count) r.push_back(n);
+  for (int64_t n : last) r.push_back(n);
+  return r;
+}
+
+/// Every channel by itself, `multiplier` results each: a sum over the window's elements in ascending order.
+Handle depthwise(const Problem& p, Handle image, Handle w, const Windows& windows, int64_t multiplier) {
+  const DType type = image->dtype, work = is_half(type) ? float32 : type;
+  const int64_t channels = image->shape.back();
+  image = cast(image, work, p.site), w = cast(w, work, p.site);
+  if (multiplier > 1) {
+    Shape shape = image->shape;
+    shape.push_back(1);
+    image = detail::reshape(image, shape, p.site);
+  }
+  w = detail::reshape(w, {windows.taps, channels, multiplier}, p.site);
+  if (multiplier == 1) w = detail::reshape(w, {windows.taps, channels}, p.site);
+  Dims position(windows.spatial(), 0);
+  Handle total;
+  int64_t i = 0;
+  do {
+    Dims start(w->shape.size(), 0);
+    start[0] = i++;
+    Shape one = w->shape, row;
+    one[0] = 1;
+    for (int a = 1; a < one.size(); ++a) row.push_back(one[a]);
+    const Handle weight =
+        detail::reshape(detail::slice(w, start, Dims(start.size(), 1), one, p.site), row, p.site);
+    const Handle element = windows.tap(image, position, p.site);
+    if (!total) total = binary(p.name, Op::multiply, element, weight, p.site);
+    else if (is_float(work))
+      total = jit::record(Op::fma, {&element, &weight, &total}, work, total->shape, p.site);
+    else
+      total = binary(p.name, Op::add, total, binary(p.name, Op::multiply, element, weight, p.site), p.site);
+  } while (windows.next(position));
+  if (multiplier > 1)
+    total = detail::reshape(total, spatial_shape(image, windows, {channels * multiplier}), p.site);
+  return cast(total, type, p.site);
+}
+
+/// image (N, S..., C), w (K..., C, O): each window as a row, times the weights.
+Handle dense(const Problem& p, const Handle& image, const Handle& w, const Windows& windows) {
+  const int n = windows.spatial();
+  const int64_t channels = image->shape.back(), results = w->shape.back(), depth = windows.taps * channels;
+  const Handle matrix = detail::reshape(w, {depth, results}, p.site);
+  Handle rows;
+  if (windows.taps == 1) {
+    rows = windows.tap(image, Dims(n, 0), p.site);
+  } else {
+    rows = detail::permute(windows.view(image, p.site),
+                           joined({range(0, n + 1), range(n + 2, 2 * n + 2), {n + 1}}), p.site);
+    rows = detail::reshape(rows, spatial_shape(image, windows, {depth}), p.site);
+  }
+  return product(rows, matrix, p.site);
+}
+
+/// image (N, S..., C), w (K..., C / groups, O): a product for each group.
+Handle grouped(const Problem& p, const Handle& image, const Handle& w, const Windows& windows) {
+  const int n = windows.spatial();
+  const Site& s = p.site;
+  const int64_t groups = p.groups, in = image->shape.back() / groups, out = w->shape.back() / groups;
+  const auto part = [&](const Handle& h, int64_t extent, int64_t group) {
+    Dims start(h->shape.size(), 0);
+    start[start.size() - 1] = group * extent;
+    Shape shape = h->shape;
+    shape[shape.size() - 1] = extent;
+    return detail::slice(h, start, Dims(start.size(), 1), shape, s);
+  };
+  Handle all = constant(0, image->dtype, spatial_shape(image, windows, {out * groups}), s);
+  for (int64_t g = 0; g < groups; ++g) {
+    const Handle one = dense(p, part(image, in, g), part(w, out, g), windows);
+    Dims start(all->shape.size(), 0);
+    start[n + 1] = g * out;
+    if (numel(one->shape) > 0)
+      all = jit::record(Op::slice_update, {&all, &one}, all->dtype, all->shape, s,
+                        {.ints = start, .steps = Dims(start.size(), 1), .axes = {}});
+  }
+  return all;
+}
+
+/// image (N, S..., C), w (K..., C / groups, O), both of one dtype.
+Handle convolve(const Problem& p, Handle image, const Handle& w, const Dims& padding, bool gathered) {
+  const int n = image->shape.size() - 2;
+  Dims length;
+  for (int i = 0; i < n; ++i) length.push_back(w->shape[i]);
+  const Windows windows(p.name, image->shape, length, p.stride, padding, p.dilation, p.site);
+  const int64_t in = w->shape[n], out = w->shape[n + 1];
+  // Windows read each element many times: an image whose channels are far apart is laid out anew first.
+  const bool pads = std::any_of(padding.begin(), padding.end(), [](int64_t v) { return v != 0; });
+  if (gathered && !pads && windows.taps > 1)
+    image = placed(
+        image, padding, Dims(n, 1),
+        [&] {
+          Dims extents;
+          for (int i = 0; i < n; ++i) extents.push_back(image->shape[i + 1]);
+          return extents;
+        }(),
+        0, p.site);
+  else image = padded(image, padding, 0, p.site);
+  if (p.groups == 1) return dense(p, image, w, windows);
+  if (in == 1 && windows.taps <= kMostTaps) return depthwise(p, image, w, windows, out / p.groups);
+  return grouped(p, image, w, windows);
+}
+
+Problem problem(const char* name, const Handle& x, const Handle& w, const ConvOptions& o, const Site& s) {
+  Problem p{name, s, {}, {}, {}, o.groups};
+  if (x->shape.size() < 3) p.mismatch(x, w, "an image has a batch axis, channels and spatial axes");
+  if (x->shape.size() != w->shape.size()) p.mismatch(x, w, "they differ in the number of axes");
+  const int n = x->shape.size() - 2;
+  if (n > 3) p.mismatch(x, w, "more than three spatial axes");
+  p.stride = per_axis(name, "stride", o.stride, n, 1, s);
+  p.padding = per_axis(name, "padding", o.padding, n, 0, s);
+  p.dilation = per_axis(name, "dilation", o.dilation, n, 1, s);
+  if (o.groups < 1)
+    fail<ShapeError>(name, "groups is " + std::to_string(o.groups) + ": at least 1 is needed", s);
+  return p;
+}
+
+void check_groups(const Problem& p, const Handle& x, const Handle& w, int64_t channels, int64_t expected,
+                  int64_t divided) {
+  if (channels != expected)
+    p.mismatch(x, w,
+               "the image has " + std::to_string(channels) + " channels, the weights take " +
+                   std::to_string(expected) +
+                   (p.groups > 1 ? " in " + std::to_string(p.groups) + " groups" : ""));
+  if (divided % p.groups != 0)
+    p.mismatch(x, w,
+               std::to_string(divided) + " channels do not make " + std::to_string(p.groups) + " groups");
+}
+
+Tensor of_rank(const char* name, int n, Arg& x, Arg& w, const ConvOptions& options) {
+  const Handle h = any_of(name, x);
+  if (h->shape.size() != n + 2)
+    fail<ShapeError>(name, "takes an image of " + std::to_string(n + 2) + " axes, not " + to_string(h->shape),
+                     x.site());
+  return conv(std::move(x), std::move(w), options);
+}
+
+}  // namespace
+
+Tensor conv(Arg x, Arg w, const ConvOptions& options) {
+  constexpr const char* name = "conv";
+  const Site s = x.site();
+  const DType t = common_type(name, {&x, &w});
+  if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
+  const Handle given = take(name, x, t), weights = take(name, w, t);
+  const Problem p = problem(name, given, weights, options, s);
+  const bool first = options.layout == channels_first;
+  const int n = given->shape.size() - 2;
+  const Handle image = channels_to_last(given, options.layout, s);
+  // (O, C / groups, K...) -> (K..., C / groups, O)
+  const Handle kernel = first ? detail::permute(weights, joined({range(2, n + 2), {1, 0}}), s) : weights;
+  check_groups(p, given, weights, image->shape.back(), kernel->shape[n] * p.groups, kernel->shape[n + 1]);
+  return Tensor(channels_from_last(convolve(p, image, kernel, p.padding, first), options.layout, s));
+}
+
+Tensor conv1d(Arg x, Arg w, const ConvOptions& options) { return of_rank("conv1d", 1, x, w, options); }
+Tensor conv2d(Arg x, Arg w, const ConvOptions& options) { return of_rank("conv2d", 2, x, w, options); }
+Tensor conv3d(Arg x, Arg w, const ConvOptions& options) { return of_rank("conv3d", 3, x, w, options); }
+
+// The input, its elements `stride` apart among zeros, convolved with the weights turned round.
+Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
+  constexpr const char* name = "conv_transpose";
+  const Site s = x.site();
+  const DType t = common_type(name, {&x, &w});
+  if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
+  const Handle given = take(name, x, t), weights = take(name, w, t);
+  Problem p = problem(name, given, weights, options, s);
+  const int n = given->shape.size() - 2;
+  const Dims extra = per_axis(name, "output_padding", options.output_padding, n, 0, s);
+  const Handle image = channels_to_last(given, options.layout, s);
+  // (C, O / groups, K...) -> (K..., C, O / groups)
+  Handle kernel = options.layout == channels_first
+                      ? detail::permute(weights, joined({range(2, n + 2), {0, 1}}), s)
+                      : weights;
+  const int64_t channels = kernel->shape[n], out = kernel->shape[n + 1];
+  check_groups(p, given, weights, image->shape.back(), channels, channels);
+  Dims start(n + 2, 0), step(n + 2, 1);
+  for (int i = 0; i < n; ++i) start[i] = kernel->shape[i] - 1, step[i] = -1;
+  kernel = detail::slice(kernel, start, step, kernel->shape, s);
+  if (p.groups > 1) {  // (K..., groups, C', O') -> (K..., C', groups O')
+    Shape split, merged;
+    for (int i = 0; i < n; ++i) split.push_back(kernel->shape[i]), merged.push_back(kernel->shape[i]);
+    split.push_back(p.groups), split.push_back(channels / p.groups), split.push_back(out);
+    merged.push_back(channels / p.groups), merged.push_back(p.groups * out);
+    kernel = detail::reshape(kernel, split, s);
+    kernel = detail::permute(kernel, joined({range(0, n), {n + 1, n, n + 2}}), s);
+    kernel = detail::reshape(kernel, merged, s);
+  }
+  Dims before, extents, crop;
+  Shape result = image->shape;
+  for (int i = 0; i < n; ++i) {
+    const int64_t reach = (kernel->shape[i] - 1) * p.dilation[i], cut = std::min(p.padding[i], reach);
+    const int64_t length = (image->shape[i + 1] - 1) * p.stride[i] - 2 * p.padding[i] + reach + extra[i] + 1;
+    if (length < 1)
+      p.mismatch(given, weights, "nothing is left between the paddings of spatial axis " + std::to_string(i));
+    before.push_back(reach - cut);
+    crop.push_back(p.padding[i] - cut);
+    extents.push_back(
+        std::max(before[i] + (image->shape[i + 1] - 1) * p.stride[i] + 1, crop[i] + length + reach));
+    result[i + 1] = length;
+  }
+  const Handle spread = placed(image, before, p.stride, extents, 0, s);
+  p.stride = Dims(n, 1);
+  const Handle y = convolve(p, spread, kernel, Dims(n, 0), false);
+  Dims from(n + 2, 0);
+  for (int i = 0; i < n; ++i) from[i + 1] = crop[i];
+  result[n + 1] = y->shape[n + 1];
+  return Tensor(channels_from_last(detail::slice(y, from, Dims(n + 2, 1), result, s), options.layout, s));
+}
+
+}  // namespace lazy

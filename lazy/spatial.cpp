@@ -1,0 +1,102 @@
+#include "lazy/spatial.hpp"
+
+#include <algorithm>
+
+namespace lazy::detail {
+
+Dims per_axis(const char* op, const char* what, const Dims& given, int count, int64_t least, const Site& s) {
+  if (given.size() != 1 && given.size() != count)
+    fail<ShapeError>(
+        op, std::string(what) + " " + to_string(given) + " for " + std::to_string(count) + " spatial axes",
+        s);
+  for (int64_t v : given)
+    if (v < least)
+      fail<ShapeError>(
+          op, std::string(what) + " " + to_string(given) + " is less than " + std::to_string(least), s);
+  return given.size() == 1 ? Dims(count, given[0]) : given;
+}
+
+Handle channels_to_last(const Handle& h, ChannelLayout layout, const Site& s) {
+  if (layout == channels_last) return h;
+  Dims axes{0};
+  for (int i = 2; i < h->shape.size(); ++i) axes.push_back(i);
+  axes.push_back(1);
+  return permute(h, axes, s);
+}
+
+Handle channels_from_last(const Handle& h, ChannelLayout layout, const Site& s) {
+  if (layout == channels_last) return h;
+  Dims axes{0, h->shape.size() - 1};
+  for (int i = 1; i < h->shape.size() - 1; ++i) axes.push_back(i);
+  return permute(h, axes, s);
+}
+
+Windows::Windows(const char* op, const Shape& image, const Dims& l, const Dims& st, const Dims& padding,
+                 const Dims& d, const Site& s)
+    : length(l), stride(st), dilation(d) {
+  for (int i = 0; i < l.size(); ++i) {
+    const int64_t span = (l[i] - 1) * d[i] + 1, extent = image[i + 1] + 2 * padding[i];
+    if (span > extent)
+      fail<ShapeError>(op,
+                       "a window that spans " + std::to_string(span) + " does not fit spatial axis " +
+                           std::to_string(i) + ", which has " + std::to_string(extent) +
+                           (padding[i] ? " elements with its padding" : " elements"),
+                       s);
+    count.push_back((extent - span) / st[i] + 1);
+    taps *= l[i];
+  }
+}
+
+Handle Windows::tap(const Handle& image, const Dims& position, const Site& s) const {
+  Dims start(image->shape.size(), 0), step(image->shape.size(), 1);
+  Shape shape = image->shape;
+  for (int i = 0; i < spatial(); ++i) {
+    start[i + 1] = position[i] * dilation[i];
+    step[i + 1] = stride[i];
+    shape[i + 1] = count[i];
+  }
+  return slice(image, start, step, shape, s);
+}
+
+bool Windows::next(Dims& position) const {
+  for (int i = spatial() - 1; i >= 0; --i) {
+    if (++position[i] < length[i]) return true;
+    position[i] = 0;
+  }
+  return false;
+}
+
+Handle Windows::view(const Handle& image, const Site& s) const {
+  Dims axes;
+  Shape shape = image->shape;
+  for (int i = 0; i < spatial(); ++i) {
+    axes.push_back(i + 1);
+    shape[i + 1] = count[i];
+    shape.push_back(length[i]);
+  }
+  return window(image, axes, stride, dilation, shape, s);
+}
+
+Handle placed(const Handle& image, const Dims& before, const Dims& step, const Dims& extents,
+              const Number& value, const Site& s) {
+  Shape shape = image->shape;
+  Dims start(shape.size(), 0), steps(shape.size(), 1);
+  for (int i = 0; i < extents.size(); ++i) {
+    shape[i + 1] = extents[i];
+    start[i + 1] = before[i];
+    steps[i + 1] = step[i];
+  }
+  const Handle base = constant(value, image->dtype, shape, s);
+  if (numel(image->shape) == 0) return base;
+  return jit::record(Op::slice_update, {&base, &image}, image->dtype, shape, s,
+                     {.ints = start, .steps = steps, .axes = {}});
+}
+
+Handle padded(const Handle& image, const Dims& padding, const Number& value, const Site& s) {
+  if (std::all_of(padding.begin(), padding.end(), [](int64_t p) { return p == 0; })) return image;
+  Dims extents;
+  for (int i = 0; i < padding.size(); ++i) extents.push_back(image->shape[i + 1] + 2 * padding[i]);
+  return placed(image, padding, Dims(padding.size(), 1), extents, value, s);
+}
+
+}  // namespace lazy::detail
