@@ -2,6 +2,7 @@
 // rewriting changes operands and ops, and may append values, but never renumbers, so that programs can bind
 // by number.
 #pragma once
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,14 @@ struct Value {
   DType dtype{};
   uint8_t arity = 0;
   bool output = false;
+  uint8_t rank = 0;
+  uint8_t ones = 0;  // bit i: dimension i has extent 1
   uint32_t operand[3] = {kNone, kNone, kNone};
   uint32_t node =
       0;  // frame value whose shape, attributes and line this value has (itself, unless appended by a pass)
+
+  /// How many extents are not 1.
+  int extents() const { return rank - std::popcount(ones); }
 };
 
 struct Trace {
