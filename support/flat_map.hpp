@@ -10,7 +10,8 @@
 
 namespace lazy {
 
-/// 64-bit keys to small values: open addressing, one allocation. ~0 is no key. References end at the next insertion.
+/// 64-bit keys to small values: open addressing, one allocation. ~0 is no key. References end at the next
+/// insertion.
 template <class V>
 class FlatMap {
  public:
@@ -83,7 +84,8 @@ class Interner {
         return {table_[at], true};
       }
       const Entry& e = entries_[table_[at]];
-      if (e.hash == h && std::equal(words.begin(), words.end(), words_.begin() + e.first, words_.begin() + e.first + e.count))
+      if (e.hash == h && std::equal(words.begin(), words.end(), words_.begin() + e.first,
+                                    words_.begin() + e.first + e.count))
         return {table_[at], false};
     }
   }

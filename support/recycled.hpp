@@ -1,4 +1,5 @@
-// Work memory that a thread uses again: what is asked for on every compile need not come from the system each time.
+// Work memory that a thread uses again: what is asked for on every compile need not come from the system each
+// time.
 #pragma once
 #include <cstddef>
 #include <utility>

@@ -115,8 +115,7 @@ class Lowering {
   uint32_t to_operand(Region& r, uint32_t o, uint32_t user, uint32_t path) {
     const Value &from = at(o), &to = at(user);
     if (path == 0 ? same_index(t_, o, user) : from.rank == to.rank && from.ones == to.ones) return path;
-    const uint64_t form =
-        static_cast<uint64_t>(path) << 32 | static_cast<uint64_t>(to.rank) << 16 | to.ones;
+    const uint64_t form = static_cast<uint64_t>(path) << 32 | static_cast<uint64_t>(to.rank) << 16 | to.ones;
     const auto [aligned, fresh] = r.aligned.try_emplace(form, 0);
     if (fresh) aligned = extend(path, user, true);
     return aligned;
@@ -171,9 +170,8 @@ class Lowering {
   /// Body or epilogue: expressions evaluated over one index map.
   struct Region {
     std::vector<Instr> code;
-    FlatMap<ValueId> memo;  // by value and path
-    FlatMap<uint32_t>
-        aligned;  // path and form of a shape -> the path that broadcasts to it
+    FlatMap<ValueId> memo;      // by value and path
+    FlatMap<uint32_t> aligned;  // path and form of a shape -> the path that broadcasts to it
     DimMap dims;
     bool epilogue = false;
   };

@@ -96,7 +96,7 @@ class Fuser {
         flat_[v] = 1;
         for (int i = 0; i < x.arity; ++i) {
           const uint32_t o = x.operand[i];
-          flat_[v] &= flat_[o] && (at(o).extents() == 0 || same_index(t_, o, v));
+          flat_[v] &= flat_[o] && (at(o).extents == 0 || same_index(t_, o, v));
         }
       } else if (x.op == Op::reshape) {
         const uint32_t o = x.operand[0];
@@ -225,8 +225,7 @@ class Fuser {
 
   // Where a pointwise value is read at fewer indices than its reader has: computing it there repeats work.
   bool broadcasts_up(uint32_t o, uint32_t user) const {
-    return kind(user) == OpKind::pointwise &&
-           at(o).extents() < at(user).extents();
+    return kind(user) == OpKind::pointwise && at(o).extents < at(user).extents;
   }
 
   void choose_materialised() {
@@ -286,7 +285,7 @@ class Fuser {
       for (int i = 0; i < x.arity; ++i) {
         const uint32_t o = x.operand[i];
         if (kind(o) == OpKind::pointwise && !mat[o] && broadcasts_up(o, v) &&
-            (after_reduction[o] || (at(o).extents() > 0 && cost[o] > 4))) {
+            (after_reduction[o] || (at(o).extents > 0 && cost[o] > 4))) {
           mat[o] = 1;
           cost[o] = 1;
         }
@@ -442,7 +441,7 @@ class Fuser {
 
 bool same_index(const Trace& t, uint32_t v, uint32_t user) {
   // Broadcasting only ever adds extents, so equal counts mean the same extents.
-  return t.values[v].extents() == t.values[user].extents();
+  return t.values[v].extents == t.values[user].extents;
 }
 
 bool is_identity_view(const Trace& t, uint32_t w) {

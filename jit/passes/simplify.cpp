@@ -63,9 +63,8 @@ class Simplifier {
       case Op::minimum:  // idempotent (NaN stays NaN)
         return a == b ? a : kNone;
       case Op::where:
-        return x.operand[1] == x.operand[2] && same_pattern(t_.values[x.operand[1]], x)
-                   ? x.operand[1]
-                   : kNone;
+        return x.operand[1] == x.operand[2] && same_pattern(t_.values[x.operand[1]], x) ? x.operand[1]
+                                                                                        : kNone;
       case Op::permute:
         if (inner == Op::permute) {
           const Node &outer = t_.node(v), &first = t_.node(a);

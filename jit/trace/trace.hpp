@@ -2,7 +2,6 @@
 // rewriting changes operands and ops, and may append values, but never renumbers, so that programs can bind
 // by number.
 #pragma once
-#include <bit>
 #include <string>
 #include <vector>
 
@@ -16,13 +15,11 @@ struct Value {
   uint8_t arity = 0;
   bool output = false;
   uint8_t rank = 0;
-  uint8_t ones = 0;  // bit i: dimension i has extent 1
+  uint8_t ones = 0;     // bit i: dimension i has extent 1
+  uint8_t extents = 0;  // how many are not 1
   uint32_t operand[3] = {kNone, kNone, kNone};
   uint32_t node =
       0;  // frame value whose shape, attributes and line this value has (itself, unless appended by a pass)
-
-  /// How many extents are not 1.
-  int extents() const { return rank - std::popcount(ones); }
 };
 
 struct Trace {

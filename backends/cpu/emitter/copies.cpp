@@ -13,8 +13,7 @@ constexpr uint32_t kNone = ~0u;
 
 }  // namespace
 
-Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_axis)
-    : as_(as), t_(t) {
+Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_axis) : as_(as), t_(t) {
   info_.resize(t.code.size());
   needed_later_.resize(t.code.size(), 0);
   for (uint32_t v = 0; v < t.code.size(); ++v) {

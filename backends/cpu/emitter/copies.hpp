@@ -55,8 +55,7 @@ class Copies {
   bool is_kept(uint32_t v, int row, int vec) const;
   /// Where each value's copies are in a block under construction.
   struct Known {
-    Known(size_t values, Shape s)
-        : rows(static_cast<uint32_t>(s.rows)), vecs(static_cast<uint32_t>(s.vecs)) {
+    Known(size_t values, Shape s) : rows(static_cast<uint32_t>(s.rows)), vecs(static_cast<uint32_t>(s.vecs)) {
       at.resize(values * rows * vecs, ~0u);
     }
     uint32_t& of(uint32_t v, const Info& i, int row, int vec) {

@@ -79,7 +79,7 @@ class Registers {
   uint32_t now_ = 0;
   File vec_, k_;
   Recycled<State> state_;
-  Recycled<std::array<uint32_t, 4>> later_;  // by instruction: the next use of each of its operands
+  Recycled<std::array<uint32_t, 4>> later_;        // by instruction: the next use of each of its operands
   std::vector<std::pair<int32_t, int>> given_up_;  // spill slots of values that this instruction read last
   uint32_t
       reserved_owner_[32];  // of each vector register: the block's value in it, when a variable lives there
