@@ -161,17 +161,18 @@ class LruCache {
     return s;
   }
 
-  /// Calls visit(const Key&, const Ptr&) for each entry, most recently used first, under no lock: on a copy
-  /// of the list.
+  /// Calls visit(const Key&, const Ptr&) for the `most` most recently used entries, the latest first, under
+  /// no lock: on a copy of the list.
   template <class Visit>
-  void for_each(Visit&& visit) const {
-    std::vector<std::pair<Key, Ptr>> all;
+  void for_each(Visit&& visit, size_t most = ~size_t{0}) const {
+    std::vector<std::pair<Key, Ptr>> listed;
     {
       const std::lock_guard lock(mutex_);
-      all.reserve(table_.size());
-      for (const E* e = table_.newest(); e; e = e->older) all.emplace_back(e->key, e->value);
+      listed.reserve(std::min(most, table_.size()));
+      for (const E* e = table_.newest(); e && listed.size() < most; e = e->older)
+        listed.emplace_back(e->key, e->value);
     }
-    for (const auto& [key, value] : all) visit(key, value);
+    for (const auto& [key, value] : listed) visit(key, value);
   }
 
  private:

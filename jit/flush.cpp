@@ -101,13 +101,17 @@ Variant next_variant(Entry& e, size_t programs) {
   return c.dynamic.get() == config::Dynamic::never ? Variant::fixed : Variant::generic;
 }
 
+// A miss is explained by the nearest of so many latest programs: it must not take longer the more there are.
+constexpr size_t kKeysCompared = 256;
+
 void explain_miss(const Frame& f, FlushReport* report, std::string why) {
   const bool logged = logging::enabled(logging::Channel::miss);
   if (!report && !logged) return;
   if (why.empty()) {
-    std::vector<std::vector<uint32_t>> keys;
-    entries().for_each([&](const cache::Key&, const std::shared_ptr<Entry>& e) { keys.push_back(e->key); });
-    why = explain_difference(f, keys);
+    NearestKey nearest(f);
+    entries().for_each([&](const cache::Key&, const std::shared_ptr<Entry>& e) { nearest.offer(e->key); },
+                       kKeysCompared);
+    why = nearest.difference();
   }
   if (logged) logging::print(logging::Channel::miss, "%s", why.c_str());
   if (report) report->miss = why;

@@ -1,10 +1,10 @@
 #include "jit/loop/lower.hpp"
 
 #include <array>
-#include <unordered_map>
 
 #include "jit/graph/layout.hpp"
 #include "support/error.hpp"
+#include "support/flat_map.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -100,9 +100,9 @@ class Lowering {
   // ---------------------------------------------------------------------------------------------------------
   uint32_t extend(uint32_t path, uint32_t v, bool align) {
     const uint64_t key = (static_cast<uint64_t>(path) << 32 | at(v).node) * 2 + align;
-    const auto [it, fresh] = path_ids_.emplace(key, static_cast<uint32_t>(p_.paths.size()));
+    const auto [id, fresh] = path_ids_.try_emplace(key, static_cast<uint32_t>(p_.paths.size()));
     if (fresh) p_.paths.push_back({path, at(v).node, align});
-    return it->second;
+    return id;
   }
   /// The path by which view `w`, read along `path`, reads its operand. Identity steps next to the kernel
   /// vanish.
@@ -113,19 +113,12 @@ class Lowering {
   /// index map: a tensor that a hundred ops broadcast is loaded once.
   template <class Region>
   uint32_t to_operand(Region& r, uint32_t o, uint32_t user, uint32_t path) {
-    if (path == 0 ? same_index(t_, o, user) : shape_pattern_equal(shape(o), shape(user))) return path;
-    const Shape& s = shape(user);
-    uint64_t form = static_cast<uint64_t>(path) << 32 | static_cast<uint64_t>(s.size()) << 16;
-    for (int i = 0; i < s.size(); ++i) form |= static_cast<uint64_t>(s[i] == 1) << i;
-    const auto [it, fresh] = r.aligned.emplace(form, 0);
-    if (fresh) it->second = extend(path, user, true);
-    return it->second;
-  }
-  static bool shape_pattern_equal(const Shape& a, const Shape& b) {
-    if (a.size() != b.size()) return false;
-    for (int i = 0; i < a.size(); ++i)
-      if ((a[i] == 1) != (b[i] == 1)) return false;
-    return true;
+    const Value &from = at(o), &to = at(user);
+    if (path == 0 ? same_index(t_, o, user) : from.rank == to.rank && from.ones == to.ones) return path;
+    const uint64_t form = static_cast<uint64_t>(path) << 32 | static_cast<uint64_t>(to.rank) << 16 | to.ones;
+    const auto [aligned, fresh] = r.aligned.try_emplace(form, 0);
+    if (fresh) aligned = extend(path, user, true);
+    return aligned;
   }
 
   Marks marks(uint32_t path, const Shape& source, int64_t only_dim = -1) const {
@@ -178,9 +171,8 @@ class Lowering {
   /// Body or epilogue: expressions evaluated over one index map.
   struct Region {
     std::vector<Instr> code;
-    std::unordered_map<uint64_t, ValueId> memo;
-    std::unordered_map<uint64_t, uint32_t>
-        aligned;  // path and form of a shape -> the path that broadcasts to it
+    FlatMap<ValueId> memo;      // by value and path
+    FlatMap<uint32_t> aligned;  // path and form of a shape -> the path that broadcasts to it
     DimMap dims;
     bool epilogue = false;
   };
@@ -189,10 +181,10 @@ class Lowering {
     Step step;
     LoopKernel kernel;
     std::vector<Operand> operands;
-    std::unordered_map<uint64_t, uint16_t> operand_ids;
-    std::unordered_map<uint32_t, uint16_t> scalar_ids;
+    FlatMap<uint16_t> operand_ids;
+    FlatMap<uint16_t> scalar_ids;
     std::vector<uint32_t> reduced;  // values of the kernel's reductions
-    std::unordered_map<uint32_t, uint16_t> reduction_ids;
+    FlatMap<uint16_t> reduction_ids;
     int dims = 0;
     int sequential_dim = -1;
     uint32_t fixed_dims =
@@ -212,8 +204,8 @@ class Lowering {
 
   uint16_t operand(Building& b, const Region& r, uint32_t v, uint32_t path, bool output) {
     const uint64_t key = (static_cast<uint64_t>(v) << 32 | path) * 4 + r.epilogue * 2 + output;
-    const auto [it, fresh] = b.operand_ids.emplace(key, static_cast<uint16_t>(b.operands.size()));
-    if (!fresh) return it->second;
+    const auto [id, fresh] = b.operand_ids.try_emplace(key, static_cast<uint16_t>(b.operands.size()));
+    if (!fresh) return id;
     Operand o;
     o.value = v;
     o.binding.node = at(v).node;
@@ -236,7 +228,7 @@ class Lowering {
     }
     o.binding.packed = o.packed;
     b.operands.push_back(std::move(o));
-    return it->second;
+    return id;
   }
   // Whether a path goes through a reshape that only packed memory can be read by.
   bool reshapes(uint32_t path) const {
@@ -253,7 +245,7 @@ class Lowering {
   }
 
   uint16_t scalar(Building& b, uint32_t v) {
-    const auto [it, fresh] = b.scalar_ids.emplace(v, static_cast<uint16_t>(b.step.scalars.size()));
+    const auto [id, fresh] = b.scalar_ids.try_emplace(v, static_cast<uint16_t>(b.step.scalars.size()));
     if (fresh) {
       ScalarArgument s;
       if (v != kNone) {
@@ -265,7 +257,7 @@ class Lowering {
       }
       b.step.scalars.push_back(s);
     }
-    return it->second;
+    return id;
   }
 
   ValueId load(Building& b, Region& r, uint32_t v, uint32_t path) {
@@ -311,9 +303,9 @@ class Lowering {
     return op == Op::argmax || op == Op::argmin ? DType::int64 : compute_type(at(v).dtype);
   }
   uint16_t reduction(Building& b, uint32_t v) {
-    const auto [it, fresh] = b.reduction_ids.emplace(v, static_cast<uint16_t>(b.reduced.size()));
+    const auto [id, fresh] = b.reduction_ids.try_emplace(v, static_cast<uint16_t>(b.reduced.size()));
     if (fresh) b.reduced.push_back(v);
-    return it->second;
+    return id;
   }
 
   // The value of `v` at the kernel's index seen through `path`: a depth-first walk with a stack of its own.
@@ -325,13 +317,13 @@ class Lowering {
     const auto key = [](uint32_t v, uint32_t path) { return static_cast<uint64_t>(v) << 32 | path; };
     while (!stack.empty()) {
       const auto [v, path] = stack.back();
-      if (r.memo.count(key(v, path))) {
+      if (r.memo.contains(key(v, path))) {
         stack.pop_back();
         continue;
       }
       const ValueId done = terminal(b, r, v, path);
       if (done != kNoValue) {
-        r.memo[key(v, path)] = done;
+        r.memo.try_emplace(key(v, path), done);
         stack.pop_back();
         continue;
       }
@@ -342,9 +334,8 @@ class Lowering {
       for (int i = x.arity - 1; i >= 0; --i) {  // the first operand is pushed last, so evaluated first
         const uint32_t o = x.operand[i];
         const uint32_t p = view ? through_view(v, path) : to_operand(r, o, v, path);
-        const auto found = r.memo.find(key(o, p));
-        if (found != r.memo.end()) {
-          args[i] = found->second;
+        if (const ValueId* known = r.memo.find(key(o, p))) {
+          args[i] = *known;
         } else {
           complete = false;
           stack.push_back({o, p});
@@ -352,9 +343,9 @@ class Lowering {
       }
       if (!complete) continue;
       stack.pop_back();
-      r.memo[key(v, path)] = view ? args[0] : compute(r, x, args);
+      r.memo.try_emplace(key(v, path), view ? args[0] : compute(r, x, args));
     }
-    return r.memo[key(root, root_path)];
+    return *r.memo.find(key(root, root_path));
   }
   ValueId compute(Region& r, const Value& x, const ValueId* args) {
     if (x.op == Op::cast) {
@@ -769,7 +760,7 @@ class Lowering {
   std::vector<uint8_t> wanted_, guarded_;
   std::vector<int> last_read_;  // by value: the last group that reads it from memory
   std::vector<int> group_of_step_;
-  std::unordered_map<uint64_t, uint32_t> path_ids_;
+  FlatMap<uint32_t> path_ids_;
   std::vector<size_t> layout_guards_;
 };
 

@@ -5,10 +5,9 @@
 // Values that exist are put, in order, into the latest kernel over the same iteration space that already has
 // what they need, else into a new one. Everything here is linear in the number of values, and decided by the
 // key alone (never by extents), so that one program serves every shape.
-#include <unordered_map>
-
 #include "jit/graph/layout.hpp"
 #include "jit/passes/passes.hpp"
+#include "support/flat_map.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -57,12 +56,6 @@ uint32_t cost_of(Op op) {
   }
 }
 
-int rank_without_ones(const Shape& s) {
-  int n = 0;
-  for (int64_t d : s) n += d != 1;
-  return n;
-}
-
 class Fuser {
  public:
   Fuser(Trace& t, bool strict) : t_(t), strict_(strict) {}
@@ -103,7 +96,7 @@ class Fuser {
         flat_[v] = 1;
         for (int i = 0; i < x.arity; ++i) {
           const uint32_t o = x.operand[i];
-          flat_[v] &= flat_[o] && (rank_without_ones(t_.shape(o)) == 0 || same_index(t_, o, v));
+          flat_[v] &= flat_[o] && (at(o).extents == 0 || same_index(t_, o, v));
         }
       } else if (x.op == Op::reshape) {
         const uint32_t o = x.operand[0];
@@ -217,26 +210,26 @@ class Fuser {
       if (from[i] != 1) tie(dim(v, lead + i), dim(o, i));
   }
 
-  // The classes of a shape's extents other than 1, as a hash key. `axis`: where a reduction runs.
-  std::string space_key(uint32_t v, char form, int axis = -1) {
-    std::string key(1, form);
-    const Shape& s = t_.shape(v);
-    for (int i = 0; i < s.size(); ++i) {
-      if (s[i] == 1) continue;
-      const uint32_t r = root(dim(v, i));
-      key.append(reinterpret_cast<const char*>(&r), sizeof r);
-      if (i == axis) key += '*';
+  // A number for `form` and the classes of a shape's extents other than 1. `axis`: where a reduction runs.
+  uint32_t space(uint32_t v, char form, int axis = -1) {
+    uint32_t words[2 + kMaxRank] = {static_cast<uint32_t>(form)};
+    size_t count = 1;
+    for (int i = 0; i < at(v).rank; ++i) {
+      if (at(v).ones >> i & 1) continue;
+      words[count++] = root(dim(v, i));
+      if (i == axis) words[count++] = kNone;
     }
-    return key;
+    return spaces_.intern({words, count}).first;
   }
-  uint32_t space_id(const std::string& key) {
-    return space_ids_.emplace(key, static_cast<uint32_t>(space_ids_.size())).first->second;
+  // Likewise for a space that is value `v`'s alone, read from the space `of`.
+  uint32_t own_space(uint32_t v, char form, uint32_t of = kNone) {
+    const uint32_t words[] = {static_cast<uint32_t>(form), v, of};
+    return spaces_.intern(words).first;
   }
 
   // Where a pointwise value is read at fewer indices than its reader has: computing it there repeats work.
   bool broadcasts_up(uint32_t o, uint32_t user) const {
-    return kind(user) == OpKind::pointwise &&
-           rank_without_ones(t_.shape(o)) < rank_without_ones(t_.shape(user));
+    return kind(user) == OpKind::pointwise && at(o).extents < at(user).extents;
   }
 
   void choose_materialised() {
@@ -264,12 +257,12 @@ class Fuser {
       const OpKind k = kind(v);
       uint32_t mine = home[v];
       if (mat[v] || (at(v).output && k == OpKind::view)) {
-        if (k == OpKind::pointwise || is_source(at(v).op)) mine = space_id(space_key(v, 'm'));
+        if (k == OpKind::pointwise || is_source(at(v).op)) mine = space(v, 'm');
         else if (k == OpKind::reduce)
-          mine = space_id(space_key(at(v).operand[0], 'r', static_cast<int>(t_.node(v).axes[0])));
-        else mine = space_id("v" + std::to_string(v));
+          mine = space(at(v).operand[0], 'r', static_cast<int>(t_.node(v).axes[0]));
+        else mine = own_space(v, 'v');
       } else if (k == OpKind::view && !is_identity_view(t_, v)) {
-        mine = space_id("w" + std::to_string(v) + ":" + std::to_string(mine));
+        mine = own_space(v, 'w', mine);
       }
       for (int j = 0; j < at(v).arity; ++j) {
         const uint32_t o = at(v).operand[j];
@@ -296,7 +289,7 @@ class Fuser {
       for (int i = 0; i < x.arity; ++i) {
         const uint32_t o = x.operand[i];
         if (kind(o) == OpKind::pointwise && !mat[o] && broadcasts_up(o, v) &&
-            (after_reduction[o] || (rank_without_ones(t_.shape(o)) > 0 && cost[o] > 4))) {
+            (after_reduction[o] || (at(o).extents > 0 && cost[o] > 4))) {
           mat[o] = 1;
           cost[o] = 1;
         }
@@ -373,10 +366,6 @@ class Fuser {
   };
   void assign_kernels() {
     std::vector<Need> need(t_.values.size());
-    std::unordered_map<std::string, int>
-        latest;  // map kernels by space, reductions by operand space and axis
-    std::unordered_map<std::string, int> latest_kept;  // reductions by the space of their results
-    std::vector<uint32_t> ops_in;
     for (uint32_t v : order_) {
       if (!needed_[v] || at(v).op == Op::leaf) continue;
       const Value& x = at(v);
@@ -393,7 +382,7 @@ class Fuser {
         need[v] = mine;
         continue;
       }
-      const int g = k == OpKind::reduce ? reduction_kernel(v, mine.any, latest, latest_kept)
+      const int g = k == OpKind::reduce ? reduction_kernel(v, mine.any)
                     : k == OpKind::scan || k == OpKind::contract || k == OpKind::update
                         ? new_group(k == OpKind::scan       ? Group::Kind::scan
                                     : k == OpKind::contract ? Group::Kind::contract
@@ -402,7 +391,7 @@ class Fuser {
                                     : k == OpKind::update ? x.operand[1]
                                                           : v,
                                     k == OpKind::scan ? static_cast<int>(t_.node(v).axes[0]) : -1)
-                        : map_kernel(v, mine, latest, latest_kept);
+                        : map_kernel(v, mine);
       f_.groups[static_cast<size_t>(g)].roots.push_back(v);
       f_.kernel_of[v] = g;
       need[v] = {g, g + 1};
@@ -412,28 +401,30 @@ class Fuser {
     f_.groups.push_back({kind, space, axis, {}});
     return static_cast<int>(f_.groups.size()) - 1;
   }
-  int reduction_kernel(uint32_t v, int first, std::unordered_map<std::string, int>& latest,
-                       std::unordered_map<std::string, int>& kept) {
+  // By space, the latest map kernel ('m'), the latest reduction of that operand and axis ('r'), the latest
+  // reduction with results of that space ('k'); -1 if there is none.
+  int& latest(uint32_t space) {
+    if (space >= latest_.size()) latest_.resize(spaces_.size(), -1);
+    return latest_[space];
+  }
+  int reduction_kernel(uint32_t v, int first) {
     const uint32_t o = at(v).operand[0];
     const int axis = static_cast<int>(t_.node(v).axes[0]);
-    const std::string key = space_key(o, 'r', axis);
-    const auto found = latest.find(key);
-    if (found != latest.end() && found->second >= first && has_room(found->second, v)) return found->second;
+    const uint32_t key = space(o, 'r', axis);
+    const int found = latest(key);
+    if (found >= first && has_room(found, v)) return found;
     const int g = new_group(Group::Kind::reduce, o, axis);
-    latest[key] = g;
-    kept[space_key(v, 'k')] = g;
+    latest(key) = g;
+    latest(space(v, 'k')) = g;
     return g;
   }
-  int map_kernel(uint32_t v, Need need, std::unordered_map<std::string, int>& latest,
-                 std::unordered_map<std::string, int>& kept) {
-    const auto reduction = kept.find(space_key(v, 'k'));
-    if (reduction != kept.end() && reduction->second == need.same && has_room(reduction->second, v))
-      return reduction->second;
-    const std::string key = space_key(v, 'm');
-    const auto found = latest.find(key);
-    if (found != latest.end() && found->second >= need.same && has_room(found->second, v))
-      return found->second;
-    return latest[key] = new_group(Group::Kind::map, v, -1);
+  int map_kernel(uint32_t v, Need need) {
+    const int reduction = latest(space(v, 'k'));
+    if (reduction >= 0 && reduction == need.same && has_room(reduction, v)) return reduction;
+    const uint32_t key = space(v, 'm');
+    const int found = latest(key);
+    if (found >= need.same && has_room(found, v)) return found;
+    return latest(key) = new_group(Group::Kind::map, v, -1);
   }
   bool has_room(int g, uint32_t v) const {
     const auto& roots = f_.groups[static_cast<size_t>(g)].roots;
@@ -446,14 +437,15 @@ class Fuser {
   std::vector<uint32_t> order_;
   std::vector<uint8_t> flat_, needed_;
   std::vector<uint32_t> parent_, chunk_;
-  std::unordered_map<std::string, uint32_t> space_ids_;
+  Interner spaces_;
+  std::vector<int> latest_;  // kernels by space
 };
 
 }  // namespace
 
 bool same_index(const Trace& t, uint32_t v, uint32_t user) {
   // Broadcasting only ever adds extents, so equal counts mean the same extents.
-  return rank_without_ones(t.shape(v)) == rank_without_ones(t.shape(user));
+  return t.values[v].extents == t.values[user].extents;
 }
 
 bool is_identity_view(const Trace& t, uint32_t w) {

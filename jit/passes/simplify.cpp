@@ -1,24 +1,19 @@
-#include <unordered_map>
-
 #include "jit/passes/passes.hpp"
-#include "support/hash.hpp"
+#include "support/flat_map.hpp"
 
 namespace lazy::jit {
 namespace {
 
 // Same rank and same extents of 1. Together with the ops' own rules that makes broadcasts of one into the
 // other impossible.
-bool same_pattern(const Shape& a, const Shape& b) {
-  if (a.size() != b.size()) return false;
-  for (int i = 0; i < a.size(); ++i)
-    if ((a[i] == 1) != (b[i] == 1)) return false;
-  return true;
-}
+bool same_pattern(const Value& a, const Value& b) { return a.rank == b.rank && a.ones == b.ones; }
 
 class Simplifier {
  public:
   explicit Simplifier(Trace& t) : t_(t) {}
   void run() {
+    seen_.reserve(t_.values.size(), 4 * t_.values.size());
+    first_.reserve(t_.values.size());
     for (uint32_t v = 0; v < t_.values.size(); ++v) {
       Value& x = t_.values[v];
       for (int i = 0; i < x.arity; ++i) x.operand[i] = t_.same_as[x.operand[i]];
@@ -68,9 +63,8 @@ class Simplifier {
       case Op::minimum:  // idempotent (NaN stays NaN)
         return a == b ? a : kNone;
       case Op::where:
-        return x.operand[1] == x.operand[2] && same_pattern(t_.shape(x.operand[1]), t_.shape(v))
-                   ? x.operand[1]
-                   : kNone;
+        return x.operand[1] == x.operand[2] && same_pattern(t_.values[x.operand[1]], x) ? x.operand[1]
+                                                                                        : kNone;
       case Op::permute:
         if (inner == Op::permute) {
           const Node &outer = t_.node(v), &first = t_.node(a);
@@ -80,7 +74,7 @@ class Simplifier {
           if (undone) return t_.values[a].operand[0];
         }
         return kNone;
-      case Op::broadcast: return same_pattern(t_.shape(a), t_.shape(v)) ? a : kNone;
+      case Op::broadcast: return same_pattern(t_.values[a], x) ? a : kNone;
       case Op::sum:
       case Op::prod:
       case Op::max:
@@ -109,23 +103,23 @@ class Simplifier {
         (x.op == Op::cast && x.dtype == t_.values[x.operand[0]].dtype))
       return kNone;
     if ((x.op == Op::reshape && !is_unit(v)) || x.op == Op::broadcast) return kNone;
-    const Node& n = t_.node(v);
-    uint32_t words[16] = {static_cast<uint32_t>(x.op) | static_cast<uint32_t>(x.dtype) << 8 |
-                              static_cast<uint32_t>(n.shape.size()) << 16,
-                          x.operand[0], x.operand[1], x.operand[2]};
+    uint32_t words[4 + kMaxRank] = {static_cast<uint32_t>(x.op) | static_cast<uint32_t>(x.dtype) << 8 |
+                                        static_cast<uint32_t>(x.rank) << 16 |
+                                        static_cast<uint32_t>(x.ones) << 24,
+                                    x.operand[0], x.operand[1], x.operand[2]};
     size_t count = 4;
-    for (int64_t a : n.axes) words[count++] = static_cast<uint32_t>(a);
-    uint32_t ones = 0;
-    for (int i = 0; i < n.shape.size(); ++i) ones |= static_cast<uint32_t>(n.shape[i] == 1) << i;
-    words[count++] = ones;
-    const std::string key(reinterpret_cast<const char*>(words), count * sizeof(uint32_t));
-    const auto [at, fresh] = seen_.emplace(key, v);
-    return fresh ? kNone : at->second;
+    if (kind_of(x.op) != OpKind::pointwise)
+      for (int64_t a : t_.node(v).axes) words[count++] = static_cast<uint32_t>(a);
+    const auto [number, fresh] = seen_.intern({words, count});
+    if (!fresh) return first_[number];
+    first_.push_back(v);
+    return kNone;
   }
   bool is_unit(uint32_t v) const { return !t_.node(v).axes.empty(); }
 
   Trace& t_;
-  std::unordered_map<std::string, uint32_t> seen_;
+  Interner seen_;
+  std::vector<uint32_t> first_;  // by number: the value that was the first of its kind
 };
 
 }  // namespace

@@ -49,6 +49,7 @@ std::vector<std::string> describe_key(const uint32_t* words, size_t count) {
       for (uint32_t k = axes; k-- > 0;) s += std::to_string(b >> 8 >> (3 * k) & 7) + (k ? "," : "");
     }
     for (uint32_t k = 0; k < arity; ++k) s += (k ? ", v" : " v") + std::to_string(words[i + 2 + k]);
+    if (axes && op == Op::reshape) s += " (extents of 1 only)";
     if (b & 1) s += " (kept)";
     lines.push_back(std::move(s));
     i += 2 + arity;
@@ -56,35 +57,46 @@ std::vector<std::string> describe_key(const uint32_t* words, size_t count) {
   return lines;
 }
 
-std::string explain_difference(const Frame& f, const std::vector<std::vector<uint32_t>>& keys) {
-  if (keys.empty()) return "first program of this process";
-  const auto ours = describe_key(f.key.data(), f.key.size());
-  // Nearest: most leading values in common, then the nearest length.
-  size_t best_common = 0, best_gap = ~size_t{0};
-  std::vector<std::string> nearest;
-  for (const auto& key : keys) {
-    const auto theirs = describe_key(key.data(), key.size());
-    const size_t common = static_cast<size_t>(
-        std::mismatch(ours.begin(), ours.end(), theirs.begin(), theirs.end()).first - ours.begin());
-    const size_t gap =
-        theirs.size() > ours.size() ? theirs.size() - ours.size() : ours.size() - theirs.size();
-    if (nearest.empty() || common > best_common || (common == best_common && gap < best_gap)) {
-      best_common = common;
-      best_gap = gap;
-      nearest = theirs;
-    }
+namespace {
+
+/// How many values two keys begin with in common.
+size_t leading_values(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
+  const auto words =
+      static_cast<size_t>(std::mismatch(a.begin() + 1, a.end(), b.begin() + 1, b.end()).first - a.begin());
+  size_t values = 0;
+  for (size_t i = 1; i + 1 < words; ++values) {
+    i += 2 + (a[i + 1] >> 1 & 7);
+    if (i > words) break;
   }
+  return values;
+}
+
+}  // namespace
+
+void NearestKey::offer(const std::vector<uint32_t>& key) {
+  const size_t common = leading_values(frame_.key, key);
+  const size_t gap =
+      key.size() > frame_.key.size() ? key.size() - frame_.key.size() : frame_.key.size() - key.size();
+  if (!nearest_.empty() && (common < common_ || (common == common_ && gap >= gap_))) return;
+  nearest_ = key;
+  common_ = common;
+  gap_ = gap;
+}
+
+std::string NearestKey::difference() const {
+  if (nearest_.empty()) return "first program of this process";
+  const Frame& f = frame_;
+  const auto ours = describe_key(f.key.data(), f.key.size());
+  const auto nearest = describe_key(nearest_.data(), nearest_.size());
   const auto line_of = [&](size_t v) {
     return f.pending[v] ? " at " + lazy::to_string(f.values[v]->site) : std::string();
   };
-  if (best_common == ours.size() && best_common == nearest.size()) return "same graph under other settings";
-  if (best_common == 0) return "no program begins like this one (" + ours[0] + ")";
-  if (best_common == ours.size())
-    return "the nearest program goes on with " + nearest[best_common] + "; this graph ends before";
-  if (best_common == nearest.size())
-    return "the nearest program ends before " + ours[best_common] + line_of(best_common);
-  return "the nearest program has " + nearest[best_common] + "; here it is " + ours[best_common] +
-         line_of(best_common);
+  if (common_ == ours.size() && common_ == nearest.size()) return "same graph under other settings";
+  if (common_ == 0) return "no program begins like this one (" + ours[0] + ")";
+  if (common_ == ours.size())
+    return "the nearest program goes on with " + nearest[common_] + "; this graph ends before";
+  if (common_ == nearest.size()) return "the nearest program ends before " + ours[common_] + line_of(common_);
+  return "the nearest program has " + nearest[common_] + "; here it is " + ours[common_] + line_of(common_);
 }
 
 }  // namespace lazy::jit

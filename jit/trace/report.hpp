@@ -42,8 +42,20 @@ class FlushListener {
 
 /// One line per value of a key: "v3 = add float32 [n, 1] v0, v2".
 std::vector<std::string> describe_key(const uint32_t* words, size_t count);
-/// How `frame`'s key differs from the nearest of `keys`: the first differing value, theirs and ours, with the
-/// user's line.
-std::string explain_difference(const Frame& frame, const std::vector<std::vector<uint32_t>>& keys);
+
+/// How a frame's key differs from the nearest of others: the one with the most leading values in common, then
+/// the nearest length.
+class NearestKey {
+ public:
+  explicit NearestKey(const Frame& f) : frame_(f) {}
+  void offer(const std::vector<uint32_t>& key);
+  /// The first differing value, theirs and ours, with the user's line.
+  std::string difference() const;
+
+ private:
+  const Frame& frame_;
+  std::vector<uint32_t> nearest_;
+  size_t common_ = 0, gap_ = 0;
+};
 
 }  // namespace lazy::jit

@@ -11,6 +11,10 @@ Trace::Trace(const Frame& f) : frame(&f) {
     Value& out = values[v];
     out.op = static_cast<Op>(word[0] & 0xff);
     out.dtype = static_cast<DType>(word[0] >> 8 & 0xff);
+    out.rank = static_cast<uint8_t>(word[0] >> 16);
+    out.ones = static_cast<uint8_t>(word[0] >> 24);
+    out.extents = out.rank;
+    for (uint32_t ones = out.ones; ones; ones &= ones - 1) --out.extents;
     out.output = word[1] & 1;
     out.arity = word[1] >> 1 & 7;
     for (int i = 0; i < out.arity; ++i) out.operand[i] = word[2 + i];
@@ -25,6 +29,9 @@ uint32_t Trace::append_copy(uint32_t of) {
   c.op = Op::cast;
   c.dtype = values[of].dtype;
   c.arity = 1;
+  c.rank = values[of].rank;
+  c.ones = values[of].ones;
+  c.extents = values[of].extents;
   c.operand[0] = of;
   c.node = values[of].node;
   values.push_back(c);

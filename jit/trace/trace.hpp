@@ -14,6 +14,9 @@ struct Value {
   DType dtype{};
   uint8_t arity = 0;
   bool output = false;
+  uint8_t rank = 0;
+  uint8_t ones = 0;     // bit i: dimension i has extent 1
+  uint8_t extents = 0;  // how many are not 1
   uint32_t operand[3] = {kNone, kNone, kNone};
   uint32_t node =
       0;  // frame value whose shape, attributes and line this value has (itself, unless appended by a pass)

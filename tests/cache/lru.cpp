@@ -197,6 +197,14 @@ BOOST_AUTO_TEST_CASE(evictions_reach_the_metrics) {
   BOOST_TEST(metrics().programs_evicted == 5u);
 }
 
+BOOST_AUTO_TEST_CASE(visiting_can_stop_after_the_latest) {
+  Cache c(10, 100);
+  for (const char* k : {"a", "b", "c", "d"}) c.insert(view(k), text(k), 1);
+  std::string seen;
+  c.for_each([&](const Key&, const Cache::Ptr& v) { seen += *v; }, 2);
+  BOOST_TEST(seen == "dc");
+}
+
 BOOST_AUTO_TEST_CASE(visiting_may_use_the_cache) {
   Cache c(10, 100);
   for (const char* k : {"a", "b", "c"}) c.insert(view(k), text(k), 1);

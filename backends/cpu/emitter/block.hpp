@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cpu/emitter/vir.hpp"
+#include "support/recycled.hpp"
 
 namespace lazy::cpu {
 
@@ -93,6 +94,6 @@ struct Slot {
   }
 };
 
-using Block = std::vector<vir::Inst>;
+using Block = Recycled<vir::Inst>;
 
 }  // namespace lazy::cpu

@@ -13,8 +13,9 @@ constexpr uint32_t kNone = ~0u;
 
 }  // namespace
 
-Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_axis)
-    : as_(as), t_(t), info_(t.code.size()), needed_later_(t.code.size(), 0) {
+Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_axis) : as_(as), t_(t) {
+  info_.resize(t.code.size());
+  needed_later_.resize(t.code.size(), 0);
   for (uint32_t v = 0; v < t.code.size(); ++v) {
     const Inst& in = t.code[v];
     Info& i = info_[v];
@@ -54,11 +55,14 @@ Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_a
     if (info_[v].live) each_operand(t.code[v], [&](uint32_t u) { info_[u].live = true; });
   if (inner_axis < 0)
     for (Info& i : info_) i.stage = 2;
-  for (uint32_t v = 0; v < t.code.size(); ++v)
-    if (info_[v].live)
-      each_operand(t.code[v], [&](uint32_t u) {
-        if (info_[u].stage < info_[v].stage) needed_later_[u] = 1;
-      });
+  for (uint32_t v = 0; v < t.code.size(); ++v) {
+    const Info& i = info_[v];
+    if (!i.live) continue;
+    each_operand(t.code[v], [&](uint32_t u) {
+      if (info_[u].stage < i.stage) needed_later_[u] = 1;
+    });
+    if (t.code[v].op != Op::constant && t.code[v].op != Op::input) computed_[i.stage].push_back(v);
+  }
   for (const auto& s : t.stores)
     if (info_[s.value].stage < 2) needed_later_[s.value] = 1;
   for (const auto& u : t.updates)
@@ -66,9 +70,9 @@ Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_a
 }
 
 uint16_t Copies::kept(uint32_t v, int row, int vec) {
-  const auto [it, fresh] = kept_.try_emplace(key(v, row, vec), uint16_t{0});
-  if (fresh) it->second = as_.new_variable(t_.code[v].type);
-  return it->second;
+  const auto [variable, fresh] = kept_.try_emplace(key(v, row, vec), uint16_t{0});
+  if (fresh) variable = as_.new_variable(t_.code[v].type);
+  return variable;
 }
 bool Copies::is_kept(uint32_t v, int row, int vec) const { return kept_.contains(key(v, row, vec)); }
 
@@ -88,40 +92,35 @@ Inst Copies::leaf(uint32_t v, int row, int vec, int step) {
   return in;
 }
 
-uint32_t Copies::reference(Block& out, std::vector<uint32_t>& known, uint32_t v, int stage, int row, int vec,
-                           int step, Shape shape) {
+uint32_t Copies::reference(Block& out, Known& known, uint32_t v, int stage, int row, int vec, int step) {
   const Info& i = info_[v];
-  const size_t at =
-      (static_cast<size_t>(v) * static_cast<size_t>(shape.rows) + static_cast<size_t>(i.row ? row : 0)) *
-          static_cast<size_t>(shape.vecs) +
-      static_cast<size_t>(i.vec ? vec : 0);
-  if (known[at] != kNone) return known[at];
+  uint32_t& at = known.of(v, i, row, vec);
+  if (at != kNone) return at;
   const bool earlier = i.stage < stage;
   if (earlier && !(i.cheap && !is_kept(v, row, vec)))
     out.push_back({Op::input, t_.code[v].type, Slot{Slot::Kind::variable, kept(v, row, vec)}.pack()});
   else out.push_back(leaf(v, row, vec, step));
-  return known[at] = static_cast<uint32_t>(out.size() - 1);
+  return at = static_cast<uint32_t>(out.size() - 1);
 }
 
-void Copies::emit_values(Block& out, std::vector<uint32_t>& known, int stage, Shape shape, int step) {
-  for (uint32_t v = 0; v < t_.code.size(); ++v) {
-    const Info& i = info_[v];
-    if (!i.live || i.stage != stage) continue;
-    const Inst& in = t_.code[v];
-    if (in.op == Op::constant || in.op == Op::input) continue;
+void Copies::emit_values(Block& out, Known& known, int stage, Shape shape, int step) {
+  for (const uint32_t v : computed_[stage]) {
+    const Info i = info_[v];
+    const Inst in = t_.code[v];
+    const int arity = block_arity(in.op);
     for (int row = 0; row < (i.row ? shape.rows : 1); ++row)
       for (int vec = 0; vec < (i.vec ? shape.vecs : 1); ++vec) {
         Inst copy = in;
-        const auto ref = [&](uint32_t u) { return reference(out, known, u, stage, row, vec, step, shape); };
-        const int arity = block_arity(in.op);
+        const auto ref = [&](uint32_t u) {
+          const uint32_t at = known.of(u, info_[u], row, vec);
+          return at != kNone ? at : reference(out, known, u, stage, row, vec, step);
+        };
         if (arity > 0) copy.a = ref(in.a);
         if (arity > 1) copy.b = ref(in.b);
         if (arity > 2) copy.c = ref(in.c);
         if (arity > 3) copy.d = ref(in.d);
+        known.of(v, i, row, vec) = static_cast<uint32_t>(out.size());
         out.push_back(copy);
-        known[(static_cast<size_t>(v) * static_cast<size_t>(shape.rows) + static_cast<size_t>(row)) *
-                  static_cast<size_t>(shape.vecs) +
-              static_cast<size_t>(vec)] = static_cast<uint32_t>(out.size() - 1);
       }
   }
 }
@@ -129,7 +128,7 @@ void Copies::emit_values(Block& out, std::vector<uint32_t>& known, int stage, Sh
 Block Copies::block(int stage, Shape shape) {
   Block out;
   out.reserve(t_.code.size() * static_cast<size_t>(stage == 2 ? shape.vecs * shape.rows : 1) + 16);
-  std::vector<uint32_t> known(t_.code.size() * static_cast<size_t>(shape.rows * shape.vecs), kNone);
+  Known known(t_.code.size(), shape);
   emit_values(out, known, stage, shape, 0);
   if (stage < 2) {
     for (uint32_t v = 0; v < t_.code.size(); ++v) {
@@ -138,7 +137,7 @@ Block Copies::block(int stage, Shape shape) {
       for (int row = 0; row < (i.row ? shape.rows : 1); ++row)
         for (int vec = 0; vec < (i.vec ? shape.vecs : 1); ++vec) {
           if (i.cheap && !is_kept(v, row, vec)) continue;
-          const uint32_t value = reference(out, known, v, stage, row, vec, 0, shape);
+          const uint32_t value = reference(out, known, v, stage, row, vec, 0);
           out.push_back({kAssign, t_.code[v].type, kept(v, row, vec), value});
         }
     }
@@ -147,13 +146,13 @@ Block Copies::block(int stage, Shape shape) {
   for (const auto& u : t_.updates)
     for (int row = 0; row < shape.rows; ++row)
       for (int vec = 0; vec < shape.vecs; ++vec) {
-        const uint32_t value = reference(out, known, u.value, 2, row, vec, 0, shape);
+        const uint32_t value = reference(out, known, u.value, 2, row, vec, 0);
         out.push_back({kAssign, t_.code[u.value].type, accumulator(u.accumulator, row, vec, 0), value});
       }
   for (const auto& s : t_.stores)
     for (int row = 0; row < shape.rows; ++row)
       for (int vec = 0; vec < shape.vecs; ++vec) {
-        const uint32_t value = reference(out, known, s.value, 2, row, vec, 0, shape);
+        const uint32_t value = reference(out, known, s.value, 2, row, vec, 0);
         out.push_back({kStore, t_.code[s.value].type,
                        Slot{s.to, s.operand, static_cast<uint8_t>(row), static_cast<uint8_t>(vec)}.pack(),
                        value});
@@ -163,19 +162,18 @@ Block Copies::block(int stage, Shape shape) {
 
 Block Copies::stepped_block(Shape shape, int advances_after) {
   Block out;
-  std::vector<uint32_t> known(t_.code.size() * static_cast<size_t>(shape.rows * shape.vecs), kNone);
+  Known known(t_.code.size(), shape);
   for (int step = 0; step < shape.steps; ++step) {
     // Earlier stages' values are the same in every step.
     for (uint32_t v = 0; v < t_.code.size(); ++v)
       if (info_[v].stage == 2)
-        std::fill_n(known.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(v) *
-                                                                static_cast<size_t>(shape.rows * shape.vecs)),
-                    shape.rows * shape.vecs, kNone);
+        std::fill_n(known.at.begin() + static_cast<std::ptrdiff_t>(v * known.rows * known.vecs),
+                    known.rows * known.vecs, kNone);
     emit_values(out, known, 2, shape, step);
     for (const auto& u : t_.updates)
       for (int row = 0; row < shape.rows; ++row)
         for (int vec = 0; vec < shape.vecs; ++vec) {
-          const uint32_t value = reference(out, known, u.value, 2, row, vec, step, shape);
+          const uint32_t value = reference(out, known, u.value, 2, row, vec, step);
           out.push_back({kAssign, t_.code[u.value].type, accumulator(u.accumulator, row, vec, step), value});
         }
     if (step < advances_after) out.push_back({kAdvance, Type::f32});
@@ -183,32 +181,29 @@ Block Copies::stepped_block(Shape shape, int advances_after) {
   return out;
 }
 
-void Copies::pin(Shape shape, int registers) {
-  if (registers <= 0) return;
+bool Copies::pin(Shape shape, int registers) {
+  if (registers <= 0) return false;
   struct Candidate {
     uint32_t v;
     int row, vec;
     uint32_t uses;
   };
-  std::unordered_map<uint64_t, Candidate> count;
+  std::vector<Candidate> order;
+  FlatMap<uint32_t> places;
   const auto use = [&](uint32_t u, int row, int vec) {
     if (info_[u].stage >= 2 || t_.code[u].type == Type::mask) return;
     if (t_.code[u].op == Op::constant && t_.code[u].imm == 0 && !as_.avx512()) return;
-    auto& c = count.try_emplace(key(u, row, vec), Candidate{u, row, vec, 0}).first->second;
-    ++c.uses;
+    const auto [place, fresh] = places.try_emplace(key(u, row, vec), static_cast<uint32_t>(order.size()));
+    if (fresh) order.push_back({u, row, vec, 0});
+    ++order[place].uses;
   };
-  for (uint32_t v = 0; v < t_.code.size(); ++v) {
-    const Info& i = info_[v];
-    if (!i.live || i.stage != 2) continue;
-    for (int row = 0; row < (i.row ? shape.rows : 1); ++row)
-      for (int vec = 0; vec < (i.vec ? shape.vecs : 1); ++vec)
+  for (const uint32_t v : computed_[2])
+    for (int row = 0; row < (info_[v].row ? shape.rows : 1); ++row)
+      for (int vec = 0; vec < (info_[v].vec ? shape.vecs : 1); ++vec)
         each_operand(t_.code[v], [&](uint32_t u) { use(u, row, vec); });
-  }
   for (const auto& s : t_.stores)
     for (int row = 0; row < shape.rows; ++row)
       for (int vec = 0; vec < shape.vecs; ++vec) use(s.value, row, vec);
-  std::vector<Candidate> order;
-  for (const auto& [k, c] : count) order.push_back(c);
   std::sort(order.begin(), order.end(), [&](const Candidate& x, const Candidate& y) {
     return x.uses != y.uses ? x.uses > y.uses : key(x.v, x.row, x.vec) < key(y.v, y.row, y.vec);
   });
@@ -220,6 +215,7 @@ void Copies::pin(Shape shape, int registers) {
     needed_later_[c.v] = 1;
     as_.variables[kept(c.v, c.row, c.vec)].reg = static_cast<int8_t>(r);
   }
+  return !order.empty();
 }
 
 bool Copies::stage_is_empty(int stage) const {
@@ -250,33 +246,42 @@ size_t Copies::stage2_size() const {
 }
 
 int pressure_of(const Assembly& as, const Block& b) {
-  std::vector<uint32_t> last(b.size(), 0), uses(b.size(), 0);
+  struct State {
+    uint32_t last = 0;
+    uint16_t uses = 0;
+    enum : uint8_t { before, live, dead } now = before;
+    bool counted = false;
+  };
+  Recycled<State> state;
+  state.resize(b.size());
   for (uint32_t i = 0; i < b.size(); ++i)
-    each_operand(b[i], [&](uint32_t u) {
-      if (b[i].op == kAssign) return;  // computed where the variable lives
-      last[u] = i, ++uses[u];
-    });
-  int live = 0, most = 0;
-  std::vector<uint8_t> in(b.size(), 0);
+    if (b[i].op != kAssign)  // computed where the variable lives
+      each_operand(b[i], [&](uint32_t u) {
+        state[u].last = i;
+        state[u].uses = static_cast<uint16_t>(state[u].uses + (state[u].uses < 2));
+      });
   const auto counted = [&](uint32_t v) {
     if (as.avx512() && b[v].type == Type::mask) return false;
     if (b[v].op == Op::constant) return false;
     if (b[v].op != Op::input) return true;
     const Slot s = Slot::unpack(b[v].imm);
-    if (s.kind == Slot::Kind::load) return uses[v] > 1;  // read once: usually a memory operand
+    if (s.kind == Slot::Kind::load) return state[v].uses > 1;  // read once: usually a memory operand
     return s.kind != Slot::Kind::variable && s.kind != Slot::Kind::scalar;
   };
+  int live = 0, most = 0;
   for (uint32_t i = 0; i < b.size(); ++i) {
-    const bool leaf = b[i].op == Op::constant || b[i].op == Op::input;
-    if (leaf) continue;
+    state[i].counted = counted(i);
+    if (b[i].op == Op::constant || b[i].op == Op::input) continue;
     each_operand(b[i], [&](uint32_t u) {
-      if (counted(u) && !in[u]) in[u] = 1, ++live;
+      State& s = state[u];
+      if (s.counted && s.now == State::before) s.now = State::live, ++live;
     });
     most = std::max(most, live + 1);
     each_operand(b[i], [&](uint32_t u) {
-      if (in[u] == 1 && last[u] == i) in[u] = 2, --live;
+      State& s = state[u];
+      if (s.now == State::live && s.last == i) s.now = State::dead, --live;
     });
-    if (!has_effect(b[i].op) && last[i] > i && counted(i)) in[i] = 1, ++live;
+    if (!has_effect(b[i].op) && state[i].last > i && state[i].counted) state[i].now = State::live, ++live;
   }
   return most;
 }

@@ -10,6 +10,7 @@
 
 #include "backends/cpu/emitter/isel.hpp"
 #include "backends/cpu/emitter/loads.hpp"
+#include "support/flat_map.hpp"
 
 namespace lazy::cpu {
 
@@ -32,7 +33,8 @@ class Copies {
   Block stepped_block(Shape, int advances_after);
 
   /// Gives registers to the values of earlier stages that stage 2 reads most, as long as `registers` lasts.
-  void pin(Shape, int registers);
+  /// True if it pinned any: blocks made before are out of date.
+  bool pin(Shape, int registers);
   bool stage_is_empty(int stage) const;
   /// Values of the innermost loop that are the same for all rows of a tile, not for all vectors, and that
   /// something of a row reads.
@@ -51,16 +53,28 @@ class Copies {
   }
   uint16_t kept(uint32_t v, int row, int vec);
   bool is_kept(uint32_t v, int row, int vec) const;
-  uint32_t reference(Block&, std::vector<uint32_t>& known, uint32_t v, int stage, int row, int vec, int step,
-                     Shape);
-  void emit_values(Block&, std::vector<uint32_t>& known, int stage, Shape, int step);
+  /// Where each value's copies are in a block under construction.
+  struct Known {
+    Known(size_t values, Shape s) : rows(static_cast<uint32_t>(s.rows)), vecs(static_cast<uint32_t>(s.vecs)) {
+      at.resize(values * rows * vecs, ~0u);
+    }
+    uint32_t& of(uint32_t v, const Info& i, int row, int vec) {
+      return at[(v * rows + (i.row ? static_cast<uint32_t>(row) : 0)) * vecs +
+                (i.vec ? static_cast<uint32_t>(vec) : 0)];
+    }
+    Recycled<uint32_t> at;
+    uint32_t rows, vecs;
+  };
+  uint32_t reference(Block&, Known&, uint32_t v, int stage, int row, int vec, int step);
+  void emit_values(Block&, Known&, int stage, Shape, int step);
   vir::Inst leaf(uint32_t v, int row, int vec, int step);
 
   Assembly& as_;
   const Template& t_;
-  std::vector<Info> info_;
-  std::vector<uint8_t> needed_later_;  // read by a later stage
-  std::unordered_map<uint64_t, uint16_t> kept_;
+  Recycled<Info> info_;
+  Recycled<uint8_t> needed_later_;  // read by a later stage
+  Recycled<uint32_t> computed_[3];  // of each stage: values that instructions compute and something reads
+  FlatMap<uint16_t> kept_;
 };
 
 /// The most vector registers that the block's values occupy at once.

@@ -111,6 +111,7 @@ class KernelWriter {
   Schedule schedule_;
   Addressing full_, masked_;
   std::unique_ptr<Copies> copies_;
+  Block single_;                        // maps: one vector's code
   std::unique_ptr<Copies> hot_copies_;  // reductions: of the unrolled loop
   std::vector<int> outer_;              // parallel axes around the row, outermost first
   std::vector<int32_t> counters_, lane_offsets_;

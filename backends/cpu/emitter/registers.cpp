@@ -8,27 +8,25 @@ namespace lazy::cpu {
 using vir::Type;
 
 Registers::Registers(Assembly& as, const Block& code, const Addressing& where)
-    : as_(as), code_(code), where_(where), state_(code.size()) {
+    : as_(as), code_(code), where_(where) {
   std::fill_n(reserved_owner_, 32, kNever);
   vec_.all = vec_.free = (as.avx512() ? ~0u : 0xffffu) & ~as.reserved_vec;
   k_.all = k_.free = 0xfcu;
-  number_uses();
+  link_uses();
 }
 
-void Registers::number_uses() {
+void Registers::link_uses() {
   const auto n = static_cast<uint32_t>(code_.size());
-  for (const vir::Inst& in : code_) each_operand(in, [&](uint32_t v) { ++state_[v].end; });
-  uint32_t at = 0;
-  for (State& s : state_) {
-    s.cursor = at;
-    at += s.end;
-    s.end = s.cursor;
+  state_.resize(n);
+  later_.resize(n);
+  for (uint32_t i = n; i-- > 0;) {
+    uint32_t* later = later_[i].data();
+    each_operand(code_[i], [&](uint32_t v) { *later++ = state_[v].next; });
+    each_operand(code_[i], [&](uint32_t v) { state_[v].next = i; });
   }
-  uses_.resize(at);
   const bool masks = as_.avx512();
   for (uint32_t i = 0; i < n; ++i) {
     const vir::Inst& in = code_[i];
-    each_operand(in, [&](uint32_t v) { uses_[state_[v].end++] = i; });
     State& s = state_[i];
     s.k = masks && in.type == Type::mask;
     if (in.op == kAssign) {
@@ -55,8 +53,10 @@ void Registers::begin(uint32_t i) {
   // Only now: the instruction before this may have read the slot after making room for its result.
   for (const auto& [at, bytes] : given_up_) as_.release_spill(at, bytes);
   given_up_.clear();
-  each_operand(code_[i], [this](uint32_t v) {
-    const State& s = state_[v];
+  const uint32_t* later = later_[i].data();
+  each_operand(code_[i], [this, &later](uint32_t v) {
+    State& s = state_[v];
+    s.next = *later++;
     if (s.reg >= 0 && !s.pinned) file_of(s).locked |= 1u << s.reg;
   });
 }
@@ -76,7 +76,7 @@ void Registers::evict(File& f) {
   uint32_t farthest = 0;
   for (uint32_t used = f.all & ~f.free & ~f.locked & ~f.scratch; used; used &= used - 1) {
     const int r = __builtin_ctz(used);
-    const uint32_t next = next_use(state_[f.owner[r]]);
+    const uint32_t next = state_[f.owner[r]].next;
     if (victim < 0 || next > farthest) victim = r, farthest = next;
   }
   if (victim < 0)
@@ -199,7 +199,7 @@ std::optional<x86::Mem> Registers::memory(uint32_t value) {
   const bool is_load = (kind == Slot::Kind::load || kind == Slot::Kind::packed) && state.spill < 0;
   uint32_t beyond = vec_.free;
   for (int i = 0; i < 3 && beyond; ++i) beyond &= beyond - 1;
-  if ((is_load || beyond) && next_use(state) != kNever) return {};
+  if ((is_load || beyond) && state.next != kNever) return {};
   const bool wide = vir::is64(in.type);
   if (state.spill >= 0) return as_.frame(state.spill);
   if (in.op == vir::Op::constant)
@@ -218,7 +218,7 @@ std::optional<x86::Mem> Registers::memory(uint32_t value) {
 
 bool Registers::dies(uint32_t value) const {
   const State& s = state_[value];
-  if (s.reg < 0 || next_use(s) != kNever) return false;
+  if (s.reg < 0 || s.next != kNever) return false;
   return !s.pinned || state_[now_].hint == s.reg;
 }
 
@@ -236,7 +236,7 @@ void Registers::free_value(State& s, uint32_t value) {
 void Registers::release_operands() {
   each_operand(code_[now_], [this](uint32_t v) {
     State& s = state_[v];
-    if (next_use(s) == kNever) free_value(s, v);
+    if (s.next == kNever) free_value(s, v);
   });
 }
 
@@ -251,7 +251,7 @@ int Registers::define() {
   const int r = take(f);
   f.owner[r] = now_;
   f.locked |= 1u << r;
-  if (s.cursor == s.end) f.scratch |= 1u << r;  // never read: gone with the instruction
+  if (s.next == kNever) f.scratch |= 1u << r;  // never read: gone with the instruction
   else s.reg = static_cast<int8_t>(r);
   return r;
 }

@@ -3,6 +3,7 @@
 // (constants, loads, broadcast scalars, variables on the frame) is never stored, and may be an instruction's
 // memory operand instead.
 #pragma once
+#include <array>
 #include <optional>
 
 #include "backends/cpu/emitter/assembly.hpp"
@@ -53,25 +54,19 @@ class Registers {
     uint32_t all = 0;
     uint32_t owner[32];
   };
+  static constexpr uint32_t kNever = ~0u;
   /// One value of the block.
   struct State {
-    uint32_t cursor = 0, end = 0;  // its uses that are still to come, in uses_
-    int32_t spill = -1;            // frame
+    uint32_t next = kNever;  // its first use after the current instruction
+    int32_t spill = -1;      // frame
     int8_t reg = -1;
     int8_t hint = -1;     // the register of the variable that it will be assigned to
     bool pinned = false;  // its register belongs to a variable
     bool k = false;       // lives in mask registers
   };
-  static constexpr uint32_t kNever = ~0u;
 
-  void number_uses();
+  void link_uses();
   File& file_of(const State& s) { return s.k ? k_ : vec_; }
-  /// The first use after the current instruction.
-  uint32_t next_use(const State& s) const {
-    State& m = const_cast<State&>(s);
-    while (m.cursor < s.end && uses_[s.cursor] <= now_) ++m.cursor;
-    return s.cursor < s.end ? uses_[s.cursor] : kNever;
-  }
   int take(File&);
   void evict(File&);
   void free_value(State&, uint32_t value);
@@ -83,9 +78,9 @@ class Registers {
   const Addressing& where_;
   uint32_t now_ = 0;
   File vec_, k_;
-  std::vector<State> state_;
+  Recycled<State> state_;
+  Recycled<std::array<uint32_t, 4>> later_;        // by instruction: the next use of each of its operands
   std::vector<std::pair<int32_t, int>> given_up_;  // spill slots of values that this instruction read last
-  std::vector<uint32_t> uses_;
   uint32_t
       reserved_owner_[32];  // of each vector register: the block's value in it, when a variable lives there
 };

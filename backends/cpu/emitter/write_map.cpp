@@ -42,11 +42,12 @@ void KernelWriter::plan_map() {
   if (size * vecs > 6000) vecs = 1;
   const int margin = as_->avx512() ? 2 : 3;
   // Copies that take turns need as many times the registers.
-  const int each = pressure_of(*as_, copies_->block(2, {}));
+  single_ = copies_->block(2, {});
+  const int each = pressure_of(*as_, single_);
   while (vecs > 1 && each * vecs + margin > registers() + (chained ? registers() / 4 : 0)) vecs /= 2;
   shape_ = {1, vecs, 1};
   single_loop_ = vecs == 1 && size > 60;
-  copies_->pin(shape_, registers() - margin - each * vecs);
+  if (copies_->pin(shape_, registers() - margin - each * vecs)) single_ = copies_->block(2, {});
   limit_ = as_->reserve(8);
   if (!single_loop_) {
     as_->a.mov(x86::rcx, as_->arg(as_->args.extent(vector_axis_)));
@@ -68,7 +69,8 @@ void KernelWriter::row_map() {
     a.jg(tail);
     a.align(asmjit::AlignMode::kCode, 32);
     a.bind(loop);
-    write_block(copies_->block(2, shape_), full_);
+    if (shape_.vecs == 1) write_block(single_, full_);
+    else write_block(copies_->block(2, shape_), full_);
     a.add(x86::rax, shape_.vecs * lanes_);
     a.cmp(x86::rax, as_->frame(limit_));
     a.jle(loop);
@@ -78,7 +80,7 @@ void KernelWriter::row_map() {
   a.sub(x86::rcx, x86::rax);
   a.jle(finished);
   set_tail();
-  write_block(copies_->block(2, {}), masked_);
+  write_block(single_, masked_);
   a.add(x86::rax, lanes_);
   a.jmp(tail);
   a.bind(finished);
