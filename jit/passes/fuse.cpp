@@ -369,9 +369,11 @@ class Fuser {
   };
   void assign_kernels() {
     std::vector<Need> need(t_.values.size());
+    wide_.assign(t_.values.size(), 0);
     std::unordered_map<std::string, int>
         latest;  // map kernels by space, reductions by operand space and axis
-    std::unordered_map<std::string, int> latest_kept;  // reductions by the space of their results
+    std::unordered_map<std::string, int>
+        latest_kept;  // reductions and products by the space of their results
     std::vector<uint32_t> ops_in;
     for (uint32_t v : order_) {
       if (!needed_[v] || at(v).op == Op::leaf) continue;
@@ -384,7 +386,9 @@ class Fuser {
         const bool same = !moves && (k != OpKind::pointwise || same_index(t_, o, v));
         mine.same = std::max(mine.same, same ? need[o].same : need[o].any);
         mine.any = std::max(mine.any, need[o].any);
+        wide_[v] |= !exists(o) && wide_[o];
       }
+      wide_[v] |= size_of(x.dtype) == 8;
       if (!f_.materialised[v]) {
         need[v] = mine;
         continue;
@@ -399,6 +403,7 @@ class Fuser {
                                                           : v,
                                     k == OpKind::scan ? static_cast<int>(t_.node(v).axes[0]) : -1)
                         : map_kernel(v, mine, latest, latest_kept);
+      if (k == OpKind::contract) latest_kept[space_key(v, 'k')] = g;
       f_.groups[static_cast<size_t>(g)].roots.push_back(v);
       f_.kernel_of[v] = g;
       need[v] = {g, g + 1};
@@ -423,13 +428,19 @@ class Fuser {
   int map_kernel(uint32_t v, Need need, std::unordered_map<std::string, int>& latest,
                  std::unordered_map<std::string, int>& kept) {
     const auto reduction = kept.find(space_key(v, 'k'));
-    if (reduction != kept.end() && reduction->second == need.same && has_room(reduction->second, v))
+    if (reduction != kept.end() && reduction->second == need.same && has_room(reduction->second, v) &&
+        suits_epilogue(v, reduction->second))
       return reduction->second;
     const std::string key = space_key(v, 'm');
     const auto found = latest.find(key);
     if (found != latest.end() && found->second >= need.same && has_room(found->second, v))
       return found->second;
     return latest[key] = new_group(Group::Kind::map, v, -1);
+  }
+  /// A product's epilogue is in no wider lanes than the product, or that would have half as many.
+  bool suits_epilogue(uint32_t v, int g) const {
+    const Group& group = f_.groups[static_cast<size_t>(g)];
+    return group.kind != Group::Kind::contract || !wide_[v] || size_of(at(group.roots[0]).dtype) == 8;
   }
   bool has_room(int g, uint32_t v) const {
     const auto& roots = f_.groups[static_cast<size_t>(g)].roots;
@@ -441,6 +452,7 @@ class Fuser {
   Fusion f_;
   std::vector<uint32_t> order_;
   std::vector<uint8_t> flat_, needed_;
+  std::vector<uint8_t> wide_;  // by value: computing it where it is inlined takes lanes of 64 bits
   std::vector<uint32_t> parent_, chunk_;
   std::unordered_map<std::string, uint32_t> space_ids_;
 };
