@@ -76,6 +76,12 @@ Isa best_isa() {
   return isa;
 }
 
+bool has_vnni() {
+  constexpr int vnni = 11;
+  static const bool yes = best_isa() == Isa::avx512 && has(cpuid(7).c, {vnni});
+  return yes;
+}
+
 Isa isa_from(std::string_view word) {
   if (word == "auto") return best_isa();
   for (Isa isa : {Isa::reference, Isa::avx2, Isa::avx512})

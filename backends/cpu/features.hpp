@@ -17,6 +17,9 @@ Isa best_isa();
 /// that the machine lacks.
 Isa isa_from(std::string_view);
 
+/// AVX-512 VNNI: products of 8- and 16-bit integers added up in one instruction.
+bool has_vnni();
+
 struct Caches {
   size_t l1d, l2, l3;  // bytes; what one core sees
 };

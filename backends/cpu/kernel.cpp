@@ -1,6 +1,9 @@
 #include "backends/cpu/kernel.hpp"
 
+#include <optional>
+
 #include "backends/cpu/code_memory.hpp"
+#include "backends/cpu/contract.hpp"
 #include "backends/cpu/disassemble.hpp"
 #include "backends/cpu/emitter/helpers.hpp"
 #include "backends/cpu/emitter/kernel_writer.hpp"
@@ -26,15 +29,14 @@ class CpuKernel final : public jit::Kernel {
     writer.write();
     schedule_ = writer.schedule();
     partition_.set_cost(schedule_.instructions, schedule_.lanes);
-    if (schedule_.pack_bytes)
-      partition_.set_packing(schedule_.row_axis, schedule_.rows, schedule_.pack_columns,
-                             schedule_.pack_bytes);
+    if (writer.contraction()) contraction_.emplace(k, *writer.contraction());
     code_ = publish(writer, k.name);
   }
   void launch(uint64_t* args) const override {
     args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kHelpers);
     args[jit::loop::ArgLayout::kScratch] = 0;
-    if (partition_.runs_inline(args)) return partition_.run_here(code_.entry(), args);
+    if (contraction_) return contraction_->run(partition_, code_.entry(), args);
+    if (partition_.runs_inline(args)) return code_.entry()(args);
     partition_.run(code_.entry(), args);
   }
   size_t code_bytes() const override { return code_.size(); }
@@ -46,6 +48,7 @@ class CpuKernel final : public jit::Kernel {
  private:
   Schedule schedule_;
   Partition partition_;
+  std::optional<Contraction> contraction_;
   Code code_;
 };
 

@@ -22,6 +22,7 @@ namespace {
 constexpr double kNanosecondsWorthAThread = 8000;
 constexpr int64_t kVectorGrain =
     64;  // chunks of the vector axis start at multiples: whole vectors, whole cache lines
+constexpr int kScratch = jit::loop::ArgLayout::kScratch;
 
 /// For as many threads as are asked for now. An arena that was in use is never destroyed.
 tbb::task_arena& arena(int threads) {
@@ -52,7 +53,6 @@ int thread_count() {
 
 Partition::Partition(const jit::loop::LoopKernel& k)
     : layout_(jit::loop::layout_of(k)), vector_axis_(k.rank - 1), sequential_(k.sequential) {
-  contractions_ = static_cast<int>(k.reductions.size());
   if (k.form == jit::loop::Form::reduce)
     for (const auto& r : k.reductions)
       accumulators_ += r.op == jit::Op::matmul                              ? 0
@@ -74,18 +74,12 @@ void Partition::restrict(uint64_t* args, int axis, int64_t first, int64_t last) 
   args[layout_.extent(axis)] = static_cast<uint64_t>(last - first);
   args[layout_.origin(axis)] += static_cast<uint64_t>(first);
   for (int o = 0; o < layout_.operands; ++o) {
-    const auto c = static_cast<Stride>(step_class_[static_cast<size_t>(o * layout_.rank + axis)]);
-    if (c == Stride::zero) continue;
-    const int64_t step = c == Stride::unit ? bytes_[static_cast<size_t>(o)]
-                                           : static_cast<int64_t>(args[layout_.stride(o, axis)]);
-    args[layout_.pointer(o)] += static_cast<uint64_t>(first * step);
+    args[layout_.pointer(o)] += static_cast<uint64_t>(first * step(args, o, axis));
   }
 }
 
 void Partition::run(Entry entry, uint64_t* args) const {
   const int threads = thread_count();
-  if (pack_bytes_ > 0 && length(args, row_axis_) >= 2 * tile_rows_ && run_packed_first(entry, args, threads))
-    return;
   // The outermost axis that gives every thread something; failing that the longest one.
   int best = -1;
   int64_t most = 1;
@@ -96,131 +90,46 @@ void Partition::run(Entry entry, uint64_t* args) const {
     if (pieces >= 4 * threads) break;
   }
   if (most < threads && run_split(entry, args, threads, most)) return;
-  if (best < 0) return run_here(entry, args);
+  if (best < 0) return entry(args);
   const int64_t n = length(args, best);
   const int64_t grain = best == vector_axis_ ? round_up((n + threads - 1) / threads, kVectorGrain)
                                              : (n + threads - 1) / threads;
   const int64_t pieces = (n + grain - 1) / grain;
-  if (pieces < 2) return run_here(entry, args);
-  each_piece(args, pieces, [&](uint64_t* mine, int64_t p) {
+  if (pieces < 2) return entry(args);
+  each_piece(args, pieces, threads, [&](uint64_t* mine, int64_t p) {
     restrict(mine, best, p * grain, std::min(n, (p + 1) * grain));
-    run_here(entry, mine);
+    entry(mine);
   });
 }
 
-/// Calls f(copy of args, piece) for each piece, on several threads.
-template <class F>
-void Partition::each_piece(const uint64_t* args, int64_t pieces, F&& f) const {
+void Partition::each_piece(const uint64_t* args, int64_t pieces, int threads,
+                           const std::function<void(uint64_t*, int64_t)>& f) const {
   const auto words = static_cast<size_t>(layout_.words());
-  arena(thread_count()).execute([&] {
-    tbb::parallel_for(
-        tbb::blocked_range<int64_t>(0, pieces, 1),
-        [&](const tbb::blocked_range<int64_t>& r) {
-          constexpr size_t kOnStack = 512;
-          uint64_t small[kOnStack];
-          std::unique_ptr<uint64_t[]> large;
-          uint64_t* mine = small;
-          if (words > kOnStack) {
-            large = std::make_unique<uint64_t[]>(words);
-            mine = large.get();
-          }
-          for (int64_t p = r.begin(); p < r.end(); ++p) {
-            std::copy_n(args, words, mine);
-            f(mine, p);
-          }
-        },
-        tbb::simple_partitioner());
-  });
-}
-
-namespace {
-
-constexpr int64_t kVectorLanesLeast = 4;
-constexpr int kScratch = jit::loop::ArgLayout::kScratch;
-
-/// Memory of the allocator's until the end of a scope.
-class Scratch {
- public:
-  explicit Scratch(int64_t bytes)
-      : bytes_(static_cast<size_t>(bytes)), data_(static_cast<char*>(allocate(bytes_))) {}
-  Scratch(const Scratch&) = delete;
-  ~Scratch() { deallocate(data_, bytes_); }
-  char* data() const { return data_; }
-
- private:
-  size_t bytes_;
-  char* data_;
-};
-
-}  // namespace
-
-void Partition::run_packed(Entry entry, uint64_t* args) const {
-  if (run_packed_first(entry, args, 1)) return;
-  constexpr int64_t kLargestPanel = int64_t{32} << 20;
-  const int64_t bytes = length(args, sequential_) * pack_bytes_;
-  if (bytes > kLargestPanel || bytes <= 0) return entry(args);
-  const Scratch panel(bytes);
-  args[kScratch] = static_cast<uint64_t>(PackMode::each);
-  args[kScratch + 2] = 0;
-  args[kScratch + 1] = reinterpret_cast<uint64_t>(panel.data());
-  entry(args);
-}
-
-bool Partition::run_packed_first(Entry entry, uint64_t* args, int threads) const {
-  constexpr int64_t kMostPacked = int64_t{256} << 20;
-  for (int a = 0; a < layout_.rank; ++a)
-    if (a != row_axis_ && a != sequential_ && a != vector_axis_ && length(args, a) != 1) return false;
-  const int64_t rows = length(args, row_axis_), steps = length(args, sequential_),
-                columns = length(args, vector_axis_);
-  if (steps == 0) return false;
-  // Parts of the sequential axis so short that a panel and a block of rows stay in the second-level cache
-  // while all columns pass; in between the accumulators are in memory.
-  constexpr int64_t kPart = 1024;
-  const int64_t parts = steps > kPart + kPart / 2 ? (steps + kPart - 1) / kPart : 1,
-                part = (steps + parts - 1) / parts;
-  const int64_t panels = (columns + pack_columns_ - 1) / pack_columns_, panel_bytes = part * pack_bytes_;
-  int64_t block = std::max<int64_t>(
-      4 * tile_rows_, static_cast<int64_t>(caches().l2 / 3) / (part * 4) / tile_rows_ * tile_rows_);
-  block = std::min(block, round_up((rows + threads - 1) / threads, tile_rows_));
-  const int64_t blocks = (rows + block - 1) / block;
-  // The last vectors of a row have panels, and tiles, of their own, of one vector each.
-  const int64_t vectors = (panels + 1) * (pack_columns_ / kVectorLanesLeast + 1);
-  const int64_t row_bytes = parts > 1 ? vectors * 64 * contractions_ : 0;
-  const int64_t bytes = (panels + 1) * panel_bytes;
-  if ((threads == 1 || blocks < 2) && parts < 2) return false;
-  if (bytes + rows * row_bytes > kMostPacked) return false;
-  const Scratch memory(bytes + rows * row_bytes);
-  args[kScratch + 1] = reinterpret_cast<uint64_t>(memory.data());
-  const int64_t grain = (panels + threads - 1) / threads;
-  const auto run = [&](int64_t pieces, auto&& f) {
-    if (threads > 1) return each_piece(args, pieces, f);
-    std::vector<uint64_t> mine(static_cast<size_t>(layout_.words()));
-    for (int64_t p = 0; p < pieces; ++p) {
-      std::copy_n(args, mine.size(), mine.data());
-      f(mine.data(), p);
+  const auto some = [&](int64_t first, int64_t last) {
+    constexpr size_t kOnStack = 512;
+    uint64_t small[kOnStack];
+    std::unique_ptr<uint64_t[]> large;
+    uint64_t* mine = small;
+    if (words > kOnStack) {
+      large = std::make_unique<uint64_t[]>(words);
+      mine = large.get();
+    }
+    for (int64_t p = first; p < last; ++p) {
+      std::copy_n(args, words, mine);
+      f(mine, p);
     }
   };
-  for (int64_t first = 0; first < steps; first += part) {
-    const int64_t last = std::min(steps, first + part);
-    run((panels + grain - 1) / grain, [&](uint64_t* mine, int64_t p) {
-      mine[kScratch] = static_cast<uint64_t>(PackMode::fill);
-      mine[kScratch + 1] += static_cast<uint64_t>(p * grain * (last - first) * pack_bytes_);
-      restrict(mine, sequential_, first, last);
-      restrict(mine, vector_axis_, p * grain * pack_columns_,
-               std::min(columns, (p + 1) * grain * pack_columns_));
-      entry(mine);
-    });
-    run(blocks, [&](uint64_t* mine, int64_t p) {
-      mine[kScratch] = static_cast<uint64_t>(PackMode::contract);
-      mine[kScratch + 2] = reinterpret_cast<uint64_t>(memory.data() + bytes + p * block * row_bytes) |
-                           (first > 0 ? kResume : 0u) | (last < steps ? kSuspend : 0u);
-      restrict(mine, sequential_, first, last);
-      restrict(mine, row_axis_, p * block, std::min(rows, (p + 1) * block));
-      entry(mine);
-    });
-  }
-  return true;
+  if (threads < 2 || pieces < 2) return some(0, pieces);
+  arena(threads).execute([&] {
+    tbb::parallel_for(
+        tbb::blocked_range<int64_t>(0, pieces, 1),
+        [&](const tbb::blocked_range<int64_t>& r) { some(r.begin(), r.end()); }, tbb::simple_partitioner());
+  });
 }
+
+Scratch::Scratch(int64_t bytes)
+    : bytes_(static_cast<size_t>(bytes)), data_(static_cast<char*>(allocate(bytes_))) {}
+Scratch::~Scratch() { deallocate(data_, bytes_); }
 
 bool Partition::run_split(Entry entry, uint64_t* args, int threads, int64_t parallel_pieces) const {
   if (accumulators_ == 0) return false;
@@ -239,7 +148,7 @@ bool Partition::run_split(Entry entry, uint64_t* args, int threads, int64_t para
   const Scratch memory(plan.row * rows);
   plan.data = memory.data();
   const int64_t grain = (blocks + threads - 1) / threads, pieces = (blocks + grain - 1) / grain;
-  each_piece(args, pieces, [&](uint64_t* mine, int64_t p) {
+  each_piece(args, pieces, threads, [&](uint64_t* mine, int64_t p) {
     SplitPlan part = plan;
     part.data += p * grain * plan.block;
     mine[kScratch] = static_cast<uint64_t>(SplitMode::partials);

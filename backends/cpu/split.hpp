@@ -9,14 +9,6 @@ namespace lazy::cpu {
 /// memory. combine: the blocks' results from memory, then the epilogue.
 enum class SplitMode : uint64_t { full, partials, combine };
 
-/// The same word for contractions that can pack their columns; word kScratch + 1 then points to the panels.
-/// plain: unpacked. each: one panel, filled for each chunk of columns. fill, contract: one after another for
-/// all chunks, in two launches.
-enum class PackMode : uint64_t { plain, each, fill, contract };
-/// Low bits of word kScratch + 2 in `contract`: the accumulators start from, or go to, the memory that its
-/// other bits point to, tile by tile: a long sequential axis is worked through in parts that fit the caches.
-inline constexpr int kResume = 1, kSuspend = 2;
-
 /// What word ArgLayout::kScratch + 1 points to in a split reduction. Strides in bytes; a lane has 8 bytes to
 /// itself along the vector axis.
 struct SplitPlan {

@@ -498,7 +498,11 @@ class Lowering {
     b.fixed_dims = 7u << b.sequential_dim;
 
     b.kernel.form = loop::Form::reduce;
-    store(b, b.epilogue, v, evaluate(b, b.epilogue, v, 0));
+    // What follows the product at the same index is computed from its accumulators.
+    std::vector<std::pair<uint32_t, ValueId>> made;
+    for (uint32_t root : group.roots)
+      if (is_stored(root)) made.emplace_back(root, evaluate(b, b.epilogue, root, 0));
+    for (auto [root, value] : made) store(b, b.epilogue, root, value);
     loop::Reduction red;
     red.op = Op::matmul;
     // The two sides have index maps of their own, so each is evaluated apart and appended to the body.

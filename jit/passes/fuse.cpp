@@ -366,6 +366,7 @@ class Fuser {
   };
   void assign_kernels() {
     std::vector<Need> need(t_.values.size());
+    wide_.assign(t_.values.size(), 0);
     for (uint32_t v : order_) {
       if (!needed_[v] || at(v).op == Op::leaf) continue;
       const Value& x = at(v);
@@ -377,7 +378,9 @@ class Fuser {
         const bool same = !moves && (k != OpKind::pointwise || same_index(t_, o, v));
         mine.same = std::max(mine.same, same ? need[o].same : need[o].any);
         mine.any = std::max(mine.any, need[o].any);
+        wide_[v] |= !exists(o) && wide_[o];
       }
+      wide_[v] |= size_of(x.dtype) == 8;
       if (!f_.materialised[v]) {
         need[v] = mine;
         continue;
@@ -392,6 +395,7 @@ class Fuser {
                                                           : v,
                                     k == OpKind::scan ? static_cast<int>(t_.node(v).axes[0]) : -1)
                         : map_kernel(v, mine);
+      if (k == OpKind::contract) latest(space(v, 'k')) = g;
       f_.groups[static_cast<size_t>(g)].roots.push_back(v);
       f_.kernel_of[v] = g;
       need[v] = {g, g + 1};
@@ -420,11 +424,17 @@ class Fuser {
   }
   int map_kernel(uint32_t v, Need need) {
     const int reduction = latest(space(v, 'k'));
-    if (reduction >= 0 && reduction == need.same && has_room(reduction, v)) return reduction;
+    if (reduction >= 0 && reduction == need.same && has_room(reduction, v) && suits_epilogue(v, reduction))
+      return reduction;
     const uint32_t key = space(v, 'm');
     const int found = latest(key);
     if (found >= need.same && has_room(found, v)) return found;
     return latest(key) = new_group(Group::Kind::map, v, -1);
+  }
+  /// A product's epilogue is in no wider lanes than the product, or that would have half as many.
+  bool suits_epilogue(uint32_t v, int g) const {
+    const Group& group = f_.groups[static_cast<size_t>(g)];
+    return group.kind != Group::Kind::contract || !wide_[v] || size_of(at(group.roots[0]).dtype) == 8;
   }
   bool has_room(int g, uint32_t v) const {
     const auto& roots = f_.groups[static_cast<size_t>(g)].roots;
@@ -436,6 +446,7 @@ class Fuser {
   Fusion f_;
   std::vector<uint32_t> order_;
   std::vector<uint8_t> flat_, needed_;
+  std::vector<uint8_t> wide_;  // by value: computing it where it is inlined takes lanes of 64 bits
   std::vector<uint32_t> parent_, chunk_;
   Interner spaces_;
   std::vector<int> latest_;  // kernels by space

@@ -77,7 +77,6 @@ struct Slot {
     tail,     // mask: lanes inside the box
     result,   // templates only: result `index` of the reductions
     acc,      // templates only: accumulator `index`
-    packed,   // value `index` of the packed panel (contractions)
     variable  // blocks only: variable `index` (Variables)
   };
   Kind kind{};

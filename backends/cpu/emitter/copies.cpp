@@ -37,7 +37,6 @@ Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_a
           i.vec = s.index == w.vector_axis;
           i.stage = inner_axis < 0 || s.index == inner_axis ? 2 : 1;
           break;
-        case Slot::Kind::packed: i.stage = 2, i.vec = true; break;
         case Slot::Kind::scalar: i.cheap = in.type != Type::mask; break;
         case Slot::Kind::tail: i.stage = 2; break;
         default: i.stage = 2, i.row = i.vec = true; break;
@@ -83,9 +82,9 @@ Inst Copies::leaf(uint32_t v, int row, int vec, int step) {
   if (s.kind == Slot::Kind::acc || s.kind == Slot::Kind::result) {
     s.index = s.kind == Slot::Kind::acc ? accumulator(s.index, row, vec, step) : result(s.index, row, vec);
     s.kind = Slot::Kind::variable;
-  } else if (s.kind == Slot::Kind::load || s.kind == Slot::Kind::iota || s.kind == Slot::Kind::packed) {
+  } else if (s.kind == Slot::Kind::load || s.kind == Slot::Kind::iota) {
     s.row = info_[v].row ? static_cast<uint8_t>(row) : 0;
-    s.vec = info_[v].vec ? static_cast<uint8_t>(vec) : 0;
+    s.vec = info_[v].vec ? static_cast<uint8_t>(vec + first_vec) : 0;
     s.step = static_cast<uint8_t>(step);
   }
   in.imm = s.pack();
@@ -154,7 +153,9 @@ Block Copies::block(int stage, Shape shape) {
       for (int vec = 0; vec < shape.vecs; ++vec) {
         const uint32_t value = reference(out, known, s.value, 2, row, vec, 0);
         out.push_back({kStore, t_.code[s.value].type,
-                       Slot{s.to, s.operand, static_cast<uint8_t>(row), static_cast<uint8_t>(vec)}.pack(),
+                       Slot{Slot::Kind::load, s.operand, static_cast<uint8_t>(row),
+                            static_cast<uint8_t>(vec + first_vec)}
+                           .pack(),
                        value});
       }
   return out;
@@ -224,19 +225,6 @@ bool Copies::stage_is_empty(int stage) const {
     if (i.live && i.stage == stage && needed_later_[v] && (!i.cheap || is_kept(v, 0, 0))) return false;
   }
   return true;
-}
-
-std::vector<uint32_t> Copies::shared_by_rows() const {
-  std::vector<uint32_t> found;
-  for (uint32_t v = 0; v < t_.code.size(); ++v)
-    if (info_[v].live && info_[v].row)
-      each_operand(t_.code[v], [&](uint32_t u) {
-        const Info& i = info_[u];
-        if (i.stage == 2 && !i.row && i.vec && t_.code[u].type != Type::mask &&
-            std::find(found.begin(), found.end(), u) == found.end())
-          found.push_back(u);
-      });
-  return found;
 }
 
 size_t Copies::stage2_size() const {

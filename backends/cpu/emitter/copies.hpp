@@ -27,6 +27,7 @@ class Copies {
   /// Variables of accumulators and results.
   std::function<uint16_t(int accumulator, int row, int vec, int step)> accumulator;
   std::function<uint16_t(int reduction, int row, int vec)> result;
+  int first_vec = 0;  // what a block's first vector is to loads, stores and indices along the vector axis
 
   Block block(int stage, Shape);
   /// Several steps in one block, the pointers advanced between them.
@@ -36,9 +37,6 @@ class Copies {
   /// True if it pinned any: blocks made before are out of date.
   bool pin(Shape, int registers);
   bool stage_is_empty(int stage) const;
-  /// Values of the innermost loop that are the same for all rows of a tile, not for all vectors, and that
-  /// something of a row reads.
-  std::vector<uint32_t> shared_by_rows() const;
   size_t stage2_size() const;
 
  private:

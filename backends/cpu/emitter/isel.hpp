@@ -53,7 +53,6 @@ struct Template {
   struct Out {
     uint16_t operand;
     uint32_t value;
-    Slot::Kind to = Slot::Kind::load;  // or packed
   };
   struct Update {
     uint16_t accumulator;

@@ -42,6 +42,7 @@ void KernelWriter::write() {
     row_axis_ = outer_.back();
     outer_.pop_back();
   }
+  contraction_ = contraction_form(k_, row_axis_);
   counters_.assign(k_.rank, -1);
   assign_pointers();
   const Label done = as_->a.newLabel();
@@ -66,6 +67,7 @@ void KernelWriter::write() {
 
   if (k_.form == Form::map) plan_map();
   else if (inner_) plan_inner();
+  else if (contraction_) plan_contract();
   else plan_outer();
   outer_axes();
   as_->a.bind(done);
@@ -88,8 +90,10 @@ void KernelWriter::assign_pointers() {
   as_->pointer_reg.assign(n, -1);
   as_->pointer_frame.assign(n, -1);
   row_pointer_frame_.assign(n, -1);
-  const size_t free = std::size(order) - (outer_form_ ? 5 : 0);  // five for the rows of a tile
+  const size_t free =
+      std::size(order) - (outer_form_ && !contraction_ ? 5 : 0);  // five for the rows of a tile
   const auto give = [&](size_t o) {
+    if (is_side(o)) return;
     if (next < free) as_->pointer_reg[o] = static_cast<int8_t>(order[next++]);
     else as_->pointer_frame[o] = as_->reserve(8);
   };
@@ -117,7 +121,7 @@ void KernelWriter::enter(const Label& done) {
       a.mov(as_->frame(outer_form_ ? row_pointer_frame_[o] : as_->pointer_frame[o]), x86::rcx);
     }
   }
-  if (k_.form == Form::reduce) {
+  if (k_.form == Form::reduce && !contraction_) {
     split_row_ = as_->reserve(8);
     const Label whole = a.newLabel();
     branch_on_mode(SplitMode::full, true, whole);
@@ -281,6 +285,7 @@ void KernelWriter::nest(size_t level) {
 void KernelWriter::row() {
   if (k_.form == Form::map) row_map();
   else if (inner_) row_inner();
+  else if (contraction_) row_contract();
   else row_outer();
 }
 

@@ -1,9 +1,11 @@
 // One kernel's machine code: loops around blocks.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backends/cpu/emitter/assembly.hpp"
+#include "backends/cpu/emitter/contraction.hpp"
 #include "backends/cpu/emitter/copies.hpp"
 #include "backends/cpu/emitter/encode.hpp"
 #include "backends/cpu/emitter/reduction_state.hpp"
@@ -15,10 +17,6 @@ namespace lazy::cpu {
 struct Schedule {
   Isa isa{};
   int lanes = 0, vectors = 1, rows = 1, steps = 1, spills = 0, frame_bytes = 0, instructions = 0;
-  int row_axis = -1;  // contractions: the axis of a tile's rows
-  int pack_bytes =
-      0;  // ... and what a step of the sequential axis takes of a packed panel; 0: nothing can be packed
-  int pack_columns = 0;  // ... and how many columns it holds
 };
 
 class KernelWriter {
@@ -29,6 +27,8 @@ class KernelWriter {
   void write();
   asmjit::CodeHolder& code() { return as_->code; }
   const Schedule& schedule() const { return schedule_; }
+  /// Set if the kernel is a contraction that backends/cpu/contract.hpp launches.
+  const std::optional<ContractionForm>& contraction() const { return contraction_; }
 
  private:
   using Label = asmjit::Label;
@@ -72,9 +72,6 @@ class KernelWriter {
   void pin_hot(int available);
   /// Jumps to `to` when the launch is (`is`) or is not in the mode.
   void branch_on_mode(SplitMode, bool is, const Label& to);
-  void branch_on_mode(PackMode mode, bool is, const Label& to) {
-    branch_on_mode(static_cast<SplitMode>(mode), is, to);
-  }
   /// Between the folded values and this block's place in the plan's memory; rcx: of the first accumulator.
   void move_folded(int copies, bool to_memory);
   /// Around the blocks of one row (or chunk): where they lie in a split reduction's memory.
@@ -89,16 +86,30 @@ class KernelWriter {
   void plan_outer();
   void row_outer();
   void rows_outer(int vecs, bool masked);
-  void tiles_outer(int vecs, bool masked, bool packed);
-  void chunk_outer(Shape, bool masked, bool packed);
+  void tiles_outer(int vecs, bool masked);
+  void chunk_outer(Shape, bool masked);
   void blocks_outer(Shape, const Addressing&);
-  void straight_outer(Shape, const Addressing&, bool packed);
+  void straight_outer(Shape, const Addressing&);
   void advance_sequential(const Addressing&);
   void set_chunk_pointers(Shape, Addressing&);
-  // write_pack.cpp: a contraction's columns, packed once for all rows
-  void plan_pack();
-  void pack_panel(int vecs, bool masked);
-  void move_tile(Shape, bool to_memory, const Label& otherwise);
+  // write_contract.cpp: contractions of two plain sides
+  void plan_contract();
+  void row_contract();
+  void contract_columns(int vecs, bool masked);
+  void contract_tile(int rows, int vecs, bool masked);
+  void multiply_tile(int rows, int vecs, bool masked);
+  void multiply_step(int rows, int vecs, bool masked, int step);
+  void multiply_add(const x86::Vec& acc, const x86::Vec& left, const asmjit::Operand_& right);
+  void move_tile(int rows, int vecs, bool to_memory);
+  void contract_epilogue(int rows, int vecs, bool masked);
+  void contract_epilogue_row(int vecs, bool masked);
+  void contract_pointers();
+  x86::Vec tile_accumulator(int i) const { return as_->vec(registers() - 1 - i, contract_type()); }
+  vir::Type contract_type() const { return red_->acc[0].info.type; }
+  bool is_side(size_t operand) const {
+    const auto o = static_cast<int>(operand);
+    return contraction_ && (o == contraction_->left.operand || o == contraction_->right.operand);
+  }
 
   const jit::loop::LoopKernel& k_;
   Isa isa_;
@@ -125,12 +136,16 @@ class KernelWriter {
 
   std::unique_ptr<ReductionState> red_;
   std::vector<int> tile_heights_;
-  Template pack_body_, packed_body_;  // fills a panel; contracts with it
-  std::unique_ptr<Copies> pack_copies_, packed_copies_;
-  int packed_values_ = 0;
-  int32_t panel_ = -1;    // frame: where the current chunk's panel is
-  int32_t tile_ = -1;     // ... and the current tile's accumulators, when they are resumed or suspended
   int row_operand_ = -1;  // the operand whose rows get pointers of their own
+
+  std::optional<ContractionForm> contraction_;
+  std::vector<int> tile_widths_;    // whole tiles, widest first, in vectors
+  std::vector<uint16_t> tile_row_;  // variables: a row's accumulators in the epilogue
+  /// Frame: the two sides as ContractionPlan has them; where the current tile's rows and columns start, and
+  /// its accumulators when those are resumed or suspended.
+  struct {
+    int32_t left, left_row, right, right_step, right_chunk, steps, tile, flags, left_now, spilled;
+  } at_{};
 
  public:
   ~KernelWriter();

@@ -144,7 +144,6 @@ void copy_elements(Assembly& as, const Addressing& w, const Slot& s, x86::Mem at
 }
 
 LoadForm load_form(const Assembly& as, const Addressing& w, const Slot& s) {
-  if (s.kind == Slot::Kind::packed) return LoadForm::direct;
   const Operand& o = operand_of(as, s);
   if (!plain(o.dtype)) return LoadForm::routine;
   switch (o.stride[w.vector_axis]) {
@@ -156,9 +155,6 @@ LoadForm load_form(const Assembly& as, const Addressing& w, const Slot& s) {
 }
 
 x86::Mem address(Assembly& as, const Addressing& w, const Slot& s) {
-  if (s.kind == Slot::Kind::packed)
-    return x86::ptr(x86::gpq(static_cast<uint32_t>(w.pack_reg)),
-                    (s.index * w.pack_vecs + s.vec) * kPackedVector);
   x86::Assembler& a = as.a;
   const Operand& o = operand_of(as, s);
   const auto size = static_cast<int>(size_of(o.dtype));

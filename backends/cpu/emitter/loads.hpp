@@ -4,9 +4,6 @@
 
 namespace lazy::cpu {
 
-/// Bytes that a vector of a packed panel has to itself.
-inline constexpr int kPackedVector = 64;
-
 /// Where the current vectors lie.
 struct Addressing {
   bool indexed = true;  // rax is the index along the vector axis; otherwise the pointers already include it
@@ -26,8 +23,6 @@ struct Addressing {
   int row_step_operand = -1;         // operand whose rows have pointers of their own
   std::vector<int8_t> row_pointers;  // of row 3g at [g]
   int row_stride_reg = -1;
-  int pack_reg = -1;             // points at the current step's packed vectors
-  int pack_vecs = 0;             // how many there are of each packed value
   std::vector<int32_t> scalars;  // frame: scalar arguments that had to be widened, or -1
 };
 

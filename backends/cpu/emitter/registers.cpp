@@ -184,7 +184,6 @@ bool Registers::memory_only(uint32_t value) const {
   if (s.kind == Slot::Kind::variable) return true;
   if (s.kind == Slot::Kind::tail) return !as_.avx512();
   if (s.kind == Slot::Kind::scalar) return as_.avx512();
-  if (s.kind == Slot::Kind::packed) return true;
   if (s.kind != Slot::Kind::load) return false;
   const LoadForm form = load_form(as_, where_, s);
   return form == LoadForm::direct || (form == LoadForm::broadcast && as_.avx512());
@@ -196,7 +195,7 @@ std::optional<x86::Mem> Registers::memory(uint32_t value) {
   const State& state = state_[value];
   const vir::Inst& in = code_[value];
   const Slot::Kind kind = in.op == vir::Op::input ? Slot::unpack(in.imm).kind : Slot::Kind::variable;
-  const bool is_load = (kind == Slot::Kind::load || kind == Slot::Kind::packed) && state.spill < 0;
+  const bool is_load = kind == Slot::Kind::load && state.spill < 0;
   uint32_t beyond = vec_.free;
   for (int i = 0; i < 3 && beyond; ++i) beyond &= beyond - 1;
   if ((is_load || beyond) && state.next != kNever) return {};

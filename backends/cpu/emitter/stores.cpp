@@ -187,10 +187,6 @@ class StoreWriter {
 
 void write_store(Assembly& as, Registers& regs, const Addressing& w, const Slot& s, uint32_t value) {
   const int r = regs.fetch(value);
-  if (s.kind == Slot::Kind::packed) {
-    as.a.vmovups(address(as, w, s), as.vec(r, regs.bytes_of(value)));
-    return;
-  }
   StoreWriter(as, regs, w, s, r).write();
 }
 

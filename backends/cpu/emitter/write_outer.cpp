@@ -14,7 +14,6 @@ namespace {
 // r12 and r13: rows 3 and 6 of a tile; r15: the stride between its rows.
 constexpr int8_t kRowRegs[] = {x86::Gp::kIdR12, x86::Gp::kIdR13};
 constexpr int8_t kRowStrideReg = x86::Gp::kIdR15;
-constexpr uint32_t kPackReg = x86::Gp::kIdR14;
 
 }  // namespace
 
@@ -78,7 +77,6 @@ void KernelWriter::plan_outer() {
   } else {
     copies_->pin({1, vecs, 1}, std::min(6, registers() / 4));
   }
-  if (contraction && rows > 1) plan_pack();
   // Rows of one operand get pointers of their own: every third one, the two after it through the stride in a
   // register.
   for (size_t o = 0; o < k_.operands.size() && rows > 1 && row_operand_ < 0; ++o) {
@@ -86,7 +84,7 @@ void KernelWriter::plan_outer() {
     if (!op.output && op.stride[row_axis_] != Stride::zero && as_->pointer_reg[o] >= 0)
       row_operand_ = static_cast<int>(o);
   }
-  for (Copies* c : {copies_.get(), hot_copies_.get(), pack_copies_.get(), packed_copies_.get()})
+  for (Copies* c : {copies_.get(), hot_copies_.get()})
     if (c && !c->stage_is_empty(0)) write_block(c->block(0, {1, 1, 1}), full_);
 }
 
@@ -121,28 +119,12 @@ void KernelWriter::row_outer() {
 }
 
 void KernelWriter::rows_outer(int vecs, bool masked) {
-  if (row_axis_ < 0) return chunk_outer({1, vecs, shape_.steps}, masked, false);
-  if (packed_values_ == 0) return tiles_outer(vecs, masked, false);
-  x86::Assembler& a = as_->a;
-  const Label unpacked = a.newLabel(), filled = a.newLabel(), next = a.newLabel(), done = a.newLabel();
-  branch_on_mode(PackMode::plain, true, unpacked);
-  branch_on_mode(PackMode::contract, true, filled);
-  pack_panel(vecs, masked);
-  branch_on_mode(PackMode::fill, true, next);
-  a.bind(filled);
-  tiles_outer(vecs, masked, true);
-  branch_on_mode(PackMode::each, true, done);
-  a.bind(next);
-  a.imul(x86::rcx, as_->arg(as_->args.extent(seq_)), packed_values_ * vecs * kPackedVector);
-  a.add(as_->frame(panel_), x86::rcx);
-  a.jmp(done);
-  a.bind(unpacked);
-  tiles_outer(vecs, masked, false);
-  a.bind(done);
+  if (row_axis_ < 0) return chunk_outer({1, vecs, shape_.steps}, masked);
+  tiles_outer(vecs, masked);
 }
 
 /// All rows of the tile axis, tallest tiles first.
-void KernelWriter::tiles_outer(int vecs, bool masked, bool packed) {
+void KernelWriter::tiles_outer(int vecs, bool masked) {
   x86::Assembler& a = as_->a;
   x86::Mem row = as_->frame(counters_[static_cast<size_t>(row_axis_)]);
   row.setSize(8);
@@ -154,7 +136,7 @@ void KernelWriter::tiles_outer(int vecs, bool masked, bool packed) {
     a.sub(x86::rcx, row);
     a.cmp(x86::rcx, height);
     a.jl(next);
-    chunk_outer({height, vecs, shape_.steps}, masked, packed);
+    chunk_outer({height, vecs, shape_.steps}, masked);
     a.add(row, height);
     a.jmp(loop);
     a.bind(next);
@@ -200,13 +182,13 @@ void KernelWriter::set_chunk_pointers(Shape shape, Addressing& w) {
   }
 }
 
-void KernelWriter::chunk_outer(Shape shape, bool masked, bool packed) {
+void KernelWriter::chunk_outer(Shape shape, bool masked) {
   x86::Assembler& a = as_->a;
   Addressing w = masked ? masked_ : full_;
   set_chunk_pointers(shape, w);
-  for (Copies* c : {copies_.get(), packed ? packed_copies_.get() : hot_copies_.get()})
+  for (Copies* c : {copies_.get(), hot_copies_.get()})
     if (!c->stage_is_empty(1)) write_block(c->block(1, shape), w);
-  if (k_.form == Form::scan || red_->contraction) return straight_outer(shape, w, packed);
+  if (k_.form == Form::scan || red_->contraction) return straight_outer(shape, w);
   const Label empty = a.newLabel(), finish = a.newLabel();
   a.cmp(as_->arg(as_->args.extent(seq_)), 0);
   a.jle(empty);
@@ -223,27 +205,13 @@ void KernelWriter::chunk_outer(Shape shape, bool masked, bool packed) {
   a.bind(done);
 }
 
-/// One accumulator, no blocks: contractions and scans.
-void KernelWriter::straight_outer(Shape shape, const Addressing& where, bool packed) {
+/// One accumulator, no blocks: scans, and contractions that write_contract.cpp does not take.
+void KernelWriter::straight_outer(Shape shape, const Addressing& w) {
   x86::Assembler& a = as_->a;
-  const bool scan = k_.form == Form::scan;
-  const auto place = [&](int row, int vec) { return static_cast<size_t>(row * shape.vecs + vec); };
-  Copies& body = packed ? *packed_copies_ : *hot_copies_;
-  body.accumulator = [&](int acc, int row, int vec, int) {
-    return red_->acc[static_cast<size_t>(acc)].hot[place(row, vec)];
+  hot_copies_->accumulator = [&](int acc, int row, int vec, int) {
+    return red_->acc[static_cast<size_t>(acc)].hot[static_cast<size_t>(row * shape.vecs + vec)];
   };
-  Addressing w = where;
-  if (packed) {
-    w.pack_reg = kPackReg;
-    w.pack_vecs = shape.vecs;
-    a.mov(x86::gpq(kPackReg), as_->frame(panel_));
-  }
   start_partials();
-  if (packed) {
-    const Label fresh = a.newLabel();
-    move_tile(shape, false, fresh);
-    a.bind(fresh);
-  }
   a.mov(x86::rax, as_->arg(as_->args.extent(seq_)));
   a.mov(as_->frame(full_.seq_end), x86::rax);
   const Label loop = a.newLabel(), done = a.newLabel();
@@ -251,31 +219,18 @@ void KernelWriter::straight_outer(Shape shape, const Addressing& where, bool pac
   a.jle(done);
   a.align(asmjit::AlignMode::kCode, 32);
   a.bind(loop);
-  write_block(body.block(2, shape), w);
+  write_block(hot_copies_->block(2, shape), w);
   advance_sequential(w);
-  if (packed) a.add(x86::gpq(kPackReg), packed_values_ * shape.vecs * kPackedVector);
   a.dec(x86::rax);
   a.jnz(loop);
   a.bind(done);
-  if (scan) return;
-  const Label complete = a.newLabel(), suspended = a.newLabel();
-  if (packed) {
-    move_tile(shape, true, complete);
-    a.jmp(suspended);
-    a.bind(complete);
-  }
+  if (k_.form == Form::scan) return;
   std::vector<std::pair<uint16_t, uint16_t>> list;
   for (auto& p : red_->acc)
     for (int i = 0; i < shape.rows * shape.vecs; ++i)
       list.emplace_back(p.total[static_cast<size_t>(i)], p.hot[static_cast<size_t>(i)]);
   copy_variables(list);
   write_epilogue(shape, w);
-  a.bind(suspended);
-  if (packed) {
-    x86::Mem tile = as_->frame(tile_);
-    tile.setSize(8);
-    a.add(tile, static_cast<int>(red_->acc.size()) * shape.rows * shape.vecs * kPackedVector);
-  }
 }
 
 void KernelWriter::blocks_outer(Shape shape, const Addressing& w) {

@@ -1,0 +1,254 @@
+#include "backends/cpu/contract.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/features.hpp"
+#include "backends/cpu/pack.hpp"
+
+namespace lazy::cpu {
+using jit::loop::ArgLayout;
+namespace {
+
+constexpr double kNanosecondsWorthAThread = 8000, kVectorsANanosecond = 3;
+// Fewer rows don't pay for copying a right side that may be read in place.
+constexpr int64_t kRowsWorthPacking = 96;
+// ... nor does one that the first-level cache holds.
+constexpr int64_t kSmallRight = 24 << 10;
+constexpr int64_t kLongestPart = 1024;              // of the sequential axis, when it is done in parts
+constexpr int64_t kMostPacked = int64_t{64} << 20;  // bytes of the right side at once
+
+int64_t divide_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
+int64_t round_up(int64_t n, int64_t to) { return divide_up(n, to) * to; }
+
+}  // namespace
+
+Contraction::Contraction(const jit::loop::LoopKernel& k, const ContractionForm& f)
+    : form_(f), vector_axis_(k.rank - 1), sequential_(k.sequential), element_(bytes_of(f.lane)) {
+  for (int a = 0; a < k.rank; ++a)
+    if (a != vector_axis_ && a != sequential_ && a != f.row_axis) outer_.push_back(a);
+}
+
+Contraction::Sides Contraction::sides(const Partition& p, const uint64_t* args) const {
+  const auto at = [&](int operand) {
+    return reinterpret_cast<const char*>(args[p.layout().pointer(operand)]);
+  };
+  const int l = form_.left.operand, r = form_.right.operand, row = form_.row_axis;
+  return {at(l),
+          at(r),
+          row < 0 ? 0 : p.step(args, l, row),
+          p.step(args, l, sequential_),
+          p.step(args, r, sequential_),
+          p.step(args, r, vector_axis_),
+          row < 0 ? 1 : p.length(args, row),
+          p.length(args, sequential_),
+          p.length(args, vector_axis_)};
+}
+
+bool Contraction::left_in_place(const Sides& s) const {
+  return form_.left.plain(form_.lane) && (s.left_step == element_ || s.steps <= 1);
+}
+bool Contraction::right_in_place(const Sides& s) const {
+  return form_.right.plain(form_.lane) && s.right_column == element_ &&
+         (form_.masks || s.columns % form_.lanes == 0);
+}
+
+void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* args) const {
+  const Sides s = sides(box, args);
+  int64_t matrices = 1;
+  for (int a : outer_) matrices *= box.length(args, a);
+  if (matrices == 0 || s.rows == 0 || s.columns == 0) return;
+  const double vectors = static_cast<double>(matrices) * static_cast<double>(s.rows) *
+                         static_cast<double>(divide_up(s.columns, form_.lanes)) *
+                         static_cast<double>(s.steps + 1);
+  const int threads = vectors < kNanosecondsWorthAThread * kVectorsANanosecond ? 1 : thread_count();
+  const Launch l{box, entry, threads};
+  if (left_in_place(s) && right_in_place(s) &&
+      (s.rows < kRowsWorthPacking || s.steps * s.columns * element_ <= kSmallRight))
+    return in_place(l, s, args);
+  const int64_t together = matrices >= threads ? threads : 1;  // matrices at once
+  const int64_t grain = divide_up(matrices, together);
+  const Launch inside{box, entry, together > 1 ? 1 : threads};
+  box.each_piece(args, together, threads, [&](uint64_t* mine, int64_t piece) {
+    std::vector<uint64_t> one(static_cast<size_t>(box.layout().words()));
+    for (int64_t m = piece * grain; m < std::min(matrices, (piece + 1) * grain); ++m) {
+      std::copy_n(mine, one.size(), one.data());
+      int64_t rest = m;
+      for (size_t i = outer_.size(); i-- > 0;) {
+        const int64_t n = box.length(mine, outer_[i]), at = rest % n;
+        rest /= n;
+        box.restrict(one.data(), outer_[i], at, at + 1);
+      }
+      one_matrix(inside, one.data());
+    }
+  });
+}
+
+/// Everything in one launch, or one for each thread.
+void Contraction::in_place(const Launch& l, const Sides& s, uint64_t* args) const {
+  if (l.threads < 2) return l.entry(args);
+  int axis = -1;
+  int64_t n = 0, unit = 1;
+  for (int a : outer_)
+    if (axis < 0 && l.box.length(args, a) >= l.threads) axis = a;
+  if (axis < 0) {
+    const int64_t width = form_.vectors * form_.lanes;
+    const bool by_columns = s.columns / width >= l.threads || s.columns > s.rows;
+    axis = by_columns || form_.row_axis < 0 ? vector_axis_ : form_.row_axis;
+    unit = axis != vector_axis_ ? form_.rows : s.columns >= width * l.threads ? width : form_.lanes;
+  }
+  n = divide_up(l.box.length(args, axis), unit);
+  const int64_t grain = divide_up(n, l.threads);
+  l.box.each_piece(args, divide_up(n, grain), l.threads, [&](uint64_t* mine, int64_t p) {
+    l.box.restrict(mine, axis, p * grain * unit, std::min(l.box.length(args, axis), (p + 1) * grain * unit));
+    l.entry(mine);
+  });
+}
+
+void Contraction::one_matrix(const Launch& l, uint64_t* args) const {
+  const Sides s = sides(l.box, args);
+  if (s.rows <= 4 * form_.rows) return few_rows(l, s, args);
+  many_rows(l, s, args);
+}
+
+void Contraction::launch(const Launch& l, const ContractionPlan& plan, uint64_t* args) const {
+  args[ArgLayout::kScratch] = 1;
+  args[ArgLayout::kScratch + 1] = reinterpret_cast<uint64_t>(&plan);
+  l.entry(args);
+}
+
+void Contraction::pack_left(const Sides& s, int64_t row, int64_t rows, int64_t step, int64_t steps, char* to,
+                            int64_t pitch) const {
+  const PackSource from{s.left + row * s.left_row + step * s.left_step, s.left_row, s.left_step,
+                        form_.left.from};
+  if (form_.lane == ContractionLane::pairs) pack_words(from, rows, steps, to, pitch);
+  else pack(from, form_.lane, rows, steps, to, pitch);
+}
+
+/// `width` columns a step; what is beyond `columns` becomes zero.
+void Contraction::pack_right(const Sides& s, int64_t step, int64_t steps, int64_t column, int64_t columns,
+                             char* to, int64_t width) const {
+  const PackSource from{s.right + step * s.right_step + column * s.right_column, s.right_step, s.right_column,
+                        form_.right.from};
+  const int64_t pitch = width * element_;
+  if (form_.lane == ContractionLane::pairs) pack_pairs(from, steps, columns, to, pitch);
+  else pack(from, form_.lane, steps, columns, to, pitch);
+  if (columns < width)
+    for (int64_t i = 0; i < lane_steps(steps); ++i)
+      std::memset(to + i * pitch + columns * element_, 0, static_cast<size_t>((width - columns) * element_));
+}
+
+/// So few that the right side is read once or little more: a block of it is copied to a near cache, then
+/// multiplied at once.
+void Contraction::few_rows(const Launch& l, const Sides& s, const uint64_t* args) const {
+  const bool left_copied = !left_in_place(s), right_copied = !right_in_place(s);
+  const int64_t pitch = round_up(lane_steps(s.steps) * element_, 64);
+  const Scratch left(left_copied ? s.rows * pitch : 0);
+  if (left_copied) pack_left(s, 0, s.rows, 0, s.steps, left.data(), pitch);
+  const int64_t width = (form_.rows == 1 ? 4 : form_.vectors) * form_.lanes;
+  const int64_t near = static_cast<int64_t>(form_.rows == 1 ? caches().l1d / 2 : caches().l2 / 4);
+  const int64_t part = std::max<int64_t>(64, near / (width * element_) / 64 * 64);
+  const int64_t chunks = divide_up(s.columns, width), grain = divide_up(chunks, l.threads);
+  l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
+    const int64_t begin = piece * grain * width, end = std::min(s.columns, (piece + 1) * grain * width);
+    ContractionPlan plan;
+    plan.left = left_copied ? left.data() : s.left;
+    plan.left_row = left_copied ? pitch : s.left_row;
+    if (!right_copied) {
+      plan.right = s.right + begin * element_;
+      plan.right_step = s.right_step;
+      plan.right_chunk = form_.vectors * form_.lanes * element_;
+      plan.steps = lane_steps(s.steps);
+      l.box.restrict(mine, vector_axis_, begin, end);
+      return launch(l, plan, mine);
+    }
+    const Scratch panel(part * width * element_), tiles(s.steps > part ? s.rows * width * element_ : 0);
+    std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
+    plan.right = panel.data();
+    plan.right_step = width * element_;
+    plan.tiles = tiles.data();
+    for (int64_t column = begin; column < end; column += width) {
+      const int64_t columns = std::min(width, end - column);
+      std::copy_n(mine, one.size(), one.data());
+      l.box.restrict(one.data(), vector_axis_, column, column + columns);
+      int64_t first = 0;
+      do {
+        const int64_t steps = std::min(part, s.steps - first);
+        pack_right(s, first, steps, column, columns, panel.data(), width);
+        ContractionPlan now = plan;
+        now.left += lane_steps(first) * element_;
+        now.steps = lane_steps(steps);
+        now.flags = (first > 0 ? ContractionPlan::kResume : 0) |
+                    (first + steps < s.steps ? ContractionPlan::kSuspend : 0);
+        launch(l, now, one.data());
+        first += part;
+      } while (first < s.steps);
+    }
+  });
+}
+
+/// The right side is copied for all, then blocks of rows are multiplied with it.
+void Contraction::many_rows(const Launch& l, const Sides& s, const uint64_t* args) const {
+  const bool left_copied = !left_in_place(s),
+             right_copied = !right_in_place(s) || s.rows >= kRowsWorthPacking;
+  const int64_t parts = s.steps > kLongestPart + kLongestPart / 2 ? divide_up(s.steps, kLongestPart) : 1;
+  const int64_t part = parts == 1 ? s.steps : round_up(divide_up(s.steps, parts), 2);
+  const int64_t lane_part = lane_steps(part), width = form_.vectors * form_.lanes,
+                chunk_bytes = lane_part * width * element_;
+  const int64_t band = std::max<int64_t>(1, kMostPacked / std::max<int64_t>(chunk_bytes, 1)) * width;
+  const int64_t pitch = round_up(lane_part * element_, 64);
+  // Rows whose left side stays in the second-level cache while all columns pass.
+  int64_t block = std::max<int64_t>(form_.rows, static_cast<int64_t>(caches().l2 / 3) /
+                                                    std::max<int64_t>(pitch, 1) / form_.rows * form_.rows);
+  block = std::min(block, round_up(divide_up(s.rows, l.threads), form_.rows));
+  const int64_t blocks = divide_up(s.rows, block);
+  for (int64_t begin = 0; begin < s.columns; begin += band) {
+    const int64_t columns = std::min(band, s.columns - begin), chunks = divide_up(columns, width);
+    // Too few blocks of rows for the threads: columns are shared out too.
+    const int64_t strips =
+        blocks >= 2 * l.threads || blocks % l.threads == 0 ? 1 : std::min<int64_t>(chunks, l.threads);
+    const int64_t strip = divide_up(chunks, strips);
+    const int64_t task_bytes =
+        parts > 1 ? block * round_up(std::min(columns, strip * width), form_.lanes) * element_ : 0;
+    const Scratch right(right_copied ? chunks * chunk_bytes : 0), tiles(blocks * strips * task_bytes);
+    for (int64_t first = 0; first == 0 || first < s.steps; first += part) {
+      const int64_t steps = std::min(part, s.steps - first);
+      if (right_copied) {
+        const int64_t grain = divide_up(chunks, l.threads);
+        l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t*, int64_t p) {
+          for (int64_t c = p * grain; c < std::min(chunks, (p + 1) * grain); ++c)
+            pack_right(s, first, steps, begin + c * width, std::min(width, columns - c * width),
+                       right.data() + c * chunk_bytes, width);
+        });
+      }
+      l.box.each_piece(args, blocks * strips, l.threads, [&](uint64_t* mine, int64_t task) {
+        const int64_t row = task / strips * block, chunk = task % strips * strip;
+        const int64_t rows = std::min(block, s.rows - row);
+        if (chunk >= chunks) return;
+        const Scratch left(left_copied ? rows * pitch : 0);
+        ContractionPlan plan;
+        plan.left = s.left + row * s.left_row + first * s.left_step;
+        plan.left_row = s.left_row;
+        if (left_copied) {
+          pack_left(s, row, rows, first, steps, left.data(), pitch);
+          plan.left = left.data();
+          plan.left_row = pitch;
+        }
+        plan.right = right_copied ? right.data() + chunk * chunk_bytes
+                                  : s.right + first * s.right_step + (begin + chunk * width) * element_;
+        plan.right_step = right_copied ? width * element_ : s.right_step;
+        plan.right_chunk = right_copied ? chunk_bytes : width * element_;
+        plan.steps = lane_steps(steps);
+        plan.tiles = tiles.data() + task * task_bytes;
+        plan.flags = (first > 0 ? ContractionPlan::kResume : 0) |
+                     (first + steps < s.steps ? ContractionPlan::kSuspend : 0);
+        l.box.restrict(mine, form_.row_axis, row, row + rows);
+        l.box.restrict(mine, vector_axis_, begin + chunk * width,
+                       begin + std::min(columns, (chunk + strip) * width));
+        launch(l, plan, mine);
+      });
+    }
+  }
+}
+
+}  // namespace lazy::cpu

@@ -1,0 +1,49 @@
+// Launches of contractions: how much of the sides is copied into better order, and who computes which block.
+// The order of every sum is that of the kernel whatever is decided here.
+#pragma once
+#include "backends/cpu/emitter/contraction.hpp"
+#include "backends/cpu/parallel.hpp"
+
+namespace lazy::cpu {
+
+class Contraction {
+ public:
+  Contraction(const jit::loop::LoopKernel&, const ContractionForm&);
+  void run(const Partition&, Partition::Entry, uint64_t* args) const;
+
+ private:
+  /// The two matrices of one index of the other axes. Strides in bytes.
+  struct Sides {
+    const char *left, *right;
+    int64_t left_row, left_step, right_step, right_column;
+    int64_t rows, steps, columns;
+  };
+  /// One launch's surroundings.
+  struct Launch {
+    const Partition& box;
+    Partition::Entry entry;
+    int threads;
+  };
+  Sides sides(const Partition&, const uint64_t* args) const;
+  bool left_in_place(const Sides&) const;
+  bool right_in_place(const Sides&) const;
+  int64_t lane_steps(int64_t steps) const {
+    return form_.lane == ContractionLane::pairs ? (steps + 1) / 2 : steps;
+  }
+  void in_place(const Launch&, const Sides&, uint64_t* args) const;
+  void one_matrix(const Launch&, uint64_t* args) const;
+  void few_rows(const Launch&, const Sides&, const uint64_t* args) const;
+  void many_rows(const Launch&, const Sides&, const uint64_t* args) const;
+  void pack_left(const Sides&, int64_t row, int64_t rows, int64_t step, int64_t steps, char* to,
+                 int64_t pitch) const;
+  void pack_right(const Sides&, int64_t step, int64_t steps, int64_t column, int64_t columns, char* to,
+                  int64_t width) const;
+  void launch(const Launch&, const ContractionPlan&, uint64_t* args) const;
+
+  ContractionForm form_;
+  int vector_axis_, sequential_;
+  std::vector<int> outer_;  // the other axes
+  int64_t element_;         // bytes of a lane
+};
+
+}  // namespace lazy::cpu

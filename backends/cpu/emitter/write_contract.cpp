@@ -1,0 +1,401 @@
+// Contractions of two plain sides. A tile of rows by vectors keeps its accumulators in registers while the
+// whole sequential axis runs; then the epilogue goes through it row by row.
+//
+// In the loop along the sequential axis: rax steps left, r8 (and rbp, eight rows on) the left side, r9, r10,
+// r11, rbx one, three, five and seven times its distance between rows; r12 the right side, r13, r14 one and
+// three times its distance between steps. Accumulators are the highest vector registers.
+#include <cstddef>
+
+#include "backends/cpu/emitter/kernel_writer.hpp"
+#include "backends/cpu/emitter/legalize.hpp"
+
+namespace lazy::cpu {
+using jit::loop::ArgLayout;
+using vir::Type;
+namespace Id = x86::Inst;
+namespace {
+
+// An epilogue of so many instructions is written once for all rows of a tile, which then pass through memory.
+constexpr size_t kLongEpilogue = 8;
+
+x86::Mem word(x86::Mem m) {
+  m.setSize(8);
+  return m;
+}
+
+}  // namespace
+
+void KernelWriter::plan_contract() {
+  masked_.scalars = full_.scalars;
+  masked_.indexed = false;
+  const bool wide_file = as_->avx512();
+  bool one_row = row_axis_ < 0;
+  if (!one_row) {
+    one_row = true;  // an axis that nothing moves along has one index, or many of the same
+    for (const auto& o : k_.operands) one_row &= o.stride[row_axis_] == Stride::zero;
+  }
+  shape_ = {one_row ? 1 : wide_file ? 8 : 6, one_row ? (wide_file ? 16 : 8) : wide_file ? 3 : 2, 1};
+  tile_widths_ = {shape_.vecs};
+  if (one_row) tile_widths_.push_back(4);
+  tile_heights_.clear();
+  for (int h = shape_.rows; h >= 1; h /= 2) tile_heights_.push_back(h);
+  red_ = std::make_unique<ReductionState>();
+  red_->contraction = true;
+  red_->acc.resize(1);
+  red_->acc[0].info = accumulators_of(k_)[0];
+  ContractionForm& f = *contraction_;
+  f.lanes = lanes_;
+  f.vectors = shape_.vecs;
+  f.rows = shape_.rows;
+  f.masks = wide_file;
+  for (int i = 0; i < shape_.rows * shape_.vecs; ++i) {
+    red_->acc[0].hot.push_back(as_->new_variable(contract_type()));
+    as_->variables.back().reg = static_cast<int8_t>(tile_accumulator(i).id());
+  }
+  for (int32_t* p : {&at_.left, &at_.left_row, &at_.right, &at_.right_step, &at_.right_chunk, &at_.steps,
+                     &at_.tile, &at_.flags, &at_.left_now})
+    *p = as_->reserve(8);
+  if (epilogue_.code.size() > kLongEpilogue) {
+    at_.spilled = as_->reserve(64);
+    for (int used = 64; used < shape_.rows * shape_.vecs * as_->bytes_of(contract_type()); used += 64)
+      as_->reserve(64);
+  }
+}
+
+/// One index of the axes around: all rows and columns.
+void KernelWriter::row_contract() {
+  x86::Assembler& a = as_->a;
+  const auto set = [&](int32_t to, const x86::Mem& from) {
+    a.mov(x86::rcx, from);
+    a.mov(as_->frame(to), x86::rcx);
+  };
+  const Label planned = a.newLabel(), placed = a.newLabel();
+  const ContractionForm& f = *contraction_;
+  const auto left = static_cast<size_t>(f.left.operand), right = static_cast<size_t>(f.right.operand);
+  const int chunk = shape_.vecs * as_->bytes_of(contract_type());
+  a.cmp(as_->arg(ArgLayout::kScratch), 0);
+  a.jne(planned);
+  set(at_.left, as_->frame(row_pointer_frame_[left]));
+  set(at_.right, as_->frame(row_pointer_frame_[right]));
+  const auto set_stride = [&](int32_t to, int operand, int axis) {
+    const Stride c = axis < 0 ? Stride::zero : k_.operands[static_cast<size_t>(operand)].stride[axis];
+    if (c == Stride::any) set(to, as_->arg(as_->args.stride(operand, axis)));
+    else a.mov(word(as_->frame(to)), c == Stride::unit ? byte_width(operand) : 0);
+  };
+  set_stride(at_.left_row, f.left.operand, row_axis_);
+  set_stride(at_.right_step, f.right.operand, seq_);
+  a.mov(word(as_->frame(at_.right_chunk)), chunk);
+  set(at_.steps, as_->arg(as_->args.extent(seq_)));
+  a.mov(word(as_->frame(at_.flags)), 0);
+  a.jmp(placed);
+  a.bind(planned);
+  a.mov(x86::rdx, as_->arg(ArgLayout::kScratch + 1));
+  const auto field = [](size_t offset) { return x86::ptr_64(x86::rdx, static_cast<int32_t>(offset)); };
+  set(at_.left, field(offsetof(ContractionPlan, left)));
+  set(at_.right, field(offsetof(ContractionPlan, right)));
+  set(at_.left_row, field(offsetof(ContractionPlan, left_row)));
+  set(at_.right_step, field(offsetof(ContractionPlan, right_step)));
+  set(at_.right_chunk, field(offsetof(ContractionPlan, right_chunk)));
+  set(at_.steps, field(offsetof(ContractionPlan, steps)));
+  set(at_.tile, field(offsetof(ContractionPlan, tiles)));
+  set(at_.flags, field(offsetof(ContractionPlan, flags)));
+  a.bind(placed);
+
+  const x86::Mem index = word(as_->frame(full_.index_base)),
+                 extent = as_->arg(as_->args.extent(vector_axis_));
+  a.mov(index, 0);
+  const Label finished = a.newLabel();
+  for (int vecs : tile_widths_) {
+    const Label loop = a.newLabel(), next = a.newLabel();
+    a.bind(loop);
+    a.mov(x86::rcx, extent);
+    a.sub(x86::rcx, index);
+    a.cmp(x86::rcx, vecs * lanes_);
+    a.jl(next);
+    contract_columns(vecs, false);
+    a.add(index, vecs * lanes_);
+    if (vecs == shape_.vecs) {
+      a.mov(x86::rcx, as_->frame(at_.right_chunk));
+      a.add(as_->frame(at_.right), x86::rcx);
+    } else {
+      a.add(word(as_->frame(at_.right)), vecs * as_->bytes_of(contract_type()));
+    }
+    a.jmp(loop);
+    a.bind(next);
+  }
+  // The last columns: as many vectors as it takes, the last one under the tail mask.
+  for (int vecs = tile_widths_.back(); vecs >= 1; --vecs) {
+    const Label next = a.newLabel();
+    a.mov(x86::rcx, extent);
+    a.sub(x86::rcx, index);
+    a.sub(x86::rcx, (vecs - 1) * lanes_);
+    a.jle(next);
+    set_tail();
+    contract_columns(vecs, true);
+    a.jmp(finished);
+    a.bind(next);
+  }
+  a.bind(finished);
+}
+
+/// All rows of one column of tiles, tallest tiles first.
+void KernelWriter::contract_columns(int vecs, bool masked) {
+  x86::Assembler& a = as_->a;
+  a.mov(x86::rcx, as_->frame(at_.left));
+  a.mov(as_->frame(at_.left_now), x86::rcx);
+  if (row_axis_ < 0) return contract_tile(1, vecs, masked);
+  const x86::Mem row = word(as_->frame(counters_[static_cast<size_t>(row_axis_)]));
+  a.mov(row, 0);
+  for (int height : tile_heights_) {
+    const Label loop = a.newLabel(), next = a.newLabel();
+    a.bind(loop);
+    a.mov(x86::rcx, as_->arg(as_->args.extent(row_axis_)));
+    a.sub(x86::rcx, row);
+    a.cmp(x86::rcx, height);
+    a.jl(next);
+    contract_tile(height, vecs, masked);
+    a.add(row, height);
+    a.imul(x86::rcx, as_->frame(at_.left_row), height);
+    a.add(as_->frame(at_.left_now), x86::rcx);
+    a.jmp(loop);
+    a.bind(next);
+  }
+}
+
+void KernelWriter::contract_tile(int rows, int vecs, bool masked) {
+  x86::Assembler& a = as_->a;
+  const Label fresh = a.newLabel(), begin = a.newLabel(), complete = a.newLabel(), done = a.newLabel();
+  const x86::Mem flags = word(as_->frame(at_.flags));
+  a.test(flags, static_cast<int>(ContractionPlan::kResume));
+  a.jz(fresh);
+  move_tile(rows, vecs, false);
+  a.jmp(begin);
+  a.bind(fresh);
+  for (int i = 0; i < rows * vecs; ++i) {
+    const x86::Vec z = as_->vec(tile_accumulator(i).id(), 16);
+    a.emit(z.id() < 16 ? Id::kIdVpxor : Id::kIdVpxord, z, z, z);
+  }
+  a.bind(begin);
+  multiply_tile(rows, vecs, masked);
+  a.test(flags, static_cast<int>(ContractionPlan::kSuspend));
+  a.jz(complete);
+  move_tile(rows, vecs, true);
+  a.add(word(as_->frame(at_.tile)), rows * vecs * as_->bytes_of(contract_type()));
+  a.jmp(done);
+  a.bind(complete);
+  contract_epilogue(rows, vecs, masked);
+  a.test(flags, static_cast<int>(ContractionPlan::kResume));
+  a.jz(done);
+  a.add(word(as_->frame(at_.tile)), rows * vecs * as_->bytes_of(contract_type()));
+  a.bind(done);
+}
+
+void KernelWriter::move_tile(int rows, int vecs, bool to_memory) {
+  x86::Assembler& a = as_->a;
+  a.mov(x86::rcx, as_->frame(at_.tile));
+  for (int i = 0; i < rows * vecs; ++i) {
+    const x86::Mem m = x86::ptr(x86::rcx, i * as_->bytes_of(contract_type()));
+    if (to_memory) a.vmovups(m, tile_accumulator(i));
+    else a.vmovups(tile_accumulator(i), m);
+  }
+}
+
+/// Runs the sequential axis.
+void KernelWriter::multiply_tile(int rows, int vecs, bool masked) {
+  x86::Assembler& a = as_->a;
+  const int unroll = rows * vecs >= 16 ? 4 : 2, element = as_->bytes_of(contract_type()) / lanes_;
+  a.mov(x86::rax, as_->frame(at_.steps));
+  a.mov(x86::r8, as_->frame(at_.left_now));
+  if (rows > 1) a.mov(x86::r9, as_->frame(at_.left_row));
+  if (rows > 3) a.lea(x86::r10, x86::ptr(x86::r9, x86::r9, 1));
+  if (rows > 5) a.lea(x86::r11, x86::ptr(x86::r9, x86::r9, 2));
+  if (rows > 7) a.lea(x86::rbx, x86::ptr(x86::r10, x86::r9, 2));
+  if (rows > 8) a.lea(x86::rbp, x86::ptr(x86::r8, x86::r9, 3));
+  a.mov(x86::r12, as_->frame(at_.right));
+  a.mov(x86::r13, as_->frame(at_.right_step));
+  a.lea(x86::r14, x86::ptr(x86::r13, x86::r13, 1));
+  const Label loop = a.newLabel(), rest = a.newLabel(), single = a.newLabel(), done = a.newLabel();
+  const auto steps = [&](int n) {
+    for (int s = 0; s < n; ++s) multiply_step(rows, vecs, masked, s);
+    a.add(x86::r8, n * element);
+    if (rows > 8) a.add(x86::rbp, n * element);
+    if (n == 1) a.add(x86::r12, x86::r13);
+    else a.lea(x86::r12, x86::ptr(x86::r12, x86::r13, n == 4 ? 2 : 1));
+  };
+  a.sub(x86::rax, unroll);
+  a.jl(rest);
+  a.align(asmjit::AlignMode::kCode, 32);
+  a.bind(loop);
+  steps(unroll);
+  a.sub(x86::rax, unroll);
+  a.jge(loop);
+  a.bind(rest);
+  a.add(x86::rax, unroll);
+  a.jz(done);
+  a.bind(single);
+  steps(1);
+  a.dec(x86::rax);
+  a.jnz(single);
+  a.bind(done);
+}
+
+/// One step of the sequential axis, `step` after the one that the pointers are at.
+void KernelWriter::multiply_step(int rows, int vecs, bool masked, int step) {
+  x86::Assembler& a = as_->a;
+  const int bytes = as_->bytes_of(contract_type()), element = bytes / lanes_;
+  const bool wide = element == 8;
+  const auto right_at = [&](int v) {
+    x86::Mem m = step == 0   ? x86::ptr(x86::r12, v * bytes)
+                 : step == 3 ? x86::ptr(x86::r12, x86::r14, 0, v * bytes)
+                             : x86::ptr(x86::r12, x86::r13, static_cast<uint32_t>(step - 1), v * bytes);
+    return m;
+  };
+  const auto left_at = [&](int row) {
+    const x86::Gp base = row < 8 ? x86::r8 : x86::rbp;
+    const int d = step * element;
+    switch (row & 7) {
+      case 0: return x86::ptr(base, d);
+      case 1: return x86::ptr(base, x86::r9, 0, d);
+      case 2: return x86::ptr(base, x86::r9, 1, d);
+      case 3: return x86::ptr(base, x86::r10, 0, d);
+      case 4: return x86::ptr(base, x86::r9, 2, d);
+      case 5: return x86::ptr(base, x86::r11, 0, d);
+      case 6: return x86::ptr(base, x86::r10, 1, d);
+      default: return x86::ptr(base, x86::rbx, 0, d);
+    }
+  };
+  const auto load = [&](int v) {
+    const x86::Vec r = as_->vec(v, bytes);
+    if (masked && v == vecs - 1 && as_->avx512())
+      a.k(x86::k1).z().emit(wide ? Id::kIdVmovupd : Id::kIdVmovups, r, right_at(v));
+    else a.vmovups(r, right_at(v));
+  };
+  const int spare = rows > 1 ? vecs : 1;  // register after those of the right side
+  if (rows > 1)
+    for (int v = 0; v < vecs; ++v) load(v);
+  for (int row = 0; row < rows; ++row) {
+    const x86::Vec left = as_->vec(spare + (registers() > 16 ? row % 2 : 0), bytes);
+    if (wide) a.emit(bytes == 16 ? Id::kIdVmovddup : Id::kIdVbroadcastsd, left, left_at(row));
+    else a.vbroadcastss(left, left_at(row));
+    for (int v = 0; v < vecs; ++v) {
+      const x86::Vec acc = tile_accumulator(row * vecs + v);
+      if (rows > 1) {
+        multiply_add(acc, left, as_->vec(v, bytes));
+      } else if (masked && v == vecs - 1 && as_->avx512()) {
+        const x86::Vec r = as_->vec(0, bytes);
+        a.k(x86::k1).z().emit(wide ? Id::kIdVmovupd : Id::kIdVmovups, r, right_at(v));
+        multiply_add(acc, left, r);
+      } else {
+        multiply_add(acc, left, right_at(v));
+      }
+    }
+  }
+}
+
+void KernelWriter::multiply_add(const x86::Vec& acc, const x86::Vec& left, const asmjit::Operand_& right) {
+  x86::Assembler& a = as_->a;
+  // Integers: after the right side's and the left side's registers.
+  const auto product = [&] { return as_->vec(registers() > 16 ? 6 : 3, static_cast<int>(acc.size())); };
+  switch (contraction_->lane) {
+    case ContractionLane::f32: a.emit(Id::kIdVfmadd231ps, acc, left, right); return;
+    case ContractionLane::f64: a.emit(Id::kIdVfmadd231pd, acc, left, right); return;
+    case ContractionLane::i32: a.emit(Id::kIdVpmulld, product(), left, right); break;
+    case ContractionLane::pairs:
+      if (as_->avx512() && has_vnni()) {
+        a.emit(Id::kIdVpdpwssd, acc, left, right);
+        return;
+      }
+      a.emit(Id::kIdVpmaddwd, product(), left, right);
+      break;
+  }
+  a.emit(Id::kIdVpaddd, acc, acc, product());
+}
+
+/// The operands' pointers at the current tile's first row and column.
+void KernelWriter::contract_pointers() {
+  x86::Assembler& a = as_->a;
+  const auto scaled = [&](const x86::Mem& index, int operand, int axis) {
+    a.mov(x86::rdx, index);
+    if (k_.operands[static_cast<size_t>(operand)].stride[axis] == Stride::unit)
+      a.imul(x86::rdx, x86::rdx, static_cast<int>(byte_width(operand)));
+    else a.imul(x86::rdx, as_->arg(as_->args.stride(operand, axis)));
+    a.add(x86::rcx, x86::rdx);
+  };
+  for (size_t o = 0; o < k_.operands.size(); ++o) {
+    if (is_side(o)) continue;
+    const auto oi = static_cast<int>(o);
+    const auto& stride = k_.operands[o].stride;
+    a.mov(x86::rcx, as_->frame(row_pointer_frame_[o]));
+    if (stride[vector_axis_] != Stride::zero) scaled(as_->frame(full_.index_base), oi, vector_axis_);
+    if (row_axis_ >= 0 && stride[row_axis_] != Stride::zero)
+      scaled(as_->frame(counters_[static_cast<size_t>(row_axis_)]), oi, row_axis_);
+    if (as_->pointer_reg[o] >= 0) a.mov(x86::gpq(static_cast<uint32_t>(as_->pointer_reg[o])), x86::rcx);
+    else a.mov(as_->frame(as_->pointer_frame[o]), x86::rcx);
+  }
+}
+
+void KernelWriter::contract_epilogue(int rows, int vecs, bool masked) {
+  x86::Assembler& a = as_->a;
+  contract_pointers();
+  const uint32_t reserved = as_->reserved_vec;
+  const int bytes = as_->bytes_of(contract_type());
+  const auto& accumulators = red_->acc[0].hot;
+  const auto keep = [&](int count) {  // out of the allocator's hands
+    for (int i = 0; i < count; ++i) as_->reserved_vec |= 1u << tile_accumulator(i).id();
+  };
+  const auto next_row = [&] {
+    if (row_axis_ < 0) return;
+    for (size_t o = 0; o < k_.operands.size(); ++o) {
+      if (is_side(o) || k_.operands[o].stride[row_axis_] == Stride::zero) continue;
+      const auto oi = static_cast<int>(o);
+      a.mov(x86::rcx, as_->arg(as_->args.stride(oi, row_axis_)));
+      if (k_.operands[o].stride[row_axis_] == Stride::unit) a.mov(x86::ecx, static_cast<int>(byte_width(oi)));
+      if (as_->pointer_reg[o] >= 0) a.add(x86::gpq(static_cast<uint32_t>(as_->pointer_reg[o])), x86::rcx);
+      else a.add(as_->frame(as_->pointer_frame[o]), x86::rcx);
+    }
+    a.inc(word(as_->frame(counters_[static_cast<size_t>(row_axis_)])));
+  };
+  if (rows == 1 || epilogue_.code.size() <= kLongEpilogue) {
+    keep(rows * vecs);
+    for (int row = 0; row < rows; ++row) {
+      tile_row_.assign(accumulators.begin() + row * vecs, accumulators.begin() + (row + 1) * vecs);
+      contract_epilogue_row(vecs, masked);
+      if (row + 1 < rows) next_row();
+      else if (row > 0) a.sub(word(as_->frame(counters_[static_cast<size_t>(row_axis_)])), rows - 1);
+    }
+  } else {
+    for (int i = 0; i < rows * vecs; ++i) a.vmovups(as_->frame(at_.spilled, i * bytes), tile_accumulator(i));
+    tile_row_.assign(accumulators.begin(), accumulators.begin() + vecs);
+    keep(vecs);
+    const Label loop = a.newLabel();
+    a.xor_(x86::eax, x86::eax);
+    a.bind(loop);
+    for (int v = 0; v < vecs; ++v)
+      a.vmovups(tile_accumulator(v), x86::ptr(x86::rsp, x86::rax, 0, at_.spilled + v * bytes));
+    contract_epilogue_row(vecs, masked);
+    next_row();
+    a.add(x86::rax, vecs * bytes);
+    a.cmp(x86::rax, rows * vecs * bytes);
+    a.jl(loop);
+    a.sub(word(as_->frame(counters_[static_cast<size_t>(row_axis_)])), rows);
+  }
+  as_->reserved_vec = reserved;
+}
+
+/// The epilogue at one row, whose accumulators are the variables `tile_row_`.
+void KernelWriter::contract_epilogue_row(int vecs, bool masked) {
+  const auto part = [&](int first, int count, const Addressing& where) {
+    if (count == 0) return;
+    Addressing w = where;
+    w.at_origin = true;
+    w.row_axis = -1;  // the pointers are at the row
+    Copies copies(*as_, epilogue_, w, -1);
+    copies.first_vec = first;
+    copies.result = [&](int, int, int vec) { return tile_row_[static_cast<size_t>(first + vec)]; };
+    write_block(copies.block(2, {1, count, 1}), w);
+  };
+  part(0, masked ? vecs - 1 : vecs, full_);
+  if (masked) part(vecs - 1, 1, masked_);
+}
+
+}  // namespace lazy::cpu
