@@ -1,6 +1,7 @@
 // Launches over several threads: a box is cut along a parallel axis into a few large boxes.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "jit/loop/ir.hpp"
@@ -13,6 +14,7 @@ class Partition {
   explicit Partition(const jit::loop::LoopKernel&);
   /// What an index of the box costs: vector instructions over lanes.
   void set_cost(int instructions, int lanes);
+  double nanoseconds() const { return nanoseconds_; }
 
   /// A contraction that packs panels of so many columns: `bytes` a step of the sequential axis, for tiles of
   /// rows along `row_axis`.
@@ -59,8 +61,12 @@ class Partition {
   std::vector<int8_t> step_class_;  // of each operand and axis: jit::loop::Stride
   std::vector<uint8_t> bytes_;      // of each operand's elements
   int64_t inline_limit_ = 1 << 15;
+  double nanoseconds_ = 1;  // of an index
   int row_axis_ = -1, tile_rows_ = 0, pack_columns_ = 0, pack_bytes_ = 0;
 };
+
+/// task(0) ... task(pieces - 1) on several threads; returns when all are done.
+void for_each(int64_t pieces, const std::function<void(int64_t)>& task);
 
 /// Threads that launches use: LAZY_NUM_THREADS, or all that the process may keep busy.
 int thread_count();
