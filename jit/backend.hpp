@@ -1,6 +1,7 @@
 // What jit/ asks of a device. Backends register themselves (jit/registry.hpp); jit/ never names one.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,11 +16,22 @@ class Kernel {
   /// Runs the whole box described by `args` (layout: loop::ArgLayout) and returns when its stores are visible
   /// to the caller. May use several threads. Extents may be 0. `args` may be modified during the call.
   virtual void launch(uint64_t* args) const = 0;
+  /// The same on the calling thread alone. Of `args` only words 0 to 3 are changed.
+  virtual void launch_here(uint64_t* args) const { launch(args); }
+  /// A rough time of one index of the box, on one thread.
+  virtual double nanoseconds() const { return 1; }
   /// Bytes of generated code, 0 if none was generated.
   virtual size_t code_bytes() const { return 0; }
   /// Human-readable schedule (vector width, unroll, tile, parallel axis) and disassembly, for dumps.
   virtual std::string schedule() const { return {}; }
   virtual std::string disassembly() const { return {}; }
+};
+
+/// What the executor needs to know to cut a band's work into blocks (jit/plan/band.hpp).
+struct Workers {
+  int threads = 1;
+  size_t near_bytes = size_t{64} << 10;  // first- and second-level cache of one thread
+  size_t far_bytes = size_t{1} << 20;
 };
 
 class Backend {
@@ -31,6 +43,12 @@ class Backend {
   /// `bytes` of uninitialised memory aligned to 64, never null (a size of 0 gives a valid pointer).
   virtual void* allocate(size_t bytes) = 0;
   virtual void deallocate(void*, size_t bytes) noexcept = 0;
+  virtual Workers workers() const { return {}; }
+  /// task(0) ... task(pieces - 1), on several threads where there are some; returns when all are done. Throws
+  /// what a task throws.
+  virtual void for_each(int64_t pieces, const std::function<void(int64_t)>& task) {
+    for (int64_t p = 0; p < pieces; ++p) task(p);
+  }
 };
 
 }  // namespace lazy::jit

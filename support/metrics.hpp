@@ -25,6 +25,7 @@ namespace lazy {
   X(disk_misses, "kernels looked for on disk in vain")               \
   X(compile_ns, "nanoseconds spent compiling")                       \
   X(launches, "kernels run")                                         \
+  X(bands, "runs of kernels that went block by block")               \
   X(bytes_donated, "bytes of inputs reused for outputs")             \
   X(fallbacks, "kernels that the backend left to the reference one") \
   X(programs_evicted, "cache entries dropped to keep the limits")    \

@@ -28,7 +28,7 @@ class KernelBuilder {
     o.output = output;
     for (int i = 0; i < k.rank; ++i)
       o.stride[i] = i < static_cast<int>(strides.size()) ? strides[i] : Stride::any;
-    if (output && k.form == Form::reduce) o.stride[k.sequential] = Stride::zero;
+    if (output && k.form == Form::reduce && epilogue_ >= 0) o.stride[k.sequential] = Stride::zero;
     k.operands.push_back(o);
     return static_cast<int>(k.operands.size()) - 1;
   }

@@ -3,6 +3,7 @@
 #include "backends/cpu/allocator.hpp"
 #include "backends/cpu/disassemble.hpp"
 #include "backends/cpu/kernel.hpp"
+#include "backends/cpu/parallel.hpp"
 #include "backends/reference/backend.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
@@ -25,6 +26,10 @@ class CpuBackend final : public jit::Backend {
   }
   void* allocate(size_t bytes) override { return cpu::allocate(bytes); }
   void deallocate(void* p, size_t bytes) noexcept override { cpu::deallocate(p, bytes); }
+  jit::Workers workers() const override { return {thread_count(), caches().l1d, caches().l2}; }
+  void for_each(int64_t pieces, const std::function<void(int64_t)>& task) override {
+    cpu::for_each(pieces, task);
+  }
 
  private:
   const Isa isa_;

@@ -53,7 +53,7 @@ bool Contraction::right_in_place(const Sides& s) const {
          (form_.masks || s.columns % form_.lanes == 0);
 }
 
-void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* args) const {
+void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* args, int threads) const {
   const Sides s = sides(box, args);
   int64_t matrices = 1;
   for (int a : outer_) matrices *= box.length(args, a);
@@ -61,7 +61,7 @@ void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* ar
   const double vectors = static_cast<double>(matrices) * static_cast<double>(s.rows) *
                          static_cast<double>(divide_up(s.columns, form_.lanes)) *
                          static_cast<double>(s.steps + 1);
-  const int threads = vectors < kNanosecondsWorthAThread * kVectorsANanosecond ? 1 : thread_count();
+  if (vectors < kNanosecondsWorthAThread * kVectorsANanosecond) threads = 1;
   const Launch l{box, entry, threads};
   if (left_in_place(s) && right_in_place(s) &&
       (s.rows < kRowsWorthPacking || s.steps * s.columns * element_ <= kSmallRight))

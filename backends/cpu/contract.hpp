@@ -9,7 +9,8 @@ namespace lazy::cpu {
 class Contraction {
  public:
   Contraction(const jit::loop::LoopKernel&, const ContractionForm&);
-  void run(const Partition&, Partition::Entry, uint64_t* args) const;
+  /// On at most so many threads.
+  void run(const Partition&, Partition::Entry, uint64_t* args, int threads) const;
 
  private:
   /// The two matrices of one index of the other axes. Strides in bytes.

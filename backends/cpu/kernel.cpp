@@ -35,10 +35,17 @@ class CpuKernel final : public jit::Kernel {
   void launch(uint64_t* args) const override {
     args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kHelpers);
     args[jit::loop::ArgLayout::kScratch] = 0;
-    if (contraction_) return contraction_->run(partition_, code_.entry(), args);
+    if (contraction_) return contraction_->run(partition_, code_.entry(), args, thread_count());
     if (partition_.runs_inline(args)) return code_.entry()(args);
     partition_.run(code_.entry(), args);
   }
+  void launch_here(uint64_t* args) const override {
+    args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kHelpers);
+    args[jit::loop::ArgLayout::kScratch] = 0;
+    if (contraction_) return contraction_->run(partition_, code_.entry(), args, 1);
+    code_.entry()(args);
+  }
+  double nanoseconds() const override { return partition_.nanoseconds(); }
   size_t code_bytes() const override { return code_.size(); }
   std::string schedule() const override { return describe(schedule_, partition_); }
   std::string disassembly() const override {

@@ -51,6 +51,18 @@ int thread_count() {
   return asked > 0 ? asked : usable_processors();
 }
 
+void for_each(int64_t pieces, const std::function<void(int64_t)>& task) {
+  if (pieces == 1) return task(0);
+  arena(thread_count()).execute([&] {
+    tbb::parallel_for(
+        tbb::blocked_range<int64_t>(0, pieces, 1),
+        [&](const tbb::blocked_range<int64_t>& r) {
+          for (int64_t p = r.begin(); p < r.end(); ++p) task(p);
+        },
+        tbb::simple_partitioner());
+  });
+}
+
 Partition::Partition(const jit::loop::LoopKernel& k)
     : layout_(jit::loop::layout_of(k)), vector_axis_(k.rank - 1), sequential_(k.sequential) {
   if (k.form == jit::loop::Form::reduce)
@@ -66,8 +78,8 @@ Partition::Partition(const jit::loop::LoopKernel& k)
 
 void Partition::set_cost(int instructions, int lanes) {
   // Half a cycle an instruction, a quarter of a nanosecond a cycle; loads and stores beside.
-  const double ns = (instructions * 0.5 + 2) * 0.25 / lanes;
-  inline_limit_ = std::max<int64_t>(1, static_cast<int64_t>(kNanosecondsWorthAThread / ns));
+  nanoseconds_ = (instructions * 0.5 + 2) * 0.25 / lanes;
+  inline_limit_ = std::max<int64_t>(1, static_cast<int64_t>(kNanosecondsWorthAThread / nanoseconds_));
 }
 
 void Partition::restrict(uint64_t* args, int axis, int64_t first, int64_t last) const {

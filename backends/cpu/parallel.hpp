@@ -15,6 +15,7 @@ class Partition {
   explicit Partition(const jit::loop::LoopKernel&);
   /// What an index of the box costs: vector instructions over lanes.
   void set_cost(int instructions, int lanes);
+  double nanoseconds() const { return nanoseconds_; }
 
   /// Too little work for a second thread.
   bool runs_inline(const uint64_t* args) const {
@@ -55,6 +56,7 @@ class Partition {
   std::vector<int8_t> step_class_;  // of each operand and axis: jit::loop::Stride
   std::vector<uint8_t> bytes_;      // of each operand's elements
   int64_t inline_limit_ = 1 << 15;
+  double nanoseconds_ = 1;  // of an index
 };
 
 /// Memory of the allocator's until the end of a scope.
@@ -69,6 +71,9 @@ class Scratch {
   size_t bytes_;
   char* data_;
 };
+
+/// task(0) ... task(pieces - 1) on several threads; returns when all are done.
+void for_each(int64_t pieces, const std::function<void(int64_t)>& task);
 
 /// Threads that launches use: LAZY_NUM_THREADS, or all that the process may keep busy.
 int thread_count();

@@ -64,7 +64,7 @@ class Run {
         case Form::map:
           strips(extent_[vector_axis_], [&](int n) {
             evaluate(0, k_.body.size(), n);
-            store(n);
+            store(0, n);
           });
           break;
         case Form::reduce:
@@ -109,6 +109,8 @@ class Run {
     strips(extent_[vector_axis_], [&](int n) {
       evaluate(0, k_.epilogue, n);
       accumulate(index_[vector_axis_], n);
+      for (const Store& t : k_.stores)
+        if (t.value < k_.epilogue) store(t, n);
     });
     epilogue(1);
   }
@@ -133,13 +135,13 @@ class Run {
   void epilogue(int n) {
     for (size_t i = 0; i < accumulators_.size(); ++i) accumulators_[i]->finish(running_[i].bytes);
     evaluate(k_.epilogue, k_.body.size(), n);
-    store(n);
+    store(k_.epilogue, n);
   }
 
   void scan(int n) {
     for (int64_t& r = index_[k_.sequential]; r < extent_[k_.sequential]; ++r) {
       evaluate(0, k_.body.size(), n);
-      store(n);
+      store(0, n);
     }
     index_[k_.sequential] = 0;
   }
@@ -186,11 +188,15 @@ class Run {
     }
   }
 
-  void store(int n) {
+  /// What instructions from `first` on have computed.
+  void store(ValueId first, int n) {
     for (const Store& t : k_.stores)
-      with_size(size_of(k_.operands[t.operand].dtype), [&](auto e) {
-        scatter<decltype(e)>(value(t.value), address(t.operand), stride(t.operand, vector_axis_), n);
-      });
+      if (t.value >= first) store(t, n);
+  }
+  void store(const Store& t, int n) {
+    with_size(size_of(k_.operands[t.operand].dtype), [&](auto e) {
+      scatter<decltype(e)>(value(t.value), address(t.operand), stride(t.operand, vector_axis_), n);
+    });
   }
 
   int64_t stride(int operand, int axis) const {

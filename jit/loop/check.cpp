@@ -74,8 +74,10 @@ class Checker {
 
   void operand(size_t i) const {
     const Operand& o = k_.operands[i];
-    if (o.output && k_.form == Form::reduce)
-      require(o.stride[k_.sequential] == Stride::zero, "output " + n(i) + " moves along the reduced axis");
+    if (!o.output || k_.form != Form::reduce) return;
+    for (const Store& t : k_.stores)
+      require(t.operand != i || !in_epilogue(t.value) || o.stride[k_.sequential] == Stride::zero,
+              "output " + n(i) + " moves along the reduced axis");
   }
 
   void argument(size_t i, ValueId v) const {
@@ -190,7 +192,7 @@ class Checker {
       require(v == o.dtype, "output " + n(t.operand) + " is " + short_name(o.dtype) + " but " +
                                 value(t.value) + " is " + short_name(v));
       if (k_.form == Form::reduce)
-        require(in_epilogue(t.value),
+        require(in_epilogue(t.value) || (k_.sequential == k_.rank - 1 && k_.reductions[0].op != Op::matmul),
                 "output " + n(t.operand) + " stores " + value(t.value) + ", which is not of the epilogue");
     }
     for (size_t i = 0; i < written.size(); ++i)

@@ -29,7 +29,7 @@ struct Operand {
   DType dtype{};
   bool output = false;
   Stride stride[kMaxAxes] =
-      {};             // one per axis of the kernel; of a reduction's output the sequential axis is `zero`
+      {};             // one per axis of the kernel; of an epilogue's output the sequential axis is `zero`
   bool wide = false;  // offsets of one vector may exceed 32 bits (no `stride fits 32 bits` guard stands)
 };
 
@@ -79,7 +79,8 @@ struct Reduction {
 
 enum class Form : uint8_t {
   map,     // every axis is parallel; stores in the body
-  reduce,  // stores in the epilogue, once per index of the parallel axes
+  reduce,  // stores in the epilogue, once per index of the parallel axes; one that reduces along the last axis
+           // may also store values of its body, at every index
   scan,    // stores in the body, which may read its running sums through Code::result
 };
 

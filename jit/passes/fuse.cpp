@@ -69,6 +69,7 @@ class Fuser {
     tie_dimensions();
     choose_materialised();
     assign_kernels();
+    f_.tied = std::move(parent_);
     return std::move(f_);
   }
 

@@ -28,6 +28,14 @@ struct Fusion {
       materialised;  // by value: kept in memory (or, if only its own kernel reads it, in a register)
   std::vector<int> kernel_of;  // by value: index into groups, -1 if inlined or a leaf
   std::vector<Group> groups;   // in execution order
+  std::vector<uint32_t> tied;  // by value * kMaxRank + dimension: a union-find forest (see dim_class)
+
+  /// Two dimensions are of one class if some op's own rule makes their extents equal.
+  uint32_t dim_class(uint32_t v, int i) const {
+    uint32_t d = v * kMaxRank + static_cast<uint32_t>(i);
+    while (tied[d] != d) d = tied[d];
+    return d;
+  }
 };
 /// `strict_layout`: assume nothing about leaves' layouts (the variant that serves everything).
 Fusion fuse(Trace&, bool strict_layout);

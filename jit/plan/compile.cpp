@@ -6,6 +6,7 @@
 #include "cache/lru.hpp"
 #include "jit/dump.hpp"
 #include "jit/loop/lower.hpp"
+#include "jit/plan/band.hpp"
 #include "support/config.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
@@ -76,6 +77,7 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
   if (variant == Variant::fixed) fix_arguments(trace, *program);
   std::vector<loop::LoopKernel> loops;
   lower(trace, fusion, {strict, config::get().exact_casts}, *program, loops);
+  find_bands(trace, fusion, loops, *program);
   for (size_t i = 0; i < loops.size(); ++i) {
 #ifndef NDEBUG
     loop::check(loops[i]);

@@ -63,6 +63,28 @@ struct Step {
   uint64_t ops = 0;  // elementwise ops fused in
 };
 
+/// A run of steps that share outer dimensions ("levels"): parallel in each of them, and every value that one
+/// step makes and another reads is read at the index of these at which it was made. So the steps can be done
+/// for one block of the outer indices after another, while the block's values are still in the cache; values
+/// that no one else needs have memory for one block only. Whether that pays is decided at each run, from the
+/// extents.
+struct Band {
+  /// What the steps read and write: one entry for each buffer.
+  struct Source {
+    uint32_t node = 0;  // whose shape it has
+    int slot = -1;
+    DType dtype{};
+    uint32_t moves = 0;   // bit l: another index of level l is another part of it
+    bool matrix = false;  // the right side of a contraction
+  };
+  uint32_t first = 0, count = 0;  // steps
+  std::vector<KernelDim> levels;  // outermost first
+  std::vector<uint8_t> dim_of;    // step of the band * levels + level -> kernel dimension
+  std::vector<Source> sources;
+  std::vector<uint32_t> inner;  // slots that only the band needs, in the order in which they are made
+  std::vector<Band> parts;      // bands without contractions in it, for when it isn't worth it as a whole
+};
+
 /// A buffer that one run makes.
 struct Slot {
   uint32_t node = 0;  // frame value whose shape it has
@@ -103,6 +125,7 @@ const char* name_of(Guard::Kind);
 
 struct Program {
   std::vector<Step> steps;
+  std::vector<Band> bands;  // in order, disjoint
   std::vector<Slot> slots;
   std::vector<Result> results;
   std::vector<PathStep> paths{PathStep{}};

@@ -1,6 +1,9 @@
 // The executor: binds a frame's nodes to a program's steps and launches them.
+#include <algorithm>
 #include <array>
+#include <deque>
 
+#include "jit/plan/band.hpp"
 #include "jit/plan/bind.hpp"
 #include "jit/plan/program.hpp"
 #include "support/config.hpp"
@@ -17,19 +20,16 @@ size_t bytes_of(const Slot& s, const Frame& f) {
 class Run {
  public:
   Run(const Program& p, Frame& f, Backend& backend)
-      : p_(p), f_(f), backend_(backend), buffers_(p.slots.size()), donate_(!config::get().verify) {}
+      : p_(p),
+        f_(f),
+        backend_(backend),
+        buffers_(p.slots.size()),
+        address_(p.slots.size()),
+        donate_(!config::get().verify) {}
 
   void steps() {
-    uint64_t launches = 0;
-    for (size_t i = 0; i < p_.steps.size(); ++i) {
-      const Step& s = p_.steps[i];
-      for (uint32_t slot : s.made)
-        if (!buffers_[slot]) make(slot, i);
-      if (s.has_initial) initialise(s);
-      launches += launch(s);
-      for (uint32_t slot : s.dead) buffers_[slot].reset();
-    }
-    metric::add(Counter::launches, launches);
+    sequence(0, p_.steps.size(), p_.bands);
+    metric::add(Counter::launches, launches_);
   }
 
   // Nothing can fail any more: the nodes get their values, and let go of their operands.
@@ -51,6 +51,100 @@ class Run {
   }
 
  private:
+  void sequence(size_t first, size_t last, const std::vector<Band>& bands) {
+    size_t i = first;
+    for (const Band& band : bands) {
+      for (; i < band.first; ++i) one(i);
+      i += band.count;
+      if (Planned& plan = planned(band); plan.blocks.worth_it) block_by_block(plan);
+      else sequence(band.first, i, band.parts);
+    }
+    for (; i < last; ++i) one(i);
+  }
+
+  void one(size_t i) {
+    const Step& s = p_.steps[i];
+    for (uint32_t slot : s.made)
+      if (!buffers_[slot]) make(slot, i);
+    if (s.has_initial) initialise(s);
+    const Words w(s);
+    if (bind(s, w.data)) {
+      s.kernel->launch(w.data);
+      ++launches_;
+    }
+    for (uint32_t slot : s.dead) buffers_[slot].reset();
+  }
+
+  /// What was decided about a band. The number of threads may change at any time, so this is asked once.
+  struct Planned {
+    const Band* band = nullptr;
+    Blocks blocks;
+    BufferRef scratch;
+  };
+  Planned& planned(const Band& band) {
+    for (Planned& p : planned_)
+      if (p.band == &band) return p;
+    planned_.push_back({&band, choose_blocks(p_, band, f_, backend_.workers()), {}});
+    return planned_.back();
+  }
+  void allocate_scratch(Planned& p) {
+    if (!p.scratch)
+      p.scratch = BufferRef::allocate(backend_, p.blocks.piece_bytes * static_cast<size_t>(p.blocks.pieces));
+  }
+
+  void block_by_block(Planned& plan) {
+    const Band& band = *plan.band;
+    const Blocks& blocks = plan.blocks;
+    allocate_scratch(plan);
+    const size_t end = band.first + band.count;
+    for (size_t i = 0; i < band.inner.size(); ++i)
+      address_[band.inner[i]] = reinterpret_cast<char*>(blocks.offset[i]);
+    const auto is_inner = [&](int slot) {
+      return slot >= 0 && std::find(band.inner.begin(), band.inner.end(), slot) != band.inner.end();
+    };
+    std::vector<BlockArguments> steps;
+    std::vector<uint64_t> words;
+    std::vector<uint8_t> in_scratch;
+    for (size_t i = band.first; i < end; ++i)
+      for (uint32_t slot : p_.steps[i].made)
+        if (!buffers_[slot] && !is_inner(static_cast<int>(slot))) make(slot, i);
+    for (size_t i = band.first; i < end; ++i) {
+      const Step& s = p_.steps[i];
+      const size_t at = words.size();
+      words.resize(at + static_cast<size_t>(s.args.words()));
+      bind(s, words.data() + at);
+      in_scratch.clear();
+      for (const Binding& b : s.operands) in_scratch.push_back(is_inner(b.slot));
+      steps.emplace_back(s, band.dim_of.data() + (i - band.first) * band.levels.size(), blocks, f_,
+                         words.data() + at, in_scratch);
+    }
+    const int64_t share = (blocks.count + blocks.pieces - 1) / blocks.pieces;
+    backend_.for_each(blocks.pieces, [&](int64_t piece) {
+      std::vector<uint64_t> mine = words;
+      char* const memory =
+          static_cast<char*>(plan.scratch->data()) + static_cast<size_t>(piece) * blocks.piece_bytes;
+      const int64_t last = std::min(blocks.count, (piece + 1) * share);
+      for (int64_t n = piece * share; n < last; ++n) {
+        int64_t index[kMaxRank];
+        index[blocks.level] = n % blocks.cuts * blocks.length;
+        for (int64_t l = blocks.level, rest = n / blocks.cuts; l-- > 0; rest /= blocks.extent[l])
+          index[l] = rest % blocks.extent[l];
+        const int64_t length = std::min(blocks.length, blocks.extent[blocks.level] - index[blocks.level]);
+        uint64_t* w = mine.data();
+        for (size_t i = 0; i < steps.size(); ++i) {
+          const Step& s = p_.steps[band.first + i];
+          steps[i].move(index, length, memory, w);
+          s.kernel->launch_here(w);
+          w += s.args.words();
+        }
+      }
+    });
+    launches_ += band.count;
+    metric::add(Counter::bands);
+    for (size_t i = band.first; i < end; ++i)
+      for (uint32_t slot : p_.steps[i].dead) buffers_[slot].reset();
+  }
+
   void make(uint32_t slot, size_t step) {
     const Step& s = p_.steps[step];
     const Slot& what = p_.slots[slot];
@@ -64,18 +158,36 @@ class Run {
       buffers_[slot] = f_.values[what.donor_leaf]->buffer;  // the dying leaf goes on reading it as well
       donated(bytes, s.has_initial);
     } else {
-      buffers_[slot] = BufferRef::allocate(backend_, bytes);
+      return allocate(slot);
     }
+    address_[slot] = static_cast<char*>(buffers_[slot]->data());
   }
   // Once an input has been overwritten the run must not fail: what later steps need is allocated before.
   void reserve_after(size_t step) {
     if (std::exchange(reserved_, true)) return;
+    std::vector<uint8_t> scratch(p_.slots.size(), 0);
+    reserve_scratch(step, p_.bands, scratch);
     for (size_t i = step; i < p_.steps.size(); ++i)
       for (uint32_t slot : p_.steps[i].made) {
         const Slot& what = p_.slots[slot];
-        if (!buffers_[slot] && what.donor_slot < 0 && what.donor_leaf == kNone)
-          buffers_[slot] = BufferRef::allocate(backend_, bytes_of(what, f_));
+        if (!buffers_[slot] && !scratch[slot] && what.donor_slot < 0 && what.donor_leaf == kNone)
+          allocate(slot);
       }
+  }
+  void reserve_scratch(size_t step, const std::vector<Band>& bands, std::vector<uint8_t>& scratch) {
+    for (const Band& band : bands) {
+      if (band.first + band.count <= step) continue;
+      if (Planned& plan = planned(band); plan.blocks.worth_it) {
+        allocate_scratch(plan);
+        for (uint32_t slot : band.inner) scratch[slot] = 1;
+      } else {
+        reserve_scratch(step, band.parts, scratch);
+      }
+    }
+  }
+  void allocate(uint32_t slot) {
+    buffers_[slot] = BufferRef::allocate(backend_, bytes_of(p_.slots[slot], f_));
+    address_[slot] = static_cast<char*>(buffers_[slot]->data());
   }
   bool takes_all(uint32_t leaf, size_t bytes) const {
     const Node& n = *f_.values[leaf];
@@ -95,25 +207,25 @@ class Run {
     std::memcpy(buffers_[slot]->data(), data, bytes_of(p_.slots[slot], f_));
   }
 
-  char* base_of(const Binding& b, const Step& s) {
-    if (b.slot < 0) return static_cast<char*>(f_.values[b.node]->buffer->data());
-    const auto slot = static_cast<size_t>(b.slot);
-    if (buffers_[slot]) return static_cast<char*>(buffers_[slot]->data());
-    for (uint32_t made : s.made)  // it was taken over by an output of this very step
-      if (p_.slots[made].donor_slot == b.slot) return static_cast<char*>(buffers_[made]->data());
-    return nullptr;
+  char* base_of(const Binding& b) const {
+    return b.slot < 0 ? static_cast<char*>(f_.values[b.node]->buffer->data())
+                      : address_[static_cast<size_t>(b.slot)];
   }
 
-  bool launch(const Step& s) {
-    const loop::ArgLayout& at = s.args;
-    const auto words = static_cast<size_t>(at.words());
+  /// Arguments of one launch.
+  struct Words {
+    explicit Words(const Step& s) {
+      const auto n = static_cast<size_t>(s.args.words());
+      if (n > few.size()) many.resize(n), data = many.data();
+    }
     std::array<uint64_t, 256> few;
     std::vector<uint64_t> many;
-    uint64_t* w = few.data();
-    if (words > few.size()) {
-      many.resize(words);
-      w = many.data();
-    }
+    uint64_t* data = few.data();
+  };
+
+  /// False if there is nothing to do.
+  bool bind(const Step& s, uint64_t* w) {
+    const loop::ArgLayout& at = s.args;
     std::fill_n(w, 4, 0);
     for (int a = 0; a < at.rank; ++a) {
       w[at.extent(a)] = 1;
@@ -128,7 +240,6 @@ class Run {
     if (empty) return false;
     for (size_t i = 0; i < s.operands.size(); ++i) bind(s, static_cast<int>(i), w);
     for (size_t i = 0; i < s.scalars.size(); ++i) w[at.scalar(static_cast<int>(i))] = scalar(s.scalars[i]);
-    s.kernel->launch(w);
     return true;
   }
 
@@ -136,7 +247,7 @@ class Run {
     const loop::ArgLayout& at = s.args;
     const Binding& b = s.operands[static_cast<size_t>(i)];
     const auto size = static_cast<int64_t>(size_of(b.dtype));
-    char* base = base_of(b, s);
+    char* base = base_of(b);
     if (b.known_strides) {
       for (int a = 0; a < at.rank; ++a) w[at.stride(i, a)] = 0;
       if (b.moves) w[at.stride(i, at.rank - 1)] = static_cast<uint64_t>(size);
@@ -163,6 +274,9 @@ class Run {
   Frame& f_;
   Backend& backend_;
   std::vector<BufferRef> buffers_;
+  std::vector<char*> address_;   // by slot; that of a donor remains what it was
+  std::deque<Planned> planned_;  // references to its elements stay
+  uint64_t launches_ = 0;
   const bool donate_;  // the verifier reads the inputs again
   bool in_place_ = false;
   bool reserved_ = false;

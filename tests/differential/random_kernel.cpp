@@ -33,7 +33,10 @@ class Generator {
       for (int i = 0; i < n; ++i) step();
     }
     if (form_ == Form::reduce) {
-      if (!matmul_) reductions();
+      if (!matmul_) {
+        reductions();
+        body_stores();
+      }
       epilogue();
     }
     if (form_ == Form::scan) running_sums();
@@ -313,6 +316,18 @@ class Generator {
   }
 
   // ---- outputs ----
+  /// Of a reduction along the last axis: some of its body's values.
+  void body_stores() {
+    if (form_ != Form::reduce || sequential_ != static_cast<int>(extents_.size()) - 1 || s_.percent(60))
+      return;
+    for (int64_t n = s_.between(1, 2); n > 0; --n) {
+      ValueId v = s_.pick(pool_).id;
+      if (s_.percent(15)) v = b_->cast(random_type(), v);
+      const int o = operand(b_->k.body[v].type, true, std::vector<bool>(extents_.size(), true));
+      b_->k.stores.push_back({static_cast<uint16_t>(o), v});
+    }
+  }
+
   void stores() {
     const int n = static_cast<int>(s_.percent(60) ? 1 : s_.between(2, 4));
     for (int i = 0; i < n; ++i) {

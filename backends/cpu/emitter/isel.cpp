@@ -75,8 +75,10 @@ class Selector {
   }
   Val value(uint16_t v) const { return values_[v]; }
 
-  void stores() {
-    for (const auto& s : k_.stores) out_.stores.push_back({s.operand, values_[s.value].id});
+  /// Of the values that instructions from `first` to before `last` compute.
+  void stores(size_t first, size_t last) {
+    for (const auto& s : k_.stores)
+      if (s.value >= first && s.value < last) out_.stores.push_back({s.operand, values_[s.value].id});
   }
 
   void updates(bool masked) {
@@ -225,9 +227,10 @@ std::vector<Val> combine(Builder& b, const Reduction& r, const std::vector<Val>&
 
 Template select_body(const LoopKernel& k, bool masked) {
   Selector s(k);
-  s.body(0, k.form == Form::reduce ? k.epilogue : k.body.size());
+  const size_t end = k.form == Form::reduce ? k.epilogue : k.body.size();
+  s.body(0, end);
   if (k.form == Form::reduce) s.updates(masked);
-  else s.stores();
+  s.stores(0, end);
   if (k.form == Form::scan) s.running_updates();
   return s.finish();
 }
@@ -235,7 +238,7 @@ Template select_body(const LoopKernel& k, bool masked) {
 Template select_epilogue(const LoopKernel& k) {
   Selector s(k);
   s.body(k.epilogue, k.body.size());
-  s.stores();
+  s.stores(k.epilogue, k.body.size());
   return s.finish();
 }
 

@@ -70,7 +70,7 @@ struct AccumulatorInfo {
 };
 std::vector<AccumulatorInfo> accumulators_of(const jit::loop::LoopKernel&);
 
-/// The body: with updates of the accumulators (`reduce`), or with stores (`map`, `scan`). `masked`: updates
+/// The body: with its stores, and updates of the accumulators (`reduce`, `scan`). `masked`: updates
 /// leave the lanes outside the tail mask alone.
 Template select_body(const jit::loop::LoopKernel&, bool masked);
 Template select_epilogue(const jit::loop::LoopKernel&);
