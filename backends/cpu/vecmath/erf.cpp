@@ -10,7 +10,8 @@ using namespace coefficients;
 // Where the polynomials are centred
 constexpr float kErfCentre32 = 2.4375f;                                     // x
 constexpr double kErfcCentre32 = 325. / 1024, kErfcCentre64 = 151. / 1024;  // 1 / (x + c)
-constexpr double kGeluCentre32 = 332. / 1024, kGeluCentre64 = 398. / 1024;  // (x - 1) / (x + c)
+constexpr float kGeluCentre32 = 152.f / 1024;
+constexpr double kGeluCentre64 = 398. / 1024;  // (x - 1) / (x + c)
 
 /// 2^n (1 - r + tail) = e^-(t + t_lo), for 0 <= t < 2^20
 struct Exp {
@@ -39,9 +40,10 @@ Sum centred(Builder& b, Val q, double centre, double slope, std::span<const doub
   Val middle = b.num(q, centre), first = b.num(q, c[0]);
   Val w = b.sub(q, middle);
   Val w_lo = b.sub(q, b.add(w, middle));
-  Val rest = polynomial(b, w, c.subspan(1));
+  Val rest = q.type == Type::f32 ? horner(b, w, c.subspan(1)) : polynomial(b, w, c.subspan(1));
   Val hi = b.fma(rest, w, first);
-  return {hi, b.fma(w_lo, b.num(q, slope), b.fma(rest, w, b.sub(first, hi)))};
+  Val lo = b.fma(rest, w, b.sub(first, hi));
+  return {hi, slope == 0 ? lo : b.fma(w_lo, b.num(q, slope), lo)};
 }
 
 /// erfc of a >= 0.45; below that a number. e^-t times r P(r), r = 1 / (a + c). A relative error e of r would
@@ -89,25 +91,27 @@ Val erfc(Builder& b, Val x) {
   return b.select(b.lt(a, b.num(x, 0.46)), near, tail);
 }
 
-// x < 0: x/2 erfc(|x| / sqrt 2), else x less that of -x. Near 0, where that would cancel: x/2 + x/2 erf(x /
-// sqrt 2).
+// With T(a) = a/2 erfc(a / sqrt 2), a = |x|: max(x, 0) - T. Near 0, where that would cancel: x (1/2 + x
+// K(t)), t = x^2 / 2. T is e^-t g, g a polynomial in a q that is exact where g depends on it most. float32
+// affords to round the exponential's argument and what is left of q once each.
 Val gelu(Builder& b, Val x) {
-  Val a = b.abs(x);
-  Val half = b.mul(x, b.num(x, 0.5));
-  Val near = b.fma(b.mul(half, x), polynomial(b, b.mul(x, x), pick(x, kGeluSmall32, kGeluSmall64)), half);
+  const bool f32 = x.type == Type::f32;
+  Val c = b.min(b.num(x, pick(x, 14.7, 38.8)), b.abs(x));  // there T is 0
+  Val half = b.mul(c, b.num(x, 0.5));
+  Val t = b.mul(c, half), t_lo = b.fms(c, half, t);
+  Val k = polynomial(b, t, pick(x, kGeluSmall32, kGeluSmall64));
+  Val near = b.mul(b.fma(x, k, b.num(x, 0.5)), x);
 
-  Val c = b.min(b.num(x, pick(x, 14.7, 38.8)), a);  // there the tail is 0; a NaN stays
-  Val h = b.mul(c, b.num(x, 0.5));
-  Val t = b.mul(c, h);
-  Exp e = exp_negative(b, t, b.fms(c, h, t));
-  // q is exact where the tail depends on it most
-  Val q = b.div(b.sub(c, b.num(x, 1)), b.add(c, b.num(x, pick(x, 3, 5))));
-  auto [g, g_lo] = centred(b, q, pick(x, kGeluCentre32, kGeluCentre64), pick(x, 0.6, 0.9),
+  Val q = b.div(b.sub(c, b.num(x, 1)), b.add(c, b.num(x, pick(x, 49. / 16, 5))));
+  Exp e = exp_negative(b, t, t_lo);
+  auto [g, g_lo] = centred(b, q, pick(x, kGeluCentre32, kGeluCentre64), pick(x, 0, 0.9),
                            pick(x, kGeluTail32, kGeluTail64));
-  Val far = b.sub(b.max(x, b.num(x, 0)), b.scalef_near_one(scaled(b, e, g, g_lo), e.n));
-
-  Val y = b.select(b.lt(a, b.num(x, 0.65)), near, far);
-  return b.or_(y, b.and_(x, b.sign_bit(x)));
+  // float32 affords one more rounding
+  Val tail = f32 ? b.add(g, b.fnma(e.r, g, b.fma(e.tail, g, g_lo))) : scaled(b, e, g, g_lo);
+  tail = b.scalef_near_one(tail, e.n);
+  // The order of max keeps a NaN and both zeros, and -0 - 0 is -0.
+  Val far = b.sub(b.max(b.num(x, -0.0), x), tail);
+  return b.select(b.lt(c, b.num(x, 0.65)), near, far);
 }
 
 }  // namespace lazy::cpu::vecmath
