@@ -84,16 +84,17 @@ Val atan2(Builder& b, Val y, Val x) {
   Val divisor = b.max(b.constant(x.type, 1), bottom);
   Val t = b.div(top, divisor);
   Val remainder = b.fnma(t, divisor, top);
-  t = b.select(b.eq(top, b.num(x, infinity())), b.min(b.num(x, 1), bottom), t);
+  t = b.select(b.eq(top, b.num(x, kInfinity)), b.min(b.num(x, 1), bottom), t);
   Val left = b.lt(b.bitcast(b.int_of(x), x), b.integer(x, 0));  // by the sign bit: -0 too
   Val base = b.select(steep, b.num(x, kPi / 2), b.select(left, b.num(x, kPi), zero));
   Val turned =
       b.xor_(x, b.select(steep, b.sign_bit(x), zero));  // negative where t counts backwards from base
   Val z = b.mul(t, t);
   std::optional<Val> t_lo;
-  if (x.type == Type::f32) {  // what rounding the quotient lost, by the slope 1 / (1 + t^2); float64 does without
+  if (x.type ==
+      Type::f32) {  // what rounding the quotient lost, by the slope 1 / (1 + t^2); float64 does without
     Val lost = b.div(remainder, b.fma(divisor, z, divisor));
-    t_lo = flip_sign(b, b.select(b.lt(bottom, b.num(x, infinity())), lost, zero), turned);
+    t_lo = flip_sign(b, b.select(b.lt(bottom, b.num(x, kInfinity)), lost, zero), turned);
   }
   Val r = add_to(b, base, flip_sign(b, t, turned), z, atan_polynomial(b, z), t_lo);
   return b.or_(b.abs(r), b.and_(y, b.sign_bit(y)));
