@@ -182,6 +182,8 @@ void each(const std::regex& want, bool small, const std::function<void(const Pai
   for (const int64_t n : {1000, 100000, 1000000, 10000000}) {
     if (small && n > 100000) break;
     one("fused_chain", [n] { return four("fused_chain", n, fused_chain, hand::fused_chain); });
+    one("fused_chain_accurate",
+        [n] { return four("fused_chain_accurate", n, fused_chain, hand::fused_chain_accurate); });
     one("arith_chain", [n] { return four("arith_chain", n, arith_chain, hand::arith_chain); });
   }
   one("black_scholes", [&] { return options(small ? 10007 : 1000000); });

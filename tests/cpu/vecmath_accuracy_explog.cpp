@@ -47,7 +47,7 @@ const Function kFunctions[] = {
     {"log1p", vecmath::log1p, nullptr, LAZY_MPFR(log1p), 1.3, 1.0, -1, 4, 4},
     {"log2", vecmath::log2, nullptr, LAZY_MPFR(log2), 1.4, 1.2, 0, 4, 4},
     {"log10", vecmath::log10, nullptr, LAZY_MPFR(log10), 1.3, 1.2, 0, 4, 4},
-    {"sigmoid", vecmath::sigmoid, nullptr, sigmoid_exact, 1.0, 1.0, -104, 20, 40},
+    {"sigmoid", vecmath::sigmoid, nullptr, sigmoid_exact, 1.5, 1.5, -104, 20, 40},
     {"rsqrt", vecmath::rsqrt, nullptr, LAZY_MPFR(rec_sqrt), 1.5, 1.5, 0, 4, 4},
     {"pow", nullptr, vecmath::pow, LAZY_MPFR2(pow), 1.2, 1.2, 0, 0, 0},
     {"hypot", nullptr, vecmath::hypot, LAZY_MPFR2(hypot), 1.25, 1.25, 0, 0, 0},

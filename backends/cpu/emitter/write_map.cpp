@@ -5,9 +5,10 @@ namespace lazy::cpu {
 
 namespace {
 
-/// Cycles that the template takes on its longest chain, and by its count of instructions.
+/// Cycles that the template takes on its longest chain, and by how many instructions the units can begin.
 struct Estimate {
   int chain = 0, work = 0;
+  int slow = 0;  // divisions and roots: copies would wait for the one unit that does them
 };
 Estimate estimate(const Template& t) {
   Estimate e;
@@ -21,9 +22,11 @@ Estimate estimate(const Template& t) {
     if (arity > 2) d = std::max(d, depth[in.c]);
     if (arity > 3) d = std::max(d, depth[in.d]);
     const bool is_float = in.type == vir::Type::f32 || in.type == vir::Type::f64;
-    depth[v] = d + (in.op == vir::Op::div || in.op == vir::Op::sqrt ? 12 : is_float ? 4 : 2);
+    const bool slow = in.op == vir::Op::div || in.op == vir::Op::sqrt;
+    depth[v] = d + (slow ? 12 : is_float ? 4 : 2);
     e.chain = std::max(e.chain, depth[v]);
-    ++e.work;
+    e.work += slow ? 6 : 1;
+    e.slow += slow;
   }
   return e;
 }
@@ -37,16 +40,16 @@ void KernelWriter::plan_map() {
   // Short bodies share the loop's overhead; a long one is interleaved with itself if its chain is longer than
   // its work and too long for the processor's own window to overlap.
   int vecs = size <= 12 ? 4 : size <= 40 ? 2 : 1;
-  const bool chained = size > 100 && e.chain > e.work;
+  const bool chained = size > 40 && e.chain > e.work && e.slow <= 2;
   if (chained) vecs = e.chain > 2 * e.work || registers() == 32 ? 4 : 2;
   if (size * vecs > 6000) vecs = 1;
   const int margin = as_->avx512() ? 2 : 3;
   // Copies that take turns need as many times the registers.
   single_ = copies_->block(2, {});
   const int each = pressure_of(*as_, single_);
-  while (vecs > 1 && each * vecs + margin > registers() + (chained ? registers() / 4 : 0)) vecs /= 2;
+  while (vecs > 1 && each * vecs + margin > registers() + (chained ? registers() / 4 : 0)) --vecs;
   shape_ = {1, vecs, 1};
-  single_loop_ = vecs == 1 && size > 60;
+  single_loop_ = vecs == 1 && size > 300;
   if (copies_->pin(shape_, registers() - margin - each * vecs)) single_ = copies_->block(2, {});
   limit_ = as_->reserve(8);
   if (!single_loop_) {

@@ -20,10 +20,6 @@ inline constexpr double kTan64[] = {-0x1.555555555555dp-2, -0x1.11111111106e2p-3
 inline constexpr double kExpm1Wide32[] = {0x1.000002p-1, 0x1.555638p-3, 0x1.5548fp-5, 0x1.0f803ap-7, 0x1.a3591ep-10};
 // e^x - 1 - x on [-0.175, 0.522]: 2^-61.265625
 inline constexpr double kExpm1Wide64[] = {0x1p-1, 0x1.555555555555bp-3, 0x1.5555555555514p-5, 0x1.111111110dd0ap-7, 0x1.6c16c16c8a20bp-10, 0x1.a01a01be7c2bbp-13, 0x1.a019fb12a3c04p-16, 0x1.71de36251e999p-19, 0x1.27fdbd0802bf1p-22, 0x1.a97d83b3b3bep-26, 0x1.50a0603f593dbp-29};
-// e^-x - 1 + x on [-ln 2 / 2, ln 2 / 2]: 2^-26.0703125
-inline constexpr double kExpm1Neg32[] = {0x1.fffffep-2, -0x1.5554aep-3, 0x1.555712p-5, -0x1.12292ep-7, 0x1.6b79b2p-10};
-// e^-x - 1 + x on [-ln 2 / 2, ln 2 / 2]: 2^-61.53125
-inline constexpr double kExpm1Neg64[] = {0x1p-1, -0x1.5555555555559p-3, 0x1.555555555554dp-5, -0x1.111111110f63p-7, 0x1.6c16c16c1ab0fp-10, -0x1.a01a01b01d05p-13, 0x1.a01a018e14008p-16, -0x1.71ddf7b89ca4ep-19, 0x1.27e51301ce56ep-22, -0x1.af5fe54d8f582p-26, 0x1.1f1aea5f5f3b1p-29};
 // sinh x - x on [0, 0.71]: 2^-29.2265625
 inline constexpr double kSinh32[] = {0x1.55555ep-3, 0x1.110a84p-7, 0x1.a5b776p-13};
 // sinh x - x on [0, 0.71]: 2^-60.03125
@@ -36,7 +32,7 @@ inline constexpr double kCosh64[] = {0x1p-1, 0x1.5555555555552p-5, 0x1.6c16c16c1
 inline constexpr double kAsin32[] = {0x1.5555c8p-3, 0x1.330206p-4, 0x1.747b72p-5, 0x1.8c415ap-6, 0x1.5959aap-5};
 // asin x - x on [0, 1/2]: 2^-59.859375
 inline constexpr double kAsin64[] = {0x1.5555555555577p-3, 0x1.333333332e133p-4, 0x1.6db6db721247bp-5, 0x1.f1c71a95002fbp-6, 0x1.6e8bdedebf9dfp-6, 0x1.1c49f077d5bc7p-6, 0x1.ca1f8af1f0a3ap-7, 0x1.75859dad05d78p-7, 0x1.613c1e6ed740ap-7, 0x1.e5fbe88dfb6c3p-9, 0x1.639a894e22b07p-6, -0x1.57fad0deac95ep-6, 0x1.0b45e9f72f00bp-5};
-// atan x - x on [0, 1.01]: 2^-28.3
+// atan x - x on [0, 1.01]: 2^-28.3125
 inline constexpr double kAtan32[] = {-0x1.55553cp-2, 0x1.999146p-3, -0x1.2418b6p-3, 0x1.c02f68p-4, -0x1.56dcb4p-4, 0x1.d5caccp-5, -0x1.f41f78p-6, 0x1.596b5ep-7, -0x1.bf0b42p-10};
 // atan x - x on [0, 1]: 2^-55.265625
 inline constexpr double kAtan64[] = {-0x1.0af13c3e2d645p-2, 0x1.cc1ab9610990cp-4, -0x1.cafbbe407b96ap-5, 0x1.ec23ff1d1372cp-6, -0x1.13953781a24abp-6, 0x1.3dccb60be63c8p-7, -0x1.764b429fde685p-8, 0x1.bfeaf461771p-9, -0x1.0f61c46d786ccp-9, 0x1.4c2cc789f643cp-10, -0x1.99fd7ea1b1768p-11, 0x1.fd7c6c79ead1ap-12, -0x1.3e0d3e7dcc04fp-12, 0x1.90423456e8796p-13, -0x1.01504a65ad9b1p-13, 0x1.410239c2332d7p-14, -0x1.56b7f5fcea3c2p-15, 0x1.e0ccfa4dd62a2p-16, -0x1.16e0419c6269ep-15, 0x1.3d7a9d21d133bp-16};
@@ -44,10 +40,6 @@ inline constexpr double kAtan64[] = {-0x1.0af13c3e2d645p-2, 0x1.cc1ab9610990cp-4
 inline constexpr double kAtanh32[] = {0x1.55554p-2, 0x1.99a674p-3, 0x1.234ddp-3, 0x1.e3fbcep-4, 0x1.a6ddeap-5, 0x1.692dc6p-3};
 // atanh x - x on [0, 1/2]: 2^-60.90625
 inline constexpr double kAtanh64[] = {0x1.555555555554cp-2, 0x1.999999999b38ap-3, 0x1.24924923c7b51p-3, 0x1.c71c722b1623ep-4, 0x1.745d08a992d42p-4, 0x1.3b15123dc5a76p-4, 0x1.10fa69e01d5b5p-4, 0x1.e3eb6aca2b2ddp-5, 0x1.9e7b23bb89c64p-5, 0x1.e74764a9e3a3p-5, -0x1.4a26fa7b09df5p-8, 0x1.64dad21afcfd6p-3, -0x1.8fb4f8bc38b2cp-3, 0x1.eca6731437fdbp-3};
-// atanh x - x on [0, 0.1718]: 2^-30.1875
-inline constexpr double kLog32[] = {0x1.55557ap-2, 0x1.995ecp-3, 0x1.31e472p-3};
-// atanh x - x on [0, 0.1718]: 2^-59.46875
-inline constexpr double kLog64[] = {0x1.5555555555593p-2, 0x1.999999997f957p-3, 0x1.2492494239a4p-3, 0x1.c71c51c70a8b6p-4, 0x1.74664de264f23p-4, 0x1.39a017b697356p-4, 0x1.2f171454024e4p-4};
 // asinh x - x on [0, 1.2]: 2^-29.5390625
 inline constexpr double kAsinh32[] = {-0x1.555542p-3, 0x1.332dccp-4, -0x1.6d2e4cp-5, 0x1.eaf19cp-6, -0x1.5487ep-6, 0x1.b77a52p-7, -0x1.d417eep-8, 0x1.6ab788p-9, -0x1.5e4008p-11, 0x1.3661d2p-14};
 // asinh x - x on [0, 1.2]: 2^-57.25
@@ -66,16 +58,16 @@ inline constexpr double kErfBig32[] = {0x1.ffb5bep-1, 0x1.84b7ccp-9, -0x1.d9c44e
 inline constexpr double kErfSmall32[] = {0x1.06eba8p-3, -0x1.81273ap-2, 0x1.ce281p-4, -0x1.b6c5bap-6, 0x1.38e818p-8};
 // erf x - x on [0, 0.47]: 2^-56.328125
 inline constexpr double kErfSmall64[] = {0x1.06eba8214db69p-3, -0x1.812746b037a31p-2, 0x1.ce2f21a049d01p-4, -0x1.b82ce31778f8p-6, 0x1.565bcef3e5b47p-8, -0x1.c02e942e38369p-11, 0x1.f9e40d2526a4fp-14, -0x1.005803bd373a6p-16, 0x1.873d69e00be4dp-19, -0x1.6bf1e55f9bb0dp-19, 0x1.284b39e7501bdp-19};
-// erf(x / sqrt 2) on [0, 0.66]: 2^-25.0703125
-inline constexpr double kGeluSmall32[] = {0x1.988454p-1, -0x1.10588ep-3, 0x1.46e3d8p-6, -0x1.389b48p-9, 0x1.e0d26ep-13};
-// erf(x / sqrt 2) on [0, 0.66]: 2^-53.828125
-inline constexpr double kGeluSmall64[] = {0x1.9884533d43651p-1, -0x1.1058377e2d00dp-3, 0x1.46d0429786171p-6, -0x1.37403f8021bc9p-9, 0x1.e42b1d47837f8p-13, -0x1.3cecb6f892087p-16, 0x1.66a2cb9e1aef3p-20, -0x1.962af56d7becfp-24, 0x1.c8bd6e53ea383p-26, -0x1.85726e75474b3p-26, 0x1.50f22fb71def2p-27};
+// erf x / sqrt 2 on [0, 0.467]: 2^-25.0703125
+inline constexpr double kGeluSmall32[] = {0x1.988454p-1, -0x1.10588ep-2, 0x1.46e3d2p-4, -0x1.3899f4p-6, 0x1.e0af32p-9};
+// erf x / sqrt 2 on [0, 0.467]: 2^-53.828125
+inline constexpr double kGeluSmall64[] = {0x1.9884533d43651p-1, -0x1.1058377e2d00cp-2, 0x1.46d0429785ee4p-4, -0x1.37403f7ffb72ap-6, 0x1.e42b1d2319e39p-9, -0x1.3cecacfe00ccbp-11, 0x1.669f7488b7c7ep-14, -0x1.95796b725366bp-17, 0x1.c329ca74aa33ep-18, -0x1.7f3c42ec2e6bap-17, 0x1.4b102a3411624p-17};
 // (x + 1.5) e^(x^2) erfc x: 2^-27.0078125
 inline constexpr double kErfcx32[] = {0x1.e19aacp-1, 0x1.8038bap0, 0x1.7b80dcp-1, -0x1.3df35p0, -0x1.afcefep-1, 0x1.2bf61p1, -0x1.12a3c2p-4, -0x1.3dd924p2, 0x1.ee4bc8p1, 0x1.1b869ap3};
 // (x + 3) e^(x^2) erfc x: 2^-57.609375
 inline constexpr double kErfcx64[] = {0x1.f58d2863e4ba8p-1, 0x1.23773d1e80d3p2, 0x1.1b65c558c788cp4, 0x1.bf78e77947942p5, 0x1.0d86f3a71c621p7, 0x1.a1e9c570c0902p7, 0x1.75292430d31c9p5, -0x1.525f610750b2cp9, -0x1.413e15362d695p10, 0x1.592064cfd36d8p10, 0x1.e86e35066a39fp12, -0x1.157083439f854p10, -0x1.601ec47423877p15, -0x1.10bb450c9c2d1p13, 0x1.1628b0f925cfbp18, 0x1.33b99f18cad7bp15, -0x1.e19be38a1fa9fp20, 0x1.1d07486f17f4ap19, 0x1.9c385c98d23d5p23, -0x1.b86555b13dedap23, -0x1.f540d9914bf9bp25, 0x1.019d5cf8fd16fp27};
-// x / 2 e^(x^2 / 2) erfc(x / sqrt 2): 2^-26.1484375
-inline constexpr double kGeluTail32[] = {0x1.73b9c2p-2, 0x1.5d6dap-3, -0x1.4a7af6p-2, 0x1.413d52p-2, -0x1.29d686p-3, -0x1.00931ap-6, 0x1.716768p-5, 0x1.52726p-12, -0x1.c2a01cp-7};
+// x / 2 e^(x^2 / 2) erfc(x / sqrt 2): 2^-26.125
+inline constexpr double kGeluTail32[] = {0x1.498e4p-2, 0x1.453cf6p-2, -0x1.0e0bd4p-1, 0x1.bdbc1cp-2, -0x1.1932ap-3, -0x1.b72294p-5, 0x1.458bfap-5, 0x1.080ef8p-6, -0x1.cde5fep-7};
 // x / 2 e^(x^2 / 2) erfc(x / sqrt 2): 2^-59.3125
 inline constexpr double kGeluTail64[] = {0x1.88caaa6b1b1d4p-2, 0x1.78f039992486dp-4, -0x1.00fdb0262919ap-2, 0x1.ca4793eaace63p-2, -0x1.37c29f5259fabp-1, 0x1.4e30efdcf545fp-1, -0x1.16440f8863769p-1, 0x1.4fff741648ca6p-2, -0x1.c812386a81533p-4, -0x1.19d955a2a78e6p-6, 0x1.57b1f45260a03p-5, -0x1.c871c0c1759b2p-7, -0x1.1eca39fa082d5p-7, 0x1.fb68ae42c8a0fp-8, 0x1.5d831a71789f7p-10, -0x1.b172eb9c1a93dp-9, -0x1.72a6e8bf19d91p-14, 0x1.70ac12864a9aap-10, -0x1.c3f79821ae9ddp-16, -0x1.34adcc4175addp-11, 0x1.4df869a1b24fp-17, 0x1.754ef59027b0dp-13, -0x1.4fb95ad7ff2dp-18};
 

@@ -4,10 +4,11 @@
 
 namespace lazy::cpu::vecmath {
 
-Val horner(Builder& b, Val x, std::span<const double> c) {
-  Val p = b.num(x, c.back());
-  for (std::size_t i = c.size() - 1; i-- > 0;) p = b.fma(p, x, b.num(x, c[i]));
-  return p;
+Val horner(Builder& b, Val x, std::span<const double> c, size_t begin, size_t step) {
+  size_t i = begin + (c.size() - 1 - begin) / step * step;
+  Val r = b.num(x, c[i]);
+  while (i > begin) r = b.fma(r, x, b.num(x, c[i -= step]));
+  return r;
 }
 
 Val even_odd(Builder& b, Val x, Val x2, std::span<const double> c) {

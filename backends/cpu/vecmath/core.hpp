@@ -1,5 +1,6 @@
 // What the elementary functions share. Each comes for f32 and f64, by the type of its argument.
 #pragma once
+#include <cstddef>
 #include <span>
 
 #include "backends/cpu/emitter/vir.hpp"
@@ -30,8 +31,8 @@ inline Val quiet_nan(Builder& b, Val x) {
   return is_f32(x) ? b.constant(x.type, 0x7fc00000u) : b.constant(x.type, 0x7ff8ull << 48);
 }
 
-/// c[0] + x (c[1] + x (c[2] + ...)): fewest instructions.
-Val horner(Builder&, Val x, std::span<const double> c);
+/// c[0] + c[step] x + c[2 step] x^2 ... over the elements begin, begin + step, ... of c: fewest instructions.
+Val horner(Builder&, Val x, std::span<const double> c, size_t begin = 0, size_t step = 1);
 /// The same value up to rounding, as two interleaved chains in x2 = x*x: half the latency for one more
 /// multiply.
 Val even_odd(Builder&, Val x, Val x2, std::span<const double> c);
@@ -76,8 +77,8 @@ Val log1p_tail(Builder&, Val f);
 Val log_finish(Builder&, LogReduced);
 /// log(1 + x) reduced without the rounding of 1 + x: 1 + x = 2^e (1 + f). Needs x > -1, finite.
 LogReduced log1p_reduce(Builder&, Val x);
-/// log(x.hi + x.lo) for x.hi positive, normal and finite.
-Val log_of_pair(Builder&, Pair x);
+/// log(2^exponent (x.hi + x.lo)) for x.hi positive, normal and finite; the exponent is a whole number.
+Val log_of_pair(Builder&, Pair x, Val exponent);
 /// log2 |x| in two parts, good to 2^-33 (f32) or 2^-63 (f64) relative. 0 gives hi = -inf, inf and NaN
 /// themselves (lo is NaN).
 Pair log2_pair(Builder&, Val x);

@@ -10,24 +10,24 @@ using namespace coefficients;
 // Where the polynomials are centred
 constexpr float kErfCentre32 = 2.4375f;                                     // x
 constexpr double kErfcCentre32 = 325. / 1024, kErfcCentre64 = 151. / 1024;  // 1 / (x + c)
-constexpr double kGeluCentre32 = 332. / 1024, kGeluCentre64 = 398. / 1024;  // (x - 1) / (x + c)
+constexpr float kGeluCentre32 = 152.f / 1024;
+constexpr double kGeluCentre64 = 398. / 1024;  // (x - 1) / (x + c)
 
-/// 2^n (1 - r + tail) = e^-(t + t_lo), for 0 <= t < 2^20
+/// 2^n (1 + r + tail) = e^(t + t_lo), for -2^20 < t <= 0
 struct Exp {
   Val n, r, tail;
 };
 Exp exp_negative(Builder& b, Val t, Val t_lo) {
-  Val magic = b.num(t, round_magic(t));
-  Val n = b.sub(b.fnma(t, b.num(t, std::numbers::log2e), magic), magic);
-  Val exact = b.fma(n, b.num(t, pick(t, kLn2Hi32, kLn2Hi64)), t);
-  Val low = b.fma(n, b.num(t, pick(t, kLn2Lo32, kLn2Lo64)), t_lo);
-  Val r = b.add(exact, low);
-  Val r_lo = b.add(b.sub(exact, r), low);
-  return {n, r, b.fms(b.mul(r, r), polynomial(b, r, pick(t, kExpm1Neg32, kExpm1Neg64)), r_lo)};
+  ExpReduced k = exp_reduce(b, t);
+  Val low = b.fnma(k.n, b.num(t, pick(t, explog::kLn2Near32_lo, explog::kLn2Near64_lo)), t_lo);
+  Val r = b.add(k.r, low);
+  Val r_lo = b.add(b.sub(k.r, r), low);
+  Val r2 = b.mul(r, r);
+  return {k.n, r, b.fma(r2, exp_tail(b, r, r2), r_lo)};
 }
-/// (1 - r + tail) (g + g_lo), rounded little more than once
+/// (1 + r + tail) (g + g_lo), rounded little more than once
 Val scaled(Builder& b, const Exp& e, Val g, Val g_lo) {
-  return b.add(g, b.fnma(e.r, g, b.fma(e.tail, g, b.fnma(e.r, g_lo, g_lo))));
+  return b.add(g, b.fma(e.r, g, b.fma(e.tail, g, b.fma(e.r, g_lo, g_lo))));
 }
 
 /// A polynomial in q - centre as an unevaluated sum, for 0 < q < 2 centre or so; c[0] outweighs the rest.
@@ -39,17 +39,19 @@ Sum centred(Builder& b, Val q, double centre, double slope, std::span<const doub
   Val middle = b.num(q, centre), first = b.num(q, c[0]);
   Val w = b.sub(q, middle);
   Val w_lo = b.sub(q, b.add(w, middle));
-  Val rest = polynomial(b, w, c.subspan(1));
+  Val rest = q.type == Type::f32 ? horner(b, w, c.subspan(1)) : polynomial(b, w, c.subspan(1));
   Val hi = b.fma(rest, w, first);
-  return {hi, b.fma(w_lo, b.num(q, slope), b.fma(rest, w, b.sub(first, hi)))};
+  Val lo = b.fma(rest, w, b.sub(first, hi));
+  return {hi, slope == 0 ? lo : b.fma(w_lo, b.num(q, slope), lo)};
 }
 
 /// erfc of a >= 0.45; below that a number. e^-t times r P(r), r = 1 / (a + c). A relative error e of r would
 /// come out magnified to about (k0 + k1 r) e, so it is computed and taken back.
 Val erfc_tail(Builder& b, Val a) {
   a = b.min(b.num(a, pick(a, 10.2, 27.4)), a);  // there the result is 0; a NaN stays
-  Val t = b.mul(a, a);
-  Exp e = exp_negative(b, t, b.fms(a, a, t));
+  Val minus = b.neg(a);
+  Val t = b.mul(a, minus);
+  Exp e = exp_negative(b, t, b.fms(a, minus, t));
   Val one = b.num(a, 1), c = b.num(a, pick(a, 1.5, 3));
   Val s = b.add(a, c);
   Val s_lo = b.sub(a, b.sub(s, c));
@@ -89,25 +91,23 @@ Val erfc(Builder& b, Val x) {
   return b.select(b.lt(a, b.num(x, 0.46)), near, tail);
 }
 
-// x < 0: x/2 erfc(|x| / sqrt 2), else x less that of -x. Near 0, where that would cancel: x/2 + x/2 erf(x /
-// sqrt 2).
+// max(x, 0) - T(a), with a = |x| and T(a) = a/2 erfc(a / sqrt 2). Near 0 T is a/2 - t K(t), t = a^2 / 2.
+// Further out it is e^-t g, g a polynomial in a q that is exact where g depends on it most.
 Val gelu(Builder& b, Val x) {
-  Val a = b.abs(x);
-  Val half = b.mul(x, b.num(x, 0.5));
-  Val near = b.fma(b.mul(half, x), polynomial(b, b.mul(x, x), pick(x, kGeluSmall32, kGeluSmall64)), half);
+  Val c = b.min(b.num(x, pick(x, 14.7, 38.8)), b.abs(x));  // there T is 0
+  Val half = b.mul(c, b.num(x, 0.5));
+  Val t = b.mul(c, half);
+  Val near = b.fnma(t, polynomial(b, t, pick(x, kGeluSmall32, kGeluSmall64)), half);
 
-  Val c = b.min(b.num(x, pick(x, 14.7, 38.8)), a);  // there the tail is 0; a NaN stays
-  Val h = b.mul(c, b.num(x, 0.5));
-  Val t = b.mul(c, h);
-  Exp e = exp_negative(b, t, b.fms(c, h, t));
-  // q is exact where the tail depends on it most
-  Val q = b.div(b.sub(c, b.num(x, 1)), b.add(c, b.num(x, pick(x, 3, 5))));
-  auto [g, g_lo] = centred(b, q, pick(x, kGeluCentre32, kGeluCentre64), pick(x, 0.6, 0.9),
+  Exp e = exp_negative(b, b.neg(t), b.fnma(c, half, t));
+  Val q = b.div(b.sub(c, b.num(x, 1)), b.add(c, b.num(x, pick(x, 49. / 16, 5))));
+  auto [g, g_lo] = centred(b, q, pick(x, kGeluCentre32, kGeluCentre64), pick(x, 0, 0.9),
                            pick(x, kGeluTail32, kGeluTail64));
-  Val far = b.sub(b.max(x, b.num(x, 0)), b.scalef_near_one(scaled(b, e, g, g_lo), e.n));
-
-  Val y = b.select(b.lt(a, b.num(x, 0.65)), near, far);
-  return b.or_(y, b.and_(x, b.sign_bit(x)));
+  // float32 affords one more rounding
+  Val far = x.type == Type::f32 ? b.add(g, b.fma(e.r, g, b.fma(e.tail, g, g_lo))) : scaled(b, e, g, g_lo);
+  Val tail = b.select(b.lt(c, b.num(x, 0.65)), near, b.scalef_near_one(far, e.n));
+  // The order of max keeps a NaN and both zeros, and -0 - 0 is -0.
+  return b.sub(b.max(b.num(x, -0.0), x), tail);
 }
 
 }  // namespace lazy::cpu::vecmath

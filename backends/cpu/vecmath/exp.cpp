@@ -68,9 +68,9 @@ Val expm1(Builder& b, Val x) {
   return b.or_(result, b.and_(x, b.sign_bit(x)));  // -0 stays; elsewhere the sign is set already
 }
 
-// With a = |x| = n ln 2 + r and e^r = 1 + q:  1 / (1 + e^a) = 2^-n / (1 + q + 2^-n), never above 1/2;
-// denormals come out right, and 1 minus it is the other side. The denominator's rounding is undone in the
-// quotient.
+// With a = |x| = n ln 2 + r and e^r = 1 + q:  1 / (1 + e^a) = 2^-n / (1 + (q + 2^-n)), never above 1/2;
+// denormals come out right, and 1 minus it is the other side. The sum with 1 is exact in two parts, and the
+// quotient is put right for the lower one.
 Val sigmoid(Builder& b, Val x) {
   const Val a = b.max(num(b, x, -105, -747), b.or_(x, b.sign_bit(x)));  // -|x| = n ln 2 - r
   const ExpReduced k = exp_reduce(b, a);
@@ -78,12 +78,10 @@ Val sigmoid(Builder& b, Val x) {
   const Val r2 = b.mul(r, r);
   const Val q = b.fma(r2, exp_tail(b, r, r2), r);
   const Val one = b.num(x, 1);
-  const Pair power = fast_two_sum(b, one, q);
-  const Pair whole = fast_two_sum(b, power.hi, b.scalef_near_one(one, k.n));
-  const Val low = b.add(power.lo, whole.lo);
+  const Val rest = b.add(q, b.scalef_near_one(one, k.n));
+  const Pair whole = fast_two_sum(b, one, rest);
   const Val y = b.div(one, whole.hi);
-  const Val rest = b.fnma(y, low, b.fnma(y, whole.hi, one));
-  const Val small = b.scalef_near_one(b.fma(rest, y, y), k.n);
+  const Val small = b.scalef_near_one(b.fnma(b.mul(y, whole.lo), y, y), k.n);
   return b.select(b.lt(x, b.num(x, 0)), small, b.sub(one, small));
 }
 

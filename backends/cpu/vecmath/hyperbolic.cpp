@@ -17,8 +17,8 @@ Reduced reduce(Builder& b, Val a, Val offset, double largest_n) {
   if (largest_n > 0) k = b.min(b.num(a, largest_n), k);
   Val shifted = b.add(k, magic);
   Val n = b.sub(shifted, magic);
-  Val r = b.fnma(n, b.num(a, pick(a, kLn2Hi32, kLn2Hi64)), a);
-  return {shifted, b.fnma(n, b.num(a, pick(a, kLn2Lo32, kLn2Lo64)), r)};
+  Val r = b.fnma(n, b.num(a, pick(a, explog::kLn2Near32_hi, explog::kLn2Near64_hi)), a);
+  return {shifted, b.fnma(n, b.num(a, pick(a, explog::kLn2Near32_lo, explog::kLn2Near64_lo)), r)};
 }
 
 /// sinh and cosh of |x| are even * c + odd * s, with c = cosh r, s = sinh r and the two combinations of 2^n

@@ -1,5 +1,5 @@
-// asinh, acosh, atanh: logarithms through log(u / v) = 2 atanh((u - v) / (u + v)), whose polynomial is short,
-// and polynomials of their own near 0 (near 1 for acosh).
+// asinh, acosh: the logarithm of |x| + sqrt(x^2 +- 1) as a sum of two numbers. atanh: of (1 + |x|) / (1 -
+// |x|), as 2 atanh((u - v) / (u + v)). Polynomials of their own near 0 (near 1 for acosh).
 #include "backends/cpu/vecmath/coefficients_trig.hpp"
 #include "backends/cpu/vecmath/polynomial.hpp"
 
@@ -9,31 +9,16 @@ using namespace coefficients;
 
 constexpr double kAsinhCentre64 = 756. / 1024;  // kAsinh64 is in z less that
 
-double ln2_hi(Val x) { return pick(x, kLn2Hi32, kLn2Hi64); }
-double ln2_lo(Val x) { return pick(x, kLn2Lo32, kLn2Lo64); }
+double ln2_hi(Val x) { return pick(x, explog::kLn2Near32_hi, explog::kLn2Near64_hi); }
+double ln2_lo(Val x) { return pick(x, explog::kLn2Near32_lo, explog::kLn2Near64_lo); }
 
-/// log(x + c) for positive x + c not below 1, without forming the sum: x/8 + c/8 = 2^k m with m in
-/// [0.71, 1.41).
-Val log_sum(Builder& b, Val x, Val c) {
-  const Type integer = b.int_of(x);
-  Val eighth = b.num(x, 0.125);
-  x = b.mul(x, eighth);
-  c = b.mul(c, eighth);
-  Val lowest = b.bitcast(integer, b.num(x, 0x1.6a09ep-1));
-  Val k = b.sar(b.isub(b.bitcast(integer, b.add(x, c)), lowest), mantissa_bits(x));
-  Val scale = b.bitcast(x.type, b.isub(power_bits(b, x, 0), b.shl(k, mantissa_bits(x))));
-  Val one = b.num(x, 1);
-  x = b.mul(x, scale);
-  c = b.mul(c, scale);
-  Val s = b.div(b.add(b.sub(c, one), x), b.add(b.add(c, one), x));
-  k = b.iadd(k, b.integer(k, 3));
-  Val n = x.type == Type::f32 ? b.convert(vir::Op::i32_to_f32, Type::f32, k)
-                              : b.convert(vir::Op::i64_to_f64, Type::f64, k);
-  Val z = b.mul(s, s);
-  Val r = b.add(s, s);
-  Val q = b.fma(b.mul(r, z), polynomial(b, z, pick(x, kLog32, kLog64)), b.mul(n, b.num(x, ln2_lo(x))));
-  return b.fma(n, b.num(x, ln2_hi(x)), b.add(r, q));
+/// log(larger + smaller), where `huge` of twice `a` instead.
+Val log_of_sum(Builder& b, Val larger, Val smaller, Val a, Val huge) {
+  Val zero = b.num(a, 0);
+  Pair sum = fast_two_sum(b, b.select(huge, a, larger), b.select(huge, zero, smaller));
+  return log_of_pair(b, sum, b.select(huge, b.num(a, 1), zero));
 }
+
 }  // namespace
 
 Val asinh(Builder& b, Val x) {
@@ -43,9 +28,9 @@ Val asinh(Builder& b, Val x) {
       x.type == Type::f32 ? horner(b, z, kAsinh32) : polynomial(b, b.sub(z, b.f64(kAsinhCentre64)), kAsinh64);
   Val near = b.fma(b.mul(a, z), p, a);
   // sqrt(x^2 + 1) is |x| long before the square overflows
-  Val limit = b.num(x, pick(x, 0x1p14, 0x1p30));
-  Val c = b.select(b.gt(a, limit), a, b.sqrt(b.fma(x, x, b.num(x, 1))));
-  Val far = b.select(b.lt(a, b.num(x, infinity())), log_sum(b, a, c), a);
+  Val huge = b.gt(a, b.num(x, pick(x, 0x1p14, 0x1p30)));
+  Val far =
+      b.select(b.lt(a, b.num(x, kInfinity)), log_of_sum(b, b.sqrt(b.fma(x, x, b.num(x, 1))), a, a, huge), a);
   Val y = b.select(b.lt(a, b.num(x, 1.2)), near, far);
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
@@ -55,9 +40,8 @@ Val acosh(Builder& b, Val x) {
   Val one = b.num(x, 1);
   Val t = b.sub(x, one);
   Val near = b.sqrt(b.fma(b.mul(t, t), polynomial(b, t, pick(x, kAcosh32, kAcosh64)), b.add(t, t)));
-  Val limit = b.num(x, pick(x, 0x1p14, 0x1p30));
-  Val c = b.select(b.gt(x, limit), x, b.sqrt(b.fms(x, x, one)));
-  Val far = b.select(b.lt(x, b.num(x, infinity())), log_sum(b, x, c), x);
+  Val huge = b.gt(x, b.num(x, pick(x, 0x1p14, 0x1p30)));
+  Val far = b.select(b.lt(x, b.num(x, kInfinity)), log_of_sum(b, x, b.sqrt(b.fms(x, x, one)), x, huge), x);
   return b.select(b.lt(t, one), near, far);
 }
 
@@ -82,7 +66,7 @@ Val atanh(Builder& b, Val x) {
       b.fma(b.mul(s, z), polynomial(b, z, pick(x, kAtanh32, kAtanh64)), b.mul(n, b.num(x, ln2_lo(x) / 2)));
   Val y = b.fma(n, b.num(x, ln2_hi(x) / 2), b.add(s, q));
   Val nan = b.num(x, std::numeric_limits<double>::quiet_NaN());
-  y = b.select(b.lt(a, one), y, b.select(b.eq(a, one), b.num(x, infinity()), nan));
+  y = b.select(b.lt(a, one), y, b.select(b.eq(a, one), b.num(x, kInfinity), nan));
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 

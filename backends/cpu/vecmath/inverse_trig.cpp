@@ -1,5 +1,7 @@
 // asin, acos, atan, atan2: odd polynomials on [0, 1/2] and [0, 1]; larger arguments by sqrt((1 - |x|) / 2)
 // and 1 / |x|.
+#include <optional>
+
 #include "backends/cpu/vecmath/coefficients_trig.hpp"
 #include "backends/cpu/vecmath/polynomial.hpp"
 
@@ -13,10 +15,11 @@ constexpr double kPi = 0x1.921fb54442d18p1;
 double pi_lo(Val x) { return pick(x, -0x1.777a5cp-24, 0x1.1a62633145c07p-53); }
 
 /// base + r + r z p, with base a multiple of pi/2 that is 0 or above |r|: what the first sum and the constant
-/// lose comes back with the rest.
-Val add_to(Builder& b, Val base, Val r, Val z, Val p) {
+/// lose comes back with the rest, and so does r_lo.
+Val add_to(Builder& b, Val base, Val r, Val z, Val p, std::optional<Val> r_lo = std::nullopt) {
   Val sum = b.add(base, r);
   Val lost = b.fma(base, b.num(r, pi_lo(r) / kPi), b.add(b.sub(base, sum), r));
+  if (r_lo) lost = b.add(lost, *r_lo);
   return b.add(sum, b.fma(b.mul(r, z), p, lost));
 }
 
@@ -78,14 +81,22 @@ Val atan2(Builder& b, Val y, Val x) {
   Val top = b.select(steep, ax, ay);
   Val bottom = b.select(steep, ay, ax);
   // 0/0 is 0, inf/inf is 1; a NaN in either operand stays (it is the second of min and max)
-  Val t = b.div(top, b.max(b.constant(x.type, 1), bottom));
-  t = b.select(b.eq(top, b.num(x, infinity())), b.min(b.num(x, 1), bottom), t);
+  Val divisor = b.max(b.constant(x.type, 1), bottom);
+  Val t = b.div(top, divisor);
+  Val remainder = b.fnma(t, divisor, top);
+  t = b.select(b.eq(top, b.num(x, kInfinity)), b.min(b.num(x, 1), bottom), t);
   Val left = b.lt(b.bitcast(b.int_of(x), x), b.integer(x, 0));  // by the sign bit: -0 too
   Val base = b.select(steep, b.num(x, kPi / 2), b.select(left, b.num(x, kPi), zero));
   Val turned =
       b.xor_(x, b.select(steep, b.sign_bit(x), zero));  // negative where t counts backwards from base
   Val z = b.mul(t, t);
-  Val r = add_to(b, base, flip_sign(b, t, turned), z, atan_polynomial(b, z));
+  std::optional<Val> t_lo;
+  if (x.type ==
+      Type::f32) {  // what rounding the quotient lost, by the slope 1 / (1 + t^2); float64 does without
+    Val lost = b.div(remainder, b.fma(divisor, z, divisor));
+    t_lo = flip_sign(b, b.select(b.lt(bottom, b.num(x, kInfinity)), lost, zero), turned);
+  }
+  Val r = add_to(b, base, flip_sign(b, t, turned), z, atan_polynomial(b, z), t_lo);
   return b.or_(b.abs(r), b.and_(y, b.sign_bit(y)));
 }
 

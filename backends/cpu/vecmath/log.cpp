@@ -93,10 +93,10 @@ LogReduced log1p_reduce(Builder& b, Val x) {
   return {k.e, b.mul(b.fma(x, k.four_over, b.sub(k.four_over, b.num(x, 4))), b.num(x, 0.25))};
 }
 
-Val log_of_pair(Builder& b, Pair x) {
+Val log_of_pair(Builder& b, Pair x, Val exponent) {
   const Split k = split_normal(b, x.hi);
   const Val f = b.sub(k.m, b.num(x.hi, 1));
-  return log_finish(b, {k.e, b.fma(b.mul(x.lo, k.four_over), b.num(x.lo, 0.25), f)});
+  return log_finish(b, {b.add(k.e, exponent), b.fma(b.mul(x.lo, k.four_over), b.num(x.lo, 0.25), f)});
 }
 
 Val log1p(Builder& b, Val x) {

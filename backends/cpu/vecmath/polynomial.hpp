@@ -4,6 +4,8 @@
 #include <numbers>
 #include <span>
 
+#include "backends/cpu/vecmath/coefficients.hpp"
+#include "backends/cpu/vecmath/core.hpp"
 #include "backends/cpu/vecmath/vecmath.hpp"
 
 namespace lazy::cpu::vecmath {
@@ -14,14 +16,6 @@ inline std::span<const double> pick(Val x, std::span<const double> f32, std::spa
   return x.type == Type::f32 ? f32 : f64;
 }
 inline double pick(Val x, double f32, double f64) { return x.type == Type::f32 ? f32 : f64; }
-
-/// c[0] + c[step] x + c[2 step] x^2 ..., over the elements begin, begin + step, ... of c.
-inline Val horner(Builder& b, Val x, std::span<const double> c, size_t begin = 0, size_t step = 1) {
-  size_t i = begin + (c.size() - 1 - begin) / step * step;
-  Val r = b.num(x, c[i]);
-  while (i > begin) r = b.fma(r, x, b.num(x, c[i -= step]));
-  return r;
-}
 
 /// The polynomial with coefficients c, lowest degree first. Long ones run as two chains, for the even and the
 /// odd degrees of what follows c[0]: half the latency for one multiplication, and the rounding errors of the
@@ -37,7 +31,7 @@ inline Val polynomial(Builder& b, Val x, std::span<const double> c) {
 inline Val flip_sign(Builder& b, Val magnitude, Val sign) {
   return b.xor_(magnitude, b.and_(sign, b.sign_bit(sign)));
 }
-inline double infinity() { return std::numeric_limits<double>::infinity(); }
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Adding it to |n| < 2^22 (2^51) rounds n to an integer and leaves that in the low bits of the sum.
 inline double round_magic(Val x) { return pick(x, 0x1.8p23, 0x1.8p52); }
@@ -52,8 +46,5 @@ inline Val power_of_two(Builder& b, Val shifted, int e = 0) {
   Val n = b.bitcast(b.int_of(shifted), shifted);
   return b.bitcast(shifted.type, b.iadd(b.shl(n, mantissa_bits(shifted)), power_bits(b, shifted, e)));
 }
-
-inline constexpr double kLn2Hi32 = 0x1.62e430p-1, kLn2Lo32 = -0x1.05c610p-29;
-inline constexpr double kLn2Hi64 = 0x1.62e42fefa39efp-1, kLn2Lo64 = 0x1.abc9e3b39803fp-56;
 
 }  // namespace lazy::cpu::vecmath
