@@ -149,31 +149,56 @@ class Run {
   const char* value(ValueId v) const { return v == kNoValue ? nullptr : values_[v].bytes; }
 
   void evaluate(size_t first, size_t last, int n) {
-    for (size_t i = first; i < last; ++i) {
-      const Instr& s = k_.body[i];
-      char* out = values_[i].bytes;
-      switch (s.code) {
-        case Code::load:
-          with_size(size_of(s.type), [&](auto t) {
-            gather<decltype(t)>(address(s.imm), stride(s.imm, vector_axis_), out, n);
-          });
-          break;
-        case Code::scalar:
-          with_size(size_of(s.type), [&](auto t) {
-            gather<decltype(t)>(reinterpret_cast<const char*>(args_ + layout_.scalar(s.imm)), 0, out, n);
-          });
-          break;
-        case Code::iota:
-          for (int64_t lane = 0; lane < n; ++lane) {
-            const int64_t at = origin(s.imm) + index_[s.imm] + (s.imm == vector_axis_ ? lane : 0);
-            std::memcpy(out + lane * 8, &at, 8);
-          }
-          break;
-        case Code::op: meanings_[i](value(s.a), value(s.b), value(s.c), out, n); break;
-        case Code::result: std::memcpy(out, running_[s.imm].bytes, size_of(s.type) * n); break;
+    auto next = k_.repeats.begin();  // maps only, whose body is evaluated whole
+    for (size_t i = first; i < last;) {
+      if (next != k_.repeats.end() && i == next->first) {
+        repeat(*next, n);
+        i = next++->last;
+      } else {
+        evaluate_one(i++, n, 0);
       }
-      if (k_.form == Form::scan) add_to_running(i, n);
     }
+  }
+
+  void repeat(const Repeat& r, int n) {
+    size_t body = r.first;
+    while (body < r.last && k_.body[body].code == Code::carried) ++body;
+    const auto trips = static_cast<int64_t>(args_[layout_.scalar(r.trips)]);
+    std::vector<Strip> carried(body - r.first);  // one may be carried into another: all at once
+    for (int64_t t = 0; t < trips; ++t) {
+      for (size_t i = r.first; i < body; ++i)
+        carried[i - r.first] = values_[t == 0 ? k_.body[i].a : k_.body[i].b];
+      std::copy(carried.begin(), carried.end(), values_.begin() + r.first);
+      for (size_t i = body; i < r.last; ++i) evaluate_one(i, n, t * r.scalar_step);
+    }
+  }
+
+  /// `ahead`: how many arguments after its own a scalar is read from.
+  void evaluate_one(size_t i, int n, int64_t ahead) {
+    const Instr& s = k_.body[i];
+    char* out = values_[i].bytes;
+    switch (s.code) {
+      case Code::load:
+        with_size(size_of(s.type), [&](auto t) {
+          gather<decltype(t)>(address(s.imm), stride(s.imm, vector_axis_), out, n);
+        });
+        break;
+      case Code::scalar:
+        with_size(size_of(s.type), [&](auto t) {
+          gather<decltype(t)>(reinterpret_cast<const char*>(args_ + layout_.scalar(s.imm) + ahead), 0, out, n);
+        });
+        break;
+      case Code::iota:
+        for (int64_t lane = 0; lane < n; ++lane) {
+          const int64_t at = origin(s.imm) + index_[s.imm] + (s.imm == vector_axis_ ? lane : 0);
+          std::memcpy(out + lane * 8, &at, 8);
+        }
+        break;
+      case Code::op: meanings_[i](value(s.a), value(s.b), value(s.c), out, n); break;
+      case Code::result: std::memcpy(out, running_[s.imm].bytes, size_of(s.type) * n); break;
+      case Code::carried: break;  // see repeat()
+    }
+    if (k_.form == Form::scan) add_to_running(i, n);
   }
 
   /// A scan's running sums include the value of this very index as soon as it is known.

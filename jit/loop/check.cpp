@@ -14,6 +14,7 @@ class Checker {
     form();
     for (size_t i = 0; i < k_.operands.size(); ++i) operand(i);
     scalar_type_.assign(k_.scalars, kDTypeCount);
+    repeats();
     for (size_t i = 0; i < k_.body.size(); ++i) instruction(i);
     for (size_t i = 0; i < k_.reductions.size(); ++i) reduction(i);
     stores();
@@ -43,7 +44,7 @@ class Checker {
         if (s > Stride::any) throw CompileError("loop kernel: an operand has an unknown stride class");
     }
     for (const Instr& i : k_.body)
-      if (static_cast<int>(i.type) >= kDTypeCount || i.code > Code::result ||
+      if (static_cast<int>(i.type) >= kDTypeCount || i.code > Code::carried ||
           (i.code == Code::op && static_cast<int>(i.op) >= kOpCount))
         throw CompileError("loop kernel: an instruction has an unknown code, op or dtype");
     for (const Reduction& r : k_.reductions)
@@ -80,8 +81,52 @@ class Checker {
               "output " + n(i) + " moves along the reduced axis");
   }
 
+  /// The repeat that instruction i is of, or null.
+  const Repeat* repeat_of(size_t i) const {
+    for (const Repeat& r : k_.repeats)
+      if (i >= r.first && i < r.last) return &r;
+    return nullptr;
+  }
+
+  void repeats() {
+    require(k_.repeats.empty() || k_.form == Form::map, "only a map repeats instructions");
+    size_t end = 0;
+    for (const Repeat& r : k_.repeats) {
+      require(r.first >= end && r.first < r.last && r.last <= k_.body.size(),
+              "a repeat of " + value(r.first) + " to " + value(r.last) + " is out of place");
+      end = r.last;
+      require(r.trips < k_.scalars, "a repeat's number of iterations is scalar " + n(r.trips) + " of " + n(k_.scalars));
+      scalar_type_[r.trips] = static_cast<int>(DType::int64);
+      bool head = true;
+      for (size_t i = r.first; i < r.last; ++i) {
+        const Instr& s = k_.body[i];
+        head &= s.code == Code::carried;
+        require(head || s.code == Code::op || s.code == Code::scalar,
+                value(i) + " in a repeat is neither a carried value at its head, an op nor a scalar");
+        require(s.code != Code::scalar || size_of(s.type) >= 4, value(i) + " in a repeat is a scalar of less than 4 bytes");
+      }
+    }
+  }
+
+  void carried(size_t i, const Instr& s) const {
+    const Repeat* r = repeat_of(i);
+    require(r, value(i) + " is carried, but not in a repeat");
+    require(s.a < r->first, value(i) + " does not begin with a value from before its repeat");
+    visible(i, s.a);
+    require(s.b >= r->first && s.b < r->last, value(i) + " does not go on with a value of its repeat");
+    require(s.c == kNoValue, value(i) + " has a third operand");
+    require(k_.body[s.a].type == s.type && k_.body[s.b].type == s.type, value(i) + " changes its type");
+  }
+
+  /// A carried value is seen in its own repeat only.
+  void visible(size_t i, ValueId v) const {
+    require(k_.body[v].code != Code::carried || repeat_of(i) == repeat_of(v),
+            value(i) + " uses " + value(v) + ", which is carried in another place");
+  }
+
   void argument(size_t i, ValueId v) const {
     require(v < i, value(i) + " uses %" + n(v) + ", which is not an earlier instruction");
+    visible(i, v);
     require(!in_epilogue(i) || in_epilogue(v),
             value(i) + " in the epilogue uses " + value(v) + " of the body");
   }
@@ -89,6 +134,7 @@ class Checker {
   void instruction(size_t i) {
     const Instr& s = k_.body[i];
     if (s.code == Code::op) return op(i, s);
+    if (s.code == Code::carried) return carried(i, s);
     require(s.a == kNoValue && s.b == kNoValue && s.c == kNoValue,
             value(i) + " has operands but is not an op");
     switch (s.code) {
@@ -130,7 +176,8 @@ class Checker {
                 value(i) + " is " + short_name(s.type) + " but r" + n(s.imm) + " gives " + short_name(t));
         break;
       }
-      case Code::op: break;
+      case Code::op:
+      case Code::carried: break;
     }
   }
 
@@ -188,6 +235,7 @@ class Checker {
       require(!written[t.operand], "output " + n(t.operand) + " is stored twice");
       written[t.operand] = true;
       require(t.value < k_.body.size(), "output " + n(t.operand) + " is given a value that does not exist");
+      require(k_.body[t.value].code != Code::carried, "output " + n(t.operand) + " is given a carried value");
       const DType v = k_.body[t.value].type;
       require(v == o.dtype, "output " + n(t.operand) + " is " + short_name(o.dtype) + " but " +
                                 value(t.value) + " is " + short_name(v));

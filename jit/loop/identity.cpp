@@ -38,6 +38,11 @@ void put(Bytes& b, const Operand& o, int rank) {
 
 void put(Bytes& b, const Instr& n) {
   b.byte(static_cast<int>(n.code) << 4 | static_cast<int>(n.type));
+  if (n.code == Code::carried) {
+    b.half(n.a);
+    b.half(n.b);
+    return;
+  }
   if (n.code != Code::op) return b.half(n.imm);
   b.byte(n.op);
   const ValueId args[] = {n.a, n.b, n.c};
@@ -54,11 +59,19 @@ std::string identity(const LoopKernel& k) {
   b.byte(k.rank);
   b.byte(k.sequential);
   b.half(k.epilogue);
-  b.count(k.scalars);
+  // A repeat reads as many scalars as it has iterations: its code is the same for any number.
+  b.count(k.repeats.empty() ? k.scalars : 0u);
   b.count(k.operands.size());
   for (const Operand& o : k.operands) put(b, o, k.rank);
   b.count(k.body.size());
   for (const Instr& n : k.body) put(b, n);
+  b.count(k.repeats.size());
+  for (const Repeat& r : k.repeats) {
+    b.half(r.first);
+    b.half(r.last);
+    b.half(r.trips);
+    b.half(r.scalar_step);
+  }
   b.count(k.reductions.size());
   for (const Reduction& r : k.reductions) {
     b.byte(r.op);

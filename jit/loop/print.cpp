@@ -30,6 +30,7 @@ std::string instruction(const Instr& n) {
     case Code::scalar: return "scalar " + type + " argument " + imm;
     case Code::iota: return "iota " + type + " a" + imm;
     case Code::result: return "result " + type + " r" + imm;
+    case Code::carried: return "carried " + type + " " + value(n.a) + ", then " + value(n.b);
     case Code::op: break;
   }
   std::string s = std::string(name_of(n.op)) + " " + type;
@@ -52,7 +53,18 @@ std::string print(const LoopKernel& k) {
   const auto line = [&](size_t i) {
     s += "  " + value(static_cast<ValueId>(i)) + " = " + instruction(k.body[i]) + "\n";
   };
-  for (size_t i = 0; i < k.epilogue && i < k.body.size(); ++i) line(i);
+  for (size_t i = 0; i < k.epilogue && i < k.body.size(); ++i) {
+    for (const Repeat& r : k.repeats) {
+      if (i == r.last) s += "  end\n";
+      if (i != r.first) continue;
+      s += "  repeat argument " + std::to_string(r.trips) + " times";
+      if (r.scalar_step) s += ", scalars step " + std::to_string(r.scalar_step);
+      s += "\n";
+    }
+    line(i);
+  }
+  for (const Repeat& r : k.repeats)
+    if (r.last == k.body.size()) s += "  end\n";
   for (size_t i = 0; i < k.reductions.size(); ++i) {
     const Reduction& r = k.reductions[i];
     s += "  r" + std::to_string(i) + " = " + name_of(r.op) + " " + short_name(r.type) + " " + value(r.value);

@@ -31,6 +31,11 @@ class Generator {
       const int n = static_cast<int>(s_.percent(80) ? s_.between(1, 12) : s_.between(12, 60));
       add_value(load(random_type()));
       for (int i = 0; i < n; ++i) step();
+      if (form_ == Form::map && s_.percent(35))
+        for (int64_t r = s_.percent(75) ? 1 : 2; r > 0; --r) {
+          repeat();
+          for (int64_t i = s_.below(4); i > 0; --i) step();
+        }
     }
     if (form_ == Form::reduce) {
       if (!matmul_) {
@@ -158,6 +163,44 @@ class Generator {
     return b_->load(operand(t, false, moves));
   }
 
+  /// Some of the pool is carried through a few iterations of a few steps.
+  void repeat() {
+    const int64_t trips = s_.percent(20) ? 1 : s_.between(2, 9);
+    scalars_.push_back(static_cast<uint64_t>(trips));
+    const ValueId count = b_->scalar(DType::int64);
+    std::vector<DType> stepped;
+    for (int64_t i = s_.below(3); i > 0; --i) {
+      const DType t = random_type();
+      if (size_of(t) >= 4) stepped.push_back(t);
+    }
+    const size_t outside = pool_.size();
+    b_->begin_repeat(count, static_cast<int>(stepped.size()));
+    std::vector<ValueId> carried;
+    for (int64_t i = s_.between(1, 3); i > 0; --i) {
+      carried.push_back(b_->carried(s_.percent(50) ? pool_[outside - 1].id : pool_[s_.below(static_cast<int64_t>(outside))].id));
+      add_value(carried.back(), false);
+    }
+    const ValueId first = static_cast<ValueId>(b_->k.body.size());
+    in_repeat_ = true;
+    for (const DType t : stepped) add_value(b_->scalar(t));
+    for (int64_t t = 0; t < trips; ++t)
+      for (const DType s : stepped) scalars_.push_back(random_value(s, s_.pick(values_), seed_, 1000 + scalars_.size()));
+    b_->k.scalars = static_cast<uint16_t>(scalars_.size());
+    for (int64_t i = s_.percent(80) ? s_.between(1, 8) : s_.between(8, 40); i > 0; --i) step();
+    for (const ValueId c : carried) {
+      const DType t = b_->k.body[c].type;
+      ValueId next = value(t);
+      if (next < first && (b_->k.body[next].code != Code::carried || s_.percent(50))) {
+        next = b_->cast(t, next);
+        add_value(next, false);
+      }
+      b_->next(c, next);
+    }
+    in_repeat_ = false;
+    b_->end_repeat();
+    std::erase_if(pool_, [&](const Known& k) { return b_->k.body[k.id].code == Code::carried; });
+  }
+
   ValueId scalar(DType t) {
     scalars_.push_back(random_value(t, s_.pick(values_), seed_, 1000 + scalars_.size()));
     return b_->scalar(t);
@@ -186,7 +229,7 @@ class Generator {
     ValueId v;
     bool keeps_sign = true;
     const int64_t p = s_.below(100);
-    if (p < 30 && !pool_.empty() && !nan_sign) {
+    if ((p < 30 || in_repeat_) && !pool_.empty() && !nan_sign) {
       const Known from = s_.pick(pool_);
       v = b_->cast(t, from.id);
       keeps_sign = from.nan_sign;
@@ -223,11 +266,12 @@ class Generator {
         if (jit::kind_of(static_cast<Op>(i)) == jit::OpKind::pointwise) v.push_back(static_cast<Op>(i));
       return v;
     }();
-    if (s_.percent(4)) {
+    if (s_.percent(4) && !in_repeat_) {
       int axis = static_cast<int>(s_.below(static_cast<int64_t>(extents_.size())));
       if (!in_epilogue_ || axis != sequential_) return add_value(b_->iota(axis));
     }
     const Op op = s_.pick(pointwise);
+    if (in_repeat_ && (op == Op::signbit || op == Op::copysign)) return;  // they may need a new load
     if (op == Op::cast) {
       const Known from = s_.pick(pool_);
       return add_value(b_->cast(random_type(), from.id), from.nan_sign);
@@ -375,7 +419,7 @@ class Generator {
   KernelBuilder* b_ = nullptr;
   Form form_ = Form::map;
   int sequential_ = -1;
-  bool matmul_ = false, in_epilogue_ = false;
+  bool matmul_ = false, in_epilogue_ = false, in_repeat_ = false;
   std::vector<int64_t> extents_;
   std::vector<Values> values_;
   std::vector<Known> pool_;  // of the section under way

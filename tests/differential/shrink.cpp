@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "jit/loop/rules.hpp"
+#include "support/error.hpp"
 #include "tests/differential/random_kernel.hpp"
 
 namespace lazy::test {
@@ -25,8 +26,8 @@ Case without_dead_code(const Case& c) {
       }
   };
   // A result makes its reduction needed, whose value comes earlier: one sweep from the back, then the body
-  // again.
-  for (int pass = 0; pass < 2; ++pass) {
+  // again. So does a carried value what it is next.
+  for (size_t pass = 0; pass < 2 + k.repeats.size() * k.body.size(); ++pass) {
     reductions();
     for (size_t i = k.body.size(); i-- > 0;) {
       if (!live[i]) continue;
@@ -48,6 +49,7 @@ Case without_dead_code(const Case& c) {
   std::vector<uint16_t> reduction_at(needed.size()), operand_at(k.operands.size()), scalar_at(k.scalars);
   std::vector<bool> operand_used(k.operands.size()), scalar_used(k.scalars);
   for (const Store& t : k.stores) operand_used[t.operand] = true;
+  if (!k.repeats.empty()) scalar_used.assign(k.scalars, true);  // where they lie among the others matters
   for (size_t i = 0; i < k.body.size(); ++i) {
     if (!live[i]) continue;
     if (k.body[i].code == Code::load) operand_used[k.body[i].imm] = true;
@@ -89,12 +91,18 @@ Case without_dead_code(const Case& c) {
   }
 
   out.body.clear();
-  for (size_t i = 0; i < k.body.size(); ++i) {
+  for (size_t i = 0; i <= k.body.size(); ++i) {
+    for (size_t n = 0; n < k.repeats.size(); ++n) {
+      if (i == k.repeats[n].first) out.repeats[n].first = static_cast<uint16_t>(out.body.size());
+      if (i == k.repeats[n].last) out.repeats[n].last = static_cast<uint16_t>(out.body.size());
+    }
+    if (i == k.body.size()) break;
     if (i == k.epilogue) out.epilogue = static_cast<uint16_t>(out.body.size());
     if (!live[i]) continue;
     Instr s = k.body[i];
-    for (ValueId* v : {&s.a, &s.b, &s.c})
-      if (*v != kNoValue) *v = at[*v];
+    if (s.code != Code::carried)  // which also looks ahead: below
+      for (ValueId* v : {&s.a, &s.b, &s.c})
+        if (*v != kNoValue) *v = at[*v];
     if (s.code == Code::load) s.imm = operand_at[s.imm];
     if (s.code == Code::scalar) s.imm = scalar_at[s.imm];
     if (s.code == Code::result) s.imm = reduction_at[s.imm];
@@ -102,6 +110,9 @@ Case without_dead_code(const Case& c) {
     out.body.push_back(s);
   }
   if (k.epilogue >= k.body.size()) out.epilogue = static_cast<uint16_t>(out.body.size());
+  for (Instr& s : out.body)
+    if (s.code == Code::carried) s.a = at[s.a], s.b = at[s.b];
+  std::erase_if(out.repeats, [](const Repeat& r) { return r.first == r.last; });
 
   out.reductions.clear();
   for (size_t i = 0; i < needed.size(); ++i) {
@@ -118,7 +129,15 @@ Case without_dead_code(const Case& c) {
 std::vector<Case> smaller(const Case& c) {
   std::vector<Case> all;
   const LoopKernel& k = c.kernel;
-  const auto add = [&](Case s) { all.push_back(without_dead_code(s)); };
+  const auto add = [&](Case s) {
+    s = without_dead_code(s);
+    try {
+      check(s.kernel);  // a value that takes the place of one of a repeat may be out of place there
+    } catch (const Error&) {
+      return;
+    }
+    all.push_back(s);
+  };
 
   for (size_t i = 0; k.stores.size() > 1 && i < k.stores.size(); ++i) {
     Case s = c;

@@ -39,6 +39,7 @@ Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_a
           break;
         case Slot::Kind::scalar: i.cheap = in.type != Type::mask; break;
         case Slot::Kind::tail: i.stage = 2; break;
+        case Slot::Kind::stepped: i.stage = 2; break;
         default: i.stage = 2, i.row = i.vec = true; break;
       }
     }
@@ -47,30 +48,86 @@ Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_a
       i.row |= info_[u].row;
       i.vec |= info_[u].vec;
     });
+    if (in.op == kCarried) i.stage = 2, i.vec = true;
   }
   for (const auto& s : t.stores) info_[s.value].live = true;
   for (const auto& u : t.updates) info_[u.value].live = true;
+  for (const auto& c : t.carried) info_[c.value].live = info_[c.next].live = true;
   for (size_t v = t.code.size(); v-- > 0;)
     if (info_[v].live) each_operand(t.code[v], [&](uint32_t u) { info_[u].live = true; });
   if (inner_axis < 0)
     for (Info& i : info_) i.stage = 2;
+  if (!as.kernel.repeats.empty()) find_sections();
   for (uint32_t v = 0; v < t.code.size(); ++v) {
     const Info& i = info_[v];
     if (!i.live) continue;
     each_operand(t.code[v], [&](uint32_t u) {
       if (info_[u].stage < i.stage) needed_later_[u] = 1;
     });
-    if (t.code[v].op != Op::constant && t.code[v].op != Op::input) computed_[i.stage].push_back(v);
+    const Op op = t.code[v].op;
+    if (op != Op::constant && op != Op::input && op != kCarried) computed_[i.stage].push_back(v);
   }
   for (const auto& s : t.stores)
     if (info_[s.value].stage < 2) needed_later_[s.value] = 1;
+  for (const auto& c : t.carried)
+    if (info_[c.next].stage < 2) needed_later_[c.next] = 1;
   for (const auto& u : t.updates)
     if (info_[u.value].stage < 2) needed_later_[u.value] = 1;
 }
 
+/// What a repeat computes without its carried values and stepped scalars goes before it.
+void Copies::find_sections() {
+  uint16_t now = 0;
+  for (uint32_t v = 0; v < t_.code.size(); ++v) {
+    const Inst& in = t_.code[v];
+    if (in.op == kRepeat || in.op == kRepeatEnd) {
+      ++now;
+      continue;
+    }
+    bool varies = in.op == kCarried ||
+                  (in.op == Op::input && Slot::unpack(in.imm).kind == Slot::Kind::stepped);
+    if (in.op != kCarried) each_operand(in, [&](uint32_t u) { varies |= info_[u].section == now; });
+    info_[v].section = static_cast<uint16_t>(now % 2 && !varies ? now - 1 : now);
+  }
+  sections_ = now + 1;
+  Recycled<uint8_t> needed_after;  // read by a later section
+  needed_after.resize(t_.code.size(), 0);
+  const auto use = [&](uint32_t u, int section) {
+    if (info_[u].section < section) needed_after[u] = 1;
+  };
+  for (uint32_t v = 0; v < t_.code.size(); ++v)
+    if (info_[v].live && t_.code[v].op != kCarried)
+      each_operand(t_.code[v], [&](uint32_t u) { use(u, info_[v].section); });
+  for (const auto& c : t_.carried) {
+    use(t_.code[c.value].a, info_[c.value].section - 1);
+    use(c.next, info_[c.value].section);
+  }
+  for (const auto& s : t_.stores) use(s.value, sections_ - 1);
+  kept_after_.resize(static_cast<size_t>(sections_));
+  for (uint32_t v = 0; v < t_.code.size(); ++v) {
+    const Info& i = info_[v];
+    if (i.live && i.stage == 2 && needed_after[v] && t_.code[v].op != Op::constant && becomes(v) == kNone)
+      kept_after_[i.section].push_back(v);
+  }
+}
+
+uint32_t Copies::becomes(uint32_t v) const {
+  for (const auto& c : t_.carried)
+    if (c.next == v && info_[v].section == info_[c.value].section && c.value != v && t_.code[v].op != kCarried)
+      return c.value;
+  return kNone;
+}
+
 uint16_t Copies::kept(uint32_t v, int row, int vec) {
+  if (const uint32_t c = becomes(v); c != kNone) return kept(c, row, vec);
   const auto [variable, fresh] = kept_.try_emplace(key(v, row, vec), uint16_t{0});
   if (fresh) variable = as_.new_variable(t_.code[v].type);
+  return variable;
+}
+/// Where a carried value's last one is after the repeat, whose own variable has gone on by then.
+uint16_t Copies::exit_of(uint32_t carried, int vec) {
+  const auto [variable, fresh] = kept_.try_emplace(key(carried, 0, vec) | uint64_t{1} << 62, uint16_t{0});
+  if (fresh) variable = as_.new_variable(t_.code[carried].type);
   return variable;
 }
 bool Copies::is_kept(uint32_t v, int row, int vec) const { return kept_.contains(key(v, row, vec)); }
@@ -95,32 +152,37 @@ uint32_t Copies::reference(Block& out, Known& known, uint32_t v, int stage, int 
   const Info& i = info_[v];
   uint32_t& at = known.of(v, i, row, vec);
   if (at != kNone) return at;
-  const bool earlier = i.stage < stage;
-  if (earlier && !(i.cheap && !is_kept(v, row, vec)))
-    out.push_back({Op::input, t_.code[v].type, Slot{Slot::Kind::variable, kept(v, row, vec)}.pack()});
+  const bool carried = t_.code[v].op == kCarried;
+  const bool earlier = i.stage < stage || i.section < current_;
+  const auto read = [&](uint16_t variable) {
+    out.push_back({Op::input, t_.code[v].type, Slot{Slot::Kind::variable, variable}.pack()});
+  };
+  if (carried) read(earlier ? exit_of(v, vec) : kept(v, row, vec));
+  else if (earlier && !(i.cheap && !is_kept(v, row, vec))) read(kept(v, row, vec));
   else out.push_back(leaf(v, row, vec, step));
   return at = static_cast<uint32_t>(out.size() - 1);
 }
 
+void Copies::emit_value(Block& out, Known& known, uint32_t v, int stage, int row, int vec, int step) {
+  Inst copy = t_.code[v];
+  const auto ref = [&](uint32_t u) {
+    const uint32_t at = known.of(u, info_[u], row, vec);
+    return at != kNone ? at : reference(out, known, u, stage, row, vec, step);
+  };
+  const int arity = block_arity(copy.op);
+  if (arity > 0) copy.a = ref(copy.a);
+  if (arity > 1) copy.b = ref(copy.b);
+  if (arity > 2) copy.c = ref(copy.c);
+  if (arity > 3) copy.d = ref(copy.d);
+  known.of(v, info_[v], row, vec) = static_cast<uint32_t>(out.size());
+  out.push_back(copy);
+}
+
 void Copies::emit_values(Block& out, Known& known, int stage, Shape shape, int step) {
   for (const uint32_t v : computed_[stage]) {
-    const Info i = info_[v];
-    const Inst in = t_.code[v];
-    const int arity = block_arity(in.op);
+    const Info& i = info_[v];
     for (int row = 0; row < (i.row ? shape.rows : 1); ++row)
-      for (int vec = 0; vec < (i.vec ? shape.vecs : 1); ++vec) {
-        Inst copy = in;
-        const auto ref = [&](uint32_t u) {
-          const uint32_t at = known.of(u, info_[u], row, vec);
-          return at != kNone ? at : reference(out, known, u, stage, row, vec, step);
-        };
-        if (arity > 0) copy.a = ref(in.a);
-        if (arity > 1) copy.b = ref(in.b);
-        if (arity > 2) copy.c = ref(in.c);
-        if (arity > 3) copy.d = ref(in.d);
-        known.of(v, i, row, vec) = static_cast<uint32_t>(out.size());
-        out.push_back(copy);
-      }
+      for (int vec = 0; vec < (i.vec ? shape.vecs : 1); ++vec) emit_value(out, known, v, stage, row, vec, step);
   }
 }
 
@@ -148,6 +210,11 @@ Block Copies::block(int stage, Shape shape) {
         const uint32_t value = reference(out, known, u.value, 2, row, vec, 0);
         out.push_back({kAssign, t_.code[u.value].type, accumulator(u.accumulator, row, vec, 0), value});
       }
+  store(out, known, shape);
+  return out;
+}
+
+void Copies::store(Block& out, Known& known, Shape shape) {
   for (const auto& s : t_.stores)
     for (int row = 0; row < shape.rows; ++row)
       for (int vec = 0; vec < shape.vecs; ++vec) {
@@ -158,7 +225,58 @@ Block Copies::block(int stage, Shape shape) {
                            .pack(),
                        value});
       }
+}
+
+// A short repeat's vectors follow each other: each needs few registers, and the processor overlaps them. Those of
+// a long one take turns.
+constexpr size_t kShortRepeat = 300;
+
+Block Copies::section(int section, Shape shape) {
+  Block out;
+  Known known(t_.code.size(), shape);
+  current_ = section;
+  Recycled<uint32_t> values;
+  for (const uint32_t v : computed_[2])
+    if (info_[v].section == section) values.push_back(v);
+  const bool by_vector = section % 2 && values.size() * static_cast<size_t>(shape.vecs) <= kShortRepeat;
+  const bool last = section + 1 == sections_;
+  for (int first = 0; first < shape.vecs; first += by_vector ? 1 : shape.vecs) {
+    const int end = by_vector ? first + 1 : shape.vecs;
+    for (const uint32_t v : values)
+      for (int vec = first; vec < end; ++vec)
+        if (vec == 0 || info_[v].vec) emit_value(out, known, v, 2, 0, vec, 0);
+    if (!last) keep(out, known, section, first, end);
+  }
+  if (last) store(out, known, shape);
+  current_ = 0;
   return out;
+}
+
+/// Ends a section, of some vectors: what later ones need goes to its variables, all at once, as one may be what
+/// another replaces.
+void Copies::keep(Block& out, Known& known, int section, int first_vec, int last_vec) {
+  Recycled<Inst> assignments;
+  const auto assign = [&](uint32_t v, uint16_t variable, int vec) {
+    uint32_t value = reference(out, known, v, 2, 0, vec, 0);
+    if (t_.code[v].op == kCarried) {
+      out.push_back({kCopy, t_.code[v].type, 0, value});
+      value = static_cast<uint32_t>(out.size() - 1);
+    }
+    assignments.push_back({kAssign, t_.code[v].type, variable, value});
+  };
+  for (int vec = first_vec; vec < last_vec; ++vec) {
+    for (const uint32_t v : kept_after_[static_cast<size_t>(section)]) {
+      const Info& i = info_[v];
+      if ((vec > 0 && !i.vec) || (i.cheap && !is_kept(v, 0, vec))) continue;
+      assign(v, t_.code[v].op == kCarried ? exit_of(v, vec) : kept(v, 0, vec), vec);
+    }
+    for (const auto& c : t_.carried) {
+      const int home = info_[c.value].section;
+      if (home == section + 1) assign(t_.code[c.value].a, kept(c.value, 0, vec), vec);
+      if (home == section && c.next != c.value) assign(c.next, kept(c.value, 0, vec), vec);
+    }
+  }
+  out.insert(out.end(), assignments.begin(), assignments.end());
 }
 
 Block Copies::stepped_block(Shape shape, int advances_after) {
@@ -184,11 +302,6 @@ Block Copies::stepped_block(Shape shape, int advances_after) {
 
 bool Copies::pin(Shape shape, int registers) {
   if (registers <= 0) return false;
-  struct Candidate {
-    uint32_t v;
-    int row, vec;
-    uint32_t uses;
-  };
   std::vector<Candidate> order;
   FlatMap<uint32_t> places;
   const auto use = [&](uint32_t u, int row, int vec) {
@@ -205,6 +318,11 @@ bool Copies::pin(Shape shape, int registers) {
   for (const auto& s : t_.stores)
     for (int row = 0; row < shape.rows; ++row)
       for (int vec = 0; vec < shape.vecs; ++vec) use(s.value, row, vec);
+  pin_in_order(order, registers);
+  return !order.empty();
+}
+
+void Copies::pin_in_order(std::vector<Candidate>& order, int registers) {
   std::sort(order.begin(), order.end(), [&](const Candidate& x, const Candidate& y) {
     return x.uses != y.uses ? x.uses > y.uses : key(x.v, x.row, x.vec) < key(y.v, y.row, y.vec);
   });
@@ -216,7 +334,30 @@ bool Copies::pin(Shape shape, int registers) {
     needed_later_[c.v] = 1;
     as_.variables[kept(c.v, c.row, c.vec)].reg = static_cast<int8_t>(r);
   }
-  return !order.empty();
+}
+
+void Copies::pin_repeats(Shape shape, int registers) {
+  constexpr uint32_t kCarriedUses = 1u << 30;  // before all others
+  std::vector<Candidate> order;
+  FlatMap<uint32_t> places;
+  const auto use = [&](uint32_t u, int vec, uint32_t uses) {
+    if (t_.code[u].type == Type::mask) return;
+    if (t_.code[u].op == Op::constant && t_.code[u].imm == 0 && !as_.avx512()) return;
+    const auto [place, fresh] = places.try_emplace(key(u, 0, vec), static_cast<uint32_t>(order.size()));
+    if (fresh) order.push_back({u, 0, vec, 0});
+    order[place].uses += uses;
+  };
+  for (int vec = 0; vec < shape.vecs; ++vec) {
+    for (const auto& c : t_.carried) use(c.value, vec, kCarriedUses);
+    for (const uint32_t v : computed_[2]) {
+      const Info& i = info_[v];
+      if (i.section % 2 == 0 || (vec > 0 && !i.vec)) continue;
+      each_operand(t_.code[v], [&](uint32_t u) {
+        if (info_[u].section < i.section && t_.code[u].op != kCarried) use(u, vec, 1);
+      });
+    }
+  }
+  pin_in_order(order, registers);
 }
 
 bool Copies::stage_is_empty(int stage) const {

@@ -5,6 +5,9 @@
 // Stage 1: once per row or chunk, before the innermost loop. Stage 2: in the innermost loop. What a later
 // stage reads of an earlier one is a variable, in a register while there are registers to spare, otherwise on
 // the frame; constants and broadcast loads may just as well be read again.
+//
+// A template with repeats is cut into sections, in turn outside and inside of one: each is a block of its own, and
+// what a later one needs is a variable as well. A carried value is the variable that its repeat assigns last.
 #pragma once
 #include <functional>
 
@@ -30,26 +33,39 @@ class Copies {
   int first_vec = 0;  // what a block's first vector is to loads, stores and indices along the vector axis
 
   Block block(int stage, Shape);
+  /// Stage 2, one section of it. The last one stores.
+  Block section(int section, Shape);
+  int sections() const { return sections_; }
   /// Several steps in one block, the pointers advanced between them.
   Block stepped_block(Shape, int advances_after);
 
   /// Gives registers to the values of earlier stages that stage 2 reads most, as long as `registers` lasts.
   /// True if it pinned any: blocks made before are out of date.
   bool pin(Shape, int registers);
+  /// Gives registers to what the repeats carry, then to what they read most, as long as `registers` lasts.
+  void pin_repeats(Shape, int registers);
   bool stage_is_empty(int stage) const;
   size_t stage2_size() const;
 
  private:
   struct Info {
     uint8_t stage = 0;
+    uint16_t section = 0;  // odd: in a repeat
     bool row = false, vec = false;  // differs between rows, between vectors
     bool live = false, cheap = false;
+  };
+  /// A copy that may get a register of its own.
+  struct Candidate {
+    uint32_t v;
+    int row, vec;
+    uint32_t uses;
   };
   uint64_t key(uint32_t v, int row, int vec) const {
     return uint64_t{v} << 16 | (info_[v].row ? static_cast<uint64_t>(row) << 8 : 0) |
            (info_[v].vec ? static_cast<uint64_t>(vec) : 0);
   }
   uint16_t kept(uint32_t v, int row, int vec);
+  uint16_t exit_of(uint32_t carried, int vec);
   bool is_kept(uint32_t v, int row, int vec) const;
   /// Where each value's copies are in a block under construction.
   struct Known {
@@ -64,13 +80,22 @@ class Copies {
     uint32_t rows, vecs;
   };
   uint32_t reference(Block&, Known&, uint32_t v, int stage, int row, int vec, int step);
+  void emit_value(Block&, Known&, uint32_t v, int stage, int row, int vec, int step);
   void emit_values(Block&, Known&, int stage, Shape, int step);
+  void keep(Block&, Known&, int section, int first_vec, int last_vec);
+  void store(Block&, Known&, Shape);
+  void find_sections();
+  /// The carried value that `v` is next in its repeat, or kNone: they share a variable.
+  uint32_t becomes(uint32_t v) const;
+  void pin_in_order(std::vector<Candidate>&, int registers);
   vir::Inst leaf(uint32_t v, int row, int vec, int step);
 
   Assembly& as_;
   const Template& t_;
   Recycled<Info> info_;
   Recycled<uint8_t> needed_later_;  // read by a later stage
+  std::vector<std::vector<uint32_t>> kept_after_;  // by section: values that a later one reads
+  int sections_ = 1, current_ = 0;  // ... of which the block under construction is
   Recycled<uint32_t> computed_[3];  // of each stage: values that instructions compute and something reads
   FlatMap<uint16_t> kept_;
 };

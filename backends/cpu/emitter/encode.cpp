@@ -71,6 +71,7 @@ void BlockWriter::write_one(uint32_t i) {
   if (in.op == kMasked) return masked(in);
   if (in.op == kUpperHalf) return upper_half(in);
   if (in.op == kSpread) return spread(in);
+  if (in.op == kCopy) return duplicate(in);
   const EncodeRow& row = encode_row(as_.isa, in.op);
   const uint32_t id = row.id[static_cast<int>(t) & 3];
   if (t == Type::mask || id == 0)
@@ -350,6 +351,15 @@ void BlockWriter::spread(const Inst& in) {
   const int d = regs_.define();
   if (vir::is64(in.type)) a_.emit(Id::kIdVpbroadcastq, v(d, bytes), v(r, 16));
   else a_.emit(Id::kIdVpbroadcastd, v(d, bytes), v(r, 16));
+}
+
+void BlockWriter::duplicate(const Inst& in) {
+  const int r = regs_.fetch(in.a);
+  const int d = regs_.define();  // while the source is still held: another register
+  if (in.type == Type::mask && as_.avx512())
+    a_.kmovw(x86::k(static_cast<uint32_t>(d)), x86::k(static_cast<uint32_t>(r)));
+  else copy(d, r, as_.bytes_of(in.type));
+  regs_.release_operands();
 }
 
 void BlockWriter::patch(const Inst& in) {

@@ -48,6 +48,7 @@ class BlockWriter {
   void mask_to_int(const vir::Inst&);
   void upper_half(const vir::Inst&);
   void spread(const vir::Inst&);
+  void duplicate(const vir::Inst&);
   void patch(const vir::Inst&);
   void assign(const vir::Inst&);
   void copy(int to, int from, int bytes) {

@@ -64,14 +64,27 @@ class Selector {
     uses_.assign(k.body.size(), 0);
     for (const Instr& i : k.body)
       for (auto v : {i.a, i.b, i.c})
-        if (i.code == Code::op && v != kNoValue) ++uses_[v];
+        if (v != kNoValue) ++uses_[v];
     for (const Reduction& r : k.reductions)
       for (auto v : {r.value, r.value2})
         if (v != kNoValue) ++uses_[v];
   }
 
   void body(size_t first, size_t last) {
-    for (size_t i = first; i < last; ++i) values_[i] = one(i);
+    size_t repeat = 0;
+    for (size_t i = first; i < last; ++i) {
+      if (repeat < k_.repeats.size() && i == k_.repeats[repeat].first) {
+        b_.push({kRepeat, Type::f32, repeat});
+        in_repeat_ = true;
+      }
+      values_[i] = one(i);
+      if (in_repeat_ && i + 1 == k_.repeats[repeat].last) {
+        for (size_t c = k_.repeats[repeat].first; k_.body[c].code == Code::carried; ++c)
+          out_.carried.push_back({values_[c].id, values_[k_.body[c].b].id});
+        b_.push({kRepeatEnd, Type::f32, repeat++});
+        in_repeat_ = false;
+      }
+    }
   }
   Val value(uint16_t v) const { return values_[v]; }
 
@@ -150,7 +163,13 @@ class Selector {
     const Instr& in = k_.body[i];
     switch (in.code) {
       case Code::load: return b_.input(lane_type(in.type), Slot{Slot::Kind::load, in.imm}.pack());
-      case Code::scalar: return b_.input(lane_type(in.type), Slot{Slot::Kind::scalar, in.imm}.pack());
+      case Code::scalar:
+        return b_.input(lane_type(in.type),
+                        Slot{in_repeat_ ? Slot::Kind::stepped : Slot::Kind::scalar, in.imm}.pack());
+      case Code::carried: {
+        const Val from = values_[in.a];
+        return b_.push({kCarried, from.type, i, from.id});
+      }
       case Code::iota: return b_.input(Type::i64, Slot{Slot::Kind::iota, in.imm}.pack());
       case Code::result: {
         if (k_.form == Form::scan) return running(in.imm);
@@ -182,6 +201,7 @@ class Selector {
   std::vector<uint32_t> uses_;
   std::vector<AccumulatorInfo> accumulators_;
   std::vector<Val> running_;
+  bool in_repeat_ = false;
   Template out_;
 };
 

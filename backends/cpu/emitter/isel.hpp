@@ -58,8 +58,13 @@ struct Template {
     uint16_t accumulator;
     uint32_t value;
   };
+  /// A carried value (the line of its kCarried) and what it is in the next iteration.
+  struct Carried {
+    uint32_t value, next;
+  };
   std::vector<Out> stores;
   std::vector<Update> updates;
+  std::vector<Carried> carried;
 };
 
 /// What one accumulator variable starts from. argmax and argmin have two: the value, then the index.

@@ -55,6 +55,8 @@ class KernelWriter {
 
   // write_map.cpp
   void plan_map();
+  void plan_repeats();
+  void write_sections(Shape, const Addressing&);
   void row_map();
   // write_reduction.cpp: what both forms of reduction share
   void make_accumulators(int partials, int copies);
@@ -131,6 +133,7 @@ class KernelWriter {
   Shape shape_;
   bool single_loop_ = false;  // one copy of the body, always masked
   int32_t limit_ = -1;
+  int32_t trips_left_ = -1;  // frame: iterations of the current repeat
   int32_t split_row_ = -1,
           split_block_ = -1;  // frame: place of the current row and block in a split reduction's memory
 

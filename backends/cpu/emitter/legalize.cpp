@@ -22,8 +22,11 @@ class For512 {
     for (const Inst& in : t.code) each_operand(in, use);
     for (const auto& s : t.stores) use(s.value);
     for (const auto& u : t.updates) use(u.value);
+    for (const auto& c : t.carried) use(c.next);
+    uint32_t part_begins = 0;  // in out_: the lines from here on are in or out of the same repeat
     for (uint32_t i = 0; i < t.code.size(); ++i) {
       Inst in = t.code[i];
+      if (in.op == kRepeat || in.op == kRepeatEnd) part_begins = static_cast<uint32_t>(out_.size());
       const int arity = block_arity(in.op);
       const Type operand = arity > 0 ? t.code[in.a].type : Type::f32;
       if (in.op == Op::bitcast) {
@@ -41,8 +44,8 @@ class For512 {
         to_[i] = push({Op::or_, Type::mask, 0, yes, no});
         continue;
       }
-      if (in.op == Op::select && uses[t.code[i].b] == 1 && out_[in.b].type == in.type &&
-          maskable(out_[in.b])) {
+      if (in.op == Op::select && uses[t.code[i].b] == 1 && in.b >= part_begins &&
+          out_[in.b].type == in.type && maskable(out_[in.b])) {
         const Inst yes = out_[in.b];  // what is left of it is dead
         to_[i] = push({kMasked, in.type, static_cast<uint64_t>(yes.op), in.a, yes.a, yes.b, in.c});
         continue;
@@ -58,6 +61,7 @@ class For512 {
     t.code = std::move(out_);
     for (auto& s : t.stores) s.value = to_[s.value];
     for (auto& u : t.updates) u.value = to_[u.value];
+    for (auto& c : t.carried) c = {to_[c.value], to_[c.next]};
   }
 
  private:
@@ -96,7 +100,13 @@ class For256 {
  public:
   void run(Template& t) {
     to_.resize(t.code.size());
-    for (uint32_t i = 0; i < t.code.size(); ++i) to_[i] = one(t, t.code[i]);
+    auto carried = t.carried.begin();
+    for (uint32_t i = 0; i < t.code.size(); ++i) {
+      if (t.code[i].op == kRepeatEnd)  // before it: a mask may have to change its width
+        for (; carried != t.carried.end() && carried->value < i; ++carried)
+          *carried = {to_[carried->value].id, next_of(t, *carried)};
+      to_[i] = one(t, t.code[i]);
+    }
     for (auto& s : t.stores)
       s.value = t.code[s.value].type == Type::mask ? mask(to_[s.value], false).id : to_[s.value].id;
     for (auto& u : t.updates) u.value = to_[u.value].id;
@@ -120,6 +130,7 @@ class For256 {
     const Val x = arity > 0 ? to_[in.a] : Val{}, y = arity > 1 ? to_[in.b] : Val{},
               z = arity > 2 ? to_[in.c] : Val{}, w = arity > 3 ? to_[in.d] : Val{};
     const bool wide = vir::is64(in.type);
+    if (in.op == kCarried) return b_.push({kCarried, x.type, in.imm, x.id});
     if (in.type == Type::mask) {
       switch (in.op) {
         case Op::constant: return b_.i32(in.imm ? -1 : 0);
@@ -167,6 +178,11 @@ class For256 {
     return b_.push({in.op, in.type, in.imm, x.id == ~0u ? 0 : x.id, y.id == ~0u ? 0 : y.id,
                     z.id == ~0u ? 0 : z.id, w.id == ~0u ? 0 : w.id});
   }
+  /// A mask that is carried keeps the width that it starts with.
+  uint32_t next_of(const Template& t, const Template::Carried& c) {
+    const Val next = to_[c.next];
+    return t.code[c.next].type == Type::mask ? mask(next, vir::is64(to_[c.value].type)).id : next.id;
+  }
   static Val retyped(Val v, Type t) { return {v.id, t}; }
 
   static void erase_bitcasts(Template& t) {
@@ -190,6 +206,7 @@ class For256 {
     t.code = std::move(out);
     for (auto& s : t.stores) s.value = to[s.value];
     for (auto& u : t.updates) u.value = to[u.value];
+    for (auto& c : t.carried) c = {to[c.value], to[c.next]};
   }
 
   Builder b_;

@@ -68,7 +68,13 @@ bool Registers::has_home(uint32_t value) const {
   const Slot s = Slot::unpack(in.imm);
   // A load may be repeated only while nothing was stored and no pointer moved: it is spilled like any other
   // value.
-  return s.kind == Slot::Kind::variable || s.kind == Slot::Kind::scalar || s.kind == Slot::Kind::tail;
+  return s.kind == Slot::Kind::variable || s.kind == Slot::Kind::scalar || s.kind == Slot::Kind::stepped ||
+         s.kind == Slot::Kind::tail;
+}
+
+x86::Mem Registers::stepped_scalar(const Slot& s) {
+  as_.a.mov(x86::rsi, as_.frame(where_.stepped));
+  return x86::ptr(x86::rsi, as_.args.scalar(s.index) * 8);
 }
 
 void Registers::evict(File& f) {
@@ -159,6 +165,7 @@ void Registers::load(uint32_t value, int r) {
       else spread(m);
       return;
     }
+    case Slot::Kind::stepped: spread(stepped_scalar(s)); return;
     case Slot::Kind::tail:
       if (k) a.kmovw(x86::k(static_cast<uint32_t>(r)), x86::k(1));
       else a.vmovups(as_.vec(r, bytes), as_.frame(wide ? where_.tail64 : where_.tail32));
@@ -183,7 +190,7 @@ bool Registers::memory_only(uint32_t value) const {
   const Slot s = Slot::unpack(in.imm);
   if (s.kind == Slot::Kind::variable) return true;
   if (s.kind == Slot::Kind::tail) return !as_.avx512();
-  if (s.kind == Slot::Kind::scalar) return as_.avx512();
+  if (s.kind == Slot::Kind::scalar || s.kind == Slot::Kind::stepped) return as_.avx512();
   if (s.kind != Slot::Kind::load) return false;
   const LoadForm form = load_form(as_, where_, s);
   return form == LoadForm::direct || (form == LoadForm::broadcast && as_.avx512());
@@ -211,6 +218,7 @@ std::optional<x86::Mem> Registers::memory(uint32_t value) {
     const int32_t widened = where_.scalars.empty() ? -1 : where_.scalars[s.index];
     return as_.broadcast(widened >= 0 ? as_.frame(widened) : as_.arg(as_.args.scalar(s.index)));
   }
+  if (s.kind == Slot::Kind::stepped) return as_.broadcast(stepped_scalar(s));
   x86::Mem m = address(as_, where_, s);
   return load_form(as_, where_, s) == LoadForm::broadcast ? as_.broadcast(m) : m;
 }

@@ -72,6 +72,7 @@ class Registers {
   void free_value(State&, uint32_t value);
   bool has_home(uint32_t value) const;
   void load(uint32_t value, int reg);
+  x86::Mem stepped_scalar(const Slot&);
 
   Assembly& as_;
   const Block& code_;

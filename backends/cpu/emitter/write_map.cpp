@@ -10,20 +10,26 @@ struct Estimate {
   int chain = 0, work = 0;
   int slow = 0;  // divisions and roots: copies would wait for the one unit that does them
 };
+bool is_slow(const vir::Inst& in) { return in.op == vir::Op::div || in.op == vir::Op::sqrt; }
+/// Cycles from the inputs, or what comes before line `first`, to each value.
+std::vector<int> depths(const Template& t, size_t first = 0) {
+  std::vector<int> depth(t.code.size(), 0);
+  for (size_t v = first; v < t.code.size(); ++v) {
+    const vir::Inst& in = t.code[v];
+    if (block_arity(in.op) == 0 || in.op == kCarried) continue;
+    int d = 0;
+    each_operand(in, [&](uint32_t u) { d = std::max(d, depth[u]); });
+    const bool is_float = in.type == vir::Type::f32 || in.type == vir::Type::f64;
+    depth[v] = d + (is_slow(in) ? 12 : is_float ? 4 : 2);
+  }
+  return depth;
+}
 Estimate estimate(const Template& t) {
   Estimate e;
-  std::vector<int> depth(t.code.size(), 0);
-  for (size_t v = 0; v < t.code.size(); ++v) {
-    const vir::Inst& in = t.code[v];
-    const int arity = block_arity(in.op);
-    if (arity == 0) continue;
-    int d = depth[in.a];
-    if (arity > 1) d = std::max(d, depth[in.b]);
-    if (arity > 2) d = std::max(d, depth[in.c]);
-    if (arity > 3) d = std::max(d, depth[in.d]);
-    const bool is_float = in.type == vir::Type::f32 || in.type == vir::Type::f64;
-    const bool slow = in.op == vir::Op::div || in.op == vir::Op::sqrt;
-    depth[v] = d + (slow ? 12 : is_float ? 4 : 2);
+  const std::vector<int> depth = depths(t);
+  for (size_t v = 0; v < depth.size(); ++v) {
+    if (depth[v] == 0) continue;
+    const bool slow = is_slow(t.code[v]);
     e.chain = std::max(e.chain, depth[v]);
     e.work += slow ? 6 : 1;
     e.slow += slow;
@@ -31,10 +37,42 @@ Estimate estimate(const Template& t) {
   return e;
 }
 
+/// How many vectors a template's repeats need so that one's latency is the others' work, two instructions a cycle.
+int wanted_vectors(const Template& t) {
+  int most = 1;
+  for (size_t v = 0; v < t.code.size(); ++v) {
+    if (t.code[v].op != kRepeat) continue;
+    const std::vector<int> depth = depths(t, v);
+    int work = 0, chain = 0;
+    size_t end = v;
+    for (; t.code[end].op != kRepeatEnd; ++end) work += block_arity(t.code[end].op) > 0 && t.code[end].op != kCarried;
+    for (const auto& c : t.carried)
+      if (c.value > v && c.value < end) chain = std::max(chain, depth[c.next]);
+    int vecs = 1;
+    while (vecs < 8 && vecs * work < 2 * chain) vecs *= 2;
+    most = std::max(most, vecs);
+  }
+  return most;
+}
+
+/// The most values that one repeat carries.
+int carried_together(const Template& t) {
+  int most = 0;
+  auto c = t.carried.begin();
+  for (uint32_t v = 0; v < t.code.size(); ++v) {
+    if (t.code[v].op != kRepeatEnd) continue;
+    int n = 0;
+    for (; c != t.carried.end() && c->value < v; ++c) ++n;
+    most = std::max(most, n);
+  }
+  return most;
+}
+
 }  // namespace
 
 void KernelWriter::plan_map() {
   copies_ = std::make_unique<Copies>(*as_, body_, full_, vector_axis_);
+  if (!k_.repeats.empty()) return plan_repeats();
   const Estimate e = estimate(body_);
   const auto size = static_cast<int>(copies_->stage2_size());
   // Short bodies share the loop's overhead; a long one is interleaved with itself if its chain is longer than
@@ -61,6 +99,60 @@ void KernelWriter::plan_map() {
   if (!copies_->stage_is_empty(0)) write_block(copies_->block(0, shape_), full_);
 }
 
+/// The repeats are all that counts: so many vectors that their chains fill the time of each other's latency, as far
+/// as registers for what they carry last.
+void KernelWriter::plan_repeats() {
+  const int margin = as_->avx512() ? 2 : 3;
+  int vecs = std::min(8, wanted_vectors(body_));
+  int work = 0;
+  const auto pressure = [&](int v) {
+    int most = 0;
+    for (int s = 1; s < copies_->sections(); s += 2)
+      most = std::max(most, pressure_of(*as_, copies_->section(s, {1, v, 1})));
+    return most + margin;
+  };
+  work = pressure(vecs);
+  while (vecs > 1 && work + vecs * carried_together(body_) > registers()) work = pressure(vecs /= 2);
+  shape_ = {1, vecs, 1};
+  copies_->pin_repeats(shape_, std::min(registers() - work, registers() - 6));
+  limit_ = as_->reserve(8);
+  trips_left_ = as_->reserve(8);
+  full_.stepped = masked_.stepped = as_->reserve(8);
+  as_->a.mov(x86::rcx, as_->arg(as_->args.extent(vector_axis_)));
+  as_->a.sub(x86::rcx, vecs * lanes_);
+  as_->a.mov(as_->frame(limit_), x86::rcx);
+  masked_.scalars = full_.scalars;
+  if (!copies_->stage_is_empty(0)) write_block(copies_->block(0, shape_), full_);
+}
+
+void KernelWriter::write_sections(Shape shape, const Addressing& w) {
+  if (k_.repeats.empty()) {
+    if (shape.vecs == 1) write_block(single_, w);
+    else write_block(copies_->block(2, shape), w);
+    return;
+  }
+  x86::Assembler& a = as_->a;
+  for (int s = 0; s < copies_->sections(); ++s) {
+    if (s % 2 == 0) {
+      write_block(copies_->section(s, shape), w);
+      continue;
+    }
+    const jit::loop::Repeat& r = k_.repeats[static_cast<size_t>(s / 2)];
+    a.mov(x86::rcx, as_->arg(as_->args.scalar(r.trips)));
+    a.mov(as_->frame(trips_left_), x86::rcx);
+    a.mov(as_->frame(w.stepped), x86::rdi);
+    const Label again = a.newLabel();
+    a.align(asmjit::AlignMode::kCode, 32);
+    a.bind(again);
+    write_block(copies_->section(s, shape), w);
+    x86::Mem left = as_->frame(trips_left_), stepped = as_->frame(w.stepped);
+    left.setSize(8), stepped.setSize(8);
+    if (r.scalar_step) a.add(stepped, r.scalar_step * 8);
+    a.sub(left, 1);
+    a.jnz(again);
+  }
+}
+
 void KernelWriter::row_map() {
   x86::Assembler& a = as_->a;
   if (!copies_->stage_is_empty(1)) write_block(copies_->block(1, shape_), full_);
@@ -72,8 +164,7 @@ void KernelWriter::row_map() {
     a.jg(tail);
     a.align(asmjit::AlignMode::kCode, 32);
     a.bind(loop);
-    if (shape_.vecs == 1) write_block(single_, full_);
-    else write_block(copies_->block(2, shape_), full_);
+    write_sections(shape_, full_);
     a.add(x86::rax, shape_.vecs * lanes_);
     a.cmp(x86::rax, as_->frame(limit_));
     a.jle(loop);
@@ -83,7 +174,7 @@ void KernelWriter::row_map() {
   a.sub(x86::rcx, x86::rax);
   a.jle(finished);
   set_tail();
-  write_block(single_, masked_);
+  write_sections({}, masked_);
   a.add(x86::rax, lanes_);
   a.jmp(tail);
   a.bind(finished);
