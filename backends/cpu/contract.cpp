@@ -192,7 +192,7 @@ void Contraction::many_rows(const Launch& l, const Sides& s, const uint64_t* arg
   const bool left_copied = !left_in_place(s),
              right_copied = !right_in_place(s) || s.rows >= kRowsWorthPacking;
   const int64_t parts = s.steps > kLongestPart + kLongestPart / 2 ? divide_up(s.steps, kLongestPart) : 1;
-  const int64_t part = parts == 1 ? s.steps : round_up(divide_up(s.steps, parts), 2);
+  const int64_t part = std::max<int64_t>(1, parts == 1 ? s.steps : round_up(divide_up(s.steps, parts), 2));
   const int64_t lane_part = lane_steps(part), width = form_.vectors * form_.lanes,
                 chunk_bytes = lane_part * width * element_;
   const int64_t band = std::max<int64_t>(1, kMostPacked / std::max<int64_t>(chunk_bytes, 1)) * width;
