@@ -62,6 +62,9 @@ Handle unary(Op, const Handle&, const Site&);
 /// Broadcasts; `name` is the user's op for the ShapeError.
 Handle binary(const char* name, Op, const Handle&, const Handle&, const Site&);
 Handle where(const char* name, const Handle& condition, const Handle&, const Handle&, const Site&);
+/// (..., m, k) x (..., k, n) of one dtype other than bool and equal k; the leading axes broadcast
+/// (ShapeError).
+Handle matmul(const char* name, const Handle&, const Handle&, const Site&);
 Handle constant(const Number&, DType, const Shape&, const Site&);
 Handle reshape(const Handle&, const Shape&, const Site&);
 Handle permute(const Handle&, const Dims& axes, const Site&);

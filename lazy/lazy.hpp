@@ -2,6 +2,7 @@
 #pragma once
 #include "lazy/convolution.hpp"
 #include "lazy/creation.hpp"
+#include "lazy/einsum.hpp"
 #include "lazy/elementwise.hpp"
 #include "lazy/indexing.hpp"
 #include "lazy/insight.hpp"

@@ -19,9 +19,9 @@ Shape without_last(const Shape& s, int n) {
   return r;
 }
 
-Tensor product(const char* name, Arg& x, Arg& y) {
+Tensor product(const char* name, Arg& x, Arg& y, MaybeDType dtype) {
   const Site& s = x.site();
-  const DType t = common_type(name, {&x, &y});
+  const DType t = dtype.given ? dtype.value : common_type(name, {&x, &y});
   const DType work = is_bool(t) ? int64 : t;
   Handle a = take(name, x, work), b = take(name, y, work);
   if (a->shape.empty() || b->shape.empty()) mismatch(name, a, b, "a 0-d operand (use multiply)", s);
@@ -31,27 +31,48 @@ Tensor product(const char* name, Arg& x, Arg& y) {
     mismatch(name, a, b, "the inner extents differ", s);
   if (row) a = detail::reshape(a, {1, k}, s);
   if (column) b = detail::reshape(b, {k, 1}, s);
-  Shape batch;
-  const Shape left = without_last(a->shape, 2), right = without_last(b->shape, 2);
-  try {
-    batch = broadcast_shapes(name, left, right, s);
-  } catch (const ShapeError&) { mismatch(name, a, b, "the leading extents do not broadcast", s); }
-  const int64_t m = a->shape[a->shape.size() - 2], n = b->shape.back();
-  Shape full = batch, result = batch;
-  full.push_back(m);
-  full.push_back(n);
-  if (!row) result.push_back(m);
-  if (!column) result.push_back(n);
-  const Handle h = jit::record(Op::matmul, {&a, &b}, work, full, s);
+  const Handle h = detail::matmul(name, a, b, s);
+  if (!row && !column) return Tensor(cast(h, t, s));
+  Shape result = without_last(h->shape, 2);
+  if (!row) result.push_back(h->shape[h->shape.size() - 2]);
+  if (!column) result.push_back(h->shape.back());
   return Tensor(cast(detail::reshape(h, result, s), t, s));
+}
+
+/// Rows times columns of one each: lanes then run along the sum.
+Handle inner_product(const char* name, const Handle& a, const Handle& b, const Shape& result, const Site& s) {
+  const DType t = a->dtype, wide = is_half(t) ? float32 : t;
+  Shape left = without_last(a->shape, 2), right = without_last(b->shape, 2);
+  left.push_back(a->shape.back());
+  right.push_back(a->shape.back());
+  const Handle p = binary(name, Op::multiply, cast(detail::reshape(a, left, s), wide, s),
+                          cast(detail::reshape(b, right, s), wide, s), s);
+  const Tensor total = sum(Arg(p, s), Axes(-1), dropdims, wide);
+  return cast(detail::reshape(total.handle(), result, s), t, s);
 }
 }  // namespace
 
-Tensor matmul(Arg a, Arg b) { return product("matmul", a, b); }
+Handle detail::matmul(const char* name, const Handle& a, const Handle& b, const Site& s) {
+  const Shape left = without_last(a->shape, 2), right = without_last(b->shape, 2);
+  const bool alike = left == right;
+  Shape full = left;
+  if (!alike) {
+    try {
+      full = broadcast_shapes(name, left, right, s);
+    } catch (const ShapeError&) { mismatch(name, a, b, "the leading extents do not broadcast", s); }
+  }
+  const int64_t m = a->shape[a->shape.size() - 2], n = b->shape.back();
+  full.push_back(m);
+  full.push_back(n);
+  if (m == 1 && n == 1) return inner_product(name, a, b, full, s);
+  return jit::record(Op::matmul, {&a, &b}, a->dtype, full, s);
+}
+
+Tensor matmul(Arg a, Arg b, MaybeDType dtype) { return product("matmul", a, b, dtype); }
 
 Tensor dot(Arg a, Arg b) {
   if (any_of("dot", a)->shape.empty() || any_of("dot", b)->shape.empty()) return multiply(a, b);
-  return product("dot", a, b);
+  return product("dot", a, b, {});
 }
 
 Tensor outer(Arg a, Arg b) {

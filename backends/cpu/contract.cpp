@@ -145,8 +145,8 @@ void Contraction::few_rows(const Launch& l, const Sides& s, const uint64_t* args
   const int64_t pitch = round_up(lane_steps(s.steps) * element_, 64);
   const Scratch left(left_copied ? s.rows * pitch : 0);
   if (left_copied) pack_left(s, 0, s.rows, 0, s.steps, left.data(), pitch);
-  const int64_t width = (form_.rows == 1 ? 4 : form_.vectors) * form_.lanes;
-  const int64_t near = static_cast<int64_t>(form_.rows == 1 ? caches().l1d / 2 : caches().l2 / 4);
+  const int64_t width = (form_.rows == 1 ? 2 : form_.vectors) * form_.lanes;
+  const int64_t near = static_cast<int64_t>(form_.rows == 1 ? caches().l2 / 16 : caches().l2 / 4);
   const int64_t part = std::max<int64_t>(64, near / (width * element_) / 64 * 64);
   const int64_t chunks = divide_up(s.columns, width), grain = divide_up(chunks, l.threads);
   l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
@@ -192,7 +192,7 @@ void Contraction::many_rows(const Launch& l, const Sides& s, const uint64_t* arg
   const bool left_copied = !left_in_place(s),
              right_copied = !right_in_place(s) || s.rows >= kRowsWorthPacking;
   const int64_t parts = s.steps > kLongestPart + kLongestPart / 2 ? divide_up(s.steps, kLongestPart) : 1;
-  const int64_t part = parts == 1 ? s.steps : round_up(divide_up(s.steps, parts), 2);
+  const int64_t part = std::max<int64_t>(1, parts == 1 ? s.steps : round_up(divide_up(s.steps, parts), 2));
   const int64_t lane_part = lane_steps(part), width = form_.vectors * form_.lanes,
                 chunk_bytes = lane_part * width * element_;
   const int64_t band = std::max<int64_t>(1, kMostPacked / std::max<int64_t>(chunk_bytes, 1)) * width;

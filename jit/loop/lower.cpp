@@ -467,10 +467,16 @@ class Lowering {
     store(b, b.body, v, push(b.body, {Code::result, {}, red.type, 0}));
   }
 
-  // (batch..., k, m, n): k is summed; m and n stay dimensions even where their extent is 1.
+  // (k, batch..., m, n): k is summed; m and n stay dimensions even where their extent is 1, in which case it
+  // is m that has it. So the lanes, along n, have work wherever there is any, and m merges with the batch
+  // where the right side is the same for all of it.
   void lower_contract(Building& b, const Group& group) {
-    const uint32_t v = group.roots[0], lhs = at(v).operand[0], rhs = at(v).operand[1];
-    const Shape &s = shape(v), &sl = shape(lhs), &sr = shape(rhs);
+    const uint32_t v = group.roots[0];
+    const Shape& s = shape(v);
+    const int rank = s.size();
+    const bool column = s[rank - 1] == 1 && s[rank - 2] != 1;
+    const uint32_t lhs = at(v).operand[0], rhs = at(v).operand[1];
+    const Shape &sl = shape(lhs), &sr = shape(rhs);
     const auto place_in = [](const Shape& x, int i) {  // among the extents other than 1, or absent
       if (i < 0 || x[i] == 1) return Binding::kAbsent;
       int8_t p = 0;
@@ -478,24 +484,28 @@ class Lowering {
       return p;
     };
     Region left, right;
-    for (int i = 0; i < s.size() - 2; ++i) {
-      if (s[i] == 1) continue;
-      left.dims.of[b.dims] = place_in(sl, i - (s.size() - sl.size()));
-      right.dims.of[b.dims] = place_in(sr, i - (s.size() - sr.size()));
-      b.epilogue.dims.of[b.dims] = place_in(s, i);
-      add_dim(b, v, i);
-    }
     b.sequential_dim = b.dims;
     left.dims.of[b.dims] = place_in(sl, sl.size() - 1);
     right.dims.of[b.dims] = place_in(sr, sr.size() - 2);
     add_dim(b, lhs, sl.size() - 1);
-    left.dims.of[b.dims] = place_in(sl, sl.size() - 2);
-    b.epilogue.dims.of[b.dims] = place_in(s, s.size() - 2);
-    add_dim(b, v, s.size() - 2);
+    for (int i = 0; i < rank - 2; ++i) {
+      if (s[i] == 1) continue;
+      left.dims.of[b.dims] = place_in(sl, i - (rank - sl.size()));
+      right.dims.of[b.dims] = place_in(sr, i - (rank - sr.size()));
+      b.epilogue.dims.of[b.dims] = place_in(s, i);
+      add_dim(b, v, i);
+    }
+    const auto row = [&] {
+      left.dims.of[b.dims] = place_in(sl, sl.size() - 2);
+      b.epilogue.dims.of[b.dims] = place_in(s, rank - 2);
+      add_dim(b, v, rank - 2);
+    };
+    if (!column) row();
     right.dims.of[b.dims] = place_in(sr, sr.size() - 1);
-    b.epilogue.dims.of[b.dims] = place_in(s, s.size() - 1);
-    add_dim(b, v, s.size() - 1);
-    b.fixed_dims = 7u << b.sequential_dim;
+    b.epilogue.dims.of[b.dims] = place_in(s, rank - 1);
+    add_dim(b, v, rank - 1);
+    if (column) row();
+    b.fixed_dims = 1u << (b.dims - 1);  // n
 
     b.kernel.form = loop::Form::reduce;
     // What follows the product at the same index is computed from its accumulators.
