@@ -185,6 +185,7 @@ class Lowering {
     FlatMap<uint16_t> scalar_ids;
     std::vector<uint32_t> reduced;  // values of the kernel's reductions
     FlatMap<uint16_t> reduction_ids;
+    size_t body_stores = 0;  // of a reduce: so many stores, the first, are of the body
     int dims = 0;
     int sequential_dim = -1;
     uint32_t fixed_dims =
@@ -417,9 +418,14 @@ class Lowering {
       add_dim(b, group.space, i);
     }
     b.kernel.form = loop::Form::reduce;
-    std::vector<std::pair<uint32_t, ValueId>> made;
-    for (uint32_t v : group.roots)
-      if (is_stored(v)) made.emplace_back(v, evaluate(b, b.epilogue, v, 0));
+    std::vector<std::pair<uint32_t, ValueId>> each, made;
+    for (uint32_t v : group.roots) {
+      if (!is_stored(v)) continue;
+      const bool in_body = same_index(t_, v, group.space);
+      (in_body ? each : made).emplace_back(v, evaluate(b, in_body ? b.body : b.epilogue, v, 0));
+    }
+    for (auto [v, value] : each) store(b, b.body, v, value);
+    b.body_stores = b.kernel.stores.size();
     for (auto [v, value] : made) store(b, b.epilogue, v, value);
     add_reductions(b, [&](uint32_t v) { return at(v).operand[0]; });
   }
@@ -593,7 +599,8 @@ class Lowering {
       k.body.push_back(i);
     }
     if (k.form == loop::Form::reduce)
-      for (loop::Store& s : k.stores) s.value = static_cast<ValueId>(s.value + shift);
+      for (size_t i = b.body_stores; i < k.stores.size(); ++i)
+        k.stores[i].value = static_cast<ValueId>(k.stores[i].value + shift);
     for (Instr& i : k.body) {
       if (i.code == Code::iota) i.imm = axis[i.imm];
       if (i.code == Code::op) ++b.step.ops;
@@ -714,7 +721,7 @@ class Lowering {
         if (b.output) step.made.push_back(static_cast<uint32_t>(b.slot));
       step.dead = dead[static_cast<size_t>(g)];
       if (step.has_initial) plan_initial(step, g);
-      else if (out_[s].form == loop::Form::map) plan_donation(step, out_[s], g, taken);
+      else if (out_[s].form != loop::Form::scan) plan_donation(step, out_[s], g, taken);
     }
   }
   bool dies_in(const Binding& b, int g) const {
@@ -731,7 +738,8 @@ class Lowering {
   void plan_donation(Step& step, const LoopKernel& k, int g, std::vector<uint8_t>& taken) {
     for (size_t o = 0; o < step.operands.size(); ++o) {
       const Binding& out = step.operands[o];
-      if (!out.output) continue;
+      if (!out.output || (k.form == loop::Form::reduce && k.operands[o].stride[k.sequential] == Stride::zero))
+        continue;
       for (size_t i = 0; i < step.operands.size(); ++i) {
         const Binding& in = step.operands[i];
         if (in.output || taken[i] || in.path != 0 || size_of(in.dtype) != size_of(out.dtype) ||

@@ -14,6 +14,8 @@ namespace {
 
 // Rough cost of an op in cheap vector instructions; a pass of memory (a store and a load) counts kReloadCost.
 constexpr uint32_t kReloadCost = 8;
+// What a row's reduction computes anyway and is needed again after it is read back from the cache for less.
+constexpr uint32_t kRowReloadCost = 5;
 constexpr uint32_t kMaxCost = 1u << 20;
 // A kernel's body is cut after so many ops: compile time stays linear and code sane.
 constexpr uint32_t kMaxBody = 3000;
@@ -228,6 +230,14 @@ class Fuser {
     return spaces_.intern(words).first;
   }
 
+  /// Whether a reduction or scan `r` of `o` runs along the innermost extent that is not 1.
+  bool is_last_axis(uint32_t o, uint32_t r) const {
+    const Shape& s = t_.shape(o);
+    int last = s.size() - 1;
+    while (last > 0 && s[last] == 1) --last;
+    return t_.node(r).axes[0] == last;
+  }
+
   // Where a pointwise value is read at fewer indices than its reader has: computing it there repeats work.
   bool broadcasts_up(uint32_t o, uint32_t user) const {
     return kind(user) == OpKind::pointwise && at(o).extents < at(user).extents;
@@ -244,6 +254,10 @@ class Fuser {
     }
     mark_operands_that_must_exist();
 
+    // How a value is used, by kernels that it may be inlined into: by a reduction along its last axis; at
+    // another index.
+    constexpr uint8_t kInRow = 1, kMoved = 2;
+    std::vector<uint8_t> used(n, 0);
     // Homes: the kernel that a value would be inlined into, or kMany. Non-identity views make a home of their
     // own.
     constexpr uint32_t kUnset = kNone, kMany = kNone - 1;
@@ -270,6 +284,11 @@ class Fuser {
         uint32_t h = mine;
         if (k == OpKind::pointwise && !same_index(t_, o, v))
           h = kMany - 1 - mine % 1024;  // broadcast: another index map
+        const bool same =
+            k == OpKind::pointwise ? same_index(t_, o, v) : k == OpKind::view && is_identity_view(t_, v);
+        if (k == OpKind::reduce && is_last_axis(o, v)) used[o] |= kInRow;
+        else if (!same) used[o] |= kMoved;
+        else if (!mat[v]) used[o] |= used[v];
         if (home[o] == kUnset) home[o] = h;
         else if (home[o] != h) home[o] = kMany;
         last_use[o] = std::max(last_use[o], position[v]);
@@ -301,7 +320,8 @@ class Fuser {
       cost[v] = c;
       if (k == OpKind::reduce) after_reduction[v] = 1;
       if (k == OpKind::pointwise && !mat[v]) {
-        const bool many = home[v] == kMany && c > kReloadCost;
+        const bool row = used[v] == kInRow && at(v).extents > 1;
+        const bool many = home[v] == kMany && c > (row ? kRowReloadCost : kReloadCost);
         const bool cut = ops > kMaxBody && last_use[v] / kMaxBody != position[v] / kMaxBody;
         if (many || cut || views[v] > kMaxViews) mat[v] = 1;
       }
@@ -386,7 +406,7 @@ class Fuser {
         need[v] = mine;
         continue;
       }
-      const int g = k == OpKind::reduce ? reduction_kernel(v, mine.any)
+      const int g = k == OpKind::reduce ? reduction_kernel(v, need[x.operand[0]])
                     : k == OpKind::scan || k == OpKind::contract || k == OpKind::update
                         ? new_group(k == OpKind::scan       ? Group::Kind::scan
                                     : k == OpKind::contract ? Group::Kind::contract
@@ -412,13 +432,22 @@ class Fuser {
     if (space >= latest_.size()) latest_.resize(spaces_.size(), -1);
     return latest_[space];
   }
-  int reduction_kernel(uint32_t v, int first) {
+  /// `operand`: in which kernels what is reduced can be computed.
+  int reduction_kernel(uint32_t v, Need operand) {
     const uint32_t o = at(v).operand[0];
     const int axis = static_cast<int>(t_.node(v).axes[0]);
     const uint32_t key = space(o, 'r', axis);
-    const int found = latest(key);
-    if (found >= first && has_room(found, v)) return found;
-    const int g = new_group(Group::Kind::reduce, o, axis);
+    if (const int found = latest(key); found >= operand.same && has_room(found, v)) return found;
+    // Values of the same space that exist anyway are made, and stored, on the way along the row.
+    int g = is_last_axis(o, v) ? latest(space(o, 'm')) : -1;
+    if (g >= operand.same && has_room(g, v) && f_.groups[static_cast<size_t>(g)].kind == Group::Kind::map) {
+      Group& group = f_.groups[static_cast<size_t>(g)];
+      group.kind = Group::Kind::reduce;
+      group.space = o;
+      group.axis = axis;
+    } else {
+      g = new_group(Group::Kind::reduce, o, axis);
+    }
     latest(key) = g;
     latest(space(v, 'k')) = g;
     return g;

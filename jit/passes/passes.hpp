@@ -21,7 +21,8 @@ struct Group {
   uint32_t space =
       kNone;  // value whose shape is the iteration space (reduce, scan: the operand; contract: the result)
   int axis = -1;                // reduce, scan: the axis of `space`
-  std::vector<uint32_t> roots;  // materialised values that the kernel computes, in order
+  std::vector<uint32_t> roots;  // materialised values that the kernel computes, in order; of a reduction along
+                                // the last axis they may also be values at each index of the space
 };
 struct Fusion {
   std::vector<uint8_t>
