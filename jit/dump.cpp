@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "jit/plan/band.hpp"
 #include "support/config.hpp"
 #include "support/log.hpp"
 
@@ -28,8 +29,10 @@ void dump_program(const Trace& t, const Fusion& f, const Program& p,
   std::filesystem::create_directories(where, ignored);
   const std::string prefix = "program" + std::to_string(number++);
   const std::filesystem::path dir(where);
+  std::string text = print(t);
+  for (const Band& b : p.bands) text += describe(b) + "\n";
   bool good =
-      write(dir / (prefix + ".dot"), dot(t, f.kernel_of)) && write(dir / (prefix + ".trace.txt"), print(t));
+      write(dir / (prefix + ".dot"), dot(t, f.kernel_of)) && write(dir / (prefix + ".trace.txt"), text);
   for (size_t i = 0; i < kernels.size() && good; ++i) {
     const std::string name = prefix + ".kernel" + std::to_string(i);
     good = write(dir / (name + ".ir.txt"),

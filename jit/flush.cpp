@@ -169,6 +169,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
       report.ops = program->nodes;
       report.outputs = program->results.size();
       report.kernels = program->steps.size();
+      report.bands = program->bands.size();
       report.variant = program->variant;
       for (const Step& s : program->steps) {
         report.fused_ops += s.ops;

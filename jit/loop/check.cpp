@@ -77,8 +77,12 @@ class Checker {
     const Operand& o = k_.operands[i];
     if (!o.output || k_.form != Form::reduce) return;
     for (const Store& t : k_.stores)
-      require(t.operand != i || !in_epilogue(t.value) || o.stride[k_.sequential] == Stride::zero,
-              "output " + n(i) + " moves along the reduced axis");
+      if (t.operand == i) {
+        const bool moves = o.stride[k_.sequential] != Stride::zero;
+        require(!in_epilogue(t.value) || !moves, "output " + n(i) + " moves along the reduced axis");
+        require(in_epilogue(t.value) || moves,
+                "output " + n(i) + " gets a value of the body but stays in place along the reduced axis");
+      }
   }
 
   /// The repeat that instruction i is of, or null.

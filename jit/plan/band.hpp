@@ -9,6 +9,9 @@ namespace lazy::jit {
 /// Fills `p.bands`. By the key alone: extents are not looked at.
 void find_bands(const Trace&, const Fusion&, const std::vector<loop::LoopKernel>&, Program& p);
 
+/// "kernels 0 to 2 block by block over 1 outer dimension, 2 values in scratch"
+std::string describe(const Band&);
+
 /// How one run goes through a band.
 struct Blocks {
   bool worth_it = false;          // if not, the steps run one after the other over everything

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "jit/plan/band.hpp"
+#include "support/config.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -44,15 +45,16 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
   double total = 0, ns = 0;
   for (const Band::Source& s : band.sources)
     total += static_cast<double>(numel(f.values[s.node]->shape)) * static_cast<double>(size_of(s.dtype));
-  if (indices == 0 || total < kLeastBlockBytes) return b;
+  const auto asked = static_cast<double>(config::get().block_bytes.get());  // 0: as suits the caches
+  if (indices == 0 || (asked == 0 && total < kLeastBlockBytes)) return b;
   for (uint32_t i = band.first; i < band.first + band.count; ++i) {
     double n = 1;
     for (const KernelDim& d : p.steps[i].dims) n *= static_cast<double>(extent_of(d, f));
     if (n == 0) return b;
     ns += n * p.steps[i].kernel->nanoseconds();
   }
-  const bool parallel = workers.threads > 1 && ns > 2 * kNanosecondsWorthAThread;
-  const auto budget = static_cast<double>(workers.far_bytes) / 2;
+  const bool parallel = workers.threads > 1 && (asked > 0 || ns > 2 * kNanosecondsWorthAThread);
+  const double budget = asked > 0 ? asked : static_cast<double>(workers.far_bytes) / 2;
   if (!parallel && total < budget) return b;
   if (parallel && indices < workers.threads) return b;
 
@@ -63,7 +65,7 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
     const double room = std::max(budget - one.fixed, budget / 2);
     b.length =
         std::clamp<int64_t>(static_cast<int64_t>(room / std::max(one.moving, 1.0)), 1, b.extent[b.level]);
-    if (one.matrix > 0) {
+    if (one.matrix > 0 && asked == 0) {
       constexpr int64_t kRowsWorthAMatrix = 96;
       if (one.matrix > budget) return b;
       b.length = std::min(std::max(b.length, kRowsWorthAMatrix), b.extent[b.level]);
@@ -73,7 +75,9 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
   int64_t outside = 1;
   for (int l = 0; l < b.level; ++l) outside *= b.extent[l];
   const int64_t wanted =
-      parallel ? std::min<int64_t>(workers.threads, static_cast<int64_t>(ns / kNanosecondsWorthAThread)) : 1;
+      !parallel   ? 1
+      : asked > 0 ? workers.threads
+                  : std::min<int64_t>(workers.threads, static_cast<int64_t>(ns / kNanosecondsWorthAThread));
   b.cuts = (b.extent[b.level] + b.length - 1) / b.length;
   if (outside * b.cuts < wanted) b.cuts = (wanted + outside - 1) / outside;
   if (outside % wanted != 0 && outside * b.cuts < 8 * wanted) b.cuts = round_up(b.cuts, wanted);

@@ -95,11 +95,16 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
           logging::enabled(logging::Channel::kernels, logging::kDetail) ? "\n" : "",
           logging::enabled(logging::Channel::kernels, logging::kDetail) ? loop::print(loops[i]).c_str() : "");
   }
+  for (size_t n = 0; n < program->bands.size(); ++n)
+    for (uint32_t i = 0; i < program->bands[n].count; ++i)
+      program->steps[program->bands[n].first + i].text += ", band " + std::to_string(n);
   if (logging::enabled(logging::Channel::fusion))
     logging::print(logging::Channel::fusion, "%zu ops -> %zu kernels%s%s",
                    static_cast<size_t>(program->nodes), loops.size(),
                    logging::enabled(logging::Channel::fusion, logging::kDetail) ? "\n" : "",
                    logging::enabled(logging::Channel::fusion, logging::kDetail) ? print(trace).c_str() : "");
+  if (logging::enabled(logging::Channel::fusion))
+    for (const Band& b : program->bands) logging::print(logging::Channel::fusion, "%s", describe(b).c_str());
   dump_program(trace, fusion, *program, loops);
   program->compile_ns = static_cast<uint64_t>((clock::now() - start).count());
   metric::add(Counter::compile_ns, program->compile_ns);

@@ -238,6 +238,15 @@ class Finder {
 
 }  // namespace
 
+std::string describe(const Band& b) {
+  const auto counted = [](size_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  return "kernels " + std::to_string(b.first) + " to " + std::to_string(b.first + b.count - 1) +
+         " block by block over " + counted(b.levels.size(), "outer dimension") + ", " +
+         counted(b.inner.size(), "value") + " in scratch";
+}
+
 void find_bands(const Trace& t, const Fusion& f, const std::vector<loop::LoopKernel>& loops, Program& p) {
   if (p.steps.size() > 1) Finder(t, f, loops, p).run();
 }

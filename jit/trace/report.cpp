@@ -24,8 +24,9 @@ FlushListener* FlushListener::current() { return listener; }
 std::string to_string(const FlushReport& r) {
   std::string s = std::string("flush by ") + name_of(r.cause) + " at " + lazy::to_string(r.site) + ": " +
                   std::to_string(r.ops) + " op" + plural(r.ops) + " -> " + std::to_string(r.kernels) +
-                  " kernel" + plural(r.kernels) + ", " + std::to_string(r.outputs) + " value" +
-                  plural(r.outputs) + " kept, " +
+                  " kernel" + plural(r.kernels) +
+                  (r.bands ? " in " + std::to_string(r.bands) + " band" + plural(r.bands) : "") + ", " +
+                  std::to_string(r.outputs) + " value" + plural(r.outputs) + " kept, " +
                   (r.hit ? "hit" : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) + ", " +
                   microseconds(r.total_ns) + " in all";
   if (!r.miss.empty()) s += "\n  miss: " + r.miss;

@@ -16,6 +16,7 @@ struct FlushReport {
   uint64_t ops = 0;        // recorded ops in the flush
   uint64_t outputs = 0;    // values kept
   uint64_t kernels = 0;    // launches of the program
+  uint64_t bands = 0;      // runs of kernels that may go block by block
   uint64_t fused_ops = 0;  // elementwise ops inside kernels
   bool hit = false;        // the program was in the cache
   std::string variant;     // generic, strict, fixed

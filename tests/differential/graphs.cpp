@@ -179,6 +179,11 @@ BOOST_AUTO_TEST_CASE(with_a_tiny_graph_limit) {
   drive("with_a_tiny_graph_limit", cases(300), true);
 }
 
+BOOST_AUTO_TEST_CASE(block_by_block) {
+  const Override block("LAZY_BLOCK_BYTES", "64"), threads("LAZY_NUM_THREADS", "3");
+  drive("block_by_block", cases(600), true);
+}
+
 BOOST_AUTO_TEST_CASE(with_programs_per_shape) {
   const Override dynamic("LAZY_DYNAMIC", "never");
   drive("with_programs_per_shape", cases(300), true);

@@ -38,6 +38,10 @@ class Isas final : public lazy::jit::Backend {
   }
   void* allocate(size_t bytes) override { return all_[0]->allocate(bytes); }
   void deallocate(void* p, size_t bytes) noexcept override { all_[0]->deallocate(p, bytes); }
+  lazy::jit::Workers workers() const override { return all_[1 % all_.size()]->workers(); }
+  void for_each(int64_t pieces, const std::function<void(int64_t)>& task) override {
+    all_[1 % all_.size()]->for_each(pieces, task);
+  }
 
  private:
   lazy::jit::Backend& now() const { return *all_[static_cast<size_t>(current_)]; }

@@ -70,6 +70,10 @@ class Probe final : public lazy::jit::Backend {
     return inner_->allocate(bytes);
   }
   void deallocate(void* p, size_t bytes) noexcept override { inner_->deallocate(p, bytes); }
+  lazy::jit::Workers workers() const override { return inner_->workers(); }
+  void for_each(int64_t pieces, const std::function<void(int64_t)>& task) override {
+    inner_->for_each(pieces, task);
+  }
 
  private:
   std::unique_ptr<lazy::jit::Backend> inner_;

@@ -27,6 +27,15 @@ LoopKernel sample() {
   return b.done();
 }
 
+/// The sums of the columns.
+LoopKernel columns() {
+  KernelBuilder b(Form::reduce, 2, 0);
+  const int r = b.reduce(Op::sum, b.input(DType::float32));
+  b.begin_epilogue();
+  b.store(b.result(r));
+  return b.done();
+}
+
 LoopKernel scan() {
   KernelBuilder b(Form::scan, 2, 0);
   b.store(b.result(b.reduce(Op::cumsum, b.input(DType::int32))));
@@ -237,7 +246,11 @@ BOOST_AUTO_TEST_CASE(rules_of_stores) {
   rejects(map(), "output 2 is f32 but %2 is bool", [](LoopKernel& k) { k.stores[0].value = 2; });
   rejects(map(), "output 3 is never stored", [](LoopKernel& k) { k.stores.pop_back(); });
   rejects(map(), "a value that does not exist", [](LoopKernel& k) { k.stores[0].value = 40; });
-  rejects(sample(), "stores %3, which is not of the epilogue", [](LoopKernel& k) { k.stores[0].value = 3; });
+  rejects(sample(), "stays in place along the reduced axis", [](LoopKernel& k) { k.stores[0].value = 3; });
+  rejects(columns(), "stores %0, which is not of the epilogue", [](LoopKernel& k) {
+    k.stores[0].value = 0;
+    k.operands[1].stride[0] = Stride::any;
+  });
   rejects(map(), "nothing is stored", [](LoopKernel& k) {
     k.stores.clear();
     k.operands.resize(2);
