@@ -1,5 +1,6 @@
 // Everything a user needs: #include <lazy/lazy.hpp>.
 #pragma once
+#include "lazy/attention.hpp"
 #include "lazy/convolution.hpp"
 #include "lazy/creation.hpp"
 #include "lazy/einsum.hpp"
