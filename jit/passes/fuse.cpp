@@ -144,7 +144,7 @@ class Fuser {
   bool packs_right_side(uint32_t v) const {
     const Shape& left = t_.shape(at(v).operand[0]);
     uint32_t o = at(v).operand[1];
-    if (left[left.size() - 2] == 1 || rank_without_ones(t_.shape(o)) < 3) return false;
+    if (left[left.size() - 2] == 1 || at(o).extents < 3) return false;
     int column = t_.shape(o).size() - 1;
     for (; at(o).op == Op::permute; o = at(o).operand[0]) column = static_cast<int>(t_.node(o).axes[column]);
     if (at(o).op == Op::leaf && !t_.node(o).contiguous) return t_.node(o).strides[column] != 1;
