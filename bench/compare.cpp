@@ -147,6 +147,35 @@ Pair fractal(int64_t n) {
           0.002};
 }
 
+/// Functions of rows: x (rows, columns), weight and bias (columns), a result of `x`'s shape or of one a row.
+Pair rows(const std::string& name, int64_t count, int64_t columns,
+          Tensor (*lazy)(const Tensor&, const Tensor&, const Tensor&),
+          void (*by_hand)(const float*, const float*, const float*, float*, size_t, size_t)) {
+  struct Data {
+    Column x, w, b, y;
+    Tensor tx, tw, tb;
+  };
+  auto p = std::make_shared<Data>();
+  p->x = uniform(count * columns, -2, 2, 1), p->w = uniform(columns, -2, 2, 2),
+  p->b = uniform(columns, -2, 2, 3);
+  p->tx = from_span<float>(p->x, {count, columns}), p->tw = from_span<float>(p->w),
+  p->tb = from_span<float>(p->b);
+  p->y.resize(static_cast<size_t>(numel(lazy(p->tx, p->tw, p->tb).shape())));
+  const auto hand = [=] {
+    by_hand(p->x.data(), p->w.data(), p->b.data(), p->y.data(), static_cast<size_t>(count),
+            static_cast<size_t>(columns));
+  };
+  return {name,
+          std::to_string(count) + "x" + std::to_string(columns),
+          [=] { lazy(p->tx, p->tw, p->tb).eval(); },
+          hand,
+          [=] {
+            hand();
+            return difference(lazy(p->tx, p->tw, p->tb), p->y);
+          },
+          2e-5};
+}
+
 double seconds(const std::function<void()>& f, int calls) {
   const auto start = Clock::now();
   for (int i = 0; i < calls; ++i) f();
@@ -186,6 +215,31 @@ void each(const std::regex& want, bool small, const std::function<void(const Pai
         [n] { return four("fused_chain_accurate", n, fused_chain, hand::fused_chain_accurate); });
     one("arith_chain", [n] { return four("arith_chain", n, arith_chain, hand::arith_chain); });
   }
+  using T = Tensor;
+  using F = float;
+  for (const int64_t columns : {64, 100, 256, 1000, 4096, 16384, 50257})
+    for (const int64_t elements : {int64_t{1} << 16, int64_t{1} << 24}) {
+      if (small && elements > 1 << 16) break;
+      const auto add = [&](const char* name, auto lazy, auto by_hand) {
+        one(name,
+            [&] { return rows(name, std::max<int64_t>(elements / columns, 2), columns, lazy, by_hand); });
+      };
+      add(
+          "softmax", [](const T& x, const T&, const T&) { return softmax(x); },
+          [](const F* x, const F*, const F*, F* y, size_t r, size_t c) { hand::softmax(x, y, r, c); });
+      add(
+          "log_softmax", [](const T& x, const T&, const T&) { return log_softmax(x); },
+          [](const F* x, const F*, const F*, F* y, size_t r, size_t c) { hand::log_softmax(x, y, r, c); });
+      add(
+          "logsumexp", [](const T& x, const T&, const T&) { return logsumexp_rows(x); },
+          [](const F* x, const F*, const F*, F* y, size_t r, size_t c) { hand::logsumexp(x, y, r, c); });
+      add(
+          "layernorm", [](const T& x, const T& w, const T& b) { return layernorm(x, w, b); },
+          hand::layernorm);
+      add(
+          "rmsnorm", [](const T& x, const T& w, const T&) { return rmsnorm(x, w); },
+          [](const F* x, const F* w, const F*, F* y, size_t r, size_t c) { hand::rmsnorm(x, w, y, r, c); });
+    }
   one("black_scholes", [&] { return options(small ? 10007 : 1000000); });
   one("mandelbrot100", [&] { return fractal(small ? 10007 : 1000000); });
 }

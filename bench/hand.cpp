@@ -207,4 +207,90 @@ void mandelbrot(const float* cr, const float* ci, float* count, size_t n, int it
   });
 }
 
+namespace {
+
+/// f(row's first element) for each row.
+template <class F>
+void each_row(size_t rows, size_t columns, F&& f) {
+  split(rows, std::max<size_t>(1, 16384 / columns), [&](size_t begin, size_t end) {
+    for (size_t r = begin; r < end; ++r) f(r);
+  });
+}
+float largest(const float* x, size_t n) {
+  float m = x[0];
+#pragma omp simd reduction(max : m)
+  for (size_t i = 0; i < n; ++i) m = x[i] > m ? x[i] : m;
+  return m;
+}
+float exp_sum(const float* x, float m, size_t n) {
+  float s = 0;
+#pragma omp simd reduction(+ : s)
+  for (size_t i = 0; i < n; ++i) s += exp1(x[i] - m);
+  return s;
+}
+
+}  // namespace
+
+void softmax(const float* x, float* y, size_t rows, size_t columns) {
+  each_row(rows, columns, [=](size_t r) {
+    const float* from = x + r * columns;
+    float* to = y + r * columns;
+    const float m = largest(from, columns);
+    float s = 0;
+#pragma omp simd reduction(+ : s)
+    for (size_t i = 0; i < columns; ++i) s += to[i] = exp1(from[i] - m);
+    s = 1 / s;
+#pragma omp simd
+    for (size_t i = 0; i < columns; ++i) to[i] *= s;
+  });
+}
+
+void log_softmax(const float* x, float* y, size_t rows, size_t columns) {
+  each_row(rows, columns, [=](size_t r) {
+    const float* from = x + r * columns;
+    float* to = y + r * columns;
+    const float m = largest(from, columns), shift = m + std::log(exp_sum(from, m, columns));
+#pragma omp simd
+    for (size_t i = 0; i < columns; ++i) to[i] = from[i] - shift;
+  });
+}
+
+void logsumexp(const float* x, float* y, size_t rows, size_t columns) {
+  each_row(rows, columns, [=](size_t r) {
+    const float* from = x + r * columns;
+    const float m = largest(from, columns);
+    y[r] = m + std::log(exp_sum(from, m, columns));
+  });
+}
+
+void layernorm(const float* x, const float* weight, const float* bias, float* y, size_t rows,
+               size_t columns) {
+  each_row(rows, columns, [=](size_t r) {
+    const float* from = x + r * columns;
+    float* to = y + r * columns;
+    float mean = 0, square = 0;
+#pragma omp simd reduction(+ : mean)
+    for (size_t i = 0; i < columns; ++i) mean += from[i];
+    mean /= static_cast<float>(columns);
+#pragma omp simd reduction(+ : square)
+    for (size_t i = 0; i < columns; ++i) square += (from[i] - mean) * (from[i] - mean);
+    const float scale = 1 / std::sqrt(square / static_cast<float>(columns) + 1e-5f);
+#pragma omp simd
+    for (size_t i = 0; i < columns; ++i) to[i] = (from[i] - mean) * scale * weight[i] + bias[i];
+  });
+}
+
+void rmsnorm(const float* x, const float* weight, float* y, size_t rows, size_t columns) {
+  each_row(rows, columns, [=](size_t r) {
+    const float* from = x + r * columns;
+    float* to = y + r * columns;
+    float square = 0;
+#pragma omp simd reduction(+ : square)
+    for (size_t i = 0; i < columns; ++i) square += from[i] * from[i];
+    const float scale = 1 / std::sqrt(square / static_cast<float>(columns) + 1e-5f);
+#pragma omp simd
+    for (size_t i = 0; i < columns; ++i) to[i] = from[i] * scale * weight[i];
+  });
+}
+
 }  // namespace bench::hand

@@ -19,4 +19,11 @@ void black_scholes(const float* spot, const float* strike, const float* years, c
                    float* call, float* put, size_t n);
 void mandelbrot(const float* cr, const float* ci, float* count, size_t n, int iterations);
 
+// Of each row of `columns`, one row after the other: a row stays in the cache between its passes.
+void softmax(const float* x, float* y, size_t rows, size_t columns);
+void log_softmax(const float* x, float* y, size_t rows, size_t columns);
+void logsumexp(const float* x, float* y, size_t rows, size_t columns);
+void layernorm(const float* x, const float* weight, const float* bias, float* y, size_t rows, size_t columns);
+void rmsnorm(const float* x, const float* weight, float* y, size_t rows, size_t columns);
+
 }  // namespace bench::hand

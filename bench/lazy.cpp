@@ -100,6 +100,19 @@ void add_reductions() {
   add("argmax", "4096x1024", [] { return [x = random_tensor({4096, 1024})] { argmax(x, {1}).eval(); }; });
 }
 
+void add_attention() {
+  for (const auto& [heads, length] : {std::pair<int64_t, int64_t>{32, 128}, {8, 1024}})
+    for (const bool causal : {false, true}) {
+      const std::string size = std::to_string(heads) + "x" + std::to_string(length) + "x64";
+      add(causal ? "attention_causal" : "attention", size, [heads = heads, length = length, causal] {
+        const Shape shape{1, heads, length, 64};
+        return [q = random_tensor(shape), k = random_tensor(shape), v = random_tensor(shape), causal] {
+          scaled_dot_product_attention(q, k, v, {}, causal).eval();
+        };
+      });
+    }
+}
+
 void add_matmul() {
   for (const int64_t n : {16, 32, 64, 128, 256, 512, 1024, 2048}) {
     add("matmul", std::to_string(n), [n] {
@@ -224,6 +237,7 @@ int main(int argc, char** argv) {
   add_small();
   add_pointwise();
   add_reductions();
+  add_attention();
   add_matmul();
   benchmark::RegisterBenchmark("compile_program/300", compile_program)
       ->UseManualTime()

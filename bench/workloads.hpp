@@ -37,6 +37,11 @@ inline Tensor softmax(const Tensor& x) {
   return e / sum(e, {-1}, keepdims);
 }
 
+inline Tensor log_softmax(const Tensor& x) {
+  const Tensor z = x - max(x, {-1}, keepdims);
+  return z - log(sum(exp(z), {-1}, keepdims));
+}
+
 inline Tensor layernorm(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Tensor centred = x - mean(x, {-1}, keepdims);
   return centred * rsqrt(mean(centred * centred, {-1}, keepdims) + 1e-5) * weight + bias;

@@ -124,7 +124,31 @@ class Fuser {
     flat_.resize(t_.values.size(), 0);  // a copy is packed because it is put into memory, and only then
     // Copies were appended, but are read by earlier values: visit them first.
     for (uint32_t v = count; v < t_.values.size(); ++v) order_.push_back(v);
-    for (uint32_t v = 0; v < count; ++v) order_.push_back(v);
+    std::vector<uint32_t> copy_before(count, kNone);
+    for (uint32_t v = 0; v < count; ++v) {
+      if (kind(v) != OpKind::contract || !packs_right_side(v)) continue;
+      const uint32_t o = at(v).operand[1], copy = t_.append_copy(o);
+      t_.values[v].operand[1] = copy;
+      transposed_.push_back(copy);
+      if (at(o).op == Op::leaf) order_.push_back(copy);
+      else copy_before[v] = copy;
+    }
+    for (uint32_t v = 0; v < count; ++v) {
+      if (copy_before[v] != kNone) order_.push_back(copy_before[v]);
+      order_.push_back(v);
+    }
+    flat_.resize(t_.values.size(), 0);
+  }
+  /// A stack of matrices that a product reads transposed, as the keys of an attention: its rows are taken
+  /// block by block, and the transposition should not be done again for each block.
+  bool packs_right_side(uint32_t v) const {
+    const Shape& left = t_.shape(at(v).operand[0]);
+    uint32_t o = at(v).operand[1];
+    if (left[left.size() - 2] == 1 || at(o).extents < 3) return false;
+    int column = t_.shape(o).size() - 1;
+    for (; at(o).op == Op::permute; o = at(o).operand[0]) column = static_cast<int>(t_.node(o).axes[column]);
+    if (at(o).op == Op::leaf && !t_.node(o).contiguous) return t_.node(o).strides[column] != 1;
+    return column != t_.shape(o).size() - 1;
   }
 
   void find_needed() {
@@ -252,6 +276,7 @@ class Fuser {
       if (always_materialised(k)) mat[v] = 1;
       if (at(v).output && t_.same_as[v] == v && (k == OpKind::pointwise || is_source(at(v).op))) mat[v] = 1;
     }
+    for (uint32_t v : transposed_) mat[v] = needed_[v];
     mark_operands_that_must_exist();
 
     // How a value is used, by kernels that it may be inlined into: by a reduction along its last axis; at
@@ -302,7 +327,7 @@ class Fuser {
       const Value& x = at(v);
       const OpKind k = kind(v);
       if (k == OpKind::leaf || is_source(x.op)) {
-        cost[v] = 1;
+        cost[v] = x.op != Op::iota;  // an index is at hand
         continue;
       }
       uint32_t c = k == OpKind::pointwise ? cost_of(x.op) : 0;
@@ -437,21 +462,17 @@ class Fuser {
     const uint32_t o = at(v).operand[0];
     const int axis = static_cast<int>(t_.node(v).axes[0]);
     const uint32_t key = space(o, 'r', axis);
-    const auto usable = [&](int found) { return found >= operand.same && has_room(found, v); };
-    if (const int found = latest(key); usable(found)) return found;
+    if (const int found = latest(key); found >= operand.same && has_room(found, v)) return found;
     // Values of the same space that exist anyway are made, and stored, on the way along the row.
-    int g = -1;
-    if (is_last_axis(o, v))
-      if (const int found = latest(space(o, 'm')); usable(found)) {
-        Group& group = f_.groups[static_cast<size_t>(found)];
-        if (group.kind == Group::Kind::map) {
-          g = found;
-          group.kind = Group::Kind::reduce;
-          group.space = o;
-          group.axis = axis;
-        }
-      }
-    if (g < 0) g = new_group(Group::Kind::reduce, o, axis);
+    int g = is_last_axis(o, v) ? latest(space(o, 'm')) : -1;
+    if (g >= operand.same && has_room(g, v) && f_.groups[static_cast<size_t>(g)].kind == Group::Kind::map) {
+      Group& group = f_.groups[static_cast<size_t>(g)];
+      group.kind = Group::Kind::reduce;
+      group.space = o;
+      group.axis = axis;
+    } else {
+      g = new_group(Group::Kind::reduce, o, axis);
+    }
     latest(key) = g;
     latest(space(v, 'k')) = g;
     return g;
@@ -478,7 +499,7 @@ class Fuser {
   Trace& t_;
   const bool strict_;
   Fusion f_;
-  std::vector<uint32_t> order_;
+  std::vector<uint32_t> order_, transposed_;
   std::vector<uint8_t> flat_, needed_;
   std::vector<uint8_t> wide_;  // by value: computing it where it is inlined takes lanes of 64 bits
   std::vector<uint32_t> parent_, chunk_;

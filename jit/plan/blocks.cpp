@@ -11,6 +11,10 @@ namespace {
 constexpr double kNanosecondsWorthAThread = 8000;
 // A block's time should hide what starting its kernels costs: some tens of nanoseconds each.
 constexpr int64_t kLeastBlockBytes = 32 << 10;
+// Rows of a product that make packing its right side for them worth it; and what a value's way through memory
+// costs, in those of packing a byte.
+constexpr double kRowsWorthAMatrix = 128, kLeastRows = 16;
+constexpr double kMemoryOverPacking = 3;
 constexpr int64_t kCacheLine = 64;
 
 int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
@@ -58,6 +62,7 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
   if (!parallel && total < budget) return b;
   if (parallel && indices < workers.threads) return b;
 
+  double matrix = 0;
   for (b.level = 0;; ++b.level) {
     const Footprint one = footprint(band, f, b.extent, b.level);
     if (one.fixed + one.moving > budget && b.level + 1 < levels) continue;
@@ -66,9 +71,10 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
     b.length =
         std::clamp<int64_t>(static_cast<int64_t>(room / std::max(one.moving, 1.0)), 1, b.extent[b.level]);
     if (one.matrix > 0 && asked == 0) {
-      constexpr int64_t kRowsWorthAMatrix = 96;
-      if (one.matrix > budget) return b;
-      b.length = std::min(std::max(b.length, kRowsWorthAMatrix), b.extent[b.level]);
+      // At most twice the second-level cache, but enough for a tile of the product.
+      const double most = std::clamp(4 * budget / one.moving, kLeastRows, kRowsWorthAMatrix);
+      b.length = std::clamp<int64_t>(static_cast<int64_t>(most), b.length, b.extent[b.level]);
+      matrix = one.matrix;
     }
     break;
   }
@@ -87,6 +93,13 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
   b.count = outside * b.cuts;
   b.pieces = std::min(wanted, b.count);
   if (b.count < 2) return b;
+  if (matrix > 0) {
+    double inner = 0;
+    for (uint32_t slot : band.inner)
+      inner += static_cast<double>(numel(f.values[p.slots[slot].node]->shape)) *
+               static_cast<double>(size_of(p.slots[slot].dtype));
+    if (kMemoryOverPacking * inner < matrix * static_cast<double>(b.count)) return b;
+  }
   b.worth_it = true;
 
   int64_t size = 0;

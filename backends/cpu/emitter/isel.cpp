@@ -62,12 +62,14 @@ class Selector {
   explicit Selector(const LoopKernel& k)
       : k_(k), values_(k.body.size()), accumulators_(accumulators_of(k)), running_(k.reductions.size()) {
     uses_.assign(k.body.size(), 0);
+    wide_uses_.assign(k.body.size(), 0);
     for (const Instr& i : k.body)
       for (auto v : {i.a, i.b, i.c})
-        if (v != kNoValue) ++uses_[v];
+        if (v != kNoValue) ++uses_[v], wide_uses_[v] |= !is_narrow(i);
     for (const Reduction& r : k.reductions)
       for (auto v : {r.value, r.value2})
-        if (v != kNoValue) ++uses_[v];
+        if (v != kNoValue) ++uses_[v], wide_uses_[v] = 1;
+    for (const auto& s : k.stores) wide_uses_[s.value] = 1;
   }
 
   void body(size_t first, size_t last) {
@@ -159,6 +161,12 @@ class Selector {
     return running_[r];
   }
 
+  /// An index as int32 needs no lanes of 64 bits, which would halve the number of all others.
+  bool is_narrow(const Instr& in) const {
+    return in.code == Code::op && in.op == Op::cast && in.type == DType::int32 &&
+           k_.body[in.a].code == Code::iota;
+  }
+
   Val one(size_t i) {
     const Instr& in = k_.body[i];
     switch (in.code) {
@@ -170,7 +178,8 @@ class Selector {
         const Val from = values_[in.a];
         return b_.push({kCarried, from.type, i, from.id});
       }
-      case Code::iota: return b_.input(Type::i64, Slot{Slot::Kind::iota, in.imm}.pack());
+      case Code::iota:
+        return !wide_uses_[i] ? Val{} : b_.input(Type::i64, Slot{Slot::Kind::iota, in.imm}.pack());
       case Code::result: {
         if (k_.form == Form::scan) return running(in.imm);
         const Reduction& r = k_.reductions[in.imm];
@@ -189,6 +198,7 @@ class Selector {
     const EmitFn emit = emission(in.op);
     if (!emit) throw CompileError(std::string("no vector code for op ") + jit::name_of(in.op));
     const DType from = k_.body[in.op == Op::where ? in.b : in.a].type;
+    if (is_narrow(in)) return b_.input(Type::i32, Slot{Slot::Kind::iota, k_.body[in.a].imm}.pack());
     // The store rounds a float16 by itself.
     if (in.op == Op::cast && in.type == DType::float16 && uses_[i] == 0 && from == DType::float32)
       return operand(in.a);
@@ -199,6 +209,7 @@ class Selector {
   Builder b_;
   std::vector<Val> values_;
   std::vector<uint32_t> uses_;
+  std::vector<uint8_t> wide_uses_;  // of an index: as something else than an int32
   std::vector<AccumulatorInfo> accumulators_;
   std::vector<Val> running_;
   bool in_repeat_ = false;

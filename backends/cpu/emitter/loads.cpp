@@ -226,7 +226,7 @@ void write_load(Assembly& as, Registers& regs, const Addressing& w, const Slot& 
   widen(as, regs, o.dtype, as.frame(as.staging()), dest, false);
 }
 
-void write_iota(Assembly& as, Registers&, const Addressing& w, const Slot& s, int dest) {
+void write_iota(Assembly& as, Registers&, const Addressing& w, const Slot& s, int dest, bool wide) {
   x86::Assembler& a = as.a;
   const int axis = s.index;
   int64_t ahead = 0;
@@ -246,14 +246,18 @@ void write_iota(Assembly& as, Registers&, const Addressing& w, const Slot& s, in
     if (axis == w.row_axis && s.row) a.add(x86::rcx, static_cast<int>(s.row));
   }
   a.add(x86::rcx, as.arg(as.args.origin(axis)));
-  const x86::Vec d = as.vec(dest, as.lanes * 8);
+  const int width = wide ? 8 : 4;
+  const x86::Vec d = as.vec(dest, as.lanes * width);
+  const auto broadcast = wide ? Id::kIdVpbroadcastq : Id::kIdVpbroadcastd;
   if (as.avx512()) {
-    a.emit(Id::kIdVpbroadcastq, d, x86::rcx);
+    if (wide) a.emit(broadcast, d, x86::rcx);
+    else a.emit(broadcast, d, x86::ecx);
   } else {
     a.vmovq(as.vec(dest, 16).xmm(), x86::rcx);
-    a.emit(Id::kIdVpbroadcastq, d, as.vec(dest, 16));
+    a.emit(broadcast, d, as.vec(dest, 16));
   }
-  if (axis == w.vector_axis && !first_only) a.emit(Id::kIdVpaddq, d, d, as.lane_numbers(8, ahead));
+  if (axis == w.vector_axis && !first_only)
+    a.emit(wide ? Id::kIdVpaddq : Id::kIdVpaddd, d, d, as.lane_numbers(width, ahead));
 }
 
 }  // namespace lazy::cpu

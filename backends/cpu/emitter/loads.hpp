@@ -45,6 +45,7 @@ void copy_elements(Assembly&, const Addressing&, const Slot&, x86::Mem at, bool 
 /// Writes the lanes of a `routine` load to `dest`; `mask` for a bool on AVX-512.
 void write_load(Assembly&, Registers&, const Addressing&, const Slot&, int dest);
 void write_store(Assembly&, Registers&, const Addressing&, const Slot&, uint32_t value);
-void write_iota(Assembly&, Registers&, const Addressing&, const Slot&, int dest);
+/// `wide`: as 64-bit integers, else 32-bit ones.
+void write_iota(Assembly&, Registers&, const Addressing&, const Slot&, int dest, bool wide);
 
 }  // namespace lazy::cpu

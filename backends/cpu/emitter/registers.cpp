@@ -170,7 +170,7 @@ void Registers::load(uint32_t value, int r) {
       if (k) a.kmovw(x86::k(static_cast<uint32_t>(r)), x86::k(1));
       else a.vmovups(as_.vec(r, bytes), as_.frame(wide ? where_.tail64 : where_.tail32));
       return;
-    case Slot::Kind::iota: write_iota(as_, *this, where_, s, r); return;
+    case Slot::Kind::iota: write_iota(as_, *this, where_, s, r, wide); return;
     default: break;
   }
   switch (load_form(as_, where_, s)) {
