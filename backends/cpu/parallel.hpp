@@ -21,7 +21,10 @@ class Partition {
   bool runs_inline(const uint64_t* args) const {
     int64_t n = 1;
     for (int a = 0; a < layout_.rank; ++a) n *= static_cast<int64_t>(args[layout_.extent(a)]);
-    return n < inline_limit_;
+    if (repeats_.empty()) return n < inline_limit_;
+    double work = 1;
+    for (const RepeatCost& r : repeats_) work += (static_cast<double>(args[r.trips]) - 1) * r.share;
+    return static_cast<double>(n) * work < static_cast<double>(inline_limit_);
   }
   void run(Entry, uint64_t* args) const;
   std::string describe() const;
@@ -57,6 +60,11 @@ class Partition {
   std::vector<uint8_t> bytes_;      // of each operand's elements
   int64_t inline_limit_ = 1 << 15;
   double nanoseconds_ = 1;  // of an index
+  struct RepeatCost {
+    int trips;     // word of the arguments
+    double share;  // of the kernel's instructions that one iteration is
+  };
+  std::vector<RepeatCost> repeats_;
 };
 
 /// Memory of the allocator's until the end of a scope.

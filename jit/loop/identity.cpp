@@ -59,8 +59,7 @@ std::string identity(const LoopKernel& k) {
   b.byte(k.rank);
   b.byte(k.sequential);
   b.half(k.epilogue);
-  // A repeat reads as many scalars as it has iterations: its code is the same for any number.
-  b.count(k.repeats.empty() ? k.scalars : 0u);
+  b.count(k.scalars);
   b.count(k.operands.size());
   for (const Operand& o : k.operands) put(b, o, k.rank);
   b.count(k.body.size());

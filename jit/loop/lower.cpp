@@ -247,18 +247,19 @@ class Lowering {
 
   uint16_t scalar(Building& b, uint32_t v) {
     const auto [id, fresh] = b.scalar_ids.try_emplace(v, static_cast<uint16_t>(b.step.scalars.size()));
-    if (fresh) {
-      ScalarArgument s;
-      if (v != kNone) {
-        s.node = at(v).node;
-        s.from = at(v).dtype;
-        s.type = compute_type(s.from);
-      } else {
-        s.from = s.type = DType::int64;  // index along an extent of 1
-      }
-      b.step.scalars.push_back(s);
-    }
+    if (fresh) b.step.scalars.push_back(argument_of(v));
     return id;
+  }
+  ScalarArgument argument_of(uint32_t v) const {
+    ScalarArgument s;
+    if (v != kNone) {
+      s.node = at(v).node;
+      s.from = at(v).dtype;
+      s.type = compute_type(s.from);
+    } else {
+      s.from = s.type = DType::int64;  // index along an extent of 1
+    }
+    return s;
   }
 
   ValueId load(Building& b, Region& r, uint32_t v, uint32_t path) {
@@ -309,13 +310,80 @@ class Lowering {
     return id;
   }
 
+  static uint64_t key(uint32_t v, uint32_t path) { return static_cast<uint64_t>(v) << 32 | path; }
+
+  // Operand i of `v`, a value of a repeat's first iteration, is the same in each iteration.
+  bool is_fixed(const TraceRepeat& r, uint32_t v, int i) const {
+    return at(v).operand[i] == at(v + r.period).operand[i];
+  }
+  bool is_computed(uint32_t v) const { return f_.needed[v] && kind_of(at(v).op) == OpKind::pointwise; }
+  /// f(value of the first iteration, its operand from before the repeat, whether that is the same each time)
+  template <class F>
+  void each_from_before(const TraceRepeat& r, F&& f) const {
+    for (uint32_t v = r.first + r.period; v-- > r.first;) {
+      if (!is_computed(v)) continue;
+      for (int i = at(v).arity - 1; i >= 0; --i)
+        if (const uint32_t o = at(v).operand[i]; o < r.first) f(v, o, is_fixed(r, v, i));
+    }
+  }
+
+  // One iteration's code, repeated. What it takes from before has been evaluated.
+  void lower_repeat(Building& b, Region& r, const TraceRepeat& repeat, uint32_t path) {
+    const uint32_t first = repeat.first, period = repeat.period;
+    ScalarArgument trips;
+    trips.from = trips.type = DType::int64;
+    trips.value = repeat.trips;
+    const auto trips_at = static_cast<uint16_t>(b.step.scalars.size());
+    b.step.scalars.push_back(trips);
+    const auto scalars_at = static_cast<uint16_t>(b.step.scalars.size());
+    uint16_t scalars = 0;
+    for (uint32_t trip = 0; trip < repeat.trips; ++trip)
+      for (uint32_t v = first; v < first + period; ++v) {
+        if (at(v).op != Op::constant || !f_.needed[v]) continue;
+        b.step.scalars.push_back(argument_of(v + trip * period));
+        scalars = static_cast<uint16_t>(scalars + (trip == 0));
+      }
+
+    const auto begin = static_cast<uint16_t>(r.code.size());
+    FlatMap<ValueId> carried;  // by the value before the repeat
+    each_from_before(repeat, [&](uint32_t, uint32_t o, bool fixed) {
+      if (fixed || carried.contains(o)) return;
+      const ValueId from = *r.memo.find(key(o, path));
+      carried.try_emplace(o, push(r, {Code::carried, {}, r.code[from].type, 0, from}));
+    });
+    std::vector<ValueId> made(period, kNoValue);
+    uint16_t scalar = scalars_at;
+    for (uint32_t v = first; v < first + period; ++v) {
+      const Value& x = at(v);
+      if (x.op == Op::constant && f_.needed[v])
+        made[v - first] = push(r, {Code::scalar, {}, compute_type(x.dtype), scalar++});
+      if (!is_computed(v)) continue;
+      ValueId args[3] = {kNoValue, kNoValue, kNoValue};
+      for (int i = 0; i < x.arity; ++i) {
+        const uint32_t o = x.operand[i];
+        if (o >= first) args[i] = made[o - first];
+        else if (is_fixed(repeat, v, i)) args[i] = *r.memo.find(key(o, to_operand(r, o, v, path)));
+        else args[i] = *carried.find(o);
+      }
+      ValueId y = compute(r, x, args);
+      // Nothing to compute: what is seen from outside or carried must yet be of the repeat itself.
+      if (y < begin || r.code[y].code == Code::carried) y = push(r, {Code::op, Op::cast, r.code[y].type, 0, y});
+      made[v - first] = y;
+    }
+    for (uint32_t o = first - std::min(first, period); o < first; ++o)
+      if (const ValueId* c = carried.find(o)) r.code[*c].b = made[o + period - first];
+    for (uint32_t v = first; v < first + period; ++v)
+      if (made[v - first] != kNoValue)
+        r.memo.try_emplace(key(v - first + repeat.last(), path), made[v - first]);
+    b.kernel.repeats.push_back({begin, static_cast<uint16_t>(r.code.size()), trips_at, scalars});
+  }
+
   // The value of `v` at the kernel's index seen through `path`: a depth-first walk with a stack of its own.
   ValueId evaluate(Building& b, Region& r, uint32_t root, uint32_t root_path) {
     struct Visit {
       uint32_t v, path;
     };
     std::vector<Visit> stack{{root, root_path}};
-    const auto key = [](uint32_t v, uint32_t path) { return static_cast<uint64_t>(v) << 32 | path; };
     while (!stack.empty()) {
       const auto [v, path] = stack.back();
       if (r.memo.contains(key(v, path))) {
@@ -326,6 +394,15 @@ class Lowering {
       if (done != kNoValue) {
         r.memo.try_emplace(key(v, path), done);
         stack.pop_back();
+        continue;
+      }
+      if (const TraceRepeat* repeat = repeat_of(f_, v)) {
+        const size_t before = stack.size();
+        each_from_before(*repeat, [&](uint32_t user, uint32_t o, bool fixed) {
+          const uint32_t p = fixed ? to_operand(r, o, user, path) : path;
+          if (!r.memo.contains(key(o, p))) stack.push_back({o, p});
+        });
+        if (stack.size() == before) lower_repeat(b, r, *repeat, path);
         continue;
       }
       const Value& x = at(v);
@@ -605,6 +682,11 @@ class Lowering {
       if (i.code == Code::iota) i.imm = axis[i.imm];
       if (i.code == Code::op) ++b.step.ops;
     }
+    for (const loop::Repeat& r : k.repeats)
+      for (size_t i = r.first; i < r.last; ++i)
+        b.step.ops += (k.body[i].code == Code::op) * (b.step.scalars[r.trips].value - 1);
+    if (b.step.scalars.size() >= kNoValue)
+      throw CompileError("a fused kernel grew past 65535 scalar arguments");
     k.scalars = static_cast<uint16_t>(b.step.scalars.size());
     k.name = name(group);
     b.step.axis_of = axis;

@@ -68,10 +68,12 @@ class Fuser {
     f_.materialised.assign(n, 0);
     f_.kernel_of.assign(n, -1);
     find_needed();
+    f_.repeats = find_repeats(t_, needed_);
     tie_dimensions();
     choose_materialised();
     assign_kernels();
     f_.tied = std::move(parent_);
+    f_.needed = std::move(needed_);
     return std::move(f_);
   }
 
@@ -288,16 +290,17 @@ class Fuser {
     constexpr uint32_t kUnset = kNone, kMany = kNone - 1;
     std::vector<uint32_t> home(n, kUnset);
     std::vector<uint32_t> last_use(n, 0), position(n, 0), views(n, 0);
+    std::vector<uint32_t> map_spaces;
     uint32_t ops = 0;
     for (uint32_t v : order_)
-      if (needed_[v]) position[v] = kind(v) == OpKind::pointwise ? ops++ : ops;
+      if (needed_[v]) position[v] = kind(v) == OpKind::pointwise && is_code(v) ? ops++ : ops;
     for (size_t i = order_.size(); i-- > 0;) {
       const uint32_t v = order_[i];
       if (!needed_[v]) continue;
       const OpKind k = kind(v);
       uint32_t mine = home[v];
       if (mat[v] || (at(v).output && k == OpKind::view)) {
-        if (k == OpKind::pointwise || is_source(at(v).op)) mine = space(v, 'm');
+        if (k == OpKind::pointwise || is_source(at(v).op)) map_spaces.push_back(mine = space(v, 'm'));
         else if (k == OpKind::reduce)
           mine = space(at(v).operand[0], 'r', static_cast<int>(t_.node(v).axes[0]));
         else mine = own_space(v, 'v');
@@ -319,6 +322,8 @@ class Fuser {
         last_use[o] = std::max(last_use[o], position[v]);
       }
     }
+
+    materialise_results_of_repeats(home, map_spaces);
 
     std::vector<uint32_t> cost(n, 0);
     std::vector<uint8_t> after_reduction(n, 0);
@@ -344,7 +349,7 @@ class Fuser {
       }
       cost[v] = c;
       if (k == OpKind::reduce) after_reduction[v] = 1;
-      if (k == OpKind::pointwise && !mat[v]) {
+      if (k == OpKind::pointwise && !mat[v] && !is_inside(v)) {
         const bool row = used[v] == kInRow && at(v).extents > 1;
         const bool many = home[v] == kMany && c > (row ? kRowReloadCost : kReloadCost);
         const bool cut = ops > kMaxBody && last_use[v] / kMaxBody != position[v] / kMaxBody;
@@ -355,6 +360,10 @@ class Fuser {
         views[v] = 0;
       }
     }
+    // Should a value inside of a repeat be wanted in memory after all, it is no repeat.
+    std::erase_if(f_.repeats, [&](const TraceRepeat& r) {
+      return std::any_of(mat.begin() + r.first, mat.begin() + r.last(), [](uint8_t m) { return m != 0; });
+    });
     chunk_.assign(n, 0);
     if (ops > kMaxBody)
       for (uint32_t v : order_) chunk_[v] = position[v] / kMaxBody;
@@ -363,6 +372,44 @@ class Fuser {
     for (uint32_t v : order_)
       if (needed_[v] && at(v).output && t_.same_as[v] == v && kind(v) == OpKind::view)
         mat[v] = mat[v] || !is_alias(v);  // what an update starts from must exist itself
+  }
+
+  /// Whether code is made for v: of a repeat only the first iteration counts.
+  bool is_code(uint32_t v) const {
+    const TraceRepeat* r = repeat_of(f_, v);
+    return !r || v < r->first + r->period;
+  }
+  /// A value of a repeat that nothing outside reads.
+  bool is_inside(uint32_t v) const {
+    const TraceRepeat* r = repeat_of(f_, v);
+    return r && v < r->last();
+  }
+
+  // A repeat is computed in one map kernel: its results are put into memory unless only that one reads them.
+  void materialise_results_of_repeats(const std::vector<uint32_t>& home, std::vector<uint32_t>& map_spaces) {
+    if (f_.repeats.empty()) return;
+    auto& mat = f_.materialised;
+    std::vector<uint8_t> result(t_.values.size(), 0);
+    for (uint32_t v : order_)
+      for (int i = 0; needed_[v] && i < at(v).arity; ++i) {
+        const uint32_t o = at(v).operand[i];
+        const TraceRepeat* r = repeat_of(f_, o);
+        if (r && r != repeat_of(f_, v)) result[o] = 1;
+      }
+    std::sort(map_spaces.begin(), map_spaces.end());
+    for (const TraceRepeat& r : f_.repeats) {
+      uint32_t where = kNone;
+      bool alone = true;
+      for (uint32_t v = r.last(); v < r.end(); ++v) {
+        if (!mat[v] && !result[v]) continue;
+        const uint32_t mine = mat[v] ? space(v, 'm') : home[v];
+        alone &= mat[v] || std::binary_search(map_spaces.begin(), map_spaces.end(), mine);
+        alone &= where == kNone || where == mine;
+        where = mine;
+      }
+      for (uint32_t v = r.last(); v < r.end() && !alone; ++v)
+        if (result[v] && kind(v) == OpKind::pointwise) mat[v] = 1;
+    }
   }
 
   bool is_alias(uint32_t v) const {
@@ -398,7 +445,8 @@ class Fuser {
       if (k == OpKind::contract)  // read many times each: only casts and views are done on the way
         for (int i = 0; i < 2; ++i) {
           uint32_t o = x.operand[i];
-          while (!mat[o] && (kind(o) == OpKind::view || at(o).op == Op::cast)) o = at(o).operand[0];
+          while (!mat[o] && (kind(o) == OpKind::view || at(o).op == Op::cast) && !repeat_of(f_, o))
+            o = at(o).operand[0];
           if (at(o).op != Op::leaf) mat[o] = 1;
         }
       if (k == OpKind::update && at(x.operand[0]).op != Op::leaf) mat[x.operand[0]] = 1;
@@ -413,6 +461,7 @@ class Fuser {
   void assign_kernels() {
     std::vector<Need> need(t_.values.size());
     wide_.assign(t_.values.size(), 0);
+    repeats_.assign(t_.values.size(), 0);
     for (uint32_t v : order_) {
       if (!needed_[v] || at(v).op == Op::leaf) continue;
       const Value& x = at(v);
@@ -425,8 +474,10 @@ class Fuser {
         mine.same = std::max(mine.same, same ? need[o].same : need[o].any);
         mine.any = std::max(mine.any, need[o].any);
         wide_[v] |= !exists(o) && wide_[o];
+        repeats_[v] |= !exists(o) && repeats_[o];
       }
       wide_[v] |= size_of(x.dtype) == 8;
+      repeats_[v] |= repeat_of(f_, v) != nullptr;
       if (!f_.materialised[v]) {
         need[v] = mine;
         continue;
@@ -479,7 +530,7 @@ class Fuser {
   }
   int map_kernel(uint32_t v, Need need) {
     const int reduction = latest(space(v, 'k'));
-    if (reduction >= 0 && reduction == need.same && has_room(reduction, v) && suits_epilogue(v, reduction))
+    if (reduction >= 0 && reduction == need.same && has_room(reduction, v) && !repeats_[v] && suits_epilogue(v, reduction))
       return reduction;
     const uint32_t key = space(v, 'm');
     const int found = latest(key);
@@ -502,6 +553,7 @@ class Fuser {
   std::vector<uint32_t> order_, transposed_;
   std::vector<uint8_t> flat_, needed_;
   std::vector<uint8_t> wide_;  // by value: computing it where it is inlined takes lanes of 64 bits
+  std::vector<uint8_t> repeats_;  // by value: computing it where it is inlined takes a repeat
   std::vector<uint32_t> parent_, chunk_;
   Interner spaces_;
   std::vector<int> latest_;  // kernels by space

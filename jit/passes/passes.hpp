@@ -1,6 +1,7 @@
 // The passes of a compile, in order. Each is a named function on the trace; `print(trace)` between any two
 // shows its work.
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "jit/trace/trace.hpp"
@@ -14,6 +15,18 @@ void simplify(Trace&);
 
 /// LAZY_FP_CONTRACT: a * b + c becomes fma(a, b, c) where nothing else needs the product.
 void contract(Trace&);
+
+/// A loop that was recorded iteration by iteration: values [first, end()), `trips` times the `period` ones of an
+/// iteration. Those of one are the same pointwise ops and constants as those of the next, on operands that are
+/// either values from before the loop, the same in each iteration, or of the same or the previous iteration. Only
+/// the last iteration's values are read from outside, and all have the same extents.
+struct TraceRepeat {
+  uint32_t first = 0, period = 0, trips = 0;
+  uint32_t end() const { return first + trips * period; }
+  uint32_t last() const { return end() - period; }  // first value of the last iteration
+};
+/// The loops worth keeping as such, in order. `needed`: by value, whether some output depends on it.
+std::vector<TraceRepeat> find_repeats(const Trace&, const std::vector<uint8_t>& needed);
 
 /// Which values live in memory and which kernel makes each.
 struct Group {
@@ -37,7 +50,15 @@ struct Fusion {
     while (tied[d] != d) d = tied[d];
     return d;
   }
+  std::vector<uint8_t> needed;       // by value: whether some output depends on it
+  std::vector<TraceRepeat> repeats;  // whole in the kernel that reads their results; in order
 };
+/// The repeat that value v is of, or null.
+inline const TraceRepeat* repeat_of(const Fusion& f, uint32_t v) {
+  const auto after = std::upper_bound(f.repeats.begin(), f.repeats.end(), v,
+                                      [](uint32_t x, const TraceRepeat& r) { return x < r.first; });
+  return after != f.repeats.begin() && v < after[-1].end() ? &after[-1] : nullptr;
+}
 /// `strict_layout`: assume nothing about leaves' layouts (the variant that serves everything).
 Fusion fuse(Trace&, bool strict_layout);
 
