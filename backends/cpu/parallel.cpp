@@ -75,7 +75,8 @@ Partition::Partition(const jit::loop::LoopKernel& k)
     for (int a = 0; a < k.rank; ++a) step_class_.push_back(static_cast<int8_t>(o.stride[a]));
   }
   for (const auto& r : k.repeats)
-    repeats_.push_back({layout_.scalar(r.trips), static_cast<double>(r.last - r.first) / static_cast<double>(k.body.size())});
+    repeats_.push_back({layout_.scalar(r.trips),
+                        static_cast<double>(r.last - r.first) / static_cast<double>(k.body.size())});
 }
 
 void Partition::set_cost(int instructions, int lanes) {

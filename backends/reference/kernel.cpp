@@ -179,13 +179,13 @@ class Run {
     char* out = values_[i].bytes;
     switch (s.code) {
       case Code::load:
-        with_size(size_of(s.type), [&](auto t) {
-          gather<decltype(t)>(address(s.imm), stride(s.imm, vector_axis_), out, n);
-        });
+        with_size(size_of(s.type),
+                  [&](auto t) { gather<decltype(t)>(address(s.imm), stride(s.imm, vector_axis_), out, n); });
         break;
       case Code::scalar:
         with_size(size_of(s.type), [&](auto t) {
-          gather<decltype(t)>(reinterpret_cast<const char*>(args_ + layout_.scalar(s.imm) + ahead), 0, out, n);
+          gather<decltype(t)>(reinterpret_cast<const char*>(args_ + layout_.scalar(s.imm) + ahead), 0, out,
+                              n);
         });
         break;
       case Code::iota:

@@ -99,7 +99,8 @@ class Checker {
       require(r.first >= end && r.first < r.last && r.last <= k_.body.size(),
               "a repeat of " + value(r.first) + " to " + value(r.last) + " is out of place");
       end = r.last;
-      require(r.trips < k_.scalars, "a repeat's number of iterations is scalar " + n(r.trips) + " of " + n(k_.scalars));
+      require(r.trips < k_.scalars,
+              "a repeat's number of iterations is scalar " + n(r.trips) + " of " + n(k_.scalars));
       scalar_type_[r.trips] = static_cast<int>(DType::int64);
       bool head = true;
       for (size_t i = r.first; i < r.last; ++i) {
@@ -107,7 +108,8 @@ class Checker {
         head &= s.code == Code::carried;
         require(head || s.code == Code::op || s.code == Code::scalar,
                 value(i) + " in a repeat is neither a carried value at its head, an op nor a scalar");
-        require(s.code != Code::scalar || size_of(s.type) >= 4, value(i) + " in a repeat is a scalar of less than 4 bytes");
+        require(s.code != Code::scalar || size_of(s.type) >= 4,
+                value(i) + " in a repeat is a scalar of less than 4 bytes");
       }
     }
   }

@@ -36,10 +36,10 @@ struct Operand {
 enum class Code : uint8_t {
   load,  // operand `imm` at the current index, as its dtype (float16 and bfloat16 arrive as their own dtype:
          // a cast follows)
-  scalar,  // scalar argument `imm`, already of type `type`
-  iota,    // index along axis `imm` (its origin added), int64
-  op,      // `op` on a, b, c. Never a 16-bit float: lowering casts to float32 and back
-  result,  // epilogue only: the value of reduction `imm`
+  scalar,   // scalar argument `imm`, already of type `type`
+  iota,     // index along axis `imm` (its origin added), int64
+  op,       // `op` on a, b, c. Never a 16-bit float: lowering casts to float32 and back
+  result,   // epilogue only: the value of reduction `imm`
   carried,  // first in a repeat: `a`, a value from before it, in the first iteration; then what `b`, of the
             // repeat, was in the iteration before
 };
@@ -52,9 +52,9 @@ struct Instr {
   ValueId a = kNoValue, b = kNoValue, c = kNoValue;
 };
 
-/// Instructions [first, last) of a map's body, run one iteration after the other at each index. They are first
-/// the repeat's carried values, then ops and scalars (of 4 bytes or more): what else they need comes from
-/// before. What follows sees the values of the last iteration, of all but carried ones.
+/// Instructions [first, last) of a map's body, run one iteration after the other at each index. They are
+/// first the repeat's carried values, then ops and scalars (of 4 bytes or more): what else they need comes
+/// from before. What follows sees the values of the last iteration, of all but carried ones.
 struct Repeat {
   uint16_t first = 0, last = 0;
   uint16_t trips = 0;        // scalar argument, int64: how many iterations, at least 1
@@ -90,8 +90,8 @@ struct Reduction {
 
 enum class Form : uint8_t {
   map,     // every axis is parallel; stores in the body
-  reduce,  // stores in the epilogue, once per index of the parallel axes; one that reduces along the last axis
-           // may also store values of its body, at every index
+  reduce,  // stores in the epilogue, once per index of the parallel axes; one that reduces along the last
+           // axis may also store values of its body, at every index
   scan,    // stores in the body, which may read its running sums through Code::result
 };
 

@@ -367,7 +367,8 @@ class Lowering {
       }
       ValueId y = compute(r, x, args);
       // Nothing to compute: what is seen from outside or carried must yet be of the repeat itself.
-      if (y < begin || r.code[y].code == Code::carried) y = push(r, {Code::op, Op::cast, r.code[y].type, 0, y});
+      if (y < begin || r.code[y].code == Code::carried)
+        y = push(r, {Code::op, Op::cast, r.code[y].type, 0, y});
       made[v - first] = y;
     }
     for (uint32_t o = first - std::min(first, period); o < first; ++o)

@@ -530,7 +530,8 @@ class Fuser {
   }
   int map_kernel(uint32_t v, Need need) {
     const int reduction = latest(space(v, 'k'));
-    if (reduction >= 0 && reduction == need.same && has_room(reduction, v) && !repeats_[v] && suits_epilogue(v, reduction))
+    if (reduction >= 0 && reduction == need.same && has_room(reduction, v) && !repeats_[v] &&
+        suits_epilogue(v, reduction))
       return reduction;
     const uint32_t key = space(v, 'm');
     const int found = latest(key);
@@ -552,7 +553,7 @@ class Fuser {
   Fusion f_;
   std::vector<uint32_t> order_, transposed_;
   std::vector<uint8_t> flat_, needed_;
-  std::vector<uint8_t> wide_;  // by value: computing it where it is inlined takes lanes of 64 bits
+  std::vector<uint8_t> wide_;     // by value: computing it where it is inlined takes lanes of 64 bits
   std::vector<uint8_t> repeats_;  // by value: computing it where it is inlined takes a repeat
   std::vector<uint32_t> parent_, chunk_;
   Interner spaces_;

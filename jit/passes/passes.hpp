@@ -16,10 +16,10 @@ void simplify(Trace&);
 /// LAZY_FP_CONTRACT: a * b + c becomes fma(a, b, c) where nothing else needs the product.
 void contract(Trace&);
 
-/// A loop that was recorded iteration by iteration: values [first, end()), `trips` times the `period` ones of an
-/// iteration. Those of one are the same pointwise ops and constants as those of the next, on operands that are
-/// either values from before the loop, the same in each iteration, or of the same or the previous iteration. Only
-/// the last iteration's values are read from outside, and all have the same extents.
+/// A loop that was recorded iteration by iteration: values [first, end()), `trips` times the `period` ones of
+/// an iteration. Those of one are the same pointwise ops and constants as those of the next, on operands that
+/// are either values from before the loop, the same in each iteration, or of the same or the previous
+/// iteration. Only the last iteration's values are read from outside, and all have the same extents.
 struct TraceRepeat {
   uint32_t first = 0, period = 0, trips = 0;
   uint32_t end() const { return first + trips * period; }
@@ -34,8 +34,8 @@ struct Group {
   uint32_t space =
       kNone;  // value whose shape is the iteration space (reduce, scan: the operand; contract: the result)
   int axis = -1;                // reduce, scan: the axis of `space`
-  std::vector<uint32_t> roots;  // materialised values that the kernel computes, in order; of a reduction along
-                                // the last axis they may also be values at each index of the space
+  std::vector<uint32_t> roots;  // materialised values that the kernel computes, in order; of a reduction
+                                // along the last axis they may also be values at each index of the space
 };
 struct Fusion {
   std::vector<uint8_t>

@@ -1,8 +1,8 @@
 // Loops that were recorded iteration by iteration: found again in the trace.
 //
-// Values v and v + p are alike if they are the same op on operands that are either the same value or p apart. A
-// long enough run of values, each alike the one a period before it, is a loop; where an iteration begins is chosen
-// so that as few values as possible pass from one to the next.
+// Values v and v + p are alike if they are the same op on operands that are either the same value or p apart.
+// A long enough run of values, each alike the one a period before it, is a loop; where an iteration begins is
+// chosen so that as few values as possible pass from one to the next.
 #include <algorithm>
 
 #include "jit/loop/rules.hpp"
@@ -13,9 +13,9 @@
 namespace lazy::jit {
 namespace {
 
-constexpr uint32_t kFewest = 4;        // iterations
-constexpr uint32_t kWorthIt = 96;      // values in all iterations
-constexpr uint32_t kLongest = 4096;    // values of an iteration
+constexpr uint32_t kFewest = 4;      // iterations
+constexpr uint32_t kWorthIt = 96;    // values in all iterations
+constexpr uint32_t kLongest = 4096;  // values of an iteration
 constexpr size_t kPeriodsTried = 6;
 constexpr uint32_t kMostScalars = 1u << 15;
 
@@ -79,7 +79,8 @@ class Finder {
       if (first) counted.emplace_back(0, distance);
       ++counted[place].first;
     }
-    std::stable_sort(counted.begin(), counted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::stable_sort(counted.begin(), counted.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<uint32_t> periods;
     for (const auto& [times, distance] : counted) {
       if (periods.size() >= kPeriodsTried || times < kWorthIt / 2) break;
@@ -129,7 +130,8 @@ class Finder {
   }
 
   /// The best loop in the run [begin, end), whose first period is the pattern of the others; no trips: none.
-  TraceRepeat aligned(uint32_t begin, uint32_t end, uint32_t period, const std::vector<uint8_t>& moved) const {
+  TraceRepeat aligned(uint32_t begin, uint32_t end, uint32_t period,
+                      const std::vector<uint8_t>& moved) const {
     // Each value is needed until its last reader; an iteration that begins in between is passed by it.
     std::vector<uint32_t> reach(period, 0);
     uint32_t fixed = 0;  // operands that stay the same come before the loop

@@ -177,14 +177,16 @@ class Generator {
     b_->begin_repeat(count, static_cast<int>(stepped.size()));
     std::vector<ValueId> carried;
     for (int64_t i = s_.between(1, 3); i > 0; --i) {
-      carried.push_back(b_->carried(s_.percent(50) ? pool_[outside - 1].id : pool_[s_.below(static_cast<int64_t>(outside))].id));
+      carried.push_back(b_->carried(s_.percent(50) ? pool_[outside - 1].id
+                                                   : pool_[s_.below(static_cast<int64_t>(outside))].id));
       add_value(carried.back(), false);
     }
     const ValueId first = static_cast<ValueId>(b_->k.body.size());
     in_repeat_ = true;
     for (const DType t : stepped) add_value(b_->scalar(t));
     for (int64_t t = 0; t < trips; ++t)
-      for (const DType s : stepped) scalars_.push_back(random_value(s, s_.pick(values_), seed_, 1000 + scalars_.size()));
+      for (const DType s : stepped)
+        scalars_.push_back(random_value(s, s_.pick(values_), seed_, 1000 + scalars_.size()));
     b_->k.scalars = static_cast<uint16_t>(scalars_.size());
     for (int64_t i = s_.percent(80) ? s_.between(1, 8) : s_.between(8, 40); i > 0; --i) step();
     for (const ValueId c : carried) {

@@ -133,9 +133,7 @@ std::vector<Case> smaller(const Case& c) {
     s = without_dead_code(s);
     try {
       check(s.kernel);  // a value that takes the place of one of a repeat may be out of place there
-    } catch (const Error&) {
-      return;
-    }
+    } catch (const Error&) { return; }
     all.push_back(s);
   };
 

@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(random_transposed_convolutions) {
       const auto d = static_cast<size_t>(i);
       c.extra[d] = m.pick(0, std::max(c.stride[d], c.dilation[d]) - 1);
       ws.push_back(m.pick(1, 3));
-      xs.push_back(m.pick(4, 8));
+      xs.push_back(m.pick(6, 9));
     }
     const Image x = m.filled(xs), w = m.filled(ws), y = scattered(x, w, c);
     BOOST_TEST_CONTEXT("trial " << trial) {

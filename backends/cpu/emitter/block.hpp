@@ -27,8 +27,8 @@ inline constexpr vir::Op kRangeMin = static_cast<vir::Op>(207);
 inline constexpr vir::Op kMasked =
     static_cast<vir::Op>(208);  // AVX-512: a ? b op c : d; imm: op, a binary one
 
-// Templates only: a repeat's first and last line (imm: which), and one of its carried values (imm: which of the
-// template's; a: what it starts as).
+// Templates only: a repeat's first and last line (imm: which), and one of its carried values (imm: which of
+// the template's; a: what it starts as).
 inline constexpr vir::Op kRepeat = static_cast<vir::Op>(209);
 inline constexpr vir::Op kRepeatEnd = static_cast<vir::Op>(210);
 inline constexpr vir::Op kCarried = static_cast<vir::Op>(211);
@@ -40,7 +40,8 @@ constexpr std::array<uint8_t, 256> arities() {
   std::array<uint8_t, 256> t{};
   for (int i = 0; i < 256; ++i) {
     const auto op = static_cast<vir::Op>(i);
-    if (op == kStore || op == kAssign || op == kUpperHalf || op == kSpread || op == kCarried || op == kCopy) t[static_cast<size_t>(i)] = 1;
+    if (op == kStore || op == kAssign || op == kUpperHalf || op == kSpread || op == kCarried || op == kCopy)
+      t[static_cast<size_t>(i)] = 1;
     else if (op == kMulLow32 || op == kRangeMax || op == kRangeMin) t[static_cast<size_t>(i)] = 2;
     else if (op == kMasked) t[static_cast<size_t>(i)] = 4;
     else if (op == kAdvance || op == kRepeat || op == kRepeatEnd) t[static_cast<size_t>(i)] = 0;

@@ -84,8 +84,8 @@ void Copies::find_sections() {
       ++now;
       continue;
     }
-    bool varies = in.op == kCarried ||
-                  (in.op == Op::input && Slot::unpack(in.imm).kind == Slot::Kind::stepped);
+    bool varies =
+        in.op == kCarried || (in.op == Op::input && Slot::unpack(in.imm).kind == Slot::Kind::stepped);
     if (in.op != kCarried) each_operand(in, [&](uint32_t u) { varies |= info_[u].section == now; });
     info_[v].section = static_cast<uint16_t>(now % 2 && !varies ? now - 1 : now);
   }
@@ -113,7 +113,8 @@ void Copies::find_sections() {
 
 uint32_t Copies::becomes(uint32_t v) const {
   for (const auto& c : t_.carried)
-    if (c.next == v && info_[v].section == info_[c.value].section && c.value != v && t_.code[v].op != kCarried)
+    if (c.next == v && info_[v].section == info_[c.value].section && c.value != v &&
+        t_.code[v].op != kCarried)
       return c.value;
   return kNone;
 }
@@ -182,7 +183,8 @@ void Copies::emit_values(Block& out, Known& known, int stage, Shape shape, int s
   for (const uint32_t v : computed_[stage]) {
     const Info& i = info_[v];
     for (int row = 0; row < (i.row ? shape.rows : 1); ++row)
-      for (int vec = 0; vec < (i.vec ? shape.vecs : 1); ++vec) emit_value(out, known, v, stage, row, vec, step);
+      for (int vec = 0; vec < (i.vec ? shape.vecs : 1); ++vec)
+        emit_value(out, known, v, stage, row, vec, step);
   }
 }
 
@@ -227,8 +229,8 @@ void Copies::store(Block& out, Known& known, Shape shape) {
       }
 }
 
-// A short repeat's vectors follow each other: each needs few registers, and the processor overlaps them. Those of
-// a long one take turns.
+// A short repeat's vectors follow each other: each needs few registers, and the processor overlaps them.
+// Those of a long one take turns.
 constexpr size_t kShortRepeat = 300;
 
 Block Copies::section(int section, Shape shape) {
@@ -252,8 +254,8 @@ Block Copies::section(int section, Shape shape) {
   return out;
 }
 
-/// Ends a section, of some vectors: what later ones need goes to its variables, all at once, as one may be what
-/// another replaces.
+/// Ends a section, of some vectors: what later ones need goes to its variables, all at once, as one may be
+/// what another replaces.
 void Copies::keep(Block& out, Known& known, int section, int first_vec, int last_vec) {
   Recycled<Inst> assignments;
   const auto assign = [&](uint32_t v, uint16_t variable, int vec) {

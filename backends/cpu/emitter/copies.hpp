@@ -6,8 +6,9 @@
 // stage reads of an earlier one is a variable, in a register while there are registers to spare, otherwise on
 // the frame; constants and broadcast loads may just as well be read again.
 //
-// A template with repeats is cut into sections, in turn outside and inside of one: each is a block of its own, and
-// what a later one needs is a variable as well. A carried value is the variable that its repeat assigns last.
+// A template with repeats is cut into sections, in turn outside and inside of one: each is a block of its
+// own, and what a later one needs is a variable as well. A carried value is the variable that its repeat
+// assigns last.
 #pragma once
 #include <functional>
 
@@ -50,7 +51,7 @@ class Copies {
  private:
   struct Info {
     uint8_t stage = 0;
-    uint16_t section = 0;  // odd: in a repeat
+    uint16_t section = 0;           // odd: in a repeat
     bool row = false, vec = false;  // differs between rows, between vectors
     bool live = false, cheap = false;
   };
@@ -93,9 +94,9 @@ class Copies {
   Assembly& as_;
   const Template& t_;
   Recycled<Info> info_;
-  Recycled<uint8_t> needed_later_;  // read by a later stage
+  Recycled<uint8_t> needed_later_;                 // read by a later stage
   std::vector<std::vector<uint32_t>> kept_after_;  // by section: values that a later one reads
-  int sections_ = 1, current_ = 0;  // ... of which the block under construction is
+  int sections_ = 1, current_ = 0;                 // ... of which the block under construction is
   Recycled<uint32_t> computed_[3];  // of each stage: values that instructions compute and something reads
   FlatMap<uint16_t> kept_;
 };

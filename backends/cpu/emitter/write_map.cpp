@@ -37,7 +37,8 @@ Estimate estimate(const Template& t) {
   return e;
 }
 
-/// How many vectors a template's repeats need so that one's latency is the others' work, two instructions a cycle.
+/// How many vectors a template's repeats need so that one's latency is the others' work, two instructions a
+/// cycle.
 int wanted_vectors(const Template& t) {
   int most = 1;
   for (size_t v = 0; v < t.code.size(); ++v) {
@@ -45,7 +46,8 @@ int wanted_vectors(const Template& t) {
     const std::vector<int> depth = depths(t, v);
     int work = 0, chain = 0;
     size_t end = v;
-    for (; t.code[end].op != kRepeatEnd; ++end) work += block_arity(t.code[end].op) > 0 && t.code[end].op != kCarried;
+    for (; t.code[end].op != kRepeatEnd; ++end)
+      work += block_arity(t.code[end].op) > 0 && t.code[end].op != kCarried;
     for (const auto& c : t.carried)
       if (c.value > v && c.value < end) chain = std::max(chain, depth[c.next]);
     int vecs = 1;
@@ -99,8 +101,8 @@ void KernelWriter::plan_map() {
   if (!copies_->stage_is_empty(0)) write_block(copies_->block(0, shape_), full_);
 }
 
-/// The repeats are all that counts: so many vectors that their chains fill the time of each other's latency, as far
-/// as registers for what they carry last.
+/// The repeats are all that counts: so many vectors that their chains fill the time of each other's latency,
+/// as far as registers for what they carry last.
 void KernelWriter::plan_repeats() {
   const int margin = as_->avx512() ? 2 : 3;
   int vecs = std::min(8, wanted_vectors(body_));
