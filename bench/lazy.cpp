@@ -126,12 +126,64 @@ void add_matmul() {
     const std::string size = std::to_string(m) + "x768x3072";
     add("linear_fp32", size, [m] {
       return [x = random_tensor({m, 768}), w = random_tensor({3072, 768}), b = random_tensor({3072})] {
-        (matmul(x, permute_dims(w, {1, 0})) + b).eval();
+        linear(x, w, b).eval();
       };
     });
     add("linear_gelu", size, [m] {
       return [x = random_tensor({m, 768}), w = random_tensor({3072, 768}), b = random_tensor({3072})] {
-        gelu(matmul(x, permute_dims(w, {1, 0})) + b).eval();
+        gelu(linear(x, w, b)).eval();
+      };
+    });
+    add("linear_bf16", size, [m] {
+      const auto half = [](const Tensor& t) { return t.astype(bfloat16).eval(); };
+      return [x = half(random_tensor({m, 768})), w = half(random_tensor({3072, 768})),
+              b = half(random_tensor({3072}))] { linear(x, w, b).eval(); };
+    });
+    // Dynamic quantisation: the activations are scaled to int8 by their largest magnitude, the weights are
+    // int8.
+    add("linear_int8", size, [m] {
+      return [x = random_tensor({m, 768}), w = (random_tensor({3072, 768}) * 127).astype(int8).eval(),
+              b = random_tensor({3072})] {
+        const Tensor scale = max(abs(x)) / 127;
+        const Tensor q = round(x / scale).astype(int8);
+        (matmul(q, permute_dims(w, {1, 0}), int32).astype(float32) * (scale * (1 / 127.0)) + b).eval();
+      };
+    });
+  }
+}
+
+void add_encoder() {
+  add("encoder_block", "4x128x512", [] {
+    const auto w = [](ShapeArg shape) { return random_tensor(shape, -0.04f, 0.04f); };
+    return [e = Encoder{w({1536, 512}), w({1536}), w({512, 512}), w({512}), ones({512}).eval(),
+                        zeros({512}).eval(), w({2048, 512}), w({2048}), w({512, 2048}), w({512}),
+                        ones({512}).eval(), zeros({512}).eval()},
+            x = random_tensor({4, 128, 512})] { e(x).eval(); };
+  });
+}
+
+void add_convolutions() {
+  for (const bool last : {false, true}) {
+    const ConvOptions options{.padding = 1, .layout = last ? channels_last : channels_first};
+    const std::string form = last ? "_nhwc" : "_nchw", size = "1x64x56x56";
+    struct Inputs {
+      Tensor x, w, channel[5];
+    };
+    const auto inputs = [last] {
+      Inputs in{last ? random_tensor({1, 56, 56, 64}) : random_tensor({1, 64, 56, 56}),
+                last ? random_tensor({3, 3, 64, 64}) : random_tensor({64, 64, 3, 3}),
+                {}};
+      for (Tensor& c : in.channel)
+        c = last ? random_tensor({64}, 0.5f, 1) : random_tensor({64, 1, 1}, 0.5f, 1);
+      return in;
+    };
+    add("conv2d" + form, size,
+        [=] { return [in = inputs(), options] { (conv2d(in.x, in.w, options) + in.channel[0]).eval(); }; });
+    add("conv_bn_relu" + form, size, [=] {
+      return [in = inputs(), options] {
+        conv_bn_relu(in.x, in.w, in.channel[0], in.channel[1], in.channel[2], in.channel[3], in.channel[4],
+                     options)
+            .eval();
       };
     });
   }
@@ -238,6 +290,8 @@ int main(int argc, char** argv) {
   add_pointwise();
   add_reductions();
   add_attention();
+  add_encoder();
+  add_convolutions();
   add_matmul();
   benchmark::RegisterBenchmark("compile_program/300", compile_program)
       ->UseManualTime()

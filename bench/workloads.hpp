@@ -58,6 +58,34 @@ inline Tensor logsumexp_rows(const Tensor& x) {
   return squeeze(m, {-1}) + log(sum(exp(x - m), {-1}));
 }
 
+/// x (m, k), w (n, k), bias (n).
+inline Tensor linear(const Tensor& x, const Tensor& w, const Tensor& b) {
+  return matmul(x, permute_dims(w, {1, 0})) + b;
+}
+
+/// A post-norm encoder layer: 512 channels, 8 heads, 2048 hidden units, gelu.
+struct Encoder {
+  Tensor wqkv, bqkv, wo, bo, g1, b1, w1, c1, w2, c2, g2, b2;
+  Tensor operator()(const Tensor& x) const {
+    const int64_t batch = x.size(0), length = x.size(1), channels = x.size(2), heads = 8;
+    const Tensor qkv =
+        reshape(linear(x, wqkv, bqkv), {batch, length, 3, heads, channels / heads}).permute({2, 0, 3, 1, 4});
+    const Tensor values =
+        scaled_dot_product_attention(std::as_const(qkv)(0), std::as_const(qkv)(1), std::as_const(qkv)(2));
+    const Tensor joined = values.permute({0, 2, 1, 3}).reshape({batch, length, channels});
+    const Tensor y = layernorm(x + linear(joined, wo, bo), g1, b1);
+    return layernorm(y + linear(gelu(linear(y, w1, c1)), w2, c2), g2, b2);
+  }
+};
+
+/// The convolution, its batch normalisation in inference, relu; per-channel tensors (C, 1, 1) or (C).
+inline Tensor conv_bn_relu(const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& scale,
+                           const Tensor& shift, const Tensor& mean, const Tensor& variance,
+                           const ConvOptions& options) {
+  const Tensor y = conv2d(x, w, options) + bias;
+  return relu((y - mean) * rsqrt(variance + 1e-5) * scale + shift);
+}
+
 /// Steps that each point c = cr + i ci stays within |z| <= 2.
 inline Tensor mandelbrot(const Tensor& cr, const Tensor& ci, int iterations) {
   Tensor zr = zeros_like(cr), zi = zeros_like(cr), count = zeros_like(cr);
