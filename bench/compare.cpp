@@ -70,6 +70,27 @@ Pair four(const std::string& name, int64_t n, Four lazy, HandFour by_hand) {
           2e-6};
 }
 
+Pair stream(int64_t n) {
+  struct Data {
+    Column a, b, y;
+    Tensor ta, tb;
+  };
+  auto p = std::make_shared<Data>();
+  p->a = uniform(n, -2, 2, 1), p->b = uniform(n, -2, 2, 2);
+  p->y.resize(static_cast<size_t>(n));
+  p->ta = from_span<float>(p->a), p->tb = from_span<float>(p->b);
+  const auto hand = [=] { hand::triad(p->a.data(), p->b.data(), p->y.data(), p->y.size()); };
+  return {"triad",
+          std::to_string(n),
+          [=] { triad(p->ta, p->tb).eval(); },
+          hand,
+          [=] {
+            hand();
+            return difference(triad(p->ta, p->tb), p->y);
+          },
+          1e-6};
+}
+
 Pair overhead() {
   struct Data {
     Column a = uniform(16, -1, 1, 1), b = uniform(16, -1, 1, 2), c = uniform(16, -1, 1, 3), y = Column(16);
@@ -208,6 +229,10 @@ void each(const std::regex& want, bool small, const std::function<void(const Pai
     if (std::regex_search(name, want)) f(make());
   };
   one("overhead_chain10", overhead);
+  for (const int64_t n : {1000, 10000, 100000, 1000000, 10000000, 100000000}) {
+    if (small && n > 100000) break;
+    one("triad", [n] { return stream(n); });
+  }
   for (const int64_t n : {1000, 100000, 1000000, 10000000}) {
     if (small && n > 100000) break;
     one("fused_chain", [n] { return four("fused_chain", n, fused_chain, hand::fused_chain); });

@@ -147,6 +147,13 @@ void fused_chain_accurate(const float* a, const float* b, const float* c, const 
   });
 }
 
+void triad(const float* a, const float* b, float* y, size_t n) {
+  split(n, 16384, [=](size_t begin, size_t end) {
+#pragma GCC ivdep
+    for (size_t i = begin; i < end; ++i) y[i] = a[i] + 2.5f * b[i];
+  });
+}
+
 void arith_chain(const float* a, const float* b, const float* c, const float* d, float* y, size_t n) {
   split(n, 16384, [=](size_t begin, size_t end) {
 #pragma GCC ivdep

@@ -14,6 +14,8 @@ void fused_chain(const float* a, const float* b, const float* c, const float* d,
 /// The same with a gelu whose negative tail is right, as the library's is: the fair opponent. The one above
 /// computes x/2 (1 + erf), which is cheaper and loses that tail.
 void fused_chain_accurate(const float* a, const float* b, const float* c, const float* d, float* y, size_t n);
+/// STREAM's: y = a + 2.5 b. Ordinary stores.
+void triad(const float* a, const float* b, float* y, size_t n);
 void arith_chain(const float* a, const float* b, const float* c, const float* d, float* y, size_t n);
 void black_scholes(const float* spot, const float* strike, const float* years, const float* volatility,
                    float* call, float* put, size_t n);

@@ -17,6 +17,8 @@ inline Tensor fused_chain(const Tensor& a, const Tensor& b, const Tensor& c, con
   return gelu((a * b + c) * 0.5) + sigmoid(d);
 }
 
+inline Tensor triad(const Tensor& a, const Tensor& b) { return a + 2.5f * b; }
+
 inline Tensor arith_chain(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d) {
   return ((a * b + c) * 0.5 + d) * (a - c) + b * d;
 }

@@ -7,6 +7,7 @@
 #include "lazy/elementwise.hpp"
 #include "lazy/indexing.hpp"
 #include "lazy/insight.hpp"
+#include "lazy/machine.hpp"
 #include "lazy/matmul.hpp"
 #include "lazy/pooling.hpp"
 #include "lazy/print.hpp"

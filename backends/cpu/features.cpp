@@ -45,23 +45,57 @@ Isa detect() {
   return Isa::avx2;
 }
 
-size_t cache_size(int name, size_t otherwise) {
+/// What the kernel says of the first processor's cache; the C library's word for AMD's third level is that of
+/// all of the socket's together.
+size_t cache_size(const char* level, int name, size_t otherwise) {
+  for (int i = 0; i < 8; ++i) {
+    const std::string dir = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/";
+    std::string what, type;
+    size_t kib = 0;
+    if (std::ifstream(dir + "level") >> what && std::ifstream(dir + "type") >> type && what == level &&
+        type != "Instruction" && std::ifstream(dir + "size") >> kib && kib > 0)
+      return kib << 10;
+  }
   const long n = sysconf(name);
   return n > 0 ? static_cast<size_t>(n) : otherwise;
 }
 
-double read_quota() {
-  constexpr double unlimited = 1e9;
-  std::ifstream v2("/sys/fs/cgroup/cpu.max");
+/// Processors' worth of time that a cgroup directory grants; huge when it sets no limit.
+constexpr double kUnlimited = 1e9;
+double quota_of(const std::string& dir) {
+  double period = 0, us = -1;
   std::string quota;
-  double period = 0;
-  if (v2 >> quota >> period) return quota == "max" || period <= 0 ? unlimited : std::stod(quota) / period;
-  for (const char* dir : {"/sys/fs/cgroup/cpu/", "/sys/fs/cgroup/cpu,cpuacct/"}) {
-    std::ifstream q(std::string(dir) + "cpu.cfs_quota_us"), p(std::string(dir) + "cpu.cfs_period_us");
-    double us = -1;
-    if (q >> us && p >> period && us > 0 && period > 0) return us / period;
+  if (std::ifstream v2(dir + "/cpu.max"); v2 >> quota >> period)
+    return quota == "max" || period <= 0 ? kUnlimited : std::strtod(quota.c_str(), nullptr) / period;
+  if (std::ifstream(dir + "/cpu.cfs_quota_us") >> us && std::ifstream(dir + "/cpu.cfs_period_us") >> period &&
+      us > 0 && period > 0)
+    return us / period;
+  return kUnlimited;
+}
+
+/// The smallest of this process's group and all groups above it.
+double read_quota() {
+  double least = kUnlimited;
+  const auto climb = [&](const std::string& root, std::string path) {
+    for (;;) {
+      least = std::min(least, quota_of(root + path));
+      if (path.empty()) return;
+      path.resize(path.rfind('/'));  // "/a/b" -> "/a" -> ""
+    }
+  };
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {  // "0::/path", or "3:cpu,cpuacct:/path"
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    std::string path = line.substr(second + 1);
+    if (path == "/") path.clear();
+    if (controllers == ",,") climb("/sys/fs/cgroup", path);
+    if (controllers.find(",cpu,") == std::string::npos) continue;
+    climb("/sys/fs/cgroup/cpu", path);
+    climb("/sys/fs/cgroup/cpu,cpuacct", path);
   }
-  return unlimited;
+  return least;
 }
 
 }  // namespace
@@ -95,9 +129,9 @@ Isa isa_from(std::string_view word) {
 }
 
 const Caches& caches() {
-  static const Caches c{cache_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10),
-                        cache_size(_SC_LEVEL2_CACHE_SIZE, 1 << 20),
-                        cache_size(_SC_LEVEL3_CACHE_SIZE, 16 << 20)};
+  static const Caches c{cache_size("1", _SC_LEVEL1_DCACHE_SIZE, 32 << 10),
+                        cache_size("2", _SC_LEVEL2_CACHE_SIZE, 1 << 20),
+                        cache_size("3", _SC_LEVEL3_CACHE_SIZE, 16 << 20)};
   return c;
 }
 

@@ -36,7 +36,9 @@ class CpuKernel final : public jit::Kernel {
     args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kHelpers);
     args[jit::loop::ArgLayout::kScratch] = 0;
     if (contraction_) return contraction_->run(partition_, code_.entry(), args, thread_count());
-    if (partition_.runs_inline(args)) return code_.entry()(args);
+    const bool here = partition_.runs_inline(args);
+    if (schedule_.streams && partition_.streams(args)) args[jit::loop::ArgLayout::kScratch] = kStream;
+    if (here) return code_.entry()(args);
     partition_.run(code_.entry(), args);
   }
   void launch_here(uint64_t* args) const override {

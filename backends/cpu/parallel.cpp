@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "backends/cpu/allocator.hpp"
 #include "backends/cpu/features.hpp"
+#include "backends/cpu/machine.hpp"
 #include "backends/cpu/split.hpp"
 #include "support/config.hpp"
 
@@ -19,17 +21,25 @@ namespace lazy::cpu {
 using jit::loop::Stride;
 namespace {
 
-constexpr double kNanosecondsWorthAThread = 8000;
+// A launch this long gains from threads that are awake: half of it and a dispatch are well below the whole.
+constexpr double kWorthAThread = 8000, kDispatchesWorthAThread = 5;
+constexpr double kSurelyWorthAThread = 25000;  // whatever a dispatch seemed to cost when it was measured
+// Waking a thread costs the caller a few microseconds; from here on that is less than a twentieth.
+constexpr double kWorthWaking = 60000;
+constexpr int64_t kStayAwake = 60000;  // nanoseconds that an idle thread goes on looking for work, about
 constexpr int64_t kVectorGrain =
     64;  // chunks of the vector axis start at multiples: whole vectors, whole cache lines
 constexpr int kScratch = jit::loop::ArgLayout::kScratch;
 
-/// For as many threads as are asked for now. An arena that was in use is never destroyed.
+std::atomic<tbb::task_arena*> host_arena{nullptr};
+
+/// The host's, or one for as many threads as are asked for now. An arena that was in use is never destroyed.
 tbb::task_arena& arena(int threads) {
   struct Sized {
     int threads;
     tbb::task_arena arena;
   };
+  if (tbb::task_arena* host = host_arena.load(std::memory_order_acquire)) return *host;
   static std::atomic<Sized*> current{nullptr};
   Sized* a = current.load(std::memory_order_acquire);
   if (!a || a->threads != threads) {
@@ -44,12 +54,27 @@ tbb::task_arena& arena(int threads) {
 
 int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
+/// When a launch that threads could have helped with was last seen. Those that follow each other closely find
+/// the threads awake: the first of them, at the latest the second, wakes them.
+std::atomic<int64_t> last_sizeable{0};
+int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+bool closely_followed() {
+  const int64_t now = now_ns();
+  return now - last_sizeable.exchange(now, std::memory_order_relaxed) < kStayAwake;
+}
+
 }  // namespace
 
 int thread_count() {
   const int asked = config::get().num_threads;
+  if (tbb::task_arena* host = host_arena.load(std::memory_order_acquire)) {
+    const int has = host->max_concurrency();
+    return asked > 0 ? std::min(asked, has) : has;
+  }
   return asked > 0 ? asked : usable_processors();
 }
+
+void set_arena(tbb::task_arena* arena) { host_arena.store(arena, std::memory_order_release); }
 
 void for_each(int64_t pieces, const std::function<void(int64_t)>& task) {
   if (pieces == 1) return task(0);
@@ -72,6 +97,8 @@ Partition::Partition(const jit::loop::LoopKernel& k)
                                                                             : 1;
   for (const auto& o : k.operands) {
     bytes_.push_back(static_cast<uint8_t>(size_of(o.dtype)));
+    output_.push_back(o.output);
+    if (o.stride[vector_axis_] != Stride::zero) bytes_moved_ += static_cast<double>(size_of(o.dtype));
     for (int a = 0; a < k.rank; ++a) step_class_.push_back(static_cast<int8_t>(o.stride[a]));
   }
   for (const auto& r : k.repeats)
@@ -82,7 +109,58 @@ Partition::Partition(const jit::loop::LoopKernel& k)
 void Partition::set_cost(int instructions, int lanes) {
   // Half a cycle an instruction, a quarter of a nanosecond a cycle; loads and stores beside.
   nanoseconds_ = (instructions * 0.5 + 2) * 0.25 / lanes;
-  inline_limit_ = std::max<int64_t>(1, static_cast<int64_t>(kNanosecondsWorthAThread / nanoseconds_));
+  constexpr double kFastestMemory = 100;  // bytes a nanosecond
+  surely_inline_ = std::max<int64_t>(
+      1, static_cast<int64_t>(kWorthAThread / 4 / std::max(nanoseconds_, bytes_moved_ / kFastestMemory)));
+}
+
+int64_t Partition::limit(double worth_ns) const {
+  const Machine& m = machine();
+  const Caches& c = caches();
+  // The same launch takes longer an index where its data are further away: the first level that makes it long
+  // enough.
+  for (const size_t level : {c.l1d, c.l2, c.l3, SIZE_MAX}) {
+    const double ns = std::max(nanoseconds_, bytes_moved_ / bandwidth(m, static_cast<double>(level)));
+    const double n = std::max(worth_ns / ns, level == c.l1d ? 0 : static_cast<double>(surely_inline_));
+    if (level == SIZE_MAX || n * bytes_moved_ <= static_cast<double>(level)) return static_cast<int64_t>(n);
+  }
+  return surely_inline_;
+}
+
+bool Partition::worth_threads(int64_t n) const {
+  if (thread_count() < 2) return false;
+  int64_t awake = awake_limit_.load(std::memory_order_relaxed);
+  if (awake < 0) {
+    const double worth =
+        std::clamp(kDispatchesWorthAThread * machine().dispatch_ns, kWorthAThread, kSurelyWorthAThread);
+    awake = std::max(surely_inline_, limit(worth));
+    asleep_limit_.store(std::max(awake, limit(kWorthWaking)), std::memory_order_relaxed);
+    awake_limit_.store(awake, std::memory_order_relaxed);
+  }
+  if (n < awake) return false;
+  const bool follows = closely_followed();
+  return follows || n >= asleep_limit_.load(std::memory_order_relaxed);
+}
+
+bool Partition::streams(const uint64_t* args) const {
+  const auto n = static_cast<double>(indices(args));
+  const auto cache = static_cast<double>(caches().l3);
+  if (n * bytes_moved_ < cache) return false;
+  double written = 0;
+  for (int o = 0; o < layout_.operands; ++o) {
+    if (!output_[static_cast<size_t>(o)]) continue;
+    const uint64_t to = args[layout_.pointer(o)];
+    if (step(args, o, vector_axis_) != bytes_[static_cast<size_t>(o)] || bytes_[static_cast<size_t>(o)] < 4)
+      return false;
+    uint64_t places = to;
+    for (int a = 0; a < vector_axis_; ++a)
+      if (length(args, a) > 1) places |= static_cast<uint64_t>(step(args, o, a));
+    if (places % 64 != 0) return false;
+    for (int i = 0; i < layout_.operands; ++i)
+      if (!output_[static_cast<size_t>(i)] && args[layout_.pointer(i)] == to) return false;
+    written += n * bytes_[static_cast<size_t>(o)];
+  }
+  return written >= cache / 2;
 }
 
 void Partition::restrict(uint64_t* args, int axis, int64_t first, int64_t last) const {
@@ -178,7 +256,7 @@ bool Partition::run_split(Entry entry, uint64_t* args, int threads, int64_t para
 }
 
 std::string Partition::describe() const {
-  return "inline below " + std::to_string(inline_limit_) + " indices";
+  return "inline below " + std::to_string(surely_inline_) + " indices";
 }
 
 }  // namespace lazy::cpu

@@ -1,11 +1,16 @@
 // Launches over several threads: a box is cut along a parallel axis into a few large boxes.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "jit/loop/ir.hpp"
+
+namespace tbb::detail::d1 {
+class task_arena;
+}
 
 namespace lazy::cpu {
 
@@ -19,13 +24,12 @@ class Partition {
 
   /// Too little work for a second thread.
   bool runs_inline(const uint64_t* args) const {
-    int64_t n = 1;
-    for (int a = 0; a < layout_.rank; ++a) n *= static_cast<int64_t>(args[layout_.extent(a)]);
-    if (repeats_.empty()) return n < inline_limit_;
-    double work = 1;
-    for (const RepeatCost& r : repeats_) work += (static_cast<double>(args[r.trips]) - 1) * r.share;
-    return static_cast<double>(n) * work < static_cast<double>(inline_limit_);
+    const int64_t n = work(args);
+    return n < surely_inline_ || !worth_threads(n);
   }
+  /// The stores may bypass the caches: they write more than the last of them holds, side by side, whole cache
+  /// lines, and nothing that the launch reads.
+  bool streams(const uint64_t* args) const;
   void run(Entry, uint64_t* args) const;
   std::string describe() const;
 
@@ -50,6 +54,23 @@ class Partition {
   const jit::loop::ArgLayout& layout() const { return layout_; }
 
  private:
+  int64_t indices(const uint64_t* args) const {
+    int64_t n = 1;
+    for (int a = 0; a < layout_.rank; ++a) n *= length(args, a);
+    return n;
+  }
+  /// In indices that pass every repeated part of the body once.
+  int64_t work(const uint64_t* args) const {
+    const int64_t n = indices(args);
+    if (repeats_.empty()) return n;
+    double passes = 1;
+    for (const RepeatCost& r : repeats_) passes += (static_cast<double>(args[r.trips]) - 1) * r.share;
+    return static_cast<int64_t>(static_cast<double>(n) * passes);
+  }
+  bool worth_threads(int64_t work) const;
+  /// Of indices: from where threads that are awake are worth it, and threads that sleep. By the machine's
+  /// speed.
+  int64_t limit(double worth_ns) const;
   /// Runs a reduction's blocks on several threads when that is worth it: see split.hpp.
   bool run_split(Entry, uint64_t* args, int threads, int64_t parallel_pieces) const;
 
@@ -58,13 +79,17 @@ class Partition {
   int accumulators_ = 0;            // of a reduction in blocks; 0: there is nothing to split
   std::vector<int8_t> step_class_;  // of each operand and axis: jit::loop::Stride
   std::vector<uint8_t> bytes_;      // of each operand's elements
-  int64_t inline_limit_ = 1 << 15;
-  double nanoseconds_ = 1;  // of an index
   struct RepeatCost {
     int trips;     // word of the arguments
     double share;  // of the kernel's instructions that one iteration is
   };
   std::vector<RepeatCost> repeats_;
+  std::vector<uint8_t> output_;  // of each operand
+  double nanoseconds_ = 1;       // of an index, arithmetic alone
+  double bytes_moved_ = 0;       // of an index
+  int64_t surely_inline_ = 1 << 13;
+  mutable std::atomic<int64_t> awake_limit_{-1},
+      asleep_limit_{-1};  // filled at the first launch that needs them
 };
 
 /// Memory of the allocator's until the end of a scope.
@@ -83,7 +108,11 @@ class Scratch {
 /// task(0) ... task(pieces - 1) on several threads; returns when all are done.
 void for_each(int64_t pieces, const std::function<void(int64_t)>& task);
 
-/// Threads that launches use: LAZY_NUM_THREADS, or all that the process may keep busy.
+/// Whose threads launches use from now on; null: our own. It must outlive them.
+void set_arena(tbb::detail::d1::task_arena*);
+
+/// Threads that launches use: LAZY_NUM_THREADS, or all that the process may keep busy; no more than a host's
+/// arena has.
 int thread_count();
 
 }  // namespace lazy::cpu

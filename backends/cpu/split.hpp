@@ -9,6 +9,9 @@ namespace lazy::cpu {
 /// memory. combine: the blocks' results from memory, then the epilogue.
 enum class SplitMode : uint64_t { full, partials, combine };
 
+/// The same word for maps: stores go past the caches (Schedule::streams).
+inline constexpr uint64_t kStream = 1;
+
 /// What word ArgLayout::kScratch + 1 points to in a split reduction. Strides in bytes; a lane has 8 bytes to
 /// itself along the vector axis.
 struct SplitPlan {

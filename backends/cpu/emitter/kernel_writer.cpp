@@ -70,6 +70,13 @@ void KernelWriter::write() {
   else if (contraction_) plan_contract();
   else plan_outer();
   outer_axes();
+  if (schedule_.streams) {  // what went past the caches must be seen by whoever waits for this launch
+    const Label cached = as_->a.newLabel();
+    as_->a.cmp(as_->arg(jit::loop::ArgLayout::kScratch), static_cast<int>(kStream));
+    as_->a.jne(cached);
+    as_->a.sfence();
+    as_->a.bind(cached);
+  }
   as_->a.bind(done);
   as_->epilogue();
   schedule_.spills = as_->spills;

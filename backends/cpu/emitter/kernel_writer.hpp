@@ -17,6 +17,7 @@ namespace lazy::cpu {
 struct Schedule {
   Isa isa{};
   int lanes = 0, vectors = 1, rows = 1, steps = 1, spills = 0, frame_bytes = 0, instructions = 0;
+  bool streams = false;  // maps: the stores can bypass the caches
 };
 
 class KernelWriter {

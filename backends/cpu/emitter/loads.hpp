@@ -8,6 +8,7 @@ namespace lazy::cpu {
 struct Addressing {
   bool indexed = true;  // rax is the index along the vector axis; otherwise the pointers already include it
   bool masked = false;  // only the lanes of the tail mask are inside the box
+  bool stream = false;  // stores bypass the caches; their addresses are multiples of a vector's bytes
   bool lane0 = false;   // one index only: stores write lane 0 (the epilogue of an inner reduction)
   bool at_origin = false;  // the sequential axis stands at its first index (an epilogue)
   int vector_axis = 0;

@@ -71,8 +71,8 @@ class StoreWriter {
       }
       case DType::float64:
       case DType::int64:
-      case DType::uint64: return emit(Id::kIdVmovupd, value());
-      default: return emit(Id::kIdVmovups, value());
+      case DType::uint64: return emit(w_.stream ? Id::kIdVmovntpd : Id::kIdVmovupd, value());
+      default: return emit(w_.stream ? Id::kIdVmovntps : Id::kIdVmovups, value());
     }
   }
 
@@ -106,7 +106,7 @@ class StoreWriter {
     }
   }
   void packed256(x86::Mem m) {
-    if (size_of(o_.dtype) >= 4) a_.vmovups(m, value());
+    if (size_of(o_.dtype) >= 4) a_.emit(w_.stream ? Id::kIdVmovntps : Id::kIdVmovups, m, value());
     else move_out(narrowed(), m);
   }
   void partial256(x86::Mem m, int narrow) {

@@ -97,6 +97,10 @@ void KernelWriter::plan_map() {
     as_->a.sub(x86::rcx, vecs * lanes_);
     as_->a.mov(as_->frame(limit_), x86::rcx);
   }
+  // More than the loop's own overhead would only make the code larger.
+  schedule_.streams = !single_loop_ && size * vecs <= 1000;
+  for (const jit::loop::Operand& o : k_.operands)
+    if (o.output) schedule_.streams &= size_of(o.dtype) >= 4 && o.stride[vector_axis_] == Stride::unit;
   masked_.scalars = full_.scalars;
   if (!copies_->stage_is_empty(0)) write_block(copies_->block(0, shape_), full_);
 }
@@ -160,16 +164,29 @@ void KernelWriter::row_map() {
   if (!copies_->stage_is_empty(1)) write_block(copies_->block(1, shape_), full_);
   const Label tail = a.newLabel(), finished = a.newLabel();
   a.xor_(x86::eax, x86::eax);
-  if (!single_loop_) {
+  const auto whole_vectors = [&](const Addressing& to) {
     const Label loop = a.newLabel();
-    a.cmp(x86::rax, as_->frame(limit_));
-    a.jg(tail);
     a.align(asmjit::AlignMode::kCode, 32);
     a.bind(loop);
-    write_sections(shape_, full_);
+    write_sections(shape_, to);
     a.add(x86::rax, shape_.vecs * lanes_);
     a.cmp(x86::rax, as_->frame(limit_));
     a.jle(loop);
+  };
+  if (!single_loop_) {
+    a.cmp(x86::rax, as_->frame(limit_));
+    a.jg(tail);
+    if (schedule_.streams) {
+      const Label cached = a.newLabel();
+      a.cmp(as_->arg(jit::loop::ArgLayout::kScratch), static_cast<int>(kStream));
+      a.jne(cached);
+      Addressing past = full_;
+      past.stream = true;
+      whole_vectors(past);
+      a.jmp(tail);
+      a.bind(cached);
+    }
+    whole_vectors(full_);
   }
   a.bind(tail);
   a.mov(x86::rcx, as_->arg(as_->args.extent(vector_axis_)));

@@ -1,0 +1,20 @@
+// What this machine does in a nanosecond. Measured once, at the first launch that might be worth a second
+// thread, in a few milliseconds; only decisions about time follow from it, never a result.
+#pragma once
+#include <string>
+
+namespace lazy::cpu {
+
+struct Machine {
+  double fma_ns;                              // one vector fused multiply-add among independent ones
+  double l1_gbs, l2_gbs, l3_gbs, memory_gbs;  // bytes read and written in a nanosecond by one thread's copies
+  double dispatch_ns;  // handing pieces to threads that are awake, and waiting for them; 0: one thread
+};
+const Machine& machine();
+/// One line a figure.
+std::string to_string(const Machine&);
+
+/// Bytes a nanosecond for a launch that touches `footprint` bytes, again and again.
+double bandwidth(const Machine&, double footprint);
+
+}  // namespace lazy::cpu

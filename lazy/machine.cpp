@@ -1,0 +1,11 @@
+#include "lazy/machine.hpp"
+
+#include "backends/cpu/machine.hpp"
+#include "backends/cpu/parallel.hpp"
+
+namespace lazy {
+
+std::string machine() { return to_string(cpu::machine()); }
+void set_arena(tbb::detail::d1::task_arena* arena) { cpu::set_arena(arena); }
+
+}  // namespace lazy
