@@ -13,8 +13,8 @@ namespace {
 constexpr double kNanosecondsWorthAThread = 8000, kVectorsANanosecond = 3;
 // Fewer rows don't pay for copying a right side that may be read in place.
 constexpr int64_t kRowsWorthPacking = 96;
-// ... nor does one that the first-level cache holds.
-constexpr int64_t kSmallRight = 24 << 10;
+// ... nor does one that the second-level cache holds, or nearly.
+int64_t small_right() { return static_cast<int64_t>(caches().l2 / 2 * 3); }
 constexpr int64_t kLongestPart = 1024;              // of the sequential axis, when it is done in parts
 constexpr int64_t kMostPacked = int64_t{64} << 20;  // bytes of the right side at once
 
@@ -64,7 +64,7 @@ void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* ar
   if (vectors < kNanosecondsWorthAThread * kVectorsANanosecond) threads = 1;
   const Launch l{box, entry, threads};
   if (left_in_place(s) && right_in_place(s) &&
-      (s.rows < kRowsWorthPacking || s.steps * s.columns * element_ <= kSmallRight))
+      (s.rows < kRowsWorthPacking || s.steps * s.columns * element_ <= small_right()))
     return in_place(l, s, args);
   const int64_t together = matrices >= threads ? threads : 1;  // matrices at once
   const int64_t grain = divide_up(matrices, together);

@@ -126,10 +126,27 @@ void pack_transposed(const PackSource& s, Widen widen, int64_t lane, int64_t row
   }
 }
 
+/// Rows as they are: too short for a call of memcpy each.
+LAZY_AVX2 void copy_rows(const char* from, int64_t stride, int64_t rows, int64_t bytes, char* to,
+                         int64_t pitch) {
+  for (int64_t i = 0; i < rows; ++i, from += stride, to += pitch) {
+    int64_t b = 0;
+    for (; b + 64 <= bytes; b += 64) {
+      const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + b)),
+                    y = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + b + 32));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + b), x);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + b + 32), y);
+    }
+    for (; b < bytes; b += 4) std::memcpy(to + b, from + b, 4);
+  }
+}
+
 void pack_lanes(const PackSource& s, Widen widen, int64_t lane, int64_t rows, int64_t columns, char* to,
                 int64_t pitch) {
   const auto size = static_cast<int64_t>(size_of(s.type));
   if (s.column != size && s.row == size) return pack_transposed(s, widen, lane, rows, columns, to, pitch);
+  if (s.column == size && size == lane && lane >= 4)
+    return copy_rows(s.data, s.row, rows, columns * lane, to, pitch);
   for (int64_t i = 0; i < rows; ++i) widen(s.data + i * s.row, s.column, columns, to + i * pitch);
 }
 

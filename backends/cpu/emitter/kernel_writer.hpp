@@ -148,7 +148,7 @@ class KernelWriter {
   /// Frame: the two sides as ContractionPlan has them; where the current tile's rows and columns start, and
   /// its accumulators when those are resumed or suspended.
   struct {
-    int32_t left, left_row, right, right_step, right_chunk, steps, tile, flags, left_now, spilled;
+    int32_t left, left_row, right, right_step, right_chunk, steps, tile, flags, left_now, split, spilled;
   } at_{};
 
  public:

@@ -17,6 +17,9 @@ namespace {
 
 // An epilogue of so many instructions is written once for all rows of a tile, which then pass through memory.
 constexpr size_t kLongEpilogue = 8;
+// Where tiles are so many vectors wide, one vector more is done as two times two: a tile of one would wait
+// for its loads. Not where chunks of the right side were copied apart.
+constexpr int kSplitWidth = 3;
 
 x86::Mem word(x86::Mem m) {
   m.setSize(8);
@@ -53,7 +56,7 @@ void KernelWriter::plan_contract() {
     as_->variables.back().reg = static_cast<int8_t>(tile_accumulator(i).id());
   }
   for (int32_t* p : {&at_.left, &at_.left_row, &at_.right, &at_.right_step, &at_.right_chunk, &at_.steps,
-                     &at_.tile, &at_.flags, &at_.left_now})
+                     &at_.tile, &at_.flags, &at_.left_now, &at_.split})
     *p = as_->reserve(8);
   if (epilogue_.code.size() > kLongEpilogue) {
     at_.spilled = as_->reserve(64);
@@ -72,7 +75,7 @@ void KernelWriter::row_contract() {
   const Label planned = a.newLabel(), placed = a.newLabel();
   const ContractionForm& f = *contraction_;
   const auto left = static_cast<size_t>(f.left.operand), right = static_cast<size_t>(f.right.operand);
-  const int chunk = shape_.vecs * as_->bytes_of(contract_type());
+  const int vector = as_->bytes_of(contract_type()), chunk = shape_.vecs * vector;
   a.cmp(as_->arg(ArgLayout::kScratch), 0);
   a.jne(planned);
   set(at_.left, as_->frame(row_pointer_frame_[left]));
@@ -87,6 +90,7 @@ void KernelWriter::row_contract() {
   a.mov(word(as_->frame(at_.right_chunk)), chunk);
   set(at_.steps, as_->arg(as_->args.extent(seq_)));
   a.mov(word(as_->frame(at_.flags)), 0);
+  a.mov(word(as_->frame(at_.split)), (kSplitWidth + 1) * lanes_);
   a.jmp(placed);
   a.bind(planned);
   a.mov(x86::rdx, as_->arg(ArgLayout::kScratch + 1));
@@ -99,40 +103,64 @@ void KernelWriter::row_contract() {
   set(at_.steps, field(offsetof(ContractionPlan, steps)));
   set(at_.tile, field(offsetof(ContractionPlan, tiles)));
   set(at_.flags, field(offsetof(ContractionPlan, flags)));
+  a.mov(word(as_->frame(at_.split)), kSplitWidth * lanes_);
   a.bind(placed);
 
   const x86::Mem index = word(as_->frame(full_.index_base)),
                  extent = as_->arg(as_->args.extent(vector_axis_));
   a.mov(index, 0);
-  const Label finished = a.newLabel();
+  const Label finished = a.newLabel(), tail = a.newLabel();
+  const auto columns_left = [&] {
+    a.mov(x86::rcx, extent);
+    a.sub(x86::rcx, index);
+  };
+  const auto advance = [&](int vecs) {
+    a.add(index, vecs * lanes_);
+    a.add(word(as_->frame(at_.right)), vecs * vector);
+  };
   for (int vecs : tile_widths_) {
     const Label loop = a.newLabel(), next = a.newLabel();
     a.bind(loop);
-    a.mov(x86::rcx, extent);
-    a.sub(x86::rcx, index);
+    columns_left();
     a.cmp(x86::rcx, vecs * lanes_);
     a.jl(next);
+    if (vecs == kSplitWidth) {
+      const Label one_more = a.newLabel();
+      a.je(one_more);
+      a.cmp(x86::rcx, as_->frame(at_.split));
+      a.jle(next);
+      a.bind(one_more);
+    }
     contract_columns(vecs, false);
-    a.add(index, vecs * lanes_);
     if (vecs == shape_.vecs) {
+      a.add(index, vecs * lanes_);
       a.mov(x86::rcx, as_->frame(at_.right_chunk));
       a.add(as_->frame(at_.right), x86::rcx);
     } else {
-      a.add(word(as_->frame(at_.right)), vecs * as_->bytes_of(contract_type()));
+      advance(vecs);
     }
     a.jmp(loop);
     a.bind(next);
   }
   // The last columns: as many vectors as it takes, the last one under the tail mask.
+  a.bind(tail);
   for (int vecs = tile_widths_.back(); vecs >= 1; --vecs) {
     const Label next = a.newLabel();
-    a.mov(x86::rcx, extent);
-    a.sub(x86::rcx, index);
+    columns_left();
+    if (tile_widths_.back() == kSplitWidth && vecs == kSplitWidth) {  // four vectors left: two and two
+      a.cmp(x86::rcx, vecs * lanes_);
+      a.jg(next);
+    }
     a.sub(x86::rcx, (vecs - 1) * lanes_);
     a.jle(next);
     set_tail();
     contract_columns(vecs, true);
-    a.jmp(finished);
+    if (vecs == kSplitWidth - 1) {
+      advance(vecs);
+      a.jmp(tail);
+    } else {
+      a.jmp(finished);
+    }
     a.bind(next);
   }
   a.bind(finished);
