@@ -52,6 +52,13 @@ tbb::task_arena& arena(int threads) {
   return a->arena;
 }
 
+/// f's parallel work, isolated: while this thread waits for it, it takes up no task of the host's, which
+/// might record or flush on this thread.
+template <class F>
+void in_arena(int threads, F&& f) {
+  arena(threads).execute([&] { tbb::this_task_arena::isolate(f); });
+}
+
 int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /// When a launch that threads could have helped with was last seen. Those that follow each other closely find
@@ -78,7 +85,7 @@ void set_arena(tbb::task_arena* arena) { host_arena.store(arena, std::memory_ord
 
 void for_each(int64_t pieces, const std::function<void(int64_t)>& task) {
   if (pieces == 1) return task(0);
-  arena(thread_count()).execute([&] {
+  in_arena(thread_count(), [&] {
     tbb::parallel_for(
         tbb::blocked_range<int64_t>(0, pieces, 1),
         [&](const tbb::blocked_range<int64_t>& r) {
@@ -213,7 +220,7 @@ void Partition::each_piece(const uint64_t* args, int64_t pieces, int threads,
     }
   };
   if (threads < 2 || pieces < 2) return some(0, pieces);
-  arena(threads).execute([&] {
+  in_arena(threads, [&] {
     tbb::parallel_for(
         tbb::blocked_range<int64_t>(0, pieces, 1),
         [&](const tbb::blocked_range<int64_t>& r) { some(r.begin(), r.end()); }, tbb::simple_partitioner());

@@ -1,11 +1,14 @@
 // Stores that bypass the caches, the machine's figures, and whose threads launches use.
+#include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_scheduler_observer.h>
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #include "backends/cpu/features.hpp"
 #include "backends/cpu/kernel.hpp"
@@ -159,6 +162,18 @@ BOOST_AUTO_TEST_CASE(a_host_lends_its_arena) {
     const config::Override fewer("LAZY_NUM_THREADS", "2");
     BOOST_TEST(cpu::thread_count() == 2);
   }
+  // While a launch waits for its pieces, its thread takes up nothing else of the arena's.
+  std::atomic<bool> strayed{false};
+  mine.execute([&] {
+    tbb::parallel_for(0, 200, [&](int) {
+      thread_local bool launching = false;
+      if (launching) strayed = true;
+      launching = true;
+      cpu::for_each(8, [](int64_t) { std::this_thread::sleep_for(std::chrono::microseconds(20)); });
+      launching = false;
+    });
+  });
+  BOOST_TEST(!strayed);
   cpu::set_arena(nullptr);
   const int before = seen.entries;
   cpu::for_each(20, [&](int64_t) { ++pieces; });
