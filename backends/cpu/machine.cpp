@@ -75,7 +75,7 @@ double cold_copy_gbs(char* memory, size_t bytes) {
 double measure_dispatch() {
   if (thread_count() < 2) return 0;
   const auto spin = [](int64_t) {
-    for (int i = 0; i < 5; ++i) multiply_add();
+    for (int i = 0; i < 12; ++i) multiply_add();  // some 20 us
   };
   const double alone = fastest(10, [&] { spin(0); });
   for (int i = 0; i < 10; ++i) for_each(2, spin);  // wakes them
