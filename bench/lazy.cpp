@@ -119,6 +119,24 @@ void add_matmul() {
       return [a = random_tensor({n, n}), b = random_tensor({n, n})] { matmul(a, b).eval(); };
     });
   }
+  for (const int64_t n : {256, 1024, 4096})
+    add("matvec", std::to_string(n), [n] {
+      return [a = random_tensor({n, n}), x = random_tensor({n})] { matmul(a, x).eval(); };
+    });
+  for (const int64_t n : {512}) {
+    const auto typed = [n](DType in, DType sum) {
+      return [n, in, sum]() -> Call {
+        const Tensor a = astype(random_tensor({n, n}, -100, 100), in),
+                     b = astype(random_tensor({n, n}, -100, 100), in);
+        eval(a, b);
+        return [a, b, sum] { matmul(a, b, sum).eval(); };
+      };
+    };
+    add("matmul_f64", std::to_string(n), typed(float64, float64));
+    add("matmul_bf16", std::to_string(n), typed(bfloat16, bfloat16));
+    add("matmul_f16", std::to_string(n), typed(float16, float16));
+    add("matmul_int8", std::to_string(n), typed(int8, int32));
+  }
   add("batched_matmul", "64x32x32", [] {
     return [a = random_tensor({64, 32, 32}), b = random_tensor({64, 32, 32})] { matmul(a, b).eval(); };
   });

@@ -145,8 +145,12 @@ void Contraction::few_rows(const Launch& l, const Sides& s, const uint64_t* args
   const int64_t pitch = round_up(lane_steps(s.steps) * element_, 64);
   const Scratch left(left_copied ? s.rows * pitch : 0);
   if (left_copied) pack_left(s, 0, s.rows, 0, s.steps, left.data(), pitch);
-  const int64_t width = (form_.rows == 1 ? 2 : form_.vectors) * form_.lanes;
-  const int64_t near = static_cast<int64_t>(form_.rows == 1 ? caches().l2 / 16 : caches().l2 / 4);
+  // One row from far memory: longer runs of fewer columns.
+  const bool far = s.steps * s.columns * element_ > static_cast<int64_t>(caches().l3 / 2);
+  const int64_t width = (form_.rows > 1 ? form_.vectors : far ? 2 : 4) * form_.lanes;
+  const auto near = static_cast<int64_t>(form_.rows > 1 ? caches().l2 / 4
+                                         : far          ? caches().l2 / 16
+                                                        : caches().l1d / 2);
   const int64_t part = std::max<int64_t>(64, near / (width * element_) / 64 * 64);
   const int64_t chunks = divide_up(s.columns, width), grain = divide_up(chunks, l.threads);
   l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t* mine, int64_t piece) {

@@ -106,6 +106,9 @@ class KernelWriter {
   void move_tile(int rows, int vecs, bool to_memory);
   void contract_epilogue(int rows, int vecs, bool masked);
   void contract_epilogue_row(int vecs, bool masked);
+  void contract_shared_epilogue(int vecs, bool masked);
+  void contract_next_row();
+  bool shares_epilogue() const;
   void contract_pointers();
   x86::Vec tile_accumulator(int i) const { return as_->vec(registers() - 1 - i, contract_type()); }
   vir::Type contract_type() const { return red_->acc[0].info.type; }
@@ -149,7 +152,9 @@ class KernelWriter {
   /// its accumulators when those are resumed or suspended.
   struct {
     int32_t left, left_row, right, right_step, right_chunk, steps, tile, flags, left_now, split, spilled;
+    int32_t spilled_bytes, first_row, back;  // of a shared epilogue
   } at_{};
+  asmjit::Label shared_epilogue_;  // ... of the width being written
 
  public:
   ~KernelWriter();

@@ -15,7 +15,7 @@ using vir::Type;
 namespace Id = x86::Inst;
 namespace {
 
-// An epilogue of so many instructions is written once for all rows of a tile, which then pass through memory.
+// A longer epilogue is written once for the tiles of one width, whose accumulators then pass through memory.
 constexpr size_t kLongEpilogue = 8;
 // Where tiles are so many vectors wide, one vector more is done as two times two: a tile of one would wait
 // for its loads. Not where chunks of the right side were copied apart.
@@ -58,11 +58,16 @@ void KernelWriter::plan_contract() {
   for (int32_t* p : {&at_.left, &at_.left_row, &at_.right, &at_.right_step, &at_.right_chunk, &at_.steps,
                      &at_.tile, &at_.flags, &at_.left_now, &at_.split})
     *p = as_->reserve(8);
-  if (epilogue_.code.size() > kLongEpilogue) {
+  if (shares_epilogue()) {
+    for (int32_t* p : {&at_.spilled_bytes, &at_.first_row, &at_.back}) *p = as_->reserve(8);
     at_.spilled = as_->reserve(64);
     for (int used = 64; used < shape_.rows * shape_.vecs * as_->bytes_of(contract_type()); used += 64)
       as_->reserve(64);
   }
+}
+
+bool KernelWriter::shares_epilogue() const {
+  return shape_.rows > 1 && epilogue_.code.size() > kLongEpilogue;
 }
 
 /// One index of the axes around: all rows and columns.
@@ -172,6 +177,7 @@ void KernelWriter::contract_columns(int vecs, bool masked) {
   a.mov(x86::rcx, as_->frame(at_.left));
   a.mov(as_->frame(at_.left_now), x86::rcx);
   if (row_axis_ < 0) return contract_tile(1, vecs, masked);
+  shared_epilogue_ = a.newLabel();
   const x86::Mem row = word(as_->frame(counters_[static_cast<size_t>(row_axis_)]));
   a.mov(row, 0);
   for (int height : tile_heights_) {
@@ -188,6 +194,12 @@ void KernelWriter::contract_columns(int vecs, bool masked) {
     a.jmp(loop);
     a.bind(next);
   }
+  if (!shares_epilogue()) return;
+  const Label over = a.newLabel();
+  a.jmp(over);
+  a.bind(shared_epilogue_);
+  contract_shared_epilogue(vecs, masked);
+  a.bind(over);
 }
 
 void KernelWriter::contract_tile(int rows, int vecs, bool masked) {
@@ -362,51 +374,73 @@ void KernelWriter::contract_pointers() {
   }
 }
 
+/// Pointers and index to the next row of the epilogue.
+void KernelWriter::contract_next_row() {
+  x86::Assembler& a = as_->a;
+  if (row_axis_ < 0) return;
+  for (size_t o = 0; o < k_.operands.size(); ++o) {
+    const Stride c = k_.operands[o].stride[row_axis_];
+    if (is_side(o) || c == Stride::zero) continue;
+    const auto oi = static_cast<int>(o);
+    if (c == Stride::unit) a.mov(x86::ecx, static_cast<int>(byte_width(oi)));
+    else a.mov(x86::rcx, as_->arg(as_->args.stride(oi, row_axis_)));
+    if (as_->pointer_reg[o] >= 0) a.add(x86::gpq(static_cast<uint32_t>(as_->pointer_reg[o])), x86::rcx);
+    else a.add(as_->frame(as_->pointer_frame[o]), x86::rcx);
+  }
+  a.inc(word(as_->frame(counters_[static_cast<size_t>(row_axis_)])));
+}
+
 void KernelWriter::contract_epilogue(int rows, int vecs, bool masked) {
   x86::Assembler& a = as_->a;
+  const auto& accumulators = red_->acc[0].hot;
+  if (shares_epilogue()) {
+    const int bytes = as_->bytes_of(contract_type());
+    for (int i = 0; i < rows * vecs; ++i) a.vmovups(as_->frame(at_.spilled, i * bytes), tile_accumulator(i));
+    const Label back = a.newLabel();
+    a.mov(word(as_->frame(at_.spilled_bytes)), rows * vecs * bytes);
+    a.lea(x86::rcx, x86::ptr(back));
+    a.mov(as_->frame(at_.back), x86::rcx);
+    a.jmp(shared_epilogue_);
+    a.bind(back);
+    return;
+  }
   contract_pointers();
   const uint32_t reserved = as_->reserved_vec;
-  const int bytes = as_->bytes_of(contract_type());
-  const auto& accumulators = red_->acc[0].hot;
-  const auto keep = [&](int count) {  // out of the allocator's hands
-    for (int i = 0; i < count; ++i) as_->reserved_vec |= 1u << tile_accumulator(i).id();
-  };
-  const auto next_row = [&] {
-    if (row_axis_ < 0) return;
-    for (size_t o = 0; o < k_.operands.size(); ++o) {
-      if (is_side(o) || k_.operands[o].stride[row_axis_] == Stride::zero) continue;
-      const auto oi = static_cast<int>(o);
-      a.mov(x86::rcx, as_->arg(as_->args.stride(oi, row_axis_)));
-      if (k_.operands[o].stride[row_axis_] == Stride::unit) a.mov(x86::ecx, static_cast<int>(byte_width(oi)));
-      if (as_->pointer_reg[o] >= 0) a.add(x86::gpq(static_cast<uint32_t>(as_->pointer_reg[o])), x86::rcx);
-      else a.add(as_->frame(as_->pointer_frame[o]), x86::rcx);
-    }
-    a.inc(word(as_->frame(counters_[static_cast<size_t>(row_axis_)])));
-  };
-  if (rows == 1 || epilogue_.code.size() <= kLongEpilogue) {
-    keep(rows * vecs);
-    for (int row = 0; row < rows; ++row) {
-      tile_row_.assign(accumulators.begin() + row * vecs, accumulators.begin() + (row + 1) * vecs);
-      contract_epilogue_row(vecs, masked);
-      if (row + 1 < rows) next_row();
-      else if (row > 0) a.sub(word(as_->frame(counters_[static_cast<size_t>(row_axis_)])), rows - 1);
-    }
-  } else {
-    for (int i = 0; i < rows * vecs; ++i) a.vmovups(as_->frame(at_.spilled, i * bytes), tile_accumulator(i));
-    tile_row_.assign(accumulators.begin(), accumulators.begin() + vecs);
-    keep(vecs);
-    const Label loop = a.newLabel();
-    a.xor_(x86::eax, x86::eax);
-    a.bind(loop);
-    for (int v = 0; v < vecs; ++v)
-      a.vmovups(tile_accumulator(v), x86::ptr(x86::rsp, x86::rax, 0, at_.spilled + v * bytes));
+  for (int i = 0; i < rows * vecs; ++i) as_->reserved_vec |= 1u << tile_accumulator(i).id();
+  for (int row = 0; row < rows; ++row) {
+    tile_row_.assign(accumulators.begin() + row * vecs, accumulators.begin() + (row + 1) * vecs);
     contract_epilogue_row(vecs, masked);
-    next_row();
-    a.add(x86::rax, vecs * bytes);
-    a.cmp(x86::rax, rows * vecs * bytes);
-    a.jl(loop);
-    a.sub(word(as_->frame(counters_[static_cast<size_t>(row_axis_)])), rows);
+    if (row + 1 < rows) contract_next_row();
+    else if (row > 0) a.sub(word(as_->frame(counters_[static_cast<size_t>(row_axis_)])), rows - 1);
   }
+  as_->reserved_vec = reserved;
+}
+
+/// Goes through the rows that a tile of any height has left in memory, then back to where `at_.back` says.
+void KernelWriter::contract_shared_epilogue(int vecs, bool masked) {
+  x86::Assembler& a = as_->a;
+  const int bytes = as_->bytes_of(contract_type());
+  const int32_t counter = counters_[static_cast<size_t>(row_axis_)];
+  contract_pointers();
+  a.mov(x86::rcx, as_->frame(counter));
+  a.mov(as_->frame(at_.first_row), x86::rcx);
+  tile_row_.assign(red_->acc[0].hot.begin(), red_->acc[0].hot.begin() + vecs);
+  const uint32_t reserved = as_->reserved_vec;
+  for (int v = 0; v < vecs; ++v) as_->reserved_vec |= 1u << tile_accumulator(v).id();
+  const Label loop = a.newLabel();
+  a.xor_(x86::eax, x86::eax);
+  a.bind(loop);
+  for (int v = 0; v < vecs; ++v)
+    a.vmovups(tile_accumulator(v), x86::ptr(x86::rsp, x86::rax, 0, at_.spilled + v * bytes));
+  contract_epilogue_row(vecs, masked);
+  contract_next_row();
+  a.add(x86::rax, vecs * bytes);
+  a.cmp(x86::rax, as_->frame(at_.spilled_bytes));
+  a.jl(loop);
+  a.mov(x86::rcx, as_->frame(at_.first_row));
+  a.mov(as_->frame(counter), x86::rcx);
+  a.mov(x86::rcx, as_->frame(at_.back));
+  a.jmp(x86::rcx);
   as_->reserved_vec = reserved;
 }
 
