@@ -30,7 +30,7 @@ class Kernel {
 /// What the executor needs to know to cut a band's work into blocks (jit/plan/band.hpp).
 struct Workers {
   int threads = 1;
-  size_t near_bytes = size_t{64} << 10;  // first- and second-level cache of one thread
+  size_t near_bytes = size_t{32} << 10;  // first- and second-level cache of one thread
   size_t far_bytes = size_t{1} << 20;
 };
 

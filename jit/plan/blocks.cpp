@@ -58,22 +58,33 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
     ns += n * p.steps[i].kernel->nanoseconds();
   }
   const bool parallel = workers.threads > 1 && (asked > 0 || ns > 2 * kNanosecondsWorthAThread);
-  const double budget = asked > 0 ? asked : static_cast<double>(workers.far_bytes) / 2;
+  double budget = asked > 0 ? asked : static_cast<double>(workers.far_bytes) / 2;
   if (!parallel && total < budget) return b;
   if (parallel && indices < workers.threads) return b;
 
+  // Where single indices fit the first-level cache with room to spare, few of them at a time are best: while
+  // one block is worked on, the memory that the next one reads is on its way already.
+  const auto near = static_cast<double>(workers.near_bytes);
+  bool short_rows = false;
+  if (asked == 0 && std::none_of(band.sources.begin(), band.sources.end(), [](auto& s) { return s.matrix; }))
+    for (int l = 0; l < levels && !short_rows; ++l) {
+      const Footprint one = footprint(band, f, b.extent, l);
+      short_rows = one.fixed + one.moving <= near / 2;
+    }
+  if (short_rows) budget = near / 4;
+  const double most = short_rows ? near / 2 : budget;  // of one index
   double matrix = 0;
   for (b.level = 0;; ++b.level) {
     const Footprint one = footprint(band, f, b.extent, b.level);
-    if (one.fixed + one.moving > budget && b.level + 1 < levels) continue;
+    if (one.fixed + one.moving > most && b.level + 1 < levels) continue;
     // Rows of a product share its right side, which each block reads, and may pack, again.
     const double room = std::max(budget - one.fixed, budget / 2);
     b.length =
         std::clamp<int64_t>(static_cast<int64_t>(room / std::max(one.moving, 1.0)), 1, b.extent[b.level]);
     if (one.matrix > 0 && asked == 0) {
       // At most twice the second-level cache, but enough for a tile of the product.
-      const double most = std::clamp(4 * budget / one.moving, kLeastRows, kRowsWorthAMatrix);
-      b.length = std::clamp<int64_t>(static_cast<int64_t>(most), b.length, b.extent[b.level]);
+      const double rows = std::clamp(4 * budget / one.moving, kLeastRows, kRowsWorthAMatrix);
+      b.length = std::clamp<int64_t>(static_cast<int64_t>(rows), b.length, b.extent[b.level]);
       matrix = one.matrix;
     }
     break;
