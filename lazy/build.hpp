@@ -39,11 +39,11 @@ Handle take(const char* op, Arg&, DType t);
 class Operand {
  public:
   Operand(const char* op, Arg& a, DType t) : use_(a.variable()) {
-    if (use_ && *use_ && (*use_)->dtype == t) return;
-    use_ = nullptr;
-    owned_ = take(op, a, t);
+    if (!a.handle() || a.handle()->dtype != t) owned_ = take(op, a, t), use_ = &owned_;
+    else if (!use_) owned_ = a.take(), use_ = &owned_;
   }
-  operator const Handle&() const { return use_ ? *use_ : owned_; }
+  Operand(const Operand&) = delete;
+  operator const Handle&() const { return *use_; }
 
  private:
   const Handle* use_;

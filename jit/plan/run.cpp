@@ -1,7 +1,7 @@
 // The executor: binds a frame's nodes to a program's steps and launches them.
 #include <algorithm>
 #include <array>
-#include <deque>
+#include <list>
 
 #include "jit/plan/band.hpp"
 #include "jit/plan/bind.hpp"
@@ -23,9 +23,14 @@ class Run {
       : p_(p),
         f_(f),
         backend_(backend),
-        buffers_(p.slots.size()),
-        address_(p.slots.size()),
-        donate_(!config::get().verify) {}
+        buffers_(f.buffers),
+        address_(f.addresses),
+        donate_(!config::get().verify) {
+    buffers_.resize(p.slots.size());
+    address_.resize(p.slots.size());
+  }
+  Run(const Run&) = delete;
+  ~Run() { buffers_.clear(); }
 
   void steps() {
     sequence(0, p_.steps.size(), p_.bands);
@@ -273,9 +278,9 @@ class Run {
   const Program& p_;
   Frame& f_;
   Backend& backend_;
-  std::vector<BufferRef> buffers_;
-  std::vector<char*> address_;   // by slot; that of a donor remains what it was
-  std::deque<Planned> planned_;  // references to its elements stay
+  std::vector<BufferRef>& buffers_;
+  std::vector<char*>& address_;  // by slot; that of a donor remains what it was
+  std::list<Planned> planned_;   // references to its elements stay
   uint64_t launches_ = 0;
   const bool donate_;  // the verifier reads the inputs again
   bool in_place_ = false;

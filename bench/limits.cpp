@@ -1,0 +1,115 @@
+// What the machine can do at most: limit,NAME,UNIT,threads,VALUE
+//   fma_fp32 (GFLOP/s), and triad (GB/s, a[i] = b[i] + c * d[i]) over footprints of 24 KiB, 512 KiB, 12 MiB
+//   and 256 MiB a thread; `triad_memory` takes the better of usual and streaming stores. bench_limits
+//   [THREADS]
+#include <immintrin.h>
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+#ifdef __AVX512F__
+constexpr int kLanes = 16;
+#else
+constexpr int kLanes = 8;
+#endif
+typedef float Vector __attribute__((vector_size(kLanes * 4)));
+
+double best_of(int threads, int rounds, const auto& work) {
+  double best = 0;
+  for (int r = 0; r < rounds; ++r) {
+    std::barrier ready(threads);
+    std::vector<std::thread> team;
+    std::vector<Clock::time_point> starts(static_cast<size_t>(threads)), ends = starts;
+    for (int t = 0; t < threads; ++t)
+      team.emplace_back([&, t] {
+        work(t, true);
+        ready.arrive_and_wait();
+        starts[static_cast<size_t>(t)] = Clock::now();
+        work(t, false);
+        ends[static_cast<size_t>(t)] = Clock::now();
+      });
+    for (std::thread& t : team) t.join();
+    const double seconds = std::chrono::duration<double>(*std::max_element(ends.begin(), ends.end()) -
+                                                         *std::min_element(starts.begin(), starts.end()))
+                               .count();
+    best = std::max(best, 1 / seconds);
+  }
+  return best;
+}
+
+double fma_gflops(int threads) {
+  constexpr int kChains = 12, kSteps = 2'000'000;
+  const auto work = [](int, bool warm) {
+    Vector acc[kChains], x, y;
+    for (int l = 0; l < kLanes; ++l) x[l] = 0.999f, y[l] = 1e-3f;
+    for (Vector& a : acc) a = y;
+    for (int i = 0; i < (warm ? kSteps / 20 : kSteps); ++i) {
+      for (Vector& a : acc) a = a * x + y;
+#pragma GCC unroll 12
+      for (Vector& a : acc) asm volatile("" : "+v"(a));
+    }
+  };
+  return best_of(threads, 7, work) * threads * 2.0 * kChains * kLanes * kSteps * 1e-9;
+}
+
+template <bool kStream>
+void triad(float* a, const float* b, const float* d, size_t n) {
+  Vector c;
+  for (int l = 0; l < kLanes; ++l) c[l] = 1.5f;
+  for (size_t i = 0; i < n; i += kLanes) {
+    const Vector v = *reinterpret_cast<const Vector*>(b + i) + c * *reinterpret_cast<const Vector*>(d + i);
+    if constexpr (kStream) {
+#ifdef __AVX512F__
+      _mm512_stream_ps(a + i, reinterpret_cast<const __m512&>(v));
+#else
+      _mm256_stream_ps(a + i, reinterpret_cast<const __m256&>(v));
+#endif
+    } else {
+      *reinterpret_cast<Vector*>(a + i) = v;
+    }
+  }
+}
+
+template <bool kStream>
+double triad_gbs(int threads, size_t bytes) {
+  const size_t n = bytes / 12 / 64 * 64;
+  std::vector<float*> memory;
+  for (int t = 0; t < threads; ++t) {
+    memory.push_back(static_cast<float*>(std::aligned_alloc(64, n * 12)));
+    std::fill_n(memory.back(), n * 3, 1.0f);
+  }
+  const int passes = static_cast<int>(std::max<size_t>(2, (size_t{512} << 20) / (n * 12)));
+  const auto work = [&](int t, bool warm) {
+    float* a = memory[static_cast<size_t>(t)];
+    for (int p = 0; p < (warm ? passes / 20 + 1 : passes); ++p) {
+      triad<kStream>(a, a + n, a + 2 * n, n);
+      asm volatile("" ::: "memory");
+    }
+  };
+  const double r = best_of(threads, 5, work) * threads * static_cast<double>(n) * 12 * passes * 1e-9;
+  for (float* m : memory) std::free(m);
+  return r;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int threads = argc > 1 ? std::max(1, std::atoi(argv[1])) : 1;
+  const auto row = [&](const char* name, const char* unit, double value) {
+    std::printf("limit,%s,%s,%d,%.4g\n", name, unit, threads, value);
+  };
+  row("fma_fp32", "GFLOP/s", fma_gflops(threads));
+  row("triad_L1", "GB/s", triad_gbs<false>(threads, 24 << 10));
+  row("triad_L2", "GB/s", triad_gbs<false>(threads, 512 << 10));
+  row("triad_L3", "GB/s", triad_gbs<false>(threads, 12 << 20));
+  row("triad_memory", "GB/s",
+      std::max(triad_gbs<false>(threads, 256 << 20), triad_gbs<true>(threads, 256 << 20)));
+}

@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+"""Measures one Python library on workloads.py and prints peer,workload,size,threads,median_us.
+
+  peer.py numpy|torch|torch_compile|jax|mlx [-t THREADS] [-f REGEX] [-s SECONDS]
+
+Timed is all that a user waits for: the call until its result is in memory. Compilers get their warm-up first.
+"""
+
+import argparse
+import os
+import re
+import statistics
+import sys
+import time
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("peer", choices=["numpy", "torch", "torch_compile", "jax", "mlx"])
+    p.add_argument("-t", "--threads", type=int, default=1)
+    p.add_argument("-f", "--filter", default=".", help="only workloads that match")
+    p.add_argument("-s", "--seconds", type=float, default=0.3, help="of samples for each workload")
+    return p.parse_args()
+
+
+class Numpy:
+    """Eager NumPy; erf from SciPy."""
+
+    def __init__(self, threads):
+        import numpy as np
+
+        try:
+            from scipy import special
+        except ImportError:
+            special = None
+        self.np, self.special = np, special
+        for f in ("exp", "log", "sqrt", "where", "matmul", "reshape", "transpose", "argmax"):
+            setattr(self, f, getattr(np, f))
+        self.argmax = lambda x: np.argmax(x, -1)
+
+    def array(self, x):
+        return x
+
+    def compiled(self, f):
+        return f
+
+    def wait(self, y):
+        pass
+
+    def erf(self, x):
+        return self.special.erf(x)
+
+    def gelu(self, x):
+        return x * 0.5 * (1 + self.special.erf(x * 0.7071067811865476))
+
+    def sigmoid(self, x):
+        return 1 / (1 + self.np.exp(-x))
+
+    def rsqrt(self, x):
+        return 1 / self.np.sqrt(x)
+
+    def relu(self, x):
+        return self.np.maximum(x, 0)
+
+    def mean(self, x, axis, keep):
+        return self.np.mean(x, axis, keepdims=keep)
+
+    def softmax(self, x):
+        e = self.np.exp(x - self.np.max(x, -1, keepdims=True))
+        return e / self.np.sum(e, -1, keepdims=True)
+
+    def logsumexp(self, x):
+        m = self.np.max(x, -1, keepdims=True)
+        return m[..., 0] + self.np.log(self.np.sum(self.np.exp(x - m), -1))
+
+    def layernorm(self, x, w, b):
+        c = x - self.np.mean(x, -1, keepdims=True)
+        return c * self.rsqrt(self.np.mean(c * c, -1, keepdims=True) + 1e-5) * w + b
+
+    def attention(self, q, k, v):
+        return self.softmax(q @ self.np.swapaxes(k, -1, -2) * q.shape[-1] ** -0.5) @ v
+
+    def conv2d(self, x, w, b, layout):
+        raise NotImplementedError
+
+
+class Torch:
+    """PyTorch, eager."""
+
+    def __init__(self, threads):
+        import torch
+
+        torch.set_num_threads(threads)
+        torch.set_grad_enabled(False)
+        self.torch, self.F = torch, torch.nn.functional
+        for f in ("exp", "log", "sqrt", "rsqrt", "erf", "sigmoid", "where", "matmul", "relu", "reshape", "permute"):
+            setattr(self, f, getattr(torch, f))
+        self.gelu, self.transpose = self.F.gelu, torch.permute
+
+    def array(self, x):
+        return self.torch.from_numpy(x)
+
+    def compiled(self, f):
+        return f
+
+    def wait(self, y):
+        pass
+
+    def mean(self, x, axis, keep):
+        return x.mean(axis, keepdim=keep)
+
+    def softmax(self, x):
+        return self.torch.softmax(x, -1)
+
+    def logsumexp(self, x):
+        return self.torch.logsumexp(x, -1)
+
+    def argmax(self, x):
+        return self.torch.argmax(x, -1)
+
+    def layernorm(self, x, w, b):
+        return self.F.layer_norm(x, w.shape, w, b)
+
+    def attention(self, q, k, v):
+        return self.F.scaled_dot_product_attention(q, k, v)
+
+    def conv2d(self, x, w, b, layout):
+        if layout == "nchw":
+            return self.F.conv2d(x, w, b, padding=1)
+        y = self.F.conv2d(x.permute(0, 3, 1, 2), w.contiguous(memory_format=self.torch.channels_last), b, padding=1)
+        return y.permute(0, 2, 3, 1)
+
+
+class TorchCompile(Torch):
+    """torch.compile with its defaults; sizes are marked dynamic by itself after the first change."""
+
+    def compiled(self, f):
+        return self.torch.compile(f)
+
+
+class Jax:
+    """jax.jit. XLA's CPU backend takes its threads from the processors it may run on."""
+
+    def __init__(self, threads):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+        import jax
+
+        jax.config.update("jax_platforms", "cpu")
+        self.jax, jnp = jax, jax.numpy
+        for f in ("exp", "log", "sqrt", "where", "matmul", "reshape", "transpose"):
+            setattr(self, f, getattr(jnp, f))
+        self.jnp = jnp
+        self.rsqrt, self.erf, self.sigmoid = jax.lax.rsqrt, jax.lax.erf, jax.nn.sigmoid
+        self.relu = jax.nn.relu
+
+    def array(self, x):
+        return self.jax.device_put(x)
+
+    def compiled(self, f):
+        return self.jax.jit(f)
+
+    def wait(self, y):
+        self.jax.block_until_ready(y)
+
+    def gelu(self, x):
+        return self.jax.nn.gelu(x, approximate=False)
+
+    def mean(self, x, axis, keep):
+        return self.jnp.mean(x, axis, keepdims=keep)
+
+    def softmax(self, x):
+        return self.jax.nn.softmax(x)
+
+    def logsumexp(self, x):
+        return self.jax.nn.logsumexp(x, -1)
+
+    def argmax(self, x):
+        return self.jnp.argmax(x, -1)
+
+    def layernorm(self, x, w, b):
+        c = x - self.jnp.mean(x, -1, keepdims=True)
+        return c * self.rsqrt(self.jnp.mean(c * c, -1, keepdims=True) + 1e-5) * w + b
+
+    def attention(self, q, k, v):
+        return self.softmax(q @ self.jnp.swapaxes(k, -1, -2) * q.shape[-1] ** -0.5) @ v
+
+    def conv2d(self, x, w, b, layout):
+        form = ("NCHW", "OIHW", "NCHW") if layout == "nchw" else ("NHWC", "OIHW", "NHWC")
+        y = self.jax.lax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1)), dimension_numbers=form)
+        return y + (b[:, None, None] if layout == "nchw" else b)
+
+
+class Mlx:
+    """mlx.core on the CPU under mx.compile."""
+
+    def __init__(self, threads):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+        import mlx.core as mx
+
+        mx.set_default_device(mx.cpu)
+        self.mx = mx
+        for f in ("exp", "log", "sqrt", "rsqrt", "erf", "sigmoid", "where", "matmul", "reshape", "transpose"):
+            setattr(self, f, getattr(mx, f))
+
+    def array(self, x):
+        return self.mx.array(x)
+
+    def compiled(self, f):
+        return self.mx.compile(f)
+
+    def wait(self, y):
+        self.mx.eval(y)
+
+    def gelu(self, x):
+        return x * 0.5 * (1 + self.mx.erf(x * 0.7071067811865476))
+
+    def relu(self, x):
+        return self.mx.maximum(x, 0)
+
+    def mean(self, x, axis, keep):
+        return self.mx.mean(x, axis, keepdims=keep)
+
+    def softmax(self, x):
+        return self.mx.softmax(x, -1)
+
+    def logsumexp(self, x):
+        return self.mx.logsumexp(x, -1)
+
+    def argmax(self, x):
+        return self.mx.argmax(x, -1)
+
+    def layernorm(self, x, w, b):
+        return self.mx.fast.layer_norm(x, w, b, 1e-5)
+
+    def attention(self, q, k, v):
+        return self.mx.fast.scaled_dot_product_attention(q, k, v, scale=q.shape[-1] ** -0.5)
+
+    def conv2d(self, x, w, b, layout):
+        x = self.mx.transpose(x, (0, 2, 3, 1)) if layout == "nchw" else x
+        y = self.mx.conv2d(x, self.mx.transpose(w, (0, 2, 3, 1)), padding=1) + b
+        return self.mx.transpose(y, (0, 3, 1, 2)) if layout == "nchw" else y
+
+
+PEERS = {"numpy": Numpy, "torch": Torch, "torch_compile": TorchCompile, "jax": Jax, "mlx": Mlx}
+
+
+def median(call, seconds):
+    """Median of samples, each long enough to be timed; warm."""
+    clock = time.perf_counter
+    for _ in range(3):
+        call()
+    start = clock()
+    call()
+    once = max(clock() - start, 1e-7)
+    inner = max(1, int(100e-6 / once))
+    samples, end = [], clock() + seconds
+    while len(samples) < 5 or clock() < end:
+        start = clock()
+        for _ in range(inner):
+            call()
+        samples.append((clock() - start) / inner)
+        if clock() > end + 20:
+            break
+    return statistics.median(samples)
+
+
+def changing_shapes(xp, peer, threads):
+    """Two passes over 1,000 sizes of one chain: cold, and once more."""
+    import workloads
+
+    f = xp.compiled(lambda *x: workloads.fused_chain(xp, *x))
+    for name in ("changing_shapes_cold", "changing_shapes_warm"):
+        total = 0.0
+        for n in workloads.changing_sizes():
+            inputs = [xp.array(workloads.uniform((n,))) for _ in range(4)]
+            xp.wait(inputs)
+            start = time.perf_counter()
+            xp.wait(f(*inputs))
+            total += time.perf_counter() - start
+        print(f"{peer},{name},1000,{threads},{total * 1e6:.4g}", flush=True)
+
+
+def main():
+    a = arguments()
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = str(a.threads)
+    os.environ.pop("OPENBLAS_CORETYPE", None)  # a setting for other machines would slow NumPy down
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import workloads
+
+    xp = PEERS[a.peer](a.threads)
+    wanted = re.compile(a.filter)
+    if wanted.search("changing_shapes"):
+        changing_shapes(xp, a.peer, a.threads)
+    for name, size, f, make in workloads.rows():
+        if not wanted.search(name):
+            continue
+        try:
+            inputs = [xp.array(x) for x in make()]
+            run = xp.compiled(lambda *x, f=f: f(xp, *x))
+            us = median(lambda: xp.wait(run(*inputs)), a.seconds) * 1e6
+        except Exception as e:  # a peer that can't do a row has no figure there
+            print(f"{a.peer}: {name}/{size}: {type(e).__name__}: {str(e).splitlines()[0][:200]}", file=sys.stderr)
+            continue
+        print(f"{a.peer},{name},{size},{a.threads},{us:.4g}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""The workloads of bench/workloads.hpp, written once for every Python library.
+
+`xp` is the library's own namespace of array functions, behind the small differences that peer.py evens out.
+Each row: name, size, shapes of the inputs (or arrays), what is computed.
+"""
+
+import numpy as np
+
+
+def chain10(xp, a, b, c):
+    for _ in range(5):
+        a = (a + b) * c
+    return a
+
+
+def fused_chain(xp, a, b, c, d):
+    return xp.gelu((a * b + c) * 0.5) + xp.sigmoid(d)
+
+
+def arith_chain(xp, a, b, c, d):
+    return ((a * b + c) * 0.5 + d) * (a - c) + b * d
+
+
+def black_scholes(xp, spot, strike, years, volatility):
+    rate = 0.02
+
+    def cdf(x):
+        return (xp.erf(x * 0.7071067811865476) + 1) * 0.5
+
+    spread = volatility * xp.sqrt(years)
+    d1 = (xp.log(spot / strike) + (volatility * volatility * 0.5 + rate) * years) / spread
+    n1, n2, discounted = cdf(d1), cdf(d1 - spread), strike * xp.exp(years * -rate)
+    return spot * n1 - discounted * n2, discounted * (1 - n2) - spot * (1 - n1)
+
+
+def softmax(xp, x):
+    return xp.softmax(x)
+
+
+def layernorm(xp, x, w, b):
+    return xp.layernorm(x, w, b)
+
+
+def rmsnorm(xp, x, w):
+    return x * xp.rsqrt(xp.mean(x * x, -1, True) + 1e-5) * w
+
+
+def col_standardize(xp, x):
+    m = xp.mean(x, 0, True)
+    return (x - m) / xp.sqrt(xp.mean((x - m) * (x - m), 0, True) + 1e-5)
+
+
+def logsumexp(xp, x):
+    return xp.logsumexp(x)
+
+
+def argmax(xp, x):
+    return xp.argmax(x)
+
+
+def mandelbrot100(xp, cr, ci):
+    zr = zi = count = cr * 0
+    for _ in range(100):
+        r2, i2 = zr * zr, zi * zi
+        inside = (r2 + i2) <= 4
+        next_i, next_r = zr * zi * 2 + ci, r2 - i2 + cr
+        zr, zi = xp.where(inside, next_r, zr), xp.where(inside, next_i, zi)
+        count = count + inside
+    return count
+
+
+def matmul(xp, a, b):
+    return xp.matmul(a, b)
+
+
+def linear(xp, x, w, b):
+    return xp.matmul(x, w.T) + b
+
+
+def linear_gelu(xp, x, w, b):
+    return xp.gelu(linear(xp, x, w, b))
+
+
+def attention(xp, q, k, v):
+    return xp.attention(q, k, v)
+
+
+def encoder(xp, x, wqkv, bqkv, wo, bo, g1, b1, w1, c1, w2, c2, g2, b2):
+    batch, length, channels, heads = 4, 128, 512, 8
+    qkv = xp.transpose(xp.reshape(linear(xp, x, wqkv, bqkv), (batch, length, 3, heads, 64)), (2, 0, 3, 1, 4))
+    o = xp.attention(qkv[0], qkv[1], qkv[2])
+    o = xp.reshape(xp.transpose(o, (0, 2, 1, 3)), (batch, length, channels))
+    y = xp.layernorm(x + linear(xp, o, wo, bo), g1, b1)
+    return xp.layernorm(y + linear(xp, xp.gelu(linear(xp, y, w1, c1)), w2, c2), g2, b2)
+
+
+def conv2d(layout):
+    return lambda xp, x, w, b: xp.conv2d(x, w, b, layout)
+
+
+def conv_bn_relu(layout):
+    def f(xp, x, w, b, scale, shift, mean, variance):
+        y = xp.conv2d(x, w, b, layout)
+        c = (lambda t: t.reshape(64, 1, 1)) if layout == "nchw" else (lambda t: t)
+        return xp.relu((y - c(mean)) * xp.rsqrt(c(variance) + 1e-5) * c(scale) + c(shift))
+
+    return f
+
+
+def uniform(shape, low=-1.0, high=1.0):
+    uniform.seed += 1
+    return np.random.default_rng(uniform.seed).uniform(low, high, shape).astype(np.float32)
+
+
+uniform.seed = 0
+
+
+def rows():
+    """name, size, function, inputs (made only when the row is measured)."""
+
+    def inputs(*shapes, low=-1.0, high=1.0):
+        return lambda: [uniform(s, low, high) for s in shapes]
+
+    yield "overhead_chain10", "16", chain10, inputs((16,), (16,), (16,))
+    for n in (1000, 100000, 1000000, 10000000):
+        yield "fused_chain", str(n), fused_chain, inputs(*[(n,)] * 4)
+        yield "arith_chain", str(n), arith_chain, inputs(*[(n,)] * 4)
+    n = 1000000
+    yield "black_scholes", str(n), black_scholes, lambda: [
+        uniform((n,), 80, 120), uniform((n,), 80, 120), uniform((n,), 0.1, 2.1), uniform((n,), 0.1, 0.5)]
+    yield "mandelbrot100", str(n), mandelbrot100, lambda: [uniform((n,), -2, 1), uniform((n,), -1.2, 1.2)]
+    for m, k in ((4096, 1024), (64, 50257)):
+        yield "softmax", f"{m}x{k}", softmax, inputs((m, k))
+    yield "layernorm", "4096x768", layernorm, inputs((4096, 768), (768,), (768,))
+    yield "rmsnorm", "4096x768", rmsnorm, inputs((4096, 768), (768,))
+    yield "col_standardize", "100000x64", col_standardize, inputs((100000, 64))
+    yield "logsumexp", "4096x1024", logsumexp, inputs((4096, 1024))
+    yield "argmax", "4096x1024", argmax, inputs((4096, 1024))
+    for n in (16, 32, 64, 128, 256, 512, 1024, 2048):
+        yield "matmul", str(n), matmul, inputs((n, n), (n, n))
+    yield "batched_matmul", "64x32x32", matmul, inputs((64, 32, 32), (64, 32, 32))
+    for m in (128, 1):
+        yield "linear_fp32", f"{m}x768x3072", linear, inputs((m, 768), (3072, 768), (3072,))
+        yield "linear_gelu", f"{m}x768x3072", linear_gelu, inputs((m, 768), (3072, 768), (3072,))
+    for heads, length in ((32, 128), (8, 1024)):
+        yield "attention", f"{heads}x{length}x64", attention, inputs(*[(1, heads, length, 64)] * 3)
+    small = [(1536, 512), (1536,), (512, 512), (512,), (512,), (512,), (2048, 512), (2048,), (512, 2048), (512,), (512,), (512,)]
+    yield "encoder_block", "4x128x512", encoder, lambda: [uniform((4, 128, 512))] + [uniform(s, -0.04, 0.04) for s in small]
+    for layout in ("nchw", "nhwc"):
+        x = (1, 64, 56, 56) if layout == "nchw" else (1, 56, 56, 64)
+        yield f"conv2d_{layout}", "1x64x56x56", conv2d(layout), inputs(x, (64, 64, 3, 3), (64,))
+        yield f"conv_bn_relu_{layout}", "1x64x56x56", conv_bn_relu(layout), inputs(
+            x, (64, 64, 3, 3), *[(64,)] * 5, low=0.1)
+
+
+def changing_sizes():
+    """As in bench/inputs.cpp."""
+    return [1000 + i * 7919 % 19001 for i in range(1000)]
