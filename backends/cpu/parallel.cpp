@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -33,7 +34,8 @@ constexpr int kScratch = jit::loop::ArgLayout::kScratch;
 
 std::atomic<tbb::task_arena*> host_arena{nullptr};
 
-/// The host's, or one for as many threads as are asked for now. An arena that was in use is never destroyed.
+/// The host's, or one for as many threads as are asked for now. Arenas are never destroyed: other threads may
+/// be at work in them, also while the process ends.
 tbb::task_arena& arena(int threads) {
   struct Sized {
     int threads;
@@ -44,10 +46,11 @@ tbb::task_arena& arena(int threads) {
   Sized* a = current.load(std::memory_order_acquire);
   if (!a || a->threads != threads) {
     static std::mutex mutex;
+    static auto& all = *new std::map<int, Sized*>;
     const std::lock_guard lock(mutex);
-    a = current.load(std::memory_order_acquire);
-    if (!a || a->threads != threads)
-      current.store(a = new Sized{threads, tbb::task_arena(threads)}, std::memory_order_release);
+    Sized*& mine = all[threads];
+    if (!mine) mine = new Sized{threads, tbb::task_arena(threads)};
+    current.store(a = mine, std::memory_order_release);
   }
   return a->arena;
 }

@@ -77,6 +77,8 @@ struct Node {
 
   // Once ready. Strides are in elements and valid only if !contiguous; offset is in elements.
   BufferRef buffer;
+  bool lost =
+      false;  // a run that failed halfway had already overwritten the value, which nobody else could see
   int64_t offset = 0;
   Dims strides;
 

@@ -30,10 +30,18 @@ class Run {
     address_.resize(p.slots.size());
   }
   Run(const Run&) = delete;
-  ~Run() { buffers_.clear(); }
+  ~Run() {
+    buffers_.clear();
+    f_.overwritten.clear();
+  }
 
   void steps() {
-    sequence(0, p_.steps.size(), p_.bands);
+    try {
+      sequence(0, p_.steps.size(), p_.bands);
+    } catch (...) {
+      for (Node* leaf : f_.overwritten) leaf->lost = true;
+      throw;
+    }
     metric::add(Counter::launches, launches_);
   }
 
@@ -161,13 +169,14 @@ class Run {
                takes_all(what.donor_leaf, bytes)) {
       reserve_after(step);
       buffers_[slot] = f_.values[what.donor_leaf]->buffer;  // the dying leaf goes on reading it as well
+      f_.overwritten.push_back(f_.values[what.donor_leaf]);
       donated(bytes, s.has_initial);
     } else {
       return allocate(slot);
     }
     address_[slot] = static_cast<char*>(buffers_[slot]->data());
   }
-  // Once an input has been overwritten the run must not fail: what later steps need is allocated before.
+  // Once an input has been overwritten a failure loses it: what later steps need is allocated before.
   void reserve_after(size_t step) {
     if (std::exchange(reserved_, true)) return;
     std::vector<uint8_t> scratch(p_.slots.size(), 0);

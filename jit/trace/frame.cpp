@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "support/config.hpp"
+#include "support/error.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -47,6 +48,9 @@ uint32_t Frame::number_of(Node* leaf) {
     Slot& s = table_[i];
     if (s.round == round_ && s.node == leaf) return s.number;
     if (s.round != round_) {
+      if (leaf->lost)
+        throw Error("an input was overwritten by an earlier run of this computation, which failed",
+                    leaf->site);
       s = {leaf, static_cast<uint32_t>(values.size()), round_};
       ++leaves_;
       encode(leaf, false, nullptr);

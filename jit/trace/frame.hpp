@@ -25,6 +25,7 @@ struct Frame {
   // Of the run (plan/run.cpp), by slot. They live here because a frame's memory is used again and again.
   std::vector<BufferRef> buffers;
   std::vector<char*> addresses;
+  std::vector<Node*> overwritten;  // leaves whose memory was taken over
 
   /// Numbers the values of `nodes` (a component, topological order). Leaves must be ready.
   void build(std::span<Node* const> nodes);

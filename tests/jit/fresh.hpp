@@ -49,12 +49,14 @@ class Probe final : public lazy::jit::Backend {
 
   std::function<void(lazy::jit::loop::LoopKernel&)> on_compile;  // may change the kernel, wait or throw
   std::function<void(size_t)> on_allocate;                       // may throw
+  std::function<void()> on_launch;  // may throw; of kernels compiled while it is set
 
   /// Sets hooks for a scope. Kernels made with them are forgotten at its end.
   struct Hooks {
     ~Hooks() {
       instance().on_compile = nullptr;
       instance().on_allocate = nullptr;
+      instance().on_launch = nullptr;
       lazy::cache::clear();
     }
   };
@@ -63,7 +65,9 @@ class Probe final : public lazy::jit::Backend {
   std::unique_ptr<lazy::jit::Kernel> compile(const lazy::jit::loop::LoopKernel& k) override {
     lazy::jit::loop::LoopKernel changed = k;
     if (on_compile) on_compile(changed);
-    return inner_->compile(changed);
+    auto kernel = inner_->compile(changed);
+    if (on_launch) return std::make_unique<Watched>(*this, std::move(kernel));
+    return kernel;
   }
   void* allocate(size_t bytes) override {
     if (on_allocate) on_allocate(bytes);
@@ -76,6 +80,16 @@ class Probe final : public lazy::jit::Backend {
   }
 
  private:
+  struct Watched final : lazy::jit::Kernel {
+    Watched(Probe& p, std::unique_ptr<lazy::jit::Kernel> k) : probe(p), kernel(std::move(k)) {}
+    void launch(uint64_t* args) const override {
+      if (probe.on_launch) probe.on_launch();
+      kernel->launch(args);
+    }
+    void launch_here(uint64_t* args) const override { kernel->launch_here(args); }
+    Probe& probe;
+    std::unique_ptr<lazy::jit::Kernel> kernel;
+  };
   std::unique_ptr<lazy::jit::Backend> inner_;
 };
 
