@@ -32,6 +32,7 @@ void KernelWriter::make_accumulators(int partials, int copies) {
     }
     for (int c = 0; c < copies; ++c)
       for (auto* list : {&p.current, &p.folded, &p.total}) list->push_back(as_->new_variable(p.info.type));
+    p.result = p.total;
   }
   red_->block_begin = as_->reserve(8);
   red_->block_end = as_->reserve(8);
@@ -97,7 +98,8 @@ void KernelWriter::fold_partials(int copies, bool across) {
     fold.accumulator = [&](int slot, int, int, int) {
       const auto& p = red_->acc[static_cast<size_t>(slot) / 128];
       const int i = slot % 128;
-      return i == 127 ? p.folded[static_cast<size_t>(c)] : p.stored[static_cast<size_t>(c * p.partials + i)];
+      if (i == 127) return p.folded[static_cast<size_t>(c)];
+      return (red_->rest_in_registers ? p.hot : p.stored)[static_cast<size_t>(c * p.partials + i)];
     };
     write_block(fold.block(2, {}), full_);
   }
@@ -146,11 +148,14 @@ void KernelWriter::write_epilogue(Shape shape, Addressing w) {
   for (const AccumulatorPlaces& p : red_->acc)
     for (uint16_t v : p.hot)
       if (as_->variables[v].reg >= 0) as_->reserved_vec &= ~(1u << as_->variables[v].reg);
+  for (const AccumulatorPlaces& p : red_->acc)
+    for (uint16_t v : p.result)
+      if (as_->variables[v].reg >= 0) as_->reserved_vec |= 1u << as_->variables[v].reg;
   Copies epilogue(*as_, epilogue_, w, -1);
   epilogue.result = [&](int reduction, int row, int vec) {
     const size_t first = red_->first_of(static_cast<size_t>(reduction));
     const bool index = first + 1 < red_->acc.size() && red_->acc[first + 1].info.reduction == reduction;
-    return red_->acc[first + (index ? 1 : 0)].total[static_cast<size_t>(row * shape.vecs + vec)];
+    return red_->acc[first + (index ? 1 : 0)].result[static_cast<size_t>(row * shape.vecs + vec)];
   };
   write_block(epilogue.block(2, shape), w);
   as_->reserved_vec = reserved;
@@ -214,7 +219,13 @@ void KernelWriter::move_folded(int copies, bool to_memory) {
     for (int c = 0; c < copies; ++c) {
       const x86::Mem memory = x86::ptr(x86::rcx, c * lanes_ * static_cast<int>(kSplitLane));
       Variable& variable = as_->variables[p.folded[static_cast<size_t>(c)]];
-      if (variable.frame < 0) variable.frame = as_->reserve(as_->bytes_of(variable.type));
+      if (variable.reg < 0 && variable.frame < 0) variable.frame = as_->reserve(as_->bytes_of(variable.type));
+      if (variable.reg >= 0) {
+        const x86::Vec v = as_->vec(variable.reg, p.info.type);
+        if (to_memory) a.vmovups(memory, v);
+        else a.vmovups(v, memory);
+        continue;
+      }
       const x86::Vec v = as_->vec(as_->tail_scratch(), p.info.type);
       a.vmovups(v, to_memory ? as_->frame(variable.frame) : memory);
       a.vmovups(to_memory ? memory : as_->frame(variable.frame), v);
