@@ -46,9 +46,11 @@ constexpr uint16_t partial_slot(size_t a, int p) {
 constexpr uint16_t total_slot(size_t a) { return static_cast<uint16_t>(a * 128 + 126); }
 constexpr uint16_t folded_slot(size_t a) { return static_cast<uint16_t>(a * 128 + 127); }
 
-/// Folds each accumulator's partial vectors in halves, then (`across`) the lanes of what is left; updates the
-/// folded slots.
-Template fold_template(const jit::loop::LoopKernel&, const ReductionState&, int lanes, bool across);
+/// Folds each accumulator's partial vectors in halves, then the lanes of what is left until `to` are; updates
+/// the folded slots.
+Template fold_template(const jit::loop::LoopKernel&, const ReductionState&, int lanes, int to);
+/// Folds the lanes of the folded slots from so many to so many.
+Template halve_template(const jit::loop::LoopKernel&, const ReductionState&, int lanes, int to);
 /// total = total combined with folded.
 Template combine_template(const jit::loop::LoopKernel&, const ReductionState&);
 

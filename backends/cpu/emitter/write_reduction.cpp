@@ -1,4 +1,5 @@
 // What both forms of reduction share: accumulators, folding, epilogue.
+#include <algorithm>
 #include <cstddef>
 
 #include "backends/cpu/emitter/kernel_writer.hpp"
@@ -8,6 +9,12 @@
 namespace lazy::cpu {
 using jit::Op;
 using vir::Type;
+namespace {
+
+// AVX-512 code for few lanes is written for four: narrow instructions take less of the units' time.
+constexpr int kLeastLanes = 4;
+
+}  // namespace
 
 /// `partials` vectors for each of `copies` (row, vector) pairs.
 void KernelWriter::make_accumulators(int partials, int copies) {
@@ -91,9 +98,8 @@ void KernelWriter::store_hot() {
 }
 
 void KernelWriter::fold_partials(int copies, bool across) {
-  Template t = fold_template(k_, *red_, lanes_, across);
-  legalize(t, isa_);
-  for (int c = 0; c < copies; ++c) {
+  const auto write = [&](Template t, int c) {
+    legalize(t, isa_);
     Copies fold(*as_, t, full_, -1);
     fold.accumulator = [&](int slot, int, int, int) {
       const auto& p = red_->acc[static_cast<size_t>(slot) / 128];
@@ -102,7 +108,19 @@ void KernelWriter::fold_partials(int copies, bool across) {
       return (red_->rest_in_registers ? p.hot : p.stored)[static_cast<size_t>(c * p.partials + i)];
     };
     write_block(fold.block(2, {}), full_);
+  };
+  bool narrows = across && as_->avx512();  // what stays on the frame is there in full width
+  for (const AccumulatorPlaces& p : red_->acc) narrows &= as_->variables[p.folded[0]].reg >= 0;
+  for (int c = 0; c < copies; ++c)
+    write(fold_template(k_, *red_, lanes_, across && !narrows ? 1 : lanes_), c);
+  if (!narrows) return;
+  for (int width = lanes_; width > 1;) {
+    const int half = width / 2, last = half > kLeastLanes ? half : 1;
+    as_->lanes = std::max(half, kLeastLanes);
+    write(halve_template(k_, *red_, width, last), 0);
+    width = last;
   }
+  as_->lanes = lanes_;
 }
 
 void KernelWriter::add_to_total(int copies) {
@@ -151,6 +169,7 @@ void KernelWriter::write_epilogue(Shape shape, Addressing w) {
   for (const AccumulatorPlaces& p : red_->acc)
     for (uint16_t v : p.result)
       if (as_->variables[v].reg >= 0) as_->reserved_vec |= 1u << as_->variables[v].reg;
+  if (w.lane0 && as_->avx512()) as_->lanes = kLeastLanes;
   Copies epilogue(*as_, epilogue_, w, -1);
   epilogue.result = [&](int reduction, int row, int vec) {
     const size_t first = red_->first_of(static_cast<size_t>(reduction));
@@ -159,6 +178,7 @@ void KernelWriter::write_epilogue(Shape shape, Addressing w) {
   };
   write_block(epilogue.block(2, shape), w);
   as_->reserved_vec = reserved;
+  as_->lanes = lanes_;
 }
 
 /// Memory holds partial vector p of copy c at (c * partials + p) vectors; rcx is p in lanes (inner: any
