@@ -79,6 +79,26 @@ BOOST_AUTO_TEST_CASE(epilogues) {
       all_shapes(product({.left = t, .right = t, .sum = t, .epilogue = n}));
 }
 
+/// Three operands in one instruction beside a whole tile of accumulators: each must find registers.
+BOOST_AUTO_TEST_CASE(epilogues_of_three_operands) {
+  for (DType t : {DType::float64, DType::float32})
+    for (Stride along : {Stride::any, Stride::unit})
+      for (bool chosen : {false, true}) {
+        KernelBuilder b(Form::reduce, 3, 0);
+        const int r = b.reduce(Op::matmul, b.input(DType::uint16, {Stride::unit, Stride::any, Stride::zero}),
+                               b.input(DType::uint16, {Stride::any, Stride::zero, Stride::unit}));
+        b.begin_epilogue();
+        const std::vector<Stride> strides{Stride::zero, Stride::any, along};
+        const ValueId x = b.input(chosen ? DType::bool_ : t, strides), y = b.input(t, strides),
+                      z = b.input(t, strides);
+        b.store(b.op(chosen ? Op::where : Op::fma, x, y, z), {Stride::zero, Stride::any, Stride::unit});
+        b.store(b.result(r), {Stride::zero, Stride::any, Stride::unit});
+        b.done();
+        for (int64_t m : {1, 5, 13})
+          for (int64_t n : {1, 7, 53}) compare(b.k, {9, m, n});
+      }
+}
+
 BOOST_AUTO_TEST_CASE(batches) {
   for (bool left : {true, false})
     all_shapes(product({.batch_left = left, .batch_right = !left, .epilogue = 1}), 3);

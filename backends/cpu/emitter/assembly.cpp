@@ -29,6 +29,7 @@ Assembly::Assembly(const jit::loop::LoopKernel& k, Isa level, int n)
   code.init(asmjit::Environment::host());
   code.setErrorHandler(&thrower);
   code.attach(&a);
+  a.addEncodingOptions(asmjit::EncodingOptions::kOptimizedAlign);  // padding before a row's loop is executed
   label4_ = a.newLabel();
   label8_ = a.newLabel();
 }

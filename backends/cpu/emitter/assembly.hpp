@@ -32,7 +32,7 @@ class Assembly {
   const jit::loop::LoopKernel& kernel;
   const jit::loop::ArgLayout args;
   const Isa isa;
-  const int lanes;
+  int lanes;  // of the code being written; fewer than the kernel has where only some count
   asmjit::CodeHolder code;
   x86::Assembler a;
 

@@ -21,9 +21,18 @@ void each_reduction(const jit::loop::LoopKernel& k, const ReductionState& s, F&&
   }
 }
 
+/// Lanes l and l + width / 2 combined, of a width of `lanes` first, until `to` are left.
+void halve(Builder& b, const jit::loop::Reduction& r, std::vector<Val>& v, int lanes, int to) {
+  for (int width = lanes; width > to; width /= 2) {
+    std::vector<Val> upper;
+    for (const Val& x : v) upper.push_back(b.push({kUpperHalf, x.type, static_cast<uint64_t>(width), x.id}));
+    v = combine(b, r, v, upper);
+  }
+}
+
 }  // namespace
 
-Template fold_template(const jit::loop::LoopKernel& k, const ReductionState& s, int lanes, bool across) {
+Template fold_template(const jit::loop::LoopKernel& k, const ReductionState& s, int lanes, int to) {
   Builder b;
   Template t;
   each_reduction(k, s, [&](const jit::loop::Reduction& r, size_t first, size_t n) {
@@ -33,13 +42,21 @@ Template fold_template(const jit::loop::LoopKernel& k, const ReductionState& s, 
         v[p].push_back(slot(b, s.acc[first + i], partial_slot(first + i, static_cast<int>(p))));
     for (size_t half = v.size() / 2; half > 0; half /= 2)
       for (size_t l = 0; l < half; ++l) v[l] = combine(b, r, v[l], v[l + half]);
-    for (int width = lanes; across && width > 1; width /= 2) {
-      std::vector<Val> upper;
-      for (const Val& x : v[0])
-        upper.push_back(b.push({kUpperHalf, x.type, static_cast<uint64_t>(width), x.id}));
-      v[0] = combine(b, r, v[0], upper);
-    }
+    halve(b, r, v[0], lanes, to);
     for (size_t i = 0; i < n; ++i) t.updates.push_back({folded_slot(first + i), v[0][i].id});
+  });
+  t.code = std::move(b.code);
+  return t;
+}
+
+Template halve_template(const jit::loop::LoopKernel& k, const ReductionState& s, int lanes, int to) {
+  Builder b;
+  Template t;
+  each_reduction(k, s, [&](const jit::loop::Reduction& r, size_t first, size_t n) {
+    std::vector<Val> v;
+    for (size_t i = 0; i < n; ++i) v.push_back(slot(b, s.acc[first + i], folded_slot(first + i)));
+    halve(b, r, v, lanes, to);
+    for (size_t i = 0; i < n; ++i) t.updates.push_back({folded_slot(first + i), v[i].id});
   });
   t.code = std::move(b.code);
   return t;

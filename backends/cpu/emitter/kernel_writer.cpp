@@ -182,7 +182,8 @@ void KernelWriter::lane_offsets() {
 
 void KernelWriter::write_block(const Block& b, const Addressing& w) {
   for (Variable& v : as_->variables)
-    if (v.reg < 0 && v.frame < 0) v.frame = as_->reserve(as_->bytes_of(v.type));
+    if (v.reg < 0 && v.frame < 0)
+      v.frame = as_->reserve(v.type == Type::mask ? 8 : lanes_ * (vir::is64(v.type) ? 8 : 4));
   BlockWriter(*as_, b, w).write([&] { advance_sequential(w); });
 }
 

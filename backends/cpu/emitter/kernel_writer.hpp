@@ -84,6 +84,8 @@ class KernelWriter {
   // write_inner.cpp: lanes run along the reduced axis
   void plan_inner();
   void row_inner();
+  void begin_block_inner();
+  void rest_inner();
   void single_vectors_inner();
   // write_outer.cpp: lanes run along a parallel axis; the sequential loop is innermost
   void plan_outer();

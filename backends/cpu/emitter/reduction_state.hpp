@@ -16,6 +16,7 @@ struct AccumulatorPlaces {
   std::vector<uint16_t> current;  // of each (row, vector)
   std::vector<uint16_t> folded;   // of each (row, vector): a block's result
   std::vector<uint16_t> total;    // of each (row, vector): all blocks so far
+  std::vector<uint16_t> result;   // of each (row, vector): what the epilogue reads
 };
 
 struct ReductionState {
@@ -24,6 +25,11 @@ struct ReductionState {
   int unroll = 0;            // vectors (inner) or steps (outer) of the unrolled loop; 0: there is none
   Template masked_body;      // inner: updates spare the lanes outside the tail mask
   int32_t block_begin = -1, block_end = -1, loop_limit = -1;  // frame
+  // Inner form. `rest_in_registers`: what the unrolled loop leaves of a block is written out, a vector each,
+  // on the accumulators themselves.
+  bool rest_in_registers = false;
+  int32_t rest = -1;       // frame: how many elements that is
+  int32_t one_block = -1;  // frame: whether each row is one block, in one piece
   size_t first_of(size_t reduction) const {
     size_t i = 0;
     while (acc[i].info.reduction != reduction) ++i;
@@ -40,9 +46,11 @@ constexpr uint16_t partial_slot(size_t a, int p) {
 constexpr uint16_t total_slot(size_t a) { return static_cast<uint16_t>(a * 128 + 126); }
 constexpr uint16_t folded_slot(size_t a) { return static_cast<uint16_t>(a * 128 + 127); }
 
-/// Folds each accumulator's partial vectors in halves, then (`across`) the lanes of what is left; updates the
-/// folded slots.
-Template fold_template(const jit::loop::LoopKernel&, const ReductionState&, int lanes, bool across);
+/// Folds each accumulator's partial vectors in halves, then the lanes of what is left until `to` are; updates
+/// the folded slots.
+Template fold_template(const jit::loop::LoopKernel&, const ReductionState&, int lanes, int to);
+/// Folds the lanes of the folded slots from so many to so many.
+Template halve_template(const jit::loop::LoopKernel&, const ReductionState&, int lanes, int to);
 /// total = total combined with folded.
 Template combine_template(const jit::loop::LoopKernel&, const ReductionState&);
 

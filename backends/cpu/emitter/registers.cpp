@@ -176,7 +176,16 @@ void Registers::load(uint32_t value, int r) {
   switch (load_form(as_, where_, s)) {
     case LoadForm::direct: a.vmovups(as_.vec(r, bytes), address(as_, where_, s)); break;
     case LoadForm::broadcast: spread(address(as_, where_, s)); break;
-    case LoadForm::routine: write_load(as_, *this, where_, s, r); break;
+    case LoadForm::routine: {
+      // What the routine works with is free for the instruction's next operand.
+      const uint32_t vectors = vec_.scratch, masks = k_.scratch;
+      write_load(as_, *this, where_, s, r);
+      vec_.free |= vec_.scratch & ~vectors;
+      k_.free |= k_.scratch & ~masks;
+      vec_.scratch = vectors;
+      k_.scratch = masks;
+      break;
+    }
   }
 }
 

@@ -66,8 +66,14 @@ void KernelWriter::plan_contract() {
   }
 }
 
+/// A long epilogue; or one that gathers where a tile leaves four registers: three operands and the two that a
+/// gather works with need five.
 bool KernelWriter::shares_epilogue() const {
-  return shape_.rows > 1 && epilogue_.code.size() > kLongEpilogue;
+  if (shape_.rows == 1) return false;
+  bool gathers = false;
+  for (size_t o = 0; o < k_.operands.size(); ++o)
+    gathers |= !is_side(o) && !k_.operands[o].output && k_.operands[o].stride[vector_axis_] == Stride::any;
+  return epilogue_.code.size() > kLongEpilogue || (gathers && !as_->avx512());
 }
 
 /// One index of the axes around: all rows and columns.

@@ -45,27 +45,75 @@ void KernelWriter::plan_inner() {
       for (int i = 0; i < n; ++i) p.hot.push_back(as_->new_variable(p.info.type));
     hot_copies_ = std::make_unique<Copies>(*as_, body_, full_, vector_axis_);
     hot_copies_->accumulator = [this](int a, int, int vec, int) {
-      return red_->acc[static_cast<size_t>(a)].hot[static_cast<size_t>(vec)];
+      return red_->acc[static_cast<size_t>(a)].hot[static_cast<size_t>(vec + hot_copies_->first_vec)];
     };
+    red_->rest_in_registers = n <= 4 && size * (2 * n - 1) <= 400;
     const int free = registers() - margin - pressure_of(*as_, hot_copies_->block(2, shape_));
     pin_hot(free);
+    for (auto& p : red_->acc)  // by then the accumulators are done with
+      as_->variables[p.folded[0]].reg = as_->variables[p.hot[0]].reg;
     hot_copies_->pin(shape_, free - static_cast<int>(red_->acc.size()) * n);
     if (!hot_copies_->stage_is_empty(0)) write_block(hot_copies_->block(0, shape_), full_);
   } else {
     copies_->pin({}, std::min(8, registers() / 4));
   }
   if (!copies_->stage_is_empty(0)) write_block(copies_->block(0, {}), full_);
+  for (auto& p : red_->acc) p.result = p.folded;
+  if (contraction) return;
+
+  // Where rows are all one block, what depends on its length alone is the same in each.
+  x86::Assembler& a = as_->a;
+  const Label several = a.newLabel();
+  red_->rest = as_->reserve(8);
+  red_->one_block = as_->reserve(8);
+  x86::Mem one_block = as_->frame(red_->one_block);
+  one_block.setSize(4);
+  a.mov(one_block, 0);
+  branch_on_mode(SplitMode::full, false, several);
+  a.mov(x86::rcx, as_->arg(as_->args.extent(vector_axis_)));
+  a.test(x86::rcx, x86::rcx);
+  a.jle(several);
+  a.cmp(x86::rcx, static_cast<int32_t>(jit::loop::reduce_block(true)));
+  a.jg(several);
+  a.mov(one_block, 1);
+  begin_block_inner();
+  a.bind(several);
+}
+
+/// rcx: where the block ends.
+void KernelWriter::begin_block_inner() {
+  x86::Assembler& a = as_->a;
+  a.mov(as_->frame(red_->block_end), x86::rcx);
+  if (!red_->unroll) return;
+  const int step = red_->unroll * lanes_;
+  a.lea(x86::rdx, x86::ptr(x86::rcx, -step));
+  a.mov(as_->frame(red_->loop_limit), x86::rdx);
+  if (!red_->rest_in_registers) return;
+  a.and_(x86::ecx, step - 1);
+  a.mov(as_->frame(red_->rest), x86::rcx);
+  a.dec(x86::ecx);
+  a.and_(x86::ecx, lanes_ - 1);
+  a.inc(x86::ecx);
+  set_tail();  // of the last vector
 }
 
 void KernelWriter::row_inner() {
   x86::Assembler& a = as_->a;
   ReductionState& s = *red_;
-  const Label finish = a.newLabel(), empty = a.newLabel(), blocks = a.newLabel();
+  const Label finish = a.newLabel(), empty = a.newLabel(), blocks = a.newLabel(), begun = a.newLabel(),
+              done = a.newLabel();
   const x86::Mem extent = as_->arg(as_->args.extent(vector_axis_));
+  const auto if_one_block = [&](const Label& to) {
+    x86::Mem one_block = as_->frame(s.one_block);
+    one_block.setSize(4);
+    a.cmp(one_block, 0);
+    a.jne(to);
+  };
   for (Copies* c : {copies_.get(), hot_copies_.get()})
     if (c && !c->stage_is_empty(1)) write_block(c->block(1, shape_), full_);
   const Label row_done = a.newLabel(), whole = a.newLabel();
   a.xor_(x86::eax, x86::eax);
+  if (!s.contraction) if_one_block(begun);
   a.cmp(extent, 0);
   a.jle(empty);
   if (!s.contraction) begin_split(whole);
@@ -79,17 +127,15 @@ void KernelWriter::row_inner() {
     a.cmp(x86::rcx, x86::rdx);
     a.cmovg(x86::rcx, x86::rdx);
   }
-  a.mov(as_->frame(s.block_end), x86::rcx);
+  begin_block_inner();
   const Label from_memory = a.newLabel(), folded = a.newLabel(), to_memory = a.newLabel(),
               next = a.newLabel();
   if (!s.contraction) branch_on_mode(SplitMode::combine, true, from_memory);
+  a.bind(begun);
   start_partials();
   if (s.unroll) {
     const Label loop = a.newLabel(), rest = a.newLabel();
-    a.mov(x86::rcx, as_->frame(s.block_end));
-    a.sub(x86::rcx, s.unroll * lanes_);
-    a.mov(as_->frame(s.loop_limit), x86::rcx);
-    a.cmp(x86::rax, x86::rcx);
+    a.cmp(x86::rax, as_->frame(s.loop_limit));
     a.jg(rest);
     a.align(asmjit::AlignMode::kCode, 32);
     a.bind(loop);
@@ -98,9 +144,13 @@ void KernelWriter::row_inner() {
     a.cmp(x86::rax, as_->frame(s.loop_limit));
     a.jle(loop);
     a.bind(rest);
-    store_hot();
   }
-  single_vectors_inner();
+  if (s.rest_in_registers) {
+    rest_inner();
+  } else {
+    if (s.unroll) store_hot();
+    single_vectors_inner();
+  }
   if (s.contraction) {
     std::vector<std::pair<uint16_t, uint16_t>> list;
     for (auto& p : s.acc) list.emplace_back(p.total[0], p.stored[0]);
@@ -108,6 +158,8 @@ void KernelWriter::row_inner() {
     a.jmp(finish);
   } else {
     fold_partials(1, true);
+    if_one_block(done);
+    a.mov(x86::rax, as_->frame(s.block_end));
     a.bind(folded);
     branch_on_mode(SplitMode::partials, true, to_memory);
     add_to_total(1);
@@ -134,12 +186,46 @@ void KernelWriter::row_inner() {
   a.bind(empty);
   empty_total(1);
   a.bind(finish);
+  std::vector<std::pair<uint16_t, uint16_t>> list;
+  for (auto& p : s.acc) list.emplace_back(p.result[0], p.total[0]);
+  copy_variables(list);
+  a.bind(done);
   Addressing w = full_;
   w.indexed = false;
   w.lane0 = true;
   write_epilogue({}, w);
   a.bind(row_done);
   if (!s.contraction) next_split_row();
+}
+
+/// What the unrolled loop leaves of the block: whole vectors, and the last one under the mask.
+void KernelWriter::rest_inner() {
+  x86::Assembler& a = as_->a;
+  const Label done = a.newLabel();
+  x86::Mem rest = as_->frame(red_->rest);
+  rest.setSize(4);
+  copies_->accumulator = [this](int acc, int, int, int) {
+    return red_->acc[static_cast<size_t>(acc)].hot[static_cast<size_t>(copies_->first_vec)];
+  };
+  std::vector<Label> last(static_cast<size_t>(red_->unroll));
+  a.cmp(rest, 0);
+  a.je(done);
+  for (int v = 0; v + 1 < red_->unroll; ++v) {
+    last[static_cast<size_t>(v)] = a.newLabel();
+    a.cmp(rest, (v + 1) * lanes_);
+    a.jle(last[static_cast<size_t>(v)]);
+    hot_copies_->first_vec = v;
+    write_block(hot_copies_->block(2, {}), full_);
+  }
+  hot_copies_->first_vec = 0;
+  for (int v = red_->unroll; v-- > 0;) {
+    if (v + 1 < red_->unroll) a.bind(last[static_cast<size_t>(v)]);
+    copies_->first_vec = v;
+    write_block(copies_->block(2, {}), masked_);
+    if (v > 0) a.jmp(done);
+  }
+  copies_->first_vec = 0;
+  a.bind(done);
 }
 
 /// What is left of the block, a vector at a time under the mask; a contraction one element at a time, in lane

@@ -1,4 +1,5 @@
 // What both forms of reduction share: accumulators, folding, epilogue.
+#include <algorithm>
 #include <cstddef>
 
 #include "backends/cpu/emitter/kernel_writer.hpp"
@@ -8,6 +9,12 @@
 namespace lazy::cpu {
 using jit::Op;
 using vir::Type;
+namespace {
+
+// AVX-512 code for few lanes is written for four: narrow instructions take less of the units' time.
+constexpr int kLeastLanes = 4;
+
+}  // namespace
 
 /// `partials` vectors for each of `copies` (row, vector) pairs.
 void KernelWriter::make_accumulators(int partials, int copies) {
@@ -32,6 +39,7 @@ void KernelWriter::make_accumulators(int partials, int copies) {
     }
     for (int c = 0; c < copies; ++c)
       for (auto* list : {&p.current, &p.folded, &p.total}) list->push_back(as_->new_variable(p.info.type));
+    p.result = p.total;
   }
   red_->block_begin = as_->reserve(8);
   red_->block_end = as_->reserve(8);
@@ -90,17 +98,29 @@ void KernelWriter::store_hot() {
 }
 
 void KernelWriter::fold_partials(int copies, bool across) {
-  Template t = fold_template(k_, *red_, lanes_, across);
-  legalize(t, isa_);
-  for (int c = 0; c < copies; ++c) {
+  const auto write = [&](Template t, int c) {
+    legalize(t, isa_);
     Copies fold(*as_, t, full_, -1);
     fold.accumulator = [&](int slot, int, int, int) {
       const auto& p = red_->acc[static_cast<size_t>(slot) / 128];
       const int i = slot % 128;
-      return i == 127 ? p.folded[static_cast<size_t>(c)] : p.stored[static_cast<size_t>(c * p.partials + i)];
+      if (i == 127) return p.folded[static_cast<size_t>(c)];
+      return (red_->rest_in_registers ? p.hot : p.stored)[static_cast<size_t>(c * p.partials + i)];
     };
     write_block(fold.block(2, {}), full_);
+  };
+  bool narrows = across && as_->avx512();  // what stays on the frame is there in full width
+  for (const AccumulatorPlaces& p : red_->acc) narrows &= as_->variables[p.folded[0]].reg >= 0;
+  for (int c = 0; c < copies; ++c)
+    write(fold_template(k_, *red_, lanes_, across && !narrows ? 1 : lanes_), c);
+  if (!narrows) return;
+  for (int width = lanes_; width > 1;) {
+    const int half = width / 2, last = half > kLeastLanes ? half : 1;
+    as_->lanes = std::max(half, kLeastLanes);
+    write(halve_template(k_, *red_, width, last), 0);
+    width = last;
   }
+  as_->lanes = lanes_;
 }
 
 void KernelWriter::add_to_total(int copies) {
@@ -146,14 +166,19 @@ void KernelWriter::write_epilogue(Shape shape, Addressing w) {
   for (const AccumulatorPlaces& p : red_->acc)
     for (uint16_t v : p.hot)
       if (as_->variables[v].reg >= 0) as_->reserved_vec &= ~(1u << as_->variables[v].reg);
+  for (const AccumulatorPlaces& p : red_->acc)
+    for (uint16_t v : p.result)
+      if (as_->variables[v].reg >= 0) as_->reserved_vec |= 1u << as_->variables[v].reg;
+  if (w.lane0 && as_->avx512()) as_->lanes = kLeastLanes;
   Copies epilogue(*as_, epilogue_, w, -1);
   epilogue.result = [&](int reduction, int row, int vec) {
     const size_t first = red_->first_of(static_cast<size_t>(reduction));
     const bool index = first + 1 < red_->acc.size() && red_->acc[first + 1].info.reduction == reduction;
-    return red_->acc[first + (index ? 1 : 0)].total[static_cast<size_t>(row * shape.vecs + vec)];
+    return red_->acc[first + (index ? 1 : 0)].result[static_cast<size_t>(row * shape.vecs + vec)];
   };
   write_block(epilogue.block(2, shape), w);
   as_->reserved_vec = reserved;
+  as_->lanes = lanes_;
 }
 
 /// Memory holds partial vector p of copy c at (c * partials + p) vectors; rcx is p in lanes (inner: any
@@ -214,7 +239,13 @@ void KernelWriter::move_folded(int copies, bool to_memory) {
     for (int c = 0; c < copies; ++c) {
       const x86::Mem memory = x86::ptr(x86::rcx, c * lanes_ * static_cast<int>(kSplitLane));
       Variable& variable = as_->variables[p.folded[static_cast<size_t>(c)]];
-      if (variable.frame < 0) variable.frame = as_->reserve(as_->bytes_of(variable.type));
+      if (variable.reg < 0 && variable.frame < 0) variable.frame = as_->reserve(as_->bytes_of(variable.type));
+      if (variable.reg >= 0) {
+        const x86::Vec v = as_->vec(variable.reg, p.info.type);
+        if (to_memory) a.vmovups(memory, v);
+        else a.vmovups(v, memory);
+        continue;
+      }
       const x86::Vec v = as_->vec(as_->tail_scratch(), p.info.type);
       a.vmovups(v, to_memory ? as_->frame(variable.frame) : memory);
       a.vmovups(to_memory ? memory : as_->frame(variable.frame), v);
