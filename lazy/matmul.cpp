@@ -1,5 +1,6 @@
 #include "lazy/matmul.hpp"
 
+#include "jit/graph/layout.hpp"
 #include "lazy/build.hpp"
 #include "lazy/elementwise.hpp"
 #include "lazy/reductions.hpp"
@@ -39,14 +40,39 @@ Tensor product(const char* name, Arg& x, Arg& y, MaybeDType dtype) {
   return Tensor(cast(detail::reshape(h, result, s), t, s));
 }
 
-/// Rows times columns of one each: lanes then run along the sum.
+/// Whether neighbours along `axis`, counted from the end, are side by side.
+bool runs_along(const Handle& h, int axis) {
+  return jit::minor_axis(*h.get()) == h->shape.size() + axis;
+}
+
+/// One row times one column; or one of them times a matrix, in which as in the vector neighbours along the sum
+/// are side by side. Lanes then run along the sum, too.
+bool sums_in_lanes(const Handle& a, const Handle& b) {
+  const bool row = a->shape[a->shape.size() - 2] == 1, column = b->shape.back() == 1;
+  if (row && column) return true;
+  if (!is_float(a->dtype) || row == column || a->shape.back() == 1) return false;
+  return runs_along(a, -1) && runs_along(b, -2);
+}
+
+/// A product as a sum of products along the last axis.
 Handle inner_product(const char* name, const Handle& a, const Handle& b, const Shape& result, const Site& s) {
   const DType t = a->dtype, wide = is_half(t) ? float32 : t;
-  Shape left = without_last(a->shape, 2), right = without_last(b->shape, 2);
-  left.push_back(a->shape.back());
-  right.push_back(a->shape.back());
-  const Handle p = binary(name, Op::multiply, cast(detail::reshape(a, left, s), wide, s),
-                          cast(detail::reshape(b, right, s), wide, s), s);
+  const auto as_row = [&](const Handle& h) {  // (..., k, 1) -> (..., 1, k)
+    Shape shape = without_last(h->shape, 2);
+    shape.push_back(1);
+    shape.push_back(h->shape[h->shape.size() - 2]);
+    return detail::reshape(h, shape, s);
+  };
+  const auto transposed = [&](const Handle& h) {
+    const int rank = h->shape.size();
+    Dims axes;
+    for (int i = 0; i < rank - 2; ++i) axes.push_back(i);
+    axes.push_back(rank - 1);
+    axes.push_back(rank - 2);
+    return detail::permute(h, axes, s);
+  };
+  const Handle right = b->shape.back() == 1 ? as_row(b) : transposed(b);
+  const Handle p = binary(name, Op::multiply, cast(a, wide, s), cast(right, wide, s), s);
   const Tensor total = sum(Arg(p, s), Axes(-1), dropdims, wide);
   return cast(detail::reshape(total.handle(), result, s), t, s);
 }
@@ -64,7 +90,7 @@ Handle detail::matmul(const char* name, const Handle& a, const Handle& b, const 
   const int64_t m = a->shape[a->shape.size() - 2], n = b->shape.back();
   full.push_back(m);
   full.push_back(n);
-  if (m == 1 && n == 1) return inner_product(name, a, b, full, s);
+  if (sums_in_lanes(a, b)) return inner_product(name, a, b, full, s);
   return jit::record(Op::matmul, {&a, &b}, a->dtype, full, s);
 }
 

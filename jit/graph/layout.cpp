@@ -99,6 +99,50 @@ bool view_layout(const Node& view, const Layout& in, Layout& out) {
   return true;
 }
 
+int minor_axis(const Node& n) {
+  if (n.minor != Node::kPackedMinor) return n.minor;
+  int i = n.shape.size() - 1;
+  while (i >= 0 && n.shape[i] == 1) --i;
+  return i < 0 ? int{Node::kNoMinor} : i;
+}
+
+int8_t minor_of_view(const Node& view) {
+  const Node& base = *view.operand[0];
+  const int of_base = minor_axis(base);
+  int axis = Node::kNoMinor;
+  switch (view.op) {
+    case Op::permute:
+      for (int i = 0; i < view.shape.size(); ++i)
+        if (view.axes[i] == of_base) axis = i;
+      break;
+    case Op::slice:
+      if (of_base >= 0 && view.steps[of_base] == 1) axis = of_base;
+      break;
+    case Op::broadcast:
+      if (of_base >= 0) axis = of_base + view.shape.size() - base.shape.size();
+      break;
+    case Op::window:
+      axis = of_base;
+      for (int i = 0; i < view.axes.size(); ++i)
+        if (view.axes[i] == of_base && view.ints[i] != 1) axis = Node::kNoMinor;
+      break;
+    default:  // reshape
+      if (!is_unit_reshape(view)) return Node::kPackedMinor;
+      for (int i = 0, from = 0; i < view.shape.size(); ++i) {
+        if (view.shape[i] == 1) continue;
+        while (base.shape[from] == 1) ++from;
+        if (from++ == of_base) axis = i;
+      }
+  }
+  return static_cast<int8_t>(axis);
+}
+
+int8_t minor_of_strides(const Shape& shape, const Dims& strides) {
+  for (int i = shape.size() - 1; i >= 0; --i)
+    if (shape[i] != 1 && strides[i] == 1) return static_cast<int8_t>(i);
+  return Node::kNoMinor;
+}
+
 Dims without_ones(const Shape& s) {
   Dims r;
   for (int64_t d : s)

@@ -60,6 +60,11 @@ struct Node {
   uint8_t leaf_mask =
       0;  // bit i: operand i was not pending in this graph when the op was recorded (set by Graph::link)
   bool contiguous = true;  // of a ready value: row-major without gaps (strides then follow from the shape)
+  /// The axis along which neighbours are side by side, as far as the views say through which the value came
+  /// about (minor_axis() in layout.hpp). Part of what was recorded: memory, which a flush may lay out anew,
+  /// doesn't change it.
+  int8_t minor = kPackedMinor;
+  static constexpr int8_t kPackedMinor = -1, kNoMinor = -2;  // the last axis longer than 1; none
   uint32_t index = 0;      // scratch of the flush that owns the node
   Site site{};
   Node* operand[3] = {};

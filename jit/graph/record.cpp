@@ -98,6 +98,7 @@ Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, 
       for (int i = 0; i < shape.size(); ++i)
         n->axes.push_back(n->ints[i] == 0 && n->steps[i] == 1 && shape[i] == n->operand[0]->shape[i]);
     }
+    n->minor = minor_of_view(*n);
     if (resolve_view(n)) return result;
   }
   n->graph = &graph;
@@ -155,7 +156,10 @@ Handle from_blob(void* data, DType type, const Shape& shape, const Dims& strides
   if (strides.size()) {
     const Layout l{shape, strides, 0};
     h->contiguous = l.is_contiguous();
-    if (!h->contiguous) h->strides = strides;
+    if (!h->contiguous) {
+      h->strides = strides;
+      h->minor = minor_of_strides(shape, strides);
+    }
   }
   return h;
 }
