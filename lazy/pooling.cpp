@@ -93,7 +93,7 @@ std::pair<int64_t, int64_t> covers(int64_t i, int64_t count, int64_t extent) {
 }
 
 /// Spatial axis `axis` of the image reduced to `count` windows: each a weighted sum of the axis.
-Handle averaged(const char* name, const Handle& image, int axis, int64_t count, const Site& s) {
+Handle averaged(const char*, const Handle& image, int axis, int64_t count, const Site& s) {
   const int64_t extent = image->shape[axis];
   std::vector<double> weights(static_cast<size_t>(extent * count), 0);
   for (int64_t i = 0; i < count; ++i) {
@@ -110,7 +110,6 @@ Handle averaged(const char* name, const Handle& image, int axis, int64_t count, 
   const Handle y = matmul(Arg(matrix, s), Arg(detail::permute(image, axes, s), s)).handle();
   Dims back(axes.size(), 0);
   for (int i = 0; i < axes.size(); ++i) back[static_cast<int>(axes[i])] = i;
-  (void)name;
   return detail::permute(y, back, s);
 }
 
