@@ -16,6 +16,15 @@ namespace lazy {
 /// cannot be read ("..." is not supported: name the axes) and for extents that do not fit.
 Tensor einsum(std::string_view subscripts, std::initializer_list<Arg> operands, Site = Site::current());
 
+/// The same with the operands one after another.
+inline Tensor einsum(std::string_view subscripts, Arg a) { return einsum(subscripts, {a}, a.site()); }
+inline Tensor einsum(std::string_view subscripts, Arg a, Arg b) {
+  return einsum(subscripts, {a, b}, a.site());
+}
+inline Tensor einsum(std::string_view subscripts, Arg a, Arg b, Arg c) {
+  return einsum(subscripts, {a, b, c}, a.site());
+}
+
 /// Sum over the last `axes` axes of a and the first ones of b, which are equal in turn. The result has the
 /// other axes of a, then those of b.
 Tensor tensordot(Arg a, Arg b, int64_t axes = 2);

@@ -23,6 +23,8 @@ BOOST_AUTO_TEST_CASE(two_factors) {
   const Tensor a = count({3, 4}), b = count({4, 5}, 7), c = count({2, 3, 4}), d = count({2, 5, 4});
   same(einsum("ij,jk->ik", {a, b}), matmul(a, b));
   same(einsum("ij, jk", {a, b}), matmul(a, b));
+  same(einsum("ij,jk->ik", a, b), matmul(a, b));
+  same(einsum("ij->ji", a), a.T());
   same(einsum("ij,jk->ki", {a, b}), matmul(a, b).T());
   same(einsum("bij,bkj->bik", {c, d}), matmul(c, matrix_transpose(d)));
   same(einsum("bij,bkj->kbi", {c, d}), permute_dims(matmul(c, matrix_transpose(d)), {2, 0, 1}));
