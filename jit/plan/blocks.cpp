@@ -16,6 +16,8 @@ constexpr int64_t kLeastBlockBytes = 32 << 10;
 constexpr double kRowsWorthAMatrix = 128, kLeastRows = 16;
 constexpr double kMemoryOverPacking = 3;
 constexpr int64_t kCacheLine = 64;
+// So many second-level caches are taken to be in the third.
+constexpr double kFarToMemory = 8;
 
 int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
@@ -63,7 +65,8 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
   if (parallel && indices < workers.threads) return b;
 
   // Where single indices fit the first-level cache with room to spare, few of them at a time are best: while
-  // one block is worked on, the memory that the next one reads is on its way already.
+  // one block is worked on, the memory that the next one reads is on its way already. Where that is no
+  // longer way than to the third-level cache, larger blocks, launched less often, are better.
   const auto near = static_cast<double>(workers.near_bytes);
   bool short_rows = false;
   if (asked == 0 && std::none_of(band.sources.begin(), band.sources.end(), [](auto& s) { return s.matrix; }))
@@ -71,7 +74,7 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
       const Footprint one = footprint(band, f, b.extent, l);
       short_rows = one.fixed + one.moving <= near / 2;
     }
-  if (short_rows) budget = near / 4;
+  if (short_rows) budget = total <= kFarToMemory * static_cast<double>(workers.far_bytes) ? near : near / 4;
   const double most = short_rows ? near / 2 : budget;  // of one index
   double matrix = 0;
   for (b.level = 0;; ++b.level) {

@@ -213,6 +213,39 @@ void KernelWriter::set_tail() {
   if (lanes_ == 4) window(8, full_.tail64);
 }
 
+void KernelWriter::set_rest(int32_t rest, int vectors) {
+  x86::Assembler& a = as_->a;
+  a.and_(x86::ecx, vectors * lanes_ - 1);
+  a.mov(as_->frame(rest), x86::rcx);
+  a.dec(x86::ecx);
+  a.and_(x86::ecx, lanes_ - 1);
+  a.inc(x86::ecx);
+  set_tail();
+}
+
+void KernelWriter::write_rest(int32_t rest, int vectors, const std::function<void(int v)>& whole,
+                              const std::function<void(int v)>& last) {
+  x86::Assembler& a = as_->a;
+  const Label done = a.newLabel();
+  x86::Mem left = as_->frame(rest);
+  left.setSize(4);
+  std::vector<Label> ends(static_cast<size_t>(vectors));
+  for (Label& l : ends) l = a.newLabel();
+  a.cmp(left, 0);
+  a.je(done);
+  for (int v = 0; v + 1 < vectors; ++v) {
+    a.cmp(left, (v + 1) * lanes_);
+    a.jle(ends[static_cast<size_t>(v)]);
+    whole(v);
+  }
+  for (int v = vectors; v-- > 0;) {
+    a.bind(ends[static_cast<size_t>(v)]);
+    last(v);
+    if (v > 0) a.jmp(done);
+  }
+  a.bind(done);
+}
+
 // A level's step moves every pointer to the next index and takes back what the level inside it has moved.
 void KernelWriter::outer_axes() {
   x86::Assembler& a = as_->a;

@@ -1,5 +1,6 @@
 // One kernel's machine code: loops around blocks.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,12 @@ class KernelWriter {
   void write_block(const Block&, const Addressing&);
   /// rcx: lanes left along the vector axis, cut to a whole vector; sets the tail mask.
   void set_tail();
+  /// What is left of rcx indices after steps of so many vectors, a power of two: to the frame at `rest`; sets
+  /// the tail of the last vector of it.
+  void set_rest(int32_t rest, int vectors);
+  /// Writes that rest out: vector v whole, or as the last one under the mask.
+  void write_rest(int32_t rest, int vectors, const std::function<void(int v)>& whole,
+                  const std::function<void(int v)>& last);
   void row();
   int registers() const { return as_->avx512() ? 32 : 16; }
   int64_t byte_width(int operand) const {
@@ -139,6 +146,7 @@ class KernelWriter {
   Shape shape_;
   bool single_loop_ = false;  // one copy of the body, always masked
   int32_t limit_ = -1;
+  int32_t rest_ = -1;  // frame, maps: indices of a row after the steps of whole vectors; -1: a loop does them
   int32_t trips_left_ = -1;  // frame: iterations of the current repeat
   int32_t split_row_ = -1,
           split_block_ = -1;  // frame: place of the current row and block in a split reduction's memory

@@ -89,12 +89,7 @@ void KernelWriter::begin_block_inner() {
   a.lea(x86::rdx, x86::ptr(x86::rcx, -step));
   a.mov(as_->frame(red_->loop_limit), x86::rdx);
   if (!red_->rest_in_registers) return;
-  a.and_(x86::ecx, step - 1);
-  a.mov(as_->frame(red_->rest), x86::rcx);
-  a.dec(x86::ecx);
-  a.and_(x86::ecx, lanes_ - 1);
-  a.inc(x86::ecx);
-  set_tail();  // of the last vector
+  set_rest(red_->rest, red_->unroll);
 }
 
 void KernelWriter::row_inner() {
@@ -198,34 +193,19 @@ void KernelWriter::row_inner() {
   if (!s.contraction) next_split_row();
 }
 
-/// What the unrolled loop leaves of the block: whole vectors, and the last one under the mask.
+/// What the unrolled loop leaves of the block, on the accumulators themselves.
 void KernelWriter::rest_inner() {
-  x86::Assembler& a = as_->a;
-  const Label done = a.newLabel();
-  x86::Mem rest = as_->frame(red_->rest);
-  rest.setSize(4);
   copies_->accumulator = [this](int acc, int, int, int) {
     return red_->acc[static_cast<size_t>(acc)].hot[static_cast<size_t>(copies_->first_vec)];
   };
-  std::vector<Label> last(static_cast<size_t>(red_->unroll));
-  a.cmp(rest, 0);
-  a.je(done);
-  for (int v = 0; v + 1 < red_->unroll; ++v) {
-    last[static_cast<size_t>(v)] = a.newLabel();
-    a.cmp(rest, (v + 1) * lanes_);
-    a.jle(last[static_cast<size_t>(v)]);
-    hot_copies_->first_vec = v;
-    write_block(hot_copies_->block(2, {}), full_);
-  }
-  hot_copies_->first_vec = 0;
-  for (int v = red_->unroll; v-- > 0;) {
-    if (v + 1 < red_->unroll) a.bind(last[static_cast<size_t>(v)]);
-    copies_->first_vec = v;
-    write_block(copies_->block(2, {}), masked_);
-    if (v > 0) a.jmp(done);
-  }
-  copies_->first_vec = 0;
-  a.bind(done);
+  const auto one = [&](Copies& c, int v, const Addressing& w) {
+    c.first_vec = v;
+    write_block(c.block(2, {}), w);
+    c.first_vec = 0;
+  };
+  write_rest(
+      red_->rest, red_->unroll, [&](int v) { one(*hot_copies_, v, full_); },
+      [&](int v) { one(*copies_, v, masked_); });
 }
 
 /// What is left of the block, a vector at a time under the mask; a contraction one element at a time, in lane

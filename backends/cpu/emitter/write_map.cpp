@@ -1,9 +1,14 @@
 // Every axis parallel: whole vectors several at a time, then the rest of the row under the tail mask.
+#include <bit>
+
 #include "backends/cpu/emitter/kernel_writer.hpp"
 
 namespace lazy::cpu {
 
 namespace {
+
+// Vector instructions up to which what is left of a row is written out rather than looped over.
+constexpr int kLongRest = 100;
 
 /// Cycles that the template takes on its longest chain, and by how many instructions the units can begin.
 struct Estimate {
@@ -103,6 +108,11 @@ void KernelWriter::plan_map() {
     if (o.output) schedule_.streams &= size_of(o.dtype) >= 4 && o.stride[vector_axis_] == Stride::unit;
   masked_.scalars = full_.scalars;
   if (!copies_->stage_is_empty(0)) write_block(copies_->block(0, shape_), full_);
+  if (std::has_single_bit(static_cast<unsigned>(vecs)) && size * (2 * vecs - 1) <= kLongRest) {
+    rest_ = as_->reserve(8);
+    as_->a.mov(x86::rcx, as_->arg(as_->args.extent(vector_axis_)));
+    set_rest(rest_, vecs);
+  }
 }
 
 /// The repeats are all that counts: so many vectors that their chains fill the time of each other's latency,
@@ -189,6 +199,15 @@ void KernelWriter::row_map() {
     whole_vectors(full_);
   }
   a.bind(tail);
+  if (rest_ >= 0) {
+    const auto one = [&](int v, const Addressing& w) {
+      copies_->first_vec = v;
+      write_block(copies_->block(2, {}), w);
+      copies_->first_vec = 0;
+    };
+    return write_rest(
+        rest_, shape_.vecs, [&](int v) { one(v, full_); }, [&](int v) { one(v, masked_); });
+  }
   a.mov(x86::rcx, as_->arg(as_->args.extent(vector_axis_)));
   a.sub(x86::rcx, x86::rax);
   a.jle(finished);
