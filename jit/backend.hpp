@@ -16,8 +16,12 @@ class Kernel {
   /// Runs the whole box described by `args` (layout: loop::ArgLayout) and returns when its stores are visible
   /// to the caller. May use several threads. Extents may be 0. `args` may be modified during the call.
   virtual void launch(uint64_t* args) const = 0;
-  /// The same on the calling thread alone. Of `args` only words 0 to 3 are changed.
+  /// The same on the calling thread alone, in a task of Backend::for_each: other threads see its stores when
+  /// that returns. Of `args` only words 0 to 2 are changed.
   virtual void launch_here(uint64_t* args) const { launch(args); }
+  /// Before launch_here on parts of the box `args`, with copies of these: nothing will read the results
+  /// soon. Sets word 3.
+  virtual void plan_parts(uint64_t* /*args*/) const {}
   /// A rough time of one index of the box, on one thread.
   virtual double nanoseconds() const { return 1; }
   /// Bytes of generated code, 0 if none was generated.

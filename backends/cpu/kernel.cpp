@@ -45,7 +45,11 @@ class CpuKernel final : public jit::Kernel {
     args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kHelpers);
     args[jit::loop::ArgLayout::kScratch] = 0;
     if (contraction_) return contraction_->run(partition_, code_.entry(), args, 1);
+    if (schedule_.streams) args[jit::loop::ArgLayout::kScratch] = args[jit::loop::ArgLayout::kPlanned];
     code_.entry()(args);
+  }
+  void plan_parts(uint64_t* args) const override {
+    if (schedule_.streams && partition_.streams(args)) args[jit::loop::ArgLayout::kPlanned] = kStreamUnfenced;
   }
   double nanoseconds() const override { return partition_.nanoseconds(); }
   size_t code_bytes() const override { return code_.size(); }

@@ -1,5 +1,6 @@
 #include "backends/cpu/parallel.hpp"
 
+#include <immintrin.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -87,14 +88,15 @@ int thread_count() {
 void set_arena(tbb::task_arena* arena) { host_arena.store(arena, std::memory_order_release); }
 
 void for_each(int64_t pieces, const std::function<void(int64_t)>& task) {
-  if (pieces == 1) return task(0);
+  const auto some = [&](int64_t first, int64_t last) {
+    for (int64_t p = first; p < last; ++p) task(p);
+    _mm_sfence();  // what went past the caches must be seen by whoever waits
+  };
+  if (pieces == 1) return some(0, 1);
   in_arena(thread_count(), [&] {
     tbb::parallel_for(
         tbb::blocked_range<int64_t>(0, pieces, 1),
-        [&](const tbb::blocked_range<int64_t>& r) {
-          for (int64_t p = r.begin(); p < r.end(); ++p) task(p);
-        },
-        tbb::simple_partitioner());
+        [&](const tbb::blocked_range<int64_t>& r) { some(r.begin(), r.end()); }, tbb::simple_partitioner());
   });
 }
 

@@ -11,6 +11,7 @@ enum class SplitMode : uint64_t { full, partials, combine };
 
 /// The same word for maps: stores go past the caches (Schedule::streams).
 inline constexpr uint64_t kStream = 1;
+inline constexpr uint64_t kStreamUnfenced = 2;  // ... and the caller sees to it that others see them
 
 /// What word ArgLayout::kScratch + 1 points to in a split reduction. Strides in bytes; a lane has 8 bytes to
 /// itself along the vector axis.

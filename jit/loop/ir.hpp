@@ -127,6 +127,7 @@ struct ArgLayout {
   int rank, operands, scalars;
   static constexpr int kContext = 0;  // word 0: a backend's own pointer
   static constexpr int kScratch = 1;  // words 1-3: a backend's own use (partial results of split reductions)
+  static constexpr int kPlanned = 3;
   constexpr int extent(int axis) const { return 4 + axis; }
   constexpr int origin(int axis) const {
     return 4 + rank + axis;

@@ -128,6 +128,13 @@ class Run {
       bind(s, words.data() + at);
       in_scratch.clear();
       for (const Binding& b : s.operands) in_scratch.push_back(is_inner(b.slot));
+      bool read_again = false;
+      for (uint32_t slot : s.made) {
+        read_again |= is_inner(static_cast<int>(slot));
+        for (size_t later = i + 1; later < end; ++later)
+          for (const Binding& b : p_.steps[later].operands) read_again |= b.slot == static_cast<int>(slot);
+      }
+      if (!read_again) s.kernel->plan_parts(words.data() + at);
       steps.emplace_back(s, band.dim_of.data() + (i - band.first) * band.levels.size(), blocks, f_,
                          words.data() + at, in_scratch);
     }

@@ -97,6 +97,28 @@ BOOST_AUTO_TEST_CASE(several_at_once) {
     }
 }
 
+/// An inner reduction's epilogue is computed in few lanes, its rare cases too; what follows it in its row,
+/// and the rows after it, aren't.
+BOOST_AUTO_TEST_CASE(epilogues_of_rows) {
+  for (DType t : {DType::float32, DType::float64})
+    for (Op op : {Op::exp, Op::log, Op::sin, Op::tanh, Op::sqrt, Op::power}) {
+      KernelBuilder b(Form::reduce, 2, 1);
+      const ValueId x = b.input(t, {Stride::any, Stride::unit});
+      const ValueId large = b.op(Op::multiply, x, b.input(t, {Stride::any, Stride::zero}));
+      const int sum = b.reduce(Op::sum, large), most = b.reduce(Op::max, x);
+      b.store(large, {Stride::any, Stride::unit});
+      b.begin_epilogue();
+      const ValueId s = b.result(sum), m = b.result(most);
+      b.store(op == Op::power ? b.op(op, s, m) : b.op(op, s), {Stride::any, Stride::zero});
+      b.store(b.op(Op::less, s, m), {Stride::any, Stride::zero});
+      b.store(b.cast(DType::int64, b.op(Op::where, b.op(Op::less, s, m), s, m)), {Stride::any, Stride::zero});
+      b.done();
+      Options options;
+      options.tolerance = 1e-6;
+      for (int64_t n : {0, 1, 16, 33, 64, 100, 129, 16500}) compare(b.k, {n > 1000 ? 2 : 9, n}, options);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(long_bodies) {
   for (bool inner : {true, false}) {
     KernelBuilder b(Form::reduce, 2, inner ? 1 : 0);

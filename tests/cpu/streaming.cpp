@@ -59,14 +59,18 @@ struct Rows {
     const auto kernel = cpu::compile_kernel(builder.k, isa);
     std::vector<uint64_t> w = words;
     kernel->launch(w.data());
+    BOOST_TEST(wrong() == 0, cpu::name_of(isa));
+  }
+  /// Elements that are not what they should be.
+  int64_t wrong() const {
     const T *x0 = reinterpret_cast<const T*>(in.data()), *y = reinterpret_cast<const T*>(out.data() + shift);
-    int64_t wrong = 0;
+    int64_t n = 0;
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < pitch; ++j) {
         const T got = y[i * pitch + j];
-        wrong += j < columns ? got != x0[i * pitch + j] + static_cast<T>(i) : !std::isnan(got);
+        n += j < columns ? got != x0[i * pitch + j] + static_cast<T>(i) : !std::isnan(got);
       }
-    BOOST_TEST(wrong == 0, cpu::name_of(isa));
+    return n;
   }
 };
 
@@ -110,6 +114,30 @@ BOOST_AUTO_TEST_CASE(others_do_not) {
   both_levels(ragged);
   BOOST_TEST(!Rows<float>(1, 1000, 1000).streams());
   BOOST_TEST(!Rows<float>(1, many<float>(), many<float>(), 0, true).streams());
+}
+
+/// Parts of a large box are planned together; those of a small one go through the caches.
+BOOST_AUTO_TEST_CASE(parts_of_a_large_box) {
+  for (const bool large : {true, false}) {
+    const int64_t rows = large ? many<float>() / 253 + 1 : 10;
+    Rows<float> r(rows, 256 - 3, 256);
+    for (const cpu::Isa isa : {cpu::Isa::avx2, cpu::Isa::avx512}) {
+      if (isa > cpu::best_isa()) continue;
+      std::memset(r.out.data(), 0xff, static_cast<size_t>(r.bytes()));
+      const auto kernel = cpu::compile_kernel(r.builder.k, isa);
+      const cpu::Partition parts(r.builder.k);
+      std::vector<uint64_t> words = r.words;
+      kernel->plan_parts(words.data());
+      BOOST_TEST((words[ArgLayout::kPlanned] != 0) == large);
+      constexpr int64_t kPart = 7;
+      cpu::for_each((rows + kPart - 1) / kPart, [&](int64_t p) {
+        std::vector<uint64_t> mine = words;
+        parts.restrict(mine.data(), 0, p * kPart, std::min(rows, (p + 1) * kPart));
+        kernel->launch_here(mine.data());
+      });
+      BOOST_TEST(r.wrong() == 0, cpu::name_of(isa));
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_machine_has_figures) {

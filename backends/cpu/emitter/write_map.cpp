@@ -188,8 +188,8 @@ void KernelWriter::row_map() {
     a.jg(tail);
     if (schedule_.streams) {
       const Label cached = a.newLabel();
-      a.cmp(as_->arg(jit::loop::ArgLayout::kScratch), static_cast<int>(kStream));
-      a.jne(cached);
+      a.cmp(as_->arg(jit::loop::ArgLayout::kScratch), 0);
+      a.je(cached);
       Addressing past = full_;
       past.stream = true;
       whole_vectors(past);
