@@ -41,12 +41,10 @@ Tensor product(const char* name, Arg& x, Arg& y, MaybeDType dtype) {
 }
 
 /// Whether neighbours along `axis`, counted from the end, are side by side.
-bool runs_along(const Handle& h, int axis) {
-  return jit::minor_axis(*h.get()) == h->shape.size() + axis;
-}
+bool runs_along(const Handle& h, int axis) { return jit::minor_axis(*h.get()) == h->shape.size() + axis; }
 
-/// One row times one column; or one of them times a matrix, in which as in the vector neighbours along the sum
-/// are side by side. Lanes then run along the sum, too.
+/// One row times one column; or one of them times a matrix, in which as in the vector neighbours along the
+/// sum are side by side. Lanes then run along the sum, too.
 bool sums_in_lanes(const Handle& a, const Handle& b) {
   const bool row = a->shape[a->shape.size() - 2] == 1, column = b->shape.back() == 1;
   if (row && column) return true;

@@ -15,6 +15,9 @@ constexpr double kNanosecondsWorthAThread = 8000, kVectorsANanosecond = 3;
 constexpr int64_t kRowsWorthPacking = 96;
 // ... nor does one that the second-level cache holds, or nearly.
 int64_t small_right() { return static_cast<int64_t>(caches().l2 / 2 * 3); }
+// More than this is read from memory, or mostly so.
+int64_t far_bytes() { return static_cast<int64_t>(caches().l3 / 2); }
+constexpr int64_t kFarSteps = 8;                    // rows of far memory at once
 constexpr int64_t kLongestPart = 1024;              // of the sequential axis, when it is done in parts
 constexpr int64_t kMostPacked = int64_t{64} << 20;  // bytes of the right side at once
 
@@ -63,8 +66,11 @@ void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* ar
                          static_cast<double>(s.steps + 1);
   if (vectors < kNanosecondsWorthAThread * kVectorsANanosecond) threads = 1;
   const Launch l{box, entry, threads};
-  if (left_in_place(s) && right_in_place(s) &&
-      (s.rows < kRowsWorthPacking || s.steps * s.columns * element_ <= small_right()))
+  const bool in_order = left_in_place(s) && right_in_place(s);
+  if (in_order && form_.rows == 1 && s.rows == 1 && matrices == 1 && s.steps > kFarSteps &&
+      s.steps * s.columns * element_ > far_bytes())
+    return far_row(l, s, args);
+  if (in_order && (s.rows < kRowsWorthPacking || s.steps * s.columns * element_ <= small_right()))
     return in_place(l, s, args);
   const int64_t together = matrices >= threads ? threads : 1;  // matrices at once
   const int64_t grain = divide_up(matrices, together);
@@ -102,6 +108,31 @@ void Contraction::in_place(const Launch& l, const Sides& s, uint64_t* args) cons
   l.box.each_piece(args, divide_up(n, grain), l.threads, [&](uint64_t* mine, int64_t p) {
     l.box.restrict(mine, axis, p * grain * unit, std::min(l.box.length(args, axis), (p + 1) * grain * unit));
     l.entry(mine);
+  });
+}
+
+/// One row against a right side in far memory, a few of its rows at a time: their memory is read as it lies,
+/// which a tile that takes all rows would do in short runs, and sums wait in the first-level cache.
+void Contraction::far_row(const Launch& l, const Sides& s, const uint64_t* args) const {
+  const int64_t chunks = divide_up(s.columns, form_.lanes), grain = divide_up(chunks, l.threads);
+  l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
+    const int64_t begin = piece * grain * form_.lanes, end = std::min(s.columns, begin + grain * form_.lanes);
+    const Scratch sums(grain * form_.lanes * element_);
+    std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
+    ContractionPlan plan;
+    plan.right_step = s.right_step;
+    plan.right_chunk = form_.vectors * form_.lanes * element_;
+    plan.tiles = sums.data();
+    l.box.restrict(mine, vector_axis_, begin, end);
+    for (int64_t first = 0; first < s.steps; first += kFarSteps) {
+      plan.left = s.left + first * element_;
+      plan.right = s.right + first * s.right_step + begin * element_;
+      plan.steps = std::min(kFarSteps, s.steps - first);
+      plan.flags = (first > 0 ? ContractionPlan::kResume : 0) |
+                   (first + plan.steps < s.steps ? ContractionPlan::kSuspend : 0);
+      std::copy_n(mine, one.size(), one.data());
+      launch(l, plan, one.data());
+    }
   });
 }
 
@@ -146,7 +177,7 @@ void Contraction::few_rows(const Launch& l, const Sides& s, const uint64_t* args
   const Scratch left(left_copied ? s.rows * pitch : 0);
   if (left_copied) pack_left(s, 0, s.rows, 0, s.steps, left.data(), pitch);
   // One row from far memory: longer runs of fewer columns.
-  const bool far = s.steps * s.columns * element_ > static_cast<int64_t>(caches().l3 / 2);
+  const bool far = s.steps * s.columns * element_ > far_bytes();
   const int64_t width = (form_.rows > 1 ? form_.vectors : far ? 2 : 4) * form_.lanes;
   const auto near = static_cast<int64_t>(form_.rows > 1 ? caches().l2 / 4
                                          : far          ? caches().l2 / 16

@@ -65,7 +65,7 @@ struct Node {
   /// doesn't change it.
   int8_t minor = kPackedMinor;
   static constexpr int8_t kPackedMinor = -1, kNoMinor = -2;  // the last axis longer than 1; none
-  uint32_t index = 0;      // scratch of the flush that owns the node
+  uint32_t index = 0;                                        // scratch of the flush that owns the node
   Site site{};
   Node* operand[3] = {};
   Shape shape;

@@ -13,7 +13,7 @@ constexpr double kNanosecondsWorthAThread = 8000;
 constexpr int64_t kLeastBlockBytes = 32 << 10;
 // Rows of a product that make packing its right side for them worth it; and what a value's way through memory
 // costs, in those of packing a byte.
-constexpr double kRowsWorthAMatrix = 128, kLeastRows = 16;
+constexpr double kRowsWorthAMatrix = 128, kLeastRows = 32;
 constexpr double kMemoryOverPacking = 3;
 constexpr int64_t kCacheLine = 64;
 // So many second-level caches are taken to be in the third.
@@ -60,7 +60,10 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
     ns += n * p.steps[i].kernel->nanoseconds();
   }
   const bool parallel = workers.threads > 1 && (asked > 0 || ns > 2 * kNanosecondsWorthAThread);
-  double budget = asked > 0 ? asked : static_cast<double>(workers.far_bytes) / 2;
+  // A product streams its right side past what it keeps: it may fill the second-level cache.
+  const bool products =
+      std::any_of(band.sources.begin(), band.sources.end(), [](auto& s) { return s.matrix; });
+  double budget = asked > 0 ? asked : static_cast<double>(workers.far_bytes) / (products ? 1 : 2);
   if (!parallel && total < budget) return b;
   if (parallel && indices < workers.threads) return b;
 
@@ -69,7 +72,7 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
   // longer way than to the third-level cache, larger blocks, launched less often, are better.
   const auto near = static_cast<double>(workers.near_bytes);
   bool short_rows = false;
-  if (asked == 0 && std::none_of(band.sources.begin(), band.sources.end(), [](auto& s) { return s.matrix; }))
+  if (asked == 0 && !products)
     for (int l = 0; l < levels && !short_rows; ++l) {
       const Footprint one = footprint(band, f, b.extent, l);
       short_rows = one.fixed + one.moving <= near / 2;
@@ -85,8 +88,7 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
     b.length =
         std::clamp<int64_t>(static_cast<int64_t>(room / std::max(one.moving, 1.0)), 1, b.extent[b.level]);
     if (one.matrix > 0 && asked == 0) {
-      // At most twice the second-level cache, but enough for a tile of the product.
-      const double rows = std::clamp(4 * budget / one.moving, kLeastRows, kRowsWorthAMatrix);
+      const double rows = std::clamp(budget / one.moving, kLeastRows, kRowsWorthAMatrix);
       b.length = std::clamp<int64_t>(static_cast<int64_t>(rows), b.length, b.extent[b.level]);
       matrix = one.matrix;
     }

@@ -214,10 +214,11 @@ class Finder {
       const int8_t at = b.dim_of[outer_[s][l].dim];
       if (at != Binding::kAbsent && place[at] != 0) source.moves |= 1u << l;
     }
-    if (is_contraction(s) && !b.output) {  // rows come right after the summed dimension
+    if (is_contraction(s) && !b.output) {  // its dimensions are: summed, batch..., rows, columns
       size_t k = 0;
       while (p_.steps[s].axis_of[k] != p_.steps[s].sequential) ++k;
-      source.matrix = b.dim_of[k] != Binding::kAbsent && b.dim_of[k + 1] == Binding::kAbsent;
+      const size_t rows = p_.steps[s].dims.size() - 2;
+      source.matrix = b.dim_of[k] != Binding::kAbsent && b.dim_of[rows] == Binding::kAbsent;
     }
     for (Band::Source& known : band.sources)
       if (known.slot == source.slot && (source.slot >= 0 || known.node == source.node)) {

@@ -1,4 +1,5 @@
 // Contractions of two plain sides: every way of reaching them, against the reference, to the bit.
+#include "backends/cpu/features.hpp"
 #include "backends/cpu/pack.hpp"
 #include "support/config.hpp"
 #include "tests/cpu/compare.hpp"
@@ -138,6 +139,9 @@ BOOST_AUTO_TEST_CASE(vectors) {
     b.done();
     for (int64_t steps : {1, 50, 700})
       for (int64_t columns : {1, 15, 64, 300, 1000}) compare(b.k, {steps, 1, columns});
+    if (lies != Lies::rows) continue;
+    const auto far = static_cast<int64_t>(cpu::caches().l3 / 2 / sizeof(float));  // read a few rows at a time
+    for (int64_t steps : {97, 9}) compare(b.k, {steps, 1, far / steps + 77});
   }
 }
 

@@ -1,9 +1,23 @@
 #include "lazy/matmul.hpp"
 
+#include "support/config.hpp"
 #include "tests/lazy/check.hpp"
 
 using namespace lazy;
 using check::equal;
+using config::Override;
+
+namespace {
+
+Tensor wave(const Shape& shape, double frequency, DType type = float32) {
+  return astype(sin(arange(0, static_cast<double>(numel(shape)), 1, float32) * frequency), type)
+      .reshape(shape)
+      .eval();
+}
+
+std::vector<double> bits(const Tensor& x) { return x.to_vector<double>(); }
+
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(products)
 
@@ -55,6 +69,49 @@ BOOST_AUTO_TEST_CASE(composed) {
          "vecdot: shapes [3] and [2] do not fit: the extents of the summed axis differ");
   THROWS(IndexError, vecdot(zeros({3}), zeros({3}), 0),
          "vecdot: the axis counts from the end: it is negative, not 0");
+}
+
+BOOST_AUTO_TEST_CASE(a_matrix_along_the_sum_is_summed_in_lanes) {
+  for (const DType t : {float32, float64, bfloat16, float16})
+    for (const auto& [m, k] :
+         {std::pair<int64_t, int64_t>{2, 1}, {2, 2}, {7, 63}, {37, 130}, {0, 5}, {3, 0}}) {
+      const Tensor a = wave({m, k}, 0.37, t), x = wave({k}, 0.73, t);
+      const DType wide = t == float64 ? float64 : float32;
+      const Tensor expected =
+          k == 1 ? (a * x).reshape({m}) : sum(a.astype(wide) * x.astype(wide), {-1}).astype(t);
+      BOOST_TEST(bits(matmul(a, x)) == bits(expected));
+      BOOST_TEST(bits(matmul(x, a.T())) == bits(expected));
+      BOOST_TEST(bits(matmul(x.reshape({1, 1, k}), a.T())) == bits(expected));
+      BOOST_TEST(bits(matmul(a.reshape({1, m, k}), x.reshape({k, 1}))) == bits(expected));
+    }
+}
+
+// The order of the sum depends on the views that a program goes through, not on what is in memory.
+BOOST_AUTO_TEST_CASE(a_transposed_matrix_keeps_its_order_wherever_it_is_computed) {
+  const Tensor a = wave({130, 70}, 0.37), x = wave({130}, 0.73), two = wave({130, 2}, 0.73);
+  const auto one_after_the_other = bits(matmul(reshape(x, {1, 130}), a));  // the columns are apart
+  const auto products = [&] {
+    std::vector<std::vector<double>> r;
+    const Tensor pending = a * 1, view = pending.T(), computed = view + 0;
+    r.push_back(bits(matmul(view, x)));
+    const Tensor kept = (a * 1).T();
+    kept.eval();
+    r.push_back(bits(matmul(kept, x)));
+    r.push_back(bits(matmul(kept + 0, x)));
+    r.push_back(bits(matmul(computed, x)));
+    r.push_back(bits(matmul(computed(ellipsis, slice(0, none, 2)), x(slice(0, none, 2)))));
+    r.push_back(bits(matmul(computed, two(_, 1))));
+    r.push_back(bits(matmul(reshape(computed, {35, 2, 130}), x)));
+    return r;
+  };
+  const auto fused = products();
+  BOOST_TEST(fused[0] == one_after_the_other);
+  BOOST_TEST(fused[1] == one_after_the_other);
+  BOOST_TEST(fused[2] == bits(sum((a.T() + 0) * x, {-1})));
+  BOOST_TEST(fused[2] == fused[3]);
+  const Override eager("LAZY_EAGER", "1");
+  const auto one_by_one = products();
+  for (size_t i = 0; i < fused.size(); ++i) BOOST_TEST(fused[i] == one_by_one[i], "product " << i);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
