@@ -224,12 +224,15 @@ Tensor Machine::make(const Statement& s) {
 void Machine::sign(const Statement& s) {
   const Shape& out = registers_.back().shape();
   for (int64_t n : out) signature_.push_back(std::min<int64_t>(n, 2));
-  // A view of memory is no op at all. Extents decide whether a reshape of strided memory can be one, and
-  // whether windows that touch lie in it without gaps.
-  if (s.kind == Kind::reshape || s.kind == Kind::window) {
+  // A view of memory is no op at all. Extents decide whether a reshape of strided memory can be one...
+  if (s.kind == Kind::reshape) {
     const jit::Node& n = *registers_.back().handle().get();
     signature_.push_back(n.op != jit::Op::leaf ? 0 : n.contiguous ? 1 : 2);
   }
+  // ... and whether windows cover their axis, so that reading them copies nothing.
+  if (s.kind == Kind::window)
+    signature_.push_back(out[s.axes[0]] * s.ranges[0].step ==
+                         registers_[static_cast<size_t>(s.operand[0])].shape()[s.axes[0]]);
   // Which axes a slice takes whole is structure.
   const std::vector<Dim>& region = s.kind == Kind::assign ? s.region : s.dims;
   size_t k = 0;
