@@ -153,6 +153,7 @@ void Contraction::pack_left(const Sides& s, int64_t row, int64_t rows, int64_t s
   const PackSource from{s.left + row * s.left_row + step * s.left_step, s.left_row, s.left_step,
                         form_.left.from};
   if (form_.lane == ContractionLane::pairs) pack_words(from, rows, steps, to, pitch);
+  else if (form_.lane == ContractionLane::quads) pack_bytes(from, rows, steps, to, pitch);
   else pack(from, form_.lane, rows, steps, to, pitch);
 }
 
@@ -162,11 +163,17 @@ void Contraction::pack_right(const Sides& s, int64_t step, int64_t steps, int64_
   const PackSource from{s.right + step * s.right_step + column * s.right_column, s.right_step, s.right_column,
                         form_.right.from};
   const int64_t pitch = width * element_;
+  const bool quads = form_.lane == ContractionLane::quads;
   if (form_.lane == ContractionLane::pairs) pack_pairs(from, steps, columns, to, pitch);
+  else if (quads) pack_quads(from, steps, columns, to, pitch);
   else pack(from, form_.lane, steps, columns, to, pitch);
   if (columns < width)
     for (int64_t i = 0; i < lane_steps(steps); ++i)
       std::memset(to + i * pitch + columns * element_, 0, static_cast<size_t>((width - columns) * element_));
+  if (!quads || step > 0) return;
+  auto* start = reinterpret_cast<int32_t*>(to + lane_steps(steps) * pitch);
+  std::fill_n(start, width, 0);
+  if (form_.left.from == DType::int8) sums_of_raised(from, s.steps, columns, start);
 }
 
 /// So few that the right side is read once or little more: a block of it is copied to a near cache, then
@@ -197,7 +204,8 @@ void Contraction::few_rows(const Launch& l, const Sides& s, const uint64_t* args
       l.box.restrict(mine, vector_axis_, begin, end);
       return launch(l, plan, mine);
     }
-    const Scratch panel(part * width * element_), tiles(s.steps > part ? s.rows * width * element_ : 0);
+    const Scratch panel((part + starts()) * width * element_),
+        tiles(s.steps > part ? s.rows * width * element_ : 0);
     std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
     plan.right = panel.data();
     plan.right_step = width * element_;
@@ -227,9 +235,9 @@ void Contraction::many_rows(const Launch& l, const Sides& s, const uint64_t* arg
   const bool left_copied = !left_in_place(s),
              right_copied = !right_in_place(s) || s.rows >= kRowsWorthPacking;
   const int64_t parts = s.steps > kLongestPart + kLongestPart / 2 ? divide_up(s.steps, kLongestPart) : 1;
-  const int64_t part = std::max<int64_t>(1, parts == 1 ? s.steps : round_up(divide_up(s.steps, parts), 2));
+  const int64_t part = std::max<int64_t>(1, parts == 1 ? s.steps : round_up(divide_up(s.steps, parts), 4));
   const int64_t lane_part = lane_steps(part), width = form_.vectors * form_.lanes,
-                chunk_bytes = lane_part * width * element_;
+                chunk_bytes = (lane_part + starts()) * width * element_;
   const int64_t band = std::max<int64_t>(1, kMostPacked / std::max<int64_t>(chunk_bytes, 1)) * width;
   const int64_t pitch = round_up(lane_part * element_, 64);
   // Rows whose left side stays in the second-level cache while all columns pass.

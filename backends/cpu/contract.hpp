@@ -29,8 +29,12 @@ class Contraction {
   bool left_in_place(const Sides&) const;
   bool right_in_place(const Sides&) const;
   int64_t lane_steps(int64_t steps) const {
-    return form_.lane == ContractionLane::pairs ? (steps + 1) / 2 : steps;
+    return form_.lane == ContractionLane::pairs   ? (steps + 1) / 2
+           : form_.lane == ContractionLane::quads ? (steps + 3) / 4
+                                                  : steps;
   }
+  /// Rows of a packed right side that say where sums start.
+  int64_t starts() const { return form_.lane == ContractionLane::quads; }
   void in_place(const Launch&, const Sides&, uint64_t* args) const;
   void one_matrix(const Launch&, uint64_t* args) const;
   void far_row(const Launch&, const Sides&, const uint64_t* args) const;

@@ -67,6 +67,7 @@ Widen widening(DType t, ContractionLane lane) {
     case ContractionLane::f64: return widen<uint64_t, uint64_t>;
     case ContractionLane::pairs: return widening<int16_t>(t);
     case ContractionLane::i32: return widening<int32_t>(t);
+    case ContractionLane::quads:
     case ContractionLane::f32: break;
   }
   return t == DType::bfloat16  ? widen_bfloat16
@@ -198,6 +199,71 @@ void pack_pairs(const PackSource& s, int64_t rows, int64_t columns, char* to, in
       else std::fill_n(high, n, uint16_t{0});
       interleave(low, high, n, to + i / 2 * pitch + j * 4);
     }
+}
+
+LAZY_AVX2 void pack_bytes(const PackSource& s, int64_t rows, int64_t columns, char* to, int64_t pitch) {
+  const char raise = s.type == DType::int8 ? static_cast<char>(0x80) : char{0};
+  const int64_t padded = (columns + 3) / 4 * 4;
+  for (int64_t i = 0; i < rows; ++i) {
+    const char* from = s.data + i * s.row;
+    char* out = to + i * pitch;
+    if (s.column == 1)
+      for (int64_t j = 0; j < columns; ++j) out[j] = static_cast<char>(from[j] ^ raise);
+    else
+      for (int64_t j = 0; j < columns; ++j) out[j] = static_cast<char>(from[j * s.column] ^ raise);
+    std::memset(out + columns, 0, static_cast<size_t>(padded - columns));
+  }
+}
+
+LAZY_AVX2 void pack_quads(const PackSource& s, int64_t rows, int64_t columns, char* to, int64_t pitch) {
+  int64_t i = 0;
+  if (s.column == 1) {
+    for (; i + 4 <= rows; i += 4) {
+      const auto* r = reinterpret_cast<const uint8_t*>(s.data + i * s.row);
+      const uint8_t *r1 = r + s.row, *r2 = r1 + s.row, *r3 = r2 + s.row;
+      auto* out = reinterpret_cast<uint32_t*>(to + i / 4 * pitch);
+      for (int64_t j = 0; j < columns; ++j)
+        out[j] = r[j] | uint32_t{r1[j]} << 8 | uint32_t{r2[j]} << 16 | uint32_t{r3[j]} << 24;
+    }
+  } else if (s.row == 1) {  // quads lie side by side along the rows
+    i = rows / 4 * 4;
+    for (int64_t j = 0; j < columns; j += 8) {
+      const int64_t n = std::min<int64_t>(8, columns - j);
+      const char* from[8] = {};
+      for (int64_t c = 0; c < n; ++c) from[c] = s.data + (j + c) * s.column;
+      transpose_columns(from, i / 4, n, 4, to + j * 4, pitch);
+    }
+  }
+  for (; i < rows; i += 4)
+    for (int64_t j = 0; j < columns; ++j) {
+      const char* from = s.data + i * s.row + j * s.column;
+      char quad[4] = {};
+      for (int64_t r = 0; r < std::min<int64_t>(4, rows - i); ++r) quad[r] = from[r * s.row];
+      std::memcpy(to + i / 4 * pitch + j * 4, quad, 4);
+    }
+}
+
+LAZY_AVX2 void sums_of_raised(const PackSource& s, int64_t rows, int64_t columns, int32_t* sums) {
+  std::fill_n(sums, columns, 0);
+  const auto* data = reinterpret_cast<const int8_t*>(s.data);
+  if (s.row == 1) {
+    for (int64_t j = 0; j < columns; ++j) {
+      const int8_t* column = data + j * s.column;
+      int32_t sum = 0;
+      for (int64_t i = 0; i < rows; ++i) sum += column[i];
+      sums[j] = sum;
+    }
+  } else if (s.column == 1) {
+    for (int64_t i = 0; i < rows; ++i) {
+      const int8_t* row = data + i * s.row;
+      for (int64_t j = 0; j < columns; ++j) sums[j] += row[j];
+    }
+  } else {
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) sums[j] += data[i * s.row + j * s.column];
+  }
+  for (int64_t j = 0; j < columns; ++j)
+    sums[j] = static_cast<int32_t>(static_cast<uint32_t>(sums[j]) * -128U);
 }
 
 }  // namespace lazy::cpu

@@ -66,6 +66,7 @@ BOOST_AUTO_TEST_CASE(dtypes) {
                         {D::bfloat16, D::float32, D::float32}, {D::float32, D::float16, D::float32},
                         {D::int32, D::int32, D::int32},        {D::uint32, D::uint32, D::uint32},
                         {D::int8, D::int8, D::int8},           {D::int8, D::uint8, D::int32},
+                        {D::int8, D::int8, D::int32},          {D::uint8, D::int8, D::int32},
                         {D::int16, D::int8, D::int32},         {D::uint16, D::int8, D::int32},
                         {D::uint8, D::uint8, D::uint8},        {D::int16, D::int16, D::int16},
                         {D::int64, D::int64, D::int64},        {D::int8, D::int32, D::int32}};
@@ -123,6 +124,13 @@ BOOST_AUTO_TEST_CASE(large) {
                                         .right_lies = lies});
       compare(words, {2051, 1, 101, 131});
       compare(words, {2051, 2, 5, 131});
+      const LoopKernel bytes = product({.left = DType::int8,
+                                        .right = DType::int8,
+                                        .sum = DType::int32,
+                                        .left_lies = lies,
+                                        .right_lies = lies});
+      compare(bytes, {2051, 1, 101, 131});
+      compare(bytes, {8195, 2, 5, 131});
     }
   }
 }

@@ -10,8 +10,9 @@
 
 namespace lazy::cpu {
 
-/// What one step of a lane multiplies. pairs: two neighbouring k of int16 at once, into int32.
-enum class ContractionLane : uint8_t { f32, f64, i32, pairs };
+/// What one step of a lane multiplies. pairs: two neighbouring k of int16 at once, into int32. quads: four of
+/// uint8 by int8. A left side of int8 is then raised by 128, and sums start at what that comes to.
+enum class ContractionLane : uint8_t { f32, f64, i32, pairs, quads };
 constexpr int bytes_of(ContractionLane l) { return l == ContractionLane::f64 ? 8 : 4; }
 
 struct ContractionSide {
@@ -41,9 +42,9 @@ struct ContractionPlan {
   const char* left = nullptr;  // lanes; neighbouring k side by side
   int64_t left_row = 0;
   const char* right = nullptr;  // lanes; neighbouring columns side by side
-  int64_t right_step = 0;       // from one k to the next
+  int64_t right_step = 0;       // from one k to the next; of quads, where sums start comes after the last
   int64_t right_chunk = 0;      // from the columns of one (widest) tile to the next
-  int64_t steps = 0;            // k, or pairs of them
+  int64_t steps = 0;            // k, or pairs or quads of them
   /// Accumulators in memory, tile after tile: a long sum is done in parts that fit the caches.
   char* tiles = nullptr;
   int64_t flags = 0;

@@ -47,6 +47,9 @@ void KernelWriter::plan_contract() {
   red_->acc.resize(1);
   red_->acc[0].info = accumulators_of(k_)[0];
   ContractionForm& f = *contraction_;
+  if (f.lane == ContractionLane::pairs && wide_file && has_vnni() && !one_row && size_of(f.left.from) == 1 &&
+      f.right.from == DType::int8)
+    f.lane = ContractionLane::quads;
   f.lanes = lanes_;
   f.vectors = shape_.vecs;
   f.rows = shape_.rows;
@@ -217,7 +220,17 @@ void KernelWriter::contract_tile(int rows, int vecs, bool masked) {
   move_tile(rows, vecs, false);
   a.jmp(begin);
   a.bind(fresh);
-  for (int i = 0; i < rows * vecs; ++i) {
+  const bool quads = contraction_->lane == ContractionLane::quads;
+  if (quads) {
+    a.mov(x86::rcx, as_->frame(at_.right_step));
+    a.imul(x86::rcx, as_->frame(at_.steps));
+    a.add(x86::rcx, as_->frame(at_.right));
+  }
+  for (int i = 0; quads && i < rows * vecs; ++i) {
+    if (i < vecs) a.vmovups(tile_accumulator(i), x86::ptr(x86::rcx, i * as_->bytes_of(contract_type())));
+    else a.vmovaps(tile_accumulator(i), tile_accumulator(i % vecs));
+  }
+  for (int i = 0; !quads && i < rows * vecs; ++i) {
     const x86::Vec z = as_->vec(tile_accumulator(i).id(), 16);
     a.emit(z.id() < 16 ? Id::kIdVpxor : Id::kIdVpxord, z, z, z);
   }
@@ -346,6 +359,7 @@ void KernelWriter::multiply_add(const x86::Vec& acc, const x86::Vec& left, const
     case ContractionLane::f32: a.emit(Id::kIdVfmadd231ps, acc, left, right); return;
     case ContractionLane::f64: a.emit(Id::kIdVfmadd231pd, acc, left, right); return;
     case ContractionLane::i32: a.emit(Id::kIdVpmulld, product(), left, right); break;
+    case ContractionLane::quads: a.emit(Id::kIdVpdpbusd, acc, left, right); return;
     case ContractionLane::pairs:
       if (as_->avx512() && has_vnni()) {
         a.emit(Id::kIdVpdpwssd, acc, left, right);
