@@ -101,6 +101,23 @@ BOOST_AUTO_TEST_CASE(epilogues_of_three_operands) {
       }
 }
 
+/// More results than registers, stored under a tail mask that has all lanes: what is spilled to make room for
+/// the mask must be spilled on every way through the code.
+BOOST_AUTO_TEST_CASE(many_results_of_whole_vectors) {
+  for (const DType t : {DType::float64, DType::float32, DType::int64}) {
+    KernelBuilder b(Form::reduce, 3, 0);
+    const int r = b.reduce(Op::matmul, b.input(t, {Stride::zero, Stride::any, Stride::zero}),
+                           b.input(t, {Stride::zero, Stride::zero, Stride::unit}));
+    b.begin_epilogue();
+    std::vector<ValueId> results{b.result(r)};
+    for (int i = 0; i < 8; ++i) results.push_back(b.op(Op::add, results.back(), b.scalar(t)));
+    for (const ValueId v : results) b.store(v, {Stride::zero, Stride::any, Stride::unit});
+    b.done();
+    for (const int64_t m : {1, 3, 4, 6, 8})
+      for (const int64_t n : {4, 8, 16, 12, 24}) compare(b.k, {1, m, n});
+  }
+}
+
 BOOST_AUTO_TEST_CASE(batches) {
   for (bool left : {true, false})
     all_shapes(product({.batch_left = left, .batch_right = !left, .epilogue = 1}), 3);

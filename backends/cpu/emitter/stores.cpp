@@ -28,13 +28,16 @@ class StoreWriter {
     if (!w_.masked) return packed256(m);
     const asmjit::Label partial = a_.newLabel(), done = a_.newLabel();
     a_.cmp(x86::dword_ptr(x86::rsp, w_.count), as_.lanes);
-    const int narrow = size_of(o_.dtype) < 4 ? narrowed() : -1;
+    // Registers are taken, and others spilled for them, before the code branches.
+    const bool narrow = size_of(o_.dtype) < 4;
+    const int work = narrow ? narrowed() : regs_.scratch();
     a_.jb(partial);
-    if (narrow >= 0) move_out(narrow, m);
+    if (narrow) move_out(work, m);
     else packed256(m);
     a_.jmp(done);
     a_.bind(partial);
-    partial256(m, narrow);
+    if (narrow) narrow_partial256(m, work);
+    else masked256(m, work);
     a_.bind(done);
   }
 
@@ -109,14 +112,13 @@ class StoreWriter {
     if (size_of(o_.dtype) >= 4) a_.emit(w_.stream ? Id::kIdVmovntps : Id::kIdVmovups, m, value());
     else move_out(narrowed(), m);
   }
-  void partial256(x86::Mem m, int narrow) {
-    if (narrow < 0) {
-      const bool wide = size_of(o_.dtype) == 8;
-      const x86::Vec mask = as_.vec(regs_.scratch(), bytes());
-      a_.vmovups(mask, as_.frame(wide ? w_.tail64 : w_.tail32));
-      a_.emit(wide ? Id::kIdVmaskmovpd : Id::kIdVmaskmovps, m, mask, value());
-      return;
-    }
+  void masked256(x86::Mem m, int work) {
+    const bool wide = size_of(o_.dtype) == 8;
+    const x86::Vec mask = as_.vec(work, bytes());
+    a_.vmovups(mask, as_.frame(wide ? w_.tail64 : w_.tail32));
+    a_.emit(wide ? Id::kIdVmaskmovpd : Id::kIdVmaskmovps, m, mask, value());
+  }
+  void narrow_partial256(x86::Mem m, int narrow) {
     move_out(narrow, as_.frame(as_.staging()));
     copy_out(m, true);
   }
