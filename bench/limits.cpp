@@ -48,13 +48,15 @@ double best_of(int threads, int rounds, const auto& work) {
 double fma_gflops(int threads) {
   constexpr int kChains = 12, kSteps = 2'000'000;
   const auto work = [](int, bool warm) {
-    Vector acc[kChains], x, y;
+    Vector x, y;
     for (int l = 0; l < kLanes; ++l) x[l] = 0.999f, y[l] = 1e-3f;
-    for (Vector& a : acc) a = y;
-    for (int i = 0; i < (warm ? kSteps / 20 : kSteps); ++i) {
-      for (Vector& a : acc) a = a * x + y;
-#pragma GCC unroll 12
-      for (Vector& a : acc) asm volatile("" : "+v"(a));
+    // Variables, not an array: that would lie in memory.
+    Vector a = y, b = y, c = y, d = y, e = y, f = y, g = y, h = y, i = y, j = y, k = y, l = y;
+    for (int n = 0; n < (warm ? kSteps / 20 : kSteps); ++n) {
+      a = a * x + y, b = b * x + y, c = c * x + y, d = d * x + y, e = e * x + y, f = f * x + y;
+      g = g * x + y, h = h * x + y, i = i * x + y, j = j * x + y, k = k * x + y, l = l * x + y;
+      asm volatile("" : "+v"(a), "+v"(b), "+v"(c), "+v"(d), "+v"(e), "+v"(f));
+      asm volatile("" : "+v"(g), "+v"(h), "+v"(i), "+v"(j), "+v"(k), "+v"(l));
     }
   };
   return best_of(threads, 7, work) * threads * 2.0 * kChains * kLanes * kSteps * 1e-9;

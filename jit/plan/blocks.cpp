@@ -16,6 +16,8 @@ constexpr int64_t kLeastBlockBytes = 32 << 10;
 constexpr double kRowsWorthAMatrix = 128, kLeastRows = 32;
 constexpr double kMemoryOverPacking = 3;
 constexpr int64_t kCacheLine = 64;
+// Neighbours that a block takes of a kernel's vector axis: fewer, and columns are walked down one by one.
+constexpr int64_t kLeastRun = 128;
 // So many second-level caches are taken to be in the third.
 constexpr double kFarToMemory = 8;
 
@@ -36,6 +38,20 @@ Footprint footprint(const Band& band, const Frame& f, const int64_t* extent, int
     if (!moves && s.matrix) r.matrix += bytes;
   }
   return r;
+}
+
+/// The fewest indices that a block takes of any kernel's vector axis, if that is what is cut.
+int64_t shortest_run(const Program& p, const Band& band, const Frame& f, const Blocks& b) {
+  int64_t shortest = INT64_MAX;
+  for (uint32_t i = 0; i < band.count; ++i) {
+    const Step& s = p.steps[band.first + i];
+    const uint8_t dim = band.dim_of[i * band.levels.size() + static_cast<size_t>(b.level)];
+    if (s.axis_of[dim] + 1 != s.args.rank) continue;
+    int64_t run = b.length;
+    for (size_t d = dim + size_t{1}; d < s.dims.size(); ++d) run *= extent_of(s.dims[d], f);
+    shortest = std::min(shortest, run);
+  }
+  return shortest;
 }
 
 }  // namespace
@@ -116,6 +132,7 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
                static_cast<double>(size_of(p.slots[slot].dtype));
     if (kMemoryOverPacking * inner < matrix * static_cast<double>(b.count)) return b;
   }
+  if (asked == 0 && shortest_run(p, band, f, b) < kLeastRun) return b;
   b.worth_it = true;
 
   int64_t size = 0;
