@@ -141,6 +141,14 @@ BOOST_AUTO_TEST_CASE(rows_go_block_by_block) {
   BOOST_TEST(contains(text, "3 kernels in 1 band"), text);
 }
 
+// Columns lie side by side: a block of a few would walk down memory in steps of a row.
+BOOST_AUTO_TEST_CASE(columns_are_not_cut_into_few) {
+  const Override threads("LAZY_NUM_THREADS", "1");
+  const Tensor tall = wave({100000, 16});
+  const auto standardised = [&] { ((tall - mean(tall, {0})) / sqrt(var(tall, {0}) + 1e-5)).eval(); };
+  BOOST_TEST(bands_in(standardised) == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(values_in_between_have_no_memory) {
   const Tensor x = wave({2048, 1024});
   const uint64_t full = 2048 * 1024 * 4;
