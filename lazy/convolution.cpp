@@ -132,17 +132,7 @@ Handle convolve(const Problem& p, Handle image, const Handle& w, const Dims& pad
   const Windows windows(p.name, image->shape, length, p.stride, padding, p.dilation, p.site);
   const int64_t in = w->shape[n], out = w->shape[n + 1];
   // Windows read each element many times: an image whose channels are far apart is laid out anew first.
-  const bool pads = std::any_of(padding.begin(), padding.end(), [](int64_t v) { return v != 0; });
-  if (gathered && !pads && windows.taps > 1)
-    image = placed(
-        image, padding, Dims(n, 1),
-        [&] {
-          Dims extents;
-          for (int i = 0; i < n; ++i) extents.push_back(image->shape[i + 1]);
-          return extents;
-        }(),
-        0, p.site);
-  else image = padded(image, padding, 0, p.site);
+  image = padded(image, padding, 0, p.site, gathered && windows.taps > 1);
   if (p.groups == 1) return dense(p, image, w, windows);
   if (in == 1 && windows.taps <= kMostTaps) return depthwise(p, image, w, windows, out / p.groups);
   return grouped(p, image, w, windows);

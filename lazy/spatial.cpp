@@ -92,8 +92,9 @@ Handle placed(const Handle& image, const Dims& before, const Dims& step, const D
                      {.ints = start, .steps = steps, .axes = {}});
 }
 
-Handle padded(const Handle& image, const Dims& padding, const Number& value, const Site& s) {
-  if (std::all_of(padding.begin(), padding.end(), [](int64_t p) { return p == 0; })) return image;
+Handle padded(const Handle& image, const Dims& padding, const Number& value, const Site& s, bool anew) {
+  const bool pads = std::any_of(padding.begin(), padding.end(), [](int64_t p) { return p != 0; });
+  if (!pads && !anew) return image;
   Dims extents;
   for (int i = 0; i < padding.size(); ++i) extents.push_back(image->shape[i + 1] + 2 * padding[i]);
   return placed(image, padding, Dims(padding.size(), 1), extents, value, s);

@@ -36,7 +36,8 @@ struct Windows {
 /// before[a] + i step[a]; `extents` are the new spatial extents.
 Handle placed(const Handle& image, const Dims& before, const Dims& step, const Dims& extents,
               const Number& value, const Site&);
-/// `padding` elements of `value` before and after each spatial axis.
-Handle padded(const Handle& image, const Dims& padding, const Number& value, const Site&);
+/// `padding` elements of `value` before and after each spatial axis. Without padding the image itself, unless
+/// it is to be laid out `anew`, row-major.
+Handle padded(const Handle& image, const Dims& padding, const Number& value, const Site&, bool anew = false);
 
 }  // namespace lazy::detail
