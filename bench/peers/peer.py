@@ -18,7 +18,7 @@ def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("peer", choices=["numpy", "torch", "torch_compile", "jax", "mlx"])
     p.add_argument("-t", "--threads", type=int, default=1)
-    p.add_argument("-f", "--filter", default=".", help="only workloads that match")
+    p.add_argument("-f", "--filter", default=".", help="only workloads whose name/size matches")
     p.add_argument("-s", "--seconds", type=float, default=0.3, help="of samples for each workload")
     return p.parse_args()
 
@@ -290,10 +290,10 @@ def main():
 
     xp = PEERS[a.peer](a.threads)
     wanted = re.compile(a.filter)
-    if wanted.search("changing_shapes"):
+    if wanted.search("changing_shapes/1000"):
         changing_shapes(xp, a.peer, a.threads)
     for name, size, f, make in workloads.rows():
-        if not wanted.search(name):
+        if not wanted.search(f"{name}/{size}"):
             continue
         try:
             inputs = [xp.array(x) for x in make()]
