@@ -13,15 +13,20 @@ using namespace detail;
 // one fused multiply-add for each.
 constexpr int64_t kMostTaps = 64;
 
+/// A call's operands, of one dtype, and its options for each spatial axis.
 struct Problem {
   const char* name;
   Site site;
+  Handle given, weights;
   Dims stride, padding, dilation;
   int64_t groups;
 
-  [[noreturn]] void mismatch(const Handle& x, const Handle& w, const std::string& why) const {
+  int spatial() const { return given->shape.size() - 2; }
+  [[noreturn]] void mismatch(const std::string& why) const {
     fail<ShapeError>(
-        name, "an image " + to_string(x->shape) + " and weights " + to_string(w->shape) + ": " + why, site);
+        name,
+        "an image " + to_string(given->shape) + " and weights " + to_string(weights->shape) + ": " + why,
+        site);
   }
 };
 
@@ -138,12 +143,15 @@ Handle convolve(const Problem& p, Handle image, const Handle& w, const Dims& pad
   return grouped(p, image, w, windows);
 }
 
-Problem problem(const char* name, const Handle& x, const Handle& w, const ConvOptions& o, const Site& s) {
-  Problem p{name, s, {}, {}, {}, o.groups};
-  if (x->shape.size() < 3) p.mismatch(x, w, "an image has a batch axis, channels and spatial axes");
-  if (x->shape.size() != w->shape.size()) p.mismatch(x, w, "they differ in the number of axes");
-  const int n = x->shape.size() - 2;
-  if (n > 3) p.mismatch(x, w, "more than three spatial axes");
+Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions& o) {
+  const Site s = x.site();
+  const DType t = common_type(name, {&x, &w});
+  if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
+  Problem p{name, s, take(name, x, t), take(name, w, t), {}, {}, {}, o.groups};
+  if (p.given->shape.size() < 3) p.mismatch("an image has a batch axis, channels and spatial axes");
+  if (p.given->shape.size() != p.weights->shape.size()) p.mismatch("they differ in the number of axes");
+  const int n = p.spatial();
+  if (n > 3) p.mismatch("more than three spatial axes");
   p.stride = per_axis(name, "stride", o.stride, n, 1, s);
   p.padding = per_axis(name, "padding", o.padding, n, 0, s);
   p.dilation = per_axis(name, "dilation", o.dilation, n, 1, s);
@@ -152,16 +160,13 @@ Problem problem(const char* name, const Handle& x, const Handle& w, const ConvOp
   return p;
 }
 
-void check_groups(const Problem& p, const Handle& x, const Handle& w, int64_t channels, int64_t expected,
-                  int64_t divided) {
+void check_groups(const Problem& p, int64_t channels, int64_t expected, int64_t divided) {
   if (channels != expected)
-    p.mismatch(x, w,
-               "the image has " + std::to_string(channels) + " channels, the weights take " +
-                   std::to_string(expected) +
-                   (p.groups > 1 ? " in " + std::to_string(p.groups) + " groups" : ""));
+    p.mismatch("the image has " + std::to_string(channels) + " channels, the weights take " +
+               std::to_string(expected) +
+               (p.groups > 1 ? " in " + std::to_string(p.groups) + " groups" : ""));
   if (divided % p.groups != 0)
-    p.mismatch(x, w,
-               std::to_string(divided) + " channels do not make " + std::to_string(p.groups) + " groups");
+    p.mismatch(std::to_string(divided) + " channels do not make " + std::to_string(p.groups) + " groups");
 }
 
 Tensor of_rank(const char* name, int n, Arg& x, Arg& w, const ConvOptions& options) {
@@ -175,19 +180,15 @@ Tensor of_rank(const char* name, int n, Arg& x, Arg& w, const ConvOptions& optio
 }  // namespace
 
 Tensor conv(Arg x, Arg w, const ConvOptions& options) {
-  constexpr const char* name = "conv";
-  const Site s = x.site();
-  const DType t = common_type(name, {&x, &w});
-  if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
-  const Handle given = take(name, x, t), weights = take(name, w, t);
-  const Problem p = problem(name, given, weights, options, s);
+  const Problem p = problem("conv", x, w, options);
   const bool first = options.layout == channels_first;
-  const int n = given->shape.size() - 2;
-  const Handle image = channels_to_last(given, options.layout, s);
+  const int n = p.spatial();
+  const Handle image = channels_to_last(p.given, options.layout, p.site);
   // (O, C / groups, K...) -> (K..., C / groups, O)
-  const Handle kernel = first ? detail::permute(weights, joined({range(2, n + 2), {1, 0}}), s) : weights;
-  check_groups(p, given, weights, image->shape.back(), kernel->shape[n] * p.groups, kernel->shape[n + 1]);
-  return Tensor(channels_from_last(convolve(p, image, kernel, p.padding, first), options.layout, s));
+  const Handle kernel =
+      first ? detail::permute(p.weights, joined({range(2, n + 2), {1, 0}}), p.site) : p.weights;
+  check_groups(p, image->shape.back(), kernel->shape[n] * p.groups, kernel->shape[n + 1]);
+  return Tensor(channels_from_last(convolve(p, image, kernel, p.padding, first), options.layout, p.site));
 }
 
 Tensor conv1d(Arg x, Arg w, const ConvOptions& options) { return of_rank("conv1d", 1, x, w, options); }
@@ -196,21 +197,17 @@ Tensor conv3d(Arg x, Arg w, const ConvOptions& options) { return of_rank("conv3d
 
 // The input, its elements `stride` apart among zeros, convolved with the weights turned round.
 Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
-  constexpr const char* name = "conv_transpose";
-  const Site s = x.site();
-  const DType t = common_type(name, {&x, &w});
-  if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
-  const Handle given = take(name, x, t), weights = take(name, w, t);
-  Problem p = problem(name, given, weights, options, s);
-  const int n = given->shape.size() - 2;
-  const Dims extra = per_axis(name, "output_padding", options.output_padding, n, 0, s);
-  const Handle image = channels_to_last(given, options.layout, s);
+  Problem p = problem("conv_transpose", x, w, options);
+  const Site s = p.site;
+  const int n = p.spatial();
+  const Dims extra = per_axis(p.name, "output_padding", options.output_padding, n, 0, s);
+  const Handle image = channels_to_last(p.given, options.layout, s);
   // (C, O / groups, K...) -> (K..., C, O / groups)
   Handle kernel = options.layout == channels_first
-                      ? detail::permute(weights, joined({range(2, n + 2), {0, 1}}), s)
-                      : weights;
+                      ? detail::permute(p.weights, joined({range(2, n + 2), {0, 1}}), s)
+                      : p.weights;
   const int64_t channels = kernel->shape[n], out = kernel->shape[n + 1];
-  check_groups(p, given, weights, image->shape.back(), channels, channels);
+  check_groups(p, image->shape.back(), channels, channels);
   Dims start(n + 2, 0), step(n + 2, 1);
   for (int i = 0; i < n; ++i) start[i] = kernel->shape[i] - 1, step[i] = -1;
   kernel = detail::slice(kernel, start, step, kernel->shape, s);
@@ -228,8 +225,7 @@ Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
   for (int i = 0; i < n; ++i) {
     const int64_t reach = (kernel->shape[i] - 1) * p.dilation[i], cut = std::min(p.padding[i], reach);
     const int64_t length = (image->shape[i + 1] - 1) * p.stride[i] - 2 * p.padding[i] + reach + extra[i] + 1;
-    if (length < 1)
-      p.mismatch(given, weights, "nothing is left between the paddings of spatial axis " + std::to_string(i));
+    if (length < 1) p.mismatch("nothing is left between the paddings of spatial axis " + std::to_string(i));
     before.push_back(reach - cut);
     crop.push_back(p.padding[i] - cut);
     extents.push_back(

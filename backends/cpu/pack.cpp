@@ -106,25 +106,29 @@ LAZY_AVX2 void transpose_columns(const char* const from[8], int64_t rows, int64_
       std::memcpy(to + i * pitch + j * lane, from[j] + i * lane, static_cast<size_t>(lane));
 }
 
+constexpr int64_t kRun = 64;
+/// f(first row, rows up to kRun, first column, columns up to 8) for every such piece of a matrix.
+template <class F>
+void each_eight_columns(int64_t rows, int64_t columns, F&& f) {
+  for (int64_t j = 0; j < columns; j += 8)
+    for (int64_t i = 0; i < rows; i += kRun)
+      f(i, std::min(kRun, rows - i), j, std::min<int64_t>(8, columns - j));
+}
+
 /// Columns lie side by side in memory: eight of them at a time, by way of their lanes.
 void pack_transposed(const PackSource& s, Widen widen, int64_t lane, int64_t rows, int64_t columns, char* to,
                      int64_t pitch) {
-  constexpr int64_t kRun = 64;
   alignas(64) char lanes[8][kRun * 8];
   const bool plain = static_cast<int64_t>(size_of(s.type)) == lane;
-  for (int64_t j = 0; j < columns; j += 8) {
-    const int64_t n = std::min<int64_t>(8, columns - j);
-    for (int64_t i = 0; i < rows; i += kRun) {
-      const int64_t run = std::min(kRun, rows - i);
-      const char* from[8] = {};
-      for (int64_t c = 0; c < n; ++c) {
-        const char* column = s.data + (j + c) * s.column + i * s.row;
-        if (!plain) widen(column, s.row, run, lanes[c]);
-        from[c] = plain ? column : lanes[c];
-      }
-      transpose_columns(from, run, n, lane, to + i * pitch + j * lane, pitch);
+  each_eight_columns(rows, columns, [&](int64_t i, int64_t run, int64_t j, int64_t n) {
+    const char* from[8] = {};
+    for (int64_t c = 0; c < n; ++c) {
+      const char* column = s.data + (j + c) * s.column + i * s.row;
+      if (!plain) widen(column, s.row, run, lanes[c]);
+      from[c] = plain ? column : lanes[c];
     }
-  }
+    transpose_columns(from, run, n, lane, to + i * pitch + j * lane, pitch);
+  });
 }
 
 /// Rows as they are: too short for a call of memcpy each.
@@ -171,23 +175,17 @@ void pack_words(const PackSource& s, int64_t rows, int64_t columns, char* to, in
 void pack_pairs(const PackSource& s, int64_t rows, int64_t columns, char* to, int64_t pitch) {
   const Widen widen = widening(s.type, ContractionLane::pairs);
   const auto size = static_cast<int64_t>(size_of(s.type));
-  constexpr int64_t kRun = 64;
   if (s.column != size && s.row == size) {  // pairs lie side by side along the rows
     alignas(64) char words[8][kRun * 2];
-    for (int64_t j = 0; j < columns; j += 8) {
-      const int64_t n = std::min<int64_t>(8, columns - j);
-      for (int64_t i = 0; i < rows; i += kRun) {
-        const int64_t run = std::min(kRun, rows - i);
-        const char* from[8] = {};
-        for (int64_t c = 0; c < n; ++c) {
-          widen(s.data + (j + c) * s.column + i * s.row, s.row, run, words[c]);
-          if (run % 2) std::memset(words[c] + run * 2, 0, 2);
-          from[c] = words[c];
-        }
-        transpose_columns(from, (run + 1) / 2, n, 4, to + i / 2 * pitch + j * 4, pitch);
+    return each_eight_columns(rows, columns, [&](int64_t i, int64_t run, int64_t j, int64_t n) {
+      const char* from[8] = {};
+      for (int64_t c = 0; c < n; ++c) {
+        widen(s.data + (j + c) * s.column + i * s.row, s.row, run, words[c]);
+        if (run % 2) std::memset(words[c] + run * 2, 0, 2);
+        from[c] = words[c];
       }
-    }
-    return;
+      transpose_columns(from, (run + 1) / 2, n, 4, to + i / 2 * pitch + j * 4, pitch);
+    });
   }
   uint16_t low[kRun], high[kRun];
   for (int64_t i = 0; i < rows; i += 2)

@@ -98,7 +98,9 @@ class KernelWriter {
   void plan_outer();
   void row_outer();
   void rows_outer(int vecs, bool masked);
-  void tiles_outer(int vecs, bool masked);
+  /// Code for all rows of the tile axis, tallest tiles first: write(height) for one, its first row in the
+  /// axis's counter.
+  void each_tile(const std::function<void(int height)>& write);
   void chunk_outer(Shape, bool masked);
   void blocks_outer(Shape, const Addressing&);
   void straight_outer(Shape, const Addressing&);

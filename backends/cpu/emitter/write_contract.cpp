@@ -187,22 +187,11 @@ void KernelWriter::contract_columns(int vecs, bool masked) {
   a.mov(as_->frame(at_.left_now), x86::rcx);
   if (row_axis_ < 0) return contract_tile(1, vecs, masked);
   shared_epilogue_ = a.newLabel();
-  const x86::Mem row = word(as_->frame(counters_[static_cast<size_t>(row_axis_)]));
-  a.mov(row, 0);
-  for (int height : tile_heights_) {
-    const Label loop = a.newLabel(), next = a.newLabel();
-    a.bind(loop);
-    a.mov(x86::rcx, as_->arg(as_->args.extent(row_axis_)));
-    a.sub(x86::rcx, row);
-    a.cmp(x86::rcx, height);
-    a.jl(next);
+  each_tile([&](int height) {
     contract_tile(height, vecs, masked);
-    a.add(row, height);
     a.imul(x86::rcx, as_->frame(at_.left_row), height);
     a.add(as_->frame(at_.left_now), x86::rcx);
-    a.jmp(loop);
-    a.bind(next);
-  }
+  });
   if (!shares_epilogue()) return;
   const Label over = a.newLabel();
   a.jmp(over);

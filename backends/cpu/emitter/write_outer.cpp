@@ -120,11 +120,10 @@ void KernelWriter::row_outer() {
 
 void KernelWriter::rows_outer(int vecs, bool masked) {
   if (row_axis_ < 0) return chunk_outer({1, vecs, shape_.steps}, masked);
-  tiles_outer(vecs, masked);
+  each_tile([&](int height) { chunk_outer({height, vecs, shape_.steps}, masked); });
 }
 
-/// All rows of the tile axis, tallest tiles first.
-void KernelWriter::tiles_outer(int vecs, bool masked) {
+void KernelWriter::each_tile(const std::function<void(int height)>& write) {
   x86::Assembler& a = as_->a;
   x86::Mem row = as_->frame(counters_[static_cast<size_t>(row_axis_)]);
   row.setSize(8);
@@ -136,7 +135,7 @@ void KernelWriter::tiles_outer(int vecs, bool masked) {
     a.sub(x86::rcx, row);
     a.cmp(x86::rcx, height);
     a.jl(next);
-    chunk_outer({height, vecs, shape_.steps}, masked);
+    write(height);
     a.add(row, height);
     a.jmp(loop);
     a.bind(next);
