@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "jit/loop/ir.hpp"
 
@@ -29,6 +30,8 @@ class Kernel {
   /// Human-readable schedule (vector width, unroll, tile, parallel axis) and disassembly, for dumps.
   virtual std::string schedule() const { return {}; }
   virtual std::string disassembly() const { return {}; }
+  /// What Backend::load makes the kernel from again; empty if it can't.
+  virtual std::string stored() const { return {}; }
 };
 
 /// What the executor needs to know to cut a band's work into blocks (jit/plan/band.hpp).
@@ -44,6 +47,12 @@ class Backend {
   virtual const char* name() const = 0;
   /// Throws CompileError if the kernel cannot be built.
   virtual std::unique_ptr<Kernel> compile(const loop::LoopKernel&) = 0;
+  /// What of the machine and of the backend's settings its code relies on: kernels are kept on disk for this
+  /// target. Empty: none are kept.
+  virtual std::string target() const { return {}; }
+  /// A kernel again from what its stored() gave, in any process, for the same target and build of the library.
+  /// Null if the bytes make no sense. Throws CompileError when there is no memory for the code.
+  virtual std::unique_ptr<Kernel> load(const loop::LoopKernel&, std::string_view /*stored*/) { return nullptr; }
   /// `bytes` of uninitialised memory aligned to 64, never null (a size of 0 gives a valid pointer).
   virtual void* allocate(size_t bytes) = 0;
   virtual void deallocate(void*, size_t bytes) noexcept = 0;

@@ -1,11 +1,13 @@
 #include "jit/flush.hpp"
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 
 #include "cache/lru.hpp"
 #include "jit/graph/graph.hpp"
+#include "jit/plan/disk.hpp"
+#include "jit/plan/kernels.hpp"
 #include "jit/registry.hpp"
 #include "jit/trace/report.hpp"
 #include "jit/verify.hpp"
@@ -23,7 +25,7 @@ using ProgramList = std::vector<ProgramRef>;  // most recently used first
 /// The programs of one key. Readers copy the list; compiles of one key take turns.
 class Entry {
  public:
-  explicit Entry(const Frame& f) : key(f.key) {}
+  explicit Entry(std::vector<uint32_t> k) : key(std::move(k)) {}
 
   std::shared_ptr<const ProgramList> programs() {
     const std::lock_guard hold(lock_);
@@ -40,6 +42,7 @@ class Entry {
 
   const std::vector<uint32_t> key;
   std::mutex compiling;
+  bool looked_on_disk = false;  // under `compiling`
   bool warned = false;
 
  private:
@@ -62,10 +65,10 @@ cache::LruCache<Entry>& entries() {
   return *cache;
 }
 
-cache::KeyView key_of(const Frame& f) { return {f.key.data(), f.key.size() * sizeof(uint32_t)}; }
+cache::KeyView view_of(const std::vector<uint32_t>& key) { return {key.data(), key.size() * sizeof(uint32_t)}; }
 
-size_t weight_of(const Frame& f, const ProgramList& list) {
-  size_t bytes = f.key.size() * sizeof(uint32_t) * 2;
+size_t weight_of(const std::vector<uint32_t>& key, const ProgramList& list) {
+  size_t bytes = key.size() * sizeof(uint32_t) * 2;
   for (const ProgramRef& p : list) bytes += 512 + p->steps.size() * sizeof(Step) + p->code_bytes;
   return bytes;
 }
@@ -104,17 +107,32 @@ Variant next_variant(Entry& e, size_t programs) {
 // A miss is explained by the nearest of so many latest programs: it must not take longer the more there are.
 constexpr size_t kKeysCompared = 256;
 
-void explain_miss(const Frame& f, FlushReport* report, std::string why) {
+void explain_miss(const Frame& f, const Entry& own, FlushReport* report, std::string why) {
   const bool logged = logging::enabled(logging::Channel::miss);
   if (!report && !logged) return;
   if (why.empty()) {
     NearestKey nearest(f);
-    entries().for_each([&](const cache::Key&, const std::shared_ptr<Entry>& e) { nearest.offer(e->key); },
-                       kKeysCompared);
+    entries().for_each(
+        [&](const cache::Key&, const std::shared_ptr<Entry>& e) {
+          if (e.get() != &own) nearest.offer(e->key);
+        },
+        kKeysCompared);
     why = nearest.difference();
   }
   if (logged) logging::print(logging::Channel::miss, "%s", why.c_str());
   if (report) report->miss = why;
+}
+
+// What is kept on disk for the entry's key becomes its programs, once. Nanoseconds it took; 0 if nothing was found.
+uint64_t load(Entry& e, const cache::KeyView& key, Backend& backend) {
+  if (std::exchange(e.looked_on_disk, true)) return 0;
+  const auto start = std::chrono::steady_clock::now();
+  const auto stored = stored_programs(e.key, backend);
+  if (stored.empty()) return 0;
+  for (auto p = stored.rbegin(); p != stored.rend(); ++p) e.put_first(*p);
+  if (auto kept = entries().find(key); kept.get() == &e)
+    entries().set_weight(key, weight_of(e.key, *e.programs()));
+  return std::max<uint64_t>(1, static_cast<uint64_t>((std::chrono::steady_clock::now() - start).count()));
 }
 
 // Values that other flushes are making, or failed to make, must exist before this one can bind them.
@@ -191,35 +209,36 @@ void flush(Node* wanted, Cause cause, const Site& site) {
 }  // namespace
 
 std::shared_ptr<const Program> find_program(const Frame& f, Backend& backend, FlushReport* report) {
-  const cache::KeyView key = key_of(f);
+  const cache::KeyView key = view_of(f.key);
   std::string why;
   std::string* const wants_why = report || logging::enabled(logging::Channel::miss) ? &why : nullptr;
+  const auto hit = [&](const ProgramRef& p, uint64_t load_ns) {
+    metric::add(Counter::program_hits);
+    if (report) {
+      report->hit = true;
+      report->load_ns = load_ns;
+    }
+    return p;
+  };
   std::shared_ptr<Entry> entry = entries().find(key);
   if (entry) {
-    if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
-      metric::add(Counter::program_hits);
-      if (report) report->hit = true;
-      return p;
-    }
+    if (ProgramRef p = first_that_holds(*entry, f, wants_why)) return hit(p, 0);
   } else {
-    explain_miss(f, report, "");  // before the entry is there to be its own nearest
     entry = entries().get_or_fill(key, [&] {
-      auto fresh = std::make_shared<Entry>(f);
-      return cache::Filled<Entry>{fresh, weight_of(f, {})};
+      auto fresh = std::make_shared<Entry>(f.key);
+      return cache::Filled<Entry>{fresh, weight_of(f.key, {})};
     });
   }
   const std::lock_guard turn(entry->compiling);
-  if (ProgramRef p = first_that_holds(*entry, f, nullptr)) {  // another thread was faster
-    metric::add(Counter::program_hits);
-    if (report) report->hit = true;
-    return p;
-  }
+  if (ProgramRef p = first_that_holds(*entry, f, nullptr)) return hit(p, 0);  // another thread was faster
+  if (const uint64_t ns = load(*entry, key, backend))
+    if (ProgramRef p = first_that_holds(*entry, f, wants_why)) return hit(p, ns);
   metric::add(Counter::program_misses);
-  if (!why.empty()) explain_miss(f, report, why);
+  explain_miss(f, *entry, report, why);
   const ProgramRef p = compile(f, next_variant(*entry, entry->programs()->size()), backend);
   if (report) report->compile_ns = p->compile_ns;
   entry->put_first(p);
-  entries().insert(key, entry, weight_of(f, *entry->programs()));
+  entries().insert(key, entry, weight_of(f.key, *entry->programs()));
   return p;
 }
 
@@ -238,6 +257,28 @@ void evaluate(std::span<const Handle* const> handles, Cause cause, const Site& s
 ProgramCacheStats program_cache_stats() {
   const cache::Stats s = entries().stats();
   return {s.entries, s.bytes, s.hits, s.misses, s.evictions, s.collisions};
+}
+size_t load_programs() {
+  Backend& backend = *backends().main;
+  const auto store = disk_store();
+  if (!store || backend.target().empty()) return 0;
+  std::vector<std::vector<uint32_t>> keys;
+  store->for_each([&](const cache::Store::Listed& l) {
+    StoredProgram s;
+    std::string why;
+    if (take_apart(l.key, l.value, s, why) && s.target == backend.target()) keys.push_back(std::move(s.key));
+  });
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  size_t programs = 0;
+  for (const auto& k : keys) {
+    const auto entry = entries().get_or_fill(view_of(k), [&] {
+      return cache::Filled<Entry>{std::make_shared<Entry>(k), weight_of(k, {})};
+    });
+    const std::lock_guard turn(entry->compiling);
+    if (load(*entry, view_of(k), backend)) programs += entry->programs()->size();
+  }
+  return programs;
 }
 void clear_program_cache() {
   entries().clear();

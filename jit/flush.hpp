@@ -16,6 +16,8 @@ struct ProgramCacheStats {
   uint64_t entries = 0, bytes = 0, hits = 0, misses = 0, evictions = 0, collisions = 0;
 };
 ProgramCacheStats program_cache_stats();
+/// Loads everything that is kept on disk for this machine and build. How many programs.
+size_t load_programs();
 void clear_program_cache();
 void set_program_cache_limits(size_t entries, size_t bytes);
 

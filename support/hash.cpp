@@ -12,4 +12,6 @@ Hash128 hash128(const void* bytes, size_t size) {
   return truncated({h.low64, h.high64}, config::get().cache_hash_bits);
 }
 
+uint64_t checksum64(const void* bytes, size_t size) { return XXH3_64bits(bytes, size); }
+
 }  // namespace lazy

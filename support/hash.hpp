@@ -13,6 +13,9 @@ struct Hash128 {
 /// XXH3 of `size` bytes, cut to its low LAZY_CACHE_HASH_BITS bits (128 unless a test asks for collisions).
 Hash128 hash128(const void* bytes, size_t size);
 
+/// XXH3 of `size` bytes, all 64 bits: a checksum of what is read from disk.
+uint64_t checksum64(const void* bytes, size_t size);
+
 /// The low `bits` (1..128) of a hash.
 constexpr Hash128 truncated(Hash128 h, int bits) {
   if (bits >= 128) return h;

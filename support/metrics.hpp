@@ -21,8 +21,10 @@ namespace lazy {
   X(guard_failures, "guards that turned a cached program down")      \
   X(kernels_compiled, "kernels built")                               \
   X(kernel_hits, "kernels found in memory")                          \
-  X(disk_hits, "kernels found on disk")                              \
-  X(disk_misses, "kernels looked for on disk in vain")               \
+  X(kernels_loaded, "kernels loaded from disk")                      \
+  X(disk_hits, "keys whose programs were found on disk")             \
+  X(disk_misses, "keys looked for on disk in vain")                  \
+  X(disk_writes, "programs kept on disk")                            \
   X(compile_ns, "nanoseconds spent compiling")                       \
   X(launches, "kernels run")                                         \
   X(bands, "runs of kernels that went block by block")               \

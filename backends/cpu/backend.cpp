@@ -24,6 +24,13 @@ class CpuBackend final : public jit::Backend {
     if (reference_) return reference_->compile(k);
     return compile_kernel(k, isa_);
   }
+  std::string target() const override {
+    if (reference_) return {};
+    return std::string(name()) + (has_vnni() ? "+vnni" : "");
+  }
+  std::unique_ptr<jit::Kernel> load(const jit::loop::LoopKernel& k, std::string_view stored) override {
+    return reference_ ? nullptr : load_kernel(k, isa_, stored);
+  }
   void* allocate(size_t bytes) override { return cpu::allocate(bytes); }
   void deallocate(void* p, size_t bytes) noexcept override { cpu::deallocate(p, bytes); }
   jit::Workers workers() const override { return {thread_count(), caches().l1d, caches().l2}; }

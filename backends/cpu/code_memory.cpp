@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 
 #include "backends/cpu/emitter/kernel_writer.hpp"
@@ -32,14 +33,33 @@ void note_for_perf(const void* at, size_t size, const std::string& name) {
   std::fflush(file);
 }
 
+void note(const void* at, size_t size, const std::string& name) {
+  if (config::get().perf_map) note_for_perf(at, size, name);
+}
+
+void require(asmjit::Error e) {
+  if (e != asmjit::kErrorOk)
+    throw CompileError(std::string("executable memory: ") + asmjit::DebugUtils::errorAsString(e));
+}
+
 }  // namespace
 
 Code publish(KernelWriter& writer, const std::string& name) {
   Code code;
+  require(runtime().add(&code.entry_, &writer.code()));
   code.size_ = writer.code().codeSize();
-  if (const asmjit::Error e = runtime().add(&code.entry_, &writer.code()); e != asmjit::kErrorOk)
-    throw CompileError(std::string("executable memory: ") + asmjit::DebugUtils::errorAsString(e));
-  if (config::get().perf_map) note_for_perf(reinterpret_cast<const void*>(code.entry_), code.size_, name);
+  note(reinterpret_cast<const void*>(code.entry_), code.size_, name);
+  return code;
+}
+
+Code publish(std::string_view bytes, const std::string& name) {
+  void *executable = nullptr, *writable = nullptr;
+  require(runtime().allocator()->alloc(&executable, &writable, bytes.size()));
+  Code code;
+  code.entry_ = reinterpret_cast<Code::Entry>(executable);
+  code.size_ = bytes.size();
+  std::memcpy(writable, bytes.data(), bytes.size());
+  note(executable, bytes.size(), name);
   return code;
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace lazy::cpu {
@@ -24,9 +25,11 @@ class Code {
 
   Entry entry() const { return entry_; }
   size_t size() const { return size_; }
+  std::string_view bytes() const { return {reinterpret_cast<const char*>(entry_), size_}; }
 
  private:
   friend Code publish(KernelWriter&, const std::string& name);
+  friend Code publish(std::string_view, const std::string& name);
   Entry entry_ = nullptr;
   size_t size_ = 0;
 };
@@ -34,5 +37,7 @@ class Code {
 /// Moves what was written to executable memory. Under LAZY_PERF_MAP the kernel's name goes to
 /// /tmp/perf-PID.map. Throws CompileError when there is no memory.
 Code publish(KernelWriter&, const std::string& name);
+/// The same with a kernel's bytes() from another process: code is position independent and holds no address.
+Code publish(std::string_view bytes, const std::string& name);
 
 }  // namespace lazy::cpu

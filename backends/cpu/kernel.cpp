@@ -8,8 +8,23 @@
 #include "backends/cpu/emitter/helpers.hpp"
 #include "backends/cpu/emitter/kernel_writer.hpp"
 #include "backends/cpu/parallel.hpp"
+#include "support/archive.hpp"
 
 namespace lazy::cpu {
+
+template <class A>
+void fields(A& a, Schedule& s) {
+  a(s.isa, s.lanes, s.vectors, s.rows, s.steps, s.spills, s.frame_bytes, s.instructions, s.streams);
+}
+template <class A>
+void fields(A& a, ContractionSide& s) {
+  a(s.operand, s.from);
+}
+template <class A>
+void fields(A& a, ContractionForm& f) {
+  a(f.left, f.right, f.lane, f.row_axis, f.lanes, f.vectors, f.rows, f.masks);
+}
+
 namespace {
 
 std::string describe(const Schedule& s, const Partition& p) {
@@ -22,15 +37,34 @@ std::string describe(const Schedule& s, const Partition& p) {
   return r + ", " + p.describe();
 }
 
+/// What a kernel is besides its loop IR: what code was generated, and what launches must know about it.
+struct Built {
+  Schedule schedule;
+  std::optional<ContractionForm> contraction;
+  Code code;
+};
+
+Built build(const jit::loop::LoopKernel& k, Isa isa) {
+  KernelWriter writer(k, isa);
+  writer.write();
+  return {writer.schedule(), writer.contraction(), publish(writer, k.name)};
+}
+
+bool sound(const Schedule& s, Isa isa) { return s.isa == isa && s.lanes > 0 && s.lanes <= 64; }
+
+bool sound(const ContractionForm& f, const jit::loop::LoopKernel& k) {
+  const auto operand = [&](int o) { return o >= 0 && o < static_cast<int>(k.operands.size()); };
+  return operand(f.left.operand) && operand(f.right.operand) && static_cast<int>(f.left.from) < kDTypeCount &&
+         static_cast<int>(f.right.from) < kDTypeCount && f.lane <= ContractionLane::quads && f.row_axis >= -1 &&
+         f.row_axis < k.rank && k.sequential >= 0;
+}
+
 class CpuKernel final : public jit::Kernel {
  public:
-  CpuKernel(const jit::loop::LoopKernel& k, Isa isa) : partition_(k) {
-    KernelWriter writer(k, isa);
-    writer.write();
-    schedule_ = writer.schedule();
+  CpuKernel(const jit::loop::LoopKernel& k, Built built)
+      : schedule_(built.schedule), form_(built.contraction), partition_(k), code_(std::move(built.code)) {
     partition_.set_cost(schedule_.instructions, schedule_.lanes);
-    if (writer.contraction()) contraction_.emplace(k, *writer.contraction());
-    code_ = publish(writer, k.name);
+    if (form_) contraction_.emplace(k, *form_);
   }
   void launch(uint64_t* args) const override {
     args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kHelpers);
@@ -53,6 +87,12 @@ class CpuKernel final : public jit::Kernel {
   }
   double nanoseconds() const override { return partition_.nanoseconds(); }
   size_t code_bytes() const override { return code_.size(); }
+  std::string stored() const override {
+    Saver s;
+    s(schedule_, form_.has_value());
+    if (form_) s(*form_);
+    return s.take() += code_.bytes();
+  }
   std::string schedule() const override { return describe(schedule_, partition_); }
   std::string disassembly() const override {
     return disassemble(reinterpret_cast<const void*>(code_.entry()), code_.size());
@@ -60,6 +100,7 @@ class CpuKernel final : public jit::Kernel {
 
  private:
   Schedule schedule_;
+  std::optional<ContractionForm> form_;
   Partition partition_;
   std::optional<Contraction> contraction_;
   Code code_;
@@ -68,7 +109,19 @@ class CpuKernel final : public jit::Kernel {
 }  // namespace
 
 std::unique_ptr<jit::Kernel> compile_kernel(const jit::loop::LoopKernel& k, Isa isa) {
-  return std::make_unique<CpuKernel>(k, isa);
+  return std::make_unique<CpuKernel>(k, build(k, isa));
+}
+
+std::unique_ptr<jit::Kernel> load_kernel(const jit::loop::LoopKernel& k, Isa isa, std::string_view stored) {
+  Loader l(stored);
+  Built built;
+  bool contracts = false;
+  l(built.schedule, contracts);
+  if (contracts) l(built.contraction.emplace());
+  if (!l.ok() || l.left() == 0 || !sound(built.schedule, isa) || (contracts && !sound(*built.contraction, k)))
+    return nullptr;
+  built.code = publish(l.raw(l.left()), k.name);
+  return std::make_unique<CpuKernel>(k, std::move(built));
 }
 
 }  // namespace lazy::cpu

@@ -1,6 +1,7 @@
 // A compiled kernel.
 #pragma once
 #include <memory>
+#include <string_view>
 
 #include "backends/cpu/features.hpp"
 #include "jit/backend.hpp"
@@ -8,5 +9,7 @@
 namespace lazy::cpu {
 
 std::unique_ptr<jit::Kernel> compile_kernel(const jit::loop::LoopKernel&, Isa);
+/// From what stored() of one of the same loop kernel and level gave; null if the bytes make no sense.
+std::unique_ptr<jit::Kernel> load_kernel(const jit::loop::LoopKernel&, Isa, std::string_view stored);
 
 }  // namespace lazy::cpu

@@ -49,7 +49,115 @@ void put(Bytes& b, const Instr& n) {
   for (int i = 0; i < row_of(n.op).arity && i < 3; ++i) b.half(args[i]);
 }
 
+/// The way back. What is missing reads as zero, and ok() says so.
+class Source {
+ public:
+  explicit Source(std::string_view s) : s_(s) {}
+  size_t byte() {
+    if (s_.empty()) {
+      ok_ = false;
+      return 0;
+    }
+    const auto b = static_cast<uint8_t>(s_.front());
+    s_.remove_prefix(1);
+    return b;
+  }
+  template <class E>
+  void byte(E& to) {
+    to = static_cast<E>(byte());
+  }
+  uint16_t half() {
+    const size_t low = byte();
+    return static_cast<uint16_t>(low | byte() << 8);
+  }
+  /// Of parts that take at least a byte each, so there are no more of them than bytes are left.
+  size_t count() {
+    size_t n = 0;
+    for (int shift = 0; shift < 56; shift += 7) {
+      const size_t b = byte();
+      n |= (b & 0x7f) << shift;
+      if (b < 0x80) break;
+    }
+    if (n > s_.size()) ok_ = false;
+    return ok_ ? n : 0;
+  }
+  bool done() const { return ok_ && s_.empty(); }
+  bool ok() const { return ok_; }
+  void fail() { ok_ = false; }
+
+ private:
+  std::string_view s_;
+  bool ok_ = true;
+};
+
+void get(Source& b, Operand& o, int rank) {
+  const size_t what = b.byte();
+  o.dtype = static_cast<DType>(what & 0x3f);
+  o.output = what >> 6 & 1;
+  o.wide = what >> 7;
+  for (int i = 0; i < rank; i += 4) {
+    const size_t packed = b.byte();
+    for (int j = i; j < rank && j < i + 4; ++j)
+      o.stride[j] = static_cast<Stride>(packed >> 2 * (j - i) & 3);
+  }
+}
+
+void get(Source& b, Instr& n) {
+  const size_t what = b.byte();
+  n.code = static_cast<Code>(what >> 4);
+  n.type = static_cast<DType>(what & 15);
+  if (n.code == Code::carried) {
+    n.a = b.half();
+    n.b = b.half();
+    return;
+  }
+  if (n.code != Code::op) {
+    n.imm = b.half();
+    return;
+  }
+  const size_t op = b.byte();
+  if (op >= static_cast<size_t>(kOpCount)) return b.fail();
+  n.op = static_cast<Op>(op);
+  ValueId* const args[] = {&n.a, &n.b, &n.c};
+  for (int i = 0; i < row_of(n.op).arity && i < 3; ++i) *args[i] = b.half();
+}
+
 }  // namespace
+
+std::optional<LoopKernel> from_identity(std::string_view bytes) {
+  Source b(bytes);
+  LoopKernel k;
+  b.byte(k.form);
+  b.byte(k.rank);
+  b.byte(k.sequential);
+  k.epilogue = b.half();
+  k.scalars = b.half();
+  if (k.rank > kMaxAxes) return {};
+  const auto each = [&](auto& parts, auto&& read) {
+    parts.resize(b.count());
+    for (auto& part : parts) read(part);
+  };
+  each(k.operands, [&](Operand& o) { get(b, o, k.rank); });
+  each(k.body, [&](Instr& n) { get(b, n); });
+  each(k.repeats, [&](Repeat& r) {
+    r.first = b.half();
+    r.last = b.half();
+    r.trips = b.half();
+    r.scalar_step = b.half();
+  });
+  each(k.reductions, [&](Reduction& r) {
+    b.byte(r.op);
+    b.byte(r.type);
+    r.value = b.half();
+    r.value2 = b.half();
+  });
+  each(k.stores, [&](Store& t) {
+    t.operand = b.half();
+    t.value = b.half();
+  });
+  if (!b.done()) return {};
+  return k;
+}
 
 std::string identity(const LoopKernel& k) {
   static_assert(kDTypeCount <= 16, "a dtype shares a byte with a code");
@@ -59,7 +167,7 @@ std::string identity(const LoopKernel& k) {
   b.byte(k.rank);
   b.byte(k.sequential);
   b.half(k.epilogue);
-  b.count(k.scalars);
+  b.half(k.scalars);
   b.count(k.operands.size());
   for (const Operand& o : k.operands) put(b, o, k.rank);
   b.count(k.body.size());

@@ -1,38 +1,18 @@
 #include "jit/plan/compile.hpp"
 
-#include <atomic>
 #include <chrono>
 
-#include "cache/lru.hpp"
 #include "jit/dump.hpp"
 #include "jit/loop/lower.hpp"
 #include "jit/plan/band.hpp"
+#include "jit/plan/disk.hpp"
+#include "jit/plan/kernels.hpp"
 #include "support/config.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
 
 namespace lazy::jit {
 namespace {
-
-cache::LruCache<const Kernel>& kernels() {
-  static auto* cache =
-      new cache::LruCache<const Kernel>(config::get().cache_entries * 4u, config::get().cache_size);
-  return *cache;
-}
-
-// One kernel for each (backend, identity), whoever asks first builds it.
-std::shared_ptr<const Kernel> kernel_for(const loop::LoopKernel& k, Backend& backend) {
-  const std::string key = std::string(backend.name()) + '\0' + loop::identity(k);
-  bool built = false;
-  auto kernel = kernels().get_or_fill(cache::KeyView(key.data(), key.size()), [&] {
-    built = true;
-    std::shared_ptr<const Kernel> made = backend.compile(k);
-    const size_t weight = made->code_bytes() + key.size();
-    return cache::Filled<const Kernel>{std::move(made), weight};
-  });
-  metric::add(built ? Counter::kernels_compiled : Counter::kernel_hits);
-  return kernel;
-}
 
 // LAZY_DYNAMIC=never: the program serves exactly these extents, scalars and positions.
 void fix_arguments(const Trace& t, Program& p) {
@@ -108,9 +88,8 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
   dump_program(trace, fusion, *program, loops);
   program->compile_ns = static_cast<uint64_t>((clock::now() - start).count());
   metric::add(Counter::compile_ns, program->compile_ns);
+  store_program(frame.key, *program, loops, backend);
   return program;
 }
-
-void clear_kernel_cache() { kernels().clear(); }
 
 }  // namespace lazy::jit

@@ -14,10 +14,7 @@ enum class Variant : uint8_t {
 };
 const char* name_of(Variant);
 
-/// Throws CompileError. Kernels already built for another program are shared.
+/// Throws CompileError. Kernels already built for another program are shared. The program is kept on disk too.
 std::shared_ptr<const Program> compile(const Frame&, Variant, Backend&);
-
-/// Drops all cached kernels / reports on them.
-void clear_kernel_cache();
 
 }  // namespace lazy::jit

@@ -27,7 +27,9 @@ std::string to_string(const FlushReport& r) {
                   " kernel" + plural(r.kernels) +
                   (r.bands ? " in " + std::to_string(r.bands) + " band" + plural(r.bands) : "") + ", " +
                   std::to_string(r.outputs) + " value" + plural(r.outputs) + " kept, " +
-                  (r.hit ? "hit" : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) + ", " +
+                  (r.load_ns ? "loaded from disk in " + microseconds(r.load_ns)
+                   : r.hit   ? "hit"
+                             : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) + ", " +
                   microseconds(r.total_ns) + " in all";
   if (!r.miss.empty()) s += "\n  miss: " + r.miss;
   for (const std::string& k : r.kernel_texts) s += "\n  " + k;

@@ -18,10 +18,11 @@ struct FlushReport {
   uint64_t kernels = 0;    // launches of the program
   uint64_t bands = 0;      // runs of kernels that may go block by block
   uint64_t fused_ops = 0;  // elementwise ops inside kernels
-  bool hit = false;        // the program was in the cache
+  bool hit = false;        // the program was in the cache, in memory or on disk
   std::string variant;     // generic, strict, fixed
   std::string miss;  // why not: the failed guard with both values, or the nearest key and how it differs
   uint64_t compile_ns = 0;
+  uint64_t load_ns = 0;  // of a program that came from disk
   uint64_t total_ns = 0;
   std::vector<std::string> kernel_texts;  // name and fused ops of each kernel
 };

@@ -1,0 +1,197 @@
+#include "jit/plan/disk.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <unordered_map>
+
+#include "cache/private_directory.hpp"
+#include "jit/plan/compile.hpp"
+#include "jit/plan/kernels.hpp"
+#include "jit/plan/program_fields.hpp"
+#include "support/build_id.hpp"
+#include "support/config.hpp"
+#include "support/log.hpp"
+#include "support/metrics.hpp"
+
+namespace lazy::jit {
+namespace {
+
+std::string record_key(std::span<const uint32_t> key, const std::string& target) {
+  std::string k(build_id());
+  k += '\0';
+  k += target;
+  k += '\0';
+  k.append(reinterpret_cast<const char*>(key.data()), key.size() * sizeof(uint32_t));
+  return k;
+}
+
+/// Programs of one key that differ in this are not interchangeable.
+uint64_t label_of(const Program& p) {
+  Saver s;
+  s(p.variant, p.guards);
+  return checksum64(s.bytes().data(), s.bytes().size());
+}
+
+bool read_program(std::string_view bytes, StoredProgram& s) {
+  Loader l(bytes);
+  l(s.program, s.kernel_of);
+  const size_t kernels = l.count();
+  if (kernels > l.left()) return false;
+  s.kernels.resize(kernels);
+  for (StoredKernel& k : s.kernels) l(k.identity, k.name, k.stored);
+  if (!l.done() || s.kernel_of.size() != s.program.steps.size()) return false;
+  return std::all_of(s.kernel_of.begin(), s.kernel_of.end(), [&](uint32_t k) { return k < kernels; });
+}
+
+}  // namespace
+
+std::shared_ptr<cache::Store> disk_store() {
+  struct Current {
+    std::mutex mutex;
+    std::shared_ptr<cache::Store> store;
+    config::CacheMode mode = config::CacheMode::off;
+    const std::string* directory = nullptr;
+    uint64_t size = 0;
+  };
+  // Never destroyed: flushes may run in other objects' destructors. What is to be written is written at exit.
+  static Current& current = *new Current;
+  const auto& c = config::get();
+  const config::CacheMode mode = c.cache;
+  if (mode == config::CacheMode::off) return nullptr;
+  const std::lock_guard hold(current.mutex);
+  const std::string* const directory = &c.cache_dir.get();
+  if (!current.store || current.mode != mode || current.directory != directory ||
+      current.size != c.cache_size) {
+    [[maybe_unused]] static const int at_exit = std::atexit([] {
+      const std::lock_guard hold(current.mutex);
+      if (current.store) current.store->close();
+    });
+    current.mode = mode;
+    current.directory = directory;
+    current.size = c.cache_size;
+    current.store = std::make_shared<cache::Store>(cache::Store::Options{
+        cache::default_directory(), mode == config::CacheMode::on, current.size, !directory->empty()});
+  }
+  return current.store;
+}
+
+bool take_apart(std::string_view key, std::string_view value, StoredProgram& s, std::string& why) {
+  const size_t a = key.find('\0'), b = a == key.npos ? a : key.find('\0', a + 1);
+  if (b == key.npos || (key.size() - b - 1) % sizeof(uint32_t) != 0) {
+    why = "its key is not a program's";
+    return false;
+  }
+  s.build = key.substr(0, a);
+  s.target = key.substr(a + 1, b - a - 1);
+  if (s.build != build_id()) {
+    why = "it is of another build of the library";
+    return false;
+  }
+  s.key.resize((key.size() - b - 1) / sizeof(uint32_t));
+  std::memcpy(s.key.data(), key.data() + b + 1, s.key.size() * sizeof(uint32_t));
+  if (!read_program(value, s) || !sound(s.program, s.key)) {
+    why = "it does not make sense";
+    return false;
+  }
+  return true;
+}
+
+bool recompiles_alike(const StoredProgram& s, Backend& backend, std::string& why) {
+  if (backend.target() != s.target) {
+    why = "it is for " + s.target;
+    return false;
+  }
+  for (const StoredKernel& k : s.kernels) {
+    auto loop = loop::from_identity(k.identity);
+    if (!loop) {
+      why = "kernel " + std::string(k.name) + ": its loop IR does not make sense";
+      return false;
+    }
+    loop->name = k.name;
+    loop::check(*loop);
+    if (backend.compile(*loop)->stored() != k.stored) {
+      why = "kernel " + std::string(k.name) + ": compiled again it is another one";
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint32_t> key, Backend& backend) {
+  std::vector<std::shared_ptr<const Program>> programs;
+  const std::string target = backend.target();
+  if (target.empty()) return programs;
+  const auto store = disk_store();
+  if (!store) return programs;
+  const auto start = std::chrono::steady_clock::now();
+  const std::string wanted = record_key(key, target);
+  for (const cache::Record& found : store->find(cache::KeyView(wanted.data(), wanted.size()))) {
+    StoredProgram s;
+    std::string why;
+    bool good = take_apart(wanted, found.value(), s, why);
+    if (good && config::get().cache_verify) good = recompiles_alike(s, backend, why);
+    for (size_t i = 0; good && i < s.program.steps.size(); ++i) {
+      const StoredKernel& k = s.kernels[s.kernel_of[i]];
+      Step& step = s.program.steps[i];
+      step.kernel = kernel_from(k.identity, k.name, k.stored, backend);
+      good = step.kernel != nullptr;
+      if (good) s.program.code_bytes += step.kernel->code_bytes();
+      else why = "kernel " + std::string(k.name) + " could not be loaded";
+    }
+    if (!good) {
+      logging::warning("a program in " + store->directory() + " is not used: " + why);
+      continue;
+    }
+    programs.push_back(std::make_shared<const Program>(std::move(s.program)));
+  }
+  std::stable_partition(programs.begin(), programs.end(),
+                        [](const auto& p) { return p->variant != name_of(Variant::strict); });
+  metric::add(programs.empty() ? Counter::disk_misses : Counter::disk_hits);
+  if (logging::enabled(logging::Channel::cache)) {
+    const auto ns = (std::chrono::steady_clock::now() - start).count();
+    if (programs.empty())
+      logging::print(logging::Channel::cache, "%s: no program for this graph", store->directory().c_str());
+    for (const auto& p : programs)
+      logging::print(logging::Channel::cache, "%s: %s program of %zu kernels and %zu bytes of code loaded, %.1f us",
+                     store->directory().c_str(), p->variant.c_str(), p->steps.size(), p->code_bytes,
+                     static_cast<double>(ns) / 1e3);
+  }
+  return programs;
+}
+
+void store_program(std::span<const uint32_t> key, const Program& p, const std::vector<loop::LoopKernel>& loops,
+                   Backend& backend) {
+  const std::string target = backend.target();
+  if (target.empty() || config::get().cache != config::CacheMode::on) return;
+  const auto store = disk_store();
+  if (!store) return;
+  std::vector<uint32_t> kernel_of;
+  Saver bodies;
+  size_t kernels = 0;
+  std::unordered_map<const Kernel*, uint32_t> numbers;
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    const Kernel& k = *p.steps[i].kernel;
+    const auto [at, fresh] = numbers.emplace(&k, static_cast<uint32_t>(kernels));
+    kernel_of.push_back(at->second);
+    if (!fresh) continue;
+    const std::string stored = k.stored();
+    if (stored.empty()) return;  // the backend can't
+    bodies(loop::identity(loops[i]), loops[i].name, stored);
+    ++kernels;
+  }
+  Saver s;
+  s(p, kernel_of);
+  s.count(kernels);
+  const std::string value = s.take() += bodies.bytes();
+  const std::string wanted = record_key(key, target);
+  const bool kept = store->add(cache::KeyView(wanted.data(), wanted.size()), label_of(p), value);
+  if (kept) metric::add(Counter::disk_writes);
+  if (logging::enabled(logging::Channel::cache))
+    logging::print(logging::Channel::cache, "%s: %s program of %zu kernels %s, %zu bytes",
+                   store->directory().c_str(), p.variant.c_str(), p.steps.size(), kept ? "kept" : "not kept",
+                   value.size());
+}
+
+}  // namespace lazy::jit

@@ -1,0 +1,50 @@
+#include "jit/plan/kernels.hpp"
+
+#include "cache/lru.hpp"
+#include "support/config.hpp"
+#include "support/metrics.hpp"
+
+namespace lazy::jit {
+namespace {
+
+cache::LruCache<const Kernel>& kernels() {
+  static auto* cache =
+      new cache::LruCache<const Kernel>(config::get().cache_entries * 4u, config::get().cache_size);
+  return *cache;
+}
+
+template <class Make>
+std::shared_ptr<const Kernel> find_or_make(std::string_view identity, Backend& backend, Counter made, Make&& make) {
+  std::string key = backend.name();
+  key += '\0';
+  key += identity;
+  bool here = false;
+  auto kernel = kernels().get_or_fill(cache::KeyView(key.data(), key.size()), [&] {
+    here = true;
+    std::shared_ptr<const Kernel> k = make();
+    const size_t weight = k ? k->code_bytes() + key.size() : 0;
+    return cache::Filled<const Kernel>{std::move(k), weight};
+  });
+  if (kernel) metric::add(here ? made : Counter::kernel_hits);
+  return kernel;
+}
+
+}  // namespace
+
+std::shared_ptr<const Kernel> kernel_for(const loop::LoopKernel& k, Backend& backend) {
+  return find_or_make(loop::identity(k), backend, Counter::kernels_compiled, [&] { return backend.compile(k); });
+}
+
+std::shared_ptr<const Kernel> kernel_from(std::string_view identity, std::string_view name,
+                                          std::string_view stored, Backend& backend) {
+  return find_or_make(identity, backend, Counter::kernels_loaded, [&]() -> std::unique_ptr<Kernel> {
+    auto k = loop::from_identity(identity);
+    if (!k) return nullptr;
+    k->name = name;
+    return backend.load(*k, stored);
+  });
+}
+
+void clear_kernel_cache() { kernels().clear(); }
+
+}  // namespace lazy::jit

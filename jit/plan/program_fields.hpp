@@ -1,0 +1,60 @@
+// What of a program is kept on disk, struct by struct (support/archive.hpp), and whether what was read makes sense.
+#pragma once
+#include <span>
+
+#include "jit/plan/program.hpp"
+#include "support/archive.hpp"
+
+namespace lazy::jit {
+
+template <class A>
+void fields(A& a, PathStep& p) {
+  a(p.parent, p.node, p.align);
+}
+template <class A>
+void fields(A& a, Binding& b) {
+  a(b.node, b.slot, b.path, b.dtype, b.output, b.region, b.packed, b.known_strides, b.moves, b.dim_of);
+}
+template <class A>
+void fields(A& a, KernelDim& d) {
+  a(d.node, d.dim);
+}
+template <class A>
+void fields(A& a, ScalarArgument& s) {
+  a(s.node, s.from, s.type, s.value);
+}
+template <class A>
+void fields(A& a, Step& s) {  // but the kernel
+  a(s.args.rank, s.args.operands, s.args.scalars, s.dims, s.axis_of, s.operands, s.scalars, s.made, s.dead,
+    s.sequential, s.has_initial, s.initial_from, s.text, s.ops);
+}
+template <class A>
+void fields(A& a, Band::Source& s) {
+  a(s.node, s.slot, s.dtype, s.moves, s.matrix);
+}
+template <class A>
+void fields(A& a, Band& b) {
+  a(b.first, b.count, b.levels, b.dim_of, b.sources, b.inner, b.parts);
+}
+template <class A>
+void fields(A& a, Slot& s) {
+  a(s.node, s.dtype, s.kept, s.donor_slot, s.donor_leaf);
+}
+template <class A>
+void fields(A& a, Result& r) {
+  a(r.node, r.slot, r.leaf, r.path);
+}
+template <class A>
+void fields(A& a, Guard& g) {
+  a(g.kind, g.node, g.step, g.operand, g.dim, g.value);
+}
+template <class A>
+void fields(A& a, Program& p) {  // but the size of its code
+  a(p.steps, p.bands, p.slots, p.results, p.paths, p.guards, p.variant, p.nodes, p.compile_ns);
+}
+
+/// Whether every number in it is one of something that is there: of a value of the key, a slot, a path, a step, an
+/// operand, a dimension. Then running it reads and writes nothing but its own buffers' descriptions.
+bool sound(const Program&, std::span<const uint32_t> key);
+
+}  // namespace lazy::jit

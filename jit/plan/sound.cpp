@@ -1,0 +1,110 @@
+// Checks of a program that was read from disk.
+#include <algorithm>
+
+#include "jit/graph/op.hpp"
+#include "jit/plan/program_fields.hpp"
+
+namespace lazy::jit {
+namespace {
+
+class Soundness {
+ public:
+  Soundness(const Program& p, std::span<const uint32_t> key) : p_(p) {
+    good_ = !key.empty();
+    for (size_t i = 1; good_ && i < key.size();) {
+      const uint32_t arity = i + 1 < key.size() ? key[i + 1] >> 1 & 7 : 8;
+      if ((good_ = i + 2 + arity <= key.size() && arity <= 3)) {
+        ranks_.push_back(static_cast<uint8_t>(key[i] >> 16 & 0xff));
+        i += 2 + arity;
+      }
+    }
+  }
+
+  bool run() {
+    require(!p_.paths.empty());
+    for (size_t i = 1; i < p_.paths.size(); ++i) require(p_.paths[i].parent < i && value(p_.paths[i].node));
+    for (const Slot& s : p_.slots)
+      require(value(s.node) && dtype(s.dtype) && slot_or_none(s.donor_slot) && value_or_none(s.donor_leaf));
+    for (const Step& s : p_.steps) step(s);
+    for (const Result& r : p_.results)
+      require(value(r.node) && path(r.path) && value_or_none(r.leaf) &&
+              (r.leaf == kNone ? slot(r.slot) : slot_or_none(r.slot)));
+    bands(p_.bands, 0, p_.steps.size(), 2);
+    for (const Guard& g : p_.guards) guard(g);
+    return good_;
+  }
+
+ private:
+  void require(bool ok) { good_ = good_ && ok; }
+  bool value(uint32_t v) const { return v < ranks_.size(); }
+  bool value_or_none(uint32_t v) const { return v == kNone || value(v); }
+  bool slot(int s) const { return s >= 0 && static_cast<size_t>(s) < p_.slots.size(); }
+  bool slot_or_none(int s) const { return s == -1 || slot(s); }
+  bool path(uint32_t v) const { return v < p_.paths.size(); }
+  static bool dtype(DType t) { return static_cast<int>(t) < kDTypeCount; }
+  bool extent(const KernelDim& d) const {
+    return d.node == kNone || (value(d.node) && d.dim >= 0 && d.dim < ranks_[d.node]);
+  }
+
+  void binding(const Binding& b, size_t dims) {
+    require(value(b.node) && slot_or_none(b.slot) && path(b.path) && dtype(b.dtype));
+    for (size_t i = 0; i < dims; ++i) require(b.dim_of[i] >= Binding::kAbsent && b.dim_of[i] < loop::kMaxAxes);
+  }
+
+  void step(const Step& s) {
+    const size_t axes = static_cast<size_t>(s.args.rank);
+    require(s.args.rank >= 1 && s.args.rank <= loop::kMaxAxes && s.dims.size() <= loop::kMaxAxes &&
+            s.axis_of.size() == s.dims.size() && static_cast<size_t>(s.args.operands) == s.operands.size() &&
+            static_cast<size_t>(s.args.scalars) == s.scalars.size() && s.sequential >= -1 &&
+            s.sequential < s.args.rank);
+    for (const KernelDim& d : s.dims) require(extent(d));
+    for (uint8_t a : s.axis_of) require(a < axes);
+    if (!good_) return;
+    for (const Binding& b : s.operands) binding(b, s.dims.size());
+    if (s.has_initial) binding(s.initial_from, s.dims.size());
+    for (const ScalarArgument& a : s.scalars) require(value_or_none(a.node) && dtype(a.from) && dtype(a.type));
+    for (uint32_t v : s.made) require(v < p_.slots.size());
+    for (uint32_t v : s.dead) require(v < p_.slots.size());
+  }
+
+  void bands(const std::vector<Band>& all, size_t first, size_t last, int depth) {
+    require(all.empty() || depth > 0);
+    for (const Band& b : all) {
+      require(b.first >= first && b.count > 0 && b.count <= last && b.first <= last - b.count &&
+              b.levels.size() <= loop::kMaxAxes && b.dim_of.size() == b.count * b.levels.size());
+      if (!good_) return;
+      first = b.first + b.count;
+      for (const KernelDim& d : b.levels) require(extent(d));
+      for (size_t i = 0; i < b.dim_of.size(); ++i)
+        require(b.dim_of[i] < p_.steps[b.first + i / b.levels.size()].dims.size());
+      for (const Band::Source& s : b.sources) require(value(s.node) && slot_or_none(s.slot) && dtype(s.dtype));
+      for (uint32_t v : b.inner) require(v < p_.slots.size());
+      bands(b.parts, b.first, b.first + b.count, depth - 1);
+    }
+  }
+
+  void guard(const Guard& g) {
+    using K = Guard::Kind;
+    require(static_cast<int>(g.kind) < kGuardKinds && value_or_none(g.node));
+    if (!good_) return;
+    switch (g.kind) {
+      case K::contiguous:
+      case K::scalar: return require(value(g.node));
+      case K::extent:
+      case K::position: return require(value(g.node) && g.dim < ranks_[g.node]);
+      default: break;
+    }
+    require(g.step < p_.steps.size() && g.operand < p_.steps[g.step].operands.size() &&
+            g.dim + (g.kind == K::collapsible ? 1u : 0u) < p_.steps[g.step].dims.size());
+  }
+
+  const Program& p_;
+  std::vector<uint8_t> ranks_;
+  bool good_ = true;
+};
+
+}  // namespace
+
+bool sound(const Program& p, std::span<const uint32_t> key) { return Soundness(p, key).run(); }
+
+}  // namespace lazy::jit
