@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "cache/lru.hpp"
+#include "cache/process_store.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/plan/disk.hpp"
 #include "jit/plan/kernels.hpp"
@@ -260,7 +261,7 @@ ProgramCacheStats program_cache_stats() {
 }
 size_t load_programs() {
   Backend& backend = *backends().main;
-  const auto store = disk_store();
+  const auto store = cache::process_store();
   if (!store || backend.target().empty()) return 0;
   std::vector<std::vector<uint32_t>> keys;
   store->for_each([&](const cache::Store::Listed& l) {

@@ -110,6 +110,19 @@ Isa best_isa() {
   return isa;
 }
 
+std::string processor_name() {
+  constexpr unsigned first = 0x80000002;
+  if (cpuid(0x80000000).a < first + 2) return "x86-64";
+  std::string name;
+  for (unsigned leaf = first; leaf <= first + 2; ++leaf) {
+    const Regs r = cpuid(leaf);
+    for (const unsigned word : {r.a, r.b, r.c, r.d})
+      for (int i = 0; i < 4; ++i)
+        if (const char c = static_cast<char>(word >> (8 * i)); c) name += c;
+  }
+  return name;
+}
+
 bool has_vnni() {
   constexpr int vnni = 11;
   static const bool yes = best_isa() == Isa::avx512 && has(cpuid(7).c, {vnni});

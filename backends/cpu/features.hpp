@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace lazy::cpu {
@@ -16,6 +17,9 @@ Isa best_isa();
 /// "auto", "avx512", "avx2" or "reference". Throws ConfigError for another word and DeviceError for a level
 /// that the machine lacks.
 Isa isa_from(std::string_view);
+
+/// As the processor calls itself.
+std::string processor_name();
 
 /// AVX-512 VNNI: products of 8- and 16-bit integers added up in one instruction.
 bool has_vnni();

@@ -9,6 +9,8 @@
 
 #include "backends/cpu/features.hpp"
 #include "backends/cpu/parallel.hpp"
+#include "cache/process_store.hpp"
+#include "support/archive.hpp"
 
 namespace lazy::cpu {
 namespace {
@@ -95,10 +97,42 @@ Machine measure() {
   return m;
 }
 
+/// What was measured is kept on disk for a week, for this processor and number of threads.
+std::string name_of_machine() {
+  std::string key = "machine";
+  key += '\0';
+  const Caches& c = caches();
+  Saver s;
+  s(processor_name(), best_isa(), thread_count(), c.l1d, c.l2, c.l3,
+    std::chrono::duration_cast<std::chrono::weeks>(std::chrono::system_clock::now().time_since_epoch()).count());
+  return key += s.bytes();
+}
+bool recall(cache::Store& store, const cache::KeyView& key, Machine& m) {
+  for (const cache::Record& r : store.find(key)) {
+    Loader l(r.value());
+    l(m.fma_ns, m.l1_gbs, m.l2_gbs, m.l3_gbs, m.memory_gbs, m.dispatch_ns);
+    if (l.done() && m.fma_ns > 0 && m.l1_gbs > 0 && m.l2_gbs > 0 && m.l3_gbs > 0 && m.memory_gbs > 0) return true;
+  }
+  return false;
+}
+void remember(cache::Store& store, const cache::KeyView& key, const Machine& m) {
+  Saver s;
+  s(m.fma_ns, m.l1_gbs, m.l2_gbs, m.l3_gbs, m.memory_gbs, m.dispatch_ns);
+  store.add(key, 0, s.bytes());
+}
+
 }  // namespace
 
 const Machine& machine() {
-  static const Machine m = measure();
+  static const Machine m = [] {
+    const auto store = cache::process_store();
+    const std::string key = store ? name_of_machine() : std::string();
+    const cache::KeyView view(key.data(), key.size());
+    if (Machine known; store && recall(*store, view, known)) return known;
+    const Machine measured = measure();
+    if (store) remember(*store, view, measured);
+    return measured;
+  }();
   return m;
 }
 

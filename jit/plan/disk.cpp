@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <mutex>
 #include <unordered_map>
 
-#include "cache/private_directory.hpp"
+#include "cache/process_store.hpp"
 #include "jit/plan/compile.hpp"
 #include "jit/plan/kernels.hpp"
 #include "jit/plan/program_fields.hpp"
@@ -46,36 +44,6 @@ bool read_program(std::string_view bytes, StoredProgram& s) {
 }
 
 }  // namespace
-
-std::shared_ptr<cache::Store> disk_store() {
-  struct Current {
-    std::mutex mutex;
-    std::shared_ptr<cache::Store> store;
-    config::CacheMode mode = config::CacheMode::off;
-    const std::string* directory = nullptr;
-    uint64_t size = 0;
-  };
-  // Never destroyed: flushes may run in other objects' destructors. What is to be written is written at exit.
-  static Current& current = *new Current;
-  const auto& c = config::get();
-  const config::CacheMode mode = c.cache;
-  if (mode == config::CacheMode::off) return nullptr;
-  const std::lock_guard hold(current.mutex);
-  const std::string* const directory = &c.cache_dir.get();
-  if (!current.store || current.mode != mode || current.directory != directory ||
-      current.size != c.cache_size) {
-    [[maybe_unused]] static const int at_exit = std::atexit([] {
-      const std::lock_guard hold(current.mutex);
-      if (current.store) current.store->close();
-    });
-    current.mode = mode;
-    current.directory = directory;
-    current.size = c.cache_size;
-    current.store = std::make_shared<cache::Store>(cache::Store::Options{
-        cache::default_directory(), mode == config::CacheMode::on, current.size, !directory->empty()});
-  }
-  return current.store;
-}
 
 bool take_apart(std::string_view key, std::string_view value, StoredProgram& s, std::string& why) {
   const size_t a = key.find('\0'), b = a == key.npos ? a : key.find('\0', a + 1);
@@ -123,7 +91,7 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
   std::vector<std::shared_ptr<const Program>> programs;
   const std::string target = backend.target();
   if (target.empty()) return programs;
-  const auto store = disk_store();
+  const auto store = cache::process_store();
   if (!store) return programs;
   const auto start = std::chrono::steady_clock::now();
   const std::string wanted = record_key(key, target);
@@ -165,7 +133,7 @@ void store_program(std::span<const uint32_t> key, const Program& p, const std::v
                    Backend& backend) {
   const std::string target = backend.target();
   if (target.empty() || config::get().cache != config::CacheMode::on) return;
-  const auto store = disk_store();
+  const auto store = cache::process_store();
   if (!store) return;
   std::vector<uint32_t> kernel_of;
   Saver bodies;

@@ -4,19 +4,14 @@
 // guards, its value the program: plan, guards, and each kernel's loop IR and code. So a program is found only by
 // the same build of the library, for a machine with the same instructions, under the same settings.
 #pragma once
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "cache/store.hpp"
 #include "jit/plan/program.hpp"
 
 namespace lazy::jit {
-
-/// The store that LAZY_CACHE, LAZY_CACHE_DIR and LAZY_CACHE_SIZE ask for; null when it is off.
-std::shared_ptr<cache::Store> disk_store();
 
 /// The programs kept for a frame's key, strict ones last.
 std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint32_t> key, Backend&);
