@@ -59,7 +59,7 @@ bool write_all(int fd, const void* from, uint64_t bytes, uint64_t offset) {
 
 std::string make_record(const Hash128& hash, std::string_view key, uint64_t label, std::string_view value,
                         uint64_t stamp) {
-  RecordHeader h{stamp, 0,  RecordHeader::kMagic, static_cast<uint32_t>(key.size()), value.size(),
+  RecordHeader h{stamp, 0,    RecordHeader::kMagic, static_cast<uint32_t>(key.size()), value.size(),
                  hash,  label};
   std::string r(h.bytes(), '\0');
   std::memcpy(r.data(), &h, sizeof h);
@@ -87,7 +87,7 @@ std::unique_ptr<Pack> Pack::open(Fd fd, std::string name, bool private_only, std
     return nullptr;
   }
   if (std::memcmp(h.magic, PackHeader::kMagic, sizeof h.magic) != 0 || h.version != PackHeader::kVersion) {
-    why = "is not a pack of this version";
+    why = kOtherVersion;
     return nullptr;
   }
   std::unique_ptr<Pack> p(new Pack(std::move(fd), std::move(name)));
@@ -141,8 +141,8 @@ void Pack::insert(const IndexEntry& e) {
 }
 
 std::pair<const IndexEntry*, const IndexEntry*> Pack::with_hash(const Hash128& hash) const {
-  const auto first = std::lower_bound(entries_.data(), entries_.data() + entries_.size(),
-                                      IndexEntry{hash, 0, 0, 0}, before);
+  const auto first =
+      std::lower_bound(entries_.data(), entries_.data() + entries_.size(), IndexEntry{hash, 0, 0, 0}, before);
   auto last = first;
   while (last != entries_.data() + entries_.size() && last->hash == hash) ++last;
   return {first, last};
@@ -186,7 +186,8 @@ bool Pack::seal() {
   sealed_ = true;
   if (write_all(fd_.get(), tail.data(), tail.size(), end_)) return true;
   const int e = errno;
-  if (ftruncate(fd_.get(), static_cast<off_t>(end_)) != 0) return false;  // then it is scanned, up to the index
+  if (ftruncate(fd_.get(), static_cast<off_t>(end_)) != 0)
+    return false;  // then it is scanned, up to the index
   errno = e;
   return false;
 }

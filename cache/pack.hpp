@@ -4,9 +4,10 @@
 //   records  RecordHeader, key, value, padded to 8 bytes
 //   index    once the file is complete ("sealed"): IndexEntry of each record, sorted by hash; then a Trailer
 //
-// Records are only ever appended, by the one process that holds the file's lock, and count when their checksum
-// holds: a writer that dies leaves at most a last record that doesn't. Files are read with pread into memory
-// of our own, so that one that is cut short or changed meanwhile can't hurt a check that has been made.
+// Records are only ever appended, by the one process that holds the file's lock, and count when their
+// checksum holds: a writer that dies leaves at most a last record that doesn't. Files are read with pread
+// into memory of our own, so that one that is cut short or changed meanwhile can't hurt a check that has been
+// made.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -28,7 +29,7 @@ struct PackHeader {
 };
 
 struct RecordHeader {
-  static constexpr uint32_t kMagic = 0x3152'5a4c;         // "LZR1"
+  static constexpr uint32_t kMagic = 0x3152'5a4c;          // "LZR1"
   static constexpr uint64_t kLongest = uint64_t{1} << 30;  // of key and value
   uint64_t stamp;     // when it was last used, ns since 1970; not under the checksum
   uint64_t checksum;  // of all that follows
@@ -70,8 +71,9 @@ bool holds(std::string_view bytes, const IndexEntry& e);
 
 class Pack {
  public:
-  /// What `why` is of a file shorter than a header.
+  /// What `why` is of a file shorter than a header, and of one with another header.
   static constexpr const char* kCutShort = "is empty or cut short";
+  static constexpr const char* kOtherVersion = "is not a pack of this version";
   /// Reads what there is of a file: index, or record after record. Null with a reason if it isn't a pack that
   /// may be trusted. `private_only`: it has to be a file of ours that no one else may write to.
   static std::unique_ptr<Pack> open(Fd, std::string name, bool private_only, std::string& why);

@@ -49,7 +49,7 @@ DirectoryResult open_private_directory(const std::string& given, bool create) {
     struct stat s {};
     r.refused = lstat(path.c_str(), &s) == 0 && (S_ISLNK(s.st_mode) || !S_ISDIR(s.st_mode));
     r.problem = "cache folder " + path +
-                (!r.refused                ? std::string(": ") + std::strerror(e)
+                (!r.refused           ? std::string(": ") + std::strerror(e)
                  : S_ISLNK(s.st_mode) ? " is a symbolic link"
                                       : " is not a folder");
     return r;

@@ -6,13 +6,13 @@
 
 namespace lazy::cache {
 
-/// LAZY_CACHE_DIR, else $XDG_CACHE_HOME/lazy, else $HOME/.cache/lazy; empty when none of them is set. Relative
-/// values of the XDG variable don't count (XDG base directory specification).
+/// LAZY_CACHE_DIR, else $XDG_CACHE_HOME/lazy, else $HOME/.cache/lazy; empty when none of them is set.
+/// Relative values of the XDG variable don't count (XDG base directory specification).
 std::string default_directory();
 
 struct DirectoryResult {
-  Fd fd;                // of the folder, which every file is then opened by
-  std::string problem;  // why there is none, a line
+  Fd fd;                 // of the folder, which every file is then opened by
+  std::string problem;   // why there is none, a line
   bool refused = false;  // it exists and can't be trusted
 };
 /// Opens it; `create`: makes it and missing parents, mode 0700. Refused: a symbolic link, another user's, one

@@ -32,8 +32,8 @@ std::shared_ptr<Store> process_store() {
     current.mode = mode;
     current.directory = directory;
     current.size = c.cache_size;
-    current.store = std::make_shared<Store>(Store::Options{
-        default_directory(), mode == config::CacheMode::on, current.size, !directory->empty()});
+    current.store = std::make_shared<Store>(Store::Options{default_directory(), mode == config::CacheMode::on,
+                                                           current.size, !directory->empty()});
   }
   return current.store;
 }

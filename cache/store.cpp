@@ -20,8 +20,6 @@ namespace {
 
 // A store of so many live processes is read in part: each pack costs an open file.
 constexpr size_t kMostPacks = 64;
-// A use that close to the one noted before isn't noted.
-constexpr uint64_t kStampEvery = 1'000'000'000;
 
 }  // namespace
 
@@ -121,7 +119,9 @@ void Store::list() {
       continue;
     }
     ignored_.push_back(name);
-    logging::warning("cache file " + options_.directory + "/" + name + " " + why + "; it is not used");
+    const std::string text = "cache file " + options_.directory + "/" + name + " " + why + "; it is not used";
+    if (why != Pack::kOtherVersion) logging::warning(text);
+    else if (logging::enabled(logging::Channel::cache)) logging::write(logging::Channel::cache, text);
   }
 }
 
@@ -159,23 +159,21 @@ std::vector<Record> Store::find(const KeyView& key) {
   const std::string_view wanted(reinterpret_cast<const char*>(key.bytes().data()), key.size());
   Record r;
   for (const Place& c : candidates) {
-    if (std::any_of(found.begin(), found.end(), [&](const Record& f) { return f.header.label == c.entry.label; }))
+    if (std::any_of(found.begin(), found.end(),
+                    [&](const Record& f) { return f.header.label == c.entry.label; }))
       continue;
     const Read read = c.pack->read(c.entry, r);
     if (read != Read::good) {
       if (logging::enabled(logging::Channel::cache))
         logging::print(logging::Channel::cache, "%s/%s: a record %s", options_.directory.c_str(),
-                       c.pack->name().c_str(),
-                       read == Read::damaged ? "is damaged" : "could not be read");
+                       c.pack->name().c_str(), read == Read::damaged ? "is damaged" : "could not be read");
       continue;
     }
     if (r.key() != wanted) continue;
-    const uint64_t stamp = r.header.stamp;
     found.push_back(std::move(r));
-    const uint64_t t = now(), gap = t > stamp ? t - stamp : stamp - t;
-    if (options_.writable && gap > kStampEvery) {
+    if (options_.writable) {
       const std::lock_guard hold(mutex_);
-      used_.push_back({c, t});
+      used_.push_back({c, now()});
       if (used_.size() >= 1024) write_stamps();
     }
   }

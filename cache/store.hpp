@@ -4,11 +4,11 @@
 //   for (const Record& r : store.find(key)) use(r.value());        store.add(key, label, value);
 //
 // Each process that has something to add appends to a pack of its own (cache/pack.hpp), which it holds a lock
-// on while it lives. Packs without an owner are merged now and then into one, by write, fsync and rename, under
-// the folder's lock; the records used last are kept, as many as `max_bytes` allows. The system releases the
-// locks of a process however it ends, so nothing has to be cleaned up after one that was killed but a temporary
-// file, which the next merge removes. A record that can't be read, or whose checksum or key is not right, is
-// not there; an I/O error deletes nothing. Nothing here throws for I/O.
+// on while it lives. Packs without an owner are merged now and then into one, by write and rename, under the
+// folder's lock; the records used last are kept, as many as `max_bytes` allows. The system releases the
+// locks of a process however it ends, so nothing has to be cleaned up after one that was killed but a
+// temporary file, which the next merge removes. A record that can't be read, or whose checksum or key is not
+// right, is not there; an I/O error deletes nothing. Nothing here throws for I/O.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -65,8 +65,8 @@ class Store {
   /// Writes all whole records to one file, through a temporary one beside it. Records: how many.
   bool export_to(const std::string& file, uint64_t& records, std::string& why);
   /// Adds the records of such a file for which `accept` holds. A damaged record makes it fail as a whole.
-  bool import_from(const std::string& file, const std::function<bool(const Listed&)>& accept, uint64_t& records,
-                   std::string& why);
+  bool import_from(const std::string& file, const std::function<bool(const Listed&)>& accept,
+                   uint64_t& records, std::string& why);
 
   const std::string& directory() const { return options_.directory; }
   /// Why there is no folder to read from; empty if there is.
@@ -83,24 +83,27 @@ class Store {
     uint64_t when;
   };
 
-  bool ready();          // opens the folder at the first call
+  bool ready();  // opens the folder at the first call
   bool open_directory();
-  void list();           // takes up files that are new, forgets those that are gone
-  void refresh();        // list(), if the folder changed, and what others appended
+  void list();     // takes up files that are new, forgets those that are gone
+  void refresh();  // list(), if the folder changed, and what others appended
   void places(const KeyView&, std::vector<Place>&) const;
-  bool own_pack();       // makes it
+  bool own_pack();  // makes it
   void write_stamps();
   void cannot_write(const char* what, int error);
   void seal_own();
 
   // upkeep.cpp
+  /// Whether what was written has to be on the disk before it is renamed. Only where someone asked for it: a
+  /// user's program does not wait for a disk, and what a power cut loses the checksums find.
+  enum class Sync : uint8_t { none, disk };
   bool lock_folder(Fd& lock, bool wait, std::string& why) const;
   /// Packs that no process is writing; each is locked as long as it is held here.
   std::vector<PackRef> without_owner() const;
   /// One pack in place of those. The least recently used records go, until `max_bytes` hold the rest.
-  bool merge(const std::vector<PackRef>&, uint64_t max_bytes, std::string& why);
+  bool merge(const std::vector<PackRef>&, uint64_t max_bytes, Sync, std::string& why);
   /// Writes a sealed pack by way of a temporary file: records as `fill` appends them.
-  bool publish(const std::function<bool(Pack&, std::string& why)>& fill, std::string& why);
+  bool publish(const std::function<bool(Pack&, std::string& why)>& fill, Sync, std::string& why);
   void remove_strays();
   void tend();  // merges when there are many packs, or too much in them
 
@@ -116,7 +119,7 @@ class Store {
   int owner_ = 0;  // process that made own_
   bool writing_ = true;
   bool warned_ = false;
-  bool strays_ = false;  // a temporary file was seen
+  bool strays_ = false;    // a temporary file was seen
   std::vector<Use> used_;  // stamps to be written
 };
 

@@ -75,7 +75,7 @@ void Store::remove_strays() {
   strays_ = false;
 }
 
-bool Store::publish(const std::function<bool(Pack&, std::string&)>& fill, std::string& why) {
+bool Store::publish(const std::function<bool(Pack&, std::string&)>& fill, Sync sync, std::string& why) {
   const std::string temporary = new_name("tmp-", ""), name = new_name("p-", ".pack");
   Fd file(openat(folder_.get(), temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) {
@@ -86,7 +86,7 @@ bool Store::publish(const std::function<bool(Pack&, std::string&)>& fill, std::s
   bool good = pack != nullptr;
   if (!good) why = failed("a file could not be written");
   if (good) good = fill(*pack, why);
-  if (good && (!pack->seal() || fsync(pack->fd()) != 0)) {
+  if (good && (!pack->seal() || (sync == Sync::disk && fsync(pack->fd()) != 0))) {
     why = failed("a file could not be written");
     good = false;
   }
@@ -98,12 +98,12 @@ bool Store::publish(const std::function<bool(Pack&, std::string&)>& fill, std::s
     unlinkat(folder_.get(), temporary.c_str(), 0);
     return false;
   }
-  fsync(folder_.get());
+  if (sync == Sync::disk) fsync(folder_.get());
   packs_.push_back(std::move(pack));
   return true;
 }
 
-bool Store::merge(const std::vector<PackRef>& from, uint64_t max_bytes, std::string& why) {
+bool Store::merge(const std::vector<PackRef>& from, uint64_t max_bytes, Sync sync, std::string& why) {
   struct Kept {
     const Pack* pack;
     const IndexEntry* entry;
@@ -114,7 +114,8 @@ bool Store::merge(const std::vector<PackRef>& from, uint64_t max_bytes, std::str
   for (const PackRef& p : from)
     for (const IndexEntry& e : p->entries()) {
       uint64_t stamp = 0;
-      if (!read_all(p->fd(), &stamp, sizeof stamp, e.offset + offsetof(RecordHeader, stamp)) && errno != ENODATA) {
+      if (!read_all(p->fd(), &stamp, sizeof stamp, e.offset + offsetof(RecordHeader, stamp)) &&
+          errno != ENODATA) {
         why = failed("a record could not be read");
         return false;
       }
@@ -142,14 +143,14 @@ bool Store::merge(const std::vector<PackRef>& from, uint64_t max_bytes, std::str
     }
     return true;
   };
-  if (!publish(copy, why)) return false;
+  if (!publish(copy, sync, why)) return false;
   for (const PackRef& p : from) unlinkat(folder_.get(), p->name().c_str(), 0);
   std::erase_if(packs_, [&](const PackRef& p) {
     return std::any_of(from.begin(), from.end(), [&](const PackRef& q) { return q->name() == p->name(); });
   });
   if (logging::enabled(logging::Channel::cache))
-    logging::print(logging::Channel::cache, "%s: %zu packs merged into one of %zu bytes", options_.directory.c_str(),
-                   from.size(), static_cast<size_t>(bytes));
+    logging::print(logging::Channel::cache, "%s: %zu packs merged into one of %zu bytes",
+                   options_.directory.c_str(), from.size(), static_cast<size_t>(bytes));
   return true;
 }
 
@@ -167,15 +168,16 @@ void Store::tend() {
   for (const PackRef& p : idle) total += p->bytes();
   bool good = true;
   if (total > options_.max_bytes) {
-    good = merge(idle, options_.max_bytes / 4 * 3, why);
+    good = merge(idle, options_.max_bytes / 4 * 3, Sync::none, why);
   } else if (idle.size() >= kManyPacks) {
     // Small ones first; a large one is written again only when the others have come to half of it.
-    std::sort(idle.begin(), idle.end(), [](const PackRef& a, const PackRef& b) { return a->bytes() < b->bytes(); });
+    std::sort(idle.begin(), idle.end(),
+              [](const PackRef& a, const PackRef& b) { return a->bytes() < b->bytes(); });
     size_t n = 0;
     for (uint64_t sum = 0; n < idle.size() && (n < kManyPacks / 2 || idle[n]->bytes() <= 2 * sum); ++n)
       sum += idle[n]->bytes();
     idle.resize(n);
-    good = merge(idle, ~uint64_t{0}, why);
+    good = merge(idle, ~uint64_t{0}, Sync::none, why);
   }
   if (!good && logging::enabled(logging::Channel::cache))
     logging::print(logging::Channel::cache, "%s: %s", options_.directory.c_str(), why.c_str());
@@ -188,7 +190,7 @@ bool Store::prune(uint64_t bytes, std::string& why) {
   Fd lock;
   if (!lock_folder(lock, true, why)) return false;
   remove_strays();
-  return merge(without_owner(), bytes, why);
+  return merge(without_owner(), bytes, Sync::disk, why);
 }
 
 bool Store::clear(std::string& why) {
@@ -272,8 +274,7 @@ bool Store::import_from(const std::string& file, const std::function<bool(const 
       [&](Pack& to, std::string& reason) {
         Record r;
         for (const IndexEntry& e : pack->entries()) {
-          if (pack->read(e, r) != Read::good ||
-              KeyView(r.key().data(), r.key().size()).hash() != e.hash) {
+          if (pack->read(e, r) != Read::good || KeyView(r.key().data(), r.key().size()).hash() != e.hash) {
             reason = file + ": a record is damaged";
             return false;
           }
@@ -287,7 +288,7 @@ bool Store::import_from(const std::string& file, const std::function<bool(const 
         }
         return true;
       },
-      why);
+      Sync::disk, why);
 }
 
 }  // namespace lazy::cache

@@ -50,9 +50,11 @@ class Backend {
   /// What of the machine and of the backend's settings its code relies on: kernels are kept on disk for this
   /// target. Empty: none are kept.
   virtual std::string target() const { return {}; }
-  /// A kernel again from what its stored() gave, in any process, for the same target and build of the library.
-  /// Null if the bytes make no sense. Throws CompileError when there is no memory for the code.
-  virtual std::unique_ptr<Kernel> load(const loop::LoopKernel&, std::string_view /*stored*/) { return nullptr; }
+  /// A kernel again from what its stored() gave, in any process, for the same target and build of the
+  /// library. Null if the bytes make no sense. Throws CompileError when there is no memory for the code.
+  virtual std::unique_ptr<Kernel> load(const loop::LoopKernel&, std::string_view /*stored*/) {
+    return nullptr;
+  }
   /// `bytes` of uninitialised memory aligned to 64, never null (a size of 0 gives a valid pointer).
   virtual void* allocate(size_t bytes) = 0;
   virtual void deallocate(void*, size_t bytes) noexcept = 0;

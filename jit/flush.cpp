@@ -66,7 +66,9 @@ cache::LruCache<Entry>& entries() {
   return *cache;
 }
 
-cache::KeyView view_of(const std::vector<uint32_t>& key) { return {key.data(), key.size() * sizeof(uint32_t)}; }
+cache::KeyView view_of(const std::vector<uint32_t>& key) {
+  return {key.data(), key.size() * sizeof(uint32_t)};
+}
 
 size_t weight_of(const std::vector<uint32_t>& key, const ProgramList& list) {
   size_t bytes = key.size() * sizeof(uint32_t) * 2;
@@ -124,7 +126,8 @@ void explain_miss(const Frame& f, const Entry& own, FlushReport* report, std::st
   if (report) report->miss = why;
 }
 
-// What is kept on disk for the entry's key becomes its programs, once. Nanoseconds it took; 0 if nothing was found.
+// What is kept on disk for the entry's key becomes its programs, once. Nanoseconds it took; 0 if nothing was
+// found.
 uint64_t load(Entry& e, const cache::KeyView& key, Backend& backend) {
   if (std::exchange(e.looked_on_disk, true)) return 0;
   const auto start = std::chrono::steady_clock::now();

@@ -1,4 +1,5 @@
-// Values as bytes and back, for what is kept on disk. One function names a struct's fields for both directions:
+// Values as bytes and back, for what is kept on disk. One function names a struct's fields for both
+// directions:
 //
 //   template <class A> void fields(A& a, Point& p) { a(p.x, p.y, p.name); }
 //   Saver s;  s(point);  s.take();        Loader l(bytes);  l(point);  if (!l.done()) ...
@@ -53,7 +54,7 @@ class Saver {
     put_all(v, N);
   }
   template <class T>
-    requires std::is_class_v<T>
+  requires std::is_class_v<T>
   void put(const T& v) {
     fields(*this, const_cast<T&>(v));  // a Saver only reads
   }
@@ -143,10 +144,8 @@ class Loader {
     for (T& e : v) get(e);
   }
   template <class T>
-    requires std::is_class_v<T>
-  void get(T& v) {
-    fields(*this, v);
-  }
+  requires std::is_class_v<T>
+  void get(T& v) { fields(*this, v); }
 
   const char *at_, *end_;
   bool ok_ = true;

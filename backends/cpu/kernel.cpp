@@ -55,8 +55,8 @@ bool sound(const Schedule& s, Isa isa) { return s.isa == isa && s.lanes > 0 && s
 bool sound(const ContractionForm& f, const jit::loop::LoopKernel& k) {
   const auto operand = [&](int o) { return o >= 0 && o < static_cast<int>(k.operands.size()); };
   return operand(f.left.operand) && operand(f.right.operand) && static_cast<int>(f.left.from) < kDTypeCount &&
-         static_cast<int>(f.right.from) < kDTypeCount && f.lane <= ContractionLane::quads && f.row_axis >= -1 &&
-         f.row_axis < k.rank && k.sequential >= 0;
+         static_cast<int>(f.right.from) < kDTypeCount && f.lane <= ContractionLane::quads &&
+         f.row_axis >= -1 && f.row_axis < k.rank && k.sequential >= 0;
 }
 
 class CpuKernel final : public jit::Kernel {

@@ -104,14 +104,16 @@ std::string name_of_machine() {
   const Caches& c = caches();
   Saver s;
   s(processor_name(), best_isa(), thread_count(), c.l1d, c.l2, c.l3,
-    std::chrono::duration_cast<std::chrono::weeks>(std::chrono::system_clock::now().time_since_epoch()).count());
+    std::chrono::duration_cast<std::chrono::weeks>(std::chrono::system_clock::now().time_since_epoch())
+        .count());
   return key += s.bytes();
 }
 bool recall(cache::Store& store, const cache::KeyView& key, Machine& m) {
   for (const cache::Record& r : store.find(key)) {
     Loader l(r.value());
     l(m.fma_ns, m.l1_gbs, m.l2_gbs, m.l3_gbs, m.memory_gbs, m.dispatch_ns);
-    if (l.done() && m.fma_ns > 0 && m.l1_gbs > 0 && m.l2_gbs > 0 && m.l3_gbs > 0 && m.memory_gbs > 0) return true;
+    if (l.done() && m.fma_ns > 0 && m.l1_gbs > 0 && m.l2_gbs > 0 && m.l3_gbs > 0 && m.memory_gbs > 0)
+      return true;
   }
   return false;
 }

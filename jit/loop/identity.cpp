@@ -97,8 +97,7 @@ void get(Source& b, Operand& o, int rank) {
   o.wide = what >> 7;
   for (int i = 0; i < rank; i += 4) {
     const size_t packed = b.byte();
-    for (int j = i; j < rank && j < i + 4; ++j)
-      o.stride[j] = static_cast<Stride>(packed >> 2 * (j - i) & 3);
+    for (int j = i; j < rank && j < i + 4; ++j) o.stride[j] = static_cast<Stride>(packed >> 2 * (j - i) & 3);
   }
 }
 

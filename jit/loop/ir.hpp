@@ -149,8 +149,8 @@ inline ArgLayout layout_of(const LoopKernel& k) {
 std::string print(const LoopKernel&);
 /// Everything that decides the generated code, as bytes: equal bytes mean interchangeable kernels.
 std::string identity(const LoopKernel&);
-/// The kernel that has these bytes as its identity, nameless; nothing if there is none. What it says is as the
-/// bytes say: check() tells whether it is well-formed.
+/// The kernel that has these bytes as its identity, nameless; nothing if there is none. What it says is as
+/// the bytes say: check() tells whether it is well-formed.
 std::optional<LoopKernel> from_identity(std::string_view);
 /// Throws lazy::Error naming the broken rule. Debug builds and tests run it on every kernel.
 void check(const LoopKernel&);

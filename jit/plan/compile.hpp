@@ -14,7 +14,8 @@ enum class Variant : uint8_t {
 };
 const char* name_of(Variant);
 
-/// Throws CompileError. Kernels already built for another program are shared. The program is kept on disk too.
+/// Throws CompileError. Kernels already built for another program are shared. The program is kept on disk
+/// too.
 std::shared_ptr<const Program> compile(const Frame&, Variant, Backend&);
 
 }  // namespace lazy::jit

@@ -122,15 +122,16 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
     if (programs.empty())
       logging::print(logging::Channel::cache, "%s: no program for this graph", store->directory().c_str());
     for (const auto& p : programs)
-      logging::print(logging::Channel::cache, "%s: %s program of %zu kernels and %zu bytes of code loaded, %.1f us",
+      logging::print(logging::Channel::cache,
+                     "%s: %s program of %zu kernels and %zu bytes of code loaded, %.1f us",
                      store->directory().c_str(), p->variant.c_str(), p->steps.size(), p->code_bytes,
                      static_cast<double>(ns) / 1e3);
   }
   return programs;
 }
 
-void store_program(std::span<const uint32_t> key, const Program& p, const std::vector<loop::LoopKernel>& loops,
-                   Backend& backend) {
+void store_program(std::span<const uint32_t> key, const Program& p,
+                   const std::vector<loop::LoopKernel>& loops, Backend& backend) {
   const std::string target = backend.target();
   if (target.empty() || config::get().cache != config::CacheMode::on) return;
   const auto store = cache::process_store();

@@ -1,8 +1,9 @@
 // Programs on disk: what one process compiles, later ones load (cache/store.hpp keeps the bytes).
 //
-// A record's key is "<build id>\0<backend target>\0<canonical key>", its label a hash of the program's variant and
-// guards, its value the program: plan, guards, and each kernel's loop IR and code. So a program is found only by
-// the same build of the library, for a machine with the same instructions, under the same settings.
+// A record's key is "<build id>\0<backend target>\0<canonical key>", its label a hash of the program's
+// variant and guards, its value the program: plan, guards, and each kernel's loop IR and code. So a program
+// is found only by the same build of the library, for a machine with the same instructions, under the same
+// settings.
 #pragma once
 #include <memory>
 #include <span>
@@ -16,22 +17,23 @@ namespace lazy::jit {
 /// The programs kept for a frame's key, strict ones last.
 std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint32_t> key, Backend&);
 /// Keeps a program that was compiled from these loop kernels.
-void store_program(std::span<const uint32_t> key, const Program&, const std::vector<loop::LoopKernel>&, Backend&);
+void store_program(std::span<const uint32_t> key, const Program&, const std::vector<loop::LoopKernel>&,
+                   Backend&);
 
 /// A kept program taken apart. The views are into the record's value.
 struct StoredKernel {
   std::string_view identity, name, stored;
 };
 struct StoredProgram {
-  Program program;  // its steps have no kernels
+  Program program;                  // its steps have no kernels
   std::vector<uint32_t> kernel_of;  // by step
   std::vector<StoredKernel> kernels;
   std::string build, target;
   std::vector<uint32_t> key;
   uint64_t label = 0;
 };
-/// Nothing, with a reason, if the bytes are not a program of this build that makes sense for its key. Of a program
-/// of another build, only `build` and `target` are set.
+/// Nothing, with a reason, if the bytes are not a program of this build that makes sense for its key. Of a
+/// program of another build, only `build` and `target` are set.
 bool take_apart(std::string_view key, std::string_view value, StoredProgram&, std::string& why);
 /// Compiles each kernel again and compares the code byte by byte. False with a reason.
 bool recompiles_alike(const StoredProgram&, Backend&, std::string& why);

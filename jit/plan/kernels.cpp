@@ -14,7 +14,8 @@ cache::LruCache<const Kernel>& kernels() {
 }
 
 template <class Make>
-std::shared_ptr<const Kernel> find_or_make(std::string_view identity, Backend& backend, Counter made, Make&& make) {
+std::shared_ptr<const Kernel> find_or_make(std::string_view identity, Backend& backend, Counter made,
+                                           Make&& make) {
   std::string key = backend.name();
   key += '\0';
   key += identity;
@@ -32,7 +33,8 @@ std::shared_ptr<const Kernel> find_or_make(std::string_view identity, Backend& b
 }  // namespace
 
 std::shared_ptr<const Kernel> kernel_for(const loop::LoopKernel& k, Backend& backend) {
-  return find_or_make(loop::identity(k), backend, Counter::kernels_compiled, [&] { return backend.compile(k); });
+  return find_or_make(loop::identity(k), backend, Counter::kernels_compiled,
+                      [&] { return backend.compile(k); });
 }
 
 std::shared_ptr<const Kernel> kernel_from(std::string_view identity, std::string_view name,

@@ -7,12 +7,12 @@
 
 namespace lazy::jit {
 
-/// The kernel of a backend that computes this: one for each loop::identity, built by whoever asks first. Throws
-/// CompileError.
+/// The kernel of a backend that computes this: one for each loop::identity, built by whoever asks first.
+/// Throws CompileError.
 std::shared_ptr<const Kernel> kernel_for(const loop::LoopKernel&, Backend&);
 
-/// The kernel with this identity, which goes by `name`: from memory, else loaded from what Kernel::stored gave
-/// in another process. Null if that makes no sense.
+/// The kernel with this identity, which goes by `name`: from memory, else loaded from what Kernel::stored
+/// gave in another process. Null if that makes no sense.
 std::shared_ptr<const Kernel> kernel_from(std::string_view identity, std::string_view name,
                                           std::string_view stored, Backend&);
 

@@ -1,4 +1,5 @@
-// What of a program is kept on disk, struct by struct (support/archive.hpp), and whether what was read makes sense.
+// What of a program is kept on disk, struct by struct (support/archive.hpp), and whether what was read makes
+// sense.
 #pragma once
 #include <span>
 
@@ -53,8 +54,8 @@ void fields(A& a, Program& p) {  // but the size of its code
   a(p.steps, p.bands, p.slots, p.results, p.paths, p.guards, p.variant, p.nodes, p.compile_ns);
 }
 
-/// Whether every number in it is one of something that is there: of a value of the key, a slot, a path, a step, an
-/// operand, a dimension. Then running it reads and writes nothing but its own buffers' descriptions.
+/// Whether every number in it is one of something that is there: of a value of the key, a slot, a path, a
+/// step, an operand, a dimension. Then running it reads and writes nothing but its own buffers' descriptions.
 bool sound(const Program&, std::span<const uint32_t> key);
 
 }  // namespace lazy::jit

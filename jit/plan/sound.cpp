@@ -48,7 +48,8 @@ class Soundness {
 
   void binding(const Binding& b, size_t dims) {
     require(value(b.node) && slot_or_none(b.slot) && path(b.path) && dtype(b.dtype));
-    for (size_t i = 0; i < dims; ++i) require(b.dim_of[i] >= Binding::kAbsent && b.dim_of[i] < loop::kMaxAxes);
+    for (size_t i = 0; i < dims; ++i)
+      require(b.dim_of[i] >= Binding::kAbsent && b.dim_of[i] < loop::kMaxAxes);
   }
 
   void step(const Step& s) {
@@ -62,7 +63,8 @@ class Soundness {
     if (!good_) return;
     for (const Binding& b : s.operands) binding(b, s.dims.size());
     if (s.has_initial) binding(s.initial_from, s.dims.size());
-    for (const ScalarArgument& a : s.scalars) require(value_or_none(a.node) && dtype(a.from) && dtype(a.type));
+    for (const ScalarArgument& a : s.scalars)
+      require(value_or_none(a.node) && dtype(a.from) && dtype(a.type));
     for (uint32_t v : s.made) require(v < p_.slots.size());
     for (uint32_t v : s.dead) require(v < p_.slots.size());
   }
@@ -77,7 +79,8 @@ class Soundness {
       for (const KernelDim& d : b.levels) require(extent(d));
       for (size_t i = 0; i < b.dim_of.size(); ++i)
         require(b.dim_of[i] < p_.steps[b.first + i / b.levels.size()].dims.size());
-      for (const Band::Source& s : b.sources) require(value(s.node) && slot_or_none(s.slot) && dtype(s.dtype));
+      for (const Band::Source& s : b.sources)
+        require(value(s.node) && slot_or_none(s.slot) && dtype(s.dtype));
       for (uint32_t v : b.inner) require(v < p_.slots.size());
       bands(b.parts, b.first, b.first + b.count, depth - 1);
     }

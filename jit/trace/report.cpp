@@ -29,8 +29,8 @@ std::string to_string(const FlushReport& r) {
                   std::to_string(r.outputs) + " value" + plural(r.outputs) + " kept, " +
                   (r.load_ns ? "loaded from disk in " + microseconds(r.load_ns)
                    : r.hit   ? "hit"
-                             : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) + ", " +
-                  microseconds(r.total_ns) + " in all";
+                             : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) +
+                  ", " + microseconds(r.total_ns) + " in all";
   if (!r.miss.empty()) s += "\n  miss: " + r.miss;
   for (const std::string& k : r.kernel_texts) s += "\n  " + k;
   return s;

@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <optional>
 
@@ -15,6 +16,7 @@
 #include "support/config.hpp"
 #include "tests/differential/isas.hpp"
 #include "tests/differential/random_graph.hpp"
+#include "tests/folder.hpp"
 
 namespace {
 
@@ -98,7 +100,8 @@ std::string check(const Program& p, bool may_recompile) {
 
 // With LAZY_TEST_FORK=1 each program runs in a process of its own, so that one that crashes can be shortened
 // too.
-std::string check_apart(const Program& p, bool may_recompile) {
+using Check = std::function<std::string(const Program&)>;
+std::string check_apart(const Program& p, const Check& check) {
   int ends[2];
   if (pipe(ends) != 0) return "no pipe";
   const pid_t child = fork();
@@ -106,7 +109,7 @@ std::string check_apart(const Program& p, bool may_recompile) {
     for (int number : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS, SIGILL}) signal(number, SIG_DFL);
     std::string wrong;
     try {
-      wrong = check(p, may_recompile);
+      wrong = check(p);
     } catch (const std::exception& e) { wrong = std::string("threw: ") + e.what(); }
     _exit(write(ends[1], wrong.data(), wrong.size()) == static_cast<ssize_t>(wrong.size()) ? 0 : 1);
   }
@@ -125,7 +128,7 @@ int cases(int otherwise) {
   return static_cast<int>(number_from("LAZY_TEST_CASES", static_cast<uint64_t>(otherwise)));
 }
 
-void drive(const char* name, int count, bool may_recompile) {
+void drive_each(const char* name, int count, const Check& check) {
   const uint64_t seed = number_from("LAZY_TEST_SEED", std::random_device{}());
   std::cout << name << ": LAZY_TEST_SEED=" << seed << " LAZY_TEST_CASES=" << count << std::endl;
   const bool apart = number_from("LAZY_TEST_FORK", 0) != 0;
@@ -142,7 +145,7 @@ void drive(const char* name, int count, bool may_recompile) {
     if (has_half(p)) exact.emplace("LAZY_EXACT_CASTS", "1");
     const auto attempt = [&] {
       try {
-        return apart ? check_apart(p, may_recompile) : check(p, may_recompile);
+        return apart ? check_apart(p, check) : check(p);
       } catch (const std::exception& e) { return std::string("threw: ") + e.what(); }
     };
     if (kind.empty()) {
@@ -166,6 +169,10 @@ void drive(const char* name, int count, bool may_recompile) {
   std::ostringstream text;
   rc::detail::printResultMessage(result, text);
   BOOST_ERROR(name << " with LAZY_TEST_SEED=" << seed << "\n" << text.str());
+}
+
+void drive(const char* name, int count, bool may_recompile) {
+  drive_each(name, count, [=](const Program& p) { return check(p, may_recompile); });
 }
 
 }  // namespace
@@ -192,6 +199,30 @@ BOOST_AUTO_TEST_CASE(with_programs_per_shape) {
 BOOST_AUTO_TEST_CASE(with_the_most_general_program) {
   const Override dynamic("LAZY_DYNAMIC", "never"), limit("LAZY_RECOMPILE_LIMIT", "1");
   drive("with_the_most_general_program", cases(300), true);
+}
+
+// What another process would load from disk is what this one compiled: no kernel is compiled again, no bit
+// differs.
+std::string check_from_disk(const Program& p) {
+  Isas::instance().use(1 + p.isa % std::max(1, Isas::instance().count() - 1));
+  const Inputs first{false, 1}, other_sizes{true, 3};
+  lazy::cache::clear();
+  const Result a = run(p, first, false), b = run(p, other_sizes, false);
+  lazy::cache::clear();
+  const uint64_t compiled = lazy::metrics().kernels_compiled;
+  const Result c = run(p, first, false), d = run(p, other_sizes, false);
+  if (lazy::metrics().kernels_compiled != compiled) return "compiled again what was on disk";
+  if (std::string w = difference(a.outputs, c.outputs); !w.empty()) return "compiled and loaded: " + w;
+  if (std::string w = difference(b.outputs, d.outputs); !w.empty())
+    return "compiled and loaded, other sizes: " + w;
+  return {};
+}
+
+BOOST_AUTO_TEST_CASE(from_disk) {
+  if (lazy::cpu::best_isa() == lazy::cpu::Isa::reference) return;
+  const lazy::test::Folder folder;
+  const Override on("LAZY_CACHE", "on"), where("LAZY_CACHE_DIR", folder.path());
+  drive_each("from_disk", cases(300), check_from_disk);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -36,6 +36,11 @@ class Isas final : public lazy::jit::Backend {
   std::unique_ptr<lazy::jit::Kernel> compile(const lazy::jit::loop::LoopKernel& k) override {
     return now().compile(k);
   }
+  std::string target() const override { return now().target(); }
+  std::unique_ptr<lazy::jit::Kernel> load(const lazy::jit::loop::LoopKernel& k,
+                                          std::string_view stored) override {
+    return now().load(k, stored);
+  }
   void* allocate(size_t bytes) override { return all_[0]->allocate(bytes); }
   void deallocate(void* p, size_t bytes) noexcept override { all_[0]->deallocate(p, bytes); }
   lazy::jit::Workers workers() const override { return all_[1 % all_.size()]->workers(); }

@@ -1,0 +1,39 @@
+// A folder that goes away with the object.
+#pragma once
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace lazy::test {
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "lazy-test-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw std::runtime_error("no temporary folder");
+    path_ = name;
+  }
+  Folder(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  /// Names in it, or of a folder in it, of files that end so.
+  std::vector<std::string> files(const std::string& ending = "", const std::string& in = "") const {
+    std::vector<std::string> names;
+    for (const auto& e : std::filesystem::directory_iterator(path_ + "/" + in))
+      if (e.path().filename().string().ends_with(ending)) names.push_back(e.path().filename().string());
+    return names;
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace lazy::test
