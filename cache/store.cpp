@@ -226,6 +226,16 @@ bool Store::own_pack() {
   }
 }
 
+bool Store::has(std::string_view key, const IndexEntry& wanted) const {
+  Record r;
+  for (const PackRef& p : packs_) {
+    const auto [first, last] = p->with_hash(wanted.hash);
+    for (auto e = first; e != last; ++e)
+      if (e->label == wanted.label && p->read(*e, r) == Read::good && r.key() == key) return true;
+  }
+  return false;
+}
+
 bool Store::add(const KeyView& key, uint64_t label, std::string_view value) {
   const std::lock_guard hold(mutex_);
   if (!writing_ || !ready()) return false;
@@ -234,13 +244,7 @@ bool Store::add(const KeyView& key, uint64_t label, std::string_view value) {
       value.size() >= RecordHeader::kLongest)
     return false;
   refresh();
-  for (const PackRef& p : packs_) {
-    const auto [first, last] = p->with_hash(key.hash());
-    for (auto e = first; e != last; ++e) {
-      Record r;
-      if (e->label == label && p->read(*e, r) == Read::good && r.key() == bytes) return true;
-    }
-  }
+  if (has(bytes, {key.hash(), label, 0, 0})) return true;
   if (!own_pack()) return false;
   const std::string record = make_record(key.hash(), bytes, label, value, now());
   if (!own_->append(record, {key.hash(), label, 0, record.size()})) {

@@ -64,7 +64,8 @@ class Store {
   bool clear(std::string& why);
   /// Writes all whole records to one file, through a temporary one beside it. Records: how many.
   bool export_to(const std::string& file, uint64_t& records, std::string& why);
-  /// Adds the records of such a file for which `accept` holds. A damaged record makes it fail as a whole.
+  /// Adds the records of such a file that are not here and for which `accept` holds. A damaged record makes
+  /// it fail as a whole.
   bool import_from(const std::string& file, const std::function<bool(const Listed&)>& accept,
                    uint64_t& records, std::string& why);
 
@@ -88,7 +89,8 @@ class Store {
   void list();     // takes up files that are new, forgets those that are gone
   void refresh();  // list(), if the folder changed, and what others appended
   void places(const KeyView&, std::vector<Place>&) const;
-  bool own_pack();  // makes it
+  bool has(std::string_view key, const IndexEntry& wanted) const;  // of its hash and label
+  bool own_pack();                                                 // makes it
   void write_stamps();
   void cannot_write(const char* what, int error);
   void seal_own();

@@ -270,25 +270,31 @@ bool Store::import_from(const std::string& file, const std::function<bool(const 
   if (!ready()) return why = problem_, false;
   Fd lock;
   if (!lock_folder(lock, true, why)) return false;
-  return publish(
-      [&](Pack& to, std::string& reason) {
-        Record r;
-        for (const IndexEntry& e : pack->entries()) {
-          if (pack->read(e, r) != Read::good || KeyView(r.key().data(), r.key().size()).hash() != e.hash) {
-            reason = file + ": a record is damaged";
-            return false;
-          }
-          if (!accept({r.key(), r.value(), e.label, r.header.stamp, e.bytes, file})) continue;
-          const std::string fresh = make_record(e.hash, r.key(), e.label, r.value(), now());
-          if (!to.append(fresh, {e.hash, e.label, 0, fresh.size()})) {
-            reason = failed("a record could not be written");
-            return false;
-          }
-          ++records;
-        }
-        return true;
-      },
-      Sync::disk, why);
+  refresh();
+  std::vector<std::string> accepted;
+  Record r;
+  for (const IndexEntry& e : pack->entries()) {
+    if (pack->read(e, r) != Read::good || KeyView(r.key().data(), r.key().size()).hash() != e.hash) {
+      why = file + ": a record is damaged";
+      return false;
+    }
+    if (has(r.key(), e) || !accept({r.key(), r.value(), e.label, r.header.stamp, e.bytes, file})) continue;
+    accepted.push_back(make_record(e.hash, r.key(), e.label, r.value(), now()));
+  }
+  records = accepted.size();
+  if (accepted.empty()) return true;
+  const auto fill = [&](Pack& to, std::string& reason) {
+    for (const std::string& record : accepted) {
+      RecordHeader h;
+      std::memcpy(&h, record.data(), sizeof h);
+      if (!to.append(record, {h.hash, h.label, 0, record.size()})) {
+        reason = failed("a record could not be written");
+        return false;
+      }
+    }
+    return true;
+  };
+  return publish(fill, Sync::disk, why);
 }
 
 }  // namespace lazy::cache

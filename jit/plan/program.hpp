@@ -151,6 +151,8 @@ bool fits_32bit(int64_t stride, DType);
 const Guard* failed_guard(const Program&, const Frame&, int64_t& actual);
 /// "operand 2 of kernel 0 (v3) is contiguous: expected yes, found no"
 std::string describe(const Guard&, int64_t actual);
+/// What it asks for: "contiguous: v0 is row-major without gaps"
+std::string describe(const Guard&);
 
 /// Runs the program: afterwards every pending value with a handle has its buffer. Throws what allocation or a
 /// kernel throws; then no node was changed.

@@ -72,4 +72,27 @@ std::string describe(const Guard& g, int64_t actual) {
   return {};
 }
 
+std::string describe(const Guard& g) {
+  using K = Guard::Kind;
+  const std::string name = std::string(name_of(g.kind)) + ": ", node = "v" + std::to_string(g.node),
+                    dim = std::to_string(g.dim), value = std::to_string(g.value),
+                    operand = "operand " + std::to_string(g.operand) + " of kernel " + std::to_string(g.step);
+  switch (g.kind) {
+    case K::contiguous: return name + node + (g.value ? " is" : " is not") + " row-major without gaps";
+    case K::unit_stride:
+    case K::broadcast: return name + "stride of " + operand + " along dimension " + dim + " is " + value;
+    case K::collapsible:
+      return name + "dimensions " + dim + " and " + std::to_string(g.dim + 1) + " of " + operand +
+             (g.value ? " are" : " are not") + " evenly spaced";
+    case K::stride_32bit:
+      return name + "offsets in " + operand + (g.value ? " fit" : " do not fit") + " 32 bits";
+    case K::extent: return name + "dimension " + dim + " of " + node + " is " + value;
+    case K::scalar: return name + "bits of constant " + node + " are " + value;
+    case K::position:
+      return name + (g.operand ? "step" : "start") + " of slice " + node + " along axis " + dim + " is " +
+             value;
+  }
+  return {};
+}
+
 }  // namespace lazy::jit

@@ -1,0 +1,149 @@
+// lazy-cache as its users run it.
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+#include <regex>
+
+#include "tests/folder.hpp"
+#include "tests/store/processes.hpp"
+
+using namespace lazy::test;
+
+namespace {
+
+struct Tool {
+  Folder folder;
+  std::map<std::string, std::string> environment{
+      {"LAZY_CACHE", "on"}, {"LAZY_CACHE_DIR", folder / "c"}, {"LAZY_NUM_THREADS", "1"}};
+
+  Ended operator()(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), LAZY_CACHE_TOOL);
+    return run(arguments, environment);
+  }
+  std::string good(const std::vector<std::string>& arguments) const {
+    const Ended e = (*this)(arguments);
+    BOOST_TEST(e.good(), arguments.front() << ": " << e.said);
+    return e.said;
+  }
+  int status(const std::vector<std::string>& arguments, const std::string& says) const {
+    const Ended e = (*this)(arguments);
+    BOOST_TEST(e.said.find(says) != std::string::npos, e.said);
+    return WIFEXITED(e.status) ? WEXITSTATUS(e.status) : -1;
+  }
+  /// Keys that ls lists.
+  std::vector<std::string> keys() const {
+    std::vector<std::string> all;
+    const std::string text = good({"ls"});
+    const std::regex row("(^|\n)([0-9a-f]{16}) ");
+    for (std::sregex_iterator i(text.begin(), text.end(), row), end; i != end; ++i) all.push_back((*i)[2]);
+    return all;
+  }
+};
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(tool)
+
+BOOST_AUTO_TEST_CASE(tells_what_a_program_left) {
+  const Tool t;
+  const std::string warmed = t.good({"warmup", "--", LAZY_VICTIM});
+  BOOST_TEST(has(warmed, "compiled "), warmed);
+  BOOST_TEST(has(warmed, " kernels added, "), warmed);
+  BOOST_TEST(has(t.good({"warmup", "--", LAZY_VICTIM}), "0 programs with 0 kernels added"));
+  const auto keys = t.keys();
+  BOOST_REQUIRE(keys.size() > 10u);
+  const std::string stats = t.good({"stats"});
+  BOOST_TEST(has(stats, "programs          " + std::to_string(keys.size()) + " of this build"), stats);
+  bool divides = false;
+  for (const std::string& key : keys) {
+    const std::string shown = t.good({"show", key.substr(0, 12)});
+    for (const char* part : {"\ntrace\n  v0 = ", "\nguards", "\nsteps\n  0: kernel 0", "\nkernel 0\n"})
+      BOOST_TEST(has(shown, part), shown);
+    BOOST_TEST(has(shown, "ret"), shown);  // disassembly
+    divides |= has(shown, "= divide float32");
+  }
+  BOOST_TEST(divides);
+  BOOST_TEST(t.status({"show", "zzzz"}, "no record's key starts with 'zzzz'") == 1);
+  BOOST_TEST(t.status({"show", ""}, "no record's key starts with ''") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(json_is_json) {
+  const Tool t;
+  BOOST_TEST(t.good({"--json", "warmup", "--", LAZY_VICTIM}).find("\"programs_added\"") != std::string::npos);
+  const std::string key = t.keys().at(0);
+  const std::vector<std::vector<std::string>> commands = {{"ls"},
+                                                          {"ls", "--all"},
+                                                          {"stats"},
+                                                          {"show", key},
+                                                          {"verify"},
+                                                          {"verify", "--recompile"},
+                                                          {"prune", "--size", "1G"},
+                                                          {"export", t.folder / "f"},
+                                                          {"import", t.folder / "f"},
+                                                          {"clear"}};
+  for (auto c : commands) {
+    c.push_back("--json");
+    const std::string text = t.good(c);
+    const size_t first = text.find_first_of("{[");
+    BOOST_TEST(first == 0u, text);
+    BOOST_TEST((text.size() > 2 && (text[text.size() - 2] == '}' || text[text.size() - 2] == ']')), text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(takes_a_cache_to_another_machine) {
+  const Tool t;
+  t.good({"warmup", "--", LAZY_VICTIM});
+  const size_t programs = t.keys().size();
+  BOOST_TEST(has(t.good({"export", t.folder / "file"}), "written to"));
+  Tool other;
+  BOOST_TEST(has(other.good({"import", t.folder / "file"}),
+                 std::to_string(programs) + " programs imported, compiled again and found alike"));
+  BOOST_TEST(has(other.good({"import", t.folder / "file"}), "0 programs imported"));
+  const Ended warm = run({LAZY_VICTIM}, other.environment);
+  BOOST_TEST(has(warm.said, "compiled 0 loaded"), warm.said);
+  // A file that someone has been at.
+  std::ifstream in(t.folder / "file", std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  bytes[bytes.size() / 3] ^= 1;
+  std::ofstream(t.folder / "bad", std::ios::binary) << bytes;
+  const Tool third;
+  BOOST_TEST(third.status({"import", t.folder / "bad"}, "damaged") == 1);
+  BOOST_TEST(third.status({"import", t.folder / "nowhere"}, "No such file") == 1);
+  BOOST_TEST(third.keys().empty());
+}
+
+BOOST_AUTO_TEST_CASE(checks_bounds_and_clears) {
+  const Tool t;
+  t.good({"warmup", "--", LAZY_VICTIM});
+  BOOST_TEST(has(t.good({"verify"}), " records good, 0 damaged"));
+  BOOST_TEST(has(t.good({"verify", "--recompile"}), "good and recompiled alike, 0 damaged"));
+  const size_t programs = t.keys().size();
+  t.good({"prune", "--size", "10000"});
+  const size_t left = t.keys().size();
+  BOOST_TEST(left > 0u);
+  BOOST_TEST(left < programs);
+  const std::string pack = t.folder.files(".pack", "c").at(0);
+  {
+    std::fstream f(t.folder / ("c/" + pack), std::ios::in | std::ios::out | std::ios::binary);
+    f.seekp(500);
+    f.put('\x55');
+    f.put('\x55');
+  }
+  BOOST_TEST(t.status({"verify"}, "1 damaged") == 1);
+  t.good({"clear"});
+  BOOST_TEST(t.keys().empty());
+  BOOST_TEST(has(t.good({"verify"}), "0 records good"));
+}
+
+BOOST_AUTO_TEST_CASE(wrong_command_lines) {
+  const Tool t;
+  BOOST_TEST(t.status({"frobnicate"}, "") == 2);
+  BOOST_TEST(t.status({"prune", "--size", "much"}, "expected a size such as") == 2);
+  BOOST_TEST(t.status({"warmup"}, "COMMAND is required") == 2);
+  BOOST_TEST(t.status({"warmup", "--", "/nowhere/program"}, "No such file or directory") == 127);
+  BOOST_TEST(t.status({"ls", "--dir", "/nowhere/at/all"}, "cache folder /nowhere/at/all: No such file") == 1);
+  BOOST_TEST(has(t.good({"--help"}), "import"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,102 @@
+// lazy-cache show: a program as people read it.
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "jit/plan/band.hpp"
+#include "jit/trace/report.hpp"
+#include "support/error.hpp"
+#include "tools/lazy_cache/commands.hpp"
+
+namespace lazy::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct KernelText {
+  std::string name, ir, schedule, disassembly;
+};
+
+KernelText text_of(const jit::StoredKernel& k, const std::string& target) {
+  KernelText t{std::string(k.name), {}, {}, {}};
+  auto loop = jit::loop::from_identity(k.identity);
+  if (!loop) {
+    t.ir = "(its loop IR does not make sense)\n";
+    return t;
+  }
+  loop->name = t.name;
+  t.ir = print(*loop);
+  jit::Backend* const backend = backend_of(target);
+  const auto kernel = backend ? backend->load(*loop, k.stored) : nullptr;
+  t.schedule = kernel ? kernel->schedule() : "(for " + target + ", which this machine is not)";
+  if (kernel) t.disassembly = kernel->disassembly();
+  return t;
+}
+
+std::string settings(uint32_t word) {  // word 0 of a key: jit/trace/frame.cpp
+  constexpr const char* dynamic[] = {"auto", "always", "never", "?"};
+  return std::string("LAZY_EXACT_CASTS=") + (word & 1 ? "on" : "off") +
+         " LAZY_DYNAMIC=" + dynamic[word >> 1 & 3] + " LAZY_FP_CONTRACT=" + (word >> 3 & 1 ? "on" : "off");
+}
+
+}  // namespace
+
+int show(const Common& c, const std::string& id) {
+  const auto store = open_store(c, false);
+  cache::Store::Totals totals;
+  const Items items = items_of(*store, totals);
+  const Item* found = nullptr;
+  for (const auto& i : items) {
+    if (id.empty() || !i->id.starts_with(id)) continue;
+    if (found) throw IndexError("more than one record's key starts with '" + id + "'");
+    found = i.get();
+  }
+  if (!found) throw IndexError("no record's key starts with '" + id + "' (lazy-cache ls lists them)");
+  if (found->kind != Kind::program)
+    throw IndexError(found->id + " is no program of this build: " + name_of(found->kind));
+  const jit::StoredProgram& s = found->program;
+  const jit::Program& p = s.program;
+  const auto trace = jit::describe_key(s.key.data(), s.key.size());
+  if (c.json) {
+    Json j{{"key", found->id},
+           {"pack", found->pack},
+           {"build", s.build},
+           {"target", s.target},
+           {"settings", settings(s.key[0])},
+           {"variant", p.variant},
+           {"compile_ns", p.compile_ns},
+           {"trace", trace}};
+    j["guards"] = Json::array();
+    for (const jit::Guard& g : p.guards) j["guards"].push_back(describe(g));
+    j["steps"] = Json::array();
+    for (size_t i = 0; i < p.steps.size(); ++i)
+      j["steps"].push_back({{"kernel", s.kernel_of[i]}, {"text", p.steps[i].text}});
+    j["bands"] = Json::array();
+    for (const jit::Band& b : p.bands) j["bands"].push_back(describe(b));
+    j["kernels"] = Json::array();
+    for (const auto& k : s.kernels) {
+      const KernelText t = text_of(k, s.target);
+      j["kernels"].push_back(
+          {{"name", t.name}, {"ir", t.ir}, {"schedule", t.schedule}, {"disassembly", t.disassembly}});
+    }
+    std::printf("%s\n", j.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+    return 0;
+  }
+  std::printf("%s: %s program for %s, %lu ops, %zu kernels, compiled in %.1f us\n", found->id.c_str(),
+              p.variant.c_str(), s.target.c_str(), static_cast<unsigned long>(p.nodes), s.kernels.size(),
+              static_cast<double>(p.compile_ns) / 1e3);
+  std::printf("settings: %s\n\ntrace\n", settings(s.key[0]).c_str());
+  for (const std::string& line : trace) std::printf("  %s\n", line.c_str());
+  std::printf("\nguards%s\n", p.guards.empty() ? ": none" : "");
+  for (const jit::Guard& g : p.guards) std::printf("  %s\n", describe(g).c_str());
+  std::printf("\nsteps\n");
+  for (size_t i = 0; i < p.steps.size(); ++i)
+    std::printf("  %zu: kernel %u, %s\n", i, s.kernel_of[i], p.steps[i].text.c_str());
+  for (const jit::Band& b : p.bands) std::printf("  %s\n", describe(b).c_str());
+  for (size_t i = 0; i < s.kernels.size(); ++i) {
+    const KernelText t = text_of(s.kernels[i], s.target);
+    std::printf("\nkernel %zu\n%s%s\n%s", i, t.ir.c_str(), t.schedule.c_str(), t.disassembly.c_str());
+  }
+  return 0;
+}
+
+}  // namespace lazy::tool
