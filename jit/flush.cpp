@@ -7,12 +7,14 @@
 #include "cache/lru.hpp"
 #include "cache/process_store.hpp"
 #include "jit/graph/graph.hpp"
+#include "jit/no_flush.hpp"
 #include "jit/plan/disk.hpp"
 #include "jit/plan/kernels.hpp"
 #include "jit/registry.hpp"
 #include "jit/trace/report.hpp"
 #include "jit/verify.hpp"
 #include "support/config.hpp"
+#include "support/error.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
 #include "support/spin_lock.hpp"
@@ -166,7 +168,13 @@ void finish(const std::vector<Node*>& nodes, bool good) {
   for (Node* n : nodes) drop_reference(n);
 }
 
+thread_local int no_flush = 0;
+
 void flush(Node* wanted, Cause cause, const Site& site) {
+  if (no_flush > 0)
+    throw Error(std::string("a flush where none is allowed: ") + name_of(cause) + " needs the value of " +
+                    name_of(wanted->op) + ", recorded at " + lazy::to_string(wanted->site),
+                site);
   const auto start = std::chrono::steady_clock::now();
   FrameLease frame;
   std::vector<Node*>& nodes = frame->taken;
@@ -183,6 +191,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     FlushReport* const wants_report = listener || logged ? &report : nullptr;
     const ProgramRef program = find_program(*frame, backend, wants_report);
     run(*program, *frame, backend);
+    program->runs.add();
     if (config::get().verify) verify(*program, *frame, site);
     metric::flushed(static_cast<size_t>(cause));
     if (wants_report) {
@@ -261,6 +270,16 @@ void evaluate(std::span<const Handle* const> handles, Cause cause, const Site& s
 ProgramCacheStats program_cache_stats() {
   const cache::Stats s = entries().stats();
   return {s.entries, s.bytes, s.hits, s.misses, s.evictions, s.collisions};
+}
+NoFlush::NoFlush() { ++no_flush; }
+NoFlush::~NoFlush() { --no_flush; }
+
+std::vector<HeldProgram> held_programs() {
+  std::vector<HeldProgram> all;
+  entries().for_each([&](const cache::Key&, const std::shared_ptr<Entry>& e) {
+    for (const ProgramRef& p : *e->programs()) all.push_back({e->key, p});
+  });
+  return all;
 }
 size_t load_programs() {
   Backend& backend = *backends().main;

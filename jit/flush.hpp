@@ -16,6 +16,12 @@ struct ProgramCacheStats {
   uint64_t entries = 0, bytes = 0, hits = 0, misses = 0, evictions = 0, collisions = 0;
 };
 ProgramCacheStats program_cache_stats();
+/// What is held in memory, program by program, those used last first.
+struct HeldProgram {
+  std::vector<uint32_t> key;
+  std::shared_ptr<const Program> program;
+};
+std::vector<HeldProgram> held_programs();
 /// Loads everything that is kept on disk for this machine and build. How many programs.
 size_t load_programs();
 void clear_program_cache();

@@ -65,7 +65,10 @@ struct Node {
   /// doesn't change it.
   int8_t minor = kPackedMinor;
   static constexpr int8_t kPackedMinor = -1, kNoMinor = -2;  // the last axis longer than 1; none
-  uint32_t index = 0;                                        // scratch of the flush that owns the node
+  /// Dimensions marked static (low byte) and dynamic (high byte) by the user: what programs that read this as
+  /// an input may rely on. Part of their key.
+  std::atomic<uint16_t> marks{0};
+  uint32_t index = 0;  // scratch of the flush that owns the node
   Site site{};
   Node* operand[3] = {};
   Shape shape;

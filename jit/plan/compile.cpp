@@ -1,5 +1,6 @@
 #include "jit/plan/compile.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include "jit/dump.hpp"
@@ -14,8 +15,17 @@
 namespace lazy::jit {
 namespace {
 
-// LAZY_DYNAMIC=never: the program serves exactly these extents, scalars and positions.
-void fix_arguments(const Trace& t, Program& p) {
+// mark_static: the program serves the marked dimensions' extents alone. `all` (LAZY_DYNAMIC=never): exactly
+// these extents, scalars and positions, but for extents that are a marked dynamic one's or a multiple of it.
+void fix_arguments(const Trace& t, Program& p, bool all) {
+  std::vector<int64_t> free;
+  for (const Node* n : t.frame->values)
+    for (int i = 0; i < n->shape.size(); ++i)
+      if (n->marks.load(std::memory_order_relaxed) >> 8 >> i & 1 && n->shape[i] > 1)
+        free.push_back(n->shape[i]);
+  const auto is_free = [&](int64_t extent) {
+    return std::any_of(free.begin(), free.end(), [&](int64_t f) { return extent % f == 0; });
+  };
   const auto guard = [&](Guard::Kind kind, uint32_t node, int operand, int dim, int64_t value) {
     p.guards.push_back({kind, node, 0, static_cast<uint16_t>(operand), static_cast<uint16_t>(dim), value});
   };
@@ -25,7 +35,10 @@ void fix_arguments(const Trace& t, Program& p) {
     if (op == Op::leaf || op == Op::reshape || op == Op::broadcast || op == Op::slice || op == Op::window ||
         is_source(op))
       for (int i = 0; i < n.shape.size(); ++i)
-        if (n.shape[i] != 1) guard(Guard::Kind::extent, v, 0, i, n.shape[i]);
+        if (all ? n.shape[i] != 1 && !is_free(n.shape[i])
+                : op == Op::leaf && n.marks.load(std::memory_order_relaxed) >> i & 1)
+          guard(Guard::Kind::extent, v, 0, i, n.shape[i]);
+    if (!all) continue;
     if (op == Op::constant) guard(Guard::Kind::scalar, v, 0, 0, static_cast<int64_t>(n.scalar.bits));
     if (op == Op::slice || op == Op::slice_update || op == Op::window)
       for (int i = 0; i < n.ints.size(); ++i) {
@@ -54,7 +67,7 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
   if (config::get().fp_contract) contract(trace);
   const bool strict = variant == Variant::strict;
   const Fusion fusion = fuse(trace, strict);
-  if (variant == Variant::fixed) fix_arguments(trace, *program);
+  if (!strict) fix_arguments(trace, *program, variant == Variant::fixed);
   std::vector<loop::LoopKernel> loops;
   lower(trace, fusion, {strict, config::get().exact_casts}, *program, loops);
   find_bands(trace, fusion, loops, *program);

@@ -112,6 +112,7 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
       logging::warning("a program in " + store->directory() + " is not used: " + why);
       continue;
     }
+    s.program.from_disk = true;
     programs.push_back(std::make_shared<const Program>(std::move(s.program)));
   }
   std::stable_partition(programs.begin(), programs.end(),

@@ -8,6 +8,7 @@
 
 #include "jit/backend.hpp"
 #include "jit/trace/frame.hpp"
+#include "support/tally.hpp"
 
 namespace lazy::jit {
 
@@ -134,6 +135,8 @@ struct Program {
   uint64_t nodes = 0;   // recorded ops it stands for
   size_t code_bytes = 0;
   uint64_t compile_ns = 0;
+  bool from_disk = false;
+  Tally runs;
 };
 
 /// Strides in elements of an operand along the step's kernel dimensions, and the offset of its first element.

@@ -19,8 +19,8 @@ size_t slot_of(const Node* n, size_t mask) {
 
 }  // namespace
 
-// Word 0: op, dtype, rank, extents that are 1.  Word 1: output, arity, structural attributes (3 bits each).
-// Operands.
+// Word 0: op, dtype, rank, extents that are 1.  Word 1: output, arity, structural attributes (3 bits each; of
+// a leaf, its marks). Operands.
 void Frame::encode(Node* n, bool output, const uint32_t* operands) {
   const auto rank = static_cast<uint32_t>(n->shape.size());
   // A leaf is a value, whatever op made it. A source is its own recipe, whether it was also evaluated or not.
@@ -34,6 +34,7 @@ void Frame::encode(Node* n, bool output, const uint32_t* operands) {
   }
   key.push_back(static_cast<uint32_t>(op) | static_cast<uint32_t>(n->dtype) << 8 | rank << 16 |
                 ones_of(n->shape) << 24);
+  if (op == Op::leaf) axes = n->marks.load(std::memory_order_relaxed);
   key.push_back(static_cast<uint32_t>(output) | arity << 1 | axis_count << 4 | axes << 8);
   for (uint32_t i = 0; i < arity; ++i) key.push_back(operands[i]);
   values.push_back(n);

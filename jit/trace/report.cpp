@@ -51,6 +51,9 @@ std::vector<std::string> describe_key(const uint32_t* words, size_t count) {
       s += op == Op::slice ? " whole=" : " axes=";
       for (uint32_t k = axes; k-- > 0;) s += std::to_string(b >> 8 >> (3 * k) & 7) + (k ? "," : "");
     }
+    if (op == Op::leaf)
+      for (uint32_t d = 0; d < 16; ++d)
+        if (b >> 8 >> d & 1) s += (d < 8 ? " static=" : " dynamic=") + std::to_string(d % 8);
     for (uint32_t k = 0; k < arity; ++k) s += (k ? ", v" : " v") + std::to_string(words[i + 2 + k]);
     if (axes && op == Op::reshape) s += " (extents of 1 only)";
     if (b & 1) s += " (kept)";

@@ -1,0 +1,24 @@
+// A counter inside something that is otherwise never changed.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+namespace lazy {
+
+/// Any thread may count, also through a const reference. Copies take the count along.
+class Tally {
+ public:
+  Tally() = default;
+  Tally(const Tally& o) : n_(o.get()) {}
+  Tally& operator=(const Tally& o) {
+    n_.store(o.get(), std::memory_order_relaxed);
+    return *this;
+  }
+  void add() const { n_.fetch_add(1, std::memory_order_relaxed); }
+  uint64_t get() const { return n_.load(std::memory_order_relaxed); }
+
+ private:
+  mutable std::atomic<uint64_t> n_{0};
+};
+
+}  // namespace lazy
