@@ -16,15 +16,19 @@ namespace lazy::jit {
 namespace {
 
 // mark_static: the program serves the marked dimensions' extents alone. `all` (LAZY_DYNAMIC=never): exactly
-// these extents, scalars and positions, but for extents that are a marked dynamic one's or a multiple of it.
+// these extents, scalars and positions, but for inputs' dimensions that are marked dynamic and what views
+// made of them: extents that are a multiple of one.
 void fix_arguments(const Trace& t, Program& p, bool all) {
+  const auto marked = [](const Node& n, int dim, int byte) {
+    return (n.marks.load(std::memory_order_relaxed) >> (8 * byte + dim) & 1) != 0;
+  };
   std::vector<int64_t> free;
   for (const Node* n : t.frame->values)
     for (int i = 0; i < n->shape.size(); ++i)
-      if (n->marks.load(std::memory_order_relaxed) >> 8 >> i & 1 && n->shape[i] > 1)
-        free.push_back(n->shape[i]);
-  const auto is_free = [&](int64_t extent) {
-    return std::any_of(free.begin(), free.end(), [&](int64_t f) { return extent % f == 0; });
+      if (marked(*n, i, 1) && n->shape[i] > 1) free.push_back(n->shape[i]);
+  const auto fixed = [&](const Node& n, Op op, int dim) {
+    if (op == Op::leaf) return all ? !marked(n, dim, 1) : marked(n, dim, 0);
+    return all && std::none_of(free.begin(), free.end(), [&](int64_t f) { return n.shape[dim] % f == 0; });
   };
   const auto guard = [&](Guard::Kind kind, uint32_t node, int operand, int dim, int64_t value) {
     p.guards.push_back({kind, node, 0, static_cast<uint16_t>(operand), static_cast<uint16_t>(dim), value});
@@ -35,9 +39,7 @@ void fix_arguments(const Trace& t, Program& p, bool all) {
     if (op == Op::leaf || op == Op::reshape || op == Op::broadcast || op == Op::slice || op == Op::window ||
         is_source(op))
       for (int i = 0; i < n.shape.size(); ++i)
-        if (all ? n.shape[i] != 1 && !is_free(n.shape[i])
-                : op == Op::leaf && n.marks.load(std::memory_order_relaxed) >> i & 1)
-          guard(Guard::Kind::extent, v, 0, i, n.shape[i]);
+        if (n.shape[i] != 1 && fixed(n, op, i)) guard(Guard::Kind::extent, v, 0, i, n.shape[i]);
     if (!all) continue;
     if (op == Op::constant) guard(Guard::Kind::scalar, v, 0, 0, static_cast<int64_t>(n.scalar.bits));
     if (op == Op::slice || op == Op::slice_update || op == Op::window)
