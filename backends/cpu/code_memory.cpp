@@ -32,8 +32,11 @@ void require(asmjit::Error e) {
 
 namespace {
 
-/// perf looks only for code in anonymous memory in its maps, which pages that are mapped twice are not.
-bool wants_anonymous_memory() { return config::get().perf_map.get() == config::PerfMap::map; }
+/// Pages that are mapped twice are shared and have a name: perf doesn't look for what lies there in its maps,
+/// and debuggers can't set breakpoints.
+bool wants_anonymous_memory() {
+  return config::get().gdb || config::get().perf_map.get() == config::PerfMap::map;
+}
 
 size_t whole_pages(size_t bytes) {
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));

@@ -1,6 +1,7 @@
 #include "backends/cpu/unwind.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 
 #include "backends/cpu/byte_writer.hpp"
@@ -13,12 +14,13 @@ using namespace std::string_view_literals;
 // What Assembly::prologue() and epilogue() write. The frame's size, in between, is the kernel's own.
 constexpr std::string_view kPushes = "\x53\x55\x41\x54\x41\x55\x41\x56\x41\x57"sv;  // rbx rbp r12 r13 r14 r15
 constexpr size_t kAfterPush[] = {1, 2, 4, 6, 8, 10};
-constexpr int kPushed[] = {3, 6, 12, 13, 14, 15};   // in DWARF's numbering
-constexpr size_t kStackKept = 13, kFrameMade = 28;  // after mov rcx, rsp; after mov [rsp], rcx
-constexpr std::string_view kEpilogue =              // mov rsp, [rsp]; pops; vzeroupper; ret
-    "\x48\x8b\x24\x24\x41\x5f\x41\x5e\x41\x5d\x41\x5c\x5d\x5b\xc5\xf8\x77\xc3"sv;
-constexpr size_t kAfterPop[] = {6, 8, 10, 12, 13, 14};
-constexpr int kRcx = 2, kRsp = 7, kReturn = 16;
+constexpr int kPushed[] = {3, 6, 12, 13, 14, 15};  // in DWARF's numbering
+constexpr size_t kStackKept = 13;                  // after mov rcx, rsp
+constexpr size_t kKeeping = 24;                    // mov [rsp + slot], rcx
+constexpr std::string_view kReturn =               // pops; vzeroupper; ret; before them mov rsp, [rsp + slot]
+    "\x41\x5f\x41\x5e\x41\x5d\x41\x5c\x5d\x5b\xc5\xf8\x77\xc3"sv;
+constexpr size_t kAfterPop[] = {2, 4, 6, 8, 9, 10};
+constexpr int kRcx = 2, kRsp = 7, kReturnAddress = 16;
 constexpr int kInFrame = 56;  // bytes of six registers and the return address
 
 enum : unsigned {
@@ -50,14 +52,29 @@ class Rows {
   size_t here_ = 0;
 };
 
-/// CFA = [rsp] + 56.
-void by_stack_slot(ByteWriter& out) {
+/// mov [rsp + slot], rcx at kKeeping: the slot, and the instruction's length.
+struct Keeping {
+  int32_t slot = 0;
+  size_t length = 0;  // 0: it is something else
+};
+Keeping keeping_of(std::string_view code) {
+  const std::string_view at = code.substr(std::min(kKeeping, code.size()));
+  if (at.starts_with("\x48\x89\x0c\x24"sv)) return {0, 4};
+  if (at.size() >= 5 && at.starts_with("\x48\x89\x4c\x24"sv)) return {static_cast<int8_t>(at[4]), 5};
+  if (at.size() < 8 || !at.starts_with("\x48\x89\x8c\x24"sv)) return {};
+  Keeping k{0, 8};
+  std::memcpy(&k.slot, at.data() + 4, sizeof k.slot);
+  return k;
+}
+
+/// CFA = [rsp + slot] + 56.
+void by_stack_slot(ByteWriter& out, int32_t slot) {
   ByteWriter expression;
-  expression.u8(kOpBreg + kRsp).sleb(0).u8(kOpDeref).u8(kOpPlusUconst).uleb(kInFrame);
+  expression.u8(kOpBreg + kRsp).sleb(slot).u8(kOpDeref).u8(kOpPlusUconst).uleb(kInFrame);
   out.u8(kDefCfaExpression).uleb(expression.size()).raw(expression.bytes());
 }
 
-std::string rows(std::string_view code) {
+std::string rows(std::string_view code, const Keeping& keeping) {
   Rows r;
   int depth = 8;
   for (int i = 0; i < 6; ++i) {
@@ -68,15 +85,15 @@ std::string rows(std::string_view code) {
         .uleb(static_cast<uint64_t>(depth) / 8);
   }
   r.at(kStackKept).u8(kDefCfa).uleb(kRcx).uleb(kInFrame);
-  by_stack_slot(r.at(kFrameMade));
-  if (const size_t end = code.rfind(kEpilogue); end != code.npos) {
-    r.at(end).u8(kRememberState);
-    r.at(end + 4).u8(kDefCfa).uleb(kRsp).uleb(kInFrame);
+  by_stack_slot(r.at(kKeeping + keeping.length), keeping.slot);
+  if (const size_t end = code.rfind(kReturn); end != code.npos) {
+    r.at(end - keeping.length).u8(kRememberState);  // the slot is read by as long an instruction
+    r.at(end).u8(kDefCfa).uleb(kRsp).uleb(kInFrame);
     for (int i = 0; i < 6; ++i) {
       r.at(end + kAfterPop[i]).u8(kDefCfaOffset).uleb(static_cast<uint64_t>(kInFrame - 8 * (i + 1)));
       r.at(end + kAfterPop[i]).u8(kRestore + static_cast<unsigned>(kPushed[5 - i]));
     }
-    r.at(end + kEpilogue.size()).u8(kRestoreState);  // helpers' calls come after it
+    r.at(end + kReturn.size()).u8(kRestoreState);  // calls of helpers come after it
   }
   return r.bytes();
 }
@@ -85,19 +102,21 @@ std::string rows(std::string_view code) {
 
 std::string eh_frame(const CodeInfo& info) {
   const std::string_view code(static_cast<const char*>(info.start), info.size);
-  if (code.size() < kFrameMade || !code.starts_with(kPushes)) return {};
+  const Keeping keeping = keeping_of(code);
+  if (!code.starts_with(kPushes) || keeping.length == 0) return {};
   ByteWriter out;
   const auto finish = [&](size_t start) {  // a length before, padding of no-ops after
     out.align(8);
     out.patch32(start, out.size() - start - 4);
   };
   const size_t common = out.size();
-  out.u32(0).u32(0).u8(1).text("zR").uleb(1).sleb(-8).uleb(kReturn).uleb(1).u8(0);  // addresses are absolute
-  out.u8(kDefCfa).uleb(kRsp).uleb(8).u8(kOffset + kReturn).uleb(1);
+  out.u32(0).u32(0).u8(1).text("zR").uleb(1).sleb(-8).uleb(kReturnAddress).uleb(1).u8(0);  // addresses are
+                                                                                           // absolute
+  out.u8(kDefCfa).uleb(kRsp).uleb(8).u8(kOffset + kReturnAddress).uleb(1);
   finish(common);
   const size_t entry = out.size();
   out.u32(0).u32(entry + 4 - common);
-  out.u64(reinterpret_cast<uint64_t>(info.start)).u64(info.size).uleb(0).raw(rows(code));
+  out.u64(reinterpret_cast<uint64_t>(info.start)).u64(info.size).uleb(0).raw(rows(code, keeping));
   finish(entry);
   out.u32(0);
   return out.bytes();
