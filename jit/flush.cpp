@@ -10,6 +10,7 @@
 #include "jit/no_flush.hpp"
 #include "jit/plan/disk.hpp"
 #include "jit/plan/kernels.hpp"
+#include "jit/profile.hpp"
 #include "jit/registry.hpp"
 #include "jit/trace/report.hpp"
 #include "jit/verify.hpp"
@@ -89,12 +90,19 @@ ProgramRef first_that_holds(Entry& e, const Frame& f, std::string* why) {
       return p;
     }
     metric::guard_failed(static_cast<size_t>(g->kind));
+    if (profile::on()) event::guard(*g, actual, *p);
     if (logging::enabled(logging::Channel::guards))
       logging::print(logging::Channel::guards, "%s program turned down: %s", p->variant.c_str(),
                      describe(*g, actual).c_str());
     if (why && why->empty()) *why = "guard " + describe(*g, actual);
   }
   return nullptr;
+}
+
+// A few guards take less time than a time stamp: they count as part of the look-up.
+bool quickly_checked(const Program& p, const std::string& why_not_another) {
+  constexpr size_t kFew = 8;
+  return p.guards.size() <= kFew && why_not_another.empty();
 }
 
 Variant next_variant(Entry& e, size_t programs) {
@@ -170,29 +178,47 @@ void finish(const std::vector<Node*>& nodes, bool good) {
 
 thread_local int no_flush = 0;
 
+// In a handler.
+void note_failure(const FlushTimes& times, Cause cause, const Site& site) {
+  try {
+    throw;
+  } catch (const std::exception& e) { event::failed_flush(times, cause, site, e.what()); } catch (...) {
+    event::failed_flush(times, cause, site, "an exception of another type");
+  }
+}
+
 void flush(Node* wanted, Cause cause, const Site& site) {
   if (no_flush > 0)
     throw Error(std::string("a flush where none is allowed: ") + name_of(cause) + " needs the value of " +
                     name_of(wanted->op) + ", recorded at " + lazy::to_string(wanted->site),
                 site);
-  const auto start = std::chrono::steady_clock::now();
+  using clock = std::chrono::steady_clock;
+  Backend& backend = *backends().main;  // the first one takes a while to make: before the flush is timed
+  FlushTimes times;
+  times.start = profile::start_time();
   FrameLease frame;
   std::vector<Node*>& nodes = frame->taken;
   nodes.clear();
-  wanted->graph->take(wanted, nodes);
+  times.first_op = wanted->graph->take(wanted, nodes);
   if (nodes.empty()) return;
   FlushListener* const listener = FlushListener::current();
   const bool logged = logging::enabled(logging::Channel::flush);
+  const clock::time_point start = listener || logged ? clock::now() : clock::time_point{};
   FlushReport report;
   try {
     await_leaves(nodes, site);
     frame->build(nodes);
-    Backend& backend = *backends().main;
+    if (times.start) times.keyed = profile::now();
     FlushReport* const wants_report = listener || logged ? &report : nullptr;
-    const ProgramRef program = find_program(*frame, backend, wants_report);
+    const ProgramRef program = find_program(*frame, backend, times.start ? &report : wants_report);
+    if (times.start) times.ready = report.hit ? report.checked : profile::now();
     run(*program, *frame, backend);
     program->runs.add();
-    if (config::get().verify) verify(*program, *frame, site);
+    if (config::get().verify) {
+      const profile::Span span(event::kVerify);
+      verify(*program, *frame, site);
+    }
+    if (times.start) event::flush(times, report, cause, site, *program);
     metric::flushed(static_cast<size_t>(cause));
     if (wants_report) {
       report.cause = cause;
@@ -206,9 +232,10 @@ void flush(Node* wanted, Cause cause, const Site& site) {
         report.fused_ops += s.ops;
         report.kernel_texts.push_back(s.text);
       }
-      report.total_ns = static_cast<uint64_t>((std::chrono::steady_clock::now() - start).count());
+      report.total_ns = static_cast<uint64_t>((clock::now() - start).count());
     }
   } catch (...) {
+    if (times.start) note_failure(times, cause, site);
     for (Node* n : nodes) n->buffer.reset();
     wanted->graph->restore(nodes);
     finish(nodes, false);
@@ -234,8 +261,14 @@ std::shared_ptr<const Program> find_program(const Frame& f, Backend& backend, Fl
     return p;
   };
   std::shared_ptr<Entry> entry = entries().find(key);
+  const bool timed = profile::on() && report;
+  if (timed) report->looked_up = profile::now();
   if (entry) {
-    if (ProgramRef p = first_that_holds(*entry, f, wants_why)) return hit(p, 0);
+    if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
+      if (timed) report->checked = quickly_checked(*p, why) ? report->looked_up : profile::now();
+      return hit(p, 0);
+    }
+    if (timed) report->checked = profile::now();
   } else {
     entry = entries().get_or_fill(key, [&] {
       auto fresh = std::make_shared<Entry>(f.key);
@@ -243,15 +276,25 @@ std::shared_ptr<const Program> find_program(const Frame& f, Backend& backend, Fl
     });
   }
   const std::lock_guard turn(entry->compiling);
-  if (ProgramRef p = first_that_holds(*entry, f, nullptr)) return hit(p, 0);  // another thread was faster
-  if (const uint64_t ns = load(*entry, key, backend))
-    if (ProgramRef p = first_that_holds(*entry, f, wants_why)) return hit(p, ns);
+  if (ProgramRef p = first_that_holds(*entry, f, nullptr)) {  // another thread was faster
+    if (timed) report->checked = profile::now();
+    return hit(p, 0);
+  }
+  const profile::Ticks before_load = profile::start_time();
+  if (const uint64_t ns = load(*entry, key, backend)) {
+    if (before_load) event::loaded(before_load, f, *entry->programs());
+    if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
+      if (timed) report->checked = profile::now();
+      return hit(p, ns);
+    }
+  }
   metric::add(Counter::program_misses);
   explain_miss(f, *entry, report, why);
   const ProgramRef p = compile(f, next_variant(*entry, entry->programs()->size()), backend);
   if (report) report->compile_ns = p->compile_ns;
   entry->put_first(p);
   entries().insert(key, entry, weight_of(f.key, *entry->programs()));
+  if (profile::on()) event::cache(entries().stats().entries);
   return p;
 }
 

@@ -3,6 +3,8 @@
 //   lazy::metrics().kernels_compiled;  lazy::reset_metrics();  std::cout << lazy::metrics();
 //   std::cout << lazy::explain([&] { y = step(x); y.eval(); });
 //   lazy::cache::stats().entries;  lazy::cache::clear();
+//   lazy::profile::start("trace.json");  ...  lazy::profile::stop();      (support/profile.hpp; or
+//   LAZY_PROFILE)
 #pragma once
 #include <iosfwd>
 #include <string>
@@ -12,6 +14,7 @@
 #include "jit/no_flush.hpp"
 #include "jit/trace/report.hpp"
 #include "support/metrics.hpp"
+#include "support/profile.hpp"
 
 namespace lazy {
 

@@ -3,10 +3,12 @@
 #include "backends/cpu/allocator.hpp"
 #include "backends/cpu/disassemble.hpp"
 #include "backends/cpu/kernel.hpp"
+#include "backends/cpu/machine.hpp"
 #include "backends/cpu/parallel.hpp"
 #include "backends/reference/backend.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
+#include "support/profile.hpp"
 
 namespace lazy::cpu {
 namespace {
@@ -26,7 +28,7 @@ class CpuBackend final : public jit::Backend {
   }
   std::string target() const override {
     if (reference_) return {};
-    return std::string(name()) + (has_vnni() ? "+vnni" : "");
+    return std::string(name()) + (has_vnni() ? "+vnni" : "") + "+l2=" + std::to_string(caches().l2 >> 10) + "K";
   }
   std::unique_ptr<jit::Kernel> load(const jit::loop::LoopKernel& k, std::string_view stored) override {
     return reference_ ? nullptr : load_kernel(k, isa_, stored);
@@ -48,6 +50,7 @@ class CpuBackend final : public jit::Backend {
 std::unique_ptr<jit::Backend> make_backend(Isa isa) { return std::make_unique<CpuBackend>(isa); }
 
 std::unique_ptr<jit::Backend> make_backend() {
+  profile::at_start(record_machine);
   switch (config::get().cpu_isa.get()) {
     case config::CpuIsa::avx512: return make_backend(isa_from("avx512"));
     case config::CpuIsa::avx2: return make_backend(isa_from("avx2"));

@@ -15,10 +15,12 @@ class Code {
  public:
   using Entry = void (*)(uint64_t* args);
   Code() = default;
-  Code(Code&& o) noexcept : entry_(std::exchange(o.entry_, nullptr)), size_(o.size_) {}
+  Code(Code&& o) noexcept
+      : entry_(std::exchange(o.entry_, nullptr)), size_(o.size_), anonymous_(o.anonymous_) {}
   Code& operator=(Code&& o) noexcept {
     std::swap(entry_, o.entry_);
     std::swap(size_, o.size_);
+    std::swap(anonymous_, o.anonymous_);
     return *this;
   }
   ~Code();
@@ -28,16 +30,17 @@ class Code {
   std::string_view bytes() const { return {reinterpret_cast<const char*>(entry_), size_}; }
 
  private:
-  friend Code publish(KernelWriter&, const std::string& name);
-  friend Code publish(std::string_view, const std::string& name);
+  friend Code publish(KernelWriter&, const std::string& name, const std::string& at);
+  friend Code publish(std::string_view, const std::string& name, const std::string& at);
   Entry entry_ = nullptr;
   size_t size_ = 0;
+  bool anonymous_ = false;  // in pages of its own, mapped once
 };
 
-/// Moves what was written to executable memory. Under LAZY_PERF_MAP the kernel's name goes to
-/// /tmp/perf-PID.map. Throws CompileError when there is no memory.
-Code publish(KernelWriter&, const std::string& name);
+/// Moves what was written to executable memory, and tells profilers and debuggers of it (code_info.hpp): of a
+/// kernel with this name that comes from the line `at`. Throws CompileError when there is no memory.
+Code publish(KernelWriter&, const std::string& name, const std::string& at);
 /// The same with a kernel's bytes() from another process: code is position independent and holds no address.
-Code publish(std::string_view bytes, const std::string& name);
+Code publish(std::string_view bytes, const std::string& name, const std::string& at);
 
 }  // namespace lazy::cpu

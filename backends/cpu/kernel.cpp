@@ -47,7 +47,7 @@ struct Built {
 Built build(const jit::loop::LoopKernel& k, Isa isa) {
   KernelWriter writer(k, isa);
   writer.write();
-  return {writer.schedule(), writer.contraction(), publish(writer, k.name)};
+  return {writer.schedule(), writer.contraction(), publish(writer, k.name, k.at)};
 }
 
 bool sound(const Schedule& s, Isa isa) { return s.isa == isa && s.lanes > 0 && s.lanes <= 64; }
@@ -120,7 +120,7 @@ std::unique_ptr<jit::Kernel> load_kernel(const jit::loop::LoopKernel& k, Isa isa
   if (contracts) l(built.contraction.emplace());
   if (!l.ok() || l.left() == 0 || !sound(built.schedule, isa) || (contracts && !sound(*built.contraction, k)))
     return nullptr;
-  built.code = publish(l.raw(l.left()), k.name);
+  built.code = publish(l.raw(l.left()), k.name, k.at);
   return std::make_unique<CpuKernel>(k, std::move(built));
 }
 

@@ -11,6 +11,7 @@
 #include "backends/cpu/parallel.hpp"
 #include "cache/process_store.hpp"
 #include "support/archive.hpp"
+#include "support/profile.hpp"
 
 namespace lazy::cpu {
 namespace {
@@ -122,6 +123,7 @@ void remember(cache::Store& store, const cache::KeyView& key, const Machine& m) 
   s(m.fma_ns, m.l1_gbs, m.l2_gbs, m.l3_gbs, m.memory_gbs, m.dispatch_ns);
   store.add(key, 0, s.bytes());
 }
+double peak_gflops(const Machine& m) { return (best_isa() == Isa::avx512 ? 32 : 16) / m.fma_ns; }
 
 }  // namespace
 
@@ -136,6 +138,29 @@ const Machine& machine() {
     return measured;
   }();
   return m;
+}
+
+void record_machine() {
+  using profile::Type;
+  static constexpr profile::Kind kind{"machine",
+                                      "machine",
+                                      {{{"instruction_set", Type::text},
+                                        {"threads", Type::integer},
+                                        {"l1_bytes", Type::integer},
+                                        {"l2_bytes", Type::integer},
+                                        {"l3_bytes", Type::integer},
+                                        {"peak_gflops", Type::real},
+                                        {"l1_gbs", Type::real},
+                                        {"l2_gbs", Type::real},
+                                        {"l3_gbs", Type::real},
+                                        {"memory_gbs", Type::real},
+                                        {"dispatch_us", Type::real}}},
+                                      profile::Form::instant};
+  const Machine& m = machine();
+  const Caches& c = caches();
+  const profile::Ticks now = profile::now();
+  profile::put(kind, now, now, static_cast<const char*>(name_of(best_isa())), thread_count(), c.l1d, c.l2,
+               c.l3, peak_gflops(m), m.l1_gbs, m.l2_gbs, m.l3_gbs, m.memory_gbs, m.dispatch_ns / 1000);
 }
 
 double bandwidth(const Machine& m, double footprint) {
@@ -155,9 +180,8 @@ std::string to_string(const Machine& m) {
                 "float32 peak       %.1f GFLOP/s a thread\n"
                 "copies             %.0f, %.0f, %.0f GB/s in the caches, %.1f in memory\n"
                 "dispatch           %.2f us\n",
-                name_of(best_isa()), thread_count(), c.l1d >> 10, c.l2 >> 10, c.l3 >> 10,
-                (best_isa() == Isa::avx512 ? 32 : 16) / m.fma_ns, m.l1_gbs, m.l2_gbs, m.l3_gbs, m.memory_gbs,
-                m.dispatch_ns / 1000);
+                name_of(best_isa()), thread_count(), c.l1d >> 10, c.l2 >> 10, c.l3 >> 10, peak_gflops(m),
+                m.l1_gbs, m.l2_gbs, m.l3_gbs, m.memory_gbs, m.dispatch_ns / 1000);
   return text;
 }
 

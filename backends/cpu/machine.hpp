@@ -14,6 +14,9 @@ const Machine& machine();
 /// One line a figure.
 std::string to_string(const Machine&);
 
+/// The same as an event of LAZY_PROFILE.
+void record_machine();
+
 /// Bytes a nanosecond for a launch that touches `footprint` bytes, again and again.
 double bandwidth(const Machine&, double footprint);
 

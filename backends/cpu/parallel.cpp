@@ -18,6 +18,7 @@
 #include "backends/cpu/machine.hpp"
 #include "backends/cpu/split.hpp"
 #include "support/config.hpp"
+#include "support/profile.hpp"
 
 namespace lazy::cpu {
 using jit::loop::Stride;
@@ -63,6 +64,25 @@ void in_arena(int threads, F&& f) {
   arena(threads).execute([&] { tbb::this_task_arena::isolate(f); });
 }
 
+/// Records each part of what the calling thread runs on the thread that does it.
+class Parts {
+ public:
+  explicit Parts(int64_t pieces) : name_(profile::on() ? profile::activity.name : nullptr) {
+    if (name_) profile::activity.parts += static_cast<uint32_t>(pieces);
+  }
+  template <class F>
+  void run(int64_t first, int64_t last, F&& some) const {
+    static constexpr profile::Kind kind{
+        nullptr, profile::kPart, {{{"name", profile::Type::text}, {"piece", profile::Type::integer}}}};
+    if (!name_) return some(first, last);
+    const profile::Span span(kind, name_, first);
+    some(first, last);
+  }
+
+ private:
+  const char* name_;
+};
+
 int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /// When a launch that threads could have helped with was last seen. Those that follow each other closely find
@@ -93,10 +113,12 @@ void for_each(int64_t pieces, const std::function<void(int64_t)>& task) {
     _mm_sfence();  // what went past the caches must be seen by whoever waits
   };
   if (pieces == 1) return some(0, 1);
+  const Parts parts(pieces);
   in_arena(thread_count(), [&] {
     tbb::parallel_for(
         tbb::blocked_range<int64_t>(0, pieces, 1),
-        [&](const tbb::blocked_range<int64_t>& r) { some(r.begin(), r.end()); }, tbb::simple_partitioner());
+        [&](const tbb::blocked_range<int64_t>& r) { parts.run(r.begin(), r.end(), some); },
+        tbb::simple_partitioner());
   });
 }
 
@@ -225,10 +247,12 @@ void Partition::each_piece(const uint64_t* args, int64_t pieces, int threads,
     }
   };
   if (threads < 2 || pieces < 2) return some(0, pieces);
+  const Parts parts(pieces);
   in_arena(threads, [&] {
     tbb::parallel_for(
         tbb::blocked_range<int64_t>(0, pieces, 1),
-        [&](const tbb::blocked_range<int64_t>& r) { some(r.begin(), r.end()); }, tbb::simple_partitioner());
+        [&](const tbb::blocked_range<int64_t>& r) { parts.run(r.begin(), r.end(), some); },
+        tbb::simple_partitioner());
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "support/config.hpp"
 #include "support/metrics.hpp"
+#include "support/profile.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -82,6 +83,7 @@ Component* Graph::join(Component* a, Component* b) {
   }
   a->count += b->count;
   a->live_bytes = std::min(a->live_bytes, b->live_bytes);
+  a->first_time = std::min(a->first_time, b->first_time);
   b->parent = a;
   b->head = b->tail = nullptr;
   ++a->references;
@@ -126,6 +128,7 @@ Limit Graph::link(Node* n) {
     c = fresh();
     c->first_site = n->site;
     c->live_bytes = metric::live();
+    c->first_time = profile::start_time();
   }
   // Cut before the line where the component began, so that the next one begins there too and the same program
   // serves it; but not much later.
@@ -148,16 +151,17 @@ void Graph::unlink(Node* n) noexcept {
   leave(n);
 }
 
-void Graph::take(Node* n, std::vector<Node*>& out) {
+uint64_t Graph::take(Node* n, std::vector<Node*>& out) {
   std::lock_guard hold(lock_);
-  if (n->state.load(std::memory_order_relaxed) != State::pending) return;
+  if (n->state.load(std::memory_order_relaxed) != State::pending) return 0;
   if (!n->component) {  // a source: not in any list, its recipe is itself
     add_reference(n);
     n->state.store(State::flushing, std::memory_order_relaxed);
     out.push_back(n);
-    return;
+    return 0;
   }
   Component* c = find(n);
+  const uint64_t first_time = c->first_time;
   ++c->references;  // keep it while it is emptied
   for (Node* i = c->head; i;) {
     Node* const next = i->next;
@@ -174,6 +178,7 @@ void Graph::take(Node* n, std::vector<Node*>& out) {
   c->head = c->tail = nullptr;
   c->count = 0;
   unreference(c);
+  return first_time;
 }
 
 void Graph::restore(const std::vector<Node*>& nodes) {

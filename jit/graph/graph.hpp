@@ -21,6 +21,7 @@ struct Component {
   uint32_t count = 0;       // nodes in the list
   uint32_t references = 0;  // nodes and components that point here
   uint64_t live_bytes = 0;  // bytes alive when the first node was recorded (LAZY_MAX_BYTES)
+  uint64_t first_time = 0;  // of the first node, for LAZY_PROFILE
   Site first_site{};  // where the component began: limits cut at this line again (stable from one iteration
                       // to the next)
 };
@@ -39,8 +40,9 @@ class Graph {
   /// Removes a dying node (no references) if it is still in a list.
   void unlink(Node*) noexcept;
   /// Takes the component of a pending node: each living node of it is now `flushing`, carries one more
-  /// reference and is appended to `out` in order. Empty if the node is not pending any more.
-  void take(Node*, std::vector<Node*>& out);
+  /// reference and is appended to `out` in order. Empty if the node is not pending any more. Returns when the
+  /// first of them was recorded, if that is known (a time stamp of support/profile.hpp, or 0).
+  uint64_t take(Node*, std::vector<Node*>& out);
   /// Undoes `take` after a failure: the nodes are pending again, in one component.
   void restore(const std::vector<Node*>&);
 

@@ -117,6 +117,7 @@ struct LoopKernel {
   std::vector<Store> stores;
   uint16_t scalars = 0;  // number of scalar arguments
   std::string name;      // for profiles and dumps; not part of the kernel's identity
+  std::string at;        // likewise: the last op's line, as "path/main.cpp:14"
 };
 
 /// Partial accumulators of one block (see Reduction).

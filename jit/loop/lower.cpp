@@ -690,6 +690,9 @@ class Lowering {
       throw CompileError("a fused kernel grew past 65535 scalar arguments");
     k.scalars = static_cast<uint16_t>(b.step.scalars.size());
     k.name = name(group);
+    const Site& site = t_.node(group.roots.back()).site;
+    k.at = b.step.at = std::string(site.file_name()) + ":" + std::to_string(site.line());
+    b.step.group = b.group;
     b.step.axis_of = axis;
     b.step.sequential = k.sequential;
     b.step.args = loop::layout_of(k);

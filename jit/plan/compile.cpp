@@ -8,12 +8,19 @@
 #include "jit/plan/band.hpp"
 #include "jit/plan/disk.hpp"
 #include "jit/plan/kernels.hpp"
+#include "jit/profile.hpp"
 #include "support/config.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
 
 namespace lazy::jit {
 namespace {
+
+std::vector<uint64_t> trips_of(const loop::LoopKernel& k, const Step& step) {
+  std::vector<uint64_t> trips;
+  for (const loop::Repeat& r : k.repeats) trips.push_back(step.scalars[r.trips].value);
+  return trips;
+}
 
 // mark_static: the program serves the marked dimensions' extents alone. `all` (LAZY_DYNAMIC=never): exactly
 // these extents, scalars and positions, but for inputs' dimensions that are marked dynamic and what views
@@ -60,25 +67,39 @@ const char* name_of(Variant v) {
 std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Backend& backend) {
   using clock = std::chrono::steady_clock;
   const auto start = clock::now();
+  const profile::Ticks start_ticks = profile::start_time();
   auto program = std::make_shared<Program>();
   program->variant = name_of(variant);
   for (uint8_t pending : frame.pending) program->nodes += pending;
 
   Trace trace(frame);
-  simplify(trace);
-  if (config::get().fp_contract) contract(trace);
+  {
+    const profile::Span span(event::kSimplify);
+    simplify(trace);
+    if (config::get().fp_contract) contract(trace);
+  }
   const bool strict = variant == Variant::strict;
-  const Fusion fusion = fuse(trace, strict);
+  const Fusion fusion = [&] {
+    const profile::Span span(event::kFuse);
+    return fuse(trace, strict);
+  }();
   if (!strict) fix_arguments(trace, *program, variant == Variant::fixed);
   std::vector<loop::LoopKernel> loops;
-  lower(trace, fusion, {strict, config::get().exact_casts}, *program, loops);
-  find_bands(trace, fusion, loops, *program);
+  {
+    const profile::Span span(event::kLower);
+    lower(trace, fusion, {strict, config::get().exact_casts}, *program, loops);
+  }
+  {
+    const profile::Span span(event::kBands);
+    find_bands(trace, fusion, loops, *program);
+  }
   for (size_t i = 0; i < loops.size(); ++i) {
 #ifndef NDEBUG
     loop::check(loops[i]);
 #endif
     program->steps[i].kernel = kernel_for(loops[i], backend);
     Step& step = program->steps[i];
+    step.work = work_of(loops[i], trips_of(loops[i], step));
     step.text = loops[i].name + ": " + std::to_string(step.ops) + " ops, " +
                 std::to_string(step.operands.size()) + " operands";
     program->code_bytes += program->steps[i].kernel->code_bytes();
@@ -101,6 +122,10 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
   if (logging::enabled(logging::Channel::fusion))
     for (const Band& b : program->bands) logging::print(logging::Channel::fusion, "%s", describe(b).c_str());
   dump_program(trace, fusion, *program, loops);
+  if (start_ticks) {
+    event::compiled(start_ticks, *program);
+    event::program(trace, fusion, *program, loops);
+  }
   program->compile_ns = static_cast<uint64_t>((clock::now() - start).count());
   metric::add(Counter::compile_ns, program->compile_ns);
   store_program(frame.key, *program, loops, backend);

@@ -103,7 +103,7 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
     for (size_t i = 0; good && i < s.program.steps.size(); ++i) {
       const StoredKernel& k = s.kernels[s.kernel_of[i]];
       Step& step = s.program.steps[i];
-      step.kernel = kernel_from(k.identity, k.name, k.stored, backend);
+      step.kernel = kernel_from(k.identity, k.name, step.at, k.stored, backend);
       good = step.kernel != nullptr;
       if (good) s.program.code_bytes += step.kernel->code_bytes();
       else why = "kernel " + std::string(k.name) + " could not be loaded";

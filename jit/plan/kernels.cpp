@@ -1,6 +1,7 @@
 #include "jit/plan/kernels.hpp"
 
 #include "cache/lru.hpp"
+#include "jit/profile.hpp"
 #include "support/config.hpp"
 #include "support/metrics.hpp"
 
@@ -33,16 +34,21 @@ std::shared_ptr<const Kernel> find_or_make(std::string_view identity, Backend& b
 }  // namespace
 
 std::shared_ptr<const Kernel> kernel_for(const loop::LoopKernel& k, Backend& backend) {
-  return find_or_make(loop::identity(k), backend, Counter::kernels_compiled,
-                      [&] { return backend.compile(k); });
+  return find_or_make(loop::identity(k), backend, Counter::kernels_compiled, [&] {
+    const profile::Ticks start = profile::start_time();
+    auto made = backend.compile(k);
+    if (start) event::codegen(start, k.name, made->code_bytes());
+    return made;
+  });
 }
 
 std::shared_ptr<const Kernel> kernel_from(std::string_view identity, std::string_view name,
-                                          std::string_view stored, Backend& backend) {
+                                          std::string_view at, std::string_view stored, Backend& backend) {
   return find_or_make(identity, backend, Counter::kernels_loaded, [&]() -> std::unique_ptr<Kernel> {
     auto k = loop::from_identity(identity);
     if (!k) return nullptr;
     k->name = name;
+    k->at = at;
     return backend.load(*k, stored);
   });
 }

@@ -11,10 +11,10 @@ namespace lazy::jit {
 /// Throws CompileError.
 std::shared_ptr<const Kernel> kernel_for(const loop::LoopKernel&, Backend&);
 
-/// The kernel with this identity, which goes by `name`: from memory, else loaded from what Kernel::stored
-/// gave in another process. Null if that makes no sense.
+/// The kernel with this identity, which goes by `name` and comes from the line `at`: from memory, else loaded
+/// from what Kernel::stored gave in another process. Null if that makes no sense.
 std::shared_ptr<const Kernel> kernel_from(std::string_view identity, std::string_view name,
-                                          std::string_view stored, Backend&);
+                                          std::string_view at, std::string_view stored, Backend&);
 
 /// Drops all kernels that no program holds.
 void clear_kernel_cache();

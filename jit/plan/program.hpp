@@ -7,10 +7,14 @@
 #include <vector>
 
 #include "jit/backend.hpp"
+#include "jit/plan/work.hpp"
 #include "jit/trace/frame.hpp"
 #include "support/tally.hpp"
 
 namespace lazy::jit {
+namespace event {
+struct Facts;  // jit/profile.cpp
+}
 
 /// One index map on the way from a kernel's iteration space to a buffer: a view node, or alignment to a
 /// node's shape.
@@ -62,6 +66,10 @@ struct Step {
   Binding initial_from;
   std::string text;  // loop IR, for dumps and reports
   uint64_t ops = 0;  // elementwise ops fused in
+  // For reports only
+  std::string at;  // the last fused op's line, as "path/main.cpp:14"
+  int group = -1;  // of the fusion; -1: loaded from disk
+  Work work;
 };
 
 /// A run of steps that share outer dimensions ("levels"): parallel in each of them, and every value that one
@@ -137,6 +145,7 @@ struct Program {
   uint64_t compile_ns = 0;
   bool from_disk = false;
   Tally runs;
+  mutable const event::Facts* facts = nullptr;  // for LAZY_PROFILE, once it needs them (jit/profile.cpp)
 };
 
 /// Strides in elements of an operand along the step's kernel dimensions, and the offset of its first element.

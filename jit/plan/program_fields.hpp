@@ -25,9 +25,13 @@ void fields(A& a, ScalarArgument& s) {
   a(s.node, s.from, s.type, s.value);
 }
 template <class A>
+void fields(A& a, Work& w) {
+  a(w.per_index, w.per_row);
+}
+template <class A>
 void fields(A& a, Step& s) {  // but the kernel
   a(s.args.rank, s.args.operands, s.args.scalars, s.dims, s.axis_of, s.operands, s.scalars, s.made, s.dead,
-    s.sequential, s.has_initial, s.initial_from, s.text, s.ops);
+    s.sequential, s.has_initial, s.initial_from, s.text, s.ops, s.at, s.work);
 }
 template <class A>
 void fields(A& a, Band::Source& s) {

@@ -6,6 +6,7 @@
 #include "jit/plan/band.hpp"
 #include "jit/plan/bind.hpp"
 #include "jit/plan/program.hpp"
+#include "jit/profile.hpp"
 #include "support/config.hpp"
 #include "support/fp16.hpp"
 #include "support/metrics.hpp"
@@ -16,6 +17,51 @@ namespace {
 size_t bytes_of(const Slot& s, const Frame& f) {
   return static_cast<size_t>(numel(f.values[s.node]->shape)) * size_of(s.dtype);
 }
+
+/// What the steps of a band take, block after block, on all threads: for LAZY_PROFILE.
+class BandTimer {
+ public:
+  explicit BandTimer(size_t steps)
+      : start_(profile::start_time()), spent_(start_ ? steps : 0), outer_(profile::activity) {
+    if (start_) profile::activity = {"band", 0};
+  }
+  BandTimer(const BandTimer&) = delete;
+  ~BandTimer() {
+    if (start_) profile::activity = outer_;
+  }
+  void finish(const Program& p, const Band& b, int64_t blocks, const uint64_t* words) const {
+    if (start_) event::band(start_, profile::now(), p, b, blocks, {spent_.begin(), spent_.end()}, words);
+  }
+
+  /// One thread's share.
+  class Piece {
+   public:
+    explicit Piece(BandTimer& all) : all_(all), spent_(all.spent_.size()) {}
+    Piece(const Piece&) = delete;
+    ~Piece() {
+      for (size_t i = 0; i < spent_.size(); ++i)
+        all_.spent_[i].fetch_add(spent_[i], std::memory_order_relaxed);
+    }
+    void begin() {
+      if (!spent_.empty()) last_ = profile::now();
+    }
+    void end_of(size_t step) {
+      if (spent_.empty()) return;
+      const profile::Ticks now = profile::now();
+      spent_[step] += now - std::exchange(last_, now);
+    }
+
+   private:
+    BandTimer& all_;
+    std::vector<uint64_t> spent_;
+    profile::Ticks last_ = 0;
+  };
+
+ private:
+  const profile::Ticks start_;
+  std::vector<std::atomic<uint64_t>> spent_;
+  const profile::Activity outer_;
+};
 
 class Run {
  public:
@@ -82,10 +128,20 @@ class Run {
     if (s.has_initial) initialise(s);
     const Words w(s);
     if (bind(s, w.data)) {
-      s.kernel->launch(w.data);
+      if (profile::on()) launch_timed(s, w.data);
+      else s.kernel->launch(w.data);
       ++launches_;
     }
     for (uint32_t slot : s.dead) buffers_[slot].reset();
+  }
+
+  void launch_timed(const Step& s, uint64_t* words) {
+    profile::Activity& now = profile::activity;
+    const profile::Activity outer = std::exchange(now, {event::name_of(p_, s), 0});
+    const profile::Ticks start = profile::now();
+    s.kernel->launch(words);
+    event::launch(start, profile::now(), p_, s, words, now.parts);
+    now = outer;
   }
 
   /// What was decided about a band. The number of threads may change at any time, so this is asked once.
@@ -139,8 +195,10 @@ class Run {
                          words.data() + at, in_scratch);
     }
     const int64_t share = (blocks.count + blocks.pieces - 1) / blocks.pieces;
+    BandTimer timer(steps.size());
     backend_.for_each(blocks.pieces, [&](int64_t piece) {
       std::vector<uint64_t> mine = words;
+      BandTimer::Piece time(timer);
       char* const memory =
           static_cast<char*>(plan.scratch->data()) + static_cast<size_t>(piece) * blocks.piece_bytes;
       const int64_t last = std::min(blocks.count, (piece + 1) * share);
@@ -151,14 +209,17 @@ class Run {
           index[l] = rest % blocks.extent[l];
         const int64_t length = std::min(blocks.length, blocks.extent[blocks.level] - index[blocks.level]);
         uint64_t* w = mine.data();
+        time.begin();
         for (size_t i = 0; i < steps.size(); ++i) {
           const Step& s = p_.steps[band.first + i];
           steps[i].move(index, length, memory, w);
           s.kernel->launch_here(w);
+          time.end_of(i);
           w += s.args.words();
         }
       }
     });
+    timer.finish(p_, band, blocks.count, words.data());
     launches_ += band.count;
     metric::add(Counter::bands);
     for (size_t i = band.first; i < end; ++i)

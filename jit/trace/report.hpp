@@ -24,6 +24,7 @@ struct FlushReport {
   uint64_t compile_ns = 0;
   uint64_t load_ns = 0;  // of a program that came from disk
   uint64_t total_ns = 0;
+  uint64_t looked_up = 0, checked = 0;    // time stamps of support/profile.hpp: key looked up, guards checked
   std::vector<std::string> kernel_texts;  // name and fused ops of each kernel
 };
 std::string to_string(const FlushReport&);

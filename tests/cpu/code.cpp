@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(never_writable_and_executable) {
       const LoopKernel k = chain(i);
       cpu::KernelWriter writer(k, isa);
       writer.write();
-      all.push_back(cpu::publish(writer, "test"));
+      all.push_back(cpu::publish(writer, "test", ""));
     }
     const auto map = mappings();
     for (const Mapping& m : map)

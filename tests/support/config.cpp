@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(defaults) {
   BOOST_TEST(!c.verify);
   BOOST_TEST(!c.fp_contract);
   BOOST_TEST(!c.exact_casts);
-  BOOST_TEST(!c.perf_map);
+  BOOST_TEST((c.perf_map == config::PerfMap::off));
   BOOST_TEST((c.cpu_isa == config::CpuIsa::auto_));
   BOOST_TEST((c.dynamic == config::Dynamic::auto_));
   BOOST_TEST(c.log_file.empty());

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cache/store.hpp"
-#include "tools/lazy_cache/items.hpp"
+#include "tools/cache/items.hpp"
 
 namespace lazy::tool {
 

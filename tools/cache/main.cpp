@@ -5,7 +5,7 @@
 #include "cache/private_directory.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
-#include "tools/lazy_cache/commands.hpp"
+#include "tools/cache/commands.hpp"
 
 using namespace lazy;
 

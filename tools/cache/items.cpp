@@ -1,4 +1,4 @@
-#include "tools/lazy_cache/items.hpp"
+#include "tools/cache/items.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "tools/lazy_cache/commands.hpp"
+#include "tools/cache/commands.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

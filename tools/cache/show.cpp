@@ -5,7 +5,7 @@
 #include "jit/plan/band.hpp"
 #include "jit/trace/report.hpp"
 #include "support/error.hpp"
-#include "tools/lazy_cache/commands.hpp"
+#include "tools/cache/commands.hpp"
 
 namespace lazy::tool {
 namespace {

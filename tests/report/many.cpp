@@ -1,0 +1,24 @@
+// So many flushes, of a few programs and sizes, for a trace as large as one likes.
+#include <cstdlib>
+#include <lazy/lazy.hpp>
+#include <vector>
+
+using namespace lazy;
+
+int main(int, char** argv) {
+  const long flushes = std::atol(argv[1]);
+  if (flushes == 0) {
+    profile::start("trace.json");  // in place of the one at the first use, which never comes
+    return 0;
+  }
+  const std::vector<float> numbers(4096, 0.5f);
+  Tensor x = from_span<float>(numbers, {64, 64});
+  Tensor state = x + 0;
+  for (long i = 0; i < flushes; ++i) {
+    state = i % 3 == 0   ? state * 0.5f + x
+            : i % 3 == 1 ? matmul(state, x) * 0.01f
+                         : state - mean(state, {1}, keepdims);
+    if (i % 7 == 0) sum(state(slice(0, 1 + i % 64), _)).item<float>();
+    else state.eval();
+  }
+}

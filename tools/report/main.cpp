@@ -1,0 +1,57 @@
+// lazy-report: a page about what LAZY_PROFILE recorded.
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "page.hpp"
+#include "trace.hpp"
+
+namespace {
+
+enum Status { kDone = 0, kFailed = 1, kUsage = 2, kBadTrace = 3 };
+
+void write(const std::string& path, const std::string& page) {
+  if (path == "-") {
+    std::cout << page << std::flush;
+    if (!std::cout) throw std::runtime_error("cannot write to standard output");
+    return;
+  }
+  std::ofstream out(path, std::ios::binary);
+  out << page;
+  if (!out.flush()) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "Makes one HTML page of a trace that LAZY_PROFILE=trace.json wrote: timeline, flushes and why they\n"
+      "compiled, kernels against the machine's limits, graphs with their fusion groups, memory.",
+      "lazy-report"};
+  std::string trace_path, page_path = "report.html", title;
+  size_t most_spans = 300000;
+  app.add_option("trace", trace_path, "trace file")->required();
+  app.add_option("-o,--output", page_path, "page to write; - is standard output")->capture_default_str();
+  app.add_option("--title", title, "heading of the page; the trace's name if not given");
+  app.add_option("--max-spans", most_spans, "most spans in the timeline; the shortest are left out")
+      ->capture_default_str();
+  app.footer("Exit status: 0 done, 1 a file cannot be read or written, 2 wrong arguments, 3 not a trace.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) { return app.exit(e) == 0 ? kDone : kUsage; }
+  try {
+    if (title.empty()) title = std::filesystem::path(trace_path).filename().string();
+    const report::Trace trace = report::read_trace(trace_path);
+    write(page_path, report::make_page(trace, title, most_spans));
+  } catch (const report::BadTrace& e) {
+    std::cerr << "lazy-report: " << e.what() << '\n';
+    return kBadTrace;
+  } catch (const std::exception& e) {
+    std::cerr << "lazy-report: " << e.what() << '\n';
+    return kFailed;
+  }
+  return kDone;
+}

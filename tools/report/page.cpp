@@ -1,0 +1,162 @@
+#include "page.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "page_files.hpp"  // made from page/ by embed.cmake
+
+namespace report {
+namespace {
+
+using nlohmann::json;
+
+double rounded(double us) { return std::round(us * 1000) / 1000; }
+
+/// A table by columns, which is less text than by rows.
+template <class Rows, class... Columns>
+json columns(const Rows& rows, const Columns&... columns) {
+  json out = json::object();
+  const auto add = [&](const auto& column) {
+    json values = json::array();
+    for (const auto& row : rows) values.push_back(column.second(row));
+    out[column.first] = std::move(values);
+  };
+  (add(columns), ...);
+  return out;
+}
+template <class F>
+std::pair<const char*, F> column(const char* name, F value) {
+  return {name, value};
+}
+
+std::vector<Span> longest(const std::vector<Span>& spans, size_t most) {
+  if (spans.size() <= most) return spans;
+  std::vector<double> lengths;
+  for (const Span& s : spans) lengths.push_back(s.duration);
+  const auto nth = lengths.begin() + static_cast<std::ptrdiff_t>(spans.size() - most);
+  std::nth_element(lengths.begin(), nth, lengths.end());
+  std::vector<Span> kept;
+  for (const Span& s : spans)
+    if (s.duration >= *nth && kept.size() < most) kept.push_back(s);
+  return kept;
+}
+
+json spans_json(const std::vector<Span>& spans) {
+  return columns(spans, column("start", [](const Span& s) { return rounded(s.start); }),
+                 column("length", [](const Span& s) { return rounded(s.duration); }),
+                 column("thread", [](const Span& s) { return s.thread; }),
+                 column("depth", [](const Span& s) { return s.depth; }),
+                 column("name", [](const Span& s) { return s.name; }),
+                 column("category", [](const Span& s) { return s.category; }),
+                 column("row", [](const Span& s) { return s.row; }));
+}
+
+json flushes_json(const std::vector<Flush>& flushes) {
+  return columns(flushes, column("start", [](const Flush& f) { return rounded(f.start); }),
+                 column("length", [](const Flush& f) { return rounded(f.duration); }),
+                 column("compiling", [](const Flush& f) { return rounded(f.compiling); }),
+                 column("in_kernels", [](const Flush& f) { return rounded(f.in_kernels); }),
+                 column("thread", [](const Flush& f) { return f.thread; }),
+                 column("cause", [](const Flush& f) { return f.cause; }),
+                 column("at", [](const Flush& f) { return f.at; }),
+                 column("program", [](const Flush& f) { return f.program; }),
+                 column("ops", [](const Flush& f) { return f.ops; }),
+                 column("kernels", [](const Flush& f) { return f.kernels; }),
+                 column("outputs", [](const Flush& f) { return f.outputs; }),
+                 column("hit", [](const Flush& f) { return f.hit ? 1 : 0; }),
+                 column("failed", [](const Flush& f) { return f.failed ? 1 : 0; }),
+                 column("miss", [](const Flush& f) { return f.miss; }));
+}
+
+json kernels_json(const std::vector<Kernel>& kernels) {
+  return columns(kernels, column("name", [](const Kernel& k) { return k.name; }),
+                 column("at", [](const Kernel& k) { return k.at; }),
+                 column("ops", [](const Kernel& k) { return k.ops; }),
+                 column("launches", [](const Kernel& k) { return k.launches; }),
+                 column("parts", [](const Kernel& k) { return k.parts; }),
+                 column("total", [](const Kernel& k) { return rounded(k.total); }),
+                 column("longest", [](const Kernel& k) { return rounded(k.longest); }),
+                 column("bytes", [](const Kernel& k) { return k.bytes; }),
+                 column("flops", [](const Kernel& k) { return k.flops; }),
+                 column("in_band", [](const Kernel& k) { return k.in_band ? 1 : 0; }));
+}
+
+/// At most `most` samples that still touch every peak: of each stretch the highest and the last.
+json memory_json(const std::vector<Sample>& samples, size_t most) {
+  const size_t stretch = std::max<size_t>(1, 2 * samples.size() / most);
+  json at = json::array(), bytes = json::array();
+  const auto add = [&](const Sample& s) {
+    at.push_back(rounded(s.at));
+    bytes.push_back(s.value);
+  };
+  for (size_t i = 0; i < samples.size(); i += stretch) {
+    const auto first = samples.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto last = samples.begin() + static_cast<std::ptrdiff_t>(std::min(i + stretch, samples.size()));
+    const auto top = std::max_element(first, last, [](auto& a, auto& b) { return a.value < b.value; });
+    add(*top);
+    if (top != last - 1) add(*(last - 1));
+  }
+  return {{"at", at}, {"bytes", bytes}};
+}
+
+/// Every `mark`; there must be one.
+void replace(std::string& text, std::string_view mark, std::string_view by) {
+  size_t at = text.find(mark);
+  if (at == text.npos) throw std::logic_error("the page has no " + std::string(mark));
+  for (; at != text.npos; at = text.find(mark, at + by.size())) text.replace(at, mark.size(), by);
+}
+
+std::string escaped_html(const std::string& s) {
+  std::string out;
+  for (const char c : s)
+    out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return out;
+}
+
+/// No "</script>" or "<!--" may be in a script element.
+std::string for_script(std::string s) {
+  for (size_t at = 0; (at = s.find('<', at)) != s.npos; at += 6) s.replace(at, 1, "\\u003c");
+  return s;
+}
+
+}  // namespace
+
+std::string make_page(const Trace& t, const std::string& title, size_t most_spans) {
+  const std::vector<Span> shown = longest(t.spans, most_spans);
+  constexpr size_t kMemorySamples = 4000;
+  json data = {
+      {"title", title},
+      {"duration", t.duration},
+      {"events", t.events},
+      {"left_out", t.spans.size() - shown.size()},
+      {"machine", t.machine},
+      {"threads", t.threads},
+      {"spans", spans_json(shown)},
+      {"waits", spans_json(longest(t.waits, most_spans))},
+      {"flushes", flushes_json(t.flushes)},
+      {"kernels", kernels_json(t.kernels)},
+      {"guards", columns(t.guards, column("at", [](const GuardFailure& g) { return rounded(g.at); }),
+                         column("kind", [](const GuardFailure& g) { return g.kind; }),
+                         column("text", [](const GuardFailure& g) { return g.text; }),
+                         column("was", [](const GuardFailure& g) { return g.was; }),
+                         column("now", [](const GuardFailure& g) { return g.now; }),
+                         column("program", [](const GuardFailure& g) { return g.program; }))},
+      {"memory", memory_json(t.memory, kMemorySamples)},
+      {"programs", t.programs},
+      {"phases", json::object()},
+      {"strings", t.strings.all()},
+  };
+  for (const auto& [name, of] : t.phases)
+    data["phases"][name] = {{"times", of.first}, {"total", rounded(of.second)}};
+
+  std::string page = files::kPageHtml;
+  replace(page, "@TITLE@", escaped_html(title));
+  replace(page, "@STYLE@", files::kStyleCss);
+  const std::string script = std::string(files::kBaseJs) + files::kTimelineJs + files::kTablesJs +
+                             files::kChartsJs + files::kGraphJs + files::kSelftestJs + files::kMainJs;
+  replace(page, "@SCRIPT@", script);
+  replace(page, "@DATA@", for_script(data.dump(-1, ' ', false, json::error_handler_t::replace)));
+  return page;
+}
+
+}  // namespace report

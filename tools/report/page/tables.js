@@ -1,0 +1,99 @@
+// Flushes with their filter, and kernels.
+const pill = (label, kind) => element("span", { class: "pill " + kind, textContent: label });
+
+// Words that must all be in a row; "hit:no" and "cause:item" ask for one column.
+function flushFilter(words) {
+  const f = data.flushes;
+  const tests = words.toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
+    const [, key, value] = word.match(/^(hit|cause|at|program|failed):(.*)$/) || [];
+    if (key === "hit" || key === "failed") return (i) => String(f[key][i] ? "yes" : "no").startsWith(value);
+    if (key === "program") return (i) => String(f.program[i]) === value || value === "";
+    if (key) return (i) => text(f[key][i]).toLowerCase().includes(value);
+    return (i) => (text(f.cause[i]) + " " + text(f.at[i]) + " " + text(f.miss[i]) + " " + (f.hit[i] ? "hit" : "compiled")).toLowerCase().includes(word);
+  });
+  return (i) => tests.every((t) => t(i));
+}
+
+function makeFlushes() {
+  const f = data.flushes, all = [...f.start.keys()];
+  const table = new Table(byId("flushes"), [
+    { title: "at", width: "90px", value: (i) => f.start[i], show: (i) => duration(f.start[i]), right: true },
+    { title: "line", width: "minmax(120px, 1.2fr)", value: (i) => text(f.at[i]), show: (i) => text(f.at[i]) },
+    { title: "cause", width: "100px", value: (i) => text(f.cause[i]), show: (i) => text(f.cause[i]) },
+    { title: "program", width: "110px", value: (i) => f.hit[i], show: (i) => (f.failed[i] ? pill("failed", "bad") : f.hit[i] ? pill("hit", "good") : pill("compiled", "warn")) },
+    { title: "ops", width: "60px", value: (i) => f.ops[i], show: (i) => plain(f.ops[i]), right: true },
+    { title: "kernels", width: "64px", value: (i) => f.kernels[i], show: (i) => plain(f.kernels[i]), right: true },
+    { title: "kept", width: "50px", value: (i) => f.outputs[i], show: (i) => plain(f.outputs[i]), right: true },
+    { title: "in all", width: "86px", value: (i) => f.length[i], show: (i) => duration(f.length[i]), right: true },
+    { title: "compiling", width: "86px", value: (i) => f.compiling[i], show: (i) => (f.compiling[i] ? duration(f.compiling[i]) : "–"), right: true },
+    { title: "in kernels", width: "86px", value: (i) => f.in_kernels[i], show: (i) => duration(f.in_kernels[i]), right: true },
+    { title: "why not in the cache", width: "minmax(160px, 2.4fr)", value: (i) => text(f.miss[i]), show: (i) => text(f.miss[i]) },
+  ], all, (i) => say("flush", i, "table"));
+  const apply = () => {
+    const rows = all.filter(flushFilter(byId("filter").value));
+    table.body.scrollTop = 0;
+    table.set(rows);
+    byId("flush-count").textContent = rows.length === all.length ? plain(all.length) : plain(rows.length) + " of " + plain(all.length);
+  };
+  byId("filter").addEventListener("input", apply);
+  apply();
+  on("flush", (i, from) => from !== "table" && table.choose(i, true));
+  return table;
+}
+
+// What the machine allows a kernel's mean launch, in microseconds: its arithmetic at peak, or its bytes at the bandwidth of
+// the smallest cache that holds them, on as many threads as it used.
+function limitOf(k) {
+  const m = data.machine;
+  if (!m) return 0;
+  const n = data.kernels.launches[k], size = data.kernels.bytes[k] / n, threads = Math.min(data.kernels.parts[k], m.threads);
+  const gbs = size <= m.l1_bytes ? m.l1_gbs : size <= m.l2_bytes ? m.l2_gbs : size <= m.l3_bytes ? m.l3_gbs : m.memory_gbs;
+  return Math.max(data.kernels.flops[k] / n / (m.peak_gflops * threads), size / (gbs * threads)) / 1000;
+}
+
+function makeKernels() {
+  const k = data.kernels, all = [...k.total.keys()], whole = Math.max(sum(k.total), 1e-9);
+  const gbs = (i) => k.bytes[i] / Math.max(k.total[i], 1e-9) / 1000, gflops = (i) => k.flops[i] / Math.max(k.total[i], 1e-9) / 1000;
+  const reached = (i) => (limitOf(i) / (k.total[i] / k.launches[i])) * 100;
+  const bar = (i) => {
+    const inner = element("i");
+    inner.style.width = (k.total[i] / whole) * 100 + "%";
+    return element("div", { class: "bar" }, inner);
+  };
+  const table = new Table(byId("kernels"), [
+    { title: "kernel", width: "minmax(140px, 2fr)", value: (i) => text(k.name[i]), show: (i) => text(k.name[i]) },
+    { title: "share", width: "50px", value: (i) => k.total[i], show: bar },
+    { title: "total", width: "68px", value: (i) => k.total[i], show: (i) => duration(k.total[i]), right: true },
+    { title: "launches", width: "64px", value: (i) => k.launches[i], show: (i) => plain(k.launches[i]), right: true },
+    { title: "mean", width: "68px", value: (i) => k.total[i] / k.launches[i], show: (i) => duration(k.total[i] / k.launches[i]), right: true },
+    { title: "ops", width: "36px", value: (i) => k.ops[i], show: (i) => plain(k.ops[i]), right: true },
+    { title: "parts", width: "36px", value: (i) => k.parts[i], show: (i) => plain(k.parts[i]), right: true },
+    { title: "GB/s", width: "48px", value: gbs, show: (i) => digits(gbs(i)), right: true },
+    { title: "GFLOP/s", width: "60px", value: gflops, show: (i) => digits(gflops(i)), right: true },
+    { title: "of limit", width: "56px", value: reached, show: (i) => (data.machine ? Math.round(reached(i)) + "%" : "–"), right: true },
+    { title: "line", width: "minmax(90px, 1fr)", value: (i) => text(k.at[i]), show: (i) => text(k.at[i]) },
+  ], all, (i) => {
+    byId("filter").value = "";
+    const program = data.programs.find((p) => p.kernels.some((x) => x.name === text(k.name[i])));
+    if (program) say("program", program.program);
+  });
+  table.sort(2);
+  return table;
+}
+
+function makeMisses() {
+  const f = data.flushes, g = data.guards, box = byId("misses"), reasons = new Map();
+  const add = (label, kind, at, program) => {
+    const r = reasons.get(label) || { kind, times: 0, at, program };
+    ++r.times;
+    reasons.set(label, r);
+  };
+  for (let i = 0; i < f.start.length; ++i)
+    if (!f.hit[i] && !f.failed[i] && f.miss[i] >= 0 && !text(f.miss[i]).startsWith("guard ")) add(text(f.miss[i]), "new graph", text(f.at[i]), f.program[i]);
+  for (let i = 0; i < g.at.length; ++i) add(text(g.text[i]), "guard", "program " + g.program[i], g.program[i]);
+  const list = element("ul", { class: "plain" });
+  for (const [label, r] of [...reasons].sort((a, b) => b[1].times - a[1].times).slice(0, 200))
+    list.append(element("li", {}, pill(r.kind, r.kind === "guard" ? "bad" : "warn"), " ", element("b", { class: "number", textContent: r.times + "× " }), label + "  ",
+      element("a", { href: "#program-section", textContent: r.at, onclick: () => say("program", r.program) })));
+  box.append(reasons.size ? list : element("div", { class: "muted", textContent: "Every flush found its program." }));
+}

@@ -1,0 +1,279 @@
+// Threads against time, on a canvas. Of each lane only what is in view is looked at, and what would share a pixel
+// with the span before is skipped by bisection, so that drawing depends on pixels and not on the number of spans.
+class Timeline {
+  constructor(box) {
+    this.box = box;
+    this.canvas = box.querySelector("canvas");
+    this.tip = box.querySelector(".tip");
+    this.left = 116;
+    this.rowHeight = 20;
+    this.ruler = 26;
+    this.colors = { flush: "--c-flush", compile: "--c-compile", kernel: "--c-kernel", part: "--c-part", record: "--c-record" };
+    this.lanes = this.makeLanes();
+    this.from = 0;
+    this.all = this.to = Math.max(data.duration, 1);
+    this.frame();
+    this.wire();
+    this.resize();
+  }
+
+  frame() {
+    const first = data.spans.start.length ? Math.min(...data.flushes.start.slice(0, 1), ...data.spans.start.slice(0, 1)) : 0;
+    this.begin = Number.isFinite(first) && first > this.all * 0.02 ? Math.max(0, first - (this.all - first) * 0.02) : 0;
+    this.from = this.begin;
+  }
+
+  // One lane a thread and depth. Components that wait for their flush get lanes of their own above their thread's.
+  makeLanes() {
+    const lanes = [];
+    data.threads.forEach((name, thread) => {
+      const waits = [], spans = [];
+      const ends = [];
+      const order = [...data.waits.start.keys()].filter((i) => data.waits.thread[i] === thread).sort((a, b) => data.waits.start[a] - data.waits.start[b]);
+      for (const i of order) {
+        let lane = ends.findIndex((e) => e <= data.waits.start[i]);
+        if (lane < 0) lane = ends.length < 3 ? ends.push(0) - 1 : -1;
+        if (lane < 0) continue;
+        ends[lane] = data.waits.start[i] + data.waits.length[i];
+        (waits[lane] ||= []).push(i);
+      }
+      for (let i = 0; i < data.spans.start.length; ++i)
+        if (data.spans.thread[i] === thread) (spans[data.spans.depth[i]] ||= []).push(i);
+      waits.forEach((items, k) => lanes.push({ source: data.waits, items, label: k ? "" : "recorded", wait: true }));
+      spans.forEach((items, depth) => lanes.push({ source: data.spans, items: items || [], label: depth ? "" : name, first: !depth && !waits.length || (!depth && !waits.length) }));
+    });
+    let y = this.ruler + 4;
+    for (const lane of lanes) {
+      if (lane.label && lane !== lanes[0]) y += 8;
+      lane.y = y;
+      y += this.rowHeight;
+    }
+    this.height = Math.max(y + 8, 90);
+    return lanes;
+  }
+
+  resize() {
+    const ratio = window.devicePixelRatio || 1;
+    this.width = this.box.clientWidth;
+    this.canvas.style.height = this.height + "px";
+    this.canvas.width = Math.round(this.width * ratio);
+    this.canvas.height = Math.round(this.height * ratio);
+    this.context = this.canvas.getContext("2d");
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.draw();
+  }
+
+  x(t) { return this.left + ((t - this.from) / (this.to - this.from)) * (this.width - this.left); }
+  time(x) { return this.from + ((x - this.left) / (this.width - this.left)) * (this.to - this.from); }
+
+  show(from, to) {
+    const least = 0.05, length = Math.min(Math.max(to - from, least), this.all * 1.02);
+    this.from = Math.max(-this.all * 0.01, Math.min(from, this.all * 1.01 - length));
+    this.to = this.from + length;
+    this.draw();
+  }
+  zoom(factor, at = (this.from + this.to) / 2) { this.show(at - (at - this.from) * factor, at + (this.to - at) * factor); }
+
+  // The first item of a lane that ends after `t`: in a lane, ends are in the order of starts.
+  firstAfter(lane, t) {
+    const { start, length } = lane.source;
+    let low = 0, high = lane.items.length;
+    while (low < high) {
+      const mid = (low + high) >> 1, i = lane.items[mid];
+      if (start[i] + length[i] < t) low = mid + 1;
+      else high = mid;
+    }
+    return low;
+  }
+
+  draw() {
+    const c = this.context;
+    const palette = Object.fromEntries(Object.entries(this.colors).map(([k, v]) => [k, color(v)]));
+    const other = color("--c-other"), ink = color("--ink"), soft = color("--soft"), line = color("--line");
+    c.clearRect(0, 0, this.width, this.height);
+    c.font = "11px Inter, system-ui, sans-serif";
+    c.textBaseline = "middle";
+    const step = this.niceStep((this.to - this.from) / Math.max(2, (this.width - this.left) / 130));
+    for (let t = Math.ceil(this.from / step) * step; t <= this.to; t += step) {
+      const x = this.x(t);
+      c.fillStyle = line;
+      c.fillRect(x, this.ruler - 4, 1, this.height);
+      c.fillStyle = soft;
+      c.fillText(this.tick(t, step), x + 4, 12);
+    }
+    this.drawn = 0;
+    for (const lane of this.lanes) this.drawLane(c, lane, palette, other, ink);
+    c.fillStyle = color("--card");
+    c.fillRect(0, this.ruler, this.left - 1, this.height);
+    c.fillStyle = ink;
+    for (const lane of this.lanes) {
+      if (!lane.label) continue;
+      c.fillStyle = lane.wait ? soft : ink;
+      c.fillText(lane.label.slice(0, 18), 12, lane.y + this.rowHeight / 2);
+    }
+    byId("timeline-range").textContent = duration(this.to - this.from) + " of " + duration(this.all);
+  }
+
+  drawLane(c, lane, palette, other, ink) {
+    const { start, length, category, name } = lane.source, items = lane.items, h = this.rowHeight - 3;
+    for (let k = this.firstAfter(lane, this.from); k < items.length; ) {
+      const i = items[k];
+      if (start[i] > this.to) break;
+      const x0 = Math.max(this.x(start[i]), this.left), x1 = this.x(start[i] + length[i]), w = Math.max(x1 - x0, 1);
+      c.fillStyle = palette[strings[category[i]]] || other;
+      c.globalAlpha = i === this.chosen && !lane.wait ? 1 : 0.88;
+      c.fillRect(x0, lane.y, w > 3 ? w - 0.6 : w, h);
+      c.globalAlpha = 1;
+      ++this.drawn;
+      if (w > 34) {
+        c.save();
+        c.beginPath();
+        c.rect(x0, lane.y, w - 3, h);
+        c.clip();
+        c.fillStyle = lane.wait ? ink : "#fff";
+        c.fillText(strings[name[i]], x0 + 5, lane.y + h / 2 + 0.5);
+        c.restore();
+      }
+      if (!lane.wait && i === this.chosen) {
+        c.strokeStyle = ink;
+        c.lineWidth = 1.5;
+        c.strokeRect(x0 + 0.5, lane.y + 0.5, w - 1, h - 1);
+      }
+      ++k;
+      if (w <= 1) {  // on to the next pixel
+        const next = this.firstAfter(lane, this.time(x0 + 1));
+        if (next > k) k = next;
+      }
+    }
+  }
+
+  niceStep(least) {
+    const power = Math.pow(10, Math.floor(Math.log10(least)));
+    return [1, 2, 5, 10].find((m) => m * power >= least) * power;
+  }
+  tick(t, step) {
+    const [unit, name] = step >= 1e5 ? [1e6, " s"] : step >= 100 ? [1e3, " ms"] : [1, " µs"];
+    const decimals = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / unit) - 1e-9)));
+    return (t / unit).toFixed(decimals) + name;
+  }
+
+  at(px, py) {
+    for (const lane of this.lanes) {
+      if (py < lane.y || py >= lane.y + this.rowHeight) continue;
+      const t = this.time(px), slack = (this.to - this.from) / (this.width - this.left);
+      const k = this.firstAfter(lane, t - slack);
+      if (k >= lane.items.length) return null;
+      const i = lane.items[k];
+      return lane.source.start[i] <= t + slack ? { lane, i } : null;
+    }
+    return null;
+  }
+
+  describe({ lane, i }) {
+    const s = lane.source, name = text(s.name[i]), lines = [];
+    if (lane.wait) return "recorded ops waiting\nflushed at " + name + "\n" + duration(s.length[i]);
+    lines.push(name + "  " + duration(s.length[i]));
+    const row = s.row[i], kind = text(s.category[i]);
+    if (kind === "flush" && row >= 0) {
+      const f = data.flushes;
+      lines.push("by " + text(f.cause[row]) + " at " + text(f.at[row]));
+      lines.push(f.ops[row] + " ops, " + f.kernels[row] + " kernels, " + (f.hit[row] ? "hit" : "compiled") + " (program " + f.program[row] + ")");
+      if (f.miss[row] >= 0) lines.push(text(f.miss[row]));
+    }
+    if (kind === "kernel" && row >= 0) {
+      const k = data.kernels;
+      lines.push("at " + text(k.at[row]) + ", " + k.ops[row] + " ops fused");
+      lines.push("a mean of " + duration(k.total[row] / k.launches[row]) + " over " + plain(k.launches[row]) + " launches");
+    }
+    lines.push("at " + duration(s.start[i]));
+    return lines.join("\n");
+  }
+
+  pick(hit) {
+    this.chosen = hit && !hit.lane.wait ? hit.i : -1;
+    byId("picked").textContent = hit ? this.describe(hit) : "Nothing picked.";
+    if (hit && !hit.lane.wait && text(hit.lane.source.category[hit.i]) === "flush" && hit.lane.source.row[hit.i] >= 0)
+      say("flush", hit.lane.source.row[hit.i], "timeline");
+    this.draw();
+  }
+
+  showFlush(row) {
+    const f = data.flushes, margin = Math.max(f.length[row] * 0.3, 0.5);
+    const i = data.spans.row.findIndex((r, k) => r === row && text(data.spans.category[k]) === "flush");
+    this.chosen = i;
+    this.show(f.start[row] - margin, f.start[row] + f.length[row] + margin);
+    const lane = this.lanes.find((l) => !l.wait && l.items.includes(i));
+    if (lane) byId("picked").textContent = this.describe({ lane, i });
+  }
+
+  wire() {
+    const canvas = this.canvas, pointers = new Map();
+    let moved = 0, spread = 0;
+    canvas.addEventListener("wheel", (e) => {
+      e.preventDefault();
+      if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
+        const by = (e.deltaX / this.width) * (this.to - this.from);
+        return this.show(this.from + by, this.to + by);
+      }
+      this.zoom(Math.exp(Math.max(-60, Math.min(60, e.deltaY)) * 0.006), this.time(e.offsetX));
+    }, { passive: false });
+    canvas.addEventListener("pointerdown", (e) => {
+      canvas.setPointerCapture(e.pointerId);
+      pointers.set(e.pointerId, e.offsetX);
+      moved = 0;
+      spread = 0;
+    });
+    canvas.addEventListener("pointermove", (e) => {
+      if (!pointers.has(e.pointerId)) return this.hover(e.offsetX, e.offsetY);
+      const by = e.offsetX - pointers.get(e.pointerId);
+      pointers.set(e.pointerId, e.offsetX);
+      moved += Math.abs(by);
+      canvas.classList.add("drag");
+      if (pointers.size === 2) {
+        const [a, b] = [...pointers.values()], now = Math.abs(a - b);
+        if (spread && now) this.zoom(spread / now, this.time((a + b) / 2));
+        spread = now;
+      } else {
+        const t = (by / (this.width - this.left)) * (this.to - this.from);
+        this.show(this.from - t, this.to - t);
+      }
+    });
+    const end = (e) => {
+      if (pointers.delete(e.pointerId) && moved < 4 && e.type === "pointerup") this.pick(this.at(e.offsetX, e.offsetY));
+      canvas.classList.remove("drag");
+    };
+    canvas.addEventListener("pointerup", end);
+    canvas.addEventListener("pointercancel", end);
+    canvas.addEventListener("pointerleave", () => (this.tip.hidden = true));
+    canvas.addEventListener("dblclick", () => this.show(this.begin, this.all));
+    this.box.addEventListener("keydown", (e) => {
+      const by = (this.to - this.from) * 0.2;
+      const act = { "+": () => this.zoom(0.7), "=": () => this.zoom(0.7), "-": () => this.zoom(1.4), 0: () => this.show(this.begin, this.all),
+        ArrowLeft: () => this.show(this.from - by, this.to - by), ArrowRight: () => this.show(this.from + by, this.to + by) }[e.key];
+      if (act) act(), e.preventDefault();
+    });
+    byId("timeline-in").onclick = () => this.zoom(0.6);
+    byId("timeline-out").onclick = () => this.zoom(1.6);
+    byId("timeline-all").onclick = () => this.show(this.begin, this.all);
+    new ResizeObserver(() => this.width !== this.box.clientWidth && this.resize()).observe(this.box);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+  }
+
+  hover(x, y) {
+    const hit = x > this.left ? this.at(x, y) : null;
+    this.tip.hidden = !hit;
+    if (!hit) return;
+    this.tip.textContent = this.describe(hit);
+    this.tip.style.left = Math.min(x + 14, this.width - Math.min(this.tip.offsetWidth + 8, this.width)) + "px";
+    this.tip.style.top = Math.min(y + 16, Math.max(0, this.height - this.tip.offsetHeight)) + "px";
+  }
+}
+
+function timelineLegend() {
+  const names = { record: "recorded, waiting", flush: "flush", compile: "compiling", kernel: "kernel", part: "a thread's part" };
+  for (const [key, label] of Object.entries(names)) {
+    const dot = element("i");
+    dot.style.background = "var(--c-" + key + ")";
+    byId("timeline-legend").append(element("span", {}, dot, label));
+  }
+}

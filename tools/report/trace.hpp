@@ -1,0 +1,87 @@
+// A trace of LAZY_PROFILE, read and sorted out.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace report {
+
+/// What is wrong with a file.
+struct BadTrace : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Texts by number, so that each is in the page once.
+class Strings {
+ public:
+  int of(const std::string& s) {
+    const auto [at, fresh] = numbers_.try_emplace(s, static_cast<int>(all_.size()));
+    if (fresh) all_.push_back(s);
+    return at->second;
+  }
+  const std::vector<std::string>& all() const { return all_; }
+
+ private:
+  std::map<std::string, int> numbers_;
+  std::vector<std::string> all_;
+};
+
+// Times are microseconds since the recording began.
+struct Span {
+  double start = 0, duration = 0;
+  int thread = 0;  // index into Trace::threads
+  int depth = 0;   // spans of the same thread around it
+  int name = 0, category = 0;
+  int row = -1;  // a flush: index into Trace::flushes; a kernel's: into Trace::kernels
+};
+
+struct Flush {
+  double start = 0, duration = 0, compiling = 0, in_kernels = 0;
+  int thread = 0, cause = 0, at = 0;
+  int miss = -1;  // why the program wasn't in the cache
+  int64_t program = 0, ops = 0, kernels = 0, outputs = 0;
+  bool hit = false;
+  bool failed = false;  // `miss` is the error
+};
+
+/// All launches of kernels with one name, line and number of ops.
+struct Kernel {
+  int name = 0, at = -1;
+  int64_t ops = 0, launches = 0, parts = 0;  // parts: the most that a launch was cut into
+  double total = 0, longest = 0, bytes = 0, flops = 0;
+  bool in_band = false;
+};
+
+struct GuardFailure {
+  double at = 0;
+  int kind = 0, text = 0;
+  int64_t was = 0, now = 0, program = 0;
+};
+
+struct Sample {
+  double at = 0, value = 0;
+};
+
+struct Trace {
+  Strings strings;
+  std::vector<std::string> threads;
+  std::vector<Span> spans;  // by thread, start, depth
+  std::vector<Span> waits;  // from a component's first op to its flush; may overlap
+  std::vector<Flush> flushes;
+  std::vector<Kernel> kernels;
+  std::vector<GuardFailure> guards;
+  std::vector<Sample> memory;
+  std::vector<nlohmann::json> programs;
+  std::map<std::string, std::pair<int64_t, double>> phases;  // of flushes and compiles: how often, time
+  nlohmann::json machine;                                    // null: not in the trace
+  double duration = 0;
+  int64_t events = 0;
+};
+
+/// Throws BadTrace for what is no trace of LAZY_PROFILE, std::runtime_error for what can't be read.
+Trace read_trace(const std::string& path);
+
+}  // namespace report
