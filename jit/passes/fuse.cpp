@@ -16,6 +16,9 @@ namespace {
 constexpr uint32_t kReloadCost = 8;
 // What a row's reduction computes anyway and is needed again after it is read back from the cache for less.
 constexpr uint32_t kRowReloadCost = 5;
+// What follows a reduction along the last axis has one useful lane there: from this cost on, whole vectors of
+// results read back are cheaper.
+constexpr uint32_t kLaneCost = 10;
 constexpr uint32_t kMaxCost = 1u << 20;
 // A kernel's body is cut after so many ops: compile time stays linear and code sane.
 constexpr uint32_t kMaxBody = 3000;
@@ -256,12 +259,12 @@ class Fuser {
     return spaces_.intern(words).first;
   }
 
-  /// Whether a reduction or scan `r` of `o` runs along the innermost extent that is not 1.
-  bool is_last_axis(uint32_t o, uint32_t r) const {
+  /// Whether `axis` of `o` is the innermost whose extent is not 1.
+  bool is_last_axis(uint32_t o, int64_t axis) const {
     const Shape& s = t_.shape(o);
     int last = s.size() - 1;
     while (last > 0 && s[last] == 1) --last;
-    return t_.node(r).axes[0] == last;
+    return axis == last;
   }
 
   // Where a pointwise value is read at fewer indices than its reader has: computing it there repeats work.
@@ -314,7 +317,7 @@ class Fuser {
           h = kMany - 1 - mine % 1024;  // broadcast: another index map
         const bool same =
             k == OpKind::pointwise ? same_index(t_, o, v) : k == OpKind::view && is_identity_view(t_, v);
-        if (k == OpKind::reduce && is_last_axis(o, v)) used[o] |= kInRow;
+        if (k == OpKind::reduce && is_last_axis(o, t_.node(v).axes[0])) used[o] |= kInRow;
         else if (!same) used[o] |= kMoved;
         else if (!mat[v]) used[o] |= used[v];
         if (home[o] == kUnset) home[o] = h;
@@ -326,6 +329,7 @@ class Fuser {
     materialise_results_of_repeats(home, map_spaces);
 
     std::vector<uint32_t> cost(n, 0);
+    making_.assign(n, 0);
     std::vector<uint8_t> after_reduction(n, 0);
     for (uint32_t v : order_) {
       if (!needed_[v]) continue;
@@ -355,6 +359,7 @@ class Fuser {
         const bool cut = ops > kMaxBody && last_use[v] / kMaxBody != position[v] / kMaxBody;
         if (many || cut || views[v] > kMaxViews) mat[v] = 1;
       }
+      making_[v] = c;
       if (mat[v]) {
         cost[v] = 1;
         views[v] = 0;
@@ -515,7 +520,7 @@ class Fuser {
     const uint32_t key = space(o, 'r', axis);
     if (const int found = latest(key); found >= operand.same && has_room(found, v)) return found;
     // Values of the same space that exist anyway are made, and stored, on the way along the row.
-    int g = is_last_axis(o, v) ? latest(space(o, 'm')) : -1;
+    int g = is_last_axis(o, axis) ? latest(space(o, 'm')) : -1;
     if (g >= operand.same && has_room(g, v) && f_.groups[static_cast<size_t>(g)].kind == Group::Kind::map) {
       Group& group = f_.groups[static_cast<size_t>(g)];
       group.kind = Group::Kind::reduce;
@@ -538,9 +543,12 @@ class Fuser {
     if (found >= need.same && has_room(found, v)) return found;
     return latest(key) = new_group(Group::Kind::map, v, -1);
   }
-  /// A product's epilogue is in no wider lanes than the product, or that would have half as many.
+  /// A product's epilogue is in no wider lanes than the product, or that would have half as many; one of
+  /// single lanes is short.
   bool suits_epilogue(uint32_t v, int g) const {
     const Group& group = f_.groups[static_cast<size_t>(g)];
+    if (group.kind == Group::Kind::reduce && is_last_axis(group.space, group.axis))
+      return making_[v] <= kLaneCost || at(v).extents == 0;
     return group.kind != Group::Kind::contract || !wide_[v] || size_of(at(group.roots[0]).dtype) == 8;
   }
   bool has_room(int g, uint32_t v) const {
@@ -556,6 +564,7 @@ class Fuser {
   std::vector<uint8_t> wide_;     // by value: computing it where it is inlined takes lanes of 64 bits
   std::vector<uint8_t> repeats_;  // by value: computing it where it is inlined takes a repeat
   std::vector<uint32_t> parent_, chunk_;
+  std::vector<uint32_t> making_;  // by value: the cost of computing it from what is in memory
   Interner spaces_;
   std::vector<int> latest_;  // kernels by space
 };
