@@ -112,7 +112,8 @@ class KernelWriter {
   void contract_columns(int vecs, bool masked);
   void contract_tile(int rows, int vecs, bool masked);
   void multiply_tile(int rows, int vecs, bool masked);
-  void multiply_step(int rows, int vecs, bool masked, int step);
+  void multiply_steps(int rows, int vecs, bool masked, int width);
+  void multiply_step(int rows, int vecs, bool masked, int width, int step);
   void multiply_add(const x86::Vec& acc, const x86::Vec& left, const asmjit::Operand_& right);
   void move_tile(int rows, int vecs, bool to_memory);
   void contract_epilogue(int rows, int vecs, bool masked);

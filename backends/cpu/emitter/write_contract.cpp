@@ -251,7 +251,7 @@ void KernelWriter::move_tile(int rows, int vecs, bool to_memory) {
 /// Runs the sequential axis.
 void KernelWriter::multiply_tile(int rows, int vecs, bool masked) {
   x86::Assembler& a = as_->a;
-  const int unroll = rows * vecs >= 16 ? 4 : 2, element = as_->bytes_of(contract_type()) / lanes_;
+  const int element = as_->bytes_of(contract_type()) / lanes_;
   a.mov(x86::rax, as_->frame(at_.steps));
   a.mov(x86::r8, as_->frame(at_.left_now));
   if (rows > 1) a.mov(x86::r9, as_->frame(at_.left_row));
@@ -262,9 +262,30 @@ void KernelWriter::multiply_tile(int rows, int vecs, bool masked) {
   a.mov(x86::r12, as_->frame(at_.right));
   a.mov(x86::r13, as_->frame(at_.right_step));
   a.lea(x86::r14, x86::ptr(x86::r13, x86::r13, 1));
+  // Few columns: registers of half the width, of which a processor may do two at once.
+  if (vecs == 1 && rows > 1 && masked && as_->avx512()) {
+    const Label whole = a.newLabel(), done = a.newLabel();
+    x86::Mem columns = as_->frame(full_.count);
+    columns.setSize(4);
+    a.cmp(columns, lanes_ / 2);
+    a.jg(whole);
+    multiply_steps(rows, vecs, masked, lanes_ * element / 2);
+    a.jmp(done);
+    a.bind(whole);
+    multiply_steps(rows, vecs, masked, lanes_ * element);
+    a.bind(done);
+    return;
+  }
+  multiply_steps(rows, vecs, masked, lanes_ * element);
+}
+
+/// All steps, in registers of `width` bytes, from where the pointers are.
+void KernelWriter::multiply_steps(int rows, int vecs, bool masked, int width) {
+  x86::Assembler& a = as_->a;
+  const int unroll = rows * vecs >= 16 ? 4 : 2, element = as_->bytes_of(contract_type()) / lanes_;
   const Label loop = a.newLabel(), rest = a.newLabel(), single = a.newLabel(), done = a.newLabel();
   const auto steps = [&](int n) {
-    for (int s = 0; s < n; ++s) multiply_step(rows, vecs, masked, s);
+    for (int s = 0; s < n; ++s) multiply_step(rows, vecs, masked, width, s);
     a.add(x86::r8, n * element);
     if (rows > 8) a.add(x86::rbp, n * element);
     if (n == 1) a.add(x86::r12, x86::r13);
@@ -288,9 +309,9 @@ void KernelWriter::multiply_tile(int rows, int vecs, bool masked) {
 }
 
 /// One step of the sequential axis, `step` after the one that the pointers are at.
-void KernelWriter::multiply_step(int rows, int vecs, bool masked, int step) {
+void KernelWriter::multiply_step(int rows, int vecs, bool masked, int bytes, int step) {
   x86::Assembler& a = as_->a;
-  const int bytes = as_->bytes_of(contract_type()), element = bytes / lanes_;
+  const int element = as_->bytes_of(contract_type()) / lanes_;
   const bool wide = element == 8;
   const auto right_at = [&](int v) {
     x86::Mem m = step == 0   ? x86::ptr(x86::r12, v * bytes)
@@ -321,12 +342,19 @@ void KernelWriter::multiply_step(int rows, int vecs, bool masked, int step) {
   const int spare = rows > 1 ? vecs : 1;  // register after those of the right side
   if (rows > 1)
     for (int v = 0; v < vecs; ++v) load(v);
+  const bool floats =
+      contraction_->lane == ContractionLane::f32 || contraction_->lane == ContractionLane::f64;
   for (int row = 0; row < rows; ++row) {
+    if (rows > 1 && vecs == 1 && floats && as_->avx512()) {  // each left element is needed once
+      const x86::Mem left = Assembly::broadcast(left_at(row), bytes / element);
+      multiply_add(as_->vec(tile_accumulator(row).id(), bytes), as_->vec(0, bytes), left);
+      continue;
+    }
     const x86::Vec left = as_->vec(spare + (registers() > 16 ? row % 2 : 0), bytes);
     if (wide) a.emit(bytes == 16 ? Id::kIdVmovddup : Id::kIdVbroadcastsd, left, left_at(row));
     else a.vbroadcastss(left, left_at(row));
     for (int v = 0; v < vecs; ++v) {
-      const x86::Vec acc = tile_accumulator(row * vecs + v);
+      const x86::Vec acc = as_->vec(tile_accumulator(row * vecs + v).id(), bytes);
       if (rows > 1) {
         multiply_add(acc, left, as_->vec(v, bytes));
       } else if (masked && v == vecs - 1 && as_->avx512()) {
