@@ -140,7 +140,8 @@ void KernelWriter::row_contract() {
     a.jl(next);
     if (vecs == kSplitWidth) {
       const Label one_more = a.newLabel();
-      a.je(one_more);
+      a.cmp(x86::rcx, vecs * lanes_ + lanes_ / 2);  // what is left takes registers of half the width
+      a.jle(one_more);
       a.cmp(x86::rcx, as_->frame(at_.split));
       a.jle(next);
       a.bind(one_more);
