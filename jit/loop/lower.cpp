@@ -3,6 +3,7 @@
 #include <array>
 
 #include "jit/graph/layout.hpp"
+#include "jit/plan/places.hpp"
 #include "support/error.hpp"
 #include "support/flat_map.hpp"
 
@@ -20,15 +21,6 @@ using loop::ValueId;
 struct DimMap {
   int8_t of[loop::kMaxAxes];
   DimMap() { std::fill(std::begin(of), std::end(of), Binding::kAbsent); }
-};
-
-/// Where a packed source's dimensions appear along a path, if that is known without looking at positions: for
-/// each extent other than 1 of the result, 1 + the place of the source's dimension among those that are not
-/// 1, or 0 if broadcast.
-struct Marks {
-  bool known = false;
-  Dims of;         // by extent other than 1 of the result
-  int source = 0;  // extents other than 1 of the (packed) source
 };
 
 class Lowering {
@@ -121,40 +113,8 @@ class Lowering {
     return aligned;
   }
 
-  Marks marks(uint32_t path, const Shape& source, int64_t only_dim = -1) const {
-    Layout l{source, Dims(source.size(), 0), 0};
-    Marks m;
-    for (int i = 0; i < source.size(); ++i)
-      if (source[i] != 1) {
-        ++m.source;
-        l.strides[i] = only_dim < 0 ? m.source : i == only_dim;
-      }
-    for (uint32_t p = path; p; p = p_.paths[p].parent) {
-      const Node& n = *t_.frame->values[p_.paths[p].node];
-      Layout next;
-      if (p_.paths[p].align) {
-        next = broadcast_layout(l, n.shape);
-      } else if (n.op == Op::reshape && !is_unit_reshape(n)) {
-        // Of packed memory or of one value: packed again, or one value again.
-        next = Layout{n.shape, Dims(n.shape.size(), 0), 0};
-        if (std::any_of(l.strides.begin(), l.strides.end(), [](int64_t s) { return s != 0; })) {
-          m.source = 0;
-          for (int i = 0; i < n.shape.size(); ++i)
-            if (n.shape[i] != 1) next.strides[i] = ++m.source;
-        }
-      } else {
-        if (n.op == Op::window) return m;
-        if (n.op == Op::slice &&
-            !std::all_of(n.axes.begin(), n.axes.end(), [](int64_t whole) { return whole != 0; }))
-          return m;
-        view_layout(n, l, next);
-      }
-      l = next;
-    }
-    m.known = true;
-    for (int i = 0; i < l.shape.size(); ++i)
-      if (l.shape[i] != 1) m.of.push_back(l.strides[i]);
-    return m;
+  Places places(uint32_t path, uint32_t v, int64_t only_dim = -1) const {
+    return places_along(p_, *t_.frame, path, shape(v), AtReshape::packed, only_dim);
   }
 
   // ---- one kernel
@@ -217,8 +177,8 @@ class Lowering {
     const bool leaf = at(v).op == Op::leaf;
     if (leaf) last_read_[v] = std::max(last_read_[v], b.group);
     else o.binding.slot = slot_of(v), last_read_[v] = std::max(last_read_[v], b.group);
-    const Marks m = marks(path, shape(v));
-    o.packed = m.known && (!leaf || (t_.node(v).contiguous && !options_.strict_layout));
+    const Places m = places(path, v);
+    o.packed = m.whole && (!leaf || (t_.node(v).contiguous && !options_.strict_layout));
     if (o.packed) {
       o.places = m.source;
       for (int d = 0; d < loop::kMaxAxes; ++d)
@@ -267,7 +227,7 @@ class Lowering {
     return cast(r, x, compute_type(at(v).dtype));
   }
   ValueId index_along(Building& b, Region& r, uint32_t v, uint32_t path) {
-    const Marks m = marks(path, shape(v), t_.node(v).axes[0]);
+    const Places m = places(path, v, t_.node(v).axes[0]);
     for (int d = 0; d < b.dims; ++d) {
       const int place = r.dims.of[d];
       if (place >= 0 && m.of[place]) {
