@@ -126,6 +126,9 @@ loop::Operand Lowering::classify(Building& b, size_t i, const std::vector<uint8_
     layout_guard(Guard::Kind::broadcast, step, i, last, 0);
   } else {
     limit_offsets(out, i, last, l.stride[last], step);
+    // Memory that is read side by side deserves a program that does; a product looks at strides itself.
+    if (!o.binding.output && (b.kernel.reductions.empty() || b.kernel.reductions[0].op != Op::matmul))
+      layout_guard(Guard::Kind::unit_stride, step, i, last, 0);
   }
   return out;
 }
