@@ -98,6 +98,7 @@ class KernelWriter {
   // write_rows.cpp: ... several rows at once, of operands of which one moves from row to row
   bool suits_rows() const;
   void plan_rows();
+  void begin_rows();
   void rows_inner();
   // write_outer.cpp: lanes run along a parallel axis; the sequential loop is innermost
   void plan_outer();

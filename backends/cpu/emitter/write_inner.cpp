@@ -70,6 +70,12 @@ void KernelWriter::plan_inner() {
   x86::Mem one_block = as_->frame(red_->one_block);
   one_block.setSize(4);
   a.mov(one_block, 0);
+  if (rows_) {
+    red_->several_rows = as_->reserve(8);
+    x86::Mem several_rows = as_->frame(red_->several_rows);
+    several_rows.setSize(4);
+    a.mov(several_rows, 0);
+  }
   branch_on_mode(SplitMode::full, false, several);
   a.mov(x86::rcx, as_->arg(as_->args.extent(vector_axis_)));
   a.test(x86::rcx, x86::rcx);
@@ -77,6 +83,7 @@ void KernelWriter::plan_inner() {
   a.cmp(x86::rcx, static_cast<int32_t>(jit::loop::reduce_block(true)));
   a.jg(several);
   a.mov(one_block, 1);
+  if (rows_) begin_rows();
   begin_block_inner();
   a.bind(several);
 }
@@ -108,9 +115,9 @@ void KernelWriter::row_inner() {
   if (rows_) {
     const Label one_row = a.newLabel();
     const int axis = outer_.back();
-    x86::Mem one_block = as_->frame(s.one_block);
-    one_block.setSize(4);
-    a.cmp(one_block, 0);
+    x86::Mem several_rows = as_->frame(s.several_rows);
+    several_rows.setSize(4);
+    a.cmp(several_rows, 0);
     a.je(one_row);
     a.mov(x86::rcx, as_->arg(as_->args.extent(axis)));
     a.sub(x86::rcx, as_->frame(counters_[static_cast<size_t>(axis)]));

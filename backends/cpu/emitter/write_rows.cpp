@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/cpu/emitter/kernel_writer.hpp"
+#include "backends/cpu/features.hpp"
 
 namespace lazy::cpu {
 using jit::loop::Code;
@@ -67,6 +68,25 @@ void KernelWriter::plan_rows() {
       const AccumulatorPlaces& a = red_->acc[0];
       return a.hot[static_cast<size_t>(row * a.partials + vec + c->first_vec)];
     };
+}
+
+/// Once a launch, of which each row is one block. Far memory is read faster in one stream, unless there is
+/// more to do with what arrives.
+void KernelWriter::begin_rows() {
+  x86::Assembler& a = as_->a;
+  const int axis = outer_.back();
+  const Operand& o = k_.operands[static_cast<size_t>(row_operand_)];
+  const Label far = a.newLabel();
+  x86::Mem several_rows = as_->frame(red_->several_rows);
+  several_rows.setSize(4);
+  if (size_of(o.dtype) >= 4 && o.stride[axis] == Stride::any) {
+    a.mov(x86::rdx, as_->arg(as_->args.extent(axis)));
+    a.imul(x86::rdx, as_->arg(as_->args.stride(row_operand_, axis)));
+    a.cmp(x86::rdx, static_cast<int32_t>(std::min<size_t>(caches().l2, 1 << 30)));
+    a.jg(far);
+  }
+  a.mov(several_rows, 1);
+  a.bind(far);
 }
 
 void KernelWriter::rows_inner() {
