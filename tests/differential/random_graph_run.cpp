@@ -64,9 +64,10 @@ Axes axes_of(const std::vector<int>& axes) {
 
 Tensor convolved(const Statement& s, const Tensor& x, const Tensor& w) {
   const size_t n = s.axes.size() / 3;
-  const auto part = [&](size_t i) {
-    const auto first = s.axes.begin() + static_cast<ptrdiff_t>(i * n);
-    return axes_of({first, first + static_cast<ptrdiff_t>(n)});
+  const auto part = [&](size_t which) {
+    Dims d;
+    for (size_t i = 0; i < n; ++i) d.push_back(s.axes[which * n + i]);
+    return Axes(d);
   };
   ConvOptions o{part(0), part(1), part(2)};
   o.layout = s.flipped ? channels_last : channels_first;
