@@ -2,7 +2,9 @@
 
 #include <cstddef>
 
+#include "backends/cpu/emitter/helpers.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
+#include "backends/cpu/emitter/transpose.hpp"
 
 namespace lazy::cpu {
 using jit::loop::Form;
@@ -121,6 +123,7 @@ void KernelWriter::enter(const Label& done) {
     a.cmp(as_->arg(as_->args.extent(axis)), 0);
     a.jle(done);
   }
+  copy_transposed(done);
   for (size_t o = 0; o < k_.operands.size(); ++o) {
     const x86::Mem p = as_->arg(as_->args.pointer(static_cast<int>(o)));
     if (!outer_form_ && as_->pointer_reg[o] >= 0) {
@@ -141,6 +144,24 @@ void KernelWriter::enter(const Label& done) {
   }
   widen_scalars();
   lane_offsets();
+}
+
+/// Asks for the whole launch to be done where it transposes.
+void KernelWriter::copy_transposed(const Label& done) {
+  const auto form = copy_form(k_);
+  if (!form) return;
+  x86::Assembler& a = as_->a;
+  const int32_t answer = as_->reserve(8);
+  a.mov(x86::rbx, x86::rdi);
+  a.mov(x86::rax, as_->arg(as_->args.kContext));
+  a.lea(x86::rdx, as_->frame(answer));
+  a.mov(x86::ecx, form->pack());
+  a.call(x86::qword_ptr(x86::rax, static_cast<int>(Helper::copy_transposed) * 8));
+  a.mov(x86::rdi, x86::rbx);
+  x86::Mem is_done = as_->frame(answer);
+  is_done.setSize(4);
+  a.cmp(is_done, 0);
+  a.jne(done);
 }
 
 void KernelWriter::widen_scalars() {

@@ -40,6 +40,7 @@ class KernelWriter {
   void choose_lanes();
   void assign_pointers();
   void enter(const Label& done);
+  void copy_transposed(const Label& done);
   void widen_scalars();
   void lane_offsets();
   void outer_axes();
