@@ -118,10 +118,6 @@ class KernelWriter {
   void row_contract();
   void contract_columns(int vecs, bool masked);
   void contract_tile(int rows, int vecs, bool masked);
-  void multiply_tile(int rows, int vecs, bool masked);
-  void multiply_steps(int rows, int vecs, bool masked, int width);
-  void multiply_step(int rows, int vecs, bool masked, int width, int step);
-  void multiply_add(const x86::Vec& acc, const x86::Vec& left, const asmjit::Operand_& right);
   void move_tile(int rows, int vecs, bool to_memory);
   void contract_epilogue(int rows, int vecs, bool masked);
   void contract_epilogue_row(int vecs, bool masked);
@@ -129,6 +125,11 @@ class KernelWriter {
   void contract_next_row();
   bool shares_epilogue() const;
   void contract_pointers();
+  // write_multiply.cpp: ... their inner loop
+  void multiply_tile(int rows, int vecs, bool masked);
+  void multiply_steps(int rows, int vecs, bool masked, int width);
+  void multiply_step(int rows, int vecs, bool masked, int width, int step);
+  void multiply_add(const x86::Vec& acc, const x86::Vec& left, const asmjit::Operand_& right);
   x86::Vec tile_accumulator(int i) const { return as_->vec(registers() - 1 - i, contract_type()); }
   vir::Type contract_type() const { return red_->acc[0].info.type; }
   bool is_side(size_t operand) const {
