@@ -1,9 +1,9 @@
 // The inner loop of contractions of two plain sides: a tile of rows by vectors, all of its accumulators in
 // registers.
 //
-// rax steps left, r8 (and rbp, eight rows on) the left side, r9, r10,
-// r11, rbx one, three, five and seven times its distance between rows; r12 the right side, r13, r14 one and
-// three times its distance between steps. Accumulators are the highest vector registers.
+// rax steps left, r8 (and rbp, eight rows on) the left side, r9, r10, r11, rbx one, three, five and seven
+// times its distance between rows; r12 the right side, r13, r14 one and three times its distance between
+// steps. Accumulators are the highest vector registers.
 #include "backends/cpu/emitter/kernel_writer.hpp"
 
 namespace lazy::cpu {
