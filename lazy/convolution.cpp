@@ -13,6 +13,9 @@ using namespace detail;
 // one fused multiply-add for each.
 constexpr int64_t kMostTaps = 64;
 
+// Fewer windows side by side leave too much of their vectors empty for lanes to run along them.
+constexpr int64_t kShortestRow = 48;
+
 /// A call's operands, of one dtype, and its options for each spatial axis.
 struct Problem {
   const char* name;
@@ -105,6 +108,60 @@ Handle dense(const Problem& p, const Handle& image, const Handle& w, const Windo
   return product(rows, matrix, p.site);
 }
 
+/// Whether channels-first images are multiplied as they lie: lanes then run along the last spatial axis,
+/// which takes rows that fill most of their vectors. Where windows are single elements all spatial axes are
+/// one row.
+bool along_rows(const Problem& p, const Windows& windows) {
+  if (p.groups != 1) return false;
+  int64_t row = windows.count.back();
+  if (windows.taps == 1) {
+    if (std::any_of(p.stride.begin(), p.stride.end(), [](int64_t s) { return s != 1; })) return false;
+    for (int i = 0; i + 1 < windows.spatial(); ++i) row *= windows.count[i];
+  } else if (windows.spatial() == 1 || windows.stride.back() != 1) {
+    return false;
+  }
+  return row >= kShortestRow;
+}
+
+/// `image` (N, C, S...) among its padding.
+Handle padded_channels_first(const Problem& p, const Handle& image) {
+  if (std::all_of(p.padding.begin(), p.padding.end(), [](int64_t e) { return e == 0; })) return image;
+  const Shape& given = image->shape;
+  Shape single{given[0] * given[1]}, result{given[0], given[1]};  // images of one channel each
+  for (int i = 2; i < given.size(); ++i) {
+    single.push_back(given[i]);
+    result.push_back(given[i] + 2 * p.padding[i - 2]);
+  }
+  single.push_back(1);
+  return detail::reshape(padded(detail::reshape(image, single, p.site), p.padding, 0, p.site), result,
+                         p.site);
+}
+
+/// image (N, C, S...), weights (O, C, K...): the weights times a matrix (C K..., last spatial axis) for each
+/// index of the other spatial axes.
+Handle dense_along_rows(const Problem& p, const Windows& windows) {
+  const int n = windows.spatial();
+  const int64_t batch = p.given->shape[0], channels = p.given->shape[1], results = p.weights->shape[0],
+                depth = channels * windows.taps;
+  const Handle image = padded_channels_first(p, p.given);
+  const Handle rows = detail::reshape(p.weights, {results, depth}, p.site);
+  Shape result{batch, results}, view{batch, channels}, columns{batch};
+  for (int64_t c : windows.count) result.push_back(c), view.push_back(c);
+  if (windows.taps == 1) {
+    const Handle flat = detail::reshape(image, {batch, channels, numel(windows.count)}, p.site);
+    return detail::reshape(product(rows, flat, p.site), result, p.site);
+  }
+  for (int64_t l : windows.length) view.push_back(l);
+  for (int i = 0; i + 1 < n; ++i) columns.push_back(windows.count[i]);
+  columns.push_back(depth);
+  columns.push_back(windows.count[n - 1]);
+  Handle h = detail::window(image, range(2, n + 2), windows.stride, windows.dilation, view, p.site);
+  h = detail::permute(h, joined({{0}, range(2, n + 1), {1}, range(n + 2, 2 * n + 2), {n + 1}}), p.site);
+  h = product(rows, detail::reshape(h, columns, p.site), p.site);
+  // (N, S..., O, last) -> (N, O, S..., last)
+  return detail::permute(h, joined({{0, n}, range(1, n), {n + 1}}), p.site);
+}
+
 /// image (N, S..., C), w (K..., C / groups, O): a product for each group.
 Handle grouped(const Problem& p, const Handle& image, const Handle& w, const Windows& windows) {
   const int n = windows.spatial();
@@ -129,12 +186,16 @@ Handle grouped(const Problem& p, const Handle& image, const Handle& w, const Win
   return all;
 }
 
+Windows windows_of(const Problem& p, const Handle& image, const Handle& w, const Dims& padding) {
+  Dims length;
+  for (int i = 0; i < image->shape.size() - 2; ++i) length.push_back(w->shape[i]);
+  return {p.name, image->shape, length, p.stride, padding, p.dilation, p.site};
+}
+
 /// image (N, S..., C), w (K..., C / groups, O), both of one dtype.
 Handle convolve(const Problem& p, Handle image, const Handle& w, const Dims& padding, bool gathered) {
   const int n = image->shape.size() - 2;
-  Dims length;
-  for (int i = 0; i < n; ++i) length.push_back(w->shape[i]);
-  const Windows windows(p.name, image->shape, length, p.stride, padding, p.dilation, p.site);
+  const Windows windows = windows_of(p, image, w, padding);
   const int64_t in = w->shape[n], out = w->shape[n + 1];
   // Windows read each element many times: an image whose channels are far apart is laid out anew first.
   image = padded(image, padding, 0, p.site, gathered && windows.taps > 1);
@@ -188,6 +249,10 @@ Tensor conv(Arg x, Arg w, const ConvOptions& options) {
   const Handle kernel =
       first ? detail::permute(p.weights, joined({range(2, n + 2), {1, 0}}), p.site) : p.weights;
   check_groups(p, image->shape.back(), kernel->shape[n] * p.groups, kernel->shape[n + 1]);
+  if (first) {
+    const Windows windows = windows_of(p, image, kernel, p.padding);
+    if (along_rows(p, windows)) return Tensor(dense_along_rows(p, windows));
+  }
   return Tensor(channels_from_last(convolve(p, image, kernel, p.padding, first), options.layout, p.site));
 }
 

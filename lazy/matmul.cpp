@@ -20,26 +20,6 @@ Shape without_last(const Shape& s, int n) {
   return r;
 }
 
-Tensor product(const char* name, Arg& x, Arg& y, MaybeDType dtype) {
-  const Site& s = x.site();
-  const DType t = dtype.given ? dtype.value : common_type(name, {&x, &y});
-  const DType work = is_bool(t) ? int64 : t;
-  Handle a = take(name, x, work), b = take(name, y, work);
-  if (a->shape.empty() || b->shape.empty()) mismatch(name, a, b, "a 0-d operand (use multiply)", s);
-  const bool row = a->shape.size() == 1, column = b->shape.size() == 1;
-  const int64_t k = a->shape.back();
-  if (k != (column ? b->shape[0] : b->shape[b->shape.size() - 2]))
-    mismatch(name, a, b, "the inner extents differ", s);
-  if (row) a = detail::reshape(a, {1, k}, s);
-  if (column) b = detail::reshape(b, {k, 1}, s);
-  const Handle h = detail::matmul(name, a, b, s);
-  if (!row && !column) return Tensor(cast(h, t, s));
-  Shape result = without_last(h->shape, 2);
-  if (!row) result.push_back(h->shape[h->shape.size() - 2]);
-  if (!column) result.push_back(h->shape.back());
-  return Tensor(cast(detail::reshape(h, result, s), t, s));
-}
-
 /// Whether neighbours along `axis`, counted from the end, are side by side.
 bool runs_along(const Handle& h, int axis) { return jit::minor_axis(*h.get()) == h->shape.size() + axis; }
 
@@ -52,28 +32,70 @@ bool sums_in_lanes(const Handle& a, const Handle& b) {
   return runs_along(a, -1) && runs_along(b, -2);
 }
 
-/// A product as a sum of products along the last axis.
-Handle inner_product(const char* name, const Handle& a, const Handle& b, const Shape& result, const Site& s) {
+/// (..., n, k) of (..., k, n).
+Handle transposed(const Handle& h, const Site& s) {
+  const int rank = h->shape.size();
+  Dims axes;
+  for (int i = 0; i < rank - 2; ++i) axes.push_back(i);
+  axes.push_back(rank - 1);
+  axes.push_back(rank - 2);
+  return detail::permute(h, axes, s);
+}
+
+/// The sum of products along the last axis.
+Handle sum_of_products(const char* name, const Handle& a, const Handle& b, const Site& s) {
   const DType t = a->dtype, wide = is_half(t) ? float32 : t;
+  const Handle p = binary(name, Op::multiply, cast(a, wide, s), cast(b, wide, s), s);
+  return sum(Arg(p, s), Axes(-1), dropdims, wide).handle();
+}
+
+/// (..., m, k) and (..., k, n), of which one is one row or column.
+Handle inner_product(const char* name, const Handle& a, const Handle& b, const Shape& result, const Site& s) {
   const auto as_row = [&](const Handle& h) {  // (..., k, 1) -> (..., 1, k)
     Shape shape = without_last(h->shape, 2);
     shape.push_back(1);
     shape.push_back(h->shape[h->shape.size() - 2]);
     return detail::reshape(h, shape, s);
   };
-  const auto transposed = [&](const Handle& h) {
-    const int rank = h->shape.size();
-    Dims axes;
-    for (int i = 0; i < rank - 2; ++i) axes.push_back(i);
-    axes.push_back(rank - 1);
-    axes.push_back(rank - 2);
-    return detail::permute(h, axes, s);
-  };
-  const Handle right = b->shape.back() == 1 ? as_row(b) : transposed(b);
-  const Handle p = binary(name, Op::multiply, cast(a, wide, s), cast(right, wide, s), s);
-  const Tensor total = sum(Arg(p, s), Axes(-1), dropdims, wide);
-  return cast(detail::reshape(total.handle(), result, s), t, s);
+  const Handle total = sum_of_products(name, a, b->shape.back() == 1 ? as_row(b) : transposed(b, s), s);
+  return cast(detail::reshape(total, result, s), a->dtype, s);
 }
+
+/// The product where one side has one axis, if lanes run along the sum: what inner_product() gives, without
+/// axes of extent 1 that come and go.
+Handle with_vector(const char* name, const Handle& a, const Handle& b, const Site& s) {
+  const bool row = a->shape.size() == 1, column = b->shape.size() == 1;
+  if (row && column) return sum_of_products(name, a, b, s);
+  const Handle &matrix = row ? b : a, &vector = row ? a : b;
+  const int along = row ? -2 : -1;
+  if (matrix->shape[matrix->shape.size() + (row ? -1 : -2)] != 1 &&
+      (!is_float(a->dtype) || vector->shape[0] == 1 || !runs_along(vector, -1) || !runs_along(matrix, along)))
+    return {};
+  return row ? sum_of_products(name, transposed(b, s), a, s) : sum_of_products(name, a, b, s);
+}
+
+Tensor product(const char* name, Arg& x, Arg& y, MaybeDType dtype) {
+  const Site& s = x.site();
+  const DType t = dtype.given ? dtype.value : common_type(name, {&x, &y});
+  const DType work = is_bool(t) ? int64 : t;
+  Handle a = take(name, x, work), b = take(name, y, work);
+  if (a->shape.empty() || b->shape.empty()) mismatch(name, a, b, "a 0-d operand (use multiply)", s);
+  const bool row = a->shape.size() == 1, column = b->shape.size() == 1;
+  const int64_t k = a->shape.back();
+  if (k != (column ? b->shape[0] : b->shape[b->shape.size() - 2]))
+    mismatch(name, a, b, "the inner extents differ", s);
+  if (row || column)
+    if (const Handle h = with_vector(name, a, b, s)) return Tensor(cast(h, t, s));
+  if (row) a = detail::reshape(a, {1, k}, s);
+  if (column) b = detail::reshape(b, {k, 1}, s);
+  const Handle h = detail::matmul(name, a, b, s);
+  if (!row && !column) return Tensor(cast(h, t, s));
+  Shape result = without_last(h->shape, 2);
+  if (!row) result.push_back(h->shape[h->shape.size() - 2]);
+  if (!column) result.push_back(h->shape.back());
+  return Tensor(cast(detail::reshape(h, result, s), t, s));
+}
+
 }  // namespace
 
 Handle detail::matmul(const char* name, const Handle& a, const Handle& b, const Site& s) {

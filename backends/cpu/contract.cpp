@@ -10,7 +10,7 @@ namespace lazy::cpu {
 using jit::loop::ArgLayout;
 namespace {
 
-constexpr double kNanosecondsWorthAThread = 8000, kVectorsANanosecond = 3;
+constexpr double kVectorsANanosecond = 3;  // that a thread multiplies and adds
 // Fewer rows don't pay for copying a right side that may be read in place.
 constexpr int64_t kRowsWorthPacking = 96;
 // ... nor does one that the second-level cache holds, or nearly.
@@ -64,7 +64,7 @@ void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* ar
   const double vectors = static_cast<double>(matrices) * static_cast<double>(s.rows) *
                          static_cast<double>(divide_up(s.columns, form_.lanes)) *
                          static_cast<double>(s.steps + 1);
-  if (vectors < kNanosecondsWorthAThread * kVectorsANanosecond) threads = 1;
+  if (threads > 1 && !worth_threads(vectors / kVectorsANanosecond)) threads = 1;
   const Launch l{box, entry, threads};
   const bool in_order = left_in_place(s) && right_in_place(s);
   if (in_order && form_.rows == 1 && s.rows == 1 && matrices == 1 && s.steps > kFarSteps &&

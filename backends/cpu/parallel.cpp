@@ -94,6 +94,10 @@ bool closely_followed() {
   return now - last_sizeable.exchange(now, std::memory_order_relaxed) < kStayAwake;
 }
 
+double worth_awake_threads() {
+  return std::clamp(kDispatchesWorthAThread * machine().dispatch_ns, kWorthAThread, kSurelyWorthAThread);
+}
+
 }  // namespace
 
 int thread_count() {
@@ -161,13 +165,17 @@ int64_t Partition::limit(double worth_ns) const {
   return surely_inline_;
 }
 
-bool Partition::worth_threads(int64_t n) const {
+bool worth_threads(double ns) {
+  if (ns < kWorthAThread || thread_count() < 2 || ns < worth_awake_threads()) return false;
+  const bool follows = closely_followed();
+  return follows || ns >= kWorthWaking;
+}
+
+bool Partition::worth_threads_at(int64_t n) const {
   if (thread_count() < 2) return false;
   int64_t awake = awake_limit_.load(std::memory_order_relaxed);
   if (awake < 0) {
-    const double worth =
-        std::clamp(kDispatchesWorthAThread * machine().dispatch_ns, kWorthAThread, kSurelyWorthAThread);
-    awake = std::max(surely_inline_, limit(worth));
+    awake = std::max(surely_inline_, limit(worth_awake_threads()));
     asleep_limit_.store(std::max(awake, limit(kWorthWaking)), std::memory_order_relaxed);
     awake_limit_.store(awake, std::memory_order_relaxed);
   }

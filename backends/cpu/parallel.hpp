@@ -25,7 +25,7 @@ class Partition {
   /// Too little work for a second thread.
   bool runs_inline(const uint64_t* args) const {
     const int64_t n = work(args);
-    return n < surely_inline_ || !worth_threads(n);
+    return n < surely_inline_ || !worth_threads_at(n);
   }
   /// The stores may bypass the caches: they write more than the last of them holds, side by side, whole cache
   /// lines, and nothing that the launch reads.
@@ -67,7 +67,7 @@ class Partition {
     for (const RepeatCost& r : repeats_) passes += (static_cast<double>(args[r.trips]) - 1) * r.share;
     return static_cast<int64_t>(static_cast<double>(n) * passes);
   }
-  bool worth_threads(int64_t work) const;
+  bool worth_threads_at(int64_t work) const;
   /// Of indices: from where threads that are awake are worth it, and threads that sleep. By the machine's
   /// speed.
   int64_t limit(double worth_ns) const;
@@ -91,6 +91,10 @@ class Partition {
   mutable std::atomic<int64_t> awake_limit_{-1},
       asleep_limit_{-1};  // filled at the first launch that needs them
 };
+
+/// Whether a launch that takes one thread so long is worth several: by what a dispatch was measured to cost,
+/// and by whether the threads are awake.
+bool worth_threads(double nanoseconds);
 
 /// Memory of the allocator's until the end of a scope.
 class Scratch {

@@ -8,14 +8,7 @@ int64_t extent_of(const KernelDim& d, const Frame& f) {
 }
 
 static Layout along(const Program& p, uint32_t path, Layout l, const Frame& f) {
-  for (; path; path = p.paths[path].parent) {
-    const Node& n = *f.values[p.paths[path].node];
-    Layout next;
-    if (p.paths[path].align) next = broadcast_layout(l, n.shape);
-    else view_layout(n, l, next);
-    l = next;
-  }
-  return l;
+  return follow(p, path, std::move(l), f, view_layout);
 }
 
 Layout source_layout(const Binding& b, const Frame& f) {

@@ -7,6 +7,18 @@ namespace lazy::jit {
 
 /// The memory that a binding starts from: a leaf's own layout, or a packed buffer.
 Layout source_layout(const Binding&, const Frame&);
+/// A layout followed along a path: view(node, in, out) says what a view makes of it.
+template <class View>
+Layout follow(const Program& p, uint32_t path, Layout l, const Frame& f, View&& view) {
+  for (; path; path = p.paths[path].parent) {
+    const Node& n = *f.values[p.paths[path].node];
+    Layout next;
+    if (p.paths[path].align) next = broadcast_layout(l, n.shape);
+    else view(n, l, next);
+    l = next;
+  }
+  return l;
+}
 /// How a result's elements lie in the buffer that it gets.
 Layout result_layout(const Program&, const Result&, const Frame&);
 

@@ -22,7 +22,7 @@ void store_program(std::span<const uint32_t> key, const Program&, const std::vec
 
 /// A kept program taken apart. The views are into the record's value.
 struct StoredKernel {
-  std::string_view identity, name, at, stored;
+  std::string_view identity, name, stored;
 };
 struct StoredProgram {
   Program program;                  // its steps have no kernels

@@ -1,8 +1,8 @@
 // Which steps of a program form bands.
 #include <algorithm>
 
-#include "jit/graph/layout.hpp"
 #include "jit/plan/band.hpp"
+#include "jit/plan/places.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -48,47 +48,13 @@ class Finder {
     return outer;
   }
 
-  /// For each extent other than 1 of what a path leads to: 1 + the place (among those other than 1) of the
-  /// dimension of its packed source that it walks whole and in order; 0 if it does not move; kPart otherwise.
-  static constexpr int64_t kPart = -1;
-  Dims places(uint32_t path, const Shape& source) const {
-    Layout l{source, Dims(source.size(), 0), 0};
-    int64_t count = 0;
-    for (int i = 0; i < source.size(); ++i)
-      if (source[i] != 1) l.strides[i] = ++count;
-    for (uint32_t p = path; p; p = p_.paths[p].parent) {
-      const Node& n = *t_.frame->values[p_.paths[p].node];
-      Layout next;
-      if (p_.paths[p].align) {
-        next = broadcast_layout(l, n.shape);
-      } else if (n.op == Op::reshape && !is_unit_reshape(n)) {
-        // Packed memory stays packed, and leading dimensions that keep their extent keep their index.
-        bool packed = true;
-        int64_t place = 0;
-        for (int i = 0; i < l.shape.size(); ++i)
-          if (l.shape[i] != 1) packed &= l.strides[i] == ++place;
-        packed &= place == count;
-        next = Layout{n.shape, Dims(n.shape.size(), 0), 0};
-        count = 0;
-        for (int i = 0; i < n.shape.size(); ++i)
-          if (n.shape[i] != 1) ++count, next.strides[i] = packed ? count : kPart;
-      } else {
-        view_layout(n, l, next);
-        if (n.op == Op::slice)
-          for (int i = 0; i < n.shape.size(); ++i)
-            next.strides[i] = n.axes[i] || l.strides[i] == 0 ? l.strides[i] : kPart;
-      }
-      l = next;
-    }
-    Dims r;
-    for (int i = 0; i < l.shape.size(); ++i)
-      if (l.shape[i] != 1) r.push_back(l.strides[i]);
-    return r;
+  Dims places(const Binding& b) const {
+    return places_along(p_, *t_.frame, b.path, t_.frame->values[b.node]->shape, AtReshape::leading).of;
   }
 
   /// How many of a step's outermost dimensions are, in order, those of the buffer itself.
   size_t aligned(uint32_t step, const Binding& b) const {
-    const Dims place = places(b.path, t_.frame->values[b.node]->shape);
+    const Dims place = places(b);
     const auto& outer = outer_[step];
     size_t l = 0;
     for (; l < outer.size(); ++l) {
@@ -209,7 +175,7 @@ class Finder {
   }
   void add_source(Band& band, uint32_t s, const Binding& b, size_t levels) const {
     Band::Source source{b.node, b.slot, b.dtype, 0, false};
-    const Dims place = places(b.path, t_.frame->values[b.node]->shape);
+    const Dims place = places(b);
     for (size_t l = 0; l < levels; ++l) {
       const int8_t at = b.dim_of[outer_[s][l].dim];
       if (at != Binding::kAbsent && place[at] != 0) source.moves |= 1u << l;

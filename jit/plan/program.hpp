@@ -114,7 +114,7 @@ struct Result {
 struct Guard {
   enum class Kind : uint8_t {
     contiguous,    // a leaf lies row-major without gaps
-    unit_stride,   // an operand moves by one element along the vector axis
+    unit_stride,   // an operand moves by one element along the vector axis (value 1), or does not (value 0)
     broadcast,     // an operand does not move along the vector axis
     collapsible,   // an operand's two adjacent dimensions can be walked as one
     stride_32bit,  // the offsets of one vector's elements fit 32 bits

@@ -27,6 +27,8 @@ int64_t found(const Guard& g, const Program& p, const Frame& f) {
   operand_layout(p, s, b, f, l);
   switch (g.kind) {
     case K::unit_stride:
+      if (g.value == 0) return l.stride[g.dim] == 1;  // strided: any other will do
+      [[fallthrough]];
     case K::broadcast: return l.stride[g.dim];
     case K::collapsible: return l.stride[g.dim] == l.stride[g.dim + 1] * extent_of(s.dims[g.dim + 1u], f);
     default: return fits_32bit(l.stride[g.dim], b.dtype);
@@ -57,7 +59,10 @@ std::string describe(const Guard& g, int64_t actual) {
   const std::string operand = "operand " + std::to_string(g.operand) + " of kernel " + std::to_string(g.step);
   switch (g.kind) {
     case K::contiguous: return "contiguous: " + v(g.node) + " was row-major without gaps, now it is not";
-    case K::unit_stride: return differs("unit_stride: stride of " + operand + " along its vector axis");
+    case K::unit_stride:
+      if (g.value == 0)
+        return "unit_stride: stride of " + operand + " along its vector axis: was not 1, now is";
+      return differs("unit_stride: stride of " + operand + " along its vector axis");
     case K::broadcast: return differs("broadcast: stride of " + operand + " along its vector axis");
     case K::collapsible:
       return "collapsible: dimensions " + std::to_string(g.dim) + " and " + std::to_string(g.dim + 1) +

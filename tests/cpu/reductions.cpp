@@ -187,4 +187,23 @@ BOOST_AUTO_TEST_CASE(scans) {
   }
 }
 
+/// Rows that are taken several at a time: one operand moves from row to row, the other does not.
+BOOST_AUTO_TEST_CASE(several_rows) {
+  for (DType t : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
+    for (Op op : {Op::sum, Op::prod}) {
+      KernelBuilder b(Form::reduce, 3, 2);
+      const DType wide = t == DType::float64 ? t : DType::float32;
+      const auto widened = [&](ValueId v) { return t == wide ? v : b.cast(wide, v); };
+      const ValueId x = widened(b.input(t, {Stride::any, Stride::any, Stride::unit})),
+                    y = widened(b.input(t, {Stride::any, Stride::zero, Stride::unit}));
+      const int r = b.reduce(op, b.op(Op::multiply, x, y));
+      b.begin_epilogue();
+      const ValueId bias = b.input(wide, {Stride::zero, Stride::unit, Stride::zero});
+      b.store(b.op(Op::add, b.result(r), bias), {Stride::any, Stride::unit, Stride::zero});
+      b.done();
+      for (int64_t rows : {1, 3, 4, 5, 8, 11})
+        for (int64_t n : {0, 1, 15, 16, 17, 63, 64, 65, 130, 200}) compare(b.k, {2, rows, n});
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -59,6 +59,9 @@ enum class Kind : uint8_t {
   reduce,
   cumsum,
   matmul,
+  convolve,   // axes: stride, padding, dilation of each spatial axis; flipped: channels last; keepdims:
+              // depthwise
+  attention,  // flipped: causal
   assign,
   assign_mask,
   read,  // looks at register a here; the new register is another handle on it

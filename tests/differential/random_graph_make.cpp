@@ -92,13 +92,13 @@ class Maker {
   const std::vector<Dim>& dims(int reg) const { return p_.statements[static_cast<size_t>(reg)].dims; }
   DType dtype(int reg) const { return first_.registers()[static_cast<size_t>(reg)].dtype(); }
 
-  bool leaf(std::vector<Dim> dims, int type_number = -1) {
+  bool leaf(std::vector<Dim> dims, int type_number = -1, bool may_be_strided = true) {
     Statement s;
     s.kind = Kind::leaf;
     s.dtype = type_number < 0 ? type() : static_cast<DType>(type_number);
     s.dims = std::move(dims);
     s.salt = r_();
-    s.layout = chance(3) ? 1 + pick(15) : 0;
+    s.layout = may_be_strided && chance(3) ? 1 + pick(15) : 0;
     return add(std::move(s));
   }
 
@@ -170,7 +170,7 @@ class Maker {
     s.dims = d;
     s.salt = r_();
     const auto rank = static_cast<int>(d.size());
-    switch (pick(36)) {
+    switch (pick(38)) {
       case 0: leaf(random_dims(5)); return;
       case 1: {
         s.operand[0] = -1;
@@ -280,6 +280,8 @@ class Maker {
         p_.symbols.push_back(length);
         break;
       }
+      case 36: return convolution(a);
+      case 37: return attention(a);
       case 23:
         s.kind = Kind::expand;
         s.axes = {pick(rank + 1)};
@@ -366,6 +368,103 @@ class Maker {
           s.flipped = chance(2);
         }
         break;
+    }
+    add(std::move(s));
+  }
+
+  int64_t elements(int reg) const { return numel(first_.registers()[static_cast<size_t>(reg)].shape()); }
+  Dim new_symbol(Symbol s) {
+    p_.symbols.push_back(std::move(s));
+    return {static_cast<int>(p_.symbols.size()) - 1};
+  }
+
+  /// Of register `x`, or of a new image where that is none.
+  void convolution(int x) {
+    bool rows = false;  // of channels-first images, which lanes may run along
+    if (dims(x).size() < 3 || dims(x).size() > 4 || chance(2)) {
+      rows = chance(2);
+      std::vector<Dim> d(static_cast<size_t>(3 + pick(2)));
+      for (Dim& e : d) e = chance(rows ? 2 : 5) ? Dim{} : Dim{pick(free_)};
+      Symbol wide;
+      wide.first = 44 + pick(24);
+      wide.second = 44 + pick(24);
+      if (rows) d.back() = new_symbol(wide);
+      if (!leaf(d)) return;
+      x = count() - 1;
+    }
+    if (dtype(x) == bool_) return;
+    Statement s;
+    s.kind = Kind::convolve;
+    s.operand[0] = x;
+    s.flipped = !rows && chance(2);
+    s.keepdims = !rows && chance(3);
+    s.dims = dims(x);
+    const size_t n = s.dims.size() - 2, first = s.flipped ? 1 : 2, channels = s.flipped ? n + 1 : 1;
+    std::vector<int> stride, padding, dilation;
+    std::vector<Dim> length;
+    int64_t taps = 1;
+    for (size_t i = 0; i < n; ++i) {
+      const int k = 1 + pick(3);
+      taps *= k;
+      stride.push_back(rows ? 1 + chance(4) : 1 + pick(2));
+      dilation.push_back(1 + pick(2));
+      const int reach = (k - 1) * dilation[i];
+      padding.push_back(pick(reach / 2 + 1));
+      Symbol own, windows;
+      own.first = own.second = k;
+      length.push_back(k == 1 ? Dim{} : new_symbol(own));
+      windows.derived = true;
+      windows.of = s.dims[first + i];
+      windows.range.has_start = true;
+      windows.range.start = reach - 2 * padding[i];
+      windows.range.step = stride[i];
+      s.dims[first + i] = new_symbol(windows);
+    }
+    const Dim in = s.dims[channels], out = s.keepdims ? in : Dim{pick(free_)};
+    s.dims[channels] = out;
+    if (elements(x) * taps * (s.keepdims ? 1 : first_.extent(out)) > 2 * kMaxProducts) return;
+    for (const auto* list : {&stride, &padding, &dilation})
+      s.axes.insert(s.axes.end(), list->begin(), list->end());
+    const Dim group = s.keepdims ? Dim{} : in;
+    std::vector<Dim> weights;
+    if (!s.flipped) weights = {out, group};
+    for (const Dim& k : length) weights.push_back(k);
+    if (s.flipped) weights.push_back(group), weights.push_back(out);
+    if (!leaf(weights, static_cast<int>(dtype(x)), false)) return;
+    s.operand[1] = count() - 1;
+    add(std::move(s));
+  }
+
+  /// Of register `x` as queries, or of new ones where that is none.
+  void attention(int x) {
+    if (p_.exact_only) return;
+    if (dims(x).size() < 2 || !is_float(dtype(x))) {
+      std::vector<Dim> d = random_dims(2);
+      d.push_back({pick(free_)});
+      d.push_back({pick(free_)});
+      if (!leaf(d, static_cast<int>(float32))) return;
+      x = count() - 1;
+    }
+    Statement s;
+    s.kind = Kind::attention;
+    s.dims = dims(x);
+    s.flipped = chance(3);
+    s.operand[0] = s.operand[1] = s.operand[2] = x;
+    if (!chance(4)) {
+      const size_t rank = s.dims.size();
+      const Dim keys{pick(free_)}, width{pick(free_)};
+      if (elements(x) * first_.extent(keys) > kMaxProducts) return;
+      std::vector<Dim> key = s.dims;
+      key[rank - 2] = keys;
+      while (key.size() > 2 && chance(4)) key.erase(key.begin());
+      std::vector<Dim> value = key;
+      value.back() = width;
+      const auto type = static_cast<int>(dtype(x));
+      if (!leaf(key, type)) return;
+      s.operand[1] = count() - 1;
+      if (!leaf(value, type)) return;
+      s.operand[2] = count() - 1;
+      s.dims[rank - 1] = width;
     }
     add(std::move(s));
   }

@@ -62,6 +62,19 @@ Axes axes_of(const std::vector<int>& axes) {
   return Axes(d);
 }
 
+Tensor convolved(const Statement& s, const Tensor& x, const Tensor& w) {
+  const size_t n = s.axes.size() / 3;
+  const auto part = [&](size_t which) {
+    Dims d;
+    for (size_t i = 0; i < n; ++i) d.push_back(s.axes[which * n + i]);
+    return Axes(d);
+  };
+  ConvOptions o{part(0), part(1), part(2)};
+  o.layout = s.flipped ? channels_last : channels_first;
+  if (s.keepdims) o.groups = x.size(s.flipped ? -1 : 1);
+  return conv(x, w, o);
+}
+
 bool is_nan(const unsigned char* p, DType t) {
   const auto load = [&](auto v) {
     std::memcpy(&v, p, sizeof v);
@@ -205,6 +218,8 @@ Tensor Machine::make(const Statement& s) {
     case Kind::reduce: return kReduce[static_cast<size_t>(s.fn)].f(reg(0), axes_of(s.axes), s.keepdims);
     case Kind::cumsum: return cumsum(reg(0), axes_of(s.axes));
     case Kind::matmul: return matmul(reg(0), reg(1));
+    case Kind::convolve: return convolved(s, reg(0), reg(1));
+    case Kind::attention: return scaled_dot_product_attention(reg(0), reg(1), reg(2), {}, s.flipped);
     case Kind::assign: {
       Tensor x = reg(0);
       return sliced(s, x, &reg(1));
@@ -233,6 +248,23 @@ void Machine::sign(const Statement& s) {
   if (s.kind == Kind::window)
     signature_.push_back(out[s.axes[0]] * s.ranges[0].step ==
                          registers_[static_cast<size_t>(s.operand[0])].shape()[s.axes[0]]);
+  // A convolution's windows may cover their axes, too; rows may be long enough for lanes to run along them;
+  // and a reshape is a view or not.
+  if (s.kind == Kind::convolve) {
+    const Tensor& image = registers_[static_cast<size_t>(s.operand[0])];
+    const int n = static_cast<int>(s.axes.size()) / 3, first = s.flipped ? 1 : 2;
+    int64_t windows = 1;
+    for (int i = 0; i < n; ++i) {
+      const int64_t count = out[first + i];
+      windows *= count;
+      signature_.push_back(count >= 48);
+      signature_.push_back(count * s.axes[static_cast<size_t>(i)] ==
+                           image.shape()[first + i] + 2 * s.axes[static_cast<size_t>(n + i)]);
+    }
+    signature_.push_back(windows >= 48);
+    const jit::Node& node = *image.handle().get();
+    if (node.op == jit::Op::leaf && !node.contiguous) signature_.push_back(inputs_.second_sizes);
+  }
   // Which axes a slice takes whole is structure.
   const std::vector<Dim>& region = s.kind == Kind::assign ? s.region : s.dims;
   size_t k = 0;

@@ -78,6 +78,13 @@ std::string expression(const Statement& s) {
                   ", " + list(s.axes) + (s.keepdims ? ", keepdims" : ""));
     case Kind::cumsum: return call("cumsum", ", " + list(s.axes));
     case Kind::matmul: return call("matmul", ", " + reg(1));
+    case Kind::convolve:
+      return call("conv", ", " + reg(1) + ", {stride..., padding..., dilation...: " + list(s.axes) +
+                              (s.keepdims ? ", a group for each channel" : "") +
+                              (s.flipped ? ", channels_last}" : "}"));
+    case Kind::attention:
+      return call("scaled_dot_product_attention",
+                  ", " + reg(1) + ", " + reg(2) + (s.flipped ? ", {}, true" : ""));
     case Kind::assign:
       return "copy of " + reg(0) + " with " + index(s) + (s.flipped ? " += " : " = ") + reg(1);
     case Kind::assign_mask:

@@ -1,4 +1,5 @@
-// Pointwise ops after a matrix product are computed from its accumulators: one kernel, the same bits.
+// Pointwise ops after a matrix product are computed from its accumulators: one kernel, the same bits. After
+// sums in lanes, of which one is left, only short ones are.
 #include "tests/jit/fresh.hpp"
 
 using namespace lazy;
@@ -26,10 +27,20 @@ BOOST_AUTO_TEST_CASE(linear_layers_are_one_kernel) {
       const Tensor x = numbers({m, 33}) * 0.01, w = numbers({33, n}) * 0.01, b = numbers({n}),
                    r = numbers({m, n});
       eval(x, w, b, r);
-      same_bits_in(1, [&] { return gelu(matmul(x, w) + b); });
+      const bool sums = n == 1 && m > 1;  // with a vector along the sum
+      same_bits_in(sums ? 2 : 1, [&] { return gelu(matmul(x, w) + b); });
       same_bits_in(1, [&] { return maximum(matmul(x, w) + b, 0) * 0.5 + r; });
       same_bits_in(1, [&] { return astype(astype(matmul(x, w), bfloat16), float32); });
     }
+}
+
+BOOST_AUTO_TEST_CASE(long_epilogues_of_rows_are_kernels_of_their_own) {
+  const Tensor x = numbers({37, 50}) * 0.1;
+  x.eval();
+  same_bits_in(2, [&] { return gelu(sum(x, {1})); });
+  same_bits_in(1, [&] { return sqrt(sum(x * x, {1}) + 1); });
+  same_bits_in(1, [&] { return gelu(sum(x, {0})); });  // lanes are columns
+  same_bits_in(1, [&] { return gelu(sum(x)); });
 }
 
 BOOST_AUTO_TEST_CASE(batches_and_several_results) {

@@ -66,6 +66,12 @@ BOOST_AUTO_TEST_CASE(unit_stride) {
               m.blob({3, 4}, {9, 2}), [](const Tensor& x) { return x * 2 + 1; });
 }
 
+BOOST_AUTO_TEST_CASE(a_program_for_strided_memory_does_not_serve_packed_memory) {
+  Memory m;
+  turned_down(Guard::Kind::unit_stride, "along its vector axis: was not 1, now is", m.blob({3, 4}, {1, 3}),
+              m.blob({3, 4}, {4, 1}), [](const Tensor& x) { return x * 2 + 1; });
+}
+
 BOOST_AUTO_TEST_CASE(broadcast) {
   Memory m;
   turned_down(Guard::Kind::broadcast, "along its vector axis: was 0, now 2", m.blob({3, 4}, {9, 0}),

@@ -163,6 +163,7 @@ BOOST_AUTO_TEST_CASE(random_convolutions) {
       ws.push_back(m.pick(1, c.spatial == 3 ? 2 : 3));
       xs.push_back(m.pick(c.dilation[static_cast<size_t>(i)] * 2 + 1, c.spatial == 3 ? 6 : 12));
     }
+    if (m.pick(0, 1)) xs.back() = m.pick(44, 70);  // rows that lanes run along
     const Image x = m.filled(xs), w = m.filled(ws), y = convolved(x, w, c);
     BOOST_TEST_CONTEXT("trial " << trial << " of " << name_of(t) << " " << to_string(of(x, t).shape())
                                 << " with " << to_string(of(w, t).shape()) << " groups " << c.groups) {

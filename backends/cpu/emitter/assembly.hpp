@@ -49,11 +49,12 @@ class Assembly {
     return x86::Xmm(n);
   }
   x86::Vec vec(int id, vir::Type t) const { return vec(id, bytes_of(t)); }
-  /// The operand broadcast to all lanes of an AVX-512 instruction.
-  x86::Mem broadcast(x86::Mem m) const {
-    m.setBroadcast(lanes == 16  ? x86::Mem::Broadcast::k1To16
-                   : lanes == 8 ? x86::Mem::Broadcast::k1To8
-                                : x86::Mem::Broadcast::k1To4);
+  /// The operand broadcast to all lanes of an AVX-512 instruction; to `n` of them in shorter registers.
+  x86::Mem broadcast(x86::Mem m) const { return broadcast(m, lanes); }
+  static x86::Mem broadcast(x86::Mem m, int n) {
+    m.setBroadcast(n == 16  ? x86::Mem::Broadcast::k1To16
+                   : n == 8 ? x86::Mem::Broadcast::k1To8
+                            : x86::Mem::Broadcast::k1To4);
     return m;
   }
 

@@ -1,5 +1,5 @@
-// Lane helpers: what a rare lane calls (vir::Op::patch). One row each; reached through the context pointer,
-// so that generated code holds no address.
+// Helpers: what a rare lane calls (vir::Op::patch), or a launch. One row each; reached through the context
+// pointer, so that generated code holds no address.
 #pragma once
 #include <cstdint>
 

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 
+#include "backends/cpu/emitter/helpers.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
+#include "backends/cpu/emitter/transpose.hpp"
 
 namespace lazy::cpu {
 using jit::loop::Form;
@@ -43,6 +45,7 @@ void KernelWriter::write() {
     outer_.pop_back();
   }
   contraction_ = contraction_form(k_, row_axis_);
+  rows_ = suits_rows();
   counters_.assign(k_.rank, -1);
   assign_pointers();
   const Label done = as_->a.newLabel();
@@ -97,8 +100,9 @@ void KernelWriter::assign_pointers() {
   as_->pointer_reg.assign(n, -1);
   as_->pointer_frame.assign(n, -1);
   row_pointer_frame_.assign(n, -1);
-  const size_t free =
-      std::size(order) - (outer_form_ && !contraction_ ? 5 : 0);  // five for the rows of a tile
+  const size_t free = std::size(order) - (outer_form_ && !contraction_ ? 5
+                                          : rows_                      ? 4
+                                                                       : 0);  // for the rows of a tile
   const auto give = [&](size_t o) {
     if (is_side(o)) return;
     if (next < free) as_->pointer_reg[o] = static_cast<int8_t>(order[next++]);
@@ -119,6 +123,7 @@ void KernelWriter::enter(const Label& done) {
     a.cmp(as_->arg(as_->args.extent(axis)), 0);
     a.jle(done);
   }
+  copy_transposed(done);
   for (size_t o = 0; o < k_.operands.size(); ++o) {
     const x86::Mem p = as_->arg(as_->args.pointer(static_cast<int>(o)));
     if (!outer_form_ && as_->pointer_reg[o] >= 0) {
@@ -139,6 +144,24 @@ void KernelWriter::enter(const Label& done) {
   }
   widen_scalars();
   lane_offsets();
+}
+
+/// Asks for the whole launch to be done where it transposes.
+void KernelWriter::copy_transposed(const Label& done) {
+  const auto form = copy_form(k_);
+  if (!form) return;
+  x86::Assembler& a = as_->a;
+  const int32_t answer = as_->reserve(8);
+  a.mov(x86::rbx, x86::rdi);
+  a.mov(x86::rax, as_->arg(as_->args.kContext));
+  a.lea(x86::rdx, as_->frame(answer));
+  a.mov(x86::ecx, form->pack());
+  a.call(x86::qword_ptr(x86::rax, static_cast<int>(Helper::copy_transposed) * 8));
+  a.mov(x86::rdi, x86::rbx);
+  x86::Mem is_done = as_->frame(answer);
+  is_done.setSize(4);
+  a.cmp(is_done, 0);
+  a.jne(done);
 }
 
 void KernelWriter::widen_scalars() {
@@ -298,6 +321,23 @@ void KernelWriter::bump(int operand, int64_t amount) {
   a.add(m, amount);
 }
 
+/// Pointers and counter; rcx: the latter.
+void KernelWriter::next_index(size_t level) {
+  x86::Assembler& a = as_->a;
+  const int axis = outer_[level];
+  const int32_t counter = counters_[static_cast<size_t>(axis)];
+  for (size_t o = 0; o < k_.operands.size(); ++o) {
+    const Operand& op = k_.operands[o];
+    const int oi = static_cast<int>(o);
+    if (deltas_[level][o] >= 0) bump(oi, as_->frame(deltas_[level][o]));
+    else if (op.stride[axis] == Stride::unit) bump(oi, byte_width(oi));
+    else if (op.stride[axis] == Stride::any) bump(oi, as_->arg(as_->args.stride(oi, axis)));
+  }
+  a.mov(x86::rcx, as_->frame(counter));
+  a.inc(x86::rcx);
+  a.mov(as_->frame(counter), x86::rcx);
+}
+
 void KernelWriter::nest(size_t level) {
   if (level == outer_.size()) return row();
   x86::Assembler& a = as_->a;
@@ -309,16 +349,7 @@ void KernelWriter::nest(size_t level) {
   const Label loop = a.newLabel();
   a.bind(loop);
   nest(level + 1);
-  for (size_t o = 0; o < k_.operands.size(); ++o) {
-    const Operand& op = k_.operands[o];
-    const int oi = static_cast<int>(o);
-    if (deltas_[level][o] >= 0) bump(oi, as_->frame(deltas_[level][o]));
-    else if (op.stride[axis] == Stride::unit) bump(oi, byte_width(oi));
-    else if (op.stride[axis] == Stride::any) bump(oi, as_->arg(as_->args.stride(oi, axis)));
-  }
-  a.mov(x86::rcx, as_->frame(counter));
-  a.inc(x86::rcx);
-  a.mov(as_->frame(counter), x86::rcx);
+  next_index(level);
   a.cmp(x86::rcx, as_->arg(as_->args.extent(axis)));
   a.jl(loop);
 }

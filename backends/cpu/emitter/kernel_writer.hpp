@@ -40,10 +40,12 @@ class KernelWriter {
   void choose_lanes();
   void assign_pointers();
   void enter(const Label& done);
+  void copy_transposed(const Label& done);
   void widen_scalars();
   void lane_offsets();
   void outer_axes();
   void nest(size_t level);
+  void next_index(size_t level);
   void bump(int operand, const x86::Mem& amount);
   void bump(int operand, int64_t amount);
   void write_block(const Block&, const Addressing&);
@@ -94,6 +96,11 @@ class KernelWriter {
   void begin_block_inner();
   void rest_inner();
   void single_vectors_inner();
+  // write_rows.cpp: ... several rows at once, of operands of which one moves from row to row
+  bool suits_rows() const;
+  void plan_rows();
+  void begin_rows();
+  void rows_inner();
   // write_outer.cpp: lanes run along a parallel axis; the sequential loop is innermost
   void plan_outer();
   void row_outer();
@@ -111,9 +118,6 @@ class KernelWriter {
   void row_contract();
   void contract_columns(int vecs, bool masked);
   void contract_tile(int rows, int vecs, bool masked);
-  void multiply_tile(int rows, int vecs, bool masked);
-  void multiply_step(int rows, int vecs, bool masked, int step);
-  void multiply_add(const x86::Vec& acc, const x86::Vec& left, const asmjit::Operand_& right);
   void move_tile(int rows, int vecs, bool to_memory);
   void contract_epilogue(int rows, int vecs, bool masked);
   void contract_epilogue_row(int vecs, bool masked);
@@ -121,6 +125,11 @@ class KernelWriter {
   void contract_next_row();
   bool shares_epilogue() const;
   void contract_pointers();
+  // write_multiply.cpp: ... their inner loop
+  void multiply_tile(int rows, int vecs, bool masked);
+  void multiply_steps(int rows, int vecs, bool masked, int width);
+  void multiply_step(int rows, int vecs, bool masked, int width, int step);
+  void multiply_add(const x86::Vec& acc, const x86::Vec& left, const asmjit::Operand_& right);
   x86::Vec tile_accumulator(int i) const { return as_->vec(registers() - 1 - i, contract_type()); }
   vir::Type contract_type() const { return red_->acc[0].info.type; }
   bool is_side(size_t operand) const {
@@ -139,9 +148,10 @@ class KernelWriter {
   Schedule schedule_;
   Addressing full_, masked_;
   std::unique_ptr<Copies> copies_;
-  Block single_;                        // maps: one vector's code
-  std::unique_ptr<Copies> hot_copies_;  // reductions: of the unrolled loop
-  std::vector<int> outer_;              // parallel axes around the row, outermost first
+  Block single_;                                       // maps: one vector's code
+  std::unique_ptr<Copies> hot_copies_;                 // reductions: of the unrolled loop
+  std::unique_ptr<Copies> rows_copies_, rows_masked_;  // inner reductions: of several rows
+  std::vector<int> outer_;                             // parallel axes around the row, outermost first
   std::vector<int32_t> counters_, lane_offsets_;
   std::vector<std::vector<int32_t>> deltas_;  // frame, of each level and operand
   std::vector<int32_t> row_pointer_frame_;    // outer forms: of each operand at the start of the row
@@ -156,6 +166,7 @@ class KernelWriter {
   std::unique_ptr<ReductionState> red_;
   std::vector<int> tile_heights_;
   int row_operand_ = -1;  // the operand whose rows get pointers of their own
+  bool rows_ = false;     // inner reductions: several rows at once where they are short
 
   std::optional<ContractionForm> contraction_;
   std::vector<int> tile_widths_;    // whole tiles, widest first, in vectors

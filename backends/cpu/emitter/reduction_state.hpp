@@ -19,6 +19,9 @@ struct AccumulatorPlaces {
   std::vector<uint16_t> result;   // of each (row, vector): what the epilogue reads
 };
 
+/// Rows at once where an inner reduction takes several.
+inline constexpr int kRows = 4;
+
 struct ReductionState {
   std::vector<AccumulatorPlaces> acc;
   bool contraction = false;  // matmul: one accumulator, no blocks
@@ -28,8 +31,11 @@ struct ReductionState {
   // Inner form. `rest_in_registers`: what the unrolled loop leaves of a block is written out, a vector each,
   // on the accumulators themselves.
   bool rest_in_registers = false;
-  int32_t rest = -1;       // frame: how many elements that is
-  int32_t one_block = -1;  // frame: whether each row is one block, in one piece
+  int32_t rest = -1;          // frame: how many elements that is
+  int32_t one_block = -1;     // frame: whether each row is one block, in one piece
+  int32_t several_rows = -1;  // frame: whether they are taken several at once
+  /// Several rows at once: the accumulators and folded value of each.
+  std::vector<uint16_t> rows_hot, rows_folded;
   size_t first_of(size_t reduction) const {
     size_t i = 0;
     while (acc[i].info.reduction != reduction) ++i;

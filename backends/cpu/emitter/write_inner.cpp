@@ -60,6 +60,7 @@ void KernelWriter::plan_inner() {
   if (!copies_->stage_is_empty(0)) write_block(copies_->block(0, {}), full_);
   for (auto& p : red_->acc) p.result = p.folded;
   if (contraction) return;
+  if (rows_) plan_rows();
 
   // Where rows are all one block, what depends on its length alone is the same in each.
   x86::Assembler& a = as_->a;
@@ -69,6 +70,12 @@ void KernelWriter::plan_inner() {
   x86::Mem one_block = as_->frame(red_->one_block);
   one_block.setSize(4);
   a.mov(one_block, 0);
+  if (rows_) {
+    red_->several_rows = as_->reserve(8);
+    x86::Mem several_rows = as_->frame(red_->several_rows);
+    several_rows.setSize(4);
+    a.mov(several_rows, 0);
+  }
   branch_on_mode(SplitMode::full, false, several);
   a.mov(x86::rcx, as_->arg(as_->args.extent(vector_axis_)));
   a.test(x86::rcx, x86::rcx);
@@ -76,6 +83,7 @@ void KernelWriter::plan_inner() {
   a.cmp(x86::rcx, static_cast<int32_t>(jit::loop::reduce_block(true)));
   a.jg(several);
   a.mov(one_block, 1);
+  if (rows_) begin_rows();
   begin_block_inner();
   a.bind(several);
 }
@@ -96,7 +104,7 @@ void KernelWriter::row_inner() {
   x86::Assembler& a = as_->a;
   ReductionState& s = *red_;
   const Label finish = a.newLabel(), empty = a.newLabel(), blocks = a.newLabel(), begun = a.newLabel(),
-              done = a.newLabel();
+              done = a.newLabel(), several = a.newLabel();
   const x86::Mem extent = as_->arg(as_->args.extent(vector_axis_));
   const auto if_one_block = [&](const Label& to) {
     x86::Mem one_block = as_->frame(s.one_block);
@@ -104,6 +112,21 @@ void KernelWriter::row_inner() {
     a.cmp(one_block, 0);
     a.jne(to);
   };
+  if (rows_) {
+    const Label one_row = a.newLabel();
+    const int axis = outer_.back();
+    x86::Mem several_rows = as_->frame(s.several_rows);
+    several_rows.setSize(4);
+    a.cmp(several_rows, 0);
+    a.je(one_row);
+    a.mov(x86::rcx, as_->arg(as_->args.extent(axis)));
+    a.sub(x86::rcx, as_->frame(counters_[static_cast<size_t>(axis)]));
+    a.cmp(x86::rcx, kRows);
+    a.jl(one_row);
+    rows_inner();
+    a.jmp(several);
+    a.bind(one_row);
+  }
   for (Copies* c : {copies_.get(), hot_copies_.get()})
     if (c && !c->stage_is_empty(1)) write_block(c->block(1, shape_), full_);
   const Label row_done = a.newLabel(), whole = a.newLabel();
@@ -191,6 +214,7 @@ void KernelWriter::row_inner() {
   write_epilogue({}, w);
   a.bind(row_done);
   if (!s.contraction) next_split_row();
+  a.bind(several);
 }
 
 /// What the unrolled loop leaves of the block, on the accumulators themselves.

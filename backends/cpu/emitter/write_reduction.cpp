@@ -117,7 +117,7 @@ void KernelWriter::fold_partials(int copies, bool across) {
   for (int width = lanes_; width > 1;) {
     const int half = width / 2, last = half > kLeastLanes ? half : 1;
     as_->lanes = std::max(half, kLeastLanes);
-    write(halve_template(k_, *red_, width, last), 0);
+    for (int c = 0; c < copies; ++c) write(halve_template(k_, *red_, width, last), c);
     width = last;
   }
   as_->lanes = lanes_;

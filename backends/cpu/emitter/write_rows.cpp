@@ -1,0 +1,160 @@
+// Reductions along the vector axis, several rows at a time: what does not move from row to row is loaded once
+// for all of them, and the ends of rows overlap. Each row's order is that of a row alone.
+//
+// r12 is row three of the operand that moves, r15 the distance between its rows.
+#include <algorithm>
+
+#include "backends/cpu/emitter/kernel_writer.hpp"
+#include "backends/cpu/features.hpp"
+
+namespace lazy::cpu {
+using jit::loop::Code;
+using jit::loop::Operand;
+namespace {
+
+constexpr size_t kLongBody = 16;  // vector instructions; more hide the latency of a row's end themselves
+constexpr int8_t kThirdRow = x86::Gp::kIdR12, kRowStride = x86::Gp::kIdR15;
+
+}  // namespace
+
+/// One operand of the body moves from row to row, in unit steps along it; AVX-512 has the registers.
+bool KernelWriter::suits_rows() const {
+  if (!inner_ || isa_ != Isa::avx512 || outer_.empty() || k_.reductions.size() != 1) return false;
+  const auto& r = k_.reductions[0];
+  if ((r.op != jit::Op::sum && r.op != jit::Op::prod) || !is_float(r.type) || body_.code.size() > kLongBody)
+    return false;
+  int moving = 0;
+  for (size_t i = 0; i < k_.epilogue; ++i) {
+    const auto& in = k_.body[i];
+    if (in.code == Code::iota) return false;
+    if (in.code != Code::load) continue;
+    const Operand& o = k_.operands[in.imm];
+    if (o.stride[vector_axis_] != Stride::unit || size_of(o.dtype) == 1) return false;
+    moving += o.stride[outer_.back()] != Stride::zero;
+  }
+  for (const auto& s : k_.stores)
+    if (k_.operands[s.operand].stride[vector_axis_] != Stride::zero) return false;
+  return moving == 1;
+}
+
+void KernelWriter::plan_rows() {
+  AccumulatorPlaces& p = red_->acc[0];
+  for (size_t i = 0; i < k_.epilogue; ++i)
+    if (const auto& in = k_.body[i]; in.code == Code::load)
+      if (k_.operands[in.imm].stride[outer_.back()] != Stride::zero) row_operand_ = in.imm;
+  rows_ = red_->rest_in_registers && as_->pointer_reg[static_cast<size_t>(row_operand_)] >= 0;
+  Addressing whole = full_, masked = masked_;
+  whole.row_axis = masked.row_axis = outer_.back();
+  rows_copies_ = std::make_unique<Copies>(*as_, body_, whole, vector_axis_);
+  rows_masked_ = std::make_unique<Copies>(*as_, red_->masked_body, masked, vector_axis_);
+  for (Copies* c : {rows_copies_.get(), rows_masked_.get()})
+    for (int stage : {0, 1}) rows_ &= c->stage_is_empty(stage);
+  if (!rows_) return;
+  // The first row's are those of a row alone.
+  red_->rows_hot = p.hot;
+  uint32_t taken = as_->reserved_vec;
+  while (static_cast<int>(red_->rows_hot.size()) < kRows * p.partials) {
+    const int r = 31 - __builtin_clz(~taken);
+    taken |= 1u << r;
+    red_->rows_hot.push_back(as_->new_variable(p.info.type));
+    as_->variables.back().reg = static_cast<int8_t>(r);
+  }
+  for (int row = 0; row < kRows; ++row) {
+    red_->rows_folded.push_back(as_->new_variable(p.info.type));
+    as_->variables.back().reg = as_->variables[red_->rows_hot[static_cast<size_t>(row * p.partials)]].reg;
+  }
+  for (Copies* c : {rows_copies_.get(), rows_masked_.get()})
+    c->accumulator = [this, c](int, int row, int vec, int) {
+      const AccumulatorPlaces& a = red_->acc[0];
+      return a.hot[static_cast<size_t>(row * a.partials + vec + c->first_vec)];
+    };
+}
+
+/// Once a launch, of which each row is one block. Far memory is read faster in one stream, unless there is
+/// more to do with what arrives.
+void KernelWriter::begin_rows() {
+  x86::Assembler& a = as_->a;
+  const int axis = outer_.back();
+  const Operand& o = k_.operands[static_cast<size_t>(row_operand_)];
+  const Label far = a.newLabel();
+  x86::Mem several_rows = as_->frame(red_->several_rows);
+  several_rows.setSize(4);
+  if (size_of(o.dtype) >= 4 && o.stride[axis] == Stride::any) {
+    a.mov(x86::rdx, as_->arg(as_->args.extent(axis)));
+    a.imul(x86::rdx, as_->arg(as_->args.stride(row_operand_, axis)));
+    a.cmp(x86::rdx, static_cast<int32_t>(std::min<size_t>(caches().l2, 1 << 30)));
+    a.jg(far);
+  }
+  a.mov(several_rows, 1);
+  a.bind(far);
+}
+
+void KernelWriter::rows_inner() {
+  x86::Assembler& a = as_->a;
+  ReductionState& s = *red_;
+  AccumulatorPlaces& p = s.acc[0];
+  const uint32_t reserved = as_->reserved_vec;
+  const auto hold = [&](const std::vector<uint16_t>& variables) {
+    for (uint16_t v : variables) as_->reserved_vec |= 1u << as_->variables[v].reg;
+  };
+  const auto oi = static_cast<size_t>(row_operand_);
+  const x86::Gp first = x86::gpq(static_cast<uint32_t>(as_->pointer_reg[oi])), third = x86::gpq(kThirdRow),
+                stride = x86::gpq(kRowStride);
+  if (k_.operands[oi].stride[outer_.back()] == Stride::unit) a.mov(stride, byte_width(row_operand_));
+  else a.mov(stride, as_->arg(as_->args.stride(row_operand_, outer_.back())));
+  a.lea(third, x86::ptr(first, stride, 1));
+  a.add(third, stride);
+  Addressing whole = full_, masked = masked_;
+  for (Addressing* w : {&whole, &masked}) {
+    w->row_axis = outer_.back();
+    w->row_step_operand = row_operand_;
+    w->row_stride_reg = kRowStride;
+    w->row_pointers = {as_->pointer_reg[oi], kThirdRow};
+  }
+  hold(s.rows_hot);
+  std::swap(p.hot, s.rows_hot);
+  std::swap(p.folded, s.rows_folded);
+  // A vector of all rows at a time.
+  const auto one = [&](Copies& c, int v, const Addressing& w) {
+    c.first_vec = v;
+    write_block(c.block(2, {kRows, 1, 1}), w);
+    c.first_vec = 0;
+  };
+  a.xor_(x86::eax, x86::eax);
+  start_partials();
+  const Label loop = a.newLabel(), rest = a.newLabel();
+  a.cmp(x86::rax, as_->frame(s.loop_limit));
+  a.jg(rest);
+  a.align(asmjit::AlignMode::kCode, 32);
+  a.bind(loop);
+  for (int v = 0; v < s.unroll; ++v) one(*rows_copies_, v, whole);
+  a.add(x86::rax, s.unroll * lanes_);
+  a.cmp(x86::rax, as_->frame(s.loop_limit));
+  a.jle(loop);
+  a.bind(rest);
+  write_rest(
+      s.rest, s.unroll, [&](int v) { one(*rows_copies_, v, whole); },
+      [&](int v) { one(*rows_masked_, v, masked); });
+  fold_partials(kRows, true);
+  std::swap(p.hot, s.rows_hot);
+  std::swap(p.folded, s.rows_folded);
+
+  as_->reserved_vec = reserved;
+  hold(s.rows_folded);
+  Addressing w = full_;
+  w.indexed = false;
+  w.lane0 = true;
+  std::vector<uint16_t> hot, result;
+  std::swap(hot, p.hot);  // only folded values are left of them
+  std::swap(result, p.result);
+  for (int row = 0; row < kRows; ++row) {
+    p.result = {s.rows_folded[static_cast<size_t>(row)]};
+    write_epilogue({}, w);
+    if (row + 1 < kRows) next_index(outer_.size() - 1);  // the last one is the loop's own
+  }
+  std::swap(hot, p.hot);
+  std::swap(result, p.result);
+  as_->reserved_vec = reserved;
+}
+
+}  // namespace lazy::cpu

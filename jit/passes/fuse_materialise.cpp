@@ -1,0 +1,211 @@
+// Which values get memory: what must exist, and what costs more to compute again than a pass over memory.
+#include "jit/passes/fuser.hpp"
+
+namespace lazy::jit {
+namespace {
+
+// Rough cost of an op in cheap vector instructions; a pass of memory (a store and a load) counts kReloadCost.
+constexpr uint32_t kReloadCost = 8;
+// What a row's reduction computes anyway and is needed again after it is read back from the cache for less.
+constexpr uint32_t kRowReloadCost = 5;
+constexpr uint32_t kMaxCost = 1u << 20;
+// A kernel's body is cut after so many ops: compile time stays linear and code sane.
+constexpr uint32_t kMaxBody = 3000;
+// A value seen through more views than this is computed first: index maps are worked out again at each run.
+constexpr uint32_t kMaxViews = 6;
+
+}  // namespace
+
+void Fuser::choose_materialised() {
+  const size_t n = t_.values.size();
+  auto& mat = f_.materialised;
+  for (uint32_t v : order_) {
+    if (!needed_[v]) continue;
+    const OpKind k = kind(v);
+    if (always_materialised(k)) mat[v] = 1;
+    if (at(v).output && t_.same_as[v] == v && (k == OpKind::pointwise || is_source(at(v).op))) mat[v] = 1;
+  }
+  for (uint32_t v : transposed_) mat[v] = needed_[v];
+  mark_operands_that_must_exist();
+
+  // How a value is used, by kernels that it may be inlined into: by a reduction along its last axis; at
+  // another index.
+  constexpr uint8_t kInRow = 1, kMoved = 2;
+  std::vector<uint8_t> used(n, 0);
+  // Homes: the kernel that a value would be inlined into, or kMany. Non-identity views make a home of their
+  // own.
+  constexpr uint32_t kUnset = kNone, kMany = kNone - 1;
+  std::vector<uint32_t> home(n, kUnset);
+  std::vector<uint32_t> last_use(n, 0), position(n, 0), views(n, 0);
+  std::vector<uint32_t> map_spaces;
+  uint32_t ops = 0;
+  for (uint32_t v : order_)
+    if (needed_[v]) position[v] = kind(v) == OpKind::pointwise && is_code(v) ? ops++ : ops;
+  for (size_t i = order_.size(); i-- > 0;) {
+    const uint32_t v = order_[i];
+    if (!needed_[v]) continue;
+    const OpKind k = kind(v);
+    uint32_t mine = home[v];
+    if (mat[v] || (at(v).output && k == OpKind::view)) {
+      if (k == OpKind::pointwise || is_source(at(v).op)) map_spaces.push_back(mine = space(v, 'm'));
+      else if (k == OpKind::reduce) mine = space(at(v).operand[0], 'r', static_cast<int>(t_.node(v).axes[0]));
+      else mine = own_space(v, 'v');
+    } else if (k == OpKind::view && !is_identity_view(t_, v)) {
+      mine = own_space(v, 'w', mine);
+    }
+    for (int j = 0; j < at(v).arity; ++j) {
+      const uint32_t o = at(v).operand[j];
+      uint32_t h = mine;
+      if (k == OpKind::pointwise && !same_index(t_, o, v))
+        h = kMany - 1 - mine % 1024;  // broadcast: another index map
+      const bool same =
+          k == OpKind::pointwise ? same_index(t_, o, v) : k == OpKind::view && is_identity_view(t_, v);
+      if (k == OpKind::reduce && is_last_axis(o, t_.node(v).axes[0])) used[o] |= kInRow;
+      else if (!same) used[o] |= kMoved;
+      else if (!mat[v]) used[o] |= used[v];
+      if (home[o] == kUnset) home[o] = h;
+      else if (home[o] != h) home[o] = kMany;
+      last_use[o] = std::max(last_use[o], position[v]);
+    }
+  }
+
+  materialise_results_of_repeats(home, map_spaces);
+
+  std::vector<uint32_t> cost(n, 0);
+  making_.assign(n, 0);
+  std::vector<uint8_t> after_reduction(n, 0);
+  for (uint32_t v : order_) {
+    if (!needed_[v]) continue;
+    const Value& x = at(v);
+    const OpKind k = kind(v);
+    if (k == OpKind::leaf || is_source(x.op)) {
+      cost[v] = x.op != Op::iota;  // an index is at hand
+      continue;
+    }
+    uint32_t c = k == OpKind::pointwise ? cost_of(x.op) : 0;
+    for (int i = 0; i < x.arity; ++i) {
+      const uint32_t o = x.operand[i];
+      if (kind(o) == OpKind::pointwise && !mat[o] && broadcasts_up(o, v) &&
+          (after_reduction[o] || (at(o).extents > 0 && cost[o] > 4))) {
+        mat[o] = 1;
+        cost[o] = 1;
+      }
+      c = std::min(kMaxCost, c + cost[o]);
+      views[v] = std::max(views[v], views[o] + (k == OpKind::view && !is_identity_view(t_, v)));
+      after_reduction[v] |= after_reduction[o];
+    }
+    cost[v] = c;
+    if (k == OpKind::reduce) after_reduction[v] = 1;
+    if (k == OpKind::pointwise && !mat[v] && !is_inside(v)) {
+      const bool row = used[v] == kInRow && at(v).extents > 1;
+      const bool many = home[v] == kMany && c > (row ? kRowReloadCost : kReloadCost);
+      const bool cut = ops > kMaxBody && last_use[v] / kMaxBody != position[v] / kMaxBody;
+      if (many || cut || views[v] > kMaxViews) mat[v] = 1;
+    }
+    making_[v] = c;
+    if (mat[v]) {
+      cost[v] = 1;
+      views[v] = 0;
+    }
+  }
+  // Should a value inside of a repeat be wanted in memory after all, it is no repeat.
+  std::erase_if(f_.repeats, [&](const TraceRepeat& r) {
+    return std::any_of(mat.begin() + r.first, mat.begin() + r.last(), [](uint8_t m) { return m != 0; });
+  });
+  chunk_.assign(n, 0);
+  if (ops > kMaxBody)
+    for (uint32_t v : order_) chunk_[v] = position[v] / kMaxBody;
+  // Outputs that are views of something that exists share its memory; the others are computed like
+  // pointwise values.
+  for (uint32_t v : order_)
+    if (needed_[v] && at(v).output && t_.same_as[v] == v && kind(v) == OpKind::view)
+      mat[v] = mat[v] || !is_alias(v);  // what an update starts from must exist itself
+}
+
+// Where a pointwise value is read at fewer indices than its reader has: computing it there repeats work.
+bool Fuser::broadcasts_up(uint32_t o, uint32_t user) const {
+  return kind(user) == OpKind::pointwise && at(o).extents < at(user).extents;
+}
+
+/// Whether code is made for v: of a repeat only the first iteration counts.
+bool Fuser::is_code(uint32_t v) const {
+  const TraceRepeat* r = repeat_of(f_, v);
+  return !r || v < r->first + r->period;
+}
+
+/// A value of a repeat that nothing outside reads.
+bool Fuser::is_inside(uint32_t v) const {
+  const TraceRepeat* r = repeat_of(f_, v);
+  return r && v < r->last();
+}
+
+// A repeat is computed in one map kernel: its results are put into memory unless only that one reads them.
+void Fuser::materialise_results_of_repeats(const std::vector<uint32_t>& home,
+                                           std::vector<uint32_t>& map_spaces) {
+  if (f_.repeats.empty()) return;
+  auto& mat = f_.materialised;
+  std::vector<uint8_t> result(t_.values.size(), 0);
+  for (uint32_t v : order_)
+    for (int i = 0; needed_[v] && i < at(v).arity; ++i) {
+      const uint32_t o = at(v).operand[i];
+      const TraceRepeat* r = repeat_of(f_, o);
+      if (r && r != repeat_of(f_, v)) result[o] = 1;
+    }
+  std::sort(map_spaces.begin(), map_spaces.end());
+  for (const TraceRepeat& r : f_.repeats) {
+    uint32_t where = kNone;
+    bool alone = true;
+    for (uint32_t v = r.last(); v < r.end(); ++v) {
+      if (!mat[v] && !result[v]) continue;
+      const uint32_t mine = mat[v] ? space(v, 'm') : home[v];
+      alone &= mat[v] || std::binary_search(map_spaces.begin(), map_spaces.end(), mine);
+      alone &= where == kNone || where == mine;
+      where = mine;
+    }
+    for (uint32_t v = r.last(); v < r.end() && !alone; ++v)
+      if (result[v] && kind(v) == OpKind::pointwise) mat[v] = 1;
+  }
+}
+
+bool Fuser::is_alias(uint32_t v) const {
+  const uint32_t o = at(v).operand[0];
+  if (at(v).op == Op::reshape && !is_unit_reshape(t_.node(v)))
+    return exists(o);  // packed: see pack_reshaped_operands
+  if (kind(o) == OpKind::view && !f_.materialised[o]) return is_alias(o);
+  return exists(o);
+}
+
+// Operands that a kernel can only read from memory.
+void Fuser::mark_operands_that_must_exist() {
+  auto& mat = f_.materialised;
+  std::vector<uint8_t> has_iota(t_.values.size(), 0);
+  for (uint32_t v : order_) {
+    if (!needed_[v]) continue;
+    const Value& x = at(v);
+    const OpKind k = kind(v);
+    if (x.op == Op::iota) has_iota[v] = 1;
+    if (k == OpKind::pointwise || k == OpKind::view)
+      for (int i = 0; i < x.arity; ++i) has_iota[v] |= has_iota[x.operand[i]] && !mat[x.operand[i]];
+    if (k == OpKind::view) {
+      uint32_t o = x.operand[0];
+      const bool general = x.op == Op::reshape && !is_unit_reshape(t_.node(v));
+      // A reshape reads packed memory; an index along an axis can't be sliced, cut or reshaped, only moved
+      // and broadcast.
+      if ((general && !flat_[o] && at(o).op != Op::leaf) ||
+          (has_iota[o] && (general || x.op == Op::slice || x.op == Op::window))) {
+        mat[o] = 1;
+        has_iota[v] = 0;
+      }
+    }
+    if (k == OpKind::contract)  // read many times each: only casts and views are done on the way
+      for (int i = 0; i < 2; ++i) {
+        uint32_t o = x.operand[i];
+        while (!mat[o] && (kind(o) == OpKind::view || at(o).op == Op::cast) && !repeat_of(f_, o))
+          o = at(o).operand[0];
+        if (at(o).op != Op::leaf) mat[o] = 1;
+      }
+    if (k == OpKind::update && at(x.operand[0]).op != Op::leaf) mat[x.operand[0]] = 1;
+  }
+}
+
+}  // namespace lazy::jit

@@ -1,0 +1,76 @@
+// Fusion, phase by phase: what its files share. See fuse.cpp.
+#pragma once
+#include "jit/graph/layout.hpp"
+#include "jit/passes/passes.hpp"
+#include "support/flat_map.hpp"
+
+namespace lazy::jit {
+
+/// Rough cost of an op in cheap vector instructions.
+uint32_t cost_of(Op);
+
+class Fuser {
+ public:
+  Fuser(Trace& t, bool strict) : t_(t), strict_(strict) {}
+  Fusion run();
+
+ private:
+  const Value& at(uint32_t v) const { return t_.values[v]; }
+  OpKind kind(uint32_t v) const { return kind_of(at(v).op); }
+  bool exists(uint32_t v) const { return at(v).op == Op::leaf || f_.materialised[v]; }
+  static bool always_materialised(OpKind k) {
+    return k == OpKind::reduce || k == OpKind::scan || k == OpKind::contract || k == OpKind::update;
+  }
+  void find_needed();
+
+  // fuse_pack.cpp
+  void pack_reshaped_operands();
+  bool packs_right_side(uint32_t v) const;
+
+  // fuse_dimensions.cpp
+  uint32_t root(uint32_t d);
+  void tie(uint32_t a, uint32_t b);
+  uint32_t dim(uint32_t v, int i) const;
+  void tie_dimensions();
+  void tie_aligned(uint32_t o, uint32_t v);
+  uint32_t space(uint32_t v, char form, int axis = -1);
+  uint32_t own_space(uint32_t v, char form, uint32_t of = kNone);
+  bool is_last_axis(uint32_t o, int64_t axis) const;
+
+  // fuse_materialise.cpp
+  void choose_materialised();
+  bool broadcasts_up(uint32_t o, uint32_t user) const;
+  bool is_code(uint32_t v) const;
+  bool is_inside(uint32_t v) const;
+  void materialise_results_of_repeats(const std::vector<uint32_t>& home, std::vector<uint32_t>& map_spaces);
+  bool is_alias(uint32_t v) const;
+  void mark_operands_that_must_exist();
+
+  // fuse_kernels.cpp
+  // need: the first kernel in which a value can be used at the same index, and at any index (its makers must
+  // be done).
+  struct Need {
+    int same = 0, any = 0;
+  };
+  void assign_kernels();
+  int new_group(Group::Kind kind, uint32_t space, int axis);
+  int& latest(uint32_t space);
+  int reduction_kernel(uint32_t v, Need operand);
+  int map_kernel(uint32_t v, Need need);
+  bool suits_epilogue(uint32_t v, int g) const;
+  bool has_room(int g, uint32_t v) const;
+
+  Trace& t_;
+  const bool strict_;
+  Fusion f_;
+  std::vector<uint32_t> order_, transposed_;
+  std::vector<uint8_t> flat_, needed_;
+  std::vector<uint8_t> wide_;     // by value: computing it where it is inlined takes lanes of 64 bits
+  std::vector<uint8_t> repeats_;  // by value: computing it where it is inlined takes a repeat
+  std::vector<uint32_t> parent_, chunk_;
+  std::vector<uint32_t> making_;  // by value: the cost of computing it from what is in memory
+  Interner spaces_;
+  std::vector<int> latest_;  // kernels by space
+};
+
+}  // namespace lazy::jit
