@@ -8,6 +8,7 @@
 #include "lazy/elementwise.hpp"
 #include "lazy/indexing.hpp"
 #include "lazy/insight.hpp"
+#include "lazy/joining.hpp"
 #include "lazy/machine.hpp"
 #include "lazy/matmul.hpp"
 #include "lazy/pooling.hpp"
@@ -16,4 +17,5 @@
 #include "lazy/reductions.hpp"
 #include "lazy/tensor.hpp"
 #include "lazy/views.hpp"
+#include "support/config.hpp"
 #include "support/error.hpp"
