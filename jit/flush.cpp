@@ -79,6 +79,12 @@ size_t weight_of(const std::vector<uint32_t>& key, const ProgramList& list) {
   return bytes;
 }
 
+// " (v3 was made at main.cpp:12)"
+std::string made_at(const Frame& f, uint32_t value) {
+  const Site& site = f.values[value]->site;
+  return site.line() ? " (v" + std::to_string(value) + " was made at " + lazy::to_string(site) + ")" : "";
+}
+
 // The first program whose guards hold. Otherwise why the most recently used one's did not.
 ProgramRef first_that_holds(Entry& e, const Frame& f, std::string* why) {
   const auto list = e.programs();
@@ -94,7 +100,10 @@ ProgramRef first_that_holds(Entry& e, const Frame& f, std::string* why) {
     if (logging::enabled(logging::Channel::guards))
       logging::print(logging::Channel::guards, "%s program turned down: %s", p->variant.c_str(),
                      describe(*g, actual).c_str());
-    if (why && why->empty()) *why = "guard " + describe(*g, actual);
+    if (why && why->empty()) {
+      *why = "guard " + describe(*g, actual) + made_at(f, subject_of(*g, *p));
+      if (p->variant == name_of(Variant::fixed)) *why += "; LAZY_DYNAMIC=never compiles for each size";
+    }
   }
   return nullptr;
 }
@@ -121,8 +130,7 @@ Variant next_variant(Entry& e, size_t programs) {
 constexpr size_t kKeysCompared = 256;
 
 void explain_miss(const Frame& f, const Entry& own, FlushReport* report, std::string why) {
-  const bool logged = logging::enabled(logging::Channel::miss);
-  if (!report && !logged) return;
+  if (!report) return;
   if (why.empty()) {
     NearestKey nearest(f);
     entries().for_each(
@@ -132,8 +140,10 @@ void explain_miss(const Frame& f, const Entry& own, FlushReport* report, std::st
         kKeysCompared);
     why = nearest.difference();
   }
-  if (logged) logging::print(logging::Channel::miss, "%s", why.c_str());
-  if (report) report->miss = why;
+  if (logging::enabled(logging::Channel::miss))
+    logging::print(logging::Channel::miss, "%s at %s: %s", name_of(report->cause),
+                   lazy::to_string(report->site).c_str(), why.c_str());
+  report->miss = why;
 }
 
 // What is kept on disk for the entry's key becomes its programs, once. Nanoseconds it took; 0 if nothing was
@@ -210,7 +220,10 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     frame->build(nodes);
     if (times.start) times.keyed = profile::now();
     FlushReport* const wants_report = listener || logged ? &report : nullptr;
-    const ProgramRef program = find_program(*frame, backend, times.start ? &report : wants_report);
+    report.cause = cause;
+    report.site = site;
+    const bool wants_miss = times.start || logging::enabled(logging::Channel::miss);
+    const ProgramRef program = find_program(*frame, backend, wants_miss ? &report : wants_report);
     if (times.start) times.ready = report.hit ? report.checked : profile::now();
     run(*program, *frame, backend);
     program->runs.add();
@@ -221,8 +234,6 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     if (times.start) event::flush(times, report, cause, site, *program);
     metric::flushed(static_cast<size_t>(cause));
     if (wants_report) {
-      report.cause = cause;
-      report.site = site;
       report.ops = program->nodes;
       report.outputs = program->results.size();
       report.kernels = program->steps.size();
@@ -251,7 +262,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
 std::shared_ptr<const Program> find_program(const Frame& f, Backend& backend, FlushReport* report) {
   const cache::KeyView key = view_of(f.key);
   std::string why;
-  std::string* const wants_why = report || logging::enabled(logging::Channel::miss) ? &why : nullptr;
+  std::string* const wants_why = report ? &why : nullptr;
   const auto hit = [&](const ProgramRef& p, uint64_t load_ns) {
     metric::add(Counter::program_hits);
     if (report) {

@@ -163,6 +163,8 @@ bool fits_32bit(int64_t stride, DType);
 const Guard* failed_guard(const Program&, const Frame&, int64_t& actual);
 /// "operand 2 of kernel 0 (v3) is contiguous: expected yes, found no"
 std::string describe(const Guard&, int64_t actual);
+/// The value that it is about.
+uint32_t subject_of(const Guard&, const Program&);
 /// What it asks for: "contiguous: v0 is row-major without gaps"
 std::string describe(const Guard&);
 

@@ -50,6 +50,12 @@ const Guard* failed_guard(const Program& p, const Frame& f, int64_t& actual) {
   return nullptr;
 }
 
+uint32_t subject_of(const Guard& g, const Program& p) {
+  using K = Guard::Kind;
+  if (g.kind == K::contiguous || g.kind == K::extent || g.kind == K::scalar || g.kind == K::position) return g.node;
+  return p.steps[g.step].operands[g.operand].node;
+}
+
 std::string describe(const Guard& g, int64_t actual) {
   using K = Guard::Kind;
   const auto v = [&](uint32_t n) { return "v" + std::to_string(n); };

@@ -95,14 +95,20 @@ std::string NearestKey::difference() const {
   const auto ours = describe_key(f.key.data(), f.key.size());
   const auto nearest = describe_key(nearest_.data(), nearest_.size());
   const auto line_of = [&](size_t v) {
-    return f.pending[v] ? " at " + lazy::to_string(f.values[v]->site) : std::string();
+    const Site& site = f.values[v]->site;
+    return site.line() ? (f.pending[v] ? " at " : " made at ") + lazy::to_string(site) : std::string();
   };
   if (common_ == ours.size() && common_ == nearest.size()) return "same graph under other settings";
+  const auto sizes = [&] {
+    return ours.size() == nearest.size()
+               ? std::string()
+               : " (" + std::to_string(ours.size()) + " values, there " + std::to_string(nearest.size()) + ")";
+  };
   if (common_ == 0) return "no program begins like this one (" + ours[0] + ")";
   if (common_ == ours.size())
-    return "the nearest program goes on with " + nearest[common_] + "; this graph ends before";
-  if (common_ == nearest.size()) return "the nearest program ends before " + ours[common_] + line_of(common_);
-  return "the nearest program has " + nearest[common_] + "; here it is " + ours[common_] + line_of(common_);
+    return "the nearest program goes on with " + nearest[common_] + "; this graph ends before" + sizes();
+  if (common_ == nearest.size()) return "the nearest program ends before " + ours[common_] + line_of(common_) + sizes();
+  return "the nearest program has " + nearest[common_] + "; here it is " + ours[common_] + line_of(common_) + sizes();
 }
 
 }  // namespace lazy::jit

@@ -9,8 +9,8 @@ constexpr const char* kThreadsAndMemory = R"(
 ## Threads and memory
 
 `std::cout << lazy::machine()` prints what was measured of this machine: peak arithmetic, the bandwidth of each cache and
-of memory, the cost of a dispatch. It is measured once a process, at the first launch that might be worth a second
-thread, in a few milliseconds. It decides when something is done, never a result: bits depend on neither threads nor
+of memory, the cost of a dispatch. It is measured once a week, by the first process with a launch that might be worth a
+second thread, in a few milliseconds, and kept in the cache on disk. It decides when something is done, never a result: bits depend on neither threads nor
 sizes.
 
 * **One thread or several.** A launch's time is estimated from its instructions and the bytes it moves, at the bandwidth
@@ -25,6 +25,43 @@ sizes.
 * **Blocks are kept** when tensors die, up to 4 GiB, and serve later ones of about their size: a loop in its steady state
   asks the system for nothing and faults no page. Blocks of 2 MiB and more lie on huge pages where the system grants
   them (`/sys/kernel/mm/transparent_hugepage/enabled`: `madvise` or `always`).
+)";
+
+constexpr const char* kRecipes = R"(
+## Recipes
+
+**The first call is slow.** Compiling takes some 50 us a kernel. It is done once a machine: programs are kept on disk, and a
+second process loads them in 2 to 4 us a kernel. `LAZY_LOG=flush` says of each flush whether it was `compiled`, `loaded from disk`
+or a `hit`, and how long that took. An application ships what it will need:
+
+    lazy-cache --dir /tmp/warm warmup -- ./app --typical-work      runs it, and tells what was compiled
+    lazy-cache --dir /tmp/warm export app.pack                     one file, to be installed with it
+    lazy-cache import app.pack                                     on the target: compiles it again, takes what comes out alike
+
+and may call `lazy::cache::warmup()` when it starts, which loads everything ahead. A pack is for one build of the library
+and one instruction set; anything else in it is left out. Images that are built by one user and run by another set `LAZY_CACHE_DIR` to a
+folder that the second one owns, mode 0700: a folder or file that anyone else may write to is refused, for what lies in
+it is executed.
+
+**Memory grows.** What is pending keeps its inputs alive. A loop that only adds up (`total = total + f(batch)`) and never asks for a value
+holds every batch until `LAZY_MAX_BYTES` or `LAZY_MAX_GRAPH` cuts it. Call `eval` on what is carried from one step to the
+next. `lazy::metrics().bytes_live` is what values hold now, `bytes_peak` the most they held; `LAZY_LOG=memory` tells of
+large blocks. Programs in memory and on disk are bounded by `LAZY_CACHE_SIZE`; `lazy::cache::programs()` lists them with
+their runs, `lazy-cache ls` those on disk.
+
+**It recompiles each step.** `LAZY_LOG=miss` gives each reason with the line that asked for a value, what differs from the nearest program, and the line where
+that was recorded:
+
+    lazy[miss] item at sizes.cpp:13: guard extent: dimension 0 of v0: was 103, now 104 (v0 was made at sizes.cpp:12); LAZY_DYNAMIC=never compiles for each size
+    lazy[miss] eval at growing.cpp:14: the nearest program has v19 = leaf float32 [n]; here it is v19 = leaf float32 [1] made at growing.cpp:12 (35 values, there 33)
+
+Sizes, scalars and slice positions are arguments and never a reason by themselves; structure is: another number of ops, another axis, rank
+or dtype, an extent that becomes 1, a tensor that is still held here and was not there. `tests/exercises/` has three programs to try it on.
+`lazy::no_flush` proves that a piece of code only records.
+
+**Many processes share a cache.** They may, any number of them, killed at any time: each adds to a file of its own, and what is damaged is not used. Workers that should not
+write set `LAZY_CACHE=readonly`. `lazy-cache verify --recompile` checks every kernel against the compiler; `lazy-cache prune --size 64MiB` and `lazy-cache clear` make
+room. On a shared file system the folder may be shared too, by machines with different instruction sets as well: each finds only its own.
 )";
 
 }  // namespace
@@ -43,5 +80,5 @@ int main() {
                "`ConfigError`.\nBooleans are `0|1|on|off|true|false`, sizes `512MiB` or `2G`; a bare number "
                "is bytes.\n\n"
                "This page is generated from the registry (`cmake --build build/release --target docs`).\n\n"
-            << lazy::config::markdown() << kThreadsAndMemory;
+            << lazy::config::markdown() << kRecipes << kThreadsAndMemory;
 }

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "tests/folder.hpp"
-#include "tests/store/processes.hpp"
+#include "tests/processes.hpp"
 
 using namespace lazy::test;
 

@@ -4,7 +4,7 @@
 #include <regex>
 
 #include "tests/folder.hpp"
-#include "tests/store/processes.hpp"
+#include "tests/processes.hpp"
 
 using namespace lazy::test;
 
