@@ -19,6 +19,7 @@
 #include "support/log.hpp"
 #include "support/metrics.hpp"
 #include "support/spin_lock.hpp"
+#include "support/text.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -178,6 +179,13 @@ void finish(const std::vector<Node*>& nodes, bool good) {
 
 thread_local int no_flush = 0;
 
+void log_memory(const Site& site) {
+  const Metrics m = metrics();
+  logging::print(logging::Channel::memory, "after the flush at %s: %s in use, %s at most, %s donated so far",
+                 lazy::to_string(site).c_str(), text::human_size(m.bytes_live).c_str(),
+                 text::human_size(m.bytes_peak).c_str(), text::human_size(m.bytes_donated).c_str());
+}
+
 // In a handler.
 void note_failure(const FlushTimes& times, Cause cause, const Site& site) {
   try {
@@ -243,6 +251,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   }
   finish(nodes, true);
   if (logged) logging::write(logging::Channel::flush, to_string(report));
+  if (logging::enabled(logging::Channel::memory)) log_memory(site);
   if (listener) listener->flushes.push_back(std::move(report));
 }
 

@@ -1,4 +1,5 @@
 // What LAZY_PROFILE says of flushes, compiles and launches.
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -161,6 +162,35 @@ BOOST_AUTO_TEST_CASE(each_program_is_described_once) {
     BOOST_TEST(!k.at("ir").get<std::string>().empty());
     BOOST_TEST(k.at("at").get<std::string>().starts_with("profile.cpp:"));
   }
+}
+
+BOOST_AUTO_TEST_CASE(spans_of_a_thread_nest) {
+  const fresh::Override two("LAZY_NUM_THREADS", "2");
+  const Tensor x = values({2000, 700}), w = values({700, 700});
+  Recording r;
+  for (int i = 0; i < 3; ++i) {
+    const Tensor e = exp(x - max(x, {1}, keepdims));
+    matmul(e / sum(e, {1}, keepdims), w).eval();
+    sum(exp(w)).item<float>();
+  }
+  std::map<int, std::vector<std::pair<double, double>>> spans;
+  for (const json& e : r.all())
+    if (e.at("ph") == "X")
+      spans[e.at("tid").get<int>()].emplace_back(e.at("ts").get<double>(),
+                                                 -(e.at("ts").get<double>() + e.at("dur").get<double>()));
+  size_t checked = 0;
+  for (auto& [thread, all] : spans) {
+    std::sort(all.begin(), all.end());
+    std::vector<double> open;
+    for (const auto& [start, minus_end] : all) {
+      constexpr double kRounding = 0.0025;
+      while (!open.empty() && open.back() <= start + kRounding) open.pop_back();
+      if (!open.empty()) BOOST_TEST(-minus_end <= open.back() + kRounding);
+      open.push_back(-minus_end);
+      ++checked;
+    }
+  }
+  BOOST_TEST(checked > 30u);
 }
 
 BOOST_AUTO_TEST_CASE(bands_share_their_time_among_their_kernels) {
