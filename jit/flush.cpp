@@ -19,6 +19,7 @@
 #include "support/log.hpp"
 #include "support/metrics.hpp"
 #include "support/spin_lock.hpp"
+#include "support/text.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -188,6 +189,13 @@ void finish(const std::vector<Node*>& nodes, bool good) {
 
 thread_local int no_flush = 0;
 
+void log_memory(const Site& site) {
+  const Metrics m = metrics();
+  logging::print(logging::Channel::memory, "after the flush at %s: %s in use, %s at most, %s donated so far",
+                 lazy::to_string(site).c_str(), text::human_size(m.bytes_live).c_str(),
+                 text::human_size(m.bytes_peak).c_str(), text::human_size(m.bytes_donated).c_str());
+}
+
 // In a handler.
 void note_failure(const FlushTimes& times, Cause cause, const Site& site) {
   try {
@@ -196,6 +204,15 @@ void note_failure(const FlushTimes& times, Cause cause, const Site& site) {
     event::failed_flush(times, cause, site, "an exception of another type");
   }
 }
+
+/// Time stamps are most of what a recording costs a cached flush, whose phases are much the same each time:
+/// those of one in eight are told apart.
+struct Phases {
+  bool wanted = false;
+  uint8_t flushes = 0;
+  void next(bool recording) { wanted = recording && flushes++ % 8 == 0; }
+};
+thread_local Phases phases;
 
 void flush(Node* wanted, Cause cause, const Site& site) {
   if (no_flush > 0)
@@ -206,6 +223,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   Backend& backend = *backends().main;  // the first one takes a while to make: before the flush is timed
   FlushTimes times;
   times.start = profile::start_time();
+  phases.next(times.start != 0);
   FrameLease frame;
   std::vector<Node*>& nodes = frame->taken;
   nodes.clear();
@@ -218,7 +236,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   try {
     await_leaves(nodes, site);
     frame->build(nodes);
-    if (times.start) times.keyed = profile::now();
+    if (phases.wanted) times.keyed = profile::now();
     FlushReport* const wants_report = listener || logged ? &report : nullptr;
     report.cause = cause;
     report.site = site;
@@ -254,6 +272,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   }
   finish(nodes, true);
   if (logged) logging::write(logging::Channel::flush, to_string(report));
+  if (logging::enabled(logging::Channel::memory)) log_memory(site);
   if (listener) listener->flushes.push_back(std::move(report));
 }
 
@@ -272,30 +291,30 @@ std::shared_ptr<const Program> find_program(const Frame& f, Backend& backend, Fl
     return p;
   };
   std::shared_ptr<Entry> entry = entries().find(key);
-  const bool timed = profile::on() && report;
+  const bool recorded = profile::on() && report, timed = recorded && phases.wanted;
   if (timed) report->looked_up = profile::now();
   if (entry) {
     if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
       if (timed) report->checked = quickly_checked(*p, why) ? report->looked_up : profile::now();
       return hit(p, 0);
     }
-    if (timed) report->checked = profile::now();
   } else {
     entry = entries().get_or_fill(key, [&] {
       auto fresh = std::make_shared<Entry>(f.key);
       return cache::Filled<Entry>{fresh, weight_of(f.key, {})};
     });
   }
+  if (recorded) report->checked = profile::now();
   const std::lock_guard turn(entry->compiling);
   if (ProgramRef p = first_that_holds(*entry, f, nullptr)) {  // another thread was faster
-    if (timed) report->checked = profile::now();
+    if (recorded) report->checked = profile::now();
     return hit(p, 0);
   }
   const profile::Ticks before_load = profile::start_time();
   if (const uint64_t ns = load(*entry, key, backend)) {
     if (before_load) event::loaded(before_load, f, *entry->programs());
     if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
-      if (timed) report->checked = profile::now();
+      if (recorded) report->checked = profile::now();
       return hit(p, ns);
     }
   }

@@ -130,8 +130,10 @@ void expand_flush(const Event& e, Writer& out) {
   };
   phase(kKey, e.words[kKeyedLookedUp] >> 32);
   phase(kLookUp, e.words[kKeyedLookedUp] & ~0u);
-  phase(kGuards, e.words[kCheckedReady] >> 32);
-  out.event({&kRun, e.start + (e.words[kCheckedReady] & ~0u), e.end, words, e.thread});
+  const uint64_t checked = e.words[kCheckedReady] >> 32;
+  phase(from == e.start ? kLookUp : kGuards, checked);  // all in one where they were not told apart
+  if (const uint64_t ready = e.words[kCheckedReady] & ~0u)
+    out.event({&kRun, e.start + ready, e.end, words, e.thread});
   memory(e.end, packed >> 8, e.thread, out);
 }
 constexpr Kind kFlush{nullptr,

@@ -177,6 +177,7 @@ void put(const Kind& kind, Ticks start, Ticks end, const Values&... values) noex
 struct Activity {
   const char* name = nullptr;
   uint32_t parts = 0;
+  bool own_parts = true;  // the calling thread's parts are recorded too
 };
 inline constinit thread_local Activity activity;
 

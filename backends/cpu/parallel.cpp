@@ -67,20 +67,23 @@ void in_arena(int threads, F&& f) {
 /// Records each part of what the calling thread runs on the thread that does it.
 class Parts {
  public:
-  explicit Parts(int64_t pieces) : name_(profile::on() ? profile::activity.name : nullptr) {
+  explicit Parts(int64_t pieces)
+      : name_(profile::on() ? profile::activity.name : nullptr),
+        silent_(profile::activity.own_parts ? nullptr : &profile::activity) {
     if (name_) profile::activity.parts += static_cast<uint32_t>(pieces);
   }
   template <class F>
   void run(int64_t first, int64_t last, F&& some) const {
     static constexpr profile::Kind kind{
         nullptr, profile::kPart, {{{"name", profile::Type::text}, {"piece", profile::Type::integer}}}};
-    if (!name_) return some(first, last);
+    if (!name_ || &profile::activity == silent_) return some(first, last);
     const profile::Span span(kind, name_, first);
     some(first, last);
   }
 
  private:
   const char* name_;
+  const profile::Activity* silent_;  // of the thread whose parts are left out
 };
 
 int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }

@@ -23,7 +23,7 @@ class BandTimer {
  public:
   explicit BandTimer(size_t steps)
       : start_(profile::start_time()), spent_(start_ ? steps : 0), outer_(profile::activity) {
-    if (start_) profile::activity = {"band", 0};
+    if (start_) profile::activity = {"band", 0, false};  // its kernels take the place of this thread's parts
   }
   BandTimer(const BandTimer&) = delete;
   ~BandTimer() {
@@ -137,11 +137,13 @@ class Run {
 
   void launch_timed(const Step& s, uint64_t* words) {
     profile::Activity& now = profile::activity;
-    const profile::Activity outer = std::exchange(now, {event::name_of(p_, s), 0});
+    const char* const outer = std::exchange(now.name, event::name_of(p_, s));
+    const uint32_t outer_parts = std::exchange(now.parts, 0);
     const profile::Ticks start = profile::now();
     s.kernel->launch(words);
     event::launch(start, profile::now(), p_, s, words, now.parts);
-    now = outer;
+    now.name = outer;
+    now.parts = outer_parts;
   }
 
   /// What was decided about a band. The number of threads may change at any time, so this is asked once.

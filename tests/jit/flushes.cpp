@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_miss_says_how_the_nearest_program_differs) {
 BOOST_AUTO_TEST_CASE(log_lines_go_to_their_channels) {
   const Tensor x = numbers({5}), gaps = x(slice(none, none, 2));
   cache::clear();
-  const Override channels("LAZY_LOG", "flush,miss,guards,fusion,kernels");
+  const Override channels("LAZY_LOG", "flush,miss,guards,fusion,kernels,memory");
   const fresh::LogLines lines;
   (x * 2).eval();
   (gaps * 2).eval();
@@ -178,6 +178,7 @@ BOOST_AUTO_TEST_CASE(log_lines_go_to_their_channels) {
           "guards|generic program turned down: contiguous: v0 was row-major without gaps, now it is not"),
       all);
   BOOST_TEST(contains(all, "miss|eval at flushes.cpp:171: guard contiguous: v0 was row-major without gaps, now it is not (v0 was made at flushes.cpp:"), all);
+  BOOST_TEST(contains(all, "memory|after the flush at flushes.cpp:"), all);
   BOOST_TEST(contains(all, "fusion|1 ops -> 1 kernels"), all);
   BOOST_TEST(contains(all, "kernels|kernel 0 of 1: map_multiply_flushes.cpp_"), all);
 }

@@ -1,4 +1,5 @@
 // What LAZY_PROFILE says of flushes, compiles and launches.
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -71,9 +72,15 @@ BOOST_AUTO_TEST_CASE(a_flush_names_its_cause_line_and_program) {
   BOOST_TEST(!flushes[2].at("args").contains("miss"));
   BOOST_TEST(flushes[3].at("args").at("program") == flushes[1].at("args").at("program"));
   BOOST_TEST(r.named("record").size() == 8u);  // begins and ends
-  BOOST_TEST(r.named("key").size() == 4u);
-  BOOST_TEST(r.named("lookup").size() == 4u);
-  BOOST_TEST(r.named("run").size() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(phases_of_one_hit_in_eight_are_told) {
+  const Tensor a = values({1000});
+  (a + 1).eval();
+  Recording r;
+  for (int i = 0; i < 32; ++i) (a + 1).eval();
+  BOOST_TEST(r.named("flush").size() == 32u);
+  for (const char* phase : {"key", "lookup", "run"}) BOOST_TEST(r.named(phase).size() == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(phases_of_compiles_nest_in_their_flush) {
@@ -87,8 +94,7 @@ BOOST_AUTO_TEST_CASE(phases_of_compiles_nest_in_their_flush) {
            e.at("ts").get<double>() + e.at("dur").get<double>() <= end + slack &&
            e.at("tid") == flush.at("tid");
   };
-  for (const char* name :
-       {"compile", "simplify", "fuse", "lower", "bands", "codegen", "key", "lookup", "run"}) {
+  for (const char* name : {"compile", "simplify", "fuse", "lower", "bands", "codegen", "lookup", "run"}) {
     const auto events = r.named(name);
     BOOST_TEST_CONTEXT(name) {
       BOOST_REQUIRE_EQUAL(events.size(), 1u);
@@ -161,6 +167,35 @@ BOOST_AUTO_TEST_CASE(each_program_is_described_once) {
     BOOST_TEST(!k.at("ir").get<std::string>().empty());
     BOOST_TEST(k.at("at").get<std::string>().starts_with("profile.cpp:"));
   }
+}
+
+BOOST_AUTO_TEST_CASE(spans_of_a_thread_nest) {
+  const fresh::Override two("LAZY_NUM_THREADS", "2");
+  const Tensor x = values({2000, 700}), w = values({700, 700});
+  Recording r;
+  for (int i = 0; i < 3; ++i) {
+    const Tensor e = exp(x - max(x, {1}, keepdims));
+    matmul(e / sum(e, {1}, keepdims), w).eval();
+    sum(exp(w)).item<float>();
+  }
+  std::map<int, std::vector<std::pair<double, double>>> spans;
+  for (const json& e : r.all())
+    if (e.at("ph") == "X")
+      spans[e.at("tid").get<int>()].emplace_back(e.at("ts").get<double>(),
+                                                 -(e.at("ts").get<double>() + e.at("dur").get<double>()));
+  size_t checked = 0;
+  for (auto& [thread, all] : spans) {
+    std::sort(all.begin(), all.end());
+    std::vector<double> open;
+    for (const auto& [start, minus_end] : all) {
+      constexpr double kRounding = 0.0025;
+      while (!open.empty() && open.back() <= start + kRounding) open.pop_back();
+      if (!open.empty()) BOOST_TEST(-minus_end <= open.back() + kRounding);
+      open.push_back(-minus_end);
+      ++checked;
+    }
+  }
+  BOOST_TEST(checked > 30u);
 }
 
 BOOST_AUTO_TEST_CASE(bands_share_their_time_among_their_kernels) {

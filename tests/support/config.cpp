@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(every_default_is_an_accepted_value) {
 BOOST_AUTO_TEST_CASE(texts_name_every_variable) {
   const std::string help = config::help(), table = config::markdown(), dump = config::dump();
   const auto all = config::entries();
-  BOOST_TEST(all.size() == 23u);
+  BOOST_TEST(all.size() == 26u);
   BOOST_TEST(count(table, "\n") == all.size() + 2);
   BOOST_TEST(count(dump, "\n") == all.size());
   for (const auto& e : all) {
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(texts_name_every_variable) {
     BOOST_TEST(count("\n" + dump, "\n" + e.name + " ") == 1u, e.name);
   }
   BOOST_TEST(count(table, "auto\\|avx512\\|avx2\\|reference") == 1u);
-  BOOST_TEST(count(table, "`256MiB`") == 1u);
+  BOOST_TEST(count(table, "`256MiB`") == 2u);
   const config::Override o("LAZY_CACHE_SIZE", "1536K");
   BOOST_TEST(count(config::dump(), "1536KiB") == 1u);
   BOOST_TEST(count(config::dump(), "code") == 1u);

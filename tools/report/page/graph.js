@@ -36,6 +36,10 @@ class Graph {
   // Which kernel computes each value: what is in no kernel of its own is computed where it is used, first.
   groupsOf(p) {
     const group = new Map(), users = new Map();
+    if (p.nodes.every((n) => n.group === undefined)) {  // loaded from disk: what was fused is not known
+      for (const n of p.nodes) if (n.op !== "leaf") group.set(n.v, 0);
+      return group;
+    }
     for (const n of p.nodes) for (const f of n.from) users.has(f) ? users.get(f).push(n.v) : users.set(f, [n.v]);
     for (const n of [...p.nodes].reverse()) {
       if (n.group !== undefined) group.set(n.v, n.group);
@@ -126,7 +130,7 @@ class Graph {
     for (const b of boxes) {
       if (b.group !== undefined) {
         const kernels = p.kernels.map((k, i) => ({ ...k, i })).filter((k) => k.group === b.group);
-        const label = kernels.length ? kernels.map((k) => "kernel " + k.i).join(", ") : "group " + b.group;
+        const label = kernels.length ? kernels.map((k) => "kernel " + k.i).join(", ") : "as recorded; the program came from disk";
         const r = svg("rect", { x: b.x, y: b.y, width: b.w, height: b.h, rx: 10, fill: hue(b.group) + " / .13)", stroke: hue(b.group) + " / .8)" });
         r.append(svg("title", {}, kernels.map((k) => k.name).join("\n")));
         r.addEventListener("click", () => kernels[0] && this.open(kernels[0].i));
@@ -167,7 +171,7 @@ class Graph {
   fit() {
     const W = this.box.clientWidth || 800, H = this.box.clientHeight || 560, pad = 24;
     // As a whole if that can be read, else from the top.
-    const scale = Math.max(0.45, Math.min(1.25, W / (this.size.width + 2 * pad), H / (this.size.height + 2 * pad)));
+    const scale = Math.max(0.6, Math.min(1.25, W / (this.size.width + 2 * pad), H / (this.size.height + 2 * pad)));
     const w = W / scale, h = H / scale, fits = this.size.height + 2 * pad <= h;
     this.view((this.size.width - w) / 2, fits ? (this.size.height - h) / 2 : -pad, w, h);
   }
@@ -207,7 +211,7 @@ class Graph {
     p.kernels.forEach((k, i) => {
       const d = element("details", {}, element("summary", {}, `${i}  `, element("code", { textContent: k.name })));
       d.dataset.kernel = i;
-      d.append(element("div", { class: "muted", textContent: `${plain(k.ops)} ops, ${bytes(k.code_bytes)} of code` }), element("div", { class: "muted", textContent: k.schedule }), element("pre", { class: "mono", textContent: k.ir }));
+      d.append(element("div", { class: "muted", textContent: `${plain(k.ops)} ops, ${bytes(k.code_bytes)} of code` }), element("div", { class: "muted", textContent: k.schedule }), element("pre", { class: "mono", textContent: k.ir || "loaded from disk" }));
       side.append(d);
     });
     side.append(element("h3", { textContent: "Guards" }));

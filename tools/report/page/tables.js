@@ -55,13 +55,18 @@ function makeKernels() {
   const k = data.kernels, all = [...k.total.keys()], whole = Math.max(sum(k.total), 1e-9);
   const gbs = (i) => k.bytes[i] / Math.max(k.total[i], 1e-9) / 1000, gflops = (i) => k.flops[i] / Math.max(k.total[i], 1e-9) / 1000;
   const reached = (i) => (limitOf(i) / (k.total[i] / k.launches[i])) * 100;
+  // The line has a column of its own.
+  const short = (i) => {
+    const line = "_" + text(k.at[i]).replace(":", "_"), name = text(k.name[i]);
+    return name.endsWith(line) ? name.slice(0, -line.length) : name;
+  };
   const bar = (i) => {
     const inner = element("i");
     inner.style.width = (k.total[i] / whole) * 100 + "%";
     return element("div", { class: "bar" }, inner);
   };
   const table = new Table(byId("kernels"), [
-    { title: "kernel", width: "minmax(140px, 2fr)", value: (i) => text(k.name[i]), show: (i) => text(k.name[i]) },
+    { title: "kernel", width: "minmax(140px, 2fr)", value: short, show: short },
     { title: "share", width: "50px", value: (i) => k.total[i], show: bar },
     { title: "total", width: "68px", value: (i) => k.total[i], show: (i) => duration(k.total[i]), right: true },
     { title: "launches", width: "64px", value: (i) => k.launches[i], show: (i) => plain(k.launches[i]), right: true },
@@ -71,7 +76,7 @@ function makeKernels() {
     { title: "GB/s", width: "48px", value: gbs, show: (i) => digits(gbs(i)), right: true },
     { title: "GFLOP/s", width: "60px", value: gflops, show: (i) => digits(gflops(i)), right: true },
     { title: "of limit", width: "56px", value: reached, show: (i) => (data.machine ? Math.round(reached(i)) + "%" : "–"), right: true },
-    { title: "line", width: "minmax(90px, 1fr)", value: (i) => text(k.at[i]), show: (i) => text(k.at[i]) },
+    { title: "line", width: "minmax(90px, 1.2fr)", value: (i) => text(k.at[i]), show: (i) => text(k.at[i]) },
   ], all, (i) => {
     byId("filter").value = "";
     const program = data.programs.find((p) => p.kernels.some((x) => x.name === text(k.name[i])));
