@@ -50,8 +50,9 @@ Tensor concat(const std::vector<Tensor>& xs, int64_t axis, Site s) {
     bool good = shape.size() == first.size();
     for (int i = 0; good && i < shape.size(); ++i) good = i == a || shape[i] == first[i];
     if (!good)
-      fail<ShapeError>(op, "shapes " + to_string(first) + " and " + to_string(shape) + " differ in more than axis " +
-                               std::to_string(a),
+      fail<ShapeError>(op,
+                       "shapes " + to_string(first) + " and " + to_string(shape) +
+                           " differ in more than axis " + std::to_string(a),
                        s);
     parts.push_back(detail::operand(op, arg, t));
   }

@@ -28,7 +28,8 @@ class CpuBackend final : public jit::Backend {
   }
   std::string target() const override {
     if (reference_) return {};
-    return std::string(name()) + (has_vnni() ? "+vnni" : "") + "+l2=" + std::to_string(caches().l2 >> 10) + "K";
+    return std::string(name()) + (has_vnni() ? "+vnni" : "") + "+l2=" + std::to_string(caches().l2 >> 10) +
+           "K";
   }
   std::unique_ptr<jit::Kernel> load(const jit::loop::LoopKernel& k, std::string_view stored) override {
     return reference_ ? nullptr : load_kernel(k, isa_, stored);

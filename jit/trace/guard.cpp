@@ -52,7 +52,8 @@ const Guard* failed_guard(const Program& p, const Frame& f, int64_t& actual) {
 
 uint32_t subject_of(const Guard& g, const Program& p) {
   using K = Guard::Kind;
-  if (g.kind == K::contiguous || g.kind == K::extent || g.kind == K::scalar || g.kind == K::position) return g.node;
+  if (g.kind == K::contiguous || g.kind == K::extent || g.kind == K::scalar || g.kind == K::position)
+    return g.node;
   return p.steps[g.step].operands[g.operand].node;
 }
 

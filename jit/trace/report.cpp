@@ -100,15 +100,17 @@ std::string NearestKey::difference() const {
   };
   if (common_ == ours.size() && common_ == nearest.size()) return "same graph under other settings";
   const auto sizes = [&] {
-    return ours.size() == nearest.size()
-               ? std::string()
-               : " (" + std::to_string(ours.size()) + " values, there " + std::to_string(nearest.size()) + ")";
+    return ours.size() == nearest.size() ? std::string()
+                                         : " (" + std::to_string(ours.size()) + " values, there " +
+                                               std::to_string(nearest.size()) + ")";
   };
   if (common_ == 0) return "no program begins like this one (" + ours[0] + ")";
   if (common_ == ours.size())
     return "the nearest program goes on with " + nearest[common_] + "; this graph ends before" + sizes();
-  if (common_ == nearest.size()) return "the nearest program ends before " + ours[common_] + line_of(common_) + sizes();
-  return "the nearest program has " + nearest[common_] + "; here it is " + ours[common_] + line_of(common_) + sizes();
+  if (common_ == nearest.size())
+    return "the nearest program ends before " + ours[common_] + line_of(common_) + sizes();
+  return "the nearest program has " + nearest[common_] + "; here it is " + ours[common_] + line_of(common_) +
+         sizes();
 }
 
 }  // namespace lazy::jit

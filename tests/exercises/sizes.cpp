@@ -1,4 +1,5 @@
-// An exercise: this program compiles a new program in each iteration. Find out why from what LAZY_LOG=miss says.
+// An exercise: this program compiles a new program in each iteration. Find out why from what LAZY_LOG=miss
+// says.
 #include <cstdio>
 #include <lazy/lazy.hpp>
 using namespace lazy;

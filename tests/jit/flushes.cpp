@@ -177,7 +177,10 @@ BOOST_AUTO_TEST_CASE(log_lines_go_to_their_channels) {
           all,
           "guards|generic program turned down: contiguous: v0 was row-major without gaps, now it is not"),
       all);
-  BOOST_TEST(contains(all, "miss|eval at flushes.cpp:171: guard contiguous: v0 was row-major without gaps, now it is not (v0 was made at flushes.cpp:"), all);
+  BOOST_TEST(contains(all,
+                      "miss|eval at flushes.cpp:171: guard contiguous: v0 was row-major without gaps, now it "
+                      "is not (v0 was made at flushes.cpp:"),
+             all);
   BOOST_TEST(contains(all, "memory|after the flush at flushes.cpp:"), all);
   BOOST_TEST(contains(all, "fusion|1 ops -> 1 kernels"), all);
   BOOST_TEST(contains(all, "kernels|kernel 0 of 1: map_multiply_flushes.cpp_"), all);

@@ -13,7 +13,8 @@ namespace {
 
 using Environment = std::map<std::string, std::string>;
 
-std::string output(const std::string& program, const std::vector<std::string>& arguments, const Environment& e) {
+std::string output(const std::string& program, const std::vector<std::string>& arguments,
+                   const Environment& e) {
   std::vector<std::string> command = {program};
   command.insert(command.end(), arguments.begin(), arguments.end());
   const Ended ended = run(command, e);
@@ -107,9 +108,10 @@ BOOST_AUTO_TEST_CASE(an_axis_that_changes) {
   const std::string said = output(EXERCISE_AXES, {}, {{"LAZY_CACHE", "off"}, {"LAZY_LOG", "miss"}});
   BOOST_TEST(has(said, "12 programs for 12 steps"), said);
   BOOST_TEST(has(said, " at " + line_of("exercises/axes.cpp", "step % 4}, keepdims")), said);
-  BOOST_TEST(has(said, "max float32 [1, n, n, n] axes=0 v6; here it is v7 = max float32 [n, 1, n, n] axes=1 v6 at " +
-                           line_of("exercises/axes.cpp", "step / 4")),
-             said);
+  BOOST_TEST(
+      has(said, "max float32 [1, n, n, n] axes=0 v6; here it is v7 = max float32 [n, 1, n, n] axes=1 v6 at " +
+                    line_of("exercises/axes.cpp", "step / 4")),
+      said);
 }
 
 BOOST_AUTO_TEST_CASE(sizes_that_are_compiled_in) {
