@@ -245,7 +245,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     if (times.start) times.ready = report.hit ? report.checked : profile::now();
     run(*program, *frame, backend);
     program->runs.add();
-    if (config::get().verify) {
+    if (config::get().verify.get() != config::Verify::off) {
       const profile::Span span(event::kVerify);
       verify(*program, *frame, site);
     }

@@ -3,82 +3,15 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "jit/graph/graph.hpp"
-#include "jit/graph/layout.hpp"
-#include "jit/plan/compile.hpp"
+#include "jit/bisect.hpp"
 #include "jit/registry.hpp"
-#include "support/fp16.hpp"
+#include "jit/verify_values.hpp"
+#include "support/config.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
 
 namespace lazy::jit {
 namespace {
-
-double element(const Node& n, const Layout& l, int64_t linear) {
-  int64_t at = l.offset;
-  for (int i = l.shape.size() - 1; i >= 0; --i) {
-    at += linear % l.shape[i] * l.strides[i];
-    linear /= l.shape[i];
-  }
-  const void* p = static_cast<const char*>(n.buffer->data()) + at * static_cast<int64_t>(size_of(n.dtype));
-  const auto read = [&](auto v) {
-    std::memcpy(&v, p, sizeof v);
-    return static_cast<double>(v);
-  };
-  switch (n.dtype) {
-    case DType::bool_:
-    case DType::uint8: return read(uint8_t{});
-    case DType::int8: return read(int8_t{});
-    case DType::int16: return read(int16_t{});
-    case DType::int32: return read(int32_t{});
-    case DType::int64: return read(int64_t{});
-    case DType::uint16: return read(uint16_t{});
-    case DType::uint32: return read(uint32_t{});
-    case DType::uint64: return read(uint64_t{});
-    case DType::float16: return read(float16_t{});
-    case DType::bfloat16: return read(bfloat16_t{});
-    case DType::float32: return read(float{});
-    case DType::float64: return read(double{});
-  }
-  return 0;
-}
-
-double unit_of(DType t) {
-  switch (t) {
-    case DType::float16: return 0x1p-11;
-    case DType::bfloat16: return 0x1p-8;
-    case DType::float32: return 0x1p-24;
-    case DType::float64: return 0x1p-53;
-    default: return 0;
-  }
-}
-
-// Largest difference in units of the type's rounding, relative to the larger of the element and the tensor's
-// magnitude.
-struct Difference {
-  double units = 0;
-  int64_t at = -1;
-  double got = 0, expected = 0;
-};
-Difference compare(const Node& got, const Node& expected, double unit) {
-  const Layout a = layout_of(got), b = layout_of(expected);
-  const int64_t n = numel(got.shape);
-  double scale = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const double e = std::abs(element(expected, b, i));
-    if (std::isfinite(e)) scale = std::max(scale, e);
-  }
-  Difference worst;
-  for (int64_t i = 0; i < n; ++i) {
-    const double x = element(got, a, i), y = element(expected, b, i);
-    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    const double d = std::isfinite(x) && std::isfinite(y) && unit > 0
-                         ? std::abs(x - y) / (unit * std::max(scale, 1e-300))
-                         : INFINITY;
-    if (d > worst.units || worst.at < 0) worst = {d, i, x, y};
-  }
-  return worst;
-}
 
 // Ops whose result can jump when an operand changes by a rounding error.
 bool can_jump(Op op, DType operand, DType result) {
@@ -100,38 +33,6 @@ struct Trust {
   double unit = 0;     // of the coarsest type on the way to it; 0: exact
   bool jumps = false;  // errors on the way may have become anything
 };
-
-// A node with the same recipe on other operands, in no graph.
-Node* new_recipe(const Node& recipe, const std::vector<Handle>& operands) {
-  Node* n = new_node();
-  n->counts.store(Node::kHandle, std::memory_order_relaxed);
-  n->op = recipe.op;
-  n->dtype = recipe.dtype;
-  n->site = recipe.site;
-  n->shape = recipe.shape;
-  n->ints = recipe.ints;
-  n->steps = recipe.steps;
-  n->axes = recipe.axes;
-  n->scalar = recipe.scalar;
-  for (const Handle& h : operands) {
-    add_reference(h.get());
-    n->operand[n->arity] = h.get();
-    n->leaf_mask |= static_cast<uint8_t>(1u << n->arity++);
-  }
-  return n;
-}
-
-// Runs the recipe of one node on given operand values. The result is a node of its own.
-Handle run_alone(const Node& recipe, const std::vector<Handle>& operands, Backend& backend) {
-  Node* n = new_recipe(recipe, operands);
-  const Handle handle = Handle::adopt(n);
-  Frame frame;
-  Node* const one[] = {n};
-  frame.build(one);
-  run(*compile(frame, Variant::strict, backend), frame, backend);
-  n->state.store(State::ready, std::memory_order_release);
-  return handle;
-}
 
 std::string value_text(double v) {
   char text[40];
@@ -194,6 +95,8 @@ void verify(const Program&, const Frame& f, const Site& site) {
   }
   if (!wrong) return;
   metric::add(Counter::verify_failures);
+  if (config::get().verify.get() == config::Verify::bisect)
+    bisect(f, *wrong, values, trust.at(wrong).jumps, trust.at(wrong).unit, site);
   std::string text = "LAZY_VERIFY: flush at " + to_string(site) + ": value of " + name_of(wrong->op) +
                      " recorded at " + to_string(wrong->site) + " is " + value_text(worst.got) +
                      " at element " + std::to_string(worst.at) + ", the reference backend says " +

@@ -71,7 +71,7 @@ class Run {
         backend_(backend),
         buffers_(f.buffers),
         address_(f.addresses),
-        donate_(!config::get().verify) {
+        donate_(config::get().verify.get() == config::Verify::off) {
     buffers_.resize(p.slots.size());
     address_.resize(p.slots.size());
   }

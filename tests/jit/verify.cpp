@@ -1,4 +1,10 @@
 // LAZY_VERIFY finds a wrong backend, names the op and its line, and is silent on a right one.
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 #include "tests/jit/fresh.hpp"
 
 using namespace lazy;
@@ -92,6 +98,36 @@ BOOST_AUTO_TEST_CASE(silent_when_all_is_well) {
   BOOST_TEST(said == "");
   BOOST_TEST(metrics().verify_failures == 0u);
   BOOST_TEST(metrics().verify_runs > 0u);
+}
+
+// Wrong where a kernel both multiplies and subtracts.
+BOOST_AUTO_TEST_CASE(bisecting_leaves_the_ops_that_differ) {
+  const Probe::Hooks hooks;
+  const Tensor x = numbers({20}), y = numbers({20});
+  cache::clear();
+  Probe::instance().on_compile = [](jit::loop::LoopKernel& k) {
+    for (const auto& i : k.body)
+      if (i.code == jit::loop::Code::op && i.op == jit::Op::multiply)
+        return swap_op(k, jit::Op::subtract, jit::Op::add);
+  };
+  std::string folder = (std::filesystem::temp_directory_path() / "lazy-bisect-XXXXXX").string();
+  BOOST_REQUIRE(::mkdtemp(folder.data()));
+  const Override on("LAZY_VERIFY", "bisect"), where("LAZY_DUMP_DIR", folder);
+  const Tensor z = exp(tanh((maximum(sqrt(x), y) + 1) * y - x) + cos(y)) / (1 + x);
+  const std::string said = fresh::standard_error_of([&] { z.eval(); });
+  BOOST_TEST(contains(said, "LAZY_VERIFY=bisect: 2 of "), said);
+  std::string source;
+  for (const auto& e : std::filesystem::directory_iterator(folder))
+    if (e.path().extension() == ".cpp" && e.path().filename().string().starts_with("lazy-verify-")) {
+      std::ifstream in(e.path());
+      source.assign(std::istreambuf_iterator<char>(in), {});
+    }
+  std::filesystem::remove_all(folder);
+  BOOST_TEST_MESSAGE(source);
+  for (const char* part : {"Op::multiply", "Op::subtract", "verify.cpp:", "evaluate(wanted"})
+    BOOST_TEST(contains(source, part), part);
+  for (const char* part : {"Op::maximum", "Op::sqrt", "Op::cos", "Op::tanh", "Op::divide"})
+    BOOST_TEST(!contains(source, part), part);
 }
 
 BOOST_AUTO_TEST_CASE(inputs_are_not_taken_over_while_verifying) {

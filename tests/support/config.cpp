@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(defaults) {
   BOOST_TEST(c.num_threads == 0);
   BOOST_TEST(c.cache_hash_bits == 128);
   BOOST_TEST(!c.eager);
-  BOOST_TEST(!c.verify);
+  BOOST_TEST((c.verify == config::Verify::off));
   BOOST_TEST(!c.fp_contract);
   BOOST_TEST(!c.exact_casts);
   BOOST_TEST((c.perf_map == config::PerfMap::off));
