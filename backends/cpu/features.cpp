@@ -1,11 +1,13 @@
 #include "backends/cpu/features.hpp"
 
 #include <cpuid.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -45,19 +47,32 @@ Isa detect() {
   return Isa::avx2;
 }
 
-/// What the kernel says of the first processor's cache; the C library's word for AMD's third level is that of
-/// all of the socket's together.
-size_t cache_size(const char* level, int name, size_t otherwise) {
-  for (int i = 0; i < 8; ++i) {
-    const std::string dir = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/";
-    std::string what, type;
-    size_t kib = 0;
-    if (std::ifstream(dir + "level") >> what && std::ifstream(dir + "type") >> type && what == level &&
-        type != "Instruction" && std::ifstream(dir + "size") >> kib && kib > 0)
-      return kib << 10;
-  }
+/// A file's first line. Without streams: this is part of every process's start.
+std::string line_of(const std::string& file) {
+  const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  char text[64];
+  const ssize_t n = read(fd, text, sizeof text);
+  close(fd);
+  const std::string_view all(text, n > 0 ? static_cast<size_t>(n) : 0);
+  return std::string(all.substr(0, all.find('\n')));
+}
+
+size_t cache_size(int name, size_t otherwise) {
   const long n = sysconf(name);
   return n > 0 ? static_cast<size_t>(n) : otherwise;
+}
+
+/// What the kernel says of the first processor's third level; the C library's word is, on AMD, that of all of
+/// the socket's together.
+size_t third_level() {
+  for (const char* index : {"3", "2", "4"}) {  // as a rule two first levels, a second and a third
+    const std::string dir = std::string("/sys/devices/system/cpu/cpu0/cache/index") + index + "/";
+    if (line_of(dir + "level") != "3") continue;
+    const size_t kib = std::strtoul(line_of(dir + "size").c_str(), nullptr, 10);
+    if (kib > 0) return kib << 10;
+  }
+  return cache_size(_SC_LEVEL3_CACHE_SIZE, 16 << 20);
 }
 
 /// Processors' worth of time that a cgroup directory grants; huge when it sets no limit.
@@ -142,9 +157,8 @@ Isa isa_from(std::string_view word) {
 }
 
 const Caches& caches() {
-  static const Caches c{cache_size("1", _SC_LEVEL1_DCACHE_SIZE, 32 << 10),
-                        cache_size("2", _SC_LEVEL2_CACHE_SIZE, 1 << 20),
-                        cache_size("3", _SC_LEVEL3_CACHE_SIZE, 16 << 20)};
+  static const Caches c{cache_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10),
+                        cache_size(_SC_LEVEL2_CACHE_SIZE, 1 << 20), third_level()};
   return c;
 }
 
