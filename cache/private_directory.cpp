@@ -1,5 +1,6 @@
 #include "cache/private_directory.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -69,6 +70,18 @@ DirectoryResult open_private_directory(const std::string& given, bool create) {
   r.refused = !r.problem.empty();
   if (!r.refused) r.fd = std::move(fd);
   return r;
+}
+
+std::vector<std::string> names_in(int folder) {
+  std::vector<std::string> names;
+  // A descriptor of its own: reading a folder moves a position that copies would share.
+  Fd fd(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  DIR* const dir = fd ? fdopendir(fd.get()) : nullptr;
+  if (!dir) return names;
+  fd.release();
+  while (const dirent* e = readdir(dir)) names.emplace_back(e->d_name);
+  closedir(dir);
+  return names;
 }
 
 bool is_private_file(int fd, std::string& why) {

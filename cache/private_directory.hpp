@@ -1,6 +1,7 @@
 // The folder that the store lives in. What lies there is executed, so no one else may be able to write to it.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "cache/fd.hpp"
 
@@ -18,6 +19,9 @@ struct DirectoryResult {
 /// Opens it; `create`: makes it and missing parents, mode 0700. Refused: a symbolic link, another user's, one
 /// that others may write to.
 DirectoryResult open_private_directory(const std::string& path, bool create);
+
+/// What is in a folder, given its descriptor; nothing if it can't be read.
+std::vector<std::string> names_in(int folder);
 
 /// Whether a file, by its open descriptor, is a regular one of ours that no one else may write to. `why` gets
 /// the reason if not.

@@ -1,6 +1,5 @@
 #include "cache/store.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -78,18 +77,9 @@ std::string Store::problem() {
 }
 
 void Store::list() {
-  // A descriptor of its own: reading a folder moves a position that copies would share.
-  Fd fd(openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return;
-  DIR* const dir = fdopendir(fd.get());
-  if (!dir) return;
-  fd.release();
-  std::vector<std::string> names;
-  while (const dirent* e = readdir(dir)) {
-    if (is_pack(e->d_name)) names.emplace_back(e->d_name);
-    strays_ |= is_temporary(e->d_name);
-  }
-  closedir(dir);
+  std::vector<std::string> names = names_in(folder_.get());
+  strays_ = strays_ || std::any_of(names.begin(), names.end(), is_temporary);
+  std::erase_if(names, [](const std::string& n) { return !is_pack(n); });
   const auto listed = [&](const std::string& n) {
     return std::find(names.begin(), names.end(), n) != names.end();
   };

@@ -1,5 +1,4 @@
 // The store's upkeep: merging, bounding, clearing, and going from one store to another.
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -18,17 +17,6 @@ namespace lazy::cache {
 namespace {
 
 constexpr size_t kManyPacks = 8;  // each costs every process that starts some microseconds
-
-std::vector<std::string> names_in(int folder) {
-  std::vector<std::string> names;
-  Fd fd(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  DIR* const dir = fd ? fdopendir(fd.get()) : nullptr;
-  if (!dir) return names;
-  fd.release();
-  while (const dirent* e = readdir(dir)) names.emplace_back(e->d_name);
-  closedir(dir);
-  return names;
-}
 
 /// Which keys and labels have been seen. Equality is of the bytes.
 class Seen {

@@ -90,7 +90,7 @@ bool recompiles_alike(const StoredProgram& s, Backend& backend, std::string& why
 std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint32_t> key, Backend& backend) {
   std::vector<std::shared_ptr<const Program>> programs;
   const std::string target = backend.target();
-  if (target.empty()) return programs;
+  if (target.empty() || !config::get().dump_dir.empty()) return programs;  // dumps are of what is compiled
   const auto store = cache::process_store();
   if (!store) return programs;
   const auto start = std::chrono::steady_clock::now();

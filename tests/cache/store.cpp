@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <fstream>
 #include <map>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "cache/private_directory.hpp"
 #include "support/config.hpp"
@@ -411,6 +413,26 @@ BOOST_AUTO_TEST_CASE(a_child_has_a_pack_of_its_own) {
   s.close();
   Store again(at(f / "c"));
   for (const char* k : {"parent", "child", "after"}) BOOST_TEST(values(again, k).size() == 1u, k);
+}
+
+BOOST_AUTO_TEST_CASE(threads_share_a_store) {
+  const Folder f;
+  Store a(at(f / "c", 200'000)), b(at(f / "c", 200'000));
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      Store& s = t % 2 ? a : b;
+      for (int i = 0; i < 100; ++i) {
+        const std::string key = number("k", i * 7 % 50 + t % 3),
+                          value(static_cast<size_t>(500 + i * 7 % 50), 'v');
+        s.add(view(key), 0, key + value.substr(key.size()));
+        for (const cache::Record& r : s.find(view(key))) wrong += !r.value().starts_with(key);
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  BOOST_TEST(wrong == 0);
+  BOOST_TEST(!values(a, "k3").empty());
 }
 
 BOOST_AUTO_TEST_CASE(clear_and_prune) {
