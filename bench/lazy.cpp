@@ -37,6 +37,11 @@ void add(const std::string& workload, const std::string& size, std::function<Cal
       call();
     }
     for (auto _ : state) call();
+    reset_metrics();
+    const uint64_t before = metrics().bytes_live;
+    call();
+    // What the call needs besides its inputs. LAZY_EAGER=1 tells what it would need op by op.
+    state.counters["peak_bytes"] = static_cast<double>(metrics().bytes_peak - before);
   })->UseRealTime();
 }
 
