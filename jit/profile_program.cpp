@@ -1,9 +1,12 @@
 // What LAZY_PROFILE says of a program: its graph, the groups that were fused, its kernels and guards.
 #include <utility>
 
+#include "jit/loop/lower.hpp"
 #include "jit/passes/passes.hpp"
 #include "jit/plan/band.hpp"
+#include "jit/plan/compile.hpp"
 #include "jit/profile.hpp"
+#include "support/config.hpp"
 #include "support/json.hpp"
 
 namespace lazy::jit::event {
@@ -28,8 +31,8 @@ void list(std::string& out, const char* key, const T& items, auto&& item) {
   out += ']';
 }
 
-/// `f` and `loops` are null for a program from disk: then the graph is as it was recorded.
-void describe_program(const Trace& t, const Fusion* f, const Program& p,
+/// `groups`: each step's group of the fusion. Without a fusion the graph is as it was recorded.
+void describe_program(const Trace& t, const Fusion* f, const Program& p, const std::vector<int>& groups,
                       const std::vector<loop::LoopKernel>* loops) {
   std::string out = "{\"program\":" + std::to_string(number_of(p)) +
                     ",\"variant\":" + json::quoted(p.variant) + ",\"ops\":" + std::to_string(p.nodes) + ",";
@@ -59,7 +62,7 @@ void describe_program(const Trace& t, const Fusion* f, const Program& p,
   list(out, "kernels", steps, [&](size_t i) {
     const Step& s = p.steps[i];
     out += "{\"name\":" + json::quoted(name_of(p, s)) + ",\"at\":" + json::quoted(line_of(p, s)) +
-           ",\"group\":" + std::to_string(s.group) + ",\"ops\":" + std::to_string(s.ops) +
+           ",\"group\":" + std::to_string(groups[i]) + ",\"ops\":" + std::to_string(s.ops) +
            ",\"code_bytes\":" + std::to_string(s.kernel->code_bytes()) +
            ",\"schedule\":" + json::quoted(s.kernel->schedule());
     if (loops) out += ",\"ir\":" + json::quoted(loop::print((*loops)[i]));
@@ -81,17 +84,34 @@ void describe_program(const Trace& t, const Fusion* f, const Program& p,
   profile::put(kProgram, now, now, profile::intern(out));
 }
 
+std::vector<int> groups_of(const Program& p) {
+  std::vector<int> groups;
+  for (const Step& s : p.steps) groups.push_back(s.group);
+  return groups;
+}
+
 }  // namespace
 
 void program(const Trace& t, const Fusion& f, const Program& p, const std::vector<loop::LoopKernel>& loops) {
-  describe_program(t, &f, p, &loops);
+  describe_program(t, &f, p, groups_of(p), &loops);
 }
 
 void loaded(profile::Ticks start, const Frame& f,
             const std::vector<std::shared_ptr<const Program>>& programs) {
   profile::put(kLoad, start, profile::now(), programs.size());
-  const Trace trace(f);
-  for (const auto& p : programs) describe_program(trace, nullptr, *p, nullptr);
+  for (const auto& p : programs) {
+    // What was fused into what is not kept on disk, but follows from the frame.
+    const bool strict = p->variant == name_of(Variant::strict);
+    Trace trace(f);
+    simplify(trace);
+    if (config::get().fp_contract) contract(trace);
+    const Fusion fusion = fuse(trace, strict);
+    Program again;
+    std::vector<loop::LoopKernel> loops;
+    lower(trace, fusion, {strict, config::get().exact_casts}, again, loops);
+    if (again.steps.size() == p->steps.size()) describe_program(trace, &fusion, *p, groups_of(again), &loops);
+    else describe_program(Trace(f), nullptr, *p, groups_of(*p), nullptr);  // it was made for other layouts
+  }
 }
 
 }  // namespace lazy::jit::event

@@ -68,7 +68,7 @@ struct Step {
   uint64_t ops = 0;  // elementwise ops fused in
   // For reports only
   std::string at;  // the last fused op's line, as "path/main.cpp:14"
-  int group = -1;  // of the fusion; -1: loaded from disk
+  int group = -1;  // of the fusion that made it; -1: loaded from disk
   Work work;
 };
 
