@@ -47,7 +47,7 @@ bool read_program(std::string_view bytes, StoredProgram& s) {
 
 bool take_apart(std::string_view key, std::string_view value, StoredProgram& s, std::string& why) {
   const size_t a = key.find('\0'), b = a == key.npos ? a : key.find('\0', a + 1);
-  if (b == key.npos || (key.size() - b - 1) % sizeof(uint32_t) != 0) {
+  if (b == key.npos || b + 1 == key.size() || (key.size() - b - 1) % sizeof(uint32_t) != 0) {
     why = "its key is not a program's";
     return false;
   }
