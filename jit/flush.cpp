@@ -7,6 +7,8 @@
 #include "cache/lru.hpp"
 #include "cache/process_store.hpp"
 #include "jit/graph/graph.hpp"
+#include "jit/graph/observed.hpp"
+#include "jit/liveness.hpp"
 #include "jit/no_flush.hpp"
 #include "jit/plan/disk.hpp"
 #include "jit/plan/kernels.hpp"
@@ -46,6 +48,7 @@ class Entry {
   }
 
   const std::vector<uint32_t> key;
+  Liveness liveness;  // of its outputs, if there are several
   std::mutex compiling;
   bool looked_on_disk = false;  // under `compiling`
   bool warned = false;
@@ -160,6 +163,61 @@ uint64_t load(Entry& e, const cache::KeyView& key, Backend& backend) {
   return std::max<uint64_t>(1, static_cast<uint64_t>((std::chrono::steady_clock::now() - start).count()));
 }
 
+std::shared_ptr<Entry> entry_of(const Frame& f) {
+  return entries().get_or_fill(view_of(f.key), [&] {
+    auto fresh = std::make_shared<Entry>(f.key);
+    return cache::Filled<Entry>{fresh, weight_of(f.key, {})};
+  });
+}
+
+// `entry`: of the frame's key, if it was looked up already.
+ProgramRef find_program(std::shared_ptr<Entry> entry, const Frame& f, Backend& backend, FlushReport* report) {
+  const cache::KeyView key = view_of(f.key);
+  std::string why;
+  std::string* const wants_why = report ? &why : nullptr;
+  const auto hit = [&](const ProgramRef& p, uint64_t load_ns) {
+    metric::add(Counter::program_hits);
+    if (report) {
+      report->hit = true;
+      report->load_ns = load_ns;
+    }
+    return p;
+  };
+  if (!entry) entry = entries().find(key);
+  const bool recorded = profile::on() && report, timed = recorded && phases.wanted;
+  if (timed) report->looked_up = profile::now();
+  if (entry) {
+    if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
+      if (timed) report->checked = quickly_checked(*p, why) ? report->looked_up : profile::now();
+      return hit(p, 0);
+    }
+  } else {
+    entry = entry_of(f);
+  }
+  if (recorded) report->checked = profile::now();
+  const std::lock_guard turn(entry->compiling);
+  if (ProgramRef p = first_that_holds(*entry, f, nullptr)) {  // another thread was faster
+    if (recorded) report->checked = profile::now();
+    return hit(p, 0);
+  }
+  const profile::Ticks before_load = profile::start_time();
+  if (const uint64_t ns = load(*entry, key, backend)) {
+    if (before_load) event::loaded(before_load, f, *entry->programs());
+    if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
+      if (recorded) report->checked = profile::now();
+      return hit(p, ns);
+    }
+  }
+  metric::add(Counter::program_misses);
+  explain_miss(f, *entry, report, why);
+  const ProgramRef p = compile(f, next_variant(*entry, entry->programs()->size()), backend);
+  if (report) report->compile_ns = p->compile_ns;
+  entry->put_first(p);
+  entries().insert(key, entry, weight_of(f.key, *entry->programs()));
+  if (profile::on()) event::cache(entries().stats().entries);
+  return p;
+}
+
 // Values that other flushes are making, or failed to make, must exist before this one can bind them.
 void await_leaves(const std::vector<Node*>& nodes, const Site& site) {
   for (Node* n : nodes)
@@ -173,17 +231,18 @@ void await_leaves(const std::vector<Node*>& nodes, const Site& site) {
     }
 }
 
-void finish(const std::vector<Node*>& nodes, bool good) {
+// The values are there; nodes that were left out are pending again.
+void finish(Graph& graph, const std::vector<Node*>& nodes, const std::vector<Node*>& put_back) {
   for (Node* n : nodes) {
-    if (good && n->buffer) {
-      const int arity = std::exchange(n->arity, uint8_t{0});
-      Node* operands[3];
-      std::copy_n(n->operand, arity, operands);
-      n->state.store(State::ready, std::memory_order_release);
-      n->state.notify_all();
-      for (int i = 0; i < arity; ++i) drop_reference(operands[i]);
-    }
+    if (!n->buffer) continue;
+    const int arity = std::exchange(n->arity, uint8_t{0});
+    Node* operands[3];
+    std::copy_n(n->operand, arity, operands);
+    n->state.store(State::ready, std::memory_order_release);
+    n->state.notify_all();
+    for (int i = 0; i < arity; ++i) drop_reference(operands[i]);
   }
+  if (!put_back.empty()) graph.put_back(put_back);
   for (Node* n : nodes) drop_reference(n);
 }
 
@@ -227,21 +286,32 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   FrameLease frame;
   std::vector<Node*>& nodes = frame->taken;
   nodes.clear();
-  times.first_op = wanted->graph->take(wanted, nodes);
+  Graph& graph = *wanted->graph;
+  times.first_op = graph.take(wanted, nodes);
   if (nodes.empty()) return;
   FlushListener* const listener = FlushListener::current();
   const bool logged = logging::enabled(logging::Channel::flush);
   const clock::time_point start = listener || logged ? clock::now() : clock::time_point{};
   FlushReport report;
+  std::shared_ptr<Entry> learning;  // of the key with all outputs
+  std::vector<uint32_t>& left_out = frame->left_out;
+  left_out.clear();
   try {
     await_leaves(nodes, site);
     frame->build(nodes);
+    if (frame->outputs > 1 && config::get().liveness.get() == config::Liveness::adaptive) {
+      learning = entries().find(view_of(frame->key));
+      if (!learning) learning = entry_of(*frame);
+      learning->liveness.choose(*frame, left_out);
+      if (!left_out.empty()) frame->leave_out(left_out);
+    }
     if (phases.wanted) times.keyed = profile::now();
     FlushReport* const wants_report = listener || logged ? &report : nullptr;
     report.cause = cause;
     report.site = site;
     const bool wants_miss = times.start || logging::enabled(logging::Channel::miss);
-    const ProgramRef program = find_program(*frame, backend, wants_miss ? &report : wants_report);
+    const ProgramRef program = find_program(left_out.empty() ? learning : nullptr, *frame, backend,
+                                            wants_miss ? &report : wants_report);
     if (times.start) times.ready = report.hit ? report.checked : profile::now();
     run(*program, *frame, backend);
     program->runs.add();
@@ -266,11 +336,12 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   } catch (...) {
     if (times.start) note_failure(times, cause, site);
     for (Node* n : nodes) n->buffer.reset();
-    wanted->graph->restore(nodes);
-    finish(nodes, false);
+    graph.restore(nodes);
+    for (Node* n : nodes) drop_reference(n);
     throw;
   }
-  finish(nodes, true);
+  if (learning) learning->liveness.watch(*frame, left_out);
+  finish(graph, nodes, frame->put_back);
   if (logged) logging::write(logging::Channel::flush, to_string(report));
   if (logging::enabled(logging::Channel::memory)) log_memory(site);
   if (listener) listener->flushes.push_back(std::move(report));
@@ -279,56 +350,13 @@ void flush(Node* wanted, Cause cause, const Site& site) {
 }  // namespace
 
 std::shared_ptr<const Program> find_program(const Frame& f, Backend& backend, FlushReport* report) {
-  const cache::KeyView key = view_of(f.key);
-  std::string why;
-  std::string* const wants_why = report ? &why : nullptr;
-  const auto hit = [&](const ProgramRef& p, uint64_t load_ns) {
-    metric::add(Counter::program_hits);
-    if (report) {
-      report->hit = true;
-      report->load_ns = load_ns;
-    }
-    return p;
-  };
-  std::shared_ptr<Entry> entry = entries().find(key);
-  const bool recorded = profile::on() && report, timed = recorded && phases.wanted;
-  if (timed) report->looked_up = profile::now();
-  if (entry) {
-    if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
-      if (timed) report->checked = quickly_checked(*p, why) ? report->looked_up : profile::now();
-      return hit(p, 0);
-    }
-  } else {
-    entry = entries().get_or_fill(key, [&] {
-      auto fresh = std::make_shared<Entry>(f.key);
-      return cache::Filled<Entry>{fresh, weight_of(f.key, {})};
-    });
-  }
-  if (recorded) report->checked = profile::now();
-  const std::lock_guard turn(entry->compiling);
-  if (ProgramRef p = first_that_holds(*entry, f, nullptr)) {  // another thread was faster
-    if (recorded) report->checked = profile::now();
-    return hit(p, 0);
-  }
-  const profile::Ticks before_load = profile::start_time();
-  if (const uint64_t ns = load(*entry, key, backend)) {
-    if (before_load) event::loaded(before_load, f, *entry->programs());
-    if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
-      if (recorded) report->checked = profile::now();
-      return hit(p, ns);
-    }
-  }
-  metric::add(Counter::program_misses);
-  explain_miss(f, *entry, report, why);
-  const ProgramRef p = compile(f, next_variant(*entry, entry->programs()->size()), backend);
-  if (report) report->compile_ns = p->compile_ns;
-  entry->put_first(p);
-  entries().insert(key, entry, weight_of(f.key, *entry->programs()));
-  if (profile::on()) event::cache(entries().stats().entries);
-  return p;
+  return find_program(nullptr, f, backend, report);
 }
 
 void evaluate(std::span<const Handle* const> handles, Cause cause, const Site& site) {
+  for (const Handle* h : handles)
+    if (!h->get()->ready()) watch::need(*h->get());
+    else watch::note_use(*h->get());
   for (const Handle* h : handles) {
     Node* n = h->get();
     for (;;) {
@@ -339,7 +367,6 @@ void evaluate(std::span<const Handle* const> handles, Cause cause, const Site& s
     }
   }
 }
-
 ProgramCacheStats program_cache_stats() {
   const cache::Stats s = entries().stats();
   return {s.entries, s.bytes, s.hits, s.misses, s.evictions, s.collisions};

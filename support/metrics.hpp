@@ -29,6 +29,9 @@ namespace lazy {
   X(launches, "kernels run")                                         \
   X(bands, "runs of kernels that went block by block")               \
   X(bytes_donated, "bytes of inputs reused for outputs")             \
+  X(values_left_out, "values with handles that were not stored")     \
+  X(bytes_left_out, "their bytes")                                   \
+  X(late_values, "of these, needed after all")                       \
   X(fallbacks, "kernels that the backend left to the reference one") \
   X(programs_evicted, "cache entries dropped to keep the limits")    \
   X(verify_runs, "programs run again by LAZY_VERIFY")                \

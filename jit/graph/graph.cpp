@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "jit/graph/observed.hpp"
 #include "support/config.hpp"
 #include "support/metrics.hpp"
 #include "support/profile.hpp"
@@ -179,6 +180,32 @@ uint64_t Graph::take(Node* n, std::vector<Node*>& out) {
   c->count = 0;
   unreference(c);
   return first_time;
+}
+
+void Graph::put_back(const std::vector<Node*>& nodes) {
+  std::lock_guard hold(lock_);
+  for (Node* n : nodes) {
+    Component* c = nullptr;
+    for (int i = 0; i < n->arity; ++i) {
+      Node* o = n->operand[i];
+      const auto bit = static_cast<uint8_t>(1u << i);
+      if ((n->leaf_mask & bit) || !o->component) {
+        n->leaf_mask |= bit;
+        continue;
+      }
+      Component* other = find(o);
+      c = c ? join(c, other) : other;
+    }
+    if (!c) {
+      c = fresh();
+      c->first_site = n->site;
+      c->live_bytes = metric::live();
+    }
+    append(c, n);
+    n->watch.fetch_or(watch::kPutBack, std::memory_order_relaxed);
+    n->state.store(State::pending, std::memory_order_release);
+    n->state.notify_all();
+  }
 }
 
 void Graph::restore(const std::vector<Node*>& nodes) {

@@ -45,6 +45,9 @@ class Graph {
   uint64_t take(Node*, std::vector<Node*>& out);
   /// Undoes `take` after a failure: the nodes are pending again, in one component.
   void restore(const std::vector<Node*>&);
+  /// After a good run: these of the taken nodes, whose values were left out, are pending again, each in its
+  /// connected component. Operands that are values by now become inputs.
+  void put_back(const std::vector<Node*>&);
 
  private:
   Component* find(Node*);

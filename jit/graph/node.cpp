@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "jit/graph/graph.hpp"
+#include "jit/graph/observed.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -75,6 +76,7 @@ static void destroy(Node* first) noexcept {
       if (o && static_cast<uint32_t>(o->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1)
         work.push_back(o);
     }
+    watch::end(*n);
     free_node(n);  // may run a deleter of the user's, which may drop tensors: they land in `work`
     if (work.empty()) break;
     n = work.back();

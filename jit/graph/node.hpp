@@ -6,7 +6,8 @@
 // values.
 //
 // States. pending: in its graph's list, recipe only. flushing: taken by a flush that is under way on some
-// thread. ready: `buffer` holds the value. A failed flush makes its nodes pending again.
+// thread. ready: `buffer` holds the value. A failed flush makes its nodes pending again, and a good one those
+// whose values it leaves out (jit/liveness.hpp).
 //
 // Threads. Any thread may record on, read or drop any tensor. Each thread records into a graph of its own
 // (Graph, in graph.hpp), which has a lock of its own; a pending node of another thread's graph is flushed
@@ -68,6 +69,8 @@ struct Node {
   /// Dimensions marked static (low byte) and dynamic (high byte) by the user: what programs that read this as
   /// an input may rely on. Part of their key.
   std::atomic<uint16_t> marks{0};
+  /// A run that failed halfway had already overwritten the value, which nobody else could see.
+  bool lost = false;
   uint32_t index = 0;  // scratch of the flush that owns the node
   Site site{};
   Node* operand[3] = {};
@@ -85,10 +88,10 @@ struct Node {
 
   // Once ready. Strides are in elements and valid only if !contiguous; offset is in elements.
   BufferRef buffer;
-  bool lost =
-      false;  // a run that failed halfway had already overwritten the value, which nobody else could see
   int64_t offset = 0;
   Dims strides;
+
+  std::atomic<uintptr_t> watch{0};  // whether it is needed later (observed.hpp)
 
   bool ready() const { return state.load(std::memory_order_acquire) == State::ready; }
   char* data() const {

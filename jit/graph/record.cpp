@@ -2,6 +2,7 @@
 
 #include "jit/graph/graph.hpp"
 #include "jit/graph/layout.hpp"
+#include "jit/graph/observed.hpp"
 #include "jit/registry.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
@@ -14,9 +15,10 @@ bool is_source(const Node* n) { return n->op == Op::constant || n->op == Op::iot
 
 // A view of a value that exists is a value that exists: no node waits.
 bool resolve_view(Node* n) {
-  const Node* base = n->operand[0];
+  Node* base = n->operand[0];
   Layout out;
   if (!base->ready() || !view_layout(*n, layout_of(*base), out)) return false;
+  watch::note_use(*base);
   n->buffer = base->buffer;
   n->offset = out.offset;
   n->contiguous = out.is_contiguous();

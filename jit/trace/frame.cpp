@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "jit/graph/observed.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
 
@@ -52,6 +53,7 @@ uint32_t Frame::number_of(Node* leaf) {
       if (leaf->lost)
         throw Error("an input was overwritten by an earlier run of this computation, which failed",
                     leaf->site);
+      watch::note_use(*leaf);
       s = {leaf, static_cast<uint32_t>(values.size()), round_};
       ++leaves_;
       encode(leaf, false, nullptr);
@@ -79,7 +81,11 @@ void Frame::build(std::span<Node* const> nodes) {
   pending.clear();
   key.clear();
   key_flags_.clear();
+  put_back.clear();
+  word_of_.clear();
   leaves_ = 0;
+  outputs = 0;
+  uintptr_t marks = 0;
   const auto& settings = config::get();
   key.push_back(static_cast<uint32_t>(settings.exact_casts) |
                 static_cast<uint32_t>(settings.dynamic.get()) << 1 |
@@ -96,9 +102,61 @@ void Frame::build(std::span<Node* const> nodes) {
       ++uses[operands[i]];
     }
     n->index = static_cast<uint32_t>(values.size());
-    encode(n, n->handles() != 0, operands);
+    const bool output = n->handles() != 0;
+    outputs += output;
+    marks |= watch::word(*n);
+    encode(n, output, operands);
     pending.push_back(1);
   }
+  if (marks & watch::kPutBack) leave_out_again();
+}
+
+// A node that was put back is needed now if it is asked for, or if an op reads it that was recorded since.
+void Frame::leave_out_again() {
+  const auto was_put_back = [](const Node& n) { return (watch::word(n) & watch::kPutBack) != 0; };
+  for (uint32_t v = 0; v < values.size(); ++v) {
+    const Node& n = *values[v];
+    if (!pending[v] || was_put_back(n)) continue;
+    for (int i = 0; i < n.arity; ++i)
+      if (!(n.leaf_mask >> i & 1) && was_put_back(*n.operand[i])) watch::need(*n.operand[i]);
+  }
+  std::vector<uint32_t> left_out;
+  for (uint32_t v = 0; v < values.size(); ++v)
+    if (pending[v] && key_flags_[v] && was_put_back(*values[v]) &&
+        !(watch::word(*values[v]) & watch::kNeeded))
+      left_out.push_back(v);
+  if (!left_out.empty()) leave_out(left_out);
+}
+
+void Frame::find_words() {
+  if (!word_of_.empty()) return;
+  word_of_.reserve(values.size());
+  for (uint32_t at = 1; at < key.size(); at += 2 + (key[at + 1] >> 1 & 7)) word_of_.push_back(at);
+}
+
+void Frame::leave_out(std::span<const uint32_t> left_out) {
+  find_words();
+  for (uint32_t v : left_out) {
+    key[word_of_[v] + 1] &= ~1u;
+    key_flags_[v] = 0;
+    --outputs;
+  }
+  const bool again = !put_back.empty();
+  if (!again) stays_.assign(values.size(), 0);
+  for (uint32_t v : left_out) stays_[v] |= 1;
+  for (auto v = static_cast<uint32_t>(values.size()); v-- > 0;) {
+    if (stays_[v] != 1) continue;
+    stays_[v] = 3;  // counted
+    const uint32_t* words = words_of(v);
+    for (uint32_t i = 0; i < (words[1] >> 1 & 7); ++i) {
+      const uint32_t o = words[2 + i];
+      --uses[o];  // this reference outlives the flush
+      if (pending[o] && !key_flags_[o]) stays_[o] |= 1;
+    }
+  }
+  put_back.clear();
+  for (uint32_t v = 0; v < values.size(); ++v)
+    if (stays_[v]) put_back.push_back(values[v]);
 }
 
 namespace {

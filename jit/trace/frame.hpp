@@ -26,10 +26,23 @@ struct Frame {
   std::vector<BufferRef> buffers;
   std::vector<char*> addresses;
   std::vector<Node*> overwritten;  // leaves whose memory was taken over
+  uint32_t outputs = 0;            // values that are computed here and kept
+  // Nodes that are pending again after the run, with their recipes, in order: those left out, and what they
+  // are computed from, as far as that isn't kept.
+  std::vector<Node*> put_back;
+  std::vector<uint32_t> left_out;  // outputs left out by this flush (jit/liveness.hpp)
 
-  /// Numbers the values of `nodes` (a component, topological order). Leaves must be ready.
+  /// Numbers the values of `nodes` (a component, topological order). Leaves must be ready. Values that an
+  /// earlier flush left out and no one needs now are left out again.
   void build(std::span<Node* const> nodes);
-  /// The value is computed here and has a handle.
+  /// These outputs (value numbers, ascending) are not kept, though they have handles: the key and who is a
+  /// sole owner change.
+  void leave_out(std::span<const uint32_t>);
+  /// The key's words of value v; operands from word 2.
+  const uint32_t* words_of(uint32_t v) const { return key.data() + word_of_[v]; }
+  /// So that words_of() may be called.
+  void find_words();
+  /// The value is computed here and kept.
   bool is_output(uint32_t v) const { return pending[v] && (key_flags_[v] & 1); }
   /// A leaf that no one but this flush can see any more: its memory may be taken over.
   bool is_sole_owner(uint32_t v) const {
@@ -42,7 +55,10 @@ struct Frame {
  private:
   uint32_t number_of(Node* leaf);
   void encode(Node*, bool output, const uint32_t* operands);
+  void leave_out_again();
   std::vector<uint8_t> key_flags_;
+  std::vector<uint32_t> word_of_;
+  std::vector<uint8_t> stays_;  // by value: put back
   struct Slot {
     Node* node;
     uint32_t number;

@@ -218,6 +218,50 @@ std::string check_from_disk(const Program& p) {
   return {};
 }
 
+// Runs often enough for programs to learn what they need not store, then looks at everything late: in order,
+// and once more with what has been learnt from that.
+std::string check_adaptive(const Program& p) {
+  Isas::instance().use(p.isa % Isas::instance().count());
+  lazy::cache::clear();
+  const Inputs in{(p.isa & 1) != 0, 5};
+  const auto outputs = [&](bool eager, const std::function<bool(int)>& looked_at) {
+    const Override mode("LAZY_EAGER", eager ? "1" : "0");
+    Machine m(p, in);
+    std::vector<Output> read = m.run(looked_at);
+    if (!m.blobs_untouched()) throw std::runtime_error("memory of the user's was written to");
+    return read;
+  };
+  const auto few = [](int r) { return r % 5 == 4; };
+  const auto half = [](int r) { return r % 2 == 0; };
+  const auto all = [](int) { return true; };
+  const std::vector<Output> eager = outputs(true, all);
+  const auto compare = [&](const char* when, const std::function<bool(int)>& looked_at) {
+    std::vector<Output> expected = eager;
+    std::erase_if(expected, [&](const Output& o) { return !looked_at(o.reg); });
+    std::vector<Output> got = outputs(false, looked_at);
+    std::erase_if(got, [&](const Output& o) { return !looked_at(o.reg); });
+    const std::string d = difference(got, expected);
+    return d.empty() ? d : when + (": " + d);
+  };
+  for (int i = 0; i < 6; ++i)
+    if (std::string d = compare("few values read", few); !d.empty()) return d;
+  for (int i = 0; i < 5; ++i)
+    if (std::string d = compare("half of the values read", half); !d.empty()) return d;
+  for (int i = 0; i < 3; ++i)
+    if (std::string d = compare("all values read", all); !d.empty()) return d;
+  return {};
+}
+
+BOOST_AUTO_TEST_CASE(adaptive_liveness) {
+  const Override smallest("LAZY_LIVENESS_BYTES", "0");
+  const uint64_t before = lazy::metrics().values_left_out, late = lazy::metrics().late_values;
+  drive_each("adaptive_liveness", cases(400), check_adaptive);
+  std::cout << lazy::metrics().values_left_out - before << " values left out, "
+            << lazy::metrics().late_values - late << " needed after all" << std::endl;
+  BOOST_TEST(lazy::metrics().values_left_out > before + 100);
+  BOOST_TEST(lazy::metrics().late_values > late);
+}
+
 BOOST_AUTO_TEST_CASE(from_disk) {
   if (lazy::cpu::best_isa() == lazy::cpu::Isa::reference) return;
   const lazy::test::Folder folder;

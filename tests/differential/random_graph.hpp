@@ -6,6 +6,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <random>
@@ -115,7 +116,8 @@ class Machine {
   /// Forgets the registers from `count` on.
   void undo(size_t count) { registers_.resize(std::min(count, registers_.size())); }
   /// All statements, dropping handles where the program does; then what is left is evaluated and read.
-  std::vector<Output> run();
+  /// `looked_at`: whether a register that is left is looked at; others are dropped unread.
+  std::vector<Output> run(const std::function<bool(int)>& looked_at = {});
   const std::vector<Tensor>& registers() const { return registers_; }
   int64_t extent(const Dim&) const;
   /// False if a blob's bytes are not what they were.

@@ -304,7 +304,7 @@ void Machine::read(int reg) {
   outputs_.push_back(std::move(o));
 }
 
-std::vector<Output> Machine::run() {
+std::vector<Output> Machine::run(const std::function<bool(int)>& looked_at) {
   const auto count = static_cast<int>(program_.statements.size());
   for (int i = 0; i < count; ++i) {
     step(program_.statements[static_cast<size_t>(i)]);
@@ -312,7 +312,7 @@ std::vector<Output> Machine::run() {
       if (program_.dropped_after[static_cast<size_t>(r)] == i) registers_[static_cast<size_t>(r)] = Tensor();
   }
   for (int r = 0; r < count; ++r)
-    if (registers_[static_cast<size_t>(r)].defined()) read(r);
+    if (registers_[static_cast<size_t>(r)].defined() && (!looked_at || looked_at(r))) read(r);
   return std::move(outputs_);
 }
 

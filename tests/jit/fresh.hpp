@@ -69,6 +69,11 @@ class Probe final : public lazy::jit::Backend {
     if (on_launch) return std::make_unique<Watched>(*this, std::move(kernel));
     return kernel;
   }
+  std::string target() const override { return on_compile || on_launch ? "" : inner_->target(); }
+  std::unique_ptr<lazy::jit::Kernel> load(const lazy::jit::loop::LoopKernel& k,
+                                          std::string_view stored) override {
+    return inner_->load(k, stored);
+  }
   void* allocate(size_t bytes) override {
     if (on_allocate) on_allocate(bytes);
     return inner_->allocate(bytes);
