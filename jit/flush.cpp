@@ -14,6 +14,7 @@
 #include "jit/plan/kernels.hpp"
 #include "jit/profile.hpp"
 #include "jit/registry.hpp"
+#include "jit/trace/recompiles.hpp"
 #include "jit/trace/report.hpp"
 #include "jit/verify.hpp"
 #include "support/config.hpp"
@@ -133,17 +134,19 @@ Variant next_variant(Entry& e, size_t programs) {
 // A miss is explained by the nearest of so many latest programs: it must not take longer the more there are.
 constexpr size_t kKeysCompared = 256;
 
+std::string nearest_difference(const Frame& f, const Entry& own) {
+  NearestKey nearest(f);
+  entries().for_each(
+      [&](const cache::Key&, const std::shared_ptr<Entry>& e) {
+        if (e.get() != &own) nearest.offer(e->key);
+      },
+      kKeysCompared);
+  return nearest.difference();
+}
+
 void explain_miss(const Frame& f, const Entry& own, FlushReport* report, std::string why) {
   if (!report) return;
-  if (why.empty()) {
-    NearestKey nearest(f);
-    entries().for_each(
-        [&](const cache::Key&, const std::shared_ptr<Entry>& e) {
-          if (e.get() != &own) nearest.offer(e->key);
-        },
-        kKeysCompared);
-    why = nearest.difference();
-  }
+  if (why.empty()) why = nearest_difference(f, own);
   if (logging::enabled(logging::Channel::miss))
     logging::print(logging::Channel::miss, "%s at %s: %s", name_of(report->cause),
                    lazy::to_string(report->site).c_str(), why.c_str());
@@ -170,8 +173,18 @@ std::shared_ptr<Entry> entry_of(const Frame& f) {
   });
 }
 
-// `entry`: of the frame's key, if it was looked up already.
-ProgramRef find_program(std::shared_ptr<Entry> entry, const Frame& f, Backend& backend, FlushReport* report) {
+/// Time stamps are most of what a recording costs a cached flush, whose phases are much the same each time:
+/// those of one in eight are told apart.
+struct Phases {
+  bool wanted = false;
+  uint8_t flushes = 0;
+  void next(bool recording) { wanted = recording && flushes++ % 8 == 0; }
+};
+thread_local Phases phases;
+
+// `entry`: of the frame's key, if it was looked up already. `site`: the line that needs the value.
+ProgramRef find_program(std::shared_ptr<Entry> entry, const Frame& f, Backend& backend, FlushReport* report,
+                        const Site& site) {
   const cache::KeyView key = view_of(f.key);
   std::string why;
   std::string* const wants_why = report ? &why : nullptr;
@@ -215,6 +228,12 @@ ProgramRef find_program(std::shared_ptr<Entry> entry, const Frame& f, Backend& b
   entry->put_first(p);
   entries().insert(key, entry, weight_of(f.key, *entry->programs()));
   if (profile::on()) event::cache(entries().stats().entries);
+  note_compile(site, p, [&] {
+    const auto list = entry->programs();
+    int64_t actual = 0;
+    const Guard* const g = list->size() > 1 ? failed_guard(*(*list)[1], f, actual) : nullptr;
+    return g ? "guard " + describe(*g, actual) : nearest_difference(f, *entry);
+  });
   return p;
 }
 
@@ -264,15 +283,6 @@ void note_failure(const FlushTimes& times, Cause cause, const Site& site) {
   }
 }
 
-/// Time stamps are most of what a recording costs a cached flush, whose phases are much the same each time:
-/// those of one in eight are told apart.
-struct Phases {
-  bool wanted = false;
-  uint8_t flushes = 0;
-  void next(bool recording) { wanted = recording && flushes++ % 8 == 0; }
-};
-thread_local Phases phases;
-
 void flush(Node* wanted, Cause cause, const Site& site) {
   if (no_flush > 0)
     throw Error(std::string("a flush where none is allowed: ") + name_of(cause) + " needs the value of " +
@@ -311,7 +321,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     report.site = site;
     const bool wants_miss = times.start || logging::enabled(logging::Channel::miss);
     const ProgramRef program = find_program(left_out.empty() ? learning : nullptr, *frame, backend,
-                                            wants_miss ? &report : wants_report);
+                                            wants_miss ? &report : wants_report, site);
     if (times.start) times.ready = report.hit ? report.checked : profile::now();
     run(*program, *frame, backend);
     program->runs.add();
@@ -350,7 +360,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
 }  // namespace
 
 std::shared_ptr<const Program> find_program(const Frame& f, Backend& backend, FlushReport* report) {
-  return find_program(nullptr, f, backend, report);
+  return find_program(nullptr, f, backend, report, Site{});
 }
 
 void evaluate(std::span<const Handle* const> handles, Cause cause, const Site& site) {
@@ -406,6 +416,7 @@ size_t load_programs() {
 void clear_program_cache() {
   entries().clear();
   clear_kernel_cache();
+  forget_compiles();
 }
 void set_program_cache_limits(size_t n, size_t bytes) { entries().set_limits(n, bytes); }
 

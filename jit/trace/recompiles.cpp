@@ -1,0 +1,79 @@
+#include "jit/trace/recompiles.hpp"
+
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "support/log.hpp"
+
+namespace lazy::jit {
+namespace {
+
+constexpr size_t kGrowing = 6;     // graphs in a row, each larger than the one before
+constexpr size_t kDifferent = 16;  // programs in a row, each of which ran once
+constexpr size_t kLines = 4096;    // that are watched
+
+struct Line {
+  std::weak_ptr<const Program> latest;
+  std::vector<uint64_t> sizes;  // of the graphs that grew, up to kGrowing
+  uint64_t size = 0;            // of the latest
+  size_t in_a_row = 0;
+  bool warned = false;
+};
+std::mutex mutex;
+using Lines = std::map<std::pair<std::string_view, uint32_t>, Line>;
+Lines& lines() {  // never destroyed: tensors may outlive static destruction
+  static auto* all = new Lines;
+  return *all;
+}
+
+std::string growth(const Site& site, const Line& line) {
+  std::string sizes;
+  for (size_t i = 0; i < 3; ++i) sizes += std::to_string(line.sizes[i]) + ", ";
+  return "the graph flushed at " + to_string(site) + " grows each time (" + sizes + "... " +
+         std::to_string(line.size) +
+         " ops), so each flush compiles a new program: evaluate what is carried from one iteration to the "
+         "next (eval)";
+}
+
+std::string change(const Site& site, const std::string& difference) {
+  return "each of the last " + std::to_string(kDifferent) + " flushes at " + to_string(site) +
+         " compiled a new program; the latest because " + difference;
+}
+
+}  // namespace
+
+void note_compile(const Site& site, const std::shared_ptr<const Program>& program,
+                  const std::function<std::string()>& difference) {
+  if (site.line() == 0) return;
+  bool grows = false, differs = false;
+  Line copy;
+  {
+    const std::lock_guard hold(mutex);
+    if (lines().size() >= kLines) return;
+    Line& line = lines()[{site.file_name(), site.line()}];
+    if (line.warned) return;
+    const auto before = line.latest.lock();
+    const bool once = before && before->runs.get() <= 1;
+    if (!once) line.in_a_row = 0;
+    if (!once || program->nodes <= line.size) line.sizes.clear();
+    ++line.in_a_row;
+    line.size = program->nodes;
+    if (line.sizes.size() < kGrowing) line.sizes.push_back(line.size);
+    line.latest = program;
+    grows = line.sizes.size() == kGrowing;
+    differs = !grows && line.in_a_row == kDifferent;
+    line.warned = grows || differs;
+    if (line.warned) copy = line;
+  }
+  if (grows) logging::warning(growth(site, copy));
+  if (differs) logging::warning(change(site, difference()));
+}
+
+void forget_compiles() {
+  const std::lock_guard hold(mutex);
+  for (auto& [where, line] : lines()) line = {{}, {}, 0, 0, line.warned};
+}
+
+}  // namespace lazy::jit
