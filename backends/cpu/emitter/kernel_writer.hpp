@@ -75,6 +75,7 @@ class KernelWriter {
   void start_partials();
   void store_hot();
   void fold_partials(int copies, bool across);
+  void fold_lanes(int copies, int width);
   void add_to_total(int copies);
   void empty_total(int copies);
   void write_epilogue(Shape, Addressing);
@@ -100,6 +101,7 @@ class KernelWriter {
   bool suits_rows() const;
   void plan_rows();
   void begin_rows();
+  void rows_within_a_vector(int width, const Addressing& masked);
   void rows_inner();
   // write_outer.cpp: lanes run along a parallel axis; the sequential loop is innermost
   void plan_outer();

@@ -98,7 +98,10 @@ void KernelWriter::store_hot() {
 }
 
 void KernelWriter::fold_partials(int copies, bool across) {
-  const auto write = [&](Template t, int c) {
+  bool narrows = across && as_->avx512();  // what stays on the frame is there in full width
+  for (const AccumulatorPlaces& p : red_->acc) narrows &= as_->variables[p.folded[0]].reg >= 0;
+  for (int c = 0; c < copies; ++c) {
+    Template t = fold_template(k_, *red_, lanes_, across && !narrows ? 1 : lanes_);
     legalize(t, isa_);
     Copies fold(*as_, t, full_, -1);
     fold.accumulator = [&](int slot, int, int, int) {
@@ -108,16 +111,24 @@ void KernelWriter::fold_partials(int copies, bool across) {
       return (red_->rest_in_registers ? p.hot : p.stored)[static_cast<size_t>(c * p.partials + i)];
     };
     write_block(fold.block(2, {}), full_);
-  };
-  bool narrows = across && as_->avx512();  // what stays on the frame is there in full width
-  for (const AccumulatorPlaces& p : red_->acc) narrows &= as_->variables[p.folded[0]].reg >= 0;
-  for (int c = 0; c < copies; ++c)
-    write(fold_template(k_, *red_, lanes_, across && !narrows ? 1 : lanes_), c);
-  if (!narrows) return;
-  for (int width = lanes_; width > 1;) {
+  }
+  if (narrows) fold_lanes(copies, lanes_);
+}
+
+/// Of `folded`, which has so many lanes; the instructions narrow as they do.
+void KernelWriter::fold_lanes(int copies, int width) {
+  while (width > 1) {
     const int half = width / 2, last = half > kLeastLanes ? half : 1;
     as_->lanes = std::max(half, kLeastLanes);
-    for (int c = 0; c < copies; ++c) write(halve_template(k_, *red_, width, last), c);
+    for (int c = 0; c < copies; ++c) {
+      Template t = halve_template(k_, *red_, width, last);
+      legalize(t, isa_);
+      Copies fold(*as_, t, full_, -1);
+      fold.accumulator = [&](int slot, int, int, int) {
+        return red_->acc[static_cast<size_t>(slot) / 128].folded[static_cast<size_t>(c)];
+      };
+      write_block(fold.block(2, {}), full_);
+    }
     width = last;
   }
   as_->lanes = lanes_;

@@ -13,6 +13,10 @@ using jit::loop::Operand;
 namespace {
 
 constexpr size_t kLongBody = 16;  // vector instructions; more hide the latency of a row's end themselves
+// Rows of at most so many elements have code of their own, without what they leave empty: the other partial
+// vectors and the lanes past the width hold the identity, which changes nothing.
+constexpr int kWidths[] = {16, 8, 4};
+constexpr int kAnyLength = 1;  // `several_rows`; or a width
 constexpr int8_t kThirdRow = x86::Gp::kIdR12, kRowStride = x86::Gp::kIdR15;
 
 }  // namespace
@@ -85,8 +89,26 @@ void KernelWriter::begin_rows() {
     a.cmp(x86::rdx, static_cast<int32_t>(std::min<size_t>(caches().l2, 1 << 30)));
     a.jg(far);
   }
-  a.mov(several_rows, 1);
+  a.mov(several_rows, kAnyLength);
+  for (const int width : kWidths) {
+    if (width > lanes_) continue;
+    a.cmp(as_->arg(as_->args.extent(vector_axis_)), width);
+    a.jg(far);
+    a.mov(several_rows, width);
+  }
   a.bind(far);
+}
+
+/// The first partial vector of a row is where its folded value is.
+void KernelWriter::rows_within_a_vector(int width, const Addressing& masked) {
+  const AccumulatorPlaces& p = red_->acc[0];
+  as_->lanes = width;
+  std::vector<std::pair<uint16_t, uint64_t>> start;
+  for (int row = 0; row < kRows; ++row)
+    start.emplace_back(p.hot[static_cast<size_t>(row * p.partials)], p.info.identity);
+  assign_constants(start);
+  write_block(rows_masked_->block(2, {kRows, 1, 1}), masked);
+  fold_lanes(kRows, width);
 }
 
 void KernelWriter::rows_inner() {
@@ -121,6 +143,18 @@ void KernelWriter::rows_inner() {
     c.first_vec = 0;
   };
   a.xor_(x86::eax, x86::eax);
+  const Label folded = a.newLabel();
+  for (const int width : kWidths) {
+    if (width > lanes_) continue;
+    const Label other = a.newLabel();
+    x86::Mem several_rows = as_->frame(s.several_rows);
+    several_rows.setSize(4);
+    a.cmp(several_rows, width);
+    a.jne(other);
+    rows_within_a_vector(width, masked);
+    a.jmp(folded);
+    a.bind(other);
+  }
   start_partials();
   const Label loop = a.newLabel(), rest = a.newLabel();
   a.cmp(x86::rax, as_->frame(s.loop_limit));
@@ -136,6 +170,7 @@ void KernelWriter::rows_inner() {
       s.rest, s.unroll, [&](int v) { one(*rows_copies_, v, whole); },
       [&](int v) { one(*rows_masked_, v, masked); });
   fold_partials(kRows, true);
+  a.bind(folded);
   std::swap(p.hot, s.rows_hot);
   std::swap(p.folded, s.rows_folded);
 
