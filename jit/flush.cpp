@@ -185,7 +185,6 @@ thread_local Phases phases;
 // `entry`: of the frame's key, if it was looked up already. `site`: the line that needs the value.
 ProgramRef find_program(std::shared_ptr<Entry> entry, const Frame& f, Backend& backend, FlushReport* report,
                         const Site& site) {
-  const cache::KeyView key = view_of(f.key);
   std::string why;
   std::string* const wants_why = report ? &why : nullptr;
   const auto hit = [&](const ProgramRef& p, uint64_t load_ns) {
@@ -196,7 +195,7 @@ ProgramRef find_program(std::shared_ptr<Entry> entry, const Frame& f, Backend& b
     }
     return p;
   };
-  if (!entry) entry = entries().find(key);
+  if (!entry) entry = entries().find(view_of(f.key));
   const bool recorded = profile::on() && report, timed = recorded && phases.wanted;
   if (timed) report->looked_up = profile::now();
   if (entry) {
@@ -213,6 +212,7 @@ ProgramRef find_program(std::shared_ptr<Entry> entry, const Frame& f, Backend& b
     if (recorded) report->checked = profile::now();
     return hit(p, 0);
   }
+  const cache::KeyView key = view_of(f.key);
   const profile::Ticks before_load = profile::start_time();
   if (const uint64_t ns = load(*entry, key, backend)) {
     if (before_load) event::loaded(before_load, f, *entry->programs());

@@ -12,6 +12,7 @@ namespace {
 constexpr uint32_t kSamples = 8;   // flushes of a program that are watched
 constexpr uint32_t kUnread = 3;    // deaths that must have been seen, none of a value that was needed
 constexpr uint32_t kHoarded = 64;  // more nodes than this alive: their recipes may keep anything alive
+constexpr uint32_t kRest = 31;     // flushes until values that were too small are looked at again
 constexpr size_t kFew = 1024;      // values of a graph in which every input is compared with every other
 constexpr size_t kSets = 6;        // sets of values that a program may leave out in its life
 constexpr uint64_t kTooMuch = uint64_t{1} << 62;
@@ -43,9 +44,8 @@ uint64_t kept_alive(const Frame& f, const Node& leaf) {
   return ours < all ? 0 : leaf.buffer->bytes();
 }
 
-bool may_be_left_out(const Node& n, const Observed& o, uint64_t smallest) {
-  return o.unread() >= kUnread && !o.needed() && o.alive() <= kHoarded && watch::word(n) == 0 &&
-         saved_by(n) >= std::max<uint64_t>(1, smallest);
+bool may_be_left_out(const Node& n, const Observed& o) {
+  return o.unread() >= kUnread && !o.needed() && o.alive() <= kHoarded && watch::word(n) == 0;
 }
 
 }  // namespace
@@ -73,10 +73,20 @@ void Liveness::choose(Frame& f, std::vector<uint32_t>& left_out) {
   if (!begun_.load(std::memory_order_acquire)) return begin(f);
   if (!able_.load(std::memory_order_relaxed)) return;
   const size_t first = left_out.size();
-  const uint64_t smallest = config::get().liveness_bytes;
-  for (const Candidate& c : candidates_)
-    if (may_be_left_out(*f.values[c.value], *c.observed, smallest)) left_out.push_back(c.value);
-  if (left_out.size() == first) return;
+  if (const uint32_t rest = resting_.load(std::memory_order_relaxed); rest > 0)
+    return resting_.store(rest - 1, std::memory_order_relaxed);
+  const uint64_t smallest = std::max<uint64_t>(1, config::get().liveness_bytes);
+  bool too_small = false;
+  for (const Candidate& c : candidates_) {
+    const Node& n = *f.values[c.value];
+    if (!may_be_left_out(n, *c.observed)) continue;
+    if (saved_by(n) >= smallest) left_out.push_back(c.value);
+    else too_small = true;
+  }
+  if (left_out.size() == first) {
+    if (too_small) resting_.store(kRest, std::memory_order_relaxed);
+    return;
+  }
 
   // What each recipe keeps alive, from the leaves on. Leaves that several read count for each: at most too
   // much.

@@ -38,7 +38,7 @@ class Liveness {
   void begin(const Frame&);
 
   std::atomic<bool> begun_{false}, able_{false};
-  std::atomic<uint32_t> sampled_{0};
+  std::atomic<uint32_t> sampled_{0}, resting_{0};
   std::vector<Candidate> candidates_;  // fixed once begun
   SpinLock lock_;
   std::vector<uint64_t> chosen_;  // hashes of the sets that were left out so far: each costs a compile

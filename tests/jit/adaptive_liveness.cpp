@@ -81,9 +81,11 @@ BOOST_AUTO_TEST_CASE(keep_switches_it_off) {
 }
 
 BOOST_AUTO_TEST_CASE(small_values_are_stored) {
-  const Tensor x = numbers({100});
+  const Tensor x = numbers({100}), larger = numbers({kMany});
   learn([&] { named(x); });
   BOOST_TEST(ready(named(x).h));
+  for (int i = 0; i < 50; ++i) named(larger);
+  BOOST_TEST(!ready(named(larger).h));
 }
 
 BOOST_AUTO_TEST_CASE(a_late_read_is_right_and_the_last_of_its_kind) {
