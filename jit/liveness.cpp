@@ -13,6 +13,7 @@ constexpr uint32_t kSamples = 8;   // flushes of a program that are watched
 constexpr uint32_t kUnread = 3;    // deaths that must have been seen, none of a value that was needed
 constexpr uint32_t kHoarded = 64;  // more nodes than this alive: their recipes may keep anything alive
 constexpr uint32_t kRest = 31;     // flushes until values that were too small are looked at again
+constexpr uint32_t kShort = 256;   // nodes; a longer recipe counts as what its nodes take themselves
 constexpr size_t kFew = 1024;      // values of a graph in which every input is compared with every other
 constexpr size_t kSets = 6;        // sets of values that a program may leave out in its life
 constexpr uint64_t kTooMuch = uint64_t{1} << 62;
@@ -94,6 +95,7 @@ void Liveness::choose(Frame& f, std::vector<uint32_t>& left_out) {
   thread_local std::vector<uint64_t> costs;
   costs.assign(f.values.size(), 0);
   size_t next = first, kept = first;
+  uint64_t saved = 0;
   for (uint32_t v = 0; v < f.values.size(); ++v) {
     if (!f.pending[v]) {
       costs[v] = kept_alive(f, *f.values[v]);
@@ -105,8 +107,14 @@ void Liveness::choose(Frame& f, std::vector<uint32_t>& left_out) {
     cost = std::min(cost, kTooMuch);
     const bool asked = next < left_out.size() && left_out[next] == v;
     next += asked;
-    if (asked && cost <= saved_by(*f.values[v])) left_out[kept++] = v;
-    else if (f.is_output(v)) cost = 0;  // kept: recipes end here
+    const uint64_t own = asked ? saved_by(*f.values[v]) : 0;
+    const bool short_enough = v < kShort || saved + own >= v * sizeof(Node);
+    if (asked && cost <= own && short_enough) {
+      left_out[kept++] = v;
+      saved += own;
+    } else if (f.is_output(v)) {
+      cost = 0;  // kept: recipes end here
+    }
     costs[v] = cost;
   }
   left_out.resize(kept);

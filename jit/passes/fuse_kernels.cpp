@@ -71,7 +71,8 @@ int Fuser::reduction_kernel(uint32_t v, Need operand) {
   if (const int found = latest(key); found >= operand.same && has_room(found, v)) return found;
   // Values of the same space that exist anyway are made, and stored, on the way along the row.
   int g = is_last_axis(o, axis) ? latest(space(o, 'm')) : -1;
-  if (g >= operand.same && has_room(g, v) && f_.groups[static_cast<size_t>(g)].kind == Group::Kind::map) {
+  if (g >= operand.same && has_room(g, v) && f_.groups[static_cast<size_t>(g)].kind == Group::Kind::map &&
+      !has_repeat(g)) {
     Group& group = f_.groups[static_cast<size_t>(g)];
     group.kind = Group::Kind::reduce;
     group.space = o;
@@ -91,7 +92,9 @@ int Fuser::map_kernel(uint32_t v, Need need) {
     return reduction;
   const uint32_t key = space(v, 'm');
   const int found = latest(key);
-  if (found >= need.same && has_room(found, v)) return found;
+  if (found >= need.same && has_room(found, v) &&
+      !(repeats_[v] && f_.groups[static_cast<size_t>(found)].kind != Group::Kind::map))
+    return found;
   return latest(key) = new_group(Group::Kind::map, v, -1);
 }
 
@@ -102,6 +105,12 @@ bool Fuser::suits_epilogue(uint32_t v, int g) const {
   if (group.kind == Group::Kind::reduce && is_last_axis(group.space, group.axis))
     return making_[v] <= kLaneCost || at(v).extents == 0;
   return group.kind != Group::Kind::contract || !wide_[v] || size_of(at(group.roots[0]).dtype) == 8;
+}
+
+/// Only maps have repeats.
+bool Fuser::has_repeat(int g) const {
+  const auto& roots = f_.groups[static_cast<size_t>(g)].roots;
+  return std::any_of(roots.begin(), roots.end(), [&](uint32_t v) { return repeats_[v] != 0; });
 }
 
 bool Fuser::has_room(int g, uint32_t v) const {

@@ -58,6 +58,7 @@ class Fuser {
   int reduction_kernel(uint32_t v, Need operand);
   int map_kernel(uint32_t v, Need need);
   bool suits_epilogue(uint32_t v, int g) const;
+  bool has_repeat(int g) const;
   bool has_room(int g, uint32_t v) const;
 
   Trace& t_;

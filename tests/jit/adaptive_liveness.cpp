@@ -213,6 +213,20 @@ BOOST_AUTO_TEST_CASE(what_would_keep_more_alive_than_it_saves_is_stored) {
   BOOST_TEST(!ready(f(held)));
 }
 
+BOOST_AUTO_TEST_CASE(recipes_are_no_larger_than_what_they_save) {
+  const auto f = [](const Tensor& x) {
+    Tensor y = x;
+    for (int i = 0; i < 600; ++i) y = i % 7 < 3 ? y * 0.5 : y + x;
+    Tensor named = y * 2;
+    sum(named * y).eval();
+    return named;
+  };
+  const Tensor small = numbers({kMany}), large = numbers({1 << 20});
+  learn([&] { f(small); });
+  BOOST_TEST(ready(f(small)));
+  BOOST_TEST(!ready(f(large)));
+}
+
 BOOST_AUTO_TEST_CASE(memory_of_the_users_is_read_once) {
   std::vector<float> memory(kMany, 1.0f);
   const auto f = [&] {

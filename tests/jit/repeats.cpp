@@ -207,6 +207,25 @@ BOOST_AUTO_TEST_CASE(two_loops_one_after_the_other) {
   BOOST_TEST(s.repeats == 2u);
 }
 
+// A reduction stores values on its way along the rows, but has no loops of its own.
+BOOST_AUTO_TEST_CASE(results_that_are_kept_and_reduced) {
+  const Tensor x = some(4096, 0.5f, 1e-4f);
+  const auto loop = [&](Tensor y) {
+    for (int i = 0; i < 100; ++i) y = i % 7 < 3 ? y * 0.5 : y + x;
+    return y;
+  };
+  const Made before = compiled([&] {
+    const Tensor y = loop(x), named = y * 2;
+    return std::vector<Tensor>{sum(named * y), named};
+  });
+  BOOST_TEST(before.repeats > 0u);
+  const Made after = compiled([&] {
+    const Tensor a = x * x, s = sum(a);
+    return std::vector<Tensor>{s, a, loop(x * 3), sum(loop(a))};
+  });
+  BOOST_TEST(after.repeats > 0u);
+}
+
 BOOST_AUTO_TEST_CASE(loops_within_loops) {
   const Tensor x = some(500, -1, 0.003f);
   compiled([&] {
