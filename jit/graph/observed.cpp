@@ -5,7 +5,7 @@
 namespace lazy::jit::watch {
 
 void need(Node& n) noexcept {
-  const uintptr_t before = n.watch.fetch_or(kNeeded, std::memory_order_relaxed);
+  const uintptr_t before = n.watch.fetch_or(kNeeded, std::memory_order_acquire);
   if (before & kNeeded) return;
   if (before & kPutBack) metric::add(Counter::late_values);
   if (Observed* o = observed(before)) o->need();
@@ -16,7 +16,7 @@ void begin(Node& n, Observed& o) noexcept {
   o.add_reference();
   while (before <= kMarks)  // another thread may mark it meanwhile
     if (n.watch.compare_exchange_weak(before, before | reinterpret_cast<uintptr_t>(&o),
-                                      std::memory_order_relaxed)) {
+                                      std::memory_order_release)) {
       if (before & kNeeded) o.need();
       return;
     }

@@ -61,7 +61,7 @@ inline void note_use(Node& n) noexcept {
 void begin(Node&, Observed&) noexcept;
 /// At a watched node's death.
 inline void end(Node& n) noexcept {
-  const uintptr_t w = word(n);
+  const uintptr_t w = n.watch.load(std::memory_order_acquire);
   if (w > kMarks) [[unlikely]]
     observed(w)->died(w & kNeeded);
 }
