@@ -132,7 +132,7 @@ bool Liveness::seen_before(const std::vector<uint32_t>& left_out) {
 }
 
 void Liveness::watch(const Frame& f, const std::vector<uint32_t>& left_out) noexcept {
-  if (!able_.load(std::memory_order_relaxed)) return;
+  if (!begun_.load(std::memory_order_acquire) || !able_.load(std::memory_order_relaxed)) return;
   if (!left_out.empty()) {
     uint64_t bytes = 0;
     size_t next = 0;

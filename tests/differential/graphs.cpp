@@ -77,6 +77,8 @@ bool about_layout(const std::string& miss) {
 }
 
 std::string check(const Program& p, bool may_recompile) {
+  // What part of a program another one has learnt it need not store is compiled anew.
+  const Override keep("LAZY_LIVENESS", may_recompile ? "adaptive" : "keep");
   Isas::instance().use(p.isa % Isas::instance().count());
   const Inputs first{false, 1}, other_scalars{false, 2}, other_sizes{true, 3};
   const Result a = run(p, first, false);
@@ -204,6 +206,7 @@ BOOST_AUTO_TEST_CASE(with_the_most_general_program) {
 // What another process would load from disk is what this one compiled: no kernel is compiled again, no bit
 // differs.
 std::string check_from_disk(const Program& p) {
+  const Override keep("LAZY_LIVENESS", "keep");
   Isas::instance().use(1 + p.isa % std::max(1, Isas::instance().count() - 1));
   const Inputs first{false, 1}, other_sizes{true, 3};
   lazy::cache::clear();
