@@ -91,21 +91,62 @@ Val erfc(Builder& b, Val x) {
   return b.select(b.lt(a, b.num(x, 0.46)), near, tail);
 }
 
-// max(x, 0) - T(a), with a = |x| and T(a) = a/2 erfc(a / sqrt 2). Near 0 T is a/2 - t K(t), t = a^2 / 2.
-// Further out it is e^-t g, g a polynomial in a q that is exact where g depends on it most.
+namespace {
+/// T(c), see gelu, in float32. Near 0 and further out share one chain, whose coefficients are selected: T is
+/// near 0 c / 2 + t K(t), t = c^2 / 2, and else e^-t g.
+Val gelu_tail32(Builder& b, Val c) {
+  constexpr std::span<const double> kFar = kGeluTail32, kNear = kGeluSmall32;
+  const Val near = b.lt(c, b.f32(0.65f)), zero = b.f32(0);
+  const Val q = b.div(b.sub(c, b.f32(1)), b.add(c, b.f32(49.f / 16)));
+  const Val half = b.mul(c, b.f32(0.5f));
+  const Val t = b.mul(c, half);
+  const Val minus = b.neg(t), t_lo = b.fnma(c, half, t);
+  const ExpReduced k = exp_reduce(b, minus);
+  const Val w = b.sub(q, b.f32(kGeluCentre32));
+  const Val low = b.fnma(k.n, b.f32(explog::kLn2Near32_lo), t_lo);
+  Val r = b.add(k.r, low);
+  Val rest = b.num(c, kFar.back());
+  rest = b.fma(rest, w, b.num(c, kFar[7]));
+  const Val r_lo = b.add(b.sub(k.r, r), low);
+  rest = b.fma(rest, w, b.num(c, kFar[6]));
+  Val p = b.fma(r, b.num(c, explog::kExp32[4]), b.num(c, explog::kExp32[3]));
+  rest = b.fma(rest, w, b.num(c, kFar[5]));
+  p = b.fma(r, p, b.num(c, explog::kExp32[2]));
+  rest = b.select(near, b.num(c, kNear.back()), rest);
+  const Val v = b.select(near, t, w);
+  p = b.fma(r, p, b.num(c, explog::kExp32[1]));
+  const Val r2 = b.mul(r, r);
+  rest = b.fma(rest, v, b.select(near, b.num(c, kNear[3]), b.num(c, kFar[4])));
+  p = b.fma(r, p, b.num(c, explog::kExp32[0]));
+  rest = b.fma(rest, v, b.select(near, b.num(c, kNear[2]), b.num(c, kFar[3])));
+  Val tail = b.fma(r2, p, r_lo);
+  rest = b.fma(rest, v, b.select(near, b.num(c, kNear[1]), b.num(c, kFar[2])));
+  tail = b.select(near, zero, tail);
+  r = b.select(near, zero, r);
+  rest = b.fma(rest, v, b.select(near, b.num(c, kNear[0]), b.num(c, kFar[1])));
+  const Val first = b.select(near, half, b.num(c, kFar[0]));
+  const Val g = b.fma(rest, v, first);
+  const Val g_lo = b.fma(rest, v, b.sub(first, g));
+  return b.scalef_near_one(b.add(g, b.fma(r, g, b.fma(tail, g, g_lo))), k.n);
+}
+
+/// The same in float64, whose long polynomials stay apart.
+Val gelu_tail64(Builder& b, Val c) {
+  Val half = b.mul(c, b.f64(0.5));
+  Val t = b.mul(c, half);
+  Val near = b.fnma(t, polynomial(b, t, kGeluSmall64), half);
+  Exp e = exp_negative(b, b.neg(t), b.fnma(c, half, t));
+  Val q = b.div(b.sub(c, b.f64(1)), b.add(c, b.f64(5)));
+  auto [g, g_lo] = centred(b, q, kGeluCentre64, 0.9, kGeluTail64);
+  return b.select(b.lt(c, b.f64(0.65)), near, b.scalef_near_one(scaled(b, e, g, g_lo), e.n));
+}
+}  // namespace
+
+// max(x, 0) - T(a), with a = |x| and T(a) = a/2 erfc(a / sqrt 2). Near 0 T is a/2 minus a polynomial in a^2.
+// Further out it is e^(-a^2 / 2) g, g a polynomial in a q that is exact where g depends on it most.
 Val gelu(Builder& b, Val x) {
   Val c = b.min(b.num(x, pick(x, 14.7, 38.8)), b.abs(x));  // there T is 0
-  Val half = b.mul(c, b.num(x, 0.5));
-  Val t = b.mul(c, half);
-  Val near = b.fnma(t, polynomial(b, t, pick(x, kGeluSmall32, kGeluSmall64)), half);
-
-  Exp e = exp_negative(b, b.neg(t), b.fnma(c, half, t));
-  Val q = b.div(b.sub(c, b.num(x, 1)), b.add(c, b.num(x, pick(x, 49. / 16, 5))));
-  auto [g, g_lo] = centred(b, q, pick(x, kGeluCentre32, kGeluCentre64), pick(x, 0, 0.9),
-                           pick(x, kGeluTail32, kGeluTail64));
-  // float32 affords one more rounding
-  Val far = x.type == Type::f32 ? b.add(g, b.fma(e.r, g, b.fma(e.tail, g, g_lo))) : scaled(b, e, g, g_lo);
-  Val tail = b.select(b.lt(c, b.num(x, 0.65)), near, b.scalef_near_one(far, e.n));
+  Val tail = x.type == Type::f32 ? gelu_tail32(b, c) : gelu_tail64(b, c);
   // The order of max keeps a NaN and both zeros, and -0 - 0 is -0.
   return b.sub(b.max(b.num(x, -0.0), x), tail);
 }
