@@ -69,9 +69,8 @@ Val expm1(Builder& b, Val x) {
 }
 
 // With a = |x| = n ln 2 + r and e^r = 1 + q:  1 / (1 + e^a) = 2^-n / (1 + (q + 2^-n)), never above 1/2;
-// denormals come out right, and 1 minus it is the other side. The rounding of the sum with 1 weighs most
-// where the sum is a power of two, and there q is exact. float64 puts it right: the sum is exact in two
-// parts.
+// denormals come out right, and 1 minus it is the other side. The sum with 1 is exact in two parts, and the
+// quotient is put right for the lower one.
 Val sigmoid(Builder& b, Val x) {
   const Val a = b.max(num(b, x, -105, -747), b.or_(x, b.sign_bit(x)));  // -|x| = n ln 2 - r
   const ExpReduced k = exp_reduce(b, a);
@@ -80,16 +79,14 @@ Val sigmoid(Builder& b, Val x) {
   const Val q = b.fma(r2, exp_tail(b, r, r2), r);
   const Val one = b.num(x, 1);
   const Val rest = b.add(q, b.scalef_near_one(one, k.n));
-  Val y;
-  if (is_f32(x)) {
-    y = b.div(one, b.add(one, rest));
-  } else {
-    const Pair whole = fast_two_sum(b, one, rest);
-    y = b.div(one, whole.hi);
-    y = b.fnma(b.mul(y, whole.lo), y, y);
-  }
-  const Val small = b.scalef_near_one(y, k.n);
-  return b.select(b.lt(x, b.num(x, 0)), small, b.sub(one, small));
+  const Pair whole = fast_two_sum(b, one, rest);
+  const Val y = b.div(one, whole.hi);
+  const Val scaled = b.scalef_near_one(y, k.n);  // while the correction is worked out
+  const Val small = b.fnma(b.mul(y, whole.lo), scaled, scaled);
+  if (!is_f32(x)) return b.select(b.lt(x, b.num(x, 0)), small, b.sub(one, small));
+  // |[x >= 0] - small|, by the sign bit: a comparison and a selection take more of the units that multiply.
+  const Val negative = b.bitcast(x.type, b.sar(b.bitcast(b.int_of(x), x), 31));
+  return b.abs(b.sub(b.andn(negative, one), small));
 }
 
 }  // namespace lazy::cpu::vecmath
