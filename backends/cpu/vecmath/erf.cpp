@@ -93,41 +93,47 @@ Val erfc(Builder& b, Val x) {
 
 namespace {
 /// T(c), see gelu, in float32. Near 0 and further out share one chain, whose coefficients are selected: T is
-/// near 0 c / 2 + t K(t), t = c^2 / 2, and else e^-t g.
+/// near 0 c / 2 + t K(t), t = c^2 / 2, and else e^-t g. That chain and the exponential's are written in
+/// turns: they wait for nothing of each other, and a processor doesn't look far enough ahead to find that
+/// out.
 Val gelu_tail32(Builder& b, Val c) {
+  using explog::kExp32;
   constexpr std::span<const double> kFar = kGeluTail32, kNear = kGeluSmall32;
+  static_assert(kFar.size() == 9 && kNear.size() == 5 && std::size(kExp32) == 5);
   const Val near = b.lt(c, b.f32(0.65f)), zero = b.f32(0);
+  const auto either = [&](Val yes, Val no) { return b.select(near, yes, no); };
+  const auto number = [&](double v) { return b.num(c, v); };
+
   const Val q = b.div(b.sub(c, b.f32(1)), b.add(c, b.f32(49.f / 16)));
   const Val half = b.mul(c, b.f32(0.5f));
   const Val t = b.mul(c, half);
   const Val minus = b.neg(t), t_lo = b.fnma(c, half, t);
   const ExpReduced k = exp_reduce(b, minus);
   const Val w = b.sub(q, b.f32(kGeluCentre32));
-  const Val low = b.fnma(k.n, b.f32(explog::kLn2Near32_lo), t_lo);
-  Val r = b.add(k.r, low);
-  Val rest = b.num(c, kFar.back());
-  rest = b.fma(rest, w, b.num(c, kFar[7]));
+  const Val low = b.fnma(k.n, number(explog::kLn2Near32_lo), t_lo);
+  const Val r = b.add(k.r, low);
+  Val g = b.fma(number(kFar[8]), w, number(kFar[7]));
   const Val r_lo = b.add(b.sub(k.r, r), low);
-  rest = b.fma(rest, w, b.num(c, kFar[6]));
-  Val p = b.fma(r, b.num(c, explog::kExp32[4]), b.num(c, explog::kExp32[3]));
-  rest = b.fma(rest, w, b.num(c, kFar[5]));
-  p = b.fma(r, p, b.num(c, explog::kExp32[2]));
-  rest = b.select(near, b.num(c, kNear.back()), rest);
-  const Val v = b.select(near, t, w);
-  p = b.fma(r, p, b.num(c, explog::kExp32[1]));
+  g = b.fma(g, w, number(kFar[6]));
+  Val p = b.fma(r, number(kExp32[4]), number(kExp32[3]));
+  g = b.fma(g, w, number(kFar[5]));
+  p = b.fma(r, p, number(kExp32[2]));
+  g = either(number(kNear[4]), g);
+  const Val v = either(t, w);
+  p = b.fma(r, p, number(kExp32[1]));
   const Val r2 = b.mul(r, r);
-  rest = b.fma(rest, v, b.select(near, b.num(c, kNear[3]), b.num(c, kFar[4])));
-  p = b.fma(r, p, b.num(c, explog::kExp32[0]));
-  rest = b.fma(rest, v, b.select(near, b.num(c, kNear[2]), b.num(c, kFar[3])));
-  Val tail = b.fma(r2, p, r_lo);
-  rest = b.fma(rest, v, b.select(near, b.num(c, kNear[1]), b.num(c, kFar[2])));
-  tail = b.select(near, zero, tail);
-  r = b.select(near, zero, r);
-  rest = b.fma(rest, v, b.select(near, b.num(c, kNear[0]), b.num(c, kFar[1])));
-  const Val first = b.select(near, half, b.num(c, kFar[0]));
-  const Val g = b.fma(rest, v, first);
-  const Val g_lo = b.fma(rest, v, b.sub(first, g));
-  return b.scalef_near_one(b.add(g, b.fma(r, g, b.fma(tail, g, g_lo))), k.n);
+  g = b.fma(g, v, either(number(kNear[3]), number(kFar[4])));
+  p = b.fma(r, p, number(kExp32[0]));
+  g = b.fma(g, v, either(number(kNear[2]), number(kFar[3])));
+  const Val tail = b.fma(r2, p, r_lo);  // e^-t = 2^n (1 + r + tail)
+  g = b.fma(g, v, either(number(kNear[1]), number(kFar[2])));
+  const Val tail_there = either(zero, tail), r_there = either(zero, r);  // near 0 no factor: n is 0
+  g = b.fma(g, v, either(number(kNear[0]), number(kFar[1])));
+  const Val first = either(half, number(kFar[0]));
+  const Val hi = b.fma(g, v, first);
+  const Val lo = b.fma(g, v, b.sub(first, hi));
+  // One more rounding than `scaled` does: float32 affords it.
+  return b.scalef_near_one(b.add(hi, b.fma(r_there, hi, b.fma(tail_there, hi, lo))), k.n);
 }
 
 /// The same in float64, whose long polynomials stay apart.
