@@ -371,6 +371,31 @@ void check_near_multiples() {
 
 BOOST_AUTO_TEST_SUITE(vecmath_trig)
 
+/// Both polynomials, and the lanes that a vector gives to each, on either side of where they meet.
+BOOST_AUTO_TEST_CASE(gelu_where_its_polynomials_meet) {
+  std::vector<float> x;
+  for (int sign : {-1, 1})
+    for (int i = -3000; i <= 3000; i++)
+      x.push_back(static_cast<float>(sign) * (0.65f + static_cast<float>(i) * 0x1p-24f));
+  for (int sign : {-1, 1})
+    for (int i = 0; i < 6000; i++)
+      x.push_back(static_cast<float>(sign) * (0.3f + static_cast<float>(i) * 1.2e-4f));
+  const std::vector<float> y = evaluate(static_cast<One>(vecmath::gelu), x);
+  mpfr_t in, out;
+  mpfr_init2(in, 53);
+  mpfr_init2(out, 140);
+  double worst = 0;
+  for (size_t i = 0; i < x.size(); i++) {
+    mpfr_set_d(in, static_cast<double>(x[i]), MPFR_RNDN);
+    exact_gelu(out, in, MPFR_RNDN);
+    worst = std::max(worst, error(out, y[i]));
+  }
+  mpfr_clear(in);
+  mpfr_clear(out);
+  BOOST_TEST(worst <= 1.5);
+  BOOST_TEST(worst > 0.4);
+}
+
 BOOST_AUTO_TEST_CASE(accuracy_f32) { check_accuracy<float>(); }
 BOOST_AUTO_TEST_CASE(accuracy_f64) { check_accuracy<double>(); }
 BOOST_AUTO_TEST_CASE(accuracy_atan2) {

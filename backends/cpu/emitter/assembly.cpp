@@ -108,11 +108,13 @@ x86::Mem Assembly::table(const std::vector<uint8_t>& bytes, int align) {
 
 x86::Mem Assembly::constant_vector(uint64_t bits, int width) {
   auto& known = width == 8 ? vectors8_ : vectors4_;
-  if (auto it = known.find(bits); it != known.end()) return x86::ptr(pooled_[it->second].label);
+  if (auto it = known.find(bits); it != known.end())
+    if (const Pooled& p = pooled_[it->second]; p.bytes.size() >= static_cast<size_t>(width * lanes))
+      return x86::ptr(p.label);
   std::vector<uint8_t> bytes(static_cast<size_t>(width * lanes));
   for (int i = 0; i < lanes; ++i)
     std::memcpy(&bytes[static_cast<size_t>(i * width)], &bits, static_cast<size_t>(width));
-  known.emplace(bits, pooled_.size());
+  known[bits] = pooled_.size();
   return pooled(std::move(bytes), width * lanes);
 }
 

@@ -145,6 +145,9 @@ void Registers::load(uint32_t value, int r) {
     } else if (in.imm == 0) {
       const x86::Vec z = as_.vec(r, 16);
       a.emit(r < 16 ? x86::Inst::kIdVpxor : x86::Inst::kIdVpxord, z, z, z);
+    } else if (bytes ==
+               64) {  // where 512 bits are done in halves, a broadcast takes an arithmetic unit's time
+      a.vmovups(as_.vec(r, bytes), as_.constant_vector(in.imm, wide ? 8 : 4));
     } else {
       spread(as_.constant(in.imm, wide ? 8 : 4));
     }

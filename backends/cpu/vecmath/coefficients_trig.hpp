@@ -58,8 +58,8 @@ inline constexpr double kErfBig32[] = {0x1.ffb5bep-1, 0x1.84b7ccp-9, -0x1.d9c44e
 inline constexpr double kErfSmall32[] = {0x1.06eba8p-3, -0x1.81273ap-2, 0x1.ce281p-4, -0x1.b6c5bap-6, 0x1.38e818p-8};
 // erf x - x on [0, 0.47]: 2^-56.328125
 inline constexpr double kErfSmall64[] = {0x1.06eba8214db69p-3, -0x1.812746b037a31p-2, 0x1.ce2f21a049d01p-4, -0x1.b82ce31778f8p-6, 0x1.565bcef3e5b47p-8, -0x1.c02e942e38369p-11, 0x1.f9e40d2526a4fp-14, -0x1.005803bd373a6p-16, 0x1.873d69e00be4dp-19, -0x1.6bf1e55f9bb0dp-19, 0x1.284b39e7501bdp-19};
-// erf x / sqrt 2 on [0, 0.467]: 2^-25.0703125
-inline constexpr double kGeluSmall32[] = {0x1.988454p-1, -0x1.10588ep-2, 0x1.46e3d2p-4, -0x1.3899f4p-6, 0x1.e0af32p-9};
+// -erf x / sqrt 2 on [0, 0.467]: 2^-25.0703125
+inline constexpr double kGeluSmall32[] = {-0x1.988454p-1, 0x1.10588ep-2, -0x1.46e3d2p-4, 0x1.3899f4p-6, -0x1.e0af32p-9};
 // erf x / sqrt 2 on [0, 0.467]: 2^-53.828125
 inline constexpr double kGeluSmall64[] = {0x1.9884533d43651p-1, -0x1.1058377e2d00cp-2, 0x1.46d0429785ee4p-4, -0x1.37403f7ffb72ap-6, 0x1.e42b1d2319e39p-9, -0x1.3cecacfe00ccbp-11, 0x1.669f7488b7c7ep-14, -0x1.95796b725366bp-17, 0x1.c329ca74aa33ep-18, -0x1.7f3c42ec2e6bap-17, 0x1.4b102a3411624p-17};
 // (x + 1.5) e^(x^2) erfc x: 2^-27.0078125

@@ -91,21 +91,68 @@ Val erfc(Builder& b, Val x) {
   return b.select(b.lt(a, b.num(x, 0.46)), near, tail);
 }
 
-// max(x, 0) - T(a), with a = |x| and T(a) = a/2 erfc(a / sqrt 2). Near 0 T is a/2 - t K(t), t = a^2 / 2.
-// Further out it is e^-t g, g a polynomial in a q that is exact where g depends on it most.
+namespace {
+/// T(c), see gelu, in float32. Near 0 and further out share one chain, whose coefficients are selected: T is
+/// near 0 c / 2 + t K(t), t = c^2 / 2, and else e^-t g. That chain and the exponential's are written in
+/// turns: they wait for nothing of each other, and a processor doesn't look far enough ahead to find that
+/// out.
+Val gelu_tail32(Builder& b, Val c) {
+  using explog::kExp32;
+  constexpr std::span<const double> kFar = kGeluTail32, kNear = kGeluSmall32;
+  static_assert(kFar.size() == 9 && kNear.size() == 5 && std::size(kExp32) == 5);
+  const Val near = b.lt(c, b.f32(0.65f)), zero = b.f32(0);
+  const auto either = [&](Val yes, Val no) { return b.select(near, yes, no); };
+  const auto number = [&](double v) { return b.num(c, v); };
+
+  const Val q = b.div(b.sub(c, b.f32(1)), b.add(c, b.f32(49.f / 16)));
+  const Val half = b.mul(c, b.f32(0.5f));
+  const Val t = b.mul(c, half);
+  const Val minus = b.neg(t), t_lo = b.fnma(c, half, t);
+  const ExpReduced k = exp_reduce(b, minus);
+  const Val w = b.sub(q, b.f32(kGeluCentre32));
+  const Val low = b.fnma(k.n, number(explog::kLn2Near32_lo), t_lo);
+  const Val r = b.add(k.r, low);
+  Val g = b.fma(number(kFar[8]), w, number(kFar[7]));
+  const Val r_lo = b.add(b.sub(k.r, r), low);
+  g = b.fma(g, w, number(kFar[6]));
+  Val p = b.fma(r, number(kExp32[4]), number(kExp32[3]));
+  g = b.fma(g, w, number(kFar[5]));
+  p = b.fma(r, p, number(kExp32[2]));
+  g = either(number(kNear[4]), g);
+  const Val v = either(t, w);
+  p = b.fma(r, p, number(kExp32[1]));
+  const Val r2 = b.mul(r, r);
+  g = b.fma(g, v, either(number(kNear[3]), number(kFar[4])));
+  p = b.fma(r, p, number(kExp32[0]));
+  g = b.fma(g, v, either(number(kNear[2]), number(kFar[3])));
+  const Val tail = b.fma(r2, p, r_lo);  // e^-t = 2^n (1 + r + tail)
+  g = b.fma(g, v, either(number(kNear[1]), number(kFar[2])));
+  const Val tail_there = either(zero, tail), r_there = either(zero, r);  // near 0 no factor: n is 0
+  g = b.fma(g, v, either(number(kNear[0]), number(kFar[1])));
+  const Val first = either(half, number(kFar[0]));
+  const Val hi = b.fma(g, v, first);
+  const Val lo = b.fma(g, v, b.sub(first, hi));
+  // One more rounding than `scaled` does: float32 affords it.
+  return b.scalef_near_one(b.add(hi, b.fma(r_there, hi, b.fma(tail_there, hi, lo))), k.n);
+}
+
+/// The same in float64, whose long polynomials stay apart.
+Val gelu_tail64(Builder& b, Val c) {
+  Val half = b.mul(c, b.f64(0.5));
+  Val t = b.mul(c, half);
+  Val near = b.fnma(t, polynomial(b, t, kGeluSmall64), half);
+  Exp e = exp_negative(b, b.neg(t), b.fnma(c, half, t));
+  Val q = b.div(b.sub(c, b.f64(1)), b.add(c, b.f64(5)));
+  auto [g, g_lo] = centred(b, q, kGeluCentre64, 0.9, kGeluTail64);
+  return b.select(b.lt(c, b.f64(0.65)), near, b.scalef_near_one(scaled(b, e, g, g_lo), e.n));
+}
+}  // namespace
+
+// max(x, 0) - T(a), with a = |x| and T(a) = a/2 erfc(a / sqrt 2). Near 0 T is a/2 minus a polynomial in a^2.
+// Further out it is e^(-a^2 / 2) g, g a polynomial in a q that is exact where g depends on it most.
 Val gelu(Builder& b, Val x) {
   Val c = b.min(b.num(x, pick(x, 14.7, 38.8)), b.abs(x));  // there T is 0
-  Val half = b.mul(c, b.num(x, 0.5));
-  Val t = b.mul(c, half);
-  Val near = b.fnma(t, polynomial(b, t, pick(x, kGeluSmall32, kGeluSmall64)), half);
-
-  Exp e = exp_negative(b, b.neg(t), b.fnma(c, half, t));
-  Val q = b.div(b.sub(c, b.num(x, 1)), b.add(c, b.num(x, pick(x, 49. / 16, 5))));
-  auto [g, g_lo] = centred(b, q, pick(x, kGeluCentre32, kGeluCentre64), pick(x, 0, 0.9),
-                           pick(x, kGeluTail32, kGeluTail64));
-  // float32 affords one more rounding
-  Val far = x.type == Type::f32 ? b.add(g, b.fma(e.r, g, b.fma(e.tail, g, g_lo))) : scaled(b, e, g, g_lo);
-  Val tail = b.select(b.lt(c, b.num(x, 0.65)), near, b.scalef_near_one(far, e.n));
+  Val tail = x.type == Type::f32 ? gelu_tail32(b, c) : gelu_tail64(b, c);
   // The order of max keeps a NaN and both zeros, and -0 - 0 is -0.
   return b.sub(b.max(b.num(x, -0.0), x), tail);
 }
