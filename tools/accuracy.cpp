@@ -28,7 +28,7 @@ R exact_sigmoid(R x) {
 }
 template <class R>
 R exact_gelu(R x) {
-  return x / 2 * std::erfc(-x / std::sqrt(R(2)));
+  return std::isinf(x) && x < 0 ? -R(0) : x / 2 * std::erfc(-x / std::sqrt(R(2)));
 }
 template <class R>
 R exact_rsqrt(R x) {
