@@ -59,8 +59,9 @@ constexpr uint64_t kNoIndex = static_cast<uint64_t>(std::numeric_limits<int64_t>
 /// A template under construction.
 class Selector {
  public:
-  explicit Selector(const LoopKernel& k)
+  Selector(const LoopKernel& k, Isa isa)
       : k_(k), values_(k.body.size()), accumulators_(accumulators_of(k)), running_(k.reductions.size()) {
+    b_.cheap_select = isa == Isa::avx512;
     uses_.assign(k.body.size(), 0);
     wide_uses_.assign(k.body.size(), 0);
     for (const Instr& i : k.body)
@@ -256,8 +257,8 @@ std::vector<Val> combine(Builder& b, const Reduction& r, const std::vector<Val>&
   }
 }
 
-Template select_body(const LoopKernel& k, bool masked) {
-  Selector s(k);
+Template select_body(const LoopKernel& k, Isa isa, bool masked) {
+  Selector s(k, isa);
   const size_t end = k.form == Form::reduce ? k.epilogue : k.body.size();
   s.body(0, end);
   if (k.form == Form::reduce) s.updates(masked);
@@ -266,8 +267,8 @@ Template select_body(const LoopKernel& k, bool masked) {
   return s.finish();
 }
 
-Template select_epilogue(const LoopKernel& k) {
-  Selector s(k);
+Template select_epilogue(const LoopKernel& k, Isa isa) {
+  Selector s(k, isa);
   s.body(k.epilogue, k.body.size());
   s.stores(k.epilogue, k.body.size());
   return s.finish();

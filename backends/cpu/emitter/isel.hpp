@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/cpu/emitter/block.hpp"
+#include "backends/cpu/features.hpp"
 #include "jit/loop/ir.hpp"
 
 namespace lazy::cpu {
@@ -77,8 +78,8 @@ std::vector<AccumulatorInfo> accumulators_of(const jit::loop::LoopKernel&);
 
 /// The body: with its stores, and updates of the accumulators (`reduce`, `scan`). `masked`: updates
 /// leave the lanes outside the tail mask alone.
-Template select_body(const jit::loop::LoopKernel&, bool masked);
-Template select_epilogue(const jit::loop::LoopKernel&);
+Template select_body(const jit::loop::LoopKernel&, Isa, bool masked);
+Template select_epilogue(const jit::loop::LoopKernel&, Isa);
 /// Whether lanes of 64 bits occur: a vector then has half as many lanes.
 bool has_wide_lanes(const Template&);
 /// acc[i] = combine(acc[i], other[i]) for one reduction's accumulators; `other` is the later part of the

@@ -27,8 +27,8 @@ void KernelWriter::choose_lanes() {
 }
 
 void KernelWriter::write() {
-  body_ = select_body(k_, inner_);
-  if (k_.form == Form::reduce) epilogue_ = select_epilogue(k_);
+  body_ = select_body(k_, isa_, inner_);
+  if (k_.form == Form::reduce) epilogue_ = select_epilogue(k_, isa_);
   legalize(body_, isa_);
   if (k_.form == Form::reduce) legalize(epilogue_, isa_);
   choose_lanes();

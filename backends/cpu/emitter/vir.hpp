@@ -155,6 +155,9 @@ struct Val {
 class Builder {
  public:
   std::vector<Inst> code;
+  /// What recipes may choose by, between two ways to the same bits: `select` costs less than `fma`, as it
+  /// does with mask registers.
+  bool cheap_select = true;
 
   Val constant(Type t, uint64_t bits) { return push({Op::constant, t, bits}); }
   Val f32(float v) { return constant(Type::f32, std::bit_cast<uint32_t>(v)); }

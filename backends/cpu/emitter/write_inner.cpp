@@ -31,7 +31,7 @@ void KernelWriter::plan_inner() {
   const int n = red_->acc[0].partials;
 
   red_->masked_body = std::move(body_);
-  body_ = select_body(k_, false);
+  body_ = select_body(k_, isa_, false);
   legalize(body_, isa_);
   masked_.scalars = full_.scalars;
   copies_ = std::make_unique<Copies>(*as_, red_->masked_body, masked_, vector_axis_);

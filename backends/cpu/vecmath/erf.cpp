@@ -66,19 +66,33 @@ Val erfc_tail(Builder& b, Val a) {
 }
 }  // namespace
 
+namespace {
+/// erf of a >= 0 in float32: a + a P(z), z = a^2, up to 1, a longer polynomial in t beyond. In one chain
+/// whose coefficients are selected, or in two: the bits are the same.
+Val erf32(Builder& b, Val a, Val z) {
+  constexpr std::span<const double> kFar = kErfBig32, kNear = kErf32;
+  const Val beyond = b.gt(a, b.f32(1));
+  const Val t = b.sub(b.min(b.f32(3.94f), a), b.f32(kErfCentre32));  // at 3.94 the polynomial gives 1
+  if (!b.cheap_select) return b.select(beyond, horner(b, t, kFar), b.fma(horner(b, z, kNear), a, a));
+  const auto either = [&](Val far, Val near) { return b.select(beyond, far, near); };
+  const Val v = either(t, z);
+  Val y = either(horner(b, t, kFar.subspan(kNear.size())), b.num(a, kNear.back()));
+  for (size_t i = kNear.size() - 1; i-- > 0;)
+    y = b.fma(y, v, either(b.num(a, kFar[i + 1]), b.num(a, kNear[i])));
+  return b.fma(y, either(t, a), either(b.num(a, kFar[0]), a));
+}
+}  // namespace
+
 Val erf(Builder& b, Val x) {
   Val a = b.abs(x);
   Val z = b.mul(x, x);
-  Val p = x.type == Type::f32 ? horner(b, z, kErf32) : polynomial(b, z, kErf64);
-  Val near = b.fma(a, p, a);
-  Val far;
-  if (x.type == Type::f32) {  // at 3.94 the polynomial gives 1
-    Val t = b.sub(b.min(b.f32(3.94f), a), b.f32(kErfCentre32));
-    far = polynomial(b, t, kErfBig32);
+  Val y;
+  if (x.type == Type::f32) {
+    y = erf32(b, a, z);
   } else {
-    far = b.sub(b.f64(1), erfc_tail(b, a));
+    Val near = b.fma(a, polynomial(b, z, kErf64), a);
+    y = b.select(b.gt(a, b.f64(1)), b.sub(b.f64(1), erfc_tail(b, a)), near);
   }
-  Val y = b.select(b.gt(a, b.num(x, 1)), far, near);
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 

@@ -83,7 +83,7 @@ Val sigmoid(Builder& b, Val x) {
   const Val y = b.div(one, whole.hi);
   const Val scaled = b.scalef_near_one(y, k.n);  // while the correction is worked out
   const Val small = b.fnma(b.mul(y, whole.lo), scaled, scaled);
-  if (!is_f32(x)) return b.select(b.lt(x, b.num(x, 0)), small, b.sub(one, small));
+  if (!is_f32(x) || !b.cheap_select) return b.select(b.lt(x, b.num(x, 0)), small, b.sub(one, small));
   // |[x >= 0] - small|, by the sign bit: a comparison and a selection take more of the units that multiply.
   const Val negative = b.bitcast(x.type, b.sar(b.bitcast(b.int_of(x), x), 31));
   return b.abs(b.sub(b.andn(negative, one), small));
