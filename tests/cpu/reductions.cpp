@@ -202,7 +202,8 @@ BOOST_AUTO_TEST_CASE(several_rows) {
       b.store(b.op(Op::add, b.result(r), bias), {Stride::any, Stride::unit, Stride::zero});
       b.done();
       for (int64_t rows : {1, 3, 4, 5, 8, 11})
-        for (int64_t n : {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 63, 64, 65, 130, 200}) compare(b.k, {2, rows, n});
+        for (int64_t n : {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 63, 64, 65, 130, 200})
+          compare(b.k, {2, rows, n});
     }
 }
 

@@ -45,7 +45,11 @@ uint64_t left_out() { return metrics().values_left_out; }
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(adaptive_liveness, fresh::Fixture)
+struct Small : fresh::Fixture {  // values, so that the tests take no time
+  Override bytes{"LAZY_LIVENESS_BYTES", "8192"};
+};
+
+BOOST_FIXTURE_TEST_SUITE(adaptive_liveness, Small)
 
 BOOST_AUTO_TEST_CASE(what_dies_unread_is_no_longer_stored) {
   const Tensor x = numbers({kMany});
