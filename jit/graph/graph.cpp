@@ -109,28 +109,33 @@ void Graph::leave(Node* n) noexcept {
   unreference(c);
 }
 
-Limit Graph::link(Node* n) {
-  const auto& limits = config::get();
-  const uint32_t max_nodes = static_cast<uint32_t>(limits.max_graph);
-  std::lock_guard hold(lock_);
+// The component that the node's pending operands make one, or a new one. Notes which operands are values to
+// it: ready, sources, or being flushed; another graph's nodes were flushed before.
+Component* Graph::component_of(Node* n) {
   Component* c = nullptr;
   for (int i = 0; i < n->arity; ++i) {
     Node* o = n->operand[i];
-    // Ready, a source, or being flushed: a value to this component. Another graph's nodes were flushed
-    // before.
-    if (o->graph != this || !o->component) {
-      n->leaf_mask |= static_cast<uint8_t>(1u << i);
+    const auto bit = static_cast<uint8_t>(1u << i);
+    if ((n->leaf_mask & bit) || o->graph != this || !o->component) {
+      n->leaf_mask |= bit;
       continue;
     }
     Component* other = find(o);
     c = c ? join(c, other) : other;
   }
-  if (!c) {
-    c = fresh();
-    c->first_site = n->site;
-    c->live_bytes = metric::live();
-    c->first_time = profile::start_time();
-  }
+  if (c) return c;
+  c = fresh();
+  c->first_site = n->site;
+  c->live_bytes = metric::live();
+  c->first_time = profile::start_time();
+  return c;
+}
+
+Limit Graph::link(Node* n) {
+  const auto& limits = config::get();
+  const uint32_t max_nodes = static_cast<uint32_t>(limits.max_graph);
+  std::lock_guard hold(lock_);
+  Component* const c = component_of(n);
   // Cut before the line where the component began, so that the next one begins there too and the same program
   // serves it; but not much later.
   if (c->count >= max_nodes && n->site.line() == c->first_site.line() &&
@@ -185,23 +190,7 @@ uint64_t Graph::take(Node* n, std::vector<Node*>& out) {
 void Graph::put_back(const std::vector<Node*>& nodes) {
   std::lock_guard hold(lock_);
   for (Node* n : nodes) {
-    Component* c = nullptr;
-    for (int i = 0; i < n->arity; ++i) {
-      Node* o = n->operand[i];
-      const auto bit = static_cast<uint8_t>(1u << i);
-      if ((n->leaf_mask & bit) || !o->component) {
-        n->leaf_mask |= bit;
-        continue;
-      }
-      Component* other = find(o);
-      c = c ? join(c, other) : other;
-    }
-    if (!c) {
-      c = fresh();
-      c->first_site = n->site;
-      c->live_bytes = metric::live();
-    }
-    append(c, n);
+    append(component_of(n), n);
     n->watch.fetch_or(watch::kPutBack, std::memory_order_relaxed);
     n->state.store(State::pending, std::memory_order_release);
     n->state.notify_all();

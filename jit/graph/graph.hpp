@@ -51,6 +51,7 @@ class Graph {
 
  private:
   Component* find(Node*);
+  Component* component_of(Node*);
   Component* join(Component*, Component*);
   void append(Component*, Node*);
   void leave(Node*) noexcept;
