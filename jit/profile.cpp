@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -73,13 +74,14 @@ const Facts& facts_of(const Program& p) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   if (const Facts* f = known.load(std::memory_order_relaxed)) return *f;
-  static uint64_t programs = 0;
-  auto* made = new Facts{++programs, p.nodes, p.results.size(), {}};
+  // Events refer to them until they are written, which may be after the program is gone: never freed.
+  static auto& all = *new std::deque<Facts>;
+  Facts& made = all.emplace_back(Facts{all.size() + 1, p.nodes, p.results.size(), {}});
   for (const Step& s : p.steps)
-    made->steps.push_back({profile::intern(name_in(s)), profile::intern(without_path(s.at)), made->number,
-                           made->steps.size(), s.ops});
-  known.store(made, std::memory_order_release);
-  return *made;
+    made.steps.push_back({profile::intern(name_in(s)), profile::intern(without_path(s.at)), made.number,
+                          made.steps.size(), s.ops});
+  known.store(&made, std::memory_order_release);
+  return made;
 }
 
 void memory(profile::Ticks at, uint64_t bytes, int thread, Writer& out) {
