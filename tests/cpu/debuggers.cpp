@@ -14,6 +14,7 @@
 #include "lazy/lazy.hpp"
 #include "support/config.hpp"
 #include "support/log.hpp"
+#include "tests/folder.hpp"
 
 extern "C" {
 struct jit_code_entry {
@@ -90,12 +91,6 @@ std::vector<Section> sections_of(std::string_view object) {
   return all;
 }
 
-std::string folder_of_its_own() {
-  std::string path = (std::filesystem::temp_directory_path() / "lazy-debuggers-XXXXXX").string();
-  BOOST_REQUIRE(::mkdtemp(path.data()));
-  return path;
-}
-
 // One kernel, in a child: files are per process. The line of the op is `kLine`.
 constexpr int kLine = __LINE__ + 3;
 void one_kernel() {
@@ -142,17 +137,16 @@ BOOST_AUTO_TEST_CASE(the_map_has_name_and_line) {
 }
 
 BOOST_AUTO_TEST_CASE(the_jitdump_parses) {
-  const std::string folder = folder_of_its_own();
+  const lazy::test::Folder folder;
   const auto [said, status] =
       run_again("debuggers/child_makes_one_kernel",
-                {{"LAZY_PERF_MAP", "jitdump"}, {"LAZY_DUMP_DIR", folder}, {"LAZY_CACHE", "off"}});
+                {{"LAZY_PERF_MAP", "jitdump"}, {"LAZY_DUMP_DIR", folder.path()}, {"LAZY_CACHE", "off"}});
   BOOST_TEST(status == 0);
   BOOST_TEST(said == "");
   std::string file;
-  for (const auto& e : std::filesystem::directory_iterator(folder))
+  for (const auto& e : std::filesystem::directory_iterator(folder.path()))
     if (e.path().extension() == ".dump") file = e.path().string();
   Bytes b(read_all(file));
-  std::filesystem::remove_all(folder);
   BOOST_TEST(b.take<uint32_t>() == 0x4A695444u);
   BOOST_TEST(b.take<uint32_t>() == 1u);
   BOOST_TEST(b.take<uint32_t>() == 40u);

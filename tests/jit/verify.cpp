@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/folder.hpp"
 #include "tests/jit/fresh.hpp"
 
 using namespace lazy;
@@ -110,19 +111,17 @@ BOOST_AUTO_TEST_CASE(bisecting_leaves_the_ops_that_differ) {
       if (i.code == jit::loop::Code::op && i.op == jit::Op::multiply)
         return swap_op(k, jit::Op::subtract, jit::Op::add);
   };
-  std::string folder = (std::filesystem::temp_directory_path() / "lazy-bisect-XXXXXX").string();
-  BOOST_REQUIRE(::mkdtemp(folder.data()));
-  const Override on("LAZY_VERIFY", "bisect"), where("LAZY_DUMP_DIR", folder);
+  const lazy::test::Folder folder;
+  const Override on("LAZY_VERIFY", "bisect"), where("LAZY_DUMP_DIR", folder.path());
   const Tensor z = exp(tanh((maximum(sqrt(x), y) + 1) * y - x) + cos(y)) / (1 + x);
   const std::string said = fresh::standard_error_of([&] { z.eval(); });
   BOOST_TEST(contains(said, "LAZY_VERIFY=bisect: 2 of "), said);
   std::string source;
-  for (const auto& e : std::filesystem::directory_iterator(folder))
+  for (const auto& e : std::filesystem::directory_iterator(folder.path()))
     if (e.path().extension() == ".cpp" && e.path().filename().string().starts_with("lazy-verify-")) {
       std::ifstream in(e.path());
       source.assign(std::istreambuf_iterator<char>(in), {});
     }
-  std::filesystem::remove_all(folder);
   BOOST_TEST_MESSAGE(source);
   for (const char* part : {"Op::multiply", "Op::subtract", "verify.cpp:", "evaluate(wanted"})
     BOOST_TEST(contains(source, part), part);

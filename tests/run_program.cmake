@@ -1,5 +1,5 @@
 # Runs PROGRAM with ARGUMENTS (separated by |) in the empty folder WORK. Expects exit status STATUS and SAYS on standard
-# output, or on standard error if the status is not 0 (and then nothing but one line there).
+# output and nothing on standard error, or SAYS on standard error if the status is not 0.
 set(ENV{LAZY_CACHE} off)  # what they say of compiling is about this run
 string(REPLACE "|" ";" ARGUMENTS "${ARGUMENTS}")
 file(REMOVE_RECURSE ${WORK})
