@@ -1,0 +1,44 @@
+// A loop kernel as CUDA C++: how its work is laid out on a device, and the text of its module.
+//
+// A module has one or several functions, each `extern "C" __global__ void f(const Args args)`; a launch of the kernel
+// launches some of them, one after the other. `Args` are the words of jit::loop::ArgLayout by value (each member 8
+// bytes wide, named), or, where they are too many for a parameter, a pointer to them in device memory.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "jit/loop/ir.hpp"
+
+namespace lazy::cuda {
+
+/// One launch of a function of a module; grids have one dimension.
+struct Launch {
+  uint16_t function = 0;  // index into Schedule::functions
+  uint32_t threads = 1;   // of a block
+  uint32_t blocks = 1;    // at most 2^31 - 1
+  uint32_t shared_bytes = 0;  // dynamic
+};
+
+class Schedule {
+ public:
+  /// Decided by the loop IR alone, so that a cubin read from disk is launched as it was when it was compiled.
+  static Schedule of(const jit::loop::LoopKernel&);
+
+  std::vector<std::string> functions;
+  /// Words that fit a kernel's parameter space go by value.
+  bool args_in_memory = false;
+  /// One line: form, threads of a block, elements of a thread, functions. For dumps.
+  std::string text;
+
+  /// The launches for a box with these arguments, in order: nothing if it is empty. No parallel extent is 0, and the
+  /// product of the parallel extents is below 2^31 (the caller cuts larger boxes); the sequential one may be anything.
+  /// `scratch`: bytes of device memory that the launches share; its address goes into word ArgLayout::kScratch of
+  /// `args` afterwards, by the caller. May set words kScratch + 1 and kPlanned.
+  void plan(uint64_t* args, std::vector<Launch>&, size_t& scratch) const;
+};
+
+/// The module's text; includes nothing.
+std::string emit(const jit::loop::LoopKernel&, const Schedule&);
+
+}  // namespace lazy::cuda
