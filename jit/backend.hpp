@@ -1,11 +1,13 @@
 // What jit/ asks of a device. Backends register themselves (jit/registry.hpp); jit/ never names one.
 #pragma once
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "jit/device.hpp"
 #include "jit/loop/ir.hpp"
 
 namespace lazy::jit {
@@ -14,8 +16,10 @@ namespace lazy::jit {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  /// Runs the whole box described by `args` (layout: loop::ArgLayout) and returns when its stores are visible
-  /// to the caller. May use several threads. Extents may be 0. `args` may be modified during the call.
+  /// Runs the whole box described by `args` (layout: loop::ArgLayout; word kContext: Backend::context()). On the
+  /// CPU it returns when its stores are visible to the caller, elsewhere perhaps before it has begun: what is done
+  /// on that device later sees its stores. May use several threads. Extents may be 0. `args` may be modified during
+  /// the call.
   virtual void launch(uint64_t* args) const = 0;
   /// The same on the calling thread alone, in a task of Backend::for_each: other threads see its stores when
   /// that returns. Of `args` only words 0 to 2 are changed.
@@ -30,13 +34,15 @@ class Kernel {
   /// Human-readable schedule (vector width, unroll, tile, parallel axis) and disassembly, for dumps.
   virtual std::string schedule() const { return {}; }
   virtual std::string disassembly() const { return {}; }
+  /// What a file of it ends with.
+  virtual const char* listing() const { return "asm.txt"; }
   /// What Backend::load makes the kernel from again; empty if it can't.
   virtual std::string stored() const { return {}; }
 };
 
 /// What the executor needs to know to cut a band's work into blocks (jit/plan/band.hpp).
 struct Workers {
-  int threads = 1;
+  int threads = 1;  // 0: bands are not for this backend
   size_t near_bytes = size_t{32} << 10;  // first- and second-level cache of one thread
   size_t far_bytes = size_t{1} << 20;
 };
@@ -45,6 +51,16 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual const char* name() const = 0;
+  virtual Device device() const { return {}; }
+  /// Its memory is the host's.
+  bool host() const { return device().kind == DeviceKind::cpu; }
+  /// A line for people: model, size.
+  virtual std::string describe() const { return name(); }
+  /// The code that it makes, as part of keys: programs of backends with the same number serve each other. 0: the
+  /// CPU. Below 2^16.
+  virtual uint32_t code_class() const { return 0; }
+  /// Word loop::ArgLayout::kContext of its launches.
+  virtual uint64_t context() const { return 0; }
   /// Throws CompileError if the kernel cannot be built.
   virtual std::unique_ptr<Kernel> compile(const loop::LoopKernel&) = 0;
   /// What of the machine and of the backend's settings its code relies on: kernels are kept on disk for this
@@ -58,6 +74,17 @@ class Backend {
   /// `bytes` of uninitialised memory aligned to 64, never null (a size of 0 gives a valid pointer).
   virtual void* allocate(size_t bytes) = 0;
   virtual void deallocate(void*, size_t bytes) noexcept = 0;
+  // Memory of a device that is not the host. All in the order of its launches; `read` returns when the bytes are
+  // there, the others may return before anything happened, but host memory is free for the caller to change.
+  virtual void write(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+  virtual void read(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+  virtual void copy(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+  /// From memory of `source`, another device of this kind.
+  virtual void copy_from(Backend& /*source*/, void* to, const void* from, size_t bytes) { copy(to, from, bytes); }
+  /// Returns when all that was launched is done. Throws DeviceError for what went wrong meanwhile.
+  virtual void synchronize() {}
+  /// Compiling a kernel takes milliseconds: those of one program are compiled side by side (for_each).
+  virtual bool compiles_slowly() const { return false; }
   virtual Workers workers() const { return {}; }
   /// task(0) ... task(pieces - 1), on several threads where there are some; returns when all are done. Throws
   /// what a task throws.

@@ -34,8 +34,8 @@ Handle handle_of(Node* n) {
 
 class Bisection {
  public:
-  Bisection(const Node& wrong, const ReferenceValues& values, double unit)
-      : wrong_(&wrong), values_(values), unit_(unit) {}
+  Bisection(const Node& wrong, const ReferenceValues& values, double unit, const Site& site)
+      : wrong_(&wrong), values_(values), unit_(unit), backend_(backend_of(wrong.device, site)) {}
 
   /// The op whose value is wrong.
   const Node& wrong() const { return *wrong_; }
@@ -55,7 +55,8 @@ class Bisection {
       uint8_t inputs = 0;
       for (int i = 0; i < n->arity; ++i) {
         const auto inner = copies.find(n->operand[i]);
-        operands.push_back(inner != copies.end() ? handle_of(inner->second) : input(n->operand[i]));
+        operands.push_back(inner != copies.end() ? handle_of(inner->second)
+                                                 : in_reach_of(backend_, input(n->operand[i])));
         if (inner == copies.end()) inputs |= static_cast<uint8_t>(1u << i);
       }
       Node* const copy = new_recipe(*n, operands);
@@ -71,8 +72,8 @@ class Bisection {
     bool differs = false;
     try {
       Frame frame;
-      frame.build(nodes);
-      run(*compile(frame, Variant::generic, *backends().main), frame, *backends().main);
+      frame.build(nodes, backend_.code_class());
+      run(*compile(frame, Variant::generic, backend_), frame, backend_);
       const Difference d = compare(*copies.at(wrong_), *values_.at(wrong_).get(), unit_);
       differs = d.at >= 0 && d.units > 64 * static_cast<double>(part.ops.size() + 1);
     } catch (const std::exception&) {  // then it is no part that shows the difference
@@ -132,6 +133,7 @@ class Bisection {
   const Node* wrong_;
   const ReferenceValues& values_;
   const double unit_;
+  Backend& backend_;
 };
 
 /// The part as C++, on the level on which ops are recorded.
@@ -207,7 +209,8 @@ class Source {
       (l.strides[i] < 0 ? low : high) += (std::max<int64_t>(l.shape[i], 1) - 1) * l.strides[i];
     const bool empty = numel(l.shape) == 0;
     const auto count = static_cast<size_t>(empty ? 0 : (high - low + 1) * size);
-    const auto* bytes = static_cast<const unsigned char*>(n.buffer->data()) + (l.offset + low) * size;
+    const Handle here = in_reach_of(*backends().main, handle_of(const_cast<Node*>(&n)));
+    const auto* bytes = static_cast<const unsigned char*>(here->buffer->data()) + (l.offset + low) * size;
     constexpr size_t kInline = 16384;
     if (count > kInline) {
       const std::string file = file_.stem().string() + "." + v + ".bin";
@@ -239,7 +242,7 @@ class Source {
 
 void bisect(const Frame& f, const Node& wrong, const ReferenceValues& values, bool alone, double unit,
             const Site& site) {
-  Bisection bisection(wrong, values, is_float(wrong.dtype) ? unit : 0);
+  Bisection bisection(wrong, values, is_float(wrong.dtype) ? unit : 0, site);
   std::vector<Part> starts;
   if (alone) {
     starts.push_back({{&wrong}, false});

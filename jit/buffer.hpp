@@ -15,6 +15,8 @@ class Buffer {
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   bool borrowed() const { return backend_ == nullptr; }
+  /// Null: borrowed, in the host's memory.
+  Backend* backend() const { return backend_; }
   uint32_t use_count() const { return count_.load(std::memory_order_acquire); }
 
  private:

@@ -37,7 +37,7 @@ void dump_program(const Trace& t, const Fusion& f, const Program& p,
     const std::string name = prefix + ".kernel" + std::to_string(i);
     good = write(dir / (name + ".ir.txt"),
                  print(kernels[i]) + "schedule: " + p.steps[i].kernel->schedule() + "\n") &&
-           write(dir / (name + ".asm.txt"), p.steps[i].kernel->disassembly());
+           write(dir / (name + "." + p.steps[i].kernel->listing()), p.steps[i].kernel->disassembly());
   }
   if (!good && !warned.exchange(true)) logging::warning("LAZY_DUMP_DIR: cannot write to " + where);
 }

@@ -62,7 +62,7 @@ class Entry {
 cache::LruCache<Entry>& entries() {
   static auto* cache = [] {
     constexpr const char* causes[] = {"item",  "to_vector",  "data",       "print",        "eval",
-                                      "truth", "node_limit", "byte_limit", "other_thread", "eager"};
+                                      "truth", "node_limit", "byte_limit", "other_thread", "eager",  "transfer"};
     static const char* guards[kGuardKinds];
     for (int i = 0; i < kGuardKinds; ++i) guards[i] = name_of(static_cast<Guard::Kind>(i));
     metric::name_causes(causes);
@@ -289,7 +289,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
                     name_of(wanted->op) + ", recorded at " + lazy::to_string(wanted->site),
                 site);
   using clock = std::chrono::steady_clock;
-  Backend& backend = *backends().main;  // the first one takes a while to make: before the flush is timed
+  Backend& backend = backend_of(wanted->device, site);  // the first one takes a while to make: before the flush is timed
   FlushTimes times;
   times.start = profile::start_time();
   phases.next(times.start != 0);
@@ -308,7 +308,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   left_out.clear();
   try {
     await_leaves(nodes, site);
-    frame->build(nodes);
+    frame->build(nodes, backend.code_class());
     if (frame->outputs > 1 && config::get().liveness.get() == config::Liveness::adaptive) {
       learning = entries().find(view_of(frame->key));
       if (!learning) learning = entry_of(*frame);
@@ -392,7 +392,7 @@ std::vector<HeldProgram> held_programs() {
   return all;
 }
 size_t load_programs() {
-  Backend& backend = *backends().main;
+  Backend& backend = backend_of(default_device(Site{}), Site{});
   const auto store = cache::process_store();
   if (!store || backend.target().empty()) return 0;
   std::vector<std::vector<uint32_t>> keys;

@@ -45,6 +45,7 @@ std::string value_text(double v) {
 void verify(const Program&, const Frame& f, const Site& site) {
   metric::add(Counter::verify_runs);
   Backend& reference = *backends().reference;
+  Backend& device = backend_of(f.taken.front()->device, site);
   std::unordered_map<const Node*, Handle> values;
   const auto operands_of = [&](const Node& n) {
     std::vector<Handle> r;
@@ -85,7 +86,7 @@ void verify(const Program&, const Frame& f, const Site& site) {
     chain += 1;
     if (!n->buffer || wrong) continue;
     // Where errors may have become anything the fused value says nothing: then the op is judged alone.
-    const Handle alone = t.jumps ? run_alone(*n, operands_of(*n), *backends().main) : Handle();
+    const Handle alone = t.jumps ? run_alone(*n, operands_of(*n), device) : Handle();
     const Difference d =
         compare(t.jumps ? *alone.get() : *n, *values.at(n).get(), is_float(n->dtype) ? t.unit : 0);
     if (d.at >= 0 && d.units > 64 * chain) {
@@ -102,7 +103,7 @@ void verify(const Program&, const Frame& f, const Site& site) {
                      " at element " + std::to_string(worst.at) + ", the reference backend says " +
                      value_text(worst.expected);
   for (const Node* n : f.taken) {
-    const Handle alone = run_alone(*n, operands_of(*n), *backends().main);
+    const Handle alone = run_alone(*n, operands_of(*n), device);
     const Difference d = compare(*alone.get(), *values.at(n).get(), unit_of(n->dtype));
     if (d.at < 0 || d.units <= 64) continue;
     logging::warning(text + "; first op that differs when run alone: " + name_of(n->op) + " at " +

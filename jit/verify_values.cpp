@@ -6,18 +6,36 @@
 #include "jit/graph/graph.hpp"
 #include "jit/graph/layout.hpp"
 #include "jit/plan/compile.hpp"
+#include "jit/registry.hpp"
 #include "support/fp16.hpp"
 
 namespace lazy::jit {
 namespace {
 
-double element(const Node& n, const Layout& l, int64_t linear) {
+/// The memory of a value, seen from the host.
+class HostMemory {
+ public:
+  explicit HostMemory(const Node& n) : data_(static_cast<const char*>(n.buffer->data())) {
+    Backend& b = backend_of(*n.buffer.get());
+    if (b.host()) return;
+    copy_.resize(n.buffer->bytes());
+    b.read(copy_.data(), data_, copy_.size());
+    data_ = copy_.data();
+  }
+  const char* data() const { return data_; }
+
+ private:
+  const char* data_;
+  std::vector<char> copy_;
+};
+
+double element(const Node& n, const char* data, const Layout& l, int64_t linear) {
   int64_t at = l.offset;
   for (int i = l.shape.size() - 1; i >= 0; --i) {
     at += linear % l.shape[i] * l.strides[i];
     linear /= l.shape[i];
   }
-  const void* p = static_cast<const char*>(n.buffer->data()) + at * static_cast<int64_t>(size_of(n.dtype));
+  const void* p = data + at * static_cast<int64_t>(size_of(n.dtype));
   const auto read = [&](auto v) {
     std::memcpy(&v, p, sizeof v);
     return static_cast<double>(v);
@@ -55,14 +73,16 @@ double unit_of(DType t) {
 Difference compare(const Node& got, const Node& expected, double unit) {
   const Layout a = layout_of(got), b = layout_of(expected);
   const int64_t n = numel(got.shape);
+  const HostMemory got_memory(got), expected_memory(expected);
   double scale = 0;
   for (int64_t i = 0; i < n; ++i) {
-    const double e = std::abs(element(expected, b, i));
+    const double e = std::abs(element(expected, expected_memory.data(), b, i));
     if (std::isfinite(e)) scale = std::max(scale, e);
   }
   Difference worst;
   for (int64_t i = 0; i < n; ++i) {
-    const double x = element(got, a, i), y = element(expected, b, i);
+    const double x = element(got, got_memory.data(), a, i);
+    const double y = element(expected, expected_memory.data(), b, i);
     if (x == y || (std::isnan(x) && std::isnan(y))) continue;
     const double d = std::isfinite(x) && std::isfinite(y) && unit > 0
                          ? std::abs(x - y) / (unit * std::max(scale, 1e-300))
@@ -72,11 +92,42 @@ Difference compare(const Node& got, const Node& expected, double unit) {
   return worst;
 }
 
+Handle in_reach_of(Backend& backend, const Handle& h) {
+  if (!h->buffer) return h;  // a source
+  Backend& owner = backend_of(*h->buffer.get());
+  if (owner.device() == backend.device()) return h;
+  const size_t bytes = h->buffer->bytes();
+  BufferRef copy = BufferRef::allocate(backend, bytes);
+  if (bytes) {
+    if (backend.host()) {
+      owner.read(copy->data(), h->buffer->data(), bytes);
+    } else {
+      const HostMemory from(*h.get());
+      backend.write(copy->data(), from.data(), bytes);
+    }
+  }
+  Node* const n = new_node();
+  n->counts.store(Node::kHandle, std::memory_order_relaxed);
+  n->op = Op::leaf;
+  n->dtype = h->dtype;
+  n->device = backend.device();
+  n->site = h->site;
+  n->shape = h->shape;
+  n->contiguous = h->contiguous;
+  n->strides = h->strides;
+  n->offset = h->offset;
+  n->minor = h->minor;
+  n->buffer = std::move(copy);
+  n->state.store(State::ready, std::memory_order_release);
+  return Handle::adopt(n);
+}
+
 Node* new_recipe(const Node& recipe, const std::vector<Handle>& operands) {
   Node* n = new_node();
   n->counts.store(Node::kHandle, std::memory_order_relaxed);
   n->op = recipe.op;
   n->dtype = recipe.dtype;
+  n->device = recipe.device;
   n->site = recipe.site;
   n->shape = recipe.shape;
   n->ints = recipe.ints;
@@ -92,11 +143,14 @@ Node* new_recipe(const Node& recipe, const std::vector<Handle>& operands) {
 }
 
 Handle run_alone(const Node& recipe, const std::vector<Handle>& operands, Backend& backend) {
-  Node* n = new_recipe(recipe, operands);
+  std::vector<Handle> here;
+  for (const Handle& h : operands) here.push_back(in_reach_of(backend, h));
+  Node* n = new_recipe(recipe, here);
+  n->device = backend.device();
   const Handle handle = Handle::adopt(n);
   Frame frame;
   Node* const one[] = {n};
-  frame.build(one);
+  frame.build(one, backend.code_class());
   run(*compile(frame, Variant::strict, backend), frame, backend);
   n->state.store(State::ready, std::memory_order_release);
   return handle;

@@ -1,5 +1,6 @@
 // Assembles the library: which backends this process has.
 #include "backends/cpu/backend.hpp"
+#include "backends/cuda/backend.hpp"
 #include "backends/reference/backend.hpp"
 #include "jit/registry.hpp"
 
@@ -9,6 +10,7 @@ Backends make_backends() {
   Backends b;
   b.reference = reference::make_backend();
   b.main = cpu::make_backend();
+  b.cuda = cuda::make_devices();
   return b;
 }
 

@@ -11,11 +11,11 @@
 
 namespace lazy::logging {
 
-enum class Channel : uint8_t { flush, miss, guards, fusion, kernels, cache, memory };
-inline constexpr int kChannelCount = 7;
+enum class Channel : uint8_t { flush, miss, guards, fusion, kernels, cache, memory, device };
+inline constexpr int kChannelCount = 8;
 constexpr const char* name_of(Channel c) {
   constexpr const char* names[kChannelCount] = {"flush",   "miss",  "guards", "fusion",
-                                                "kernels", "cache", "memory"};
+                                                "kernels", "cache", "memory", "device"};
   return names[static_cast<int>(c)];
 }
 

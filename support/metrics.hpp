@@ -28,6 +28,9 @@ namespace lazy {
   X(compile_ns, "nanoseconds spent compiling")                       \
   X(launches, "kernels run")                                         \
   X(bands, "runs of kernels that went block by block")               \
+  X(bytes_to_device, "bytes copied from the host to a GPU")          \
+  X(bytes_from_device, "bytes copied from a GPU to the host")        \
+  X(graph_launches, "programs launched as one CUDA graph")           \
   X(bytes_donated, "bytes of inputs reused for outputs")             \
   X(values_left_out, "values with handles that were not stored")     \
   X(bytes_left_out, "their bytes")                                   \

@@ -19,6 +19,7 @@
 #include <span>
 
 #include "jit/buffer.hpp"
+#include "jit/device.hpp"
 #include "jit/dtype.hpp"
 #include "jit/graph/op.hpp"
 #include "jit/shape.hpp"
@@ -57,6 +58,7 @@ struct Node {
   std::atomic<State> state{State::pending};
   Op op{};
   DType dtype{};
+  Device device{};  // of a source (constant, iota) only where it becomes a value
   uint8_t arity = 0;
   uint8_t leaf_mask =
       0;  // bit i: operand i was not pending in this graph when the op was recorded (set by Graph::link)

@@ -55,11 +55,27 @@ Node* make(Op op, DType type, const Shape& shape, const Site& site) {
   return n;
 }
 
-Handle make_ready(BufferRef buffer, DType type, const Shape& shape, const Site& site) {
+Handle make_ready(BufferRef buffer, DType type, const Shape& shape, Device device, const Site& site) {
   Node* n = make(Op::leaf, type, shape, site);
+  n->device = device;
   n->buffer = std::move(buffer);
   n->state.store(State::ready, std::memory_order_release);
   return Handle::adopt(n);
+}
+
+// Where an op's result is: where its operands are. Sources are everywhere.
+Device device_of(Op op, std::initializer_list<const Handle*> operands, const Site& site) {
+  const Node* first = nullptr;
+  for (const Handle* o : operands) {
+    const Node* n = o->get();
+    if (is_source(n)) continue;
+    if (!first) first = n;
+    else if (n->device != first->device)
+      throw DeviceError(std::string(name_of(op)) + ": operands are on " + to_string(first->device) + " and " +
+                            to_string(n->device) + "; move one with to()",
+                        site);
+  }
+  return first ? first->device : default_device(site);
 }
 
 // What a memory or node limit asks for, and LAZY_EAGER.
@@ -82,7 +98,9 @@ Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, 
       evaluate(one, Cause::other_thread, site);
     }
   }
+  const Device device = device_of(op, operands, site);
   Node* n = make(op, type, shape, site);
+  n->device = device;
   Handle result = Handle::adopt(n);
   for (const Handle* o : operands) {
     add_reference(o->get());
@@ -132,6 +150,7 @@ Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, 
 Handle constant(Scalar value, DType type, const Shape& shape, const Site& site) {
   Node* n = make(Op::constant, type, shape, site);
   n->scalar = value;
+  n->device = default_device(site);
   n->graph = &Graph::mine();
   return Handle::adopt(n);
 }
@@ -139,22 +158,25 @@ Handle constant(Scalar value, DType type, const Shape& shape, const Site& site) 
 Handle iota(int axis, const Shape& shape, const Site& site) {
   Node* n = make(Op::iota, DType::int64, shape, site);
   n->axes.push_back(axis);
+  n->device = default_device(site);
   n->graph = &Graph::mine();
   return Handle::adopt(n);
 }
 
 Handle from_bytes(const void* bytes, DType type, const Shape& shape, const Site& site) {
   const size_t size = static_cast<size_t>(numel(shape)) * size_of(type);
-  BufferRef buffer = BufferRef::allocate(*backends().main, size);
-  if (size) std::memcpy(buffer->data(), bytes, size);
-  return make_ready(std::move(buffer), type, shape, site);
+  const Device device = default_device(site);
+  Backend& backend = backend_of(device, site);
+  BufferRef buffer = BufferRef::allocate(backend, size);
+  if (size) backend.write(buffer->data(), bytes, size);
+  return make_ready(std::move(buffer), type, shape, device, site);
 }
 
 Handle from_blob(void* data, DType type, const Shape& shape, const Dims& strides,
                  std::function<void(void*)> deleter, const Site& site) {
   Handle h = make_ready(
       BufferRef::borrow(data, static_cast<size_t>(numel(shape)) * size_of(type), std::move(deleter)), type,
-      shape, site);
+      shape, Device{}, site);
   if (strides.size()) {
     const Layout l{shape, strides, 0};
     h->contiguous = l.is_contiguous();
@@ -163,27 +185,66 @@ Handle from_blob(void* data, DType type, const Shape& shape, const Dims& strides
       h->minor = minor_of_strides(shape, strides);
     }
   }
-  return h;
+  const Device device = default_device(site);
+  return device == Device{} ? h : transfer(h, device, site);
 }
 
 const char* name_of(Cause c) {
   constexpr const char* names[kCauseCount] = {"item",  "to_vector",  "data",       "print",        "eval",
-                                              "truth", "node_limit", "byte_limit", "other_thread", "eager"};
+                                              "truth", "node_limit", "byte_limit", "other_thread", "eager", "transfer"};
   return names[static_cast<int>(c)];
 }
 
-const void* contiguous_data(const Handle& h, Cause cause, const Site& site, BufferRef& keep) {
+namespace {
+
+/// Evaluated, row-major, where it is.
+Handle packed(const Handle& h, Cause cause, const Site& site) {
   const Handle* one[] = {&h};
   evaluate(one, cause, site);
-  if (h->contiguous) {
-    keep = h->buffer;
-    return h->data();
+  if (h->contiguous) return h;
+  const Handle copy = record(Op::cast, {&h}, h->dtype, h->shape, site);  // a cast to its own type is a copy
+  one[0] = &copy;
+  evaluate(one, cause, site);
+  return copy;
+}
+
+size_t bytes_of(const Node& n) { return static_cast<size_t>(numel(n.shape)) * size_of(n.dtype); }
+
+}  // namespace
+
+Handle transfer(const Handle& h, Device to, const Site& site) {
+  Backend& target = backend_of(to, site);
+  if (h->device == to) return h;
+  if (h->op == Op::constant || h->op == Op::iota) {
+    const Handle there = h->op == Op::constant ? constant(h->scalar, h->dtype, h->shape, site)
+                                               : iota(static_cast<int>(h->axes[0]), h->shape, site);
+    there->device = to;
+    return there;
   }
-  const Handle packed = record(Op::cast, {&h}, h->dtype, h->shape, site);  // a cast to its own type is a copy
-  const Handle* copy[] = {&packed};
-  evaluate(copy, cause, site);
-  keep = packed->buffer;
-  return packed->data();
+  const Handle from = packed(h, Cause::transfer, site);
+  const size_t bytes = bytes_of(*from.get());
+  BufferRef buffer = BufferRef::allocate(target, bytes);
+  Backend& source = backend_of(*from->buffer.get());
+  if (bytes == 0) {
+  } else if (target.host()) {
+    source.read(buffer->data(), from->data(), bytes);
+  } else if (source.host()) {
+    target.write(buffer->data(), from->data(), bytes);
+  } else {
+    target.copy_from(source, buffer->data(), from->data(), bytes);
+  }
+  return make_ready(std::move(buffer), h->dtype, h->shape, to, site);
+}
+
+const void* contiguous_data(const Handle& h, Cause cause, const Site& site, BufferRef& keep) {
+  const Handle there = packed(h, cause, site);
+  keep = there->buffer;
+  Backend& backend = backend_of(*keep.get());
+  if (backend.host()) return there->data();
+  const size_t bytes = bytes_of(*there.get());
+  keep = BufferRef::allocate(*backends().main, bytes);
+  if (bytes) backend.read(keep->data(), there->data(), bytes);
+  return keep->data();
 }
 
 }  // namespace lazy::jit

@@ -89,15 +89,24 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
     const profile::Span span(event::kLower);
     lower(trace, fusion, {strict, config::get().exact_casts}, *program, loops);
   }
-  {
+  if (backend.workers().threads > 0) {
     const profile::Span span(event::kBands);
     find_bands(trace, fusion, loops, *program);
   }
-  for (size_t i = 0; i < loops.size(); ++i) {
+  const auto compile_one = [&](int64_t i) {
+    const auto n = static_cast<size_t>(i);
 #ifndef NDEBUG
-    loop::check(loops[i]);
+    loop::check(loops[n]);
 #endif
-    program->steps[i].kernel = kernel_for(loops[i], backend);
+    program->steps[n].kernel = kernel_for(loops[n], backend);
+  };
+  const auto count = static_cast<int64_t>(loops.size());
+  if (backend.compiles_slowly() && count > 1) {
+    backend.for_each(count, compile_one);
+  } else {
+    for (int64_t i = 0; i < count; ++i) compile_one(i);
+  }
+  for (size_t i = 0; i < loops.size(); ++i) {
     Step& step = program->steps[i];
     step.work = work_of(loops[i], trips_of(loops[i], step));
     step.text = loops[i].name + ": " + std::to_string(step.ops) + " ops, " +

@@ -69,6 +69,7 @@ class Run {
       : p_(p),
         f_(f),
         backend_(backend),
+        context_(backend.context()),
         buffers_(f.buffers),
         address_(f.addresses),
         donate_(config::get().verify.get() == config::Verify::off) {
@@ -141,6 +142,7 @@ class Run {
     const uint32_t outer_parts = std::exchange(now.parts, 0);
     const profile::Ticks start = profile::now();
     s.kernel->launch(words);
+    if (!backend_.host()) backend_.synchronize();  // so that what it took is its own
     event::launch(start, profile::now(), p_, s, words, now.parts);
     now.name = outer;
     now.parts = outer_parts;
@@ -288,7 +290,7 @@ class Run {
     const Binding& from = s.initial_from;
     const char* data = from.slot >= 0 ? static_cast<char*>(buffers_[static_cast<size_t>(from.slot)]->data())
                                       : f_.values[from.node]->data();
-    std::memcpy(buffers_[slot]->data(), data, bytes_of(p_.slots[slot], f_));
+    backend_.copy(buffers_[slot]->data(), data, bytes_of(p_.slots[slot], f_));
   }
 
   char* base_of(const Binding& b) const {
@@ -310,7 +312,8 @@ class Run {
   /// False if there is nothing to do.
   bool bind(const Step& s, uint64_t* w) {
     const loop::ArgLayout& at = s.args;
-    std::fill_n(w, 4, 0);
+    w[loop::ArgLayout::kContext] = context_;
+    std::fill_n(w + 1, 3, 0);
     for (int a = 0; a < at.rank; ++a) {
       w[at.extent(a)] = 1;
       w[at.origin(a)] = 0;
@@ -357,6 +360,7 @@ class Run {
   const Program& p_;
   Frame& f_;
   Backend& backend_;
+  const uint64_t context_;
   std::vector<BufferRef>& buffers_;
   std::vector<char*>& address_;  // by slot; that of a donor remains what it was
   std::list<Planned> planned_;   // references to its elements stay

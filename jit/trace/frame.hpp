@@ -20,7 +20,7 @@ struct Frame {
   std::vector<Node*> values;     // by value number
   std::vector<uint32_t> uses;    // operand edges to each value from the pending nodes
   std::vector<uint8_t> pending;  // 1: a node of this flush, to be computed if needed
-  std::vector<uint32_t> key;     // canonical form; word 0: the settings that change what is computed
+  std::vector<uint32_t> key;     // canonical form; word 0: the settings that change what is computed, and for which code
   std::vector<Node*> taken;      // the component's nodes, in order
   // Of the run (plan/run.cpp), by slot. They live here because a frame's memory is used again and again.
   std::vector<BufferRef> buffers;
@@ -34,7 +34,8 @@ struct Frame {
 
   /// Numbers the values of `nodes` (a component, topological order). Leaves must be ready. Values that an
   /// earlier flush left out and no one needs now are left out again.
-  void build(std::span<Node* const> nodes);
+  /// `code_class`: of the backend that will run them.
+  void build(std::span<Node* const> nodes, uint32_t code_class = 0);
   /// These outputs (value numbers, ascending) are not kept, though they have handles: the key and who is a
   /// sole owner change.
   void leave_out(std::span<const uint32_t>);

@@ -1,0 +1,113 @@
+#include "backends/cuda/allocator.hpp"
+
+#include <bit>
+
+#include "backends/cuda/gpu.hpp"
+#include "support/config.hpp"
+#include "support/error.hpp"
+#include "support/text.hpp"
+
+namespace lazy::cuda {
+namespace {
+
+/// Sizes come in four steps to each power of two, so that blocks fit again; large ones in whole 2 MiB.
+size_t rounded(size_t bytes) {
+  constexpr size_t kLeast = 512, kLarge = size_t{2} << 20;
+  if (bytes <= kLeast) return kLeast;
+  if (bytes >= kLarge) return (bytes + kLarge - 1) / kLarge * kLarge;
+  const size_t step = std::bit_floor(bytes - 1) / 4;
+  return (bytes + step - 1) / step * step;
+}
+
+void* pointer(api::DevicePtr p) { return reinterpret_cast<void*>(static_cast<uintptr_t>(p)); }
+api::DevicePtr device_pointer(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+
+}  // namespace
+
+void Allocator::start() {
+  gpu_.check(gpu_.driver.default_pool(&pool_, gpu_.handle), "cuDeviceGetDefaultMemPool");
+  uint64_t all = ~uint64_t{0};  // the pool keeps what it has until release_kept()
+  gpu_.check(gpu_.driver.pool_set(pool_, api::MemPoolAttribute::release_threshold, &all), "cuMemPoolSetAttribute");
+}
+
+void* Allocator::allocate(size_t bytes) {
+  const size_t size = rounded(bytes);
+  const std::lock_guard hold(lock_);
+  if (const auto found = kept_.find(size); found != kept_.end() && !found->second.empty()) {
+    void* p = found->second.back();
+    found->second.pop_back();
+    stats_.kept -= size;
+    stats_.used += size;
+    return p;
+  }
+  const uint64_t limit = config::get().cuda_memory;
+  const auto too_much = [&] { return limit && stats_.used + stats_.kept + size > limit; };
+  if (too_much()) release_kept_locked();
+  if (too_much()) fail(bytes);
+  void* p = from_driver(size);
+  if (!p) {
+    release_kept_locked();
+    p = from_driver(size);
+  }
+  if (!p) fail(bytes);
+  stats_.used += size;
+  return p;
+}
+
+void Allocator::deallocate(void* p, size_t bytes) noexcept {
+  const size_t size = rounded(bytes);
+  const std::lock_guard hold(lock_);
+  stats_.used -= size;
+  try {
+    kept_[size].push_back(p);
+    stats_.kept += size;
+  } catch (...) {  // no memory for the list
+    if (gpu_.driver.context_set(gpu_.context) == api::kSuccess)
+      (void)gpu_.driver.free_async(device_pointer(p), gpu_.stream);
+  }
+}
+
+void* Allocator::from_driver(size_t bytes) {
+  gpu_.enter();
+  api::DevicePtr p = 0;
+  ++stats_.requests;
+  const api::Result r = gpu_.driver.allocate_async(&p, bytes, gpu_.stream);
+  if (r == api::kOutOfMemory) return nullptr;
+  gpu_.check(r, "cuMemAllocAsync");
+  return pointer(p);
+}
+
+void Allocator::release_kept() {
+  const std::lock_guard hold(lock_);
+  release_kept_locked();
+}
+
+void Allocator::release_kept_locked() {
+  gpu_.enter();
+  for (auto& [size, blocks] : kept_) {
+    while (!blocks.empty()) {
+      gpu_.check(gpu_.driver.free_async(device_pointer(blocks.back()), gpu_.stream), "cuMemFreeAsync");
+      blocks.pop_back();
+      stats_.kept -= size;
+    }
+  }
+  gpu_.check(gpu_.driver.stream_synchronize(gpu_.stream), "cuStreamSynchronize");
+  gpu_.check(gpu_.driver.pool_trim(pool_, 0), "cuMemPoolTrimTo");
+}
+
+void Allocator::fail(size_t asked) const {
+  size_t free = 0, total = 0;
+  std::string text = "cuda:" + std::to_string(gpu_.ordinal) + " (" + gpu_.name + "): no memory for " +
+                     text::human_size(asked) + "; values hold " + text::human_size(stats_.used);
+  if (gpu_.driver.memory_info(&free, &total) == api::kSuccess)
+    text += ", and " + text::human_size(free) + " of " + text::human_size(total) + " is free";
+  if (const uint64_t limit = config::get().cuda_memory) text += " (LAZY_CUDA_MEMORY=" + std::to_string(limit) + ")";
+  throw DeviceError(text);
+}
+
+Allocator::Stats Allocator::stats() const {
+  const std::lock_guard hold(lock_);
+  return stats_;
+}
+
+}  // namespace lazy::cuda

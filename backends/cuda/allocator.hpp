@@ -1,0 +1,48 @@
+// Memory of one GPU: blocks that are kept when given back, above the driver's own pool. Everything runs in one stream,
+// so a block can be handed out again at once, before what last used it has finished.
+#pragma once
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "backends/cuda/api/types.hpp"
+
+namespace lazy::cuda {
+
+class Gpu;
+
+class Allocator {
+ public:
+  explicit Allocator(Gpu& gpu) : gpu_(gpu) {}
+  /// Once the context is there.
+  void start();
+
+  /// Never null; a size of 0 gives a valid pointer. Where there is no memory (or LAZY_CUDA_MEMORY is reached) what is
+  /// kept is given back to the driver, once; then it throws DeviceError saying what was asked for and what is held.
+  void* allocate(size_t bytes);
+  void deallocate(void*, size_t bytes) noexcept;
+  /// Gives what is kept back to the driver. Waits for the device.
+  void release_kept();
+
+  struct Stats {
+    size_t used = 0;  // bytes handed out
+    size_t kept = 0;  // bytes given back and kept
+    size_t requests = 0;  // ever, to the driver
+  };
+  Stats stats() const;
+
+ private:
+  void* from_driver(size_t bytes);
+  void release_kept_locked();
+  [[noreturn]] void fail(size_t asked) const;
+
+  Gpu& gpu_;
+  api::MemPool pool_ = nullptr;
+  mutable std::mutex lock_;
+  std::unordered_map<size_t, std::vector<void*>> kept_;  // by size
+  Stats stats_;
+};
+
+}  // namespace lazy::cuda

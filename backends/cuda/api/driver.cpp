@@ -1,0 +1,84 @@
+#include "backends/cuda/api/driver.hpp"
+
+#include <mutex>
+#include <optional>
+
+#include "backends/cuda/api/library.hpp"
+#include "support/error.hpp"
+
+namespace lazy::cuda::api {
+namespace {
+
+constexpr int kWanted = 12000;  // the version whose functions driver.def names
+
+std::string version_text(int v) { return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10); }
+
+Driver load() {
+  const SharedLibrary library("CUDA driver", {"libcuda.so.1"});
+  Driver d;
+  // What is asked before it is known that the driver has everything.
+  library.bind(d.driver_version, "cuDriverGetVersion");
+  int version = 0;
+  if (d.driver_version(&version) != kSuccess || version < kWanted)
+    throw DeviceError("the CUDA driver (" + library.path() + ") is too old: it supports CUDA " +
+                      version_text(version) + ", and " + version_text(kWanted) + " is needed");
+  // Status: 0 found, 1 no such symbol, 2 the version asked for is not enough.
+  Result (*get)(const char*, void**, int, unsigned long long, int*) = nullptr;
+  library.bind(get, "cuGetProcAddress_v2");
+  const auto bind = [&](auto& field, const char* name) {
+    void* p = nullptr;
+    int status = 0;
+    if (get(name, &p, kWanted, 0, &status) != kSuccess || !p)
+      throw DeviceError("the CUDA driver (" + library.path() + ", CUDA " + version_text(version) + ") has no " +
+                        name);
+    field = reinterpret_cast<std::remove_reference_t<decltype(field)>>(p);
+  };
+#define LAZY_DRIVER(field, name, ...) bind(d.field, #name);
+#include "backends/cuda/api/driver.def"
+  d.version = version;
+  const auto require = [&](Result r, const char* what) {
+    if (r == kSuccess) return;
+    const char *name = nullptr, *text = nullptr;
+    if (d.error_name(r, &name) != kSuccess) name = nullptr;
+    if (d.error_string(r, &text) != kSuccess) text = nullptr;
+    if (r == kNoDevice) throw DeviceError("no CUDA device: the driver (" + library.path() + ") sees none");
+    throw DeviceError(std::string("the CUDA driver (") + library.path() + ") does not start: " + what + ": " +
+                      (name ? name : "error " + std::to_string(r)) + (text ? " (" + std::string(text) + ")" : ""));
+  };
+  require(d.init(0), "cuInit");
+  require(d.device_count(&d.devices), "cuDeviceGetCount");
+  if (d.devices == 0) require(kNoDevice, "");
+  return d;
+}
+
+std::mutex lock;
+std::optional<Driver> loaded;
+std::optional<DeviceError> failed;
+
+}  // namespace
+
+const Driver& driver() {
+  const std::lock_guard hold(lock);
+  if (loaded) return *loaded;
+  if (failed) throw DeviceError(*failed);
+  try {
+    return loaded.emplace(load());
+  } catch (const DeviceError& e) {
+    failed = e;
+    throw;
+  }
+}
+
+std::string describe(Result r) {
+  const char *name = nullptr, *text = nullptr;
+  const Driver& d = driver();
+  if (d.error_name(r, &name) != kSuccess || !name) return "error " + std::to_string(r);
+  if (d.error_string(r, &text) != kSuccess || !text) return name;
+  return std::string(name) + " (" + text + ")";
+}
+
+void check(Result r, const char* what) {
+  if (r != kSuccess) throw DeviceError(std::string(what) + ": " + describe(r));
+}
+
+}  // namespace lazy::cuda::api

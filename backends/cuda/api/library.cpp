@@ -1,0 +1,90 @@
+#include "backends/cuda/api/library.hpp"
+
+#include <dlfcn.h>
+#include <glob.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "support/config.hpp"
+#include "support/error.hpp"
+#include "support/log.hpp"
+
+namespace lazy::cuda::api {
+namespace {
+
+std::vector<std::string> matching(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> paths;
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
+    for (size_t i = 0; i < found.gl_pathc; ++i) paths.emplace_back(found.gl_pathv[i]);
+  globfree(&found);
+  return paths;
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t end = std::min(list.find(':', at), list.size());
+    if (end > at) parts.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+/// Folders in the order in which they are tried; "" leaves it to the dynamic linker.
+std::vector<std::string> folders() {
+  if (const std::string& only = config::get().cuda_path.get(); !only.empty()) return split(only);
+  std::vector<std::string> all{""};
+  const auto add = [&](const char* variable, const char* rest, bool pattern) {
+    const char* root = std::getenv(variable);
+    if (!root || !*root) return;
+    if (!pattern) return all.push_back(std::string(root) + rest);
+    for (std::string& p : matching(std::string(root) + rest)) all.push_back(std::move(p));
+  };
+  for (const char* python : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    add(python, "/lib/python3*/site-packages/nvidia/*/lib", true);
+  add("CONDA_PREFIX", "/lib", false);
+  for (std::string& p : matching("/usr/lib*/python3*/*-packages/nvidia/*/lib")) all.push_back(std::move(p));
+  for (std::string& p : matching("/usr/local/lib/python3*/*-packages/nvidia/*/lib")) all.push_back(std::move(p));
+  for (const char* home : {"CUDA_HOME", "CUDA_PATH"}) add(home, "/lib64", false);
+  all.emplace_back("/usr/local/cuda/lib64");
+  return all;
+}
+
+}  // namespace
+
+SharedLibrary::SharedLibrary(const char* what, std::initializer_list<const char*> names) : what_(what) {
+  std::string places, wanted, why;
+  const auto tried = folders();
+  for (const char* name : names) {
+    wanted += (wanted.empty() ? "" : ", ") + std::string(name);
+    for (const std::string& folder : tried) {
+      path_ = folder.empty() ? name : folder + "/" + name;
+      handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (handle_) {
+        if (logging::enabled(logging::Channel::device))
+          logging::print(logging::Channel::device, "%s: %s", what, path_.c_str());
+        return;
+      }
+      const char* error = dlerror();
+      // What is there but cannot be opened says more than what is not there.
+      if (error && std::string_view(error).find("No such file") == std::string_view::npos) why = error;
+    }
+  }
+  for (const std::string& folder : tried)
+    places += (places.empty() ? "" : ", ") + (folder.empty() ? "the dynamic linker's folders" : folder);
+  throw DeviceError("no " + what_ + ": looked for " + wanted + " in " + (places.empty() ? "no folder" : places) +
+                    (why.empty() ? "" : " (" + why + ")"));
+}
+
+void* SharedLibrary::find(const char* symbol) const { return dlsym(handle_, symbol); }
+
+void* SharedLibrary::required(const char* symbol) const {
+  void* p = find(symbol);
+  if (!p) throw DeviceError(what_ + " (" + path_ + ") has no " + symbol + ": it is too old");
+  return p;
+}
+
+}  // namespace lazy::cuda::api

@@ -1,0 +1,29 @@
+// CUDA's shared libraries, opened when they are first needed and never closed. Where they are looked for:
+// LAZY_CUDA_PATH and nothing else if it is set; otherwise as the dynamic linker finds them, in the folders of NVIDIA's
+// Python packages (of $VIRTUAL_ENV, $CONDA_PREFIX and the system), $CUDA_HOME and $CUDA_PATH, /usr/local/cuda.
+#pragma once
+#include <initializer_list>
+#include <string>
+
+namespace lazy::cuda::api {
+
+class SharedLibrary {
+ public:
+  /// The first of `names` that can be opened. Throws DeviceError: "no <what>: looked for ... in ...".
+  SharedLibrary(const char* what, std::initializer_list<const char*> names);
+
+  void* find(const char* symbol) const;  // or null
+  /// Throws DeviceError if the library has no such symbol.
+  template <class F>
+  void bind(F& f, const char* symbol) const {
+    f = reinterpret_cast<F>(required(symbol));
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  void* required(const char* symbol) const;
+  std::string what_, path_;
+  void* handle_ = nullptr;
+};
+
+}  // namespace lazy::cuda::api

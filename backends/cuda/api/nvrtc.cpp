@@ -1,0 +1,48 @@
+#include "backends/cuda/api/nvrtc.hpp"
+
+#include <map>
+#include <mutex>
+
+#include "backends/cuda/api/library.hpp"
+#include "support/error.hpp"
+
+namespace lazy::cuda::api {
+namespace {
+
+Nvrtc load(int newest) {
+  const SharedLibrary library = newest == 12 ? SharedLibrary("NVRTC", {"libnvrtc.so.12"})
+                                             : SharedLibrary("NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12"});
+  Nvrtc n;
+#define LAZY_NVRTC(field, name, ...) library.bind(n.field, #name);
+#include "backends/cuda/api/nvrtc.def"
+  library.bind(n.error_string, "nvrtcGetErrorString");
+  if (n.version(&n.major, &n.minor) != kSuccess) throw DeviceError("NVRTC (" + library.path() + ") has no version");
+  if (newest && n.major > newest)
+    throw DeviceError("NVRTC (" + library.path() + ") is of CUDA " + std::to_string(n.major) +
+                      ", newer than the driver, which is of CUDA " + std::to_string(newest));
+  int count = 0;
+  if (n.supported_count(&count) == kSuccess) {
+    n.architectures.resize(static_cast<size_t>(count));
+    if (count && n.supported(n.architectures.data()) != kSuccess) n.architectures.clear();
+  }
+  return n;
+}
+
+}  // namespace
+
+const Nvrtc& nvrtc(int newest) {
+  static std::mutex lock;
+  static std::map<int, Nvrtc> loaded;
+  static std::map<int, DeviceError> failed;
+  const std::lock_guard hold(lock);
+  if (const auto known = loaded.find(newest); known != loaded.end()) return known->second;
+  if (const auto known = failed.find(newest); known != failed.end()) throw DeviceError(known->second);
+  try {
+    return loaded.emplace(newest, load(newest)).first->second;
+  } catch (const DeviceError& e) {
+    failed.emplace(newest, e);
+    throw;
+  }
+}
+
+}  // namespace lazy::cuda::api

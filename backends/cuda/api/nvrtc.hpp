@@ -1,0 +1,22 @@
+// NVRTC, the compiler of CUDA C++, as a table of functions.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "backends/cuda/api/types.hpp"
+
+namespace lazy::cuda::api {
+
+struct Nvrtc {
+#define LAZY_NVRTC(field, name, ...) Result (*field)(__VA_ARGS__) = nullptr;
+#include "backends/cuda/api/nvrtc.def"
+  const char* (*error_string)(Result) = nullptr;
+  int major = 0, minor = 0;
+  std::vector<int> architectures;  // that it compiles for: 75, 80, ...
+};
+
+/// Opened at the first call. `newest`: the driver's major version, which the compiler's must not exceed; 0: any.
+/// Throws DeviceError if there is none; at each call again.
+const Nvrtc& nvrtc(int newest = 0);
+
+}  // namespace lazy::cuda::api

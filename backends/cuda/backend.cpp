@@ -1,0 +1,152 @@
+#include "backends/cuda/backend.hpp"
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "backends/cuda/compile.hpp"
+#include "backends/cuda/kernel.hpp"
+#include "support/config.hpp"
+#include "support/error.hpp"
+#include "support/log.hpp"
+
+namespace lazy::cuda {
+namespace {
+
+/// What compiles for an architecture, whether a GPU is there or not.
+class Compiler : public jit::Backend {
+ public:
+  Compiler(int architecture, int driver_major)
+      : architecture_(architecture),
+        driver_major_(driver_major),
+        name_("cuda-sm_" + std::to_string(architecture)) {}
+  const char* name() const override { return name_.c_str(); }
+  Device device() const override { return {DeviceKind::cuda, 0}; }
+  uint32_t code_class() const override { return static_cast<uint32_t>(architecture_); }
+  std::unique_ptr<jit::Kernel> compile(const jit::loop::LoopKernel& k) override {
+    return compile_kernel(k, architecture_, driver_major_);
+  }
+  // Code for an architecture runs under any driver that knows it.
+  std::string target() const override { return name_; }
+  std::unique_ptr<jit::Kernel> load(const jit::loop::LoopKernel& k, std::string_view stored) override {
+    return load_kernel(k, stored);
+  }
+  void* allocate(size_t) override { nothing_runs(); }
+  void deallocate(void*, size_t) noexcept override {}
+  void write(void*, const void*, size_t) override { nothing_runs(); }
+  void read(void*, const void*, size_t) override { nothing_runs(); }
+  void copy(void*, const void*, size_t) override { nothing_runs(); }
+  jit::Workers workers() const override { return {0}; }
+  bool compiles_slowly() const override { return true; }
+  void for_each(int64_t pieces, const std::function<void(int64_t)>& task) override {
+    std::atomic<int64_t> next{0};
+    std::exception_ptr failed;
+    std::mutex lock;
+    const auto work = [&] {
+      for (int64_t i; (i = next.fetch_add(1)) < pieces;) try {
+          task(i);
+        } catch (...) {
+          const std::lock_guard hold(lock);
+          if (!failed) failed = std::current_exception();
+        }
+    };
+    const auto threads = std::min<int64_t>(pieces, std::max(1u, std::thread::hardware_concurrency()));
+    std::vector<std::thread> helpers;
+    for (int64_t t = 1; t < threads; ++t) helpers.emplace_back(work);
+    work();
+    for (std::thread& t : helpers) t.join();
+    if (failed) std::rethrow_exception(failed);
+  }
+
+ private:
+  [[noreturn]] void nothing_runs() const { throw DeviceError(name_ + " is compiled for, but there is no such GPU"); }
+  const int architecture_, driver_major_;
+  const std::string name_;
+};
+
+class GpuBackend final : public Compiler {
+ public:
+  explicit GpuBackend(std::unique_ptr<Gpu> gpu)
+      : Compiler(gpu->architecture, gpu->driver.version / 1000), gpu_(std::move(gpu)) {}
+  Device device() const override { return {DeviceKind::cuda, static_cast<uint8_t>(gpu_->ordinal)}; }
+  uint64_t context() const override { return reinterpret_cast<uint64_t>(gpu_.get()); }
+  void* allocate(size_t bytes) override { return gpu_->allocator.allocate(bytes); }
+  void deallocate(void* p, size_t bytes) noexcept override { gpu_->allocator.deallocate(p, bytes); }
+  void write(void* to, const void* from, size_t bytes) override { gpu_->staging.write(to, from, bytes); }
+  void read(void* to, const void* from, size_t bytes) override { gpu_->staging.read(to, from, bytes); }
+  void copy(void* to, const void* from, size_t bytes) override {
+    if (bytes == 0) return;
+    gpu_->enter();
+    gpu_->check(gpu_->driver.copy(pointer(to), pointer(from), bytes, gpu_->stream), "cuMemcpyDtoDAsync");
+  }
+  /// The two streams wait for each other by events: the copy sees what was written before, and the source's memory is
+  /// not written again before it was read.
+  void copy_from(jit::Backend& source, void* to, const void* from, size_t bytes) override {
+    Gpu& other = *reinterpret_cast<Gpu*>(source.context());
+    if (bytes == 0) return;
+    const auto order = [](Gpu& first, Gpu& then) {
+      api::Event event = nullptr;
+      first.enter();
+      first.check(first.driver.event_create(&event, api::kEventDisableTiming), "cuEventCreate");
+      const api::Result recorded = first.driver.event_record(event, first.stream);
+      then.enter();
+      const api::Result waited = recorded ? recorded : then.driver.stream_wait_event(then.stream, event, 0);
+      first.enter();
+      first.check(first.driver.event_destroy(event), "cuEventDestroy");  // once it has happened
+      then.check(waited, "cuStreamWaitEvent");
+    };
+    order(other, *gpu_);
+    gpu_->enter();
+    gpu_->check(gpu_->driver.copy_peer(pointer(to), gpu_->context, pointer(from), other.context, bytes, gpu_->stream),
+                "cuMemcpyPeerAsync");
+    order(*gpu_, other);
+  }
+  void synchronize() override { gpu_->synchronize(); }
+  std::string describe() const override {
+    return gpu_->name + ", sm_" + std::to_string(gpu_->architecture) + ", " +
+           std::to_string(gpu_->multiprocessors) + " multiprocessors, " + std::to_string(gpu_->memory >> 20) + " MiB";
+  }
+
+ private:
+  static api::DevicePtr pointer(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+  const std::unique_ptr<Gpu> gpu_;
+};
+
+class CudaDevices final : public jit::Devices {
+ public:
+  int count() override { return api::driver().devices; }
+  jit::Backend& at(int index) override {
+    const std::lock_guard hold(lock_);
+    const auto i = static_cast<size_t>(index);
+    if (made_.size() <= i) made_.resize(i + 1);
+    if (!made_[i]) {
+      auto backend = std::make_unique<GpuBackend>(std::make_unique<Gpu>(index));
+      made_[i] = std::move(backend);
+    }
+    return *made_[i];
+  }
+  const std::vector<jit::Backend*>& cross_compilers() override {
+    static const std::vector<jit::Backend*> all = [] {
+      std::vector<jit::Backend*> v;
+      try {
+        for (int a : architectures_in(config::get().cuda_archs)) v.push_back(make_cross_compiler(a).release());
+      } catch (const Error& e) { logging::warning(e.what()); }
+      return v;
+    }();
+    return all;
+  }
+
+ private:
+  std::mutex lock_;
+  std::vector<std::unique_ptr<jit::Backend>> made_;
+};
+
+}  // namespace
+
+std::unique_ptr<jit::Devices> make_devices() { return std::make_unique<CudaDevices>(); }
+std::unique_ptr<jit::Backend> make_cross_compiler(int architecture) {
+  return std::make_unique<Compiler>(architecture, 0);
+}
+
+}  // namespace lazy::cuda

@@ -1,0 +1,128 @@
+#include "backends/cuda/compile.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+
+#include "backends/cuda/api/nvrtc.hpp"
+#include "support/error.hpp"
+
+namespace lazy::cuda {
+namespace {
+
+std::string numbered(const std::string& text) {
+  std::string out;
+  int line = 1;
+  for (size_t at = 0; at < text.size(); ++line) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    char number[16];
+    std::snprintf(number, sizeof number, "%4d  ", line);
+    out += number + text.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return out;
+}
+
+class Program {
+ public:
+  Program(const api::Nvrtc& n, const std::string& text, const std::string& name) : nvrtc_(n) {
+    check(n.create(&program_, text.c_str(), name.c_str(), 0, nullptr, nullptr), "nvrtcCreateProgram");
+  }
+  Program(const Program&) = delete;
+  ~Program() { nvrtc_.destroy(&program_); }
+
+  api::Result compile(const std::vector<const char*>& options) {
+    return nvrtc_.compile(program_, static_cast<int>(options.size()), options.data());
+  }
+  std::string log() const {
+    size_t bytes = 0;
+    if (nvrtc_.log_size(program_, &bytes) != api::kSuccess || bytes == 0) return {};
+    std::string text(bytes, '\0');
+    if (nvrtc_.log(program_, text.data()) != api::kSuccess) return {};
+    text.resize(std::strlen(text.c_str()));
+    return text;
+  }
+  std::string cubin() const {
+    size_t bytes = 0;
+    check(nvrtc_.cubin_size(program_, &bytes), "nvrtcGetCUBINSize");
+    std::string image(bytes, '\0');
+    check(nvrtc_.cubin(program_, image.data()), "nvrtcGetCUBIN");
+    return image;
+  }
+
+ private:
+  void check(api::Result r, const char* what) const {
+    if (r != api::kSuccess) throw CompileError(std::string(what) + ": " + nvrtc_.error_string(r));
+  }
+  const api::Nvrtc& nvrtc_;
+  api::NvrtcProgram program_ = nullptr;
+};
+
+}  // namespace
+
+Cubin compile(const std::string& text, const std::string& name, int architecture, int driver_major) {
+  const api::Nvrtc& nvrtc = api::nvrtc(driver_major);
+  const std::string arch = "sm_" + std::to_string(architecture);
+  if (!nvrtc.architectures.empty() &&
+      std::find(nvrtc.architectures.begin(), nvrtc.architectures.end(), architecture) == nvrtc.architectures.end())
+    throw DeviceError("NVRTC " + std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor) +
+                      " does not compile for " + arch);
+  const std::string arch_option = "-arch=" + arch;
+  // No library headers. The stack limit is the process's own business. The assembler reports registers and spills.
+  // a * b + c stays two roundings.
+  const std::vector<const char*> options = {arch_option.c_str(),           "--minimal",   "--std=c++17",
+                                            "--modify-stack-limit=false",  "-Xptxas=-v",  "-fmad=false",
+                                            "-default-device"};
+  Program program(nvrtc, text, name + ".cu");
+  const api::Result r = program.compile(options);
+  Cubin made;
+  made.log = program.log();
+  if (r != api::kSuccess)
+    throw CompileError("kernel " + name + " does not compile for " + arch + ": " + nvrtc.error_string(r) + "\n" +
+                       made.log + numbered(text));
+  made.bytes = program.cubin();
+  return made;
+}
+
+std::vector<FunctionUse> functions_in(const std::string& log) {
+  std::vector<FunctionUse> all;
+  for (size_t at = 0; at < log.size();) {
+    const size_t end = std::min(log.find('\n', at), log.size());
+    const std::string line = log.substr(at, end - at);
+    at = end + 1;
+    char name[512];
+    if (const size_t p = line.find("Compiling entry function '"); p != line.npos) {
+      if (std::sscanf(line.c_str() + p, "Compiling entry function '%511[^']'", name) == 1) all.push_back({name});
+    }
+    if (all.empty()) continue;
+    FunctionUse& f = all.back();
+    (void)std::sscanf(line.c_str(), " %d bytes stack frame, %d bytes spill stores, %d bytes spill loads",
+                      &f.stack_bytes, &f.spill_stores, &f.spill_loads);
+    if (const size_t p = line.find("Used "); p != line.npos) f.registers = std::atoi(line.c_str() + p + 5);
+    if (const size_t p = line.find(" bytes smem"); p != line.npos) {
+      size_t digits = p;
+      while (digits > 0 && line[digits - 1] >= '0' && line[digits - 1] <= '9') --digits;
+      f.shared_bytes = std::atoi(line.c_str() + digits);
+    }
+  }
+  return all;
+}
+
+std::vector<int> architectures_in(const std::string& list) {
+  std::vector<int> all;
+  for (size_t at = 0; at < list.size();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    const std::string one = list.substr(at, end - at);
+    at = end + 1;
+    int number = 0;
+    const char* const last = one.data() + one.size();
+    if (one.rfind("sm_", 0) != 0 || std::from_chars(one.data() + 3, last, number).ptr != last || number < 50 ||
+        number > 999)
+      throw ConfigError("LAZY_CUDA_ARCHS: '" + one + "' is not an architecture; sm_90 is one");
+    all.push_back(number);
+  }
+  return all;
+}
+
+}  // namespace lazy::cuda

@@ -1,0 +1,43 @@
+// One GPU: its primary context, our stream on it, and its memory. All work of ours on a GPU is in one stream, so it
+// happens in the order in which it was asked for, whichever thread asked.
+#pragma once
+#include <string>
+
+#include "backends/cuda/allocator.hpp"
+#include "backends/cuda/api/driver.hpp"
+#include "backends/cuda/staging.hpp"
+
+namespace lazy::cuda {
+
+class Gpu {
+ public:
+  explicit Gpu(int ordinal);
+  Gpu(const Gpu&) = delete;
+
+  /// Makes its context the calling thread's.
+  void enter() const { check(driver.context_set(context), "cuCtxSetCurrent"); }
+  /// Throws DeviceError, naming the GPU and what was done, unless `r` is success.
+  void check(api::Result r, const char* what) const {
+    if (r != api::kSuccess) [[unlikely]]
+      fail(r, what);
+  }
+  [[noreturn]] void fail(api::Result, const char* what) const;
+  void synchronize() const;
+
+  const api::Driver& driver;
+  const int ordinal;
+  api::Device handle = 0;
+  api::Context context = nullptr;
+  api::Stream stream = nullptr;
+  std::string name;          // "NVIDIA H200"
+  int architecture = 0;      // 90: sm_90
+  size_t memory = 0;         // bytes
+  int multiprocessors = 0;
+  Allocator allocator;
+  Staging staging;
+
+ private:
+  int attribute(api::DeviceAttribute) const;
+};
+
+}  // namespace lazy::cuda
