@@ -14,11 +14,11 @@
 #include <thread>
 #include <vector>
 
-#include "backends/cpu/emitter/vir_interpret.hpp"
-#include "backends/cpu/vecmath/vecmath.hpp"
+#include "backends/vector/vecmath/vecmath.hpp"
+#include "backends/vector/vir_interpret.hpp"
 
 namespace {
-using namespace lazy::cpu;
+using namespace lazy;
 using vir::Builder;
 using vir::Val;
 

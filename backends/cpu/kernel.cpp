@@ -5,7 +5,7 @@
 #include "backends/cpu/code_memory.hpp"
 #include "backends/cpu/contract.hpp"
 #include "backends/cpu/disassemble.hpp"
-#include "backends/cpu/emitter/helpers.hpp"
+#include "backends/cpu/emitter/call_table.hpp"
 #include "backends/cpu/emitter/kernel_writer.hpp"
 #include "backends/cpu/parallel.hpp"
 #include "support/archive.hpp"
@@ -67,7 +67,7 @@ class CpuKernel final : public jit::Kernel {
     if (form_) contraction_.emplace(k, *form_);
   }
   void launch(uint64_t* args) const override {
-    args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kHelpers);
+    args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kCalls);
     args[jit::loop::ArgLayout::kScratch] = 0;
     if (contraction_) return contraction_->run(partition_, code_.entry(), args, thread_count());
     const bool here = partition_.runs_inline(args);
@@ -76,7 +76,7 @@ class CpuKernel final : public jit::Kernel {
     partition_.run(code_.entry(), args);
   }
   void launch_here(uint64_t* args) const override {
-    args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kHelpers);
+    args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kCalls);
     args[jit::loop::ArgLayout::kScratch] = 0;
     if (contraction_) return contraction_->run(partition_, code_.entry(), args, 1);
     if (schedule_.streams) args[jit::loop::ArgLayout::kScratch] = args[jit::loop::ArgLayout::kPlanned];

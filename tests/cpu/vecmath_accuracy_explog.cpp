@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/emitter/vir_interpret.hpp"
-#include "backends/cpu/vecmath/vecmath.hpp"
+#include "backends/vector/vecmath/vecmath.hpp"
+#include "backends/vector/vir_interpret.hpp"
 
-using namespace lazy::cpu;
+using namespace lazy;
 using vir::Builder;
 using vir::Val;
 

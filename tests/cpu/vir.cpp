@@ -1,6 +1,6 @@
 // Vector IR itself: value numbering, and what the interpreter says of the instructions whose edges are easy
 // to get wrong.
-#include "backends/cpu/emitter/vir.hpp"
+#include "backends/vector/vir.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -8,11 +8,11 @@
 #include <limits>
 #include <random>
 
-#include "backends/cpu/emitter/helpers.hpp"
-#include "backends/cpu/emitter/vir_interpret.hpp"
+#include "backends/vector/helpers.hpp"
+#include "backends/vector/vir_interpret.hpp"
 
-using namespace lazy::cpu;
-using namespace lazy::cpu::vir;
+using namespace lazy;
+using namespace lazy::vir;
 
 namespace {
 

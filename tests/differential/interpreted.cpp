@@ -1,12 +1,11 @@
 #include "tests/differential/interpreted.hpp"
 
-#include "backends/cpu/emitter/vir_interpret.hpp"
-#include "backends/cpu/vecmath/vecmath.hpp"
+#include "backends/vector/vecmath/vecmath.hpp"
+#include "backends/vector/vir_interpret.hpp"
 #include "jit/loop/rules.hpp"
 
 namespace lazy::test {
 namespace {
-namespace vir = cpu::vir;
 using jit::Op;
 using reference::StripFn;
 
@@ -48,7 +47,7 @@ StripFn of(DType t) {
 
 StripFn interpreted_meaning(Op op, DType operand, DType result) {
   if (!jit::loop::is_approximate(op, operand)) return reference::meaning(op, operand, result);
-  namespace m = cpu::vecmath;
+  namespace m = vecmath;
   switch (op) {
 #define LAZY_CASE(name) \
   case Op::name: return of<static_cast<One>(m::name)>(operand);

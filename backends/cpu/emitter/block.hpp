@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "backends/cpu/emitter/vir.hpp"
+#include "backends/vector/vir.hpp"
 #include "support/recycled.hpp"
 
 namespace lazy::cpu {

@@ -1,12 +1,13 @@
 // Quotient and remainder that floor, and powers.
 #include <cmath>
 
-#include "backends/cpu/emitter/helpers.hpp"
 #include "backends/cpu/emitter/isel.hpp"
-#include "backends/cpu/vecmath/vecmath.hpp"
+#include "backends/vector/helpers.hpp"
+#include "backends/vector/vecmath/vecmath.hpp"
 
 namespace lazy::cpu {
 using vir::Builder;
+using vir::Helper;
 using vir::Op;
 using vir::Pred;
 using vir::Rounding;

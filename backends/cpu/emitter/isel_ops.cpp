@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "backends/cpu/emitter/isel.hpp"
-#include "backends/cpu/vecmath/vecmath.hpp"
+#include "backends/vector/vecmath/vecmath.hpp"
 
 namespace lazy::cpu {
 using vir::Builder;

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "backends/cpu/emitter/helpers.hpp"
+#include "backends/cpu/emitter/call_table.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
 #include "backends/cpu/emitter/transpose.hpp"
 
@@ -156,7 +156,7 @@ void KernelWriter::copy_transposed(const Label& done) {
   a.mov(x86::rax, as_->arg(as_->args.kContext));
   a.lea(x86::rdx, as_->frame(answer));
   a.mov(x86::ecx, form->pack());
-  a.call(x86::qword_ptr(x86::rax, static_cast<int>(Helper::copy_transposed) * 8));
+  a.call(x86::qword_ptr(x86::rax, static_cast<int>(Call::copy_transposed) * 8));
   a.mov(x86::rdi, x86::rbx);
   x86::Mem is_done = as_->frame(answer);
   is_done.setSize(4);

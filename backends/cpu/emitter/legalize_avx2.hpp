@@ -1,6 +1,6 @@
 // What AVX2 lacks, in what it has.
 #pragma once
-#include "backends/cpu/emitter/vir.hpp"
+#include "backends/vector/vir.hpp"
 
 namespace lazy::cpu::avx2 {
 using vir::Builder;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "backends/cpu/emitter/helpers.hpp"
 #include "backends/cpu/pack.hpp"
 
 namespace lazy::cpu {

@@ -18,5 +18,7 @@ struct CopyForm {
 };
 /// Of a kernel that may be such a copy; whether a launch is one is seen from its strides.
 std::optional<CopyForm> copy_form(const jit::loop::LoopKernel&);
+/// Does a launch if it is such a copy; see Call::copy_transposed.
+void helper_copy_transposed(const void* args, const void*, void* done, int form);
 
 }  // namespace lazy::cpu

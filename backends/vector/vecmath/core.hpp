@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <span>
 
-#include "backends/cpu/emitter/vir.hpp"
+#include "backends/vector/vir.hpp"
 
-namespace lazy::cpu::vecmath {
+namespace lazy::vecmath {
 using vir::Builder;
 using vir::Val;
 
@@ -83,4 +83,4 @@ Val log_of_pair(Builder&, Pair x, Val exponent);
 /// themselves (lo is NaN).
 Pair log2_pair(Builder&, Val x);
 
-}  // namespace lazy::cpu::vecmath
+}  // namespace lazy::vecmath

@@ -2,9 +2,9 @@
 // the builder. Accuracy, tables and sources: docs/math.md. Inputs are any bit pattern; NaN, infinities,
 // signed zeros and denormals come out as C99 Annex F says (pow too).
 #pragma once
-#include "backends/cpu/emitter/vir.hpp"
+#include "backends/vector/vir.hpp"
 
-namespace lazy::cpu::vecmath {
+namespace lazy::vecmath {
 using vir::Builder;
 using vir::Val;
 
@@ -35,4 +35,4 @@ Val pow(Builder&, Val x, Val y);
 Val atan2(Builder&, Val y, Val x);
 Val hypot(Builder&, Val x, Val y);
 
-}  // namespace lazy::cpu::vecmath
+}  // namespace lazy::vecmath

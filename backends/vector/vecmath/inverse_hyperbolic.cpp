@@ -1,9 +1,9 @@
 // asinh, acosh: the logarithm of |x| + sqrt(x^2 +- 1) as a sum of two numbers. atanh: of (1 + |x|) / (1 -
 // |x|), as 2 atanh((u - v) / (u + v)). Polynomials of their own near 0 (near 1 for acosh).
-#include "backends/cpu/vecmath/coefficients_trig.hpp"
-#include "backends/cpu/vecmath/polynomial.hpp"
+#include "backends/vector/vecmath/coefficients_trig.hpp"
+#include "backends/vector/vecmath/polynomial.hpp"
 
-namespace lazy::cpu::vecmath {
+namespace lazy::vecmath {
 namespace {
 using namespace coefficients;
 
@@ -70,4 +70,4 @@ Val atanh(Builder& b, Val x) {
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 
-}  // namespace lazy::cpu::vecmath
+}  // namespace lazy::vecmath

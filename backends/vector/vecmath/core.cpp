@@ -1,8 +1,8 @@
-#include "backends/cpu/vecmath/core.hpp"
+#include "backends/vector/vecmath/core.hpp"
 
 #include <cstddef>
 
-namespace lazy::cpu::vecmath {
+namespace lazy::vecmath {
 
 Val horner(Builder& b, Val x, std::span<const double> c, size_t begin, size_t step) {
   size_t i = begin + (c.size() - 1 - begin) / step * step;
@@ -31,4 +31,4 @@ Pair two_product(Builder& b, Val x, Val y) {
   return {product, b.fms(x, y, product)};
 }
 
-}  // namespace lazy::cpu::vecmath
+}  // namespace lazy::vecmath

@@ -1,7 +1,7 @@
-#include "backends/cpu/vecmath/core.hpp"
-#include "backends/cpu/vecmath/vecmath.hpp"
+#include "backends/vector/vecmath/core.hpp"
+#include "backends/vector/vecmath/vecmath.hpp"
 
-namespace lazy::cpu::vecmath {
+namespace lazy::vecmath {
 
 Val rsqrt(Builder& b, Val x) { return b.div(b.num(x, 1), b.sqrt(x)); }
 
@@ -25,4 +25,4 @@ Val hypot(Builder& b, Val x, Val y) {
   return b.select(b.or_(b.eq(x, inf), b.eq(y, inf)), inf, result);
 }
 
-}  // namespace lazy::cpu::vecmath
+}  // namespace lazy::vecmath

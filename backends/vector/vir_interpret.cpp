@@ -1,13 +1,13 @@
-#include "backends/cpu/emitter/vir_interpret.hpp"
+#include "backends/vector/vir_interpret.hpp"
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
-#include "backends/cpu/emitter/helpers.hpp"
+#include "backends/vector/helpers.hpp"
 
-namespace lazy::cpu::vir {
+namespace lazy::vir {
 namespace {
 
 #define LAZY_INLINE [[gnu::always_inline]] inline
@@ -391,4 +391,4 @@ uint64_t interpret(const std::vector<Inst>& code, std::span<const uint64_t> inpu
   return result;
 }
 
-}  // namespace lazy::cpu::vir
+}  // namespace lazy::vir

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace lazy::cpu::vir {
+namespace lazy::vir {
 
 /// Lane types. 8-, 16- and 32-bit integers and unsigned ones travel in i32 lanes, 64-bit ones in i64. A mask
 /// lane is true or false.
@@ -242,4 +242,4 @@ class Builder {
   void grow();
 };
 
-}  // namespace lazy::cpu::vir
+}  // namespace lazy::vir

@@ -2,7 +2,7 @@
 // clang-format off
 #pragma once
 
-namespace lazy::cpu::vecmath::coefficients {
+namespace lazy::vecmath::coefficients {
 
 // x - sin x on [0, pi/4]: 2^-27.8984375
 inline constexpr double kSin32[] = {0x1.555546p-3, -0x1.11077ap-7, 0x1.9954e8p-13};
@@ -71,4 +71,4 @@ inline constexpr double kGeluTail32[] = {0x1.498e4p-2, 0x1.453cf6p-2, -0x1.0e0bd
 // x / 2 e^(x^2 / 2) erfc(x / sqrt 2): 2^-59.3125
 inline constexpr double kGeluTail64[] = {0x1.88caaa6b1b1d4p-2, 0x1.78f039992486dp-4, -0x1.00fdb0262919ap-2, 0x1.ca4793eaace63p-2, -0x1.37c29f5259fabp-1, 0x1.4e30efdcf545fp-1, -0x1.16440f8863769p-1, 0x1.4fff741648ca6p-2, -0x1.c812386a81533p-4, -0x1.19d955a2a78e6p-6, 0x1.57b1f45260a03p-5, -0x1.c871c0c1759b2p-7, -0x1.1eca39fa082d5p-7, 0x1.fb68ae42c8a0fp-8, 0x1.5d831a71789f7p-10, -0x1.b172eb9c1a93dp-9, -0x1.72a6e8bf19d91p-14, 0x1.70ac12864a9aap-10, -0x1.c3f79821ae9ddp-16, -0x1.34adcc4175addp-11, 0x1.4df869a1b24fp-17, 0x1.754ef59027b0dp-13, -0x1.4fb95ad7ff2dp-18};
 
-}  // namespace lazy::cpu::vecmath::coefficients
+}  // namespace lazy::vecmath::coefficients

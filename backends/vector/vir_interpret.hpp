@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "backends/cpu/emitter/vir.hpp"
+#include "backends/vector/vir.hpp"
 
-namespace lazy::cpu::vir {
+namespace lazy::vir {
 
 /// Bytes of one lane in the interpreter's arrays: masks are bytes of 0 or 1.
 constexpr size_t lane_bytes(Type t) { return t == Type::mask ? 1 : is64(t) ? 8 : 4; }
@@ -31,4 +31,4 @@ class Interpreter {
 /// One lane: inputs[slot] and the result are bit patterns (a mask is 0 or 1).
 uint64_t interpret(const std::vector<Inst>& code, std::span<const uint64_t> inputs, Val wanted);
 
-}  // namespace lazy::cpu::vir
+}  // namespace lazy::vir

@@ -1,9 +1,9 @@
-#include "backends/cpu/emitter/helpers.hpp"
+#include "backends/vector/helpers.hpp"
 
 #include <cmath>
 #include <cstdint>
 
-namespace lazy::cpu {
+namespace lazy::vir {
 namespace {
 
 template <class T, T (*F)(T)>
@@ -54,10 +54,6 @@ double fmod64(double x, double y) { return std::fmod(x, y); }
 
 }  // namespace
 
-#define LAZY_HELPER(name) void helper_##name(const void* x, const void* y, void* out, int n);
-#include "backends/cpu/emitter/helpers.def"
-#undef LAZY_HELPER
-
 void helper_sin_huge_f32(const void* x, const void*, void* out, int n) { each<float, sin32>(x, out, n); }
 void helper_cos_huge_f32(const void* x, const void*, void* out, int n) { each<float, cos32>(x, out, n); }
 void helper_tan_huge_f32(const void* x, const void*, void* out, int n) { each<float, tan32>(x, out, n); }
@@ -85,8 +81,8 @@ void helper_fmod_f64(const void* x, const void* y, void* out, int n) { each<doub
 
 const HelperFn kHelpers[] = {
 #define LAZY_HELPER(name) helper_##name,
-#include "backends/cpu/emitter/helpers.def"
+#include "backends/vector/helpers.def"
 #undef LAZY_HELPER
 };
 
-}  // namespace lazy::cpu
+}  // namespace lazy::vir

@@ -1,10 +1,11 @@
 // sin, cos, tan. The argument is reduced by multiples of pi/2 in three parts (Cody and Waite); what that
 // can't reach goes lane by lane to the C library.
-#include "backends/cpu/emitter/helpers.hpp"
-#include "backends/cpu/vecmath/coefficients_trig.hpp"
-#include "backends/cpu/vecmath/polynomial.hpp"
+#include "backends/vector/helpers.hpp"
+#include "backends/vector/vecmath/coefficients_trig.hpp"
+#include "backends/vector/vecmath/polynomial.hpp"
 
-namespace lazy::cpu::vecmath {
+namespace lazy::vecmath {
+using vir::Helper;
 namespace {
 using namespace coefficients;
 
@@ -88,4 +89,4 @@ Val tan(Builder& b, Val x) {
   return patch_huge(b, Helper::tan_huge_f32, Helper::tan_huge_f64, x, b.select(odd, y, t));
 }
 
-}  // namespace lazy::cpu::vecmath
+}  // namespace lazy::vecmath

@@ -4,11 +4,11 @@
 #include <numbers>
 #include <span>
 
-#include "backends/cpu/vecmath/coefficients.hpp"
-#include "backends/cpu/vecmath/core.hpp"
-#include "backends/cpu/vecmath/vecmath.hpp"
+#include "backends/vector/vecmath/coefficients.hpp"
+#include "backends/vector/vecmath/core.hpp"
+#include "backends/vector/vecmath/vecmath.hpp"
 
-namespace lazy::cpu::vecmath {
+namespace lazy::vecmath {
 using vir::Type;
 
 /// The list or number that serves x's element type.
@@ -47,4 +47,4 @@ inline Val power_of_two(Builder& b, Val shifted, int e = 0) {
   return b.bitcast(shifted.type, b.iadd(b.shl(n, mantissa_bits(shifted)), power_bits(b, shifted, e)));
 }
 
-}  // namespace lazy::cpu::vecmath
+}  // namespace lazy::vecmath

@@ -1,9 +1,9 @@
-#include "backends/cpu/emitter/vir.hpp"
+#include "backends/vector/vir.hpp"
 
 #include <cstddef>
 #include <utility>
 
-namespace lazy::cpu::vir {
+namespace lazy::vir {
 using std::size_t;
 namespace {
 
@@ -66,4 +66,4 @@ void Builder::grow() {
   }
 }
 
-}  // namespace lazy::cpu::vir
+}  // namespace lazy::vir

@@ -1,9 +1,9 @@
 // erf, erfc, gelu. The tails are e^(-t) times a smooth function of 1 / (x + c), with t = x^2 (or x^2 / 2) as
 // a sum of two numbers: its rounding error would be multiplied by t.
-#include "backends/cpu/vecmath/coefficients_trig.hpp"
-#include "backends/cpu/vecmath/polynomial.hpp"
+#include "backends/vector/vecmath/coefficients_trig.hpp"
+#include "backends/vector/vecmath/polynomial.hpp"
 
-namespace lazy::cpu::vecmath {
+namespace lazy::vecmath {
 namespace {
 using namespace coefficients;
 
@@ -171,4 +171,4 @@ Val gelu(Builder& b, Val x) {
   return b.sub(b.max(b.num(x, -0.0), x), tail);
 }
 
-}  // namespace lazy::cpu::vecmath
+}  // namespace lazy::vecmath

@@ -1,8 +1,8 @@
 // sinh, cosh, tanh, from |x| = n ln 2 + r with n near |x| / ln 2.
-#include "backends/cpu/vecmath/coefficients_trig.hpp"
-#include "backends/cpu/vecmath/polynomial.hpp"
+#include "backends/vector/vecmath/coefficients_trig.hpp"
+#include "backends/vector/vecmath/polynomial.hpp"
 
-namespace lazy::cpu::vecmath {
+namespace lazy::vecmath {
 namespace {
 using namespace coefficients;
 
@@ -77,4 +77,4 @@ Val tanh(Builder& b, Val x) {
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 
-}  // namespace lazy::cpu::vecmath
+}  // namespace lazy::vecmath

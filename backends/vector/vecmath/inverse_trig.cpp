@@ -2,10 +2,10 @@
 // and 1 / |x|.
 #include <optional>
 
-#include "backends/cpu/vecmath/coefficients_trig.hpp"
-#include "backends/cpu/vecmath/polynomial.hpp"
+#include "backends/vector/vecmath/coefficients_trig.hpp"
+#include "backends/vector/vecmath/polynomial.hpp"
 
-namespace lazy::cpu::vecmath {
+namespace lazy::vecmath {
 namespace {
 using namespace coefficients;
 
@@ -100,4 +100,4 @@ Val atan2(Builder& b, Val y, Val x) {
   return b.or_(b.abs(r), b.and_(y, b.sign_bit(y)));
 }
 
-}  // namespace lazy::cpu::vecmath
+}  // namespace lazy::vecmath

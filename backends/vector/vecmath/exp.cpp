@@ -1,9 +1,9 @@
 // exp, expm1, sigmoid. All start from x = n ln 2 + r; 2^n is applied last, by scalef, in one rounding.
-#include "backends/cpu/vecmath/coefficients.hpp"
-#include "backends/cpu/vecmath/core.hpp"
-#include "backends/cpu/vecmath/vecmath.hpp"
+#include "backends/vector/vecmath/coefficients.hpp"
+#include "backends/vector/vecmath/core.hpp"
+#include "backends/vector/vecmath/vecmath.hpp"
 
-namespace lazy::cpu::vecmath {
+namespace lazy::vecmath {
 using namespace explog;
 
 ExpReduced exp_reduce(Builder& b, Val x) {
@@ -89,4 +89,4 @@ Val sigmoid(Builder& b, Val x) {
   return b.abs(b.sub(b.andn(negative, one), small));
 }
 
-}  // namespace lazy::cpu::vecmath
+}  // namespace lazy::vecmath

@@ -1,7 +1,7 @@
 // Made by tools/coefficients.sollya; edit that.
 #pragma once
 
-namespace lazy::cpu::vecmath::explog {
+namespace lazy::vecmath::explog {
 
 // e^x - 1 - x, from x^2, |x| <= 0.3468, float32
 // error 2^-27.8
@@ -72,4 +72,4 @@ inline constexpr double kLn2Near32_lo = -0x1.05c61p-29;
 inline constexpr double kLn2Near64_hi = 0x1.62e42fefa39efp-1;
 inline constexpr double kLn2Near64_lo = 0x1.abc9e3b39803fp-56;
 
-}  // namespace lazy::cpu::vecmath::explog
+}  // namespace lazy::vecmath::explog

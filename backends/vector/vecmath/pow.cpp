@@ -1,7 +1,7 @@
-#include "backends/cpu/vecmath/core.hpp"
-#include "backends/cpu/vecmath/vecmath.hpp"
+#include "backends/vector/vecmath/core.hpp"
+#include "backends/vector/vecmath/vecmath.hpp"
 
-namespace lazy::cpu::vecmath {
+namespace lazy::vecmath {
 using vir::Pred;
 using vir::Rounding;
 
@@ -29,4 +29,4 @@ Val pow(Builder& b, Val x, Val y) {
   return b.select(b.or_(b.eq(x, one), b.eq(y, zero)), one, invalid);
 }
 
-}  // namespace lazy::cpu::vecmath
+}  // namespace lazy::vecmath

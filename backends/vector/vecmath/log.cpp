@@ -2,11 +2,11 @@
 #include <limits>
 #include <optional>
 
-#include "backends/cpu/vecmath/coefficients.hpp"
-#include "backends/cpu/vecmath/core.hpp"
-#include "backends/cpu/vecmath/vecmath.hpp"
+#include "backends/vector/vecmath/coefficients.hpp"
+#include "backends/vector/vecmath/core.hpp"
+#include "backends/vector/vecmath/vecmath.hpp"
 
-namespace lazy::cpu::vecmath {
+namespace lazy::vecmath {
 using namespace explog;
 
 LogReduced log_reduce(Builder& b, Val x) {
@@ -146,4 +146,4 @@ Pair log2_pair(Builder& b, Val x) {
   return {sum.hi, is_f32(x) ? rest_low : b.add(rest_low, offset_low)};
 }
 
-}  // namespace lazy::cpu::vecmath
+}  // namespace lazy::vecmath
