@@ -47,6 +47,14 @@ struct Workers {
   size_t far_bytes = size_t{1} << 20;
 };
 
+/// A run whose launches a backend may hold back. Destroyed unfinished, what was held back never happens.
+class HeldRun {
+ public:
+  virtual ~HeldRun() = default;
+  /// Returns when all of them are under way. Throws what a launch throws.
+  virtual void finish() = 0;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -83,6 +91,9 @@ class Backend {
   virtual void copy_from(Backend& /*source*/, void* to, const void* from, size_t bytes) { copy(to, from, bytes); }
   /// Returns when all that was launched is done. Throws DeviceError for what went wrong meanwhile.
   virtual void synchronize() {}
+  /// The calling thread runs the steps of a program, by its number (Program::number), until the result dies. Null: as
+  /// if it was not said.
+  virtual std::unique_ptr<HeldRun> begin_run(uint64_t /*program*/) { return nullptr; }
   /// Compiling a kernel takes milliseconds: those of one program are compiled side by side (for_each).
   virtual bool compiles_slowly() const { return false; }
   virtual Workers workers() const { return {}; }

@@ -182,6 +182,17 @@ struct Phases {
 };
 thread_local Phases phases;
 
+// LAZY_CUDA_ARCHS: what another machine will run is compiled and kept on disk, unless it is there already.
+void compile_for_others(const Frame& f) {
+  if (config::get().cuda_archs.empty()) return;
+  for (Backend* b : backends().cuda->cross_compilers()) {
+    std::vector<uint32_t> key = f.key;
+    Frame::set_code_class(key, b->code_class());
+    if (key == f.key || !stored_programs(key, *b).empty()) continue;
+    (void)compile(f, config::get().dynamic.get() == config::Dynamic::never ? Variant::fixed : Variant::generic, *b);
+  }
+}
+
 // `entry`: of the frame's key, if it was looked up already. `site`: the line that needs the value.
 ProgramRef find_program(std::shared_ptr<Entry> entry, const Frame& f, Backend& backend, FlushReport* report,
                         const Site& site) {
@@ -216,6 +227,7 @@ ProgramRef find_program(std::shared_ptr<Entry> entry, const Frame& f, Backend& b
   const profile::Ticks before_load = profile::start_time();
   if (const uint64_t ns = load(*entry, key, backend)) {
     if (before_load) event::loaded(before_load, f, *entry->programs());
+    compile_for_others(f);
     if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
       if (recorded) report->checked = profile::now();
       return hit(p, ns);
@@ -225,6 +237,7 @@ ProgramRef find_program(std::shared_ptr<Entry> entry, const Frame& f, Backend& b
   explain_miss(f, *entry, report, why);
   const ProgramRef p = compile(f, next_variant(*entry, entry->programs()->size()), backend);
   if (report) report->compile_ns = p->compile_ns;
+  compile_for_others(f);
   entry->put_first(p);
   entries().insert(key, entry, weight_of(f.key, *entry->programs()));
   if (profile::on()) event::cache(entries().stats().entries);

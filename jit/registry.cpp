@@ -69,8 +69,8 @@ Device default_device(const Site& site) {
   return {};
 }
 
-void set_default_device(Device d) {
-  (void)backend_of(d, Site{});
+void set_default_device(Device d, const Site& site) {
+  (void)backend_of(d, site);
   chosen.store(static_cast<int>(d.kind) << 8 | d.index, std::memory_order_relaxed);
 }
 

@@ -17,6 +17,8 @@ class Devices {
   virtual int count() = 0;
   /// Below count(). Made on first use, never destroyed.
   virtual Backend& at(int index) = 0;
+  /// Those that at() has made.
+  virtual std::vector<Backend*> in_use() = 0;
   /// Backends that compile for machines other than this one (LAZY_CUDA_ARCHS) and run nothing.
   virtual const std::vector<Backend*>& cross_compilers() = 0;
 };
@@ -39,7 +41,7 @@ Backend& backend_of(const Buffer&);
 /// Where new tensors are: what set_default_device() said, else LAZY_DEVICE. Throws DeviceError at `site` if that
 /// asks for a device that isn't there.
 Device default_device(const Site& site);
-void set_default_device(Device);
+void set_default_device(Device, const Site& site);
 
 /// Supplied by the floor that assembles the library (lazy/runtime.cpp).
 Backends make_backends();

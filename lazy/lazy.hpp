@@ -3,6 +3,7 @@
 #include "lazy/attention.hpp"
 #include "lazy/convolution.hpp"
 #include "lazy/creation.hpp"
+#include "lazy/device.hpp"
 #include "lazy/dynamic.hpp"
 #include "lazy/einsum.hpp"
 #include "lazy/elementwise.hpp"

@@ -5,7 +5,7 @@
 
 namespace lazy {
 
-std::string machine() { return to_string(cpu::machine()); }
-void set_arena(tbb::detail::d1::task_arena* arena) { cpu::set_arena(arena); }
+std::string machine() { return to_string(cpu_backend::machine()); }
+void set_arena(tbb::detail::d1::task_arena* arena) { cpu_backend::set_arena(arena); }
 
 }  // namespace lazy

@@ -9,8 +9,8 @@ namespace lazy::jit {
 Backends make_backends() {
   Backends b;
   b.reference = reference::make_backend();
-  b.main = cpu::make_backend();
-  b.cuda = cuda::make_devices();
+  b.main = cpu_backend::make_backend();
+  b.cuda = cuda_backend::make_devices();
   return b;
 }
 

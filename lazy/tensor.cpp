@@ -47,6 +47,11 @@ const Tensor& Tensor::eval(Site s) const {
   return *this;
 }
 
+Tensor Tensor::to(Device device, Site s) const {
+  (void)node("to", s);
+  return Tensor(jit::transfer(handle_, device, s));
+}
+
 void eval(std::initializer_list<Located> tensors) {
   std::vector<const jit::Handle*> handles;
   for (const Located& t : tensors) {

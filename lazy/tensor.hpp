@@ -38,11 +38,15 @@ class Tensor {
   /// Number of elements; with an axis, the extent of that axis.
   int64_t size(Site s = Site::current()) const { return numel(node("size", s).shape); }
   int64_t size(int axis, Site s = Site::current()) const;
+  Device device(Site s = Site::current()) const { return node("device", s).device; }
   size_t nbytes(Site s = Site::current()) const { return static_cast<size_t>(size(s)) * size_of(dtype(s)); }
 
   // Looking at values. Each of these computes what is pending and needed.
 
   const Tensor& eval(Site s = Site::current()) const;
+  /// The value on a device (device.hpp); itself if it is there. Computes it where it is, then copies; only a copy to
+  /// the host is waited for. DeviceError if there is no such device.
+  Tensor to(Device device, Site s = Site::current()) const;
   /// The element of a tensor of size 1, converted as astype would. ShapeError for any other size.
   template <Element E>
   E item(Site s = Site::current()) const {

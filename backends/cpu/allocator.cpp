@@ -12,7 +12,7 @@
 
 #include "support/error.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 namespace {
 
 // Sizes are rounded up to a quarter of their power of two: at most 25% is wasted, and a block serves many
@@ -164,4 +164,4 @@ void release_kept_memory() {
   }
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

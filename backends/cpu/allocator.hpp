@@ -3,7 +3,7 @@
 #pragma once
 #include <cstddef>
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// Never null; a size of 0 gives a valid pointer. Throws DeviceError when the system has no memory.
 void* allocate(size_t bytes);
@@ -17,4 +17,4 @@ AllocatorStats allocator_stats();
 /// Returns everything kept to the system.
 void release_kept_memory();
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

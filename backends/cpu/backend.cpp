@@ -10,7 +10,7 @@
 #include "support/error.hpp"
 #include "support/profile.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 namespace {
 
 class CpuBackend final : public jit::Backend {
@@ -34,11 +34,11 @@ class CpuBackend final : public jit::Backend {
   std::unique_ptr<jit::Kernel> load(const jit::loop::LoopKernel& k, std::string_view stored) override {
     return reference_ ? nullptr : load_kernel(k, isa_, stored);
   }
-  void* allocate(size_t bytes) override { return cpu::allocate(bytes); }
-  void deallocate(void* p, size_t bytes) noexcept override { cpu::deallocate(p, bytes); }
+  void* allocate(size_t bytes) override { return cpu_backend::allocate(bytes); }
+  void deallocate(void* p, size_t bytes) noexcept override { cpu_backend::deallocate(p, bytes); }
   jit::Workers workers() const override { return {thread_count(), caches().l1d, caches().l2}; }
   void for_each(int64_t pieces, const std::function<void(int64_t)>& task) override {
-    cpu::for_each(pieces, task);
+    cpu_backend::for_each(pieces, task);
   }
 
  private:
@@ -60,4 +60,4 @@ std::unique_ptr<jit::Backend> make_backend() {
   }
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -5,7 +5,7 @@
 #include "backends/cpu/features.hpp"
 #include "jit/backend.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// For the level that LAZY_CPU_ISA asks for. Throws DeviceError when the machine lacks it. Kernels of the
 /// level `reference` are run by the reference backend's loops.
@@ -13,4 +13,4 @@ std::unique_ptr<jit::Backend> make_backend();
 /// For a level by name, whatever the environment says.
 std::unique_ptr<jit::Backend> make_backend(Isa);
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 class ByteWriter {
  public:
@@ -48,4 +48,4 @@ class ByteWriter {
   std::string out_;
 };
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

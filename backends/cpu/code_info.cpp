@@ -6,7 +6,7 @@
 #include "backends/cpu/perf.hpp"
 #include "support/config.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 CodeInfo code_info(const void* start, size_t size, const std::string& name, const std::string& at) {
   CodeInfo info{start, size, "lazy::" + (name.empty() ? std::string("kernel") : name), {}, 0};
@@ -29,4 +29,4 @@ void announce(const CodeInfo& info) {
 
 void withdraw(const void* start) noexcept { unregister_with_gdb(start); }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

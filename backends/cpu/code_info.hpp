@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 struct CodeInfo {
   const void* start = nullptr;
@@ -21,4 +21,4 @@ void announce(const CodeInfo&);
 /// The code at `start` goes.
 void withdraw(const void* start) noexcept;
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

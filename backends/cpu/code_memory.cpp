@@ -10,7 +10,7 @@
 #include "support/config.hpp"
 #include "support/error.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 namespace {
 
 // Never destroyed: kernels may be released by other objects' destructors after main.
@@ -96,4 +96,4 @@ Code::~Code() {
   else runtime().release(entry_);
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 class KernelWriter;
 
@@ -43,4 +43,4 @@ Code publish(KernelWriter&, const std::string& name, const std::string& at);
 /// The same with a kernel's bytes() from another process: code is position independent and holds no address.
 Code publish(std::string_view bytes, const std::string& name, const std::string& at);
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

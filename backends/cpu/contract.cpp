@@ -6,7 +6,7 @@
 #include "backends/cpu/features.hpp"
 #include "backends/cpu/pack.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using jit::loop::ArgLayout;
 namespace {
 
@@ -294,4 +294,4 @@ void Contraction::many_rows(const Launch& l, const Sides& s, const uint64_t* arg
   }
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -4,7 +4,7 @@
 #include "backends/cpu/emitter/contraction.hpp"
 #include "backends/cpu/parallel.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 class Contraction {
  public:
@@ -52,4 +52,4 @@ class Contraction {
   int64_t element_;         // bytes of a lane
 };
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 std::string disassemble(const void* code, size_t bytes) {
   std::string out;
@@ -30,4 +30,4 @@ std::string disassemble(const void* code, size_t bytes) {
   return out;
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

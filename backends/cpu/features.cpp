@@ -13,7 +13,7 @@
 
 #include "support/error.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 namespace {
 
 struct Regs {
@@ -173,4 +173,4 @@ int usable_processors() {
   return n;
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// avx2: AVX2, FMA, F16C, BMI1 and BMI2. avx512: also AVX-512 F, CD, BW, DQ and VL. reference: plain C++
 /// loops.
@@ -33,4 +33,4 @@ const Caches& caches();
 /// least 1.
 int usable_processors();
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

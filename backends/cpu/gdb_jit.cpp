@@ -31,7 +31,7 @@ __attribute__((weak)) jit_descriptor __jit_debug_descriptor = {1, kNoAction, nul
 __attribute__((weak, noinline)) void __jit_debug_register_code() { asm volatile("" ::: "memory"); }
 }
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 namespace {
 
 struct Section {
@@ -243,4 +243,4 @@ void unregister_with_gdb(const void* start) noexcept {
   registered().erase(at);
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

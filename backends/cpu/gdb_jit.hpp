@@ -4,7 +4,7 @@
 
 #include "backends/cpu/code_info.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// An object file in memory for one kernel: its symbol, its source line, and how to unwind it.
 std::string object_file(const CodeInfo&);
@@ -14,4 +14,4 @@ void register_with_gdb(const CodeInfo&);
 /// Nothing if it was not registered.
 void unregister_with_gdb(const void* start) noexcept;
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -10,7 +10,7 @@
 #include "backends/cpu/parallel.hpp"
 #include "support/archive.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 template <class A>
 void fields(A& a, Schedule& s) {
@@ -124,4 +124,4 @@ std::unique_ptr<jit::Kernel> load_kernel(const jit::loop::LoopKernel& k, Isa isa
   return std::make_unique<CpuKernel>(k, std::move(built));
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

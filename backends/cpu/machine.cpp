@@ -13,7 +13,7 @@
 #include "support/archive.hpp"
 #include "support/profile.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 namespace {
 
 /// Nanoseconds of one call: the fastest of a few, since whatever else the machine does only adds.
@@ -185,4 +185,4 @@ std::string to_string(const Machine& m) {
   return text;
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 struct Machine {
   double fma_ns;                              // one vector fused multiply-add among independent ones
@@ -20,4 +20,4 @@ void record_machine();
 /// Bytes a nanosecond for a launch that touches `footprint` bytes, again and again.
 double bandwidth(const Machine&, double footprint);
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -9,7 +9,7 @@
 
 #define LAZY_AVX2 __attribute__((target("avx2,fma,f16c")))
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 namespace {
 
 /// n elements, `stride` bytes apart, as lanes side by side.
@@ -264,4 +264,4 @@ LAZY_AVX2 void sums_of_raised(const PackSource& s, int64_t rows, int64_t columns
     sums[j] = static_cast<int32_t>(static_cast<uint32_t>(sums[j]) * -128U);
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

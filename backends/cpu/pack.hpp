@@ -5,7 +5,7 @@
 
 #include "backends/cpu/emitter/contraction.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// Element (i, j) is at data + i * row + j * column (bytes).
 struct PackSource {
@@ -27,4 +27,4 @@ void pack_quads(const PackSource&, int64_t rows, int64_t columns, char* to, int6
 /// sums[j] = -128 times the sum of column j, which takes back what raising the left side adds to a product.
 void sums_of_raised(const PackSource&, int64_t rows, int64_t columns, int32_t* sums);
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

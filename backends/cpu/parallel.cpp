@@ -20,7 +20,7 @@
 #include "support/config.hpp"
 #include "support/profile.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using jit::loop::Stride;
 namespace {
 
@@ -306,4 +306,4 @@ std::string Partition::describe() const {
   return "inline below " + std::to_string(surely_inline_) + " indices";
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -12,7 +12,7 @@ namespace tbb::detail::d1 {
 class task_arena;
 }
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 class Partition {
  public:
@@ -119,4 +119,4 @@ void set_arena(tbb::detail::d1::task_arena*);
 /// arena has.
 int thread_count();
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -15,7 +15,7 @@
 #include "support/config.hpp"
 #include "support/log.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 namespace {
 
 std::mutex mutex;
@@ -99,4 +99,4 @@ void write_jitdump(const CodeInfo& info) {
   std::fflush(file);
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -2,7 +2,7 @@
 #pragma once
 #include "backends/cpu/code_info.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// A line in /tmp/perf-<pid>.map: `perf report` names the kernel.
 void write_perf_map(const CodeInfo&);
@@ -13,4 +13,4 @@ void write_perf_map(const CodeInfo&);
 ///   perf.jit.data
 void write_jitdump(const CodeInfo&);
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

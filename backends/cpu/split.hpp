@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// Word ArgLayout::kScratch of a launch. full: everything at once. partials: only the blocks' results, to
 /// memory. combine: the blocks' results from memory, then the epilogue.
@@ -23,4 +23,4 @@ struct SplitPlan {
 };
 inline constexpr int64_t kSplitLane = 8;
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -6,7 +6,7 @@
 
 #include "backends/cpu/byte_writer.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 namespace {
 
 using namespace std::string_view_literals;
@@ -122,4 +122,4 @@ std::string eh_frame(const CodeInfo& info) {
   return out.bytes();
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -4,11 +4,11 @@
 
 #include "backends/cpu/code_info.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// The contents of an .eh_frame section for a kernel's code, with absolute addresses. Empty if the code
 /// doesn't begin as Assembly::prologue() writes it. Between the prologue and the epilogue a kernel has the
 /// caller's stack pointer in its lowest stack slot.
 std::string eh_frame(const CodeInfo&);
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -7,7 +7,7 @@
 #include "support/error.hpp"
 #include "support/text.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 namespace {
 
 /// Sizes come in four steps to each power of two, so that blocks fit again; large ones in whole 2 MiB.
@@ -32,6 +32,8 @@ void Allocator::start() {
 
 void* Allocator::allocate(size_t bytes) {
   const size_t size = rounded(bytes);
+  Recording* const recording = Recording::current(gpu_);
+  if (void* p = recording ? recording->take(size) : nullptr) return p;
   const std::lock_guard hold(lock_);
   if (const auto found = kept_.find(size); found != kept_.end() && !found->second.empty()) {
     void* p = found->second.back();
@@ -56,6 +58,11 @@ void* Allocator::allocate(size_t bytes) {
 
 void Allocator::deallocate(void* p, size_t bytes) noexcept {
   const size_t size = rounded(bytes);
+  if (Recording* r = Recording::current(gpu_)) return r->keep(p, size);
+  give_back(p, size);
+}
+
+void Allocator::give_back(void* p, size_t size) noexcept {
   const std::lock_guard hold(lock_);
   stats_.used -= size;
   try {
@@ -110,4 +117,4 @@ Allocator::Stats Allocator::stats() const {
   return stats_;
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

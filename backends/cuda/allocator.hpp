@@ -9,7 +9,7 @@
 
 #include "backends/cuda/api/types.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 class Gpu;
 
@@ -22,7 +22,10 @@ class Allocator {
   /// Never null; a size of 0 gives a valid pointer. Where there is no memory (or LAZY_CUDA_MEMORY is reached) what is
   /// kept is given back to the driver, once; then it throws DeviceError saying what was asked for and what is held.
   void* allocate(size_t bytes);
+  /// What the calling thread records (recording.hpp) keeps it until its launches are in the stream.
   void deallocate(void*, size_t bytes) noexcept;
+  /// Of a block that deallocate() put off; `size` as it is counted here.
+  void give_back(void*, size_t size) noexcept;
   /// Gives what is kept back to the driver. Waits for the device.
   void release_kept();
 
@@ -45,4 +48,4 @@ class Allocator {
   Stats stats_;
 };
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -11,7 +11,7 @@
 #include "support/error.hpp"
 #include "support/log.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 namespace {
 
 /// What compiles for an architecture, whether a GPU is there or not.
@@ -77,6 +77,7 @@ class GpuBackend final : public Compiler {
   void read(void* to, const void* from, size_t bytes) override { gpu_->staging.read(to, from, bytes); }
   void copy(void* to, const void* from, size_t bytes) override {
     if (bytes == 0) return;
+    gpu_->before_other_work();
     gpu_->enter();
     gpu_->check(gpu_->driver.copy(pointer(to), pointer(from), bytes, gpu_->stream), "cuMemcpyDtoDAsync");
   }
@@ -85,6 +86,8 @@ class GpuBackend final : public Compiler {
   void copy_from(jit::Backend& source, void* to, const void* from, size_t bytes) override {
     Gpu& other = *reinterpret_cast<Gpu*>(source.context());
     if (bytes == 0) return;
+    gpu_->before_other_work();
+    other.before_other_work();
     const auto order = [](Gpu& first, Gpu& then) {
       api::Event event = nullptr;
       first.enter();
@@ -103,12 +106,21 @@ class GpuBackend final : public Compiler {
     order(*gpu_, other);
   }
   void synchronize() override { gpu_->synchronize(); }
+  std::unique_ptr<jit::HeldRun> begin_run(uint64_t program) override {
+    if (!config::get().cuda_graphs || Recording::current(*gpu_)) return nullptr;
+    return std::make_unique<Held>(*gpu_, program);
+  }
   std::string describe() const override {
     return gpu_->name + ", sm_" + std::to_string(gpu_->architecture) + ", " +
            std::to_string(gpu_->multiprocessors) + " multiprocessors, " + std::to_string(gpu_->memory >> 20) + " MiB";
   }
 
  private:
+  struct Held final : jit::HeldRun {
+    Held(Gpu& gpu, uint64_t program) : recording(gpu, program) {}
+    void finish() override { recording.finish(); }
+    Recording recording;
+  };
   static api::DevicePtr pointer(const void* p) { return reinterpret_cast<uintptr_t>(p); }
   const std::unique_ptr<Gpu> gpu_;
 };
@@ -125,6 +137,13 @@ class CudaDevices final : public jit::Devices {
       made_[i] = std::move(backend);
     }
     return *made_[i];
+  }
+  std::vector<jit::Backend*> in_use() override {
+    const std::lock_guard hold(lock_);
+    std::vector<jit::Backend*> all;
+    for (const auto& b : made_)
+      if (b) all.push_back(b.get());
+    return all;
   }
   const std::vector<jit::Backend*>& cross_compilers() override {
     static const std::vector<jit::Backend*> all = [] {
@@ -149,4 +168,4 @@ std::unique_ptr<jit::Backend> make_cross_compiler(int architecture) {
   return std::make_unique<Compiler>(architecture, 0);
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -8,7 +8,7 @@
 #include "backends/cuda/api/nvrtc.hpp"
 #include "support/error.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 namespace {
 
 std::string numbered(const std::string& text) {
@@ -125,4 +125,4 @@ std::vector<int> architectures_in(const std::string& list) {
   return all;
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

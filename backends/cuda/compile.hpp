@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 /// What the assembler says of one function.
 struct FunctionUse {
@@ -27,4 +27,4 @@ std::vector<FunctionUse> functions_in(const std::string& log);
 /// "sm_80,sm_90" -> 80, 90. Throws ConfigError naming what isn't one.
 std::vector<int> architectures_in(const std::string& list);
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -4,9 +4,9 @@
 #include "support/log.hpp"
 #include "support/text.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
-Gpu::Gpu(int ordinal_) : driver(api::driver()), ordinal(ordinal_), allocator(*this), staging(*this) {
+Gpu::Gpu(int ordinal_) : driver(api::driver()), ordinal(ordinal_), allocator(*this), staging(*this), graphs(*this) {
   check(driver.device_get(&handle, ordinal), "cuDeviceGet");
   char text[256] = {};
   check(driver.device_name(text, sizeof text - 1, handle), "cuDeviceGetName");
@@ -41,9 +41,16 @@ void Gpu::fail(api::Result r, const char* what) const {
   throw DeviceError(text);
 }
 
+void Gpu::launch_now(Launched& l) const {
+  void* params[] = {l.args.data()};
+  check(driver.launch(l.function, l.blocks, 1, 1, l.threads, 1, 1, l.shared_bytes, stream, params, nullptr),
+        "cuLaunchKernel");
+}
+
 void Gpu::synchronize() const {
+  before_other_work();
   enter();
   check(driver.stream_synchronize(stream), "cuStreamSynchronize");
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -5,9 +5,10 @@
 
 #include "backends/cuda/allocator.hpp"
 #include "backends/cuda/api/driver.hpp"
+#include "backends/cuda/recording.hpp"
 #include "backends/cuda/staging.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 class Gpu {
  public:
@@ -23,6 +24,17 @@ class Gpu {
   }
   [[noreturn]] void fail(api::Result, const char* what) const;
   void synchronize() const;
+  /// Puts a launch into the stream, or into what the calling thread records.
+  void launch(Launched l) {
+    if (Recording* r = Recording::current(*this)) return r->add(std::move(l));
+    enter();
+    launch_now(l);
+  }
+  void launch_now(Launched&) const;
+  /// Before something other than a launch goes into the stream: what was recorded goes first.
+  void before_other_work() const {
+    if (Recording* r = Recording::current(*this)) r->interrupt();
+  }
 
   const api::Driver& driver;
   const int ordinal;
@@ -35,9 +47,10 @@ class Gpu {
   int multiprocessors = 0;
   Allocator allocator;
   Staging staging;
+  Graphs graphs;
 
  private:
   int attribute(api::DeviceAttribute) const;
 };
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

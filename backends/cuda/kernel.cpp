@@ -8,7 +8,7 @@
 #include "support/archive.hpp"
 #include "support/error.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 namespace {
 using jit::loop::ArgLayout;
 using jit::loop::Form;
@@ -131,15 +131,18 @@ class GpuKernel final : public jit::Kernel {
     args[ArgLayout::kScratch] = reinterpret_cast<uint64_t>(scratch.get());
     const auto words = static_cast<size_t>(at_.words()) * sizeof(uint64_t);
     const Borrowed memory(gpu, schedule_.args_in_memory ? words : 0);
-    void* in_memory = memory.get();
-    if (in_memory) gpu.staging.write(in_memory, args, words);
-    void* params[] = {in_memory ? static_cast<void*>(&in_memory) : static_cast<void*>(args)};
-    gpu.enter();
-    for (const Launch& l : launches)
-      if (const api::Result r = gpu.driver.launch(functions_[l.function], l.blocks, 1, 1, l.threads, 1, 1,
-                                                  l.shared_bytes, gpu.stream, params, nullptr);
-          r != api::kSuccess)
-        gpu.fail(r, ("launch of " + schedule_.functions[l.function] + (loop_.at.empty() ? "" : " for " + loop_.at)).c_str());
+    std::vector<uint64_t> by_value(args, args + at_.words());
+    if (memory.get()) {
+      gpu.staging.write(memory.get(), args, words);
+      by_value = {reinterpret_cast<uint64_t>(memory.get())};
+    }
+    try {
+      for (const Launch& l : launches)
+        gpu.launch({functions_[l.function], l.blocks, l.threads, l.shared_bytes, by_value});
+    } catch (const DeviceError& e) {
+      throw DeviceError(std::string(e.what()) + ", in " + schedule_.functions.front() +
+                        (loop_.at.empty() ? "" : " for " + loop_.at));
+    }
   }
 
   const LoopKernel loop_;
@@ -168,4 +171,4 @@ std::unique_ptr<jit::Kernel> load_kernel(const LoopKernel& k, std::string_view s
   return std::make_unique<GpuKernel>(k, Schedule::of(k), std::move(cubin));
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -6,11 +6,11 @@
 #include "backends/cuda/gpu.hpp"
 #include "jit/backend.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 /// For one architecture. Word loop::ArgLayout::kContext of its launches is a Gpu. Compiling needs no GPU.
 std::unique_ptr<jit::Kernel> compile_kernel(const jit::loop::LoopKernel&, int architecture, int driver_major);
 /// From what stored() of one of the same loop kernel and architecture gave; null if the bytes make no sense.
 std::unique_ptr<jit::Kernel> load_kernel(const jit::loop::LoopKernel&, std::string_view stored);
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

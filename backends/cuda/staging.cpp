@@ -6,7 +6,7 @@
 #include "backends/cuda/gpu.hpp"
 #include "support/metrics.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 namespace {
 api::DevicePtr device_pointer(const void* p) { return reinterpret_cast<uintptr_t>(p); }
 }  // namespace
@@ -29,6 +29,7 @@ Staging::Chunk& Staging::next() {
 }
 
 void Staging::write(void* to, const void* from, size_t bytes) {
+  gpu_.before_other_work();
   const std::lock_guard hold(lock_);
   gpu_.enter();
   metric::add(Counter::bytes_to_device, bytes);
@@ -43,6 +44,7 @@ void Staging::write(void* to, const void* from, size_t bytes) {
 }
 
 void Staging::read(void* to, const void* from, size_t bytes) {
+  gpu_.before_other_work();
   const std::lock_guard hold(lock_);
   gpu_.enter();
   metric::add(Counter::bytes_from_device, bytes);
@@ -71,4 +73,4 @@ void Staging::read(void* to, const void* from, size_t bytes) {
   }
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

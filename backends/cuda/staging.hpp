@@ -6,7 +6,7 @@
 
 #include "backends/cuda/api/types.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 class Gpu;
 
@@ -36,4 +36,4 @@ class Staging {
   int turn_ = 0;
 };
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

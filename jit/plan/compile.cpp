@@ -137,7 +137,9 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
   }
   program->compile_ns = static_cast<uint64_t>((clock::now() - start).count());
   metric::add(Counter::compile_ns, program->compile_ns);
-  store_program(frame.key, *program, loops, backend);
+  std::vector<uint32_t> key = frame.key;
+  Frame::set_code_class(key, backend.code_class());
+  store_program(key, *program, loops, backend);
   return program;
 }
 

@@ -133,6 +133,7 @@ inline constexpr int kGuardKinds = 8;
 const char* name_of(Guard::Kind);
 
 struct Program {
+  static uint64_t next_number();
   std::vector<Step> steps;
   std::vector<Band> bands;  // in order, disjoint
   std::vector<Slot> slots;
@@ -144,6 +145,7 @@ struct Program {
   size_t code_bytes = 0;
   uint64_t compile_ns = 0;
   bool from_disk = false;
+  uint64_t number = next_number();  // no two of this process have the same
   Tally runs;
   mutable const event::Facts* facts = nullptr;  // for LAZY_PROFILE, once it needs them (jit/profile.cpp)
 };

@@ -84,7 +84,9 @@ class Run {
 
   void steps() {
     try {
+      const auto held = p_.steps.size() > 1 && !profile::on() ? backend_.begin_run(p_.number) : nullptr;
       sequence(0, p_.steps.size(), p_.bands);
+      if (held) held->finish();
     } catch (...) {
       for (Node* leaf : f_.overwritten) leaf->lost = true;
       throw;
@@ -371,6 +373,11 @@ class Run {
 };
 
 }  // namespace
+
+uint64_t Program::next_number() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
 
 void run(const Program& p, Frame& f, Backend& backend) {
   Run r(p, f, backend);

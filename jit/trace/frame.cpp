@@ -89,7 +89,8 @@ void Frame::build(std::span<Node* const> nodes, uint32_t code_class) {
   const auto& settings = config::get();
   key.push_back(static_cast<uint32_t>(settings.exact_casts) |
                 static_cast<uint32_t>(settings.dynamic.get()) << 1 |
-                static_cast<uint32_t>(settings.fp_contract) << 3 | code_class << 8);
+                static_cast<uint32_t>(settings.fp_contract) << 3);
+  set_code_class(key, code_class);
   if (++round_ == 0) {  // wrapped: forget the stamps of 2^32 flushes ago
     table_.assign(table_.size(), Slot{nullptr, 0, 0});
     round_ = 1;

@@ -36,6 +36,10 @@ struct Frame {
   /// earlier flush left out and no one needs now are left out again.
   /// `code_class`: of the backend that will run them.
   void build(std::span<Node* const> nodes, uint32_t code_class = 0);
+  /// The same key, for the code of another backend.
+  static void set_code_class(std::vector<uint32_t>& key, uint32_t code_class) {
+    key[0] = (key[0] & 0xff) | code_class << 8;
+  }
   /// These outputs (value numbers, ascending) are not kept, though they have handles: the key and who is a
   /// sole owner change.
   void leave_out(std::span<const uint32_t>);

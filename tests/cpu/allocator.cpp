@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(aligned_and_apart) {
                             129, 4095, 4096, 5000, 100000, 262143, 262145, 1 << 20, (2 << 20) + 1};
   for (int round = 0; round < 3; ++round)
     for (size_t n : sizes) {
-      auto* p = static_cast<char*>(cpu::allocate(n));
+      auto* p = static_cast<char*>(cpu_backend::allocate(n));
       BOOST_REQUIRE(p);
       BOOST_CHECK_EQUAL(reinterpret_cast<uintptr_t>(p) % 64, 0u);
       std::memset(p, static_cast<int>(all.size()), n);
@@ -32,23 +32,23 @@ BOOST_AUTO_TEST_CASE(aligned_and_apart) {
   for (size_t i = 0; i < all.size(); ++i)
     BOOST_CHECK(std::all_of(all[i].p, all[i].p + all[i].n,
                             [i](char c) { return static_cast<unsigned char>(c) == i; }));
-  for (const Block& b : all) cpu::deallocate(b.p, b.n);
+  for (const Block& b : all) cpu_backend::deallocate(b.p, b.n);
 }
 
 BOOST_AUTO_TEST_CASE(a_steady_state_asks_for_nothing) {
   const std::vector<size_t> sizes{16, 1000, 40000, 400000, 5 << 20};
   const auto round = [&] {
     std::vector<void*> p;
-    for (size_t n : sizes) p.push_back(cpu::allocate(n));
-    for (size_t i = 0; i < p.size(); ++i) cpu::deallocate(p[i], sizes[i]);
+    for (size_t n : sizes) p.push_back(cpu_backend::allocate(n));
+    for (size_t i = 0; i < p.size(); ++i) cpu_backend::deallocate(p[i], sizes[i]);
   };
   round();
-  const size_t before = cpu::allocator_stats().system_requests;
+  const size_t before = cpu_backend::allocator_stats().system_requests;
   for (int i = 0; i < 100; ++i) round();
-  BOOST_CHECK_EQUAL(cpu::allocator_stats().system_requests, before);
-  BOOST_CHECK(cpu::allocator_stats().kept_bytes >= 5 << 20);
-  cpu::release_kept_memory();
-  BOOST_CHECK(cpu::allocator_stats().kept_bytes < 1 << 20);
+  BOOST_CHECK_EQUAL(cpu_backend::allocator_stats().system_requests, before);
+  BOOST_CHECK(cpu_backend::allocator_stats().kept_bytes >= 5 << 20);
+  cpu_backend::release_kept_memory();
+  BOOST_CHECK(cpu_backend::allocator_stats().kept_bytes < 1 << 20);
 }
 
 BOOST_AUTO_TEST_CASE(blocks_wander_between_threads) {
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(blocks_wander_between_threads) {
       for (int i = 0; i < 20000; ++i) {
         if (mine.size() < 50 && g() % 3) {
           const size_t n = g() % (i % 100 ? 3000 : 600000);
-          auto* p = static_cast<unsigned char*>(cpu::allocate(n));
+          auto* p = static_cast<unsigned char*>(cpu_backend::allocate(n));
           if (n) p[0] = p[n - 1] = static_cast<unsigned char>(t);
           mine.emplace_back(p, n);
         } else if (!mine.empty()) {
@@ -68,10 +68,10 @@ BOOST_AUTO_TEST_CASE(blocks_wander_between_threads) {
           mine.pop_back();
           if (n && (static_cast<unsigned char*>(p)[0] != t || static_cast<unsigned char*>(p)[n - 1] != t))
             std::abort();
-          cpu::deallocate(p, n);
+          cpu_backend::deallocate(p, n);
         }
       }
-      for (const auto& [p, n] : mine) cpu::deallocate(p, n);
+      for (const auto& [p, n] : mine) cpu_backend::deallocate(p, n);
     });
   for (auto& t : threads) t.join();
   BOOST_CHECK(true);

@@ -46,19 +46,19 @@ std::vector<Mapping> mappings() {
 BOOST_AUTO_TEST_SUITE(cpu_code)
 
 BOOST_AUTO_TEST_CASE(never_writable_and_executable) {
-  for (cpu::Isa isa : levels()) {
-    std::vector<cpu::Code> all;
+  for (cpu_backend::Isa isa : levels()) {
+    std::vector<cpu_backend::Code> all;
     for (int i = 1; i < 40; ++i) {
       const LoopKernel k = chain(i);
-      cpu::KernelWriter writer(k, isa);
+      cpu_backend::KernelWriter writer(k, isa);
       writer.write();
-      all.push_back(cpu::publish(writer, "test", ""));
+      all.push_back(cpu_backend::publish(writer, "test", ""));
     }
     const auto map = mappings();
     for (const Mapping& m : map)
       BOOST_CHECK_MESSAGE(m.access[1] != 'w' || m.access[2] != 'x',
                           "writable and executable memory: " << m.access);
-    for (const cpu::Code& c : all) {
+    for (const cpu_backend::Code& c : all) {
       const auto at = reinterpret_cast<uintptr_t>(c.entry());
       bool found = false;
       for (const Mapping& m : map)
@@ -72,11 +72,11 @@ BOOST_AUTO_TEST_CASE(never_writable_and_executable) {
 }
 
 BOOST_AUTO_TEST_CASE(the_same_kernel_gives_the_same_bytes) {
-  for (cpu::Isa isa : levels()) {
+  for (cpu_backend::Isa isa : levels()) {
     const auto one = backend_of(isa).compile(chain(50)), two = backend_of(isa).compile(chain(50));
     BOOST_CHECK(one->disassembly() == two->disassembly());
     BOOST_CHECK(one->disassembly().find("vaddps") != std::string::npos);
-    BOOST_CHECK(one->schedule().find(cpu::name_of(isa)) == 0);
+    BOOST_CHECK(one->schedule().find(cpu_backend::name_of(isa)) == 0);
     BOOST_CHECK(one->code_bytes() > 200);
   }
 }
@@ -137,8 +137,8 @@ BOOST_AUTO_TEST_CASE(compiled_and_launched_by_many_threads) {
   for (int t = 0; t < 6; ++t)
     threads.emplace_back([&] {
       for (int round = 0; round < 30; ++round)
-        for (cpu::Isa isa : levels()) {
-          const auto backend = cpu::make_backend(isa);
+        for (cpu_backend::Isa isa : levels()) {
+          const auto backend = cpu_backend::make_backend(isa);
           const auto kernel = backend->compile(k);
           std::vector<float> x(100, 1), y(100, 0), out(100, 5);
           Launch l(k);
@@ -152,15 +152,15 @@ BOOST_AUTO_TEST_CASE(compiled_and_launched_by_many_threads) {
 }
 
 BOOST_AUTO_TEST_CASE(levels_by_name) {
-  BOOST_CHECK(cpu::isa_from("auto") == cpu::best_isa());
-  BOOST_CHECK(cpu::isa_from("reference") == cpu::Isa::reference);
-  BOOST_CHECK_THROW(cpu::isa_from("sse9"), ConfigError);
-  if (cpu::best_isa() < cpu::Isa::avx512) {
-    BOOST_CHECK_THROW(cpu::isa_from("avx512"), DeviceError);
-    BOOST_CHECK_THROW(cpu::make_backend(cpu::Isa::avx512), DeviceError);
+  BOOST_CHECK(cpu_backend::isa_from("auto") == cpu_backend::best_isa());
+  BOOST_CHECK(cpu_backend::isa_from("reference") == cpu_backend::Isa::reference);
+  BOOST_CHECK_THROW(cpu_backend::isa_from("sse9"), ConfigError);
+  if (cpu_backend::best_isa() < cpu_backend::Isa::avx512) {
+    BOOST_CHECK_THROW(cpu_backend::isa_from("avx512"), DeviceError);
+    BOOST_CHECK_THROW(cpu_backend::make_backend(cpu_backend::Isa::avx512), DeviceError);
   }
-  BOOST_CHECK(cpu::caches().l1d >= 8 << 10);
-  BOOST_CHECK(cpu::usable_processors() >= 1);
+  BOOST_CHECK(cpu_backend::caches().l1d >= 8 << 10);
+  BOOST_CHECK(cpu_backend::usable_processors() >= 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

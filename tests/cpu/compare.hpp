@@ -19,16 +19,16 @@
 
 namespace lazy::test {
 
-inline std::vector<cpu::Isa> levels() {
-  std::vector<cpu::Isa> v;
-  for (cpu::Isa isa : {cpu::Isa::avx2, cpu::Isa::avx512})
-    if (isa <= cpu::best_isa()) v.push_back(isa);
+inline std::vector<cpu_backend::Isa> levels() {
+  std::vector<cpu_backend::Isa> v;
+  for (cpu_backend::Isa isa : {cpu_backend::Isa::avx2, cpu_backend::Isa::avx512})
+    if (isa <= cpu_backend::best_isa()) v.push_back(isa);
   return v;
 }
-inline jit::Backend& backend_of(cpu::Isa isa) {
-  static std::map<cpu::Isa, std::unique_ptr<jit::Backend>> all;
+inline jit::Backend& backend_of(cpu_backend::Isa isa) {
+  static std::map<cpu_backend::Isa, std::unique_ptr<jit::Backend>> all;
   auto& b = all[isa];
-  if (!b) b = cpu::make_backend(isa);
+  if (!b) b = cpu_backend::make_backend(isa);
   return *b;
 }
 
@@ -252,14 +252,14 @@ inline void compare(const LoopKernel& k, const std::vector<int64_t>& extents, co
     return memory;
   };
   const auto wanted = run(*reference->compile(k));
-  for (cpu::Isa isa : levels()) {
+  for (cpu_backend::Isa isa : levels()) {
     const auto kernel = backend_of(isa).compile(k);
     const auto got = run(*kernel);
     for (size_t o = 0; o < n; ++o) {
       const DType t = k.operands[o].dtype;
       const size_t size = size_of(t);
       if (!got[o].intact_before())
-        BOOST_ERROR(std::string(cpu::name_of(isa)) + ": wrote before operand " + std::to_string(o) + "\n" +
+        BOOST_ERROR(std::string(cpu_backend::name_of(isa)) + ": wrote before operand " + std::to_string(o) + "\n" +
                     print(k));
       if (std::memcmp(got[o].data(), wanted[o].data(), got[o].bytes()) == 0) continue;
       for (size_t at = 0; at < got[o].bytes(); at += size) {
@@ -280,7 +280,7 @@ inline void compare(const LoopKernel& k, const std::vector<int64_t>& extents, co
         }
         std::string where;
         for (int64_t e : extents) where += std::to_string(e) + " ";
-        BOOST_ERROR(std::string(cpu::name_of(isa)) + ": operand " + std::to_string(o) + " element " +
+        BOOST_ERROR(std::string(cpu_backend::name_of(isa)) + ": operand " + std::to_string(o) + " element " +
                     std::to_string(at / size) + " is " + show(t, g) + ", should be " + show(t, w) +
                     "; extents " + where + "\n" + print(k) + kernel->schedule());
         return;

@@ -201,10 +201,10 @@ BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_written_costs_a_line) {
 
 BOOST_AUTO_TEST_CASE(an_object_file_has_what_gdb_reads) {
   const std::string code(100, '\x90');
-  const auto info = cpu::code_info(code.data(), code.size(), "map_add_x.cpp_7", "/home/me/x.cpp:7");
+  const auto info = cpu_backend::code_info(code.data(), code.size(), "map_add_x.cpp_7", "/home/me/x.cpp:7");
   BOOST_TEST(info.file == "/home/me/x.cpp");
   BOOST_TEST(info.line == 7);
-  const auto all = sections_of(cpu::object_file(info));
+  const auto all = sections_of(cpu_backend::object_file(info));
   std::map<std::string, const Section*> by_name;
   for (const Section& s : all) by_name[s.name] = &s;
   for (const char* name : {".text", ".symtab", ".strtab", ".debug_info", ".debug_line", ".debug_abbrev"})
@@ -217,9 +217,9 @@ BOOST_AUTO_TEST_CASE(an_object_file_has_what_gdb_reads) {
   BOOST_TEST(symbol.st_value == reinterpret_cast<uint64_t>(code.data()));
   BOOST_TEST(std::string(by_name[".strtab"]->bytes.c_str() + symbol.st_name) == "lazy::map_add_x.cpp_7");
   BOOST_TEST(by_name[".debug_line"]->bytes.find("/home/me/x.cpp") != std::string::npos);
-  const auto unknown = cpu::code_info(code.data(), code.size(), "", "");
+  const auto unknown = cpu_backend::code_info(code.data(), code.size(), "", "");
   BOOST_TEST(unknown.name == "lazy::kernel");
-  for (const Section& s : sections_of(cpu::object_file(unknown))) BOOST_TEST(!s.name.starts_with(".debug"));
+  for (const Section& s : sections_of(cpu_backend::object_file(unknown))) BOOST_TEST(!s.name.starts_with(".debug"));
 }
 
 BOOST_AUTO_TEST_CASE(every_kernel_is_registered_until_it_goes) {

@@ -29,7 +29,7 @@ struct Rows {
   static constexpr DType kType = sizeof(T) == 8 ? float64 : float32;
   KernelBuilder builder{Form::map, 2};
   int64_t rows, columns, pitch;
-  cpu::Scratch in, out;
+  cpu_backend::Scratch in, out;
   std::vector<uint64_t> words;
   size_t shift;
 
@@ -53,13 +53,13 @@ struct Rows {
     std::memset(out.data(), 0xff, static_cast<size_t>(bytes()) + 64);
   }
   int64_t bytes() const { return rows * pitch * static_cast<int64_t>(sizeof(T)); }
-  bool streams() { return cpu::Partition(builder.k).streams(words.data()); }
+  bool streams() { return cpu_backend::Partition(builder.k).streams(words.data()); }
 
-  void check(cpu::Isa isa) {
-    const auto kernel = cpu::compile_kernel(builder.k, isa);
+  void check(cpu_backend::Isa isa) {
+    const auto kernel = cpu_backend::compile_kernel(builder.k, isa);
     std::vector<uint64_t> w = words;
     kernel->launch(w.data());
-    BOOST_TEST(wrong() == 0, cpu::name_of(isa));
+    BOOST_TEST(wrong() == 0, cpu_backend::name_of(isa));
   }
   /// Elements that are not what they should be.
   int64_t wrong() const {
@@ -76,8 +76,8 @@ struct Rows {
 
 template <class T>
 void both_levels(Rows<T>& r) {
-  for (const cpu::Isa isa : {cpu::Isa::avx2, cpu::Isa::avx512}) {
-    if (isa > cpu::best_isa()) continue;
+  for (const cpu_backend::Isa isa : {cpu_backend::Isa::avx2, cpu_backend::Isa::avx512}) {
+    if (isa > cpu_backend::best_isa()) continue;
     for (const char* threads : {"1", "3"}) {
       const config::Override limit("LAZY_NUM_THREADS", threads);
       std::memset(r.out.data(), 0xff, static_cast<size_t>(r.bytes()));
@@ -89,7 +89,7 @@ void both_levels(Rows<T>& r) {
 /// Elements enough to be written past the caches.
 template <class T>
 int64_t many() {
-  return static_cast<int64_t>(cpu::caches().l3 / sizeof(T) / 2) + 1000;
+  return static_cast<int64_t>(cpu_backend::caches().l3 / sizeof(T) / 2) + 1000;
 }
 
 }  // namespace
@@ -121,42 +121,42 @@ BOOST_AUTO_TEST_CASE(parts_of_a_large_box) {
   for (const bool large : {true, false}) {
     const int64_t rows = large ? many<float>() / 253 + 1 : 10;
     Rows<float> r(rows, 256 - 3, 256);
-    for (const cpu::Isa isa : {cpu::Isa::avx2, cpu::Isa::avx512}) {
-      if (isa > cpu::best_isa()) continue;
+    for (const cpu_backend::Isa isa : {cpu_backend::Isa::avx2, cpu_backend::Isa::avx512}) {
+      if (isa > cpu_backend::best_isa()) continue;
       std::memset(r.out.data(), 0xff, static_cast<size_t>(r.bytes()));
-      const auto kernel = cpu::compile_kernel(r.builder.k, isa);
-      const cpu::Partition parts(r.builder.k);
+      const auto kernel = cpu_backend::compile_kernel(r.builder.k, isa);
+      const cpu_backend::Partition parts(r.builder.k);
       std::vector<uint64_t> words = r.words;
       kernel->plan_parts(words.data());
       BOOST_TEST((words[ArgLayout::kPlanned] != 0) == large);
       constexpr int64_t kPart = 7;
-      cpu::for_each((rows + kPart - 1) / kPart, [&](int64_t p) {
+      cpu_backend::for_each((rows + kPart - 1) / kPart, [&](int64_t p) {
         std::vector<uint64_t> mine = words;
         parts.restrict(mine.data(), 0, p * kPart, std::min(rows, (p + 1) * kPart));
         kernel->launch_here(mine.data());
       });
-      BOOST_TEST(r.wrong() == 0, cpu::name_of(isa));
+      BOOST_TEST(r.wrong() == 0, cpu_backend::name_of(isa));
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(the_machine_has_figures) {
-  const cpu::Machine& m = cpu::machine();
+  const cpu_backend::Machine& m = cpu_backend::machine();
   BOOST_TEST(m.fma_ns > 0.02);
   BOOST_TEST(m.fma_ns < 10);
   BOOST_TEST(m.memory_gbs > 0.1);
   BOOST_TEST(m.l1_gbs >= m.l2_gbs);
   BOOST_TEST(m.l2_gbs >= m.l3_gbs);
   BOOST_TEST(m.l3_gbs >= m.memory_gbs);
-  BOOST_TEST(cpu::bandwidth(m, 1) == m.l1_gbs);
-  BOOST_TEST(cpu::bandwidth(m, 1e12) == m.memory_gbs);
-  BOOST_TEST(cpu::to_string(m).find("GFLOP/s") != std::string::npos);
+  BOOST_TEST(cpu_backend::bandwidth(m, 1) == m.l1_gbs);
+  BOOST_TEST(cpu_backend::bandwidth(m, 1e12) == m.memory_gbs);
+  BOOST_TEST(cpu_backend::to_string(m).find("GFLOP/s") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(little_work_stays_on_its_thread) {
   KernelBuilder b(Form::map, 1);
   b.store(b.op(Op::sqrt, b.input(float32, {Stride::unit})), {Stride::unit});
-  cpu::Partition p(b.done());
+  cpu_backend::Partition p(b.done());
   p.set_cost(4, 8);
   std::vector<uint64_t> words(static_cast<size_t>(p.layout().words()), 0);
   const auto here = [&](int64_t n) {
@@ -180,15 +180,15 @@ BOOST_AUTO_TEST_CASE(a_host_lends_its_arena) {
   };
   tbb::task_arena mine(3);
   Seen seen(mine);
-  cpu::set_arena(&mine);
-  BOOST_TEST(cpu::thread_count() == 3);
+  cpu_backend::set_arena(&mine);
+  BOOST_TEST(cpu_backend::thread_count() == 3);
   std::atomic<int> pieces{0};
-  cpu::for_each(20, [&](int64_t) { ++pieces; });
+  cpu_backend::for_each(20, [&](int64_t) { ++pieces; });
   BOOST_TEST(pieces == 20);
   BOOST_TEST(seen.entries > 0);
   {
     const config::Override fewer("LAZY_NUM_THREADS", "2");
-    BOOST_TEST(cpu::thread_count() == 2);
+    BOOST_TEST(cpu_backend::thread_count() == 2);
   }
   // While a launch waits for its pieces, its thread takes up nothing else of the arena's.
   std::atomic<bool> strayed{false};
@@ -197,14 +197,14 @@ BOOST_AUTO_TEST_CASE(a_host_lends_its_arena) {
       thread_local bool launching = false;
       if (launching) strayed = true;
       launching = true;
-      cpu::for_each(8, [](int64_t) { std::this_thread::sleep_for(std::chrono::microseconds(20)); });
+      cpu_backend::for_each(8, [](int64_t) { std::this_thread::sleep_for(std::chrono::microseconds(20)); });
       launching = false;
     });
   });
   BOOST_TEST(!strayed);
-  cpu::set_arena(nullptr);
+  cpu_backend::set_arena(nullptr);
   const int before = seen.entries;
-  cpu::for_each(20, [&](int64_t) { ++pieces; });
+  cpu_backend::for_each(20, [&](int64_t) { ++pieces; });
   BOOST_TEST(seen.entries == before);
 }
 

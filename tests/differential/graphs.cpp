@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(adaptive_liveness) {
 }
 
 BOOST_AUTO_TEST_CASE(from_disk) {
-  if (lazy::cpu::best_isa() == lazy::cpu::Isa::reference) return;
+  if (lazy::cpu_backend::best_isa() == lazy::cpu_backend::Isa::reference) return;
   const lazy::test::Folder folder;
   const Override on("LAZY_CACHE", "on"), where("LAZY_CACHE_DIR", folder.path());
   drive_each("from_disk", cases(300), check_from_disk);

@@ -37,24 +37,24 @@ Contestant exact_oracle() {
   return {"reference", [](const LoopKernel& k) { return std::make_unique<reference::LoopsKernel>(k); }};
 }
 
-std::vector<cpu::Isa> levels() {
-  std::vector<cpu::Isa> v;
-  for (cpu::Isa isa : {cpu::Isa::avx2, cpu::Isa::avx512})
-    if (isa <= cpu::best_isa()) v.push_back(isa);
+std::vector<cpu_backend::Isa> levels() {
+  std::vector<cpu_backend::Isa> v;
+  for (cpu_backend::Isa isa : {cpu_backend::Isa::avx2, cpu_backend::Isa::avx512})
+    if (isa <= cpu_backend::best_isa()) v.push_back(isa);
   return v;
 }
 
 std::vector<Contestant> contestants() {
   std::vector<Contestant> v;
-  for (cpu::Isa isa : levels())
+  for (cpu_backend::Isa isa : levels())
     for (const char* threads : {"1", "2"}) {
       const bool stored = threads[0] == '2';  // on two threads: as another process would load it
       // Backends outlive every kernel they compiled: made once a process, never freed.
       const auto compile = [isa, stored](const LoopKernel& k) {
         static jit::Backend* const backends[2] = {
-            cpu::make_backend(cpu::Isa::avx2).release(),
-            cpu::best_isa() >= cpu::Isa::avx512 ? cpu::make_backend(cpu::Isa::avx512).release() : nullptr};
-        jit::Backend& backend = *backends[isa == cpu::Isa::avx512];
+            cpu_backend::make_backend(cpu_backend::Isa::avx2).release(),
+            cpu_backend::best_isa() >= cpu_backend::Isa::avx512 ? cpu_backend::make_backend(cpu_backend::Isa::avx512).release() : nullptr};
+        jit::Backend& backend = *backends[isa == cpu_backend::Isa::avx512];
         auto made = backend.compile(k);
         if (!stored) return made;
         const auto again = jit::loop::from_identity(jit::loop::identity(k));
@@ -64,7 +64,7 @@ std::vector<Contestant> contestants() {
         return backend.load(*again, made->stored());
       };
       v.push_back(
-          {std::string(cpu::name_of(isa)) + (stored ? ", loaded," : "") + " with " + threads + " thread(s)",
+          {std::string(cpu_backend::name_of(isa)) + (stored ? ", loaded," : "") + " with " + threads + " thread(s)",
            compile, [threads] { config::set("LAZY_NUM_THREADS", threads); }});
     }
   return v;

@@ -4,7 +4,7 @@
 
 #include "support/error.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using vir::Type;
 namespace {
 
@@ -202,4 +202,4 @@ void Assembly::write_cold() {
   a.ret();
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

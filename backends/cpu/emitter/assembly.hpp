@@ -15,7 +15,7 @@
 #include "backends/cpu/features.hpp"
 #include "jit/loop/ir.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 namespace x86 = asmjit::x86;
 
 /// A value that outlives its block: in a register for good, or on the frame.
@@ -126,4 +126,4 @@ class Assembly {
   int32_t staging_ = -1;
 };
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -8,7 +8,7 @@
 #include "backends/vector/vir.hpp"
 #include "support/recycled.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// Operations that only blocks know, numbered after those of vir::Op.
 inline constexpr vir::Op kStore =
@@ -104,4 +104,4 @@ struct Slot {
 
 using Block = Recycled<vir::Inst>;
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

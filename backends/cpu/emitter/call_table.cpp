@@ -2,7 +2,7 @@
 
 #include "backends/cpu/emitter/transpose.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 const vir::HelperFn kCalls[] = {
 #define LAZY_HELPER(name) vir::helper_##name,
@@ -11,4 +11,4 @@ const vir::HelperFn kCalls[] = {
     helper_copy_transposed,
 };
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -3,7 +3,7 @@
 #pragma once
 #include "backends/vector/helpers.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// Places in the table: the lane helpers' own, then these.
 enum class Call : vir::HelperId {
@@ -14,4 +14,4 @@ enum class Call : vir::HelperId {
 /// The table that word ArgLayout::kContext of a launch points to.
 extern const vir::HelperFn kCalls[];
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -1,6 +1,6 @@
 #include "backends/cpu/emitter/contraction.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using jit::loop::Code;
 using jit::loop::Instr;
 using jit::loop::LoopKernel;
@@ -51,4 +51,4 @@ std::optional<ContractionForm> contraction_form(const LoopKernel& k, int row_axi
   return f;
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -8,7 +8,7 @@
 #include "backends/cpu/features.hpp"
 #include "jit/loop/ir.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// What one step of a lane multiplies. pairs: two neighbouring k of int16 at once, into int32. quads: four of
 /// uint8 by int8. A left side of int8 is then raised by 128, and sums start at what that comes to.
@@ -51,4 +51,4 @@ struct ContractionPlan {
   static constexpr int64_t kResume = 1, kSuspend = 2;
 };
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

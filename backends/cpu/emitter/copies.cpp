@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using jit::loop::Stride;
 using vir::Inst;
 using vir::Op;
@@ -417,4 +417,4 @@ int pressure_of(const Assembly& as, const Block& b) {
   return most;
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -16,7 +16,7 @@
 #include "backends/cpu/emitter/loads.hpp"
 #include "support/flat_map.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// How many copies of each kind a block holds.
 struct Shape {
@@ -104,4 +104,4 @@ class Copies {
 /// The most vector registers that the block's values occupy at once.
 int pressure_of(const Assembly&, const Block&);
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

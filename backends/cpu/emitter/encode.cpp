@@ -2,7 +2,7 @@
 
 #include "support/error.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using asmjit::Imm;
 using asmjit::Operand_;
 using vir::Inst;
@@ -395,4 +395,4 @@ void BlockWriter::assign(const Inst& in) {
   regs_.release_operands();
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -2,7 +2,7 @@
 #pragma once
 #include "backends/cpu/emitter/registers.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// x86 instruction of each operation for lanes of f32, f64, i32, i64; 0 where there is none.
 struct EncodeRow {
@@ -67,4 +67,4 @@ class BlockWriter {
   bool stores_begun_ = false;
 };
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -3,7 +3,7 @@
 
 #include "backends/cpu/emitter/encode.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using vir::Op;
 namespace Id = x86::Inst;
 using Form = EncodeRow::Form;
@@ -89,4 +89,4 @@ const EncodeRow& encode_row(Isa isa, Op op) {
   return (isa == Isa::avx512 ? avx512 : avx2)[static_cast<size_t>(op)];
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

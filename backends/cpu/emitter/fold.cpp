@@ -1,7 +1,7 @@
 // Folding of partial results, as templates.
 #include "backends/cpu/emitter/reduction_state.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using vir::Builder;
 using vir::Val;
 namespace {
@@ -78,4 +78,4 @@ Template combine_template(const jit::loop::LoopKernel& k, const ReductionState& 
   return t;
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -5,7 +5,7 @@
 
 #include "support/error.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using jit::Op;
 using jit::loop::Code;
 using jit::loop::Form;
@@ -280,4 +280,4 @@ bool has_wide_lanes(const Template& t) {
   return false;
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -10,7 +10,7 @@
 #include "backends/cpu/features.hpp"
 #include "jit/loop/ir.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// The lane type that values of `t` travel in.
 constexpr vir::Type lane_type(DType t) {
@@ -87,4 +87,4 @@ bool has_wide_lanes(const Template&);
 std::vector<vir::Val> combine(vir::Builder&, const jit::loop::Reduction&, const std::vector<vir::Val>& acc,
                               const std::vector<vir::Val>& other);
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -5,7 +5,7 @@
 
 #include "backends/cpu/emitter/isel.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using vir::Builder;
 using vir::Op;
 using vir::Pred;
@@ -182,4 +182,4 @@ Val emit_cast(Builder& b, DType from, DType to, Val v) {
   return b.convert(Op::f32_to_f64, Type::f64, v);
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -5,7 +5,7 @@
 #include "backends/vector/helpers.hpp"
 #include "backends/vector/vecmath/vecmath.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using vir::Builder;
 using vir::Helper;
 using vir::Op;
@@ -124,4 +124,4 @@ Val emit_power(const Selecting& s) {
   return is_float(s.type) ? vecmath::pow(s.b, s.x, s.y) : integer_power(s);
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -6,7 +6,7 @@
 #include "backends/cpu/emitter/isel.hpp"
 #include "backends/vector/vecmath/vecmath.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using vir::Builder;
 using vir::Pred;
 using vir::Rounding;
@@ -228,4 +228,4 @@ Val emit_compare(Builder& b, DType t, Pred p, Val x, Val y) {
   return b.cmp(p, x, y);
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

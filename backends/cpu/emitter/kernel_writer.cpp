@@ -6,7 +6,7 @@
 #include "backends/cpu/emitter/legalize.hpp"
 #include "backends/cpu/emitter/transpose.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using jit::loop::Form;
 using jit::loop::Operand;
 using vir::Type;
@@ -361,4 +361,4 @@ void KernelWriter::row() {
   else row_outer();
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -12,7 +12,7 @@
 #include "backends/cpu/emitter/reduction_state.hpp"
 #include "backends/cpu/split.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// What was decided, for dumps.
 struct Schedule {
@@ -185,4 +185,4 @@ class KernelWriter {
   ~KernelWriter();
 };
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -2,7 +2,7 @@
 
 #include "backends/cpu/emitter/legalize_avx2.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using vir::Builder;
 using vir::Inst;
 using vir::Op;
@@ -220,4 +220,4 @@ void legalize(Template& t, Isa isa) {
   else For256().run(t);
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

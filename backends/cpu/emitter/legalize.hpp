@@ -7,8 +7,8 @@
 #include "backends/cpu/emitter/isel.hpp"
 #include "backends/cpu/features.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 void legalize(Template&, Isa);
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

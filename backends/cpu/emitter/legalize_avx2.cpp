@@ -4,7 +4,7 @@
 
 #include "backends/cpu/emitter/block.hpp"
 
-namespace lazy::cpu::avx2 {
+namespace lazy::cpu_backend::avx2 {
 using vir::Op;
 using vir::Rounding;
 using vir::Type;
@@ -185,4 +185,4 @@ Val i64_to_f32(Builder& b, Val x) {
   return b.convert(Op::f64_to_f32, Type::f32, i64_to_f64(b, choose(b, large, shorter, x)));
 }
 
-}  // namespace lazy::cpu::avx2
+}  // namespace lazy::cpu_backend::avx2

@@ -2,7 +2,7 @@
 #pragma once
 #include "backends/vector/vir.hpp"
 
-namespace lazy::cpu::avx2 {
+namespace lazy::cpu_backend::avx2 {
 using vir::Builder;
 using vir::Pred;
 using vir::Val;
@@ -24,4 +24,4 @@ Val i64_to_f64(Builder&, Val x);
 Val f64_to_i64(Builder&, Val x);
 Val i64_to_f32(Builder&, Val x);
 
-}  // namespace lazy::cpu::avx2
+}  // namespace lazy::cpu_backend::avx2

@@ -4,7 +4,7 @@
 
 #include "backends/cpu/emitter/registers.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using jit::loop::Operand;
 using jit::loop::Stride;
 namespace Id = x86::Inst;
@@ -260,4 +260,4 @@ void write_iota(Assembly& as, Registers&, const Addressing& w, const Slot& s, in
     a.emit(wide ? Id::kIdVpaddq : Id::kIdVpaddd, d, d, as.lane_numbers(width, ahead));
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -2,7 +2,7 @@
 #pragma once
 #include "backends/cpu/emitter/assembly.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// Where the current vectors lie.
 struct Addressing {
@@ -49,4 +49,4 @@ void write_store(Assembly&, Registers&, const Addressing&, const Slot&, uint32_t
 /// `wide`: as 64-bit integers, else 32-bit ones.
 void write_iota(Assembly&, Registers&, const Addressing&, const Slot&, int dest, bool wide);
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -2,7 +2,7 @@
 #pragma once
 #include "backends/cpu/emitter/isel.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// One accumulator's places. "Partial" vectors: inner form, the P lanes of a block as P / W vectors; outer
 /// form, the four of each row and vector in flight. While the unrolled loop runs they are variables of their
@@ -60,4 +60,4 @@ Template halve_template(const jit::loop::LoopKernel&, const ReductionState&, int
 /// total = total combined with folded.
 Template combine_template(const jit::loop::LoopKernel&, const ReductionState&);
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

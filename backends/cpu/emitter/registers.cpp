@@ -4,7 +4,7 @@
 
 #include "support/error.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using vir::Type;
 
 Registers::Registers(Assembly& as, const Block& code, const Addressing& where)
@@ -303,4 +303,4 @@ int Registers::scratch_k() {
   return r;
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -9,7 +9,7 @@
 #include "backends/cpu/emitter/assembly.hpp"
 #include "backends/cpu/emitter/loads.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 class Registers {
  public:
@@ -86,4 +86,4 @@ class Registers {
       reserved_owner_[32];  // of each vector register: the block's value in it, when a variable lives there
 };
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -5,7 +5,7 @@
 #include "backends/cpu/emitter/loads.hpp"
 #include "backends/cpu/emitter/registers.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using jit::loop::Operand;
 using jit::loop::Stride;
 namespace Id = x86::Inst;
@@ -192,4 +192,4 @@ void write_store(Assembly& as, Registers& regs, const Addressing& w, const Slot&
   StoreWriter(as, regs, w, s, r).write();
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

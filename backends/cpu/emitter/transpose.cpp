@@ -5,7 +5,7 @@
 
 #include "backends/cpu/pack.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using jit::loop::ArgLayout;
 using jit::loop::Stride;
 namespace {
@@ -70,7 +70,7 @@ void helper_copy_transposed(const void* x, const void*, void* out, int n) {
   for (;;) {
     for (int64_t i = 0; i < rows; i += kTileRows)
       for (int64_t j = 0; j < columns; j += kTileColumns)
-        lazy::cpu::pack({from + i * f.size + j * column, f.size, column, type}, lane,
+        lazy::cpu_backend::pack({from + i * f.size + j * column, f.size, column, type}, lane,
                         std::min(kTileRows, rows - i), std::min(kTileColumns, columns - j),
                         to + i * pitch + j * f.size, pitch);
     int a = last - 1;
@@ -85,4 +85,4 @@ void helper_copy_transposed(const void* x, const void*, void* out, int n) {
   }
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -5,7 +5,7 @@
 
 #include "jit/loop/ir.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 /// What helper_copy_transposed must know of a kernel: what its strides are by the kernel's word, in two bits
 /// an axis; rank, bytes of an element, which operand is written.
@@ -21,4 +21,4 @@ std::optional<CopyForm> copy_form(const jit::loop::LoopKernel&);
 /// Does a launch if it is such a copy; see Call::copy_transposed.
 void helper_copy_transposed(const void* args, const void*, void* done, int form);
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -5,7 +5,7 @@
 #include "backends/cpu/emitter/kernel_writer.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using jit::loop::ArgLayout;
 using vir::Type;
 namespace Id = x86::Inst;
@@ -354,4 +354,4 @@ void KernelWriter::contract_epilogue_row(int vecs, bool masked) {
   if (masked) part(vecs - 1, 1, masked_);
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

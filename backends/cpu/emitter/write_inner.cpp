@@ -5,7 +5,7 @@
 #include "backends/cpu/emitter/kernel_writer.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using jit::Op;
 
 void KernelWriter::plan_inner() {
@@ -279,4 +279,4 @@ void KernelWriter::single_vectors_inner() {
   a.bind(done);
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

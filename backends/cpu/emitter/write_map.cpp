@@ -3,7 +3,7 @@
 
 #include "backends/cpu/emitter/kernel_writer.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 
 namespace {
 
@@ -218,4 +218,4 @@ void KernelWriter::row_map() {
   a.bind(finished);
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -6,7 +6,7 @@
 // steps. Accumulators are the highest vector registers.
 #include "backends/cpu/emitter/kernel_writer.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 namespace Id = x86::Inst;
 
 /// Runs the sequential axis.
@@ -149,4 +149,4 @@ void KernelWriter::multiply_add(const x86::Vec& acc, const x86::Vec& left, const
   a.emit(Id::kIdVpaddd, acc, acc, product());
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -5,7 +5,7 @@
 #include "backends/cpu/emitter/kernel_writer.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using jit::Op;
 using jit::loop::Form;
 using jit::loop::Operand;
@@ -352,4 +352,4 @@ void KernelWriter::advance_sequential(const Addressing& w) {
   }
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -6,7 +6,7 @@
 #include "backends/cpu/emitter/legalize.hpp"
 #include "support/error.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using jit::Op;
 using vir::Type;
 namespace {
@@ -265,4 +265,4 @@ void KernelWriter::move_folded(int copies, bool to_memory) {
   }
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -7,7 +7,7 @@
 #include "backends/cpu/emitter/kernel_writer.hpp"
 #include "backends/cpu/features.hpp"
 
-namespace lazy::cpu {
+namespace lazy::cpu_backend {
 using jit::loop::Code;
 using jit::loop::Operand;
 namespace {
@@ -192,4 +192,4 @@ void KernelWriter::rows_inner() {
   as_->reserved_vec = reserved;
 }
 
-}  // namespace lazy::cpu
+}  // namespace lazy::cpu_backend

@@ -6,7 +6,7 @@
 #include "backends/cuda/api/library.hpp"
 #include "support/error.hpp"
 
-namespace lazy::cuda::api {
+namespace lazy::cuda_backend::api {
 namespace {
 
 constexpr int kWanted = 12000;  // the version whose functions driver.def names
@@ -81,4 +81,4 @@ void check(Result r, const char* what) {
   if (r != kSuccess) throw DeviceError(std::string(what) + ": " + describe(r));
 }
 
-}  // namespace lazy::cuda::api
+}  // namespace lazy::cuda_backend::api

@@ -4,7 +4,7 @@
 
 #include "backends/cuda/api/types.hpp"
 
-namespace lazy::cuda::api {
+namespace lazy::cuda_backend::api {
 
 struct Driver {
 #define LAZY_DRIVER(field, name, ...) Result (*field)(__VA_ARGS__) = nullptr;
@@ -22,4 +22,4 @@ void check(Result r, const char* what);
 /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)"
 std::string describe(Result);
 
-}  // namespace lazy::cuda::api
+}  // namespace lazy::cuda_backend::api

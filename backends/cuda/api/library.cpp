@@ -11,7 +11,7 @@
 #include "support/error.hpp"
 #include "support/log.hpp"
 
-namespace lazy::cuda::api {
+namespace lazy::cuda_backend::api {
 namespace {
 
 std::vector<std::string> matching(const std::string& pattern) {
@@ -87,4 +87,4 @@ void* SharedLibrary::required(const char* symbol) const {
   return p;
 }
 
-}  // namespace lazy::cuda::api
+}  // namespace lazy::cuda_backend::api

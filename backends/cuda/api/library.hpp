@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <string>
 
-namespace lazy::cuda::api {
+namespace lazy::cuda_backend::api {
 
 class SharedLibrary {
  public:
@@ -26,4 +26,4 @@ class SharedLibrary {
   void* handle_ = nullptr;
 };
 
-}  // namespace lazy::cuda::api
+}  // namespace lazy::cuda_backend::api

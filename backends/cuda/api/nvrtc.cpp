@@ -6,7 +6,7 @@
 #include "backends/cuda/api/library.hpp"
 #include "support/error.hpp"
 
-namespace lazy::cuda::api {
+namespace lazy::cuda_backend::api {
 namespace {
 
 Nvrtc load(int newest) {
@@ -45,4 +45,4 @@ const Nvrtc& nvrtc(int newest) {
   }
 }
 
-}  // namespace lazy::cuda::api
+}  // namespace lazy::cuda_backend::api

@@ -5,7 +5,7 @@
 
 #include "backends/cuda/api/types.hpp"
 
-namespace lazy::cuda::api {
+namespace lazy::cuda_backend::api {
 
 struct Nvrtc {
 #define LAZY_NVRTC(field, name, ...) Result (*field)(__VA_ARGS__) = nullptr;
@@ -19,4 +19,4 @@ struct Nvrtc {
 /// Throws DeviceError if there is none; at each call again.
 const Nvrtc& nvrtc(int newest = 0);
 
-}  // namespace lazy::cuda::api
+}  // namespace lazy::cuda_backend::api

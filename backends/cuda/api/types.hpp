@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace lazy::cuda::api {
+namespace lazy::cuda_backend::api {
 
 using Result = int;  // CUresult, nvrtcResult
 inline constexpr Result kSuccess = 0;
@@ -77,4 +77,4 @@ struct KernelNodeParams {
   Context context;
 };
 
-}  // namespace lazy::cuda::api
+}  // namespace lazy::cuda_backend::api

@@ -10,7 +10,7 @@
 
 #include "jit/loop/ir.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 /// One launch of a function of a module; grids have one dimension.
 struct Launch {
@@ -41,4 +41,4 @@ class Schedule {
 /// The module's text; includes nothing.
 std::string emit(const jit::loop::LoopKernel&, const Schedule&);
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

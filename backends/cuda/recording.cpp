@@ -1,0 +1,139 @@
+#include "backends/cuda/recording.hpp"
+
+#include <algorithm>
+
+#include "backends/cuda/gpu.hpp"
+#include "support/metrics.hpp"
+
+namespace lazy::cuda_backend {
+namespace {
+
+thread_local Recording* recording = nullptr;
+thread_local const Gpu* recorded_on = nullptr;
+
+api::KernelNodeParams node_of(const Launched& l, void** params) {
+  api::KernelNodeParams n{};
+  n.function = l.function;
+  n.grid_x = l.blocks;
+  n.grid_y = n.grid_z = 1;
+  n.block_x = l.threads;
+  n.block_y = n.block_z = 1;
+  n.shared_bytes = l.shared_bytes;
+  n.params = params;
+  return n;
+}
+
+}  // namespace
+
+Graphs::State& Graphs::state_of(uint64_t program) {
+  if (const auto known = by_program_.find(program); known != by_program_.end()) {
+    states_.splice(states_.begin(), states_, known->second);
+    return states_.front();
+  }
+  if (states_.size() >= kMost) {
+    destroy(states_.back());
+    by_program_.erase(states_.back().program);
+    states_.pop_back();
+  }
+  states_.emplace_front().program = program;
+  by_program_.emplace(program, states_.begin());
+  return states_.front();
+}
+
+void Graphs::destroy(State& s) const {
+  if (s.exec) gpu_.check(gpu_.driver.graph_exec_destroy(s.exec), "cuGraphExecDestroy");
+  if (s.graph) gpu_.check(gpu_.driver.graph_destroy(s.graph), "cuGraphDestroy");
+  s.exec = nullptr;
+  s.graph = nullptr;
+  s.nodes.clear();
+}
+
+void Graphs::build(State& s) {
+  gpu_.check(gpu_.driver.graph_create(&s.graph, 0), "cuGraphCreate");
+  for (Launched& l : s.launches) {
+    void* params[] = {l.args.data()};
+    const api::KernelNodeParams node = node_of(l, params);
+    api::GraphNode made = nullptr;
+    const api::GraphNode* before = s.nodes.empty() ? nullptr : &s.nodes.back();
+    gpu_.check(gpu_.driver.graph_add_kernel(&made, s.graph, before, before ? 1 : 0, &node), "cuGraphAddKernelNode");
+    s.nodes.push_back(made);
+  }
+  gpu_.check(gpu_.driver.graph_instantiate(&s.exec, s.graph, 0), "cuGraphInstantiate");
+}
+
+bool Graphs::update(State& s, std::vector<Launched>& launches) const {
+  for (size_t i = 0; i < launches.size(); ++i) {
+    if (launches[i] == s.launches[i]) continue;
+    void* params[] = {launches[i].args.data()};
+    const api::KernelNodeParams node = node_of(launches[i], params);
+    if (gpu_.driver.graph_set_kernel(s.exec, s.nodes[i], &node) != api::kSuccess) return false;
+    std::swap(s.launches[i], launches[i]);
+  }
+  return true;
+}
+
+void Graphs::run(uint64_t program, std::vector<Launched>&& launches) {
+  constexpr int kRunsBefore = 2;
+  const std::lock_guard hold(lock_);
+  State& s = state_of(program);
+  const bool alike = s.launches.size() == launches.size() &&
+                     std::equal(launches.begin(), launches.end(), s.launches.begin(),
+                                [](const Launched& a, const Launched& b) { return a.same_function(b); });
+  gpu_.enter();
+  if (!alike) {
+    destroy(s);
+    s.runs = 0;
+  }
+  if (++s.runs <= kRunsBefore) {
+    for (Launched& l : launches) gpu_.launch_now(l);
+    s.launches = std::move(launches);
+    return;
+  }
+  if (!s.exec) {
+    s.launches = std::move(launches);
+    build(s);
+  } else if (!update(s, launches)) {
+    for (size_t i = 0; i < launches.size(); ++i)
+      if (!launches[i].args.empty()) s.launches[i] = std::move(launches[i]);
+    destroy(s);
+    build(s);
+  }
+  gpu_.check(gpu_.driver.graph_launch(s.exec, gpu_.stream), "cuGraphLaunch");
+  metric::add(Counter::graph_launches);
+}
+
+Recording* Recording::current(const Gpu& gpu) { return recorded_on == &gpu ? recording : nullptr; }
+
+Recording::Recording(Gpu& gpu, uint64_t program) : gpu_(gpu), program_(program) {
+  recording = this;
+  recorded_on = &gpu;
+}
+Recording::~Recording() {
+  recording = nullptr;
+  recorded_on = nullptr;
+  for (const auto& [block, size] : freed_) gpu_.allocator.give_back(block, size);
+}
+
+void Recording::interrupt() {
+  interrupted_ = true;
+  gpu_.enter();
+  for (Launched& l : launches_) gpu_.launch_now(l);
+  launches_.clear();
+}
+
+void Recording::finish() {
+  if (interrupted_ || launches_.size() < 2) return interrupt();
+  gpu_.graphs.run(program_, std::move(launches_));
+}
+
+void* Recording::take(size_t size) {
+  for (auto i = freed_.rbegin(); i != freed_.rend(); ++i)
+    if (i->second == size) {
+      void* const block = i->first;
+      freed_.erase(std::next(i).base());
+      return block;
+    }
+  return nullptr;
+}
+
+}  // namespace lazy::cuda_backend
