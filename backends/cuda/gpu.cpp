@@ -6,7 +6,7 @@
 
 namespace lazy::cuda_backend {
 
-Gpu::Gpu(int ordinal_) : driver(api::driver()), ordinal(ordinal_), allocator(*this), staging(*this), graphs(*this) {
+Gpu::Gpu(int ordinal_) : driver(api::driver()), ordinal(ordinal_), allocator(*this), staging(*this), graphs(*this), blas(*this) {
   check(driver.device_get(&handle, ordinal), "cuDeviceGet");
   char text[256] = {};
   check(driver.device_name(text, sizeof text - 1, handle), "cuDeviceGetName");

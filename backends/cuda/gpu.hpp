@@ -5,6 +5,7 @@
 
 #include "backends/cuda/allocator.hpp"
 #include "backends/cuda/api/driver.hpp"
+#include "backends/cuda/blas.hpp"
 #include "backends/cuda/recording.hpp"
 #include "backends/cuda/staging.hpp"
 
@@ -48,6 +49,7 @@ class Gpu {
   Allocator allocator;
   Staging staging;
   Graphs graphs;
+  Blas blas;
 
  private:
   int attribute(api::DeviceAttribute) const;

@@ -5,6 +5,7 @@
 
 #include "backends/cuda/compile.hpp"
 #include "backends/cuda/emitter/module.hpp"
+#include "backends/cuda/product_kernel.hpp"
 #include "support/archive.hpp"
 #include "support/error.hpp"
 
@@ -154,21 +155,45 @@ class GpuKernel final : public jit::Kernel {
   mutable std::vector<api::Function> functions_;
 };
 
-}  // namespace
-
-std::unique_ptr<jit::Kernel> compile_kernel(const LoopKernel& k, int architecture, int driver_major) {
+std::unique_ptr<jit::Kernel> compile_generated(const LoopKernel& k, int architecture, int driver_major) {
   Schedule schedule = Schedule::of(k);
   Cubin cubin = compile(emit(k, schedule), schedule.functions.front(), architecture, driver_major);
   return std::make_unique<GpuKernel>(k, std::move(schedule), std::move(cubin));
 }
 
-std::unique_ptr<jit::Kernel> load_kernel(const LoopKernel& k, std::string_view stored) {
+std::unique_ptr<jit::Kernel> load_generated(const LoopKernel& k, std::string_view stored) {
   Loader l(stored);
   Cubin cubin;
   l(cubin.log);
   if (!l.ok() || l.left() == 0) return nullptr;
   cubin.bytes = l.raw(l.left());
   return std::make_unique<GpuKernel>(k, Schedule::of(k), std::move(cubin));
+}
+
+}  // namespace
+
+std::unique_ptr<jit::Kernel> compile_kernel(const LoopKernel& k, int architecture, int driver_major) {
+  auto own = compile_generated(k, architecture, driver_major);
+  const auto product = jit::loop::product_of(k);
+  if (!product) return own;
+  std::unique_ptr<jit::Kernel> epilogue;
+  if (product->plain_output < 0)
+    epilogue = compile_generated(epilogue_of(k, *product).kernel, architecture, driver_major);
+  return make_product_kernel(k, *product, std::move(own), std::move(epilogue));
+}
+
+std::unique_ptr<jit::Kernel> load_kernel(const LoopKernel& k, std::string_view stored) {
+  const auto product = jit::loop::product_of(k);
+  if (!product) return load_generated(k, stored);
+  Loader l(stored);
+  std::string first, second;
+  l(first, second);
+  if (!l.done()) return nullptr;
+  auto own = load_generated(k, first);
+  std::unique_ptr<jit::Kernel> epilogue;
+  if (own && product->plain_output < 0) epilogue = load_generated(epilogue_of(k, *product).kernel, second);
+  if (!own || (product->plain_output < 0 && !epilogue)) return nullptr;
+  return make_product_kernel(k, *product, std::move(own), std::move(epilogue));
 }
 
 }  // namespace lazy::cuda_backend

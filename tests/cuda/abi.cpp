@@ -100,6 +100,46 @@ LAZY_FIELD(extra, extra);
 LAZY_FIELD(kernel, kern);
 LAZY_FIELD(context, ctx);
 
+#if __has_include(<cublasLt.h>)
+}  // namespace
+#include <cublasLt.h>
+
+#include "backends/cuda/api/cublaslt.hpp"
+namespace {
+#define LAZY_CUBLASLT(field, name, ...) \
+  static_assert(same_call<decltype(api::CublasLt::field), decltype(&name)>(), #name);
+#include "backends/cuda/api/cublaslt.def"
+LAZY_SAME(api::kBlasNotSupported, CUBLAS_STATUS_NOT_SUPPORTED);
+LAZY_SAME(api::BlasCompute::f32, CUBLAS_COMPUTE_32F);
+LAZY_SAME(api::BlasCompute::f64, CUBLAS_COMPUTE_64F);
+LAZY_SAME(api::BlasType::f32, CUDA_R_32F);
+LAZY_SAME(api::BlasType::f64, CUDA_R_64F);
+LAZY_SAME(api::BlasType::f16, CUDA_R_16F);
+LAZY_SAME(api::BlasType::bf16, CUDA_R_16BF);
+LAZY_SAME(api::BlasOperation::none, CUBLAS_OP_N);
+LAZY_SAME(api::BlasOperation::transpose, CUBLAS_OP_T);
+LAZY_SAME(api::BlasEpilogue::none, CUBLASLT_EPILOGUE_DEFAULT);
+LAZY_SAME(api::BlasEpilogue::relu, CUBLASLT_EPILOGUE_RELU);
+LAZY_SAME(api::BlasEpilogue::bias, CUBLASLT_EPILOGUE_BIAS);
+LAZY_SAME(api::BlasEpilogue::relu_bias, CUBLASLT_EPILOGUE_RELU_BIAS);
+LAZY_SAME(api::BlasMatmulAttribute::transpose_a, CUBLASLT_MATMUL_DESC_TRANSA);
+LAZY_SAME(api::BlasMatmulAttribute::transpose_b, CUBLASLT_MATMUL_DESC_TRANSB);
+LAZY_SAME(api::BlasMatmulAttribute::epilogue, CUBLASLT_MATMUL_DESC_EPILOGUE);
+LAZY_SAME(api::BlasMatmulAttribute::bias_pointer, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+LAZY_SAME(api::BlasMatmulAttribute::bias_type, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
+LAZY_SAME(api::BlasLayoutAttribute::batch_count, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+LAZY_SAME(api::BlasLayoutAttribute::batch_stride, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+LAZY_SAME(api::BlasPreferenceAttribute::workspace_bytes, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+LAZY_SAME(api::BlasPreferenceAttribute::alignment_a, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
+LAZY_SAME(api::BlasPreferenceAttribute::alignment_b, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES);
+LAZY_SAME(api::BlasPreferenceAttribute::alignment_c, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES);
+LAZY_SAME(api::BlasPreferenceAttribute::alignment_d, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
+static_assert(sizeof(api::BlasAlgorithm) == sizeof(cublasLtMatmulAlgo_t));
+static_assert(sizeof(api::BlasHeuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
+static_assert(offsetof(api::BlasHeuristic, workspace_bytes) == offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
+static_assert(offsetof(api::BlasHeuristic, state) == offsetof(cublasLtMatmulHeuristicResult_t, state));
+#endif
+
 BOOST_AUTO_TEST_CASE(declarations_match_the_toolkits) {
   BOOST_TEST_MESSAGE("compiled against CUDA " << CUDA_VERSION / 1000 << "." << CUDA_VERSION % 1000 / 10);
   BOOST_CHECK_GE(CUDA_VERSION, 12000);

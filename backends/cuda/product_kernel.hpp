@@ -1,0 +1,17 @@
+// A matrix product that cuBLASLt may compute in place of the generated kernel.
+#pragma once
+#include <memory>
+
+#include "backends/cuda/gpu.hpp"
+#include "jit/backend.hpp"
+#include "jit/loop/product.hpp"
+
+namespace lazy::cuda_backend {
+
+/// Large products go to cuBLASLt (unless LAZY_CUDA_BLAS=off, or there is none), whose sums have another order than the
+/// loop IR says; `epilogue` (null if the product's is plain), compiled from epilogue_of(), follows. All others go to `own`.
+std::unique_ptr<jit::Kernel> make_product_kernel(const jit::loop::LoopKernel&, const jit::loop::Product&,
+                                                 std::unique_ptr<jit::Kernel> own,
+                                                 std::unique_ptr<jit::Kernel> epilogue);
+
+}  // namespace lazy::cuda_backend
