@@ -1,0 +1,17 @@
+// Calls of the driver's and NVRTC's functions: how many there were, and which are to fail.
+#pragma once
+#include <optional>
+#include <string_view>
+
+#include "backends/cuda/api/types.hpp"
+
+namespace emulated {
+
+using namespace lazy::cuda::api;
+
+/// Counts a call; the result to give instead of doing anything, if a failure was injected for it.
+std::optional<Result> count_call(std::string_view function);
+/// Forgets counts and injected failures; EMULATED_CUDA_INJECT is read again.
+void reset_calls();
+
+}  // namespace emulated

@@ -1,0 +1,131 @@
+#include "tests/emulated_cuda/compiler.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "tests/emulated_cuda/folder.hpp"
+#include "tests/emulated_cuda/hash.hpp"
+#include "tests/emulated_cuda/scan.hpp"
+#include "tests/emulated_cuda/settings.hpp"
+
+namespace emulated {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Neither contraction nor fast math: what a kernel computes is what its text says. Nothing but its table is
+/// exported, and no symbol is unique in the process: each loaded module has __shared__ variables of its own.
+std::vector<std::string> flags() {
+  std::vector<std::string> all = {"-x",
+                                  "c++",
+                                  "-std=c++17",
+                                  "-O1",
+                                  "-shared",
+                                  "-fPIC",
+                                  "-ffp-contract=off",
+                                  "-fno-math-errno",
+                                  "-fno-exceptions",
+                                  "-fno-rtti",
+                                  "-fno-asynchronous-unwind-tables",
+                                  "-fvisibility=hidden",
+                                  "-fno-gnu-unique",
+                                  "-w",
+                                  "-DLAZY_EMULATED"};
+  if (__builtin_cpu_supports("fma")) all.insert(all.end(), {"-mfma", "-msse4.1"});
+#ifdef __SANITIZE_ADDRESS__
+  all.insert(all.end(), {"-g1", "-fsanitize=address", "-fsanitize-sections=emulated_shared"});
+#endif
+#ifdef __SANITIZE_THREAD__
+  all.insert(all.end(), {"-g1", "-fsanitize=thread"});
+#endif
+  return all;
+}
+
+const fs::path kShim = fs::path(EMULATED_CUDA_SOURCE_DIR) / "shim.hpp";
+
+/// Runs the compiler with its messages in a file; its exit status.
+int run_compiler(const std::vector<std::string>& arguments, const fs::path& messages) {
+  std::vector<char*> argv;
+  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 2, messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  pid_t child = 0;
+  const int error = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return 127;
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return 127;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 127;
+}
+
+fs::path cached_path(std::string_view source) {
+  if (settings().cache.empty()) return {};
+  static const std::string shim =
+      read_file(kShim) + read_file(fs::path(EMULATED_CUDA_SOURCE_DIR) / "module_interface.hpp");
+  uint64_t low = hash(EMULATED_CUDA_COMPILER " " EMULATED_CUDA_COMPILER_VERSION), high = low + 1;
+  std::string all = shim;
+  for (const std::string& flag : flags()) all += flag + ' ';
+  all += source;
+  low = hash(all, low), high = hash(all, high * 0x9e3779b97f4a7c15);
+  char name[40];
+  std::snprintf(name, sizeof name, "%016" PRIx64 "%016" PRIx64 ".so", high, low);
+  return fs::path(settings().cache) / name;
+}
+
+/// Appears whole or not at all, whoever else does the same.
+void publish(const fs::path& path, std::string_view bytes) {
+  std::error_code none;
+  if (!fs::exists(path.parent_path(), none)) {
+    fs::create_directories(path.parent_path(), none);
+    fs::permissions(path.parent_path(), fs::perms::owner_all, none);
+  }
+  fs::path part = path;
+  part += "." + std::to_string(getpid()) + "." + fresh_path("").filename().string();
+  if (write_file(part, bytes)) {
+    fs::rename(part, path, none);
+  } else {
+    fs::remove(part, none);
+  }
+}
+
+}  // namespace
+
+Compiled compile(std::string_view text, std::string_view name) {
+  const std::string source = wrap(text, name, find_kernels(text));
+  const fs::path cached = cached_path(source);
+  Compiled result;
+  if (!cached.empty()) result.elf = read_file(cached);
+  if (!result.elf.empty()) {
+    result.ok = true;
+    return result;
+  }
+  const fs::path input = fresh_path(".cpp"), output = fresh_path(".so"), messages = fresh_path(".log");
+  write_file(input, source);
+  std::vector<std::string> arguments = flags();
+  arguments.insert(arguments.begin(), EMULATED_CUDA_COMPILER);
+  arguments.insert(arguments.end(), {"-include", kShim.string(), input.string(), "-o", output.string()});
+  result.ok = run_compiler(arguments, messages) == 0;
+  result.log = read_file(messages);
+  if (result.ok) {
+    result.elf = read_file(output);
+    if (!cached.empty()) publish(cached, result.elf);
+  }
+  std::error_code none;
+  for (const fs::path& path : {input, output, messages}) fs::remove(path, none);
+  return result;
+}
+
+}  // namespace emulated

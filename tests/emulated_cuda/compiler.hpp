@@ -1,0 +1,18 @@
+// The host's C++ compiler, as a compiler of kernel texts.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace emulated {
+
+struct Compiled {
+  bool ok = false;
+  std::string elf;  // the bytes of a shared object
+  std::string log;  // the compiler's messages
+};
+
+/// Compiles a text whose messages name it `name`. Any number of threads may. Modules come from, and go to,
+/// EMULATED_CUDA_CACHE.
+Compiled compile(std::string_view text, std::string_view name);
+
+}  // namespace emulated

@@ -1,0 +1,18 @@
+// The driver's functions (backends/cuda/api/driver.def), without what all have in common: entry.cpp adds that
+// a call is counted, may be told to fail, and fails when its device is lost.
+#pragma once
+#include "backends/cuda/api/types.hpp"
+#include "tests/emulated_cuda/objects.hpp"
+
+namespace emulated::driver {
+
+#define LAZY_DRIVER(field, name, ...) Result name(__VA_ARGS__);
+#include "backends/cuda/api/driver.def"
+
+/// The stream that a call means, whose device is not lost: null is the current context's own, which waits for
+/// no other stream, nor they for it.
+Result find_stream(Stream, StreamStruct*&);
+/// After the host waited for work: a failure of it is known from now on, and the pool gives memory back.
+Result synchronised(ContextStruct*);
+
+}  // namespace emulated::driver

@@ -1,0 +1,29 @@
+// Runs a kernel's grid: one block after the other, the threads of a block on fibers.
+//
+// A thread that waits (at a barrier, for the lanes of its warp) leaves its fiber; one that returns makes its
+// fiber free for the next thread, so a kernel whose threads never wait runs on a single one, without a
+// switch. Threads, lanes and blocks go in the order of EMULATED_CUDA_ORDER.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/emulated_cuda/module_interface.hpp"
+
+namespace emulated {
+
+struct Grid {
+  const Kernel* kernel;
+  State* state;  // the module's; nobody else uses it meanwhile
+  uint32_t blocks, threads;
+  void** params;
+  std::vector<std::pair<char*, size_t>> shared;  // what a block starts with garbage in
+};
+
+/// Empty if every thread of every block returned; otherwise what went wrong, with the kernel, block and
+/// threads.
+std::string run(const Grid&);
+
+}  // namespace emulated

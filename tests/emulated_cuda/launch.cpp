@@ -1,0 +1,94 @@
+#include <cstdio>
+#include <cstring>
+
+#include "tests/emulated_cuda/emulated_cuda.hpp"
+#include "tests/emulated_cuda/grid.hpp"
+#include "tests/emulated_cuda/objects.hpp"
+#include "tests/emulated_cuda/settings.hpp"
+
+namespace emulated {
+namespace {
+
+std::atomic<int64_t> kernels_run = 0;
+
+/// A CUkernel stands for its function on the launch's device.
+FunctionStruct* function_on(void* handle, ContextStruct* context) {
+  if (handles().has<FunctionStruct>(handle)) return static_cast<FunctionStruct*>(handle);
+  Function function = nullptr;
+  if (handles().has<KernelStruct>(handle)) function = function_of(static_cast<CudaKernel>(handle), context);
+  return function;
+}
+
+}  // namespace
+
+size_t optin_shared_bytes() {
+  switch (settings().arch) {
+    case 75: return 64 << 10;
+    case 80:
+    case 87: return 163 << 10;
+    case 86:
+    case 89:
+    case 120:
+    case 121: return 99 << 10;
+    default: return 227 << 10;
+  }
+}
+
+FunctionStruct* function_of(CudaKernel kernel, ContextStruct* context) {
+  const std::lock_guard lock(kernel->mutex);
+  const auto [at, fresh] = kernel->functions.try_emplace(
+      context, FunctionStruct{kernel, context,
+                              kDefaultSharedBytes - bytes_of(kernel->module->shared, kernel->entry->name)});
+  if (fresh) handles().add(&at->second);
+  return &at->second;
+}
+
+Result prepare(PreparedLaunch& launch, void* handle, ContextStruct* context,
+               const std::array<unsigned, 6>& grid_and_block, unsigned shared_bytes, void** params,
+               void** extra) {
+  FunctionStruct* function = function_on(handle, context);
+  if (function == nullptr || function->context != context) return kInvalidHandle;
+  const auto [blocks, grid_y, grid_z, threads, block_y, block_z] = grid_and_block;
+  if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || extra != nullptr) {
+    std::fprintf(stderr,
+                 "emulated_cuda: grids and blocks have one dimension here, and arguments come in `params`\n");
+    return kInvalidValue;
+  }
+  if (blocks == 0 || blocks > 0x7fffffff || threads == 0 || threads > 1024) return kInvalidValue;
+  const KernelStruct& kernel = *function->kernel;
+  if (shared_bytes > function->dynamic_limit) return kInvalidValue;
+  if (kernel.entry->launch_bounds != 0 && threads > kernel.entry->launch_bounds) return kLaunchOutOfResources;
+  if (params == nullptr || params[0] == nullptr) return kInvalidValue;
+  launch = {kernel.module, kernel.entry, context, blocks, threads, shared_bytes, {}};
+  launch.argument.resize((kernel.entry->param_bytes + 7) / 8);
+  std::memcpy(launch.argument.data(), params[0], kernel.entry->param_bytes);
+  return kSuccess;
+}
+
+void execute(const PreparedLaunch& launch) {
+  if (launch.context->failure != 0) return;
+  LoadedModule& module = *launch.module;
+  const std::lock_guard lock(module.running);
+  // A copy: a kernel that writes to its parameters does not change those of a graph.
+  alignas(16) std::array<uint64_t, kMaxParamBytes / 8> argument;
+  std::copy(launch.argument.begin(), launch.argument.end(), argument.begin());
+  void* params[] = {argument.data()};
+  Grid grid{launch.kernel, module.module->state, launch.blocks, launch.threads, params, {}};
+  for (const SharedVariable& v : module.shared) {
+    if (v.belongs_to(launch.kernel->name)) {
+      grid.shared.emplace_back(reinterpret_cast<char*>(module.base + v.address), v.bytes);
+    }
+  }
+  const auto dynamic = std::make_unique<char[]>(launch.shared_bytes);
+  module.module->state->dynamic_shared = dynamic.get();
+  if (launch.shared_bytes != 0) grid.shared.emplace_back(dynamic.get(), launch.shared_bytes);
+  const std::string failure = run(grid);
+  ++kernels_run;
+  if (failure.empty()) return;
+  std::fprintf(stderr, "emulated_cuda: %s\n", failure.c_str());
+  launch.context->fail(kLaunchFailed);
+}
+
+}  // namespace emulated
+
+int64_t emulated_cuda_kernels_run() { return emulated::kernels_run; }

@@ -1,0 +1,44 @@
+// Device memory: separate allocations of host memory, so that AddressSanitizer sees accesses out of bounds.
+// Fresh memory is garbage, freed memory too. Without the sanitizer there is a fence around each allocation,
+// checked when it goes.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "backends/cuda/api/types.hpp"
+
+namespace emulated {
+
+using namespace lazy::cuda::api;
+
+class Memory {
+ public:
+  /// Aligned to 256 bytes; nothing if the host has no more.
+  std::optional<DevicePtr> allocate(int device, size_t bytes);
+  /// From now on the pointer is unknown. False if it already was, or is no start of an allocation.
+  bool retire(DevicePtr);
+  /// Gives a retired allocation back; how many bytes it had. `damage` says whether something was written
+  /// around it.
+  size_t release(DevicePtr, bool& damage);
+
+  /// The device that has `bytes` bytes from `pointer` on in one allocation; -1 if none has.
+  int device_of(DevicePtr pointer, size_t bytes) const;
+  size_t live_bytes() const;
+  /// Releases everything.
+  void clear();
+
+ private:
+  struct Block {
+    size_t bytes;
+    int device;
+    bool retired;
+  };
+  mutable std::mutex mutex_;
+  std::map<DevicePtr, Block> blocks_;
+};
+
+}  // namespace emulated

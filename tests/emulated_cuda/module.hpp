@@ -1,0 +1,12 @@
+#pragma once
+#include <memory>
+#include <string_view>
+
+#include "tests/emulated_cuda/objects.hpp"
+
+namespace emulated {
+
+/// Null if the shared object cannot be loaded, or is not a module.
+std::shared_ptr<LoadedModule> load(std::string_view elf);
+
+}  // namespace emulated

@@ -1,0 +1,159 @@
+// What the driver's handles point to.
+#pragma once
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/api/types.hpp"
+#include "tests/emulated_cuda/handles.hpp"
+#include "tests/emulated_cuda/memory.hpp"
+#include "tests/emulated_cuda/module_interface.hpp"
+#include "tests/emulated_cuda/queue.hpp"
+#include "tests/emulated_cuda/shared_memory.hpp"
+
+namespace emulated {
+
+/// A shared object that is loaded; gone with the last work that needs it.
+struct LoadedModule {
+  void* handle = nullptr;
+  const Module* module = nullptr;
+  uintptr_t base = 0;
+  std::vector<SharedVariable> shared;
+  std::mutex running;  // one kernel at a time
+
+  ~LoadedModule();
+};
+
+/// A launch with everything it needs, its arguments copied.
+struct PreparedLaunch {
+  std::shared_ptr<LoadedModule> module;
+  const Kernel* kernel;
+  ContextStruct* context;
+  uint32_t blocks, threads, shared_bytes;
+  std::vector<uint64_t> argument;
+};
+
+}  // namespace emulated
+
+namespace lazy::cuda::api {
+
+/// Numbers of a device's pool of memory. Reserved is what was used at most since the last trim or
+/// synchronisation.
+struct MemPoolStruct {
+  std::mutex mutex;
+  size_t used = 0, reserved = 0;
+  uint64_t threshold = 0;
+};
+
+struct StreamStruct {
+  ContextStruct* context;
+  std::shared_ptr<emulated::Queue> queue = emulated::Queue::start();
+};
+
+/// A device, and its primary context.
+struct ContextStruct {
+  int ordinal = 0;
+  MemPoolStruct pool;
+  StreamStruct null_stream{this};
+  std::mutex mutex;
+  std::set<ContextStruct*> peers;   // whose memory may be used here
+  std::set<StreamStruct*> streams;  // that are alive
+  std::atomic<Result> failure = 0;  // of a kernel that ran
+  std::atomic<Result> sticky = 0;   // a failure that somebody was told: the result of everything from then on
+
+  void fail(Result result) {
+    Result none = 0;
+    failure.compare_exchange_strong(none, result);
+  }
+  /// Makes a failure sticky, as a call that synchronises does.
+  Result observe() {
+    if (failure != 0) sticky = failure.load();
+    return sticky;
+  }
+};
+
+struct EventStruct {
+  ContextStruct* context;
+  bool timing;
+  std::mutex mutex;
+  std::shared_ptr<emulated::Queue> queue = nullptr;  // where it was recorded last
+  uint64_t number = 0;
+  std::shared_ptr<std::chrono::steady_clock::time_point> when = nullptr;  // set when the queue gets there
+};
+
+/// A kernel on a device.
+struct FunctionStruct {
+  KernelStruct* kernel;
+  ContextStruct* context;
+  size_t dynamic_limit;  // of shared memory
+};
+
+struct KernelStruct {
+  std::shared_ptr<emulated::LoadedModule> module;
+  const emulated::Kernel* entry;
+  std::mutex mutex;
+  std::map<ContextStruct*, FunctionStruct> functions;
+};
+
+struct LibraryStruct {
+  std::shared_ptr<emulated::LoadedModule> module;
+  std::mutex mutex;
+  std::map<std::string, KernelStruct> kernels;  // those that were asked for
+};
+
+struct GraphNodeStruct {
+  emulated::PreparedLaunch launch;
+  std::vector<size_t> needs;  // nodes of the graph, by number
+};
+
+struct GraphStruct {
+  std::vector<std::unique_ptr<GraphNodeStruct>> nodes;
+};
+
+struct GraphExecStruct {
+  std::mutex mutex;
+  std::vector<std::pair<GraphNodeStruct*, std::shared_ptr<const emulated::PreparedLaunch>>>
+      launches;  // in order
+};
+
+}  // namespace lazy::cuda::api
+
+namespace emulated {
+
+/// All that cuInit makes.
+struct Machine {
+  Memory memory;
+  std::vector<std::unique_ptr<ContextStruct>> devices;
+  std::mutex mutex;
+  std::map<void*, size_t> pinned;  // host memory of cuMemAllocHost
+
+  Machine();
+};
+/// Null before cuInit.
+Machine* machine();
+void make_machine();
+void drop_machine();
+
+/// The calling thread's context; null if it has none.
+ContextStruct*& current_context();
+
+/// Shared memory that a block may have if its function asked for it.
+size_t optin_shared_bytes();
+inline constexpr size_t kMaxParamBytes = 32764 / 8 * 8;
+
+FunctionStruct* function_of(CudaKernel, ContextStruct*);
+
+/// Checks a launch as the driver does, and copies its arguments.
+Result prepare(PreparedLaunch&, void* function, ContextStruct*, const std::array<unsigned, 6>& grid_and_block,
+               unsigned shared_bytes, void** params, void** extra);
+/// Runs a launch; a failure is the context's.
+void execute(const PreparedLaunch&);
+
+}  // namespace emulated

@@ -1,0 +1,20 @@
+// The kernels in a text, found without parsing it.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emulated {
+
+struct FoundKernel {
+  std::string name;
+  std::string launch_bounds;  // the expression in __launch_bounds__; "0" where there is none
+};
+
+/// Each `__global__ ... name(` of the text, in order.
+std::vector<FoundKernel> find_kernels(std::string_view text);
+/// What is compiled instead of the text: the text, in a namespace, so that nothing of it is seen outside,
+/// then the module's table. `name` is the file that the compiler's messages name.
+std::string wrap(std::string_view text, std::string_view name, const std::vector<FoundKernel>&);
+
+}  // namespace emulated

@@ -1,0 +1,28 @@
+// What lanes of a warp do together: shuffles, votes, __syncwarp.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "tests/emulated_cuda/module_interface.hpp"
+
+namespace emulated {
+
+/// One call that lanes of a warp make together; done when all of the mask have arrived.
+struct Meeting {
+  Collective kind;
+  uint32_t mask;
+  int width;
+  uint32_t arrived;
+  std::array<uint64_t, 32> value;
+  std::array<uint32_t, 32> argument;
+};
+
+/// What lane `lane` gets. A lane that reads from outside the mask gets garbage.
+uint64_t outcome(const Meeting&, int lane);
+/// Empty, or why `lane` cannot take part in a call of a warp of `lanes`.
+std::string complaint(uint32_t mask, int width, int lane, int lanes);
+/// As the language calls it.
+const char* name_of(Collective);
+
+}  // namespace emulated
