@@ -7,7 +7,7 @@
 
 namespace emulated {
 
-using namespace lazy::cuda::api;
+using namespace lazy::cuda_backend::api;
 
 /// Counts a call; the result to give instead of doing anything, if a failure was injected for it.
 std::optional<Result> count_call(std::string_view function);

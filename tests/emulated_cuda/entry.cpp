@@ -91,7 +91,7 @@ extern "C" __attribute__((visibility("default"))) int cuGetProcAddress_v2(const 
   // The rows are as CUDA 12.0 has them; later versions took other functions under some of the names.
   *function = version == 12000 ? emulated::find(name) : nullptr;
   if (status != nullptr) *status = *function == nullptr ? 1 : 0;  // CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND
-  return *function == nullptr ? lazy::cuda::api::kNotFound : lazy::cuda::api::kSuccess;
+  return *function == nullptr ? lazy::cuda_backend::api::kNotFound : lazy::cuda_backend::api::kSuccess;
 }
 
 size_t emulated_cuda_live_bytes() {

@@ -13,7 +13,7 @@
 
 namespace emulated {
 
-using namespace lazy::cuda::api;
+using namespace lazy::cuda_backend::api;
 
 class Memory {
  public:

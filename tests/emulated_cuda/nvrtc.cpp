@@ -13,7 +13,7 @@
 #include "tests/emulated_cuda/scan.hpp"
 #include "tests/emulated_cuda/shared_memory.hpp"
 
-struct lazy::cuda::api::NvrtcProgramStruct {
+struct lazy::cuda_backend::api::NvrtcProgramStruct {
   std::string text, name, log, image;
 };
 

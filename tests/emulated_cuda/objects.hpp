@@ -42,7 +42,7 @@ struct PreparedLaunch {
 
 }  // namespace emulated
 
-namespace lazy::cuda::api {
+namespace lazy::cuda_backend::api {
 
 /// Numbers of a device's pool of memory. Reserved is what was used at most since the last trim or
 /// synchronisation.
@@ -123,7 +123,7 @@ struct GraphExecStruct {
       launches;  // in order
 };
 
-}  // namespace lazy::cuda::api
+}  // namespace lazy::cuda_backend::api
 
 namespace emulated {
 

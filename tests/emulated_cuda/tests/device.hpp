@@ -12,7 +12,7 @@
 
 namespace emulated_test {
 
-using namespace lazy::cuda::api;
+using namespace lazy::cuda_backend::api;
 
 struct Api {
 #define LAZY_DRIVER(field, name, ...) Result (*field)(__VA_ARGS__) = nullptr;
@@ -27,7 +27,7 @@ int cuGetProcAddress_v2(const char* name, void** function, int version, uint64_t
 #include "backends/cuda/api/nvrtc.def"
 }
 
-#define CHECK_CUDA(call) BOOST_REQUIRE_EQUAL(emulated_test::api.call, lazy::cuda::api::kSuccess)
+#define CHECK_CUDA(call) BOOST_REQUIRE_EQUAL(emulated_test::api.call, lazy::cuda_backend::api::kSuccess)
 
 using Environment = std::initializer_list<std::pair<const char*, const char*>>;
 
