@@ -53,7 +53,7 @@ class Program {
 
  private:
   void check(api::Result r, const char* what) const {
-    if (r != api::kSuccess) throw CompileError(std::string(what) + ": " + nvrtc_.error_string(r));
+    if (r != api::kSuccess) throw CompileError(std::string(what) + ": NVRTC error " + std::to_string(r));
   }
   const api::Nvrtc& nvrtc_;
   api::NvrtcProgram program_ = nullptr;
@@ -79,8 +79,8 @@ Cubin compile(const std::string& text, const std::string& name, int architecture
   Cubin made;
   made.log = program.log();
   if (r != api::kSuccess)
-    throw CompileError("kernel " + name + " does not compile for " + arch + ": " + nvrtc.error_string(r) + "\n" +
-                       made.log + numbered(text));
+    throw CompileError("kernel " + name + " does not compile for " + arch + ": NVRTC error " + std::to_string(r) +
+                       "\n" + made.log + numbered(text));
   made.bytes = program.cubin();
   return made;
 }

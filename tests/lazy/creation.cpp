@@ -124,12 +124,13 @@ BOOST_AUTO_TEST_CASE(from_memory) {
   {
     Tensor x = from_blob(data, {2, 3}, float32, {}, [&](void*) { ++deleted; });
     equal(x, float32, {2, 3}, {0, 1, 2, 3, 4, 5});
-    BOOST_TEST(x.data<float>() == data);
+    const bool copied = default_device() != Device{};  // to a GPU, at once
+    BOOST_TEST((x.data<float>() == data) == !copied);
     const Tensor kept = x.copy();
     BOOST_TEST(kept.data<float>() != data);
     Tensor y = x;
     x = Tensor();
-    BOOST_TEST(deleted == 0);
+    BOOST_TEST(deleted == (copied ? 1 : 0));
   }
   BOOST_TEST(deleted == 1);
   equal(from_blob(data, {3, 2}, float32, {1, 3}), float32, {3, 2}, {0, 3, 1, 4, 2, 5});

@@ -16,15 +16,17 @@ std::string version_text(int v) { return std::to_string(v / 1000) + "." + std::t
 Driver load() {
   const SharedLibrary library("CUDA driver", {"libcuda.so.1"});
   Driver d;
-  // What is asked before it is known that the driver has everything.
-  library.bind(d.driver_version, "cuDriverGetVersion");
-  int version = 0;
-  if (d.driver_version(&version) != kSuccess || version < kWanted)
-    throw DeviceError("the CUDA driver (" + library.path() + ") is too old: it supports CUDA " +
-                      version_text(version) + ", and " + version_text(kWanted) + " is needed");
   // Status: 0 found, 1 no such symbol, 2 the version asked for is not enough.
-  Result (*get)(const char*, void**, int, unsigned long long, int*) = nullptr;
-  library.bind(get, "cuGetProcAddress_v2");
+  using Get = Result (*)(const char*, void**, int, unsigned long long, int*);
+  const auto get = reinterpret_cast<Get>(library.find("cuGetProcAddress_v2"));  // since CUDA 12
+  void* version_of = library.find("cuDriverGetVersion");
+  int version = 0, ignored = 0;
+  if (get) (void)get("cuDriverGetVersion", &version_of, kWanted, 0, &ignored);
+  if (version_of) (void)reinterpret_cast<Result (*)(int*)>(version_of)(&version);
+  if (!get || version < kWanted)
+    throw DeviceError("the CUDA driver (" + library.path() + ") is too old: it supports CUDA " +
+                      (version ? version_text(version) : "before 12.0") + ", and " + version_text(kWanted) +
+                      " is needed");
   const auto bind = [&](auto& field, const char* name) {
     void* p = nullptr;
     int status = 0;

@@ -15,7 +15,6 @@ Nvrtc load(int newest) {
   Nvrtc n;
 #define LAZY_NVRTC(field, name, ...) library.bind(n.field, #name);
 #include "backends/cuda/api/nvrtc.def"
-  library.bind(n.error_string, "nvrtcGetErrorString");
   if (n.version(&n.major, &n.minor) != kSuccess) throw DeviceError("NVRTC (" + library.path() + ") has no version");
   if (newest && n.major > newest)
     throw DeviceError("NVRTC (" + library.path() + ") is of CUDA " + std::to_string(n.major) +

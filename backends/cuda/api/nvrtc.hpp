@@ -10,7 +10,6 @@ namespace lazy::cuda_backend::api {
 struct Nvrtc {
 #define LAZY_NVRTC(field, name, ...) Result (*field)(__VA_ARGS__) = nullptr;
 #include "backends/cuda/api/nvrtc.def"
-  const char* (*error_string)(Result) = nullptr;
   int major = 0, minor = 0;
   std::vector<int> architectures;  // that it compiles for: 75, 80, ...
 };
