@@ -52,16 +52,29 @@ std::vector<std::string> flags() {
 
 const fs::path kShim = fs::path(EMULATED_CUDA_SOURCE_DIR) / "shim.hpp";
 
-/// Runs the compiler with its messages in a file; its exit status.
-int run_compiler(const std::vector<std::string>& arguments, const fs::path& messages) {
+/// The process's environment, with messages in plain English.
+std::vector<char*> plain_environment() {
+  static char plain[] = "LC_ALL=C";
+  std::vector<char*> all = {plain};
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (std::strncmp(*variable, "LC_ALL=", 7) != 0) all.push_back(*variable);
+  }
+  all.push_back(nullptr);
+  return all;
+}
+
+/// Runs the compiler on a file that it reads as its stdin, for no name of a file to get into the module, with
+/// its messages in another; its exit status.
+int run_compiler(const std::vector<std::string>& arguments, const fs::path& input, const fs::path& messages) {
   std::vector<char*> argv;
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, input.c_str(), O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 2, messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   pid_t child = 0;
-  const int error = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  const int error = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), plain_environment().data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return 127;
   int status = 0;
@@ -116,8 +129,8 @@ Compiled compile(std::string_view text, std::string_view name) {
   write_file(input, source);
   std::vector<std::string> arguments = flags();
   arguments.insert(arguments.begin(), EMULATED_CUDA_COMPILER);
-  arguments.insert(arguments.end(), {"-include", kShim.string(), input.string(), "-o", output.string()});
-  result.ok = run_compiler(arguments, messages) == 0;
+  arguments.insert(arguments.end(), {"-include", kShim.string(), "-", "-o", output.string()});
+  result.ok = run_compiler(arguments, input, messages) == 0;
   result.log = read_file(messages);
   if (result.ok) {
     result.elf = read_file(output);

@@ -34,7 +34,7 @@ void make_machine() {
 }
 
 void drop_machine() {
-  Machine* old = the_machine.exchange(nullptr);
+  Machine* old = the_machine;
   if (old == nullptr) return;
   for (const auto& context : old->devices) {
     context->streams.insert(&context->null_stream);
@@ -46,6 +46,7 @@ void drop_machine() {
       if (stream != &context->null_stream) delete stream;
     }
   }
+  the_machine = nullptr;  // not before the last work, which uses it
   handles().clear();
   old->memory.clear();
   for (const auto& [memory, bytes] : old->pinned) std::free(memory);

@@ -1,0 +1,158 @@
+#include <sys/wait.h>
+
+#include <cstring>
+
+#include "tests/emulated_cuda/tests/device.hpp"
+#include "tests/emulated_cuda/tests/kernels.hpp"
+#include "tests/emulated_cuda/tests/stderr.hpp"
+
+using namespace emulated_test;
+
+namespace {
+
+uint64_t pool_number(MemPool pool, MemPoolAttribute attribute) {
+  uint64_t number = 0;
+  CHECK_CUDA(pool_get(pool, attribute, &number));
+  return number;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(memory)
+
+BOOST_AUTO_TEST_CASE(fresh_memory_is_garbage_and_copies_copy) {
+  Gpu gpu;
+  Floats x(gpu, 3), y(gpu, std::vector<float>{1, 2, 3});
+  float garbage = 0;
+  std::memset(&garbage, 0xa5, sizeof garbage);
+  BOOST_CHECK(x.read() == std::vector<float>(3, garbage));
+  CHECK_CUDA(copy(x.address() + 4, y.address(), 8, gpu.stream));
+  BOOST_CHECK(x.read() == (std::vector<float>{garbage, 1, 2}));
+  BOOST_CHECK_EQUAL(x.address() % 256, 0u);
+}
+
+BOOST_AUTO_TEST_CASE(pointers_are_checked) {
+  Gpu gpu;
+  Floats x(gpu, 4), y(gpu, 4);
+  std::vector<float> host(4);
+  BOOST_CHECK_EQUAL(api.copy_to_device(x.address(), host.data(), 17, gpu.stream), kInvalidValue);
+  BOOST_CHECK_EQUAL(api.copy_to_device(x.address() + 4, host.data(), 16, gpu.stream), kInvalidValue);
+  BOOST_CHECK_EQUAL(api.copy_to_host(host.data(), x.address() - 4, 4, gpu.stream), kInvalidValue);
+  BOOST_CHECK_EQUAL(api.copy_to_host(x.pointer(), y.address(), 16, gpu.stream), kInvalidValue);
+  BOOST_CHECK_EQUAL(api.copy_to_host(host.data(), 0, 16, gpu.stream), kInvalidValue);
+  BOOST_CHECK_EQUAL(api.free_async(x.address() + 4, gpu.stream), kInvalidValue);
+  DevicePtr gone = 0;
+  CHECK_CUDA(allocate_async(&gone, 16, gpu.stream));
+  CHECK_CUDA(free_async(gone, gpu.stream));
+  BOOST_CHECK_EQUAL(api.free_async(gone, gpu.stream), kInvalidValue);
+  BOOST_CHECK_EQUAL(api.copy(x.address(), gone, 16, gpu.stream), kInvalidValue);
+  BOOST_CHECK_EQUAL(api.allocate_async(&gone, 0, gpu.stream), kInvalidValue);
+  const std::string text = stderr_of(
+      [&] { BOOST_CHECK_EQUAL(api.copy(x.address() + 4, x.address(), 8, gpu.stream), kInvalidValue); });
+  BOOST_CHECK(text.find("overlap") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(memory_ends) {
+  Gpu gpu({{"EMULATED_CUDA_MEMORY", "1M"}});
+  DevicePtr a = 0, b = 0;
+  size_t free = 0, total = 0;
+  CHECK_CUDA(allocate_async(&a, 600 << 10, gpu.stream));
+  BOOST_CHECK_EQUAL(api.allocate_async(&b, 600 << 10, gpu.stream), kOutOfMemory);
+  CHECK_CUDA(memory_info(&free, &total));
+  BOOST_CHECK_EQUAL(total, 1u << 20);
+  BOOST_CHECK_EQUAL(free, 424u << 10);
+  BOOST_CHECK_EQUAL(emulated_cuda_live_bytes(), 600u << 10);
+  CHECK_CUDA(free_async(a, gpu.stream));
+  CHECK_CUDA(allocate_async(&b, 1 << 20, gpu.stream));
+  CHECK_CUDA(free_async(b, gpu.stream));
+  BOOST_CHECK_EQUAL(emulated_cuda_live_bytes(), 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_keeps_what_it_may) {
+  Gpu gpu;
+  MemPool pool = nullptr;
+  CHECK_CUDA(default_pool(&pool, 0));
+  uint64_t threshold = 3000;
+  CHECK_CUDA(pool_set(pool, MemPoolAttribute::release_threshold, &threshold));
+  DevicePtr a = 0;
+  CHECK_CUDA(allocate_async(&a, 5000, gpu.stream));
+  BOOST_CHECK_EQUAL(pool_number(pool, MemPoolAttribute::used_current), 5000u);
+  CHECK_CUDA(free_async(a, gpu.stream));
+  BOOST_CHECK_EQUAL(pool_number(pool, MemPoolAttribute::used_current), 0u);
+  BOOST_CHECK_EQUAL(pool_number(pool, MemPoolAttribute::reserved_current), 5000u);
+  CHECK_CUDA(stream_synchronize(gpu.stream));
+  BOOST_CHECK_EQUAL(pool_number(pool, MemPoolAttribute::reserved_current), 3000u);
+  CHECK_CUDA(pool_trim(pool, 1000));
+  BOOST_CHECK_EQUAL(pool_number(pool, MemPoolAttribute::reserved_current), 1000u);
+}
+
+BOOST_AUTO_TEST_CASE(pinned_memory) {
+  Gpu gpu;
+  void* memory = nullptr;
+  CHECK_CUDA(allocate_host(&memory, 64));
+  BOOST_CHECK_EQUAL(api.free_host(static_cast<char*>(memory) + 8), kInvalidValue);
+  CHECK_CUDA(free_host(memory));
+  BOOST_CHECK_EQUAL(api.free_host(memory), kInvalidValue);
+}
+
+BOOST_AUTO_TEST_CASE(devices_have_their_own) {
+  Gpu gpu({{"EMULATED_CUDA_DEVICES", "2"}});
+  Context other = nullptr;
+  CHECK_CUDA(primary_context_retain(&other, 1));
+  Floats x(gpu, std::vector<float>{1, 2});
+  CHECK_CUDA(context_set(other));
+  Stream stream = nullptr;
+  CHECK_CUDA(stream_create(&stream, kStreamNonBlocking));
+  DevicePtr y = 0;
+  CHECK_CUDA(allocate_async(&y, 8, stream));
+  float host[2] = {};
+  BOOST_CHECK_EQUAL(api.copy(y, x.address(), 8, stream), kInvalidValue);
+  BOOST_CHECK_EQUAL(api.copy_to_host(host, x.address(), 8, stream), kInvalidValue);
+  BOOST_CHECK_EQUAL(api.copy_peer(y, gpu.context, x.address(), other, 8, stream), kInvalidValue);
+  CHECK_CUDA(copy_peer(y, other, x.address(), gpu.context, 8, stream));
+  CHECK_CUDA(copy_to_host(host, y, 8, stream));
+  CHECK_CUDA(stream_synchronize(stream));
+  BOOST_CHECK_EQUAL(host[1], 2);
+  const Program program(kSaxpy);
+  const SaxpyArgs args{1, x.pointer(), x.pointer(), 2};
+  BOOST_CHECK_EQUAL(program.launch("saxpy", 1, 32, args, gpu.stream),
+                    kInvalidHandle);  // a function of the other device
+  CHECK_CUDA(free_async(y, stream));
+  CHECK_CUDA(stream_destroy(stream));
+  CHECK_CUDA(context_set(gpu.context));
+}
+
+BOOST_AUTO_TEST_CASE(writes_out_of_bounds) {
+  Gpu gpu;
+  const Program program(kSaxpy);
+  const Floats x(gpu, std::vector<float>(128, 1e38f));
+  DevicePtr y = 0;
+  CHECK_CUDA(allocate_async(&y, 127 * 4, gpu.stream));
+  const SaxpyArgs args{1, x.pointer(), reinterpret_cast<float*>(y), 128};
+#ifdef __SANITIZE_ADDRESS__
+  std::FILE* file = std::tmpfile();
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(fileno(file), 2);
+    program.launch("saxpy", 1, 128, args, gpu.stream);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  BOOST_CHECK(!WIFEXITED(status) || WEXITSTATUS(status) != 0);
+  std::string text(size_t{1} << 16, '\0');
+  std::rewind(file);
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  BOOST_CHECK(text.find("heap-buffer-overflow") != std::string::npos);
+  BOOST_CHECK_MESSAGE(text.find("kernel.cu:5") != std::string::npos, text);
+  CHECK_CUDA(free_async(y, gpu.stream));
+#else
+  BOOST_CHECK_EQUAL(program.launch("saxpy", 1, 128, args, gpu.stream), kSuccess);
+  const std::string text = stderr_of([&] { CHECK_CUDA(free_async(y, gpu.stream)); });
+  BOOST_CHECK(text.find("next to an allocation") != std::string::npos);
+  BOOST_CHECK_EQUAL(api.stream_synchronize(gpu.stream), kIllegalAddress);
+#endif
+}
+
+BOOST_AUTO_TEST_SUITE_END()
