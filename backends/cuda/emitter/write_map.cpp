@@ -22,19 +22,23 @@ void Writer::write_map_function(int vector) {
     return wide && k_.operands[static_cast<size_t>(o)].stride[last] == Stride::unit;
   };
   const auto vector_type = [&](int o) { return "Wide<" + element_type(o) + ", " + v + ">"; };
-  const auto open_items = [&] {
-    if (n > 1) {
-      text_.line("#pragma unroll");
-      text_.open("for (int u = 0; u < " + std::to_string(n) + "; ++u)");
-      text_.line("const u32 item = first + u * " + std::to_string(threads) + ";");
-    } else {
-      text_.open("");
-      text_.line("const u32 item = first;");
-    }
-    text_.line(n > 1 ? "if (item >= count) break;" : "if (item >= count) return;");
+  const auto stand_at_item = [&] {
     text_.line(std::string("const Index i = ") + (wide ? "wide_index_of" : "index_of") + "(args, item);");
     // Of a kernel with one axis the last vector may be short.
     if (wide) text_.line("const u32 left = " + (last == 0 ? "(u32)args.n0 - i.i0" : v) + ";");
+  };
+  const auto open_items = [&] {
+    if (n == 1) return;
+    text_.line("#pragma unroll");
+    text_.open("for (int u = 0; u < " + std::to_string(n) + "; ++u)");
+    text_.line("const u32 item = first + u * " + std::to_string(threads) + ";");
+    text_.open("if (item < count)");
+    stand_at_item();
+  };
+  const auto close_items = [&] {
+    if (n == 1) return;
+    text_.close();
+    text_.close();
   };
 
   open_function(wide ? 1 : 0, threads);
@@ -43,7 +47,12 @@ void Writer::write_map_function(int vector) {
   if (wide)
     count = last == 0 ? "(u32)args.n0 / " + v + " + ((u32)args.n0 % " + v + " != 0)" : count + " / " + v;
   text_.line("const u32 count = " + count + ";");
-  text_.line("const u32 first = blockIdx.x * " + std::to_string(threads * n) + " + threadIdx.x;");
+  text_.line(std::string("const u32 ") + (n > 1 ? "first" : "item") + " = blockIdx.x * " +
+             std::to_string(threads * n) + " + threadIdx.x;");
+  if (n == 1) {
+    text_.line("if (item >= count) return;");
+    stand_at_item();
+  }
 
   const std::vector<int> loads = loaded(0, k_.body.size());
   for (const int o : loads)
@@ -58,12 +67,13 @@ void Writer::write_map_function(int vector) {
       text_.line(operand_name(o) + step() + " = " +
                  (neighbours(o) ? "load_wide<" + v + ">(" + at.pointer() + ", left)" : at.access()) + ";");
     }
-    text_.close();
+    close_items();
   }
 
   open_items();
   if (wide) {
-    for (const auto& s : k_.stores) text_.line(vector_type(s.operand) + " " + operand_name(s.operand) + ";");
+    for (const auto& s : k_.stores)
+      text_.line(vector_type(s.operand) + " " + operand_name(s.operand) + ";");
     text_.line("#pragma unroll");
     text_.open("for (int j = 0; j < " + v + "; ++j)");
   }
@@ -81,7 +91,7 @@ void Writer::write_map_function(int vector) {
   } else {
     store(0, k_.body.size());
   }
-  text_.close();
+  close_items();
   text_.close();
 }
 

@@ -161,14 +161,18 @@ void Writer::open_steps(const std::string& stride) {
   if (schedule_.unroll > 1) {
     text_.line("#pragma unroll");
     text_.open("for (int u = 0; u < " + number(schedule_.unroll) + "; ++u)");
+    // Not a break: short bodies become predicated instructions.
+    text_.open("if (u * " + stride + " < left)");
     text_.line("const i64 r = first + u * " + stride + ";");
-    text_.line("if (r >= end) break;");
   } else {
     text_.open("");
     text_.line("const i64 r = first;");
   }
 }
-void Writer::close_steps() { text_.close(); }
+void Writer::close_steps() {
+  if (schedule_.unroll > 1) text_.close();
+  text_.close();
+}
 
 void Writer::add(const std::function<std::string(size_t j)>& accumulator) {
   for (size_t j = 0; j < reductions_.size(); ++j) {
@@ -183,6 +187,9 @@ void Writer::write_steps(const std::string& stride, const std::function<void()>&
   std::vector<int> moving;
   for (const int o : loaded(0, body_end()))
     if (moves(o, k_.sequential)) moving.push_back(o);
+  // Of a block the steps left fit 32 bits.
+  const bool blocks = schedule_.layout == Layout::rows || schedule_.layout == Layout::columns;
+  if (n > 1) text_.line(blocks ? "const i32 left = (i32)(end - first);" : "const i64 left = end - first;");
   for (const int o : moving)
     text_.line(element_type(o) + " " + operand_name(o) + (n > 1 ? "[" + number(n) + "]" : "") + ";");
   if (!moving.empty()) {
