@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(random_kernels_compile_for_each_architecture) {
   const auto work = [&] {
     for (int seed; (seed = next++) < count;) {
       const Case c = random_case(static_cast<uint64_t>(seed));
-      const std::string text = cuda::emit(c.kernel, cuda::Schedule::of(c.kernel));
+      const std::string text = cuda_backend::emit(c.kernel, cuda_backend::Schedule::of(c.kernel));
       const char* arch = archs[seed % 4];
       const Compiled made = nvrtc->compile(text, arch);
       if (made.ok && !made.image.empty()) continue;

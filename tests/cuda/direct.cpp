@@ -6,17 +6,17 @@
 #include <stdexcept>
 #include <vector>
 
-#include "backends/cuda/api/types.hpp"
+#include "backends/cuda/api/driver.hpp"
+#include "backends/cuda/api/nvrtc.hpp"
 #include "backends/cuda/emitter/module.hpp"
 #include "tests/cuda/emulated.hpp"
 
 namespace lazy::test {
-using namespace lazy::cuda::api;
+namespace api = cuda_backend::api;
+using api::kSuccess;
+using api::Result;
 
-struct Nvrtc::Functions {
-#define LAZY_NVRTC(field, symbol, ...) Result (*field)(__VA_ARGS__) = nullptr;
-#include "backends/cuda/api/nvrtc.def"
-};
+struct Nvrtc::Functions : api::Nvrtc {};
 
 std::unique_ptr<Nvrtc> Nvrtc::open(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -37,7 +37,7 @@ std::unique_ptr<Nvrtc> Nvrtc::open(const std::string& path) {
 
 Compiled Nvrtc::compile(const std::string& text, const std::string& arch) const {
   Compiled c;
-  NvrtcProgram program = nullptr;
+  api::NvrtcProgram program = nullptr;
   if (f_->create(&program, text.c_str(), "kernel.cu", 0, nullptr, nullptr) != kSuccess) return c;
   const std::string arch_option = "-arch=" + arch;
   const char* options[] = {arch_option.c_str(), "--minimal",   "--modify-stack-limit=false",
@@ -73,20 +73,15 @@ const Nvrtc* real_nvrtc() {
 
 namespace {
 
-struct Driver {
-#define LAZY_DRIVER(field, symbol, ...) Result (*field)(__VA_ARGS__) = nullptr;
-#include "backends/cuda/api/driver.def"
-};
-
 void require(Result r, const char* what) {
   if (r != kSuccess) throw std::runtime_error(std::string(what) + " gives " + std::to_string(r));
 }
 
 /// The emulated device's driver, with a context made current and one stream.
 struct Emulated {
-  Driver driver;
+  api::Driver driver;
   std::unique_ptr<Nvrtc> nvrtc;
-  Stream stream = nullptr;
+  api::Stream stream = nullptr;
 
   Emulated() {
     setenv("EMULATED_CUDA_ASYNC", "0", 0);
@@ -101,10 +96,10 @@ struct Emulated {
 #include "backends/cuda/api/driver.def"
     nvrtc = Nvrtc::open(emulated_cuda_path());
     require(driver.init(0), "cuInit");
-    Context context = nullptr;
+    api::Context context = nullptr;
     require(driver.primary_context_retain(&context, 0), "cuDevicePrimaryCtxRetain");
     require(driver.context_set(context), "cuCtxSetCurrent");
-    require(driver.stream_create(&stream, kStreamNonBlocking), "cuStreamCreate");
+    require(driver.stream_create(&stream, api::kStreamNonBlocking), "cuStreamCreate");
   }
 };
 Emulated& emulated() {
@@ -115,8 +110,8 @@ Emulated& emulated() {
 class DirectKernel final : public jit::Kernel {
  public:
   explicit DirectKernel(const jit::loop::LoopKernel& k)
-      : schedule_(cuda::Schedule::of(k)), layout_(jit::loop::layout_of(k)) {
-    const std::string text = cuda::emit(k, schedule_);
+      : schedule_(cuda_backend::Schedule::of(k)), layout_(jit::loop::layout_of(k)) {
+    const std::string text = cuda_backend::emit(k, schedule_);
     Emulated& e = emulated();
     const Compiled c = e.nvrtc->compile(text, "sm_90");
     if (!c.ok) throw std::runtime_error("does not compile: " + c.log + "\n" + text);
@@ -131,16 +126,16 @@ class DirectKernel final : public jit::Kernel {
 
   void launch(uint64_t* args) const override {
     Emulated& e = emulated();
-    std::vector<cuda::Launch> launches;
+    std::vector<cuda_backend::Launch> launches;
     size_t scratch = 0;
     schedule_.plan(args, launches, scratch);
     // Garbage: nothing may rely on what it holds.
     std::vector<uint64_t> memory(scratch / 8, 0xa5a5a5a5a5a5a5a5u);
     args[jit::loop::ArgLayout::kScratch] = reinterpret_cast<uint64_t>(memory.data());
-    for (const cuda::Launch& l : launches) {
+    for (const cuda_backend::Launch& l : launches) {
       void* params[] = {args};
       if (schedule_.args_in_memory) params[0] = &args;
-      Function f = nullptr;
+      api::Function f = nullptr;
       require(e.driver.kernel_function(&f, kernels_[l.function]), "cuKernelGetFunction");
       require(e.driver.launch(f, l.blocks, 1, 1, l.threads, 1, 1, l.shared_bytes, e.stream, params, nullptr),
               "cuLaunchKernel");
@@ -149,10 +144,10 @@ class DirectKernel final : public jit::Kernel {
   }
 
  private:
-  cuda::Schedule schedule_;
+  cuda_backend::Schedule schedule_;
   jit::loop::ArgLayout layout_;
-  Library library_ = nullptr;
-  std::vector<CudaKernel> kernels_;
+  api::Library library_ = nullptr;
+  std::vector<api::CudaKernel> kernels_;
 };
 
 }  // namespace

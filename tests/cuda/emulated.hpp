@@ -7,11 +7,7 @@ namespace lazy::test {
 /// The shared library: LAZY_TEST_EMULATED_CUDA, or where the build put it.
 inline const char* emulated_cuda_path() {
   const char* path = std::getenv("LAZY_TEST_EMULATED_CUDA");
-#ifdef LAZY_EMULATED_CUDA
   return path ? path : LAZY_EMULATED_CUDA;
-#else
-  return path ? path : "libemulated_cuda.so";
-#endif
 }
 
 }  // namespace lazy::test

@@ -4,7 +4,7 @@
 
 #include "jit/passes/fuser.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 using jit::loop::Code;
 
 int cost_of(const jit::loop::LoopKernel& k, size_t first, size_t last) {
@@ -31,4 +31,4 @@ int count_loads(const jit::loop::LoopKernel& k, size_t first, size_t last, int s
   return static_cast<int>(operands.size());
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

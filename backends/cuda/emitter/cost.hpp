@@ -2,11 +2,11 @@
 #pragma once
 #include "jit/loop/ir.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 /// Roughly the instructions of one evaluation of body[first, last).
 int cost_of(const jit::loop::LoopKernel&, size_t first, size_t last);
 /// Loads of body[first, last) by operand; `sequential` >= 0: only those that move along that axis.
 int count_loads(const jit::loop::LoopKernel&, size_t first, size_t last, int sequential = -1);
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -7,7 +7,7 @@
 #include "jit/loop/rules.hpp"
 #include "support/error.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 namespace {
 using jit::Op;
 using Operands = std::array<std::string, 3>;
@@ -177,4 +177,4 @@ std::string expression(Prelude& prelude, Op op, DType operand, DType result, con
   return s;
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -7,11 +7,11 @@
 #include "jit/dtype.hpp"
 #include "jit/graph/op.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 /// `op` on operands of type `operand` (of `where`: its values), giving `result`. What it calls is put into
 /// the prelude. Operands are names or constants. Throws CompileError for what is no pointwise op.
 std::string expression(Prelude&, jit::Op op, DType operand, DType result,
                        const std::array<std::string, 3>& v);
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

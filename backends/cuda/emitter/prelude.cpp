@@ -5,7 +5,7 @@
 
 #include "support/error.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 void Prelude::need(std::string_view name) {
   if (has(name)) return;
@@ -27,4 +27,4 @@ void Prelude::define(const std::string& name, const std::string& text,
   text_ += text;
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 class Prelude {
  public:
@@ -30,4 +30,4 @@ struct Snippet {
 };
 const std::vector<Snippet>& prelude_table();
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

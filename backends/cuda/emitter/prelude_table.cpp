@@ -2,7 +2,7 @@
 // C functions of that type and of its constants, in entries that exist for both.
 #include "backends/cuda/emitter/prelude.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 namespace {
 
 #define LAZY_FN "static __device__ __forceinline__ "
@@ -344,4 +344,4 @@ const std::vector<Snippet>& prelude_table() {
   return table;
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -13,7 +13,7 @@
 #include "jit/loop/rules.hpp"
 #include "support/error.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 namespace {
 using vir::Inst;
 using vir::Pred;
@@ -336,4 +336,4 @@ std::string need_recipe(Prelude& prelude, jit::Op op, DType t) {
   return p.name;
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

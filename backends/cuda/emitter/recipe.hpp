@@ -6,10 +6,10 @@
 #include "jit/dtype.hpp"
 #include "jit/graph/op.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 /// Puts the function for an elementary op on `t` (float32 or float64) into the prelude and returns its name,
 /// "exp_f32". Empty if the op has no recipe. Same instructions as on the CPU, so the same bits.
 std::string need_recipe(Prelude&, jit::Op, DType t);
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

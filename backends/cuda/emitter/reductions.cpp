@@ -4,7 +4,7 @@
 #include "backends/cuda/emitter/types.hpp"
 #include "support/error.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 using jit::Op;
 using jit::loop::Reduction;
 
@@ -106,4 +106,4 @@ std::string Reductions::result(size_t j, const std::string& accumulator, const s
   return accumulator;
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -6,7 +6,7 @@
 #include "backends/cuda/emitter/text.hpp"
 #include "jit/loop/ir.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 /// Threads of a block of the function that combines blocks' results: a warp has one result.
 inline constexpr uint32_t kCombineThreads = 256;
@@ -45,4 +45,4 @@ class Reductions {
   Prelude& prelude_;
 };
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -8,7 +8,7 @@
 #include "backends/cuda/emitter/tiles.hpp"
 #include "support/error.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 using jit::loop::ArgLayout;
 using jit::loop::Form;
 using jit::loop::LoopKernel;
@@ -176,4 +176,4 @@ void Schedule::plan_reduction(uint64_t* args, std::vector<Launch>& launches, siz
       {1, kCombineThreads, static_cast<uint32_t>(ceil_divide(count, kCombineThreads / 32)), 0});
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

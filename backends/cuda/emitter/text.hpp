@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 class Text {
  public:
@@ -37,4 +37,4 @@ class Text {
   size_t depth_ = 0;
 };
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

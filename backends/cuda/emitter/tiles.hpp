@@ -4,7 +4,7 @@
 
 #include "jit/loop/ir.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 struct TileForm {
   int left = -1, right = -1;  // operands; left does not move along `column_axis`, right not along `row_axis`
@@ -13,4 +13,4 @@ struct TileForm {
 /// Nothing where a kernel is another contraction.
 std::optional<TileForm> tile_form(const jit::loop::LoopKernel&);
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

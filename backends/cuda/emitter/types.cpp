@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <limits>
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 using jit::Op;
 
 const char* spelled(DType t) {
@@ -83,4 +83,4 @@ std::string identity_of(const jit::loop::Reduction& r) {
   }
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -5,7 +5,7 @@
 
 #include "jit/loop/ir.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 /// "float", "i64", "bool", "f16": both as stored and as computed with.
 const char* spelled(DType);
@@ -17,4 +17,4 @@ std::string double_literal(double);
 /// x op identity is x, whatever x: what an accumulator starts from.
 std::string identity_of(const jit::loop::Reduction&);
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

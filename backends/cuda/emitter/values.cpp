@@ -3,7 +3,7 @@
 #include "backends/cuda/emitter/expression.hpp"
 #include "backends/cuda/emitter/types.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 using jit::Op;
 using jit::loop::Code;
 using jit::loop::Instr;
@@ -110,4 +110,4 @@ void Values::write(Text& text, size_t first, size_t last, const Place& place) {
   }
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -9,7 +9,7 @@
 #include "backends/cuda/emitter/text.hpp"
 #include "jit/loop/ir.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 /// Where one evaluation takes from what is not computed in it; all as expressions.
 struct Place {
@@ -46,4 +46,4 @@ class Values {
   bool scalar_array_ = false;
 };
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

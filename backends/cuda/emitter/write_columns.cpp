@@ -2,7 +2,7 @@
 // by side: each of its four warps one of the partial accumulators, which meet in shared memory.
 #include "backends/cuda/emitter/writer.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 void Writer::write_columns() {
   write_index(1);
@@ -49,4 +49,4 @@ void Writer::write_columns() {
   write_combine();
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

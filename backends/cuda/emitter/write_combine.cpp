@@ -2,7 +2,7 @@
 // one result: its lanes load blocks' results side by side, then each in turn is everyone's.
 #include "backends/cuda/emitter/writer.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 std::string Writer::result_count() const {
   std::string s;
@@ -53,4 +53,4 @@ void Writer::write_combine() {
   text_.close();
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -2,7 +2,7 @@
 // under way at once; an output may lie where an input does, and each element is loaded before it is stored.
 #include "backends/cuda/emitter/writer.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 void Writer::write_lines() {
   write_index(1);
@@ -20,4 +20,4 @@ void Writer::write_lines() {
   text_.close();
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

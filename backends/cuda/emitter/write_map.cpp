@@ -3,7 +3,7 @@
 #include "backends/cuda/emitter/types.hpp"
 #include "backends/cuda/emitter/writer.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 using jit::loop::Stride;
 
 void Writer::write_map() {
@@ -95,4 +95,4 @@ void Writer::write_map_function(int vector) {
   text_.close();
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -1,7 +1,7 @@
 // A contraction of whatever sides: a thread has one result and adds up in ascending order.
 #include "backends/cuda/emitter/writer.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 void Writer::write_outputs() {
   write_index(1);
@@ -20,4 +20,4 @@ void Writer::write_outputs() {
   text_.close();
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

@@ -3,7 +3,7 @@
 // several.
 #include "backends/cuda/emitter/writer.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 void Writer::write_rows() {
   write_index(1);
@@ -61,4 +61,4 @@ void Writer::write_rows() {
   write_combine();
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

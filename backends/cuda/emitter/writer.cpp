@@ -4,7 +4,7 @@
 
 #include "backends/cuda/emitter/types.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 using jit::loop::Code;
 using jit::loop::Stride;
 namespace {
@@ -249,4 +249,4 @@ std::string emit(const jit::loop::LoopKernel& k, const Schedule& schedule) {
   return w.module();
 }
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend

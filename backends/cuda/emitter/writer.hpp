@@ -8,7 +8,7 @@
 #include "backends/cuda/emitter/text.hpp"
 #include "backends/cuda/emitter/values.hpp"
 
-namespace lazy::cuda {
+namespace lazy::cuda_backend {
 
 class Writer {
  public:
@@ -86,4 +86,4 @@ class Writer {
   Reductions reductions_;
 };
 
-}  // namespace lazy::cuda
+}  // namespace lazy::cuda_backend
