@@ -1,8 +1,9 @@
 // A loop kernel as CUDA C++: how its work is laid out on a device, and the text of its module.
 //
-// A module has one or several functions, each `extern "C" __global__ void f(const Args args)`; a launch of the kernel
-// launches some of them, one after the other. `Args` are the words of jit::loop::ArgLayout by value (each member 8
-// bytes wide, named), or, where they are too many for a parameter, a pointer to them in device memory.
+// A module has one or several functions, each `extern "C" __global__ void f(const Args args)`; a launch of
+// the kernel launches some of them, one after the other. `Args` are the words of jit::loop::ArgLayout by
+// value (each member 8 bytes wide, named), or, where they are too many for a parameter, a pointer to them in
+// device memory.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,10 +15,20 @@ namespace lazy::cuda_backend {
 
 /// One launch of a function of a module; grids have one dimension.
 struct Launch {
-  uint16_t function = 0;  // index into Schedule::functions
-  uint32_t threads = 1;   // of a block
-  uint32_t blocks = 1;    // at most 2^31 - 1
+  uint16_t function = 0;      // index into Schedule::functions
+  uint32_t threads = 1;       // of a block
+  uint32_t blocks = 1;        // at most 2^31 - 1
   uint32_t shared_bytes = 0;  // dynamic
+};
+
+/// How a kernel's work is laid out.
+enum class Layout : uint8_t {
+  map,      // a thread has some elements, or some vectors of neighbours
+  rows,     // a reduction along the last axis: a warp, or part of one, has a block of a row
+  columns,  // along another axis: four threads have a block of a column, one for each partial accumulator
+  outputs,  // a contraction: a thread has one result
+  tiles,    // a contraction of two operands: a block has a tile of results
+  lines,    // a scan: a thread has a line
 };
 
 class Schedule {
@@ -31,11 +42,31 @@ class Schedule {
   /// One line: form, threads of a block, elements of a thread, functions. For dumps.
   std::string text;
 
-  /// The launches for a box with these arguments, in order: nothing if it is empty. No parallel extent is 0, and the
-  /// product of the parallel extents is below 2^31 (the caller cuts larger boxes); the sequential one may be anything.
-  /// `scratch`: bytes of device memory that the launches share; its address goes into word ArgLayout::kScratch of
-  /// `args` afterwards, by the caller. May set words kScratch + 1 and kPlanned.
+  /// The launches for a box with these arguments, in order: nothing if it is empty. No parallel extent is 0,
+  /// and the product of the parallel extents is below 2^31 (the caller cuts larger boxes); the sequential one
+  /// may be anything. `scratch`: bytes of device memory that the launches share; its address goes into word
+  /// ArgLayout::kScratch of `args` afterwards, by the caller. May set words kScratch + 1 and kPlanned.
   void plan(uint64_t* args, std::vector<Launch>&, size_t& scratch) const;
+
+  // What emit() reads.
+  Layout layout = Layout::map;
+  int threads = 256;  // of a block
+  int vector = 1;     // elements that one load or store of the wide form takes; 1: there is no wide form
+  int unroll = 1;     // vectors, elements or steps whose loads a thread has under way at once
+
+ private:
+  void plan_map(const uint64_t* args, std::vector<Launch>&) const;
+  void plan_reduction(uint64_t* args, std::vector<Launch>&, size_t& scratch) const;
+  void plan_tiles(const uint64_t* args, std::vector<Launch>&) const;
+  /// Results: the product of the parallel extents.
+  int64_t results(const uint64_t* args) const;
+  /// Whether every operand allows loads and stores of `vector` elements in a launch.
+  bool is_wide(const uint64_t* args) const;
+
+  jit::loop::ArgLayout args_{};
+  std::vector<jit::loop::Operand> operands_;
+  int sequential_ = -1;
+  size_t part_bytes_ = 0;  // of one block's results, on their way to the second function
 };
 
 /// The module's text; includes nothing.

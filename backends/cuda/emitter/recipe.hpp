@@ -1,0 +1,15 @@
+// Elementary functions as device functions: the recipes of vector math (backends/vector/vecmath), printed.
+#pragma once
+#include <string>
+
+#include "backends/cuda/emitter/prelude.hpp"
+#include "jit/dtype.hpp"
+#include "jit/graph/op.hpp"
+
+namespace lazy::cuda_backend {
+
+/// Puts the function for an elementary op on `t` (float32 or float64) into the prelude and returns its name,
+/// "exp_f32". Empty if the op has no recipe. Same instructions as on the CPU, so the same bits.
+std::string need_recipe(Prelude&, jit::Op, DType t);
+
+}  // namespace lazy::cuda_backend

@@ -1,0 +1,109 @@
+#include "backends/cuda/emitter/reductions.hpp"
+
+#include "backends/cuda/emitter/expression.hpp"
+#include "backends/cuda/emitter/types.hpp"
+#include "support/error.hpp"
+
+namespace lazy::cuda_backend {
+using jit::Op;
+using jit::loop::Reduction;
+
+bool is_position(const Reduction& r) { return r.op == Op::argmax || r.op == Op::argmin; }
+
+int partials_of_lane(const Reduction& r) {
+  const bool ordered = is_float(r.type) && (r.op == Op::sum || r.op == Op::prod);
+  return ordered ? jit::loop::reduce_lanes(r.type, true) / 32 : 1;
+}
+
+int members_of_part(const Reduction& r) { return is_position(r) ? 2 : 1; }
+
+namespace {
+Op combination(Op op) {
+  switch (op) {
+    case Op::sum:
+    case Op::cumsum:
+    case Op::matmul: return Op::add;
+    case Op::prod: return Op::multiply;
+    case Op::max: return Op::maximum;
+    case Op::min: return Op::minimum;
+    case Op::any: return Op::bitwise_or;
+    case Op::all: return Op::bitwise_and;
+    default:
+      throw CompileError(std::string("CUDA: no way to combine partial results of ") + jit::name_of(op));
+  }
+}
+}  // namespace
+
+std::string Reductions::name(size_t j) const { return jit::name_of(k_.reductions[j].op) + std::to_string(j); }
+
+std::string Reductions::type(size_t j) const {
+  const Reduction& r = k_.reductions[j];
+  return is_position(r) ? std::string("Best<") + spelled(r.type) + ">" : spelled(r.type);
+}
+
+std::string Reductions::start(size_t j) const {
+  const Reduction& r = k_.reductions[j];
+  return is_position(r) ? "{" + identity_of(r) + ", nowhere}" : identity_of(r);
+}
+
+void Reductions::add(Text& text, size_t j, const std::string& accumulator, const std::string& value,
+                     const std::string& second, const std::string& at) {
+  const Reduction& r = k_.reductions[j];
+  if (is_position(r)) {
+    const std::string offer = r.op == Op::argmax ? "offer_max" : "offer_min";
+    prelude_.need(offer);
+    text.line(offer + "(" + accumulator + ", " + value + ", " + at + ");");
+    return;
+  }
+  if (r.op == Op::matmul) {
+    if (is_float(r.type)) {
+      text.line(accumulator + " = " +
+                expression(prelude_, Op::fma, r.type, r.type, {value, second, accumulator}) + ";");
+    } else {
+      text.line("const " + type(j) + " product" + std::to_string(j) + " = " +
+                expression(prelude_, Op::multiply, r.type, r.type, {value, second, {}}) + ";");
+      combine(text, j, accumulator, "product" + std::to_string(j));
+    }
+    return;
+  }
+  combine(text, j, accumulator, value);
+}
+
+void Reductions::combine(Text& text, size_t j, const std::string& accumulator, const std::string& other) {
+  const Reduction& r = k_.reductions[j];
+  if (is_position(r)) {
+    const std::string merge = r.op == Op::argmax ? "merge_max" : "merge_min";
+    prelude_.need(merge);
+    text.line(merge + "(" + accumulator + ", " + other + ");");
+    return;
+  }
+  text.line(accumulator + " = " +
+            expression(prelude_, combination(r.op), r.type, r.type, {accumulator, other, {}}) + ";");
+}
+
+std::string Reductions::from_further(size_t j, const std::string& accumulator, const std::string& distance) {
+  prelude_.need("shuffle_down");
+  const auto one = [&](const std::string& v) { return "shuffle_down(" + v + ", " + distance + ")"; };
+  if (!is_position(k_.reductions[j])) return one(accumulator);
+  return type(j) + "{" + one(accumulator + ".value") + ", " + one(accumulator + ".at") + "}";
+}
+
+std::string Reductions::from_lane(size_t j, const std::string& accumulator, const std::string& lane) {
+  prelude_.need("shuffle");
+  const auto one = [&](const std::string& v) { return "shuffle(" + v + ", " + lane + ")"; };
+  if (!is_position(k_.reductions[j])) return one(accumulator);
+  return type(j) + "{" + one(accumulator + ".value") + ", " + one(accumulator + ".at") + "}";
+}
+
+std::string Reductions::result(size_t j, const std::string& accumulator, const std::string& empty) const {
+  const Reduction& r = k_.reductions[j];
+  // Nothing was better than what it starts from: all are equal to that, so the first is the one.
+  if (is_position(r))
+    return "args.origin" + std::to_string(k_.sequential) + " + (" + accumulator +
+           ".at == nowhere ? 0ll : " + accumulator + ".at)";
+  if (r.op == Op::sum && is_float(r.type))
+    return empty + " ? " + (r.type == float32 ? "0.0f" : "0.0") + " : " + accumulator;
+  return accumulator;
+}
+
+}  // namespace lazy::cuda_backend

@@ -1,0 +1,48 @@
+// Accumulators as text: declared, fed, combined. Their order is that of jit::loop::Reduction.
+#pragma once
+#include <string>
+
+#include "backends/cuda/emitter/prelude.hpp"
+#include "backends/cuda/emitter/text.hpp"
+#include "jit/loop/ir.hpp"
+
+namespace lazy::cuda_backend {
+
+/// Threads of a block of the function that combines blocks' results: a warp has one result.
+inline constexpr uint32_t kCombineThreads = 256;
+
+bool is_position(const jit::loop::Reduction&);  // argmax, argmin
+/// Partial accumulators that a lane of a row's warp has: element r belongs to lane r mod 32. Where the order
+/// does not show (all but float sums and products) one is enough.
+int partials_of_lane(const jit::loop::Reduction&);
+/// 8-byte members of a block's results in scratch memory.
+int members_of_part(const jit::loop::Reduction&);
+
+class Reductions {
+ public:
+  Reductions(const jit::loop::LoopKernel& k, Prelude& prelude) : k_(k), prelude_(prelude) {}
+
+  size_t size() const { return k_.reductions.size(); }
+  /// "sum0"
+  std::string name(size_t j) const;
+  /// Of an accumulator: "float", "Best<float>".
+  std::string type(size_t j) const;
+  /// Where it starts.
+  std::string start(size_t j) const;
+  /// Offers it a value; `at` is the index along the sequential axis, counted from the box's first. Ascending.
+  void add(Text&, size_t j, const std::string& accumulator, const std::string& value,
+           const std::string& second, const std::string& at);
+  /// accumulator = accumulator op other, the later part.
+  void combine(Text&, size_t j, const std::string& accumulator, const std::string& other);
+  /// The lane's accumulator `distance` further on; lane `lane`'s. Both as an expression.
+  std::string from_further(size_t j, const std::string& accumulator, const std::string& distance);
+  std::string from_lane(size_t j, const std::string& accumulator, const std::string& lane);
+  /// What the epilogue sees; `empty` tells whether the axis has no index.
+  std::string result(size_t j, const std::string& accumulator, const std::string& empty) const;
+
+ private:
+  const jit::loop::LoopKernel& k_;
+  Prelude& prelude_;
+};
+
+}  // namespace lazy::cuda_backend

@@ -1,0 +1,179 @@
+// Which layout a kernel gets, and the launches for a box.
+#include <algorithm>
+#include <bit>
+
+#include "backends/cuda/emitter/cost.hpp"
+#include "backends/cuda/emitter/module.hpp"
+#include "backends/cuda/emitter/reductions.hpp"
+#include "backends/cuda/emitter/tiles.hpp"
+#include "support/error.hpp"
+
+namespace lazy::cuda_backend {
+using jit::loop::ArgLayout;
+using jit::loop::Form;
+using jit::loop::LoopKernel;
+using jit::loop::Operand;
+using jit::loop::Stride;
+namespace {
+
+/// Words that fit a kernel's parameter space (4 KiB) together with a launch's own.
+constexpr int kMostWords = 480;
+
+int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+Layout layout_of_work(const LoopKernel& k) {
+  switch (k.form) {
+    case Form::map: return Layout::map;
+    case Form::scan: return Layout::lines;
+    case Form::reduce: break;
+  }
+  const auto is_contraction = [](const auto& r) { return r.op == jit::Op::matmul; };
+  if (std::none_of(k.reductions.begin(), k.reductions.end(), is_contraction))
+    return k.sequential == k.rank - 1 ? Layout::rows : Layout::columns;
+  if (!std::all_of(k.reductions.begin(), k.reductions.end(), is_contraction))
+    throw CompileError("CUDA: a contraction beside another reduction in " + k.name);
+  return tile_form(k) ? Layout::tiles : Layout::outputs;
+}
+
+/// Elements of a 16-byte vector, if all operands lie along the last axis or stay in place there.
+int vector_of(const LoopKernel& k) {
+  size_t widest = 1;
+  bool moves = false;
+  for (const Operand& o : k.operands) {
+    const Stride s = o.stride[k.rank - 1];
+    if (s == Stride::any) return 1;
+    if (s == Stride::unit) moves = true, widest = std::max(widest, size_of(o.dtype));
+    if (s == Stride::zero && o.output) return 1;
+  }
+  return moves ? static_cast<int>(16 / widest) : 1;
+}
+
+const char* name_of(Layout l) {
+  constexpr const char* names[] = {"map", "rows", "columns", "outputs", "tiles", "lines"};
+  return names[static_cast<int>(l)];
+}
+
+/// What profilers show: the layout and the last few ops. Of what kernels are named after nothing is part of
+/// their identity, by which modules are shared.
+std::string function_name(const LoopKernel& k, Layout l) {
+  std::vector<std::string> ops;
+  for (const auto& r : k.reductions) ops.push_back(jit::name_of(r.op));
+  for (const auto& in : k.body)
+    if (in.code == jit::loop::Code::op && in.op != jit::Op::cast) ops.push_back(jit::name_of(in.op));
+  std::string s = std::string("lazy_") + name_of(l);
+  for (size_t i = ops.size() > 3 ? ops.size() - 3 : 0; i < ops.size(); ++i) s += "_" + ops[i];
+  return s;
+}
+
+}  // namespace
+
+Schedule Schedule::of(const LoopKernel& k) {
+  Schedule s;
+  s.layout = layout_of_work(k);
+  s.args_ = jit::loop::layout_of(k);
+  s.operands_ = k.operands;
+  s.sequential_ = k.sequential;
+  s.args_in_memory = s.args_.words() > kMostWords;
+  const size_t body_end = k.form == Form::reduce ? k.epilogue : k.body.size();
+  const int cost = cost_of(k, 0, body_end);
+  const int loads = std::max(1, count_loads(k, 0, body_end, k.sequential));
+  // So many loads under way in a thread hide the latency of memory; more copies of long code hide nothing
+  // more.
+  const int copies = std::max(1, 64 / std::max(1, cost));
+  const std::string name = function_name(k, s.layout);
+  s.functions = {name};
+  switch (s.layout) {
+    case Layout::map:
+      s.vector = vector_of(k);
+      while (s.vector > 1 && s.vector * cost > 640) s.vector /= 2;
+      s.unroll = std::clamp(4 / loads, 1, std::min(copies, 4));
+      if (s.vector > 1) s.functions.push_back(name + "_wide");
+      break;
+    case Layout::rows:
+      s.unroll = std::clamp(16 / loads, 2, std::max(2, std::min(copies, 16)));
+      s.functions.push_back(name + "_combine");
+      break;
+    case Layout::columns:
+      s.threads = 128;
+      s.unroll = std::clamp(8 / loads, 1, std::min(copies, 8));
+      s.functions.push_back(name + "_combine");
+      break;
+    case Layout::outputs: s.unroll = std::clamp(8 / loads, 1, std::min(copies, 8)); break;
+    case Layout::tiles: break;
+    case Layout::lines: s.unroll = std::clamp(8 / loads, 1, std::min(copies, 8)); break;
+  }
+  // The accumulators of a row take turns, by the parity of a step.
+  if (s.layout == Layout::rows) s.unroll = s.unroll / 2 * 2;
+  for (const auto& r : k.reductions) s.part_bytes_ += 8 * static_cast<size_t>(members_of_part(r));
+  s.text = std::string(name_of(s.layout)) + ", " + std::to_string(s.threads) + " threads, vectors of " +
+           std::to_string(s.vector) + ", " + std::to_string(s.unroll) + " at once, " +
+           std::to_string(s.functions.size()) + (s.functions.size() == 1 ? " function" : " functions");
+  return s;
+}
+
+int64_t Schedule::results(const uint64_t* args) const {
+  int64_t n = 1;
+  for (int a = 0; a < args_.rank; ++a)
+    if (a != sequential_) n *= static_cast<int64_t>(args[args_.extent(a)]);
+  return n;
+}
+
+void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scratch) const {
+  scratch = 0;
+  const int64_t n = results(args);
+  if (n == 0) return;
+  switch (layout) {
+    case Layout::map: return plan_map(args, launches);
+    case Layout::rows:
+    case Layout::columns: return plan_reduction(args, launches, scratch);
+    case Layout::tiles: return plan_tiles(args, launches);
+    case Layout::outputs:
+    case Layout::lines:
+      if (layout == Layout::lines && args[args_.extent(sequential_)] == 0) return;
+      launches.push_back(
+          {0, static_cast<uint32_t>(threads), static_cast<uint32_t>(ceil_divide(n, threads)), 0});
+  }
+}
+
+bool Schedule::is_wide(const uint64_t* args) const {
+  const int last = args_.rank - 1;
+  if (last > 0 && args[args_.extent(last)] % static_cast<uint64_t>(vector) != 0) return false;
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    const Operand& o = operands_[i];
+    const int at = static_cast<int>(i);
+    if (o.stride[last] != Stride::unit) continue;
+    const uint64_t bytes = size_of(o.dtype) * static_cast<uint64_t>(vector);
+    if (args[args_.pointer(at)] % bytes) return false;
+    for (int a = 0; a < last; ++a) {
+      if (args[args_.extent(a)] == 1 || o.stride[a] == Stride::zero) continue;
+      if (o.stride[a] == Stride::unit || args[args_.stride(at, a)] % bytes) return false;
+    }
+  }
+  return true;
+}
+
+void Schedule::plan_map(const uint64_t* args, std::vector<Launch>& launches) const {
+  const bool wide = vector > 1 && is_wide(args);
+  const int64_t items = wide ? ceil_divide(results(args), vector) : results(args);
+  launches.push_back({static_cast<uint16_t>(wide), static_cast<uint32_t>(threads),
+                      static_cast<uint32_t>(ceil_divide(items, threads * unroll)), 0});
+}
+
+void Schedule::plan_reduction(uint64_t* args, std::vector<Launch>& launches, size_t& scratch) const {
+  const bool inner = layout == Layout::rows;
+  const int64_t n = static_cast<int64_t>(args[args_.extent(sequential_)]), count = results(args);
+  const int64_t blocks = std::max<int64_t>(1, ceil_divide(n, jit::loop::reduce_block(inner)));
+  args[ArgLayout::kScratch + 1] = static_cast<uint64_t>(blocks);
+  // Rows that fit a part of a warp get one: the other lanes' accumulators would stay as they start.
+  const int shift = n > 16 ? 5 : n > 1 ? std::bit_width(static_cast<uint64_t>(n - 1)) : 0;
+  args[ArgLayout::kPlanned] = static_cast<uint64_t>(shift);
+  const int64_t items_a_block = inner ? threads >> shift : 32;
+  launches.push_back({0, static_cast<uint32_t>(threads),
+                      static_cast<uint32_t>(ceil_divide(count * blocks, items_a_block)), 0});
+  if (blocks == 1) return;
+  scratch = static_cast<size_t>(count * blocks) * part_bytes_;
+  launches.push_back(
+      {1, kCombineThreads, static_cast<uint32_t>(ceil_divide(count, kCombineThreads / 32)), 0});
+}
+
+}  // namespace lazy::cuda_backend

@@ -1,0 +1,40 @@
+// Lines of generated source, indented by the braces they open.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace lazy::cuda_backend {
+
+class Text {
+ public:
+  /// One line; an empty one stays without indentation.
+  void line(std::string_view s) {
+    if (!s.empty()) text_.append(2 * depth_, ' ').append(s);
+    text_ += '\n';
+  }
+  /// `head {`, and everything until close() further in.
+  void open(std::string_view head) {
+    line(std::string(head) + " {");
+    ++depth_;
+  }
+  void close(std::string_view tail = "}") {
+    --depth_;
+    line(tail);
+  }
+  /// `} else {` and its like.
+  void turn(std::string_view middle) {
+    --depth_;
+    line(middle);
+    ++depth_;
+  }
+  /// Compiler directives start the line.
+  void directive(std::string_view s) { text_.append(s).append("\n"); }
+  void append(std::string_view whole_lines) { text_ += whole_lines; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+  size_t depth_ = 0;
+};
+
+}  // namespace lazy::cuda_backend

@@ -1,0 +1,113 @@
+#include "backends/cuda/emitter/values.hpp"
+
+#include "backends/cuda/emitter/expression.hpp"
+#include "backends/cuda/emitter/types.hpp"
+
+namespace lazy::cuda_backend {
+using jit::Op;
+using jit::loop::Code;
+using jit::loop::Instr;
+using jit::loop::kNoValue;
+using jit::loop::Repeat;
+using jit::loop::ValueId;
+
+Values::Values(const jit::loop::LoopKernel& k, Prelude& prelude)
+    : k_(k),
+      prelude_(prelude),
+      name_(k.body.size()),
+      declared_(k.body.size()),
+      scalar_types_(k.scalars, uint64) {
+  for (const Instr& in : k.body)
+    if (in.code == Code::scalar) scalar_types_[in.imm] = in.type;
+  for (const Repeat& r : k.repeats) {
+    scalar_types_[r.trips] = int64;
+    scalar_array_ |= r.scalar_step > 0;
+  }
+}
+
+std::string Values::scalar(int i, DType t, const std::string& ahead) const {
+  if (!scalar_array_) return "args.s" + std::to_string(i);
+  const std::string word = "args.s[" + std::to_string(i) + ahead + "]";
+  switch (t) {
+    case DType::float32: return "__uint_as_float((u32)" + word + ")";
+    case DType::float64: return "__longlong_as_double((i64)" + word + ")";
+    case DType::float16:
+    case DType::bfloat16: return std::string(spelled(t)) + "{(u16)" + word + "}";
+    default: return std::string("(") + spelled(t) + ")" + word;
+  }
+}
+
+std::string Values::value_of(size_t i, const Place& place, const std::string& ahead) {
+  const Instr& in = k_.body[i];
+  switch (in.code) {
+    case Code::load: return place.load(in.imm);
+    case Code::scalar: return scalar(in.imm, in.type, ahead);
+    case Code::iota: return "args.origin" + std::to_string(in.imm) + " + " + place.index(in.imm);
+    case Code::result: return place.result(in.imm);
+    case Code::carried:
+    case Code::op: break;
+  }
+  const auto operand = [&](ValueId v) { return v == kNoValue ? std::string() : name_[v]; };
+  const DType from = k_.body[in.op == Op::where ? in.b : in.a].type;
+  return expression(prelude_, in.op, from, in.type, {operand(in.a), operand(in.b), operand(in.c)});
+}
+
+void Values::instruction(Text& text, size_t i, const Place& place, const std::string& ahead) {
+  const Instr& in = k_.body[i];
+  const std::string value = value_of(i, place, ahead);
+  const char* stem = in.code == Code::op       ? jit::name_of(in.op)
+                     : in.code == Code::load   ? "load"
+                     : in.code == Code::iota   ? "index"
+                     : in.code == Code::scalar ? "scalar"
+                                               : "result";
+  name_[i] = stem + std::to_string(i);
+  if (declared_[i]) text.line(name_[i] + " = " + value + ";");
+  else text.line(std::string("const ") + spelled(in.type) + " " + name_[i] + " = " + value + ";");
+  if (place.then) place.then(static_cast<ValueId>(i));
+}
+
+void Values::repeat(Text& text, const Repeat& r, const Place& place) {
+  // What is needed after the loop is declared before it.
+  const auto inside = [&](ValueId v) { return v != kNoValue && v >= r.first && v < r.last; };
+  const auto outlives = [&](ValueId v) {
+    if (inside(v)) declared_[v] = 1;
+  };
+  for (size_t i = r.last; i < k_.body.size(); ++i)
+    for (const ValueId v : {k_.body[i].a, k_.body[i].b, k_.body[i].c}) outlives(v);
+  for (const auto& s : k_.stores) outlives(s.value);
+  for (size_t i = r.first; i < r.last; ++i) {
+    const Instr& in = k_.body[i];
+    if (in.code == Code::carried) {
+      name_[i] = "carried" + std::to_string(i);
+      text.line(std::string(spelled(in.type)) + " " + name_[i] + " = " + name_[in.a] + ";");
+    } else if (declared_[i]) {
+      const std::string name = (in.code == Code::op ? jit::name_of(in.op) : "scalar") + std::to_string(i);
+      text.line(std::string(spelled(in.type)) + " " + name + ";");
+    }
+  }
+  text.open("for (i64 trip = 0; trip < " + scalar(r.trips, int64, "") + "; ++trip)");
+  const std::string ahead = r.scalar_step ? " + " + std::to_string(r.scalar_step) + " * trip" : std::string();
+  for (size_t i = r.first; i < r.last; ++i)
+    if (k_.body[i].code != Code::carried) instruction(text, i, place, ahead);
+  // All at once: one may be carried into another.
+  for (size_t i = r.first; i < r.last && k_.body[i].code == Code::carried; ++i)
+    text.line(std::string("const ") + spelled(k_.body[i].type) + " next" + std::to_string(i) + " = " +
+              name_[k_.body[i].b] + ";");
+  for (size_t i = r.first; i < r.last && k_.body[i].code == Code::carried; ++i)
+    text.line(name_[i] + " = next" + std::to_string(i) + ";");
+  text.close();
+}
+
+void Values::write(Text& text, size_t first, size_t last, const Place& place) {
+  auto next = k_.repeats.begin();
+  for (size_t i = first; i < last;) {
+    if (next != k_.repeats.end() && i == next->first) {
+      repeat(text, *next, place);
+      i = next++->last;
+    } else {
+      instruction(text, i++, place, "");
+    }
+  }
+}
+
+}  // namespace lazy::cuda_backend

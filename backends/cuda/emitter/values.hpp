@@ -1,0 +1,49 @@
+// The straight-line code of a kernel's body or epilogue as text: one line an instruction, values named after
+// what computes them.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/emitter/prelude.hpp"
+#include "backends/cuda/emitter/text.hpp"
+#include "jit/loop/ir.hpp"
+
+namespace lazy::cuda_backend {
+
+/// Where one evaluation takes from what is not computed in it; all as expressions.
+struct Place {
+  std::function<std::string(uint16_t operand)> load;
+  std::function<std::string(int axis)> index;  // without the box's origin
+  std::function<std::string(uint16_t reduction)> result;
+  /// After an instruction has been written.
+  std::function<void(jit::loop::ValueId)> then;
+};
+
+class Values {
+ public:
+  Values(const jit::loop::LoopKernel&, Prelude&);
+  /// Instructions [first, last), repeats with all of theirs.
+  void write(Text&, size_t first, size_t last, const Place&);
+  /// The value's name, or what stands for it.
+  const std::string& operator[](jit::loop::ValueId v) const { return name_[v]; }
+  /// Scalars as members of Args: one each with its type, or, where a repeat steps through them, an array of
+  /// words.
+  bool has_scalar_array() const { return scalar_array_; }
+  DType scalar_type(int i) const { return scalar_types_[static_cast<size_t>(i)]; }
+
+ private:
+  void instruction(Text&, size_t i, const Place&, const std::string& ahead);
+  void repeat(Text&, const jit::loop::Repeat&, const Place&);
+  std::string scalar(int i, DType, const std::string& ahead) const;
+  std::string value_of(size_t i, const Place&, const std::string& ahead);
+
+  const jit::loop::LoopKernel& k_;
+  Prelude& prelude_;
+  std::vector<std::string> name_;
+  std::vector<uint8_t> declared_;  // before the repeat that computes it
+  std::vector<DType> scalar_types_;
+  bool scalar_array_ = false;
+};
+
+}  // namespace lazy::cuda_backend

@@ -1,0 +1,56 @@
+// The second function of a reduction in several blocks: combines their results from left to right. A warp has
+// one result: its lanes load blocks' results side by side, then each in turn is everyone's.
+#include "backends/cuda/emitter/writer.hpp"
+
+namespace lazy::cuda_backend {
+
+std::string Writer::result_count() const {
+  std::string s;
+  for (int a = 0; a < k_.rank; ++a)
+    if (a != k_.sequential) s += (s.empty() ? "(u32)args.n" : " * (u32)args.n") + std::to_string(a);
+  return s.empty() ? "1" : s;
+}
+
+void Writer::write_part_type() {
+  text_.line("");
+  text_.line("// Results of one block, in scratch memory.");
+  text_.open("struct Part");
+  for (size_t j = 0; j < reductions_.size(); ++j)
+    text_.line("alignas(8) " + reductions_.type(j) + " " + reductions_.name(j) + ";");
+  text_.close("};");
+}
+
+void Writer::write_combine() {
+  open_function(1, static_cast<int>(kCombineThreads));
+  text_.line("const u32 lane = threadIdx.x % 32, parts = (u32)args.split;");
+  text_.line("const u32 result = blockIdx.x * " + std::to_string(kCombineThreads / 32) +
+             " + threadIdx.x / 32;");
+  text_.line("if (result >= " + result_count() + ") return;");
+  text_.line("const Index i = index_of(args, result);");
+  text_.line("const Part* const part = (const Part*)args.scratch + (u64)result * parts;");
+  for (size_t j = 0; j < reductions_.size(); ++j)
+    text_.line(reductions_.type(j) + " " + reductions_.name(j) + " = " + reductions_.start(j) + ";");
+  text_.open("for (u32 first = 0; first < parts; first += 128)");
+  text_.line("Part loaded[4];");
+  text_.line("#pragma unroll");
+  text_.open("for (int u = 0; u < 4; ++u)");
+  text_.line("if (first + u * 32 + lane < parts) loaded[u] = part[first + u * 32 + lane];");
+  text_.close();
+  text_.line("#pragma unroll");
+  text_.open("for (int u = 0; u < 4; ++u)");
+  text_.line("#pragma unroll 8");
+  text_.open("for (u32 from = 0; from < 32 && first + u * 32 + from < parts; ++from)");
+  for (size_t j = 0; j < reductions_.size(); ++j) {
+    text_.line("const " + reductions_.type(j) + " next" + std::to_string(j) + " = " +
+               reductions_.from_lane(j, "loaded[u]." + reductions_.name(j), "from") + ";");
+    reductions_.combine(text_, j, reductions_.name(j), "next" + std::to_string(j));
+  }
+  text_.close();
+  text_.close();
+  text_.close();
+  text_.line("if (lane != 0) return;");
+  write_epilogue([&](size_t j) { return reductions_.name(j); });
+  text_.close();
+}
+
+}  // namespace lazy::cuda_backend

@@ -1,0 +1,252 @@
+#include "backends/cuda/emitter/writer.hpp"
+
+#include <algorithm>
+
+#include "backends/cuda/emitter/types.hpp"
+
+namespace lazy::cuda_backend {
+using jit::loop::Code;
+using jit::loop::Stride;
+namespace {
+
+constexpr const char* kHead =
+    "typedef signed char i8;\n"
+    "typedef unsigned char u8;\n"
+    "typedef short i16;\n"
+    "typedef unsigned short u16;\n"
+    "typedef int i32;\n"
+    "typedef unsigned int u32;\n"
+    "typedef long long i64;\n"
+    "typedef unsigned long long u64;\n";
+
+std::string number(int64_t v) { return std::to_string(v); }
+
+}  // namespace
+
+std::string Writer::operand_name(int operand) const {
+  return (k_.operands[static_cast<size_t>(operand)].output ? "y" : "x") + number(operand);
+}
+std::string Writer::element_type(int operand) const {
+  return spelled(k_.operands[static_cast<size_t>(operand)].dtype);
+}
+
+std::string Writer::arguments() const {
+  Text t;
+  t.line("// The words of a launch; strides in bytes.");
+  t.open("struct Args");
+  t.line("void* context;");
+  t.line("char* scratch;");
+  t.line("i64 split, planned;");
+  std::string extents = "i64 ", origins = "i64 ";
+  for (int a = 0; a < k_.rank; ++a) {
+    extents += (a ? ", n" : "n") + number(a);
+    origins += (a ? ", origin" : "origin") + number(a);
+  }
+  t.line(extents + ";");
+  t.line(origins + ";");
+  for (int o = 0; o < static_cast<int>(k_.operands.size()); ++o) {
+    const std::string name = operand_name(o);
+    t.line(std::string(k_.operands[static_cast<size_t>(o)].output ? "" : "const ") + element_type(o) + "* " +
+           name + ";");
+    std::string strides = "i64 ";
+    for (int a = 0; a < k_.rank; ++a) strides += (a ? ", " : "") + name + "_" + number(a);
+    t.line(strides + ";");
+  }
+  if (values_.has_scalar_array()) t.line("u64 s[" + number(k_.scalars) + "];");
+  else
+    for (int i = 0; i < k_.scalars; ++i)
+      t.line(std::string("alignas(8) ") + spelled(values_.scalar_type(i)) + " s" + number(i) + ";");
+  t.close("};");
+  return t.take();
+}
+
+std::string Writer::module() {
+  std::string s;
+  if (!k_.name.empty() || !k_.at.empty()) s += "// " + k_.name + (k_.at.empty() ? "" : " at " + k_.at) + "\n";
+  s += "// " + schedule_.text + "\n";
+  s += kHead;
+  const auto uses = [&](DType t) {
+    return std::any_of(k_.body.begin(), k_.body.end(), [&](const auto& in) { return in.type == t; });
+  };
+  if (uses(float16)) s += "struct f16 { u16 bits; };\n";
+  if (uses(bfloat16)) s += "struct bf16 { u16 bits; };\n";
+  s += "#ifdef LAZY_EMULATED\n#define __grid_constant__\n#endif\n\n";
+  s += arguments() + "\n" + prelude_.text() + text_.take();
+  return s;
+}
+
+void Writer::open_function(int which, int threads) {
+  const std::string name = schedule_.functions[static_cast<size_t>(which)];
+  const std::string head = "extern \"C\" __global__ void __launch_bounds__(" + number(threads) + ") " + name;
+  text_.line("");
+  if (schedule_.args_in_memory) {
+    text_.open(head + "(const Args* const memory)");
+    text_.line("const Args& args = *memory;");
+  } else {
+    text_.open(head + "(const __grid_constant__ Args args)");
+  }
+}
+
+void Writer::write_index(int vector) {
+  std::vector<int> axes;
+  for (int a = 0; a < k_.rank; ++a)
+    if (a != k_.sequential) axes.push_back(a);
+  text_.line("");
+  if (vector == 1) {
+    std::string members;
+    for (const int a : axes) members += (members.empty() ? "u32 i" : ", i") + number(a);
+    text_.line("// Of the parallel axes.");
+    text_.line("struct Index { " + members + (members.empty() ? "};" : "; };"));
+  }
+  text_.open(std::string("static __device__ __forceinline__ Index ") +
+             (vector > 1 ? "wide_index_of" : "index_of") + "(const Args& args, u32 at)");
+  text_.line("Index i;");
+  for (size_t j = axes.size(); j-- > 0;) {
+    const std::string member = "i.i" + number(axes[j]), extent = "(u32)args.n" + number(axes[j]);
+    const bool in_vectors = vector > 1 && axes[j] == k_.rank - 1;
+    const std::string count = in_vectors ? extent + " / " + number(vector) : extent;
+    const std::string times = in_vectors ? " * " + number(vector) : "";
+    if (j == 0) {
+      text_.line(member + " = at" + times + ";");
+    } else {
+      text_.line(member + " = at % (" + count + ")" + times + ";");
+      text_.line("at /= " + count + ";");
+      if (in_vectors) continue;
+    }
+  }
+  text_.line("return i;");
+  text_.close();
+}
+
+Writer::Address Writer::address(int operand) {
+  Address result;
+  std::string bytes;
+  const auto& o = k_.operands[static_cast<size_t>(operand)];
+  for (int a = 0; a < k_.rank; ++a) {
+    const std::string index = a == k_.sequential ? "r" : "i.i" + number(a);
+    if (o.stride[a] == Stride::any)
+      bytes += (bytes.empty() ? "" : " + ") + index + " * args." + operand_name(operand) + "_" + number(a);
+    if (o.stride[a] == Stride::unit) {
+      // Summed as 64 bits.
+      const std::string term = a == k_.sequential ? index : "(i64)" + index;
+      result.element += (result.element.empty() ? "" : " + ") + term;
+    }
+  }
+  result.base = "args." + operand_name(operand);
+  if (!bytes.empty()) {
+    prelude_.need("at");
+    result.base = "at(" + result.base + ", " + bytes + ")";
+  }
+  return result;
+}
+
+std::string Writer::index(int axis) const { return axis == k_.sequential ? "r" : "(i64)i.i" + number(axis); }
+
+std::vector<int> Writer::loaded(size_t first, size_t last) const {
+  std::vector<int> v;
+  for (size_t i = first; i < last; ++i) {
+    const auto& in = k_.body[i];
+    if (in.code == Code::load && std::find(v.begin(), v.end(), in.imm) == v.end()) v.push_back(in.imm);
+  }
+  return v;
+}
+
+void Writer::load_fixed() {
+  for (const int o : loaded(0, body_end()))
+    if (!moves(o, k_.sequential))
+      text_.line("const " + element_type(o) + " " + operand_name(o) + " = " + address(o).access() + ";");
+}
+
+void Writer::open_steps(const std::string& stride) {
+  if (schedule_.unroll > 1) {
+    text_.line("#pragma unroll");
+    text_.open("for (int u = 0; u < " + number(schedule_.unroll) + "; ++u)");
+    // Not a break: short bodies become predicated instructions.
+    text_.open("if (u * " + stride + " < left)");
+    text_.line("const i64 r = first + u * " + stride + ";");
+  } else {
+    text_.open("");
+    text_.line("const i64 r = first;");
+  }
+}
+void Writer::close_steps() {
+  if (schedule_.unroll > 1) text_.close();
+  text_.close();
+}
+
+void Writer::add(const std::function<std::string(size_t j)>& accumulator) {
+  for (size_t j = 0; j < reductions_.size(); ++j) {
+    const auto& r = k_.reductions[j];
+    reductions_.add(text_, j, accumulator(j), values_[r.value],
+                    r.value2 == jit::loop::kNoValue ? std::string() : values_[r.value2], "r");
+  }
+}
+
+void Writer::write_steps(const std::string& stride, const std::function<void()>& add) {
+  const int n = schedule_.unroll;
+  std::vector<int> moving;
+  for (const int o : loaded(0, body_end()))
+    if (moves(o, k_.sequential)) moving.push_back(o);
+  // Of a block the steps left fit 32 bits.
+  const bool blocks = schedule_.layout == Layout::rows || schedule_.layout == Layout::columns;
+  if (n > 1) text_.line(blocks ? "const i32 left = (i32)(end - first);" : "const i64 left = end - first;");
+  for (const int o : moving)
+    text_.line(element_type(o) + " " + operand_name(o) + (n > 1 ? "[" + number(n) + "]" : "") + ";");
+  if (!moving.empty()) {
+    open_steps(stride);
+    for (const int o : moving) text_.line(operand_name(o) + step() + " = " + address(o).access() + ";");
+    close_steps();
+  }
+  open_steps(stride);
+  Place place;
+  place.load = [&](uint16_t o) { return operand_name(o) + (moves(o, k_.sequential) ? step() : ""); };
+  place.index = [&](int axis) { return index(axis); };
+  place.result = [&](uint16_t j) { return reductions_.name(j); };
+  if (k_.form == jit::loop::Form::scan)
+    // A running sum includes the value of this very index as soon as that is known.
+    place.then = [&](jit::loop::ValueId v) {
+      for (size_t j = 0; j < reductions_.size(); ++j)
+        if (k_.reductions[j].value == v) reductions_.combine(text_, j, reductions_.name(j), values_[v]);
+    };
+  values_.write(text_, 0, body_end(), place);
+  if (add) add();
+  store(0, body_end());
+  close_steps();
+}
+
+void Writer::store(size_t first, size_t last) {
+  for (const auto& s : k_.stores)
+    if (s.value >= first && s.value < last)
+      text_.line(address(s.operand).access() + " = " + values_[s.value] + ";");
+}
+
+void Writer::write_epilogue(const std::function<std::string(size_t j)>& accumulator) {
+  Place place;
+  place.load = [&](uint16_t o) { return address(o).access(); };
+  place.index = [&](int axis) { return index(axis); };
+  place.result = [&](uint16_t j) {
+    return reductions_.result(j, accumulator(j), "args.n" + number(k_.sequential) + " == 0");
+  };
+  values_.write(text_, k_.epilogue, k_.body.size(), place);
+  store(k_.epilogue, k_.body.size());
+}
+
+void Writer::write_part(const std::string& at, const std::function<std::string(size_t j)>& accumulator) {
+  for (size_t j = 0; j < reductions_.size(); ++j)
+    text_.line("((Part*)args.scratch)[" + at + "]." + reductions_.name(j) + " = " + accumulator(j) + ";");
+}
+
+std::string emit(const jit::loop::LoopKernel& k, const Schedule& schedule) {
+  Writer w(k, schedule);
+  switch (schedule.layout) {
+    case Layout::map: w.write_map(); break;
+    case Layout::rows: w.write_rows(); break;
+    case Layout::columns: w.write_columns(); break;
+    case Layout::outputs: w.write_outputs(); break;
+    case Layout::tiles: w.write_tiles(); break;
+    case Layout::lines: w.write_lines(); break;
+  }
+  return w.module();
+}
+
+}  // namespace lazy::cuda_backend

@@ -1,0 +1,89 @@
+// What the writers of all layouts share: the kernel, the module's text under way, arguments and addresses.
+#pragma once
+#include <string>
+
+#include "backends/cuda/emitter/module.hpp"
+#include "backends/cuda/emitter/prelude.hpp"
+#include "backends/cuda/emitter/reductions.hpp"
+#include "backends/cuda/emitter/text.hpp"
+#include "backends/cuda/emitter/values.hpp"
+
+namespace lazy::cuda_backend {
+
+class Writer {
+ public:
+  Writer(const jit::loop::LoopKernel& k, const Schedule& s)
+      : k_(k), schedule_(s), values_(k, prelude_), reductions_(k, prelude_) {}
+
+  /// The whole module: what has been written, after the arguments and the prelude it needs.
+  std::string module();
+
+  // --- one file each ---
+  void write_map();
+  void write_rows();
+  void write_columns();
+  void write_combine();
+  void write_outputs();
+  void write_tiles();
+  void write_lines();
+
+ private:
+  void write_map_function(int vector);
+  /// Begins function `which`: its head, and `args`.
+  void open_function(int which, int threads);
+  /// `Index index_of(args, at)`: the indices of the parallel axes of the at-th of their box, last axis
+  /// fastest. With `vector` > 1 one step of the last axis is that many elements; the function is then called
+  /// wide_index_of.
+  void write_index(int vector);
+  std::string arguments() const;
+  /// The product of the parallel extents.
+  std::string result_count() const;
+  void write_part_type();
+
+  /// The address of an operand's element: base, and how many elements on. `i` is an Index, `r` the index
+  /// along the sequential axis.
+  struct Address {
+    std::string base, element;
+    std::string pointer() const { return element.empty() ? base : base + " + " + element; }
+    std::string access() const { return element.empty() ? "*" + base : base + "[" + element + "]"; }
+  };
+  Address address(int operand);
+  bool moves(int operand, int axis) const {
+    return k_.operands[static_cast<size_t>(operand)].stride[axis] != jit::loop::Stride::zero;
+  }
+  std::string operand_name(int operand) const;
+  std::string element_type(int operand) const;
+  /// Index expressions of an evaluation that stands at `i` and `r`.
+  std::string index(int axis) const;
+  size_t body_end() const { return k_.form == jit::loop::Form::reduce ? k_.epilogue : k_.body.size(); }
+  /// Operands that body[first, last) loads, in order, once each.
+  std::vector<int> loaded(size_t first, size_t last) const;
+
+  /// `const float x1 = ...;` for those of the body's loads that stay in place along the sequential axis.
+  void load_fixed();
+  /// The body at the steps first, first + stride, ... below `end` that are under way at once: all their
+  /// loads, then for one after the other what is computed and stored. `add` feeds the reductions of a step.
+  void write_steps(const std::string& stride, const std::function<void()>& add);
+  void open_steps(const std::string& stride);
+  void close_steps();
+  /// The u-th of what steps have of their own.
+  std::string step() const { return schedule_.unroll > 1 ? "[u]" : ""; }
+  /// Adds a step's values to accumulators of these names.
+  void add(const std::function<std::string(size_t j)>& accumulator);
+
+  /// The epilogue at `i`, on what is in these accumulators; its stores.
+  void write_epilogue(const std::function<std::string(size_t j)>& accumulator);
+  /// Results of one block into scratch memory.
+  void write_part(const std::string& at, const std::function<std::string(size_t j)>& accumulator);
+  /// What instructions [first, last) have computed.
+  void store(size_t first, size_t last);
+
+  const jit::loop::LoopKernel& k_;
+  const Schedule& schedule_;
+  Prelude prelude_;
+  Text text_;
+  Values values_;
+  Reductions reductions_;
+};
+
+}  // namespace lazy::cuda_backend
