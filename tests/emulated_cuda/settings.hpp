@@ -12,6 +12,7 @@ enum class Order { forward, reverse, shuffled };
 struct Settings {
   int devices = 1;
   int arch = 90;  // of sm_90
+  int version = 13000;  // of CUDA
   size_t memory = size_t{4} << 30;
   int multiprocessors = 8;
   Order order = Order::forward;
