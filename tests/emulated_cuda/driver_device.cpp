@@ -55,7 +55,7 @@ Result cuInit(unsigned flags) {
 }
 
 Result cuDriverGetVersion(int* version) {
-  *version = 13000;
+  *version = settings().version;
   return kSuccess;
 }
 
