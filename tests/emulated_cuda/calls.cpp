@@ -27,6 +27,8 @@ std::map<std::string, Calls, std::less<>> all_functions() {
 #include "backends/cuda/api/driver.def"
 #define LAZY_NVRTC(field, name, ...) {#name, {}},
 #include "backends/cuda/api/nvrtc.def"
+#define LAZY_CUBLASLT(field, name, ...) {#name, {}},
+#include "backends/cuda/api/cublaslt.def"
   };
 }
 

@@ -1,4 +1,4 @@
-// Calls of the driver's and NVRTC's functions: how many there were, and which are to fail.
+// Calls of the driver's, NVRTC's and cuBLASLt's functions: how many there were, and which are to fail.
 #pragma once
 #include <optional>
 #include <string_view>

@@ -1,9 +1,10 @@
-// An emulated CUDA device: a shared library that exports what libcuda and libnvrtc do, as far as the product
-// uses it. Its NVRTC compiles a kernel's text with the host's C++ compiler, its driver runs the result on
-// fibers, one block after the other. It is stricter than a device: what CUDA leaves undefined it diagnoses,
-// on stderr.
+// An emulated CUDA device: a shared library that exports what libcuda, libnvrtc and libcublasLt do, as far as
+// the product uses it. Its NVRTC compiles a kernel's text with the host's C++ compiler, its driver runs the
+// result on fibers, one block after the other. It is stricter than a device: what CUDA leaves undefined it
+// diagnoses, on stderr.
 //
 // Environment, read by the first call (and the first after emulated_cuda_reset()):
+//   EMULATED_CUDA_VERSION          of CUDA, as the driver says it; 13000
 //   EMULATED_CUDA_DEVICES          how many devices; 1
 //   EMULATED_CUDA_ARCH             of all of them; sm_90
 //   EMULATED_CUDA_VERSION          of CUDA that the driver supports; 13000
@@ -27,11 +28,11 @@
 
 #pragma GCC visibility push(default)
 extern "C" {
-/// The `nth_call` from now on (1: the next) of a driver or NVRTC function does nothing and gives `result`. A
-/// result that CUDA knows as sticky (700-719) also loses the current device. False if there is no such
-/// function.
+/// The `nth_call` from now on (1: the next) of a driver, NVRTC or cuBLASLt function does nothing and gives
+/// `result`. A result that CUDA knows as sticky (700-719) also loses the current device. False if there is no
+/// such function.
 bool emulated_cuda_inject(const char* function, int nth_call, int result);
-/// Calls of a driver or NVRTC function, failed ones too; -1 if there is no such function.
+/// Calls of a driver, NVRTC or cuBLASLt function, failed ones too; -1 if there is no such function.
 int64_t emulated_cuda_count(const char* function);
 /// Device memory that is allocated, on all devices.
 size_t emulated_cuda_live_bytes();

@@ -107,8 +107,6 @@ class Runner {
   std::vector<std::vector<Meeting>> meetings_;  // of each warp
 };
 
-thread_local Runner* runner = nullptr;
-
 std::string Runner::run(const Grid& grid) {
   grid_ = &grid;
   blocks_started_ = 0;
@@ -122,14 +120,14 @@ std::string Runner::run(const Grid& grid) {
   meetings_.assign((grid.threads + 31) / 32, {});
   started_ = returned_ = grid.threads;
   failure_.clear();
-  runner = this;
   grid.state->block_dim = {grid.threads, 1, 1};
   grid.state->grid_dim = {grid.blocks, 1, 1};
   grid.state->thread = grid.state->block = {};
-  grid.state->barrier = [](int line) { runner->barrier(line); };
-  grid.state->collective = [](Collective kind, unsigned mask, unsigned long long value, unsigned argument,
-                              int width, int line) -> unsigned long long {
-    return runner->collective(kind, mask, value, argument, width, line);
+  grid.state->runner = this;
+  grid.state->barrier = [](void* self, int line) { static_cast<Runner*>(self)->barrier(line); };
+  grid.state->collective = [](void* self, Collective kind, unsigned mask, unsigned long long value,
+                              unsigned argument, int width, int line) -> unsigned long long {
+    return static_cast<Runner*>(self)->collective(kind, mask, value, argument, width, line);
   };
   Fiber& first = free_fiber();
   running_ = &first;
@@ -230,8 +228,8 @@ void Runner::check_lines(int line) {
 
 void Runner::check_lane(Collective kind, uint32_t mask, int width, int line) {
   const int lane = static_cast<int>(current_ % 32);
-  const std::string why = complaint(mask, width, lane, static_cast<int>(grid_->threads - current_) + lane);
-  if (why.empty()) return;
+  const char* why = complaint(mask, width, lane, static_cast<int>(grid_->threads - current_) + lane);
+  if (why == nullptr) return;
   failure_ =
       thread_number(current_) + " " + why + ", at " + name_of(kind) + " (line " + std::to_string(line) + ")";
 }

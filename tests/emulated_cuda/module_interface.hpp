@@ -16,9 +16,10 @@ enum class Collective { shuffle, shuffle_up, shuffle_down, shuffle_xor, any, all
 struct State {
   Dim3 thread, block, block_dim, grid_dim;
   void* dynamic_shared;
-  void (*barrier)(int line);
-  unsigned long long (*collective)(Collective, unsigned mask, unsigned long long value, unsigned argument,
-                                   int width, int line);
+  void* runner;  // what the functions below are called with
+  void (*barrier)(void* runner, int line);
+  unsigned long long (*collective)(void* runner, Collective, unsigned mask, unsigned long long value,
+                                   unsigned argument, int width, int line);
 };
 
 struct Kernel {

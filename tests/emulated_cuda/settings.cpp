@@ -44,6 +44,7 @@ Settings read() {
     if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
       use(name, std::string_view(value));
   };
+  with("EMULATED_CUDA_VERSION", [&](auto name, auto text) { s.version = number<int>(name, text); });
   with("EMULATED_CUDA_DEVICES", [&](auto name, auto text) { s.devices = number<int>(name, text); });
   with("EMULATED_CUDA_ARCH", [&](auto name, auto text) {
     if (text.substr(0, 3) != "sm_") refuse(name, text);

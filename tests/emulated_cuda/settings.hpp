@@ -10,6 +10,7 @@ namespace emulated {
 enum class Order { forward, reverse, shuffled };
 
 struct Settings {
+  int version = 13000;
   int devices = 1;
   int arch = 90;  // of sm_90
   int version = 13000;  // of CUDA

@@ -23,7 +23,7 @@ static emulated::State emulated_state;
 /// What `extern __shared__` declares, for a prelude that needs it.
 #define EMULATED_DYNAMIC_SHARED emulated_state.dynamic_shared
 
-#define __syncthreads() emulated_state.barrier(__LINE__)
+#define __syncthreads() emulated_state.barrier(emulated_state.runner, __LINE__)
 
 namespace emulated {
 
@@ -50,13 +50,15 @@ inline T unpack(unsigned long long word) {
 
 template <class T>
 inline T shuffle(int line, Collective kind, unsigned mask, T value, unsigned argument, int width = 32) {
-  return unpack<T>(emulated_state.collective(kind, mask, pack(value), argument, width, line));
+  return unpack<T>(
+      emulated_state.collective(emulated_state.runner, kind, mask, pack(value), argument, width, line));
 }
 inline unsigned vote(int line, Collective kind, unsigned mask, int predicate = 0) {
-  return static_cast<unsigned>(emulated_state.collective(kind, mask, predicate != 0, 0, 32, line));
+  return static_cast<unsigned>(
+      emulated_state.collective(emulated_state.runner, kind, mask, predicate != 0, 0, 32, line));
 }
 inline void sync_warp(int line, unsigned mask = 0xffffffffu) {
-  emulated_state.collective(Collective::sync, mask, 0, 0, 32, line);
+  emulated_state.collective(emulated_state.runner, Collective::sync, mask, 0, 0, 32, line);
 }
 
 /// A kernel's entry in the module's table. Kernels have one parameter.

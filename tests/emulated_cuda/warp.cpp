@@ -32,13 +32,13 @@ uint64_t outcome(const Meeting& m, int lane) {
   return from >= 0 && from < 32 && (m.mask >> from & 1) != 0 ? m.value[static_cast<size_t>(from)] : kGarbage;
 }
 
-std::string complaint(uint32_t mask, int width, int lane, int lanes) {
+const char* complaint(uint32_t mask, int width, int lane, int lanes) {
   if ((mask >> lane & 1) == 0) return "is not in the mask that it gives";
   if (lanes < 32 && mask >> lanes != 0) return "names lanes in its mask that the block does not have";
   if (width < 1 || width > 32 || !std::has_single_bit(static_cast<unsigned>(width))) {
     return "gives a width that is no power of two";
   }
-  return {};
+  return nullptr;
 }
 
 const char* name_of(Collective kind) {

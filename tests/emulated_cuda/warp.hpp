@@ -1,8 +1,8 @@
 // What lanes of a warp do together: shuffles, votes, __syncwarp.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "tests/emulated_cuda/module_interface.hpp"
 
@@ -20,8 +20,8 @@ struct Meeting {
 
 /// What lane `lane` gets. A lane that reads from outside the mask gets garbage.
 uint64_t outcome(const Meeting&, int lane);
-/// Empty, or why `lane` cannot take part in a call of a warp of `lanes`.
-std::string complaint(uint32_t mask, int width, int lane, int lanes);
+/// Null, or why `lane` cannot take part in a call of a warp of `lanes`.
+const char* complaint(uint32_t mask, int width, int lane, int lanes);
 /// As the language calls it.
 const char* name_of(Collective);
 

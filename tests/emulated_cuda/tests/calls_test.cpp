@@ -33,6 +33,13 @@ BOOST_AUTO_TEST_CASE(names) {
   BOOST_CHECK_EQUAL(api.error_string(12345, &text), kInvalidValue);
 }
 
+BOOST_AUTO_TEST_CASE(version) {
+  Gpu gpu({{"EMULATED_CUDA_VERSION", "11040"}});
+  int version = 0;
+  CHECK_CUDA(driver_version(&version));
+  BOOST_CHECK_EQUAL(version, 11040);
+}
+
 BOOST_AUTO_TEST_CASE(nvrtc_fails_too) {
   Gpu gpu;
   BOOST_CHECK(emulated_cuda_inject("nvrtcCompileProgram", 1, 11));
