@@ -79,8 +79,8 @@ void Writer::write_tiles() {
   text_.close();
 
   open_function(0, kThreads);
-  text_.line("__shared__ __align__(16) " + type + " left[" + depth + "][" + number(kTile + kPad) + "], right[" +
-             depth + "][" + number(kTile + kPad) + "];");
+  text_.line("__shared__ __align__(16) " + type + " left[" + depth + "][" + number(kTile + kPad) +
+             "], right[" + depth + "][" + number(kTile + kPad) + "];");
   text_.line("const u32 down = (" + rows + " + " + number(kTile - 1) + ") / " + tile + ", across = (" +
              columns + " + " + number(kTile - 1) + ") / " + tile + ";");
   text_.line("const u32 tile = blockIdx.x / across;");
