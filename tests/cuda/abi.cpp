@@ -1,5 +1,6 @@
-// Our declarations of the driver and NVRTC against the toolkit's headers, where those are installed (tests/CMakeLists.txt
-// looks for them): every row of driver.def and nvrtc.def, the enumerators and the structs.
+// Our declarations of the driver and NVRTC against the toolkit's headers, where those are installed
+// (tests/CMakeLists.txt looks for them): every row of driver.def and nvrtc.def, the enumerators and the
+// structs.
 #include <boost/test/unit_test.hpp>
 
 #if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)
@@ -16,7 +17,9 @@ namespace {
 namespace api = lazy::cuda_backend::api;
 
 template <class T>
-constexpr int kind_of = std::is_pointer_v<T> ? 1 : std::is_floating_point_v<T> ? 2 : 3;
+constexpr int kind_of = std::is_pointer_v<T>          ? 1
+                        : std::is_floating_point_v<T> ? 2
+                                                      : 3;
 template <class A, class B>
 constexpr bool alike = sizeof(A) == sizeof(B) && kind_of<A> == kind_of<B>;
 
@@ -42,10 +45,12 @@ constexpr bool same_call() {
 #define LAZY_DRIVER(field, name, ...) \
   static_assert(same_call<decltype(api::Driver::field), decltype(&name)>(), #name);
 #include "backends/cuda/api/driver.def"
-#define LAZY_NVRTC(field, name, ...) static_assert(same_call<decltype(api::Nvrtc::field), decltype(&name)>(), #name);
+#define LAZY_NVRTC(field, name, ...) \
+  static_assert(same_call<decltype(api::Nvrtc::field), decltype(&name)>(), #name);
 #include "backends/cuda/api/nvrtc.def"
 
-#define LAZY_SAME(ours, theirs) static_assert(static_cast<long long>(ours) == static_cast<long long>(theirs), #theirs)
+#define LAZY_SAME(ours, theirs) \
+  static_assert(static_cast<long long>(ours) == static_cast<long long>(theirs), #theirs)
 LAZY_SAME(api::kSuccess, CUDA_SUCCESS);
 LAZY_SAME(api::kSuccess, NVRTC_SUCCESS);
 LAZY_SAME(api::kInvalidValue, CUDA_ERROR_INVALID_VALUE);
@@ -67,7 +72,8 @@ LAZY_SAME(api::DeviceAttribute::max_shared_memory_per_block, CU_DEVICE_ATTRIBUTE
 LAZY_SAME(api::DeviceAttribute::warp_size, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
 LAZY_SAME(api::DeviceAttribute::multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 LAZY_SAME(api::DeviceAttribute::l2_bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-LAZY_SAME(api::DeviceAttribute::max_threads_per_multiprocessor, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+LAZY_SAME(api::DeviceAttribute::max_threads_per_multiprocessor,
+          CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
 LAZY_SAME(api::DeviceAttribute::compute_capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 LAZY_SAME(api::DeviceAttribute::compute_capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 LAZY_SAME(api::DeviceAttribute::max_shared_memory_per_block_optin,
@@ -82,9 +88,9 @@ LAZY_SAME(api::MemPoolAttribute::used_current, CU_MEMPOOL_ATTR_USED_MEM_CURRENT)
 LAZY_SAME(api::kStreamNonBlocking, CU_STREAM_NON_BLOCKING);
 LAZY_SAME(api::kEventDisableTiming, CU_EVENT_DISABLE_TIMING);
 
-#define LAZY_FIELD(ours, theirs)                                                                          \
+#define LAZY_FIELD(ours, theirs)                                                                         \
   static_assert(offsetof(api::KernelNodeParams, ours) == offsetof(CUDA_KERNEL_NODE_PARAMS_v2, theirs) && \
-                    sizeof(api::KernelNodeParams::ours) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2::theirs),    \
+                    sizeof(api::KernelNodeParams::ours) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2::theirs),   \
                 #theirs)
 static_assert(sizeof(api::KernelNodeParams) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2));
 LAZY_FIELD(function, func);
@@ -136,7 +142,8 @@ LAZY_SAME(api::BlasPreferenceAttribute::alignment_c, CUBLASLT_MATMUL_PREF_MIN_AL
 LAZY_SAME(api::BlasPreferenceAttribute::alignment_d, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
 static_assert(sizeof(api::BlasAlgorithm) == sizeof(cublasLtMatmulAlgo_t));
 static_assert(sizeof(api::BlasHeuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
-static_assert(offsetof(api::BlasHeuristic, workspace_bytes) == offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
+static_assert(offsetof(api::BlasHeuristic, workspace_bytes) ==
+              offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
 static_assert(offsetof(api::BlasHeuristic, state) == offsetof(cublasLtMatmulHeuristicResult_t, state));
 #endif
 

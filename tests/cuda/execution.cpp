@@ -6,6 +6,7 @@
 
 #include "backends/reference/kernel.hpp"
 #include "tests/cuda/direct.hpp"
+#include "tests/cuda/representative.hpp"
 #include "tests/differential/interpreted.hpp"
 #include "tests/differential/trial.hpp"
 
@@ -19,21 +20,91 @@ uint64_t number(const char* variable, uint64_t otherwise) {
   return v && *v ? std::strtoull(v, nullptr, 0) : otherwise;
 }
 
+Contestant oracle() {
+  return {"reference", [](const jit::loop::LoopKernel& k) {
+            return std::make_unique<reference::LoopsKernel>(k, interpreted_meaning);
+          }};
+}
+
 std::string compare(const Case& c) {
   const char *form = std::getenv("LAZY_TEST_FORM"), *skip = std::getenv("LAZY_TEST_SKIP");
   const std::string text = print(c.kernel);
   if ((form && text.rfind(form, 0) != 0) || (skip && text.find(skip) != text.npos)) return {};
-  return trial(c,
-               {"reference",
-                [](const jit::loop::LoopKernel& k) {
-                  return std::make_unique<reference::LoopsKernel>(k, interpreted_meaning);
-                }},
-               {{"emulated CUDA", on_emulated_device}});
+  return trial(c, oracle(), {{"emulated CUDA", on_emulated_device}});
+}
+
+/// A kernel that several launches share.
+struct Shared final : jit::Kernel {
+  std::shared_ptr<jit::Kernel> kernel;
+  void launch(uint64_t* args) const override { kernel->launch(args); }
+};
+
+/// The kernel on a box of these extents: operands packed, `shift` elements away from a page.
+Case packed(const jit::loop::LoopKernel& k, std::vector<int64_t> extents, int shift, Values values) {
+  Case c;
+  c.kernel = k;
+  c.extents = std::move(extents);
+  for (int a = 0; a < k.rank; ++a) c.origins.push_back(100 * a);
+  for (uint32_t i = 0; i < k.scalars; ++i)
+    c.scalars.push_back(k.repeats.empty() || i > 0 ? random_value(float32, Values::small, 7, i)
+                                                   : k.scalars - 1u);
+  for (const auto& in : k.body)
+    if (in.code == jit::loop::Code::scalar && k.repeats.empty())
+      c.scalars[in.imm] = random_value(in.type, Values::small, 7, in.imm);
+  for (uint32_t i = 0; i < k.operands.size(); ++i) {
+    const auto& o = k.operands[i];
+    OperandPlan p;
+    p.strides.resize(c.extents.size());
+    int64_t step = static_cast<int64_t>(size_of(o.dtype));
+    p.shift = shift * static_cast<int>(step);
+    for (size_t a = c.extents.size(); a-- > 0;) {
+      if (o.stride[a] == jit::loop::Stride::zero) continue;
+      p.strides[a] = step;
+      step *= std::max<int64_t>(c.extents[a], 1);
+    }
+    p.tag = i;
+    p.values = values;
+    c.plans.push_back(p);
+  }
+  return c;
+}
+
+/// Shapes at the edges of what each layout does at once.
+std::vector<std::vector<int64_t>> edge_shapes(const jit::loop::LoopKernel& k) {
+  if (k.rank == 1) return {{0}, {1}, {3}, {4}, {31}, {1024}, {2053}, {16384}, {16385}, {100003}};
+  if (k.rank == 4) return {{2, 1, 3, 0}, {3, 65, 2, 17}, {1, 64, 64, 16}, {2, 5, 130, 33}};
+  if (k.rank == 3)
+    return {{1, 1, 1}, {2, 0, 3}, {0, 3, 3}, {65, 17, 64}, {64, 16, 64}, {3, 47, 129}, {130, 1030, 3}};
+  if (k.form == jit::loop::Form::reduce && k.sequential == 1)
+    return {{1, 0},  {0, 5},   {3, 1},    {7, 2},     {300, 3},  {5, 16},
+            {9, 17}, {33, 64}, {5, 1000}, {3, 16385}, {2, 50001}};
+  return {{1, 1}, {0, 5}, {3, 0}, {17, 4}, {1, 130}, {4, 33}, {5, 1023}, {1024, 31}, {1025, 3}, {4100, 33}};
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(cuda_execution)
+
+BOOST_AUTO_TEST_CASE(each_kind_agrees_at_the_edges) {
+  for (const Representative& r : representatives()) {
+    const std::string text = in_child([&] {
+      std::shared_ptr<jit::Kernel> compiled = on_emulated_device(r.kernel);
+      const Contestant emulated = {"emulated CUDA", [&](const jit::loop::LoopKernel&) {
+                                     auto shared = std::make_unique<Shared>();
+                                     shared->kernel = compiled;
+                                     return shared;
+                                   }};
+      for (const auto& extents : edge_shapes(r.kernel))
+        for (const int shift : {0, 1}) {
+          const Case c = packed(r.kernel, extents, shift, shift ? Values::special : Values::range);
+          const std::string found = trial(c, oracle(), {emulated});
+          if (!found.empty()) return describe(c) + found;
+        }
+      return std::string();
+    });
+    BOOST_CHECK_MESSAGE(text.empty(), r.name << ": " << text);
+  }
+}
 
 BOOST_AUTO_TEST_CASE(random_kernels_agree_to_the_bit) {
   const uint64_t first = number("LAZY_TEST_SEED", std::random_device{}());

@@ -65,7 +65,7 @@ class Schedule {
 
   jit::loop::ArgLayout args_{};
   std::vector<jit::loop::Operand> operands_;
-  int sequential_ = -1;
+  int sequential_ = -1, row_axis_ = -1, column_axis_ = -1;
   size_t part_bytes_ = 0;  // of one block's results, on their way to the second function
 };
 

@@ -99,7 +99,11 @@ Schedule Schedule::of(const LoopKernel& k) {
       s.functions.push_back(name + "_combine");
       break;
     case Layout::outputs: s.unroll = std::clamp(8 / loads, 1, std::min(copies, 8)); break;
-    case Layout::tiles: break;
+    case Layout::tiles: {
+      const TileForm f = *tile_form(k);
+      s.row_axis_ = f.row_axis, s.column_axis_ = f.column_axis;
+      break;
+    }
     case Layout::lines: s.unroll = std::clamp(8 / loads, 1, std::min(copies, 8)); break;
   }
   // The accumulators of a row take turns, by the parity of a step.
@@ -157,6 +161,14 @@ void Schedule::plan_map(const uint64_t* args, std::vector<Launch>& launches) con
   const int64_t items = wide ? ceil_divide(results(args), vector) : results(args);
   launches.push_back({static_cast<uint16_t>(wide), static_cast<uint32_t>(threads),
                       static_cast<uint32_t>(ceil_divide(items, threads * unroll)), 0});
+}
+
+void Schedule::plan_tiles(const uint64_t* args, std::vector<Launch>& launches) const {
+  const auto extent = [&](int axis) { return static_cast<int64_t>(args[args_.extent(axis)]); };
+  const int64_t rows = extent(row_axis_), columns = extent(column_axis_);
+  const int64_t tiles =
+      results(args) / (rows * columns) * ceil_divide(rows, kTile) * ceil_divide(columns, kTile);
+  launches.push_back({0, static_cast<uint32_t>(threads), static_cast<uint32_t>(tiles), 0});
 }
 
 void Schedule::plan_reduction(uint64_t* args, std::vector<Launch>& launches, size_t& scratch) const {

@@ -1,4 +1,4 @@
-// Contractions of two operands, each perhaps widened: what the tiled writer takes.
+// Contractions of two operands, each perhaps converted: what the tiled writer takes.
 #pragma once
 #include <optional>
 
@@ -6,8 +6,13 @@
 
 namespace lazy::cuda_backend {
 
+/// A tile of results, computed by one block of threads: kTile rows and columns, of which a thread has kSide
+/// times kSide, in steps of kDepth along the sequential axis.
+inline constexpr int kTile = 64, kSide = 4, kDepth = 16;
+
 struct TileForm {
-  int left = -1, right = -1;  // operands; left does not move along `column_axis`, right not along `row_axis`
+  jit::loop::ValueId left{},
+      right{};  // the sides' values: left does not move along the columns, right not along the rows
   int row_axis = -1, column_axis = -1;
 };
 /// Nothing where a kernel is another contraction.

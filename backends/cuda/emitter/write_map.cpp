@@ -72,8 +72,7 @@ void Writer::write_map_function(int vector) {
 
   open_items();
   if (wide) {
-    for (const auto& s : k_.stores)
-      text_.line(vector_type(s.operand) + " " + operand_name(s.operand) + ";");
+    for (const auto& s : k_.stores) text_.line(vector_type(s.operand) + " " + operand_name(s.operand) + ";");
     text_.line("#pragma unroll");
     text_.open("for (int j = 0; j < " + v + "; ++j)");
   }

@@ -1,10 +1,146 @@
+// Contractions of two operands: a block of threads has a tile of results. Both sides come through shared
+// memory, the next steps' loads under way while these are multiplied. Each result is one accumulator,
+// ascending, as the loop IR says.
+#include "backends/cuda/emitter/cost.hpp"
+#include "backends/cuda/emitter/expression.hpp"
 #include "backends/cuda/emitter/tiles.hpp"
+#include "backends/cuda/emitter/types.hpp"
 #include "backends/cuda/emitter/writer.hpp"
 
 namespace lazy::cuda_backend {
+using jit::loop::Code;
+using jit::loop::Stride;
+namespace {
 
-std::optional<TileForm> tile_form(const jit::loop::LoopKernel&) { return {}; }
-void Writer::write_tiles() {}
-void Schedule::plan_tiles(const uint64_t*, std::vector<Launch>&) const {}
+constexpr int kThreads = (kTile / kSide) * (kTile / kSide);
+constexpr int kLoads = kTile * kDepth / kThreads;  // of each side, by one thread
+/// What rows of a tile in shared memory are longer than it, so that its columns lie in different banks.
+constexpr int kPad = 4;
+/// A cheaper epilogue is written out for all of a thread's results.
+constexpr int kUnrolledEpilogue = 24;
+
+std::string number(int v) { return std::to_string(v); }
+
+}  // namespace
+
+/// The loads of one side for the steps from `first` on: `left_next[u]`. Neighbouring threads go along `axis`
+/// of the tile if the operand is packed there, else along the sequential axis.
+void Writer::load_tile(const char* side, jit::loop::ValueId value, int axis, const char* origin) {
+  const auto& in = k_.body[value];
+  const int operand = in.code == Code::load ? in.imm : k_.body[in.a].imm;
+  const bool along = k_.operands[static_cast<size_t>(operand)].stride[axis] == Stride::unit;
+  const std::string member = "i.i" + number(axis), count = "(u32)args.n" + number(axis);
+  text_.line("#pragma unroll");
+  text_.open("for (int u = 0; u < " + number(kLoads) + "; ++u)");
+  text_.line("const u32 e = threadIdx.x + u * " + number(kThreads) + ";");
+  text_.line(member + " = " + origin + " + " + (along ? "e % " + number(kTile) : "e / " + number(kDepth)) +
+             ";");
+  text_.line("const i64 r = next + " + (along ? "e / " + number(kTile) : "e % " + number(kDepth)) + ";");
+  const std::string loaded = address(operand).access();
+  const auto value_of = [&] {
+    if (in.code == Code::load) return loaded;
+    text_.line("const " + element_type(operand) + " loaded = " + loaded + ";");
+    return expression(prelude_, jit::Op::cast, k_.body[in.a].type, in.type, {"loaded", {}, {}});
+  };
+  text_.line(std::string(side) + "_next[u] = 0;");
+  text_.open("if (" + member + " < " + count + " && r < end)");
+  text_.line(std::string(side) + "_next[u] = " + value_of() + ";");
+  text_.close();
+  text_.close();
+}
+
+void Writer::write_tiles() {
+  const TileForm form = *tile_form(k_);
+  const std::string type = reductions_.type(0), tile = number(kTile), depth = number(kDepth),
+                    side = number(kSide);
+  const std::string rows = "(u32)args.n" + number(form.row_axis),
+                    columns = "(u32)args.n" + number(form.column_axis);
+  const auto along = [&](jit::loop::ValueId v, int axis) {
+    const auto& in = k_.body[v];
+    const int operand = in.code == Code::load ? in.imm : k_.body[in.a].imm;
+    return k_.operands[static_cast<size_t>(operand)].stride[axis] == Stride::unit;
+  };
+  const auto place_of = [&](jit::loop::ValueId v, int axis) {
+    return along(v, axis) ? "[e / " + tile + "][e % " + tile + "]" : "[e % " + depth + "][e / " + depth + "]";
+  };
+  write_index(1);
+
+  text_.line("");
+  text_.line("// One step of all the results of a thread.");
+  text_.open("static __device__ __forceinline__ void multiply(" + type + " (&sum)[" + side + "][" + side +
+             "], const " + type + "* left, const " + type + "* right)");
+  text_.line("#pragma unroll");
+  text_.open("for (int y = 0; y < " + side + "; ++y)");
+  text_.line("#pragma unroll");
+  text_.open("for (int x = 0; x < " + side + "; ++x)");
+  reductions_.add(text_, 0, "sum[y][x]", "left[y]", "right[x]", "");
+  text_.close();
+  text_.close();
+  text_.close();
+
+  open_function(0, kThreads);
+  text_.line("__shared__ __align__(16) " + type + " left[" + depth + "][" + number(kTile + kPad) +
+             "], right[" + depth + "][" + number(kTile + kPad) + "];");
+  text_.line("const u32 down = (" + rows + " + " + number(kTile - 1) + ") / " + tile + ", across = (" +
+             columns + " + " + number(kTile - 1) + ") / " + tile + ";");
+  text_.line("const u32 tile = blockIdx.x / across;");
+  text_.line("const u32 column0 = blockIdx.x % across * " + tile + ", row0 = tile % down * " + tile + ";");
+  text_.line("const u32 x0 = threadIdx.x % " + number(kTile / kSide) + " * " + side +
+             ", y0 = threadIdx.x / " + number(kTile / kSide) + " * " + side + ";");
+  // The outer axes' indices, by way of the first result of their plane.
+  text_.line("Index i = index_of(args, tile / down * (" + rows + " * " + columns + "));");
+  text_.line("const i64 end = args.n" + number(k_.sequential) + ";");
+  text_.line(type + " sum[" + side + "][" + side + "] = {};");
+  text_.line(type + " left_next[" + number(kLoads) + "], right_next[" + number(kLoads) + "];");
+  text_.line("i64 next = 0;");
+  const auto load = [&] {
+    load_tile("left", form.left, form.row_axis, "row0");
+    load_tile("right", form.right, form.column_axis, "column0");
+  };
+  load();
+  text_.open("while (next < end)");
+  text_.line("__syncthreads();");
+  text_.line("#pragma unroll");
+  text_.open("for (int u = 0; u < " + number(kLoads) + "; ++u)");
+  text_.line("const u32 e = threadIdx.x + u * " + number(kThreads) + ";");
+  text_.line("left" + place_of(form.left, form.row_axis) + " = left_next[u];");
+  text_.line("right" + place_of(form.right, form.column_axis) + " = right_next[u];");
+  text_.close();
+  text_.line("__syncthreads();");
+  text_.line("const i64 steps = end - next;");
+  text_.line("next += " + depth + ";");
+  text_.open("if (next < end)");
+  load();
+  text_.close();
+  text_.open("if (steps >= " + depth + ")");
+  text_.line("#pragma unroll");
+  text_.line("for (int step = 0; step < " + depth +
+             "; ++step) multiply(sum, left[step] + y0, right[step] + x0);");
+  text_.turn("} else {");
+  text_.line("for (int step = 0; step < steps; ++step) multiply(sum, left[step] + y0, right[step] + x0);");
+  text_.close();
+  text_.close();
+
+  // A long epilogue goes over a copy in memory, so that it is there once and sums stay in registers before.
+  const bool unrolled = cost_of(k_, k_.epilogue, k_.body.size()) <= kUnrolledEpilogue;
+  if (!unrolled) {
+    text_.line(type + " results[" + side + "][" + side + "];");
+    text_.line("#pragma unroll");
+    text_.line("for (int e = 0; e < " + number(kSide * kSide) + "; ++e) results[e / " + side + "][e % " +
+               side + "] = sum[e / " + side + "][e % " + side + "];");
+  }
+  text_.line(unrolled ? "#pragma unroll" : "#pragma unroll 1");
+  text_.open("for (int y = 0; y < " + side + "; ++y)");
+  text_.line("i.i" + number(form.row_axis) + " = row0 + y0 + y;");
+  text_.line("if (i.i" + number(form.row_axis) + " >= " + rows + ") break;");
+  text_.line(unrolled ? "#pragma unroll" : "#pragma unroll 1");
+  text_.open("for (int x = 0; x < " + side + "; ++x)");
+  text_.line("i.i" + number(form.column_axis) + " = column0 + x0 + x;");
+  text_.line("if (i.i" + number(form.column_axis) + " >= " + columns + ") break;");
+  write_epilogue([&](size_t) { return std::string(unrolled ? "sum[y][x]" : "results[y][x]"); });
+  text_.close();
+  text_.close();
+  text_.close();
+}
 
 }  // namespace lazy::cuda_backend

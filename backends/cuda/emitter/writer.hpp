@@ -29,6 +29,7 @@ class Writer {
 
  private:
   void write_map_function(int vector);
+  void load_tile(const char* side, jit::loop::ValueId, int axis, const char* origin);
   /// Begins function `which`: its head, and `args`.
   void open_function(int which, int threads);
   /// `Index index_of(args, at)`: the indices of the parallel axes of the at-th of their box, last axis

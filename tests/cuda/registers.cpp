@@ -1,0 +1,87 @@
+// What the assembler says of registers and spills, against registers.tsv: a kernel that starts to spill, or
+// takes more than a quarter more registers, fails. LAZY_TEST_REWRITE=1 writes the table anew.
+#include <boost/test/unit_test.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "backends/cuda/compile.hpp"
+#include "backends/cuda/emitter/module.hpp"
+#include "tests/cuda/direct.hpp"
+#include "tests/cuda/representative.hpp"
+
+using namespace lazy;
+using namespace lazy::test;
+
+namespace {
+
+struct Use {
+  int registers = 0, spilled = 0;
+};
+const std::string kTable = std::string(LAZY_SOURCE_DIR) + "/tests/cuda/registers.tsv";
+
+/// By kernel, then a tab, then the function's number in its module.
+std::map<std::string, Use> measured(const Nvrtc& nvrtc) {
+  std::map<std::string, Use> all;
+  for (const Representative& r : representatives()) {
+    const cuda_backend::Schedule schedule = cuda_backend::Schedule::of(r.kernel);
+    const Compiled c = nvrtc.compile(cuda_backend::emit(r.kernel, schedule), "sm_90");
+    BOOST_REQUIRE_MESSAGE(c.ok, r.name << ": " << c.log);
+    for (const auto& f : cuda_backend::functions_in(c.log))
+      for (size_t i = 0; i < schedule.functions.size(); ++i)
+        if (schedule.functions[i] == f.name)
+          all[r.name + "\t" + std::to_string(i)] = {f.registers, f.spill_stores + f.spill_loads};
+    for (size_t i = 0; i < schedule.functions.size(); ++i)
+      BOOST_REQUIRE_MESSAGE(all.count(r.name + "\t" + std::to_string(i)),
+                            "no report of " << schedule.functions[i]);
+  }
+  return all;
+}
+
+std::map<std::string, Use> expected() {
+  std::map<std::string, Use> all;
+  std::ifstream file(kTable);
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream fields(line);
+    std::string kernel, function;
+    Use use;
+    fields >> kernel >> function >> use.registers >> use.spilled;
+    all[kernel + "\t" + function] = use;
+  }
+  return all;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(cuda_registers)
+
+BOOST_AUTO_TEST_CASE(no_kernel_spills_or_grows) {
+  const Nvrtc* nvrtc = real_nvrtc();
+  if (!nvrtc) {
+    BOOST_TEST_MESSAGE("skipped: libnvrtc was not found (LAZY_TEST_NVRTC tells where it is)");
+    return;
+  }
+  const auto now = measured(*nvrtc);
+  if (std::getenv("LAZY_TEST_REWRITE")) {
+    std::ofstream file(kTable);
+    file << "# kernel\tfunction\tregisters\tbytes spilled, for sm_90 (registers.cpp)\n";
+    for (const auto& [name, use] : now) file << name << "\t" << use.registers << "\t" << use.spilled << "\n";
+    return;
+  }
+  const auto before = expected();
+  BOOST_TEST(before.size() == now.size(),
+             "the table is of other kernels: LAZY_TEST_REWRITE=1 writes it anew");
+  for (const auto& [name, use] : now) {
+    const auto found = before.find(name);
+    BOOST_REQUIRE_MESSAGE(found != before.end(), name << " is not in the table");
+    BOOST_CHECK_MESSAGE(use.spilled <= found->second.spilled, name << " spills " << use.spilled << " bytes");
+    // ptxas gives them out in eights.
+    BOOST_CHECK_MESSAGE(
+        use.registers <= std::max(found->second.registers * 5 / 4, found->second.registers + 8),
+        name << " takes " << use.registers << " registers, " << found->second.registers << " before");
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
