@@ -16,10 +16,10 @@ namespace lazy::jit {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  /// Runs the whole box described by `args` (layout: loop::ArgLayout; word kContext: Backend::context()). On the
-  /// CPU it returns when its stores are visible to the caller, elsewhere perhaps before it has begun: what is done
-  /// on that device later sees its stores. May use several threads. Extents may be 0. `args` may be modified during
-  /// the call.
+  /// Runs the whole box described by `args` (layout: loop::ArgLayout; word kContext: Backend::context()). On
+  /// the CPU it returns when its stores are visible to the caller, elsewhere perhaps before it has begun:
+  /// what is done on that device later sees its stores. May use several threads. Extents may be 0. `args` may
+  /// be modified during the call.
   virtual void launch(uint64_t* args) const = 0;
   /// The same on the calling thread alone, in a task of Backend::for_each: other threads see its stores when
   /// that returns. Of `args` only words 0 to 2 are changed.
@@ -42,7 +42,7 @@ class Kernel {
 
 /// What the executor needs to know to cut a band's work into blocks (jit/plan/band.hpp).
 struct Workers {
-  int threads = 1;  // 0: bands are not for this backend
+  int threads = 1;                       // 0: bands are not for this backend
   size_t near_bytes = size_t{32} << 10;  // first- and second-level cache of one thread
   size_t far_bytes = size_t{1} << 20;
 };
@@ -64,8 +64,8 @@ class Backend {
   bool host() const { return device().kind == DeviceKind::cpu; }
   /// A line for people: model, size.
   virtual std::string describe() const { return name(); }
-  /// The code that it makes, as part of keys: programs of backends with the same number serve each other. 0: the
-  /// CPU. Below 2^16.
+  /// The code that it makes, as part of keys: programs of backends with the same number serve each other. 0:
+  /// the CPU. Below 2^16.
   virtual uint32_t code_class() const { return 0; }
   /// Word loop::ArgLayout::kContext of its launches.
   virtual uint64_t context() const { return 0; }
@@ -82,17 +82,20 @@ class Backend {
   /// `bytes` of uninitialised memory aligned to 64, never null (a size of 0 gives a valid pointer).
   virtual void* allocate(size_t bytes) = 0;
   virtual void deallocate(void*, size_t bytes) noexcept = 0;
-  // Memory of a device that is not the host. All in the order of its launches; `read` returns when the bytes are
-  // there, the others may return before anything happened, but host memory is free for the caller to change.
+  // Memory of a device that is not the host. All in the order of its launches; `read` returns when the bytes
+  // are there, the others may return before anything happened, but host memory is free for the caller to
+  // change.
   virtual void write(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
   virtual void read(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
   virtual void copy(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
   /// From memory of `source`, another device of this kind.
-  virtual void copy_from(Backend& /*source*/, void* to, const void* from, size_t bytes) { copy(to, from, bytes); }
+  virtual void copy_from(Backend& /*source*/, void* to, const void* from, size_t bytes) {
+    copy(to, from, bytes);
+  }
   /// Returns when all that was launched is done. Throws DeviceError for what went wrong meanwhile.
   virtual void synchronize() {}
-  /// The calling thread runs the steps of a program, by its number (Program::number), until the result dies. Null: as
-  /// if it was not said.
+  /// The calling thread runs the steps of a program, by its number (Program::number), until the result dies.
+  /// Null: as if it was not said.
   virtual std::unique_ptr<HeldRun> begin_run(uint64_t /*program*/) { return nullptr; }
   /// Compiling a kernel takes milliseconds: those of one program are compiled side by side (for_each).
   virtual bool compiles_slowly() const { return false; }

@@ -61,8 +61,8 @@ class Entry {
 
 cache::LruCache<Entry>& entries() {
   static auto* cache = [] {
-    constexpr const char* causes[] = {"item",  "to_vector",  "data",       "print",        "eval",
-                                      "truth", "node_limit", "byte_limit", "other_thread", "eager",  "transfer"};
+    constexpr const char* causes[] = {"item",       "to_vector",  "data",         "print", "eval",    "truth",
+                                      "node_limit", "byte_limit", "other_thread", "eager", "transfer"};
     static const char* guards[kGuardKinds];
     for (int i = 0; i < kGuardKinds; ++i) guards[i] = name_of(static_cast<Guard::Kind>(i));
     metric::name_causes(causes);
@@ -189,7 +189,8 @@ void compile_for_others(const Frame& f) {
     std::vector<uint32_t> key = f.key;
     Frame::set_code_class(key, b->code_class());
     if (key == f.key || !stored_programs(key, *b).empty()) continue;
-    (void)compile(f, config::get().dynamic.get() == config::Dynamic::never ? Variant::fixed : Variant::generic, *b);
+    (void)compile(
+        f, config::get().dynamic.get() == config::Dynamic::never ? Variant::fixed : Variant::generic, *b);
   }
 }
 
@@ -302,7 +303,8 @@ void flush(Node* wanted, Cause cause, const Site& site) {
                     name_of(wanted->op) + ", recorded at " + lazy::to_string(wanted->site),
                 site);
   using clock = std::chrono::steady_clock;
-  Backend& backend = backend_of(wanted->device, site);  // the first one takes a while to make: before the flush is timed
+  Backend& backend =
+      backend_of(wanted->device, site);  // the first one takes a while to make: before the flush is timed
   FlushTimes times;
   times.start = profile::start_time();
   phases.next(times.start != 0);

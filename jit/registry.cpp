@@ -26,7 +26,9 @@ Device best_device() {
   static const Device best = [] {
     try {
       if (backends().cuda->count() > 0) return Device{DeviceKind::cuda, 0};
-    } catch (const DeviceError& e) { logging::print(logging::Channel::device, "LAZY_DEVICE=auto: %s", e.what()); }
+    } catch (const DeviceError& e) {
+      logging::print(logging::Channel::device, "LAZY_DEVICE=auto: %s", e.what());
+    }
     return Device{};
   }();
   return best;

@@ -38,8 +38,8 @@ Backend& backend_of(Device, const Site& site);
 /// Of a buffer's memory.
 Backend& backend_of(const Buffer&);
 
-/// Where new tensors are: what set_default_device() said, else LAZY_DEVICE. Throws DeviceError at `site` if that
-/// asks for a device that isn't there.
+/// Where new tensors are: what set_default_device() said, else LAZY_DEVICE. Throws DeviceError at `site` if
+/// that asks for a device that isn't there.
 Device default_device(const Site& site);
 void set_default_device(Device, const Site& site);
 

@@ -10,7 +10,8 @@ namespace lazy::jit {
 /// Relative size of one rounding; 0: exact.
 double unit_of(DType);
 
-/// An input's value in memory that `backend` can read: itself, or a copy of all its memory, laid out as it is.
+/// An input's value in memory that `backend` can read: itself, or a copy of all its memory, laid out as it
+/// is.
 Handle in_reach_of(Backend& backend, const Handle&);
 
 /// Largest difference in units of the type's rounding, relative to the larger of the element and the tensor's

@@ -4,8 +4,9 @@
 //   lazy::Tensor y = tanh(x) @ ...;                             // runs on the GPU; nothing else changes
 //   std::vector<float> v = y.to_vector<float>();                // reading waits, and copies to the host
 //
-// Tensors that meet in one op are on one device (DeviceError otherwise; scalars are anywhere). Work on a GPU goes on
-// while the program records more; its failures are thrown where a value is read next, or by synchronize().
+// Tensors that meet in one op are on one device (DeviceError otherwise; scalars are anywhere). Work on a GPU
+// goes on while the program records more; its failures are thrown where a value is read next, or by
+// synchronize().
 #pragma once
 #include <string>
 
@@ -23,7 +24,8 @@ struct FirstCuda : Device {
 };
 inline constexpr FirstCuda cuda{};
 
-/// Where new tensors are made: what set_default_device() said last, else LAZY_DEVICE. DeviceError if it isn't there.
+/// Where new tensors are made: what set_default_device() said last, else LAZY_DEVICE. DeviceError if it isn't
+/// there.
 Device default_device(Site s = Site::current());
 /// DeviceError if there is no such device; then nothing changes.
 void set_default_device(Device, Site s = Site::current());
@@ -31,7 +33,8 @@ void set_default_device(Device, Site s = Site::current());
 bool is_available(Device);
 /// How many GPUs can be used: 0 without a driver.
 int cuda_device_count();
-/// Model and size, for people: "NVIDIA H200, sm_90, 132 multiprocessors, 143771 MiB". DeviceError if it isn't there.
+/// Model and size, for people: "NVIDIA H200, sm_90, 132 multiprocessors, 143771 MiB". DeviceError if it isn't
+/// there.
 std::string describe(Device, Site s = Site::current());
 /// Returns when everything that was launched on the device is done. Throws DeviceError for what failed there.
 void synchronize(Device, Site s = Site::current());

@@ -44,8 +44,8 @@ class Tensor {
   // Looking at values. Each of these computes what is pending and needed.
 
   const Tensor& eval(Site s = Site::current()) const;
-  /// The value on a device (device.hpp); itself if it is there. Computes it where it is, then copies; only a copy to
-  /// the host is waited for. DeviceError if there is no such device.
+  /// The value on a device (device.hpp); itself if it is there. Computes it where it is, then copies; only a
+  /// copy to the host is waited for. DeviceError if there is no such device.
   Tensor to(Device device, Site s = Site::current()) const;
   /// The element of a tensor of size 1, converted as astype would. ShapeError for any other size.
   template <Element E>

@@ -27,7 +27,8 @@ api::DevicePtr device_pointer(const void* p) { return reinterpret_cast<uintptr_t
 void Allocator::start() {
   gpu_.check(gpu_.driver.default_pool(&pool_, gpu_.handle), "cuDeviceGetDefaultMemPool");
   uint64_t all = ~uint64_t{0};  // the pool keeps what it has until release_kept()
-  gpu_.check(gpu_.driver.pool_set(pool_, api::MemPoolAttribute::release_threshold, &all), "cuMemPoolSetAttribute");
+  gpu_.check(gpu_.driver.pool_set(pool_, api::MemPoolAttribute::release_threshold, &all),
+             "cuMemPoolSetAttribute");
 }
 
 void* Allocator::allocate(size_t bytes) {
@@ -108,7 +109,8 @@ void Allocator::fail(size_t asked) const {
                      text::human_size(asked) + "; values hold " + text::human_size(stats_.used);
   if (gpu_.driver.memory_info(&free, &total) == api::kSuccess)
     text += ", and " + text::human_size(free) + " of " + text::human_size(total) + " is free";
-  if (const uint64_t limit = config::get().cuda_memory) text += " (LAZY_CUDA_MEMORY=" + std::to_string(limit) + ")";
+  if (const uint64_t limit = config::get().cuda_memory)
+    text += " (LAZY_CUDA_MEMORY=" + std::to_string(limit) + ")";
   throw DeviceError(text);
 }
 

@@ -1,5 +1,5 @@
-// Memory of one GPU: blocks that are kept when given back, above the driver's own pool. Everything runs in one stream,
-// so a block can be handed out again at once, before what last used it has finished.
+// Memory of one GPU: blocks that are kept when given back, above the driver's own pool. Everything runs in
+// one stream, so a block can be handed out again at once, before what last used it has finished.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -19,8 +19,9 @@ class Allocator {
   /// Once the context is there.
   void start();
 
-  /// Never null; a size of 0 gives a valid pointer. Where there is no memory (or LAZY_CUDA_MEMORY is reached) what is
-  /// kept is given back to the driver, once; then it throws DeviceError saying what was asked for and what is held.
+  /// Never null; a size of 0 gives a valid pointer. Where there is no memory (or LAZY_CUDA_MEMORY is reached)
+  /// what is kept is given back to the driver, once; then it throws DeviceError saying what was asked for and
+  /// what is held.
   void* allocate(size_t bytes);
   /// What the calling thread records (recording.hpp) keeps it until its launches are in the stream.
   void deallocate(void*, size_t bytes) noexcept;
@@ -30,8 +31,8 @@ class Allocator {
   void release_kept();
 
   struct Stats {
-    size_t used = 0;  // bytes handed out
-    size_t kept = 0;  // bytes given back and kept
+    size_t used = 0;      // bytes handed out
+    size_t kept = 0;      // bytes given back and kept
     size_t requests = 0;  // ever, to the driver
   };
   Stats stats() const;

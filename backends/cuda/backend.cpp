@@ -60,7 +60,9 @@ class Compiler : public jit::Backend {
   }
 
  private:
-  [[noreturn]] void nothing_runs() const { throw DeviceError(name_ + " is compiled for, but there is no such GPU"); }
+  [[noreturn]] void nothing_runs() const {
+    throw DeviceError(name_ + " is compiled for, but there is no such GPU");
+  }
   const int architecture_, driver_major_;
   const std::string name_;
 };
@@ -81,8 +83,8 @@ class GpuBackend final : public Compiler {
     gpu_->enter();
     gpu_->check(gpu_->driver.copy(pointer(to), pointer(from), bytes, gpu_->stream), "cuMemcpyDtoDAsync");
   }
-  /// The two streams wait for each other by events: the copy sees what was written before, and the source's memory is
-  /// not written again before it was read.
+  /// The two streams wait for each other by events: the copy sees what was written before, and the source's
+  /// memory is not written again before it was read.
   void copy_from(jit::Backend& source, void* to, const void* from, size_t bytes) override {
     Gpu& other = *reinterpret_cast<Gpu*>(source.context());
     if (bytes == 0) return;
@@ -101,8 +103,9 @@ class GpuBackend final : public Compiler {
     };
     order(other, *gpu_);
     gpu_->enter();
-    gpu_->check(gpu_->driver.copy_peer(pointer(to), gpu_->context, pointer(from), other.context, bytes, gpu_->stream),
-                "cuMemcpyPeerAsync");
+    gpu_->check(
+        gpu_->driver.copy_peer(pointer(to), gpu_->context, pointer(from), other.context, bytes, gpu_->stream),
+        "cuMemcpyPeerAsync");
     order(*gpu_, other);
   }
   void synchronize() override { gpu_->synchronize(); }
@@ -112,7 +115,8 @@ class GpuBackend final : public Compiler {
   }
   std::string describe() const override {
     return gpu_->name + ", sm_" + std::to_string(gpu_->architecture) + ", " +
-           std::to_string(gpu_->multiprocessors) + " multiprocessors, " + std::to_string(gpu_->memory >> 20) + " MiB";
+           std::to_string(gpu_->multiprocessors) + " multiprocessors, " + std::to_string(gpu_->memory >> 20) +
+           " MiB";
   }
 
  private:
@@ -149,7 +153,8 @@ class CudaDevices final : public jit::Devices {
     static const std::vector<jit::Backend*> all = [] {
       std::vector<jit::Backend*> v;
       try {
-        for (int a : architectures_in(config::get().cuda_archs)) v.push_back(make_cross_compiler(a).release());
+        for (int a : architectures_in(config::get().cuda_archs))
+          v.push_back(make_cross_compiler(a).release());
       } catch (const Error& e) { logging::warning(e.what()); }
       return v;
     }();

@@ -8,7 +8,8 @@ namespace lazy::cuda_backend {
 
 std::unique_ptr<jit::Devices> make_devices();
 
-/// A backend that compiles for an architecture (90: sm_90) and has no device: everything else throws DeviceError.
+/// A backend that compiles for an architecture (90: sm_90) and has no device: everything else throws
+/// DeviceError.
 std::unique_ptr<jit::Backend> make_cross_compiler(int architecture);
 
 }  // namespace lazy::cuda_backend

@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kWorkspace = size_t{32} << 20;  // what NVIDIA advises for Hopper
 
-/// cuBLASLt's matrices are column-major. Ours are, or are seen as, row-major; so it computes the transpose of the
-/// product, right(n, k) * left(k, m), and `first` is right.
+/// cuBLASLt's matrices are column-major. Ours are, or are seen as, row-major; so it computes the transpose of
+/// the product, right(n, k) * left(k, m), and `first` is right.
 struct Stored {
   uint64_t rows, columns;
   int64_t ld;
@@ -28,7 +28,8 @@ Stored stored(int64_t rows, int64_t columns, int64_t row, int64_t column) {
 }
 
 uint32_t alignment(const void* p) {
-  return static_cast<uint32_t>(std::min<uint64_t>(256, uint64_t{1} << std::countr_zero(reinterpret_cast<uint64_t>(p) | 256)));
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(256, uint64_t{1} << std::countr_zero(reinterpret_cast<uint64_t>(p) | 256)));
 }
 
 std::string key_of(const BlasProblem& p) {
@@ -76,20 +77,25 @@ const Blas::Plan& Blas::plan_of(const BlasProblem& p) {
 Blas::Plan Blas::make(const BlasProblem& p) const {
   Plan plan;
   const auto ok = [](api::Result r) { return r == api::kSuccess; };
-  const Stored a = stored(p.n, p.k, p.right.column, p.right.row), b = stored(p.k, p.m, p.left.column, p.left.row);
+  const Stored a = stored(p.n, p.k, p.right.column, p.right.row),
+               b = stored(p.k, p.m, p.left.column, p.left.row);
   const int32_t batch = static_cast<int32_t>(p.batch);
   const auto layout = [&](api::BlasLayout& l, const BlasProblem::Matrix& x, uint64_t rows, uint64_t columns,
                           int64_t ld) {
     return ok(lt_->layout_create(&l, x.type, rows, columns, ld)) &&
-           (batch == 1 || (ok(lt_->layout_set(l, api::BlasLayoutAttribute::batch_count, &batch, sizeof batch)) &&
-                           ok(lt_->layout_set(l, api::BlasLayoutAttribute::batch_stride, &x.batch, sizeof x.batch))));
+           (batch == 1 ||
+            (ok(lt_->layout_set(l, api::BlasLayoutAttribute::batch_count, &batch, sizeof batch)) &&
+             ok(lt_->layout_set(l, api::BlasLayoutAttribute::batch_stride, &x.batch, sizeof x.batch))));
   };
   const auto compute = p.f64 ? api::BlasCompute::f64 : api::BlasCompute::f32;
   if (!ok(lt_->matmul_create(&plan.matmul, compute, p.f64 ? api::BlasType::f64 : api::BlasType::f32)) ||
-      !ok(lt_->matmul_set(plan.matmul, api::BlasMatmulAttribute::transpose_a, &a.operation, sizeof a.operation)) ||
-      !ok(lt_->matmul_set(plan.matmul, api::BlasMatmulAttribute::transpose_b, &b.operation, sizeof b.operation)) ||
+      !ok(lt_->matmul_set(plan.matmul, api::BlasMatmulAttribute::transpose_a, &a.operation,
+                          sizeof a.operation)) ||
+      !ok(lt_->matmul_set(plan.matmul, api::BlasMatmulAttribute::transpose_b, &b.operation,
+                          sizeof b.operation)) ||
       !layout(plan.a, p.right, a.rows, a.columns, a.ld) || !layout(plan.b, p.left, b.rows, b.columns, b.ld) ||
-      !layout(plan.d, p.out, static_cast<uint64_t>(p.n), static_cast<uint64_t>(p.m), std::max(p.out.row, p.n)))
+      !layout(plan.d, p.out, static_cast<uint64_t>(p.n), static_cast<uint64_t>(p.m),
+              std::max(p.out.row, p.n)))
     return plan;
   api::BlasPreference preference = nullptr;
   if (!ok(lt_->preference_create(&preference))) return plan;
@@ -103,7 +109,8 @@ Blas::Plan Blas::make(const BlasProblem& p) const {
       ok(lt_->preference_set(preference, Attribute::alignment_b, &at_b, sizeof at_b)) &&
       ok(lt_->preference_set(preference, Attribute::alignment_c, &at_d, sizeof at_d)) &&
       ok(lt_->preference_set(preference, Attribute::alignment_d, &at_d, sizeof at_d)) &&
-      ok(lt_->heuristic(handle_, plan.matmul, plan.a, plan.b, plan.d, plan.d, preference, 1, &best, &found)) &&
+      ok(lt_->heuristic(handle_, plan.matmul, plan.a, plan.b, plan.d, plan.d, preference, 1, &best,
+                        &found)) &&
       found == 1 && ok(best.state);
   (void)lt_->preference_destroy(preference);
   plan.algorithm = best.algorithm;
@@ -124,12 +131,14 @@ bool Blas::multiply(const BlasProblem& p) {
   const void* const one = p.f64 ? static_cast<const void*>(&one64) : &one32;
   const void* const zero = p.f64 ? static_cast<const void*>(&zero64) : &zero32;
   void* const out = const_cast<void*>(p.out.data);
-  const api::Result r = lt_->matmul(handle_, plan.matmul, one, p.right.data, plan.a, p.left.data, plan.b, zero, out,
-                                    plan.d, out, plan.d, &plan.algorithm, workspace, plan.workspace_bytes, gpu_.stream);
+  const api::Result r =
+      lt_->matmul(handle_, plan.matmul, one, p.right.data, plan.a, p.left.data, plan.b, zero, out, plan.d,
+                  out, plan.d, &plan.algorithm, workspace, plan.workspace_bytes, gpu_.stream);
   if (workspace) gpu_.allocator.deallocate(workspace, plan.workspace_bytes);
   if (r == api::kSuccess) return true;
   if (r == api::kBlasNotSupported) return false;
-  throw DeviceError("cuda:" + std::to_string(gpu_.ordinal) + ": cublasLtMatmul failed with status " + std::to_string(r));
+  throw DeviceError("cuda:" + std::to_string(gpu_.ordinal) + ": cublasLtMatmul failed with status " +
+                    std::to_string(r));
 }
 
 }  // namespace lazy::cuda_backend

@@ -10,8 +10,8 @@ namespace lazy::cuda_backend {
 
 class Gpu;
 
-/// out[b](m, n) = sum over k of left[b](m, k) * right[b](k, n). Strides are in elements. Of each matrix one of the two
-/// strides is 1.
+/// out[b](m, n) = sum over k of left[b](m, k) * right[b](k, n). Strides are in elements. Of each matrix one
+/// of the two strides is 1.
 struct BlasProblem {
   int64_t m = 1, n = 1, k = 1, batch = 1;
   struct Matrix {
@@ -25,7 +25,8 @@ struct BlasProblem {
 class Blas {
  public:
   explicit Blas(Gpu& gpu) : gpu_(gpu) {}
-  /// Puts the product into the stream. False if there is no cuBLASLt (said once, in the log) or it can't do this.
+  /// Puts the product into the stream. False if there is no cuBLASLt (said once, in the log) or it can't do
+  /// this.
   bool multiply(const BlasProblem&);
 
  private:

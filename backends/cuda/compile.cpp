@@ -64,23 +64,23 @@ class Program {
 Cubin compile(const std::string& text, const std::string& name, int architecture, int driver_major) {
   const api::Nvrtc& nvrtc = api::nvrtc(driver_major);
   const std::string arch = "sm_" + std::to_string(architecture);
-  if (!nvrtc.architectures.empty() &&
-      std::find(nvrtc.architectures.begin(), nvrtc.architectures.end(), architecture) == nvrtc.architectures.end())
+  if (!nvrtc.architectures.empty() && std::find(nvrtc.architectures.begin(), nvrtc.architectures.end(),
+                                                architecture) == nvrtc.architectures.end())
     throw DeviceError("NVRTC " + std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor) +
                       " does not compile for " + arch);
   const std::string arch_option = "-arch=" + arch;
-  // No library headers. The stack limit is the process's own business. The assembler reports registers and spills.
-  // a * b + c stays two roundings.
-  const std::vector<const char*> options = {arch_option.c_str(),           "--minimal",   "--std=c++17",
-                                            "--modify-stack-limit=false",  "-Xptxas=-v",  "-fmad=false",
-                                            "-default-device"};
+  // No library headers. The stack limit is the process's own business. The assembler reports registers and
+  // spills. a * b + c stays two roundings.
+  const std::vector<const char*> options = {
+      arch_option.c_str(), "--minimal",   "--std=c++17",    "--modify-stack-limit=false",
+      "-Xptxas=-v",        "-fmad=false", "-default-device"};
   Program program(nvrtc, text, name + ".cu");
   const api::Result r = program.compile(options);
   Cubin made;
   made.log = program.log();
   if (r != api::kSuccess)
-    throw CompileError("kernel " + name + " does not compile for " + arch + ": NVRTC error " + std::to_string(r) +
-                       "\n" + made.log + numbered(text));
+    throw CompileError("kernel " + name + " does not compile for " + arch + ": NVRTC error " +
+                       std::to_string(r) + "\n" + made.log + numbered(text));
   made.bytes = program.cubin();
   return made;
 }
@@ -93,7 +93,8 @@ std::vector<FunctionUse> functions_in(const std::string& log) {
     at = end + 1;
     char name[512];
     if (const size_t p = line.find("Compiling entry function '"); p != line.npos) {
-      if (std::sscanf(line.c_str() + p, "Compiling entry function '%511[^']'", name) == 1) all.push_back({name});
+      if (std::sscanf(line.c_str() + p, "Compiling entry function '%511[^']'", name) == 1)
+        all.push_back({name});
     }
     if (all.empty()) continue;
     FunctionUse& f = all.back();
@@ -117,8 +118,8 @@ std::vector<int> architectures_in(const std::string& list) {
     at = end + 1;
     int number = 0;
     const char* const last = one.data() + one.size();
-    if (one.rfind("sm_", 0) != 0 || std::from_chars(one.data() + 3, last, number).ptr != last || number < 50 ||
-        number > 999)
+    if (one.rfind("sm_", 0) != 0 || std::from_chars(one.data() + 3, last, number).ptr != last ||
+        number < 50 || number > 999)
       throw ConfigError("LAZY_CUDA_ARCHS: '" + one + "' is not an architecture; sm_90 is one");
     all.push_back(number);
   }

@@ -16,9 +16,9 @@ struct Cubin {
   std::string log;  // of the compiler and the assembler
 };
 
-/// `architecture`: 90 for sm_90. `driver_major`: of CUDA, the newest compiler that will do; 0: any. Any thread; several
-/// compiles run side by side. Throws CompileError with the text, numbered, and the compiler's messages; DeviceError if
-/// there is no NVRTC or it does not know the architecture.
+/// `architecture`: 90 for sm_90. `driver_major`: of CUDA, the newest compiler that will do; 0: any. Any
+/// thread; several compiles run side by side. Throws CompileError with the text, numbered, and the compiler's
+/// messages; DeviceError if there is no NVRTC or it does not know the architecture.
 Cubin compile(const std::string& text, const std::string& name, int architecture, int driver_major);
 
 /// What the log says of each function.

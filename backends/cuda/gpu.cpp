@@ -6,7 +6,8 @@
 
 namespace lazy::cuda_backend {
 
-Gpu::Gpu(int ordinal_) : driver(api::driver()), ordinal(ordinal_), allocator(*this), staging(*this), graphs(*this), blas(*this) {
+Gpu::Gpu(int ordinal_)
+    : driver(api::driver()), ordinal(ordinal_), allocator(*this), staging(*this), graphs(*this), blas(*this) {
   check(driver.device_get(&handle, ordinal), "cuDeviceGet");
   char text[256] = {};
   check(driver.device_name(text, sizeof text - 1, handle), "cuDeviceGetName");
@@ -23,7 +24,8 @@ Gpu::Gpu(int ordinal_) : driver(api::driver()), ordinal(ordinal_), allocator(*th
   allocator.start();
   if (logging::enabled(logging::Channel::device))
     logging::print(logging::Channel::device, "cuda:%d is %s, sm_%d, %s, CUDA %d.%d", ordinal, name.c_str(),
-                   architecture, text::human_size(memory).c_str(), driver.version / 1000, driver.version % 1000 / 10);
+                   architecture, text::human_size(memory).c_str(), driver.version / 1000,
+                   driver.version % 1000 / 10);
 }
 
 int Gpu::attribute(api::DeviceAttribute a) const {
@@ -37,7 +39,8 @@ void Gpu::fail(api::Result r, const char* what) const {
   if (!name.empty()) text += " (" + name + ")";
   text += std::string(": ") + what + ": " + api::describe(r);
   // Errors of work that is under way come up at whatever is asked for next, and for good.
-  if (r >= api::kIllegalAddress && r < 800) text += "; earlier work on the device failed, and it takes no more";
+  if (r >= api::kIllegalAddress && r < 800)
+    text += "; earlier work on the device failed, and it takes no more";
   throw DeviceError(text);
 }
 

@@ -1,5 +1,5 @@
-// One GPU: its primary context, our stream on it, and its memory. All work of ours on a GPU is in one stream, so it
-// happens in the order in which it was asked for, whichever thread asked.
+// One GPU: its primary context, our stream on it, and its memory. All work of ours on a GPU is in one stream,
+// so it happens in the order in which it was asked for, whichever thread asked.
 #pragma once
 #include <string>
 
@@ -42,9 +42,9 @@ class Gpu {
   api::Device handle = 0;
   api::Context context = nullptr;
   api::Stream stream = nullptr;
-  std::string name;          // "NVIDIA H200"
-  int architecture = 0;      // 90: sm_90
-  size_t memory = 0;         // bytes
+  std::string name;      // "NVIDIA H200"
+  int architecture = 0;  // 90: sm_90
+  size_t memory = 0;     // bytes
   int multiprocessors = 0;
   Allocator allocator;
   Staging staging;

@@ -15,10 +15,12 @@ using jit::loop::ArgLayout;
 using jit::loop::Form;
 using jit::loop::LoopKernel;
 
-/// Memory that a launch borrows from the allocator. It is given back at once: what comes later in the stream may have it.
+/// Memory that a launch borrows from the allocator. It is given back at once: what comes later in the stream
+/// may have it.
 class Borrowed {
  public:
-  Borrowed(Gpu& gpu, size_t bytes) : gpu_(gpu), bytes_(bytes), p_(bytes ? gpu.allocator.allocate(bytes) : nullptr) {}
+  Borrowed(Gpu& gpu, size_t bytes)
+      : gpu_(gpu), bytes_(bytes), p_(bytes ? gpu.allocator.allocate(bytes) : nullptr) {}
   Borrowed(const Borrowed&) = delete;
   ~Borrowed() {
     if (p_) gpu_.allocator.deallocate(p_, bytes_);
@@ -34,10 +36,7 @@ class Borrowed {
 class GpuKernel final : public jit::Kernel {
  public:
   GpuKernel(const LoopKernel& k, Schedule schedule, Cubin cubin)
-      : loop_(k),
-        at_(layout_of(k)),
-        schedule_(std::move(schedule)),
-        cubin_(std::move(cubin)) {}
+      : loop_(k), at_(layout_of(k)), schedule_(std::move(schedule)), cubin_(std::move(cubin)) {}
 
   void launch(uint64_t* args) const override {
     auto& gpu = *reinterpret_cast<Gpu*>(args[ArgLayout::kContext]);
@@ -77,8 +76,9 @@ class GpuKernel final : public jit::Kernel {
     if (!functions_.empty()) return;
     gpu.enter();
     api::Library library = nullptr;
-    gpu.check(gpu.driver.library_load(&library, cubin_.bytes.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
-              "cuLibraryLoadData");
+    gpu.check(
+        gpu.driver.library_load(&library, cubin_.bytes.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+        "cuLibraryLoadData");
     std::vector<api::Function> found;
     for (const std::string& name : schedule_.functions) {
       api::CudaKernel kernel = nullptr;
@@ -89,7 +89,9 @@ class GpuKernel final : public jit::Kernel {
     functions_ = std::move(found);
   }
 
-  int64_t extent(const uint64_t* args, int axis) const { return static_cast<int64_t>(args[at_.extent(axis)]); }
+  int64_t extent(const uint64_t* args, int axis) const {
+    return static_cast<int64_t>(args[at_.extent(axis)]);
+  }
 
   /// Boxes of 2^31 indices and more go in halves, so that kernels count in 32 bits.
   void part(Gpu& gpu, uint64_t* args) const {

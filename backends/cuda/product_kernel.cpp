@@ -28,7 +28,8 @@ struct Strides {
   std::vector<int64_t> batch;  // of each batch axis that is longer than 1
 };
 
-/// Whether the library takes a matrix of that size and these strides; strides along an extent of 1 are made up.
+/// Whether the library takes a matrix of that size and these strides; strides along an extent of 1 are made
+/// up.
 bool regular(Strides& s, int64_t rows, int64_t columns) {
   if (rows == 1 && s.column != 1) s.row = 1;
   if (rows == 1 && s.column == 1) s.row = columns;
@@ -38,10 +39,12 @@ bool regular(Strides& s, int64_t rows, int64_t columns) {
   return s.row == 1 && s.column >= rows;
 }
 
-/// Memory for the sums while an epilogue is still to come; given back at once, for what comes later in the stream.
+/// Memory for the sums while an epilogue is still to come; given back at once, for what comes later in the
+/// stream.
 class Sums {
  public:
-  Sums(Gpu& gpu, size_t bytes) : gpu_(gpu), bytes_(bytes), memory_(bytes ? gpu.allocator.allocate(bytes) : nullptr) {}
+  Sums(Gpu& gpu, size_t bytes)
+      : gpu_(gpu), bytes_(bytes), memory_(bytes ? gpu.allocator.allocate(bytes) : nullptr) {}
   Sums(const Sums&) = delete;
   ~Sums() {
     if (memory_) gpu_.allocator.deallocate(memory_, bytes_);
@@ -69,7 +72,9 @@ class ProductKernel final : public jit::Kernel {
     if (!config::get().cuda_blas || !by_library(*reinterpret_cast<Gpu*>(args[ArgLayout::kContext]), args))
       own_->launch(args);
   }
-  size_t code_bytes() const override { return own_->code_bytes() + (epilogue_ ? epilogue_->code_bytes() : 0); }
+  size_t code_bytes() const override {
+    return own_->code_bytes() + (epilogue_ ? epilogue_->code_bytes() : 0);
+  }
   std::string schedule() const override {
     return own_->schedule() + (epilogue_ ? "\nafter a product by cuBLASLt: " + epilogue_->schedule()
                                          : "\nor a product by cuBLASLt");
@@ -124,7 +129,8 @@ class ProductKernel final : public jit::Kernel {
     } else {
       out = {n, 1, std::vector<int64_t>(batch.size())};
       int64_t step = m * n;
-      for (size_t i = batch.size(); i-- > 0; step *= extent(args, static_cast<int>(batch[i]))) out.batch[i] = step;
+      for (size_t i = batch.size(); i-- > 0; step *= extent(args, static_cast<int>(batch[i])))
+        out.batch[i] = step;
     }
     if (!regular(left, m, k) || !regular(right, k, n) || !regular(out, m, n) || out.column != 1) return false;
 
@@ -153,8 +159,8 @@ class ProductKernel final : public jit::Kernel {
       --walked;
       const int64_t count = extent(args, static_cast<int>(batch[walked]));
       // Rows of several matrices that meet the same right side are rows of one.
-      if (right.batch[walked] == 0 && left.batch[walked] == m * left.row && out.batch[walked] == m * out.row &&
-          left.column == 1) {
+      if (right.batch[walked] == 0 && left.batch[walked] == m * left.row &&
+          out.batch[walked] == m * out.row && left.column == 1) {
         p.m = m * count;
       } else {
         p.batch = count;
@@ -180,7 +186,8 @@ class ProductKernel final : public jit::Kernel {
       p.left.data = pointer(product_.left) + l * bytes(product_.left_type);
       p.right.data = pointer(product_.right) + r * bytes(product_.right_type);
       p.out.data = to + o * bytes(out_type);
-      if (!gpu.blas.multiply(p)) return false;  // the first says no if any does: then nothing has been written
+      if (!gpu.blas.multiply(p))
+        return false;  // the first says no if any does: then nothing has been written
     }
     if (product_.plain_output < 0) finish(args, to);
     return true;

@@ -55,7 +55,8 @@ void Graphs::build(State& s) {
     const api::KernelNodeParams node = node_of(l, params);
     api::GraphNode made = nullptr;
     const api::GraphNode* before = s.nodes.empty() ? nullptr : &s.nodes.back();
-    gpu_.check(gpu_.driver.graph_add_kernel(&made, s.graph, before, before ? 1 : 0, &node), "cuGraphAddKernelNode");
+    gpu_.check(gpu_.driver.graph_add_kernel(&made, s.graph, before, before ? 1 : 0, &node),
+               "cuGraphAddKernelNode");
     s.nodes.push_back(made);
   }
   gpu_.check(gpu_.driver.graph_instantiate(&s.exec, s.graph, 0), "cuGraphInstantiate");

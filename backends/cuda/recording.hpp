@@ -1,7 +1,7 @@
 // Launches of a program that recurs, as one CUDA graph: one call in place of one for each kernel.
 //
-// While a run is recorded the calling thread's launches are held back, and so is memory that it gives back: until the
-// graph is in the stream nobody else may have it.
+// While a run is recorded the calling thread's launches are held back, and so is memory that it gives back:
+// until the graph is in the stream nobody else may have it.
 #pragma once
 #include <cstdint>
 #include <list>
@@ -29,8 +29,8 @@ struct Launched {
 class Graphs {
  public:
   explicit Graphs(Gpu& gpu) : gpu_(gpu) {}
-  /// Runs the launches in order: as a graph from the third time on that the program comes with the same functions, one
-  /// by one before that.
+  /// Runs the launches in order: as a graph from the third time on that the program comes with the same
+  /// functions, one by one before that.
   void run(uint64_t program, std::vector<Launched>&& launches);
 
  private:

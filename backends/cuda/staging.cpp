@@ -37,7 +37,8 @@ void Staging::write(void* to, const void* from, size_t bytes) {
     const size_t n = std::min(kChunkBytes, bytes - at);
     Chunk& c = next();
     std::memcpy(c.memory, static_cast<const char*>(from) + at, n);
-    gpu_.check(gpu_.driver.copy_to_device(device_pointer(to) + at, c.memory, n, gpu_.stream), "cuMemcpyHtoDAsync");
+    gpu_.check(gpu_.driver.copy_to_device(device_pointer(to) + at, c.memory, n, gpu_.stream),
+               "cuMemcpyHtoDAsync");
     gpu_.check(gpu_.driver.event_record(c.done, gpu_.stream), "cuEventRecord");
     c.busy = true;
   }

@@ -190,8 +190,9 @@ Handle from_blob(void* data, DType type, const Shape& shape, const Dims& strides
 }
 
 const char* name_of(Cause c) {
-  constexpr const char* names[kCauseCount] = {"item",  "to_vector",  "data",       "print",        "eval",
-                                              "truth", "node_limit", "byte_limit", "other_thread", "eager", "transfer"};
+  constexpr const char* names[kCauseCount] = {"item",         "to_vector", "data",       "print",
+                                              "eval",         "truth",     "node_limit", "byte_limit",
+                                              "other_thread", "eager",     "transfer"};
   return names[static_cast<int>(c)];
 }
 

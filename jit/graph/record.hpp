@@ -49,11 +49,11 @@ const char* name_of(Cause);
 /// Makes the values of these nodes exist, with all of the pending components that they are in. Throws what
 /// the run threw; the nodes are then pending again.
 void evaluate(std::span<const Handle* const>, Cause, const Site&);
-/// The value on another device (or itself, if it is there): evaluates, and copies without waiting for it, except to
-/// the host. DeviceError if there is no such device.
+/// The value on another device (or itself, if it is there): evaluates, and copies without waiting for it,
+/// except to the host. DeviceError if there is no such device.
 Handle transfer(const Handle&, Device, const Site&);
-/// Evaluates and makes row-major, on the host: the pointer to `numel` elements, valid while `keep` (set to the buffer)
-/// lives.
+/// Evaluates and makes row-major, on the host: the pointer to `numel` elements, valid while `keep` (set to
+/// the buffer) lives.
 const void* contiguous_data(const Handle&, Cause, const Site&, BufferRef& keep);
 
 }  // namespace lazy::jit

@@ -27,7 +27,8 @@ int plain_output(const LoopKernel& k) {
   if (first.code != Code::result) return -1;
   if (n == 2) {
     const Instr& second = k.body[k.epilogue + 1u];
-    if (second.code != Code::op || second.op != Op::cast || second.a != k.epilogue || !is_half(second.type)) return -1;
+    if (second.code != Code::op || second.op != Op::cast || second.a != k.epilogue || !is_half(second.type))
+      return -1;
   }
   return k.stores[0].value + 1u == k.body.size() ? k.stores[0].operand : -1;
 }

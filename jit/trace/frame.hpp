@@ -20,8 +20,9 @@ struct Frame {
   std::vector<Node*> values;     // by value number
   std::vector<uint32_t> uses;    // operand edges to each value from the pending nodes
   std::vector<uint8_t> pending;  // 1: a node of this flush, to be computed if needed
-  std::vector<uint32_t> key;     // canonical form; word 0: the settings that change what is computed, and for which code
-  std::vector<Node*> taken;      // the component's nodes, in order
+  std::vector<uint32_t>
+      key;  // canonical form; word 0: the settings that change what is computed, and for which code
+  std::vector<Node*> taken;  // the component's nodes, in order
   // Of the run (plan/run.cpp), by slot. They live here because a frame's memory is used again and again.
   std::vector<BufferRef> buffers;
   std::vector<char*> addresses;

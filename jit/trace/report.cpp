@@ -98,7 +98,8 @@ std::string NearestKey::difference() const {
     const Site& site = f.values[v]->site;
     return site.line() ? (f.pending[v] ? " at " : " made at ") + lazy::to_string(site) : std::string();
   };
-  if (common_ == ours.size() && common_ == nearest.size()) return "same graph under other settings or on another kind of device";
+  if (common_ == ours.size() && common_ == nearest.size())
+    return "same graph under other settings or on another kind of device";
   const auto sizes = [&] {
     return ours.size() == nearest.size() ? std::string()
                                          : " (" + std::to_string(ours.size()) + " values, there " +

@@ -259,8 +259,8 @@ inline void compare(const LoopKernel& k, const std::vector<int64_t>& extents, co
       const DType t = k.operands[o].dtype;
       const size_t size = size_of(t);
       if (!got[o].intact_before())
-        BOOST_ERROR(std::string(cpu_backend::name_of(isa)) + ": wrote before operand " + std::to_string(o) + "\n" +
-                    print(k));
+        BOOST_ERROR(std::string(cpu_backend::name_of(isa)) + ": wrote before operand " + std::to_string(o) +
+                    "\n" + print(k));
       if (std::memcmp(got[o].data(), wanted[o].data(), got[o].bytes()) == 0) continue;
       for (size_t at = 0; at < got[o].bytes(); at += size) {
         const char *g = got[o].data() + at, *w = wanted[o].data() + at;

@@ -165,7 +165,8 @@ BOOST_AUTO_TEST_CASE(vectors) {
     for (int64_t steps : {1, 50, 700})
       for (int64_t columns : {1, 15, 64, 300, 1000}) compare(b.k, {steps, 1, columns});
     if (lies != Lies::rows) continue;
-    const auto far = static_cast<int64_t>(cpu_backend::caches().l3 / 2 / sizeof(float));  // read a few rows at a time
+    const auto far =
+        static_cast<int64_t>(cpu_backend::caches().l3 / 2 / sizeof(float));  // read a few rows at a time
     for (int64_t steps : {97, 9}) compare(b.k, {steps, 1, far / steps + 77});
   }
 }

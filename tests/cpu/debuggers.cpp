@@ -219,7 +219,8 @@ BOOST_AUTO_TEST_CASE(an_object_file_has_what_gdb_reads) {
   BOOST_TEST(by_name[".debug_line"]->bytes.find("/home/me/x.cpp") != std::string::npos);
   const auto unknown = cpu_backend::code_info(code.data(), code.size(), "", "");
   BOOST_TEST(unknown.name == "lazy::kernel");
-  for (const Section& s : sections_of(cpu_backend::object_file(unknown))) BOOST_TEST(!s.name.starts_with(".debug"));
+  for (const Section& s : sections_of(cpu_backend::object_file(unknown)))
+    BOOST_TEST(!s.name.starts_with(".debug"));
 }
 
 BOOST_AUTO_TEST_CASE(every_kernel_is_registered_until_it_goes) {

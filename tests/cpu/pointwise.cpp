@@ -10,8 +10,9 @@ BOOST_AUTO_TEST_SUITE(cpu_pointwise)
 BOOST_AUTO_TEST_CASE(every_row_has_an_emission) {
   for (int i = 0; i < jit::kOpCount; ++i) {
     const auto op = static_cast<Op>(i);
-    BOOST_CHECK_MESSAGE((cpu_backend::emission(op) != nullptr) == (jit::kind_of(op) == jit::OpKind::pointwise),
-                        jit::name_of(op));
+    BOOST_CHECK_MESSAGE(
+        (cpu_backend::emission(op) != nullptr) == (jit::kind_of(op) == jit::OpKind::pointwise),
+        jit::name_of(op));
   }
 }
 

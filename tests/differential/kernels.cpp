@@ -53,7 +53,9 @@ std::vector<Contestant> contestants() {
       const auto compile = [isa, stored](const LoopKernel& k) {
         static jit::Backend* const backends[2] = {
             cpu_backend::make_backend(cpu_backend::Isa::avx2).release(),
-            cpu_backend::best_isa() >= cpu_backend::Isa::avx512 ? cpu_backend::make_backend(cpu_backend::Isa::avx512).release() : nullptr};
+            cpu_backend::best_isa() >= cpu_backend::Isa::avx512
+                ? cpu_backend::make_backend(cpu_backend::Isa::avx512).release()
+                : nullptr};
         jit::Backend& backend = *backends[isa == cpu_backend::Isa::avx512];
         auto made = backend.compile(k);
         if (!stored) return made;
@@ -63,9 +65,9 @@ std::vector<Contestant> contestants() {
           throw std::runtime_error("an identity changed when read");
         return backend.load(*again, made->stored());
       };
-      v.push_back(
-          {std::string(cpu_backend::name_of(isa)) + (stored ? ", loaded," : "") + " with " + threads + " thread(s)",
-           compile, [threads] { config::set("LAZY_NUM_THREADS", threads); }});
+      v.push_back({std::string(cpu_backend::name_of(isa)) + (stored ? ", loaded," : "") + " with " + threads +
+                       " thread(s)",
+                   compile, [threads] { config::set("LAZY_NUM_THREADS", threads); }});
     }
   return v;
 }

@@ -7,7 +7,6 @@
 //   EMULATED_CUDA_VERSION          of CUDA, as the driver says it; 13000
 //   EMULATED_CUDA_DEVICES          how many devices; 1
 //   EMULATED_CUDA_ARCH             of all of them; sm_90
-//   EMULATED_CUDA_VERSION          of CUDA that the driver supports; 13000
 //   EMULATED_CUDA_MEMORY           bytes of each, with K, M or G; 4G
 //   EMULATED_CUDA_MULTIPROCESSORS  what the attribute says; 8
 //   EMULATED_CUDA_ORDER            of threads, lanes, blocks and independent graph nodes: forward, reverse,

@@ -13,7 +13,6 @@ struct Settings {
   int version = 13000;
   int devices = 1;
   int arch = 90;  // of sm_90
-  int version = 13000;  // of CUDA
   size_t memory = size_t{4} << 30;
   int multiprocessors = 8;
   Order order = Order::forward;

@@ -71,8 +71,8 @@ void helper_copy_transposed(const void* x, const void*, void* out, int n) {
     for (int64_t i = 0; i < rows; i += kTileRows)
       for (int64_t j = 0; j < columns; j += kTileColumns)
         lazy::cpu_backend::pack({from + i * f.size + j * column, f.size, column, type}, lane,
-                        std::min(kTileRows, rows - i), std::min(kTileColumns, columns - j),
-                        to + i * pitch + j * f.size, pitch);
+                                std::min(kTileRows, rows - i), std::min(kTileColumns, columns - j),
+                                to + i * pitch + j * f.size, pitch);
     int a = last - 1;
     for (; a >= 0; --a) {
       if (a == across) continue;

@@ -1,4 +1,5 @@
-// cuBLASLt as a table of functions. Opened when the first product is large enough for it: it takes a while, and 150 MB.
+// cuBLASLt as a table of functions. Opened when the first product is large enough for it: it takes a while,
+// and 150 MB.
 #pragma once
 #include "backends/cuda/api/types.hpp"
 
@@ -10,11 +11,17 @@ using BlasLayout = struct BlasLayoutStruct*;
 using BlasPreference = struct BlasPreferenceStruct*;
 inline constexpr Result kBlasNotSupported = 15;
 
-enum class BlasCompute : int { f32 = 68, f64 = 70 };                  // cublasComputeType_t
-enum class BlasType : int { f32 = 0, f64 = 1, f16 = 2, bf16 = 14 };   // cudaDataType
-enum class BlasOperation : int { none = 0, transpose = 1 };           // cublasOperation_t
+enum class BlasCompute : int { f32 = 68, f64 = 70 };                            // cublasComputeType_t
+enum class BlasType : int { f32 = 0, f64 = 1, f16 = 2, bf16 = 14 };             // cudaDataType
+enum class BlasOperation : int { none = 0, transpose = 1 };                     // cublasOperation_t
 enum class BlasEpilogue : int { none = 1, relu = 2, bias = 4, relu_bias = 6 };  // cublasLtEpilogue_t
-enum class BlasMatmulAttribute : int { transpose_a = 3, transpose_b = 4, epilogue = 7, bias_pointer = 8, bias_type = 26 };
+enum class BlasMatmulAttribute : int {
+  transpose_a = 3,
+  transpose_b = 4,
+  epilogue = 7,
+  bias_pointer = 8,
+  bias_type = 26
+};
 enum class BlasLayoutAttribute : int { batch_count = 5, batch_stride = 6 };
 enum class BlasPreferenceAttribute : int {
   workspace_bytes = 1,

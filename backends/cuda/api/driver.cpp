@@ -31,8 +31,8 @@ Driver load() {
     void* p = nullptr;
     int status = 0;
     if (get(name, &p, kWanted, 0, &status) != kSuccess || !p)
-      throw DeviceError("the CUDA driver (" + library.path() + ", CUDA " + version_text(version) + ") has no " +
-                        name);
+      throw DeviceError("the CUDA driver (" + library.path() + ", CUDA " + version_text(version) +
+                        ") has no " + name);
     field = reinterpret_cast<std::remove_reference_t<decltype(field)>>(p);
   };
 #define LAZY_DRIVER(field, name, ...) bind(d.field, #name);
@@ -45,7 +45,8 @@ Driver load() {
     if (d.error_string(r, &text) != kSuccess) text = nullptr;
     if (r == kNoDevice) throw DeviceError("no CUDA device: the driver (" + library.path() + ") sees none");
     throw DeviceError(std::string("the CUDA driver (") + library.path() + ") does not start: " + what + ": " +
-                      (name ? name : "error " + std::to_string(r)) + (text ? " (" + std::string(text) + ")" : ""));
+                      (name ? name : "error " + std::to_string(r)) +
+                      (text ? " (" + std::string(text) + ")" : ""));
   };
   require(d.init(0), "cuInit");
   require(d.device_count(&d.devices), "cuDeviceGetCount");

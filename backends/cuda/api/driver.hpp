@@ -13,8 +13,8 @@ struct Driver {
   int devices = 0;  // at least 1
 };
 
-/// The driver, ready for use. Opened at the first call. Throws DeviceError when there is none, when it is too old, and
-/// when there is no device that it can use; at each call again.
+/// The driver, ready for use. Opened at the first call. Throws DeviceError when there is none, when it is too
+/// old, and when there is no device that it can use; at each call again.
 const Driver& driver();
 
 /// Throws DeviceError, naming what was done, unless `r` is success.

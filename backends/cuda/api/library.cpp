@@ -47,7 +47,8 @@ std::vector<std::string> folders() {
     add(python, "/lib/python3*/site-packages/nvidia/*/lib", true);
   add("CONDA_PREFIX", "/lib", false);
   for (std::string& p : matching("/usr/lib*/python3*/*-packages/nvidia/*/lib")) all.push_back(std::move(p));
-  for (std::string& p : matching("/usr/local/lib/python3*/*-packages/nvidia/*/lib")) all.push_back(std::move(p));
+  for (std::string& p : matching("/usr/local/lib/python3*/*-packages/nvidia/*/lib"))
+    all.push_back(std::move(p));
   for (const char* home : {"CUDA_HOME", "CUDA_PATH"}) add(home, "/lib64", false);
   all.emplace_back("/usr/local/cuda/lib64");
   return all;
@@ -75,8 +76,8 @@ SharedLibrary::SharedLibrary(const char* what, std::initializer_list<const char*
   }
   for (const std::string& folder : tried)
     places += (places.empty() ? "" : ", ") + (folder.empty() ? "the dynamic linker's folders" : folder);
-  throw DeviceError("no " + what_ + ": looked for " + wanted + " in " + (places.empty() ? "no folder" : places) +
-                    (why.empty() ? "" : " (" + why + ")"));
+  throw DeviceError("no " + what_ + ": looked for " + wanted + " in " +
+                    (places.empty() ? "no folder" : places) + (why.empty() ? "" : " (" + why + ")"));
 }
 
 void* SharedLibrary::find(const char* symbol) const { return dlsym(handle_, symbol); }

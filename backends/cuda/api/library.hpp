@@ -1,6 +1,7 @@
 // CUDA's shared libraries, opened when they are first needed and never closed. Where they are looked for:
-// LAZY_CUDA_PATH and nothing else if it is set; otherwise as the dynamic linker finds them, in the folders of NVIDIA's
-// Python packages (of $VIRTUAL_ENV, $CONDA_PREFIX and the system), $CUDA_HOME and $CUDA_PATH, /usr/local/cuda.
+// LAZY_CUDA_PATH and nothing else if it is set; otherwise as the dynamic linker finds them, in the folders of
+// NVIDIA's Python packages (of $VIRTUAL_ENV, $CONDA_PREFIX and the system), $CUDA_HOME and $CUDA_PATH,
+// /usr/local/cuda.
 #pragma once
 #include <initializer_list>
 #include <string>

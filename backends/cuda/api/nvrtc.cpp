@@ -15,7 +15,8 @@ Nvrtc load(int newest) {
   Nvrtc n;
 #define LAZY_NVRTC(field, name, ...) library.bind(n.field, #name);
 #include "backends/cuda/api/nvrtc.def"
-  if (n.version(&n.major, &n.minor) != kSuccess) throw DeviceError("NVRTC (" + library.path() + ") has no version");
+  if (n.version(&n.major, &n.minor) != kSuccess)
+    throw DeviceError("NVRTC (" + library.path() + ") has no version");
   if (newest && n.major > newest)
     throw DeviceError("NVRTC (" + library.path() + ") is of CUDA " + std::to_string(n.major) +
                       ", newer than the driver, which is of CUDA " + std::to_string(newest));

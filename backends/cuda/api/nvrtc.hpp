@@ -14,8 +14,8 @@ struct Nvrtc {
   std::vector<int> architectures;  // that it compiles for: 75, 80, ...
 };
 
-/// Opened at the first call. `newest`: the driver's major version, which the compiler's must not exceed; 0: any.
-/// Throws DeviceError if there is none; at each call again.
+/// Opened at the first call. `newest`: the driver's major version, which the compiler's must not exceed; 0:
+/// any. Throws DeviceError if there is none; at each call again.
 const Nvrtc& nvrtc(int newest = 0);
 
 }  // namespace lazy::cuda_backend::api

@@ -1,4 +1,5 @@
-// What a program sees where a GPU, its driver or its compiler is missing: asks for CUDA, and goes on after the error.
+// What a program sees where a GPU, its driver or its compiler is missing: asks for CUDA, and goes on after
+// the error.
 #include <functional>
 #include <iostream>
 #include <vector>
@@ -17,7 +18,8 @@ void tell(const char* what, const std::function<lazy::Tensor()>& make) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::cout << "available: " << lazy::is_available(lazy::cuda) << ", devices: " << lazy::cuda_device_count() << "\n";
+  std::cout << "available: " << lazy::is_available(lazy::cuda) << ", devices: " << lazy::cuda_device_count()
+            << "\n";
   const std::vector<float> three{1, 2, 3};
   const lazy::Device wanted = argc > 1 ? lazy::cuda(std::atoi(argv[1])) : lazy::Device(lazy::cuda);
   tell("default", [&] { return lazy::from_span(three) * 2; });
