@@ -85,6 +85,7 @@ struct Emulated {
 
   Emulated() {
     setenv("EMULATED_CUDA_ASYNC", "0", 0);
+    setenv("EMULATED_CUDA_HOST_POINTERS", "1", 0);  // the trials' memory is the host's
     void* library = dlopen(emulated_cuda_path(), RTLD_NOW | RTLD_LOCAL);
     if (!library) throw std::runtime_error(dlerror());
     using Find = Result (*)(const char*, void**, int version, uint64_t flags, int* status);

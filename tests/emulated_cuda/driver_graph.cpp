@@ -114,6 +114,7 @@ Result cuGraphLaunch(GraphExec exec, Stream given) {
   const std::lock_guard lock(exec->mutex);
   for (const auto& [node, launch] : exec->launches) {
     if (launch->context != stream->context) return kInvalidValue;
+    if (!check_pointers(*launch)) return kSuccess;
   }
   stream->queue->submit([launches = exec->launches] {
     for (const auto& [node, launch] : launches) execute(*launch);

@@ -99,6 +99,7 @@ Result cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsig
       prepare(launch, function, stream->context, {grid_x, grid_y, grid_z, block_x, block_y, block_z},
               shared_bytes, params, extra);
   if (result != kSuccess) return result;
+  if (!check_pointers(launch)) return kSuccess;
   stream->queue->submit([launch = std::move(launch)] { execute(launch); });
   return kSuccess;
 }

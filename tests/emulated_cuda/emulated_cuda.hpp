@@ -4,21 +4,19 @@
 // diagnoses, on stderr.
 //
 // Environment, read by the first call (and the first after emulated_cuda_reset()):
-//   EMULATED_CUDA_VERSION          of CUDA, as the driver says it; 13000
-//   EMULATED_CUDA_DEVICES          how many devices; 1
-//   EMULATED_CUDA_ARCH             of all of them; sm_90
-//   EMULATED_CUDA_MEMORY           bytes of each, with K, M or G; 4G
+//   EMULATED_CUDA_VERSION         of CUDA, as the driver says it; 13000
+//   EMULATED_CUDA_DEVICES         how many devices; 1
+//   EMULATED_CUDA_ARCH            of all of them; sm_90
+//   EMULATED_CUDA_MEMORY          bytes of each, with K, M or G; 4G
 //   EMULATED_CUDA_MULTIPROCESSORS  what the attribute says; 8
-//   EMULATED_CUDA_ORDER            of threads, lanes, blocks and independent graph nodes: forward, reverse,
-//   shuffled or
-//                                  shuffled:SEED; forward
-//   EMULATED_CUDA_ASYNC            0: streams run at once, in the calling thread. Otherwise each runs on a
-//   thread of its
-//                                  own, and starts a piece of work no sooner than this many microseconds
-//                                  after it was given (1: 1000), unless somebody waits for it; 0
-//   EMULATED_CUDA_INJECT           failures, as function:nth call:result,...  e.g. cuMemAllocAsync:3:2
-//   EMULATED_CUDA_CACHE            a folder to keep compiled modules in, shared by any number of processes;
-//   none
+//   EMULATED_CUDA_ORDER           of threads, lanes, blocks and independent nodes of graphs: forward,
+//                                 reverse, shuffled or shuffled:SEED; forward
+//   EMULATED_CUDA_ASYNC           0: streams run at once, in the calling thread. Otherwise each runs on a
+//                                 thread of its own, and starts a piece of work no sooner than this many
+//                                 microseconds after it was given (1: 1000), unless somebody waits for it; 0
+//   EMULATED_CUDA_HOST_POINTERS   1: kernels may use the host's memory; 0
+//   EMULATED_CUDA_INJECT          failures, as function:nth call:result,... (cuMemAllocAsync:3:2); none
+//   EMULATED_CUDA_CACHE           a folder to keep compiled modules in, for any number of processes; none
 //
 // Functions a test may call beside CUDA's own:
 #pragma once

@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include "tests/emulated_cuda/emulated_cuda.hpp"
 #include "tests/emulated_cuda/grid.hpp"
@@ -17,6 +18,14 @@ FunctionStruct* function_on(void* handle, ContextStruct* context) {
   Function function = nullptr;
   if (handles().has<KernelStruct>(handle)) function = function_of(static_cast<CudaKernel>(handle), context);
   return function;
+}
+
+bool is_pinned(DevicePtr pointer) {
+  const std::lock_guard lock(machine()->mutex);
+  const auto after = machine()->pinned.upper_bound(reinterpret_cast<void*>(pointer));
+  if (after == machine()->pinned.begin()) return false;
+  const auto& [start, bytes] = *std::prev(after);
+  return pointer - reinterpret_cast<DevicePtr>(start) < bytes;
 }
 
 }  // namespace
@@ -63,6 +72,26 @@ Result prepare(PreparedLaunch& launch, void* handle, ContextStruct* context,
   launch.argument.resize((kernel.entry->param_bytes + 7) / 8);
   std::memcpy(launch.argument.data(), params[0], kernel.entry->param_bytes);
   return kSuccess;
+}
+
+bool check_pointers(const PreparedLaunch& launch) {
+  if (settings().host_pointers) return true;
+  for (const unsigned* offset = launch.kernel->pointers; *offset != ~0u; ++offset) {
+    const DevicePtr pointer = launch.argument[*offset / 8];
+    const int device = machine()->memory.device_of(pointer, 1);
+    if (pointer == 0 || device == launch.context->ordinal || is_pinned(pointer)) continue;
+    if (device >= 0) {
+      const std::lock_guard lock(launch.context->mutex);
+      if (launch.context->peers.count(machine()->devices[static_cast<size_t>(device)].get()) != 0) continue;
+    }
+    std::fprintf(stderr,
+                 "emulated_cuda: kernel '%s': the pointer at byte %u of its argument, %#llx, is to %s\n",
+                 launch.kernel->name, *offset, pointer,
+                 device >= 0 ? "another device's memory" : "no memory of the device, or to freed memory");
+    launch.context->fail(kIllegalAddress);
+    return false;
+  }
+  return true;
 }
 
 void execute(const PreparedLaunch& launch) {

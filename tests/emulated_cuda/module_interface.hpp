@@ -26,7 +26,8 @@ struct Kernel {
   const char* name;
   void (*thread)(void** params);  // runs one thread, from its start to its return
   unsigned param_bytes;
-  unsigned launch_bounds;  // most threads of a block; 0: not said
+  unsigned launch_bounds;    // most threads of a block; 0: not said
+  const unsigned* pointers;  // where in its parameter there are pointers; ends with ~0u
 };
 
 /// Exported by a module as `emulated_module`.

@@ -146,13 +146,16 @@ ContextStruct*& current_context();
 
 /// Shared memory that a block may have if its function asked for it.
 size_t optin_shared_bytes();
-inline constexpr size_t kMaxParamBytes = 32764 / 8 * 8;
+inline constexpr size_t kMaxParamBytes = 32768;
 
 FunctionStruct* function_of(CudaKernel, ContextStruct*);
 
 /// Checks a launch as the driver does, and copies its arguments.
 Result prepare(PreparedLaunch&, void* function, ContextStruct*, const std::array<unsigned, 6>& grid_and_block,
                unsigned shared_bytes, void** params, void** extra);
+/// Whether all pointers in its argument are to memory that the device has; otherwise the context fails, as it
+/// would once the kernel follows one.
+bool check_pointers(const PreparedLaunch&);
 /// Runs a launch; a failure is the context's.
 void execute(const PreparedLaunch&);
 

@@ -8,7 +8,8 @@ namespace emulated {
 
 struct FoundKernel {
   std::string name;
-  std::string launch_bounds;  // the expression in __launch_bounds__; "0" where there is none
+  std::string launch_bounds;          // the expression in __launch_bounds__; "0" where there is none
+  std::vector<std::string> pointers;  // expressions: where in the parameter there are pointers, void* apart
 };
 
 /// Each `__global__ ... name(` of the text, in order.

@@ -44,7 +44,6 @@ Settings read() {
     if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
       use(name, std::string_view(value));
   };
-  with("EMULATED_CUDA_VERSION", [&](auto name, auto text) { s.version = number<int>(name, text); });
   with("EMULATED_CUDA_DEVICES", [&](auto name, auto text) { s.devices = number<int>(name, text); });
   with("EMULATED_CUDA_ARCH", [&](auto name, auto text) {
     if (text.substr(0, 3) != "sm_") refuse(name, text);
@@ -73,6 +72,8 @@ Settings read() {
     s.async = delay != 0;
     s.delay = std::chrono::microseconds(delay == 1 ? 1000 : delay);
   });
+  with("EMULATED_CUDA_HOST_POINTERS",
+       [&](auto name, auto text) { s.host_pointers = number<int>(name, text) != 0; });
   with("EMULATED_CUDA_INJECT", [&](auto, auto text) { s.inject = text; });
   with("EMULATED_CUDA_CACHE", [&](auto, auto text) { s.cache = text; });
   return s;

@@ -10,15 +10,16 @@ namespace emulated {
 enum class Order { forward, reverse, shuffled };
 
 struct Settings {
-  int version = 13000;
   int devices = 1;
-  int arch = 90;  // of sm_90
+  int arch = 90;        // of sm_90
+  int version = 13000;  // of CUDA
   size_t memory = size_t{4} << 30;
   int multiprocessors = 8;
   Order order = Order::forward;
   uint64_t seed = 1;
   bool async = false;
   std::chrono::microseconds delay{0};
+  bool host_pointers = false;
   std::string inject;
   std::string cache;
 };

@@ -5,6 +5,7 @@
 
 #define __device__
 #define __constant__
+#define __grid_constant__
 #define __global__ inline __attribute__((always_inline))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
@@ -67,6 +68,7 @@ struct Entry;
 template <class Param, void (*kernel)(Param)>
 struct Entry<kernel> {
   static constexpr unsigned kBytes = sizeof(Param);
+  static_assert(kBytes <= 32764, "Formal parameter space overflowed");
   static void thread(void** params) { kernel(*static_cast<Param*>(params[0])); }
 };
 

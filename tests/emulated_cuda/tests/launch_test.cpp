@@ -105,6 +105,38 @@ BOOST_AUTO_TEST_CASE(arguments_are_copied_and_not_written) {
   BOOST_CHECK(y.read() == std::vector<float>(4, 1));
 }
 
+BOOST_AUTO_TEST_CASE(pointers_are_to_the_device) {
+  struct Three {
+    void* nobody;
+    const float* x;
+    float *y, *z;
+  };
+  const char* text = R"(struct Three { void* nobody; const float* __restrict__ x; float *y, *const z; };
+    extern "C" __global__ void f(const __grid_constant__ Three args) { *args.y = *args.x; })";
+  float host = 1;
+  int stack = 0;
+  for (const char* wrong : {"", "x", "y", "z", "freed"}) {
+    Gpu gpu;
+    const Program program(text);
+    Floats x(gpu, {4}), y(gpu, 1);
+    const std::string is = wrong;
+    Three args{&stack, is == "x" ? &host : x.pointer(), is == "y" ? &host : y.pointer(),
+               is == "z" ? &host : nullptr};
+    if (is == "freed") {
+      const Floats gone(gpu, 1);
+      args.z = gone.pointer();
+    }
+    const std::string said =
+        stderr_of([&] { BOOST_CHECK_EQUAL(program.launch("f", 1, 1, args, gpu.stream), kSuccess); });
+    BOOST_CHECK_EQUAL(said.empty(), is.empty());
+    BOOST_CHECK_EQUAL(api.stream_synchronize(gpu.stream), is.empty() ? kSuccess : kIllegalAddress);
+  }
+  Gpu gpu({{"EMULATED_CUDA_HOST_POINTERS", "1"}});
+  const Program program(text);
+  BOOST_CHECK_EQUAL(program.launch("f", 1, 1, Three{nullptr, &host, &host, nullptr}, gpu.stream), kSuccess);
+  CHECK_CUDA(stream_synchronize(gpu.stream));
+}
+
 BOOST_AUTO_TEST_CASE(modules_do_not_share) {
   Gpu gpu;
   const char* text = R"(struct Args { float* y; };

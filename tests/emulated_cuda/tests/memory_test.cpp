@@ -1,4 +1,5 @@
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -15,6 +16,24 @@ uint64_t pool_number(MemPool pool, MemPoolAttribute attribute) {
   CHECK_CUDA(pool_get(pool, attribute, &number));
   return number;
 }
+
+#ifdef __SANITIZE_ADDRESS__
+/// AddressSanitizer's report of what f() does, in a process of its own.
+template <class F>
+std::string report_of(F f) {
+  int status = 0;
+  const std::string text = stderr_of([&] {
+    const pid_t child = fork();
+    if (child == 0) {
+      f();
+      _exit(0);
+    }
+    waitpid(child, &status, 0);
+  });
+  BOOST_CHECK(!WIFEXITED(status) || WEXITSTATUS(status) != 0);
+  return text;
+}
+#endif
 
 }  // namespace
 
@@ -130,22 +149,9 @@ BOOST_AUTO_TEST_CASE(writes_out_of_bounds) {
   CHECK_CUDA(allocate_async(&y, 127 * 4, gpu.stream));
   const SaxpyArgs args{1, x.pointer(), reinterpret_cast<float*>(y), 128};
 #ifdef __SANITIZE_ADDRESS__
-  std::FILE* file = std::tmpfile();
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(fileno(file), 2);
-    program.launch("saxpy", 1, 128, args, gpu.stream);
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  BOOST_CHECK(!WIFEXITED(status) || WEXITSTATUS(status) != 0);
-  std::string text(size_t{1} << 16, '\0');
-  std::rewind(file);
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  std::fclose(file);
-  BOOST_CHECK(text.find("heap-buffer-overflow") != std::string::npos);
-  BOOST_CHECK_MESSAGE(text.find("kernel.cu:5") != std::string::npos, text);
+  const std::string report = report_of([&] { program.launch("saxpy", 1, 128, args, gpu.stream); });
+  BOOST_CHECK(report.find("heap-buffer-overflow") != std::string::npos);
+  BOOST_CHECK_MESSAGE(report.find("kernel.cu:5") != std::string::npos, report);
   CHECK_CUDA(free_async(y, gpu.stream));
 #else
   BOOST_CHECK_EQUAL(program.launch("saxpy", 1, 128, args, gpu.stream), kSuccess);
@@ -154,5 +160,25 @@ BOOST_AUTO_TEST_CASE(writes_out_of_bounds) {
   BOOST_CHECK_EQUAL(api.stream_synchronize(gpu.stream), kIllegalAddress);
 #endif
 }
+
+#ifdef __SANITIZE_ADDRESS__
+BOOST_AUTO_TEST_CASE(shared_memory_out_of_bounds) {
+  Gpu gpu;
+  const Program program(R"(struct Args { float* y; };
+extern "C" __global__ void f(const Args args) {
+  __shared__ float s[33];
+  s[threadIdx.x + 2] = 1;
+  __syncthreads();
+  args.y[threadIdx.x] = s[threadIdx.x];
+})");
+  struct Args {
+    float* y;
+  };
+  const Floats y(gpu, 32);
+  const std::string report = report_of([&] { program.launch("f", 1, 32, Args{y.pointer()}, gpu.stream); });
+  BOOST_CHECK(report.find("global-buffer-overflow") != std::string::npos);
+  BOOST_CHECK_MESSAGE(report.find("kernel.cu:4") != std::string::npos, report);
+}
+#endif
 
 BOOST_AUTO_TEST_SUITE_END()
