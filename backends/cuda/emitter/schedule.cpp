@@ -19,6 +19,9 @@ namespace {
 /// Words that fit a kernel's parameter space (4 KiB) together with a launch's own.
 constexpr int kMostWords = 480;
 
+/// Reductions in at most so many blocks, of at least so many steps, go through shared memory.
+constexpr int64_t kFewBlocks = 1024, kLeastStagedRow = 257, kLeastStagedColumn = 65;
+
 int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 Layout layout_of_work(const LoopKernel& k) {
@@ -106,6 +109,8 @@ Schedule Schedule::of(const LoopKernel& k) {
     }
     case Layout::lines: s.unroll = std::clamp(8 / loads, 1, std::min(copies, 8)); break;
   }
+  if ((s.layout == Layout::rows || s.layout == Layout::columns) && staged_loads(k) > 0)
+    s.functions.push_back(name + "_staged");
   // The accumulators of a row take turns, by the parity of a step.
   if (s.layout == Layout::rows) s.unroll = s.unroll / 2 * 2;
   for (const auto& r : k.reductions) s.part_bytes_ += 8 * static_cast<size_t>(members_of_part(r));
@@ -176,14 +181,22 @@ void Schedule::plan_reduction(uint64_t* args, std::vector<Launch>& launches, siz
   const int64_t n = static_cast<int64_t>(args[args_.extent(sequential_)]), count = results(args);
   const int64_t blocks = std::max<int64_t>(1, ceil_divide(n, jit::loop::reduce_block(inner)));
   args[ArgLayout::kScratch + 1] = static_cast<uint64_t>(blocks);
-  // Rows that fit a part of a warp get one: the other lanes' accumulators would stay as they start.
-  const int shift = n > 16 ? 5 : n > 1 ? std::bit_width(static_cast<uint64_t>(n - 1)) : 0;
-  args[ArgLayout::kPlanned] = static_cast<uint64_t>(shift);
-  const int64_t items_a_block = inner ? threads >> shift : 32;
-  launches.push_back({0, static_cast<uint32_t>(threads),
-                      static_cast<uint32_t>(ceil_divide(count * blocks, items_a_block)), 0});
+  const int64_t items = count * blocks;
+  // Few items don't fill a device by a warp each.
+  const int64_t staged_blocks = inner ? items : ceil_divide(items, 32);
+  if (functions.size() > 2 && staged_blocks <= kFewBlocks &&
+      n >= (inner ? kLeastStagedRow : kLeastStagedColumn)) {
+    launches.push_back({2, kStagedThreads, static_cast<uint32_t>(staged_blocks), 0});
+  } else {
+    // Rows that fit a part of a warp get one: the other lanes' accumulators would stay as they start.
+    const int shift = n > 16 ? 5 : n > 1 ? std::bit_width(static_cast<uint64_t>(n - 1)) : 0;
+    args[ArgLayout::kPlanned] = static_cast<uint64_t>(shift);
+    const int64_t items_a_block = inner ? threads >> shift : 32;
+    launches.push_back(
+        {0, static_cast<uint32_t>(threads), static_cast<uint32_t>(ceil_divide(items, items_a_block)), 0});
+  }
   if (blocks == 1) return;
-  scratch = static_cast<size_t>(count * blocks) * part_bytes_;
+  scratch = static_cast<size_t>(items) * part_bytes_;
   launches.push_back(
       {1, kCombineThreads, static_cast<uint32_t>(ceil_divide(count, kCombineThreads / 32)), 0});
 }

@@ -23,6 +23,7 @@ class Writer {
   void write_rows();
   void write_columns();
   void write_combine();
+  void write_staged();
   void write_outputs();
   void write_tiles();
   void write_lines();
