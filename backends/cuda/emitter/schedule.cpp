@@ -21,6 +21,8 @@ constexpr int kMostWords = 480;
 
 /// Reductions in at most so many blocks, of at least so many steps, go through shared memory.
 constexpr int64_t kFewBlocks = 1024, kLeastStagedRow = 257, kLeastStagedColumn = 65;
+/// At most so many lines of at least so many steps get a warp each.
+constexpr int64_t kFewLines = 4096, kLeastWarpLine = 64;
 
 int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -107,7 +109,10 @@ Schedule Schedule::of(const LoopKernel& k) {
       s.row_axis_ = f.row_axis, s.column_axis_ = f.column_axis;
       break;
     }
-    case Layout::lines: s.unroll = std::clamp(8 / loads, 1, std::min(copies, 8)); break;
+    case Layout::lines:
+      s.unroll = std::clamp(8 / loads, 1, std::min(copies, 8));
+      s.functions.push_back(name + "_warp");
+      break;
   }
   if ((s.layout == Layout::rows || s.layout == Layout::columns) && staged_loads(k) > 0)
     s.functions.push_back(name + "_staged");
@@ -136,9 +141,14 @@ void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scrat
     case Layout::rows:
     case Layout::columns: return plan_reduction(args, launches, scratch);
     case Layout::tiles: return plan_tiles(args, launches);
+    case Layout::lines: {
+      const uint64_t length = args[args_.extent(sequential_)];
+      if (length == 0) return;
+      if (functions.size() > 1 && n <= kFewLines && length >= kLeastWarpLine)
+        return launches.push_back({1, 32, static_cast<uint32_t>(n), 0});
+      [[fallthrough]];
+    }
     case Layout::outputs:
-    case Layout::lines:
-      if (layout == Layout::lines && args[args_.extent(sequential_)] == 0) return;
       launches.push_back(
           {0, static_cast<uint32_t>(threads), static_cast<uint32_t>(ceil_divide(n, threads)), 0});
   }
