@@ -53,6 +53,14 @@ int vector_of(const LoopKernel& k) {
   return moves ? static_cast<int>(16 / widest) : 1;
 }
 
+/// An axis along which an input is packed that is not packed along the last.
+int turned_axis_of(const LoopKernel& k) {
+  for (const Operand& o : k.operands)
+    for (int a = 0; a + 1 < k.rank; ++a)
+      if (!o.output && o.stride[a] == Stride::unit && o.stride[k.rank - 1] == Stride::any) return a;
+  return -1;
+}
+
 const char* name_of(Layout l) {
   constexpr const char* names[] = {"map", "rows", "columns", "outputs", "tiles", "lines"};
   return names[static_cast<int>(l)];
@@ -93,6 +101,9 @@ Schedule Schedule::of(const LoopKernel& k) {
       while (s.vector > 1 && s.vector * cost > 640) s.vector /= 2;
       s.unroll = std::clamp(4 / loads, 1, std::min(copies, 4));
       if (s.vector > 1) s.functions.push_back(name + "_wide");
+      // Long code waits for itself, not for memory.
+      if (copies >= 2) s.turned_axis = turned_axis_of(k);
+      if (s.turned_axis >= 0) s.unroll = kTurnedTile / s.threads;
       break;
     case Layout::rows:
       s.unroll = std::clamp(16 / loads, 2, std::max(2, std::min(copies, 16)));
@@ -171,7 +182,22 @@ bool Schedule::is_wide(const uint64_t* args) const {
   return true;
 }
 
-void Schedule::plan_map(const uint64_t* args, std::vector<Launch>& launches) const {
+void Schedule::plan_map(uint64_t* args, std::vector<Launch>& launches) const {
+  if (turned_axis >= 0) {
+    const auto extent = [&](int a) { return args[args_.extent(a)]; };
+    const uint64_t columns = extent(args_.rank - 1), rows = extent(turned_axis);
+    // Square, unless there are only a few of one.
+    const auto bits = [](uint64_t n) { return n > 1 ? std::bit_width(n - 1) : 0; };
+    const int most = std::countr_zero(unsigned{kTurnedTile});
+    const int shift = columns < 32 ? bits(columns) : rows < 32 ? most - bits(rows) : most / 2;
+    args[ArgLayout::kPlanned] = static_cast<uint64_t>(shift);
+    const auto tiles = [](uint64_t n, int shift) { return (n + (uint64_t{1} << shift) - 1) >> shift; };
+    const uint64_t others = static_cast<uint64_t>(results(args)) / (rows * columns);
+    launches.push_back({0, static_cast<uint32_t>(threads),
+                        static_cast<uint32_t>(others * tiles(columns, shift) * tiles(rows, most - shift)),
+                        0});
+    return;
+  }
   const bool wide = vector > 1 && is_wide(args);
   const int64_t items = wide ? ceil_divide(results(args), vector) : results(args);
   launches.push_back({static_cast<uint16_t>(wide), static_cast<uint32_t>(threads),

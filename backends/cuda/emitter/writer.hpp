@@ -30,6 +30,7 @@ class Writer {
 
  private:
   void write_map_function(int vector);
+  void write_turned_index();
   void write_warp_lines();
   void load_tile(const char* side, jit::loop::ValueId, int axis, const char* origin);
   /// Begins function `which`: its head, and `args`.
