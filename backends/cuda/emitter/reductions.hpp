@@ -17,6 +17,7 @@ inline constexpr int kStagedThreads = 256;
 int staged_loads(const jit::loop::LoopKernel&);
 
 bool is_position(const jit::loop::Reduction&);  // argmax, argmin
+bool is_ordered(const jit::loop::Reduction&);   // whether another order may give other bits
 /// Partial accumulators that a lane of a row's warp has: element r belongs to lane r mod 32. Where the order
 /// does not show (all but float sums and products) one is enough.
 int partials_of_lane(const jit::loop::Reduction&);
