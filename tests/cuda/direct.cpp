@@ -110,8 +110,8 @@ Emulated& emulated() {
 
 class DirectKernel final : public jit::Kernel {
  public:
-  explicit DirectKernel(const jit::loop::LoopKernel& k)
-      : schedule_(cuda_backend::Schedule::of(k)), layout_(jit::loop::layout_of(k)) {
+  DirectKernel(const jit::loop::LoopKernel& k, size_t functions) : schedule_(cuda_backend::Schedule::of(k)) {
+    if (schedule_.functions.size() > functions) schedule_.functions.resize(functions);
     const std::string text = cuda_backend::emit(k, schedule_);
     Emulated& e = emulated();
     const Compiled c = e.nvrtc->compile(text, "sm_90");
@@ -146,7 +146,6 @@ class DirectKernel final : public jit::Kernel {
 
  private:
   cuda_backend::Schedule schedule_;
-  jit::loop::ArgLayout layout_;
   api::Library library_ = nullptr;
   std::vector<api::CudaKernel> kernels_;
 };
@@ -154,7 +153,10 @@ class DirectKernel final : public jit::Kernel {
 }  // namespace
 
 std::unique_ptr<jit::Kernel> on_emulated_device(const jit::loop::LoopKernel& k) {
-  return std::make_unique<DirectKernel>(k);
+  return on_emulated_device(k, ~size_t{0});
+}
+std::unique_ptr<jit::Kernel> on_emulated_device(const jit::loop::LoopKernel& k, size_t functions) {
+  return std::make_unique<DirectKernel>(k, functions);
 }
 
 }  // namespace lazy::test

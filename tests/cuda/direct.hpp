@@ -34,5 +34,7 @@ const Nvrtc* real_nvrtc();
 
 /// The kernel on the emulated device. Throws what goes wrong.
 std::unique_ptr<jit::Kernel> on_emulated_device(const jit::loop::LoopKernel&);
+/// With only the first `functions` of its module, where the others are other ways to the same.
+std::unique_ptr<jit::Kernel> on_emulated_device(const jit::loop::LoopKernel&, size_t functions);
 
 }  // namespace lazy::test

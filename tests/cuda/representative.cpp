@@ -48,6 +48,13 @@ LoopKernel strided() {
   return b.done();
 }
 
+LoopKernel transposed() {
+  KernelBuilder b(Form::map, 3);
+  const ValueId x = b.input(float32, {A, U, A}), y = b.input(float32, {A, A, U});
+  b.store(b.op(Op::add, x, y), {A, A, U});
+  return b.done();
+}
+
 LoopKernel indices() {
   KernelBuilder b(Form::map, 2);
   const ValueId i = b.iota(0), j = b.iota(1);
@@ -197,6 +204,7 @@ std::vector<Representative> make() {
       {"bfloat16", half(bfloat16)},
       {"bias_gelu", bias_gelu()},
       {"strided", strided()},
+      {"transposed", transposed()},
       {"indices", indices()},
       {"mixed_widths", mixed_widths()},
       {"repeated", repeated()},

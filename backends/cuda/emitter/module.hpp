@@ -31,6 +31,9 @@ enum class Layout : uint8_t {
   lines,    // a scan: a thread has a line
 };
 
+/// Elements of a tile of a map with a turned axis, in as many columns and rows as a launch's extents suggest.
+inline constexpr int kTurnedTile = 1024;
+
 class Schedule {
  public:
   /// Decided by the loop IR alone, so that a cubin read from disk is launched as it was when it was compiled.
@@ -50,12 +53,13 @@ class Schedule {
 
   // What emit() reads.
   Layout layout = Layout::map;
-  int threads = 256;  // of a block
-  int vector = 1;     // elements that one load or store of the wide form takes; 1: there is no wide form
-  int unroll = 1;     // vectors, elements or steps whose loads a thread has under way at once
+  int threads = 256;     // of a block
+  int vector = 1;        // elements that one load or store of the wide form takes; 1: there is no wide form
+  int unroll = 1;        // vectors, elements or steps whose loads a thread has under way at once
+  int turned_axis = -1;  // of a map: along which an operand is packed that is not along the last axis
 
  private:
-  void plan_map(const uint64_t* args, std::vector<Launch>&) const;
+  void plan_map(uint64_t* args, std::vector<Launch>&) const;
   void plan_reduction(uint64_t* args, std::vector<Launch>&, size_t& scratch) const;
   void plan_tiles(const uint64_t* args, std::vector<Launch>&) const;
   /// Results: the product of the parallel extents.

@@ -10,9 +10,10 @@ using jit::loop::Reduction;
 
 bool is_position(const Reduction& r) { return r.op == Op::argmax || r.op == Op::argmin; }
 
+bool is_ordered(const Reduction& r) { return is_float(r.type) && (r.op == Op::sum || r.op == Op::prod); }
+
 int partials_of_lane(const Reduction& r) {
-  const bool ordered = is_float(r.type) && (r.op == Op::sum || r.op == Op::prod);
-  return ordered ? jit::loop::reduce_lanes(r.type, true) / 32 : 1;
+  return is_ordered(r) ? jit::loop::reduce_lanes(r.type, true) / 32 : 1;
 }
 
 int members_of_part(const Reduction& r) { return is_position(r) ? 2 : 1; }

@@ -11,7 +11,13 @@ namespace lazy::cuda_backend {
 /// Threads of a block of the function that combines blocks' results: a warp has one result.
 inline constexpr uint32_t kCombineThreads = 256;
 
+/// Threads of a block of the function that passes values through shared memory, and how many values each of
+/// them loads at once; 0 where shared memory is too small, so that there is no such function.
+inline constexpr int kStagedThreads = 256;
+int staged_loads(const jit::loop::LoopKernel&);
+
 bool is_position(const jit::loop::Reduction&);  // argmax, argmin
+bool is_ordered(const jit::loop::Reduction&);   // whether another order may give other bits
 /// Partial accumulators that a lane of a row's warp has: element r belongs to lane r mod 32. Where the order
 /// does not show (all but float sums and products) one is enough.
 int partials_of_lane(const jit::loop::Reduction&);

@@ -19,6 +19,11 @@ namespace {
 /// Words that fit a kernel's parameter space (4 KiB) together with a launch's own.
 constexpr int kMostWords = 480;
 
+/// Reductions in at most so many blocks, of at least so many steps, go through shared memory.
+constexpr int64_t kFewBlocks = 1024, kLeastStagedRow = 257, kLeastStagedColumn = 65;
+/// At most so many lines of at least so many steps get a warp each.
+constexpr int64_t kFewLines = 4096, kLeastWarpLine = 64;
+
 int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 Layout layout_of_work(const LoopKernel& k) {
@@ -46,6 +51,14 @@ int vector_of(const LoopKernel& k) {
     if (s == Stride::zero && o.output) return 1;
   }
   return moves ? static_cast<int>(16 / widest) : 1;
+}
+
+/// An axis along which an input is packed that is not packed along the last.
+int turned_axis_of(const LoopKernel& k) {
+  for (const Operand& o : k.operands)
+    for (int a = 0; a + 1 < k.rank; ++a)
+      if (!o.output && o.stride[a] == Stride::unit && o.stride[k.rank - 1] == Stride::any) return a;
+  return -1;
 }
 
 const char* name_of(Layout l) {
@@ -88,6 +101,9 @@ Schedule Schedule::of(const LoopKernel& k) {
       while (s.vector > 1 && s.vector * cost > 640) s.vector /= 2;
       s.unroll = std::clamp(4 / loads, 1, std::min(copies, 4));
       if (s.vector > 1) s.functions.push_back(name + "_wide");
+      // Long code waits for itself, not for memory.
+      if (copies >= 2) s.turned_axis = turned_axis_of(k);
+      if (s.turned_axis >= 0) s.unroll = kTurnedTile / s.threads;
       break;
     case Layout::rows:
       s.unroll = std::clamp(16 / loads, 2, std::max(2, std::min(copies, 16)));
@@ -104,8 +120,13 @@ Schedule Schedule::of(const LoopKernel& k) {
       s.row_axis_ = f.row_axis, s.column_axis_ = f.column_axis;
       break;
     }
-    case Layout::lines: s.unroll = std::clamp(8 / loads, 1, std::min(copies, 8)); break;
+    case Layout::lines:
+      s.unroll = std::clamp(8 / loads, 1, std::min(copies, 8));
+      s.functions.push_back(name + "_warp");
+      break;
   }
+  if ((s.layout == Layout::rows || s.layout == Layout::columns) && staged_loads(k) > 0)
+    s.functions.push_back(name + "_staged");
   // The accumulators of a row take turns, by the parity of a step.
   if (s.layout == Layout::rows) s.unroll = s.unroll / 2 * 2;
   for (const auto& r : k.reductions) s.part_bytes_ += 8 * static_cast<size_t>(members_of_part(r));
@@ -131,9 +152,14 @@ void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scrat
     case Layout::rows:
     case Layout::columns: return plan_reduction(args, launches, scratch);
     case Layout::tiles: return plan_tiles(args, launches);
+    case Layout::lines: {
+      const uint64_t length = args[args_.extent(sequential_)];
+      if (length == 0) return;
+      if (functions.size() > 1 && n <= kFewLines && length >= kLeastWarpLine)
+        return launches.push_back({1, 32, static_cast<uint32_t>(n), 0});
+      [[fallthrough]];
+    }
     case Layout::outputs:
-    case Layout::lines:
-      if (layout == Layout::lines && args[args_.extent(sequential_)] == 0) return;
       launches.push_back(
           {0, static_cast<uint32_t>(threads), static_cast<uint32_t>(ceil_divide(n, threads)), 0});
   }
@@ -156,7 +182,22 @@ bool Schedule::is_wide(const uint64_t* args) const {
   return true;
 }
 
-void Schedule::plan_map(const uint64_t* args, std::vector<Launch>& launches) const {
+void Schedule::plan_map(uint64_t* args, std::vector<Launch>& launches) const {
+  if (turned_axis >= 0) {
+    const auto extent = [&](int a) { return args[args_.extent(a)]; };
+    const uint64_t columns = extent(args_.rank - 1), rows = extent(turned_axis);
+    // Square, unless there are only a few of one.
+    const auto bits = [](uint64_t n) { return n > 1 ? std::bit_width(n - 1) : 0; };
+    const int most = std::countr_zero(unsigned{kTurnedTile});
+    const int shift = columns < 32 ? bits(columns) : rows < 32 ? most - bits(rows) : most / 2;
+    args[ArgLayout::kPlanned] = static_cast<uint64_t>(shift);
+    const auto tiles = [](uint64_t n, int shift) { return (n + (uint64_t{1} << shift) - 1) >> shift; };
+    const uint64_t others = static_cast<uint64_t>(results(args)) / (rows * columns);
+    launches.push_back({0, static_cast<uint32_t>(threads),
+                        static_cast<uint32_t>(others * tiles(columns, shift) * tiles(rows, most - shift)),
+                        0});
+    return;
+  }
   const bool wide = vector > 1 && is_wide(args);
   const int64_t items = wide ? ceil_divide(results(args), vector) : results(args);
   launches.push_back({static_cast<uint16_t>(wide), static_cast<uint32_t>(threads),
@@ -176,14 +217,22 @@ void Schedule::plan_reduction(uint64_t* args, std::vector<Launch>& launches, siz
   const int64_t n = static_cast<int64_t>(args[args_.extent(sequential_)]), count = results(args);
   const int64_t blocks = std::max<int64_t>(1, ceil_divide(n, jit::loop::reduce_block(inner)));
   args[ArgLayout::kScratch + 1] = static_cast<uint64_t>(blocks);
-  // Rows that fit a part of a warp get one: the other lanes' accumulators would stay as they start.
-  const int shift = n > 16 ? 5 : n > 1 ? std::bit_width(static_cast<uint64_t>(n - 1)) : 0;
-  args[ArgLayout::kPlanned] = static_cast<uint64_t>(shift);
-  const int64_t items_a_block = inner ? threads >> shift : 32;
-  launches.push_back({0, static_cast<uint32_t>(threads),
-                      static_cast<uint32_t>(ceil_divide(count * blocks, items_a_block)), 0});
+  const int64_t items = count * blocks;
+  // Few items don't fill a device by a warp each.
+  const int64_t staged_blocks = inner ? items : ceil_divide(items, 32);
+  if (functions.size() > 2 && staged_blocks <= kFewBlocks &&
+      n >= (inner ? kLeastStagedRow : kLeastStagedColumn)) {
+    launches.push_back({2, kStagedThreads, static_cast<uint32_t>(staged_blocks), 0});
+  } else {
+    // Rows that fit a part of a warp get one: the other lanes' accumulators would stay as they start.
+    const int shift = n > 16 ? 5 : n > 1 ? std::bit_width(static_cast<uint64_t>(n - 1)) : 0;
+    args[ArgLayout::kPlanned] = static_cast<uint64_t>(shift);
+    const int64_t items_a_block = inner ? threads >> shift : 32;
+    launches.push_back(
+        {0, static_cast<uint32_t>(threads), static_cast<uint32_t>(ceil_divide(items, items_a_block)), 0});
+  }
   if (blocks == 1) return;
-  scratch = static_cast<size_t>(count * blocks) * part_bytes_;
+  scratch = static_cast<size_t>(items) * part_bytes_;
   launches.push_back(
       {1, kCombineThreads, static_cast<uint32_t>(ceil_divide(count, kCombineThreads / 32)), 0});
 }

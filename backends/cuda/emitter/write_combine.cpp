@@ -30,24 +30,49 @@ void Writer::write_combine() {
   text_.line("const Part* const part = (const Part*)args.scratch + (u64)result * parts;");
   for (size_t j = 0; j < reductions_.size(); ++j)
     text_.line(reductions_.type(j) + " " + reductions_.name(j) + " = " + reductions_.start(j) + ";");
+  const auto here = [&](size_t j) { return "here[u]." + reductions_.name(j); };
   text_.open("for (u32 first = 0; first < parts; first += 128)");
-  text_.line("Part loaded[4];");
+  text_.line("Part here[4];");
   text_.line("#pragma unroll");
   text_.open("for (int u = 0; u < 4; ++u)");
-  text_.line("if (first + u * 32 + lane < parts) loaded[u] = part[first + u * 32 + lane];");
+  text_.line("if (first + u * 32 + lane < parts) here[u] = part[first + u * 32 + lane];");
   text_.close();
   text_.line("#pragma unroll");
   text_.open("for (int u = 0; u < 4; ++u)");
-  text_.line("#pragma unroll 8");
-  text_.open("for (u32 from = 0; from < 32 && first + u * 32 + from < parts; ++from)");
+  bool any_ordered = false, all_ordered = true;
   for (size_t j = 0; j < reductions_.size(); ++j) {
-    text_.line("const " + reductions_.type(j) + " next" + std::to_string(j) + " = " +
-               reductions_.from_lane(j, "loaded[u]." + reductions_.name(j), "from") + ";");
-    reductions_.combine(text_, j, reductions_.name(j), "next" + std::to_string(j));
+    const bool ordered = is_ordered(k_.reductions[j]);
+    any_ordered |= ordered, all_ordered &= ordered;
+  }
+  if (!all_ordered) {
+    text_.open("if (first + u * 32 + lane < parts)");
+    for (size_t j = 0; j < reductions_.size(); ++j)
+      if (!is_ordered(k_.reductions[j])) reductions_.combine(text_, j, reductions_.name(j), here(j));
+    text_.close();
+  }
+  if (any_ordered) {
+    text_.line("#pragma unroll 4");
+    text_.open("for (u32 from = 0; from < 32 && first + u * 32 + from < parts; ++from)");
+    for (size_t j = 0; j < reductions_.size(); ++j) {
+      if (!is_ordered(k_.reductions[j])) continue;
+      text_.line("const " + reductions_.type(j) + " next" + std::to_string(j) + " = " +
+                 reductions_.from_lane(j, here(j), "from") + ";");
+      reductions_.combine(text_, j, reductions_.name(j), "next" + std::to_string(j));
+    }
+    text_.close();
   }
   text_.close();
   text_.close();
-  text_.close();
+  if (!all_ordered) {
+    text_.open("for (u32 half = 16; half > 0; half /= 2)");
+    for (size_t j = 0; j < reductions_.size(); ++j) {
+      if (is_ordered(k_.reductions[j])) continue;
+      text_.line("const " + reductions_.type(j) + " other" + std::to_string(j) + " = " +
+                 reductions_.from_further(j, reductions_.name(j), "half") + ";");
+      reductions_.combine(text_, j, reductions_.name(j), "other" + std::to_string(j));
+    }
+    text_.close();
+  }
   text_.line("if (lane != 0) return;");
   write_epilogue([&](size_t j) { return reductions_.name(j); });
   text_.close();

@@ -59,6 +59,7 @@ void Writer::write_rows() {
   write_epilogue(folded);
   text_.close();
   write_combine();
+  if (schedule_.functions.size() > 2) write_staged();
 }
 
 }  // namespace lazy::cuda_backend

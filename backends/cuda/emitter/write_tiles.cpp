@@ -113,7 +113,7 @@ void Writer::write_tiles() {
   load();
   text_.close();
   text_.open("if (steps >= " + depth + ")");
-  text_.line("#pragma unroll");
+  text_.line("#pragma unroll 4");
   text_.line("for (int step = 0; step < " + depth +
              "; ++step) multiply(sum, left[step] + y0, right[step] + x0);");
   text_.turn("} else {");

@@ -23,12 +23,15 @@ class Writer {
   void write_rows();
   void write_columns();
   void write_combine();
+  void write_staged();
   void write_outputs();
   void write_tiles();
   void write_lines();
 
  private:
   void write_map_function(int vector);
+  void write_turned_index();
+  void write_warp_lines();
   void load_tile(const char* side, jit::loop::ValueId, int axis, const char* origin);
   /// Begins function `which`: its head, and `args`.
   void open_function(int which, int threads);

@@ -1,0 +1,148 @@
+// Reductions with few results, or few blocks of them: a block of threads has one block of a row, or of 32
+// columns side by side. All of its threads load and compute values; these pass through shared memory to the
+// few threads that have the partial accumulators, so that much is under way at once though each accumulator's
+// order is fixed.
+#include <algorithm>
+
+#include "backends/cuda/emitter/types.hpp"
+#include "backends/cuda/emitter/writer.hpp"
+
+namespace lazy::cuda_backend {
+
+int staged_loads(const jit::loop::LoopKernel& k) {
+  size_t bytes = 0;
+  for (const auto& r : k.reductions) bytes += size_of(r.type);
+  // Static shared memory is 48 KiB, of which folds need a little.
+  for (const int loads : {8, 4, 2})
+    if (bytes * static_cast<size_t>(loads) * kStagedThreads <= 40u << 10) return loads;
+  return 0;
+}
+
+void Writer::write_staged() {
+  const bool inner = schedule_.layout == Layout::rows;
+  const int loads = staged_loads(k_), tile = loads * kStagedThreads;
+  const std::string threads = std::to_string(kStagedThreads), n = "args.n" + std::to_string(k_.sequential);
+  const std::string block = std::to_string(jit::loop::reduce_block(inner));
+  const std::string steps = std::to_string(inner ? tile : tile / 32);
+  /// Threads that have accumulators of reduction j: element e of a tile belongs to thread e mod as many.
+  const auto partials = [&](size_t j) {
+    return inner ? 32 * std::max(partials_of_lane(k_.reductions[j]), 1) : 128;
+  };
+  const auto name = [&](size_t j) { return reductions_.name(j); };
+  std::vector<int> moving;
+  for (const int o : loaded(0, body_end()))
+    if (moves(o, k_.sequential)) moving.push_back(o);
+
+  open_function(2, kStagedThreads);
+  for (size_t j = 0; j < reductions_.size(); ++j) {
+    text_.line("__shared__ " + std::string(spelled(k_.reductions[j].type)) + " " + name(j) + "_values[" +
+               std::to_string(tile) + "];");
+    text_.line("__shared__ " + reductions_.type(j) + " " + name(j) + "_of[" + std::to_string(partials(j)) +
+               "];");
+  }
+  text_.line("const u32 lane = threadIdx.x % 32, results = " + result_count() + ", parts = (u32)args.split;");
+  if (inner) {
+    text_.line("const u32 item = blockIdx.x, result = item / parts, part = item % parts;");
+  } else {
+    // Lanes that have none do as the last.
+    text_.line("const u32 item = blockIdx.x * 32 + lane, last = results * parts - 1;");
+    text_.line(
+        "const u32 there = item < last ? item : last, result = there % results, part = there / results;");
+  }
+  text_.line("const Index i = index_of(args, result);");
+  text_.line("const i64 begin = (i64)part * " + block + ", rest = " + n + " - begin;");
+  text_.line("const i32 count = (i32)(rest < " + block + " ? rest : " + block + ");");
+  // Blocks of 32 columns go as far as the longest.
+  if (!inner) text_.line("const i32 most = (i32)(" + n + " < " + block + " ? " + n + " : " + block + ");");
+  else text_.line("const i32 most = count;");
+  load_fixed();
+  for (size_t j = 0; j < reductions_.size(); ++j)
+    text_.line(reductions_.type(j) + " " + name(j) + " = " + reductions_.start(j) + ";");
+  for (const int o : moving)
+    text_.line(element_type(o) + " " + operand_name(o) + "[" + std::to_string(loads) + "];");
+
+  const auto open_tile = [&](const std::string& first) {
+    text_.line("#pragma unroll");
+    text_.open("for (int u = 0; u < " + std::to_string(loads) + "; ++u)");
+    text_.line("const i32 step = " + first + " + " +
+               (inner ? "u * " + threads + " + (i32)threadIdx.x;"
+                      : "u * " + std::to_string(kStagedThreads / 32) + " + (i32)threadIdx.x / 32;"));
+    text_.open("if (step < count)");
+    text_.line("const i64 r = begin + step;");
+  };
+  const auto close_tile = [&] {
+    text_.close();
+    text_.close();
+  };
+  const auto load_tile_at = [&](const std::string& first) {
+    if (moving.empty()) return;
+    open_tile(first);
+    for (const int o : moving) text_.line(operand_name(o) + "[u] = " + address(o).access() + ";");
+    close_tile();
+  };
+
+  load_tile_at("0");
+  text_.open("for (i32 first = 0; first < most; first += " + steps + ")");
+  open_tile("first");
+  Place place;
+  place.load = [&](uint16_t o) { return operand_name(o) + (moves(o, k_.sequential) ? "[u]" : ""); };
+  place.index = [&](int axis) { return index(axis); };
+  values_.write(text_, 0, body_end(), place);
+  for (size_t j = 0; j < reductions_.size(); ++j)
+    text_.line(name(j) + "_values[u * " + threads + " + threadIdx.x] = " + values_[k_.reductions[j].value] +
+               ";");
+  store(0, body_end());
+  close_tile();
+  text_.line("__syncthreads();");
+  text_.line("const i32 ahead = first + " + steps + ";");
+  load_tile_at("ahead");
+  for (size_t j = 0; j < reductions_.size(); ++j) {
+    const std::string p = std::to_string(partials(j));
+    text_.open("if (threadIdx.x < " + p + ")");
+    text_.line("#pragma unroll 8");
+    text_.open("for (i32 e = (i32)threadIdx.x; e < " + std::to_string(tile) + "; e += " + p + ")");
+    text_.line("const i32 step = first + e" + std::string(inner ? ";" : " / 32;"));
+    text_.line("if (step >= count) break;");
+    reductions_.add(text_, j, name(j), name(j) + "_values[e]", "", "begin + step");
+    text_.close();
+    text_.close();
+  }
+  text_.line("__syncthreads();");
+  text_.close();
+
+  for (size_t j = 0; j < reductions_.size(); ++j)
+    text_.line("if (threadIdx.x < " + std::to_string(partials(j)) + ") " + name(j) +
+               "_of[threadIdx.x] = " + name(j) + ";");
+  text_.line("__syncthreads();");
+  text_.line("if (threadIdx.x >= 32) return;");
+  const auto other = [&](size_t j) { return "other" + std::to_string(j); };
+  for (size_t j = 0; j < reductions_.size(); ++j) {
+    const std::string of = name(j) + "_of[lane + ";
+    if (!inner) {
+      reductions_.combine(text_, j, name(j), of + "64]");
+      text_.line(reductions_.type(j) + " " + other(j) + " = " + of + "32];");
+      reductions_.combine(text_, j, other(j), of + "96]");
+      reductions_.combine(text_, j, name(j), other(j));
+    } else if (partials(j) == 64) {
+      reductions_.combine(text_, j, name(j), of + "32]");
+    }
+  }
+  if (inner) {
+    text_.open("for (u32 half = 16; half > 0; half /= 2)");
+    for (size_t j = 0; j < reductions_.size(); ++j) {
+      text_.line("const " + reductions_.type(j) + " " + other(j) + " = " +
+                 reductions_.from_further(j, name(j), "half") + ";");
+      reductions_.combine(text_, j, name(j), other(j));
+    }
+    text_.close();
+  }
+  text_.line(inner ? "if (lane != 0) return;" : "if (item > last) return;");
+  text_.open("if (parts > 1)");
+  write_part("result * parts + part", name);
+  text_.line("return;");
+  text_.close();
+  write_epilogue(name);
+  text_.close();
+}
+
+}  // namespace lazy::cuda_backend
