@@ -49,6 +49,7 @@ Settings read() {
     if (text.substr(0, 3) != "sm_") refuse(name, text);
     s.arch = number<int>(name, text.substr(3));
   });
+  with("EMULATED_CUDA_VERSION", [&](auto name, auto text) { s.version = number<int>(name, text); });
   with("EMULATED_CUDA_MEMORY", [&](auto name, auto text) { s.memory = bytes(name, text); });
   with("EMULATED_CUDA_MULTIPROCESSORS",
        [&](auto name, auto text) { s.multiprocessors = number<int>(name, text); });
