@@ -8,6 +8,7 @@
 #include "jit/plan/band.hpp"
 #include "jit/plan/disk.hpp"
 #include "jit/plan/kernels.hpp"
+#include "jit/plan/row_bands.hpp"
 #include "jit/profile.hpp"
 #include "support/config.hpp"
 #include "support/log.hpp"
@@ -89,18 +90,24 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
     const profile::Span span(event::kLower);
     lower(trace, fusion, {strict, config::get().exact_casts}, *program, loops);
   }
-  if (backend.workers().threads > 0) {
+  if (backend.workers().threads > 0 || backend.fuses_rows()) {
     const profile::Span span(event::kBands);
     find_bands(trace, fusion, loops, *program);
+    if (backend.fuses_rows()) keep_row_bands(*program, loops);
   }
   const auto compile_one = [&](int64_t i) {
-    const auto n = static_cast<size_t>(i);
+    auto n = static_cast<size_t>(i);
+    if (n >= loops.size()) {
+      Band& band = program->bands[n - loops.size()];
+      band.rows = rows_for(*rows_of(*program, band, loops), loops[band.first].name + "_rows", backend);
+      return;
+    }
 #ifndef NDEBUG
     loop::check(loops[n]);
 #endif
     program->steps[n].kernel = kernel_for(loops[n], backend);
   };
-  const auto count = static_cast<int64_t>(loops.size());
+  const auto count = static_cast<int64_t>(loops.size() + (backend.fuses_rows() ? program->bands.size() : 0));
   if (backend.compiles_slowly() && count > 1) {
     backend.for_each(count, compile_one);
   } else {
@@ -120,6 +127,8 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
           logging::enabled(logging::Channel::kernels, logging::kDetail) ? "\n" : "",
           logging::enabled(logging::Channel::kernels, logging::kDetail) ? loop::print(loops[i]).c_str() : "");
   }
+  for (const Band& b : program->bands)
+    if (b.rows) program->code_bytes += b.rows->code_bytes();
   for (size_t n = 0; n < program->bands.size(); ++n)
     for (uint32_t i = 0; i < program->bands[n].count; ++i)
       program->steps[program->bands[n].first + i].text += ", band " + std::to_string(n);

@@ -8,6 +8,7 @@
 #include "jit/plan/compile.hpp"
 #include "jit/plan/kernels.hpp"
 #include "jit/plan/program_fields.hpp"
+#include "jit/plan/row_bands.hpp"
 #include "support/build_id.hpp"
 #include "support/config.hpp"
 #include "support/log.hpp"
@@ -39,6 +40,8 @@ bool read_program(std::string_view bytes, StoredProgram& s) {
   if (kernels > l.left()) return false;
   s.kernels.resize(kernels);
   for (StoredKernel& k : s.kernels) l(k.identity, k.name, k.stored);
+  s.rows.resize(s.program.bands.size());
+  for (std::string_view& r : s.rows) l(r);
   if (!l.done() || s.kernel_of.size() != s.program.steps.size()) return false;
   return std::all_of(s.kernel_of.begin(), s.kernel_of.end(), [&](uint32_t k) { return k < kernels; });
 }
@@ -66,6 +69,37 @@ bool take_apart(std::string_view key, std::string_view value, StoredProgram& s, 
   return true;
 }
 
+namespace {
+
+/// The loop kernel of each step.
+std::optional<std::vector<loop::LoopKernel>> loops_of(const StoredProgram& s) {
+  std::vector<loop::LoopKernel> loops;
+  for (uint32_t k : s.kernel_of) {
+    auto loop = loop::from_identity(s.kernels[k].identity);
+    if (!loop) return {};
+    loops.push_back(std::move(*loop));
+  }
+  return loops;
+}
+
+// What rows are made of follows from the program and its loop kernels, so only their code is kept.
+bool load_rows(StoredProgram& s, Backend& backend, std::string& why) {
+  if (std::all_of(s.rows.begin(), s.rows.end(), [](std::string_view r) { return r.empty(); })) return true;
+  const auto loops = loops_of(s);
+  for (size_t b = 0; loops && b < s.rows.size(); ++b) {
+    if (s.rows[b].empty()) continue;
+    Band& band = s.program.bands[b];
+    const auto rows = rows_of(s.program, band, *loops);
+    if (rows) band.rows = rows_from(*rows, s.rows[b], backend);
+    if (band.rows) s.program.code_bytes += band.rows->code_bytes();
+    else return why = "its kernel for band " + std::to_string(b) + " could not be loaded", false;
+  }
+  if (!loops) why = "its loop IR does not make sense";
+  return loops.has_value();
+}
+
+}  // namespace
+
 bool recompiles_alike(const StoredProgram& s, Backend& backend, std::string& why) {
   if (backend.target() != s.target) {
     why = "it is for " + s.target;
@@ -81,6 +115,16 @@ bool recompiles_alike(const StoredProgram& s, Backend& backend, std::string& why
     loop::check(*loop);
     if (backend.compile(*loop)->stored() != k.stored) {
       why = "kernel " + std::string(k.name) + ": compiled again it is another one";
+      return false;
+    }
+  }
+  const auto loops = loops_of(s);
+  for (size_t b = 0; b < s.rows.size(); ++b) {
+    if (s.rows[b].empty()) continue;
+    const auto rows = loops ? rows_of(s.program, s.program.bands[b], *loops) : std::nullopt;
+    const auto again = rows ? backend.compile_rows(*rows) : nullptr;
+    if (!again || again->stored() != s.rows[b]) {
+      why = "the kernel of band " + std::to_string(b) + ": compiled again it is another one";
       return false;
     }
   }
@@ -108,6 +152,7 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
       if (good) s.program.code_bytes += step.kernel->code_bytes();
       else why = "kernel " + std::string(k.name) + " could not be loaded";
     }
+    if (good) good = load_rows(s, backend, why);
     if (!good) {
       logging::warning("a program in " + store->directory() + " is not used: " + why);
       continue;
@@ -154,6 +199,11 @@ void store_program(std::span<const uint32_t> key, const Program& p,
   Saver s;
   s(p, kernel_of);
   s.count(kernels);
+  for (const Band& b : p.bands) {
+    const std::string rows = b.rows ? b.rows->stored() : std::string();
+    if (b.rows && rows.empty()) return;
+    bodies(rows);
+  }
   const std::string value = s.take() += bodies.bytes();
   const std::string wanted = record_key(key, target);
   const bool kept = store->add(cache::KeyView(wanted.data(), wanted.size()), label_of(p), value);

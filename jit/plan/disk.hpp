@@ -28,6 +28,7 @@ struct StoredProgram {
   Program program;                  // its steps have no kernels
   std::vector<uint32_t> kernel_of;  // by step
   std::vector<StoredKernel> kernels;
+  std::vector<std::string_view> rows;  // by band: the code of Band::rows, or empty
   std::string build, target;
   std::vector<uint32_t> key;
   uint64_t label = 0;

@@ -53,6 +53,20 @@ std::shared_ptr<const Kernel> kernel_from(std::string_view identity, std::string
   });
 }
 
+std::shared_ptr<const Kernel> rows_for(const loop::Rows& r, const std::string& name, Backend& backend) {
+  return find_or_make(loop::identity(r), backend, Counter::kernels_compiled, [&] {
+    const profile::Ticks start = profile::start_time();
+    auto made = backend.compile_rows(r);
+    if (start && made) event::codegen(start, name, made->code_bytes());
+    return made;
+  });
+}
+
+std::shared_ptr<const Kernel> rows_from(const loop::Rows& r, std::string_view stored, Backend& backend) {
+  return find_or_make(loop::identity(r), backend, Counter::kernels_loaded,
+                      [&] { return backend.load_rows(r, stored); });
+}
+
 void clear_kernel_cache() { kernels().clear(); }
 
 }  // namespace lazy::jit

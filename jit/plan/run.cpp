@@ -118,6 +118,10 @@ class Run {
     for (const Band& band : bands) {
       for (; i < band.first; ++i) one(i);
       i += band.count;
+      if (band.rows) {
+        if (!row_by_row(band)) sequence(band.first, i, {});
+        continue;
+      }
       if (Planned& plan = planned(band); plan.blocks.worth_it) block_by_block(plan);
       else sequence(band.first, i, band.parts);
     }
@@ -165,6 +169,45 @@ class Run {
   void allocate_scratch(Planned& p) {
     if (!p.scratch)
       p.scratch = BufferRef::allocate(backend_, p.blocks.piece_bytes * static_cast<size_t>(p.blocks.pieces));
+  }
+
+  /// The band by one kernel. False if that can't: then nothing has happened.
+  bool row_by_row(const Band& band) {
+    const size_t end = band.first + band.count;
+    size_t count = 0;
+    for (size_t i = band.first; i < end; ++i) count += static_cast<size_t>(p_.steps[i].args.words());
+    std::vector<uint64_t> words(count);
+    const auto bind_all = [&] {
+      uint64_t* w = words.data();
+      bool any = true;
+      for (size_t i = band.first; i < end; ++i, w += p_.steps[i - 1].args.words()) any &= bind(p_.steps[i], w);
+      return any;
+    };
+    // Values in between have addresses that count from 0; outer ones none as yet, and takes() looks at extents.
+    for (uint32_t slot : band.inner) address_[slot] = nullptr;
+    if (!bind_all() || !band.rows->takes(words.data())) {
+      for (uint32_t slot : band.inner)  // reserved before
+        if (buffers_[slot]) address_[slot] = static_cast<char*>(buffers_[slot]->data());
+      return false;
+    }
+    for (size_t i = band.first; i < end; ++i)
+      for (uint32_t slot : p_.steps[i].made)
+        if (!buffers_[slot] && std::find(band.inner.begin(), band.inner.end(), slot) == band.inner.end())
+          make(slot, i);
+    (void)bind_all();
+    const profile::Ticks start = profile::start_time();
+    band.rows->launch(words.data());
+    launches_ += 1;
+    metric::add(Counter::bands);
+    if (start) {
+      if (!backend_.host()) backend_.synchronize();
+      const profile::Ticks now = profile::now();
+      bind_all();
+      event::band(start, now, p_, band, 1, std::vector<uint64_t>(band.count, 1), words.data());
+    }
+    for (size_t i = band.first; i < end; ++i)
+      for (uint32_t slot : p_.steps[i].dead) buffers_[slot].reset();
+    return true;
   }
 
   void block_by_block(Planned& plan) {
@@ -265,6 +308,7 @@ class Run {
   void reserve_scratch(size_t step, const std::vector<Band>& bands, std::vector<uint8_t>& scratch) {
     for (const Band& band : bands) {
       if (band.first + band.count <= step) continue;
+      if (band.rows) continue;  // whether its inner values need memory is known when it runs
       if (Planned& plan = planned(band); plan.blocks.worth_it) {
         allocate_scratch(plan);
         for (uint32_t slot : band.inner) scratch[slot] = 1;

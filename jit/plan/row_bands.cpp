@@ -1,0 +1,74 @@
+#include "jit/plan/row_bands.hpp"
+
+#include <algorithm>
+
+namespace lazy::jit {
+namespace {
+
+/// Whether a step's dimensions are the levels, and one more that alone is the kernel's last axis.
+bool along_rows(const Step& s, const loop::LoopKernel& k, const uint8_t* dim_of, size_t levels) {
+  if (s.has_initial || levels == 0 || s.dims.size() != levels + 1) return false;
+  for (size_t l = 0; l < levels; ++l)
+    if (dim_of[l] != l || s.axis_of[l] == k.rank - 1) return false;
+  if (s.axis_of[levels] != k.rank - 1) return false;
+  switch (k.form) {
+    case loop::Form::map: return true;
+    case loop::Form::reduce: return k.sequential == k.rank - 1 && k.reductions[0].op != Op::matmul;
+    case loop::Form::scan: break;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<loop::Rows> rows_of(const Program& p, const Band& band, const std::vector<loop::LoopKernel>& loops) {
+  const size_t levels = band.levels.size();
+  loop::Rows rows;
+  std::vector<uint8_t> known(band.inner.size(), 0);
+  rows.inner.resize(band.inner.size());
+  for (uint32_t i = 0; i < band.count; ++i) {
+    const Step& s = p.steps[band.first + i];
+    const loop::LoopKernel& k = loops[band.first + i];
+    if (!along_rows(s, k, band.dim_of.data() + i * levels, levels)) return {};
+    loop::Rows::Member m{k, {}};
+    for (size_t o = 0; o < s.operands.size(); ++o) {
+      const int slot = s.operands[o].slot;
+      const auto at = slot < 0 ? band.inner.end()
+                               : std::find(band.inner.begin(), band.inner.end(), static_cast<uint32_t>(slot));
+      if (at == band.inner.end()) {
+        m.inner.push_back(loop::Rows::kOutside);
+        continue;
+      }
+      const auto n = static_cast<size_t>(at - band.inner.begin());
+      const loop::Stride along = k.operands[o].stride[k.rank - 1];
+      loop::Rows::Inner& value = rows.inner[n];
+      if (k.operands[o].output) {
+        if (known[n] || along == loop::Stride::any) return {};
+        known[n] = 1;
+        value = {k.operands[o].dtype, along == loop::Stride::unit};
+      } else if (!known[n] || value.dtype != k.operands[o].dtype || along == loop::Stride::any ||
+                 value.whole != (along == loop::Stride::unit)) {
+        return {};  // read in another way than it was written: reversed, or as another type
+      }
+      m.inner.push_back(static_cast<int16_t>(n));
+    }
+    rows.members.push_back(std::move(m));
+  }
+  return rows;
+}
+
+void keep_row_bands(Program& p, const std::vector<loop::LoopKernel>& loops) {
+  std::vector<Band> kept;
+  for (Band& band : p.bands) {
+    if (rows_of(p, band, loops)) {
+      band.parts.clear();
+      kept.push_back(std::move(band));
+      continue;
+    }
+    for (Band& part : band.parts)
+      if (rows_of(p, part, loops)) kept.push_back(std::move(part));
+  }
+  p.bands = std::move(kept);
+}
+
+}  // namespace lazy::jit
