@@ -199,7 +199,7 @@ void Schedule::plan_map(uint64_t* args, std::vector<Launch>& launches) const {
     return;
   }
   const bool wide = vector > 1 && is_wide(args);
-  const int64_t items = wide ? ceil_divide(results(args), vector) : results(args);
+  const int64_t items = wide ? std::max<int64_t>(1, results(args) / vector) : results(args);
   launches.push_back({static_cast<uint16_t>(wide), static_cast<uint32_t>(threads),
                       static_cast<uint32_t>(ceil_divide(items, threads * unroll)), 0});
 }
