@@ -29,6 +29,7 @@ class Writer {
   void write_lines();
 
  private:
+  void write_staged_fold(bool inner, const std::function<int(size_t j)>& partials);
   void write_elements();
   void write_vectors();
   void open_elements();
