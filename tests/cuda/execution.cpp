@@ -78,10 +78,10 @@ Case packed(const jit::loop::LoopKernel& k, std::vector<int64_t> extents, int sh
 /// Shapes at the edges of what each layout does at once.
 std::vector<std::vector<int64_t>> edge_shapes(const jit::loop::LoopKernel& k) {
   if (k.rank == 1) return {{0}, {1}, {3}, {4}, {31}, {1024}, {2053}, {16384}, {16385}, {100003}};
-  if (k.rank == 4) return {{2, 1, 3, 0}, {3, 65, 2, 17}, {1, 64, 64, 16}, {2, 5, 130, 33}};
+  if (k.rank == 4) return {{2, 1, 3, 0}, {3, 65, 2, 17}, {1, 64, 64, 16}, {2, 5, 130, 33}, {2, 3, 40, 300}};
   if (k.rank == 3)
-    return {{1, 1, 1},    {2, 0, 3},    {0, 3, 3},    {2, 70, 3},    {3, 5, 700},
-            {65, 17, 64}, {64, 16, 64}, {3, 47, 129}, {130, 1030, 3}};
+    return {{1, 1, 1},    {2, 0, 3},    {0, 3, 3},      {2, 70, 3},   {3, 5, 700}, {65, 17, 64},
+            {64, 16, 64}, {3, 47, 129}, {130, 1030, 3}, {3, 200, 70}, {1, 65, 33}};
   if (k.form == jit::loop::Form::reduce && k.sequential == 1)
     return {{1, 0},  {0, 5},   {3, 1},    {7, 2},     {300, 3},  {5, 16},
             {9, 17}, {33, 64}, {5, 1000}, {3, 16385}, {2, 50001}};
@@ -95,7 +95,9 @@ BOOST_AUTO_TEST_SUITE(cuda_execution)
 /// Where a module has a way of its own for few results, also without it.
 std::vector<Contestant> ways(const jit::loop::LoopKernel& k) {
   std::vector<Contestant> v;
-  const size_t fewer = k.form == jit::loop::Form::scan ? 1 : 2;
+  const bool one =
+      k.form == jit::loop::Form::scan || (!k.reductions.empty() && k.reductions[0].op == jit::Op::matmul);
+  const size_t fewer = one ? 1 : 2;
   for (const size_t functions : {size_t{9}, fewer}) {
     if (k.form == jit::loop::Form::map && functions == 2) break;
     std::shared_ptr<jit::Kernel> compiled = on_emulated_device(k, functions);

@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <vector>
 
@@ -56,12 +56,13 @@ std::vector<std::string> flags() {
 
 const fs::path kShim = fs::path(EMULATED_CUDA_SOURCE_DIR) / "shim.hpp";
 
-/// The process's environment, with messages in plain English.
+/// The process's environment, with messages in plain English and without what is meant for the process alone.
 std::vector<char*> plain_environment() {
   static char plain[] = "LC_ALL=C";
   std::vector<char*> all = {plain};
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (std::strncmp(*variable, "LC_ALL=", 7) != 0) all.push_back(*variable);
+    const std::string_view text = *variable;
+    if (text.substr(0, 7) != "LC_ALL=" && text.substr(0, 11) != "LD_PRELOAD=") all.push_back(*variable);
   }
   all.push_back(nullptr);
   return all;
@@ -105,10 +106,8 @@ fs::path cached_path(std::string_view source) {
 /// Appears whole or not at all, whoever else does the same.
 void publish(const fs::path& path, std::string_view bytes) {
   std::error_code none;
-  if (!fs::exists(path.parent_path(), none)) {
-    fs::create_directories(path.parent_path(), none);
-    fs::permissions(path.parent_path(), fs::perms::owner_all, none);
-  }
+  fs::create_directories(path.parent_path().parent_path(), none);
+  mkdir(path.parent_path().c_str(), 0700);
   fs::path part = path;
   part += "." + std::to_string(getpid()) + "." + fresh_path("").filename().string();
   if (write_file(part, bytes)) {

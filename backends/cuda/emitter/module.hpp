@@ -53,15 +53,18 @@ class Schedule {
 
   // What emit() reads.
   Layout layout = Layout::map;
-  int threads = 256;     // of a block
-  int vector = 1;        // elements that one load or store of the wide form takes; 1: there is no wide form
-  int unroll = 1;        // vectors, elements or steps whose loads a thread has under way at once
+  int threads = 256;  // of a block
+  int vector = 1;     // elements that one load or store of the wide form takes; 1: there is no wide form
+  int unroll = 1;     // vectors, elements or steps whose loads a thread has under way at once
+  bool has_staged() const { return staged_ >= 0 && static_cast<size_t>(staged_) < functions.size(); }
   int turned_axis = -1;  // of a map: along which an operand is packed that is not along the last axis
 
  private:
   void plan_map(uint64_t* args, std::vector<Launch>&) const;
   void plan_reduction(uint64_t* args, std::vector<Launch>&, size_t& scratch) const;
   void plan_tiles(const uint64_t* args, std::vector<Launch>&) const;
+  /// Whether it is one of few results, and its launch.
+  bool plan_staged_contraction(const uint64_t* args, std::vector<Launch>&) const;
   /// Results: the product of the parallel extents.
   int64_t results(const uint64_t* args) const;
   /// Whether every operand allows loads and stores of `vector` elements in a launch.
@@ -70,6 +73,7 @@ class Schedule {
   jit::loop::ArgLayout args_{};
   std::vector<jit::loop::Operand> operands_;
   int sequential_ = -1, row_axis_ = -1, column_axis_ = -1;
+  int staged_ = -1;        // the function for few results, if there is one
   size_t part_bytes_ = 0;  // of one block's results, on their way to the second function
 };
 

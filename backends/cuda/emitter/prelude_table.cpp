@@ -33,26 +33,11 @@ const Snippet kPlain[] = {
      "// Neighbours in memory, loaded and stored at once.\n"
      "template <class T, int N>\n"
      "struct alignas(sizeof(T) * N) Wide { T at[N]; };\n"},
-    {"load_wide", "Wide",
-     "// Only the first `left` are there.\n"
-     "template <int N, class T>\n" LAZY_FN "Wide<T, N> load_wide(const T* p, u32 left) {\n"
-     "  if (left >= N) return *(const Wide<T, N>*)p;\n"
-     "  Wide<T, N> v = {};\n"
-     "  #pragma unroll\n"
-     "  for (int i = 0; i < N; ++i)\n"
-     "    if (i < left) v.at[i] = p[i];\n"
-     "  return v;\n"
-     "}\n"},
-    {"store_wide", "Wide",
-     "template <class T, int N>\n" LAZY_FN "void store_wide(T* p, const Wide<T, N>& v, u32 left) {\n"
-     "  if (left >= N) {\n"
-     "    *(Wide<T, N>*)p = v;\n"
-     "    return;\n"
-     "  }\n"
-     "  #pragma unroll\n"
-     "  for (int i = 0; i < N; ++i)\n"
-     "    if (i < left) p[i] = v.at[i];\n"
-     "}\n"},
+    {"wide", "Wide",
+     "// N elements from p on, all at once.\n"
+     "template <int N, class T>\n" LAZY_FN "Wide<T, N>& wide(T* p) { return *(Wide<T, N>*)p; }\n"
+     "template <int N, class T>\n" LAZY_FN
+     "const Wide<T, N>& wide(const T* p) { return *(const Wide<T, N>*)p; }\n"},
     {"shuffle_down", "",
      "// The value that the lane `distance` further on has.\n"
      "template <class T>\n" LAZY_FN

@@ -21,6 +21,8 @@ constexpr int kMostWords = 480;
 
 /// Reductions in at most so many blocks, of at least so many steps, go through shared memory.
 constexpr int64_t kFewBlocks = 1024, kLeastStagedRow = 257, kLeastStagedColumn = 65;
+/// Products of at most so many rows do, too.
+constexpr uint64_t kFewRows = 4;
 /// At most so many lines of at least so many steps get a warp each.
 constexpr int64_t kFewLines = 4096, kLeastWarpLine = 64;
 
@@ -125,8 +127,10 @@ Schedule Schedule::of(const LoopKernel& k) {
       s.functions.push_back(name + "_warp");
       break;
   }
-  if ((s.layout == Layout::rows || s.layout == Layout::columns) && staged_loads(k) > 0)
+  if (k.form == Form::reduce && staged_loads(k) > 0) {
+    s.staged_ = static_cast<int>(s.functions.size());
     s.functions.push_back(name + "_staged");
+  }
   // The accumulators of a row take turns, by the parity of a step.
   if (s.layout == Layout::rows) s.unroll = s.unroll / 2 * 2;
   for (const auto& r : k.reductions) s.part_bytes_ += 8 * static_cast<size_t>(members_of_part(r));
@@ -151,7 +155,9 @@ void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scrat
     case Layout::map: return plan_map(args, launches);
     case Layout::rows:
     case Layout::columns: return plan_reduction(args, launches, scratch);
-    case Layout::tiles: return plan_tiles(args, launches);
+    case Layout::tiles:
+      if (!plan_staged_contraction(args, launches)) plan_tiles(args, launches);
+      return;
     case Layout::lines: {
       const uint64_t length = args[args_.extent(sequential_)];
       if (length == 0) return;
@@ -160,6 +166,7 @@ void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scrat
       [[fallthrough]];
     }
     case Layout::outputs:
+      if (layout == Layout::outputs && plan_staged_contraction(args, launches)) return;
       launches.push_back(
           {0, static_cast<uint32_t>(threads), static_cast<uint32_t>(ceil_divide(n, threads)), 0});
   }
@@ -199,9 +206,19 @@ void Schedule::plan_map(uint64_t* args, std::vector<Launch>& launches) const {
     return;
   }
   const bool wide = vector > 1 && is_wide(args);
-  const int64_t items = wide ? ceil_divide(results(args), vector) : results(args);
+  const int64_t items = wide ? std::max<int64_t>(1, results(args) / vector) : results(args);
   launches.push_back({static_cast<uint16_t>(wide), static_cast<uint32_t>(threads),
                       static_cast<uint32_t>(ceil_divide(items, threads * unroll)), 0});
+}
+
+bool Schedule::plan_staged_contraction(const uint64_t* args, std::vector<Launch>& launches) const {
+  const uint64_t n = args[args_.extent(sequential_)];
+  const int64_t blocks = ceil_divide(results(args), 32);
+  if (!has_staged() || blocks > kFewBlocks || n < kLeastStagedColumn || n >> 31) return false;
+  // Tiles load a side once for all of their rows.
+  if (layout == Layout::tiles && args[args_.extent(row_axis_)] > kFewRows) return false;
+  launches.push_back({static_cast<uint16_t>(staged_), kStagedThreads, static_cast<uint32_t>(blocks), 0});
+  return true;
 }
 
 void Schedule::plan_tiles(const uint64_t* args, std::vector<Launch>& launches) const {
@@ -220,9 +237,9 @@ void Schedule::plan_reduction(uint64_t* args, std::vector<Launch>& launches, siz
   const int64_t items = count * blocks;
   // Few items don't fill a device by a warp each.
   const int64_t staged_blocks = inner ? items : ceil_divide(items, 32);
-  if (functions.size() > 2 && staged_blocks <= kFewBlocks &&
-      n >= (inner ? kLeastStagedRow : kLeastStagedColumn)) {
-    launches.push_back({2, kStagedThreads, static_cast<uint32_t>(staged_blocks), 0});
+  if (has_staged() && staged_blocks <= kFewBlocks && n >= (inner ? kLeastStagedRow : kLeastStagedColumn)) {
+    launches.push_back(
+        {static_cast<uint16_t>(staged_), kStagedThreads, static_cast<uint32_t>(staged_blocks), 0});
   } else {
     // Rows that fit a part of a warp get one: the other lanes' accumulators would stay as they start.
     const int shift = n > 16 ? 5 : n > 1 ? std::bit_width(static_cast<uint64_t>(n - 1)) : 0;

@@ -85,6 +85,7 @@ void Values::repeat(Text& text, const Repeat& r, const Place& place) {
       text.line(std::string(spelled(in.type)) + " " + name + ";");
     }
   }
+  text.line("#pragma unroll 2");
   text.open("for (i64 trip = 0; trip < " + scalar(r.trips, int64, "") + "; ++trip)");
   const std::string ahead = r.scalar_step ? " + " + std::to_string(r.scalar_step) + " * trip" : std::string();
   for (size_t i = r.first; i < r.last; ++i)

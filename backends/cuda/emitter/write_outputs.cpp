@@ -18,6 +18,7 @@ void Writer::write_outputs() {
   text_.close();
   write_epilogue([&](size_t j) { return reductions_.name(j); });
   text_.close();
+  if (schedule_.has_staged()) write_staged();
 }
 
 }  // namespace lazy::cuda_backend

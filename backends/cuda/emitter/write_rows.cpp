@@ -59,7 +59,7 @@ void Writer::write_rows() {
   write_epilogue(folded);
   text_.close();
   write_combine();
-  if (schedule_.functions.size() > 2) write_staged();
+  if (schedule_.has_staged()) write_staged();
 }
 
 }  // namespace lazy::cuda_backend

@@ -1,7 +1,7 @@
 // Reductions with few results, or few blocks of them: a block of threads has one block of a row, or of 32
-// columns side by side. All of its threads load and compute values; these pass through shared memory to the
-// few threads that have the partial accumulators, so that much is under way at once though each accumulator's
-// order is fixed.
+// columns side by side; of contractions 32 results. All of its threads load and compute values; these pass
+// through shared memory to the few threads that have the partial accumulators, so that much is under way at
+// once though each accumulator's order is fixed.
 #include <algorithm>
 
 #include "backends/cuda/emitter/types.hpp"
@@ -10,22 +10,26 @@
 namespace lazy::cuda_backend {
 
 int staged_loads(const jit::loop::LoopKernel& k) {
-  size_t bytes = 0;
-  for (const auto& r : k.reductions) bytes += size_of(r.type);
-  // Static shared memory is 48 KiB, of which folds need a little.
+  size_t bytes = 0, partials = 0;
+  for (const auto& r : k.reductions) {
+    bytes += size_of(r.type) * (r.value2 == jit::loop::kNoValue ? 1 : 2);
+    partials += 128 * 8 * static_cast<size_t>(members_of_part(r));
+  }
+  // Static shared memory is 48 KiB.
   for (const int loads : {8, 4, 2})
-    if (bytes * static_cast<size_t>(loads) * kStagedThreads <= 40u << 10) return loads;
+    if (bytes * static_cast<size_t>(loads) * kStagedThreads + partials <= 48u << 10) return loads;
   return 0;
 }
 
 void Writer::write_staged() {
-  const bool inner = schedule_.layout == Layout::rows;
+  const bool inner = schedule_.layout == Layout::rows, folds = inner || schedule_.layout == Layout::columns;
   const int loads = staged_loads(k_), tile = loads * kStagedThreads;
   const std::string threads = std::to_string(kStagedThreads), n = "args.n" + std::to_string(k_.sequential);
   const std::string block = std::to_string(jit::loop::reduce_block(inner));
   const std::string steps = std::to_string(inner ? tile : tile / 32);
   /// Threads that have accumulators of reduction j: element e of a tile belongs to thread e mod as many.
   const auto partials = [&](size_t j) {
+    if (!folds) return 32;
     return inner ? 32 * std::max(partials_of_lane(k_.reductions[j]), 1) : 128;
   };
   const auto name = [&](size_t j) { return reductions_.name(j); };
@@ -33,14 +37,18 @@ void Writer::write_staged() {
   for (const int o : loaded(0, body_end()))
     if (moves(o, k_.sequential)) moving.push_back(o);
 
-  open_function(2, kStagedThreads);
+  open_function(static_cast<int>(schedule_.functions.size()) - 1, kStagedThreads);
   for (size_t j = 0; j < reductions_.size(); ++j) {
-    text_.line("__shared__ " + std::string(spelled(k_.reductions[j].type)) + " " + name(j) + "_values[" +
-               std::to_string(tile) + "];");
-    text_.line("__shared__ " + reductions_.type(j) + " " + name(j) + "_of[" + std::to_string(partials(j)) +
-               "];");
+    const std::string of = std::string("__shared__ ") + spelled(k_.reductions[j].type) + " " + name(j);
+    text_.line(of + "_values[" + std::to_string(tile) + "];");
+    if (k_.reductions[j].value2 != jit::loop::kNoValue)
+      text_.line(of + "_seconds[" + std::to_string(tile) + "];");
+    if (folds)
+      text_.line("__shared__ " + reductions_.type(j) + " " + name(j) + "_of[" + std::to_string(partials(j)) +
+                 "];");
   }
-  text_.line("const u32 lane = threadIdx.x % 32, results = " + result_count() + ", parts = (u32)args.split;");
+  text_.line("const u32 lane = threadIdx.x % 32, results = " + result_count() +
+             (folds ? ", parts = (u32)args.split;" : ", parts = 1;"));
   if (inner) {
     text_.line("const u32 item = blockIdx.x, result = item / parts, part = item % parts;");
   } else {
@@ -50,10 +58,16 @@ void Writer::write_staged() {
         "const u32 there = item < last ? item : last, result = there % results, part = there / results;");
   }
   text_.line("const Index i = index_of(args, result);");
-  text_.line("const i64 begin = (i64)part * " + block + ", rest = " + n + " - begin;");
-  text_.line("const i32 count = (i32)(rest < " + block + " ? rest : " + block + ");");
+  if (folds) {
+    text_.line("const i64 begin = (i64)part * " + block + ", rest = " + n + " - begin;");
+    text_.line("const i32 count = (i32)(rest < " + block + " ? rest : " + block + ");");
+  } else {
+    text_.line("const i64 begin = 0;");
+    text_.line("const i32 count = (i32)" + n + ";");
+  }
   // Blocks of 32 columns go as far as the longest.
-  if (!inner) text_.line("const i32 most = (i32)(" + n + " < " + block + " ? " + n + " : " + block + ");");
+  if (folds && !inner)
+    text_.line("const i32 most = (i32)(" + n + " < " + block + " ? " + n + " : " + block + ");");
   else text_.line("const i32 most = count;");
   load_fixed();
   for (size_t j = 0; j < reductions_.size(); ++j)
@@ -88,9 +102,12 @@ void Writer::write_staged() {
   place.load = [&](uint16_t o) { return operand_name(o) + (moves(o, k_.sequential) ? "[u]" : ""); };
   place.index = [&](int axis) { return index(axis); };
   values_.write(text_, 0, body_end(), place);
-  for (size_t j = 0; j < reductions_.size(); ++j)
-    text_.line(name(j) + "_values[u * " + threads + " + threadIdx.x] = " + values_[k_.reductions[j].value] +
-               ";");
+  for (size_t j = 0; j < reductions_.size(); ++j) {
+    const std::string at = "[u * " + threads + " + threadIdx.x] = ";
+    const auto& r = k_.reductions[j];
+    text_.line(name(j) + "_values" + at + values_[r.value] + ";");
+    if (r.value2 != jit::loop::kNoValue) text_.line(name(j) + "_seconds" + at + values_[r.value2] + ";");
+  }
   store(0, body_end());
   close_tile();
   text_.line("__syncthreads();");
@@ -103,13 +120,27 @@ void Writer::write_staged() {
     text_.open("for (i32 e = (i32)threadIdx.x; e < " + std::to_string(tile) + "; e += " + p + ")");
     text_.line("const i32 step = first + e" + std::string(inner ? ";" : " / 32;"));
     text_.line("if (step >= count) break;");
-    reductions_.add(text_, j, name(j), name(j) + "_values[e]", "", "begin + step");
+    reductions_.add(text_, j, name(j), name(j) + "_values[e]", name(j) + "_seconds[e]", "begin + step");
     text_.close();
     text_.close();
   }
   text_.line("__syncthreads();");
   text_.close();
 
+  if (!folds) {
+    text_.line("if (threadIdx.x >= 32 || item > last) return;");
+    write_epilogue(name);
+    text_.close();
+    return;
+  }
+  write_staged_fold(inner, partials);
+  text_.close();
+}
+
+/// The end of the function: what threads have accumulated meets in shared memory, is folded in halves and
+/// stored.
+void Writer::write_staged_fold(bool inner, const std::function<int(size_t j)>& partials) {
+  const auto name = [&](size_t j) { return reductions_.name(j); };
   for (size_t j = 0; j < reductions_.size(); ++j)
     text_.line("if (threadIdx.x < " + std::to_string(partials(j)) + ") " + name(j) +
                "_of[threadIdx.x] = " + name(j) + ";");
@@ -142,7 +173,6 @@ void Writer::write_staged() {
   text_.line("return;");
   text_.close();
   write_epilogue(name);
-  text_.close();
 }
 
 }  // namespace lazy::cuda_backend

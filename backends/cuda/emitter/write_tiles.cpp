@@ -141,6 +141,7 @@ void Writer::write_tiles() {
   text_.close();
   text_.close();
   text_.close();
+  if (schedule_.has_staged()) write_staged();
 }
 
 }  // namespace lazy::cuda_backend

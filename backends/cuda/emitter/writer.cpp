@@ -162,8 +162,9 @@ void Writer::open_steps(const std::string& stride) {
     text_.line("#pragma unroll");
     text_.open("for (int u = 0; u < " + number(schedule_.unroll) + "; ++u)");
     // Not a break: short bodies become predicated instructions.
-    text_.open("if (u * " + stride + " < left)");
-    text_.line("const i64 r = first + u * " + stride + ";");
+    const std::string step = stride == "1" ? "u" : "u * " + stride;
+    text_.open("if (" + step + " < left)");
+    text_.line("const i64 r = first + " + step + ";");
   } else {
     text_.open("");
     text_.line("const i64 r = first;");

@@ -29,7 +29,13 @@ class Writer {
   void write_lines();
 
  private:
-  void write_map_function(int vector);
+  void write_staged_fold(bool inner, const std::function<int(size_t j)>& partials);
+  void write_elements();
+  void write_vectors();
+  void open_elements();
+  void close_elements();
+  /// The body at `i`, loads and stores where they are.
+  void write_element();
   void write_turned_index();
   void write_warp_lines();
   void load_tile(const char* side, jit::loop::ValueId, int axis, const char* origin);
