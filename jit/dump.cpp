@@ -39,6 +39,9 @@ void dump_program(const Trace& t, const Fusion& f, const Program& p,
                  print(kernels[i]) + "schedule: " + p.steps[i].kernel->schedule() + "\n") &&
            write(dir / (name + "." + p.steps[i].kernel->listing()), p.steps[i].kernel->disassembly());
   }
+  for (size_t b = 0; b < p.bands.size() && good; ++b)
+    if (const auto& rows = p.bands[b].rows)
+      good = write(dir / (prefix + ".band" + std::to_string(b) + "." + rows->listing()), rows->disassembly());
   if (!good && !warned.exchange(true)) logging::warning("LAZY_DUMP_DIR: cannot write to " + where);
 }
 

@@ -7,6 +7,7 @@
 
 #include "backends/cuda/compile.hpp"
 #include "backends/cuda/kernel.hpp"
+#include "backends/cuda/rows_kernel.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
 #include "support/log.hpp"
@@ -26,6 +27,13 @@ class Compiler : public jit::Backend {
   uint32_t code_class() const override { return static_cast<uint32_t>(architecture_); }
   std::unique_ptr<jit::Kernel> compile(const jit::loop::LoopKernel& k) override {
     return compile_kernel(k, architecture_, driver_major_);
+  }
+  bool fuses_rows() const override { return true; }
+  std::unique_ptr<jit::Kernel> compile_rows(const jit::loop::Rows& r) override {
+    return compile_rows_kernel(r, architecture_, driver_major_);
+  }
+  std::unique_ptr<jit::Kernel> load_rows(const jit::loop::Rows& r, std::string_view stored) override {
+    return load_rows_kernel(r, stored);
   }
   // Code for an architecture runs under any driver that knows it.
   std::string target() const override { return name_; }

@@ -98,14 +98,20 @@ std::vector<FunctionUse> functions_in(const std::string& log) {
     }
     if (all.empty()) continue;
     FunctionUse& f = all.back();
-    (void)std::sscanf(line.c_str(), " %d bytes stack frame, %d bytes spill stores, %d bytes spill loads",
-                      &f.stack_bytes, &f.spill_stores, &f.spill_loads);
-    if (const size_t p = line.find("Used "); p != line.npos) f.registers = std::atoi(line.c_str() + p + 5);
-    if (const size_t p = line.find(" bytes smem"); p != line.npos) {
+    // "ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"
+    // "ptxas info    : Used 32 registers, used 1 barriers, 16384 bytes smem"
+    const auto before = [&](const char* words, int& n) {
+      const size_t p = line.find(words);
+      if (p == line.npos) return;
       size_t digits = p;
       while (digits > 0 && line[digits - 1] >= '0' && line[digits - 1] <= '9') --digits;
-      f.shared_bytes = std::atoi(line.c_str() + digits);
-    }
+      n = std::atoi(line.c_str() + digits);
+    };
+    before(" bytes stack frame", f.stack_bytes);
+    before(" bytes spill stores", f.spill_stores);
+    before(" bytes spill loads", f.spill_loads);
+    before(" registers", f.registers);
+    before(" bytes smem", f.shared_bytes);
   }
   return all;
 }

@@ -5,6 +5,38 @@
 
 namespace lazy::cuda_backend {
 
+std::string Writer::folded(size_t j) const {
+  return reductions_.name(j) + (partials_of_lane(k_.reductions[j]) == 2 ? "[0]" : "");
+}
+
+void Writer::write_lane_sums() {
+  for (size_t j = 0; j < reductions_.size(); ++j) {
+    const std::string start = reductions_.start(j);
+    const bool two = partials_of_lane(k_.reductions[j]) == 2;
+    text_.line(reductions_.type(j) + " " + reductions_.name(j) +
+               (two ? "[2] = {" + start + ", " + start + "};" : " = " + start + ";"));
+  }
+  text_.open("for (i64 first = begin + lane; first < end; first += " + std::to_string(32 * schedule_.unroll) +
+             ")");
+  write_steps("32", [&] {
+    add([&](size_t j) {
+      return reductions_.name(j) + (partials_of_lane(k_.reductions[j]) == 2 ? "[u & 1]" : "");
+    });
+  });
+  text_.close();
+  // Halves: the lane's own partials first, then lanes half as far apart each time.
+  for (size_t j = 0; j < reductions_.size(); ++j)
+    if (partials_of_lane(k_.reductions[j]) == 2)
+      reductions_.combine(text_, j, folded(j), reductions_.name(j) + "[1]");
+  text_.open("for (u32 half = lanes / 2; half > 0; half /= 2)");
+  for (size_t j = 0; j < reductions_.size(); ++j) {
+    text_.line("const " + reductions_.type(j) + " other" + std::to_string(j) + " = " +
+               reductions_.from_further(j, folded(j), "half") + ";");
+    reductions_.combine(text_, j, folded(j), "other" + std::to_string(j));
+  }
+  text_.close();
+}
+
 void Writer::write_rows() {
   write_index(1);
   write_part_type();
@@ -23,40 +55,13 @@ void Writer::write_rows() {
   text_.line("const i64 rest = is_there ? " + n + " - begin : 0, end = begin + (rest < " + block +
              " ? rest : " + block + ");");
   load_fixed();
-  for (size_t j = 0; j < reductions_.size(); ++j) {
-    const std::string start = reductions_.start(j);
-    const bool two = partials_of_lane(k_.reductions[j]) == 2;
-    text_.line(reductions_.type(j) + " " + reductions_.name(j) +
-               (two ? "[2] = {" + start + ", " + start + "};" : " = " + start + ";"));
-  }
-  text_.open("for (i64 first = begin + lane; first < end; first += " + std::to_string(32 * schedule_.unroll) +
-             ")");
-  write_steps("32", [&] {
-    add([&](size_t j) {
-      return reductions_.name(j) + (partials_of_lane(k_.reductions[j]) == 2 ? "[u & 1]" : "");
-    });
-  });
-  text_.close();
-  // Halves: the lane's own partials first, then lanes half as far apart each time.
-  const auto folded = [&](size_t j) {
-    return reductions_.name(j) + (partials_of_lane(k_.reductions[j]) == 2 ? "[0]" : "");
-  };
-  for (size_t j = 0; j < reductions_.size(); ++j)
-    if (partials_of_lane(k_.reductions[j]) == 2)
-      reductions_.combine(text_, j, folded(j), reductions_.name(j) + "[1]");
-  text_.open("for (u32 half = lanes / 2; half > 0; half /= 2)");
-  for (size_t j = 0; j < reductions_.size(); ++j) {
-    text_.line("const " + reductions_.type(j) + " other" + std::to_string(j) + " = " +
-               reductions_.from_further(j, folded(j), "half") + ";");
-    reductions_.combine(text_, j, folded(j), "other" + std::to_string(j));
-  }
-  text_.close();
+  write_lane_sums();
   text_.line("if (!is_there || lane != 0) return;");
   text_.open("if (parts > 1)");
-  write_part("item", folded);
+  write_part("item", [&](size_t j) { return folded(j); });
   text_.line("return;");
   text_.close();
-  write_epilogue(folded);
+  write_epilogue([&](size_t j) { return folded(j); });
   text_.close();
   write_combine();
   if (schedule_.has_staged()) write_staged();

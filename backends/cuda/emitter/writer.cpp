@@ -23,6 +23,13 @@ std::string number(int64_t v) { return std::to_string(v); }
 
 }  // namespace
 
+std::string module_head(bool uses_float16, bool uses_bfloat16) {
+  std::string s = kHead;
+  if (uses_float16) s += "struct f16 { u16 bits; };\n";
+  if (uses_bfloat16) s += "struct bf16 { u16 bits; };\n";
+  return s + "#ifdef LAZY_EMULATED\n#define __grid_constant__\n#endif\n\n";
+}
+
 std::string Writer::operand_name(int operand) const {
   return (k_.operands[static_cast<size_t>(operand)].output ? "y" : "x") + number(operand);
 }
@@ -33,7 +40,7 @@ std::string Writer::element_type(int operand) const {
 std::string Writer::arguments() const {
   Text t;
   t.line("// The words of a launch; strides in bytes.");
-  t.open("struct Args");
+  t.open("struct Args" + suffix_);
   t.line("void* context;");
   t.line("char* scratch;");
   t.line("i64 split, planned;");
@@ -64,13 +71,10 @@ std::string Writer::module() {
   std::string s;
   if (!k_.name.empty() || !k_.at.empty()) s += "// " + k_.name + (k_.at.empty() ? "" : " at " + k_.at) + "\n";
   s += "// " + schedule_.text + "\n";
-  s += kHead;
   const auto uses = [&](DType t) {
     return std::any_of(k_.body.begin(), k_.body.end(), [&](const auto& in) { return in.type == t; });
   };
-  if (uses(float16)) s += "struct f16 { u16 bits; };\n";
-  if (uses(bfloat16)) s += "struct bf16 { u16 bits; };\n";
-  s += "#ifdef LAZY_EMULATED\n#define __grid_constant__\n#endif\n\n";
+  s += module_head(uses(float16), uses(bfloat16));
   s += arguments() + "\n" + prelude_.text() + text_.take();
   return s;
 }
@@ -96,11 +100,11 @@ void Writer::write_index(int vector) {
     std::string members;
     for (const int a : axes) members += (members.empty() ? "u32 i" : ", i") + number(a);
     text_.line("// Of the parallel axes.");
-    text_.line("struct Index { " + members + (members.empty() ? "};" : "; };"));
+    text_.line("struct Index" + suffix_ + " { " + members + (members.empty() ? "};" : "; };"));
   }
-  text_.open(std::string("static __device__ __forceinline__ Index ") +
-             (vector > 1 ? "wide_index_of" : "index_of") + "(const Args& args, u32 at)");
-  text_.line("Index i;");
+  text_.open("static __device__ __forceinline__ Index" + suffix_ + (vector > 1 ? " wide" : " ") +
+             (vector > 1 ? "_index_of" : "index_of") + suffix_ + "(const Args" + suffix_ + "& args, u32 at)");
+  text_.line("Index" + suffix_ + " i;");
   for (size_t j = axes.size(); j-- > 0;) {
     const std::string member = "i.i" + number(axes[j]), extent = "(u32)args.n" + number(axes[j]);
     const bool in_vectors = vector > 1 && axes[j] == k_.rank - 1;
@@ -122,6 +126,13 @@ Writer::Address Writer::address(int operand) {
   Address result;
   std::string bytes;
   const auto& o = k_.operands[static_cast<size_t>(operand)];
+  if (const int own = inner_ ? (*inner_)[static_cast<size_t>(operand)] : -1; own >= 0) {
+    const std::string name = "own" + number(own);
+    if (!(*whole_)[static_cast<size_t>(own)]) return {name, "0"};
+    if (o.output) return {name, "r"};
+    prelude_.need("at");  // a reader may begin further on
+    return {"at(" + name + ", (i64)args." + operand_name(operand) + ")", "r"};
+  }
   for (int a = 0; a < k_.rank; ++a) {
     const std::string index = a == k_.sequential ? "r" : "i.i" + number(a);
     if (o.stride[a] == Stride::any)

@@ -10,10 +10,41 @@
 
 namespace lazy::cuda_backend {
 
+/// What a module begins with: names of the types, those of the 16-bit floats if they are used.
+std::string module_head(bool uses_float16, bool uses_bfloat16);
+
 class Writer {
  public:
   Writer(const jit::loop::LoopKernel& k, const Schedule& s)
-      : k_(k), schedule_(s), values_(k, prelude_), reductions_(k, prelude_) {}
+      : k_(k), schedule_(s), prelude_(own_prelude_), text_(own_text_), values_(k, prelude_), reductions_(k, prelude_) {}
+
+  /// One of several kernels in a module (rows_module.cpp): types and functions of its own end in `suffix`. Operand o is
+  /// the row's own value number inner[o], unless that is negative; whole[v] tells whether value v has an element for
+  /// each index.
+  struct Member {
+    Prelude& prelude;
+    Text& text;
+    std::string suffix;
+    const std::vector<int16_t>& inner;
+    const std::vector<bool>& whole;
+  };
+  Writer(const jit::loop::LoopKernel& k, const Schedule& s, const Member& m)
+      : k_(k),
+        schedule_(s),
+        prelude_(m.prelude),
+        text_(m.text),
+        values_(k, prelude_),
+        reductions_(k, prelude_),
+        suffix_(m.suffix),
+        inner_(&m.inner),
+        whole_(&m.whole) {}
+  std::string arguments() const;
+  /// `Index index_of(args, at)`: the indices of the parallel axes of the at-th of their box, last axis
+  /// fastest. With `vector` > 1 one step of the last axis is that many elements; the function is then called
+  /// wide_index_of.
+  void write_index(int vector);
+  /// What a warp does for its row: the sequential axis is the last one, in a map too.
+  void write_member();
 
   /// The whole module: what has been written, after the arguments and the prelude it needs.
   std::string module();
@@ -41,14 +72,12 @@ class Writer {
   void load_tile(const char* side, jit::loop::ValueId, int axis, const char* origin);
   /// Begins function `which`: its head, and `args`.
   void open_function(int which, int threads);
-  /// `Index index_of(args, at)`: the indices of the parallel axes of the at-th of their box, last axis
-  /// fastest. With `vector` > 1 one step of the last axis is that many elements; the function is then called
-  /// wide_index_of.
-  void write_index(int vector);
-  std::string arguments() const;
   /// The product of the parallel extents.
   std::string result_count() const;
   void write_part_type();
+  /// The accumulators of a lane, and what it adds to them from `begin + lane` on to `end`, folded over the lanes.
+  void write_lane_sums();
+  std::string folded(size_t j) const;
 
   /// The address of an operand's element: base, and how many elements on. `i` is an Index, `r` the index
   /// along the sequential axis.
@@ -90,10 +119,15 @@ class Writer {
 
   const jit::loop::LoopKernel& k_;
   const Schedule& schedule_;
-  Prelude prelude_;
-  Text text_;
+  Prelude own_prelude_;
+  Text own_text_;
+  Prelude& prelude_;
+  Text& text_;
   Values values_;
   Reductions reductions_;
+  const std::string suffix_;
+  const std::vector<int16_t>* inner_ = nullptr;
+  const std::vector<bool>* whole_ = nullptr;
 };
 
 }  // namespace lazy::cuda_backend

@@ -1,0 +1,59 @@
+// A cubin in this process: its functions, found when they are first launched.
+#pragma once
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/compile.hpp"
+#include "backends/cuda/emitter/module.hpp"
+#include "backends/cuda/gpu.hpp"
+
+namespace lazy::cuda_backend {
+
+class Code {
+ public:
+  /// `at`: the user's line, for errors.
+  Code(std::vector<std::string> functions, Cubin cubin, std::string at)
+      : names_(std::move(functions)), cubin_(std::move(cubin)), at_(std::move(at)) {}
+
+  /// The launches, in order, with these words as the functions' argument; `in_memory`: with their address on the device.
+  void launch(Gpu&, const std::vector<Launch>&, const uint64_t* words, size_t count, bool in_memory) const;
+
+  size_t bytes() const { return cubin_.bytes.size(); }
+  /// What the assembler says of each function, a line each.
+  std::string use() const;
+  /// The compiler's log, as comments.
+  std::string log() const;
+  /// What from_stored() makes it from.
+  std::string stored() const;
+  /// False if the bytes make no sense.
+  static bool from_stored(std::string_view, Cubin&);
+
+ private:
+  void load(Gpu&) const;
+
+  const std::vector<std::string> names_;
+  const Cubin cubin_;
+  const std::string at_;
+  mutable std::mutex loading_;
+  mutable std::vector<api::Function> functions_;
+};
+
+/// Device memory for the time of a launch. It is given back at once: what comes later in the stream may have it.
+class Borrowed {
+ public:
+  Borrowed(Gpu& gpu, size_t bytes)
+      : gpu_(gpu), bytes_(bytes), p_(bytes ? gpu.allocator.allocate(bytes) : nullptr) {}
+  Borrowed(const Borrowed&) = delete;
+  ~Borrowed() {
+    if (p_) gpu_.allocator.deallocate(p_, bytes_);
+  }
+  char* get() const { return static_cast<char*>(p_); }
+
+ private:
+  Gpu& gpu_;
+  const size_t bytes_;
+  void* const p_;
+};
+
+}  // namespace lazy::cuda_backend

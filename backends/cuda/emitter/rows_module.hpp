@@ -1,0 +1,47 @@
+// Kernels along the same rows (jit/loop/rows.hpp) as one CUDA kernel: a warp does all of them for its row, with the row's
+// own values in shared memory. So a softmax reads its input from memory once and writes its result, and nothing else.
+#pragma once
+#include "backends/cuda/emitter/module.hpp"
+#include "jit/loop/rows.hpp"
+
+namespace lazy::cuda_backend {
+
+class RowsSchedule {
+ public:
+  static RowsSchedule of(const jit::loop::Rows&);
+
+  std::string function;
+  bool args_in_memory = false;
+  std::string text;
+
+  /// Whether it can, and should, run rows as long as these arguments say: values of a row fit shared memory with enough
+  /// rows beside each other, rows fill a warp, and are one block of a reduction.
+  bool takes(const uint64_t* args) const;
+  /// The one launch, for arguments that it takes. Sets word kPlanned of the first member.
+  Launch plan(uint64_t* args) const;
+
+  // What emit() reads.
+  struct Member {
+    jit::loop::LoopKernel kernel;  // of maps too the last axis is the sequential one
+    Schedule schedule;
+    jit::loop::ArgLayout args{};
+    int offset = 0;  // of its arguments in those of a launch
+  };
+  std::vector<Member> members;
+  struct Own {
+    DType dtype{};
+    bool whole = false;
+    int writer = 0;  // member
+  };
+  std::vector<Own> own;
+
+ private:
+  int64_t length(const uint64_t* args, size_t member) const;
+  /// Bytes of one row's own values.
+  int64_t row_bytes(const uint64_t* args) const;
+  int64_t rows(const uint64_t* args) const;
+};
+
+std::string emit(const jit::loop::Rows&, const RowsSchedule&);
+
+}  // namespace lazy::cuda_backend

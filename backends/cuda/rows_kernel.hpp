@@ -1,0 +1,14 @@
+// Kernels along the same rows, compiled as one.
+#pragma once
+#include <memory>
+#include <string_view>
+
+#include "jit/backend.hpp"
+
+namespace lazy::cuda_backend {
+
+/// As compile_kernel and load_kernel (kernel.hpp).
+std::unique_ptr<jit::Kernel> compile_rows_kernel(const jit::loop::Rows&, int architecture, int driver_major);
+std::unique_ptr<jit::Kernel> load_rows_kernel(const jit::loop::Rows&, std::string_view stored);
+
+}  // namespace lazy::cuda_backend
