@@ -329,6 +329,7 @@ Result cublasLtMatmul(BlasHandle handle, BlasMatmul matmul, const void* alpha, c
   const double scale = element(product.how.scale, alpha, 0), old = element(product.how.scale, beta, 0);
   stream->queue->submit([=, context = stream->context] {
     if (context->failure != 0) return;
+    const Memory::Access access(machine()->memory);
     std::memset(workspace, 0xa5, workspace_bytes);
     if (f64) {
       product.run<double>(scale, a, b, old, c, d);

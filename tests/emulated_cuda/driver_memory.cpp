@@ -35,7 +35,9 @@ void unreserve(ContextStruct* context, size_t bytes) {
 Result copy(ContextStruct* context, StreamStruct* stream, void* to, const void* from, size_t bytes) {
   if (context->sticky != 0) return context->sticky;
   stream->queue->submit([=] {
-    if (context->failure == 0) std::memcpy(to, from, bytes);
+    if (context->failure != 0) return;
+    const Memory::Access access(machine()->memory);
+    std::memcpy(to, from, bytes);
   });
   return kSuccess;
 }

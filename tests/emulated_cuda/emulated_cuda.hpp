@@ -15,6 +15,7 @@
 //                                 thread of its own, and starts a piece of work no sooner than this many
 //                                 microseconds after it was given (1: 1000), unless somebody waits for it; 0
 //   EMULATED_CUDA_HOST_POINTERS   1: kernels may use the host's memory; 0
+//   EMULATED_CUDA_PROTECT         1: the host cannot touch device memory while no work is under way; 0
 //   EMULATED_CUDA_INJECT          failures, as function:nth call:result,... (cuMemAllocAsync:3:2); none
 //   EMULATED_CUDA_CACHE           a folder to keep compiled modules in, for any number of processes; none
 //

@@ -111,6 +111,7 @@ void execute(const PreparedLaunch& launch) {
   const auto dynamic = std::make_unique<char[]>(launch.shared_bytes);
   module.module->state->dynamic_shared = dynamic.get();
   if (launch.shared_bytes != 0) grid.shared.emplace_back(dynamic.get(), launch.shared_bytes);
+  const Memory::Access access(machine()->memory);
   const std::string failure = run(grid);
   ++kernels_run;
   if (failure.empty()) return;

@@ -1,8 +1,13 @@
 #include "tests/emulated_cuda/memory.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+
+#include "tests/emulated_cuda/settings.hpp"
 
 namespace emulated {
 namespace {
@@ -15,7 +20,8 @@ constexpr size_t kFence = 256;
 #endif
 constexpr int kFresh = 0xa5, kFreed = 0xfb, kFenced = 0xfd;
 
-char* host(DevicePtr pointer) { return reinterpret_cast<char*>(pointer); }
+/// AddressSanitizer knows the heap, not mappings: what it sees is worth more.
+bool protects() { return kFence != 0 && settings().protect; }
 
 bool intact(const char* fence) {
   return std::all_of(fence, fence + kFence, [](char c) { return c == static_cast<char>(kFenced); });
@@ -24,15 +30,27 @@ bool intact(const char* fence) {
 }  // namespace
 
 std::optional<DevicePtr> Memory::allocate(int device, size_t bytes) {
-  void* memory = nullptr;
-  if (posix_memalign(&memory, kAlignment, bytes + 2 * kFence) != 0) return std::nullopt;
-  char* at = static_cast<char*>(memory) + kFence;
-  std::memset(memory, kFenced, kFence);
+  Block block{bytes, device, false, nullptr, 0};
+  const size_t all = bytes + 2 * kFence;
+  if (protects()) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    block.mapped = (all + page - 1) / page * page;
+    void* memory = mmap(nullptr, block.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return std::nullopt;
+    block.memory = static_cast<char*>(memory);
+  } else {
+    void* memory = nullptr;
+    if (posix_memalign(&memory, kAlignment, all) != 0) return std::nullopt;
+    block.memory = static_cast<char*>(memory);
+  }
+  char* at = block.memory + kFence;
+  std::memset(block.memory, kFenced, kFence);
   std::memset(at, kFresh, bytes);
   std::memset(at + bytes, kFenced, kFence);
   const auto pointer = reinterpret_cast<DevicePtr>(at);
   const std::lock_guard lock(mutex_);
-  blocks_[pointer] = {bytes, device, false};
+  blocks_[pointer] = block;
+  protect(block);
   return pointer;
 }
 
@@ -45,18 +63,41 @@ bool Memory::retire(DevicePtr pointer) {
 }
 
 size_t Memory::release(DevicePtr pointer, bool& damage) {
-  size_t bytes = 0;
+  const Access access(*this);
+  Block block{};
   {
     const std::lock_guard lock(mutex_);
     const auto found = blocks_.find(pointer);
-    bytes = found->second.bytes;
+    block = found->second;
     blocks_.erase(found);
   }
-  char* at = host(pointer);
-  damage = !intact(at - kFence) || !intact(at + bytes);
-  std::memset(at, kFreed, bytes);
-  std::free(at - kFence);
-  return bytes;
+  char* at = block.memory + kFence;
+  damage = !intact(block.memory) || !intact(at + block.bytes);
+  std::memset(at, kFreed, block.bytes);
+  give_back(block);
+  return block.bytes;
+}
+
+void Memory::open(int more) {
+  const std::lock_guard lock(mutex_);
+  const bool was_open = accesses_ != 0;
+  accesses_ += more;
+  if (was_open == (accesses_ != 0)) return;
+  for (const auto& [start, block] : blocks_) protect(block);
+}
+
+/// As the number of accesses asks for.
+void Memory::protect(const Block& block) const {
+  if (block.mapped != 0)
+    mprotect(block.memory, block.mapped, accesses_ != 0 ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+void Memory::give_back(const Block& block) {
+  if (block.mapped != 0) {
+    munmap(block.memory, block.mapped);
+  } else {
+    std::free(block.memory);
+  }
 }
 
 int Memory::device_of(DevicePtr pointer, size_t bytes) const {
@@ -78,7 +119,7 @@ size_t Memory::live_bytes() const {
 
 void Memory::clear() {
   const std::lock_guard lock(mutex_);
-  for (const auto& [start, block] : blocks_) std::free(host(start) - kFence);
+  for (const auto& [start, block] : blocks_) give_back(block);
   blocks_.clear();
 }
 

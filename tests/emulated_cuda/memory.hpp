@@ -31,13 +31,32 @@ class Memory {
   /// Releases everything.
   void clear();
 
+  /// While there is one, the memory can be read and written. Without one it cannot, under
+  /// EMULATED_CUDA_PROTECT.
+  class Access {
+   public:
+    explicit Access(Memory& memory) : memory_(memory) { memory_.open(1); }
+    ~Access() { memory_.open(-1); }
+    Access(const Access&) = delete;
+
+   private:
+    Memory& memory_;
+  };
+
  private:
   struct Block {
     size_t bytes;
     int device;
     bool retired;
+    char* memory;   // with the fences
+    size_t mapped;  // bytes of a mapping of its own; 0: from the heap
   };
+  void open(int more);
+  void protect(const Block&) const;
+  static void give_back(const Block&);
+
   mutable std::mutex mutex_;
+  int accesses_ = 0;
   std::map<DevicePtr, Block> blocks_;
 };
 

@@ -75,6 +75,7 @@ Settings read() {
   });
   with("EMULATED_CUDA_HOST_POINTERS",
        [&](auto name, auto text) { s.host_pointers = number<int>(name, text) != 0; });
+  with("EMULATED_CUDA_PROTECT", [&](auto name, auto text) { s.protect = number<int>(name, text) != 0; });
   with("EMULATED_CUDA_INJECT", [&](auto, auto text) { s.inject = text; });
   with("EMULATED_CUDA_CACHE", [&](auto, auto text) { s.cache = text; });
   return s;

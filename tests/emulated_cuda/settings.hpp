@@ -20,6 +20,7 @@ struct Settings {
   bool async = false;
   std::chrono::microseconds delay{0};
   bool host_pointers = false;
+  bool protect = false;
   std::string inject;
   std::string cache;
 };

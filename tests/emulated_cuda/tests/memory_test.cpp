@@ -1,6 +1,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 
 #include "tests/emulated_cuda/tests/device.hpp"
@@ -160,6 +161,28 @@ BOOST_AUTO_TEST_CASE(writes_out_of_bounds) {
   BOOST_CHECK_EQUAL(api.stream_synchronize(gpu.stream), kIllegalAddress);
 #endif
 }
+
+#ifndef __SANITIZE_ADDRESS__
+BOOST_AUTO_TEST_CASE(the_host_cannot_touch_it) {
+  for (const char* protect : {"0", "1"}) {
+    Gpu gpu({{"EMULATED_CUDA_PROTECT", protect}});
+    const Program program(kSaxpy);
+    const Floats x(gpu, std::vector<float>(5000, 3)), y(gpu, std::vector<float>(5000, 4));
+    CHECK_CUDA(copy(x.address() + 4, y.address(), 4, gpu.stream));
+    BOOST_CHECK_EQUAL(
+        program.launch("saxpy", 40, 128, SaxpyArgs{2, x.pointer(), y.pointer(), 5000}, gpu.stream), 0);
+    BOOST_CHECK_EQUAL(y.read()[1], 12);
+    const pid_t child = fork();
+    if (child == 0) {
+      std::signal(SIGSEGV, SIG_DFL);
+      _exit(*static_cast<volatile float*>(x.pointer()) == 3 ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    BOOST_CHECK_EQUAL(WIFSIGNALED(status), *protect == '1');
+  }
+}
+#endif
 
 #ifdef __SANITIZE_ADDRESS__
 BOOST_AUTO_TEST_CASE(shared_memory_out_of_bounds) {
