@@ -70,7 +70,8 @@ std::string Writer::module() {
   };
   if (uses(float16)) s += "struct f16 { u16 bits; };\n";
   if (uses(bfloat16)) s += "struct bf16 { u16 bits; };\n";
-  s += "#ifdef LAZY_EMULATED\n#define __grid_constant__\n#endif\n\n";
+  s += "#ifdef LAZY_EMULATED\n#define __grid_constant__\n#else\n#pragma nv_diag_suppress 177  // values that "
+       "nothing needs\n#endif\n\n";
   s += arguments() + "\n" + prelude_.text() + text_.take();
   return s;
 }
@@ -97,6 +98,7 @@ void Writer::write_index(int vector) {
     for (const int a : axes) members += (members.empty() ? "u32 i" : ", i") + number(a);
     text_.line("// Of the parallel axes.");
     text_.line("struct Index { " + members + (members.empty() ? "};" : "; };"));
+    if (schedule_.turned_axis >= 0) return;  // it has an index_of of its own
   }
   text_.open(std::string("static __device__ __forceinline__ Index ") +
              (vector > 1 ? "wide_index_of" : "index_of") + "(const Args& args, u32 at)");
