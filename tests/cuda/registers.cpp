@@ -28,6 +28,7 @@ std::map<std::string, Use> measured(const Nvrtc& nvrtc) {
     const cuda_backend::Schedule schedule = cuda_backend::Schedule::of(r.kernel);
     const Compiled c = nvrtc.compile(cuda_backend::emit(r.kernel, schedule), "sm_90");
     BOOST_REQUIRE_MESSAGE(c.ok, r.name << ": " << c.log);
+    BOOST_CHECK_MESSAGE(c.log.find("warning") == c.log.npos, r.name << ": " << c.log);
     for (const auto& f : cuda_backend::functions_in(c.log))
       for (size_t i = 0; i < schedule.functions.size(); ++i)
         if (schedule.functions[i] == f.name)

@@ -51,7 +51,7 @@ const Snippet kPlain[] = {
      "from.\n"
      "template <class T>\n"
      "struct Best { T value; i64 at; };\n"
-     "constexpr i64 nowhere = 0x7fffffffffffffffll;\n"},
+     "enum : i64 { nowhere = 0x7fffffffffffffffll };\n"},
     {"offer_max", "Best",
      "// A later value: the first of equals stays, the first NaN is above all.\n"
      "template <class T>\n" LAZY_FN "void offer_max(Best<T>& best, T v, i64 at) {\n"

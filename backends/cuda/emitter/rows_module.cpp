@@ -28,6 +28,7 @@ Schedule member_schedule(const LoopKernel& k) {
   const int loads = std::max(1, count_loads(k, 0, end, k.rank - 1));
   const int copies = std::max(1, 64 / std::max(1, cost_of(k, 0, end)));
   s.layout = Layout::rows;
+  s.turned_axis = -1;
   s.vector = 1;
   s.unroll = std::clamp(8 / loads, 2, std::max(2, std::min(copies, 8))) / 2 * 2;
   return s;

@@ -43,7 +43,7 @@ void Writer::write_staged() {
     text_.line(of + "_values[" + std::to_string(tile) + "];");
     if (k_.reductions[j].value2 != jit::loop::kNoValue)
       text_.line(of + "_seconds[" + std::to_string(tile) + "];");
-    if (folds)
+    if (partials(j) > 32)
       text_.line("__shared__ " + reductions_.type(j) + " " + name(j) + "_of[" + std::to_string(partials(j)) +
                  "];");
   }
@@ -78,7 +78,7 @@ void Writer::write_staged() {
   const auto open_tile = [&](const std::string& first) {
     text_.line("#pragma unroll");
     text_.open("for (int u = 0; u < " + std::to_string(loads) + "; ++u)");
-    text_.line("const i32 step = " + first + " + " +
+    text_.line("const i32 step = " + (first == "0" ? "" : first + " + ") +
                (inner ? "u * " + threads + " + (i32)threadIdx.x;"
                       : "u * " + std::to_string(kStagedThreads / 32) + " + (i32)threadIdx.x / 32;"));
     text_.open("if (step < count)");
@@ -141,10 +141,14 @@ void Writer::write_staged() {
 /// stored.
 void Writer::write_staged_fold(bool inner, const std::function<int(size_t j)>& partials) {
   const auto name = [&](size_t j) { return reductions_.name(j); };
-  for (size_t j = 0; j < reductions_.size(); ++j)
+  bool meet = false;
+  for (size_t j = 0; j < reductions_.size(); ++j) {
+    if (partials(j) == 32) continue;
+    meet = true;
     text_.line("if (threadIdx.x < " + std::to_string(partials(j)) + ") " + name(j) +
                "_of[threadIdx.x] = " + name(j) + ";");
-  text_.line("__syncthreads();");
+  }
+  if (meet) text_.line("__syncthreads();");
   text_.line("if (threadIdx.x >= 32) return;");
   const auto other = [&](size_t j) { return "other" + std::to_string(j); };
   for (size_t j = 0; j < reductions_.size(); ++j) {

@@ -27,7 +27,9 @@ std::string module_head(bool uses_float16, bool uses_bfloat16) {
   std::string s = kHead;
   if (uses_float16) s += "struct f16 { u16 bits; };\n";
   if (uses_bfloat16) s += "struct bf16 { u16 bits; };\n";
-  return s + "#ifdef LAZY_EMULATED\n#define __grid_constant__\n#endif\n\n";
+  return s +
+         "#ifdef LAZY_EMULATED\n#define __grid_constant__\n#else\n#pragma nv_diag_suppress 177  // values that "
+         "nothing needs\n#endif\n\n";
 }
 
 std::string Writer::operand_name(int operand) const {
@@ -101,6 +103,7 @@ void Writer::write_index(int vector) {
     for (const int a : axes) members += (members.empty() ? "u32 i" : ", i") + number(a);
     text_.line("// Of the parallel axes.");
     text_.line("struct Index" + suffix_ + " { " + members + (members.empty() ? "};" : "; };"));
+    if (schedule_.turned_axis >= 0) return;  // it has an index_of of its own
   }
   text_.open("static __device__ __forceinline__ Index" + suffix_ + (vector > 1 ? " wide" : " ") +
              (vector > 1 ? "_index_of" : "index_of") + suffix_ + "(const Args" + suffix_ + "& args, u32 at)");
