@@ -25,7 +25,8 @@ class Kernel {
   /// The same on the calling thread alone, in a task of Backend::for_each: other threads see its stores when
   /// that returns. Of `args` only words 0 to 2 are changed.
   virtual void launch_here(uint64_t* args) const { launch(args); }
-  /// Of one that runs rows: whether it can, for rows as long as these arguments say. If not, the members are launched.
+  /// Of one that runs rows: whether it can, for rows as long as these arguments say. If not, the members are
+  /// launched.
   virtual bool takes(const uint64_t* /*args*/) const { return true; }
   /// Before launch_here on parts of the box `args`, with copies of these: nothing will read the results
   /// soon. Sets word 3.
@@ -78,7 +79,9 @@ class Backend {
   virtual bool fuses_rows() const { return false; }
   /// As compile() and load(), of kernels that go along the same rows.
   virtual std::unique_ptr<Kernel> compile_rows(const loop::Rows&) { return nullptr; }
-  virtual std::unique_ptr<Kernel> load_rows(const loop::Rows&, std::string_view /*stored*/) { return nullptr; }
+  virtual std::unique_ptr<Kernel> load_rows(const loop::Rows&, std::string_view /*stored*/) {
+    return nullptr;
+  }
   /// What of the machine and of the backend's settings its code relies on: kernels are kept on disk for this
   /// target. Empty: none are kept.
   virtual std::string target() const { return {}; }

@@ -44,8 +44,9 @@ void Code::launch(Gpu& gpu, const std::vector<Launch>& launches, const uint64_t*
 std::string Code::use() const {
   std::string text;
   for (const FunctionUse& f : functions_in(cubin_.log))
-    text += "\n  " + f.name + ": " + std::to_string(f.registers) + " registers, " + std::to_string(f.spill_stores) +
-            " bytes spilled, " + std::to_string(f.shared_bytes) + " bytes shared";
+    text += "\n  " + f.name + ": " + std::to_string(f.registers) + " registers, " +
+            std::to_string(f.spill_stores) + " bytes spilled, " + std::to_string(f.shared_bytes) +
+            " bytes shared";
   return text;
 }
 

@@ -16,7 +16,8 @@ class Code {
   Code(std::vector<std::string> functions, Cubin cubin, std::string at)
       : names_(std::move(functions)), cubin_(std::move(cubin)), at_(std::move(at)) {}
 
-  /// The launches, in order, with these words as the functions' argument; `in_memory`: with their address on the device.
+  /// The launches, in order, with these words as the functions' argument; `in_memory`: with their address on
+  /// the device.
   void launch(Gpu&, const std::vector<Launch>&, const uint64_t* words, size_t count, bool in_memory) const;
 
   size_t bytes() const { return cubin_.bytes.size(); }
@@ -39,7 +40,8 @@ class Code {
   mutable std::vector<api::Function> functions_;
 };
 
-/// Device memory for the time of a launch. It is given back at once: what comes later in the stream may have it.
+/// Device memory for the time of a launch. It is given back at once: what comes later in the stream may have
+/// it.
 class Borrowed {
  public:
   Borrowed(Gpu& gpu, size_t bytes)

@@ -1,5 +1,6 @@
-// Kernels that go along the same rows one after the other: what a device may run as one, a row at a time, with values
-// that only they need in memory of its own (softmax: the largest element, e to what is left, their sum, the quotients).
+// Kernels that go along the same rows one after the other: what a device may run as one, a row at a time,
+// with values that only they need in memory of its own (softmax: the largest element, e to what is left,
+// their sum, the quotients).
 #pragma once
 #include <string>
 #include <vector>
@@ -8,15 +9,16 @@
 
 namespace lazy::jit::loop {
 
-/// The last axis of each kernel runs along the row: it is what a `reduce` reduces and a `map` has for its last axis.
-/// All others are parallel, and the same rows in the same order in each kernel, though perhaps cut into axes otherwise:
-/// the n-th row is the n-th index of a kernel's axes but the last, in row-major order. Rows may have another length in
-/// each kernel.
+/// The last axis of each kernel runs along the row: it is what a `reduce` reduces and a `map` has for its
+/// last axis. All others are parallel, and the same rows in the same order in each kernel, though perhaps cut
+/// into axes otherwise: the n-th row is the n-th index of a kernel's axes but the last, in row-major order.
+/// Rows may have another length in each kernel.
 struct Rows {
   static constexpr int16_t kOutside = -1;
   struct Member {
     LoopKernel kernel;
-    std::vector<int16_t> inner;  // by operand: which of `inner` it is, or kOutside: memory as the arguments say
+    std::vector<int16_t>
+        inner;  // by operand: which of `inner` it is, or kOutside: memory as the arguments say
   };
   /// A value that lives as long as its row. Written by one member, then read by later ones.
   struct Inner {
@@ -30,9 +32,10 @@ struct Rows {
 /// As loop::identity.
 std::string identity(const Rows&);
 
-/// Arguments of a launch are those of the members, one after the other (layout_of each kernel); the first one's word
-/// kContext counts. An inner operand's pointer is the offset, in bytes, of the first element that it reads in the
-/// row's memory of that value (0 of a value that is not whole); its strides along the other axes mean nothing. An
-/// inner value that is whole has as many elements as the rows of the member that writes it are long.
+/// Arguments of a launch are those of the members, one after the other (layout_of each kernel); the first
+/// one's word kContext counts. An inner operand's pointer is the offset, in bytes, of the first element that
+/// it reads in the row's memory of that value (0 of a value that is not whole); its strides along the other
+/// axes mean nothing. An inner value that is whole has as many elements as the rows of the member that writes
+/// it are long.
 
 }  // namespace lazy::jit::loop

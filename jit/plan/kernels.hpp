@@ -16,7 +16,8 @@ std::shared_ptr<const Kernel> kernel_for(const loop::LoopKernel&, Backend&);
 std::shared_ptr<const Kernel> kernel_from(std::string_view identity, std::string_view name,
                                           std::string_view at, std::string_view stored, Backend&);
 
-/// Likewise of kernels along the same rows; null if the backend doesn't make one of them. `name`: for reports.
+/// Likewise of kernels along the same rows; null if the backend doesn't make one of them. `name`: for
+/// reports.
 std::shared_ptr<const Kernel> rows_for(const loop::Rows&, const std::string& name, Backend&);
 std::shared_ptr<const Kernel> rows_from(const loop::Rows&, std::string_view stored, Backend&);
 

@@ -91,8 +91,9 @@ struct Band {
   std::vector<uint8_t> dim_of;    // step of the band * levels + level -> kernel dimension
   std::vector<Source> sources;
   std::vector<uint32_t> inner;  // slots that only the band needs, in the order in which they are made
-  std::shared_ptr<const Kernel> rows;  // runs all steps, row by row, where it takes them (jit/plan/row_bands.hpp)
-  std::vector<Band> parts;      // bands without contractions in it, for when it isn't worth it as a whole
+  std::shared_ptr<const Kernel>
+      rows;                 // runs all steps, row by row, where it takes them (jit/plan/row_bands.hpp)
+  std::vector<Band> parts;  // bands without contractions in it, for when it isn't worth it as a whole
 };
 
 /// A buffer that one run makes.

@@ -180,10 +180,12 @@ class Run {
     const auto bind_all = [&] {
       uint64_t* w = words.data();
       bool any = true;
-      for (size_t i = band.first; i < end; ++i, w += p_.steps[i - 1].args.words()) any &= bind(p_.steps[i], w);
+      for (size_t i = band.first; i < end; ++i, w += p_.steps[i - 1].args.words())
+        any &= bind(p_.steps[i], w);
       return any;
     };
-    // Values in between have addresses that count from 0; outer ones none as yet, and takes() looks at extents.
+    // Values in between have addresses that count from 0; outer ones none as yet, and takes() looks at
+    // extents.
     for (uint32_t slot : band.inner) address_[slot] = nullptr;
     if (!bind_all() || !band.rows->takes(words.data())) {
       for (uint32_t slot : band.inner)  // reserved before

@@ -13,8 +13,8 @@ using jit::loop::Rows;
 namespace {
 
 constexpr uint32_t kThreads = 128;  // of a block, at most: a warp for each of four rows
-/// Of one row. Beyond, so few rows are under way on a multiprocessor that going through memory between kernels costs no
-/// more.
+/// Of one row. Beyond, so few rows are under way on a multiprocessor that going through memory between
+/// kernels costs no more.
 constexpr int64_t kMostRowBytes = 32 << 10;
 constexpr int64_t kSharedBytes = 48 << 10;  // of a block, on any device without asking
 constexpr int64_t kShortest = 64, kLongest = 16384;
@@ -26,7 +26,7 @@ Schedule member_schedule(const LoopKernel& k) {
   Schedule s = Schedule::of(k);
   const size_t end = k.form == Form::reduce ? k.epilogue : k.body.size();
   const int loads = std::max(1, count_loads(k, 0, end, k.rank - 1));
-  const int copies = std::max(1, 64 / std::max(1, cost_of(k, 0, end)));
+  const int copies = std::max(1, 256 / std::max(1, cost_of(k, 0, end)));  // loads under way count for more
   s.layout = Layout::rows;
   s.turned_axis = -1;
   s.vector = 1;
@@ -67,13 +67,15 @@ int64_t RowsSchedule::row_bytes(const uint64_t* args) const {
   int64_t bytes = 0;
   for (const Own& v : own)
     if (v.whole)
-      bytes += (length(args, static_cast<size_t>(v.writer)) * static_cast<int64_t>(size_of(v.dtype)) + 15) / 16 * 16;
+      bytes += (length(args, static_cast<size_t>(v.writer)) * static_cast<int64_t>(size_of(v.dtype)) + 15) /
+               16 * 16;
   return bytes;
 }
 
 int64_t RowsSchedule::rows(const uint64_t* args) const {
   int64_t n = 1;
-  for (int a = 0; a + 1 < members[0].args.rank; ++a) n *= static_cast<int64_t>(args[members[0].args.extent(a)]);
+  for (int a = 0; a + 1 < members[0].args.rank; ++a)
+    n *= static_cast<int64_t>(args[members[0].args.extent(a)]);
   return n;
 }
 
@@ -181,7 +183,8 @@ std::string emit(const Rows& r, const RowsSchedule& s) {
   }
   body.close();
   std::string text = at.empty() ? "" : "// up to " + at + "\n";
-  text += "// " + s.text + "\n" + module_head(halves[0], halves[1]) + structs + "struct Args {\n" + all + "};\n\n";
+  text += "// " + s.text + "\n" + module_head(halves[0], halves[1]) + structs + "struct Args {\n" + all +
+          "};\n\n";
   if (std::find(whole.begin(), whole.end(), true) != whole.end())
     text +=
         "#ifdef LAZY_EMULATED\n"

@@ -1,5 +1,6 @@
-// Kernels along the same rows (jit/loop/rows.hpp) as one CUDA kernel: a warp does all of them for its row, with the row's
-// own values in shared memory. So a softmax reads its input from memory once and writes its result, and nothing else.
+// Kernels along the same rows (jit/loop/rows.hpp) as one CUDA kernel: a warp does all of them for its row,
+// with the row's own values in shared memory. So a softmax reads its input from memory once and writes its
+// result, and nothing else.
 #pragma once
 #include "backends/cuda/emitter/module.hpp"
 #include "jit/loop/rows.hpp"
@@ -14,8 +15,8 @@ class RowsSchedule {
   bool args_in_memory = false;
   std::string text;
 
-  /// Whether it can, and should, run rows as long as these arguments say: values of a row fit shared memory with enough
-  /// rows beside each other, rows fill a warp, and are one block of a reduction.
+  /// Whether it can, and should, run rows as long as these arguments say: values of a row fit shared memory
+  /// with enough rows beside each other, rows fill a warp, and are one block of a reduction.
   bool takes(const uint64_t* args) const;
   /// The one launch, for arguments that it takes. Sets word kPlanned of the first member.
   Launch plan(uint64_t* args) const;

@@ -28,7 +28,8 @@ std::string module_head(bool uses_float16, bool uses_bfloat16) {
   if (uses_float16) s += "struct f16 { u16 bits; };\n";
   if (uses_bfloat16) s += "struct bf16 { u16 bits; };\n";
   return s +
-         "#ifdef LAZY_EMULATED\n#define __grid_constant__\n#else\n#pragma nv_diag_suppress 177  // values that "
+         "#ifdef LAZY_EMULATED\n#define __grid_constant__\n#else\n#pragma nv_diag_suppress 177  // values "
+         "that "
          "nothing needs\n#endif\n\n";
 }
 

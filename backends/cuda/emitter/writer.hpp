@@ -16,11 +16,16 @@ std::string module_head(bool uses_float16, bool uses_bfloat16);
 class Writer {
  public:
   Writer(const jit::loop::LoopKernel& k, const Schedule& s)
-      : k_(k), schedule_(s), prelude_(own_prelude_), text_(own_text_), values_(k, prelude_), reductions_(k, prelude_) {}
+      : k_(k),
+        schedule_(s),
+        prelude_(own_prelude_),
+        text_(own_text_),
+        values_(k, prelude_),
+        reductions_(k, prelude_) {}
 
-  /// One of several kernels in a module (rows_module.cpp): types and functions of its own end in `suffix`. Operand o is
-  /// the row's own value number inner[o], unless that is negative; whole[v] tells whether value v has an element for
-  /// each index.
+  /// One of several kernels in a module (rows_module.cpp): types and functions of its own end in `suffix`.
+  /// Operand o is the row's own value number inner[o], unless that is negative; whole[v] tells whether value
+  /// v has an element for each index.
   struct Member {
     Prelude& prelude;
     Text& text;
@@ -75,7 +80,8 @@ class Writer {
   /// The product of the parallel extents.
   std::string result_count() const;
   void write_part_type();
-  /// The accumulators of a lane, and what it adds to them from `begin + lane` on to `end`, folded over the lanes.
+  /// The accumulators of a lane, and what it adds to them from `begin + lane` on to `end`, folded over the
+  /// lanes.
   void write_lane_sums();
   std::string folded(size_t j) const;
 
