@@ -18,6 +18,15 @@ void tell(const char* what, const std::function<lazy::Tensor()>& make) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "--available") {
+    try {
+      std::cout << describe(lazy::Device(lazy::cuda)) << "\n";
+      return 0;
+    } catch (const lazy::DeviceError& e) {
+      std::cout << e.what() << "\n";
+      return 77;  // what CTest counts as skipped
+    }
+  }
   std::cout << "available: " << lazy::is_available(lazy::cuda) << ", devices: " << lazy::cuda_device_count()
             << "\n";
   const std::vector<float> three{1, 2, 3};
