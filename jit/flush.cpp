@@ -21,6 +21,7 @@
 #include "support/error.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
+#include "support/nvtx.hpp"
 #include "support/spin_lock.hpp"
 #include "support/text.hpp"
 
@@ -305,6 +306,8 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   using clock = std::chrono::steady_clock;
   Backend& backend =
       backend_of(wanted->device, site);  // the first one takes a while to make: before the flush is timed
+  const nvtx::Range range(
+      [&] { return std::string("flush: ") + name_of(cause) + " " + lazy::to_string(site); });
   FlushTimes times;
   times.start = profile::start_time();
   phases.next(times.start != 0);

@@ -13,6 +13,7 @@
 #include "support/config.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
+#include "support/nvtx.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -67,6 +68,7 @@ const char* name_of(Variant v) {
 
 std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Backend& backend) {
   using clock = std::chrono::steady_clock;
+  const nvtx::Range range([] { return std::string("compile"); });
   const auto start = clock::now();
   const profile::Ticks start_ticks = profile::start_time();
   auto program = std::make_shared<Program>();

@@ -10,6 +10,7 @@
 #include "support/config.hpp"
 #include "support/fp16.hpp"
 #include "support/metrics.hpp"
+#include "support/nvtx.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -135,6 +136,7 @@ class Run {
     if (s.has_initial) initialise(s);
     const Words w(s);
     if (bind(s, w.data)) {
+      const nvtx::Range range([&] { return s.text.substr(0, s.text.find(':')); });
       if (profile::on()) launch_timed(s, w.data);
       else s.kernel->launch(w.data);
       ++launches_;
@@ -197,6 +199,7 @@ class Run {
         if (!buffers_[slot] && std::find(band.inner.begin(), band.inner.end(), slot) == band.inner.end())
           make(slot, i);
     (void)bind_all();
+    const nvtx::Range range([&] { return "rows up to " + p_.steps[end - 1].at; });
     const profile::Ticks start = profile::start_time();
     band.rows->launch(words.data());
     launches_ += 1;

@@ -1,0 +1,10 @@
+// Two flushes, for the ranges that a profiler sees of them.
+#include <iostream>
+
+#include "lazy/lazy.hpp"
+
+int main() {
+  const lazy::Tensor x = lazy::arange(1000, lazy::float32);
+  const float s = exp(x * 0.001f).sum().item<float>();
+  std::cout << "sum " << s << std::endl;
+}
