@@ -123,14 +123,16 @@ BOOST_AUTO_TEST_CASE(long_rows_are_combined_by_a_second_launch) {
   BOOST_TEST(scratch == 0u);
   BOOST_TEST(plan(k, {3, 16385}, &scratch).size() == 2u);
   BOOST_TEST(scratch == 3u * 2 * 8);
-  BOOST_TEST(plan(k, {1000, 4})[0].blocks == 1000u * 4 / 256 + 1);  // 64 rows a block
-  BOOST_TEST(plan(k, {1000, 100})[0].blocks == 1000u / 8);          // a warp each
+  BOOST_TEST(plan(k, {1000, 16})[0].blocks == 1000u * 16 / 256 + 1);  // 16 rows a block
+  BOOST_TEST(plan(k, {1000, 100})[0].blocks == 1000u / 8);            // a warp each
 }
 
 BOOST_AUTO_TEST_CASE(few_results_have_ways_of_their_own) {
   BOOST_TEST(runs("row_sums", {100, 5000}) == "staged");
   BOOST_TEST(runs("row_sums", {100000, 5000}) == "sum");
   BOOST_TEST(runs("row_sums", {100, 50}) == "sum");
+  BOOST_TEST(runs("row_sums", {100, 8}) == "short");
+  BOOST_TEST(runs("row_sums", {100, 0}) == "sum");
   BOOST_TEST(runs("column_sums", {5000, 100}) == "staged");
   BOOST_TEST(runs("column_sums", {5000, 100000}) == "sum");
   BOOST_TEST(runs("product", {1, 5000, 1000}) == "staged");

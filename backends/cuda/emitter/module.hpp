@@ -56,7 +56,12 @@ class Schedule {
   int threads = 256;  // of a block
   int vector = 1;     // elements that one load or store of the wide form takes; 1: there is no wide form
   int unroll = 1;     // vectors, elements or steps whose loads a thread has under way at once
-  bool has_staged() const { return staged_ >= 0 && static_cast<size_t>(staged_) < functions.size(); }
+  int staged = -1;    // the function for few results, if there is one
+  bool has_staged() const { return staged >= 0 && static_cast<size_t>(staged) < functions.size(); }
+  int short_rows = -1;  // of rows: the function for short ones, if there is one
+  bool has_short_rows() const {
+    return short_rows >= 0 && static_cast<size_t>(short_rows) < functions.size();
+  }
   int turned_axis = -1;  // of a map: along which an operand is packed that is not along the last axis
 
  private:
@@ -73,7 +78,6 @@ class Schedule {
   jit::loop::ArgLayout args_{};
   std::vector<jit::loop::Operand> operands_;
   int sequential_ = -1, row_axis_ = -1, column_axis_ = -1;
-  int staged_ = -1;        // the function for few results, if there is one
   size_t part_bytes_ = 0;  // of one block's results, on their way to the second function
 };
 

@@ -16,6 +16,9 @@ inline constexpr uint32_t kCombineThreads = 256;
 inline constexpr int kStagedThreads = 256;
 int staged_loads(const jit::loop::LoopKernel&);
 
+/// Elements of a row of which a thread takes care alone.
+inline constexpr int kShortRow = 8;
+
 bool is_position(const jit::loop::Reduction&);  // argmax, argmin
 bool is_ordered(const jit::loop::Reduction&);   // whether another order may give other bits
 /// Partial accumulators that a lane of a row's warp has: element r belongs to lane r mod 32. Where the order

@@ -128,8 +128,13 @@ Schedule Schedule::of(const LoopKernel& k) {
       break;
   }
   if (k.form == Form::reduce && staged_loads(k) > 0) {
-    s.staged_ = static_cast<int>(s.functions.size());
+    s.staged = static_cast<int>(s.functions.size());
     s.functions.push_back(name + "_staged");
+  }
+  // Long code need not be there once more: it waits for itself, not for memory.
+  if (s.layout == Layout::rows && cost <= 16) {
+    s.short_rows = static_cast<int>(s.functions.size());
+    s.functions.push_back(name + "_short");
   }
   // The accumulators of a row take turns, by the parity of a step.
   if (s.layout == Layout::rows) s.unroll = s.unroll / 2 * 2;
@@ -217,7 +222,7 @@ bool Schedule::plan_staged_contraction(const uint64_t* args, std::vector<Launch>
   if (!has_staged() || blocks > kFewBlocks || n < kLeastStagedColumn || n >> 31) return false;
   // Tiles load a side once for all of their rows.
   if (layout == Layout::tiles && args[args_.extent(row_axis_)] > kFewRows) return false;
-  launches.push_back({static_cast<uint16_t>(staged_), kStagedThreads, static_cast<uint32_t>(blocks), 0});
+  launches.push_back({static_cast<uint16_t>(staged), kStagedThreads, static_cast<uint32_t>(blocks), 0});
   return true;
 }
 
@@ -237,9 +242,13 @@ void Schedule::plan_reduction(uint64_t* args, std::vector<Launch>& launches, siz
   const int64_t items = count * blocks;
   // Few items don't fill a device by a warp each.
   const int64_t staged_blocks = inner ? items : ceil_divide(items, 32);
-  if (has_staged() && staged_blocks <= kFewBlocks && n >= (inner ? kLeastStagedRow : kLeastStagedColumn)) {
+  if (has_short_rows() && n > 0 && n <= kShortRow) {
+    launches.push_back({static_cast<uint16_t>(short_rows), static_cast<uint32_t>(threads),
+                        static_cast<uint32_t>(ceil_divide(count, threads)), 0});
+  } else if (has_staged() && staged_blocks <= kFewBlocks &&
+             n >= (inner ? kLeastStagedRow : kLeastStagedColumn)) {
     launches.push_back(
-        {static_cast<uint16_t>(staged_), kStagedThreads, static_cast<uint32_t>(staged_blocks), 0});
+        {static_cast<uint16_t>(staged), kStagedThreads, static_cast<uint32_t>(staged_blocks), 0});
   } else {
     // Rows that fit a part of a warp get one: the other lanes' accumulators would stay as they start.
     const int shift = n > 16 ? 5 : n > 1 ? std::bit_width(static_cast<uint64_t>(n - 1)) : 0;

@@ -65,6 +65,7 @@ void Writer::write_rows() {
   text_.close();
   write_combine();
   if (schedule_.has_staged()) write_staged();
+  if (schedule_.has_short_rows()) write_short();
 }
 
 }  // namespace lazy::cuda_backend

@@ -37,7 +37,7 @@ void Writer::write_staged() {
   for (const int o : loaded(0, body_end()))
     if (moves(o, k_.sequential)) moving.push_back(o);
 
-  open_function(static_cast<int>(schedule_.functions.size()) - 1, kStagedThreads);
+  open_function(schedule_.staged, kStagedThreads);
   for (size_t j = 0; j < reductions_.size(); ++j) {
     const std::string of = std::string("__shared__ ") + spelled(k_.reductions[j].type) + " " + name(j);
     text_.line(of + "_values[" + std::to_string(tile) + "];");

@@ -60,6 +60,7 @@ class Writer {
   void write_columns();
   void write_combine();
   void write_staged();
+  void write_short();
   void write_outputs();
   void write_tiles();
   void write_lines();
