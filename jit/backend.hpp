@@ -78,8 +78,8 @@ class Backend {
   /// Whether bands of kernels along the same rows are compiled as one (compile_rows).
   virtual bool fuses_rows() const { return false; }
   /// As compile() and load(), of kernels that go along the same rows.
-  virtual std::unique_ptr<Kernel> compile_rows(const loop::Rows&) { return nullptr; }
-  virtual std::unique_ptr<Kernel> load_rows(const loop::Rows&, std::string_view /*stored*/) {
+  virtual std::unique_ptr<Kernel> compile_rows(const loop::FusedRows&) { return nullptr; }
+  virtual std::unique_ptr<Kernel> load_rows(const loop::FusedRows&, std::string_view /*stored*/) {
     return nullptr;
   }
   /// What of the machine and of the backend's settings its code relies on: kernels are kept on disk for this

@@ -29,10 +29,10 @@ class Compiler : public jit::Backend {
     return compile_kernel(k, architecture_, driver_major_);
   }
   bool fuses_rows() const override { return true; }
-  std::unique_ptr<jit::Kernel> compile_rows(const jit::loop::Rows& r) override {
+  std::unique_ptr<jit::Kernel> compile_rows(const jit::loop::FusedRows& r) override {
     return compile_rows_kernel(r, architecture_, driver_major_);
   }
-  std::unique_ptr<jit::Kernel> load_rows(const jit::loop::Rows& r, std::string_view stored) override {
+  std::unique_ptr<jit::Kernel> load_rows(const jit::loop::FusedRows& r, std::string_view stored) override {
     return load_rows_kernel(r, stored);
   }
   // Code for an architecture runs under any driver that knows it.

@@ -6,11 +6,11 @@
 namespace lazy::cuda_backend {
 namespace {
 using jit::loop::ArgLayout;
-using jit::loop::Rows;
+using jit::loop::FusedRows;
 
 class RowsKernel final : public jit::Kernel {
  public:
-  RowsKernel(const Rows& r, RowsSchedule schedule, Cubin cubin)
+  RowsKernel(const FusedRows& r, RowsSchedule schedule, Cubin cubin)
       : rows_(r),
         schedule_(std::move(schedule)),
         code_({schedule_.function}, std::move(cubin), r.members.back().kernel.at) {}
@@ -28,20 +28,20 @@ class RowsKernel final : public jit::Kernel {
   std::string stored() const override { return code_.stored(); }
 
  private:
-  const Rows rows_;
+  const FusedRows rows_;
   const RowsSchedule schedule_;
   const Code code_;
 };
 
 }  // namespace
 
-std::unique_ptr<jit::Kernel> compile_rows_kernel(const Rows& r, int architecture, int driver_major) {
+std::unique_ptr<jit::Kernel> compile_rows_kernel(const FusedRows& r, int architecture, int driver_major) {
   RowsSchedule schedule = RowsSchedule::of(r);
   Cubin cubin = compile(emit(r, schedule), schedule.function, architecture, driver_major);
   return std::make_unique<RowsKernel>(r, std::move(schedule), std::move(cubin));
 }
 
-std::unique_ptr<jit::Kernel> load_rows_kernel(const Rows& r, std::string_view stored) {
+std::unique_ptr<jit::Kernel> load_rows_kernel(const FusedRows& r, std::string_view stored) {
   Cubin cubin;
   if (!Code::from_stored(stored, cubin)) return nullptr;
   return std::make_unique<RowsKernel>(r, RowsSchedule::of(r), std::move(cubin));

@@ -12,8 +12,8 @@ namespace lazy::jit::loop {
 /// The last axis of each kernel runs along the row: it is what a `reduce` reduces and a `map` has for its
 /// last axis. All others are parallel, and the same rows in the same order in each kernel, though perhaps cut
 /// into axes otherwise: the n-th row is the n-th index of a kernel's axes but the last, in row-major order.
-/// Rows may have another length in each kernel.
-struct Rows {
+/// FusedRows may have another length in each kernel.
+struct FusedRows {
   static constexpr int16_t kOutside = -1;
   struct Member {
     LoopKernel kernel;
@@ -30,7 +30,7 @@ struct Rows {
 };
 
 /// As loop::identity.
-std::string identity(const Rows&);
+std::string identity(const FusedRows&);
 
 /// Arguments of a launch are those of the members, one after the other (layout_of each kernel); the first
 /// one's word kContext counts. An inner operand's pointer is the offset, in bytes, of the first element that

@@ -53,7 +53,7 @@ std::shared_ptr<const Kernel> kernel_from(std::string_view identity, std::string
   });
 }
 
-std::shared_ptr<const Kernel> rows_for(const loop::Rows& r, const std::string& name, Backend& backend) {
+std::shared_ptr<const Kernel> rows_for(const loop::FusedRows& r, const std::string& name, Backend& backend) {
   return find_or_make(loop::identity(r), backend, Counter::kernels_compiled, [&] {
     const profile::Ticks start = profile::start_time();
     auto made = backend.compile_rows(r);
@@ -62,7 +62,7 @@ std::shared_ptr<const Kernel> rows_for(const loop::Rows& r, const std::string& n
   });
 }
 
-std::shared_ptr<const Kernel> rows_from(const loop::Rows& r, std::string_view stored, Backend& backend) {
+std::shared_ptr<const Kernel> rows_from(const loop::FusedRows& r, std::string_view stored, Backend& backend) {
   return find_or_make(loop::identity(r), backend, Counter::kernels_loaded,
                       [&] { return backend.load_rows(r, stored); });
 }

@@ -18,8 +18,8 @@ std::shared_ptr<const Kernel> kernel_from(std::string_view identity, std::string
 
 /// Likewise of kernels along the same rows; null if the backend doesn't make one of them. `name`: for
 /// reports.
-std::shared_ptr<const Kernel> rows_for(const loop::Rows&, const std::string& name, Backend&);
-std::shared_ptr<const Kernel> rows_from(const loop::Rows&, std::string_view stored, Backend&);
+std::shared_ptr<const Kernel> rows_for(const loop::FusedRows&, const std::string& name, Backend&);
+std::shared_ptr<const Kernel> rows_from(const loop::FusedRows&, std::string_view stored, Backend&);
 
 /// Drops all kernels that no program holds.
 void clear_kernel_cache();

@@ -21,28 +21,28 @@ bool along_rows(const Step& s, const loop::LoopKernel& k, const uint8_t* dim_of,
 
 }  // namespace
 
-std::optional<loop::Rows> rows_of(const Program& p, const Band& band,
+std::optional<loop::FusedRows> rows_of(const Program& p, const Band& band,
                                   const std::vector<loop::LoopKernel>& loops) {
   const size_t levels = band.levels.size();
-  loop::Rows rows;
+  loop::FusedRows rows;
   std::vector<uint8_t> known(band.inner.size(), 0);
   rows.inner.resize(band.inner.size());
   for (uint32_t i = 0; i < band.count; ++i) {
     const Step& s = p.steps[band.first + i];
     const loop::LoopKernel& k = loops[band.first + i];
     if (!along_rows(s, k, band.dim_of.data() + i * levels, levels)) return {};
-    loop::Rows::Member m{k, {}};
+    loop::FusedRows::Member m{k, {}};
     for (size_t o = 0; o < s.operands.size(); ++o) {
       const int slot = s.operands[o].slot;
       const auto at = slot < 0 ? band.inner.end()
                                : std::find(band.inner.begin(), band.inner.end(), static_cast<uint32_t>(slot));
       if (at == band.inner.end()) {
-        m.inner.push_back(loop::Rows::kOutside);
+        m.inner.push_back(loop::FusedRows::kOutside);
         continue;
       }
       const auto n = static_cast<size_t>(at - band.inner.begin());
       const loop::Stride along = k.operands[o].stride[k.rank - 1];
-      loop::Rows::Inner& value = rows.inner[n];
+      loop::FusedRows::Inner& value = rows.inner[n];
       if (k.operands[o].output) {
         if (known[n] || along == loop::Stride::any) return {};
         known[n] = 1;

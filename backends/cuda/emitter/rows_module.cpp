@@ -9,7 +9,7 @@
 namespace lazy::cuda_backend {
 using jit::loop::Form;
 using jit::loop::LoopKernel;
-using jit::loop::Rows;
+using jit::loop::FusedRows;
 namespace {
 
 constexpr uint32_t kThreads = 128;  // of a block, at most: a warp for each of four rows
@@ -36,11 +36,11 @@ Schedule member_schedule(const LoopKernel& k) {
 
 }  // namespace
 
-RowsSchedule RowsSchedule::of(const Rows& r) {
+RowsSchedule RowsSchedule::of(const FusedRows& r) {
   RowsSchedule s;
   s.function = "lazy_rows";
   int words = 0;
-  for (const Rows::Inner& i : r.inner) s.own.push_back({i.dtype, i.whole, 0});
+  for (const FusedRows::Inner& i : r.inner) s.own.push_back({i.dtype, i.whole, 0});
   for (size_t m = 0; m < r.members.size(); ++m) {
     const LoopKernel& k = r.members[m].kernel;
     Member made{k, member_schedule(k), jit::loop::layout_of(k), words};
@@ -124,7 +124,7 @@ void Writer::write_member() {
   }
 }
 
-std::string emit(const Rows& r, const RowsSchedule& s) {
+std::string emit(const FusedRows& r, const RowsSchedule& s) {
   Prelude prelude;
   Text indices, body, head;
   std::vector<bool> whole;

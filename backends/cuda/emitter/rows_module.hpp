@@ -9,7 +9,7 @@ namespace lazy::cuda_backend {
 
 class RowsSchedule {
  public:
-  static RowsSchedule of(const jit::loop::Rows&);
+  static RowsSchedule of(const jit::loop::FusedRows&);
 
   std::string function;
   bool args_in_memory = false;
@@ -43,6 +43,6 @@ class RowsSchedule {
   int64_t rows(const uint64_t* args) const;
 };
 
-std::string emit(const jit::loop::Rows&, const RowsSchedule&);
+std::string emit(const jit::loop::FusedRows&, const RowsSchedule&);
 
 }  // namespace lazy::cuda_backend
