@@ -1,5 +1,6 @@
-// How NVTX 3 attaches a profiler (nvtx3/nvtxDetail/nvtxInit.h, nvtxTypes.h of the CUDA toolkit say so): its library is
-// opened and given a function that hands out tables; into the one of the core functions it writes its own.
+// How NVTX 3 attaches a profiler (nvtx3/nvtxDetail/nvtxInit.h, nvtxTypes.h of the CUDA toolkit say so): its
+// library is opened and given a function that hands out tables; into the one of the core functions it writes
+// its own.
 #include "support/nvtx.hpp"
 
 #include <dlfcn.h>
@@ -16,8 +17,8 @@ constinit Functions functions;
 
 namespace {
 
-constexpr uint32_t kCallbacks = 1, kVersionInfo = 3;  // NVTX_ETID_*
-constexpr int kCore = 1;                              // NVTX_CB_MODULE_CORE
+constexpr uint32_t kCallbacks = 1, kVersionInfo = 3;       // NVTX_ETID_*
+constexpr int kCore = 1;                                   // NVTX_CB_MODULE_CORE
 constexpr unsigned kPushA = 9, kPop = 11, kCoreSize = 16;  // NVTX_CBID_CORE_*
 
 using FunctionPointer = void (*)();

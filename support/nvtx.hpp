@@ -1,5 +1,6 @@
-// Ranges for NVIDIA's profilers (Nsight Systems and its like): what runs, named as in our own traces. A profiler that
-// wants them names its library in NVTX_INJECTION64_PATH, as NVTX 3 has it; otherwise a range costs a load.
+// Ranges for NVIDIA's profilers (Nsight Systems and its like): what runs, named as in our own traces. A
+// profiler that wants them names its library in NVTX_INJECTION64_PATH, as NVTX 3 has it; otherwise a range
+// costs a load.
 #pragma once
 #include <atomic>
 #include <string>

@@ -8,7 +8,8 @@
 namespace lazy::cuda_backend {
 
 /// As compile_kernel and load_kernel (kernel.hpp).
-std::unique_ptr<jit::Kernel> compile_rows_kernel(const jit::loop::FusedRows&, int architecture, int driver_major);
+std::unique_ptr<jit::Kernel> compile_rows_kernel(const jit::loop::FusedRows&, int architecture,
+                                                 int driver_major);
 std::unique_ptr<jit::Kernel> load_rows_kernel(const jit::loop::FusedRows&, std::string_view stored);
 
 }  // namespace lazy::cuda_backend

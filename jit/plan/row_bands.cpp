@@ -22,7 +22,7 @@ bool along_rows(const Step& s, const loop::LoopKernel& k, const uint8_t* dim_of,
 }  // namespace
 
 std::optional<loop::FusedRows> rows_of(const Program& p, const Band& band,
-                                  const std::vector<loop::LoopKernel>& loops) {
+                                       const std::vector<loop::LoopKernel>& loops) {
   const size_t levels = band.levels.size();
   loop::FusedRows rows;
   std::vector<uint8_t> known(band.inner.size(), 0);

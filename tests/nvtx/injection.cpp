@@ -1,5 +1,5 @@
-// What a profiler does to get NVTX ranges: a library with InitializeInjectionNvtx2. It writes pushes and pops to standard
-// output, indented. Where the toolkit's header is installed, its numbers are used.
+// What a profiler does to get NVTX ranges: a library with InitializeInjectionNvtx2. It writes pushes and pops
+// to standard output, indented. Where the toolkit's header is installed, its numbers are used.
 #include <cstdint>
 #include <cstdio>
 
@@ -28,7 +28,8 @@ struct Callbacks {
 };
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(const void* (*table_of)(uint32_t)) {
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
+    const void* (*table_of)(uint32_t)) {
   const auto* callbacks = static_cast<const Callbacks*>(table_of(kCallbacks));
   void** table = nullptr;
   unsigned size = 0;

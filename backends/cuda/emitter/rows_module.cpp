@@ -8,8 +8,8 @@
 
 namespace lazy::cuda_backend {
 using jit::loop::Form;
-using jit::loop::LoopKernel;
 using jit::loop::FusedRows;
+using jit::loop::LoopKernel;
 namespace {
 
 constexpr uint32_t kThreads = 128;  // of a block, at most: a warp for each of four rows
