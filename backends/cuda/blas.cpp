@@ -35,7 +35,7 @@ uint32_t alignment(const void* p) {
 std::string key_of(const BlasProblem& p) {
   std::string key;
   const auto put = [&](auto v) { key.append(reinterpret_cast<const char*>(&v), sizeof v); };
-  for (int64_t v : {p.m, p.n, p.k, p.batch, static_cast<int64_t>(p.f64)}) put(v);
+  for (int64_t v : {p.m, p.n, p.k, p.batch, static_cast<int64_t>(p.f64), static_cast<int64_t>(p.bias != nullptr)}) put(v);
   for (const auto* x : {&p.left, &p.right, &p.out}) {
     for (int64_t v : {x->row, x->column, x->batch}) put(v);
     put(x->type);
@@ -97,6 +97,13 @@ Blas::Plan Blas::make(const BlasProblem& p) const {
       !layout(plan.d, p.out, static_cast<uint64_t>(p.n), static_cast<uint64_t>(p.m),
               std::max(p.out.row, p.n)))
     return plan;
+  if (p.bias) {  // the pointer is set at each call
+    const auto epilogue = api::BlasEpilogue::bias;
+    if (!ok(lt_->matmul_set(plan.matmul, api::BlasMatmulAttribute::epilogue, &epilogue, sizeof epilogue)) ||
+        !ok(lt_->matmul_set(plan.matmul, api::BlasMatmulAttribute::bias_type, &p.out.type, sizeof p.out.type)) ||
+        !ok(lt_->matmul_set(plan.matmul, api::BlasMatmulAttribute::bias_pointer, &p.bias, sizeof p.bias)))
+      return plan;
+  }
   api::BlasPreference preference = nullptr;
   if (!ok(lt_->preference_create(&preference))) return plan;
   const uint32_t at_a = alignment(p.right.data), at_b = alignment(p.left.data), at_d = alignment(p.out.data);
@@ -125,6 +132,8 @@ bool Blas::multiply(const BlasProblem& p) {
   gpu_.enter();
   const Plan& plan = plan_of(p);
   if (!plan.usable) return false;
+  if (p.bias && lt_->matmul_set(plan.matmul, api::BlasMatmulAttribute::bias_pointer, &p.bias, sizeof p.bias) != api::kSuccess)
+    return false;
   void* const workspace = plan.workspace_bytes ? gpu_.allocator.allocate(plan.workspace_bytes) : nullptr;
   const float one32 = 1, zero32 = 0;
   const double one64 = 1, zero64 = 0;

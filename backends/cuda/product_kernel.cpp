@@ -153,6 +153,10 @@ class ProductKernel final : public jit::Kernel {
     p.right = {nullptr, blas_type(product_.right_type), right.row, right.column, 0};
     p.out = {nullptr, blas_type(out_type), out.row, out.column, 0};
     if (p.left.type != p.right.type) return false;
+    if (product_.bias >= 0) {
+      if (stride(args, product_.bias, product_.column_axis) != 1 && n != 1) return false;
+      p.bias = pointer(product_.bias);
+    }
     // The innermost batch axis is one strided call; the others are walked.
     size_t walked = batch.size();
     if (walked > 0) {

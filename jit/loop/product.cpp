@@ -20,17 +20,36 @@ bool moves(const LoopKernel& k, int operand, int axis) {
   return k.operands[static_cast<size_t>(operand)].stride[axis] != Stride::zero;
 }
 
-int plain_output(const LoopKernel& k) {
-  const size_t n = k.body.size() - k.epilogue;
-  if (k.stores.size() != 1 || n < 1 || n > 2) return -1;
-  const Instr& first = k.body[k.epilogue];
-  if (first.code != Code::result) return -1;
-  if (n == 2) {
-    const Instr& second = k.body[k.epilogue + 1u];
-    if (second.code != Code::op || second.op != Op::cast || second.a != k.epilogue || !is_half(second.type))
-      return -1;
+/// What a value is a cast of, or itself.
+ValueId without_cast(const LoopKernel& k, ValueId v, bool from_half) {
+  const Instr& in = k.body[v];
+  const bool is_cast = in.code == Code::op && in.op == Op::cast;
+  return is_cast && is_half(from_half ? k.body[in.a].type : in.type) ? in.a : v;
+}
+
+/// A bias: a load that moves along the columns and nothing else.
+int bias_of(const LoopKernel& k, ValueId v) {
+  const Instr& in = k.body[without_cast(k, v, true)];
+  if (in.code != Code::load) return -1;
+  for (int a = 0; a < k.rank; ++a)
+    if (moves(k, in.imm, a) != (a == k.rank - 1)) return -1;
+  return in.imm;
+}
+
+void match_epilogue(const LoopKernel& k, Product& p) {
+  if (k.stores.size() != 1) return;
+  const ValueId sum = without_cast(k, k.stores[0].value, false);
+  const auto is_result = [&](ValueId v) { return k.body[v].code == Code::result; };
+  const Instr& in = k.body[sum];
+  const int output = k.stores[0].operand;
+  if (is_result(sum)) {
+    p.plain_output = output;
+  } else if (in.code == Code::op && in.op == Op::add && (is_result(in.a) || is_result(in.b))) {
+    const int bias = bias_of(k, is_result(in.a) ? in.b : in.a);
+    if (bias < 0 || k.operands[static_cast<size_t>(bias)].dtype != k.operands[static_cast<size_t>(output)].dtype) return;
+    p.plain_output = output;
+    p.bias = bias;
   }
-  return k.stores[0].value + 1u == k.body.size() ? k.stores[0].operand : -1;
 }
 
 }  // namespace
@@ -61,7 +80,7 @@ std::optional<Product> product_of(const LoopKernel& k) {
     else p.batch_axes.push_back(a);
   }
   std::reverse(p.batch_axes.begin(), p.batch_axes.end());
-  p.plain_output = plain_output(k);
+  match_epilogue(k, p);
   return p;
 }
 

@@ -17,8 +17,10 @@ struct Product {
   int column_axis = 0;              // the last one
   int summed_axis = 0;
   std::vector<int> batch_axes;  // all others
-  /// The epilogue does nothing but store the sum, rounded to the output's type: operand; -1: it does more.
+  /// The epilogue does nothing but store the sum, plus `bias` if there is one, rounded to the output's type: operand;
+  /// -1: it does more.
   int plain_output = -1;
+  int bias = -1;  // operand of the output's type that moves along columns only
 };
 /// Nothing if the kernel is not one: other reductions, sides that are computed, integers.
 std::optional<Product> product_of(const LoopKernel&);
