@@ -13,7 +13,8 @@ thread_local const Gpu* recorded_on = nullptr;
 
 api::KernelNodeParams node_of(const Launched& l, void** params) {
   api::KernelNodeParams n{};
-  n.function = l.function;
+  // A launch takes a CUkernel for a CUfunction (cuLaunchKernel's documentation); a node has a member for it.
+  n.kernel = reinterpret_cast<api::CudaKernel>(l.function);
   n.grid_x = l.blocks;
   n.grid_y = n.grid_z = 1;
   n.block_x = l.threads;
