@@ -64,7 +64,11 @@ Device default_device(const Site& site) {
     case config::DefaultDevice::auto_: return best_device();
     case config::DefaultDevice::cuda: {
       constexpr Device first{DeviceKind::cuda, 0};
-      (void)backend_of(first, site);
+      static std::atomic<bool> is_there{false};  // this is asked for every literal
+      if (!is_there.load(std::memory_order_relaxed)) {
+        (void)backend_of(first, site);
+        is_there.store(true, std::memory_order_relaxed);
+      }
       return first;
     }
   }

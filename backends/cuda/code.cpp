@@ -28,14 +28,15 @@ void Code::launch(Gpu& gpu, const std::vector<Launch>& launches, const uint64_t*
                   bool in_memory) const {
   load(gpu);
   const Borrowed memory(gpu, in_memory ? count * sizeof(uint64_t) : 0);
-  std::vector<uint64_t> argument(words, words + count);
+  const auto address = reinterpret_cast<uint64_t>(memory.get());
   if (in_memory) {
     gpu.staging.write(memory.get(), words, count * sizeof(uint64_t));
-    argument = {reinterpret_cast<uint64_t>(memory.get())};
+    words = &address;
+    count = 1;
   }
   try {
     for (const Launch& l : launches)
-      gpu.launch({functions_[l.function], l.blocks, l.threads, l.shared_bytes, argument});
+      gpu.launch({functions_[l.function], l.blocks, l.threads, l.shared_bytes, words, count});
   } catch (const DeviceError& e) {
     throw DeviceError(std::string(e.what()) + ", in " + names_.front() + (at_.empty() ? "" : " for " + at_));
   }

@@ -44,8 +44,8 @@ void Gpu::fail(api::Result r, const char* what) const {
   throw DeviceError(text);
 }
 
-void Gpu::launch_now(Launched& l) const {
-  void* params[] = {l.args.data()};
+void Gpu::launch_now(const Launched& l) const {
+  void* params[] = {const_cast<uint64_t*>(l.words)};
   check(driver.launch(l.function, l.blocks, 1, 1, l.threads, 1, 1, l.shared_bytes, stream, params, nullptr),
         "cuLaunchKernel");
 }

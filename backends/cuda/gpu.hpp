@@ -26,12 +26,12 @@ class Gpu {
   [[noreturn]] void fail(api::Result, const char* what) const;
   void synchronize() const;
   /// Puts a launch into the stream, or into what the calling thread records.
-  void launch(Launched l) {
-    if (Recording* r = Recording::current(*this)) return r->add(std::move(l));
+  void launch(const Launched& l) {
+    if (Recording* r = Recording::current(*this)) return r->add(l);
     enter();
     launch_now(l);
   }
-  void launch_now(Launched&) const;
+  void launch_now(const Launched&) const;
   /// Before something other than a launch goes into the stream: what was recorded goes first.
   void before_other_work() const {
     if (Recording* r = Recording::current(*this)) r->interrupt();

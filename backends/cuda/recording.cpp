@@ -51,52 +51,49 @@ void Graphs::destroy(State& s) const {
 
 void Graphs::build(State& s) {
   gpu_.check(gpu_.driver.graph_create(&s.graph, 0), "cuGraphCreate");
-  for (Launched& l : s.launches) {
-    void* params[] = {l.args.data()};
+  s.launches.each([&](size_t, const Launched& l) {
+    void* params[] = {const_cast<uint64_t*>(l.words)};
     const api::KernelNodeParams node = node_of(l, params);
     api::GraphNode made = nullptr;
     const api::GraphNode* before = s.nodes.empty() ? nullptr : &s.nodes.back();
     gpu_.check(gpu_.driver.graph_add_kernel(&made, s.graph, before, before ? 1 : 0, &node),
                "cuGraphAddKernelNode");
     s.nodes.push_back(made);
-  }
+  });
   gpu_.check(gpu_.driver.graph_instantiate(&s.exec, s.graph, 0), "cuGraphInstantiate");
 }
 
-bool Graphs::update(State& s, std::vector<Launched>& launches) const {
-  for (size_t i = 0; i < launches.size(); ++i) {
-    if (launches[i] == s.launches[i]) continue;
-    void* params[] = {launches[i].args.data()};
-    const api::KernelNodeParams node = node_of(launches[i], params);
-    if (gpu_.driver.graph_set_kernel(s.exec, s.nodes[i], &node) != api::kSuccess) return false;
-    std::swap(s.launches[i], launches[i]);
-  }
-  return true;
+bool Graphs::update(const State& s, const LaunchList& launches) const {
+  bool good = true;
+  size_t at = 0;
+  launches.each([&](size_t i, const Launched& l) {
+    if (good && !launches.same(s.launches, i, at)) {
+      void* params[] = {const_cast<uint64_t*>(l.words)};
+      const api::KernelNodeParams node = node_of(l, params);
+      good = gpu_.driver.graph_set_kernel(s.exec, s.nodes[i], &node) == api::kSuccess;
+    }
+    at += l.count;
+  });
+  return good;
 }
 
-void Graphs::run(uint64_t program, std::vector<Launched>&& launches) {
+void Graphs::run(uint64_t program, LaunchList& launches) {
   constexpr int kRunsBefore = 2;
   const std::lock_guard hold(lock_);
   State& s = state_of(program);
-  const bool alike = s.launches.size() == launches.size() &&
-                     std::equal(launches.begin(), launches.end(), s.launches.begin(),
-                                [](const Launched& a, const Launched& b) { return a.same_function(b); });
   gpu_.enter();
-  if (!alike) {
+  if (!launches.like(s.launches)) {
     destroy(s);
     s.runs = 0;
   }
   if (++s.runs <= kRunsBefore) {
-    for (Launched& l : launches) gpu_.launch_now(l);
-    s.launches = std::move(launches);
+    launches.each([&](size_t, const Launched& l) { gpu_.launch_now(l); });
+    std::swap(s.launches, launches);
     return;
   }
-  if (!s.exec) {
-    s.launches = std::move(launches);
-    build(s);
-  } else if (!update(s, launches)) {
-    for (size_t i = 0; i < launches.size(); ++i)
-      if (!launches[i].args.empty()) s.launches[i] = std::move(launches[i]);
+  const bool fits = s.exec && update(s, launches);
+  std::swap(s.launches, launches);
+  if (!fits) {
     destroy(s);
     build(s);
   }
@@ -119,13 +116,13 @@ Recording::~Recording() {
 void Recording::interrupt() {
   interrupted_ = true;
   gpu_.enter();
-  for (Launched& l : launches_) gpu_.launch_now(l);
+  launches_.each([&](size_t, const Launched& l) { gpu_.launch_now(l); });
   launches_.clear();
 }
 
 void Recording::finish() {
   if (interrupted_ || launches_.size() < 2) return interrupt();
-  gpu_.graphs.run(program_, std::move(launches_));
+  gpu_.graphs.run(program_, launches_);
 }
 
 void* Recording::take(size_t size) {

@@ -10,20 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cuda/api/types.hpp"
+#include "backends/cuda/launched.hpp"
 
 namespace lazy::cuda_backend {
 
 class Gpu;
-
-/// One launch, with a copy of its arguments.
-struct Launched {
-  api::Function function = nullptr;
-  unsigned blocks = 1, threads = 1, shared_bytes = 0;
-  std::vector<uint64_t> args;
-  bool same_function(const Launched& o) const { return function == o.function; }
-  friend bool operator==(const Launched&, const Launched&) = default;
-};
 
 /// The graphs of one GPU, by the number of the program.
 class Graphs {
@@ -31,14 +22,14 @@ class Graphs {
   explicit Graphs(Gpu& gpu) : gpu_(gpu) {}
   /// Runs the launches in order: as a graph from the third time on that the program comes with the same
   /// functions, one by one before that.
-  void run(uint64_t program, std::vector<Launched>&& launches);
+  void run(uint64_t program, LaunchList& launches);
 
  private:
   static constexpr size_t kMost = 256;  // programs that are kept
   struct State {
     uint64_t program = 0;
     int runs = 0;
-    std::vector<Launched> launches;  // as the nodes have them
+    LaunchList launches;  // as the nodes have them
     std::vector<api::GraphNode> nodes;
     api::Graph graph = nullptr;
     api::GraphExec exec = nullptr;
@@ -46,7 +37,7 @@ class Graphs {
   State& state_of(uint64_t program);
   void build(State&);
   /// False if the graph can't take these launches.
-  bool update(State&, std::vector<Launched>&) const;
+  bool update(const State&, const LaunchList&) const;
   void destroy(State&) const;
 
   Gpu& gpu_;
@@ -65,7 +56,7 @@ class Recording {
   Recording(const Recording&) = delete;
   ~Recording();  // gives memory back; launches that were not finished never happen
 
-  void add(Launched l) { launches_.push_back(std::move(l)); }
+  void add(const Launched& l) { launches_.add(l); }
   /// Runs what was held back now, one by one: something that isn't a launch comes next.
   void interrupt();
   void finish();
@@ -78,7 +69,7 @@ class Recording {
   Gpu& gpu_;
   const uint64_t program_;
   bool interrupted_ = false;
-  std::vector<Launched> launches_;
+  LaunchList launches_;
   std::vector<std::pair<void*, size_t>> freed_;
 };
 
