@@ -49,6 +49,7 @@ void Graphs::destroy(State& s) const {
 }
 
 void Graphs::build(State& s) {
+  destroy(s);  // what an earlier attempt left
   gpu_.check(gpu_.driver.graph_create(&s.graph, 0), "cuGraphCreate");
   for (Launched& l : s.launches) {
     void* params[] = {l.args.data()};
@@ -62,13 +63,12 @@ void Graphs::build(State& s) {
   gpu_.check(gpu_.driver.graph_instantiate(&s.exec, s.graph, 0), "cuGraphInstantiate");
 }
 
-bool Graphs::update(State& s, std::vector<Launched>& launches) const {
+bool Graphs::update(const State& s, std::vector<Launched>& launches) const {
   for (size_t i = 0; i < launches.size(); ++i) {
     if (launches[i] == s.launches[i]) continue;
     void* params[] = {launches[i].args.data()};
     const api::KernelNodeParams node = node_of(launches[i], params);
     if (gpu_.driver.graph_set_kernel(s.exec, s.nodes[i], &node) != api::kSuccess) return false;
-    std::swap(s.launches[i], launches[i]);
   }
   return true;
 }
@@ -90,15 +90,9 @@ void Graphs::run(uint64_t program, std::vector<Launched>&& launches) {
     s.launches = std::move(launches);
     return;
   }
-  if (!s.exec) {
-    s.launches = std::move(launches);
-    build(s);
-  } else if (!update(s, launches)) {
-    for (size_t i = 0; i < launches.size(); ++i)
-      if (!launches[i].args.empty()) s.launches[i] = std::move(launches[i]);
-    destroy(s);
-    build(s);
-  }
+  const bool ready = s.exec && update(s, launches);
+  s.launches = std::move(launches);
+  if (!ready) build(s);
   gpu_.check(gpu_.driver.graph_launch(s.exec, gpu_.stream), "cuGraphLaunch");
   metric::add(Counter::graph_launches);
 }
@@ -112,7 +106,19 @@ Recording::Recording(Gpu& gpu, uint64_t program) : gpu_(gpu), program_(program) 
 Recording::~Recording() {
   recording = nullptr;
   recorded_on = nullptr;
+  give_back();
+}
+
+void Recording::give_back() noexcept {
   for (const auto& [block, size] : freed_) gpu_.allocator.give_back(block, size);
+  freed_.clear();
+}
+
+bool Recording::release() {
+  if (freed_.empty()) return false;
+  interrupt();
+  give_back();
+  return true;
 }
 
 void Recording::interrupt() {

@@ -46,7 +46,7 @@ class Graphs {
   State& state_of(uint64_t program);
   void build(State&);
   /// False if the graph can't take these launches.
-  bool update(State&, std::vector<Launched>&) const;
+  bool update(const State&, std::vector<Launched>&) const;
   void destroy(State&) const;
 
   Gpu& gpu_;
@@ -73,8 +73,12 @@ class Recording {
   void keep(void* block, size_t size) noexcept { freed_.push_back({block, size}); }
   /// A block of that size that this run has given back, or null.
   void* take(size_t size);
+  /// Where memory is short: interrupts, and gives back what was kept. False if that is nothing.
+  bool release();
 
  private:
+  void give_back() noexcept;
+
   Gpu& gpu_;
   const uint64_t program_;
   bool interrupted_ = false;
