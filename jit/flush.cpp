@@ -391,7 +391,7 @@ void evaluate(std::span<const Handle* const> handles, Cause cause, const Site& s
       const State s = n->state.load(std::memory_order_acquire);
       if (s == State::ready) break;
       if (s == State::flushing) n->state.wait(State::flushing, std::memory_order_acquire);
-      else flush(n, cause, site);
+      else located<CompileError>(site, [&] { located<DeviceError>(site, [&] { flush(n, cause, site); }); });
     }
   }
 }

@@ -43,15 +43,12 @@ Backends& backends() {
 
 Backend& backend_of(Device d, const Site& site) {
   if (d.kind == DeviceKind::cpu) return *backends().main;
-  try {
+  return located<DeviceError>(site, [&]() -> Backend& {
     const int count = backends().cuda->count();
     if (d.index < count) return backends().cuda->at(d.index);
     throw DeviceError("there is no " + to_string(d) + ": this machine has " + std::to_string(count) +
                       (count == 1 ? " CUDA device" : " CUDA devices"));
-  } catch (const DeviceError& e) {
-    if (e.where().line() || !site.line()) throw;
-    throw DeviceError(e.what(), site);
-  }
+  });
 }
 
 Backend& backend_of(const Buffer& b) { return b.backend() ? *b.backend() : *backends().main; }

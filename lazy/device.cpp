@@ -32,9 +32,7 @@ std::string describe(Device d, Site s) { return jit::backend_of(d, s).describe()
 
 void synchronize(Device d, Site s) {
   jit::Backend& b = jit::backend_of(d, s);
-  try {
-    b.synchronize();
-  } catch (const DeviceError& e) { throw DeviceError(e.what(), s); }
+  located<DeviceError>(s, [&] { b.synchronize(); });
 }
 
 void synchronize(Site s) {

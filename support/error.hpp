@@ -42,4 +42,15 @@ class ConfigError : public Error {
   using Error::Error;
 };  // a bad LAZY_* value under LAZY_STRICT
 
+/// What f gives. An E that names no line is thrown again with `where`.
+template <class E, class F>
+decltype(auto) located(const Site& where, F&& f) {
+  try {
+    return f();
+  } catch (const E& e) {
+    if (e.where().line() || !where.line()) throw;
+    throw E(e.what(), where);
+  }
+}
+
 }  // namespace lazy

@@ -35,6 +35,13 @@ void* Allocator::allocate(size_t bytes) {
   const size_t size = rounded(bytes);
   Recording* const recording = Recording::current(gpu_);
   if (void* p = recording ? recording->take(size) : nullptr) return p;
+  void* p = find(size);
+  if (!p && recording && recording->release()) p = find(size);
+  if (!p) fail(bytes);
+  return p;
+}
+
+void* Allocator::find(size_t size) {
   const std::lock_guard hold(lock_);
   if (const auto found = kept_.find(size); found != kept_.end() && !found->second.empty()) {
     void* p = found->second.back();
@@ -46,14 +53,13 @@ void* Allocator::allocate(size_t bytes) {
   const uint64_t limit = config::get().cuda_memory;
   const auto too_much = [&] { return limit && stats_.used + stats_.kept + size > limit; };
   if (too_much()) release_kept_locked();
-  if (too_much()) fail(bytes);
+  if (too_much()) return nullptr;
   void* p = from_driver(size);
   if (!p) {
     release_kept_locked();
     p = from_driver(size);
   }
-  if (!p) fail(bytes);
-  stats_.used += size;
+  if (p) stats_.used += size;
   return p;
 }
 
@@ -106,7 +112,7 @@ void Allocator::release_kept_locked() {
 void Allocator::fail(size_t asked) const {
   size_t free = 0, total = 0;
   std::string text = "cuda:" + std::to_string(gpu_.ordinal) + " (" + gpu_.name + "): no memory for " +
-                     text::human_size(asked) + "; values hold " + text::human_size(stats_.used);
+                     text::human_size(asked) + "; values hold " + text::human_size(stats().used);
   if (gpu_.driver.memory_info(&free, &total) == api::kSuccess)
     text += ", and " + text::human_size(free) + " of " + text::human_size(total) + " is free";
   if (const uint64_t limit = config::get().cuda_memory)

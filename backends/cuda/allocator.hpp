@@ -38,9 +38,11 @@ class Allocator {
   Stats stats() const;
 
  private:
+  /// Null where there is no memory.
+  void* find(size_t size);
   void* from_driver(size_t bytes);
   void release_kept_locked();
-  [[noreturn]] void fail(size_t asked) const;
+  [[noreturn]] void fail(size_t asked) const;  // not under the lock
 
   Gpu& gpu_;
   api::MemPool pool_ = nullptr;

@@ -35,7 +35,9 @@ uint32_t alignment(const void* p) {
 std::string key_of(const BlasProblem& p) {
   std::string key;
   const auto put = [&](auto v) { key.append(reinterpret_cast<const char*>(&v), sizeof v); };
-  for (int64_t v : {p.m, p.n, p.k, p.batch, static_cast<int64_t>(p.f64), static_cast<int64_t>(p.bias != nullptr)}) put(v);
+  for (int64_t v :
+       {p.m, p.n, p.k, p.batch, static_cast<int64_t>(p.f64), static_cast<int64_t>(p.bias != nullptr)})
+    put(v);
   for (const auto* x : {&p.left, &p.right, &p.out}) {
     for (int64_t v : {x->row, x->column, x->batch}) put(v);
     put(x->type);
@@ -100,7 +102,8 @@ Blas::Plan Blas::make(const BlasProblem& p) const {
   if (p.bias) {  // the pointer is set at each call
     const auto epilogue = api::BlasEpilogue::bias;
     if (!ok(lt_->matmul_set(plan.matmul, api::BlasMatmulAttribute::epilogue, &epilogue, sizeof epilogue)) ||
-        !ok(lt_->matmul_set(plan.matmul, api::BlasMatmulAttribute::bias_type, &p.out.type, sizeof p.out.type)) ||
+        !ok(lt_->matmul_set(plan.matmul, api::BlasMatmulAttribute::bias_type, &p.out.type,
+                            sizeof p.out.type)) ||
         !ok(lt_->matmul_set(plan.matmul, api::BlasMatmulAttribute::bias_pointer, &p.bias, sizeof p.bias)))
       return plan;
   }
@@ -132,7 +135,8 @@ bool Blas::multiply(const BlasProblem& p) {
   gpu_.enter();
   const Plan& plan = plan_of(p);
   if (!plan.usable) return false;
-  if (p.bias && lt_->matmul_set(plan.matmul, api::BlasMatmulAttribute::bias_pointer, &p.bias, sizeof p.bias) != api::kSuccess)
+  if (p.bias && lt_->matmul_set(plan.matmul, api::BlasMatmulAttribute::bias_pointer, &p.bias,
+                                sizeof p.bias) != api::kSuccess)
     return false;
   void* const workspace = plan.workspace_bytes ? gpu_.allocator.allocate(plan.workspace_bytes) : nullptr;
   const float one32 = 1, zero32 = 0;

@@ -20,7 +20,7 @@ struct BlasProblem {
     int64_t row = 0, column = 0, batch = 0;  // strides
   } left, right, out;
   const void* bias = nullptr;  // n elements of out's type, side by side, added to each row
-  bool f64 = false;  // adds up in float64, otherwise in float32
+  bool f64 = false;            // adds up in float64, otherwise in float32
 };
 
 class Blas {

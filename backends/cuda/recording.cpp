@@ -50,6 +50,7 @@ void Graphs::destroy(State& s) const {
 }
 
 void Graphs::build(State& s) {
+  destroy(s);  // what an earlier attempt left
   gpu_.check(gpu_.driver.graph_create(&s.graph, 0), "cuGraphCreate");
   s.launches.each([&](size_t, const Launched& l) {
     void* params[] = {const_cast<uint64_t*>(l.words)};
@@ -93,10 +94,7 @@ void Graphs::run(uint64_t program, LaunchList& launches) {
   }
   const bool fits = s.exec && update(s, launches);
   std::swap(s.launches, launches);
-  if (!fits) {
-    destroy(s);
-    build(s);
-  }
+  if (!fits) build(s);
   gpu_.check(gpu_.driver.graph_launch(s.exec, gpu_.stream), "cuGraphLaunch");
   metric::add(Counter::graph_launches);
 }
@@ -110,7 +108,19 @@ Recording::Recording(Gpu& gpu, uint64_t program) : gpu_(gpu), program_(program) 
 Recording::~Recording() {
   recording = nullptr;
   recorded_on = nullptr;
+  give_back();
+}
+
+void Recording::give_back() noexcept {
   for (const auto& [block, size] : freed_) gpu_.allocator.give_back(block, size);
+  freed_.clear();
+}
+
+bool Recording::release() {
+  if (freed_.empty()) return false;
+  interrupt();
+  give_back();
+  return true;
 }
 
 void Recording::interrupt() {

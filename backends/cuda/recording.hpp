@@ -64,8 +64,12 @@ class Recording {
   void keep(void* block, size_t size) noexcept { freed_.push_back({block, size}); }
   /// A block of that size that this run has given back, or null.
   void* take(size_t size);
+  /// Where memory is short: interrupts, and gives back what was kept. False if that is nothing.
+  bool release();
 
  private:
+  void give_back() noexcept;
+
   Gpu& gpu_;
   const uint64_t program_;
   bool interrupted_ = false;

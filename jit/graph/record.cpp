@@ -224,16 +224,19 @@ Handle transfer(const Handle& h, Device to, const Site& site) {
   }
   const Handle from = packed(h, Cause::transfer, site);
   const size_t bytes = bytes_of(*from.get());
-  BufferRef buffer = BufferRef::allocate(target, bytes);
-  Backend& source = backend_of(*from->buffer.get());
-  if (bytes == 0) {
-  } else if (target.host()) {
-    source.read(buffer->data(), from->data(), bytes);
-  } else if (source.host()) {
-    target.write(buffer->data(), from->data(), bytes);
-  } else {
-    target.copy_from(source, buffer->data(), from->data(), bytes);
-  }
+  BufferRef buffer = located<DeviceError>(site, [&] {
+    BufferRef made = BufferRef::allocate(target, bytes);
+    Backend& source = backend_of(*from->buffer.get());
+    if (bytes == 0) {
+    } else if (target.host()) {
+      source.read(made->data(), from->data(), bytes);
+    } else if (source.host()) {
+      target.write(made->data(), from->data(), bytes);
+    } else {
+      target.copy_from(source, made->data(), from->data(), bytes);
+    }
+    return made;
+  });
   return make_ready(std::move(buffer), h->dtype, h->shape, to, site);
 }
 
@@ -244,7 +247,7 @@ const void* contiguous_data(const Handle& h, Cause cause, const Site& site, Buff
   if (backend.host()) return there->data();
   const size_t bytes = bytes_of(*there.get());
   keep = BufferRef::allocate(*backends().main, bytes);
-  if (bytes) backend.read(keep->data(), there->data(), bytes);
+  if (bytes) located<DeviceError>(site, [&] { backend.read(keep->data(), there->data(), bytes); });
   return keep->data();
 }
 

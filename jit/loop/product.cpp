@@ -46,7 +46,9 @@ void match_epilogue(const LoopKernel& k, Product& p) {
     p.plain_output = output;
   } else if (in.code == Code::op && in.op == Op::add && (is_result(in.a) || is_result(in.b))) {
     const int bias = bias_of(k, is_result(in.a) ? in.b : in.a);
-    if (bias < 0 || k.operands[static_cast<size_t>(bias)].dtype != k.operands[static_cast<size_t>(output)].dtype) return;
+    if (bias < 0 ||
+        k.operands[static_cast<size_t>(bias)].dtype != k.operands[static_cast<size_t>(output)].dtype)
+      return;
     p.plain_output = output;
     p.bias = bias;
   }

@@ -17,8 +17,8 @@ struct Product {
   int column_axis = 0;              // the last one
   int summed_axis = 0;
   std::vector<int> batch_axes;  // all others
-  /// The epilogue does nothing but store the sum, plus `bias` if there is one, rounded to the output's type: operand;
-  /// -1: it does more.
+  /// The epilogue does nothing but store the sum, plus `bias` if there is one, rounded to the output's type:
+  /// operand; -1: it does more.
   int plain_output = -1;
   int bias = -1;  // operand of the output's type that moves along columns only
 };

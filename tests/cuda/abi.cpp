@@ -53,6 +53,7 @@ constexpr bool same_call() {
   static_assert(static_cast<long long>(ours) == static_cast<long long>(theirs), #theirs)
 LAZY_SAME(api::kSuccess, CUDA_SUCCESS);
 LAZY_SAME(api::kSuccess, NVRTC_SUCCESS);
+LAZY_SAME(api::kNvrtcInvalidOption, NVRTC_ERROR_INVALID_OPTION);
 LAZY_SAME(api::kInvalidValue, CUDA_ERROR_INVALID_VALUE);
 LAZY_SAME(api::kOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY);
 LAZY_SAME(api::kNotInitialized, CUDA_ERROR_NOT_INITIALIZED);

@@ -21,6 +21,7 @@ inline constexpr Result kIllegalAddress = 700;
 inline constexpr Result kLaunchOutOfResources = 701;
 inline constexpr Result kLaunchFailed = 719;
 inline constexpr Result kGraphExecUpdateFailure = 910;
+inline constexpr Result kNvrtcInvalidOption = 5;
 
 using Device = int;
 using DevicePtr = unsigned long long;
