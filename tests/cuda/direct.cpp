@@ -1,74 +1,54 @@
 #include "tests/cuda/direct.hpp"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <stdexcept>
 #include <vector>
 
 #include "backends/cuda/api/driver.hpp"
 #include "backends/cuda/api/nvrtc.hpp"
+#include "backends/cuda/compile.hpp"
 #include "backends/cuda/emitter/module.hpp"
-#include "tests/cuda/emulated.hpp"
+#include "support/config.hpp"
+#include "support/error.hpp"
 
 namespace lazy::test {
 namespace api = cuda_backend::api;
 using api::kSuccess;
 using api::Result;
 
-struct Nvrtc::Functions : api::Nvrtc {};
+namespace {
 
-std::unique_ptr<Nvrtc> Nvrtc::open(const std::string& path) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) return nullptr;
-  auto f = std::make_shared<Functions>();
-  bool all = true;
-  const auto find = [&](auto& field, const char* symbol) {
-    field = reinterpret_cast<std::decay_t<decltype(field)>>(dlsym(library, symbol));
-    all = all && field;
-  };
-#define LAZY_NVRTC(field, symbol, ...) find(f->field, #symbol);
-#include "backends/cuda/api/nvrtc.def"
-  if (!all) return nullptr;
-  auto n = std::make_unique<Nvrtc>();
-  n->f_ = f;
-  return n;
+// The backend asks for a compiler that is no newer than the driver; any may be the real one. Each is kept
+// from then on.
+constexpr int kEmulated = 13, kReal = 0;
+
+Compiled compiled(const std::string& text, int architecture, int which) {
+  try {
+    cuda_backend::Cubin c = cuda_backend::compile(text, "kernel", architecture, which);
+    return {true, std::move(c.bytes), std::move(c.log)};
+  } catch (const CompileError& e) { return {false, {}, e.what()}; }
 }
 
-Compiled Nvrtc::compile(const std::string& text, const std::string& arch) const {
-  Compiled c;
-  api::NvrtcProgram program = nullptr;
-  if (f_->create(&program, text.c_str(), "kernel.cu", 0, nullptr, nullptr) != kSuccess) return c;
-  const std::string arch_option = "-arch=" + arch;
-  const char* options[] = {arch_option.c_str(), "--minimal",   "--modify-stack-limit=false",
-                           "-Xptxas=-v",        "-fmad=false", "--std=c++17",
-                           "-default-device"};
-  c.ok = f_->compile(program, static_cast<int>(std::size(options)), options) == kSuccess;
-  size_t bytes = 0;
-  if (f_->log_size(program, &bytes) == kSuccess && bytes > 1) {
-    c.log.resize(bytes);
-    f_->log(program, c.log.data());
-    c.log.resize(bytes - 1);
-  }
-  if (c.ok && f_->cubin_size(program, &bytes) == kSuccess) {
-    c.image.resize(bytes);
-    f_->cubin(program, c.image.data());
-  }
-  f_->destroy(&program);
-  return c;
-}
+}  // namespace
 
-const Nvrtc* real_nvrtc() {
-  static const std::unique_ptr<Nvrtc> nvrtc = [] {
-    std::vector<std::string> places = {"libnvrtc.so.13", "libnvrtc.so.12",
-                                       "/usr/local/cuda/lib64/libnvrtc.so"};
-    if (const char* path = std::getenv("LAZY_TEST_NVRTC")) places = {path};
-    std::unique_ptr<Nvrtc> n;
-    for (const std::string& p : places)
-      if (!n) n = Nvrtc::open(p);
-    return n;
+const std::string& no_real_nvrtc() {
+  static const std::string why = [] {
+    const char* const before = std::getenv("LAZY_CUDA_PATH");
+    const std::string kept = before ? before : "";
+    unsetenv("LAZY_CUDA_PATH");
+    config::reload_environment();
+    std::string text;
+    try {
+      (void)api::nvrtc(kReal);
+    } catch (const DeviceError& e) { text = e.what(); }
+    if (before) setenv("LAZY_CUDA_PATH", kept.c_str(), 1);
+    config::reload_environment();
+    return text;
   }();
-  return nvrtc.get();
+  return why;
+}
+Compiled with_real_nvrtc(const std::string& text, int architecture) {
+  return compiled(text, architecture, kReal);
 }
 
 namespace {
@@ -77,26 +57,16 @@ void require(Result r, const char* what) {
   if (r != kSuccess) throw std::runtime_error(std::string(what) + " gives " + std::to_string(r));
 }
 
-/// The emulated device's driver, with a context made current and one stream.
+/// The emulated device, with a context made current and one stream.
 struct Emulated {
-  api::Driver driver;
-  std::unique_ptr<Nvrtc> nvrtc;
+  const api::Driver& driver = [&]() -> const api::Driver& {
+    setenv("EMULATED_CUDA_ASYNC", "0", 0);
+    setenv("EMULATED_CUDA_HOST_POINTERS", "1", 0);  // the trials' memory is the host's
+    return api::driver();                           // of LAZY_CUDA_PATH
+  }();
   api::Stream stream = nullptr;
 
   Emulated() {
-    setenv("EMULATED_CUDA_ASYNC", "0", 0);
-    setenv("EMULATED_CUDA_HOST_POINTERS", "1", 0);  // the trials' memory is the host's
-    void* library = dlopen(emulated_cuda_path(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) throw std::runtime_error(dlerror());
-    using Find = Result (*)(const char*, void**, int version, uint64_t flags, int* status);
-    const auto find = reinterpret_cast<Find>(dlsym(library, "cuGetProcAddress_v2"));
-    void* f = nullptr;
-#define LAZY_DRIVER(field, symbol, ...)                   \
-  require(find(#symbol, &f, 12000, 0, nullptr), #symbol); \
-  driver.field = reinterpret_cast<decltype(driver.field)>(f);
-#include "backends/cuda/api/driver.def"
-    nvrtc = Nvrtc::open(emulated_cuda_path());
-    require(driver.init(0), "cuInit");
     api::Context context = nullptr;
     require(driver.primary_context_retain(&context, 0), "cuDevicePrimaryCtxRetain");
     require(driver.context_set(context), "cuCtxSetCurrent");
@@ -114,7 +84,7 @@ class DirectKernel final : public jit::Kernel {
     if (schedule_.functions.size() > functions) schedule_.functions.resize(functions);
     const std::string text = cuda_backend::emit(k, schedule_);
     Emulated& e = emulated();
-    const Compiled c = e.nvrtc->compile(text, "sm_90");
+    const Compiled c = compiled(text, 90, kEmulated);
     if (!c.ok) throw std::runtime_error("does not compile: " + c.log + "\n" + text);
     require(e.driver.library_load(&library_, c.image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
             "cuLibraryLoadData");

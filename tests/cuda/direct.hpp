@@ -1,6 +1,5 @@
-// Generated kernels, compiled and launched by the plainest use of NVRTC and the driver: what the emitter's
-// tests need of a device. Pointers of a launch are used as they are, so on the emulated device operands may
-// lie in host memory.
+// Generated kernels, launched by the plainest use of the driver: what the emitter's tests need of a device.
+// Pointers of a launch are used as they are, so on the emulated device operands may lie in host memory.
 #pragma once
 #include <memory>
 #include <string>
@@ -15,22 +14,11 @@ struct Compiled {
   std::string image, log;
 };
 
-/// NVRTC in the library `path`.
-class Nvrtc {
- public:
-  /// Null if the library or a function of it isn't there.
-  static std::unique_ptr<Nvrtc> open(const std::string& path);
-  /// For an architecture as "sm_90", with the options that the backend gives. From any thread.
-  Compiled compile(const std::string& text, const std::string& arch) const;
-
- private:
-  struct Functions;
-  std::shared_ptr<const Functions> f_;
-};
-
-/// Where the real NVRTC is looked for: LAZY_TEST_NVRTC, or the loader's own path and the toolkit's usual
-/// place. Null if there is none.
-const Nvrtc* real_nvrtc();
+/// Why the real NVRTC can't be used, wherever it is looked for when LAZY_CUDA_PATH says nothing; empty if it
+/// can.
+const std::string& no_real_nvrtc();
+/// From any thread, once that was asked.
+Compiled with_real_nvrtc(const std::string& text, int architecture);
 
 /// The kernel on the emulated device. Throws what goes wrong.
 std::unique_ptr<jit::Kernel> on_emulated_device(const jit::loop::LoopKernel&);
