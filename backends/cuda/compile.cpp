@@ -24,6 +24,18 @@ std::string numbered(const std::string& text) {
   return out;
 }
 
+/// Without how long it took: what is compiled again must come out the same.
+std::string without_times(const std::string& log) {
+  std::string kept;
+  for (size_t at = 0; at < log.size();) {
+    const size_t end = std::min(log.find('\n', at), log.size());
+    const std::string_view line(log.data() + at, end - at);
+    if (line.find("Compile time = ") == line.npos) kept.append(line).append("\n");
+    at = end + 1;
+  }
+  return kept;
+}
+
 class Program {
  public:
   Program(const api::Nvrtc& n, const std::string& text, const std::string& name) : nvrtc_(n) {
@@ -82,7 +94,7 @@ Cubin compile(const std::string& text, const std::string& name, int architecture
     r = program.compile(options);
   }
   Cubin made;
-  made.log = program.log();
+  made.log = without_times(program.log());
   if (r != api::kSuccess)
     throw CompileError("kernel " + name + " does not compile for " + arch + ": NVRTC error " +
                        std::to_string(r) + "\n" + made.log + numbered(text));

@@ -21,7 +21,7 @@ Tensor log_softmax(const Tensor& x) {
 /// Weights along the last axis, of any values.
 Tensor weight(const Tensor& x, double from) {
   Tensor w = astype(sin(astype(arange(x.shape()[x.ndim() - 1]), float32) * 0.37 + from), x.dtype());
-  return w.to(x.device());
+  return w.to(x.device()).eval();
 }
 Tensor layer_norm(const Tensor& x) {
   const Tensor m = mean(x, {-1}, keepdims), c = x - m, v = mean(c * c, {-1}, keepdims);
@@ -49,7 +49,10 @@ void check(const char* name, const Layer& f, const Tensor& h) {
   const Tensor x = h.to(cuda);
   const auto fused = bits(f(x));
   const std::string what = std::string(name) + " " + name_of(h.dtype()) + " " + to_string(h.shape());
-  BOOST_TEST((fused == eagerly(f, x)), what << " op by op");
+  {  // op by op each result is rounded to 16 bits
+    const Override rounded("LAZY_EXACT_CASTS", size_of(h.dtype()) == 2 ? "on" : "off");
+    BOOST_TEST((bits(f(x)) == eagerly(f, x)), what << " op by op");
+  }
   const OnCpu host;
   BOOST_TEST((fused == bits(f(h))), what << " on the CPU");
 }
@@ -105,7 +108,7 @@ BOOST_AUTO_TEST_CASE(metrics_tell_that_it_was_one_kernel) {
     if (name == std::string("deviations")) continue;
     const auto [bands, launches] = run(f, 1000);
     BOOST_TEST(bands == 1u, name);
-    // What else runs makes the weights.
+    // Others make the weights.
     BOOST_TEST(launches <= 3u, name);
   }
   BOOST_TEST(run(softmax, 1000).second == 1u);

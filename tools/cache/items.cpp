@@ -1,10 +1,12 @@
 #include "tools/cache/items.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <map>
 
 #include "backends/cpu/backend.hpp"
+#include "backends/cuda/backend.hpp"
 #include "support/hash.hpp"
 
 namespace lazy::tool {
@@ -75,7 +77,15 @@ jit::Backend* backend_of(const std::string& target) {
     return m;
   }();
   const auto at = all.find(target);
-  return at == all.end() ? nullptr : at->second.get();
+  if (at != all.end()) return at->second.get();
+  // Compiling for a GPU, and looking at code for one, needs none.
+  constexpr std::string_view cuda = "cuda-sm_";
+  int architecture = 0;
+  const char* const end = target.data() + target.size();
+  if (!target.starts_with(cuda) ||
+      std::from_chars(target.data() + cuda.size(), end, architecture).ptr != end || architecture <= 0)
+    return nullptr;
+  return (all[target] = cuda_backend::make_cross_compiler(architecture)).get();
 }
 
 std::string ago(uint64_t stamp) {
