@@ -27,7 +27,8 @@ Device best_device() {
     try {
       if (backends().cuda->count() > 0) return Device{DeviceKind::cuda, 0};
     } catch (const DeviceError& e) {
-      logging::print(logging::Channel::device, "LAZY_DEVICE=auto: %s", e.what());
+      if (logging::enabled(logging::Channel::device))
+        logging::print(logging::Channel::device, "LAZY_DEVICE=auto: %s", e.what());
     }
     return Device{};
   }();
