@@ -77,6 +77,7 @@ std::optional<std::vector<loop::LoopKernel>> loops_of(const StoredProgram& s) {
   for (uint32_t k : s.kernel_of) {
     auto loop = loop::from_identity(s.kernels[k].identity);
     if (!loop) return {};
+    loop->name = s.kernels[k].name;
     loops.push_back(std::move(*loop));
   }
   return loops;
