@@ -74,9 +74,12 @@ namespace {
 /// The loop kernel of each step.
 std::optional<std::vector<loop::LoopKernel>> loops_of(const StoredProgram& s) {
   std::vector<loop::LoopKernel> loops;
-  for (uint32_t k : s.kernel_of) {
-    auto loop = loop::from_identity(s.kernels[k].identity);
+  for (size_t i = 0; i < s.kernel_of.size(); ++i) {
+    const StoredKernel& k = s.kernels[s.kernel_of[i]];
+    auto loop = loop::from_identity(k.identity);
     if (!loop) return {};
+    loop->name = k.name;
+    loop->at = s.program.steps[i].at;
     loops.push_back(std::move(*loop));
   }
   return loops;

@@ -1,7 +1,8 @@
 // What a program sees where a GPU, its driver or its compiler is missing: asks for CUDA, and goes on after
-// the error.
+// the error. With --available: the GPU, or with status 1 why there is none.
 #include <functional>
 #include <iostream>
+#include <string>
 #include <vector>
 
 #include "lazy/lazy.hpp"
@@ -18,6 +19,15 @@ void tell(const char* what, const std::function<lazy::Tensor()>& make) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "--available") {
+    try {
+      std::cout << "on " << lazy::describe(lazy::cuda) << "\n";
+      return 0;
+    } catch (const lazy::DeviceError& e) {
+      std::cout << "skipped: " << e.what() << "\n";
+      return 1;
+    }
+  }
   if (argc > 1 && std::string(argv[1]) == "--available") {
     try {
       std::cout << describe(lazy::Device(lazy::cuda)) << "\n";
