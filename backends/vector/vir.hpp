@@ -25,7 +25,7 @@ enum class Op : uint8_t {
   add,
   sub,
   mul,
-  div,
+  div,  // imm 1 promises: 2^-42 <= |b| < 2^42, and 2^-84 <= |a| < 2^84 or a is +0; or one of them is NaN
   sqrt,
   fma,   // a*b + c, one rounding
   fnma,  // c - a*b, one rounding
@@ -174,6 +174,7 @@ class Builder {
   Val sub(Val a, Val b) { return bin(Op::sub, a, b); }
   Val mul(Val a, Val b) { return bin(Op::mul, a, b); }
   Val div(Val a, Val b) { return bin(Op::div, a, b); }
+  Val div_ordinary(Val a, Val b) { return push({Op::div, a.type, 1, a.id, b.id}); }
   Val sqrt(Val a) { return push({Op::sqrt, a.type, 0, a.id}); }
   Val fma(Val a, Val b, Val c) { return push({Op::fma, a.type, 0, a.id, b.id, c.id}); }
   Val fnma(Val a, Val b, Val c) { return push({Op::fnma, a.type, 0, a.id, b.id, c.id}); }

@@ -226,16 +226,51 @@ const Snippet kPlain[] = {
     // --- what vector math asks for ---
     {"times_power_of_two_f32", "",
      "// a * 2^n, rounded once: n is a whole number, |n| <= 200, and 1/128 <= |a| < 4, or a is NaN, or n is "
-     "0.\n" LAZY_FN "float times_power_of_two_f32(float a, float n) {\n"
-     "  const i32 e = (i32)(__float_as_uint(n + 0x1.8p23f) - 0x4b400000u), half = e >> 1;\n"
-     "  return a * __uint_as_float((u32)(half + 127) << 23) * __uint_as_float((u32)(e - half + 127) << 23);\n"
+     "0.\n"
+     "// `shifted` is n + 1.5 * 2^23, whose last bits are n's.\n" LAZY_FN
+     "float times_power_of_two_f32(float a, float shifted) {\n"
+     "  const u32 n = __float_as_uint(shifted), half = n >> 1;\n"
+     "  return a * __uint_as_float((half << 23) + 0x3f800000u) * __uint_as_float(((n - half) << 23) + "
+     "0x3f800000u);\n"
      "}\n"},
     {"times_power_of_two_f64", "",
      "// a * 2^n, rounded once: n is a whole number, |n| <= 1200, and 1/128 <= |a| < 4, or a is NaN, or n is "
-     "0.\n" LAZY_FN "double times_power_of_two_f64(double a, double n) {\n"
-     "  const i32 e = (i32)(u32)__double_as_longlong(n + 0x1.8p52), half = e >> 1;\n"
+     "0.\n"
+     "// `shifted` is n + 1.5 * 2^52, whose last bits are n's.\n" LAZY_FN
+     "double times_power_of_two_f64(double a, double shifted) {\n"
+     "  const i32 n = (i32)(u32)__double_as_longlong(shifted), half = n >> 1;\n"
      "  return a * __longlong_as_double((i64)((u64)(half + 1023) << 52)) *\n"
-     "         __longlong_as_double((i64)((u64)(e - half + 1023) << 52));\n"
+     "         __longlong_as_double((i64)((u64)(n - half + 1023) << 52));\n"
+     "}\n"},
+    {"reciprocal_f32", "",
+     "// 1 / b for 2^-126 < |b| < 2^126 and NaN: what a division is between its checks.\n"
+     "#ifdef LAZY_EMULATED\n" LAZY_FN "float reciprocal_f32(float b) { return 1.0f / b; }\n"
+     "#else\n" LAZY_FN "float reciprocal_f32(float b) {\n"
+     "  float r;\n"
+     "  asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(b));\n"
+     "  return fmaf(r, fmaf(-b, r, 1.0f), r);\n"
+     "}\n"
+     "#endif\n"},
+    {"quotient_f32", "reciprocal_f32",
+     "// a / b for 2^-42 <= |b| < 2^42 and 2^-84 <= |a| < 2^84 or a = +0, and NaN: what a division is "
+     "between "
+     "its checks.\n"
+     "#ifdef LAZY_EMULATED\n" LAZY_FN "float quotient_f32(float a, float b) { return a / b; }\n"
+     "#else\n" LAZY_FN "float quotient_f32(float a, float b) {\n"
+     "  const float r = reciprocal_f32(b), q = a * r;\n"
+     "  return fmaf(r, fmaf(-b, q, a), q);\n"
+     "}\n"
+     "#endif\n"},
+    {"divide_rare_f32", "",
+     "static __device__ __noinline__ float divide_rare_f32(float a, float b) { return a / b; }\n"},
+    {"divide_by_same_f32", "quotient_f32 divide_rare_f32",
+     "// a / b, where many are divided by this b: what only b needs is done once.\n" LAZY_FN
+     "float divide_by_same_f32(float a, float b) {\n"
+     "  const u32 bits = __float_as_uint(a);\n"
+     "  const bool is_usual = __float_as_uint(b) * 2 - (85u << 24) < 84u << 24;  // 2^-42 <= |b| < 2^42\n"
+     "  float q = quotient_f32(a, b);\n"
+     "  if (!is_usual | ((bits * 2 - (43u << 24) >= 168u << 24) & (bits != 0))) q = divide_rare_f32(a, b);\n"
+     "  return q;\n"
      "}\n"},
     {"exponent_f32", "",
      "// floor(log2 |a|), denormals too; 0 gives -inf, inf and NaN themselves.\n" LAZY_FN

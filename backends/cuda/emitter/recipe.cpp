@@ -220,6 +220,17 @@ class Printer {
     throw CompileError("CUDA: an unsigned comparison in vector math");
   }
 
+  /// A whole number plus 1.5 times the power of two at which a float's last bit counts one.
+  std::string shifted(uint32_t id) const {
+    const Inst& i = code_[id];
+    const bool f64 = i.type == Type::f64;
+    const uint64_t magic =
+        f64 ? std::bit_cast<uint64_t>(0x1.8p52) : uint64_t{std::bit_cast<uint32_t>(0x1.8p23f)};
+    // That is how it was rounded, mostly.
+    if (i.op == VOp::sub && code_[i.b].op == VOp::constant && code_[i.b].imm == magic) return names_[i.a];
+    return names_[id] + (f64 ? " + 0x1.8p52" : " + 0x1.8p23f");
+  }
+
   std::string expression(const Inst& i) {
     const bool f64 = i.type == Type::f64;
     const auto a = [&] { return names_[i.a]; };
@@ -242,7 +253,11 @@ class Printer {
       case VOp::add: return a() + " + " + b();
       case VOp::sub: return a() + " - " + b();
       case VOp::mul: return a() + " * " + b();
-      case VOp::div: return a() + " / " + b();
+      case VOp::div:
+        if (!i.imm || f64) return a() + " / " + b();
+        if (code_[i.a].op == VOp::constant && code_[i.a].imm == std::bit_cast<uint32_t>(1.0f))
+          return need("reciprocal_f32") + "(" + b() + ")";
+        return need("quotient_f32") + "(" + a() + ", " + b() + ")";
       case VOp::sqrt: return call("sqrtf", "sqrt");
       case VOp::fma: return fused("", "");
       case VOp::fnma: return fused("-", "");
@@ -259,7 +274,7 @@ class Printer {
         break;
       case VOp::scalef:
         if (!i.imm) break;
-        return need_float("times_power_of_two", i.type) + "(" + a() + ", " + b() + ")";
+        return need_float("times_power_of_two", i.type) + "(" + a() + ", " + shifted(i.b) + ")";
       case VOp::getexp: return need_float("exponent", i.type) + "(" + a() + ")";
       case VOp::getmant:
         return need_float(i.imm ? "significand_or_nan" : "significand", i.type) + "(" + a() + ")";

@@ -16,6 +16,7 @@ Values::Values(const jit::loop::LoopKernel& k, Prelude& prelude)
       prelude_(prelude),
       name_(k.body.size()),
       declared_(k.body.size()),
+      same_(k.body.size()),
       scalar_types_(k.scalars, uint64) {
   for (const Instr& in : k.body)
     if (in.code == Code::scalar) scalar_types_[in.imm] = in.type;
@@ -23,6 +24,21 @@ Values::Values(const jit::loop::LoopKernel& k, Prelude& prelude)
     scalar_types_[r.trips] = int64;
     scalar_array_ |= r.scalar_step > 0;
   }
+  const int axis = k.sequential >= 0 ? k.sequential : k.rank - 1;
+  const auto is_same = [&](const Instr& in) {
+    switch (in.code) {
+      case Code::load: return k.operands[in.imm].stride[axis] == jit::loop::Stride::zero;
+      case Code::scalar: return k.repeats.empty();
+      case Code::iota: return in.imm != axis;
+      case Code::result:
+      case Code::carried: return false;
+      case Code::op: break;
+    }
+    for (const ValueId v : {in.a, in.b, in.c})
+      if (v != kNoValue && !same_[v]) return false;
+    return true;
+  };
+  for (size_t i = 0; i < k.body.size(); ++i) same_[i] = is_same(k.body[i]);
 }
 
 std::string Values::scalar(int i, DType t, const std::string& ahead) const {
@@ -49,6 +65,10 @@ std::string Values::value_of(size_t i, const Place& place, const std::string& ah
   }
   const auto operand = [&](ValueId v) { return v == kNoValue ? std::string() : name_[v]; };
   const DType from = k_.body[in.op == Op::where ? in.b : in.a].type;
+  if (in.op == Op::divide && in.type == DType::float32 && same_[in.b] && !same_[in.a]) {
+    prelude_.need("divide_by_same_f32");
+    return "divide_by_same_f32(" + name_[in.a] + ", " + name_[in.b] + ")";
+  }
   return expression(prelude_, in.op, from, in.type, {operand(in.a), operand(in.b), operand(in.c)});
 }
 

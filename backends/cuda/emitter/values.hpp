@@ -42,6 +42,7 @@ class Values {
   Prelude& prelude_;
   std::vector<std::string> name_;
   std::vector<uint8_t> declared_;  // before the repeat that computes it
+  std::vector<uint8_t> same_;      // along the sequential axis, of a map the last
   std::vector<DType> scalar_types_;
   bool scalar_array_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/cuda/emitter/cost.hpp"
 #include "backends/cuda/emitter/types.hpp"
 
 namespace lazy::cuda_backend {
@@ -18,6 +19,9 @@ constexpr const char* kHead =
     "typedef unsigned int u32;\n"
     "typedef long long i64;\n"
     "typedef unsigned long long u64;\n";
+
+/// Of a body that costs no more, copies for what is left of a block may be as many as for its inside.
+constexpr int kShortBody = 8;
 
 std::string number(int64_t v) { return std::to_string(v); }
 
@@ -172,13 +176,13 @@ void Writer::load_fixed() {
       text_.line("const " + element_type(o) + " " + operand_name(o) + " = " + address(o).access() + ";");
 }
 
-void Writer::open_steps(const std::string& stride) {
+void Writer::open_steps(const Steps& steps) {
   if (schedule_.unroll > 1) {
     text_.line("#pragma unroll");
-    text_.open("for (int u = 0; u < " + number(schedule_.unroll) + "; ++u)");
+    text_.open("for (int u = 0; u < " + number(steps.count) + "; ++u)");
     // Not a break: short bodies become predicated instructions.
-    const std::string step = stride == "1" ? "u" : "u * " + stride;
-    text_.open("if (" + step + " < left)");
+    const std::string step = steps.stride == "1" ? "u" : "u * " + steps.stride;
+    text_.open(steps.all_there ? "" : "if (" + step + " < left)");
     text_.line("const i64 r = first + " + step + ";");
   } else {
     text_.open("");
@@ -200,20 +204,47 @@ void Writer::add(const std::function<std::string(size_t j)>& accumulator) {
 
 void Writer::write_steps(const std::string& stride, const std::function<void()>& add) {
   const int n = schedule_.unroll;
+  const bool rows = schedule_.layout == Layout::rows;
+  if (n == 1) return write_copies({stride, 1, true}, add);
+  if (!rows && schedule_.layout != Layout::columns) {
+    text_.line("const i64 left = end - first;");
+    return write_copies({stride, n, false}, add);
+  }
+  // Of a block the steps left fit 32 bits. A warp's lanes go the same way: where all of them have all steps,
+  // nothing is asked for each.
+  text_.line("const i32 left = (i32)(end - first);");
+  text_.open(rows ? "if (left + (i32)lane >= 32 * " + number(n) + ")"
+                  : "if (left > " + stride + " * " + number(n - 1) + ")");
+  write_copies({stride, n, true}, add);
+  text_.close();
+  text_.open("else");
+  if (cost_of(k_, 0, body_end()) <= kShortBody) {
+    write_copies({stride, n, false}, add);
+  } else {
+    // Two at a time, as accumulators take turns: what comes once need not be there many times.
+    text_.line("#pragma unroll 1");
+    text_.open("for (i64 rest = first; rest < end; rest += 2 * " + stride + ")");
+    text_.line("const i64 first = rest;");
+    text_.line("const i32 left = (i32)(end - first);");
+    write_copies({stride, 2, false}, add);
+    text_.close();
+  }
+  text_.close();
+}
+
+void Writer::write_copies(const Steps& steps, const std::function<void()>& add) {
+  const int n = steps.count;
   std::vector<int> moving;
   for (const int o : loaded(0, body_end()))
     if (moves(o, k_.sequential)) moving.push_back(o);
-  // Of a block the steps left fit 32 bits.
-  const bool blocks = schedule_.layout == Layout::rows || schedule_.layout == Layout::columns;
-  if (n > 1) text_.line(blocks ? "const i32 left = (i32)(end - first);" : "const i64 left = end - first;");
   for (const int o : moving)
     text_.line(element_type(o) + " " + operand_name(o) + (n > 1 ? "[" + number(n) + "]" : "") + ";");
   if (!moving.empty()) {
-    open_steps(stride);
+    open_steps(steps);
     for (const int o : moving) text_.line(operand_name(o) + step() + " = " + address(o).access() + ";");
     close_steps();
   }
-  open_steps(stride);
+  open_steps(steps);
   Place place;
   place.load = [&](uint16_t o) { return operand_name(o) + (moves(o, k_.sequential) ? step() : ""); };
   place.index = [&](int axis) { return index(axis); };

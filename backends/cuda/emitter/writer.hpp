@@ -110,7 +110,13 @@ class Writer {
   /// The body at the steps first, first + stride, ... below `end` that are under way at once: all their
   /// loads, then for one after the other what is computed and stored. `add` feeds the reductions of a step.
   void write_steps(const std::string& stride, const std::function<void()>& add);
-  void open_steps(const std::string& stride);
+  struct Steps {
+    std::string stride;
+    int count;
+    bool all_there;  // all lie below `end`
+  };
+  void write_copies(const Steps&, const std::function<void()>& add);
+  void open_steps(const Steps&);
   void close_steps();
   /// The u-th of what steps have of their own.
   std::string step() const { return schedule_.unroll > 1 ? "[u]" : ""; }

@@ -55,7 +55,7 @@ Val erfc_tail(Builder& b, Val a) {
   Val one = b.num(a, 1), c = b.num(a, pick(a, 1.5, 3));
   Val s = b.add(a, c);
   Val s_lo = b.sub(a, b.sub(s, c));
-  Val r = b.div(one, s);
+  Val r = b.div_ordinary(one, s);
   Val r_error = b.fnma(r, s_lo, b.fnma(r, s, one));
   Val magnified = b.mul(r_error, b.fma(r, b.num(a, pick(a, 1.55, 7)), b.num(a, pick(a, 0.95, 0.8))));
   auto [p, p_lo] =
@@ -118,7 +118,7 @@ Val gelu_tail32(Builder& b, Val c) {
   const auto either = [&](Val yes, Val no) { return b.select(near, yes, no); };
   const auto number = [&](double v) { return b.num(c, v); };
 
-  const Val q = b.div(b.sub(c, b.f32(1)), b.add(c, b.f32(49.f / 16)));
+  const Val q = b.div_ordinary(b.sub(c, b.f32(1)), b.add(c, b.f32(49.f / 16)));
   const Val half = b.mul(c, b.f32(0.5f));
   const Val t = b.mul(c, half);
   const Val minus = b.neg(t), t_lo = b.fnma(c, half, t);

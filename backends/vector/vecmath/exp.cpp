@@ -80,7 +80,7 @@ Val sigmoid(Builder& b, Val x) {
   const Val one = b.num(x, 1);
   const Val rest = b.add(q, b.scalef_near_one(one, k.n));
   const Pair whole = fast_two_sum(b, one, rest);
-  const Val y = b.div(one, whole.hi);
+  const Val y = b.div_ordinary(one, whole.hi);
   const Val scaled = b.scalef_near_one(y, k.n);  // while the correction is worked out
   const Val small = b.fnma(b.mul(y, whole.lo), scaled, scaled);
   if (!is_f32(x) || !b.cheap_select) return b.select(b.lt(x, b.num(x, 0)), small, b.sub(one, small));
