@@ -108,8 +108,8 @@ BOOST_AUTO_TEST_CASE(channels) {
   BOOST_TEST(text("flush") == "flush");
   BOOST_TEST(text("flush+,miss") == "flush+,miss");
   BOOST_TEST(text("memory, Flush") == "flush,memory");
-  BOOST_TEST(text("all") == "flush,miss,guards,fusion,kernels,cache,memory");
-  BOOST_TEST(text("all,cache+") == "flush,miss,guards,fusion,kernels,cache+,memory");
+  BOOST_TEST(text("all") == "flush,miss,guards,fusion,kernels,cache,memory,device");
+  BOOST_TEST(text("all,cache+") == "flush,miss,guards,fusion,kernels,cache+,memory,device");
   BOOST_TEST(text("flush+,flush") == "flush+");
   BOOST_TEST(text("none") == "none");
   for (const char* s : {"", "flash", "flush,", ",", "+", "flush++", "flush miss", "none+"})
