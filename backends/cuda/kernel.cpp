@@ -6,6 +6,7 @@
 #include "backends/cuda/emitter/module.hpp"
 #include "backends/cuda/product_kernel.hpp"
 #include "support/archive.hpp"
+#include "support/error.hpp"
 
 namespace lazy::cuda_backend {
 namespace {
@@ -110,6 +111,9 @@ std::unique_ptr<jit::Kernel> compile_kernel(const LoopKernel& k, int architectur
 }
 
 std::unique_ptr<jit::Kernel> load_kernel(const LoopKernel& k, std::string_view stored) {
+  try {
+    jit::loop::check(k);  // schedules rely on it
+  } catch (const CompileError&) { return nullptr; }
   const auto product = jit::loop::product_of(k);
   if (!product) return load_generated(k, stored);
   Loader l(stored);

@@ -11,6 +11,7 @@
 #include "jit/plan/row_bands.hpp"
 #include "support/build_id.hpp"
 #include "support/config.hpp"
+#include "support/error.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
 
@@ -80,28 +81,34 @@ std::optional<std::vector<loop::LoopKernel>> loops_of(const StoredProgram& s) {
     if (!loop) return {};
     loop->name = k.name;
     loop->at = s.program.steps[i].at;
+    try {
+      loop::check(*loop);
+    } catch (const CompileError&) { return {}; }
+    if (loop->operands.size() != s.program.steps[i].operands.size()) return {};
     loops.push_back(std::move(*loop));
   }
   return loops;
 }
 
-// What rows are made of follows from the program and its loop kernels, so only their code is kept.
 bool load_rows(StoredProgram& s, Backend& backend, std::string& why) {
-  if (std::all_of(s.rows.begin(), s.rows.end(), [](std::string_view r) { return r.empty(); })) return true;
-  const auto loops = loops_of(s);
-  for (size_t b = 0; loops && b < s.rows.size(); ++b) {
+  for (size_t b = 0; b < s.rows.size(); ++b) {
     if (s.rows[b].empty()) continue;
     Band& band = s.program.bands[b];
-    const auto rows = rows_of(s.program, band, *loops);
-    if (rows) band.rows = rows_from(*rows, s.rows[b], backend);
+    band.rows = rows_kernel(s, b, backend);
     if (band.rows) s.program.code_bytes += band.rows->code_bytes();
     else return why = "its kernel for band " + std::to_string(b) + " could not be loaded", false;
   }
-  if (!loops) why = "its loop IR does not make sense";
-  return loops.has_value();
+  return true;
 }
 
 }  // namespace
+
+// What rows are made of follows from the program and its loop kernels, so only their code is kept.
+std::shared_ptr<const Kernel> rows_kernel(const StoredProgram& s, size_t band, Backend& backend) {
+  const auto loops = loops_of(s);
+  const auto rows = loops ? rows_of(s.program, s.program.bands[band], *loops) : std::nullopt;
+  return rows ? rows_from(*rows, s.rows[band], backend) : nullptr;
+}
 
 bool recompiles_alike(const StoredProgram& s, Backend& backend, std::string& why) {
   if (backend.target() != s.target) {

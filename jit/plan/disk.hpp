@@ -36,6 +36,8 @@ struct StoredProgram {
 /// Nothing, with a reason, if the bytes are not a program of this build that makes sense for its key. Of a
 /// program of another build, only `build` and `target` are set.
 bool take_apart(std::string_view key, std::string_view value, StoredProgram&, std::string& why);
+/// The kernel of a band for which `rows` has code; null if that makes no sense.
+std::shared_ptr<const Kernel> rows_kernel(const StoredProgram&, size_t band, Backend&);
 /// Compiles each kernel again and compares the code byte by byte. False with a reason.
 bool recompiles_alike(const StoredProgram&, Backend&, std::string& why);
 

@@ -32,6 +32,18 @@ KernelText text_of(const jit::StoredKernel& k, const std::string& target) {
   return t;
 }
 
+/// Of the kernel that goes along a band's rows; nothing if it has none.
+KernelText text_of_rows(const jit::StoredProgram& s, size_t band) {
+  KernelText t;
+  if (s.rows[band].empty()) return t;
+  t.name = "rows of band " + std::to_string(band);
+  jit::Backend* const backend = backend_of(s.target);
+  const auto kernel = backend ? jit::rows_kernel(s, band, *backend) : nullptr;
+  t.schedule = kernel ? kernel->schedule() : "(for " + s.target + ", which this machine is not)";
+  if (kernel) t.disassembly = kernel->disassembly();
+  return t;
+}
+
 std::string settings(uint32_t word) {  // word 0 of a key: jit/trace/frame.cpp
   constexpr const char* dynamic[] = {"auto", "always", "never", "?"};
   return std::string("LAZY_EXACT_CASTS=") + (word & 1 ? "on" : "off") +
@@ -78,6 +90,9 @@ int show(const Common& c, const std::string& id) {
       j["kernels"].push_back(
           {{"name", t.name}, {"ir", t.ir}, {"schedule", t.schedule}, {"disassembly", t.disassembly}});
     }
+    for (size_t b = 0; b < s.rows.size(); ++b)
+      if (const KernelText t = text_of_rows(s, b); !t.name.empty())
+        j["kernels"].push_back({{"name", t.name}, {"schedule", t.schedule}, {"disassembly", t.disassembly}});
     std::printf("%s\n", j.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
     return 0;
   }
@@ -96,6 +111,9 @@ int show(const Common& c, const std::string& id) {
     const KernelText t = text_of(s.kernels[i], s.target);
     std::printf("\nkernel %zu\n%s%s\n%s", i, t.ir.c_str(), t.schedule.c_str(), t.disassembly.c_str());
   }
+  for (size_t b = 0; b < s.rows.size(); ++b)
+    if (const KernelText t = text_of_rows(s, b); !t.name.empty())
+      std::printf("\n%s\n%s\n%s", t.name.c_str(), t.schedule.c_str(), t.disassembly.c_str());
   return 0;
 }
 
