@@ -32,7 +32,7 @@ Schedule member_schedule(const LoopKernel& k) {
   s.layout = Layout::rows;
   s.turned_axis = -1;
   s.vector = 1;
-  s.unroll = std::clamp(most / loads, 2, std::max(2, 256 / std::max(1, cost))) / 2 * 2;
+  s.unroll = std::clamp(most / loads, cost <= 16 ? 4 : 2, std::max(2, 256 / std::max(1, cost))) / 2 * 2;
   return s;
 }
 
