@@ -58,16 +58,50 @@ std::optional<loop::FusedRows> rows_of(const Program& p, const Band& band,
   return rows;
 }
 
+namespace {
+
+/// Values whose memory an outer value would take over: here a row's own cost nothing, and that memory a store
+/// and a load of each element. Whether the band is one of rows then.
+bool own_what_is_given_away(Program& p, Band& band, const std::vector<loop::LoopKernel>& loops) {
+  const std::vector<uint32_t> before = band.inner;
+  std::vector<uint32_t> takers;
+  const uint32_t end = band.first + band.count;
+  std::vector<uint32_t> made;
+  for (uint32_t s = band.first; s < end; ++s)
+    made.insert(made.end(), p.steps[s].made.begin(), p.steps[s].made.end());
+  const auto is_in = [](const std::vector<uint32_t>& v, uint32_t slot) {
+    return std::find(v.begin(), v.end(), slot) != v.end();
+  };
+  std::vector<uint32_t> inner;
+  for (const uint32_t slot : made) {
+    const auto taker = std::find_if(made.begin(), made.end(), [&](uint32_t by) {
+      return p.slots[by].donor_slot == static_cast<int>(slot);
+    });
+    if (taker != made.end() && !is_in(before, *taker)) takers.push_back(*taker);
+    if (taker != made.end() || is_in(before, slot)) inner.push_back(slot);
+  }
+  if (inner.size() == before.size()) return rows_of(p, band, loops).has_value();
+  band.inner = std::move(inner);
+  if (!rows_of(p, band, loops)) {
+    band.inner = before;
+    return rows_of(p, band, loops).has_value();
+  }
+  for (const uint32_t by : takers) p.slots[by].donor_slot = -1;
+  return true;
+}
+
+}  // namespace
+
 void keep_row_bands(Program& p, const std::vector<loop::LoopKernel>& loops) {
   std::vector<Band> kept;
   for (Band& band : p.bands) {
-    if (rows_of(p, band, loops)) {
+    if (own_what_is_given_away(p, band, loops)) {
       band.parts.clear();
       kept.push_back(std::move(band));
       continue;
     }
     for (Band& part : band.parts)
-      if (rows_of(p, part, loops)) kept.push_back(std::move(part));
+      if (own_what_is_given_away(p, part, loops)) kept.push_back(std::move(part));
   }
   p.bands = std::move(kept);
 }

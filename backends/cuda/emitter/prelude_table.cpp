@@ -290,21 +290,29 @@ const Snippet kPlain[] = {
      "  const double e = (double)((i32)(bits >> 52) - (tiny ? 1087 : 1023));\n"
      "  return m == 0.0 ? -inf : m < inf ? e : m;\n"
      "}\n"},
+    {"exponent_of_normal_f32", "",
+     "// floor(log2 a) of what is positive and normal.\n" LAZY_FN
+     "float exponent_of_normal_f32(float a) { return (float)((__float_as_int(a) >> 23) - 127); }\n"},
+    {"exponent_of_normal_f64", "",
+     "// floor(log2 a) of what is positive and normal.\n" LAZY_FN
+     "double exponent_of_normal_f64(double a) {\n"
+     "  return (double)((i32)(__double_as_longlong(a) >> 52) - 1023);\n"
+     "}\n"},
     {"significand_f32", "",
      "// |a|'s significand in [0.75, 1.5), denormals too; 0 and inf give 1.\n" LAZY_FN
      "float significand_f32(float a) {\n"
      "  const float m = fabsf(a);\n"
-     "  const i32 bits = __float_as_int(m < 0x1p-126f ? m * 0x1p64f : m);\n"
-     "  const float s = __int_as_float((bits & 0x7fffff) | 0x3f800000);\n"
-     "  return s >= 1.5f ? s * 0.5f : s;\n"
+     "  const u32 bits = __float_as_uint(m < 0x1p-126f ? m * 0x1p64f : m);\n"
+     "  return __uint_as_float(bits - ((bits - 0x3f400000u) & 0xff800000u));  // less its exponent, from "
+     "0.75 on\n"
      "}\n"},
     {"significand_f64", "",
      "// |a|'s significand in [0.75, 1.5), denormals too; 0 and inf give 1.\n" LAZY_FN
      "double significand_f64(double a) {\n"
      "  const double m = fabs(a);\n"
-     "  const i64 bits = __double_as_longlong(m < 0x1p-1022 ? m * 0x1p64 : m);\n"
-     "  const double s = __longlong_as_double((bits & 0xfffffffffffffll) | 0x3ff0000000000000ll);\n"
-     "  return s >= 1.5 ? s * 0.5 : s;\n"
+     "  const u64 bits = (u64)__double_as_longlong(m < 0x1p-1022 ? m * 0x1p64 : m);\n"
+     "  return __longlong_as_double((i64)(bits - ((bits - 0x3fe8000000000000ull) & "
+     "0xfff0000000000000ull)));\n"
      "}\n"},
     {"significand_or_nan_f32", "significand_f32",
      LAZY_FN "float significand_or_nan_f32(float a) { return a < 0.0f ? __uint_as_float(0x7fc00000u) : "

@@ -275,7 +275,8 @@ class Printer {
       case VOp::scalef:
         if (!i.imm) break;
         return need_float("times_power_of_two", i.type) + "(" + a() + ", " + shifted(i.b) + ")";
-      case VOp::getexp: return need_float("exponent", i.type) + "(" + a() + ")";
+      case VOp::getexp:
+        return need_float(i.imm ? "exponent_of_normal" : "exponent", i.type) + "(" + a() + ")";
       case VOp::getmant:
         return need_float(i.imm ? "significand_or_nan" : "significand", i.type) + "(" + a() + ")";
       case VOp::and_: return bitwise("&");
@@ -327,6 +328,7 @@ Printed print(jit::Op op, DType t) {
   const Two two = binary(op);
   if (!one && !two) return {};
   vir::Builder b;
+  b.cheap_select = false;  // half as many a cycle as of fma
   const Type type = t == DType::float64 ? Type::f64 : Type::f32;
   const Val x = b.input(type, 0);
   const Val result = one ? one(b, x) : two(b, x, b.input(type, 1));

@@ -26,11 +26,13 @@ Schedule member_schedule(const LoopKernel& k) {
   Schedule s = Schedule::of(k);
   const size_t end = k.form == Form::reduce ? k.epilogue : k.body.size();
   const int loads = std::max(1, count_loads(k, 0, end, k.rank - 1));
-  const int copies = std::max(1, 256 / std::max(1, cost_of(k, 0, end)));  // loads under way count for more
+  const int cost = cost_of(k, 0, end);
+  // Of the little that shared memory leaves room for, each warp has more loads under way where code is short.
+  const int most = cost <= 4 && k.form == Form::reduce ? 16 : 8;
   s.layout = Layout::rows;
   s.turned_axis = -1;
   s.vector = 1;
-  s.unroll = std::clamp(8 / loads, 2, std::max(2, std::min(copies, 8))) / 2 * 2;
+  s.unroll = std::clamp(most / loads, cost <= 16 ? 4 : 2, std::max(2, 256 / std::max(1, cost))) / 2 * 2;
   return s;
 }
 

@@ -30,38 +30,62 @@ void Writer::write_combine() {
   text_.line("const Part* const part = (const Part*)args.scratch + (u64)result * parts;");
   for (size_t j = 0; j < reductions_.size(); ++j)
     text_.line(reductions_.type(j) + " " + reductions_.name(j) + " = " + reductions_.start(j) + ";");
-  const auto here = [&](size_t j) { return "here[u]." + reductions_.name(j); };
-  text_.open("for (u32 first = 0; first < parts; first += 128)");
-  text_.line("Part here[4];");
-  text_.line("#pragma unroll");
-  text_.open("for (int u = 0; u < 4; ++u)");
-  text_.line("if (first + u * 32 + lane < parts) here[u] = part[first + u * 32 + lane];");
-  text_.close();
-  text_.line("#pragma unroll");
-  text_.open("for (int u = 0; u < 4; ++u)");
   bool any_ordered = false, all_ordered = true;
   for (size_t j = 0; j < reductions_.size(); ++j) {
     const bool ordered = is_ordered(k_.reductions[j]);
     any_ordered |= ordered, all_ordered &= ordered;
   }
-  if (!all_ordered) {
-    text_.open("if (first + u * 32 + lane < parts)");
-    for (size_t j = 0; j < reductions_.size(); ++j)
-      if (!is_ordered(k_.reductions[j])) reductions_.combine(text_, j, reductions_.name(j), here(j));
+  // Sums are one long chain: nothing else may take its time. The next loads are under way meanwhile, and
+  // of 32 lanes' values in turn all are on their way at once.
+  const auto load = [&](const std::string& name, const std::string& from) {
+    text_.line("#pragma unroll");
+    text_.open("for (int u = 0; u < 4; ++u)");
+    text_.line("if (" + from + " + u * 32 + lane < parts) " + name + "[u] = part[" + from +
+               " + u * 32 + lane];");
     text_.close();
-  }
-  if (any_ordered) {
-    text_.line("#pragma unroll 4");
-    text_.open("for (u32 from = 0; from < 32 && first + u * 32 + from < parts; ++from)");
+  };
+  const auto fold_from = [&] {
     for (size_t j = 0; j < reductions_.size(); ++j) {
       if (!is_ordered(k_.reductions[j])) continue;
       text_.line("const " + reductions_.type(j) + " next" + std::to_string(j) + " = " +
-                 reductions_.from_lane(j, here(j), "from") + ";");
+                 reductions_.from_lane(j, "mine." + reductions_.name(j), "from") + ";");
       reductions_.combine(text_, j, reductions_.name(j), "next" + std::to_string(j));
     }
+  };
+  text_.line("Part here[4];");
+  load("here", "0");
+  text_.line("#pragma unroll 1");
+  text_.open("for (u32 first = 0; first < parts; first += 128)");
+  text_.line("Part ahead[4];");
+  load("ahead", "first + 128");
+  text_.line("#pragma unroll 1");
+  text_.open("for (u32 at = first; at < first + 128 && at < parts; at += 32)");
+  text_.line("const Part mine = here[0];");
+  text_.line("here[0] = here[1], here[1] = here[2], here[2] = here[3];");
+  if (!all_ordered) {
+    text_.open("if (at + lane < parts)");
+    for (size_t j = 0; j < reductions_.size(); ++j)
+      if (!is_ordered(k_.reductions[j]))
+        reductions_.combine(text_, j, reductions_.name(j), "mine." + reductions_.name(j));
+    text_.close();
+  }
+  if (any_ordered) {
+    text_.open("if (parts - at >= 32)");
+    text_.line("#pragma unroll");
+    text_.open("for (int from = 0; from < 32; ++from)");
+    fold_from();
+    text_.close();
+    text_.close();
+    text_.open("else");
+    text_.line("#pragma unroll 1");
+    text_.open("for (int from = 0; from < (int)(parts - at); ++from)");
+    fold_from();
+    text_.close();
     text_.close();
   }
   text_.close();
+  text_.line("#pragma unroll");
+  text_.line("for (int u = 0; u < 4; ++u) here[u] = ahead[u];");
   text_.close();
   if (!all_ordered) {
     text_.open("for (u32 half = 16; half > 0; half /= 2)");
