@@ -73,16 +73,23 @@ BOOST_AUTO_TEST_CASE(what_is_loaded_gives_the_same_bits) {
 BOOST_AUTO_TEST_CASE(compiled_again_it_is_the_same) {
   const auto first = everything();
   const auto again = cuda_backend::make_cross_compiler(gpu().architecture);
-  int programs = 0;
+  int programs = 0, bands = 0;
   for (const auto& [key, value] : records()) {
     jit::StoredProgram s;
     std::string why;
     BOOST_TEST(jit::take_apart(key, value, s, why), why);
     if (s.target != again->target()) continue;
     BOOST_TEST(jit::recompiles_alike(s, *again, why), why);
+    for (size_t b = 0; b < s.rows.size(); ++b)
+      if (!s.rows[b].empty()) {
+        const auto rows = jit::rows_kernel(s, b, *again);
+        BOOST_TEST((rows && contains(rows->disassembly(), "__global__")));
+        ++bands;
+      }
     ++programs;
   }
   BOOST_TEST(programs >= 9);
+  BOOST_TEST(bands >= 1);
   cache::clear();
   const Override verify("LAZY_CACHE_VERIFY", "1");
   const uint64_t loaded = metrics().kernels_loaded;
