@@ -116,11 +116,19 @@ void Writer::write_staged() {
   for (size_t j = 0; j < reductions_.size(); ++j) {
     const std::string p = std::to_string(partials(j));
     text_.open("if (threadIdx.x < " + p + ")");
-    text_.line("#pragma unroll 8");
-    text_.open("for (i32 e = (i32)threadIdx.x; e < " + std::to_string(tile) + "; e += " + p + ")");
-    text_.line("const i32 step = first + e" + std::string(inner ? ";" : " / 32;"));
-    text_.line("if (step >= count) break;");
-    reductions_.add(text_, j, name(j), name(j) + "_values[e]", name(j) + "_seconds[e]", "begin + step");
+    const auto add_from = [&](const char* unroll, const std::string& end) {
+      text_.line(unroll);
+      text_.open("for (i32 e = (i32)threadIdx.x; e < " + end + "; e += " + p + ")");
+      text_.line("const i32 step = first + e" + std::string(inner ? ";" : " / 32;"));
+      reductions_.add(text_, j, name(j), name(j) + "_values[e]", name(j) + "_seconds[e]", "begin + step");
+      text_.close();
+    };
+    // Of a whole tile values are fetched ahead of the chain.
+    text_.open("if (count - first >= " + steps + ")");
+    add_from("#pragma unroll 8", std::to_string(tile));
+    text_.close();
+    text_.open("else");
+    add_from("#pragma unroll 1", inner ? "count - first" : "(count - first) * 32");
     text_.close();
     text_.close();
   }
