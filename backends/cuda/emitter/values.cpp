@@ -105,8 +105,9 @@ void Values::repeat(Text& text, const Repeat& r, const Place& place) {
       text.line(std::string(spelled(in.type)) + " " + name + ";");
     }
   }
-  text.line("#pragma unroll 2");
-  text.open("for (i64 trip = 0; trip < " + scalar(r.trips, int64, "") + "; ++trip)");
+  // As many as were recorded, one node each at least. Short ones share what turns the loop.
+  text.line(r.last - r.first <= 32 ? "#pragma unroll 4" : "#pragma unroll 2");
+  text.open("for (u32 trip = 0; trip < (u32)" + scalar(r.trips, int64, "") + "; ++trip)");
   const std::string ahead = r.scalar_step ? " + " + std::to_string(r.scalar_step) + " * trip" : std::string();
   for (size_t i = r.first; i < r.last; ++i)
     if (k_.body[i].code != Code::carried) instruction(text, i, place, ahead);
