@@ -51,7 +51,10 @@ std::vector<std::string> folders() {
     all.push_back(std::move(p));
   for (const char* home : {"CUDA_HOME", "CUDA_PATH"}) add(home, "/lib64", false);
   all.emplace_back("/usr/local/cuda/lib64");
-  return all;
+  std::vector<std::string> once;
+  for (std::string& folder : all)
+    if (std::find(once.begin(), once.end(), folder) == once.end()) once.push_back(std::move(folder));
+  return once;
 }
 
 }  // namespace
