@@ -20,7 +20,7 @@ size_t rounded(size_t bytes) {
 }
 
 void* pointer(api::DevicePtr p) { return reinterpret_cast<void*>(static_cast<uintptr_t>(p)); }
-api::DevicePtr device_pointer(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+using api::device_pointer;
 
 }  // namespace
 

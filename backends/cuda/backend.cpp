@@ -89,7 +89,8 @@ class GpuBackend final : public Compiler {
     if (bytes == 0) return;
     gpu_->before_other_work();
     gpu_->enter();
-    gpu_->check(gpu_->driver.copy(pointer(to), pointer(from), bytes, gpu_->stream), "cuMemcpyDtoDAsync");
+    gpu_->check(gpu_->driver.copy(api::device_pointer(to), api::device_pointer(from), bytes, gpu_->stream),
+                "cuMemcpyDtoDAsync");
   }
   /// The two streams wait for each other by events: the copy sees what was written before, and the source's
   /// memory is not written again before it was read.
@@ -111,9 +112,9 @@ class GpuBackend final : public Compiler {
     };
     order(other, *gpu_);
     gpu_->enter();
-    gpu_->check(
-        gpu_->driver.copy_peer(pointer(to), gpu_->context, pointer(from), other.context, bytes, gpu_->stream),
-        "cuMemcpyPeerAsync");
+    gpu_->check(gpu_->driver.copy_peer(api::device_pointer(to), gpu_->context, api::device_pointer(from),
+                                       other.context, bytes, gpu_->stream),
+                "cuMemcpyPeerAsync");
     order(*gpu_, other);
   }
   void synchronize() override { gpu_->synchronize(); }
@@ -133,7 +134,6 @@ class GpuBackend final : public Compiler {
     void finish() override { recording.finish(); }
     Recording recording;
   };
-  static api::DevicePtr pointer(const void* p) { return reinterpret_cast<uintptr_t>(p); }
   const std::unique_ptr<Gpu> gpu_;
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "backends/cuda/code.hpp"
 #include "support/archive.hpp"
 #include "support/config.hpp"
 
@@ -38,24 +39,6 @@ bool regular(Strides& s, int64_t rows, int64_t columns) {
   if (s.column == 1) return s.row >= columns;
   return s.row == 1 && s.column >= rows;
 }
-
-/// Memory for the sums while an epilogue is still to come; given back at once, for what comes later in the
-/// stream.
-class Sums {
- public:
-  Sums(Gpu& gpu, size_t bytes)
-      : gpu_(gpu), bytes_(bytes), memory_(bytes ? gpu.allocator.allocate(bytes) : nullptr) {}
-  Sums(const Sums&) = delete;
-  ~Sums() {
-    if (memory_) gpu_.allocator.deallocate(memory_, bytes_);
-  }
-  char* data() const { return static_cast<char*>(memory_); }
-
- private:
-  Gpu& gpu_;
-  const size_t bytes_;
-  void* const memory_;
-};
 
 class ProductKernel final : public jit::Kernel {
  public:
@@ -137,9 +120,9 @@ class ProductKernel final : public jit::Kernel {
     int64_t sums = m * n;
     for (int64_t a : batch) sums *= extent(args, static_cast<int>(a));
     const size_t size = size_of(product_.sum_type);
-    const Sums memory(gpu, product_.plain_output < 0 ? static_cast<size_t>(sums) * size : 0);
+    const Borrowed memory(gpu, product_.plain_output < 0 ? static_cast<size_t>(sums) * size : 0);
     const auto pointer = [&](int operand) { return reinterpret_cast<char*>(args[at_.pointer(operand)]); };
-    char* const to = product_.plain_output < 0 ? memory.data() : pointer(product_.plain_output);
+    char* const to = product_.plain_output < 0 ? memory.get() : pointer(product_.plain_output);
     const DType out_type = product_.plain_output < 0
                                ? product_.sum_type
                                : loop_.operands[static_cast<size_t>(product_.plain_output)].dtype;

@@ -7,9 +7,7 @@
 #include "support/metrics.hpp"
 
 namespace lazy::cuda_backend {
-namespace {
-api::DevicePtr device_pointer(const void* p) { return reinterpret_cast<uintptr_t>(p); }
-}  // namespace
+using api::device_pointer;
 
 void Staging::wait(Chunk& c) {
   if (!c.busy) return;

@@ -1,8 +1,5 @@
 #include "backends/cuda/api/driver.hpp"
 
-#include <mutex>
-#include <optional>
-
 #include "backends/cuda/api/library.hpp"
 #include "support/error.hpp"
 
@@ -54,22 +51,11 @@ Driver load() {
   return d;
 }
 
-std::mutex lock;
-std::optional<Driver> loaded;
-std::optional<DeviceError> failed;
-
 }  // namespace
 
 const Driver& driver() {
-  const std::lock_guard hold(lock);
-  if (loaded) return *loaded;
-  if (failed) throw DeviceError(*failed);
-  try {
-    return loaded.emplace(load());
-  } catch (const DeviceError& e) {
-    failed = e;
-    throw;
-  }
+  static LoadedOnce<Driver> loaded;
+  return loaded.get(load);
 }
 
 std::string describe(Result r) {

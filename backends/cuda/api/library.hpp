@@ -4,7 +4,11 @@
 // /usr/local/cuda.
 #pragma once
 #include <initializer_list>
+#include <mutex>
+#include <optional>
 #include <string>
+
+#include "support/error.hpp"
 
 namespace lazy::cuda_backend::api {
 
@@ -25,6 +29,30 @@ class SharedLibrary {
   void* required(const char* symbol) const;
   std::string what_, path_;
   void* handle_ = nullptr;
+};
+
+/// The functions of a library, loaded by the first call. What kept them from being loaded is thrown at each
+/// call again.
+template <class Table>
+class LoadedOnce {
+ public:
+  template <class Load>
+  const Table& get(Load&& load) {
+    const std::lock_guard hold(lock_);
+    if (table_) return *table_;
+    if (failed_) throw DeviceError(*failed_);
+    try {
+      return table_.emplace(load());
+    } catch (const DeviceError& e) {
+      failed_ = e;
+      throw;
+    }
+  }
+
+ private:
+  std::mutex lock_;
+  std::optional<Table> table_;
+  std::optional<DeviceError> failed_;
 };
 
 }  // namespace lazy::cuda_backend::api

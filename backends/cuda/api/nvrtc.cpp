@@ -32,17 +32,12 @@ Nvrtc load(int newest) {
 
 const Nvrtc& nvrtc(int newest) {
   static std::mutex lock;
-  static std::map<int, Nvrtc> loaded;
-  static std::map<int, DeviceError> failed;
-  const std::lock_guard hold(lock);
-  if (const auto known = loaded.find(newest); known != loaded.end()) return known->second;
-  if (const auto known = failed.find(newest); known != failed.end()) throw DeviceError(known->second);
-  try {
-    return loaded.emplace(newest, load(newest)).first->second;
-  } catch (const DeviceError& e) {
-    failed.emplace(newest, e);
-    throw;
-  }
+  static std::map<int, LoadedOnce<Nvrtc>> all;
+  LoadedOnce<Nvrtc>& loaded = [&]() -> LoadedOnce<Nvrtc>& {
+    const std::lock_guard hold(lock);
+    return all[newest];
+  }();
+  return loaded.get([&] { return load(newest); });
 }
 
 }  // namespace lazy::cuda_backend::api

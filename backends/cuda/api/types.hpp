@@ -25,6 +25,7 @@ inline constexpr Result kNvrtcInvalidOption = 5;
 
 using Device = int;
 using DevicePtr = unsigned long long;
+inline DevicePtr device_pointer(const void* p) { return reinterpret_cast<uintptr_t>(p); }
 using Context = struct ContextStruct*;
 using Stream = struct StreamStruct*;
 using Event = struct EventStruct*;
