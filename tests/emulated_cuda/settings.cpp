@@ -11,8 +11,9 @@
 namespace emulated {
 namespace {
 
-std::mutex mutex;
-std::optional<Settings> current;
+// Never destroyed: streams may still be working when the process ends.
+std::mutex& mutex = *new std::mutex;
+std::optional<Settings>& current = *new std::optional<Settings>;
 
 [[noreturn]] void refuse(const char* variable, std::string_view text) {
   std::fprintf(stderr, "emulated_cuda: %s=%.*s is not understood\n", variable, static_cast<int>(text.size()),
