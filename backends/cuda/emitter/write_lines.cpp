@@ -7,7 +7,7 @@ namespace {
 constexpr int kWarpLineLoads = 4;
 }
 
-void Writer::write_lines() {
+void Writer::open_sequence(const std::function<void()>& add) {
   write_index(1);
   open_function(0, schedule_.threads);
   text_.line("const u32 item = blockIdx.x * " + std::to_string(schedule_.threads) + " + threadIdx.x;");
@@ -18,8 +18,12 @@ void Writer::write_lines() {
   for (size_t j = 0; j < reductions_.size(); ++j)
     text_.line(reductions_.type(j) + " " + reductions_.name(j) + " = " + reductions_.start(j) + ";");
   text_.open("for (i64 first = 0; first < end; first += " + std::to_string(schedule_.unroll) + ")");
-  write_steps("1", {});
+  write_steps("1", add);
   text_.close();
+}
+
+void Writer::write_lines() {
+  open_sequence({});
   text_.close();
   if (schedule_.functions.size() > 1) write_warp_lines();
 }

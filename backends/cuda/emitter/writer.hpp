@@ -110,6 +110,9 @@ class Writer {
   /// The body at the steps first, first + stride, ... below `end` that are under way at once: all their
   /// loads, then for one after the other what is computed and stored. `add` feeds the reductions of a step.
   void write_steps(const std::string& stride, const std::function<void()>& add);
+  /// Begins function 0, in which a thread has one index of the parallel axes and goes along the sequential
+  /// one, step after step; `add` as above.
+  void open_sequence(const std::function<void()>& add);
   struct Steps {
     std::string stride;
     int count;
