@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_failure_of_the_driver_is_survived, *boost::unit_test::pre
 // A run that is recorded keeps what it gives back; short of memory, it gives that back.
 BOOST_AUTO_TEST_CASE(a_program_needs_no_more_for_being_a_graph) {
   const Tensor x = varied({256, 1024}).to(cuda), w = varied({1024, 3072}).to(cuda);  // 1 and 12 MiB
-  const Override own("LAZY_CUDA_BLAS", "off");
+  const Override own("LAZY_CUDA_SUMS", "ordered");
   const auto chain = [&] {  // values of 3, 1, 6 and 1 MiB, each dead when the next but one is made
     const Tensor a = sum(w, {0}, keepdims);
     Tensor y = sum(x, {0}, keepdims);

@@ -115,9 +115,9 @@ BOOST_AUTO_TEST_CASE(every_layout_and_epilogue) {
       const Calls library("cublasLtMatmul");
       BOOST_TEST((bits(c.product(a.to(cuda), b.to(cuda))) == wanted), what);
       BOOST_TEST((library() > 0) == c.by_library, what << ": " << library() << " calls");
-      const Override own("LAZY_CUDA_BLAS", "off");
+      const Override own("LAZY_CUDA_SUMS", "ordered");
       const Calls none("cublasLtMatmul");
-      BOOST_TEST((bits(c.product(a.to(cuda), b.to(cuda))) == wanted), what << ", LAZY_CUDA_BLAS=off");
+      BOOST_TEST((bits(c.product(a.to(cuda), b.to(cuda))) == wanted), what << ", LAZY_CUDA_SUMS=ordered");
       BOOST_TEST(none() == 0);
     }
 }
