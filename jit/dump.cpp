@@ -30,6 +30,7 @@ void dump_program(const Trace& t, const Fusion& f, const Program& p,
   const std::string prefix = "program" + std::to_string(number++);
   const std::filesystem::path dir(where);
   std::string text = print(t);
+  const auto bands = bands_in(p);
   for (const Band& b : p.bands) text += describe(b) + "\n";
   bool good =
       write(dir / (prefix + ".dot"), dot(t, f.kernel_of)) && write(dir / (prefix + ".trace.txt"), text);
@@ -39,8 +40,8 @@ void dump_program(const Trace& t, const Fusion& f, const Program& p,
                  print(kernels[i]) + "schedule: " + p.steps[i].kernel->schedule() + "\n") &&
            write(dir / (name + "." + p.steps[i].kernel->listing()), p.steps[i].kernel->disassembly());
   }
-  for (size_t b = 0; b < p.bands.size() && good; ++b)
-    if (const auto& rows = p.bands[b].rows)
+  for (size_t b = 0; b < bands.size() && good; ++b)
+    if (const auto& rows = bands[b]->rows)
       good = write(dir / (prefix + ".band" + std::to_string(b) + "." + rows->listing()), rows->disassembly());
   if (!good && !warned.exchange(true)) logging::warning("LAZY_DUMP_DIR: cannot write to " + where);
 }

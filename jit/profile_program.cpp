@@ -105,7 +105,7 @@ void loaded(profile::Ticks start, const Frame& f,
     Trace trace(f);
     simplify(trace);
     if (config::get().fp_contract) contract(trace);
-    const Fusion fusion = fuse(trace, strict);
+    const Fusion fusion = fuse(trace, {strict, f.code_class() == 0});
     Program again;
     std::vector<loop::LoopKernel> loops;
     lower(trace, fusion, {strict, config::get().exact_casts}, again, loops);

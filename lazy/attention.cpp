@@ -21,8 +21,8 @@ constexpr const char* kName = "scaled_dot_product_attention";
 }
 
 /// 0, 1, ... n - 1 along the last axis or the one before it.
-Handle numbers(int64_t n, bool rows, const Site& s) {
-  const Handle i = cast(jit::iota(0, {n}, s), int32, s);
+Handle numbers(int64_t n, bool rows, Device device, const Site& s) {
+  const Handle i = cast(jit::transfer(jit::iota(0, {n}, s), device, s), int32, s);
   return rows ? detail::reshape(i, {n, 1}, s) : i;
 }
 
@@ -45,9 +45,11 @@ Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor&
 
   const auto number = [&](double x) { return constant(x, work, {}, s); };
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(qs.back())));
-  // The queries are fewer numbers than the scores.
-  const Handle scaled = binary(kName, Op::multiply, q, number(factor), s);
-  Handle x = matmul(Arg(scaled, s), matrix_transpose(Arg(k, s))).handle();
+  // The queries are fewer numbers than the scores. But as 16-bit floats they are multiplied as they are.
+  const bool scale_first = !is_half(t);
+  const Handle left = scale_first ? binary(kName, Op::multiply, q, number(factor), s) : q;
+  Handle x = matmul(Arg(left, s), matrix_transpose(Arg(k, s))).handle();
+  if (!scale_first) x = binary(kName, Op::multiply, x, number(factor), s);
   const Handle never = number(-std::numeric_limits<double>::infinity());
   if (mask.handle()) {
     const Handle& m = mask.handle();
@@ -57,7 +59,8 @@ Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor&
     else x = binary(kName, Op::add, x, stored_as(kName, Arg(m, s), work), s);
   }
   if (causal) {
-    const Handle sees = binary(kName, Op::less_equal, numbers(keys, false, s), numbers(length, true, s), s);
+    const Handle sees = binary(kName, Op::less_equal, numbers(keys, false, x->device, s),
+                               numbers(length, true, x->device, s), s);
     x = where(kName, sees, x, never, s);
   }
   if (keys == 0) return Tensor(cast(matmul(Arg(x, s), Arg(v, s)).handle(), t, s));

@@ -1,23 +1,32 @@
 #include "backends/cuda/rows_kernel.hpp"
 
 #include "backends/cuda/code.hpp"
+#include "backends/cuda/emitter/attention_module.hpp"
 #include "backends/cuda/emitter/rows_module.hpp"
+#include "support/config.hpp"
 
 namespace lazy::cuda_backend {
 namespace {
 using jit::loop::ArgLayout;
 using jit::loop::FusedRows;
 
+/// Scheduled as rows or as an attention.
+template <class Scheduled>
 class RowsKernel final : public jit::Kernel {
  public:
-  RowsKernel(const FusedRows& r, RowsSchedule schedule, Cubin cubin)
+  static constexpr bool kAttention = std::is_same_v<Scheduled, AttentionSchedule>;
+  RowsKernel(const FusedRows& r, Scheduled schedule, Cubin cubin)
       : rows_(r),
         schedule_(std::move(schedule)),
-        code_({schedule_.function}, std::move(cubin), r.members.back().kernel.at) {}
-  bool takes(const uint64_t* args) const override { return schedule_.takes(args); }
+        code_(schedule_.functions, std::move(cubin), r.members.back().kernel.at) {}
+  bool takes(const uint64_t* args) const override {
+    // An attention adds up in an order of its own.
+    if (kAttention && config::get().cuda_sums.get() == config::Sums::ordered) return false;
+    return schedule_.takes(args);
+  }
   void launch(uint64_t* args) const override {
     auto& gpu = *reinterpret_cast<Gpu*>(args[ArgLayout::kContext]);
-    const RowsSchedule::Member& last = schedule_.members.back();
+    const auto& last = schedule_.members.back();
     code_.launch(gpu, {schedule_.plan(args)}, args, static_cast<size_t>(last.offset + last.args.words()),
                  schedule_.args_in_memory);
   }
@@ -29,22 +38,31 @@ class RowsKernel final : public jit::Kernel {
 
  private:
   const FusedRows rows_;
-  const RowsSchedule schedule_;
+  const Scheduled schedule_;
   const Code code_;
 };
+
+template <class Scheduled>
+std::unique_ptr<jit::Kernel> compiled(const FusedRows& r, Scheduled schedule, int architecture,
+                                      int driver_major) {
+  Cubin cubin = compile(emit(r, schedule), schedule.functions.front(), architecture, driver_major);
+  return std::make_unique<RowsKernel<Scheduled>>(r, std::move(schedule), std::move(cubin));
+}
 
 }  // namespace
 
 std::unique_ptr<jit::Kernel> compile_rows_kernel(const FusedRows& r, int architecture, int driver_major) {
-  RowsSchedule schedule = RowsSchedule::of(r);
-  Cubin cubin = compile(emit(r, schedule), schedule.function, architecture, driver_major);
-  return std::make_unique<RowsKernel>(r, std::move(schedule), std::move(cubin));
+  if (auto attention = AttentionSchedule::of(r))
+    return compiled(r, std::move(*attention), architecture, driver_major);
+  return compiled(r, RowsSchedule::of(r), architecture, driver_major);
 }
 
 std::unique_ptr<jit::Kernel> load_rows_kernel(const FusedRows& r, std::string_view stored) {
   Cubin cubin;
   if (!Code::from_stored(stored, cubin)) return nullptr;
-  return std::make_unique<RowsKernel>(r, RowsSchedule::of(r), std::move(cubin));
+  if (auto attention = AttentionSchedule::of(r))
+    return std::make_unique<RowsKernel<AttentionSchedule>>(r, std::move(*attention), std::move(cubin));
+  return std::make_unique<RowsKernel<RowsSchedule>>(r, RowsSchedule::of(r), std::move(cubin));
 }
 
 }  // namespace lazy::cuda_backend

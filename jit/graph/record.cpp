@@ -63,7 +63,8 @@ Handle make_ready(BufferRef buffer, DType type, const Shape& shape, Device devic
   return Handle::adopt(n);
 }
 
-// Where an op's result is: where its operands are. Sources are everywhere.
+// Where an op's result is: where its operands are. Sources are everywhere; what is made of them alone is
+// where one was moved to, else on the default device.
 Device device_of(Op op, std::initializer_list<const Handle*> operands, const Site& site) {
   const Node* first = nullptr;
   for (const Handle* o : operands) {
@@ -75,7 +76,11 @@ Device device_of(Op op, std::initializer_list<const Handle*> operands, const Sit
                             to_string(n->device) + "; move one with to()",
                         site);
   }
-  return first ? first->device : default_device(site);
+  if (first) return first->device;
+  const Device usual = default_device(site);
+  for (const Handle* o : operands)
+    if ((*o)->device != usual) return (*o)->device;
+  return usual;
 }
 
 // What a memory or node limit asks for, and LAZY_EAGER.

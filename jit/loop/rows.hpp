@@ -12,7 +12,8 @@ namespace lazy::jit::loop {
 /// The last axis of each kernel runs along the row: it is what a `reduce` reduces and a `map` has for its
 /// last axis. All others are parallel, and the same rows in the same order in each kernel, though perhaps cut
 /// into axes otherwise: the n-th row is the n-th index of a kernel's axes but the last, in row-major order.
-/// FusedRows may have another length in each kernel.
+/// Rows may have another length in each kernel. Members that are products, of whose rows the summed axis is
+/// no part, there are in an attention only (jit/loop/attention.hpp): its last one sums along the row.
 struct FusedRows {
   static constexpr int16_t kOutside = -1;
   struct Member {

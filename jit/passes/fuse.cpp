@@ -66,6 +66,6 @@ bool is_identity_view(const Trace& t, uint32_t w) {
   }
 }
 
-Fusion fuse(Trace& t, bool strict_layout) { return Fuser(t, strict_layout).run(); }
+Fusion fuse(Trace& t, const FuseOptions& o) { return Fuser(t, o).run(); }
 
 }  // namespace lazy::jit

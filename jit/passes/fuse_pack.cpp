@@ -61,8 +61,10 @@ void Fuser::pack_reshaped_operands() {
 }
 
 /// A stack of matrices that a product reads transposed, as the keys of an attention: its rows are taken
-/// block by block, and the transposition should not be done again for each block.
+/// block by block, and the transposition should not be done again for each block. (Devices take whole
+/// matrices as they lie.)
 bool Fuser::packs_right_side(uint32_t v) const {
+  if (!host_) return false;
   const Shape& left = t_.shape(at(v).operand[0]);
   uint32_t o = at(v).operand[1];
   if (left[left.size() - 2] == 1 || at(o).extents < 3) return false;

@@ -11,7 +11,7 @@ uint32_t cost_of(Op);
 
 class Fuser {
  public:
-  Fuser(Trace& t, bool strict) : t_(t), strict_(strict) {}
+  Fuser(Trace& t, const FuseOptions& o) : t_(t), strict_(o.strict_layout), host_(o.host) {}
   Fusion run();
 
  private:
@@ -62,7 +62,7 @@ class Fuser {
   bool has_room(int g, uint32_t v) const;
 
   Trace& t_;
-  const bool strict_;
+  const bool strict_, host_;
   Fusion f_;
   std::vector<uint32_t> order_, transposed_;
   std::vector<uint8_t> flat_, needed_;

@@ -59,8 +59,11 @@ inline const TraceRepeat* repeat_of(const Fusion& f, uint32_t v) {
                                       [](uint32_t x, const TraceRepeat& r) { return x < r.first; });
   return after != f.repeats.begin() && v < after[-1].end() ? &after[-1] : nullptr;
 }
-/// `strict_layout`: assume nothing about leaves' layouts (the variant that serves everything).
-Fusion fuse(Trace&, bool strict_layout);
+struct FuseOptions {
+  bool strict_layout = false;  // assume nothing about leaves' layouts (the variant that serves everything)
+  bool host = true;            // for a CPU, which takes products block by block
+};
+Fusion fuse(Trace&, const FuseOptions&);
 
 /// True if `v`, an operand of `user` (pointwise), has the same index: the extents other than 1 are the same.
 bool same_index(const Trace&, uint32_t v, uint32_t user);

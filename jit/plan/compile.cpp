@@ -84,7 +84,7 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
   const bool strict = variant == Variant::strict;
   const Fusion fusion = [&] {
     const profile::Span span(event::kFuse);
-    return fuse(trace, strict);
+    return fuse(trace, {strict, backend.host()});
   }();
   if (!strict) fix_arguments(trace, *program, variant == Variant::fixed);
   std::vector<loop::LoopKernel> loops;
@@ -97,10 +97,11 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
     find_bands(trace, fusion, loops, *program);
     if (backend.fuses_rows()) keep_row_bands(*program, loops);
   }
+  const auto rows = backend.fuses_rows() ? bands_in(*program) : std::vector<Band*>();
   const auto compile_one = [&](int64_t i) {
     auto n = static_cast<size_t>(i);
     if (n >= loops.size()) {
-      Band& band = program->bands[n - loops.size()];
+      Band& band = *rows[n - loops.size()];
       band.rows = rows_for(*rows_of(*program, band, loops), loops[band.first].name + "_rows", backend);
       return;
     }
@@ -109,7 +110,7 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
 #endif
     program->steps[n].kernel = kernel_for(loops[n], backend);
   };
-  const auto count = static_cast<int64_t>(loops.size() + (backend.fuses_rows() ? program->bands.size() : 0));
+  const auto count = static_cast<int64_t>(loops.size() + rows.size());
   if (backend.compiles_slowly() && count > 1) {
     backend.for_each(count, compile_one);
   } else {
@@ -129,8 +130,7 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
           logging::enabled(logging::Channel::kernels, logging::kDetail) ? "\n" : "",
           logging::enabled(logging::Channel::kernels, logging::kDetail) ? loop::print(loops[i]).c_str() : "");
   }
-  for (const Band& b : program->bands)
-    if (b.rows) program->code_bytes += b.rows->code_bytes();
+  for (const Band* b : rows) program->code_bytes += b->rows->code_bytes();
   for (size_t n = 0; n < program->bands.size(); ++n)
     for (uint32_t i = 0; i < program->bands[n].count; ++i)
       program->steps[program->bands[n].first + i].text += ", band " + std::to_string(n);

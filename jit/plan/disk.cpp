@@ -41,7 +41,7 @@ bool read_program(std::string_view bytes, StoredProgram& s) {
   if (kernels > l.left()) return false;
   s.kernels.resize(kernels);
   for (StoredKernel& k : s.kernels) l(k.identity, k.name, k.stored);
-  s.rows.resize(s.program.bands.size());
+  s.rows.resize(bands_in(s.program).size());
   for (std::string_view& r : s.rows) l(r);
   if (!l.done() || s.kernel_of.size() != s.program.steps.size()) return false;
   return std::all_of(s.kernel_of.begin(), s.kernel_of.end(), [&](uint32_t k) { return k < kernels; });
@@ -91,9 +91,10 @@ std::optional<std::vector<loop::LoopKernel>> loops_of(const StoredProgram& s) {
 }
 
 bool load_rows(StoredProgram& s, Backend& backend, std::string& why) {
+  const auto bands = bands_in(s.program);
   for (size_t b = 0; b < s.rows.size(); ++b) {
     if (s.rows[b].empty()) continue;
-    Band& band = s.program.bands[b];
+    Band& band = *bands[b];
     band.rows = rows_kernel(s, b, backend);
     if (band.rows) s.program.code_bytes += band.rows->code_bytes();
     else return why = "its kernel for band " + std::to_string(b) + " could not be loaded", false;
@@ -106,7 +107,7 @@ bool load_rows(StoredProgram& s, Backend& backend, std::string& why) {
 // What rows are made of follows from the program and its loop kernels, so only their code is kept.
 std::shared_ptr<const Kernel> rows_kernel(const StoredProgram& s, size_t band, Backend& backend) {
   const auto loops = loops_of(s);
-  const auto rows = loops ? rows_of(s.program, s.program.bands[band], *loops) : std::nullopt;
+  const auto rows = loops ? rows_of(s.program, *bands_in(s.program)[band], *loops) : std::nullopt;
   return rows ? rows_from(*rows, s.rows[band], backend) : nullptr;
 }
 
@@ -129,9 +130,10 @@ bool recompiles_alike(const StoredProgram& s, Backend& backend, std::string& why
     }
   }
   const auto loops = loops_of(s);
+  const auto bands = bands_in(s.program);
   for (size_t b = 0; b < s.rows.size(); ++b) {
     if (s.rows[b].empty()) continue;
-    const auto rows = loops ? rows_of(s.program, s.program.bands[b], *loops) : std::nullopt;
+    const auto rows = loops ? rows_of(s.program, *bands[b], *loops) : std::nullopt;
     const auto again = rows ? backend.compile_rows(*rows) : nullptr;
     if (!again || again->stored() != s.rows[b]) {
       why = "the kernel of band " + std::to_string(b) + ": compiled again it is another one";
@@ -209,9 +211,9 @@ void store_program(std::span<const uint32_t> key, const Program& p,
   Saver s;
   s(p, kernel_of);
   s.count(kernels);
-  for (const Band& b : p.bands) {
-    const std::string rows = b.rows ? b.rows->stored() : std::string();
-    if (b.rows && rows.empty()) return;
+  for (const Band* b : bands_in(p)) {
+    const std::string rows = b->rows ? b->rows->stored() : std::string();
+    if (b->rows && rows.empty()) return;
     bodies(rows);
   }
   const std::string value = s.take() += bodies.bytes();

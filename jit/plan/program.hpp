@@ -152,6 +152,17 @@ struct Program {
   mutable const event::Facts* facts = nullptr;  // for LAZY_PROFILE, once it needs them (jit/profile.cpp)
 };
 
+/// Its bands, each before its parts; pointers to const ones if it is.
+template <class P>
+auto bands_in(P& p) {
+  std::vector<decltype(p.bands.data())> all;
+  for (auto& band : p.bands) {
+    all.push_back(&band);
+    for (auto& part : band.parts) all.push_back(&part);
+  }
+  return all;
+}
+
 /// Strides in elements of an operand along the step's kernel dimensions, and the offset of its first element.
 struct OperandLayout {
   int64_t stride[loop::kMaxAxes];

@@ -8,11 +8,12 @@
 namespace lazy::jit {
 
 /// The band's steps as rows; nothing if they have dimensions other than its levels and one along the row,
-/// reduce anything but rows, or multiply matrices. `loops`: of all steps of the program.
+/// reduce anything but rows, or multiply matrices without being an attention. `loops`: of all steps of the
+/// program.
 std::optional<loop::FusedRows> rows_of(const Program&, const Band&,
                                        const std::vector<loop::LoopKernel>& loops);
 
-/// Leaves in `p.bands` those that are rows, without parts.
+/// Leaves in `p.bands` those that are rows, and of attentions as parts what of them is.
 void keep_row_bands(Program& p, const std::vector<loop::LoopKernel>& loops);
 
 }  // namespace lazy::jit

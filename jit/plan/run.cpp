@@ -120,7 +120,7 @@ class Run {
       for (; i < band.first; ++i) one(i);
       i += band.count;
       if (band.rows) {
-        if (!row_by_row(band)) sequence(band.first, i, {});
+        if (!row_by_row(band)) sequence(band.first, i, band.parts);
         continue;
       }
       if (Planned& plan = planned(band); plan.blocks.worth_it) block_by_block(plan);

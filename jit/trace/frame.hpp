@@ -38,6 +38,7 @@ struct Frame {
   /// `code_class`: of the backend that will run them.
   void build(std::span<Node* const> nodes, uint32_t code_class = 0);
   /// The same key, for the code of another backend.
+  uint32_t code_class() const { return key[0] >> 8; }
   static void set_code_class(std::vector<uint32_t>& key, uint32_t code_class) {
     key[0] = (key[0] & 0xff) | code_class << 8;
   }

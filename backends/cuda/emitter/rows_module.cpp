@@ -40,7 +40,7 @@ Schedule member_schedule(const LoopKernel& k) {
 
 RowsSchedule RowsSchedule::of(const FusedRows& r) {
   RowsSchedule s;
-  s.function = "lazy_rows";
+  std::string name = "lazy_rows";
   int words = 0;
   for (const FusedRows::Inner& i : r.inner) s.own.push_back({i.dtype, i.whole, 0});
   for (size_t m = 0; m < r.members.size(); ++m) {
@@ -52,8 +52,9 @@ RowsSchedule RowsSchedule::of(const FusedRows& r) {
       if (k.operands[o].output && r.members[m].inner[o] >= 0)
         s.own[static_cast<size_t>(r.members[m].inner[o])].writer = static_cast<int>(m);
     s.members.push_back(std::move(made));
-    for (const auto& reduction : k.reductions) s.function += std::string("_") + jit::name_of(reduction.op);
+    for (const auto& reduction : k.reductions) name += std::string("_") + jit::name_of(reduction.op);
   }
+  s.functions = {name};
   s.args_in_memory = words > kMostWords;
   s.text = "rows, a warp each, " + std::to_string(r.members.size()) + " kernels in one, " +
            std::to_string(r.inner.size()) + " values of a row's own";
@@ -151,7 +152,7 @@ std::string emit(const FusedRows& r, const RowsSchedule& s) {
     }
   }
   body.line("");
-  body.open("extern \"C\" __global__ void __launch_bounds__(" + number(kThreads) + ") " + s.function +
+  body.open("extern \"C\" __global__ void __launch_bounds__(" + number(kThreads) + ") " + s.functions[0] +
             (s.args_in_memory ? "(const Args* const in_memory)" : "(const __grid_constant__ Args args)"));
   body.line(s.args_in_memory ? "const Args& all = *in_memory;" : "const Args& all = args;");
   body.line("const u32 lanes = 32, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;");

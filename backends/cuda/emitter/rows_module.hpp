@@ -11,7 +11,7 @@ class RowsSchedule {
  public:
   static RowsSchedule of(const jit::loop::FusedRows&);
 
-  std::string function;
+  std::vector<std::string> functions;  // one
   bool args_in_memory = false;
   std::string text;
 

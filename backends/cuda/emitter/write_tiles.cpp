@@ -23,19 +23,26 @@ std::string number(int v) { return std::to_string(v); }
 
 }  // namespace
 
-/// The loads of one side for the steps from `first` on: `left_next[u]`. Neighbouring threads go along `axis`
-/// of the tile if the operand is packed there, else along the sequential axis.
-void Writer::load_tile(const char* side, jit::loop::ValueId value, int axis, const char* origin) {
+bool Writer::packed_along(jit::loop::ValueId side, int axis) const {
+  const auto& in = k_.body[side];
+  const int operand = in.code == Code::load ? in.imm : k_.body[in.a].imm;
+  return k_.operands[static_cast<size_t>(operand)].stride[axis] == Stride::unit;
+}
+
+// Neighbouring threads go along `axis` of the tile if the operand is packed there, else along the sequential
+// axis.
+void Writer::load_tile(const char* side, jit::loop::ValueId value, int axis, const std::string& origin,
+                       int tile) {
   const auto& in = k_.body[value];
   const int operand = in.code == Code::load ? in.imm : k_.body[in.a].imm;
-  const bool along = k_.operands[static_cast<size_t>(operand)].stride[axis] == Stride::unit;
+  const bool along = packed_along(value, axis);
   const std::string member = "i.i" + number(axis), count = "(u32)args.n" + number(axis);
   text_.line("#pragma unroll");
-  text_.open("for (int u = 0; u < " + number(kLoads) + "; ++u)");
+  text_.open("for (int u = 0; u < " + number(tile * kDepth / kThreads) + "; ++u)");
   text_.line("const u32 e = threadIdx.x + u * " + number(kThreads) + ";");
-  text_.line(member + " = " + origin + " + " + (along ? "e % " + number(kTile) : "e / " + number(kDepth)) +
+  text_.line(member + " = " + origin + " + " + (along ? "e % " + number(tile) : "e / " + number(kDepth)) +
              ";");
-  text_.line("const i64 r = next + " + (along ? "e / " + number(kTile) : "e % " + number(kDepth)) + ";");
+  text_.line("const i64 r = next + " + (along ? "e / " + number(tile) : "e % " + number(kDepth)) + ";");
   const std::string loaded = address(operand).access();
   const auto value_of = [&] {
     if (in.code == Code::load) return loaded;
@@ -49,20 +56,18 @@ void Writer::load_tile(const char* side, jit::loop::ValueId value, int axis, con
   text_.close();
 }
 
+std::string Writer::place_in_tile(jit::loop::ValueId side, int axis, int tile) const {
+  const std::string long_side = number(tile), depth = number(kDepth);
+  return packed_along(side, axis) ? "[e / " + long_side + "][e % " + long_side + "]"
+                                  : "[e % " + depth + "][e / " + depth + "]";
+}
+
 void Writer::write_tiles() {
   const TileForm form = *tile_form(k_);
   const std::string type = reductions_.type(0), tile = number(kTile), depth = number(kDepth),
                     side = number(kSide);
   const std::string rows = "(u32)args.n" + number(form.row_axis),
                     columns = "(u32)args.n" + number(form.column_axis);
-  const auto along = [&](jit::loop::ValueId v, int axis) {
-    const auto& in = k_.body[v];
-    const int operand = in.code == Code::load ? in.imm : k_.body[in.a].imm;
-    return k_.operands[static_cast<size_t>(operand)].stride[axis] == Stride::unit;
-  };
-  const auto place_of = [&](jit::loop::ValueId v, int axis) {
-    return along(v, axis) ? "[e / " + tile + "][e % " + tile + "]" : "[e % " + depth + "][e / " + depth + "]";
-  };
   write_index(1);
 
   text_.line("");
@@ -94,8 +99,8 @@ void Writer::write_tiles() {
   text_.line(type + " left_next[" + number(kLoads) + "], right_next[" + number(kLoads) + "];");
   text_.line("i64 next = 0;");
   const auto load = [&] {
-    load_tile("left", form.left, form.row_axis, "row0");
-    load_tile("right", form.right, form.column_axis, "column0");
+    load_tile("left", form.left, form.row_axis, "row0", kTile);
+    load_tile("right", form.right, form.column_axis, "column0", kTile);
   };
   load();
   text_.open("while (next < end)");
@@ -103,8 +108,8 @@ void Writer::write_tiles() {
   text_.line("#pragma unroll");
   text_.open("for (int u = 0; u < " + number(kLoads) + "; ++u)");
   text_.line("const u32 e = threadIdx.x + u * " + number(kThreads) + ";");
-  text_.line("left" + place_of(form.left, form.row_axis) + " = left_next[u];");
-  text_.line("right" + place_of(form.right, form.column_axis) + " = right_next[u];");
+  text_.line("left" + place_in_tile(form.left, form.row_axis, kTile) + " = left_next[u];");
+  text_.line("right" + place_in_tile(form.right, form.column_axis, kTile) + " = right_next[u];");
   text_.close();
   text_.line("__syncthreads();");
   text_.line("const i64 steps = end - next;");

@@ -98,7 +98,7 @@ void Writer::open_function(int which, int threads) {
   }
 }
 
-void Writer::write_index(int vector) {
+void Writer::write_index(int vector, int held) {
   std::vector<int> axes;
   for (int a = 0; a < k_.rank; ++a)
     if (a != k_.sequential) axes.push_back(a);
@@ -108,11 +108,12 @@ void Writer::write_index(int vector) {
     for (const int a : axes) members += (members.empty() ? "u32 i" : ", i") + number(a);
     text_.line("// Of the parallel axes.");
     text_.line("struct Index" + suffix_ + " { " + members + (members.empty() ? "};" : "; };"));
+    axes.erase(std::remove(axes.begin(), axes.end(), held), axes.end());
     if (schedule_.turned_axis >= 0) return;  // it has an index_of of its own
   }
   text_.open("static __device__ __forceinline__ Index" + suffix_ + (vector > 1 ? " wide" : " ") +
              (vector > 1 ? "_index_of" : "index_of") + suffix_ + "(const Args" + suffix_ + "& args, u32 at)");
-  text_.line("Index" + suffix_ + " i;");
+  text_.line("Index" + suffix_ + " i" + (held < 0 ? ";" : " = {};"));
   for (size_t j = axes.size(); j-- > 0;) {
     const std::string member = "i.i" + number(axes[j]), extent = "(u32)args.n" + number(axes[j]);
     const bool in_vectors = vector > 1 && axes[j] == k_.rank - 1;

@@ -47,7 +47,8 @@ class Writer {
   /// `Index index_of(args, at)`: the indices of the parallel axes of the at-th of their box, last axis
   /// fastest. With `vector` > 1 one step of the last axis is that many elements; the function is then called
   /// wide_index_of.
-  void write_index(int vector);
+  /// `held`: an axis that is not counted, but set by whoever asks.
+  void write_index(int vector, int held = -1);
   /// What a warp does for its row: the sequential axis is the last one, in a map too.
   void write_member();
 
@@ -66,6 +67,7 @@ class Writer {
   void write_lines();
 
  private:
+  friend class AttentionWriter;
   void write_staged_fold(bool inner, const std::function<int(size_t j)>& partials);
   void write_elements();
   void write_vectors();
@@ -75,7 +77,12 @@ class Writer {
   void write_element();
   void write_turned_index();
   void write_warp_lines();
-  void load_tile(const char* side, jit::loop::ValueId, int axis, const char* origin);
+  /// Into `side`_next of each thread: elements of one side of a product, `tile` of them along `axis` from
+  /// `origin` on, for the kDepth steps from `next` on; 0 from `end` on and past the axis' last. And where in
+  /// shared memory the u-th of a thread belongs, `e` being its number.
+  void load_tile(const char* side, jit::loop::ValueId, int axis, const std::string& origin, int tile);
+  std::string place_in_tile(jit::loop::ValueId, int axis, int tile) const;
+  bool packed_along(jit::loop::ValueId side, int axis) const;
   /// Begins function `which`: its head, and `args`.
   void open_function(int which, int threads);
   /// The product of the parallel extents.

@@ -1,0 +1,119 @@
+#include "backends/cuda/emitter/attention_module.hpp"
+
+#include <algorithm>
+
+#include "backends/cuda/emitter/attention_writer.hpp"
+
+namespace lazy::cuda_backend {
+using jit::loop::Attention;
+using jit::loop::FusedRows;
+using jit::loop::LoopKernel;
+using jit::loop::Stride;
+namespace {
+
+constexpr int kMostWords = 480;  // as in schedule.cpp
+/// Fewer queries leave most of a block's tile empty; fewer keys make little to keep out of memory.
+constexpr uint64_t kFewestQueries = 16, kFewestKeys = 32;
+
+}  // namespace
+
+int AttentionSchedule::row_axis(size_t member) const {
+  if (member == Attention::kScores) return form.scores.row_axis;
+  if (member == form.last) return form.values.row_axis;
+  return members[member].args.rank - 2;
+}
+int AttentionSchedule::key_axis(size_t member) const {
+  return member == form.last ? form.values.summed_axis : members[member].args.rank - 1;
+}
+
+std::optional<AttentionSchedule> AttentionSchedule::of(const FusedRows& r) {
+  const auto form = jit::loop::attention_of(r);
+  if (!form) return {};
+  AttentionSchedule s;
+  s.form = *form;
+  int words = 0;
+  for (size_t m = 0; m < r.members.size(); ++m) {
+    const LoopKernel& k = r.members[m].kernel;
+    s.members.push_back({k, Schedule::of(k), jit::loop::layout_of(k), words});
+    s.inner_[m] = r.members[m].inner;
+    words += s.members.back().args.words();
+  }
+  s.args_in_memory = words > kMostWords;
+  for (const int columns : kAttentionColumns)
+    s.functions.push_back("lazy_attention_" + std::to_string(columns));
+  s.text = "attention, " + std::to_string(kAttentionQueries) + " queries a block, " +
+           std::to_string(kAttentionKeys) + " keys at a time, " + std::to_string(r.members.size()) +
+           " kernels in one" + (form->hidden >= 0 ? ", only keys that are seen" : "");
+  return s;
+}
+
+uint64_t AttentionSchedule::queries(const uint64_t* args) const {
+  uint64_t n = extent(args, 0, row_axis(0));
+  for (size_t m = 1; m < members.size(); ++m) {
+    // A member may have merged axes that another one tells apart.
+    const uint64_t rows = extent(args, m, row_axis(m));
+    if (n == 0 || rows == 0) return 0;
+    if (rows % n != 0 && n % rows != 0) return 0;
+    n = std::min(n, rows);
+  }
+  return n;
+}
+
+bool AttentionSchedule::same_arguments(const uint64_t* args) const {
+  const Member &top = members[Attention::kTop], &weights = members[Attention::kWeights];
+  const uint64_t *a = args + top.offset, *b = args + weights.offset;
+  for (const auto& [o, p] : form.same_operands) {
+    if (a[top.args.pointer(o)] != b[weights.args.pointer(p)]) return false;
+    for (int axis = 0; axis < top.args.rank; ++axis) {
+      const Stride s = top.kernel.operands[o].stride[axis], t = weights.kernel.operands[p].stride[axis];
+      if (s != t || (s == Stride::any && a[top.args.stride(o, axis)] != b[weights.args.stride(p, axis)]))
+        return false;
+    }
+  }
+  for (const auto& [i, j] : form.same_scalars)
+    if (a[top.args.scalar(i)] != b[weights.args.scalar(j)]) return false;
+  return true;
+}
+
+bool AttentionSchedule::takes(const uint64_t* args) const {
+  const uint64_t keys = extent(args, 0, key_axis(0));
+  if (keys < kFewestKeys || keys >> 31) return false;
+  for (size_t m = 0; m < members.size(); ++m) {
+    if (extent(args, m, key_axis(m)) != keys) return false;
+    const auto& layout = members[m].args;
+    const LoopKernel& k = members[m].kernel;
+    // Rows are handed on whole: none is read from further on, or in another order.
+    for (size_t o = 0; o < k.operands.size(); ++o) {
+      if (inner_[m][o] < 0) continue;
+      const int operand = static_cast<int>(o), axis = key_axis(m);
+      const uint64_t* words = args + members[m].offset;
+      if (words[layout.pointer(operand)] != 0) return false;
+      if (k.operands[o].stride[axis] == Stride::any &&
+          words[layout.stride(operand, axis)] != size_of(k.operands[o].dtype))
+        return false;
+    }
+  }
+  if (!same_arguments(args)) return false;
+  uint64_t rows = 1;
+  for (int a = 0; a < members[0].args.rank; ++a)
+    if (a != form.scores.summed_axis && a != form.scores.column_axis) rows *= extent(args, 0, a);
+  const uint64_t columns = extent(args, form.last, form.values.column_axis);
+  return queries(args) >= kFewestQueries && rows >> 31 == 0 && columns > 0 &&
+         columns <= static_cast<uint64_t>(
+                        *std::max_element(std::begin(kAttentionColumns), std::end(kAttentionColumns)));
+}
+
+Launch AttentionSchedule::plan(uint64_t* args) const {
+  const uint64_t n = queries(args);
+  uint64_t rows = 1;
+  for (int a = 0; a < members[0].args.rank; ++a)
+    if (a != form.scores.summed_axis && a != form.scores.column_axis) rows *= extent(args, 0, a);
+  args[jit::loop::ArgLayout::kPlanned] = n;
+  const uint64_t columns = extent(args, form.last, form.values.column_axis);
+  uint16_t function = 0;
+  while (static_cast<uint64_t>(kAttentionColumns[function]) < columns) ++function;
+  const uint64_t blocks = rows / n * ((n + kAttentionQueries - 1) / kAttentionQueries);
+  return {function, kAttentionThreads, static_cast<uint32_t>(blocks), 0};
+}
+
+}  // namespace lazy::cuda_backend

@@ -1,0 +1,53 @@
+// An attention (jit/loop/attention.hpp) as one CUDA kernel: a block of threads has some queries of one head
+// and goes along the keys, some at a time, so that scores and weights are in registers and shared memory
+// only. What was added up is multiplied by e^(old top - new top) whenever a row's top rises.
+#pragma once
+#include <optional>
+
+#include "backends/cuda/emitter/module.hpp"
+#include "jit/loop/attention.hpp"
+
+namespace lazy::cuda_backend {
+
+class AttentionSchedule {
+ public:
+  /// Nothing if the rows are no attention.
+  static std::optional<AttentionSchedule> of(const jit::loop::FusedRows&);
+
+  std::vector<std::string> functions;
+  bool args_in_memory = false;
+  std::string text;
+
+  /// Whether it can, and should, run with extents as these arguments say: enough queries that share their
+  /// keys, results that fit registers.
+  bool takes(const uint64_t* args) const;
+  /// The one launch, for arguments that it takes. Sets word kPlanned of the first member: how many queries in
+  /// a row share their keys.
+  Launch plan(uint64_t* args) const;
+
+  // What emit() reads.
+  struct Member {
+    jit::loop::LoopKernel kernel;
+    Schedule schedule;
+    jit::loop::ArgLayout args{};
+    int offset = 0;  // of its arguments in those of a launch
+  };
+  std::vector<Member> members;
+  jit::loop::Attention form;
+  /// Axes along which a member's rows, and keys, follow each other.
+  int row_axis(size_t member) const;
+  int key_axis(size_t member) const;
+
+ private:
+  uint64_t extent(const uint64_t* args, size_t member, int axis) const {
+    return args[members[member].offset + members[member].args.extent(axis)];
+  }
+  /// Rows in a row that have the same keys and values; 0 if members don't agree.
+  uint64_t queries(const uint64_t* args) const;
+  bool same_arguments(const uint64_t* args) const;
+  std::vector<int16_t> inner_[5];  // by member and operand, as in FusedRows
+};
+
+std::string emit(const jit::loop::FusedRows&, const AttentionSchedule&);
+
+}  // namespace lazy::cuda_backend

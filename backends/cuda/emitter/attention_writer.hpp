@@ -1,0 +1,62 @@
+// The text of an attention's module (attention_module.hpp).
+#pragma once
+#include <memory>
+
+#include "backends/cuda/emitter/attention_module.hpp"
+#include "backends/cuda/emitter/writer.hpp"
+
+namespace lazy::cuda_backend {
+
+/// Queries of a block, keys that it looks at at a time, threads; results' columns that a function has room
+/// for.
+inline constexpr int kAttentionQueries = 128, kAttentionKeys = 64, kAttentionThreads = 256;
+inline constexpr int kAttentionColumns[] = {64, 128};
+
+class AttentionWriter {
+ public:
+  AttentionWriter(const jit::loop::FusedRows&, const AttentionSchedule&);
+  std::string module();
+
+ private:
+  const jit::loop::LoopKernel& loop(size_t member) const { return rows_.members[member].kernel; }
+  /// Begins a scope in which `args` and `i` are the member's, at the block's query `y`.
+  void open_member(size_t member);
+  /// Evaluates some of the member's instructions there. `own`: what stands for a value of the row's own.
+  const Values& evaluate(size_t member, size_t first, size_t last,
+                         const std::function<std::string(int16_t value)>& own, const std::string& result);
+  /// `f32` as a value of the row's own.
+  std::string as_own(int16_t value, const std::string& f32);
+  /// Whether nothing larger than -inf was seen, which is what makes a softmax NaN.
+  std::string unseen(const std::string& top) const;
+  void each(const char* variable, int count, const std::function<void()>& body);
+
+  // Parts of a function; `y` is a query of the block, `left` how many there are.
+  void write_head(int which);
+  /// Names for what rows have in shared memory.
+  void write_row_memory();
+  /// Keys that no query of the block sees are not looked at.
+  void write_hidden();
+  /// float `value`: what the softmax is of at (y, key), from float `score`, the product's. -inf past the
+  /// ends.
+  void write_value();
+  /// float `shift`: what is subtracted from a query's values, from `now`, the largest.
+  void write_shift();
+  /// After the last keys, for query y: what is made of the sum of weights.
+  void write_row_results();
+  /// One result, from float `sum`, at column `x`.
+  void write_result();
+  void write_tiles(int which, int columns);
+  void stage(size_t member, const char* side, int tile, const std::string& origin, const std::string& first,
+             const std::string& end);
+  void put(size_t member, const char* side, int tile);
+
+  const jit::loop::FusedRows& rows_;
+  const AttentionSchedule& schedule_;
+  const jit::loop::Attention& form_;
+  Prelude prelude_;
+  Text text_;
+  std::vector<bool> whole_;
+  std::vector<std::unique_ptr<Writer>> writers_;
+};
+
+}  // namespace lazy::cuda_backend
