@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "backends/cuda/emitter/tiles.hpp"
 #include "backends/reference/kernel.hpp"
 #include "tests/cuda/direct.hpp"
 #include "tests/cuda/representative.hpp"
@@ -92,6 +93,15 @@ std::vector<std::vector<int64_t>> edge_shapes(const jit::loop::LoopKernel& k) {
 
 BOOST_AUTO_TEST_SUITE(cuda_execution)
 
+/// A kernel that is there.
+Contestant contestant(const std::string& name, std::shared_ptr<jit::Kernel> compiled) {
+  return {name, [compiled = std::move(compiled)](const jit::loop::LoopKernel&) {
+            auto shared = std::make_unique<Shared>();
+            shared->kernel = compiled;
+            return shared;
+          }};
+}
+
 /// Where a module has a way of its own for few results, also without it.
 std::vector<Contestant> ways(const jit::loop::LoopKernel& k) {
   std::vector<Contestant> v;
@@ -101,13 +111,10 @@ std::vector<Contestant> ways(const jit::loop::LoopKernel& k) {
   for (const size_t functions : {size_t{9}, fewer}) {
     if (k.form == jit::loop::Form::map && functions == 2) break;
     std::shared_ptr<jit::Kernel> compiled = on_emulated_device(k, functions);
-    v.push_back({"emulated CUDA, " + std::to_string(functions) + " functions",
-                 [compiled](const jit::loop::LoopKernel&) {
-                   auto shared = std::make_unique<Shared>();
-                   shared->kernel = compiled;
-                   return shared;
-                 }});
+    v.push_back(contestant("emulated CUDA, " + std::to_string(functions) + " functions", compiled));
   }
+  // The emulated tensor cores add up as the loop IR does.
+  if (cuda_backend::mma_form(k)) v.push_back(contestant("emulated tensor cores", with_tensor_cores(k)));
   return v;
 }
 

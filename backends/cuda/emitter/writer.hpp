@@ -6,6 +6,7 @@
 #include "backends/cuda/emitter/prelude.hpp"
 #include "backends/cuda/emitter/reductions.hpp"
 #include "backends/cuda/emitter/text.hpp"
+#include "backends/cuda/emitter/tiles.hpp"
 #include "backends/cuda/emitter/values.hpp"
 
 namespace lazy::cuda_backend {
@@ -63,6 +64,7 @@ class Writer {
   void write_short();
   void write_outputs();
   void write_tiles();
+  void write_mma();
   void write_lines();
 
  private:
@@ -76,8 +78,10 @@ class Writer {
   void write_turned_index();
   void write_warp_lines();
   void load_tile(const char* side, jit::loop::ValueId, int axis, const char* origin);
-  /// Begins function `which`: its head, and `args`.
-  void open_function(int which, int threads);
+  std::string mma_side(int operand, int axis, const char* first, int flag);
+  void write_mma_epilogue(const TileForm&);
+  /// Begins function `which`: its head, and `args`. `blocks` of it, if given, are to fit a multiprocessor.
+  void open_function(int which, int threads, int blocks = 0);
   /// The product of the parallel extents.
   std::string result_count() const;
   void write_part_type();
