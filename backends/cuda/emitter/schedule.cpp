@@ -257,12 +257,12 @@ bool Schedule::plan_mma(uint64_t* args, std::vector<Launch>& launches) const {
   if (!has_mma() || rows < kLeastMma || columns < kLeastMma || steps < kLeastMma || steps >> 31) return false;
   if (static_cast<double>(rows * columns) * static_cast<double>(steps) < kWorthTensorCores) return false;
   constexpr uint64_t kVector = 16;
-  args[ArgLayout::kPlanned] = static_cast<uint64_t>(is_aligned(args, left_, kVector)) |
-                              static_cast<uint64_t>(is_aligned(args, right_, kVector)) << 1;
+  const bool left = is_aligned(args, left_, kVector), right = is_aligned(args, right_, kVector);
+  args[ArgLayout::kPlanned] = static_cast<uint64_t>(left) | static_cast<uint64_t>(right) << 1;
   const auto tiles = [&](int64_t tile) {
     return planes * ceil_divide(rows, tile) * ceil_divide(columns, tile);
   };
-  const bool small = tiles(kMmaTiles[0]) < kEnoughTiles;
+  const bool small = !left || !right || tiles(kMmaTiles[0]) < kEnoughTiles;
   const int tile = kMmaTiles[small];
   launches.push_back({static_cast<uint16_t>(mma + small), static_cast<uint32_t>(tile * 2),
                       static_cast<uint32_t>(tiles(tile)), 0});

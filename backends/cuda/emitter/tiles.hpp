@@ -18,7 +18,8 @@ struct TileForm {
 /// Nothing where a kernel is another contraction.
 std::optional<TileForm> tile_form(const jit::loop::LoopKernel&);
 
-/// Rows and columns of a tile on tensor cores; of the smaller one where there would be few of the larger.
+/// Rows and columns of a tile on tensor cores; of the smaller one where there would be few of the larger, or
+/// sides cannot be loaded 16 bytes at a time.
 inline constexpr int kMmaTiles[] = {128, 64};
 
 /// The operands of a contraction that tensor cores take: of the same 16-bit type, summed in float32.

@@ -17,13 +17,19 @@ constexpr const char* kGuard = "#if defined(LAZY_EMULATED) || __CUDA_ARCH__ >= 8
 
 /// `$t` is f16 or bf16.
 const char* const kText =
-    R"(// A thread's part in copying one side of a product, whose lines are rows or columns of the results.
+    R"(// p, in a register: what went through a shuffle is not computed anew wherever it is used.
+static __device__ __forceinline__ Shared kept(Shared p) {
+  return (Shared)__shfl_sync(0xffffffffu, (u64)p, threadIdx.x % 32);
+}
+
+// A thread's part in copying one side of a product, whose lines are rows or columns of the results.
 struct Side {
   const char* from;  // its first piece in the next stage: line t, step k
   i64 line, step;    // bytes from one to the next
   i32 lines;         // from the tile's first one on
   i32 t, k;
-  bool wide;         // pieces are 16 bytes, else two elements
+  bool wide;         // pieces are 16 bytes, as always in large tiles, else two elements
+  Shared at;         // where the first piece goes in the first stage
 };
 
 // Where a stage has line t, step k, in bytes. Neighbours are steps, or, of a turned side, lines; groups of 8
@@ -36,31 +42,37 @@ static __device__ __forceinline__ u32 place(u32 t, u32 k) {
 
 // `from` is the element of the tile's first line, first step.
 template <bool turned, int tile>
-static __device__ __forceinline__ Side side(const char* from, i64 line, i64 step, i32 lines, bool wide) {
-  const i32 piece = wide ? 8 : 2, in_line = (turned ? tile : 32) / piece;
+static __device__ __forceinline__ Side side(const char* from, i64 line, i64 step, i32 lines, bool wide, Shared stages) {
+  const i32 piece = tile == 128 || wide ? 8 : 2, in_line = (turned ? tile : 32) / piece;
   const i32 most = (i32)threadIdx.x / in_line, least = (i32)threadIdx.x % in_line * piece;
   const i32 t = turned ? least : most, k = turned ? most : least;
-  return {from + (t * line + k * step), line, step, lines, t, k, wide};
+  return {from + (t * line + k * step), line, step, lines, t, k, wide, kept(stages + place<turned, tile>(t, k))};
 }
 
-// A stage of 32 steps, `left` of which there are; what is not there is 0.
+// A stage of 32 steps, `stage` bytes after the first one. There are `left` steps, and if it is `whole` as many as
+// there may be, of all lines; what is not there is 0.
 template <bool turned, int tile>
-static __device__ __forceinline__ void fill(Shared stage, Side& s, i32 left) {
+static __device__ __forceinline__ void fill(u32 stage, Side& s, i32 left, bool whole) {
   const char* p = s.from;
   s.from += 32 * s.step;
-  if (s.wide) {
+  if (tile == 128 || s.wide) {
     // Two pieces, half a stage apart.
-    constexpr i32 lines_on = turned ? 0 : tile / 2, steps_on = turned ? 16 : 0;
+    const char* second = p + (turned ? 16 * s.step : tile / 2 * s.line);
+    if (whole) {
+      copy_async_16(s.at + stage, p, 16);
+      copy_async_16(s.at + stage + tile * 32, second, 16);
+    } else {
 #pragma unroll
-    for (i32 u = 0; u < 2; ++u) {
-      const i32 t = s.t + u * lines_on, k = s.k + u * steps_on;
-      const i32 there = turned ? (k < left ? s.lines - t : 0) : (t < s.lines ? left - k : 0);
-      copy_async_16(stage + place<turned, tile>(t, k), p, there >= 8 ? 16 : there > 0 ? there * 2 : 0);
-      p += turned ? steps_on * s.step : lines_on * s.line;
+      for (i32 u = 0; u < 2; ++u) {
+        const i32 lines = s.lines - s.t - (turned ? 0 : u * tile / 2), steps = left - s.k - (turned ? u * 16 : 0);
+        const i32 there = lines <= 0 || steps <= 0 ? 0 : turned ? lines : steps;
+        copy_async_16(s.at + stage + u * (tile * 32), u ? second : p, there >= 8 ? 16 : there * 2);
+      }
     }
   } else {
     constexpr i32 lines_on = turned ? 0 : tile / 8, steps_on = turned ? 4 : 0;
     const i64 next = turned ? s.line : s.step;
+    const Shared to = s.at + stage - place<turned, tile>(s.t, s.k);
 #pragma unroll 1
     for (i32 u = 0; u < 8; u += 4) {
       u32 first[4] = {}, second[4] = {};
@@ -75,39 +87,53 @@ static __device__ __forceinline__ void fill(Shared stage, Side& s, i32 left) {
       }
 #pragma unroll
       for (i32 v = 0; v < 4; ++v)
-        store_shared(stage + place<turned, tile>(s.t + (u + v) * lines_on, s.k + (u + v) * steps_on),
+        store_shared(to + place<turned, tile>(s.t + (u + v) * lines_on, s.k + (u + v) * steps_on),
                      first[v] | second[v] << 16);
     }
   }
 }
 
-// 16 lines from t on, 16 steps from k on: of lines and of steps, first both first eights, then the later
-// lines, the later steps, both.
-template <bool turned, int tile>
-static __device__ __forceinline__ void load_fragment(u32 (&d)[4], Shared stage, u32 t, u32 k) {
-  const u32 lane = threadIdx.x % 32;
-  if (turned) {
-    load_matrix_4_turned(d, stage + place<true, tile>(t + lane / 8 % 2 * 8, k + lane / 16 * 8 + lane % 8));
-  } else {
-    load_matrix_4(d, stage + place<false, tile>(t + lane % 16, k + lane / 16 * 8));
+// Where a lane loads from for fragments of 16 lines and 16 steps, from line t on: of lines and of steps both
+// first eights, then, of rows, the later lines or, of columns, the later steps, then the other ones, then both.
+template <bool turned, bool rows, int tile, int fragments>
+struct Loads {
+  Shared at[turned ? fragments : 2];
+  __device__ __forceinline__ Loads(Shared stages, u32 t) {
+    const u32 lane = threadIdx.x % 32, low = lane % 8, first = lane / 8 % 2 * 8, second = lane / 16 * 8;
+    t += low * !turned + (rows ? first : second);
+    const u32 k = low * turned + (rows ? second : first);
+#pragma unroll
+    for (u32 j = 0; j < (turned ? fragments : 2); ++j)
+      at[j] = kept(stages + (turned ? place<true, tile>(t + j * 16, k) : place<false, tile>(t, k + j * 16)));
   }
-}
+  // The j-th 16 lines, steps from k on, of the stage so many bytes after the first one.
+  __device__ __forceinline__ void load(u32 (&d)[4], u32 stage, u32 j, u32 k) const {
+    if (turned) {
+      load_matrix_4_turned(d, at[j] + stage + k * (tile * 2));
+    } else {
+      load_matrix_4(d, at[k / 16] + stage + j * (16 * 64));
+    }
+  }
+};
 
-// A tile's products: a warp has tile / 2 rows of 32 columns.
+// A tile's products: a warp has tile / 2 rows of 32 columns. `memory`: three stages of the left side, three of
+// the right one.
 template <bool left_turned, bool right_turned, int tile>
-static __device__ __forceinline__ void multiply(float (&sum)[tile / 32][4][4], char* memory, Side left, Side right,
+static __device__ __forceinline__ void multiply(float (&sum)[tile / 32][4][4], Shared memory, Side left, Side right,
                                                 i32 steps) {
   constexpr u32 bytes = tile * 64;  // of a stage of one side
-  const u32 warp = threadIdx.x / 32, y = warp / (tile / 32) * (tile / 2), x = warp % (tile / 32) * 32;
-  const Shared lefts = shared_address(memory), rights = lefts + 3 * bytes;
+  const u32 warp = threadIdx.x / 32;
+  const Loads<left_turned, true, tile, tile / 32> left_loads(memory, warp / (tile / 32) * (tile / 2));
+  const Loads<right_turned, false, tile, 2> right_loads(memory + 3 * bytes, warp % (tile / 32) * 32);
+  const i32 last_whole = left.lines >= tile && right.lines >= tile ? steps - 96 : -96;
   u32 filled = 0, used = 0;
 #pragma unroll 1
   for (i32 at = -64; at < steps; at += 32) {
     copies_wait<1>();
     __syncthreads();
     if (at + 64 < steps) {
-      fill<left_turned, tile>(lefts + filled, left, steps - at - 64);
-      fill<right_turned, tile>(rights + filled, right, steps - at - 64);
+      fill<left_turned, tile>(filled, left, steps - at - 64, at <= last_whole);
+      fill<right_turned, tile>(filled, right, steps - at - 64, at <= last_whole);
       filled = filled == 2 * bytes ? 0 : filled + bytes;
     }
     copies_end();
@@ -116,12 +142,12 @@ static __device__ __forceinline__ void multiply(float (&sum)[tile / 32][4][4], c
     for (u32 k = 0; k < 32; k += 16) {
       u32 a[tile / 32][4], b[4][2];
 #pragma unroll
-      for (u32 j = 0; j < tile / 32; ++j) load_fragment<left_turned, tile>(a[j], lefts + used, y + j * 16, k);
+      for (u32 j = 0; j < tile / 32; ++j) left_loads.load(a[j], used, j, k);
 #pragma unroll
-      for (u32 j = 0; j < 4; j += 2) {
+      for (u32 j = 0; j < 2; ++j) {
         u32 both[4];
-        load_fragment<right_turned, tile>(both, rights + used, x + j * 8, k);
-        b[j][0] = both[0], b[j + 1][0] = both[1], b[j][1] = both[2], b[j + 1][1] = both[3];
+        right_loads.load(both, used, j, k);
+        b[2 * j][0] = both[0], b[2 * j][1] = both[1], b[2 * j + 1][0] = both[2], b[2 * j + 1][1] = both[3];
       }
 #pragma unroll
       for (u32 j = 0; j < tile / 32; ++j)
@@ -169,7 +195,7 @@ std::optional<MmaForm> mma_form(const jit::loop::LoopKernel& k) {
 }
 
 /// A side's template arguments, and how the text makes it.
-std::string Writer::mma_side(int operand, int axis, const char* first, int flag) {
+std::string Writer::mma_side(int operand, int axis, const char* first, int flag, const char* stages) {
   const auto& stride = k_.operands[static_cast<size_t>(operand)].stride;
   const auto bytes = [&](int a) {
     switch (stride[a]) {
@@ -182,7 +208,7 @@ std::string Writer::mma_side(int operand, int axis, const char* first, int flag)
   return "side<" + std::string(is_turned(k_, operand, axis) ? "true" : "false") + ", tile>((const char*)(" +
          address(operand).pointer() + "), " + bytes(axis) + ", " + bytes(k_.sequential) +
          ", (i32)((u32)args.n" + number(axis) + " - " + first + "), (args.planned & " + number(flag) +
-         ") != 0)";
+         ") != 0, " + stages + ")";
 }
 
 /// The epilogue of a warp's rows and columns from `row` and `column` on, 32 of each, whose sums are `rows`.
@@ -270,11 +296,13 @@ void Writer::write_mma() {
   text_.line("i.i" + number(form.row_axis) + " = row0;");
   text_.line("i.i" + number(form.column_axis) + " = column0;");
   text_.line("const i64 r = 0;");
-  text_.line("const Side left = " + mma_side(mma.left, form.row_axis, "row0", 1) + ";");
-  text_.line("const Side right = " + mma_side(mma.right, form.column_axis, "column0", 2) + ";");
+  text_.line("const Shared stages = shared_address(memory);");
+  text_.line("const Side left = " + mma_side(mma.left, form.row_axis, "row0", 1, "stages") + ";");
+  text_.line("const Side right = " +
+             mma_side(mma.right, form.column_axis, "column0", 2, "stages + 3 * tile * 64") + ";");
   text_.line("float sum[tile / 32][4][4] = {};");
   text_.line("multiply<" + turned(mma.left, form.row_axis) + ", " + turned(mma.right, form.column_axis) +
-             ", tile>(sum, memory, left, right, (i32)args.n" + number(k_.sequential) + ");");
+             ", tile>(sum, stages, left, right, (i32)args.n" + number(k_.sequential) + ");");
   text_.line("copies_wait<0>();");
   text_.line("__syncthreads();  // stages are no longer needed");
   text_.line("const u32 warp = threadIdx.x / 32;");

@@ -78,7 +78,7 @@ class Writer {
   void write_turned_index();
   void write_warp_lines();
   void load_tile(const char* side, jit::loop::ValueId, int axis, const char* origin);
-  std::string mma_side(int operand, int axis, const char* first, int flag);
+  std::string mma_side(int operand, int axis, const char* first, int flag, const char* stages);
   void write_mma_epilogue(const TileForm&);
   /// Begins function `which`: its head, and `args`. `blocks` of it, if given, are to fit a multiprocessor.
   void open_function(int which, int threads, int blocks = 0);
