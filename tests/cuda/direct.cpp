@@ -116,13 +116,15 @@ cuda_backend::Schedule schedule_of(const jit::loop::LoopKernel& k, size_t functi
 
 class DirectKernel final : public jit::Kernel {
  public:
-  DirectKernel(const jit::loop::LoopKernel& k, size_t functions, cuda_backend::Sums sums)
-      : sums_(sums), schedule_(schedule_of(k, functions)), module_(cuda_backend::emit(k, schedule_)) {}
+  DirectKernel(const jit::loop::LoopKernel& k, size_t functions, int tensor_cores)
+      : tensor_cores_(tensor_cores),
+        schedule_(schedule_of(k, functions)),
+        module_(cuda_backend::emit(k, schedule_)) {}
 
   void launch(uint64_t* args) const override {
     std::vector<cuda_backend::Launch> launches;
     size_t scratch = 0;
-    schedule_.plan(args, launches, scratch, sums_);
+    schedule_.plan(args, launches, scratch, tensor_cores_);
     // Garbage: nothing may rely on what it holds.
     std::vector<uint64_t> memory(scratch / 8, 0xa5a5a5a5a5a5a5a5u);
     args[jit::loop::ArgLayout::kScratch] = reinterpret_cast<uint64_t>(memory.data());
@@ -132,7 +134,7 @@ class DirectKernel final : public jit::Kernel {
   }
 
  private:
-  const cuda_backend::Sums sums_;
+  const int tensor_cores_;
   const cuda_backend::Schedule schedule_;
   const Module module_;
 };
@@ -143,10 +145,10 @@ std::unique_ptr<jit::Kernel> on_emulated_device(const jit::loop::LoopKernel& k) 
   return on_emulated_device(k, ~size_t{0});
 }
 std::unique_ptr<jit::Kernel> on_emulated_device(const jit::loop::LoopKernel& k, size_t functions) {
-  return std::make_unique<DirectKernel>(k, functions, cuda_backend::Sums::ordered);
+  return std::make_unique<DirectKernel>(k, functions, 0);
 }
-std::unique_ptr<jit::Kernel> with_tensor_cores(const jit::loop::LoopKernel& k) {
-  return std::make_unique<DirectKernel>(k, ~size_t{0}, cuda_backend::Sums::by_tensor_cores);
+std::unique_ptr<jit::Kernel> with_tensor_cores(const jit::loop::LoopKernel& k, int multiprocessors) {
+  return std::make_unique<DirectKernel>(k, ~size_t{0}, multiprocessors);
 }
 
 void run_on_emulated_device(const std::string& text, const char* function, unsigned blocks, unsigned threads,

@@ -34,10 +34,6 @@ enum class Layout : uint8_t {
 /// Elements of a tile of a map with a turned axis, in as many columns and rows as a launch's extents suggest.
 inline constexpr int kTurnedTile = 1024;
 
-/// In which order a launch may add up products of floats: the loop IR's, or any, by tensor cores where there
-/// are any.
-enum class Sums : uint8_t { ordered, by_tensor_cores };
-
 class Schedule {
  public:
   /// Decided by the loop IR alone, so that a cubin read from disk is launched as it was when it was compiled.
@@ -53,7 +49,9 @@ class Schedule {
   /// and the product of the parallel extents is below 2^31 (the caller cuts larger boxes); the sequential one
   /// may be anything. `scratch`: bytes of device memory that the launches share; its address goes into word
   /// ArgLayout::kScratch of `args` afterwards, by the caller. May set words kScratch + 1 and kPlanned.
-  void plan(uint64_t* args, std::vector<Launch>&, size_t& scratch, Sums = Sums::ordered) const;
+  /// `tensor_cores`: multiprocessors whose tensor cores may add up products, in an order of their own; 0: in
+  /// the loop IR's order.
+  void plan(uint64_t* args, std::vector<Launch>&, size_t& scratch, int tensor_cores = 0) const;
 
   // What emit() reads.
   Layout layout = Layout::map;
@@ -75,7 +73,7 @@ class Schedule {
   void plan_reduction(uint64_t* args, std::vector<Launch>&, size_t& scratch) const;
   void plan_tiles(const uint64_t* args, std::vector<Launch>&) const;
   /// Whether it is a product that is worth it, and its launch.
-  bool plan_mma(uint64_t* args, std::vector<Launch>&) const;
+  bool plan_mma(uint64_t* args, std::vector<Launch>&, int multiprocessors) const;
   /// Whether it is one of few results, and its launch.
   bool plan_staged_contraction(const uint64_t* args, std::vector<Launch>&) const;
   /// Results: the product of the parallel extents.

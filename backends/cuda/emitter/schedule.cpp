@@ -27,8 +27,8 @@ constexpr uint64_t kFewRows = 4;
 constexpr int64_t kFewLines = 4096, kLeastWarpLine = 64;
 
 /// Tensor cores are for products of at least so many rows, columns and steps, and of so many multiplications
-/// in a matrix; by the large tiles where these are enough for a GPU's multiprocessors.
-constexpr int64_t kLeastMma = 8, kEnoughTiles = 132;
+/// in a matrix. Their large tiles are for where there are enough of these for all multiprocessors.
+constexpr int64_t kLeastMma = 8;
 constexpr double kWorthTensorCores = 32 * 32 * 32;
 
 int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -163,7 +163,7 @@ int64_t Schedule::results(const uint64_t* args) const {
   return n;
 }
 
-void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scratch, Sums sums) const {
+void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scratch, int tensor_cores) const {
   scratch = 0;
   const int64_t n = results(args);
   if (n == 0) return;
@@ -173,7 +173,7 @@ void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scrat
     case Layout::columns: return plan_reduction(args, launches, scratch);
     case Layout::tiles:
       if (plan_staged_contraction(args, launches)) return;
-      if (sums != Sums::by_tensor_cores || !plan_mma(args, launches)) plan_tiles(args, launches);
+      if (tensor_cores == 0 || !plan_mma(args, launches, tensor_cores)) plan_tiles(args, launches);
       return;
     case Layout::lines: {
       const uint64_t length = args[args_.extent(sequential_)];
@@ -250,7 +250,7 @@ bool Schedule::plan_staged_contraction(const uint64_t* args, std::vector<Launch>
   return true;
 }
 
-bool Schedule::plan_mma(uint64_t* args, std::vector<Launch>& launches) const {
+bool Schedule::plan_mma(uint64_t* args, std::vector<Launch>& launches, int multiprocessors) const {
   const auto extent = [&](int axis) { return static_cast<int64_t>(args[args_.extent(axis)]); };
   const int64_t rows = extent(row_axis_), columns = extent(column_axis_), steps = extent(sequential_);
   const int64_t planes = results(args) / (rows * columns);
@@ -262,7 +262,7 @@ bool Schedule::plan_mma(uint64_t* args, std::vector<Launch>& launches) const {
   const auto tiles = [&](int64_t tile) {
     return planes * ceil_divide(rows, tile) * ceil_divide(columns, tile);
   };
-  const bool small = !left || !right || tiles(kMmaTiles[0]) < kEnoughTiles;
+  const bool small = !left || !right || tiles(kMmaTiles[0]) < multiprocessors;
   const int tile = kMmaTiles[small];
   launches.push_back({static_cast<uint16_t>(mma + small), static_cast<uint32_t>(tile * 2),
                       static_cast<uint32_t>(tiles(tile)), 0});
