@@ -6,6 +6,7 @@
 #include "backends/cuda/emitter/module.hpp"
 #include "backends/cuda/product_kernel.hpp"
 #include "support/archive.hpp"
+#include "support/config.hpp"
 #include "support/error.hpp"
 
 namespace lazy::cuda_backend {
@@ -74,7 +75,8 @@ class GpuKernel final : public jit::Kernel {
     thread_local std::vector<Launch> launches;
     launches.clear();
     size_t scratch_bytes = 0;
-    schedule_.plan(args, launches, scratch_bytes);
+    const bool any_order = config::get().cuda_sums.get() == config::Sums::any && gpu.architecture >= 80;
+    schedule_.plan(args, launches, scratch_bytes, any_order ? gpu.multiprocessors : 0);
     const Borrowed scratch(gpu, scratch_bytes);
     args[ArgLayout::kScratch] = reinterpret_cast<uint64_t>(scratch.get());
     code_.launch(gpu, launches, args, static_cast<size_t>(at_.words()), schedule_.args_in_memory);

@@ -78,46 +78,65 @@ Emulated& emulated() {
   return e;
 }
 
-class DirectKernel final : public jit::Kernel {
+/// A loaded module.
+class Module {
  public:
-  DirectKernel(const jit::loop::LoopKernel& k, size_t functions) : schedule_(cuda_backend::Schedule::of(k)) {
-    if (schedule_.functions.size() > functions) schedule_.functions.resize(functions);
-    const std::string text = cuda_backend::emit(k, schedule_);
-    Emulated& e = emulated();
+  explicit Module(const std::string& text) : driver_(emulated().driver) {
     const Compiled c = compiled(text, 90, kEmulated);
     if (!c.ok) throw std::runtime_error("does not compile: " + c.log + "\n" + text);
-    require(e.driver.library_load(&library_, c.image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
-            "cuLibraryLoadData");
-    kernels_.resize(schedule_.functions.size());
-    for (size_t i = 0; i < kernels_.size(); ++i)
-      require(e.driver.library_kernel(&kernels_[i], library_, schedule_.functions[i].c_str()),
-              "cuLibraryGetKernel");
+    require(
+        emulated().driver.library_load(&library_, c.image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+        "cuLibraryLoadData");
   }
-  ~DirectKernel() override { emulated().driver.library_unload(library_); }
-
-  void launch(uint64_t* args) const override {
-    Emulated& e = emulated();
-    std::vector<cuda_backend::Launch> launches;
-    size_t scratch = 0;
-    schedule_.plan(args, launches, scratch);
-    // Garbage: nothing may rely on what it holds.
-    std::vector<uint64_t> memory(scratch / 8, 0xa5a5a5a5a5a5a5a5u);
-    args[jit::loop::ArgLayout::kScratch] = reinterpret_cast<uint64_t>(memory.data());
-    for (const cuda_backend::Launch& l : launches) {
-      void* params[] = {args};
-      if (schedule_.args_in_memory) params[0] = &args;
-      api::Function f = nullptr;
-      require(e.driver.kernel_function(&f, kernels_[l.function]), "cuKernelGetFunction");
-      require(e.driver.launch(f, l.blocks, 1, 1, l.threads, 1, 1, l.shared_bytes, e.stream, params, nullptr),
-              "cuLaunchKernel");
-    }
-    require(e.driver.stream_synchronize(e.stream), "cuStreamSynchronize");
+  Module(const Module&) = delete;
+  ~Module() { driver_.library_unload(library_); }
+  void launch(const char* function, unsigned blocks, unsigned threads, unsigned shared_bytes,
+              void* args) const {
+    api::CudaKernel kernel = nullptr;
+    require(driver_.library_kernel(&kernel, library_, function), "cuLibraryGetKernel");
+    api::Function f = nullptr;
+    require(driver_.kernel_function(&f, kernel), "cuKernelGetFunction");
+    void* params[] = {args};
+    require(driver_.launch(f, blocks, 1, 1, threads, 1, 1, shared_bytes, emulated().stream, params, nullptr),
+            "cuLaunchKernel");
+    require(driver_.stream_synchronize(emulated().stream), "cuStreamSynchronize");
   }
 
  private:
-  cuda_backend::Schedule schedule_;
+  const api::Driver& driver_;
   api::Library library_ = nullptr;
-  std::vector<api::CudaKernel> kernels_;
+};
+
+/// A schedule that has only some of its functions.
+cuda_backend::Schedule schedule_of(const jit::loop::LoopKernel& k, size_t functions) {
+  cuda_backend::Schedule s = cuda_backend::Schedule::of(k);
+  if (s.functions.size() > functions) s.functions.resize(functions);
+  return s;
+}
+
+class DirectKernel final : public jit::Kernel {
+ public:
+  DirectKernel(const jit::loop::LoopKernel& k, size_t functions, int tensor_cores)
+      : tensor_cores_(tensor_cores),
+        schedule_(schedule_of(k, functions)),
+        module_(cuda_backend::emit(k, schedule_)) {}
+
+  void launch(uint64_t* args) const override {
+    std::vector<cuda_backend::Launch> launches;
+    size_t scratch = 0;
+    schedule_.plan(args, launches, scratch, tensor_cores_);
+    // Garbage: nothing may rely on what it holds.
+    std::vector<uint64_t> memory(scratch / 8, 0xa5a5a5a5a5a5a5a5u);
+    args[jit::loop::ArgLayout::kScratch] = reinterpret_cast<uint64_t>(memory.data());
+    for (const cuda_backend::Launch& l : launches)
+      module_.launch(schedule_.functions[l.function].c_str(), l.blocks, l.threads, l.shared_bytes,
+                     schedule_.args_in_memory ? static_cast<void*>(&args) : args);
+  }
+
+ private:
+  const int tensor_cores_;
+  const cuda_backend::Schedule schedule_;
+  const Module module_;
 };
 
 }  // namespace
@@ -126,7 +145,15 @@ std::unique_ptr<jit::Kernel> on_emulated_device(const jit::loop::LoopKernel& k) 
   return on_emulated_device(k, ~size_t{0});
 }
 std::unique_ptr<jit::Kernel> on_emulated_device(const jit::loop::LoopKernel& k, size_t functions) {
-  return std::make_unique<DirectKernel>(k, functions);
+  return std::make_unique<DirectKernel>(k, functions, 0);
+}
+std::unique_ptr<jit::Kernel> with_tensor_cores(const jit::loop::LoopKernel& k, int multiprocessors) {
+  return std::make_unique<DirectKernel>(k, ~size_t{0}, multiprocessors);
+}
+
+void run_on_emulated_device(const std::string& text, const char* function, unsigned blocks, unsigned threads,
+                            void* args) {
+  Module(text).launch(function, blocks, threads, 0, args);
 }
 
 }  // namespace lazy::test

@@ -24,5 +24,12 @@ Compiled with_real_nvrtc(const std::string& text, int architecture);
 std::unique_ptr<jit::Kernel> on_emulated_device(const jit::loop::LoopKernel&);
 /// With only the first `functions` of its module, where the others are other ways to the same.
 std::unique_ptr<jit::Kernel> on_emulated_device(const jit::loop::LoopKernel&, size_t functions);
+/// As it is launched where sums may have any order: by large tiles, if there are that many of them.
+std::unique_ptr<jit::Kernel> with_tensor_cores(const jit::loop::LoopKernel&, int multiprocessors);
+
+/// A function of a module written by hand, on the emulated device; `args` is its argument. Throws what goes
+/// wrong.
+void run_on_emulated_device(const std::string& text, const char* function, unsigned blocks, unsigned threads,
+                            void* args);
 
 }  // namespace lazy::test

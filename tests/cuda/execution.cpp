@@ -4,11 +4,13 @@
 #include <cstdlib>
 #include <random>
 
+#include "backends/cuda/emitter/tiles.hpp"
 #include "backends/reference/kernel.hpp"
 #include "tests/cuda/direct.hpp"
 #include "tests/cuda/representative.hpp"
 #include "tests/differential/interpreted.hpp"
 #include "tests/differential/trial.hpp"
+#include "tests/kernel_builder.hpp"
 
 using namespace lazy;
 using namespace lazy::test;
@@ -92,6 +94,15 @@ std::vector<std::vector<int64_t>> edge_shapes(const jit::loop::LoopKernel& k) {
 
 BOOST_AUTO_TEST_SUITE(cuda_execution)
 
+/// A kernel that is there.
+Contestant contestant(const std::string& name, std::shared_ptr<jit::Kernel> compiled) {
+  return {name, [compiled = std::move(compiled)](const jit::loop::LoopKernel&) {
+            auto shared = std::make_unique<Shared>();
+            shared->kernel = compiled;
+            return shared;
+          }};
+}
+
 /// Where a module has a way of its own for few results, also without it.
 std::vector<Contestant> ways(const jit::loop::LoopKernel& k) {
   std::vector<Contestant> v;
@@ -101,13 +112,12 @@ std::vector<Contestant> ways(const jit::loop::LoopKernel& k) {
   for (const size_t functions : {size_t{9}, fewer}) {
     if (k.form == jit::loop::Form::map && functions == 2) break;
     std::shared_ptr<jit::Kernel> compiled = on_emulated_device(k, functions);
-    v.push_back({"emulated CUDA, " + std::to_string(functions) + " functions",
-                 [compiled](const jit::loop::LoopKernel&) {
-                   auto shared = std::make_unique<Shared>();
-                   shared->kernel = compiled;
-                   return shared;
-                 }});
+    v.push_back(contestant("emulated CUDA, " + std::to_string(functions) + " functions", compiled));
   }
+  // The emulated tensor cores add up as the loop IR does.
+  if (cuda_backend::mma_form(k))
+    for (const int multiprocessors : {1, 1000})
+      v.push_back(contestant("emulated tensor cores", with_tensor_cores(k, multiprocessors)));
   return v;
 }
 
@@ -124,6 +134,58 @@ BOOST_AUTO_TEST_CASE(each_kind_agrees_at_the_edges) {
       return std::string();
     });
     BOOST_CHECK_MESSAGE(text.empty(), r.name << ": " << text);
+  }
+}
+
+/// A product of batches whose sides lie as these strides say; of `epilogue` there are four.
+jit::loop::LoopKernel product(DType t, const std::vector<Stride>& left, const std::vector<Stride>& right,
+                              int epilogue) {
+  KernelBuilder b(jit::loop::Form::reduce, 4, 3);  // b, m, n, k
+  const int r = b.reduce(Op::matmul, b.cast(float32, b.input(t, left)), b.cast(float32, b.input(t, right)));
+  b.begin_epilogue();
+  const Stride A = Stride::any, U = Stride::unit, Z = Stride::zero;
+  ValueId v = b.result(r);
+  if (epilogue == 1) v = b.op(Op::gelu, b.op(Op::add, v, b.cast(float32, b.input(t, {Z, Z, U, Z}))));
+  if (epilogue == 2) v = b.op(Op::add, v, b.cast(float32, b.input(t, {A, A, U, Z})));
+  if (epilogue == 3) v = b.op(Op::multiply, v, b.cast(float32, b.iota(1)));
+  if (epilogue == 3) b.store(b.op(Op::add, v, b.scalar(float32)), {A, A, A, Z});
+  b.store(epilogue == 0 ? v : b.cast(t, v),
+          epilogue == 2 ? std::vector{A, U, A, Z} : std::vector{A, A, U, Z});
+  return b.done();
+}
+
+/// The emulated tensor cores add up in ascending order, so results are the reference's to the bit.
+BOOST_AUTO_TEST_CASE(tensor_cores_take_sides_in_any_layout) {
+  const Stride A = Stride::any, U = Stride::unit, Z = Stride::zero;
+  const std::vector<std::vector<Stride>> lefts = {{A, A, Z, U}, {A, U, Z, A}, {Z, A, Z, U}, {A, A, Z, A},
+                                                  {Z, U, Z, A}, {A, Z, Z, U}, {A, A, Z, Z}};
+  const std::vector<std::vector<Stride>> rights = {{A, Z, U, A}, {A, Z, A, U}, {Z, Z, U, A}, {A, Z, A, A},
+                                                   {Z, Z, A, U}, {A, Z, Z, U}, {Z, Z, U, Z}};
+  // Whole tiles, and ends of each kind.
+  const std::vector<std::vector<int64_t>> shapes = {{1, 128, 128, 64}, {2, 72, 200, 40}, {1, 129, 9, 33},
+                                                    {3, 8, 65, 100},   {1, 200, 136, 8}, {2, 63, 127, 31}};
+  for (size_t i = 0; i < lefts.size() * 2; ++i) {
+    // Each with its like, then each with another.
+    const auto& left = lefts[i % lefts.size()];
+    const auto& right = rights[(i + i / lefts.size()) % rights.size()];
+    const DType t = i % 2 ? float16 : bfloat16;
+    const jit::loop::LoopKernel k = product(t, left, right, static_cast<int>(i % 4));
+    BOOST_REQUIRE(cuda_backend::mma_form(k));
+    const std::string text = in_child([&] {
+      std::vector<Contestant> contestants;
+      for (const int multiprocessors : {1, 1000})
+        contestants.push_back(contestant(multiprocessors == 1 ? "large tiles" : "small tiles",
+                                         with_tensor_cores(k, multiprocessors)));
+      for (size_t j = 0; j < shapes.size(); ++j)
+        for (const int shift : {0, 1}) {
+          if ((i + j) % 2 && shift) continue;
+          const Case c = packed(k, shapes[j], shift, j % 3 == 2 ? Values::special : Values::small);
+          const std::string found = trial(c, oracle(), contestants);
+          if (!found.empty()) return describe(c) + found;
+        }
+      return std::string();
+    });
+    BOOST_CHECK_MESSAGE(text.empty(), "layout " << i << ": " << text);
   }
 }
 

@@ -172,6 +172,18 @@ LoopKernel batch_product() {
   return b.done();
 }
 
+/// Turned sides, batches of the left one, a residual of the output's type, two results.
+LoopKernel turned_product() {
+  KernelBuilder b(Form::reduce, 4, 3);  // b, m, n, k
+  const int r = b.reduce(Op::matmul, b.cast(float32, b.input(bfloat16, {A, U, Z, A})),
+                         b.cast(float32, b.input(bfloat16, {Z, Z, A, U})));
+  b.begin_epilogue();
+  const ValueId v = b.op(Op::add, b.result(r), b.cast(float32, b.input(bfloat16, {A, A, U, Z})));
+  b.store(b.cast(bfloat16, v), {A, A, U, Z});
+  b.store(b.op(Op::multiply, v, b.scalar(float32)), {A, A, U, Z});
+  return b.done();
+}
+
 LoopKernel computed_product() {
   KernelBuilder b(Form::reduce, 3, 1);
   const ValueId x = b.op(Op::abs, b.input(float32, {A, U, Z}));
@@ -224,6 +236,7 @@ std::vector<Representative> make() {
       {"product_f16_gelu", product(float16, float32, true)},
       {"product_i8", product(int8, int8, false)},
       {"batch_product", batch_product()},
+      {"turned_product", turned_product()},
       {"computed_product", computed_product()},
       {"scan", scan(float32)},
       {"scan_i64", scan(int64)},

@@ -142,6 +142,34 @@ BOOST_AUTO_TEST_CASE(few_results_have_ways_of_their_own) {
   BOOST_TEST(runs("scan", {0, 30000}) == "nothing");
 }
 
+BOOST_AUTO_TEST_CASE(tensor_cores_are_for_products_of_16_bit_floats) {
+  const LoopKernel& k = representative("product_f16_gelu");
+  // Of m x k times k x n, packed, on so many multiprocessors; `shift`: bytes of the right side's address.
+  const auto runs = [&](int64_t m, int64_t steps, int64_t n, int multiprocessors, uint64_t shift = 0) {
+    test::Launch args(k);
+    args.extents({m, steps, n});
+    args.operand(0, reinterpret_cast<void*>(0x1000), {steps * 2, 2, 0});
+    args.operand(1, reinterpret_cast<void*>(0x1000 + shift), {0, n * 2, 2});
+    std::vector<cuda_backend::Launch> launches;
+    size_t scratch = 0;
+    const Schedule s = Schedule::of(k);
+    s.plan(args.data(), launches, scratch, multiprocessors);
+    const std::string name = s.functions.at(launches.at(0).function);
+    return name.substr(s.functions[0].size()) + " " + std::to_string(launches[0].blocks);
+  };
+  BOOST_TEST(runs(1024, 64, 1000, 64) == "_mma 64");
+  BOOST_TEST(runs(1024, 64, 1000, 132) == "_mma_small 256");  // too few large tiles
+  BOOST_TEST(runs(1024, 64, 1001, 64) == "_mma_small 256");   // rows that are not aligned
+  BOOST_TEST(runs(1024, 60, 1000, 64) == "_mma_small 256");
+  BOOST_TEST(runs(1024, 64, 1000, 64, 8) == "_mma_small 256");  // an address that is not
+  BOOST_TEST(runs(1024, 64, 1000, 0) == " 256");                // in the loop IR's order
+  BOOST_TEST(runs(16, 16, 16, 64) == " 1");                     // not worth it
+  BOOST_TEST(runs(1024, 7, 1024, 64) == " 256");
+  BOOST_TEST(runs(2, 4096, 1024, 64) == "_staged 64");  // few rows
+  for (const char* other : {"product", "product_i8", "computed_product"})
+    BOOST_TEST(!Schedule::of(representative(other)).has_mma(), other);
+}
+
 BOOST_AUTO_TEST_CASE(tiles_follow_the_shape) {
   const LoopKernel& k = representative("transposed");
   BOOST_TEST(plan(k, {1, 64, 64})[0].blocks == 4u);

@@ -49,7 +49,9 @@ class Schedule {
   /// and the product of the parallel extents is below 2^31 (the caller cuts larger boxes); the sequential one
   /// may be anything. `scratch`: bytes of device memory that the launches share; its address goes into word
   /// ArgLayout::kScratch of `args` afterwards, by the caller. May set words kScratch + 1 and kPlanned.
-  void plan(uint64_t* args, std::vector<Launch>&, size_t& scratch) const;
+  /// `tensor_cores`: multiprocessors whose tensor cores may add up products, in an order of their own; 0: in
+  /// the loop IR's order.
+  void plan(uint64_t* args, std::vector<Launch>&, size_t& scratch, int tensor_cores = 0) const;
 
   // What emit() reads.
   Layout layout = Layout::map;
@@ -62,22 +64,28 @@ class Schedule {
   bool has_short_rows() const {
     return short_rows >= 0 && static_cast<size_t>(short_rows) < functions.size();
   }
+  int mma = -1;  // of tiles: the functions for tensor cores, of kMmaTiles, if there are any
+  bool has_mma() const { return mma >= 0 && static_cast<size_t>(mma) + 1 < functions.size(); }
   int turned_axis = -1;  // of a map: along which an operand is packed that is not along the last axis
 
  private:
   void plan_map(uint64_t* args, std::vector<Launch>&) const;
   void plan_reduction(uint64_t* args, std::vector<Launch>&, size_t& scratch) const;
   void plan_tiles(const uint64_t* args, std::vector<Launch>&) const;
+  /// Whether it is a product that is worth it, and its launch.
+  bool plan_mma(uint64_t* args, std::vector<Launch>&, int multiprocessors) const;
   /// Whether it is one of few results, and its launch.
   bool plan_staged_contraction(const uint64_t* args, std::vector<Launch>&) const;
   /// Results: the product of the parallel extents.
   int64_t results(const uint64_t* args) const;
   /// Whether every operand allows loads and stores of `vector` elements in a launch.
   bool is_wide(const uint64_t* args) const;
+  /// Whether an operand that is packed along some axis allows loads of `bytes` there.
+  bool is_aligned(const uint64_t* args, int operand, uint64_t bytes) const;
 
   jit::loop::ArgLayout args_{};
   std::vector<jit::loop::Operand> operands_;
-  int sequential_ = -1, row_axis_ = -1, column_axis_ = -1;
+  int sequential_ = -1, row_axis_ = -1, column_axis_ = -1, left_ = -1, right_ = -1;
   size_t part_bytes_ = 0;  // of one block's results, on their way to the second function
 };
 

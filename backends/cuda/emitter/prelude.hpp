@@ -29,5 +29,7 @@ struct Snippet {
   std::string text;
 };
 const std::vector<Snippet>& prelude_table();
+/// Those of prelude_tensor_cores.cpp, which are part of it.
+std::vector<Snippet> tensor_core_snippets();
 
 }  // namespace lazy::cuda_backend

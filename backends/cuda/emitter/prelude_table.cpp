@@ -367,6 +367,7 @@ const std::vector<Snippet>& prelude_table() {
     std::vector<Snippet> t(std::begin(kPlain), std::end(kPlain));
     for (const Snippet& s : kFloats)
       for (const Snippet& one : for_both_floats(s)) t.push_back(one);
+    for (Snippet& s : tensor_core_snippets()) t.push_back(std::move(s));
     return t;
   }();
   return table;

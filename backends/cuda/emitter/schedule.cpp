@@ -26,6 +26,11 @@ constexpr uint64_t kFewRows = 4;
 /// At most so many lines of at least so many steps get a warp each.
 constexpr int64_t kFewLines = 4096, kLeastWarpLine = 64;
 
+/// Tensor cores are for products of at least so many rows, columns and steps, and of so many multiplications
+/// in a matrix. Their large tiles are for where there are enough of these for all multiprocessors.
+constexpr int64_t kLeastMma = 8;
+constexpr double kWorthTensorCores = 32 * 32 * 32;
+
 int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 Layout layout_of_work(const LoopKernel& k) {
@@ -120,6 +125,7 @@ Schedule Schedule::of(const LoopKernel& k) {
     case Layout::tiles: {
       const TileForm f = *tile_form(k);
       s.row_axis_ = f.row_axis, s.column_axis_ = f.column_axis;
+      if (const auto mma = mma_form(k)) s.left_ = mma->left, s.right_ = mma->right;
       break;
     }
     case Layout::lines:
@@ -130,6 +136,11 @@ Schedule Schedule::of(const LoopKernel& k) {
   if (k.form == Form::reduce && staged_loads(k) > 0) {
     s.staged = static_cast<int>(s.functions.size());
     s.functions.push_back(name + "_staged");
+  }
+  if (s.left_ >= 0) {
+    s.mma = static_cast<int>(s.functions.size());
+    s.functions.push_back(name + "_mma");
+    s.functions.push_back(name + "_mma_small");
   }
   // Long code need not be there once more: it waits for itself, not for memory.
   if (s.layout == Layout::rows && cost <= 16) {
@@ -152,7 +163,7 @@ int64_t Schedule::results(const uint64_t* args) const {
   return n;
 }
 
-void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scratch) const {
+void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scratch, int tensor_cores) const {
   scratch = 0;
   const int64_t n = results(args);
   if (n == 0) return;
@@ -161,7 +172,8 @@ void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scrat
     case Layout::rows:
     case Layout::columns: return plan_reduction(args, launches, scratch);
     case Layout::tiles:
-      if (!plan_staged_contraction(args, launches)) plan_tiles(args, launches);
+      if (plan_staged_contraction(args, launches)) return;
+      if (tensor_cores == 0 || !plan_mma(args, launches, tensor_cores)) plan_tiles(args, launches);
       return;
     case Layout::lines: {
       const uint64_t length = args[args_.extent(sequential_)];
@@ -175,6 +187,18 @@ void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scrat
       launches.push_back(
           {0, static_cast<uint32_t>(threads), static_cast<uint32_t>(ceil_divide(n, threads)), 0});
   }
+}
+
+bool Schedule::is_aligned(const uint64_t* args, int operand, uint64_t bytes) const {
+  const Operand& o = operands_[static_cast<size_t>(operand)];
+  if (args[args_.pointer(operand)] % bytes) return false;
+  bool is_packed = false;
+  for (int a = 0; a < args_.rank; ++a) {
+    is_packed |= o.stride[a] == Stride::unit;
+    if (o.stride[a] == Stride::any && args[args_.extent(a)] != 1 && args[args_.stride(operand, a)] % bytes)
+      return false;
+  }
+  return is_packed;
 }
 
 bool Schedule::is_wide(const uint64_t* args) const {
@@ -223,6 +247,25 @@ bool Schedule::plan_staged_contraction(const uint64_t* args, std::vector<Launch>
   // Tiles load a side once for all of their rows.
   if (layout == Layout::tiles && args[args_.extent(row_axis_)] > kFewRows) return false;
   launches.push_back({static_cast<uint16_t>(staged), kStagedThreads, static_cast<uint32_t>(blocks), 0});
+  return true;
+}
+
+bool Schedule::plan_mma(uint64_t* args, std::vector<Launch>& launches, int multiprocessors) const {
+  const auto extent = [&](int axis) { return static_cast<int64_t>(args[args_.extent(axis)]); };
+  const int64_t rows = extent(row_axis_), columns = extent(column_axis_), steps = extent(sequential_);
+  const int64_t planes = results(args) / (rows * columns);
+  if (!has_mma() || rows < kLeastMma || columns < kLeastMma || steps < kLeastMma || steps >> 31) return false;
+  if (static_cast<double>(rows * columns) * static_cast<double>(steps) < kWorthTensorCores) return false;
+  constexpr uint64_t kVector = 16;
+  const bool left = is_aligned(args, left_, kVector), right = is_aligned(args, right_, kVector);
+  args[ArgLayout::kPlanned] = static_cast<uint64_t>(left) | static_cast<uint64_t>(right) << 1;
+  const auto tiles = [&](int64_t tile) {
+    return planes * ceil_divide(rows, tile) * ceil_divide(columns, tile);
+  };
+  const bool small = !left || !right || tiles(kMmaTiles[0]) < multiprocessors;
+  const int tile = kMmaTiles[small];
+  launches.push_back({static_cast<uint16_t>(mma + small), static_cast<uint32_t>(tile * 2),
+                      static_cast<uint32_t>(tiles(tile)), 0});
   return true;
 }
 

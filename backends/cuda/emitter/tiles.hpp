@@ -18,4 +18,14 @@ struct TileForm {
 /// Nothing where a kernel is another contraction.
 std::optional<TileForm> tile_form(const jit::loop::LoopKernel&);
 
+/// Rows and columns of a tile on tensor cores; of the smaller one where there would be few of the larger, or
+/// sides cannot be loaded 16 bytes at a time.
+inline constexpr int kMmaTiles[] = {128, 64};
+
+/// The operands of a contraction that tensor cores take: of the same 16-bit type, summed in float32.
+struct MmaForm {
+  int left = -1, right = -1;  // as in TileForm
+};
+std::optional<MmaForm> mma_form(const jit::loop::LoopKernel&);
+
 }  // namespace lazy::cuda_backend

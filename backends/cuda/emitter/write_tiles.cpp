@@ -147,6 +147,7 @@ void Writer::write_tiles() {
   text_.close();
   text_.close();
   if (schedule_.has_staged()) write_staged();
+  if (schedule_.has_mma()) write_mma();
 }
 
 }  // namespace lazy::cuda_backend

@@ -86,9 +86,10 @@ std::string Writer::module() {
   return s;
 }
 
-void Writer::open_function(int which, int threads) {
+void Writer::open_function(int which, int threads, int blocks) {
   const std::string name = schedule_.functions[static_cast<size_t>(which)];
-  const std::string head = "extern \"C\" __global__ void __launch_bounds__(" + number(threads) + ") " + name;
+  const std::string head = "extern \"C\" __global__ void __launch_bounds__(" + number(threads) +
+                           (blocks ? ", " + number(blocks) : "") + ") " + name;
   text_.line("");
   if (schedule_.args_in_memory) {
     text_.open(head + "(const Args* const memory)");

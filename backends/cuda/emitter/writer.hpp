@@ -6,6 +6,7 @@
 #include "backends/cuda/emitter/prelude.hpp"
 #include "backends/cuda/emitter/reductions.hpp"
 #include "backends/cuda/emitter/text.hpp"
+#include "backends/cuda/emitter/tiles.hpp"
 #include "backends/cuda/emitter/values.hpp"
 
 namespace lazy::cuda_backend {
@@ -64,6 +65,7 @@ class Writer {
   void write_short();
   void write_outputs();
   void write_tiles();
+  void write_mma();
   void write_lines();
 
  private:
@@ -83,8 +85,10 @@ class Writer {
   void load_tile(const char* side, jit::loop::ValueId, int axis, const std::string& origin, int tile);
   std::string place_in_tile(jit::loop::ValueId, int axis, int tile) const;
   bool packed_along(jit::loop::ValueId side, int axis) const;
-  /// Begins function `which`: its head, and `args`.
-  void open_function(int which, int threads);
+  std::string mma_side(int operand, int axis, const char* first, int flag, const char* stages);
+  void write_mma_epilogue(const TileForm&);
+  /// Begins function `which`: its head, and `args`. `blocks` of it, if given, are to fit a multiprocessor.
+  void open_function(int which, int threads, int blocks = 0);
   /// The product of the parallel extents.
   std::string result_count() const;
   void write_part_type();

@@ -1,0 +1,337 @@
+// Contractions of two operands of one 16-bit type, summed in float32 by tensor cores: in an order of their
+// own, so a launch takes this way only where any order will do. A block has a tile of results; both sides
+// come to shared memory by asynchronous copies, two stages ahead of the one that is multiplied.
+#include <algorithm>
+
+#include "backends/cuda/emitter/cost.hpp"
+#include "backends/cuda/emitter/tiles.hpp"
+#include "backends/cuda/emitter/types.hpp"
+#include "backends/cuda/emitter/writer.hpp"
+
+namespace lazy::cuda_backend {
+using jit::loop::Code;
+using jit::loop::Stride;
+namespace {
+
+constexpr const char* kGuard = "#if defined(LAZY_EMULATED) || __CUDA_ARCH__ >= 800";
+
+/// `$t` is f16 or bf16.
+const char* const kText =
+    R"(// p, in a register: what went through a shuffle is not computed anew wherever it is used.
+static __device__ __forceinline__ Shared kept(Shared p) {
+  return (Shared)__shfl_sync(0xffffffffu, (u64)p, threadIdx.x % 32);
+}
+
+// A thread's part in copying one side of a product, whose lines are rows or columns of the results.
+struct Side {
+  const char* from;  // its first piece in the next stage: line t, step k
+  i64 line, step;    // bytes from one to the next
+  i32 lines;         // from the tile's first one on
+  i32 t, k;
+  bool wide;         // pieces are 16 bytes, as always in large tiles, else two elements
+  Shared at;         // where the first piece goes in the first stage
+};
+
+// Where a stage has line t, step k, in bytes. Neighbours are steps, or, of a turned side, lines; groups of 8
+// change places, so that 8 groups that are loaded at once are in different banks.
+template <bool turned, int tile>
+static __device__ __forceinline__ u32 place(u32 t, u32 k) {
+  if (turned) return k * tile * 2 + (t / 8 ^ k % 8) * 16 + t % 8 * 2;
+  return t * 64 + (k / 8 ^ t / 2 % 4) * 16 + k % 8 * 2;
+}
+
+// `from` is the element of the tile's first line, first step.
+template <bool turned, int tile>
+static __device__ __forceinline__ Side side(const char* from, i64 line, i64 step, i32 lines, bool wide, Shared stages) {
+  const i32 piece = tile == 128 || wide ? 8 : 2, in_line = (turned ? tile : 32) / piece;
+  const i32 most = (i32)threadIdx.x / in_line, least = (i32)threadIdx.x % in_line * piece;
+  const i32 t = turned ? least : most, k = turned ? most : least;
+  return {from + (t * line + k * step), line, step, lines, t, k, wide, kept(stages + place<turned, tile>(t, k))};
+}
+
+// A stage of 32 steps, `stage` bytes after the first one. There are `left` steps, and if it is `whole` as many as
+// there may be, of all lines; what is not there is 0.
+template <bool turned, int tile>
+static __device__ __forceinline__ void fill(u32 stage, Side& s, i32 left, bool whole) {
+  const char* p = s.from;
+  s.from += 32 * s.step;
+  if (tile == 128 || s.wide) {
+    // Two pieces, half a stage apart.
+    const char* second = p + (turned ? 16 * s.step : tile / 2 * s.line);
+    if (whole) {
+      copy_async_16(s.at + stage, p, 16);
+      copy_async_16(s.at + stage + tile * 32, second, 16);
+    } else {
+#pragma unroll
+      for (i32 u = 0; u < 2; ++u) {
+        const i32 lines = s.lines - s.t - (turned ? 0 : u * tile / 2), steps = left - s.k - (turned ? u * 16 : 0);
+        const i32 there = lines <= 0 || steps <= 0 ? 0 : turned ? lines : steps;
+        copy_async_16(s.at + stage + u * (tile * 32), u ? second : p, there >= 8 ? 16 : there * 2);
+      }
+    }
+  } else {
+    constexpr i32 lines_on = turned ? 0 : tile / 8, steps_on = turned ? 4 : 0;
+    const i64 next = turned ? s.line : s.step;
+    const Shared to = s.at + stage - place<turned, tile>(s.t, s.k);
+#pragma unroll 1
+    for (i32 u = 0; u < 8; u += 4) {
+      u32 first[4] = {}, second[4] = {};
+#pragma unroll
+      for (i32 v = 0; v < 4; ++v) {
+        const i32 t = s.t + (u + v) * lines_on, k = s.k + (u + v) * steps_on;
+        if (t < s.lines && k < left) {
+          first[v] = *(const u16*)p;
+          if (turned ? t + 1 < s.lines : k + 1 < left) second[v] = *(const u16*)(p + next);
+        }
+        p += turned ? steps_on * s.step : lines_on * s.line;
+      }
+#pragma unroll
+      for (i32 v = 0; v < 4; ++v)
+        store_shared(to + place<turned, tile>(s.t + (u + v) * lines_on, s.k + (u + v) * steps_on),
+                     first[v] | second[v] << 16);
+    }
+  }
+}
+
+// Where a lane loads from for fragments of 16 lines and 16 steps, from line t on: of lines and of steps both
+// first eights, then, of rows, the later lines or, of columns, the later steps, then the other ones, then both.
+template <bool turned, bool rows, int tile, int fragments>
+struct Loads {
+  Shared at[turned ? fragments : 2];
+  __device__ __forceinline__ Loads(Shared stages, u32 t) {
+    const u32 lane = threadIdx.x % 32, low = lane % 8, first = lane / 8 % 2 * 8, second = lane / 16 * 8;
+    t += low * !turned + (rows ? first : second);
+    const u32 k = low * turned + (rows ? second : first);
+#pragma unroll
+    for (u32 j = 0; j < (turned ? fragments : 2); ++j)
+      at[j] = kept(stages + (turned ? place<true, tile>(t + j * 16, k) : place<false, tile>(t, k + j * 16)));
+  }
+  // The j-th 16 lines, steps from k on, of the stage so many bytes after the first one.
+  __device__ __forceinline__ void load(u32 (&d)[4], u32 stage, u32 j, u32 k) const {
+    if (turned) {
+      load_matrix_4_turned(d, at[j] + stage + k * (tile * 2));
+    } else {
+      load_matrix_4(d, at[k / 16] + stage + j * (16 * 64));
+    }
+  }
+};
+
+// A tile's products: a warp has tile / 2 rows of 32 columns. `memory`: three stages of the left side, three of
+// the right one.
+template <bool left_turned, bool right_turned, int tile>
+static __device__ __forceinline__ void multiply(float (&sum)[tile / 32][4][4], Shared memory, Side left, Side right,
+                                                i32 steps) {
+  constexpr u32 bytes = tile * 64;  // of a stage of one side
+  const u32 warp = threadIdx.x / 32;
+  const Loads<left_turned, true, tile, tile / 32> left_loads(memory, warp / (tile / 32) * (tile / 2));
+  const Loads<right_turned, false, tile, 2> right_loads(memory + 3 * bytes, warp % (tile / 32) * 32);
+  const i32 last_whole = left.lines >= tile && right.lines >= tile ? steps - 96 : -96;
+  u32 filled = 0, used = 0;
+#pragma unroll 1
+  for (i32 at = -64; at < steps; at += 32) {
+    copies_wait<1>();
+    __syncthreads();
+    if (at + 64 < steps) {
+      fill<left_turned, tile>(filled, left, steps - at - 64, at <= last_whole);
+      fill<right_turned, tile>(filled, right, steps - at - 64, at <= last_whole);
+      filled = filled == 2 * bytes ? 0 : filled + bytes;
+    }
+    copies_end();
+    if (at < 0) continue;
+#pragma unroll
+    for (u32 k = 0; k < 32; k += 16) {
+      u32 a[tile / 32][4], b[4][2];
+#pragma unroll
+      for (u32 j = 0; j < tile / 32; ++j) left_loads.load(a[j], used, j, k);
+#pragma unroll
+      for (u32 j = 0; j < 2; ++j) {
+        u32 both[4];
+        right_loads.load(both, used, j, k);
+        b[2 * j][0] = both[0], b[2 * j][1] = both[1], b[2 * j + 1][0] = both[2], b[2 * j + 1][1] = both[3];
+      }
+#pragma unroll
+      for (u32 j = 0; j < tile / 32; ++j)
+#pragma unroll
+        for (u32 n = 0; n < 4; ++n) mma_$t(sum[j][n], a[j], b[n]);
+    }
+    used = used == 2 * bytes ? 0 : used + bytes;
+  }
+}
+
+// 16 rows of 32 columns of a warp, from fragments to rows of 33.
+static __device__ __forceinline__ void spread(float* rows, const float (&sum)[4][4]) {
+  const u32 lane = threadIdx.x % 32;
+#pragma unroll
+  for (u32 n = 0; n < 4; ++n)
+#pragma unroll
+    for (u32 j = 0; j < 4; ++j) rows[(lane / 4 + j / 2 * 8) * 33 + n * 8 + lane % 4 * 2 + j % 2] = sum[n][j];
+}
+
+
+)";
+
+std::string number(int v) { return std::to_string(v); }
+
+/// The operand of a side.
+int operand_of(const jit::loop::LoopKernel& k, jit::loop::ValueId side) {
+  const auto& in = k.body[side];
+  return in.code == Code::load ? in.imm : k.body[in.a].imm;
+}
+
+bool is_turned(const jit::loop::LoopKernel& k, int operand, int axis) {
+  return k.operands[static_cast<size_t>(operand)].stride[axis] == Stride::unit;
+}
+
+}  // namespace
+
+std::optional<MmaForm> mma_form(const jit::loop::LoopKernel& k) {
+  const auto tiles = tile_form(k);
+  if (!tiles || k.reductions[0].type != float32) return {};
+  const MmaForm f{operand_of(k, tiles->left), operand_of(k, tiles->right)};
+  const DType type = k.operands[static_cast<size_t>(f.left)].dtype;
+  if ((type != float16 && type != bfloat16) || type != k.operands[static_cast<size_t>(f.right)].dtype)
+    return {};
+  return f;
+}
+
+/// A side's template arguments, and how the text makes it.
+std::string Writer::mma_side(int operand, int axis, const char* first, int flag, const char* stages) {
+  const auto& stride = k_.operands[static_cast<size_t>(operand)].stride;
+  const auto bytes = [&](int a) {
+    switch (stride[a]) {
+      case Stride::zero: return std::string("0");
+      case Stride::unit: return std::string("2");
+      case Stride::any: break;
+    }
+    return "args." + operand_name(operand) + "_" + number(a);
+  };
+  return "side<" + std::string(is_turned(k_, operand, axis) ? "true" : "false") + ", tile>((const char*)(" +
+         address(operand).pointer() + "), " + bytes(axis) + ", " + bytes(k_.sequential) +
+         ", (i32)((u32)args.n" + number(axis) + " - " + first + "), (args.planned & " + number(flag) +
+         ") != 0, " + stages + ")";
+}
+
+/// The epilogue of a warp's rows and columns from `row` and `column` on, 32 of each, whose sums are `rows`.
+void Writer::write_mma_epilogue(const TileForm& form) {
+  // Lanes go along what the output is packed along.
+  const auto& out = k_.operands[k_.stores.back().operand];
+  const bool by_rows = out.stride[form.row_axis] == Stride::unit;
+  const int across = by_rows ? form.row_axis : form.column_axis,
+            down = by_rows ? form.column_axis : form.row_axis;
+  const std::string lane_member = "i.i" + number(across), member = "i.i" + number(down),
+                    end = "(u32)args.n" + number(down), first = by_rows ? "column" : "row";
+  const int cost = cost_of(k_, k_.epilogue, k_.body.size());
+  // So many are loaded before the first is stored.
+  const int n = cost <= 8 ? 8 : cost <= 24 ? 4 : 2;
+  const std::vector<int> operands = loaded(k_.epilogue, k_.body.size());
+  text_.line(lane_member + " = " + (by_rows ? "row" : "column") + " + threadIdx.x % 32;");
+  text_.line("if (" + lane_member + " >= (u32)args.n" + number(across) + ") continue;");
+  const auto name = [&](int o) { return operand_name(o) + "_there"; };
+  for (const int o : operands)
+    if (!moves(o, down))
+      text_.line("const " + element_type(o) + " " + name(o) + " = " + address(o).access() + ";");
+  text_.line("#pragma unroll 1");
+  text_.open("for (u32 e = 0; e < 32; e += " + number(n) + ")");
+  const auto each = [&] {
+    text_.line("#pragma unroll");
+    text_.open("for (u32 u = 0; u < " + number(n) + "; ++u)");
+    text_.line(member + " = " + first + " + e + u;");
+    text_.open("if (" + member + " < " + end + ")");
+  };
+  std::vector<int> moving;
+  for (const int o : operands)
+    if (moves(o, down)) moving.push_back(o);
+  for (const int o : moving) text_.line(element_type(o) + " " + name(o) + "[" + number(n) + "];");
+  if (!moving.empty()) {
+    each();
+    for (const int o : moving) text_.line(name(o) + "[u] = " + address(o).access() + ";");
+    text_.close();
+    text_.close();
+  }
+  each();
+  Place place;
+  place.load = [&](uint16_t o) { return name(o) + (moves(o, down) ? "[u]" : ""); };
+  place.index = [&](int axis) { return index(axis); };
+  place.result = [&](uint16_t) {
+    return std::string(by_rows ? "rows[threadIdx.x % 32 * 33 + e + u]"
+                               : "rows[(e + u) * 33 + threadIdx.x % 32]");
+  };
+  values_.write(text_, k_.epilogue, k_.body.size(), place);
+  store(k_.epilogue, k_.body.size());
+  text_.close();
+  text_.close();
+  text_.close();
+}
+
+void Writer::write_mma() {
+  const TileForm form = *tile_form(k_);
+  const MmaForm mma = *mma_form(k_);
+  const std::string type = spelled(k_.operands[static_cast<size_t>(mma.left)].dtype);
+  for (const std::string& f :
+       {"mma_" + type, std::string("load_matrix_4"), std::string("load_matrix_4_turned"),
+        std::string("copy_async_16"), std::string("store_shared")})
+    prelude_.need(f);
+  const auto turned = [&](int operand, int axis) {
+    return std::string(is_turned(k_, operand, axis) ? "true" : "false");
+  };
+  const std::string rows = "(u32)args.n" + number(form.row_axis),
+                    columns = "(u32)args.n" + number(form.column_axis);
+
+  text_.line("");
+  text_.directive(kGuard);
+  std::string text = kText;
+  for (size_t at = 0; (at = text.find("$t", at)) != text.npos;) text.replace(at, 2, type);
+  text_.append(text);
+  text_.line("// A tile of results, by tile * 2 threads.");
+  text_.line("template <int tile>");
+  text_.open("static __device__ __forceinline__ void compute_tile(const Args& args, char* memory)");
+  text_.line("const u32 down = (" + rows + " + tile - 1) / tile, across = (" + columns +
+             " + tile - 1) / tile;");
+  text_.line("const u32 plane = blockIdx.x / (down * across), in_plane = blockIdx.x % (down * across);");
+  text_.line("// Blocks that run at the same time are near each other in both directions.");
+  text_.line("const u32 above = in_plane / (8 * across) * 8, high = down - above < 8 ? down - above : 8;");
+  text_.line("const u32 in_group = in_plane - above * across;");
+  text_.line("const u32 row0 = (above + in_group % high) * tile, column0 = in_group / high * tile;");
+  text_.line("Index i = index_of(args, plane * (" + rows + " * " + columns + "));");
+  text_.line("i.i" + number(form.row_axis) + " = row0;");
+  text_.line("i.i" + number(form.column_axis) + " = column0;");
+  text_.line("const i64 r = 0;");
+  text_.line("const Shared stages = shared_address(memory);");
+  text_.line("const Side left = " + mma_side(mma.left, form.row_axis, "row0", 1, "stages") + ";");
+  text_.line("const Side right = " +
+             mma_side(mma.right, form.column_axis, "column0", 2, "stages + 3 * tile * 64") + ";");
+  text_.line("float sum[tile / 32][4][4] = {};");
+  text_.line("multiply<" + turned(mma.left, form.row_axis) + ", " + turned(mma.right, form.column_axis) +
+             ", tile>(sum, stages, left, right, (i32)args.n" + number(k_.sequential) + ");");
+  text_.line("copies_wait<0>();");
+  text_.line("__syncthreads();  // stages are no longer needed");
+  text_.line("const u32 warp = threadIdx.x / 32;");
+  text_.line("float* const rows = (float*)memory + warp * (32 * 33);");
+  text_.line("const u32 column = column0 + warp % (tile / 32) * 32;");
+  text_.line("#pragma unroll 1");
+  text_.open("for (u32 part = 0; part < tile / 64; ++part)");
+  text_.line("const u32 row = row0 + warp / (tile / 32) * (tile / 2) + part * 32;");
+  text_.line("__syncwarp();");
+  text_.line("spread(rows, sum[0]), spread(rows + 16 * 33, sum[1]);");
+  text_.line("// Then the others: registers have no index.");
+  text_.line("#pragma unroll");
+  text_.line(
+      "for (u32 j = 0; j < 32; ++j) sum[j / 16][j / 4 % 4][j % 4] = sum[tile / 32 - 2 + j / 16][j / 4 % 4][j "
+      "% 4];");
+  text_.line("__syncwarp();");
+  write_mma_epilogue(form);
+  text_.close();
+  text_.close();
+  text_.directive("#endif");
+  for (const int tile : kMmaTiles) {
+    // 16 warps of 128 registers fill a multiprocessor.
+    open_function(schedule_.mma + (tile != kMmaTiles[0]), tile * 2, 512 / (tile * 2));
+    text_.directive(kGuard);
+    text_.line("__shared__ __align__(16) char memory[" + number(tile * 64 * 6) + "];");
+    text_.line("compute_tile<" + number(tile) + ">(args, memory);");
+    text_.directive("#endif");
+    text_.close();
+  }
+}
+
+}  // namespace lazy::cuda_backend
