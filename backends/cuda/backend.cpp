@@ -33,7 +33,7 @@ class Compiler : public jit::Backend {
     return compile_rows_kernel(r, architecture_, driver_major_);
   }
   std::unique_ptr<jit::Kernel> load_rows(const jit::loop::FusedRows& r, std::string_view stored) override {
-    return load_rows_kernel(r, stored);
+    return load_rows_kernel(r, stored, architecture_);
   }
   // Code for an architecture runs under any driver that knows it.
   std::string target() const override { return name_; }

@@ -52,15 +52,15 @@ std::unique_ptr<jit::Kernel> compiled(const FusedRows& r, Scheduled schedule, in
 }  // namespace
 
 std::unique_ptr<jit::Kernel> compile_rows_kernel(const FusedRows& r, int architecture, int driver_major) {
-  if (auto attention = AttentionSchedule::of(r))
+  if (auto attention = AttentionSchedule::of(r, architecture))
     return compiled(r, std::move(*attention), architecture, driver_major);
   return compiled(r, RowsSchedule::of(r), architecture, driver_major);
 }
 
-std::unique_ptr<jit::Kernel> load_rows_kernel(const FusedRows& r, std::string_view stored) {
+std::unique_ptr<jit::Kernel> load_rows_kernel(const FusedRows& r, std::string_view stored, int architecture) {
   Cubin cubin;
   if (!Code::from_stored(stored, cubin)) return nullptr;
-  if (auto attention = AttentionSchedule::of(r))
+  if (auto attention = AttentionSchedule::of(r, architecture))
     return std::make_unique<RowsKernel<AttentionSchedule>>(r, std::move(*attention), std::move(cubin));
   return std::make_unique<RowsKernel<RowsSchedule>>(r, RowsSchedule::of(r), std::move(cubin));
 }

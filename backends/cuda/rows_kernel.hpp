@@ -10,6 +10,7 @@ namespace lazy::cuda_backend {
 /// As compile_kernel and load_kernel (kernel.hpp).
 std::unique_ptr<jit::Kernel> compile_rows_kernel(const jit::loop::FusedRows&, int architecture,
                                                  int driver_major);
-std::unique_ptr<jit::Kernel> load_rows_kernel(const jit::loop::FusedRows&, std::string_view stored);
+std::unique_ptr<jit::Kernel> load_rows_kernel(const jit::loop::FusedRows&, std::string_view stored,
+                                              int architecture);
 
 }  // namespace lazy::cuda_backend

@@ -120,5 +120,6 @@ EMULATED_BINARY(fmod)
 EMULATED_BINARY(copysign)
 #undef EMULATED_BINARY
 extern "C" float fmaf(float, float, float);
+extern "C" float exp2f(float);
 extern "C" double fma(double, double, double);
 inline float fma(float a, float b, float c) { return fmaf(a, b, c); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/emitter/attention_writer.hpp"
+#include "backends/cuda/emitter/tiles.hpp"
 
 namespace lazy::cuda_backend {
 using jit::loop::Attention;
@@ -26,7 +27,7 @@ int AttentionSchedule::key_axis(size_t member) const {
   return member == form.last ? form.values.summed_axis : members[member].args.rank - 1;
 }
 
-std::optional<AttentionSchedule> AttentionSchedule::of(const FusedRows& r) {
+std::optional<AttentionSchedule> AttentionSchedule::of(const FusedRows& r, int architecture) {
   const auto form = jit::loop::attention_of(r);
   if (!form) return {};
   AttentionSchedule s;
@@ -39,11 +40,18 @@ std::optional<AttentionSchedule> AttentionSchedule::of(const FusedRows& r) {
     words += s.members.back().args.words();
   }
   s.args_in_memory = words > kMostWords;
+  const auto is_16_bit = [](const LoopKernel& k, uint16_t operand) {
+    return is_half(k.operands[operand].dtype);
+  };
+  s.tensor_cores = architecture >= 80 && mma_form(s.members[0].kernel) &&
+                   is_16_bit(s.members.back().kernel, form->values.right);
   for (const int columns : kAttentionColumns)
-    s.functions.push_back("lazy_attention_" + std::to_string(columns));
-  s.text = "attention, " + std::to_string(kAttentionQueries) + " queries a block, " +
-           std::to_string(kAttentionKeys) + " keys at a time, " + std::to_string(r.members.size()) +
-           " kernels in one" + (form->hidden >= 0 ? ", only keys that are seen" : "");
+    s.functions.push_back((s.tensor_cores ? "lazy_attention_mma_" : "lazy_attention_") +
+                          std::to_string(columns));
+  s.text = std::string(s.tensor_cores ? "attention by tensor cores, " : "attention, ") +
+           std::to_string(kAttentionQueries) + " queries a block, " + std::to_string(kAttentionKeys) +
+           " keys at a time, " + std::to_string(r.members.size()) + " kernels in one" +
+           (form->hidden >= 0 ? ", only keys that are seen" : "");
   return s;
 }
 
@@ -97,10 +105,27 @@ bool AttentionSchedule::takes(const uint64_t* args) const {
   uint64_t rows = 1;
   for (int a = 0; a < members[0].args.rank; ++a)
     if (a != form.scores.summed_axis && a != form.scores.column_axis) rows *= extent(args, 0, a);
+  return queries(args) >= kFewestQueries && rows >> 31 == 0 &&
+         extent(args, form.last, form.values.column_axis) > 0 &&
+         widest(args) <= static_cast<uint64_t>(*(std::end(kAttentionColumns) - 1));
+}
+
+uint64_t AttentionSchedule::widest(const uint64_t* args) const {
   const uint64_t columns = extent(args, form.last, form.values.column_axis);
-  return queries(args) >= kFewestQueries && rows >> 31 == 0 && columns > 0 &&
-         columns <= static_cast<uint64_t>(
-                        *std::max_element(std::begin(kAttentionColumns), std::end(kAttentionColumns)));
+  return tensor_cores ? std::max(columns, extent(args, 0, form.scores.summed_axis)) : columns;
+}
+
+bool AttentionSchedule::is_wide(const uint64_t* args, size_t member, int operand, int packed) const {
+  const auto& layout = members[member].args;
+  const auto& stride = members[member].kernel.operands[static_cast<size_t>(operand)].stride;
+  const uint64_t* words = args + members[member].offset;
+  if (words[layout.pointer(operand)] % 16) return false;
+  for (int a = 0; a < layout.rank; ++a) {
+    if (stride[a] == Stride::zero || words[layout.extent(a)] == 1) continue;
+    const uint64_t bytes = stride[a] == Stride::unit ? 2 : words[layout.stride(operand, a)];
+    if (a == packed ? bytes != 2 : bytes % 16 != 0) return false;
+  }
+  return true;
 }
 
 Launch AttentionSchedule::plan(uint64_t* args) const {
@@ -109,7 +134,12 @@ Launch AttentionSchedule::plan(uint64_t* args) const {
   for (int a = 0; a < members[0].args.rank; ++a)
     if (a != form.scores.summed_axis && a != form.scores.column_axis) rows *= extent(args, 0, a);
   args[jit::loop::ArgLayout::kPlanned] = n;
-  const uint64_t columns = extent(args, form.last, form.values.column_axis);
+  if (tensor_cores)
+    args[members[1].offset + jit::loop::ArgLayout::kPlanned] =
+        uint64_t{is_wide(args, 0, form.scores.left, form.scores.summed_axis)} |
+        uint64_t{is_wide(args, 0, form.scores.right, form.scores.summed_axis)} << 1 |
+        uint64_t{is_wide(args, form.last, form.values.right, form.values.column_axis)} << 2;
+  const uint64_t columns = widest(args);
   uint16_t function = 0;
   while (static_cast<uint64_t>(kAttentionColumns[function]) < columns) ++function;
   const uint64_t blocks = rows / n * ((n + kAttentionQueries - 1) / kAttentionQueries);

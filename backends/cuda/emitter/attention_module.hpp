@@ -11,18 +11,20 @@ namespace lazy::cuda_backend {
 
 class AttentionSchedule {
  public:
-  /// Nothing if the rows are no attention.
-  static std::optional<AttentionSchedule> of(const jit::loop::FusedRows&);
+  /// Nothing if the rows are no attention. For an architecture: where it has tensor cores for 16-bit floats,
+  /// attentions of these use them.
+  static std::optional<AttentionSchedule> of(const jit::loop::FusedRows&, int architecture);
 
   std::vector<std::string> functions;
-  bool args_in_memory = false;
+  bool args_in_memory = false, tensor_cores = false;
   std::string text;
 
   /// Whether it can, and should, run with extents as these arguments say: enough queries that share their
   /// keys, results that fit registers.
   bool takes(const uint64_t* args) const;
-  /// The one launch, for arguments that it takes. Sets word kPlanned of the first member: how many queries in
-  /// a row share their keys.
+  /// The one launch, for arguments that it takes. Sets words kPlanned: of the first member to how many
+  /// queries in a row share their keys, of the second to which of queries, keys (2) and values (4) lie in
+  /// aligned rows.
   Launch plan(uint64_t* args) const;
 
   // What emit() reads.
@@ -45,6 +47,9 @@ class AttentionSchedule {
   /// Rows in a row that have the same keys and values; 0 if members don't agree.
   uint64_t queries(const uint64_t* args) const;
   bool same_arguments(const uint64_t* args) const;
+  /// Columns that a function must have room for.
+  uint64_t widest(const uint64_t* args) const;
+  bool is_wide(const uint64_t* args, size_t member, int operand, int packed) const;
   std::vector<int16_t> inner_[5];  // by member and operand, as in FusedRows
 };
 

@@ -120,11 +120,11 @@ void AttentionWriter::write_hidden() {
   text_.close();
 }
 
-void AttentionWriter::write_value() {
+void AttentionWriter::write_value(const std::string& there) {
   const LoopKernel &a = loop(Attention::kScores), &b = loop(Attention::kTop);
   const ValueId handed = a.stores[0].value;
   text_.line(std::string("float value = ") + kLowest + ";");
-  text_.open("if (y < left && key < keys)");
+  text_.open("if (" + there + ")");
   text_.line(std::string(spelled(a.body[handed].type)) + " stored;");
   open_member(Attention::kScores);
   text_.line("i.i" + number(form_.scores.column_axis) + " = (u32)key;");
@@ -191,6 +191,30 @@ void AttentionWriter::write_result() {
   text_.close();
 }
 
+void AttentionWriter::write_results(int groups, const std::function<void(const std::string& group)>& put,
+                                    const std::string& there) {
+  const std::string width = "all.s" + std::to_string(form_.last) + ".n" + number(form_.values.column_axis),
+                    keys = number(kAttentionKeys);
+  text_.line("#pragma unroll 1");
+  text_.open("for (u32 g = 0; g < " + number(groups) + "; ++g)");
+  text_.line("__syncthreads();");
+  for (int g = 0; g < groups; ++g) {  // registers have no index
+    text_.open("if (g == " + number(g) + ")");
+    put(number(g));
+    text_.close();
+  }
+  text_.line("__syncthreads();");
+  text_.line("#pragma unroll 1");
+  text_.open("for (u32 e = threadIdx.x; e < " + number(kAttentionQueries * kAttentionKeys) +
+             "; e += " + number(kAttentionThreads) + ")");
+  text_.line("const u32 y = e / " + keys + ", x = g * " + keys + " + e % " + keys + ";");
+  text_.line("if (y >= left || x >= (u32)" + width + ") continue;");
+  text_.line("float sum = " + there + ";");
+  write_result();
+  text_.close();
+  text_.close();
+}
+
 std::string AttentionWriter::module() {
   Text indices;
   std::string structs, all;
@@ -208,8 +232,11 @@ std::string AttentionWriter::module() {
       halves[1] |= in.type == bfloat16;
     }
   }
-  for (size_t f = 0; f < schedule_.functions.size(); ++f)
-    write_tiles(static_cast<int>(f), kAttentionColumns[f]);
+  for (size_t f = 0; f < schedule_.functions.size(); ++f) {
+    const int which = static_cast<int>(f);
+    if (schedule_.tensor_cores) write_mma(which, kAttentionColumns[f]);
+    else write_tiles(which, kAttentionColumns[f]);
+  }
   std::string text;
   for (const auto& member : rows_.members)
     if (!member.kernel.name.empty())

@@ -36,19 +36,28 @@ class AttentionWriter {
   void write_row_memory();
   /// Keys that no query of the block sees are not looked at.
   void write_hidden();
-  /// float `value`: what the softmax is of at (y, key), from float `score`, the product's. -inf past the
-  /// ends.
-  void write_value();
+  /// float `value`: what the softmax is of at (y, key), from float `score`, the product's; -inf unless
+  /// `there`.
+  void write_value(const std::string& there);
   /// float `shift`: what is subtracted from a query's values, from `now`, the largest.
   void write_shift();
   /// After the last keys, for query y: what is made of the sum of weights.
   void write_row_results();
   /// One result, from float `sum`, at column `x`.
   void write_result();
+  /// All of them, 64 columns at a time: `put` writes those of a group to shared memory, where `there` is one.
+  void write_results(int groups, const std::function<void(const std::string& group)>& put,
+                     const std::string& there);
+  // --- by fused multiply-adds ---
   void write_tiles(int which, int columns);
   void stage(size_t member, const char* side, int tile, const std::string& origin, const std::string& first,
              const std::string& end);
   void put(size_t member, const char* side, int tile);
+  // --- by tensor cores ---
+  void write_mma(int which, int columns);
+  void write_mma_sources();
+  void write_mma_softmax();
+  std::string stride(size_t member, int operand, int axis) const;
 
   const jit::loop::FusedRows& rows_;
   const AttentionSchedule& schedule_;

@@ -62,6 +62,21 @@ std::string replaced(std::string s, const std::string& what, const std::string& 
   for (size_t at = 0; (at = s.find(what, at)) != s.npos; at += by.size()) s.replace(at, what.size(), by);
   return s;
 }
+/// `$t` is f16 or bf16.
+const char* const kTwo = R"(// Both rounded; the first has the low bits.
+#ifdef LAZY_EMULATED
+static __device__ u32 two_$t(float first, float second) {
+  return $t_of_f32(first).bits | (u32)$t_of_f32(second).bits << 16;
+}
+#elif __CUDA_ARCH__ >= 800
+static __device__ __forceinline__ u32 two_$t(float first, float second) {
+  u32 both;
+  asm("cvt.rn.$tx2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+  return both;
+}
+#endif
+)";
+std::string two(const char* type) { return replaced(kTwo, "$t", type); }
 std::string multiply(const char* type) { return replaced(kMultiply, "$t", type); }
 std::string load_matrix(const char* name, const char* modifier, const char* elements) {
   return replaced(replaced(replaced(kLoadMatrix, "$n", name), "$m", modifier), "$e", elements);
@@ -90,6 +105,19 @@ static __device__ __forceinline__ void store_shared(Shared to, u32 v) {
 )"},
       {"mma_f16", "f32_of_f16", multiply("f16")},
       {"mma_bf16", "f32_of_bf16", multiply("bf16")},
+      {"two_f16", "f16_of_f32", two("f16")},
+      {"two_bf16", "bf16_of_f32", two("bf16")},
+      {"exp2_approx", "", R"(// 2^x, to some 2 units in the last place; of denormal results 0.
+#ifdef LAZY_EMULATED
+static __device__ __forceinline__ float exp2_approx(float x) { return exp2f(x); }
+#else
+static __device__ __forceinline__ float exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+#endif
+)"},
       {"load_matrix_4", "Shared",
        "// Four matrices of 8 rows of 16 bytes, whose addresses lanes 0-7, 8-15, 16-23 and 24-31 have. Lane "
        "l "

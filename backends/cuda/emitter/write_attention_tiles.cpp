@@ -113,7 +113,7 @@ void AttentionWriter::write_tiles(int which, int columns) {
   each("x", kColumns, [&] {
     text_.line("const i64 key = key0 + x0 + x;");
     text_.line("const float score = tile[x0 + x][y];");
-    write_value();
+    write_value("y < left && key < keys");
     text_.line("values[x] = value;");
     text_.line("now = maximum_f32(now, value);");
   });
@@ -161,25 +161,9 @@ void AttentionWriter::write_tiles(int which, int columns) {
   text_.open("if (const u32 y = threadIdx.x; y < " + queries + " && y < left)");
   write_row_results();
   text_.close();
-  const std::string width = "all.s" + std::to_string(form_.last) + ".n" + number(form_.values.column_axis);
-  text_.line("#pragma unroll 1");
-  text_.open("for (u32 g = 0; g < " + number(groups) + "; ++g)");
-  text_.line("__syncthreads();");
-  for (int g = 0; g < groups; ++g) {
-    text_.open("if (g == " + number(g) + ")");
-    to_tile("results[" + number(g) + "]");
-    text_.close();
-  }
-  text_.line("__syncthreads();");
-  text_.line("#pragma unroll 1");
-  text_.open("for (u32 e = threadIdx.x; e < " + number(kAttentionQueries * kAttentionKeys) +
-             "; e += " + number(kAttentionThreads) + ")");
-  text_.line("const u32 y = e / " + keys + ", x = g * " + keys + " + e % " + keys + ";");
-  text_.line("if (y >= left || x >= (u32)" + width + ") continue;");
-  text_.line("float sum = tile[e % " + keys + "][y];");
-  write_result();
-  text_.close();
-  text_.close();
+  write_results(
+      groups, [&](const std::string& group) { to_tile("results[" + group + "]"); },
+      "tile[x % " + keys + "][y]");
   text_.close();
 }
 
