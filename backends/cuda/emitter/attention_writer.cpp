@@ -85,7 +85,7 @@ void AttentionWriter::write_head(int which) {
     const std::string n = std::to_string(m);
     text_.line("const Index" + n + " i" + n + " = index_of" + n + "(all.s" + n + ", row);");
   }
-  text_.line("i64 keys = all.s0.n" + number(form_.scores.column_axis) + ";");
+  text_.line("i32 keys = (i32)all.s0.n" + number(form_.scores.column_axis) + ";");
   write_hidden();
   write_row_memory();
 }
@@ -116,7 +116,7 @@ void AttentionWriter::write_hidden() {
   text_.open("if (all.s1.s" + number(form_.hidden) + " == " + kLowest + ")");
   text_.line("const i64 last = all.s1.origin" + row + " + i1.i" + row + " + (left < " + queries +
              " ? left : " + queries + ") - all.s1.origin" + key + ";");
-  text_.line("keys = last < keys ? last : keys;");
+  text_.line("keys = last < keys ? (i32)last : keys;");
   text_.close();
 }
 

@@ -27,13 +27,13 @@ static __device__ __forceinline__ u32 place(u32 row, u32 column) {
 // Rows on their way there, those before `rows`, of `width` elements; what is not there is 0. `wide`: rows are packed
 // and aligned to 16 bytes.
 template <int columns>
-static __device__ __forceinline__ void fill(Shared to, const char* from, i64 row, i64 column, i64 rows, i32 width,
+static __device__ __forceinline__ void fill(Shared to, const char* from, i64 row, i64 column, i32 rows, i32 width,
                                             bool wide) {
   if (wide) {
 #pragma unroll
     for (u32 u = 0; u < columns / 32; ++u) {
       const u32 e = threadIdx.x + u * 256, r = e / (columns / 8), c = e % (columns / 8) * 8;
-      const i32 there = r < rows ? width - (i32)c : 0;
+      const i32 there = (i32)r < rows ? width - (i32)c : 0;
       copy_async_16(to + place<columns>(r, c), from + r * row + c * 2, there <= 0 ? 0 : there >= 8 ? 16 : there * 2);
     }
   } else {
@@ -41,7 +41,7 @@ static __device__ __forceinline__ void fill(Shared to, const char* from, i64 row
     for (u32 e = threadIdx.x; e < columns * 32; e += 256) {
       const u32 r = e / (columns / 2), c = e % (columns / 2) * 2;
       u32 v = 0;
-      if (r < rows && (i32)c < width) {
+      if ((i32)r < rows && (i32)c < width) {
         v = *(const u16*)(from + r * row + c * column);
         if ((i32)c + 1 < width) v |= (u32)*(const u16*)(from + r * row + (c + 1) * column) << 16;
       }
@@ -50,15 +50,14 @@ static __device__ __forceinline__ void fill(Shared to, const char* from, i64 row
   }
 }
 
-// sum += queries * keys^T, of 16 queries and 64 keys, of elements before `width`.
+// sum += queries * keys^T, of 16 queries and 64 keys.
 template <int columns>
 static __device__ __forceinline__ void multiply_keys(float (&sum)[8][4], const u32 (&queries)[columns / 16][4],
-                                                     Shared keys, i32 width) {
+                                                     Shared keys) {
   const u32 lane = threadIdx.x % 32;
   keys += (lane / 16 * 8 + lane % 8) * (columns * 2);
 #pragma unroll
   for (u32 k = 0; k < columns; k += 16) {
-    if ((i32)k >= width) break;
 #pragma unroll
     for (u32 n = 0; n < 4; ++n) {
       u32 b[4];
@@ -70,10 +69,10 @@ static __device__ __forceinline__ void multiply_keys(float (&sum)[8][4], const u
   }
 }
 
-// results += weights * values, of 16 queries and 64 keys, of columns before `width`.
+// results += weights * values, of 16 queries and 64 keys.
 template <int columns>
 static __device__ __forceinline__ void multiply_values(float (&results)[columns / 8][4], const float (&weights)[8][4],
-                                                       Shared values, i32 width) {
+                                                       Shared values) {
   const u32 lane = threadIdx.x % 32;
   values += (lane / 8 % 2 * 8 + lane % 8) * (columns * 2);
 #pragma unroll
@@ -83,7 +82,6 @@ static __device__ __forceinline__ void multiply_values(float (&results)[columns 
                       two_$v(weights[2 * k + 1][2], weights[2 * k + 1][3])};
 #pragma unroll
     for (u32 n = 0; n < columns / 16; ++n) {
-      if ((i32)n * 16 >= width) break;
       u32 b[4];
       load_matrix_4_turned(b, values + k * (32 * columns) + ((n * 2 + lane / 16) ^ lane % 8) * 16);
       const u32 first[2] = {b[0], b[1]}, second[2] = {b[2], b[3]};
@@ -145,7 +143,7 @@ void AttentionWriter::write_mma_softmax() {
     text_.line("float now = largest[h];");
     each("x", 16, [&] {
       text_.line("float& score = sum[x / 2][h * 2 + x % 2];");
-      text_.line("const i64 key = key0 + x / 2 * 8 + lane % 4 * 2 + x % 2;");
+      text_.line("const i32 key = key0 + x / 2 * 8 + lane % 4 * 2 + x % 2;");
       write_value("key < keys");
       text_.line("score = value;");
       text_.line("now = maximum_f32(now, value);");
@@ -196,7 +194,7 @@ void AttentionWriter::write_mma(int which, int columns) {
                     along = stride(0, form_.scores.left, form_.scores.summed_axis);
   text_.open("for (u32 part = 0; part < 2; ++part)");
   text_.line("fill<" + width + ">(part ? values_at : keys_at, queries_from + part * 64 * " + row + ", " +
-             row + ", " + along + ", (i64)left - part * 64, width, all.s1.planned & 1);");
+             row + ", " + along + ", (i32)left - (i32)part * 64, width, all.s1.planned & 1);");
   text_.close();
   text_.line("copies_end();");
   text_.line("copies_wait<0>();");
@@ -214,21 +212,21 @@ void AttentionWriter::write_mma(int which, int columns) {
   const auto fill = [&](size_t member, const char* to, const char* from, int operand, int key_axis, int axis,
                         const std::string& first, const char* elements, int flag) {
     const std::string step = stride(member, operand, key_axis);
-    text_.line("fill<" + width + ">(" + to + ", " + from + " + " + first + " * " + step + ", " + step + ", " +
-               stride(member, operand, axis) + ", keys - " + first + ", " + elements + ", all.s1.planned & " +
-               number(flag) + ");");
+    text_.line("fill<" + width + ">(" + to + ", " + from + " + (i64)" + first + " * " + step + ", " + step +
+               ", " + stride(member, operand, axis) + ", keys - " + first + ", " + elements +
+               ", all.s1.planned & " + number(flag) + ");");
     text_.line("copies_end();");
   };
   // The first round only fetches keys.
   text_.line("#pragma unroll 1");
-  text_.open("for (i64 key0 = -" + keys + "; key0 < keys; key0 += " + keys + ")");
+  text_.open("for (i32 key0 = -" + keys + "; key0 < keys; key0 += " + keys + ")");
   text_.line("float sum[8][4] = {}, rescale[2];");
   text_.open("if (key0 >= 0)");
   text_.line("copies_wait<0>();");
   text_.line("__syncthreads();  // these keys are there, the values before them no longer needed");
   fill(form_.last, "values_at", "values_from", form_.values.right, form_.values.summed_axis,
        form_.values.column_axis, "key0", "values_width", 4);
-  text_.line("multiply_keys<" + width + ">(sum, queries, keys_at, width);");
+  text_.line("multiply_keys<" + width + ">(sum, queries, keys_at);");
   write_mma_softmax();
   text_.line("copies_wait<0>();");
   text_.line("__syncthreads();  // likewise the values and the keys");
@@ -239,7 +237,7 @@ void AttentionWriter::write_mma(int which, int columns) {
   text_.close();
   text_.line("if (key0 < 0) continue;");
   each("n", columns / 8, [&] { each("j", 4, [&] { text_.line("results[n][j] *= rescale[j / 2];"); }); });
-  text_.line("multiply_values<" + width + ">(results, sum, values_at, values_width);");
+  text_.line("multiply_values<" + width + ">(results, sum, values_at);");
   text_.close();
 
   each("h", 2, [&] {

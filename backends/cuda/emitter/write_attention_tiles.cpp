@@ -64,7 +64,7 @@ void AttentionWriter::write_tiles(int which, int columns) {
   text_.line("__shared__ __align__(16) float right[" + depth + "][" + number(columns + kPad) + "];");
   text_.line("const u32 x0 = threadIdx.x % 16 * 4, y0 = threadIdx.x / 16 * 8;");
   text_.line("float results[" + number(groups) + "][8][4] = {};");
-  text_.open("for (i64 key0 = 0; key0 < keys; key0 += " + keys + ")");
+  text_.open("for (i32 key0 = 0; key0 < keys; key0 += " + keys + ")");
 
   text_.open("");
   text_.line("float sum[8][4] = {};");
@@ -111,7 +111,7 @@ void AttentionWriter::write_tiles(int which, int columns) {
   text_.open("for (u32 y = y0; y < y0 + 8; ++y)");
   text_.line("float now = top[y], values[4];");
   each("x", kColumns, [&] {
-    text_.line("const i64 key = key0 + x0 + x;");
+    text_.line("const i32 key = key0 + (i32)(x0 + x);");
     text_.line("const float score = tile[x0 + x][y];");
     write_value("y < left && key < keys");
     text_.line("values[x] = value;");
@@ -123,7 +123,7 @@ void AttentionWriter::write_tiles(int which, int columns) {
   text_.line("float part = 0;");
   each("x", kColumns, [&] {
     // Before anything is seen there is nothing to subtract from.
-    text_.line("const bool seen = key0 + x0 + x < keys && now != " + lowest + ";");
+    text_.line("const bool seen = key0 + (i32)(x0 + x) < keys && now != " + lowest + ";");
     text_.line("const float weight = seen ? " + exp + "(values[x] - shift_now) : 0.0f;");
     text_.line("tile[x0 + x][y] = weight;");
     text_.line("part += weight;");
