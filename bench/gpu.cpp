@@ -120,6 +120,23 @@ void measure(int64_t bytes, double seconds) {
   put("matmul_bf16_us", us, "us");
   put("matmul_bf16", 2 * std::pow(static_cast<double>(m), 3) / us / 1e6, "TFLOP/s");
 
+  const int64_t length = std::clamp<int64_t>(m / 2, 32, 4096),
+                heads = std::clamp<int64_t>(bytes >> 24, 1, 64);
+  for (DType t : {bfloat16, float32}) {
+    const Shape shape{heads, length, 128};
+    const Tensor query = numbers(shape, -1, 1, t), key = numbers(shape, -1, 1, t),
+                 value = numbers(shape, -1, 1, t);
+    for (bool causal : {false, true}) {
+      const std::string name =
+          std::string(causal ? "causal_" : "") + "attention_" + (t == float32 ? "f32" : "bf16");
+      const double took =
+          steady([&] { scaled_dot_product_attention(query, key, value, {}, causal).eval(); }, seconds);
+      put((name + "_us").c_str(), took, "us");
+      const double flops = 4.0 * static_cast<double>(heads * length * length * 128) / (causal ? 2 : 1);
+      put(name.c_str(), flops / took / 1e6, "TFLOP/s");
+    }
+  }
+
   // What the host does in eval() of 50 kernels, the device idle.
   const Tensor small = numbers({1024}, 0, 1);
   std::vector<double> flushes;

@@ -111,6 +111,13 @@ def torch_peer(o):
     m = min(8192, max(32, int(math.sqrt(o.bytes / 16))))
     p, q = (uniform((m, m), -1, 1).bfloat16() for _ in range(2))
     put("torch", "matmul_bf16_us", steady(lambda: p @ q, wait, o.seconds))
+    length, heads = min(4096, max(32, m // 2)), min(64, max(1, o.bytes >> 24))
+    for kind, dtype in ("bf16", torch.bfloat16), ("f32", torch.float32):
+        q, k, v = (uniform((1, heads, length, 128), -1, 1).to(dtype) for _ in range(3))
+        for causal in (False, True):
+            name = ("causal_" if causal else "") + f"attention_{kind}_us"
+            took = steady(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal), wait, o.seconds)
+            put("torch", name, took)
 
 
 def cupy_peer(o):

@@ -37,7 +37,7 @@ static __device__ __forceinline__ void fill(Shared to, const char* from, i64 row
       copy_async_16(to + place<columns>(r, c), from + r * row + c * 2, there <= 0 ? 0 : there >= 8 ? 16 : there * 2);
     }
   } else {
-#pragma unroll 2
+#pragma unroll 1
     for (u32 e = threadIdx.x; e < columns * 32; e += 256) {
       const u32 r = e / (columns / 2), c = e % (columns / 2) * 2;
       u32 v = 0;
