@@ -83,4 +83,26 @@ BOOST_AUTO_TEST_CASE(no_kernel_spills_or_grows) {
   compare_with_table("registers.tsv", measured());
 }
 
+/// As many blocks fit a multiprocessor as their bounds say.
+BOOST_AUTO_TEST_CASE(tensor_cores_do_not_spill_on_any_architecture) {
+  if (!no_real_nvrtc().empty()) {
+    BOOST_TEST_MESSAGE("skipped: " << no_real_nvrtc());
+    return;
+  }
+  for (const char* name : {"product_f16_gelu", "turned_product"})
+    for (const int architecture : {80, 86, 90, 100, 120}) {
+      const auto& kernel = representative(name);
+      const cuda_backend::Schedule schedule = cuda_backend::Schedule::of(kernel);
+      BOOST_REQUIRE(schedule.has_mma());
+      const Compiled c = with_real_nvrtc(cuda_backend::emit(kernel, schedule), architecture);
+      BOOST_REQUIRE_MESSAGE(c.ok, c.log);
+      for (const auto& f : cuda_backend::functions_in(c.log)) {
+        if (f.name.find("_mma") == f.name.npos) continue;
+        BOOST_TEST(f.spill_stores + f.spill_loads + f.stack_bytes == 0, f.name << " for sm_" << architecture);
+        BOOST_TEST(f.registers <= 128);
+        BOOST_TEST(f.registers > 32, "it is empty");
+      }
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
