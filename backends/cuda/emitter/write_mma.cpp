@@ -158,15 +158,24 @@ static __device__ __forceinline__ void multiply(float (&sum)[tile / 32][4][4], S
   }
 }
 
-// 16 rows of 32 columns of a warp, from fragments to rows of 33.
-static __device__ __forceinline__ void spread(float* rows, const float (&sum)[4][4]) {
+// Sums of 16 rows of 32 columns of a warp, from fragments to where lanes find neighbours along `turned` ? the
+// rows : the columns. Lines there are so long that stores go to all banks.
+template <bool turned>
+static __device__ __forceinline__ void spread(float* sums, u32 row, const float (&sum)[4][4]) {
   const u32 lane = threadIdx.x % 32;
 #pragma unroll
   for (u32 n = 0; n < 4; ++n)
 #pragma unroll
-    for (u32 j = 0; j < 4; ++j) rows[(lane / 4 + j / 2 * 8) * 33 + n * 8 + lane % 4 * 2 + j % 2] = sum[n][j];
+    for (u32 j = 0; j < 4; j += 2) {
+      const u32 y = row + lane / 4 + j * 4, x = n * 8 + lane % 4 * 2;
+      if (turned) {
+        sums[x * 36 + y] = sum[n][j];
+        sums[(x + 1) * 36 + y] = sum[n][j + 1];
+      } else {
+        wide<2>(sums + y * 40 + x) = {sum[n][j], sum[n][j + 1]};
+      }
+    }
 }
-
 
 )";
 
@@ -176,6 +185,11 @@ std::string number(int v) { return std::to_string(v); }
 int operand_of(const jit::loop::LoopKernel& k, jit::loop::ValueId side) {
   const auto& in = k.body[side];
   return in.code == Code::load ? in.imm : k.body[in.a].imm;
+}
+
+/// Whether lanes go along the rows in the epilogue: as the output is packed.
+bool goes_by_rows(const jit::loop::LoopKernel& k, const TileForm& form) {
+  return k.operands[k.stores.back().operand].stride[form.row_axis] == Stride::unit;
 }
 
 bool is_turned(const jit::loop::LoopKernel& k, int operand, int axis) {
@@ -211,18 +225,16 @@ std::string Writer::mma_side(int operand, int axis, const char* first, int flag,
          ") != 0, " + stages + ")";
 }
 
-/// The epilogue of a warp's rows and columns from `row` and `column` on, 32 of each, whose sums are `rows`.
+/// The epilogue of a warp's rows and columns from `row` and `column` on, 32 of each, after spread().
 void Writer::write_mma_epilogue(const TileForm& form) {
-  // Lanes go along what the output is packed along.
-  const auto& out = k_.operands[k_.stores.back().operand];
-  const bool by_rows = out.stride[form.row_axis] == Stride::unit;
+  const bool by_rows = goes_by_rows(k_, form);
   const int across = by_rows ? form.row_axis : form.column_axis,
             down = by_rows ? form.column_axis : form.row_axis;
   const std::string lane_member = "i.i" + number(across), member = "i.i" + number(down),
                     end = "(u32)args.n" + number(down), first = by_rows ? "column" : "row";
   const int cost = cost_of(k_, k_.epilogue, k_.body.size());
   // So many are loaded before the first is stored.
-  const int n = cost <= 8 ? 8 : cost <= 24 ? 4 : 2;
+  const int n = cost <= 24 ? 4 : 2;
   const std::vector<int> operands = loaded(k_.epilogue, k_.body.size());
   text_.line(lane_member + " = " + (by_rows ? "row" : "column") + " + threadIdx.x % 32;");
   text_.line("if (" + lane_member + " >= (u32)args.n" + number(across) + ") continue;");
@@ -253,8 +265,7 @@ void Writer::write_mma_epilogue(const TileForm& form) {
   place.load = [&](uint16_t o) { return name(o) + (moves(o, down) ? "[u]" : ""); };
   place.index = [&](int axis) { return index(axis); };
   place.result = [&](uint16_t) {
-    return std::string(by_rows ? "rows[threadIdx.x % 32 * 33 + e + u]"
-                               : "rows[(e + u) * 33 + threadIdx.x % 32]");
+    return "sums[(e + u) * " + std::string(by_rows ? "36" : "40") + " + threadIdx.x % 32]";
   };
   values_.write(text_, k_.epilogue, k_.body.size(), place);
   store(k_.epilogue, k_.body.size());
@@ -268,7 +279,7 @@ void Writer::write_mma() {
   const MmaForm mma = *mma_form(k_);
   const std::string type = spelled(k_.operands[static_cast<size_t>(mma.left)].dtype);
   for (const std::string& f :
-       {"mma_" + type, std::string("load_matrix_4"), std::string("load_matrix_4_turned"),
+       {"mma_" + type, std::string("load_matrix_4"), std::string("load_matrix_4_turned"), std::string("wide"),
         std::string("copy_async_16"), std::string("store_shared")})
     prelude_.need(f);
   const auto turned = [&](int operand, int axis) {
@@ -306,13 +317,15 @@ void Writer::write_mma() {
   text_.line("copies_wait<0>();");
   text_.line("__syncthreads();  // stages are no longer needed");
   text_.line("const u32 warp = threadIdx.x / 32;");
-  text_.line("float* const rows = (float*)memory + warp * (32 * 33);");
+  text_.line("float* const sums = (float*)memory + warp * (32 * 40);");
   text_.line("const u32 column = column0 + warp % (tile / 32) * 32;");
   text_.line("#pragma unroll 1");
   text_.open("for (u32 part = 0; part < tile / 64; ++part)");
   text_.line("const u32 row = row0 + warp / (tile / 32) * (tile / 2) + part * 32;");
   text_.line("__syncwarp();");
-  text_.line("spread(rows, sum[0]), spread(rows + 16 * 33, sum[1]);");
+  const std::string spread = "spread<" + std::string(goes_by_rows(k_, form) ? "true" : "false") + ">";
+  text_.line(spread + "(sums, 0, sum[0]);");
+  text_.line(spread + "(sums, 16, sum[1]);");
   text_.line("// Then the others: registers have no index.");
   text_.line("#pragma unroll");
   text_.line(
