@@ -154,6 +154,16 @@ jit::loop::LoopKernel product(DType t, const std::vector<Stride>& left, const st
   return b.done();
 }
 
+/// A packed side whose lines turn out to be neighbours, where the kernel does not know what is.
+void turn(Case& c, size_t operand, size_t axis) {
+  auto& strides = c.plans[operand].strides;
+  if (c.kernel.operands[operand].stride[axis] != Stride::any ||
+      c.kernel.operands[operand].stride[3] != Stride::any)
+    return;
+  strides[axis] = 2;
+  strides[3] = 2 * c.extents[axis];
+}
+
 /// The emulated tensor cores add up in ascending order, so results are the reference's to the bit.
 BOOST_AUTO_TEST_CASE(tensor_cores_take_sides_in_any_layout) {
   const Stride A = Stride::any, U = Stride::unit, Z = Stride::zero;
@@ -179,7 +189,9 @@ BOOST_AUTO_TEST_CASE(tensor_cores_take_sides_in_any_layout) {
       for (size_t j = 0; j < shapes.size(); ++j)
         for (const int shift : {0, 1}) {
           if ((i + j) % 2 && shift) continue;
-          const Case c = packed(k, shapes[j], shift, j % 3 == 2 ? Values::special : Values::small);
+          Case c = packed(k, shapes[j], shift, j % 3 == 2 ? Values::special : Values::small);
+          if ((i + j) % 3 != 0) turn(c, 0, 1);
+          if ((i + j) % 3 != 1) turn(c, 1, 2);
           const std::string found = trial(c, oracle(), contestants);
           if (!found.empty()) return describe(c) + found;
         }

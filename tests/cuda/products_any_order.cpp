@@ -58,6 +58,18 @@ BOOST_AUTO_TEST_CASE(edges_of_tiles) {
   }
 }
 
+/// As many large tiles as the emulated device has multiprocessors, or more.
+BOOST_AUTO_TEST_CASE(large_tiles) {
+  for (int i = 0; i < 4; ++i) {
+    const bool left = i % 2 != 0, right = i / 2 != 0;
+    const Tensor a = varied(left ? Shape{72, 248} : Shape{248, 72}, bfloat16).to(cuda),
+                 b = varied(right ? Shape{520, 72} : Shape{72, 520}, bfloat16, 3).to(cuda);
+    const Tensor x = left ? a.T() : a, y = right ? b.T() : b;
+    check(matmul(x, y, float32), x.to(cpu), y.to(cpu),
+          std::string(left ? "T" : "") + " x " + (right ? "T" : ""));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(random_shapes_and_layouts) {
   const uint64_t first = number("LAZY_TEST_SEED", std::random_device{}()),
                  count = number("LAZY_TEST_CASES", 12);

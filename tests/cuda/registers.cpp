@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(tensor_cores_do_not_spill_on_any_architecture) {
     BOOST_TEST_MESSAGE("skipped: " << no_real_nvrtc());
     return;
   }
-  for (const char* name : {"product_f16_gelu", "turned_product"})
+  for (const char* name : {"product_f16_gelu", "turned_product", "lowered_product"})
     for (const int architecture : {80, 86, 90, 100, 120}) {
       const auto& kernel = representative(name);
       const cuda_backend::Schedule schedule = cuda_backend::Schedule::of(kernel);

@@ -184,6 +184,16 @@ LoopKernel turned_product() {
   return b.done();
 }
 
+/// As lowering has a product: the summed axis first, only what lies along the last one known to be packed.
+LoopKernel lowered_product() {
+  KernelBuilder b(Form::reduce, 3, 0);  // k, m, n
+  const int r = b.reduce(Op::matmul, b.cast(float32, b.input(bfloat16, {A, A, Z})),
+                         b.cast(float32, b.input(bfloat16, {A, Z, U})));
+  b.begin_epilogue();
+  b.store(b.cast(bfloat16, b.result(r)), {Z, A, U});
+  return b.done();
+}
+
 LoopKernel computed_product() {
   KernelBuilder b(Form::reduce, 3, 1);
   const ValueId x = b.op(Op::abs, b.input(float32, {A, U, Z}));
@@ -237,6 +247,7 @@ std::vector<Representative> make() {
       {"product_i8", product(int8, int8, false)},
       {"batch_product", batch_product()},
       {"turned_product", turned_product()},
+      {"lowered_product", lowered_product()},
       {"computed_product", computed_product()},
       {"scan", scan(float32)},
       {"scan_i64", scan(int64)},

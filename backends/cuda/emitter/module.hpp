@@ -80,8 +80,12 @@ class Schedule {
   int64_t results(const uint64_t* args) const;
   /// Whether every operand allows loads and stores of `vector` elements in a launch.
   bool is_wide(const uint64_t* args) const;
-  /// Whether an operand that is packed along some axis allows loads of `bytes` there.
-  bool is_aligned(const uint64_t* args, int operand, uint64_t bytes) const;
+  /// A side of a product in a launch: whether neighbours lie along `axis` of the results, not along the
+  /// steps, and whether it can be loaded 16 bytes at a time.
+  struct Side {
+    bool turned, wide;
+  };
+  Side side_of(const uint64_t* args, int operand, int axis) const;
 
   jit::loop::ArgLayout args_{};
   std::vector<jit::loop::Operand> operands_;

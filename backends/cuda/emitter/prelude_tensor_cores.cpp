@@ -127,6 +127,31 @@ static __device__ __forceinline__ float exp2_approx(float x) {
        "// Likewise, but lane l gets of each column l / 4, rows l % 4 * 2 and the next.\n" +
            load_matrix("load_matrix_4_turned", ".trans",
                        "at[lane % 4 * 2][lane / 4] | (u32)at[lane % 4 * 2 + 1][lane / 4] << 16")},
+      {"load_matrix_4_either", "load_matrix_4 load_matrix_4_turned",
+       R"(// Both, the latter if `turned`, as it is for all of a warp.
+#ifdef LAZY_EMULATED
+static __device__ void load_matrix_4_either(u32 (&d)[4], Shared row, bool turned) {
+  if (turned) {
+    load_matrix_4_turned(d, row);
+  } else {
+    load_matrix_4(d, row);
+  }
+}
+#elif __CUDA_ARCH__ >= 800
+static __device__ __forceinline__ void load_matrix_4_either(u32 (&d)[4], Shared row, bool turned) {
+  asm volatile(
+      "{\n"
+      ".reg .pred turned;\n"
+      "setp.ne.u32 turned, %5, 0;\n"
+      "@turned ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\n"
+      "@!turned ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\n"
+      "}"
+      : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+      : "r"(row), "r"((u32)turned)
+      : "memory");
+}
+#endif
+)"},
       {"copy_async_16", "Shared",
        R"(// 16 bytes from global to shared memory, both aligned; those from `bytes` on are 0. A thread's copies up to its
 // n-th last copies_end() are there after copies_wait<n>() and a barrier, no sooner.

@@ -189,16 +189,24 @@ void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scrat
   }
 }
 
-bool Schedule::is_aligned(const uint64_t* args, int operand, uint64_t bytes) const {
+Schedule::Side Schedule::side_of(const uint64_t* args, int operand, int axis) const {
   const Operand& o = operands_[static_cast<size_t>(operand)];
-  if (args[args_.pointer(operand)] % bytes) return false;
-  bool is_packed = false;
-  for (int a = 0; a < args_.rank; ++a) {
-    is_packed |= o.stride[a] == Stride::unit;
-    if (o.stride[a] == Stride::any && args[args_.extent(a)] != 1 && args[args_.stride(operand, a)] % bytes)
-      return false;
-  }
-  return is_packed;
+  const uint64_t size = size_of(o.dtype);
+  const auto stride = [&](int a) {
+    return o.stride[a] == Stride::zero   ? 0
+           : o.stride[a] == Stride::unit ? size
+                                         : args[args_.stride(operand, a)];
+  };
+  // What the text takes for granted comes first.
+  const bool is_turned =
+      o.stride[axis] == Stride::unit ||
+      (o.stride[sequential_] != Stride::unit && stride(sequential_) != size && stride(axis) == size);
+  const int packed = is_turned ? axis : sequential_;
+  constexpr uint64_t kVector = 16;
+  bool is_aligned = stride(packed) == size && args[args_.pointer(operand)] % kVector == 0;
+  for (int a = 0; a < args_.rank; ++a)
+    is_aligned = is_aligned && (a == packed || args[args_.extent(a)] == 1 || stride(a) % kVector == 0);
+  return {is_turned, is_aligned};
 }
 
 bool Schedule::is_wide(const uint64_t* args) const {
@@ -256,13 +264,14 @@ bool Schedule::plan_mma(uint64_t* args, std::vector<Launch>& launches, int multi
   const int64_t planes = results(args) / (rows * columns);
   if (!has_mma() || rows < kLeastMma || columns < kLeastMma || steps < kLeastMma || steps >> 31) return false;
   if (static_cast<double>(rows * columns) * static_cast<double>(steps) < kWorthTensorCores) return false;
-  constexpr uint64_t kVector = 16;
-  const bool left = is_aligned(args, left_, kVector), right = is_aligned(args, right_, kVector);
-  args[ArgLayout::kPlanned] = static_cast<uint64_t>(left) | static_cast<uint64_t>(right) << 1;
+  const Side left = side_of(args, left_, row_axis_), right = side_of(args, right_, column_axis_);
+  // As the text reads it (Writer::mma_side).
+  args[ArgLayout::kPlanned] =
+      static_cast<uint64_t>(left.wide | right.wide << 1 | left.turned << 2 | right.turned << 3);
   const auto tiles = [&](int64_t tile) {
     return planes * ceil_divide(rows, tile) * ceil_divide(columns, tile);
   };
-  const bool small = !left || !right || tiles(kMmaTiles[0]) < multiprocessors;
+  const bool small = !left.wide || !right.wide || tiles(kMmaTiles[0]) < multiprocessors;
   const int tile = kMmaTiles[small];
   launches.push_back({static_cast<uint16_t>(mma + small), static_cast<uint32_t>(tile * 2),
                       static_cast<uint32_t>(tiles(tile)), 0});

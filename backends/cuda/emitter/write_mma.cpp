@@ -25,69 +25,72 @@ static __device__ __forceinline__ Shared kept(Shared p) {
 // A thread's part in copying one side of a product, whose lines are rows or columns of the results.
 struct Side {
   const char* from;  // its first piece in the next stage: line t, step k
-  i64 line, step;    // bytes from one to the next
+  i64 line, step;    // bytes from one to the next,
+  i64 further;       // from a piece to the next one
   i32 lines;         // from the tile's first one on
   i32 t, k;
+  bool turned;       // lines are neighbours, else steps
   bool wide;         // pieces are 16 bytes, as always in large tiles, else two elements
   Shared at;         // where the first piece goes in the first stage
 };
 
-// Where a stage has line t, step k, in bytes. Neighbours are steps, or, of a turned side, lines; groups of 8
-// change places, so that 8 groups that are loaded at once are in different banks.
-template <bool turned, int tile>
-static __device__ __forceinline__ u32 place(u32 t, u32 k) {
-  if (turned) return k * tile * 2 + (t / 8 ^ k % 8) * 16 + t % 8 * 2;
-  return t * 64 + (k / 8 ^ t / 2 % 4) * 16 + k % 8 * 2;
+// Where a stage has line t, step k, in bytes. Groups of 8 neighbours change places, so that 8 groups that are
+// loaded at once are in different banks.
+template <int tile>
+static __device__ __forceinline__ u32 place(bool turned, u32 t, u32 k) {
+  return turned ? k * tile * 2 + (t / 8 ^ k % 8) * 16 + t % 8 * 2 : t * 64 + (k / 8 ^ t / 2 % 4) * 16 + k % 8 * 2;
 }
 
 // `from` is the element of the tile's first line, first step.
-template <bool turned, int tile>
-static __device__ __forceinline__ Side side(const char* from, i64 line, i64 step, i32 lines, bool wide, Shared stages) {
-  const i32 piece = tile == 128 || wide ? 8 : 2, in_line = (turned ? tile : 32) / piece;
+template <int tile>
+static __device__ __forceinline__ Side side(const char* from, i64 line, i64 step, i32 lines, bool turned, bool wide,
+                                            Shared stages) {
+  const bool by_16 = tile == 128 || wide;
+  const i32 piece = by_16 ? 8 : 2, in_line = (turned ? tile : 32) / piece;
   const i32 most = (i32)threadIdx.x / in_line, least = (i32)threadIdx.x % in_line * piece;
   const i32 t = turned ? least : most, k = turned ? most : least;
-  return {from + (t * line + k * step), line, step, lines, t, k, wide, kept(stages + place<turned, tile>(t, k))};
+  const i64 further = turned ? (by_16 ? 16 : 4) * step : (by_16 ? tile / 2 : tile / 8) * line;
+  return {from + (t * line + k * step), line, step, further, lines, t, k, turned, wide,
+          kept(stages + place<tile>(turned, t, k))};
 }
 
 // A stage of 32 steps, `stage` bytes after the first one. There are `left` steps, and if it is `whole` as many as
 // there may be, of all lines; what is not there is 0.
-template <bool turned, int tile>
+template <int tile>
 static __device__ __forceinline__ void fill(u32 stage, Side& s, i32 left, bool whole) {
   const char* p = s.from;
   s.from += 32 * s.step;
   if (tile == 128 || s.wide) {
     // Two pieces, half a stage apart.
-    const char* second = p + (turned ? 16 * s.step : tile / 2 * s.line);
     if (whole) {
       copy_async_16(s.at + stage, p, 16);
-      copy_async_16(s.at + stage + tile * 32, second, 16);
+      copy_async_16(s.at + stage + tile * 32, p + s.further, 16);
     } else {
 #pragma unroll
-      for (i32 u = 0; u < 2; ++u) {
-        const i32 lines = s.lines - s.t - (turned ? 0 : u * tile / 2), steps = left - s.k - (turned ? u * 16 : 0);
-        const i32 there = lines <= 0 || steps <= 0 ? 0 : turned ? lines : steps;
-        copy_async_16(s.at + stage + u * (tile * 32), u ? second : p, there >= 8 ? 16 : there * 2);
+      for (i32 u = 0; u < 2; ++u, p += s.further) {
+        const i32 lines = s.lines - s.t - (s.turned ? 0 : u * tile / 2), steps = left - s.k - (s.turned ? u * 16 : 0);
+        const i32 there = lines <= 0 || steps <= 0 ? 0 : s.turned ? lines : steps;
+        copy_async_16(s.at + stage + u * (tile * 32), p, there >= 8 ? 16 : there * 2);
       }
     }
   } else {
-    constexpr i32 lines_on = turned ? 0 : tile / 8, steps_on = turned ? 4 : 0;
-    const i64 next = turned ? s.line : s.step;
-    const Shared to = s.at + stage - place<turned, tile>(s.t, s.k);
+    const i32 lines_on = s.turned ? 0 : tile / 8, steps_on = s.turned ? 4 : 0;
+    const i64 next = s.turned ? s.line : s.step;
+    const Shared to = s.at + stage - place<tile>(s.turned, s.t, s.k);
 #pragma unroll 1
     for (i32 u = 0; u < 8; u += 4) {
       u32 first[4] = {}, second[4] = {};
 #pragma unroll
-      for (i32 v = 0; v < 4; ++v) {
+      for (i32 v = 0; v < 4; ++v, p += s.further) {
         const i32 t = s.t + (u + v) * lines_on, k = s.k + (u + v) * steps_on;
         if (t < s.lines && k < left) {
           first[v] = *(const u16*)p;
-          if (turned ? t + 1 < s.lines : k + 1 < left) second[v] = *(const u16*)(p + next);
+          if (s.turned ? t + 1 < s.lines : k + 1 < left) second[v] = *(const u16*)(p + next);
         }
-        p += turned ? steps_on * s.step : lines_on * s.line;
       }
 #pragma unroll
       for (i32 v = 0; v < 4; ++v)
-        store_shared(to + place<turned, tile>(s.t + (u + v) * lines_on, s.k + (u + v) * steps_on),
+        store_shared(to + place<tile>(s.turned, s.t + (u + v) * lines_on, s.k + (u + v) * steps_on),
                      first[v] | second[v] << 16);
     }
   }
@@ -95,23 +98,26 @@ static __device__ __forceinline__ void fill(u32 stage, Side& s, i32 left, bool w
 
 // Where a lane loads from for fragments of 16 lines and 16 steps, from line t on: of lines and of steps both
 // first eights, then, of rows, the later lines or, of columns, the later steps, then the other ones, then both.
-template <bool turned, bool rows, int tile, int fragments>
+// `is_turned`: no other side is.
+template <bool is_turned, bool rows, int tile, int fragments>
 struct Loads {
-  Shared at[turned ? fragments : 2];
-  __device__ __forceinline__ Loads(Shared stages, u32 t) {
+  Shared at[fragments];
+  i32 later;  // bytes to the second 16 steps
+  bool turned;
+  __device__ __forceinline__ Loads(Shared stages, u32 t, const Side& s) : turned(s.turned) {
     const u32 lane = threadIdx.x % 32, low = lane % 8, first = lane / 8 % 2 * 8, second = lane / 16 * 8;
-    t += low * !turned + (rows ? first : second);
-    const u32 k = low * turned + (rows ? second : first);
+    t += (turned ? 0 : low) + (rows ? first : second);
+    const u32 k = (turned ? low : 0) + (rows ? second : first);
+    later = __shfl_sync(0xffffffffu, (i32)(place<tile>(turned, t, k + 16) - place<tile>(turned, t, k)), lane);
 #pragma unroll
-    for (u32 j = 0; j < (turned ? fragments : 2); ++j)
-      at[j] = kept(stages + (turned ? place<true, tile>(t + j * 16, k) : place<false, tile>(t, k + j * 16)));
+    for (u32 j = 0; j < fragments; ++j) at[j] = kept(stages + place<tile>(turned, t + j * 16, k));
   }
   // The j-th 16 lines, steps from k on, of the stage so many bytes after the first one.
   __device__ __forceinline__ void load(u32 (&d)[4], u32 stage, u32 j, u32 k) const {
-    if (turned) {
+    if (is_turned) {
       load_matrix_4_turned(d, at[j] + stage + k * (tile * 2));
     } else {
-      load_matrix_4(d, at[k / 16] + stage + j * (16 * 64));
+      load_matrix_4_either(d, at[j] + stage + (k == 0 ? 0 : later), turned);
     }
   }
 };
@@ -123,8 +129,8 @@ static __device__ __forceinline__ void multiply(float (&sum)[tile / 32][4][4], S
                                                 i32 steps) {
   constexpr u32 bytes = tile * 64;  // of a stage of one side
   const u32 warp = threadIdx.x / 32;
-  const Loads<left_turned, true, tile, tile / 32> left_loads(memory, warp / (tile / 32) * (tile / 2));
-  const Loads<right_turned, false, tile, 2> right_loads(memory + 3 * bytes, warp % (tile / 32) * 32);
+  const Loads<left_turned, true, tile, tile / 32> left_loads(memory, warp / (tile / 32) * (tile / 2), left);
+  const Loads<right_turned, false, tile, 2> right_loads(memory + 3 * bytes, warp % (tile / 32) * 32, right);
   const i32 last_whole = left.lines >= tile && right.lines >= tile ? steps - 96 : -96;
   u32 filled = 0, used = 0;
 #pragma unroll 1
@@ -132,8 +138,8 @@ static __device__ __forceinline__ void multiply(float (&sum)[tile / 32][4][4], S
     copies_wait<1>();
     __syncthreads();
     if (at + 64 < steps) {
-      fill<left_turned, tile>(filled, left, steps - at - 64, at <= last_whole);
-      fill<right_turned, tile>(filled, right, steps - at - 64, at <= last_whole);
+      fill<tile>(filled, left, steps - at - 64, at <= last_whole);
+      fill<tile>(filled, right, steps - at - 64, at <= last_whole);
       filled = filled == 2 * bytes ? 0 : filled + bytes;
     }
     copies_end();
@@ -208,7 +214,7 @@ std::optional<MmaForm> mma_form(const jit::loop::LoopKernel& k) {
   return f;
 }
 
-/// A side's template arguments, and how the text makes it.
+/// How the text makes a side. `flag`: of Schedule::plan_mma.
 std::string Writer::mma_side(int operand, int axis, const char* first, int flag, const char* stages) {
   const auto& stride = k_.operands[static_cast<size_t>(operand)].stride;
   const auto bytes = [&](int a) {
@@ -219,10 +225,13 @@ std::string Writer::mma_side(int operand, int axis, const char* first, int flag,
     }
     return "args." + operand_name(operand) + "_" + number(a);
   };
-  return "side<" + std::string(is_turned(k_, operand, axis) ? "true" : "false") + ", tile>((const char*)(" +
-         address(operand).pointer() + "), " + bytes(axis) + ", " + bytes(k_.sequential) +
-         ", (i32)((u32)args.n" + number(axis) + " - " + first + "), (args.planned & " + number(flag) +
-         ") != 0, " + stages + ")";
+  const auto planned = [](int flags) { return "(args.planned & " + number(flags) + ") != 0"; };
+  const std::string turned = is_turned(k_, operand, axis)            ? "true"
+                             : stride[k_.sequential] == Stride::unit ? "false"
+                                                                     : planned(flag << 2);
+  return "side<tile>((const char*)(" + address(operand).pointer() + "), " + bytes(axis) + ", " +
+         bytes(k_.sequential) + ", (i32)((u32)args.n" + number(axis) + " - " + first + "), " + turned + ", " +
+         planned(flag) + ", " + stages + ")";
 }
 
 /// The epilogue of a warp's rows and columns from `row` and `column` on, 32 of each, after spread().
@@ -278,9 +287,8 @@ void Writer::write_mma() {
   const TileForm form = *tile_form(k_);
   const MmaForm mma = *mma_form(k_);
   const std::string type = spelled(k_.operands[static_cast<size_t>(mma.left)].dtype);
-  for (const std::string& f :
-       {"mma_" + type, std::string("load_matrix_4"), std::string("load_matrix_4_turned"), std::string("wide"),
-        std::string("copy_async_16"), std::string("store_shared")})
+  for (const std::string& f : {"mma_" + type, std::string("load_matrix_4_either"), std::string("wide"),
+                               std::string("copy_async_16"), std::string("store_shared")})
     prelude_.need(f);
   const auto turned = [&](int operand, int axis) {
     return std::string(is_turned(k_, operand, axis) ? "true" : "false");
