@@ -75,6 +75,7 @@ class GpuKernel final : public jit::Kernel {
     launches.clear();
     size_t scratch_bytes = 0;
     schedule_.plan(args, launches, scratch_bytes);
+    if (Recording* r = Recording::current(gpu)) r->note_plan(*this, scratch_bytes);
     const Borrowed scratch(gpu, scratch_bytes);
     args[ArgLayout::kScratch] = reinterpret_cast<uint64_t>(scratch.get());
     code_.launch(gpu, launches, args, static_cast<size_t>(at_.words()), schedule_.args_in_memory);
