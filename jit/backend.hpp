@@ -51,10 +51,27 @@ struct Workers {
   size_t far_bytes = size_t{1} << 20;
 };
 
+/// How arguments of a launch differ from those of the same launch in an earlier run.
+struct Change {
+  uint64_t address_bits = 0;  // bits in which an address differs from what it was
+  bool scalars = false;
+  explicit operator bool() const { return address_bits != 0 || scalars; }
+};
+
+/// What a backend keeps of a held run's launches, for the next run of the program with arguments that differ
+/// from these in addresses and scalars only.
+class HeldLaunches {
+ public:
+  virtual ~HeldLaunches() = default;
+};
+
 /// A run whose launches a backend may hold back. Destroyed unfinished, what was held back never happens.
 class HeldRun {
  public:
   virtual ~HeldRun() = default;
+  /// Kernel::launch with a copy of the `count` words, or what it did in the run before, which was given
+  /// words that differ as `change` says.
+  virtual void launch(const Kernel&, const uint64_t* words, size_t count, const Change& change) = 0;
   /// Returns when all of them are under way. Throws what a launch throws.
   virtual void finish() = 0;
 };
@@ -106,8 +123,10 @@ class Backend {
   /// Returns when all that was launched is done. Throws DeviceError for what went wrong meanwhile.
   virtual void synchronize() {}
   /// The calling thread runs the steps of a program, by its number (Program::number), until the result dies.
-  /// Null: as if it was not said.
-  virtual std::unique_ptr<HeldRun> begin_run(uint64_t /*program*/) { return nullptr; }
+  /// `kept`: null where the arguments are new. Null: as if it was not said.
+  virtual std::unique_ptr<HeldRun> begin_run(uint64_t /*program*/, std::unique_ptr<HeldLaunches>& /*kept*/) {
+    return nullptr;
+  }
   /// Compiling a kernel takes milliseconds: those of one program are compiled side by side (for_each).
   virtual bool compiles_slowly() const { return false; }
   virtual Workers workers() const { return {}; }

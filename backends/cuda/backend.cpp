@@ -118,9 +118,11 @@ class GpuBackend final : public Compiler {
     order(*gpu_, other);
   }
   void synchronize() override { gpu_->synchronize(); }
-  std::unique_ptr<jit::HeldRun> begin_run(uint64_t program) override {
+  std::unique_ptr<jit::HeldRun> begin_run(uint64_t program,
+                                          std::unique_ptr<jit::HeldLaunches>& kept) override {
     if (!config::get().cuda_graphs || Recording::current(*gpu_)) return nullptr;
-    return std::make_unique<Held>(*gpu_, program);
+    if (!kept) kept = std::make_unique<KeptLaunches>();
+    return std::make_unique<Recording>(*gpu_, program, static_cast<KeptLaunches&>(*kept));
   }
   std::string describe() const override {
     return gpu_->name + ", sm_" + std::to_string(gpu_->architecture) + ", " +
@@ -129,11 +131,6 @@ class GpuBackend final : public Compiler {
   }
 
  private:
-  struct Held final : jit::HeldRun {
-    Held(Gpu& gpu, uint64_t program) : recording(gpu, program) {}
-    void finish() override { recording.finish(); }
-    Recording recording;
-  };
   const std::unique_ptr<Gpu> gpu_;
 };
 

@@ -16,45 +16,56 @@ struct Launched {
   size_t count = 0;
 };
 
+/// Launches may be chosen by what an address is modulo this, not by more of it.
+inline constexpr uint64_t kAddressesAlike = 256;
+
 class LaunchList {
  public:
   void add(const Launched& l) {
-    items_.push_back({l.function, l.blocks, l.threads, l.shared_bytes, nullptr, l.count});
+    items_.push_back({l, words_.size()});
     words_.insert(words_.end(), l.words, l.words + l.count);
   }
   size_t size() const { return items_.size(); }
-  bool empty() const { return items_.empty(); }
-  void clear() {
-    items_.clear();
-    words_.clear();
+  Launched operator[](size_t i) const {
+    Launched l = items_[i].launch;
+    l.words = words_.data() + items_[i].words;
+    return l;
   }
-  /// f(i, launch) for each, in order.
-  template <class F>
-  void each(F&& f) const {
-    const uint64_t* w = words_.data();
-    for (size_t i = 0; i < items_.size(); ++i) {
-      Launched l = items_[i];
-      l.words = w;
-      w += l.count;
-      f(i, l);
+  uint64_t* words(size_t i) { return words_.data() + items_[i].words; }
+  /// Only the first n are left.
+  void cut(size_t n) {
+    if (n >= items_.size()) return;
+    words_.resize(items_[n].words);
+    items_.resize(n);
+  }
+  /// Of the same functions with as many words: n launches of this from i on, and as many of `o` from `at` on.
+  bool like(size_t i, size_t n, const LaunchList& o, size_t at) const {
+    if (i + n > size() || at + n > o.size()) return false;
+    for (; n > 0; --n, ++i, ++at) {
+      const Launched &a = items_[i].launch, &b = o.items_[at].launch;
+      if (a.function != b.function || a.count != b.count) return false;
     }
-  }
-  /// As many launches of the same functions with as many words.
-  bool like(const LaunchList& o) const {
-    if (items_.size() != o.items_.size()) return false;
-    for (size_t i = 0; i < items_.size(); ++i)
-      if (items_[i].function != o.items_[i].function || items_[i].count != o.items_[i].count) return false;
     return true;
   }
-  /// Of a list that is like this one: whether launch i is the same; `at`: where its words begin in both.
-  bool same(const LaunchList& o, size_t i, size_t at) const {
-    const Launched &a = items_[i], &b = o.items_[i];
+  bool like(const LaunchList& o) const { return size() == o.size() && like(0, size(), o, 0); }
+  /// Of launches that are like each other: whether they are the same.
+  bool same(size_t i, const Launched& b) const {
+    const Launched a = (*this)[i];
     return a.blocks == b.blocks && a.threads == b.threads && a.shared_bytes == b.shared_bytes &&
-           std::memcmp(words_.data() + at, o.words_.data() + at, a.count * sizeof(uint64_t)) == 0;
+           std::memcmp(a.words, b.words, a.count * sizeof(uint64_t)) == 0;
+  }
+  /// In the place of one that is like it.
+  void put(size_t i, const Launched& l) {
+    items_[i].launch = l;
+    std::memcpy(words(i), l.words, l.count * sizeof(uint64_t));
   }
 
  private:
-  std::vector<Launched> items_;
+  struct Item {
+    Launched launch;  // but where its words are
+    size_t words;
+  };
+  std::vector<Item> items_;
   std::vector<uint64_t> words_;
 };
 

@@ -1,11 +1,14 @@
 #include "backends/cuda/recording.hpp"
 
 #include <algorithm>
+#include <atomic>
 
+#include "backends/cuda/code.hpp"
 #include "backends/cuda/gpu.hpp"
 #include "support/metrics.hpp"
 
 namespace lazy::cuda_backend {
+using jit::loop::ArgLayout;
 namespace {
 
 thread_local Recording* recording = nullptr;
@@ -47,12 +50,14 @@ void Graphs::destroy(State& s) const {
   s.exec = nullptr;
   s.graph = nullptr;
   s.nodes.clear();
+  s.version = 0;
 }
 
 void Graphs::build(State& s) {
   destroy(s);  // what an earlier attempt left
   gpu_.check(gpu_.driver.graph_create(&s.graph, 0), "cuGraphCreate");
-  s.launches.each([&](size_t, const Launched& l) {
+  for (size_t i = 0; i < s.launches.size(); ++i) {
+    const Launched l = s.launches[i];
     void* params[] = {const_cast<uint64_t*>(l.words)};
     const api::KernelNodeParams node = node_of(l, params);
     api::GraphNode made = nullptr;
@@ -60,48 +65,55 @@ void Graphs::build(State& s) {
     gpu_.check(gpu_.driver.graph_add_kernel(&made, s.graph, before, before ? 1 : 0, &node),
                "cuGraphAddKernelNode");
     s.nodes.push_back(made);
-  });
+  }
   gpu_.check(gpu_.driver.graph_instantiate(&s.exec, s.graph, 0), "cuGraphInstantiate");
 }
 
 bool Graphs::update(const State& s, const LaunchList& launches) const {
-  bool good = true;
-  size_t at = 0;
-  launches.each([&](size_t i, const Launched& l) {
-    if (good && !launches.same(s.launches, i, at)) {
-      void* params[] = {const_cast<uint64_t*>(l.words)};
-      const api::KernelNodeParams node = node_of(l, params);
-      good = gpu_.driver.graph_set_kernel(s.exec, s.nodes[i], &node) == api::kSuccess;
-    }
-    at += l.count;
-  });
-  return good;
+  for (size_t i = 0; i < launches.size(); ++i) {
+    if (s.launches.same(i, launches[i])) continue;
+    const Launched l = launches[i];
+    void* params[] = {const_cast<uint64_t*>(l.words)};
+    const api::KernelNodeParams node = node_of(l, params);
+    if (gpu_.driver.graph_set_kernel(s.exec, s.nodes[i], &node) != api::kSuccess) return false;
+  }
+  return true;
 }
 
-void Graphs::run(uint64_t program, LaunchList& launches) {
+void Graphs::run(uint64_t program, const KeptLaunches& kept) {
   constexpr int kRunsBefore = 2;
+  const LaunchList& launches = kept.launches;
   const std::lock_guard hold(lock_);
   State& s = state_of(program);
   gpu_.enter();
-  if (!launches.like(s.launches)) {
-    destroy(s);
-    s.runs = 0;
+  if (!s.exec || s.version != kept.version) {
+    if (!launches.like(s.launches)) {
+      destroy(s);
+      s.runs = 0;
+    }
+    if (++s.runs <= kRunsBefore) {
+      for (size_t i = 0; i < launches.size(); ++i) gpu_.launch_now(launches[i]);
+      s.launches = launches;
+      return;
+    }
+    s.version = 0;  // should it fail halfway
+    const bool fits = s.exec && update(s, launches);
+    s.launches = launches;
+    if (!fits) build(s);
+    s.version = kept.version;
   }
-  if (++s.runs <= kRunsBefore) {
-    launches.each([&](size_t, const Launched& l) { gpu_.launch_now(l); });
-    std::swap(s.launches, launches);
-    return;
-  }
-  const bool fits = s.exec && update(s, launches);
-  std::swap(s.launches, launches);
-  if (!fits) build(s);
   gpu_.check(gpu_.driver.graph_launch(s.exec, gpu_.stream), "cuGraphLaunch");
   metric::add(Counter::graph_launches);
 }
 
 Recording* Recording::current(const Gpu& gpu) { return recorded_on == &gpu ? recording : nullptr; }
 
-Recording::Recording(Gpu& gpu, uint64_t program) : gpu_(gpu), program_(program) {
+Recording::Recording(Gpu& gpu, uint64_t program, KeptLaunches& kept)
+    : gpu_(gpu), program_(program), kept_(kept) {
+  if (kept_.sums != config::get().cuda_sums.get()) {
+    kept_ = {};
+    kept_.sums = config::get().cuda_sums.get();
+  }
   recording = this;
   recorded_on = &gpu;
 }
@@ -109,6 +121,82 @@ Recording::~Recording() {
   recording = nullptr;
   recorded_on = nullptr;
   give_back();
+}
+
+void Recording::launch(const jit::Kernel& kernel, const uint64_t* words, size_t count,
+                       const jit::Change& change) {
+  if (again(kernel, words, count, change)) return;
+  open_ = {&kernel, count, 0, 0, false};
+  fresh_.cut(0);
+  fresh_launched_ = 0;
+  copy_.assign(words, words + count);
+  given_ = words;
+  try {
+    kernel.launch(copy_.data());
+  } catch (...) {
+    given_ = nullptr;
+    throw;
+  }
+  given_ = nullptr;
+  keep_step();
+}
+
+bool Recording::again(const jit::Kernel& kernel, const uint64_t* words, size_t count,
+                      const jit::Change& change) {
+  if (step_ == kept_.steps.size()) return false;
+  const KeptLaunches::Step& s = kept_.steps[step_];
+  if (s.kernel != &kernel || s.count != count || !s.plain || change.address_bits % kAddressesAlike)
+    return false;
+  const Borrowed memory(gpu_, s.scratch_bytes);
+  const auto scratch = reinterpret_cast<uint64_t>(memory.get());
+  for (; held_ < s.end; ++held_) {
+    if (!change && !scratch) continue;
+    uint64_t* const w = kept_.launches.words(held_);
+    if (change) std::copy(words + ArgLayout::kBox, words + count, w + ArgLayout::kBox);
+    if (change || (scratch && w[ArgLayout::kScratch] != scratch)) kept_.version = 0;
+    if (scratch) w[ArgLayout::kScratch] = scratch;
+  }
+  ++step_;
+  return true;
+}
+
+/// What the kernel has just launched takes the place of what its step launched before.
+void Recording::keep_step() {
+  LaunchList& all = kept_.launches;
+  const size_t n = fresh_.size();
+  if (step_ < kept_.steps.size() && kept_.steps[step_].end == held_ + n && all.like(held_, n, fresh_, 0)) {
+    for (size_t i = 0; i < n; ++i) {
+      if (all.same(held_ + i, fresh_[i])) continue;
+      all.put(held_ + i, fresh_[i]);
+      kept_.version = 0;
+    }
+  } else {
+    kept_.steps.resize(step_);
+    all.cut(held_);
+    for (size_t i = 0; i < n; ++i) all.add(fresh_[i]);
+    kept_.version = 0;
+  }
+  if (fresh_launched_ > 0) launched_ = held_ + fresh_launched_;
+  held_ += n;
+  open_.end = held_;
+  if (step_ == kept_.steps.size()) kept_.steps.push_back(open_);
+  else kept_.steps[step_] = open_;
+  ++step_;
+}
+
+void Recording::note_plan(const jit::Kernel& kernel, size_t scratch_bytes) {
+  open_.plain = open_.kernel == &kernel;
+  open_.scratch_bytes = scratch_bytes;
+}
+
+void Recording::add(const Launched& l) {
+  if (!given_) {
+    interrupt();
+    return gpu_.launch_now(l);
+  }
+  open_.plain &= l.count == open_.count &&
+                 std::equal(l.words + ArgLayout::kBox, l.words + l.count, given_ + ArgLayout::kBox);
+  fresh_.add(l);
 }
 
 void Recording::give_back() noexcept {
@@ -126,13 +214,19 @@ bool Recording::release() {
 void Recording::interrupt() {
   interrupted_ = true;
   gpu_.enter();
-  launches_.each([&](size_t, const Launched& l) { gpu_.launch_now(l); });
-  launches_.clear();
+  for (; launched_ < held_; ++launched_) gpu_.launch_now(kept_.launches[launched_]);
+  if (!given_) return;
+  open_.plain = false;
+  for (; fresh_launched_ < fresh_.size(); ++fresh_launched_) gpu_.launch_now(fresh_[fresh_launched_]);
 }
 
 void Recording::finish() {
-  if (interrupted_ || launches_.size() < 2) return interrupt();
-  gpu_.graphs.run(program_, launches_);
+  kept_.steps.resize(step_);
+  kept_.launches.cut(held_);
+  if (interrupted_ || held_ < 2) return interrupt();
+  static std::atomic<uint64_t> versions{0};
+  if (kept_.version == 0) kept_.version = ++versions;
+  gpu_.graphs.run(program_, kept_);
 }
 
 void* Recording::take(size_t size) {

@@ -11,10 +11,27 @@
 #include <vector>
 
 #include "backends/cuda/launched.hpp"
+#include "jit/backend.hpp"
+#include "support/config.hpp"
 
 namespace lazy::cuda_backend {
 
 class Gpu;
+
+/// What a run launched, step by step.
+struct KeptLaunches final : jit::HeldLaunches {
+  struct Step {
+    const jit::Kernel* kernel;
+    size_t count;          // words that it was given
+    size_t end;            // of its launches
+    size_t scratch_bytes;  // that its launches borrow, at word kScratch
+    bool plain;            // its launches have the words that it was given, but for a backend's own
+  };
+  std::vector<Step> steps;
+  LaunchList launches;
+  uint64_t version = 0;  // of what all launches are; 0: changed since there was one
+  config::Sums sums{};   // that they were planned for
+};
 
 /// The graphs of one GPU, by the number of the program.
 class Graphs {
@@ -22,14 +39,15 @@ class Graphs {
   explicit Graphs(Gpu& gpu) : gpu_(gpu) {}
   /// Runs the launches in order: as a graph from the third time on that the program comes with the same
   /// functions, one by one before that.
-  void run(uint64_t program, LaunchList& launches);
+  void run(uint64_t program, const KeptLaunches&);
 
  private:
   static constexpr size_t kMost = 256;  // programs that are kept
   struct State {
     uint64_t program = 0;
     int runs = 0;
-    LaunchList launches;  // as the nodes have them
+    uint64_t version = 0;  // of what the nodes have; 0: not known
+    LaunchList launches;   // as the nodes have them
     std::vector<api::GraphNode> nodes;
     api::Graph graph = nullptr;
     api::GraphExec exec = nullptr;
@@ -47,19 +65,24 @@ class Graphs {
 };
 
 /// What the calling thread holds back.
-class Recording {
+class Recording final : public jit::HeldRun {
  public:
   /// The calling thread's, of this GPU, or null.
   static Recording* current(const Gpu&);
 
-  Recording(Gpu&, uint64_t program);
+  Recording(Gpu&, uint64_t program, KeptLaunches&);
   Recording(const Recording&) = delete;
   ~Recording();  // gives memory back; launches that were not finished never happen
 
-  void add(const Launched& l) { launches_.add(l); }
+  void launch(const jit::Kernel&, const uint64_t* words, size_t count, const jit::Change&) override;
+  void finish() override;
+
+  void add(const Launched&);
+  /// The kernel plans its launches by its words, and of their addresses by no more than what they are modulo
+  /// kAddressesAlike; so much device memory is at their word kScratch.
+  void note_plan(const jit::Kernel&, size_t scratch_bytes);
   /// Runs what was held back now, one by one: something that isn't a launch comes next.
   void interrupt();
-  void finish();
 
   void keep(void* block, size_t size) noexcept { freed_.push_back({block, size}); }
   /// A block of that size that this run has given back, or null.
@@ -68,12 +91,24 @@ class Recording {
   bool release();
 
  private:
+  /// What the kernel launched in the run before, with these words. False if that may be something else now.
+  bool again(const jit::Kernel&, const uint64_t* words, size_t count, const jit::Change&);
+  void keep_step();
   void give_back() noexcept;
 
   Gpu& gpu_;
   const uint64_t program_;
+  KeptLaunches& kept_;
+  size_t step_ = 0;      // of kept_: those before it are this run's
+  size_t held_ = 0;      // launches of those steps
+  size_t launched_ = 0;  // of them, in the stream
   bool interrupted_ = false;
-  LaunchList launches_;
+  // The kernel that is launching.
+  KeptLaunches::Step open_{};
+  const uint64_t* given_ = nullptr;  // null: none is
+  LaunchList fresh_;
+  size_t fresh_launched_ = 0;
+  std::vector<uint64_t> copy_;
   std::vector<std::pair<void*, size_t>> freed_;
 };
 

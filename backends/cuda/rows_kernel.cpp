@@ -27,6 +27,7 @@ class RowsKernel final : public jit::Kernel {
   void launch(uint64_t* args) const override {
     auto& gpu = *reinterpret_cast<Gpu*>(args[ArgLayout::kContext]);
     const auto& last = schedule_.members.back();
+    if (Recording* r = Recording::current(gpu)) r->note_plan(*this, 0);
     code_.launch(gpu, {schedule_.plan(args)}, args, static_cast<size_t>(last.offset + last.args.words()),
                  schedule_.args_in_memory);
   }

@@ -131,14 +131,15 @@ struct ArgLayout {
   static constexpr int kContext = 0;  // word 0: a backend's own pointer
   static constexpr int kScratch = 1;  // words 1-3: a backend's own use (partial results of split reductions)
   static constexpr int kPlanned = 3;
-  constexpr int extent(int axis) const { return 4 + axis; }
+  static constexpr int kBox = 4;  // from here on: what the kernel is to do
+  constexpr int extent(int axis) const { return kBox + axis; }
   constexpr int origin(int axis) const {
-    return 4 + rank + axis;
+    return kBox + rank + axis;
   }  // index of the box's first element: iota, argmax
-  constexpr int pointer(int operand) const { return 4 + 2 * rank + operand * (1 + rank); }
+  constexpr int pointer(int operand) const { return kBox + 2 * rank + operand * (1 + rank); }
   constexpr int stride(int operand, int axis) const { return pointer(operand) + 1 + axis; }
   constexpr int scalar(int i) const {
-    return 4 + 2 * rank + operands * (1 + rank) + i;
+    return kBox + 2 * rank + operands * (1 + rank) + i;
   }  // low bytes hold the value
   constexpr int words() const { return scalar(scalars); }
 };

@@ -2,6 +2,7 @@
 // an address or a scalar's value; those are bound from the frame at each run. Immutable once built; run by
 // any thread.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -134,6 +135,22 @@ struct Guard {
 inline constexpr int kGuardKinds = 8;
 const char* name_of(Guard::Kind);
 
+class Arguments;  // jit/plan/arguments.hpp
+struct Program;
+/// The arguments of a program's latest run, for the next to take. A run that finds none, because another
+/// thread has them, makes its own.
+class SpareArguments {
+ public:
+  SpareArguments() = default;
+  SpareArguments(SpareArguments&& o) noexcept : spare_(o.spare_.exchange(nullptr)) {}
+  ~SpareArguments();
+  std::unique_ptr<Arguments> take(const Program&) const;
+  void put(std::unique_ptr<Arguments>) const noexcept;
+
+ private:
+  mutable std::atomic<Arguments*> spare_{nullptr};
+};
+
 struct Program {
   static uint64_t next_number();
   std::vector<Step> steps;
@@ -149,6 +166,7 @@ struct Program {
   bool from_disk = false;
   uint64_t number = next_number();  // no two of this process have the same
   Tally runs;
+  SpareArguments arguments;
   mutable const event::Facts* facts = nullptr;  // for LAZY_PROFILE, once it needs them (jit/profile.cpp)
 };
 

@@ -3,12 +3,12 @@
 #include <array>
 #include <list>
 
+#include "jit/plan/arguments.hpp"
 #include "jit/plan/band.hpp"
 #include "jit/plan/bind.hpp"
 #include "jit/plan/program.hpp"
 #include "jit/profile.hpp"
 #include "support/config.hpp"
-#include "support/fp16.hpp"
 #include "support/metrics.hpp"
 #include "support/nvtx.hpp"
 
@@ -70,25 +70,29 @@ class Run {
       : p_(p),
         f_(f),
         backend_(backend),
-        context_(backend.context()),
         buffers_(f.buffers),
         address_(f.addresses),
+        arguments_(p.arguments.take(p)),
         donate_(config::get().verify.get() == config::Verify::off) {
     buffers_.resize(p.slots.size());
     address_.resize(p.slots.size());
   }
   Run(const Run&) = delete;
   ~Run() {
+    p_.arguments.put(std::move(arguments_));
     buffers_.clear();
     f_.overwritten.clear();
   }
 
   void steps() {
     try {
-      const auto held = p_.steps.size() > 1 && !profile::on() ? backend_.begin_run(p_.number) : nullptr;
+      arguments_->begin(f_, backend_.context());
+      if (p_.steps.size() > 1 && !profile::on()) held_ = backend_.begin_run(p_.number, arguments_->held);
       sequence(0, p_.steps.size(), p_.bands);
-      if (held) held->finish();
+      if (held_) held_->finish();
+      held_.reset();
     } catch (...) {
+      held_.reset();
       for (Node* leaf : f_.overwritten) leaf->lost = true;
       throw;
     }
@@ -134,17 +138,24 @@ class Run {
     for (uint32_t slot : s.made)
       if (!buffers_[slot]) make(slot, i);
     if (s.has_initial) initialise(s);
-    const Words w(s);
-    if (bind(s, w.data)) {
+    if (bind(i)) {
       const nvtx::Range range([&] { return s.text.substr(0, s.text.find(':')); });
-      if (profile::on()) launch_timed(s, w.data);
-      else s.kernel->launch(w.data);
+      const auto count = static_cast<size_t>(s.args.words());
+      if (held_) {
+        held_->launch(*s.kernel, arguments_->words(i), count, arguments_->changed(i));
+        arguments_->told(i);
+      } else if (uint64_t* const words = arguments_->for_once(i)) {
+        launch_now(s, words);
+      } else {
+        launch_now(s, Words(arguments_->words(i), count).data);
+      }
       ++launches_;
     }
     for (uint32_t slot : s.dead) buffers_[slot].reset();
   }
 
-  void launch_timed(const Step& s, uint64_t* words) {
+  void launch_now(const Step& s, uint64_t* words) {
+    if (!profile::on()) return s.kernel->launch(words);
     profile::Activity& now = profile::activity;
     const char* const outer = std::exchange(now.name, event::name_of(p_, s));
     const uint32_t outer_parts = std::exchange(now.parts, 0);
@@ -176,39 +187,49 @@ class Run {
   /// The band by one kernel. False if that can't: then nothing has happened.
   bool row_by_row(const Band& band) {
     const size_t end = band.first + band.count;
+    // Values in between have addresses that count from 0. Outer ones that aren't made yet have none that
+    // count, but takes() looks at what goes in only.
+    std::vector<char*> outer(band.inner.size());
+    for (size_t k = 0; k < outer.size(); ++k) outer[k] = std::exchange(address_[band.inner[k]], nullptr);
     size_t count = 0;
-    for (size_t i = band.first; i < end; ++i) count += static_cast<size_t>(p_.steps[i].args.words());
-    std::vector<uint64_t> words(count);
-    const auto bind_all = [&] {
-      uint64_t* w = words.data();
-      bool any = true;
-      for (size_t i = band.first; i < end; ++i, w += p_.steps[i - 1].args.words())
-        any &= bind(p_.steps[i], w);
-      return any;
-    };
-    // Values in between have addresses that count from 0; outer ones none as yet, and takes() looks at
-    // extents.
-    for (uint32_t slot : band.inner) address_[slot] = nullptr;
-    if (!bind_all() || !band.rows->takes(words.data())) {
-      for (uint32_t slot : band.inner)  // reserved before
-        if (buffers_[slot]) address_[slot] = static_cast<char*>(buffers_[slot]->data());
+    bool any = true;
+    for (size_t i = band.first; i < end; ++i) {
+      count += static_cast<size_t>(p_.steps[i].args.words());
+      any &= bind(i);
+    }
+    const uint64_t* const words = arguments_->words(band.first);
+    if (!any || !band.rows->takes(words)) {
+      for (size_t k = 0; k < outer.size(); ++k) address_[band.inner[k]] = outer[k];
       return false;
     }
     for (size_t i = band.first; i < end; ++i)
       for (uint32_t slot : p_.steps[i].made)
-        if (!buffers_[slot] && std::find(band.inner.begin(), band.inner.end(), slot) == band.inner.end())
+        if (!buffers_[slot] && std::find(band.inner.begin(), band.inner.end(), slot) == band.inner.end()) {
+          char* const before = address_[slot];
           make(slot, i);
-    (void)bind_all();
+          if (address_[slot] != before) any = false;
+        }
+    if (!any)
+      for (size_t i = band.first; i < end; ++i) (void)bind(i);
     const nvtx::Range range([&] { return "rows up to " + p_.steps[end - 1].at; });
     const profile::Ticks start = profile::start_time();
-    band.rows->launch(words.data());
+    if (held_) {
+      Change change;
+      for (size_t i = band.first; i < end; ++i) {
+        change.address_bits |= arguments_->changed(i).address_bits;
+        change.scalars |= arguments_->changed(i).scalars;
+      }
+      held_->launch(*band.rows, words, count, change);
+      for (size_t i = band.first; i < end; ++i) arguments_->told(i);
+    } else {
+      const Words w(words, count);
+      band.rows->launch(w.data);
+    }
     launches_ += 1;
     metric::add(Counter::bands);
     if (start) {
       if (!backend_.host()) backend_.synchronize();
-      const profile::Ticks now = profile::now();
-      bind_all();
-      event::band(start, now, p_, band, 1, std::vector<uint64_t>(band.count, 1), words.data());
+      event::band(start, profile::now(), p_, band, 1, std::vector<uint64_t>(band.count, 1), words);
     }
     for (size_t i = band.first; i < end; ++i)
       for (uint32_t slot : p_.steps[i].dead) buffers_[slot].reset();
@@ -234,8 +255,8 @@ class Run {
     for (size_t i = band.first; i < end; ++i) {
       const Step& s = p_.steps[i];
       const size_t at = words.size();
-      words.resize(at + static_cast<size_t>(s.args.words()));
-      bind(s, words.data() + at);
+      bind(i);
+      words.insert(words.end(), arguments_->words(i), arguments_->words(i) + s.args.words());
       in_scratch.clear();
       for (const Binding& b : s.operands) in_scratch.push_back(is_inner(b.slot));
       bool read_again = false;
@@ -344,77 +365,26 @@ class Run {
     backend_.copy(buffers_[slot]->data(), data, bytes_of(p_.slots[slot], f_));
   }
 
-  char* base_of(const Binding& b) const {
-    return b.slot < 0 ? static_cast<char*>(f_.values[b.node]->buffer->data())
-                      : address_[static_cast<size_t>(b.slot)];
-  }
-
-  /// Arguments of one launch.
+  /// Words of a launch, which may change them.
   struct Words {
-    explicit Words(const Step& s) {
-      const auto n = static_cast<size_t>(s.args.words());
+    Words(const uint64_t* from, size_t n) {
       if (n > few.size()) many.resize(n), data = many.data();
+      std::copy_n(from, n, data);
     }
     std::array<uint64_t, 256> few;
     std::vector<uint64_t> many;
     uint64_t* data = few.data();
   };
-
-  /// False if there is nothing to do.
-  bool bind(const Step& s, uint64_t* w) {
-    const loop::ArgLayout& at = s.args;
-    w[loop::ArgLayout::kContext] = context_;
-    std::fill_n(w + 1, 3, 0);
-    for (int a = 0; a < at.rank; ++a) {
-      w[at.extent(a)] = 1;
-      w[at.origin(a)] = 0;
-    }
-    bool empty = false;
-    for (size_t d = 0; d < s.dims.size(); ++d) {
-      const auto n = static_cast<uint64_t>(extent_of(s.dims[d], f_));
-      w[at.extent(s.axis_of[d])] *= n;
-      empty |= n == 0 && s.axis_of[d] != s.sequential;
-    }
-    if (empty) return false;
-    for (size_t i = 0; i < s.operands.size(); ++i) bind(s, static_cast<int>(i), w);
-    for (size_t i = 0; i < s.scalars.size(); ++i) w[at.scalar(static_cast<int>(i))] = scalar(s.scalars[i]);
-    return true;
-  }
-
-  void bind(const Step& s, int i, uint64_t* w) {
-    const loop::ArgLayout& at = s.args;
-    const Binding& b = s.operands[static_cast<size_t>(i)];
-    const auto size = static_cast<int64_t>(size_of(b.dtype));
-    char* base = base_of(b);
-    if (b.known_strides) {
-      for (int a = 0; a < at.rank; ++a) w[at.stride(i, a)] = 0;
-      if (b.moves) w[at.stride(i, at.rank - 1)] = static_cast<uint64_t>(size);
-      if (b.slot < 0) base += f_.values[b.node]->offset * size;
-    } else {
-      OperandLayout l;
-      operand_layout(p_, s, b, f_, l);
-      for (size_t d = 0; d < s.dims.size();
-           ++d)  // of a merged axis the innermost dimension has the stride, and comes last
-        w[at.stride(i, s.axis_of[d])] = static_cast<uint64_t>(l.stride[d] * size);
-      base += l.offset * size;
-    }
-    w[at.pointer(i)] = reinterpret_cast<uint64_t>(base);
-  }
-  uint64_t scalar(const ScalarArgument& a) const {
-    if (a.node == kNone) return a.value;
-    const Scalar& v = f_.values[a.node]->scalar;
-    if (a.from == DType::float16) return Scalar::of(static_cast<float>(v.as<float16_t>())).bits;
-    if (a.from == DType::bfloat16) return Scalar::of(static_cast<float>(v.as<bfloat16_t>())).bits;
-    return v.bits;
-  }
+  bool bind(size_t i) { return arguments_->bind(i, address_.data()); }
 
   const Program& p_;
   Frame& f_;
   Backend& backend_;
-  const uint64_t context_;
   std::vector<BufferRef>& buffers_;
   std::vector<char*>& address_;  // by slot; that of a donor remains what it was
-  std::list<Planned> planned_;   // references to its elements stay
+  std::unique_ptr<Arguments> arguments_;
+  std::unique_ptr<HeldRun> held_;
+  std::list<Planned> planned_;  // references to its elements stay
   uint64_t launches_ = 0;
   const bool donate_;  // the verifier reads the inputs again
   bool in_place_ = false;

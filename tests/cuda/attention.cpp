@@ -310,7 +310,12 @@ BOOST_AUTO_TEST_CASE(graphs_hold_them_too) {
   BOOST_TEST(metrics().graph_launches > 0u);
 }
 
-BOOST_AUTO_TEST_CASE(nvrtc_takes_it_for_every_architecture) {
+BOOST_AUTO_TEST_SUITE_END()
+
+// In a process of its own: what the real NVRTC was asked for is asked of it from then on.
+BOOST_FIXTURE_TEST_SUITE(bands, OnGpu)
+
+BOOST_AUTO_TEST_CASE(nvrtc_takes_them_for_every_architecture) {
   if (!no_real_nvrtc().empty()) {
     BOOST_TEST_MESSAGE("skipped: " + no_real_nvrtc());
     return;

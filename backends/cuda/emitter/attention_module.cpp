@@ -133,12 +133,12 @@ Launch AttentionSchedule::plan(uint64_t* args) const {
   uint64_t rows = 1;
   for (int a = 0; a < members[0].args.rank; ++a)
     if (a != form.scores.summed_axis && a != form.scores.column_axis) rows *= extent(args, 0, a);
-  args[jit::loop::ArgLayout::kPlanned] = n;
+  uint64_t wide = 0;
   if (tensor_cores)
-    args[members[1].offset + jit::loop::ArgLayout::kPlanned] =
-        uint64_t{is_wide(args, 0, form.scores.left, form.scores.summed_axis)} |
-        uint64_t{is_wide(args, 0, form.scores.right, form.scores.summed_axis)} << 1 |
-        uint64_t{is_wide(args, form.last, form.values.right, form.values.column_axis)} << 2;
+    wide = uint64_t{is_wide(args, 0, form.scores.left, form.scores.summed_axis)} |
+           uint64_t{is_wide(args, 0, form.scores.right, form.scores.summed_axis)} << 1 |
+           uint64_t{is_wide(args, form.last, form.values.right, form.values.column_axis)} << 2;
+  args[jit::loop::ArgLayout::kPlanned] = n | wide << 32;
   const uint64_t columns = widest(args);
   uint16_t function = 0;
   while (static_cast<uint64_t>(kAttentionColumns[function]) < columns) ++function;

@@ -22,9 +22,9 @@ class AttentionSchedule {
   /// Whether it can, and should, run with extents as these arguments say: enough queries that share their
   /// keys, results that fit registers.
   bool takes(const uint64_t* args) const;
-  /// The one launch, for arguments that it takes. Sets words kPlanned: of the first member to how many
-  /// queries in a row share their keys, of the second to which of queries, keys (2) and values (4) lie in
-  /// aligned rows.
+  /// The one launch, for arguments that it takes. Sets word kPlanned of the first member: low half to how
+  /// many queries in a row share their keys, high half to which of queries (1), keys (2) and values (4) lie
+  /// in aligned rows.
   Launch plan(uint64_t* args) const;
 
   // What emit() reads.

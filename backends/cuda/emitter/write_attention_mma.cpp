@@ -194,7 +194,7 @@ void AttentionWriter::write_mma(int which, int columns) {
                     along = stride(0, form_.scores.left, form_.scores.summed_axis);
   text_.open("for (u32 part = 0; part < 2; ++part)");
   text_.line("fill<" + width + ">(part ? values_at : keys_at, queries_from + part * 64 * " + row + ", " +
-             row + ", " + along + ", (i32)left - (i32)part * 64, width, all.s1.planned & 1);");
+             row + ", " + along + ", (i32)left - (i32)part * 64, width, all.s0.planned >> 32 & 1);");
   text_.close();
   text_.line("copies_end();");
   text_.line("copies_wait<0>();");
@@ -214,7 +214,7 @@ void AttentionWriter::write_mma(int which, int columns) {
     const std::string step = stride(member, operand, key_axis);
     text_.line("fill<" + width + ">(" + to + ", " + from + " + (i64)" + first + " * " + step + ", " + step +
                ", " + stride(member, operand, axis) + ", keys - " + first + ", " + elements +
-               ", all.s1.planned & " + number(flag) + ");");
+               ", all.s0.planned >> 32 & " + number(flag) + ");");
     text_.line("copies_end();");
   };
   // The first round only fetches keys.
