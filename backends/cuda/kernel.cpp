@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/code.hpp"
+#include "backends/cuda/converted_kernel.hpp"
 #include "backends/cuda/emitter/module.hpp"
 #include "backends/cuda/product_kernel.hpp"
 #include "support/archive.hpp"
@@ -104,19 +105,50 @@ std::unique_ptr<jit::Kernel> load_generated(const LoopKernel& k, std::string_vie
 }  // namespace
 
 std::unique_ptr<jit::Kernel> compile_kernel(const LoopKernel& k, int architecture, int driver_major) {
-  auto own = compile_generated(k, architecture, driver_major);
+  const auto compiled = [&](const LoopKernel& part) {
+    return compile_generated(part, architecture, driver_major);
+  };
+  auto own = compiled(k);
+  if (auto converted = jit::loop::with_converted_sides(k)) {
+    std::vector<std::unique_ptr<jit::Kernel>> conversions;
+    for (const auto& c : converted->conversions) conversions.push_back(compiled(c.kernel));
+    auto product = compile_kernel(converted->product, architecture, driver_major);
+    return make_converted_kernel(k, std::move(*converted), std::move(own), std::move(product),
+                                 std::move(conversions));
+  }
   const auto product = jit::loop::product_of(k);
   if (!product) return own;
   std::unique_ptr<jit::Kernel> epilogue;
-  if (product->plain_output < 0)
-    epilogue = compile_generated(epilogue_of(k, *product).kernel, architecture, driver_major);
+  if (product->plain_output < 0) epilogue = compiled(epilogue_of(k, *product).kernel);
   return make_product_kernel(k, *product, std::move(own), std::move(epilogue));
 }
 
-std::unique_ptr<jit::Kernel> load_kernel(const LoopKernel& k, std::string_view stored) {
-  try {
-    jit::loop::check(k);  // schedules rely on it
-  } catch (const CompileError&) { return nullptr; }
+namespace {
+
+std::unique_ptr<jit::Kernel> load_checked(const LoopKernel& k, std::string_view stored);
+
+std::unique_ptr<jit::Kernel> load_converted(const LoopKernel& k, jit::loop::ConvertedProduct converted,
+                                            std::string_view stored) {
+  Loader l(stored);
+  std::string first, second;
+  std::vector<std::string> others;
+  l(first, second, others);
+  if (!l.done() || others.size() != converted.conversions.size()) return nullptr;
+  auto own = load_generated(k, first);
+  auto product = load_checked(converted.product, second);
+  std::vector<std::unique_ptr<jit::Kernel>> conversions;
+  for (size_t i = 0; i < others.size(); ++i) {
+    conversions.push_back(load_generated(converted.conversions[i].kernel, others[i]));
+    if (!conversions.back()) return nullptr;
+  }
+  if (!own || !product) return nullptr;
+  return make_converted_kernel(k, std::move(converted), std::move(own), std::move(product),
+                               std::move(conversions));
+}
+
+std::unique_ptr<jit::Kernel> load_checked(const LoopKernel& k, std::string_view stored) {
+  if (auto converted = jit::loop::with_converted_sides(k))
+    return load_converted(k, std::move(*converted), stored);
   const auto product = jit::loop::product_of(k);
   if (!product) return load_generated(k, stored);
   Loader l(stored);
@@ -128,6 +160,15 @@ std::unique_ptr<jit::Kernel> load_kernel(const LoopKernel& k, std::string_view s
   if (own && product->plain_output < 0) epilogue = load_generated(epilogue_of(k, *product).kernel, second);
   if (!own || (product->plain_output < 0 && !epilogue)) return nullptr;
   return make_product_kernel(k, *product, std::move(own), std::move(epilogue));
+}
+
+}  // namespace
+
+std::unique_ptr<jit::Kernel> load_kernel(const LoopKernel& k, std::string_view stored) {
+  try {
+    jit::loop::check(k);  // schedules rely on it
+  } catch (const CompileError&) { return nullptr; }
+  return load_checked(k, stored);
 }
 
 }  // namespace lazy::cuda_backend

@@ -135,6 +135,82 @@ BOOST_AUTO_TEST_CASE(every_layout_and_epilogue_without_the_library) {
     }
 }
 
+/// Sides that are cast on their way: converted first, where that pays.
+BOOST_AUTO_TEST_CASE(sides_of_other_types) {
+  struct Types {
+    DType left, as_left, right, as_right;
+  };
+  const DType same = float32;  // as `matmul` adds up anyway
+  const Types all[] = {{float32, bfloat16, float32, bfloat16},
+                       {bfloat16, bfloat16, int8, bfloat16},
+                       {float16, float16, uint8, same},
+                       {float64, float32, float32, float32},
+                       {int8, same, int8, same},
+                       {float32, float16, float16, float16},
+                       {bfloat16, same, int8, same},
+                       {int32, float32, float16, float32}};
+  struct Form {
+    const char* name;
+    Shape left, right;
+    Two product;
+  };
+  const Form forms[] = {
+      {"plain", {72, 65}, {65, 80}, [](auto& a, auto& b) { return matmul(a, b, float32); }},
+      {"rounded", {65, 72}, {72, 90}, [](auto& a, auto& b) { return matmul(a, b) * 2; }},
+      {"right transposed",
+       {65, 72},
+       {90, 72},
+       [](auto& a, auto& b) { return matmul(a, b.T(), float32) + 1; }},
+      {"left transposed", {72, 64}, {72, 88}, [](auto& a, auto& b) { return matmul(a.T(), b, float32); }},
+      {"one right side", {3, 40, 50}, {50, 60}, [](auto& a, auto& b) { return matmul(a, b, float32); }},
+      {"batch", {3, 40, 50}, {3, 60, 50}, [](auto& a, auto& b) { return matmul(a, b.mT(), float32) - 1; }}};
+  int i = 0;
+  for (const Types& t : all)
+    for (const Form& f : forms) {
+      if (i++ % 3 == 2) continue;  // each form with most types
+      const auto product = [&](const Tensor& a, const Tensor& b) {
+        const auto made = [&] {  // what is cast has no handle when it is computed
+          const Tensor l = astype(a, t.as_left), r = astype(b, t.as_right);
+          return f.product(l, r);
+        }();
+        return bits(made);
+      };
+      const Tensor a = astype(varied(f.left) * 20, t.left),
+                   b = astype(varied(f.right, float32, 3) * 20, t.right);
+      a.eval(), b.eval();
+      const Tensor x = a.to(cuda), y = b.to(cuda);
+      std::vector<uint64_t> wanted;
+      {
+        const OnCpu host;
+        wanted = product(a, b);
+      }
+      const std::string what = std::string(f.name) + " of " + name_of(t.left) + " as " + name_of(t.as_left) +
+                               " and " + name_of(t.right) + " as " + name_of(t.as_right);
+      const Calls library("cublasLtMatmul");
+      BOOST_TEST((product(x, y) == wanted), what);
+      BOOST_TEST(library() > 0, what);
+      const Calls none("cublasLtMatmul");
+      const Override own(i % 2 ? "LAZY_CUDA_SUMS" : "LAZY_CUDA_BLAS", i % 2 ? "ordered" : "off");
+      BOOST_TEST((product(x, y) == wanted), what << ", by our own kernels");
+      BOOST_TEST(none() == 0);
+    }
+}
+
+/// There nothing is gained.
+BOOST_AUTO_TEST_CASE(few_rows_are_converted_on_the_way) {
+  const Tensor a = varied({4, 300}, bfloat16), b = astype(varied({300, 200}) * 20, int8);
+  b.eval();
+  const auto product = [](const Tensor& l, const Tensor& r) {
+    const auto made = [&] { return matmul(l, astype(r, bfloat16), float32); }();
+    return bits(made);
+  };
+  const Calls library("cublasLtMatmul");
+  const auto got = product(a.to(cuda), b.to(cuda));
+  BOOST_TEST(library() == 0);
+  const OnCpu host;
+  BOOST_TEST((got == product(a, b)));
+}
+
 BOOST_AUTO_TEST_CASE(several_results) {
   const Tensor a = varied({40, 50}), b = varied({50, 60}, float32, 3);
   const auto both = [](const Tensor& l, const Tensor& r) {
