@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jit/backend.hpp"
+#include "jit/plan/arena.hpp"
 #include "jit/plan/program.hpp"
 
 namespace lazy::jit {
@@ -26,43 +27,48 @@ class Arguments {
   bool bind(size_t i, char* const* address);
   /// Those of step i, as bound; of neighbouring steps one after the other.
   const uint64_t* words(size_t i) const { return words_.data() + steps_[i].words; }
-  /// The same for a launch that may change them, where nothing is kept for the next run; else null.
-  uint64_t* for_once(size_t i) { return keeps_ ? nullptr : words_.data() + steps_[i].words; }
   /// What of step i's is not as it was at the latest told().
   const Change& changed(size_t i) const { return steps_[i].changed; }
   void told(size_t i) { steps_[i].changed = {0, false}; }
 
+  /// Whether this frame's run would find all but addresses and scalars as they were in a run before.
+  bool as_before(const Frame&) const;
+
+  Arena arena;  // of runs with the same extents
   /// What the backend keeps of the launches with these words; null if they are new.
   std::unique_ptr<HeldLaunches> held;
 
  private:
   struct Bound {
-    size_t words = 0, addresses = 0;  // where they begin
-    Change changed;
+    uint32_t words = 0, addresses = 0, scalars = 0;  // where they begin
     bool bound = false, empty = false;
+    Change changed;
   };
-  /// A word that is an address: of a slot, or of a leaf's first element (`value`), and so many bytes on.
+  /// A word that is an address: of a slot, or of a leaf's first element, and so many bytes on.
   struct Address {
+    uint32_t word;
     int slot;
-    uint32_t value;
+    uint32_t leaf;
     int64_t bytes;
   };
-  bool as_before(const Frame&);
+  /// A word that is a constant's value.
+  struct ScalarWord {
+    uint32_t word;
+    uint32_t constant;
+    DType from;
+  };
   void note(const Frame&);
-  bool bind_anew(const Step&, Bound&);
-  void bind_operand(const Step&, int operand, uint64_t* words, Address&) const;
-  uint64_t now(const Address& a, char* const* address) const {
-    return reinterpret_cast<uint64_t>(a.slot < 0 ? f_->values[a.value]->data() : address[a.slot]) +
-           static_cast<uint64_t>(a.bytes);
-  }
+  void bind_anew(const Step&, Bound&);
+  /// Where the operand begins, from the address of its slot or leaf on.
+  int64_t bind_operand(const Step&, int operand, uint64_t* words) const;
 
   const Program& p_;
-  const bool keeps_;
   const Frame* f_ = nullptr;
   uint64_t context_ = 0;
-  std::vector<Bound> steps_;
+  std::vector<Bound> steps_;  // and one more, where their ends are
   std::vector<uint64_t> words_;
   std::vector<Address> addresses_;
+  std::vector<ScalarWord> scalars_;
   // What all words but addresses and scalars follow from: numbers of these values. The others' shapes follow
   // from theirs and from the key.
   struct Watched {
@@ -70,7 +76,8 @@ class Arguments {
     bool leaf;
   };
   std::vector<Watched> watched_;
-  std::vector<int64_t> numbers_;  // as they were
+  std::vector<int64_t> numbers_;  // as they were; none: not looked at
+  uint32_t misses_ = 0;           // in a row
 };
 
 }  // namespace lazy::jit

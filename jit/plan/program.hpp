@@ -146,6 +146,8 @@ class SpareArguments {
   ~SpareArguments();
   std::unique_ptr<Arguments> take(const Program&) const;
   void put(std::unique_ptr<Arguments>) const noexcept;
+  /// Arguments::as_before. False if there are none.
+  bool as_before(const Frame&) const;
 
  private:
   mutable std::atomic<Arguments*> spare_{nullptr};

@@ -144,18 +144,17 @@ class Run {
       if (held_) {
         held_->launch(*s.kernel, arguments_->words(i), count, arguments_->changed(i));
         arguments_->told(i);
-      } else if (uint64_t* const words = arguments_->for_once(i)) {
-        launch_now(s, words);
       } else {
-        launch_now(s, Words(arguments_->words(i), count).data);
+        const Words w(arguments_->words(i), count);
+        if (profile::on()) launch_timed(s, w.data);
+        else s.kernel->launch(w.data);
       }
       ++launches_;
     }
     for (uint32_t slot : s.dead) buffers_[slot].reset();
   }
 
-  void launch_now(const Step& s, uint64_t* words) {
-    if (!profile::on()) return s.kernel->launch(words);
+  void launch_timed(const Step& s, uint64_t* words) {
     profile::Activity& now = profile::activity;
     const char* const outer = std::exchange(now.name, event::name_of(p_, s));
     const uint32_t outer_parts = std::exchange(now.parts, 0);
@@ -307,7 +306,8 @@ class Run {
     const size_t bytes = bytes_of(what, f_);
     if (what.donor_slot >= 0) {
       buffers_[slot] = std::move(buffers_[static_cast<size_t>(what.donor_slot)]);
-      donated(bytes, s.has_initial);
+      address_[slot] = address_[static_cast<size_t>(what.donor_slot)];
+      return donated(bytes, s.has_initial);
     } else if (donate_ && what.donor_leaf != kNone && f_.is_sole_owner(what.donor_leaf) &&
                takes_all(what.donor_leaf, bytes)) {
       reserve_after(step);
@@ -344,8 +344,17 @@ class Run {
     }
   }
   void allocate(uint32_t slot) {
-    buffers_[slot] = BufferRef::allocate(backend_, bytes_of(p_.slots[slot], f_));
+    Arena& arena = arguments_->arena;
+    if (arena.has(slot)) {
+      if (!arena_) arena_ = BufferRef::allocate(backend_, arena.bytes());
+      buffers_[slot] = arena_;
+      address_[slot] = static_cast<char*>(arena_->data()) + arena.offset(slot);
+      return;
+    }
+    const size_t bytes = bytes_of(p_.slots[slot], f_);
+    buffers_[slot] = BufferRef::allocate(backend_, bytes);
     address_[slot] = static_cast<char*>(buffers_[slot]->data());
+    arena.note(slot, bytes);
   }
   bool takes_all(uint32_t leaf, size_t bytes) const {
     const Node& n = *f_.values[leaf];
@@ -360,9 +369,9 @@ class Run {
     const uint32_t slot = s.made[0];
     if (std::exchange(in_place_, false)) return;
     const Binding& from = s.initial_from;
-    const char* data = from.slot >= 0 ? static_cast<char*>(buffers_[static_cast<size_t>(from.slot)]->data())
-                                      : f_.values[from.node]->data();
-    backend_.copy(buffers_[slot]->data(), data, bytes_of(p_.slots[slot], f_));
+    const char* data =
+        from.slot >= 0 ? address_[static_cast<size_t>(from.slot)] : f_.values[from.node]->data();
+    backend_.copy(address_[slot], data, bytes_of(p_.slots[slot], f_));
   }
 
   /// Words of a launch, which may change them.
@@ -382,6 +391,7 @@ class Run {
   Backend& backend_;
   std::vector<BufferRef>& buffers_;
   std::vector<char*>& address_;  // by slot; that of a donor remains what it was
+  BufferRef arena_;              // some slots are parts of it
   std::unique_ptr<Arguments> arguments_;
   std::unique_ptr<HeldRun> held_;
   std::list<Planned> planned_;  // references to its elements stay

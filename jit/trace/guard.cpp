@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "jit/loop/lower.hpp"
@@ -45,6 +46,11 @@ bool fits_32bit(int64_t stride, DType t) {
 }
 
 const Guard* failed_guard(const Program& p, const Frame& f, int64_t& actual) {
+  // Layouts with which the program ran before need not be looked at one by one. Scalars are no part of them.
+  constexpr size_t kFew = 8;
+  if (p.guards.size() > kFew && p.arguments.as_before(f) &&
+      std::none_of(p.guards.begin(), p.guards.end(), [](auto& g) { return g.kind == Guard::Kind::scalar; }))
+    return nullptr;
   for (const Guard& g : p.guards)
     if ((actual = found(g, p, f)) != g.value) return &g;
   return nullptr;

@@ -1,0 +1,47 @@
+// One block of memory for the small values that a run makes and nobody sees: with the same extents as in the
+// run before the same ones are made, so where each lies is decided once.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "jit/plan/program.hpp"
+
+namespace lazy::jit {
+
+class Arena {
+ public:
+  /// Larger values have memory of their own: it can be used for something else before the run is over.
+  static constexpr size_t kMostBytes = size_t{128} << 10;
+
+  /// Extents are others.
+  void forget() {
+    noted_.clear();
+    offset_.clear();
+    bytes_ = 0;
+  }
+  /// The run gave a slot memory of its own, of that size.
+  void note(uint32_t slot, size_t bytes) {
+    if (offset_.empty() && bytes <= kMostBytes) noted_.push_back({slot, bytes});
+  }
+  /// Before a run with the same extents as the latest.
+  void lay_out(const Program& p) {
+    if (offset_.empty() && !noted_.empty()) assign(p);
+  }
+  bool has(uint32_t slot) const { return !offset_.empty() && offset_[slot] != kNowhere; }
+  size_t offset(uint32_t slot) const { return offset_[slot]; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr uint32_t kNowhere = ~0u;
+  struct Noted {
+    uint32_t slot;
+    size_t bytes;
+  };
+  void assign(const Program&);
+  std::vector<Noted> noted_;
+  std::vector<uint32_t> offset_;  // by slot; empty: not decided
+  size_t bytes_ = 0;
+};
+
+}  // namespace lazy::jit
