@@ -46,7 +46,7 @@ class Kernel {
 
 /// What the executor needs to know to cut a band's work into blocks (jit/plan/band.hpp).
 struct Workers {
-  int threads = 1;                       // 0: bands are not for this backend
+  int threads = 1;  // 0: a device, all of which works on each block, of some far_bytes of values in between
   size_t near_bytes = size_t{32} << 10;  // first- and second-level cache of one thread
   size_t far_bytes = size_t{1} << 20;
 };

@@ -45,7 +45,8 @@ class Compiler : public jit::Backend {
   void write(void*, const void*, size_t) override { nothing_runs(); }
   void read(void*, const void*, size_t) override { nothing_runs(); }
   void copy(void*, const void*, size_t) override { nothing_runs(); }
-  jit::Workers workers() const override { return {0}; }
+  // Blocks that stay in most of a second-level cache, and fill a large device.
+  jit::Workers workers() const override { return {0, 0, size_t{32} << 20}; }
   bool compiles_slowly() const override { return true; }
   void for_each(int64_t pieces, const std::function<void(int64_t)>& task) override {
     std::atomic<int64_t> next{0};

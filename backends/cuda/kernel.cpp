@@ -60,6 +60,7 @@ class GpuKernel final : public jit::Kernel {
       second[static_cast<size_t>(at_.pointer(o))] += static_cast<uint64_t>(half * stride(args, o, longest));
     part(gpu, args);
     part(gpu, second.data());
+    args[at_.extent(longest)] = static_cast<uint64_t>(whole);
   }
 
   int64_t stride(const uint64_t* args, int operand, int axis) const {

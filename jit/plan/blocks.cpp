@@ -54,9 +54,68 @@ int64_t shortest_run(const Program& p, const Band& band, const Frame& f, const B
   return shortest;
 }
 
+double bytes_of(const Program& p, const Frame& f, uint32_t slot) {
+  return static_cast<double>(numel(f.values[p.slots[slot].node]->shape)) *
+         static_cast<double>(size_of(p.slots[slot].dtype));
+}
+
+/// Where a piece's scratch has each inner value of one block.
+void place_scratch(const Program& p, const Band& band, const Frame& f, Blocks& b) {
+  int64_t size = 0;
+  b.offset.resize(band.inner.size());
+  for (size_t i = 0; i < band.inner.size(); ++i) {
+    const Slot& slot = p.slots[band.inner[i]];
+    const auto donor = std::find_if(band.inner.begin(), band.inner.begin() + static_cast<ptrdiff_t>(i),
+                                    [&](uint32_t s) { return static_cast<int>(s) == slot.donor_slot; });
+    if (donor != band.inner.begin() + static_cast<ptrdiff_t>(i)) {
+      b.offset[i] = b.offset[static_cast<size_t>(donor - band.inner.begin())];
+      continue;
+    }
+    int64_t bytes = numel(f.values[slot.node]->shape) * static_cast<int64_t>(size_of(slot.dtype));
+    for (int l = 0; l <= b.level; ++l) bytes /= b.extent[l];
+    b.offset[i] = static_cast<size_t>(size);
+    size += round_up(bytes * b.length, kCacheLine);
+  }
+  b.piece_bytes = static_cast<size_t>(size);
+}
+
+/// For a device, all of which works on every block: cut only to keep what is in between small, in blocks that
+/// are large enough to fill it.
+Blocks choose_device_blocks(const Program& p, const Band& band, const Frame& f, const Workers& workers) {
+  Blocks b;
+  const auto levels = static_cast<int>(band.levels.size());
+  for (int l = 0; l < levels; ++l) b.extent[l] = extent_of(band.levels[static_cast<size_t>(l)], f);
+  double inner = 0, whole = 0;  // bytes: `whole` but for what a part keeps to itself
+  for (const uint32_t slot : band.inner) {
+    const double bytes = bytes_of(p, f, slot);
+    const bool in_part = std::any_of(band.parts.begin(), band.parts.end(), [&](const Band& part) {
+      return std::find(part.inner.begin(), part.inner.end(), slot) != part.inner.end();
+    });
+    inner += bytes;
+    if (!in_part) whole += bytes;
+  }
+  const auto asked = static_cast<double>(config::get().block_bytes.get());
+  const double budget = asked > 0 ? asked : static_cast<double>(workers.far_bytes);
+  if (levels == 0 || whole <= (asked > 0 ? budget : 2 * budget)) return b;
+  double one = inner / static_cast<double>(b.extent[0]);
+  while (one > budget && b.level + 1 < levels) one /= static_cast<double>(b.extent[++b.level]);
+  b.length = std::clamp<int64_t>(static_cast<int64_t>(budget / one), 1, b.extent[b.level]);
+  b.cuts = (b.extent[b.level] + b.length - 1) / b.length;
+  b.length = (b.extent[b.level] + b.cuts - 1) / b.cuts;
+  b.cuts = (b.extent[b.level] + b.length - 1) / b.length;
+  b.count = b.cuts;
+  for (int l = 0; l < b.level; ++l) b.count *= b.extent[l];
+  b.pieces = 1;
+  if (b.count < 2 || (asked == 0 && shortest_run(p, band, f, b) < kLeastRun)) return b;
+  b.worth_it = true;
+  place_scratch(p, band, f, b);
+  return b;
+}
+
 }  // namespace
 
 Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const Workers& workers) {
+  if (workers.threads == 0) return choose_device_blocks(p, band, f, workers);
   Blocks b;
   const auto levels = static_cast<int>(band.levels.size());
   int64_t indices = 1;
@@ -127,30 +186,13 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
   if (b.count < 2) return b;
   if (matrix > 0) {
     double inner = 0;
-    for (uint32_t slot : band.inner)
-      inner += static_cast<double>(numel(f.values[p.slots[slot].node]->shape)) *
-               static_cast<double>(size_of(p.slots[slot].dtype));
+    for (uint32_t slot : band.inner) inner += bytes_of(p, f, slot);
     if (kMemoryOverPacking * inner < matrix * static_cast<double>(b.count)) return b;
   }
   if (asked == 0 && shortest_run(p, band, f, b) < kLeastRun) return b;
   b.worth_it = true;
 
-  int64_t size = 0;
-  b.offset.resize(band.inner.size());
-  for (size_t i = 0; i < band.inner.size(); ++i) {
-    const Slot& slot = p.slots[band.inner[i]];
-    const auto donor = std::find_if(band.inner.begin(), band.inner.begin() + static_cast<ptrdiff_t>(i),
-                                    [&](uint32_t s) { return static_cast<int>(s) == slot.donor_slot; });
-    if (donor != band.inner.begin() + static_cast<ptrdiff_t>(i)) {
-      b.offset[i] = b.offset[static_cast<size_t>(donor - band.inner.begin())];
-      continue;
-    }
-    int64_t bytes = numel(f.values[slot.node]->shape) * static_cast<int64_t>(size_of(slot.dtype));
-    for (int l = 0; l <= b.level; ++l) bytes /= b.extent[l];
-    b.offset[i] = static_cast<size_t>(size);
-    size += round_up(bytes * b.length, kCacheLine);
-  }
-  b.piece_bytes = static_cast<size_t>(size);
+  place_scratch(p, band, f, b);
   return b;
 }
 

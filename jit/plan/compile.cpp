@@ -97,7 +97,10 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
     find_bands(trace, fusion, loops, *program);
     if (backend.fuses_rows()) keep_row_bands(*program, loops);
   }
-  const auto rows = backend.fuses_rows() ? bands_in(*program) : std::vector<Band*>();
+  std::vector<Band*> rows;  // bands that become one kernel
+  if (backend.fuses_rows())
+    for (Band* b : bands_in(*program))
+      if (rows_of(*program, *b, loops)) rows.push_back(b);
   const auto compile_one = [&](int64_t i) {
     auto n = static_cast<size_t>(i);
     if (n >= loops.size()) {

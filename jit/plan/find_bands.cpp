@@ -84,8 +84,11 @@ class Finder {
       complete &= outer_[s - 1].size() == levels;
       const size_t common = join(first, s, levels);
       // A level is given up only for rows in place of elements: what is a row to some steps and a matrix to
-      // others would not stay in the cache.
-      if (common == 0 || (common < levels && !(complete && common + 1 == levels))) return s;
+      // others would not stay in the cache. But what a product reads may have been laid out for it, whatever
+      // dimensions that has.
+      if (common == 0) return s;
+      const bool laid_out = s == first + 1 && is_contraction(s) && loops_[first].form == loop::Form::map;
+      if (common < levels && !(complete && (common + 1 == levels || laid_out))) return s;
       if (!donations_fit(first, s, common)) return s;
       if (common < levels) complete = false;
       levels = common;

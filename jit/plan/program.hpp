@@ -176,10 +176,13 @@ struct Program {
 template <class P>
 auto bands_in(P& p) {
   std::vector<decltype(p.bands.data())> all;
-  for (auto& band : p.bands) {
-    all.push_back(&band);
-    for (auto& part : band.parts) all.push_back(&part);
-  }
+  const auto add = [&](const auto& self, auto& bands) -> void {
+    for (auto& band : bands) {
+      all.push_back(&band);
+      self(self, band.parts);
+    }
+  };
+  add(add, p.bands);
   return all;
 }
 

@@ -155,7 +155,14 @@ void keep_row_bands(Program& p, const std::vector<loop::LoopKernel>& loops) {
         break;
       }
     }
-    kept.insert(kept.end(), rows.begin(), rows.end());
+    const auto product = [&](const Band& b) { return is_product(loops[b.first]); };
+    const bool multiplies = std::any_of(loops.begin() + band.first, loops.begin() + end, is_product);
+    if (!band.inner.empty() && multiplies && std::none_of(rows.begin(), rows.end(), product)) {
+      band.parts = std::move(rows);
+      kept.push_back(std::move(band));
+    } else {
+      kept.insert(kept.end(), rows.begin(), rows.end());
+    }
   }
   p.bands = std::move(kept);
 }

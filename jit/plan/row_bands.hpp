@@ -13,7 +13,8 @@ namespace lazy::jit {
 std::optional<loop::FusedRows> rows_of(const Program&, const Band&,
                                        const std::vector<loop::LoopKernel>& loops);
 
-/// Leaves in `p.bands` those that are rows, and of attentions as parts what of them is.
+/// Leaves in `p.bands` those that are rows, and of attentions as parts what of them is. Others with products
+/// stay as well: they are cut into blocks where their values in between are large.
 void keep_row_bands(Program& p, const std::vector<loop::LoopKernel>& loops);
 
 }  // namespace lazy::jit

@@ -123,10 +123,7 @@ class Run {
     for (const Band& band : bands) {
       for (; i < band.first; ++i) one(i);
       i += band.count;
-      if (band.rows) {
-        if (!row_by_row(band)) sequence(band.first, i, band.parts);
-        continue;
-      }
+      if (band.rows && row_by_row(band)) continue;
       if (Planned& plan = planned(band); plan.blocks.worth_it) block_by_block(plan);
       else sequence(band.first, i, band.parts);
     }
@@ -270,6 +267,7 @@ class Run {
     }
     const int64_t share = (blocks.count + blocks.pieces - 1) / blocks.pieces;
     BandTimer timer(steps.size());
+    const bool timed = profile::on() && !backend_.host();
     backend_.for_each(blocks.pieces, [&](int64_t piece) {
       std::vector<uint64_t> mine = words;
       BandTimer::Piece time(timer);
@@ -288,6 +286,7 @@ class Run {
           const Step& s = p_.steps[band.first + i];
           steps[i].move(index, length, memory, w);
           s.kernel->launch_here(w);
+          if (timed) backend_.synchronize();
           time.end_of(i);
           w += s.args.words();
         }

@@ -29,7 +29,7 @@ class Soundness {
     for (const Result& r : p_.results)
       require(value(r.node) && path(r.path) && value_or_none(r.leaf) &&
               (r.leaf == kNone ? slot(r.slot) : slot_or_none(r.slot)));
-    bands(p_.bands, 0, p_.steps.size(), 2);
+    bands(p_.bands, 0, p_.steps.size(), 3);
     for (const Guard& g : p_.guards) guard(g);
     return good_;
   }
