@@ -1,6 +1,8 @@
 #include "backends/cuda/allocator.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "backends/cuda/gpu.hpp"
 #include "support/config.hpp"
@@ -44,8 +46,10 @@ void* Allocator::allocate(size_t bytes) {
 void* Allocator::find(size_t size) {
   const std::lock_guard hold(lock_);
   if (const auto found = kept_.find(size); found != kept_.end() && !found->second.empty()) {
-    void* p = found->second.back();
-    found->second.pop_back();
+    auto& blocks = found->second;
+    std::pop_heap(blocks.begin(), blocks.end(), std::greater<>());
+    void* p = blocks.back();
+    blocks.pop_back();
     stats_.kept -= size;
     stats_.used += size;
     return p;
@@ -73,7 +77,9 @@ void Allocator::give_back(void* p, size_t size) noexcept {
   const std::lock_guard hold(lock_);
   stats_.used -= size;
   try {
-    kept_[size].push_back(p);
+    auto& blocks = kept_[size];
+    blocks.push_back(p);
+    std::push_heap(blocks.begin(), blocks.end(), std::greater<>());
     stats_.kept += size;
   } catch (...) {  // no memory for the list
     if (gpu_.driver.context_set(gpu_.context) == api::kSuccess)

@@ -47,7 +47,9 @@ class Allocator {
   Gpu& gpu_;
   api::MemPool pool_ = nullptr;
   mutable std::mutex lock_;
-  std::unordered_map<size_t, std::vector<void*>> kept_;  // by size
+  // By size. The lowest address is handed out first: in whatever order a run's blocks come back, the next run
+  // gets them as this one did, and its graph can stay as it is. So each is a heap.
+  std::unordered_map<size_t, std::vector<void*>> kept_;
   Stats stats_;
 };
 
