@@ -1,6 +1,7 @@
 #include "backends/cuda/kernel.hpp"
 
 #include <algorithm>
+#include <future>
 
 #include "backends/cuda/code.hpp"
 #include "backends/cuda/converted_kernel.hpp"
@@ -106,22 +107,28 @@ std::unique_ptr<jit::Kernel> load_generated(const LoopKernel& k, std::string_vie
 }  // namespace
 
 std::unique_ptr<jit::Kernel> compile_kernel(const LoopKernel& k, int architecture, int driver_major) {
-  const auto compiled = [&](const LoopKernel& part) {
-    return compile_generated(part, architecture, driver_major);
+  // The modules of a kernel that has several are compiled at the same time.
+  const auto compiling = [&](const LoopKernel& part) {
+    return std::async(std::launch::async, compile_generated, std::cref(part), architecture, driver_major);
   };
-  auto own = compiled(k);
   if (auto converted = jit::loop::with_converted_sides(k)) {
-    std::vector<std::unique_ptr<jit::Kernel>> conversions;
-    for (const auto& c : converted->conversions) conversions.push_back(compiled(c.kernel));
+    auto own = compiling(k);
+    std::vector<decltype(own)> parts;
+    for (const auto& c : converted->conversions) parts.push_back(compiling(c.kernel));
     auto product = compile_kernel(converted->product, architecture, driver_major);
-    return make_converted_kernel(k, std::move(*converted), std::move(own), std::move(product),
+    std::vector<std::unique_ptr<jit::Kernel>> conversions;
+    for (auto& part : parts) conversions.push_back(part.get());
+    return make_converted_kernel(k, std::move(*converted), own.get(), std::move(product),
                                  std::move(conversions));
   }
   const auto product = jit::loop::product_of(k);
-  if (!product) return own;
-  std::unique_ptr<jit::Kernel> epilogue;
-  if (product->plain_output < 0) epilogue = compiled(epilogue_of(k, *product).kernel);
-  return make_product_kernel(k, *product, std::move(own), std::move(epilogue));
+  if (!product || product->plain_output >= 0) {
+    auto own = compile_generated(k, architecture, driver_major);
+    return product ? make_product_kernel(k, *product, std::move(own), nullptr) : std::move(own);
+  }
+  auto own = compiling(k);
+  auto epilogue = compile_generated(epilogue_of(k, *product).kernel, architecture, driver_major);
+  return make_product_kernel(k, *product, own.get(), std::move(epilogue));
 }
 
 namespace {

@@ -262,7 +262,7 @@ bool Schedule::plan_mma(uint64_t* args, std::vector<Launch>& launches, int multi
   const auto extent = [&](int axis) { return static_cast<int64_t>(args[args_.extent(axis)]); };
   const int64_t rows = extent(row_axis_), columns = extent(column_axis_), steps = extent(sequential_);
   const int64_t planes = results(args) / (rows * columns);
-  if (!has_mma() || rows < kLeastMma || columns < kLeastMma || steps < kLeastMma || steps >> 31) return false;
+  if (!has_mma() || rows < kLeastMma || columns < kLeastMma || steps < kLeastMma || steps >> 30) return false;
   if (static_cast<double>(rows * columns) * static_cast<double>(steps) < kWorthTensorCores) return false;
   const Side left = side_of(args, left_, row_axis_), right = side_of(args, right_, column_axis_);
   // As the text reads it (Writer::mma_side).
