@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/graph/layout.hpp"
 #include "lazy/fold.hpp"
 #include "lazy/promotion.hpp"
 #include "lazy/scalar.hpp"
@@ -173,10 +174,11 @@ Handle where(const char* name, const Handle& condition, const Handle& a, const H
   return jit::record(Op::where, {&condition, &a, &b}, a->dtype, shape, s);
 }
 
-Handle reshape(const Handle& h, const Shape& shape, const Site& s) {
+Handle reshape(const Handle& h, const Shape& shape, const Site& s, int leading_kept) {
   if (h->shape == shape) return h;
   if (is_constant(h)) return jit::constant(h->scalar, h->dtype, shape, s);
-  return jit::record(Op::reshape, {&h}, h->dtype, shape, s, {.ints = shape, .steps = {}, .axes = {}});
+  const Dims axes = leading_kept > 0 ? Dims{jit::kLeadingKept, leading_kept} : Dims{};
+  return jit::record(Op::reshape, {&h}, h->dtype, shape, s, {.ints = shape, .steps = {}, .axes = axes});
 }
 
 Handle permute(const Handle& h, const Dims& axes, const Site& s) {

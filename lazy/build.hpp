@@ -66,7 +66,8 @@ Handle where(const char* name, const Handle& condition, const Handle&, const Han
 /// (ShapeError).
 Handle matmul(const char* name, const Handle&, const Handle&, const Site&);
 Handle constant(const Number&, DType, const Shape&, const Site&);
-Handle reshape(const Handle&, const Shape&, const Site&);
+/// `leading_kept`: so many leading dimensions stay what they are, whatever the extents.
+Handle reshape(const Handle&, const Shape&, const Site&, int leading_kept = 0);
 Handle permute(const Handle&, const Dims& axes, const Site&);
 Handle broadcast(const Handle&, const Shape&, const Site&);
 Handle slice(const Handle&, const Dims& start, const Dims& step, const Shape&, const Site&);

@@ -103,7 +103,7 @@ Handle dense(const Problem& p, const Handle& image, const Handle& w, const Windo
   } else {
     rows = detail::permute(windows.view(image, p.site),
                            joined({range(0, n + 1), range(n + 2, 2 * n + 2), {n + 1}}), p.site);
-    rows = detail::reshape(rows, spatial_shape(image, windows, {depth}), p.site);
+    rows = detail::reshape(rows, spatial_shape(image, windows, {depth}), p.site, n + 1);
   }
   return product(rows, matrix, p.site);
 }
@@ -157,7 +157,7 @@ Handle dense_along_rows(const Problem& p, const Windows& windows) {
   columns.push_back(windows.count[n - 1]);
   Handle h = detail::window(image, range(2, n + 2), windows.stride, windows.dilation, view, p.site);
   h = detail::permute(h, joined({{0}, range(2, n + 1), {1}, range(n + 2, 2 * n + 2), {n + 1}}), p.site);
-  h = product(rows, detail::reshape(h, columns, p.site), p.site);
+  h = product(rows, detail::reshape(h, columns, p.site, n), p.site);
   // (N, S..., O, last) -> (N, O, S..., last)
   return detail::permute(h, joined({{0, n}, range(1, n), {n + 1}}), p.site);
 }

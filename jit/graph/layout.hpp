@@ -33,8 +33,15 @@ int8_t minor_of_strides(const Shape&, const Dims& strides);
 Dims without_ones(const Shape&);
 
 /// Values of a reshape's `axes` attribute: {kUnitReshape} when only dimensions of extent 1 come and go (an
-/// index map for any layout), {} otherwise. record() sets it.
-inline constexpr int64_t kUnitReshape = 1;
-inline bool is_unit_reshape(const Node& n) { return n.op == Op::reshape && !n.axes.empty(); }
+/// index map for any layout), which record() finds; {kLeadingKept, n} when the first n dimensions stay what
+/// they are whatever the extents, which only whoever records it knows; {} otherwise.
+inline constexpr int64_t kUnitReshape = 1, kLeadingKept = 2;
+inline bool is_unit_reshape(const Node& n) {
+  return n.op == Op::reshape && !n.axes.empty() && n.axes[0] == kUnitReshape;
+}
+/// How many leading dimensions are kept, of a reshape that is not a unit one.
+inline int leading_kept(const Node& n) {
+  return n.op == Op::reshape && n.axes.size() == 2 ? static_cast<int>(n.axes[1]) : 0;
+}
 
 }  // namespace lazy::jit

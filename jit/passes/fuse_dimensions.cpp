@@ -44,6 +44,7 @@ void Fuser::tie_dimensions() {
             tie(dim(v, i), dim(x.operand[0], j++));
           }
         }
+        for (int i = 0; i < leading_kept(n); ++i) tie(dim(v, i), dim(x.operand[0], i));
         break;
       case OpKind::reduce:
       case OpKind::scan:

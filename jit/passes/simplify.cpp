@@ -1,3 +1,4 @@
+#include "jit/graph/layout.hpp"
 #include "jit/passes/passes.hpp"
 #include "support/flat_map.hpp"
 
@@ -115,7 +116,7 @@ class Simplifier {
     first_.push_back(v);
     return kNone;
   }
-  bool is_unit(uint32_t v) const { return !t_.node(v).axes.empty(); }
+  bool is_unit(uint32_t v) const { return is_unit_reshape(t_.node(v)); }
 
   Trace& t_;
   Interner seen_;

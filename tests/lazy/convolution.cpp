@@ -304,6 +304,20 @@ BOOST_AUTO_TEST_CASE(adaptive_pools) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(windows_exist_in_blocks_only) {
+  const config::Override threads("LAZY_NUM_THREADS", "1"), size("LAZY_BLOCK_BYTES", "100000");
+  for (const ChannelLayout layout : {channels_first, channels_last}) {
+    const Tensor x = layout == channels_first ? ones({1, 16, 66, 66}) : ones({1, 66, 66, 16});
+    const Tensor w = layout == channels_first ? ones({8, 16, 3, 3}) : ones({3, 3, 16, 8});
+    eval(x, w);
+    reset_metrics();
+    const uint64_t before = metrics().bytes_live;
+    conv2d(x, w, {.layout = layout}).eval();
+    constexpr uint64_t windows = 64 * 64 * 16 * 9 * 4;
+    BOOST_TEST(metrics().bytes_peak - before < windows / 4);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(nan_wins_a_pool) {
   const Tensor x = tensor({{{1.0f, static_cast<float>(check::NaN), 3.0f, 4.0f}}});
   check::equal(max_pool(x, 2), float32, {1, 1, 2}, {check::NaN, 4});
