@@ -302,6 +302,17 @@ BOOST_AUTO_TEST_CASE(scores_take_no_memory) {
   BOOST_TEST(metrics().bands > 0u);
 }
 
+BOOST_AUTO_TEST_CASE(verified_against_the_reference) {
+  const Override verify("LAZY_VERIFY", "on");
+  for (DType t : {float32, bfloat16})
+    for (const auto& [name, f] : forms) {
+      const Operands o = moved(operands({{2}, 40, 70, 16, 24}, t), cuda);
+      reset_metrics();
+      BOOST_TEST(thrown<Error>([&, f = f] { f(o).eval(); }) == "", name);
+      BOOST_TEST(metrics().bands == 1u, name);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(graphs_hold_them_too) {
   const Operands o = operands({{2}, 40, 70, 16, 24}), there = moved(o, cuda);
   const auto f = [](const Operands& o) { return forms[4].second(o) - sum(o.q, {0, 1, 2}); };
