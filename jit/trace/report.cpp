@@ -55,7 +55,8 @@ std::vector<std::string> describe_key(const uint32_t* words, size_t count) {
       for (uint32_t d = 0; d < 16; ++d)
         if (b >> 8 >> d & 1) s += (d < 8 ? " static=" : " dynamic=") + std::to_string(d % 8);
     for (uint32_t k = 0; k < arity; ++k) s += (k ? ", v" : " v") + std::to_string(words[i + 2 + k]);
-    if (axes && op == Op::reshape) s += " (extents of 1 only)";
+    if (axes == 1 && op == Op::reshape) s += " (extents of 1 only)";
+    if (axes == 2 && op == Op::reshape) s += " (the first " + std::to_string(b >> 8 & 7) + " kept)";
     if (b & 1) s += " (kept)";
     lines.push_back(std::move(s));
     i += 2 + arity;
