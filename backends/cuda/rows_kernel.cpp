@@ -1,8 +1,11 @@
 #include "backends/cuda/rows_kernel.hpp"
 
+#include <future>
+
 #include "backends/cuda/code.hpp"
 #include "backends/cuda/emitter/attention_module.hpp"
 #include "backends/cuda/emitter/rows_module.hpp"
+#include "support/archive.hpp"
 #include "support/config.hpp"
 
 namespace lazy::cuda_backend {
@@ -10,15 +13,17 @@ namespace {
 using jit::loop::ArgLayout;
 using jit::loop::FusedRows;
 
-/// Scheduled as rows or as an attention.
+/// Scheduled as rows or as an attention; each function is a module of its own.
 template <class Scheduled>
 class RowsKernel final : public jit::Kernel {
  public:
   static constexpr bool kAttention = std::is_same_v<Scheduled, AttentionSchedule>;
-  RowsKernel(const FusedRows& r, Scheduled schedule, Cubin cubin)
-      : rows_(r),
-        schedule_(std::move(schedule)),
-        code_(schedule_.functions, std::move(cubin), r.members.back().kernel.at) {}
+  RowsKernel(const FusedRows& r, Scheduled schedule, std::vector<Cubin> cubins)
+      : rows_(r), schedule_(std::move(schedule)) {
+    for (size_t f = 0; f < cubins.size(); ++f)
+      codes_.push_back(std::make_unique<Code>(std::vector{schedule_.functions[f]}, std::move(cubins[f]),
+                                              r.members.back().kernel.at));
+  }
   bool takes(const uint64_t* args) const override {
     // An attention adds up in an order of its own.
     if (kAttention && config::get().cuda_sums.get() == config::Sums::ordered) return false;
@@ -28,26 +33,65 @@ class RowsKernel final : public jit::Kernel {
     auto& gpu = *reinterpret_cast<Gpu*>(args[ArgLayout::kContext]);
     const auto& last = schedule_.members.back();
     if (Recording* r = Recording::current(gpu)) r->note_plan(*this, 0);
-    code_.launch(gpu, {schedule_.plan(args)}, args, static_cast<size_t>(last.offset + last.args.words()),
-                 schedule_.args_in_memory);
+    Launch l = schedule_.plan(args);
+    const Code& code = *codes_[std::exchange(l.function, uint16_t{0})];
+    code.launch(gpu, {l}, args, static_cast<size_t>(last.offset + last.args.words()),
+                schedule_.args_in_memory);
   }
-  size_t code_bytes() const override { return code_.bytes(); }
-  std::string schedule() const override { return schedule_.text + code_.use(); }
+  size_t code_bytes() const override {
+    size_t n = 0;
+    for (const auto& c : codes_) n += c->bytes();
+    return n;
+  }
+  std::string schedule() const override {
+    std::string s = schedule_.text;
+    for (const auto& c : codes_) s += c->use();
+    return s;
+  }
   const char* listing() const override { return "cu"; }
-  std::string disassembly() const override { return emit(rows_, schedule_) + code_.log(); }
-  std::string stored() const override { return code_.stored(); }
+  std::string disassembly() const override {
+    std::string s;
+    for (size_t f = 0; f < codes_.size(); ++f)
+      s += (f ? "\n// ---- another module ----\n" : "") + emit(rows_, schedule_, f) + codes_[f]->log();
+    return s;
+  }
+  std::string stored() const override {
+    std::vector<std::string> all;
+    for (const auto& c : codes_) all.push_back(c->stored());
+    Saver s;
+    s(all);
+    return s.take();
+  }
 
  private:
   const FusedRows rows_;
   const Scheduled schedule_;
-  const Code code_;
+  std::vector<std::unique_ptr<Code>> codes_;
 };
 
 template <class Scheduled>
 std::unique_ptr<jit::Kernel> compiled(const FusedRows& r, Scheduled schedule, int architecture,
                                       int driver_major) {
-  Cubin cubin = compile(emit(r, schedule), schedule.functions.front(), architecture, driver_major);
-  return std::make_unique<RowsKernel<Scheduled>>(r, std::move(schedule), std::move(cubin));
+  std::vector<std::future<Cubin>> compiling;
+  for (size_t f = 0; f < schedule.functions.size(); ++f)
+    compiling.push_back(std::async(std::launch::async, [&, f] {
+      return compile(emit(r, schedule, f), schedule.functions[f], architecture, driver_major);
+    }));
+  std::vector<Cubin> cubins;
+  for (auto& c : compiling) cubins.push_back(c.get());
+  return std::make_unique<RowsKernel<Scheduled>>(r, std::move(schedule), std::move(cubins));
+}
+
+template <class Scheduled>
+std::unique_ptr<jit::Kernel> loaded(const FusedRows& r, Scheduled schedule, std::string_view stored) {
+  Loader l(stored);
+  std::vector<std::string> all;
+  l(all);
+  if (!l.done() || all.size() != schedule.functions.size()) return nullptr;
+  std::vector<Cubin> cubins(all.size());
+  for (size_t f = 0; f < all.size(); ++f)
+    if (!Code::from_stored(all[f], cubins[f])) return nullptr;
+  return std::make_unique<RowsKernel<Scheduled>>(r, std::move(schedule), std::move(cubins));
 }
 
 }  // namespace
@@ -59,11 +103,9 @@ std::unique_ptr<jit::Kernel> compile_rows_kernel(const FusedRows& r, int archite
 }
 
 std::unique_ptr<jit::Kernel> load_rows_kernel(const FusedRows& r, std::string_view stored, int architecture) {
-  Cubin cubin;
-  if (!Code::from_stored(stored, cubin)) return nullptr;
   if (auto attention = AttentionSchedule::of(r, architecture))
-    return std::make_unique<RowsKernel<AttentionSchedule>>(r, std::move(*attention), std::move(cubin));
-  return std::make_unique<RowsKernel<RowsSchedule>>(r, RowsSchedule::of(r), std::move(cubin));
+    return loaded(r, std::move(*attention), stored);
+  return loaded(r, RowsSchedule::of(r), stored);
 }
 
 }  // namespace lazy::cuda_backend

@@ -342,14 +342,18 @@ BOOST_AUTO_TEST_CASE(nvrtc_takes_them_for_every_architecture) {
     for (int architecture : {75, 80, 90, 100}) {
       // Below sm_80 an attention of 16-bit floats has another text.
       if (architecture == 75 && contains(text, "_mma_")) continue;
-      const Compiled c = with_real_nvrtc(text, architecture);
-      BOOST_TEST(c.ok, name << ", " << architecture << ": " << c.log);
       int n = 0;
-      for (const auto& g : cuda_backend::functions_in(c.log)) {
-        if (!g.name.starts_with("lazy_")) continue;
-        BOOST_TEST(g.spill_stores + g.spill_loads == 0, g.name << " spills, sm_" << architecture);
-        if (architecture == 90)
-          use[std::string(name) + "\t" + std::to_string(n++)] = {g.registers, g.spill_stores + g.spill_loads};
+      for (size_t from = 0, to = 0; from < text.size(); from = to) {
+        to = std::min(text.find("// ---- another module", from + 1), text.size());
+        const Compiled c = with_real_nvrtc(text.substr(from, to - from), architecture);
+        BOOST_TEST(c.ok, name << ", " << architecture << ": " << c.log);
+        for (const auto& g : cuda_backend::functions_in(c.log)) {
+          if (!g.name.starts_with("lazy_")) continue;
+          BOOST_TEST(g.spill_stores + g.spill_loads == 0, g.name << " spills, sm_" << architecture);
+          if (architecture == 90)
+            use[std::string(name) + "\t" + std::to_string(n++)] = {g.registers,
+                                                                   g.spill_stores + g.spill_loads};
+        }
       }
     }
   }

@@ -21,7 +21,7 @@ struct Cached : OnGpu {
 };
 
 /// Programs of every kind of kernel: maps, rows as one kernel, columns, products with and without an
-/// epilogue and of converted sides, scans, updates, several kernels.
+/// epilogue and of converted sides, attentions, convolutions, scans, updates, several kernels.
 std::vector<std::vector<uint64_t>> everything() {
   std::vector<std::vector<uint64_t>> results;
   const auto keep = [&](const Tensor& t) { results.push_back(bits(t)); };
@@ -36,6 +36,10 @@ std::vector<std::vector<uint64_t>> everything() {
   keep(maximum(matmul(x, y) + y(0), 0));
   keep(matmul(astype(x * 9, int8), astype(y * 9, int8), int32));
   keep([&] { return matmul(astype(x, float16), astype(y, float16)) * 2; }());
+  const Tensor heads = reshape(matmul(x, swapaxes(x, 0, 1)), {1, 60, 60}).copy();
+  keep(scaled_dot_product_attention(heads, reshape(matmul(x, swapaxes(x, 0, 1)), {1, 60, 60}).copy(), heads,
+                                    {}, true));
+  keep(conv1d(heads, ones({7, 60, 3}).to(x.device()), {.padding = {1}}));
   Tensor u = x(0).copy();
   u(slice(1, 29)) = u(slice(2, 30)) * 0.5f;
   keep(u);

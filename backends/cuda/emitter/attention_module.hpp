@@ -53,6 +53,7 @@ class AttentionSchedule {
   std::vector<int16_t> inner_[5];  // by member and operand, as in FusedRows
 };
 
-std::string emit(const jit::loop::FusedRows&, const AttentionSchedule&);
+/// The module of one of its functions.
+std::string emit(const jit::loop::FusedRows&, const AttentionSchedule&, size_t function);
 
 }  // namespace lazy::cuda_backend

@@ -67,9 +67,8 @@ std::string AttentionWriter::unseen(const std::string& top) const {
   return form_.finite_top ? std::string() : "if (" + top + " == " + kLowest + ") ";
 }
 
-void AttentionWriter::write_head(int which) {
-  const std::string name = schedule_.functions[static_cast<size_t>(which)],
-                    queries = number(kAttentionQueries);
+void AttentionWriter::write_head(size_t function) {
+  const std::string name = schedule_.functions[function], queries = number(kAttentionQueries);
   text_.line("");
   text_.open(
       "extern \"C\" __global__ void __launch_bounds__(" + number(kAttentionThreads) + ") " + name +
@@ -215,7 +214,7 @@ void AttentionWriter::write_results(int groups, const std::function<void(const s
   text_.close();
 }
 
-std::string AttentionWriter::module() {
+std::string AttentionWriter::module(size_t function) {
   Text indices;
   std::string structs, all;
   bool halves[2] = {};
@@ -232,11 +231,8 @@ std::string AttentionWriter::module() {
       halves[1] |= in.type == bfloat16;
     }
   }
-  for (size_t f = 0; f < schedule_.functions.size(); ++f) {
-    const int which = static_cast<int>(f);
-    if (schedule_.tensor_cores) write_mma(which, kAttentionColumns[f]);
-    else write_tiles(which, kAttentionColumns[f]);
-  }
+  if (schedule_.tensor_cores) write_mma(function, kAttentionColumns[function]);
+  else write_tiles(function, kAttentionColumns[function]);
   std::string text;
   for (const auto& member : rows_.members)
     if (!member.kernel.name.empty())
@@ -246,6 +242,8 @@ std::string AttentionWriter::module() {
   return text + prelude_.text() + indices.take() + text_.take();
 }
 
-std::string emit(const FusedRows& r, const AttentionSchedule& s) { return AttentionWriter(r, s).module(); }
+std::string emit(const FusedRows& r, const AttentionSchedule& s, size_t function) {
+  return AttentionWriter(r, s).module(function);
+}
 
 }  // namespace lazy::cuda_backend

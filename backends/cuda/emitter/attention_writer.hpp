@@ -15,7 +15,7 @@ inline constexpr int kAttentionColumns[] = {64, 128};
 class AttentionWriter {
  public:
   AttentionWriter(const jit::loop::FusedRows&, const AttentionSchedule&);
-  std::string module();
+  std::string module(size_t function);
 
  private:
   const jit::loop::LoopKernel& loop(size_t member) const { return rows_.members[member].kernel; }
@@ -31,7 +31,7 @@ class AttentionWriter {
   void each(const char* variable, int count, const std::function<void()>& body);
 
   // Parts of a function; `y` is a query of the block, `left` how many there are.
-  void write_head(int which);
+  void write_head(size_t function);
   /// Names for what rows have in shared memory.
   void write_row_memory();
   /// Keys that no query of the block sees are not looked at.
@@ -49,12 +49,12 @@ class AttentionWriter {
   void write_results(int groups, const std::function<void(const std::string& group)>& put,
                      const std::string& there);
   // --- by fused multiply-adds ---
-  void write_tiles(int which, int columns);
+  void write_tiles(size_t function, int columns);
   void stage(size_t member, const char* side, int tile, const std::string& origin, const std::string& first,
              const std::string& end);
   void put(size_t member, const char* side, int tile);
   // --- by tensor cores ---
-  void write_mma(int which, int columns);
+  void write_mma(size_t function, int columns);
   void write_mma_sources();
   void write_mma_softmax();
   std::string stride(size_t member, int operand, int axis) const;

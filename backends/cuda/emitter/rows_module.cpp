@@ -127,7 +127,7 @@ void Writer::write_member() {
   }
 }
 
-std::string emit(const FusedRows& r, const RowsSchedule& s) {
+std::string emit(const FusedRows& r, const RowsSchedule& s, size_t) {
   Prelude prelude;
   Text indices, body, head;
   std::vector<bool> whole;

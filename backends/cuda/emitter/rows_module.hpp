@@ -43,6 +43,7 @@ class RowsSchedule {
   int64_t rows(const uint64_t* args) const;
 };
 
-std::string emit(const jit::loop::FusedRows&, const RowsSchedule&);
+/// Of the one function.
+std::string emit(const jit::loop::FusedRows&, const RowsSchedule&, size_t function = 0);
 
 }  // namespace lazy::cuda_backend

@@ -166,23 +166,21 @@ void AttentionWriter::write_mma_softmax() {
   });
 }
 
-void AttentionWriter::write_mma(int which, int columns) {
+void AttentionWriter::write_mma(size_t function, int columns) {
   const DType query = loop(0).operands[form_.scores.left].dtype,
               value = loop(form_.last).operands[form_.values.right].dtype;
   const std::string width = number(columns), keys = number(kAttentionKeys);
-  if (which == 0) {
-    for (const std::string& f :
-         {std::string("mma_") + spelled(query), std::string("mma_") + spelled(value),
-          std::string("two_") + spelled(value), std::string("load_matrix_4"),
-          std::string("load_matrix_4_turned"), std::string("copy_async_16"), std::string("store_shared"),
-          std::string("exp2_approx"), std::string("maximum_f32")})
-      prelude_.need(f);
-    text_.line("");
-    text_.directive(kGuard);
-    text_.append(replaced(replaced(kText, "$q", spelled(query)), "$v", spelled(value)));
-    text_.directive("#endif");
-  }
-  write_head(which);
+  for (const std::string& f :
+       {std::string("mma_") + spelled(query), std::string("mma_") + spelled(value),
+        std::string("two_") + spelled(value), std::string("load_matrix_4"),
+        std::string("load_matrix_4_turned"), std::string("copy_async_16"), std::string("store_shared"),
+        std::string("exp2_approx"), std::string("maximum_f32")})
+    prelude_.need(f);
+  text_.line("");
+  text_.directive(kGuard);
+  text_.append(replaced(replaced(kText, "$q", spelled(query)), "$v", spelled(value)));
+  text_.directive("#endif");
+  write_head(function);
   text_.directive(kGuard);
   text_.line("// 64 keys, 64 values; at first the queries, at last results.");
   text_.line("__shared__ __align__(16) char memory[" + number(kAttentionQueries * kResultRow * 4) + "];");

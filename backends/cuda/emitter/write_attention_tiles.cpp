@@ -43,22 +43,19 @@ void AttentionWriter::put(size_t member, const char* side, int tile) {
   });
 }
 
-void AttentionWriter::write_tiles(int which, int columns) {
+void AttentionWriter::write_tiles(size_t function, int columns) {
   const int groups = columns / kAttentionKeys;
   const std::string row_length = number(kAttentionQueries + kPad), depth = number(kDepth),
                     queries = number(kAttentionQueries), keys = number(kAttentionKeys);
-  if (which == 0) {
-    text_.line("");
-    text_.line("// One step of a thread's part of a product.");
-    text_.open(
-        "static __device__ __forceinline__ void multiply(float (&sum)[8][4], const float* left, const float* "
-        "right)");
-    each("y", kQueries, [&] {
-      each("x", kColumns, [&] { text_.line("sum[y][x] = fmaf(left[y], right[x], sum[y][x]);"); });
-    });
-    text_.close();
-  }
-  write_head(which);
+  text_.line("");
+  text_.line("// One step of a thread's part of a product.");
+  text_.open(
+      "static __device__ __forceinline__ void multiply(float (&sum)[8][4], const float* left, const float* "
+      "right)");
+  each("y", kQueries,
+       [&] { each("x", kColumns, [&] { text_.line("sum[y][x] = fmaf(left[y], right[x], sum[y][x]);"); }); });
+  text_.close();
+  write_head(function);
   text_.line("// Scores, then weights, at last results; before that, the queries of some steps.");
   text_.line("__shared__ __align__(16) float tile[" + keys + "][" + row_length + "];");
   text_.line("__shared__ __align__(16) float right[" + depth + "][" + number(columns + kPad) + "];");
