@@ -156,14 +156,14 @@ class CudaDevices final : public jit::Devices {
     return all;
   }
   const std::vector<jit::Backend*>& cross_compilers() override {
-    static const std::vector<jit::Backend*> all = [] {
+    static const auto& all = *new auto([] {  // there until the process ends
       std::vector<jit::Backend*> v;
       try {
         for (int a : architectures_in(config::get().cuda_archs))
           v.push_back(make_cross_compiler(a).release());
       } catch (const Error& e) { logging::warning(e.what()); }
       return v;
-    }();
+    }());
     return all;
   }
 
