@@ -39,12 +39,9 @@ class Partition {
   /// Bytes from one index of an axis to the next.
   int64_t step(const uint64_t* args, int operand, int axis) const {
     const auto o = static_cast<size_t>(operand);
-    switch (static_cast<jit::loop::Stride>(
-        step_class_[o * static_cast<size_t>(layout_.rank) + static_cast<size_t>(axis)])) {
-      case jit::loop::Stride::zero: return 0;
-      case jit::loop::Stride::unit: return bytes_[o];
-      default: return static_cast<int64_t>(args[layout_.stride(operand, axis)]);
-    }
+    const auto known = static_cast<jit::loop::Stride>(
+        step_class_[o * static_cast<size_t>(layout_.rank) + static_cast<size_t>(axis)]);
+    return layout_.stride_bytes(args, operand, axis, known, bytes_[o]);
   }
   /// Moves args, a copy, to [first, last) of an axis.
   void restrict(uint64_t* args, int axis, int64_t first, int64_t last) const;

@@ -58,20 +58,11 @@ class GpuKernel final : public jit::Kernel {
     second[static_cast<size_t>(at_.extent(longest))] = static_cast<uint64_t>(whole - half);
     second[static_cast<size_t>(at_.origin(longest))] += static_cast<uint64_t>(half);
     for (int o = 0; o < static_cast<int>(loop_.operands.size()); ++o)
-      second[static_cast<size_t>(at_.pointer(o))] += static_cast<uint64_t>(half * stride(args, o, longest));
+      second[static_cast<size_t>(at_.pointer(o))] +=
+          static_cast<uint64_t>(half * at_.stride_bytes(args, loop_.operands, o, longest));
     part(gpu, args);
     part(gpu, second.data());
     args[at_.extent(longest)] = static_cast<uint64_t>(whole);
-  }
-
-  int64_t stride(const uint64_t* args, int operand, int axis) const {
-    const auto& o = loop_.operands[static_cast<size_t>(operand)];
-    switch (o.stride[axis]) {
-      case jit::loop::Stride::zero: return 0;
-      case jit::loop::Stride::unit: return static_cast<int64_t>(size_of(o.dtype));
-      case jit::loop::Stride::any: break;
-    }
-    return static_cast<int64_t>(args[at_.stride(operand, axis)]);
   }
 
   void run(Gpu& gpu, uint64_t* args) const {

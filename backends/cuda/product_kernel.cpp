@@ -12,7 +12,6 @@ namespace {
 using jit::loop::ArgLayout;
 using jit::loop::LoopKernel;
 using jit::loop::Product;
-using jit::loop::Stride;
 
 api::BlasType blas_type(DType t) {
   switch (t) {
@@ -80,13 +79,8 @@ class ProductKernel final : public jit::Kernel {
   /// In elements.
   int64_t stride(const uint64_t* args, int operand, int axis) const {
     if (axis < 0) return 0;
-    const auto& o = loop_.operands[static_cast<size_t>(operand)];
-    switch (o.stride[axis]) {
-      case Stride::zero: return 0;
-      case Stride::unit: return 1;
-      case Stride::any: break;
-    }
-    return static_cast<int64_t>(args[at_.stride(operand, axis)]) / static_cast<int64_t>(size_of(o.dtype));
+    return at_.stride_bytes(args, loop_.operands, operand, axis) /
+           static_cast<int64_t>(size_of(loop_.operands[static_cast<size_t>(operand)].dtype));
   }
 
   bool by_library(Gpu& gpu, uint64_t* args) const {

@@ -225,13 +225,7 @@ class Run {
   }
 
   int64_t stride(int operand, int axis) const {
-    const Operand& o = k_.operands[operand];
-    switch (o.stride[axis]) {
-      case Stride::zero: return 0;
-      case Stride::unit: return static_cast<int64_t>(size_of(o.dtype));
-      case Stride::any: break;
-    }
-    return static_cast<int64_t>(args_[layout_.stride(operand, axis)]);
+    return layout_.stride_bytes(args_, k_.operands, operand, axis);
   }
 
   char* address(int operand) const {

@@ -142,6 +142,23 @@ struct ArgLayout {
     return kBox + 2 * rank + operands * (1 + rank) + i;
   }  // low bytes hold the value
   constexpr int words() const { return scalar(scalars); }
+
+  /// Bytes from one index of `axis` to the next in a launch with `args`, where what is known of the operand's
+  /// stride is `known` and its elements have `size` bytes.
+  constexpr int64_t stride_bytes(const uint64_t* args, int operand, int axis, Stride known,
+                                 int64_t size) const {
+    switch (known) {
+      case Stride::zero: return 0;
+      case Stride::unit: return size;
+      case Stride::any: break;
+    }
+    return static_cast<int64_t>(args[stride(operand, axis)]);
+  }
+  /// Of the kernel whose operands these are.
+  int64_t stride_bytes(const uint64_t* args, const std::vector<Operand>& all, int operand, int axis) const {
+    const Operand& o = all[static_cast<size_t>(operand)];
+    return stride_bytes(args, operand, axis, o.stride[axis], static_cast<int64_t>(size_of(o.dtype)));
+  }
 };
 inline ArgLayout layout_of(const LoopKernel& k) {
   return {k.rank, static_cast<int>(k.operands.size()), k.scalars};

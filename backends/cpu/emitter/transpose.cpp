@@ -48,11 +48,7 @@ void helper_copy_transposed(const void* x, const void*, void* out, int n) {
   const ArgLayout at{f.rank, 2, 0};
   const int last = f.rank - 1, input = 1 - f.output;
   const auto extent = [&](int a) { return static_cast<int64_t>(args[at.extent(a)]); };
-  const auto from_step = [&](int a) {
-    return f.stride[a] == Stride::zero   ? 0
-           : f.stride[a] == Stride::unit ? f.size
-                                         : static_cast<int64_t>(args[at.stride(input, a)]);
-  };
+  const auto from_step = [&](int a) { return at.stride_bytes(args, input, a, f.stride[a], f.size); };
   const auto to_step = [&](int a) { return static_cast<int64_t>(args[at.stride(f.output, a)]); };
   int across = -1;
   for (int a = 0; a < last; ++a)

@@ -122,7 +122,7 @@ bool AttentionSchedule::is_wide(const uint64_t* args, size_t member, int operand
   if (words[layout.pointer(operand)] % 16) return false;
   for (int a = 0; a < layout.rank; ++a) {
     if (stride[a] == Stride::zero || words[layout.extent(a)] == 1) continue;
-    const uint64_t bytes = stride[a] == Stride::unit ? 2 : words[layout.stride(operand, a)];
+    const int64_t bytes = layout.stride_bytes(words, operand, a, stride[a], 2);
     if (a == packed ? bytes != 2 : bytes % 16 != 0) return false;
   }
   return true;

@@ -191,12 +191,8 @@ void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scrat
 
 Schedule::Side Schedule::side_of(const uint64_t* args, int operand, int axis) const {
   const Operand& o = operands_[static_cast<size_t>(operand)];
-  const uint64_t size = size_of(o.dtype);
-  const auto stride = [&](int a) {
-    return o.stride[a] == Stride::zero   ? 0
-           : o.stride[a] == Stride::unit ? size
-                                         : args[args_.stride(operand, a)];
-  };
+  const auto size = static_cast<int64_t>(size_of(o.dtype));
+  const auto stride = [&](int a) { return args_.stride_bytes(args, operand, a, o.stride[a], size); };
   // What the text takes for granted comes first.
   const bool is_turned =
       o.stride[axis] == Stride::unit ||
