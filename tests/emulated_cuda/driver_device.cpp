@@ -21,13 +21,11 @@ constexpr Error kErrors[] = {
     {kInvalidImage, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {209, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
-    {217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not supported between these two devices"},
     {kInvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {kNotFound, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {kNotReady, "CUDA_ERROR_NOT_READY", "device not ready"},
     {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {kLaunchOutOfResources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
-    {704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"},
     {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {kGraphExecUpdateFailure, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "the graph update was not performed"},
 };
@@ -117,12 +115,6 @@ Result cuDeviceTotalMem(size_t* bytes, Device device) {
   return kSuccess;
 }
 
-Result cuDeviceCanAccessPeer(int* can, Device device, Device peer) {
-  if (find_device(device) == nullptr || find_device(peer) == nullptr) return kInvalidDevice;
-  *can = device != peer ? 1 : 0;
-  return kSuccess;
-}
-
 Result cuDevicePrimaryCtxRetain(Context* context, Device device) {
   *context = find_device(device);
   return *context == nullptr ? kInvalidDevice : kSuccess;
@@ -132,20 +124,6 @@ Result cuCtxSetCurrent(Context context) {
   if (context != nullptr && !handles().has<ContextStruct>(context)) return 201;
   current_context() = context;
   return kSuccess;
-}
-
-Result cuCtxGetCurrent(Context* context) {
-  *context = current_context();
-  return kSuccess;
-}
-
-Result cuCtxEnablePeerAccess(Context peer, unsigned flags) {
-  if (!handles().has<ContextStruct>(peer)) return 201;
-  if (flags != 0) return kInvalidValue;
-  ContextStruct* context = current_context();
-  if (peer == context) return 217;
-  const std::lock_guard lock(context->mutex);
-  return context->peers.insert(peer).second ? kSuccess : 704;
 }
 
 Result cuDeviceGetDefaultMemPool(MemPool* pool, Device device) {

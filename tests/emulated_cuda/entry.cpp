@@ -17,14 +17,13 @@ constexpr Result kInvalidContext = 201;
 constexpr std::array kEverywhere = {std::string_view("cuInit"), std::string_view("cuDriverGetVersion"),
                                     std::string_view("cuGetErrorName"), std::string_view("cuGetErrorString")};
 constexpr std::array kWithoutContext = {
-    std::string_view("cuDeviceGetCount"),         std::string_view("cuDeviceGet"),
-    std::string_view("cuDeviceGetName"),          std::string_view("cuDeviceGetAttribute"),
-    std::string_view("cuDeviceTotalMem"),         std::string_view("cuDeviceCanAccessPeer"),
-    std::string_view("cuDevicePrimaryCtxRetain"), std::string_view("cuCtxSetCurrent"),
-    std::string_view("cuCtxGetCurrent"),          std::string_view("cuDeviceGetDefaultMemPool"),
-    std::string_view("cuMemPoolSetAttribute"),    std::string_view("cuMemPoolGetAttribute"),
-    std::string_view("cuMemPoolTrimTo"),          std::string_view("cuLibraryLoadData"),
-    std::string_view("cuLibraryUnload"),          std::string_view("cuLibraryGetKernel")};
+    std::string_view("cuDeviceGetCount"),      std::string_view("cuDeviceGet"),
+    std::string_view("cuDeviceGetName"),       std::string_view("cuDeviceGetAttribute"),
+    std::string_view("cuDeviceTotalMem"),      std::string_view("cuDevicePrimaryCtxRetain"),
+    std::string_view("cuCtxSetCurrent"),       std::string_view("cuDeviceGetDefaultMemPool"),
+    std::string_view("cuMemPoolSetAttribute"), std::string_view("cuMemPoolGetAttribute"),
+    std::string_view("cuMemPoolTrimTo"),       std::string_view("cuLibraryLoadData"),
+    std::string_view("cuLibraryUnload"),       std::string_view("cuLibraryGetKernel")};
 
 template <class List>
 constexpr bool contains(const List& list, std::string_view name) {
@@ -57,7 +56,7 @@ Result begin(std::string_view name) {
 
 constexpr char kNames[][40] = {
 #define LAZY_DRIVER(field, name, ...) #name,
-#include "backends/cuda/api/driver.def"
+#include "tests/emulated_cuda/driver.def"
 };
 
 template <size_t i, auto function>
@@ -72,13 +71,13 @@ struct Entry<i, function> {
 
 enum Index : size_t {
 #define LAZY_DRIVER(field, name, ...) k_##name,
-#include "backends/cuda/api/driver.def"
+#include "tests/emulated_cuda/driver.def"
 };
 
 void* find(std::string_view name) {
 #define LAZY_DRIVER(field, function, ...) \
   if (name == #function) return reinterpret_cast<void*>(&Entry<k_##function, &driver::function>::call);
-#include "backends/cuda/api/driver.def"
+#include "tests/emulated_cuda/driver.def"
   return nullptr;
 }
 

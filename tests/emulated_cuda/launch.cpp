@@ -80,10 +80,6 @@ bool check_pointers(const PreparedLaunch& launch) {
     const DevicePtr pointer = launch.argument[*offset / 8];
     const int device = machine()->memory.device_of(pointer, 1);
     if (pointer == 0 || device == launch.context->ordinal || is_pinned(pointer)) continue;
-    if (device >= 0) {
-      const std::lock_guard lock(launch.context->mutex);
-      if (launch.context->peers.count(machine()->devices[static_cast<size_t>(device)].get()) != 0) continue;
-    }
     std::fprintf(stderr,
                  "emulated_cuda: kernel '%s': the pointer at byte %u of its argument, %#llx, is to %s\n",
                  launch.kernel->name, *offset, pointer,

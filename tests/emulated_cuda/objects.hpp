@@ -63,7 +63,6 @@ struct ContextStruct {
   MemPoolStruct pool;
   StreamStruct null_stream{this};
   std::mutex mutex;
-  std::set<ContextStruct*> peers;   // whose memory may be used here
   std::set<StreamStruct*> streams;  // that are alive
   std::atomic<Result> failure = 0;  // of a kernel that ran
   std::atomic<Result> sticky = 0;   // a failure that somebody was told: the result of everything from then on

@@ -52,12 +52,6 @@ enum class DeviceAttribute : int {
   max_shared_memory_per_block_optin = 97,
   memory_pools_supported = 115,
 };
-/// CUfunction_attribute
-enum class FunctionAttribute : int {
-  shared_bytes = 1,
-  registers = 4,
-  max_dynamic_shared_bytes = 8,
-};
 /// CUmemPool_attribute
 enum class MemPoolAttribute : int {
   release_threshold = 4,

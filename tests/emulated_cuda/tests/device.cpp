@@ -5,7 +5,7 @@ namespace emulated_test {
 Api::Api() {
 #define LAZY_DRIVER(field, name, ...) \
   cuGetProcAddress_v2(#name, reinterpret_cast<void**>(&field), 12000, 0, nullptr);
-#include "backends/cuda/api/driver.def"
+#include "tests/emulated_cuda/driver.def"
 }
 const Api api;
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cuda/api/types.hpp"
+#include "tests/emulated_cuda/driver_types.hpp"
 #include "tests/emulated_cuda/emulated_cuda.hpp"
 
 namespace emulated_test {
@@ -16,7 +16,7 @@ using namespace lazy::cuda_backend::api;
 
 struct Api {
 #define LAZY_DRIVER(field, name, ...) Result (*field)(__VA_ARGS__) = nullptr;
-#include "backends/cuda/api/driver.def"
+#include "tests/emulated_cuda/driver.def"
   Api();
 };
 extern const Api api;

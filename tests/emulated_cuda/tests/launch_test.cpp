@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(functions_by_name) {
   BOOST_CHECK_EQUAL(cuGetProcAddress_v2("cuLaunchKernel", &function, 12000, 0, &status), kSuccess);
   BOOST_CHECK(function == reinterpret_cast<void*>(api.launch));
 #define LAZY_DRIVER(field, name, ...) BOOST_CHECK_MESSAGE(api.field != nullptr, #name);
-#include "backends/cuda/api/driver.def"
+#include "tests/emulated_cuda/driver.def"
 }
 
 BOOST_AUTO_TEST_CASE(before_init) {
