@@ -18,9 +18,19 @@ struct Ended {
   bool good() const { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
 };
 
+using Environment = std::map<std::string, std::string>;  // what is set beside what this process has
+inline Environment with(Environment e, const Environment& more) {
+  for (const auto& [name, value] : more) e[name] = value;
+  return e;
+}
+/// For processes that keep their programs in this folder.
+inline Environment cached_in(const std::string& folder) {
+  return {{"LAZY_CACHE", "on"}, {"LAZY_CACHE_DIR", folder}, {"LAZY_NUM_THREADS", "1"}};
+}
+
 class Process {
  public:
-  Process(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment) {
+  Process(const std::vector<std::string>& command, const Environment& environment) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
     pid_ = fork();
@@ -56,9 +66,14 @@ class Process {
   int out_ = -1;
 };
 
-inline Ended run(const std::vector<std::string>& command,
-                 const std::map<std::string, std::string>& environment) {
+inline Ended run(const std::vector<std::string>& command, const Environment& environment) {
   return Process(command, environment).wait();
+}
+/// What it says. Throws, with that, if it fails.
+inline std::string said_by(const std::vector<std::string>& command, const Environment& environment) {
+  const Ended e = run(command, environment);
+  if (!e.good()) throw std::runtime_error(command.front() + " fails: " + e.said);
+  return e.said;
 }
 
 }  // namespace lazy::test

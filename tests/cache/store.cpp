@@ -17,6 +17,7 @@
 
 #include "cache/private_directory.hpp"
 #include "support/config.hpp"
+#include "tests/asked.hpp"
 #include "tests/folder.hpp"
 
 using namespace lazy;
@@ -230,11 +231,8 @@ BOOST_AUTO_TEST_CASE(a_changed_byte_is_never_believed) {
 
 // A million random changes in all kinds of places (LAZY_TEST_CASES of them), several at a time.
 BOOST_AUTO_TEST_CASE(a_damaged_store_gives_right_values_or_none) {
-  const char* seed_text = std::getenv("LAZY_TEST_SEED");
-  const uint64_t seed =
-      seed_text && *seed_text ? std::strtoull(seed_text, nullptr, 0) : std::random_device{}();
-  const char* cases_text = std::getenv("LAZY_TEST_CASES");
-  const int cases = cases_text && *cases_text ? std::atoi(cases_text) : 5000;
+  const uint64_t seed = lazy::test::asked_seed();
+  const int cases = static_cast<int>(lazy::test::asked_cases(5000));
   BOOST_TEST_MESSAGE("LAZY_TEST_SEED=" << seed << " LAZY_TEST_CASES=" << cases);
   std::mt19937_64 random(seed);
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };

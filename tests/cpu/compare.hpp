@@ -15,6 +15,7 @@
 #include "backends/cpu/backend.hpp"
 #include "backends/reference/backend.hpp"
 #include "support/fp16.hpp"
+#include "tests/asked.hpp"
 #include "tests/kernel_builder.hpp"
 
 namespace lazy::test {
@@ -65,8 +66,7 @@ class Fenced {
 
 inline std::mt19937_64& generator() {
   static std::mt19937_64 g = [] {
-    const char* given = std::getenv("LAZY_TEST_SEED");
-    const uint64_t seed = given ? std::strtoull(given, nullptr, 0) : std::random_device{}();
+    const uint64_t seed = lazy::test::asked_seed();
     std::printf("LAZY_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
     return std::mt19937_64(seed);
   }();

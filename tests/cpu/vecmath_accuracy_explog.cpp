@@ -5,7 +5,6 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -14,6 +13,7 @@
 
 #include "backends/vector/vecmath/vecmath.hpp"
 #include "backends/vector/vir_interpret.hpp"
+#include "tests/asked.hpp"
 
 using namespace lazy;
 using vir::Builder;
@@ -270,10 +270,7 @@ void check_exact() {
   }
 }
 
-uint64_t seed() {
-  if (const char* s = std::getenv("LAZY_TEST_SEED")) return std::strtoull(s, nullptr, 0);
-  return 20240607;
-}
+uint64_t seed() { return lazy::test::number_from("LAZY_TEST_SEED", 20240607); }
 
 }  // namespace
 

@@ -1,11 +1,11 @@
 // Every kernel's text goes through the real NVRTC, where there is one: no GPU is needed for that.
 #include <atomic>
 #include <boost/test/unit_test.hpp>
-#include <cstdlib>
 #include <mutex>
 #include <thread>
 
 #include "backends/cuda/emitter/module.hpp"
+#include "tests/asked.hpp"
 #include "tests/cuda/direct.hpp"
 #include "tests/differential/random_kernel.hpp"
 
@@ -20,8 +20,7 @@ BOOST_AUTO_TEST_CASE(random_kernels_compile_for_each_architecture) {
     return;
   }
   const int archs[] = {75, 80, 90, 100};
-  const char* v = std::getenv("LAZY_TEST_CASES");
-  const int count = v ? std::atoi(v) : 80;
+  const int count = static_cast<int>(asked_cases(80));
   std::atomic<int> next = 0;
   std::mutex lock;
   std::vector<std::string> failures;

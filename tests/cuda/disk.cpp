@@ -4,21 +4,17 @@
 #include <iterator>
 
 #include "backends/cuda/backend.hpp"
-#include "cache/process_store.hpp"
 #include "jit/plan/disk.hpp"
 #include "tests/cuda/on_gpu.hpp"
-#include "tests/folder.hpp"
 #include "tests/processes.hpp"
+#include "tests/program_cache.hpp"
 
 using namespace lazy;
 using namespace lazy::test;
 
 namespace {
 
-struct Cached : OnGpu {
-  Folder folder;
-  Override on{"LAZY_CACHE", "on"}, where{"LAZY_CACHE_DIR", folder / "c"};
-};
+struct Cached : OnGpu, ProgramCache {};
 
 /// Programs of every kind of kernel: maps, rows as one kernel, columns, products with and without an
 /// epilogue and of converted sides, attentions, convolutions, scans, updates, several kernels.
@@ -47,12 +43,6 @@ std::vector<std::vector<uint64_t>> everything() {
   for (int i = 0; i < 60; ++i) z = z * z * 0.3f + 0.1f;
   keep(z);
   return results;
-}
-
-std::vector<std::pair<std::string, std::string>> records() {
-  std::vector<std::pair<std::string, std::string>> all;
-  cache::process_store()->for_each([&](const cache::Store::Listed& l) { all.emplace_back(l.key, l.value); });
-  return all;
 }
 
 }  // namespace
@@ -136,36 +126,32 @@ BOOST_AUTO_TEST_CASE(code_that_makes_no_sense_is_not_loaded) {
 
 #ifdef LAZY_VICTIM
 namespace {
-Ended ended(const std::vector<std::string>& command, const Folder& folder,
-            std::map<std::string, std::string> more = {}) {
-  more.insert({{"LAZY_CACHE", "on"}, {"LAZY_CACHE_DIR", folder / "p"}});
-  const Ended e = run(command, more);
-  BOOST_TEST(e.good(), command.front() << ": " << e.said);
-  return e;
+/// What a process says that keeps its programs in the folder.
+std::string said(const std::vector<std::string>& command, const Folder& in, const Environment& more = {}) {
+  return said_by(command, with(cached_in(in / "p"), more));
 }
-const std::map<std::string, std::string> on_gpu{{"LAZY_DEVICE", "cuda"}};
+const Environment on_gpu{{"LAZY_DEVICE", "cuda"}};
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(the_next_process_compiles_nothing) {
-  const std::string first = ended({LAZY_VICTIM}, folder, on_gpu).said;
+  const std::string first = said({LAZY_VICTIM}, folder, on_gpu);
   BOOST_TEST(contains(first, " loaded 0"), first);
-  const std::string second = ended({LAZY_VICTIM}, folder, on_gpu).said;
+  const std::string second = said({LAZY_VICTIM}, folder, on_gpu);
   BOOST_TEST(contains(second, "compiled 0 loaded "), second);
 }
 
 BOOST_AUTO_TEST_CASE(a_machine_without_a_gpu_compiles_ahead) {
   const std::string arch = "sm_" + std::to_string(gpu().architecture);
-  const std::string ahead =
-      ended({LAZY_VICTIM}, folder, {{"LAZY_CUDA_ARCHS", arch}, {"LAZY_DEVICE", "cpu"}}).said;
+  const std::string ahead = said({LAZY_VICTIM}, folder, {{"LAZY_CUDA_ARCHS", arch}, {"LAZY_DEVICE", "cpu"}});
   BOOST_TEST(!contains(ahead, "compiled 0"), ahead);
-  const std::string there = ended({LAZY_VICTIM}, folder, on_gpu).said;
+  const std::string there = said({LAZY_VICTIM}, folder, on_gpu);
   BOOST_TEST(contains(there, "compiled 0 loaded "), there);
-  const std::string here = ended({LAZY_VICTIM}, folder, {{"LAZY_DEVICE", "cpu"}}).said;
+  const std::string here = said({LAZY_VICTIM}, folder, {{"LAZY_DEVICE", "cpu"}});
   BOOST_TEST(contains(here, "compiled 0 loaded "), here);
 }
 
 BOOST_AUTO_TEST_CASE(damaged_records_are_compiled_again) {
-  ended({LAZY_VICTIM}, folder, on_gpu);
+  said({LAZY_VICTIM}, folder, on_gpu);
   for (const std::string& pack : folder.files(".pack", "p")) {
     std::fstream f(folder / ("p/" + pack), std::ios::in | std::ios::out | std::ios::binary);
     f.seekg(0, std::ios::end);
@@ -175,28 +161,28 @@ BOOST_AUTO_TEST_CASE(damaged_records_are_compiled_again) {
       f.write("damage", 6);
     }
   }
-  const std::string again = ended({LAZY_VICTIM}, folder, on_gpu).said;
+  const std::string again = said({LAZY_VICTIM}, folder, on_gpu);
   BOOST_TEST(!contains(again, "compiled 0"), again);
 }
 
 BOOST_AUTO_TEST_CASE(the_tool_reads_them) {
-  ended({LAZY_VICTIM}, folder, on_gpu);
+  said({LAZY_VICTIM}, folder, on_gpu);
   const std::string target = "cuda-sm_" + std::to_string(gpu().architecture);
-  const std::string listed = ended({LAZY_CACHE_TOOL, "ls"}, folder).said;
+  const std::string listed = said({LAZY_CACHE_TOOL, "ls"}, folder);
   const size_t at = listed.find("\n");
   BOOST_REQUIRE(contains(listed, target));
   const std::string key = listed.substr(at + 1, 16);
-  const std::string shown = ended({LAZY_CACHE_TOOL, "show", key}, folder).said;
+  const std::string shown = said({LAZY_CACHE_TOOL, "show", key}, folder);
   for (const char* part : {"\ntrace\n  v0 = ", "\nguards", "\nsteps\n  0: kernel 0", "\nkernel 0\n",
                            "extern \"C\" __global__", " registers, "})
     BOOST_TEST(contains(shown, part), part);
-  const std::string checked = ended({LAZY_CACHE_TOOL, "verify", "--recompile"}, folder).said;
+  const std::string checked = said({LAZY_CACHE_TOOL, "verify", "--recompile"}, folder);
   BOOST_TEST(contains(checked, " records good and recompiled alike, 0 damaged"), checked);
-  ended({LAZY_CACHE_TOOL, "export", folder / "file"}, folder);
+  said({LAZY_CACHE_TOOL, "export", folder / "file"}, folder);
   const Folder other;
-  const std::string imported = ended({LAZY_CACHE_TOOL, "import", folder / "file"}, other).said;
+  const std::string imported = said({LAZY_CACHE_TOOL, "import", folder / "file"}, other);
   BOOST_TEST(contains(imported, "compiled again and found alike"), imported);
-  BOOST_TEST(contains(ended({LAZY_VICTIM}, other, on_gpu).said, "compiled 0 loaded "));
+  BOOST_TEST(contains(said({LAZY_VICTIM}, other, on_gpu), "compiled 0 loaded "));
 }
 #endif
 

@@ -1,11 +1,9 @@
 // Random kernels on the emulated device: to the bit as the reference has them. LAZY_TEST_SEED and
 // LAZY_TEST_CASES as in tests/differential/kernels.cpp.
 #include <boost/test/unit_test.hpp>
-#include <cstdlib>
-#include <random>
 
 #include "backends/cuda/emitter/tiles.hpp"
-#include "backends/reference/kernel.hpp"
+#include "tests/asked.hpp"
 #include "tests/cuda/direct.hpp"
 #include "tests/cuda/representative.hpp"
 #include "tests/differential/interpreted.hpp"
@@ -17,21 +15,8 @@ using namespace lazy::test;
 
 namespace {
 
-uint64_t number(const char* variable, uint64_t otherwise) {
-  const char* v = std::getenv(variable);
-  return v && *v ? std::strtoull(v, nullptr, 0) : otherwise;
-}
-
-Contestant oracle() {
-  return {"reference", [](const jit::loop::LoopKernel& k) {
-            return std::make_unique<reference::LoopsKernel>(k, interpreted_meaning);
-          }};
-}
-
 std::string compare(const Case& c) {
-  const char *form = std::getenv("LAZY_TEST_FORM"), *skip = std::getenv("LAZY_TEST_SKIP");
-  const std::string text = print(c.kernel);
-  if ((form && text.rfind(form, 0) != 0) || (skip && text.find(skip) != text.npos)) return {};
+  if (!wanted(c)) return {};
   return trial(c, oracle(),
                {{"emulated CUDA", [](const jit::loop::LoopKernel& k) { return on_emulated_device(k); }}});
 }
@@ -202,8 +187,8 @@ BOOST_AUTO_TEST_CASE(tensor_cores_take_sides_in_any_layout) {
 }
 
 BOOST_AUTO_TEST_CASE(random_kernels_agree_to_the_bit) {
-  const uint64_t first = number("LAZY_TEST_SEED", std::random_device{}());
-  const uint64_t count = number("LAZY_TEST_CASES", 60);
+  const uint64_t first = asked_seed();
+  const uint64_t count = asked_cases(60);
   BOOST_TEST_MESSAGE("LAZY_TEST_SEED=" << first << " LAZY_TEST_CASES=" << count);
   int failures = 0;
   for (uint64_t i = first; i < first + count && failures < 3;) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "tests/asked.hpp"
 #include "tests/cuda/on_gpu.hpp"
 
 using namespace lazy;
@@ -37,11 +38,6 @@ void check(const Tensor& made, const Tensor& a, const Tensor& b, const std::stri
   BOOST_TEST(wrong == 0u, what);
 }
 
-uint64_t number(const char* variable, uint64_t otherwise) {
-  const char* v = std::getenv(variable);
-  return v && *v ? std::strtoull(v, nullptr, 0) : otherwise;
-}
-
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(any_order, WithoutLibrary)
@@ -71,8 +67,7 @@ BOOST_AUTO_TEST_CASE(large_tiles) {
 }
 
 BOOST_AUTO_TEST_CASE(random_shapes_and_layouts) {
-  const uint64_t first = number("LAZY_TEST_SEED", std::random_device{}()),
-                 count = number("LAZY_TEST_CASES", 12);
+  const uint64_t first = asked_seed(), count = asked_cases(12);
   BOOST_TEST_MESSAGE("LAZY_TEST_SEED=" << first << " LAZY_TEST_CASES=" << count);
   for (uint64_t seed = first; seed < first + count; ++seed) {
     std::mt19937_64 random(seed);

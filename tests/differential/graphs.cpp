@@ -14,6 +14,7 @@
 #include "jit/flush.hpp"
 #include "jit/trace/report.hpp"
 #include "support/config.hpp"
+#include "tests/asked.hpp"
 #include "tests/differential/isas.hpp"
 #include "tests/differential/random_graph.hpp"
 #include "tests/folder.hpp"
@@ -22,11 +23,6 @@ namespace {
 
 using namespace random_graph;
 using lazy::config::Override;
-
-uint64_t number_from(const char* name, uint64_t otherwise) {
-  const char* v = std::getenv(name);
-  return v && *v ? std::strtoull(v, nullptr, 0) : otherwise;
-}
 
 // rapidcheck's own shrinking, over candidates that we make.
 rc::Shrinkable<Program> shrinkable(Program p) {
@@ -127,13 +123,13 @@ std::string check_apart(const Program& p, const Check& check) {
 }
 
 int cases(int otherwise) {
-  return static_cast<int>(number_from("LAZY_TEST_CASES", static_cast<uint64_t>(otherwise)));
+  return static_cast<int>(lazy::test::asked_cases(static_cast<uint64_t>(otherwise)));
 }
 
 void drive_each(const char* name, int count, const Check& check) {
-  const uint64_t seed = number_from("LAZY_TEST_SEED", std::random_device{}());
+  const uint64_t seed = lazy::test::asked_seed();
   std::cout << name << ": LAZY_TEST_SEED=" << seed << " LAZY_TEST_CASES=" << count << std::endl;
-  const bool apart = number_from("LAZY_TEST_FORK", 0) != 0;
+  const bool apart = lazy::test::number_from("LAZY_TEST_FORK", 0) != 0;
   rc::detail::TestParams params;
   params.seed = seed;
   params.maxSuccess = count;

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "support/config.hpp"
+#include "tests/asked.hpp"
 #include "tests/differential/isas.hpp"
 #include "tests/differential/random_graph.hpp"
 
@@ -27,18 +28,13 @@ std::string differs(const Program& p) {
   }
   return {};
 }
-uint64_t from_environment(const char* name, uint64_t otherwise) {
-  const char* v = std::getenv(name);
-  return v && *v ? std::strtoull(v, nullptr, 0) : otherwise;
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(instruction_sets)
 
 BOOST_AUTO_TEST_CASE(exact_programs_agree_to_the_bit) {
-  const uint64_t seed = from_environment("LAZY_TEST_SEED", std::random_device{}());
-  const int cases = static_cast<int>(from_environment("LAZY_TEST_CASES", 300));
+  const uint64_t seed = lazy::test::asked_seed();
+  const int cases = static_cast<int>(lazy::test::asked_cases(300));
   std::cout << "exact_programs_agree_to_the_bit: LAZY_TEST_SEED=" << seed << " LAZY_TEST_CASES=" << cases
             << std::endl;
   const lazy::config::Override exact("LAZY_EXACT_CASTS", "1");

@@ -1,5 +1,6 @@
 #include "tests/differential/interpreted.hpp"
 
+#include "backends/reference/kernel.hpp"
 #include "backends/vector/vecmath/vecmath.hpp"
 #include "backends/vector/vir_interpret.hpp"
 #include "jit/loop/rules.hpp"
@@ -62,6 +63,12 @@ StripFn interpreted_meaning(Op op, DType operand, DType result) {
     case Op::hypot: return of<static_cast<Two>(m::hypot)>(operand);
     default: return nullptr;
   }
+}
+
+Contestant oracle() {
+  return {"reference", [](const jit::loop::LoopKernel& k) {
+            return std::make_unique<reference::LoopsKernel>(k, interpreted_meaning);
+          }};
 }
 
 }  // namespace lazy::test

@@ -3,9 +3,12 @@
 // bit.
 #pragma once
 #include "backends/reference/ops.hpp"
+#include "tests/differential/trial.hpp"
 
 namespace lazy::test {
 
 reference::StripFn interpreted_meaning(jit::Op op, DType operand, DType result);
+/// Plain loops with these meanings.
+Contestant oracle();
 
 }  // namespace lazy::test

@@ -4,12 +4,11 @@
 // printed; its own number with LAZY_TEST_CASES=1 repeats it. LAZY_TEST_FORK=0 stays in one process, for a
 // debugger.
 #include <boost/test/unit_test.hpp>
-#include <cstdlib>
-#include <random>
 
 #include "backends/cpu/backend.hpp"
 #include "backends/reference/kernel.hpp"
 #include "support/config.hpp"
+#include "tests/asked.hpp"
 #include "tests/differential/interpreted.hpp"
 #include "tests/differential/trial.hpp"
 #include "tests/kernel_builder.hpp"
@@ -19,20 +18,11 @@ using namespace lazy::test;
 
 namespace {
 
-uint64_t number(const char* variable, uint64_t otherwise) {
-  const char* v = std::getenv(variable);
-  return v && *v ? std::strtoull(v, nullptr, 0) : otherwise;
-}
 uint64_t base_seed() {
-  static const uint64_t seed = number("LAZY_TEST_SEED", std::random_device{}());
+  static const uint64_t seed = asked_seed();
   return seed;
 }
 
-Contestant oracle() {
-  return {"reference", [](const LoopKernel& k) {
-            return std::make_unique<reference::LoopsKernel>(k, interpreted_meaning);
-          }};
-}
 Contestant exact_oracle() {
   return {"reference", [](const LoopKernel& k) { return std::make_unique<reference::LoopsKernel>(k); }};
 }
@@ -72,12 +62,6 @@ std::vector<Contestant> contestants() {
   return v;
 }
 
-bool wanted(const Case& c) {
-  const char *form = std::getenv("LAZY_TEST_FORM"), *skip = std::getenv("LAZY_TEST_SKIP");
-  const std::string text = print(c.kernel);
-  return (!form || text.rfind(form, 0) == 0) && (!skip || text.find(skip) == text.npos);
-}
-
 std::string compare(const Case& c) {
   if (!wanted(c)) return {};
   return trial(c, oracle(), contestants());
@@ -94,7 +78,7 @@ void report(const Case& found, const std::string& text, const std::function<std:
 void run_cases(uint64_t first, uint64_t count, const std::function<Case(uint64_t)>& make,
                const std::function<std::string(const Case&)>& f) {
   BOOST_TEST_MESSAGE("LAZY_TEST_SEED=" << first << " LAZY_TEST_CASES=" << count);
-  if (number("LAZY_TEST_FORK", 1) == 0) {
+  if (number_from("LAZY_TEST_FORK", 1) == 0) {
     for (uint64_t i = first; i != first + count; ++i) {
       const std::string text = f(make(i));
       BOOST_CHECK_MESSAGE(text.empty(), "LAZY_TEST_SEED=" << i << "\n" << describe(make(i)) << text);
@@ -118,7 +102,7 @@ void run_cases(uint64_t first, uint64_t count, const std::function<Case(uint64_t
 BOOST_AUTO_TEST_SUITE(differential)
 
 BOOST_AUTO_TEST_CASE(random_kernels_agree_to_the_bit) {
-  run_cases(base_seed(), number("LAZY_TEST_CASES", 400), random_case, compare);
+  run_cases(base_seed(), asked_cases(400), random_case, compare);
 }
 
 /// One op on loads of its type, values of every kind: the true function is the oracle, within the bound that

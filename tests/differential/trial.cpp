@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "jit/loop/rules.hpp"
@@ -175,6 +176,12 @@ std::string differences(const Case& c, const Stage& want, const Stage& got, cons
 }
 
 }  // namespace
+
+bool wanted(const Case& c) {
+  const char *form = std::getenv("LAZY_TEST_FORM"), *skip = std::getenv("LAZY_TEST_SKIP");
+  const std::string text = print(c.kernel);
+  return (!form || text.rfind(form, 0) == 0) && (!skip || text.find(skip) == text.npos);
+}
 
 std::string trial(const Case& c, const Contestant& oracle, const std::vector<Contestant>& contestants,
                   const Tolerance& tolerance) {

@@ -22,6 +22,10 @@ struct Tolerance {
   double float32_ulps = 0, float64_ulps = 0;
 };
 
+/// Whether kernels like this one are asked for: LAZY_TEST_FORM is how its text begins, LAZY_TEST_SKIP is not
+/// in it.
+bool wanted(const Case&);
+
 /// Runs the case on the oracle and on each contestant, compares outputs with all bytes around them. Returns
 /// what differed, or an empty string.
 std::string trial(const Case&, const Contestant& oracle, const std::vector<Contestant>&,

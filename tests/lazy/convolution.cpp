@@ -2,6 +2,7 @@
 #include <functional>
 #include <random>
 
+#include "tests/asked.hpp"
 #include "tests/lazy/check.hpp"
 
 using namespace lazy;
@@ -113,8 +114,7 @@ Axes axes(const Index& v) { return Axes(Dims(std::span<const int64_t>(v))); }
 Tensor last(const Tensor& x) { return moveaxis(x, 1, -1); }
 
 std::mt19937_64 generator(const char* name) {
-  const char* given = std::getenv("LAZY_TEST_SEED");
-  const uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device()();
+  const uint64_t seed = lazy::test::asked_seed();
   BOOST_TEST_MESSAGE(name << ": LAZY_TEST_SEED=" << seed);
   return std::mt19937_64(seed);
 }

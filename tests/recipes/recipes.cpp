@@ -11,15 +11,11 @@ using namespace lazy::test;
 
 namespace {
 
-using Environment = std::map<std::string, std::string>;
-
 std::string output(const std::string& program, const std::vector<std::string>& arguments,
                    const Environment& e) {
   std::vector<std::string> command = {program};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  const Ended ended = run(command, e);
-  BOOST_TEST(ended.good(), program << ": " << ended.said);
-  return ended.said;
+  return said_by(command, e);
 }
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 size_t count(const std::string& text, const std::string& part) {

@@ -1,6 +1,5 @@
 // Elementary functions: special values by hand, and the rounding of the rest against MPFR.
 #include <boost/test/unit_test.hpp>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <numbers>
@@ -9,6 +8,7 @@
 
 #include <mpfr.h>
 
+#include "tests/asked.hpp"
 #include "tests/reference/apply.hpp"
 
 using namespace lazy;
@@ -121,8 +121,7 @@ std::vector<T> samples(std::mt19937_64& rng, double low, double high, int n) {
 BOOST_AUTO_TEST_SUITE(reference_elementary)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(within_a_rounding_of_the_exact_value, T, Floats) {
-  const char* env = std::getenv("LAZY_TEST_SEED");
-  const uint64_t seed = env ? std::strtoull(env, nullptr, 0) : std::random_device{}();
+  const uint64_t seed = lazy::test::asked_seed();
   BOOST_TEST_MESSAGE("LAZY_TEST_SEED=" << seed);
   std::mt19937_64 rng(seed);
   mpfr_t x, y, exact;

@@ -13,27 +13,13 @@
 #include <random>
 #include <thread>
 
+#include "tests/asked.hpp"
 #include "tests/folder.hpp"
 #include "tests/processes.hpp"
 
 using namespace lazy::test;
 
 namespace {
-
-using Environment = std::map<std::string, std::string>;
-
-uint64_t number_from(const char* name, uint64_t otherwise) {
-  const char* v = std::getenv(name);
-  return v && *v ? std::strtoull(v, nullptr, 0) : otherwise;
-}
-
-Environment cached_in(const std::string& folder) {
-  return {{"LAZY_CACHE", "on"}, {"LAZY_CACHE_DIR", folder}, {"LAZY_NUM_THREADS", "1"}};
-}
-Environment with(Environment e, const Environment& more) {
-  for (const auto& [k, v] : more) e[k] = v;
-  return e;
-}
 
 struct Counts {
   unsigned long compiled = 0, loaded = 0;
@@ -83,7 +69,7 @@ BOOST_AUTO_TEST_CASE(another_instruction_set_has_its_own_programs) {
 
 // LAZY_TEST_KILLS: how many processes are killed in all.
 BOOST_AUTO_TEST_CASE(processes_that_are_killed_at_any_moment) {
-  const uint64_t seed = number_from("LAZY_TEST_SEED", std::random_device{}());
+  const uint64_t seed = asked_seed();
   const auto kills = static_cast<int>(number_from("LAZY_TEST_KILLS", 300));
   std::cout << "processes_that_are_killed: LAZY_TEST_SEED=" << seed << " LAZY_TEST_KILLS=" << kills
             << std::endl;

@@ -1,26 +1,19 @@
 // Programs as they lie on disk: what is loaded is what was compiled, and nonsense is not.
 #include <boost/test/unit_test.hpp>
-#include <cstdlib>
 #include <random>
 
-#include "cache/process_store.hpp"
 #include "jit/plan/disk.hpp"
 #include "jit/registry.hpp"
 #include "lazy/lazy.hpp"
-#include "tests/folder.hpp"
+#include "tests/asked.hpp"
+#include "tests/program_cache.hpp"
 
 using namespace lazy;
 using config::Override;
-using test::Folder;
+using test::ProgramCache;
+using test::records;
 
 namespace {
-
-struct Cached {
-  Folder folder;
-  Override on{"LAZY_CACHE", "on"}, where{"LAZY_CACHE_DIR", folder / "c"};
-  Cached() { cache::clear(); }
-  ~Cached() { cache::clear(); }
-};
 
 Tensor counted(const Shape& shape) {
   std::vector<float> v(static_cast<size_t>(numel(shape)));
@@ -60,24 +53,13 @@ std::vector<std::vector<double>> everything() {
   return results;
 }
 
-std::vector<std::pair<std::string, std::string>> records() {
-  std::vector<std::pair<std::string, std::string>> all;
-  cache::process_store()->for_each([&](const cache::Store::Listed& l) { all.emplace_back(l.key, l.value); });
-  return all;
-}
-
-uint64_t number_from(const char* name, uint64_t otherwise) {
-  const char* v = std::getenv(name);
-  return v && *v ? std::strtoull(v, nullptr, 0) : otherwise;
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(programs)
 
 BOOST_AUTO_TEST_CASE(loaded_ones_give_the_same_bits) {
   if (jit::backends().main->target().empty()) return;  // nothing to keep for plain loops
-  const Cached cached;
+  const ProgramCache cached;
   const auto first = everything();
   cache::clear();
   const Metrics before = metrics();
@@ -110,7 +92,7 @@ BOOST_AUTO_TEST_CASE(loaded_ones_give_the_same_bits) {
 
 BOOST_AUTO_TEST_CASE(settings_have_programs_of_their_own) {
   if (jit::backends().main->target().empty()) return;
-  const Cached cached;
+  const ProgramCache cached;
   const auto run = [] {
     cache::clear();
     const uint64_t before = metrics().kernels_compiled;
@@ -138,10 +120,10 @@ BOOST_AUTO_TEST_CASE(settings_have_programs_of_their_own) {
 // Bytes with a right checksum that no compiler wrote: taken apart without harm, and what passes makes sense.
 BOOST_AUTO_TEST_CASE(nonsense_is_turned_down) {
   if (jit::backends().main->target().empty()) return;
-  const uint64_t seed = number_from("LAZY_TEST_SEED", std::random_device{}());
-  const auto cases = static_cast<int>(number_from("LAZY_TEST_CASES", 20000));
+  const uint64_t seed = test::asked_seed();
+  const auto cases = static_cast<int>(test::asked_cases(20000));
   BOOST_TEST_MESSAGE("LAZY_TEST_SEED=" << seed << " LAZY_TEST_CASES=" << cases);
-  const Cached cached;
+  const ProgramCache cached;
   everything();
   const auto all = records();
   BOOST_REQUIRE(all.size() > 15u);

@@ -12,17 +12,17 @@ namespace {
 
 struct Tool {
   Folder folder;
-  std::map<std::string, std::string> environment{
-      {"LAZY_CACHE", "on"}, {"LAZY_CACHE_DIR", folder / "c"}, {"LAZY_NUM_THREADS", "1"}};
+  Environment environment = cached_in(folder / "c");
 
-  Ended operator()(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), LAZY_CACHE_TOOL);
-    return run(arguments, environment);
+  Ended operator()(const std::vector<std::string>& arguments) const {
+    return run(command(arguments), environment);
   }
   std::string good(const std::vector<std::string>& arguments) const {
-    const Ended e = (*this)(arguments);
-    BOOST_TEST(e.good(), arguments.front() << ": " << e.said);
-    return e.said;
+    return said_by(command(arguments), environment);
+  }
+  static std::vector<std::string> command(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), LAZY_CACHE_TOOL);
+    return arguments;
   }
   int status(const std::vector<std::string>& arguments, const std::string& says) const {
     const Ended e = (*this)(arguments);

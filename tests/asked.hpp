@@ -1,0 +1,17 @@
+// What the environment asks of random tests: LAZY_TEST_SEED, LAZY_TEST_CASES and other numbers.
+#pragma once
+#include <cstdint>
+#include <cstdlib>
+#include <random>
+
+namespace lazy::test {
+
+inline uint64_t number_from(const char* variable, uint64_t otherwise) {
+  const char* v = std::getenv(variable);
+  return v && *v ? std::strtoull(v, nullptr, 0) : otherwise;
+}
+/// LAZY_TEST_SEED; without it another one at each call.
+inline uint64_t asked_seed() { return number_from("LAZY_TEST_SEED", std::random_device{}()); }
+inline uint64_t asked_cases(uint64_t otherwise) { return number_from("LAZY_TEST_CASES", otherwise); }
+
+}  // namespace lazy::test
