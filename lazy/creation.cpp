@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "jit/registry.hpp"
 #include "lazy/build.hpp"
 #include "lazy/promotion.hpp"
 #include "lazy/scalar.hpp"
@@ -115,23 +116,28 @@ Tensor linspace(Number start, Number stop, int64_t num, bool endpoint, DType t, 
 
 namespace {
 /// column - row compared with k, as a matrix.
-Handle diagonal(const char* name, Op compare, int64_t rows, int64_t columns, int64_t k, const Site& s) {
-  const Handle row = binary(name, Op::add, jit::iota(0, {rows, 1}, s), constant(k, int64, {}, s), s);
-  return binary(name, compare, jit::iota(1, {1, columns}, s), row, s);
+Handle diagonal(const char* name, Op compare, int64_t rows, int64_t columns, int64_t k, Device device,
+                const Site& s) {
+  const auto numbers = [&](int axis, const Shape& shape) {
+    return jit::transfer(jit::iota(axis, shape, s), device, s);
+  };
+  const Handle row = binary(name, Op::add, numbers(0, {rows, 1}), constant(k, int64, {}, s), s);
+  return binary(name, compare, numbers(1, {1, columns}), row, s);
 }
 
 Tensor triangle(const char* name, Op compare, Arg& x, int64_t k) {
   const Handle h = take(name, x);
   const int rank = h->shape.size();
   if (rank < 2) fail<ShapeError>(name, "needs two dimensions, not " + to_string(h->shape), x.site());
-  const Handle kept = diagonal(name, compare, h->shape[rank - 2], h->shape[rank - 1], k, x.site());
+  const Handle kept = diagonal(name, compare, h->shape[rank - 2], h->shape[rank - 1], k, h->device, x.site());
   return Tensor(detail::where(name, kept, h, constant(0, h->dtype, {}, x.site()), x.site()));
 }
 }  // namespace
 
 Tensor eye(int64_t rows, int64_t columns, int64_t k, DType t, Site s) {
   if (rows < 0) fail<ShapeError>("eye", "the number of rows can't be negative: " + std::to_string(rows), s);
-  return Tensor(cast(diagonal("eye", Op::equal, rows, columns < 0 ? rows : columns, k, s), t, s));
+  return Tensor(cast(
+      diagonal("eye", Op::equal, rows, columns < 0 ? rows : columns, k, jit::default_device(s), s), t, s));
 }
 Tensor tril(Arg x, int64_t k) { return triangle("tril", Op::less_equal, x, k); }
 Tensor triu(Arg x, int64_t k) { return triangle("triu", Op::greater_equal, x, k); }

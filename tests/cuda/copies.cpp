@@ -3,6 +3,8 @@
 #include <memory>
 #include <numeric>
 
+#include <functional>
+
 #include "tests/cuda/on_gpu.hpp"
 
 using namespace lazy;
@@ -92,6 +94,34 @@ BOOST_AUTO_TEST_CASE(every_dtype_there_and_back) {
     BOOST_TEST((bits(x) == bits(h)), name_of(t));
     BOOST_TEST((bits(x.to(cpu)) == bits(h)), name_of(t));
     BOOST_TEST(name_of(x.to(cpu).dtype()) == std::string(name_of(t)));
+  }
+}
+
+// Sources are everywhere: what a function makes of them must be where its operands are.
+BOOST_AUTO_TEST_CASE(functions_of_tensors_that_are_not_on_the_default_device) {
+  const OnCpu by_default;
+  const Override ordered("LAZY_CUDA_SUMS", "ordered");
+  const Tensor image = varied({1, 3, 8, 8}), matrix = varied({40, 40});
+  const std::vector<std::function<Tensor(const Tensor& image, const Tensor& m)>> functions = {
+      [](auto&, auto& m) { return tril(m); },
+      [](auto&, auto& m) { return triu(m, 1); },
+      [](auto&, auto& m) { return scaled_dot_product_attention(m, m, m, {}, true); },
+      [](auto& x, auto&) { return max_pool(x, 2); },
+      [](auto& x, auto&) { return avg_pool(x, 2, {.padding = 1}); },
+      [](auto& x, auto& m) {
+        return conv2d(x, m(slice(0, 3), slice(0, 27)).reshape({3, 3, 3, 3}), {.padding = {1}});
+      },
+      [](auto&, auto& m) { return argmax(m, 0); },
+      [](auto&, auto& m) { return where(m > 0, m, 1) + ones_like(m); },
+      [](auto&, auto& m) {
+        return concat({m, zeros_like(m)}, 1);
+      },
+      [](auto&, auto& m) { return (arange(40, float32).to(m.device()) + 1) * m; },
+  };
+  for (size_t i = 0; i < functions.size(); ++i) {
+    const Tensor there = functions[i](image.to(cuda), matrix.to(cuda));
+    BOOST_TEST((there.device() == cuda), i);
+    BOOST_TEST((bits(there) == bits(functions[i](image, matrix))), i);
   }
 }
 
