@@ -20,7 +20,10 @@ class Recogniser {
   explicit Recogniser(const FusedRows& r) : r_(r) {}
 
   bool run(Attention& a) {
+    // Numbers that a row has for itself take room beside its scores: few of them are common.
+    constexpr size_t kMostInner = 10;
     if (r_.members.size() != 4 && r_.members.size() != 5) return false;
+    if (r_.inner.size() > kMostInner) return false;
     a.quotients = r_.members.size() == 5;
     a.last = r_.members.size() - 1;
     return scores(a) && top(a) && weights(a) && (!a.quotients || quotients(a)) && values(a);

@@ -101,13 +101,15 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
   if (backend.fuses_rows())
     for (Band* b : bands_in(*program))
       if (rows_of(*program, *b, loops)) rows.push_back(b);
+  // Those that take longest come first.
   const auto compile_one = [&](int64_t i) {
     auto n = static_cast<size_t>(i);
-    if (n >= loops.size()) {
-      Band& band = *rows[n - loops.size()];
+    if (n < rows.size()) {
+      Band& band = *rows[n];
       band.rows = rows_for(*rows_of(*program, band, loops), loops[band.first].name + "_rows", backend);
       return;
     }
+    n -= rows.size();
 #ifndef NDEBUG
     loop::check(loops[n]);
 #endif
