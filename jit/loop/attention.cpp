@@ -5,12 +5,13 @@
 namespace lazy::jit::loop {
 namespace {
 
-bool is_float_cast(const LoopKernel& k, const Instr& in) {
-  return in.code == Code::op && in.op == Op::cast && is_float(in.type) && is_float(k.body[in.a].type);
+bool is_16_bit_cast(const LoopKernel& k, const Instr& in) {
+  const auto is_short = [](DType t) { return is_half(t) || t == DType::float32; };
+  return in.code == Code::op && in.op == Op::cast && is_short(in.type) && is_short(k.body[in.a].type);
 }
 /// A value without the roundings to and from 16 bits around it.
 ValueId bare(const LoopKernel& k, ValueId v) {
-  while (is_float_cast(k, k.body[v])) v = k.body[v].a;
+  while (is_16_bit_cast(k, k.body[v])) v = k.body[v].a;
   return v;
 }
 bool is_op(const LoopKernel& k, ValueId v, Op op) { return k.body[v].code == Code::op && k.body[v].op == op; }

@@ -37,7 +37,7 @@ struct Frame {
   /// earlier flush left out and no one needs now are left out again.
   /// `code_class`: of the backend that will run them.
   void build(std::span<Node* const> nodes, uint32_t code_class = 0);
-  /// The same key, for the code of another backend.
+  /// What backend the key is for; the same key for the code of another.
   uint32_t code_class() const { return key[0] >> 8; }
   static void set_code_class(std::vector<uint32_t>& key, uint32_t code_class) {
     key[0] = (key[0] & 0xff) | code_class << 8;

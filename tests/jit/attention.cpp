@@ -127,6 +127,20 @@ BOOST_AUTO_TEST_CASE(what_is_none) {
   // The other way round.
   BOOST_TEST(
       is_none([](FusedRows& r) { std::swap(r.members[2].kernel.body[2].a, r.members[2].kernel.body[2].b); }));
+  // Exponentials in double precision.
+  BOOST_TEST(is_none([](FusedRows& r) {
+    LoopKernel& k = r.members[2].kernel;
+    k.body = {load(0),
+              load(1),
+              op(Op::subtract, 0, 1),
+              op(Op::cast, 2, kNoValue, kNoValue, DType::float64),
+              op(Op::exp, 3, kNoValue, kNoValue, DType::float64),
+              op(Op::cast, 4),
+              result()};
+    k.epilogue = 6;
+    k.reductions[0].value = 5;
+    k.stores = {{2, 5}, {3, 6}};
+  }));
   // Something in between is memory that others see.
   for (size_t value = 0; value < 3; ++value)
     BOOST_TEST(is_none([&](FusedRows& r) {

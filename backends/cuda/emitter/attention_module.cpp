@@ -12,7 +12,6 @@ using jit::loop::LoopKernel;
 using jit::loop::Stride;
 namespace {
 
-constexpr int kMostWords = 480;  // as in schedule.cpp
 /// Fewer queries leave most of a block's tile empty; fewer keys make little to keep out of memory.
 constexpr uint64_t kFewestQueries = 16, kFewestKeys = 32;
 
@@ -35,8 +34,7 @@ std::optional<AttentionSchedule> AttentionSchedule::of(const FusedRows& r, int a
   int words = 0;
   for (size_t m = 0; m < r.members.size(); ++m) {
     const LoopKernel& k = r.members[m].kernel;
-    s.members.push_back({k, Schedule::of(k), jit::loop::layout_of(k), words});
-    s.inner_[m] = r.members[m].inner;
+    s.members.push_back({k, Schedule::of(k), jit::loop::layout_of(k), words, r.members[m].inner});
     words += s.members.back().args.words();
   }
   s.args_in_memory = words > kMostWords;
@@ -68,7 +66,7 @@ uint64_t AttentionSchedule::queries(const uint64_t* args) const {
 }
 
 bool AttentionSchedule::same_arguments(const uint64_t* args) const {
-  const Member &top = members[Attention::kTop], &weights = members[Attention::kWeights];
+  const ScheduledMember &top = members[Attention::kTop], &weights = members[Attention::kWeights];
   const uint64_t *a = args + top.offset, *b = args + weights.offset;
   for (const auto& [o, p] : form.same_operands) {
     if (a[top.args.pointer(o)] != b[weights.args.pointer(p)]) return false;
@@ -92,7 +90,7 @@ bool AttentionSchedule::takes(const uint64_t* args) const {
     const LoopKernel& k = members[m].kernel;
     // Rows are handed on whole: none is read from further on, or in another order.
     for (size_t o = 0; o < k.operands.size(); ++o) {
-      if (inner_[m][o] < 0) continue;
+      if (members[m].inner[o] < 0) continue;
       const int operand = static_cast<int>(o), axis = key_axis(m);
       const uint64_t* words = args + members[m].offset;
       if (words[layout.pointer(operand)] != 0) return false;
@@ -102,10 +100,7 @@ bool AttentionSchedule::takes(const uint64_t* args) const {
     }
   }
   if (!same_arguments(args)) return false;
-  uint64_t rows = 1;
-  for (int a = 0; a < members[0].args.rank; ++a)
-    if (a != form.scores.summed_axis && a != form.scores.column_axis) rows *= extent(args, 0, a);
-  return queries(args) >= kFewestQueries && rows >> 31 == 0 &&
+  return queries(args) >= kFewestQueries && rows(args) >> 31 == 0 &&
          extent(args, form.last, form.values.column_axis) > 0 &&
          widest(args) <= static_cast<uint64_t>(*(std::end(kAttentionColumns) - 1));
 }
@@ -115,24 +110,20 @@ uint64_t AttentionSchedule::widest(const uint64_t* args) const {
   return tensor_cores ? std::max(columns, extent(args, 0, form.scores.summed_axis)) : columns;
 }
 
+uint64_t AttentionSchedule::rows(const uint64_t* args) const {
+  uint64_t n = 1;
+  for (int a = 0; a < members[0].args.rank; ++a)
+    if (a != form.scores.summed_axis && a != form.scores.column_axis) n *= extent(args, 0, a);
+  return n;
+}
+
 bool AttentionSchedule::is_wide(const uint64_t* args, size_t member, int operand, int packed) const {
-  const auto& layout = members[member].args;
-  const auto& stride = members[member].kernel.operands[static_cast<size_t>(operand)].stride;
-  const uint64_t* words = args + members[member].offset;
-  if (words[layout.pointer(operand)] % 16) return false;
-  for (int a = 0; a < layout.rank; ++a) {
-    if (stride[a] == Stride::zero || words[layout.extent(a)] == 1) continue;
-    const int64_t bytes = layout.stride_bytes(words, operand, a, stride[a], 2);
-    if (a == packed ? bytes != 2 : bytes % 16 != 0) return false;
-  }
-  return true;
+  const ScheduledMember& m = members[member];
+  return lies_in_vectors(args + m.offset, m.args, m.kernel.operands, operand, packed);
 }
 
 Launch AttentionSchedule::plan(uint64_t* args) const {
   const uint64_t n = queries(args);
-  uint64_t rows = 1;
-  for (int a = 0; a < members[0].args.rank; ++a)
-    if (a != form.scores.summed_axis && a != form.scores.column_axis) rows *= extent(args, 0, a);
   uint64_t wide = 0;
   if (tensor_cores)
     wide = uint64_t{is_wide(args, 0, form.scores.left, form.scores.summed_axis)} |
@@ -142,7 +133,7 @@ Launch AttentionSchedule::plan(uint64_t* args) const {
   const uint64_t columns = widest(args);
   uint16_t function = 0;
   while (static_cast<uint64_t>(kAttentionColumns[function]) < columns) ++function;
-  const uint64_t blocks = rows / n * ((n + kAttentionQueries - 1) / kAttentionQueries);
+  const uint64_t blocks = rows(args) / n * ((n + kAttentionQueries - 1) / kAttentionQueries);
   return {function, kAttentionThreads, static_cast<uint32_t>(blocks), 0};
 }
 

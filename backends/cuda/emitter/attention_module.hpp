@@ -28,13 +28,7 @@ class AttentionSchedule {
   Launch plan(uint64_t* args) const;
 
   // What emit() reads.
-  struct Member {
-    jit::loop::LoopKernel kernel;
-    Schedule schedule;
-    jit::loop::ArgLayout args{};
-    int offset = 0;  // of its arguments in those of a launch
-  };
-  std::vector<Member> members;
+  std::vector<ScheduledMember> members;
   jit::loop::Attention form;
   /// Axes along which a member's rows, and keys, follow each other.
   int row_axis(size_t member) const;
@@ -50,7 +44,7 @@ class AttentionSchedule {
   /// Columns that a function must have room for.
   uint64_t widest(const uint64_t* args) const;
   bool is_wide(const uint64_t* args, size_t member, int operand, int packed) const;
-  std::vector<int16_t> inner_[5];  // by member and operand, as in FusedRows
+  uint64_t rows(const uint64_t* args) const;
 };
 
 /// The module of one of its functions.

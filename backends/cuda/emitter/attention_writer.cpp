@@ -12,8 +12,6 @@ using jit::loop::LoopKernel;
 using jit::loop::ValueId;
 namespace {
 
-constexpr const char* kLowest = "__uint_as_float(0xff800000u)";  // -inf
-
 std::string number(int64_t v) { return std::to_string(v); }
 
 }  // namespace
@@ -63,8 +61,9 @@ std::string AttentionWriter::as_own(int16_t value, const std::string& f32) {
                     {f32, {}, {}});
 }
 
-std::string AttentionWriter::unseen(const std::string& top) const {
-  return form_.finite_top ? std::string() : "if (" + top + " == " + kLowest + ") ";
+void AttentionWriter::write_unseen() {
+  // -inf less -inf.
+  if (!form_.finite_top) text_.line(std::string("if (top[y] == ") + kLowest + ") sum = top[y] - top[y];");
 }
 
 void AttentionWriter::write_head(size_t function) {
@@ -157,8 +156,7 @@ void AttentionWriter::write_row_results() {
   constexpr size_t member = Attention::kWeights;
   const LoopKernel& k = loop(member);
   text_.line("float sum = total[y];");
-  // -inf less -inf, and nothing that makes zeros of that.
-  if (!form_.finite_top) text_.line(unseen("top[y]") + "sum = top[y] - top[y];");
+  write_unseen();
   open_member(member);
   const Values& v = evaluate(
       member, k.epilogue, k.body.size(), [&](int16_t value) { return as_own(value, "shift[y]"); }, "sum");
@@ -176,7 +174,7 @@ void AttentionWriter::write_result() {
   const auto own = [&](int16_t value) {
     return value == form_.top ? as_own(value, "shift[y]") : "own" + number(value) + "[y]";
   };
-  if (!form_.finite_top) text_.line(unseen("top[y]") + "sum = top[y] - top[y];");
+  write_unseen();
   if (form_.quotients) {
     const DType t = rows_.inner[static_cast<size_t>(form_.divisor)].dtype;
     text_.line("sum = sum / " +
@@ -219,7 +217,7 @@ std::string AttentionWriter::module(size_t function) {
   std::string structs, all;
   bool halves[2] = {};
   for (size_t m = 0; m < writers_.size(); ++m) {
-    const AttentionSchedule::Member& member = schedule_.members[m];
+    const ScheduledMember& member = schedule_.members[m];
     const std::string n = std::to_string(m);
     Writer index(member.kernel, member.schedule, {prelude_, indices, n, rows_.members[m].inner, whole_});
     const bool product = m == Attention::kScores || m == form_.last;

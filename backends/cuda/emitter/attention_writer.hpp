@@ -10,6 +10,7 @@ namespace lazy::cuda_backend {
 /// Queries of a block, keys that it looks at at a time, threads; results' columns that a function has room
 /// for.
 inline constexpr int kAttentionQueries = 128, kAttentionKeys = 64, kAttentionThreads = 256;
+inline constexpr const char* kLowest = "__uint_as_float(0xff800000u)";  // -inf
 inline constexpr int kAttentionColumns[] = {64, 128};
 
 class AttentionWriter {
@@ -26,8 +27,9 @@ class AttentionWriter {
                          const std::function<std::string(int16_t value)>& own, const std::string& result);
   /// `f32` as a value of the row's own.
   std::string as_own(int16_t value, const std::string& f32);
-  /// Whether nothing larger than -inf was seen, which is what makes a softmax NaN.
-  std::string unseen(const std::string& top) const;
+  /// Float `sum` of query y is NaN where nothing larger than -inf was seen, unless the softmax provides for
+  /// that.
+  void write_unseen();
   void each(const char* variable, int count, const std::function<void()>& body);
 
   // Parts of a function; `y` is a query of the block, `left` how many there are.

@@ -34,6 +34,15 @@ enum class Layout : uint8_t {
 /// Elements of a tile of a map with a turned axis, in as many columns and rows as a launch's extents suggest.
 inline constexpr int kTurnedTile = 1024;
 
+/// Words that fit a kernel's parameter space (4 KiB) together with a launch's own.
+inline constexpr int kMostWords = 480;
+
+/// Whether an operand lies in whole 16-byte vectors along axis `packed` in a launch with these arguments: its
+/// elements there are neighbours, and every other step that it takes, and its address, a multiple of 16
+/// bytes.
+bool lies_in_vectors(const uint64_t* args, const jit::loop::ArgLayout&,
+                     const std::vector<jit::loop::Operand>&, int operand, int packed);
+
 class Schedule {
  public:
   /// Decided by the loop IR alone, so that a cubin read from disk is launched as it was when it was compiled.
@@ -91,6 +100,15 @@ class Schedule {
   std::vector<jit::loop::Operand> operands_;
   int sequential_ = -1, row_axis_ = -1, column_axis_ = -1, left_ = -1, right_ = -1;
   size_t part_bytes_ = 0;  // of one block's results, on their way to the second function
+};
+
+/// One of several kernels in a module (jit/loop/rows.hpp).
+struct ScheduledMember {
+  jit::loop::LoopKernel kernel;
+  Schedule schedule;
+  jit::loop::ArgLayout args{};
+  int offset = 0;              // of its arguments in those of a launch
+  std::vector<int16_t> inner;  // by operand, as in FusedRows
 };
 
 /// The module's text; includes nothing.

@@ -29,6 +29,8 @@ struct Snippet {
   std::string text;
 };
 const std::vector<Snippet>& prelude_table();
+/// What stands before text that uses tensor cores, and functions of the prelude for them.
+inline constexpr const char* kIfTensorCores = "#if defined(LAZY_EMULATED) || __CUDA_ARCH__ >= 800";
 /// Those of prelude_tensor_cores.cpp, which are part of it.
 std::vector<Snippet> tensor_core_snippets();
 

@@ -1,16 +1,12 @@
 // The text of the prelude. `$T` stands for float and double, `$n` for f32 and f64, `$f` for the suffix of the
 // C functions of that type and of its constants, in entries that exist for both.
 #include "backends/cuda/emitter/prelude.hpp"
+#include "backends/cuda/emitter/text.hpp"
 
 namespace lazy::cuda_backend {
 namespace {
 
 #define LAZY_FN "static __device__ __forceinline__ "
-
-std::string replaced(std::string s, const std::string& what, const std::string& by) {
-  for (size_t at = 0; (at = s.find(what, at)) != s.npos; at += by.size()) s.replace(at, what.size(), by);
-  return s;
-}
 
 std::vector<Snippet> for_both_floats(const Snippet& s) {
   std::vector<Snippet> v;

@@ -2,6 +2,7 @@
 // over a warp's lanes as the PTX ISA says; the emulated forms keep to that exactly, so wrong indices in a
 // kernel show as wrong results there too.
 #include "backends/cuda/emitter/prelude.hpp"
+#include "backends/cuda/emitter/text.hpp"
 
 namespace lazy::cuda_backend {
 namespace {
@@ -58,10 +59,6 @@ static __device__ __forceinline__ void $n(u32 (&d)[4], Shared row) {
 #endif
 )";
 
-std::string replaced(std::string s, const std::string& what, const std::string& by) {
-  for (size_t at = 0; (at = s.find(what, at)) != s.npos; at += by.size()) s.replace(at, what.size(), by);
-  return s;
-}
 /// `$t` is f16 or bf16.
 const char* const kTwo = R"(// Both rounded; the first has the low bits.
 #ifdef LAZY_EMULATED

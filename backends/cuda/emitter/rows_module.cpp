@@ -18,7 +18,6 @@ constexpr uint32_t kThreads = 128;  // of a block, at most: a warp for each of f
 constexpr int64_t kMostRowBytes = 32 << 10;
 constexpr int64_t kSharedBytes = 48 << 10;  // of a block, on any device without asking
 constexpr int64_t kShortest = 64, kLongest = 16384;
-constexpr int kMostWords = 480;  // as in schedule.cpp
 
 std::string number(int64_t v) { return std::to_string(v); }
 
@@ -45,7 +44,7 @@ RowsSchedule RowsSchedule::of(const FusedRows& r) {
   for (const FusedRows::Inner& i : r.inner) s.own.push_back({i.dtype, i.whole, 0});
   for (size_t m = 0; m < r.members.size(); ++m) {
     const LoopKernel& k = r.members[m].kernel;
-    Member made{k, member_schedule(k), jit::loop::layout_of(k), words};
+    ScheduledMember made{k, member_schedule(k), jit::loop::layout_of(k), words, r.members[m].inner};
     made.kernel.sequential = static_cast<int8_t>(k.rank - 1);
     words += made.args.words();
     for (size_t o = 0; o < k.operands.size(); ++o)
@@ -62,7 +61,7 @@ RowsSchedule RowsSchedule::of(const FusedRows& r) {
 }
 
 int64_t RowsSchedule::length(const uint64_t* args, size_t member) const {
-  const Member& m = members[member];
+  const ScheduledMember& m = members[member];
   return static_cast<int64_t>(args[m.offset + m.args.extent(m.args.rank - 1)]);
 }
 
@@ -138,7 +137,7 @@ std::string emit(const FusedRows& r, const RowsSchedule& s, size_t) {
   bool halves[2] = {};
   const std::string& at = r.members.back().kernel.at;
   for (size_t m = 0; m < r.members.size(); ++m) {
-    const RowsSchedule::Member& member = s.members[m];
+    const ScheduledMember& member = s.members[m];
     const std::string n = number(static_cast<int64_t>(m));
     {
       Writer index(member.kernel, member.schedule, {prelude, indices, n, r.members[m].inner, whole});
@@ -174,7 +173,7 @@ std::string emit(const FusedRows& r, const RowsSchedule& s, size_t) {
               number(static_cast<int64_t>(size_of(s.own[v].dtype))) + " + 15) / 16 * 16;");
   }
   for (size_t m = 0; m < r.members.size(); ++m) {
-    const RowsSchedule::Member& member = s.members[m];
+    const ScheduledMember& member = s.members[m];
     const std::string n = number(static_cast<int64_t>(m));
     if (!member.kernel.name.empty())
       body.line("// " + member.kernel.name + (member.kernel.at.empty() ? "" : " at " + member.kernel.at));

@@ -22,13 +22,7 @@ class RowsSchedule {
   Launch plan(uint64_t* args) const;
 
   // What emit() reads.
-  struct Member {
-    jit::loop::LoopKernel kernel;  // of maps too the last axis is the sequential one
-    Schedule schedule;
-    jit::loop::ArgLayout args{};
-    int offset = 0;  // of its arguments in those of a launch
-  };
-  std::vector<Member> members;
+  std::vector<ScheduledMember> members;  // of maps too the last axis is the sequential one
   struct Own {
     DType dtype{};
     bool whole = false;

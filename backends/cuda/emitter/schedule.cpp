@@ -16,9 +16,6 @@ using jit::loop::Operand;
 using jit::loop::Stride;
 namespace {
 
-/// Words that fit a kernel's parameter space (4 KiB) together with a launch's own.
-constexpr int kMostWords = 480;
-
 /// Reductions in at most so many blocks, of at least so many steps, go through shared memory.
 constexpr int64_t kFewBlocks = 1024, kLeastStagedRow = 257, kLeastStagedColumn = 65;
 /// Products of at most so many rows do, too.
@@ -86,6 +83,17 @@ std::string function_name(const LoopKernel& k, Layout l) {
 }
 
 }  // namespace
+
+bool lies_in_vectors(const uint64_t* args, const ArgLayout& layout, const std::vector<Operand>& operands,
+                     int operand, int packed) {
+  constexpr int64_t kVector = 16;
+  const auto stride = [&](int a) { return layout.stride_bytes(args, operands, operand, a); };
+  const auto size = static_cast<int64_t>(size_of(operands[static_cast<size_t>(operand)].dtype));
+  bool good = stride(packed) == size && args[layout.pointer(operand)] % kVector == 0;
+  for (int a = 0; a < layout.rank; ++a)
+    good = good && (a == packed || args[layout.extent(a)] == 1 || stride(a) % kVector == 0);
+  return good;
+}
 
 Schedule Schedule::of(const LoopKernel& k) {
   Schedule s;
@@ -198,11 +206,7 @@ Schedule::Side Schedule::side_of(const uint64_t* args, int operand, int axis) co
       o.stride[axis] == Stride::unit ||
       (o.stride[sequential_] != Stride::unit && stride(sequential_) != size && stride(axis) == size);
   const int packed = is_turned ? axis : sequential_;
-  constexpr uint64_t kVector = 16;
-  bool is_aligned = stride(packed) == size && args[args_.pointer(operand)] % kVector == 0;
-  for (int a = 0; a < args_.rank; ++a)
-    is_aligned = is_aligned && (a == packed || args[args_.extent(a)] == 1 || stride(a) % kVector == 0);
-  return {is_turned, is_aligned};
+  return {is_turned, lies_in_vectors(args, args_, operands_, operand, packed)};
 }
 
 bool Schedule::is_wide(const uint64_t* args) const {

@@ -5,6 +5,11 @@
 
 namespace lazy::cuda_backend {
 
+inline std::string replaced(std::string s, const std::string& what, const std::string& by) {
+  for (size_t at = 0; (at = s.find(what, at)) != s.npos; at += by.size()) s.replace(at, what.size(), by);
+  return s;
+}
+
 class Text {
  public:
   /// One line; an empty one stays without indentation.

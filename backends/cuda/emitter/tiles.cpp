@@ -7,16 +7,12 @@ using jit::loop::Code;
 using jit::loop::LoopKernel;
 using jit::loop::Stride;
 using jit::loop::ValueId;
-namespace {
 
-/// The operand that a side is loaded from, perhaps converted; -1 if it is computed.
-int operand_of(const LoopKernel& k, ValueId v) {
+int side_operand(const LoopKernel& k, ValueId v) {
   const auto* in = &k.body[v];
   if (in->code == Code::op && in->op == jit::Op::cast) in = &k.body[in->a];
   return in->code == Code::load ? in->imm : -1;
 }
-
-}  // namespace
 
 std::optional<TileForm> tile_form(const LoopKernel& k) {
   if (k.form != jit::loop::Form::reduce || k.reductions.size() != 1) return {};
@@ -25,7 +21,7 @@ std::optional<TileForm> tile_form(const LoopKernel& k) {
   TileForm f{r.value, r.value2};
   for (int a = 0; a < k.rank; ++a)
     if (a != k.sequential) f.row_axis = std::exchange(f.column_axis, a);
-  const int left = operand_of(k, f.left), right = operand_of(k, f.right);
+  const int left = side_operand(k, f.left), right = side_operand(k, f.right);
   if (f.row_axis < 0 || left < 0 || right < 0) return {};
   const auto moves = [&](int operand, int axis) {
     return k.operands[static_cast<size_t>(operand)].stride[axis] != Stride::zero;

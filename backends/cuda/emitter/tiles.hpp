@@ -22,6 +22,9 @@ std::optional<TileForm> tile_form(const jit::loop::LoopKernel&);
 /// sides cannot be loaded 16 bytes at a time.
 inline constexpr int kMmaTiles[] = {128, 64};
 
+/// The operand that a side is loaded from, perhaps converted; -1 if it is computed.
+int side_operand(const jit::loop::LoopKernel&, jit::loop::ValueId);
+
 /// The operands of a contraction that tensor cores take: of the same 16-bit type, summed in float32.
 struct MmaForm {
   int left = -1, right = -1;  // as in TileForm

@@ -8,11 +8,8 @@
 
 namespace lazy::cuda_backend {
 using jit::loop::Attention;
-using jit::loop::Stride;
 namespace {
 
-constexpr const char* kGuard = "#if defined(LAZY_EMULATED) || __CUDA_ARCH__ >= 800";
-constexpr const char* kLowest = "__uint_as_float(0xff800000u)";  // -inf
 /// Floats from one row of results in shared memory to the next.
 constexpr int kResultRow = 68;
 
@@ -95,21 +92,10 @@ static __device__ __forceinline__ void multiply_values(float (&results)[columns 
 
 std::string number(int64_t v) { return std::to_string(v); }
 
-std::string replaced(std::string s, const std::string& what, const std::string& by) {
-  for (size_t at = 0; (at = s.find(what, at)) != s.npos; at += by.size()) s.replace(at, what.size(), by);
-  return s;
-}
-
 }  // namespace
 
 std::string AttentionWriter::stride(size_t member, int operand, int axis) const {
-  switch (loop(member).operands[static_cast<size_t>(operand)].stride[axis]) {
-    case Stride::zero: return "0";
-    case Stride::unit: return "2";
-    case Stride::any: break;
-  }
-  return "all.s" + std::to_string(member) + "." + writers_[member]->operand_name(operand) + "_" +
-         number(axis);
+  return writers_[member]->stride_text(operand, axis, "all.s" + std::to_string(member));
 }
 
 void AttentionWriter::write_mma_sources() {
@@ -177,11 +163,11 @@ void AttentionWriter::write_mma(size_t function, int columns) {
         std::string("exp2_approx"), std::string("maximum_f32")})
     prelude_.need(f);
   text_.line("");
-  text_.directive(kGuard);
+  text_.directive(kIfTensorCores);
   text_.append(replaced(replaced(kText, "$q", spelled(query)), "$v", spelled(value)));
   text_.directive("#endif");
   write_head(function);
-  text_.directive(kGuard);
+  text_.directive(kIfTensorCores);
   text_.line("// 64 keys, 64 values; at first the queries, at last results.");
   text_.line("__shared__ __align__(16) char memory[" + number(kAttentionQueries * kResultRow * 4) + "];");
   text_.line("const Shared keys_at = shared_address(memory), values_at = keys_at + " + number(columns * 128) +

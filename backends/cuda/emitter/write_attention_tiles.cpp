@@ -102,8 +102,7 @@ void AttentionWriter::write_tiles(size_t function, int columns) {
 
   // Sixteen lanes have a query.
   prelude_.need("maximum_f32");
-  const std::string exp = need_recipe(prelude_, jit::Op::exp, float32),
-                    lowest = "__uint_as_float(0xff800000u)";
+  const std::string exp = need_recipe(prelude_, jit::Op::exp, float32);
   text_.line("#pragma unroll 1");
   text_.open("for (u32 y = y0; y < y0 + 8; ++y)");
   text_.line("float now = top[y], values[4];");
@@ -120,7 +119,7 @@ void AttentionWriter::write_tiles(size_t function, int columns) {
   text_.line("float part = 0;");
   each("x", kColumns, [&] {
     // Before anything is seen there is nothing to subtract from.
-    text_.line("const bool seen = key0 + (i32)(x0 + x) < keys && now != " + lowest + ";");
+    text_.line(std::string("const bool seen = key0 + (i32)(x0 + x) < keys && now != ") + kLowest + ";");
     text_.line("const float weight = seen ? " + exp + "(values[x] - shift_now) : 0.0f;");
     text_.line("tile[x0 + x][y] = weight;");
     text_.line("part += weight;");
@@ -128,7 +127,8 @@ void AttentionWriter::write_tiles(size_t function, int columns) {
   for (const char* distance : {"8", "4", "2", "1"})
     text_.line(std::string("part += __shfl_xor_sync(0xffffffffu, part, ") + distance + ");");
   text_.open("if (x0 == 0)");
-  text_.line("const float times = top[y] == " + lowest + " ? 0.0f : " + exp + "(shift[y] - shift_now);");
+  text_.line(std::string("const float times = top[y] == ") + kLowest + " ? 0.0f : " + exp +
+             "(shift[y] - shift_now);");
   text_.line("total[y] = total[y] * times + part;");
   text_.line("top[y] = now, shift[y] = shift_now, rescale[y] = times;");
   text_.close();

@@ -13,8 +13,6 @@ using jit::loop::Code;
 using jit::loop::Stride;
 namespace {
 
-constexpr const char* kGuard = "#if defined(LAZY_EMULATED) || __CUDA_ARCH__ >= 800";
-
 /// `$t` is f16 or bf16.
 const char* const kText =
     R"(// p, in a register: what went through a shuffle is not computed anew wherever it is used.
@@ -187,12 +185,6 @@ static __device__ __forceinline__ void spread(float* sums, u32 row, const float 
 
 std::string number(int v) { return std::to_string(v); }
 
-/// The operand of a side.
-int operand_of(const jit::loop::LoopKernel& k, jit::loop::ValueId side) {
-  const auto& in = k.body[side];
-  return in.code == Code::load ? in.imm : k.body[in.a].imm;
-}
-
 /// Whether lanes go along the rows in the epilogue: as the output is packed.
 bool goes_by_rows(const jit::loop::LoopKernel& k, const TileForm& form) {
   return k.operands[k.stores.back().operand].stride[form.row_axis] == Stride::unit;
@@ -207,7 +199,7 @@ bool is_turned(const jit::loop::LoopKernel& k, int operand, int axis) {
 std::optional<MmaForm> mma_form(const jit::loop::LoopKernel& k) {
   const auto tiles = tile_form(k);
   if (!tiles || k.reductions[0].type != float32) return {};
-  const MmaForm f{operand_of(k, tiles->left), operand_of(k, tiles->right)};
+  const MmaForm f{side_operand(k, tiles->left), side_operand(k, tiles->right)};
   const DType type = k.operands[static_cast<size_t>(f.left)].dtype;
   if ((type != float16 && type != bfloat16) || type != k.operands[static_cast<size_t>(f.right)].dtype)
     return {};
@@ -217,21 +209,13 @@ std::optional<MmaForm> mma_form(const jit::loop::LoopKernel& k) {
 /// How the text makes a side. `flag`: of Schedule::plan_mma.
 std::string Writer::mma_side(int operand, int axis, const char* first, int flag, const char* stages) {
   const auto& stride = k_.operands[static_cast<size_t>(operand)].stride;
-  const auto bytes = [&](int a) {
-    switch (stride[a]) {
-      case Stride::zero: return std::string("0");
-      case Stride::unit: return std::string("2");
-      case Stride::any: break;
-    }
-    return "args." + operand_name(operand) + "_" + number(a);
-  };
   const auto planned = [](int flags) { return "(args.planned & " + number(flags) + ") != 0"; };
   const std::string turned = is_turned(k_, operand, axis)            ? "true"
                              : stride[k_.sequential] == Stride::unit ? "false"
                                                                      : planned(flag << 2);
-  return "side<tile>((const char*)(" + address(operand).pointer() + "), " + bytes(axis) + ", " +
-         bytes(k_.sequential) + ", (i32)((u32)args.n" + number(axis) + " - " + first + "), " + turned + ", " +
-         planned(flag) + ", " + stages + ")";
+  return "side<tile>((const char*)(" + address(operand).pointer() + "), " + stride_text(operand, axis) +
+         ", " + stride_text(operand, k_.sequential) + ", (i32)((u32)args.n" + number(axis) + " - " + first +
+         "), " + turned + ", " + planned(flag) + ", " + stages + ")";
 }
 
 /// The epilogue of a warp's rows and columns from `row` and `column` on, 32 of each, after spread().
@@ -297,10 +281,8 @@ void Writer::write_mma() {
                     columns = "(u32)args.n" + number(form.column_axis);
 
   text_.line("");
-  text_.directive(kGuard);
-  std::string text = kText;
-  for (size_t at = 0; (at = text.find("$t", at)) != text.npos;) text.replace(at, 2, type);
-  text_.append(text);
+  text_.directive(kIfTensorCores);
+  text_.append(replaced(kText, "$t", type));
   text_.line("// A tile of results, by tile * 2 threads.");
   text_.line("template <int tile>");
   text_.open("static __device__ __forceinline__ void compute_tile(const Args& args, char* memory)");
@@ -347,7 +329,7 @@ void Writer::write_mma() {
   for (const int tile : kMmaTiles) {
     // 16 warps of 128 registers fill a multiprocessor.
     open_function(schedule_.mma + (tile != kMmaTiles[0]), tile * 2, 512 / (tile * 2));
-    text_.directive(kGuard);
+    text_.directive(kIfTensorCores);
     text_.line("__shared__ __align__(16) char memory[" + number(tile * 64 * 6) + "];");
     text_.line("compute_tile<" + number(tile) + ">(args, memory);");
     text_.directive("#endif");

@@ -24,9 +24,7 @@ std::string number(int v) { return std::to_string(v); }
 }  // namespace
 
 bool Writer::packed_along(jit::loop::ValueId side, int axis) const {
-  const auto& in = k_.body[side];
-  const int operand = in.code == Code::load ? in.imm : k_.body[in.a].imm;
-  return k_.operands[static_cast<size_t>(operand)].stride[axis] == Stride::unit;
+  return k_.operands[static_cast<size_t>(side_operand(k_, side))].stride[axis] == Stride::unit;
 }
 
 // Neighbouring threads go along `axis` of the tile if the operand is packed there, else along the sequential
@@ -34,7 +32,7 @@ bool Writer::packed_along(jit::loop::ValueId side, int axis) const {
 void Writer::load_tile(const char* side, jit::loop::ValueId value, int axis, const std::string& origin,
                        int tile) {
   const auto& in = k_.body[value];
-  const int operand = in.code == Code::load ? in.imm : k_.body[in.a].imm;
+  const int operand = side_operand(k_, value);
   const bool along = packed_along(value, axis);
   const std::string member = "i.i" + number(axis), count = "(u32)args.n" + number(axis);
   text_.line("#pragma unroll");

@@ -161,6 +161,16 @@ Writer::Address Writer::address(int operand) {
   return result;
 }
 
+std::string Writer::stride_text(int operand, int axis, const std::string& args) const {
+  const auto& o = k_.operands[static_cast<size_t>(operand)];
+  switch (o.stride[axis]) {
+    case Stride::zero: return "0";
+    case Stride::unit: return number(static_cast<int64_t>(size_of(o.dtype)));
+    case Stride::any: break;
+  }
+  return args + "." + operand_name(operand) + "_" + number(axis);
+}
+
 std::string Writer::index(int axis) const { return axis == k_.sequential ? "r" : "(i64)i.i" + number(axis); }
 
 std::vector<int> Writer::loaded(size_t first, size_t last) const {

@@ -85,6 +85,8 @@ class Writer {
   void load_tile(const char* side, jit::loop::ValueId, int axis, const std::string& origin, int tile);
   std::string place_in_tile(jit::loop::ValueId, int axis, int tile) const;
   bool packed_along(jit::loop::ValueId side, int axis) const;
+  /// Bytes from one index of an axis to the next, as an expression; `args`: where its word is.
+  std::string stride_text(int operand, int axis, const std::string& args = "args") const;
   std::string mma_side(int operand, int axis, const char* first, int flag, const char* stages);
   void write_mma_epilogue(const TileForm&);
   /// Begins function `which`: its head, and `args`. `blocks` of it, if given, are to fit a multiprocessor.
