@@ -13,7 +13,6 @@ Fusion Fuser::run() {
   pack_reshaped_operands();
   const size_t n = t_.values.size();
   f_.materialised.assign(n, 0);
-  f_.kernel_of.assign(n, -1);
   find_needed();
   f_.repeats = find_repeats(t_, needed_);
   tie_dimensions();

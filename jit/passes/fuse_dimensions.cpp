@@ -89,12 +89,6 @@ uint32_t Fuser::space(uint32_t v, char form, int axis) {
   return spaces_.intern({words, count}).first;
 }
 
-// Likewise for a space that is value `v`'s alone, read from the space `of`.
-uint32_t Fuser::own_space(uint32_t v, char form, uint32_t of) {
-  const uint32_t words[] = {static_cast<uint32_t>(form), v, of};
-  return spaces_.intern(words).first;
-}
-
 /// Whether `axis` of `o` is the innermost whose extent is not 1.
 bool Fuser::is_last_axis(uint32_t o, int64_t axis) const {
   const Shape& s = t_.shape(o);

@@ -10,8 +10,12 @@ constexpr uint32_t kLaneCost = 10;
 
 }  // namespace
 
-void Fuser::assign_kernels() {
+/// Puts every value that gets memory into a kernel, anew.
+std::vector<Fuser::Need> Fuser::assign_kernels() {
   std::vector<Need> need(t_.values.size());
+  f_.groups.clear();
+  f_.kernel_of.assign(t_.values.size(), -1);
+  latest_.assign(latest_.size(), -1);
   wide_.assign(t_.values.size(), 0);
   repeats_.assign(t_.values.size(), 0);
   for (uint32_t v : order_) {
@@ -49,6 +53,7 @@ void Fuser::assign_kernels() {
     f_.kernel_of[v] = g;
     need[v] = {g, g + 1};
   }
+  return need;
 }
 
 int Fuser::new_group(Group::Kind kind, uint32_t space, int axis) {

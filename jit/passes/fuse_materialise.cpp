@@ -17,42 +17,60 @@ constexpr uint32_t kMaxViews = 6;
 }  // namespace
 
 void Fuser::choose_materialised() {
-  const size_t n = t_.values.size();
-  auto& mat = f_.materialised;
   for (uint32_t v : order_) {
     if (!needed_[v]) continue;
     const OpKind k = kind(v);
-    if (always_materialised(k)) mat[v] = 1;
-    if (at(v).output && t_.same_as[v] == v && (k == OpKind::pointwise || is_source(at(v).op))) mat[v] = 1;
+    if (always_materialised(k)) f_.materialised[v] = 1;
+    if (at(v).output && t_.same_as[v] == v && (k == OpKind::pointwise || is_source(at(v).op)))
+      f_.materialised[v] = 1;
   }
-  for (uint32_t v : transposed_) mat[v] = needed_[v];
+  for (uint32_t v : transposed_) f_.materialised[v] = needed_[v];
   mark_operands_that_must_exist();
-
-  // How a value is used, by kernels that it may be inlined into: by a reduction along its last axis; at
-  // another index.
-  constexpr uint8_t kInRow = 1, kMoved = 2;
-  std::vector<uint8_t> used(n, 0);
-  // Homes: the kernel that a value would be inlined into, or kMany. Non-identity views make a home of their
-  // own.
-  constexpr uint32_t kUnset = kNone, kMany = kNone - 1;
-  std::vector<uint32_t> home(n, kUnset);
-  std::vector<uint32_t> last_use(n, 0), position(n, 0), views(n, 0);
-  std::vector<uint32_t> map_spaces;
-  uint32_t ops = 0;
+  cut_long_kernels();
+  making_.assign(t_.values.size(), 0);
+  const std::vector<Need> need = assign_kernels();
+  const Uses uses = find_uses();
+  materialise_results_of_repeats(uses.home);
+  materialise_what_costs_more_to_repeat(uses, need);
+  // Should a value inside of a repeat be wanted in memory after all, it is no repeat.
+  const auto& mat = f_.materialised;
+  std::erase_if(f_.repeats, [&](const TraceRepeat& r) {
+    return std::any_of(mat.begin() + r.first, mat.begin() + r.last(), [](uint8_t m) { return m != 0; });
+  });
+  // Outputs that are views of something that exists share its memory; the others are computed like
+  // pointwise values.
   for (uint32_t v : order_)
-    if (needed_[v]) position[v] = kind(v) == OpKind::pointwise && is_code(v) ? ops++ : ops;
+    if (needed_[v] && at(v).output && t_.same_as[v] == v && kind(v) == OpKind::view)
+      f_.materialised[v] = mat[v] || !is_alias(v);  // what an update starts from must exist itself
+}
+
+// Numbers ops in order, and cuts that order into chunks: a kernel is of one chunk.
+void Fuser::cut_long_kernels() {
+  uint32_t ops = 0;
+  chunk_.assign(t_.values.size(), 0);
+  for (uint32_t v : order_) {
+    if (!needed_[v]) continue;
+    chunk_[v] = ops / kMaxBody;
+    ops += kind(v) == OpKind::pointwise && is_code(v);
+  }
+}
+
+// From the last value to the first, with the kernels that there would be if nothing more got memory.
+Fuser::Uses Fuser::find_uses() const {
+  const size_t n = t_.values.size();
+  const auto& mat = f_.materialised;
+  Uses u{std::vector<uint8_t>(n, 0), std::vector<uint32_t>(n, kUnset), std::vector<uint32_t>(n, 0)};
+  const auto groups = static_cast<uint32_t>(f_.groups.size());
   for (size_t i = order_.size(); i-- > 0;) {
     const uint32_t v = order_[i];
     if (!needed_[v]) continue;
     const OpKind k = kind(v);
-    uint32_t mine = home[v];
-    if (mat[v] || (at(v).output && k == OpKind::view)) {
-      if (k == OpKind::pointwise || is_source(at(v).op)) map_spaces.push_back(mine = space(v, 'm'));
-      else if (k == OpKind::reduce) mine = space(at(v).operand[0], 'r', static_cast<int>(t_.node(v).axes[0]));
-      else mine = own_space(v, 'v');
-    } else if (k == OpKind::view && !is_identity_view(t_, v)) {
-      mine = own_space(v, 'w', mine);
-    }
+    uint32_t mine = u.home[v];
+    const bool exists = mat[v] || (at(v).output && k == OpKind::view);
+    if (exists && (k == OpKind::pointwise || k == OpKind::reduce || is_source(at(v).op)))
+      mine = static_cast<uint32_t>(f_.kernel_of[v]);
+    else if (exists || (k == OpKind::view && !is_identity_view(t_, v)))
+      mine = groups + v;  // other index maps: as if it were a kernel of its own
     for (int j = 0; j < at(v).arity; ++j) {
       const uint32_t o = at(v).operand[j];
       uint32_t h = mine;
@@ -60,20 +78,24 @@ void Fuser::choose_materialised() {
         h = kMany - 1 - mine % 1024;  // broadcast: another index map
       const bool same =
           k == OpKind::pointwise ? same_index(t_, o, v) : k == OpKind::view && is_identity_view(t_, v);
-      if (k == OpKind::reduce && is_last_axis(o, t_.node(v).axes[0])) used[o] |= kInRow;
-      else if (!same) used[o] |= kMoved;
-      else if (!mat[v]) used[o] |= used[v];
-      if (home[o] == kUnset) home[o] = h;
-      else if (home[o] != h) home[o] = kMany;
-      last_use[o] = std::max(last_use[o], position[v]);
+      if (k == OpKind::reduce && is_last_axis(o, t_.node(v).axes[0])) u.used[o] |= kInRow;
+      else if (!same) u.used[o] |= kMoved;
+      else if (!mat[v]) u.used[o] |= u.used[v];
+      if (u.home[o] == kUnset) u.home[o] = h;
+      else if (u.home[o] != h) u.home[o] = kMany;
+      u.last_chunk[o] = std::max(u.last_chunk[o], chunk_[v]);
     }
   }
+  return u;
+}
 
-  materialise_results_of_repeats(home, map_spaces);
-
-  std::vector<uint32_t> cost(n, 0);
-  making_.assign(n, 0);
+void Fuser::materialise_what_costs_more_to_repeat(const Uses& uses, const std::vector<Need>& need) {
+  const size_t n = t_.values.size();
+  auto& mat = f_.materialised;
+  std::vector<uint32_t> cost(n, 0), views(n, 0);
   std::vector<uint8_t> after_reduction(n, 0);
+  std::vector<Beneath> beneath(n);
+  making_.assign(n, 0);
   for (uint32_t v : order_) {
     if (!needed_[v]) continue;
     const Value& x = at(v);
@@ -93,33 +115,47 @@ void Fuser::choose_materialised() {
       c = std::min(kMaxCost, c + cost[o]);
       views[v] = std::max(views[v], views[o] + (k == OpKind::view && !is_identity_view(t_, v)));
       after_reduction[v] |= after_reduction[o];
+      add_beneath(beneath, v, o);
     }
     cost[v] = c;
     if (k == OpKind::reduce) after_reduction[v] = 1;
     if (k == OpKind::pointwise && !mat[v] && !is_inside(v)) {
-      const bool row = used[v] == kInRow && at(v).extents > 1;
-      const bool many = home[v] == kMany && c > (row ? kRowReloadCost : kReloadCost);
-      const bool cut = ops > kMaxBody && last_use[v] / kMaxBody != position[v] / kMaxBody;
-      if (many || cut || views[v] > kMaxViews) mat[v] = 1;
+      const bool row = uses.used[v] == kInRow && at(v).extents > 1;
+      const bool many = uses.home[v] == kMany;
+      const bool dear = c > (row ? kRowReloadCost : kReloadCost) ||
+                        (uses.used[v] == 0 && replaces_a_result(beneath[v], uses, need[v]));
+      if ((many && dear) || uses.last_chunk[v] != chunk_[v] || views[v] > kMaxViews) mat[v] = 1;
     }
     making_[v] = c;
     if (mat[v]) {
       cost[v] = 1;
       views[v] = 0;
+      beneath[v] = {};
     }
   }
-  // Should a value inside of a repeat be wanted in memory after all, it is no repeat.
-  std::erase_if(f_.repeats, [&](const TraceRepeat& r) {
-    return std::any_of(mat.begin() + r.first, mat.begin() + r.last(), [](uint8_t m) { return m != 0; });
-  });
-  chunk_.assign(n, 0);
-  if (ops > kMaxBody)
-    for (uint32_t v : order_) chunk_[v] = position[v] / kMaxBody;
-  // Outputs that are views of something that exists share its memory; the others are computed like
-  // pointwise values.
-  for (uint32_t v : order_)
-    if (needed_[v] && at(v).output && t_.same_as[v] == v && kind(v) == OpKind::view)
-      mat[v] = mat[v] || !is_alias(v);  // what an update starts from must exist itself
+}
+
+// Notes what `v` reads from memory by its operand `o`.
+void Fuser::add_beneath(std::vector<Beneath>& beneath, uint32_t v, uint32_t o) const {
+  Beneath& b = beneath[v];
+  Beneath in = beneath[o];
+  if (exists(o)) {
+    in = {};
+    if (kind(o) == OpKind::contract || kind(o) == OpKind::reduce) in.result = o;
+    else in.more = at(o).extents > 0;
+  }
+  const bool same = kind(v) == OpKind::pointwise ? same_index(t_, o, v)
+                                                 : kind(v) == OpKind::view && is_identity_view(t_, v);
+  if (!same && in.result != kNone) in = {kNone, true};
+  b.more |= in.more || (b.result != kNone && in.result != kNone && b.result != in.result);
+  if (b.result == kNone) b.result = in.result;
+}
+
+/// True for a value that the kernel of a product or reduction can store in place of the result itself, so
+/// that who else needs it reads one value, not that result and more.
+bool Fuser::replaces_a_result(const Beneath& b, const Uses& uses, const Need& need) const {
+  if (b.result == kNone || !b.more || at(b.result).output || uses.used[b.result] != 0) return false;
+  return need.same == f_.kernel_of[b.result];
 }
 
 // Where a pointwise value is read at fewer indices than its reader has: computing it there repeats work.
@@ -140,8 +176,7 @@ bool Fuser::is_inside(uint32_t v) const {
 }
 
 // A repeat is computed in one map kernel: its results are put into memory unless only that one reads them.
-void Fuser::materialise_results_of_repeats(const std::vector<uint32_t>& home,
-                                           std::vector<uint32_t>& map_spaces) {
+void Fuser::materialise_results_of_repeats(const std::vector<uint32_t>& home) {
   if (f_.repeats.empty()) return;
   auto& mat = f_.materialised;
   std::vector<uint8_t> result(t_.values.size(), 0);
@@ -151,15 +186,16 @@ void Fuser::materialise_results_of_repeats(const std::vector<uint32_t>& home,
       const TraceRepeat* r = repeat_of(f_, o);
       if (r && r != repeat_of(f_, v)) result[o] = 1;
     }
-  std::sort(map_spaces.begin(), map_spaces.end());
+  const auto is_map = [&](uint32_t h) {
+    return h < f_.groups.size() && f_.groups[h].kind == Group::Kind::map;
+  };
   for (const TraceRepeat& r : f_.repeats) {
-    uint32_t where = kNone;
+    uint32_t where = kUnset;
     bool alone = true;
     for (uint32_t v = r.last(); v < r.end(); ++v) {
       if (!mat[v] && !result[v]) continue;
-      const uint32_t mine = mat[v] ? space(v, 'm') : home[v];
-      alone &= mat[v] || std::binary_search(map_spaces.begin(), map_spaces.end(), mine);
-      alone &= where == kNone || where == mine;
+      const uint32_t mine = mat[v] ? static_cast<uint32_t>(f_.kernel_of[v]) : home[v];
+      alone &= is_map(mine) && (where == kUnset || where == mine);
       where = mine;
     }
     for (uint32_t v = r.last(); v < r.end() && !alone; ++v)

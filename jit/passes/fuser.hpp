@@ -34,25 +34,44 @@ class Fuser {
   void tie_dimensions();
   void tie_aligned(uint32_t o, uint32_t v);
   uint32_t space(uint32_t v, char form, int axis = -1);
-  uint32_t own_space(uint32_t v, char form, uint32_t of = kNone);
   bool is_last_axis(uint32_t o, int64_t axis) const;
 
-  // fuse_materialise.cpp
-  void choose_materialised();
-  bool broadcasts_up(uint32_t o, uint32_t user) const;
-  bool is_code(uint32_t v) const;
-  bool is_inside(uint32_t v) const;
-  void materialise_results_of_repeats(const std::vector<uint32_t>& home, std::vector<uint32_t>& map_spaces);
-  bool is_alias(uint32_t v) const;
-  void mark_operands_that_must_exist();
-
-  // fuse_kernels.cpp
   // need: the first kernel in which a value can be used at the same index, and at any index (its makers must
   // be done).
   struct Need {
     int same = 0, any = 0;
   };
-  void assign_kernels();
+
+  // fuse_materialise.cpp
+  /// How values are used, by the kernels that they may be inlined into.
+  static constexpr uint8_t kInRow = 1;  // read by a reduction along its last axis
+  static constexpr uint8_t kMoved = 2;  // read at another index
+  static constexpr uint32_t kUnset = kNone, kMany = kNone - 1;
+  struct Uses {
+    std::vector<uint8_t> used;         // by value: kInRow, kMoved
+    std::vector<uint32_t> home;        // by value: the kernel it would be inlined into, kMany, or kUnset
+    std::vector<uint32_t> last_chunk;  // by value: of its last reader
+  };
+  /// Memory that a value is computed from where it is inlined.
+  struct Beneath {
+    uint32_t result = kNone;  // of a product or reduction, read at the value's own index
+    bool more = false;        // and others
+  };
+  void choose_materialised();
+  void cut_long_kernels();
+  Uses find_uses() const;
+  void materialise_what_costs_more_to_repeat(const Uses& uses, const std::vector<Need>& need);
+  void add_beneath(std::vector<Beneath>& beneath, uint32_t v, uint32_t o) const;
+  bool replaces_a_result(const Beneath& b, const Uses& uses, const Need& need) const;
+  bool broadcasts_up(uint32_t o, uint32_t user) const;
+  bool is_code(uint32_t v) const;
+  bool is_inside(uint32_t v) const;
+  void materialise_results_of_repeats(const std::vector<uint32_t>& home);
+  bool is_alias(uint32_t v) const;
+  void mark_operands_that_must_exist();
+
+  // fuse_kernels.cpp
+  std::vector<Need> assign_kernels();
   int new_group(Group::Kind kind, uint32_t space, int axis);
   int& latest(uint32_t space);
   int reduction_kernel(uint32_t v, Need operand);
