@@ -7,6 +7,7 @@
 #include "jit/plan/band.hpp"
 #include "jit/plan/bind.hpp"
 #include "jit/plan/program.hpp"
+#include "jit/plan/reserve.hpp"
 #include "jit/profile.hpp"
 #include "support/config.hpp"
 #include "support/metrics.hpp"
@@ -148,7 +149,7 @@ class Run {
       }
       ++launches_;
     }
-    for (uint32_t slot : s.dead) buffers_[slot].reset();
+    for (uint32_t slot : s.dead) release(slot);
   }
 
   void launch_timed(const Step& s, uint64_t* words) {
@@ -228,7 +229,7 @@ class Run {
       event::band(start, profile::now(), p_, band, 1, std::vector<uint64_t>(band.count, 1), words);
     }
     for (size_t i = band.first; i < end; ++i)
-      for (uint32_t slot : p_.steps[i].dead) buffers_[slot].reset();
+      for (uint32_t slot : p_.steps[i].dead) release(slot);
     return true;
   }
 
@@ -296,7 +297,7 @@ class Run {
     launches_ += band.count;
     metric::add(Counter::bands);
     for (size_t i = band.first; i < end; ++i)
-      for (uint32_t slot : p_.steps[i].dead) buffers_[slot].reset();
+      for (uint32_t slot : p_.steps[i].dead) release(slot);
   }
 
   void make(uint32_t slot, size_t step) {
@@ -307,9 +308,8 @@ class Run {
       buffers_[slot] = std::move(buffers_[static_cast<size_t>(what.donor_slot)]);
       address_[slot] = address_[static_cast<size_t>(what.donor_slot)];
       return donated(bytes, s.has_initial);
-    } else if (donate_ && what.donor_leaf != kNone && f_.is_sole_owner(what.donor_leaf) &&
-               takes_all(what.donor_leaf, bytes)) {
-      reserve_after(step);
+    } else if (takes_leaf(slot)) {
+      reserve_after(step, slot);
       buffers_[slot] = f_.values[what.donor_leaf]->buffer;  // the dying leaf goes on reading it as well
       f_.overwritten.push_back(f_.values[what.donor_leaf]);
       donated(bytes, s.has_initial);
@@ -318,29 +318,65 @@ class Run {
     }
     address_[slot] = static_cast<char*>(buffers_[slot]->data());
   }
-  // Once an input has been overwritten a failure loses it: what later steps need is allocated before.
-  void reserve_after(size_t step) {
-    if (std::exchange(reserved_, true)) return;
+  // Once an input has been overwritten a failure loses it: what later steps need is had before. `slot`, of
+  // `step`, takes over a leaf's memory.
+  void reserve_after(size_t step, uint32_t slot) {
+    if (std::exchange(reserved_, true) || step + 1 == p_.steps.size()) return;
+    std::vector<Reserve::Span> together(p_.steps.size());
+    for (uint32_t i = 0; i < together.size(); ++i) together[i] = {i, i};
     std::vector<uint8_t> scratch(p_.slots.size(), 0);
-    reserve_scratch(step, p_.bands, scratch);
-    for (size_t i = step; i < p_.steps.size(); ++i)
-      for (uint32_t slot : p_.steps[i].made) {
-        const Slot& what = p_.slots[slot];
-        if (!buffers_[slot] && !scratch[slot] && what.donor_slot < 0 && what.donor_leaf == kNone)
-          allocate(slot);
+    reserve_scratch(step, p_.bands, together, scratch);
+    std::vector<size_t> bytes(p_.slots.size(), Reserve::kNone), has(p_.slots.size(), 0);
+    for (size_t i = together[step].first; i < p_.steps.size(); ++i)
+      for (const uint32_t s : p_.steps[i].made) {
+        if (scratch[s] || arguments_->arena.has(s) || takes_leaf(s)) continue;
+        bytes[s] = bytes_of(p_.slots[s], f_);
       }
+    for (size_t s = 0; s < buffers_.size(); ++s)
+      if (buffers_[s]) {
+        bytes[s] = Reserve::kHas;
+        has[s] = buffers_[s].get() == arena_.get() ? 0 : buffers_[s]->bytes();
+      }
+    bytes[slot] = Reserve::kHas;
+    has[slot] = bytes_of(p_.slots[slot], f_);
+    Reserve plan;
+    plan.plan(p_, step, together, bytes, has);
+    if (arguments_->arena.bytes() && !arena_)
+      arena_ = BufferRef::allocate(backend_, arguments_->arena.bytes());
+    for (const Reserve::Fresh& f : plan.fresh()) {
+      buffers_[f.slot] = BufferRef::allocate(backend_, f.bytes);
+      address_[f.slot] = static_cast<char*>(buffers_[f.slot]->data());
+      arguments_->arena.note(f.slot, f.bytes);
+    }
+    reserve_ = std::move(plan);
   }
-  void reserve_scratch(size_t step, const std::vector<Band>& bands, std::vector<uint8_t>& scratch) {
+  void reserve_scratch(size_t step, const std::vector<Band>& bands, std::vector<Reserve::Span>& together,
+                       std::vector<uint8_t>& scratch) {
+    const auto whole = [&](const Band& band) {
+      for (uint32_t i = band.first; i < band.first + band.count; ++i)
+        together[i] = {band.first, band.first + band.count - 1};
+    };
     for (const Band& band : bands) {
       if (band.first + band.count <= step) continue;
-      if (band.rows) continue;  // whether its inner values need memory is known when it runs
-      if (Planned& plan = planned(band); plan.blocks.worth_it) {
+      if (band.rows) {  // whether its inner values need memory is known when it runs
+        whole(band);
+      } else if (Planned& plan = planned(band); plan.blocks.worth_it) {
+        whole(band);
         allocate_scratch(plan);
         for (uint32_t slot : band.inner) scratch[slot] = 1;
       } else {
-        reserve_scratch(step, band.parts, scratch);
+        reserve_scratch(step, band.parts, together, scratch);
       }
     }
+  }
+  bool takes_leaf(uint32_t slot) const {
+    const Slot& what = p_.slots[slot];
+    return donate_ && what.donor_leaf != kNone && f_.is_sole_owner(what.donor_leaf) &&
+           takes_all(what.donor_leaf, bytes_of(what, f_));
+  }
+  /// After the last step that reads the slot.
+  void release(uint32_t slot) {
+    if (!reserve_.is_handed_on(slot)) buffers_[slot].reset();
   }
   void allocate(uint32_t slot) {
     Arena& arena = arguments_->arena;
@@ -351,7 +387,9 @@ class Run {
       return;
     }
     const size_t bytes = bytes_of(p_.slots[slot], f_);
-    buffers_[slot] = BufferRef::allocate(backend_, bytes);
+    if (const uint32_t dead = reserve_.ancestor(slot); dead != kNone && buffers_[dead])
+      buffers_[slot] = std::move(buffers_[dead]);
+    else buffers_[slot] = BufferRef::allocate(backend_, bytes);
     address_[slot] = static_cast<char*>(buffers_[slot]->data());
     arena.note(slot, bytes);
   }
@@ -398,6 +436,7 @@ class Run {
   const bool donate_;  // the verifier reads the inputs again
   bool in_place_ = false;
   bool reserved_ = false;
+  Reserve reserve_;  // once an input was overwritten
 };
 
 }  // namespace

@@ -1,0 +1,44 @@
+// Memory for what is left of a run that has begun to overwrite an input: it must not fail any more, so all
+// that later steps need is had before. Values that are dead hand theirs on, so this is what the run's peak
+// takes, not all of its values together.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "jit/plan/program.hpp"
+
+namespace lazy::jit {
+
+class Reserve {
+ public:
+  /// Steps whose values exist at the same time: each alone, or those of a band that runs interleaved.
+  struct Span {
+    uint32_t first = 0, last = 0;
+  };
+  static constexpr size_t kHas = SIZE_MAX, kNone = 0;
+
+  /// Decides who takes over whose memory, in the steps from the span of `first` on. `bytes`, by slot: to be
+  /// had before it is made; kNone: it takes none of its own; kHas: it has memory by now, of `has` bytes.
+  void plan(const Program&, size_t first, std::span<const Span> together, std::span<const size_t> bytes,
+            std::span<const size_t> has);
+  bool planned() const { return !ancestor_.empty(); }
+  /// Slots that need memory of their own, and how many bytes.
+  struct Fresh {
+    uint32_t slot;
+    size_t bytes;
+  };
+  const std::vector<Fresh>& fresh() const { return fresh_; }
+  /// The dead slot whose memory `slot` takes over, or jit::kNone.
+  uint32_t ancestor(uint32_t slot) const { return planned() ? ancestor_[slot] : jit::kNone; }
+  /// True if the memory of `slot`, which is dead, is for a later one.
+  bool is_handed_on(uint32_t slot) const { return planned() && handed_on_[slot]; }
+
+ private:
+  std::vector<uint32_t> ancestor_;
+  std::vector<uint8_t> handed_on_;
+  std::vector<Fresh> fresh_;
+};
+
+}  // namespace lazy::jit
