@@ -90,6 +90,10 @@ class Interner {
     }
   }
   size_t size() const { return entries_.size(); }
+  /// Valid until the next intern().
+  std::span<const uint32_t> sequence(uint32_t number) const {
+    return {words_.data() + entries_[number].first, entries_[number].count};
+  }
   void reserve(size_t sequences, size_t words) {
     entries_.reserve(sequences);
     words_.reserve(words);

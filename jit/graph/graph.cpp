@@ -10,6 +10,8 @@
 namespace lazy::jit {
 namespace {
 
+constexpr uint32_t kLeastInLoop = 256;  // nodes
+
 // Graphs outlive their threads: another thread may still hold a node of one and lock it.
 std::mutex idle_lock;
 std::vector<Graph*>& idle() {
@@ -137,8 +139,10 @@ Limit Graph::link(Node* n) {
   std::lock_guard hold(lock_);
   Component* const c = component_of(n);
   // Cut before the line where the component began, so that the next one begins there too and the same program
-  // serves it; but not much later.
-  if (c->count >= max_nodes && n->site.line() == c->first_site.line() &&
+  // serves it; but not much later. What comes by that line again is a loop: more of it at once saves nothing,
+  // and nodes that outgrow the second-level cache take longer to record and to number.
+  const uint32_t in_loop = std::max(max_nodes / 8, std::min(max_nodes, kLeastInLoop));
+  if (c->count >= in_loop && n->site.line() == c->first_site.line() &&
       n->site.file_name() == c->first_site.file_name())
     return Limit::nodes_before;
   append(c, n);

@@ -7,6 +7,12 @@ namespace {
 // What follows a reduction along the last axis has one useful lane there: from this cost on, whole vectors of
 // results read back are cheaper.
 constexpr uint32_t kLaneCost = 10;
+// Values that a kernel reads, and that it stores: more streams than this the caches and registers don't
+// follow.
+constexpr size_t kMostRead = 64, kMostStored = 64;
+// A value joins a map kernel only so many kernels later: one that is made long before it is read takes memory
+// all that time.
+constexpr int kNearby = 32;
 
 }  // namespace
 
@@ -14,6 +20,7 @@ constexpr uint32_t kLaneCost = 10;
 std::vector<Fuser::Need> Fuser::assign_kernels() {
   std::vector<Need> need(t_.values.size());
   f_.groups.clear();
+  group_reads_.clear();
   f_.kernel_of.assign(t_.values.size(), -1);
   latest_.assign(latest_.size(), -1);
   wide_.assign(t_.values.size(), 0);
@@ -50,6 +57,7 @@ std::vector<Fuser::Need> Fuser::assign_kernels() {
                       : map_kernel(v, mine);
     if (k == OpKind::contract) latest(space(v, 'k')) = g;
     f_.groups[static_cast<size_t>(g)].roots.push_back(v);
+    group_reads_[static_cast<size_t>(g)] = sets_.unite(group_reads_[static_cast<size_t>(g)], reads_[v]);
     f_.kernel_of[v] = g;
     need[v] = {g, g + 1};
   }
@@ -58,6 +66,7 @@ std::vector<Fuser::Need> Fuser::assign_kernels() {
 
 int Fuser::new_group(Group::Kind kind, uint32_t space, int axis) {
   f_.groups.push_back({kind, space, axis, {}});
+  group_reads_.push_back(OperandSets::kEmpty);
   return static_cast<int>(f_.groups.size()) - 1;
 }
 
@@ -97,7 +106,7 @@ int Fuser::map_kernel(uint32_t v, Need need) {
     return reduction;
   const uint32_t key = space(v, 'm');
   const int found = latest(key);
-  if (found >= need.same && has_room(found, v) &&
+  if (found >= need.same && found + kNearby >= static_cast<int>(f_.groups.size()) && has_room(found, v) &&
       !(repeats_[v] && f_.groups[static_cast<size_t>(found)].kind != Group::Kind::map))
     return found;
   return latest(key) = new_group(Group::Kind::map, v, -1);
@@ -118,9 +127,11 @@ bool Fuser::has_repeat(int g) const {
   return std::any_of(roots.begin(), roots.end(), [&](uint32_t v) { return repeats_[v] != 0; });
 }
 
-bool Fuser::has_room(int g, uint32_t v) const {
+/// Whether kernel `g` may make `v` as well.
+bool Fuser::has_room(int g, uint32_t v) {
   const auto& roots = f_.groups[static_cast<size_t>(g)].roots;
-  return roots.size() < 64 && chunk_[roots[0]] == chunk_[v];
+  if (roots.size() >= kMostStored || chunk_[roots[0]] != chunk_[v]) return false;
+  return sets_.size(sets_.unite(group_reads_[static_cast<size_t>(g)], reads_[v])) <= kMostRead;
 }
 
 }  // namespace lazy::jit

@@ -13,6 +13,9 @@ constexpr uint32_t kMaxCost = 1u << 20;
 constexpr uint32_t kMaxBody = 3000;
 // A value seen through more views than this is computed first: index maps are worked out again at each run.
 constexpr uint32_t kMaxViews = 6;
+// A value that is computed from more than this in memory has a part of itself computed first. What it reads
+// exists that long, so a running sum over many steps keeps no more than this of them alive.
+constexpr size_t kMostBeneath = 32;
 
 }  // namespace
 
@@ -28,6 +31,7 @@ void Fuser::choose_materialised() {
   mark_operands_that_must_exist();
   cut_long_kernels();
   making_.assign(t_.values.size(), 0);
+  reads_.assign(t_.values.size(), OperandSets::kEmpty);
   const std::vector<Need> need = assign_kernels();
   const Uses uses = find_uses();
   materialise_results_of_repeats(uses.home);
@@ -117,6 +121,7 @@ void Fuser::materialise_what_costs_more_to_repeat(const Uses& uses, const std::v
       after_reduction[v] |= after_reduction[o];
       add_beneath(beneath, v, o);
     }
+    limit_reads(v);
     cost[v] = c;
     if (k == OpKind::reduce) after_reduction[v] = 1;
     if (k == OpKind::pointwise && !mat[v] && !is_inside(v)) {
@@ -133,6 +138,32 @@ void Fuser::materialise_what_costs_more_to_repeat(const Uses& uses, const std::v
       beneath[v] = {};
     }
   }
+}
+
+// Finds what `v` reads from memory; where that is too much, an operand gets memory.
+void Fuser::limit_reads(uint32_t v) {
+  const Value& x = at(v);
+  for (;;) {
+    reads_[v] = OperandSets::kEmpty;
+    uint32_t largest = kNone;
+    for (int i = 0; i < x.arity; ++i) {
+      const uint32_t o = x.operand[i], set = reads_by(v, o);
+      reads_[v] = sets_.unite(reads_[v], set);
+      if (kind(o) == OpKind::pointwise && !f_.materialised[o] && !is_inside(o) && sets_.size(set) > 1 &&
+          (largest == kNone || sets_.size(set) > sets_.size(reads_[largest])))
+        largest = o;
+    }
+    if (largest == kNone || is_inside(v) || sets_.size(reads_[v]) <= kMostBeneath) return;
+    f_.materialised[largest] = 1;
+  }
+}
+
+// What `v` reads by its operand `o`.
+uint32_t Fuser::reads_by(uint32_t v, uint32_t o) {
+  if (is_source(at(o).op)) return OperandSets::kEmpty;
+  if (!exists(o)) return reads_[o];
+  const bool elsewhere = kind(v) == OpKind::view && !is_identity_view(t_, v);  // another part of it
+  return sets_.only(elsewhere ? v : o);
 }
 
 // Notes what `v` reads from memory by its operand `o`.

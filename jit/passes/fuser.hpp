@@ -1,6 +1,7 @@
 // Fusion, phase by phase: what its files share. See fuse.cpp.
 #pragma once
 #include "jit/graph/layout.hpp"
+#include "jit/passes/operand_sets.hpp"
 #include "jit/passes/passes.hpp"
 #include "support/flat_map.hpp"
 
@@ -61,6 +62,8 @@ class Fuser {
   void cut_long_kernels();
   Uses find_uses() const;
   void materialise_what_costs_more_to_repeat(const Uses& uses, const std::vector<Need>& need);
+  void limit_reads(uint32_t v);
+  uint32_t reads_by(uint32_t v, uint32_t o);
   void add_beneath(std::vector<Beneath>& beneath, uint32_t v, uint32_t o) const;
   bool replaces_a_result(const Beneath& b, const Uses& uses, const Need& need) const;
   bool broadcasts_up(uint32_t o, uint32_t user) const;
@@ -78,7 +81,7 @@ class Fuser {
   int map_kernel(uint32_t v, Need need);
   bool suits_epilogue(uint32_t v, int g) const;
   bool has_repeat(int g) const;
-  bool has_room(int g, uint32_t v) const;
+  bool has_room(int g, uint32_t v);
 
   Trace& t_;
   const bool strict_, host_;
@@ -89,6 +92,9 @@ class Fuser {
   std::vector<uint8_t> repeats_;  // by value: computing it where it is inlined takes a repeat
   std::vector<uint32_t> parent_, chunk_;
   std::vector<uint32_t> making_;  // by value: the cost of computing it from what is in memory
+  OperandSets sets_;
+  std::vector<uint32_t> reads_;        // by value: set of what computing it where it is inlined reads
+  std::vector<uint32_t> group_reads_;  // by kernel
   Interner spaces_;
   std::vector<int> latest_;  // kernels by space
 };
