@@ -82,9 +82,9 @@ Fuser::Uses Fuser::find_uses() const {
         h = kMany - 1 - mine % 1024;  // broadcast: another index map
       const bool same =
           k == OpKind::pointwise ? same_index(t_, o, v) : k == OpKind::view && is_identity_view(t_, v);
-      if (k == OpKind::reduce && is_last_axis(o, t_.node(v).axes[0])) u.used[o] |= kInRow;
-      else if (!same) u.used[o] |= kMoved;
-      else if (!mat[v]) u.used[o] |= u.used[v];
+      if (k == OpKind::reduce && is_last_axis(o, t_.node(v).axes[0])) u.used[o] |= kInRow | kDirectly;
+      else if (!same) u.used[o] |= kMoved | kDirectly;
+      else if (!mat[v]) u.used[o] |= u.used[v] & (kInRow | kMoved);
       if (u.home[o] == kUnset) u.home[o] = h;
       else if (u.home[o] != h) u.home[o] = kMany;
       u.last_chunk[o] = std::max(u.last_chunk[o], chunk_[v]);
@@ -125,10 +125,10 @@ void Fuser::materialise_what_costs_more_to_repeat(const Uses& uses, const std::v
     cost[v] = c;
     if (k == OpKind::reduce) after_reduction[v] = 1;
     if (k == OpKind::pointwise && !mat[v] && !is_inside(v)) {
-      const bool row = uses.used[v] == kInRow && at(v).extents > 1;
+      const bool row = (uses.used[v] & (kInRow | kMoved)) == kInRow && at(v).extents > 1;
       const bool many = uses.home[v] == kMany;
       const bool dear = c > (row ? kRowReloadCost : kReloadCost) ||
-                        (uses.used[v] == 0 && replaces_a_result(beneath[v], uses, need[v]));
+                        (!(uses.used[v] & kInRow) && replaces_a_result(beneath[v], uses, need[v]));
       if ((many && dear) || uses.last_chunk[v] != chunk_[v] || views[v] > kMaxViews) mat[v] = 1;
     }
     making_[v] = c;
@@ -185,7 +185,8 @@ void Fuser::add_beneath(std::vector<Beneath>& beneath, uint32_t v, uint32_t o) c
 /// True for a value that the kernel of a product or reduction can store in place of the result itself, so
 /// that who else needs it reads one value, not that result and more.
 bool Fuser::replaces_a_result(const Beneath& b, const Uses& uses, const Need& need) const {
-  if (b.result == kNone || !b.more || at(b.result).output || uses.used[b.result] != 0) return false;
+  if (b.result == kNone || !b.more || at(b.result).output) return false;
+  if (uses.used[b.result] & (kDirectly | kInRow)) return false;
   return need.same == f_.kernel_of[b.result];
 }
 

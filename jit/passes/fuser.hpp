@@ -45,11 +45,12 @@ class Fuser {
 
   // fuse_materialise.cpp
   /// How values are used, by the kernels that they may be inlined into.
-  static constexpr uint8_t kInRow = 1;  // read by a reduction along its last axis
-  static constexpr uint8_t kMoved = 2;  // read at another index
+  static constexpr uint8_t kInRow = 1;     // read by a reduction along its last axis
+  static constexpr uint8_t kMoved = 2;     // read at another index
+  static constexpr uint8_t kDirectly = 4;  // so itself, not a value computed from it
   static constexpr uint32_t kUnset = kNone, kMany = kNone - 1;
   struct Uses {
-    std::vector<uint8_t> used;         // by value: kInRow, kMoved
+    std::vector<uint8_t> used;         // by value: kInRow, kMoved, kDirectly
     std::vector<uint32_t> home;        // by value: the kernel it would be inlined into, kMany, or kUnset
     std::vector<uint32_t> last_chunk;  // by value: of its last reader
   };

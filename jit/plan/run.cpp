@@ -168,17 +168,19 @@ class Run {
   struct Planned {
     const Band* band = nullptr;
     Blocks blocks;
-    BufferRef scratch;
   };
   Planned& planned(const Band& band) {
     for (Planned& p : planned_)
       if (p.band == &band) return p;
-    planned_.push_back({&band, choose_blocks(p_, band, f_, backend_.workers()), {}});
+    planned_.push_back({&band, choose_blocks(p_, band, f_, backend_.workers())});
     return planned_.back();
   }
-  void allocate_scratch(Planned& p) {
-    if (!p.scratch)
-      p.scratch = BufferRef::allocate(backend_, p.blocks.piece_bytes * static_cast<size_t>(p.blocks.pieces));
+  /// Makes sure of memory for one block a thread, which the bands of a run have in turn.
+  void allocate_scratch(const Blocks& blocks) {
+    const size_t bytes = blocks.piece_bytes * static_cast<size_t>(blocks.pieces);
+    if (scratch_ && scratch_->bytes() >= bytes) return;
+    scratch_.reset();
+    scratch_ = BufferRef::allocate(backend_, bytes);
   }
 
   /// The band by one kernel. False if that can't: then nothing has happened.
@@ -236,7 +238,7 @@ class Run {
   void block_by_block(Planned& plan) {
     const Band& band = *plan.band;
     const Blocks& blocks = plan.blocks;
-    allocate_scratch(plan);
+    allocate_scratch(blocks);
     const size_t end = band.first + band.count;
     for (size_t i = 0; i < band.inner.size(); ++i)
       address_[band.inner[i]] = reinterpret_cast<char*>(blocks.offset[i]);
@@ -273,7 +275,7 @@ class Run {
       std::vector<uint64_t> mine = words;
       BandTimer::Piece time(timer);
       char* const memory =
-          static_cast<char*>(plan.scratch->data()) + static_cast<size_t>(piece) * blocks.piece_bytes;
+          static_cast<char*>(scratch_->data()) + static_cast<size_t>(piece) * blocks.piece_bytes;
       const int64_t last = std::min(blocks.count, (piece + 1) * share);
       for (int64_t n = piece * share; n < last; ++n) {
         int64_t index[kMaxRank];
@@ -362,7 +364,7 @@ class Run {
         whole(band);
       } else if (Planned& plan = planned(band); plan.blocks.worth_it) {
         whole(band);
-        allocate_scratch(plan);
+        allocate_scratch(plan.blocks);
         for (uint32_t slot : band.inner) scratch[slot] = 1;
       } else {
         reserve_scratch(step, band.parts, together, scratch);
@@ -429,6 +431,7 @@ class Run {
   std::vector<BufferRef>& buffers_;
   std::vector<char*>& address_;  // by slot; that of a donor remains what it was
   BufferRef arena_;              // some slots are parts of it
+  BufferRef scratch_;
   std::unique_ptr<Arguments> arguments_;
   std::unique_ptr<HeldRun> held_;
   std::list<Planned> planned_;  // references to its elements stay
