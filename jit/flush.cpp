@@ -120,16 +120,15 @@ bool quickly_checked(const Program& p, const std::string& why_not_another) {
   return p.guards.size() <= kFew && why_not_another.empty();
 }
 
-Variant next_variant(Entry& e, size_t programs) {
-  const auto& c = config::get();
-  const auto limit = static_cast<size_t>(c.recompile_limit.get());
+Variant next_variant(Entry& e, const Frame& f, size_t programs) {
+  const auto limit = static_cast<size_t>(config::get().recompile_limit.get());
   if (programs + 1 >= limit && programs > 0) {
     if (!std::exchange(e.warned, true))
       logging::warning("a graph needed " + std::to_string(programs + 1) + " programs (LAZY_RECOMPILE_LIMIT=" +
                        std::to_string(limit) + "): from now on its most general one runs");
     return Variant::strict;
   }
-  return c.dynamic.get() == config::Dynamic::never ? Variant::fixed : Variant::generic;
+  return f.fixes_arguments() ? Variant::fixed : Variant::generic;
 }
 
 // A miss is explained by the nearest of so many latest programs: it must not take longer the more there are.
@@ -190,8 +189,7 @@ void compile_for_others(const Frame& f) {
     std::vector<uint32_t> key = f.key;
     Frame::set_code_class(key, b->code_class());
     if (key == f.key || !stored_programs(key, *b).empty()) continue;
-    (void)compile(
-        f, config::get().dynamic.get() == config::Dynamic::never ? Variant::fixed : Variant::generic, *b);
+    (void)compile(f, f.fixes_arguments() ? Variant::fixed : Variant::generic, *b);
   }
 }
 
@@ -237,7 +235,7 @@ ProgramRef find_program(std::shared_ptr<Entry> entry, const Frame& f, Backend& b
   }
   metric::add(Counter::program_misses);
   explain_miss(f, *entry, report, why);
-  const ProgramRef p = compile(f, next_variant(*entry, entry->programs()->size()), backend);
+  const ProgramRef p = compile(f, next_variant(*entry, f, entry->programs()->size()), backend);
   if (report) report->compile_ns = p->compile_ns;
   compile_for_others(f);
   entry->put_first(p);
@@ -343,7 +341,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     if (times.start) times.ready = report.hit ? report.checked : profile::now();
     run(*program, *frame, backend);
     program->runs.add();
-    if (config::get().verify.get() != config::Verify::off) {
+    if (frame->verify != config::Verify::off) {
       const profile::Span span(event::kVerify);
       verify(*program, *frame, site);
     }
@@ -405,7 +403,8 @@ NoFlush::~NoFlush() { --no_flush; }
 std::vector<HeldProgram> held_programs() {
   std::vector<HeldProgram> all;
   entries().for_each([&](const cache::Key&, const std::shared_ptr<Entry>& e) {
-    for (const ProgramRef& p : *e->programs()) all.push_back({e->key, p});
+    const auto list = e->programs();  // which another thread may replace meanwhile
+    for (const ProgramRef& p : *list) all.push_back({e->key, p});
   });
   return all;
 }

@@ -60,9 +60,8 @@ Liveness::~Liveness() {
 void Liveness::begin(const Frame& f) {
   const std::lock_guard hold(lock_);
   if (begun_.load(std::memory_order_relaxed)) return;
-  const auto& settings = config::get();
-  bool able = !settings.fp_contract;
-  for (const Node* n : f.values) able &= settings.exact_casts || !is_half(n->dtype);
+  bool able = !f.contracts();
+  for (const Node* n : f.values) able &= f.exact_casts() || !is_half(n->dtype);
   if (able) candidates_.reserve(f.outputs);
   for (uint32_t v = 0; able && v < f.values.size(); ++v)
     if (f.is_output(v)) candidates_.push_back({v, new Observed});

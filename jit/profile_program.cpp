@@ -104,11 +104,11 @@ void loaded(profile::Ticks start, const Frame& f,
     const bool strict = p->variant == name_of(Variant::strict);
     Trace trace(f);
     simplify(trace);
-    if (config::get().fp_contract) contract(trace);
+    if (f.contracts()) contract(trace);
     const Fusion fusion = fuse(trace, {strict, f.code_class() == 0});
     Program again;
     std::vector<loop::LoopKernel> loops;
-    lower(trace, fusion, {strict, config::get().exact_casts}, again, loops);
+    lower(trace, fusion, {strict, f.exact_casts()}, again, loops);
     if (again.steps.size() == p->steps.size()) describe_program(trace, &fusion, *p, groups_of(again), &loops);
     else describe_program(Trace(f), nullptr, *p, groups_of(*p), nullptr);  // it was made for other layouts
   }

@@ -6,7 +6,6 @@
 #include "jit/bisect.hpp"
 #include "jit/registry.hpp"
 #include "jit/verify_values.hpp"
-#include "support/config.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
 
@@ -96,7 +95,7 @@ void verify(const Program&, const Frame& f, const Site& site) {
   }
   if (!wrong) return;
   metric::add(Counter::verify_failures);
-  if (config::get().verify.get() == config::Verify::bisect)
+  if (f.verify == config::Verify::bisect)
     bisect(f, *wrong, values, trust.at(wrong).jumps, trust.at(wrong).unit, site);
   std::string text = "LAZY_VERIFY: flush at " + to_string(site) + ": value of " + name_of(wrong->op) +
                      " recorded at " + to_string(wrong->site) + " is " + value_text(worst.got) +

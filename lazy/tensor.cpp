@@ -78,14 +78,19 @@ const void* Tensor::raw_data(DType t, const Site& s) const {
   const jit::Node& n = node("data", s);
   if (n.dtype != t)
     fail<DtypeError>("data", std::string("the elements are ") + name_of(n.dtype) + ", not " + name_of(t), s);
-  // Threads may ask the same Tensor at once; each must get a pointer that stays.
+  // Threads may ask the same Tensor at once; each must get a pointer that stays. The lock is every Tensor's,
+  // so nothing is computed under it: of threads that copy the same value the first one's copy stays.
   static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  if (packed_) return packed_->data();
+  {
+    const std::lock_guard lock(mutex);
+    if (packed_) return packed_->data();
+  }
   jit::BufferRef keep;
   const void* p = jit::contiguous_data(handle_, jit::Cause::data, s, keep);
-  if (keep.get() != n.buffer.get()) packed_ = std::move(keep);  // otherwise the node itself keeps it
-  return p;
+  if (keep.get() == n.buffer.get()) return p;  // the node itself keeps it
+  const std::lock_guard lock(mutex);
+  if (!packed_) packed_ = std::move(keep);
+  return packed_->data();
 }
 
 Tensor::operator bool() const {

@@ -1,13 +1,11 @@
 #include "backends/cuda/backend.hpp"
 
-#include <atomic>
-#include <exception>
 #include <mutex>
-#include <thread>
 
 #include "backends/cuda/compile.hpp"
 #include "backends/cuda/kernel.hpp"
 #include "backends/cuda/rows_kernel.hpp"
+#include "backends/cuda/side_by_side.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
 #include "support/log.hpp"
@@ -49,23 +47,7 @@ class Compiler : public jit::Backend {
   jit::Workers workers() const override { return {0, 0, size_t{32} << 20}; }
   bool compiles_slowly() const override { return true; }
   void for_each(int64_t pieces, const std::function<void(int64_t)>& task) override {
-    std::atomic<int64_t> next{0};
-    std::exception_ptr failed;
-    std::mutex lock;
-    const auto work = [&] {
-      for (int64_t i; (i = next.fetch_add(1)) < pieces;) try {
-          task(i);
-        } catch (...) {
-          const std::lock_guard hold(lock);
-          if (!failed) failed = std::current_exception();
-        }
-    };
-    const auto threads = std::min<int64_t>(pieces, std::max(1u, std::thread::hardware_concurrency()));
-    std::vector<std::thread> helpers;
-    for (int64_t t = 1; t < threads; ++t) helpers.emplace_back(work);
-    work();
-    for (std::thread& t : helpers) t.join();
-    if (failed) std::rethrow_exception(failed);
+    side_by_side(pieces, task);
   }
 
  private:

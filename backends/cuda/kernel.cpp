@@ -1,14 +1,13 @@
 #include "backends/cuda/kernel.hpp"
 
 #include <algorithm>
-#include <future>
 
 #include "backends/cuda/code.hpp"
 #include "backends/cuda/converted_kernel.hpp"
 #include "backends/cuda/emitter/module.hpp"
 #include "backends/cuda/product_kernel.hpp"
+#include "backends/cuda/side_by_side.hpp"
 #include "support/archive.hpp"
-#include "support/config.hpp"
 #include "support/error.hpp"
 
 namespace lazy::cuda_backend {
@@ -69,7 +68,7 @@ class GpuKernel final : public jit::Kernel {
     thread_local std::vector<Launch> launches;
     launches.clear();
     size_t scratch_bytes = 0;
-    const bool any_order = config::get().cuda_sums.get() == config::Sums::any && gpu.architecture >= 80;
+    const bool any_order = sums_on(gpu) == config::Sums::any && gpu.architecture >= 80;
     schedule_.plan(args, launches, scratch_bytes, any_order ? gpu.multiprocessors : 0);
     if (Recording* r = Recording::current(gpu)) r->note_plan(*this, scratch_bytes);
     const Borrowed scratch(gpu, scratch_bytes);
@@ -98,28 +97,33 @@ std::unique_ptr<jit::Kernel> load_generated(const LoopKernel& k, std::string_vie
 }  // namespace
 
 std::unique_ptr<jit::Kernel> compile_kernel(const LoopKernel& k, int architecture, int driver_major) {
-  // The modules of a kernel that has several are compiled at the same time.
-  const auto compiling = [&](const LoopKernel& part) {
-    return std::async(std::launch::async, compile_generated, std::cref(part), architecture, driver_major);
+  const auto own_of = [&](const LoopKernel& part) {
+    return compile_generated(part, architecture, driver_major);
   };
   if (auto converted = jit::loop::with_converted_sides(k)) {
-    auto own = compiling(k);
-    std::vector<decltype(own)> parts;
-    for (const auto& c : converted->conversions) parts.push_back(compiling(c.kernel));
-    auto product = compile_kernel(converted->product, architecture, driver_major);
-    std::vector<std::unique_ptr<jit::Kernel>> conversions;
-    for (auto& part : parts) conversions.push_back(part.get());
-    return make_converted_kernel(k, std::move(*converted), own.get(), std::move(product),
+    std::unique_ptr<jit::Kernel> own, product;
+    std::vector<std::unique_ptr<jit::Kernel>> conversions(converted->conversions.size());
+    side_by_side(static_cast<int64_t>(conversions.size()) + 2, [&](int64_t i) {
+      if (i == 0) product = compile_kernel(converted->product, architecture, driver_major);
+      else if (i == 1) own = own_of(k);
+      else
+        conversions[static_cast<size_t>(i) - 2] =
+            own_of(converted->conversions[static_cast<size_t>(i) - 2].kernel);
+    });
+    return make_converted_kernel(k, std::move(*converted), std::move(own), std::move(product),
                                  std::move(conversions));
   }
   const auto product = jit::loop::product_of(k);
   if (!product || product->plain_output >= 0) {
-    auto own = compile_generated(k, architecture, driver_major);
+    auto own = own_of(k);
     return product ? make_product_kernel(k, *product, std::move(own), nullptr) : std::move(own);
   }
-  auto own = compiling(k);
-  auto epilogue = compile_generated(epilogue_of(k, *product).kernel, architecture, driver_major);
-  return make_product_kernel(k, *product, own.get(), std::move(epilogue));
+  std::unique_ptr<jit::Kernel> own, epilogue;
+  side_by_side(2, [&](int64_t i) {
+    if (i == 0) own = own_of(k);
+    else epilogue = own_of(epilogue_of(k, *product).kernel);
+  });
+  return make_product_kernel(k, *product, std::move(own), std::move(epilogue));
 }
 
 namespace {

@@ -51,8 +51,8 @@ class ProductKernel final : public jit::Kernel {
         epilogue_(std::move(epilogue)) {}
 
   void launch(uint64_t* args) const override {
-    if (config::get().cuda_sums.get() == config::Sums::ordered || !config::get().cuda_blas ||
-        !by_library(*reinterpret_cast<Gpu*>(args[ArgLayout::kContext]), args))
+    auto& gpu = *reinterpret_cast<Gpu*>(args[ArgLayout::kContext]);
+    if (sums_on(gpu) == config::Sums::ordered || !config::get().cuda_blas || !by_library(gpu, args))
       own_->launch(args);
   }
   size_t code_bytes() const override {

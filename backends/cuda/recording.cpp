@@ -108,11 +108,16 @@ void Graphs::run(uint64_t program, const KeptLaunches& kept) {
 
 Recording* Recording::current(const Gpu& gpu) { return recorded_on == &gpu ? recording : nullptr; }
 
+config::Sums sums_on(const Gpu& gpu) {
+  const Recording* const r = Recording::current(gpu);
+  return r ? r->sums() : config::get().cuda_sums.get();
+}
+
 Recording::Recording(Gpu& gpu, uint64_t program, KeptLaunches& kept)
     : gpu_(gpu), program_(program), kept_(kept) {
-  if (kept_.sums != config::get().cuda_sums.get()) {
+  if (const config::Sums sums = config::get().cuda_sums; kept_.sums != sums) {
     kept_ = {};
-    kept_.sums = config::get().cuda_sums.get();
+    kept_.sums = sums;
   }
   recording = this;
   recorded_on = &gpu;

@@ -64,6 +64,10 @@ class Graphs {
   std::unordered_map<uint64_t, std::list<State>::iterator> by_program_;
 };
 
+/// LAZY_CUDA_SUMS, as launches on this GPU go by it: where the calling thread records, as it was when that
+/// began.
+config::Sums sums_on(const Gpu&);
+
 /// What the calling thread holds back.
 class Recording final : public jit::HeldRun {
  public:
@@ -76,6 +80,7 @@ class Recording final : public jit::HeldRun {
 
   void launch(const jit::Kernel&, const uint64_t* words, size_t count, const jit::Change&) override;
   void finish() override;
+  config::Sums sums() const { return kept_.sums; }
 
   void add(const Launched&);
   /// The kernel plans its launches by its words, and of their addresses by no more than what they are modulo

@@ -1,12 +1,11 @@
 #include "backends/cuda/rows_kernel.hpp"
 
-#include <future>
-
 #include "backends/cuda/code.hpp"
 #include "backends/cuda/emitter/attention_module.hpp"
 #include "backends/cuda/emitter/rows_module.hpp"
+#include "backends/cuda/gpu.hpp"
+#include "backends/cuda/side_by_side.hpp"
 #include "support/archive.hpp"
-#include "support/config.hpp"
 
 namespace lazy::cuda_backend {
 namespace {
@@ -26,7 +25,8 @@ class RowsKernel final : public jit::Kernel {
   }
   bool takes(const uint64_t* args) const override {
     // An attention adds up in an order of its own.
-    if (kAttention && config::get().cuda_sums.get() == config::Sums::ordered) return false;
+    const auto& gpu = *reinterpret_cast<const Gpu*>(args[ArgLayout::kContext]);
+    if (kAttention && sums_on(gpu) == config::Sums::ordered) return false;
     return schedule_.takes(args);
   }
   void launch(uint64_t* args) const override {
@@ -72,13 +72,11 @@ class RowsKernel final : public jit::Kernel {
 template <class Scheduled>
 std::unique_ptr<jit::Kernel> compiled(const FusedRows& r, Scheduled schedule, int architecture,
                                       int driver_major) {
-  std::vector<std::future<Cubin>> compiling;
-  for (size_t f = 0; f < schedule.functions.size(); ++f)
-    compiling.push_back(std::async(std::launch::async, [&, f] {
-      return compile(emit(r, schedule, f), schedule.functions[f], architecture, driver_major);
-    }));
-  std::vector<Cubin> cubins;
-  for (auto& c : compiling) cubins.push_back(c.get());
+  std::vector<Cubin> cubins(schedule.functions.size());
+  side_by_side(static_cast<int64_t>(cubins.size()), [&](int64_t i) {
+    const auto f = static_cast<size_t>(i);
+    cubins[f] = compile(emit(r, schedule, f), schedule.functions[f], architecture, driver_major);
+  });
   return std::make_unique<RowsKernel<Scheduled>>(r, std::move(schedule), std::move(cubins));
 }
 

@@ -10,7 +10,6 @@
 #include "jit/plan/kernels.hpp"
 #include "jit/plan/row_bands.hpp"
 #include "jit/profile.hpp"
-#include "support/config.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
 #include "support/nvtx.hpp"
@@ -79,7 +78,7 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
   {
     const profile::Span span(event::kSimplify);
     simplify(trace);
-    if (config::get().fp_contract) contract(trace);
+    if (frame.contracts()) contract(trace);
   }
   const bool strict = variant == Variant::strict;
   const Fusion fusion = [&] {
@@ -90,7 +89,7 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
   std::vector<loop::LoopKernel> loops;
   {
     const profile::Span span(event::kLower);
-    lower(trace, fusion, {strict, config::get().exact_casts}, *program, loops);
+    lower(trace, fusion, {strict, frame.exact_casts()}, *program, loops);
   }
   if (backend.workers().threads > 0 || backend.fuses_rows()) {
     const profile::Span span(event::kBands);

@@ -74,7 +74,7 @@ class Run {
         buffers_(f.buffers),
         address_(f.addresses),
         arguments_(p.arguments.take(p)),
-        donate_(config::get().verify.get() == config::Verify::off) {
+        donate_(f.verify == config::Verify::off) {
     buffers_.resize(p.slots.size());
     address_.resize(p.slots.size());
   }

@@ -87,6 +87,7 @@ void Frame::build(std::span<Node* const> nodes, uint32_t code_class) {
   outputs = 0;
   uintptr_t marks = 0;
   const auto& settings = config::get();
+  verify = settings.verify;
   key.push_back(static_cast<uint32_t>(settings.exact_casts) |
                 static_cast<uint32_t>(settings.dynamic.get()) << 1 |
                 static_cast<uint32_t>(settings.fp_contract) << 3);

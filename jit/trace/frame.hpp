@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "jit/graph/node.hpp"
+#include "support/config.hpp"
 
 namespace lazy::jit {
 
@@ -37,6 +38,15 @@ struct Frame {
   /// earlier flush left out and no one needs now are left out again.
   /// `code_class`: of the backend that will run them.
   void build(std::span<Node* const> nodes, uint32_t code_class = 0);
+  // Settings that decide what is computed are part of the key: whoever compiles for a key goes by these, for
+  // the process's own may have changed since.
+  bool exact_casts() const { return key[0] & 1; }
+  bool fixes_arguments() const {  // LAZY_DYNAMIC=never
+    return (key[0] >> 1 & 3) == static_cast<uint32_t>(config::Dynamic::never);
+  }
+  bool contracts() const { return key[0] >> 3 & 1; }  // LAZY_FP_CONTRACT
+  /// LAZY_VERIFY as build() found it: of this flush from its run to the comparison.
+  config::Verify verify = config::Verify::off;
   /// What backend the key is for; the same key for the code of another.
   uint32_t code_class() const { return key[0] >> 8; }
   static void set_code_class(std::vector<uint32_t>& key, uint32_t code_class) {
