@@ -12,6 +12,7 @@
 #include "jit/no_flush.hpp"
 #include "jit/plan/disk.hpp"
 #include "jit/plan/kernels.hpp"
+#include "jit/plan/peak.hpp"
 #include "jit/profile.hpp"
 #include "jit/registry.hpp"
 #include "jit/trace/recompiles.hpp"
@@ -241,7 +242,8 @@ ProgramRef find_program(std::shared_ptr<Entry> entry, const Frame& f, Backend& b
   entry->put_first(p);
   entries().insert(key, entry, weight_of(f.key, *entry->programs()));
   if (profile::on()) event::cache(entries().stats().entries);
-  note_compile(site, p, [&] {
+  const auto inputs = static_cast<uint64_t>(std::count(f.pending.begin(), f.pending.end(), 0));
+  note_compile(site, p, inputs, [&] {
     const auto list = entry->programs();
     int64_t actual = 0;
     const Guard* const g = list->size() > 1 ? failed_guard(*(*list)[1], f, actual) : nullptr;
@@ -296,6 +298,48 @@ void note_failure(const FlushTimes& times, Cause cause, const Site& site) {
   }
 }
 
+// A program of so many kernels has values that die in the middle: one of fewer takes what it takes.
+constexpr size_t kFewKernels = 32;
+
+/// True if the values of the run's own would take more than LAZY_MAX_BYTES, and fewer in two runs.
+bool is_too_much(const Program& p, const Frame& f) {
+  return p.steps.size() > kFewKernels && peak_bytes(p, f) > static_cast<uint64_t>(config::get().max_bytes);
+}
+
+// The first half is evaluated, for good; the second is pending and reads its values.
+void flush_first_half(Graph& graph, const std::vector<Node*>& nodes, const Site& site) {
+  const size_t middle = nodes.size() / 2;
+  std::vector<Handle> read;  // so they are kept
+  for (size_t i = 0; i < middle; ++i) nodes[i]->index = 0;
+  for (size_t i = middle; i < nodes.size(); ++i) nodes[i]->index = 1;
+  for (size_t i = middle; i < nodes.size(); ++i) {
+    const Node& n = *nodes[i];
+    for (int k = 0; k < n.arity; ++k) {
+      Node* o = n.operand[k];
+      if ((n.leaf_mask >> k & 1) || std::exchange(o->index, 1) != 0) continue;
+      o->counts.fetch_add(Node::kHandle, std::memory_order_relaxed);
+      read.push_back(Handle::adopt(o));
+    }
+  }
+  graph.restore_in_two(nodes, middle);
+  for (Node* n : nodes) drop_reference(n);
+  std::vector<const Handle*> handles;
+  for (const Handle& h : read) handles.push_back(&h);
+  evaluate(handles, Cause::byte_limit, site);
+}
+
+void describe(const Program& p, FlushReport& report) {
+  report.ops = p.nodes;
+  report.outputs = p.results.size();
+  report.kernels = p.steps.size();
+  report.bands = p.bands.size();
+  report.variant = p.variant;
+  for (const Step& s : p.steps) {
+    report.fused_ops += s.ops;
+    report.kernel_texts.push_back(s.text);
+  }
+}
+
 void flush(Node* wanted, Cause cause, const Site& site) {
   if (no_flush > 0)
     throw Error(std::string("a flush where none is allowed: ") + name_of(cause) + " needs the value of " +
@@ -322,6 +366,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   std::shared_ptr<Entry> learning;  // of the key with all outputs
   std::vector<uint32_t>& left_out = frame->left_out;
   left_out.clear();
+  bool in_two = false;
   try {
     await_leaves(nodes, site);
     frame->build(nodes, backend.code_class());
@@ -339,25 +384,20 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     const ProgramRef program = find_program(left_out.empty() ? learning : nullptr, *frame, backend,
                                             wants_miss ? &report : wants_report, site);
     if (times.start) times.ready = report.hit ? report.checked : profile::now();
-    run(*program, *frame, backend);
-    program->runs.add();
-    if (frame->verify != config::Verify::off) {
-      const profile::Span span(event::kVerify);
-      verify(*program, *frame, site);
-    }
-    if (times.start) event::flush(times, report, cause, site, *program);
-    metric::flushed(static_cast<size_t>(cause));
-    if (wants_report) {
-      report.ops = program->nodes;
-      report.outputs = program->results.size();
-      report.kernels = program->steps.size();
-      report.bands = program->bands.size();
-      report.variant = program->variant;
-      for (const Step& s : program->steps) {
-        report.fused_ops += s.ops;
-        report.kernel_texts.push_back(s.text);
+    in_two = is_too_much(*program, *frame);
+    if (!in_two) {
+      run(*program, *frame, backend);
+      program->runs.add();
+      if (frame->verify != config::Verify::off) {
+        const profile::Span span(event::kVerify);
+        verify(*program, *frame, site);
       }
-      report.total_ns = static_cast<uint64_t>((clock::now() - start).count());
+      if (times.start) event::flush(times, report, cause, site, *program);
+      metric::flushed(static_cast<size_t>(cause));
+      if (wants_report) {
+        describe(*program, report);
+        report.total_ns = static_cast<uint64_t>((clock::now() - start).count());
+      }
     }
   } catch (...) {
     if (times.start) note_failure(times, cause, site);
@@ -366,8 +406,10 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     for (Node* n : nodes) drop_reference(n);
     throw;
   }
+  if (in_two) return flush_first_half(graph, nodes, site);
   if (learning) learning->liveness.watch(*frame, left_out);
   finish(graph, nodes, frame->put_back);
+  if (cause == Cause::node_limit || cause == Cause::byte_limit) note_limit(site, cause);
   if (logged) logging::write(logging::Channel::flush, to_string(report));
   if (logging::enabled(logging::Channel::memory)) log_memory(site);
   if (listener) listener->flushes.push_back(std::move(report));

@@ -203,6 +203,21 @@ void Graph::put_back(const std::vector<Node*>& nodes) {
 
 void Graph::restore(const std::vector<Node*>& nodes) {
   std::lock_guard hold(lock_);
+  restore_locked(nodes);
+}
+
+void Graph::restore_in_two(const std::vector<Node*>& nodes, size_t middle) {
+  std::lock_guard hold(lock_);
+  const std::span<Node*const> all(nodes), first = all.first(middle), second = all.subspan(middle);
+  // An operand is an input unless it is in the component already, as one of the second part is.
+  restore_locked(second);
+  for (Node* n : second)
+    for (int i = 0; i < n->arity; ++i)
+      if (!n->operand[i]->component) n->leaf_mask |= static_cast<uint8_t>(1u << i);
+  restore_locked(first);
+}
+
+void Graph::restore_locked(std::span<Node* const> nodes) {
   Component* c = nullptr;
   for (Node* n : nodes) {
     if (kind_of(n->op) != OpKind::constant && kind_of(n->op) != OpKind::iota) {

@@ -7,6 +7,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "jit/graph/node.hpp"
@@ -48,6 +49,8 @@ class Graph {
   /// After a good run: these of the taken nodes, whose values were left out, are pending again, each in its
   /// connected component. Operands that are values by now become inputs.
   void put_back(const std::vector<Node*>&);
+  /// Undoes `take` in two parts, of which the second, from `middle` on, has the first's values as inputs.
+  void restore_in_two(const std::vector<Node*>&, size_t middle);
 
  private:
   Component* find(Node*);
@@ -57,6 +60,7 @@ class Graph {
   void leave(Node*) noexcept;
   void unreference(Component*) noexcept;
   Component* fresh();
+  void restore_locked(std::span<Node* const>);
 
   SpinLock lock_;
   Component* free_ = nullptr;

@@ -236,4 +236,71 @@ BOOST_AUTO_TEST_CASE(memory_that_ends_anywhere_loses_nothing) {
     }
 }
 
+// A run whose own values take more than the limit is done in parts.
+BOOST_AUTO_TEST_CASE(the_byte_limit_bounds_a_run) {
+  const auto values_of = [] {
+    // Each of the second loop reads one of the first, and none is an input.
+    const Tensor a = wave({n, n}, 0.05f, 1);
+    std::vector<Tensor> made;
+    Tensor x = wave({n, n}, 1, 2);
+    for (int i = 0; i < 60; ++i) made.push_back(x = matmul(a, x) + 0.5f);
+    Tensor y = x;
+    for (int i = 0; i < 60; ++i) y = matmul(a, y) * 0.5f + made[static_cast<size_t>(59 - i)];
+    made.clear();
+    return y.to_vector<float>();
+  };
+  const Override keep("LAZY_LIVENESS", "keep");
+  const std::vector<float> whole = values_of();
+  const Override limit("LAZY_MAX_BYTES", std::to_string(20 * n * n * sizeof(float)).c_str());
+  jit::FlushListener listener;
+  BOOST_TEST(values_of() == whole, boost::test_tools::per_element());
+  size_t limited = 0;
+  for (const jit::FlushReport& f : listener.flushes) {
+    limited += f.cause == jit::Cause::byte_limit;
+    BOOST_TEST(f.kernels <= 60u);
+  }
+  BOOST_TEST(limited >= 1u);
+  BOOST_TEST(values_of() == whole, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_that_flushes_again_and_again_is_told_once) {
+  const Override limit("LAZY_MAX_GRAPH", "300");
+  std::string text = fresh::standard_error_of([] {
+    for (int round = 0; round < 2; ++round) {
+      Tensor x = fresh::numbers({8});
+      for (int i = 0; i < 2000; ++i) x = x * 0.5f + 1;
+      x.eval();
+    }
+  });
+  const size_t at = text.find("LAZY_MAX_GRAPH");
+  BOOST_REQUIRE(at != text.npos);
+  BOOST_TEST(text.find("LAZY_MAX_GRAPH", at + 1) == text.npos);
+  BOOST_TEST(fresh::contains(text, "recurrences.cpp:"));
+  BOOST_TEST(fresh::contains(text, "(eval)"));
+}
+
+BOOST_AUTO_TEST_CASE(advice_on_a_growing_list_fits) {
+  const std::string list = fresh::standard_error_of([] {
+    std::vector<Tensor> history;
+    for (int i = 0; i < 12; ++i) {
+      history.push_back(wave({3}, 1, static_cast<float>(i)));
+      stack(history).eval();
+    }
+  });
+  BOOST_TEST(fresh::contains(list, "concat({all, next})"));
+  BOOST_TEST(!fresh::contains(list, "(eval)"));
+  const std::string carried = fresh::standard_error_of([] {
+    const Tensor a = wave({n, n}, 0.1f, 1);
+    Tensor x = wave({n, n}, 1, 2), last;
+    for (int i = 0; i < 12; ++i) {
+      x = matmul(a, x) + 1.0f;
+      last = sum(x);
+      Tensor copy = x * 2;  // x itself is never asked for
+      last.item<float>();
+      x = matmul(a, x) + copy;
+    }
+  });
+  BOOST_TEST(!fresh::contains(carried, "concat({all"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

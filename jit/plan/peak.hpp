@@ -1,0 +1,13 @@
+// The memory that a run's own values take at once.
+#pragma once
+#include <cstdint>
+
+#include "jit/plan/program.hpp"
+
+namespace lazy::jit {
+
+/// Returns the most bytes that values of the program's own take at a time, with the frame's extents; those
+/// that become tensors' values included, memory that is taken over from inputs and a band's scratch not.
+uint64_t peak_bytes(const Program&, const Frame&);
+
+}  // namespace lazy::jit
