@@ -44,7 +44,7 @@ folder that the second one owns, mode 0700: a folder or file that anyone else ma
 it is executed.
 
 **Memory grows.** What is pending keeps its inputs alive. A loop that only adds up (`total = total + f(batch)`) and never asks for a value
-holds every batch until `LAZY_MAX_BYTES` or `LAZY_MAX_GRAPH` cuts it. Call `eval` on what is carried from one step to the
+holds every batch until `LAZY_MAX_BYTES` or `LAZY_MAX_GRAPH` cuts it (a warning names the line when that goes on). Call `eval` on what is carried from one step to the
 next. `lazy::metrics().bytes_live` is what values hold now, `bytes_peak` the most they held; `LAZY_LOG=memory` tells of
 large blocks. Programs in memory and on disk are bounded by `LAZY_CACHE_SIZE`; `lazy::cache::programs()` lists them with
 their runs, `lazy-cache ls` those on disk.
