@@ -228,7 +228,7 @@ class Source {
     }
     body_ += "  const Handle " + v + " = from_blob(" + v + "_data.data() + " + std::to_string(-low * size) +
              ", " + type(n.dtype) + ", " + braces(n.shape) + ", " + braces(l.strides) +
-             ", [](void*) {}, here);\n";
+             ", [](void*) {}, Device{}, here);\n";
   }
 
   const Bisection& bisection_;

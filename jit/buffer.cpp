@@ -1,6 +1,10 @@
 #include "jit/buffer.hpp"
 
+#include <exception>
+#include <string>
+
 #include "jit/backend.hpp"
+#include "support/log.hpp"
 #include "support/metrics.hpp"
 
 namespace lazy::jit {
@@ -29,12 +33,23 @@ BufferRef BufferRef::borrow(void* data, size_t bytes, std::function<void(void*)>
   return r;
 }
 
+// A tensor goes at places where nothing may be thrown.
+void Buffer::release_borrowed() noexcept {
+  try {
+    try {
+      deleter_(data_);
+    } catch (const std::exception& e) {
+      logging::warning(std::string("a deleter given to from_blob threw: ") + e.what());
+    } catch (...) { logging::warning("a deleter given to from_blob threw"); }
+  } catch (...) {}  // no memory to say so
+}
+
 void Buffer::destroy() noexcept {
   if (backend_) {
     backend_->deallocate(data_, bytes_);
     metric::freed(bytes_);
   } else if (deleter_) {
-    deleter_(data_);
+    release_borrowed();
   }
   delete this;
 }

@@ -26,6 +26,7 @@ class Buffer {
   size_t bytes_ = 0;
   Backend* backend_ = nullptr;          // null: borrowed
   std::function<void(void*)> deleter_;  // borrowed only; may be empty
+  void release_borrowed() noexcept;
   void destroy() noexcept;
 };
 

@@ -61,10 +61,21 @@ class Dims {
 
 using Shape = Dims;
 
+/// The number of elements. Exact for a shape that is countable.
 inline int64_t numel(const Dims& s) {
-  int64_t n = 1;
-  for (int64_t d : s) n *= d;
-  return n;
+  uint64_t n = 1;
+  for (int64_t d : s) n *= static_cast<uint64_t>(d);
+  return static_cast<int64_t>(n);
+}
+/// Returns whether bytes of 16 an element fit int64, as for every tensor.
+inline bool countable(const Dims& s) {
+  int64_t n = 16;
+  bool fits = true, empty = false;
+  for (int64_t d : s) {
+    empty |= d == 0;
+    fits &= !__builtin_mul_overflow(n, d, &n);
+  }
+  return fits || empty;
 }
 /// "[3, 4]"
 std::string to_string(const Dims&);

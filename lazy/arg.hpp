@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jit/graph/node.hpp"
+#include "lazy/counts.hpp"
 #include "lazy/element.hpp"
 #include "support/site.hpp"
 
@@ -82,32 +83,26 @@ class Arg {
   Site site_;
 };
 
-/// One extent or index written as any integer type.
-struct Extent {
-  int64_t value;
-  template <IntegerType T>
-  constexpr Extent(T v) : value(static_cast<int64_t>(v)) {}
-};
-
-/// A shape argument: `{3, 4}`, a Shape, a vector, or one integer for one dimension.
+/// A shape argument: `{3, 4}`, a Shape, a vector, or one integer for one dimension. An extent above the range
+/// of int64 throws ShapeError.
 class ShapeArg : public Shape {
  public:
   ShapeArg() = default;
-  ShapeArg(std::initializer_list<Extent> v, Site site = Site::current());
+  ShapeArg(std::initializer_list<Integer> v, Site site = Site::current());
   ShapeArg(const Shape& s) : Shape(s) {}
   ShapeArg(const std::vector<int64_t>& v, Site site = Site::current());
   template <IntegerType T>
-  ShapeArg(T extent) : Shape({static_cast<int64_t>(extent)}) {}
+  ShapeArg(T extent, Site site = Site::current()) : ShapeArg({Integer(extent)}, site) {}
 };
 
 /// Axes to work along: `{0, -1}` or one integer; negative ones count from the end. None (or `{}`) means all.
 class Axes : public Dims {
  public:
   Axes() = default;
-  Axes(std::initializer_list<Extent> v, Site site = Site::current());
+  Axes(std::initializer_list<Integer> v, Site site = Site::current());
   explicit Axes(const Dims& d) : Dims(d) {}
   template <IntegerType T>
-  Axes(T axis) : Dims({static_cast<int64_t>(axis)}) {}
+  Axes(T axis) : Dims({Integer(axis).value}) {}
 };
 
 /// `keepdims` as an argument of a reduction leaves reduced axes in place with extent 1. A bool is taken too.
@@ -126,6 +121,14 @@ struct MaybeDType {
   constexpr MaybeDType() = default;
   constexpr MaybeDType(DType t) : given(true), value(t) {}
   constexpr DType or_else(DType t) const { return given ? value : t; }
+};
+
+/// A device argument that may be left out: then it is the default device.
+struct MaybeDevice {
+  bool given = false;
+  Device value{};
+  constexpr MaybeDevice() = default;
+  constexpr MaybeDevice(Device d) : given(true), value(d) {}
 };
 
 }  // namespace lazy

@@ -5,7 +5,6 @@
 
 #include "jit/graph/record.hpp"
 #include "lazy/build.hpp"
-#include "lazy/matmul.hpp"
 #include "lazy/reductions.hpp"
 #include "lazy/views.hpp"
 
@@ -48,7 +47,7 @@ Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor&
   // The queries are fewer numbers than the scores. But as 16-bit floats they are multiplied as they are.
   const bool scale_first = !is_half(t);
   const Handle left = scale_first ? binary(kName, Op::multiply, q, number(factor), s) : q;
-  Handle x = matmul(Arg(left, s), matrix_transpose(Arg(k, s))).handle();
+  Handle x = detail::matmul(kName, left, matrix_transpose(Arg(k, s)).handle(), s);
   if (!scale_first) x = binary(kName, Op::multiply, x, number(factor), s);
   const Handle never = number(-std::numeric_limits<double>::infinity());
   if (mask.handle()) {
@@ -63,14 +62,14 @@ Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor&
                                numbers(length, true, x->device, s), s);
     x = where(kName, sees, x, never, s);
   }
-  if (keys == 0) return Tensor(cast(matmul(Arg(x, s), Arg(v, s)).handle(), t, s));
+  if (keys == 0) return Tensor(cast(detail::matmul(kName, x, v, s), t, s));
   const Handle top = max(Arg(x, s), {-1}, keepdims).handle();
   const Handle finite = where(kName, unary(Op::isfinite, top, s), top, number(0), s);
   const Handle e = unary(Op::exp, binary(kName, Op::subtract, x, finite, s), s);
   const Handle total = sum(Arg(e, s), {-1}, keepdims).handle();
   const Handle sum_or_one = where(kName, binary(kName, Op::equal, total, number(0), s), number(1), total, s);
   // Dividing the result instead of the weights divides less often.
-  const Handle out = matmul(Arg(e, s), Arg(v, s)).handle();
+  const Handle out = detail::matmul(kName, e, v, s);
   return Tensor(cast(binary(kName, Op::divide, out, sum_or_one, s), t, s));
 }
 

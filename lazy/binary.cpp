@@ -126,6 +126,7 @@ Tensor fma(Arg a, Arg b, Arg c) {
   const DType t = float_type(common_type(name, {&a, &b, &c}));
   const Handle x = take(name, a, t), y = take(name, b, t), z = take(name, c, t);
   const Shape shape = broadcast_shapes(name, broadcast_shapes(name, x->shape, y->shape, s), z->shape, s);
+  check_devices(name, {&x, &y, &z}, s);
   return Tensor(jit::record(Op::fma, {&x, &y, &z}, t, shape, s));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/graph/layout.hpp"
+#include "jit/registry.hpp"
 #include "lazy/fold.hpp"
 #include "lazy/promotion.hpp"
 #include "lazy/scalar.hpp"
@@ -11,6 +12,12 @@ namespace lazy::detail {
 namespace {
 
 bool is_constant(const Handle& h) { return h->op == Op::constant; }
+bool is_source(const Handle& h) { return is_constant(h) || h->op == Op::iota; }
+
+/// A view of a constant is a constant, where that is.
+Handle reshaped_constant(const Handle& h, const Shape& shape, const Site& s) {
+  return jit::constant(h->scalar, h->dtype, shape, h->device, s);
+}
 
 std::string text(const Number& n) {
   switch (n.kind) {
@@ -71,15 +78,6 @@ bool try_promote(DType a, DType b, DType& out) {
   return out = std::max(s, next), true;
 }
 
-DType promote(const char* op, DType a, DType b, const Site& s) {
-  DType t{};
-  if (!try_promote(a, b, t))
-    fail<DtypeError>(
-        op, std::string(name_of(a)) + " and " + name_of(b) + " have no common dtype: convert one with astype",
-        s);
-  return t;
-}
-
 /// What a weak scalar makes of the tensors' dtype.
 DType with_scalar(DType t, const Number& n) {
   switch (n.kind) {
@@ -91,6 +89,15 @@ DType with_scalar(DType t, const Number& n) {
   return float_type(t);
 }
 }  // namespace
+
+DType promote(const char* op, DType a, DType b, const Site& s) {
+  DType t{};
+  if (!try_promote(a, b, t))
+    fail<DtypeError>(
+        op, std::string(name_of(a)) + " and " + name_of(b) + " have no common dtype: convert one with astype",
+        s);
+  return t;
+}
 
 DType common_type(const char* op, std::initializer_list<const Arg*> args) {
   if (args.size() == 2) {  // most often there is nothing to decide
@@ -139,44 +146,80 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b, const Sit
       fail<ShapeError>(op, "shapes " + to_string(a) + " and " + to_string(b) + " do not broadcast", s);
     r[r.size() - i] = x == 1 ? y : x;
   }
+  if (r != a && r != b) check_countable(op, r, s);
   return r;
+}
+
+void check_devices(const char* op, std::initializer_list<const Handle*> operands, const Site& s) {
+  const Device first = (*operands.begin())->get()->device;
+  bool same = true;
+  for (const Handle* o : operands) same = same && (*o)->device == first;
+  if (same) return;
+  const Handle* value = nullptr;
+  for (const Handle* o : operands) {
+    if (is_source(*o)) continue;
+    if (value && (*value)->device != (*o)->device)
+      fail<DeviceError>(op,
+                        "operands are on " + to_string((*value)->device) + " and " + to_string((*o)->device) +
+                            "; move one with to()",
+                        s);
+    value = o;
+  }
 }
 
 Handle constant(const Number& n, DType t, const Shape& shape, const Site& s) {
   return jit::constant(to_scalar(n, t), t, shape, s);
 }
 
+Handle constant(const Number& n, DType t, const Shape& shape, const Handle& like, const Site& s) {
+  return jit::constant(to_scalar(n, t), t, shape, like->device, s);
+}
+
+Handle slice_update(const char* name, const Handle& base, const Handle& update, const Dims& start,
+                    const Dims& step, const Site& s) {
+  check_devices(name, {&base, &update}, s);
+  return jit::record(Op::slice_update, {&base, &update}, base->dtype, base->shape, s,
+                     {.ints = start, .steps = step, .axes = {}});
+}
+
 Handle cast(const Handle& h, DType t, const Site& s) {
   if (h->dtype == t) return h;
-  if (is_constant(h)) return jit::constant(convert(h->scalar, h->dtype, t), t, h->shape, s);
+  if (is_constant(h)) return jit::constant(convert(h->scalar, h->dtype, t), t, h->shape, h->device, s);
   return jit::record(Op::cast, {&h}, t, h->shape, s);
 }
 
 Handle unary(Op op, const Handle& h, const Site& s) {
   const DType t = jit::row_of(op).rule == jit::DTypeRule::logical ? bool_ : h->dtype;
   jit::Scalar folded;
-  if (is_constant(h) && fold(op, h->dtype, h->scalar, folded)) return jit::constant(folded, t, h->shape, s);
+  if (is_constant(h) && fold(op, h->dtype, h->scalar, folded))
+    return jit::constant(folded, t, h->shape, h->device, s);
   return jit::record(op, {&h}, t, h->shape, s);
 }
 
 Handle binary(const char* name, Op op, const Handle& a, const Handle& b, const Site& s) {
   const DType t = jit::row_of(op).rule == jit::DTypeRule::logical ? bool_ : a->dtype;
   const Shape shape = broadcast_shapes(name, a->shape, b->shape, s);
+  if (a->device != b->device) check_devices(name, {&a, &b}, s);
   jit::Scalar folded;
-  if (is_constant(a) && is_constant(b) && fold(op, a->dtype, a->scalar, b->scalar, folded))
-    return jit::constant(folded, t, shape, s);
+  if (is_constant(a) && is_constant(b) && fold(op, a->dtype, a->scalar, b->scalar, folded)) {
+    // Where one was moved to: a literal beside it is on the default device.
+    const Device device =
+        a->device == b->device || a->device != jit::default_device(s) ? a->device : b->device;
+    return jit::constant(folded, t, shape, device, s);
+  }
   return jit::record(op, {&a, &b}, t, shape, s);
 }
 
 Handle where(const char* name, const Handle& condition, const Handle& a, const Handle& b, const Site& s) {
   const Shape shape =
       broadcast_shapes(name, condition->shape, broadcast_shapes(name, a->shape, b->shape, s), s);
+  check_devices(name, {&condition, &a, &b}, s);
   return jit::record(Op::where, {&condition, &a, &b}, a->dtype, shape, s);
 }
 
 Handle reshape(const Handle& h, const Shape& shape, const Site& s, int leading_kept) {
   if (h->shape == shape) return h;
-  if (is_constant(h)) return jit::constant(h->scalar, h->dtype, shape, s);
+  if (is_constant(h)) return reshaped_constant(h, shape, s);
   const Dims axes = leading_kept > 0 ? Dims{jit::kLeadingKept, leading_kept} : Dims{};
   return jit::record(Op::reshape, {&h}, h->dtype, shape, s, {.ints = shape, .steps = {}, .axes = axes});
 }
@@ -189,13 +232,13 @@ Handle permute(const Handle& h, const Dims& axes, const Site& s) {
     same = same && axes[i] == i;
   }
   if (same) return h;
-  if (is_constant(h)) return jit::constant(h->scalar, h->dtype, shape, s);
+  if (is_constant(h)) return reshaped_constant(h, shape, s);
   return jit::record(Op::permute, {&h}, h->dtype, shape, s, {.ints = {}, .steps = {}, .axes = axes});
 }
 
 Handle broadcast(const Handle& h, const Shape& shape, const Site& s) {
   if (h->shape == shape) return h;
-  if (is_constant(h)) return jit::constant(h->scalar, h->dtype, shape, s);
+  if (is_constant(h)) return reshaped_constant(h, shape, s);
   return jit::record(Op::broadcast, {&h}, h->dtype, shape, s, {.ints = shape, .steps = {}, .axes = {}});
 }
 
@@ -203,14 +246,14 @@ Handle slice(const Handle& h, const Dims& start, const Dims& step, const Shape& 
   bool same = shape == h->shape;
   for (int i = 0; i < start.size(); ++i) same = same && start[i] == 0 && (step[i] == 1 || shape[i] <= 1);
   if (same) return h;
-  if (is_constant(h)) return jit::constant(h->scalar, h->dtype, shape, s);
+  if (is_constant(h)) return reshaped_constant(h, shape, s);
   return jit::record(Op::slice, {&h}, h->dtype, shape, s, {.ints = start, .steps = step, .axes = {}});
 }
 
 Handle window(const Handle& h, const Dims& axes, const Dims& step, const Dims& dilation, const Shape& shape,
               const Site& s) {
   if (axes.empty()) return h;
-  if (is_constant(h)) return jit::constant(h->scalar, h->dtype, shape, s);
+  if (is_constant(h)) return reshaped_constant(h, shape, s);
   return jit::record(Op::window, {&h}, h->dtype, shape, s, {.ints = step, .steps = dilation, .axes = axes});
 }
 

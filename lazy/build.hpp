@@ -4,6 +4,7 @@
 #include <string>
 
 #include "jit/graph/record.hpp"
+#include "lazy/counts.hpp"
 #include "lazy/tensor.hpp"
 #include "support/error.hpp"
 
@@ -24,6 +25,8 @@ Handle any_of(const char* op, const Arg&);
 /// any_of() for the operand's last use: see Arg::take.
 Handle take(const char* op, Arg&);
 
+/// The dtype that two promote to; DtypeError if they have none in common.
+DType promote(const char* op, DType, DType, const Site&);
 /// The dtype that the operands promote to. Checks that integer scalars fit.
 DType common_type(const char* op, std::initializer_list<const Arg*>);
 /// bool and integers become float64.
@@ -50,6 +53,8 @@ class Operand {
   Handle owned_;
 };
 
+/// Throws DeviceError if two values of the operands are on different devices (constants are anywhere).
+void check_devices(const char* op, std::initializer_list<const Handle*>, const Site&);
 /// The shape that both broadcast to; ShapeError naming both.
 Shape broadcast_shapes(const char* op, const Shape&, const Shape&, const Site&);
 
@@ -66,6 +71,11 @@ Handle where(const char* name, const Handle& condition, const Handle&, const Han
 /// (ShapeError).
 Handle matmul(const char* name, const Handle&, const Handle&, const Site&);
 Handle constant(const Number&, DType, const Shape&, const Site&);
+/// As above, where `like` is.
+Handle constant(const Number&, DType, const Shape&, const Handle& like, const Site&);
+/// `update` put into `base` from `start` on, `step` apart, both of one dtype.
+Handle slice_update(const char* name, const Handle& base, const Handle& update, const Dims& start,
+                    const Dims& step, const Site&);
 /// `leading_kept`: so many leading dimensions stay what they are, whatever the extents.
 Handle reshape(const Handle&, const Shape&, const Site&, int leading_kept = 0);
 Handle permute(const Handle&, const Dims& axes, const Site&);

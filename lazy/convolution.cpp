@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "lazy/matmul.hpp"
 #include "lazy/spatial.hpp"
 
 namespace lazy {
@@ -32,10 +31,6 @@ struct Problem {
         site);
   }
 };
-
-Handle product(const Handle& a, const Handle& b, const Site& s) {
-  return matmul(Arg(a, s), Arg(b, s)).handle();
-}
 
 Dims range(int first, int last) {
   Dims r;
@@ -105,7 +100,7 @@ Handle dense(const Problem& p, const Handle& image, const Handle& w, const Windo
                            joined({range(0, n + 1), range(n + 2, 2 * n + 2), {n + 1}}), p.site);
     rows = detail::reshape(rows, spatial_shape(image, windows, {depth}), p.site, n + 1);
   }
-  return product(rows, matrix, p.site);
+  return detail::matmul(p.name, rows, matrix, p.site);
 }
 
 /// Whether channels-first images are multiplied as they lie: lanes then run along the last spatial axis,
@@ -130,10 +125,10 @@ Handle padded_channels_first(const Problem& p, const Handle& image) {
   Shape single{given[0] * given[1]}, result{given[0], given[1]};  // images of one channel each
   for (int i = 2; i < given.size(); ++i) {
     single.push_back(given[i]);
-    result.push_back(given[i] + 2 * p.padding[i - 2]);
+    result.push_back(with_padding(p.name, given[i], p.padding[i - 2], p.site));
   }
   single.push_back(1);
-  return detail::reshape(padded(detail::reshape(image, single, p.site), p.padding, 0, p.site), result,
+  return detail::reshape(padded(p.name, detail::reshape(image, single, p.site), p.padding, 0, p.site), result,
                          p.site);
 }
 
@@ -149,7 +144,7 @@ Handle dense_along_rows(const Problem& p, const Windows& windows) {
   for (int64_t c : windows.count) result.push_back(c), view.push_back(c);
   if (windows.taps == 1) {
     const Handle flat = detail::reshape(image, {batch, channels, numel(windows.count)}, p.site);
-    return detail::reshape(product(rows, flat, p.site), result, p.site);
+    return detail::reshape(detail::matmul(p.name, rows, flat, p.site), result, p.site);
   }
   for (int64_t l : windows.length) view.push_back(l);
   for (int i = 0; i + 1 < n; ++i) columns.push_back(windows.count[i]);
@@ -157,7 +152,7 @@ Handle dense_along_rows(const Problem& p, const Windows& windows) {
   columns.push_back(windows.count[n - 1]);
   Handle h = detail::window(image, range(2, n + 2), windows.stride, windows.dilation, view, p.site);
   h = detail::permute(h, joined({{0}, range(2, n + 1), {1}, range(n + 2, 2 * n + 2), {n + 1}}), p.site);
-  h = product(rows, detail::reshape(h, columns, p.site, n), p.site);
+  h = detail::matmul(p.name, rows, detail::reshape(h, columns, p.site, n), p.site);
   // (N, S..., O, last) -> (N, O, S..., last)
   return detail::permute(h, joined({{0, n}, range(1, n), {n + 1}}), p.site);
 }
@@ -174,14 +169,12 @@ Handle grouped(const Problem& p, const Handle& image, const Handle& w, const Win
     shape[shape.size() - 1] = extent;
     return detail::slice(h, start, Dims(start.size(), 1), shape, s);
   };
-  Handle all = constant(0, image->dtype, spatial_shape(image, windows, {out * groups}), s);
+  Handle all = constant(0, image->dtype, spatial_shape(image, windows, {out * groups}), image, s);
   for (int64_t g = 0; g < groups; ++g) {
     const Handle one = dense(p, part(image, in, g), part(w, out, g), windows);
     Dims start(all->shape.size(), 0);
     start[n + 1] = g * out;
-    if (numel(one->shape) > 0)
-      all = jit::record(Op::slice_update, {&all, &one}, all->dtype, all->shape, s,
-                        {.ints = start, .steps = Dims(start.size(), 1), .axes = {}});
+    if (numel(one->shape) > 0) all = slice_update(p.name, all, one, start, Dims(start.size(), 1), s);
   }
   return all;
 }
@@ -198,7 +191,7 @@ Handle convolve(const Problem& p, Handle image, const Handle& w, const Dims& pad
   const Windows windows = windows_of(p, image, w, padding);
   const int64_t in = w->shape[n], out = w->shape[n + 1];
   // Windows read each element many times: an image whose channels are far apart is laid out anew first.
-  image = padded(image, padding, 0, p.site, gathered && windows.taps > 1);
+  image = padded(p.name, image, padding, 0, p.site, gathered && windows.taps > 1);
   if (p.groups == 1) return dense(p, image, w, windows);
   if (in == 1 && windows.taps <= kMostTaps) return depthwise(p, image, w, windows, out / p.groups);
   return grouped(p, image, w, windows);
@@ -217,17 +210,33 @@ Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions& o) {
   p.padding = per_axis(name, "padding", o.padding, n, 0, s);
   p.dilation = per_axis(name, "dilation", o.dilation, n, 1, s);
   if (o.groups < 1)
-    fail<ShapeError>(name, "groups is " + std::to_string(o.groups) + ": at least 1 is needed", s);
+    fail<ShapeError>(name, "groups is " + std::to_string(o.groups.value) + ": at least 1 is needed", s);
+  check_devices(name, {&p.given, &p.weights}, s);
   return p;
 }
 
-void check_groups(const Problem& p, int64_t channels, int64_t expected, int64_t divided) {
+void check_groups(const Problem& p, int64_t channels, Wide expected, int64_t divided) {
   if (channels != expected)
     p.mismatch("the image has " + std::to_string(channels) + " channels, the weights take " +
-               std::to_string(expected) +
-               (p.groups > 1 ? " in " + std::to_string(p.groups) + " groups" : ""));
+               to_string(expected) + (p.groups > 1 ? " in " + std::to_string(p.groups) + " groups" : ""));
   if (divided % p.groups != 0)
     p.mismatch(std::to_string(divided) + " channels do not make " + std::to_string(p.groups) + " groups");
+}
+
+Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options) {
+  const Problem p = problem(name, x, w, options);
+  const bool first = options.layout == channels_first;
+  const int n = p.spatial();
+  const Handle image = channels_to_last(p.given, options.layout, p.site);
+  // (O, C / groups, K...) -> (K..., C / groups, O)
+  const Handle kernel =
+      first ? detail::permute(p.weights, joined({range(2, n + 2), {1, 0}}), p.site) : p.weights;
+  check_groups(p, image->shape.back(), Wide(kernel->shape[n]) * p.groups, kernel->shape[n + 1]);
+  if (first) {
+    const Windows windows = windows_of(p, image, kernel, p.padding);
+    if (along_rows(p, windows)) return Tensor(dense_along_rows(p, windows));
+  }
+  return Tensor(channels_from_last(convolve(p, image, kernel, p.padding, first), options.layout, p.site));
 }
 
 Tensor of_rank(const char* name, int n, Arg& x, Arg& w, const ConvOptions& options) {
@@ -235,26 +244,12 @@ Tensor of_rank(const char* name, int n, Arg& x, Arg& w, const ConvOptions& optio
   if (h->shape.size() != n + 2)
     fail<ShapeError>(name, "takes an image of " + std::to_string(n + 2) + " axes, not " + to_string(h->shape),
                      x.site());
-  return conv(std::move(x), std::move(w), options);
+  return convolution(name, x, w, options);
 }
 
 }  // namespace
 
-Tensor conv(Arg x, Arg w, const ConvOptions& options) {
-  const Problem p = problem("conv", x, w, options);
-  const bool first = options.layout == channels_first;
-  const int n = p.spatial();
-  const Handle image = channels_to_last(p.given, options.layout, p.site);
-  // (O, C / groups, K...) -> (K..., C / groups, O)
-  const Handle kernel =
-      first ? detail::permute(p.weights, joined({range(2, n + 2), {1, 0}}), p.site) : p.weights;
-  check_groups(p, image->shape.back(), kernel->shape[n] * p.groups, kernel->shape[n + 1]);
-  if (first) {
-    const Windows windows = windows_of(p, image, kernel, p.padding);
-    if (along_rows(p, windows)) return Tensor(dense_along_rows(p, windows));
-  }
-  return Tensor(channels_from_last(convolve(p, image, kernel, p.padding, first), options.layout, p.site));
-}
+Tensor conv(Arg x, Arg w, const ConvOptions& options) { return convolution("conv", x, w, options); }
 
 Tensor conv1d(Arg x, Arg w, const ConvOptions& options) { return of_rank("conv1d", 1, x, w, options); }
 Tensor conv2d(Arg x, Arg w, const ConvOptions& options) { return of_rank("conv2d", 2, x, w, options); }
@@ -288,16 +283,19 @@ Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
   Dims before, extents, crop;
   Shape result = image->shape;
   for (int i = 0; i < n; ++i) {
-    const int64_t reach = (kernel->shape[i] - 1) * p.dilation[i], cut = std::min(p.padding[i], reach);
-    const int64_t length = (image->shape[i + 1] - 1) * p.stride[i] - 2 * p.padding[i] + reach + extra[i] + 1;
+    const char* const too_large = "an extent of";
+    const int64_t reach = narrow(p.name, too_large, span_of(kernel->shape[i], p.dilation[i]) - 1, s);
+    const int64_t cut = std::min(p.padding[i], reach);
+    const Wide spread = span_of(image->shape[i + 1], p.stride[i]);
+    const int64_t length = narrow(p.name, too_large, spread - Wide(p.padding[i]) * 2 + reach + extra[i], s);
     if (length < 1) p.mismatch("nothing is left between the paddings of spatial axis " + std::to_string(i));
     before.push_back(reach - cut);
     crop.push_back(p.padding[i] - cut);
     extents.push_back(
-        std::max(before[i] + (image->shape[i + 1] - 1) * p.stride[i] + 1, crop[i] + length + reach));
+        narrow(p.name, too_large, std::max(before[i] + spread, Wide(crop[i]) + length + reach), s));
     result[i + 1] = length;
   }
-  const Handle spread = placed(image, before, p.stride, extents, 0, s);
+  const Handle spread = placed(p.name, image, before, p.stride, extents, 0, s);
   p.stride = Dims(n, 1);
   const Handle y = convolve(p, spread, kernel, Dims(n, 0), false);
   Dims from(n + 2, 0);

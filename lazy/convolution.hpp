@@ -17,7 +17,7 @@ struct ConvOptions {
   Axes stride = 1;    // between the windows
   Axes padding = 0;   // zeros before and after each spatial axis
   Axes dilation = 1;  // between the elements of a window
-  int64_t groups = 1;
+  Integer groups = 1;
   ChannelLayout layout = channels_first;
   Axes output_padding = 0;  // conv_transpose: extents added at the end of each spatial axis
 };

@@ -5,7 +5,6 @@
 
 #include "jit/registry.hpp"
 #include "lazy/build.hpp"
-#include "lazy/promotion.hpp"
 #include "lazy/scalar.hpp"
 #include "lazy/views.hpp"
 
@@ -16,7 +15,13 @@ using namespace detail;
 const Shape& checked(const char* op, const Shape& shape, const Site& s) {
   for (int64_t n : shape)
     if (n < 0) fail<ShapeError>(op, "an extent can't be negative: " + to_string(shape), s);
+  check_countable(op, shape, s);
   return shape;
+}
+
+/// A source, or a value, where the user wants it.
+Handle placed(const Handle& h, const MaybeDevice& device, const Site& s) {
+  return device.given ? jit::transfer(h, device.value, s) : h;
 }
 
 /// float32 for a floating-point scalar, int64 for an integer, bool for a bool.
@@ -30,94 +35,36 @@ DType natural_dtype(const Number& n) {
   return int64;
 }
 
-Tensor filled(const char* op, const Shape& shape, const Number& v, DType t, const Site& s) {
+Tensor filled(const char* op, const Shape& shape, const Number& v, DType t, MaybeDevice device,
+              const Site& s) {
   if (!number_fits(v, t)) fail<DtypeError>(op, "the value does not fit " + std::string(name_of(t)), s);
-  return Tensor(constant(v, t, checked(op, shape, s), s));
+  return Tensor(placed(constant(v, t, checked(op, shape, s), s), device, s));
 }
 
-Tensor filled_like(const char* op, Arg& x, const Number& v, MaybeDType t) {
+Tensor filled_like(const char* op, Arg& x, const Number& v, MaybeDType t, MaybeDevice device) {
   const Handle h = take(op, x);
-  return filled(op, h->shape, v, t.or_else(h->dtype), x.site());
+  return filled(op, h->shape, v, t.or_else(h->dtype), device.given ? device : h->device, x.site());
 }
 }  // namespace
 
-Tensor zeros(ShapeArg shape, DType t, Site s) { return filled("zeros", shape, 0, t, s); }
-Tensor ones(ShapeArg shape, DType t, Site s) { return filled("ones", shape, 1, t, s); }
-Tensor empty(ShapeArg shape, DType t, Site s) { return filled("empty", shape, 0, t, s); }
-Tensor full(ShapeArg shape, Number v, MaybeDType t, Site s) {
-  return filled("full", shape, v, t.or_else(natural_dtype(v)), s);
+Tensor zeros(ShapeArg shape, DType t, MaybeDevice d, Site s) { return filled("zeros", shape, 0, t, d, s); }
+Tensor ones(ShapeArg shape, DType t, MaybeDevice d, Site s) { return filled("ones", shape, 1, t, d, s); }
+Tensor empty(ShapeArg shape, DType t, MaybeDevice d, Site s) { return filled("empty", shape, 0, t, d, s); }
+Tensor full(ShapeArg shape, Number v, MaybeDType t, MaybeDevice d, Site s) {
+  return filled("full", shape, v, t.or_else(natural_dtype(v)), d, s);
 }
-Tensor zeros_like(Arg x, MaybeDType t) { return filled_like("zeros_like", x, 0, t); }
-Tensor ones_like(Arg x, MaybeDType t) { return filled_like("ones_like", x, 1, t); }
-Tensor empty_like(Arg x, MaybeDType t) { return filled_like("empty_like", x, 0, t); }
-Tensor full_like(Arg x, Number v, MaybeDType t) { return filled_like("full_like", x, v, t); }
-
-namespace {
-DType arange_dtype(MaybeDType t, std::initializer_list<Number> args) {
-  if (t.given) return t.value;
-  bool real = false;
-  for (const Number& n : args) real = real || n.kind == Number::Kind::real;
-  return real ? float32 : int64;
-}
-
-int64_t arange_count(const Number& start, const Number& stop, const Number& step, const Site& s) {
-  const auto integral = [](const Number& n) {
-    return n.kind == Number::Kind::integer || n.kind == Number::Kind::boolean;
-  };
-  if (step.as_double() == 0) fail<ShapeError>("arange", "the step can't be 0", s);
-  if (integral(start) && integral(stop) && integral(step)) {
-    if (step.i > 0 ? start.i >= stop.i : start.i <= stop.i) return 0;
-    const uint64_t distance = step.i > 0 ? static_cast<uint64_t>(stop.i) - static_cast<uint64_t>(start.i)
-                                         : static_cast<uint64_t>(start.i) - static_cast<uint64_t>(stop.i);
-    const uint64_t stride = step.i > 0 ? static_cast<uint64_t>(step.i) : -static_cast<uint64_t>(step.i);
-    return static_cast<int64_t>((distance - 1) / stride + 1);
-  }
-  const double count = std::ceil((stop.as_double() - start.as_double()) / step.as_double());
-  if (!(count < 9e18)) fail<ShapeError>("arange", "the range is not finite", s);
-  return count > 0 ? static_cast<int64_t>(count) : 0;
-}
-
-/// Index as `t`, times step, plus start; a term is left out by which arguments were given, never by their
-/// values, so that values don't change the program.
-Tensor ramp(int64_t n, const Number* start, const Number* step, DType t, const Site& s) {
-  const DType work = is_bool(t) ? int64 : t;
-  Handle h = cast(jit::iota(0, {n}, s), work, s);
-  if (step) h = binary("arange", Op::multiply, h, constant(*step, work, {}, s), s);
-  if (start) h = binary("arange", Op::add, h, constant(*start, work, {}, s), s);
-  return Tensor(cast(h, t, s));
-}
-}  // namespace
-
-Tensor arange(Number stop, MaybeDType t, Site s) {
-  return ramp(arange_count(0, stop, 1, s), nullptr, nullptr, arange_dtype(t, {stop}), s);
-}
-Tensor arange(Number start, Number stop, MaybeDType t, Site s) {
-  return ramp(arange_count(start, stop, 1, s), &start, nullptr, arange_dtype(t, {start, stop}), s);
-}
-Tensor arange(Number start, Number stop, Number step, MaybeDType t, Site s) {
-  return ramp(arange_count(start, stop, step, s), &start, &step, arange_dtype(t, {start, stop, step}), s);
-}
-
-Tensor linspace(Number start, Number stop, int64_t num, bool endpoint, DType t, Site s) {
-  if (num < 0)
-    fail<ShapeError>("linspace", "the number of values can't be negative: " + std::to_string(num), s);
-  const double a = start.as_double(), b = stop.as_double();
-  const int64_t intervals = endpoint ? num - 1 : num;
-  const double step = intervals > 0 ? (b - a) / static_cast<double>(intervals) : 0;
-  const Handle i = jit::iota(0, {num}, s);
-  Handle h = binary("linspace", Op::multiply, cast(i, float64, s), constant(step, float64, {}, s), s);
-  h = binary("linspace", Op::add, h, constant(a, float64, {}, s), s);
-  if (endpoint && num > 1) {
-    const Handle last = binary("linspace", Op::equal, i, constant(num - 1, int64, {}, s), s);
-    h = detail::where("linspace", last, constant(b, float64, {}, s), h, s);
-  }
-  return Tensor(cast(h, t, s));
+Tensor zeros_like(Arg x, MaybeDType t, MaybeDevice d) { return filled_like("zeros_like", x, 0, t, d); }
+Tensor ones_like(Arg x, MaybeDType t, MaybeDevice d) { return filled_like("ones_like", x, 1, t, d); }
+Tensor empty_like(Arg x, MaybeDType t, MaybeDevice d) { return filled_like("empty_like", x, 0, t, d); }
+Tensor full_like(Arg x, Number v, MaybeDType t, MaybeDevice d) {
+  return filled_like("full_like", x, v, t, d);
 }
 
 namespace {
 /// column - row compared with k, as a matrix.
 Handle diagonal(const char* name, Op compare, int64_t rows, int64_t columns, int64_t k, Device device,
                 const Site& s) {
+  k = std::clamp(k, -rows, columns);  // all diagonals beyond are the same empty one
   const auto numbers = [&](int axis, const Shape& shape) {
     return jit::transfer(jit::iota(axis, shape, s), device, s);
   };
@@ -125,7 +72,7 @@ Handle diagonal(const char* name, Op compare, int64_t rows, int64_t columns, int
   return binary(name, compare, numbers(1, {1, columns}), row, s);
 }
 
-Tensor triangle(const char* name, Op compare, Arg& x, int64_t k) {
+Tensor triangle(const char* name, Op compare, Arg& x, Integer k) {
   const Handle h = take(name, x);
   const int rank = h->shape.size();
   if (rank < 2) fail<ShapeError>(name, "needs two dimensions, not " + to_string(h->shape), x.site());
@@ -134,13 +81,17 @@ Tensor triangle(const char* name, Op compare, Arg& x, int64_t k) {
 }
 }  // namespace
 
-Tensor eye(int64_t rows, int64_t columns, int64_t k, DType t, Site s) {
+Tensor eye(Integer rows, Integer columns, Integer k, DType t, MaybeDevice device, Site s) {
   if (rows < 0) fail<ShapeError>("eye", "the number of rows can't be negative: " + std::to_string(rows), s);
-  return Tensor(cast(
-      diagonal("eye", Op::equal, rows, columns < 0 ? rows : columns, k, jit::default_device(s), s), t, s));
+  const Shape shape{rows, columns < 0 ? rows : columns};
+  if (rows.above || columns.above)
+    fail<ShapeError>("eye", "an extent is above " + std::to_string(INT64_MAX), s);
+  check_countable("eye", shape, s);
+  const Device where = device.given ? device.value : jit::default_device(s);
+  return Tensor(cast(diagonal("eye", Op::equal, shape[0], shape[1], k, where, s), t, s));
 }
-Tensor tril(Arg x, int64_t k) { return triangle("tril", Op::less_equal, x, k); }
-Tensor triu(Arg x, int64_t k) { return triangle("triu", Op::greater_equal, x, k); }
+Tensor tril(Arg x, Integer k) { return triangle("tril", Op::less_equal, x, k); }
+Tensor triu(Arg x, Integer k) { return triangle("triu", Op::greater_equal, x, k); }
 
 std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string& indexing) {
   std::vector<Tensor> r;
@@ -160,6 +111,7 @@ std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string&
   const auto place = [&](int i) { return indexing == "xy" && i < 2 && shape.size() > 1 ? 1 - i : i; };
   Shape result = shape;
   for (int i = 0; i < shape.size(); ++i) result[place(i)] = shape[i];
+  check_countable("meshgrid", result, s);
   int i = 0;
   for (const Arg& a : axes) {
     Shape flat(shape.size(), 1);
@@ -172,22 +124,30 @@ std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string&
 }
 
 Tensor from_blob(void* data, ShapeArg shape, DType t, std::vector<int64_t> strides,
-                 std::function<void(void*)> deleter, Site s) {
+                 std::function<void(void*)> deleter, MaybeDevice device, Site s) {
   checked("from_blob", shape, s);
   if (!data && numel(shape) > 0) fail<Error>("from_blob", "the pointer is null", s);
   if (!strides.empty() && strides.size() != static_cast<size_t>(shape.size()))
     fail<ShapeError>("from_blob", std::to_string(strides.size()) + " strides for shape " + to_string(shape),
                      s);
-  return Tensor(
-      jit::from_blob(data, t, shape, Dims(std::span<const int64_t>(strides)), std::move(deleter), s));
+  const Dims steps{std::span<const int64_t>(strides)};
+  Wide reach = 16;
+  for (int i = 0; i < steps.size(); ++i)
+    if (shape[i] > 1) reach += (Wide(shape[i]) - 1) * (steps[i] < 0 ? -Wide(steps[i]) : steps[i]) * 16;
+  if (reach > INT64_MAX)
+    fail<ShapeError>(
+        "from_blob",
+        "strides " + to_string(steps) + " reach further than can be addressed: shape " + to_string(shape), s);
+  return Tensor(jit::from_blob(data, t, shape, steps, std::move(deleter),
+                               device.given ? device.value : jit::default_device(s), s));
 }
 
-Tensor asarray(Arg x, MaybeDType t) {
+Tensor asarray(Arg x, MaybeDType t, MaybeDevice device) {
   const Handle h = take("asarray", x);
-  return Tensor(cast(h, t.or_else(h->dtype), x.site()));
+  return Tensor(placed(cast(h, t.or_else(h->dtype), x.site()), device, x.site()));
 }
 
-Tensor tensor(const NestedList& list, MaybeDType dtype, Site s) {
+Tensor tensor(const NestedList& list, MaybeDType dtype, MaybeDevice device, Site s) {
   Shape shape;
   std::vector<const NestedList*> level{&list};
   while (!level.empty() && level[0]->is_list_) {
@@ -206,7 +166,7 @@ Tensor tensor(const NestedList& list, MaybeDType dtype, Site s) {
   DType t = level.empty() ? float32 : level[0]->value_.dtype;
   for (const NestedList* l : level) {
     if (l->is_list_) fail<ShapeError>("tensor", "a list where a number is expected", s);
-    if (!dtype.given) t = result_type(t, l->value_.dtype, s);
+    if (!dtype.given) t = promote("tensor", t, l->value_.dtype, s);
   }
   if (dtype.given) t = dtype.value;
   std::vector<char> elements(level.size() * size_of(t));
@@ -217,19 +177,20 @@ Tensor tensor(const NestedList& list, MaybeDType dtype, Site s) {
     std::memcpy(out, &x.bits, size_of(t));
     out += size_of(t);
   }
-  return from_elements("tensor", elements.data(), level.size(), shape, t, t, s);
+  return from_elements("tensor", elements.data(), level.size(), shape, t, t, device, s);
 }
 
 namespace detail {
 Tensor from_elements(const char* op, const void* elements, size_t count, const Shape& shape, DType from,
-                     DType to, const Site& s) {
+                     DType to, MaybeDevice device, const Site& s) {
+  const Device where = device.given ? device.value : jit::default_device(s);
   checked(op, shape, s);
   if (static_cast<size_t>(numel(shape)) != count)
     fail<ShapeError>(op, std::to_string(count) + " elements do not fill " + to_string(shape), s);
-  if (from == to) return Tensor(jit::from_bytes(elements, to, shape, s));
+  if (from == to) return Tensor(jit::from_bytes(elements, to, shape, where, s));
   std::vector<char> converted(count * size_of(to));
   convert(from, elements, to, converted.data(), count);
-  return Tensor(jit::from_bytes(converted.data(), to, shape, s));
+  return Tensor(jit::from_bytes(converted.data(), to, shape, where, s));
 }
 
 void throw_ragged(size_t expected, size_t found, const Site& s) {

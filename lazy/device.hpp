@@ -11,16 +11,20 @@
 #include <string>
 
 #include "jit/device.hpp"
+#include "lazy/counts.hpp"
 #include "support/site.hpp"
 
 namespace lazy {
 
 inline constexpr Device cpu{DeviceKind::cpu, 0};
 
-/// The first GPU; cuda(1) is the second. As CUDA_VISIBLE_DEVICES numbers them.
+/// The first GPU; cuda(1) is the second. As CUDA_VISIBLE_DEVICES numbers them. Numbers above 255 stand for
+/// cuda:255, which no machine has.
 struct FirstCuda : Device {
   constexpr FirstCuda() : Device{DeviceKind::cuda, 0} {}
-  constexpr Device operator()(int index) const { return {DeviceKind::cuda, static_cast<uint8_t>(index)}; }
+  constexpr Device operator()(Integer index) const {
+    return {DeviceKind::cuda, static_cast<uint8_t>(index < 0 || index > 255 ? 255 : index.value)};
+  }
 };
 inline constexpr FirstCuda cuda{};
 

@@ -6,9 +6,9 @@
 namespace lazy {
 namespace {
 
-int marked(const char* op, const Arg& x, int dim, int shift, int unshift) {
-  const jit::Handle& h = x.handle();
-  if (!h) detail::fail<DtypeError>(op, "expected a tensor", x.site());
+int marked(const char* op, const Arg& x, int64_t dim, int shift, int unshift) {
+  if (!x.is_tensor()) detail::fail<DtypeError>(op, "expected a tensor", x.site());
+  const jit::Handle& h = detail::tensor_of(op, x);
   const int axis = detail::normal_axis(op, dim, h->shape.size(), x.site());
   const auto bit = static_cast<uint16_t>(1u << (axis + shift)),
              other = static_cast<uint16_t>(1u << (axis + unshift));
@@ -19,15 +19,16 @@ int marked(const char* op, const Arg& x, int dim, int shift, int unshift) {
 
 }  // namespace
 
-void mark_static(const Arg& x, int dim) { marked("mark_static", x, dim, 0, 8); }
+void mark_static(const Arg& x, Integer dim) { marked("mark_static", x, dim, 0, 8); }
 
-void mark_dynamic(const Arg& x, int dim, int64_t min, int64_t max) {
+void mark_dynamic(const Arg& x, Integer dim, Integer min, Integer max) {
   const int axis = marked("mark_dynamic", x, dim, 8, 0);
   const int64_t extent = x.handle()->shape[axis];
   if (extent < min || extent > max)
     detail::fail<ShapeError>("mark_dynamic",
                              "dimension " + std::to_string(axis) + " is " + std::to_string(extent) +
-                                 ", expected " + std::to_string(min) + " to " + std::to_string(max),
+                                 ", expected " + std::to_string(min.value) + " to " +
+                                 std::to_string(max.value),
                              x.site());
 }
 

@@ -10,11 +10,12 @@ namespace lazy {
 
 /// Programs that read `x` from now on serve only its extent along `dim`: another extent is another program.
 /// `dim` counts from the end if negative. Throws IndexError.
-void mark_static(const Arg& x, int dim);
+void mark_static(const Arg& x, Integer dim);
 
 /// Programs that read `x` from now on serve every extent along `dim`, also under LAZY_DYNAMIC=never. The
 /// extent has to lie in [min, max], else ShapeError is thrown: a check of the program's own expectation.
 /// Throws IndexError.
-void mark_dynamic(const Arg& x, int dim, int64_t min = 0, int64_t max = std::numeric_limits<int64_t>::max());
+void mark_dynamic(const Arg& x, Integer dim, Integer min = 0,
+                  Integer max = std::numeric_limits<int64_t>::max());
 
 }  // namespace lazy

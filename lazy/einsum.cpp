@@ -239,14 +239,14 @@ Tensor einsum(std::string_view text, std::initializer_list<Arg> operands, Site s
   return Tensor(cast(contracted(name, std::move(factors), subscripts.result, s), t, s));
 }
 
-Tensor tensordot(Arg a, Arg b, int64_t axes) {
+Tensor tensordot(Arg a, Arg b, Integer axes) {
   constexpr const char* name = "tensordot";
   const int ra = any_of(name, a)->shape.size(), rb = any_of(name, b)->shape.size();
   if (axes < 0 || axes > std::min(ra, rb))
-    fail<ShapeError>(
-        name,
-        std::to_string(axes) + " axes of operands with " + std::to_string(ra) + " and " + std::to_string(rb),
-        a.site());
+    fail<ShapeError>(name,
+                     std::to_string(axes.value) + " axes of operands with " + std::to_string(ra) + " and " +
+                         std::to_string(rb),
+                     a.site());
   Dims of_a, of_b;
   for (int64_t i = 0; i < axes; ++i) {
     of_a.push_back(ra - axes + i);

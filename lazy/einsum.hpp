@@ -27,7 +27,7 @@ inline Tensor einsum(std::string_view subscripts, Arg a, Arg b, Arg c) {
 
 /// Sum over the last `axes` axes of a and the first ones of b, which are equal in turn. The result has the
 /// other axes of a, then those of b.
-Tensor tensordot(Arg a, Arg b, int64_t axes = 2);
+Tensor tensordot(Arg a, Arg b, Integer axes = 2);
 /// As above, over the given axes of each, in pairs.
 Tensor tensordot(Arg a, Arg b, Axes of_a, Axes of_b);
 

@@ -24,7 +24,8 @@ concept ScalarType = (std::is_arithmetic_v<T> && !detail::is_character<T>) || de
 template <class T>
 concept Element = ScalarType<T> && !std::is_same_v<T, long double>;
 template <class T>
-concept IntegerType = std::integral<T> && !std::same_as<T, bool> && !detail::is_character<T>;
+concept IntegerType = std::integral<T> && sizeof(T) <= 8 && !std::same_as<T, bool> &&
+                      !detail::is_character<T>;
 
 /// The dtype that has the layout of T.
 template <Element T>

@@ -21,7 +21,7 @@ struct Bound {
   bool given = false;
   constexpr Bound(None) {}
   template <IntegerType T>
-  constexpr Bound(T v) : value(static_cast<int64_t>(v)), given(true) {}
+  constexpr Bound(T v) : value(Integer(v)), given(true) {}
 };
 struct Slice {
   Bound start, stop, step;
@@ -40,11 +40,16 @@ struct Index {
   Site site{};
   Index() = default;
   template <IntegerType T>
-  Index(T i, Site s = Site::current()) : kind(Kind::integer), value(static_cast<int64_t>(i)), site(s) {}
+  Index(T i, Site s = Site::current()) : kind(Kind::integer), value(Integer(i)), site(s) {
+    if (Integer(i).above) throw_above(static_cast<uint64_t>(i), s);
+  }
   Index(Slice r, Site s = Site::current()) : kind(Kind::slice), range(r), site(s) {}
   Index(All, Site s = Site::current()) : kind(Kind::all), site(s) {}
   Index(Ellipsis, Site s = Site::current()) : kind(Kind::ellipsis), site(s) {}
   Index(NewAxis, Site s = Site::current()) : kind(Kind::newaxis), site(s) {}
+
+ private:
+  [[noreturn]] static void throw_above(uint64_t, const Site&);
 };
 /// More entries than any index of a tensor of kMaxRank dimensions needs.
 inline constexpr int kMaxIndices = 10;

@@ -105,7 +105,10 @@ Handle read_region(const Handle& h, const Region& r, const Site& s) {
 Handle aligned_mask(const Handle& x, const Handle& mask, const Site& s) {
   if (!is_bool(mask->dtype))
     fail<DtypeError>(
-        "index", std::string("a mask is of bool, not ") + name_of(mask->dtype) + ": compare with something",
+        "index",
+        std::string("a mask is of bool, not ") + name_of(mask->dtype) +
+            ": compare with something. A tensor of positions is no index yet: x(i) takes one at a "
+            "time, matmul(astype(expand_dims(i, 1) == arange(x.size(0)), x.dtype()), x) takes rows",
         s);
   Shape shape = mask->shape;
   bool good = shape.size() <= x->shape.size();
@@ -140,10 +143,14 @@ Handle compress(const Handle& x, const Handle& mask, const Site& s) {
     std::memcpy(to, from + static_cast<size_t>(i) * row, row);
     to += row;
   }
-  return jit::from_bytes(out.data(), x->dtype, shape, s);
+  return jit::from_bytes(out.data(), x->dtype, shape, x->device, s);
 }
 
 }  // namespace
+
+void Index::throw_above(uint64_t i, const Site& s) {
+  fail<IndexError>("index", std::to_string(i) + " is out of range for any axis", s);
+}
 
 // Reading
 
@@ -209,9 +216,8 @@ void View::write(const char* op, const Arg& v) {
     everything = everything && extent_[i] == base->shape[i];
   }
   value = detail::slice(value, value_start, value_step, extent_, s);
-  base_->rebind(everything ? value
-                           : jit::record(Op::slice_update, {&base, &value}, base->dtype, base->shape, s,
-                                         {.ints = start, .steps = step, .axes = {}}));
+  check_devices(op, {&base, &value}, s);
+  base_->rebind(everything ? value : slice_update(op, base, value, start, step, s));
 }
 
 template <class F>
@@ -237,6 +243,8 @@ View& View::operator%=(Arg v) && { return update(remainder, v); }
 View& View::operator&=(Arg v) && { return update(bitwise_and, v); }
 View& View::operator|=(Arg v) && { return update(bitwise_or, v); }
 View& View::operator^=(Arg v) && { return update(bitwise_xor, v); }
+View& View::operator<<=(Arg v) && { return update(bitwise_left_shift, v); }
+View& View::operator>>=(Arg v) && { return update(bitwise_right_shift, v); }
 
 // Writing through a mask
 
@@ -298,5 +306,7 @@ MaskedView& MaskedView::operator%=(Arg v) && { return update(remainder, v); }
 MaskedView& MaskedView::operator&=(Arg v) && { return update(bitwise_and, v); }
 MaskedView& MaskedView::operator|=(Arg v) && { return update(bitwise_or, v); }
 MaskedView& MaskedView::operator^=(Arg v) && { return update(bitwise_xor, v); }
+MaskedView& MaskedView::operator<<=(Arg v) && { return update(bitwise_left_shift, v); }
+MaskedView& MaskedView::operator>>=(Arg v) && { return update(bitwise_right_shift, v); }
 
 }  // namespace lazy

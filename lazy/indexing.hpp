@@ -15,7 +15,8 @@
 namespace lazy {
 
 /// The result of indexing a variable: a Tensor with the selected elements that can also be written to while
-/// it is a temporary. Kept in a variable of its own (`auto row = x(0);`) it is simply a Tensor.
+/// it is a temporary. Kept in a variable of its own (`auto row = x(0);`) it is a value:
+/// `row = y` makes it another, and `row += y` does not compile.
 class View : public Tensor {
  public:
   View(const View&) = default;
@@ -30,6 +31,8 @@ class View : public Tensor {
   View& operator&=(Arg) &&;
   View& operator|=(Arg) &&;
   View& operator^=(Arg) &&;
+  View& operator<<=(Arg) &&;
+  View& operator>>=(Arg) &&;
   // On a variable: rebinds it, as with any Tensor.
   View& operator=(const View& v) & {
     rebind(v.handle());
@@ -39,14 +42,18 @@ class View : public Tensor {
     rebind(t.handle());
     return *this;
   }
-  using Tensor::operator+=;
-  using Tensor::operator-=;
-  using Tensor::operator*=;
-  using Tensor::operator/=;
-  using Tensor::operator%=;
-  using Tensor::operator&=;
-  using Tensor::operator|=;
-  using Tensor::operator^=;
+  // Not on a variable: neither would it change the tensor that was indexed, nor does it look as if it didn't.
+  // Write x(0) += v, or give the value a name of type Tensor.
+  View& operator+=(Arg) & = delete;
+  View& operator-=(Arg) & = delete;
+  View& operator*=(Arg) & = delete;
+  View& operator/=(Arg) & = delete;
+  View& operator%=(Arg) & = delete;
+  View& operator&=(Arg) & = delete;
+  View& operator|=(Arg) & = delete;
+  View& operator^=(Arg) & = delete;
+  View& operator<<=(Arg) & = delete;
+  View& operator>>=(Arg) & = delete;
 
  private:
   friend class Tensor;
@@ -80,6 +87,8 @@ class MaskedView {
   MaskedView& operator&=(Arg) &&;
   MaskedView& operator|=(Arg) &&;
   MaskedView& operator^=(Arg) &&;
+  MaskedView& operator<<=(Arg) &&;
+  MaskedView& operator>>=(Arg) &&;
 
  private:
   friend class Tensor;

@@ -2,34 +2,32 @@
 
 #include "jit/graph/record.hpp"
 #include "lazy/build.hpp"
-#include "lazy/promotion.hpp"
 
 namespace lazy {
 namespace {
 
 using detail::fail;
 using jit::Handle;
-using jit::Op;
 
 DType common_dtype(const char* op, const std::vector<Tensor>& xs, const Site& s) {
   if (xs.empty()) fail<ShapeError>(op, "expected at least one tensor", s);
   DType t = detail::tensor_of(op, Arg(xs[0], s))->dtype;
-  for (const Tensor& x : xs) t = result_type(t, detail::tensor_of(op, Arg(x, s))->dtype, s);
+  for (const Tensor& x : xs) t = detail::promote(op, t, detail::tensor_of(op, Arg(x, s))->dtype, s);
   return t;
 }
 
 /// `parts` have one shape but along the axis.
 Handle joined(const char* op, const std::vector<Handle>& parts, int axis, const Site& s) {
   Shape shape = parts[0]->shape;
-  shape[axis] = 0;
-  for (const Handle& p : parts) shape[axis] += p->shape[axis];
-  Handle all = detail::broadcast(detail::operand(op, Arg(0, s), parts[0]->dtype), shape, s);
+  detail::Wide extent = 0;
+  for (const Handle& p : parts) extent += p->shape[axis];
+  shape[axis] = detail::narrow(op, "an extent of", extent, s);
+  detail::check_countable(op, shape, s);
+  Handle all = detail::constant(0, parts[0]->dtype, shape, parts[0], s);
   Dims start(shape.size(), 0);
   for (const Handle& p : parts) {
     if (p->shape[axis] == shape[axis]) return p;  // the others are empty
-    if (numel(p->shape) > 0)
-      all = jit::record(Op::slice_update, {&all, &p}, all->dtype, shape, s,
-                        {.ints = start, .steps = Dims(start.size(), 1), .axes = {}});
+    if (numel(p->shape) > 0) all = detail::slice_update(op, all, p, start, Dims(start.size(), 1), s);
     start[axis] += p->shape[axis];
   }
   return all;
@@ -37,7 +35,7 @@ Handle joined(const char* op, const std::vector<Handle>& parts, int axis, const 
 
 }  // namespace
 
-Tensor concat(const std::vector<Tensor>& xs, int64_t axis, Site s) {
+Tensor concat(const std::vector<Tensor>& xs, Integer axis, Site s) {
   const char* const op = "concat";
   const DType t = common_dtype(op, xs, s);
   const Shape first = detail::tensor_of(op, Arg(xs[0], s))->shape;
@@ -59,10 +57,12 @@ Tensor concat(const std::vector<Tensor>& xs, int64_t axis, Site s) {
   return Tensor(joined(op, parts, a, s));
 }
 
-Tensor stack(const std::vector<Tensor>& xs, int64_t axis, Site s) {
+Tensor stack(const std::vector<Tensor>& xs, Integer axis, Site s) {
   const char* const op = "stack";
   const DType t = common_dtype(op, xs, s);
   const Shape first = detail::tensor_of(op, Arg(xs[0], s))->shape;
+  if (first.size() == kMaxRank)
+    fail<ShapeError>(op, to_string(first) + " has the most dimensions possible", s);
   const int a = detail::normal_axis(op, axis, first.size() + 1, s);
   Shape shape;
   for (int i = 0; i <= first.size(); ++i) shape.push_back(i == a ? 1 : first[i - (i > a)]);
@@ -70,7 +70,7 @@ Tensor stack(const std::vector<Tensor>& xs, int64_t axis, Site s) {
   for (const Tensor& x : xs) {
     const Arg arg(x, s);
     if (detail::tensor_of(op, arg)->shape != first)
-      fail<ShapeError>(op, "shapes " + to_string(first) + " and " + to_string(x.shape()) + " differ", s);
+      fail<ShapeError>(op, "shapes " + to_string(first) + " and " + to_string(x.shape(s)) + " differ", s);
     parts.push_back(detail::reshape(detail::operand(op, arg, t), shape, s));
   }
   return Tensor(joined(op, parts, a, s));

@@ -2,7 +2,6 @@
 
 #include "jit/graph/layout.hpp"
 #include "lazy/build.hpp"
-#include "lazy/elementwise.hpp"
 #include "lazy/reductions.hpp"
 
 namespace lazy {
@@ -110,35 +109,47 @@ Handle detail::matmul(const char* name, const Handle& a, const Handle& b, const 
   const int64_t m = a->shape[a->shape.size() - 2], n = b->shape.back();
   full.push_back(m);
   full.push_back(n);
+  check_countable(name, full, s);
+  check_devices(name, {&a, &b}, s);
   if (sums_in_lanes(a, b)) return inner_product(name, a, b, full, s);
   return jit::record(Op::matmul, {&a, &b}, a->dtype, full, s);
 }
 
+namespace {
+Tensor times(const char* name, Arg& a, Arg& b) {
+  const DType t = common_type(name, {&a, &b});
+  const Operand x(name, a, t), y(name, b, t);
+  return Tensor(binary(name, is_bool(t) ? Op::bitwise_and : Op::multiply, x, y, a.site()));
+}
+}  // namespace
+
 Tensor matmul(Arg a, Arg b, MaybeDType dtype) { return product("matmul", a, b, dtype); }
 
 Tensor dot(Arg a, Arg b) {
-  if (any_of("dot", a)->shape.empty() || any_of("dot", b)->shape.empty()) return multiply(a, b);
+  if (any_of("dot", a)->shape.empty() || any_of("dot", b)->shape.empty()) return times("dot", a, b);
   return product("dot", a, b, {});
 }
 
 Tensor outer(Arg a, Arg b) {
   const Handle x = take("outer", a), y = take("outer", b);
-  return multiply(Arg(detail::reshape(x, {numel(x->shape), 1}, a.site()), a.site()),
-                  Arg(detail::reshape(y, {1, numel(y->shape)}, b.site()), b.site()));
+  Arg column(detail::reshape(x, {numel(x->shape), 1}, a.site()), a.site()),
+      row(detail::reshape(y, {1, numel(y->shape)}, b.site()), b.site());
+  return times("outer", column, row);
 }
 
-Tensor vecdot(Arg a, Arg b, int64_t axis) {
+Tensor vecdot(Arg a, Arg b, Integer axis) {
   constexpr const char* name = "vecdot";
   const Site& s = a.site();
   (void)tensor_of(name, a), (void)tensor_of(name, b);
   const Handle x = take(name, a), y = take(name, b);
   if (axis >= 0)
-    fail<IndexError>(name, "the axis counts from the end: it is negative, not " + std::to_string(axis), s);
+    fail<IndexError>(name, "the axis counts from the end: it is negative, not " + std::to_string(axis.value),
+                     s);
   const int i = normal_axis(name, axis, x->shape.size(), s), j = normal_axis(name, axis, y->shape.size(), s);
   if (x->shape[i] != y->shape[j]) mismatch(name, x, y, "the extents of the summed axis differ", s);
-  Tensor p = multiply(Arg(x, s), Arg(y, s));
-  const DType t = p.dtype();
-  return sum(Arg(std::move(p), s), Axes(axis), dropdims, t);
+  const DType t = promote(name, x->dtype, y->dtype, s), work = is_bool(t) ? int64 : t;
+  const Handle p = binary(name, Op::multiply, cast(x, work, s), cast(y, work, s), s);
+  return Tensor(cast(sum(Arg(p, s), Axes(axis.value), dropdims, work).handle(), t, s));
 }
 
 }  // namespace lazy

@@ -15,8 +15,8 @@ Tensor matmul(Arg a, Arg b, MaybeDType dtype = {});
 Tensor dot(Arg a, Arg b);
 /// a[i] * b[j]; operands of more dimensions are flattened.
 Tensor outer(Arg a, Arg b);
-/// sum(a * b) along `axis` of both (counted from the end), the other axes broadcast. ShapeError if those
-/// extents differ.
-Tensor vecdot(Arg a, Arg b, int64_t axis = -1);
+/// sum(a * b) along `axis` of both (counted from the end), the other axes broadcast, in the promoted dtype;
+/// of bool, whether any product is true. ShapeError if those extents differ.
+Tensor vecdot(Arg a, Arg b, Integer axis = -1);
 
 }  // namespace lazy

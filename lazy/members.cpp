@@ -24,16 +24,17 @@ LAZY_REDUCTION(argmin)
 LAZY_MEMBER(sum(Axes axes, KeepDims keep, MaybeDType t, Site s), sum, axes, keep, t)
 LAZY_MEMBER(prod(Axes axes, KeepDims keep, MaybeDType t, Site s), prod, axes, keep, t)
 LAZY_MEMBER(var(Axes axes, KeepDims keep, double correction, Site s), var, axes, keep, correction)
+LAZY_MEMBER(stdev(Axes axes, KeepDims keep, double correction, Site s), stdev, axes, keep, correction)
 LAZY_MEMBER(std(Axes axes, KeepDims keep, double correction, Site s), std, axes, keep, correction)
 LAZY_MEMBER(cumsum(Axes axis, MaybeDType t, Site s), cumsum, axis, t)
 LAZY_MEMBER(reshape(ShapeArg shape, Site s), reshape, shape)
 LAZY_MEMBER(flatten(Site s), flatten)
 LAZY_MEMBER(ravel(Site s), flatten)
 LAZY_MEMBER(squeeze(Axes axes, Site s), squeeze, axes)
-LAZY_MEMBER(unsqueeze(int64_t axis, Site s), expand_dims, axis)
+LAZY_MEMBER(unsqueeze(Integer axis, Site s), expand_dims, axis)
 LAZY_MEMBER(transpose(Axes axes, Site s), transpose, axes)
 LAZY_MEMBER(permute(Axes axes, Site s), permute_dims, axes)
-LAZY_MEMBER(swapaxes(int64_t a, int64_t b, Site s), swapaxes, a, b)
+LAZY_MEMBER(swapaxes(Integer a, Integer b, Site s), swapaxes, a, b)
 LAZY_MEMBER(T(Site s), transpose)
 LAZY_MEMBER(mT(Site s), matrix_transpose)
 LAZY_MEMBER(astype(DType dtype, Site s), astype, dtype)
@@ -51,7 +52,7 @@ Tensor Tensor::copy(Site s) const {
   if (!n.ready() || !n.buffer || !n.buffer->borrowed()) return *this;
   jit::BufferRef keep;
   const void* data = jit::contiguous_data(handle_, jit::Cause::data, s, keep);
-  return Tensor(jit::from_bytes(data, n.dtype, n.shape, s));
+  return Tensor(jit::from_bytes(data, n.dtype, n.shape, n.device, s));
 }
 
 }  // namespace lazy

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "lazy/matmul.hpp"
 #include "lazy/reductions.hpp"
 #include "lazy/spatial.hpp"
 
@@ -36,7 +35,7 @@ Pool pool(const char* name, const Handle& x, const Axes& window, const PoolOptio
   const Dims padding = per_axis(name, "padding", o.padding, n, 0, s),
              dilation = per_axis(name, "dilation", o.dilation, n, 1, s);
   for (int i = 0; i < n; ++i)
-    if (2 * padding[i] > (length[i] - 1) * dilation[i] + 1)
+    if (Wide(padding[i]) * 2 > span_of(length[i], dilation[i]))
       fail<ShapeError>(
           name, "padding " + to_string(padding) + " is more than half of window " + to_string(length), s);
   const Handle image = channels_to_last(x, o.layout, s);
@@ -47,6 +46,15 @@ Number lowest(DType t) {
   if (is_float(t)) return Number(-std::numeric_limits<double>::infinity());
   if (!is_signed_int(t)) return Number(0);
   return Number(std::numeric_limits<int64_t>::min() >> (64 - 8 * static_cast<int>(size_of(t))));
+}
+
+/// Returns n zeros; DeviceError where there is no memory for them.
+template <class T>
+std::vector<T> table(const char* op, Wide n, const Site& s) {
+  try {
+    if (n <= INT64_MAX / 16) return std::vector<T>(static_cast<size_t>(n), T(0));
+  } catch (const std::bad_alloc&) {}
+  fail<DeviceError>(op, "out of memory: a table of " + to_string(n) + " weights of windows", s);
 }
 
 /// Elements of each window combined by `op`, in ascending order.
@@ -73,7 +81,7 @@ Handle covered(const Pool& p, DType t) {
   const Windows& w = p.windows;
   Handle all;
   for (int i = 0; i < w.spatial(); ++i) {
-    std::vector<double> n(static_cast<size_t>(w.count[i]), 0);
+    std::vector<double> n = table<double>(p.name, w.count[i], p.site);
     for (int64_t k = 0; k < w.count[i]; ++k)
       for (int64_t j = 0; j < w.length[i]; ++j) {
         const int64_t at = k * w.stride[i] + j * w.dilation[i] - p.padding[i];
@@ -81,7 +89,7 @@ Handle covered(const Pool& p, DType t) {
       }
     Shape shape(w.spatial() + 1, 1);
     shape[i] = w.count[i];
-    const Handle one = cast(jit::from_bytes(n.data(), float64, shape, p.site), t, p.site);
+    const Handle one = cast(jit::from_bytes(n.data(), float64, shape, p.image->device, p.site), t, p.site);
     all = all ? binary(p.name, Op::multiply, all, one, p.site) : one;
   }
   return all;
@@ -89,25 +97,27 @@ Handle covered(const Pool& p, DType t) {
 
 /// First element, and the one past the last, of what adaptive window `i` of `count` covers.
 std::pair<int64_t, int64_t> covers(int64_t i, int64_t count, int64_t extent) {
-  return {i * extent / count, ((i + 1) * extent + count - 1) / count};
+  return {static_cast<int64_t>(Wide(i) * extent / count),
+          static_cast<int64_t>((Wide(i + 1) * extent + count - 1) / count)};
 }
 
 /// Spatial axis `axis` of the image reduced to `count` windows: each a weighted sum of the axis.
-Handle averaged(const char*, const Handle& image, int axis, int64_t count, const Site& s) {
+Handle averaged(const char* name, const Handle& image, int axis, int64_t count, const Site& s) {
   const int64_t extent = image->shape[axis];
-  std::vector<double> weights(static_cast<size_t>(extent * count), 0);
+  std::vector<double> weights = table<double>(name, Wide(extent) * count, s);
   for (int64_t i = 0; i < count; ++i) {
     const auto [from, to] = covers(i, count, extent);
     for (int64_t j = from; j < to; ++j)
       weights[static_cast<size_t>(i * extent + j)] = 1 / static_cast<double>(to - from);
   }
-  const Handle matrix = cast(jit::from_bytes(weights.data(), float64, {count, extent}, s), image->dtype, s);
+  const Handle matrix =
+      cast(jit::from_bytes(weights.data(), float64, {count, extent}, image->device, s), image->dtype, s);
   Dims axes;
   for (int i = 0; i < image->shape.size(); ++i)
     if (i != axis && i != image->shape.size() - 1) axes.push_back(i);
   axes.push_back(axis);
   axes.push_back(image->shape.size() - 1);
-  const Handle y = matmul(Arg(matrix, s), Arg(detail::permute(image, axes, s), s)).handle();
+  const Handle y = detail::matmul(name, matrix, detail::permute(image, axes, s), s);
   Dims back(axes.size(), 0);
   for (int i = 0; i < axes.size(); ++i) back[static_cast<int>(axes[i])] = i;
   return detail::permute(y, back, s);
@@ -117,7 +127,7 @@ Handle averaged(const char*, const Handle& image, int axis, int64_t count, const
 Handle largest(const char* name, const Handle& image, int axis, int64_t count, const Site& s) {
   const int64_t extent = image->shape[axis];
   const int rank = image->shape.size();
-  std::vector<uint8_t> inside(static_cast<size_t>(extent * count), 0);
+  std::vector<uint8_t> inside = table<uint8_t>(name, Wide(extent) * count, s);
   for (int64_t i = 0; i < count; ++i) {
     const auto [from, to] = covers(i, count, extent);
     for (int64_t j = from; j < to; ++j) inside[static_cast<size_t>(i * extent + j)] = 1;
@@ -127,7 +137,7 @@ Handle largest(const char* name, const Handle& image, int axis, int64_t count, c
   wide.push_back(0);
   for (int i = rank; i > axis; --i) wide[i] = wide[i - 1];
   wide[axis] = 1;
-  const Handle chosen = cast(jit::from_bytes(inside.data(), uint8, mask, s), bool_, s);
+  const Handle chosen = cast(jit::from_bytes(inside.data(), uint8, mask, image->device, s), bool_, s);
   const Handle values = detail::where(name, chosen, detail::reshape(image, wide, s),
                                       constant(lowest(image->dtype), image->dtype, {}, s), s);
   return max(Arg(values, s), axis + 1).handle();
@@ -154,7 +164,7 @@ Tensor max_pool(Arg x, Axes window, const PoolOptions& options) {
   const Handle h = take(name, x);
   if (is_bool(h->dtype)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", x.site());
   const Pool p = pool(name, h, window, options, x.site());
-  const Handle y = combined(p, Op::maximum, padded(p.image, p.padding, lowest(h->dtype), p.site));
+  const Handle y = combined(p, Op::maximum, padded(p.name, p.image, p.padding, lowest(h->dtype), p.site));
   return Tensor(channels_from_last(y, options.layout, p.site));
 }
 
@@ -164,7 +174,7 @@ Tensor avg_pool(Arg x, Axes window, const PoolOptions& options) {
   const DType t = float_type(given->dtype), work = is_half(t) ? float32 : t;
   const Pool p = pool(name, cast(given, work, x.site()), window, options, x.site());
   const bool pads = std::any_of(p.padding.begin(), p.padding.end(), [](int64_t v) { return v != 0; });
-  const Handle total = combined(p, Op::add, padded(p.image, p.padding, 0, p.site));
+  const Handle total = combined(p, Op::add, padded(p.name, p.image, p.padding, 0, p.site));
   const Handle count = pads && !options.count_padding
                            ? covered(p, work)
                            : constant(static_cast<double>(p.windows.taps), work, {}, p.site);

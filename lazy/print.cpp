@@ -23,7 +23,7 @@ struct Shown {
   bool cut;
 };
 Shown shown(int64_t n, bool summary, int64_t edge) {
-  if (summary && 2 * edge < n) return {edge, edge, true};
+  if (summary && edge < n && edge < n - edge) return {edge, edge, true};
   return {0, n, false};
 }
 
@@ -136,12 +136,13 @@ std::string padded(const std::string& s, size_t width) {
 
 }  // namespace
 
-void set_printoptions(const PrintOptions& options) {
+void set_printoptions(const PrintOptions& options, Site s) {
   if (options.precision < 0 || options.threshold < 0 || options.edgeitems < 1 || options.linewidth < 1 ||
       (options.sign != '-' && options.sign != '+' && options.sign != ' '))
     throw Error(
         "set_printoptions: precision and threshold are at least 0, edgeitems and linewidth at least 1, sign "
-        "is '-', '+' or ' '");
+        "is '-', '+' or ' '",
+        s);
   const std::lock_guard lock(mutex);
   current = options;
 }
@@ -194,5 +195,8 @@ std::string to_string(const Tensor& x, Site s) {
 }
 
 std::ostream& operator<<(std::ostream& out, Located x) { return out << to_string(*x.tensor, x.site); }
+std::ostream& operator<<(std::ostream& out, const Dims& d) { return out << to_string(d); }
+std::ostream& operator<<(std::ostream& out, DType t) { return out << name_of(t); }
+std::ostream& operator<<(std::ostream& out, Device d) { return out << to_string(d); }
 
 }  // namespace lazy

@@ -1,6 +1,7 @@
 // Text of a tensor, as NumPy 2 prints an array with str().
 #pragma once
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 
 #include "lazy/tensor.hpp"
@@ -17,7 +18,7 @@ struct PrintOptions {
   char sign = '-';        // '-': only of negative numbers; '+': always; ' ': a space for positive ones
 };
 /// For the whole process; any thread.
-void set_printoptions(const PrintOptions&);
+void set_printoptions(const PrintOptions&, Site = Site::current());
 PrintOptions get_printoptions();
 
 /// Row-major elements on the host as text.
@@ -25,5 +26,9 @@ std::string format(const void* data, DType, const Shape&, const PrintOptions&);
 std::string format(const void* data, DType, const Shape&);
 /// Evaluates.
 std::string to_string(const Tensor&, Site = Site::current());
+/// "[3, 4]", "float32", "cuda:0"
+std::ostream& operator<<(std::ostream&, const Dims&);
+std::ostream& operator<<(std::ostream&, DType);
+std::ostream& operator<<(std::ostream&, Device);
 
 }  // namespace lazy

@@ -95,7 +95,7 @@ Tensor position(const char* name, Op op, Arg& x, const Axes& axis, KeepDims keep
   const Plan p = plan(name, h->shape, axis, keep, s);
   if (p.count == 0)
     fail<ShapeError>(name, "no elements along axes " + to_string(p.axes) + " of " + to_string(h->shape), s);
-  if (p.count == 1) return Tensor(constant(0, int64, p.result, s));
+  if (p.count == 1) return Tensor(constant(0, int64, p.result, h, s));
   if (is_bool(h->dtype)) h = cast(h, uint8, s);
   return Tensor(reduce(op, h, p, p.result, s));
 }
@@ -152,11 +152,20 @@ Tensor var(Arg x, Axes axes, KeepDims keep, double correction) {
   return Tensor(cast(variance("var", h, p, correction, x.site()), float_type(h->dtype), x.site()));
 }
 
-Tensor std(Arg x, Axes axes, KeepDims keep, double correction) {
-  const Handle h = take("std", x);
-  const Plan p = plan("std", h->shape, axes, keep, x.site());
-  return Tensor(cast(unary(Op::sqrt, variance("std", h, p, correction, x.site()), x.site()),
+namespace {
+Tensor deviation(const char* name, Arg& x, const Axes& axes, KeepDims keep, double correction) {
+  const Handle h = take(name, x);
+  const Plan p = plan(name, h->shape, axes, keep, x.site());
+  return Tensor(cast(unary(Op::sqrt, variance(name, h, p, correction, x.site()), x.site()),
                      float_type(h->dtype), x.site()));
+}
+}  // namespace
+
+Tensor stdev(Arg x, Axes axes, KeepDims keep, double correction) {
+  return deviation("stdev", x, axes, keep, correction);
+}
+Tensor std(Arg x, Axes axes, KeepDims keep, double correction) {
+  return deviation("std", x, axes, keep, correction);
 }
 
 // log(sum(exp(x - m))) + m with m the maximum, or 0 where that is infinite or NaN: exp then gives the right

@@ -16,7 +16,9 @@ Tensor prod(Arg x, Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = 
 Tensor mean(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 /// sum((x - mean)^2) / (n - correction). Integers and bools in float64.
 Tensor var(Arg x, Axes axes = {}, KeepDims keep = dropdims, double correction = 0);
-/// Square root of var.
+/// Square root of var. `std` is the same; under `using namespace lazy` only stdev(x) and x.std() can be
+/// written, for std is a namespace too.
+Tensor stdev(Arg x, Axes axes = {}, KeepDims keep = dropdims, double correction = 0);
 Tensor std(Arg x, Axes axes = {}, KeepDims keep = dropdims, double correction = 0);
 /// NaN wins. ShapeError for an empty axis.
 Tensor max(Arg x, Axes axes = {}, KeepDims keep = dropdims);
@@ -43,6 +45,7 @@ LAZY_KEEP(sum)
 LAZY_KEEP(prod)
 LAZY_KEEP(mean)
 LAZY_KEEP(var)
+LAZY_KEEP(stdev)
 LAZY_KEEP(std)
 LAZY_KEEP(max)
 LAZY_KEEP(min)

@@ -4,6 +4,10 @@
 
 namespace lazy::detail {
 
+int64_t with_padding(const char* op, int64_t extent, int64_t padding, const Site& s) {
+  return narrow(op, "a padded extent of", Wide(extent) + Wide(padding) * 2, s);
+}
+
 Dims per_axis(const char* op, const char* what, const Dims& given, int count, int64_t least, const Site& s) {
   if (given.size() != 1 && given.size() != count)
     fail<ShapeError>(
@@ -35,16 +39,20 @@ Windows::Windows(const char* op, const Shape& image, const Dims& l, const Dims& 
                  const Dims& d, const Site& s)
     : length(l), stride(st), dilation(d) {
   for (int i = 0; i < l.size(); ++i) {
-    const int64_t span = (l[i] - 1) * d[i] + 1, extent = image[i + 1] + 2 * padding[i];
+    const Wide span = span_of(l[i], d[i]);
+    const int64_t extent = with_padding(op, image[i + 1], padding[i], s);
     if (span > extent)
       fail<ShapeError>(op,
-                       "a window that spans " + std::to_string(span) + " does not fit spatial axis " +
+                       "a window that spans " + to_string(span) + " does not fit spatial axis " +
                            std::to_string(i) + ", which has " + std::to_string(extent) +
                            (padding[i] ? " elements with its padding" : " elements"),
                        s);
-    count.push_back((extent - span) / st[i] + 1);
-    taps *= l[i];
+    count.push_back((extent - static_cast<int64_t>(span)) / st[i] + 1);
+    taps = narrow(op, "the number of elements in a window,", Wide(taps) * l[i], s);
   }
+  Shape all{image[0], image.back()};  // of the view, without copies: what is computed with
+  for (int i = 0; i < l.size(); ++i) all.push_back(std::max<int64_t>(count[i], 1)), all.push_back(l[i]);
+  check_countable(op, all, s);
 }
 
 Handle Windows::tap(const Handle& image, const Dims& position, const Site& s) const {
@@ -77,7 +85,7 @@ Handle Windows::view(const Handle& image, const Site& s) const {
   return window(image, axes, stride, dilation, shape, s);
 }
 
-Handle placed(const Handle& image, const Dims& before, const Dims& step, const Dims& extents,
+Handle placed(const char* op, const Handle& image, const Dims& before, const Dims& step, const Dims& extents,
               const Number& value, const Site& s) {
   Shape shape = image->shape;
   Dims start(shape.size(), 0), steps(shape.size(), 1);
@@ -86,18 +94,20 @@ Handle placed(const Handle& image, const Dims& before, const Dims& step, const D
     start[i + 1] = before[i];
     steps[i + 1] = step[i];
   }
-  const Handle base = constant(value, image->dtype, shape, s);
+  check_countable(op, shape, s);
+  const Handle base = constant(value, image->dtype, shape, image, s);
   if (numel(image->shape) == 0) return base;
-  return jit::record(Op::slice_update, {&base, &image}, image->dtype, shape, s,
-                     {.ints = start, .steps = steps, .axes = {}});
+  return slice_update(op, base, image, start, steps, s);
 }
 
-Handle padded(const Handle& image, const Dims& padding, const Number& value, const Site& s, bool anew) {
+Handle padded(const char* op, const Handle& image, const Dims& padding, const Number& value, const Site& s,
+              bool anew) {
   const bool pads = std::any_of(padding.begin(), padding.end(), [](int64_t p) { return p != 0; });
   if (!pads && !anew) return image;
   Dims extents;
-  for (int i = 0; i < padding.size(); ++i) extents.push_back(image->shape[i + 1] + 2 * padding[i]);
-  return placed(image, padding, Dims(padding.size(), 1), extents, value, s);
+  for (int i = 0; i < padding.size(); ++i)
+    extents.push_back(with_padding(op, image->shape[i + 1], padding[i], s));
+  return placed(op, image, padding, Dims(padding.size(), 1), extents, value, s);
 }
 
 }  // namespace lazy::detail

@@ -6,6 +6,9 @@
 
 namespace lazy::detail {
 
+/// The extent with its padding; ShapeError if it cannot be counted.
+int64_t with_padding(const char* op, int64_t extent, int64_t padding, const Site&);
+
 /// One extent for all of `count` spatial axes, or one each; each at least `least`. ShapeError otherwise.
 Dims per_axis(const char* op, const char* what, const Dims& given, int count, int64_t least, const Site&);
 
@@ -34,10 +37,11 @@ struct Windows {
 
 /// The image with its spatial axes placed into larger ones of `value`: element i of axis a goes to
 /// before[a] + i step[a]; `extents` are the new spatial extents.
-Handle placed(const Handle& image, const Dims& before, const Dims& step, const Dims& extents,
+Handle placed(const char* op, const Handle& image, const Dims& before, const Dims& step, const Dims& extents,
               const Number& value, const Site&);
 /// `padding` elements of `value` before and after each spatial axis. Without padding the image itself, unless
 /// it is to be laid out `anew`, row-major.
-Handle padded(const Handle& image, const Dims& padding, const Number& value, const Site&, bool anew = false);
+Handle padded(const char* op, const Handle& image, const Dims& padding, const Number& value, const Site&,
+              bool anew = false);
 
 }  // namespace lazy::detail

@@ -10,18 +10,21 @@ namespace lazy {
 using detail::fail;
 
 namespace {
-Dims listed(std::initializer_list<Extent> v, const char* what, const Site& s) {
+Dims listed(std::initializer_list<Integer> v, const char* what, const Site& s) {
   if (v.size() > kMaxRank)
     throw ShapeError(std::string(what) + ": a tensor has at most " + std::to_string(kMaxRank) +
                          " dimensions, not " + std::to_string(v.size()),
                      s);
   Dims r;
-  for (const Extent& e : v) r.push_back(e.value);
+  for (const Integer& e : v) r.push_back(e);
   return r;
 }
 }  // namespace
 
-ShapeArg::ShapeArg(std::initializer_list<Extent> v, Site s) : Shape(listed(v, "shape", s)) {}
+ShapeArg::ShapeArg(std::initializer_list<Integer> v, Site s) : Shape(listed(v, "shape", s)) {
+  for (const Integer& e : v)
+    if (e.above) throw ShapeError("shape: an extent is above " + std::to_string(e.value), s);
+}
 ShapeArg::ShapeArg(const std::vector<int64_t>& v, Site s) {
   if (v.size() > kMaxRank)
     throw ShapeError("shape: a tensor has at most " + std::to_string(kMaxRank) + " dimensions, not " +
@@ -29,13 +32,13 @@ ShapeArg::ShapeArg(const std::vector<int64_t>& v, Site s) {
                      s);
   for (int64_t n : v) push_back(n);
 }
-Axes::Axes(std::initializer_list<Extent> v, Site s) : Dims(listed(v, "axes", s)) {}
+Axes::Axes(std::initializer_list<Integer> v, Site s) : Dims(listed(v, "axes", s)) {}
 
 void Tensor::throw_empty(const char* op, const Site& s) {
   fail<Error>(op, "the tensor is empty (default-constructed): assign to it first", s);
 }
 
-int64_t Tensor::size(int axis, Site s) const {
+int64_t Tensor::size(Integer axis, Site s) const {
   const Shape& shape = node("size", s).shape;
   return shape[detail::normal_axis("size", axis, shape.size(), s)];
 }

@@ -37,7 +37,7 @@ class Tensor {
   int ndim(Site s = Site::current()) const { return node("ndim", s).shape.size(); }
   /// Number of elements; with an axis, the extent of that axis.
   int64_t size(Site s = Site::current()) const { return numel(node("size", s).shape); }
-  int64_t size(int axis, Site s = Site::current()) const;
+  int64_t size(Integer axis, Site s = Site::current()) const;
   Device device(Site s = Site::current()) const { return node("device", s).device; }
   size_t nbytes(Site s = Site::current()) const { return static_cast<size_t>(size(s)) * size_of(dtype(s)); }
 
@@ -119,6 +119,9 @@ class Tensor {
   Tensor var(Axes axes = {}, KeepDims keep = dropdims, double correction = 0,
              Site s = Site::current()) const&;
   Tensor var(Axes axes = {}, KeepDims keep = dropdims, double correction = 0, Site s = Site::current()) &&;
+  Tensor stdev(Axes axes = {}, KeepDims keep = dropdims, double correction = 0,
+               Site s = Site::current()) const&;
+  Tensor stdev(Axes axes = {}, KeepDims keep = dropdims, double correction = 0, Site s = Site::current()) &&;
   Tensor std(Axes axes = {}, KeepDims keep = dropdims, double correction = 0,
              Site s = Site::current()) const&;
   Tensor std(Axes axes = {}, KeepDims keep = dropdims, double correction = 0, Site s = Site::current()) &&;
@@ -144,14 +147,14 @@ class Tensor {
   Tensor ravel(Site s = Site::current()) &&;
   Tensor squeeze(Axes axes = {}, Site s = Site::current()) const&;
   Tensor squeeze(Axes axes = {}, Site s = Site::current()) &&;
-  Tensor unsqueeze(int64_t axis, Site s = Site::current()) const&;
-  Tensor unsqueeze(int64_t axis, Site s = Site::current()) &&;
+  Tensor unsqueeze(Integer axis, Site s = Site::current()) const&;
+  Tensor unsqueeze(Integer axis, Site s = Site::current()) &&;
   Tensor transpose(Axes axes = {}, Site s = Site::current()) const&;
   Tensor transpose(Axes axes = {}, Site s = Site::current()) &&;
   Tensor permute(Axes axes, Site s = Site::current()) const&;
   Tensor permute(Axes axes, Site s = Site::current()) &&;
-  Tensor swapaxes(int64_t a, int64_t b, Site s = Site::current()) const&;
-  Tensor swapaxes(int64_t a, int64_t b, Site s = Site::current()) &&;
+  Tensor swapaxes(Integer a, Integer b, Site s = Site::current()) const&;
+  Tensor swapaxes(Integer a, Integer b, Site s = Site::current()) &&;
   /// Axes in reverse order.
   Tensor T(Site s = Site::current()) const&;
   Tensor T(Site s = Site::current()) &&;

@@ -29,7 +29,7 @@ Tensor rounding(const char* name, Op op, Arg& x) {
 /// isnan and its like: a fixed answer where the dtype has no such values.
 Tensor predicate(const char* name, Op op, bool of_integers, Arg& x) {
   const Handle h = take(name, x);
-  if (!is_float(h->dtype)) return Tensor(constant(Number(of_integers), bool_, h->shape, x.site()));
+  if (!is_float(h->dtype)) return Tensor(constant(Number(of_integers), bool_, h->shape, h, x.site()));
   return Tensor(unary(op, h, x.site()));
 }
 
@@ -75,7 +75,7 @@ Tensor isfinite(Arg x) { return predicate("isfinite", Op::isfinite, true, x); }
 Tensor signbit(Arg x) {
   const Handle h = take("signbit", x);
   if (is_float(h->dtype)) return Tensor(unary(Op::signbit, h, x.site()));
-  if (!is_signed_int(h->dtype)) return Tensor(constant(Number(false), bool_, h->shape, x.site()));
+  if (!is_signed_int(h->dtype)) return Tensor(constant(Number(false), bool_, h->shape, h, x.site()));
   return Tensor(binary("signbit", Op::less, h, constant(Number(0), h->dtype, {}, x.site()), x.site()));
 }
 

@@ -43,12 +43,11 @@ Tensor permuted(const char* op, Arg& x, const Dims& axes) {
 Tensor reshape(Arg x, ShapeArg shape) {
   const Handle h = take("reshape", x);
   int open = -1;
-  int64_t known = 1;
+  int64_t known = 1;  // a product that leaves int64 is no tensor's
   bool good = true;
   for (int i = 0; i < shape.size(); ++i) {
     if (shape[i] == -1 && open < 0) open = i;
-    else if (shape[i] < 0) good = false;
-    else known *= shape[i];
+    else if (shape[i] < 0 || __builtin_mul_overflow(known, shape[i], &known)) good = false;
   }
   const int64_t n = numel(h->shape);
   if (good && open >= 0) {
@@ -59,6 +58,7 @@ Tensor reshape(Arg x, ShapeArg shape) {
   }
   if (!good)
     fail<ShapeError>("reshape", to_string(h->shape) + " does not go into " + to_string(shape), x.site());
+  check_countable("reshape", shape, x.site());
   return Tensor(detail::reshape(h, shape, x.site()));
 }
 
@@ -79,7 +79,7 @@ Tensor matrix_transpose(Arg x) {
   return Tensor(detail::permute(h, axes, x.site()));
 }
 
-Tensor swapaxes(Arg x, int64_t a, int64_t b) {
+Tensor swapaxes(Arg x, Integer a, Integer b) {
   const Handle h = take("swapaxes", x);
   const int rank = h->shape.size();
   Dims axes = identity_axes(rank);
@@ -123,7 +123,7 @@ Tensor squeeze(Arg x, Axes axes) {
   return Tensor(detail::reshape(h, shape, x.site()));
 }
 
-Tensor expand_dims(Arg x, int64_t axis) {
+Tensor expand_dims(Arg x, Integer axis) {
   const Handle h = take("expand_dims", x);
   const int rank = h->shape.size();
   if (rank == kMaxRank)
@@ -146,6 +146,7 @@ Tensor broadcast_to(Arg x, ShapeArg shape) {
   if (!good)
     fail<ShapeError>("broadcast_to", to_string(h->shape) + " does not broadcast to " + to_string(shape),
                      x.site());
+  check_countable("broadcast_to", shape, x.site());
   return Tensor(detail::broadcast(h, shape, x.site()));
 }
 
@@ -196,15 +197,16 @@ Tensor sliding_window_view(Arg x, Axes window, Axes axes, Axes step, Axes dilati
   Shape shape = h->shape;
   for (int i = 0; i < along.size(); ++i) {
     const int axis = static_cast<int>(along[i]);
-    const int64_t span = (length[i] - 1) * gaps[i] + 1;
+    const Wide span = span_of(length[i], gaps[i]);
     if (span > h->shape[axis])
       fail<ShapeError>(name,
-                       "a window that spans " + std::to_string(span) + " does not fit axis " +
+                       "a window that spans " + to_string(span) + " does not fit axis " +
                            std::to_string(axis) + " of " + to_string(h->shape),
                        s);
-    shape[axis] = (h->shape[axis] - span) / steps[i] + 1;
+    shape[axis] = (h->shape[axis] - static_cast<int64_t>(span)) / steps[i] + 1;
     shape.push_back(length[i]);
   }
+  check_countable(name, shape, s);
   return Tensor(detail::window(h, along, steps, gaps, shape, s));
 }
 

@@ -16,14 +16,14 @@ inline Tensor permute(Arg x, Axes axes) { return permute_dims(std::move(x), axes
 Tensor transpose(Arg x, Axes axes = {});
 /// The last two axes swapped; ShapeError for fewer than two dimensions.
 Tensor matrix_transpose(Arg x);
-Tensor swapaxes(Arg x, int64_t a, int64_t b);
+Tensor swapaxes(Arg x, Integer a, Integer b);
 /// Axes `from` go to positions `to`; the others keep their order.
 Tensor moveaxis(Arg x, Axes from, Axes to);
 /// Drops axes of extent 1: the named ones (ShapeError if one is longer), or all.
 Tensor squeeze(Arg x, Axes axes = {});
 /// A new axis of extent 1 at position `axis` of the result.
-Tensor expand_dims(Arg x, int64_t axis = 0);
-inline Tensor unsqueeze(Arg x, int64_t axis) { return expand_dims(std::move(x), axis); }
+Tensor expand_dims(Arg x, Integer axis = 0);
+inline Tensor unsqueeze(Arg x, Integer axis) { return expand_dims(std::move(x), axis); }
 /// Repeats axes of extent 1 and adds leading ones. ShapeError if the shapes don't fit.
 Tensor broadcast_to(Arg x, ShapeArg shape);
 std::vector<Tensor> broadcast_arrays(std::initializer_list<Arg>);

@@ -32,13 +32,7 @@ bool resolve_view(Node* n) {
 
 // Bytes of a tensor must be countable; whether they can be had is the allocator's to say.
 void check_size(Op op, const Shape& shape, const Site& site) {
-  int64_t n = 16;
-  bool too_large = false, empty = false;
-  for (int64_t d : shape) {
-    empty |= d == 0;
-    too_large |= __builtin_mul_overflow(n, d, &n);
-  }
-  if (too_large && !empty)
+  if (!countable(shape))
     throw ShapeError(std::string(op == Op::constant ? "full" : name_of(op)) + ": shape " + to_string(shape) +
                          " has more elements than can be addressed",
                      site);
@@ -153,9 +147,13 @@ Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, 
 }
 
 Handle constant(Scalar value, DType type, const Shape& shape, const Site& site) {
+  return constant(value, type, shape, default_device(site), site);
+}
+
+Handle constant(Scalar value, DType type, const Shape& shape, Device device, const Site& site) {
   Node* n = make(Op::constant, type, shape, site);
   n->scalar = value;
-  n->device = default_device(site);
+  n->device = device;
   n->graph = &Graph::mine();
   return Handle::adopt(n);
 }
@@ -168,9 +166,8 @@ Handle iota(int axis, const Shape& shape, const Site& site) {
   return Handle::adopt(n);
 }
 
-Handle from_bytes(const void* bytes, DType type, const Shape& shape, const Site& site) {
+Handle from_bytes(const void* bytes, DType type, const Shape& shape, Device device, const Site& site) {
   const size_t size = static_cast<size_t>(numel(shape)) * size_of(type);
-  const Device device = default_device(site);
   Backend& backend = backend_of(device, site);
   BufferRef buffer = BufferRef::allocate(backend, size);
   if (size) backend.write(buffer->data(), bytes, size);
@@ -178,10 +175,12 @@ Handle from_bytes(const void* bytes, DType type, const Shape& shape, const Site&
 }
 
 Handle from_blob(void* data, DType type, const Shape& shape, const Dims& strides,
-                 std::function<void(void*)> deleter, const Site& site) {
-  Handle h = make_ready(
-      BufferRef::borrow(data, static_cast<size_t>(numel(shape)) * size_of(type), std::move(deleter)), type,
-      shape, Device{}, site);
+                 std::function<void(void*)> deleter, Device device, const Site& site) {
+  const size_t bytes = static_cast<size_t>(numel(shape)) * size_of(type);
+  Handle h = make_ready(BufferRef(), type, shape, Device{}, site);
+  const bool stays = device == Device{};
+  // Whoever is refused keeps the memory: the deleter is handed over when nothing can fail any more.
+  h->buffer = BufferRef::borrow(data, bytes, stays ? std::move(deleter) : nullptr);
   if (strides.size()) {
     const Layout l{shape, strides, 0};
     h->contiguous = l.is_contiguous();
@@ -190,8 +189,11 @@ Handle from_blob(void* data, DType type, const Shape& shape, const Dims& strides
       h->minor = minor_of_strides(shape, strides);
     }
   }
-  const Device device = default_device(site);
-  return device == Device{} ? h : transfer(h, device, site);
+  if (stays) return h;
+  Handle copy = transfer(h, device, site);
+  h = {};
+  (void)BufferRef::borrow(data, bytes, std::move(deleter));  // has been read
+  return copy;
 }
 
 const char* name_of(Cause c) {
@@ -222,8 +224,8 @@ Handle transfer(const Handle& h, Device to, const Site& site) {
   Backend& target = backend_of(to, site);
   if (h->device == to) return h;
   if (h->op == Op::constant || h->op == Op::iota) {
-    const Handle there = h->op == Op::constant ? constant(h->scalar, h->dtype, h->shape, site)
-                                               : iota(static_cast<int>(h->axes[0]), h->shape, site);
+    if (h->op == Op::constant) return constant(h->scalar, h->dtype, h->shape, to, site);
+    const Handle there = iota(static_cast<int>(h->axes[0]), h->shape, site);
     there->device = to;
     return there;
   }

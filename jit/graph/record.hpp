@@ -19,16 +19,18 @@ struct Attributes {
 Handle record(Op, std::initializer_list<const Handle*> operands, DType, const Shape&, const Site&,
               const Attributes& = {});
 /// A tensor whose every element is `value`: an argument of the programs that use it, never part of their key.
+/// Counts as on the default device, or on the one given; but a source is wherever another operand is.
 Handle constant(Scalar value, DType, const Shape&, const Site&);
+Handle constant(Scalar value, DType, const Shape&, Device, const Site&);
 /// Index along `axis` (int64), broadcast over `shape`.
 Handle iota(int axis, const Shape&, const Site&);
-/// A value that exists: `bytes` are copied.
-Handle from_bytes(const void* bytes, DType, const Shape&, const Site&);
+/// A value that exists: `bytes` of the host's are copied to the device.
+Handle from_bytes(const void* bytes, DType, const Shape&, Device, const Site&);
 /// A value in the user's memory; strides in elements (empty: contiguous; may be 0 or negative). `deleter`
-/// runs once, when nothing refers to the memory any more. `data` points at the element of index 0; [low,
-/// high) are the bytes it may touch.
+/// runs once, when nothing refers to the memory any more; not if this throws. `data` points at the element of
+/// index 0. A device other than the CPU gets a copy.
 Handle from_blob(void* data, DType, const Shape&, const Dims& strides, std::function<void(void*)> deleter,
-                 const Site&);
+                 Device, const Site&);
 
 enum class Cause : uint8_t {
   item,

@@ -128,7 +128,7 @@ Tensor Machine::leaf(const Statement& s) {
   if (s.layout == 0) {
     std::vector<unsigned char> bytes(n * size);
     for (size_t i = 0; i < n; ++i) put(bytes.data() + i * size, s.dtype, r, program_.specials);
-    return Tensor(jit::from_bytes(bytes.data(), s.dtype, shape, Site::current()));
+    return Tensor(jit::from_bytes(bytes.data(), s.dtype, shape, default_device(), Site::current()));
   }
   // Memory of the user's: axes in another order, gaps, backwards, or one element for a whole axis.
   Random how(s.salt);

@@ -205,4 +205,65 @@ BOOST_AUTO_TEST_CASE(settings_change_meanwhile) {
   }));
 }
 
+// Listing them holds each key's programs as they are, while others put new ones first.
+BOOST_AUTO_TEST_CASE(programs_are_listed_while_others_compile_for_the_same_key) {
+  const fresh::Override fixed("LAZY_DYNAMIC", "never"), limit("LAZY_RECOMPILE_LIMIT", "1000");
+  BOOST_TEST(on_all_threads([](int t) {
+    for (int round = 0; round < 60; ++round) {
+      if (t % 2) {
+        for (int again = 0; again < 20; ++again)
+          for (const cache::ProgramInfo& p : cache::programs())
+            if (p.kernel_texts.size() != p.kernels) return false;
+        continue;
+      }
+      const Tensor x = arange(0, 8 + t * 100 + round, 1, float32);
+      if ((x * 2 + 1).to_vector<float>()[3] != 7) return false;
+      if (t == 0 && round % 20 == 19) cache::clear();
+    }
+    return true;
+  }));
+}
+
+// Each Tensor has a pointer of its own to keep, but one that takes long must not keep others waiting.
+BOOST_AUTO_TEST_CASE(data_is_computed_side_by_side) {
+  const fresh::Probe::Hooks hooks;
+  const Tensor slow = numbers({40}) * 2, ready = numbers({50});
+  const Tensor strided = reshape(numbers({40}), {5, 8}).T();
+  cache::clear();
+  std::atomic<bool> others_are_through{false}, waited_in_vain{false};
+  std::atomic<int> launches{0};
+  std::barrier computing(2);
+  fresh::Probe::instance().on_launch = [&] {
+    if (launches++ > 0) return;
+    computing.arrive_and_wait();
+    for (int ms = 0; ms < 10000 && !others_are_through; ++ms)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    waited_in_vain = !others_are_through;
+  };
+  std::thread first([&] { BOOST_TEST(slow.data<float>()[2] == 6); });
+  computing.arrive_and_wait();
+  std::thread others([&] {
+    BOOST_TEST(ready.data<float>()[2] == 3);
+    BOOST_TEST(strided.data<float>()[1] == 9);
+    others_are_through = true;
+  });
+  first.join();
+  others.join();
+  BOOST_TEST(!waited_in_vain);
+}
+
+// Of threads that ask one Tensor for its data at once, all get the same pointer, which stays.
+BOOST_AUTO_TEST_CASE(data_of_one_tensor) {
+  for (int round = 0; round < 30; ++round) {
+    const Tensor x = reshape(numbers({40}), {5, 8}).T();
+    std::atomic<const float*> seen[kThreads];
+    BOOST_TEST(on_all_threads([&](int t) {
+      seen[t] = x.data<float>();
+      return seen[t][1] == 9;
+    }));
+    for (int t = 1; t < kThreads; ++t) BOOST_TEST(seen[t].load() == seen[0].load());
+    BOOST_TEST(x.data<float>() == seen[0].load());
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(from_memory) {
 BOOST_AUTO_TEST_CASE(too_large_to_address) {
   const int64_t huge = int64_t{1} << 40;
   THROWS(ShapeError, zeros({huge, huge}),
-         "full: shape [1099511627776, 1099511627776] has more elements than can be addressed");
+         "zeros: shape [1099511627776, 1099511627776] has more elements than can be addressed");
   BOOST_TEST(zeros({huge, 0, huge}).size() == 0);
 }
 

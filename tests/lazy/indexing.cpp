@@ -41,7 +41,11 @@ BOOST_AUTO_TEST_CASE(wrong_indices) {
   THROWS(IndexError, zeros({0})(0), "index: 0 is out of range for axis 0 with extent 0");
   THROWS(ShapeError, zeros({1, 1, 1, 1, 1, 1, 1, 1})(newaxis),
          "index: the result has more than 8 dimensions");
-  THROWS(DtypeError, x(arange(2)), "index: a mask is of bool, not int64: compare with something");
+  THROWS(
+      DtypeError, x(arange(2)),
+      "index: a mask is of bool, not int64: compare with something. A tensor of positions is no index yet: "
+      "x(i) "
+      "takes one at a time, matmul(astype(expand_dims(i, 1) == arange(x.size(0)), x.dtype()), x) takes rows");
   THROWS(ShapeError, x(zeros({3}, bool_)),
          "index: a mask of shape [3] does not match the leading dimensions of [2, 3]");
   THROWS(Error, Tensor()(0), "index: the tensor is empty (default-constructed): assign to it first");
