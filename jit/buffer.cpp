@@ -4,6 +4,7 @@
 #include <string>
 
 #include "jit/backend.hpp"
+#include "jit/kept_layouts.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
 
@@ -44,7 +45,20 @@ void Buffer::release_borrowed() noexcept {
   } catch (...) {}  // no memory to say so
 }
 
+KeptLayouts& Buffer::layouts() {
+  KeptLayouts* all = layouts_.load(std::memory_order_acquire);
+  if (all) return *all;
+  auto fresh = std::make_unique<KeptLayouts>();
+  if (layouts_.compare_exchange_strong(all, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
+  return *all;
+}
+
+void Buffer::forget_layouts() noexcept {
+  if (KeptLayouts* const all = layouts_.load(std::memory_order_acquire)) all->clear();
+}
+
 void Buffer::destroy() noexcept {
+  delete layouts_.load(std::memory_order_acquire);
   if (backend_) {
     backend_->deallocate(data_, bytes_);
     metric::freed(bytes_);

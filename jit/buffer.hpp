@@ -9,6 +9,7 @@
 namespace lazy::jit {
 
 class Backend;
+class KeptLayouts;
 
 class Buffer {
  public:
@@ -18,14 +19,19 @@ class Buffer {
   /// Null: borrowed, in the host's memory.
   Backend* backend() const { return backend_; }
   uint32_t use_count() const { return count_.load(std::memory_order_acquire); }
+  /// Copies in other layouts. The user may write to borrowed memory: it has none.
+  KeptLayouts& layouts();
+  /// Drops them, before the memory is written to.
+  void forget_layouts() noexcept;
 
  private:
   friend class BufferRef;
   std::atomic<uint32_t> count_{1};
   void* data_ = nullptr;
   size_t bytes_ = 0;
-  Backend* backend_ = nullptr;          // null: borrowed
-  std::function<void(void*)> deleter_;  // borrowed only; may be empty
+  std::atomic<KeptLayouts*> layouts_{nullptr};  // owned; null: never asked for
+  Backend* backend_ = nullptr;                  // null: borrowed
+  std::function<void(void*)> deleter_;          // borrowed only; may be empty
   void release_borrowed() noexcept;
   void destroy() noexcept;
 };

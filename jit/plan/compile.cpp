@@ -8,6 +8,7 @@
 #include "jit/plan/band.hpp"
 #include "jit/plan/disk.hpp"
 #include "jit/plan/kernels.hpp"
+#include "jit/plan/relayout.hpp"
 #include "jit/plan/row_bands.hpp"
 #include "jit/profile.hpp"
 #include "support/log.hpp"
@@ -96,6 +97,7 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
     find_bands(trace, fusion, loops, *program);
     if (backend.fuses_rows()) keep_row_bands(*program, loops);
   }
+  find_relayouts(*program);
   std::vector<Band*> rows;  // bands that become one kernel
   if (backend.fuses_rows())
     for (Band* b : bands_in(*program))

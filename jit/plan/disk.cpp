@@ -8,6 +8,7 @@
 #include "jit/plan/compile.hpp"
 #include "jit/plan/kernels.hpp"
 #include "jit/plan/program_fields.hpp"
+#include "jit/plan/relayout.hpp"
 #include "jit/plan/row_bands.hpp"
 #include "support/build_id.hpp"
 #include "support/config.hpp"
@@ -169,6 +170,7 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
       logging::warning("a program in " + store->directory() + " is not used: " + why);
       continue;
     }
+    find_relayouts(s.program);
     s.program.from_disk = true;
     programs.push_back(std::make_shared<const Program>(std::move(s.program)));
   }

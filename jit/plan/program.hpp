@@ -63,7 +63,8 @@ struct Step {
   std::vector<uint32_t> made;  // slots that this step's kernel writes first
   std::vector<uint32_t> dead;  // slots that no later step reads
   int sequential = -1;         // axis
-  bool has_initial = false;    // slice_update: the output starts as a copy of `initial_from`
+  bool relayout = false;     // it only lays an input out anew: its result may be there already (relayout.hpp)
+  bool has_initial = false;  // slice_update: the output starts as a copy of `initial_from`
   Binding initial_from;
   std::string text;  // loop IR, for dumps and reports
   uint64_t ops = 0;  // elementwise ops fused in
@@ -102,6 +103,7 @@ struct Slot {
   uint32_t node = 0;  // frame value whose shape it has
   DType dtype{};
   bool kept = false;    // becomes a tensor's value
+  bool shared = false;  // may be a copy that outlives the run: nobody takes over its memory (relayout.hpp)
   int donor_slot = -1;  // a slot that dies in the same step, read at the same index: its memory is taken over
   uint32_t donor_leaf = kNone;  // likewise a leaf, if the flush owns it alone
 };

@@ -28,7 +28,9 @@ void Reserve::plan(const Program& p, size_t first, std::span<const Span> togethe
       return;
     }
     if (bytes[s] == kNone) return;
-    const auto found = seen[s] ? idle.find(bytes[s]) : idle.lower_bound(bytes[s]);
+    const auto found = p.slots[s].shared ? idle.end()
+                       : seen[s]         ? idle.find(bytes[s])
+                                         : idle.lower_bound(bytes[s]);
     if (found == idle.end()) {
       fresh_.push_back({s, owns[s] = bytes[s]});
       return;
@@ -43,7 +45,7 @@ void Reserve::plan(const Program& p, size_t first, std::span<const Span> togethe
       for (const uint32_t s : p.steps[j].made) make(s);
     for (size_t j = i; j <= together[i].last; ++j)
       for (const uint32_t s : p.steps[j].dead)
-        if (owns[s]) idle.emplace(std::exchange(owns[s], 0), s);
+        if (owns[s] && !p.slots[s].shared) idle.emplace(std::exchange(owns[s], 0), s);
   }
 }
 

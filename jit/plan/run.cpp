@@ -3,6 +3,7 @@
 #include <array>
 #include <list>
 
+#include "jit/kept_layouts.hpp"
 #include "jit/plan/arguments.hpp"
 #include "jit/plan/band.hpp"
 #include "jit/plan/bind.hpp"
@@ -133,23 +134,63 @@ class Run {
 
   void one(size_t i) {
     const Step& s = p_.steps[i];
+    if (s.relayout && lay_out_anew(i)) return;
     for (uint32_t slot : s.made)
       if (!buffers_[slot]) make(slot, i);
     if (s.has_initial) initialise(s);
-    if (bind(i)) {
-      const nvtx::Range range([&] { return s.text.substr(0, s.text.find(':')); });
-      const auto count = static_cast<size_t>(s.args.words());
-      if (held_) {
-        held_->launch(*s.kernel, arguments_->words(i), count, arguments_->changed(i));
-        arguments_->told(i);
-      } else {
-        const Words w(arguments_->words(i), count);
-        if (profile::on()) launch_timed(s, w.data);
-        else s.kernel->launch(w.data);
-      }
-      ++launches_;
-    }
+    launch(i);
     for (uint32_t slot : s.dead) release(slot);
+  }
+
+  void launch(size_t i) {
+    const Step& s = p_.steps[i];
+    if (!bind(i)) return;
+    const nvtx::Range range([&] { return s.text.substr(0, s.text.find(':')); });
+    const auto count = static_cast<size_t>(s.args.words());
+    if (held_) {
+      held_->launch(*s.kernel, arguments_->words(i), count, arguments_->changed(i));
+      arguments_->told(i);
+    } else {
+      const Words w(arguments_->words(i), count);
+      if (profile::on()) launch_timed(s, w.data);
+      else s.kernel->launch(w.data);
+    }
+    ++launches_;
+  }
+
+  /// Takes the result from beside the input, or puts it there if it was asked for before. False if it is made
+  /// like any other.
+  bool lay_out_anew(size_t i) {
+    const Step& s = p_.steps[i];
+    const size_t in = s.operands[0].output, slot = s.made[0];
+    Buffer& from = *f_.values[s.operands[in].node]->buffer.get();
+    const size_t bytes = bytes_of(p_.slots[slot], f_);
+    if (!donate_ || !backend_.host() || from.borrowed() || bytes < KeptLayouts::kLeastBytes ||
+        config::get().keep_layouts == 0 || !bind(i))
+      return false;
+    std::vector<uint64_t> words(arguments_->words(i), arguments_->words(i) + s.args.words());
+    words[static_cast<size_t>(s.args.pointer(static_cast<int>(in)))] -=
+        reinterpret_cast<uint64_t>(from.data());
+    words[static_cast<size_t>(s.args.pointer(static_cast<int>(!in)))] = 0;
+    bool again = false;
+    BufferRef copy = from.layouts().find(s.kernel, words, again);
+    if (!again) return false;
+    const bool found = static_cast<bool>(copy);
+    if (!found && !memory_to_keep(copy, bytes)) return false;
+    buffers_[slot] = std::move(copy);
+    address_[slot] = static_cast<char*>(buffers_[slot]->data());
+    if (found) metric::add(Counter::layouts_reused);
+    else launch(i), from.layouts().keep(s.kernel, words, buffers_[slot]);
+    for (uint32_t dead : s.dead) release(dead);
+    return true;
+  }
+
+  /// Keeping a copy is no reason to fail.
+  bool memory_to_keep(BufferRef& copy, size_t bytes) {
+    try {
+      copy = BufferRef::allocate(backend_, bytes);
+      return true;
+    } catch (...) { return false; }
   }
 
   void launch_timed(const Step& s, uint64_t* words) {
@@ -313,6 +354,7 @@ class Run {
     } else if (takes_leaf(slot)) {
       reserve_after(step, slot);
       buffers_[slot] = f_.values[what.donor_leaf]->buffer;  // the dying leaf goes on reading it as well
+      buffers_[slot]->forget_layouts();
       f_.overwritten.push_back(f_.values[what.donor_leaf]);
       donated(bytes, s.has_initial);
     } else {

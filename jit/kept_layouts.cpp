@@ -1,0 +1,60 @@
+#include "jit/kept_layouts.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "jit/backend.hpp"
+#include "support/config.hpp"
+
+namespace lazy::jit {
+namespace {
+
+std::atomic<uint64_t> bytes_kept{0};
+
+}  // namespace
+
+KeptLayouts::Copy* KeptLayouts::find_locked(const std::shared_ptr<const Kernel>& kernel,
+                                            std::span<const uint64_t> words) {
+  for (Copy& c : copies_)
+    if (c.kernel == kernel && std::equal(c.words.begin(), c.words.end(), words.begin(), words.end()))
+      return &c;
+  return nullptr;
+}
+
+BufferRef KeptLayouts::find(const std::shared_ptr<const Kernel>& kernel, std::span<const uint64_t> words,
+                            bool& again) {
+  const std::lock_guard hold(mutex_);
+  const Copy* const found = find_locked(kernel, words);
+  again = found != nullptr;
+  if (found) return found->made;
+  if (copies_.size() == kMost) {
+    release(copies_.front());
+    copies_.erase(copies_.begin());
+  }
+  copies_.push_back({kernel, {words.begin(), words.end()}, {}});
+  return {};
+}
+
+void KeptLayouts::keep(const std::shared_ptr<const Kernel>& kernel, std::span<const uint64_t> words,
+                       const BufferRef& made) {
+  const uint64_t most = config::get().keep_layouts;
+  if (bytes_kept.fetch_add(made->bytes(), std::memory_order_relaxed) + made->bytes() > most) {
+    bytes_kept.fetch_sub(made->bytes(), std::memory_order_relaxed);
+    return;
+  }
+  const std::lock_guard hold(mutex_);
+  if (Copy* const c = find_locked(kernel, words); c && !c->made) c->made = made;
+  else bytes_kept.fetch_sub(made->bytes(), std::memory_order_relaxed);
+}
+
+void KeptLayouts::release(Copy& c) noexcept {
+  if (c.made) bytes_kept.fetch_sub(c.made->bytes(), std::memory_order_relaxed);
+}
+
+void KeptLayouts::clear() noexcept {
+  const std::lock_guard hold(mutex_);
+  for (Copy& c : copies_) release(c);
+  copies_.clear();
+}
+
+}  // namespace lazy::jit
