@@ -9,16 +9,18 @@
 #include <vector>
 
 #include "cache/key.hpp"
+#include "support/forks.hpp"
 
 namespace lazy::cache::detail {
 
-/// One fill. `key` is the filling thread's, good while the flight is listed; `waiting` belongs to the cache's
-/// lock.
+/// One fill, of one process: a forked child waits for none of its parent's. `key` is the filling thread's,
+/// good while the flight is listed; `waiting` belongs to the cache's lock.
 template <class Value>
 struct Flight {
   KeyView key;
   std::thread::id owner;
   std::vector<std::thread::id> waiting;
+  const uint32_t generation = forks::generation();
 
   std::mutex mutex;
   std::condition_variable landed;
@@ -53,7 +55,7 @@ class Flights {
 
   Ref find(const KeyView& key) const {
     for (const Ref& f : flights_)
-      if (f->key.hash() == key.hash() && f->key == key) return f;
+      if (f->generation == forks::generation() && f->key.hash() == key.hash() && f->key == key) return f;
     return nullptr;
   }
   void add(Ref f) { flights_.push_back(std::move(f)); }

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -18,6 +17,7 @@
 #include "cache/flight.hpp"
 #include "cache/key.hpp"
 #include "cache/table.hpp"
+#include "support/lock.hpp"
 #include "support/metrics.hpp"
 
 namespace lazy::cache {
@@ -52,7 +52,7 @@ class LruCache {
 
   /// The value of this key, now the most recently used, or null. O(1), no allocation.
   Ptr find(const KeyView& key) {
-    const std::lock_guard lock(mutex_);
+    const Locked lock(*this);
     return find_locked(key);
   }
 
@@ -67,7 +67,7 @@ class LruCache {
     std::shared_ptr<detail::Flight<Value>> flight;
     bool mine = false;
     {
-      const std::lock_guard lock(mutex_);
+      const Locked lock(*this);
       if (Ptr hit = find_locked(key)) return hit;
       flight = flights_.find(key);
       if (!flight) {
@@ -90,7 +90,7 @@ class LruCache {
       Doomed doomed;
       Ptr kept = made.value;
       {
-        const std::lock_guard lock(mutex_);
+        const Locked lock(*this);
         if (made.value) kept = insert_locked(key, std::move(made.value), made.weight, false, doomed);
         if (flight) flights_.remove(flight);
       }
@@ -99,7 +99,7 @@ class LruCache {
     } catch (...) {
       if (flight) {
         {
-          const std::lock_guard lock(mutex_);
+          const Locked lock(*this);
           flights_.remove(flight);
         }
         flight->land(nullptr, std::current_exception());
@@ -112,14 +112,14 @@ class LruCache {
   void insert(const KeyView& key, Ptr value, size_t weight) {
     Doomed doomed;
     Ptr kept;  // may be the last reference to a value too heavy to keep
-    const std::lock_guard lock(mutex_);
+    const Locked lock(*this);
     kept = insert_locked(key, std::move(value), weight, true, doomed);
   }
 
   /// Says that an entry now weighs something else; false if the key isn't there (any more).
   bool set_weight(const KeyView& key, size_t weight) {
     Doomed doomed;
-    const std::lock_guard lock(mutex_);
+    const Locked lock(*this);
     E* e = table_.find(key);
     if (!e) return false;
     bytes_ += weight - e->weight;
@@ -131,7 +131,7 @@ class LruCache {
 
   bool erase(const KeyView& key) {
     Doomed doomed;
-    const std::lock_guard lock(mutex_);
+    const Locked lock(*this);
     E* e = table_.find(key);
     if (e) remove(e, doomed);
     return e != nullptr;
@@ -140,20 +140,20 @@ class LruCache {
   /// Drops every entry. Fills under way are kept when they end.
   void clear() {
     Doomed doomed;
-    const std::lock_guard lock(mutex_);
+    const Locked lock(*this);
     while (E* e = table_.oldest()) remove(e, doomed);
   }
 
   void set_limits(size_t max_entries, size_t max_bytes) {
     Doomed doomed;
-    const std::lock_guard lock(mutex_);
+    const Locked lock(*this);
     max_entries_ = max_entries;
     max_bytes_ = max_bytes;
     trim(doomed);
   }
 
   Stats stats() const {
-    const std::lock_guard lock(mutex_);
+    const Locked lock(*this);
     Stats s = stats_;
     s.collisions = table_.collisions();
     s.entries = table_.size();
@@ -167,7 +167,7 @@ class LruCache {
   void for_each(Visit&& visit, size_t most = ~size_t{0}) const {
     std::vector<std::pair<Key, Ptr>> listed;
     {
-      const std::lock_guard lock(mutex_);
+      const Locked lock(*this);
       listed.reserve(std::min(most, table_.size()));
       for (const E* e = table_.newest(); e && listed.size() < most; e = e->older)
         listed.emplace_back(e->key, e->value);
@@ -241,14 +241,28 @@ class LruCache {
       detail::Flight<Value>& flight;
       std::thread::id self;
       ~Leave() {
-        const std::lock_guard lock(cache.mutex_);
+        const Locked lock(cache);
         std::erase(flight.waiting, self);
       }
     } leave{*this, flight, self};
     return flight.wait();
   }
 
-  mutable std::mutex mutex_;
+  /// A forked child starts over if a thread of its parent was changing the cache. What was in it is left
+  /// alone.
+  struct Locked : Hold<Mutex> {
+    explicit Locked(const LruCache& c) : Hold<Mutex>(c.mutex_) {
+      if (!this->intact()) [[unlikely]]
+        const_cast<LruCache&>(c).forget();
+    }
+  };
+  void forget() {
+    std::construct_at(&table_);
+    std::construct_at(&flights_);
+    bytes_ = 0;
+  }
+
+  mutable Mutex mutex_;
   detail::Table<Value> table_;
   detail::Flights<Value> flights_;
   size_t max_entries_, max_bytes_, bytes_ = 0;

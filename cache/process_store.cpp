@@ -1,34 +1,42 @@
 #include "cache/process_store.hpp"
 
 #include <cstdlib>
-#include <mutex>
+#include <utility>
 
 #include "cache/private_directory.hpp"
 #include "support/config.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::cache {
 
 std::shared_ptr<Store> process_store() {
   struct Current {
-    std::mutex mutex;
+    const uint32_t generation = forks::generation();
     std::shared_ptr<Store> store;
     config::CacheMode mode = config::CacheMode::off;
     const std::string* directory = nullptr;
     uint64_t size = 0;
   };
   // Never destroyed: flushes may run in other objects' destructors. What is to be written is written at exit.
-  static Current& current = *new Current;
+  // A forked child opens files of its own: its parent's lie there with positions of theirs, and perhaps half
+  // written.
+  static constinit Mutex mutex;
+  static constinit Current* now = nullptr;
   const auto& c = config::get();
   const config::CacheMode mode = c.cache;
   if (mode == config::CacheMode::off) return nullptr;
-  const std::lock_guard hold(current.mutex);
+  const Hold hold(mutex);
+  if (!now || now->generation != forks::generation()) now = new Current;
+  Current& current = *now;
   const std::string* const directory = &c.cache_dir.get();
   if (!current.store || current.mode != mode || current.directory != directory ||
       current.size != c.cache_size) {
-    [[maybe_unused]] static const int at_exit = std::atexit([] {
-      const std::lock_guard hold(current.mutex);
-      if (current.store) current.store->close();
-    });
+    static constinit bool registered = false;
+    if (!std::exchange(registered, true))
+      std::atexit([] {
+        const Hold end(mutex);
+        if (end.intact() && now && now->generation == forks::generation() && now->store) now->store->close();
+      });
     current.mode = mode;
     current.directory = directory;
     current.size = c.cache_size;

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <mutex>
 
 #include "cache/private_directory.hpp"
 #include "support/log.hpp"

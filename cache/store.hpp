@@ -13,13 +13,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cache/key.hpp"
 #include "cache/pack.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::cache {
 
@@ -109,7 +109,7 @@ class Store {
   void remove_strays();
   void tend();  // merges when there are many packs, or too much in them
 
-  std::mutex mutex_;
+  Mutex mutex_;
   Options options_;
   enum class State : uint8_t { unopened, open, absent } state_ = State::unopened;
   Fd folder_;

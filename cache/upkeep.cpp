@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <mutex>
 #include <unordered_map>
 
 #include "cache/private_directory.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
+#include <memory>
 
 #include "cache/lru.hpp"
 #include "cache/process_store.hpp"
@@ -20,10 +20,11 @@
 #include "jit/verify.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
+#include "support/float_mode.hpp"
+#include "support/lock.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
 #include "support/nvtx.hpp"
-#include "support/spin_lock.hpp"
 #include "support/text.hpp"
 
 namespace lazy::jit {
@@ -38,13 +39,15 @@ class Entry {
   explicit Entry(std::vector<uint32_t> k) : key(std::move(k)) {}
 
   std::shared_ptr<const ProgramList> programs() {
-    const std::lock_guard hold(lock_);
+    const Hold hold(lock_);
+    if (!hold.intact()) forget();
     return list_;
   }
   void put_first(const ProgramRef& p) {
     auto list = std::make_shared<ProgramList>();
     list->push_back(p);
-    const std::lock_guard hold(lock_);
+    const Hold hold(lock_);
+    if (!hold.intact()) forget();
     for (const ProgramRef& q : *list_)
       if (q != p) list->push_back(q);
     list_ = std::move(list);
@@ -52,17 +55,22 @@ class Entry {
 
   const std::vector<uint32_t> key;
   Liveness liveness;  // of its outputs, if there are several
-  std::mutex compiling;
+  Mutex compiling;
   bool looked_on_disk = false;  // under `compiling`
   bool warned = false;
 
  private:
+  /// A forked child goes on without what a thread of its parent was changing.
+  void forget() { std::construct_at(&list_, std::make_shared<ProgramList>()); }
+
   SpinLock lock_;
   std::shared_ptr<const ProgramList> list_ = std::make_shared<ProgramList>();
 };
 
+constinit Once<cache::LruCache<Entry>> cached_entries;
+
 cache::LruCache<Entry>& entries() {
-  static auto* cache = [] {
+  return cached_entries.get([] {
     constexpr const char* causes[] = {"item",       "to_vector",  "data",         "print", "eval",    "truth",
                                       "node_limit", "byte_limit", "other_thread", "eager", "transfer"};
     static const char* guards[kGuardKinds];
@@ -70,10 +78,9 @@ cache::LruCache<Entry>& entries() {
     metric::name_causes(causes);
     metric::name_guards(guards);
     const auto& c = config::get();
-    return new cache::LruCache<Entry>(static_cast<size_t>(c.cache_entries.get()), c.cache_size,
-                                      Counter::programs_evicted);
-  }();
-  return *cache;
+    return cache::LruCache<Entry>(static_cast<size_t>(c.cache_entries.get()), c.cache_size,
+                                  Counter::programs_evicted);
+  });
 }
 
 cache::KeyView view_of(const std::vector<uint32_t>& key) {
@@ -219,7 +226,7 @@ ProgramRef find_program(std::shared_ptr<Entry> entry, const Frame& f, Backend& b
     entry = entry_of(f);
   }
   if (recorded) report->checked = profile::now();
-  const std::lock_guard turn(entry->compiling);
+  const Hold turn(entry->compiling);
   if (ProgramRef p = first_that_holds(*entry, f, nullptr)) {  // another thread was faster
     if (recorded) report->checked = profile::now();
     return hit(p, 0);
@@ -346,6 +353,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
                     name_of(wanted->op) + ", recorded at " + lazy::to_string(wanted->site),
                 site);
   using clock = std::chrono::steady_clock;
+  const FloatMode mode;
   Backend& backend =
       backend_of(wanted->device, site);  // the first one takes a while to make: before the flush is timed
   const nvtx::Range range(
@@ -430,8 +438,11 @@ void evaluate(std::span<const Handle* const> handles, Cause cause, const Site& s
     for (;;) {
       const State s = n->state.load(std::memory_order_acquire);
       if (s == State::ready) break;
-      if (s == State::flushing) n->state.wait(State::flushing, std::memory_order_acquire);
-      else located<CompileError>(site, [&] { located<DeviceError>(site, [&] { flush(n, cause, site); }); });
+      located<DeviceError>(site, [&] {
+        if (s == State::pending) located<CompileError>(site, [&] { flush(n, cause, site); });
+        else if (s == flushing_here()) n->state.wait(s, std::memory_order_acquire);
+        else forks::fail_left_behind();
+      });
     }
   }
 }
@@ -467,7 +478,7 @@ size_t load_programs() {
     const auto entry = entries().get_or_fill(view_of(k), [&] {
       return cache::Filled<Entry>{std::make_shared<Entry>(k), weight_of(k, {})};
     });
-    const std::lock_guard turn(entry->compiling);
+    const Hold turn(entry->compiling);
     if (load(*entry, view_of(k), backend)) programs += entry->programs()->size();
   }
   return programs;

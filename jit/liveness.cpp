@@ -1,7 +1,7 @@
 #include "jit/liveness.hpp"
 
 #include <algorithm>
-#include <mutex>
+#include <memory>
 
 #include "support/config.hpp"
 #include "support/metrics.hpp"
@@ -58,7 +58,8 @@ Liveness::~Liveness() {
 // Where values are rounded only when they are stored, or products are contracted only where nobody else needs
 // them, leaving one out would change bits.
 void Liveness::begin(const Frame& f) {
-  const std::lock_guard hold(lock_);
+  const Hold hold(lock_);
+  if (!hold.intact()) std::construct_at(&candidates_);
   if (begun_.load(std::memory_order_relaxed)) return;
   bool able = !f.contracts();
   for (const Node* n : f.values) able &= f.exact_casts() || !is_half(n->dtype);
@@ -123,7 +124,8 @@ void Liveness::choose(Frame& f, std::vector<uint32_t>& left_out) {
 bool Liveness::seen_before(const std::vector<uint32_t>& left_out) {
   uint64_t hash = 0;
   for (uint32_t v : left_out) hash = (hash ^ v) * 0x9E3779B97F4A7C15ull + (hash >> 29);
-  const std::lock_guard hold(lock_);
+  const Hold hold(lock_);
+  if (!hold.intact()) std::construct_at(&chosen_);
   if (std::find(chosen_.begin(), chosen_.end(), hash) != chosen_.end()) return true;
   if (chosen_.size() >= kSets) return false;
   chosen_.push_back(hash);

@@ -12,7 +12,7 @@
 
 #include "jit/graph/observed.hpp"
 #include "jit/trace/frame.hpp"
-#include "support/spin_lock.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::jit {
 

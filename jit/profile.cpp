@@ -5,10 +5,10 @@
 #include <bit>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "jit/plan/band.hpp"
+#include "support/lock.hpp"
 #include "support/metrics.hpp"
 
 namespace lazy::jit::event {
@@ -71,11 +71,13 @@ std::string_view name_in(const Step& s) { return std::string_view(s.text).substr
 const Facts& facts_of(const Program& p) {
   const std::atomic_ref<const Facts*> known(p.facts);
   if (const Facts* f = known.load(std::memory_order_acquire)) return *f;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
+  static constinit Mutex mutex;
+  const Hold hold(mutex);
   if (const Facts* f = known.load(std::memory_order_relaxed)) return *f;
   // Events refer to them until they are written, which may be after the program is gone: never freed.
-  static auto& all = *new std::deque<Facts>;
+  static constinit std::deque<Facts>* list = nullptr;
+  if (!list || !hold.intact()) list = new std::deque<Facts>;
+  auto& all = *list;
   Facts& made = all.emplace_back(Facts{all.size() + 1, p.nodes, p.results.size(), {}});
   for (const Step& s : p.steps)
     made.steps.push_back({profile::intern(name_in(s)), profile::intern(without_path(s.at)), made.number,

@@ -5,6 +5,7 @@
 #include "jit/buffer.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
+#include "support/lock.hpp"
 #include "support/log.hpp"
 
 namespace lazy {
@@ -23,7 +24,8 @@ std::atomic<int> chosen{kUnset};  // kind << 8 | index
 
 /// LAZY_DEVICE=auto: the first GPU if there is one that can be used.
 Device best_device() {
-  static const Device best = [] {
+  static constinit Once<Device> best;
+  return best.get([] {
     try {
       if (backends().cuda->count() > 0) return Device{DeviceKind::cuda, 0};
     } catch (const DeviceError& e) {
@@ -31,15 +33,14 @@ Device best_device() {
         logging::print(logging::Channel::device, "LAZY_DEVICE=auto: %s", e.what());
     }
     return Device{};
-  }();
-  return best;
+  });
 }
 
 }  // namespace
 
 Backends& backends() {
-  static Backends* const all = new Backends(make_backends());
-  return *all;
+  static constinit Once<Backends> all;
+  return all.get(make_backends);
 }
 
 Backend& backend_of(Device d, const Site& site) {

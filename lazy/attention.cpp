@@ -7,6 +7,7 @@
 #include "lazy/build.hpp"
 #include "lazy/reductions.hpp"
 #include "lazy/views.hpp"
+#include "support/float_mode.hpp"
 
 namespace lazy {
 namespace {
@@ -43,7 +44,8 @@ Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor&
   if (keys != vs[vs.size() - 2]) mismatch(qs, ks, vs, "not as many values as keys", s);
 
   const auto number = [&](double x) { return constant(x, work, {}, s); };
-  const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(qs.back())));
+  const double factor =
+      scale ? *scale : in_default_mode([&] { return 1 / std::sqrt(static_cast<double>(qs.back())); });
   // The queries are fewer numbers than the scores. But as 16-bit floats they are multiplied as they are.
   const bool scale_first = !is_half(t);
   const Handle left = scale_first ? binary(kName, Op::multiply, q, number(factor), s) : q;

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "lazy/scalar.hpp"
+#include "support/float_mode.hpp"
 
 namespace lazy::detail {
 namespace {
@@ -98,9 +99,7 @@ bool compare(Op op, T a, T b, bool& r) {
   }
 }
 
-}  // namespace
-
-bool fold(Op op, DType t, Scalar a, Scalar& out) {
+[[gnu::noinline]] bool folded(Op op, DType t, Scalar a, Scalar& out) {
   return with_type(t, [&](auto tag) {
     using T = decltype(tag);
     using C = Compute<T>;
@@ -111,7 +110,7 @@ bool fold(Op op, DType t, Scalar a, Scalar& out) {
   });
 }
 
-bool fold(Op op, DType t, Scalar a, Scalar b, Scalar& out) {
+[[gnu::noinline]] bool folded(Op op, DType t, Scalar a, Scalar b, Scalar& out) {
   return with_type(t, [&](auto tag) {
     using T = decltype(tag);
     using C = Compute<T>;
@@ -126,6 +125,18 @@ bool fold(Op op, DType t, Scalar a, Scalar b, Scalar& out) {
     out = Scalar::of(T(r));
     return true;
   });
+}
+
+}  // namespace
+
+bool fold(Op op, DType t, Scalar a, Scalar& out) {
+  const FloatMode mode;
+  return folded(op, t, a, out);
+}
+
+bool fold(Op op, DType t, Scalar a, Scalar b, Scalar& out) {
+  const FloatMode mode;
+  return folded(op, t, a, b, out);
 }
 
 }  // namespace lazy::detail

@@ -6,6 +6,7 @@
 
 #include "lazy/reductions.hpp"
 #include "lazy/spatial.hpp"
+#include "support/float_mode.hpp"
 
 namespace lazy {
 namespace {
@@ -107,8 +108,8 @@ Handle averaged(const char* name, const Handle& image, int axis, int64_t count, 
   std::vector<double> weights = table<double>(name, Wide(extent) * count, s);
   for (int64_t i = 0; i < count; ++i) {
     const auto [from, to] = covers(i, count, extent);
-    for (int64_t j = from; j < to; ++j)
-      weights[static_cast<size_t>(i * extent + j)] = 1 / static_cast<double>(to - from);
+    const double taps = static_cast<double>(to - from), weight = in_default_mode([&] { return 1 / taps; });
+    for (int64_t j = from; j < to; ++j) weights[static_cast<size_t>(i * extent + j)] = weight;
   }
   const Handle matrix =
       cast(jit::from_bytes(weights.data(), float64, {count, extent}, image->device, s), image->dtype, s);

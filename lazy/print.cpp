@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <mutex>
 #include <ostream>
 
 #include "jit/graph/record.hpp"
 #include "lazy/build.hpp"
 #include "lazy/print_float.hpp"
 #include "lazy/scalar.hpp"
+#include "support/lock.hpp"
 
 namespace lazy {
 namespace {
 
-std::mutex mutex;
+constinit Mutex mutex;
 PrintOptions current;
 
 /// Which indices along an axis are shown.
@@ -143,12 +143,12 @@ void set_printoptions(const PrintOptions& options, Site s) {
         "set_printoptions: precision and threshold are at least 0, edgeitems and linewidth at least 1, sign "
         "is '-', '+' or ' '",
         s);
-  const std::lock_guard lock(mutex);
+  const Hold hold(mutex);
   current = options;
 }
 
 PrintOptions get_printoptions() {
-  const std::lock_guard lock(mutex);
+  const Hold hold(mutex);
   return current;
 }
 

@@ -4,6 +4,7 @@
 #include "lazy/build.hpp"
 #include "lazy/creation.hpp"
 #include "lazy/scalar.hpp"
+#include "support/float_mode.hpp"
 
 namespace lazy {
 namespace {
@@ -40,10 +41,11 @@ int64_t count_of(const Range& r, const Site& s) {
     return checked_count((step > 0 ? distance - 1 : distance + 1) / step + 1, s);
   }
   const double start = r.start.as_double(), stop = r.stop.as_double(), step = r.step.as_double();
-  double count = std::ceil((stop - start) / step);
-  if (std::isinf(count) && std::isfinite(start) &&
-      std::isfinite(stop))  // the distance may be above the range
-    count = std::ceil((stop / 4 - start / 4) / (step / 4));
+  const double count = in_default_mode([&] {
+    const double n = std::ceil((stop - start) / step);
+    if (!std::isinf(n) || !std::isfinite(start) || !std::isfinite(stop)) return n;
+    return std::ceil((stop / 4 - start / 4) / (step / 4));  // the distance may be above the range
+  });
   if (!(count < 0x1p64)) fail<ShapeError>("arange", "the range is not finite", s);
   return count > 0 ? checked_count(static_cast<Wide>(count), s) : 0;
 }
@@ -116,9 +118,13 @@ Tensor linspace(Number start, Number stop, Integer num, bool endpoint, DType t, 
   check_countable("linspace", {num}, s);
   const double a = start.as_double(), b = stop.as_double();
   const int64_t intervals = endpoint ? num - 1 : num.value;
-  double step = intervals > 0 ? (b - a) / static_cast<double>(intervals) : 0;
-  if (std::isinf(step) && std::isfinite(a) && std::isfinite(b))  // the distance is above the range
-    step = b / static_cast<double>(intervals) - a / static_cast<double>(intervals);
+  const double step = in_default_mode([&] {
+    if (intervals <= 0) return 0.;
+    const auto n = static_cast<double>(intervals);
+    const double even = (b - a) / n;
+    if (!std::isinf(even) || !std::isfinite(a) || !std::isfinite(b)) return even;
+    return b / n - a / n;  // the distance is above the range
+  });
   const Handle i = index(num, device, s);
   Handle h = binary("linspace", Op::multiply, cast(i, float64, s), constant(step, float64, {}, s), s);
   h = binary("linspace", Op::add, h, constant(a, float64, {}, s), s);

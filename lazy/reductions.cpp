@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lazy/build.hpp"
+#include "support/float_mode.hpp"
 
 namespace lazy {
 namespace {
@@ -110,7 +111,9 @@ Handle variance(const char* name, const Handle& h, const Plan& p, double correct
   const Handle mean = divided_by(name, reduce(Op::sum, x, p, p.kept, s), static_cast<double>(p.count), s);
   const Handle d = binary(name, Op::subtract, x, mean, s);
   const Handle squares = reduce(Op::sum, binary(name, Op::multiply, d, d, s), p, p.result, s);
-  return divided_by(name, squares, std::max(static_cast<double>(p.count) - correction, 0.0), s);
+  return divided_by(name, squares,
+                    in_default_mode([&] { return std::max(static_cast<double>(p.count) - correction, 0.0); }),
+                    s);
 }
 
 Tensor running_sum(const char* name, Handle h, const Axes& axis, MaybeDType dtype, const Site& s) {

@@ -1,10 +1,9 @@
 #include "lazy/tensor.hpp"
 
-#include <mutex>
-
 #include "lazy/build.hpp"
 #include "lazy/elementwise.hpp"
 #include "lazy/scalar.hpp"
+#include "support/lock.hpp"
 
 namespace lazy {
 using detail::fail;
@@ -83,15 +82,15 @@ const void* Tensor::raw_data(DType t, const Site& s) const {
     fail<DtypeError>("data", std::string("the elements are ") + name_of(n.dtype) + ", not " + name_of(t), s);
   // Threads may ask the same Tensor at once; each must get a pointer that stays. The lock is every Tensor's,
   // so nothing is computed under it: of threads that copy the same value the first one's copy stays.
-  static std::mutex mutex;
+  static constinit Mutex mutex;
   {
-    const std::lock_guard lock(mutex);
+    const Hold lock(mutex);
     if (packed_) return packed_->data();
   }
   jit::BufferRef keep;
   const void* p = jit::contiguous_data(handle_, jit::Cause::data, s, keep);
   if (keep.get() == n.buffer.get()) return p;  // the node itself keeps it
-  const std::lock_guard lock(mutex);
+  const Hold lock(mutex);
   if (!packed_) packed_ = std::move(keep);
   return packed_->data();
 }

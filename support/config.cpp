@@ -9,6 +9,7 @@
 
 #include "support/config_parse.hpp"
 #include "support/error.hpp"
+#include "support/lock.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
 
@@ -74,7 +75,6 @@ enum class Index {  // the rows' places, by field
 };
 
 struct Registry {
-  std::mutex mutex;
   std::array<std::optional<Parsed>, kCount> environment, code;
   std::array<std::string, kCount> code_text;
   std::set<std::string> strings;
@@ -91,10 +91,12 @@ struct Registry {
   uint64_t number(Index i) const { return effective(static_cast<size_t>(i)).number; }
 };
 
+constinit Mutex mutex;  // guards the registry
+
 /// Never destroyed: destructors of other static objects may still ask.
 Registry& registry() {
-  static Registry* const r = new Registry;
-  return *r;
+  static constinit Once<Registry> r;
+  return r.get([] { return Registry(); });
 }
 
 const std::string* interned(const std::string& s) { return &*registry().strings.insert(s).first; }
@@ -252,7 +254,7 @@ std::string set_from_code(std::string_view name, std::string_view value) {
   const Row* row = find(name);
   if (!row) throw ConfigError(unknown(name));
   Registry& r = registry();
-  const std::lock_guard lock(r.mutex);
+  const std::lock_guard lock(mutex);
   return set_locked(r, *row, value);
 }
 
@@ -268,7 +270,7 @@ void detail::initialise() {
   std::vector<std::string> problems;
   Report report;
   {
-    const std::lock_guard lock(r.mutex);
+    const std::lock_guard lock(mutex);
     if (ready.load(std::memory_order_relaxed)) return;
     problems = load(r);
     report = static_cast<Report>(r.number(Index::report));
@@ -283,7 +285,7 @@ void reload_environment() {
   Registry& r = registry();
   std::vector<std::string> problems;
   {
-    const std::lock_guard lock(r.mutex);
+    const std::lock_guard lock(mutex);
     problems = load(r);
   }
   warn(problems);
@@ -303,7 +305,7 @@ const char* name_of(Origin o) {
 std::vector<Entry> entries() {
   get();
   Registry& r = registry();
-  const std::lock_guard lock(r.mutex);
+  const std::lock_guard lock(mutex);
   std::vector<Entry> all;
   for (size_t i = 0; i < kCount; ++i) {
     const Row& row = kRows[i];

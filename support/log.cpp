@@ -10,9 +10,9 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "support/lock.hpp"
 #include "support/log_sink.hpp"
 
 namespace lazy::logging {
@@ -25,14 +25,15 @@ struct File {
 };
 
 struct State {
-  std::mutex mutex;
   std::map<const std::string*, File> files;  // by the address of the interned path
   std::shared_ptr<const Sink> sink;
 };
 
-State& state() {
-  static State* const s = new State;  // outlives every static object that logs in its destructor
-  return *s;
+constinit Mutex mutex;
+constinit State* the_state = nullptr;  // outlives every static object that logs in its destructor
+State& state(const Hold<Mutex>& hold) {
+  if (!the_state || !hold.intact()) the_state = new State;
+  return *the_state;
 }
 
 constinit std::atomic<const File*> current_file{nullptr};
@@ -51,11 +52,11 @@ void write_all(int fd, std::string_view s) noexcept {
 }
 
 int open_file(const std::string& path) {
-  State& s = state();
   std::string problem;
   int fd = 2;
   {
-    const std::lock_guard lock(s.mutex);
+    const Hold hold(mutex);
+    State& s = state(hold);
     const auto known = s.files.find(&path);
     if (known != s.files.end()) {
       current_file.store(&known->second, std::memory_order_release);
@@ -89,9 +90,8 @@ bool give_to_sink(Channel c, std::string_view text) {
   if (in_sink || !has_sink.load(std::memory_order_acquire)) return false;
   std::shared_ptr<const Sink> sink;
   {
-    State& s = state();
-    const std::lock_guard lock(s.mutex);
-    sink = s.sink;
+    const Hold hold(mutex);
+    sink = state(hold).sink;
   }
   if (!sink) return false;
   in_sink = true;
@@ -115,11 +115,10 @@ bool detail::enabled_slowly(Channel c, int level) noexcept {
 
 void set_sink(Sink sink) {
   std::shared_ptr<const Sink> next = sink ? std::make_shared<const Sink>(std::move(sink)) : nullptr;
-  State& s = state();
   {
-    const std::lock_guard lock(s.mutex);
+    const Hold hold(mutex);
     has_sink.store(next != nullptr, std::memory_order_release);
-    s.sink.swap(next);
+    state(hold).sink.swap(next);
   }
   // The old sink is destroyed here, outside the lock: its captures are the user's.
 }

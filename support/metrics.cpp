@@ -1,10 +1,10 @@
 #include "support/metrics.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <ostream>
 #include <vector>
 
+#include "support/lock.hpp"
 #include "support/text.hpp"
 
 namespace lazy {
@@ -15,15 +15,16 @@ constexpr size_t kCauses = kCounters, kGuards = kCounters + Metrics::kKinds;
 using Sums = std::array<uint64_t, kSlots>;
 
 struct Shards {
-  std::mutex mutex;
   std::vector<Shard*> live;
   Sums baseline{};  // sums at the last reset: owners can't be made to start over
 };
 
+constinit Mutex mutex;
+constinit Shards* all_shards = nullptr;
 /// Never destroyed: threads may end after the static objects are gone.
-Shards& shards() {
-  static Shards* const s = new Shards;
-  return *s;
+Shards& shards(const Hold<Mutex>& hold) {
+  if (!all_shards || !hold.intact()) all_shards = new Shards;
+  return *all_shards;
 }
 
 constinit Shard retired;  // what ended threads had counted, and what is counted while a thread ends
@@ -39,8 +40,8 @@ struct Owner {
     ended = true;
     detail::shard = nullptr;
     if (!shard) return;
-    Shards& all = shards();
-    const std::lock_guard lock(all.mutex);
+    const Hold hold(mutex);
+    Shards& all = shards(hold);
     for (size_t i = 0; i < kSlots; ++i)
       retired.slot[i].fetch_add(shard->slot[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
     std::erase(all.live, shard);
@@ -82,8 +83,8 @@ void detail::add_slowly(size_t slot, uint64_t n) noexcept {
   if (!ended) {
     try {
       auto* mine = new Shard;
-      Shards& all = shards();
-      const std::lock_guard lock(all.mutex);
+      const Hold hold(mutex);
+      Shards& all = shards(hold);
       all.live.push_back(mine);
       owner.shard = shard = mine;
     } catch (...) {  // no memory: count in the shared one below
@@ -119,10 +120,10 @@ void name_guards(std::span<const char* const> names) noexcept { set_names(guard_
 
 Metrics metrics() {
   using namespace metric;
-  Shards& all = shards();
   Sums sums;
   {
-    const std::lock_guard lock(all.mutex);
+    const Hold hold(mutex);
+    const Shards& all = shards(hold);
     sums = totals(all);
     for (size_t i = 0; i < kSlots; ++i) sums[i] -= all.baseline[i];
   }
@@ -139,8 +140,8 @@ Metrics metrics() {
 
 void reset_metrics() {
   using namespace metric;
-  Shards& all = shards();
-  const std::lock_guard lock(all.mutex);
+  const Hold hold(mutex);
+  Shards& all = shards(hold);
   all.baseline = totals(all);
   peak_bytes.store(live_bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }

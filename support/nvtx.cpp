@@ -3,12 +3,13 @@
 // its own.
 #include "support/nvtx.hpp"
 
+#include "support/lock.hpp"
+
 #include <dlfcn.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <mutex>
 
 namespace lazy::nvtx::detail {
 
@@ -61,8 +62,8 @@ bool listen(const char* path) {
 }  // namespace
 
 bool attach() {
-  static std::mutex lock;
-  const std::lock_guard hold(lock);
+  static constinit Mutex lock;
+  const Hold hold(lock);
   if (state.load(std::memory_order_relaxed) == 0) {
     const char* const path = std::getenv("NVTX_INJECTION64_PATH");
     state.store(path && *path && listen(path) ? 2 : 1, std::memory_order_release);

@@ -18,6 +18,7 @@
 #include "support/config.hpp"
 #include "support/error.hpp"
 #include "support/json.hpp"
+#include "support/lock.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
 
@@ -54,7 +55,7 @@ struct Track : detail::Buffer {
 int64_t clock_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 struct Recorder {
-  std::mutex mutex;
+  Mutex mutex;
   std::vector<Track*> tracks;
   std::vector<void (*)()> hooks;
   std::string path;
@@ -70,8 +71,8 @@ struct Recorder {
 
 /// Never destroyed: events may come while static objects are.
 Recorder& recorder() {
-  static auto* const r = new Recorder;
-  return *r;
+  static constinit Once<Recorder> r;
+  return r.get([] { return Recorder(); });
 }
 
 /// The trace as JSON: one event a line, in Chrome's format.
@@ -252,6 +253,12 @@ void at_exit() noexcept {
   } catch (...) {}
 }
 
+/// A recording is its process's own.
+void end_in_child() {
+  State on = State::on;
+  detail::state.compare_exchange_strong(on, State::off, std::memory_order_relaxed);
+}
+
 [[noreturn]] void at_terminate() {
   at_exit();
   if (const auto before = recorder().terminate) before();
@@ -272,7 +279,7 @@ struct Owner {
   Track* track = nullptr;
   ~Owner() {
     if (!track) return;
-    const std::lock_guard lock(recorder().mutex);
+    const Hold lock(recorder().mutex);
     track->ended = true;
     detail::buffer = nullptr;
   }
@@ -350,6 +357,7 @@ void start(std::string_view wanted) {
     r.start_ns = clock_ns();
     r.start = now();
     if (!std::exchange(r.registered, true)) {
+      forks::in_child(end_in_child);
       std::atexit(at_exit);
       r.terminate = std::set_terminate(at_terminate);
     }
@@ -372,15 +380,15 @@ bool detail::begin() noexcept {
     if (path.empty()) {
       state.compare_exchange_strong(unknown, State::off, std::memory_order_relaxed);
     } else {
-      static std::once_flag once;
-      std::call_once(once, [&] {
-        try {
+      static constinit Mutex mutex;
+      static constinit bool begun = false;
+      const Hold hold(mutex);
+      if (!std::exchange(begun, true)) try {
           start(path);
         } catch (const IoError& e) {
           logging::warning(std::string("LAZY_PROFILE: ") + e.what());
           state.store(State::off, std::memory_order_relaxed);
         }
-      });
     }
   } catch (...) {  // a bad environment under LAZY_STRICT: whoever needs a value is told
   }
@@ -397,11 +405,13 @@ void at_start(void (*hook)()) {
 }
 
 const char* intern(std::string_view s) {
-  static std::mutex mutex;
-  static auto& texts = *new std::set<std::string, std::less<>>;
-  const std::lock_guard lock(mutex);
-  auto at = texts.find(s);
-  if (at == texts.end()) at = texts.emplace(s).first;
+  using Texts = std::set<std::string, std::less<>>;
+  static constinit Mutex mutex;
+  static constinit Texts* texts = nullptr;
+  const Hold hold(mutex);
+  if (!texts || !hold.intact()) texts = new Texts;
+  auto at = texts->find(s);
+  if (at == texts->end()) at = texts->emplace(s).first;
   return at->c_str();
 }
 

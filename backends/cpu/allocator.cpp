@@ -7,10 +7,11 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
-#include <mutex>
+#include <memory>
 #include <vector>
 
 #include "support/error.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::cpu_backend {
 namespace {
@@ -51,14 +52,15 @@ void* from_system(size_t bytes) {
 /// Blocks any thread may take; one lock a class.
 struct Shared {
   struct alignas(64) List {
-    std::mutex mutex;
+    Mutex mutex;
     std::vector<void*> blocks;
   };
   std::array<List, kClasses> lists;
 
   void* take(const SizeClass& c) {
     List& l = lists[static_cast<size_t>(c.index)];
-    const std::lock_guard lock(l.mutex);
+    const Hold lock(l.mutex);
+    if (!lock.intact()) std::construct_at(&l.blocks);
     if (l.blocks.empty()) return nullptr;
     void* p = l.blocks.back();
     l.blocks.pop_back();
@@ -72,7 +74,8 @@ struct Shared {
       return;
     }
     List& l = lists[static_cast<size_t>(c.index)];
-    const std::lock_guard lock(l.mutex);
+    const Hold lock(l.mutex);
+    if (!lock.intact()) std::construct_at(&l.blocks);
     try {
       l.blocks.push_back(p);
     } catch (...) {
@@ -82,8 +85,8 @@ struct Shared {
   }
 };
 Shared& shared() {
-  static Shared* const s = new Shared;  // never destroyed: threads give back at their end
-  return *s;
+  static constinit Once<Shared> s;  // never destroyed: threads give back at their end
+  return s.get([] { return Shared(); });
 }
 
 const int kThreadClasses = class_of(kThreadLimit).index + 1;
@@ -154,7 +157,8 @@ AllocatorStats allocator_stats() { return {g_kept.load(), g_requests.load()}; }
 void release_kept_memory() {
   if (!t_gone) t_mine.flush();
   for (auto& l : shared().lists) {
-    const std::lock_guard lock(l.mutex);
+    const Hold lock(l.mutex);
+    if (!lock.intact()) std::construct_at(&l.blocks);
     const size_t each = bytes_of_class(static_cast<int>(&l - shared().lists.data()));
     for (void* p : l.blocks) {
       g_kept.fetch_sub(each, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// Executable memory that is never writable at the address it runs from: every page is mapped twice.
+// Executable memory: private to the process, also after a fork, and never writable and executable at once.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,12 +15,10 @@ class Code {
  public:
   using Entry = void (*)(uint64_t* args);
   Code() = default;
-  Code(Code&& o) noexcept
-      : entry_(std::exchange(o.entry_, nullptr)), size_(o.size_), anonymous_(o.anonymous_) {}
+  Code(Code&& o) noexcept : entry_(std::exchange(o.entry_, nullptr)), size_(o.size_) {}
   Code& operator=(Code&& o) noexcept {
     std::swap(entry_, o.entry_);
     std::swap(size_, o.size_);
-    std::swap(anonymous_, o.anonymous_);
     return *this;
   }
   ~Code();
@@ -30,11 +28,9 @@ class Code {
   std::string_view bytes() const { return {reinterpret_cast<const char*>(entry_), size_}; }
 
  private:
-  friend Code publish(KernelWriter&, const std::string& name, const std::string& at);
   friend Code publish(std::string_view, const std::string& name, const std::string& at);
   Entry entry_ = nullptr;
   size_t size_ = 0;
-  bool anonymous_ = false;  // in pages of its own, mapped once
 };
 
 /// Moves what was written to executable memory, and tells profilers and debuggers of it (code_info.hpp): of a

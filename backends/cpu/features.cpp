@@ -12,6 +12,7 @@
 #include <string>
 
 #include "support/error.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::cpu_backend {
 namespace {
@@ -121,8 +122,8 @@ const char* name_of(Isa isa) {
 }
 
 Isa best_isa() {
-  static const Isa isa = detect();
-  return isa;
+  static constinit Once<const Isa> isa;
+  return isa.get(detect);
 }
 
 std::string processor_name() {
@@ -140,8 +141,8 @@ std::string processor_name() {
 
 bool has_vnni() {
   constexpr int vnni = 11;
-  static const bool yes = best_isa() == Isa::avx512 && has(cpuid(7).c, {vnni});
-  return yes;
+  static constinit Once<const bool> yes;
+  return yes.get([] { return best_isa() == Isa::avx512 && has(cpuid(7).c, {vnni}); });
 }
 
 Isa isa_from(std::string_view word) {
@@ -157,20 +158,22 @@ Isa isa_from(std::string_view word) {
 }
 
 const Caches& caches() {
-  static const Caches c{cache_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10),
-                        cache_size(_SC_LEVEL2_CACHE_SIZE, 1 << 20), third_level()};
-  return c;
+  static constinit Once<const Caches> c;
+  return c.get([] {
+    return Caches{cache_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10), cache_size(_SC_LEVEL2_CACHE_SIZE, 1 << 20),
+                  third_level()};
+  });
 }
 
 int usable_processors() {
-  static const int n = [] {
+  static constinit Once<const int> n;
+  return n.get([] {
     cpu_set_t set;
     const int affine = sched_getaffinity(0, sizeof set, &set) == 0
                            ? CPU_COUNT(&set)
                            : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
     return std::max(1, static_cast<int>(std::min<double>(affine, std::max(1.0, std::round(read_quota())))));
-  }();
-  return n;
+  });
 }
 
 }  // namespace lazy::cpu_backend

@@ -5,11 +5,11 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "backends/cpu/byte_writer.hpp"
 #include "backends/cpu/unwind.hpp"
+#include "support/lock.hpp"
 
 // The names and layouts that GDB asks for (GDB manual, "JIT Compilation Interface"). Weak: another library in
 // the process may have them too, and then they are shared.
@@ -120,11 +120,17 @@ struct Registered {
   jit_code_entry entry{};
 };
 
-std::mutex mutex;
+constinit Mutex mutex;
 std::atomic<bool> any{false};
-std::map<const void*, std::unique_ptr<Registered>>& registered() {
-  static auto& all = *new std::map<const void*, std::unique_ptr<Registered>>;
-  return all;
+using Kernels = std::map<const void*, std::unique_ptr<Registered>>;
+constinit Kernels* kernels = nullptr;
+/// A forked child starts over if a thread of its parent was changing the list.
+Kernels& registered(const Hold<Mutex>& hold) {
+  if (!kernels || !hold.intact()) {
+    kernels = new Kernels;
+    __jit_debug_descriptor.first_entry = nullptr;
+  }
+  return *kernels;
 }
 
 void tell(jit_code_entry& e, uint32_t action) {
@@ -222,25 +228,27 @@ void register_with_gdb(const CodeInfo& info) {
   jit_code_entry& e = made->entry;
   e.symfile_addr = made->object.data();
   e.symfile_size = made->object.size();
-  const std::lock_guard lock(mutex);
+  const Hold hold(mutex);
+  Kernels& all = registered(hold);
   any.store(true, std::memory_order_relaxed);
   e.next_entry = __jit_debug_descriptor.first_entry;
   if (e.next_entry) e.next_entry->prev_entry = &e;
   __jit_debug_descriptor.first_entry = &e;
   tell(e, kRegister);
-  registered()[info.start] = std::move(made);
+  all[info.start] = std::move(made);
 }
 
 void unregister_with_gdb(const void* start) noexcept {
   if (!any.load(std::memory_order_relaxed)) return;
-  const std::lock_guard lock(mutex);
-  const auto at = registered().find(start);
-  if (at == registered().end()) return;
+  const Hold hold(mutex);
+  Kernels& all = registered(hold);
+  const auto at = all.find(start);
+  if (at == all.end()) return;
   jit_code_entry& e = at->second->entry;
   (e.prev_entry ? e.prev_entry->next_entry : __jit_debug_descriptor.first_entry) = e.next_entry;
   if (e.next_entry) e.next_entry->prev_entry = e.prev_entry;
   tell(e, kUnregister);
-  registered().erase(at);
+  all.erase(at);
 }
 
 }  // namespace lazy::cpu_backend

@@ -11,6 +11,7 @@
 #include "backends/cpu/parallel.hpp"
 #include "cache/process_store.hpp"
 #include "support/archive.hpp"
+#include "support/lock.hpp"
 #include "support/profile.hpp"
 
 namespace lazy::cpu_backend {
@@ -128,7 +129,8 @@ double peak_gflops(const Machine& m) { return (best_isa() == Isa::avx512 ? 32 : 
 }  // namespace
 
 const Machine& machine() {
-  static const Machine m = [] {
+  static constinit Once<const Machine> m;
+  return m.get([]() -> Machine {
     const auto store = cache::process_store();
     const std::string key = store ? name_of_machine() : std::string();
     const cache::KeyView view(key.data(), key.size());
@@ -136,8 +138,7 @@ const Machine& machine() {
     const Machine measured = measure();
     if (store) remember(*store, view, measured);
     return measured;
-  }();
-  return m;
+  });
 }
 
 void record_machine() {

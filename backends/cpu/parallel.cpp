@@ -10,14 +10,16 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "backends/cpu/allocator.hpp"
 #include "backends/cpu/features.hpp"
 #include "backends/cpu/machine.hpp"
 #include "backends/cpu/split.hpp"
+#include "backends/cpu/team.hpp"
 #include "support/config.hpp"
+#include "support/float_mode.hpp"
+#include "support/lock.hpp"
 #include "support/profile.hpp"
 
 namespace lazy::cpu_backend {
@@ -36,6 +38,16 @@ constexpr int kScratch = jit::loop::ArgLayout::kScratch;
 
 std::atomic<tbb::task_arena*> host_arena{nullptr};
 
+/// The process that TBB's threads are of, as forks::generation() + 1; 0: none were asked for yet.
+std::atomic<uint32_t> tbb_process{0};
+/// TBB can be used here. Its threads don't survive a fork, and it starts no new ones.
+bool tbb_lives() {
+  const uint32_t here = forks::generation() + 1;
+  uint32_t process = tbb_process.load(std::memory_order_relaxed);
+  if (process == 0 && tbb_process.compare_exchange_strong(process, here)) return true;
+  return process == here;
+}
+
 /// The host's, or one for as many threads as are asked for now. Arenas are never destroyed: other threads may
 /// be at work in them, also while the process ends.
 tbb::task_arena& arena(int threads) {
@@ -47,21 +59,29 @@ tbb::task_arena& arena(int threads) {
   static std::atomic<Sized*> current{nullptr};
   Sized* a = current.load(std::memory_order_acquire);
   if (!a || a->threads != threads) {
-    static std::mutex mutex;
-    static auto& all = *new std::map<int, Sized*>;
-    const std::lock_guard lock(mutex);
-    Sized*& mine = all[threads];
+    static constinit Mutex mutex;
+    static constinit std::map<int, Sized*>* all = nullptr;
+    const Hold hold(mutex);
+    if (!all || !hold.intact()) all = new std::map<int, Sized*>;
+    Sized*& mine = (*all)[threads];
     if (!mine) mine = new Sized{threads, tbb::task_arena(threads)};
     current.store(a = mine, std::memory_order_release);
   }
   return a->arena;
 }
 
-/// f's parallel work, isolated: while this thread waits for it, it takes up no task of the host's, which
-/// might record or flush on this thread.
-template <class F>
-void in_arena(int threads, F&& f) {
-  arena(threads).execute([&] { tbb::this_task_arena::isolate(f); });
+/// Calls some(first, last) for parts of 0 ... pieces, on several threads; returns when all are done.
+template <class Some>
+void in_parallel(int64_t pieces, int threads, const Some& some) {
+  if (!tbb_lives()) return run_in_team(pieces, threads, some);
+  const auto all = [&] {
+    tbb::parallel_for(
+        tbb::blocked_range<int64_t>(0, pieces, 1),
+        [&](const tbb::blocked_range<int64_t>& r) { some(r.begin(), r.end()); }, tbb::simple_partitioner());
+  };
+  // Isolated: while this thread waits, it takes up no task of the host's, which might record or flush on this
+  // thread.
+  arena(threads).execute([&] { tbb::this_task_arena::isolate(all); });
 }
 
 /// Records each part of what the calling thread runs on the thread that does it.
@@ -74,6 +94,7 @@ class Parts {
   }
   template <class F>
   void run(int64_t first, int64_t last, F&& some) const {
+    const FloatMode mode;  // of whichever thread this is
     static constexpr profile::Kind kind{
         nullptr, profile::kPart, {{{"name", profile::Type::text}, {"piece", profile::Type::integer}}}};
     if (!name_ || &profile::activity == silent_) return some(first, last);
@@ -112,7 +133,10 @@ int thread_count() {
   return asked > 0 ? asked : usable_processors();
 }
 
-void set_arena(tbb::task_arena* arena) { host_arena.store(arena, std::memory_order_release); }
+void set_arena(tbb::task_arena* arena) {
+  (void)tbb_lives();  // its threads are there
+  host_arena.store(arena, std::memory_order_release);
+}
 
 void for_each(int64_t pieces, const std::function<void(int64_t)>& task) {
   const auto some = [&](int64_t first, int64_t last) {
@@ -121,12 +145,7 @@ void for_each(int64_t pieces, const std::function<void(int64_t)>& task) {
   };
   if (pieces == 1) return some(0, 1);
   const Parts parts(pieces);
-  in_arena(thread_count(), [&] {
-    tbb::parallel_for(
-        tbb::blocked_range<int64_t>(0, pieces, 1),
-        [&](const tbb::blocked_range<int64_t>& r) { parts.run(r.begin(), r.end(), some); },
-        tbb::simple_partitioner());
-  });
+  in_parallel(pieces, thread_count(), [&](int64_t first, int64_t last) { parts.run(first, last, some); });
 }
 
 Partition::Partition(const jit::loop::LoopKernel& k)
@@ -259,12 +278,7 @@ void Partition::each_piece(const uint64_t* args, int64_t pieces, int threads,
   };
   if (threads < 2 || pieces < 2) return some(0, pieces);
   const Parts parts(pieces);
-  in_arena(threads, [&] {
-    tbb::parallel_for(
-        tbb::blocked_range<int64_t>(0, pieces, 1),
-        [&](const tbb::blocked_range<int64_t>& r) { parts.run(r.begin(), r.end(), some); },
-        tbb::simple_partitioner());
-  });
+  in_parallel(pieces, threads, [&](int64_t first, int64_t last) { parts.run(first, last, some); });
 }
 
 Scratch::Scratch(int64_t bytes)

@@ -9,16 +9,32 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <mutex>
 
 #include "backends/cpu/byte_writer.hpp"
 #include "support/config.hpp"
+#include "support/lock.hpp"
 #include "support/log.hpp"
 
 namespace lazy::cpu_backend {
 namespace {
 
-std::mutex mutex;
+constinit Mutex mutex;
+
+/// A file that the processes of a line of forks each have for themselves: its name has the process's number.
+class OwnFile {
+ public:
+  std::FILE* get(std::FILE* (*open)()) {
+    if (opened_ != forks::generation() + 1) {
+      opened_ = forks::generation() + 1;
+      file_ = open();
+    }
+    return file_;
+  }
+
+ private:
+  std::FILE* file_ = nullptr;
+  uint32_t opened_ = 0;
+};
 
 /// perf's own clock under `perf record -k 1`.
 uint64_t monotonic_ns() {
@@ -68,9 +84,10 @@ void append(std::FILE* file, Record kind, uint64_t time, const ByteWriter& body)
 }  // namespace
 
 void write_perf_map(const CodeInfo& info) {
-  const std::lock_guard lock(mutex);
-  static std::FILE* const file =
-      std::fopen(("/tmp/perf-" + std::to_string(::getpid()) + ".map").c_str(), "we");
+  const Hold hold(mutex);
+  static constinit OwnFile own;
+  std::FILE* const file =
+      own.get([] { return std::fopen(("/tmp/perf-" + std::to_string(::getpid()) + ".map").c_str(), "we"); });
   if (!file) return;
   std::fprintf(file, "%lx %zx %s\n", reinterpret_cast<unsigned long>(info.start), info.size,
                info.name.c_str());
@@ -78,8 +95,9 @@ void write_perf_map(const CodeInfo& info) {
 }
 
 void write_jitdump(const CodeInfo& info) {
-  const std::lock_guard lock(mutex);
-  static std::FILE* const file = open_jitdump();
+  const Hold hold(mutex);
+  static constinit OwnFile own;
+  std::FILE* const file = own.get(open_jitdump);
   if (!file) return;
   static uint64_t index = 0;
   const auto address = reinterpret_cast<uint64_t>(info.start);

@@ -74,8 +74,9 @@ void Allocator::deallocate(void* p, size_t bytes) noexcept {
 }
 
 void Allocator::give_back(void* p, size_t size) noexcept {
-  const std::lock_guard hold(lock_);
+  const Hold hold(lock_);
   stats_.used -= size;
+  if (gpu_.generation != forks::generation()) return;  // a forked child's: it was never its own
   try {
     auto& blocks = kept_[size];
     blocks.push_back(p);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/cuda/api/types.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::cuda_backend {
 
@@ -46,7 +47,7 @@ class Allocator {
 
   Gpu& gpu_;
   api::MemPool pool_ = nullptr;
-  mutable std::mutex lock_;
+  mutable Mutex lock_;
   // By size. The lowest address is handed out first: in whatever order a run's blocks come back, the next run
   // gets them as this one did, and its graph can stay as it is. So each is a heap.
   std::unordered_map<size_t, std::vector<void*>> kept_;

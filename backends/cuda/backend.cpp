@@ -8,6 +8,7 @@
 #include "backends/cuda/side_by_side.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
+#include "support/lock.hpp"
 #include "support/log.hpp"
 
 namespace lazy::cuda_backend {
@@ -121,6 +122,7 @@ class CudaDevices final : public jit::Devices {
  public:
   int count() override { return api::driver().devices; }
   jit::Backend& at(int index) override {
+    if (generation_ != forks::generation()) fail_in_child();
     const std::lock_guard hold(lock_);
     const auto i = static_cast<size_t>(index);
     if (made_.size() <= i) made_.resize(i + 1);
@@ -150,7 +152,8 @@ class CudaDevices final : public jit::Devices {
   }
 
  private:
-  std::mutex lock_;
+  const uint32_t generation_ = forks::generation();
+  Mutex lock_;
   std::vector<std::unique_ptr<jit::Backend>> made_;
 };
 

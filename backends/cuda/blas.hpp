@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "backends/cuda/api/cublaslt.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::cuda_backend {
 
@@ -43,7 +44,7 @@ class Blas {
   Plan make(const BlasProblem&) const;
 
   Gpu& gpu_;
-  std::mutex lock_;
+  Mutex lock_;
   bool tried_ = false;
   const api::CublasLt* lt_ = nullptr;
   api::BlasHandle handle_ = nullptr;

@@ -7,6 +7,7 @@
 #include "backends/cuda/compile.hpp"
 #include "backends/cuda/emitter/module.hpp"
 #include "backends/cuda/gpu.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::cuda_backend {
 
@@ -36,7 +37,7 @@ class Code {
   const std::vector<std::string> names_;
   const Cubin cubin_;
   const std::string at_;
-  mutable std::mutex loading_;
+  mutable Mutex loading_;
   mutable std::vector<api::Function> functions_;
 };
 

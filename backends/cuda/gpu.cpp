@@ -6,6 +6,11 @@
 
 namespace lazy::cuda_backend {
 
+void fail_in_child() {
+  throw DeviceError(
+      "CUDA was used before this process was forked, and works only in the process that began with it");
+}
+
 Gpu::Gpu(int ordinal_)
     : driver(api::driver()), ordinal(ordinal_), allocator(*this), staging(*this), graphs(*this), blas(*this) {
   check(driver.device_get(&handle, ordinal), "cuDeviceGet");

@@ -8,8 +8,12 @@
 #include "backends/cuda/blas.hpp"
 #include "backends/cuda/recording.hpp"
 #include "backends/cuda/staging.hpp"
+#include "support/forks.hpp"
 
 namespace lazy::cuda_backend {
+
+/// Throws DeviceError: CUDA works in no process that was forked after its first use.
+[[noreturn]] void fail_in_child();
 
 class Gpu {
  public:
@@ -17,7 +21,11 @@ class Gpu {
   Gpu(const Gpu&) = delete;
 
   /// Makes its context the calling thread's.
-  void enter() const { check(driver.context_set(context), "cuCtxSetCurrent"); }
+  void enter() const {
+    if (generation != forks::generation()) [[unlikely]]
+      fail_in_child();
+    check(driver.context_set(context), "cuCtxSetCurrent");
+  }
   /// Throws DeviceError, naming the GPU and what was done, unless `r` is success.
   void check(api::Result r, const char* what) const {
     if (r != api::kSuccess) [[unlikely]]
@@ -39,6 +47,7 @@ class Gpu {
 
   const api::Driver& driver;
   const int ordinal;
+  const uint32_t generation = forks::generation();
   api::Device handle = 0;
   api::Context context = nullptr;
   api::Stream stream = nullptr;

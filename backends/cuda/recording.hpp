@@ -13,6 +13,7 @@
 #include "backends/cuda/launched.hpp"
 #include "jit/backend.hpp"
 #include "support/config.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::cuda_backend {
 
@@ -59,7 +60,7 @@ class Graphs {
   void destroy(State&) const;
 
   Gpu& gpu_;
-  std::mutex lock_;
+  Mutex lock_;
   std::list<State> states_;  // those used last first
   std::unordered_map<uint64_t, std::list<State>::iterator> by_program_;
 };

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "backends/cuda/api/types.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::cuda_backend {
 
@@ -31,7 +32,7 @@ class Staging {
   void wait(Chunk&);
 
   Gpu& gpu_;
-  std::mutex lock_;
+  Mutex lock_;
   Chunk chunks_[kChunks];
   int turn_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "backends/reference/kernel.hpp"
 
 #include <algorithm>
+#include <cfenv>
 #include <cstring>
 
 #include "backends/reference/accumulate.hpp"
@@ -246,6 +247,28 @@ class Run {
   std::vector<std::unique_ptr<Accumulator>> accumulators_;
 };
 
-void LoopsKernel::launch(uint64_t* args) const { Run(*this, args).all(); }
+namespace {
+
+/// The default floating-point environment for a scope; as FloatMode, and of the x87 unit, which long double
+/// is computed with, too.
+class WideFloatMode {
+ public:
+  WideFloatMode() noexcept {
+    std::fegetenv(&before_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  WideFloatMode(const WideFloatMode&) = delete;
+  ~WideFloatMode() { std::fesetenv(&before_); }
+
+ private:
+  std::fenv_t before_;
+};
+
+}  // namespace
+
+void LoopsKernel::launch(uint64_t* args) const {
+  const WideFloatMode mode;
+  Run(*this, args).all();
+}
 
 }  // namespace lazy::reference

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "backends/vector/helpers.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::vir {
 namespace {
@@ -359,7 +360,8 @@ Interpreter::Interpreter(std::vector<Inst> code) : code_(std::move(code)), offse
 
 void Interpreter::run(std::span<const void* const> inputs, size_t n, std::span<const Val> wanted,
                       std::span<void* const> out) {
-  static const Step step = pick_step();
+  static constinit Once<const Step> picked;
+  const Step step = picked.get(pick_step);
   auto at = [this](uint32_t id) { return static_cast<void*>(storage_.data() + offset_[id]); };
   for (size_t begin = 0; begin < n; begin += kBlock) {
     const size_t count = n - begin < kBlock ? n - begin : kBlock;

@@ -1,6 +1,6 @@
 #include "jit/graph/graph.hpp"
 
-#include <mutex>
+#include <algorithm>
 
 #include "jit/graph/observed.hpp"
 #include "support/config.hpp"
@@ -13,10 +13,11 @@ namespace {
 constexpr uint32_t kLeastInLoop = 256;  // nodes
 
 // Graphs outlive their threads: another thread may still hold a node of one and lock it.
-std::mutex idle_lock;
-std::vector<Graph*>& idle() {
-  static auto* list = new std::vector<Graph*>;
-  return *list;
+constinit Mutex idle_lock;
+constinit std::vector<Graph*>* idle_list = nullptr;
+std::vector<Graph*>& idle(const Hold<Mutex>& hold) {
+  if (!idle_list || !hold.intact()) idle_list = new std::vector<Graph*>;
+  return *idle_list;
 }
 struct Tenant {
   Graph* graph = nullptr;
@@ -27,8 +28,8 @@ thread_local Tenant tenant;
 Tenant::~Tenant() {
   current = nullptr;
   if (!graph) return;
-  std::lock_guard hold(idle_lock);
-  idle().push_back(graph);
+  const Hold hold(idle_lock);
+  idle(hold).push_back(graph);
 }
 
 }  // namespace
@@ -36,17 +37,31 @@ Tenant::~Tenant() {
 Graph& Graph::mine() {
   if (current) return *current;
   {
-    std::lock_guard hold(idle_lock);
-    if (idle().empty()) {
+    const Hold hold(idle_lock);
+    std::vector<Graph*>& list = idle(hold);
+    if (list.empty()) {
       current = new Graph;
     } else {
-      current = idle().back();
-      idle().pop_back();
+      current = list.back();
+      list.pop_back();
     }
   }
   tenant.graph = current;
   return *current;
 }
+
+/// Throws DeviceError if the graph can't be used in this process.
+class Graph::Locked {
+ public:
+  explicit Locked(Graph& g) : hold_(g.lock_) {
+    g.torn_ |= !hold_.intact();
+    if (g.torn_) [[unlikely]]
+      forks::fail_left_behind();
+  }
+
+ private:
+  Hold<SpinLock> hold_;
+};
 
 Component* Graph::fresh() {
   Component* c = free_;
@@ -136,7 +151,7 @@ Component* Graph::component_of(Node* n) {
 Limit Graph::link(Node* n) {
   const auto& limits = config::get();
   const uint32_t max_nodes = static_cast<uint32_t>(limits.max_graph);
-  std::lock_guard hold(lock_);
+  const Locked hold(*this);
   Component* const c = component_of(n);
   // Cut before the line where the component began, so that the next one begins there too and the same program
   // serves it; but not much later. What comes by that line again is a loop: more of it at once saves nothing,
@@ -152,8 +167,9 @@ Limit Graph::link(Node* n) {
 }
 
 void Graph::unlink(Node* n) noexcept {
-  std::lock_guard hold(lock_);
-  if (!n->component) return;
+  const Hold hold(lock_);
+  torn_ |= !hold.intact();
+  if (torn_ || !n->component) return;
   Component* c = find(n);
   (n->previous ? n->previous->next : c->head) = n->next;
   (n->next ? n->next->previous : c->tail) = n->previous;
@@ -162,11 +178,11 @@ void Graph::unlink(Node* n) noexcept {
 }
 
 uint64_t Graph::take(Node* n, std::vector<Node*>& out) {
-  std::lock_guard hold(lock_);
+  const Locked hold(*this);
   if (n->state.load(std::memory_order_relaxed) != State::pending) return 0;
   if (!n->component) {  // a source: not in any list, its recipe is itself
     add_reference(n);
-    n->state.store(State::flushing, std::memory_order_relaxed);
+    n->state.store(flushing_here(), std::memory_order_relaxed);
     out.push_back(n);
     return 0;
   }
@@ -180,7 +196,7 @@ uint64_t Graph::take(Node* n, std::vector<Node*>& out) {
            !i->counts.compare_exchange_weak(counts, counts + 1, std::memory_order_relaxed)) {}
     leave(i);  // one without references is dying on another thread, which finds it gone from the list
     if (static_cast<uint32_t>(counts) != 0) {
-      i->state.store(State::flushing, std::memory_order_relaxed);
+      i->state.store(flushing_here(), std::memory_order_relaxed);
       out.push_back(i);
     }
     i = next;
@@ -192,7 +208,7 @@ uint64_t Graph::take(Node* n, std::vector<Node*>& out) {
 }
 
 void Graph::put_back(const std::vector<Node*>& nodes) {
-  std::lock_guard hold(lock_);
+  const Locked hold(*this);
   for (Node* n : nodes) {
     append(component_of(n), n);
     n->watch.fetch_or(watch::kPutBack, std::memory_order_relaxed);
@@ -202,12 +218,12 @@ void Graph::put_back(const std::vector<Node*>& nodes) {
 }
 
 void Graph::restore(const std::vector<Node*>& nodes) {
-  std::lock_guard hold(lock_);
+  const Locked hold(*this);
   restore_locked(nodes);
 }
 
 void Graph::restore_in_two(const std::vector<Node*>& nodes, size_t middle) {
-  std::lock_guard hold(lock_);
+  const Locked hold(*this);
   const std::span<Node*const> all(nodes), first = all.first(middle), second = all.subspan(middle);
   // An operand is an input unless it is in the component already, as one of the second part is.
   restore_locked(second);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "jit/graph/node.hpp"
-#include "support/spin_lock.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::jit {
 
@@ -53,6 +53,7 @@ class Graph {
   void restore_in_two(const std::vector<Node*>&, size_t middle);
 
  private:
+  class Locked;
   Component* find(Node*);
   Component* component_of(Node*);
   Component* join(Component*, Component*);
@@ -63,6 +64,7 @@ class Graph {
   void restore_locked(std::span<Node* const>);
 
   SpinLock lock_;
+  bool torn_ = false;  // a thread of the parent was changing it when this process was forked
   Component* free_ = nullptr;
 };
 

@@ -23,6 +23,7 @@
 #include "jit/dtype.hpp"
 #include "jit/graph/op.hpp"
 #include "jit/shape.hpp"
+#include "support/forks.hpp"
 #include "support/site.hpp"
 
 namespace lazy::jit {
@@ -49,7 +50,14 @@ struct Scalar {
   }
 };
 
-enum class State : uint8_t { pending, flushing, ready };
+enum class State : uint8_t { pending, ready, flushing };  // flushing and all above it: see flushing_here()
+
+/// The state of a node that a flush of this process has taken. A forked child finds another value in nodes
+/// that a thread of its parent was at work on: no one will ever finish these.
+inline State flushing_here() noexcept {
+  constexpr uint32_t kStates = 256 - static_cast<uint32_t>(State::flushing);
+  return static_cast<State>(static_cast<uint32_t>(State::flushing) + forks::generation() % kStates);
+}
 
 struct Node {
   static constexpr uint64_t kHandle = (1ull << 32) | 1;  // a handle is also a reference

@@ -9,9 +9,10 @@ namespace lazy::jit {
 namespace {
 
 cache::LruCache<const Kernel>& kernels() {
-  static auto* cache =
-      new cache::LruCache<const Kernel>(config::get().cache_entries * 4u, config::get().cache_size);
-  return *cache;
+  static constinit Once<cache::LruCache<const Kernel>> cache;
+  return cache.get([] {
+    return cache::LruCache<const Kernel>(config::get().cache_entries * 4u, config::get().cache_size);
+  });
 }
 
 template <class Make>

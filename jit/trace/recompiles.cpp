@@ -1,10 +1,10 @@
 #include "jit/trace/recompiles.hpp"
 
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "support/lock.hpp"
 #include "support/log.hpp"
 
 namespace lazy::jit {
@@ -25,11 +25,12 @@ struct Line {
   uint32_t limited = 0;  // flushes by a limit
   bool warned = false, warned_of_limit = false;
 };
-std::mutex mutex;
+constinit Mutex mutex;
 using Lines = std::map<std::pair<std::string_view, uint32_t>, Line>;
-Lines& lines() {  // never destroyed: tensors may outlive static destruction
-  static auto* all = new Lines;
-  return *all;
+constinit Lines* all_lines = nullptr;  // never destroyed: tensors may outlive static destruction
+Lines& lines(const Hold<Mutex>& hold) {
+  if (!all_lines || !hold.intact()) all_lines = new Lines;
+  return *all_lines;
 }
 
 std::string growth(const Site& site, const Line& line) {
@@ -69,9 +70,10 @@ void note_compile(const Site& site, const std::shared_ptr<const Program>& progra
   bool grows = false, differs = false;
   Line copy;
   {
-    const std::lock_guard hold(mutex);
-    if (lines().size() >= kLines) return;
-    Line& line = lines()[{site.file_name(), site.line()}];
+    const Hold hold(mutex);
+    Lines& all = lines(hold);
+    if (all.size() >= kLines) return;
+    Line& line = all[{site.file_name(), site.line()}];
     if (line.warned) return;
     const auto before = line.latest.lock();
     const bool once = before && before->runs.get() <= 1;
@@ -96,17 +98,18 @@ void note_compile(const Site& site, const std::shared_ptr<const Program>& progra
 void note_limit(const Site& site, Cause cause) {
   if (site.line() == 0) return;
   {
-    const std::lock_guard hold(mutex);
-    if (lines().size() >= kLines) return;
-    Line& line = lines()[{site.file_name(), site.line()}];
+    const Hold hold(mutex);
+    Lines& all = lines(hold);
+    if (all.size() >= kLines) return;
+    Line& line = all[{site.file_name(), site.line()}];
     if (++line.limited < kLimited || std::exchange(line.warned_of_limit, true)) return;
   }
   logging::warning(limited(site, cause));
 }
 
 void forget_compiles() {
-  const std::lock_guard hold(mutex);
-  for (auto& [where, line] : lines()) {
+  const Hold hold(mutex);
+  for (auto& [where, line] : lines(hold)) {
     Line fresh;
     fresh.warned = line.warned;
     fresh.warned_of_limit = line.warned_of_limit;

@@ -3,6 +3,8 @@
 
 #include "backends/cpu/emitter/encode.hpp"
 
+#include "support/lock.hpp"
+
 namespace lazy::cpu_backend {
 using vir::Op;
 namespace Id = x86::Inst;
@@ -85,8 +87,8 @@ Rows make_avx2() {
 }  // namespace
 
 const EncodeRow& encode_row(Isa isa, Op op) {
-  static const Rows avx512 = make_avx512(), avx2 = make_avx2();
-  return (isa == Isa::avx512 ? avx512 : avx2)[static_cast<size_t>(op)];
+  static constinit Once<const Rows> avx512, avx2;
+  return (isa == Isa::avx512 ? avx512.get(make_avx512) : avx2.get(make_avx2))[static_cast<size_t>(op)];
 }
 
 }  // namespace lazy::cpu_backend

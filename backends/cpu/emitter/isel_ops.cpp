@@ -5,6 +5,7 @@
 
 #include "backends/cpu/emitter/isel.hpp"
 #include "backends/vector/vecmath/vecmath.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::cpu_backend {
 using vir::Builder;
@@ -176,8 +177,8 @@ Table make_table() {
 }  // namespace
 
 EmitFn emission(jit::Op op) {
-  static const Table table = make_table();
-  return table[static_cast<size_t>(op)];
+  static constinit Once<const Table> table;
+  return table.get(make_table)[static_cast<size_t>(op)];
 }
 
 Val normalise(Builder& b, DType t, Val v) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "support/error.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::cuda_backend::api {
 
@@ -50,7 +51,7 @@ class LoadedOnce {
   }
 
  private:
-  std::mutex lock_;
+  Mutex lock_;
   std::optional<Table> table_;
   std::optional<DeviceError> failed_;
 };

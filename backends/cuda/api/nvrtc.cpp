@@ -5,6 +5,7 @@
 
 #include "backends/cuda/api/library.hpp"
 #include "support/error.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::cuda_backend::api {
 namespace {
@@ -31,7 +32,7 @@ Nvrtc load(int newest) {
 }  // namespace
 
 const Nvrtc& nvrtc(int newest) {
-  static std::mutex lock;
+  static constinit Mutex lock;
   static std::map<int, LoadedOnce<Nvrtc>> all;
   LoadedOnce<Nvrtc>& loaded = [&]() -> LoadedOnce<Nvrtc>& {
     const std::lock_guard hold(lock);

@@ -12,6 +12,7 @@
 #include "backends/vector/vecmath/vecmath.hpp"
 #include "jit/loop/rules.hpp"
 #include "support/error.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::cuda_backend {
 namespace {
@@ -343,7 +344,7 @@ Printed print(jit::Op op, DType t) {
 }  // namespace
 
 std::string need_recipe(Prelude& prelude, jit::Op op, DType t) {
-  static std::mutex lock;
+  static constinit Mutex lock;
   static std::map<std::pair<jit::Op, DType>, Printed> printed;
   const std::lock_guard guard(lock);
   auto [at, fresh] = printed.try_emplace({op, t});

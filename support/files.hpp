@@ -1,0 +1,59 @@
+// Opening and writing files from a library: the program may have closed its standard streams, and may be
+// forbidden to make files as large as ours.
+#pragma once
+#include <fcntl.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace lazy::files {
+
+/// Returns another descriptor of the same file in place of one of the standard streams', which the program
+/// would write to. Keeps errno if the file could not be opened; -1 if there is no other descriptor.
+int above_stdio(int fd) noexcept;
+
+/// As the system's open and openat, with O_CLOEXEC, above the standard streams.
+int open(const char* path, int flags, unsigned mode = 0) noexcept;
+int open_at(int folder, const char* name, int flags, unsigned mode = 0) noexcept;
+
+/// Returns whether a file may grow to so many bytes; if not errno is EFBIG. A write beyond RLIMIT_FSIZE would
+/// end the program (SIGXFSZ).
+bool may_reach(uint64_t bytes) noexcept;
+/// As the system's write, but fails with EFBIG in place of ending the program, and takes up interrupted
+/// writes. False with errno.
+bool write(int fd, const void* from, size_t bytes) noexcept;
+/// At an offset.
+bool write_at(int fd, const void* from, uint64_t bytes, uint64_t offset) noexcept;
+bool read_at(int fd, void* to, uint64_t bytes, uint64_t offset) noexcept;  // a file's end counts as ENODATA
+
+/// A file that is written from its beginning, through a buffer. What went wrong is known at the end.
+class Output {
+ public:
+  /// Makes or empties the file. Not open, with errno, if that fails.
+  explicit Output(const std::string& path);
+  Output(const Output&) = delete;
+  Output(Output&& o) noexcept;
+  ~Output();
+  bool is_open() const noexcept { return fd_ >= 0; }
+  int fd() const noexcept { return fd_; }
+  void put(const char* from, size_t bytes);
+  void put(const std::string& s) { put(s.data(), s.size()); }
+  void flush() noexcept;
+  /// False with errno if not all of it is in the file.
+  bool close() noexcept;
+
+ private:
+  int fd_;
+  int error_ = 0;
+  std::string buffer_;
+};
+
+/// The file's whole contents at once. False with errno.
+bool write_whole(const std::string& path, const std::string& contents);
+
+/// The program runs with rights that its caller does not have (setuid): the environment may then not say
+/// which files are written.
+bool privileged() noexcept;
+
+}  // namespace lazy::files

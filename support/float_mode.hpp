@@ -1,0 +1,44 @@
+// The floating-point environment that everything is computed in, whatever the program has set for itself:
+// rounding to nearest, denormals as they are, no traps.
+#pragma once
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace lazy {
+
+/// The default MXCSR for a scope, on the calling thread. At its end the thread has what it had, exception
+/// flags included: vectors compute more elements than there are, whose flags are nobody's business. The scope
+/// should call what computes: the compiler may move arithmetic of its own out of it.
+class FloatMode {
+ public:
+  FloatMode() noexcept : before_(_mm_getcsr()) {
+    if ((before_ & ~kFlags) != kDefault) [[unlikely]]
+      _mm_setcsr(kDefault);
+  }
+  FloatMode(const FloatMode&) = delete;
+  ~FloatMode() {
+    if (_mm_getcsr() != before_) _mm_setcsr(before_);
+  }
+
+ private:
+  static constexpr uint32_t kDefault = 0x1f80, kFlags = 0x3f;
+  const uint32_t before_;
+};
+
+namespace detail {
+template <class F>
+[[gnu::noinline]] double call_apart(F& f) {
+  asm volatile("");  // so that the call is not moved either
+  return f();
+}
+}  // namespace detail
+
+/// Returns the number that f computes in the default mode.
+template <class F>
+double in_default_mode(F f) {
+  const FloatMode mode;
+  return detail::call_apart(f);
+}
+
+}  // namespace lazy
