@@ -1,10 +1,12 @@
 #include "jit/graph/graph.hpp"
 
 #include <mutex>
+#include <utility>
 
 #include "jit/graph/observed.hpp"
 #include "support/config.hpp"
 #include "support/metrics.hpp"
+#include "support/per_thread.hpp"
 #include "support/profile.hpp"
 
 namespace lazy::jit {
@@ -13,38 +15,29 @@ namespace {
 constexpr uint32_t kLeastInLoop = 256;  // nodes
 
 // Graphs outlive their threads: another thread may still hold a node of one and lock it.
-std::mutex idle_lock;
-std::vector<Graph*>& idle() {
-  static auto* list = new std::vector<Graph*>;
-  return *list;
-}
-struct Tenant {
-  Graph* graph = nullptr;
-  ~Tenant();
-};
-thread_local Graph* current = nullptr;
-thread_local Tenant tenant;
-Tenant::~Tenant() {
-  current = nullptr;
-  if (!graph) return;
-  std::lock_guard hold(idle_lock);
-  idle().push_back(graph);
-}
+constinit std::mutex idle_lock;
+constinit Graph* idle = nullptr;
+constinit thread_local Graph* current = nullptr;
 
 }  // namespace
 
-Graph& Graph::mine() {
-  if (current) return *current;
-  {
+/// A thread's use of a graph, from its first op to its end.
+struct Graph::Tenant {
+  Graph* graph = nullptr;
+  Tenant() {
     std::lock_guard hold(idle_lock);
-    if (idle().empty()) {
-      current = new Graph;
-    } else {
-      current = idle().back();
-      idle().pop_back();
-    }
+    graph = idle ? std::exchange(idle, idle->next_idle_) : new Graph;
   }
-  tenant.graph = current;
+  Tenant(const Tenant&) = delete;
+  ~Tenant() {
+    current = nullptr;
+    std::lock_guard hold(idle_lock);
+    graph->next_idle_ = std::exchange(idle, graph);
+  }
+};
+
+Graph& Graph::mine() {
+  if (!current) current = PerThread<Tenant>::get().graph;
   return *current;
 }
 

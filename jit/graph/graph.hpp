@@ -62,7 +62,9 @@ class Graph {
   Component* fresh();
   void restore_locked(std::span<Node* const>);
 
+  struct Tenant;
   SpinLock lock_;
+  Graph* next_idle_ = nullptr;  // while no thread has it
   Component* free_ = nullptr;
 };
 
