@@ -13,6 +13,17 @@ std::atomic<uint64_t> bytes_kept{0};
 
 }  // namespace
 
+/// Copies that a thread of the parent was changing when this process was forked are forgotten.
+class KeptLayouts::Locked {
+ public:
+  explicit Locked(KeptLayouts& all) : hold_(all.mutex_) {
+    if (!hold_.intact()) std::construct_at(&all.copies_);
+  }
+
+ private:
+  const Hold<Mutex> hold_;
+};
+
 KeptLayouts::Copy* KeptLayouts::find_locked(const std::shared_ptr<const Kernel>& kernel,
                                             std::span<const uint64_t> words) {
   for (Copy& c : copies_)
@@ -23,7 +34,7 @@ KeptLayouts::Copy* KeptLayouts::find_locked(const std::shared_ptr<const Kernel>&
 
 BufferRef KeptLayouts::find(const std::shared_ptr<const Kernel>& kernel, std::span<const uint64_t> words,
                             bool& again) {
-  const std::lock_guard hold(mutex_);
+  const Locked hold(*this);
   const Copy* const found = find_locked(kernel, words);
   again = found != nullptr;
   if (found) return found->made;
@@ -42,7 +53,7 @@ void KeptLayouts::keep(const std::shared_ptr<const Kernel>& kernel, std::span<co
     bytes_kept.fetch_sub(made->bytes(), std::memory_order_relaxed);
     return;
   }
-  const std::lock_guard hold(mutex_);
+  const Locked hold(*this);
   if (Copy* const c = find_locked(kernel, words); c && !c->made) c->made = made;
   else bytes_kept.fetch_sub(made->bytes(), std::memory_order_relaxed);
 }
@@ -52,7 +63,7 @@ void KeptLayouts::release(Copy& c) noexcept {
 }
 
 void KeptLayouts::clear() noexcept {
-  const std::lock_guard hold(mutex_);
+  const Locked hold(*this);
   for (Copy& c : copies_) release(c);
   copies_.clear();
 }

@@ -4,11 +4,11 @@
 // on it.
 #pragma once
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "jit/buffer.hpp"
+#include "support/lock.hpp"
 
 namespace lazy::jit {
 
@@ -37,10 +37,11 @@ class KeptLayouts {
     std::vector<uint64_t> words;
     BufferRef made;  // null: asked for once
   };
+  class Locked;
   Copy* find_locked(const std::shared_ptr<const Kernel>&, std::span<const uint64_t> words);
   static void release(Copy&) noexcept;
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::vector<Copy> copies_;
 };
 

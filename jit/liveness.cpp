@@ -92,7 +92,7 @@ void Liveness::choose(Frame& f, std::vector<uint32_t>& left_out) {
   // What each recipe keeps alive, from the leaves on. Leaves that several read count for each: at most too
   // much.
   f.find_words();
-  thread_local std::vector<uint64_t> costs;
+  std::vector<uint64_t>& costs = f.costs;
   costs.assign(f.values.size(), 0);
   size_t next = first, kept = first;
   uint64_t saved = 0;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "support/lock.hpp"
+#include "support/per_thread.hpp"
 #include "support/text.hpp"
 
 namespace lazy {
@@ -31,24 +32,23 @@ constinit Shard retired;  // what ended threads had counted, and what is counted
 constinit std::atomic<uint64_t> live_bytes{0}, peak_bytes{0};
 constinit std::atomic<const char*> cause_names[Metrics::kKinds]{}, guard_names[Metrics::kKinds]{};
 
-constinit thread_local bool ended = false;
-
-/// Ends with its thread, and leaves the counts behind.
-struct Owner {
-  Shard* shard = nullptr;
-  ~Owner() {
-    ended = true;
+/// A thread's counts, which it leaves behind at its end.
+struct OwnShard : Shard {
+  OwnShard() {
+    const Hold hold(mutex);
+    Shards& all = shards(hold);
+    all.live.push_back(this);
+  }
+  OwnShard(const OwnShard&) = delete;
+  ~OwnShard() {
     detail::shard = nullptr;
-    if (!shard) return;
     const Hold hold(mutex);
     Shards& all = shards(hold);
     for (size_t i = 0; i < kSlots; ++i)
-      retired.slot[i].fetch_add(shard->slot[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
-    std::erase(all.live, shard);
-    delete shard;
+      retired.slot[i].fetch_add(slot[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    std::erase(all.live, this);
   }
 };
-thread_local Owner owner;
 
 Sums totals(const Shards& all) {
   Sums sums;
@@ -80,18 +80,9 @@ void list(std::string& out, const std::array<uint64_t, Metrics::kKinds>& counts,
 }  // namespace
 
 void detail::add_slowly(size_t slot, uint64_t n) noexcept {
-  if (!ended) {
-    try {
-      auto* mine = new Shard;
-      const Hold hold(mutex);
-      Shards& all = shards(hold);
-      all.live.push_back(mine);
-      owner.shard = shard = mine;
-    } catch (...) {  // no memory: count in the shared one below
-    }
-  }
+  shard = PerThread<OwnShard>::try_get();
   if (shard) add(slot, n);
-  else retired.slot[slot].fetch_add(n, std::memory_order_relaxed);
+  else retired.slot[slot].fetch_add(n, std::memory_order_relaxed);  // no memory for one of its own
 }
 
 void flushed(size_t cause) noexcept {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <set>
@@ -20,6 +21,7 @@
 #include "support/json.hpp"
 #include "support/lock.hpp"
 #include "support/log.hpp"
+#include "support/per_thread.hpp"
 #include "support/text.hpp"
 
 namespace lazy::profile {
@@ -278,13 +280,12 @@ void clear(Track& t) {
 struct Owner {
   Track* track = nullptr;
   ~Owner() {
+    detail::buffer = nullptr;
     if (!track) return;
     const Hold lock(recorder().mutex);
     track->ended = true;
-    detail::buffer = nullptr;
   }
 };
-thread_local Owner owner;
 
 void forget_ended(Recorder& r) {
   std::erase_if(r.tracks, [](Track* t) {
@@ -305,11 +306,11 @@ uint64_t* detail::reserve_slowly() noexcept {
       const std::lock_guard lock(r.mutex);
       if (state.load(std::memory_order_relaxed) != State::on) return nullptr;
       if (!buffer) {
-        auto* mine = new Track;
+        Owner& owner = PerThread<Owner>::get();
+        auto mine = std::make_unique<Track>();
         mine->thread = static_cast<int>(::syscall(SYS_gettid));
-        r.tracks.push_back(mine);
-        owner.track = mine;
-        buffer = mine;
+        r.tracks.push_back(mine.get());
+        buffer = owner.track = mine.release();
       }
       auto& t = static_cast<Track&>(*buffer);
       if (t.round != round.load(std::memory_order_relaxed)) clear(t);

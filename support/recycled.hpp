@@ -1,9 +1,12 @@
 // Work memory that a thread uses again: what is asked for on every compile need not come from the system each
 // time.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <utility>
 #include <vector>
+
+#include "support/per_thread.hpp"
 
 namespace lazy {
 
@@ -12,9 +15,8 @@ template <class T>
 class Recycled : public std::vector<T> {
  public:
   Recycled() {
-    if (pool().empty()) return;
-    std::vector<T>::swap(pool().back());
-    pool().pop_back();
+    Pool* const pool = PerThread<Pool>::try_get();
+    if (pool && pool->count > 0) std::vector<T>::swap(pool->spare[--pool->count]);
   }
   Recycled(Recycled&& other) noexcept : std::vector<T>(std::move(other)) {}
   Recycled& operator=(Recycled&& other) noexcept {
@@ -22,21 +24,19 @@ class Recycled : public std::vector<T> {
     return *this;
   }
   ~Recycled() {
-    if (this->capacity() == 0 || this->capacity() > kMostBytes / sizeof(T) || pool().size() == kMost) return;
+    if (this->capacity() == 0 || this->capacity() > kMostBytes / sizeof(T)) return;
+    Pool* const pool = PerThread<Pool>::if_there();
+    if (!pool || pool->count == kMost) return;
     this->clear();
-    pool().push_back(std::move(static_cast<std::vector<T>&>(*this)));
+    pool->spare[pool->count++].swap(*this);
   }
 
  private:
   static constexpr size_t kMost = 8, kMostBytes = size_t{1} << 20;
-  static std::vector<std::vector<T>>& pool() {
-    thread_local std::vector<std::vector<T>> p = [] {
-      std::vector<std::vector<T>> empty;
-      empty.reserve(kMost);  // so that giving back never throws
-      return empty;
-    }();
-    return p;
-  }
+  struct Pool {
+    std::array<std::vector<T>, kMost> spare;
+    size_t count = 0;  // in use, from the first on
+  };
 };
 
 }  // namespace lazy

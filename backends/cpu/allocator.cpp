@@ -12,6 +12,7 @@
 
 #include "support/error.hpp"
 #include "support/lock.hpp"
+#include "support/per_thread.hpp"
 
 namespace lazy::cpu_backend {
 namespace {
@@ -25,7 +26,7 @@ struct SizeClass {
 constexpr int kSmallest = 6;  // log2
 constexpr int kClasses = (48 - kSmallest) * 4;
 
-SizeClass class_of(size_t n) {
+constexpr SizeClass class_of(size_t n) {
   if (n <= 64) return {0, 64};
   const int top = static_cast<int>(std::bit_width(n - 1)) - 1;  // 2^top < n <= 2^(top + 1)
   const size_t quarter = size_t{1} << (top - 2);
@@ -89,9 +90,9 @@ Shared& shared() {
   return s.get([] { return Shared(); });
 }
 
-const int kThreadClasses = class_of(kThreadLimit).index + 1;
+constexpr int kThreadClasses = class_of(kThreadLimit).index + 1;
 
-/// Small blocks of this thread. Trivially destroyed state tells whether it still stands.
+/// Small blocks of this thread.
 struct Mine {
   struct List {
     void* blocks[kThreadBlocks];
@@ -101,8 +102,6 @@ struct Mine {
   ~Mine();
   void flush() noexcept;
 };
-thread_local bool t_gone = false;
-thread_local Mine t_mine;
 
 size_t bytes_of_class(int index) {
   if (index == 0) return 64;
@@ -118,17 +117,14 @@ void Mine::flush() noexcept {
       shared().give(c, lists[i].blocks[--lists[i].n]);
     }
 }
-Mine::~Mine() {
-  t_gone = true;
-  flush();
-}
+Mine::~Mine() { flush(); }
 
 }  // namespace
 
 void* allocate(size_t bytes) {
   const SizeClass c = class_of(bytes);
-  if (c.index < kThreadClasses && !t_gone) {
-    auto& l = t_mine.lists[static_cast<size_t>(c.index)];
+  if (Mine* const mine = c.index < kThreadClasses ? PerThread<Mine>::try_get() : nullptr) {
+    auto& l = mine->lists[static_cast<size_t>(c.index)];
     if (l.n) {
       g_kept.fetch_sub(c.bytes, std::memory_order_relaxed);
       return l.blocks[--l.n];
@@ -141,8 +137,8 @@ void* allocate(size_t bytes) {
 void deallocate(void* p, size_t bytes) noexcept {
   if (!p) return;
   const SizeClass c = class_of(bytes);
-  if (c.index < kThreadClasses && !t_gone) {
-    auto& l = t_mine.lists[static_cast<size_t>(c.index)];
+  if (Mine* const mine = c.index < kThreadClasses ? PerThread<Mine>::try_get() : nullptr) {
+    auto& l = mine->lists[static_cast<size_t>(c.index)];
     if (l.n < kThreadBlocks) {
       g_kept.fetch_add(c.bytes, std::memory_order_relaxed);
       l.blocks[l.n++] = p;
@@ -155,7 +151,7 @@ void deallocate(void* p, size_t bytes) noexcept {
 AllocatorStats allocator_stats() { return {g_kept.load(), g_requests.load()}; }
 
 void release_kept_memory() {
-  if (!t_gone) t_mine.flush();
+  if (Mine* const mine = PerThread<Mine>::if_there()) mine->flush();
   for (auto& l : shared().lists) {
     const Hold lock(l.mutex);
     if (!lock.intact()) std::construct_at(&l.blocks);

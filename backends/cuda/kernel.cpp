@@ -9,6 +9,7 @@
 #include "backends/cuda/side_by_side.hpp"
 #include "support/archive.hpp"
 #include "support/error.hpp"
+#include "support/per_thread.hpp"
 
 namespace lazy::cuda_backend {
 namespace {
@@ -65,7 +66,7 @@ class GpuKernel final : public jit::Kernel {
   }
 
   void run(Gpu& gpu, uint64_t* args) const {
-    thread_local std::vector<Launch> launches;
+    std::vector<Launch>& launches = PerThread<std::vector<Launch>>::get();
     launches.clear();
     size_t scratch_bytes = 0;
     const bool any_order = sums_on(gpu) == config::Sums::any && gpu.architecture >= 80;

@@ -1,10 +1,12 @@
 #include "jit/graph/graph.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "jit/graph/observed.hpp"
 #include "support/config.hpp"
 #include "support/metrics.hpp"
+#include "support/per_thread.hpp"
 #include "support/profile.hpp"
 
 namespace lazy::jit {
@@ -14,39 +16,30 @@ constexpr uint32_t kLeastInLoop = 256;  // nodes
 
 // Graphs outlive their threads: another thread may still hold a node of one and lock it.
 constinit Mutex idle_lock;
-constinit std::vector<Graph*>* idle_list = nullptr;
-std::vector<Graph*>& idle(const Hold<Mutex>& hold) {
-  if (!idle_list || !hold.intact()) idle_list = new std::vector<Graph*>;
-  return *idle_list;
-}
-struct Tenant {
-  Graph* graph = nullptr;
-  ~Tenant();
-};
-thread_local Graph* current = nullptr;
-thread_local Tenant tenant;
-Tenant::~Tenant() {
-  current = nullptr;
-  if (!graph) return;
-  const Hold hold(idle_lock);
-  idle(hold).push_back(graph);
-}
+constinit Graph* idle = nullptr;
+constinit thread_local Graph* current = nullptr;
 
 }  // namespace
 
-Graph& Graph::mine() {
-  if (current) return *current;
-  {
+/// A thread's use of a graph, from its first op to its end.
+struct Graph::Tenant {
+  Graph* graph = nullptr;
+  Tenant() {
     const Hold hold(idle_lock);
-    std::vector<Graph*>& list = idle(hold);
-    if (list.empty()) {
-      current = new Graph;
-    } else {
-      current = list.back();
-      list.pop_back();
-    }
+    if (!hold.intact()) idle = nullptr;
+    graph = idle ? std::exchange(idle, idle->next_idle_) : new Graph;
   }
-  tenant.graph = current;
+  Tenant(const Tenant&) = delete;
+  ~Tenant() {
+    current = nullptr;
+    const Hold hold(idle_lock);
+    if (!hold.intact()) idle = nullptr;
+    graph->next_idle_ = std::exchange(idle, graph);
+  }
+};
+
+Graph& Graph::mine() {
+  if (!current) current = PerThread<Tenant>::get().graph;
   return *current;
 }
 

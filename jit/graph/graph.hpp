@@ -63,8 +63,10 @@ class Graph {
   Component* fresh();
   void restore_locked(std::span<Node* const>);
 
+  struct Tenant;
   SpinLock lock_;
   bool torn_ = false;  // a thread of the parent was changing it when this process was forked
+  Graph* next_idle_ = nullptr;  // while no thread has it
   Component* free_ = nullptr;
 };
 

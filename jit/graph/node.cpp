@@ -1,10 +1,12 @@
 #include "jit/graph/node.hpp"
 
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "jit/graph/graph.hpp"
 #include "jit/graph/observed.hpp"
+#include "support/per_thread.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -20,22 +22,16 @@ struct FreeNode {
   FreeNode* next;
 };
 constexpr uint32_t kMaxFree = 1 << 16;
-thread_local FreeNode* free_list = nullptr;
-thread_local uint32_t free_count = 0;
-thread_local bool thread_over = false;
+constinit thread_local FreeNode* free_list = nullptr;
+constinit thread_local uint32_t free_count = 0;
 
+/// Empties the list when the thread ends.
 struct Drain {
-  bool armed = false;
   ~Drain() {
-    thread_over = true;
-    while (free_list) {
-      FreeNode* f = free_list;
-      free_list = f->next;
-      ::operator delete(f);
-    }
+    free_count = 0;
+    while (free_list) ::operator delete(std::exchange(free_list, free_list->next));
   }
 };
-thread_local Drain drain;
 
 thread_local std::vector<Node*>* dying = nullptr;  // the work list of a destruction under way
 
@@ -53,8 +49,7 @@ Node* new_node() {
 
 void free_node(Node* n) noexcept {
   n->~Node();
-  if (!kPooled || thread_over || free_count >= kMaxFree) return ::operator delete(n);
-  drain.armed = true;  // its destructor runs when the thread ends
+  if (!kPooled || free_count >= kMaxFree || !PerThread<Drain>::try_get()) return ::operator delete(n);
   auto* f = reinterpret_cast<FreeNode*>(n);
   f->next = free_list;
   free_list = f;

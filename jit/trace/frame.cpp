@@ -1,10 +1,11 @@
 #include "jit/trace/frame.hpp"
 
-#include <memory>
+#include <utility>
 
 #include "jit/graph/observed.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
+#include "support/per_thread.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -162,17 +163,27 @@ void Frame::leave_out(std::span<const uint32_t> left_out) {
 }
 
 namespace {
-thread_local std::vector<std::unique_ptr<Frame>> spare;
-}
+
+struct SpareFrames {
+  Frame* first = nullptr;
+  ~SpareFrames() {
+    while (first) delete std::exchange(first, first->next_spare);
+  }
+};
+
+}  // namespace
 
 FrameLease::FrameLease() {
-  if (spare.empty()) {
-    frame_ = new Frame;
-  } else {
-    frame_ = spare.back().release();
-    spare.pop_back();
-  }
+  SpareFrames& spare = PerThread<SpareFrames>::get();
+  frame_ = spare.first ? std::exchange(spare.first, spare.first->next_spare) : new Frame;
 }
-FrameLease::~FrameLease() { spare.emplace_back(frame_); }
+FrameLease::~FrameLease() {
+  SpareFrames* const spare = PerThread<SpareFrames>::if_there();
+  if (!spare) {
+    delete frame_;
+    return;
+  }
+  frame_->next_spare = std::exchange(spare->first, frame_);
+}
 
 }  // namespace lazy::jit

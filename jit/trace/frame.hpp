@@ -33,6 +33,8 @@ struct Frame {
   // are computed from, as far as that isn't kept.
   std::vector<Node*> put_back;
   std::vector<uint32_t> left_out;  // outputs left out by this flush (jit/liveness.hpp)
+  std::vector<uint64_t> costs;     // work memory of the choice, by value
+  Frame* next_spare = nullptr;     // in the thread's list of those not in use
 
   /// Numbers the values of `nodes` (a component, topological order). Leaves must be ready. Values that an
   /// earlier flush left out and no one needs now are left out again.

@@ -54,7 +54,7 @@ std::vector<std::string> flags() {
   return all;
 }
 
-const fs::path kShim = fs::path(EMULATED_CUDA_SOURCE_DIR) / "shim.hpp";
+fs::path shim_path() { return fs::path(EMULATED_CUDA_SOURCE_DIR) / "shim.hpp"; }
 
 /// The process's environment, with messages in plain English and without what is meant for the process alone.
 std::vector<char*> plain_environment() {
@@ -91,8 +91,8 @@ int run_compiler(const std::vector<std::string>& arguments, const fs::path& inpu
 
 fs::path cached_path(std::string_view source) {
   if (settings().cache.empty()) return {};
-  static const std::string shim =
-      read_file(kShim) + read_file(fs::path(EMULATED_CUDA_SOURCE_DIR) / "module_interface.hpp");
+  static const auto& shim = *new std::string(
+      read_file(shim_path()) + read_file(fs::path(EMULATED_CUDA_SOURCE_DIR) / "module_interface.hpp"));
   uint64_t low = hash(EMULATED_CUDA_COMPILER " " EMULATED_CUDA_COMPILER_VERSION), high = low + 1;
   std::string all = shim;
   for (const std::string& flag : flags()) all += flag + ' ';
@@ -132,7 +132,8 @@ Compiled compile(std::string_view text, std::string_view name) {
   write_file(input, source);
   std::vector<std::string> arguments = flags();
   arguments.insert(arguments.begin(), EMULATED_CUDA_COMPILER);
-  arguments.insert(arguments.end(), {"-include", kShim.string(), "-", "-o", output.string(), "-lm", "-lgcc"});
+  arguments.insert(arguments.end(),
+                   {"-include", shim_path().string(), "-", "-o", output.string(), "-lm", "-lgcc"});
   result.ok = run_compiler(arguments, input, messages) == 0;
   result.log = read_file(messages);
   if (result.ok) {

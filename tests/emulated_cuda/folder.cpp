@@ -27,16 +27,20 @@ struct Folder {
     }
     path = name;
   }
-  ~Folder() {
-    std::error_code none;
-    if (getpid() == owner) fs::remove_all(path, none);
-  }
 };
+
+Folder* made = nullptr;
+
+/// After all static objects' destructors, which may still use the device.
+[[gnu::destructor]] void remove_folder() {
+  std::error_code none;
+  if (made && getpid() == made->owner) fs::remove_all(made->path, none);
+}
 
 }  // namespace
 
 fs::path fresh_path(std::string_view suffix) {
-  static const Folder folder;
+  static const Folder& folder = *(made = new Folder);
   static std::atomic<int> count{0};
   return folder.path / (std::to_string(getpid()) + "." + std::to_string(count++) + std::string(suffix));
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 
+#include "support/per_thread.hpp"
 #include "tests/emulated_cuda/fiber.hpp"
 #include "tests/emulated_cuda/settings.hpp"
 #include "tests/emulated_cuda/warp.hpp"
@@ -310,7 +311,7 @@ std::string Runner::who_waits() const {
 }  // namespace
 
 std::string run(const Grid& grid) {
-  thread_local Runner mine;
+  Runner& mine = lazy::PerThread<Runner>::get();  // threads use the device until their very end
   return mine.run(grid);
 }
 

@@ -17,7 +17,10 @@ class Thrower : public asmjit::ErrorHandler {
     throw CompileError(std::string("assembler: ") + message);
   }
 };
-Thrower thrower;
+Thrower* thrower() {
+  static Thrower* const one = new Thrower;
+  return one;
+}
 
 int spill_class(int bytes) { return bytes <= 8 ? 0 : bytes <= 32 ? 1 : 2; }
 constexpr int kSpillBytes[] = {8, 32, 64};
@@ -27,7 +30,7 @@ constexpr int kSpillBytes[] = {8, 32, 64};
 Assembly::Assembly(const jit::loop::LoopKernel& k, Isa level, int n)
     : kernel(k), args(jit::loop::layout_of(k)), isa(level), lanes(n) {
   code.init(asmjit::Environment::host());
-  code.setErrorHandler(&thrower);
+  code.setErrorHandler(thrower());
   code.attach(&a);
   a.addEncodingOptions(asmjit::EncodingOptions::kOptimizedAlign);  // padding before a row's loop is executed
   label4_ = a.newLabel();

@@ -5,7 +5,7 @@
 namespace lazy::cuda_backend::api {
 
 const CublasLt& cublaslt() {
-  static LoadedOnce<CublasLt> loaded;
+  static auto& loaded = *new LoadedOnce<CublasLt>;
   return loaded.get([] {
     const SharedLibrary library("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"});
     CublasLt t;

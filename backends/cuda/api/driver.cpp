@@ -54,7 +54,7 @@ Driver load() {
 }  // namespace
 
 const Driver& driver() {
-  static LoadedOnce<Driver> loaded;
+  static auto& loaded = *new LoadedOnce<Driver>;
   return loaded.get(load);
 }
 

@@ -33,7 +33,7 @@ Nvrtc load(int newest) {
 
 const Nvrtc& nvrtc(int newest) {
   static constinit Mutex lock;
-  static std::map<int, LoadedOnce<Nvrtc>> all;
+  static auto& all = *new std::map<int, LoadedOnce<Nvrtc>>;
   LoadedOnce<Nvrtc>& loaded = [&]() -> LoadedOnce<Nvrtc>& {
     const std::lock_guard hold(lock);
     return all[newest];

@@ -21,7 +21,12 @@ std::vector<Snippet> for_both_floats(const Snippet& s) {
   return v;
 }
 
-const Snippet kPlain[] = {
+/// A snippet's three texts.
+struct Texts {
+  const char *name, *needs, *text;
+};
+
+constexpr Texts kPlain[] = {
     {"at", "",
      "// `bytes` further on.\n"
      "template <class T>\n" LAZY_FN "T* at(T* p, i64 bytes) { return (T*)((char*)p + bytes); }\n"},
@@ -329,7 +334,7 @@ const Snippet kPlain[] = {
     {"tan_huge_f64", "", "static __device__ __noinline__ double tan_huge_f64(double x) { return tan(x); }\n"},
 };
 
-const Snippet kFloats[] = {
+constexpr Texts kFloats[] = {
     {"sign_$n", "",
      "// Either zero gives +0; NaN stays.\n" LAZY_FN
      "$T sign_$n($T x) { return x > 0 ? 1.0$f : x < 0 ? -1.0$f : x == 0 ? 0.0$f : x; }\n"},
@@ -359,13 +364,14 @@ const Snippet kFloats[] = {
 }  // namespace
 
 const std::vector<Snippet>& prelude_table() {
-  static const std::vector<Snippet> table = [] {
-    std::vector<Snippet> t(std::begin(kPlain), std::end(kPlain));
-    for (const Snippet& s : kFloats)
-      for (const Snippet& one : for_both_floats(s)) t.push_back(one);
+  static const auto& table = *new std::vector<Snippet>([] {
+    std::vector<Snippet> t;
+    for (const Texts& s : kPlain) t.push_back({s.name, s.needs, s.text});
+    for (const Texts& s : kFloats)
+      for (const Snippet& one : for_both_floats({s.name, s.needs, s.text})) t.push_back(one);
     for (Snippet& s : tensor_core_snippets()) t.push_back(std::move(s));
     return t;
-  }();
+  }());
   return table;
 }
 

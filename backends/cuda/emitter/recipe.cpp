@@ -345,10 +345,10 @@ Printed print(jit::Op op, DType t) {
 
 std::string need_recipe(Prelude& prelude, jit::Op op, DType t) {
   static constinit Mutex lock;
-  static std::map<std::pair<jit::Op, DType>, Printed> printed;
+  static auto& printed = *new std::map<std::pair<jit::Op, DType>, Printed>;
   const std::lock_guard guard(lock);
-  auto [at, fresh] = printed.try_emplace({op, t});
-  if (fresh) at->second = print(op, t);
+  auto at = printed.find({op, t});
+  if (at == printed.end()) at = printed.emplace(std::pair{op, t}, print(op, t)).first;
   const Printed& p = at->second;
   if (!p.name.empty()) prelude.define(p.name, p.text, p.dependencies);
   return p.name;
