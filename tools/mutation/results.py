@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 
 from mutation.build import ROOT, tracked
 
@@ -48,7 +49,7 @@ class Results:
 
 
 class Equivalents:
-    """Lines `FILE | condition | change`, each followed by the reason, indented."""
+    """Lines `FILE | condition | change`, in which * stands for any text, each followed by the reason, indented."""
 
     def __init__(self, path):
         self.reasons, key = {}, None
@@ -64,13 +65,18 @@ class Equivalents:
         for key, reason in self.reasons.items():
             if not reason:
                 raise SystemExit(f"tools/mutate: {path} gives no reason for: {key}")
+        self.patterns = [(re.compile(".*".join(map(re.escape, key.split("*"))) + r"( \| \d+)?" * ("*" in key)), reason)
+                         for key, reason in self.reasons.items()]
+
+    def reason(self, m):
+        return next((reason for pattern, reason in self.patterns if pattern.fullmatch(m.key)), None)
 
 
 def table(chosen, known, kept):
     survivors, killed, slow, equal = [], 0, 0, 0
     for m in chosen:
         r = kept.of(m)
-        if m.key in known.reasons:
+        if known.reason(m) is not None:
             equal += 1
         elif r and r["verdict"] == "survived":
             survivors.append((m, r["reached_by"]))

@@ -1,5 +1,6 @@
 """Runs of the tests: which mutants each reaches, and whether one that is on makes any fail."""
 
+import itertools
 import os
 import resource
 import signal
@@ -11,13 +12,14 @@ from mutation.build import PROGRAMS
 
 SEED = "20261121"
 MEMORY = 12 << 30  # bytes a run may have, for a mutant may ask for any number
+LONG = 1  # seconds of a test that runs only where the others notice nothing
 NEEDS_MORE = "!differential/elements_far_apart"  # mappings of many gigabytes, almost untouched
 
 
 def environment(more, folder):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("LAZY_", "MUTANT"))}
     # Programs on disk never pass from one mutant to another: each run has a folder of its own.
-    return {**kept, "TMPDIR": folder, "XDG_CACHE_HOME": folder, "LAZY_TEST_SEED": SEED, "LAZY_TEST_SHRINK": "0", **more}
+    return {**kept, "TMPDIR": folder, "XDG_CACHE_HOME": folder, "LAZY_TEST_SEED": SEED, "LAZY_TEST_SHRINK": "0", "LAZY_TEST_KILLS": "30", **more}
 
 
 def run(command, more, seconds, cpu_seconds):
@@ -80,26 +82,23 @@ def survey(copy, cases, slowest, path):
 def judge(copy, mutant, tests, cases):
     """"survived" or what noticed it, and how many tests could."""
     mine = [t for t in tests if mutant.id in t.reached]
-    of = defaultdict(list)
-    for t in mine:
-        of[t.program].append(t)
-    for program in PROGRAMS:
-        if program not in of:
+
+    def rank(t):  # random graphs compare everything with everything: they come first, by themselves; what takes long, last
+        return (t.seconds > LONG, not t.name.startswith("random_graphs/"), PROGRAMS.index(t.program))
+
+    for (_, _, place), group in itertools.groupby(sorted(mine, key=rank), rank):
+        group, program = list(group), PROGRAMS[place]
+        usual = sum(t.seconds for t in group)
+        command = [os.path.join(copy.build, "tests", program), "--run_test=" + ":".join(selectors(group)), "--detect_memory_leaks=0"]
+        status, said = run(command, {"MUTANT": str(mutant.id), "LAZY_TEST_CASES": str(cases)},
+                           120 + 20 * usual, int(20 + 6 * usual))
+        if status == 0:
             continue
-        # Random graphs compare everything with everything: they come first, by themselves.
-        groups = [[t for t in of[program] if t.name.startswith("random_graphs/") == first] for first in (True, False)]
-        for group in filter(None, groups):
-            usual = sum(t.seconds for t in group)
-            command = [os.path.join(copy.build, "tests", program), "--run_test=" + ":".join(selectors(group)), "--detect_memory_leaks=0"]
-            status, said = run(command, {"MUTANT": str(mutant.id), "LAZY_TEST_CASES": str(cases)},
-                               120 + 20 * usual, int(20 + 6 * usual))
-            if status == 0:
-                continue
-            lines = [line for line in said.splitlines() if line.startswith("mutation: ")]
-            where = lines[-1].split(" ", 2)[2] if lines else "start"
-            word = ("fails" if status in (99, 200, 201) else "takes too long" if status in ("time", -signal.SIGXCPU, -signal.SIGKILL)
-                    else f"ends with signal {-status}" if status < 0 else f"ends with status {status}")
-            return f"{program} {where} {word}", len(mine)
+        lines = [line for line in said.splitlines() if line.startswith("mutation: ")]
+        where = lines[-1].split(" ", 2)[2] if lines else "start"
+        word = ("fails" if status in (99, 200, 201) else "takes too long" if status in ("time", -signal.SIGXCPU, -signal.SIGKILL)
+                else f"ends with signal {-status}" if status < 0 else f"ends with status {status}")
+        return f"{program} {where} {word}", len(mine)
     return "survived", len(mine)
 
 
