@@ -1,6 +1,8 @@
 // The library against hand.cpp in one run: both sides alternate, so that whatever else the machine does hits
 // both alike.
-//   bench_compare [--check] [THREADS] [REGEX]     prints workload,size,threads,lazy_us,hand_us,ratio
+//   bench_compare --check      compares results; nothing is timed
+//   bench_compare --about      prints about,SIDE,TEXT: what each side runs on
+//   bench_compare [THREADS] [REGEX]     prints workload,size,threads,lazy_us,hand_us,ratio
 //   (hand/lazy: above 1 we win)
 #include <algorithm>
 #include <chrono>
@@ -12,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/features.hpp"
 #include "hand.hpp"
 #include "inputs.hpp"
 #include "support/config.hpp"
@@ -281,11 +284,24 @@ int check() {
   return bad ? 1 : 0;
 }
 
+/// Says what both sides run on; the library as it is set now.
+int about() {
+  using Asked = config::CpuIsa;
+  const Asked asked = config::get().cpu_isa.get();
+  const cpu_backend::Isa isa = asked == Asked::reference ? cpu_backend::Isa::reference
+                               : asked == Asked::avx2    ? cpu_backend::Isa::avx2
+                                                         : cpu_backend::best_isa();
+  std::printf("about,lazy,its own products; %s\n", cpu_backend::name_of(isa));
+  std::printf("about,hand,loops by hand; GCC %s; %s\n", __VERSION__, hand::instructions());
+  return 0;
+}
+
 }  // namespace
 }  // namespace bench
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "--check") == 0) return bench::check();
+  if (argc > 1 && std::strcmp(argv[1], "--about") == 0) return bench::about();
   const int threads = argc > 1 ? std::max(1, std::atoi(argv[1])) : 1;
   lazy::config::set("LAZY_NUM_THREADS", std::to_string(threads));
   bench::hand::set_threads(threads);

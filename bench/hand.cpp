@@ -300,4 +300,14 @@ void rmsnorm(const float* x, const float* weight, float* y, size_t rows, size_t 
   });
 }
 
+const char* instructions() {
+#ifdef __AVX512F__
+  return "AVX-512";
+#elif defined __AVX2__
+  return "AVX2";
+#else
+  return "below AVX2";
+#endif
+}
+
 }  // namespace bench::hand

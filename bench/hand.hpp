@@ -6,6 +6,8 @@
 
 namespace bench::hand {
 
+/// Names the vector instructions that this file was compiled for.
+const char* instructions();
 /// Threads that the loops below use; small arrays stay on the calling thread.
 void set_threads(int);
 

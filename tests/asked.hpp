@@ -1,4 +1,5 @@
-// What the environment asks of random tests: LAZY_TEST_SEED, LAZY_TEST_CASES and other numbers.
+// What the environment asks of random tests: LAZY_TEST_SEED, LAZY_TEST_CASES, LAZY_TEST_SHRINK and other
+// numbers.
 #pragma once
 #include <cstdint>
 #include <cstdlib>
@@ -13,5 +14,8 @@ inline uint64_t number_from(const char* variable, uint64_t otherwise) {
 /// LAZY_TEST_SEED; without it another one at each call.
 inline uint64_t asked_seed() { return number_from("LAZY_TEST_SEED", std::random_device{}()); }
 inline uint64_t asked_cases(uint64_t otherwise) { return number_from("LAZY_TEST_CASES", otherwise); }
+
+/// Tells if a failing case is to be shortened. LAZY_TEST_SHRINK=0: it is reported as it is, at once.
+inline bool asked_to_shrink() { return number_from("LAZY_TEST_SHRINK", 1) != 0; }
 
 }  // namespace lazy::test

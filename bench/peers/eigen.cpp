@@ -1,6 +1,6 @@
 // Eigen 3 on the workloads it has kernels for: what a C++ user gets with -O3 -march=native, whose expressions
 // fuse when the program is compiled. One thread.   eigen [-f REGEX] [-s SECONDS]   prints
-// peer,workload,size,threads,median_us
+// peer,workload,size,threads,median_us, and about,eigen,TEXT: its version and instruction sets
 #include <Eigen/Dense>
 #include <algorithm>
 #include <chrono>
@@ -165,4 +165,8 @@ int main(int argc, char** argv) {
   pointwise();
   rows();
   products();
+  std::string sets = Eigen::SimdInstructionSetsInUse();
+  std::replace(sets.begin(), sets.end(), ',', ' ');
+  std::printf("about,eigen,Eigen %d.%d.%d; its own products; %s\n", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION,
+              EIGEN_MINOR_VERSION, sets.c_str());
 }

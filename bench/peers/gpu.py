@@ -104,6 +104,7 @@ def torch_peer(o):
     for name, (f, args) in workloads(xp, *sizes(o.bytes), uniform).items():
         put("torch", name, steady(lambda: f(*args), wait, o.seconds))
         try:
+            torch._dynamo.reset()  # its recompile limit counts over all workloads
             compiled = torch.compile(f, mode="max-autotune-no-cudagraphs")
             put("torch.compile", name, steady(lambda: compiled(*args), wait, o.seconds))
         except Exception as e:  # no Triton, no compiler

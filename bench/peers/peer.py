@@ -3,7 +3,8 @@
 
   peer.py numpy|torch|torch_compile|jax|mlx [-t THREADS] [-f REGEX] [-s SECONDS]
 
-Timed is all that a user waits for: the call until its result is in memory. Compilers get their warm-up first.
+Timed is all that a user waits for: the call until its result is in memory. Compilers get their warm-up first. After the
+rows a line about,PEER,TEXT says what was measured: versions, BLAS, instruction sets.
 """
 
 import argparse
@@ -12,6 +13,14 @@ import re
 import statistics
 import sys
 import time
+
+sys.dont_write_bytecode = True  # nothing of it goes into the source folder
+import built  # noqa: E402
+
+# Settings that were made for other machines, or for other measurements.
+UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_VERBOSE", "MKL_ENABLE_INSTRUCTIONS", "MKL_DEBUG_CPU_TYPE", "MKL_VERBOSE", "MKL_CBWR",
+         "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ONEDNN_VERBOSE", "ATEN_CPU_CAPABILITY", "NPY_DISABLE_CPU_FEATURES",
+         "NPY_ENABLE_CPU_FEATURES", "XLA_FLAGS", "TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
 
 
 def arguments():
@@ -23,7 +32,20 @@ def arguments():
     return p.parse_args()
 
 
-class Numpy:
+class Library:
+    """What most have in common: nothing is compiled, and a call returns its result."""
+
+    def compiled(self, f):
+        return f
+
+    def compiles(self):
+        """Throws where compiled() promised more than what ran."""
+
+    def wait(self, y):
+        pass
+
+
+class Numpy(Library):
     """Eager NumPy; erf from SciPy."""
 
     def __init__(self, threads):
@@ -41,11 +63,8 @@ class Numpy:
     def array(self, x):
         return x
 
-    def compiled(self, f):
-        return f
-
-    def wait(self, y):
-        pass
+    def about(self):
+        return built.numpy(self.np)
 
     def erf(self, x):
         return self.special.erf(x)
@@ -84,7 +103,7 @@ class Numpy:
         raise NotImplementedError
 
 
-class Torch:
+class Torch(Library):
     """PyTorch, eager."""
 
     def __init__(self, threads):
@@ -100,11 +119,8 @@ class Torch:
     def array(self, x):
         return self.torch.from_numpy(x)
 
-    def compiled(self, f):
-        return f
-
-    def wait(self, y):
-        pass
+    def about(self):
+        return built.torch(self.torch)
 
     def mean(self, x, axis, keep):
         return x.mean(axis, keepdim=keep)
@@ -131,14 +147,44 @@ class Torch:
         return y.permute(0, 2, 3, 1)
 
 
+class RanEagerly(Exception):
+    """A figure that says torch.compile would be one of eager PyTorch."""
+
+
 class TorchCompile(Torch):
-    """torch.compile with its defaults; sizes are marked dynamic by itself after the first change."""
+    """torch.compile with its defaults; sizes are marked dynamic by itself after the first change.
+
+    Dynamo counts how often one function is compiled anew, and all workloads pass through one: at its limit it falls back on
+    eager execution, with a warning. So each workload starts with nothing compiled, and that warning ends the run.
+    """
+
+    def __init__(self, threads):
+        super().__init__(threads)
+        import logging
+
+        import torch._dynamo
+        from torch._dynamo.utils import counters
+
+        self.dynamo, self.counters, self.warned = torch._dynamo, counters, []
+        watch = logging.Handler(logging.WARNING)
+        watch.emit = lambda record: self.warned.append(record.getMessage())
+        logging.getLogger("torch._dynamo").addHandler(watch)
 
     def compiled(self, f):
+        self.dynamo.reset()
+        self.counters.clear()
         return self.torch.compile(f)
 
+    def compiles(self):
+        """Throws unless what ran since compiled() was compiled, whole."""
+        limits = [w for w in self.warned if re.search("(recompile|cache_size).*limit", w)]
+        if limits:
+            raise RanEagerly(limits[0].splitlines()[0])
+        if not self.counters["stats"]["unique_graphs"]:
+            raise RanEagerly("torch.compile compiled nothing")
 
-class Jax:
+
+class Jax(Library):
     """jax.jit. XLA's CPU backend takes its threads from the processors it may run on."""
 
     def __init__(self, threads):
@@ -158,6 +204,9 @@ class Jax:
 
     def compiled(self, f):
         return self.jax.jit(f)
+
+    def about(self):
+        return built.jax(self.jax)
 
     def wait(self, y):
         self.jax.block_until_ready(y)
@@ -190,7 +239,7 @@ class Jax:
         return y + (b[:, None, None] if layout == "nchw" else b)
 
 
-class Mlx:
+class Mlx(Library):
     """mlx.core on the CPU under mx.compile."""
 
     def __init__(self, threads):
@@ -207,6 +256,9 @@ class Mlx:
 
     def compiled(self, f):
         return self.mx.compile(f)
+
+    def about(self):
+        return built.mlx(self.mx)
 
     def wait(self, y):
         self.mx.eval(y)
@@ -277,6 +329,7 @@ def changing_shapes(xp, peer, threads):
             start = time.perf_counter()
             xp.wait(f(*inputs))
             total += time.perf_counter() - start
+        xp.compiles()
         print(f"{peer},{name},1000,{threads},{total * 1e6:.4g}", flush=True)
 
 
@@ -284,14 +337,19 @@ def main():
     a = arguments()
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = str(a.threads)
-    os.environ.pop("OPENBLAS_CORETYPE", None)  # a setting for other machines would slow NumPy down
+    for variable in UNSET:
+        if os.environ.pop(variable, None) is not None:
+            print(f"{a.peer}: measured without {variable}", file=sys.stderr)
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     import workloads
 
     xp = PEERS[a.peer](a.threads)
     wanted = re.compile(a.filter)
     if wanted.search("changing_shapes/1000"):
-        changing_shapes(xp, a.peer, a.threads)
+        try:
+            changing_shapes(xp, a.peer, a.threads)
+        except RanEagerly as e:
+            sys.exit(f"{a.peer}: changing_shapes ran eagerly: {e}")
     for name, size, f, make in workloads.rows():
         if not wanted.search(f"{name}/{size}"):
             continue
@@ -299,10 +357,14 @@ def main():
             inputs = [xp.array(x) for x in make()]
             run = xp.compiled(lambda *x, f=f: f(xp, *x))
             us = median(lambda: xp.wait(run(*inputs)), a.seconds) * 1e6
+            xp.compiles()
+        except RanEagerly as e:
+            sys.exit(f"{a.peer}: {name}/{size} ran eagerly: {e}")
         except Exception as e:  # a peer that can't do a row has no figure there
-            print(f"{a.peer}: {name}/{size}: {type(e).__name__}: {str(e).splitlines()[0][:200]}", file=sys.stderr)
+            print(f"{a.peer}: {name}/{size}: {type(e).__name__}: {str(e)[:200]}", file=sys.stderr)
             continue
         print(f"{a.peer},{name},{size},{a.threads},{us:.4g}", flush=True)
+    print(f"about,{a.peer},{xp.about().replace(',', ';')}")
 
 
 if __name__ == "__main__":

@@ -68,6 +68,7 @@ std::string compare(const Case& c) {
 }
 
 void report(const Case& found, const std::string& text, const std::function<std::string(const Case&)>& f) {
+  if (!asked_to_shrink()) BOOST_FAIL("LAZY_TEST_SEED=" << found.seed << " LAZY_TEST_CASES=1 fails: " << text);
   const auto isolated = [&](const Case& c) { return in_child([&] { return f(c); }); };
   const Case least = shrink(found, isolated);
   const std::string why = isolated(least);

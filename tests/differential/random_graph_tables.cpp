@@ -2,21 +2,23 @@
 
 namespace random_graph {
 
+// exact: the same on every instruction set. Which of two NaNs a sum passes on is not, nor so what tells their
+// sign.
 #define ROW(name, exact)                                               \
   {                                                                    \
 #name, [](lazy::Arg x) { return lazy::name(std::move(x)); }, exact \
   }
 const std::vector<UnaryRow> kUnary = {
-    ROW(negative, true),   ROW(abs, true),     ROW(sign, true),        ROW(square, true),
-    ROW(reciprocal, true), ROW(relu, true),    ROW(ceil, true),        ROW(floor, true),
-    ROW(trunc, true),      ROW(round, true),   ROW(sqrt, true),        ROW(rsqrt, false),
-    ROW(exp, false),       ROW(expm1, false),  ROW(log, false),        ROW(log1p, false),
-    ROW(log2, false),      ROW(log10, false),  ROW(sin, false),        ROW(cos, false),
-    ROW(tan, false),       ROW(sinh, false),   ROW(cosh, false),       ROW(tanh, false),
-    ROW(asin, false),      ROW(acos, false),   ROW(atan, false),       ROW(asinh, false),
-    ROW(acosh, false),     ROW(atanh, false),  ROW(erf, false),        ROW(erfc, false),
-    ROW(sigmoid, false),   ROW(gelu, false),   ROW(isnan, true),       ROW(isinf, true),
-    ROW(isfinite, true),   ROW(signbit, true), ROW(logical_not, true), ROW(bitwise_invert, true),
+    ROW(negative, true),   ROW(abs, true),      ROW(sign, true),        ROW(square, true),
+    ROW(reciprocal, true), ROW(relu, true),     ROW(ceil, true),        ROW(floor, true),
+    ROW(trunc, true),      ROW(round, true),    ROW(sqrt, true),        ROW(rsqrt, false),
+    ROW(exp, false),       ROW(expm1, false),   ROW(log, false),        ROW(log1p, false),
+    ROW(log2, false),      ROW(log10, false),   ROW(sin, false),        ROW(cos, false),
+    ROW(tan, false),       ROW(sinh, false),    ROW(cosh, false),       ROW(tanh, false),
+    ROW(asin, false),      ROW(acos, false),    ROW(atan, false),       ROW(asinh, false),
+    ROW(acosh, false),     ROW(atanh, false),   ROW(erf, false),        ROW(erfc, false),
+    ROW(sigmoid, false),   ROW(gelu, false),    ROW(isnan, true),       ROW(isinf, true),
+    ROW(isfinite, true),   ROW(signbit, false), ROW(logical_not, true), ROW(bitwise_invert, true),
 };
 #undef ROW
 
@@ -36,7 +38,7 @@ const std::vector<BinaryRow> kBinary = {
     ROW(minimum, true),
     ROW(atan2, false),
     ROW(hypot, false),
-    ROW(copysign, true),
+    ROW(copysign, false),
     ROW(logaddexp, false),
     ROW(equal, true),
     ROW(not_equal, true),

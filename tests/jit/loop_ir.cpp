@@ -165,6 +165,11 @@ BOOST_AUTO_TEST_CASE(a_wheres_third_operand_counts) {
 }
 
 BOOST_AUTO_TEST_CASE(rules_of_forms) {
+  rejects(map(), "unknown form", [](LoopKernel& k) { k.form = static_cast<Form>(3); });
+  rejects(map(), "an unknown dtype", [](LoopKernel& k) { k.operands[1].dtype = static_cast<DType>(13); });
+  rejects(map(), "an unknown stride class", [](LoopKernel& k) {
+    k.operands[1].stride[0] = static_cast<Stride>(1 + static_cast<int>(Stride::any));
+  });
   rejects(map(), "rank 0 is not in", [](LoopKernel& k) { k.rank = 0; });
   rejects(map(), "rank 11 is not in", [](LoopKernel& k) { k.rank = 11; });
   rejects(map(), "a map has no sequential axis", [](LoopKernel& k) { k.sequential = 0; });
@@ -205,6 +210,16 @@ BOOST_AUTO_TEST_CASE(rules_of_instructions) {
   rejects(scan(), "before its value is computed", [](LoopKernel& k) { k.reductions[0].value = 1; });
   rejects(sample(), "%7 is i32 but r1 gives i64", [](LoopKernel& k) { k.body[7].type = DType::int32; });
   rejects(map(), "unknown code, op or dtype", [](LoopKernel& k) { k.body[0].type = static_cast<DType>(13); });
+  rejects(map(), "unknown code, op or dtype", [](LoopKernel& k) { k.body[0].code = static_cast<Code>(6); });
+  rejects(map(), "unknown code, op or dtype",
+          [](LoopKernel& k) { k.body[2].op = static_cast<Op>(jit::kOpCount); });
+  rejects(sample(), "unknown op or dtype",
+          [](LoopKernel& k) { k.reductions[0].type = static_cast<DType>(13); });
+  rejects(sample(), "unknown op or dtype",
+          [](LoopKernel& k) { k.reductions[1].op = static_cast<Op>(jit::kOpCount); });
+  for (const auto operand : {&Instr::a, &Instr::b, &Instr::c})
+    for (const size_t i : {0, 4})
+      rejects(map(), "has operands but is not an op", [=](LoopKernel& k) { k.body[i].*operand = 0; });
 }
 
 BOOST_AUTO_TEST_CASE(scalars_have_one_type) {
@@ -266,6 +281,7 @@ BOOST_AUTO_TEST_CASE(rules_of_repeats) {
   rejects(repeated(), "does not begin with a value from before", [](LoopKernel& k) { k.body[2].a = 4; });
   rejects(repeated(), "does not go on with a value of its repeat", [](LoopKernel& k) { k.body[2].b = 6; });
   rejects(repeated(), "changes its type", [](LoopKernel& k) { k.body[2].a = 1; });
+  rejects(repeated(), "%2 has a third operand", [](LoopKernel& k) { k.body[2].c = 0; });
   rejects(repeated(), "which is carried in another place", [](LoopKernel& k) { k.body[6].a = 2; });
   rejects(repeated(), "is given a carried value", [](LoopKernel& k) { k.stores[0].value = 2; });
   rejects(repeated(), "a scalar of less than 4 bytes", [](LoopKernel& k) { k.body[3].type = DType::int16; });

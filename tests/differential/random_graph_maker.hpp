@@ -1,0 +1,64 @@
+// Makes random programs: statements are proposed at random and kept if both runs can record them.
+#pragma once
+#include "tests/differential/random_graph.hpp"
+
+namespace random_graph {
+
+constexpr int64_t kMaxElements = 2000, kMaxProducts = 20000;
+
+class Maker {
+ public:
+  Maker(uint64_t seed, bool exact_only);
+  /// A program of about `size` statements, those of loops not counted.
+  Program make(int size);
+
+ private:
+  int pick(int n) { return static_cast<int>(r_() % static_cast<uint64_t>(n)); }
+  bool chance(int n) { return pick(n) == 0; }
+  int64_t some_extent();
+  DType any_type();
+  DType type() { return types_[static_cast<size_t>(pick(static_cast<int>(types_.size())))]; }
+  std::vector<Dim> random_dims(int max_rank);
+
+  int count() const { return static_cast<int>(p_.statements.size()); }
+  /// A register, the later ones more often.
+  int any_register();
+  const std::vector<Dim>& dims(int reg) const { return p_.statements[static_cast<size_t>(reg)].dims; }
+  DType dtype(int reg) const { return first_.registers()[static_cast<size_t>(reg)].dtype(); }
+  int64_t elements(int reg) const {
+    return lazy::numel(first_.registers()[static_cast<size_t>(reg)].shape());
+  }
+
+  /// False, with nothing changed, if one of the runs can't record it.
+  bool add(Statement s);
+  bool leaf(std::vector<Dim> dims, int type_number = -1, bool may_be_strided = true);
+  static bool broadcast(const std::vector<Dim>& a, const std::vector<Dim>& b, std::vector<Dim>& out);
+  /// A register that broadcasts with these dimensions; made if need be.
+  int partner(const std::vector<Dim>& with, int type_number = -1);
+  Range random_range();
+  /// Random ranges over some axes, and the dimensions that are left.
+  void ranges(Statement& s, const std::vector<Dim>& d, bool whole_ok);
+  Dim new_symbol(Symbol s);
+
+  void propose();
+  /// False if the kind that was drawn can't be had.
+  bool pointwise(Statement& s, int a);
+
+  // What comes in groups of statements.
+  void convolution(int x);
+  void attention(int x);
+  int view_of(int x);
+  void read_twice(int x);
+  void loop(int x);
+
+  void drop_handles();
+
+  Random r_;
+  Program p_;
+  Machine first_, second_;
+  int free_ = 0;
+  std::vector<DType> types_;
+  std::vector<std::pair<int, int>> loops_;  // their statements: first, end
+};
+
+}  // namespace random_graph

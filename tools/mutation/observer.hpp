@@ -1,0 +1,66 @@
+// Follows the copy's tests/main.cpp: which mutants each test reaches, or that the first failure ends the run.
+#include <unistd.h>
+
+#include <boost/test/framework.hpp>
+#include <boost/test/tree/observer.hpp>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "support/mutation_switch.hpp"
+
+namespace lazy_mutation {
+extern unsigned char* marks;
+extern long marks_size;
+
+class Observer : public boost::unit_test::test_observer {
+ public:
+  void test_unit_start(const boost::unit_test::test_unit& u) override {
+    if (u.p_type != boost::unit_test::TUT_CASE) return;
+    running_ = &u;
+    began_ = std::chrono::steady_clock::now();
+    if (marks) std::memset(marks, 0, static_cast<size_t>(marks_size));
+    if (active > 0) say("runs");
+  }
+  // A line a test: microseconds, name, mutants.
+  void test_unit_finish(const boost::unit_test::test_unit& u, unsigned long) override {
+    if (u.p_type != boost::unit_test::TUT_CASE || !marks) return;
+    std::FILE* const out = std::fopen(std::getenv("MUTANT_REACHED"), "a");
+    const auto took = std::chrono::steady_clock::now() - began_;
+    std::fprintf(out, "%lld\t%s\t",
+                 static_cast<long long>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()),
+                 u.full_name().c_str());
+    for (long id = 0; id < marks_size; ++id)
+      if (marks[id]) std::fprintf(out, " %ld", id);
+    std::fprintf(out, "\n");
+    std::fclose(out);
+  }
+  void assertion_result(boost::unit_test::assertion_result r) override {
+    if (r == boost::unit_test::AR_FAILED) end();
+  }
+  void exception_caught(const boost::execution_exception&) override { end(); }
+  void test_unit_aborted(const boost::unit_test::test_unit&) override { end(); }
+
+ private:
+  void say(const char* what) {
+    if (running_) dprintf(2, "\nmutation: %s %s\n", what, running_->full_name().c_str());
+  }
+  void end() {
+    if (active <= 0) return;
+    say("fails");
+    _exit(99);
+  }
+  const boost::unit_test::test_unit* running_ = nullptr;
+  std::chrono::steady_clock::time_point began_;
+};
+
+// Registered when tests begin: by a static's constructor it may be before what it registers with.
+struct Watched {
+  Watched() {
+    static Observer observer;
+    boost::unit_test::framework::register_observer(observer);
+  }
+};
+BOOST_TEST_GLOBAL_FIXTURE(Watched);
+
+}  // namespace lazy_mutation
