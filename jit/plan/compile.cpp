@@ -66,28 +66,25 @@ const char* name_of(Variant v) {
   return names[static_cast<int>(v)];
 }
 
-std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Backend& backend) {
-  using clock = std::chrono::steady_clock;
-  const nvtx::Range range([] { return std::string("compile"); });
-  const auto start = clock::now();
-  const profile::Ticks start_ticks = profile::start_time();
-  auto program = std::make_shared<Program>();
+Plan plan(const Frame& frame, Variant variant, Backend& backend) {
+  Plan made(frame);
+  const std::shared_ptr<Program>& program = made.program;
+  Trace& trace = made.trace;
+  std::vector<loop::LoopKernel>& loops = made.loops;
   program->variant = name_of(variant);
   for (uint8_t pending : frame.pending) program->nodes += pending;
-
-  Trace trace(frame);
   {
     const profile::Span span(event::kSimplify);
     simplify(trace);
     if (frame.contracts()) contract(trace);
   }
   const bool strict = variant == Variant::strict;
-  const Fusion fusion = [&] {
+  {
     const profile::Span span(event::kFuse);
-    return fuse(trace, {strict, backend.host()});
-  }();
+    made.fusion = fuse(trace, {strict, backend.host()});
+  }
+  const Fusion& fusion = made.fusion;
   if (!strict) fix_arguments(trace, *program, variant == Variant::fixed);
-  std::vector<loop::LoopKernel> loops;
   {
     const profile::Span span(event::kLower);
     lower(trace, fusion, {strict, frame.exact_casts()}, *program, loops);
@@ -98,6 +95,28 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
     if (backend.fuses_rows()) keep_row_bands(*program, loops);
   }
   find_relayouts(*program);
+  for (size_t i = 0; i < loops.size(); ++i) {
+    Step& step = program->steps[i];
+    step.work = work_of(loops[i], trips_of(loops[i], step));
+    step.text = loops[i].name + ": " + std::to_string(step.ops) + " ops, " +
+                std::to_string(step.operands.size()) + " operands";
+  }
+  for (size_t n = 0; n < program->bands.size(); ++n)
+    for (uint32_t i = 0; i < program->bands[n].count; ++i)
+      program->steps[program->bands[n].first + i].text += ", band " + std::to_string(n);
+  return made;
+}
+
+std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Backend& backend) {
+  using clock = std::chrono::steady_clock;
+  const nvtx::Range range([] { return std::string("compile"); });
+  const auto start = clock::now();
+  const profile::Ticks start_ticks = profile::start_time();
+  const Plan planned = plan(frame, variant, backend);
+  const std::shared_ptr<Program>& program = planned.program;
+  const std::vector<loop::LoopKernel>& loops = planned.loops;
+  const Trace& trace = planned.trace;
+  const Fusion& fusion = planned.fusion;
   std::vector<Band*> rows;  // bands that become one kernel
   if (backend.fuses_rows())
     for (Band* b : bands_in(*program))
@@ -123,10 +142,6 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
     for (int64_t i = 0; i < count; ++i) compile_one(i);
   }
   for (size_t i = 0; i < loops.size(); ++i) {
-    Step& step = program->steps[i];
-    step.work = work_of(loops[i], trips_of(loops[i], step));
-    step.text = loops[i].name + ": " + std::to_string(step.ops) + " ops, " +
-                std::to_string(step.operands.size()) + " operands";
     program->code_bytes += program->steps[i].kernel->code_bytes();
     if (logging::enabled(logging::Channel::kernels))
       logging::print(
@@ -137,9 +152,6 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
           logging::enabled(logging::Channel::kernels, logging::kDetail) ? loop::print(loops[i]).c_str() : "");
   }
   for (const Band* b : rows) program->code_bytes += b->rows->code_bytes();
-  for (size_t n = 0; n < program->bands.size(); ++n)
-    for (uint32_t i = 0; i < program->bands[n].count; ++i)
-      program->steps[program->bands[n].first + i].text += ", band " + std::to_string(n);
   if (logging::enabled(logging::Channel::fusion))
     logging::print(logging::Channel::fusion, "%zu ops -> %zu kernels%s%s",
                    static_cast<size_t>(program->nodes), loops.size(),
@@ -156,7 +168,7 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
   metric::add(Counter::compile_ns, program->compile_ns);
   std::vector<uint32_t> key = frame.key;
   Frame::set_code_class(key, backend.code_class());
-  store_program(key, *program, loops, backend);
+  store_program(key, frame, *program, loops, backend);
   return program;
 }
 

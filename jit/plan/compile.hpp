@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "jit/passes/passes.hpp"
 #include "jit/plan/program.hpp"
 
 namespace lazy::jit {
@@ -13,6 +14,17 @@ enum class Variant : uint8_t {
   fixed,    // the extents, scalars and slice positions seen (LAZY_DYNAMIC=never)
 };
 const char* name_of(Variant);
+
+/// What a program does, before its kernels are compiled.
+struct Plan {
+  explicit Plan(const Frame& f) : trace(f) {}
+  std::shared_ptr<Program> program = std::make_shared<Program>();
+  std::vector<loop::LoopKernel> loops;  // of each step
+  Trace trace;
+  Fusion fusion;
+};
+/// Follows from the frame, the variant and the backend's kind alone. Throws CompileError.
+Plan plan(const Frame&, Variant, Backend&);
 
 /// Throws CompileError. Kernels already built for another program are shared. The program is kept on disk
 /// too.

@@ -9,6 +9,7 @@
 #include "jit/plan/kernels.hpp"
 #include "jit/plan/program_fields.hpp"
 #include "jit/plan/relayout.hpp"
+#include "jit/plan/rebuild.hpp"
 #include "jit/plan/row_bands.hpp"
 #include "support/build_id.hpp"
 #include "support/config.hpp"
@@ -28,13 +29,6 @@ std::string record_key(std::span<const uint32_t> key, const std::string& target)
   return k;
 }
 
-/// Programs of one key that differ in this are not interchangeable.
-uint64_t label_of(const Program& p) {
-  Saver s;
-  s(p.variant, p.guards);
-  return checksum64(s.bytes().data(), s.bytes().size());
-}
-
 bool read_program(std::string_view bytes, StoredProgram& s) {
   Loader l(bytes);
   l(s.program, s.kernel_of);
@@ -44,11 +38,18 @@ bool read_program(std::string_view bytes, StoredProgram& s) {
   for (StoredKernel& k : s.kernels) l(k.identity, k.name, k.stored);
   s.rows.resize(bands_in(s.program).size());
   for (std::string_view& r : s.rows) l(r);
+  l(s.instance);
   if (!l.done() || s.kernel_of.size() != s.program.steps.size()) return false;
   return std::all_of(s.kernel_of.begin(), s.kernel_of.end(), [&](uint32_t k) { return k < kernels; });
 }
 
 }  // namespace
+
+uint64_t label_of(const Program& p) {
+  Saver s;
+  s(p.variant, p.guards);
+  return checksum64(s.bytes().data(), s.bytes().size());
+}
 
 bool take_apart(std::string_view key, std::string_view value, StoredProgram& s, std::string& why) {
   const size_t a = key.find('\0'), b = a == key.npos ? a : key.find('\0', a + 1);
@@ -71,9 +72,6 @@ bool take_apart(std::string_view key, std::string_view value, StoredProgram& s, 
   return true;
 }
 
-namespace {
-
-/// The loop kernel of each step.
 std::optional<std::vector<loop::LoopKernel>> loops_of(const StoredProgram& s) {
   std::vector<loop::LoopKernel> loops;
   for (size_t i = 0; i < s.kernel_of.size(); ++i) {
@@ -90,6 +88,8 @@ std::optional<std::vector<loop::LoopKernel>> loops_of(const StoredProgram& s) {
   }
   return loops;
 }
+
+namespace {
 
 bool load_rows(StoredProgram& s, Backend& backend, std::string& why) {
   const auto bands = bands_in(s.program);
@@ -110,38 +110,6 @@ std::shared_ptr<const Kernel> rows_kernel(const StoredProgram& s, size_t band, B
   const auto loops = loops_of(s);
   const auto rows = loops ? rows_of(s.program, *bands_in(s.program)[band], *loops) : std::nullopt;
   return rows ? rows_from(*rows, s.rows[band], backend) : nullptr;
-}
-
-bool recompiles_alike(const StoredProgram& s, Backend& backend, std::string& why) {
-  if (backend.target() != s.target) {
-    why = "it is for " + s.target;
-    return false;
-  }
-  for (const StoredKernel& k : s.kernels) {
-    auto loop = loop::from_identity(k.identity);
-    if (!loop) {
-      why = "kernel " + std::string(k.name) + ": its loop IR does not make sense";
-      return false;
-    }
-    loop->name = k.name;
-    loop::check(*loop);
-    if (backend.compile(*loop)->stored() != k.stored) {
-      why = "kernel " + std::string(k.name) + ": compiled again it is another one";
-      return false;
-    }
-  }
-  const auto loops = loops_of(s);
-  const auto bands = bands_in(s.program);
-  for (size_t b = 0; b < s.rows.size(); ++b) {
-    if (s.rows[b].empty()) continue;
-    const auto rows = loops ? rows_of(s.program, *bands[b], *loops) : std::nullopt;
-    const auto again = rows ? backend.compile_rows(*rows) : nullptr;
-    if (!again || again->stored() != s.rows[b]) {
-      why = "the kernel of band " + std::to_string(b) + ": compiled again it is another one";
-      return false;
-    }
-  }
-  return true;
 }
 
 std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint32_t> key, Backend& backend) {
@@ -190,7 +158,7 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
   return programs;
 }
 
-void store_program(std::span<const uint32_t> key, const Program& p,
+void store_program(std::span<const uint32_t> key, const Frame& frame, const Program& p,
                    const std::vector<loop::LoopKernel>& loops, Backend& backend) {
   const std::string target = backend.target();
   if (target.empty() || config::get().cache != config::CacheMode::on) return;
@@ -218,6 +186,7 @@ void store_program(std::span<const uint32_t> key, const Program& p,
     if (b->rows && rows.empty()) return;
     bodies(rows);
   }
+  bodies(instance_of(frame));
   const std::string value = s.take() += bodies.bytes();
   const std::string wanted = record_key(key, target);
   const bool kept = store->add(cache::KeyView(wanted.data(), wanted.size()), label_of(p), value);

@@ -131,6 +131,21 @@ void Frame::leave_out_again() {
   if (!left_out.empty()) leave_out(left_out);
 }
 
+void Frame::restore(std::vector<uint32_t> of, std::vector<Node*> nodes) {
+  key = std::move(of);
+  values = std::move(nodes);
+  uses.assign(values.size(), 0);
+  find_words();
+  for (uint32_t v = 0; v < values.size(); ++v) {
+    const bool output = words_of(v)[1] & 1;
+    const uint32_t arity = words_of(v)[1] >> 1 & 7;
+    key_flags_.push_back(output);
+    pending.push_back(output || arity > 0);  // a leaf or source that nobody asked for is only read
+    outputs += output;
+    for (uint32_t i = 0; i < arity; ++i) ++uses[words_of(v)[2 + i]];
+  }
+}
+
 void Frame::find_words() {
   if (!word_of_.empty()) return;
   word_of_.reserve(values.size());

@@ -40,6 +40,8 @@ struct Frame {
   /// earlier flush left out and no one needs now are left out again.
   /// `code_class`: of the backend that will run them.
   void build(std::span<Node* const> nodes, uint32_t code_class = 0);
+  /// The frame of a key, with a node for each of its values.
+  void restore(std::vector<uint32_t> key, std::vector<Node*> nodes);
   // Settings that decide what is computed are part of the key: whoever compiles for a key goes by these, for
   // the process's own may have changed since.
   bool exact_casts() const { return key[0] & 1; }

@@ -1,0 +1,11 @@
+// The rules that every recorded op keeps: dtypes, extents, attributes. lazy/ checks arguments and records
+// what is right; graphs that come from elsewhere (jit/plan/rebuild.hpp) are held against these.
+#pragma once
+#include "jit/graph/node.hpp"
+
+namespace lazy::jit {
+
+/// Returns whether the node could have been recorded with its operands: what passes and lowering rely on.
+bool recordable(const Node&);
+
+}  // namespace lazy::jit

@@ -1,0 +1,98 @@
+// Programs from elsewhere, held against what their keys are compiled to here.
+#include <algorithm>
+
+#include "jit/plan/compile.hpp"
+#include "jit/plan/disk.hpp"
+#include "jit/plan/program_fields.hpp"
+#include "jit/plan/rebuild.hpp"
+#include "jit/plan/row_bands.hpp"
+#include "support/error.hpp"
+
+namespace lazy::jit {
+namespace {
+
+std::optional<Variant> variant_of(const std::string& name) {
+  for (const Variant v : {Variant::generic, Variant::strict, Variant::fixed})
+    if (name == name_of(v)) return v;
+  return {};
+}
+
+/// Names of kernels and lines are the user's, and are printed.
+bool printable(std::string_view s) {
+  return std::none_of(s.begin(), s.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; });
+}
+
+bool printable(const StoredProgram& s) {
+  return std::all_of(s.program.steps.begin(), s.program.steps.end(),
+                     [](const Step& step) { return printable(step.text) && printable(step.at); }) &&
+         std::all_of(s.kernels.begin(), s.kernels.end(),
+                     [](const StoredKernel& k) { return printable(k.name); });
+}
+
+/// Whether the plans are the same but for names, lines, and how long compiling took.
+bool same_plan(const Program& kept, Program& again) {
+  if (again.steps.size() != kept.steps.size()) return false;
+  for (size_t i = 0; i < kept.steps.size(); ++i) {
+    again.steps[i].text = kept.steps[i].text;
+    again.steps[i].at = kept.steps[i].at;
+  }
+  again.compile_ns = kept.compile_ns;
+  Saver a, b;
+  a(kept);
+  b(again);
+  return a.bytes() == b.bytes();
+}
+
+/// In the order of their first use, none without one.
+bool numbered_in_order(const StoredProgram& s) {
+  uint32_t known = 0;
+  for (const uint32_t k : s.kernel_of) {
+    if (k > known) return false;
+    known += k == known;
+  }
+  return known == s.kernels.size();
+}
+
+bool same_kernels(const StoredProgram& s, const std::vector<loop::LoopKernel>& loops, Backend& backend,
+                  std::string& why) {
+  std::vector<uint8_t> compiled(s.kernels.size());
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const StoredKernel& k = s.kernels[s.kernel_of[i]];
+    const bool right =
+        loop::identity(loops[i]) == k.identity && (std::exchange(compiled[s.kernel_of[i]], uint8_t{1}) ||
+                                                   backend.compile(loops[i])->stored() == k.stored);
+    if (!right) return why = "kernel " + std::string(k.name) + ": compiled again it is another one", false;
+  }
+  return true;
+}
+
+bool same_rows(const StoredProgram& s, Plan& again, Backend& backend, std::string& why) {
+  const auto bands = bands_in(*again.program);
+  for (size_t b = 0; b < s.rows.size(); ++b) {
+    const auto rows = backend.fuses_rows() ? rows_of(*again.program, *bands[b], again.loops) : std::nullopt;
+    const auto kernel = rows ? backend.compile_rows(*rows) : nullptr;
+    if ((kernel ? kernel->stored() : std::string()) != s.rows[b])
+      return why = "the kernel of band " + std::to_string(b) + ": compiled again it is another one", false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool recompiles_alike(const StoredProgram& s, Backend& backend, std::string& why) {
+  if (backend.target() != s.target) return why = "it is for " + s.target, false;
+  const auto variant = variant_of(s.program.variant);
+  const auto rebuilt = RebuiltFrame::make(s.key, s.instance, s.program, why);
+  if (!rebuilt) return false;
+  if (!variant || rebuilt->frame().code_class() != backend.code_class() || !numbered_in_order(s) ||
+      !printable(s))
+    return why = "it does not make sense", false;
+  try {
+    Plan again = plan(rebuilt->frame(), *variant, backend);
+    if (!same_plan(s.program, *again.program)) return why = "its key is compiled to another program", false;
+    return same_kernels(s, again.loops, backend, why) && same_rows(s, again, backend, why);
+  } catch (const Error& e) { return why = e.what(), false; }
+}
+
+}  // namespace lazy::jit
