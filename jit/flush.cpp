@@ -273,7 +273,7 @@ void await_leaves(const std::vector<Node*>& nodes, const Site& site) {
 }
 
 // The values are there; nodes that were left out are pending again.
-void finish(Graph& graph, const std::vector<Node*>& nodes, const std::vector<Node*>& put_back) {
+void finish(Graph& graph, const std::vector<Node*>& nodes, Frame& f) noexcept {
   for (Node* n : nodes) {
     if (!n->buffer) continue;
     const int arity = std::exchange(n->arity, uint8_t{0});
@@ -283,7 +283,7 @@ void finish(Graph& graph, const std::vector<Node*>& nodes, const std::vector<Nod
     n->state.notify_all();
     for (int i = 0; i < arity; ++i) drop_reference(operands[i]);
   }
-  if (!put_back.empty()) graph.put_back(put_back);
+  if (!f.put_back.empty()) graph.put_back(f.put_back, f.spare);
   for (Node* n : nodes) drop_reference(n);
 }
 
@@ -297,12 +297,21 @@ void log_memory(const Site& site) {
 }
 
 // In a handler.
-void note_failure(const FlushTimes& times, Cause cause, const Site& site) {
+void note_failure(const FlushTimes& times, Cause cause, const Site& site) noexcept {
   try {
-    throw;
-  } catch (const std::exception& e) { event::failed_flush(times, cause, site, e.what()); } catch (...) {
-    event::failed_flush(times, cause, site, "an exception of another type");
-  }
+    try {
+      throw;
+    } catch (const std::exception& e) { event::failed_flush(times, cause, site, e.what()); } catch (...) {
+      event::failed_flush(times, cause, site, "an exception of another type");
+    }
+  } catch (...) {}  // no memory to say so
+}
+
+// The nodes are pending again, as before the flush.
+void undo(Graph& graph, const std::vector<Node*>& nodes, Frame& f) noexcept {
+  for (Node* n : nodes) n->buffer.reset();
+  graph.restore(nodes, f.spare);
+  for (Node* n : nodes) drop_reference(n);
 }
 
 // A program of so many kernels has values that die in the middle: one of fewer takes what it takes.
@@ -313,10 +322,10 @@ bool is_too_much(const Program& p, const Frame& f) {
   return p.steps.size() > kFewKernels && peak_bytes(p, f) > static_cast<uint64_t>(config::get().max_bytes);
 }
 
-// The first half is evaluated, for good; the second is pending and reads its values.
-void flush_first_half(Graph& graph, const std::vector<Node*>& nodes, const Site& site) {
+// Values of the first half that the second reads: with handles they are kept.
+std::vector<Handle> read_by_second_half(const std::vector<Node*>& nodes) {
   const size_t middle = nodes.size() / 2;
-  std::vector<Handle> read;  // so they are kept
+  std::vector<Handle> read;
   for (size_t i = 0; i < middle; ++i) nodes[i]->index = 0;
   for (size_t i = middle; i < nodes.size(); ++i) nodes[i]->index = 1;
   for (size_t i = middle; i < nodes.size(); ++i) {
@@ -328,7 +337,13 @@ void flush_first_half(Graph& graph, const std::vector<Node*>& nodes, const Site&
       read.push_back(Handle::adopt(o));
     }
   }
-  graph.restore_in_two(nodes, middle);
+  return read;
+}
+
+// The first half is evaluated, for good; the second is pending and reads its values.
+void flush_first_half(Graph& graph, const std::vector<Node*>& nodes, Frame& f,
+                      const std::vector<Handle>& read, const Site& site) {
+  graph.restore_in_two(nodes, nodes.size() / 2, f.spare);
   for (Node* n : nodes) drop_reference(n);
   std::vector<const Handle*> handles;
   for (const Handle& h : read) handles.push_back(&h);
@@ -364,6 +379,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   FrameLease frame;
   std::vector<Node*>& nodes = frame->taken;
   nodes.clear();
+  frame->spare.fill();
   Graph& graph = *wanted->graph;
   times.first_op = graph.take(wanted, nodes);
   if (nodes.empty()) return;
@@ -374,7 +390,9 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   std::shared_ptr<Entry> learning;  // of the key with all outputs
   std::vector<uint32_t>& left_out = frame->left_out;
   left_out.clear();
+  ProgramRef program;
   bool in_two = false;
+  std::vector<Handle> between;  // the halves
   try {
     await_leaves(nodes, site);
     frame->build(nodes, backend.code_class());
@@ -389,34 +407,35 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     report.cause = cause;
     report.site = site;
     const bool wants_miss = times.start || logging::enabled(logging::Channel::miss);
-    const ProgramRef program = find_program(left_out.empty() ? learning : nullptr, *frame, backend,
-                                            wants_miss ? &report : wants_report, site);
+    program = find_program(left_out.empty() ? learning : nullptr, *frame, backend,
+                           wants_miss ? &report : wants_report, site);
     if (times.start) times.ready = report.hit ? report.checked : profile::now();
     in_two = is_too_much(*program, *frame);
-    if (!in_two) {
+    if (in_two) {
+      between = read_by_second_half(nodes);
+    } else {
       run(*program, *frame, backend);
       program->runs.add();
       if (frame->verify != config::Verify::off) {
         const profile::Span span(event::kVerify);
         verify(*program, *frame, site);
       }
-      if (times.start) event::flush(times, report, cause, site, *program);
-      metric::flushed(static_cast<size_t>(cause));
-      if (wants_report) {
-        describe(*program, report);
-        report.total_ns = static_cast<uint64_t>((clock::now() - start).count());
-      }
     }
   } catch (...) {
+    undo(graph, nodes, *frame);
     if (times.start) note_failure(times, cause, site);
-    for (Node* n : nodes) n->buffer.reset();
-    graph.restore(nodes);
-    for (Node* n : nodes) drop_reference(n);
     throw;
   }
-  if (in_two) return flush_first_half(graph, nodes, site);
+  if (in_two) return flush_first_half(graph, nodes, *frame, between, site);
+  // Inputs may be overwritten by now: the values stand before anything else can fail.
   if (learning) learning->liveness.watch(*frame, left_out);
-  finish(graph, nodes, frame->put_back);
+  metric::flushed(static_cast<size_t>(cause));
+  finish(graph, nodes, *frame);
+  if (times.start) event::flush(times, report, cause, site, *program);
+  if (listener || logged) {
+    describe(*program, report);
+    report.total_ns = static_cast<uint64_t>((clock::now() - start).count());
+  }
   if (cause == Cause::node_limit || cause == Cause::byte_limit) note_limit(site, cause);
   if (logged) logging::write(logging::Channel::flush, to_string(report));
   if (logging::enabled(logging::Channel::memory)) log_memory(site);

@@ -63,6 +63,7 @@ void Liveness::begin(const Frame& f) {
   if (begun_.load(std::memory_order_relaxed)) return;
   bool able = !f.contracts();
   for (const Node* n : f.values) able &= f.exact_casts() || !is_half(n->dtype);
+  candidates_.clear();  // what an attempt left for which there was no memory
   if (able) candidates_.reserve(f.outputs);
   for (uint32_t v = 0; able && v < f.values.size(); ++v)
     if (f.is_output(v)) candidates_.push_back({v, new Observed});

@@ -209,6 +209,17 @@ void Recording::give_back() noexcept {
   freed_.clear();
 }
 
+void Recording::keep(void* block, size_t size) noexcept {
+  try {
+    freed_.push_back({block, size});
+  } catch (...) {  // no memory to remember it: once what was recorded is in the stream anyone may have it
+    try {
+      interrupt();
+      gpu_.allocator.give_back(block, size);
+    } catch (...) {}  // the device takes nothing more: nobody can use the block
+  }
+}
+
 bool Recording::release() {
   if (freed_.empty()) return false;
   interrupt();

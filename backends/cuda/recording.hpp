@@ -90,7 +90,7 @@ class Recording final : public jit::HeldRun {
   /// Runs what was held back now, one by one: something that isn't a launch comes next.
   void interrupt();
 
-  void keep(void* block, size_t size) noexcept { freed_.push_back({block, size}); }
+  void keep(void* block, size_t size) noexcept;
   /// A block of that size that this run has given back, or null.
   void* take(size_t size);
   /// Where memory is short: interrupts, and gives back what was kept. False if that is nothing.

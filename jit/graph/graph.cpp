@@ -1,6 +1,7 @@
 #include "jit/graph/graph.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "jit/graph/observed.hpp"
@@ -56,13 +57,21 @@ class Graph::Locked {
   Hold<SpinLock> hold_;
 };
 
-Component* Graph::fresh() {
-  Component* c = free_;
-  if (c) free_ = c->parent;
-  else c = new Component;
+Component* Graph::kept() noexcept {
+  Component* const c = free_;
+  if (!c) return nullptr;
+  free_ = c->parent;
   *c = Component{};
   return c;
 }
+
+Graph::Spare::~Spare() {
+  while (count_ > 0) delete held_[--count_];
+}
+void Graph::Spare::fill() {
+  for (; count_ < kMost; ++count_) held_[count_] = new Component;
+}
+Component* Graph::Spare::take() noexcept { return held_[--count_]; }
 
 void Graph::unreference(Component* c) noexcept {
   while (c && --c->references == 0) {
@@ -73,7 +82,7 @@ void Graph::unreference(Component* c) noexcept {
   }
 }
 
-Component* Graph::find(Node* n) {
+Component* Graph::find(Node* n) noexcept {
   Component* root = n->component;
   while (root->parent) root = root->parent;
   if (root != n->component) {  // point the node straight at the root
@@ -84,7 +93,7 @@ Component* Graph::find(Node* n) {
   return root;
 }
 
-Component* Graph::join(Component* a, Component* b) {
+Component* Graph::join(Component* a, Component* b) noexcept {
   if (a == b) return a;
   if (a->tail) a->tail->next = b->head;
   else a->head = b->head;
@@ -101,7 +110,7 @@ Component* Graph::join(Component* a, Component* b) {
   return a;
 }
 
-void Graph::append(Component* c, Node* n) {
+void Graph::append(Component* c, Node* n) noexcept {
   n->component = c;
   ++c->references;
   n->previous = c->tail;
@@ -119,9 +128,9 @@ void Graph::leave(Node* n) noexcept {
   unreference(c);
 }
 
-// The component that the node's pending operands make one, or a new one. Notes which operands are values to
-// it: ready, sources, or being flushed; another graph's nodes were flushed before.
-Component* Graph::component_of(Node* n) {
+// Notes which operands are values to the component: ready, sources, or being flushed; another graph's nodes
+// were flushed before.
+Component* Graph::joined(Node* n) noexcept {
   Component* c = nullptr;
   for (int i = 0; i < n->arity; ++i) {
     Node* o = n->operand[i];
@@ -133,8 +142,10 @@ Component* Graph::component_of(Node* n) {
     Component* other = find(o);
     c = c ? join(c, other) : other;
   }
-  if (c) return c;
-  c = fresh();
+  return c;
+}
+
+static Component* begin(Component* c, const Node* n) noexcept {
   c->first_site = n->site;
   c->live_bytes = metric::live();
   c->first_time = profile::start_time();
@@ -145,7 +156,11 @@ Limit Graph::link(Node* n) {
   const auto& limits = config::get();
   const uint32_t max_nodes = static_cast<uint32_t>(limits.max_graph);
   const Locked hold(*this);
-  Component* const c = component_of(n);
+  Component* c = joined(n);
+  if (!c) {
+    c = kept();
+    c = begin(c ? c : new Component, n);
+  }
   // Cut before the line where the component began, so that the next one begins there too and the same program
   // serves it; but not much later. What comes by that line again is a loop: more of it at once saves nothing,
   // and nodes that outgrow the second-level cache take longer to record and to number.
@@ -171,8 +186,20 @@ void Graph::unlink(Node* n) noexcept {
 }
 
 uint64_t Graph::take(Node* n, std::vector<Node*>& out) {
-  const Locked hold(*this);
-  if (n->state.load(std::memory_order_relaxed) != State::pending) return 0;
+  for (;;) {
+    size_t room = 0;
+    {
+      const Locked hold(*this);
+      if (n->state.load(std::memory_order_relaxed) != State::pending) return 0;
+      room = out.size() + (n->component ? find(n)->count : 1);
+      if (room <= out.capacity()) return take_locked(n, out);
+    }
+    out.reserve(
+        std::max(room, 2 * out.capacity()));  // nothing may fail halfway, and others wait for the lock
+  }
+}
+
+uint64_t Graph::take_locked(Node* n, std::vector<Node*>& out) noexcept {
   if (!n->component) {  // a source: not in any list, its recipe is itself
     add_reference(n);
     n->state.store(flushing_here(), std::memory_order_relaxed);
@@ -200,38 +227,49 @@ uint64_t Graph::take(Node* n, std::vector<Node*>& out) {
   return first_time;
 }
 
-void Graph::put_back(const std::vector<Node*>& nodes) {
-  const Locked hold(*this);
+void Graph::put_back(const std::vector<Node*>& nodes, Spare& spare) noexcept {
+  const Hold hold(lock_);
+  torn_ |= !hold.intact();
+  Component* last_resort = nullptr;  // of all for which there is no memory for components of their own
   for (Node* n : nodes) {
-    append(component_of(n), n);
+    Component* c = joined(n);
+    if (!c && (c = kept())) begin(c, n);
+    if (!c && (c = new (std::nothrow) Component)) begin(c, n);
+    if (!c && !last_resort) c = last_resort = begin(spare.take(), n);
+    if (!c)
+      for (c = last_resort; c->parent;) c = c->parent;
+    append(c, n);
     n->watch.fetch_or(watch::kPutBack, std::memory_order_relaxed);
     n->state.store(State::pending, std::memory_order_release);
     n->state.notify_all();
   }
 }
 
-void Graph::restore(const std::vector<Node*>& nodes) {
-  const Locked hold(*this);
-  restore_locked(nodes);
+void Graph::restore(const std::vector<Node*>& nodes, Spare& spare) noexcept {
+  const Hold hold(lock_);
+  torn_ |= !hold.intact();
+  restore_locked(nodes, spare);
 }
 
-void Graph::restore_in_two(const std::vector<Node*>& nodes, size_t middle) {
-  const Locked hold(*this);
+void Graph::restore_in_two(const std::vector<Node*>& nodes, size_t middle, Spare& spare) noexcept {
+  const Hold hold(lock_);
+  torn_ |= !hold.intact();
   const std::span<Node*const> all(nodes), first = all.first(middle), second = all.subspan(middle);
   // An operand is an input unless it is in the component already, as one of the second part is.
-  restore_locked(second);
+  restore_locked(second, spare);
   for (Node* n : second)
     for (int i = 0; i < n->arity; ++i)
       if (!n->operand[i]->component) n->leaf_mask |= static_cast<uint8_t>(1u << i);
-  restore_locked(first);
+  restore_locked(first, spare);
 }
 
-void Graph::restore_locked(std::span<Node* const> nodes) {
+void Graph::restore_locked(std::span<Node* const> nodes, Spare& spare) noexcept {
   Component* c = nullptr;
   for (Node* n : nodes) {
     if (kind_of(n->op) != OpKind::constant && kind_of(n->op) != OpKind::iota) {
       if (!c) {
-        c = fresh();
+        c = kept();
+        if (!c) c = spare.take();
         c->first_site = n->site;
         c->live_bytes = metric::live();
       }

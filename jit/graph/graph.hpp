@@ -32,6 +32,22 @@ enum class Limit : uint8_t { none, nodes, bytes, nodes_before };
 
 class Graph {
  public:
+  /// Components that a flush brings along, so that what it took can be pending again without memory.
+  class Spare {
+   public:
+    Spare() = default;
+    Spare(const Spare&) = delete;
+    ~Spare();
+    /// Throws std::bad_alloc. Afterwards there are as many as any of the calls below may take.
+    void fill();
+
+   private:
+    friend class Graph;
+    static constexpr int kMost = 2;
+    Component* take() noexcept;
+    Component* held_[kMost] = {};
+    int count_ = 0;
+  };
   /// The calling thread's graph. Graphs are never freed: one whose thread ended serves a later thread.
   static Graph& mine();
 
@@ -45,27 +61,30 @@ class Graph {
   /// first of them was recorded, if that is known (a time stamp of support/profile.hpp, or 0).
   uint64_t take(Node*, std::vector<Node*>& out);
   /// Undoes `take` after a failure: the nodes are pending again, in one component.
-  void restore(const std::vector<Node*>&);
+  void restore(const std::vector<Node*>&, Spare&) noexcept;
   /// After a good run: these of the taken nodes, whose values were left out, are pending again, each in its
   /// connected component. Operands that are values by now become inputs.
-  void put_back(const std::vector<Node*>&);
+  void put_back(const std::vector<Node*>&, Spare&) noexcept;
   /// Undoes `take` in two parts, of which the second, from `middle` on, has the first's values as inputs.
-  void restore_in_two(const std::vector<Node*>&, size_t middle);
+  void restore_in_two(const std::vector<Node*>&, size_t middle, Spare&) noexcept;
 
  private:
   class Locked;
-  Component* find(Node*);
-  Component* component_of(Node*);
-  Component* join(Component*, Component*);
-  void append(Component*, Node*);
+  Component* find(Node*) noexcept;
+  /// The component that the node's pending operands make one; null if there are none.
+  Component* joined(Node*) noexcept;
+  Component* join(Component*, Component*) noexcept;
+  void append(Component*, Node*) noexcept;
   void leave(Node*) noexcept;
   void unreference(Component*) noexcept;
-  Component* fresh();
-  void restore_locked(std::span<Node* const>);
+  uint64_t take_locked(Node*, std::vector<Node*>& out) noexcept;
+  /// A kept one, or null.
+  Component* kept() noexcept;
+  void restore_locked(std::span<Node* const>, Spare&) noexcept;
 
   struct Tenant;
   SpinLock lock_;
-  bool torn_ = false;  // a thread of the parent was changing it when this process was forked
+  bool torn_ = false;           // a thread of the parent was changing it when this process was forked
   Graph* next_idle_ = nullptr;  // while no thread has it
   Component* free_ = nullptr;
 };

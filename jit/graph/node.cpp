@@ -2,7 +2,6 @@
 
 #include <new>
 #include <utility>
-#include <vector>
 
 #include "jit/graph/graph.hpp"
 #include "jit/graph/observed.hpp"
@@ -33,7 +32,7 @@ struct Drain {
   }
 };
 
-thread_local std::vector<Node*>* dying = nullptr;  // the work list of a destruction under way
+constinit thread_local Node** doomed = nullptr;  // first of those that a destruction under way has to free
 
 }  // namespace
 
@@ -58,26 +57,29 @@ void free_node(Node* n) noexcept {
 
 void add_reference(Node* n) noexcept { n->counts.fetch_add(1, std::memory_order_relaxed); }
 
+// Puts a node without references first in a chain. Its link is the one of its graph's list, which it has
+// left: nodes die where there may be no memory.
+static void doom(Node* n, Node*& first) noexcept {
+  if (n->graph && n->state.load(std::memory_order_acquire) == State::pending && n->arity) n->graph->unlink(n);
+  n->next = std::exchange(first, n);
+}
+
 // Destroys nodes without references, and what only they referred to, without recursion.
-static void destroy(Node* first) noexcept {
-  if (dying) return dying->push_back(first);
-  std::vector<Node*> work;
-  dying = &work;
-  for (Node* n = first;;) {
-    if (n->graph && n->state.load(std::memory_order_acquire) == State::pending && n->arity)
-      n->graph->unlink(n);
+static void destroy(Node* last_used) noexcept {
+  if (doomed) return doom(last_used, *doomed);
+  Node* first = nullptr;
+  doomed = &first;
+  doom(last_used, first);
+  while (first) {
+    Node* const n = std::exchange(first, first->next);
     for (int i = 0; i < n->arity; ++i) {
       Node* o = n->operand[i];
-      if (o && static_cast<uint32_t>(o->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1)
-        work.push_back(o);
+      if (o && static_cast<uint32_t>(o->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1) doom(o, first);
     }
     watch::end(*n);
-    free_node(n);  // may run a deleter of the user's, which may drop tensors: they land in `work`
-    if (work.empty()) break;
-    n = work.back();
-    work.pop_back();
+    free_node(n);  // may run a deleter of the user's, which may drop tensors: they land in the chain
   }
-  dying = nullptr;
+  doomed = nullptr;
 }
 
 void drop_reference(Node* n) noexcept {

@@ -81,7 +81,7 @@ class Run {
   }
   Run(const Run&) = delete;
   ~Run() {
-    p_.arguments.put(std::move(arguments_));
+    if (arguments_) p_.arguments.put(std::move(arguments_));
     buffers_.clear();
     f_.overwritten.clear();
   }
@@ -95,6 +95,7 @@ class Run {
       held_.reset();
     } catch (...) {
       held_.reset();
+      arguments_.reset();  // may be half of one run's, half of another's
       for (Node* leaf : f_.overwritten) leaf->lost = true;
       throw;
     }

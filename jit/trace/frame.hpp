@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "jit/graph/node.hpp"
+#include "jit/graph/graph.hpp"
 #include "support/config.hpp"
 
 namespace lazy::jit {
@@ -34,6 +34,7 @@ struct Frame {
   std::vector<Node*> put_back;
   std::vector<uint32_t> left_out;  // outputs left out by this flush (jit/liveness.hpp)
   std::vector<uint64_t> costs;     // work memory of the choice, by value
+  Graph::Spare spare;              // so that a failed flush needs no memory
   Frame* next_spare = nullptr;     // in the thread's list of those not in use
 
   /// Numbers the values of `nodes` (a component, topological order). Leaves must be ready. Values that an
