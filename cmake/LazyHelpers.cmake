@@ -10,7 +10,7 @@ endmacro()
 # The warnings that all of the project's own targets are built with. g++ 12 sees overlaps in std::string that are not there
 # (GCC bug 105651).
 function(lazy_warnings target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-restrict $<$<BOOL:${LAZY_WERROR}>:-Werror>)
+  target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${LAZY_WERROR}>:-Werror>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-restrict)
   endif()

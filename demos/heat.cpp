@@ -9,7 +9,7 @@ using namespace lazy;
 namespace {
 
 constexpr const char* kHelp = R"(heat [OUT.png [STEPS]]
-Solves the heat equation on a 256 x 256 plate with a hot left edge and a hot disc (default: heat.png, 1000 steps).
+Solves the heat equation on a 256 x 256 plate with a hot left edge and a hot disc (default: out/heat.png, 1000 steps).
 )";
 
 Tensor initial(int64_t n) {
@@ -21,7 +21,7 @@ Tensor initial(int64_t n) {
 }
 
 void simulate(const demo::Arguments& arguments) {
-  const std::string path = demo::argument(arguments, 0, "heat.png");
+  const std::string path = demo::argument(arguments, 0, "out/heat.png");
   const long steps = demo::number(arguments, 1, 1000, 0, 1000000);
   const int64_t n = 256;
   const auto inner = slice(1, -1), before = slice(none, -2), after = slice(2, none);

@@ -10,11 +10,11 @@ using namespace lazy;
 namespace {
 
 constexpr const char* kHelp = R"(mandelbrot [OUT.png [WIDTH]]
-Draws the Mandelbrot set, WIDTH x WIDTH*3/4 pixels (default: mandelbrot.png, 960).
+Draws the Mandelbrot set, WIDTH x WIDTH*3/4 pixels (default: out/mandelbrot.png, 960).
 )";
 
 void draw(const demo::Arguments& arguments) {
-  const std::string path = demo::argument(arguments, 0, "mandelbrot.png");
+  const std::string path = demo::argument(arguments, 0, "out/mandelbrot.png");
   const long width = demo::number(arguments, 1, 960, 16, 8192), height = width * 3 / 4;
   const Tensor re = linspace(-2.2, 0.8, width);
   const Tensor im = reshape(linspace(-1.125, 1.125, height), {height, 1});

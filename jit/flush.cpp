@@ -12,6 +12,7 @@
 #include "jit/no_flush.hpp"
 #include "jit/plan/disk.hpp"
 #include "jit/plan/kernels.hpp"
+#include "jit/plan/names.hpp"
 #include "jit/plan/peak.hpp"
 #include "jit/profile.hpp"
 #include "jit/registry.hpp"
@@ -163,10 +164,10 @@ void explain_miss(const Frame& f, const Entry& own, FlushReport* report, std::st
 
 // What is kept on disk for the entry's key becomes its programs, once. Nanoseconds it took; 0 if nothing was
 // found.
-uint64_t load(Entry& e, const cache::KeyView& key, Backend& backend) {
+uint64_t load(Entry& e, const cache::KeyView& key, Backend& backend, const Frame* frame) {
   if (std::exchange(e.looked_on_disk, true)) return 0;
   const auto start = std::chrono::steady_clock::now();
-  const auto stored = stored_programs(e.key, backend);
+  const auto stored = stored_programs(e.key, backend, frame);
   if (stored.empty()) return 0;
   for (auto p = stored.rbegin(); p != stored.rend(); ++p) e.put_first(*p);
   if (auto kept = entries().find(key); kept.get() == &e)
@@ -233,7 +234,7 @@ ProgramRef find_program(std::shared_ptr<Entry> entry, const Frame& f, Backend& b
   }
   const cache::KeyView key = view_of(f.key);
   const profile::Ticks before_load = profile::start_time();
-  if (const uint64_t ns = load(*entry, key, backend)) {
+  if (const uint64_t ns = load(*entry, key, backend, &f)) {
     if (before_load) event::loaded(before_load, f, *entry->programs());
     compile_for_others(f);
     if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
@@ -350,15 +351,15 @@ void flush_first_half(Graph& graph, const std::vector<Node*>& nodes, Frame& f,
   evaluate(handles, Cause::byte_limit, site);
 }
 
-void describe(const Program& p, FlushReport& report) {
+void describe(const Program& p, const Frame& f, FlushReport& report) {
   report.ops = p.nodes;
   report.outputs = p.results.size();
   report.kernels = p.steps.size();
   report.bands = p.bands.size();
   report.variant = p.variant;
-  for (const Step& s : p.steps) {
-    report.fused_ops += s.ops;
-    report.kernel_texts.push_back(s.text);
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    report.fused_ops += p.steps[i].ops;
+    report.kernel_texts.push_back(step_text(p, i, &f));
   }
 }
 
@@ -414,6 +415,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     if (in_two) {
       between = read_by_second_half(nodes);
     } else {
+      if (wants_report) describe(*program, *frame, report);
       run(*program, *frame, backend);
       program->runs.add();
       if (frame->verify != config::Verify::off) {
@@ -432,10 +434,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   metric::flushed(static_cast<size_t>(cause));
   finish(graph, nodes, *frame);
   if (times.start) event::flush(times, report, cause, site, *program);
-  if (listener || logged) {
-    describe(*program, report);
-    report.total_ns = static_cast<uint64_t>((clock::now() - start).count());
-  }
+  if (listener || logged) report.total_ns = static_cast<uint64_t>((clock::now() - start).count());
   if (cause == Cause::node_limit || cause == Cause::byte_limit) note_limit(site, cause);
   if (logged) logging::write(logging::Channel::flush, to_string(report));
   if (logging::enabled(logging::Channel::memory)) log_memory(site);
@@ -498,7 +497,7 @@ size_t load_programs() {
       return cache::Filled<Entry>{std::make_shared<Entry>(k), weight_of(k, {})};
     });
     const Hold turn(entry->compiling);
-    if (load(*entry, view_of(k), backend)) programs += entry->programs()->size();
+    if (load(*entry, view_of(k), backend, nullptr)) programs += entry->programs()->size();
   }
   return programs;
 }

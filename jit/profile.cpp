@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <utility>
 
 #include "jit/plan/band.hpp"
+#include "jit/plan/names.hpp"
 #include "support/lock.hpp"
 #include "support/metrics.hpp"
 
@@ -48,18 +50,24 @@ constexpr Kind kGuardFailed{"guard failed",
 struct StepFacts {
   const char* name;
   const char* at;
+  const char* purpose;  // or null
   uint64_t program, number, ops;
 };
 
 }  // namespace
 
 struct Facts {
+  uint64_t of;      // Program::number
   uint64_t number;  // of the program, from 1
   uint64_t ops, outputs;
   std::vector<StepFacts> steps;
+  std::vector<Site> sites;  // that the steps are named by; none: those that the program came with
+  std::atomic<const Facts*> next{nullptr};  // the same for another frame's lines
 };
 
 namespace {
+
+thread_local const Facts* running = nullptr;  // of the run under way
 
 /// "main.cpp:14" of "path/main.cpp:14".
 std::string_view without_path(std::string_view at) {
@@ -68,22 +76,44 @@ std::string_view without_path(std::string_view at) {
 }
 std::string_view name_in(const Step& s) { return std::string_view(s.text).substr(0, s.text.find(": ")); }
 
-const Facts& facts_of(const Program& p) {
-  const std::atomic_ref<const Facts*> known(p.facts);
-  if (const Facts* f = known.load(std::memory_order_acquire)) return *f;
+// Those of one program, the latest first.
+const Facts* known_facts(const Program& p) {
+  return std::atomic_ref<const Facts*>(p.facts).load(std::memory_order_acquire);
+}
+
+/// `frame`: null for the names that the program came with.
+const Facts& make_facts(const Program& p, const Frame* frame) {
   static constinit Mutex mutex;
   const Hold hold(mutex);
-  if (const Facts* f = known.load(std::memory_order_relaxed)) return *f;
+  const Facts* const before = known_facts(p);
+  if (before && !frame) return *before;
   // Events refer to them until they are written, which may be after the program is gone: never freed.
   static constinit std::deque<Facts>* list = nullptr;
   if (!list || !hold.intact()) list = new std::deque<Facts>;
   auto& all = *list;
-  Facts& made = all.emplace_back(Facts{all.size() + 1, p.nodes, p.results.size(), {}});
-  for (const Step& s : p.steps)
-    made.steps.push_back({profile::intern(name_in(s)), profile::intern(without_path(s.at)), made.number,
-                          made.steps.size(), s.ops});
-  known.store(&made, std::memory_order_release);
+  static constinit uint64_t programs = 0;
+  Facts& made = all.emplace_back();
+  made.of = p.number;
+  made.number = before ? before->number : ++programs;
+  made.ops = p.nodes;
+  made.outputs = p.results.size();
+  for (const Step& s : p.steps) {
+    const char* const purpose = step_purpose(s, frame);
+    made.steps.push_back({profile::intern(frame ? step_name(s, frame) : std::string(name_in(s))),
+                          profile::intern(without_path(frame ? step_line(s, frame) : s.at)),
+                          purpose ? profile::intern(purpose) : nullptr, made.number, made.steps.size(),
+                          s.ops});
+    if (frame) made.sites.push_back(site_of(s, *frame));
+  }
+  made.next.store(before, std::memory_order_relaxed);
+  std::atomic_ref<const Facts*>(p.facts).store(&made, std::memory_order_release);
   return made;
+}
+
+const Facts& facts_of(const Program& p) {
+  if (running && running->of == p.number) return *running;
+  const Facts* const known = known_facts(p);
+  return known ? *known : make_facts(p, nullptr);
 }
 
 void memory(profile::Ticks at, uint64_t bytes, int thread, Writer& out) {
@@ -162,7 +192,8 @@ constexpr Kind kLaunchSpan{nullptr,
                              {"bytes", Type::real},
                              {"flops", Type::real},
                              {"parts", Type::integer},
-                             {"in_band", Type::boolean}}}};
+                             {"in_band", Type::boolean},
+                             {"purpose", Type::text}}}};
 
 enum LaunchWord : size_t { kStep, kBytesFlops, kLivePartsBand };
 constexpr uint64_t kMostParts = 0x7fff;
@@ -181,7 +212,8 @@ void expand_launch(const Event& e, Writer& out) {
                             real(e.words[kBytesFlops] >> 32),
                             real(e.words[kBytesFlops]),
                             packed >> 1 & kMostParts,
-                            packed & 1};
+                            packed & 1,
+                            reinterpret_cast<uint64_t>(f.purpose)};
   out.event({&kLaunchSpan, e.start, e.end, words, e.thread});
   if (!(packed & 1)) memory(e.end, packed >> 16, e.thread, out);
 }
@@ -210,6 +242,19 @@ constexpr Kind kFuse{"fuse", "compile"};
 constexpr Kind kLower{"lower", "compile"};
 constexpr Kind kBands{"bands", "compile"};
 constexpr Kind kVerify{"verify", "flush"};
+
+void name_run(const Program& p, const Frame& frame) {
+  for (const Facts* f = known_facts(p); f; f = f->next.load(std::memory_order_relaxed)) {
+    bool same = f->sites.size() == p.steps.size();
+    for (size_t i = 0; same && i < p.steps.size(); ++i)
+      same = std::memcmp(&f->sites[i], &site_of(p.steps[i], frame), sizeof(Site)) == 0;
+    if (same) {
+      running = f;
+      return;
+    }
+  }
+  running = &make_facts(p, &frame);
+}
 
 void flush(const FlushTimes& t, const FlushReport& r, Cause cause, const Site& site, const Program& p) {
   profile::put(kFlush, t.start, profile::now(), &facts_of(p), site,

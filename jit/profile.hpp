@@ -29,6 +29,8 @@ void failed_flush(const FlushTimes&, Cause, const Site&, const char* what);
 void guard(const Guard&, int64_t actual, const Program&);
 /// Entries, hits and misses of the program cache so far.
 void cache(uint64_t entries);
+/// The calling thread's launches are of a run of this program for this frame: names and lines are its nodes'.
+void name_run(const Program&, const Frame&);
 /// Of the kernel of a program's step, and its line as "main.cpp:14". Both stay.
 const char* name_of(const Program&, const Step&);
 const char* line_of(const Program&, const Step&);

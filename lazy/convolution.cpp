@@ -1,6 +1,8 @@
 #include "lazy/convolution.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 #include "lazy/spatial.hpp"
 
@@ -15,6 +17,23 @@ constexpr int64_t kMostTaps = 64;
 // Fewer windows side by side leave too much of their vectors empty for lanes to run along them.
 constexpr int64_t kShortestRow = 48;
 
+/// What the steps of a convolution are recorded for, by the name that the user called.
+struct Purposes {
+  const char *name, *weights, *windows, *products, *image;
+};
+#define LAZY_PURPOSES(name)                                                               \
+  {                                                                                       \
+    name, name ": weights to channels last", name ": windows as rows", name ": products", \
+        name ": image laid out anew"                                                      \
+  }
+constexpr Purposes kPurposes[] = {LAZY_PURPOSES("conv"), LAZY_PURPOSES("conv1d"), LAZY_PURPOSES("conv2d"),
+                                  LAZY_PURPOSES("conv3d"), LAZY_PURPOSES("conv_transpose")};
+#undef LAZY_PURPOSES
+const Purposes& purposes_of(std::string_view name) {
+  return *std::find_if(std::begin(kPurposes), std::end(kPurposes),
+                       [&](const Purposes& p) { return p.name == name; });
+}
+
 /// A call's operands, of one dtype, and its options for each spatial axis.
 struct Problem {
   const char* name;
@@ -22,6 +41,7 @@ struct Problem {
   Handle given, weights;
   Dims stride, padding, dilation;
   int64_t groups;
+  const Purposes& purposes = purposes_of(name);
 
   int spatial() const { return given->shape.size() - 2; }
   [[noreturn]] void mismatch(const std::string& why) const {
@@ -91,7 +111,11 @@ Handle depthwise(const Problem& p, Handle image, Handle w, const Windows& window
 Handle dense(const Problem& p, const Handle& image, const Handle& w, const Windows& windows) {
   const int n = windows.spatial();
   const int64_t channels = image->shape.back(), results = w->shape.back(), depth = windows.taps * channels;
-  const Handle matrix = detail::reshape(w, {depth, results}, p.site);
+  const Handle matrix = [&] {
+    const jit::Purpose purpose(p.purposes.weights);
+    return detail::reshape(w, {depth, results}, p.site);
+  }();
+  jit::Purpose purpose(p.purposes.windows);
   Handle rows;
   if (windows.taps == 1) {
     rows = windows.tap(image, Dims(n, 0), p.site);
@@ -100,6 +124,7 @@ Handle dense(const Problem& p, const Handle& image, const Handle& w, const Windo
                            joined({range(0, n + 1), range(n + 2, 2 * n + 2), {n + 1}}), p.site);
     rows = detail::reshape(rows, spatial_shape(image, windows, {depth}), p.site, n + 1);
   }
+  const jit::Purpose products(p.purposes.products);
   return detail::matmul(p.name, rows, matrix, p.site);
 }
 
@@ -121,6 +146,7 @@ bool along_rows(const Problem& p, const Windows& windows) {
 /// `image` (N, C, S...) among its padding.
 Handle padded_channels_first(const Problem& p, const Handle& image) {
   if (std::all_of(p.padding.begin(), p.padding.end(), [](int64_t e) { return e == 0; })) return image;
+  const jit::Purpose purpose(p.purposes.image);
   const Shape& given = image->shape;
   Shape single{given[0] * given[1]}, result{given[0], given[1]};  // images of one channel each
   for (int i = 2; i < given.size(); ++i) {
@@ -139,6 +165,7 @@ Handle dense_along_rows(const Problem& p, const Windows& windows) {
   const int64_t batch = p.given->shape[0], channels = p.given->shape[1], results = p.weights->shape[0],
                 depth = channels * windows.taps;
   const Handle image = padded_channels_first(p, p.given);
+  const jit::Purpose purpose(p.purposes.products);
   const Handle rows = detail::reshape(p.weights, {results, depth}, p.site);
   Shape result{batch, results}, view{batch, channels}, columns{batch};
   for (int64_t c : windows.count) result.push_back(c), view.push_back(c);
@@ -164,9 +191,9 @@ Handle grouped(const Problem& p, const Handle& image, const Handle& w, const Win
   const int64_t groups = p.groups, in = image->shape.back() / groups, out = w->shape.back() / groups;
   const auto part = [&](const Handle& h, int64_t extent, int64_t group) {
     Dims start(h->shape.size(), 0);
-    start[start.size() - 1] = group * extent;
+    start[n + 1] = group * extent;
     Shape shape = h->shape;
-    shape[shape.size() - 1] = extent;
+    shape[n + 1] = extent;
     return detail::slice(h, start, Dims(start.size(), 1), shape, s);
   };
   Handle all = constant(0, image->dtype, spatial_shape(image, windows, {out * groups}), image, s);
@@ -191,6 +218,7 @@ Handle convolve(const Problem& p, Handle image, const Handle& w, const Dims& pad
   const Windows windows = windows_of(p, image, w, padding);
   const int64_t in = w->shape[n], out = w->shape[n + 1];
   // Windows read each element many times: an image whose channels are far apart is laid out anew first.
+  const jit::Purpose purpose(p.purposes.image);
   image = padded(p.name, image, padding, 0, p.site, gathered && windows.taps > 1);
   if (p.groups == 1) return dense(p, image, w, windows);
   if (in == 1 && windows.taps <= kMostTaps) return depthwise(p, image, w, windows, out / p.groups);

@@ -39,7 +39,10 @@ class Tensor {
   int64_t size(Site s = Site::current()) const { return numel(node("size", s).shape); }
   int64_t size(Integer axis, Site s = Site::current()) const;
   Device device(Site s = Site::current()) const { return node("device", s).device; }
-  size_t nbytes(Site s = Site::current()) const { return static_cast<size_t>(size(s)) * size_of(dtype(s)); }
+  size_t nbytes(Site s = Site::current()) const {
+    const jit::Node& n = node("nbytes", s);
+    return static_cast<size_t>(numel(n.shape)) * size_of(n.dtype);
+  }
 
   // Looking at values. Each of these computes what is pending and needed.
 
@@ -57,7 +60,7 @@ class Tensor {
   /// All elements in row-major order, converted as astype would.
   template <Element E>
   std::vector<E> to_vector(Site s = Site::current()) const {
-    const size_t n = static_cast<size_t>(size(s));
+    const size_t n = static_cast<size_t>(numel(node("to_vector", s).shape));
     if constexpr (std::is_same_v<E, bool>) {  // std::vector<bool> has no array of bool inside
       const std::unique_ptr<bool[]> flat(new bool[n + 1]);
       read("to_vector", jit::Cause::to_vector, bool_, flat.get(), -1, s);

@@ -5,6 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "support/abi.hpp"
+
+#ifndef __cpp_lib_source_location
+#error "lazy needs std::source_location: g++ 12 or newer, or clang++ 15 or newer, with -std=c++20"
+#endif
+
 namespace lazy {
 
 using Site = std::source_location;

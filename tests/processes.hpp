@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/child.hpp"
+
 namespace lazy::test {
 
 struct Ended {
@@ -33,7 +35,7 @@ class Process {
   Process(const std::vector<std::string>& command, const Environment& environment) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-    pid_ = fork();
+    pid_ = fork_child();
     if (pid_ == 0) {
       dup2(ends[1], 1);
       dup2(ends[1], 2);
@@ -50,6 +52,9 @@ class Process {
   Process(const Process&) = delete;
   ~Process() {
     if (out_ >= 0) close(out_);
+    if (waited_) return;
+    kill();
+    waitpid(pid_, nullptr, 0);
   }
   void kill() const { ::kill(pid_, SIGKILL); }
   pid_t pid() const { return pid_; }
@@ -58,12 +63,14 @@ class Process {
     char part[4096];
     for (ssize_t n; (n = read(out_, part, sizeof part)) > 0;) e.said.append(part, static_cast<size_t>(n));
     waitpid(pid_, &e.status, 0);
+    waited_ = true;
     return e;
   }
 
  private:
   pid_t pid_;
   int out_ = -1;
+  bool waited_ = false;
 };
 
 inline Ended run(const std::vector<std::string>& command, const Environment& environment) {

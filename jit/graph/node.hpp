@@ -83,6 +83,7 @@ struct Node {
   bool lost = false;
   uint32_t index = 0;  // scratch of the flush that owns the node
   Site site{};
+  const char* purpose = nullptr;  // for reports: what a composite of the library's records it for (Purpose)
   Node* operand[3] = {};
   Shape shape;
   Dims ints;  // reshape, broadcast: extents. slice: start, step per axis is in `ints` and `steps`. iota: axis

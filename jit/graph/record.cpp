@@ -46,6 +46,7 @@ Node* make(Op op, DType type, const Shape& shape, const Site& site) {
   n->dtype = type;
   n->shape = shape;
   n->site = site;
+  n->purpose = Purpose::current();
   return n;
 }
 
@@ -84,6 +85,8 @@ void flush_now(const Handle& h, Cause cause) {
 }
 
 }  // namespace
+
+thread_local constinit const char* Purpose::current_ = nullptr;
 
 Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, const Shape& shape,
               const Site& site, const Attributes& attributes) {

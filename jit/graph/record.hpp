@@ -4,6 +4,7 @@
 #include <functional>
 #include <initializer_list>
 #include <span>
+#include <utility>
 
 #include "jit/graph/node.hpp"
 
@@ -11,6 +12,20 @@ namespace lazy::jit {
 
 struct Attributes {
   Dims ints, steps, axes;  // see Node
+};
+
+/// While one lives, ops that the thread records say in reports what they are for: "conv2d: weights to
+/// channels last". A literal; part of no key.
+class Purpose {
+ public:
+  explicit Purpose(const char* what) noexcept : outer_(std::exchange(current_, what)) {}
+  Purpose(const Purpose&) = delete;
+  ~Purpose() { current_ = outer_; }
+  static const char* current() noexcept { return current_; }
+
+ private:
+  const char* outer_;
+  static thread_local constinit const char* current_;
 };
 
 /// Records one op. `operands` have the types that the op's row asks for; pointwise operands broadcast to

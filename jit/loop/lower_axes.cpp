@@ -1,6 +1,7 @@
 // From dimensions to axes: neighbours that every operand walks as one are merged, and what is relied on
 // becomes a guard.
 #include "jit/loop/lowering.hpp"
+#include "jit/plan/names.hpp"
 #include "support/error.hpp"
 
 namespace lazy::jit {
@@ -52,9 +53,10 @@ void Lowering::finish(Building& b, const Group& group) {
   if (b.step.scalars.size() >= kNoValue)
     throw CompileError("a fused kernel grew past 65535 scalar arguments");
   k.scalars = static_cast<uint16_t>(b.step.scalars.size());
-  k.name = name(group);
-  const Site& site = t_.node(group.roots.back()).site;
-  k.at = b.step.at = std::string(site.file_name()) + ":" + std::to_string(site.line());
+  b.step.label = label(group);
+  b.step.named_by = at(group.roots.back()).node;
+  k.name = step_name(b.step, t_.frame);
+  k.at = step_line(b.step, t_.frame);
   b.step.group = b.group;
   b.step.axis_of = axis;
   b.step.sequential = k.sequential;
@@ -147,11 +149,9 @@ void Lowering::limit_offsets(loop::Operand& out, size_t i, int dim, int64_t stri
   if (!out.wide) layout_guard(Guard::Kind::stride_32bit, step, i, dim, 1);
 }
 
-std::string Lowering::name(const Group& group) const {
+std::string Lowering::label(const Group& group) const {
   constexpr const char* kinds[] = {"map", "reduce", "scan", "contract", "update"};
-  const Node& n = t_.node(group.roots.back());
-  return std::string(kinds[static_cast<int>(group.kind)]) + "_" + name_of(at(group.roots.back()).op) + "_" +
-         std::string(file_name(n.site)) + "_" + std::to_string(n.site.line());
+  return std::string(kinds[static_cast<int>(group.kind)]) + "_" + name_of(at(group.roots.back()).op);
 }
 
 void Lowering::number_guards() {  // steps were made last to first

@@ -138,7 +138,7 @@ class Lowering {
                          const OperandLayout& l, uint32_t step);
   int64_t packed_stride(const Building& b, const Operand& o, int d) const;
   void limit_offsets(loop::Operand& out, size_t i, int dim, int64_t stride, uint32_t step);
-  std::string name(const Group& group) const;
+  std::string label(const Group& group) const;
   void number_guards();
 
   // lower_memory.cpp

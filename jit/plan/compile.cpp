@@ -8,6 +8,7 @@
 #include "jit/plan/band.hpp"
 #include "jit/plan/disk.hpp"
 #include "jit/plan/kernels.hpp"
+#include "jit/plan/names.hpp"
 #include "jit/plan/relayout.hpp"
 #include "jit/plan/row_bands.hpp"
 #include "jit/profile.hpp"
@@ -98,12 +99,7 @@ Plan plan(const Frame& frame, Variant variant, Backend& backend) {
   for (size_t i = 0; i < loops.size(); ++i) {
     Step& step = program->steps[i];
     step.work = work_of(loops[i], trips_of(loops[i], step));
-    step.text = loops[i].name + ": " + std::to_string(step.ops) + " ops, " +
-                std::to_string(step.operands.size()) + " operands";
   }
-  for (size_t n = 0; n < program->bands.size(); ++n)
-    for (uint32_t i = 0; i < program->bands[n].count; ++i)
-      program->steps[program->bands[n].first + i].text += ", band " + std::to_string(n);
   return made;
 }
 
@@ -152,6 +148,7 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
           logging::enabled(logging::Channel::kernels, logging::kDetail) ? loop::print(loops[i]).c_str() : "");
   }
   for (const Band* b : rows) program->code_bytes += b->rows->code_bytes();
+  name_steps(*program, &frame);
   if (logging::enabled(logging::Channel::fusion))
     logging::print(logging::Channel::fusion, "%zu ops -> %zu kernels%s%s",
                    static_cast<size_t>(program->nodes), loops.size(),

@@ -7,9 +7,10 @@
 #include "cache/process_store.hpp"
 #include "jit/plan/compile.hpp"
 #include "jit/plan/kernels.hpp"
+#include "jit/plan/names.hpp"
 #include "jit/plan/program_fields.hpp"
-#include "jit/plan/relayout.hpp"
 #include "jit/plan/rebuild.hpp"
+#include "jit/plan/relayout.hpp"
 #include "jit/plan/row_bands.hpp"
 #include "support/build_id.hpp"
 #include "support/config.hpp"
@@ -69,6 +70,7 @@ bool take_apart(std::string_view key, std::string_view value, StoredProgram& s, 
     why = "it does not make sense";
     return false;
   }
+  name_steps(s.program, nullptr);
   return true;
 }
 
@@ -112,7 +114,8 @@ std::shared_ptr<const Kernel> rows_kernel(const StoredProgram& s, size_t band, B
   return rows ? rows_from(*rows, s.rows[band], backend) : nullptr;
 }
 
-std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint32_t> key, Backend& backend) {
+std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint32_t> key, Backend& backend,
+                                                            const Frame* frame) {
   std::vector<std::shared_ptr<const Program>> programs;
   const std::string target = backend.target();
   if (target.empty() || !config::get().dump_dir.empty()) return programs;  // dumps are of what is compiled
@@ -125,10 +128,11 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
     std::string why;
     bool good = take_apart(wanted, found.value(), s, why);
     if (good && config::get().cache_verify) good = recompiles_alike(s, backend, why);
+    if (good) name_steps(s.program, frame);
     for (size_t i = 0; good && i < s.program.steps.size(); ++i) {
       const StoredKernel& k = s.kernels[s.kernel_of[i]];
       Step& step = s.program.steps[i];
-      step.kernel = kernel_from(k.identity, k.name, step.at, k.stored, backend);
+      step.kernel = kernel_from(k.identity, step_name(step, frame), step.at, k.stored, backend);
       good = step.kernel != nullptr;
       if (good) s.program.code_bytes += step.kernel->code_bytes();
       else why = "kernel " + std::string(k.name) + " could not be loaded";
@@ -175,7 +179,7 @@ void store_program(std::span<const uint32_t> key, const Frame& frame, const Prog
     if (!fresh) continue;
     const std::string stored = k.stored();
     if (stored.empty()) return;  // the backend can't
-    bodies(loop::identity(loops[i]), loops[i].name, stored);
+    bodies(loop::identity(loops[i]), p.steps[i].label, stored);
     ++kernels;
   }
   Saver s;

@@ -20,7 +20,8 @@
 namespace lazy::jit {
 
 /// The programs kept for a frame's key, strict ones last.
-std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint32_t> key, Backend&);
+std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint32_t> key, Backend&,
+                                                            const Frame* = nullptr);
 /// Keeps a program that was compiled from these loop kernels, for the frame.
 void store_program(std::span<const uint32_t> key, const Frame&, const Program&,
                    const std::vector<loop::LoopKernel>&, Backend&);

@@ -66,11 +66,14 @@ struct Step {
   bool relayout = false;     // it only lays an input out anew: its result may be there already (relayout.hpp)
   bool has_initial = false;  // slice_update: the output starts as a copy of `initial_from`
   Binding initial_from;
-  std::string text;  // loop IR, for dumps and reports
   uint64_t ops = 0;  // elementwise ops fused in
-  // For reports only
-  std::string at;  // the last fused op's line, as "path/main.cpp:14"
-  int group = -1;  // of the fusion that made it; -1: loaded from disk
+  // For reports only (jit/plan/names.hpp). The last two are those of the frame that it was compiled or loaded
+  // for.
+  std::string label;          // what kind of kernel: "map_add"
+  uint32_t named_by = kNone;  // the frame value whose line it goes by: the last op fused in
+  std::string text;           // "map_add_main.cpp_14: 3 ops, 2 operands"
+  std::string at;             // "path/main.cpp:14"
+  int group = -1;             // of the fusion that made it; -1: loaded from disk
   Work work;
 };
 

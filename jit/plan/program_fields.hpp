@@ -29,9 +29,9 @@ void fields(A& a, Work& w) {
   a(w.per_index, w.per_row);
 }
 template <class A>
-void fields(A& a, Step& s) {  // but the kernel
+void fields(A& a, Step& s) {  // but the kernel and what depends on the user's lines
   a(s.args.rank, s.args.operands, s.args.scalars, s.dims, s.axis_of, s.operands, s.scalars, s.made, s.dead,
-    s.sequential, s.has_initial, s.initial_from, s.text, s.ops, s.at, s.work);
+    s.sequential, s.has_initial, s.initial_from, s.ops, s.label, s.named_by, s.work);
 }
 template <class A>
 void fields(A& a, Band::Source& s) {

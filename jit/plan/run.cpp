@@ -7,6 +7,7 @@
 #include "jit/plan/arguments.hpp"
 #include "jit/plan/band.hpp"
 #include "jit/plan/bind.hpp"
+#include "jit/plan/names.hpp"
 #include "jit/plan/program.hpp"
 #include "jit/plan/reserve.hpp"
 #include "jit/profile.hpp"
@@ -87,6 +88,7 @@ class Run {
   }
 
   void steps() {
+    if (profile::on()) event::name_run(p_, f_);
     try {
       arguments_->begin(f_, backend_.context());
       if (p_.steps.size() > 1 && !profile::on()) held_ = backend_.begin_run(p_.number, arguments_->held);
@@ -146,7 +148,7 @@ class Run {
   void launch(size_t i) {
     const Step& s = p_.steps[i];
     if (!bind(i)) return;
-    const nvtx::Range range([&] { return s.text.substr(0, s.text.find(':')); });
+    const nvtx::Range range([&] { return step_name(s, &f_); });
     const auto count = static_cast<size_t>(s.args.words());
     if (held_) {
       held_->launch(*s.kernel, arguments_->words(i), count, arguments_->changed(i));
@@ -252,7 +254,7 @@ class Run {
         }
     if (!any)
       for (size_t i = band.first; i < end; ++i) (void)bind(i);
-    const nvtx::Range range([&] { return "rows up to " + p_.steps[end - 1].at; });
+    const nvtx::Range range([&] { return "rows up to " + step_line(p_.steps[end - 1], &f_); });
     const profile::Ticks start = profile::start_time();
     if (held_) {
       Change change;

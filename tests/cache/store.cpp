@@ -18,6 +18,7 @@
 #include "cache/private_directory.hpp"
 #include "support/config.hpp"
 #include "tests/asked.hpp"
+#include "tests/child.hpp"
 #include "tests/folder.hpp"
 
 using namespace lazy;
@@ -397,7 +398,7 @@ BOOST_AUTO_TEST_CASE(a_child_has_a_pack_of_its_own) {
   const Folder f;
   Store s(at(f / "c"));
   BOOST_TEST(s.add(view("parent"), 0, "p"));
-  const pid_t child = fork();
+  const pid_t child = lazy::test::fork_child();
   if (child == 0) {
     const bool good = s.add(view("child"), 0, "c") && s.find(view("parent")).size() == 1;
     s.close();

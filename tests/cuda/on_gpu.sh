@@ -5,4 +5,4 @@ unset LAZY_CUDA_PATH
 probe=$1
 shift
 LAZY_DEVICE=cpu "$probe" --available || exit 77
-LAZY_DEVICE=cuda exec "$@"
+LAZY_TEST_ENVIRONMENT=1 LAZY_DEVICE=cuda exec "$@"

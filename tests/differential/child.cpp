@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "tests/child.hpp"
 #include "tests/differential/trial.hpp"
 
 namespace lazy::test {
@@ -34,7 +35,7 @@ Failure first_failure(uint64_t first, uint64_t last, const std::function<std::st
   r->failed = false;
   r->text[0] = 0;
   std::fflush(nullptr);
-  const pid_t child = fork();
+  const pid_t child = fork_child();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) {
     for (int s : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGALRM}) std::signal(s, SIG_DFL);

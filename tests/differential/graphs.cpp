@@ -15,6 +15,7 @@
 #include "jit/trace/report.hpp"
 #include "support/config.hpp"
 #include "tests/asked.hpp"
+#include "tests/child.hpp"
 #include "tests/differential/isas.hpp"
 #include "tests/differential/random_graph.hpp"
 #include "tests/folder.hpp"
@@ -102,7 +103,7 @@ using Check = std::function<std::string(const Program&)>;
 std::string check_apart(const Program& p, const Check& check) {
   int ends[2];
   if (pipe(ends) != 0) return "no pipe";
-  const pid_t child = fork();
+  const pid_t child = lazy::test::fork_child();
   if (child == 0) {
     for (int number : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS, SIGILL}) signal(number, SIG_DFL);
     std::string wrong;

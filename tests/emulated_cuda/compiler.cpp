@@ -1,7 +1,6 @@
 #include "tests/emulated_cuda/compiler.hpp"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "tests/child.hpp"
 #include "tests/emulated_cuda/folder.hpp"
 #include "tests/emulated_cuda/hash.hpp"
 #include "tests/emulated_cuda/scan.hpp"
@@ -74,14 +74,16 @@ int run_compiler(const std::vector<std::string>& arguments, const fs::path& inpu
   std::vector<char*> argv;
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, input.c_str(), O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 2, messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), plain_environment().data());
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return 127;
+  const std::vector<char*> environment = plain_environment();
+  const pid_t child = lazy::test::fork_child();
+  if (child < 0) return 127;
+  if (child == 0) {  // nothing here that another thread could have locked
+    const int in = open(input.c_str(), O_RDONLY),
+              out = open(messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 2) < 0) _exit(127);
+    execve(argv[0], argv.data(), environment.data());
+    _exit(127);
+  }
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) return 127;

@@ -145,6 +145,26 @@ BOOST_AUTO_TEST_CASE(from_memory) {
   THROWS(Error, from_blob(nullptr, {3}, float32), "from_blob: the pointer is null");
 }
 
+BOOST_AUTO_TEST_CASE(deleters) {
+  float data[4] = {1, 2, 3, 4};
+  int deleted = 0;
+  const auto deleter = [&](void*) { ++deleted; };
+  BOOST_CHECK_THROW(from_blob(data, {-1}, float32, {}, deleter), ShapeError);
+  BOOST_CHECK_THROW(from_blob(data, {4}, float32, {1, 1}, deleter), ShapeError);
+  BOOST_CHECK_THROW(from_blob(nullptr, {4}, float32, {}, deleter), Error);
+  BOOST_CHECK_THROW(from_blob(data, {int64_t{1} << 60}, float32, {}, deleter), ShapeError);
+  BOOST_TEST(deleted == 0);  // whoever is refused keeps the memory
+  { const Tensor x = from_blob(data, {4}, float32, {}, deleter); }
+  BOOST_TEST(deleted == 1);
+  // A tensor goes at places where nothing may be thrown.
+  {
+    const Tensor x = from_blob(data, {4}, float32, {}, [](void*) { throw std::runtime_error("no"); });
+  }
+  {
+    const Tensor x = from_blob(data, {4}, float32, {}, [](void*) { throw 1; });
+  }
+}
+
 BOOST_AUTO_TEST_CASE(too_large_to_address) {
   const int64_t huge = int64_t{1} << 40;
   THROWS(ShapeError, zeros({huge, huge}),

@@ -66,4 +66,11 @@ BOOST_AUTO_TEST_CASE(tensors) {
   BOOST_TEST(to_string(zeros({2, 0})) == "[]");
 }
 
+BOOST_AUTO_TEST_CASE(what_tensors_are) {
+  std::ostringstream out;
+  const Tensor x = zeros({3, 4});
+  out << x.shape() << ' ' << x.dtype() << ' ' << x.device() << ' ' << zeros({}).shape() << ' ' << cpu;
+  BOOST_TEST(out.str() == "[3, 4] float32 " + to_string(x.device()) + " [] cpu");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

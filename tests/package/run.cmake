@@ -47,5 +47,34 @@ endforeach()
 same("consumer of the package" "6 12\n[2. 4.]\nconsumer.cpp:" "${printed_find_package}")
 same("consumer of the sources" "${printed_find_package}" "${printed_fetch_content}")
 
+# Containers of another layout are told by the linker, not by a crash.
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${WORK}/consumer -B ${WORK}/debug_mode -G ${GENERATOR} -D CMAKE_CXX_COMPILER=${CXX}
+                        -D HOW=find_package -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_CXX_FLAGS=-D_GLIBCXX_DEBUG
+                OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/debug_mode --target consumer RESULT_VARIABLE status OUTPUT_VARIABLE output
+                ERROR_VARIABLE output)
+if(status EQUAL 0 OR NOT output MATCHES "undefined reference to [^\n]*compiled_with_GLIBCXX_DEBUG")
+  message(FATAL_ERROR "-D_GLIBCXX_DEBUG: the link should fail at a symbol with that name (${status}):\n${output}")
+endif()
+
+# Taken in without a build type the library optimises itself, and says so; told not to, or under a build type, it doesn't.
+function(optimises expected)
+  file(REMOVE_RECURSE ${WORK}/untyped)
+  execute_process(COMMAND ${CMAKE_COMMAND} -S ${WORK}/consumer -B ${WORK}/untyped -G ${GENERATOR} -D CMAKE_CXX_COMPILER=${CXX}
+                          -D HOW=fetch_content -D LAZY_SOURCE=${LAZY_SOURCE} -D CMAKE_EXPORT_COMPILE_COMMANDS=ON ${ARGN}
+                  OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "-- lazy: no CMAKE_BUILD_TYPE, so the library is built with -O3" lines "${said}")
+  list(LENGTH lines lines)
+  same("optimises itself, it says, with '${ARGN}'" ${expected} ${lines})
+  file(STRINGS ${WORK}/untyped/compile_commands.json commands REGEX "\"command\".*-O3.*lazy/ranges.cpp")
+  list(LENGTH commands commands)
+  same("optimises itself with '${ARGN}'" ${expected} ${commands})
+  file(STRINGS ${WORK}/untyped/compile_commands.json commands REGEX "\"command\".*-O.*consumer.cpp")
+  same("leaves the rest with '${ARGN}'" "" "${commands}")
+endfunction()
+optimises(1)
+optimises(0 -D LAZY_OPTIMIZE=OFF)
+optimises(0 -D CMAKE_BUILD_TYPE=Debug)
+
 execute_process(COMMAND ${WORK}/find_package/example OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
 same("example of README.md" "${example_prints}" "${printed}")

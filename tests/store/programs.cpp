@@ -57,6 +57,32 @@ std::vector<std::vector<double>> everything() {
 
 BOOST_AUTO_TEST_SUITE(programs)
 
+// Another source may record the same graph: a program on disk knows no lines.
+BOOST_AUTO_TEST_CASE(loaded_ones_go_by_the_lines_of_who_runs_them) {
+  const ProgramCache c;
+  const Tensor x = counted({40});
+  const auto texts = [] {
+    std::string all;
+    for (const auto& p : cache::programs())
+      for (const std::string& t : p.kernel_texts) all += t + "\n";
+    return all;
+  };
+  tanh(x * 2 + 1).eval();
+  const int first = __LINE__ - 1;
+  BOOST_TEST(texts().find("programs.cpp_" + std::to_string(first)) != std::string::npos, texts());
+  for (const auto& [key, value] : records()) BOOST_TEST(value.find("programs.cpp") == std::string::npos);
+  cache::clear();
+  reset_metrics();
+  tanh(x * 2 + 1).eval();
+  const int second = __LINE__ - 1;
+  BOOST_TEST(metrics().kernels_compiled == 0u);
+  BOOST_TEST(texts().find("map_tanh_programs.cpp_" + std::to_string(second) + ": 3 ops") != std::string::npos,
+             texts());
+  cache::clear();
+  cache::warmup();  // for nobody yet
+  BOOST_TEST(texts().find("map_tanh: 3 ops") != std::string::npos, texts());
+}
+
 BOOST_AUTO_TEST_CASE(loaded_ones_give_the_same_bits) {
   if (jit::backends().main->target().empty()) return;  // nothing to keep for plain loops
   const ProgramCache cached;

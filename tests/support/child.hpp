@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/child.hpp"
+
 namespace lazy_test {
 
 inline std::string read_all(const std::string& path) {
@@ -75,7 +77,7 @@ class Environment {
 inline std::pair<std::string, int> run_again(const std::string& name, Variables variables) {
   const TemporaryFile file;
   variables.push_back({"LAZY_TEST_CHILD", "1"});
-  const pid_t pid = ::fork();
+  const pid_t pid = lazy::test::fork_child();
   if (pid == 0) {
     for (const auto& [n, value] : variables) ::setenv(n.c_str(), value.c_str(), 1);
     const int fd = ::open(file.path.c_str(), O_WRONLY | O_APPEND);

@@ -71,6 +71,7 @@ json flushes_json(const std::vector<Flush>& flushes) {
 json kernels_json(const std::vector<Kernel>& kernels) {
   return columns(kernels, column("name", [](const Kernel& k) { return k.name; }),
                  column("at", [](const Kernel& k) { return k.at; }),
+                 column("purpose", [](const Kernel& k) { return k.purpose; }),
                  column("ops", [](const Kernel& k) { return k.ops; }),
                  column("launches", [](const Kernel& k) { return k.launches; }),
                  column("parts", [](const Kernel& k) { return k.parts; }),

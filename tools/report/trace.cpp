@@ -113,12 +113,15 @@ class Reader {
   int kernel(const Span& s, const json& args) {
     const int at = t_.strings.of(text(args, "at"));
     const int64_t ops = integer(args, "ops");
+    const std::string why = text(args, "purpose");
+    const int purpose = why.empty() ? -1 : t_.strings.of(why);
     const auto [known, fresh] =
-        kernels_.try_emplace(std::tuple(s.name, at, ops), static_cast<int>(t_.kernels.size()));
+        kernels_.try_emplace(std::tuple(s.name, at, purpose, ops), static_cast<int>(t_.kernels.size()));
     if (fresh) t_.kernels.emplace_back();
     Kernel& k = t_.kernels[static_cast<size_t>(known->second)];
     k.name = s.name;
     k.at = at;
+    k.purpose = purpose;
     k.ops = ops;
     ++k.launches;
     k.parts = std::max({k.parts, integer(args, "parts"), int64_t{1}});
@@ -174,7 +177,7 @@ class Reader {
 
   Trace& t_;
   std::unordered_map<int64_t, int> threads_;
-  std::map<std::tuple<int, int, int64_t>, int> kernels_;
+  std::map<std::tuple<int, int, int, int64_t>, int> kernels_;
 };
 
 }  // namespace

@@ -47,9 +47,10 @@ struct Flush {
   bool failed = false;  // `miss` is the error
 };
 
-/// All launches of kernels with one name, line and number of ops.
+/// All launches of kernels with one name, line, purpose and number of ops.
 struct Kernel {
   int name = 0, at = -1;
+  int purpose = -1;  // what the library made it for: "conv2d: weights to channels last"
   int64_t ops = 0, launches = 0, parts = 0;  // parts: the most that a launch was cut into
   double total = 0, longest = 0, bytes = 0, flops = 0;
   bool in_band = false;

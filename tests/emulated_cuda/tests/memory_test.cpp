@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "tests/child.hpp"
 #include "tests/emulated_cuda/tests/device.hpp"
 #include "tests/emulated_cuda/tests/kernels.hpp"
 #include "tests/emulated_cuda/tests/stderr.hpp"
@@ -24,7 +25,7 @@ template <class F>
 std::string report_of(F f) {
   int status = 0;
   const std::string text = stderr_of([&] {
-    const pid_t child = fork();
+    const pid_t child = lazy::test::fork_child();
     if (child == 0) {
       f();
       _exit(0);
@@ -172,7 +173,7 @@ BOOST_AUTO_TEST_CASE(the_host_cannot_touch_it) {
     BOOST_CHECK_EQUAL(
         program.launch("saxpy", 40, 128, SaxpyArgs{2, x.pointer(), y.pointer(), 5000}, gpu.stream), 0);
     BOOST_CHECK_EQUAL(y.read()[1], 12);
-    const pid_t child = fork();
+    const pid_t child = lazy::test::fork_child();
     if (child == 0) {
       std::signal(SIGSEGV, SIG_DFL);
       _exit(*static_cast<volatile float*>(x.pointer()) == 3 ? 0 : 1);

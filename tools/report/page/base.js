@@ -45,10 +45,11 @@ const on = (what, f) => (listeners[what] ||= []).push(f);
 const say = (what, ...args) => (listeners[what] || []).forEach((f) => f(...args));
 
 // A table of which only the rows in view are in the document, so that 100,000 rows cost no more than 20.
-// columns: {title, width (of the grid), value (sorts), show (text or node), right}
+// columns: {title, width (of the grid), value (sorts), show (text or node), right}. children: the rows that an open row has
+// below it.
 class Table {
-  constructor(box, columns, rows, pick) {
-    Object.assign(this, { columns, rows, all: rows, pick, sorted: -1, down: true, height: 30 });
+  constructor(box, columns, rows, pick, children = () => []) {
+    Object.assign(this, { columns, rows, all: rows, pick, children, sorted: -1, down: true, height: 30 });
     this.grid = columns.map((c) => c.width).join(" ");
     const header = element("div", { class: "row header" });
     header.style.gridTemplateColumns = this.grid;
@@ -62,8 +63,8 @@ class Table {
     this.set(rows);
   }
   set(rows) {
-    this.rows = rows.slice();
-    if (this.sorted >= 0) this.order();
+    this.top = rows;
+    this.order();
     this.filler.style.height = this.rows.length * this.height + "px";
     this.body.style.height = Math.min(380, Math.max(1, this.rows.length) * this.height) + "px";
     this.draw();
@@ -75,9 +76,10 @@ class Table {
     this.draw();
   }
   order() {
-    const value = this.columns[this.sorted].value, sign = this.down ? -1 : 1;
-    this.rows.sort((a, b) => (value(a) < value(b) ? -sign : value(a) > value(b) ? sign : a - b));
-    [...this.header.children].forEach((e, i) => (e.textContent = this.columns[i].title + (i === this.sorted ? (this.down ? " ↓" : " ↑") : "")));
+    const sign = this.down ? -1 : 1, value = this.sorted >= 0 ? this.columns[this.sorted].value : () => 0;
+    const sorted = (rows) => (this.sorted < 0 ? rows.slice() : rows.slice().sort((a, b) => (value(a) < value(b) ? -sign : value(a) > value(b) ? sign : a - b)));
+    this.rows = sorted(this.top).flatMap((r) => [r, ...sorted(this.children(r))]);
+    if (this.sorted >= 0) [...this.header.children].forEach((e, i) => (e.textContent = this.columns[i].title + (i === this.sorted ? (this.down ? " ↓" : " ↑") : "")));
   }
   draw() {
     const first = Math.max(0, Math.floor(this.body.scrollTop / this.height) - 4);

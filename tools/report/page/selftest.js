@@ -46,7 +46,16 @@ function selftest({ timeline, flushes, kernels, graph }) {
       check("another program can be chosen", graph.program.program === last);
       check("its kernels are listed", byId("program-side").querySelectorAll("details").length === graph.program.kernels.length);
     }
-    check("kernels are listed", kernels.rows.length === data.kernels.total.length);
+    check("kernels of one line are one row", kernels.rows.length === kernels.groups.length && sum(kernels.groups.map((g) => g.members.length)) === data.kernels.total.length);
+    check("a row has its kernels' time", Math.abs(sum(kernels.groups.map((g) => g.total)) - sum(data.kernels.total)) < 1e-3);
+    const several = kernels.groups.findIndex((g) => g.members.length > 1);
+    if (several >= 0) {
+      const closed = kernels.rows.length, members = kernels.groups[several].members.length;
+      kernels.choose(several);
+      check("it opens", kernels.rows.length === closed + members && kernels.rows.indexOf(several) + 1 === kernels.rows.findIndex((r) => r >= kernels.groups.length));
+      kernels.choose(several);
+      check("it closes", kernels.rows.length === closed);
+    } else check("no kernels share a line", kernels.groups.length === data.kernels.total.length);
     check("the memory chart is there", !!byId("memory").querySelector("path.area"));
   } catch (e) {
     lines.push("FAILED with " + e);

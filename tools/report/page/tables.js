@@ -51,37 +51,64 @@ function limitOf(k) {
   return Math.max(data.kernels.flops[k] / n / (m.peak_gflops * threads), size / (gbs * threads)) / 1000;
 }
 
+// Kernels of one name and line are one row, which opens if they differ in how many ops they have.
+function groupKernels() {
+  const k = data.kernels, groups = new Map();
+  for (const i of k.total.keys()) {
+    const key = [k.name[i], k.at[i], k.purpose[i]].join();
+    groups.has(key) ? groups.get(key).push(i) : groups.set(key, [i]);
+  }
+  const all = (of, members) => sum(members.map((i) => of[i])), most = (of, members) => Math.max(...members.map((i) => of[i]));
+  return [...groups.values()].map((members) => ({
+    members, name: text(k.name[members[0]]), at: text(k.at[members[0]]), purpose: text(k.purpose[members[0]]),
+    total: all(k.total, members), launches: all(k.launches, members), bytes: all(k.bytes, members), flops: all(k.flops, members),
+    parts: most(k.parts, members), ops: most(k.ops, members), fewest: Math.min(...members.map((i) => k.ops[i])),
+    limit: sum(members.map((i) => limitOf(i) * k.launches[i])),
+  }));
+}
+
+// Rows of the table are numbers: a group's, or, from groups.length on, a kernel's.
 function makeKernels() {
-  const k = data.kernels, all = [...k.total.keys()], whole = Math.max(sum(k.total), 1e-9);
-  const gbs = (i) => k.bytes[i] / Math.max(k.total[i], 1e-9) / 1000, gflops = (i) => k.flops[i] / Math.max(k.total[i], 1e-9) / 1000;
-  const reached = (i) => (limitOf(i) / (k.total[i] / k.launches[i])) * 100;
-  // The line has a column of its own.
-  const short = (i) => {
-    const line = "_" + text(k.at[i]).replace(":", "_"), name = text(k.name[i]);
-    return name.endsWith(line) ? name.slice(0, -line.length) : name;
+  const k = data.kernels, groups = groupKernels(), whole = Math.max(sum(k.total), 1e-9), open = new Set();
+  const one = (i) => ({ members: [i], name: text(k.name[i]), at: text(k.at[i]), purpose: text(k.purpose[i]), total: k.total[i], launches: k.launches[i], bytes: k.bytes[i],
+    flops: k.flops[i], parts: k.parts[i], ops: k.ops[i], fewest: k.ops[i], limit: limitOf(i) * k.launches[i] });
+  const of = (r) => (r < groups.length ? groups[r] : one(r - groups.length));
+  const gbs = (r) => of(r).bytes / Math.max(of(r).total, 1e-9) / 1000, gflops = (r) => of(r).flops / Math.max(of(r).total, 1e-9) / 1000;
+  const reached = (r) => (of(r).limit / Math.max(of(r).total, 1e-9)) * 100;
+  // The line has a column of its own; what the library made it for says more than the name.
+  const short = (r) => {
+    const x = of(r), line = "_" + x.at.replace(":", "_"), name = x.name.endsWith(line) ? x.name.slice(0, -line.length) : x.name;
+    const shown = x.purpose ? `${x.purpose} (${name})` : name;
+    return r >= groups.length ? "      " + shown : x.members.length > 1 ? `${open.has(r) ? "▾" : "▸"} ${shown} × ${x.members.length}` : shown;
   };
-  const bar = (i) => {
+  const bar = (r) => {
     const inner = element("i");
-    inner.style.width = (k.total[i] / whole) * 100 + "%";
+    inner.style.width = (of(r).total / whole) * 100 + "%";
     return element("div", { class: "bar" }, inner);
   };
+  const ops = (r) => (of(r).fewest < of(r).ops ? plain(of(r).fewest) + "–" + plain(of(r).ops) : plain(of(r).ops));
   const table = new Table(byId("kernels"), [
     { title: "kernel", width: "minmax(140px, 2fr)", value: short, show: short },
-    { title: "share", width: "50px", value: (i) => k.total[i], show: bar },
-    { title: "total", width: "68px", value: (i) => k.total[i], show: (i) => duration(k.total[i]), right: true },
-    { title: "launches", width: "64px", value: (i) => k.launches[i], show: (i) => plain(k.launches[i]), right: true },
-    { title: "mean", width: "68px", value: (i) => k.total[i] / k.launches[i], show: (i) => duration(k.total[i] / k.launches[i]), right: true },
-    { title: "ops", width: "36px", value: (i) => k.ops[i], show: (i) => plain(k.ops[i]), right: true },
-    { title: "parts", width: "36px", value: (i) => k.parts[i], show: (i) => plain(k.parts[i]), right: true },
-    { title: "GB/s", width: "48px", value: gbs, show: (i) => digits(gbs(i)), right: true },
-    { title: "GFLOP/s", width: "60px", value: gflops, show: (i) => digits(gflops(i)), right: true },
-    { title: "of limit", width: "56px", value: reached, show: (i) => (data.machine ? Math.round(reached(i)) + "%" : "–"), right: true },
-    { title: "line", width: "minmax(90px, 1.2fr)", value: (i) => text(k.at[i]), show: (i) => text(k.at[i]) },
-  ], all, (i) => {
+    { title: "share", width: "50px", value: (r) => of(r).total, show: bar },
+    { title: "total", width: "68px", value: (r) => of(r).total, show: (r) => duration(of(r).total), right: true },
+    { title: "launches", width: "64px", value: (r) => of(r).launches, show: (r) => plain(of(r).launches), right: true },
+    { title: "mean", width: "68px", value: (r) => of(r).total / of(r).launches, show: (r) => duration(of(r).total / of(r).launches), right: true },
+    { title: "ops", width: "64px", value: (r) => of(r).ops, show: ops, right: true },
+    { title: "parts", width: "36px", value: (r) => of(r).parts, show: (r) => plain(of(r).parts), right: true },
+    { title: "GB/s", width: "48px", value: gbs, show: (r) => digits(gbs(r)), right: true },
+    { title: "GFLOP/s", width: "60px", value: gflops, show: (r) => digits(gflops(r)), right: true },
+    { title: "of limit", width: "56px", value: reached, show: (r) => (data.machine ? Math.round(reached(r)) + "%" : "–"), right: true },
+    { title: "line", width: "minmax(90px, 1.2fr)", value: (r) => of(r).at, show: (r) => of(r).at },
+  ], [...groups.keys()], (r) => {
+    if (r < groups.length && groups[r].members.length > 1) {
+      open.has(r) ? open.delete(r) : open.add(r);
+      return table.set(table.top);
+    }
     byId("filter").value = "";
-    const program = data.programs.find((p) => p.kernels.some((x) => x.name === text(k.name[i])));
+    const program = data.programs.find((p) => p.kernels.some((x) => x.name === of(r).name));
     if (program) say("program", program.program);
-  });
+  }, (r) => (open.has(r) ? groups[r].members.map((i) => groups.length + i) : []));
+  table.groups = groups;
   table.sort(2);
   return table;
 }

@@ -1,0 +1,23 @@
+// What kernels are called in logs, traces, perf and GDB. A program serves every source that records its
+// graph, also from disk, so the lines are those of the frame that runs it now.
+#pragma once
+#include <string>
+
+#include "jit/plan/program.hpp"
+
+namespace lazy::jit {
+
+/// "map_add_main.cpp_14". Without a frame only what kind of kernel it is.
+std::string step_name(const Step&, const Frame*);
+/// "path/main.cpp:14"; empty without a frame.
+std::string step_line(const Step&, const Frame*);
+/// What a composite of the library's recorded it for ("conv2d: weights to channels last"); null if none did.
+const char* step_purpose(const Step&, const Frame*);
+/// "map_add_main.cpp_14: 3 ops, 2 operands, band 0 (conv2d: weights to channels last)"
+std::string step_text(const Program&, size_t step, const Frame*);
+/// Whose line it is.
+const Site& site_of(const Step&, const Frame&);
+/// Sets the texts and lines of all steps.
+void name_steps(Program&, const Frame*);
+
+}  // namespace lazy::jit

@@ -1,0 +1,5 @@
+#include "support/abi.hpp"
+
+namespace lazy::abi {
+extern const char LAZY_CONTAINERS = 0;
+}

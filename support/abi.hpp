@@ -1,0 +1,15 @@
+// What a program and the library must have in common, checked by the linker: a program built otherwise refers
+// to a symbol that the library does not have.
+#pragma once
+
+// The containers of libstdc++ have another layout under _GLIBCXX_DEBUG.
+#ifdef _GLIBCXX_DEBUG
+#define LAZY_CONTAINERS compiled_with_GLIBCXX_DEBUG
+#else
+#define LAZY_CONTAINERS compiled_without_GLIBCXX_DEBUG
+#endif
+
+namespace lazy::abi {
+extern const char LAZY_CONTAINERS;
+[[gnu::used]] inline const char* const containers = &LAZY_CONTAINERS;
+}  // namespace lazy::abi
