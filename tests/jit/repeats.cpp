@@ -130,6 +130,19 @@ BOOST_AUTO_TEST_CASE(masks_are_carried) {
   BOOST_TEST(s.repeats == 1u);
 }
 
+// The same ops on the same results, but the first reads another dtype: it is not of the loop.
+BOOST_AUTO_TEST_CASE(the_first_iteration_reads_another_dtype) {
+  const Tensor y = some(500, 0.5f, 0.001f), z = some(500, -0.5f, 0.002f);
+  for (const DType first : {float64, float16}) {
+    const Made s = compiled([&] {
+      Tensor x = (y + z).astype(first);
+      for (int i = 0; i < 70; ++i) x = where(isfinite(x), y, z);
+      return std::vector<Tensor>{x};
+    });
+    BOOST_TEST(s.kernels == 1u);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(values_from_two_iterations_before) {
   const Tensor a = some(500, 0, 0.001f), b = some(500, 0.3f, -0.0002f);
   const Made s = compiled([&] {

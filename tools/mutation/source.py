@@ -21,7 +21,7 @@ TOKEN = re.compile(
 RELATIONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 # What a relation becomes, in the order of mutation/switch.hpp; of == and != the first needs no order.
 CHANGES = {"<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"],
-           "==": ["!=", ">=", "<="], "!=": ["==", ">", "<"]}
+           "==": ["!=", ">=", "<="], "!=": ["==", "<", ">"]}
 ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
 SEPARATORS = {",", ";", "?", ":"} | ASSIGNMENTS
 KEYWORDS = {"return", "else", "case", "throw", "do", "co_return", "co_yield"}
