@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string_view>
 
 #include "lazy/spatial.hpp"
@@ -257,8 +258,10 @@ Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options)
   const int n = p.spatial();
   const Handle image = channels_to_last(p.given, options.layout, p.site);
   // (O, C / groups, K...) -> (K..., C / groups, O)
-  const Handle kernel =
-      first ? detail::permute(p.weights, joined({range(2, n + 2), {1, 0}}), p.site) : p.weights;
+  const Handle kernel = [&] {
+    const jit::Purpose purpose(p.purposes.weights);
+    return first ? detail::permute(p.weights, joined({range(2, n + 2), {1, 0}}), p.site) : p.weights;
+  }();
   check_groups(p, image->shape.back(), Wide(kernel->shape[n]) * p.groups, kernel->shape[n + 1]);
   if (first) {
     const Windows windows = windows_of(p, image, kernel, p.padding);
@@ -290,6 +293,7 @@ Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
   const int n = p.spatial();
   const Dims extra = per_axis(p.name, "output_padding", options.output_padding, n, 0, s);
   const Handle image = channels_to_last(p.given, options.layout, s);
+  std::optional<jit::Purpose> purpose(p.purposes.weights);
   // (C, O / groups, K...) -> (K..., C, O / groups)
   Handle kernel = options.layout == channels_first
                       ? detail::permute(p.weights, joined({range(2, n + 2), {0, 1}}), s)
@@ -308,6 +312,7 @@ Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
     kernel = detail::permute(kernel, joined({range(0, n), {n + 1, n, n + 2}}), s);
     kernel = detail::reshape(kernel, merged, s);
   }
+  purpose.reset();
   Dims before, extents, crop;
   Shape result = image->shape;
   for (int i = 0; i < n; ++i) {
