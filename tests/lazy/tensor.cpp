@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(nothing_inside) {
   THROWS(Error, none.reshape({1}), "reshape" + text);
   THROWS(Error, matmul(none, x), "matmul" + text);
   THROWS(Error, none.item<float>(), "item" + text);
-  THROWS(Error, none.to_vector<float>(), "size" + text);
+  THROWS(Error, none.to_vector<float>(), "to_vector" + text);
   THROWS(Error, none.eval(), "eval" + text);
   THROWS(Error, (eval(x, none), 0), "eval" + text);
   THROWS(Error, x(none), "index" + text);
