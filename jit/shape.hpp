@@ -67,15 +67,13 @@ inline int64_t numel(const Dims& s) {
   for (int64_t d : s) n *= static_cast<uint64_t>(d);
   return static_cast<int64_t>(n);
 }
-/// Returns whether bytes of 16 an element fit int64, as for every tensor.
+/// Returns whether strides, and bytes of 16 an element, fit int64, whatever of the extents is 0: so it is of
+/// every value.
 inline bool countable(const Dims& s) {
   int64_t n = 16;
-  bool fits = true, empty = false;
-  for (int64_t d : s) {
-    empty |= d == 0;
-    fits &= !__builtin_mul_overflow(n, d, &n);
-  }
-  return fits || empty;
+  bool fits = true;
+  for (int64_t d : s) fits &= !__builtin_mul_overflow(n, d > 1 ? d : 1, &n);
+  return fits;
 }
 /// "[3, 4]"
 std::string to_string(const Dims&);

@@ -39,6 +39,10 @@ std::string to_string(Wide);
 int64_t narrow(const char* op, const char* what, Wide, const Site&);
 /// Throws ShapeError if bytes of so many elements cannot be counted.
 void check_countable(const char* op, const Shape&, const Site&);
+/// A step (or gap) along an axis of so many elements, longer ones than which are never taken twice.
+constexpr int64_t step_within(int64_t step, int64_t extent) {
+  return step < extent ? step : extent < 1 ? 1 : extent;
+}
 /// From `first` to the last of `length` elements that are `gap` apart.
 constexpr Wide span_of(int64_t length, int64_t gap) { return (Wide(length) - 1) * gap + 1; }
 

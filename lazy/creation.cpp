@@ -15,7 +15,6 @@ using namespace detail;
 const Shape& checked(const char* op, const Shape& shape, const Site& s) {
   for (int64_t n : shape)
     if (n < 0) fail<ShapeError>(op, "an extent can't be negative: " + to_string(shape), s);
-  check_countable(op, shape, s);
   return shape;
 }
 
@@ -38,7 +37,9 @@ DType natural_dtype(const Number& n) {
 Tensor filled(const char* op, const Shape& shape, const Number& v, DType t, MaybeDevice device,
               const Site& s) {
   if (!number_fits(v, t)) fail<DtypeError>(op, "the value does not fit " + std::string(name_of(t)), s);
-  return Tensor(placed(constant(v, t, checked(op, shape, s), s), device, s));
+  if (numel(checked(op, shape, s)) != 0 || std::find(shape.begin(), shape.end(), 0) == shape.end())
+    check_countable(op, shape, s);
+  return Tensor(placed(constant(v, t, shape, s), device, s));
 }
 
 Tensor filled_like(const char* op, Arg& x, const Number& v, MaybeDType t, MaybeDevice device) {
@@ -125,7 +126,7 @@ std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string&
 
 Tensor from_blob(void* data, ShapeArg shape, DType t, std::vector<int64_t> strides,
                  std::function<void(void*)> deleter, MaybeDevice device, Site s) {
-  checked("from_blob", shape, s);
+  check_countable("from_blob", checked("from_blob", shape, s), s);
   if (!data && numel(shape) > 0) fail<Error>("from_blob", "the pointer is null", s);
   if (!strides.empty() && strides.size() != static_cast<size_t>(shape.size()))
     fail<ShapeError>("from_blob", std::to_string(strides.size()) + " strides for shape " + to_string(shape),
@@ -184,7 +185,7 @@ namespace detail {
 Tensor from_elements(const char* op, const void* elements, size_t count, const Shape& shape, DType from,
                      DType to, MaybeDevice device, const Site& s) {
   const Device where = device.given ? device.value : jit::default_device(s);
-  checked(op, shape, s);
+  check_countable(op, checked(op, shape, s), s);
   if (static_cast<size_t>(numel(shape)) != count)
     fail<ShapeError>(op, std::to_string(count) + " elements do not fill " + to_string(shape), s);
   if (from == to) return Tensor(jit::from_bytes(elements, to, shape, where, s));

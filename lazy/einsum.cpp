@@ -50,7 +50,7 @@ Factor product(const char* op, const Factor& x, const Factor& y, const std::stri
     if (!x.has(c)) right += c;
   const auto extents = [&](const Factor& f, const std::string& axes) {
     int64_t n = 1;
-    for (char c : axes) n *= f.extent(c);
+    for (char c : axes) n = narrow(op, "an extent of", Wide(n) * f.extent(c), s);
     return n;
   };
   const auto shaped = [&](const Factor& f, const std::string& first, const std::string& second) {

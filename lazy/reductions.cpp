@@ -18,6 +18,7 @@ struct Plan {
 };
 
 Plan plan(const char* op, const Shape& shape, const Dims& axes, KeepDims keep, const Site& s) {
+  check_countable(op, shape, s);
   Plan p{normal_axes(op, axes, shape.size(), s), shape, {}, 1};
   for (int64_t a : p.axes) {
     p.count *= shape[static_cast<int>(a)];

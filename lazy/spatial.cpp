@@ -48,6 +48,8 @@ Windows::Windows(const char* op, const Shape& image, const Dims& l, const Dims& 
                            (padding[i] ? " elements with its padding" : " elements"),
                        s);
     count.push_back((extent - static_cast<int64_t>(span)) / st[i] + 1);
+    stride[i] = step_within(st[i], extent);
+    dilation[i] = step_within(d[i], extent);
     taps = narrow(op, "the number of elements in a window,", Wide(taps) * l[i], s);
   }
   Shape all{image[0], image.back()};  // of the view, without copies: what is computed with

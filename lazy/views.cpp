@@ -191,7 +191,8 @@ Tensor sliding_window_view(Arg x, Axes window, Axes axes, Axes step, Axes dilati
       if (v < 1) fail<ShapeError>(name, std::string(what) + " " + to_string(d) + " must be positive", s);
     return d.size() == 1 ? Dims(along.size(), d[0]) : d;
   };
-  const Dims length = each(window, "window"), steps = each(step, "step"), gaps = each(dilation, "dilation");
+  const Dims length = each(window, "window");
+  Dims steps = each(step, "step"), gaps = each(dilation, "dilation");
   if (rank + along.size() > kMaxRank)
     fail<ShapeError>(name, "the result has more than " + std::to_string(kMaxRank) + " dimensions", s);
   Shape shape = h->shape;
@@ -205,6 +206,8 @@ Tensor sliding_window_view(Arg x, Axes window, Axes axes, Axes step, Axes dilati
                        s);
     shape[axis] = (h->shape[axis] - static_cast<int64_t>(span)) / steps[i] + 1;
     shape.push_back(length[i]);
+    steps[i] = step_within(steps[i], h->shape[axis]);
+    gaps[i] = step_within(gaps[i], h->shape[axis]);
   }
   check_countable(name, shape, s);
   return Tensor(detail::window(h, along, steps, gaps, shape, s));

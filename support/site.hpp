@@ -7,8 +7,9 @@
 
 #include "support/abi.hpp"
 
-#ifndef __cpp_lib_source_location
-#error "lazy needs std::source_location: g++ 12 or newer, or clang++ 15 or newer, with -std=c++20"
+// clang++ 15 has source_location, but takes the line of the default argument, in a header of the library's.
+#if !defined(__cpp_lib_source_location) || (defined(__clang__) && __clang_major__ < 16)
+#error "lazy needs std::source_location::current() as a default argument: g++ 12 or newer, or clang++ 16 or newer, with -std=c++20"
 #endif
 
 namespace lazy {

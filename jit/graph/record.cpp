@@ -1,5 +1,7 @@
 #include "jit/graph/record.hpp"
 
+#include <algorithm>
+
 #include "jit/graph/graph.hpp"
 #include "jit/graph/layout.hpp"
 #include "jit/graph/observed.hpp"
@@ -32,7 +34,8 @@ bool resolve_view(Node* n) {
 
 // Bytes of a tensor must be countable; whether they can be had is the allocator's to say.
 void check_size(Op op, const Shape& shape, const Site& site) {
-  if (!countable(shape))
+  // A constant without elements may have any extents: nothing is computed with them.
+  if (!countable(shape) && (op != Op::constant || std::find(shape.begin(), shape.end(), 0) == shape.end()))
     throw ShapeError(std::string(op == Op::constant ? "full" : name_of(op)) + ": shape " + to_string(shape) +
                          " has more elements than can be addressed",
                      site);

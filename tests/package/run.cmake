@@ -47,6 +47,25 @@ endforeach()
 same("consumer of the package" "6 12\n[2. 4.]\nconsumer.cpp:" "${printed_find_package}")
 same("consumer of the sources" "${printed_find_package}" "${printed_fetch_content}")
 
+# clang++, where there is one: programs of it use a library of g++'s, errors name their lines; one that is too old says so.
+find_program(CLANG NAMES clang++-19 clang++-18 clang++-17 clang++-16)
+if(CLANG)
+  run(${CMAKE_COMMAND} -S ${WORK}/consumer -B ${WORK}/clang -G ${GENERATOR} -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_CXX_COMPILER=${CLANG}
+      -D HOW=find_package -D CMAKE_PREFIX_PATH=${WORK}/prefix)
+  run(${CMAKE_COMMAND} --build ${WORK}/clang --target consumer)
+  execute_process(COMMAND ${WORK}/clang/consumer OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
+  same("consumer by ${CLANG}" "${printed_find_package}" "${printed}")
+endif()
+find_program(OLD_CLANG NAMES clang++-15 clang++-14)
+if(OLD_CLANG)
+  execute_process(COMMAND ${OLD_CLANG} -std=c++20 -fsyntax-only -I${WORK}/prefix/include/lazy-jit ${WORK}/consumer/consumer.cpp
+                  RESULT_VARIABLE status ERROR_VARIABLE output)
+  string(REGEX MATCH "error:[^\n]*" first "${output}")
+  if(status EQUAL 0 OR NOT first MATCHES "lazy needs [^\n]*clang\\+\\+ 16 or newer")
+    message(FATAL_ERROR "${OLD_CLANG} should be told what is needed first:\n${output}")
+  endif()
+endif()
+
 # Containers of another layout are told by the linker, not by a crash.
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${WORK}/consumer -B ${WORK}/debug_mode -G ${GENERATOR} -D CMAKE_CXX_COMPILER=${CXX}
                         -D HOW=find_package -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_CXX_FLAGS=-D_GLIBCXX_DEBUG
