@@ -1,6 +1,7 @@
 #include "lazy/build.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "jit/graph/layout.hpp"
 #include "jit/registry.hpp"
@@ -138,7 +139,8 @@ Handle take(const char* op, Arg& a, DType t) {
 }
 
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b, const Site& s) {
-  if (a == b) return a;
+  if (b.empty() || a == b) return a;
+  if (a.empty()) return b;
   Shape r(std::max(a.size(), b.size()), 1);
   for (int i = 1; i <= r.size(); ++i) {
     const int64_t x = i <= a.size() ? a[a.size() - i] : 1, y = i <= b.size() ? b[b.size() - i] : 1;
@@ -196,17 +198,26 @@ Handle unary(Op op, const Handle& h, const Site& s) {
   return jit::record(op, {&h}, t, h->shape, s);
 }
 
+namespace {
+
+/// Of two constants; none if the op is not folded.
+[[gnu::noinline]] std::optional<Handle> folded(Op op, const Handle& a, const Handle& b, DType t,
+                                               const Shape& shape, const Site& s) {
+  jit::Scalar value;
+  if (!fold(op, a->dtype, a->scalar, b->scalar, value)) return {};
+  // Where one was moved to: a literal beside it is on the default device.
+  const Device device = a->device == b->device || a->device != jit::default_device(s) ? a->device : b->device;
+  return jit::constant(value, t, shape, device, s);
+}
+
+}  // namespace
+
 Handle binary(const char* name, Op op, const Handle& a, const Handle& b, const Site& s) {
   const DType t = jit::row_of(op).rule == jit::DTypeRule::logical ? bool_ : a->dtype;
   const Shape shape = broadcast_shapes(name, a->shape, b->shape, s);
   if (a->device != b->device) check_devices(name, {&a, &b}, s);
-  jit::Scalar folded;
-  if (is_constant(a) && is_constant(b) && fold(op, a->dtype, a->scalar, b->scalar, folded)) {
-    // Where one was moved to: a literal beside it is on the default device.
-    const Device device =
-        a->device == b->device || a->device != jit::default_device(s) ? a->device : b->device;
-    return jit::constant(folded, t, shape, device, s);
-  }
+  if (is_constant(a) && is_constant(b))
+    if (const auto constant = folded(op, a, b, t, shape, s)) return *constant;
   return jit::record(op, {&a, &b}, t, shape, s);
 }
 
