@@ -36,6 +36,12 @@ std::vector<Tensor> halves(const Tensor& x) {
   const int64_t n = x.shape().back() / 2;
   return {sum(tanh(y(ellipsis, slice(0, n))) * y(ellipsis, slice(n, 2 * n)), {-1})};
 }
+// Windows along a row leave rows what they are.
+std::vector<Tensor> windows(const Tensor& x) {
+  const Tensor e = exp(x - max(x, {-1}, keepdims)), y = e / sum(e, {-1}, keepdims);
+  const Tensor w = sliding_window_view(y, 3, -1), s = sum(w * w, {-1});
+  return {s / sum(s, {-1}, keepdims)};
+}
 // Rows are mixed: what is made for one row is read for all.
 std::vector<Tensor> across_rows(const Tensor& x) {
   const Tensor e = exp(x - max(x, {-1}, keepdims));
@@ -102,6 +108,8 @@ BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_blocks) {
     for (const Shape& shape : {Shape{2, 2}, Shape{7, 13}, Shape{67, 100}, Shape{3, 1, 5, 31},
                                Shape{4, 3, 2, 130}, Shape{1, 40}, Shape{40, 2}, Shape{2, 4099}})
       same_as_eager(name, f, wave(shape));
+  for (const Shape& shape : {Shape{7, 13}, Shape{67, 100}, Shape{4, 3, 130}})
+    same_as_eager("windows", windows, wave(shape));
   same_as_eager("transposed", transposed, wave({37, 37}));
   same_as_eager("transposed", transposed, wave({2, 9, 9}));
   same_as_eager("softmax", softmax, wave({23, 37}, float64));
@@ -136,6 +144,7 @@ BOOST_AUTO_TEST_CASE(rows_go_block_by_block) {
   const Tensor large = wave({2048, 1024}), small = wave({16, 64});
   BOOST_TEST(bands_in([&] { softmax(large)[0].eval(); }) == 1u);
   BOOST_TEST(bands_in([&] { layer_norm(large)[0].eval(); }) == 1u);
+  BOOST_TEST(bands_in([&] { windows(large)[0].eval(); }) == 1u);
   BOOST_TEST(bands_in([&] { softmax(small)[0].eval(); }) == 0u);
   const std::string text = to_string(explain([&] { softmax(large)[0].eval(); }));
   BOOST_TEST(contains(text, "3 kernels in 1 band"), text);

@@ -199,4 +199,14 @@ BOOST_AUTO_TEST_CASE(listeners_nest) {
   BOOST_TEST(outer.flushes.size() == 2u);
 }
 
+// The line where it began does not come again: it is cut all the same, somewhat later.
+BOOST_AUTO_TEST_CASE(the_node_limit_cuts_what_does_not_come_back) {
+  const Override limit("LAZY_MAX_GRAPH", "30");
+  Tensor x = numbers({4}) + 1;
+  jit::FlushListener listener;
+  for (int i = 0; i < 100; ++i) x = x * 0.5;
+  BOOST_TEST(listener.flushes.size() >= 3u);
+  for (const auto& f : listener.flushes) BOOST_TEST(jit::name_of(f.cause) == std::string("node_limit"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

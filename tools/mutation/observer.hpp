@@ -18,15 +18,16 @@ class Observer : public boost::unit_test::test_observer {
   void test_unit_start(const boost::unit_test::test_unit& u) override {
     if (u.p_type != boost::unit_test::TUT_CASE) return;
     running_ = &u;
+    failed_ = false;
     began_ = used();
     if (marks) std::memset(marks, 0, static_cast<size_t>(marks_size));
     if (active > 0) say("runs");
   }
-  // A line a test: microseconds, name, mutants.
+  // A line a test: microseconds or, of one that fails, -1; name, mutants.
   void test_unit_finish(const boost::unit_test::test_unit& u, unsigned long) override {
     if (u.p_type != boost::unit_test::TUT_CASE || !marks) return;
     std::FILE* const out = std::fopen(std::getenv("MUTANT_REACHED"), "a");
-    std::fprintf(out, "%lld\t%s\t", used() - began_, u.full_name().c_str());
+    std::fprintf(out, "%lld\t%s\t", failed_ ? -1 : used() - began_, u.full_name().c_str());
     for (long id = 0; id < marks_size; ++id)
       if (marks[id]) std::fprintf(out, " %ld", id);
     std::fprintf(out, "\n");
@@ -53,12 +54,14 @@ class Observer : public boost::unit_test::test_observer {
     if (running_) dprintf(2, "\nmutation: %s %s\n", what, running_->full_name().c_str());
   }
   void end() {
+    failed_ = true;
     if (active <= 0) return;
     say("fails");
     _exit(99);
   }
   const boost::unit_test::test_unit* running_ = nullptr;
   long long began_ = 0;
+  bool failed_ = false;
 };
 
 // Registered when tests begin: by a static's constructor it may be before what it registers with.
