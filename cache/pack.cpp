@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "cache/private_directory.hpp"
+#include "support/files.hpp"
 
 namespace lazy::cache {
 namespace {
@@ -30,32 +31,6 @@ bool plausible(const RecordHeader& h) {
 }
 
 }  // namespace
-
-bool read_all(int fd, void* to, uint64_t bytes, uint64_t offset) {
-  for (auto* p = static_cast<char*>(to); bytes > 0;) {
-    const ssize_t n = pread(fd, p, bytes, static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n == 0) errno = ENODATA;
-    if (n <= 0) return false;
-    p += n;
-    offset += static_cast<uint64_t>(n);
-    bytes -= static_cast<uint64_t>(n);
-  }
-  return true;
-}
-
-bool write_all(int fd, const void* from, uint64_t bytes, uint64_t offset) {
-  for (auto* p = static_cast<const char*>(from); bytes > 0;) {
-    const ssize_t n = pwrite(fd, p, bytes, static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n == 0) errno = ENOSPC;
-    if (n <= 0) return false;
-    p += n;
-    offset += static_cast<uint64_t>(n);
-    bytes -= static_cast<uint64_t>(n);
-  }
-  return true;
-}
 
 std::string make_record(const Hash128& hash, std::string_view key, uint64_t label, std::string_view value,
                         uint64_t stamp) {
@@ -82,7 +57,7 @@ std::unique_ptr<Pack> Pack::open(Fd fd, std::string name, bool private_only, std
   if (private_only && !is_private_file(fd.get(), why)) return nullptr;
   struct stat s {};
   PackHeader h{};
-  if (fstat(fd.get(), &s) != 0 || !read_all(fd.get(), &h, sizeof h, 0)) {
+  if (fstat(fd.get(), &s) != 0 || !files::read_at(fd.get(), &h, sizeof h, 0)) {
     why = errno == ENODATA ? kCutShort : std::strerror(errno);
     return nullptr;
   }
@@ -98,18 +73,18 @@ std::unique_ptr<Pack> Pack::open(Fd fd, std::string name, bool private_only, std
 std::unique_ptr<Pack> Pack::create(Fd fd, std::string name) {
   PackHeader h{{}, PackHeader::kVersion, 0};
   std::memcpy(h.magic, PackHeader::kMagic, sizeof h.magic);
-  if (!write_all(fd.get(), &h, sizeof h, 0)) return nullptr;
+  if (!files::write_at(fd.get(), &h, sizeof h, 0)) return nullptr;
   return std::unique_ptr<Pack>(new Pack(std::move(fd), std::move(name)));
 }
 
 bool Pack::read_index(uint64_t size) {
   Trailer t{};
-  if (size < sizeof(PackHeader) + sizeof t || !read_all(fd_.get(), &t, sizeof t, size - sizeof t) ||
+  if (size < sizeof(PackHeader) + sizeof t || !files::read_at(fd_.get(), &t, sizeof t, size - sizeof t) ||
       t.magic != Trailer::kMagic || t.count > size / sizeof(IndexEntry) || t.bytes < sizeof(PackHeader) ||
       t.bytes + t.count * sizeof(IndexEntry) + sizeof t != size)
     return false;
   std::vector<IndexEntry> entries(t.count);
-  if (!read_all(fd_.get(), entries.data(), t.count * sizeof(IndexEntry), t.bytes) ||
+  if (!files::read_at(fd_.get(), entries.data(), t.count * sizeof(IndexEntry), t.bytes) ||
       checksum64(entries.data(), t.count * sizeof(IndexEntry)) != t.checksum)
     return false;
   for (const IndexEntry& e : entries)
@@ -129,7 +104,7 @@ void Pack::scan() {
   if (fstat(fd_.get(), &s) != 0) return;
   const auto size = static_cast<uint64_t>(s.st_size);
   RecordHeader h;
-  while (end_ + sizeof h <= size && read_all(fd_.get(), &h, sizeof h, end_) && plausible(h) &&
+  while (end_ + sizeof h <= size && files::read_at(fd_.get(), &h, sizeof h, end_) && plausible(h) &&
          h.bytes() <= size - end_) {
     insert({h.hash, h.label, end_, h.bytes()});
     end_ += h.bytes();
@@ -151,7 +126,7 @@ std::pair<const IndexEntry*, const IndexEntry*> Pack::with_hash(const Hash128& h
 Read Pack::read(const IndexEntry& e, Record& r) const {
   if (!r.memory || r.size != e.bytes) r.memory = std::make_unique_for_overwrite<char[]>(e.bytes);
   r.size = e.bytes;
-  if (!read_all(fd_.get(), r.memory.get(), e.bytes, e.offset))
+  if (!files::read_at(fd_.get(), r.memory.get(), e.bytes, e.offset))
     return errno == ENODATA ? Read::damaged : Read::io_error;
   if (!holds(r.bytes(), e)) return Read::damaged;
   std::memcpy(&r.header, r.memory.get(), sizeof r.header);
@@ -159,12 +134,12 @@ Read Pack::read(const IndexEntry& e, Record& r) const {
 }
 
 void Pack::stamp(const IndexEntry& e, uint64_t now) const {
-  write_all(fd_.get(), &now, sizeof now, e.offset + offsetof(RecordHeader, stamp));
+  files::write_at(fd_.get(), &now, sizeof now, e.offset + offsetof(RecordHeader, stamp));
 }
 
 bool Pack::append(std::string_view record, const IndexEntry& entry) {
   if (sealed_) return false;
-  if (!write_all(fd_.get(), record.data(), record.size(), end_)) {
+  if (!files::write_at(fd_.get(), record.data(), record.size(), end_)) {
     const int e = errno;
     if (ftruncate(fd_.get(), static_cast<off_t>(end_)) != 0) sealed_ = true;
     errno = e;
@@ -184,7 +159,7 @@ bool Pack::seal() {
   std::string tail(reinterpret_cast<const char*>(entries_.data()), bytes);
   tail.append(reinterpret_cast<const char*>(&t), sizeof t);
   sealed_ = true;
-  if (write_all(fd_.get(), tail.data(), tail.size(), end_)) return true;
+  if (files::write_at(fd_.get(), tail.data(), tail.size(), end_)) return true;
   const int e = errno;
   if (ftruncate(fd_.get(), static_cast<off_t>(end_)) != 0)
     return false;  // then it is scanned, up to the index

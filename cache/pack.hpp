@@ -113,8 +113,4 @@ class Pack {
   bool sealed_ = false;
 };
 
-/// pread and write until all is done. False with errno; a file's end counts as ENODATA.
-bool read_all(int fd, void* to, uint64_t bytes, uint64_t offset);
-bool write_all(int fd, const void* from, uint64_t bytes, uint64_t offset);
-
 }  // namespace lazy::cache

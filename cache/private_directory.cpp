@@ -9,6 +9,8 @@
 #include <cstring>
 
 #include "support/config.hpp"
+#include "support/files.hpp"
+#include "support/text.hpp"
 
 namespace lazy::cache {
 namespace {
@@ -28,10 +30,13 @@ void make_all(const std::string& path) {
 
 }  // namespace
 
+// Whoever may only start a program with more rights than his own does not say where it writes.
 std::string default_directory() {
   if (const std::string& set = config::get().cache_dir.get(); !set.empty()) return set;
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg == '/') return std::string(xdg) + "/lazy";
-  if (const char* home = std::getenv("HOME"); home && *home == '/') return std::string(home) + "/.cache/lazy";
+  if (const char* xdg = secure_getenv("XDG_CACHE_HOME"); xdg && *xdg == '/')
+    return std::string(xdg) + "/lazy";
+  if (const char* home = secure_getenv("HOME"); home && *home == '/')
+    return std::string(home) + "/.cache/lazy";
   return {};
 }
 
@@ -39,17 +44,18 @@ DirectoryResult open_private_directory(const std::string& given, bool create) {
   DirectoryResult r;
   std::string path = given;
   while (path.size() > 1 && path.back() == '/') path.pop_back();  // "link/" would follow the link
-  constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  Fd fd(open(path.c_str(), flags));
+  const std::string shown = text::one_line(path, 200);
+  constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+  Fd fd(files::open(path.c_str(), flags));
   if (!fd && errno == ENOENT && create) {
     make_all(path);
-    fd = Fd(open(path.c_str(), flags));
+    fd = Fd(files::open(path.c_str(), flags));
   }
   if (!fd) {
     const int e = errno;
     struct stat s {};
     r.refused = lstat(path.c_str(), &s) == 0 && (S_ISLNK(s.st_mode) || !S_ISDIR(s.st_mode));
-    r.problem = "cache folder " + path +
+    r.problem = "cache folder " + shown +
                 (!r.refused           ? std::string(": ") + std::strerror(e)
                  : S_ISLNK(s.st_mode) ? " is a symbolic link"
                                       : " is not a folder");
@@ -57,14 +63,14 @@ DirectoryResult open_private_directory(const std::string& given, bool create) {
   }
   struct stat s {};
   if (fstat(fd.get(), &s) != 0) {
-    r.problem = "cache folder " + path + ": " + std::strerror(errno);
+    r.problem = "cache folder " + shown + ": " + std::strerror(errno);
     return r;
   }
   if (s.st_uid != geteuid()) {
-    r.problem = "cache folder " + path + " belongs to user " + std::to_string(s.st_uid) + ", not to " +
+    r.problem = "cache folder " + shown + " belongs to user " + std::to_string(s.st_uid) + ", not to " +
                 std::to_string(geteuid());
   } else if (s.st_mode & (S_IWGRP | S_IWOTH)) {
-    r.problem = "cache folder " + path + " may be written to by others (mode " + octal(s.st_mode & 07777) +
+    r.problem = "cache folder " + shown + " may be written to by others (mode " + octal(s.st_mode & 07777) +
                 "; wanted 0700)";
   }
   r.refused = !r.problem.empty();
@@ -75,7 +81,7 @@ DirectoryResult open_private_directory(const std::string& given, bool create) {
 std::vector<std::string> names_in(int folder) {
   std::vector<std::string> names;
   // A descriptor of its own: reading a folder moves a position that copies would share.
-  Fd fd(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Fd fd(files::open_at(folder, ".", O_RDONLY | O_DIRECTORY));
   DIR* const dir = fd ? fdopendir(fd.get()) : nullptr;
   if (!dir) return names;
   fd.release();

@@ -13,13 +13,16 @@
 #include <mutex>
 
 #include "cache/private_directory.hpp"
+#include "support/files.hpp"
 #include "support/log.hpp"
+#include "support/text.hpp"
 
 namespace lazy::cache {
 namespace {
 
 // A store of so many live processes is read in part: each pack costs an open file.
 constexpr size_t kMostPacks = 64;
+constexpr size_t kShownPath = 200;  // characters of a path that messages show
 
 }  // namespace
 
@@ -92,25 +95,28 @@ void Store::list() {
         std::find(ignored_.begin(), ignored_.end(), name) != ignored_.end())
       continue;
     // Stamps are the one thing that is written into a pack by another than its owner.
-    Fd file(openat(folder_.get(), name.c_str(),
-                   (options_.writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    Fd file(files::open_at(folder_.get(), name.c_str(),
+                           (options_.writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK));
     if (!file && (errno == EROFS || errno == EACCES))
-      file = Fd(openat(folder_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-    const int error = errno;
-    if (!file && error == ENOENT) continue;  // merged into another since it was listed
-    std::string why = std::strerror(error);
-    if (file)
+      file = Fd(files::open_at(folder_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+    std::string why;
+    if (file) {
       if (auto p = Pack::open(std::move(file), name, true, why)) {
         packs_.push_back(std::move(p));
         continue;
       }
-    if (error == ELOOP) why = "is a symbolic link";
+    } else if (errno == ENOENT) {  // merged into another since it was listed
+      continue;
+    } else {
+      why = errno == ELOOP ? "is a symbolic link" : std::strerror(errno);
+    }
     if (why == Pack::kCutShort) {  // its owner is only just making it: look again
       listed_at_[0] = -1;
       continue;
     }
     ignored_.push_back(name);
-    const std::string text = "cache file " + options_.directory + "/" + name + " " + why + "; it is not used";
+    const std::string text = "cache file " + text::one_line(options_.directory + "/" + name, kShownPath) +
+                             " " + why + "; it is not used";
     if (why != Pack::kOtherVersion) logging::warning(text);
     else if (logging::enabled(logging::Channel::cache)) logging::write(logging::Channel::cache, text);
   }
@@ -178,8 +184,8 @@ void Store::write_stamps() {
 
 void Store::cannot_write(const char* what, int error) {
   writing_ = false;
-  const std::string text = std::string("cache folder ") + options_.directory + ": " + what + ": " +
-                           std::strerror(error) + "; programs compiled from now on are not kept";
+  const std::string text = "cache folder " + text::one_line(options_.directory, kShownPath) + ": " + what +
+                           ": " + std::strerror(error) + "; programs compiled from now on are not kept";
   if (!warned_) logging::warning(text);
   warned_ = true;
 }
@@ -190,7 +196,7 @@ bool Store::own_pack() {
   tend();
   for (int attempt = 0;; ++attempt) {
     const std::string name = new_name("w-", ".pack");
-    Fd file(openat(folder_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    Fd file(files::open_at(folder_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
     if (!file) {
       const int e = errno;
       // The folder itself was deleted: a new one.

@@ -12,6 +12,7 @@
 
 #include "cache/private_directory.hpp"
 #include "cache/store.hpp"
+#include "support/files.hpp"
 #include "support/log.hpp"
 
 namespace lazy::cache {
@@ -39,7 +40,7 @@ std::string failed(const char* what) { return std::string(what) + ": " + std::st
 }  // namespace
 
 bool Store::lock_folder(Fd& lock, bool wait, std::string& why) const {
-  lock = Fd(openat(folder_.get(), "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  lock = Fd(files::open_at(folder_.get(), "lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
   if (lock && flock(lock.get(), LOCK_EX | (wait ? 0 : LOCK_NB)) == 0) return true;
   why = failed("the cache folder could not be locked");
   return false;
@@ -49,7 +50,7 @@ std::vector<Store::PackRef> Store::without_owner() const {
   std::vector<PackRef> packs;
   for (const std::string& name : names_in(folder_.get())) {
     if (!is_pack(name)) continue;
-    Fd file(openat(folder_.get(), name.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    Fd file(files::open_at(folder_.get(), name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK));
     if (!file || flock(file.get(), LOCK_EX | LOCK_NB) != 0) continue;
     std::string why;
     if (PackRef p = Pack::open(std::move(file), name, true, why)) packs.push_back(std::move(p));
@@ -66,7 +67,7 @@ void Store::remove_strays() {
 
 bool Store::publish(const std::function<bool(Pack&, std::string&)>& fill, Sync sync, std::string& why) {
   const std::string temporary = new_name("tmp-", ""), name = new_name("p-", ".pack");
-  Fd file(openat(folder_.get(), temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  Fd file(files::open_at(folder_.get(), temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   if (!file) {
     why = failed("a file could not be made");
     return false;
@@ -103,7 +104,7 @@ bool Store::merge(const std::vector<PackRef>& from, uint64_t max_bytes, Sync syn
   for (const PackRef& p : from)
     for (const IndexEntry& e : p->entries()) {
       uint64_t stamp = 0;
-      if (!read_all(p->fd(), &stamp, sizeof stamp, e.offset + offsetof(RecordHeader, stamp)) &&
+      if (!files::read_at(p->fd(), &stamp, sizeof stamp, e.offset + offsetof(RecordHeader, stamp)) &&
           errno != ENODATA) {
         why = failed("a record could not be read");
         return false;
@@ -190,7 +191,9 @@ bool Store::clear(std::string& why) {
   remove_strays();
   bool good = true;
   for (const std::string& name : names_in(folder_.get()))
-    if (is_pack(name) && unlinkat(folder_.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
+    // A folder of that name is none of ours: it was never read.
+    if (is_pack(name) && unlinkat(folder_.get(), name.c_str(), 0) != 0 && errno != ENOENT &&
+        errno != EISDIR) {
       why = failed(name.c_str());
       good = false;
     }
@@ -229,7 +232,7 @@ Store::Totals Store::for_each(const std::function<void(const Listed&)>& f) {
 bool Store::export_to(const std::string& file, uint64_t& records, std::string& why) {
   records = 0;
   const std::string temporary = file + new_name(".tmp-", "");
-  Fd fd(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  Fd fd(files::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
   if (!fd) return why = failed(temporary.c_str()), false;
   const auto pack = Pack::create(std::move(fd), file);
   bool good = pack != nullptr;
@@ -250,7 +253,7 @@ bool Store::export_to(const std::string& file, uint64_t& records, std::string& w
 bool Store::import_from(const std::string& file, const std::function<bool(const Listed&)>& accept,
                         uint64_t& records, std::string& why) {
   records = 0;
-  Fd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  Fd fd(files::open(file.c_str(), O_RDONLY));
   if (!fd) return why = failed(file.c_str()), false;
   const auto pack = Pack::open(std::move(fd), file, false, why);
   if (!pack) return why = file + " " + why, false;

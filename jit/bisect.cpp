@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <fstream>
 #include <unordered_set>
 
 #include "jit/graph/graph.hpp"
@@ -14,6 +13,7 @@
 #include "jit/registry.hpp"
 #include "jit/verify_values.hpp"
 #include "support/config.hpp"
+#include "support/files.hpp"
 #include "support/log.hpp"
 
 namespace lazy::jit {
@@ -157,9 +157,7 @@ class Source {
       if (n != &wrong && !part.all_kept) s += "  " + names_.at(n) + " = Handle();\n";
     s += "  const Handle* wanted[] = {&" + names_.at(&wrong) +
          "};\n  evaluate(wanted, Cause::eval, here);\n  return metrics().verify_failures ? 1 : 0;\n}\n";
-    std::ofstream out(file_);
-    out << s;
-    return good_ && static_cast<bool>(out.flush());
+    return files::write_whole(file_.string(), s) && good_;
   }
 
  private:
@@ -214,9 +212,9 @@ class Source {
     constexpr size_t kInline = 16384;
     if (count > kInline) {
       const std::string file = file_.stem().string() + "." + v + ".bin";
-      std::ofstream out(file_.parent_path() / file, std::ios::binary);
-      out.write(reinterpret_cast<const char*>(bytes), static_cast<std::streamsize>(count));
-      good_ &= static_cast<bool>(out.flush());
+      files::Output out((file_.parent_path() / file).string());
+      if (out.is_open()) out.put(reinterpret_cast<const char*>(bytes), count);
+      good_ &= out.is_open() && out.close();
       data_ += "std::vector<unsigned char> " + v + "_bytes() {\n  std::vector<unsigned char> bytes(" +
                std::to_string(count) + ");\n  std::ifstream(\"" + file +
                "\", std::ios::binary).read(reinterpret_cast<char*>(bytes.data()), " + std::to_string(count) +

@@ -2,19 +2,18 @@
 
 #include <atomic>
 #include <filesystem>
-#include <fstream>
 
 #include "jit/plan/band.hpp"
 #include "support/config.hpp"
+#include "support/files.hpp"
 #include "support/log.hpp"
+#include "support/text.hpp"
 
 namespace lazy::jit {
 namespace {
 
 bool write(const std::filesystem::path& file, const std::string& text) {
-  std::ofstream out(file);
-  out << text;
-  return static_cast<bool>(out.flush());
+  return files::write_whole(file.string(), text);
 }
 
 }  // namespace
@@ -43,7 +42,8 @@ void dump_program(const Trace& t, const Fusion& f, const Program& p,
   for (size_t b = 0; b < bands.size() && good; ++b)
     if (const auto& rows = bands[b]->rows)
       good = write(dir / (prefix + ".band" + std::to_string(b) + "." + rows->listing()), rows->disassembly());
-  if (!good && !warned.exchange(true)) logging::warning("LAZY_DUMP_DIR: cannot write to " + where);
+  if (!good && !warned.exchange(true))
+    logging::warning("LAZY_DUMP_DIR: cannot write to " + text::quoted(where));
 }
 
 }  // namespace lazy::jit

@@ -79,7 +79,8 @@ bool read_at(int fd, void* to, uint64_t bytes, uint64_t offset) noexcept {
   });
 }
 
-Output::Output(const std::string& path) : fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666)) {}
+Output::Output(const std::string& path, int flags)
+    : fd_(open(path.c_str(), flags | O_CREAT | O_TRUNC, 0666)) {}
 Output::Output(Output&& o) noexcept
     : fd_(std::exchange(o.fd_, -1)), error_(o.error_), buffer_(std::move(o.buffer_)) {}
 Output::~Output() { close(); }

@@ -31,7 +31,7 @@ bool read_at(int fd, void* to, uint64_t bytes, uint64_t offset) noexcept;  // a 
 class Output {
  public:
   /// Makes or empties the file. Not open, with errno, if that fails.
-  explicit Output(const std::string& path);
+  explicit Output(const std::string& path, int flags = O_WRONLY);
   Output(const Output&) = delete;
   Output(Output&& o) noexcept;
   ~Output();

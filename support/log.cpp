@@ -12,8 +12,10 @@
 #include <memory>
 #include <string>
 
+#include "support/files.hpp"
 #include "support/lock.hpp"
 #include "support/log_sink.hpp"
+#include "support/text.hpp"
 
 namespace lazy::logging {
 namespace {
@@ -42,12 +44,7 @@ constinit thread_local bool in_sink = false;
 
 void write_all(int fd, std::string_view s) noexcept {
   const int saved = errno;
-  while (!s.empty()) {
-    const ssize_t n = ::write(fd, s.data(), s.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    s.remove_prefix(static_cast<size_t>(n));
-  }
+  files::write(fd, s.data(), s.size());
   errno = saved;
 }
 
@@ -62,9 +59,9 @@ int open_file(const std::string& path) {
       current_file.store(&known->second, std::memory_order_release);
       return known->second.fd;
     }
-    fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    fd = files::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
     if (fd < 0) {
-      problem = "cannot open LAZY_LOG_FILE '" + path + "' (" + std::strerror(errno) +
+      problem = "cannot open LAZY_LOG_FILE=" + text::quoted(path) + " (" + std::strerror(errno) +
                 "); logging to standard error";
       fd = 2;
     }
@@ -126,6 +123,8 @@ void set_sink(Sink sink) {
 void write(Channel c, std::string_view text) {
   if (text.ends_with('\n')) text.remove_suffix(1);
   if (give_to_sink(c, text)) return;
+  const std::string safe = text::printable(text);
+  text = safe;
   const std::string prefix = std::string("lazy[") + name_of(c) + "] ";
   std::string out;
   out.reserve(prefix.size() + text.size() + 1);
@@ -157,7 +156,11 @@ void print(Channel c, const char* format, ...) {
   va_end(again);
 }
 
-void warning(std::string_view text) { write_raw("lazy: " + std::string(text) + "\n"); }
+// Values come from the environment, names from source files: none may steer a terminal or flood it.
+void warning(std::string_view text) {
+  constexpr size_t kMost = 8000;
+  write_raw("lazy: " + text::printable(text, kMost) + "\n");
+}
 
 void write_raw(std::string_view text) noexcept { write_all(2, text); }
 

@@ -65,7 +65,7 @@ bool attach() {
   static constinit Mutex lock;
   const Hold hold(lock);
   if (state.load(std::memory_order_relaxed) == 0) {
-    const char* const path = std::getenv("NVTX_INJECTION64_PATH");
+    const char* const path = secure_getenv("NVTX_INJECTION64_PATH");
     state.store(path && *path && listen(path) ? 2 : 1, std::memory_order_release);
   }
   return state.load(std::memory_order_relaxed) == 2;

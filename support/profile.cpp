@@ -12,12 +12,14 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "support/config.hpp"
 #include "support/error.hpp"
+#include "support/files.hpp"
 #include "support/json.hpp"
 #include "support/lock.hpp"
 #include "support/log.hpp"
@@ -35,6 +37,7 @@ namespace {
 using detail::Chunk;
 using detail::State;
 
+constexpr size_t kShownPath = 200;  // characters of a path that messages show
 constexpr size_t kFirstChunk = size_t{4} << 10, kLastChunk = size_t{2} << 20;  // bytes
 
 /// Large ones lie on huge pages where the system grants them: page faults would cost as much as the events.
@@ -61,7 +64,7 @@ struct Recorder {
   std::vector<Track*> tracks;
   std::vector<void (*)()> hooks;
   std::string path;
-  std::FILE* file = nullptr;  // open while a recording is under way
+  std::optional<files::Output> file;  // open while a recording is under way
   pid_t process = 0;
   uint64_t bytes = 0;  // of this recording's chunks
   bool full = false;
@@ -80,7 +83,7 @@ Recorder& recorder() {
 /// The trace as JSON: one event a line, in Chrome's format.
 class JsonWriter final : public Writer {
  public:
-  JsonWriter(std::FILE* file, Ticks start, double ns_per_tick, int process)
+  JsonWriter(files::Output& file, Ticks start, double ns_per_tick, int process)
       : file_(file), start_(start), ns_per_tick_(ns_per_tick), process_(process) {
     out_ = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"producer\":\"lazy\",\"format\":1},\"traceEvents\":[";
   }
@@ -109,10 +112,9 @@ class JsonWriter final : public Writer {
     json::quote(out_, name);
     out_ += "}}";
   }
-  bool finish() {
+  void finish() {
     out_ += "\n]}\n";
     flush();
-    return good_;
   }
 
  private:
@@ -170,17 +172,17 @@ class JsonWriter final : public Writer {
     if (any) out_ += '}';
   }
   void flush() {
-    good_ &= std::fwrite(out_.data(), 1, out_.size(), file_) == out_.size();
+    file_.put(out_);
     out_.clear();
   }
 
-  std::FILE* file_;
+  files::Output& file_;
   std::string out_;
   const Ticks start_;
   const double ns_per_tick_;
   const int process_;
   uint64_t ranges_ = 0;
-  bool some_ = false, good_ = true;
+  bool some_ = false;
 };
 
 template <class F>
@@ -210,7 +212,7 @@ double pace(const Recorder& r) {
 
 /// Closes the file, the lock held. False if something could not be written.
 bool write(Recorder& r) {
-  JsonWriter out(r.file, r.start, pace(r), r.process);
+  JsonWriter out(*r.file, r.start, pace(r), r.process);
   out.name_of("process_name", r.process, "lazy");
   int workers = 0, others = 0;
   for (const Track* t : r.tracks) {
@@ -226,8 +228,9 @@ bool write(Recorder& r) {
                 : only_parts           ? "worker " + std::to_string(++workers)
                                        : "thread " + std::to_string(++others));
   }
-  bool good = out.finish();
-  good &= std::fclose(std::exchange(r.file, nullptr)) == 0;
+  out.finish();
+  const bool good = r.file->close();
+  r.file.reset();
   return good;
 }
 
@@ -238,14 +241,14 @@ bool end(bool& good) {
   if (!r.file) return false;
   detail::state.store(State::off, std::memory_order_relaxed);
   if (r.process == ::getpid()) good = write(r);
-  else r.file = nullptr;
+  else r.file.reset();
   return true;
 }
 
 std::string path_of_last() {
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
-  return r.path;
+  return text::one_line(r.path, kShownPath);
 }
 
 void at_exit() noexcept {
@@ -339,18 +342,17 @@ void start(std::string_view wanted) {
   stop();
   std::string path(wanted);
   if (const size_t at = path.find("%p"); at != path.npos) path.replace(at, 2, std::to_string(::getpid()));
-  std::FILE* const file = std::fopen(path.c_str(), "we");
-  if (!file) throw IoError("cannot write the profile " + path + ": " + std::strerror(errno));
+  files::Output file(path);
+  if (!file.is_open())
+    throw IoError("cannot write the profile " + text::one_line(path, kShownPath) + ": " +
+                  std::strerror(errno));
   Recorder& r = recorder();
   std::vector<void (*)()> hooks;
   {
     const std::lock_guard lock(r.mutex);
-    if (r.file) {  // another thread began one meanwhile
-      std::fclose(file);
-      return;
-    }
+    if (r.file) return;  // another thread began one meanwhile
     r.path = path;
-    r.file = file;
+    r.file.emplace(std::move(file));
     r.process = ::getpid();
     r.full = false;
     r.bytes = 0;

@@ -60,20 +60,37 @@ std::string lower_case(std::string_view s) {
   return out;
 }
 
-std::string one_line(std::string_view s, size_t limit) {
+namespace {
+
+/// `s` cut, with control characters spelled out, but for those in `kept`.
+std::string escaped(std::string_view s, size_t limit, std::string_view kept) {
+  size_t end = std::min(s.size(), limit);
+  while (end < s.size() && end > 0 && (s[end] & 0xc0) == 0x80) --end;  // not within a character of UTF-8
   std::string out;
-  for (char c : s.substr(0, limit)) {
-    const auto u = static_cast<unsigned char>(c);
-    if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (u < 0x20 || u == 0x7f) {
-      char hex[8];
-      std::snprintf(hex, sizeof hex, "\\x%02x", u);
-      out += hex;
-    } else out += c;
+  const auto hex = [&](unsigned char u) {
+    char text[8];
+    std::snprintf(text, sizeof text, "\\x%02x", u);
+    out += text;
+  };
+  for (size_t i = 0; i < end; ++i) {
+    const auto u = static_cast<unsigned char>(s[i]);
+    const bool second_set =
+        u == 0xc2 && i + 1 < s.size() && static_cast<unsigned char>(s[i + 1]) < 0xa0;  // U+0080 on
+    if (kept.find(s[i]) != kept.npos) out += s[i];
+    else if (u == '\n') out += "\\n";
+    else if (u == '\t') out += "\\t";
+    else if (u < 0x20 || u == 0x7f) hex(u);
+    else if (second_set) hex(u), hex(static_cast<unsigned char>(s[++i]));
+    else out += s[i];
   }
-  if (s.size() > limit) out += "...";
+  if (end < s.size()) out += "...";
   return out;
 }
+
+}  // namespace
+
+std::string one_line(std::string_view s, size_t limit) { return escaped(s, limit, {}); }
+std::string quoted(std::string_view s, size_t limit) { return "'" + one_line(s, limit) + "'"; }
+std::string printable(std::string_view s, size_t limit) { return escaped(s, limit, "\n\t"); }
 
 }  // namespace lazy::text

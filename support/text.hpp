@@ -20,6 +20,10 @@ std::string lower_case(std::string_view);
 /// On one line whatever it holds: control characters as \n, \t or \xNN; more than `limit` characters end in
 /// "...".
 std::string one_line(std::string_view, size_t limit = 80);
+/// A value in a message: 'on one line', cut.
+std::string quoted(std::string_view, size_t limit = 80);
+/// The same lines without characters that a terminal acts on.
+std::string printable(std::string_view, size_t limit = ~size_t{0});
 
 template <class Range>
 std::string join(const Range& parts, std::string_view separator) {

@@ -7,6 +7,7 @@
 
 #include "backends/cuda/api/nvrtc.hpp"
 #include "support/error.hpp"
+#include "support/text.hpp"
 
 namespace lazy::cuda_backend {
 namespace {
@@ -143,7 +144,7 @@ std::vector<int> architectures_in(const std::string& list) {
     const char* const last = one.data() + one.size();
     if (one.rfind("sm_", 0) != 0 || std::from_chars(one.data() + 3, last, number).ptr != last ||
         number < 50 || number > 999)
-      throw ConfigError("LAZY_CUDA_ARCHS: '" + one + "' is not an architecture; sm_90 is one");
+      throw ConfigError("LAZY_CUDA_ARCHS: " + text::quoted(one) + " is not an architecture; sm_90 is one");
     all.push_back(number);
   }
   return all;

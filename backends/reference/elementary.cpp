@@ -2,6 +2,7 @@
 // that what is left is the rounding error of the result (and, rarely, of the C library's wide function): the
 // oracle that vector math is measured against. Special values are those of C99, Annex F.
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "backends/reference/ops.hpp"
@@ -13,12 +14,23 @@ using jit::Op;
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
 
-/// Names a function of one or two wide arguments, rounded to T.
-#define LAZY_WIDE1(name, formula)   \
-  template <class T>                \
-  T name(T value) {                 \
-    const Wide<T> x = value;        \
-    return static_cast<T>(formula); \
+/// What x86 makes of an argument outside of a function's domain.
+template <class T>
+constexpr T kInvalid = -std::numeric_limits<T>::quiet_NaN();
+template <class T>
+T settled(T result, T invalid = kInvalid<T>) {
+  return std::isnan(result) ? invalid : result;
+}
+
+/// Names a function of one or two wide arguments, rounded to T. Of one: a NaN stays what it is.
+#define LAZY_WIDE1(name, formula) LAZY_WIDE1_NAN(name, formula, value + 0, kInvalid<T>)
+/// Signs of NaN as machine code has them: of that of a NaN, and where there is no value.
+#define LAZY_WIDE1_NAN(name, formula, of_nan, invalid)                \
+  template <class T>                                                  \
+  T name(T value) {                                                   \
+    if (std::isnan(value)) return of_nan;                             \
+    const Wide<T> x = value;                                          \
+    return settled(static_cast<T>(formula), static_cast<T>(invalid)); \
   }
 #define LAZY_WIDE2(name, formula)        \
   template <class T>                     \
@@ -48,17 +60,19 @@ LAZY_WIDE1(sin, std::sin(x))
 LAZY_WIDE1(cos, std::cos(x))
 LAZY_WIDE1(tan, std::tan(x))
 LAZY_WIDE1(sinh, std::sinh(x))
-LAZY_WIDE1(cosh, std::cosh(x))
+LAZY_WIDE1_NAN(cosh, std::cosh(x), std::abs(value), kInvalid<T>)
 LAZY_WIDE1(tanh, std::tanh(x))
 LAZY_WIDE1(asin, std::asin(x))
-LAZY_WIDE1(acos, std::acos(x))
+LAZY_WIDE1_NAN(acos, std::acos(x), -value, value < 0 ? -kInvalid<T> : kInvalid<T>)
 LAZY_WIDE1(atan, std::atan(x))
 LAZY_WIDE1(asinh, std::asinh(x))
 LAZY_WIDE1(acosh, std::acosh(x))
-LAZY_WIDE1(atanh, std::atanh(x))
+LAZY_WIDE1_NAN(atanh, std::atanh(x), std::copysign(kInvalid<T>, value),
+               value > 0 ? -kInvalid<T> : kInvalid<T>)
 LAZY_WIDE1(erf, std::erf(x))
-LAZY_WIDE1(erfc, std::erfc(x))
-LAZY_WIDE1(sigmoid, 1 / (1 + std::exp(-x)))
+LAZY_WIDE1_NAN(erfc, std::erfc(x), std::abs(value), kInvalid<T>)
+LAZY_WIDE1_NAN(sigmoid, 1 / (1 + std::exp(-x)), sizeof(T) == 4 ? std::abs(value) : -std::abs(value),
+               kInvalid<T>)
 LAZY_WIDE2(atan2, std::atan2(x, y))
 LAZY_WIDE2(hypot, std::hypot(x, y))
 
@@ -77,6 +91,7 @@ T power(T first, T second) {
 /// by a first-order step. The limit at -inf is -0.
 template <class T>
 T gelu(T value) {
+  if (std::isnan(value)) return value + 0;
   if (std::isinf(value)) return value > 0 ? value : -T(0);
   const long double x = value, root_half = 0x0.b504f333f9de6484p0L, rest_of_root = 1.895032558893257e-20L;
   const long double two_over_root_pi = 1.128379167095512573896158903121545172L;

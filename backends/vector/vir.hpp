@@ -37,7 +37,8 @@ enum class Op : uint8_t {
             // a NaN in a stays one, whatever b imm 1 promises: b is NaN or an integer, |b| <= 200 (f32), 1200
             // (f64); a is NaN, or 1/128 <= |a| < 4, or b is 0
   getexp,   // floor(log2 |a|) as a float, denormals too; 0 -> -inf, inf -> inf, NaN -> NaN. imm 1 promises: a
-            // is positive and normal, or NaN (result then unspecified)
+            // is positive and normal, or NaN (result then unspecified); imm 2: of a negative a the result is
+            // unspecified
   getmant,  // a's significand scaled to [0.75, 1.5), denormals too; 0 and inf give 1, NaN unspecified.
             // imm 0: sign dropped; imm 1: a < 0 gives NaN, -0 gives 1 (AVX-512: sign control 1 and 3)
   // any type, bitwise; masks too
@@ -186,6 +187,7 @@ class Builder {
   Val scalef_near_one(Val a, Val n) { return push({Op::scalef, a.type, 1, a.id, n.id}); }
   Val getexp(Val a) { return push({Op::getexp, a.type, 0, a.id}); }
   Val getexp_normal(Val a) { return push({Op::getexp, a.type, 1, a.id}); }
+  Val getexp_of_positive(Val a) { return push({Op::getexp, a.type, 2, a.id}); }
   Val getmant(Val a) { return push({Op::getmant, a.type, 0, a.id}); }
   Val getmant_or_nan(Val a) { return push({Op::getmant, a.type, 1, a.id}); }
 

@@ -171,7 +171,7 @@ LAZY_INLINE void float_op(const Inst& i, const Lanes& l) {
     case Op::getexp: return l.map<F, F>([](F x) { return getexp(x); });
     case Op::getmant:
       if (i.imm)
-        return l.map<F, F>([](F x) { return x < 0 ? std::numeric_limits<F>::quiet_NaN() : getmant(x); });
+        return l.map<F, F>([](F x) { return x < 0 ? -std::numeric_limits<F>::quiet_NaN() : getmant(x); });
       return l.map<F, F>([](F x) { return getmant(x); });
     default: return;
   }

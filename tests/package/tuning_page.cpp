@@ -36,12 +36,16 @@ or a `hit`, and how long that took. An application ships what it will need:
 
     lazy-cache --dir /tmp/warm warmup -- ./app --typical-work      runs it, and tells what was compiled
     lazy-cache --dir /tmp/warm export app.pack                     one file, to be installed with it
-    lazy-cache import app.pack                                     on the target: compiles it again, takes what comes out alike
+    lazy-cache import app.pack                                     on the target: builds it again, takes what comes out alike
 
 and may call `lazy::cache::warmup()` when it starts, which loads everything ahead. A pack is for one build of the library
 and one instruction set; anything else in it is left out. Images that are built by one user and run by another set `LAZY_CACHE_DIR` to a
 folder that the second one owns, mode 0700: a folder or file that anyone else may write to is refused, for what lies in
 it is executed.
+
+What trust a pack needs: what is in the folder is run as it is, so it needs the trust of a program. What `import` is given needs none: each program is built
+again from its key (the graph, and one set of extents that it was compiled with), and is taken only if plan, guards and machine code are to the byte
+what this library would have compiled; `verify --recompile` and `LAZY_CACHE_VERIFY` do the same with what is in the folder. `import --trust` does not.
 
 **Memory grows.** What is pending keeps its inputs alive. A loop that only adds up (`total = total + f(batch)`) and never asks for a value
 holds every batch until `LAZY_MAX_BYTES` or `LAZY_MAX_GRAPH` cuts it (a warning names the line when that goes on). Call `eval` on what is carried from one step to the
@@ -59,26 +63,28 @@ Sizes, scalars and slice positions are arguments and never a reason by themselve
 or dtype, an extent that becomes 1, a tensor that is still held here and was not there. `tests/exercises/` has three programs to try it on.
 `lazy::no_flush` proves that a piece of code only records.
 
-**Many processes share a cache.** They may, any number of them, killed at any time: each adds to a file of its own, and what is damaged is not used. Workers that should not
-write set `LAZY_CACHE=readonly`. `lazy-cache verify --recompile` checks every kernel against the compiler; `lazy-cache prune --size 64MiB` and `lazy-cache clear` make
-room. On a shared file system the folder may be shared too, by machines with different instruction sets as well: each finds only its own.
+**Many processes share a cache.** They may, any number of them, forked from each other too, killed at any time: each adds to a file of its own, and what is damaged is not used. Workers that should not
+write set `LAZY_CACHE=readonly`. `lazy-cache verify --recompile` checks every program against the compiler; `lazy-cache prune --size 64MiB` and `lazy-cache clear` make
+room. Where a file may not grow (`ulimit -f`, a full disk) programs are no longer kept, which costs one line, and all else goes on. On a shared file system the folder may be shared too, by machines with different instruction sets as well: each finds only its own.
 )";
 
 }  // namespace
 
 int main() {
-  std::cout << "# Tuning\n\n"
-               "Every variable can be set in the environment or from code:\n\n"
-               "    LAZY_NUM_THREADS=4 ./program\n"
-               "    lazy::config::set(\"LAZY_NUM_THREADS\", \"4\");\n\n"
-               "A value set from code goes before the environment's, and that before the default. "
-               "`lazy::config::dump()` tells the "
-               "values\nin force and where each comes from; `LAZY_CONFIG=help` prints this table when a "
-               "program starts. A value that "
-               "a variable\ndoes not accept costs one line on standard error and its default is used; with "
-               "`LAZY_STRICT=1` it throws "
-               "`ConfigError`.\nBooleans are `0|1|on|off|true|false`, sizes `512MiB` or `2G`; a bare number "
-               "is bytes.\n\n"
-               "This page is generated from the registry (`cmake --build build/release --target docs`).\n\n"
-            << lazy::config::markdown() << kRecipes << kThreadsAndMemory;
+  std::cout
+      << "# Tuning\n\n"
+         "Every variable can be set in the environment or from code:\n\n"
+         "    LAZY_NUM_THREADS=4 ./program\n"
+         "    lazy::config::set(\"LAZY_NUM_THREADS\", \"4\");\n\n"
+         "A value set from code goes before the environment's, and that before the default. "
+         "`lazy::config::dump()` tells the "
+         "values\nin force and where each comes from; `LAZY_CONFIG=help` prints this table when a "
+         "program starts. A value that "
+         "a variable\ndoes not accept costs one line on standard error and its default is used; with "
+         "`LAZY_STRICT=1` it throws "
+         "`ConfigError`.\nBooleans are `0|1|on|off|true|false`, sizes `512MiB` or `2G`; a bare number "
+         "is bytes.\nA program that runs with rights its caller does not have (setuid) ignores the caller's "
+         "environment, `HOME` included: it sets what it needs from code.\n\n"
+         "This page is generated from the registry (`cmake --build build/release --target docs`).\n\n"
+      << lazy::config::markdown() << kRecipes << kThreadsAndMemory;
 }

@@ -131,9 +131,51 @@ BOOST_AUTO_TEST_CASE(checks_bounds_and_clears) {
     f.put('\x55');
   }
   BOOST_TEST(t.status({"verify"}, "1 damaged") == 1);
+  std::filesystem::create_directory(t.folder / "c/folder.pack");  // is none of ours
   t.good({"clear"});
   BOOST_TEST(t.keys().empty());
   BOOST_TEST(has(t.good({"verify"}), "0 records good"));
+}
+
+BOOST_AUTO_TEST_CASE(columns_are_columns) {
+  const Tool t;
+  t.good({"warmup", "--", LAZY_VICTIM});
+  std::istringstream text(t.good({"ls"}));
+  std::string head, line;
+  std::getline(text, head);
+  const size_t used = head.find("USED"), what = head.find("WHAT");
+  BOOST_REQUIRE(what < head.size());
+  for (int lines = 0; std::getline(text, line) && line.find("and ") != 0; ++lines) {
+    BOOST_TEST(line.substr(used - 2, 2) == "  ", line);
+    BOOST_TEST(line.substr(what - 2, 2) == "  ", line);
+    BOOST_TEST(line[used] != ' ', line);
+  }
+  std::istringstream sums(t.good({"stats"}));
+  while (std::getline(sums, line))
+    if (line.starts_with("  cpu-")) BOOST_TEST(line.find(' ', 2) != line.npos, line);
+}
+
+// A program goes on when its files may not grow, and when it has no standard streams.
+BOOST_AUTO_TEST_CASE(small_files_and_closed_streams) {
+  const auto shell = [](const Tool& t, const std::string& script) {
+    return run({"/bin/sh", "-c", script + "; exec " LAZY_VICTIM " 1"}, t.environment);
+  };
+  for (const char* limit : {"0", "1", "8", "64"}) {
+    const Tool t;
+    const Ended e = shell(t, std::string("ulimit -f ") + limit);
+    BOOST_TEST(e.good(), "ulimit -f " << limit << ": " << e.said);
+    BOOST_TEST(has(t.good({"verify"}), " 0 damaged"));
+    Environment off = t.environment;
+    off["LAZY_CACHE"] = "off";
+    BOOST_TEST(
+        run({"/bin/sh", "-c", std::string("ulimit -f ") + limit + "; exec " LAZY_VICTIM " 1"}, off).good());
+  }
+  for (const char* closing : {"exec >&-", "exec <&- >&- 2>&-", "exec 2>&-"}) {
+    const Tool t;
+    shell(t, closing);
+    BOOST_TEST(has(t.good({"verify", "--recompile"}), " 0 damaged"), closing);
+    BOOST_TEST(t.keys().size() > 10u, closing);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(wrong_command_lines) {

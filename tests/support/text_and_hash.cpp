@@ -41,6 +41,14 @@ BOOST_AUTO_TEST_CASE(pieces) {
   BOOST_TEST(text::one_line("a\nb\tc\x01") == "a\\nb\\tc\\x01");
   BOOST_TEST(text::one_line("abcdef", 3) == "abc...");
   BOOST_TEST(text::one_line("abc", 3) == "abc");
+  BOOST_TEST(text::one_line("\x1b[31m\x7f") == "\\x1b[31m\\x7f");
+  BOOST_TEST(text::one_line("\xc2\x9b"
+                            "1m\xc3\xbc") == "\\xc2\\x9b1m\xc3\xbc");  // CSI as one character; u umlaut
+  BOOST_TEST(text::one_line("ab\xc3\xbc"
+                            "d",
+                            3) == "ab...");
+  BOOST_TEST(text::quoted(std::string(1000, 'x')) == "'" + std::string(80, 'x') + "...'");
+  BOOST_TEST(text::printable("a\n\tb\x1b") == "a\n\tb\\x1b");
   BOOST_TEST(text::join(std::vector<std::string>{}, ",") == "");
   BOOST_TEST(text::join(std::vector<std::string>{"a", "b"}, ", ") == "a, b");
 }

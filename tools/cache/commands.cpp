@@ -13,6 +13,7 @@
 
 #include "support/build_id.hpp"
 #include "support/error.hpp"
+#include "support/text.hpp"
 
 namespace lazy::tool {
 namespace {
@@ -45,6 +46,9 @@ Json json_of(const Item& i) {
   return j;
 }
 
+/// A target as a column: of a record of another build it may be any text.
+std::string shown(const std::string& target) { return text::one_line(target, 77); }
+
 /// Why the item should not be used, or nothing.
 std::string fault_of(const Item& i, bool recompile, bool& checked) {
   checked = true;
@@ -55,6 +59,7 @@ std::string fault_of(const Item& i, bool recompile, bool& checked) {
   jit::Backend* const backend = backend_of(i.program.target);
   checked = backend != nullptr;
   if (!backend) return {};
+  if (jit::label_of(i.program.program) != i.program.label) return "it is labelled as another program";
   try {
     if (!jit::recompiles_alike(i.program, *backend, why)) return why;
   } catch (const Error& e) { return e.what(); }
@@ -74,10 +79,13 @@ int list(const Common& c, bool all) {
   cache::Store::Totals totals;
   const Items items = items_of(*store, totals);
   Json j = Json::array();
-  size_t hidden = 0;
+  size_t hidden = 0, longest = std::strlen("TARGET");
+  for (const auto& i : items)
+    if (i->kind == Kind::program || all) longest = std::max(longest, i->program.target.size());
+  const int width = static_cast<int>(std::min<size_t>(longest, 80));
   if (!c.json)
-    std::printf("%-16s  %5s %7s %6s  %-7s %9s  %-18s %-12s  %s\n", "KEY", "OPS", "KERNELS", "GUARDS",
-                "VARIANT", "SIZE", "TARGET", "USED", "WHAT");
+    std::printf("%-16s  %5s %7s %6s  %-7s %9s  %-*s  %-12s  %s\n", "KEY", "OPS", "KERNELS", "GUARDS",
+                "VARIANT", "SIZE", width, "TARGET", "USED", "WHAT");
   for (const auto& i : items) {
     if (i->kind != Kind::program && !all) {
       ++hidden;
@@ -89,13 +97,13 @@ int list(const Common& c, bool all) {
     }
     const jit::Program& p = i->program.program;
     if (i->kind == Kind::program)
-      std::printf("%-16s  %5lu %7zu %6zu  %-7s %9s  %-18s %-12s  %s\n", i->id.c_str(),
+      std::printf("%-16s  %5lu %7zu %6zu  %-7s %9s  %-*s  %-12s  %s\n", i->id.c_str(),
                   static_cast<unsigned long>(p.nodes), i->kernels(), p.guards.size(), p.variant.c_str(),
-                  size_text(i->bytes).c_str(), i->program.target.c_str(), ago(i->stamp).c_str(),
-                  i->what().c_str());
+                  size_text(i->bytes).c_str(), width, shown(i->program.target).c_str(), ago(i->stamp).c_str(),
+                  text::printable(i->what()).c_str());
     else
-      std::printf("%-16s  %5s %7s %6s  %-7s %9s  %-18s %-12s  (%s)\n", i->id.c_str(), "", "", "", "",
-                  size_text(i->bytes).c_str(), i->program.target.c_str(), ago(i->stamp).c_str(),
+      std::printf("%-16s  %5s %7s %6s  %-7s %9s  %-*s  %-12s  (%s)\n", i->id.c_str(), "", "", "", "",
+                  size_text(i->bytes).c_str(), width, shown(i->program.target).c_str(), ago(i->stamp).c_str(),
                   name_of(i->kind));
   }
   if (c.json) print(j);
@@ -148,9 +156,11 @@ int stats(const Common& c) {
   std::printf("programs          %lu of this build (%s), %lu of others\n",
               static_cast<unsigned long>(by_kind[Kind::program]), std::string(build_id()).c_str(),
               static_cast<unsigned long>(by_kind[Kind::other]));
+  size_t longest = 15;
+  for (const auto& [target, n] : by_target) longest = std::max(longest, std::min<size_t>(target.size(), 80));
   for (const auto& [target, n] : by_target)
-    std::printf("  %-18s%lu%s\n", target.c_str(), static_cast<unsigned long>(n),
-                backend_of(target) ? "" : " (not this machine)");
+    std::printf("  %-*s %lu%s\n", static_cast<int>(longest), shown(target).c_str(),
+                static_cast<unsigned long>(n), backend_of(target) ? "" : " (not this machine)");
   std::printf("kernels           %lu, %zu of them different, %s of code\n",
               static_cast<unsigned long>(kernels), distinct.size(), size_text(code).c_str());
   std::printf("compiling took    %.1f ms\n", static_cast<double>(saved_ns) / 1e6);

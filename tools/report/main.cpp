@@ -1,6 +1,7 @@
 // lazy-report: a page about what LAZY_PROFILE recorded.
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -27,6 +28,7 @@ void write(const std::string& path, const std::string& page) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like others
   CLI::App app{
       "Makes one HTML page of a trace that LAZY_PROFILE=trace.json wrote: timeline, flushes and why they\n"
       "compiled, kernels against the machine's limits, graphs with their fusion groups, memory.",

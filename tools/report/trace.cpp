@@ -191,7 +191,9 @@ Trace read_trace(const std::string& path) {
   Reader reader(t);
   bool events = false;
   // Events are dropped as soon as they are taken, so that a large trace need not fit the memory as a tree.
+  constexpr int kDeepest = 64;  // several times what is written; trees are walked recursively
   const auto take = [&](int depth, json::parse_event_t what, json& value) {
+    if (depth > kDeepest) throw BadTrace("nested more than " + std::to_string(kDeepest) + " levels deep");
     if (depth == 1 && what == json::parse_event_t::key) events = value == "traceEvents";
     if (depth == 2 && what == json::parse_event_t::object_end && events) {
       reader.event(value);

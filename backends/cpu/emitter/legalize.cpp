@@ -155,7 +155,7 @@ class For256 {
       case Op::mask_to_int: return b_.shr(mask(x, wide), wide ? 63 : 31);
       case Op::patch: return b_.push({Op::patch, in.type, in.imm, mask(x, wide).id, y.id, z.id, w.id});
       case Op::scalef: return avx2::scalef(b_, x, y, in.imm);
-      case Op::getexp: return avx2::getexp(b_, x, in.imm);
+      case Op::getexp: return avx2::getexp(b_, x, static_cast<avx2::GetExp>(in.imm));
       case Op::getmant: return avx2::getmant(b_, x, in.imm);
       case Op::i64_to_f64: return avx2::i64_to_f64(b_, x);
       case Op::f64_to_i64: return avx2::f64_to_i64(b_, x);

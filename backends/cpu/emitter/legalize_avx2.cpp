@@ -129,7 +129,8 @@ Val scalef(Builder& b, Val x, Val n, bool near_one) {
   return choose(b, special, x, scaled);
 }
 
-Val getexp(Builder& b, Val x, bool normal) {
+Val getexp(Builder& b, Val x, GetExp what) {
+  const bool normal = what == GetExp::of_normal;
   if (normal && x.type == Type::f32)
     return b.convert(Op::i32_to_f32, x.type, b.isub(b.shr(b.bitcast(Type::i32, x), 23), b.i32(127)));
   if (normal) {  // beside 2^52, whose last place is 1
@@ -143,15 +144,16 @@ Val getexp(Builder& b, Val x, bool normal) {
   const double inf = std::numeric_limits<double>::infinity();
   const Val finite = choose(b, compare(b, Pred::eq, magnitude, b.integer(x, 0)), b.num(x, -inf), e);
   return choose(b, compare(b, Pred::gt, magnitude, b.integer(x, f.exponent_mask - 1)),
-                b.bitcast(x.type, magnitude), finite);
+                what == GetExp::of_positive ? x : b.bitcast(x.type, magnitude),
+                finite);  // a NaN keeps its sign
 }
 
 Val getmant(Builder& b, Val x, bool refuse_negative) {
   const Val m = significand(b, parts(b, x).normal, false);
   const Val scaled = choose(b, compare(b, Pred::ge, m, b.num(x, 1.5)), b.mul(m, b.num(x, 0.5)), m);
   if (!refuse_negative) return scaled;
-  return choose(b, compare(b, Pred::lt, x, b.num(x, 0)), b.num(x, std::numeric_limits<double>::quiet_NaN()),
-                scaled);
+  return choose(b, compare(b, Pred::lt, x, b.num(x, 0)), b.num(x, -std::numeric_limits<double>::quiet_NaN()),
+                scaled);  // as the processor's own
 }
 
 // Each half beside a power of two whose last place is the half's; the difference of the powers leaves

@@ -18,7 +18,8 @@ Val sar_i64(Builder&, Val x, int n);
 Val sarv_i64(Builder&, Val x, Val n);
 // The last arguments are the promises in vir.hpp (imm 1).
 Val scalef(Builder&, Val x, Val n, bool near_one);
-Val getexp(Builder&, Val x, bool normal);
+enum class GetExp : uint8_t { of_any, of_normal, of_positive };  // imm of Op::getexp
+Val getexp(Builder&, Val x, GetExp);
 Val getmant(Builder&, Val x, bool refuse_negative);
 Val i64_to_f64(Builder&, Val x);
 Val f64_to_i64(Builder&, Val x);

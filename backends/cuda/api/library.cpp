@@ -38,7 +38,7 @@ std::vector<std::string> folders() {
   if (const std::string& only = config::get().cuda_path.get(); !only.empty()) return split(only);
   std::vector<std::string> all{""};
   const auto add = [&](const char* variable, const char* rest, bool pattern) {
-    const char* root = std::getenv(variable);
+    const char* root = secure_getenv(variable);
     if (!root || !*root) return;
     if (!pattern) return all.push_back(std::string(root) + rest);
     for (std::string& p : matching(std::string(root) + rest)) all.push_back(std::move(p));

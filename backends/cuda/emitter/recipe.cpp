@@ -277,7 +277,7 @@ class Printer {
         if (!i.imm) break;
         return need_float("times_power_of_two", i.type) + "(" + a() + ", " + shifted(i.b) + ")";
       case VOp::getexp:
-        return need_float(i.imm ? "exponent_of_normal" : "exponent", i.type) + "(" + a() + ")";
+        return need_float(i.imm == 1 ? "exponent_of_normal" : "exponent", i.type) + "(" + a() + ")";
       case VOp::getmant:
         return need_float(i.imm ? "significand_or_nan" : "significand", i.type) + "(" + a() + ")";
       case VOp::and_: return bitwise("&");

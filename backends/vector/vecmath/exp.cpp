@@ -63,7 +63,7 @@ Val expm1(Builder& b, Val x) {
   const Val r2 = b.mul(r, r);
   const Val tail = b.fma(r2, exp_tail(b, r, r2), low);
   const Val one = b.num(x, 1);
-  const Val head = b.add(b.sub(one, b.scalef_near_one(one, b.neg(k.n))), k.r);
+  const Val head = b.add(k.r, b.sub(one, b.scalef_near_one(one, b.neg(k.n))));  // of two NaNs the first stays
   const Val result = b.scalef_near_one(b.add(head, tail), k.n);
   return b.or_(result, b.and_(x, b.sign_bit(x)));  // -0 stays; elsewhere the sign is set already
 }
@@ -83,7 +83,9 @@ Val sigmoid(Builder& b, Val x) {
   const Val y = b.div_ordinary(one, whole.hi);
   const Val scaled = b.scalef_near_one(y, k.n);  // while the correction is worked out
   const Val small = b.fnma(b.mul(y, whole.lo), scaled, scaled);
-  if (!is_f32(x) || !b.cheap_select) return b.select(b.lt(x, b.num(x, 0)), small, b.sub(one, small));
+  if (!is_f32(x)) return b.select(b.lt(x, b.num(x, 0)), small, b.sub(one, small));
+  if (!b.cheap_select)
+    return b.select(b.lt(x, b.num(x, 0)), small, b.abs(b.sub(one, small)));  // a NaN's sign
   // |[x >= 0] - small|, by the sign bit: a comparison and a selection take more of the units that multiply.
   const Val negative = b.bitcast(x.type, b.sar(b.bitcast(b.int_of(x), x), 31));
   return b.abs(b.sub(b.andn(negative, one), small));

@@ -12,7 +12,7 @@ using namespace explog;
 LogReduced log_reduce(Builder& b, Val x) {
   const Val m = b.getmant_or_nan(x);
   // getexp counts significands in [1, 2); getexp(m) is -1 for those below 1, else 0.
-  return {b.sub(b.getexp(x), b.getexp_normal(m)), b.sub(m, b.num(x, 1))};
+  return {b.sub(b.getexp_of_positive(x), b.getexp_normal(m)), b.sub(m, b.num(x, 1))};
 }
 
 // f32: f^2 times a polynomial. f64: with s = f / (2 + f), log(1 + f) = f - (h - s (h + R(s^2))), h = f^2 / 2
