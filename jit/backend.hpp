@@ -110,6 +110,8 @@ class Backend {
   /// `bytes` of uninitialised memory aligned to 64, never null (a size of 0 gives a valid pointer).
   virtual void* allocate(size_t bytes) = 0;
   virtual void deallocate(void*, size_t bytes) noexcept = 0;
+  /// Gives memory that no value is in, and that is kept for later ones, back. Returns how many bytes.
+  virtual size_t release_memory() { return 0; }
   // Memory of a device that is not the host. All in the order of its launches; `read` returns when the bytes
   // are there, the others may return before anything happened, but host memory is free for the caller to
   // change.

@@ -3,6 +3,8 @@
 #include <atomic>
 
 #include "jit/buffer.hpp"
+#include "jit/graph/graph.hpp"
+#include "jit/trace/frame.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
 #include "support/lock.hpp"
@@ -41,6 +43,14 @@ Device best_device() {
 Backends& backends() {
   static constinit Once<Backends> all;
   return all.get(make_backends);
+}
+
+size_t release_memory() {
+  release_spare_nodes();
+  FrameLease::release_spare();
+  size_t bytes = backends().main->release_memory();
+  for (Backend* b : backends().cuda->in_use()) bytes += b->release_memory();
+  return bytes;
 }
 
 Backend& backend_of(Device d, const Site& site) {

@@ -33,6 +33,10 @@ struct Backends {
 /// before use.
 Backends& backends();
 
+/// Gives memory that no value is in back to the system, and to the drivers of the devices in use; the calling
+/// thread's work memory, too. Returns how many bytes values could have had.
+size_t release_memory();
+
 /// What runs ops on tensors of a device. Throws DeviceError at `site` if there is no such device.
 Backend& backend_of(Device, const Site& site);
 /// Of a buffer's memory.

@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "jit/flush.hpp"
+#include "jit/registry.hpp"
 
 namespace lazy {
 
@@ -14,6 +15,8 @@ std::string to_string(const Explanation& e) {
   return s;
 }
 std::ostream& operator<<(std::ostream& out, const Explanation& e) { return out << to_string(e); }
+
+size_t release_memory() { return jit::release_memory(); }
 
 namespace cache {
 

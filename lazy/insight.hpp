@@ -41,6 +41,11 @@ Explanation explain(F&& f) {
 ///   { lazy::no_flush guard;  y = step(x); }   // proves that step only records
 using no_flush = jit::NoFlush;
 
+/// Gives memory back that is kept for values to come but holds none now: to the system, and to the drivers of
+/// GPUs (pinned memory that copies go through, too). Waits for GPUs. Returns how many bytes. Any thread may
+/// call it at any time; it is not needed where memory is short, for then the library does so by itself.
+size_t release_memory();
+
 namespace cache {
 
 /// The programs held in memory: one entry a key.

@@ -36,6 +36,7 @@ class CpuBackend final : public jit::Backend {
   }
   void* allocate(size_t bytes) override { return cpu_backend::allocate(bytes); }
   void deallocate(void* p, size_t bytes) noexcept override { cpu_backend::deallocate(p, bytes); }
+  size_t release_memory() override { return release_kept_memory(); }
   jit::Workers workers() const override { return {thread_count(), caches().l1d, caches().l2}; }
   void for_each(int64_t pieces, const std::function<void(int64_t)>& task) override {
     cpu_backend::for_each(pieces, task);

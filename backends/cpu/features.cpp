@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string>
 
+#include "support/cgroup.hpp"
 #include "support/error.hpp"
 #include "support/lock.hpp"
 
@@ -92,25 +93,7 @@ double quota_of(const std::string& dir) {
 /// The smallest of this process's group and all groups above it.
 double read_quota() {
   double least = kUnlimited;
-  const auto climb = [&](const std::string& root, std::string path) {
-    for (;;) {
-      least = std::min(least, quota_of(root + path));
-      if (path.empty()) return;
-      path.resize(path.rfind('/'));  // "/a/b" -> "/a" -> ""
-    }
-  };
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // "0::/path", or "3:cpu,cpuacct:/path"
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    std::string path = line.substr(second + 1);
-    if (path == "/") path.clear();
-    if (controllers == ",,") climb("/sys/fs/cgroup", path);
-    if (controllers.find(",cpu,") == std::string::npos) continue;
-    climb("/sys/fs/cgroup/cpu", path);
-    climb("/sys/fs/cgroup/cpu,cpuacct", path);
-  }
+  for (const std::string& folder : cgroup_folders("cpu")) least = std::min(least, quota_of(folder));
   return least;
 }
 

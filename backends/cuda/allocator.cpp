@@ -1,8 +1,11 @@
 #include "backends/cuda/allocator.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <utility>
 
 #include "backends/cuda/gpu.hpp"
 #include "support/config.hpp"
@@ -20,6 +23,8 @@ size_t rounded(size_t bytes) {
   const size_t step = std::bit_floor(bytes - 1) / 4;
   return (bytes + step - 1) / step * step;
 }
+
+constexpr size_t kShareKept = 4;  // of the device's memory a fourth at most is kept
 
 void* pointer(api::DevicePtr p) { return reinterpret_cast<void*>(static_cast<uintptr_t>(p)); }
 using api::device_pointer;
@@ -45,11 +50,12 @@ void* Allocator::allocate(size_t bytes) {
 
 void* Allocator::find(size_t size) {
   const std::lock_guard hold(lock_);
-  if (const auto found = kept_.find(size); found != kept_.end() && !found->second.empty()) {
-    auto& blocks = found->second;
+  if (const auto found = kept_.find(size); found != kept_.end() && !found->second.heap.empty()) {
+    auto& [blocks, least] = found->second;
     std::pop_heap(blocks.begin(), blocks.end(), std::greater<>());
     void* p = blocks.back();
     blocks.pop_back();
+    least = std::min(least, blocks.size());
     stats_.kept -= size;
     stats_.used += size;
     return p;
@@ -77,15 +83,45 @@ void Allocator::give_back(void* p, size_t size) noexcept {
   const Hold hold(lock_);
   stats_.used -= size;
   if (gpu_.generation != forks::generation()) return;  // a forked child's: it was never its own
+  trim_locked();
+  if (stats_.kept + size > gpu_.memory / kShareKept) return to_driver(p);
   try {
-    auto& blocks = kept_[size];
+    auto& blocks = kept_[size].heap;
     blocks.push_back(p);
     std::push_heap(blocks.begin(), blocks.end(), std::greater<>());
     stats_.kept += size;
-  } catch (...) {  // no memory for the list
-    if (gpu_.driver.context_set(gpu_.context) == api::kSuccess)
-      (void)gpu_.driver.free_async(device_pointer(p), gpu_.stream);
+  } catch (...) { to_driver(p); }  // no memory for the list
+}
+
+void Allocator::to_driver(void* p) noexcept {
+  if (gpu_.driver.context_set(gpu_.context) == api::kSuccess)
+    (void)gpu_.driver.free_async(device_pointer(p), gpu_.stream);
+}
+
+void Allocator::let_time_pass(uint64_t milliseconds) {
+  const Hold hold(lock_);
+  passed_ += milliseconds;
+}
+
+void Allocator::trim_locked() noexcept {
+  constexpr uint64_t kIdle = 10000;  // milliseconds
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+  const uint64_t now =
+      static_cast<uint64_t>(t.tv_sec) * 1000 + static_cast<uint64_t>(t.tv_nsec) / 1000000 + passed_;
+  if (now - trimmed_ < kIdle) return;
+  const bool first = std::exchange(trimmed_, now) == 0;
+  for (auto& [size, blocks] : kept_) {
+    // Those in use have the lowest addresses.
+    if (!first && blocks.least > 0) std::sort(blocks.heap.begin(), blocks.heap.end());
+    for (size_t n = first ? 0 : blocks.least; n > 0; --n) {
+      to_driver(blocks.heap.back());
+      blocks.heap.pop_back();
+      stats_.kept -= size;
+    }
+    blocks.least = blocks.heap.size();
   }
+  (void)gpu_.driver.pool_trim(pool_, stats_.used + stats_.kept);  // of what the stream is through with
 }
 
 void* Allocator::from_driver(size_t bytes) {
@@ -98,22 +134,25 @@ void* Allocator::from_driver(size_t bytes) {
   return pointer(p);
 }
 
-void Allocator::release_kept() {
+size_t Allocator::release_kept() {
   const std::lock_guard hold(lock_);
-  release_kept_locked();
+  return release_kept_locked();
 }
 
-void Allocator::release_kept_locked() {
+size_t Allocator::release_kept_locked() {
+  const size_t bytes = stats_.kept;
   gpu_.enter();
   for (auto& [size, blocks] : kept_) {
-    while (!blocks.empty()) {
-      gpu_.check(gpu_.driver.free_async(device_pointer(blocks.back()), gpu_.stream), "cuMemFreeAsync");
-      blocks.pop_back();
+    while (!blocks.heap.empty()) {
+      gpu_.check(gpu_.driver.free_async(device_pointer(blocks.heap.back()), gpu_.stream), "cuMemFreeAsync");
+      blocks.heap.pop_back();
       stats_.kept -= size;
     }
+    blocks.least = 0;
   }
   gpu_.check(gpu_.driver.stream_synchronize(gpu_.stream), "cuStreamSynchronize");
   gpu_.check(gpu_.driver.pool_trim(pool_, 0), "cuMemPoolTrimTo");
+  return bytes;
 }
 
 void Allocator::fail(size_t asked) const {

@@ -28,8 +28,10 @@ class Allocator {
   void deallocate(void*, size_t bytes) noexcept;
   /// Of a block that deallocate() put off; `size` as it is counted here.
   void give_back(void*, size_t size) noexcept;
-  /// Gives what is kept back to the driver. Waits for the device.
-  void release_kept();
+  /// Gives what is kept back to the driver. Waits for the device. Returns how many bytes.
+  size_t release_kept();
+  /// Test aid: blocks get older by so much.
+  void let_time_pass(uint64_t milliseconds);
 
   struct Stats {
     size_t used = 0;      // bytes handed out
@@ -42,7 +44,10 @@ class Allocator {
   /// Null where there is no memory.
   void* find(size_t size);
   void* from_driver(size_t bytes);
-  void release_kept_locked();
+  size_t release_kept_locked();
+  /// Now and then gives blocks back that nobody needed for ten seconds.
+  void trim_locked() noexcept;
+  void to_driver(void*) noexcept;
   [[noreturn]] void fail(size_t asked) const;  // not under the lock
 
   Gpu& gpu_;
@@ -50,7 +55,12 @@ class Allocator {
   mutable Mutex lock_;
   // By size. The lowest address is handed out first: in whatever order a run's blocks come back, the next run
   // gets them as this one did, and its graph can stay as it is. So each is a heap.
-  std::unordered_map<size_t, std::vector<void*>> kept_;
+  struct Blocks {
+    std::vector<void*> heap;
+    size_t least = 0;  // blocks that were there throughout since the latest trim
+  };
+  std::unordered_map<size_t, Blocks> kept_;
+  uint64_t trimmed_ = 0, passed_ = 0;  // milliseconds: the latest trim, of the test aid
   Stats stats_;
 };
 

@@ -13,7 +13,9 @@ void Code::load(Gpu& gpu) const {
   if (!functions_.empty()) return;
   gpu.enter();
   api::Library library = nullptr;
-  gpu.check(gpu.driver.library_load(&library, cubin_.bytes.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+  gpu.check(gpu.with_room([&] {
+    return gpu.driver.library_load(&library, cubin_.bytes.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  }),
             "cuLibraryLoadData");
   std::vector<api::Function> found;
   for (const std::string& name : names_) {

@@ -32,6 +32,12 @@ class Gpu {
       fail(r, what);
   }
   [[noreturn]] void fail(api::Result, const char* what) const;
+  /// What the call gives; where that is that there is no memory, once more after what is kept was given back.
+  template <class Call>
+  api::Result with_room(Call&& call) {
+    const api::Result r = call();
+    return r == api::kOutOfMemory && allocator.release_kept() > 0 ? call() : r;
+  }
   void synchronize() const;
   /// Puts a launch into the stream, or into what the calling thread records.
   void launch(const Launched& l) {

@@ -66,7 +66,8 @@ void Graphs::build(State& s) {
                "cuGraphAddKernelNode");
     s.nodes.push_back(made);
   }
-  gpu_.check(gpu_.driver.graph_instantiate(&s.exec, s.graph, 0), "cuGraphInstantiate");
+  gpu_.check(gpu_.with_room([&] { return gpu_.driver.graph_instantiate(&s.exec, s.graph, 0); }),
+             "cuGraphInstantiate");
 }
 
 bool Graphs::update(const State& s, const LaunchList& launches) const {

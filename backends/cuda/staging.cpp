@@ -19,11 +19,26 @@ Staging::Chunk& Staging::next() {
   Chunk& c = chunks_[turn_];
   turn_ = (turn_ + 1) % kChunks;
   if (!c.memory) {
-    gpu_.check(gpu_.driver.event_create(&c.done, api::kEventDisableTiming), "cuEventCreate");
-    gpu_.check(gpu_.driver.allocate_host(&c.memory, kChunkBytes), "cuMemAllocHost");
+    if (!c.done) gpu_.check(gpu_.driver.event_create(&c.done, api::kEventDisableTiming), "cuEventCreate");
+    gpu_.check(gpu_.with_room([&] { return gpu_.driver.allocate_host(&c.memory, kChunkBytes); }),
+               "cuMemAllocHost");
   }
   wait(c);
   return c;
+}
+
+size_t Staging::release() {
+  const std::lock_guard hold(lock_);
+  size_t bytes = 0;
+  gpu_.enter();
+  for (Chunk& c : chunks_) {
+    if (!c.memory) continue;
+    wait(c);
+    gpu_.check(gpu_.driver.free_host(c.memory), "cuMemFreeHost");
+    c.memory = nullptr;
+    bytes += kChunkBytes;
+  }
+  return bytes;
 }
 
 void Staging::write(void* to, const void* from, size_t bytes) {

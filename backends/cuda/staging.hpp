@@ -18,6 +18,8 @@ class Staging {
   void write(void* to, const void* from, size_t bytes);
   /// GPU to host, after everything that the stream was given before. Returns when the bytes are there.
   void read(void* to, const void* from, size_t bytes);
+  /// Gives the pinned memory back. Waits for copies that are under way. Returns how many bytes.
+  size_t release();
 
  private:
   static constexpr int kChunks = 4;

@@ -92,5 +92,7 @@ class Graph {
 /// Fixed-size memory for nodes: per-thread free lists.
 Node* new_node();
 void free_node(Node*) noexcept;
+/// Gives the calling thread's free ones back to the system.
+void release_spare_nodes() noexcept;
 
 }  // namespace lazy::jit

@@ -26,10 +26,7 @@ constinit thread_local uint32_t free_count = 0;
 
 /// Empties the list when the thread ends.
 struct Drain {
-  ~Drain() {
-    free_count = 0;
-    while (free_list) ::operator delete(std::exchange(free_list, free_list->next));
-  }
+  ~Drain() { release_spare_nodes(); }
 };
 
 constinit thread_local Node** doomed = nullptr;  // first of those that a destruction under way has to free
@@ -53,6 +50,11 @@ void free_node(Node* n) noexcept {
   f->next = free_list;
   free_list = f;
   ++free_count;
+}
+
+void release_spare_nodes() noexcept {
+  free_count = 0;
+  while (free_list) ::operator delete(std::exchange(free_list, free_list->next));
 }
 
 void add_reference(Node* n) noexcept { n->counts.fetch_add(1, std::memory_order_relaxed); }

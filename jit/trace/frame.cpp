@@ -181,7 +181,8 @@ namespace {
 
 struct SpareFrames {
   Frame* first = nullptr;
-  ~SpareFrames() {
+  ~SpareFrames() { release(); }
+  void release() noexcept {
     while (first) delete std::exchange(first, first->next_spare);
   }
 };
@@ -191,6 +192,9 @@ struct SpareFrames {
 FrameLease::FrameLease() {
   SpareFrames& spare = PerThread<SpareFrames>::get();
   frame_ = spare.first ? std::exchange(spare.first, spare.first->next_spare) : new Frame;
+}
+void FrameLease::release_spare() noexcept {
+  if (SpareFrames* const spare = PerThread<SpareFrames>::if_there()) spare->release();
 }
 FrameLease::~FrameLease() {
   SpareFrames* const spare = PerThread<SpareFrames>::if_there();

@@ -99,6 +99,8 @@ class FrameLease {
   ~FrameLease();
   Frame& operator*() { return *frame_; }
   Frame* operator->() { return frame_; }
+  /// Frees those of the calling thread that are not in use.
+  static void release_spare() noexcept;
 
  private:
   Frame* frame_;

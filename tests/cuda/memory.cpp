@@ -103,6 +103,52 @@ BOOST_AUTO_TEST_CASE(what_is_kept_goes_back_when_the_driver_has_none,
   BOOST_TEST(trims() == 1);
 }
 
+// Not only values need memory.
+BOOST_AUTO_TEST_CASE(what_is_kept_goes_back_for_other_things_too,
+                     *boost::unit_test::precondition(is_emulated)) {
+  const Tensor x = varied({300, 50}).to(cuda);
+  for (const char* call : {"cuLibraryLoadData", "cuMemAllocHost", "cuGraphInstantiateWithFlags"}) {
+    release_memory();
+    cache::clear();
+    { floats(6 * kMiB); }
+    const Calls trims("cuMemPoolTrimTo");
+    BOOST_TEST(Emulated::inject(call, 1, kOutOfMemory));
+    for (int i = 0; i < 6; ++i) {
+      const Tensor s = sum(tanh(x) * x, {0});
+      BOOST_TEST((s + s(3) * 0).to_vector<float>().size() == 50u);
+    }
+    BOOST_TEST(trims() == 1, call);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_user_may_ask_for_it) {
+  { floats(6 * kMiB); }
+  (void)varied({1000}).to(cuda).to_vector<float>();
+  const size_t kept = gpu().allocator.stats().kept;
+  BOOST_TEST(kept >= size_t{6 * kMiB});
+  BOOST_TEST(release_memory() >= kept + (size_t{4} << 20));  // and a chunk of pinned memory
+  BOOST_TEST(gpu().allocator.stats().kept == 0u);
+  BOOST_TEST(varied({1000}).to(cuda).to_vector<float>().size() == 1000u);  // it goes on
+}
+
+// A loop in which seconds pass keeps its blocks; what it doesn't use goes.
+BOOST_AUTO_TEST_CASE(idle_blocks_go_back) {
+  release_memory();
+  { const Tensor a = floats(20 * kMiB), b = floats(6 * kMiB), c = floats(6 * kMiB); }
+  const Tensor x = varied({300, 50}).to(cuda);
+  const auto once = [&] {
+    (sum(tanh(x) * x, {0}) + x(3)).eval();
+    floats(6 * kMiB);
+    gpu().allocator.let_time_pass(4000);
+  };
+  for (int i = 0; i < 3; ++i) once();
+  const size_t requests = gpu().allocator.stats().requests;
+  for (int i = 0; i < 12; ++i) once();
+  BOOST_TEST(gpu().allocator.stats().requests == requests);
+  BOOST_TEST(gpu().allocator.stats().kept >= size_t{6 * kMiB});
+  BOOST_TEST(gpu().allocator.stats().kept < size_t{12 * kMiB});
+}
+
 BOOST_AUTO_TEST_CASE(a_failure_of_the_driver_is_survived, *boost::unit_test::precondition(is_emulated)) {
   gpu().allocator.release_kept();
   const Tensor x = full({3 * kMiB}, 1.0f) * 2;
