@@ -9,7 +9,7 @@
 
 // clang++ 15 has source_location, but takes the line of the default argument, in a header of the library's.
 #if !defined(__cpp_lib_source_location) || (defined(__clang__) && __clang_major__ < 16)
-#error "lazy needs std::source_location::current() as a default argument: g++ 12 or newer, or clang++ 16 or newer, with -std=c++20"
+#error "lazy needs std::source_location as a default argument: g++ 12, clang++ 16 or newer, -std=c++20"
 #endif
 
 namespace lazy {

@@ -14,7 +14,8 @@ namespace {
 // it, after it has cleared them itself (environment.cmake), and so does this, for the processes that tests
 // start.
 [[gnu::constructor(101)]] void clear_environment() {
-  if (std::getenv("LAZY_TEST_ENVIRONMENT")) return;
+  const char* const given = std::getenv("LAZY_TEST_ENVIRONMENT");
+  if (given && *given) return;
   std::vector<std::string> found;
   for (char** v = environ; *v; ++v)
     if (std::strncmp(*v, "LAZY_", 5) == 0 && std::strncmp(*v, "LAZY_TEST_", 10) != 0)

@@ -77,6 +77,9 @@ BOOST_AUTO_TEST_CASE(moments) {
   close(var(x, 1, dropdims, 1), {1, 7}, 1e-15);
   close(lazy::std(x, 1, dropdims, 1), {1, std::sqrt(7.0)}, 1e-15);
   close(x.std(), {std::sqrt(20.0 / 3)}, 1e-15);
+  check::same(stdev(x), x.std());  // std(x) is ambiguous here: std is a namespace
+  check::same(stdev(x, {0}, keepdims, 1), x.stdev({0}, keepdims, 1));
+  check::same(stdev(x, keepdims), lazy::std(x, keepdims));
   equal(var(tensor({5.0}), {}, dropdims, 1), float64, {}, {NaN});
   equal(mean(tensor({1, 2})), float64, {}, {1.5});
   equal(mean(full({3}, 60000, float16)), float16, {}, {60000});  // the sum is beyond float16

@@ -79,7 +79,7 @@ function makeKernels() {
   const short = (r) => {
     const x = of(r), line = "_" + x.at.replace(":", "_"), name = x.name.endsWith(line) ? x.name.slice(0, -line.length) : x.name;
     const shown = x.purpose ? `${x.purpose} (${name})` : name;
-    return r >= groups.length ? "      " + shown : x.members.length > 1 ? `${open.has(r) ? "▾" : "▸"} ${shown} × ${x.members.length}` : shown;
+    return r >= groups.length ? "\u2003\u2003" + shown : x.members.length > 1 ? `${open.has(r) ? "▾" : "▸"} ${shown} × ${x.members.length}` : shown;
   };
   const bar = (r) => {
     const inner = element("i");
