@@ -31,7 +31,7 @@ constexpr const char* kRecipes = R"(
 ## Recipes
 
 **The first call is slow.** Compiling takes some 50 us a kernel. It is done once a machine: programs are kept on disk, and a
-second process loads them in 2 to 4 us a kernel. `LAZY_LOG=flush` says of each flush whether it was `compiled`, `loaded from disk`
+second process loads them in 4 to 8 us a kernel. `LAZY_LOG=flush` says of each flush whether it was `compiled`, `loaded from disk`
 or a `hit`, and how long that took. An application ships what it will need:
 
     lazy-cache --dir /tmp/warm warmup -- ./app --typical-work      runs it, and tells what was compiled
