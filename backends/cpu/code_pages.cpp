@@ -13,6 +13,7 @@
 #include <memory>
 #include <set>
 
+#include "backends/cpu/allocator.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/lock.hpp"
@@ -95,7 +96,11 @@ char* take_pages(size_t bytes) {
   Pages& p = pages(hold);
   if (char* at = p.free.take(bytes)) return at;
   const size_t chunk = std::max(p.chunk, bytes);
-  void* at = ::mmap(nullptr, chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const auto map = [&] {
+    return ::mmap(nullptr, chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  };
+  void* at = map();
+  if (at == MAP_FAILED && release_kept_memory() > 0) at = map();
   if (at == MAP_FAILED) throw CompileError("executable memory: out of memory");
   p.chunk = std::min(p.chunk * 2, kLastChunk);
   if (chunk > bytes) p.free.give(static_cast<char*>(at) + bytes, chunk - bytes);
