@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <string_view>
 
 #include "lazy/spatial.hpp"
@@ -248,7 +247,7 @@ void check_groups(const Problem& p, int64_t channels, Wide expected, int64_t div
   if (channels != expected)
     p.mismatch("the image has " + std::to_string(channels) + " channels, the weights take " +
                to_string(expected) + (p.groups > 1 ? " in " + std::to_string(p.groups) + " groups" : ""));
-  if (divided % p.groups != 0)
+  if (divided % p.groups != 0 || p.groups > std::max<int64_t>(divided, 1))
     p.mismatch(std::to_string(divided) + " channels do not make " + std::to_string(p.groups) + " groups");
 }
 
@@ -268,6 +267,27 @@ Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options)
     if (along_rows(p, windows)) return Tensor(dense_along_rows(p, windows));
   }
   return Tensor(channels_from_last(convolve(p, image, kernel, p.padding, first), options.layout, p.site));
+}
+
+/// (C, O / groups, K...), or with its channels last, turned round: (K..., C, O / groups), of groups (K..., C
+/// / groups, O).
+Handle turned_weights(const Problem& p, bool first, int64_t channels, int64_t out) {
+  const jit::Purpose purpose(p.purposes.weights);
+  const Site& s = p.site;
+  const int n = p.spatial();
+  Handle kernel = first ? detail::permute(p.weights, joined({range(2, n + 2), {0, 1}}), s) : p.weights;
+  Dims start(n + 2, 0), step(n + 2, 1);
+  for (int i = 0; i < n; ++i) start[i] = kernel->shape[i] - 1, step[i] = -1;
+  kernel = detail::slice(kernel, start, step, kernel->shape, s);
+  if (p.groups == 1) return kernel;
+  // (K..., groups, C', O') -> (K..., C', groups O')
+  Shape split, merged;
+  for (int i = 0; i < n; ++i) split.push_back(kernel->shape[i]), merged.push_back(kernel->shape[i]);
+  split.push_back(p.groups), split.push_back(channels / p.groups), split.push_back(out);
+  merged.push_back(channels / p.groups), merged.push_back(p.groups * out);
+  kernel = detail::reshape(kernel, split, s);
+  kernel = detail::permute(kernel, joined({range(0, n), {n + 1, n, n + 2}}), s);
+  return detail::reshape(kernel, merged, s);
 }
 
 Tensor of_rank(const char* name, int n, Arg& x, Arg& w, const ConvOptions& options) {
@@ -293,26 +313,10 @@ Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
   const int n = p.spatial();
   const Dims extra = per_axis(p.name, "output_padding", options.output_padding, n, 0, s);
   const Handle image = channels_to_last(p.given, options.layout, s);
-  std::optional<jit::Purpose> purpose(p.purposes.weights);
-  // (C, O / groups, K...) -> (K..., C, O / groups)
-  Handle kernel = options.layout == channels_first
-                      ? detail::permute(p.weights, joined({range(2, n + 2), {0, 1}}), s)
-                      : p.weights;
-  const int64_t channels = kernel->shape[n], out = kernel->shape[n + 1];
+  const bool first = options.layout == channels_first;
+  const int64_t channels = p.weights->shape[first ? 0 : n], out = p.weights->shape[first ? 1 : n + 1];
   check_groups(p, image->shape.back(), channels, channels);
-  Dims start(n + 2, 0), step(n + 2, 1);
-  for (int i = 0; i < n; ++i) start[i] = kernel->shape[i] - 1, step[i] = -1;
-  kernel = detail::slice(kernel, start, step, kernel->shape, s);
-  if (p.groups > 1) {  // (K..., groups, C', O') -> (K..., C', groups O')
-    Shape split, merged;
-    for (int i = 0; i < n; ++i) split.push_back(kernel->shape[i]), merged.push_back(kernel->shape[i]);
-    split.push_back(p.groups), split.push_back(channels / p.groups), split.push_back(out);
-    merged.push_back(channels / p.groups), merged.push_back(p.groups * out);
-    kernel = detail::reshape(kernel, split, s);
-    kernel = detail::permute(kernel, joined({range(0, n), {n + 1, n, n + 2}}), s);
-    kernel = detail::reshape(kernel, merged, s);
-  }
-  purpose.reset();
+  const Handle kernel = turned_weights(p, first, channels, out);
   Dims before, extents, crop;
   Shape result = image->shape;
   for (int i = 0; i < n; ++i) {
