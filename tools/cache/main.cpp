@@ -41,7 +41,8 @@ int main(int argc, char** argv) {
   auto* const show = app.add_subcommand("show", "one program: trace, guards, loop IR, machine code");
   show->add_option("KEY", key, "as ls prints it, or its beginning")->required();
   auto* const verify = app.add_subcommand("verify", "check every record; status 1 if one is bad");
-  verify->add_flag("--recompile", recompile, "build every program again from its key and compare it byte by byte");
+  verify->add_flag("--recompile", recompile,
+                   "build every program again from its key and compare it byte by byte");
   auto* const prune = app.add_subcommand("prune", "drop the least recently used programs");
   prune->add_option("--size", size, "bytes to keep, such as 64MiB (default: LAZY_CACHE_SIZE)");
   auto* const clear = app.add_subcommand("clear", "drop everything");
@@ -49,7 +50,8 @@ int main(int argc, char** argv) {
       app.add_subcommand("export", "write everything to one file, to ship with an application");
   exports->add_option("FILE", file)->required();
   auto* const import = app.add_subcommand(
-      "import", "add such a file's programs; each is built again from its key and must come out byte by byte the same");
+      "import",
+      "add such a file's programs; each is built again from its key and must come out byte by byte the same");
   import->add_option("FILE", file)->required();
   import->add_flag("--trust", trust, "check its form only: its code will be run as it is");
   auto* const warmup =
