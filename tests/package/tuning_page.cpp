@@ -22,8 +22,11 @@ sizes.
   `tbb::task_arena*`; null goes back to the library's. `lazy/machine.hpp` needs no TBB header.
 * **Results larger than the last-level cache** are written past it, by non-temporal stores, when the launch as a whole
   touches more than that cache holds, at least half of it as results, in whole cache lines, and not in place.
-* **Blocks are kept** when tensors die, up to 4 GiB, and serve later ones of about their size: a loop in its steady state
-  asks the system for nothing and faults no page. Blocks of 2 MiB and more lie on huge pages where the system grants
+* **Blocks are kept** when tensors die, and serve later ones of about their size: a loop in its steady state
+  asks the system for nothing and faults no page. At most a fourth is kept of what the process may have: the least of the machine's memory, its control
+  groups' limits, `RLIMIT_AS` and `RLIMIT_DATA`. When other sizes are asked for, no more stays than was in use at once lately, unless the program comes back
+  for it. What nobody needed for ten seconds goes back to the system at a later allocation, and everything does before one fails.
+  `lazy::release_memory()` gives all of it back, for a program that goes idle. Blocks of 2 MiB and more lie on huge pages where the system grants
   them (`/sys/kernel/mm/transparent_hugepage/enabled`: `madvise` or `always`).
 )";
 
