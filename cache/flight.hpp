@@ -13,7 +13,7 @@
 
 namespace lazy::cache::detail {
 
-/// One fill, of one process: a forked child waits for none of its parent's. `key` is the filling thread's,
+/// A fill is of one process: a forked child waits for none of its parent's. `key` is the filling thread's,
 /// good while the flight is listed; `waiting` belongs to the cache's lock.
 template <class Value>
 struct Flight {

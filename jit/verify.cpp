@@ -57,7 +57,7 @@ std::vector<Handle> operands_of(const Node& n, const Values& values) {
   return r;
 }
 
-/// Whether the device promises the bits that its ops give one by one.
+/// Returns whether the device promises the bits that its ops give one by one.
 bool exact_when_fused(const Frame& f, const Backend& device) {
   const config::Values& settings = config::get();
   bool exact = device.host() && !settings.fp_contract;

@@ -200,12 +200,12 @@ Handle unary(Op op, const Handle& h, const Site& s) {
 
 namespace {
 
-/// Of two constants; none if the op is not folded.
+/// Computes an op of two constants; none if the op is not folded.
 [[gnu::noinline]] std::optional<Handle> folded(Op op, const Handle& a, const Handle& b, DType t,
                                                const Shape& shape, const Site& s) {
   jit::Scalar value;
   if (!fold(op, a->dtype, a->scalar, b->scalar, value)) return {};
-  // Where one was moved to: a literal beside it is on the default device.
+  // The result is where one was moved to: a literal beside it is on the default device.
   const Device device = a->device == b->device || a->device != jit::default_device(s) ? a->device : b->device;
   return jit::constant(value, t, shape, device, s);
 }

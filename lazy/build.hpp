@@ -71,7 +71,7 @@ Handle where(const char* name, const Handle& condition, const Handle&, const Han
 /// (ShapeError).
 Handle matmul(const char* name, const Handle&, const Handle&, const Site&);
 Handle constant(const Number&, DType, const Shape&, const Site&);
-/// As above, where `like` is.
+/// Records the same where `like` is.
 Handle constant(const Number&, DType, const Shape&, const Handle& like, const Site&);
 /// `update` put into `base` from `start` on, `step` apart, both of one dtype.
 Handle slice_update(const char* name, const Handle& base, const Handle& update, const Dims& start,

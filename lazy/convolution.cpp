@@ -17,7 +17,7 @@ constexpr int64_t kMostTaps = 64;
 // Fewer windows side by side leave too much of their vectors empty for lanes to run along them.
 constexpr int64_t kShortestRow = 48;
 
-/// What the steps of a convolution are recorded for, by the name that the user called.
+/// Says what the steps of a convolution are recorded for, by the name that the user called.
 struct Purposes {
   const char *name, *weights, *windows, *products, *image;
 };

@@ -13,15 +13,15 @@ namespace lazy::files {
 /// would write to. Keeps errno if the file could not be opened; -1 if there is no other descriptor.
 int above_stdio(int fd) noexcept;
 
-/// As the system's open and openat, with O_CLOEXEC, above the standard streams.
+/// Opens as the system's open and openat do, with O_CLOEXEC, above the standard streams.
 int open(const char* path, int flags, unsigned mode = 0) noexcept;
 int open_at(int folder, const char* name, int flags, unsigned mode = 0) noexcept;
 
 /// Returns whether a file may grow to so many bytes; if not errno is EFBIG. A write beyond RLIMIT_FSIZE would
 /// end the program (SIGXFSZ).
 bool may_reach(uint64_t bytes) noexcept;
-/// As the system's write, but fails with EFBIG in place of ending the program, and takes up interrupted
-/// writes. False with errno.
+/// Writes as the system's write does, but fails with EFBIG in place of ending the program, and takes up
+/// interrupted writes. False with errno.
 bool write(int fd, const void* from, size_t bytes) noexcept;
 /// At an offset.
 bool write_at(int fd, const void* from, uint64_t bytes, uint64_t offset) noexcept;

@@ -14,7 +14,7 @@ struct SizeClass {
 constexpr int kSmallestBits = 6, kLargestBits = 48;  // of sizes
 constexpr int kSizeClasses = (kLargestBits - kSmallestBits) * 4 + 1;
 
-/// Of a size up to 2^kLargestBits.
+/// Returns the class of a size up to 2^kLargestBits.
 constexpr SizeClass class_of(size_t n) {
   if (n <= size_t{1} << kSmallestBits) return {0, size_t{1} << kSmallestBits};
   const int top = static_cast<int>(std::bit_width(n - 1)) - 1;  // 2^top < n <= 2^(top + 1)

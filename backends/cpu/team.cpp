@@ -76,7 +76,7 @@ class Team {
   int64_t helpers_ = 0, wanted_ = 0, at_work_ = 0;
 };
 
-/// Of this process. Never destroyed: its threads end with the process.
+/// Returns this process's. Never destroyed: its threads end with the process.
 Team& team() {
   static constinit Mutex mutex;
   static constinit Team* current = nullptr;

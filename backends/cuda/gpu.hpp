@@ -32,7 +32,8 @@ class Gpu {
       fail(r, what);
   }
   [[noreturn]] void fail(api::Result, const char* what) const;
-  /// What the call gives; where that is that there is no memory, once more after what is kept was given back.
+  /// Returns what the call gives; where that is that there is no memory, once more after what is kept was
+  /// given back.
   template <class Call>
   api::Result with_room(Call&& call) {
     const api::Result r = call();

@@ -14,7 +14,7 @@ using jit::Op;
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
 
-/// What x86 makes of an argument outside of a function's domain.
+/// Returns what x86 makes of an argument outside of a function's domain.
 template <class T>
 constexpr T kInvalid = -std::numeric_limits<T>::quiet_NaN();
 template <class T>

@@ -127,7 +127,7 @@ bool Fuser::has_repeat(int g) const {
   return std::any_of(roots.begin(), roots.end(), [&](uint32_t v) { return repeats_[v] != 0; });
 }
 
-/// Whether kernel `g` may make `v` as well.
+/// Returns whether kernel `g` may make `v` as well.
 bool Fuser::has_room(int g, uint32_t v) {
   const auto& roots = f_.groups[static_cast<size_t>(g)].roots;
   if (roots.size() >= kMostStored || chunk_[roots[0]] != chunk_[v]) return false;

@@ -158,7 +158,7 @@ void Fuser::limit_reads(uint32_t v) {
   }
 }
 
-// What `v` reads by its operand `o`.
+// Returns what `v` reads by its operand `o`.
 uint32_t Fuser::reads_by(uint32_t v, uint32_t o) {
   if (is_source(at(o).op)) return OperandSets::kEmpty;
   if (!exists(o)) return reads_[o];

@@ -17,7 +17,7 @@ std::optional<Variant> variant_of(const std::string& name) {
   return {};
 }
 
-/// Whether the plans are the same but for how long compiling took.
+/// Returns whether the plans are the same but for how long compiling took.
 bool same_plan(const Program& kept, Program& again) {
   again.compile_ns = kept.compile_ns;
   Saver a, b;

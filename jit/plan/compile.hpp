@@ -15,7 +15,7 @@ enum class Variant : uint8_t {
 };
 const char* name_of(Variant);
 
-/// What a program does, before its kernels are compiled.
+/// A plan is what a program does, before its kernels are compiled.
 struct Plan {
   explicit Plan(const Frame& f) : trace(f) {}
   std::shared_ptr<Program> program = std::make_shared<Program>();

@@ -11,7 +11,8 @@ namespace lazy::jit {
 std::string step_name(const Step&, const Frame*);
 /// "path/main.cpp:14"; empty without a frame.
 std::string step_line(const Step&, const Frame*);
-/// What a composite of the library's recorded it for ("conv2d: weights to channels last"); null if none did.
+/// Returns what a composite of the library's recorded it for ("conv2d: weights to channels last"); null if
+/// none did.
 const char* step_purpose(const Step&, const Frame*);
 /// "map_add_main.cpp_14: 3 ops, 2 operands, band 0 (conv2d: weights to channels last)"
 std::string step_text(const Program&, size_t step, const Frame*);

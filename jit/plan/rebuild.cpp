@@ -19,7 +19,7 @@ bool own_extents(Op op) {
 }
 bool has_positions(Op op) { return op == Op::slice || op == Op::window || op == Op::slice_update; }
 
-/// Of an op whose extents follow from its operands', which are there; else those of `n` are left.
+/// Fills in the extents of an op that follow from its operands', which are there; else leaves those of `n`.
 void infer_shape(Node& n) {
   const auto operand = [&](int i) -> const Shape& { return n.operand[i]->shape; };
   switch (kind_of(n.op)) {

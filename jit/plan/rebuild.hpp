@@ -12,7 +12,7 @@
 
 namespace lazy::jit {
 
-/// What the frame has that its key leaves open, but for the values of constants.
+/// Returns what the frame has that its key leaves open, but for the values of constants.
 std::string instance_of(const Frame&);
 
 /// A frame of nodes without values.

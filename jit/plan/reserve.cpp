@@ -7,7 +7,7 @@ namespace lazy::jit {
 void Reserve::plan(const Program& p, size_t first, std::span<const Span> together,
                    std::span<const size_t> bytes, std::span<const size_t> has) {
   const size_t count = p.slots.size();
-  ancestor_.assign(count, jit::kNone);
+  ancestor_.assign(count, kNone);
   handed_on_.assign(count, 0);
   fresh_.clear();
   // What becomes a tensor's value has memory of its own size, for a later flush to take over.
@@ -27,7 +27,7 @@ void Reserve::plan(const Program& p, size_t first, std::span<const Span> togethe
       owns[s] = std::exchange(owns[static_cast<size_t>(donor)], 0);
       return;
     }
-    if (bytes[s] == kNone) return;
+    if (bytes[s] == kNothing) return;
     const auto found = p.slots[s].shared ? idle.end()
                        : seen[s]         ? idle.find(bytes[s])
                                          : idle.lower_bound(bytes[s]);

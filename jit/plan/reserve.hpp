@@ -17,10 +17,10 @@ class Reserve {
   struct Span {
     uint32_t first = 0, last = 0;
   };
-  static constexpr size_t kHas = SIZE_MAX, kNone = 0;
+  static constexpr size_t kHas = SIZE_MAX, kNothing = 0;
 
   /// Decides who takes over whose memory, in the steps from the span of `first` on. `bytes`, by slot: to be
-  /// had before it is made; kNone: it takes none of its own; kHas: it has memory by now, of `has` bytes.
+  /// had before it is made; kNothing: it takes none of its own; kHas: it has memory by now, of `has` bytes.
   void plan(const Program&, size_t first, std::span<const Span> together, std::span<const size_t> bytes,
             std::span<const size_t> has);
   bool planned() const { return !ancestor_.empty(); }
@@ -30,8 +30,8 @@ class Reserve {
     size_t bytes;
   };
   const std::vector<Fresh>& fresh() const { return fresh_; }
-  /// The dead slot whose memory `slot` takes over, or jit::kNone.
-  uint32_t ancestor(uint32_t slot) const { return planned() ? ancestor_[slot] : jit::kNone; }
+  /// The dead slot whose memory `slot` takes over, or kNone.
+  uint32_t ancestor(uint32_t slot) const { return planned() ? ancestor_[slot] : kNone; }
   /// True if the memory of `slot`, which is dead, is for a later one.
   bool is_handed_on(uint32_t slot) const { return planned() && handed_on_[slot]; }
 

@@ -373,7 +373,7 @@ class Run {
     for (uint32_t i = 0; i < together.size(); ++i) together[i] = {i, i};
     std::vector<uint8_t> scratch(p_.slots.size(), 0);
     reserve_scratch(step, p_.bands, together, scratch);
-    std::vector<size_t> bytes(p_.slots.size(), Reserve::kNone), has(p_.slots.size(), 0);
+    std::vector<size_t> bytes(p_.slots.size(), Reserve::kNothing), has(p_.slots.size(), 0);
     for (size_t i = together[step].first; i < p_.steps.size(); ++i)
       for (const uint32_t s : p_.steps[i].made) {
         if (scratch[s] || arguments_->arena.has(s) || takes_leaf(s)) continue;

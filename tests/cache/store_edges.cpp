@@ -32,7 +32,7 @@ Strings values(Store& s, const std::string& key) {
   for (const cache::Record& r : s.find(view(key))) all.emplace(r.value());
   return all;
 }
-/// One pack with one record, as a process leaves it; its path.
+/// Writes one pack with one record, as a process leaves it, and returns its path.
 std::string pack_of(const std::string& directory, const std::string& key, const std::string& value) {
   {
     Store s(at(directory));

@@ -5,7 +5,7 @@ namespace random_graph {
 
 using namespace lazy;
 
-/// Of register `x`, or of a new image where that is none.
+/// Takes register `x`, or a new image where that is none.
 void Maker::convolution(int x) {
   bool rows = false;  // of channels-first images, which lanes may run along
   if (dims(x).size() < 3 || dims(x).size() > 4 || chance(2)) {
@@ -62,7 +62,7 @@ void Maker::convolution(int x) {
   add(std::move(s));
 }
 
-/// Of register `x` as queries, or of new ones where that is none.
+/// Takes register `x` as queries, or new ones where that is none.
 void Maker::attention(int x) {
   if (p_.exact_only) return;
   if (dims(x).size() < 2 || !is_float(dtype(x))) {

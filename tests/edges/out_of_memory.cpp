@@ -67,7 +67,7 @@ void operator delete(void* p, size_t) noexcept { gone(p); }
 void operator delete(void* p, std::align_val_t) noexcept { gone(p); }
 void operator delete(void* p, size_t, std::align_val_t) noexcept { gone(p); }
 
-/// Where values' memory comes from.
+/// Gives memory for values.
 extern "C" void* aligned_alloc(size_t alignment, size_t bytes) {
   return fails() ? nullptr : ::memalign(alignment, bytes);
 }

@@ -16,7 +16,7 @@ using test::good_in_child;
 
 namespace {
 
-/// One of many small programs, and what it gives for elements of 1.5.
+/// Makes one of many small programs, and what it gives for elements of 1.5.
 Tensor program(unsigned seed, float& expected) {
   Tensor y = full({50}, 1.5f).eval();
   expected = 1.5f;

@@ -13,7 +13,7 @@ struct Made {
   size_t kernels = 0, stores = 0, loads = 0;
 };
 
-/// What kernels f's value takes; its bits are those that it has op by op.
+/// Returns the kernels that f's value takes; its bits are those that it has op by op.
 template <class F>
 Made made_for(const F& f) {
   Made m;

@@ -119,7 +119,7 @@ struct Kept {
   uint64_t label;
 };
 
-/// What is kept after each sample ran, in a folder.
+/// Returns what is kept after each sample ran, in a folder.
 std::vector<Kept> all_kept(const std::string& folder) {
   cache::Store store({folder});
   std::vector<Kept> kept;
@@ -167,7 +167,7 @@ void change(std::string& bytes, size_t from, Random& random) {
   }
 }
 
-/// One of those kept, changed: its value, its key, or with another's value.
+/// Changes one of those kept: its value, its key, or with another's value.
 Kept changed(const std::vector<Kept>& all, Random& random) {
   Kept k = all[random() % all.size()];
   const size_t key_begins = k.key.find('\0', k.key.find('\0') + 1) + 1;

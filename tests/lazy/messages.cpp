@@ -514,7 +514,7 @@ BOOST_AUTO_TEST_CASE(of_indices_and_members) {
   SAYS(axes, sum(x, {0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
-// Of the headers that lazy.hpp includes, every function in namespace lazy.
+// Lists every function in namespace lazy of the headers that lazy.hpp includes.
 BOOST_AUTO_TEST_CASE(none_is_left_out) {
   // What takes nothing that could be wrong, or says which device there isn't.
   const std::set<std::string> exempt{"default_device",

@@ -16,7 +16,7 @@ constexpr int which(int first, int count) {
   return active >= first && active < first + count ? active - first + 1 : 0;
 }
 constexpr bool on(int id) { return which(id, 1) != 0; }
-/// What is added to a number: 1, or by the second mutant -1.
+/// Returns what is added to a number: 1, or by the second mutant -1.
 constexpr int off(int first, int count) {
   const int w = which(first, count);
   return w == 2 ? -1 : w;
