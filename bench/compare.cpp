@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/features.hpp"
+#include "backends/cpu/machine/features.hpp"
 #include "hand.hpp"
 #include "inputs.hpp"
 #include "support/config.hpp"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "bench/workloads.hpp"
-#include "jit/registry.hpp"
+#include "jit/backend/registry.hpp"
 
 namespace {
 using namespace lazy;

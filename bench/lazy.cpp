@@ -9,7 +9,7 @@
 #include <string>
 
 #include "inputs.hpp"
-#include "jit/registry.hpp"
+#include "jit/backend/registry.hpp"
 #include "workloads.hpp"
 
 namespace bench {

@@ -1,10 +1,13 @@
-# cmake --install: the archive, the headers under include/lazy-jit (their names are too common for include/ itself), and
+# cmake --install: the library, the headers under include/lazy-jit (their names are too common for include/ itself), and
 # what find_package(lazy) reads.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(LAZY_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/lazy)
 
-install(TARGETS lazy EXPORT lazyTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS lazy EXPORT lazyTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(LAZY_ASMJIT AND NOT BUILD_SHARED_LIBS)
+  install(FILES ${LAZY_ASMJIT} DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY support cache jit lazy DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lazy-jit
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def")
 install(EXPORT lazyTargets NAMESPACE lazy:: DESTINATION ${LAZY_CMAKE_DIR})

@@ -2,7 +2,7 @@
 #include "backends/cpu/backend.hpp"
 #include "backends/cuda/backend.hpp"
 #include "backends/reference/backend.hpp"
-#include "jit/registry.hpp"
+#include "jit/backend/registry.hpp"
 
 namespace lazy::jit {
 

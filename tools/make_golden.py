@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/*.txt: what NumPy 2 answers, for tests/lazy/golden.cpp to compare with.
+"""Writes tests/golden/*.txt: what NumPy 2 answers, for tests/lazy/ops/golden.cpp to compare with.
 
     pip install numpy && python3 tools/make_golden.py
 

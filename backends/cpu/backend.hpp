@@ -2,8 +2,8 @@
 #pragma once
 #include <memory>
 
-#include "backends/cpu/features.hpp"
-#include "jit/backend.hpp"
+#include "backends/cpu/machine/features.hpp"
+#include "jit/backend/backend.hpp"
 
 namespace lazy::cpu_backend {
 

@@ -1,8 +1,8 @@
 #include "backends/cpu/code_memory.hpp"
 
-#include "backends/cpu/code_info.hpp"
-#include "backends/cpu/code_pages.hpp"
+#include "backends/cpu/debug/code_info.hpp"
 #include "backends/cpu/emitter/kernel_writer.hpp"
+#include "backends/cpu/memory/code_pages.hpp"
 #include "support/error.hpp"
 
 namespace lazy::cpu_backend {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/features.hpp"
-#include "backends/cpu/pack.hpp"
+#include "backends/cpu/machine/features.hpp"
+#include "backends/cpu/packing/pack.hpp"
 
 namespace lazy::cpu_backend {
 using jit::loop::ArgLayout;

@@ -1,8 +1,8 @@
 // Launches of contractions: how much of the sides is copied into better order, and who computes which block.
 // The order of every sum is that of the kernel whatever is decided here.
 #pragma once
-#include "backends/cpu/emitter/contraction.hpp"
-#include "backends/cpu/parallel.hpp"
+#include "backends/cpu/packing/contraction.hpp"
+#include "backends/cpu/threads/parallel.hpp"
 
 namespace lazy::cpu_backend {
 

@@ -4,10 +4,10 @@
 
 #include "backends/cpu/code_memory.hpp"
 #include "backends/cpu/contract.hpp"
-#include "backends/cpu/disassemble.hpp"
+#include "backends/cpu/debug/disassemble.hpp"
 #include "backends/cpu/emitter/call_table.hpp"
 #include "backends/cpu/emitter/kernel_writer.hpp"
-#include "backends/cpu/parallel.hpp"
+#include "backends/cpu/threads/parallel.hpp"
 #include "support/archive.hpp"
 
 namespace lazy::cpu_backend {

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string_view>
 
-#include "backends/cpu/features.hpp"
-#include "jit/backend.hpp"
+#include "backends/cpu/machine/features.hpp"
+#include "jit/backend/backend.hpp"
 
 namespace lazy::cpu_backend {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "jit/registry.hpp"
+#include "jit/backend/registry.hpp"
 
 namespace lazy::cuda_backend {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "backends/cuda/gpu.hpp"
-#include "jit/backend.hpp"
-#include "jit/loop/converted.hpp"
+#include "jit/backend/backend.hpp"
+#include "jit/ir/converted.hpp"
 
 namespace lazy::cuda_backend {
 

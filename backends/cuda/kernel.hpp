@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "backends/cuda/gpu.hpp"
-#include "jit/backend.hpp"
+#include "jit/backend/backend.hpp"
 
 namespace lazy::cuda_backend {
 

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "backends/cuda/gpu.hpp"
-#include "jit/backend.hpp"
-#include "jit/loop/product.hpp"
+#include "jit/backend/backend.hpp"
+#include "jit/ir/product.hpp"
 
 namespace lazy::cuda_backend {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backends/cuda/launched.hpp"
-#include "jit/backend.hpp"
+#include "jit/backend/backend.hpp"
 #include "support/config.hpp"
 #include "support/lock.hpp"
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string_view>
 
-#include "jit/backend.hpp"
+#include "jit/backend/backend.hpp"
 
 namespace lazy::cuda_backend {
 

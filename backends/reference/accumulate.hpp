@@ -1,9 +1,9 @@
-// Reductions in the order that jit/loop/ir.hpp fixes.
+// Reductions in the order that jit/ir/ir.hpp fixes.
 #pragma once
 #include <cstdint>
 #include <memory>
 
-#include "jit/loop/ir.hpp"
+#include "jit/ir/ir.hpp"
 
 namespace lazy::reference {
 

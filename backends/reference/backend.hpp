@@ -3,7 +3,7 @@
 #pragma once
 #include <memory>
 
-#include "jit/backend.hpp"
+#include "jit/backend/backend.hpp"
 
 namespace lazy::reference {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "backends/reference/ops.hpp"
-#include "jit/backend.hpp"
+#include "jit/backend/backend.hpp"
 
 namespace lazy::reference {
 

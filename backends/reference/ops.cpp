@@ -2,7 +2,7 @@
 
 #include <initializer_list>
 
-#include "jit/loop/rules.hpp"
+#include "jit/core/rules.hpp"
 
 namespace lazy::reference {
 

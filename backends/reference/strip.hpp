@@ -3,8 +3,8 @@
 #pragma once
 #include <cstdint>
 
-#include "jit/dtype.hpp"
-#include "jit/graph/op.hpp"
+#include "jit/core/dtype.hpp"
+#include "jit/core/op.hpp"
 
 namespace lazy::reference {
 

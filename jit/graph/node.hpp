@@ -7,7 +7,7 @@
 //
 // States. pending: in its graph's list, recipe only. flushing: taken by a flush that is under way on some
 // thread. ready: `buffer` holds the value. A failed flush makes its nodes pending again, and a good one those
-// whose values it leaves out (jit/liveness.hpp).
+// whose values it leaves out (jit/flush/liveness.hpp).
 //
 // Threads. Any thread may record on, read or drop any tensor. Each thread records into a graph of its own
 // (Graph, in graph.hpp), which has a lock of its own; a pending node of another thread's graph is flushed
@@ -18,11 +18,11 @@
 #include <cstring>
 #include <span>
 
-#include "jit/buffer.hpp"
-#include "jit/device.hpp"
-#include "jit/dtype.hpp"
-#include "jit/graph/op.hpp"
-#include "jit/shape.hpp"
+#include "jit/backend/buffer.hpp"
+#include "jit/core/device.hpp"
+#include "jit/core/dtype.hpp"
+#include "jit/core/op.hpp"
+#include "jit/core/shape.hpp"
 #include "support/forks.hpp"
 #include "support/site.hpp"
 

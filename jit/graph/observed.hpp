@@ -1,5 +1,5 @@
 // Whether a value is needed after the flush that may store it: noticed on its node, learned by the program
-// that makes it (jit/liveness.hpp).
+// that makes it (jit/flush/liveness.hpp).
 //
 // A node's word `watch` is a pointer to what is observed of the value, or null, and two marks. It is looked
 // at when the node is read, bound as an input, or dies, so that recording costs nothing.

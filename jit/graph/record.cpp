@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "jit/backend/registry.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/graph/layout.hpp"
 #include "jit/graph/observed.hpp"
-#include "jit/registry.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
 #include "support/metrics.hpp"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "jit/core/rules.hpp"
 #include "jit/graph/layout.hpp"
-#include "jit/loop/rules.hpp"
 
 namespace lazy::jit {
 namespace {

@@ -1,5 +1,5 @@
 // The rules that every recorded op keeps: dtypes, extents, attributes. lazy/ checks arguments and records
-// what is right; graphs that come from elsewhere (jit/plan/rebuild.hpp) are held against these.
+// what is right; graphs that come from elsewhere (jit/compile/rebuild.hpp) are held against these.
 #pragma once
 #include "jit/graph/node.hpp"
 

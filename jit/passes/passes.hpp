@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "jit/trace/trace.hpp"
+#include "jit/key/trace.hpp"
 
 namespace lazy::jit {
 

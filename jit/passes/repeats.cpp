@@ -5,7 +5,7 @@
 // chosen so that as few values as possible pass from one to the next.
 #include <algorithm>
 
-#include "jit/loop/rules.hpp"
+#include "jit/core/rules.hpp"
 #include "jit/passes/passes.hpp"
 #include "support/flat_map.hpp"
 #include "support/hash.hpp"

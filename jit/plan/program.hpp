@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "jit/backend.hpp"
+#include "jit/backend/backend.hpp"
+#include "jit/key/frame.hpp"
 #include "jit/plan/work.hpp"
-#include "jit/trace/frame.hpp"
 #include "support/tally.hpp"
 
 namespace lazy::jit {
 namespace event {
-struct Facts;  // jit/profile.cpp
+struct Facts;  // jit/observe/profile.cpp
 }
 
 /// One index map on the way from a kernel's iteration space to a buffer: a view node, or alignment to a
@@ -97,7 +97,7 @@ struct Band {
   std::vector<Source> sources;
   std::vector<uint32_t> inner;  // slots that only the band needs, in the order in which they are made
   std::shared_ptr<const Kernel>
-      rows;                 // runs all steps, row by row, where it takes them (jit/plan/row_bands.hpp)
+      rows;                 // runs all steps, row by row, where it takes them (jit/plan/tiling/row_bands.hpp)
   std::vector<Band> parts;  // bands without contractions in it, for when it isn't worth it as a whole
 };
 
@@ -140,7 +140,7 @@ struct Guard {
 inline constexpr int kGuardKinds = 8;
 const char* name_of(Guard::Kind);
 
-class Arguments;  // jit/plan/arguments.hpp
+class Arguments;  // jit/run/arguments.hpp
 struct Program;
 /// The arguments of a program's latest run, for the next to take. A run that finds none, because another
 /// thread has them, makes its own.
@@ -174,7 +174,8 @@ struct Program {
   uint64_t number = next_number();  // no two of this process have the same
   Tally runs;
   SpareArguments arguments;
-  mutable const event::Facts* facts = nullptr;  // for LAZY_PROFILE, once it needs them (jit/profile.cpp)
+  mutable const event::Facts* facts =
+      nullptr;  // for LAZY_PROFILE, once it needs them (jit/observe/profile.cpp)
 };
 
 /// Its bands, each before its parts; pointers to const ones if it is.
@@ -210,9 +211,5 @@ std::string describe(const Guard&, int64_t actual);
 uint32_t subject_of(const Guard&, const Program&);
 /// What it asks for: "contiguous: v0 is row-major without gaps"
 std::string describe(const Guard&);
-
-/// Runs the program: afterwards every pending value with a handle has its buffer. Throws what allocation or a
-/// kernel throws; then no node was changed.
-void run(const Program&, Frame&, Backend&);
 
 }  // namespace lazy::jit

@@ -1,7 +1,7 @@
 // Checks of a program that was read from disk.
 #include <algorithm>
 
-#include "jit/graph/op.hpp"
+#include "jit/core/op.hpp"
 #include "jit/plan/program_fields.hpp"
 
 namespace lazy::jit {

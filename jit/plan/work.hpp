@@ -1,6 +1,6 @@
 // How much a launch does: bytes touched and arithmetic, for reports.
 #pragma once
-#include "jit/loop/ir.hpp"
+#include "jit/ir/ir.hpp"
 
 namespace lazy::jit {
 

@@ -17,9 +17,9 @@
 
 #include "cache/private_directory.hpp"
 #include "support/config.hpp"
-#include "tests/asked.hpp"
-#include "tests/child.hpp"
-#include "tests/folder.hpp"
+#include "tests/common/asked.hpp"
+#include "tests/common/child.hpp"
+#include "tests/common/folder.hpp"
 
 using namespace lazy;
 using cache::Store;

@@ -13,7 +13,7 @@
 #include "cache/private_directory.hpp"
 #include "cache/store.hpp"
 #include "support/config.hpp"
-#include "tests/folder.hpp"
+#include "tests/common/folder.hpp"
 
 using namespace lazy;
 using cache::Store;

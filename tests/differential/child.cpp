@@ -6,7 +6,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "tests/child.hpp"
+#include "tests/common/child.hpp"
 #include "tests/differential/trial.hpp"
 
 namespace lazy::test {

@@ -11,14 +11,14 @@
 #include <iostream>
 #include <optional>
 
-#include "jit/flush.hpp"
-#include "jit/trace/report.hpp"
+#include "jit/flush/flush.hpp"
+#include "jit/key/report.hpp"
 #include "support/config.hpp"
-#include "tests/asked.hpp"
-#include "tests/child.hpp"
+#include "tests/common/asked.hpp"
+#include "tests/common/child.hpp"
+#include "tests/common/folder.hpp"
 #include "tests/differential/isas.hpp"
 #include "tests/differential/random_graph.hpp"
-#include "tests/folder.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "support/config.hpp"
-#include "tests/asked.hpp"
+#include "tests/common/asked.hpp"
 #include "tests/differential/isas.hpp"
 #include "tests/differential/random_graph.hpp"
 

@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "backends/reference/kernel.hpp"
+#include "tests/common/kernel_builder.hpp"
 #include "tests/differential/trial.hpp"
-#include "tests/kernel_builder.hpp"
 
 using namespace lazy;
 using namespace lazy::test;

@@ -3,7 +3,7 @@
 #include "backends/reference/kernel.hpp"
 #include "backends/vector/vecmath/vecmath.hpp"
 #include "backends/vector/vir_interpret.hpp"
-#include "jit/loop/rules.hpp"
+#include "jit/core/rules.hpp"
 
 namespace lazy::test {
 namespace {

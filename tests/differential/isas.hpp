@@ -2,9 +2,9 @@
 // one.
 #pragma once
 #include "backends/cpu/backend.hpp"
-#include "backends/cpu/features.hpp"
-#include "jit/registry.hpp"
-#include "lazy/insight.hpp"
+#include "backends/cpu/machine/features.hpp"
+#include "jit/backend/registry.hpp"
+#include "lazy/insight/insight.hpp"
 
 class Isas final : public lazy::jit::Backend {
  public:

@@ -8,10 +8,10 @@
 #include "backends/cpu/backend.hpp"
 #include "backends/reference/kernel.hpp"
 #include "support/config.hpp"
-#include "tests/asked.hpp"
+#include "tests/common/asked.hpp"
+#include "tests/common/kernel_builder.hpp"
 #include "tests/differential/interpreted.hpp"
 #include "tests/differential/trial.hpp"
-#include "tests/kernel_builder.hpp"
 
 using namespace lazy;
 using namespace lazy::test;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "tests/common/kernel_builder.hpp"
 #include "tests/differential/random_source.hpp"
-#include "tests/kernel_builder.hpp"
 
 namespace lazy::test {
 namespace {

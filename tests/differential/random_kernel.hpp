@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/loop/ir.hpp"
+#include "jit/ir/ir.hpp"
 
 namespace lazy::test {
 

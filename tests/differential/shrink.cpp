@@ -1,7 +1,7 @@
 // Making a failing case smaller.
 #include <algorithm>
 
-#include "jit/loop/rules.hpp"
+#include "jit/core/rules.hpp"
 #include "support/error.hpp"
 #include "tests/differential/random_kernel.hpp"
 

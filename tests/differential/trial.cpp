@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "jit/loop/rules.hpp"
+#include "jit/core/rules.hpp"
 #include "support/fp16.hpp"
-#include "tests/kernel_builder.hpp"
+#include "tests/common/kernel_builder.hpp"
 
 namespace lazy::test {
 namespace {

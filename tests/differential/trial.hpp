@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/backend.hpp"
+#include "jit/backend/backend.hpp"
 #include "tests/differential/memory.hpp"
 
 namespace lazy::test {

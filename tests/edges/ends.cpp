@@ -2,8 +2,8 @@
 // (before main) are computed like any other.
 #include <boost/test/unit_test.hpp>
 
-#include "tests/folder.hpp"
-#include "tests/processes.hpp"
+#include "tests/common/folder.hpp"
+#include "tests/common/processes.hpp"
 
 using namespace lazy::test;
 

@@ -1,7 +1,7 @@
 // Memory that is only kept is never why there is none.
 #include <boost/test/unit_test.hpp>
 
-#include "tests/processes.hpp"
+#include "tests/common/processes.hpp"
 
 using namespace lazy::test;
 

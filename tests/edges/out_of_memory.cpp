@@ -17,7 +17,7 @@
 #include "lazy/lazy.hpp"
 #include "support/config.hpp"
 #include "support/log_sink.hpp"
-#include "tests/folder.hpp"
+#include "tests/common/folder.hpp"
 
 namespace {
 

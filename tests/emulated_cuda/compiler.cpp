@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "tests/child.hpp"
+#include "tests/common/child.hpp"
 #include "tests/emulated_cuda/folder.hpp"
 #include "tests/emulated_cuda/hash.hpp"
 #include "tests/emulated_cuda/scan.hpp"

@@ -19,7 +19,7 @@ sizes.
   caller's thread: waking a thread would cost more than it brings.
 * **How many threads.** As many as the affinity mask and the cgroup's CPU quota allow (of the process's group and all above
   it), or `LAZY_NUM_THREADS`. A host with an arena of its own passes it: `lazy::set_arena(&arena)` with a
-  `tbb::task_arena*`; null goes back to the library's. `lazy/machine.hpp` needs no TBB header.
+  `tbb::task_arena*`; null goes back to the library's. `lazy/insight/machine.hpp` needs no TBB header.
 * **Results larger than the last-level cache** are written past it, by non-temporal stores, when the launch as a whole
   touches more than that cache holds, at least half of it as results, in whole cache lines, and not in place.
 * **Blocks are kept** when tensors die, and serve later ones of about their size: a loop in its steady state

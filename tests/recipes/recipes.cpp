@@ -4,8 +4,8 @@
 #include <list>
 #include <sstream>
 
-#include "tests/folder.hpp"
-#include "tests/processes.hpp"
+#include "tests/common/folder.hpp"
+#include "tests/common/processes.hpp"
 
 using namespace lazy::test;
 

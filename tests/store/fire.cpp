@@ -13,9 +13,9 @@
 #include <random>
 #include <thread>
 
-#include "tests/asked.hpp"
-#include "tests/folder.hpp"
-#include "tests/processes.hpp"
+#include "tests/common/asked.hpp"
+#include "tests/common/folder.hpp"
+#include "tests/common/processes.hpp"
 
 using namespace lazy::test;
 

@@ -2,11 +2,11 @@
 #include <boost/test/unit_test.hpp>
 #include <random>
 
-#include "jit/plan/disk.hpp"
-#include "jit/registry.hpp"
+#include "jit/backend/registry.hpp"
+#include "jit/compile/disk.hpp"
 #include "lazy/lazy.hpp"
-#include "tests/asked.hpp"
-#include "tests/program_cache.hpp"
+#include "tests/common/asked.hpp"
+#include "tests/common/program_cache.hpp"
 
 using namespace lazy;
 using config::Override;

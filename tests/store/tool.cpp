@@ -3,8 +3,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "tests/folder.hpp"
-#include "tests/processes.hpp"
+#include "tests/common/folder.hpp"
+#include "tests/common/processes.hpp"
 
 using namespace lazy::test;
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/child.hpp"
+#include "tests/common/child.hpp"
 
 namespace lazy_test {
 

@@ -1,6 +1,6 @@
 // What the tests promise of themselves: who runs them does not decide what they find, and what they start
 // ends with them.
-#include "tests/child.hpp"
+#include "tests/common/child.hpp"
 
 #include <sys/wait.h>
 

@@ -13,8 +13,8 @@
 #include "support/error.hpp"
 #include "support/log.hpp"
 #include "support/profile.hpp"
-#include "tests/folder.hpp"
-#include "tests/forked.hpp"
+#include "tests/common/folder.hpp"
+#include "tests/common/forked.hpp"
 #include "tests/support/child.hpp"
 
 using namespace lazy;

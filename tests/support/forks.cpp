@@ -7,7 +7,7 @@
 
 #include "support/error.hpp"
 #include "support/lock.hpp"
-#include "tests/forked.hpp"
+#include "tests/common/forked.hpp"
 
 using namespace lazy;
 using test::good_in_child;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cache/store.hpp"
-#include "jit/plan/disk.hpp"
+#include "jit/compile/disk.hpp"
 
 namespace lazy::tool {
 

@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "jit/plan/band.hpp"
-#include "jit/trace/report.hpp"
+#include "jit/key/report.hpp"
+#include "jit/plan/tiling/band.hpp"
 #include "support/error.hpp"
 #include "tools/cache/commands.hpp"
 
@@ -44,7 +44,7 @@ KernelText text_of_rows(const jit::StoredProgram& s, size_t band) {
   return t;
 }
 
-std::string settings(uint32_t word) {  // word 0 of a key: jit/trace/frame.cpp
+std::string settings(uint32_t word) {  // word 0 of a key: jit/key/frame.cpp
   constexpr const char* dynamic[] = {"auto", "always", "never", "?"};
   return std::string("LAZY_EXACT_CASTS=") + (word & 1 ? "on" : "off") +
          " LAZY_DYNAMIC=" + dynamic[word >> 1 & 3] + " LAZY_FP_CONTRACT=" + (word >> 3 & 1 ? "on" : "off");

@@ -63,7 +63,7 @@ class Copy:
     def write(self):
         names = set(tracked())
         for f in names:
-            if f in self.sources or f in ("CMakeLists.txt", "tests/main.cpp"):
+            if f in self.sources or f in ("CMakeLists.txt", "tests/common/main.cpp"):
                 continue
             there, here = os.path.join(self.source, f), os.path.join(ROOT, f)
             if not os.path.exists(there) or open(there, "rb").read() != open(here, "rb").read():
@@ -79,7 +79,7 @@ class Copy:
         for own, name in (("switch.hpp", "support/mutation_switch.hpp"), ("switch.cpp", "support/mutation_switch.cpp"),
                           ("observer.hpp", "tests/mutation_observer.hpp")):
             write(os.path.join(self.source, name), open(os.path.join(HERE, own), encoding="utf-8").read())
-        for name, more in (("tests/main.cpp", '#include "tests/mutation_observer.hpp"\n'),
+        for name, more in (("tests/common/main.cpp", '#include "tests/mutation_observer.hpp"\n'),
                            ("CMakeLists.txt", WOVEN_FLAGS % " ".join(f for f in self.sources if f.endswith(".cpp")))):
             write(os.path.join(self.source, name), open(os.path.join(ROOT, name), encoding="utf-8").read() + more)
         self.weave()

@@ -1,4 +1,5 @@
-// Follows the copy's tests/main.cpp: which mutants each test reaches, or that the first failure ends the run.
+// Follows the copy's tests/common/main.cpp: which mutants each test reaches, or that the first failure ends
+// the run.
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -1,8 +1,18 @@
 #include "backends/cpu/emitter/assembly.hpp"
 
+#include <cstdio>
+
 #include <cstring>
 
 #include "support/error.hpp"
+
+// AsmJit's stderr (cmake/asmjit.cmake): the address of libc's own object, so that nothing runs before main.
+// It is here because whoever needs AsmJit needs this file.
+extern "C" {
+extern FILE _IO_2_1_stderr_;
+[[gnu::visibility("hidden")]] extern FILE* lazy_asmjit_stderr;
+FILE* lazy_asmjit_stderr = &_IO_2_1_stderr_;
+}
 
 namespace lazy::cpu_backend {
 using vir::Type;

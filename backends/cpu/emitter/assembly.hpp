@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "backends/cpu/emitter/block.hpp"
-#include "backends/cpu/features.hpp"
-#include "jit/loop/ir.hpp"
+#include "backends/cpu/machine/features.hpp"
+#include "jit/ir/ir.hpp"
 
 namespace lazy::cpu_backend {
 namespace x86 = asmjit::x86;

@@ -1,6 +1,6 @@
 #include "backends/cpu/emitter/call_table.hpp"
 
-#include "backends/cpu/emitter/transpose.hpp"
+#include "backends/cpu/packing/transpose.hpp"
 
 namespace lazy::cpu_backend {
 

@@ -4,7 +4,7 @@
 
 #include "backends/cpu/emitter/call_table.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
-#include "backends/cpu/emitter/transpose.hpp"
+#include "backends/cpu/packing/transpose.hpp"
 
 namespace lazy::cpu_backend {
 using jit::loop::Form;

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "backends/cpu/emitter/assembly.hpp"
-#include "backends/cpu/emitter/contraction.hpp"
 #include "backends/cpu/emitter/copies.hpp"
 #include "backends/cpu/emitter/encode.hpp"
 #include "backends/cpu/emitter/reduction_state.hpp"
-#include "backends/cpu/split.hpp"
+#include "backends/cpu/emitter/split.hpp"
+#include "backends/cpu/packing/contraction.hpp"
 
 namespace lazy::cpu_backend {
 

@@ -5,7 +5,7 @@
 // ones or all zeros.
 #pragma once
 #include "backends/cpu/emitter/isel.hpp"
-#include "backends/cpu/features.hpp"
+#include "backends/cpu/machine/features.hpp"
 
 namespace lazy::cpu_backend {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "backends/cpu/emitter/kernel_writer.hpp"
-#include "backends/cpu/features.hpp"
+#include "backends/cpu/machine/features.hpp"
 
 namespace lazy::cpu_backend {
 using jit::loop::Code;

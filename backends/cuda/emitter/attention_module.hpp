@@ -1,11 +1,11 @@
-// An attention (jit/loop/attention.hpp) as one CUDA kernel: a block of threads has some queries of one head
+// An attention (jit/ir/attention.hpp) as one CUDA kernel: a block of threads has some queries of one head
 // and goes along the keys, some at a time, so that scores and weights are in registers and shared memory
 // only. What was added up is multiplied by e^(old top - new top) whenever a row's top rises.
 #pragma once
 #include <optional>
 
 #include "backends/cuda/emitter/module.hpp"
-#include "jit/loop/attention.hpp"
+#include "jit/ir/attention.hpp"
 
 namespace lazy::cuda_backend {
 

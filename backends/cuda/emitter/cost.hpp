@@ -1,6 +1,6 @@
 // How much a kernel's code costs, for deciding how many copies of it are worth having.
 #pragma once
-#include "jit/loop/ir.hpp"
+#include "jit/ir/ir.hpp"
 
 namespace lazy::cuda_backend {
 

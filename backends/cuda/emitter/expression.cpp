@@ -4,7 +4,7 @@
 
 #include "backends/cuda/emitter/recipe.hpp"
 #include "backends/cuda/emitter/types.hpp"
-#include "jit/loop/rules.hpp"
+#include "jit/core/rules.hpp"
 #include "support/error.hpp"
 
 namespace lazy::cuda_backend {

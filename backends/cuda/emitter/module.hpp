@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/loop/ir.hpp"
+#include "jit/ir/ir.hpp"
 
 namespace lazy::cuda_backend {
 
@@ -102,7 +102,7 @@ class Schedule {
   size_t part_bytes_ = 0;  // of one block's results, on their way to the second function
 };
 
-/// One of several kernels in a module (jit/loop/rows.hpp).
+/// One of several kernels in a module (jit/ir/rows.hpp).
 struct ScheduledMember {
   jit::loop::LoopKernel kernel;
   Schedule schedule;

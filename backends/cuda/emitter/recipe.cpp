@@ -10,7 +10,7 @@
 #include "backends/cuda/emitter/types.hpp"
 #include "backends/vector/helpers.hpp"
 #include "backends/vector/vecmath/vecmath.hpp"
-#include "jit/loop/rules.hpp"
+#include "jit/core/rules.hpp"
 #include "support/error.hpp"
 #include "support/lock.hpp"
 

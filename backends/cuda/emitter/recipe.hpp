@@ -3,8 +3,8 @@
 #include <string>
 
 #include "backends/cuda/emitter/prelude.hpp"
-#include "jit/dtype.hpp"
-#include "jit/graph/op.hpp"
+#include "jit/core/dtype.hpp"
+#include "jit/core/op.hpp"
 
 namespace lazy::cuda_backend {
 

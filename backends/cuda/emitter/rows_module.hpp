@@ -1,9 +1,9 @@
-// Kernels along the same rows (jit/loop/rows.hpp) as one CUDA kernel: a warp does all of them for its row,
+// Kernels along the same rows (jit/ir/rows.hpp) as one CUDA kernel: a warp does all of them for its row,
 // with the row's own values in shared memory. So a softmax reads its input from memory once and writes its
 // result, and nothing else.
 #pragma once
 #include "backends/cuda/emitter/module.hpp"
-#include "jit/loop/rows.hpp"
+#include "jit/ir/rows.hpp"
 
 namespace lazy::cuda_backend {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "jit/loop/ir.hpp"
+#include "jit/ir/ir.hpp"
 
 namespace lazy::cuda_backend {
 

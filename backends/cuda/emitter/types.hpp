@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "jit/loop/ir.hpp"
+#include "jit/ir/ir.hpp"
 
 namespace lazy::cuda_backend {
 

@@ -7,7 +7,7 @@
 
 #include "backends/cuda/emitter/prelude.hpp"
 #include "backends/cuda/emitter/text.hpp"
-#include "jit/loop/ir.hpp"
+#include "jit/ir/ir.hpp"
 
 namespace lazy::cuda_backend {
 

@@ -4,7 +4,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "tests/child.hpp"
+#include "tests/common/child.hpp"
 #include "tests/emulated_cuda/tests/device.hpp"
 #include "tests/emulated_cuda/tests/kernels.hpp"
 #include "tests/emulated_cuda/tests/stderr.hpp"

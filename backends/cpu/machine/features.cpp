@@ -1,0 +1,162 @@
+#include "backends/cpu/machine/features.hpp"
+
+#include <cpuid.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "support/cgroup.hpp"
+#include "support/error.hpp"
+#include "support/lock.hpp"
+
+namespace lazy::cpu_backend {
+namespace {
+
+struct Regs {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+};
+Regs cpuid(unsigned leaf, unsigned sub = 0) {
+  Regs r;
+  __cpuid_count(leaf, sub, r.a, r.b, r.c, r.d);
+  return r;
+}
+bool has(unsigned reg, std::initializer_list<int> bits) {
+  return std::all_of(bits.begin(), bits.end(), [reg](int b) { return reg >> b & 1; });
+}
+uint64_t enabled_state() {
+  unsigned lo, hi;
+  asm volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
+  return uint64_t{hi} << 32 | lo;
+}
+
+Isa detect() {
+  if (cpuid(0).a < 7) return Isa::reference;
+  const Regs one = cpuid(1), seven = cpuid(7);
+  constexpr int fma = 12, osxsave = 27, avx = 28, f16c = 29;
+  if (!has(one.c, {fma, osxsave, avx, f16c})) return Isa::reference;
+  const uint64_t state = enabled_state();
+  if ((state & 0x6) != 0x6) return Isa::reference;  // xmm, ymm
+  constexpr int bmi1 = 3, avx2 = 5, bmi2 = 8;
+  if (!has(seven.b, {bmi1, avx2, bmi2})) return Isa::reference;
+  constexpr int f = 16, dq = 17, cd = 28, bw = 30, vl = 31;
+  if ((state & 0xe6) == 0xe6 && has(seven.b, {f, dq, cd, bw, vl})) return Isa::avx512;  // and opmask, zmm
+  return Isa::avx2;
+}
+
+/// A file's first line. Without streams: this is part of every process's start.
+std::string line_of(const std::string& file) {
+  const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  char text[64];
+  const ssize_t n = read(fd, text, sizeof text);
+  close(fd);
+  const std::string_view all(text, n > 0 ? static_cast<size_t>(n) : 0);
+  return std::string(all.substr(0, all.find('\n')));
+}
+
+size_t cache_size(int name, size_t otherwise) {
+  const long n = sysconf(name);
+  return n > 0 ? static_cast<size_t>(n) : otherwise;
+}
+
+/// What the kernel says of the first processor's third level; the C library's word is, on AMD, that of all of
+/// the socket's together.
+size_t third_level() {
+  for (const char* index : {"3", "2", "4"}) {  // as a rule two first levels, a second and a third
+    const std::string dir = std::string("/sys/devices/system/cpu/cpu0/cache/index") + index + "/";
+    if (line_of(dir + "level") != "3") continue;
+    const size_t kib = std::strtoul(line_of(dir + "size").c_str(), nullptr, 10);
+    if (kib > 0) return kib << 10;
+  }
+  return cache_size(_SC_LEVEL3_CACHE_SIZE, 16 << 20);
+}
+
+/// Processors' worth of time that a cgroup directory grants; huge when it sets no limit.
+constexpr double kUnlimited = 1e9;
+double quota_of(const std::string& dir) {
+  double period = 0, us = -1;
+  std::string quota;
+  if (std::ifstream v2(dir + "/cpu.max"); v2 >> quota >> period)
+    return quota == "max" || period <= 0 ? kUnlimited : std::strtod(quota.c_str(), nullptr) / period;
+  if (std::ifstream(dir + "/cpu.cfs_quota_us") >> us && std::ifstream(dir + "/cpu.cfs_period_us") >> period &&
+      us > 0 && period > 0)
+    return us / period;
+  return kUnlimited;
+}
+
+/// The smallest of this process's group and all groups above it.
+double read_quota() {
+  double least = kUnlimited;
+  for (const std::string& folder : cgroup_folders("cpu")) least = std::min(least, quota_of(folder));
+  return least;
+}
+
+}  // namespace
+
+const char* name_of(Isa isa) {
+  constexpr const char* names[] = {"reference", "avx2", "avx512"};
+  return names[static_cast<int>(isa)];
+}
+
+Isa best_isa() {
+  static constinit Once<const Isa> isa;
+  return isa.get(detect);
+}
+
+std::string processor_name() {
+  constexpr unsigned first = 0x80000002;
+  if (cpuid(0x80000000).a < first + 2) return "x86-64";
+  std::string name;
+  for (unsigned leaf = first; leaf <= first + 2; ++leaf) {
+    const Regs r = cpuid(leaf);
+    for (const unsigned word : {r.a, r.b, r.c, r.d})
+      for (int i = 0; i < 4; ++i)
+        if (const char c = static_cast<char>(word >> (8 * i)); c) name += c;
+  }
+  return name;
+}
+
+bool has_vnni() {
+  constexpr int vnni = 11;
+  static constinit Once<const bool> yes;
+  return yes.get([] { return best_isa() == Isa::avx512 && has(cpuid(7).c, {vnni}); });
+}
+
+Isa isa_from(std::string_view word) {
+  if (word == "auto") return best_isa();
+  for (Isa isa : {Isa::reference, Isa::avx2, Isa::avx512})
+    if (word == name_of(isa)) {
+      if (isa > best_isa())
+        throw DeviceError("LAZY_CPU_ISA=" + std::string(word) + ": this machine goes up to " +
+                          name_of(best_isa()));
+      return isa;
+    }
+  throw ConfigError("LAZY_CPU_ISA=" + std::string(word) + ": expected auto, avx512, avx2 or reference");
+}
+
+const Caches& caches() {
+  static constinit Once<const Caches> c;
+  return c.get([] {
+    return Caches{cache_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10), cache_size(_SC_LEVEL2_CACHE_SIZE, 1 << 20),
+                  third_level()};
+  });
+}
+
+int usable_processors() {
+  static constinit Once<const int> n;
+  return n.get([] {
+    cpu_set_t set;
+    const int affine = sched_getaffinity(0, sizeof set, &set) == 0
+                           ? CPU_COUNT(&set)
+                           : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    return std::max(1, static_cast<int>(std::min<double>(affine, std::max(1.0, std::round(read_quota())))));
+  });
+}
+
+}  // namespace lazy::cpu_backend

@@ -1,0 +1,323 @@
+#include "backends/cpu/threads/parallel.hpp"
+
+#include <immintrin.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "backends/cpu/emitter/split.hpp"
+#include "backends/cpu/machine/features.hpp"
+#include "backends/cpu/memory/allocator.hpp"
+#include "backends/cpu/threads/machine.hpp"
+#include "backends/cpu/threads/team.hpp"
+#include "support/config.hpp"
+#include "support/float_mode.hpp"
+#include "support/lock.hpp"
+#include "support/profile.hpp"
+
+namespace lazy::cpu_backend {
+using jit::loop::Stride;
+namespace {
+
+// A launch this long gains from threads that are awake: half of it and a dispatch are well below the whole.
+constexpr double kWorthAThread = 8000, kDispatchesWorthAThread = 5;
+constexpr double kSurelyWorthAThread = 25000;  // whatever a dispatch seemed to cost when it was measured
+// Waking a thread costs the caller a few microseconds; from here on that is less than a twentieth.
+constexpr double kWorthWaking = 60000;
+constexpr int64_t kStayAwake = 60000;  // nanoseconds that an idle thread goes on looking for work, about
+constexpr int64_t kVectorGrain =
+    64;  // chunks of the vector axis start at multiples: whole vectors, whole cache lines
+constexpr int kScratch = jit::loop::ArgLayout::kScratch;
+
+std::atomic<tbb::task_arena*> host_arena{nullptr};
+
+/// The process that TBB's threads are of, as forks::generation() + 1; 0: none were asked for yet.
+std::atomic<uint32_t> tbb_process{0};
+/// TBB can be used here. Its threads don't survive a fork, and it starts no new ones.
+bool tbb_lives() {
+  const uint32_t here = forks::generation() + 1;
+  uint32_t process = tbb_process.load(std::memory_order_relaxed);
+  if (process == 0 && tbb_process.compare_exchange_strong(process, here)) return true;
+  return process == here;
+}
+
+/// The host's, or one for as many threads as are asked for now. Arenas are never destroyed: other threads may
+/// be at work in them, also while the process ends.
+tbb::task_arena& arena(int threads) {
+  struct Sized {
+    int threads;
+    tbb::task_arena arena;
+  };
+  if (tbb::task_arena* host = host_arena.load(std::memory_order_acquire)) return *host;
+  static std::atomic<Sized*> current{nullptr};
+  Sized* a = current.load(std::memory_order_acquire);
+  if (!a || a->threads != threads) {
+    static constinit Mutex mutex;
+    static constinit std::map<int, Sized*>* all = nullptr;
+    const Hold hold(mutex);
+    if (!all || !hold.intact()) all = new std::map<int, Sized*>;
+    Sized*& mine = (*all)[threads];
+    if (!mine) mine = new Sized{threads, tbb::task_arena(threads)};
+    current.store(a = mine, std::memory_order_release);
+  }
+  return a->arena;
+}
+
+/// Calls some(first, last) for parts of 0 ... pieces, on several threads; returns when all are done.
+template <class Some>
+void in_parallel(int64_t pieces, int threads, const Some& some) {
+  if (!tbb_lives()) return run_in_team(pieces, threads, some);
+  const auto all = [&] {
+    tbb::parallel_for(
+        tbb::blocked_range<int64_t>(0, pieces, 1),
+        [&](const tbb::blocked_range<int64_t>& r) { some(r.begin(), r.end()); }, tbb::simple_partitioner());
+  };
+  // Isolated: while this thread waits, it takes up no task of the host's, which might record or flush on this
+  // thread.
+  arena(threads).execute([&] { tbb::this_task_arena::isolate(all); });
+}
+
+/// Records each part of what the calling thread runs on the thread that does it.
+class Parts {
+ public:
+  explicit Parts(int64_t pieces)
+      : name_(profile::on() ? profile::activity.name : nullptr),
+        silent_(profile::activity.own_parts ? nullptr : &profile::activity) {
+    if (name_) profile::activity.parts += static_cast<uint32_t>(pieces);
+  }
+  template <class F>
+  void run(int64_t first, int64_t last, F&& some) const {
+    const FloatMode mode;  // of whichever thread this is
+    static constexpr profile::Kind kind{
+        nullptr, profile::kPart, {{{"name", profile::Type::text}, {"piece", profile::Type::integer}}}};
+    if (!name_ || &profile::activity == silent_) return some(first, last);
+    const profile::Span span(kind, name_, first);
+    some(first, last);
+  }
+
+ private:
+  const char* name_;
+  const profile::Activity* silent_;  // of the thread whose parts are left out
+};
+
+int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+/// When a launch that threads could have helped with was last seen. Those that follow each other closely find
+/// the threads awake: the first of them, at the latest the second, wakes them.
+std::atomic<int64_t> last_sizeable{0};
+int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+bool closely_followed() {
+  const int64_t now = now_ns();
+  return now - last_sizeable.exchange(now, std::memory_order_relaxed) < kStayAwake;
+}
+
+double worth_awake_threads() {
+  return std::clamp(kDispatchesWorthAThread * machine().dispatch_ns, kWorthAThread, kSurelyWorthAThread);
+}
+
+}  // namespace
+
+int thread_count() {
+  const int asked = config::get().num_threads;
+  if (tbb::task_arena* host = host_arena.load(std::memory_order_acquire)) {
+    const int has = host->max_concurrency();
+    return asked > 0 ? std::min(asked, has) : has;
+  }
+  return asked > 0 ? asked : usable_processors();
+}
+
+void set_arena(tbb::task_arena* arena) {
+  (void)tbb_lives();  // its threads are there
+  host_arena.store(arena, std::memory_order_release);
+}
+
+void for_each(int64_t pieces, const std::function<void(int64_t)>& task) {
+  const auto some = [&](int64_t first, int64_t last) {
+    for (int64_t p = first; p < last; ++p) task(p);
+    _mm_sfence();  // what went past the caches must be seen by whoever waits
+  };
+  if (pieces == 1) return some(0, 1);
+  const Parts parts(pieces);
+  in_parallel(pieces, thread_count(), [&](int64_t first, int64_t last) { parts.run(first, last, some); });
+}
+
+Partition::Partition(const jit::loop::LoopKernel& k)
+    : layout_(jit::loop::layout_of(k)), vector_axis_(k.rank - 1), sequential_(k.sequential) {
+  if (k.form == jit::loop::Form::reduce)
+    for (const auto& r : k.reductions)
+      accumulators_ += r.op == jit::Op::matmul                              ? 0
+                       : r.op == jit::Op::argmax || r.op == jit::Op::argmin ? 2
+                                                                            : 1;
+  for (const auto& o : k.operands) {
+    bytes_.push_back(static_cast<uint8_t>(size_of(o.dtype)));
+    output_.push_back(o.output);
+    if (o.stride[vector_axis_] != Stride::zero) bytes_moved_ += static_cast<double>(size_of(o.dtype));
+    for (int a = 0; a < k.rank; ++a) step_class_.push_back(static_cast<int8_t>(o.stride[a]));
+  }
+  for (const auto& r : k.repeats)
+    repeats_.push_back({layout_.scalar(r.trips),
+                        static_cast<double>(r.last - r.first) / static_cast<double>(k.body.size())});
+}
+
+void Partition::set_cost(int instructions, int lanes) {
+  // Half a cycle an instruction, a quarter of a nanosecond a cycle; loads and stores beside.
+  nanoseconds_ = (instructions * 0.5 + 2) * 0.25 / lanes;
+  constexpr double kFastestMemory = 100;  // bytes a nanosecond
+  surely_inline_ = std::max<int64_t>(
+      1, static_cast<int64_t>(kWorthAThread / 4 / std::max(nanoseconds_, bytes_moved_ / kFastestMemory)));
+}
+
+int64_t Partition::limit(double worth_ns) const {
+  const Machine& m = machine();
+  const Caches& c = caches();
+  // The same launch takes longer an index where its data are further away: the first level that makes it long
+  // enough.
+  for (const size_t level : {c.l1d, c.l2, c.l3, SIZE_MAX}) {
+    const double ns = std::max(nanoseconds_, bytes_moved_ / bandwidth(m, static_cast<double>(level)));
+    const double n = std::max(worth_ns / ns, level == c.l1d ? 0 : static_cast<double>(surely_inline_));
+    if (level == SIZE_MAX || n * bytes_moved_ <= static_cast<double>(level)) return static_cast<int64_t>(n);
+  }
+  return surely_inline_;
+}
+
+bool worth_threads(double ns) {
+  if (ns < kWorthAThread || thread_count() < 2 || ns < worth_awake_threads()) return false;
+  const bool follows = closely_followed();
+  return follows || ns >= kWorthWaking;
+}
+
+bool Partition::worth_threads_at(int64_t n) const {
+  if (thread_count() < 2) return false;
+  int64_t awake = awake_limit_.load(std::memory_order_relaxed);
+  if (awake < 0) {
+    awake = std::max(surely_inline_, limit(worth_awake_threads()));
+    asleep_limit_.store(std::max(awake, limit(kWorthWaking)), std::memory_order_relaxed);
+    awake_limit_.store(awake, std::memory_order_relaxed);
+  }
+  if (n < awake) return false;
+  const bool follows = closely_followed();
+  return follows || n >= asleep_limit_.load(std::memory_order_relaxed);
+}
+
+bool Partition::streams(const uint64_t* args) const {
+  const auto n = static_cast<double>(indices(args));
+  const auto cache = static_cast<double>(caches().l3);
+  if (n * bytes_moved_ < cache) return false;
+  double written = 0;
+  for (int o = 0; o < layout_.operands; ++o) {
+    if (!output_[static_cast<size_t>(o)]) continue;
+    const uint64_t to = args[layout_.pointer(o)];
+    if (step(args, o, vector_axis_) != bytes_[static_cast<size_t>(o)] || bytes_[static_cast<size_t>(o)] < 4)
+      return false;
+    uint64_t places = to;
+    for (int a = 0; a < vector_axis_; ++a)
+      if (length(args, a) > 1) places |= static_cast<uint64_t>(step(args, o, a));
+    if (places % 64 != 0) return false;
+    for (int i = 0; i < layout_.operands; ++i)
+      if (!output_[static_cast<size_t>(i)] && args[layout_.pointer(i)] == to) return false;
+    written += n * bytes_[static_cast<size_t>(o)];
+  }
+  return written >= cache / 2;
+}
+
+void Partition::restrict(uint64_t* args, int axis, int64_t first, int64_t last) const {
+  args[layout_.extent(axis)] = static_cast<uint64_t>(last - first);
+  args[layout_.origin(axis)] += static_cast<uint64_t>(first);
+  for (int o = 0; o < layout_.operands; ++o) {
+    args[layout_.pointer(o)] += static_cast<uint64_t>(first * step(args, o, axis));
+  }
+}
+
+void Partition::run(Entry entry, uint64_t* args) const {
+  const int threads = thread_count();
+  // The outermost axis that gives every thread something; failing that the longest one.
+  int best = -1;
+  int64_t most = 1;
+  for (int a = 0; a < layout_.rank && threads > 1; ++a) {
+    if (a == sequential_) continue;
+    const int64_t pieces = a == vector_axis_ ? length(args, a) / kVectorGrain : length(args, a);
+    if (pieces > most) best = a, most = pieces;
+    if (pieces >= 4 * threads) break;
+  }
+  if (most < threads && run_split(entry, args, threads, most)) return;
+  if (best < 0) return entry(args);
+  const int64_t n = length(args, best);
+  const int64_t grain = best == vector_axis_ ? round_up((n + threads - 1) / threads, kVectorGrain)
+                                             : (n + threads - 1) / threads;
+  const int64_t pieces = (n + grain - 1) / grain;
+  if (pieces < 2) return entry(args);
+  each_piece(args, pieces, threads, [&](uint64_t* mine, int64_t p) {
+    restrict(mine, best, p * grain, std::min(n, (p + 1) * grain));
+    entry(mine);
+  });
+}
+
+void Partition::each_piece(const uint64_t* args, int64_t pieces, int threads,
+                           const std::function<void(uint64_t*, int64_t)>& f) const {
+  const auto words = static_cast<size_t>(layout_.words());
+  const auto some = [&](int64_t first, int64_t last) {
+    constexpr size_t kOnStack = 512;
+    uint64_t small[kOnStack];
+    std::unique_ptr<uint64_t[]> large;
+    uint64_t* mine = small;
+    if (words > kOnStack) {
+      large = std::make_unique<uint64_t[]>(words);
+      mine = large.get();
+    }
+    for (int64_t p = first; p < last; ++p) {
+      std::copy_n(args, words, mine);
+      f(mine, p);
+    }
+  };
+  if (threads < 2 || pieces < 2) return some(0, pieces);
+  const Parts parts(pieces);
+  in_parallel(pieces, threads, [&](int64_t first, int64_t last) { parts.run(first, last, some); });
+}
+
+Scratch::Scratch(int64_t bytes)
+    : bytes_(static_cast<size_t>(bytes)), data_(static_cast<char*>(allocate(bytes_))) {}
+Scratch::~Scratch() { deallocate(data_, bytes_); }
+
+bool Partition::run_split(Entry entry, uint64_t* args, int threads, int64_t parallel_pieces) const {
+  if (accumulators_ == 0) return false;
+  const bool inner = sequential_ == vector_axis_;
+  const int64_t n = length(args, sequential_), block = jit::loop::reduce_block(inner),
+                blocks = (n + block - 1) / block;
+  if (blocks < 2 || blocks <= parallel_pieces) return false;
+  int64_t rows = 1;
+  for (int a = 0; a < layout_.rank; ++a)
+    if (a != sequential_ && a != vector_axis_) rows *= length(args, a);
+  SplitPlan plan;
+  // A vector is written whole: room for one beyond the last lane.
+  plan.accumulator = inner ? 64 : (length(args, vector_axis_) + 2 * kVectorGrain) * kSplitLane;
+  plan.block = plan.accumulator * accumulators_;
+  plan.row = plan.block * blocks;
+  const Scratch memory(plan.row * rows);
+  plan.data = memory.data();
+  const int64_t grain = (blocks + threads - 1) / threads, pieces = (blocks + grain - 1) / grain;
+  each_piece(args, pieces, threads, [&](uint64_t* mine, int64_t p) {
+    SplitPlan part = plan;
+    part.data += p * grain * plan.block;
+    mine[kScratch] = static_cast<uint64_t>(SplitMode::partials);
+    mine[kScratch + 1] = reinterpret_cast<uint64_t>(&part);
+    restrict(mine, sequential_, p * grain * block, std::min(n, (p + 1) * grain * block));
+    entry(mine);
+  });
+  args[kScratch] = static_cast<uint64_t>(SplitMode::combine);
+  args[kScratch + 1] = reinterpret_cast<uint64_t>(&plan);
+  entry(args);
+  return true;
+}
+
+std::string Partition::describe() const {
+  return "inline below " + std::to_string(surely_inline_) + " indices";
+}
+
+}  // namespace lazy::cpu_backend

@@ -1,0 +1,173 @@
+#include "jit/compile/compile.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "jit/compile/disk.hpp"
+#include "jit/compile/kernels.hpp"
+#include "jit/compile/profile_program.hpp"
+#include "jit/compile/relayout.hpp"
+#include "jit/lower/lower.hpp"
+#include "jit/observe/dump.hpp"
+#include "jit/observe/profile.hpp"
+#include "jit/plan/names.hpp"
+#include "jit/plan/tiling/band.hpp"
+#include "jit/plan/tiling/row_bands.hpp"
+#include "support/log.hpp"
+#include "support/metrics.hpp"
+#include "support/nvtx.hpp"
+
+namespace lazy::jit {
+namespace {
+
+std::vector<uint64_t> trips_of(const loop::LoopKernel& k, const Step& step) {
+  std::vector<uint64_t> trips;
+  for (const loop::Repeat& r : k.repeats) trips.push_back(step.scalars[r.trips].value);
+  return trips;
+}
+
+// mark_static: the program serves the marked dimensions' extents alone. `all` (LAZY_DYNAMIC=never): exactly
+// these extents, scalars and positions, but for inputs' dimensions that are marked dynamic and what views
+// made of them: extents that are a multiple of one.
+void fix_arguments(const Trace& t, Program& p, bool all) {
+  const auto marked = [](const Node& n, int dim, int byte) {
+    return (n.marks.load(std::memory_order_relaxed) >> (8 * byte + dim) & 1) != 0;
+  };
+  std::vector<int64_t> free;
+  for (const Node* n : t.frame->values)
+    for (int i = 0; i < n->shape.size(); ++i)
+      if (marked(*n, i, 1) && n->shape[i] > 1) free.push_back(n->shape[i]);
+  const auto fixed = [&](const Node& n, Op op, int dim) {
+    if (op == Op::leaf) return all ? !marked(n, dim, 1) : marked(n, dim, 0);
+    return all && std::none_of(free.begin(), free.end(), [&](int64_t f) { return n.shape[dim] % f == 0; });
+  };
+  const auto guard = [&](Guard::Kind kind, uint32_t node, int operand, int dim, int64_t value) {
+    p.guards.push_back({kind, node, 0, static_cast<uint16_t>(operand), static_cast<uint16_t>(dim), value});
+  };
+  for (uint32_t v = 0; v < t.frame->values.size(); ++v) {
+    const Node& n = *t.frame->values[v];
+    const Op op = t.values[v].op;
+    if (op == Op::leaf || op == Op::reshape || op == Op::broadcast || op == Op::slice || op == Op::window ||
+        is_source(op))
+      for (int i = 0; i < n.shape.size(); ++i)
+        if (n.shape[i] != 1 && fixed(n, op, i)) guard(Guard::Kind::extent, v, 0, i, n.shape[i]);
+    if (!all) continue;
+    if (op == Op::constant) guard(Guard::Kind::scalar, v, 0, 0, static_cast<int64_t>(n.scalar.bits));
+    if (op == Op::slice || op == Op::slice_update || op == Op::window)
+      for (int i = 0; i < n.ints.size(); ++i) {
+        guard(Guard::Kind::position, v, 0, i, n.ints[i]);
+        guard(Guard::Kind::position, v, 1, i, n.steps[i]);
+      }
+  }
+}
+
+}  // namespace
+
+const char* name_of(Variant v) {
+  constexpr const char* names[] = {"generic", "strict", "fixed"};
+  return names[static_cast<int>(v)];
+}
+
+Plan plan(const Frame& frame, Variant variant, Backend& backend) {
+  Plan made(frame);
+  const std::shared_ptr<Program>& program = made.program;
+  Trace& trace = made.trace;
+  std::vector<loop::LoopKernel>& loops = made.loops;
+  program->variant = name_of(variant);
+  for (uint8_t pending : frame.pending) program->nodes += pending;
+  {
+    const profile::Span span(event::kSimplify);
+    simplify(trace);
+    if (frame.contracts()) contract(trace);
+  }
+  const bool strict = variant == Variant::strict;
+  {
+    const profile::Span span(event::kFuse);
+    made.fusion = fuse(trace, {strict, backend.host()});
+  }
+  const Fusion& fusion = made.fusion;
+  if (!strict) fix_arguments(trace, *program, variant == Variant::fixed);
+  {
+    const profile::Span span(event::kLower);
+    lower(trace, fusion, {strict, frame.exact_casts()}, *program, loops);
+  }
+  if (backend.workers().threads > 0 || backend.fuses_rows()) {
+    const profile::Span span(event::kBands);
+    find_bands(trace, fusion, loops, *program);
+    if (backend.fuses_rows()) keep_row_bands(*program, loops);
+  }
+  find_relayouts(*program);
+  for (size_t i = 0; i < loops.size(); ++i) {
+    Step& step = program->steps[i];
+    step.work = work_of(loops[i], trips_of(loops[i], step));
+  }
+  return made;
+}
+
+std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Backend& backend) {
+  using clock = std::chrono::steady_clock;
+  const nvtx::Range range([] { return std::string("compile"); });
+  const auto start = clock::now();
+  const profile::Ticks start_ticks = profile::start_time();
+  const Plan planned = plan(frame, variant, backend);
+  const std::shared_ptr<Program>& program = planned.program;
+  const std::vector<loop::LoopKernel>& loops = planned.loops;
+  const Trace& trace = planned.trace;
+  const Fusion& fusion = planned.fusion;
+  std::vector<Band*> rows;  // bands that become one kernel
+  if (backend.fuses_rows())
+    for (Band* b : bands_in(*program))
+      if (rows_of(*program, *b, loops)) rows.push_back(b);
+  // Those that take longest come first.
+  const auto compile_one = [&](int64_t i) {
+    auto n = static_cast<size_t>(i);
+    if (n < rows.size()) {
+      Band& band = *rows[n];
+      band.rows = rows_for(*rows_of(*program, band, loops), loops[band.first].name + "_rows", backend);
+      return;
+    }
+    n -= rows.size();
+#ifndef NDEBUG
+    loop::check(loops[n]);
+#endif
+    program->steps[n].kernel = kernel_for(loops[n], backend);
+  };
+  const auto count = static_cast<int64_t>(loops.size() + rows.size());
+  if (backend.compiles_slowly() && count > 1) {
+    backend.for_each(count, compile_one);
+  } else {
+    for (int64_t i = 0; i < count; ++i) compile_one(i);
+  }
+  for (size_t i = 0; i < loops.size(); ++i) {
+    program->code_bytes += program->steps[i].kernel->code_bytes();
+    if (logging::enabled(logging::Channel::kernels))
+      logging::print(
+          logging::Channel::kernels, "kernel %zu of %zu: %s, %zu ops, %zu bytes of code%s%s", i, loops.size(),
+          loops[i].name.c_str(), static_cast<size_t>(program->steps[i].ops),
+          program->steps[i].kernel->code_bytes(),
+          logging::enabled(logging::Channel::kernels, logging::kDetail) ? "\n" : "",
+          logging::enabled(logging::Channel::kernels, logging::kDetail) ? loop::print(loops[i]).c_str() : "");
+  }
+  for (const Band* b : rows) program->code_bytes += b->rows->code_bytes();
+  name_steps(*program, &frame);
+  if (logging::enabled(logging::Channel::fusion))
+    logging::print(logging::Channel::fusion, "%zu ops -> %zu kernels%s%s",
+                   static_cast<size_t>(program->nodes), loops.size(),
+                   logging::enabled(logging::Channel::fusion, logging::kDetail) ? "\n" : "",
+                   logging::enabled(logging::Channel::fusion, logging::kDetail) ? print(trace).c_str() : "");
+  if (logging::enabled(logging::Channel::fusion))
+    for (const Band& b : program->bands) logging::print(logging::Channel::fusion, "%s", describe(b).c_str());
+  dump_program(trace, fusion, *program, loops);
+  if (start_ticks) {
+    event::compiled(start_ticks, *program);
+    event::program(trace, fusion, *program, loops);
+  }
+  program->compile_ns = static_cast<uint64_t>((clock::now() - start).count());
+  metric::add(Counter::compile_ns, program->compile_ns);
+  std::vector<uint32_t> key = frame.key;
+  Frame::set_code_class(key, backend.code_class());
+  store_program(key, frame, *program, loops, backend);
+  return program;
+}
+
+}  // namespace lazy::jit

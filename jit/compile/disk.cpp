@@ -1,0 +1,204 @@
+#include "jit/compile/disk.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <unordered_map>
+
+#include "cache/process_store.hpp"
+#include "jit/compile/compile.hpp"
+#include "jit/compile/kernels.hpp"
+#include "jit/compile/rebuild.hpp"
+#include "jit/compile/relayout.hpp"
+#include "jit/plan/names.hpp"
+#include "jit/plan/program_fields.hpp"
+#include "jit/plan/tiling/row_bands.hpp"
+#include "support/build_id.hpp"
+#include "support/config.hpp"
+#include "support/error.hpp"
+#include "support/log.hpp"
+#include "support/metrics.hpp"
+
+namespace lazy::jit {
+namespace {
+
+std::string record_key(std::span<const uint32_t> key, const std::string& target) {
+  std::string k(build_id());
+  k += '\0';
+  k += target;
+  k += '\0';
+  k.append(reinterpret_cast<const char*>(key.data()), key.size() * sizeof(uint32_t));
+  return k;
+}
+
+bool read_program(std::string_view bytes, StoredProgram& s) {
+  Loader l(bytes);
+  l(s.program, s.kernel_of);
+  const size_t kernels = l.count();
+  if (kernels > l.left()) return false;
+  s.kernels.resize(kernels);
+  for (StoredKernel& k : s.kernels) l(k.identity, k.name, k.stored);
+  s.rows.resize(bands_in(s.program).size());
+  for (std::string_view& r : s.rows) l(r);
+  l(s.instance);
+  if (!l.done() || s.kernel_of.size() != s.program.steps.size()) return false;
+  return std::all_of(s.kernel_of.begin(), s.kernel_of.end(), [&](uint32_t k) { return k < kernels; });
+}
+
+}  // namespace
+
+uint64_t label_of(const Program& p) {
+  Saver s;
+  s(p.variant, p.guards);
+  return checksum64(s.bytes().data(), s.bytes().size());
+}
+
+bool take_apart(std::string_view key, std::string_view value, StoredProgram& s, std::string& why) {
+  const size_t a = key.find('\0'), b = a == key.npos ? a : key.find('\0', a + 1);
+  if (b == key.npos || b + 1 == key.size() || (key.size() - b - 1) % sizeof(uint32_t) != 0) {
+    why = "its key is not a program's";
+    return false;
+  }
+  s.build = key.substr(0, a);
+  s.target = key.substr(a + 1, b - a - 1);
+  if (s.build != build_id()) {
+    why = "it is of another build of the library";
+    return false;
+  }
+  s.key.resize((key.size() - b - 1) / sizeof(uint32_t));
+  std::memcpy(s.key.data(), key.data() + b + 1, s.key.size() * sizeof(uint32_t));
+  if (!read_program(value, s) || !sound(s.program, s.key)) {
+    why = "it does not make sense";
+    return false;
+  }
+  name_steps(s.program, nullptr);
+  return true;
+}
+
+std::optional<std::vector<loop::LoopKernel>> loops_of(const StoredProgram& s) {
+  std::vector<loop::LoopKernel> loops;
+  for (size_t i = 0; i < s.kernel_of.size(); ++i) {
+    const StoredKernel& k = s.kernels[s.kernel_of[i]];
+    auto loop = loop::from_identity(k.identity);
+    if (!loop) return {};
+    loop->name = k.name;
+    loop->at = s.program.steps[i].at;
+    try {
+      loop::check(*loop);
+    } catch (const CompileError&) { return {}; }
+    if (loop->operands.size() != s.program.steps[i].operands.size()) return {};
+    loops.push_back(std::move(*loop));
+  }
+  return loops;
+}
+
+namespace {
+
+bool load_rows(StoredProgram& s, Backend& backend, std::string& why) {
+  const auto bands = bands_in(s.program);
+  for (size_t b = 0; b < s.rows.size(); ++b) {
+    if (s.rows[b].empty()) continue;
+    Band& band = *bands[b];
+    band.rows = rows_kernel(s, b, backend);
+    if (band.rows) s.program.code_bytes += band.rows->code_bytes();
+    else return why = "its kernel for band " + std::to_string(b) + " could not be loaded", false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// What rows are made of follows from the program and its loop kernels, so only their code is kept.
+std::shared_ptr<const Kernel> rows_kernel(const StoredProgram& s, size_t band, Backend& backend) {
+  const auto loops = loops_of(s);
+  const auto rows = loops ? rows_of(s.program, *bands_in(s.program)[band], *loops) : std::nullopt;
+  return rows ? rows_from(*rows, s.rows[band], backend) : nullptr;
+}
+
+std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint32_t> key, Backend& backend,
+                                                            const Frame* frame) {
+  std::vector<std::shared_ptr<const Program>> programs;
+  const std::string target = backend.target();
+  if (target.empty() || !config::get().dump_dir.empty()) return programs;  // dumps are of what is compiled
+  const auto store = cache::process_store();
+  if (!store) return programs;
+  const auto start = std::chrono::steady_clock::now();
+  const std::string wanted = record_key(key, target);
+  for (const cache::Record& found : store->find(cache::KeyView(wanted.data(), wanted.size()))) {
+    StoredProgram s;
+    std::string why;
+    bool good = take_apart(wanted, found.value(), s, why);
+    if (good && config::get().cache_verify) good = recompiles_alike(s, backend, why);
+    if (good) name_steps(s.program, frame);
+    for (size_t i = 0; good && i < s.program.steps.size(); ++i) {
+      const StoredKernel& k = s.kernels[s.kernel_of[i]];
+      Step& step = s.program.steps[i];
+      step.kernel = kernel_from(k.identity, step_name(step, frame), step.at, k.stored, backend);
+      good = step.kernel != nullptr;
+      if (good) s.program.code_bytes += step.kernel->code_bytes();
+      else why = "kernel " + std::string(k.name) + " could not be loaded";
+    }
+    if (good) good = load_rows(s, backend, why);
+    if (!good) {
+      logging::warning("a program in " + store->directory() + " is not used: " + why);
+      continue;
+    }
+    find_relayouts(s.program);
+    s.program.from_disk = true;
+    programs.push_back(std::make_shared<const Program>(std::move(s.program)));
+  }
+  std::stable_partition(programs.begin(), programs.end(),
+                        [](const auto& p) { return p->variant != name_of(Variant::strict); });
+  metric::add(programs.empty() ? Counter::disk_misses : Counter::disk_hits);
+  if (logging::enabled(logging::Channel::cache)) {
+    const auto ns = (std::chrono::steady_clock::now() - start).count();
+    if (programs.empty())
+      logging::print(logging::Channel::cache, "%s: no program for this graph", store->directory().c_str());
+    for (const auto& p : programs)
+      logging::print(logging::Channel::cache,
+                     "%s: %s program of %zu kernels and %zu bytes of code loaded, %.1f us",
+                     store->directory().c_str(), p->variant.c_str(), p->steps.size(), p->code_bytes,
+                     static_cast<double>(ns) / 1e3);
+  }
+  return programs;
+}
+
+void store_program(std::span<const uint32_t> key, const Frame& frame, const Program& p,
+                   const std::vector<loop::LoopKernel>& loops, Backend& backend) {
+  const std::string target = backend.target();
+  if (target.empty() || config::get().cache != config::CacheMode::on) return;
+  const auto store = cache::process_store();
+  if (!store) return;
+  std::vector<uint32_t> kernel_of;
+  Saver bodies;
+  size_t kernels = 0;
+  std::unordered_map<const Kernel*, uint32_t> numbers;
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    const Kernel& k = *p.steps[i].kernel;
+    const auto [at, fresh] = numbers.emplace(&k, static_cast<uint32_t>(kernels));
+    kernel_of.push_back(at->second);
+    if (!fresh) continue;
+    const std::string stored = k.stored();
+    if (stored.empty()) return;  // the backend can't
+    bodies(loop::identity(loops[i]), p.steps[i].label, stored);
+    ++kernels;
+  }
+  Saver s;
+  s(p, kernel_of);
+  s.count(kernels);
+  for (const Band* b : bands_in(p)) {
+    const std::string rows = b->rows ? b->rows->stored() : std::string();
+    if (b->rows && rows.empty()) return;
+    bodies(rows);
+  }
+  bodies(instance_of(frame));
+  const std::string value = s.take() += bodies.bytes();
+  const std::string wanted = record_key(key, target);
+  const bool kept = store->add(cache::KeyView(wanted.data(), wanted.size()), label_of(p), value);
+  if (kept) metric::add(Counter::disk_writes);
+  if (logging::enabled(logging::Channel::cache))
+    logging::print(logging::Channel::cache, "%s: %s program of %zu kernels %s, %zu bytes",
+                   store->directory().c_str(), p.variant.c_str(), p.steps.size(), kept ? "kept" : "not kept",
+                   value.size());
+}
+
+}  // namespace lazy::jit

@@ -1,0 +1,187 @@
+#include "jit/compile/rebuild.hpp"
+
+#include <utility>
+
+#include "jit/graph/recordable.hpp"
+#include "support/archive.hpp"
+
+namespace lazy::jit {
+namespace {
+
+/// Signed numbers that are mostly small.
+uint64_t folded(int64_t v) { return static_cast<uint64_t>(v) << 1 ^ static_cast<uint64_t>(v >> 63); }
+int64_t unfolded(uint64_t v) { return static_cast<int64_t>(v >> 1 ^ (0 - (v & 1))); }
+
+/// Extents that do not follow from the operands', but for those that the key says are 1.
+bool own_extents(Op op) {
+  return op == Op::leaf || op == Op::constant || op == Op::iota || op == Op::reshape || op == Op::broadcast ||
+         op == Op::slice || op == Op::window;
+}
+bool has_positions(Op op) { return op == Op::slice || op == Op::window || op == Op::slice_update; }
+
+/// Fills in the extents of an op that follow from its operands', which are there; else leaves those of `n`.
+void infer_shape(Node& n) {
+  const auto operand = [&](int i) -> const Shape& { return n.operand[i]->shape; };
+  switch (kind_of(n.op)) {
+    case OpKind::pointwise:
+      for (int o = 0; o < n.arity; ++o)
+        for (int i = 0; i < operand(o).size(); ++i) {
+          const int at = n.shape.size() - operand(o).size() + i;
+          if (at >= 0 && operand(o)[i] != 1) n.shape[at] = operand(o)[i];
+        }
+      return;
+    case OpKind::reduce:
+    case OpKind::scan:
+    case OpKind::update:
+      n.shape = operand(0);
+      if (kind_of(n.op) == OpKind::reduce && n.axes.size() == 1 && n.axes[0] < n.shape.size())
+        n.shape[static_cast<int>(n.axes[0])] = 1;
+      return;
+    case OpKind::contract: {
+      const int rank = n.shape.size();
+      for (int o = 0; o < 2; ++o)
+        for (int i = 0; i + 2 < operand(o).size(); ++i) {
+          const int at = rank - operand(o).size() + i;
+          if (at >= 0 && operand(o)[i] != 1) n.shape[at] = operand(o)[i];
+        }
+      if (rank < 2 || operand(0).size() < 2 || operand(1).empty()) return;
+      n.shape[rank - 2] = operand(0)[operand(0).size() - 2];
+      n.shape[rank - 1] = operand(1).back();
+      return;
+    }
+    default: break;
+  }
+  if (n.op != Op::permute || n.axes.size() != n.shape.size()) return;
+  for (int i = 0; i < n.shape.size(); ++i)
+    if (n.axes[i] < operand(0).size()) n.shape[i] = operand(0)[static_cast<int>(n.axes[i])];
+}
+
+}  // namespace
+
+std::string instance_of(const Frame& f) {
+  Saver s;
+  const auto put = [&](int64_t v) { s.count(folded(v)); };
+  const uint32_t* words = f.key.data() + 1;
+  for (const Node* n : f.values) {
+    const Op op = static_cast<Op>(words[0] & 0xff);
+    words += 2 + (words[1] >> 1 & 7);
+    if (own_extents(op))
+      for (int64_t e : n->shape)
+        if (e != 1) put(e);
+    if (has_positions(op)) {
+      for (int64_t v : n->ints) put(v);
+      for (int64_t v : n->steps) put(v);
+    }
+    if (op == Op::leaf) {
+      s(n->contiguous);
+      if (!n->contiguous)
+        for (int64_t v : n->strides) put(v);
+    } else {  // a leaf's marks are in its key
+      put(n->marks.load(std::memory_order_relaxed));
+    }
+  }
+  return s.take();
+}
+
+/// Takes key and instance apart, value by value.
+class RebuiltFrame::Reader {
+ public:
+  Reader(std::span<const uint32_t> key, std::string_view instance, std::deque<Node>& nodes)
+      : key_(key), instance_(instance), nodes_(nodes) {}
+
+  bool run() {
+    constexpr uint32_t kUnusedSettings = 0xf0;
+    if (key_.empty() || (key_[0] & kUnusedSettings)) return false;
+    size_t at = 1;
+    while (at < key_.size()) {
+      if (key_.size() - at < 2) return false;
+      const uint32_t arity = key_[at + 1] >> 1 & 7;
+      if (arity > 3 || key_.size() - at < 2 + arity || !value(key_.subspan(at, 2 + arity))) return false;
+      at += 2 + arity;
+    }
+    return instance_.done();
+  }
+
+ private:
+  int64_t number() { return unfolded(instance_.count()); }
+  Dims numbers(int n) {
+    Dims d(n, 0);
+    for (int64_t& v : d) v = number();
+    return d;
+  }
+
+  bool value(std::span<const uint32_t> words) {
+    const uint32_t first = words[0], second = words[1], op = first & 0xff, dtype = first >> 8 & 0xff,
+                   rank = first >> 16 & 0xff, ones = first >> 24;
+    if (op >= static_cast<uint32_t>(kOpCount) || dtype >= static_cast<uint32_t>(kDTypeCount) ||
+        rank > kMaxRank || ones >> rank)
+      return false;
+    Node& n = nodes_.emplace_back();
+    n.op = static_cast<Op>(op);
+    n.dtype = static_cast<DType>(dtype);
+    n.arity = static_cast<uint8_t>(words.size() - 2);
+    if (n.arity != row_of(n.op).arity || (n.op == Op::leaf && (second & 1))) return false;
+    for (int i = 0; i < n.arity; ++i) {
+      const uint32_t o = words[static_cast<size_t>(2 + i)];
+      if (o >= nodes_.size() - 1) return false;
+      n.operand[i] = &nodes_[o];
+    }
+    if (!attributes(n, second)) return false;
+    n.shape = Shape(static_cast<int>(rank), 1);
+    if (own_extents(n.op)) {
+      for (uint32_t i = 0; i < rank; ++i)
+        if (!(ones >> i & 1)) n.shape[static_cast<int>(i)] = number();
+    } else {
+      infer_shape(n);
+    }
+    if (n.op == Op::reshape || n.op == Op::broadcast) n.ints = n.shape;
+    if (has_positions(n.op)) {
+      const int count = n.op == Op::window ? n.axes.size() : static_cast<int>(rank);
+      n.ints = numbers(count);
+      n.steps = numbers(count);
+    }
+    if (n.op == Op::leaf) {
+      instance_(n.contiguous);
+      if (!n.contiguous) n.strides = numbers(static_cast<int>(rank));
+    } else {
+      n.marks.store(static_cast<uint16_t>(number()), std::memory_order_relaxed);
+    }
+    if (!instance_.ok() || n.shape.size() != static_cast<int>(rank)) return false;
+    for (uint32_t i = 0; i < rank; ++i)
+      if ((n.shape[static_cast<int>(i)] == 1) != (ones >> i & 1)) return false;
+    return recordable(n);
+  }
+
+  static bool attributes(Node& n, uint32_t word) {
+    const uint32_t count = word >> 4 & 0xf, axes = word >> 8;
+    if (n.op == Op::leaf) {
+      n.marks.store(static_cast<uint16_t>(axes), std::memory_order_relaxed);
+      return count == 0 && axes >> 16 == 0;
+    }
+    if (count > kMaxRank || (count < kMaxRank && axes >> (3 * count))) return false;
+    for (uint32_t i = count; i-- > 0;) n.axes.push_back(axes >> (3 * i) & 7);
+    return true;
+  }
+
+  const std::span<const uint32_t> key_;
+  Loader instance_;
+  std::deque<Node>& nodes_;
+};
+
+std::unique_ptr<RebuiltFrame> RebuiltFrame::make(std::span<const uint32_t> key, std::string_view instance,
+                                                 const Program& p, std::string& why) {
+  auto made = std::make_unique<RebuiltFrame>();
+  if (!Reader(key, instance, made->nodes_).run()) {
+    why = "its key and extents are of no graph that can be recorded";
+    return nullptr;
+  }
+  std::vector<Node*> nodes;
+  for (Node& n : made->nodes_) nodes.push_back(&n);
+  for (const Guard& g : p.guards)
+    if (g.kind == Guard::Kind::scalar && g.node < nodes.size())
+      nodes[g.node]->scalar.bits = static_cast<uint64_t>(g.value);
+  made->frame_.restore({key.begin(), key.end()}, std::move(nodes));
+  return made;
+}
+
+}  // namespace lazy::jit

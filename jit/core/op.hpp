@@ -1,0 +1,34 @@
+// The op table: see ops.def for its columns.
+#pragma once
+#include <cstdint>
+
+namespace lazy::jit {
+
+enum class OpKind : uint8_t { leaf, constant, iota, pointwise, view, update, reduce, scan, contract };
+enum class DTypeRule : uint8_t { same, logical, given, first_bool, index };
+
+enum class Op : uint8_t {
+#define LAZY_OP(name, arity, kind, rule) name,
+#include "jit/core/ops.def"
+#undef LAZY_OP
+};
+
+struct OpRow {
+  const char* name;
+  uint8_t arity;
+  OpKind kind;
+  DTypeRule rule;
+};
+
+inline constexpr OpRow kOps[] = {
+#define LAZY_OP(name, arity, kind, rule) {#name, arity, OpKind::kind, DTypeRule::rule},
+#include "jit/core/ops.def"
+#undef LAZY_OP
+};
+inline constexpr int kOpCount = sizeof(kOps) / sizeof(kOps[0]);
+
+constexpr const OpRow& row_of(Op op) { return kOps[static_cast<int>(op)]; }
+constexpr const char* name_of(Op op) { return row_of(op).name; }
+constexpr OpKind kind_of(Op op) { return row_of(op).kind; }
+
+}  // namespace lazy::jit

@@ -1,0 +1,162 @@
+#include "jit/flush/liveness.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "support/config.hpp"
+#include "support/metrics.hpp"
+
+namespace lazy::jit {
+namespace {
+
+constexpr uint32_t kSamples = 8;   // flushes of a program that are watched
+constexpr uint32_t kUnread = 3;    // deaths that must have been seen, none of a value that was needed
+constexpr uint32_t kHoarded = 64;  // more nodes than this alive: their recipes may keep anything alive
+constexpr uint32_t kRest = 31;     // flushes until values that were too small are looked at again
+constexpr uint32_t kShort = 256;   // nodes; a longer recipe counts as what its nodes take themselves
+constexpr size_t kFew = 1024;      // values of a graph in which every input is compared with every other
+constexpr size_t kSets = 6;        // sets of values that a program may leave out in its life
+constexpr uint64_t kTooMuch = uint64_t{1} << 62;
+
+uint64_t bytes_of(const Node& n) { return static_cast<uint64_t>(numel(n.shape)) * size_of(n.dtype); }
+
+// Bytes that are not stored if a value is left out: a view is its operand's, of which it may be many times
+// over.
+uint64_t saved_by(const Node& n) {
+  if (kind_of(n.op) != OpKind::view) return bytes_of(n);
+  return n.operand[0]->ready() ? 0 : std::min(bytes_of(n), bytes_of(*n.operand[0]));
+}
+
+// Bytes that stay alive only because a recipe reads this leaf. What the user holds stays anyway, perhaps
+// through another view of it. Memory of the user's may change once all that read it has run: too much,
+// whatever its size.
+uint64_t kept_alive(const Frame& f, const Node& leaf) {
+  if (kind_of(leaf.op) == OpKind::constant || kind_of(leaf.op) == OpKind::iota || !leaf.buffer) return 0;
+  if (leaf.buffer->borrowed()) return kTooMuch;
+  if (leaf.handles() != 0) return 0;
+  uint32_t ours = 1;
+  const uint32_t all = leaf.buffer->use_count();
+  if (all > 1) {
+    if (f.values.size() > kFew) return leaf.buffer->bytes();  // or it takes too long to find out
+    ours = 0;
+    for (uint32_t v = 0; v < f.values.size() && ours < all; ++v)
+      ours += !f.pending[v] && f.values[v]->buffer.get() == leaf.buffer.get() && f.values[v]->handles() == 0;
+  }
+  return ours < all ? 0 : leaf.buffer->bytes();
+}
+
+bool may_be_left_out(const Node& n, const Observed& o) {
+  return o.unread() >= kUnread && !o.needed() && o.alive() <= kHoarded && watch::word(n) == 0;
+}
+
+}  // namespace
+
+Liveness::~Liveness() {
+  for (const Candidate& c : candidates_) c.observed->release();
+}
+
+// Where values are rounded only when they are stored, or products are contracted only where nobody else needs
+// them, leaving one out would change bits.
+void Liveness::begin(const Frame& f) {
+  const Hold hold(lock_);
+  if (!hold.intact()) std::construct_at(&candidates_);
+  if (begun_.load(std::memory_order_relaxed)) return;
+  bool able = !f.contracts();
+  for (const Node* n : f.values) able &= f.exact_casts() || !is_half(n->dtype);
+  candidates_.clear();  // what an attempt left for which there was no memory
+  if (able) candidates_.reserve(f.outputs);
+  for (uint32_t v = 0; able && v < f.values.size(); ++v)
+    if (f.is_output(v)) candidates_.push_back({v, new Observed});
+  able_.store(able, std::memory_order_relaxed);
+  begun_.store(true, std::memory_order_release);
+}
+
+void Liveness::choose(Frame& f, std::vector<uint32_t>& left_out) {
+  if (!begun_.load(std::memory_order_acquire)) return begin(f);
+  if (!able_.load(std::memory_order_relaxed)) return;
+  const size_t first = left_out.size();
+  if (const uint32_t rest = resting_.load(std::memory_order_relaxed); rest > 0)
+    return resting_.store(rest - 1, std::memory_order_relaxed);
+  const uint64_t smallest = std::max<uint64_t>(1, config::get().liveness_bytes);
+  bool too_small = false;
+  for (const Candidate& c : candidates_) {
+    const Node& n = *f.values[c.value];
+    if (!may_be_left_out(n, *c.observed)) continue;
+    if (saved_by(n) >= smallest) left_out.push_back(c.value);
+    else too_small = true;
+  }
+  if (left_out.size() == first) {
+    if (too_small) resting_.store(kRest, std::memory_order_relaxed);
+    return;
+  }
+
+  // What each recipe keeps alive, from the leaves on. Leaves that several read count for each: at most too
+  // much.
+  f.find_words();
+  std::vector<uint64_t>& costs = f.costs;
+  costs.assign(f.values.size(), 0);
+  size_t next = first, kept = first;
+  uint64_t saved = 0;
+  for (uint32_t v = 0; v < f.values.size(); ++v) {
+    if (!f.pending[v]) {
+      costs[v] = kept_alive(f, *f.values[v]);
+      continue;
+    }
+    uint64_t cost = 0;
+    const uint32_t* words = f.words_of(v);
+    for (uint32_t i = 0; i < (words[1] >> 1 & 7); ++i) cost += costs[words[2 + i]];
+    cost = std::min(cost, kTooMuch);
+    const bool asked = next < left_out.size() && left_out[next] == v;
+    next += asked;
+    const uint64_t own = asked ? saved_by(*f.values[v]) : 0;
+    const bool short_enough = v < kShort || saved + own >= v * sizeof(Node);
+    if (asked && cost <= own && short_enough) {
+      left_out[kept++] = v;
+      saved += own;
+    } else if (f.is_output(v)) {
+      cost = 0;  // kept: recipes end here
+    }
+    costs[v] = cost;
+  }
+  left_out.resize(kept);
+  if (kept > first && !seen_before(left_out)) left_out.resize(first);
+}
+
+bool Liveness::seen_before(const std::vector<uint32_t>& left_out) {
+  uint64_t hash = 0;
+  for (uint32_t v : left_out) hash = (hash ^ v) * 0x9E3779B97F4A7C15ull + (hash >> 29);
+  const Hold hold(lock_);
+  if (!hold.intact()) std::construct_at(&chosen_);
+  if (std::find(chosen_.begin(), chosen_.end(), hash) != chosen_.end()) return true;
+  if (chosen_.size() >= kSets) return false;
+  chosen_.push_back(hash);
+  return true;
+}
+
+void Liveness::watch(const Frame& f, const std::vector<uint32_t>& left_out) noexcept {
+  if (!begun_.load(std::memory_order_acquire) || !able_.load(std::memory_order_relaxed)) return;
+  if (!left_out.empty()) {
+    uint64_t bytes = 0;
+    size_t next = 0;
+    for (const Candidate& c : candidates_) {
+      if (next == left_out.size()) break;
+      if (c.value != left_out[next]) continue;
+      ++next;
+      Node& n = *f.values[c.value];
+      watch::begin(n, *c.observed);
+      bytes += saved_by(n);
+    }
+    metric::add(Counter::values_left_out, left_out.size());
+    metric::add(Counter::bytes_left_out, bytes);
+  }
+  if (sampled_.load(std::memory_order_relaxed) >= kSamples) return;
+  sampled_.fetch_add(1, std::memory_order_relaxed);
+  for (const Candidate& c : candidates_) {
+    Node& n = *f.values[c.value];
+    const uintptr_t w = watch::word(n);
+    if (w & watch::kNeeded) c.observed->need();
+    else if (w == 0 && !c.observed->needed()) watch::begin(n, *c.observed);
+  }
+}
+
+}  // namespace lazy::jit

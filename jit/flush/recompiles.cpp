@@ -1,0 +1,120 @@
+#include "jit/flush/recompiles.hpp"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "support/lock.hpp"
+#include "support/log.hpp"
+
+namespace lazy::jit {
+namespace {
+
+constexpr size_t kGrowing = 6;     // graphs in a row, each larger than the one before
+constexpr size_t kDifferent = 16;  // programs in a row, each of which ran once
+constexpr size_t kLines = 4096;    // that are watched
+constexpr uint32_t kLimited = 3;   // flushes by a limit
+
+struct Line {
+  std::weak_ptr<const Program> latest;
+  std::vector<uint64_t> sizes;  // of the graphs that grew, up to kGrowing
+  uint64_t size = 0;            // of the latest
+  uint64_t inputs = 0;          // of the latest
+  bool more_inputs = true;      // each of those had more than the one before
+  size_t in_a_row = 0;
+  uint32_t limited = 0;  // flushes by a limit
+  bool warned = false, warned_of_limit = false;
+};
+constinit Mutex mutex;
+using Lines = std::map<std::pair<std::string_view, uint32_t>, Line>;
+constinit Lines* all_lines = nullptr;  // never destroyed: tensors may outlive static destruction
+Lines& lines(const Hold<Mutex>& hold) {
+  if (!all_lines || !hold.intact()) all_lines = new Lines;
+  return *all_lines;
+}
+
+std::string growth(const Site& site, const Line& line) {
+  std::string sizes;
+  for (size_t i = 0; i < 3; ++i) sizes += std::to_string(line.sizes[i]) + ", ";
+  std::string text = "the graph flushed at " + to_string(site) + " grows each time (" + sizes + "... " +
+                     std::to_string(line.size) + " ops), so each flush compiles a new program: ";
+  return text +
+         (line.more_inputs
+              ? "it joins ever more values; append to one tensor instead (all = concat({all, next})), or "
+                "join them once after the loop"
+              : "evaluate what is carried from one iteration to the next (eval)");
+}
+
+std::string limited(const Site& site, Cause cause) {
+  const bool nodes = cause == Cause::node_limit;
+  return std::string("what is pending was flushed at ") + to_string(site) + " for the " +
+         std::to_string(kLimited) + "rd time by " + (nodes ? "LAZY_MAX_GRAPH" : "LAZY_MAX_BYTES") + ": " +
+         (nodes ? "nothing asks for a value in that loop, so its work comes in bursts; evaluating what is "
+                  "carried "
+                  "from one iteration to the next (eval) spreads it"
+                : "pending work keeps that much memory alive; evaluating what is carried from one iteration "
+                  "to the "
+                  "next (eval) sets it free");
+}
+
+std::string change(const Site& site, const std::string& difference) {
+  return "each of the last " + std::to_string(kDifferent) + " flushes at " + to_string(site) +
+         " compiled a new program; the latest because " + difference;
+}
+
+}  // namespace
+
+void note_compile(const Site& site, const std::shared_ptr<const Program>& program, uint64_t inputs,
+                  const std::function<std::string()>& difference) {
+  if (site.line() == 0) return;
+  bool grows = false, differs = false;
+  Line copy;
+  {
+    const Hold hold(mutex);
+    Lines& all = lines(hold);
+    if (all.size() >= kLines) return;
+    Line& line = all[{site.file_name(), site.line()}];
+    if (line.warned) return;
+    const auto before = line.latest.lock();
+    const bool once = before && before->runs.get() <= 1;
+    if (!once) line.in_a_row = 0;
+    if (!once || program->nodes <= line.size) line.sizes.clear();
+    if (line.sizes.empty()) line.more_inputs = true;
+    else line.more_inputs &= inputs > line.inputs;
+    line.inputs = inputs;
+    ++line.in_a_row;
+    line.size = program->nodes;
+    if (line.sizes.size() < kGrowing) line.sizes.push_back(line.size);
+    line.latest = program;
+    grows = line.sizes.size() == kGrowing;
+    differs = !grows && line.in_a_row == kDifferent;
+    line.warned = grows || differs;
+    if (line.warned) copy = line;
+  }
+  if (grows) logging::warning(growth(site, copy));
+  if (differs) logging::warning(change(site, difference()));
+}
+
+void note_limit(const Site& site, Cause cause) {
+  if (site.line() == 0) return;
+  {
+    const Hold hold(mutex);
+    Lines& all = lines(hold);
+    if (all.size() >= kLines) return;
+    Line& line = all[{site.file_name(), site.line()}];
+    if (++line.limited < kLimited || std::exchange(line.warned_of_limit, true)) return;
+  }
+  logging::warning(limited(site, cause));
+}
+
+void forget_compiles() {
+  const Hold hold(mutex);
+  for (auto& [where, line] : lines(hold)) {
+    Line fresh;
+    fresh.warned = line.warned;
+    fresh.warned_of_limit = line.warned_of_limit;
+    line = std::move(fresh);
+  }
+}
+
+}  // namespace lazy::jit

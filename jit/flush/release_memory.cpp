@@ -1,0 +1,17 @@
+#include "jit/flush/release_memory.hpp"
+
+#include "jit/backend/registry.hpp"
+#include "jit/graph/graph.hpp"
+#include "jit/key/frame.hpp"
+
+namespace lazy::jit {
+
+size_t release_memory() {
+  release_spare_nodes();
+  FrameLease::release_spare();
+  size_t bytes = backends().main->release_memory();
+  for (Backend* b : backends().cuda->in_use()) bytes += b->release_memory();
+  return bytes;
+}
+
+}  // namespace lazy::jit

@@ -1,0 +1,265 @@
+// The rules of a well-formed kernel. Each message names the kernel's part and the rule.
+#include "jit/core/rules.hpp"
+#include "jit/ir/ir.hpp"
+#include "support/error.hpp"
+
+namespace lazy::jit::loop {
+namespace {
+
+class Checker {
+ public:
+  explicit Checker(const LoopKernel& k) : k_(k) {}
+
+  void run() {
+    form();
+    for (size_t i = 0; i < k_.operands.size(); ++i) operand(i);
+    scalar_type_.assign(k_.scalars, kDTypeCount);
+    repeats();
+    for (size_t i = 0; i < k_.body.size(); ++i) instruction(i);
+    for (size_t i = 0; i < k_.reductions.size(); ++i) reduction(i);
+    stores();
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw CompileError("loop kernel" + (k_.name.empty() ? "" : " " + k_.name) + ": " + what + "\n" +
+                       print(k_));
+  }
+  void require(bool ok, const std::string& what) const {
+    if (!ok) fail(what);
+  }
+  static std::string value(size_t i) { return "%" + std::to_string(i); }
+  static std::string n(size_t i) { return std::to_string(i); }
+  bool in_epilogue(size_t i) const { return i >= k_.epilogue; }
+
+  void form() const {
+    // Printing needs these to hold, so they come first and stay terse.
+    if (k_.form > Form::scan) throw CompileError("loop kernel: unknown form");
+    if (k_.rank < 1 || k_.rank > kMaxAxes)
+      throw CompileError("loop kernel: rank " + n(k_.rank) + " is not in [1, " + n(kMaxAxes) + "]");
+    for (const Operand& o : k_.operands) {
+      if (static_cast<int>(o.dtype) >= kDTypeCount)
+        throw CompileError("loop kernel: an operand has an unknown dtype");
+      for (Stride s : o.stride)
+        if (s > Stride::any) throw CompileError("loop kernel: an operand has an unknown stride class");
+    }
+    for (const Instr& i : k_.body)
+      if (static_cast<int>(i.type) >= kDTypeCount || i.code > Code::carried ||
+          (i.code == Code::op && static_cast<int>(i.op) >= kOpCount))
+        throw CompileError("loop kernel: an instruction has an unknown code, op or dtype");
+    for (const Reduction& r : k_.reductions)
+      if (static_cast<int>(r.type) >= kDTypeCount || static_cast<int>(r.op) >= kOpCount)
+        throw CompileError("loop kernel: a reduction has an unknown op or dtype");
+
+    require(k_.body.size() < kNoValue, n(k_.body.size()) + " instructions do not fit 16-bit value ids");
+    require(k_.epilogue <= k_.body.size(),
+            "the epilogue starts at " + n(k_.epilogue) + ", past the end of the body");
+    switch (k_.form) {
+      case Form::map:
+        require(k_.sequential == -1, "a map has no sequential axis");
+        require(k_.reductions.empty(), "a map has no reductions");
+        break;
+      case Form::reduce:
+        require(k_.sequential >= 0 && k_.sequential < k_.rank,
+                "the reduced axis is not an axis of the kernel");
+        require(!k_.reductions.empty(), "a reduce has at least one reduction");
+        break;
+      case Form::scan:
+        require(k_.sequential >= 0 && k_.sequential < k_.rank - 1,
+                "the scanned axis must be an axis before the last one");
+        require(!k_.reductions.empty(), "a scan has at least one running sum");
+        break;
+    }
+    require(k_.form == Form::reduce || k_.epilogue == k_.body.size(), "only a reduce has an epilogue");
+  }
+
+  void operand(size_t i) const {
+    const Operand& o = k_.operands[i];
+    if (!o.output || k_.form != Form::reduce) return;
+    for (const Store& t : k_.stores)
+      if (t.operand == i) {
+        const bool moves = o.stride[k_.sequential] != Stride::zero;
+        require(!in_epilogue(t.value) || !moves, "output " + n(i) + " moves along the reduced axis");
+        require(in_epilogue(t.value) || moves,
+                "output " + n(i) + " gets a value of the body but stays in place along the reduced axis");
+      }
+  }
+
+  /// The repeat that instruction i is of, or null.
+  const Repeat* repeat_of(size_t i) const {
+    for (const Repeat& r : k_.repeats)
+      if (i >= r.first && i < r.last) return &r;
+    return nullptr;
+  }
+
+  void repeats() {
+    require(k_.repeats.empty() || k_.form == Form::map, "only a map repeats instructions");
+    size_t end = 0;
+    for (const Repeat& r : k_.repeats) {
+      require(r.first >= end && r.first < r.last && r.last <= k_.body.size(),
+              "a repeat of " + value(r.first) + " to " + value(r.last) + " is out of place");
+      end = r.last;
+      require(r.trips < k_.scalars,
+              "a repeat's number of iterations is scalar " + n(r.trips) + " of " + n(k_.scalars));
+      scalar_type_[r.trips] = static_cast<int>(DType::int64);
+      bool head = true;
+      for (size_t i = r.first; i < r.last; ++i) {
+        const Instr& s = k_.body[i];
+        head &= s.code == Code::carried;
+        require(head || s.code == Code::op || s.code == Code::scalar,
+                value(i) + " in a repeat is neither a carried value at its head, an op nor a scalar");
+        require(s.code != Code::scalar || size_of(s.type) >= 4,
+                value(i) + " in a repeat is a scalar of less than 4 bytes");
+      }
+    }
+  }
+
+  void carried(size_t i, const Instr& s) const {
+    const Repeat* r = repeat_of(i);
+    require(r, value(i) + " is carried, but not in a repeat");
+    require(s.a < r->first, value(i) + " does not begin with a value from before its repeat");
+    visible(i, s.a);
+    require(s.b >= r->first && s.b < r->last, value(i) + " does not go on with a value of its repeat");
+    require(s.c == kNoValue, value(i) + " has a third operand");
+    require(k_.body[s.a].type == s.type && k_.body[s.b].type == s.type, value(i) + " changes its type");
+  }
+
+  /// A carried value is seen in its own repeat only.
+  void visible(size_t i, ValueId v) const {
+    require(k_.body[v].code != Code::carried || repeat_of(i) == repeat_of(v),
+            value(i) + " uses " + value(v) + ", which is carried in another place");
+  }
+
+  void argument(size_t i, ValueId v) const {
+    require(v < i, value(i) + " uses %" + n(v) + ", which is not an earlier instruction");
+    visible(i, v);
+    require(!in_epilogue(i) || in_epilogue(v),
+            value(i) + " in the epilogue uses " + value(v) + " of the body");
+  }
+
+  void instruction(size_t i) {
+    const Instr& s = k_.body[i];
+    if (s.code == Code::op) return op(i, s);
+    if (s.code == Code::carried) return carried(i, s);
+    require(s.a == kNoValue && s.b == kNoValue && s.c == kNoValue,
+            value(i) + " has operands but is not an op");
+    switch (s.code) {
+      case Code::load: {
+        require(s.imm < k_.operands.size(),
+                value(i) + " loads operand " + n(s.imm) + " of " + n(k_.operands.size()));
+        const Operand& o = k_.operands[s.imm];
+        require(!o.output, value(i) + " loads from an output");
+        require(s.type == o.dtype, value(i) + " is " + short_name(s.type) + " but operand " + n(s.imm) +
+                                       " is " + short_name(o.dtype));
+        if (in_epilogue(i))
+          require(o.stride[k_.sequential] == Stride::zero,
+                  value(i) + " in the epilogue loads an operand that moves along the reduced axis");
+        break;
+      }
+      case Code::scalar: {
+        require(s.imm < k_.scalars, value(i) + " reads scalar " + n(s.imm) + " of " + n(k_.scalars));
+        int& known = scalar_type_[s.imm];
+        require(known == kDTypeCount || known == static_cast<int>(s.type),
+                "scalar " + n(s.imm) + " is read as two types");
+        known = static_cast<int>(s.type);
+        break;
+      }
+      case Code::iota:
+        require(s.imm < k_.rank, value(i) + " is the index along axis " + n(s.imm) + " of " + n(k_.rank));
+        require(s.type == DType::int64, value(i) + ": iota is i64");
+        require(!in_epilogue(i) || s.imm != k_.sequential,
+                value(i) + " in the epilogue is the index along the reduced axis");
+        break;
+      case Code::result: {
+        require(s.imm < k_.reductions.size(),
+                value(i) + " reads reduction " + n(s.imm) + " of " + n(k_.reductions.size()));
+        const Reduction& r = k_.reductions[s.imm];
+        if (k_.form == Form::scan)
+          require(r.value < i, value(i) + " reads a running sum before its value is computed");
+        else require(in_epilogue(i), value(i) + " reads a reduction's result outside of the epilogue");
+        const DType t = result_type(r.op, r.type);
+        require(s.type == t,
+                value(i) + " is " + short_name(s.type) + " but r" + n(s.imm) + " gives " + short_name(t));
+        break;
+      }
+      case Code::op:
+      case Code::carried: break;
+    }
+  }
+
+  void op(size_t i, const Instr& s) const {
+    const OpRow& row = row_of(s.op);
+    require(row.kind == OpKind::pointwise, value(i) + ": " + row.name + " is not a pointwise op");
+    const ValueId args[] = {s.a, s.b, s.c};
+    for (int j = 0; j < 3; ++j) {
+      if (j < row.arity) argument(i, args[j]);
+      else require(args[j] == kNoValue, value(i) + ": " + row.name + " takes " + n(row.arity) + " operands");
+    }
+    if (s.op == Op::cast) return;
+    int first = 0;
+    if (row.rule == DTypeRule::first_bool) {
+      require(is_bool(k_.body[s.a].type), value(i) + ": the condition of " + row.name + " is bool");
+      first = 1;
+    }
+    const DType t = k_.body[args[first]].type;
+    for (int j = first + 1; j < row.arity; ++j)
+      require(k_.body[args[j]].type == t, value(i) + ": operands of " + row.name + " are " + short_name(t) +
+                                              " and " + short_name(k_.body[args[j]].type));
+    require(accepts(s.op, t), value(i) + ": " + row.name + " is not defined on " + short_name(t));
+    const DType want = result_type(s.op, t);
+    require(s.type == want, value(i) + ": " + row.name + " of " + short_name(t) + " gives " +
+                                short_name(want) + ", not " + short_name(s.type));
+  }
+
+  void reduction(size_t i) const {
+    const Reduction& r = k_.reductions[i];
+    const OpKind kind = kind_of(r.op);
+    const std::string name = "r" + n(i);
+    if (k_.form == Form::scan)
+      require(r.op == Op::cumsum, name + ": a scan accumulates with cumsum, not " + name_of(r.op));
+    else
+      require(kind == OpKind::reduce || r.op == Op::matmul,
+              name + ": " + name_of(r.op) + " is not a reduction");
+    const auto operand = [&](ValueId v) {
+      require(v < k_.epilogue, name + ": its value is not an instruction of the body");
+      require(k_.body[v].type == r.type, name + " accumulates " + short_name(r.type) + " but " + value(v) +
+                                             " is " + short_name(k_.body[v].type));
+    };
+    operand(r.value);
+    if (r.op == Op::matmul) operand(r.value2);
+    else require(r.value2 == kNoValue, name + ": only matmul takes two values");
+    require(accepts(r.op, r.type), name + ": " + name_of(r.op) + " is not defined on " + short_name(r.type));
+  }
+
+  void stores() const {
+    std::vector<bool> written(k_.operands.size());
+    for (const Store& t : k_.stores) {
+      require(t.operand < k_.operands.size(),
+              "a store writes operand " + n(t.operand) + " of " + n(k_.operands.size()));
+      const Operand& o = k_.operands[t.operand];
+      require(o.output, "a store writes operand " + n(t.operand) + ", an input");
+      require(!written[t.operand], "output " + n(t.operand) + " is stored twice");
+      written[t.operand] = true;
+      require(t.value < k_.body.size(), "output " + n(t.operand) + " is given a value that does not exist");
+      require(k_.body[t.value].code != Code::carried, "output " + n(t.operand) + " is given a carried value");
+      const DType v = k_.body[t.value].type;
+      require(v == o.dtype, "output " + n(t.operand) + " is " + short_name(o.dtype) + " but " +
+                                value(t.value) + " is " + short_name(v));
+      if (k_.form == Form::reduce)
+        require(in_epilogue(t.value) || (k_.sequential == k_.rank - 1 && k_.reductions[0].op != Op::matmul),
+                "output " + n(t.operand) + " stores " + value(t.value) + ", which is not of the epilogue");
+    }
+    for (size_t i = 0; i < written.size(); ++i)
+      require(written[i] || !k_.operands[i].output, "output " + n(i) + " is never stored");
+    require(!k_.stores.empty(), "nothing is stored");
+  }
+
+  const LoopKernel& k_;
+  std::vector<int> scalar_type_;  // kDTypeCount: not read yet
+};
+
+}  // namespace
+
+void check(const LoopKernel& k) { Checker(k).run(); }
+
+}  // namespace lazy::jit::loop

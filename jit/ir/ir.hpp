@@ -1,0 +1,177 @@
+// The loop IR: what a kernel computes, without saying for which machine.
+//
+// A LoopKernel is a box of iterations ("axes", extents known only at launch), a straight-line SSA body
+// evaluated at each index, at most one sequential axis along which values are reduced or scanned, and stores.
+// Both the reference backend and the compilers read this and nothing else; the order of every reduction is
+// fixed here, so that they agree to the bit on sums and so that threads, vector width and fusion never change
+// a result.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/core/dtype.hpp"
+#include "jit/core/op.hpp"
+
+namespace lazy::jit::loop {
+
+using ValueId = uint16_t;
+inline constexpr ValueId kNoValue = 0xffff;
+inline constexpr int kMaxAxes = 10;
+
+/// What is known of an operand's stride along an axis when the kernel is compiled. Promises are kept by
+/// guards.
+///   zero: the operand does not move along the axis. unit: its stride is its element size. any: read it from
+///   the arguments.
+enum class Stride : uint8_t { zero, unit, any };
+
+struct Operand {
+  DType dtype{};
+  bool output = false;
+  Stride stride[kMaxAxes] =
+      {};             // one per axis of the kernel; of an epilogue's output the sequential axis is `zero`
+  bool wide = false;  // offsets of one vector may exceed 32 bits (no `stride fits 32 bits` guard stands)
+};
+
+enum class Code : uint8_t {
+  load,  // operand `imm` at the current index, as its dtype (float16 and bfloat16 arrive as their own dtype:
+         // a cast follows)
+  scalar,   // scalar argument `imm`, already of type `type`
+  iota,     // index along axis `imm` (its origin added), int64
+  op,       // `op` on a, b, c. Never a 16-bit float: lowering casts to float32 and back
+  result,   // epilogue only: the value of reduction `imm`
+  carried,  // first in a repeat: `a`, a value from before it, in the first iteration; then what `b`, of the
+            // repeat, was in the iteration before
+};
+
+struct Instr {
+  Code code{};
+  Op op{};       // when code == Code::op: cast or any pointwise row of the table
+  DType type{};  // of the result
+  uint16_t imm = 0;
+  ValueId a = kNoValue, b = kNoValue, c = kNoValue;
+};
+
+/// Instructions [first, last) of a map's body, run one iteration after the other at each index. They are
+/// first the repeat's carried values, then ops and scalars (of 4 bytes or more): what else they need comes
+/// from before. What follows sees the values of the last iteration, of all but carried ones.
+struct Repeat {
+  uint16_t first = 0, last = 0;
+  uint16_t trips = 0;        // scalar argument, int64: how many iterations, at least 1
+  uint16_t scalar_step = 0;  // `scalar` reads argument imm + scalar_step * iteration
+};
+
+/// An output may lie in the memory of an input of its own dtype and strides, element on element: a backend
+/// loads what an index needs before it stores there. Not when the kernel has several stores and one of them
+/// stores that very load, which a backend may put off until then.
+struct Store {
+  uint16_t operand = 0;
+  ValueId value = kNoValue;  // has the operand's dtype
+};
+
+/// One accumulator. `op` is one of the reduce rows, or cumsum in a scan, or matmul for a contraction.
+///
+/// float sum and prod, max, min, any, all, argmax, argmin:
+///   The sequential axis is cut into blocks of `reduce_block(...)` indices. In a block, element r (counted
+///   from the block's start) goes to partial accumulator r mod P, in ascending r; P is `reduce_lanes(...)`.
+///   Partials are then folded in halves: acc[l] = acc[l] op acc[l + P/2] for l < P/2, then P/4, ... 1. Block
+///   results combine from left to right. Unused accumulators hold the identity (-0.0 for a float sum). An
+///   empty axis gives the empty value (+0.0).
+/// matmul: `value` and `value2` are multiplied and added in ascending order into one accumulator that starts
+/// at +0.0,
+///   with one rounding (fused multiply-add) for floats; integers wrap.
+/// cumsum: strictly ascending, starting with the first element itself.
+struct Reduction {
+  Op op{};
+  DType type{};  // of the accumulator and of `value` (argmax/argmin: of `value`; their result is int64)
+  ValueId value = kNoValue;
+  ValueId value2 = kNoValue;  // matmul only
+};
+
+enum class Form : uint8_t {
+  map,     // every axis is parallel; stores in the body
+  reduce,  // stores in the epilogue, once per index of the parallel axes; one that reduces along the last
+           // axis may also store values of its body, at every index
+  scan,    // stores in the body, which may read its running sums through Code::result
+};
+
+/// Axes run outermost first, in the logical order of the tensor; the last one is the vector axis. In a
+/// `reduce` the sequential axis is either the last one ("inner": lanes run along the reduction) or not
+/// ("outer": lanes run along the last, parallel axis). In a `scan` it is never the last (lowering adds an
+/// axis of extent 1 where needed).
+struct LoopKernel {
+  Form form = Form::map;
+  uint8_t rank = 0;        // number of axes, at least 1
+  int8_t sequential = -1;  // the reduced or scanned axis, -1 for a map
+  std::vector<Operand> operands;
+  std::vector<Instr>
+      body;  // SSA: operands of an instruction come earlier. Body first, then epilogue: one numbering
+  uint16_t epilogue =
+      0;  // index of the epilogue's first instruction in `body` (== body.size() when there is none).
+          // The epilogue runs once per index of the parallel axes. It may use its own instructions,
+          // `result`, scalars and loads (which must not move along the sequential axis), not the body's.
+  std::vector<Repeat> repeats;  // in order, apart from each other; maps only
+  std::vector<Reduction> reductions;
+  std::vector<Store> stores;
+  uint16_t scalars = 0;  // number of scalar arguments
+  std::string name;      // for profiles and dumps; not part of the kernel's identity
+  std::string at;        // likewise: the last op's line, as "path/main.cpp:14"
+};
+
+/// Partial accumulators of one block (see Reduction).
+constexpr int reduce_lanes(DType acc, bool inner) { return inner ? (size_of(acc) == 8 ? 32 : 64) : 4; }
+/// Indices of the sequential axis in a block.
+constexpr int64_t reduce_block(bool inner) { return inner ? 16384 : 1024; }
+
+/// Arguments of a launch are 64-bit words in one array. Strides are in bytes.
+struct ArgLayout {
+  int rank, operands, scalars;
+  static constexpr int kContext = 0;  // word 0: a backend's own pointer
+  static constexpr int kScratch = 1;  // words 1-3: a backend's own use (partial results of split reductions)
+  static constexpr int kPlanned = 3;
+  static constexpr int kBox = 4;  // from here on: what the kernel is to do
+  constexpr int extent(int axis) const { return kBox + axis; }
+  constexpr int origin(int axis) const {
+    return kBox + rank + axis;
+  }  // index of the box's first element: iota, argmax
+  constexpr int pointer(int operand) const { return kBox + 2 * rank + operand * (1 + rank); }
+  constexpr int stride(int operand, int axis) const { return pointer(operand) + 1 + axis; }
+  constexpr int scalar(int i) const {
+    return kBox + 2 * rank + operands * (1 + rank) + i;
+  }  // low bytes hold the value
+  constexpr int words() const { return scalar(scalars); }
+
+  /// Bytes from one index of `axis` to the next in a launch with `args`, where what is known of the operand's
+  /// stride is `known` and its elements have `size` bytes.
+  constexpr int64_t stride_bytes(const uint64_t* args, int operand, int axis, Stride known,
+                                 int64_t size) const {
+    switch (known) {
+      case Stride::zero: return 0;
+      case Stride::unit: return size;
+      case Stride::any: break;
+    }
+    return static_cast<int64_t>(args[stride(operand, axis)]);
+  }
+  /// Of the kernel whose operands these are.
+  int64_t stride_bytes(const uint64_t* args, const std::vector<Operand>& all, int operand, int axis) const {
+    const Operand& o = all[static_cast<size_t>(operand)];
+    return stride_bytes(args, operand, axis, o.stride[axis], static_cast<int64_t>(size_of(o.dtype)));
+  }
+};
+inline ArgLayout layout_of(const LoopKernel& k) {
+  return {k.rank, static_cast<int>(k.operands.size()), k.scalars};
+}
+
+/// The kernel as text: one line per instruction. Stable; used by dumps and tests.
+std::string print(const LoopKernel&);
+/// Everything that decides the generated code, as bytes: equal bytes mean interchangeable kernels.
+std::string identity(const LoopKernel&);
+/// The kernel that has these bytes as its identity, nameless; nothing if there is none. What it says is as
+/// the bytes say: check() tells whether it is well-formed.
+std::optional<LoopKernel> from_identity(std::string_view);
+/// Throws lazy::Error naming the broken rule. Debug builds and tests run it on every kernel.
+void check(const LoopKernel&);
+
+}  // namespace lazy::jit::loop

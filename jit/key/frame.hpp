@@ -1,0 +1,109 @@
+// A flush's view of its graph: every value it concerns, numbered, and the canonical key of what is asked for.
+//
+// Values are numbered in the order of the list of pending nodes, a leaf, constant or index source right
+// before its first user. The key holds, for each value, what programs are made of: op, dtype, rank, which
+// extents are 1, operands by number, structural attributes, and whether the value must be kept. It does not
+// hold extents, scalars, slice positions or where data lie: those are arguments, bound from the nodes at each
+// flush.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "jit/graph/graph.hpp"
+#include "support/config.hpp"
+
+namespace lazy::jit {
+
+inline constexpr uint32_t kNone = ~0u;
+
+struct Frame {
+  std::vector<Node*> values;     // by value number
+  std::vector<uint32_t> uses;    // operand edges to each value from the pending nodes
+  std::vector<uint8_t> pending;  // 1: a node of this flush, to be computed if needed
+  std::vector<uint32_t>
+      key;  // canonical form; word 0: the settings that change what is computed, and for which code
+  std::vector<Node*> taken;  // the component's nodes, in order
+  // Of the run (plan/run.cpp), by slot. They live here because a frame's memory is used again and again.
+  std::vector<BufferRef> buffers;
+  std::vector<char*> addresses;
+  std::vector<Node*> overwritten;  // leaves whose memory was taken over
+  uint32_t outputs = 0;            // values that are computed here and kept
+  // Nodes that are pending again after the run, with their recipes, in order: those left out, and what they
+  // are computed from, as far as that isn't kept.
+  std::vector<Node*> put_back;
+  std::vector<uint32_t> left_out;  // outputs left out by this flush (jit/flush/liveness.hpp)
+  std::vector<uint64_t> costs;     // work memory of the choice, by value
+  Graph::Spare spare;              // so that a failed flush needs no memory
+  Frame* next_spare = nullptr;     // in the thread's list of those not in use
+
+  /// Numbers the values of `nodes` (a component, topological order). Leaves must be ready. Values that an
+  /// earlier flush left out and no one needs now are left out again.
+  /// `code_class`: of the backend that will run them.
+  void build(std::span<Node* const> nodes, uint32_t code_class = 0);
+  /// The frame of a key, with a node for each of its values.
+  void restore(std::vector<uint32_t> key, std::vector<Node*> nodes);
+  // Settings that decide what is computed are part of the key: whoever compiles for a key goes by these, for
+  // the process's own may have changed since.
+  bool exact_casts() const { return key[0] & 1; }
+  bool fixes_arguments() const {  // LAZY_DYNAMIC=never
+    return (key[0] >> 1 & 3) == static_cast<uint32_t>(config::Dynamic::never);
+  }
+  bool contracts() const { return key[0] >> 3 & 1; }  // LAZY_FP_CONTRACT
+  /// LAZY_VERIFY as build() found it: of this flush from its run to the comparison.
+  config::Verify verify = config::Verify::off;
+  /// What backend the key is for; the same key for the code of another.
+  uint32_t code_class() const { return key[0] >> 8; }
+  static void set_code_class(std::vector<uint32_t>& key, uint32_t code_class) {
+    key[0] = (key[0] & 0xff) | code_class << 8;
+  }
+  /// These outputs (value numbers, ascending) are not kept, though they have handles: the key and who is a
+  /// sole owner change.
+  void leave_out(std::span<const uint32_t>);
+  /// The key's words of value v; operands from word 2.
+  const uint32_t* words_of(uint32_t v) const { return key.data() + word_of_[v]; }
+  /// So that words_of() may be called.
+  void find_words();
+  /// The value is computed here and kept.
+  bool is_output(uint32_t v) const { return pending[v] && (key_flags_[v] & 1); }
+  /// A leaf that no one but this flush can see any more: its memory may be taken over.
+  bool is_sole_owner(uint32_t v) const {
+    const Node* n = values[v];
+    const uint64_t counts = n->counts.load(std::memory_order_acquire);
+    return (counts >> 32) == 0 && static_cast<uint32_t>(counts) == uses[v] && n->buffer->use_count() == 1 &&
+           !n->buffer->borrowed();
+  }
+
+ private:
+  uint32_t number_of(Node* leaf);
+  void encode(Node*, bool output, const uint32_t* operands);
+  void leave_out_again();
+  std::vector<uint8_t> key_flags_;
+  std::vector<uint32_t> word_of_;
+  std::vector<uint8_t> stays_;  // by value: put back
+  struct Slot {
+    Node* node;
+    uint32_t number;
+    uint32_t round;
+  };
+  std::vector<Slot> table_;  // leaves by address; a slot counts if its round is the current one
+  uint32_t round_ = 0;
+  uint32_t leaves_ = 0;
+  void grow();
+};
+
+/// A frame for the calling thread, returned to it at the end of the scope (flushes may nest).
+class FrameLease {
+ public:
+  FrameLease();
+  ~FrameLease();
+  Frame& operator*() { return *frame_; }
+  Frame* operator->() { return frame_; }
+  /// Frees those of the calling thread that are not in use.
+  static void release_spare() noexcept;
+
+ private:
+  Frame* frame_;
+};
+
+}  // namespace lazy::jit

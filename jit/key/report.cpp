@@ -1,0 +1,118 @@
+#include "jit/key/report.hpp"
+
+#include <algorithm>
+
+#include "jit/key/frame.hpp"
+
+namespace lazy::jit {
+namespace {
+
+thread_local FlushListener* listener = nullptr;
+
+std::string microseconds(uint64_t ns) {
+  const uint64_t tenths = (ns + 50) / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " us";
+}
+const char* plural(uint64_t n) { return n == 1 ? "" : "s"; }
+
+}  // namespace
+
+FlushListener::FlushListener() : outer_(listener) { listener = this; }
+FlushListener::~FlushListener() { listener = outer_; }
+FlushListener* FlushListener::current() { return listener; }
+
+std::string to_string(const FlushReport& r) {
+  std::string s = std::string("flush by ") + name_of(r.cause) + " at " + lazy::to_string(r.site) + ": " +
+                  std::to_string(r.ops) + " op" + plural(r.ops) + " -> " + std::to_string(r.kernels) +
+                  " kernel" + plural(r.kernels) +
+                  (r.bands ? " in " + std::to_string(r.bands) + " band" + plural(r.bands) : "") + ", " +
+                  std::to_string(r.outputs) + " value" + plural(r.outputs) + " kept, " +
+                  (r.load_ns ? "loaded from disk in " + microseconds(r.load_ns)
+                   : r.hit   ? "hit"
+                             : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) +
+                  ", " + microseconds(r.total_ns) + " in all";
+  if (!r.miss.empty()) s += "\n  miss: " + r.miss;
+  for (const std::string& k : r.kernel_texts) s += "\n  " + k;
+  return s;
+}
+
+std::vector<std::string> describe_key(const uint32_t* words, size_t count) {
+  std::vector<std::string> lines;
+  for (size_t i = 1; i < count;) {  // word 0: settings
+    const uint32_t a = words[i], b = words[i + 1];
+    const auto op = static_cast<Op>(a & 0xff);
+    std::string s = "v" + std::to_string(lines.size()) + " = " + name_of(op) + " " +
+                    name_of(static_cast<DType>(a >> 8 & 0xff)) + " [";
+    for (uint32_t d = 0, rank = a >> 16 & 0xff; d < rank; ++d)
+      s += (d ? ", " : "") + std::string(a >> 24 >> d & 1 ? "1" : "n");
+    s += "]";
+    const uint32_t arity = b >> 1 & 7, axes = b >> 4 & 15;
+    if (axes && op != Op::reshape) {
+      s += op == Op::slice ? " whole=" : " axes=";
+      for (uint32_t k = axes; k-- > 0;) s += std::to_string(b >> 8 >> (3 * k) & 7) + (k ? "," : "");
+    }
+    if (op == Op::leaf)
+      for (uint32_t d = 0; d < 16; ++d)
+        if (b >> 8 >> d & 1) s += (d < 8 ? " static=" : " dynamic=") + std::to_string(d % 8);
+    for (uint32_t k = 0; k < arity; ++k) s += (k ? ", v" : " v") + std::to_string(words[i + 2 + k]);
+    if (axes == 1 && op == Op::reshape) s += " (extents of 1 only)";
+    if (axes == 2 && op == Op::reshape) s += " (the first " + std::to_string(b >> 8 & 7) + " kept)";
+    if (b & 1) s += " (kept)";
+    lines.push_back(std::move(s));
+    i += 2 + arity;
+  }
+  return lines;
+}
+
+namespace {
+
+/// How many values two keys begin with in common.
+size_t leading_values(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
+  const auto words =
+      static_cast<size_t>(std::mismatch(a.begin() + 1, a.end(), b.begin() + 1, b.end()).first - a.begin());
+  size_t values = 0;
+  for (size_t i = 1; i + 1 < words; ++values) {
+    i += 2 + (a[i + 1] >> 1 & 7);
+    if (i > words) break;
+  }
+  return values;
+}
+
+}  // namespace
+
+void NearestKey::offer(const std::vector<uint32_t>& key) {
+  const size_t common = leading_values(frame_.key, key);
+  const size_t gap =
+      key.size() > frame_.key.size() ? key.size() - frame_.key.size() : frame_.key.size() - key.size();
+  if (!nearest_.empty() && (common < common_ || (common == common_ && gap >= gap_))) return;
+  nearest_ = key;
+  common_ = common;
+  gap_ = gap;
+}
+
+std::string NearestKey::difference() const {
+  if (nearest_.empty()) return "first program of this process";
+  const Frame& f = frame_;
+  const auto ours = describe_key(f.key.data(), f.key.size());
+  const auto nearest = describe_key(nearest_.data(), nearest_.size());
+  const auto line_of = [&](size_t v) {
+    const Site& site = f.values[v]->site;
+    return site.line() ? (f.pending[v] ? " at " : " made at ") + lazy::to_string(site) : std::string();
+  };
+  if (common_ == ours.size() && common_ == nearest.size())
+    return "same graph under other settings or on another kind of device";
+  const auto sizes = [&] {
+    return ours.size() == nearest.size() ? std::string()
+                                         : " (" + std::to_string(ours.size()) + " values, there " +
+                                               std::to_string(nearest.size()) + ")";
+  };
+  if (common_ == 0) return "no program begins like this one (" + ours[0] + ")";
+  if (common_ == ours.size())
+    return "the nearest program goes on with " + nearest[common_] + "; this graph ends before" + sizes();
+  if (common_ == nearest.size())
+    return "the nearest program ends before " + ours[common_] + line_of(common_) + sizes();
+  return "the nearest program has " + nearest[common_] + "; here it is " + ours[common_] + line_of(common_) +
+         sizes();
+}
+
+}  // namespace lazy::jit

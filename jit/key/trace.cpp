@@ -1,0 +1,82 @@
+#include "jit/key/trace.hpp"
+
+namespace lazy::jit {
+
+Trace::Trace(const Frame& f) : frame(&f) {
+  const auto n = static_cast<uint32_t>(f.values.size());
+  values.resize(n);
+  same_as.resize(n);
+  const uint32_t* word = f.key.data() + 1;  // past the settings
+  for (uint32_t v = 0; v < n; ++v) {
+    Value& out = values[v];
+    out.op = static_cast<Op>(word[0] & 0xff);
+    out.dtype = static_cast<DType>(word[0] >> 8 & 0xff);
+    out.rank = static_cast<uint8_t>(word[0] >> 16);
+    out.ones = static_cast<uint8_t>(word[0] >> 24);
+    out.extents = out.rank;
+    for (uint32_t ones = out.ones; ones; ones &= ones - 1) --out.extents;
+    out.output = word[1] & 1;
+    out.arity = word[1] >> 1 & 7;
+    for (int i = 0; i < out.arity; ++i) out.operand[i] = word[2 + i];
+    out.node = v;
+    same_as[v] = v;
+    word += 2 + out.arity;
+  }
+}
+
+uint32_t Trace::append_copy(uint32_t of) {
+  Value c;
+  c.op = Op::cast;
+  c.dtype = values[of].dtype;
+  c.arity = 1;
+  c.rank = values[of].rank;
+  c.ones = values[of].ones;
+  c.extents = values[of].extents;
+  c.operand[0] = of;
+  c.node = values[of].node;
+  values.push_back(c);
+  same_as.push_back(static_cast<uint32_t>(values.size() - 1));
+  return same_as.back();
+}
+
+static std::string label(const Trace& t, uint32_t v) {
+  const Value& x = t.values[v];
+  std::string s = std::string(name_of(x.op)) + " " + name_of(x.dtype) + " " + to_string(t.shape(v));
+  const Node& n = t.node(v);
+  if (!n.axes.empty() && x.op != Op::reshape && x.op != Op::slice && x.op != Op::leaf)
+    s += " axes=" + to_string(n.axes);
+  if (x.op == Op::window) s += " step=" + to_string(n.ints) + " dilation=" + to_string(n.steps);
+  if (x.op == Op::slice) s += " start=" + to_string(n.ints) + " step=" + to_string(n.steps);
+  return s;
+}
+
+std::string print(const Trace& t) {
+  std::string s;
+  for (uint32_t v = 0; v < t.values.size(); ++v) {
+    const Value& x = t.values[v];
+    s += "v" + std::to_string(v) + " = " + label(t, v);
+    for (int i = 0; i < x.arity; ++i) s += (i ? ", v" : " v") + std::to_string(x.operand[i]);
+    if (x.output) s += "  -> output";
+    if (t.same_as[v] != v) s += "  == v" + std::to_string(t.same_as[v]);
+    if (x.op != Op::leaf) s += "  ; " + to_string(t.node(v).site);
+    s += "\n";
+  }
+  return s;
+}
+
+std::string dot(const Trace& t, const std::vector<int>& kernel_of) {
+  std::string s = "digraph trace {\n  node [shape=box, fontname=monospace];\n";
+  for (uint32_t v = 0; v < t.values.size(); ++v) {
+    const Value& x = t.values[v];
+    const std::string id = "v" + std::to_string(v);
+    s += "  " + id + " [label=\"" + id + " " + label(t, v);
+    if (x.op != Op::leaf) s += "\\n" + to_string(t.node(v).site);
+    const int k = v < kernel_of.size() ? kernel_of[v] : -1;
+    if (k >= 0) s += "\\nkernel " + std::to_string(k);
+    s += x.output ? "\", style=bold];\n" : "\"];\n";
+    for (int i = 0; i < x.arity; ++i) s += "  v" + std::to_string(x.operand[i]) + " -> " + id + ";\n";
+  }
+  return s + "}\n";
+}
+
+}  // namespace lazy::jit

@@ -1,0 +1,66 @@
+// The memory plan: when buffers die, and which outputs take over the memory of an input.
+#include "jit/lower/lowering.hpp"
+
+namespace lazy::jit {
+
+void Lowering::plan_memory() {
+  std::vector<std::vector<uint32_t>> dead(f_.groups.size());
+  for (size_t v = 0; v < t_.values.size(); ++v)
+    if (slot_[v] >= 0 && last_read_[v] >= 0 && !p_.slots[static_cast<size_t>(slot_[v])].kept)
+      dead[static_cast<size_t>(last_read_[v])].push_back(static_cast<uint32_t>(slot_[v]));
+  for (size_t s = 0; s < p_.steps.size(); ++s) {
+    Step& step = p_.steps[s];
+    const int g = group_of_step_[s];
+    std::vector<uint8_t> taken(step.operands.size(), 0);
+    for (const Binding& b : step.operands)
+      if (b.output) step.made.push_back(static_cast<uint32_t>(b.slot));
+    step.dead = dead[static_cast<size_t>(g)];
+    if (step.has_initial) plan_initial(step, g);
+    else if (out_[s].form != loop::Form::scan) plan_donation(step, out_[s], g, taken);
+  }
+}
+
+bool Lowering::dies_in(const Binding& b, int g) const {
+  if (b.slot >= 0)
+    return last_read_[slot_value_[static_cast<size_t>(b.slot)]] == g &&
+           !p_.slots[static_cast<size_t>(b.slot)].kept;
+  return last_read_[b.node] == g;
+}
+
+// An input read only at the index that is written, for the last time, can give its memory to the output.
+void Lowering::plan_donation(Step& step, const LoopKernel& k, int g, std::vector<uint8_t>& taken) {
+  for (size_t o = 0; o < step.operands.size(); ++o) {
+    const Binding& out = step.operands[o];
+    if (!out.output || (k.form == loop::Form::reduce && k.operands[o].stride[k.sequential] == Stride::zero))
+      continue;
+    for (size_t i = 0; i < step.operands.size(); ++i) {
+      const Binding& in = step.operands[i];
+      if (in.output || taken[i] || in.path != 0 || size_of(in.dtype) != size_of(out.dtype) || !dies_in(in, g))
+        continue;
+      bool fits = in.packed;
+      for (int a = 0; a < k.rank; ++a) fits &= k.operands[i].stride[a] == k.operands[o].stride[a];
+      for (size_t j = 0; j < step.operands.size(); ++j) fits &= j == i || !same_source(step.operands[j], in);
+      // A backend may load an element as late as its own store; another output must not have replaced it.
+      for (const loop::Store& st : k.stores)
+        fits &= k.body[st.value].code != Code::load || k.body[st.value].imm != i || k.stores.size() == 1;
+      if (!fits) continue;
+      Slot& slot = p_.slots[static_cast<size_t>(out.slot)];
+      if (in.slot >= 0) slot.donor_slot = in.slot;
+      else slot.donor_leaf = in.node;
+      taken[i] = 1;
+      break;
+    }
+  }
+}
+
+void Lowering::plan_initial(Step& step, int g) {
+  const Binding& in = step.initial_from;
+  bool alone = dies_in(in, g);
+  for (const Binding& b : step.operands) alone &= b.output || !same_source(b, in);
+  if (!alone) return;
+  Slot& slot = p_.slots[step.made[0]];
+  if (in.slot >= 0) slot.donor_slot = in.slot;
+  else slot.donor_leaf = in.node;
+}
+
+}  // namespace lazy::jit

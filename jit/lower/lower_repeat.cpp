@@ -1,0 +1,57 @@
+// Loops that were recorded iteration by iteration: one iteration's code.
+#include "jit/lower/lowering.hpp"
+
+namespace lazy::jit {
+
+// One iteration's code, repeated. What it takes from before has been evaluated.
+void Lowering::lower_repeat(Building& b, Region& r, const TraceRepeat& repeat, uint32_t path) {
+  const uint32_t first = repeat.first, period = repeat.period;
+  ScalarArgument trips;
+  trips.from = trips.type = DType::int64;
+  trips.value = repeat.trips;
+  const auto trips_at = static_cast<uint16_t>(b.step.scalars.size());
+  b.step.scalars.push_back(trips);
+  const auto scalars_at = static_cast<uint16_t>(b.step.scalars.size());
+  uint16_t scalars = 0;
+  for (uint32_t trip = 0; trip < repeat.trips; ++trip)
+    for (uint32_t v = first; v < first + period; ++v) {
+      if (at(v).op != Op::constant || !f_.needed[v]) continue;
+      b.step.scalars.push_back(argument_of(v + trip * period));
+      scalars = static_cast<uint16_t>(scalars + (trip == 0));
+    }
+
+  const auto begin = static_cast<uint16_t>(r.code.size());
+  FlatMap<ValueId> carried;  // by the value before the repeat
+  each_from_before(repeat, [&](uint32_t, uint32_t o, bool fixed) {
+    if (fixed || carried.contains(o)) return;
+    const ValueId from = *r.memo.find(key(o, path));
+    carried.try_emplace(o, push(r, {Code::carried, {}, r.code[from].type, 0, from}));
+  });
+  std::vector<ValueId> made(period, kNoValue);
+  uint16_t scalar = scalars_at;
+  for (uint32_t v = first; v < first + period; ++v) {
+    const Value& x = at(v);
+    if (x.op == Op::constant && f_.needed[v])
+      made[v - first] = push(r, {Code::scalar, {}, compute_type(x.dtype), scalar++});
+    if (!is_computed(v)) continue;
+    ValueId args[3] = {kNoValue, kNoValue, kNoValue};
+    for (int i = 0; i < x.arity; ++i) {
+      const uint32_t o = x.operand[i];
+      if (o >= first) args[i] = made[o - first];
+      else if (is_fixed(repeat, v, i)) args[i] = *r.memo.find(key(o, to_operand(r, o, v, path)));
+      else args[i] = *carried.find(o);
+    }
+    ValueId y = compute(r, x, args);
+    // Nothing to compute: what is seen from outside or carried must yet be of the repeat itself.
+    if (y < begin || r.code[y].code == Code::carried) y = push(r, {Code::op, Op::cast, r.code[y].type, 0, y});
+    made[v - first] = y;
+  }
+  for (uint32_t o = first - std::min(first, period); o < first; ++o)
+    if (const ValueId* c = carried.find(o)) r.code[*c].b = made[o + period - first];
+  for (uint32_t v = first; v < first + period; ++v)
+    if (made[v - first] != kNoValue)
+      r.memo.try_emplace(key(v - first + repeat.last(), path), made[v - first]);
+  b.kernel.repeats.push_back({begin, static_cast<uint16_t>(r.code.size()), trips_at, scalars});
+}
+
+}  // namespace lazy::jit

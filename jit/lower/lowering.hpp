@@ -1,0 +1,168 @@
+// Lowering, part by part: what its files share. See lower.cpp.
+#pragma once
+#include <array>
+
+#include "jit/graph/layout.hpp"
+#include "jit/lower/lower.hpp"
+#include "jit/plan/places.hpp"
+#include "support/flat_map.hpp"
+
+namespace lazy::jit {
+
+using loop::Code;
+using loop::Instr;
+using loop::kNoValue;
+using loop::LoopKernel;
+using loop::Stride;
+using loop::ValueId;
+
+/// How a layout's extents map to kernel dimensions, by position among those that are not 1.
+struct DimMap {
+  int8_t of[loop::kMaxAxes];
+  DimMap() { std::fill(std::begin(of), std::end(of), Binding::kAbsent); }
+};
+
+/// What is known while a program's steps are made; a step at a time is `Building`.
+class Lowering {
+ public:
+  Lowering(const Trace& t, const Fusion& f, const LowerOptions& o, Program& p, std::vector<LoopKernel>& out)
+      : t_(t), f_(f), options_(o), p_(p), out_(out) {}
+  void run();
+
+ private:
+  struct Operand {
+    Binding binding;
+    uint32_t value = kNone;  // trace value in memory
+    // If packed: per kernel dimension 0 (absent) or 1 + place in the packed source; the source's count of
+    // such places.
+    std::array<int8_t, loop::kMaxAxes> place{};
+    int places = 0;
+    bool packed = false;  // strides follow from the extents
+  };
+  /// Body or epilogue: expressions evaluated over one index map.
+  struct Region {
+    std::vector<Instr> code;
+    FlatMap<ValueId> memo;      // by value and path
+    FlatMap<uint32_t> aligned;  // path and form of a shape -> the path that broadcasts to it
+    DimMap dims;
+    bool epilogue = false;
+  };
+  struct Building {
+    int group = 0;
+    Step step;
+    LoopKernel kernel;
+    std::vector<Operand> operands;
+    FlatMap<uint16_t> operand_ids;
+    FlatMap<uint16_t> scalar_ids;
+    std::vector<uint32_t> reduced;  // values of the kernel's reductions
+    FlatMap<uint16_t> reduction_ids;
+    size_t body_stores = 0;  // of a reduce: so many stores, the first, are of the body
+    int dims = 0;
+    int sequential_dim = -1;
+    uint32_t fixed_dims =
+        0;  // bit d: dimension d must not merge with its neighbours (an index along it is used)
+    Region body, epilogue;
+  };
+
+  const Value& at(uint32_t v) const { return t_.values[v]; }
+  const Shape& shape(uint32_t v) const { return t_.shape(v); }
+  bool in_memory(uint32_t v) const { return at(v).op == Op::leaf || f_.materialised[v]; }
+  int slot_of(uint32_t v);
+  void collect_results();
+  void lower_group(int g);
+
+  // lower_paths.cpp
+  uint32_t extend(uint32_t path, uint32_t v, bool align);
+  uint32_t through_view(uint32_t w, uint32_t path);
+  Places places(uint32_t path, uint32_t v, int64_t only_dim = -1) const;
+  bool reshapes(uint32_t path) const;
+  uint32_t to_operand(Region& r, uint32_t o, uint32_t user, uint32_t path);
+
+  // lower_values.cpp
+  static ValueId push(Region& r, Instr i) {
+    r.code.push_back(i);
+    return static_cast<ValueId>(r.code.size() - 1);
+  }
+  static ValueId cast(Region& r, ValueId v, DType to) {
+    if (r.code[v].type == to) return v;
+    return push(r, {Code::op, Op::cast, to, 0, v});
+  }
+  static uint64_t key(uint32_t v, uint32_t path) { return static_cast<uint64_t>(v) << 32 | path; }
+  uint16_t operand(Building& b, const Region& r, uint32_t v, uint32_t path, bool output);
+  void guard_leaf(uint32_t v);
+  uint16_t scalar(Building& b, uint32_t v);
+  ScalarArgument argument_of(uint32_t v) const;
+  ValueId load(Building& b, Region& r, uint32_t v, uint32_t path);
+  ValueId index_along(Building& b, Region& r, uint32_t v, uint32_t path);
+  ValueId terminal(Building& b, Region& r, uint32_t v, uint32_t path);
+  DType result_type(uint32_t v) const;
+  uint16_t reduction(Building& b, uint32_t v);
+  ValueId evaluate(Building& b, Region& r, uint32_t root, uint32_t root_path);
+  ValueId compute(Region& r, const Value& x, const ValueId* args);
+  ValueId rounded(Region& r, ValueId v, DType half);
+
+  // lower_repeat.cpp
+  // Operand i of `v`, a value of a repeat's first iteration, is the same in each iteration.
+  bool is_fixed(const TraceRepeat& r, uint32_t v, int i) const {
+    return at(v).operand[i] == at(v + r.period).operand[i];
+  }
+  bool is_computed(uint32_t v) const { return f_.needed[v] && kind_of(at(v).op) == OpKind::pointwise; }
+  /// f(value of the first iteration, its operand from before the repeat, whether that is the same each time)
+  template <class F>
+  void each_from_before(const TraceRepeat& r, F&& f) const {
+    for (uint32_t v = r.first + r.period; v-- > r.first;) {
+      if (!is_computed(v)) continue;
+      for (int i = at(v).arity - 1; i >= 0; --i)
+        if (const uint32_t o = at(v).operand[i]; o < r.first) f(v, o, is_fixed(r, v, i));
+    }
+  }
+  void lower_repeat(Building& b, Region& r, const TraceRepeat& repeat, uint32_t path);
+
+  // lower_kernels.cpp
+  bool is_stored(uint32_t v) const { return wanted_[v]; }
+  void store(Building& b, Region& r, uint32_t v, ValueId value);
+  void add_dim(Building& b, uint32_t v, int dim);
+  void map_dims(Building& b, uint32_t space);
+  void lower_map(Building& b, const Group& group);
+  void lower_reduce(Building& b, const Group& group);
+  void lower_scan(Building& b, const Group& group);
+  void lower_contract(Building& b, const Group& group);
+  ValueId side(Building& b, Region& r, uint32_t v);
+  void lower_update(Building& b, const Group& group);
+
+  // lower_axes.cpp
+  void finish(Building& b, const Group& group);
+  bool mergeable(const Building& b, int d, const std::vector<OperandLayout>& layouts) const;
+  void layout_guard(Guard::Kind kind, uint32_t step, size_t operand, int dim, int64_t value);
+  loop::Operand classify(Building& b, size_t i, const std::vector<uint8_t>& axis, int axes,
+                         const OperandLayout& l, uint32_t step);
+  int64_t packed_stride(const Building& b, const Operand& o, int d) const;
+  void limit_offsets(loop::Operand& out, size_t i, int dim, int64_t stride, uint32_t step);
+  std::string label(const Group& group) const;
+  void number_guards();
+
+  // lower_memory.cpp
+  static bool same_source(const Binding& a, const Binding& b) {
+    return a.slot == b.slot && (a.slot >= 0 || a.node == b.node);
+  }
+  void plan_memory();
+  bool dies_in(const Binding& b, int g) const;
+  void plan_donation(Step& step, const LoopKernel& k, int g, std::vector<uint8_t>& taken);
+  void plan_initial(Step& step, int g);
+
+  static constexpr int kForever = 1 << 30;
+  const Trace& t_;
+  const Fusion& f_;
+  const LowerOptions& options_;
+  Program& p_;
+  std::vector<LoopKernel>& out_;
+  std::vector<int> slot_;
+  std::vector<uint32_t> slot_value_;
+  std::vector<uint8_t> wanted_, guarded_;
+  std::vector<int> last_read_;  // by value: the last group that reads it from memory
+  std::vector<int> group_of_step_;
+  FlatMap<uint32_t> path_ids_;
+  std::vector<size_t> layout_guards_;
+};
+
+}  // namespace lazy::jit

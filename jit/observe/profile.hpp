@@ -1,0 +1,43 @@
+// The events of LAZY_PROFILE that flushes, compiles and launches record.
+#pragma once
+#include "jit/key/report.hpp"
+#include "jit/plan/program.hpp"
+#include "support/profile.hpp"
+
+namespace lazy::jit {
+
+/// The time stamps of one flush, 0 throughout while nothing is recorded.
+struct FlushTimes {
+  profile::Ticks first_op = 0;  // of the component; 0 if it was recorded before the recording began
+  profile::Ticks start = 0;
+  profile::Ticks keyed = 0;  // values numbered, key encoded
+  profile::Ticks ready = 0;  // the program found or compiled
+};
+
+namespace event {
+extern const profile::Kind kSimplify, kFuse, kLower, kBands, kVerify;
+
+void compiled(profile::Ticks start, const Program&);
+void codegen(profile::Ticks start, const std::string& kernel, size_t bytes);
+void flush(const FlushTimes&, const FlushReport&, Cause, const Site&, const Program&);
+void failed_flush(const FlushTimes&, Cause, const Site&, const char* what);
+void guard(const Guard&, int64_t actual, const Program&);
+/// Entries, hits and misses of the program cache so far.
+void cache(uint64_t entries);
+/// The calling thread's launches are of a run of this program for this frame: names and lines are its nodes'.
+void name_run(const Program&, const Frame&);
+/// Of the kernel of a program's step, and its line as "main.cpp:14". Both stay.
+const char* name_of(const Program&, const Step&);
+const char* line_of(const Program&, const Step&);
+/// Of the program, from 1, in the order in which they were first recorded.
+uint64_t number_of(const Program&);
+/// A launch of a program's step.
+void launch(profile::Ticks start, profile::Ticks end, const Program&, const Step&, const uint64_t* words,
+            uint32_t parts);
+/// The steps of a band that took turns from start to end, as if they had run one by one: each gets its share
+/// of `spent`, time on all threads. `words`: their arguments for the whole box, one after the other.
+void band(profile::Ticks start, profile::Ticks end, const Program&, const Band&, int64_t blocks,
+          const std::vector<uint64_t>& spent, const uint64_t* words);
+}  // namespace event
+
+}  // namespace lazy::jit

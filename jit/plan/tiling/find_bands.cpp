@@ -1,0 +1,224 @@
+// Which steps of a program form bands.
+#include <algorithm>
+
+#include "jit/plan/places.hpp"
+#include "jit/plan/tiling/band.hpp"
+
+namespace lazy::jit {
+namespace {
+
+/// A dimension that a step's kernel has outermost.
+struct Outer {
+  uint32_t dim_class = 0;
+  uint8_t dim = 0;  // of the kernel
+};
+
+// Work that is proportional to the square of a band's length stays small.
+constexpr uint32_t kMostSteps = 32;
+
+class Finder {
+ public:
+  Finder(const Trace& t, const Fusion& f, const std::vector<loop::LoopKernel>& loops, Program& p)
+      : t_(t), f_(f), loops_(loops), p_(p) {}
+
+  void run() {
+    for (const Step& s : p_.steps) outer_.push_back(outer_of(s));
+    last_.assign(p_.slots.size(), 0);
+    made_in_.assign(p_.slots.size(), kNone);
+    for (uint32_t i = 0; i < p_.steps.size(); ++i) {
+      const Step& s = p_.steps[i];
+      for (uint32_t slot : s.made) made_in_[slot] = i;
+      for (const Binding& b : s.operands)
+        if (b.slot >= 0) last_[static_cast<size_t>(b.slot)] = i;
+      if (s.has_initial && s.initial_from.slot >= 0) last_[static_cast<size_t>(s.initial_from.slot)] = i;
+    }
+    p_.bands = bands(0, static_cast<uint32_t>(p_.steps.size()), true);
+  }
+
+ private:
+  // Parallel dimensions, outermost first; of a contraction its batch dimensions, then rows and columns.
+  std::vector<Outer> outer_of(const Step& s) const {
+    std::vector<Outer> outer;
+    if (s.has_initial) return outer;
+    for (size_t d = 0; d < s.dims.size(); ++d) {
+      if (s.axis_of[d] == s.sequential) continue;
+      if (s.dims[d].node == kNone) break;
+      outer.push_back({f_.dim_class(s.dims[d].node, s.dims[d].dim), static_cast<uint8_t>(d)});
+    }
+    return outer;
+  }
+
+  Dims places(const Binding& b) const {
+    return places_along(p_, *t_.frame, b.path, t_.frame->values[b.node]->shape, AtReshape::leading).of;
+  }
+
+  /// How many of a step's outermost dimensions are, in order, those of the buffer itself.
+  size_t aligned(uint32_t step, const Binding& b) const {
+    const Dims place = places(b);
+    const auto& outer = outer_[step];
+    size_t l = 0;
+    for (; l < outer.size(); ++l) {
+      const int8_t at = b.dim_of[outer[l].dim];
+      if (at == Binding::kAbsent || place[at] != static_cast<int64_t>(l) + 1) break;
+    }
+    return l;
+  }
+  static bool same_source(const Binding& a, const Binding& b) {
+    return a.slot == b.slot && (a.slot >= 0 || a.node == b.node);
+  }
+  bool made_since(uint32_t first, uint32_t end, int slot) const {
+    const uint32_t by = made_in_[static_cast<size_t>(slot)];
+    return by >= first && by < end;
+  }
+
+  /// Where the band that starts with step `first` ends, and how many levels it has.
+  uint32_t grow(uint32_t first, bool contractions, size_t& levels) const {
+    levels = outer_[first].size();
+    if (!contractions && is_contraction(first)) return first + 1;
+    for (const Binding& b : p_.steps[first].operands)
+      if (b.output) levels = std::min(levels, aligned(first, b));
+    bool complete = true;  // the levels are all the parallel dimensions of all steps
+    const uint32_t end = std::min(static_cast<uint32_t>(p_.steps.size()), first + kMostSteps);
+    for (uint32_t s = first + 1; s < end; ++s) {
+      if (!contractions && is_contraction(s)) return s;
+      complete &= outer_[s - 1].size() == levels;
+      const size_t common = join(first, s, levels);
+      // A level is given up only for rows in place of elements: what is a row to some steps and a matrix to
+      // others would not stay in the cache. But what a product reads may have been laid out for it, whatever
+      // dimensions that has.
+      if (common == 0) return s;
+      const bool laid_out = s == first + 1 && is_contraction(s) && loops_[first].form == loop::Form::map;
+      if (common < levels && !(complete && (common + 1 == levels || laid_out))) return s;
+      if (!donations_fit(first, s, common)) return s;
+      if (common < levels) complete = false;
+      levels = common;
+    }
+    return end;
+  }
+  bool is_contraction(uint32_t s) const {
+    return !loops_[s].reductions.empty() && loops_[s].reductions[0].op == Op::matmul;
+  }
+
+  /// How many levels are left if step `s` joins those from `first` on; 0 if it can't, or has nothing to do
+  /// with them.
+  size_t join(uint32_t first, uint32_t s, size_t levels) const {
+    const auto &ours = outer_[first], &theirs = outer_[s];
+    size_t common = 0;
+    while (common < std::min(levels, theirs.size()) && ours[common].dim_class == theirs[common].dim_class)
+      ++common;
+    bool shares = false;
+    for (const Binding& b : p_.steps[s].operands) {
+      if (b.output || (b.slot >= 0 && made_since(first, s, b.slot))) {
+        common = std::min(common, aligned(s, b));
+        shares |= !b.output;
+      } else if (!shares && common > 0 && b.dim_of[theirs[0].dim] != Binding::kAbsent) {
+        for (uint32_t t = first; t < s; ++t)
+          for (const Binding& other : p_.steps[t].operands)
+            shares |= same_source(b, other) && other.dim_of[outer_[t][0].dim] != Binding::kAbsent;
+      }
+    }
+    return shares ? common : 0;
+  }
+
+  /// Memory that an output takes over is read by the band at the same index only.
+  bool donations_fit(uint32_t first, uint32_t last, size_t levels) const {
+    for (uint32_t s = first; s <= last; ++s)
+      for (uint32_t slot : p_.steps[s].made) {
+        const Slot& out = p_.slots[slot];
+        for (uint32_t t = first; t <= s; ++t)
+          for (const Binding& b : p_.steps[t].operands) {
+            const bool donor = b.slot >= 0 ? b.slot == out.donor_slot : b.node == out.donor_leaf;
+            if (donor && aligned(t, b) < levels) return false;
+          }
+      }
+    return true;
+  }
+
+  std::vector<Band> bands(uint32_t first, uint32_t last, bool contractions) const {
+    std::vector<Band> found;
+    for (uint32_t i = first; i < last;) {
+      size_t levels = 0;
+      const uint32_t end = std::min(last, grow(i, contractions, levels));
+      if (end - i >= 2) {
+        Band b = make(i, end - i, levels);
+        bool with = false;
+        for (uint32_t s = i; s < end; ++s) with |= is_contraction(s);
+        if (with) b.parts = bands(i, end, false);
+        found.push_back(std::move(b));
+      }
+      i = end;
+    }
+    return found;
+  }
+
+  Band make(uint32_t first, uint32_t count, size_t levels) const {
+    Band band;
+    band.first = first;
+    band.count = count;
+    for (size_t l = 0; l < levels; ++l) band.levels.push_back(p_.steps[first].dims[outer_[first][l].dim]);
+    for (uint32_t s = first; s < first + count; ++s) {
+      for (size_t l = 0; l < levels; ++l) band.dim_of.push_back(outer_[s][l].dim);
+      for (const Binding& b : p_.steps[s].operands) add_source(band, s, b, levels);
+    }
+    // From the last to the first: memory that an outer value takes over is that value's from the start.
+    std::vector<uint32_t> inner;
+    for (uint32_t s = first + count; s-- > first;)
+      for (uint32_t slot : p_.steps[s].made)
+        if (!p_.slots[slot].kept && last_[slot] < first + count && !given_away(slot, first, count, inner))
+          inner.push_back(slot);
+    band.inner.assign(inner.rbegin(), inner.rend());
+    return band;
+  }
+  bool given_away(uint32_t slot, uint32_t first, uint32_t count, const std::vector<uint32_t>& inner) const {
+    for (uint32_t s = first; s < first + count; ++s)
+      for (uint32_t by : p_.steps[s].made)
+        if (p_.slots[by].donor_slot == static_cast<int>(slot))
+          return std::find(inner.begin(), inner.end(), by) == inner.end();
+    return false;
+  }
+  void add_source(Band& band, uint32_t s, const Binding& b, size_t levels) const {
+    Band::Source source{b.node, b.slot, b.dtype, 0, false};
+    const Dims place = places(b);
+    for (size_t l = 0; l < levels; ++l) {
+      const int8_t at = b.dim_of[outer_[s][l].dim];
+      if (at != Binding::kAbsent && place[at] != 0) source.moves |= 1u << l;
+    }
+    if (is_contraction(s) && !b.output) {  // its dimensions are: summed, batch..., rows, columns
+      size_t k = 0;
+      while (p_.steps[s].axis_of[k] != p_.steps[s].sequential) ++k;
+      const size_t rows = p_.steps[s].dims.size() - 2;
+      source.matrix = b.dim_of[k] != Binding::kAbsent && b.dim_of[rows] == Binding::kAbsent;
+    }
+    for (Band::Source& known : band.sources)
+      if (known.slot == source.slot && (source.slot >= 0 || known.node == source.node)) {
+        known.moves |= source.moves;
+        known.matrix |= source.matrix;
+        return;
+      }
+    band.sources.push_back(source);
+  }
+
+  const Trace& t_;
+  const Fusion& f_;
+  const std::vector<loop::LoopKernel>& loops_;
+  Program& p_;
+  std::vector<std::vector<Outer>> outer_;  // by step
+  std::vector<uint32_t> made_in_, last_;   // by slot: the step that makes it, the last that touches it
+};
+
+}  // namespace
+
+std::string describe(const Band& b) {
+  const auto counted = [](size_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  return "kernels " + std::to_string(b.first) + " to " + std::to_string(b.first + b.count - 1) +
+         " block by block over " + counted(b.levels.size(), "outer dimension") + ", " +
+         counted(b.inner.size(), "value") + " in scratch";
+}
+
+void find_bands(const Trace& t, const Fusion& f, const std::vector<loop::LoopKernel>& loops, Program& p) {
+  if (p.steps.size() > 1) Finder(t, f, loops, p).run();
+}
+
+}  // namespace lazy::jit

@@ -1,0 +1,170 @@
+#include "jit/plan/tiling/row_bands.hpp"
+
+#include <algorithm>
+
+#include "jit/ir/attention.hpp"
+
+namespace lazy::jit {
+namespace {
+
+bool is_product(const loop::LoopKernel& k) {
+  return k.form == loop::Form::reduce && k.reductions[0].op == Op::matmul;
+}
+
+/// Whether a step's dimensions are the levels, and one more that alone is the kernel's last axis; before
+/// them, of a product, the one it sums along.
+bool along_rows(const Step& s, const loop::LoopKernel& k, const uint8_t* dim_of, size_t levels) {
+  if (s.has_initial || levels == 0) return false;
+  if (is_product(k)) {
+    if (s.dims.size() != levels + 2 || s.axis_of[0] != s.sequential) return false;
+    for (size_t l = 0; l < levels; ++l)
+      if (dim_of[l] != l + 1 || s.axis_of[l + 1] == k.rank - 1) return false;
+    return s.axis_of[levels + 1] == k.rank - 1;
+  }
+  if (s.dims.size() != levels + 1) return false;
+  for (size_t l = 0; l < levels; ++l)
+    if (dim_of[l] != l || s.axis_of[l] == k.rank - 1) return false;
+  if (s.axis_of[levels] != k.rank - 1) return false;
+  switch (k.form) {
+    case loop::Form::map: return true;
+    case loop::Form::reduce: return k.sequential == k.rank - 1;
+    case loop::Form::scan: break;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<loop::FusedRows> rows_of(const Program& p, const Band& band,
+                                       const std::vector<loop::LoopKernel>& loops) {
+  const size_t levels = band.levels.size();
+  loop::FusedRows rows;
+  std::vector<uint8_t> known(band.inner.size(), 0);
+  rows.inner.resize(band.inner.size());
+  bool products = false;
+  for (uint32_t i = 0; i < band.count; ++i) {
+    const Step& s = p.steps[band.first + i];
+    const loop::LoopKernel& k = loops[band.first + i];
+    if (!along_rows(s, k, band.dim_of.data() + i * levels, levels)) return {};
+    loop::FusedRows::Member m{k, {}};
+    for (size_t o = 0; o < s.operands.size(); ++o) {
+      const int slot = s.operands[o].slot;
+      const auto at = slot < 0 ? band.inner.end()
+                               : std::find(band.inner.begin(), band.inner.end(), static_cast<uint32_t>(slot));
+      if (at == band.inner.end()) {
+        m.inner.push_back(loop::FusedRows::kOutside);
+        continue;
+      }
+      const auto n = static_cast<size_t>(at - band.inner.begin());
+      loop::Stride along = k.operands[o].stride[k.rank - 1];
+      // A product that sums along the row reads it with a stride that launches look at.
+      if (is_product(k) && k.operands[o].stride[k.sequential] != loop::Stride::zero)
+        along = loop::Stride::unit;
+      loop::FusedRows::Inner& value = rows.inner[n];
+      if (k.operands[o].output) {
+        if (known[n] || along == loop::Stride::any) return {};
+        known[n] = 1;
+        value = {k.operands[o].dtype, along == loop::Stride::unit};
+      } else if (!known[n] || value.dtype != k.operands[o].dtype || along == loop::Stride::any ||
+                 value.whole != (along == loop::Stride::unit)) {
+        return {};  // read in another way than it was written: reversed, or as another type
+      }
+      m.inner.push_back(static_cast<int16_t>(n));
+    }
+    rows.members.push_back(std::move(m));
+    products |= is_product(k);
+  }
+  if (products && !attention_of(rows)) return {};
+  return rows;
+}
+
+namespace {
+
+/// Values whose memory an outer value would take over: here a row's own cost nothing, and that memory a store
+/// and a load of each element. Whether the band is one of rows then.
+bool own_what_is_given_away(Program& p, Band& band, const std::vector<loop::LoopKernel>& loops) {
+  const std::vector<uint32_t> before = band.inner;
+  std::vector<uint32_t> takers;
+  const uint32_t end = band.first + band.count;
+  std::vector<uint32_t> made;
+  for (uint32_t s = band.first; s < end; ++s)
+    made.insert(made.end(), p.steps[s].made.begin(), p.steps[s].made.end());
+  const auto is_in = [](const std::vector<uint32_t>& v, uint32_t slot) {
+    return std::find(v.begin(), v.end(), slot) != v.end();
+  };
+  std::vector<uint32_t> inner;
+  for (const uint32_t slot : made) {
+    const auto taker = std::find_if(made.begin(), made.end(), [&](uint32_t by) {
+      return p.slots[by].donor_slot == static_cast<int>(slot);
+    });
+    if (taker != made.end() && !is_in(before, *taker)) takers.push_back(*taker);
+    if (taker != made.end() || is_in(before, slot)) inner.push_back(slot);
+  }
+  if (inner.size() == before.size()) return rows_of(p, band, loops).has_value();
+  band.inner = std::move(inner);
+  if (!rows_of(p, band, loops)) {
+    band.inner = before;
+    return rows_of(p, band, loops).has_value();
+  }
+  for (const uint32_t by : takers) p.slots[by].donor_slot = -1;
+  return true;
+}
+
+/// Steps [first, first + count) of a band, of whose values those are inner that no other step reads.
+Band cut(const Program& p, const Band& band, uint32_t first, uint32_t count) {
+  Band made;
+  made.first = first;
+  made.count = count;
+  made.levels = band.levels;
+  const auto dims = band.dim_of.begin() + (first - band.first) * band.levels.size();
+  made.dim_of.assign(dims, dims + count * band.levels.size());
+  made.sources = band.sources;
+  for (uint32_t s = first; s < first + count; ++s)
+    for (const uint32_t slot : p.steps[s].made) {
+      bool elsewhere = std::find(band.inner.begin(), band.inner.end(), slot) == band.inner.end();
+      for (uint32_t t = first + count; t < band.first + band.count; ++t)
+        for (const Binding& b : p.steps[t].operands) elsewhere |= b.slot == static_cast<int>(slot);
+      if (!elsewhere) made.inner.push_back(slot);
+    }
+  return made;
+}
+
+}  // namespace
+
+void keep_row_bands(Program& p, const std::vector<loop::LoopKernel>& loops) {
+  std::vector<Band> kept;
+  for (Band& band : p.bands) {
+    const uint32_t end = band.first + band.count;
+    std::vector<Band> rows;
+    for (Band& part : band.parts)
+      if (own_what_is_given_away(p, part, loops)) part.parts.clear(), rows.push_back(part);
+    if (band.parts.empty() && own_what_is_given_away(p, band, loops)) rows.push_back(band);
+    // An attention has its softmax as a part, for when it is not worth it.
+    for (uint32_t first = band.first; first < end; ++first) {
+      for (uint32_t count : {4u, 5u}) {
+        if (first + count > end || !is_product(loops[first]) || !is_product(loops[first + count - 1]))
+          continue;
+        Band whole = cut(p, band, first, count);
+        if (!own_what_is_given_away(p, whole, loops)) continue;
+        const auto inside = [&](const Band& b) { return b.first >= first && b.first < first + count; };
+        const auto at = std::find_if(rows.begin(), rows.end(), inside);
+        const auto past = std::find_if_not(at, rows.end(), inside);
+        whole.parts.assign(at, past);
+        rows.insert(rows.erase(at, past), std::move(whole));
+        first += count - 1;
+        break;
+      }
+    }
+    const auto product = [&](const Band& b) { return is_product(loops[b.first]); };
+    const bool multiplies = std::any_of(loops.begin() + band.first, loops.begin() + end, is_product);
+    if (!band.inner.empty() && multiplies && std::none_of(rows.begin(), rows.end(), product)) {
+      band.parts = std::move(rows);
+      kept.push_back(std::move(band));
+    } else {
+      kept.insert(kept.end(), rows.begin(), rows.end());
+    }
+  }
+  p.bands = std::move(kept);
+}
+
+}  // namespace lazy::jit

@@ -1,0 +1,505 @@
+#include "jit/run/run.hpp"
+
+// Binds a frame's nodes to a program's steps and launches them.
+#include <algorithm>
+#include <array>
+#include <list>
+
+#include "jit/backend/kept_layouts.hpp"
+#include "jit/observe/profile.hpp"
+#include "jit/plan/bind.hpp"
+#include "jit/plan/names.hpp"
+#include "jit/plan/program.hpp"
+#include "jit/plan/tiling/band.hpp"
+#include "jit/run/arguments.hpp"
+#include "jit/run/reserve.hpp"
+#include "support/config.hpp"
+#include "support/metrics.hpp"
+#include "support/nvtx.hpp"
+
+namespace lazy::jit {
+namespace {
+
+size_t bytes_of(const Slot& s, const Frame& f) {
+  return static_cast<size_t>(numel(f.values[s.node]->shape)) * size_of(s.dtype);
+}
+
+/// What the steps of a band take, block after block, on all threads: for LAZY_PROFILE.
+class BandTimer {
+ public:
+  explicit BandTimer(size_t steps)
+      : start_(profile::start_time()), spent_(start_ ? steps : 0), outer_(profile::activity) {
+    if (start_) profile::activity = {"band", 0, false};  // its kernels take the place of this thread's parts
+  }
+  BandTimer(const BandTimer&) = delete;
+  ~BandTimer() {
+    if (start_) profile::activity = outer_;
+  }
+  void finish(const Program& p, const Band& b, int64_t blocks, const uint64_t* words) const {
+    if (start_) event::band(start_, profile::now(), p, b, blocks, {spent_.begin(), spent_.end()}, words);
+  }
+
+  /// One thread's share.
+  class Piece {
+   public:
+    explicit Piece(BandTimer& all) : all_(all), spent_(all.spent_.size()) {}
+    Piece(const Piece&) = delete;
+    ~Piece() {
+      for (size_t i = 0; i < spent_.size(); ++i)
+        all_.spent_[i].fetch_add(spent_[i], std::memory_order_relaxed);
+    }
+    void begin() {
+      if (!spent_.empty()) last_ = profile::now();
+    }
+    void end_of(size_t step) {
+      if (spent_.empty()) return;
+      const profile::Ticks now = profile::now();
+      spent_[step] += now - std::exchange(last_, now);
+    }
+
+   private:
+    BandTimer& all_;
+    std::vector<uint64_t> spent_;
+    profile::Ticks last_ = 0;
+  };
+
+ private:
+  const profile::Ticks start_;
+  std::vector<std::atomic<uint64_t>> spent_;
+  const profile::Activity outer_;
+};
+
+class Run {
+ public:
+  Run(const Program& p, Frame& f, Backend& backend)
+      : p_(p),
+        f_(f),
+        backend_(backend),
+        buffers_(f.buffers),
+        address_(f.addresses),
+        arguments_(p.arguments.take(p)),
+        donate_(f.verify == config::Verify::off) {
+    buffers_.resize(p.slots.size());
+    address_.resize(p.slots.size());
+  }
+  Run(const Run&) = delete;
+  ~Run() {
+    if (arguments_) p_.arguments.put(std::move(arguments_));
+    buffers_.clear();
+    f_.overwritten.clear();
+  }
+
+  void steps() {
+    if (profile::on()) event::name_run(p_, f_);
+    try {
+      arguments_->begin(f_, backend_.context());
+      if (p_.steps.size() > 1 && !profile::on()) held_ = backend_.begin_run(p_.number, arguments_->held);
+      sequence(0, p_.steps.size(), p_.bands);
+      if (held_) held_->finish();
+      held_.reset();
+    } catch (...) {
+      held_.reset();
+      arguments_.reset();  // may be half of one run's, half of another's
+      for (Node* leaf : f_.overwritten) leaf->lost = true;
+      throw;
+    }
+    metric::add(Counter::launches, launches_);
+  }
+
+  // Nothing can fail any more: the nodes get their values, and let go of their operands.
+  void publish() {
+    for (const Result& r : p_.results) {
+      Node* n = f_.values[r.node];
+      if (r.path == 0 && r.leaf == kNone) {
+        n->contiguous = true;
+        n->offset = 0;
+        n->buffer = buffers_[static_cast<size_t>(r.slot)];
+        continue;
+      }
+      const Layout l = result_layout(p_, r, f_);
+      n->contiguous = l.is_contiguous();
+      n->offset = l.offset;
+      n->strides = l.strides;
+      n->buffer = r.leaf == kNone ? buffers_[static_cast<size_t>(r.slot)] : f_.values[r.leaf]->buffer;
+    }
+  }
+
+ private:
+  void sequence(size_t first, size_t last, const std::vector<Band>& bands) {
+    size_t i = first;
+    for (const Band& band : bands) {
+      for (; i < band.first; ++i) one(i);
+      i += band.count;
+      if (band.rows && row_by_row(band)) continue;
+      if (Planned& plan = planned(band); plan.blocks.worth_it) block_by_block(plan);
+      else sequence(band.first, i, band.parts);
+    }
+    for (; i < last; ++i) one(i);
+  }
+
+  void one(size_t i) {
+    const Step& s = p_.steps[i];
+    if (s.relayout && lay_out_anew(i)) return;
+    for (uint32_t slot : s.made)
+      if (!buffers_[slot]) make(slot, i);
+    if (s.has_initial) initialise(s);
+    launch(i);
+    for (uint32_t slot : s.dead) release(slot);
+  }
+
+  void launch(size_t i) {
+    const Step& s = p_.steps[i];
+    if (!bind(i)) return;
+    const nvtx::Range range([&] { return step_name(s, &f_); });
+    const auto count = static_cast<size_t>(s.args.words());
+    if (held_) {
+      held_->launch(*s.kernel, arguments_->words(i), count, arguments_->changed(i));
+      arguments_->told(i);
+    } else {
+      const Words w(arguments_->words(i), count);
+      if (profile::on()) launch_timed(s, w.data);
+      else s.kernel->launch(w.data);
+    }
+    ++launches_;
+  }
+
+  /// Takes the result from beside the input, or puts it there if it was asked for before. False if it is made
+  /// like any other.
+  bool lay_out_anew(size_t i) {
+    const Step& s = p_.steps[i];
+    const size_t in = s.operands[0].output, slot = s.made[0];
+    Buffer& from = *f_.values[s.operands[in].node]->buffer.get();
+    const size_t bytes = bytes_of(p_.slots[slot], f_);
+    if (!donate_ || !backend_.host() || from.borrowed() || bytes < KeptLayouts::kLeastBytes ||
+        config::get().keep_layouts == 0 || !bind(i))
+      return false;
+    std::vector<uint64_t> words(arguments_->words(i), arguments_->words(i) + s.args.words());
+    words[static_cast<size_t>(s.args.pointer(static_cast<int>(in)))] -=
+        reinterpret_cast<uint64_t>(from.data());
+    words[static_cast<size_t>(s.args.pointer(static_cast<int>(!in)))] = 0;
+    bool again = false;
+    BufferRef copy = from.layouts().find(s.kernel, words, again);
+    if (!again) return false;
+    const bool found = static_cast<bool>(copy);
+    if (!found && !memory_to_keep(copy, bytes)) return false;
+    buffers_[slot] = std::move(copy);
+    address_[slot] = static_cast<char*>(buffers_[slot]->data());
+    if (found) metric::add(Counter::layouts_reused);
+    else launch(i), from.layouts().keep(s.kernel, words, buffers_[slot]);
+    for (uint32_t dead : s.dead) release(dead);
+    return true;
+  }
+
+  /// Keeping a copy is no reason to fail.
+  bool memory_to_keep(BufferRef& copy, size_t bytes) {
+    try {
+      copy = BufferRef::allocate(backend_, bytes);
+      return true;
+    } catch (...) { return false; }
+  }
+
+  void launch_timed(const Step& s, uint64_t* words) {
+    profile::Activity& now = profile::activity;
+    const char* const outer = std::exchange(now.name, event::name_of(p_, s));
+    const uint32_t outer_parts = std::exchange(now.parts, 0);
+    const profile::Ticks start = profile::now();
+    s.kernel->launch(words);
+    if (!backend_.host()) backend_.synchronize();  // so that what it took is its own
+    event::launch(start, profile::now(), p_, s, words, now.parts);
+    now.name = outer;
+    now.parts = outer_parts;
+  }
+
+  /// What was decided about a band. The number of threads may change at any time, so this is asked once.
+  struct Planned {
+    const Band* band = nullptr;
+    Blocks blocks;
+  };
+  Planned& planned(const Band& band) {
+    for (Planned& p : planned_)
+      if (p.band == &band) return p;
+    planned_.push_back({&band, choose_blocks(p_, band, f_, backend_.workers())});
+    return planned_.back();
+  }
+  /// Makes sure of memory for one block a thread, which the bands of a run have in turn.
+  void allocate_scratch(const Blocks& blocks) {
+    const size_t bytes = blocks.piece_bytes * static_cast<size_t>(blocks.pieces);
+    if (scratch_ && scratch_->bytes() >= bytes) return;
+    scratch_.reset();
+    scratch_ = BufferRef::allocate(backend_, bytes);
+  }
+
+  /// The band by one kernel. False if that can't: then nothing has happened.
+  bool row_by_row(const Band& band) {
+    const size_t end = band.first + band.count;
+    // Values in between have addresses that count from 0. Outer ones that aren't made yet have none that
+    // count, but takes() looks at what goes in only.
+    std::vector<char*> outer(band.inner.size());
+    for (size_t k = 0; k < outer.size(); ++k) outer[k] = std::exchange(address_[band.inner[k]], nullptr);
+    size_t count = 0;
+    bool any = true;
+    for (size_t i = band.first; i < end; ++i) {
+      count += static_cast<size_t>(p_.steps[i].args.words());
+      any &= bind(i);
+    }
+    const uint64_t* const words = arguments_->words(band.first);
+    if (!any || !band.rows->takes(words)) {
+      for (size_t k = 0; k < outer.size(); ++k) address_[band.inner[k]] = outer[k];
+      return false;
+    }
+    for (size_t i = band.first; i < end; ++i)
+      for (uint32_t slot : p_.steps[i].made)
+        if (!buffers_[slot] && std::find(band.inner.begin(), band.inner.end(), slot) == band.inner.end()) {
+          char* const before = address_[slot];
+          make(slot, i);
+          if (address_[slot] != before) any = false;
+        }
+    if (!any)
+      for (size_t i = band.first; i < end; ++i) (void)bind(i);
+    const nvtx::Range range([&] { return "rows up to " + step_line(p_.steps[end - 1], &f_); });
+    const profile::Ticks start = profile::start_time();
+    if (held_) {
+      Change change;
+      for (size_t i = band.first; i < end; ++i) {
+        change.address_bits |= arguments_->changed(i).address_bits;
+        change.scalars |= arguments_->changed(i).scalars;
+      }
+      held_->launch(*band.rows, words, count, change);
+      for (size_t i = band.first; i < end; ++i) arguments_->told(i);
+    } else {
+      const Words w(words, count);
+      band.rows->launch(w.data);
+    }
+    launches_ += 1;
+    metric::add(Counter::bands);
+    if (start) {
+      if (!backend_.host()) backend_.synchronize();
+      event::band(start, profile::now(), p_, band, 1, std::vector<uint64_t>(band.count, 1), words);
+    }
+    for (size_t i = band.first; i < end; ++i)
+      for (uint32_t slot : p_.steps[i].dead) release(slot);
+    return true;
+  }
+
+  void block_by_block(Planned& plan) {
+    const Band& band = *plan.band;
+    const Blocks& blocks = plan.blocks;
+    allocate_scratch(blocks);
+    const size_t end = band.first + band.count;
+    for (size_t i = 0; i < band.inner.size(); ++i)
+      address_[band.inner[i]] = reinterpret_cast<char*>(blocks.offset[i]);
+    const auto is_inner = [&](int slot) {
+      return slot >= 0 && std::find(band.inner.begin(), band.inner.end(), slot) != band.inner.end();
+    };
+    std::vector<BlockArguments> steps;
+    std::vector<uint64_t> words;
+    std::vector<uint8_t> in_scratch;
+    for (size_t i = band.first; i < end; ++i)
+      for (uint32_t slot : p_.steps[i].made)
+        if (!buffers_[slot] && !is_inner(static_cast<int>(slot))) make(slot, i);
+    for (size_t i = band.first; i < end; ++i) {
+      const Step& s = p_.steps[i];
+      const size_t at = words.size();
+      bind(i);
+      words.insert(words.end(), arguments_->words(i), arguments_->words(i) + s.args.words());
+      in_scratch.clear();
+      for (const Binding& b : s.operands) in_scratch.push_back(is_inner(b.slot));
+      bool read_again = false;
+      for (uint32_t slot : s.made) {
+        read_again |= is_inner(static_cast<int>(slot));
+        for (size_t later = i + 1; later < end; ++later)
+          for (const Binding& b : p_.steps[later].operands) read_again |= b.slot == static_cast<int>(slot);
+      }
+      if (!read_again) s.kernel->plan_parts(words.data() + at);
+      steps.emplace_back(s, band.dim_of.data() + (i - band.first) * band.levels.size(), blocks, f_,
+                         words.data() + at, in_scratch);
+    }
+    const int64_t share = (blocks.count + blocks.pieces - 1) / blocks.pieces;
+    BandTimer timer(steps.size());
+    const bool timed = profile::on() && !backend_.host();
+    backend_.for_each(blocks.pieces, [&](int64_t piece) {
+      std::vector<uint64_t> mine = words;
+      BandTimer::Piece time(timer);
+      char* const memory =
+          static_cast<char*>(scratch_->data()) + static_cast<size_t>(piece) * blocks.piece_bytes;
+      const int64_t last = std::min(blocks.count, (piece + 1) * share);
+      for (int64_t n = piece * share; n < last; ++n) {
+        int64_t index[kMaxRank];
+        index[blocks.level] = n % blocks.cuts * blocks.length;
+        for (int64_t l = blocks.level, rest = n / blocks.cuts; l-- > 0; rest /= blocks.extent[l])
+          index[l] = rest % blocks.extent[l];
+        const int64_t length = std::min(blocks.length, blocks.extent[blocks.level] - index[blocks.level]);
+        uint64_t* w = mine.data();
+        time.begin();
+        for (size_t i = 0; i < steps.size(); ++i) {
+          const Step& s = p_.steps[band.first + i];
+          steps[i].move(index, length, memory, w);
+          s.kernel->launch_here(w);
+          if (timed) backend_.synchronize();
+          time.end_of(i);
+          w += s.args.words();
+        }
+      }
+    });
+    timer.finish(p_, band, blocks.count, words.data());
+    launches_ += band.count;
+    metric::add(Counter::bands);
+    for (size_t i = band.first; i < end; ++i)
+      for (uint32_t slot : p_.steps[i].dead) release(slot);
+  }
+
+  void make(uint32_t slot, size_t step) {
+    const Step& s = p_.steps[step];
+    const Slot& what = p_.slots[slot];
+    const size_t bytes = bytes_of(what, f_);
+    if (what.donor_slot >= 0) {
+      buffers_[slot] = std::move(buffers_[static_cast<size_t>(what.donor_slot)]);
+      address_[slot] = address_[static_cast<size_t>(what.donor_slot)];
+      return donated(bytes, s.has_initial);
+    } else if (takes_leaf(slot)) {
+      reserve_after(step, slot);
+      buffers_[slot] = f_.values[what.donor_leaf]->buffer;  // the dying leaf goes on reading it as well
+      buffers_[slot]->forget_layouts();
+      f_.overwritten.push_back(f_.values[what.donor_leaf]);
+      donated(bytes, s.has_initial);
+    } else {
+      return allocate(slot);
+    }
+    address_[slot] = static_cast<char*>(buffers_[slot]->data());
+  }
+  // Once an input has been overwritten a failure loses it: what later steps need is had before. `slot`, of
+  // `step`, takes over a leaf's memory.
+  void reserve_after(size_t step, uint32_t slot) {
+    if (std::exchange(reserved_, true) || step + 1 == p_.steps.size()) return;
+    std::vector<Reserve::Span> together(p_.steps.size());
+    for (uint32_t i = 0; i < together.size(); ++i) together[i] = {i, i};
+    std::vector<uint8_t> scratch(p_.slots.size(), 0);
+    reserve_scratch(step, p_.bands, together, scratch);
+    std::vector<size_t> bytes(p_.slots.size(), Reserve::kNothing), has(p_.slots.size(), 0);
+    for (size_t i = together[step].first; i < p_.steps.size(); ++i)
+      for (const uint32_t s : p_.steps[i].made) {
+        if (scratch[s] || arguments_->arena.has(s) || takes_leaf(s)) continue;
+        bytes[s] = bytes_of(p_.slots[s], f_);
+      }
+    for (size_t s = 0; s < buffers_.size(); ++s)
+      if (buffers_[s]) {
+        bytes[s] = Reserve::kHas;
+        has[s] = buffers_[s].get() == arena_.get() ? 0 : buffers_[s]->bytes();
+      }
+    bytes[slot] = Reserve::kHas;
+    has[slot] = bytes_of(p_.slots[slot], f_);
+    Reserve plan;
+    plan.plan(p_, step, together, bytes, has);
+    if (arguments_->arena.bytes() && !arena_)
+      arena_ = BufferRef::allocate(backend_, arguments_->arena.bytes());
+    for (const Reserve::Fresh& f : plan.fresh()) {
+      buffers_[f.slot] = BufferRef::allocate(backend_, f.bytes);
+      address_[f.slot] = static_cast<char*>(buffers_[f.slot]->data());
+      arguments_->arena.note(f.slot, f.bytes);
+    }
+    reserve_ = std::move(plan);
+  }
+  void reserve_scratch(size_t step, const std::vector<Band>& bands, std::vector<Reserve::Span>& together,
+                       std::vector<uint8_t>& scratch) {
+    const auto whole = [&](const Band& band) {
+      for (uint32_t i = band.first; i < band.first + band.count; ++i)
+        together[i] = {band.first, band.first + band.count - 1};
+    };
+    for (const Band& band : bands) {
+      if (band.first + band.count <= step) continue;
+      if (band.rows) {  // whether its inner values need memory is known when it runs
+        whole(band);
+      } else if (Planned& plan = planned(band); plan.blocks.worth_it) {
+        whole(band);
+        allocate_scratch(plan.blocks);
+        for (uint32_t slot : band.inner) scratch[slot] = 1;
+      } else {
+        reserve_scratch(step, band.parts, together, scratch);
+      }
+    }
+  }
+  bool takes_leaf(uint32_t slot) const {
+    const Slot& what = p_.slots[slot];
+    return donate_ && what.donor_leaf != kNone && f_.is_sole_owner(what.donor_leaf) &&
+           takes_all(what.donor_leaf, bytes_of(what, f_));
+  }
+  /// After the last step that reads the slot.
+  void release(uint32_t slot) {
+    if (!reserve_.is_handed_on(slot)) buffers_[slot].reset();
+  }
+  void allocate(uint32_t slot) {
+    Arena& arena = arguments_->arena;
+    if (arena.has(slot)) {
+      if (!arena_) arena_ = BufferRef::allocate(backend_, arena.bytes());
+      buffers_[slot] = arena_;
+      address_[slot] = static_cast<char*>(arena_->data()) + arena.offset(slot);
+      return;
+    }
+    const size_t bytes = bytes_of(p_.slots[slot], f_);
+    if (const uint32_t dead = reserve_.ancestor(slot); dead != kNone && buffers_[dead])
+      buffers_[slot] = std::move(buffers_[dead]);
+    else buffers_[slot] = BufferRef::allocate(backend_, bytes);
+    address_[slot] = static_cast<char*>(buffers_[slot]->data());
+    arena.note(slot, bytes);
+  }
+  bool takes_all(uint32_t leaf, size_t bytes) const {
+    const Node& n = *f_.values[leaf];
+    return n.contiguous && n.offset == 0 && n.buffer->bytes() == bytes;
+  }
+  void donated(size_t bytes, bool initial) {
+    metric::add(Counter::bytes_donated, bytes);
+    in_place_ = initial;
+  }
+
+  void initialise(const Step& s) {
+    const uint32_t slot = s.made[0];
+    if (std::exchange(in_place_, false)) return;
+    const Binding& from = s.initial_from;
+    const char* data =
+        from.slot >= 0 ? address_[static_cast<size_t>(from.slot)] : f_.values[from.node]->data();
+    backend_.copy(address_[slot], data, bytes_of(p_.slots[slot], f_));
+  }
+
+  /// Words of a launch, which may change them.
+  struct Words {
+    Words(const uint64_t* from, size_t n) {
+      if (n > few.size()) many.resize(n), data = many.data();
+      std::copy_n(from, n, data);
+    }
+    std::array<uint64_t, 256> few;
+    std::vector<uint64_t> many;
+    uint64_t* data = few.data();
+  };
+  bool bind(size_t i) { return arguments_->bind(i, address_.data()); }
+
+  const Program& p_;
+  Frame& f_;
+  Backend& backend_;
+  std::vector<BufferRef>& buffers_;
+  std::vector<char*>& address_;  // by slot; that of a donor remains what it was
+  BufferRef arena_;              // some slots are parts of it
+  BufferRef scratch_;
+  std::unique_ptr<Arguments> arguments_;
+  std::unique_ptr<HeldRun> held_;
+  std::list<Planned> planned_;  // references to its elements stay
+  uint64_t launches_ = 0;
+  const bool donate_;  // the verifier reads the inputs again
+  bool in_place_ = false;
+  bool reserved_ = false;
+  Reserve reserve_;  // once an input was overwritten
+};
+
+}  // namespace
+
+uint64_t Program::next_number() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+void run(const Program& p, Frame& f, Backend& backend) {
+  Run r(p, f, backend);
+  r.steps();
+  r.publish();
+}
+
+}  // namespace lazy::jit

@@ -1,0 +1,31 @@
+// What LAZY_VERIFY compares, and recipes run apart from their graph.
+#pragma once
+#include <vector>
+
+#include "jit/backend/backend.hpp"
+#include "jit/graph/node.hpp"
+
+namespace lazy::jit {
+
+/// Relative size of one rounding; 0: exact.
+double unit_of(DType);
+
+/// An input's value in memory that `backend` can read: itself, or a copy of all its memory, laid out as it
+/// is.
+Handle in_reach_of(Backend& backend, const Handle&);
+
+/// Largest difference in units of the type's rounding, relative to the larger of the element and the tensor's
+/// magnitude.
+struct Difference {
+  double units = 0;
+  int64_t at = -1;  // no difference
+  double got = 0, expected = 0;
+};
+Difference compare(const Node& got, const Node& expected, double unit);
+
+/// A node with the same recipe on other operands, in no graph.
+Node* new_recipe(const Node& recipe, const std::vector<Handle>& operands);
+/// Runs the recipe of one node on given operand values, wherever they are. The result is a node of its own.
+Handle run_alone(const Node& recipe, const std::vector<Handle>& operands, Backend&);
+
+}  // namespace lazy::jit

@@ -1,0 +1,134 @@
+// What operators and functions take: a tensor or a scalar, together with the user's line.
+//
+// The converting constructors have std::source_location::current() as a default argument. It is evaluated
+// where the conversion happens, which is in the user's code, even for `a + b`.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "jit/graph/node.hpp"
+#include "lazy/core/counts.hpp"
+#include "lazy/core/element.hpp"
+#include "support/site.hpp"
+
+namespace lazy {
+
+class Tensor;
+class MaskedView;
+
+/// A C++ scalar: its kind decides how it promotes (see promotion.hpp), its value is kept exactly.
+struct Number {
+  enum class Kind : uint8_t { boolean, integer, natural, real };  // natural: above the range of int64
+  Kind kind = Kind::integer;
+  DType dtype = int64;  // of the C++ type; matters only when no tensor takes part
+  union {
+    int64_t i = 0;
+    uint64_t u;
+    double d;
+  };
+  Number() = default;
+  template <ScalarType T>
+  constexpr Number(T v) : dtype(literal_dtype<T>()) {
+    if constexpr (std::is_same_v<T, bool>) {
+      kind = Kind::boolean;
+      i = v;
+    } else if constexpr (std::integral<T>) {
+      if (std::is_unsigned_v<T> && static_cast<uint64_t>(v) > static_cast<uint64_t>(INT64_MAX)) {
+        kind = Kind::natural;
+        u = static_cast<uint64_t>(v);
+      } else {
+        i = static_cast<int64_t>(v);
+      }
+    } else {
+      kind = Kind::real;
+      d = static_cast<double>(v);
+    }
+  }
+  double as_double() const {
+    return kind == Kind::real ? d : kind == Kind::natural ? static_cast<double>(u) : static_cast<double>(i);
+  }
+};
+
+/// A tensor or a scalar operand and where it was written. Lives for one expression: it refers to the Tensor
+/// it came from, or takes over the value of a temporary, so that `(sin(x) * 2).eval()` does not keep sin(x).
+class Arg {
+ public:
+  Arg(const Tensor& t, Site site = Site::current());
+  Arg(Tensor&& t, Site site = Site::current());
+  /// Reads the selected elements (evaluates the mask).
+  Arg(const MaskedView& v, Site site = Site::current());
+  template <ScalarType T>
+  Arg(T v, Site site = Site::current()) : number_(v), site_(site) {}
+  Arg(Number v, Site site) : number_(v), site_(site) {}
+  Arg(jit::Handle h, Site site) : owned_(std::move(h)), is_tensor_(true), site_(site) {}
+
+  bool is_tensor() const { return is_tensor_; }
+  /// Empty for a default-constructed Tensor and for a scalar.
+  const jit::Handle& handle() const { return borrowed_ ? *borrowed_ : owned_; }
+  /// The handle, taken out of the Arg where that owns it: parameters live until the caller's statement ends,
+  /// and what has a handle then is kept as a value.
+  jit::Handle take() { return borrowed_ ? *borrowed_ : std::move(owned_); }
+  /// The variable that the Arg refers to; null for a temporary or a scalar.
+  const jit::Handle* variable() const { return borrowed_; }
+  const Number& number() const { return number_; }
+  const Site& site() const { return site_; }
+
+ private:
+  const jit::Handle* borrowed_ = nullptr;
+  jit::Handle owned_;
+  Number number_;
+  bool is_tensor_ = false;
+  Site site_;
+};
+
+/// A shape argument: `{3, 4}`, a Shape, a vector, or one integer for one dimension. An extent above the range
+/// of int64 throws ShapeError.
+class ShapeArg : public Shape {
+ public:
+  ShapeArg() = default;
+  ShapeArg(std::initializer_list<Integer> v, Site site = Site::current());
+  ShapeArg(const Shape& s) : Shape(s) {}
+  ShapeArg(const std::vector<int64_t>& v, Site site = Site::current());
+  template <IntegerType T>
+  ShapeArg(T extent, Site site = Site::current()) : ShapeArg({Integer(extent)}, site) {}
+};
+
+/// Axes to work along: `{0, -1}` or one integer; negative ones count from the end. None (or `{}`) means all.
+class Axes : public Dims {
+ public:
+  Axes() = default;
+  Axes(std::initializer_list<Integer> v, Site site = Site::current());
+  explicit Axes(const Dims& d) : Dims(d) {}
+  template <IntegerType T>
+  Axes(T axis) : Dims({Integer(axis).value}) {}
+};
+
+/// `keepdims` as an argument of a reduction leaves reduced axes in place with extent 1. A bool is taken too.
+struct KeepDims {
+  bool value = false;
+  template <std::same_as<bool> B>
+  constexpr KeepDims(B v) : value(v) {}
+};
+inline constexpr KeepDims keepdims{true};
+inline constexpr KeepDims dropdims{false};
+
+/// A dtype argument that may be left out.
+struct MaybeDType {
+  bool given = false;
+  DType value{};
+  constexpr MaybeDType() = default;
+  constexpr MaybeDType(DType t) : given(true), value(t) {}
+  constexpr DType or_else(DType t) const { return given ? value : t; }
+};
+
+/// A device argument that may be left out: then it is the default device.
+struct MaybeDevice {
+  bool given = false;
+  Device value{};
+  constexpr MaybeDevice() = default;
+  constexpr MaybeDevice(Device d) : given(true), value(d) {}
+};
+
+}  // namespace lazy

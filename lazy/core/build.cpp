@@ -1,0 +1,332 @@
+#include "lazy/core/build.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "jit/backend/registry.hpp"
+#include "jit/graph/layout.hpp"
+#include "lazy/core/fold.hpp"
+#include "lazy/core/promotion.hpp"
+#include "lazy/core/scalar.hpp"
+
+namespace lazy::detail {
+namespace {
+
+bool is_constant(const Handle& h) { return h->op == Op::constant; }
+bool is_source(const Handle& h) { return is_constant(h) || h->op == Op::iota; }
+
+/// A view of a constant is a constant, where that is.
+Handle reshaped_constant(const Handle& h, const Shape& shape, const Site& s) {
+  return jit::constant(h->scalar, h->dtype, shape, h->device, s);
+}
+
+std::string text(const Number& n) {
+  switch (n.kind) {
+    case Number::Kind::boolean: return n.i ? "true" : "false";
+    case Number::Kind::natural: return std::to_string(n.u);
+    case Number::Kind::real: return std::to_string(n.d);
+    case Number::Kind::integer: break;
+  }
+  return std::to_string(n.i);
+}
+
+void check_fits(const char* op, const Arg& a, DType t) {
+  if (!number_fits(a.number(), t))
+    fail<DtypeError>(op,
+                     text(a.number()) + " does not fit " + name_of(t) + ": cast the tensor with astype first",
+                     a.site());
+}
+
+}  // namespace
+
+const Handle& tensor_of(const char* op, const Arg& a) {
+  if (!a.handle()) {
+    if (a.is_tensor())
+      fail<Error>(op, "the tensor is empty (default-constructed): assign to it first", a.site());
+    fail<Error>(op, "a tensor is needed here, not a scalar", a.site());
+  }
+  return a.handle();
+}
+
+Handle any_of(const char* op, const Arg& a) {
+  if (a.is_tensor()) return tensor_of(op, a);
+  return constant(a.number(), a.number().dtype, {}, a.site());
+}
+
+Handle take(const char* op, Arg& a) {
+  if (!a.is_tensor()) return any_of(op, a);
+  (void)tensor_of(op, a);
+  return a.take();
+}
+
+DType float_type(DType t) { return is_float(t) ? t : float64; }
+
+namespace {
+bool try_promote(DType a, DType b, DType& out) {
+  if (a == b || is_bool(b)) return out = a, true;
+  if (is_bool(a)) return out = b, true;
+  if (is_float(a) != is_float(b)) return out = is_float(a) ? a : b, true;
+  if (is_float(a)) {
+    if (is_half(a) && is_half(b)) return out = float32, true;
+    return out = std::max(a, b), true;
+  }
+  if (is_signed_int(a) == is_signed_int(b)) return out = std::max(a, b), true;
+  const DType s = is_signed_int(a) ? a : b, u = is_signed_int(a) ? b : a;
+  if (u == uint64) return false;
+  // The signed type of the next width after u, or s if that is wider.
+  const DType next =
+      static_cast<DType>(static_cast<int>(u) - static_cast<int>(uint8) + static_cast<int>(int16));
+  return out = std::max(s, next), true;
+}
+
+/// What a weak scalar makes of the tensors' dtype.
+DType with_scalar(DType t, const Number& n) {
+  switch (n.kind) {
+    case Number::Kind::boolean: return t;
+    case Number::Kind::integer:
+    case Number::Kind::natural: return is_bool(t) ? int64 : t;
+    case Number::Kind::real: break;
+  }
+  return float_type(t);
+}
+}  // namespace
+
+DType promote(const char* op, DType a, DType b, const Site& s) {
+  DType t{};
+  if (!try_promote(a, b, t))
+    fail<DtypeError>(
+        op, std::string(name_of(a)) + " and " + name_of(b) + " have no common dtype: convert one with astype",
+        s);
+  return t;
+}
+
+DType common_type(const char* op, std::initializer_list<const Arg*> args) {
+  if (args.size() == 2) {  // most often there is nothing to decide
+    const Handle &a = args.begin()[0]->handle(), &b = args.begin()[1]->handle();
+    if (a && b && a->dtype == b->dtype) return a->dtype;
+  }
+  DType t{};
+  bool found = false;
+  for (const Arg* a : args) {
+    if (!a->is_tensor()) continue;
+    const DType d = tensor_of(op, *a)->dtype;
+    t = found && d != t ? promote(op, t, d, (*args.begin())->site()) : d;
+    found = true;
+  }
+  const bool weak = found;
+  for (const Arg* a : args) {
+    if (a->is_tensor()) continue;
+    if (weak) {
+      t = with_scalar(t, a->number());
+    } else {
+      t = found ? promote(op, t, a->number().dtype, a->site()) : a->number().dtype;
+      found = true;
+    }
+  }
+  for (const Arg* a : args)
+    if (!a->is_tensor()) check_fits(op, *a, t);
+  return t;
+}
+
+Handle operand(const char* op, const Arg& a, DType t) {
+  if (a.is_tensor()) return cast(tensor_of(op, a), t, a.site());
+  check_fits(op, a, t);
+  return constant(a.number(), t, {}, a.site());
+}
+
+Handle take(const char* op, Arg& a, DType t) {
+  return a.is_tensor() ? cast(take(op, a), t, a.site()) : operand(op, a, t);
+}
+
+Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b, const Site& s) {
+  if (b.empty() || a == b) return a;
+  if (a.empty()) return b;
+  Shape r(std::max(a.size(), b.size()), 1);
+  for (int i = 1; i <= r.size(); ++i) {
+    const int64_t x = i <= a.size() ? a[a.size() - i] : 1, y = i <= b.size() ? b[b.size() - i] : 1;
+    if (x != y && x != 1 && y != 1)
+      fail<ShapeError>(op, "shapes " + to_string(a) + " and " + to_string(b) + " do not broadcast", s);
+    r[r.size() - i] = x == 1 ? y : x;
+  }
+  if (r != a && r != b) check_countable(op, r, s);
+  return r;
+}
+
+void check_devices(const char* op, std::initializer_list<const Handle*> operands, const Site& s) {
+  const Device first = (*operands.begin())->get()->device;
+  bool same = true;
+  for (const Handle* o : operands) same = same && (*o)->device == first;
+  if (same) return;
+  const Handle* value = nullptr;
+  for (const Handle* o : operands) {
+    if (is_source(*o)) continue;
+    if (value && (*value)->device != (*o)->device)
+      fail<DeviceError>(op,
+                        "operands are on " + to_string((*value)->device) + " and " + to_string((*o)->device) +
+                            "; move one with to()",
+                        s);
+    value = o;
+  }
+}
+
+Handle constant(const Number& n, DType t, const Shape& shape, const Site& s) {
+  return jit::constant(to_scalar(n, t), t, shape, s);
+}
+
+Handle constant(const Number& n, DType t, const Shape& shape, const Handle& like, const Site& s) {
+  return jit::constant(to_scalar(n, t), t, shape, like->device, s);
+}
+
+Handle slice_update(const char* name, const Handle& base, const Handle& update, const Dims& start,
+                    const Dims& step, const Site& s) {
+  check_devices(name, {&base, &update}, s);
+  return jit::record(Op::slice_update, {&base, &update}, base->dtype, base->shape, s,
+                     {.ints = start, .steps = step, .axes = {}});
+}
+
+Handle cast(const Handle& h, DType t, const Site& s) {
+  if (h->dtype == t) return h;
+  if (is_constant(h)) return jit::constant(convert(h->scalar, h->dtype, t), t, h->shape, h->device, s);
+  return jit::record(Op::cast, {&h}, t, h->shape, s);
+}
+
+Handle unary(Op op, const Handle& h, const Site& s) {
+  const DType t = jit::row_of(op).rule == jit::DTypeRule::logical ? bool_ : h->dtype;
+  jit::Scalar folded;
+  if (is_constant(h) && fold(op, h->dtype, h->scalar, folded))
+    return jit::constant(folded, t, h->shape, h->device, s);
+  return jit::record(op, {&h}, t, h->shape, s);
+}
+
+namespace {
+
+/// Computes an op of two constants; none if the op is not folded.
+[[gnu::noinline]] std::optional<Handle> folded(Op op, const Handle& a, const Handle& b, DType t,
+                                               const Shape& shape, const Site& s) {
+  jit::Scalar value;
+  if (!fold(op, a->dtype, a->scalar, b->scalar, value)) return {};
+  // The result is where one was moved to: a literal beside it is on the default device.
+  const Device device = a->device == b->device || a->device != jit::default_device(s) ? a->device : b->device;
+  return jit::constant(value, t, shape, device, s);
+}
+
+}  // namespace
+
+Handle binary(const char* name, Op op, const Handle& a, const Handle& b, const Site& s) {
+  const DType t = jit::row_of(op).rule == jit::DTypeRule::logical ? bool_ : a->dtype;
+  const Shape shape = broadcast_shapes(name, a->shape, b->shape, s);
+  if (a->device != b->device) check_devices(name, {&a, &b}, s);
+  if (is_constant(a) && is_constant(b))
+    if (const auto constant = folded(op, a, b, t, shape, s)) return *constant;
+  return jit::record(op, {&a, &b}, t, shape, s);
+}
+
+Handle where(const char* name, const Handle& condition, const Handle& a, const Handle& b, const Site& s) {
+  const Shape shape =
+      broadcast_shapes(name, condition->shape, broadcast_shapes(name, a->shape, b->shape, s), s);
+  check_devices(name, {&condition, &a, &b}, s);
+  return jit::record(Op::where, {&condition, &a, &b}, a->dtype, shape, s);
+}
+
+Handle reshape(const Handle& h, const Shape& shape, const Site& s, int leading_kept) {
+  if (h->shape == shape) return h;
+  if (is_constant(h)) return reshaped_constant(h, shape, s);
+  const Dims axes = leading_kept > 0 ? Dims{jit::kLeadingKept, leading_kept} : Dims{};
+  return jit::record(Op::reshape, {&h}, h->dtype, shape, s, {.ints = shape, .steps = {}, .axes = axes});
+}
+
+Handle permute(const Handle& h, const Dims& axes, const Site& s) {
+  bool same = true;
+  Shape shape(axes.size(), 0);
+  for (int i = 0; i < axes.size(); ++i) {
+    shape[i] = h->shape[static_cast<int>(axes[i])];
+    same = same && axes[i] == i;
+  }
+  if (same) return h;
+  if (is_constant(h)) return reshaped_constant(h, shape, s);
+  return jit::record(Op::permute, {&h}, h->dtype, shape, s, {.ints = {}, .steps = {}, .axes = axes});
+}
+
+Handle broadcast(const Handle& h, const Shape& shape, const Site& s) {
+  if (h->shape == shape) return h;
+  if (is_constant(h)) return reshaped_constant(h, shape, s);
+  return jit::record(Op::broadcast, {&h}, h->dtype, shape, s, {.ints = shape, .steps = {}, .axes = {}});
+}
+
+Handle slice(const Handle& h, const Dims& start, const Dims& step, const Shape& shape, const Site& s) {
+  bool same = shape == h->shape;
+  for (int i = 0; i < start.size(); ++i) same = same && start[i] == 0 && (step[i] == 1 || shape[i] <= 1);
+  if (same) return h;
+  if (is_constant(h)) return reshaped_constant(h, shape, s);
+  return jit::record(Op::slice, {&h}, h->dtype, shape, s, {.ints = start, .steps = step, .axes = {}});
+}
+
+Handle window(const Handle& h, const Dims& axes, const Dims& step, const Dims& dilation, const Shape& shape,
+              const Site& s) {
+  if (axes.empty()) return h;
+  if (is_constant(h)) return reshaped_constant(h, shape, s);
+  return jit::record(Op::window, {&h}, h->dtype, shape, s, {.ints = step, .steps = dilation, .axes = axes});
+}
+
+int normal_axis(const char* op, int64_t axis, int rank, const Site& s) {
+  if (axis < -rank || axis >= rank)
+    fail<IndexError>(
+        op, "axis " + std::to_string(axis) + " is out of range for " + std::to_string(rank) + " dimensions",
+        s);
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+Dims normal_axes(const char* op, const Dims& axes, int rank, const Site& s) {
+  Dims r;
+  if (axes.empty()) {
+    for (int i = 0; i < rank; ++i) r.push_back(i);
+    return r;
+  }
+  for (int64_t a : axes) {
+    const int i = normal_axis(op, a, rank, s);
+    if (std::find(r.begin(), r.end(), i) != r.end())
+      fail<IndexError>(op, "axis " + std::to_string(a) + " is named twice", s);
+    r.push_back(i);
+  }
+  std::sort(r.begin(), r.end());
+  return r;
+}
+
+bool same_kind(DType from, DType to) {
+  const auto kind = [](DType t) {
+    return is_bool(t) ? 0 : is_unsigned_int(t) ? 1 : is_signed_int(t) ? 2 : 3;
+  };
+  return kind(from) <= kind(to);
+}
+
+Handle stored_as(const char* op, const Arg& a, DType to) {
+  if (a.is_tensor()) {
+    const Handle& h = tensor_of(op, a);
+    if (!same_kind(h->dtype, to))
+      fail<DtypeError>(op,
+                       std::string("a ") + name_of(h->dtype) + " value does not go into a tensor of " +
+                           name_of(to) + ": convert with astype",
+                       a.site());
+    return cast(h, to, a.site());
+  }
+  const Number& n = a.number();
+  if ((n.kind == Number::Kind::real && !is_float(to)) || (n.kind != Number::Kind::boolean && is_bool(to)))
+    fail<DtypeError>(op, text(n) + " does not go into a tensor of " + name_of(to) + ": convert with astype",
+                     a.site());
+  return operand(op, a, to);
+}
+
+}  // namespace lazy::detail
+
+namespace lazy {
+
+DType result_type(DType a, DType b, Site s) { return detail::promote("result_type", a, b, s); }
+DType result_type(Arg a, Arg b) { return detail::common_type("result_type", {&a, &b}); }
+DType result_type(Arg a, Arg b, Arg c) { return detail::common_type("result_type", {&a, &b, &c}); }
+bool can_cast(DType from, DType to) {
+  DType t{};
+  return detail::try_promote(from, to, t) && t == to;
+}
+bool can_cast(Arg from, DType to) { return can_cast(detail::any_of("can_cast", from)->dtype, to); }
+
+}  // namespace lazy

@@ -1,0 +1,21 @@
+// Which sizes a program may rely on. Sizes are arguments of compiled programs, so there is nothing to mark as
+// a rule: these are for who wants a program for one size alone, or LAZY_DYNAMIC=never but for one dimension.
+#pragma once
+#include <cstdint>
+#include <limits>
+
+#include "lazy/core/arg.hpp"
+
+namespace lazy {
+
+/// Programs that read `x` from now on serve only its extent along `dim`: another extent is another program.
+/// `dim` counts from the end if negative. Throws IndexError.
+void mark_static(const Arg& x, Integer dim);
+
+/// Programs that read `x` from now on serve every extent along `dim`, also under LAZY_DYNAMIC=never. The
+/// extent has to lie in [min, max], else ShapeError is thrown: a check of the program's own expectation.
+/// Throws IndexError.
+void mark_dynamic(const Arg& x, Integer dim, Integer min = 0,
+                  Integer max = std::numeric_limits<int64_t>::max());
+
+}  // namespace lazy

@@ -1,0 +1,53 @@
+// The C++ types that elements and scalars can have, and the dtype of each.
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "jit/core/dtype.hpp"
+#include "support/fp16.hpp"
+
+namespace lazy {
+
+namespace detail {
+template <class T>
+inline constexpr bool is_half_type = std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>;
+template <class T>
+inline constexpr bool is_character = std::is_same_v<T, wchar_t> || std::is_same_v<T, char8_t> ||
+                                     std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
+}  // namespace detail
+
+/// What can stand beside a tensor in an expression: any arithmetic type, float16_t, bfloat16_t.
+template <class T>
+concept ScalarType = (std::is_arithmetic_v<T> && !detail::is_character<T>) || detail::is_half_type<T>;
+/// What a tensor can consist of: as above, without long double.
+template <class T>
+concept Element = ScalarType<T> && !std::is_same_v<T, long double>;
+template <class T>
+concept IntegerType = std::integral<T> && sizeof(T) <= 8 && !std::same_as<T, bool> &&
+                      !detail::is_character<T>;
+
+/// The dtype that has the layout of T.
+template <Element T>
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, bool>) return bool_;
+  else if constexpr (std::is_same_v<T, float16_t>) return float16;
+  else if constexpr (std::is_same_v<T, bfloat16_t>) return bfloat16;
+  else if constexpr (std::is_same_v<T, float>) return float32;
+  else if constexpr (std::is_same_v<T, double>) return float64;
+  else {
+    constexpr DType by_size[] = {int8, int16, int32, int64};
+    constexpr int log2 = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    return static_cast<DType>(static_cast<int>(by_size[log2]) + (std::is_signed_v<T> ? 0 : 4));
+  }
+}
+/// The dtype that a literal of type T stands for: as NumPy has it, an `int` means int64. Everything else is
+/// dtype_of.
+template <ScalarType T>
+constexpr DType literal_dtype() {
+  if constexpr (std::is_same_v<T, int>) return int64;
+  else if constexpr (std::is_same_v<T, long double>) return float64;
+  else return dtype_of<T>();
+}
+
+}  // namespace lazy

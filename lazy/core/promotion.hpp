@@ -1,0 +1,52 @@
+// Which dtype a result has.
+//
+// Two tensors, within a kind (array API 2023.12): the smallest dtype of the table that holds both. Integers
+// of different signedness go to the next wider signed type; uint64 with a signed integer has no such type and
+// throws DtypeError. float16 with bfloat16 gives float32. Across kinds: bool gives way to everything,
+// integers give way to floats (int64 + float32 is float32; NumPy would say float64).
+//
+// C++ scalars are weak: they take the tensor's dtype as far as their kind allows. A bool keeps any dtype; an
+// integer keeps integers and floats (it must fit an integer dtype, or DtypeError) and makes bool int64; a
+// floating-point scalar keeps floats and makes bools and integers float64. Where no tensor takes part,
+// scalars count with their own dtype (float is float32, double float64, int int64).
+//
+// Functions that only floats have (divide, exp, mean, ...) compute bools and integers in float64.
+#pragma once
+#include "lazy/core/tensor.hpp"
+
+namespace lazy {
+
+/// DtypeError when the pair has no common dtype.
+DType result_type(DType a, DType b, Site = Site::current());
+/// The dtype that an operation on these would promote them to.
+DType result_type(Arg a, Arg b);
+DType result_type(Arg a, Arg b, Arg c);
+/// Whether promotion alone can take `from` to `to`: result_type(from, to) == to.
+bool can_cast(DType from, DType to);
+bool can_cast(Arg from, DType to);
+
+/// Converts; the tensor itself if it has that dtype already.
+/// Casts: float to integer truncates, saturates at the ends and sends NaN to 0; integer to integer wraps;
+/// anything to bool is != 0 (NaN is true); bool to a number is 0 or 1; to a narrower float, and integer to
+/// float, rounds once to nearest even, overflowing to infinity.
+Tensor astype(Arg x, DType dtype);
+
+struct FInfo {
+  DType dtype;
+  int bits;
+  double eps, max, min, smallest_normal;
+};
+struct IInfo {
+  DType dtype;
+  int bits;
+  uint64_t max;
+  int64_t min;
+};
+/// Limits of a floating-point dtype; DtypeError for others.
+FInfo finfo(DType, Site = Site::current());
+FInfo finfo(const Tensor&, Site = Site::current());
+/// Limits of an integer dtype; DtypeError for others.
+IInfo iinfo(DType, Site = Site::current());
+IInfo iinfo(const Tensor&, Site = Site::current());
+
+}  // namespace lazy

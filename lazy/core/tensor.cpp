@@ -1,0 +1,104 @@
+#include "lazy/core/tensor.hpp"
+
+#include "lazy/core/build.hpp"
+#include "lazy/core/scalar.hpp"
+#include "support/lock.hpp"
+
+namespace lazy {
+using detail::fail;
+
+namespace {
+Dims listed(std::initializer_list<Integer> v, const char* what, const Site& s) {
+  if (v.size() > kMaxRank)
+    throw ShapeError(std::string(what) + ": a tensor has at most " + std::to_string(kMaxRank) +
+                         " dimensions, not " + std::to_string(v.size()),
+                     s);
+  Dims r;
+  for (const Integer& e : v) r.push_back(e);
+  return r;
+}
+}  // namespace
+
+ShapeArg::ShapeArg(std::initializer_list<Integer> v, Site s) : Shape(listed(v, "shape", s)) {
+  for (const Integer& e : v)
+    if (e.above) throw ShapeError("shape: an extent is above " + std::to_string(e.value), s);
+}
+ShapeArg::ShapeArg(const std::vector<int64_t>& v, Site s) {
+  if (v.size() > kMaxRank)
+    throw ShapeError("shape: a tensor has at most " + std::to_string(kMaxRank) + " dimensions, not " +
+                         std::to_string(v.size()),
+                     s);
+  for (int64_t n : v) push_back(n);
+}
+Axes::Axes(std::initializer_list<Integer> v, Site s) : Dims(listed(v, "axes", s)) {}
+
+void Tensor::throw_empty(const char* op, const Site& s) {
+  fail<Error>(op, "the tensor is empty (default-constructed): assign to it first", s);
+}
+
+int64_t Tensor::size(Integer axis, Site s) const {
+  const Shape& shape = node("size", s).shape;
+  return shape[detail::normal_axis("size", axis, shape.size(), s)];
+}
+
+const Tensor& Tensor::eval(Site s) const {
+  (void)node("eval", s);
+  const jit::Handle* one[] = {&handle_};
+  jit::evaluate(one, jit::Cause::eval, s);
+  return *this;
+}
+
+Tensor Tensor::to(Device device, Site s) const {
+  (void)node("to", s);
+  return Tensor(jit::transfer(handle_, device, s));
+}
+
+void eval(std::initializer_list<Located> tensors) {
+  std::vector<const jit::Handle*> handles;
+  for (const Located& t : tensors) {
+    if (!t.tensor->defined())
+      fail<Error>("eval", "the tensor is empty (default-constructed): assign to it first", t.site);
+    handles.push_back(&t.tensor->handle());
+  }
+  jit::evaluate(handles, jit::Cause::eval, tensors.begin()->site);
+}
+
+void Tensor::read(const char* op, jit::Cause cause, DType to, void* out, int64_t expected,
+                  const Site& s) const {
+  const jit::Node& n = node(op, s);
+  const int64_t count = numel(n.shape);
+  if (expected >= 0 && count != expected)
+    fail<ShapeError>(op, "needs a tensor with one element, not " + to_string(n.shape), s);
+  if (count == 0) return;
+  jit::BufferRef keep;
+  detail::convert(n.dtype, jit::contiguous_data(handle_, cause, s, keep), to, out,
+                  static_cast<size_t>(count));
+}
+
+const void* Tensor::raw_data(DType t, const Site& s) const {
+  const jit::Node& n = node("data", s);
+  if (n.dtype != t)
+    fail<DtypeError>("data", std::string("the elements are ") + name_of(n.dtype) + ", not " + name_of(t), s);
+  // Threads may ask the same Tensor at once; each must get a pointer that stays. The lock is every Tensor's,
+  // so nothing is computed under it: of threads that copy the same value the first one's copy stays.
+  static constinit Mutex mutex;
+  {
+    const Hold lock(mutex);
+    if (packed_) return packed_->data();
+  }
+  jit::BufferRef keep;
+  const void* p = jit::contiguous_data(handle_, jit::Cause::data, s, keep);
+  if (keep.get() == n.buffer.get()) return p;  // the node itself keeps it
+  const Hold lock(mutex);
+  if (!packed_) packed_ = std::move(keep);
+  return packed_->data();
+}
+
+Tensor::operator bool() const {
+  const jit::Node& n = node("bool", Site{});
+  bool v = false;
+  read("bool", jit::Cause::truth, bool_, &v, 1, n.site);
+  return v;
+}
+
+}  // namespace lazy

@@ -1,0 +1,223 @@
+// Tensor: a handle on a value that may not have been computed yet. Copies share the value; values never
+// change, so sharing can't be seen. Operations return new handles at once and run when somebody looks at the
+// result.
+#pragma once
+#include <cstddef>
+#include <iosfwd>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "jit/graph/node.hpp"
+#include "jit/graph/record.hpp"
+#include "lazy/core/arg.hpp"
+#include "lazy/core/index.hpp"
+
+namespace lazy {
+
+class View;
+class MaskedView;
+
+class Tensor {
+ public:
+  /// Holds nothing: every operation on it throws Error. Assign to it first.
+  Tensor() noexcept = default;
+  explicit Tensor(jit::Handle h) noexcept : handle_(std::move(h)) {}
+  Tensor(const Tensor&) noexcept = default;
+  Tensor(Tensor&&) noexcept = default;
+  Tensor& operator=(const Tensor&) & noexcept = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
+  ~Tensor() = default;
+
+  bool defined() const noexcept { return static_cast<bool>(handle_); }
+  const jit::Handle& handle() const noexcept { return handle_; }
+
+  const Shape& shape(Site s = Site::current()) const { return node("shape", s).shape; }
+  DType dtype(Site s = Site::current()) const { return node("dtype", s).dtype; }
+  int ndim(Site s = Site::current()) const { return node("ndim", s).shape.size(); }
+  /// Number of elements; with an axis, the extent of that axis.
+  int64_t size(Site s = Site::current()) const { return numel(node("size", s).shape); }
+  int64_t size(Integer axis, Site s = Site::current()) const;
+  Device device(Site s = Site::current()) const { return node("device", s).device; }
+  size_t nbytes(Site s = Site::current()) const {
+    const jit::Node& n = node("nbytes", s);
+    return static_cast<size_t>(numel(n.shape)) * size_of(n.dtype);
+  }
+
+  // Looking at values. Each of these computes what is pending and needed.
+
+  const Tensor& eval(Site s = Site::current()) const;
+  /// The value on a device (device.hpp); itself if it is there. Computes it where it is, then copies; only a
+  /// copy to the host is waited for. DeviceError if there is no such device.
+  Tensor to(Device device, Site s = Site::current()) const;
+  /// The element of a tensor of size 1, converted as astype would. ShapeError for any other size.
+  template <Element E>
+  E item(Site s = Site::current()) const {
+    E v;
+    read("item", jit::Cause::item, dtype_of<E>(), &v, 1, s);
+    return v;
+  }
+  /// All elements in row-major order, converted as astype would.
+  template <Element E>
+  std::vector<E> to_vector(Site s = Site::current()) const {
+    const size_t n = static_cast<size_t>(numel(node("to_vector", s).shape));
+    if constexpr (std::is_same_v<E, bool>) {  // std::vector<bool> has no array of bool inside
+      const std::unique_ptr<bool[]> flat(new bool[n + 1]);
+      read("to_vector", jit::Cause::to_vector, bool_, flat.get(), -1, s);
+      return std::vector<bool>(flat.get(), flat.get() + n);
+    } else {
+      std::vector<E> v(n);
+      read("to_vector", jit::Cause::to_vector, dtype_of<E>(), v.data(), -1, s);
+      return v;
+    }
+  }
+  /// The elements in row-major order. The pointer is valid while this Tensor, unassigned, lives. DtypeError
+  /// if E is not the C++ type of the dtype.
+  template <Element E>
+  const E* data(Site s = Site::current()) const {
+    return static_cast<const E*>(raw_data(dtype_of<E>(), s));
+  }
+  /// The truth of a tensor of size 1: != 0. ShapeError for any other size.
+  explicit operator bool() const;
+
+  // Compound assignment rebinds this handle; other handles keep the old value. The dtype stays: a result of a
+  // higher kind (an integer tensor += a float) throws DtypeError, a result that broadcasts to another shape
+  // ShapeError.
+
+  Tensor& operator+=(Arg) &;
+  Tensor& operator-=(Arg) &;
+  Tensor& operator*=(Arg) &;
+  Tensor& operator/=(Arg) &;
+  Tensor& operator%=(Arg) &;
+  Tensor& operator&=(Arg) &;
+  Tensor& operator|=(Arg) &;
+  Tensor& operator^=(Arg) &;
+  Tensor& operator<<=(Arg) &;
+  Tensor& operator>>=(Arg) &;
+
+  // Indexing (indexing.hpp). On a variable the result can be assigned to, and the variable then has the new
+  // value.
+
+  View operator()(Index i0, Index i1 = {}, Index i2 = {}, Index i3 = {}, Index i4 = {}, Index i5 = {},
+                  Index i6 = {}, Index i7 = {}, Index i8 = {}, Index i9 = {}) &;
+  Tensor operator()(Index i0, Index i1 = {}, Index i2 = {}, Index i3 = {}, Index i4 = {}, Index i5 = {},
+                    Index i6 = {}, Index i7 = {}, Index i8 = {}, Index i9 = {}) const&;
+  Tensor operator()(Index i0, Index i1 = {}, Index i2 = {}, Index i3 = {}, Index i4 = {}, Index i5 = {},
+                    Index i6 = {}, Index i7 = {}, Index i8 = {}, Index i9 = {}) &&;
+  MaskedView operator()(const Tensor& mask, Site s = Site::current()) &;
+  Tensor operator()(const Tensor& mask, Site s = Site::current()) const&;
+  Tensor operator()(const Tensor& mask, Site s = Site::current()) &&;
+
+  // The members that NumPy users expect. Each is the free function of its name, in a form
+  // for variables and one for temporaries, whose value need not be kept.
+
+  Tensor sum(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {},
+             Site s = Site::current()) const&;
+  Tensor sum(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {}, Site s = Site::current()) &&;
+  Tensor prod(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {},
+              Site s = Site::current()) const&;
+  Tensor prod(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {}, Site s = Site::current()) &&;
+  Tensor mean(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor mean(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor var(Axes axes = {}, KeepDims keep = dropdims, double correction = 0,
+             Site s = Site::current()) const&;
+  Tensor var(Axes axes = {}, KeepDims keep = dropdims, double correction = 0, Site s = Site::current()) &&;
+  Tensor stdev(Axes axes = {}, KeepDims keep = dropdims, double correction = 0,
+               Site s = Site::current()) const&;
+  Tensor stdev(Axes axes = {}, KeepDims keep = dropdims, double correction = 0, Site s = Site::current()) &&;
+  Tensor std(Axes axes = {}, KeepDims keep = dropdims, double correction = 0,
+             Site s = Site::current()) const&;
+  Tensor std(Axes axes = {}, KeepDims keep = dropdims, double correction = 0, Site s = Site::current()) &&;
+  Tensor max(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor max(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor min(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor min(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor any(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor any(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor all(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor all(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor argmax(Axes axis = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor argmax(Axes axis = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor argmin(Axes axis = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor argmin(Axes axis = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor cumsum(Axes axis = {}, MaybeDType dtype = {}, Site s = Site::current()) const&;
+  Tensor cumsum(Axes axis = {}, MaybeDType dtype = {}, Site s = Site::current()) &&;
+  Tensor reshape(ShapeArg shape, Site s = Site::current()) const&;
+  Tensor reshape(ShapeArg shape, Site s = Site::current()) &&;
+  Tensor flatten(Site s = Site::current()) const&;
+  Tensor flatten(Site s = Site::current()) &&;
+  Tensor ravel(Site s = Site::current()) const&;
+  Tensor ravel(Site s = Site::current()) &&;
+  Tensor squeeze(Axes axes = {}, Site s = Site::current()) const&;
+  Tensor squeeze(Axes axes = {}, Site s = Site::current()) &&;
+  Tensor unsqueeze(Integer axis, Site s = Site::current()) const&;
+  Tensor unsqueeze(Integer axis, Site s = Site::current()) &&;
+  Tensor transpose(Axes axes = {}, Site s = Site::current()) const&;
+  Tensor transpose(Axes axes = {}, Site s = Site::current()) &&;
+  Tensor permute(Axes axes, Site s = Site::current()) const&;
+  Tensor permute(Axes axes, Site s = Site::current()) &&;
+  Tensor swapaxes(Integer a, Integer b, Site s = Site::current()) const&;
+  Tensor swapaxes(Integer a, Integer b, Site s = Site::current()) &&;
+  /// Axes in reverse order.
+  Tensor T(Site s = Site::current()) const&;
+  Tensor T(Site s = Site::current()) &&;
+  /// The last two axes swapped.
+  Tensor mT(Site s = Site::current()) const&;
+  Tensor mT(Site s = Site::current()) &&;
+  Tensor astype(DType dtype, Site s = Site::current()) const&;
+  Tensor astype(DType dtype, Site s = Site::current()) &&;
+  /// A tensor that shares no memory with the user (values of from_blob are copied; others can't change).
+  Tensor copy(Site s = Site::current()) const;
+  Tensor clip(Arg low, Arg high) const&;
+  Tensor clip(Arg low, Arg high) &&;
+  Tensor round(Site s = Site::current()) const&;
+  Tensor round(Site s = Site::current()) &&;
+  Tensor dot(Arg other) const&;
+  Tensor dot(Arg other) &&;
+
+ protected:
+  const jit::Node& node(const char* op, const Site& s) const {
+    if (!handle_) throw_empty(op, s);
+    return *handle_.get();
+  }
+  [[noreturn]] static void throw_empty(const char* op, const Site&);
+  void rebind(jit::Handle h) {
+    handle_ = std::move(h);
+    packed_.reset();
+  }
+
+ private:
+  friend class Arg;
+  friend class View;
+  friend class MaskedView;
+  /// Evaluates, converts all elements to `to` and writes them at `out`. `expected` >= 0: the size they must
+  /// have.
+  void read(const char* op, jit::Cause, DType to, void* out, int64_t expected, const Site&) const;
+  const void* raw_data(DType, const Site&) const;
+
+  jit::Handle handle_;
+  mutable jit::BufferRef packed_;  // the row-major copy that data() made of a strided value, if it had to
+};
+
+inline Arg::Arg(const Tensor& t, Site site) : borrowed_(&t.handle_), is_tensor_(true), site_(site) {}
+inline Arg::Arg(Tensor&& t, Site site) : owned_(std::move(t.handle_)), is_tensor_(true), site_(site) {
+  t.packed_.reset();
+}
+
+/// A tensor and the line it was written on.
+struct Located {
+  const Tensor* tensor;
+  Site site;
+  Located(const Tensor& t, Site s = Site::current()) : tensor(&t), site(s) {}
+};
+/// As NumPy prints an array (print.hpp). Evaluates.
+std::ostream& operator<<(std::ostream&, Located);
+
+/// Computes the values of several tensors in as few runs as possible.
+void eval(std::initializer_list<Located>);
+template <std::convertible_to<Located>... T>
+void eval(Located first, const T&... rest) {
+  eval({first, Located(rest, first.site)...});
+}
+
+}  // namespace lazy

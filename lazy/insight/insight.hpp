@@ -1,0 +1,83 @@
+// Looking inside: counters of what was recorded, compiled and run, and why.
+//
+//   lazy::metrics().kernels_compiled;  lazy::reset_metrics();  std::cout << lazy::metrics();
+//   std::cout << lazy::explain([&] { y = step(x); y.eval(); });
+//   lazy::cache::stats().entries;  lazy::cache::clear();
+//   lazy::profile::start("trace.json");  ...  lazy::profile::stop();      (support/profile.hpp; or
+//   LAZY_PROFILE)
+#pragma once
+#include <iosfwd>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jit/flush/no_flush.hpp"
+#include "jit/key/report.hpp"
+#include "support/metrics.hpp"
+#include "support/profile.hpp"
+
+namespace lazy {
+
+/// What the calling thread's flushes were while a function ran: cause and line of each, ops and kernels, hit
+/// or why not.
+struct Explanation {
+  std::vector<jit::FlushReport> flushes;
+};
+std::string to_string(const Explanation&);
+std::ostream& operator<<(std::ostream&, const Explanation&);
+
+/// Runs `f` and tells what was flushed meanwhile (pending work that `f` leaves behind is not flushed for
+/// that).
+template <class F>
+Explanation explain(F&& f) {
+  jit::FlushListener listener;
+  std::forward<F>(f)();
+  return {std::move(listener.flushes)};
+}
+
+/// While one lives, the calling thread runs nothing: where a value would be needed Error is thrown, naming
+/// that line, and what is pending stays so. Limits (LAZY_MAX_GRAPH, LAZY_MAX_BYTES) and LAZY_EAGER throw too.
+///
+///   { lazy::no_flush guard;  y = step(x); }   // proves that step only records
+using no_flush = jit::NoFlush;
+
+/// Gives memory back that is kept for values to come but holds none now: to the system, and to the drivers of
+/// GPUs (pinned memory that copies go through, too). Waits for GPUs. Returns how many bytes. Any thread may
+/// call it at any time; it is not needed where memory is short, for then the library does so by itself.
+size_t release_memory();
+
+namespace cache {
+
+/// The programs held in memory: one entry a key.
+struct ProgramStats {
+  uint64_t entries = 0, bytes = 0, hits = 0, misses = 0, evictions = 0;
+};
+ProgramStats stats();
+
+/// One program held in memory.
+struct ProgramInfo {
+  uint64_t runs = 0;    // by this process
+  std::string variant;  // generic; strict, for any layout; fixed, for these sizes (LAZY_DYNAMIC=never)
+  bool from_disk = false;
+  uint64_t ops = 0, kernels = 0, guards = 0, code_bytes = 0, compile_ns = 0;
+  std::vector<std::string> graph;         // its key, a value a line: "v2 = add float32 [n] v0, v1 (kept)"
+  std::vector<std::string> guard_texts;   // what it relies on
+  std::vector<std::string> kernel_texts;  // "map_add_main.cpp_12: 3 ops, 2 operands"
+};
+/// Those used last first.
+std::vector<ProgramInfo> programs();
+/// A table of them.
+std::string to_string(const std::vector<ProgramInfo>&);
+
+/// Loads what the cache on disk has for this machine and this build of the library, so that first flushes
+/// don't wait for it. How many programs; 0 with LAZY_CACHE=off.
+size_t warmup();
+/// Forgets all programs and kernels in memory; tensors, running work and the cache on disk are not touched
+/// (`lazy-cache clear` drops that).
+void clear();
+/// Bounds the programs held in memory, evicting at once what is too much. LAZY_CACHE_ENTRIES and
+/// LAZY_CACHE_SIZE at start.
+void set_limits(size_t entries, size_t bytes);
+
+}  // namespace cache
+}  // namespace lazy

@@ -1,0 +1,45 @@
+// Convolutions, composed of windows (which never copy), one copy of what a block of outputs reads, and a
+// matrix product. Cross-correlation, as every neural network library means by the word.
+//
+//   y = conv2d(x, w, {.stride = 2, .padding = 1});                  // x (N, C, H, W), w (O, C, 3, 3)
+//   y = conv2d(x, w, {.padding = 1, .layout = channels_last});      // x (N, H, W, C), w (3, 3, C, O)
+#pragma once
+#include "lazy/core/tensor.hpp"
+
+namespace lazy {
+
+/// Where an image has its channels: (N, C, spatial...) or (N, spatial..., C).
+enum class ChannelLayout : uint8_t { first, last };
+inline constexpr ChannelLayout channels_first = ChannelLayout::first, channels_last = ChannelLayout::last;
+
+/// One number stands for all spatial axes.
+struct ConvOptions {
+  Axes stride = 1;    // between the windows
+  Axes padding = 0;   // zeros before and after each spatial axis
+  Axes dilation = 1;  // between the elements of a window
+  Integer groups = 1;
+  ChannelLayout layout = channels_first;
+  Axes output_padding = 0;  // conv_transpose: extents added at the end of each spatial axis
+};
+
+/// Convolution over the spatial axes: all but the batch and the channels.
+///
+///   channels_first   x (N, C, S...)   w (O, C / groups, K...)   ->  (N, O, R...)
+///   channels_last    x (N, S..., C)   w (K..., C / groups, O)   ->  (N, R..., O)
+///   R = (S + 2 padding - dilation (K - 1) - 1) / stride + 1
+///
+/// Dtypes promote; 16-bit floats accumulate in float32. ShapeError where the shapes don't fit each other.
+Tensor conv(Arg x, Arg w, const ConvOptions& options = {});
+/// conv() for exactly one, two, three spatial axes.
+Tensor conv1d(Arg x, Arg w, const ConvOptions& options = {});
+Tensor conv2d(Arg x, Arg w, const ConvOptions& options = {});
+Tensor conv3d(Arg x, Arg w, const ConvOptions& options = {});
+
+/// The gradient of conv() with respect to its input: each input element adds a window to the result.
+///
+///   channels_first   x (N, C, S...)   w (C, O / groups, K...)   ->  (N, O, R...)
+///   channels_last    x (N, S..., C)   w (K..., C, O / groups)   ->  (N, R..., O)
+///   R = (S - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1
+Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options = {});
+
+}  // namespace lazy

@@ -1,0 +1,201 @@
+#include "lazy/nn/functional/pooling.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lazy/nn/functional/spatial.hpp"
+#include "lazy/ops/reductions.hpp"
+#include "support/float_mode.hpp"
+
+namespace lazy {
+namespace {
+using namespace detail;
+
+// Up to so many elements a window is one expression, fused into whatever reads it; a larger one is reduced.
+constexpr int64_t kMostTaps = 64;
+
+struct Pool {
+  const char* name;
+  Site site;
+  Handle image;  // channels last
+  Dims padding;
+  Windows windows;
+};
+
+void check_image(const char* name, const Handle& x, const Site& s) {
+  if (x->shape.size() < 3 || x->shape.size() > 5)
+    fail<ShapeError>(name, "takes an image of 3 to 5 axes, not " + to_string(x->shape), s);
+}
+
+Pool pool(const char* name, const Handle& x, const Axes& window, const PoolOptions& o, const Site& s) {
+  check_image(name, x, s);
+  const int n = x->shape.size() - 2;
+  const Dims length = per_axis(name, "window", window, n, 1, s);
+  const Dims stride = o.stride.empty() ? length : per_axis(name, "stride", o.stride, n, 1, s);
+  const Dims padding = per_axis(name, "padding", o.padding, n, 0, s),
+             dilation = per_axis(name, "dilation", o.dilation, n, 1, s);
+  for (int i = 0; i < n; ++i)
+    if (Wide(padding[i]) * 2 > span_of(length[i], dilation[i]))
+      fail<ShapeError>(
+          name, "padding " + to_string(padding) + " is more than half of window " + to_string(length), s);
+  const Handle image = channels_to_last(x, o.layout, s);
+  return {name, s, image, padding, Windows(name, image->shape, length, stride, padding, dilation, s)};
+}
+
+Number lowest(DType t) {
+  if (is_float(t)) return Number(-std::numeric_limits<double>::infinity());
+  if (!is_signed_int(t)) return Number(0);
+  return Number(std::numeric_limits<int64_t>::min() >> (64 - 8 * static_cast<int>(size_of(t))));
+}
+
+/// Returns n zeros; DeviceError where there is no memory for them.
+template <class T>
+std::vector<T> table(const char* op, Wide n, const Site& s) {
+  try {
+    if (n <= INT64_MAX / 16) return std::vector<T>(static_cast<size_t>(n), T(0));
+  } catch (const std::bad_alloc&) {}
+  fail<DeviceError>(op, "out of memory: a table of " + to_string(n) + " weights of windows", s);
+}
+
+/// Elements of each window combined by `op`, in ascending order.
+Handle combined(const Pool& p, Op op, const Handle& image) {
+  const Windows& w = p.windows;
+  if (w.taps > kMostTaps) {
+    const Handle view = w.view(image, p.site);
+    Dims last;
+    for (int i = 0; i < w.spatial(); ++i) last.push_back(-1 - i);
+    const Arg x(view, p.site);
+    return (op == Op::maximum ? max(x, Axes(last)) : sum(x, Axes(last), dropdims, image->dtype)).handle();
+  }
+  Dims position(w.spatial(), 0);
+  Handle r;
+  do {
+    const Handle element = w.tap(image, position, p.site);
+    r = r ? binary(p.name, op, r, element, p.site) : element;
+  } while (w.next(position));
+  return r;
+}
+
+/// How many elements of each window lie in the image: (count..., 1), as `t`.
+Handle covered(const Pool& p, DType t) {
+  const Windows& w = p.windows;
+  Handle all;
+  for (int i = 0; i < w.spatial(); ++i) {
+    std::vector<double> n = table<double>(p.name, w.count[i], p.site);
+    for (int64_t k = 0; k < w.count[i]; ++k)
+      for (int64_t j = 0; j < w.length[i]; ++j) {
+        const int64_t at = k * w.stride[i] + j * w.dilation[i] - p.padding[i];
+        n[static_cast<size_t>(k)] += at >= 0 && at < p.image->shape[i + 1];
+      }
+    Shape shape(w.spatial() + 1, 1);
+    shape[i] = w.count[i];
+    const Handle one = cast(jit::from_bytes(n.data(), float64, shape, p.image->device, p.site), t, p.site);
+    all = all ? binary(p.name, Op::multiply, all, one, p.site) : one;
+  }
+  return all;
+}
+
+/// First element, and the one past the last, of what adaptive window `i` of `count` covers.
+std::pair<int64_t, int64_t> covers(int64_t i, int64_t count, int64_t extent) {
+  return {static_cast<int64_t>(Wide(i) * extent / count),
+          static_cast<int64_t>((Wide(i + 1) * extent + count - 1) / count)};
+}
+
+/// Spatial axis `axis` of the image reduced to `count` windows: each a weighted sum of the axis.
+Handle averaged(const char* name, const Handle& image, int axis, int64_t count, const Site& s) {
+  const int64_t extent = image->shape[axis];
+  std::vector<double> weights = table<double>(name, Wide(extent) * count, s);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto [from, to] = covers(i, count, extent);
+    const double taps = static_cast<double>(to - from), weight = in_default_mode([&] { return 1 / taps; });
+    for (int64_t j = from; j < to; ++j) weights[static_cast<size_t>(i * extent + j)] = weight;
+  }
+  const Handle matrix =
+      cast(jit::from_bytes(weights.data(), float64, {count, extent}, image->device, s), image->dtype, s);
+  Dims axes;
+  for (int i = 0; i < image->shape.size(); ++i)
+    if (i != axis && i != image->shape.size() - 1) axes.push_back(i);
+  axes.push_back(axis);
+  axes.push_back(image->shape.size() - 1);
+  const Handle y = detail::matmul(name, matrix, detail::permute(image, axes, s), s);
+  Dims back(axes.size(), 0);
+  for (int i = 0; i < axes.size(); ++i) back[static_cast<int>(axes[i])] = i;
+  return detail::permute(y, back, s);
+}
+
+/// As above with the largest element of each window: what is outside counts as the lowest value.
+Handle largest(const char* name, const Handle& image, int axis, int64_t count, const Site& s) {
+  const int64_t extent = image->shape[axis];
+  const int rank = image->shape.size();
+  std::vector<uint8_t> inside = table<uint8_t>(name, Wide(extent) * count, s);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto [from, to] = covers(i, count, extent);
+    for (int64_t j = from; j < to; ++j) inside[static_cast<size_t>(i * extent + j)] = 1;
+  }
+  Shape mask(rank + 1, 1), wide = image->shape;
+  mask[axis] = count, mask[axis + 1] = extent;
+  wide.push_back(0);
+  for (int i = rank; i > axis; --i) wide[i] = wide[i - 1];
+  wide[axis] = 1;
+  const Handle chosen = cast(jit::from_bytes(inside.data(), uint8, mask, image->device, s), bool_, s);
+  const Handle values = detail::where(name, chosen, detail::reshape(image, wide, s),
+                                      constant(lowest(image->dtype), image->dtype, {}, s), s);
+  return max(Arg(values, s), axis + 1).handle();
+}
+
+template <class F>
+Tensor adaptive(const char* name, const Handle& x, const Axes& extents, ChannelLayout layout, const Site& s,
+                F reduce) {
+  check_image(name, x, s);
+  const int n = x->shape.size() - 2;
+  const Dims count = per_axis(name, "extents", extents, n, 1, s);
+  Handle h = channels_to_last(x, layout, s);
+  for (int i = 0; i < n; ++i) {
+    if (h->shape[i + 1] == 0) fail<ShapeError>(name, "an image without elements: " + to_string(x->shape), s);
+    if (h->shape[i + 1] != count[i]) h = reduce(name, h, i + 1, count[i], s);
+  }
+  return Tensor(channels_from_last(h, layout, s));
+}
+
+}  // namespace
+
+Tensor max_pool(Arg x, Axes window, const PoolOptions& options) {
+  constexpr const char* name = "max_pool";
+  const Handle h = take(name, x);
+  if (is_bool(h->dtype)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", x.site());
+  const Pool p = pool(name, h, window, options, x.site());
+  const Handle y = combined(p, Op::maximum, padded(p.name, p.image, p.padding, lowest(h->dtype), p.site));
+  return Tensor(channels_from_last(y, options.layout, p.site));
+}
+
+Tensor avg_pool(Arg x, Axes window, const PoolOptions& options) {
+  constexpr const char* name = "avg_pool";
+  const Handle given = take(name, x);
+  const DType t = float_type(given->dtype), work = is_half(t) ? float32 : t;
+  const Pool p = pool(name, cast(given, work, x.site()), window, options, x.site());
+  const bool pads = std::any_of(p.padding.begin(), p.padding.end(), [](int64_t v) { return v != 0; });
+  const Handle total = combined(p, Op::add, padded(p.name, p.image, p.padding, 0, p.site));
+  const Handle count = pads && !options.count_padding
+                           ? covered(p, work)
+                           : constant(static_cast<double>(p.windows.taps), work, {}, p.site);
+  const Handle y = cast(binary(name, Op::divide, total, count, p.site), t, p.site);
+  return Tensor(channels_from_last(y, options.layout, p.site));
+}
+
+Tensor adaptive_avg_pool(Arg x, Axes extents, ChannelLayout layout) {
+  constexpr const char* name = "adaptive_avg_pool";
+  const Handle given = take(name, x);
+  const DType t = float_type(given->dtype), work = is_half(t) ? float32 : t;
+  const Tensor y = adaptive(name, cast(given, work, x.site()), extents, layout, x.site(), averaged);
+  return Tensor(cast(y.handle(), t, x.site()));
+}
+
+Tensor adaptive_max_pool(Arg x, Axes extents, ChannelLayout layout) {
+  constexpr const char* name = "adaptive_max_pool";
+  const Handle h = take(name, x);
+  if (is_bool(h->dtype)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", x.site());
+  return adaptive(name, h, extents, layout, x.site(), largest);
+}
+
+}  // namespace lazy

@@ -1,0 +1,28 @@
+// Pooling: a value for each window of an image.
+#pragma once
+#include "lazy/nn/functional/convolution.hpp"
+
+namespace lazy {
+
+/// One number stands for all spatial axes.
+struct PoolOptions {
+  Axes stride = {};  // none: the window's extents, so that windows touch
+  Axes padding = 0;
+  Axes dilation = 1;
+  ChannelLayout layout = channels_first;
+  bool count_padding =
+      true;  // avg_pool divides by the window's size, or by how many of its elements are not padding
+};
+
+/// The largest element of each window over the spatial axes of x: (N, C, S...) or (N, S..., C). Padding never
+/// wins; NaN does. `window`: one extent for all spatial axes or one each. R as in conv(). ShapeError where it
+/// does not fit.
+Tensor max_pool(Arg x, Axes window, const PoolOptions& options = {});
+/// The mean of each window; floating point (integers become float64).
+Tensor avg_pool(Arg x, Axes window, const PoolOptions& options = {});
+/// Windows such that the result has `extents` (one number: for all spatial axes) spatial elements: element i
+/// covers [floor(i S / R), ceil((i + 1) S / R)).
+Tensor adaptive_avg_pool(Arg x, Axes extents, ChannelLayout layout = channels_first);
+Tensor adaptive_max_pool(Arg x, Axes extents, ChannelLayout layout = channels_first);
+
+}  // namespace lazy

@@ -1,0 +1,151 @@
+#include "lazy/core/build.hpp"
+#include "lazy/ops/elementwise.hpp"
+
+namespace lazy {
+namespace {
+
+using namespace detail;
+using jit::Op;
+
+Tensor in_type(const char* name, Op op, Arg& a, Arg& b, DType t) {
+  const Operand x(name, a, t), y(name, b, t);
+  return Tensor(binary(name, op, x, y, a.site()));
+}
+
+/// Arithmetic that two bools have as a logical op.
+Tensor arithmetic(const char* name, Op op, Op of_bools, Arg& a, Arg& b) {
+  const DType t = common_type(name, {&a, &b});
+  return in_type(name, is_bool(t) ? of_bools : op, a, b, t);
+}
+
+Tensor numbers_only(const char* name, Op op, Arg& a, Arg& b) {
+  const DType t = common_type(name, {&a, &b});
+  if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not two of bool: convert with astype", a.site());
+  return in_type(name, op, a, b, t);
+}
+
+Tensor float_only(const char* name, Op op, Arg& a, Arg& b) {
+  return in_type(name, op, a, b, float_type(common_type(name, {&a, &b})));
+}
+
+DType bits_type(const char* name, Arg& a, Arg& b) {
+  const DType t = common_type(name, {&a, &b});
+  if (is_float(t))
+    fail<DtypeError>(name, std::string("takes integers and bool, not ") + name_of(t), a.site());
+  return t;
+}
+
+Tensor shift(const char* name, Op op, Arg& a, Arg& b) {
+  const DType t = bits_type(name, a, b);
+  if (is_bool(t)) fail<DtypeError>(name, "takes integers, not two of bool: convert with astype", a.site());
+  return in_type(name, op, a, b, t);
+}
+
+Tensor comparison(const char* name, Op op, Arg& a, Arg& b) {
+  return in_type(name, op, a, b, common_type(name, {&a, &b}));
+}
+
+Tensor logical(const char* name, Op op, Arg& a, Arg& b) {
+  const Handle x = cast(take(name, a), bool_, a.site()), y = cast(take(name, b), bool_, b.site());
+  return Tensor(binary(name, op, x, y, a.site()));
+}
+
+}  // namespace
+
+Tensor add(Arg a, Arg b) { return arithmetic("add", Op::add, Op::bitwise_or, a, b); }
+Tensor multiply(Arg a, Arg b) { return arithmetic("multiply", Op::multiply, Op::bitwise_and, a, b); }
+Tensor maximum(Arg a, Arg b) { return arithmetic("maximum", Op::maximum, Op::bitwise_or, a, b); }
+Tensor minimum(Arg a, Arg b) { return arithmetic("minimum", Op::minimum, Op::bitwise_and, a, b); }
+Tensor subtract(Arg a, Arg b) { return numbers_only("subtract", Op::subtract, a, b); }
+Tensor floor_divide(Arg a, Arg b) { return numbers_only("floor_divide", Op::floor_divide, a, b); }
+Tensor remainder(Arg a, Arg b) { return numbers_only("remainder", Op::remainder, a, b); }
+Tensor pow(Arg a, Arg b) {
+  // A literal exponent of 2 is a product: exact where a general power costs forty instructions. Decided by
+  // the program's text, so the graph (and its key) says which it is, fused or eager.
+  if (a.is_tensor() && !b.is_tensor() && b.number().as_double() == 2) {
+    const DType t = common_type("pow", {&a, &b});
+    if (!is_bool(t)) {
+      const Handle x = take("pow", a, t);
+      return Tensor(binary("pow", Op::multiply, x, x, a.site()));
+    }
+  }
+  return numbers_only("pow", Op::power, a, b);
+}
+Tensor divide(Arg a, Arg b) { return float_only("divide", Op::divide, a, b); }
+Tensor atan2(Arg y, Arg x) { return float_only("atan2", Op::atan2, y, x); }
+Tensor hypot(Arg a, Arg b) { return float_only("hypot", Op::hypot, a, b); }
+Tensor copysign(Arg a, Arg b) { return float_only("copysign", Op::copysign, a, b); }
+
+Tensor equal(Arg a, Arg b) { return comparison("equal", Op::equal, a, b); }
+Tensor not_equal(Arg a, Arg b) { return comparison("not_equal", Op::not_equal, a, b); }
+Tensor less(Arg a, Arg b) { return comparison("less", Op::less, a, b); }
+Tensor less_equal(Arg a, Arg b) { return comparison("less_equal", Op::less_equal, a, b); }
+Tensor greater(Arg a, Arg b) { return comparison("greater", Op::greater, a, b); }
+Tensor greater_equal(Arg a, Arg b) { return comparison("greater_equal", Op::greater_equal, a, b); }
+
+Tensor logical_and(Arg a, Arg b) { return logical("logical_and", Op::bitwise_and, a, b); }
+Tensor logical_or(Arg a, Arg b) { return logical("logical_or", Op::bitwise_or, a, b); }
+Tensor logical_xor(Arg a, Arg b) { return logical("logical_xor", Op::bitwise_xor, a, b); }
+
+Tensor bitwise_and(Arg a, Arg b) {
+  return in_type("bitwise_and", Op::bitwise_and, a, b, bits_type("bitwise_and", a, b));
+}
+Tensor bitwise_or(Arg a, Arg b) {
+  return in_type("bitwise_or", Op::bitwise_or, a, b, bits_type("bitwise_or", a, b));
+}
+Tensor bitwise_xor(Arg a, Arg b) {
+  return in_type("bitwise_xor", Op::bitwise_xor, a, b, bits_type("bitwise_xor", a, b));
+}
+Tensor bitwise_left_shift(Arg a, Arg b) { return shift("bitwise_left_shift", Op::left_shift, a, b); }
+Tensor bitwise_right_shift(Arg a, Arg b) { return shift("bitwise_right_shift", Op::right_shift, a, b); }
+
+// max + log1p(exp(min - max)), where the difference of two equal infinities (a NaN) counts as 0. A NaN
+// operand gives NaN through max.
+Tensor logaddexp(Arg a, Arg b) {
+  constexpr const char* name = "logaddexp";
+  const Site& s = a.site();
+  const DType t = float_type(common_type(name, {&a, &b}));
+  const Handle x = take(name, a, t), y = take(name, b, t);
+  const Handle high = binary(name, Op::maximum, x, y, s), low = binary(name, Op::minimum, x, y, s);
+  const Handle zero = constant(Number(0), t, {}, s);
+  const Handle gap = detail::where(name, binary(name, Op::equal, x, y, s), zero,
+                                   binary(name, Op::subtract, low, high, s), s);
+  return Tensor(binary(name, Op::add, high, unary(Op::log1p, unary(Op::exp, gap, s), s), s));
+}
+
+Tensor where(Arg condition, Arg a, Arg b) {
+  constexpr const char* name = "where";
+  const DType t = common_type(name, {&a, &b});
+  const Handle c = cast(take(name, condition), bool_, condition.site());
+  return Tensor(detail::where(name, c, take(name, a, t), take(name, b, t), condition.site()));
+}
+
+Tensor fma(Arg a, Arg b, Arg c) {
+  constexpr const char* name = "fma";
+  const Site& s = a.site();
+  const DType t = float_type(common_type(name, {&a, &b, &c}));
+  const Handle x = take(name, a, t), y = take(name, b, t), z = take(name, c, t);
+  const Shape shape = broadcast_shapes(name, broadcast_shapes(name, x->shape, y->shape, s), z->shape, s);
+  check_devices(name, {&x, &y, &z}, s);
+  return Tensor(jit::record(Op::fma, {&x, &y, &z}, t, shape, s));
+}
+
+namespace {
+Handle bounded(Op op, const Handle& x, Arg& bound, const Site& s) {
+  const Op used = !is_bool(x->dtype) ? op : op == Op::maximum ? Op::bitwise_or : Op::bitwise_and;
+  return binary("clip", used, x, take("clip", bound, x->dtype), s);
+}
+}  // namespace
+
+Tensor clip(Arg x, Arg low, Arg high) {
+  const Handle h = take("clip", x, common_type("clip", {&x, &low, &high}));
+  return Tensor(bounded(Op::minimum, bounded(Op::maximum, h, low, x.site()), high, x.site()));
+}
+Tensor clip(Arg x, None, Arg high) {
+  return Tensor(bounded(Op::minimum, take("clip", x, common_type("clip", {&x, &high})), high, x.site()));
+}
+Tensor clip(Arg x, Arg low, None) {
+  return Tensor(bounded(Op::maximum, take("clip", x, common_type("clip", {&x, &low})), low, x.site()));
+}
+
+}  // namespace lazy

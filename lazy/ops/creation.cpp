@@ -1,0 +1,203 @@
+#include "lazy/ops/creation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "jit/backend/registry.hpp"
+#include "lazy/core/build.hpp"
+#include "lazy/core/scalar.hpp"
+#include "lazy/ops/views.hpp"
+
+namespace lazy {
+namespace {
+using namespace detail;
+
+const Shape& checked(const char* op, const Shape& shape, const Site& s) {
+  for (int64_t n : shape)
+    if (n < 0) fail<ShapeError>(op, "an extent can't be negative: " + to_string(shape), s);
+  return shape;
+}
+
+/// A source, or a value, where the user wants it.
+Handle placed(const Handle& h, const MaybeDevice& device, const Site& s) {
+  return device.given ? jit::transfer(h, device.value, s) : h;
+}
+
+/// float32 for a floating-point scalar, int64 for an integer, bool for a bool.
+DType natural_dtype(const Number& n) {
+  switch (n.kind) {
+    case Number::Kind::boolean: return bool_;
+    case Number::Kind::real: return is_half(n.dtype) ? n.dtype : float32;
+    case Number::Kind::natural: return uint64;
+    case Number::Kind::integer: break;
+  }
+  return int64;
+}
+
+Tensor filled(const char* op, const Shape& shape, const Number& v, DType t, MaybeDevice device,
+              const Site& s) {
+  if (!number_fits(v, t)) fail<DtypeError>(op, "the value does not fit " + std::string(name_of(t)), s);
+  if (numel(checked(op, shape, s)) != 0 || std::find(shape.begin(), shape.end(), 0) == shape.end())
+    check_countable(op, shape, s);
+  return Tensor(placed(constant(v, t, shape, s), device, s));
+}
+
+Tensor filled_like(const char* op, Arg& x, const Number& v, MaybeDType t, MaybeDevice device) {
+  const Handle h = take(op, x);
+  return filled(op, h->shape, v, t.or_else(h->dtype), device.given ? device : h->device, x.site());
+}
+}  // namespace
+
+Tensor zeros(ShapeArg shape, DType t, MaybeDevice d, Site s) { return filled("zeros", shape, 0, t, d, s); }
+Tensor ones(ShapeArg shape, DType t, MaybeDevice d, Site s) { return filled("ones", shape, 1, t, d, s); }
+Tensor empty(ShapeArg shape, DType t, MaybeDevice d, Site s) { return filled("empty", shape, 0, t, d, s); }
+Tensor full(ShapeArg shape, Number v, MaybeDType t, MaybeDevice d, Site s) {
+  return filled("full", shape, v, t.or_else(natural_dtype(v)), d, s);
+}
+Tensor zeros_like(Arg x, MaybeDType t, MaybeDevice d) { return filled_like("zeros_like", x, 0, t, d); }
+Tensor ones_like(Arg x, MaybeDType t, MaybeDevice d) { return filled_like("ones_like", x, 1, t, d); }
+Tensor empty_like(Arg x, MaybeDType t, MaybeDevice d) { return filled_like("empty_like", x, 0, t, d); }
+Tensor full_like(Arg x, Number v, MaybeDType t, MaybeDevice d) {
+  return filled_like("full_like", x, v, t, d);
+}
+
+namespace {
+/// column - row compared with k, as a matrix.
+Handle diagonal(const char* name, Op compare, int64_t rows, int64_t columns, int64_t k, Device device,
+                const Site& s) {
+  k = std::clamp(k, -rows, columns);  // all diagonals beyond are the same empty one
+  const auto numbers = [&](int axis, const Shape& shape) {
+    return jit::transfer(jit::iota(axis, shape, s), device, s);
+  };
+  const Handle row = binary(name, Op::add, numbers(0, {rows, 1}), constant(k, int64, {}, s), s);
+  return binary(name, compare, numbers(1, {1, columns}), row, s);
+}
+
+Tensor triangle(const char* name, Op compare, Arg& x, Integer k) {
+  const Handle h = take(name, x);
+  const int rank = h->shape.size();
+  if (rank < 2) fail<ShapeError>(name, "needs two dimensions, not " + to_string(h->shape), x.site());
+  const Handle kept = diagonal(name, compare, h->shape[rank - 2], h->shape[rank - 1], k, h->device, x.site());
+  return Tensor(detail::where(name, kept, h, constant(0, h->dtype, {}, x.site()), x.site()));
+}
+}  // namespace
+
+Tensor eye(Integer rows, Integer columns, Integer k, DType t, MaybeDevice device, Site s) {
+  if (rows < 0) fail<ShapeError>("eye", "the number of rows can't be negative: " + std::to_string(rows), s);
+  const Shape shape{rows, columns < 0 ? rows : columns};
+  if (rows.above || columns.above)
+    fail<ShapeError>("eye", "an extent is above " + std::to_string(INT64_MAX), s);
+  check_countable("eye", shape, s);
+  const Device where = device.given ? device.value : jit::default_device(s);
+  return Tensor(cast(diagonal("eye", Op::equal, shape[0], shape[1], k, where, s), t, s));
+}
+Tensor tril(Arg x, Integer k) { return triangle("tril", Op::less_equal, x, k); }
+Tensor triu(Arg x, Integer k) { return triangle("triu", Op::greater_equal, x, k); }
+
+std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string& indexing) {
+  std::vector<Tensor> r;
+  if (axes.size() == 0) return r;
+  const Site s = axes.begin()->site();
+  if (indexing != "xy" && indexing != "ij")
+    fail<Error>("meshgrid", "indexing is \"xy\" or \"ij\", not \"" + indexing + "\"", s);
+  if (axes.size() > kMaxRank)
+    fail<ShapeError>("meshgrid", "more than " + std::to_string(kMaxRank) + " axes", s);
+  Shape shape;
+  for (const Arg& a : axes) {
+    const Handle h = any_of("meshgrid", a);
+    if (h->shape.size() > 1)
+      fail<ShapeError>("meshgrid", "takes tensors of one dimension, not " + to_string(h->shape), a.site());
+    shape.push_back(numel(h->shape));
+  }
+  const auto place = [&](int i) { return indexing == "xy" && i < 2 && shape.size() > 1 ? 1 - i : i; };
+  Shape result = shape;
+  for (int i = 0; i < shape.size(); ++i) result[place(i)] = shape[i];
+  check_countable("meshgrid", result, s);
+  int i = 0;
+  for (const Arg& a : axes) {
+    Shape flat(shape.size(), 1);
+    flat[place(i)] = shape[i];
+    ++i;
+    r.emplace_back(
+        detail::broadcast(detail::reshape(any_of("meshgrid", a), flat, a.site()), result, a.site()));
+  }
+  return r;
+}
+
+Tensor from_blob(void* data, ShapeArg shape, DType t, std::vector<int64_t> strides,
+                 std::function<void(void*)> deleter, MaybeDevice device, Site s) {
+  check_countable("from_blob", checked("from_blob", shape, s), s);
+  if (!data && numel(shape) > 0) fail<Error>("from_blob", "the pointer is null", s);
+  if (!strides.empty() && strides.size() != static_cast<size_t>(shape.size()))
+    fail<ShapeError>("from_blob", std::to_string(strides.size()) + " strides for shape " + to_string(shape),
+                     s);
+  const Dims steps{std::span<const int64_t>(strides)};
+  Wide reach = 16;
+  for (int i = 0; i < steps.size(); ++i)
+    if (shape[i] > 1) reach += (Wide(shape[i]) - 1) * (steps[i] < 0 ? -Wide(steps[i]) : steps[i]) * 16;
+  if (reach > INT64_MAX)
+    fail<ShapeError>(
+        "from_blob",
+        "strides " + to_string(steps) + " reach further than can be addressed: shape " + to_string(shape), s);
+  return Tensor(jit::from_blob(data, t, shape, steps, std::move(deleter),
+                               device.given ? device.value : jit::default_device(s), s));
+}
+
+Tensor asarray(Arg x, MaybeDType t, MaybeDevice device) {
+  const Handle h = take("asarray", x);
+  return Tensor(placed(cast(h, t.or_else(h->dtype), x.site()), device, x.site()));
+}
+
+Tensor tensor(const NestedList& list, MaybeDType dtype, MaybeDevice device, Site s) {
+  Shape shape;
+  std::vector<const NestedList*> level{&list};
+  while (!level.empty() && level[0]->is_list_) {
+    const size_t extent = level[0]->items_.size();
+    if (shape.size() == kMaxRank)
+      fail<ShapeError>("tensor", "lists nested deeper than " + std::to_string(kMaxRank), s);
+    shape.push_back(static_cast<int64_t>(extent));
+    std::vector<const NestedList*> next;
+    for (const NestedList* l : level) {
+      if (!l->is_list_) fail<ShapeError>("tensor", "a number where a list is expected", s);
+      if (l->items_.size() != extent) throw_ragged(extent, l->items_.size(), s);
+      for (const NestedList& item : l->items_) next.push_back(&item);
+    }
+    level = std::move(next);
+  }
+  DType t = level.empty() ? float32 : level[0]->value_.dtype;
+  for (const NestedList* l : level) {
+    if (l->is_list_) fail<ShapeError>("tensor", "a list where a number is expected", s);
+    if (!dtype.given) t = promote("tensor", t, l->value_.dtype, s);
+  }
+  if (dtype.given) t = dtype.value;
+  std::vector<char> elements(level.size() * size_of(t));
+  char* out = elements.data();
+  for (const NestedList* l : level) {
+    const Number& v = l->value_;
+    const jit::Scalar x = number_fits(v, t) ? to_scalar(v, t) : convert(to_scalar(v, v.dtype), v.dtype, t);
+    std::memcpy(out, &x.bits, size_of(t));
+    out += size_of(t);
+  }
+  return from_elements("tensor", elements.data(), level.size(), shape, t, t, device, s);
+}
+
+namespace detail {
+Tensor from_elements(const char* op, const void* elements, size_t count, const Shape& shape, DType from,
+                     DType to, MaybeDevice device, const Site& s) {
+  const Device where = device.given ? device.value : jit::default_device(s);
+  check_countable(op, checked(op, shape, s), s);
+  if (static_cast<size_t>(numel(shape)) != count)
+    fail<ShapeError>(op, std::to_string(count) + " elements do not fill " + to_string(shape), s);
+  if (from == to) return Tensor(jit::from_bytes(elements, to, shape, where, s));
+  std::vector<char> converted(count * size_of(to));
+  convert(from, elements, to, converted.data(), count);
+  return Tensor(jit::from_bytes(converted.data(), to, shape, where, s));
+}
+
+void throw_ragged(size_t expected, size_t found, const Site& s) {
+  fail<ShapeError>(
+      "tensor", "lists of unequal length: " + std::to_string(expected) + " and " + std::to_string(found), s);
+}
+}  // namespace detail
+
+}  // namespace lazy

@@ -1,0 +1,198 @@
+// Making tensors. Functions that fill with a rule (zeros, arange, eye, ...) are recorded like any other op:
+// nothing is written until somebody looks.
+//
+// Default dtypes: float32 for zeros, ones, empty, linspace, eye, and for full and arange when given a
+// floating-point value; int64 for full and arange of integers; bool for full of a bool. A negative extent
+// throws ShapeError, as does a shape of more elements than can be addressed.
+//
+// Values are made on `device`; where none is given on the default one, those of *_like where their argument
+// is.
+#pragma once
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lazy/core/tensor.hpp"
+
+namespace lazy {
+
+Tensor zeros(ShapeArg shape, DType dtype = float32, MaybeDevice device = {}, Site = Site::current());
+Tensor ones(ShapeArg shape, DType dtype = float32, MaybeDevice device = {}, Site = Site::current());
+/// The same as zeros: nothing here is ever uninitialised.
+Tensor empty(ShapeArg shape, DType dtype = float32, MaybeDevice device = {}, Site = Site::current());
+Tensor full(ShapeArg shape, Number value, MaybeDType dtype = {}, MaybeDevice device = {},
+            Site = Site::current());
+Tensor zeros_like(Arg x, MaybeDType dtype = {}, MaybeDevice device = {});
+Tensor ones_like(Arg x, MaybeDType dtype = {}, MaybeDevice device = {});
+Tensor empty_like(Arg x, MaybeDType dtype = {}, MaybeDevice device = {});
+Tensor full_like(Arg x, Number value, MaybeDType dtype = {}, MaybeDevice device = {});
+
+/// ceil((stop - start) / step) values, start + i * step computed in the result's dtype: of integers int64, or
+/// uint64 where one is above its range. ShapeError if step is 0; DtypeError if the first or the last value
+/// does not fit an integer dtype.
+Tensor arange(Number stop, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
+Tensor arange(Number start, Number stop, MaybeDType dtype = {}, MaybeDevice device = {},
+              Site = Site::current());
+Tensor arange(Number start, Number stop, Number step, MaybeDType dtype = {}, MaybeDevice device = {},
+              Site = Site::current());
+/// `num` values from start to stop, start + i * step computed in float64; the last one is stop itself, or
+/// with `endpoint` false the step before it.
+Tensor linspace(Number start, Number stop, Integer num, bool endpoint = true, DType dtype = float32,
+                MaybeDevice device = {}, Site = Site::current());
+/// rows x columns (columns = rows if negative), ones on the diagonal column - row = k.
+Tensor eye(Integer rows, Integer columns = -1, Integer k = 0, DType dtype = float32, MaybeDevice device = {},
+           Site = Site::current());
+/// The elements on and below (tril) or on and above (triu) the diagonal column - row = k of the last two
+/// axes; zero elsewhere.
+Tensor tril(Arg x, Integer k = 0);
+Tensor triu(Arg x, Integer k = 0);
+/// Coordinate grids of one-dimensional tensors. indexing "xy": the first two axes change places; "ij": they
+/// don't.
+std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string& indexing = "xy");
+
+/// A value in memory of the user's, shared, not copied: it must not change while any tensor made from it may
+/// still be computed. Strides are in elements (none: row-major; 0 and negative are fine) and `data` is the
+/// element of index 0. `deleter` (may be empty) runs once, on any thread, when nothing refers to the memory
+/// any more; what it throws is reported as a warning. Where from_blob throws, the memory is still the
+/// caller's and the deleter does not run. On a device other than the CPU the value is a copy.
+Tensor from_blob(void* data, ShapeArg shape, DType dtype, std::vector<int64_t> strides = {},
+                 std::function<void(void*)> deleter = {}, MaybeDevice device = {}, Site = Site::current());
+template <Element T>
+Tensor from_blob(T* data, ShapeArg shape, MaybeDevice device = {}, Site s = Site::current()) {
+  return from_blob(static_cast<void*>(data), shape, dtype_of<T>(), {}, {}, device, s);
+}
+
+namespace detail {
+Tensor from_elements(const char* op, const void* elements, size_t count, const Shape& shape, DType from,
+                     DType to, MaybeDevice, const Site&);
+[[noreturn]] void throw_ragged(size_t expected, size_t found, const Site&);
+
+/// Element type and rank of nested lists; flattening checks that sublists are of one length.
+template <class T>
+struct Nested {
+  using Elem = T;
+  static void shape_of(const T&, Shape&) {}
+  static void append(const T& v, Elem*& out, const int64_t*, const Site&) { *out++ = v; }
+};
+template <class T>
+struct Nested<std::initializer_list<T>> {
+  using Elem = typename Nested<T>::Elem;
+  static void shape_of(const std::initializer_list<T>& v, Shape& s) {
+    s.push_back(static_cast<int64_t>(v.size()));
+    if (v.size()) Nested<T>::shape_of(*v.begin(), s);
+  }
+  static void append(const std::initializer_list<T>& v, Elem*& out, const int64_t* extent, const Site& s) {
+    if (static_cast<int64_t>(v.size()) != *extent) throw_ragged(static_cast<size_t>(*extent), v.size(), s);
+    for (const T& x : v) Nested<T>::append(x, out, extent + 1, s);
+  }
+};
+template <class List>
+Tensor from_lists(const List& v, MaybeDType dtype, MaybeDevice device, const Site& s) {
+  using E = typename Nested<List>::Elem;
+  Shape shape;
+  Nested<List>::shape_of(v, shape);
+  const size_t n = static_cast<size_t>(numel(shape));
+  const std::unique_ptr<E[]> flat(new E[n + 1]);
+  E* out = flat.get();
+  Nested<List>::append(v, out, shape.begin(), s);
+  return from_elements("tensor", flat.get(), n, shape, dtype_of<E>(), dtype.or_else(literal_dtype<E>()),
+                       device, s);
+}
+template <class T>
+using List = std::initializer_list<T>;
+}  // namespace detail
+
+/// A scalar or nested lists of one type, up to rank 5 (other lists: NestedList): tensor({{1.0f, 2.0f},
+/// {3.0f, 4.0f}}). The element type gives the dtype: double float64, float float32, bool bool, and so on;
+/// `int` gives int64, as a literal does in NumPy (from_span keeps int32). Lists of unequal length throw
+/// ShapeError.
+template <Element T>
+Tensor tensor(T value, MaybeDType dtype = {}, MaybeDevice device = {}, Site s = Site::current()) {
+  return detail::from_elements("tensor", &value, 1, {}, dtype_of<T>(), dtype.or_else(literal_dtype<T>()),
+                               device, s);
+}
+template <Element T>
+Tensor tensor(detail::List<T> v, MaybeDType dtype = {}, MaybeDevice device = {}, Site s = Site::current()) {
+  return detail::from_lists(v, dtype, device, s);
+}
+template <Element T>
+Tensor tensor(detail::List<detail::List<T>> v, MaybeDType dtype = {}, MaybeDevice device = {},
+              Site s = Site::current()) {
+  return detail::from_lists(v, dtype, device, s);
+}
+template <Element T>
+Tensor tensor(detail::List<detail::List<detail::List<T>>> v, MaybeDType dtype = {}, MaybeDevice device = {},
+              Site s = Site::current()) {
+  return detail::from_lists(v, dtype, device, s);
+}
+template <Element T>
+Tensor tensor(detail::List<detail::List<detail::List<detail::List<T>>>> v, MaybeDType dtype = {},
+              MaybeDevice device = {}, Site s = Site::current()) {
+  return detail::from_lists(v, dtype, device, s);
+}
+template <Element T>
+Tensor tensor(detail::List<detail::List<detail::List<detail::List<detail::List<T>>>>> v,
+              MaybeDType dtype = {}, MaybeDevice device = {}, Site s = Site::current()) {
+  return detail::from_lists(v, dtype, device, s);
+}
+
+/// Nested lists whose elements differ in type, or of any depth: tensor({{1.5, 2}, {true, 3}}).
+class NestedList {
+ public:
+  template <ScalarType T>
+  NestedList(T v) : value_(v) {}
+  NestedList(std::initializer_list<NestedList> v) : items_(v), is_list_(true) {}
+
+ private:
+  friend Tensor tensor(const NestedList&, MaybeDType, MaybeDevice, Site);
+  Number value_;
+  std::vector<NestedList> items_;
+  bool is_list_ = false;
+};
+/// The dtype that all the elements promote to, each with the dtype of its own type.
+Tensor tensor(const NestedList&, MaybeDType dtype = {}, MaybeDevice device = {}, Site s = Site::current());
+
+/// A copy of a range of elements, in the dtype of exactly that C++ type; row-major in `shape`, or in one
+/// dimension. ShapeError if the sizes differ.
+template <class T, size_t N>
+requires Element<std::remove_const_t<T>> Tensor from_span(std::span<T, N> v, ShapeArg shape,
+                                                          MaybeDevice device = {}, Site s = Site::current()) {
+  constexpr DType t = dtype_of<std::remove_const_t<T>>();
+  return detail::from_elements("from_span", v.data(), v.size(), shape, t, t, device, s);
+}
+template <class T, size_t N>
+requires Element<std::remove_const_t<T>> Tensor from_span(std::span<T, N> v, MaybeDevice device = {},
+                                                          Site s = Site::current()) {
+  return from_span(v, ShapeArg(v.size()), device, s);
+}
+template <Element T>
+requires(!std::same_as<T, bool>) Tensor
+    from_span(const std::vector<T>& v, MaybeDevice device = {}, Site s = Site::current()) {
+  return from_span(std::span(v), device, s);
+}
+template <Element T>
+requires(!std::same_as<T, bool>) Tensor
+    from_span(const std::vector<T>& v, ShapeArg shape, MaybeDevice device = {}, Site s = Site::current()) {
+  return from_span(std::span(v), shape, device, s);
+}
+
+/// A tensor from whatever can be one: a tensor itself (the same value, on its device unless another is
+/// given), a scalar, or a vector (copied).
+Tensor asarray(Arg x, MaybeDType dtype = {}, MaybeDevice device = {});
+template <Element T>
+Tensor asarray(const std::vector<T>& v, MaybeDType dtype = {}, MaybeDevice device = {},
+               Site s = Site::current()) {
+  if constexpr (std::same_as<T, bool>) {
+    const std::unique_ptr<bool[]> flat(new bool[v.size() + 1]);
+    std::copy(v.begin(), v.end(), flat.get());
+    return detail::from_elements("asarray", flat.get(), v.size(), {static_cast<int64_t>(v.size())}, bool_,
+                                 dtype.or_else(bool_), device, s);
+  } else {
+    return detail::from_elements("asarray", v.data(), v.size(), {static_cast<int64_t>(v.size())},
+                                 dtype_of<T>(), dtype.or_else(dtype_of<T>()), device, s);
+  }
+}
+
+}  // namespace lazy

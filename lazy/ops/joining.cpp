@@ -1,0 +1,79 @@
+#include "lazy/ops/joining.hpp"
+
+#include "jit/graph/record.hpp"
+#include "lazy/core/build.hpp"
+
+namespace lazy {
+namespace {
+
+using detail::fail;
+using jit::Handle;
+
+DType common_dtype(const char* op, const std::vector<Tensor>& xs, const Site& s) {
+  if (xs.empty()) fail<ShapeError>(op, "expected at least one tensor", s);
+  DType t = detail::tensor_of(op, Arg(xs[0], s))->dtype;
+  for (const Tensor& x : xs) t = detail::promote(op, t, detail::tensor_of(op, Arg(x, s))->dtype, s);
+  return t;
+}
+
+/// `parts` have one shape but along the axis.
+Handle joined(const char* op, const std::vector<Handle>& parts, int axis, const Site& s) {
+  Shape shape = parts[0]->shape;
+  detail::Wide extent = 0;
+  for (const Handle& p : parts) extent += p->shape[axis];
+  shape[axis] = detail::narrow(op, "an extent of", extent, s);
+  detail::check_countable(op, shape, s);
+  Handle all = detail::constant(0, parts[0]->dtype, shape, parts[0], s);
+  Dims start(shape.size(), 0);
+  for (const Handle& p : parts) {
+    if (p->shape[axis] == shape[axis]) return p;  // the others are empty
+    if (numel(p->shape) > 0) all = detail::slice_update(op, all, p, start, Dims(start.size(), 1), s);
+    start[axis] += p->shape[axis];
+  }
+  return all;
+}
+
+}  // namespace
+
+Tensor concat(const std::vector<Tensor>& xs, Integer axis, Site s) {
+  const char* const op = "concat";
+  const DType t = common_dtype(op, xs, s);
+  const Shape first = detail::tensor_of(op, Arg(xs[0], s))->shape;
+  if (first.size() == 0) fail<ShapeError>(op, "a 0-d tensor has no axis to join along: stack makes one", s);
+  const int a = detail::normal_axis(op, axis, first.size(), s);
+  std::vector<Handle> parts;
+  for (const Tensor& x : xs) {
+    const Arg arg(x, s);
+    const Shape& shape = detail::tensor_of(op, arg)->shape;
+    bool good = shape.size() == first.size();
+    for (int i = 0; good && i < shape.size(); ++i) good = i == a || shape[i] == first[i];
+    if (!good)
+      fail<ShapeError>(op,
+                       "shapes " + to_string(first) + " and " + to_string(shape) +
+                           " differ in more than axis " + std::to_string(a),
+                       s);
+    parts.push_back(detail::operand(op, arg, t));
+  }
+  return Tensor(joined(op, parts, a, s));
+}
+
+Tensor stack(const std::vector<Tensor>& xs, Integer axis, Site s) {
+  const char* const op = "stack";
+  const DType t = common_dtype(op, xs, s);
+  const Shape first = detail::tensor_of(op, Arg(xs[0], s))->shape;
+  if (first.size() == kMaxRank)
+    fail<ShapeError>(op, to_string(first) + " has the most dimensions possible", s);
+  const int a = detail::normal_axis(op, axis, first.size() + 1, s);
+  Shape shape;
+  for (int i = 0; i <= first.size(); ++i) shape.push_back(i == a ? 1 : first[i - (i > a)]);
+  std::vector<Handle> parts;
+  for (const Tensor& x : xs) {
+    const Arg arg(x, s);
+    if (detail::tensor_of(op, arg)->shape != first)
+      fail<ShapeError>(op, "shapes " + to_string(first) + " and " + to_string(x.shape(s)) + " differ", s);
+    parts.push_back(detail::reshape(detail::operand(op, arg, t), shape, s));
+  }
+  return Tensor(joined(op, parts, a, s));
+}
+
+}  // namespace lazy

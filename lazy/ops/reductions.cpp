@@ -1,0 +1,213 @@
+#include "lazy/ops/reductions.hpp"
+
+#include <algorithm>
+
+#include "lazy/core/build.hpp"
+#include "support/float_mode.hpp"
+
+namespace lazy {
+namespace {
+using namespace detail;
+
+/// What a reduction is to do: which axes, and the shapes of its result.
+struct Plan {
+  Dims axes;
+  Shape kept;     // reduced axes with extent 1
+  Shape result;   // what the user gets
+  int64_t count;  // elements that go into one
+};
+
+Plan plan(const char* op, const Shape& shape, const Dims& axes, KeepDims keep, const Site& s) {
+  check_countable(op, shape, s);
+  Plan p{normal_axes(op, axes, shape.size(), s), shape, {}, 1};
+  for (int64_t a : p.axes) {
+    p.count *= shape[static_cast<int>(a)];
+    p.kept[static_cast<int>(a)] = 1;
+  }
+  for (int i = 0; i < shape.size(); ++i)
+    if (keep.value || std::find(p.axes.begin(), p.axes.end(), i) == p.axes.end())
+      p.result.push_back(p.kept[i]);
+  return p;
+}
+
+/// Reduces along the axes: neighbours among them become one axis (axes of extent 1 are out of the way first),
+/// then one axis after the other from the last. The reduced axes stay with extent 1 until a final reshape to
+/// `result`.
+Handle reduce(Op op, Handle h, const Plan& p, const Shape& result, const Site& s) {
+  Shape merged;
+  Dims reduced;  // positions in `merged`
+  bool previous = false;
+  for (int i = 0; i < h->shape.size(); ++i) {
+    if (h->shape[i] == 1) continue;
+    const bool now = std::find(p.axes.begin(), p.axes.end(), i) != p.axes.end();
+    if (now && previous) {
+      merged[merged.size() - 1] *= h->shape[i];
+    } else {
+      if (now) reduced.push_back(merged.size());
+      merged.push_back(h->shape[i]);
+    }
+    previous = now;
+  }
+  if (!reduced.empty()) {
+    h = detail::reshape(h, merged, s);
+    for (int i = reduced.size() - 1; i >= 0; --i) {
+      const int axis = static_cast<int>(reduced[i]);
+      Shape shape = h->shape;
+      shape[axis] = 1;
+      h = jit::record(op, {&h}, jit::row_of(op).rule == jit::DTypeRule::index ? int64 : h->dtype, shape, s,
+                      {.ints = {}, .steps = {}, .axes = {axis}});
+    }
+  }
+  return detail::reshape(h, result, s);
+}
+
+/// The dtype that sums and products accumulate in.
+DType sum_type(DType t) { return is_float(t) ? t : is_unsigned_int(t) ? uint64 : int64; }
+/// Means and their kin of 16-bit floats are computed in float32 and rounded once.
+DType wide_type(DType t) { return is_half(t) ? float32 : float_type(t); }
+
+Tensor accumulate(const char* name, Op op, Arg& x, const Axes& axes, KeepDims keep, MaybeDType dtype) {
+  const Handle h = take(name, x);
+  const DType t = dtype.or_else(sum_type(h->dtype));
+  if (is_bool(t)) fail<DtypeError>(name, "does not accumulate in bool: use any or all", x.site());
+  const Plan p = plan(name, h->shape, axes, keep, x.site());
+  return Tensor(reduce(op, cast(h, t, x.site()), p, p.result, x.site()));
+}
+
+Tensor extreme(const char* name, Op op, Arg& x, const Axes& axes, KeepDims keep) {
+  const Handle h = take(name, x);
+  const Plan p = plan(name, h->shape, axes, keep, x.site());
+  if (p.count == 0)
+    fail<ShapeError>(name, "no elements along axes " + to_string(p.axes) + " of " + to_string(h->shape),
+                     x.site());
+  const Op used = !is_bool(h->dtype) ? op : op == Op::max ? Op::any : Op::all;
+  return Tensor(reduce(used, h, p, p.result, x.site()));
+}
+
+Tensor truth(const char* name, Op op, Arg& x, const Axes& axes, KeepDims keep) {
+  const Handle h = cast(take(name, x), bool_, x.site());
+  const Plan p = plan(name, h->shape, axes, keep, x.site());
+  return Tensor(reduce(op, h, p, p.result, x.site()));
+}
+
+Tensor position(const char* name, Op op, Arg& x, const Axes& axis, KeepDims keep) {
+  Handle h = take(name, x);
+  const Site& s = x.site();
+  if (axis.size() > 1) fail<ShapeError>(name, "works along one axis, not " + to_string(axis), s);
+  const Plan p = plan(name, h->shape, axis, keep, s);
+  if (p.count == 0)
+    fail<ShapeError>(name, "no elements along axes " + to_string(p.axes) + " of " + to_string(h->shape), s);
+  if (p.count == 1) return Tensor(constant(0, int64, p.result, h, s));
+  if (is_bool(h->dtype)) h = cast(h, uint8, s);
+  return Tensor(reduce(op, h, p, p.result, s));
+}
+
+Handle divided_by(const char* name, const Handle& h, double n, const Site& s) {
+  return binary(name, Op::divide, h, constant(n, h->dtype, {}, s), s);
+}
+
+/// Sum of squared distances from the mean over (n - correction), in the wide dtype.
+Handle variance(const char* name, const Handle& h, const Plan& p, double correction, const Site& s) {
+  const Handle x = cast(h, wide_type(h->dtype), s);
+  const Handle mean = divided_by(name, reduce(Op::sum, x, p, p.kept, s), static_cast<double>(p.count), s);
+  const Handle d = binary(name, Op::subtract, x, mean, s);
+  const Handle squares = reduce(Op::sum, binary(name, Op::multiply, d, d, s), p, p.result, s);
+  return divided_by(name, squares,
+                    in_default_mode([&] { return std::max(static_cast<double>(p.count) - correction, 0.0); }),
+                    s);
+}
+
+Tensor running_sum(const char* name, Handle h, const Axes& axis, MaybeDType dtype, const Site& s) {
+  if (axis.size() > 1) fail<ShapeError>(name, "works along one axis, not " + to_string(axis), s);
+  const DType t = dtype.or_else(sum_type(h->dtype));
+  if (is_bool(t)) fail<DtypeError>(name, "does not accumulate in bool", s);
+  if (axis.empty()) h = detail::reshape(h, {numel(h->shape)}, s);
+  const int i = normal_axis(name, axis.empty() ? 0 : axis[0], h->shape.size(), s);
+  h = cast(h, t, s);
+  if (h->shape[i] <= 1) return Tensor(h);
+  return Tensor(jit::record(Op::cumsum, {&h}, t, h->shape, s, {.ints = {}, .steps = {}, .axes = {i}}));
+}
+}  // namespace
+
+Tensor sum(Arg x, Axes axes, KeepDims keep, MaybeDType t) {
+  return accumulate("sum", Op::sum, x, axes, keep, t);
+}
+Tensor prod(Arg x, Axes axes, KeepDims keep, MaybeDType t) {
+  return accumulate("prod", Op::prod, x, axes, keep, t);
+}
+Tensor max(Arg x, Axes axes, KeepDims keep) { return extreme("max", Op::max, x, axes, keep); }
+Tensor min(Arg x, Axes axes, KeepDims keep) { return extreme("min", Op::min, x, axes, keep); }
+Tensor any(Arg x, Axes axes, KeepDims keep) { return truth("any", Op::any, x, axes, keep); }
+Tensor all(Arg x, Axes axes, KeepDims keep) { return truth("all", Op::all, x, axes, keep); }
+Tensor argmax(Arg x, Axes axis, KeepDims keep) { return position("argmax", Op::argmax, x, axis, keep); }
+Tensor argmin(Arg x, Axes axis, KeepDims keep) { return position("argmin", Op::argmin, x, axis, keep); }
+
+Tensor mean(Arg x, Axes axes, KeepDims keep) {
+  const Handle h = take("mean", x);
+  const Site& s = x.site();
+  const Plan p = plan("mean", h->shape, axes, keep, s);
+  const Handle total = reduce(Op::sum, cast(h, wide_type(h->dtype), s), p, p.result, s);
+  return Tensor(cast(divided_by("mean", total, static_cast<double>(p.count), s), float_type(h->dtype), s));
+}
+
+Tensor var(Arg x, Axes axes, KeepDims keep, double correction) {
+  const Handle h = take("var", x);
+  const Plan p = plan("var", h->shape, axes, keep, x.site());
+  return Tensor(cast(variance("var", h, p, correction, x.site()), float_type(h->dtype), x.site()));
+}
+
+namespace {
+Tensor deviation(const char* name, Arg& x, const Axes& axes, KeepDims keep, double correction) {
+  const Handle h = take(name, x);
+  const Plan p = plan(name, h->shape, axes, keep, x.site());
+  return Tensor(cast(unary(Op::sqrt, variance(name, h, p, correction, x.site()), x.site()),
+                     float_type(h->dtype), x.site()));
+}
+}  // namespace
+
+Tensor stdev(Arg x, Axes axes, KeepDims keep, double correction) {
+  return deviation("stdev", x, axes, keep, correction);
+}
+Tensor std(Arg x, Axes axes, KeepDims keep, double correction) {
+  return deviation("std", x, axes, keep, correction);
+}
+
+// log(sum(exp(x - m))) + m with m the maximum, or 0 where that is infinite or NaN: exp then gives the right
+// special by itself.
+Tensor logsumexp(Arg x, Axes axes, KeepDims keep) {
+  constexpr const char* name = "logsumexp";
+  const Handle h = take(name, x);
+  const Site& s = x.site();
+  const Plan p = plan(name, h->shape, axes, keep, s);
+  const Handle v = cast(h, wide_type(h->dtype), s);
+  Handle r;
+  if (p.count == 0) {
+    r = unary(Op::log, reduce(Op::sum, v, p, p.result, s), s);
+  } else {
+    const Handle top = reduce(Op::max, v, p, p.kept, s);
+    const Handle m = detail::where(name, unary(Op::isfinite, top, s), top, constant(0, v->dtype, {}, s), s);
+    const Handle e = unary(Op::exp, binary(name, Op::subtract, v, m, s), s);
+    r = unary(Op::log, reduce(Op::sum, e, p, p.result, s), s);
+    r = binary(name, Op::add, r, detail::reshape(m, p.result, s), s);
+  }
+  return Tensor(cast(r, float_type(h->dtype), s));
+}
+
+Tensor count_nonzero(Arg x, Axes axes, KeepDims keep) {
+  const Handle h = take("count_nonzero", x);
+  const Plan p = plan("count_nonzero", h->shape, axes, keep, x.site());
+  return Tensor(reduce(Op::sum, cast(cast(h, bool_, x.site()), int64, x.site()), p, p.result, x.site()));
+}
+
+Tensor cumsum(Arg x, Axes axis, MaybeDType t) {
+  return running_sum("cumsum", take("cumsum", x), axis, t, x.site());
+}
+
+Tensor cumulative_sum(Arg x, Axes axis, MaybeDType t) {
+  const Handle h = take("cumulative_sum", x);
+  if (axis.empty() && h->shape.size() != 1)
+    fail<ShapeError>("cumulative_sum", "an axis is needed for shape " + to_string(h->shape), x.site());
+  return running_sum("cumulative_sum", h, axis, t, x.site());
+}
+
+}  // namespace lazy

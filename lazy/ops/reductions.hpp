@@ -1,0 +1,58 @@
+// Functions along axes: none named means all of them. A reduced axis is dropped, or kept with extent 1 where
+// `keepdims` is given: mean(x, {-1}, keepdims). An axis out of range, or named twice, throws IndexError.
+//
+// The order of additions is fixed by the shape (not by threads or fusion), so results repeat to the bit.
+#pragma once
+#include "lazy/core/tensor.hpp"
+
+namespace lazy {
+
+/// Of no elements: 0. bool and signed integers sum in int64, unsigned ones in uint64, floats in their own
+/// dtype (16-bit ones accumulate in float32); or in `dtype`.
+Tensor sum(Arg x, Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {});
+/// Of no elements: 1. Dtypes as for sum.
+Tensor prod(Arg x, Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {});
+/// Integers and bools in float64. Of no elements: NaN.
+Tensor mean(Arg x, Axes axes = {}, KeepDims keep = dropdims);
+/// sum((x - mean)^2) / (n - correction). Integers and bools in float64.
+Tensor var(Arg x, Axes axes = {}, KeepDims keep = dropdims, double correction = 0);
+/// Square root of var. `std` is the same; under `using namespace lazy` only stdev(x) and x.std() can be
+/// written, for std is a namespace too.
+Tensor stdev(Arg x, Axes axes = {}, KeepDims keep = dropdims, double correction = 0);
+Tensor std(Arg x, Axes axes = {}, KeepDims keep = dropdims, double correction = 0);
+/// NaN wins. ShapeError for an empty axis.
+Tensor max(Arg x, Axes axes = {}, KeepDims keep = dropdims);
+Tensor min(Arg x, Axes axes = {}, KeepDims keep = dropdims);
+/// Whether any or all elements are != 0. Of no elements: false and true.
+Tensor any(Arg x, Axes axes = {}, KeepDims keep = dropdims);
+Tensor all(Arg x, Axes axes = {}, KeepDims keep = dropdims);
+/// int64 position of the first largest (smallest) element along one axis, or in the flattened tensor. The
+/// first NaN wins. ShapeError for an empty axis or several axes.
+Tensor argmax(Arg x, Axes axis = {}, KeepDims keep = dropdims);
+Tensor argmin(Arg x, Axes axis = {}, KeepDims keep = dropdims);
+/// log(sum(exp(x))) without overflow. Integers and bools in float64. Of no elements: -inf.
+Tensor logsumexp(Arg x, Axes axes = {}, KeepDims keep = dropdims);
+/// int64 number of elements that are != 0.
+Tensor count_nonzero(Arg x, Axes axes = {}, KeepDims keep = dropdims);
+/// Running sums along one axis; without one, of the flattened tensor. Dtypes as for sum.
+Tensor cumsum(Arg x, Axes axis = {}, MaybeDType dtype = {});
+/// As cumsum, but the axis may be left out only where there is one.
+Tensor cumulative_sum(Arg x, Axes axis = {}, MaybeDType dtype = {});
+
+#define LAZY_KEEP(name) \
+  inline Tensor name(Arg x, KeepDims keep) { return name(std::move(x), Axes(), keep); }
+LAZY_KEEP(sum)
+LAZY_KEEP(prod)
+LAZY_KEEP(mean)
+LAZY_KEEP(var)
+LAZY_KEEP(stdev)
+LAZY_KEEP(std)
+LAZY_KEEP(max)
+LAZY_KEEP(min)
+LAZY_KEEP(any)
+LAZY_KEEP(all)
+LAZY_KEEP(logsumexp)
+LAZY_KEEP(count_nonzero)
+#undef LAZY_KEEP
+
+}  // namespace lazy

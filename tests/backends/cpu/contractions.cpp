@@ -1,0 +1,182 @@
+// Contractions of two plain sides: every way of reaching them, against the reference, to the bit.
+#include "backends/cpu/machine/features.hpp"
+#include "backends/cpu/packing/pack.hpp"
+#include "backends/cpu/threads/parallel.hpp"
+#include "support/config.hpp"
+#include "tests/backends/cpu/compare.hpp"
+
+using namespace lazy;
+using namespace lazy::test;
+
+namespace {
+
+/// How a side lies in memory: the strides of its two axes.
+enum class Lies { rows, columns, anyhow };
+constexpr Lies kAllLies[] = {Lies::rows, Lies::columns, Lies::anyhow};
+
+struct Product {
+  DType left = DType::float32, right = DType::float32, sum = DType::float32;
+  Lies left_lies = Lies::rows, right_lies = Lies::rows;
+  bool batch_left = true, batch_right = true;
+  int epilogue = 0;  // instructions beside the store
+};
+
+/// Axes: k, batch, m, n. Of "columns" m (or k) is the unit axis.
+LoopKernel product(const Product& p) {
+  KernelBuilder b(Form::reduce, 4, 0);
+  const auto stride = [](Lies lies, bool row_like) {
+    return lies == Lies::anyhow ? Stride::any : (lies == Lies::rows) == row_like ? Stride::any : Stride::unit;
+  };
+  const auto widened = [&](ValueId v) { return b.k.body[v].type == p.sum ? v : b.cast(p.sum, v); };
+  const ValueId x = b.input(p.left, {stride(p.left_lies, false), p.batch_left ? Stride::any : Stride::zero,
+                                     stride(p.left_lies, true), Stride::zero});
+  const ValueId y = b.input(p.right, {stride(p.right_lies, true), p.batch_right ? Stride::any : Stride::zero,
+                                      Stride::zero, stride(p.right_lies, false)});
+  const int r = b.reduce(Op::matmul, widened(x), widened(y));
+  b.begin_epilogue();
+  ValueId v = b.result(r);
+  if (p.epilogue > 0) {
+    const ValueId bias = b.input(p.sum, {Stride::zero, Stride::zero, Stride::zero, Stride::unit}),
+                  rest = b.input(p.sum, {Stride::zero, Stride::any, Stride::any, Stride::any});
+    for (int i = 0; i < p.epilogue; ++i) v = b.op(i % 3 == 1 ? Op::maximum : Op::add, v, i % 2 ? rest : bias);
+    b.store(b.cast(DType::float64, b.cast(p.sum, b.iota(2))),
+            {Stride::zero, Stride::zero, Stride::any, Stride::zero});
+  }
+  b.store(v, {Stride::zero, Stride::any, Stride::any, Stride::unit});
+  return b.done();
+}
+
+void all_shapes(const LoopKernel& k, int64_t batch = 2) {
+  for (int64_t m : {1, 2, 7, 17, 41})
+    for (int64_t steps : {0, 1, 2, 35})
+      for (int64_t n : {1, 13, 16, 53, 97}) compare(k, {steps, batch, m, n});
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(contractions)
+
+BOOST_AUTO_TEST_CASE(layouts) {
+  for (Lies l : kAllLies)
+    for (Lies r : kAllLies) all_shapes(product({.left_lies = l, .right_lies = r}));
+}
+
+BOOST_AUTO_TEST_CASE(dtypes) {
+  using D = DType;
+  const D sides[][3] = {{D::float64, D::float64, D::float64},  {D::float16, D::float16, D::float32},
+                        {D::bfloat16, D::float32, D::float32}, {D::float32, D::float16, D::float32},
+                        {D::int32, D::int32, D::int32},        {D::uint32, D::uint32, D::uint32},
+                        {D::int8, D::int8, D::int8},           {D::int8, D::uint8, D::int32},
+                        {D::int8, D::int8, D::int32},          {D::uint8, D::int8, D::int32},
+                        {D::int16, D::int8, D::int32},         {D::uint16, D::int8, D::int32},
+                        {D::uint8, D::uint8, D::uint8},        {D::int16, D::int16, D::int16},
+                        {D::int64, D::int64, D::int64},        {D::int8, D::int32, D::int32}};
+  for (const auto& t : sides)
+    for (Lies lies : kAllLies)
+      all_shapes(product({.left = t[0], .right = t[1], .sum = t[2], .left_lies = lies, .right_lies = lies}));
+}
+
+BOOST_AUTO_TEST_CASE(epilogues) {
+  for (int n : {1, 3, 20})
+    for (DType t : {DType::float32, DType::float64, DType::int32})
+      all_shapes(product({.left = t, .right = t, .sum = t, .epilogue = n}));
+}
+
+/// Three operands in one instruction beside a whole tile of accumulators: each must find registers.
+BOOST_AUTO_TEST_CASE(epilogues_of_three_operands) {
+  for (DType t : {DType::float64, DType::float32})
+    for (Stride along : {Stride::any, Stride::unit})
+      for (bool chosen : {false, true}) {
+        KernelBuilder b(Form::reduce, 3, 0);
+        const int r = b.reduce(Op::matmul, b.input(DType::uint16, {Stride::unit, Stride::any, Stride::zero}),
+                               b.input(DType::uint16, {Stride::any, Stride::zero, Stride::unit}));
+        b.begin_epilogue();
+        const std::vector<Stride> strides{Stride::zero, Stride::any, along};
+        const ValueId x = b.input(chosen ? DType::bool_ : t, strides), y = b.input(t, strides),
+                      z = b.input(t, strides);
+        b.store(b.op(chosen ? Op::where : Op::fma, x, y, z), {Stride::zero, Stride::any, Stride::unit});
+        b.store(b.result(r), {Stride::zero, Stride::any, Stride::unit});
+        b.done();
+        for (int64_t m : {1, 5, 13})
+          for (int64_t n : {1, 7, 53}) compare(b.k, {9, m, n});
+      }
+}
+
+/// More results than registers, stored under a tail mask that has all lanes: what is spilled to make room for
+/// the mask must be spilled on every way through the code.
+BOOST_AUTO_TEST_CASE(many_results_of_whole_vectors) {
+  for (const DType t : {DType::float64, DType::float32, DType::int64}) {
+    KernelBuilder b(Form::reduce, 3, 0);
+    const int r = b.reduce(Op::matmul, b.input(t, {Stride::zero, Stride::any, Stride::zero}),
+                           b.input(t, {Stride::zero, Stride::zero, Stride::unit}));
+    b.begin_epilogue();
+    std::vector<ValueId> results{b.result(r)};
+    for (int i = 0; i < 8; ++i) results.push_back(b.op(Op::add, results.back(), b.scalar(t)));
+    for (const ValueId v : results) b.store(v, {Stride::zero, Stride::any, Stride::unit});
+    b.done();
+    for (const int64_t m : {1, 3, 4, 6, 8})
+      for (const int64_t n : {4, 8, 16, 12, 24}) compare(b.k, {1, m, n});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(batches) {
+  for (bool left : {true, false})
+    all_shapes(product({.batch_left = left, .batch_right = !left, .epilogue = 1}), 3);
+}
+
+/// Sums in parts, blocks of rows, several threads.
+BOOST_AUTO_TEST_CASE(large) {
+  for (const char* threads : {"1", "3"}) {
+    const config::Override set("LAZY_NUM_THREADS", threads);
+    for (Lies lies : kAllLies) {
+      const LoopKernel k = product({.left_lies = lies, .right_lies = lies, .epilogue = 2});
+      compare(k, {1700, 1, 101, 131});
+      compare(k, {3333, 1, 3, 300});
+      compare(k, {3333, 1, 1, 300});
+      compare(k, {65, 1, 300, 200});
+      compare(k, {40, 5, 100, 50});
+      const LoopKernel words = product({.left = DType::int8,
+                                        .right = DType::uint8,
+                                        .sum = DType::int32,
+                                        .left_lies = lies,
+                                        .right_lies = lies});
+      compare(words, {2051, 1, 101, 131});
+      compare(words, {2051, 2, 5, 131});
+      const LoopKernel bytes = product({.left = DType::int8,
+                                        .right = DType::int8,
+                                        .sum = DType::int32,
+                                        .left_lies = lies,
+                                        .right_lies = lies});
+      compare(bytes, {2051, 1, 101, 131});
+      compare(bytes, {8195, 2, 5, 131});
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(vectors) {
+  for (Lies lies : kAllLies) {
+    KernelBuilder b(Form::reduce, 3, 0);
+    const Stride k = lies == Lies::columns ? Stride::unit : Stride::any,
+                 n = lies == Lies::rows ? Stride::unit : Stride::any;
+    const int r = b.reduce(Op::matmul, b.input(DType::float32, {Stride::any, Stride::zero, Stride::zero}),
+                           b.input(DType::float32, {k, Stride::zero, n}));
+    b.begin_epilogue();
+    b.store(b.result(r), {Stride::zero, Stride::zero, Stride::unit});
+    b.done();
+    for (int64_t steps : {1, 50, 700})
+      for (int64_t columns : {1, 15, 64, 300, 1000}) compare(b.k, {steps, 1, columns});
+    if (lies != Lies::rows) continue;
+    const auto far =
+        static_cast<int64_t>(cpu_backend::caches().l3 / 2 / sizeof(float));  // read a few rows at a time
+    compare(b.k, {97, 1, far / 97 + 77});
+    const config::Override one("LAZY_NUM_THREADS", "1");
+    const int64_t columns = far / 9 / 64 * 64 + 128;
+    {  // sums begin at zero, not with what lies in memory that was used before
+      const cpu_backend::Scratch used(columns * 4);
+      std::memset(used.data(), 0x3f, static_cast<size_t>(columns) * 4);
+    }
+    compare(b.k, {9, 1, columns});
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,210 @@
+// Reductions, contractions and scans on both levels, against the reference: to the bit.
+#include "tests/backends/cpu/compare.hpp"
+
+using namespace lazy;
+using namespace lazy::test;
+
+namespace {
+
+const std::vector<Op> kReduceOps = {Op::sum, Op::prod, Op::max,    Op::min,
+                                    Op::any, Op::all,  Op::argmax, Op::argmin};
+
+/// A reduction along the last of two axes (inner) or along the first (outer).
+LoopKernel reduction(Op op, DType t, bool inner) {
+  KernelBuilder b(Form::reduce, 2, inner ? 1 : 0);
+  const ValueId x =
+      b.input(t, inner ? std::vector{Stride::any, Stride::unit} : std::vector{Stride::any, Stride::unit});
+  const int r = b.reduce(op, x);
+  b.begin_epilogue();
+  b.store(b.result(r), {inner ? Stride::unit : Stride::zero, inner ? Stride::zero : Stride::unit});
+  return b.done();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(cpu_reductions)
+
+BOOST_AUTO_TEST_CASE(every_op_and_dtype_inner) {
+  for (Op op : kReduceOps)
+    for (int d = 0; d < kDTypeCount; ++d) {
+      const auto t = static_cast<DType>(d);
+      if (!accepts(op, t)) continue;
+      const LoopKernel k = reduction(op, t, true);
+      for (int64_t n : {0, 1, 2, 15, 16, 17, 63, 64, 65, 100, 129, 1000}) {
+        if (n == 0 && op >= Op::argmax) continue;
+        compare(k, {3, n});
+      }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(every_op_and_dtype_outer) {
+  for (Op op : kReduceOps)
+    for (int d = 0; d < kDTypeCount; ++d) {
+      const auto t = static_cast<DType>(d);
+      if (!accepts(op, t)) continue;
+      const LoopKernel k = reduction(op, t, false);
+      for (int64_t s : {0, 1, 2, 3, 4, 5, 7, 100})
+        for (int64_t n : {1, 16, 31, 70}) {
+          if (s == 0 && op >= Op::argmax) continue;
+          compare(k, {s, n});
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(block_limits) {
+  for (Op op : {Op::sum, Op::max, Op::argmin})
+    for (DType t : {float32, float64, int32}) {
+      for (int64_t n : {16383, 16384, 16385, 32768, 50001}) compare(reduction(op, t, true), {2, n});
+      for (int64_t s : {1023, 1024, 1025, 2048, 3001}) compare(reduction(op, t, false), {s, 19});
+    }
+}
+
+BOOST_AUTO_TEST_CASE(all_infinite_or_nan) {
+  for (Op op : {Op::argmax, Op::argmin, Op::max, Op::min})
+    for (bool inner : {true, false})
+      for (float v : {INFINITY, -INFINITY, NAN}) {
+        const LoopKernel k = reduction(op, float32, inner);
+        Options o;
+        o.fill = [&](int, char* p, size_t n) {
+          for (size_t i = 0; i < n; i += 4) std::memcpy(p + i, &v, 4);
+        };
+        o.origins = {5, 9};
+        compare(k, {20, 40}, o);
+      }
+}
+
+/// Mean and variance's ingredients, an index, a maximum: several results of one pass, with an epilogue of its
+/// own.
+BOOST_AUTO_TEST_CASE(several_at_once) {
+  for (bool inner : {true, false})
+    for (DType t : {float32, float64}) {
+      KernelBuilder b(Form::reduce, 3, inner ? 2 : 1);
+      const ValueId x = b.input(t, {Stride::any, Stride::any, Stride::unit}), s = b.scalar(t);
+      const int sum = b.reduce(Op::sum, x), squares = b.reduce(Op::sum, b.op(Op::multiply, x, x)),
+                most = b.reduce(Op::max, b.op(Op::add, x, s)), where = b.reduce(Op::argmax, x),
+                single = b.reduce(Op::sum, b.cast(float32, x));
+      b.begin_epilogue();
+      const std::vector<Stride> out = inner ? std::vector{Stride::any, Stride::any, Stride::zero}
+                                            : std::vector{Stride::any, Stride::zero, Stride::unit};
+      const ValueId scale = b.input(t, out);
+      b.store(b.op(Op::multiply, b.result(sum), scale), out);
+      b.store(b.op(Op::subtract, b.result(squares), b.result(most)), out);
+      b.store(b.result(where), out);
+      b.store(b.cast(float16, b.cast(float32, b.result(single))), out);
+      b.done();
+      for (int64_t n : {1, 40, 1300})
+        compare(b.k, inner ? std::vector<int64_t>{2, 3, n} : std::vector<int64_t>{2, n, 37});
+    }
+}
+
+/// An inner reduction's epilogue is computed in few lanes, its rare cases too; what follows it in its row,
+/// and the rows after it, aren't.
+BOOST_AUTO_TEST_CASE(epilogues_of_rows) {
+  for (DType t : {DType::float32, DType::float64})
+    for (Op op : {Op::exp, Op::log, Op::sin, Op::tanh, Op::sqrt, Op::power}) {
+      KernelBuilder b(Form::reduce, 2, 1);
+      const ValueId x = b.input(t, {Stride::any, Stride::unit});
+      const ValueId large = b.op(Op::multiply, x, b.input(t, {Stride::any, Stride::zero}));
+      const int sum = b.reduce(Op::sum, large), most = b.reduce(Op::max, x);
+      b.store(large, {Stride::any, Stride::unit});
+      b.begin_epilogue();
+      const ValueId s = b.result(sum), m = b.result(most);
+      b.store(op == Op::power ? b.op(op, s, m) : b.op(op, s), {Stride::any, Stride::zero});
+      b.store(b.op(Op::less, s, m), {Stride::any, Stride::zero});
+      b.store(b.cast(DType::int64, b.op(Op::where, b.op(Op::less, s, m), s, m)), {Stride::any, Stride::zero});
+      b.done();
+      Options options;
+      options.tolerance = 1e-6;
+      for (int64_t n : {0, 1, 16, 33, 64, 100, 129, 16500}) compare(b.k, {n > 1000 ? 2 : 9, n}, options);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(long_bodies) {
+  for (bool inner : {true, false}) {
+    KernelBuilder b(Form::reduce, 2, inner ? 1 : 0);
+    ValueId x = b.input(float32, {Stride::any, Stride::unit});
+    const ValueId y = b.input(
+        float32, inner ? std::vector{Stride::any, Stride::zero} : std::vector{Stride::zero, Stride::unit});
+    ValueId v = x;
+    for (int i = 0; i < 300; ++i) v = b.op(i % 3 ? Op::add : Op::multiply, v, i % 7 ? y : x);
+    const int r = b.reduce(Op::sum, v), m = b.reduce(Op::min, v);
+    b.begin_epilogue();
+    const std::vector<Stride> out =
+        inner ? std::vector{Stride::unit, Stride::zero} : std::vector{Stride::zero, Stride::unit};
+    b.store(b.result(r), out);
+    b.store(b.result(m), out);
+    b.done();
+    for (int64_t n : {3, 90, 2000})
+      compare(b.k, inner ? std::vector<int64_t>{4, n} : std::vector<int64_t>{n, 50});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(matmul) {
+  for (DType t : {float32, float64, int32, int64, uint8}) {
+    KernelBuilder b(Form::reduce, 4, 2);
+    const ValueId x = b.input(t, {Stride::any, Stride::any, Stride::unit, Stride::zero});
+    const ValueId y = b.input(t, {Stride::any, Stride::zero, Stride::any, Stride::unit});
+    const int r = b.reduce(Op::matmul, x, y);
+    b.begin_epilogue();
+    const ValueId bias = b.input(t, {Stride::zero, Stride::zero, Stride::zero, Stride::unit});
+    b.store(b.op(Op::add, b.result(r), bias), {Stride::any, Stride::any, Stride::zero, Stride::unit});
+    b.done();
+    for (int64_t m : {1, 3, 8, 17})
+      for (int64_t k : {0, 1, 33})
+        for (int64_t n : {1, 16, 48, 75, 100}) compare(b.k, {2, m, k, n});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(matmul_inner_and_transposed) {
+  for (DType t : {float32, int16}) {
+    KernelBuilder b(Form::reduce, 2, 1);
+    const int r = b.reduce(Op::matmul, b.input(t, {Stride::any, Stride::unit}),
+                           b.input(t, {Stride::zero, Stride::any}));
+    b.begin_epilogue();
+    b.store(b.result(r), {Stride::unit, Stride::zero});
+    for (int64_t n : {0, 1, 50}) compare(b.done(), {5, n});
+
+    KernelBuilder c(Form::reduce, 3, 1);
+    const int q = c.reduce(Op::matmul, c.input(t, {Stride::unit, Stride::any, Stride::zero}),
+                           c.input(t, {Stride::zero, Stride::unit, Stride::any}));
+    c.begin_epilogue();
+    c.store(c.result(q), {Stride::any, Stride::zero, Stride::any});
+    compare(c.done(), {13, 21, 50});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(scans) {
+  for (int d = 0; d < kDTypeCount; ++d) {
+    const auto t = static_cast<DType>(d);
+    if (!accepts(Op::cumsum, t)) continue;
+    KernelBuilder b(Form::scan, 3, 1);
+    const ValueId x = b.input(t, {Stride::any, Stride::any, Stride::unit});
+    const int r = b.reduce(Op::cumsum, x);
+    b.store(b.result(r), {Stride::any, Stride::any, Stride::unit});
+    b.done();
+    for (int64_t s : {0, 1, 2, 30})
+      for (int64_t n : {1, 16, 100}) compare(b.k, {2, s, n});
+  }
+}
+
+/// Rows that are taken several at a time: one operand moves from row to row, the other does not.
+BOOST_AUTO_TEST_CASE(several_rows) {
+  for (DType t : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
+    for (Op op : {Op::sum, Op::prod}) {
+      KernelBuilder b(Form::reduce, 3, 2);
+      const DType wide = t == DType::float64 ? t : DType::float32;
+      const auto widened = [&](ValueId v) { return t == wide ? v : b.cast(wide, v); };
+      const ValueId x = widened(b.input(t, {Stride::any, Stride::any, Stride::unit})),
+                    y = widened(b.input(t, {Stride::any, Stride::zero, Stride::unit}));
+      const int r = b.reduce(op, b.op(Op::multiply, x, y));
+      b.begin_epilogue();
+      const ValueId bias = b.input(wide, {Stride::zero, Stride::unit, Stride::zero});
+      b.store(b.op(Op::add, b.result(r), bias), {Stride::any, Stride::unit, Stride::zero});
+      b.done();
+      for (int64_t rows : {1, 3, 4, 5, 8, 11})
+        for (int64_t n : {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 63, 64, 65, 130, 200})
+          compare(b.k, {2, rows, n});
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

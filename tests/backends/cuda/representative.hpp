@@ -1,0 +1,18 @@
+// One kernel of each kind that the emitter knows, by name: what tables and tests of edge shapes go through.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "jit/ir/ir.hpp"
+
+namespace lazy::test {
+
+struct Representative {
+  std::string name;
+  jit::loop::LoopKernel kernel;
+};
+const std::vector<Representative>& representatives();
+/// Throws std::out_of_range.
+const jit::loop::LoopKernel& representative(const std::string& name);
+
+}  // namespace lazy::test

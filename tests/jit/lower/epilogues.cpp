@@ -1,0 +1,75 @@
+// Pointwise ops after a matrix product are computed from its accumulators: one kernel, the same bits. After
+// sums in lanes, of which one is left, only short ones are.
+#include "tests/common/fresh.hpp"
+
+using namespace lazy;
+using fresh::numbers;
+
+namespace {
+
+/// The same function, fused and op by op.
+template <class F>
+void same_bits_in(uint64_t launches, F&& f) {
+  const uint64_t before = metrics().launches;
+  const auto fused = f().template to_vector<float>();
+  BOOST_TEST(metrics().launches - before == launches);
+  const config::Override eager("LAZY_EAGER", "1");
+  BOOST_TEST(fused == f().template to_vector<float>(), boost::test_tools::per_element());
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(epilogues, fresh::Fixture)
+
+BOOST_AUTO_TEST_CASE(linear_layers_are_one_kernel) {
+  for (const int64_t m : {1, 3, 40})
+    for (const int64_t n : {1, 5, 75}) {
+      const Tensor x = numbers({m, 33}) * 0.01, w = numbers({33, n}) * 0.01, b = numbers({n}),
+                   r = numbers({m, n});
+      eval(x, w, b, r);
+      const bool sums = n == 1 && m > 1;  // with a vector along the sum
+      same_bits_in(sums ? 2 : 1, [&] { return gelu(matmul(x, w) + b); });
+      same_bits_in(1, [&] { return maximum(matmul(x, w) + b, 0) * 0.5 + r; });
+      same_bits_in(1, [&] { return astype(astype(matmul(x, w), bfloat16), float32); });
+    }
+}
+
+BOOST_AUTO_TEST_CASE(long_epilogues_of_rows_are_kernels_of_their_own) {
+  const Tensor x = numbers({37, 50}) * 0.1;
+  x.eval();
+  same_bits_in(2, [&] { return gelu(sum(x, {1})); });
+  same_bits_in(1, [&] { return sqrt(sum(x * x, {1}) + 1); });
+  same_bits_in(1, [&] { return gelu(sum(x, {0})); });  // lanes are columns
+  same_bits_in(1, [&] { return gelu(sum(x)); });
+}
+
+BOOST_AUTO_TEST_CASE(batches_and_several_results) {
+  const Tensor x = numbers({3, 7, 20}) * 0.1, w = numbers({20, 18}) * 0.1, b = numbers({3, 1, 18});
+  eval(x, w, b);
+  const uint64_t before = metrics().launches;
+  const Tensor y = matmul(x, w), z = tanh(y + b), u = y * z;
+  eval(y, z, u);
+  BOOST_TEST(metrics().launches - before == 1u);
+  const auto fused = u.to_vector<float>();
+  const config::Override eager("LAZY_EAGER", "1");
+  const Tensor again = matmul(x, w);
+  BOOST_TEST(fused == (again * tanh(again + b)).to_vector<float>(), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(products_of_products) {
+  const Tensor x = numbers({9, 9}) * 0.1;
+  x.eval();
+  same_bits_in(2, [&] {
+    const Tensor y = matmul(x, x);
+    return matmul(maximum(y, 1), x) + y;  // the second product's epilogue reads the first's result
+  });
+  same_bits_in(3, [&] { return matmul(x, x) + permute_dims(matmul(x, x + 1), {1, 0}); });
+}
+
+BOOST_AUTO_TEST_CASE(wider_results_are_apart) {
+  const Tensor x = numbers({9, 9}) * 0.1;
+  x.eval();
+  same_bits_in(2, [&] { return astype(astype(matmul(x, x), float64) * 0.1, float32) + 0; });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,270 @@
+// Memory taken over in place, and what happens when there is none or a kernel can't be built.
+#include <map>
+
+#include "tests/common/fresh.hpp"
+
+using namespace lazy;
+using fresh::numbers;
+using fresh::Probe;
+
+namespace {
+
+/// Bytes that running `f` took over from its inputs.
+template <class F>
+uint64_t donated(F&& f) {
+  const uint64_t before = metrics().bytes_donated;
+  f();
+  return metrics().bytes_donated - before;
+}
+std::vector<float> ramp(int64_t n, float scale = 1, float offset = 0) {
+  std::vector<float> v(static_cast<size_t>(n));
+  for (size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(i + 1) * scale + offset;
+  return v;
+}
+void is(const Tensor& x, const std::vector<float>& expected) {
+  BOOST_TEST(x.to_vector<float>() == expected, boost::test_tools::per_element());
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(donation, fresh::Fixture)
+
+BOOST_AUTO_TEST_CASE(an_input_that_nobody_else_has_is_reused) {
+  Tensor x = numbers({1000});
+  BOOST_TEST(donated([&] {
+               x = x + 1;
+               x.eval();
+             }) == 4000u);
+  is(x, ramp(1000, 1, 1));
+  const uint64_t live = metrics().bytes_live;
+  for (int i = 0; i < 10; ++i) {
+    x = x + 1;
+    x.eval();
+  }
+  BOOST_TEST(metrics().bytes_live == live);
+  is(x, ramp(1000, 1, 11));
+}
+
+BOOST_AUTO_TEST_CASE(a_slice_is_written_in_place) {
+  Tensor x = numbers({1000});
+  const uint64_t launches = metrics().launches;
+  BOOST_TEST(donated([&] {
+               x(slice(10, 20)) = 0;
+               x.eval();
+             }) == 4000u);
+  BOOST_TEST(metrics().launches == launches + 1);
+  std::vector<float> expected = ramp(1000);
+  std::fill(expected.begin() + 10, expected.begin() + 20, 0.0f);
+  is(x, expected);
+}
+
+BOOST_AUTO_TEST_CASE(not_while_another_handle_can_see_it) {
+  Tensor x = numbers({100});
+  const Tensor other = x;
+  BOOST_TEST(donated([&] {
+               x = x + 1;
+               x.eval();
+             }) == 0u);
+  is(other, ramp(100));
+  Tensor y = other;
+  BOOST_TEST(donated([&] {
+               y(0) = 50;
+               y.eval();
+             }) == 0u);
+  is(other, ramp(100));
+}
+
+BOOST_AUTO_TEST_CASE(not_while_a_view_can_see_it) {
+  Tensor x = numbers({100});
+  const Tensor view = Tensor(x(slice(0, 5)));
+  BOOST_TEST(donated([&] {
+               x = x * 10;
+               x.eval();
+             }) == 0u);
+  is(view, ramp(5));
+}
+
+BOOST_AUTO_TEST_CASE(not_the_users_memory) {
+  std::vector<float> mine = ramp(100);
+  Tensor x = from_blob(mine.data(), {100});
+  BOOST_TEST(donated([&] {
+               x = x * 10;
+               x.eval();
+             }) == 0u);
+  Tensor y = from_blob(mine.data(), {100});
+  y(3) = 0;
+  y.eval();
+  BOOST_TEST(mine == ramp(100), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(not_while_another_pending_graph_needs_it) {
+  Tensor x = numbers({100});
+  const Tensor later = x * 2;  // shares only a value with what follows
+  BOOST_TEST(donated([&] {
+               x = x + 1;
+               x.eval();
+             }) == 0u);
+  is(later, ramp(100, 2));
+  is(x, ramp(100, 1, 1));
+}
+
+BOOST_AUTO_TEST_CASE(not_where_other_elements_are_still_read) {
+  Tensor x = numbers({100});
+  x = x + flip(x);
+  is(x, std::vector<float>(100, 101));
+  Tensor y = numbers({10, 10});
+  y = y + permute(y, {1, 0});
+  BOOST_TEST(y.to_vector<float>()[1] == 13);
+  BOOST_TEST(y.to_vector<float>()[10] == 13);
+  Tensor z = numbers({100});
+  z(slice(1, none)) = z(slice(none, -1)) * 2;
+  std::vector<float> shifted = ramp(100, 2, -2);
+  shifted[0] = 1;
+  is(z, shifted);
+}
+
+BOOST_AUTO_TEST_CASE(not_before_a_later_kernel_has_read_it) {
+  Tensor x = numbers({100});
+  Tensor y = x + 1;
+  Tensor total = sum(x * 2) + cumsum(x, {0});
+  x = Tensor();
+  eval(y, total);
+  is(y, ramp(100, 1, 1));
+  BOOST_TEST(total.to_vector<float>()[0] == 10101);
+}
+
+BOOST_AUTO_TEST_CASE(in_place_again_and_again_like_a_stencil) {
+  Tensor u = numbers({64});
+  std::vector<double> expected(64);
+  for (size_t i = 0; i < 64; ++i) expected[i] = static_cast<double>(i + 1);
+  u = astype(u, float64);
+  for (int step = 0; step < 20; ++step) {
+    u(slice(1, -1)) = (u(slice(2, none)) + u(slice(none, -2))) * 0.5;
+    const std::vector<double> old = expected;
+    for (size_t i = 1; i < 63; ++i) expected[i] = (old[i + 1] + old[i - 1]) * 0.5;
+    if (step % 3 == 0) u.eval();
+  }
+  BOOST_TEST(u.to_vector<double>() == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(failures, fresh::Fixture)
+
+namespace {
+struct NoMemory : Error {
+  using Error::Error;
+};
+}  // namespace
+
+// Several kernels, an input that could be taken over, kept values: memory ends at each allocation in turn.
+BOOST_AUTO_TEST_CASE(an_allocation_that_fails_can_be_tried_again) {
+  const Probe::Hooks hooks;
+  Probe& probe = Probe::instance();
+  int failed = 0;
+  for (int allowed = 0; allowed < 20; ++allowed) {
+    Tensor x = numbers({50});
+    Tensor y = x + 1;
+    Tensor z = cumsum(y * 2, {0});
+    Tensor w = sum(z) + flip(z);
+    x = Tensor();
+    z = Tensor();
+    int left = allowed;
+    probe.on_allocate = [&](size_t) {
+      if (left-- == 0) throw NoMemory("no memory");
+    };
+    bool threw = false;
+    const uint64_t flushed = metrics().flushes;
+    try {
+      w.eval();
+    } catch (const NoMemory&) { threw = true; }
+    probe.on_allocate = nullptr;
+    if (threw) {
+      ++failed;
+      BOOST_TEST(metrics().flushes == flushed);
+      BOOST_TEST(!w.handle()->ready());
+      BOOST_TEST(!y.handle()->ready());
+    }
+    is(y, ramp(50, 1, 1));
+    float total = 0, running = 0;
+    std::vector<float> sums;
+    for (int i = 1; i <= 50; ++i) sums.push_back(running += static_cast<float>(i + 1) * 2);
+    for (float s : sums) total += s;
+    for (float& s : sums) s += total;
+    std::reverse(sums.begin(), sums.end());
+    is(w, sums);
+    if (!threw) break;
+  }
+  BOOST_TEST(failed >= 2);
+}
+
+// An input whose memory was taken over is gone when a later kernel fails: said at every look, never a wrong
+// value.
+BOOST_AUTO_TEST_CASE(a_launch_that_fails_after_a_donation) {
+  const Probe::Hooks hooks;
+  Probe& probe = Probe::instance();
+  cache::clear();
+  Tensor x = numbers({50});
+  const Tensor other = (x + 5).eval();
+  x = (x * 2).eval();      // memory of the library's own
+  const Tensor y = x + 1;  // by a kernel that is there already, into x's memory
+  const Tensor z = cumsum(y, {0});
+  x = Tensor();
+  probe.on_launch = [] { throw NoMemory("no memory"); };
+  BOOST_CHECK_THROW(z.eval(), NoMemory);
+  probe.on_launch = nullptr;
+  for (const Tensor& lost : {y, z})
+    BOOST_CHECK_EXCEPTION(lost.eval(), Error, [](const Error& e) {
+      return std::string(e.what()).find("was overwritten by an earlier run") != std::string::npos;
+    });
+  is(other * 2, ramp(50, 2, 10));
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_that_cannot_be_built_can_be_tried_again) {
+  const Probe::Hooks hooks;
+  Probe& probe = Probe::instance();
+  const Tensor x = numbers({50});
+  Tensor kept = numbers({50});
+  cache::clear();
+  Tensor y = kept * 3 + x;
+  kept = Tensor();
+  int builds = 0;
+  probe.on_compile = [&](jit::loop::LoopKernel&) {
+    if (builds++ < 2) throw CompileError("no kernel today");
+  };
+  BOOST_CHECK_THROW(y.eval(), CompileError);
+  BOOST_TEST(!y.handle()->ready());
+  BOOST_CHECK_THROW(y.to_vector<float>(), CompileError);
+  is(y, ramp(50, 4));
+  BOOST_TEST(builds == 3);
+}
+
+BOOST_AUTO_TEST_CASE(the_graph_goes_on_after_a_failure) {
+  const Probe::Hooks hooks;
+  Probe& probe = Probe::instance();
+  const Tensor x = numbers({50});
+  const Tensor a = x + 1, b = a * 2;
+  probe.on_allocate = [](size_t) { throw NoMemory("no memory"); };
+  BOOST_CHECK_THROW(a.eval(), NoMemory);
+  probe.on_allocate = nullptr;
+  const Tensor c = a + b;
+  { const Tensor dropped = c * c; }
+  jit::FlushListener listener;
+  is(c, ramp(50, 3, 3));
+  BOOST_TEST(b.handle()->ready());  // one component, before and after
+  BOOST_TEST(listener.flushes.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_op_under_eager_throws_at_once) {
+  const Probe::Hooks hooks;
+  Probe& probe = Probe::instance();
+  Tensor x = numbers({50});
+  const fresh::Override eager("LAZY_EAGER", "1");
+  probe.on_allocate = [](size_t) { throw NoMemory("no memory"); };
+  BOOST_CHECK_THROW(x + 1, NoMemory);
+  BOOST_CHECK_THROW(x = x * 2, NoMemory);
+  probe.on_allocate = nullptr;
+  is(x, ramp(50));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

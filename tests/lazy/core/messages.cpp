@@ -1,0 +1,565 @@
+// Errors say which function was called, and where: every public function of lazy/ is called wrongly. A test
+// of the headers sees that none is left out.
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+
+#include "tests/common/check.hpp"
+
+using namespace lazy;
+
+namespace {
+
+std::set<std::string>& called() {
+  static std::set<std::string> names;
+  return names;
+}
+
+/// The call throws an error that starts with `said` and ends at `line` of this file.
+template <class F>
+void names_itself(const std::string& function, const std::string& said, F&& call, int line) {
+  called().insert(function);
+  BOOST_TEST_CONTEXT("from line " << line) {
+    try {
+      call();
+      BOOST_ERROR(function + " throws nothing");
+    } catch (const Error& e) {
+      const std::string text = e.what();
+      BOOST_TEST(text.starts_with(said + ": "), function << " says: " << text);
+      BOOST_TEST(text.ends_with("(messages.cpp:" + std::to_string(line) + ")"), text);
+    }
+  }
+}
+#define NAMES(function, ...) \
+  names_itself(              \
+      #function, #function, [&] { (void)(function(__VA_ARGS__)); }, __LINE__)
+// Other spellings go by the first name of what they call.
+#define CALLS(function, name, ...) \
+  names_itself(                    \
+      #function, #name, [&] { (void)(function(__VA_ARGS__)); }, __LINE__)
+#define SAYS(name, ...) \
+  names_itself(         \
+      #name, #name, [&] { (void)(__VA_ARGS__); }, __LINE__)
+
+const Tensor nothing;
+/// uint64 beside int64 is no dtype, and [5] fits no [2, 3].
+struct Operands {
+  Tensor x = ones({2, 3}), five = ones({5}), i = ones({2, 3}, int64), u = ones({2, 3}, uint64), b = x > 0;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(messages, Operands)
+
+BOOST_AUTO_TEST_CASE(of_one_empty_tensor) {
+  NAMES(negative, nothing);
+  NAMES(positive, nothing);
+  NAMES(abs, nothing);
+  NAMES(sign, nothing);
+  NAMES(square, nothing);
+  NAMES(reciprocal, nothing);
+  NAMES(relu, nothing);
+  NAMES(ceil, nothing);
+  NAMES(floor, nothing);
+  NAMES(trunc, nothing);
+  NAMES(round, nothing);
+  NAMES(sqrt, nothing);
+  NAMES(rsqrt, nothing);
+  NAMES(exp, nothing);
+  NAMES(expm1, nothing);
+  NAMES(log, nothing);
+  NAMES(log1p, nothing);
+  NAMES(log2, nothing);
+  NAMES(log10, nothing);
+  NAMES(sin, nothing);
+  NAMES(cos, nothing);
+  NAMES(tan, nothing);
+  NAMES(sinh, nothing);
+  NAMES(cosh, nothing);
+  NAMES(tanh, nothing);
+  NAMES(asin, nothing);
+  NAMES(acos, nothing);
+  NAMES(atan, nothing);
+  NAMES(asinh, nothing);
+  NAMES(acosh, nothing);
+  NAMES(atanh, nothing);
+  NAMES(erf, nothing);
+  NAMES(erfc, nothing);
+  NAMES(sigmoid, nothing);
+  NAMES(gelu, nothing);
+  NAMES(isnan, nothing);
+  NAMES(isinf, nothing);
+  NAMES(isfinite, nothing);
+  NAMES(signbit, nothing);
+  NAMES(logical_not, nothing);
+  NAMES(bitwise_invert, nothing);
+  NAMES(flatten, nothing);
+  NAMES(squeeze, nothing);
+  NAMES(expand_dims, nothing);
+  NAMES(flip, nothing);
+  NAMES(matrix_transpose, nothing);
+  NAMES(transpose, nothing);
+  NAMES(tril, nothing);
+  NAMES(triu, nothing);
+  NAMES(zeros_like, nothing);
+  NAMES(ones_like, nothing);
+  NAMES(empty_like, nothing);
+  NAMES(asarray, nothing);
+  NAMES(sum, nothing);
+  NAMES(prod, nothing);
+  NAMES(mean, nothing);
+  NAMES(var, nothing);
+  NAMES(stdev, nothing);
+  NAMES(max, nothing);
+  NAMES(min, nothing);
+  NAMES(any, nothing);
+  NAMES(all, nothing);
+  NAMES(argmax, nothing);
+  NAMES(argmin, nothing);
+  NAMES(logsumexp, nothing);
+  NAMES(count_nonzero, nothing);
+  NAMES(cumsum, nothing);
+  NAMES(cumulative_sum, nothing);
+  CALLS(absolute, abs, nothing);
+  CALLS(neg, negative, nothing);
+  CALLS(arcsin, asin, nothing);
+  CALLS(arccos, acos, nothing);
+  CALLS(arctan, atan, nothing);
+  CALLS(arcsinh, asinh, nothing);
+  CALLS(arccosh, acosh, nothing);
+  CALLS(arctanh, atanh, nothing);
+  CALLS(rint, round, nothing);
+  CALLS(fix, trunc, nothing);
+  CALLS(invert, bitwise_invert, nothing);
+  CALLS(bitwise_not, bitwise_invert, nothing);
+  CALLS(ravel, flatten, nothing);
+  SAYS(std, lazy::std(nothing));
+  NAMES(full_like, nothing, 1);
+  NAMES(astype, nothing, float32);
+  NAMES(can_cast, nothing, float32);
+  NAMES(finfo, nothing);
+  NAMES(iinfo, nothing);
+  NAMES(clip, nothing, 0, 1);
+  CALLS(clamp, clip, nothing, 0, 1);
+  NAMES(reshape, nothing, {1});
+  NAMES(permute_dims, nothing, {0});
+  CALLS(permute, permute_dims, nothing, {0});
+  NAMES(swapaxes, nothing, 0, 0);
+  NAMES(moveaxis, nothing, 0, 0);
+  CALLS(unsqueeze, expand_dims, nothing, 0);
+  NAMES(broadcast_to, nothing, {1});
+  NAMES(broadcast_arrays, {nothing});
+  NAMES(sliding_window_view, nothing, 1);
+  NAMES(meshgrid, {nothing});
+  NAMES(concat, {nothing});
+  CALLS(cat, concat, {nothing});
+  NAMES(stack, {nothing});
+  NAMES(einsum, "i", nothing);
+  NAMES(max_pool, nothing, 1);
+  NAMES(avg_pool, nothing, 1);
+  NAMES(adaptive_max_pool, nothing, 1);
+  NAMES(adaptive_avg_pool, nothing, 1);
+  NAMES(mark_static, nothing, 0);
+  NAMES(mark_dynamic, nothing, 0);
+  NAMES(eval, nothing);
+}
+
+BOOST_AUTO_TEST_CASE(of_two_tensors) {
+  NAMES(add, nothing, x);
+  NAMES(add, x, nothing);
+  NAMES(subtract, nothing, x);
+  NAMES(subtract, x, nothing);
+  NAMES(multiply, nothing, x);
+  NAMES(multiply, x, nothing);
+  NAMES(divide, nothing, x);
+  NAMES(divide, x, nothing);
+  NAMES(floor_divide, nothing, x);
+  NAMES(floor_divide, x, nothing);
+  NAMES(remainder, nothing, x);
+  NAMES(remainder, x, nothing);
+  NAMES(pow, nothing, x);
+  NAMES(pow, x, nothing);
+  NAMES(maximum, nothing, x);
+  NAMES(maximum, x, nothing);
+  NAMES(minimum, nothing, x);
+  NAMES(minimum, x, nothing);
+  NAMES(atan2, nothing, x);
+  NAMES(atan2, x, nothing);
+  NAMES(hypot, nothing, x);
+  NAMES(hypot, x, nothing);
+  NAMES(copysign, nothing, x);
+  NAMES(copysign, x, nothing);
+  NAMES(logaddexp, nothing, x);
+  NAMES(logaddexp, x, nothing);
+  NAMES(logical_and, nothing, x);
+  NAMES(logical_and, x, nothing);
+  NAMES(logical_or, nothing, x);
+  NAMES(logical_or, x, nothing);
+  NAMES(logical_xor, nothing, x);
+  NAMES(logical_xor, x, nothing);
+  NAMES(bitwise_and, nothing, x);
+  NAMES(bitwise_and, x, nothing);
+  NAMES(bitwise_or, nothing, x);
+  NAMES(bitwise_or, x, nothing);
+  NAMES(bitwise_xor, nothing, x);
+  NAMES(bitwise_xor, x, nothing);
+  NAMES(bitwise_left_shift, nothing, x);
+  NAMES(bitwise_left_shift, x, nothing);
+  NAMES(bitwise_right_shift, nothing, x);
+  NAMES(bitwise_right_shift, x, nothing);
+  NAMES(equal, nothing, x);
+  NAMES(equal, x, nothing);
+  NAMES(not_equal, nothing, x);
+  NAMES(not_equal, x, nothing);
+  NAMES(less, nothing, x);
+  NAMES(less, x, nothing);
+  NAMES(less_equal, nothing, x);
+  NAMES(less_equal, x, nothing);
+  NAMES(greater, nothing, x);
+  NAMES(greater, x, nothing);
+  NAMES(greater_equal, nothing, x);
+  NAMES(greater_equal, x, nothing);
+  NAMES(matmul, nothing, x);
+  NAMES(matmul, x, nothing);
+  NAMES(dot, nothing, x);
+  NAMES(dot, x, nothing);
+  NAMES(outer, nothing, x);
+  NAMES(outer, x, nothing);
+  NAMES(vecdot, nothing, x);
+  NAMES(vecdot, x, nothing);
+  NAMES(tensordot, nothing, x);
+  NAMES(tensordot, x, nothing);
+  NAMES(conv, nothing, x);
+  NAMES(conv, x, nothing);
+  NAMES(conv1d, nothing, x);
+  NAMES(conv1d, x, nothing);
+  NAMES(conv2d, nothing, x);
+  NAMES(conv2d, x, nothing);
+  NAMES(conv3d, nothing, x);
+  NAMES(conv3d, x, nothing);
+  NAMES(conv_transpose, nothing, x);
+  NAMES(conv_transpose, x, nothing);
+  NAMES(result_type, nothing, x);
+  NAMES(result_type, x, nothing);
+  CALLS(sub, subtract, nothing, x);
+  CALLS(mul, multiply, nothing, x);
+  CALLS(true_divide, divide, nothing, x);
+  CALLS(mod, remainder, nothing, x);
+  CALLS(power, pow, nothing, x);
+  CALLS(arctan2, atan2, nothing, x);
+  CALLS(left_shift, bitwise_left_shift, nothing, x);
+  CALLS(right_shift, bitwise_right_shift, nothing, x);
+  CALLS(eq, equal, nothing, x);
+  CALLS(ne, not_equal, nothing, x);
+  CALLS(lt, less, nothing, x);
+  CALLS(le, less_equal, nothing, x);
+  CALLS(gt, greater, nothing, x);
+  CALLS(ge, greater_equal, nothing, x);
+  NAMES(add, x, five);
+  NAMES(subtract, x, five);
+  NAMES(multiply, x, five);
+  NAMES(divide, x, five);
+  NAMES(floor_divide, x, five);
+  NAMES(remainder, x, five);
+  NAMES(pow, x, five);
+  NAMES(maximum, x, five);
+  NAMES(minimum, x, five);
+  NAMES(atan2, x, five);
+  NAMES(hypot, x, five);
+  NAMES(copysign, x, five);
+  NAMES(logaddexp, x, five);
+  NAMES(logical_and, x, five);
+  NAMES(logical_or, x, five);
+  NAMES(logical_xor, x, five);
+  NAMES(equal, x, five);
+  NAMES(not_equal, x, five);
+  NAMES(less, x, five);
+  NAMES(less_equal, x, five);
+  NAMES(greater, x, five);
+  NAMES(greater_equal, x, five);
+  NAMES(matmul, x, five);
+  NAMES(dot, x, five);
+  NAMES(vecdot, x, five);
+  NAMES(bitwise_and, i, ones({5}, int64));
+  NAMES(bitwise_or, i, ones({5}, int64));
+  NAMES(bitwise_xor, i, ones({5}, int64));
+  NAMES(bitwise_left_shift, i, ones({5}, int64));
+  NAMES(bitwise_right_shift, i, ones({5}, int64));
+  NAMES(add, i, u);
+  NAMES(subtract, i, u);
+  NAMES(multiply, i, u);
+  NAMES(divide, i, u);
+  NAMES(floor_divide, i, u);
+  NAMES(remainder, i, u);
+  NAMES(pow, i, u);
+  NAMES(maximum, i, u);
+  NAMES(minimum, i, u);
+  NAMES(atan2, i, u);
+  NAMES(hypot, i, u);
+  NAMES(copysign, i, u);
+  NAMES(logaddexp, i, u);
+  NAMES(bitwise_and, i, u);
+  NAMES(bitwise_or, i, u);
+  NAMES(bitwise_xor, i, u);
+  NAMES(bitwise_left_shift, i, u);
+  NAMES(bitwise_right_shift, i, u);
+  NAMES(equal, i, u);
+  NAMES(not_equal, i, u);
+  NAMES(less, i, u);
+  NAMES(less_equal, i, u);
+  NAMES(greater, i, u);
+  NAMES(greater_equal, i, u);
+  NAMES(matmul, i, u);
+  NAMES(dot, i, u);
+  NAMES(outer, i, u);
+  NAMES(vecdot, i, u);
+  NAMES(tensordot, i, u);
+  NAMES(result_type, i, u);
+  NAMES(subtract, b, b);
+  NAMES(bitwise_and, x, x);
+  NAMES(bitwise_left_shift, b, b);
+  NAMES(dot, ones({}, int64), u);
+  NAMES(matmul, ones({}), x);
+  NAMES(tensordot, x, five, 1);
+  NAMES(tensordot, x, five, {0}, {0});
+  NAMES(vecdot, x, x, 1);
+}
+
+BOOST_AUTO_TEST_CASE(of_more_operands) {
+  NAMES(where, nothing, x, x);
+  NAMES(where, b, nothing, x);
+  NAMES(where, b, x, five);
+  NAMES(where, b, i, u);
+  NAMES(where, ones({5}) > 0, x, x);
+  NAMES(fma, nothing, x, x);
+  NAMES(fma, x, x, five);
+  NAMES(fma, i, u, x);
+  NAMES(clip, x, nothing, 1);
+  NAMES(clip, x, five, 1);
+  NAMES(clip, x, none, five);
+  NAMES(clip, i, u, none);
+  NAMES(concat, {i, u});
+  NAMES(concat, {x, five});
+  NAMES(concat, {ones({})});
+  NAMES(concat, {});
+  NAMES(concat, {x}, 2);
+  NAMES(stack, {i, u});
+  NAMES(stack, {x, five});
+  NAMES(stack, {});
+  NAMES(stack, {x}, 3);
+  NAMES(broadcast_arrays, {x, five});
+  NAMES(einsum, "ij,jk->ik", x, x);
+  NAMES(einsum, "ij,ij->", {i, u});
+  NAMES(einsum, "i.", x);
+  NAMES(meshgrid, {x});
+  NAMES(meshgrid, {five}, "no");
+  NAMES(result_type, i, u, x);
+  NAMES(result_type, int64, uint64);
+  NAMES(tensor, {{1, 2}, {3}});
+  NAMES(tensor, {int64_t{1}, uint64_t{2}});
+  NAMES(from_span, std::vector<float>(3), {2});
+  NAMES(asarray, nothing, float32);
+  const Tensor q = ones({2, 4, 3}), three = ones({3, 4, 3});
+  NAMES(scaled_dot_product_attention, nothing, q, q);
+  NAMES(scaled_dot_product_attention, q, three, three);
+  NAMES(scaled_dot_product_attention, q, q, three);
+  NAMES(scaled_dot_product_attention, q, q, ones({2, 5, 3}));
+  NAMES(scaled_dot_product_attention, i, i, i);
+  NAMES(scaled_dot_product_attention, q, q, q, ones({7}));
+}
+
+BOOST_AUTO_TEST_CASE(of_numbers) {
+  NAMES(zeros, {-1});
+  NAMES(ones, {-1});
+  NAMES(empty, {-1});
+  NAMES(full, {-1}, 0);
+  NAMES(full, {1}, 300, int8);
+  NAMES(full_like, ones({1}, int8), 300);
+  NAMES(arange, 0, 1, 0);
+  NAMES(linspace, 0, 1, -1);
+  NAMES(eye, -1);
+  float data[1] = {};
+  NAMES(from_blob, data, {-1});
+  NAMES(from_blob, data, {1}, float32, {1, 1});
+  NAMES(set_printoptions, {.precision = -1});
+  NAMES(finfo, int32);
+  NAMES(iinfo, float32);
+}
+
+BOOST_AUTO_TEST_CASE(of_axes) {
+  NAMES(sum, x, 7);
+  NAMES(prod, x, 7);
+  NAMES(mean, x, 7);
+  NAMES(var, x, 7);
+  NAMES(stdev, x, 7);
+  NAMES(max, x, 7);
+  NAMES(min, x, 7);
+  NAMES(any, x, 7);
+  NAMES(all, x, 7);
+  NAMES(logsumexp, x, 7);
+  NAMES(count_nonzero, x, 7);
+  NAMES(argmax, x, 7);
+  NAMES(argmin, x, 7);
+  NAMES(cumsum, x, 7);
+  NAMES(cumulative_sum, x, 7);
+  NAMES(squeeze, x, 7);
+  NAMES(flip, x, 7);
+  NAMES(expand_dims, x, 7);
+  for (const Tensor& e : {zeros({0, 3})}) {
+    NAMES(max, e, 0);
+    NAMES(min, e, 0);
+    NAMES(argmax, e, 0);
+    NAMES(argmin, e, 0);
+  }
+  NAMES(argmax, x, {0, 1});
+  NAMES(cumsum, x, {0, 1});
+  NAMES(cumulative_sum, x);
+  NAMES(sum, x, {}, dropdims, bool_);
+  NAMES(cumsum, b, 0, bool_);
+  NAMES(squeeze, x, 0);
+  NAMES(tril, five);
+  NAMES(triu, five);
+  NAMES(matrix_transpose, five);
+  NAMES(transpose, x, {0});
+  NAMES(transpose, x, {0, 0});
+  NAMES(permute_dims, x, {0, 2});
+  NAMES(swapaxes, x, 0, 2);
+  NAMES(moveaxis, x, {0, 1}, 0);
+  NAMES(moveaxis, x, 2, 0);
+  NAMES(reshape, x, {4});
+  NAMES(reshape, x, {-2, 3});
+  NAMES(broadcast_to, x, {2, 4});
+  NAMES(sliding_window_view, x, 9);
+  NAMES(sliding_window_view, x, 1, 2);
+  NAMES(sliding_window_view, x, {1, 1, 1});
+  NAMES(expand_dims, ones({1, 1, 1, 1, 1, 1, 1, 1}), 0);
+  NAMES(mark_static, x, 2);
+  NAMES(mark_dynamic, x, 0, 5, 9);
+}
+
+BOOST_AUTO_TEST_CASE(of_images) {
+  const Tensor image = ones({1, 2, 8, 8}), w = ones({3, 2, 3, 3}), flat = ones({1, 2, 8}),
+               deep = ones({1, 2, 8, 8, 8});
+  NAMES(conv, image, flat);
+  NAMES(conv1d, image, w);
+  NAMES(conv1d, flat, ones({3, 3, 3}));
+  NAMES(conv2d, flat, w);
+  NAMES(conv2d, image, ones({3, 4, 3, 3}));
+  NAMES(conv2d, image, ones({3, 2, 9, 9}));
+  NAMES(conv2d, image, w, {.stride = 0});
+  NAMES(conv2d, image, w, {.padding = -1});
+  NAMES(conv2d, image, w, {.dilation = 0});
+  NAMES(conv2d, image, w, {.groups = 0});
+  NAMES(conv2d, image, w, {.groups = 2});
+  NAMES(conv2d, image > 0, w > 0);
+  NAMES(conv2d, astype(image, int64), astype(w, uint64));
+  NAMES(conv3d, deep, w);
+  NAMES(conv3d, deep, ones({3, 3, 3, 3, 3}));
+  NAMES(conv_transpose, image, w);
+  NAMES(conv_transpose, image, ones({2, 2, 3, 3}), {.output_padding = -1});
+  NAMES(max_pool, image, 9);
+  NAMES(max_pool, image, 2, {.padding = 2});
+  NAMES(max_pool, image > 0, 2);
+  NAMES(avg_pool, five, 2);
+  NAMES(avg_pool, image, 2, {.stride = 0});
+  NAMES(adaptive_max_pool, image, 0);
+  NAMES(adaptive_max_pool, image > 0, 2);
+  NAMES(adaptive_avg_pool, image, {1, 2, 3});
+  NAMES(adaptive_avg_pool, five, 2);
+}
+
+BOOST_AUTO_TEST_CASE(of_indices_and_members) {
+  Tensor y = ones({2, 3});
+  SAYS(index, y(2));
+  SAYS(index, y(0, 0, 0));
+  SAYS(index, y(slice(0, 1, 0)));
+  SAYS(index, y(ellipsis, ellipsis));
+  SAYS(index, y(i));
+  SAYS(index, y(ones({3}) > 0));
+  SAYS(index, nothing(0));
+  SAYS(assign, y(0) = five);
+  SAYS(assign, y(0) = nothing);
+  SAYS(add, y(0) += five);
+  SAYS(assign, y(b) = five);
+  Tensor k = ones({2}, int64);
+  SAYS(assign, k(0) = 1.5);
+  SAYS(add, k += 1.5);
+  SAYS(add, y += five);
+  SAYS(add, nothing + 1);
+  SAYS(multiply, x * five);
+  SAYS(shape, nothing.shape());
+  SAYS(dtype, nothing.dtype());
+  SAYS(ndim, nothing.ndim());
+  SAYS(size, nothing.size());
+  SAYS(size, x.size(2));
+  SAYS(device, nothing.device());
+  SAYS(nbytes, nothing.nbytes());
+  SAYS(eval, nothing.eval());
+  SAYS(to, nothing.to(cpu));
+  SAYS(item, nothing.item<float>());
+  SAYS(item, x.item<float>());
+  SAYS(to_vector, nothing.to_vector<float>());
+  SAYS(to_vector, nothing.to_vector<bool>());
+  SAYS(data, nothing.data<float>());
+  SAYS(data, x.data<double>());
+  SAYS(copy, nothing.copy());
+  SAYS(sum, x.sum(2));
+  SAYS(stdev, x.stdev(2));
+  SAYS(std, x.std(2));
+  SAYS(flatten, nothing.flatten());
+  SAYS(transpose, nothing.T());
+  SAYS(matrix_transpose, five.mT());
+  SAYS(shape, zeros({1, 1, 1, 1, 1, 1, 1, 1, 1}));
+  SAYS(axes, sum(x, {0, 0, 0, 0, 0, 0, 0, 0, 0}));
+}
+
+// Lists every function in namespace lazy of the headers that lazy.hpp includes.
+BOOST_AUTO_TEST_CASE(none_is_left_out) {
+  // What takes nothing that could be wrong, or says which device there isn't.
+  const std::set<std::string> exempt{"default_device",
+                                     "set_default_device",
+                                     "is_available",
+                                     "cuda_device_count",
+                                     "describe",
+                                     "synchronize",
+                                     "machine",
+                                     "set_arena",
+                                     "to_string",
+                                     "explain",
+                                     "get_printoptions",
+                                     "format",
+                                     "slice"};
+  const std::filesystem::path folder = std::filesystem::path(LAZY_SOURCE_DIR) / "lazy";
+  const std::regex include("#include \"lazy/(.*)\""),
+      declaration(
+          "^(?:inline |constexpr |template <.*> )*[A-Z][A-Za-z:<>]* ([a-z]\\w*)\\(.*|"
+          "^(?:inline |constexpr )*(?:void|bool|int|std::\\w+(?:<\\w+>)?) ([a-z]\\w*)\\(.*|"
+          "^LAZY_ALIAS[12]\\((\\w+),.*");
+  std::ifstream all(folder / "lazy.hpp");
+  BOOST_REQUIRE(all);
+  size_t found = 0;
+  for (std::string line; std::getline(all, line);) {
+    std::smatch header;
+    if (!std::regex_match(line, header, include)) continue;
+    std::ifstream in(folder / header[1].str());
+    BOOST_REQUIRE(in);
+    std::string until;  // the end of something whose functions are not called by name
+    for (std::string l; std::getline(in, l);) {
+      if (l.starts_with("namespace detail {") || l.starts_with("namespace cache {"))
+        until = "}  // namespace";
+      else if (l.starts_with("class ") && l.ends_with("{")) until = "};";
+      const bool inside = !until.empty();
+      if (inside && l.starts_with(until)) until.clear();
+      std::smatch m;
+      if (inside || !std::regex_match(l, m, declaration)) continue;
+      const std::string name = m[1].matched ? m[1] : m[2].matched ? m[2] : m[3];
+      ++found;
+      BOOST_TEST((called().contains(name) || exempt.contains(name)),
+                 name << " of " << header[1] << " is not called here");
+    }
+  }
+  BOOST_TEST(found > 150u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
