@@ -27,14 +27,14 @@ namespace lazy {
   X(disk_writes, "programs kept on disk")                                  \
   X(compile_ns, "nanoseconds spent compiling")                             \
   X(launches, "kernels run")                                               \
-  X(bands, "runs of kernels that went block by block")                     \
+  X(tile_groups, "runs of kernels that went block by block")               \
   X(bytes_to_device, "bytes copied from the host to a GPU")                \
   X(bytes_from_device, "bytes copied from a GPU to the host")              \
   X(graph_launches, "programs launched as one CUDA graph")                 \
   X(layouts_reused, "inputs that were there already in the layout wanted") \
   X(bytes_donated, "bytes of inputs reused for outputs")                   \
-  X(values_left_out, "values with handles that were not stored")           \
-  X(bytes_left_out, "their bytes")                                         \
+  X(values_dropped, "values with handles that were not stored")            \
+  X(bytes_dropped, "their bytes")                                         \
   X(late_values, "of these, needed after all")                             \
   X(fallbacks, "kernels that the backend left to the reference one")       \
   X(programs_evicted, "cache entries dropped to keep the limits")          \

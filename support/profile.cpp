@@ -333,7 +333,7 @@ uint64_t* detail::reserve_slowly() noexcept {
     }
     if (say)
       logging::warning("LAZY_PROFILE: " + text::human_size(config::get().profile_size) +
-                       " of events are recorded (LAZY_PROFILE_SIZE); later ones are left out");
+                       " of events are recorded (LAZY_PROFILE_SIZE); later ones are dropped");
   } catch (...) {}
   return nullptr;
 }

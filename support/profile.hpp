@@ -62,9 +62,9 @@ enum class Type : uint8_t {
   integer,  // int64_t
   real,     // double
   boolean,
-  text,  // const char* that stays; null: left out
+  text,  // const char* that stays; null: dropped
   json,  // likewise, inserted as it is
-  site,  // Site, as "main.cpp:14"; one without a line is left out
+  site,  // Site, as "main.cpp:14"; one without a line is dropped
 };
 struct Field {
   const char* name = nullptr;

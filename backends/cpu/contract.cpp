@@ -238,15 +238,15 @@ void Contraction::many_rows(const Launch& l, const Sides& s, const uint64_t* arg
   const int64_t part = std::max<int64_t>(1, parts == 1 ? s.steps : round_up(divide_up(s.steps, parts), 4));
   const int64_t lane_part = lane_steps(part), width = form_.vectors * form_.lanes,
                 chunk_bytes = (lane_part + starts()) * width * element_;
-  const int64_t band = std::max<int64_t>(1, kMostPacked / std::max<int64_t>(chunk_bytes, 1)) * width;
+  const int64_t panel = std::max<int64_t>(1, kMostPacked / std::max<int64_t>(chunk_bytes, 1)) * width;
   const int64_t pitch = round_up(lane_part * element_, 64);
   // Rows whose left side stays in the second-level cache while all columns pass.
   int64_t block = std::max<int64_t>(form_.rows, static_cast<int64_t>(caches().l2 / 3) /
                                                     std::max<int64_t>(pitch, 1) / form_.rows * form_.rows);
   block = std::min(block, round_up(divide_up(s.rows, l.threads), form_.rows));
   const int64_t blocks = divide_up(s.rows, block);
-  for (int64_t begin = 0; begin < s.columns; begin += band) {
-    const int64_t columns = std::min(band, s.columns - begin), chunks = divide_up(columns, width);
+  for (int64_t begin = 0; begin < s.columns; begin += panel) {
+    const int64_t columns = std::min(panel, s.columns - begin), chunks = divide_up(columns, width);
     // Too few blocks of rows for the threads: columns are shared out too.
     const int64_t strips =
         blocks >= 2 * l.threads || blocks % l.threads == 0 ? 1 : std::min<int64_t>(chunks, l.threads);

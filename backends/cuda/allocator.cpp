@@ -40,7 +40,7 @@ void Allocator::start() {
 
 void* Allocator::allocate(size_t bytes) {
   const size_t size = rounded(bytes);
-  Recording* const recording = Recording::current(gpu_);
+  CudaLaunchCapture* const recording = CudaLaunchCapture::current(gpu_);
   if (void* p = recording ? recording->take(size) : nullptr) return p;
   void* p = find(size);
   if (!p && recording && recording->release()) p = find(size);
@@ -75,7 +75,7 @@ void* Allocator::find(size_t size) {
 
 void Allocator::deallocate(void* p, size_t bytes) noexcept {
   const size_t size = rounded(bytes);
-  if (Recording* r = Recording::current(gpu_)) return r->keep(p, size);
+  if (CudaLaunchCapture* r = CudaLaunchCapture::current(gpu_)) return r->keep(p, size);
   give_back(p, size);
 }
 

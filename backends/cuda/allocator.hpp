@@ -24,7 +24,7 @@ class Allocator {
   /// what is kept is given back to the driver, once; then it throws DeviceError saying what was asked for and
   /// what is held.
   void* allocate(size_t bytes);
-  /// What the calling thread records (recording.hpp) keeps it until its launches are in the stream.
+  /// What the calling thread records (launch_graph.hpp) keeps it until its launches are in the stream.
   void deallocate(void*, size_t bytes) noexcept;
   /// Of a block that deallocate() put off; `size` as it is counted here.
   void give_back(void*, size_t size) noexcept;

@@ -106,11 +106,11 @@ class GpuBackend final : public Compiler {
     order(*gpu_, other);
   }
   void synchronize() override { gpu_->synchronize(); }
-  std::unique_ptr<jit::HeldRun> begin_run(uint64_t program,
-                                          std::unique_ptr<jit::HeldLaunches>& kept) override {
-    if (!config::get().cuda_graphs || Recording::current(*gpu_)) return nullptr;
-    if (!kept) kept = std::make_unique<KeptLaunches>();
-    return std::make_unique<Recording>(*gpu_, program, static_cast<KeptLaunches&>(*kept));
+  std::unique_ptr<jit::LaunchCapture> begin_capture(uint64_t program,
+                                                    std::unique_ptr<jit::LaunchGraph>& kept) override {
+    if (!config::get().cuda_graphs || CudaLaunchCapture::current(*gpu_)) return nullptr;
+    if (!kept) kept = std::make_unique<CudaLaunchGraph>();
+    return std::make_unique<CudaLaunchCapture>(*gpu_, program, static_cast<CudaLaunchGraph&>(*kept));
   }
   std::string describe() const override {
     return gpu_->name + ", sm_" + std::to_string(gpu_->architecture) + ", " +

@@ -6,7 +6,7 @@
 #include "backends/cuda/allocator.hpp"
 #include "backends/cuda/api/driver.hpp"
 #include "backends/cuda/blas.hpp"
-#include "backends/cuda/recording.hpp"
+#include "backends/cuda/launch_graph.hpp"
 #include "backends/cuda/staging.hpp"
 #include "support/forks.hpp"
 
@@ -42,14 +42,14 @@ class Gpu {
   void synchronize() const;
   /// Puts a launch into the stream, or into what the calling thread records.
   void launch(const Launched& l) {
-    if (Recording* r = Recording::current(*this)) return r->add(l);
+    if (CudaLaunchCapture* r = CudaLaunchCapture::current(*this)) return r->add(l);
     enter();
     launch_now(l);
   }
   void launch_now(const Launched&) const;
   /// Before something other than a launch goes into the stream: what was recorded goes first.
   void before_other_work() const {
-    if (Recording* r = Recording::current(*this)) r->interrupt();
+    if (CudaLaunchCapture* r = CudaLaunchCapture::current(*this)) r->interrupt();
   }
 
   const api::Driver& driver;
@@ -64,7 +64,7 @@ class Gpu {
   int multiprocessors = 0;
   Allocator allocator;
   Staging staging;
-  Graphs graphs;
+  LaunchGraphs graphs;
   Blas blas;
 
  private:

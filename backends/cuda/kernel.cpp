@@ -71,7 +71,7 @@ class GpuKernel final : public jit::Kernel {
     size_t scratch_bytes = 0;
     const bool any_order = sums_on(gpu) == config::Sums::any && gpu.architecture >= 80;
     schedule_.plan(args, launches, scratch_bytes, any_order ? gpu.multiprocessors : 0);
-    if (Recording* r = Recording::current(gpu)) r->note_plan(*this, scratch_bytes);
+    if (CudaLaunchCapture* r = CudaLaunchCapture::current(gpu)) r->note_plan(*this, scratch_bytes);
     const Borrowed scratch(gpu, scratch_bytes);
     args[ArgLayout::kScratch] = reinterpret_cast<uint64_t>(scratch.get());
     code_.launch(gpu, launches, args, static_cast<size_t>(at_.words()), schedule_.args_in_memory);

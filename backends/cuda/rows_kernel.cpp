@@ -32,7 +32,7 @@ class RowsKernel final : public jit::Kernel {
   void launch(uint64_t* args) const override {
     auto& gpu = *reinterpret_cast<Gpu*>(args[ArgLayout::kContext]);
     const auto& last = schedule_.members.back();
-    if (Recording* r = Recording::current(gpu)) r->note_plan(*this, 0);
+    if (CudaLaunchCapture* r = CudaLaunchCapture::current(gpu)) r->note_plan(*this, 0);
     Launch l = schedule_.plan(args);
     const Code& code = *codes_[std::exchange(l.function, uint16_t{0})];
     code.launch(gpu, {l}, args, static_cast<size_t>(last.offset + last.args.words()),

@@ -150,10 +150,10 @@ class Run {
   const char* value(ValueId v) const { return v == kNoValue ? nullptr : values_[v].bytes; }
 
   void evaluate(size_t first, size_t last, int n) {
-    auto next = k_.repeats.begin();  // maps only, whose body is evaluated whole
+    auto next = k_.rolled_loops.begin();  // maps only, whose body is evaluated whole
     for (size_t i = first; i < last;) {
-      if (next != k_.repeats.end() && i == next->first) {
-        repeat(*next, n);
+      if (next != k_.rolled_loops.end() && i == next->first) {
+        rolled_loop(*next, n);
         i = next++->last;
       } else {
         evaluate_one(i++, n, 0);
@@ -161,7 +161,7 @@ class Run {
     }
   }
 
-  void repeat(const Repeat& r, int n) {
+  void rolled_loop(const RolledLoop& r, int n) {
     size_t body = r.first;
     while (body < r.last && k_.body[body].code == Code::carried) ++body;
     const auto trips = static_cast<int64_t>(args_[layout_.scalar(r.trips)]);

@@ -44,7 +44,7 @@ class Kernel {
   virtual std::string stored() const { return {}; }
 };
 
-/// What the executor needs to know to cut a band's work into blocks (jit/plan/tiling/band.hpp).
+/// What the executor needs to know to cut a tile group's work into blocks (jit/plan/tiling/tile group.hpp).
 struct Workers {
   int threads = 1;  // 0: a device, all of which works on each block, of some far_bytes of values in between
   size_t near_bytes = size_t{32} << 10;  // first- and second-level cache of one thread
@@ -60,15 +60,15 @@ struct Change {
 
 /// What a backend keeps of a held run's launches, for the next run of the program with arguments that differ
 /// from these in addresses and scalars only.
-class HeldLaunches {
+class LaunchGraph {
  public:
-  virtual ~HeldLaunches() = default;
+  virtual ~LaunchGraph() = default;
 };
 
 /// A run whose launches a backend may hold back. Destroyed unfinished, what was held back never happens.
-class HeldRun {
+class LaunchCapture {
  public:
-  virtual ~HeldRun() = default;
+  virtual ~LaunchCapture() = default;
   /// Kernel::launch with a copy of the `count` words, or what it did in the run before, which was given
   /// words that differ as `change` says.
   virtual void launch(const Kernel&, const uint64_t* words, size_t count, const Change& change) = 0;
@@ -92,7 +92,7 @@ class Backend {
   virtual uint64_t context() const { return 0; }
   /// Throws CompileError if the kernel cannot be built.
   virtual std::unique_ptr<Kernel> compile(const loop::LoopKernel&) = 0;
-  /// Whether bands of kernels along the same rows are compiled as one (compile_rows).
+  /// Whether tile groups of kernels along the same rows are compiled as one (compile_rows).
   virtual bool fuses_rows() const { return false; }
   /// As compile() and load(), of kernels that go along the same rows.
   virtual std::unique_ptr<Kernel> compile_rows(const loop::FusedRows&) { return nullptr; }
@@ -126,7 +126,8 @@ class Backend {
   virtual void synchronize() {}
   /// The calling thread runs the steps of a program, by its number (Program::number), until the result dies.
   /// `kept`: null where the arguments are new. Null: as if it was not said.
-  virtual std::unique_ptr<HeldRun> begin_run(uint64_t /*program*/, std::unique_ptr<HeldLaunches>& /*kept*/) {
+  virtual std::unique_ptr<LaunchCapture> begin_capture(uint64_t /*program*/,
+                                                       std::unique_ptr<LaunchGraph>& /*kept*/) {
     return nullptr;
   }
   /// Compiling a kernel takes milliseconds: those of one program are compiled side by side (for_each).

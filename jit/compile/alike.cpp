@@ -5,7 +5,7 @@
 #include "jit/compile/disk.hpp"
 #include "jit/compile/rebuild.hpp"
 #include "jit/plan/program_fields.hpp"
-#include "jit/plan/tiling/row_bands.hpp"
+#include "jit/plan/tiling/row_groups.hpp"
 #include "support/error.hpp"
 
 namespace lazy::jit {
@@ -51,12 +51,14 @@ bool same_kernels(const StoredProgram& s, const Plan& again, Backend& backend, s
 }
 
 bool same_rows(const StoredProgram& s, Plan& again, Backend& backend, std::string& why) {
-  const auto bands = bands_in(*again.program);
+  const auto tile_groups = tile_groups_in(*again.program);
   for (size_t b = 0; b < s.rows.size(); ++b) {
-    const auto rows = backend.fuses_rows() ? rows_of(*again.program, *bands[b], again.loops) : std::nullopt;
+    const auto rows =
+        backend.fuses_rows() ? rows_of(*again.program, *tile_groups[b], again.loops) : std::nullopt;
     const auto kernel = rows ? backend.compile_rows(*rows) : nullptr;
     if ((kernel ? kernel->stored() : std::string()) != s.rows[b])
-      return why = "the kernel of band " + std::to_string(b) + ": compiled again it is another one", false;
+      return why = "the kernel of tile group " + std::to_string(b) + ": compiled again it is another one",
+             false;
   }
   return true;
 }
@@ -68,10 +70,10 @@ bool recompiles_alike(const StoredProgram& s, Backend& backend, std::string& why
   const auto variant = variant_of(s.program.variant);
   const auto rebuilt = RebuiltFrame::make(s.key, s.instance, s.program, why);
   if (!rebuilt) return false;
-  if (!variant || rebuilt->frame().code_class() != backend.code_class() || !numbered_in_order(s))
+  if (!variant || rebuilt->captured().code_class() != backend.code_class() || !numbered_in_order(s))
     return why = "it does not make sense", false;
   try {
-    Plan again = plan(rebuilt->frame(), *variant, backend);
+    Plan again = plan(rebuilt->captured(), *variant, backend);
     if (!same_plan(s.program, *again.program)) return why = "its key is compiled to another program", false;
     return same_kernels(s, again, backend, why) && same_rows(s, again, backend, why);
   } catch (const Error& e) { return why = e.what(), false; }

@@ -11,8 +11,8 @@
 #include "jit/observe/dump.hpp"
 #include "jit/observe/profile.hpp"
 #include "jit/plan/names.hpp"
-#include "jit/plan/tiling/band.hpp"
-#include "jit/plan/tiling/row_bands.hpp"
+#include "jit/plan/tiling/row_groups.hpp"
+#include "jit/plan/tiling/tile_group.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
 #include "support/nvtx.hpp"
@@ -22,7 +22,7 @@ namespace {
 
 std::vector<uint64_t> trips_of(const loop::LoopKernel& k, const Step& step) {
   std::vector<uint64_t> trips;
-  for (const loop::Repeat& r : k.repeats) trips.push_back(step.scalars[r.trips].value);
+  for (const loop::RolledLoop& r : k.rolled_loops) trips.push_back(step.scalars[r.trips].value);
   return trips;
 }
 
@@ -34,20 +34,20 @@ void fix_arguments(const Trace& t, Program& p, bool all) {
     return (n.marks.load(std::memory_order_relaxed) >> (8 * byte + dim) & 1) != 0;
   };
   std::vector<int64_t> free;
-  for (const Node* n : t.frame->values)
+  for (const Node* n : t.captured->values)
     for (int i = 0; i < n->shape.size(); ++i)
       if (marked(*n, i, 1) && n->shape[i] > 1) free.push_back(n->shape[i]);
   const auto fixed = [&](const Node& n, Op op, int dim) {
-    if (op == Op::leaf) return all ? !marked(n, dim, 1) : marked(n, dim, 0);
+    if (op == Op::input) return all ? !marked(n, dim, 1) : marked(n, dim, 0);
     return all && std::none_of(free.begin(), free.end(), [&](int64_t f) { return n.shape[dim] % f == 0; });
   };
   const auto guard = [&](Guard::Kind kind, uint32_t node, int operand, int dim, int64_t value) {
     p.guards.push_back({kind, node, 0, static_cast<uint16_t>(operand), static_cast<uint16_t>(dim), value});
   };
-  for (uint32_t v = 0; v < t.frame->values.size(); ++v) {
-    const Node& n = *t.frame->values[v];
+  for (uint32_t v = 0; v < t.captured->values.size(); ++v) {
+    const Node& n = *t.captured->values[v];
     const Op op = t.values[v].op;
-    if (op == Op::leaf || op == Op::reshape || op == Op::broadcast || op == Op::slice || op == Op::window ||
+    if (op == Op::input || op == Op::reshape || op == Op::broadcast || op == Op::slice || op == Op::window ||
         is_source(op))
       for (int i = 0; i < n.shape.size(); ++i)
         if (n.shape[i] != 1 && fixed(n, op, i)) guard(Guard::Kind::extent, v, 0, i, n.shape[i]);
@@ -68,17 +68,17 @@ const char* name_of(Variant v) {
   return names[static_cast<int>(v)];
 }
 
-Plan plan(const Frame& frame, Variant variant, Backend& backend) {
-  Plan made(frame);
+Plan plan(const CapturedGraph& captured, Variant variant, Backend& backend) {
+  Plan made(captured);
   const std::shared_ptr<Program>& program = made.program;
   Trace& trace = made.trace;
   std::vector<loop::LoopKernel>& loops = made.loops;
   program->variant = name_of(variant);
-  for (uint8_t pending : frame.pending) program->nodes += pending;
+  for (uint8_t pending : captured.pending) program->nodes += pending;
   {
     const profile::Span span(event::kSimplify);
     simplify(trace);
-    if (frame.contracts()) contract(trace);
+    if (captured.contracts()) contract(trace);
   }
   const bool strict = variant == Variant::strict;
   {
@@ -89,12 +89,12 @@ Plan plan(const Frame& frame, Variant variant, Backend& backend) {
   if (!strict) fix_arguments(trace, *program, variant == Variant::fixed);
   {
     const profile::Span span(event::kLower);
-    lower(trace, fusion, {strict, frame.exact_casts()}, *program, loops);
+    lower(trace, fusion, {strict, captured.exact_casts()}, *program, loops);
   }
   if (backend.workers().threads > 0 || backend.fuses_rows()) {
-    const profile::Span span(event::kBands);
-    find_bands(trace, fusion, loops, *program);
-    if (backend.fuses_rows()) keep_row_bands(*program, loops);
+    const profile::Span span(event::kTileGroups);
+    find_tile_groups(trace, fusion, loops, *program);
+    if (backend.fuses_rows()) keep_row_groups(*program, loops);
   }
   find_relayouts(*program);
   for (size_t i = 0; i < loops.size(); ++i) {
@@ -104,26 +104,27 @@ Plan plan(const Frame& frame, Variant variant, Backend& backend) {
   return made;
 }
 
-std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Backend& backend) {
+std::shared_ptr<const Program> compile(const CapturedGraph& captured, Variant variant, Backend& backend) {
   using clock = std::chrono::steady_clock;
   const nvtx::Range range([] { return std::string("compile"); });
   const auto start = clock::now();
   const profile::Ticks start_ticks = profile::start_time();
-  const Plan planned = plan(frame, variant, backend);
+  const Plan planned = plan(captured, variant, backend);
   const std::shared_ptr<Program>& program = planned.program;
   const std::vector<loop::LoopKernel>& loops = planned.loops;
   const Trace& trace = planned.trace;
   const Fusion& fusion = planned.fusion;
-  std::vector<Band*> rows;  // bands that become one kernel
+  std::vector<TileGroup*> rows;  // tile groups that become one kernel
   if (backend.fuses_rows())
-    for (Band* b : bands_in(*program))
+    for (TileGroup* b : tile_groups_in(*program))
       if (rows_of(*program, *b, loops)) rows.push_back(b);
   // Those that take longest come first.
   const auto compile_one = [&](int64_t i) {
     auto n = static_cast<size_t>(i);
     if (n < rows.size()) {
-      Band& band = *rows[n];
-      band.rows = rows_for(*rows_of(*program, band, loops), loops[band.first].name + "_rows", backend);
+      TileGroup& tile_group = *rows[n];
+      tile_group.rows =
+          rows_for(*rows_of(*program, tile_group, loops), loops[tile_group.first].name + "_rows", backend);
       return;
     }
     n -= rows.size();
@@ -148,15 +149,16 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
           logging::enabled(logging::Channel::kernels, logging::kDetail) ? "\n" : "",
           logging::enabled(logging::Channel::kernels, logging::kDetail) ? loop::print(loops[i]).c_str() : "");
   }
-  for (const Band* b : rows) program->code_bytes += b->rows->code_bytes();
-  name_steps(*program, &frame);
+  for (const TileGroup* b : rows) program->code_bytes += b->rows->code_bytes();
+  name_steps(*program, &captured);
   if (logging::enabled(logging::Channel::fusion))
     logging::print(logging::Channel::fusion, "%zu ops -> %zu kernels%s%s",
                    static_cast<size_t>(program->nodes), loops.size(),
                    logging::enabled(logging::Channel::fusion, logging::kDetail) ? "\n" : "",
                    logging::enabled(logging::Channel::fusion, logging::kDetail) ? print(trace).c_str() : "");
   if (logging::enabled(logging::Channel::fusion))
-    for (const Band& b : program->bands) logging::print(logging::Channel::fusion, "%s", describe(b).c_str());
+    for (const TileGroup& b : program->tile_groups)
+      logging::print(logging::Channel::fusion, "%s", describe(b).c_str());
   dump_program(trace, fusion, *program, loops);
   if (start_ticks) {
     event::compiled(start_ticks, *program);
@@ -164,9 +166,9 @@ std::shared_ptr<const Program> compile(const Frame& frame, Variant variant, Back
   }
   program->compile_ns = static_cast<uint64_t>((clock::now() - start).count());
   metric::add(Counter::compile_ns, program->compile_ns);
-  std::vector<uint32_t> key = frame.key;
-  Frame::set_code_class(key, backend.code_class());
-  store_program(key, frame, *program, loops, backend);
+  std::vector<uint32_t> key = captured.key;
+  CapturedGraph::set_code_class(key, backend.code_class());
+  store_program(key, captured, *program, loops, backend);
   return program;
 }
 

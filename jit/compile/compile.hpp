@@ -1,4 +1,4 @@
-// From a frame to a program: trace -> simplify -> fuse -> lower -> backend.
+// From a captured graph to a program: trace -> simplify -> fuse -> lower -> backend.
 #pragma once
 #include <memory>
 
@@ -17,17 +17,17 @@ const char* name_of(Variant);
 
 /// A plan is what a program does, before its kernels are compiled.
 struct Plan {
-  explicit Plan(const Frame& f) : trace(f) {}
+  explicit Plan(const CapturedGraph& f) : trace(f) {}
   std::shared_ptr<Program> program = std::make_shared<Program>();
   std::vector<loop::LoopKernel> loops;  // of each step
   Trace trace;
   Fusion fusion;
 };
-/// Follows from the frame, the variant and the backend's kind alone. Throws CompileError.
-Plan plan(const Frame&, Variant, Backend&);
+/// Follows from the captured graph, the variant and the backend's kind alone. Throws CompileError.
+Plan plan(const CapturedGraph&, Variant, Backend&);
 
 /// Throws CompileError. Kernels already built for another program are shared. The program is kept on disk
 /// too.
-std::shared_ptr<const Program> compile(const Frame&, Variant, Backend&);
+std::shared_ptr<const Program> compile(const CapturedGraph&, Variant, Backend&);
 
 }  // namespace lazy::jit

@@ -11,7 +11,7 @@
 #include "jit/compile/relayout.hpp"
 #include "jit/plan/names.hpp"
 #include "jit/plan/program_fields.hpp"
-#include "jit/plan/tiling/row_bands.hpp"
+#include "jit/plan/tiling/row_groups.hpp"
 #include "support/build_id.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
@@ -37,7 +37,7 @@ bool read_program(std::string_view bytes, StoredProgram& s) {
   if (kernels > l.left()) return false;
   s.kernels.resize(kernels);
   for (StoredKernel& k : s.kernels) l(k.identity, k.name, k.stored);
-  s.rows.resize(bands_in(s.program).size());
+  s.rows.resize(tile_groups_in(s.program).size());
   for (std::string_view& r : s.rows) l(r);
   l(s.instance);
   if (!l.done() || s.kernel_of.size() != s.program.steps.size()) return false;
@@ -94,13 +94,13 @@ std::optional<std::vector<loop::LoopKernel>> loops_of(const StoredProgram& s) {
 namespace {
 
 bool load_rows(StoredProgram& s, Backend& backend, std::string& why) {
-  const auto bands = bands_in(s.program);
+  const auto tile_groups = tile_groups_in(s.program);
   for (size_t b = 0; b < s.rows.size(); ++b) {
     if (s.rows[b].empty()) continue;
-    Band& band = *bands[b];
-    band.rows = rows_kernel(s, b, backend);
-    if (band.rows) s.program.code_bytes += band.rows->code_bytes();
-    else return why = "its kernel for band " + std::to_string(b) + " could not be loaded", false;
+    TileGroup& tile_group = *tile_groups[b];
+    tile_group.rows = rows_kernel(s, b, backend);
+    if (tile_group.rows) s.program.code_bytes += tile_group.rows->code_bytes();
+    else return why = "its kernel for tile group " + std::to_string(b) + " could not be loaded", false;
   }
   return true;
 }
@@ -108,14 +108,14 @@ bool load_rows(StoredProgram& s, Backend& backend, std::string& why) {
 }  // namespace
 
 // What rows are made of follows from the program and its loop kernels, so only their code is kept.
-std::shared_ptr<const Kernel> rows_kernel(const StoredProgram& s, size_t band, Backend& backend) {
+std::shared_ptr<const Kernel> rows_kernel(const StoredProgram& s, size_t tile_group, Backend& backend) {
   const auto loops = loops_of(s);
-  const auto rows = loops ? rows_of(s.program, *bands_in(s.program)[band], *loops) : std::nullopt;
-  return rows ? rows_from(*rows, s.rows[band], backend) : nullptr;
+  const auto rows = loops ? rows_of(s.program, *tile_groups_in(s.program)[tile_group], *loops) : std::nullopt;
+  return rows ? rows_from(*rows, s.rows[tile_group], backend) : nullptr;
 }
 
 std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint32_t> key, Backend& backend,
-                                                            const Frame* frame) {
+                                                            const CapturedGraph* captured) {
   std::vector<std::shared_ptr<const Program>> programs;
   const std::string target = backend.target();
   if (target.empty() || !config::get().dump_dir.empty()) return programs;  // dumps are of what is compiled
@@ -128,11 +128,11 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
     std::string why;
     bool good = take_apart(wanted, found.value(), s, why);
     if (good && config::get().cache_verify) good = recompiles_alike(s, backend, why);
-    if (good) name_steps(s.program, frame);
+    if (good) name_steps(s.program, captured);
     for (size_t i = 0; good && i < s.program.steps.size(); ++i) {
       const StoredKernel& k = s.kernels[s.kernel_of[i]];
       Step& step = s.program.steps[i];
-      step.kernel = kernel_from(k.identity, step_name(step, frame), step.at, k.stored, backend);
+      step.kernel = kernel_from(k.identity, step_name(step, captured), step.at, k.stored, backend);
       good = step.kernel != nullptr;
       if (good) s.program.code_bytes += step.kernel->code_bytes();
       else why = "kernel " + std::string(k.name) + " could not be loaded";
@@ -162,7 +162,7 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
   return programs;
 }
 
-void store_program(std::span<const uint32_t> key, const Frame& frame, const Program& p,
+void store_program(std::span<const uint32_t> key, const CapturedGraph& captured, const Program& p,
                    const std::vector<loop::LoopKernel>& loops, Backend& backend) {
   const std::string target = backend.target();
   if (target.empty() || config::get().cache != config::CacheMode::on) return;
@@ -185,12 +185,12 @@ void store_program(std::span<const uint32_t> key, const Frame& frame, const Prog
   Saver s;
   s(p, kernel_of);
   s.count(kernels);
-  for (const Band* b : bands_in(p)) {
+  for (const TileGroup* b : tile_groups_in(p)) {
     const std::string rows = b->rows ? b->rows->stored() : std::string();
     if (b->rows && rows.empty()) return;
     bodies(rows);
   }
-  bodies(instance_of(frame));
+  bodies(instance_of(captured));
   const std::string value = s.take() += bodies.bytes();
   const std::string wanted = record_key(key, target);
   const bool kept = store->add(cache::KeyView(wanted.data(), wanted.size()), label_of(p), value);

@@ -19,11 +19,11 @@
 
 namespace lazy::jit {
 
-/// The programs kept for a frame's key, strict ones last.
+/// The programs kept for a captured graph's key, strict ones last.
 std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint32_t> key, Backend&,
-                                                            const Frame* = nullptr);
-/// Keeps a program that was compiled from these loop kernels, for the frame.
-void store_program(std::span<const uint32_t> key, const Frame&, const Program&,
+                                                            const CapturedGraph* = nullptr);
+/// Keeps a program that was compiled from these loop kernels, for the captured graph.
+void store_program(std::span<const uint32_t> key, const CapturedGraph&, const Program&,
                    const std::vector<loop::LoopKernel>&, Backend&);
 
 /// A kept program taken apart. The views are into the record's value.
@@ -34,7 +34,7 @@ struct StoredProgram {
   Program program;                  // its steps have no kernels
   std::vector<uint32_t> kernel_of;  // by step
   std::vector<StoredKernel> kernels;
-  std::vector<std::string_view> rows;  // by band: the code of Band::rows, or empty
+  std::vector<std::string_view> rows;  // by tile group: the code of Tile group::rows, or empty
   std::string_view instance;
   std::string build, target;
   std::vector<uint32_t> key;
@@ -43,8 +43,8 @@ struct StoredProgram {
 /// Nothing, with a reason, if the bytes are not a program of this build that makes sense for its key. Of a
 /// program of another build, only `build` and `target` are set.
 bool take_apart(std::string_view key, std::string_view value, StoredProgram&, std::string& why);
-/// The kernel of a band for which `rows` has code; null if that makes no sense.
-std::shared_ptr<const Kernel> rows_kernel(const StoredProgram&, size_t band, Backend&);
+/// The kernel of a tile group for which `rows` has code; null if that makes no sense.
+std::shared_ptr<const Kernel> rows_kernel(const StoredProgram&, size_t tile_group, Backend&);
 /// The loop kernel of each step; nothing if they make no sense.
 std::optional<std::vector<loop::LoopKernel>> loops_of(const StoredProgram&);
 /// Programs of one key that differ in this are not interchangeable.

@@ -6,7 +6,7 @@
 #include "jit/compile/compile.hpp"
 #include "jit/lower/lower.hpp"
 #include "jit/passes/passes.hpp"
-#include "jit/plan/tiling/band.hpp"
+#include "jit/plan/tiling/tile_group.hpp"
 #include "support/config.hpp"
 #include "support/json.hpp"
 
@@ -47,7 +47,7 @@ void describe_program(const Trace& t, const Fusion* f, const Program& p, const s
     const Value& x = t.values[v];
     out += "{\"v\":" + std::to_string(v) + ",\"op\":\"" + name_of(x.op) + "\",\"dtype\":\"" +
            name_of(x.dtype) + "\",\"shape\":" + to_string(t.shape(v));
-    if (x.op != Op::leaf) out += ",\"at\":" + json::quoted(lazy::to_string(t.node(v).site));
+    if (x.op != Op::input) out += ",\"at\":" + json::quoted(lazy::to_string(t.node(v).site));
     if (f && v < f->kernel_of.size() && f->kernel_of[v] >= 0)
       out += ",\"group\":" + std::to_string(f->kernel_of[v]);
     if (f && v < f->materialised.size() && f->materialised[v]) out += ",\"stored\":true";
@@ -70,7 +70,7 @@ void describe_program(const Trace& t, const Fusion* f, const Program& p, const s
     out += '}';
   });
   out += ',';
-  list(out, "bands", p.bands, [&](const Band& b) {
+  list(out, "tile_groups", p.tile_groups, [&](const TileGroup& b) {
     out += "{\"first\":" + std::to_string(b.first) + ",\"count\":" + std::to_string(b.count) +
            ",\"text\":" + json::quoted(describe(b)) + "}";
   });
@@ -97,11 +97,11 @@ void program(const Trace& t, const Fusion& f, const Program& p, const std::vecto
   describe_program(t, &f, p, groups_of(p), &loops);
 }
 
-void loaded(profile::Ticks start, const Frame& f,
+void loaded(profile::Ticks start, const CapturedGraph& f,
             const std::vector<std::shared_ptr<const Program>>& programs) {
   profile::put(kLoad, start, profile::now(), programs.size());
   for (const auto& p : programs) {
-    // What was fused into what is not kept on disk, but follows from the frame.
+    // What was fused into what is not kept on disk, but follows from the captured graph.
     const bool strict = p->variant == name_of(Variant::strict);
     Trace trace(f);
     simplify(trace);

@@ -7,7 +7,7 @@ namespace lazy::jit::event {
 
 /// The graph, its fusion groups, kernels and guards: once a program.
 void program(const Trace&, const Fusion&, const Program&, const std::vector<loop::LoopKernel>&);
-/// Programs for this frame's key came from disk.
-void loaded(profile::Ticks start, const Frame&, const std::vector<std::shared_ptr<const Program>>&);
+/// Programs for this captured graph's key came from disk.
+void loaded(profile::Ticks start, const CapturedGraph&, const std::vector<std::shared_ptr<const Program>>&);
 
 }  // namespace lazy::jit::event

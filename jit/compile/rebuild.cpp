@@ -14,8 +14,8 @@ int64_t unfolded(uint64_t v) { return static_cast<int64_t>(v >> 1 ^ (0 - (v & 1)
 
 /// Extents that do not follow from the operands', but for those that the key says are 1.
 bool own_extents(Op op) {
-  return op == Op::leaf || op == Op::constant || op == Op::iota || op == Op::reshape || op == Op::broadcast ||
-         op == Op::slice || op == Op::window;
+  return op == Op::input || op == Op::constant || op == Op::iota || op == Op::reshape ||
+         op == Op::broadcast || op == Op::slice || op == Op::window;
 }
 bool has_positions(Op op) { return op == Op::slice || op == Op::window || op == Op::slice_update; }
 
@@ -58,7 +58,7 @@ void infer_shape(Node& n) {
 
 }  // namespace
 
-std::string instance_of(const Frame& f) {
+std::string instance_of(const CapturedGraph& f) {
   Saver s;
   const auto put = [&](int64_t v) { s.count(folded(v)); };
   const uint32_t* words = f.key.data() + 1;
@@ -72,11 +72,11 @@ std::string instance_of(const Frame& f) {
       for (int64_t v : n->ints) put(v);
       for (int64_t v : n->steps) put(v);
     }
-    if (op == Op::leaf) {
+    if (op == Op::input) {
       s(n->contiguous);
       if (!n->contiguous)
         for (int64_t v : n->strides) put(v);
-    } else {  // a leaf's marks are in its key
+    } else {  // an input's marks are in its key
       put(n->marks.load(std::memory_order_relaxed));
     }
   }
@@ -120,7 +120,7 @@ class RebuiltFrame::Reader {
     n.op = static_cast<Op>(op);
     n.dtype = static_cast<DType>(dtype);
     n.arity = static_cast<uint8_t>(words.size() - 2);
-    if (n.arity != row_of(n.op).arity || (n.op == Op::leaf && (second & 1))) return false;
+    if (n.arity != row_of(n.op).arity || (n.op == Op::input && (second & 1))) return false;
     for (int i = 0; i < n.arity; ++i) {
       const uint32_t o = words[static_cast<size_t>(2 + i)];
       if (o >= nodes_.size() - 1) return false;
@@ -140,7 +140,7 @@ class RebuiltFrame::Reader {
       n.ints = numbers(count);
       n.steps = numbers(count);
     }
-    if (n.op == Op::leaf) {
+    if (n.op == Op::input) {
       instance_(n.contiguous);
       if (!n.contiguous) n.strides = numbers(static_cast<int>(rank));
     } else {
@@ -154,7 +154,7 @@ class RebuiltFrame::Reader {
 
   static bool attributes(Node& n, uint32_t word) {
     const uint32_t count = word >> 4 & 0xf, axes = word >> 8;
-    if (n.op == Op::leaf) {
+    if (n.op == Op::input) {
       n.marks.store(static_cast<uint16_t>(axes), std::memory_order_relaxed);
       return count == 0 && axes >> 16 == 0;
     }
@@ -180,7 +180,7 @@ std::unique_ptr<RebuiltFrame> RebuiltFrame::make(std::span<const uint32_t> key, 
   for (const Guard& g : p.guards)
     if (g.kind == Guard::Kind::scalar && g.node < nodes.size())
       nodes[g.node]->scalar.bits = static_cast<uint64_t>(g.value);
-  made->frame_.restore({key.begin(), key.end()}, std::move(nodes));
+  made->captured_.restore({key.begin(), key.end()}, std::move(nodes));
   return made;
 }
 

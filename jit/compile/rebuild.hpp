@@ -1,6 +1,7 @@
 // Programs built again from their keys. A key leaves open what a program does not depend on, or has guards
 // for: extents, positions, layouts. One instance of these is kept with a program on disk. Key and instance
-// make a frame like the one that it was compiled for, so the compiler can be asked what it should be.
+// make a captured graph like the one that it was compiled for, so the compiler can be asked what it should
+// be.
 #pragma once
 #include <deque>
 #include <memory>
@@ -12,22 +13,22 @@
 
 namespace lazy::jit {
 
-/// Returns what the frame has that its key leaves open, but for the values of constants.
-std::string instance_of(const Frame&);
+/// Returns what the captured graph has that its key leaves open, but for the values of constants.
+std::string instance_of(const CapturedGraph&);
 
-/// A frame of nodes without values.
+/// A captured graph of nodes without values.
 class RebuiltFrame {
  public:
   /// Null with a reason unless these are key and instance of a graph that can be recorded. Constants are
   /// zero, or what the program's guards say.
   static std::unique_ptr<RebuiltFrame> make(std::span<const uint32_t> key, std::string_view instance,
                                             const Program&, std::string& why);
-  const Frame& frame() const { return frame_; }
+  const CapturedGraph& captured() const { return captured_; }
 
  private:
   class Reader;
   std::deque<Node> nodes_;
-  Frame frame_;
+  CapturedGraph captured_;
 };
 
 }  // namespace lazy::jit

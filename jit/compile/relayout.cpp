@@ -19,7 +19,7 @@ void find_relayouts(Program& p) {
   for (Step& s : p.steps) {
     if (!only_moves(s) || s.made.size() != 1) continue;
     Slot& slot = p.slots[s.made[0]];
-    if (slot.kept || donors[s.made[0]] || slot.donor_slot >= 0 || slot.donor_leaf != kNone) continue;
+    if (slot.kept || donors[s.made[0]] || slot.donor_slot >= 0 || slot.donor_input != kNone) continue;
     s.relayout = slot.shared = true;
   }
 }

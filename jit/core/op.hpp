@@ -4,7 +4,7 @@
 
 namespace lazy::jit {
 
-enum class OpKind : uint8_t { leaf, constant, iota, pointwise, view, update, reduce, scan, contract };
+enum class OpKind : uint8_t { input, constant, iota, pointwise, view, update, reduce, scan, contract };
 enum class DTypeRule : uint8_t { same, logical, given, first_bool, index };
 
 enum class Op : uint8_t {

@@ -97,13 +97,13 @@ size_t weight_of(const std::vector<uint32_t>& key, const ProgramList& list) {
 }
 
 // " (v3 was made at main.cpp:12)"
-std::string made_at(const Frame& f, uint32_t value) {
+std::string made_at(const CapturedGraph& f, uint32_t value) {
   const Site& site = f.values[value]->site;
   return site.line() ? " (v" + std::to_string(value) + " was made at " + lazy::to_string(site) + ")" : "";
 }
 
 // The first program whose guards hold. Otherwise why the most recently used one's did not.
-ProgramRef first_that_holds(Entry& e, const Frame& f, std::string* why) {
+ProgramRef first_that_holds(Entry& e, const CapturedGraph& f, std::string* why) {
   const auto list = e.programs();
   for (const ProgramRef& p : *list) {
     int64_t actual = 0;
@@ -131,7 +131,7 @@ bool quickly_checked(const Program& p, const std::string& why_not_another) {
   return p.guards.size() <= kFew && why_not_another.empty();
 }
 
-Variant next_variant(Entry& e, const Frame& f, size_t programs) {
+Variant next_variant(Entry& e, const CapturedGraph& f, size_t programs) {
   const auto limit = static_cast<size_t>(config::get().recompile_limit.get());
   if (programs + 1 >= limit && programs > 0) {
     if (!std::exchange(e.warned, true))
@@ -145,7 +145,7 @@ Variant next_variant(Entry& e, const Frame& f, size_t programs) {
 // A miss is explained by the nearest of so many latest programs: it must not take longer the more there are.
 constexpr size_t kKeysCompared = 256;
 
-std::string nearest_difference(const Frame& f, const Entry& own) {
+std::string nearest_difference(const CapturedGraph& f, const Entry& own) {
   NearestKey nearest(f);
   entries().for_each(
       [&](const cache::Key&, const std::shared_ptr<Entry>& e) {
@@ -155,7 +155,7 @@ std::string nearest_difference(const Frame& f, const Entry& own) {
   return nearest.difference();
 }
 
-void explain_miss(const Frame& f, const Entry& own, FlushReport* report, std::string why) {
+void explain_miss(const CapturedGraph& f, const Entry& own, FlushReport* report, std::string why) {
   if (!report) return;
   if (why.empty()) why = nearest_difference(f, own);
   if (logging::enabled(logging::Channel::miss))
@@ -166,10 +166,10 @@ void explain_miss(const Frame& f, const Entry& own, FlushReport* report, std::st
 
 // What is kept on disk for the entry's key becomes its programs, once. Nanoseconds it took; 0 if nothing was
 // found.
-uint64_t load(Entry& e, const cache::KeyView& key, Backend& backend, const Frame* frame) {
+uint64_t load(Entry& e, const cache::KeyView& key, Backend& backend, const CapturedGraph* captured) {
   if (std::exchange(e.looked_on_disk, true)) return 0;
   const auto start = std::chrono::steady_clock::now();
-  const auto stored = stored_programs(e.key, backend, frame);
+  const auto stored = stored_programs(e.key, backend, captured);
   if (stored.empty()) return 0;
   for (auto p = stored.rbegin(); p != stored.rend(); ++p) e.put_first(*p);
   if (auto kept = entries().find(key); kept.get() == &e)
@@ -177,7 +177,7 @@ uint64_t load(Entry& e, const cache::KeyView& key, Backend& backend, const Frame
   return std::max<uint64_t>(1, static_cast<uint64_t>((std::chrono::steady_clock::now() - start).count()));
 }
 
-std::shared_ptr<Entry> entry_of(const Frame& f) {
+std::shared_ptr<Entry> entry_of(const CapturedGraph& f) {
   return entries().get_or_fill(view_of(f.key), [&] {
     auto fresh = std::make_shared<Entry>(f.key);
     return cache::Filled<Entry>{fresh, weight_of(f.key, {})};
@@ -194,19 +194,19 @@ struct Phases {
 thread_local Phases phases;
 
 // LAZY_CUDA_ARCHS: what another machine will run is compiled and kept on disk, unless it is there already.
-void compile_for_others(const Frame& f) {
+void compile_for_others(const CapturedGraph& f) {
   if (config::get().cuda_archs.empty()) return;
   for (Backend* b : backends().cuda->cross_compilers()) {
     std::vector<uint32_t> key = f.key;
-    Frame::set_code_class(key, b->code_class());
+    CapturedGraph::set_code_class(key, b->code_class());
     if (key == f.key || !stored_programs(key, *b).empty()) continue;
     (void)compile(f, f.fixes_arguments() ? Variant::fixed : Variant::generic, *b);
   }
 }
 
-// `entry`: of the frame's key, if it was looked up already. `site`: the line that needs the value.
-ProgramRef find_program(std::shared_ptr<Entry> entry, const Frame& f, Backend& backend, FlushReport* report,
-                        const Site& site) {
+// `entry`: of the captured graph's key, if it was looked up already. `site`: the line that needs the value.
+ProgramRef find_program(std::shared_ptr<Entry> entry, const CapturedGraph& f, Backend& backend,
+                        FlushReport* report, const Site& site) {
   std::string why;
   std::string* const wants_why = report ? &why : nullptr;
   const auto hit = [&](const ProgramRef& p, uint64_t load_ns) {
@@ -267,16 +267,16 @@ void await_leaves(const std::vector<Node*>& nodes, const Site& site) {
   for (Node* n : nodes)
     for (int i = 0; i < n->arity; ++i) {
       Node* o = n->operand[i];
-      if (!(n->leaf_mask >> i & 1) || o->ready() || o->op == Op::constant || o->op == Op::iota) continue;
+      if (!(n->input_mask >> i & 1) || o->ready() || o->op == Op::constant || o->op == Op::iota) continue;
       o->counts.fetch_add(Node::kHandle, std::memory_order_relaxed);
-      const Handle leaf = Handle::adopt(o);
-      const Handle* one[] = {&leaf};
+      const Handle input = Handle::adopt(o);
+      const Handle* one[] = {&input};
       evaluate(one, Cause::other_thread, site);
     }
 }
 
-// The values are there; nodes that were left out are pending again.
-void finish(Graph& graph, const std::vector<Node*>& nodes, Frame& f) noexcept {
+// The values are there; nodes that were dropped are pending again.
+void finish(Graph& graph, const std::vector<Node*>& nodes, CapturedGraph& f) noexcept {
   for (Node* n : nodes) {
     if (!n->buffer) continue;
     const int arity = std::exchange(n->arity, uint8_t{0});
@@ -286,7 +286,7 @@ void finish(Graph& graph, const std::vector<Node*>& nodes, Frame& f) noexcept {
     n->state.notify_all();
     for (int i = 0; i < arity; ++i) drop_reference(operands[i]);
   }
-  if (!f.put_back.empty()) graph.put_back(f.put_back, f.spare);
+  if (!f.repended.empty()) graph.repend(f.repended, f.spare);
   for (Node* n : nodes) drop_reference(n);
 }
 
@@ -311,7 +311,7 @@ void note_failure(const FlushTimes& times, Cause cause, const Site& site) noexce
 }
 
 // The nodes are pending again, as before the flush.
-void undo(Graph& graph, const std::vector<Node*>& nodes, Frame& f) noexcept {
+void undo(Graph& graph, const std::vector<Node*>& nodes, CapturedGraph& f) noexcept {
   for (Node* n : nodes) n->buffer.reset();
   graph.restore(nodes, f.spare);
   for (Node* n : nodes) drop_reference(n);
@@ -321,7 +321,7 @@ void undo(Graph& graph, const std::vector<Node*>& nodes, Frame& f) noexcept {
 constexpr size_t kFewKernels = 32;
 
 /// True if the values of the run's own would take more than LAZY_MAX_BYTES, and fewer in two runs.
-bool is_too_much(const Program& p, const Frame& f) {
+bool is_too_much(const Program& p, const CapturedGraph& f) {
   return p.steps.size() > kFewKernels && peak_bytes(p, f) > static_cast<uint64_t>(config::get().max_bytes);
 }
 
@@ -335,7 +335,7 @@ std::vector<Handle> read_by_second_half(const std::vector<Node*>& nodes) {
     const Node& n = *nodes[i];
     for (int k = 0; k < n.arity; ++k) {
       Node* o = n.operand[k];
-      if ((n.leaf_mask >> k & 1) || std::exchange(o->index, 1) != 0) continue;
+      if ((n.input_mask >> k & 1) || std::exchange(o->index, 1) != 0) continue;
       o->counts.fetch_add(Node::kHandle, std::memory_order_relaxed);
       read.push_back(Handle::adopt(o));
     }
@@ -344,7 +344,7 @@ std::vector<Handle> read_by_second_half(const std::vector<Node*>& nodes) {
 }
 
 // The first half is evaluated, for good; the second is pending and reads its values.
-void flush_first_half(Graph& graph, const std::vector<Node*>& nodes, Frame& f,
+void flush_first_half(Graph& graph, const std::vector<Node*>& nodes, CapturedGraph& f,
                       const std::vector<Handle>& read, const Site& site) {
   graph.restore_in_two(nodes, nodes.size() / 2, f.spare);
   for (Node* n : nodes) drop_reference(n);
@@ -353,11 +353,11 @@ void flush_first_half(Graph& graph, const std::vector<Node*>& nodes, Frame& f,
   evaluate(handles, Cause::byte_limit, site);
 }
 
-void describe(const Program& p, const Frame& f, FlushReport& report) {
+void describe(const Program& p, const CapturedGraph& f, FlushReport& report) {
   report.ops = p.nodes;
   report.outputs = p.results.size();
   report.kernels = p.steps.size();
-  report.bands = p.bands.size();
+  report.tile_groups = p.tile_groups.size();
   report.variant = p.variant;
   for (size_t i = 0; i < p.steps.size(); ++i) {
     report.fused_ops += p.steps[i].ops;
@@ -379,10 +379,10 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   FlushTimes times;
   times.start = profile::start_time();
   phases.next(times.start != 0);
-  FrameLease frame;
-  std::vector<Node*>& nodes = frame->taken;
+  CapturedGraphLease captured;
+  std::vector<Node*>& nodes = captured->taken;
   nodes.clear();
-  frame->spare.fill();
+  captured->spare.fill();
   Graph& graph = *wanted->graph;
   times.first_op = graph.take(wanted, nodes);
   if (nodes.empty()) return;
@@ -391,50 +391,50 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   const clock::time_point start = listener || logged ? clock::now() : clock::time_point{};
   FlushReport report;
   std::shared_ptr<Entry> learning;  // of the key with all outputs
-  std::vector<uint32_t>& left_out = frame->left_out;
-  left_out.clear();
+  std::vector<uint32_t>& dropped = captured->dropped;
+  dropped.clear();
   ProgramRef program;
   bool in_two = false;
   std::vector<Handle> between;  // the halves
   try {
     await_leaves(nodes, site);
-    frame->build(nodes, backend.code_class());
-    if (frame->outputs > 1 && config::get().liveness.get() == config::Liveness::adaptive) {
-      learning = entries().find(view_of(frame->key));
-      if (!learning) learning = entry_of(*frame);
-      learning->liveness.choose(*frame, left_out);
-      if (!left_out.empty()) frame->leave_out(left_out);
+    captured->build(nodes, backend.code_class());
+    if (captured->outputs > 1 && config::get().liveness.get() == config::Liveness::adaptive) {
+      learning = entries().find(view_of(captured->key));
+      if (!learning) learning = entry_of(*captured);
+      learning->liveness.choose(*captured, dropped);
+      if (!dropped.empty()) captured->drop(dropped);
     }
     if (phases.wanted) times.keyed = profile::now();
     FlushReport* const wants_report = listener || logged ? &report : nullptr;
     report.cause = cause;
     report.site = site;
     const bool wants_miss = times.start || logging::enabled(logging::Channel::miss);
-    program = find_program(left_out.empty() ? learning : nullptr, *frame, backend,
+    program = find_program(dropped.empty() ? learning : nullptr, *captured, backend,
                            wants_miss ? &report : wants_report, site);
     if (times.start) times.ready = report.hit ? report.checked : profile::now();
-    in_two = is_too_much(*program, *frame);
+    in_two = is_too_much(*program, *captured);
     if (in_two) {
       between = read_by_second_half(nodes);
     } else {
-      if (wants_report) describe(*program, *frame, report);
-      run(*program, *frame, backend);
+      if (wants_report) describe(*program, *captured, report);
+      run(*program, *captured, backend);
       program->runs.add();
-      if (frame->verify != config::Verify::off) {
+      if (captured->verify != config::Verify::off) {
         const profile::Span span(event::kVerify);
-        verify(*program, *frame, site);
+        verify(*program, *captured, site);
       }
     }
   } catch (...) {
-    undo(graph, nodes, *frame);
+    undo(graph, nodes, *captured);
     if (times.start) note_failure(times, cause, site);
     throw;
   }
-  if (in_two) return flush_first_half(graph, nodes, *frame, between, site);
+  if (in_two) return flush_first_half(graph, nodes, *captured, between, site);
   // Inputs may be overwritten by now: the values stand before anything else can fail.
-  if (learning) learning->liveness.watch(*frame, left_out);
+  if (learning) learning->liveness.watch(*captured, dropped);
   metric::flushed(static_cast<size_t>(cause));
-  finish(graph, nodes, *frame);
+  finish(graph, nodes, *captured);
   if (times.start) event::flush(times, report, cause, site, *program);
   if (listener || logged) report.total_ns = static_cast<uint64_t>((clock::now() - start).count());
   if (cause == Cause::node_limit || cause == Cause::byte_limit) note_limit(site, cause);
@@ -445,7 +445,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
 
 }  // namespace
 
-std::shared_ptr<const Program> find_program(const Frame& f, Backend& backend, FlushReport* report) {
+std::shared_ptr<const Program> find_program(const CapturedGraph& f, Backend& backend, FlushReport* report) {
   return find_program(nullptr, f, backend, report, Site{});
 }
 

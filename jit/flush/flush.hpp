@@ -6,10 +6,10 @@
 
 namespace lazy::jit {
 
-/// A program for this frame: from the cache if one's guards hold, else compiled (once, however many threads
-/// ask). `report` is filled if someone listens (trace/report.hpp).
+/// A program for this captured graph: from the cache if one's guards hold, else compiled (once, however many
+/// threads ask). `report` is filled if someone listens (trace/report.hpp).
 struct FlushReport;
-std::shared_ptr<const Program> find_program(const Frame&, Backend&, FlushReport*);
+std::shared_ptr<const Program> find_program(const CapturedGraph&, Backend&, FlushReport*);
 
 /// The cache of programs, for lazy::cache and tests.
 struct ProgramCacheStats {

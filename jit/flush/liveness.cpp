@@ -15,37 +15,37 @@ constexpr uint32_t kHoarded = 64;  // more nodes than this alive: their recipes 
 constexpr uint32_t kRest = 31;     // flushes until values that were too small are looked at again
 constexpr uint32_t kShort = 256;   // nodes; a longer recipe counts as what its nodes take themselves
 constexpr size_t kFew = 1024;      // values of a graph in which every input is compared with every other
-constexpr size_t kSets = 6;        // sets of values that a program may leave out in its life
+constexpr size_t kSets = 6;        // sets of values that a program may drop in its life
 constexpr uint64_t kTooMuch = uint64_t{1} << 62;
 
 uint64_t bytes_of(const Node& n) { return static_cast<uint64_t>(numel(n.shape)) * size_of(n.dtype); }
 
-// Bytes that are not stored if a value is left out: a view is its operand's, of which it may be many times
+// Bytes that are not stored if a value is dropped: a view is its operand's, of which it may be many times
 // over.
 uint64_t saved_by(const Node& n) {
   if (kind_of(n.op) != OpKind::view) return bytes_of(n);
   return n.operand[0]->ready() ? 0 : std::min(bytes_of(n), bytes_of(*n.operand[0]));
 }
 
-// Bytes that stay alive only because a recipe reads this leaf. What the user holds stays anyway, perhaps
+// Bytes that stay alive only because a recipe reads this input. What the user holds stays anyway, perhaps
 // through another view of it. Memory of the user's may change once all that read it has run: too much,
 // whatever its size.
-uint64_t kept_alive(const Frame& f, const Node& leaf) {
-  if (kind_of(leaf.op) == OpKind::constant || kind_of(leaf.op) == OpKind::iota || !leaf.buffer) return 0;
-  if (leaf.buffer->borrowed()) return kTooMuch;
-  if (leaf.handles() != 0) return 0;
+uint64_t kept_alive(const CapturedGraph& f, const Node& input) {
+  if (kind_of(input.op) == OpKind::constant || kind_of(input.op) == OpKind::iota || !input.buffer) return 0;
+  if (input.buffer->borrowed()) return kTooMuch;
+  if (input.handles() != 0) return 0;
   uint32_t ours = 1;
-  const uint32_t all = leaf.buffer->use_count();
+  const uint32_t all = input.buffer->use_count();
   if (all > 1) {
-    if (f.values.size() > kFew) return leaf.buffer->bytes();  // or it takes too long to find out
+    if (f.values.size() > kFew) return input.buffer->bytes();  // or it takes too long to find out
     ours = 0;
     for (uint32_t v = 0; v < f.values.size() && ours < all; ++v)
-      ours += !f.pending[v] && f.values[v]->buffer.get() == leaf.buffer.get() && f.values[v]->handles() == 0;
+      ours += !f.pending[v] && f.values[v]->buffer.get() == input.buffer.get() && f.values[v]->handles() == 0;
   }
-  return ours < all ? 0 : leaf.buffer->bytes();
+  return ours < all ? 0 : input.buffer->bytes();
 }
 
-bool may_be_left_out(const Node& n, const Observed& o) {
+bool may_be_dropped(const Node& n, const Observed& o) {
   return o.unread() >= kUnread && !o.needed() && o.alive() <= kHoarded && watch::word(n) == 0;
 }
 
@@ -57,7 +57,7 @@ Liveness::~Liveness() {
 
 // Where values are rounded only when they are stored, or products are contracted only where nobody else needs
 // them, leaving one out would change bits.
-void Liveness::begin(const Frame& f) {
+void Liveness::begin(const CapturedGraph& f) {
   const Hold hold(lock_);
   if (!hold.intact()) std::construct_at(&candidates_);
   if (begun_.load(std::memory_order_relaxed)) return;
@@ -71,26 +71,26 @@ void Liveness::begin(const Frame& f) {
   begun_.store(true, std::memory_order_release);
 }
 
-void Liveness::choose(Frame& f, std::vector<uint32_t>& left_out) {
+void Liveness::choose(CapturedGraph& f, std::vector<uint32_t>& dropped) {
   if (!begun_.load(std::memory_order_acquire)) return begin(f);
   if (!able_.load(std::memory_order_relaxed)) return;
-  const size_t first = left_out.size();
+  const size_t first = dropped.size();
   if (const uint32_t rest = resting_.load(std::memory_order_relaxed); rest > 0)
     return resting_.store(rest - 1, std::memory_order_relaxed);
   const uint64_t smallest = std::max<uint64_t>(1, config::get().liveness_bytes);
   bool too_small = false;
   for (const Candidate& c : candidates_) {
     const Node& n = *f.values[c.value];
-    if (!may_be_left_out(n, *c.observed)) continue;
-    if (saved_by(n) >= smallest) left_out.push_back(c.value);
+    if (!may_be_dropped(n, *c.observed)) continue;
+    if (saved_by(n) >= smallest) dropped.push_back(c.value);
     else too_small = true;
   }
-  if (left_out.size() == first) {
+  if (dropped.size() == first) {
     if (too_small) resting_.store(kRest, std::memory_order_relaxed);
     return;
   }
 
-  // What each recipe keeps alive, from the leaves on. Leaves that several read count for each: at most too
+  // What each recipe keeps alive, from the inputs on. Inputs that several read count for each: at most too
   // much.
   f.find_words();
   std::vector<uint64_t>& costs = f.costs;
@@ -106,25 +106,25 @@ void Liveness::choose(Frame& f, std::vector<uint32_t>& left_out) {
     const uint32_t* words = f.words_of(v);
     for (uint32_t i = 0; i < (words[1] >> 1 & 7); ++i) cost += costs[words[2 + i]];
     cost = std::min(cost, kTooMuch);
-    const bool asked = next < left_out.size() && left_out[next] == v;
+    const bool asked = next < dropped.size() && dropped[next] == v;
     next += asked;
     const uint64_t own = asked ? saved_by(*f.values[v]) : 0;
     const bool short_enough = v < kShort || saved + own >= v * sizeof(Node);
     if (asked && cost <= own && short_enough) {
-      left_out[kept++] = v;
+      dropped[kept++] = v;
       saved += own;
     } else if (f.is_output(v)) {
       cost = 0;  // kept: recipes end here
     }
     costs[v] = cost;
   }
-  left_out.resize(kept);
-  if (kept > first && !seen_before(left_out)) left_out.resize(first);
+  dropped.resize(kept);
+  if (kept > first && !seen_before(dropped)) dropped.resize(first);
 }
 
-bool Liveness::seen_before(const std::vector<uint32_t>& left_out) {
+bool Liveness::seen_before(const std::vector<uint32_t>& dropped) {
   uint64_t hash = 0;
-  for (uint32_t v : left_out) hash = (hash ^ v) * 0x9E3779B97F4A7C15ull + (hash >> 29);
+  for (uint32_t v : dropped) hash = (hash ^ v) * 0x9E3779B97F4A7C15ull + (hash >> 29);
   const Hold hold(lock_);
   if (!hold.intact()) std::construct_at(&chosen_);
   if (std::find(chosen_.begin(), chosen_.end(), hash) != chosen_.end()) return true;
@@ -133,21 +133,21 @@ bool Liveness::seen_before(const std::vector<uint32_t>& left_out) {
   return true;
 }
 
-void Liveness::watch(const Frame& f, const std::vector<uint32_t>& left_out) noexcept {
+void Liveness::watch(const CapturedGraph& f, const std::vector<uint32_t>& dropped) noexcept {
   if (!begun_.load(std::memory_order_acquire) || !able_.load(std::memory_order_relaxed)) return;
-  if (!left_out.empty()) {
+  if (!dropped.empty()) {
     uint64_t bytes = 0;
     size_t next = 0;
     for (const Candidate& c : candidates_) {
-      if (next == left_out.size()) break;
-      if (c.value != left_out[next]) continue;
+      if (next == dropped.size()) break;
+      if (c.value != dropped[next]) continue;
       ++next;
       Node& n = *f.values[c.value];
       watch::begin(n, *c.observed);
       bytes += saved_by(n);
     }
-    metric::add(Counter::values_left_out, left_out.size());
-    metric::add(Counter::bytes_left_out, bytes);
+    metric::add(Counter::values_dropped, dropped.size());
+    metric::add(Counter::bytes_dropped, bytes);
   }
   if (sampled_.load(std::memory_order_relaxed) >= kSamples) return;
   sampled_.fetch_add(1, std::memory_order_relaxed);

@@ -2,7 +2,7 @@
 //
 // C++ programs name their intermediates, so at a flush all of them have handles, though most are never looked
 // at again. Each key with several outputs watches what becomes of them in its first flushes. Those that
-// always died unread are left out from then on: the flush finds another program, which doesn't store them,
+// always died unread are dropped from then on: the flush finds another program, which doesn't store them,
 // and their nodes go back to the graph, pending, with their recipes. Using one late is right, to the bit: it
 // costs another flush, and its value is stored from then on.
 #pragma once
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "jit/graph/observed.hpp"
-#include "jit/key/frame.hpp"
+#include "jit/key/captured_graph.hpp"
 #include "support/lock.hpp"
 
 namespace lazy::jit {
@@ -23,25 +23,26 @@ class Liveness {
   ~Liveness();
   Liveness(const Liveness&) = delete;
 
-  /// Appends the outputs of this frame not to be stored, in order. A value is left out only if what its
-  /// recipe alone would keep alive is no larger than itself, and if no memory of the user's is in it.
-  void choose(Frame&, std::vector<uint32_t>& left_out);
-  /// After a good run of a frame from which these values were left out; its nodes are still `flushing`.
-  void watch(const Frame&, const std::vector<uint32_t>& left_out) noexcept;
+  /// Appends the outputs of this captured graph not to be stored, in order. A value is dropped only if what
+  /// its recipe alone would keep alive is no larger than itself, and if no memory of the user's is in it.
+  void choose(CapturedGraph&, std::vector<uint32_t>& dropped);
+  /// After a good run of a captured graph from which these values were dropped; its nodes are still
+  /// `flushing`.
+  void watch(const CapturedGraph&, const std::vector<uint32_t>& dropped) noexcept;
 
  private:
   struct Candidate {
     uint32_t value;
     Observed* observed;
   };
-  bool seen_before(const std::vector<uint32_t>& left_out);
-  void begin(const Frame&);
+  bool seen_before(const std::vector<uint32_t>& dropped);
+  void begin(const CapturedGraph&);
 
   std::atomic<bool> begun_{false}, able_{false};
   std::atomic<uint32_t> sampled_{0}, resting_{0};
   std::vector<Candidate> candidates_;  // fixed once begun
   SpinLock lock_;
-  std::vector<uint64_t> chosen_;  // hashes of the sets that were left out so far: each costs a compile
+  std::vector<uint64_t> chosen_;  // hashes of the sets that were dropped so far: each costs a compile
 };
 
 }  // namespace lazy::jit

@@ -2,13 +2,13 @@
 
 #include "jit/backend/registry.hpp"
 #include "jit/graph/graph.hpp"
-#include "jit/key/frame.hpp"
+#include "jit/key/captured_graph.hpp"
 
 namespace lazy::jit {
 
 size_t release_memory() {
   release_spare_nodes();
-  FrameLease::release_spare();
+  CapturedGraphLease::release_spare();
   size_t bytes = backends().main->release_memory();
   for (Backend* b : backends().cuda->in_use()) bytes += b->release_memory();
   return bytes;

@@ -135,8 +135,8 @@ Component* Graph::joined(Node* n) noexcept {
   for (int i = 0; i < n->arity; ++i) {
     Node* o = n->operand[i];
     const auto bit = static_cast<uint8_t>(1u << i);
-    if ((n->leaf_mask & bit) || o->graph != this || !o->component) {
-      n->leaf_mask |= bit;
+    if ((n->input_mask & bit) || o->graph != this || !o->component) {
+      n->input_mask |= bit;
       continue;
     }
     Component* other = find(o);
@@ -227,7 +227,7 @@ uint64_t Graph::take_locked(Node* n, std::vector<Node*>& out) noexcept {
   return first_time;
 }
 
-void Graph::put_back(const std::vector<Node*>& nodes, Spare& spare) noexcept {
+void Graph::repend(const std::vector<Node*>& nodes, Spare& spare) noexcept {
   const Hold hold(lock_);
   torn_ |= !hold.intact();
   Component* last_resort = nullptr;  // of all for which there is no memory for components of their own
@@ -239,7 +239,7 @@ void Graph::put_back(const std::vector<Node*>& nodes, Spare& spare) noexcept {
     if (!c)
       for (c = last_resort; c->parent;) c = c->parent;
     append(c, n);
-    n->watch.fetch_or(watch::kPutBack, std::memory_order_relaxed);
+    n->watch.fetch_or(watch::kRepended, std::memory_order_relaxed);
     n->state.store(State::pending, std::memory_order_release);
     n->state.notify_all();
   }
@@ -259,7 +259,7 @@ void Graph::restore_in_two(const std::vector<Node*>& nodes, size_t middle, Spare
   restore_locked(second, spare);
   for (Node* n : second)
     for (int i = 0; i < n->arity; ++i)
-      if (!n->operand[i]->component) n->leaf_mask |= static_cast<uint8_t>(1u << i);
+      if (!n->operand[i]->component) n->input_mask |= static_cast<uint8_t>(1u << i);
   restore_locked(first, spare);
 }
 

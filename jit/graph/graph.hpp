@@ -62,9 +62,9 @@ class Graph {
   uint64_t take(Node*, std::vector<Node*>& out);
   /// Undoes `take` after a failure: the nodes are pending again, in one component.
   void restore(const std::vector<Node*>&, Spare&) noexcept;
-  /// After a good run: these of the taken nodes, whose values were left out, are pending again, each in its
+  /// After a good run: these of the taken nodes, whose values were dropped, are pending again, each in its
   /// connected component. Operands that are values by now become inputs.
-  void put_back(const std::vector<Node*>&, Spare&) noexcept;
+  void repend(const std::vector<Node*>&, Spare&) noexcept;
   /// Undoes `take` in two parts, of which the second, from `middle` on, has the first's values as inputs.
   void restore_in_two(const std::vector<Node*>&, size_t middle, Spare&) noexcept;
 

@@ -99,17 +99,17 @@ bool view_layout(const Node& view, const Layout& in, Layout& out) {
   return true;
 }
 
-int minor_axis(const Node& n) {
-  if (n.minor != Node::kPackedMinor) return n.minor;
+int contiguous_axis_of(const Node& n) {
+  if (n.contiguous_axis != Node::kPackedAxis) return n.contiguous_axis;
   int i = n.shape.size() - 1;
   while (i >= 0 && n.shape[i] == 1) --i;
-  return i < 0 ? int{Node::kNoMinor} : i;
+  return i < 0 ? int{Node::kNoContiguousAxis} : i;
 }
 
-int8_t minor_of_view(const Node& view) {
+int8_t contiguous_axis_of_view(const Node& view) {
   const Node& base = *view.operand[0];
-  const int of_base = minor_axis(base);
-  int axis = Node::kNoMinor;
+  const int of_base = contiguous_axis_of(base);
+  int axis = Node::kNoContiguousAxis;
   switch (view.op) {
     case Op::permute:
       for (int i = 0; i < view.shape.size(); ++i)
@@ -124,10 +124,10 @@ int8_t minor_of_view(const Node& view) {
     case Op::window:
       axis = of_base;
       for (int i = 0; i < view.axes.size(); ++i)
-        if (view.axes[i] == of_base && view.ints[i] != 1) axis = Node::kNoMinor;
+        if (view.axes[i] == of_base && view.ints[i] != 1) axis = Node::kNoContiguousAxis;
       break;
     default:  // reshape
-      if (!is_unit_reshape(view)) return Node::kPackedMinor;
+      if (!is_unit_reshape(view)) return Node::kPackedAxis;
       for (int i = 0, from = 0; i < view.shape.size(); ++i) {
         if (view.shape[i] == 1) continue;
         while (base.shape[from] == 1) ++from;
@@ -140,7 +140,7 @@ int8_t minor_of_view(const Node& view) {
 int8_t minor_of_strides(const Shape& shape, const Dims& strides) {
   for (int i = shape.size() - 1; i >= 0; --i)
     if (shape[i] != 1 && strides[i] == 1) return static_cast<int8_t>(i);
-  return Node::kNoMinor;
+  return Node::kNoContiguousAxis;
 }
 
 Dims without_ones(const Shape& s) {

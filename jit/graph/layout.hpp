@@ -22,10 +22,10 @@ bool view_layout(const Node& view, const Layout& in, Layout& out);
 Layout broadcast_layout(const Layout& in, const Shape& shape);
 
 /// The axis of a node along which neighbours are side by side, by the views that it was recorded through, or
-/// Node::kNoMinor. So it is the same whether and when the values in between were computed.
-int minor_axis(const Node&);
-/// Of `view`, a node of kind view, by its operand's: what Node::minor is to be.
-int8_t minor_of_view(const Node& view);
+/// Node::kNoContiguousAxis. So it is the same whether and when the values in between were computed.
+int contiguous_axis_of(const Node&);
+/// Of `view`, a node of kind view, by its operand's: what Node::contiguous_axis is to be.
+int8_t contiguous_axis_of_view(const Node& view);
 /// Of a value whose strides are given.
 int8_t minor_of_strides(const Shape&, const Dims& strides);
 

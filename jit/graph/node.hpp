@@ -7,7 +7,7 @@
 //
 // States. pending: in its graph's list, recipe only. flushing: taken by a flush that is under way on some
 // thread. ready: `buffer` holds the value. A failed flush makes its nodes pending again, and a good one those
-// whose values it leaves out (jit/flush/liveness.hpp).
+// whose values it drops (jit/flush/liveness.hpp).
 //
 // Threads. Any thread may record on, read or drop any tensor. Each thread records into a graph of its own
 // (Graph, in graph.hpp), which has a lock of its own; a pending node of another thread's graph is flushed
@@ -68,14 +68,14 @@ struct Node {
   DType dtype{};
   Device device{};  // of a source (constant, iota) only where it becomes a value
   uint8_t arity = 0;
-  uint8_t leaf_mask =
+  uint8_t input_mask =
       0;  // bit i: operand i was not pending in this graph when the op was recorded (set by Graph::link)
   bool contiguous = true;  // of a ready value: row-major without gaps (strides then follow from the shape)
   /// The axis along which neighbours are side by side, as far as the views say through which the value came
-  /// about (minor_axis() in layout.hpp). Part of what was recorded: memory, which a flush may lay out anew,
-  /// doesn't change it.
-  int8_t minor = kPackedMinor;
-  static constexpr int8_t kPackedMinor = -1, kNoMinor = -2;  // the last axis longer than 1; none
+  /// about (contiguous_axis_of() in layout.hpp). Part of what was recorded: memory, which a flush may lay out
+  /// anew, doesn't change it.
+  int8_t contiguous_axis = kPackedAxis;
+  static constexpr int8_t kPackedAxis = -1, kNoContiguousAxis = -2;  // the last axis longer than 1; none
   /// Dimensions marked static (low byte) and dynamic (high byte) by the user: what programs that read this as
   /// an input may rely on. Part of their key.
   std::atomic<uint16_t> marks{0};

@@ -39,8 +39,8 @@ class alignas(8) Observed {
 
 namespace watch {
 
-inline constexpr uintptr_t kNeeded = 1;   // read, asked for, or an operand of a later flush
-inline constexpr uintptr_t kPutBack = 2;  // a flush left the value out: pending again, with its recipe
+inline constexpr uintptr_t kNeeded = 1;    // read, asked for, or an operand of a later flush
+inline constexpr uintptr_t kRepended = 2;  // a flush left the value out: pending again, with its recipe
 inline constexpr uintptr_t kMarks = 3;
 
 inline uintptr_t word(const Node& n) { return n.watch.load(std::memory_order_relaxed); }

@@ -27,7 +27,7 @@ bool resolve_view(Node* n) {
   if (!n->contiguous) n->strides = out.strides;
   drop_reference(n->operand[0]);
   n->arity = 0;
-  n->op = Op::leaf;
+  n->op = Op::input;
   n->state.store(State::ready, std::memory_order_release);
   return true;
 }
@@ -54,7 +54,7 @@ Node* make(Op op, DType type, const Shape& shape, const Site& site) {
 }
 
 Handle make_ready(BufferRef buffer, DType type, const Shape& shape, Device device, const Site& site) {
-  Node* n = make(Op::leaf, type, shape, site);
+  Node* n = make(Op::input, type, shape, site);
   n->device = device;
   n->buffer = std::move(buffer);
   n->state.store(State::ready, std::memory_order_release);
@@ -123,7 +123,7 @@ Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, 
       for (int i = 0; i < shape.size(); ++i)
         n->axes.push_back(n->ints[i] == 0 && n->steps[i] == 1 && shape[i] == n->operand[0]->shape[i]);
     }
-    n->minor = minor_of_view(*n);
+    n->contiguous_axis = contiguous_axis_of_view(*n);
     if (resolve_view(n)) return result;
   }
   n->graph = &graph;
@@ -138,10 +138,10 @@ Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, 
   }
   // An operand that another thread is flushing is kept by that flush only while a handle on it lives, as the
   // caller's does now: wait for the value.
-  if (n->leaf_mask) {
+  if (n->input_mask) {
     int i = 0;
     for (const Handle* o : operands)
-      if ((n->leaf_mask >> i++ & 1) && !(*o)->ready() && !is_source(o->get())) {
+      if ((n->input_mask >> i++ & 1) && !(*o)->ready() && !is_source(o->get())) {
         const Handle* one[] = {o};
         evaluate(one, Cause::other_thread, site);
       }
@@ -192,7 +192,7 @@ Handle from_blob(void* data, DType type, const Shape& shape, const Dims& strides
     h->contiguous = l.is_contiguous();
     if (!h->contiguous) {
       h->strides = strides;
-      h->minor = minor_of_strides(shape, strides);
+      h->contiguous_axis = minor_of_strides(shape, strides);
     }
   }
   if (stays) return h;

@@ -135,7 +135,7 @@ bool updated(const Node& n) {
   return true;
 }
 
-/// A leaf's strides reach no further than its memory could.
+/// An input's strides reach no further than its memory could.
 bool reachable(const Node& n) {
   if (n.contiguous) return true;
   if (n.strides.size() != n.shape.size()) return false;
@@ -158,7 +158,7 @@ bool recordable(const Node& n) {
     if (e < 0) return false;
   if (!countable(n.shape) || n.arity != row_of(n.op).arity || (n.arity > 0 && !same_types(n))) return false;
   switch (kind_of(n.op)) {
-    case OpKind::leaf: return reachable(n);
+    case OpKind::input: return reachable(n);
     case OpKind::constant: return n.axes.empty();
     case OpKind::iota: return n.dtype == int64 && n.axes.size() == 1 && n.axes[0] < n.shape.size();
     case OpKind::pointwise: return n.axes.empty() && pointwise(n);

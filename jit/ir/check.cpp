@@ -14,7 +14,7 @@ class Checker {
     form();
     for (size_t i = 0; i < k_.operands.size(); ++i) operand(i);
     scalar_type_.assign(k_.scalars, kDTypeCount);
-    repeats();
+    rolled_loops();
     for (size_t i = 0; i < k_.body.size(); ++i) instruction(i);
     for (size_t i = 0; i < k_.reductions.size(); ++i) reduction(i);
     stores();
@@ -85,48 +85,48 @@ class Checker {
       }
   }
 
-  /// The repeat that instruction i is of, or null.
-  const Repeat* repeat_of(size_t i) const {
-    for (const Repeat& r : k_.repeats)
+  /// The rolled loop that instruction i is of, or null.
+  const RolledLoop* rolled_loop_of(size_t i) const {
+    for (const RolledLoop& r : k_.rolled_loops)
       if (i >= r.first && i < r.last) return &r;
     return nullptr;
   }
 
-  void repeats() {
-    require(k_.repeats.empty() || k_.form == Form::map, "only a map repeats instructions");
+  void rolled_loops() {
+    require(k_.rolled_loops.empty() || k_.form == Form::map, "only a map repeats instructions");
     size_t end = 0;
-    for (const Repeat& r : k_.repeats) {
+    for (const RolledLoop& r : k_.rolled_loops) {
       require(r.first >= end && r.first < r.last && r.last <= k_.body.size(),
-              "a repeat of " + value(r.first) + " to " + value(r.last) + " is out of place");
+              "a rolled loop of " + value(r.first) + " to " + value(r.last) + " is out of place");
       end = r.last;
       require(r.trips < k_.scalars,
-              "a repeat's number of iterations is scalar " + n(r.trips) + " of " + n(k_.scalars));
+              "a rolled loop's number of iterations is scalar " + n(r.trips) + " of " + n(k_.scalars));
       scalar_type_[r.trips] = static_cast<int>(DType::int64);
       bool head = true;
       for (size_t i = r.first; i < r.last; ++i) {
         const Instr& s = k_.body[i];
         head &= s.code == Code::carried;
         require(head || s.code == Code::op || s.code == Code::scalar,
-                value(i) + " in a repeat is neither a carried value at its head, an op nor a scalar");
+                value(i) + " in a rolled loop is neither a carried value at its head, an op nor a scalar");
         require(s.code != Code::scalar || size_of(s.type) >= 4,
-                value(i) + " in a repeat is a scalar of less than 4 bytes");
+                value(i) + " in a rolled loop is a scalar of less than 4 bytes");
       }
     }
   }
 
   void carried(size_t i, const Instr& s) const {
-    const Repeat* r = repeat_of(i);
-    require(r, value(i) + " is carried, but not in a repeat");
-    require(s.a < r->first, value(i) + " does not begin with a value from before its repeat");
+    const RolledLoop* r = rolled_loop_of(i);
+    require(r, value(i) + " is carried, but not in a rolled loop");
+    require(s.a < r->first, value(i) + " does not begin with a value from before its rolled loop");
     visible(i, s.a);
-    require(s.b >= r->first && s.b < r->last, value(i) + " does not go on with a value of its repeat");
+    require(s.b >= r->first && s.b < r->last, value(i) + " does not go on with a value of its rolled loop");
     require(s.c == kNoValue, value(i) + " has a third operand");
     require(k_.body[s.a].type == s.type && k_.body[s.b].type == s.type, value(i) + " changes its type");
   }
 
   /// A carried value is seen in its own repeat only.
   void visible(size_t i, ValueId v) const {
-    require(k_.body[v].code != Code::carried || repeat_of(i) == repeat_of(v),
+    require(k_.body[v].code != Code::carried || rolled_loop_of(i) == rolled_loop_of(v),
             value(i) + " uses " + value(v) + ", which is carried in another place");
   }
 

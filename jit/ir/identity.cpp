@@ -138,7 +138,7 @@ std::optional<LoopKernel> from_identity(std::string_view bytes) {
   };
   each(k.operands, [&](Operand& o) { get(b, o, k.rank); });
   each(k.body, [&](Instr& n) { get(b, n); });
-  each(k.repeats, [&](Repeat& r) {
+  each(k.rolled_loops, [&](RolledLoop& r) {
     r.first = b.half();
     r.last = b.half();
     r.trips = b.half();
@@ -171,8 +171,8 @@ std::string identity(const LoopKernel& k) {
   for (const Operand& o : k.operands) put(b, o, k.rank);
   b.count(k.body.size());
   for (const Instr& n : k.body) put(b, n);
-  b.count(k.repeats.size());
-  for (const Repeat& r : k.repeats) {
+  b.count(k.rolled_loops.size());
+  for (const RolledLoop& r : k.rolled_loops) {
     b.half(r.first);
     b.half(r.last);
     b.half(r.trips);

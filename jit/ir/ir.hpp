@@ -42,8 +42,8 @@ enum class Code : uint8_t {
   iota,     // index along axis `imm` (its origin added), int64
   op,       // `op` on a, b, c. Never a 16-bit float: lowering casts to float32 and back
   result,   // epilogue only: the value of reduction `imm`
-  carried,  // first in a repeat: `a`, a value from before it, in the first iteration; then what `b`, of the
-            // repeat, was in the iteration before
+  carried,  // first in a rolled loop: `a`, a value from before it, in the first iteration; then what `b`, of
+            // the repeat, was in the iteration before
 };
 
 struct Instr {
@@ -55,9 +55,9 @@ struct Instr {
 };
 
 /// Instructions [first, last) of a map's body, run one iteration after the other at each index. They are
-/// first the repeat's carried values, then ops and scalars (of 4 bytes or more): what else they need comes
-/// from before. What follows sees the values of the last iteration, of all but carried ones.
-struct Repeat {
+/// first the rolled loop's carried values, then ops and scalars (of 4 bytes or more): what else they need
+/// comes from before. What follows sees the values of the last iteration, of all but carried ones.
+struct RolledLoop {
   uint16_t first = 0, last = 0;
   uint16_t trips = 0;        // scalar argument, int64: how many iterations, at least 1
   uint16_t scalar_step = 0;  // `scalar` reads argument imm + scalar_step * iteration
@@ -112,7 +112,7 @@ struct LoopKernel {
       0;  // index of the epilogue's first instruction in `body` (== body.size() when there is none).
           // The epilogue runs once per index of the parallel axes. It may use its own instructions,
           // `result`, scalars and loads (which must not move along the sequential axis), not the body's.
-  std::vector<Repeat> repeats;  // in order, apart from each other; maps only
+  std::vector<RolledLoop> rolled_loops;  // in order, apart from each other; maps only
   std::vector<Reduction> reductions;
   std::vector<Store> stores;
   uint16_t scalars = 0;  // number of scalar arguments

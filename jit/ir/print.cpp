@@ -54,7 +54,7 @@ std::string print(const LoopKernel& k) {
     s += "  " + value(static_cast<ValueId>(i)) + " = " + instruction(k.body[i]) + "\n";
   };
   for (size_t i = 0; i < k.epilogue && i < k.body.size(); ++i) {
-    for (const Repeat& r : k.repeats) {
+    for (const RolledLoop& r : k.rolled_loops) {
       if (i == r.last) s += "  end\n";
       if (i != r.first) continue;
       s += "  repeat argument " + std::to_string(r.trips) + " times";
@@ -63,7 +63,7 @@ std::string print(const LoopKernel& k) {
     }
     line(i);
   }
-  for (const Repeat& r : k.repeats)
+  for (const RolledLoop& r : k.rolled_loops)
     if (r.last == k.body.size()) s += "  end\n";
   for (size_t i = 0; i < k.reductions.size(); ++i) {
     const Reduction& r = k.reductions[i];

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "jit/key/frame.hpp"
+#include "jit/key/captured_graph.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -22,15 +22,16 @@ FlushListener::~FlushListener() { listener = outer_; }
 FlushListener* FlushListener::current() { return listener; }
 
 std::string to_string(const FlushReport& r) {
-  std::string s = std::string("flush by ") + name_of(r.cause) + " at " + lazy::to_string(r.site) + ": " +
-                  std::to_string(r.ops) + " op" + plural(r.ops) + " -> " + std::to_string(r.kernels) +
-                  " kernel" + plural(r.kernels) +
-                  (r.bands ? " in " + std::to_string(r.bands) + " band" + plural(r.bands) : "") + ", " +
-                  std::to_string(r.outputs) + " value" + plural(r.outputs) + " kept, " +
-                  (r.load_ns ? "loaded from disk in " + microseconds(r.load_ns)
-                   : r.hit   ? "hit"
-                             : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) +
-                  ", " + microseconds(r.total_ns) + " in all";
+  std::string s =
+      std::string("flush by ") + name_of(r.cause) + " at " + lazy::to_string(r.site) + ": " +
+      std::to_string(r.ops) + " op" + plural(r.ops) + " -> " + std::to_string(r.kernels) + " kernel" +
+      plural(r.kernels) +
+      (r.tile_groups ? " in " + std::to_string(r.tile_groups) + " tile group" + plural(r.tile_groups) : "") +
+      ", " + std::to_string(r.outputs) + " value" + plural(r.outputs) + " kept, " +
+      (r.load_ns ? "loaded from disk in " + microseconds(r.load_ns)
+       : r.hit   ? "hit"
+                 : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) +
+      ", " + microseconds(r.total_ns) + " in all";
   if (!r.miss.empty()) s += "\n  miss: " + r.miss;
   for (const std::string& k : r.kernel_texts) s += "\n  " + k;
   return s;
@@ -51,7 +52,7 @@ std::vector<std::string> describe_key(const uint32_t* words, size_t count) {
       s += op == Op::slice ? " whole=" : " axes=";
       for (uint32_t k = axes; k-- > 0;) s += std::to_string(b >> 8 >> (3 * k) & 7) + (k ? "," : "");
     }
-    if (op == Op::leaf)
+    if (op == Op::input)
       for (uint32_t d = 0; d < 16; ++d)
         if (b >> 8 >> d & 1) s += (d < 8 ? " static=" : " dynamic=") + std::to_string(d % 8);
     for (uint32_t k = 0; k < arity; ++k) s += (k ? ", v" : " v") + std::to_string(words[i + 2 + k]);
@@ -81,9 +82,9 @@ size_t leading_values(const std::vector<uint32_t>& a, const std::vector<uint32_t
 }  // namespace
 
 void NearestKey::offer(const std::vector<uint32_t>& key) {
-  const size_t common = leading_values(frame_.key, key);
-  const size_t gap =
-      key.size() > frame_.key.size() ? key.size() - frame_.key.size() : frame_.key.size() - key.size();
+  const size_t common = leading_values(captured_.key, key);
+  const size_t gap = key.size() > captured_.key.size() ? key.size() - captured_.key.size()
+                                                       : captured_.key.size() - key.size();
   if (!nearest_.empty() && (common < common_ || (common == common_ && gap >= gap_))) return;
   nearest_ = key;
   common_ = common;
@@ -92,7 +93,7 @@ void NearestKey::offer(const std::vector<uint32_t>& key) {
 
 std::string NearestKey::difference() const {
   if (nearest_.empty()) return "first program of this process";
-  const Frame& f = frame_;
+  const CapturedGraph& f = captured_;
   const auto ours = describe_key(f.key.data(), f.key.size());
   const auto nearest = describe_key(nearest_.data(), nearest_.size());
   const auto line_of = [&](size_t v) {

@@ -8,18 +8,18 @@
 
 namespace lazy::jit {
 
-struct Frame;
+struct CapturedGraph;
 
 struct FlushReport {
   Cause cause{};
-  Site site{};             // the line that needed a value
-  uint64_t ops = 0;        // recorded ops in the flush
-  uint64_t outputs = 0;    // values kept
-  uint64_t kernels = 0;    // launches of the program
-  uint64_t bands = 0;      // runs of kernels that may go block by block
-  uint64_t fused_ops = 0;  // elementwise ops inside kernels
-  bool hit = false;        // the program was in the cache, in memory or on disk
-  std::string variant;     // generic, strict, fixed
+  Site site{};               // the line that needed a value
+  uint64_t ops = 0;          // recorded ops in the flush
+  uint64_t outputs = 0;      // values kept
+  uint64_t kernels = 0;      // launches of the program
+  uint64_t tile_groups = 0;  // runs of kernels that may go block by block
+  uint64_t fused_ops = 0;    // elementwise ops inside kernels
+  bool hit = false;          // the program was in the cache, in memory or on disk
+  std::string variant;       // generic, strict, fixed
   std::string miss;  // why not: the failed guard with both values, or the nearest key and how it differs
   uint64_t compile_ns = 0;
   uint64_t load_ns = 0;  // of a program that came from disk
@@ -46,17 +46,17 @@ class FlushListener {
 /// One line per value of a key: "v3 = add float32 [n, 1] v0, v2".
 std::vector<std::string> describe_key(const uint32_t* words, size_t count);
 
-/// How a frame's key differs from the nearest of others: the one with the most leading values in common, then
-/// the nearest length.
+/// How a captured graph's key differs from the nearest of others: the one with the most leading values in
+/// common, then the nearest length.
 class NearestKey {
  public:
-  explicit NearestKey(const Frame& f) : frame_(f) {}
+  explicit NearestKey(const CapturedGraph& f) : captured_(f) {}
   void offer(const std::vector<uint32_t>& key);
   /// The first differing value, theirs and ours, with the user's line.
   std::string difference() const;
 
  private:
-  const Frame& frame_;
+  const CapturedGraph& captured_;
   std::vector<uint32_t> nearest_;
   size_t common_ = 0, gap_ = 0;
 };

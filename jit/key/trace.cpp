@@ -2,7 +2,7 @@
 
 namespace lazy::jit {
 
-Trace::Trace(const Frame& f) : frame(&f) {
+Trace::Trace(const CapturedGraph& f) : captured(&f) {
   const auto n = static_cast<uint32_t>(f.values.size());
   values.resize(n);
   same_as.resize(n);
@@ -43,7 +43,7 @@ static std::string label(const Trace& t, uint32_t v) {
   const Value& x = t.values[v];
   std::string s = std::string(name_of(x.op)) + " " + name_of(x.dtype) + " " + to_string(t.shape(v));
   const Node& n = t.node(v);
-  if (!n.axes.empty() && x.op != Op::reshape && x.op != Op::slice && x.op != Op::leaf)
+  if (!n.axes.empty() && x.op != Op::reshape && x.op != Op::slice && x.op != Op::input)
     s += " axes=" + to_string(n.axes);
   if (x.op == Op::window) s += " step=" + to_string(n.ints) + " dilation=" + to_string(n.steps);
   if (x.op == Op::slice) s += " start=" + to_string(n.ints) + " step=" + to_string(n.steps);
@@ -58,7 +58,7 @@ std::string print(const Trace& t) {
     for (int i = 0; i < x.arity; ++i) s += (i ? ", v" : " v") + std::to_string(x.operand[i]);
     if (x.output) s += "  -> output";
     if (t.same_as[v] != v) s += "  == v" + std::to_string(t.same_as[v]);
-    if (x.op != Op::leaf) s += "  ; " + to_string(t.node(v).site);
+    if (x.op != Op::input) s += "  ; " + to_string(t.node(v).site);
     s += "\n";
   }
   return s;
@@ -70,7 +70,7 @@ std::string dot(const Trace& t, const std::vector<int>& kernel_of) {
     const Value& x = t.values[v];
     const std::string id = "v" + std::to_string(v);
     s += "  " + id + " [label=\"" + id + " " + label(t, v);
-    if (x.op != Op::leaf) s += "\\n" + to_string(t.node(v).site);
+    if (x.op != Op::input) s += "\\n" + to_string(t.node(v).site);
     const int k = v < kernel_of.size() ? kernel_of[v] : -1;
     if (k >= 0) s += "\\nkernel " + std::to_string(k);
     s += x.output ? "\", style=bold];\n" : "\"];\n";

@@ -1,16 +1,16 @@
-// What the compiler reads: the values of a frame, freely rewritable. Value numbers are those of the frame;
-// rewriting changes operands and ops, and may append values, but never renumbers, so that programs can bind
-// by number.
+// What the compiler reads: the values of a captured graph, freely rewritable. Value numbers are those of the
+// captured graph; rewriting changes operands and ops, and may append values, but never renumbers, so that
+// programs can bind by number.
 #pragma once
 #include <string>
 #include <vector>
 
-#include "jit/key/frame.hpp"
+#include "jit/key/captured_graph.hpp"
 
 namespace lazy::jit {
 
 struct Value {
-  Op op{};  // leaf for what exists already
+  Op op{};  // input for what exists already
   DType dtype{};
   uint8_t arity = 0;
   bool output = false;
@@ -18,18 +18,18 @@ struct Value {
   uint8_t ones = 0;     // bit i: dimension i has extent 1
   uint8_t extents = 0;  // how many are not 1
   uint32_t operand[3] = {kNone, kNone, kNone};
-  uint32_t node =
-      0;  // frame value whose shape, attributes and line this value has (itself, unless appended by a pass)
+  uint32_t node = 0;  // captured graph value whose shape, attributes and line this value has (itself, unless
+                      // appended by a pass)
 };
 
 struct Trace {
-  const Frame* frame = nullptr;
+  const CapturedGraph* captured = nullptr;
   std::vector<Value> values;
   std::vector<uint32_t>
       same_as;  // an output that a pass replaced: the value that it equals (else its own number)
 
-  explicit Trace(const Frame&);
-  const Node& node(uint32_t v) const { return *frame->values[values[v].node]; }
+  explicit Trace(const CapturedGraph&);
+  const Node& node(uint32_t v) const { return *captured->values[values[v].node]; }
   const Shape& shape(uint32_t v) const { return node(v).shape; }
   uint32_t append_copy(uint32_t of);  // a value with the same shape that packs `of` row-major
 };

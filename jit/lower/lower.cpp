@@ -32,8 +32,8 @@ int Lowering::slot_of(uint32_t v) {
 }
 
 void Lowering::collect_results() {
-  for (uint32_t v = 0; v < t_.frame->values.size(); ++v) {
-    if (!t_.frame->is_output(v)) continue;
+  for (uint32_t v = 0; v < t_.captured->values.size(); ++v) {
+    if (!t_.captured->is_output(v)) continue;
     Result r;
     r.node = v;
     uint32_t from = t_.same_as[v];
@@ -45,9 +45,9 @@ void Lowering::collect_results() {
     uint32_t path = 0;
     for (uint32_t w : views) path = extend(path, w, false);
     r.path = path;
-    if (at(from).op == Op::leaf) {
-      r.leaf = from;
-      if (reshapes(path)) guard_leaf(from);
+    if (at(from).op == Op::input) {
+      r.input = from;
+      if (reshapes(path)) guard_input(from);
       last_read_[from] = kForever;
     } else {
       r.slot = slot_of(from);

@@ -10,7 +10,7 @@ void Lowering::finish(Building& b, const Group& group) {
   const auto step = static_cast<uint32_t>(p_.steps.size());  // renumbered by number_guards()
   std::vector<OperandLayout> layouts(b.operands.size());
   for (size_t i = 0; i < b.operands.size(); ++i)
-    if (!b.operands[i].packed) operand_layout(p_, b.step, b.operands[i].binding, *t_.frame, layouts[i]);
+    if (!b.operands[i].packed) operand_layout(p_, b.step, b.operands[i].binding, *t_.captured, layouts[i]);
 
   // Merge neighbours that every operand walks as one.
   std::vector<uint8_t> axis(static_cast<size_t>(b.dims), 0);
@@ -47,7 +47,7 @@ void Lowering::finish(Building& b, const Group& group) {
     if (i.code == Code::iota) i.imm = axis[i.imm];
     if (i.code == Code::op) ++b.step.ops;
   }
-  for (const loop::Repeat& r : k.repeats)
+  for (const loop::RolledLoop& r : k.rolled_loops)
     for (size_t i = r.first; i < r.last; ++i)
       b.step.ops += (k.body[i].code == Code::op) * (b.step.scalars[r.trips].value - 1);
   if (b.step.scalars.size() >= kNoValue)
@@ -55,8 +55,8 @@ void Lowering::finish(Building& b, const Group& group) {
   k.scalars = static_cast<uint16_t>(b.step.scalars.size());
   b.step.label = label(group);
   b.step.named_by = at(group.roots.back()).node;
-  k.name = step_name(b.step, t_.frame);
-  k.at = step_line(b.step, t_.frame);
+  k.name = step_name(b.step, t_.captured);
+  k.at = step_line(b.step, t_.captured);
   b.step.group = b.group;
   b.step.axis_of = axis;
   b.step.sequential = k.sequential;
@@ -77,7 +77,7 @@ bool Lowering::mergeable(const Building& b, int d, const std::vector<OperandLayo
       const int64_t p = place[static_cast<size_t>(d)], q = place[static_cast<size_t>(d + 1)];
       if (!((p == 0 && q == 0) || (p != 0 && q == p + 1))) return false;
     } else if (options_.strict_layout ||
-               layouts[i].stride[d] != layouts[i].stride[d + 1] * extent_of(next, *t_.frame)) {
+               layouts[i].stride[d] != layouts[i].stride[d + 1] * extent_of(next, *t_.captured)) {
       return false;
     }
   }
@@ -140,7 +140,7 @@ loop::Operand Lowering::classify(Building& b, size_t i, const std::vector<uint8_
 
 int64_t Lowering::packed_stride(const Building& b, const Operand& o, int d) const {
   OperandLayout l;
-  operand_layout(p_, b.step, o.binding, *t_.frame, l);
+  operand_layout(p_, b.step, o.binding, *t_.captured, l);
   return l.stride[d];
 }
 

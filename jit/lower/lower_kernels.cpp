@@ -177,7 +177,7 @@ void Lowering::lower_update(Building& b, const Group& group) {
   b.step.has_initial = true;
   b.step.initial_from.node = at(base).node;
   b.step.initial_from.dtype = at(base).dtype;
-  if (at(base).op == Op::leaf) guard_leaf(base);
+  if (at(base).op == Op::input) guard_input(base);
   else b.step.initial_from.slot = slot_of(base);
   last_read_[base] = std::max(last_read_[base], b.group);
 }

@@ -46,7 +46,7 @@ void Lowering::plan_donation(Step& step, const LoopKernel& k, int g, std::vector
       if (!fits) continue;
       Slot& slot = p_.slots[static_cast<size_t>(out.slot)];
       if (in.slot >= 0) slot.donor_slot = in.slot;
-      else slot.donor_leaf = in.node;
+      else slot.donor_input = in.node;
       taken[i] = 1;
       break;
     }
@@ -60,7 +60,7 @@ void Lowering::plan_initial(Step& step, int g) {
   if (!alone) return;
   Slot& slot = p_.slots[step.made[0]];
   if (in.slot >= 0) slot.donor_slot = in.slot;
-  else slot.donor_leaf = in.node;
+  else slot.donor_input = in.node;
 }
 
 }  // namespace lazy::jit

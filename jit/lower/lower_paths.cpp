@@ -28,13 +28,13 @@ uint32_t Lowering::to_operand(Region& r, uint32_t o, uint32_t user, uint32_t pat
 }
 
 Places Lowering::places(uint32_t path, uint32_t v, int64_t only_dim) const {
-  return places_along(p_, *t_.frame, path, shape(v), AtReshape::packed, only_dim);
+  return places_along(p_, *t_.captured, path, shape(v), AtReshape::packed, only_dim);
 }
 
 // Whether a path goes through a reshape that only packed memory can be read by.
 bool Lowering::reshapes(uint32_t path) const {
   for (uint32_t p = path; p; p = p_.paths[p].parent) {
-    const Node& n = *t_.frame->values[p_.paths[p].node];
+    const Node& n = *t_.captured->values[p_.paths[p].node];
     if (!p_.paths[p].align && n.op == Op::reshape && !is_unit_reshape(n)) return true;
   }
   return false;

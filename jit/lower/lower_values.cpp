@@ -14,25 +14,25 @@ uint16_t Lowering::operand(Building& b, const Region& r, uint32_t v, uint32_t pa
   o.binding.dtype = at(v).dtype;
   o.binding.output = output;
   std::copy(std::begin(r.dims.of), std::end(r.dims.of), o.binding.dim_of);
-  const bool leaf = at(v).op == Op::leaf;
-  if (leaf) last_read_[v] = std::max(last_read_[v], b.group);
+  const bool input = at(v).op == Op::input;
+  if (input) last_read_[v] = std::max(last_read_[v], b.group);
   else o.binding.slot = slot_of(v), last_read_[v] = std::max(last_read_[v], b.group);
   const Places m = places(path, v);
-  o.packed = m.whole && (!leaf || (t_.node(v).contiguous && !options_.strict_layout));
+  o.packed = m.whole && (!input || (t_.node(v).contiguous && !options_.strict_layout));
   if (o.packed) {
     o.places = m.source;
     for (int d = 0; d < loop::kMaxAxes; ++d)
       if (r.dims.of[d] >= 0) o.place[static_cast<size_t>(d)] = static_cast<int8_t>(m.of[r.dims.of[d]]);
-    if (leaf) guard_leaf(v);
-  } else if (leaf && reshapes(path)) {
-    guard_leaf(v);
+    if (input) guard_input(v);
+  } else if (input && reshapes(path)) {
+    guard_input(v);
   }
   o.binding.packed = o.packed;
   b.operands.push_back(std::move(o));
   return id;
 }
 
-void Lowering::guard_leaf(uint32_t v) {
+void Lowering::guard_input(uint32_t v) {
   if (guarded_.size() < t_.values.size()) guarded_.resize(t_.values.size(), 0);
   if (guarded_[v]++) return;
   p_.guards.push_back({Guard::Kind::contiguous, at(v).node, 0, 0, 0, 1});
@@ -78,7 +78,7 @@ ValueId Lowering::index_along(Building& b, Region& r, uint32_t v, uint32_t path)
 // computed from them.
 ValueId Lowering::terminal(Building& b, Region& r, uint32_t v, uint32_t path) {
   const Value& x = at(v);
-  if (x.op == Op::leaf) return load(b, r, v, path);
+  if (x.op == Op::input) return load(b, r, v, path);
   if (x.op == Op::constant) {
     const DType type = compute_type(x.dtype);
     return push(r, {Code::scalar, {}, type, scalar(b, v)});
@@ -124,13 +124,13 @@ ValueId Lowering::evaluate(Building& b, Region& r, uint32_t root, uint32_t root_
       stack.pop_back();
       continue;
     }
-    if (const TraceRepeat* repeat = repeat_of(f_, v)) {
+    if (const TraceLoop* rolled_loop = rolled_loop_of(f_, v)) {
       const size_t before = stack.size();
-      each_from_before(*repeat, [&](uint32_t user, uint32_t o, bool fixed) {
+      each_from_before(*rolled_loop, [&](uint32_t user, uint32_t o, bool fixed) {
         const uint32_t p = fixed ? to_operand(r, o, user, path) : path;
         if (!r.memo.contains(key(o, p))) stack.push_back({o, p});
       });
-      if (stack.size() == before) lower_repeat(b, r, *repeat, path);
+      if (stack.size() == before) lower_rolled_loop(b, r, *rolled_loop, path);
       continue;
     }
     const Value& x = at(v);

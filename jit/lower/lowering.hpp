@@ -66,7 +66,7 @@ class Lowering {
 
   const Value& at(uint32_t v) const { return t_.values[v]; }
   const Shape& shape(uint32_t v) const { return t_.shape(v); }
-  bool in_memory(uint32_t v) const { return at(v).op == Op::leaf || f_.materialised[v]; }
+  bool in_memory(uint32_t v) const { return at(v).op == Op::input || f_.materialised[v]; }
   int slot_of(uint32_t v);
   void collect_results();
   void lower_group(int g);
@@ -89,7 +89,7 @@ class Lowering {
   }
   static uint64_t key(uint32_t v, uint32_t path) { return static_cast<uint64_t>(v) << 32 | path; }
   uint16_t operand(Building& b, const Region& r, uint32_t v, uint32_t path, bool output);
-  void guard_leaf(uint32_t v);
+  void guard_input(uint32_t v);
   uint16_t scalar(Building& b, uint32_t v);
   ScalarArgument argument_of(uint32_t v) const;
   ValueId load(Building& b, Region& r, uint32_t v, uint32_t path);
@@ -101,22 +101,23 @@ class Lowering {
   ValueId compute(Region& r, const Value& x, const ValueId* args);
   ValueId rounded(Region& r, ValueId v, DType half);
 
-  // lower_repeat.cpp
-  // Operand i of `v`, a value of a repeat's first iteration, is the same in each iteration.
-  bool is_fixed(const TraceRepeat& r, uint32_t v, int i) const {
+  // lower_rolled_loop.cpp
+  // Operand i of `v`, a value of a rolled loop's first iteration, is the same in each iteration.
+  bool is_fixed(const TraceLoop& r, uint32_t v, int i) const {
     return at(v).operand[i] == at(v + r.period).operand[i];
   }
   bool is_computed(uint32_t v) const { return f_.needed[v] && kind_of(at(v).op) == OpKind::pointwise; }
-  /// f(value of the first iteration, its operand from before the repeat, whether that is the same each time)
+  /// f(value of the first iteration, its operand from before the rolled loop, whether that is the same each
+  /// time)
   template <class F>
-  void each_from_before(const TraceRepeat& r, F&& f) const {
+  void each_from_before(const TraceLoop& r, F&& f) const {
     for (uint32_t v = r.first + r.period; v-- > r.first;) {
       if (!is_computed(v)) continue;
       for (int i = at(v).arity - 1; i >= 0; --i)
         if (const uint32_t o = at(v).operand[i]; o < r.first) f(v, o, is_fixed(r, v, i));
     }
   }
-  void lower_repeat(Building& b, Region& r, const TraceRepeat& repeat, uint32_t path);
+  void lower_rolled_loop(Building& b, Region& r, const TraceLoop& rolled_loop, uint32_t path);
 
   // lower_kernels.cpp
   bool is_stored(uint32_t v) const { return wanted_[v]; }

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <filesystem>
 
-#include "jit/plan/tiling/band.hpp"
+#include "jit/plan/tiling/tile_group.hpp"
 #include "support/config.hpp"
 #include "support/files.hpp"
 #include "support/log.hpp"
@@ -29,8 +29,8 @@ void dump_program(const Trace& t, const Fusion& f, const Program& p,
   const std::string prefix = "program" + std::to_string(number++);
   const std::filesystem::path dir(where);
   std::string text = print(t);
-  const auto bands = bands_in(p);
-  for (const Band& b : p.bands) text += describe(b) + "\n";
+  const auto tile_groups = tile_groups_in(p);
+  for (const TileGroup& b : p.tile_groups) text += describe(b) + "\n";
   bool good =
       write(dir / (prefix + ".dot"), dot(t, f.kernel_of)) && write(dir / (prefix + ".trace.txt"), text);
   for (size_t i = 0; i < kernels.size() && good; ++i) {
@@ -39,9 +39,10 @@ void dump_program(const Trace& t, const Fusion& f, const Program& p,
                  print(kernels[i]) + "schedule: " + p.steps[i].kernel->schedule() + "\n") &&
            write(dir / (name + "." + p.steps[i].kernel->listing()), p.steps[i].kernel->disassembly());
   }
-  for (size_t b = 0; b < bands.size() && good; ++b)
-    if (const auto& rows = bands[b]->rows)
-      good = write(dir / (prefix + ".band" + std::to_string(b) + "." + rows->listing()), rows->disassembly());
+  for (size_t b = 0; b < tile_groups.size() && good; ++b)
+    if (const auto& rows = tile_groups[b]->rows)
+      good = write(dir / (prefix + ".tile_group" + std::to_string(b) + "." + rows->listing()),
+                   rows->disassembly());
   if (!good && !warned.exchange(true))
     logging::warning("LAZY_DUMP_DIR: cannot write to " + text::quoted(where));
 }

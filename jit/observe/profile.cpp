@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "jit/plan/names.hpp"
-#include "jit/plan/tiling/band.hpp"
+#include "jit/plan/tiling/tile_group.hpp"
 #include "support/lock.hpp"
 #include "support/metrics.hpp"
 
@@ -29,7 +29,7 @@ constexpr Kind kGuards{"guards", "flush"};
 constexpr Kind kRun{"run", "flush"};
 constexpr Kind kCompile{"compile", "compile", {{{"variant", Type::text}, {"program", Type::integer}}}};
 constexpr Kind kCodegen{"codegen", "compile", {{{"kernel", Type::text}, {"bytes_of_code", Type::integer}}}};
-constexpr Kind kBand{"band", "kernel", {{{"kernels", Type::integer}, {"blocks", Type::integer}}}};
+constexpr Kind kTileGroup{"tile_group", "kernel", {{{"kernels", Type::integer}, {"blocks", Type::integer}}}};
 constexpr Kind kMemory{"memory", "memory", {{{"bytes", Type::integer}}}, Form::counter};
 constexpr Kind kCache{"program cache",
                       "cache",
@@ -62,7 +62,7 @@ struct Facts {
   uint64_t ops, outputs;
   std::vector<StepFacts> steps;
   std::vector<Site> sites;  // that the steps are named by; none: those that the program came with
-  std::atomic<const Facts*> next{nullptr};  // the same for another frame's lines
+  std::atomic<const Facts*> next{nullptr};  // the same for another captured graph's lines
 };
 
 namespace {
@@ -81,12 +81,12 @@ const Facts* known_facts(const Program& p) {
   return std::atomic_ref<const Facts*>(p.facts).load(std::memory_order_acquire);
 }
 
-/// `frame`: null for the names that the program came with.
-const Facts& make_facts(const Program& p, const Frame* frame) {
+/// `captured graph`: null for the names that the program came with.
+const Facts& make_facts(const Program& p, const CapturedGraph* captured) {
   static constinit Mutex mutex;
   const Hold hold(mutex);
   const Facts* const before = known_facts(p);
-  if (before && !frame) return *before;
+  if (before && !captured) return *before;
   // Events refer to them until they are written, which may be after the program is gone: never freed.
   static constinit std::deque<Facts>* list = nullptr;
   if (!list || !hold.intact()) list = new std::deque<Facts>;
@@ -98,12 +98,12 @@ const Facts& make_facts(const Program& p, const Frame* frame) {
   made.ops = p.nodes;
   made.outputs = p.results.size();
   for (const Step& s : p.steps) {
-    const char* const purpose = step_purpose(s, frame);
-    made.steps.push_back({profile::intern(frame ? step_name(s, frame) : std::string(name_in(s))),
-                          profile::intern(without_path(frame ? step_line(s, frame) : s.at)),
+    const char* const purpose = step_purpose(s, captured);
+    made.steps.push_back({profile::intern(captured ? step_name(s, captured) : std::string(name_in(s))),
+                          profile::intern(without_path(captured ? step_line(s, captured) : s.at)),
                           purpose ? profile::intern(purpose) : nullptr, made.number, made.steps.size(),
                           s.ops});
-    if (frame) made.sites.push_back(site_of(s, *frame));
+    if (captured) made.sites.push_back(site_of(s, *captured));
   }
   made.next.store(before, std::memory_order_relaxed);
   std::atomic_ref<const Facts*>(p.facts).store(&made, std::memory_order_release);
@@ -192,7 +192,7 @@ constexpr Kind kLaunchSpan{nullptr,
                              {"bytes", Type::real},
                              {"flops", Type::real},
                              {"parts", Type::integer},
-                             {"in_band", Type::boolean},
+                             {"in_tile_group", Type::boolean},
                              {"purpose", Type::text}}}};
 
 enum LaunchWord : size_t { kStep, kBytesFlops, kLivePartsBand };
@@ -220,17 +220,17 @@ void expand_launch(const Event& e, Writer& out) {
 constexpr Kind kLaunch{
     nullptr,
     "kernel",
-    {{{"step", Type::integer}, {"bytes_flops", Type::integer}, {"live_parts_band", Type::integer}}},
+    {{{"step", Type::integer}, {"bytes_flops", Type::integer}, {"live_parts_tile_group", Type::integer}}},
     Form::span,
     expand_launch};
 
 void put_launch(profile::Ticks start, profile::Ticks end, const Program& p, const Step& s,
-                const uint64_t* words, uint32_t parts, bool in_band) {
+                const uint64_t* words, uint32_t parts, bool in_tile_group) {
   const Amount a = amount_of(s, words);
   const auto bits = [](double v) { return uint64_t{std::bit_cast<uint32_t>(static_cast<float>(v))}; };
   profile::put(kLaunch, start, end, &facts_of(p).steps[static_cast<size_t>(&s - p.steps.data())],
                bits(a.bytes) << 32 | bits(a.flops),
-               metric::live() << 16 | std::min<uint64_t>(parts, kMostParts) << 1 | uint64_t{in_band});
+               metric::live() << 16 | std::min<uint64_t>(parts, kMostParts) << 1 | uint64_t{in_tile_group});
 }
 
 const char* interned(const std::string& s) { return s.empty() ? nullptr : profile::intern(s); }
@@ -240,20 +240,20 @@ const char* interned(const std::string& s) { return s.empty() ? nullptr : profil
 constexpr Kind kSimplify{"simplify", "compile"};
 constexpr Kind kFuse{"fuse", "compile"};
 constexpr Kind kLower{"lower", "compile"};
-constexpr Kind kBands{"bands", "compile"};
+constexpr Kind kTileGroups{"tile_groups", "compile"};
 constexpr Kind kVerify{"verify", "flush"};
 
-void name_run(const Program& p, const Frame& frame) {
+void name_run(const Program& p, const CapturedGraph& captured) {
   for (const Facts* f = known_facts(p); f; f = f->next.load(std::memory_order_relaxed)) {
     bool same = f->sites.size() == p.steps.size();
     for (size_t i = 0; same && i < p.steps.size(); ++i)
-      same = std::memcmp(&f->sites[i], &site_of(p.steps[i], frame), sizeof(Site)) == 0;
+      same = std::memcmp(&f->sites[i], &site_of(p.steps[i], captured), sizeof(Site)) == 0;
     if (same) {
       running = f;
       return;
     }
   }
-  running = &make_facts(p, &frame);
+  running = &make_facts(p, &captured);
 }
 
 void flush(const FlushTimes& t, const FlushReport& r, Cause cause, const Site& site, const Program& p) {
@@ -284,9 +284,9 @@ void launch(profile::Ticks start, profile::Ticks end, const Program& p, const St
   put_launch(start, end, p, s, words, parts, false);
 }
 
-void band(profile::Ticks start, profile::Ticks end, const Program& p, const Band& b, int64_t blocks,
-          const std::vector<uint64_t>& spent, const uint64_t* words) {
-  profile::put(kBand, start, end, b.count, blocks);
+void tile_group(profile::Ticks start, profile::Ticks end, const Program& p, const TileGroup& b,
+                int64_t blocks, const std::vector<uint64_t>& spent, const uint64_t* words) {
+  profile::put(kTileGroup, start, end, b.count, blocks);
   uint64_t all = 1;
   for (const uint64_t s : spent) all += s;
   const double scale = static_cast<double>(end - start) / static_cast<double>(all);

@@ -15,7 +15,7 @@ struct FlushTimes {
 };
 
 namespace event {
-extern const profile::Kind kSimplify, kFuse, kLower, kBands, kVerify;
+extern const profile::Kind kSimplify, kFuse, kLower, kTileGroups, kVerify;
 
 void compiled(profile::Ticks start, const Program&);
 void codegen(profile::Ticks start, const std::string& kernel, size_t bytes);
@@ -24,8 +24,9 @@ void failed_flush(const FlushTimes&, Cause, const Site&, const char* what);
 void guard(const Guard&, int64_t actual, const Program&);
 /// Entries, hits and misses of the program cache so far.
 void cache(uint64_t entries);
-/// The calling thread's launches are of a run of this program for this frame: names and lines are its nodes'.
-void name_run(const Program&, const Frame&);
+/// The calling thread's launches are of a run of this program for this captured graph: names and lines are
+/// its nodes'.
+void name_run(const Program&, const CapturedGraph&);
 /// Of the kernel of a program's step, and its line as "main.cpp:14". Both stay.
 const char* name_of(const Program&, const Step&);
 const char* line_of(const Program&, const Step&);
@@ -34,10 +35,10 @@ uint64_t number_of(const Program&);
 /// A launch of a program's step.
 void launch(profile::Ticks start, profile::Ticks end, const Program&, const Step&, const uint64_t* words,
             uint32_t parts);
-/// The steps of a band that took turns from start to end, as if they had run one by one: each gets its share
-/// of `spent`, time on all threads. `words`: their arguments for the whole box, one after the other.
-void band(profile::Ticks start, profile::Ticks end, const Program&, const Band&, int64_t blocks,
-          const std::vector<uint64_t>& spent, const uint64_t* words);
+/// The steps of a tile group that took turns from start to end, as if they had run one by one: each gets its
+/// share of `spent`, time on all threads. `words`: their arguments for the whole box, one after the other.
+void tile_group(profile::Ticks start, profile::Ticks end, const Program&, const TileGroup&, int64_t blocks,
+                const std::vector<uint64_t>& spent, const uint64_t* words);
 }  // namespace event
 
 }  // namespace lazy::jit

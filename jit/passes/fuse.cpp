@@ -14,7 +14,7 @@ Fusion Fuser::run() {
   const size_t n = t_.values.size();
   f_.materialised.assign(n, 0);
   find_needed();
-  f_.repeats = find_repeats(t_, needed_);
+  f_.rolled_loops = find_rolled_loops(t_, needed_);
   tie_dimensions();
   choose_materialised();
   assign_kernels();
@@ -30,7 +30,7 @@ void Fuser::find_needed() {
     const uint32_t kept = t_.same_as[v];
     if (!at(v).output) continue;
     needed_[kept] = 1;
-    if (kept != v && at(kept).op != Op::leaf) t_.values[kept].output = true;
+    if (kept != v && at(kept).op != Op::input) t_.values[kept].output = true;
   }
   for (size_t i = order_.size(); i-- > 0;) {
     const uint32_t v = order_[i];

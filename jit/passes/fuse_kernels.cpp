@@ -24,9 +24,9 @@ std::vector<Fuser::Need> Fuser::assign_kernels() {
   f_.kernel_of.assign(t_.values.size(), -1);
   latest_.assign(latest_.size(), -1);
   wide_.assign(t_.values.size(), 0);
-  repeats_.assign(t_.values.size(), 0);
+  rolled_loops_.assign(t_.values.size(), 0);
   for (uint32_t v : order_) {
-    if (!needed_[v] || at(v).op == Op::leaf) continue;
+    if (!needed_[v] || at(v).op == Op::input) continue;
     const Value& x = at(v);
     const OpKind k = kind(v);
     Need mine;
@@ -37,10 +37,10 @@ std::vector<Fuser::Need> Fuser::assign_kernels() {
       mine.same = std::max(mine.same, same ? need[o].same : need[o].any);
       mine.any = std::max(mine.any, need[o].any);
       wide_[v] |= !exists(o) && wide_[o];
-      repeats_[v] |= !exists(o) && repeats_[o];
+      rolled_loops_[v] |= !exists(o) && rolled_loops_[o];
     }
     wide_[v] |= size_of(x.dtype) == 8;
-    repeats_[v] |= repeat_of(f_, v) != nullptr;
+    rolled_loops_[v] |= rolled_loop_of(f_, v) != nullptr;
     if (!f_.materialised[v]) {
       need[v] = mine;
       continue;
@@ -86,7 +86,7 @@ int Fuser::reduction_kernel(uint32_t v, Need operand) {
   // Values of the same space that exist anyway are made, and stored, on the way along the row.
   int g = is_last_axis(o, axis) ? latest(space(o, 'm')) : -1;
   if (g >= operand.same && has_room(g, v) && f_.groups[static_cast<size_t>(g)].kind == Group::Kind::map &&
-      !has_repeat(g)) {
+      !has_rolled_loop(g)) {
     Group& group = f_.groups[static_cast<size_t>(g)];
     group.kind = Group::Kind::reduce;
     group.space = o;
@@ -101,13 +101,13 @@ int Fuser::reduction_kernel(uint32_t v, Need operand) {
 
 int Fuser::map_kernel(uint32_t v, Need need) {
   const int reduction = latest(space(v, 'k'));
-  if (reduction >= 0 && reduction == need.same && has_room(reduction, v) && !repeats_[v] &&
+  if (reduction >= 0 && reduction == need.same && has_room(reduction, v) && !rolled_loops_[v] &&
       suits_epilogue(v, reduction))
     return reduction;
   const uint32_t key = space(v, 'm');
   const int found = latest(key);
   if (found >= need.same && found + kNearby >= static_cast<int>(f_.groups.size()) && has_room(found, v) &&
-      !(repeats_[v] && f_.groups[static_cast<size_t>(found)].kind != Group::Kind::map))
+      !(rolled_loops_[v] && f_.groups[static_cast<size_t>(found)].kind != Group::Kind::map))
     return found;
   return latest(key) = new_group(Group::Kind::map, v, -1);
 }
@@ -121,10 +121,10 @@ bool Fuser::suits_epilogue(uint32_t v, int g) const {
   return group.kind != Group::Kind::contract || !wide_[v] || size_of(at(group.roots[0]).dtype) == 8;
 }
 
-/// Only maps have repeats.
-bool Fuser::has_repeat(int g) const {
+/// Only maps have rolled loops.
+bool Fuser::has_rolled_loop(int g) const {
   const auto& roots = f_.groups[static_cast<size_t>(g)].roots;
-  return std::any_of(roots.begin(), roots.end(), [&](uint32_t v) { return repeats_[v] != 0; });
+  return std::any_of(roots.begin(), roots.end(), [&](uint32_t v) { return rolled_loops_[v] != 0; });
 }
 
 /// Returns whether kernel `g` may make `v` as well.

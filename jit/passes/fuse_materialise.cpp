@@ -36,9 +36,9 @@ void Fuser::choose_materialised() {
   const Uses uses = find_uses();
   materialise_results_of_repeats(uses.home);
   materialise_what_costs_more_to_repeat(uses, need);
-  // Should a value inside of a repeat be wanted in memory after all, it is no repeat.
+  // Should a value inside of a rolled loop be wanted in memory after all, it is no rolled loop.
   const auto& mat = f_.materialised;
-  std::erase_if(f_.repeats, [&](const TraceRepeat& r) {
+  std::erase_if(f_.rolled_loops, [&](const TraceLoop& r) {
     return std::any_of(mat.begin() + r.first, mat.begin() + r.last(), [](uint8_t m) { return m != 0; });
   });
   // Outputs that are views of something that exists share its memory; the others are computed like
@@ -104,7 +104,7 @@ void Fuser::materialise_what_costs_more_to_repeat(const Uses& uses, const std::v
     if (!needed_[v]) continue;
     const Value& x = at(v);
     const OpKind k = kind(v);
-    if (k == OpKind::leaf || is_source(x.op)) {
+    if (k == OpKind::input || is_source(x.op)) {
       cost[v] = x.op != Op::iota;  // an index is at hand
       continue;
     }
@@ -195,33 +195,34 @@ bool Fuser::broadcasts_up(uint32_t o, uint32_t user) const {
   return kind(user) == OpKind::pointwise && at(o).extents < at(user).extents;
 }
 
-/// Whether code is made for v: of a repeat only the first iteration counts.
+/// Whether code is made for v: of a rolled loop only the first iteration counts.
 bool Fuser::is_code(uint32_t v) const {
-  const TraceRepeat* r = repeat_of(f_, v);
+  const TraceLoop* r = rolled_loop_of(f_, v);
   return !r || v < r->first + r->period;
 }
 
-/// A value of a repeat that nothing outside reads.
+/// A value of a rolled loop that nothing outside reads.
 bool Fuser::is_inside(uint32_t v) const {
-  const TraceRepeat* r = repeat_of(f_, v);
+  const TraceLoop* r = rolled_loop_of(f_, v);
   return r && v < r->last();
 }
 
-// A repeat is computed in one map kernel: its results are put into memory unless only that one reads them.
+// A rolled loop is computed in one map kernel: its results are put into memory unless only that one reads
+// them.
 void Fuser::materialise_results_of_repeats(const std::vector<uint32_t>& home) {
-  if (f_.repeats.empty()) return;
+  if (f_.rolled_loops.empty()) return;
   auto& mat = f_.materialised;
   std::vector<uint8_t> result(t_.values.size(), 0);
   for (uint32_t v : order_)
     for (int i = 0; needed_[v] && i < at(v).arity; ++i) {
       const uint32_t o = at(v).operand[i];
-      const TraceRepeat* r = repeat_of(f_, o);
-      if (r && r != repeat_of(f_, v)) result[o] = 1;
+      const TraceLoop* r = rolled_loop_of(f_, o);
+      if (r && r != rolled_loop_of(f_, v)) result[o] = 1;
     }
   const auto is_map = [&](uint32_t h) {
     return h < f_.groups.size() && f_.groups[h].kind == Group::Kind::map;
   };
-  for (const TraceRepeat& r : f_.repeats) {
+  for (const TraceLoop& r : f_.rolled_loops) {
     uint32_t where = kUnset;
     bool alone = true;
     for (uint32_t v = r.last(); v < r.end(); ++v) {
@@ -259,7 +260,7 @@ void Fuser::mark_operands_that_must_exist() {
       const bool general = x.op == Op::reshape && !is_unit_reshape(t_.node(v));
       // A reshape reads packed memory; an index along an axis can't be sliced, cut or reshaped, only moved
       // and broadcast.
-      if ((general && !flat_[o] && at(o).op != Op::leaf) ||
+      if ((general && !flat_[o] && at(o).op != Op::input) ||
           (has_iota[o] && (general || x.op == Op::slice || x.op == Op::window))) {
         mat[o] = 1;
         has_iota[v] = 0;
@@ -268,11 +269,11 @@ void Fuser::mark_operands_that_must_exist() {
     if (k == OpKind::contract)  // read many times each: only casts and views are done on the way
       for (int i = 0; i < 2; ++i) {
         uint32_t o = x.operand[i];
-        while (!mat[o] && (kind(o) == OpKind::view || at(o).op == Op::cast) && !repeat_of(f_, o))
+        while (!mat[o] && (kind(o) == OpKind::view || at(o).op == Op::cast) && !rolled_loop_of(f_, o))
           o = at(o).operand[0];
-        if (at(o).op != Op::leaf) mat[o] = 1;
+        if (at(o).op != Op::input) mat[o] = 1;
       }
-    if (k == OpKind::update && at(x.operand[0]).op != Op::leaf) mat[x.operand[0]] = 1;
+    if (k == OpKind::update && at(x.operand[0]).op != Op::input) mat[x.operand[0]] = 1;
   }
 }
 

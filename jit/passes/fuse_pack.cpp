@@ -3,8 +3,8 @@
 
 namespace lazy::jit {
 
-// A general reshape reads its operand as packed memory. A leaf that is not packed (or of which nothing may
-// be assumed) is copied first. Pointwise operands whose own leaves are packed and not broadcast need no
+// A general reshape reads its operand as packed memory. An input that is not packed (or of which nothing may
+// be assumed) is copied first. Pointwise operands whose own inputs are packed and not broadcast need no
 // memory: `flat`.
 void Fuser::pack_reshaped_operands() {
   const auto count = static_cast<uint32_t>(t_.values.size());
@@ -13,7 +13,7 @@ void Fuser::pack_reshaped_operands() {
   for (uint32_t v = 0; v < count; ++v) {
     Value& x = t_.values[v];
     const OpKind k = kind_of(x.op);
-    if (k == OpKind::leaf) flat_[v] = !strict_ && t_.node(v).contiguous;
+    if (k == OpKind::input) flat_[v] = !strict_ && t_.node(v).contiguous;
     else if (k == OpKind::constant) flat_[v] = 1;
     else if (k == OpKind::pointwise) {
       flat_[v] = 1;
@@ -24,7 +24,7 @@ void Fuser::pack_reshaped_operands() {
     } else if (x.op == Op::reshape) {
       const uint32_t o = x.operand[0];
       if (!is_unit_reshape(t_.node(v))) {
-        if (at(o).op == Op::leaf && !flat_[o]) {
+        if (at(o).op == Op::input && !flat_[o]) {
           if (copy_of[o] == kNone) copy_of[o] = t_.append_copy(o);
           t_.values[v].operand[0] = copy_of[o];
         }
@@ -34,7 +34,7 @@ void Fuser::pack_reshaped_operands() {
       }
     } else if (always_materialised(k)) {
       flat_[v] = 1;
-      if (k == OpKind::update && at(x.operand[0]).op == Op::leaf && !flat_[x.operand[0]]) {
+      if (k == OpKind::update && at(x.operand[0]).op == Op::input && !flat_[x.operand[0]]) {
         const uint32_t o = x.operand[0];
         if (copy_of[o] == kNone) copy_of[o] = t_.append_copy(o);
         t_.values[v].operand[0] = copy_of[o];
@@ -50,7 +50,7 @@ void Fuser::pack_reshaped_operands() {
     const uint32_t o = at(v).operand[1], copy = t_.append_copy(o);
     t_.values[v].operand[1] = copy;
     transposed_.push_back(copy);
-    if (at(o).op == Op::leaf) order_.push_back(copy);
+    if (at(o).op == Op::input) order_.push_back(copy);
     else copy_before[v] = copy;
   }
   for (uint32_t v = 0; v < count; ++v) {
@@ -70,7 +70,7 @@ bool Fuser::packs_right_side(uint32_t v) const {
   if (left[left.size() - 2] == 1 || at(o).extents < 3) return false;
   int column = t_.shape(o).size() - 1;
   for (; at(o).op == Op::permute; o = at(o).operand[0]) column = static_cast<int>(t_.node(o).axes[column]);
-  if (at(o).op == Op::leaf && !t_.node(o).contiguous) return t_.node(o).strides[column] != 1;
+  if (at(o).op == Op::input && !t_.node(o).contiguous) return t_.node(o).strides[column] != 1;
   return column != t_.shape(o).size() - 1;
 }
 

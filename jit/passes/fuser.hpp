@@ -18,7 +18,7 @@ class Fuser {
  private:
   const Value& at(uint32_t v) const { return t_.values[v]; }
   OpKind kind(uint32_t v) const { return kind_of(at(v).op); }
-  bool exists(uint32_t v) const { return at(v).op == Op::leaf || f_.materialised[v]; }
+  bool exists(uint32_t v) const { return at(v).op == Op::input || f_.materialised[v]; }
   static bool always_materialised(OpKind k) {
     return k == OpKind::reduce || k == OpKind::scan || k == OpKind::contract || k == OpKind::update;
   }
@@ -81,7 +81,7 @@ class Fuser {
   int reduction_kernel(uint32_t v, Need operand);
   int map_kernel(uint32_t v, Need need);
   bool suits_epilogue(uint32_t v, int g) const;
-  bool has_repeat(int g) const;
+  bool has_rolled_loop(int g) const;
   bool has_room(int g, uint32_t v);
 
   Trace& t_;
@@ -89,8 +89,8 @@ class Fuser {
   Fusion f_;
   std::vector<uint32_t> order_, transposed_;
   std::vector<uint8_t> flat_, needed_;
-  std::vector<uint8_t> wide_;     // by value: computing it where it is inlined takes lanes of 64 bits
-  std::vector<uint8_t> repeats_;  // by value: computing it where it is inlined takes a repeat
+  std::vector<uint8_t> wide_;          // by value: computing it where it is inlined takes lanes of 64 bits
+  std::vector<uint8_t> rolled_loops_;  // by value: computing it where it is inlined takes a rolled loop
   std::vector<uint32_t> parent_, chunk_;
   std::vector<uint32_t> making_;  // by value: the cost of computing it from what is in memory
   OperandSets sets_;

@@ -20,13 +20,13 @@ void contract(Trace&);
 /// an iteration. Those of one are the same pointwise ops and constants as those of the next, on operands that
 /// are either values from before the loop, the same in each iteration, or of the same or the previous
 /// iteration. Only the last iteration's values are read from outside, and all have the same extents.
-struct TraceRepeat {
+struct TraceLoop {
   uint32_t first = 0, period = 0, trips = 0;
   uint32_t end() const { return first + trips * period; }
   uint32_t last() const { return end() - period; }  // first value of the last iteration
 };
 /// The loops worth keeping as such, in order. `needed`: by value, whether some output depends on it.
-std::vector<TraceRepeat> find_repeats(const Trace&, const std::vector<uint8_t>& needed);
+std::vector<TraceLoop> find_rolled_loops(const Trace&, const std::vector<uint8_t>& needed);
 
 /// Which values live in memory and which kernel makes each.
 struct Group {
@@ -40,7 +40,7 @@ struct Group {
 struct Fusion {
   std::vector<uint8_t>
       materialised;  // by value: kept in memory (or, if only its own kernel reads it, in a register)
-  std::vector<int> kernel_of;  // by value: index into groups, -1 if inlined or a leaf
+  std::vector<int> kernel_of;  // by value: index into groups, -1 if inlined or an input
   std::vector<Group> groups;   // in execution order
   std::vector<uint32_t> tied;  // by value * kMaxRank + dimension: a union-find forest (see dim_class)
 
@@ -50,17 +50,17 @@ struct Fusion {
     while (tied[d] != d) d = tied[d];
     return d;
   }
-  std::vector<uint8_t> needed;       // by value: whether some output depends on it
-  std::vector<TraceRepeat> repeats;  // whole in the kernel that reads their results; in order
+  std::vector<uint8_t> needed;          // by value: whether some output depends on it
+  std::vector<TraceLoop> rolled_loops;  // whole in the kernel that reads their results; in order
 };
-/// The repeat that value v is of, or null.
-inline const TraceRepeat* repeat_of(const Fusion& f, uint32_t v) {
-  const auto after = std::upper_bound(f.repeats.begin(), f.repeats.end(), v,
-                                      [](uint32_t x, const TraceRepeat& r) { return x < r.first; });
-  return after != f.repeats.begin() && v < after[-1].end() ? &after[-1] : nullptr;
+/// The rolled loop that value v is of, or null.
+inline const TraceLoop* rolled_loop_of(const Fusion& f, uint32_t v) {
+  const auto after = std::upper_bound(f.rolled_loops.begin(), f.rolled_loops.end(), v,
+                                      [](uint32_t x, const TraceLoop& r) { return x < r.first; });
+  return after != f.rolled_loops.begin() && v < after[-1].end() ? &after[-1] : nullptr;
 }
 struct FuseOptions {
-  bool strict_layout = false;  // assume nothing about leaves' layouts (the variant that serves everything)
+  bool strict_layout = false;  // assume nothing about inputs' layouts (the variant that serves everything)
   bool host = true;            // for a CPU, which takes products block by block
 };
 Fusion fuse(Trace&, const FuseOptions&);

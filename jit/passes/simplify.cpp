@@ -18,7 +18,7 @@ class Simplifier {
     for (uint32_t v = 0; v < t_.values.size(); ++v) {
       Value& x = t_.values[v];
       for (int i = 0; i < x.arity; ++i) x.operand[i] = t_.same_as[x.operand[i]];
-      if (x.op == Op::leaf || is_source(x.op)) continue;
+      if (x.op == Op::input || is_source(x.op)) continue;
       uint32_t equal = identity(x, v);
       if (equal == kNone) equal = common(v);
       if (equal != kNone) t_.same_as[v] = equal;

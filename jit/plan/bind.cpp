@@ -1,27 +1,28 @@
-// From a frame's concrete nodes to what a step's kernel needs to know of an operand.
+// From a captured graph's concrete nodes to what a step's kernel needs to know of an operand.
 #include "jit/plan/bind.hpp"
 
 namespace lazy::jit {
 
-int64_t extent_of(const KernelDim& d, const Frame& f) {
+int64_t extent_of(const KernelDim& d, const CapturedGraph& f) {
   return d.node == kNone ? 1 : f.values[d.node]->shape[d.dim];
 }
 
-static Layout along(const Program& p, uint32_t path, Layout l, const Frame& f) {
+static Layout along(const Program& p, uint32_t path, Layout l, const CapturedGraph& f) {
   return follow(p, path, std::move(l), f, view_layout);
 }
 
-Layout source_layout(const Binding& b, const Frame& f) {
+Layout source_layout(const Binding& b, const CapturedGraph& f) {
   const Node& n = *f.values[b.node];
   return b.slot < 0 ? layout_of(n) : Layout::contiguous(n.shape);
 }
 
-Layout result_layout(const Program& p, const Result& r, const Frame& f) {
-  if (r.leaf != kNone) return along(p, r.path, layout_of(*f.values[r.leaf]), f);
+Layout result_layout(const Program& p, const Result& r, const CapturedGraph& f) {
+  if (r.input != kNone) return along(p, r.path, layout_of(*f.values[r.input]), f);
   return along(p, r.path, Layout::contiguous(f.values[p.slots[static_cast<size_t>(r.slot)].node]->shape), f);
 }
 
-void operand_layout(const Program& p, const Step& s, const Binding& b, const Frame& f, OperandLayout& out) {
+void operand_layout(const Program& p, const Step& s, const Binding& b, const CapturedGraph& f,
+                    OperandLayout& out) {
   const auto dims = static_cast<int>(s.dims.size());
   if (b.region) {
     const Node& n = *f.values[b.node];

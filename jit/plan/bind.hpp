@@ -1,15 +1,15 @@
-// Layouts that follow from a frame's concrete nodes.
+// Layouts that follow from a captured graph's concrete nodes.
 #pragma once
 #include "jit/graph/layout.hpp"
 #include "jit/plan/program.hpp"
 
 namespace lazy::jit {
 
-/// The memory that a binding starts from: a leaf's own layout, or a packed buffer.
-Layout source_layout(const Binding&, const Frame&);
+/// The memory that a binding starts from: an input's own layout, or a packed buffer.
+Layout source_layout(const Binding&, const CapturedGraph&);
 /// A layout followed along a path: view(node, in, out) says what a view makes of it.
 template <class View>
-Layout follow(const Program& p, uint32_t path, Layout l, const Frame& f, View&& view) {
+Layout follow(const Program& p, uint32_t path, Layout l, const CapturedGraph& f, View&& view) {
   for (; path; path = p.paths[path].parent) {
     const Node& n = *f.values[p.paths[path].node];
     Layout next;
@@ -20,6 +20,6 @@ Layout follow(const Program& p, uint32_t path, Layout l, const Frame& f, View&& 
   return l;
 }
 /// How a result's elements lie in the buffer that it gets.
-Layout result_layout(const Program&, const Result&, const Frame&);
+Layout result_layout(const Program&, const Result&, const CapturedGraph&);
 
 }  // namespace lazy::jit

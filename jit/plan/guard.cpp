@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kNames[kGuardKinds] = {"contiguous",   "unit_stride", "broadcast", "collapsible",
                                              "stride_32bit", "extent",      "scalar",    "position"};
 
-int64_t found(const Guard& g, const Program& p, const Frame& f) {
+int64_t found(const Guard& g, const Program& p, const CapturedGraph& f) {
   using K = Guard::Kind;
   switch (g.kind) {
     case K::contiguous: return f.values[g.node]->contiguous;
@@ -44,7 +44,7 @@ bool fits_32bit(int64_t stride, DType t) {
   return std::abs(stride) < reach && std::abs(stride) * 64 * static_cast<int64_t>(size_of(t)) < reach;
 }
 
-const Guard* failed_guard(const Program& p, const Frame& f, int64_t& actual) {
+const Guard* failed_guard(const Program& p, const CapturedGraph& f, int64_t& actual) {
   // Layouts with which the program ran before need not be looked at one by one. Scalars are no part of them.
   constexpr size_t kFew = 8;
   if (p.guards.size() > kFew && p.arguments.as_before(f) &&

@@ -1,5 +1,5 @@
 // What kernels are called in logs, traces, perf and GDB. A program serves every source that records its
-// graph, also from disk, so the lines are those of the frame that runs it now.
+// graph, also from disk, so the lines are those of the captured graph that runs it now.
 #pragma once
 #include <string>
 
@@ -7,18 +7,18 @@
 
 namespace lazy::jit {
 
-/// "map_add_main.cpp_14". Without a frame only what kind of kernel it is.
-std::string step_name(const Step&, const Frame*);
-/// "path/main.cpp:14"; empty without a frame.
-std::string step_line(const Step&, const Frame*);
+/// "map_add_main.cpp_14". Without a captured graph only what kind of kernel it is.
+std::string step_name(const Step&, const CapturedGraph*);
+/// "path/main.cpp:14"; empty without a captured graph.
+std::string step_line(const Step&, const CapturedGraph*);
 /// Returns what a composite of the library's recorded it for ("conv2d: weights to channels last"); null if
 /// none did.
-const char* step_purpose(const Step&, const Frame*);
-/// "map_add_main.cpp_14: 3 ops, 2 operands, band 0 (conv2d: weights to channels last)"
-std::string step_text(const Program&, size_t step, const Frame*);
+const char* step_purpose(const Step&, const CapturedGraph*);
+/// "map_add_main.cpp_14: 3 ops, 2 operands, tile group 0 (conv2d: weights to channels last)"
+std::string step_text(const Program&, size_t step, const CapturedGraph*);
 /// Whose line it is.
-const Site& site_of(const Step&, const Frame&);
+const Site& site_of(const Step&, const CapturedGraph&);
 /// Sets the texts and lines of all steps.
-void name_steps(Program&, const Frame*);
+void name_steps(Program&, const CapturedGraph*);
 
 }  // namespace lazy::jit

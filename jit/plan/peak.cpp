@@ -2,7 +2,7 @@
 
 namespace lazy::jit {
 
-uint64_t peak_bytes(const Program& p, const Frame& f) {
+uint64_t peak_bytes(const Program& p, const CapturedGraph& f) {
   std::vector<uint64_t> owns(p.slots.size(), 0);
   uint64_t live = 0, peak = 0;
   for (const Step& s : p.steps) {
@@ -10,7 +10,7 @@ uint64_t peak_bytes(const Program& p, const Frame& f) {
       const Slot& what = p.slots[slot];
       if (what.donor_slot >= 0) {
         owns[slot] = std::exchange(owns[static_cast<size_t>(what.donor_slot)], 0);
-      } else if (what.donor_leaf == kNone) {
+      } else if (what.donor_input == kNone) {
         owns[slot] = static_cast<uint64_t>(numel(f.values[what.node]->shape)) * size_of(what.dtype);
         live += owns[slot];
       }

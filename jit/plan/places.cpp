@@ -55,8 +55,8 @@ bool mark_parts(const Node& view, const Layout& in, Layout& out) {
 
 }  // namespace
 
-Places places_along(const Program& p, const Frame& f, uint32_t path, const Shape& source, AtReshape rule,
-                    int64_t only) {
+Places places_along(const Program& p, const CapturedGraph& f, uint32_t path, const Shape& source,
+                    AtReshape rule, int64_t only) {
   Places r;
   Layout l{source, counted(source, r.source), 0};
   for (int i = 0; only >= 0 && i < source.size(); ++i) l.strides[i] = source[i] != 1 && i == only;

@@ -22,7 +22,7 @@ enum class AtReshape {
 };
 
 /// `only`: a dimension of the source that alone is looked at (its place is 1); -1: all are.
-Places places_along(const Program&, const Frame&, uint32_t path, const Shape& source, AtReshape,
+Places places_along(const Program&, const CapturedGraph&, uint32_t path, const Shape& source, AtReshape,
                     int64_t only = -1);
 
 }  // namespace lazy::jit

@@ -1,6 +1,6 @@
 // A compiled program: the steps that serve every flush with one key, under guards. Nothing in it is a shape,
-// an address or a scalar's value; those are bound from the frame at each run. Immutable once built; run by
-// any thread.
+// an address or a scalar's value; those are bound from the captured graph at each run. Immutable once built;
+// run by any thread.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "jit/backend/backend.hpp"
-#include "jit/key/frame.hpp"
+#include "jit/key/captured_graph.hpp"
 #include "jit/plan/work.hpp"
 #include "support/tally.hpp"
 
@@ -21,15 +21,15 @@ struct Facts;  // jit/observe/profile.cpp
 /// node's shape.
 struct PathStep {
   uint32_t parent = 0;  // the step before it, on the kernel's side; path 0 is the identity
-  uint32_t node = 0;    // frame value: the view, or whose shape is broadcast to
+  uint32_t node = 0;    // captured graph value: the view, or whose shape is broadcast to
   bool align = false;
 };
 
 /// Where one operand of a kernel comes from.
 struct Binding {
   static constexpr int8_t kAbsent = -1;
-  uint32_t node = 0;  // frame value that has the source's shape (and, for a leaf, its data)
-  int slot = -1;      // buffer of this run, or -1: a leaf
+  uint32_t node = 0;  // captured graph value that has the source's shape (and, for an input, its data)
+  int slot = -1;      // buffer of this run, or -1: an input
   uint32_t path = 0;
   DType dtype{};
   bool output = false;
@@ -42,7 +42,7 @@ struct Binding {
 };
 
 struct KernelDim {
-  uint32_t node = kNone;  // frame value and dimension that has the extent; kNone: extent 1
+  uint32_t node = kNone;  // captured graph value and dimension that has the extent; kNone: extent 1
   int dim = 0;
 };
 
@@ -67,10 +67,10 @@ struct Step {
   bool has_initial = false;  // slice_update: the output starts as a copy of `initial_from`
   Binding initial_from;
   uint64_t ops = 0;  // elementwise ops fused in
-  // For reports only (jit/plan/names.hpp). The last two are those of the frame that it was compiled or loaded
-  // for.
+  // For reports only (jit/plan/names.hpp). The last two are those of the captured graph that it was compiled
+  // or loaded for.
   std::string label;          // what kind of kernel: "map_add"
-  uint32_t named_by = kNone;  // the frame value whose line it goes by: the last op fused in
+  uint32_t named_by = kNone;  // the captured graph value whose line it goes by: the last op fused in
   std::string text;           // "map_add_main.cpp_14: 3 ops, 2 operands"
   std::string at;             // "path/main.cpp:14"
   int group = -1;             // of the fusion that made it; -1: loaded from disk
@@ -82,7 +82,7 @@ struct Step {
 /// for one block of the outer indices after another, while the block's values are still in the cache; values
 /// that no one else needs have memory for one block only. Whether that pays is decided at each run, from the
 /// extents.
-struct Band {
+struct TileGroup {
   /// What the steps read and write: one entry for each buffer.
   struct Source {
     uint32_t node = 0;  // whose shape it has
@@ -93,35 +93,36 @@ struct Band {
   };
   uint32_t first = 0, count = 0;  // steps
   std::vector<KernelDim> levels;  // outermost first
-  std::vector<uint8_t> dim_of;    // step of the band * levels + level -> kernel dimension
+  std::vector<uint8_t> dim_of;    // step of the tile group * levels + level -> kernel dimension
   std::vector<Source> sources;
-  std::vector<uint32_t> inner;  // slots that only the band needs, in the order in which they are made
+  std::vector<uint32_t> inner;  // slots that only the tile group needs, in the order in which they are made
   std::shared_ptr<const Kernel>
-      rows;                 // runs all steps, row by row, where it takes them (jit/plan/tiling/row_bands.hpp)
-  std::vector<Band> parts;  // bands without contractions in it, for when it isn't worth it as a whole
+      rows;  // runs all steps, row by row, where it takes them (jit/plan/tiling/row_groups.hpp)
+  std::vector<TileGroup>
+      parts;  // tile groups without contractions in it, for when it isn't worth it as a whole
 };
 
 /// A buffer that one run makes.
 struct Slot {
-  uint32_t node = 0;  // frame value whose shape it has
+  uint32_t node = 0;  // captured graph value whose shape it has
   DType dtype{};
   bool kept = false;    // becomes a tensor's value
   bool shared = false;  // may be a copy that outlives the run: nobody takes over its memory (relayout.hpp)
   int donor_slot = -1;  // a slot that dies in the same step, read at the same index: its memory is taken over
-  uint32_t donor_leaf = kNone;  // likewise a leaf, if the flush owns it alone
+  uint32_t donor_input = kNone;  // likewise an input, if the flush owns it alone
 };
 
-/// A tensor's value at the end of a run: a slot or leaf, as it is or seen through views.
+/// A tensor's value at the end of a run: a slot or input, as it is or seen through views.
 struct Result {
-  uint32_t node = 0;  // the frame value that gets it
+  uint32_t node = 0;  // the captured graph value that gets it
   int slot = -1;
-  uint32_t leaf = kNone;
+  uint32_t input = kNone;
   uint32_t path = 0;
 };
 
 struct Guard {
   enum class Kind : uint8_t {
-    contiguous,    // a leaf lies row-major without gaps
+    contiguous,    // an input lies row-major without gaps
     unit_stride,   // an operand moves by one element along the vector axis (value 1), or does not (value 0)
     broadcast,     // an operand does not move along the vector axis
     collapsible,   // an operand's two adjacent dimensions can be walked as one
@@ -131,7 +132,7 @@ struct Guard {
     position,      // a slice starts or steps as it did (LAZY_DYNAMIC=never)
   };
   Kind kind{};
-  uint32_t node = 0;  // leaf, or the node that has the extent, scalar or position
+  uint32_t node = 0;  // input, or the node that has the extent, scalar or position
   uint32_t step = 0;  // layout guards: which operand of which step
   uint16_t operand = 0;
   uint16_t dim = 0;   // kernel dimension, or dimension of the node
@@ -152,7 +153,7 @@ class SpareArguments {
   std::unique_ptr<Arguments> take(const Program&) const;
   void put(std::unique_ptr<Arguments>) const noexcept;
   /// Arguments::as_before. False if there are none.
-  bool as_before(const Frame&) const;
+  bool as_before(const CapturedGraph&) const;
 
  private:
   mutable std::atomic<Arguments*> spare_{nullptr};
@@ -161,7 +162,7 @@ class SpareArguments {
 struct Program {
   static uint64_t next_number();
   std::vector<Step> steps;
-  std::vector<Band> bands;  // in order, disjoint
+  std::vector<TileGroup> tile_groups;  // in order, disjoint
   std::vector<Slot> slots;
   std::vector<Result> results;
   std::vector<PathStep> paths{PathStep{}};
@@ -178,17 +179,17 @@ struct Program {
       nullptr;  // for LAZY_PROFILE, once it needs them (jit/observe/profile.cpp)
 };
 
-/// Its bands, each before its parts; pointers to const ones if it is.
+/// Its tile groups, each before its parts; pointers to const ones if it is.
 template <class P>
-auto bands_in(P& p) {
-  std::vector<decltype(p.bands.data())> all;
-  const auto add = [&](const auto& self, auto& bands) -> void {
-    for (auto& band : bands) {
-      all.push_back(&band);
-      self(self, band.parts);
+auto tile_groups_in(P& p) {
+  std::vector<decltype(p.tile_groups.data())> all;
+  const auto add = [&](const auto& self, auto& tile_groups) -> void {
+    for (auto& tile_group : tile_groups) {
+      all.push_back(&tile_group);
+      self(self, tile_group.parts);
     }
   };
-  add(add, p.bands);
+  add(add, p.tile_groups);
   return all;
 }
 
@@ -197,14 +198,14 @@ struct OperandLayout {
   int64_t stride[loop::kMaxAxes];
   int64_t offset = 0;
 };
-void operand_layout(const Program&, const Step&, const Binding&, const Frame&, OperandLayout&);
-int64_t extent_of(const KernelDim&, const Frame&);
+void operand_layout(const Program&, const Step&, const Binding&, const CapturedGraph&, OperandLayout&);
+int64_t extent_of(const KernelDim&, const CapturedGraph&);
 
 /// Whether the offsets of a vector's elements (up to 64 of them, bytes) fit 32 bits. `stride` in elements.
 bool fits_32bit(int64_t stride, DType);
 
 /// The first guard that does not hold, or null. `actual` gets what was found instead of the guard's value.
-const Guard* failed_guard(const Program&, const Frame&, int64_t& actual);
+const Guard* failed_guard(const Program&, const CapturedGraph&, int64_t& actual);
 /// "operand 2 of kernel 0 (v3) is contiguous: expected yes, found no"
 std::string describe(const Guard&, int64_t actual);
 /// The value that it is about.

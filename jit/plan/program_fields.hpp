@@ -34,20 +34,20 @@ void fields(A& a, Step& s) {  // but the kernel and what depends on the user's l
     s.sequential, s.has_initial, s.initial_from, s.ops, s.label, s.named_by, s.work);
 }
 template <class A>
-void fields(A& a, Band::Source& s) {
+void fields(A& a, TileGroup::Source& s) {
   a(s.node, s.slot, s.dtype, s.moves, s.matrix);
 }
 template <class A>
-void fields(A& a, Band& b) {
+void fields(A& a, TileGroup& b) {
   a(b.first, b.count, b.levels, b.dim_of, b.sources, b.inner, b.parts);
 }
 template <class A>
 void fields(A& a, Slot& s) {
-  a(s.node, s.dtype, s.kept, s.donor_slot, s.donor_leaf);
+  a(s.node, s.dtype, s.kept, s.donor_slot, s.donor_input);
 }
 template <class A>
 void fields(A& a, Result& r) {
-  a(r.node, r.slot, r.leaf, r.path);
+  a(r.node, r.slot, r.input, r.path);
 }
 template <class A>
 void fields(A& a, Guard& g) {
@@ -55,7 +55,7 @@ void fields(A& a, Guard& g) {
 }
 template <class A>
 void fields(A& a, Program& p) {  // but the size of its code
-  a(p.steps, p.bands, p.slots, p.results, p.paths, p.guards, p.variant, p.nodes, p.compile_ns);
+  a(p.steps, p.tile_groups, p.slots, p.results, p.paths, p.guards, p.variant, p.nodes, p.compile_ns);
 }
 
 /// Whether every number in it is one of something that is there: of a value of the key, a slot, a path, a

@@ -24,12 +24,12 @@ class Soundness {
     require(!p_.paths.empty());
     for (size_t i = 1; i < p_.paths.size(); ++i) require(p_.paths[i].parent < i && value(p_.paths[i].node));
     for (const Slot& s : p_.slots)
-      require(value(s.node) && dtype(s.dtype) && slot_or_none(s.donor_slot) && value_or_none(s.donor_leaf));
+      require(value(s.node) && dtype(s.dtype) && slot_or_none(s.donor_slot) && value_or_none(s.donor_input));
     for (const Step& s : p_.steps) step(s);
     for (const Result& r : p_.results)
-      require(value(r.node) && path(r.path) && value_or_none(r.leaf) &&
-              (r.leaf == kNone ? slot(r.slot) : slot_or_none(r.slot)));
-    bands(p_.bands, 0, p_.steps.size(), 3);
+      require(value(r.node) && path(r.path) && value_or_none(r.input) &&
+              (r.input == kNone ? slot(r.slot) : slot_or_none(r.slot)));
+    tile_groups(p_.tile_groups, 0, p_.steps.size(), 3);
     for (const Guard& g : p_.guards) guard(g);
     return good_;
   }
@@ -69,9 +69,9 @@ class Soundness {
     for (uint32_t v : s.dead) require(v < p_.slots.size());
   }
 
-  void bands(const std::vector<Band>& all, size_t first, size_t last, int depth) {
+  void tile_groups(const std::vector<TileGroup>& all, size_t first, size_t last, int depth) {
     require(all.empty() || depth > 0);
-    for (const Band& b : all) {
+    for (const TileGroup& b : all) {
       require(b.first >= first && b.count > 0 && b.count <= last && b.first <= last - b.count &&
               b.levels.size() <= loop::kMaxAxes && b.dim_of.size() == b.count * b.levels.size());
       if (!good_) return;
@@ -79,10 +79,10 @@ class Soundness {
       for (const KernelDim& d : b.levels) require(extent(d));
       for (size_t i = 0; i < b.dim_of.size(); ++i)
         require(b.dim_of[i] < p_.steps[b.first + i / b.levels.size()].dims.size());
-      for (const Band::Source& s : b.sources)
+      for (const TileGroup::Source& s : b.sources)
         require(value(s.node) && slot_or_none(s.slot) && dtype(s.dtype));
       for (uint32_t v : b.inner) require(v < p_.slots.size());
-      bands(b.parts, b.first, b.first + b.count, depth - 1);
+      tile_groups(b.parts, b.first, b.first + b.count, depth - 1);
     }
   }
 

@@ -14,8 +14,8 @@ Work work_of(const loop::LoopKernel& k, const std::vector<uint64_t>& trips) {
   };
   Work w;
   for (size_t i = 0; i < k.body.size(); ++i) (i < k.epilogue ? w.per_index : w.per_row) += flops(k.body[i]);
-  for (size_t r = 0; r < k.repeats.size(); ++r)
-    for (size_t i = k.repeats[r].first; i < k.repeats[r].last; ++i)
+  for (size_t r = 0; r < k.rolled_loops.size(); ++r)
+    for (size_t i = k.rolled_loops[r].first; i < k.rolled_loops[r].last; ++i)
       w.per_index += flops(k.body[i]) * (static_cast<double>(trips[r]) - 1);
   for (const loop::Reduction& r : k.reductions) w.per_index += r.op == Op::matmul ? 2 : 1;
   return w;

@@ -11,7 +11,7 @@ struct Work {
   double per_index = 0;  // of the box
   double per_row = 0;    // of the parallel axes: the epilogue
 };
-/// `trips`: of each repeat of the kernel.
+/// `trips`: of each rolled loop of the kernel.
 Work work_of(const loop::LoopKernel&, const std::vector<uint64_t>& trips);
 
 /// What a launch with these arguments reads and writes. Each operand counts once, however often its elements

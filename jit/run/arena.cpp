@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kAlignment = 256, kMostInAll = size_t{1} << 20, kMostSlots = 1024;
 
-/// Steps at which a value's memory is in use. Those of a band may run interleaved: there it is for all.
+/// Steps at which a value's memory is in use. Those of a tile group may run interleaved: there it is for all.
 struct Span {
   size_t first = 0, last = 0;
 };
@@ -15,7 +15,7 @@ struct Span {
 std::vector<Span> steps_together(const Program& p) {
   std::vector<Span> together(p.steps.size());
   for (size_t i = 0; i < together.size(); ++i) together[i] = {i, i};
-  for (const Band& b : p.bands)
+  for (const TileGroup& b : p.tile_groups)
     for (size_t i = b.first; i < b.first + b.count; ++i) together[i] = {b.first, b.first + b.count - 1};
   return together;
 }

@@ -11,10 +11,10 @@ using loop::ArgLayout;
 
 /// f(number) for what a value has that words may depend on, until that says false.
 template <class F>
-bool each_number(const Node& n, bool leaf, F&& f) {
+bool each_number(const Node& n, bool input, F&& f) {
   for (int64_t d : n.shape)
     if (!f(d)) return false;
-  if (leaf) {
+  if (input) {
     if (!f(n.contiguous)) return false;
     if (!n.contiguous)
       for (int i = 0; i < n.shape.size(); ++i)
@@ -73,7 +73,7 @@ Arguments::Arguments(const Program& p) : p_(p), steps_(p.steps.size() + 1) {
   words_.resize(words);
 }
 
-void Arguments::begin(const Frame& f, uint64_t context) {
+void Arguments::begin(const CapturedGraph& f, uint64_t context) {
   f_ = &f;
   if (context == context_ && as_before(f)) {
     misses_ = 0;
@@ -86,19 +86,19 @@ void Arguments::begin(const Frame& f, uint64_t context) {
   if (++misses_ <= kMisses || misses_ % kTriesOneIn == 0) note(f);
   else numbers_.clear();
   for (Bound& b : steps_) b.bound = false;
-  held.reset();
+  launch_graph.reset();
   arena.forget();
 }
 
-bool Arguments::as_before(const Frame& f) const {
+bool Arguments::as_before(const CapturedGraph& f) const {
   if (numbers_.empty()) return false;
   const int64_t* was = numbers_.data();
   for (const Watched& w : watched_)
-    if (!each_number(*f.values[w.value], w.leaf, [&](int64_t n) { return n == *was++; })) return false;
+    if (!each_number(*f.values[w.value], w.input, [&](int64_t n) { return n == *was++; })) return false;
   return true;
 }
 
-void Arguments::note(const Frame& f) {
+void Arguments::note(const CapturedGraph& f) {
   if (watched_.empty()) {
     for (uint32_t v = 0; v < f.values.size(); ++v) {
       const Node& n = *f.values[v];
@@ -110,7 +110,7 @@ void Arguments::note(const Frame& f) {
   }
   numbers_.clear();
   for (const Watched& w : watched_)
-    each_number(*f.values[w.value], w.leaf, [&](int64_t n) {
+    each_number(*f.values[w.value], w.input, [&](int64_t n) {
       numbers_.push_back(n);
       return true;
     });
@@ -130,8 +130,9 @@ bool Arguments::bind(size_t i, char* const* address) {
   uint64_t bits = b.changed.address_bits;
   for (const Address *a = &addresses_[0] + b.addresses, *end = &addresses_[0] + (&b)[1].addresses; a != end;
        ++a) {
-    const uint64_t is = reinterpret_cast<uint64_t>(a->slot < 0 ? values[a->leaf]->data() : address[a->slot]) +
-                        static_cast<uint64_t>(a->bytes);
+    const uint64_t is =
+        reinterpret_cast<uint64_t>(a->slot < 0 ? values[a->input]->data() : address[a->slot]) +
+        static_cast<uint64_t>(a->bytes);
     bits |= w[a->word] ^ is;
     w[a->word] = is;
   }
@@ -197,7 +198,7 @@ std::unique_ptr<Arguments> SpareArguments::take(const Program& p) const {
   return a ? std::move(a) : std::make_unique<Arguments>(p);
 }
 
-bool SpareArguments::as_before(const Frame& f) const {
+bool SpareArguments::as_before(const CapturedGraph& f) const {
   std::unique_ptr<Arguments> a(spare_.exchange(nullptr, std::memory_order_acquire));
   if (!a) return false;
   const bool good = a->as_before(f);

@@ -1,4 +1,5 @@
-// What a run's launches are given: the words of every step (loop::ArgLayout), bound from a frame's nodes.
+// What a run's launches are given: the words of every step (loop::ArgLayout), bound from a captured graph's
+// nodes.
 //
 // Words depend on extents, strides, slice positions, addresses and scalars. A program mostly runs again with
 // all but the last two as they were: so its words are kept from one run for the next, which then only looks
@@ -20,23 +21,23 @@ class Arguments {
 
   /// A run begins. What was bound stays so if only addresses and scalars can differ from the latest run's.
   /// `context`: word kContext.
-  void begin(const Frame&, uint64_t context);
+  void begin(const CapturedGraph&, uint64_t context);
   /// Step i's words are there, but for addresses and scalars. False if there is nothing to do.
   bool lay_out(size_t i);
   /// So are these. `address`: of each slot that the step reads or writes.
   bool bind(size_t i, char* const* address);
   /// Those of step i, as bound; of neighbouring steps one after the other.
   const uint64_t* words(size_t i) const { return words_.data() + steps_[i].words; }
-  /// What of step i's is not as it was at the latest told().
+  /// What of step i's is not as it was at the latest note_captured().
   const Change& changed(size_t i) const { return steps_[i].changed; }
-  void told(size_t i) { steps_[i].changed = {0, false}; }
+  void note_captured(size_t i) { steps_[i].changed = {0, false}; }
 
-  /// Whether this frame's run would find all but addresses and scalars as they were in a run before.
-  bool as_before(const Frame&) const;
+  /// Whether this captured graph's run would find all but addresses and scalars as they were in a run before.
+  bool as_before(const CapturedGraph&) const;
 
   Arena arena;  // of runs with the same extents
   /// What the backend keeps of the launches with these words; null if they are new.
-  std::unique_ptr<HeldLaunches> held;
+  std::unique_ptr<LaunchGraph> launch_graph;
 
  private:
   struct Bound {
@@ -44,11 +45,11 @@ class Arguments {
     bool bound = false, empty = false;
     Change changed;
   };
-  /// A word that is an address: of a slot, or of a leaf's first element, and so many bytes on.
+  /// A word that is an address: of a slot, or of an input's first element, and so many bytes on.
   struct Address {
     uint32_t word;
     int slot;
-    uint32_t leaf;
+    uint32_t input;
     int64_t bytes;
   };
   /// A word that is a constant's value.
@@ -57,13 +58,13 @@ class Arguments {
     uint32_t constant;
     DType from;
   };
-  void note(const Frame&);
+  void note(const CapturedGraph&);
   void bind_anew(const Step&, Bound&);
-  /// Where the operand begins, from the address of its slot or leaf on.
+  /// Where the operand begins, from the address of its slot or input on.
   int64_t bind_operand(const Step&, int operand, uint64_t* words) const;
 
   const Program& p_;
-  const Frame* f_ = nullptr;
+  const CapturedGraph* f_ = nullptr;
   uint64_t context_ = 0;
   std::vector<Bound> steps_;  // and one more, where their ends are
   std::vector<uint64_t> words_;
@@ -73,7 +74,7 @@ class Arguments {
   // from theirs and from the key.
   struct Watched {
     uint32_t value;
-    bool leaf;
+    bool input;
   };
   std::vector<Watched> watched_;
   std::vector<int64_t> numbers_;  // as they were; none: not looked at

@@ -13,7 +13,7 @@ namespace lazy::jit {
 
 class Reserve {
  public:
-  /// Steps whose values exist at the same time: each alone, or those of a band that runs interleaved.
+  /// Steps whose values exist at the same time: each alone, or those of a tile group that runs interleaved.
   struct Span {
     uint32_t first = 0, last = 0;
   };

@@ -1,6 +1,6 @@
 #include "jit/run/run.hpp"
 
-// Binds a frame's nodes to a program's steps and launches them.
+// Binds a captured graph's nodes to a program's steps and launches them.
 #include <algorithm>
 #include <array>
 #include <list>
@@ -10,7 +10,7 @@
 #include "jit/plan/bind.hpp"
 #include "jit/plan/names.hpp"
 #include "jit/plan/program.hpp"
-#include "jit/plan/tiling/band.hpp"
+#include "jit/plan/tiling/tile_group.hpp"
 #include "jit/run/arguments.hpp"
 #include "jit/run/reserve.hpp"
 #include "support/config.hpp"
@@ -20,29 +20,31 @@
 namespace lazy::jit {
 namespace {
 
-size_t bytes_of(const Slot& s, const Frame& f) {
+size_t bytes_of(const Slot& s, const CapturedGraph& f) {
   return static_cast<size_t>(numel(f.values[s.node]->shape)) * size_of(s.dtype);
 }
 
-/// What the steps of a band take, block after block, on all threads: for LAZY_PROFILE.
-class BandTimer {
+/// What the steps of a tile group take, block after block, on all threads: for LAZY_PROFILE.
+class TileGroupTimer {
  public:
-  explicit BandTimer(size_t steps)
+  explicit TileGroupTimer(size_t steps)
       : start_(profile::start_time()), spent_(start_ ? steps : 0), outer_(profile::activity) {
-    if (start_) profile::activity = {"band", 0, false};  // its kernels take the place of this thread's parts
+    if (start_)
+      profile::activity = {"tile_group", 0, false};  // its kernels take the place of this thread's parts
   }
-  BandTimer(const BandTimer&) = delete;
-  ~BandTimer() {
+  TileGroupTimer(const TileGroupTimer&) = delete;
+  ~TileGroupTimer() {
     if (start_) profile::activity = outer_;
   }
-  void finish(const Program& p, const Band& b, int64_t blocks, const uint64_t* words) const {
-    if (start_) event::band(start_, profile::now(), p, b, blocks, {spent_.begin(), spent_.end()}, words);
+  void finish(const Program& p, const TileGroup& b, int64_t blocks, const uint64_t* words) const {
+    if (start_)
+      event::tile_group(start_, profile::now(), p, b, blocks, {spent_.begin(), spent_.end()}, words);
   }
 
   /// One thread's share.
   class Piece {
    public:
-    explicit Piece(BandTimer& all) : all_(all), spent_(all.spent_.size()) {}
+    explicit Piece(TileGroupTimer& all) : all_(all), spent_(all.spent_.size()) {}
     Piece(const Piece&) = delete;
     ~Piece() {
       for (size_t i = 0; i < spent_.size(); ++i)
@@ -58,7 +60,7 @@ class BandTimer {
     }
 
    private:
-    BandTimer& all_;
+    TileGroupTimer& all_;
     std::vector<uint64_t> spent_;
     profile::Ticks last_ = 0;
   };
@@ -71,7 +73,7 @@ class BandTimer {
 
 class Run {
  public:
-  Run(const Program& p, Frame& f, Backend& backend)
+  Run(const Program& p, CapturedGraph& f, Backend& backend)
       : p_(p),
         f_(f),
         backend_(backend),
@@ -93,14 +95,15 @@ class Run {
     if (profile::on()) event::name_run(p_, f_);
     try {
       arguments_->begin(f_, backend_.context());
-      if (p_.steps.size() > 1 && !profile::on()) held_ = backend_.begin_run(p_.number, arguments_->held);
-      sequence(0, p_.steps.size(), p_.bands);
-      if (held_) held_->finish();
-      held_.reset();
+      if (p_.steps.size() > 1 && !profile::on())
+        capture_ = backend_.begin_capture(p_.number, arguments_->launch_graph);
+      sequence(0, p_.steps.size(), p_.tile_groups);
+      if (capture_) capture_->finish();
+      capture_.reset();
     } catch (...) {
-      held_.reset();
+      capture_.reset();
       arguments_.reset();  // may be half of one run's, half of another's
-      for (Node* leaf : f_.overwritten) leaf->lost = true;
+      for (Node* input : f_.overwritten) input->lost = true;
       throw;
     }
     metric::add(Counter::launches, launches_);
@@ -110,7 +113,7 @@ class Run {
   void publish() {
     for (const Result& r : p_.results) {
       Node* n = f_.values[r.node];
-      if (r.path == 0 && r.leaf == kNone) {
+      if (r.path == 0 && r.input == kNone) {
         n->contiguous = true;
         n->offset = 0;
         n->buffer = buffers_[static_cast<size_t>(r.slot)];
@@ -120,19 +123,19 @@ class Run {
       n->contiguous = l.is_contiguous();
       n->offset = l.offset;
       n->strides = l.strides;
-      n->buffer = r.leaf == kNone ? buffers_[static_cast<size_t>(r.slot)] : f_.values[r.leaf]->buffer;
+      n->buffer = r.input == kNone ? buffers_[static_cast<size_t>(r.slot)] : f_.values[r.input]->buffer;
     }
   }
 
  private:
-  void sequence(size_t first, size_t last, const std::vector<Band>& bands) {
+  void sequence(size_t first, size_t last, const std::vector<TileGroup>& tile_groups) {
     size_t i = first;
-    for (const Band& band : bands) {
-      for (; i < band.first; ++i) one(i);
-      i += band.count;
-      if (band.rows && row_by_row(band)) continue;
-      if (Planned& plan = planned(band); plan.blocks.worth_it) block_by_block(plan);
-      else sequence(band.first, i, band.parts);
+    for (const TileGroup& tile_group : tile_groups) {
+      for (; i < tile_group.first; ++i) one(i);
+      i += tile_group.count;
+      if (tile_group.rows && row_by_row(tile_group)) continue;
+      if (Planned& plan = planned(tile_group); plan.blocks.worth_it) block_by_block(plan);
+      else sequence(tile_group.first, i, tile_group.parts);
     }
     for (; i < last; ++i) one(i);
   }
@@ -152,9 +155,9 @@ class Run {
     if (!bind(i)) return;
     const nvtx::Range range([&] { return step_name(s, &f_); });
     const auto count = static_cast<size_t>(s.args.words());
-    if (held_) {
-      held_->launch(*s.kernel, arguments_->words(i), count, arguments_->changed(i));
-      arguments_->told(i);
+    if (capture_) {
+      capture_->launch(*s.kernel, arguments_->words(i), count, arguments_->changed(i));
+      arguments_->note_captured(i);
     } else {
       const Words w(arguments_->words(i), count);
       if (profile::on()) launch_timed(s, w.data);
@@ -210,18 +213,19 @@ class Run {
     now.parts = outer_parts;
   }
 
-  /// What was decided about a band. The number of threads may change at any time, so this is asked once.
+  /// What was decided about a tile group. The number of threads may change at any time, so this is asked
+  /// once.
   struct Planned {
-    const Band* band = nullptr;
+    const TileGroup* tile_group = nullptr;
     Blocks blocks;
   };
-  Planned& planned(const Band& band) {
+  Planned& planned(const TileGroup& tile_group) {
     for (Planned& p : planned_)
-      if (p.band == &band) return p;
-    planned_.push_back({&band, choose_blocks(p_, band, f_, backend_.workers())});
+      if (p.tile_group == &tile_group) return p;
+    planned_.push_back({&tile_group, choose_blocks(p_, tile_group, f_, backend_.workers())});
     return planned_.back();
   }
-  /// Makes sure of memory for one block a thread, which the bands of a run have in turn.
+  /// Makes sure of memory for one block a thread, which the tile groups of a run have in turn.
   void allocate_scratch(const Blocks& blocks) {
     const size_t bytes = blocks.piece_bytes * static_cast<size_t>(blocks.pieces);
     if (scratch_ && scratch_->bytes() >= bytes) return;
@@ -229,75 +233,79 @@ class Run {
     scratch_ = BufferRef::allocate(backend_, bytes);
   }
 
-  /// The band by one kernel. False if that can't: then nothing has happened.
-  bool row_by_row(const Band& band) {
-    const size_t end = band.first + band.count;
+  /// The tile group by one kernel. False if that can't: then nothing has happened.
+  bool row_by_row(const TileGroup& tile_group) {
+    const size_t end = tile_group.first + tile_group.count;
     // Values in between have addresses that count from 0. Outer ones that aren't made yet have none that
     // count, but takes() looks at what goes in only.
-    std::vector<char*> outer(band.inner.size());
-    for (size_t k = 0; k < outer.size(); ++k) outer[k] = std::exchange(address_[band.inner[k]], nullptr);
+    std::vector<char*> outer(tile_group.inner.size());
+    for (size_t k = 0; k < outer.size(); ++k)
+      outer[k] = std::exchange(address_[tile_group.inner[k]], nullptr);
     size_t count = 0;
     bool any = true;
-    for (size_t i = band.first; i < end; ++i) {
+    for (size_t i = tile_group.first; i < end; ++i) {
       count += static_cast<size_t>(p_.steps[i].args.words());
       any &= bind(i);
     }
-    const uint64_t* const words = arguments_->words(band.first);
-    if (!any || !band.rows->takes(words)) {
-      for (size_t k = 0; k < outer.size(); ++k) address_[band.inner[k]] = outer[k];
+    const uint64_t* const words = arguments_->words(tile_group.first);
+    if (!any || !tile_group.rows->takes(words)) {
+      for (size_t k = 0; k < outer.size(); ++k) address_[tile_group.inner[k]] = outer[k];
       return false;
     }
-    for (size_t i = band.first; i < end; ++i)
+    for (size_t i = tile_group.first; i < end; ++i)
       for (uint32_t slot : p_.steps[i].made)
-        if (!buffers_[slot] && std::find(band.inner.begin(), band.inner.end(), slot) == band.inner.end()) {
+        if (!buffers_[slot] &&
+            std::find(tile_group.inner.begin(), tile_group.inner.end(), slot) == tile_group.inner.end()) {
           char* const before = address_[slot];
           make(slot, i);
           if (address_[slot] != before) any = false;
         }
     if (!any)
-      for (size_t i = band.first; i < end; ++i) (void)bind(i);
+      for (size_t i = tile_group.first; i < end; ++i) (void)bind(i);
     const nvtx::Range range([&] { return "rows up to " + step_line(p_.steps[end - 1], &f_); });
     const profile::Ticks start = profile::start_time();
-    if (held_) {
+    if (capture_) {
       Change change;
-      for (size_t i = band.first; i < end; ++i) {
+      for (size_t i = tile_group.first; i < end; ++i) {
         change.address_bits |= arguments_->changed(i).address_bits;
         change.scalars |= arguments_->changed(i).scalars;
       }
-      held_->launch(*band.rows, words, count, change);
-      for (size_t i = band.first; i < end; ++i) arguments_->told(i);
+      capture_->launch(*tile_group.rows, words, count, change);
+      for (size_t i = tile_group.first; i < end; ++i) arguments_->note_captured(i);
     } else {
       const Words w(words, count);
-      band.rows->launch(w.data);
+      tile_group.rows->launch(w.data);
     }
     launches_ += 1;
-    metric::add(Counter::bands);
+    metric::add(Counter::tile_groups);
     if (start) {
       if (!backend_.host()) backend_.synchronize();
-      event::band(start, profile::now(), p_, band, 1, std::vector<uint64_t>(band.count, 1), words);
+      event::tile_group(start, profile::now(), p_, tile_group, 1, std::vector<uint64_t>(tile_group.count, 1),
+                        words);
     }
-    for (size_t i = band.first; i < end; ++i)
+    for (size_t i = tile_group.first; i < end; ++i)
       for (uint32_t slot : p_.steps[i].dead) release(slot);
     return true;
   }
 
   void block_by_block(Planned& plan) {
-    const Band& band = *plan.band;
+    const TileGroup& tile_group = *plan.tile_group;
     const Blocks& blocks = plan.blocks;
     allocate_scratch(blocks);
-    const size_t end = band.first + band.count;
-    for (size_t i = 0; i < band.inner.size(); ++i)
-      address_[band.inner[i]] = reinterpret_cast<char*>(blocks.offset[i]);
+    const size_t end = tile_group.first + tile_group.count;
+    for (size_t i = 0; i < tile_group.inner.size(); ++i)
+      address_[tile_group.inner[i]] = reinterpret_cast<char*>(blocks.offset[i]);
     const auto is_inner = [&](int slot) {
-      return slot >= 0 && std::find(band.inner.begin(), band.inner.end(), slot) != band.inner.end();
+      return slot >= 0 &&
+             std::find(tile_group.inner.begin(), tile_group.inner.end(), slot) != tile_group.inner.end();
     };
     std::vector<BlockArguments> steps;
     std::vector<uint64_t> words;
     std::vector<uint8_t> in_scratch;
-    for (size_t i = band.first; i < end; ++i)
+    for (size_t i = tile_group.first; i < end; ++i)
       for (uint32_t slot : p_.steps[i].made)
         if (!buffers_[slot] && !is_inner(static_cast<int>(slot))) make(slot, i);
-    for (size_t i = band.first; i < end; ++i) {
+    for (size_t i = tile_group.first; i < end; ++i) {
       const Step& s = p_.steps[i];
       const size_t at = words.size();
       bind(i);
@@ -311,15 +319,15 @@ class Run {
           for (const Binding& b : p_.steps[later].operands) read_again |= b.slot == static_cast<int>(slot);
       }
       if (!read_again) s.kernel->plan_parts(words.data() + at);
-      steps.emplace_back(s, band.dim_of.data() + (i - band.first) * band.levels.size(), blocks, f_,
-                         words.data() + at, in_scratch);
+      steps.emplace_back(s, tile_group.dim_of.data() + (i - tile_group.first) * tile_group.levels.size(),
+                         blocks, f_, words.data() + at, in_scratch);
     }
     const int64_t share = (blocks.count + blocks.pieces - 1) / blocks.pieces;
-    BandTimer timer(steps.size());
+    TileGroupTimer timer(steps.size());
     const bool timed = profile::on() && !backend_.host();
     backend_.for_each(blocks.pieces, [&](int64_t piece) {
       std::vector<uint64_t> mine = words;
-      BandTimer::Piece time(timer);
+      TileGroupTimer::Piece time(timer);
       char* const memory =
           static_cast<char*>(scratch_->data()) + static_cast<size_t>(piece) * blocks.piece_bytes;
       const int64_t last = std::min(blocks.count, (piece + 1) * share);
@@ -332,7 +340,7 @@ class Run {
         uint64_t* w = mine.data();
         time.begin();
         for (size_t i = 0; i < steps.size(); ++i) {
-          const Step& s = p_.steps[band.first + i];
+          const Step& s = p_.steps[tile_group.first + i];
           steps[i].move(index, length, memory, w);
           s.kernel->launch_here(w);
           if (timed) backend_.synchronize();
@@ -341,10 +349,10 @@ class Run {
         }
       }
     });
-    timer.finish(p_, band, blocks.count, words.data());
-    launches_ += band.count;
-    metric::add(Counter::bands);
-    for (size_t i = band.first; i < end; ++i)
+    timer.finish(p_, tile_group, blocks.count, words.data());
+    launches_ += tile_group.count;
+    metric::add(Counter::tile_groups);
+    for (size_t i = tile_group.first; i < end; ++i)
       for (uint32_t slot : p_.steps[i].dead) release(slot);
   }
 
@@ -356,11 +364,11 @@ class Run {
       buffers_[slot] = std::move(buffers_[static_cast<size_t>(what.donor_slot)]);
       address_[slot] = address_[static_cast<size_t>(what.donor_slot)];
       return donated(bytes, s.has_initial);
-    } else if (takes_leaf(slot)) {
+    } else if (takes_input(slot)) {
       reserve_after(step, slot);
-      buffers_[slot] = f_.values[what.donor_leaf]->buffer;  // the dying leaf goes on reading it as well
+      buffers_[slot] = f_.values[what.donor_input]->buffer;  // the dying input goes on reading it as well
       buffers_[slot]->forget_layouts();
-      f_.overwritten.push_back(f_.values[what.donor_leaf]);
+      f_.overwritten.push_back(f_.values[what.donor_input]);
       donated(bytes, s.has_initial);
     } else {
       return allocate(slot);
@@ -368,17 +376,17 @@ class Run {
     address_[slot] = static_cast<char*>(buffers_[slot]->data());
   }
   // Once an input has been overwritten a failure loses it: what later steps need is had before. `slot`, of
-  // `step`, takes over a leaf's memory.
+  // `step`, takes over an input's memory.
   void reserve_after(size_t step, uint32_t slot) {
     if (std::exchange(reserved_, true) || step + 1 == p_.steps.size()) return;
     std::vector<Reserve::Span> together(p_.steps.size());
     for (uint32_t i = 0; i < together.size(); ++i) together[i] = {i, i};
     std::vector<uint8_t> scratch(p_.slots.size(), 0);
-    reserve_scratch(step, p_.bands, together, scratch);
+    reserve_scratch(step, p_.tile_groups, together, scratch);
     std::vector<size_t> bytes(p_.slots.size(), Reserve::kNothing), has(p_.slots.size(), 0);
     for (size_t i = together[step].first; i < p_.steps.size(); ++i)
       for (const uint32_t s : p_.steps[i].made) {
-        if (scratch[s] || arguments_->arena.has(s) || takes_leaf(s)) continue;
+        if (scratch[s] || arguments_->arena.has(s) || takes_input(s)) continue;
         bytes[s] = bytes_of(p_.slots[s], f_);
       }
     for (size_t s = 0; s < buffers_.size(); ++s)
@@ -399,29 +407,29 @@ class Run {
     }
     reserve_ = std::move(plan);
   }
-  void reserve_scratch(size_t step, const std::vector<Band>& bands, std::vector<Reserve::Span>& together,
-                       std::vector<uint8_t>& scratch) {
-    const auto whole = [&](const Band& band) {
-      for (uint32_t i = band.first; i < band.first + band.count; ++i)
-        together[i] = {band.first, band.first + band.count - 1};
+  void reserve_scratch(size_t step, const std::vector<TileGroup>& tile_groups,
+                       std::vector<Reserve::Span>& together, std::vector<uint8_t>& scratch) {
+    const auto whole = [&](const TileGroup& tile_group) {
+      for (uint32_t i = tile_group.first; i < tile_group.first + tile_group.count; ++i)
+        together[i] = {tile_group.first, tile_group.first + tile_group.count - 1};
     };
-    for (const Band& band : bands) {
-      if (band.first + band.count <= step) continue;
-      if (band.rows) {  // whether its inner values need memory is known when it runs
-        whole(band);
-      } else if (Planned& plan = planned(band); plan.blocks.worth_it) {
-        whole(band);
+    for (const TileGroup& tile_group : tile_groups) {
+      if (tile_group.first + tile_group.count <= step) continue;
+      if (tile_group.rows) {  // whether its inner values need memory is known when it runs
+        whole(tile_group);
+      } else if (Planned& plan = planned(tile_group); plan.blocks.worth_it) {
+        whole(tile_group);
         allocate_scratch(plan.blocks);
-        for (uint32_t slot : band.inner) scratch[slot] = 1;
+        for (uint32_t slot : tile_group.inner) scratch[slot] = 1;
       } else {
-        reserve_scratch(step, band.parts, together, scratch);
+        reserve_scratch(step, tile_group.parts, together, scratch);
       }
     }
   }
-  bool takes_leaf(uint32_t slot) const {
+  bool takes_input(uint32_t slot) const {
     const Slot& what = p_.slots[slot];
-    return donate_ && what.donor_leaf != kNone && f_.is_sole_owner(what.donor_leaf) &&
-           takes_all(what.donor_leaf, bytes_of(what, f_));
+    return donate_ && what.donor_input != kNone && f_.is_sole_owner(what.donor_input) &&
+           takes_all(what.donor_input, bytes_of(what, f_));
   }
   /// After the last step that reads the slot.
   void release(uint32_t slot) {
@@ -442,8 +450,8 @@ class Run {
     address_[slot] = static_cast<char*>(buffers_[slot]->data());
     arena.note(slot, bytes);
   }
-  bool takes_all(uint32_t leaf, size_t bytes) const {
-    const Node& n = *f_.values[leaf];
+  bool takes_all(uint32_t input, size_t bytes) const {
+    const Node& n = *f_.values[input];
     return n.contiguous && n.offset == 0 && n.buffer->bytes() == bytes;
   }
   void donated(size_t bytes, bool initial) {
@@ -473,14 +481,14 @@ class Run {
   bool bind(size_t i) { return arguments_->bind(i, address_.data()); }
 
   const Program& p_;
-  Frame& f_;
+  CapturedGraph& f_;
   Backend& backend_;
   std::vector<BufferRef>& buffers_;
   std::vector<char*>& address_;  // by slot; that of a donor remains what it was
   BufferRef arena_;              // some slots are parts of it
   BufferRef scratch_;
   std::unique_ptr<Arguments> arguments_;
-  std::unique_ptr<HeldRun> held_;
+  std::unique_ptr<LaunchCapture> capture_;
   std::list<Planned> planned_;  // references to its elements stay
   uint64_t launches_ = 0;
   const bool donate_;  // the verifier reads the inputs again
@@ -496,7 +504,7 @@ uint64_t Program::next_number() {
   return ++last;
 }
 
-void run(const Program& p, Frame& f, Backend& backend) {
+void run(const Program& p, CapturedGraph& f, Backend& backend) {
   Run r(p, f, backend);
   r.steps();
   r.publish();

@@ -6,6 +6,6 @@ namespace lazy::jit {
 
 /// Runs the program: afterwards every pending value with a handle has its buffer. Throws what allocation or a
 /// kernel throws; then no node was changed.
-void run(const Program&, Frame&, Backend&);
+void run(const Program&, CapturedGraph&, Backend&);
 
 }  // namespace lazy::jit

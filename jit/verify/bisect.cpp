@@ -62,7 +62,7 @@ class Bisection {
         if (inner == copies.end()) inputs |= static_cast<uint8_t>(1u << i);
       }
       Node* const copy = new_recipe(*n, operands);
-      copy->leaf_mask = inputs;
+      copy->input_mask = inputs;
       nodes.push_back(copy);
       copies.emplace(n, copy);
       if (part.all_kept || n == wrong_) {
@@ -73,9 +73,9 @@ class Bisection {
     }
     bool differs = false;
     try {
-      Frame frame;
-      frame.build(nodes, backend_.code_class());
-      run(*compile(frame, Variant::generic, backend_), frame, backend_);
+      CapturedGraph captured;
+      captured.build(nodes, backend_.code_class());
+      run(*compile(captured, Variant::generic, backend_), captured, backend_);
       const Difference d = compare(*copies.at(wrong_), *values_.at(wrong_).get(), unit_);
       differs = d.at >= 0 && d.units > 64 * static_cast<double>(part.ops.size() + 1);
     } catch (const std::exception&) {  // then it is no part that shows the difference
@@ -240,7 +240,7 @@ class Source {
 
 }  // namespace
 
-void bisect(const Frame& f, const Node& wrong, const ReferenceValues& values, bool alone, double unit,
+void bisect(const CapturedGraph& f, const Node& wrong, const ReferenceValues& values, bool alone, double unit,
             const Site& site) {
   Bisection bisection(wrong, values, is_float(wrong.dtype) ? unit : 0, site);
   std::vector<Part> starts;

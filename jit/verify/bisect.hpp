@@ -3,7 +3,7 @@
 #pragma once
 #include <unordered_map>
 
-#include "jit/key/frame.hpp"
+#include "jit/key/captured_graph.hpp"
 
 namespace lazy::jit {
 
@@ -14,6 +14,7 @@ using ReferenceValues = std::unordered_map<const Node*, Handle>;
 /// Writes what remains with its inputs as a C++ file, lazy-verify-<process>-<number>.cpp, to LAZY_DUMP_DIR or
 /// the working directory, and names it in a warning. `alone`: only the op by itself can be judged. `unit`: of
 /// rounding, for the comparison.
-void bisect(const Frame&, const Node& wrong, const ReferenceValues&, bool alone, double unit, const Site&);
+void bisect(const CapturedGraph&, const Node& wrong, const ReferenceValues&, bool alone, double unit,
+            const Site&);
 
 }  // namespace lazy::jit

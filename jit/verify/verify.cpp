@@ -58,7 +58,7 @@ std::vector<Handle> operands_of(const Node& n, const Values& values) {
 }
 
 /// Returns whether the device promises the bits that its ops give one by one.
-bool exact_when_fused(const Frame& f, const Backend& device) {
+bool exact_when_fused(const CapturedGraph& f, const Backend& device) {
   const config::Values& settings = config::get();
   bool exact = device.host() && !settings.fp_contract;
   for (const Node* n : f.taken) exact = exact && (settings.exact_casts || !is_half(n->dtype));
@@ -75,7 +75,7 @@ struct Finding {
 
 /// The flush op by op on its own device, each op beside the reference on the same operands: rounding errors
 /// that grow along the graph are then in both.
-Finding unfused(const Frame& f, const Trusts& trusts, Backend& device, Backend& reference) {
+Finding unfused(const CapturedGraph& f, const Trusts& trusts, Backend& device, Backend& reference) {
   Finding r;
   Values values;
   const bool exact = exact_when_fused(f, device);
@@ -98,7 +98,7 @@ Finding unfused(const Frame& f, const Trusts& trusts, Backend& device, Backend& 
 
 }  // namespace
 
-void verify(const Program&, const Frame& f, const Site& site) {
+void verify(const Program&, const CapturedGraph& f, const Site& site) {
   metric::add(Counter::verify_runs);
   Backend& reference = *backends().reference;
   Backend& device = backend_of(f.taken.front()->device, site);

@@ -110,7 +110,7 @@ Handle in_reach_of(Backend& backend, const Handle& h) {
   }
   Node* const n = new_node();
   n->counts.store(Node::kHandle, std::memory_order_relaxed);
-  n->op = Op::leaf;
+  n->op = Op::input;
   n->dtype = h->dtype;
   n->device = backend.device();
   n->site = h->site;
@@ -118,7 +118,7 @@ Handle in_reach_of(Backend& backend, const Handle& h) {
   n->contiguous = h->contiguous;
   n->strides = h->strides;
   n->offset = h->offset;
-  n->minor = h->minor;
+  n->contiguous_axis = h->contiguous_axis;
   n->buffer = std::move(copy);
   n->state.store(State::ready, std::memory_order_release);
   return Handle::adopt(n);
@@ -139,7 +139,7 @@ Node* new_recipe(const Node& recipe, const std::vector<Handle>& operands) {
   for (const Handle& h : operands) {
     add_reference(h.get());
     n->operand[n->arity] = h.get();
-    n->leaf_mask |= static_cast<uint8_t>(1u << n->arity++);
+    n->input_mask |= static_cast<uint8_t>(1u << n->arity++);
   }
   return n;
 }
@@ -150,10 +150,10 @@ Handle run_alone(const Node& recipe, const std::vector<Handle>& operands, Backen
   Node* n = new_recipe(recipe, here);
   n->device = backend.device();
   const Handle handle = Handle::adopt(n);
-  Frame frame;
+  CapturedGraph captured;
   Node* const one[] = {n};
-  frame.build(one, backend.code_class());
-  run(*compile(frame, Variant::strict, backend), frame, backend);
+  captured.build(one, backend.code_class());
+  run(*compile(captured, Variant::strict, backend), captured, backend);
   n->state.store(State::ready, std::memory_order_release);
   return handle;
 }

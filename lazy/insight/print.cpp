@@ -19,7 +19,7 @@ PrintOptions current;
 
 /// Which indices along an axis are shown.
 struct Shown {
-  int64_t leading, trailing;  // all of them in `trailing` when nothing is left out
+  int64_t leading, trailing;  // all of them in `trailing` when nothing is dropped
   bool cut;
 };
 Shown shown(int64_t n, bool summary, int64_t edge) {

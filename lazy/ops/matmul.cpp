@@ -20,7 +20,9 @@ Shape without_last(const Shape& s, int n) {
 }
 
 /// Whether neighbours along `axis`, counted from the end, are side by side.
-bool runs_along(const Handle& h, int axis) { return jit::minor_axis(*h.get()) == h->shape.size() + axis; }
+bool runs_along(const Handle& h, int axis) {
+  return jit::contiguous_axis_of(*h.get()) == h->shape.size() + axis;
+}
 
 /// One row times one column; or one of them times a matrix, in which as in the vector neighbours along the
 /// sum are side by side. Lanes then run along the sum, too.

@@ -46,14 +46,15 @@ class KernelBuilder {
     return push({Code::op, op, t, 0, a, b, c});
   }
   ValueId cast(DType to, ValueId a) { return push({Code::op, Op::cast, to, 0, a}); }
-  /// What is pushed until end_repeat() is repeated as often as scalar `trips` says; first what is carried.
-  void begin_repeat(ValueId trips, int scalar_step = 0) {
+  /// What is pushed until end_rolled_loop() is repeated as often as scalar `trips` says; first what is
+  /// carried.
+  void begin_rolled_loop(ValueId trips, int scalar_step = 0) {
     const auto at = static_cast<uint16_t>(k.body.size());
-    k.repeats.push_back({at, at, k.body[trips].imm, static_cast<uint16_t>(scalar_step)});
+    k.rolled_loops.push_back({at, at, k.body[trips].imm, static_cast<uint16_t>(scalar_step)});
   }
   ValueId carried(ValueId from) { return push({Code::carried, {}, k.body[from].type, 0, from}); }
   void next(ValueId carried, ValueId v) { k.body[carried].b = v; }
-  void end_repeat() { k.repeats.back().last = static_cast<uint16_t>(k.body.size()); }
+  void end_rolled_loop() { k.rolled_loops.back().last = static_cast<uint16_t>(k.body.size()); }
   int reduce(Op op, ValueId v, ValueId v2 = kNoValue) {
     k.reductions.push_back({op, k.body[v].type, v, v2});
     return static_cast<int>(k.reductions.size()) - 1;

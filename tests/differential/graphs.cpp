@@ -66,7 +66,7 @@ bool has_half(const Program& p) {
   return false;
 }
 
-// A miss that a program of the same key may have: its leaves lie in another way.
+// A miss that a program of the same key may have: its inputs lie in another way.
 bool about_layout(const std::string& miss) {
   for (const char* kind : {"contiguous", "unit_stride", "broadcast", "collapsible", "stride_32bit"})
     if (miss.starts_with(std::string("guard ") + kind)) return true;
@@ -255,11 +255,11 @@ std::string check_adaptive(const Program& p) {
 
 BOOST_AUTO_TEST_CASE(adaptive_liveness) {
   const Override smallest("LAZY_LIVENESS_BYTES", "0");
-  const uint64_t before = lazy::metrics().values_left_out, late = lazy::metrics().late_values;
+  const uint64_t before = lazy::metrics().values_dropped, late = lazy::metrics().late_values;
   drive_each("adaptive_liveness", cases(400), check_adaptive);
-  std::cout << lazy::metrics().values_left_out - before << " values left out, "
+  std::cout << lazy::metrics().values_dropped - before << " values left out, "
             << lazy::metrics().late_values - late << " needed after all" << std::endl;
-  BOOST_TEST(lazy::metrics().values_left_out > before + 100);
+  BOOST_TEST(lazy::metrics().values_dropped > before + 100);
   BOOST_TEST(lazy::metrics().late_values > late);
 }
 

@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(elements_far_apart) {
 // Without it a generator that went wrong would test nothing.
 BOOST_AUTO_TEST_CASE(random_kernels_are_varied_and_well_formed) {
   std::vector<int> ops(jit::kOpCount), forms(3), types(kDTypeCount), ranks(kMaxAxes + 1);
-  int overwriting = 0, empty = 0, spread = 0, repeats = 0, stepped = 0;
+  int overwriting = 0, empty = 0, spread = 0, rolled_loops = 0, stepped = 0;
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     const Case c = random_case(seed);
     BOOST_REQUIRE_NO_THROW(check(c.kernel));
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(random_kernels_are_varied_and_well_formed) {
       if (i.code == Code::op) ++ops[static_cast<int>(i.op)];
     for (const Reduction& r : c.kernel.reductions) ++ops[static_cast<int>(r.op)];
     for (const Operand& o : c.kernel.operands) ++types[static_cast<int>(o.dtype)];
-    for (const Repeat& r : c.kernel.repeats) ++repeats, stepped += r.scalar_step > 0;
+    for (const RolledLoop& r : c.kernel.rolled_loops) ++rolled_loops, stepped += r.scalar_step > 0;
     for (const OperandPlan& p : c.plans) overwriting += p.overwrites >= 0;
     int64_t n = 1;
     for (int64_t e : c.extents) n *= e;
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(random_kernels_are_varied_and_well_formed) {
   BOOST_CHECK_GE(overwriting, 20);
   BOOST_CHECK_GE(empty, 20);
   BOOST_CHECK_GE(spread, 20);
-  BOOST_CHECK_GE(repeats, 100);
+  BOOST_CHECK_GE(rolled_loops, 100);
   BOOST_CHECK_GE(stepped, 30);
 }
 

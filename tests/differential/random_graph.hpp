@@ -39,7 +39,7 @@ struct Symbol {
 };
 
 enum class Kind : uint8_t {
-  leaf,
+  input,
   arange,
   full,
   eye,
@@ -79,8 +79,8 @@ struct Statement {
   std::vector<Range> ranges;
   std::vector<Dim> region;     // assign: what the ranges select
   int scalar_kind = 0;         // bool, int, float, double
-  uint64_t salt = 0;           // of the leaf's data, the scalar's value, the memory's layout
-  int layout = 0;              // leaf: 0 copied, else strides of the user's memory
+  uint64_t salt = 0;           // of the input's data, the scalar's value, the memory's layout
+  int layout = 0;              // input: 0 copied, else strides of the user's memory
   std::vector<int64_t> shape;  // of the result in the first run, for the text
 };
 
@@ -131,7 +131,7 @@ class Machine {
     std::shared_ptr<std::vector<unsigned char>> bytes;
     std::vector<unsigned char> before;
   };
-  Tensor leaf(const Statement&);
+  Tensor input(const Statement&);
   Tensor make(const Statement&);
   Tensor sliced(const Statement&, Tensor&, const Tensor* value);
   void read(int reg);

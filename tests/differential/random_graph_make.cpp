@@ -26,7 +26,7 @@ Maker::Maker(uint64_t seed, bool exact_only) : r_(seed), first_(p_, {false, 0}),
 }
 
 Program Maker::make(int size) {
-  while (!leaf(random_dims(4))) {}
+  while (!input(random_dims(4))) {}
   const auto long_enough = [&] {
     int n = count();
     for (const auto& [first, end] : loops_) n -= end - first;
@@ -82,9 +82,9 @@ int Maker::any_register() {
   return chance(2) ? n - 1 - pick(std::min(n, 3)) : pick(n);
 }
 
-bool Maker::leaf(std::vector<Dim> dims, int type_number, bool may_be_strided) {
+bool Maker::input(std::vector<Dim> dims, int type_number, bool may_be_strided) {
   Statement s;
-  s.kind = Kind::leaf;
+  s.kind = Kind::input;
   s.dtype = type_number < 0 ? type() : static_cast<DType>(type_number);
   s.dims = std::move(dims);
   s.salt = r_();
@@ -112,7 +112,7 @@ int Maker::partner(const std::vector<Dim>& with, int type_number) {
   for (Dim& x : d)
     if (chance(4)) x = {};
   while (!d.empty() && chance(4)) d.erase(d.begin());
-  return leaf(d, type_number) ? count() - 1 : -1;
+  return input(d, type_number) ? count() - 1 : -1;
 }
 
 Range Maker::random_range() {

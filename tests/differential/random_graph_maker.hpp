@@ -31,7 +31,7 @@ class Maker {
 
   /// False, with nothing changed, if one of the runs can't record it.
   bool add(Statement s);
-  bool leaf(std::vector<Dim> dims, int type_number = -1, bool may_be_strided = true);
+  bool input(std::vector<Dim> dims, int type_number = -1, bool may_be_strided = true);
   static bool broadcast(const std::vector<Dim>& a, const std::vector<Dim>& b, std::vector<Dim>& out);
   /// A register that broadcasts with these dimensions; made if need be.
   int partner(const std::vector<Dim>& with, int type_number = -1);

@@ -16,7 +16,7 @@ void Maker::convolution(int x) {
     wide.first = 44 + pick(24);
     wide.second = 44 + pick(24);
     if (rows) d.back() = new_symbol(wide);
-    if (!leaf(d)) return;
+    if (!input(d)) return;
     x = count() - 1;
   }
   if (dtype(x) == bool_) return;
@@ -57,7 +57,7 @@ void Maker::convolution(int x) {
   if (!s.flipped) weights = {out, group};
   for (const Dim& k : length) weights.push_back(k);
   if (s.flipped) weights.push_back(group), weights.push_back(out);
-  if (!leaf(weights, static_cast<int>(dtype(x)), false)) return;
+  if (!input(weights, static_cast<int>(dtype(x)), false)) return;
   s.operand[1] = count() - 1;
   add(std::move(s));
 }
@@ -69,7 +69,7 @@ void Maker::attention(int x) {
     std::vector<Dim> d = random_dims(2);
     d.push_back({pick(free_)});
     d.push_back({pick(free_)});
-    if (!leaf(d, static_cast<int>(float32))) return;
+    if (!input(d, static_cast<int>(float32))) return;
     x = count() - 1;
   }
   Statement s;
@@ -87,9 +87,9 @@ void Maker::attention(int x) {
     std::vector<Dim> value = key;
     value.back() = width;
     const auto type = static_cast<int>(dtype(x));
-    if (!leaf(key, type)) return;
+    if (!input(key, type)) return;
     s.operand[1] = count() - 1;
-    if (!leaf(value, type)) return;
+    if (!input(value, type)) return;
     s.operand[2] = count() - 1;
     s.dims[rank - 1] = width;
   }
@@ -124,7 +124,7 @@ void Maker::read_twice(int x) {
     const Dim n{pick(free_)};
     std::vector<Dim> square{n, n};
     if (chance(3)) square.insert(square.begin(), Dim{pick(free_)});
-    if (!leaf(square)) return;
+    if (!input(square)) return;
     x = count() - 1;
   }
   const size_t rank = dims(x).size();

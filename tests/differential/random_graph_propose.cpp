@@ -43,7 +43,7 @@ void Maker::propose() {
   s.salt = r_();
   const auto rank = static_cast<int>(d.size());
   switch (pick(41)) {
-    case 0: leaf(random_dims(5)); return;
+    case 0: input(random_dims(5)); return;
     case 1: {
       s.operand[0] = -1;
       s.kind = std::array{Kind::arange, Kind::full, Kind::eye}[static_cast<size_t>(pick(3))];
@@ -192,7 +192,7 @@ void Maker::propose() {
         else break;
       const bool column = other.size() == 1;
       if (numel(first_.registers()[static_cast<size_t>(a)].shape()) * first_.extent(n) > kMaxProducts) return;
-      if (!leaf(other, static_cast<int>(dtype(a)))) return;
+      if (!input(other, static_cast<int>(dtype(a)))) return;
       s.kind = Kind::matmul;
       s.operand[1] = count() - 1;
       s.dims.pop_back();
@@ -217,7 +217,7 @@ void Maker::propose() {
       if (chance(3)) {
         s.kind = Kind::read;
       } else {
-        if (rank == 0 || !leaf(d, static_cast<int>(bool_))) return;
+        if (rank == 0 || !input(d, static_cast<int>(bool_))) return;
         s.kind = Kind::assign_mask;
         s.operand[1] = count() - 1;
         s.flipped = chance(2);

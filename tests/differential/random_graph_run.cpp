@@ -120,7 +120,7 @@ int64_t Machine::extent(const Dim& d) const {
   return n;
 }
 
-Tensor Machine::leaf(const Statement& s) {
+Tensor Machine::input(const Statement& s) {
   Random r(scramble(s.salt, inputs_.salt));
   Shape shape;
   for (const Dim& d : s.dims) shape.push_back(extent(d));
@@ -180,7 +180,7 @@ Tensor Machine::make(const Statement& s) {
   for (const Dim& d : s.dims) shape.push_back(extent(d));
   Random r(scramble(s.salt, inputs_.salt));
   switch (s.kind) {
-    case Kind::leaf: return leaf(s);
+    case Kind::input: return input(s);
     case Kind::arange: return arange(0, shape[0], 1, s.dtype);
     case Kind::full:
       return full(shape, is_float(s.dtype) ? Number(real_value(r, program_.specials)) : Number(r() % 7),
@@ -242,7 +242,7 @@ void Machine::sign(const Statement& s) {
   // A view of memory is no op at all. Extents decide whether a reshape of strided memory can be one...
   if (s.kind == Kind::reshape) {
     const jit::Node& n = *registers_.back().handle().get();
-    signature_.push_back(n.op != jit::Op::leaf ? 0 : n.contiguous ? 1 : 2);
+    signature_.push_back(n.op != jit::Op::input ? 0 : n.contiguous ? 1 : 2);
   }
   // ... and whether windows cover their axis, so that reading them copies nothing.
   if (s.kind == Kind::window)
@@ -263,7 +263,7 @@ void Machine::sign(const Statement& s) {
     }
     signature_.push_back(windows >= 48);
     const jit::Node& node = *image.handle().get();
-    if (node.op == jit::Op::leaf && !node.contiguous) signature_.push_back(inputs_.second_sizes);
+    if (node.op == jit::Op::input && !node.contiguous) signature_.push_back(inputs_.second_sizes);
   }
   // Which axes a slice takes whole is structure.
   const std::vector<Dim>& region = s.kind == Kind::assign ? s.region : s.dims;

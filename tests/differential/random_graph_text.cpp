@@ -45,7 +45,7 @@ std::string expression(const Statement& s) {
   };
   constexpr const char* scalars[] = {"true or false", "int", "float", "double"};
   switch (s.kind) {
-    case Kind::leaf:
+    case Kind::input:
       return "data(" + text(s.dims) + ", " + type + ")" +
              (s.layout ? "  /* from_blob, layout " + std::to_string(s.layout) + ", salt " +
                              std::to_string(s.salt) + " */"

@@ -33,7 +33,7 @@ class Generator {
       for (int i = 0; i < n; ++i) step();
       if (form_ == Form::map && s_.percent(35))
         for (int64_t r = s_.percent(75) ? 1 : 2; r > 0; --r) {
-          repeat();
+          rolled_loop();
           for (int64_t i = s_.below(4); i > 0; --i) step();
         }
     }
@@ -164,7 +164,7 @@ class Generator {
   }
 
   /// Some of the pool is carried through a few iterations of a few steps.
-  void repeat() {
+  void rolled_loop() {
     const int64_t trips = s_.percent(20) ? 1 : s_.between(2, 9);
     scalars_.push_back(static_cast<uint64_t>(trips));
     const ValueId count = b_->scalar(DType::int64);
@@ -174,7 +174,7 @@ class Generator {
       if (size_of(t) >= 4) stepped.push_back(t);
     }
     const size_t outside = pool_.size();
-    b_->begin_repeat(count, static_cast<int>(stepped.size()));
+    b_->begin_rolled_loop(count, static_cast<int>(stepped.size()));
     std::vector<ValueId> carried;
     for (int64_t i = s_.between(1, 3); i > 0; --i) {
       carried.push_back(b_->carried(s_.percent(50) ? pool_[outside - 1].id
@@ -182,7 +182,7 @@ class Generator {
       add_value(carried.back(), false);
     }
     const ValueId first = static_cast<ValueId>(b_->k.body.size());
-    in_repeat_ = true;
+    in_rolled_loop_ = true;
     for (const DType t : stepped) add_value(b_->scalar(t));
     for (int64_t t = 0; t < trips; ++t)
       for (const DType s : stepped)
@@ -198,8 +198,8 @@ class Generator {
       }
       b_->next(c, next);
     }
-    in_repeat_ = false;
-    b_->end_repeat();
+    in_rolled_loop_ = false;
+    b_->end_rolled_loop();
     std::erase_if(pool_, [&](const Known& k) { return b_->k.body[k.id].code == Code::carried; });
   }
 
@@ -231,7 +231,7 @@ class Generator {
     ValueId v;
     bool keeps_sign = true;
     const int64_t p = s_.below(100);
-    if ((p < 30 || in_repeat_) && !pool_.empty() && !nan_sign) {
+    if ((p < 30 || in_rolled_loop_) && !pool_.empty() && !nan_sign) {
       const Known from = s_.pick(pool_);
       v = b_->cast(t, from.id);
       keeps_sign = from.nan_sign;
@@ -268,12 +268,12 @@ class Generator {
         if (jit::kind_of(static_cast<Op>(i)) == jit::OpKind::pointwise) v.push_back(static_cast<Op>(i));
       return v;
     }();
-    if (s_.percent(4) && !in_repeat_) {
+    if (s_.percent(4) && !in_rolled_loop_) {
       int axis = static_cast<int>(s_.below(static_cast<int64_t>(extents_.size())));
       if (!in_epilogue_ || axis != sequential_) return add_value(b_->iota(axis));
     }
     const Op op = s_.pick(pointwise);
-    if (in_repeat_ && (op == Op::signbit || op == Op::copysign)) return;  // they may need a new load
+    if (in_rolled_loop_ && (op == Op::signbit || op == Op::copysign)) return;  // they may need a new load
     if (op == Op::cast) {
       const Known from = s_.pick(pool_);
       return add_value(b_->cast(random_type(), from.id), from.nan_sign);
@@ -421,7 +421,7 @@ class Generator {
   KernelBuilder* b_ = nullptr;
   Form form_ = Form::map;
   int sequential_ = -1;
-  bool matmul_ = false, in_epilogue_ = false, in_repeat_ = false;
+  bool matmul_ = false, in_epilogue_ = false, in_rolled_loop_ = false;
   std::vector<int64_t> extents_;
   std::vector<Values> values_;
   std::vector<Known> pool_;  // of the section under way

@@ -27,7 +27,7 @@ Case without_dead_code(const Case& c) {
   };
   // A result makes its reduction needed, whose value comes earlier: one sweep from the back, then the body
   // again. So does a carried value what it is next.
-  for (size_t pass = 0; pass < 2 + k.repeats.size() * k.body.size(); ++pass) {
+  for (size_t pass = 0; pass < 2 + k.rolled_loops.size() * k.body.size(); ++pass) {
     reductions();
     for (size_t i = k.body.size(); i-- > 0;) {
       if (!live[i]) continue;
@@ -49,7 +49,8 @@ Case without_dead_code(const Case& c) {
   std::vector<uint16_t> reduction_at(needed.size()), operand_at(k.operands.size()), scalar_at(k.scalars);
   std::vector<bool> operand_used(k.operands.size()), scalar_used(k.scalars);
   for (const Store& t : k.stores) operand_used[t.operand] = true;
-  if (!k.repeats.empty()) scalar_used.assign(k.scalars, true);  // where they lie among the others matters
+  if (!k.rolled_loops.empty())
+    scalar_used.assign(k.scalars, true);  // where they lie among the others matters
   for (size_t i = 0; i < k.body.size(); ++i) {
     if (!live[i]) continue;
     if (k.body[i].code == Code::load) operand_used[k.body[i].imm] = true;
@@ -92,9 +93,9 @@ Case without_dead_code(const Case& c) {
 
   out.body.clear();
   for (size_t i = 0; i <= k.body.size(); ++i) {
-    for (size_t n = 0; n < k.repeats.size(); ++n) {
-      if (i == k.repeats[n].first) out.repeats[n].first = static_cast<uint16_t>(out.body.size());
-      if (i == k.repeats[n].last) out.repeats[n].last = static_cast<uint16_t>(out.body.size());
+    for (size_t n = 0; n < k.rolled_loops.size(); ++n) {
+      if (i == k.rolled_loops[n].first) out.rolled_loops[n].first = static_cast<uint16_t>(out.body.size());
+      if (i == k.rolled_loops[n].last) out.rolled_loops[n].last = static_cast<uint16_t>(out.body.size());
     }
     if (i == k.body.size()) break;
     if (i == k.epilogue) out.epilogue = static_cast<uint16_t>(out.body.size());
@@ -112,7 +113,7 @@ Case without_dead_code(const Case& c) {
   if (k.epilogue >= k.body.size()) out.epilogue = static_cast<uint16_t>(out.body.size());
   for (Instr& s : out.body)
     if (s.code == Code::carried) s.a = at[s.a], s.b = at[s.b];
-  std::erase_if(out.repeats, [](const Repeat& r) { return r.first == r.last; });
+  std::erase_if(out.rolled_loops, [](const RolledLoop& r) { return r.first == r.last; });
 
   out.reductions.clear();
   for (size_t i = 0; i < needed.size(); ++i) {
@@ -132,7 +133,7 @@ std::vector<Case> smaller(const Case& c) {
   const auto add = [&](Case s) {
     s = without_dead_code(s);
     try {
-      check(s.kernel);  // a value that takes the place of one of a repeat may be out of place there
+      check(s.kernel);  // a value that takes the place of one of a rolled loop may be out of place there
     } catch (const Error&) { return; }
     all.push_back(s);
   };

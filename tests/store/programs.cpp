@@ -21,8 +21,8 @@ Tensor counted(const Shape& shape) {
   return from_span<float>(v, shape);
 }
 
-/// Programs of every kind of step: maps, reductions, scans, products, updates, bands, repeats, products of
-/// integers.
+/// Programs of every kind of step: maps, reductions, scans, products, updates, tile groups, repeats, products
+/// of integers.
 std::vector<std::vector<double>> everything() {
   std::vector<std::vector<double>> results;
   const auto keep = [&](const Tensor& t) { results.push_back(astype(t, float64).to_vector<double>()); };

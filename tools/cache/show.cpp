@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "jit/key/report.hpp"
-#include "jit/plan/tiling/band.hpp"
+#include "jit/plan/tiling/tile_group.hpp"
 #include "support/error.hpp"
 #include "tools/cache/commands.hpp"
 
@@ -32,19 +32,19 @@ KernelText text_of(const jit::StoredKernel& k, const std::string& target) {
   return t;
 }
 
-/// Of the kernel that goes along a band's rows; nothing if it has none.
-KernelText text_of_rows(const jit::StoredProgram& s, size_t band) {
+/// Of the kernel that goes along a tile group's rows; nothing if it has none.
+KernelText text_of_rows(const jit::StoredProgram& s, size_t tile_group) {
   KernelText t;
-  if (s.rows[band].empty()) return t;
-  t.name = "rows of band " + std::to_string(band);
+  if (s.rows[tile_group].empty()) return t;
+  t.name = "rows of tile group " + std::to_string(tile_group);
   jit::Backend* const backend = backend_of(s.target);
-  const auto kernel = backend ? jit::rows_kernel(s, band, *backend) : nullptr;
+  const auto kernel = backend ? jit::rows_kernel(s, tile_group, *backend) : nullptr;
   t.schedule = kernel ? kernel->schedule() : "(for " + s.target + ", which this machine is not)";
   if (kernel) t.disassembly = kernel->disassembly();
   return t;
 }
 
-std::string settings(uint32_t word) {  // word 0 of a key: jit/key/frame.cpp
+std::string settings(uint32_t word) {  // word 0 of a key: jit/key/captured_graph.cpp
   constexpr const char* dynamic[] = {"auto", "always", "never", "?"};
   return std::string("LAZY_EXACT_CASTS=") + (word & 1 ? "on" : "off") +
          " LAZY_DYNAMIC=" + dynamic[word >> 1 & 3] + " LAZY_FP_CONTRACT=" + (word >> 3 & 1 ? "on" : "off");
@@ -82,8 +82,8 @@ int show(const Common& c, const std::string& id) {
     j["steps"] = Json::array();
     for (size_t i = 0; i < p.steps.size(); ++i)
       j["steps"].push_back({{"kernel", s.kernel_of[i]}, {"text", p.steps[i].text}});
-    j["bands"] = Json::array();
-    for (const jit::Band& b : p.bands) j["bands"].push_back(describe(b));
+    j["tile_groups"] = Json::array();
+    for (const jit::TileGroup& b : p.tile_groups) j["tile_groups"].push_back(describe(b));
     j["kernels"] = Json::array();
     for (const auto& k : s.kernels) {
       const KernelText t = text_of(k, s.target);
@@ -106,7 +106,7 @@ int show(const Common& c, const std::string& id) {
   std::printf("\nsteps\n");
   for (size_t i = 0; i < p.steps.size(); ++i)
     std::printf("  %zu: kernel %u, %s\n", i, s.kernel_of[i], p.steps[i].text.c_str());
-  for (const jit::Band& b : p.bands) std::printf("  %s\n", describe(b).c_str());
+  for (const jit::TileGroup& b : p.tile_groups) std::printf("  %s\n", describe(b).c_str());
   for (size_t i = 0; i < s.kernels.size(); ++i) {
     const KernelText t = text_of(s.kernels[i], s.target);
     std::printf("\nkernel %zu\n%s%s\n%s", i, t.ir.c_str(), t.schedule.c_str(), t.disassembly.c_str());

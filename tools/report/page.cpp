@@ -79,7 +79,7 @@ json kernels_json(const std::vector<Kernel>& kernels) {
                  column("longest", [](const Kernel& k) { return rounded(k.longest); }),
                  column("bytes", [](const Kernel& k) { return k.bytes; }),
                  column("flops", [](const Kernel& k) { return k.flops; }),
-                 column("in_band", [](const Kernel& k) { return k.in_band ? 1 : 0; }));
+                 column("in_tile_group", [](const Kernel& k) { return k.in_tile_group ? 1 : 0; }));
 }
 
 /// At most `most` samples that still touch every peak: of each stretch the highest and the last.

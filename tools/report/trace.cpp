@@ -87,7 +87,7 @@ class Reader {
       auto& [times, time] = t_.phases[name];
       ++times;
       time += s.duration;
-    } else if (category == "kernel" && name != "band") {
+    } else if (category == "kernel" && name != "tile_group") {
       s.row = kernel(s, args);
     }
     t_.spans.push_back(s);
@@ -129,7 +129,7 @@ class Reader {
     k.longest = std::max(k.longest, s.duration);
     k.bytes += number(args, "bytes");
     k.flops += number(args, "flops");
-    k.in_band |= truth(args, "in_band");
+    k.in_tile_group |= truth(args, "in_tile_group");
     return known->second;
   }
   void counter(const json& e, const json& args) {

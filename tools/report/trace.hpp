@@ -53,7 +53,7 @@ struct Kernel {
   int purpose = -1;  // what the library made it for: "conv2d: weights to channels last"
   int64_t ops = 0, launches = 0, parts = 0;  // parts: the most that a launch was cut into
   double total = 0, longest = 0, bytes = 0, flops = 0;
-  bool in_band = false;
+  bool in_tile_group = false;
 };
 
 struct GuardFailure {

@@ -27,9 +27,9 @@ inline constexpr vir::Op kRangeMin = static_cast<vir::Op>(207);
 inline constexpr vir::Op kMasked =
     static_cast<vir::Op>(208);  // AVX-512: a ? b op c : d; imm: op, a binary one
 
-// Templates only: a repeat's first and last line (imm: which), and one of its carried values (imm: which of
-// the template's; a: what it starts as).
-inline constexpr vir::Op kRepeat = static_cast<vir::Op>(209);
+// Templates only: a rolled loop's first and last line (imm: which), and one of its carried values (imm: which
+// of the template's; a: what it starts as).
+inline constexpr vir::Op kRolledLoop = static_cast<vir::Op>(209);
 inline constexpr vir::Op kRepeatEnd = static_cast<vir::Op>(210);
 inline constexpr vir::Op kCarried = static_cast<vir::Op>(211);
 inline constexpr vir::Op kCopy = static_cast<vir::Op>(212);  // a, in a register of its own
@@ -44,7 +44,7 @@ constexpr std::array<uint8_t, 256> arities() {
       t[static_cast<size_t>(i)] = 1;
     else if (op == kMulLow32 || op == kRangeMax || op == kRangeMin) t[static_cast<size_t>(i)] = 2;
     else if (op == kMasked) t[static_cast<size_t>(i)] = 4;
-    else if (op == kAdvance || op == kRepeat || op == kRepeatEnd) t[static_cast<size_t>(i)] = 0;
+    else if (op == kAdvance || op == kRolledLoop || op == kRepeatEnd) t[static_cast<size_t>(i)] = 0;
     else t[static_cast<size_t>(i)] = static_cast<uint8_t>(vir::arity_of(op));
   }
   return t;

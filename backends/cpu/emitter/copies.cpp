@@ -57,7 +57,7 @@ Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_a
     if (info_[v].live) each_operand(t.code[v], [&](uint32_t u) { info_[u].live = true; });
   if (inner_axis < 0)
     for (Info& i : info_) i.stage = 2;
-  if (!as.kernel.repeats.empty()) find_sections();
+  if (!as.kernel.rolled_loops.empty()) find_sections();
   for (uint32_t v = 0; v < t.code.size(); ++v) {
     const Info& i = info_[v];
     if (!i.live) continue;
@@ -75,12 +75,12 @@ Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_a
     if (info_[u.value].stage < 2) needed_later_[u.value] = 1;
 }
 
-/// What a repeat computes without its carried values and stepped scalars goes before it.
+/// What a rolled loop computes without its carried values and stepped scalars goes before it.
 void Copies::find_sections() {
   uint16_t now = 0;
   for (uint32_t v = 0; v < t_.code.size(); ++v) {
     const Inst& in = t_.code[v];
-    if (in.op == kRepeat || in.op == kRepeatEnd) {
+    if (in.op == kRolledLoop || in.op == kRepeatEnd) {
       ++now;
       continue;
     }
@@ -125,7 +125,7 @@ uint16_t Copies::kept(uint32_t v, int row, int vec) {
   if (fresh) variable = as_.new_variable(t_.code[v].type);
   return variable;
 }
-/// Where a carried value's last one is after the repeat, whose own variable has gone on by then.
+/// Where a carried value's last one is after the rolled loop, whose own variable has gone on by then.
 uint16_t Copies::exit_of(uint32_t carried, int vec) {
   const auto [variable, fresh] = kept_.try_emplace(key(carried, 0, vec) | uint64_t{1} << 62, uint16_t{0});
   if (fresh) variable = as_.new_variable(t_.code[carried].type);
@@ -133,7 +133,7 @@ uint16_t Copies::exit_of(uint32_t carried, int vec) {
 }
 bool Copies::is_kept(uint32_t v, int row, int vec) const { return kept_.contains(key(v, row, vec)); }
 
-Inst Copies::leaf(uint32_t v, int row, int vec, int step) {
+Inst Copies::input(uint32_t v, int row, int vec, int step) {
   Inst in = t_.code[v];
   if (in.op != Op::input) return in;
   Slot s = Slot::unpack(in.imm);
@@ -160,7 +160,7 @@ uint32_t Copies::reference(Block& out, Known& known, uint32_t v, int stage, int 
   };
   if (carried) read(earlier ? exit_of(v, vec) : kept(v, row, vec));
   else if (earlier && !(i.cheap && !is_kept(v, row, vec))) read(kept(v, row, vec));
-  else out.push_back(leaf(v, row, vec, step));
+  else out.push_back(input(v, row, vec, step));
   return at = static_cast<uint32_t>(out.size() - 1);
 }
 
@@ -229,7 +229,7 @@ void Copies::store(Block& out, Known& known, Shape shape) {
       }
 }
 
-// A short repeat's vectors follow each other: each needs few registers, and the processor overlaps them.
+// A short rolled loop's vectors follow each other: each needs few registers, and the processor overlaps them.
 // Those of a long one take turns.
 constexpr size_t kShortRepeat = 300;
 
@@ -338,7 +338,7 @@ void Copies::pin_in_order(std::vector<Candidate>& order, int registers) {
   }
 }
 
-void Copies::pin_repeats(Shape shape, int registers) {
+void Copies::pin_rolled_loops(Shape shape, int registers) {
   constexpr uint32_t kCarriedUses = 1u << 30;  // before all others
   std::vector<Candidate> order;
   FlatMap<uint32_t> places;

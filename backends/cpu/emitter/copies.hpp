@@ -6,9 +6,9 @@
 // stage reads of an earlier one is a variable, in a register while there are registers to spare, otherwise on
 // the frame; constants and broadcast loads may just as well be read again.
 //
-// A template with repeats is cut into sections, in turn outside and inside of one: each is a block of its
-// own, and what a later one needs is a variable as well. A carried value is the variable that its repeat
-// assigns last.
+// A template with rolled loops is cut into sections, in turn outside and inside of one: each is a block of
+// its own, and what a later one needs is a variable as well. A carried value is the variable that its rolled
+// loop assigns last.
 #pragma once
 #include <functional>
 
@@ -43,15 +43,16 @@ class Copies {
   /// Gives registers to the values of earlier stages that stage 2 reads most, as long as `registers` lasts.
   /// True if it pinned any: blocks made before are out of date.
   bool pin(Shape, int registers);
-  /// Gives registers to what the repeats carry, then to what they read most, as long as `registers` lasts.
-  void pin_repeats(Shape, int registers);
+  /// Gives registers to what the rolled loops carry, then to what they read most, as long as `registers`
+  /// lasts.
+  void pin_rolled_loops(Shape, int registers);
   bool stage_is_empty(int stage) const;
   size_t stage2_size() const;
 
  private:
   struct Info {
     uint8_t stage = 0;
-    uint16_t section = 0;           // odd: in a repeat
+    uint16_t section = 0;           // odd: in a rolled loop
     bool row = false, vec = false;  // differs between rows, between vectors
     bool live = false, cheap = false;
   };
@@ -86,10 +87,10 @@ class Copies {
   void keep(Block&, Known&, int section, int first_vec, int last_vec);
   void store(Block&, Known&, Shape);
   void find_sections();
-  /// The carried value that `v` is next in its repeat, or kNone: they share a variable.
+  /// The carried value that `v` is next in its rolled loop, or kNone: they share a variable.
   uint32_t becomes(uint32_t v) const;
   void pin_in_order(std::vector<Candidate>&, int registers);
-  vir::Inst leaf(uint32_t v, int row, int vec, int step);
+  vir::Inst input(uint32_t v, int row, int vec, int step);
 
   Assembly& as_;
   const Template& t_;

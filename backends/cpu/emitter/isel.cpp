@@ -74,18 +74,18 @@ class Selector {
   }
 
   void body(size_t first, size_t last) {
-    size_t repeat = 0;
+    size_t rolled_loop = 0;
     for (size_t i = first; i < last; ++i) {
-      if (repeat < k_.repeats.size() && i == k_.repeats[repeat].first) {
-        b_.push({kRepeat, Type::f32, repeat});
-        in_repeat_ = true;
+      if (rolled_loop < k_.rolled_loops.size() && i == k_.rolled_loops[rolled_loop].first) {
+        b_.push({kRolledLoop, Type::f32, rolled_loop});
+        in_rolled_loop_ = true;
       }
       values_[i] = one(i);
-      if (in_repeat_ && i + 1 == k_.repeats[repeat].last) {
-        for (size_t c = k_.repeats[repeat].first; k_.body[c].code == Code::carried; ++c)
+      if (in_rolled_loop_ && i + 1 == k_.rolled_loops[rolled_loop].last) {
+        for (size_t c = k_.rolled_loops[rolled_loop].first; k_.body[c].code == Code::carried; ++c)
           out_.carried.push_back({values_[c].id, values_[k_.body[c].b].id});
-        b_.push({kRepeatEnd, Type::f32, repeat++});
-        in_repeat_ = false;
+        b_.push({kRepeatEnd, Type::f32, rolled_loop++});
+        in_rolled_loop_ = false;
       }
     }
   }
@@ -174,7 +174,7 @@ class Selector {
       case Code::load: return b_.input(lane_type(in.type), Slot{Slot::Kind::load, in.imm}.pack());
       case Code::scalar:
         return b_.input(lane_type(in.type),
-                        Slot{in_repeat_ ? Slot::Kind::stepped : Slot::Kind::scalar, in.imm}.pack());
+                        Slot{in_rolled_loop_ ? Slot::Kind::stepped : Slot::Kind::scalar, in.imm}.pack());
       case Code::carried: {
         const Val from = values_[in.a];
         return b_.push({kCarried, from.type, i, from.id});
@@ -213,7 +213,7 @@ class Selector {
   std::vector<uint8_t> wide_uses_;  // of an index: as something else than an int32
   std::vector<AccumulatorInfo> accumulators_;
   std::vector<Val> running_;
-  bool in_repeat_ = false;
+  bool in_rolled_loop_ = false;
   Template out_;
 };
 

@@ -65,7 +65,7 @@ class KernelWriter {
 
   // write_map.cpp
   void plan_map();
-  void plan_repeats();
+  void plan_rolled_loops();
   void write_sections(Shape, const Addressing&);
   void row_map();
   // write_reduction.cpp: what both forms of reduction share

@@ -26,7 +26,7 @@ class For512 {
     uint32_t part_begins = 0;  // in out_: the lines from here on are in or out of the same repeat
     for (uint32_t i = 0; i < t.code.size(); ++i) {
       Inst in = t.code[i];
-      if (in.op == kRepeat || in.op == kRepeatEnd) part_begins = static_cast<uint32_t>(out_.size());
+      if (in.op == kRolledLoop || in.op == kRepeatEnd) part_begins = static_cast<uint32_t>(out_.size());
       const int arity = block_arity(in.op);
       const Type operand = arity > 0 ? t.code[in.a].type : Type::f32;
       if (in.op == Op::bitcast) {

@@ -24,7 +24,8 @@ struct Addressing {
   int row_step_operand = -1;         // operand whose rows have pointers of their own
   std::vector<int8_t> row_pointers;  // of row 3g at [g]
   int row_stride_reg = -1;
-  int32_t stepped = -1;  // frame: the arguments, moved on by the scalars of the repeat's iterations so far
+  int32_t stepped =
+      -1;  // frame: the arguments, moved on by the scalars of the rolled loop's iterations so far
   std::vector<int32_t> scalars;  // frame: scalar arguments that had to be widened, or -1
 };
 

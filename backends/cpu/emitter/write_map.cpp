@@ -47,7 +47,7 @@ Estimate estimate(const Template& t) {
 int wanted_vectors(const Template& t) {
   int most = 1;
   for (size_t v = 0; v < t.code.size(); ++v) {
-    if (t.code[v].op != kRepeat) continue;
+    if (t.code[v].op != kRolledLoop) continue;
     const std::vector<int> depth = depths(t, v);
     int work = 0, chain = 0;
     size_t end = v;
@@ -62,7 +62,7 @@ int wanted_vectors(const Template& t) {
   return most;
 }
 
-/// The most values that one repeat carries.
+/// The most values that one rolled loop carries.
 int carried_together(const Template& t) {
   int most = 0;
   auto c = t.carried.begin();
@@ -79,7 +79,7 @@ int carried_together(const Template& t) {
 
 void KernelWriter::plan_map() {
   copies_ = std::make_unique<Copies>(*as_, body_, full_, vector_axis_);
-  if (!k_.repeats.empty()) return plan_repeats();
+  if (!k_.rolled_loops.empty()) return plan_rolled_loops();
   const Estimate e = estimate(body_);
   const auto size = static_cast<int>(copies_->stage2_size());
   // Short bodies share the loop's overhead; a long one is interleaved with itself if its chain is longer than
@@ -117,7 +117,7 @@ void KernelWriter::plan_map() {
 
 /// The repeats are all that counts: so many vectors that their chains fill the time of each other's latency,
 /// as far as registers for what they carry last.
-void KernelWriter::plan_repeats() {
+void KernelWriter::plan_rolled_loops() {
   const int margin = as_->avx512() ? 2 : 3;
   int vecs = std::min(8, wanted_vectors(body_));
   int work = 0;
@@ -130,7 +130,7 @@ void KernelWriter::plan_repeats() {
   work = pressure(vecs);
   while (vecs > 1 && work + vecs * carried_together(body_) > registers()) work = pressure(vecs /= 2);
   shape_ = {1, vecs, 1};
-  copies_->pin_repeats(shape_, std::min(registers() - work, registers() - 6));
+  copies_->pin_rolled_loops(shape_, std::min(registers() - work, registers() - 6));
   limit_ = as_->reserve(8);
   trips_left_ = as_->reserve(8);
   full_.stepped = masked_.stepped = as_->reserve(8);
@@ -142,7 +142,7 @@ void KernelWriter::plan_repeats() {
 }
 
 void KernelWriter::write_sections(Shape shape, const Addressing& w) {
-  if (k_.repeats.empty()) {
+  if (k_.rolled_loops.empty()) {
     if (shape.vecs == 1) write_block(single_, w);
     else write_block(copies_->block(2, shape), w);
     return;
@@ -153,7 +153,7 @@ void KernelWriter::write_sections(Shape shape, const Addressing& w) {
       write_block(copies_->section(s, shape), w);
       continue;
     }
-    const jit::loop::Repeat& r = k_.repeats[static_cast<size_t>(s / 2)];
+    const jit::loop::RolledLoop& r = k_.rolled_loops[static_cast<size_t>(s / 2)];
     a.mov(x86::rcx, as_->arg(as_->args.scalar(r.trips)));
     a.mov(as_->frame(trips_left_), x86::rcx);
     a.mov(as_->frame(w.stepped), x86::rdi);

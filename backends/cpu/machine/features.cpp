@@ -21,9 +21,9 @@ namespace {
 struct Regs {
   unsigned a = 0, b = 0, c = 0, d = 0;
 };
-Regs cpuid(unsigned leaf, unsigned sub = 0) {
+Regs cpuid(unsigned input, unsigned sub = 0) {
   Regs r;
-  __cpuid_count(leaf, sub, r.a, r.b, r.c, r.d);
+  __cpuid_count(input, sub, r.a, r.b, r.c, r.d);
   return r;
 }
 bool has(unsigned reg, std::initializer_list<int> bits) {
@@ -113,8 +113,8 @@ std::string processor_name() {
   constexpr unsigned first = 0x80000002;
   if (cpuid(0x80000000).a < first + 2) return "x86-64";
   std::string name;
-  for (unsigned leaf = first; leaf <= first + 2; ++leaf) {
-    const Regs r = cpuid(leaf);
+  for (unsigned input = first; input <= first + 2; ++input) {
+    const Regs r = cpuid(input);
     for (const unsigned word : {r.a, r.b, r.c, r.d})
       for (int i = 0; i < 4; ++i)
         if (const char c = static_cast<char>(word >> (8 * i)); c) name += c;

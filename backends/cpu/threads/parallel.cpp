@@ -161,9 +161,9 @@ Partition::Partition(const jit::loop::LoopKernel& k)
     if (o.stride[vector_axis_] != Stride::zero) bytes_moved_ += static_cast<double>(size_of(o.dtype));
     for (int a = 0; a < k.rank; ++a) step_class_.push_back(static_cast<int8_t>(o.stride[a]));
   }
-  for (const auto& r : k.repeats)
-    repeats_.push_back({layout_.scalar(r.trips),
-                        static_cast<double>(r.last - r.first) / static_cast<double>(k.body.size())});
+  for (const auto& r : k.rolled_loops)
+    rolled_loops_.push_back({layout_.scalar(r.trips),
+                             static_cast<double>(r.last - r.first) / static_cast<double>(k.body.size())});
 }
 
 void Partition::set_cost(int instructions, int lanes) {

@@ -59,9 +59,9 @@ class Partition {
   /// In indices that pass every repeated part of the body once.
   int64_t work(const uint64_t* args) const {
     const int64_t n = indices(args);
-    if (repeats_.empty()) return n;
+    if (rolled_loops_.empty()) return n;
     double passes = 1;
-    for (const RepeatCost& r : repeats_) passes += (static_cast<double>(args[r.trips]) - 1) * r.share;
+    for (const RepeatCost& r : rolled_loops_) passes += (static_cast<double>(args[r.trips]) - 1) * r.share;
     return static_cast<int64_t>(static_cast<double>(n) * passes);
   }
   bool worth_threads_at(int64_t work) const;
@@ -80,7 +80,7 @@ class Partition {
     int trips;     // word of the arguments
     double share;  // of the kernel's instructions that one iteration is
   };
-  std::vector<RepeatCost> repeats_;
+  std::vector<RepeatCost> rolled_loops_;
   std::vector<uint8_t> output_;  // of each operand
   double nanoseconds_ = 1;       // of an index, arithmetic alone
   double bytes_moved_ = 0;       // of an index

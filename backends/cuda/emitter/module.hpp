@@ -75,7 +75,7 @@ class Schedule {
   }
   int mma = -1;  // of tiles: the functions for tensor cores, of kMmaTiles, if there are any
   bool has_mma() const { return mma >= 0 && static_cast<size_t>(mma) + 1 < functions.size(); }
-  int turned_axis = -1;  // of a map: along which an operand is packed that is not along the last axis
+  int transposed_axis = -1;  // of a map: along which an operand is packed that is not along the last axis
 
  private:
   void plan_map(uint64_t* args, std::vector<Launch>&) const;

@@ -29,7 +29,7 @@ Schedule member_schedule(const LoopKernel& k) {
   // Of the little that shared memory leaves room for, each warp has more loads under way where code is short.
   const int most = cost <= 4 && k.form == Form::reduce ? 16 : 8;
   s.layout = Layout::rows;
-  s.turned_axis = -1;
+  s.transposed_axis = -1;
   s.vector = 1;
   s.unroll = std::clamp(most / loads, cost <= 16 ? 4 : 2, std::max(2, 256 / std::max(1, cost))) / 2 * 2;
   return s;

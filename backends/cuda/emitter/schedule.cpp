@@ -117,8 +117,8 @@ Schedule Schedule::of(const LoopKernel& k) {
       s.unroll = std::clamp(4 / loads, 1, std::min(copies, 4));
       if (s.vector > 1) s.functions.push_back(name + "_wide");
       // Long code waits for itself, not for memory.
-      if (copies >= 2) s.turned_axis = turned_axis_of(k);
-      if (s.turned_axis >= 0) s.unroll = kTurnedTile / s.threads;
+      if (copies >= 2) s.transposed_axis = turned_axis_of(k);
+      if (s.transposed_axis >= 0) s.unroll = kTurnedTile / s.threads;
       break;
     case Layout::rows:
       s.unroll = std::clamp(16 / loads, 2, std::max(2, std::min(copies, 16)));
@@ -227,9 +227,9 @@ bool Schedule::is_wide(const uint64_t* args) const {
 }
 
 void Schedule::plan_map(uint64_t* args, std::vector<Launch>& launches) const {
-  if (turned_axis >= 0) {
+  if (transposed_axis >= 0) {
     const auto extent = [&](int a) { return args[args_.extent(a)]; };
-    const uint64_t columns = extent(args_.rank - 1), rows = extent(turned_axis);
+    const uint64_t columns = extent(args_.rank - 1), rows = extent(transposed_axis);
     // Square, unless there are only a few of one.
     const auto bits = [](uint64_t n) { return n > 1 ? std::bit_width(n - 1) : 0; };
     const int most = std::countr_zero(unsigned{kTurnedTile});

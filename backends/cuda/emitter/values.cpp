@@ -8,7 +8,7 @@ using jit::Op;
 using jit::loop::Code;
 using jit::loop::Instr;
 using jit::loop::kNoValue;
-using jit::loop::Repeat;
+using jit::loop::RolledLoop;
 using jit::loop::ValueId;
 
 Values::Values(const jit::loop::LoopKernel& k, Prelude& prelude)
@@ -20,7 +20,7 @@ Values::Values(const jit::loop::LoopKernel& k, Prelude& prelude)
       scalar_types_(k.scalars, uint64) {
   for (const Instr& in : k.body)
     if (in.code == Code::scalar) scalar_types_[in.imm] = in.type;
-  for (const Repeat& r : k.repeats) {
+  for (const RolledLoop& r : k.rolled_loops) {
     scalar_types_[r.trips] = int64;
     scalar_array_ |= r.scalar_step > 0;
   }
@@ -28,7 +28,7 @@ Values::Values(const jit::loop::LoopKernel& k, Prelude& prelude)
   const auto is_same = [&](const Instr& in) {
     switch (in.code) {
       case Code::load: return k.operands[in.imm].stride[axis] == jit::loop::Stride::zero;
-      case Code::scalar: return k.repeats.empty();
+      case Code::scalar: return k.rolled_loops.empty();
       case Code::iota: return in.imm != axis;
       case Code::result:
       case Code::carried: return false;
@@ -86,7 +86,7 @@ void Values::instruction(Text& text, size_t i, const Place& place, const std::st
   if (place.then) place.then(static_cast<ValueId>(i));
 }
 
-void Values::repeat(Text& text, const Repeat& r, const Place& place) {
+void Values::rolled_loop(Text& text, const RolledLoop& r, const Place& place) {
   // What is needed after the loop is declared before it.
   const auto inside = [&](ValueId v) { return v != kNoValue && v >= r.first && v < r.last; };
   const auto outlives = [&](ValueId v) {
@@ -121,10 +121,10 @@ void Values::repeat(Text& text, const Repeat& r, const Place& place) {
 }
 
 void Values::write(Text& text, size_t first, size_t last, const Place& place) {
-  auto next = k_.repeats.begin();
+  auto next = k_.rolled_loops.begin();
   for (size_t i = first; i < last;) {
-    if (next != k_.repeats.end() && i == next->first) {
-      repeat(text, *next, place);
+    if (next != k_.rolled_loops.end() && i == next->first) {
+      rolled_loop(text, *next, place);
       i = next++->last;
     } else {
       instruction(text, i++, place, "");

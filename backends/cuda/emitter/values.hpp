@@ -27,21 +27,21 @@ class Values {
   void write(Text&, size_t first, size_t last, const Place&);
   /// The value's name, or what stands for it.
   const std::string& operator[](jit::loop::ValueId v) const { return name_[v]; }
-  /// Scalars as members of Args: one each with its type, or, where a repeat steps through them, an array of
-  /// words.
+  /// Scalars as members of Args: one each with its type, or, where a rolled loop steps through them, an array
+  /// of words.
   bool has_scalar_array() const { return scalar_array_; }
   DType scalar_type(int i) const { return scalar_types_[static_cast<size_t>(i)]; }
 
  private:
   void instruction(Text&, size_t i, const Place&, const std::string& ahead);
-  void repeat(Text&, const jit::loop::Repeat&, const Place&);
+  void rolled_loop(Text&, const jit::loop::RolledLoop&, const Place&);
   std::string scalar(int i, DType, const std::string& ahead) const;
   std::string value_of(size_t i, const Place&, const std::string& ahead);
 
   const jit::loop::LoopKernel& k_;
   Prelude& prelude_;
   std::vector<std::string> name_;
-  std::vector<uint8_t> declared_;  // before the repeat that computes it
+  std::vector<uint8_t> declared_;  // before the rolled loop that computes it
   std::vector<uint8_t> same_;      // along the sequential axis, of a map the last
   std::vector<DType> scalar_types_;
   bool scalar_array_ = false;

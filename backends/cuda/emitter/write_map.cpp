@@ -12,17 +12,17 @@ namespace lazy::cuda_backend {
 
 void Writer::write_map() {
   write_index(1);
-  if (schedule_.turned_axis >= 0) write_turned_index();
+  if (schedule_.transposed_axis >= 0) write_turned_index();
   write_elements();
   if (schedule_.vector > 1) write_vectors();
 }
 
 void Writer::write_turned_index() {
-  const int last = k_.rank - 1, turned = schedule_.turned_axis;
+  const int last = k_.rank - 1, transposed = schedule_.transposed_axis;
   const std::string tile = std::to_string(kTurnedTile),
                     bits = std::to_string(std::countr_zero(unsigned{kTurnedTile}));
   const std::string columns = "(u32)args.n" + std::to_string(last),
-                    rows = "(u32)args.n" + std::to_string(turned);
+                    rows = "(u32)args.n" + std::to_string(transposed);
   text_.line("");
   text_.line("// Of element e of the block's tile, which may be outside of the box.");
   text_.open("static __device__ __forceinline__ Index turned_index_of(const Args& args, u32 e)");
@@ -33,10 +33,10 @@ void Writer::write_turned_index() {
   text_.line("Index i;");
   text_.line("i.i" + std::to_string(last) + " = at % across * width + (e & (width - 1));");
   text_.line("at /= across;");
-  text_.line("i.i" + std::to_string(turned) + " = at % down * height + (e >> shift);");
+  text_.line("i.i" + std::to_string(transposed) + " = at % down * height + (e >> shift);");
   text_.line("at /= down;");
   for (int a = last - 1; a >= 0; --a) {
-    if (a == turned) continue;
+    if (a == transposed) continue;
     text_.line("i.i" + std::to_string(a) + " = at % (u32)args.n" + std::to_string(a) + ";");
     text_.line("at /= (u32)args.n" + std::to_string(a) + ";");
   }
@@ -46,16 +46,16 @@ void Writer::write_turned_index() {
 
 /// Stands at each element of the thread: `i`, in scope until close_elements(). `first` and `count` are there.
 void Writer::open_elements() {
-  const int n = schedule_.unroll, turned = schedule_.turned_axis, last = k_.rank - 1;
+  const int n = schedule_.unroll, transposed = schedule_.transposed_axis, last = k_.rank - 1;
   text_.line("#pragma unroll");
   text_.open("for (int u = 0; u < " + std::to_string(n) + "; ++u)");
-  if (turned >= 0) {
+  if (transposed >= 0) {
     text_.line("const Index i = turned_index_of(args, u * " + std::to_string(schedule_.threads) +
                " + threadIdx.x);");
     const auto inside = [](int a) {
       return "i.i" + std::to_string(a) + " < (u32)args.n" + std::to_string(a);
     };
-    text_.open("if (" + inside(last) + " && " + inside(turned) + ")");
+    text_.open("if (" + inside(last) + " && " + inside(transposed) + ")");
   } else {
     text_.line("const u32 item = first + u * " + std::to_string(schedule_.threads) + ";");
     text_.open("if (item < count)");
@@ -78,7 +78,7 @@ void Writer::write_element() {
 void Writer::write_elements() {
   const int n = schedule_.unroll;
   open_function(0, schedule_.threads);
-  if (schedule_.turned_axis < 0) {
+  if (schedule_.transposed_axis < 0) {
     text_.line("const u32 count = " + result_count() + ";");
     text_.line(std::string("const u32 ") + (n > 1 ? "first" : "item") + " = blockIdx.x * " +
                std::to_string(schedule_.threads * n) + " + threadIdx.x;");

@@ -110,7 +110,7 @@ void Writer::write_index(int vector, int held) {
     text_.line("// Of the parallel axes.");
     text_.line("struct Index" + suffix_ + " { " + members + (members.empty() ? "};" : "; };"));
     axes.erase(std::remove(axes.begin(), axes.end(), held), axes.end());
-    if (schedule_.turned_axis >= 0) return;  // it has an index_of of its own
+    if (schedule_.transposed_axis >= 0) return;  // it has an index_of of its own
   }
   text_.open("static __device__ __forceinline__ Index" + suffix_ + (vector > 1 ? " wide" : " ") +
              (vector > 1 ? "_index_of" : "index_of") + suffix_ + "(const Args" + suffix_ + "& args, u32 at)");

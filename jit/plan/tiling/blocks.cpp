@@ -1,7 +1,7 @@
-// How a band's outer dimensions are cut, for the extents of one run.
+// How a tile group's outer dimensions are cut, for the extents of one run.
 #include <algorithm>
 
-#include "jit/plan/tiling/band.hpp"
+#include "jit/plan/tiling/tile_group.hpp"
 #include "support/config.hpp"
 
 namespace lazy::jit {
@@ -27,9 +27,9 @@ int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 struct Footprint {
   double moving = 0, fixed = 0, matrix = 0;
 };
-Footprint footprint(const Band& band, const Frame& f, const int64_t* extent, int level) {
+Footprint footprint(const TileGroup& tile_group, const CapturedGraph& f, const int64_t* extent, int level) {
   Footprint r;
-  for (const Band::Source& s : band.sources) {
+  for (const TileGroup::Source& s : tile_group.sources) {
     auto bytes = static_cast<double>(numel(f.values[s.node]->shape)) * static_cast<double>(size_of(s.dtype));
     for (int l = 0; l <= level; ++l)
       if (s.moves >> l & 1) bytes /= static_cast<double>(extent[l]);
@@ -41,11 +41,11 @@ Footprint footprint(const Band& band, const Frame& f, const int64_t* extent, int
 }
 
 /// The fewest indices that a block takes of any kernel's vector axis, if that is what is cut.
-int64_t shortest_run(const Program& p, const Band& band, const Frame& f, const Blocks& b) {
+int64_t shortest_run(const Program& p, const TileGroup& tile_group, const CapturedGraph& f, const Blocks& b) {
   int64_t shortest = INT64_MAX;
-  for (uint32_t i = 0; i < band.count; ++i) {
-    const Step& s = p.steps[band.first + i];
-    const uint8_t dim = band.dim_of[i * band.levels.size() + static_cast<size_t>(b.level)];
+  for (uint32_t i = 0; i < tile_group.count; ++i) {
+    const Step& s = p.steps[tile_group.first + i];
+    const uint8_t dim = tile_group.dim_of[i * tile_group.levels.size() + static_cast<size_t>(b.level)];
     if (s.axis_of[dim] + 1 != s.args.rank) continue;
     int64_t run = b.length;
     for (size_t d = dim + size_t{1}; d < s.dims.size(); ++d) run *= extent_of(s.dims[d], f);
@@ -54,21 +54,22 @@ int64_t shortest_run(const Program& p, const Band& band, const Frame& f, const B
   return shortest;
 }
 
-double bytes_of(const Program& p, const Frame& f, uint32_t slot) {
+double bytes_of(const Program& p, const CapturedGraph& f, uint32_t slot) {
   return static_cast<double>(numel(f.values[p.slots[slot].node]->shape)) *
          static_cast<double>(size_of(p.slots[slot].dtype));
 }
 
 /// Where a piece's scratch has each inner value of one block.
-void place_scratch(const Program& p, const Band& band, const Frame& f, Blocks& b) {
+void place_scratch(const Program& p, const TileGroup& tile_group, const CapturedGraph& f, Blocks& b) {
   int64_t size = 0;
-  b.offset.resize(band.inner.size());
-  for (size_t i = 0; i < band.inner.size(); ++i) {
-    const Slot& slot = p.slots[band.inner[i]];
-    const auto donor = std::find_if(band.inner.begin(), band.inner.begin() + static_cast<ptrdiff_t>(i),
-                                    [&](uint32_t s) { return static_cast<int>(s) == slot.donor_slot; });
-    if (donor != band.inner.begin() + static_cast<ptrdiff_t>(i)) {
-      b.offset[i] = b.offset[static_cast<size_t>(donor - band.inner.begin())];
+  b.offset.resize(tile_group.inner.size());
+  for (size_t i = 0; i < tile_group.inner.size(); ++i) {
+    const Slot& slot = p.slots[tile_group.inner[i]];
+    const auto donor =
+        std::find_if(tile_group.inner.begin(), tile_group.inner.begin() + static_cast<ptrdiff_t>(i),
+                     [&](uint32_t s) { return static_cast<int>(s) == slot.donor_slot; });
+    if (donor != tile_group.inner.begin() + static_cast<ptrdiff_t>(i)) {
+      b.offset[i] = b.offset[static_cast<size_t>(donor - tile_group.inner.begin())];
       continue;
     }
     int64_t bytes = numel(f.values[slot.node]->shape) * static_cast<int64_t>(size_of(slot.dtype));
@@ -81,16 +82,18 @@ void place_scratch(const Program& p, const Band& band, const Frame& f, Blocks& b
 
 /// For a device, all of which works on every block: cut only to keep what is in between small, in blocks that
 /// are large enough to fill it.
-Blocks choose_device_blocks(const Program& p, const Band& band, const Frame& f, const Workers& workers) {
+Blocks choose_device_blocks(const Program& p, const TileGroup& tile_group, const CapturedGraph& f,
+                            const Workers& workers) {
   Blocks b;
-  const auto levels = static_cast<int>(band.levels.size());
-  for (int l = 0; l < levels; ++l) b.extent[l] = extent_of(band.levels[static_cast<size_t>(l)], f);
+  const auto levels = static_cast<int>(tile_group.levels.size());
+  for (int l = 0; l < levels; ++l) b.extent[l] = extent_of(tile_group.levels[static_cast<size_t>(l)], f);
   double inner = 0, whole = 0;  // bytes: `whole` but for what a part keeps to itself
-  for (const uint32_t slot : band.inner) {
+  for (const uint32_t slot : tile_group.inner) {
     const double bytes = bytes_of(p, f, slot);
-    const bool in_part = std::any_of(band.parts.begin(), band.parts.end(), [&](const Band& part) {
-      return std::find(part.inner.begin(), part.inner.end(), slot) != part.inner.end();
-    });
+    const bool in_part =
+        std::any_of(tile_group.parts.begin(), tile_group.parts.end(), [&](const TileGroup& part) {
+          return std::find(part.inner.begin(), part.inner.end(), slot) != part.inner.end();
+        });
     inner += bytes;
     if (!in_part) whole += bytes;
   }
@@ -106,29 +109,30 @@ Blocks choose_device_blocks(const Program& p, const Band& band, const Frame& f, 
   b.count = b.cuts;
   for (int l = 0; l < b.level; ++l) b.count *= b.extent[l];
   b.pieces = 1;
-  if (b.count < 2 || (asked == 0 && shortest_run(p, band, f, b) < kLeastRun)) return b;
+  if (b.count < 2 || (asked == 0 && shortest_run(p, tile_group, f, b) < kLeastRun)) return b;
   b.worth_it = true;
-  place_scratch(p, band, f, b);
+  place_scratch(p, tile_group, f, b);
   return b;
 }
 
 }  // namespace
 
-Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const Workers& workers) {
-  if (workers.threads == 0) return choose_device_blocks(p, band, f, workers);
+Blocks choose_blocks(const Program& p, const TileGroup& tile_group, const CapturedGraph& f,
+                     const Workers& workers) {
+  if (workers.threads == 0) return choose_device_blocks(p, tile_group, f, workers);
   Blocks b;
-  const auto levels = static_cast<int>(band.levels.size());
+  const auto levels = static_cast<int>(tile_group.levels.size());
   int64_t indices = 1;
   for (int l = 0; l < levels; ++l) {
-    b.extent[l] = extent_of(band.levels[static_cast<size_t>(l)], f);
+    b.extent[l] = extent_of(tile_group.levels[static_cast<size_t>(l)], f);
     indices *= b.extent[l];
   }
   double total = 0, ns = 0;
-  for (const Band::Source& s : band.sources)
+  for (const TileGroup::Source& s : tile_group.sources)
     total += static_cast<double>(numel(f.values[s.node]->shape)) * static_cast<double>(size_of(s.dtype));
   const auto asked = static_cast<double>(config::get().block_bytes.get());  // 0: as suits the caches
   if (indices == 0 || (asked == 0 && total < kLeastBlockBytes)) return b;
-  for (uint32_t i = band.first; i < band.first + band.count; ++i) {
+  for (uint32_t i = tile_group.first; i < tile_group.first + tile_group.count; ++i) {
     double n = 1;
     for (const KernelDim& d : p.steps[i].dims) n *= static_cast<double>(extent_of(d, f));
     if (n == 0) return b;
@@ -137,7 +141,7 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
   const bool parallel = workers.threads > 1 && (asked > 0 || ns > 2 * kNanosecondsWorthAThread);
   // A product streams its right side past what it keeps: it may fill the second-level cache.
   const bool products =
-      std::any_of(band.sources.begin(), band.sources.end(), [](auto& s) { return s.matrix; });
+      std::any_of(tile_group.sources.begin(), tile_group.sources.end(), [](auto& s) { return s.matrix; });
   double budget = asked > 0 ? asked : static_cast<double>(workers.far_bytes) / (products ? 1 : 2);
   if (!parallel && total < budget) return b;
   if (parallel && indices < workers.threads) return b;
@@ -149,14 +153,14 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
   bool short_rows = false;
   if (asked == 0 && !products)
     for (int l = 0; l < levels && !short_rows; ++l) {
-      const Footprint one = footprint(band, f, b.extent, l);
+      const Footprint one = footprint(tile_group, f, b.extent, l);
       short_rows = one.fixed + one.moving <= near / 2;
     }
   if (short_rows) budget = total <= kFarToMemory * static_cast<double>(workers.far_bytes) ? near : near / 4;
   const double most = short_rows ? near / 2 : budget;  // of one index
   double matrix = 0;
   for (b.level = 0;; ++b.level) {
-    const Footprint one = footprint(band, f, b.extent, b.level);
+    const Footprint one = footprint(tile_group, f, b.extent, b.level);
     if (one.fixed + one.moving > most && b.level + 1 < levels) continue;
     // Rows of a product share its right side, which each block reads, and may pack, again.
     const double room = std::max(budget - one.fixed, budget / 2);
@@ -186,17 +190,17 @@ Blocks choose_blocks(const Program& p, const Band& band, const Frame& f, const W
   if (b.count < 2) return b;
   if (matrix > 0) {
     double inner = 0;
-    for (uint32_t slot : band.inner) inner += bytes_of(p, f, slot);
+    for (uint32_t slot : tile_group.inner) inner += bytes_of(p, f, slot);
     if (kMemoryOverPacking * inner < matrix * static_cast<double>(b.count)) return b;
   }
-  if (asked == 0 && shortest_run(p, band, f, b) < kLeastRun) return b;
+  if (asked == 0 && shortest_run(p, tile_group, f, b) < kLeastRun) return b;
   b.worth_it = true;
 
-  place_scratch(p, band, f, b);
+  place_scratch(p, tile_group, f, b);
   return b;
 }
 
-BlockArguments::BlockArguments(const Step& s, const uint8_t* dim_of, const Blocks& b, const Frame& f,
+BlockArguments::BlockArguments(const Step& s, const uint8_t* dim_of, const Blocks& b, const CapturedGraph& f,
                                const uint64_t* words, const std::vector<uint8_t>& scratch)
     : at_(s.args), scratch_(scratch) {
   const auto levels = static_cast<size_t>(b.level) + 1;

@@ -83,14 +83,14 @@ void check(const char* name, const Form& f, const Extents& e, DType t = float32)
   const Operands o = operands(e, t), there = moved(o, cuda);
   reset_metrics();
   const auto got = astype(f(there), float64).to_vector<double>();
-  const uint64_t bands = metrics().bands;
+  const uint64_t tile_groups = metrics().tile_groups;
   const OnCpu host;
   const auto wanted = astype(f(o), float64).to_vector<double>();
   const std::string what = std::string(name) + ", " + name_of(t) + ", " +
                            to_string(of(e, e.queries, e.keys)) + " of " + std::to_string(e.width) + " and " +
                            std::to_string(e.columns);
   BOOST_TEST(distance(got, wanted) <= tolerance(t), what << ": " << distance(got, wanted));
-  if (e.fused) BOOST_TEST(bands == 1u, what << " is not one kernel");
+  if (e.fused) BOOST_TEST(tile_groups == 1u, what << " is not one kernel");
 }
 
 /// What LAZY_DUMP_DIR gets of the kernel for f.
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(keys_that_heads_share) {
                v = varied({2, 1, 50, 24}, float32, 3);
   reset_metrics();
   const auto got = scaled_dot_product_attention(q.to(cuda), k.to(cuda), v.to(cuda)).to_vector<double>();
-  BOOST_TEST(metrics().bands == 1u);
+  BOOST_TEST(metrics().tile_groups == 1u);
   const OnCpu host;
   BOOST_TEST(distance(got, scaled_dot_product_attention(q, k, v).to_vector<double>()) <= 4e-6);
 }
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(heads_beside_each_other_in_memory) {
   };
   reset_metrics();
   const auto got = f(q.to(cuda), k.to(cuda), v.to(cuda)).to_vector<double>();
-  BOOST_TEST(metrics().bands == 1u);
+  BOOST_TEST(metrics().tile_groups == 1u);
   const OnCpu host;
   BOOST_TEST(distance(got, f(q, k, v).to_vector<double>()) <= 4e-6);
 }
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(scores_take_no_memory) {
   const size_t before = gpu().allocator.stats().used;
   const Tensor y = forms[1].second(o).eval();
   BOOST_TEST(gpu().allocator.stats().used + gpu().allocator.stats().kept - before <= size_t{1} << 20);
-  BOOST_TEST(metrics().bands > 0u);
+  BOOST_TEST(metrics().tile_groups > 0u);
 }
 
 BOOST_AUTO_TEST_CASE(verified_against_the_reference) {
@@ -309,7 +309,7 @@ BOOST_AUTO_TEST_CASE(verified_against_the_reference) {
       const Operands o = moved(operands({{2}, 40, 70, 16, 24}, t), cuda);
       reset_metrics();
       BOOST_TEST(thrown<Error>([&, f = f] { f(o).eval(); }) == "", name);
-      BOOST_TEST(metrics().bands == 1u, name);
+      BOOST_TEST(metrics().tile_groups == 1u, name);
     }
 }
 
@@ -324,7 +324,7 @@ BOOST_AUTO_TEST_CASE(graphs_hold_them_too) {
 BOOST_AUTO_TEST_SUITE_END()
 
 // In a process of its own: what the real NVRTC was asked for is asked of it from then on.
-BOOST_FIXTURE_TEST_SUITE(bands, OnGpu)
+BOOST_FIXTURE_TEST_SUITE(tile_groups, OnGpu)
 
 BOOST_AUTO_TEST_CASE(nvrtc_takes_them_for_every_architecture) {
   if (!no_real_nvrtc().empty()) {
@@ -357,7 +357,7 @@ BOOST_AUTO_TEST_CASE(nvrtc_takes_them_for_every_architecture) {
       }
     }
   }
-  compare_with_table("bands.tsv", use);
+  compare_with_table("tile_groups.tsv", use);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,5 @@
-// Bands that are cut into blocks, so that what is between their kernels is small: the same bits, less memory.
+// Tile groups that are cut into blocks, so that what is between their kernels is small: the same bits, less
+// memory.
 #include <functional>
 
 #include "tests/backends/cuda/on_gpu.hpp"
@@ -19,20 +20,20 @@ Tensor softmax(const Tensor& x) {
   return e / sum(e, {-1}, keepdims);
 }
 
-/// With blocks of so many bytes: bands that were cut.
+/// With blocks of so many bytes: tile groups that were cut.
 uint64_t check(const char* name, const F& f, const Tensor& x, const Tensor& w, const char* bytes) {
   const Override size("LAZY_BLOCK_BYTES", bytes);
   const Tensor there = x.to(cuda), weights = w.to(cuda);
   std::vector<uint64_t> got;
-  uint64_t bands = 0;
+  uint64_t tile_groups = 0;
   for (int run = 0; run < 3; ++run) {  // in graphs too
     reset_metrics();
     got = bits(f(there, weights));
-    bands = metrics().bands;
+    tile_groups = metrics().tile_groups;
   }
   const OnCpu host;
   BOOST_TEST((got == bits(f(x, w))), name << ", blocks of " << bytes);
-  return bands;
+  return tile_groups;
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(what_is_loaded_gives_the_same_bits) {
   BOOST_TEST(after.kernels_compiled == before.kernels_compiled);
   BOOST_TEST(after.kernels_loaded > before.kernels_loaded);
   BOOST_TEST(after.disk_misses == before.disk_misses);
-  BOOST_TEST(after.bands == 2 * before.bands);  // rows, too
+  BOOST_TEST(after.tile_groups == 2 * before.tile_groups);  // rows, too
   cache::clear();
   BOOST_TEST(cache::warmup() >= 9u);
   BOOST_TEST((everything() == first));
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(what_is_loaded_gives_the_same_bits) {
 BOOST_AUTO_TEST_CASE(compiled_again_it_is_the_same) {
   const auto first = everything();
   const auto again = cuda_backend::make_cross_compiler(gpu().architecture);
-  int programs = 0, bands = 0;
+  int programs = 0, tile_groups = 0;
   for (const auto& [key, value] : records()) {
     jit::StoredProgram s;
     std::string why;
@@ -79,12 +79,12 @@ BOOST_AUTO_TEST_CASE(compiled_again_it_is_the_same) {
       if (!s.rows[b].empty()) {
         const auto rows = jit::rows_kernel(s, b, *again);
         BOOST_TEST((rows && contains(rows->disassembly(), "__global__")));
-        ++bands;
+        ++tile_groups;
       }
     ++programs;
   }
   BOOST_TEST(programs >= 9);
-  BOOST_TEST(bands >= 1);
+  BOOST_TEST(tile_groups >= 1);
   cache::clear();
   const Override verify("LAZY_CACHE_VERIFY", "1");
   const uint64_t loaded = metrics().kernels_loaded;

@@ -34,10 +34,10 @@ Case packed(const jit::loop::LoopKernel& k, std::vector<int64_t> extents, int sh
   c.extents = std::move(extents);
   for (int a = 0; a < k.rank; ++a) c.origins.push_back(100 * a);
   for (uint32_t i = 0; i < k.scalars; ++i)
-    c.scalars.push_back(k.repeats.empty() || i > 0 ? random_value(float32, Values::small, 7, i)
-                                                   : k.scalars - 1u);
+    c.scalars.push_back(k.rolled_loops.empty() || i > 0 ? random_value(float32, Values::small, 7, i)
+                                                        : k.scalars - 1u);
   for (const auto& in : k.body)
-    if (in.code == jit::loop::Code::scalar && k.repeats.empty())
+    if (in.code == jit::loop::Code::scalar && k.rolled_loops.empty())
       c.scalars[in.imm] = random_value(in.type, Values::small, 7, in.imm);
   for (uint32_t i = 0; i < k.operands.size(); ++i) {
     const auto& o = k.operands[i];

@@ -76,12 +76,12 @@ LoopKernel mixed_widths() {
 LoopKernel repeated() {
   KernelBuilder b(Form::map, 1);
   const ValueId x = b.input(float32, {U}), trips = b.scalar(int64);
-  b.begin_repeat(trips, 1);
+  b.begin_rolled_loop(trips, 1);
   const ValueId v = b.carried(x), factor = b.scalar(float32);
   const ValueId next = b.op(Op::fma, v, factor, x);
   b.next(v, next);
   b.k.scalars = 8;  // seven iterations have a factor each
-  b.end_repeat();
+  b.end_rolled_loop();
   b.store(next, {U});
   return b.done();
 }

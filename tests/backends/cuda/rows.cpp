@@ -102,12 +102,12 @@ BOOST_AUTO_TEST_CASE(metrics_tell_that_it_was_one_kernel) {
     reset_metrics();
     f(x).eval();
     const Metrics m = metrics();
-    return std::pair(m.bands, m.launches);
+    return std::pair(m.tile_groups, m.launches);
   };
   for (const auto& [name, f] : layers) {
     if (name == std::string("deviations")) continue;
-    const auto [bands, launches] = run(f, 1000);
-    BOOST_TEST(bands == 1u, name);
+    const auto [tile_groups, launches] = run(f, 1000);
+    BOOST_TEST(tile_groups == 1u, name);
     // Others make the weights.
     BOOST_TEST(launches <= 3u, name);
   }
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(values_in_between_take_no_memory) {
   const Tensor y = softmax(x).eval();
   BOOST_TEST(gpu().allocator.stats().used - before <= size_t{2} << 20);
   BOOST_TEST(gpu().allocator.stats().kept == 0u);
-  BOOST_TEST(metrics().bands > 0u);
+  BOOST_TEST(metrics().tile_groups > 0u);
 }
 
 BOOST_AUTO_TEST_CASE(values_that_are_kept_are_right) {

@@ -39,7 +39,7 @@ std::string multiplication(const std::string& type) {
 
 std::string loads() {
   return module({"load_matrix_4", "load_matrix_4_turned", "store_shared"}, R"(
-struct Args { u32* straight; u32* turned; };
+struct Args { u32* straight; u32* transposed; };
 extern "C" __global__ void __launch_bounds__(64) load(const Args args) {
 #if defined(LAZY_EMULATED) || __CUDA_ARCH__ >= 800
   // Element e of row r of a warp's 32 rows is 256 * r + e; rows lie 48 bytes apart, the warps' apart from those.
@@ -54,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(64) load(const Args args) {
   load_matrix_4(d, shared_address(rows) + threadIdx.x * 48);
   for (int j = 0; j < 4; ++j) args.straight[threadIdx.x * 4 + j] = d[j];
   load_matrix_4_turned(d, shared_address(rows) + threadIdx.x * 48);
-  for (int j = 0; j < 4; ++j) args.turned[threadIdx.x * 4 + j] = d[j];
+  for (int j = 0; j < 4; ++j) args.transposed[threadIdx.x * 4 + j] = d[j];
 #endif
 }
 )");
@@ -127,10 +127,10 @@ BOOST_AUTO_TEST_CASE(fragments_lie_as_the_ptx_isa_says) {
 
 BOOST_AUTO_TEST_CASE(matrices_are_loaded_as_the_ptx_isa_says) {
   struct Args {
-    uint32_t *straight, *turned;
+    uint32_t *straight, *transposed;
   };
-  std::array<uint32_t, 64 * 4> straight{}, turned{};
-  Args args{straight.data(), turned.data()};
+  std::array<uint32_t, 64 * 4> straight{}, transposed{};
+  Args args{straight.data(), transposed.data()};
   run_on_emulated_device(loads(), "load", 1, 64, &args);
   for (uint32_t t = 0; t < 64; ++t)
     for (uint32_t j = 0; j < 4; ++j) {
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(matrices_are_loaded_as_the_ptx_isa_says) {
       const auto element = [&](uint32_t row, uint32_t e) { return (j * 8 + row) * 256 + e + shift; };
       const uint32_t row = lane / 4, e = lane % 4 * 2;
       BOOST_TEST(straight[t * 4 + j] == (element(row, e) | element(row, e + 1) << 16));
-      BOOST_TEST(turned[t * 4 + j] == (element(e, row) | element(e + 1, row) << 16));
+      BOOST_TEST(transposed[t * 4 + j] == (element(e, row) | element(e + 1, row) << 16));
     }
 }
 

@@ -44,7 +44,7 @@ Tensor strided() {
   return from_blob(memory.data(), {5, 9}, float32, {20, 2});
 }
 
-/// Programs of all kinds of steps, bindings, guards and bands.
+/// Programs of all kinds of steps, bindings, guards and tile groups.
 const std::vector<Sample>& samples() {
   static const std::vector<Sample> all = [] {
     const Tensor a = fresh::numbers({6, 8}), b = fresh::numbers({6, 8}) * 0.5f + 1,

@@ -14,7 +14,7 @@ namespace {
 
 bool ready(const Tensor& t) { return t.handle()->ready(); }
 
-constexpr int64_t kMany = 4096;  // float32: twice the smallest that is left out
+constexpr int64_t kMany = 4096;  // float32: twice the smallest that is dropped
 
 struct Named {
   Tensor h, g, y;
@@ -41,7 +41,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 uint64_t late() { return metrics().late_values; }
-uint64_t left_out() { return metrics().values_left_out; }
+uint64_t dropped() { return metrics().values_dropped; }
 
 }  // namespace
 
@@ -59,8 +59,8 @@ BOOST_AUTO_TEST_CASE(what_dies_unread_is_no_longer_stored) {
   const uint64_t before = metrics().bytes_live;
   const Named last = named(x);
   BOOST_TEST((!ready(last.h) && !ready(last.g) && ready(last.y)));
-  BOOST_TEST(left_out() == 2u);
-  BOOST_TEST(metrics().bytes_left_out == 2u * kMany * sizeof(float));
+  BOOST_TEST(dropped() == 2u);
+  BOOST_TEST(metrics().bytes_dropped == 2u * kMany * sizeof(float));
   BOOST_TEST(metrics().bytes_peak < before + 1000);
   BOOST_TEST(metrics().program_misses == 0u);
   BOOST_TEST(last.y.item<float>() == first);
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(keep_switches_it_off) {
   const Tensor x = numbers({kMany});
   learn([&] { named(x); });
   BOOST_TEST(ready(named(x).h));
-  BOOST_TEST(left_out() == 0u);
+  BOOST_TEST(dropped() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(small_values_are_stored) {
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(an_operand_that_never_runs_is_no_use) {
   BOOST_TEST(late() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(views_and_assignments_of_what_was_left_out) {
+BOOST_AUTO_TEST_CASE(views_and_assignments_of_what_was_dropped) {
   const Tensor x = numbers({64, 64});
   learn([&] { named(x); });
   Named last = named(x);
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(what_is_carried_along_is_stored) {
     x.eval();
     BOOST_TEST(ready(speed));
   }
-  BOOST_TEST(left_out() == 0u);
+  BOOST_TEST(dropped() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(inputs_of_recipes_are_not_overwritten) {
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(memory_of_the_users_is_read_once) {
   learn(f);
   const Named last = f();
   BOOST_TEST(ready(last.h));
-  BOOST_TEST(left_out() == 0u);
+  BOOST_TEST(dropped() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(sixteen_bits_and_contraction_keep_their_roundings) {

@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_miss_says_how_the_nearest_program_differs) {
   BOOST_TEST(miss_of(twice(cos, x))
                  .starts_with("the nearest program has v1 = sin float32 [n] v0; here it is v1 = cos float32 "
                               "[n] v0 at flushes.cpp:"));
-  BOOST_TEST(miss_of(twice(sin, row)) == "no program begins like this one (v0 = leaf float32 [1])");
+  BOOST_TEST(miss_of(twice(sin, row)) == "no program begins like this one (v0 = input float32 [1])");
   const Tensor three = sin(twice(sin, x));
   cache::clear();
   twice(sin, x).eval();

@@ -18,8 +18,8 @@ BOOST_AUTO_TEST_CASE(assignment_to_a_kept_view_of_an_index) {
   BOOST_TEST(x.to_vector<int32_t>()[5] == 1);
 }
 
-// The copy that makes a strided leaf packed was inlined into the reshape, which then read past the rows.
-BOOST_AUTO_TEST_CASE(reshape_of_a_transposed_leaf) {
+// The copy that makes a strided input packed was inlined into the reshape, which then read past the rows.
+BOOST_AUTO_TEST_CASE(reshape_of_a_transposed_input) {
   const Tensor x = numbers({3, 4});
   const Tensor t = permute(x, {1, 0});
   for (const char* eager : {"0", "1"}) {
@@ -42,9 +42,9 @@ BOOST_AUTO_TEST_CASE(maximum_of_scalars_has_one_key) {
   BOOST_TEST(metrics().program_misses == before);
 }
 
-// A value that is a reshaped leaf, once what was between them has been simplified away, needs a packed leaf:
-// the program must not serve one with gaps.
-BOOST_AUTO_TEST_CASE(reshape_that_comes_to_stand_on_a_leaf) {
+// A value that is a reshaped input, once what was between them has been simplified away, needs a packed
+// input: the program must not serve one with gaps.
+BOOST_AUTO_TEST_CASE(reshape_that_comes_to_stand_on_a_input) {
   const auto whole = [](const Tensor& x) { return reshape(-(-x), {8, 3}); };
   const auto part = [](const Tensor& x) {
     const Tensor y = reshape(-(-x), {8, 3});

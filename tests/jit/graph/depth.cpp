@@ -86,11 +86,11 @@ BOOST_AUTO_TEST_CASE(five_thousand_values_kept_by_one_flush) {
 }
 
 BOOST_AUTO_TEST_CASE(a_sum_of_five_hundred_tensors) {
-  std::vector<Tensor> leaves;
-  for (int i = 0; i < 500; ++i) leaves.push_back(full({7}, i, float64).copy());
-  for (const Tensor& t : leaves) t.eval();
-  Tensor total = leaves[0];
-  for (int i = 1; i < 500; ++i) total = total + leaves[static_cast<size_t>(i)];
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 500; ++i) inputs.push_back(full({7}, i, float64).copy());
+  for (const Tensor& t : inputs) t.eval();
+  Tensor total = inputs[0];
+  for (int i = 1; i < 500; ++i) total = total + inputs[static_cast<size_t>(i)];
   BOOST_TEST(total.to_vector<double>() == std::vector<double>(7, 124750), boost::test_tools::per_element());
 }
 

@@ -258,28 +258,31 @@ BOOST_AUTO_TEST_CASE(rules_of_epilogues_and_reductions) {
 LoopKernel repeated() {
   KernelBuilder b(Form::map, 1);
   const ValueId x = b.input(DType::float32, {Stride::unit}), trips = b.scalar(DType::int64);
-  b.begin_repeat(trips, 1);
+  b.begin_rolled_loop(trips, 1);
   const ValueId at = b.carried(x), c = b.scalar(DType::float32);
   const ValueId next = b.op(Op::add, b.op(Op::multiply, at, at), c);
   b.next(at, next);
-  b.end_repeat();
+  b.end_rolled_loop();
   b.store(b.op(Op::negative, next), {Stride::unit});
   return b.done();
 }
 
-BOOST_AUTO_TEST_CASE(rules_of_repeats) {
+BOOST_AUTO_TEST_CASE(rules_of_rolled_loops) {
   BOOST_CHECK_NO_THROW(check(repeated()));
   BOOST_TEST(print(repeated())
                  .find("  repeat argument 0 times, scalars step 1\n"
                        "  %2 = carried f32 %0, then %5\n") != std::string::npos);
-  rejects(repeated(), "number of iterations is scalar 2 of 2", [](LoopKernel& k) { k.repeats[0].trips = 2; });
-  rejects(repeated(), "scalar 1 is read as two types", [](LoopKernel& k) { k.repeats[0].trips = 1; });
-  rejects(repeated(), "is out of place", [](LoopKernel& k) { k.repeats.push_back(k.repeats[0]); });
-  rejects(repeated(), "%0 in a repeat is neither a carried value at its head",
-          [](LoopKernel& k) { k.repeats[0].first = 0; });
-  rejects(repeated(), "%2 is carried, but not in a repeat", [](LoopKernel& k) { k.repeats[0].first = 3; });
+  rejects(repeated(), "number of iterations is scalar 2 of 2",
+          [](LoopKernel& k) { k.rolled_loops[0].trips = 2; });
+  rejects(repeated(), "scalar 1 is read as two types", [](LoopKernel& k) { k.rolled_loops[0].trips = 1; });
+  rejects(repeated(), "is out of place", [](LoopKernel& k) { k.rolled_loops.push_back(k.rolled_loops[0]); });
+  rejects(repeated(), "%0 in a rolled loop is neither a carried value at its head",
+          [](LoopKernel& k) { k.rolled_loops[0].first = 0; });
+  rejects(repeated(), "%2 is carried, but not in a rolled loop",
+          [](LoopKernel& k) { k.rolled_loops[0].first = 3; });
   rejects(repeated(), "does not begin with a value from before", [](LoopKernel& k) { k.body[2].a = 4; });
-  rejects(repeated(), "does not go on with a value of its repeat", [](LoopKernel& k) { k.body[2].b = 6; });
+  rejects(repeated(), "does not go on with a value of its rolled loop",
+          [](LoopKernel& k) { k.body[2].b = 6; });
   rejects(repeated(), "changes its type", [](LoopKernel& k) { k.body[2].a = 1; });
   rejects(repeated(), "%2 has a third operand", [](LoopKernel& k) { k.body[2].c = 0; });
   rejects(repeated(), "which is carried in another place", [](LoopKernel& k) { k.body[6].a = 2; });
@@ -287,12 +290,12 @@ BOOST_AUTO_TEST_CASE(rules_of_repeats) {
   rejects(repeated(), "a scalar of less than 4 bytes", [](LoopKernel& k) { k.body[3].type = DType::int16; });
 }
 
-BOOST_AUTO_TEST_CASE(identity_tells_repeats_apart) {
+BOOST_AUTO_TEST_CASE(identity_tells_rolled_loops_apart) {
   const LoopKernel k = repeated();
   for (const auto change :
-       {+[](LoopKernel& c) { c.repeats.clear(); }, +[](LoopKernel& c) { c.repeats[0].last--; },
-        +[](LoopKernel& c) { c.repeats[0].scalar_step = 2; }, +[](LoopKernel& c) { c.repeats[0].trips = 1; },
-        +[](LoopKernel& c) { c.body[2].b = 4; }}) {
+       {+[](LoopKernel& c) { c.rolled_loops.clear(); }, +[](LoopKernel& c) { c.rolled_loops[0].last--; },
+        +[](LoopKernel& c) { c.rolled_loops[0].scalar_step = 2; },
+        +[](LoopKernel& c) { c.rolled_loops[0].trips = 1; }, +[](LoopKernel& c) { c.body[2].b = 4; }}) {
     LoopKernel other = k;
     change(other);
     BOOST_CHECK(identity(other) != identity(k));

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(ops_dtypes_ranks_ones_and_kept_values_are_structure) {
     y.eval();
   }));
   const Tensor other = numbers({4, 5});
-  BOOST_TEST(compiles([&] { f(sin, x, other); }));  // two leaves where there was one
+  BOOST_TEST(compiles([&] { f(sin, x, other); }));  // two inputs where there was one
 }
 
 BOOST_AUTO_TEST_CASE(axes_are_structure) {

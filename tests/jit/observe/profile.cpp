@@ -94,7 +94,8 @@ BOOST_AUTO_TEST_CASE(phases_of_compiles_nest_in_their_flush) {
            e.at("ts").get<double>() + e.at("dur").get<double>() <= end + slack &&
            e.at("tid") == flush.at("tid");
   };
-  for (const char* name : {"compile", "simplify", "fuse", "lower", "bands", "codegen", "lookup", "run"}) {
+  for (const char* name :
+       {"compile", "simplify", "fuse", "lower", "tile_groups", "codegen", "lookup", "run"}) {
     const auto events = r.named(name);
     BOOST_TEST_CONTEXT(name) {
       BOOST_REQUIRE_EQUAL(events.size(), 1u);
@@ -198,20 +199,21 @@ BOOST_AUTO_TEST_CASE(spans_of_a_thread_nest) {
   BOOST_TEST(checked > 30u);
 }
 
-BOOST_AUTO_TEST_CASE(bands_share_their_time_among_their_kernels) {
+BOOST_AUTO_TEST_CASE(tile_groups_share_their_time_among_their_kernels) {
   const Tensor x = values({4096, 512});
   Recording r;
   const Tensor e = exp(x - max(x, {1}, keepdims));
   (e / sum(e, {1}, keepdims)).eval();
-  const auto bands = r.named("band");
-  double band_time = 0, kernel_time = 0;
-  for (const json& b : bands)
-    if (b.at("cat") == "kernel") band_time += b.at("dur").get<double>();
+  const auto tile_groups = r.named("tile_group");
+  double tile_group_time = 0, kernel_time = 0;
+  for (const json& b : tile_groups)
+    if (b.at("cat") == "kernel") tile_group_time += b.at("dur").get<double>();
   for (const json& k : r.of("kernel"))
-    if (k.contains("args") && k.at("args").value("in_band", false)) kernel_time += k.at("dur").get<double>();
-  BOOST_REQUIRE_GT(band_time, 0);
-  BOOST_TEST(kernel_time <= band_time * 1.001 + 0.01);
-  BOOST_TEST(kernel_time > band_time * 0.9);
+    if (k.contains("args") && k.at("args").value("in_tile_group", false))
+      kernel_time += k.at("dur").get<double>();
+  BOOST_REQUIRE_GT(tile_group_time, 0);
+  BOOST_TEST(kernel_time <= tile_group_time * 1.001 + 0.01);
+  BOOST_TEST(kernel_time > tile_group_time * 0.9);
 }
 
 BOOST_AUTO_TEST_CASE(parts_lie_on_the_threads_that_do_them) {

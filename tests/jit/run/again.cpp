@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(reshapes_and_broadcasts) {
   in_turn(steps);
 }
 
-BOOST_AUTO_TEST_CASE(rows_in_bands) {
+BOOST_AUTO_TEST_CASE(rows_in_tile_groups) {
   const Override blocks("LAZY_BLOCK_BYTES", "2048");
   std::vector<Tensor> inputs;
   for (Shape s : {Shape{40, 64}, Shape{64, 40}, Shape{3, 200}, Shape{40, 64}})

@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(programs_can_be_listed) {
   BOOST_TEST(p.guards == p.guard_texts.size());
   BOOST_REQUIRE(!p.guard_texts.empty());
   BOOST_TEST(p.guard_texts[0] == "contiguous: v0 is row-major without gaps");
-  BOOST_TEST(p.graph.at(0) == "v0 = leaf float32 [n]");
+  BOOST_TEST(p.graph.at(0) == "v0 = input float32 [n]");
   const std::string table = to_string(programs);
   BOOST_TEST(contains(table, "       5 "), table);
   BOOST_TEST(cache::warmup() == 0u);  // LAZY_CACHE=off here

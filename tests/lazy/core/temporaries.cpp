@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t n = 10000;
 constexpr uint64_t kBytes = n * 4;
 
-Tensor leaf(float v) { return from_span(std::vector<float>(n, v)); }
+Tensor input(float v) { return from_span(std::vector<float>(n, v)); }
 
 /// Bytes that the statement had allocated at its peak, beyond those before it.
 uint64_t peak(const std::function<void()>& statement) {
@@ -23,7 +23,7 @@ uint64_t peak(const std::function<void()>& statement) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(one_statement_keeps_its_result_only) {
-  const Tensor x = leaf(0.5f), y = leaf(2);
+  const Tensor x = input(0.5f), y = input(2);
   BOOST_TEST(peak([&] { (sin(x) * 2).eval(); }) == kBytes);
   BOOST_TEST(peak([&] { exp(sin(x)).eval(); }) == kBytes);
   BOOST_TEST(peak([&] { fma(sin(x), cos(x), exp(y)).eval(); }) == kBytes);
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(one_statement_keeps_its_result_only) {
 }
 
 BOOST_AUTO_TEST_CASE(a_variable_keeps_its_value) {
-  const Tensor x = leaf(0.5f);
+  const Tensor x = input(0.5f);
   const Tensor s = sin(x);
   BOOST_TEST(peak([&] { (s * 2).eval(); }) == 2 * kBytes);
   BOOST_TEST(peak([&] { (s * 2).eval(); }) == kBytes);  // s is there already

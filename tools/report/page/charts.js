@@ -42,7 +42,7 @@ function makeMemory() {
 }
 
 function makeCompile() {
-  const order = ["simplify", "fuse", "lower", "bands", "codegen"], around = ["key", "lookup", "guards"], p = data.phases;
+  const order = ["simplify", "fuse", "lower", "tile_groups", "codegen"], around = ["key", "lookup", "guards"], p = data.phases;
   const total = p.compile ? p.compile.total : 0;
   byId("compile-total").textContent = total ? duration(total) + " for " + plain(p.compile.times) + (p.compile.times === 1 ? " program" : " programs") : "nothing compiled";
   const most = Math.max(...order.concat(around).map((n) => (p[n] ? p[n].total : 0)), 1e-9);

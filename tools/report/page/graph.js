@@ -27,7 +27,7 @@ class Graph {
     byId("program-choice").value = number;
     byId("program-facts").textContent = `${p.variant}; ${plain(p.ops)} ops recorded, ${p.kernels.length} kernels, ${p.guards.length} guards` +
       (p.nodes_in_all > p.nodes.length ? `; the first ${plain(p.nodes.length)} of ${plain(p.nodes_in_all)} values are drawn` : "") +
-      (p.bands.length ? "; " + p.bands.map((b) => b.text).join("; ") : "");
+      (p.tile_groups.length ? "; " + p.tile_groups.map((b) => b.text).join("; ") : "");
     this.draw(this.layout(p));
     this.fit();
     this.side(p);
@@ -37,13 +37,13 @@ class Graph {
   groupsOf(p) {
     const group = new Map(), users = new Map();
     if (p.nodes.every((n) => n.group === undefined)) {  // loaded from disk: what was fused is not known
-      for (const n of p.nodes) if (n.op !== "leaf") group.set(n.v, 0);
+      for (const n of p.nodes) if (n.op !== "input") group.set(n.v, 0);
       return group;
     }
     for (const n of p.nodes) for (const f of n.from) users.has(f) ? users.get(f).push(n.v) : users.set(f, [n.v]);
     for (const n of [...p.nodes].reverse()) {
       if (n.group !== undefined) group.set(n.v, n.group);
-      else if (n.op !== "leaf") {
+      else if (n.op !== "input") {
         const used = (users.get(n.v) || []).map((u) => group.get(u)).filter((g) => g !== undefined);
         if (used.length) group.set(n.v, Math.min(...used));
       }
@@ -141,9 +141,9 @@ class Graph {
       for (const n of b.nodes) {
         const x = b.x + n.dx, y = b.y + n.dy;
         const g = svg("g", { "data-v": n.v });
-        const r = svg("rect", { class: "node" + (n.kept ? " kept" : n.stored ? " stored" : ""), x, y, width: n.w, height: n.h, rx: n.op === "leaf" ? 18 : 7 });
+        const r = svg("rect", { class: "node" + (n.kept ? " kept" : n.stored ? " stored" : ""), x, y, width: n.w, height: n.h, rx: n.op === "input" ? 18 : 7 });
         r.append(svg("title", {}, `v${n.v} = ${n.op} ${n.dtype} [${n.shape.join(", ")}]` + (n.at ? "\nrecorded at " + n.at : "") + (n.kept ? "\nkept: a tensor holds it" : n.stored ? "\nin memory" : "")));
-        g.append(r, svg("text", { x: x + n.w / 2, y: y + 15, "text-anchor": "middle" }, (n.op === "leaf" ? "input" : n.op).slice(0, 20)),
+        g.append(r, svg("text", { x: x + n.w / 2, y: y + 15, "text-anchor": "middle" }, (n.op === "input" ? "input" : n.op).slice(0, 20)),
           svg("text", { class: "sub", x: x + n.w / 2, y: y + 28, "text-anchor": "middle" }, (n.dtype + " [" + n.shape.join(", ") + "]").slice(0, 25)));
         front.append(g);
       }

@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(the_scores_never_exist_as_a_whole) {
     const uint64_t live = metrics().bytes_live;
     scaled_dot_product_attention(q, k, v, {}, causal).eval();
     BOOST_TEST(metrics().bytes_peak - live < scores / 3);
-    BOOST_TEST(metrics().bands == 1u);
+    BOOST_TEST(metrics().tile_groups == 1u);
   }
 }
 

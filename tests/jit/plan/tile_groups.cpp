@@ -87,17 +87,17 @@ void same_as_eager(const char* name, const Rows& f, const Tensor& x) {
     }
 }
 
-/// How many bands ran block by block in `f`.
+/// How many tile groups ran block by block in `f`.
 template <class F>
-uint64_t bands_in(F&& f) {
-  const uint64_t before = metrics().bands;
+uint64_t tile_groups_in(F&& f) {
+  const uint64_t before = metrics().tile_groups;
   f();
-  return metrics().bands - before;
+  return metrics().tile_groups - before;
 }
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(bands, fresh::Fixture)
+BOOST_FIXTURE_TEST_SUITE(tile_groups, fresh::Fixture)
 
 BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_blocks) {
   const std::pair<const char*, Rows> all[] = {{"softmax", softmax},        {"log_softmax", log_softmax},
@@ -142,12 +142,12 @@ BOOST_AUTO_TEST_CASE(indices_along_the_outer_dimensions) {
 BOOST_AUTO_TEST_CASE(rows_go_block_by_block) {
   const Override threads("LAZY_NUM_THREADS", "1");
   const Tensor large = wave({2048, 1024}), small = wave({16, 64});
-  BOOST_TEST(bands_in([&] { softmax(large)[0].eval(); }) == 1u);
-  BOOST_TEST(bands_in([&] { layer_norm(large)[0].eval(); }) == 1u);
-  BOOST_TEST(bands_in([&] { windows(large)[0].eval(); }) == 1u);
-  BOOST_TEST(bands_in([&] { softmax(small)[0].eval(); }) == 0u);
+  BOOST_TEST(tile_groups_in([&] { softmax(large)[0].eval(); }) == 1u);
+  BOOST_TEST(tile_groups_in([&] { layer_norm(large)[0].eval(); }) == 1u);
+  BOOST_TEST(tile_groups_in([&] { windows(large)[0].eval(); }) == 1u);
+  BOOST_TEST(tile_groups_in([&] { softmax(small)[0].eval(); }) == 0u);
   const std::string text = to_string(explain([&] { softmax(large)[0].eval(); }));
-  BOOST_TEST(contains(text, "3 kernels in 1 band"), text);
+  BOOST_TEST(contains(text, "3 kernels in 1 tile group"), text);
 }
 
 // Columns lie side by side: a block of a few would walk down memory in steps of a row.
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(columns_are_not_cut_into_few) {
   const Override threads("LAZY_NUM_THREADS", "1");
   const Tensor tall = wave({100000, 16});
   const auto standardised = [&] { ((tall - mean(tall, {0})) / sqrt(var(tall, {0}) + 1e-5)).eval(); };
-  BOOST_TEST(bands_in(standardised) == 0u);
+  BOOST_TEST(tile_groups_in(standardised) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(values_in_between_have_no_memory) {
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(an_input_is_overwritten_block_by_block) {
   Tensor x = wave({50, 60});
   const std::vector<std::string> expected = bits(softmax(wave({50, 60})));
   const uint64_t before = metrics().bytes_donated;
-  BOOST_TEST(bands_in([&] {
+  BOOST_TEST(tile_groups_in([&] {
                x = softmax(x)[0];
                x.eval();
              }) == 1u);

@@ -1,4 +1,4 @@
-#include "jit/key/frame.hpp"
+#include "jit/key/captured_graph.hpp"
 
 #include <utility>
 
@@ -22,12 +22,13 @@ size_t slot_of(const Node* n, size_t mask) {
 }  // namespace
 
 // Word 0: op, dtype, rank, extents that are 1.  Word 1: output, arity, structural attributes (3 bits each; of
-// a leaf, its marks). Operands.
-void Frame::encode(Node* n, bool output, const uint32_t* operands) {
+// an input, its marks). Operands.
+void CapturedGraph::encode(Node* n, bool output, const uint32_t* operands) {
   const auto rank = static_cast<uint32_t>(n->shape.size());
-  // A leaf is a value, whatever op made it. A source is its own recipe, whether it was also evaluated or not.
+  // An input is a value, whatever op made it. A source is its own recipe, whether it was also evaluated or
+  // not.
   const bool recipe = operands || kind_of(n->op) == OpKind::constant || kind_of(n->op) == OpKind::iota;
-  const Op op = recipe ? n->op : Op::leaf;
+  const Op op = recipe ? n->op : Op::input;
   const uint32_t arity = operands ? n->arity : 0;
   uint32_t axes = 0, axis_count = 0;
   if (recipe) {
@@ -36,7 +37,7 @@ void Frame::encode(Node* n, bool output, const uint32_t* operands) {
   }
   key.push_back(static_cast<uint32_t>(op) | static_cast<uint32_t>(n->dtype) << 8 | rank << 16 |
                 ones_of(n->shape) << 24);
-  if (op == Op::leaf) axes = n->marks.load(std::memory_order_relaxed);
+  if (op == Op::input) axes = n->marks.load(std::memory_order_relaxed);
   key.push_back(static_cast<uint32_t>(output) | arity << 1 | axis_count << 4 | axes << 8);
   for (uint32_t i = 0; i < arity; ++i) key.push_back(operands[i]);
   values.push_back(n);
@@ -44,27 +45,27 @@ void Frame::encode(Node* n, bool output, const uint32_t* operands) {
   key_flags_.push_back(output);
 }
 
-uint32_t Frame::number_of(Node* leaf) {
-  if (leaves_ * 2 >= table_.size()) grow();
+uint32_t CapturedGraph::number_of(Node* input) {
+  if (inputs_ * 2 >= table_.size()) grow();
   const size_t mask = table_.size() - 1;
-  for (size_t i = slot_of(leaf, mask);; i = (i + 1) & mask) {
+  for (size_t i = slot_of(input, mask);; i = (i + 1) & mask) {
     Slot& s = table_[i];
-    if (s.round == round_ && s.node == leaf) return s.number;
+    if (s.round == round_ && s.node == input) return s.number;
     if (s.round != round_) {
-      if (leaf->lost)
+      if (input->lost)
         throw Error("an input was overwritten by an earlier run of this computation, which failed",
-                    leaf->site);
-      watch::note_use(*leaf);
-      s = {leaf, static_cast<uint32_t>(values.size()), round_};
-      ++leaves_;
-      encode(leaf, false, nullptr);
+                    input->site);
+      watch::note_use(*input);
+      s = {input, static_cast<uint32_t>(values.size()), round_};
+      ++inputs_;
+      encode(input, false, nullptr);
       pending.push_back(0);
       return s.number;
     }
   }
 }
 
-void Frame::grow() {
+void CapturedGraph::grow() {
   std::vector<Slot> old(std::max<size_t>(64, table_.size() * 2), Slot{nullptr, 0, 0});
   old.swap(table_);
   const size_t mask = table_.size() - 1;
@@ -76,15 +77,15 @@ void Frame::grow() {
   }
 }
 
-void Frame::build(std::span<Node* const> nodes, uint32_t code_class) {
+void CapturedGraph::build(std::span<Node* const> nodes, uint32_t code_class) {
   values.clear();
   uses.clear();
   pending.clear();
   key.clear();
   key_flags_.clear();
-  put_back.clear();
+  repended.clear();
   word_of_.clear();
-  leaves_ = 0;
+  inputs_ = 0;
   outputs = 0;
   uintptr_t marks = 0;
   const auto& settings = config::get();
@@ -101,7 +102,7 @@ void Frame::build(std::span<Node* const> nodes, uint32_t code_class) {
     uint32_t operands[3];
     for (int i = 0; i < n->arity; ++i) {
       Node* o = n->operand[i];
-      operands[i] = (n->leaf_mask >> i & 1) ? number_of(o) : o->index;
+      operands[i] = (n->input_mask >> i & 1) ? number_of(o) : o->index;
       ++uses[operands[i]];
     }
     n->index = static_cast<uint32_t>(values.size());
@@ -111,27 +112,27 @@ void Frame::build(std::span<Node* const> nodes, uint32_t code_class) {
     encode(n, output, operands);
     pending.push_back(1);
   }
-  if (marks & watch::kPutBack) leave_out_again();
+  if (marks & watch::kRepended) drop_again();
 }
 
-// A node that was put back is needed now if it is asked for, or if an op reads it that was recorded since.
-void Frame::leave_out_again() {
-  const auto was_put_back = [](const Node& n) { return (watch::word(n) & watch::kPutBack) != 0; };
+// A node that was re-pended is needed now if it is asked for, or if an op reads it that was recorded since.
+void CapturedGraph::drop_again() {
+  const auto was_repended = [](const Node& n) { return (watch::word(n) & watch::kRepended) != 0; };
   for (uint32_t v = 0; v < values.size(); ++v) {
     const Node& n = *values[v];
-    if (!pending[v] || was_put_back(n)) continue;
+    if (!pending[v] || was_repended(n)) continue;
     for (int i = 0; i < n.arity; ++i)
-      if (!(n.leaf_mask >> i & 1) && was_put_back(*n.operand[i])) watch::need(*n.operand[i]);
+      if (!(n.input_mask >> i & 1) && was_repended(*n.operand[i])) watch::need(*n.operand[i]);
   }
-  std::vector<uint32_t> left_out;
+  std::vector<uint32_t> dropped;
   for (uint32_t v = 0; v < values.size(); ++v)
-    if (pending[v] && key_flags_[v] && was_put_back(*values[v]) &&
+    if (pending[v] && key_flags_[v] && was_repended(*values[v]) &&
         !(watch::word(*values[v]) & watch::kNeeded))
-      left_out.push_back(v);
-  if (!left_out.empty()) leave_out(left_out);
+      dropped.push_back(v);
+  if (!dropped.empty()) drop(dropped);
 }
 
-void Frame::restore(std::vector<uint32_t> of, std::vector<Node*> nodes) {
+void CapturedGraph::restore(std::vector<uint32_t> of, std::vector<Node*> nodes) {
   key = std::move(of);
   values = std::move(nodes);
   uses.assign(values.size(), 0);
@@ -140,28 +141,28 @@ void Frame::restore(std::vector<uint32_t> of, std::vector<Node*> nodes) {
     const bool output = words_of(v)[1] & 1;
     const uint32_t arity = words_of(v)[1] >> 1 & 7;
     key_flags_.push_back(output);
-    pending.push_back(output || arity > 0);  // a leaf or source that nobody asked for is only read
+    pending.push_back(output || arity > 0);  // an input or source that nobody asked for is only read
     outputs += output;
     for (uint32_t i = 0; i < arity; ++i) ++uses[words_of(v)[2 + i]];
   }
 }
 
-void Frame::find_words() {
+void CapturedGraph::find_words() {
   if (!word_of_.empty()) return;
   word_of_.reserve(values.size());
   for (uint32_t at = 1; at < key.size(); at += 2 + (key[at + 1] >> 1 & 7)) word_of_.push_back(at);
 }
 
-void Frame::leave_out(std::span<const uint32_t> left_out) {
+void CapturedGraph::drop(std::span<const uint32_t> dropped) {
   find_words();
-  for (uint32_t v : left_out) {
+  for (uint32_t v : dropped) {
     key[word_of_[v] + 1] &= ~1u;
     key_flags_[v] = 0;
     --outputs;
   }
-  const bool again = !put_back.empty();
+  const bool again = !repended.empty();
   if (!again) stays_.assign(values.size(), 0);
-  for (uint32_t v : left_out) stays_[v] |= 1;
+  for (uint32_t v : dropped) stays_[v] |= 1;
   for (auto v = static_cast<uint32_t>(values.size()); v-- > 0;) {
     if (stays_[v] != 1) continue;
     stays_[v] = 3;  // counted
@@ -172,16 +173,16 @@ void Frame::leave_out(std::span<const uint32_t> left_out) {
       if (pending[o] && !key_flags_[o]) stays_[o] |= 1;
     }
   }
-  put_back.clear();
+  repended.clear();
   for (uint32_t v = 0; v < values.size(); ++v)
-    if (stays_[v]) put_back.push_back(values[v]);
+    if (stays_[v]) repended.push_back(values[v]);
 }
 
 namespace {
 
-struct SpareFrames {
-  Frame* first = nullptr;
-  ~SpareFrames() { release(); }
+struct SpareCapturedGraphs {
+  CapturedGraph* first = nullptr;
+  ~SpareCapturedGraphs() { release(); }
   void release() noexcept {
     while (first) delete std::exchange(first, first->next_spare);
   }
@@ -189,20 +190,20 @@ struct SpareFrames {
 
 }  // namespace
 
-FrameLease::FrameLease() {
-  SpareFrames& spare = PerThread<SpareFrames>::get();
-  frame_ = spare.first ? std::exchange(spare.first, spare.first->next_spare) : new Frame;
+CapturedGraphLease::CapturedGraphLease() {
+  SpareCapturedGraphs& spare = PerThread<SpareCapturedGraphs>::get();
+  captured_ = spare.first ? std::exchange(spare.first, spare.first->next_spare) : new CapturedGraph;
 }
-void FrameLease::release_spare() noexcept {
-  if (SpareFrames* const spare = PerThread<SpareFrames>::if_there()) spare->release();
+void CapturedGraphLease::release_spare() noexcept {
+  if (SpareCapturedGraphs* const spare = PerThread<SpareCapturedGraphs>::if_there()) spare->release();
 }
-FrameLease::~FrameLease() {
-  SpareFrames* const spare = PerThread<SpareFrames>::if_there();
+CapturedGraphLease::~CapturedGraphLease() {
+  SpareCapturedGraphs* const spare = PerThread<SpareCapturedGraphs>::if_there();
   if (!spare) {
-    delete frame_;
+    delete captured_;
     return;
   }
-  frame_->next_spare = std::exchange(spare->first, frame_);
+  captured_->next_spare = std::exchange(spare->first, captured_);
 }
 
 }  // namespace lazy::jit

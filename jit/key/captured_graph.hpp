@@ -1,6 +1,6 @@
 // A flush's view of its graph: every value it concerns, numbered, and the canonical key of what is asked for.
 //
-// Values are numbered in the order of the list of pending nodes, a leaf, constant or index source right
+// Values are numbered in the order of the list of pending nodes, an input, constant or index source right
 // before its first user. The key holds, for each value, what programs are made of: op, dtype, rank, which
 // extents are 1, operands by number, structural attributes, and whether the value must be kept. It does not
 // hold extents, scalars, slice positions or where data lie: those are arguments, bound from the nodes at each
@@ -17,31 +17,32 @@ namespace lazy::jit {
 
 inline constexpr uint32_t kNone = ~0u;
 
-struct Frame {
+struct CapturedGraph {
   std::vector<Node*> values;     // by value number
   std::vector<uint32_t> uses;    // operand edges to each value from the pending nodes
   std::vector<uint8_t> pending;  // 1: a node of this flush, to be computed if needed
   std::vector<uint32_t>
       key;  // canonical form; word 0: the settings that change what is computed, and for which code
   std::vector<Node*> taken;  // the component's nodes, in order
-  // Of the run (plan/run.cpp), by slot. They live here because a frame's memory is used again and again.
+  // Of the run (plan/run.cpp), by slot. They live here because a captured graph's memory is used again and
+  // again.
   std::vector<BufferRef> buffers;
   std::vector<char*> addresses;
-  std::vector<Node*> overwritten;  // leaves whose memory was taken over
+  std::vector<Node*> overwritten;  // inputs whose memory was taken over
   uint32_t outputs = 0;            // values that are computed here and kept
-  // Nodes that are pending again after the run, with their recipes, in order: those left out, and what they
+  // Nodes that are pending again after the run, with their recipes, in order: those dropped, and what they
   // are computed from, as far as that isn't kept.
-  std::vector<Node*> put_back;
-  std::vector<uint32_t> left_out;  // outputs left out by this flush (jit/flush/liveness.hpp)
-  std::vector<uint64_t> costs;     // work memory of the choice, by value
-  Graph::Spare spare;              // so that a failed flush needs no memory
-  Frame* next_spare = nullptr;     // in the thread's list of those not in use
+  std::vector<Node*> repended;
+  std::vector<uint32_t> dropped;        // outputs dropped by this flush (jit/flush/liveness.hpp)
+  std::vector<uint64_t> costs;          // work memory of the choice, by value
+  Graph::Spare spare;                   // so that a failed flush needs no memory
+  CapturedGraph* next_spare = nullptr;  // in the thread's list of those not in use
 
   /// Numbers the values of `nodes` (a component, topological order). Leaves must be ready. Values that an
-  /// earlier flush left out and no one needs now are left out again.
+  /// earlier flush dropped and no one needs now are dropped again.
   /// `code_class`: of the backend that will run them.
   void build(std::span<Node* const> nodes, uint32_t code_class = 0);
-  /// The frame of a key, with a node for each of its values.
+  /// The captured graph of a key, with a node for each of its values.
   void restore(std::vector<uint32_t> key, std::vector<Node*> nodes);
   // Settings that decide what is computed are part of the key: whoever compiles for a key goes by these, for
   // the process's own may have changed since.
@@ -59,14 +60,14 @@ struct Frame {
   }
   /// These outputs (value numbers, ascending) are not kept, though they have handles: the key and who is a
   /// sole owner change.
-  void leave_out(std::span<const uint32_t>);
+  void drop(std::span<const uint32_t>);
   /// The key's words of value v; operands from word 2.
   const uint32_t* words_of(uint32_t v) const { return key.data() + word_of_[v]; }
   /// So that words_of() may be called.
   void find_words();
   /// The value is computed here and kept.
   bool is_output(uint32_t v) const { return pending[v] && (key_flags_[v] & 1); }
-  /// A leaf that no one but this flush can see any more: its memory may be taken over.
+  /// An input that no one but this flush can see any more: its memory may be taken over.
   bool is_sole_owner(uint32_t v) const {
     const Node* n = values[v];
     const uint64_t counts = n->counts.load(std::memory_order_acquire);
@@ -75,35 +76,35 @@ struct Frame {
   }
 
  private:
-  uint32_t number_of(Node* leaf);
+  uint32_t number_of(Node* input);
   void encode(Node*, bool output, const uint32_t* operands);
-  void leave_out_again();
+  void drop_again();
   std::vector<uint8_t> key_flags_;
   std::vector<uint32_t> word_of_;
-  std::vector<uint8_t> stays_;  // by value: put back
+  std::vector<uint8_t> stays_;  // by value: re-pended
   struct Slot {
     Node* node;
     uint32_t number;
     uint32_t round;
   };
-  std::vector<Slot> table_;  // leaves by address; a slot counts if its round is the current one
+  std::vector<Slot> table_;  // inputs by address; a slot counts if its round is the current one
   uint32_t round_ = 0;
-  uint32_t leaves_ = 0;
+  uint32_t inputs_ = 0;
   void grow();
 };
 
-/// A frame for the calling thread, returned to it at the end of the scope (flushes may nest).
-class FrameLease {
+/// A captured graph for the calling thread, returned to it at the end of the scope (flushes may nest).
+class CapturedGraphLease {
  public:
-  FrameLease();
-  ~FrameLease();
-  Frame& operator*() { return *frame_; }
-  Frame* operator->() { return frame_; }
+  CapturedGraphLease();
+  ~CapturedGraphLease();
+  CapturedGraph& operator*() { return *captured_; }
+  CapturedGraph* operator->() { return captured_; }
   /// Frees those of the calling thread that are not in use.
   static void release_spare() noexcept;
 
  private:
-  Frame* frame_;
+  CapturedGraph* captured_;
 };
 
 }  // namespace lazy::jit

@@ -4,16 +4,16 @@
 namespace lazy::jit {
 
 // One iteration's code, repeated. What it takes from before has been evaluated.
-void Lowering::lower_repeat(Building& b, Region& r, const TraceRepeat& repeat, uint32_t path) {
-  const uint32_t first = repeat.first, period = repeat.period;
+void Lowering::lower_rolled_loop(Building& b, Region& r, const TraceLoop& rolled_loop, uint32_t path) {
+  const uint32_t first = rolled_loop.first, period = rolled_loop.period;
   ScalarArgument trips;
   trips.from = trips.type = DType::int64;
-  trips.value = repeat.trips;
+  trips.value = rolled_loop.trips;
   const auto trips_at = static_cast<uint16_t>(b.step.scalars.size());
   b.step.scalars.push_back(trips);
   const auto scalars_at = static_cast<uint16_t>(b.step.scalars.size());
   uint16_t scalars = 0;
-  for (uint32_t trip = 0; trip < repeat.trips; ++trip)
+  for (uint32_t trip = 0; trip < rolled_loop.trips; ++trip)
     for (uint32_t v = first; v < first + period; ++v) {
       if (at(v).op != Op::constant || !f_.needed[v]) continue;
       b.step.scalars.push_back(argument_of(v + trip * period));
@@ -21,8 +21,8 @@ void Lowering::lower_repeat(Building& b, Region& r, const TraceRepeat& repeat, u
     }
 
   const auto begin = static_cast<uint16_t>(r.code.size());
-  FlatMap<ValueId> carried;  // by the value before the repeat
-  each_from_before(repeat, [&](uint32_t, uint32_t o, bool fixed) {
+  FlatMap<ValueId> carried;  // by the value before the rolled loop
+  each_from_before(rolled_loop, [&](uint32_t, uint32_t o, bool fixed) {
     if (fixed || carried.contains(o)) return;
     const ValueId from = *r.memo.find(key(o, path));
     carried.try_emplace(o, push(r, {Code::carried, {}, r.code[from].type, 0, from}));
@@ -38,11 +38,11 @@ void Lowering::lower_repeat(Building& b, Region& r, const TraceRepeat& repeat, u
     for (int i = 0; i < x.arity; ++i) {
       const uint32_t o = x.operand[i];
       if (o >= first) args[i] = made[o - first];
-      else if (is_fixed(repeat, v, i)) args[i] = *r.memo.find(key(o, to_operand(r, o, v, path)));
+      else if (is_fixed(rolled_loop, v, i)) args[i] = *r.memo.find(key(o, to_operand(r, o, v, path)));
       else args[i] = *carried.find(o);
     }
     ValueId y = compute(r, x, args);
-    // Nothing to compute: what is seen from outside or carried must yet be of the repeat itself.
+    // Nothing to compute: what is seen from outside or carried must yet be of the rolled loop itself.
     if (y < begin || r.code[y].code == Code::carried) y = push(r, {Code::op, Op::cast, r.code[y].type, 0, y});
     made[v - first] = y;
   }
@@ -50,8 +50,8 @@ void Lowering::lower_repeat(Building& b, Region& r, const TraceRepeat& repeat, u
     if (const ValueId* c = carried.find(o)) r.code[*c].b = made[o + period - first];
   for (uint32_t v = first; v < first + period; ++v)
     if (made[v - first] != kNoValue)
-      r.memo.try_emplace(key(v - first + repeat.last(), path), made[v - first]);
-  b.kernel.repeats.push_back({begin, static_cast<uint16_t>(r.code.size()), trips_at, scalars});
+      r.memo.try_emplace(key(v - first + rolled_loop.last(), path), made[v - first]);
+  b.kernel.rolled_loops.push_back({begin, static_cast<uint16_t>(r.code.size()), trips_at, scalars});
 }
 
 }  // namespace lazy::jit

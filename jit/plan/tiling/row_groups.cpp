@@ -1,4 +1,4 @@
-#include "jit/plan/tiling/row_bands.hpp"
+#include "jit/plan/tiling/row_groups.hpp"
 
 #include <algorithm>
 
@@ -35,27 +35,28 @@ bool along_rows(const Step& s, const loop::LoopKernel& k, const uint8_t* dim_of,
 
 }  // namespace
 
-std::optional<loop::FusedRows> rows_of(const Program& p, const Band& band,
+std::optional<loop::FusedRows> rows_of(const Program& p, const TileGroup& tile_group,
                                        const std::vector<loop::LoopKernel>& loops) {
-  const size_t levels = band.levels.size();
+  const size_t levels = tile_group.levels.size();
   loop::FusedRows rows;
-  std::vector<uint8_t> known(band.inner.size(), 0);
-  rows.inner.resize(band.inner.size());
+  std::vector<uint8_t> known(tile_group.inner.size(), 0);
+  rows.inner.resize(tile_group.inner.size());
   bool products = false;
-  for (uint32_t i = 0; i < band.count; ++i) {
-    const Step& s = p.steps[band.first + i];
-    const loop::LoopKernel& k = loops[band.first + i];
-    if (!along_rows(s, k, band.dim_of.data() + i * levels, levels)) return {};
+  for (uint32_t i = 0; i < tile_group.count; ++i) {
+    const Step& s = p.steps[tile_group.first + i];
+    const loop::LoopKernel& k = loops[tile_group.first + i];
+    if (!along_rows(s, k, tile_group.dim_of.data() + i * levels, levels)) return {};
     loop::FusedRows::Member m{k, {}};
     for (size_t o = 0; o < s.operands.size(); ++o) {
       const int slot = s.operands[o].slot;
-      const auto at = slot < 0 ? band.inner.end()
-                               : std::find(band.inner.begin(), band.inner.end(), static_cast<uint32_t>(slot));
-      if (at == band.inner.end()) {
+      const auto at =
+          slot < 0 ? tile_group.inner.end()
+                   : std::find(tile_group.inner.begin(), tile_group.inner.end(), static_cast<uint32_t>(slot));
+      if (at == tile_group.inner.end()) {
         m.inner.push_back(loop::FusedRows::kOutside);
         continue;
       }
-      const auto n = static_cast<size_t>(at - band.inner.begin());
+      const auto n = static_cast<size_t>(at - tile_group.inner.begin());
       loop::Stride along = k.operands[o].stride[k.rank - 1];
       // A product that sums along the row reads it with a stride that launches look at.
       if (is_product(k) && k.operands[o].stride[k.sequential] != loop::Stride::zero)
@@ -81,13 +82,13 @@ std::optional<loop::FusedRows> rows_of(const Program& p, const Band& band,
 namespace {
 
 /// Values whose memory an outer value would take over: here a row's own cost nothing, and that memory a store
-/// and a load of each element. Whether the band is one of rows then.
-bool own_what_is_given_away(Program& p, Band& band, const std::vector<loop::LoopKernel>& loops) {
-  const std::vector<uint32_t> before = band.inner;
+/// and a load of each element. Whether the tile group is one of rows then.
+bool own_what_is_given_away(Program& p, TileGroup& tile_group, const std::vector<loop::LoopKernel>& loops) {
+  const std::vector<uint32_t> before = tile_group.inner;
   std::vector<uint32_t> takers;
-  const uint32_t end = band.first + band.count;
+  const uint32_t end = tile_group.first + tile_group.count;
   std::vector<uint32_t> made;
-  for (uint32_t s = band.first; s < end; ++s)
+  for (uint32_t s = tile_group.first; s < end; ++s)
     made.insert(made.end(), p.steps[s].made.begin(), p.steps[s].made.end());
   const auto is_in = [](const std::vector<uint32_t>& v, uint32_t slot) {
     return std::find(v.begin(), v.end(), slot) != v.end();
@@ -100,29 +101,30 @@ bool own_what_is_given_away(Program& p, Band& band, const std::vector<loop::Loop
     if (taker != made.end() && !is_in(before, *taker)) takers.push_back(*taker);
     if (taker != made.end() || is_in(before, slot)) inner.push_back(slot);
   }
-  if (inner.size() == before.size()) return rows_of(p, band, loops).has_value();
-  band.inner = std::move(inner);
-  if (!rows_of(p, band, loops)) {
-    band.inner = before;
-    return rows_of(p, band, loops).has_value();
+  if (inner.size() == before.size()) return rows_of(p, tile_group, loops).has_value();
+  tile_group.inner = std::move(inner);
+  if (!rows_of(p, tile_group, loops)) {
+    tile_group.inner = before;
+    return rows_of(p, tile_group, loops).has_value();
   }
   for (const uint32_t by : takers) p.slots[by].donor_slot = -1;
   return true;
 }
 
-/// Steps [first, first + count) of a band, of whose values those are inner that no other step reads.
-Band cut(const Program& p, const Band& band, uint32_t first, uint32_t count) {
-  Band made;
+/// Steps [first, first + count) of a tile group, of whose values those are inner that no other step reads.
+TileGroup cut(const Program& p, const TileGroup& tile_group, uint32_t first, uint32_t count) {
+  TileGroup made;
   made.first = first;
   made.count = count;
-  made.levels = band.levels;
-  const auto dims = band.dim_of.begin() + (first - band.first) * band.levels.size();
-  made.dim_of.assign(dims, dims + count * band.levels.size());
-  made.sources = band.sources;
+  made.levels = tile_group.levels;
+  const auto dims = tile_group.dim_of.begin() + (first - tile_group.first) * tile_group.levels.size();
+  made.dim_of.assign(dims, dims + count * tile_group.levels.size());
+  made.sources = tile_group.sources;
   for (uint32_t s = first; s < first + count; ++s)
     for (const uint32_t slot : p.steps[s].made) {
-      bool elsewhere = std::find(band.inner.begin(), band.inner.end(), slot) == band.inner.end();
-      for (uint32_t t = first + count; t < band.first + band.count; ++t)
+      bool elsewhere =
+          std::find(tile_group.inner.begin(), tile_group.inner.end(), slot) == tile_group.inner.end();
+      for (uint32_t t = first + count; t < tile_group.first + tile_group.count; ++t)
         for (const Binding& b : p.steps[t].operands) elsewhere |= b.slot == static_cast<int>(slot);
       if (!elsewhere) made.inner.push_back(slot);
     }
@@ -131,22 +133,22 @@ Band cut(const Program& p, const Band& band, uint32_t first, uint32_t count) {
 
 }  // namespace
 
-void keep_row_bands(Program& p, const std::vector<loop::LoopKernel>& loops) {
-  std::vector<Band> kept;
-  for (Band& band : p.bands) {
-    const uint32_t end = band.first + band.count;
-    std::vector<Band> rows;
-    for (Band& part : band.parts)
+void keep_row_groups(Program& p, const std::vector<loop::LoopKernel>& loops) {
+  std::vector<TileGroup> kept;
+  for (TileGroup& tile_group : p.tile_groups) {
+    const uint32_t end = tile_group.first + tile_group.count;
+    std::vector<TileGroup> rows;
+    for (TileGroup& part : tile_group.parts)
       if (own_what_is_given_away(p, part, loops)) part.parts.clear(), rows.push_back(part);
-    if (band.parts.empty() && own_what_is_given_away(p, band, loops)) rows.push_back(band);
+    if (tile_group.parts.empty() && own_what_is_given_away(p, tile_group, loops)) rows.push_back(tile_group);
     // An attention has its softmax as a part, for when it is not worth it.
-    for (uint32_t first = band.first; first < end; ++first) {
+    for (uint32_t first = tile_group.first; first < end; ++first) {
       for (uint32_t count : {4u, 5u}) {
         if (first + count > end || !is_product(loops[first]) || !is_product(loops[first + count - 1]))
           continue;
-        Band whole = cut(p, band, first, count);
+        TileGroup whole = cut(p, tile_group, first, count);
         if (!own_what_is_given_away(p, whole, loops)) continue;
-        const auto inside = [&](const Band& b) { return b.first >= first && b.first < first + count; };
+        const auto inside = [&](const TileGroup& b) { return b.first >= first && b.first < first + count; };
         const auto at = std::find_if(rows.begin(), rows.end(), inside);
         const auto past = std::find_if_not(at, rows.end(), inside);
         whole.parts.assign(at, past);
@@ -155,16 +157,16 @@ void keep_row_bands(Program& p, const std::vector<loop::LoopKernel>& loops) {
         break;
       }
     }
-    const auto product = [&](const Band& b) { return is_product(loops[b.first]); };
-    const bool multiplies = std::any_of(loops.begin() + band.first, loops.begin() + end, is_product);
-    if (!band.inner.empty() && multiplies && std::none_of(rows.begin(), rows.end(), product)) {
-      band.parts = std::move(rows);
-      kept.push_back(std::move(band));
+    const auto product = [&](const TileGroup& b) { return is_product(loops[b.first]); };
+    const bool multiplies = std::any_of(loops.begin() + tile_group.first, loops.begin() + end, is_product);
+    if (!tile_group.inner.empty() && multiplies && std::none_of(rows.begin(), rows.end(), product)) {
+      tile_group.parts = std::move(rows);
+      kept.push_back(std::move(tile_group));
     } else {
       kept.insert(kept.end(), rows.begin(), rows.end());
     }
   }
-  p.bands = std::move(kept);
+  p.tile_groups = std::move(kept);
 }
 
 }  // namespace lazy::jit

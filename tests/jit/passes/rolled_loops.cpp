@@ -19,7 +19,7 @@ Tensor some(int64_t n, float low, float step) {
 }
 
 struct Made {
-  size_t kernels = 0, repeats = 0, instructions = 0;
+  size_t kernels = 0, rolled_loops = 0, instructions = 0;
 };
 
 /// Runs f fused and op by op, compares the bits, and says what kernels the fused one made.
@@ -32,7 +32,7 @@ Made compiled(F f) {
     Probe::instance().on_compile = [&](jit::loop::LoopKernel& k) {
       check(k);
       ++s.kernels;
-      s.repeats += k.repeats.size();
+      s.rolled_loops += k.rolled_loops.size();
       s.instructions += k.body.size();
     };
     fused = f();
@@ -54,7 +54,7 @@ Made compiled(F f) {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(repeats, fresh::Fixture)
+BOOST_FIXTURE_TEST_SUITE(rolled_loops, fresh::Fixture)
 
 BOOST_AUTO_TEST_CASE(code_is_as_long_for_any_number_of_iterations) {
   const Tensor z0 = some(333, -0.7f, 0.001f), c = some(333, -0.5f, 0.0007f);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(code_is_as_long_for_any_number_of_iterations) {
       return std::vector<Tensor>{z};
     });
     BOOST_TEST(s.kernels == 1u);
-    BOOST_TEST(s.repeats == 1u);
+    BOOST_TEST(s.rolled_loops == 1u);
     if (instructions == 0) instructions = s.instructions;
     BOOST_TEST(s.instructions == instructions);
   }
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(short_loops_stay_straight) {
     for (int i = 0; i < 10; ++i) z = z * z + z0;
     return std::vector<Tensor>{z};
   });
-  BOOST_TEST(s.repeats == 0u);
+  BOOST_TEST(s.rolled_loops == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(each_iteration_has_its_own_constants) {
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(each_iteration_has_its_own_constants) {
       }
       return std::vector<Tensor>{x, y, x + y};
     });
-    if (n > 1) BOOST_TEST(s.repeats == 1u);
+    if (n > 1) BOOST_TEST(s.rolled_loops == 1u);
   }
 }
 
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(every_dtype_is_carried) {
       }
       return std::vector<Tensor>{x, y};
     });
-    BOOST_TEST(s.repeats == 1u, name_of(t));
+    BOOST_TEST(s.rolled_loops == 1u, name_of(t));
   }
 }
 
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(masks_are_carried) {
     }
     return std::vector<Tensor>{x, alive};
   });
-  BOOST_TEST(s.repeats == 1u);
+  BOOST_TEST(s.rolled_loops == 1u);
 }
 
 // The same ops on the same results, but the first reads another dtype: it is not of the loop.
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(values_from_two_iterations_before) {
     }
     return std::vector<Tensor>{now, before};
   });
-  BOOST_TEST(s.repeats == 1u);
+  BOOST_TEST(s.rolled_loops == 1u);
   BOOST_TEST(s.instructions < 60u);
 }
 
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(values_that_are_kept_end_a_loop) {
     }
     return all;
   });
-  BOOST_TEST(some_kept.repeats >= 1u);
+  BOOST_TEST(some_kept.rolled_loops >= 1u);
 }
 
 BOOST_AUTO_TEST_CASE(loops_among_other_kernels) {
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(loops_among_other_kernels) {
     for (int i = 0; i < 60; ++i) u = sqrt(abs(u)) + turned;
     return std::vector<Tensor>{total, u, sin(v), matmul(z, turned)};
   });
-  BOOST_TEST(s.repeats == 3u);
+  BOOST_TEST(s.rolled_loops == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(two_loops_one_after_the_other) {
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(two_loops_one_after_the_other) {
     return std::vector<Tensor>{tanh(z)};
   });
   BOOST_TEST(s.kernels == 1u);
-  BOOST_TEST(s.repeats == 2u);
+  BOOST_TEST(s.rolled_loops == 2u);
 }
 
 // A reduction stores values on its way along the rows, but has no loops of its own.
@@ -231,12 +231,12 @@ BOOST_AUTO_TEST_CASE(results_that_are_kept_and_reduced) {
     const Tensor y = loop(x), named = y * 2;
     return std::vector<Tensor>{sum(named * y), named};
   });
-  BOOST_TEST(before.repeats > 0u);
+  BOOST_TEST(before.rolled_loops > 0u);
   const Made after = compiled([&] {
     const Tensor a = x * x, s = sum(a);
     return std::vector<Tensor>{s, a, loop(x * 3), sum(loop(a))};
   });
-  BOOST_TEST(after.repeats > 0u);
+  BOOST_TEST(after.rolled_loops > 0u);
 }
 
 BOOST_AUTO_TEST_CASE(loops_within_loops) {
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(elementary_functions_in_a_loop) {
     for (int i = 0; i < 40; ++i) z = exp(-(z * z)) + sin(z) * x;
     return std::vector<Tensor>{z};
   });
-  BOOST_TEST(s.repeats == 1u);
+  BOOST_TEST(s.rolled_loops == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,4 @@
-#include "backends/cuda/recording.hpp"
+#include "backends/cuda/launch_graph.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +11,7 @@ namespace lazy::cuda_backend {
 using jit::loop::ArgLayout;
 namespace {
 
-thread_local Recording* recording = nullptr;
+thread_local CudaLaunchCapture* recording = nullptr;
 thread_local const Gpu* recorded_on = nullptr;
 
 api::KernelNodeParams node_of(const Launched& l, void** params) {
@@ -29,7 +29,7 @@ api::KernelNodeParams node_of(const Launched& l, void** params) {
 
 }  // namespace
 
-Graphs::State& Graphs::state_of(uint64_t program) {
+LaunchGraphs::State& LaunchGraphs::state_of(uint64_t program) {
   if (const auto known = by_program_.find(program); known != by_program_.end()) {
     states_.splice(states_.begin(), states_, known->second);
     return states_.front();
@@ -44,7 +44,7 @@ Graphs::State& Graphs::state_of(uint64_t program) {
   return states_.front();
 }
 
-void Graphs::destroy(State& s) const {
+void LaunchGraphs::destroy(State& s) const {
   if (s.exec) gpu_.check(gpu_.driver.graph_exec_destroy(s.exec), "cuGraphExecDestroy");
   if (s.graph) gpu_.check(gpu_.driver.graph_destroy(s.graph), "cuGraphDestroy");
   s.exec = nullptr;
@@ -53,7 +53,7 @@ void Graphs::destroy(State& s) const {
   s.version = 0;
 }
 
-void Graphs::build(State& s) {
+void LaunchGraphs::build(State& s) {
   destroy(s);  // what an earlier attempt left
   gpu_.check(gpu_.driver.graph_create(&s.graph, 0), "cuGraphCreate");
   for (size_t i = 0; i < s.launches.size(); ++i) {
@@ -70,7 +70,7 @@ void Graphs::build(State& s) {
              "cuGraphInstantiate");
 }
 
-bool Graphs::update(const State& s, const LaunchList& launches) const {
+bool LaunchGraphs::update(const State& s, const LaunchList& launches) const {
   for (size_t i = 0; i < launches.size(); ++i) {
     if (s.launches.same(i, launches[i])) continue;
     const Launched l = launches[i];
@@ -81,7 +81,7 @@ bool Graphs::update(const State& s, const LaunchList& launches) const {
   return true;
 }
 
-void Graphs::run(uint64_t program, const KeptLaunches& kept) {
+void LaunchGraphs::run(uint64_t program, const CudaLaunchGraph& kept) {
   constexpr int kRunsBefore = 2;
   const LaunchList& launches = kept.launches;
   const std::lock_guard hold(lock_);
@@ -107,14 +107,16 @@ void Graphs::run(uint64_t program, const KeptLaunches& kept) {
   metric::add(Counter::graph_launches);
 }
 
-Recording* Recording::current(const Gpu& gpu) { return recorded_on == &gpu ? recording : nullptr; }
+CudaLaunchCapture* CudaLaunchCapture::current(const Gpu& gpu) {
+  return recorded_on == &gpu ? recording : nullptr;
+}
 
 config::Sums sums_on(const Gpu& gpu) {
-  const Recording* const r = Recording::current(gpu);
+  const CudaLaunchCapture* const r = CudaLaunchCapture::current(gpu);
   return r ? r->sums() : config::get().cuda_sums.get();
 }
 
-Recording::Recording(Gpu& gpu, uint64_t program, KeptLaunches& kept)
+CudaLaunchCapture::CudaLaunchCapture(Gpu& gpu, uint64_t program, CudaLaunchGraph& kept)
     : gpu_(gpu), program_(program), kept_(kept) {
   if (const config::Sums sums = config::get().cuda_sums; kept_.sums != sums) {
     kept_ = {};
@@ -123,14 +125,14 @@ Recording::Recording(Gpu& gpu, uint64_t program, KeptLaunches& kept)
   recording = this;
   recorded_on = &gpu;
 }
-Recording::~Recording() {
+CudaLaunchCapture::~CudaLaunchCapture() {
   recording = nullptr;
   recorded_on = nullptr;
   give_back();
 }
 
-void Recording::launch(const jit::Kernel& kernel, const uint64_t* words, size_t count,
-                       const jit::Change& change) {
+void CudaLaunchCapture::launch(const jit::Kernel& kernel, const uint64_t* words, size_t count,
+                               const jit::Change& change) {
   if (again(kernel, words, count, change)) return;
   open_ = {&kernel, count, 0, 0, false};
   fresh_.cut(0);
@@ -147,10 +149,10 @@ void Recording::launch(const jit::Kernel& kernel, const uint64_t* words, size_t 
   keep_step();
 }
 
-bool Recording::again(const jit::Kernel& kernel, const uint64_t* words, size_t count,
-                      const jit::Change& change) {
+bool CudaLaunchCapture::again(const jit::Kernel& kernel, const uint64_t* words, size_t count,
+                              const jit::Change& change) {
   if (step_ == kept_.steps.size()) return false;
-  const KeptLaunches::Step& s = kept_.steps[step_];
+  const CudaLaunchGraph::Step& s = kept_.steps[step_];
   if (s.kernel != &kernel || s.count != count || !s.plain || change.address_bits % kAddressesAlike)
     return false;
   const Borrowed memory(gpu_, s.scratch_bytes);
@@ -167,7 +169,7 @@ bool Recording::again(const jit::Kernel& kernel, const uint64_t* words, size_t c
 }
 
 /// What the kernel has just launched takes the place of what its step launched before.
-void Recording::keep_step() {
+void CudaLaunchCapture::keep_step() {
   LaunchList& all = kept_.launches;
   const size_t n = fresh_.size();
   if (step_ < kept_.steps.size() && kept_.steps[step_].end == held_ + n && all.like(held_, n, fresh_, 0)) {
@@ -190,12 +192,12 @@ void Recording::keep_step() {
   ++step_;
 }
 
-void Recording::note_plan(const jit::Kernel& kernel, size_t scratch_bytes) {
+void CudaLaunchCapture::note_plan(const jit::Kernel& kernel, size_t scratch_bytes) {
   open_.plain = open_.kernel == &kernel;
   open_.scratch_bytes = scratch_bytes;
 }
 
-void Recording::add(const Launched& l) {
+void CudaLaunchCapture::add(const Launched& l) {
   if (!given_) {
     interrupt();
     return gpu_.launch_now(l);
@@ -205,12 +207,12 @@ void Recording::add(const Launched& l) {
   fresh_.add(l);
 }
 
-void Recording::give_back() noexcept {
+void CudaLaunchCapture::give_back() noexcept {
   for (const auto& [block, size] : freed_) gpu_.allocator.give_back(block, size);
   freed_.clear();
 }
 
-void Recording::keep(void* block, size_t size) noexcept {
+void CudaLaunchCapture::keep(void* block, size_t size) noexcept {
   try {
     freed_.push_back({block, size});
   } catch (...) {  // no memory to remember it: once what was recorded is in the stream anyone may have it
@@ -221,14 +223,14 @@ void Recording::keep(void* block, size_t size) noexcept {
   }
 }
 
-bool Recording::release() {
+bool CudaLaunchCapture::release() {
   if (freed_.empty()) return false;
   interrupt();
   give_back();
   return true;
 }
 
-void Recording::interrupt() {
+void CudaLaunchCapture::interrupt() {
   interrupted_ = true;
   gpu_.enter();
   for (; launched_ < held_; ++launched_) gpu_.launch_now(kept_.launches[launched_]);
@@ -237,7 +239,7 @@ void Recording::interrupt() {
   for (; fresh_launched_ < fresh_.size(); ++fresh_launched_) gpu_.launch_now(fresh_[fresh_launched_]);
 }
 
-void Recording::finish() {
+void CudaLaunchCapture::finish() {
   kept_.steps.resize(step_);
   kept_.launches.cut(held_);
   if (interrupted_ || held_ < 2) return interrupt();
@@ -246,7 +248,7 @@ void Recording::finish() {
   gpu_.graphs.run(program_, kept_);
 }
 
-void* Recording::take(size_t size) {
+void* CudaLaunchCapture::take(size_t size) {
   for (auto i = freed_.rbegin(); i != freed_.rend(); ++i)
     if (i->second == size) {
       void* const block = i->first;

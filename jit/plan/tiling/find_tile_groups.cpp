@@ -1,8 +1,8 @@
-// Which steps of a program form bands.
+// Which steps of a program form tile groups.
 #include <algorithm>
 
 #include "jit/plan/places.hpp"
-#include "jit/plan/tiling/band.hpp"
+#include "jit/plan/tiling/tile_group.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -13,7 +13,7 @@ struct Outer {
   uint8_t dim = 0;  // of the kernel
 };
 
-// Work that is proportional to the square of a band's length stays small.
+// Work that is proportional to the square of a tile group's length stays small.
 constexpr uint32_t kMostSteps = 32;
 
 class Finder {
@@ -32,7 +32,7 @@ class Finder {
         if (b.slot >= 0) last_[static_cast<size_t>(b.slot)] = i;
       if (s.has_initial && s.initial_from.slot >= 0) last_[static_cast<size_t>(s.initial_from.slot)] = i;
     }
-    p_.bands = bands(0, static_cast<uint32_t>(p_.steps.size()), true);
+    p_.tile_groups = tile_groups(0, static_cast<uint32_t>(p_.steps.size()), true);
   }
 
  private:
@@ -49,7 +49,7 @@ class Finder {
   }
 
   Dims places(const Binding& b) const {
-    return places_along(p_, *t_.frame, b.path, t_.frame->values[b.node]->shape, AtReshape::leading).of;
+    return places_along(p_, *t_.captured, b.path, t_.captured->values[b.node]->shape, AtReshape::leading).of;
   }
 
   /// How many of a step's outermost dimensions are, in order, those of the buffer itself.
@@ -71,7 +71,7 @@ class Finder {
     return by >= first && by < end;
   }
 
-  /// Where the band that starts with step `first` ends, and how many levels it has.
+  /// Where the tile group that starts with step `first` ends, and how many levels it has.
   uint32_t grow(uint32_t first, bool contractions, size_t& levels) const {
     levels = outer_[first].size();
     if (!contractions && is_contraction(first)) return first + 1;
@@ -120,30 +120,30 @@ class Finder {
     return shares ? common : 0;
   }
 
-  /// Memory that an output takes over is read by the band at the same index only.
+  /// Memory that an output takes over is read by the tile group at the same index only.
   bool donations_fit(uint32_t first, uint32_t last, size_t levels) const {
     for (uint32_t s = first; s <= last; ++s)
       for (uint32_t slot : p_.steps[s].made) {
         const Slot& out = p_.slots[slot];
         for (uint32_t t = first; t <= s; ++t)
           for (const Binding& b : p_.steps[t].operands) {
-            const bool donor = b.slot >= 0 ? b.slot == out.donor_slot : b.node == out.donor_leaf;
+            const bool donor = b.slot >= 0 ? b.slot == out.donor_slot : b.node == out.donor_input;
             if (donor && aligned(t, b) < levels) return false;
           }
       }
     return true;
   }
 
-  std::vector<Band> bands(uint32_t first, uint32_t last, bool contractions) const {
-    std::vector<Band> found;
+  std::vector<TileGroup> tile_groups(uint32_t first, uint32_t last, bool contractions) const {
+    std::vector<TileGroup> found;
     for (uint32_t i = first; i < last;) {
       size_t levels = 0;
       const uint32_t end = std::min(last, grow(i, contractions, levels));
       if (end - i >= 2) {
-        Band b = make(i, end - i, levels);
+        TileGroup b = make(i, end - i, levels);
         bool with = false;
         for (uint32_t s = i; s < end; ++s) with |= is_contraction(s);
-        if (with) b.parts = bands(i, end, false);
+        if (with) b.parts = tile_groups(i, end, false);
         found.push_back(std::move(b));
       }
       i = end;
@@ -151,14 +151,15 @@ class Finder {
     return found;
   }
 
-  Band make(uint32_t first, uint32_t count, size_t levels) const {
-    Band band;
-    band.first = first;
-    band.count = count;
-    for (size_t l = 0; l < levels; ++l) band.levels.push_back(p_.steps[first].dims[outer_[first][l].dim]);
+  TileGroup make(uint32_t first, uint32_t count, size_t levels) const {
+    TileGroup tile_group;
+    tile_group.first = first;
+    tile_group.count = count;
+    for (size_t l = 0; l < levels; ++l)
+      tile_group.levels.push_back(p_.steps[first].dims[outer_[first][l].dim]);
     for (uint32_t s = first; s < first + count; ++s) {
-      for (size_t l = 0; l < levels; ++l) band.dim_of.push_back(outer_[s][l].dim);
-      for (const Binding& b : p_.steps[s].operands) add_source(band, s, b, levels);
+      for (size_t l = 0; l < levels; ++l) tile_group.dim_of.push_back(outer_[s][l].dim);
+      for (const Binding& b : p_.steps[s].operands) add_source(tile_group, s, b, levels);
     }
     // From the last to the first: memory that an outer value takes over is that value's from the start.
     std::vector<uint32_t> inner;
@@ -166,8 +167,8 @@ class Finder {
       for (uint32_t slot : p_.steps[s].made)
         if (!p_.slots[slot].kept && last_[slot] < first + count && !given_away(slot, first, count, inner))
           inner.push_back(slot);
-    band.inner.assign(inner.rbegin(), inner.rend());
-    return band;
+    tile_group.inner.assign(inner.rbegin(), inner.rend());
+    return tile_group;
   }
   bool given_away(uint32_t slot, uint32_t first, uint32_t count, const std::vector<uint32_t>& inner) const {
     for (uint32_t s = first; s < first + count; ++s)
@@ -176,8 +177,8 @@ class Finder {
           return std::find(inner.begin(), inner.end(), by) == inner.end();
     return false;
   }
-  void add_source(Band& band, uint32_t s, const Binding& b, size_t levels) const {
-    Band::Source source{b.node, b.slot, b.dtype, 0, false};
+  void add_source(TileGroup& tile_group, uint32_t s, const Binding& b, size_t levels) const {
+    TileGroup::Source source{b.node, b.slot, b.dtype, 0, false};
     const Dims place = places(b);
     for (size_t l = 0; l < levels; ++l) {
       const int8_t at = b.dim_of[outer_[s][l].dim];
@@ -189,13 +190,13 @@ class Finder {
       const size_t rows = p_.steps[s].dims.size() - 2;
       source.matrix = b.dim_of[k] != Binding::kAbsent && b.dim_of[rows] == Binding::kAbsent;
     }
-    for (Band::Source& known : band.sources)
+    for (TileGroup::Source& known : tile_group.sources)
       if (known.slot == source.slot && (source.slot >= 0 || known.node == source.node)) {
         known.moves |= source.moves;
         known.matrix |= source.matrix;
         return;
       }
-    band.sources.push_back(source);
+    tile_group.sources.push_back(source);
   }
 
   const Trace& t_;
@@ -208,7 +209,7 @@ class Finder {
 
 }  // namespace
 
-std::string describe(const Band& b) {
+std::string describe(const TileGroup& b) {
   const auto counted = [](size_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
   };
@@ -217,7 +218,8 @@ std::string describe(const Band& b) {
          counted(b.inner.size(), "value") + " in scratch";
 }
 
-void find_bands(const Trace& t, const Fusion& f, const std::vector<loop::LoopKernel>& loops, Program& p) {
+void find_tile_groups(const Trace& t, const Fusion& f, const std::vector<loop::LoopKernel>& loops,
+                      Program& p) {
   if (p.steps.size() > 1) Finder(t, f, loops, p).run();
 }
 

@@ -1,4 +1,4 @@
-// Bands: steps that run block by block over outer dimensions that they share.
+// Tile groups: steps that run block by block over outer dimensions that they share.
 #pragma once
 #include "jit/backend/backend.hpp"
 #include "jit/passes/passes.hpp"
@@ -6,13 +6,13 @@
 
 namespace lazy::jit {
 
-/// Fills `p.bands`. By the key alone: extents are not looked at.
-void find_bands(const Trace&, const Fusion&, const std::vector<loop::LoopKernel>&, Program& p);
+/// Fills `p.tile groups`. By the key alone: extents are not looked at.
+void find_tile_groups(const Trace&, const Fusion&, const std::vector<loop::LoopKernel>&, Program& p);
 
 /// "kernels 0 to 2 block by block over 1 outer dimension, 2 values in scratch"
-std::string describe(const Band&);
+std::string describe(const TileGroup&);
 
-/// How one run goes through a band.
+/// How one run goes through a tile group.
 struct Blocks {
   bool worth_it = false;          // if not, the steps run one after the other over everything
   int level = 0;                  // the dimension that is cut; the ones outside it are taken index by index
@@ -22,17 +22,17 @@ struct Blocks {
   int64_t count = 0;              // blocks in all
   int64_t pieces = 0;             // runs of blocks that go to the threads
   size_t piece_bytes = 0;         // scratch of one piece
-  std::vector<size_t> offset;     // of each of the band's inner slots in it
+  std::vector<size_t> offset;     // of each of the tile group's inner slots in it
 };
-Blocks choose_blocks(const Program&, const Band&, const Frame&, const Workers&);
+Blocks choose_blocks(const Program&, const TileGroup&, const CapturedGraph&, const Workers&);
 
 /// Arguments of a step bound for its whole box, to be moved from block to block.
 class BlockArguments {
  public:
   /// `words`: as bound. `scratch`, by operand: it lies in memory for one block, and its pointer is an offset
   /// in that of a piece.
-  BlockArguments(const Step&, const uint8_t* dim_of, const Blocks&, const Frame&, const uint64_t* words,
-                 const std::vector<uint8_t>& scratch);
+  BlockArguments(const Step&, const uint8_t* dim_of, const Blocks&, const CapturedGraph&,
+                 const uint64_t* words, const std::vector<uint8_t>& scratch);
   /// `index`: of each level up to the one that is cut, where the block starts; `length` indices of that.
   /// `piece`: start of the piece's scratch.
   void move(const int64_t* index, int64_t length, char* piece, uint64_t* words) const;

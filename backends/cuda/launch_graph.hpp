@@ -20,7 +20,7 @@ namespace lazy::cuda_backend {
 class Gpu;
 
 /// What a run launched, step by step.
-struct KeptLaunches final : jit::HeldLaunches {
+struct CudaLaunchGraph final : jit::LaunchGraph {
   struct Step {
     const jit::Kernel* kernel;
     size_t count;          // words that it was given
@@ -35,12 +35,12 @@ struct KeptLaunches final : jit::HeldLaunches {
 };
 
 /// The graphs of one GPU, by the number of the program.
-class Graphs {
+class LaunchGraphs {
  public:
-  explicit Graphs(Gpu& gpu) : gpu_(gpu) {}
+  explicit LaunchGraphs(Gpu& gpu) : gpu_(gpu) {}
   /// Runs the launches in order: as a graph from the third time on that the program comes with the same
   /// functions, one by one before that.
-  void run(uint64_t program, const KeptLaunches&);
+  void run(uint64_t program, const CudaLaunchGraph&);
 
  private:
   static constexpr size_t kMost = 256;  // programs that are kept
@@ -70,14 +70,14 @@ class Graphs {
 config::Sums sums_on(const Gpu&);
 
 /// What the calling thread holds back.
-class Recording final : public jit::HeldRun {
+class CudaLaunchCapture final : public jit::LaunchCapture {
  public:
   /// The calling thread's, of this GPU, or null.
-  static Recording* current(const Gpu&);
+  static CudaLaunchCapture* current(const Gpu&);
 
-  Recording(Gpu&, uint64_t program, KeptLaunches&);
-  Recording(const Recording&) = delete;
-  ~Recording();  // gives memory back; launches that were not finished never happen
+  CudaLaunchCapture(Gpu&, uint64_t program, CudaLaunchGraph&);
+  CudaLaunchCapture(const CudaLaunchCapture&) = delete;
+  ~CudaLaunchCapture();  // gives memory back; launches that were not finished never happen
 
   void launch(const jit::Kernel&, const uint64_t* words, size_t count, const jit::Change&) override;
   void finish() override;
@@ -104,13 +104,13 @@ class Recording final : public jit::HeldRun {
 
   Gpu& gpu_;
   const uint64_t program_;
-  KeptLaunches& kept_;
+  CudaLaunchGraph& kept_;
   size_t step_ = 0;      // of kept_: those before it are this run's
   size_t held_ = 0;      // launches of those steps
   size_t launched_ = 0;  // of them, in the stream
   bool interrupted_ = false;
   // The kernel that is launching.
-  KeptLaunches::Step open_{};
+  CudaLaunchGraph::Step open_{};
   const uint64_t* given_ = nullptr;  // null: none is
   LaunchList fresh_;
   size_t fresh_launched_ = 0;

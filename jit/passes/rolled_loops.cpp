@@ -22,25 +22,25 @@ constexpr uint32_t kMostScalars = 1u << 15;
 class Finder {
  public:
   Finder(const Trace& t, const std::vector<uint8_t>& needed)
-      : t_(t), needed_(needed), count_(static_cast<uint32_t>(t.frame->values.size())) {}
+      : t_(t), needed_(needed), count_(static_cast<uint32_t>(t.captured->values.size())) {}
 
-  std::vector<TraceRepeat> run() {
-    std::vector<TraceRepeat> found;
+  std::vector<TraceLoop> run() {
+    std::vector<TraceLoop> found;
     if (count_ < kWorthIt) return found;
     make_marks();
     for (const uint32_t period : likely_periods())
-      for (const TraceRepeat& r : with_period(period)) found.push_back(r);
+      for (const TraceLoop& r : with_period(period)) found.push_back(r);
     // The longest first; of what overlaps only one stays.
-    std::stable_sort(found.begin(), found.end(), [](const TraceRepeat& a, const TraceRepeat& b) {
+    std::stable_sort(found.begin(), found.end(), [](const TraceLoop& a, const TraceLoop& b) {
       return (a.trips - 1) * a.period > (b.trips - 1) * b.period;
     });
-    std::vector<TraceRepeat> kept;
-    for (const TraceRepeat& r : found)
+    std::vector<TraceLoop> kept;
+    for (const TraceLoop& r : found)
       if (std::none_of(kept.begin(), kept.end(),
-                       [&](const TraceRepeat& k) { return r.first < k.end() && k.first < r.end(); }))
+                       [&](const TraceLoop& k) { return r.first < k.end() && k.first < r.end(); }))
         kept.push_back(r);
     std::sort(kept.begin(), kept.end(),
-              [](const TraceRepeat& a, const TraceRepeat& b) { return a.first < b.first; });
+              [](const TraceLoop& a, const TraceLoop& b) { return a.first < b.first; });
     return kept;
   }
 
@@ -110,13 +110,13 @@ class Finder {
     return moved;
   }
 
-  std::vector<TraceRepeat> with_period(uint32_t period) const {
-    std::vector<TraceRepeat> found;
+  std::vector<TraceLoop> with_period(uint32_t period) const {
+    std::vector<TraceLoop> found;
     std::vector<uint8_t> moved(count_, kUnlike);
     uint32_t begin = period;
     const auto close = [&](uint32_t end) {
       if (end - begin >= (kFewest - 1) * period)
-        if (const TraceRepeat r = aligned(begin - period, end, period, moved); r.trips) found.push_back(r);
+        if (const TraceLoop r = aligned(begin - period, end, period, moved); r.trips) found.push_back(r);
     };
     for (uint32_t v = period; v < count_; ++v) {
       moved[v] = alike(v, period);
@@ -130,8 +130,7 @@ class Finder {
   }
 
   /// The best loop in the run [begin, end), whose first period is the pattern of the others; no trips: none.
-  TraceRepeat aligned(uint32_t begin, uint32_t end, uint32_t period,
-                      const std::vector<uint8_t>& moved) const {
+  TraceLoop aligned(uint32_t begin, uint32_t end, uint32_t period, const std::vector<uint8_t>& moved) const {
     // Each value is needed until its last reader; an iteration that begins in between is passed by it.
     std::vector<uint32_t> reach(period, 0);
     uint32_t fixed = 0;  // operands that stay the same come before the loop
@@ -175,7 +174,7 @@ class Finder {
   }
 
   /// Only values of the last iteration are read from outside.
-  TraceRepeat cut(uint32_t first, uint32_t end, uint32_t period) const {
+  TraceLoop cut(uint32_t first, uint32_t end, uint32_t period) const {
     uint32_t scalars = 0;
     if (first + period > end) return {};
     for (uint32_t v = first; v < first + period; ++v) scalars += needed_[v] && at(v).op == Op::constant;
@@ -205,7 +204,7 @@ class Finder {
 
 }  // namespace
 
-std::vector<TraceRepeat> find_repeats(const Trace& t, const std::vector<uint8_t>& needed) {
+std::vector<TraceLoop> find_rolled_loops(const Trace& t, const std::vector<uint8_t>& needed) {
   return Finder(t, needed).run();
 }
 

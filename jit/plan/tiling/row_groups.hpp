@@ -1,0 +1,20 @@
+// Tile groups that a device runs as one kernel, row by row (jit/ir/rows.hpp).
+#pragma once
+#include <optional>
+
+#include "jit/ir/rows.hpp"
+#include "jit/plan/program.hpp"
+
+namespace lazy::jit {
+
+/// The tile group's steps as rows; nothing if they have dimensions other than its levels and one along the
+/// row, reduce anything but rows, or multiply matrices without being an attention. `loops`: of all steps of
+/// the program.
+std::optional<loop::FusedRows> rows_of(const Program&, const TileGroup&,
+                                       const std::vector<loop::LoopKernel>& loops);
+
+/// Leaves in `p.tile groups` those that are rows, and of attentions as parts what of them is. Others with
+/// products stay as well: they are cut into blocks where their values in between are large.
+void keep_row_groups(Program& p, const std::vector<loop::LoopKernel>& loops);
+
+}  // namespace lazy::jit
