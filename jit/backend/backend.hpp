@@ -44,7 +44,7 @@ class Kernel {
   virtual std::string stored() const { return {}; }
 };
 
-/// What the executor needs to know to cut a tile group's work into blocks (jit/plan/tiling/tile group.hpp).
+/// What the executor needs to know to cut a tile group's work into blocks (jit/plan/tiling/tile_group.hpp).
 struct Workers {
   int threads = 1;  // 0: a device, all of which works on each block, of some far_bytes of values in between
   size_t near_bytes = size_t{32} << 10;  // first- and second-level cache of one thread
