@@ -22,7 +22,7 @@ class MaskedView;
 struct Number {
   enum class Kind : uint8_t { boolean, integer, natural, real };  // natural: above the range of int64
   Kind kind = Kind::integer;
-  DType dtype = int64;  // of the C++ type; matters only when no tensor takes part
+  DType dtype = int64;  // scalar_dtype() of the C++ type; matters only when no tensor takes part
   union {
     int64_t i = 0;
     uint64_t u;
@@ -30,7 +30,7 @@ struct Number {
   };
   Number() = default;
   template <ScalarType T>
-  constexpr Number(T v) : dtype(literal_dtype<T>()) {
+  constexpr Number(T v) : dtype(detail::scalar_dtype<T>()) {
     if constexpr (std::is_same_v<T, bool>) {
       kind = Kind::boolean;
       i = v;
@@ -46,6 +46,8 @@ struct Number {
       d = static_cast<double>(v);
     }
   }
+  /// The dtype where no tensor takes part.
+  DType literal_dtype() const { return detail::literal_dtype(dtype); }
   double as_double() const {
     return kind == Kind::real ? d : kind == Kind::natural ? static_cast<double>(u) : static_cast<double>(i);
   }

@@ -32,9 +32,7 @@ ShapeArg::ShapeArg(const std::vector<int64_t>& v, Site s) {
 }
 Axes::Axes(std::initializer_list<Integer> v, Site s) : Dims(listed(v, "axes", s)) {}
 
-void Tensor::throw_empty(const char* op, const Site& s) {
-  fail<Error>(op, "the tensor is empty (default-constructed): assign to it first", s);
-}
+void Tensor::throw_empty(const char* op, const Site& s) { detail::throw_empty(op, s); }
 
 int64_t Tensor::size(Integer axis, Site s) const {
   const Shape& shape = node("size", s).shape;
@@ -50,14 +48,13 @@ const Tensor& Tensor::eval(Site s) const {
 
 Tensor Tensor::to(Device device, Site s) const {
   (void)node("to", s);
-  return Tensor(jit::transfer(handle_, device, s));
+  return Tensor(detail::transfer(handle_, device, s));
 }
 
 void eval(std::initializer_list<Located> tensors) {
   std::vector<const jit::Handle*> handles;
   for (const Located& t : tensors) {
-    if (!t.tensor->defined())
-      fail<Error>("eval", "the tensor is empty (default-constructed): assign to it first", t.site);
+    if (!t.tensor->defined()) detail::throw_empty("eval", t.site);
     handles.push_back(&t.tensor->handle());
   }
   jit::evaluate(handles, jit::Cause::eval, tensors.begin()->site);

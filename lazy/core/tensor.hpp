@@ -204,6 +204,12 @@ inline Arg::Arg(Tensor&& t, Site site) : owned_(std::move(t.handle_)), is_tensor
   t.packed_.reset();
 }
 
+/// An argument that is a tensor, where a scalar would mean something else.
+struct TensorArg : Arg {
+  TensorArg(const Tensor& t, Site s = Site::current()) : Arg(t, s) {}
+  TensorArg(Tensor&& t, Site s = Site::current()) : Arg(std::move(t), s) {}
+};
+
 /// A tensor and the line it was written on.
 struct Located {
   const Tensor* tensor;
