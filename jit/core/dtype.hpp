@@ -1,4 +1,4 @@
-// The element types, and what can be asked of one. The numeric order is part of every cache key.
+// The element types, and what can be asked of one: a row each. The numbers are part of every cache key.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,25 +20,40 @@ enum class DType : uint8_t {
   float32,
   float64
 };
-inline constexpr int kDTypeCount = 13;
 
 using enum DType;  // lazy::float32 is how users spell it
 
-constexpr size_t size_of(DType t) {
-  constexpr uint8_t bytes[kDTypeCount] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
-  return bytes[static_cast<int>(t)];
-}
-constexpr const char* name_of(DType t) {
-  constexpr const char* names[kDTypeCount] = {"bool",     "int8",    "int16",  "int32",  "int64",
-                                              "uint8",    "uint16",  "uint32", "uint64", "float16",
-                                              "bfloat16", "float32", "float64"};
-  return names[static_cast<int>(t)];
-}
+enum class DTypeKind : uint8_t { boolean, signed_int, unsigned_int, floating };
+
+struct DTypeTraits {
+  const char* name;        // as users read it
+  const char* short_name;  // in kernel dumps
+  DTypeKind kind;
+  uint8_t bytes;     // of an element in memory
+  uint8_t mantissa;  // floating: bits, the hidden one included; else 0
+};
+
+/// By the number of the type.
+inline constexpr DTypeTraits kDTypes[] = {
+    {"bool", "bool", DTypeKind::boolean, 1, 0},       {"int8", "i8", DTypeKind::signed_int, 1, 0},
+    {"int16", "i16", DTypeKind::signed_int, 2, 0},    {"int32", "i32", DTypeKind::signed_int, 4, 0},
+    {"int64", "i64", DTypeKind::signed_int, 8, 0},    {"uint8", "u8", DTypeKind::unsigned_int, 1, 0},
+    {"uint16", "u16", DTypeKind::unsigned_int, 2, 0}, {"uint32", "u32", DTypeKind::unsigned_int, 4, 0},
+    {"uint64", "u64", DTypeKind::unsigned_int, 8, 0}, {"float16", "f16", DTypeKind::floating, 2, 11},
+    {"bfloat16", "bf16", DTypeKind::floating, 2, 8},  {"float32", "f32", DTypeKind::floating, 4, 24},
+    {"float64", "f64", DTypeKind::floating, 8, 53},
+};
+inline constexpr int kDTypeCount = sizeof kDTypes / sizeof kDTypes[0];
+static_assert(kDTypeCount == static_cast<int>(DType::float64) + 1);
+
+constexpr const DTypeTraits& traits_of(DType t) { return kDTypes[static_cast<int>(t)]; }
+constexpr size_t size_of(DType t) { return traits_of(t).bytes; }
+constexpr const char* name_of(DType t) { return traits_of(t).name; }
 constexpr bool is_bool(DType t) { return t == DType::bool_; }
-constexpr bool is_float(DType t) { return t >= DType::float16; }
-constexpr bool is_signed_int(DType t) { return t >= DType::int8 && t <= DType::int64; }
-constexpr bool is_unsigned_int(DType t) { return t >= DType::uint8 && t <= DType::uint64; }
-constexpr bool is_int(DType t) { return t >= DType::int8 && t <= DType::uint64; }
+constexpr bool is_float(DType t) { return traits_of(t).kind == DTypeKind::floating; }
+constexpr bool is_signed_int(DType t) { return traits_of(t).kind == DTypeKind::signed_int; }
+constexpr bool is_unsigned_int(DType t) { return traits_of(t).kind == DTypeKind::unsigned_int; }
+constexpr bool is_int(DType t) { return is_signed_int(t) || is_unsigned_int(t); }
 /// float16 and bfloat16: stored in two bytes, computed in float32.
 constexpr bool is_half(DType t) { return t == DType::float16 || t == DType::bfloat16; }
 /// The type that arithmetic on `t` is carried out in.

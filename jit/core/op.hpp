@@ -6,9 +6,11 @@ namespace lazy::jit {
 
 enum class OpKind : uint8_t { input, constant, iota, pointwise, view, update, reduce, scan, contract };
 enum class DTypeRule : uint8_t { same, logical, given, first_bool, index };
+enum class Accepts : uint8_t { none, any, number, bits, integer, floating, boolean };
+enum class Exactness : uint8_t { exact, approximate };
 
 enum class Op : uint8_t {
-#define LAZY_OP(name, arity, kind, rule) name,
+#define LAZY_OP(name, ...) name,
 #include "jit/core/ops.def"
 #undef LAZY_OP
 };
@@ -18,10 +20,14 @@ struct OpRow {
   uint8_t arity;
   OpKind kind;
   DTypeRule rule;
+  Accepts accepts;
+  uint8_t cost;
+  Exactness exactness;
 };
 
 inline constexpr OpRow kOps[] = {
-#define LAZY_OP(name, arity, kind, rule) {#name, arity, OpKind::kind, DTypeRule::rule},
+#define LAZY_OP(name, arity, kind, rule, accepts, cost, exactness) \
+  {#name, arity, OpKind::kind, DTypeRule::rule, Accepts::accepts, cost, Exactness::exactness},
 #include "jit/core/ops.def"
 #undef LAZY_OP
 };
@@ -30,5 +36,7 @@ inline constexpr int kOpCount = sizeof(kOps) / sizeof(kOps[0]);
 constexpr const OpRow& row_of(Op op) { return kOps[static_cast<int>(op)]; }
 constexpr const char* name_of(Op op) { return row_of(op).name; }
 constexpr OpKind kind_of(Op op) { return row_of(op).kind; }
+/// The cost of one result, in additions.
+constexpr uint32_t cost_of(Op op) { return row_of(op).cost; }
 
 }  // namespace lazy::jit

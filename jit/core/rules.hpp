@@ -5,14 +5,12 @@
 
 namespace lazy::jit::loop {
 
-/// Whether `op` (a pointwise, reduce or scan row, or matmul) is defined on operands of type `t`. For `where`,
-/// the type of the two values; for `cast`, the type cast from. 16-bit floats are only loaded, cast and
-/// stored.
+/// True if `op` is defined in a kernel on operands of type `t`. For `where`, the type of the two values; for
+/// `cast`, the type cast from. 16-bit floats are only loaded, cast and stored.
 bool accepts(Op op, DType t);
 /// The type of the result, given the type that `accepts` speaks of. Not for cast, whose result is given.
 DType result_type(Op op, DType t);
-/// Rounded to within an error bound only, so that two backends may differ in the last bits. All other ops are
-/// exact.
+/// True if results are right to within an error bound only, so that two backends may differ in the last bits.
 bool is_approximate(Op op, DType t);
 /// "f32", "i64", "bool": the spelling of kernel dumps.
 const char* short_name(DType t);

@@ -7,9 +7,6 @@
 
 namespace lazy::jit {
 
-/// Rough cost of an op in cheap vector instructions.
-uint32_t cost_of(Op);
-
 class Fuser {
  public:
   Fuser(Trace& t, const FuseOptions& o) : t_(t), strict_(o.strict_layout), host_(o.host) {}
