@@ -1,4 +1,5 @@
-// Attentions among kernels that go along the same rows: what a device may run without the matrix of scores.
+// Recognises attentions among kernels that go along the same rows. A device may run one without the matrix of
+// scores.
 #pragma once
 #include <optional>
 
@@ -7,33 +8,36 @@
 
 namespace lazy::jit::loop {
 
-/// softmax(left right + ...) right': members of FusedRows that are
-///   scores: a product, its epilogue stores one value;
-///   top: the largest of a pointwise function x of the scores along the row;
-///   weights: e = exp(x - t), and their sum along the row, where t is the largest or, if that isn't finite, a
-///     number in its place (`finite_top`);
-///   perhaps quotients: e divided by what the epilogue of `weights` makes of the sum;
-///   values: a product whose left side are the weights.
-/// None of the values in between is needed elsewhere, but what the last two epilogues store. So the row can
-/// be gone along in parts, each of which corrects what the earlier ones have added up by the ratio of
-/// exponentials of their tops (Milakov and Gimelshein 2018; Dao et al. 2022).
+/// An attention: softmax(x) v, where x is a pointwise function of a product, such as q k' / 8 + mask. The
+/// members of the FusedRows are, in order:
+///   scores    a product; its epilogue stores one value;
+///   top       the largest x along the row;
+///   weights   e = exp(x - t) and its sum along the row. t is the top or, if that isn't finite, a number in
+///   its
+///             place (`finite_top`);
+///   quotients perhaps: e divided by what the epilogue of `weights` makes of the sum;
+///   values    a product whose left side is the weights.
+/// Invariant: no value in between is read elsewhere, but for what the last two epilogues store.
+/// So a device can go along the row in parts. Each part corrects what the earlier ones have added up by the
+/// ratio of exponentials of their tops (Milakov and Gimelshein 2018; Dao et al. 2022).
 struct Attention {
-  static constexpr size_t kScores = 0, kTop = 1, kWeights = 2;  // members
-  size_t last = 3;                                              // member: values
-  bool quotients = false;                                       // member 3
-  Product scores, values;
-  bool finite_top = false;
-  int16_t x = 0, top = 0;  // inner values
-  ValueId largest = 0;     // of member kTop: the value that is reduced
-  int16_t divisor = -1;    // inner value
-  /// The weights are made of x again, not of what was kept of it: arguments of kTop and of kWeights that must
-  /// then be the same. (Without it, whatever those are would be summed up right, but for rows of whose x
-  /// nothing is larger than -inf.)
+  static constexpr size_t kScores = 0, kTop = 1, kWeights = 2;  // indices into FusedRows::members
+  size_t last = 3;          // index of the member `values`: 3, or 4 if there are quotients
+  bool quotients = false;   // member 3 divides the weights by their sum
+  Product scores, values;   // the two products
+  bool finite_top = false;  // weights take a number in the top's place where that isn't finite
+  int16_t x = 0, top = 0;   // indices into FusedRows::inner: what the weights read, the scores or x; the top
+  ValueId largest = 0;      // in member kTop: the value that is reduced
+  int16_t divisor = -1;     // index into FusedRows::inner of what the quotients divide by; -1: none
+  /// Pairs of arguments, of kTop and of kWeights, that have to be the same at a launch: the weights compute x
+  /// again, from operands and scalars of their own. (If they differed, sums would still be right, but for
+  /// rows in which no x is larger than -inf.)
   std::vector<std::pair<uint16_t, uint16_t>> same_operands, same_scalars;
-  /// Of member kTop: x is `where(key <= row, ..., hidden)`, hidden being this scalar argument; -1: it isn't.
+  /// In member kTop: the scalar argument `hidden` of x = `where(key <= row, ..., hidden)`; -1 if x is not of
+  /// that form, so that no key is hidden by its order.
   int hidden = -1;
 };
-/// Nothing if they are no attention of float32 sums.
+/// Returns the attention that these members are; nothing if they are none, or not of float32 sums.
 std::optional<Attention> attention_of(const FusedRows&);
 
 }  // namespace lazy::jit::loop

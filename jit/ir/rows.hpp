@@ -1,6 +1,6 @@
-// Kernels that go along the same rows one after the other: what a device may run as one, a row at a time,
-// with values that only they need in memory of its own (softmax: the largest element, e to what is left,
-// their sum, the quotients).
+// Kernels that go along the same rows, one after the other. A device may run them as one kernel, a row at a
+// time, and keep values that only they need in memory of its own. Softmax, say: the largest element; exp of
+// what is left and the sum of that; the quotients.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,28 +9,29 @@
 
 namespace lazy::jit::loop {
 
-/// The last axis of each kernel runs along the row: it is what a `reduce` reduces and a `map` has for its
-/// last axis. All others are parallel, and the same rows in the same order in each kernel, though perhaps cut
-/// into axes otherwise: the n-th row is the n-th index of a kernel's axes but the last, in row-major order.
-/// Rows may have another length in each kernel. Members that are products, of whose rows the summed axis is
-/// no part, there are in an attention only (jit/ir/attention.hpp): its last one sums along the row.
+/// A list of kernels that have their rows in common.
+/// Invariant: the last axis of each kernel runs along the row; a `reduce` reduces that axis.
+/// Invariant: all other axes are parallel, and are the same rows in the same order in each kernel, though
+/// perhaps divided into axes in another way: the n-th row is the n-th index of a kernel's axes but the last,
+/// in row-major order. Rows may have another length in each kernel. Only an attention (jit/ir/attention.hpp)
+/// has members that are products; its last one sums along the row.
 struct FusedRows {
   static constexpr int16_t kOutside = -1;
   struct Member {
     LoopKernel kernel;
-    std::vector<int16_t>
-        inner;  // by operand: which of `inner` it is, or kOutside: memory as the arguments say
+    // By operand: its index into FusedRows::inner, or kOutside: it is in the memory that the arguments say.
+    std::vector<int16_t> inner;
   };
-  /// A value that lives as long as its row. Written by one member, then read by later ones.
+  /// A value that lives as long as its row: one member writes it, later ones read it.
   struct Inner {
     DType dtype{};
-    bool whole = false;  // an element for each index along the row; otherwise one, which does not move
+    bool whole = false;  // true: it has an element for each index along the row; false: one element
   };
   std::vector<Member> members;
   std::vector<Inner> inner;
 };
 
-/// As loop::identity.
+/// Returns the bytes that decide the generated code, as loop::identity does for one kernel.
 std::string identity(const FusedRows&);
 
 /// Arguments of a launch are those of the members, one after the other (layout_of each kernel); the first

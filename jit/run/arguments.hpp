@@ -1,9 +1,9 @@
-// What a run's launches are given: the words of every step (loop::ArgLayout), bound from a captured graph's
+// The arguments of a run's launches: the words of every step (loop::ArgLayout), bound from a captured graph's
 // nodes.
 //
 // Words depend on extents, strides, slice positions, addresses and scalars. A program mostly runs again with
-// all but the last two as they were: so its words are kept from one run for the next, which then only looks
-// at those, an address for each operand and a value for each scalar.
+// all but addresses and scalars as they were. So its words are kept from one run for the next, which then
+// binds an address for each operand and a value for each scalar, and nothing else.
 #pragma once
 #include <memory>
 #include <vector>
@@ -19,66 +19,71 @@ class Arguments {
  public:
   explicit Arguments(const Program&);
 
-  /// A run begins. What was bound stays so if only addresses and scalars can differ from the latest run's.
-  /// `context`: word kContext.
+  /// Begins a run. Words stay bound if only addresses and scalars can differ from the latest run's. `context`
+  /// becomes word kContext of each step.
   void begin(const CapturedGraph&, uint64_t context);
-  /// Step i's words are there, but for addresses and scalars. False if there is nothing to do.
+  /// Binds step i's words but for addresses and scalars. Returns false if the step has nothing to do, for an
+  /// extent is 0.
   bool lay_out(size_t i);
-  /// So are these. `address`: of each slot that the step reads or writes.
+  /// Binds step i's addresses and scalars. `address` has, by slot, those that the step reads or writes.
+  /// Returns false if the step has nothing to do.
   bool bind(size_t i, char* const* address);
-  /// Those of step i, as bound; of neighbouring steps one after the other.
+  /// Returns step i's words as bound. Words of neighbouring steps follow each other.
   const uint64_t* words(size_t i) const { return words_.data() + steps_[i].words; }
-  /// What of step i's is not as it was at the latest note_captured().
+  /// Says which of step i's words are not as they were at the latest note_captured().
   const Change& changed(size_t i) const { return steps_[i].changed; }
   void note_captured(size_t i) { steps_[i].changed = {0, false}; }
 
-  /// Whether this captured graph's run would find all but addresses and scalars as they were in a run before.
+  /// True if a run of this captured graph would find all but addresses and scalars as they were in the latest
+  /// run.
   bool as_before(const CapturedGraph&) const;
 
-  Arena arena;  // of runs with the same extents
-  /// What the backend keeps of the launches with these words; null if they are new.
+  Arena arena;  // where small values lie, as long as extents stay the same
+  /// The backend's record of the launches with these words; null if the words are new.
   std::unique_ptr<LaunchGraph> launch_graph;
 
  private:
   struct Bound {
-    uint32_t words = 0, addresses = 0, scalars = 0;  // where they begin
-    bool bound = false, empty = false;
-    Change changed;
+    // Index of the step's first entry in words_, addresses_, scalars_.
+    uint32_t words = 0, addresses = 0, scalars = 0;
+    bool bound = false, empty = false;  // all but addresses and scalars are in place; an extent is 0
+    Change changed;                     // since note_captured()
   };
-  /// A word that is an address: of a slot, or of an input's first element, and so many bytes on.
+  /// Says of a word that it is an address: `bytes` after the begin of a slot or of an input's first element.
   struct Address {
-    uint32_t word;
-    int slot;
-    uint32_t input;
+    uint32_t word;   // index into words_
+    int slot;        // -1: `input` says where
+    uint32_t input;  // value number
     int64_t bytes;
   };
-  /// A word that is a constant's value.
+  /// Says of a word that it is a constant's value.
   struct ScalarWord {
-    uint32_t word;
-    uint32_t constant;
-    DType from;
+    uint32_t word;      // index into words_
+    uint32_t constant;  // value number
+    DType from;         // the constant's dtype; the argument has its own
   };
   void note(const CapturedGraph&);
   void bind_anew(const Step&, Bound&);
-  /// Where the operand begins, from the address of its slot or input on.
+  /// Writes the operand's strides into the step's `words`. Returns where its first element is, in bytes after
+  /// the begin of its slot or input.
   int64_t bind_operand(const Step&, int operand, uint64_t* words) const;
 
   const Program& p_;
   const CapturedGraph* f_ = nullptr;
   uint64_t context_ = 0;
-  std::vector<Bound> steps_;  // and one more, where their ends are
+  std::vector<Bound> steps_;  // one a step, and one more that says where the last one ends
   std::vector<uint64_t> words_;
   std::vector<Address> addresses_;
   std::vector<ScalarWord> scalars_;
-  // What all words but addresses and scalars follow from: numbers of these values. The others' shapes follow
-  // from theirs and from the key.
+  // The values from whose extents, positions and (of an input) strides all words but addresses and scalars
+  // follow. Other values' shapes follow from these and from the key.
   struct Watched {
     uint32_t value;
     bool input;
   };
   std::vector<Watched> watched_;
-  std::vector<int64_t> numbers_;  // as they were; none: not looked at
-  uint32_t misses_ = 0;           // in a row
+  std::vector<int64_t> numbers_;  // the watched values' numbers in the latest run; empty: not noted
+  uint32_t misses_ = 0;           // runs in a row that found other numbers
 };
 
 }  // namespace lazy::jit

@@ -6,47 +6,49 @@
 
 namespace lazy::jit {
 
-/// Fills `p.tile groups`. By the key alone: extents are not looked at.
+/// Fills `p.tile_groups`. Goes by the key alone: extents are not looked at.
 void find_tile_groups(const Trace&, const Fusion&, const std::vector<loop::LoopKernel>&, Program& p);
 
-/// "kernels 0 to 2 block by block over 1 outer dimension, 2 values in scratch"
+/// Returns a line such as "kernels 0 to 2 block by block over 1 outer dimension, 2 values in scratch".
 std::string describe(const TileGroup&);
 
-/// How one run goes through a tile group.
+/// Says how one run goes through a tile group: decided anew for each run, from its extents.
 struct Blocks {
-  bool worth_it = false;          // if not, the steps run one after the other over everything
-  int level = 0;                  // the dimension that is cut; the ones outside it are taken index by index
-  int64_t extent[kMaxRank] = {};  // of each level
-  int64_t length = 0;             // indices of `level` in a block
+  bool worth_it = false;          // if false, the steps run one after the other over everything
+  int level = 0;                  // the level that is cut; those outside it are taken index by index
+  int64_t extent[kMaxRank] = {};  // by level
+  int64_t length = 0;             // indices of `level` in a block; the last one of a cut may have fewer
   int64_t cuts = 0;               // blocks of `level` for one index of the outer levels
   int64_t count = 0;              // blocks in all
-  int64_t pieces = 0;             // runs of blocks that go to the threads
-  size_t piece_bytes = 0;         // scratch of one piece
-  std::vector<size_t> offset;     // of each of the tile group's inner slots in it
+  int64_t pieces = 0;             // runs of neighbouring blocks; each goes to one thread
+  size_t piece_bytes = 0;         // bytes of one piece's scratch memory
+  std::vector<size_t> offset;     // by position in TileGroup::inner: bytes into a piece's scratch
 };
+/// Decides whether and how a run with these extents is cut.
 Blocks choose_blocks(const Program&, const TileGroup&, const CapturedGraph&, const Workers&);
 
-/// Arguments of a step bound for its whole box, to be moved from block to block.
+/// Moves the arguments of a step, which were bound for its whole box, from block to block.
 class BlockArguments {
  public:
-  /// `words`: as bound. `scratch`, by operand: it lies in memory for one block, and its pointer is an offset
-  /// in that of a piece.
+  /// `dim_of` has, by level, the step's dimension. `words` are the arguments as bound. `scratch` is 1 for
+  /// each operand that lies in memory for one block: its pointer is an offset into a piece's scratch.
   BlockArguments(const Step&, const uint8_t* dim_of, const Blocks&, const CapturedGraph&,
                  const uint64_t* words, const std::vector<uint8_t>& scratch);
-  /// `index`: of each level up to the one that is cut, where the block starts; `length` indices of that.
-  /// `piece`: start of the piece's scratch.
+  /// Sets extents, origins and pointers in `words` for one block. `index` has, by level up to the one that is
+  /// cut, where the block starts; it has `length` indices of the latter. `piece` is the begin of the piece's
+  /// scratch.
   void move(const int64_t* index, int64_t length, char* piece, uint64_t* words) const;
 
  private:
   struct Level {
-    int axis;
+    int axis;        // of the kernel
     int64_t unit;    // indices of the axis for one of the level
-    bool innermost;  // of the levels merged into that axis
+    bool innermost;  // true for the last of the levels that were merged into that axis
   };
   loop::ArgLayout at_;
   std::vector<Level> levels_;
-  std::vector<int64_t> steps_;  // operand * levels + level: bytes
-  std::vector<uint64_t> base_;  // by operand
+  std::vector<int64_t> steps_;  // bytes from one index of a level to the next, at operand * levels + level
+  std::vector<uint64_t> base_;  // by operand: its address, or its offset into the scratch
   std::vector<uint8_t> scratch_;
 };
 
