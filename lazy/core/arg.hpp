@@ -8,7 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "jit/graph/node.hpp"
+#include "jit/core/device.hpp"
+#include "jit/core/shape.hpp"
+#include "jit/graph/handle.hpp"
 #include "lazy/core/counts.hpp"
 #include "lazy/core/element.hpp"
 #include "support/site.hpp"

@@ -121,9 +121,7 @@ inline Tensor operator-(Arg x) { return negative(std::move(x)); }
 inline Tensor operator+(Arg x) { return positive(std::move(x)); }
 inline Tensor operator~(Arg x) { return bitwise_invert(std::move(x)); }
 /// Takes a Tensor itself: as an Arg it would compete with the conversion to bool. Its line is that of `x`.
-inline Tensor operator!(const Tensor& x) {
-  return logical_not(Arg(x, x.defined() ? x.handle()->site : Site()));
-}
+Tensor operator!(const Tensor& x);
 
 // Other spellings: NumPy's and torch's.
 

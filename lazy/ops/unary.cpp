@@ -117,4 +117,6 @@ Tensor logical_not(Arg x) {
 
 Tensor astype(Arg x, DType dtype) { return Tensor(cast(Operand("astype", x), dtype, x.site())); }
 
+Tensor operator!(const Tensor& x) { return logical_not(Arg(x, x.defined() ? x.handle()->site : Site())); }
+
 }  // namespace lazy
