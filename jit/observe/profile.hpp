@@ -35,6 +35,8 @@ uint64_t number_of(const Program&);
 /// A launch of a program's step.
 void launch(profile::Ticks start, profile::Ticks end, const Program&, const Step&, const uint64_t* words,
             uint32_t parts);
+/// A run of a program's step that is a call.
+void call(profile::Ticks start, profile::Ticks end, const Program&, const Step&, const CapturedGraph&);
 /// The steps of a tile group that took turns from start to end, as if they had run one by one: each gets its
 /// share of `spent`, time on all threads. `words`: their arguments for the whole box, one after the other.
 void tile_group(profile::Ticks start, profile::Ticks end, const Program&, const TileGroup&, int64_t blocks,

@@ -4,8 +4,9 @@
 
 namespace lazy::jit {
 
-/// Runs the program: afterwards every pending value with a handle has its buffer. Throws what allocation or a
-/// kernel throws; then no node was changed.
+/// Runs the program: afterwards every pending value with a handle has its buffer. Throws what allocation, a
+/// kernel or a call throws; then no node was changed. But what must not run twice and has run stands: the
+/// values are there, of the nodes in CapturedGraph::stands.
 void run(const Program&, CapturedGraph&, Backend&);
 
 }  // namespace lazy::jit
