@@ -1,11 +1,11 @@
-// The executor.
+// The executor: binds a captured graph's nodes to a program's steps and launches them.
 #pragma once
 #include "jit/plan/program.hpp"
 
 namespace lazy::jit {
 
-/// Runs the program: afterwards every pending value with a handle has its buffer. Throws what allocation or a
-/// kernel throws; then no node was changed.
+/// Runs the program: afterwards every output of the captured graph has its buffer. Throws what allocation or
+/// a kernel throws; then no node was changed, but inputs that were overwritten are marked `lost`.
 void run(const Program&, CapturedGraph&, Backend&);
 
 }  // namespace lazy::jit
