@@ -1,5 +1,5 @@
-// Launches of contractions: how much of the sides is copied into better order, and who computes which block.
-// The order of every sum is that of the kernel whatever is decided here.
+// Launches contractions: decides how much of the sides is copied into better order, and which thread computes
+// which block. Invariant: the order of every sum is that of the kernel, whatever is decided here.
 #pragma once
 #include "backends/cpu/packing/contraction.hpp"
 #include "backends/cpu/threads/parallel.hpp"
@@ -9,7 +9,7 @@ namespace lazy::cpu_backend {
 class Contraction {
  public:
   Contraction(const jit::loop::LoopKernel&, const ContractionForm&);
-  /// On at most so many threads.
+  /// Runs the launch on at most so many threads.
   void run(const Partition&, Partition::Entry, uint64_t* args, int threads) const;
 
  private:
