@@ -26,7 +26,8 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
 void store_program(std::span<const uint32_t> key, const CapturedGraph&, const Program&,
                    const std::vector<loop::LoopKernel>&, Backend&);
 
-/// A kept program taken apart. Invariant: the views are into the record's value, which has to outlive it.
+/// A kept program taken apart.
+/// Invariant: the views are into the record's value, which has to outlive it.
 struct StoredKernel {
   std::string_view identity, name, stored;
 };

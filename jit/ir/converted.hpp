@@ -21,7 +21,8 @@ struct ConvertedProduct {
   std::vector<Conversion> conversions;
 };
 /// Takes the kernel apart. Returns nothing if it is a product of operands of one type as it is, or if
-/// converting its sides would not make it one. Invariant: results are the kernel's to the bit.
+/// converting its sides would not make it one.
+/// Invariant: results are the kernel's to the bit.
 std::optional<ConvertedProduct> with_converted_sides(const LoopKernel&);
 
 }  // namespace lazy::jit::loop

@@ -1,5 +1,6 @@
 // Measures what this machine does in a nanosecond: once, at the first launch that might be worth a second
-// thread, in a few milliseconds. Invariant: only decisions about time follow from it, never a result.
+// thread, in a few milliseconds.
+// Invariant: only decisions about time follow from it, never a result.
 #pragma once
 #include <string>
 
