@@ -1,5 +1,5 @@
-// One block of memory for the small values that a run makes and nobody sees: with the same extents as in the
-// run before the same ones are made, so where each lies is decided once.
+// Puts the small values that a run makes and nobody sees into one block of memory. With the same extents as
+// in the run before the same ones are made, so where each lies is decided once.
 #pragma once
 #include <cstddef>
 #include <cstdint>

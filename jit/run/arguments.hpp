@@ -46,9 +46,9 @@ class Arguments {
   struct Bound {
     // Index of the step's first entry in words_, addresses_, scalars_.
     uint32_t words = 0, addresses = 0, scalars = 0;
-    bool bound = false,
-         empty = false;  // all but addresses and scalars are in place; a parallel axis has extent 0
-    Change changed;      // since note_captured()
+    // All but addresses and scalars are in place; a parallel axis has extent 0.
+    bool bound = false, empty = false;
+    Change changed;  // since note_captured()
   };
   /// Says of a word that it is an address: `bytes` after the begin of a slot or of an input's first element.
   struct Address {

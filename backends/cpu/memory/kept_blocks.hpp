@@ -13,8 +13,7 @@ using Milliseconds = uint64_t;  // on a clock that only goes on
 
 /// Keeps a list for each size class. The block given back last is taken first, so what a program doesn't need
 /// ages at the other end. Links and ages lie in the blocks.
-/// Invariant: nothing here asks the system for
-/// memory.
+/// Invariant: nothing here asks the system for memory.
 class KeptBlocks {
  public:
   /// Returns null if there is none.

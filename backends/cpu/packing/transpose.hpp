@@ -8,8 +8,8 @@
 
 namespace lazy::cpu_backend {
 
-/// What helper_copy_transposed must know of a kernel: what the kernel says of its strides, in two bits an
-/// axis; rank, bytes of an element, which operand is written.
+/// Tells helper_copy_transposed of a kernel: what the kernel says of its strides, in two bits an axis; rank,
+/// bytes of an element, which operand is written.
 struct CopyForm {
   int rank = 0, size = 0, output = 0;
   jit::loop::Stride stride[jit::loop::kMaxAxes] = {};  // of the operand read
