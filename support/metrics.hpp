@@ -34,7 +34,7 @@ namespace lazy {
   X(layouts_reused, "inputs that were there already in the layout wanted") \
   X(bytes_donated, "bytes of inputs reused for outputs")                   \
   X(values_dropped, "values with handles that were not stored")            \
-  X(bytes_dropped, "their bytes")                                         \
+  X(bytes_dropped, "their bytes")                                          \
   X(late_values, "of these, needed after all")                             \
   X(fallbacks, "kernels that the backend left to the reference one")       \
   X(programs_evicted, "cache entries dropped to keep the limits")          \

@@ -45,9 +45,9 @@ struct Built {
 };
 
 Built build(const jit::loop::LoopKernel& k, Isa isa) {
-  KernelWriter writer(k, isa);
-  writer.write();
-  return {writer.schedule(), writer.contraction(), publish(writer, k.name, k.at)};
+  const std::unique_ptr<KernelWriter> writer = KernelWriter::of(k, isa);
+  writer->write();
+  return {writer->schedule(), writer->contraction(), publish(*writer, k.name, k.at)};
 }
 
 bool sound(const Schedule& s, Isa isa) { return s.isa == isa && s.lanes > 0 && s.lanes <= 64; }

@@ -88,7 +88,8 @@ void drop_reference(Node* n) noexcept {
   if (static_cast<uint32_t>(n->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1) destroy(n);
 }
 
-void Handle::release(Node* n) noexcept {
+void Handle::release(Counted* counted) noexcept {
+  Node* const n = static_cast<Node*>(counted);
   if (static_cast<uint32_t>(n->counts.fetch_sub(Node::kHandle, std::memory_order_acq_rel)) == 1) destroy(n);
 }
 

@@ -15,7 +15,6 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 #include "jit/backend/buffer.hpp"
@@ -23,6 +22,8 @@
 #include "jit/core/dtype.hpp"
 #include "jit/core/op.hpp"
 #include "jit/core/shape.hpp"
+#include "jit/graph/handle.hpp"
+#include "jit/graph/scalar.hpp"
 #include "support/forks.hpp"
 #include "support/site.hpp"
 
@@ -30,25 +31,6 @@ namespace lazy::jit {
 
 class Graph;
 struct Component;
-
-/// A scalar of any dtype: the value's bytes in the low end, the rest zero (float16 as its 2 bytes, bool as 0
-/// or 1).
-struct Scalar {
-  uint64_t bits = 0;
-  template <class T>
-  static Scalar of(T v) {
-    static_assert(sizeof(T) <= 8);
-    Scalar s;
-    std::memcpy(&s.bits, &v, sizeof v);
-    return s;
-  }
-  template <class T>
-  T as() const {
-    T v;
-    std::memcpy(&v, &bits, sizeof v);
-    return v;
-  }
-};
 
 enum class State : uint8_t { pending, ready, flushing };  // flushing and all above it: see flushing_here()
 
@@ -59,10 +41,7 @@ inline State flushing_here() noexcept {
   return static_cast<State>(static_cast<uint32_t>(State::flushing) + forks::generation() % kStates);
 }
 
-struct Node {
-  static constexpr uint64_t kHandle = (1ull << 32) | 1;  // a handle is also a reference
-
-  std::atomic<uint64_t> counts{0};
+struct Node : Counted {
   std::atomic<State> state{State::pending};
   Op op{};
   DType dtype{};
@@ -114,34 +93,12 @@ struct Node {
 void add_reference(Node*) noexcept;
 void drop_reference(Node*) noexcept;
 
-/// What a Tensor holds: keeps the node's value alive across flushes.
-class Handle {
- public:
-  Handle() = default;
-  /// Takes over one handle count.
-  static Handle adopt(Node* n) {
-    Handle h;
-    h.node_ = n;
-    return h;
-  }
-  Handle(const Handle& o) noexcept : node_(o.node_) {
-    if (node_) node_->counts.fetch_add(Node::kHandle, std::memory_order_relaxed);
-  }
-  Handle(Handle&& o) noexcept : node_(o.node_) { o.node_ = nullptr; }
-  Handle& operator=(Handle o) noexcept {
-    std::swap(node_, o.node_);
-    return *this;
-  }
-  ~Handle() {
-    if (node_) release(node_);
-  }
-  Node* get() const { return node_; }
-  Node* operator->() const { return node_; }
-  explicit operator bool() const { return node_ != nullptr; }
-
- private:
-  static void release(Node*) noexcept;
-  Node* node_ = nullptr;
-};
+inline Handle Handle::adopt(Node* n) {
+  Handle h;
+  h.node_ = n;
+  return h;
+}
+inline Node* Handle::get() const { return static_cast<Node*>(node_); }
+inline Node* Handle::operator->() const { return static_cast<Node*>(node_); }
 
 }  // namespace lazy::jit

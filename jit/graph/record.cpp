@@ -202,13 +202,6 @@ Handle from_blob(void* data, DType type, const Shape& shape, const Dims& strides
   return copy;
 }
 
-const char* name_of(Cause c) {
-  constexpr const char* names[kCauseCount] = {"item",         "to_vector", "data",       "print",
-                                              "eval",         "truth",     "node_limit", "byte_limit",
-                                              "other_thread", "eager",     "transfer"};
-  return names[static_cast<int>(c)];
-}
-
 namespace {
 
 /// Evaluated, row-major, where it is.

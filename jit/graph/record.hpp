@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "jit/graph/cause.hpp"
 #include "jit/graph/node.hpp"
 
 namespace lazy::jit {
@@ -46,22 +47,6 @@ Handle from_bytes(const void* bytes, DType, const Shape&, Device, const Site&);
 /// index 0. A device other than the CPU gets a copy.
 Handle from_blob(void* data, DType, const Shape&, const Dims& strides, std::function<void(void*)> deleter,
                  Device, const Site&);
-
-enum class Cause : uint8_t {
-  item,
-  to_vector,
-  data,
-  print,
-  eval,
-  truth,
-  node_limit,
-  byte_limit,
-  other_thread,
-  eager,
-  transfer
-};
-inline constexpr int kCauseCount = 11;
-const char* name_of(Cause);
 
 /// Makes the values of these nodes exist, with all of the pending components that they are in. Throws what
 /// the run threw; the nodes are then pending again.

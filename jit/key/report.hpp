@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "jit/graph/record.hpp"
+#include "jit/graph/cause.hpp"
+#include "support/site.hpp"
 
 namespace lazy::jit {
 

@@ -8,7 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "jit/graph/node.hpp"
+#include "jit/core/device.hpp"
+#include "jit/core/shape.hpp"
+#include "jit/graph/handle.hpp"
 #include "lazy/core/counts.hpp"
 #include "lazy/core/element.hpp"
 #include "support/site.hpp"
@@ -22,7 +24,7 @@ class MaskedView;
 struct Number {
   enum class Kind : uint8_t { boolean, integer, natural, real };  // natural: above the range of int64
   Kind kind = Kind::integer;
-  DType dtype = int64;  // of the C++ type; matters only when no tensor takes part
+  DType dtype = int64;  // scalar_dtype() of the C++ type; matters only when no tensor takes part
   union {
     int64_t i = 0;
     uint64_t u;
@@ -30,7 +32,7 @@ struct Number {
   };
   Number() = default;
   template <ScalarType T>
-  constexpr Number(T v) : dtype(literal_dtype<T>()) {
+  constexpr Number(T v) : dtype(detail::scalar_dtype<T>()) {
     if constexpr (std::is_same_v<T, bool>) {
       kind = Kind::boolean;
       i = v;
@@ -46,6 +48,8 @@ struct Number {
       d = static_cast<double>(v);
     }
   }
+  /// The dtype where no tensor takes part.
+  DType literal_dtype() const { return detail::literal_dtype(dtype); }
   double as_double() const {
     return kind == Kind::real ? d : kind == Kind::natural ? static_cast<double>(u) : static_cast<double>(i);
   }

@@ -15,9 +15,10 @@ namespace {
 bool is_constant(const Handle& h) { return h->op == Op::constant; }
 bool is_source(const Handle& h) { return is_constant(h) || h->op == Op::iota; }
 
-/// A view of a constant is a constant, where that is.
-Handle reshaped_constant(const Handle& h, const Shape& shape, const Site& s) {
-  return jit::constant(h->scalar, h->dtype, shape, h->device, s);
+/// Records a view. Of a constant it is a constant, where that is.
+Handle view(Op op, const Handle& h, const Shape& shape, const Site& s, const jit::Attributes& attributes) {
+  if (is_constant(h)) return folded(op, {&h}, h->scalar, h->dtype, shape, h->device, s, attributes);
+  return detail::record(op, {&h}, h->dtype, shape, s, attributes);
 }
 
 std::string text(const Number& n) {
@@ -39,27 +40,30 @@ void check_fits(const char* op, const Arg& a, DType t) {
 
 }  // namespace
 
-const Handle& tensor_of(const char* op, const Arg& a) {
-  if (!a.handle()) {
-    if (a.is_tensor())
-      fail<Error>(op, "the tensor is empty (default-constructed): assign to it first", a.site());
-    fail<Error>(op, "a tensor is needed here, not a scalar", a.site());
-  }
-  return a.handle();
+void throw_empty(const char* op, const Site& s) {
+  fail<Error>(op, "the tensor is empty (default-constructed): assign to it first", s);
 }
 
-Handle any_of(const char* op, const Arg& a) {
-  if (a.is_tensor()) return tensor_of(op, a);
-  return constant(a.number(), a.number().dtype, {}, a.site());
+Handle Operand::missing(const char* op, const Arg& a) {
+  if (a.is_tensor()) throw_empty(op, a.site());
+  return constant(a.number(), a.number().literal_dtype(), {}, a.site());
 }
 
-Handle take(const char* op, Arg& a) {
-  if (!a.is_tensor()) return any_of(op, a);
-  (void)tensor_of(op, a);
-  return a.take();
+Handle Operand::missing(const char* op, const Arg& a, DType t) {
+  if (a.is_tensor()) throw_empty(op, a.site());
+  check_fits(op, a, t);
+  return constant(a.number(), t, {}, a.site());
 }
 
-DType float_type(DType t) { return is_float(t) ? t : float64; }
+Handle Operand::converted(Arg& a, DType t) { return cast(a.take(), t, a.site()); }
+Handle Operand::converted(const Arg& a, DType t) { return cast(a.handle(), t, a.site()); }
+
+Shape shape_of(const char* op, const Arg& a) {
+  if (a.is_tensor() && !a.handle()) throw_empty(op, a.site());
+  return a.handle() ? a.handle()->shape : Shape();
+}
+
+DType float_type(DType t) { return is_float(t) ? t : get_default_dtype(); }
 
 namespace {
 bool try_promote(DType a, DType b, DType& out) {
@@ -100,17 +104,18 @@ DType promote(const char* op, DType a, DType b, const Site& s) {
   return t;
 }
 
-DType common_type(const char* op, std::initializer_list<const Arg*> args) {
+DType common_type(const char* op, std::span<const Arg* const> args) {
   if (args.size() == 2) {  // most often there is nothing to decide
-    const Handle &a = args.begin()[0]->handle(), &b = args.begin()[1]->handle();
+    const Handle &a = args[0]->handle(), &b = args[1]->handle();
     if (a && b && a->dtype == b->dtype) return a->dtype;
   }
   DType t{};
   bool found = false;
   for (const Arg* a : args) {
     if (!a->is_tensor()) continue;
-    const DType d = tensor_of(op, *a)->dtype;
-    t = found && d != t ? promote(op, t, d, (*args.begin())->site()) : d;
+    if (!a->handle()) throw_empty(op, a->site());
+    const DType d = a->handle()->dtype;
+    t = found && d != t ? promote(op, t, d, args[0]->site()) : d;
     found = true;
   }
   const bool weak = found;
@@ -119,23 +124,14 @@ DType common_type(const char* op, std::initializer_list<const Arg*> args) {
     if (weak) {
       t = with_scalar(t, a->number());
     } else {
-      t = found ? promote(op, t, a->number().dtype, a->site()) : a->number().dtype;
+      const DType d = a->number().literal_dtype();
+      t = found ? promote(op, t, d, a->site()) : d;
       found = true;
     }
   }
   for (const Arg* a : args)
     if (!a->is_tensor()) check_fits(op, *a, t);
   return t;
-}
-
-Handle operand(const char* op, const Arg& a, DType t) {
-  if (a.is_tensor()) return cast(tensor_of(op, a), t, a.site());
-  check_fits(op, a, t);
-  return constant(a.number(), t, {}, a.site());
-}
-
-Handle take(const char* op, Arg& a, DType t) {
-  return a.is_tensor() ? cast(take(op, a), t, a.site()) : operand(op, a, t);
 }
 
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b, const Site& s) {
@@ -170,44 +166,49 @@ void check_devices(const char* op, std::initializer_list<const Handle*> operands
 }
 
 Handle constant(const Number& n, DType t, const Shape& shape, const Site& s) {
-  return jit::constant(to_scalar(n, t), t, shape, s);
+  return detail::constant(to_scalar(n, t), t, shape, jit::default_device(s), s);
 }
 
 Handle constant(const Number& n, DType t, const Shape& shape, const Handle& like, const Site& s) {
-  return jit::constant(to_scalar(n, t), t, shape, like->device, s);
+  return detail::constant(to_scalar(n, t), t, shape, like->device, s);
+}
+
+Handle values(const void* bytes, DType t, const Shape& shape, const Handle& like, const Site& s) {
+  return jit::from_bytes(bytes, t, shape, like->device, s);
 }
 
 Handle slice_update(const char* name, const Handle& base, const Handle& update, const Dims& start,
                     const Dims& step, const Site& s) {
   check_devices(name, {&base, &update}, s);
-  return jit::record(Op::slice_update, {&base, &update}, base->dtype, base->shape, s,
-                     {.ints = start, .steps = step, .axes = {}});
+  return detail::record(Op::slice_update, {&base, &update}, base->dtype, base->shape, s,
+                        {.ints = start, .steps = step, .axes = {}});
 }
 
 Handle cast(const Handle& h, DType t, const Site& s) {
   if (h->dtype == t) return h;
-  if (is_constant(h)) return jit::constant(convert(h->scalar, h->dtype, t), t, h->shape, h->device, s);
-  return jit::record(Op::cast, {&h}, t, h->shape, s);
+  if (is_constant(h))
+    return folded(Op::cast, {&h}, convert(h->scalar, h->dtype, t), t, h->shape, h->device, s);
+  return detail::record(Op::cast, {&h}, t, h->shape, s);
 }
 
 Handle unary(Op op, const Handle& h, const Site& s) {
   const DType t = jit::row_of(op).rule == jit::DTypeRule::logical ? bool_ : h->dtype;
-  jit::Scalar folded;
-  if (is_constant(h) && fold(op, h->dtype, h->scalar, folded))
-    return jit::constant(folded, t, h->shape, h->device, s);
-  return jit::record(op, {&h}, t, h->shape, s);
+  jit::Scalar value;
+  if (is_constant(h) && fold(op, h->dtype, h->scalar, value))
+    return folded(op, {&h}, value, t, h->shape, h->device, s);
+  return detail::record(op, {&h}, t, h->shape, s);
 }
 
 namespace {
 
 /// Computes an op of two constants; none if the op is not folded.
-[[gnu::noinline]] std::optional<Handle> folded(Op op, const Handle& a, const Handle& b, DType t,
-                                               const Shape& shape, const Site& s) {
+[[gnu::noinline]] std::optional<Handle> fold_two(Op op, const Handle& a, const Handle& b, DType t,
+                                                 const Shape& shape, const Site& s) {
   jit::Scalar value;
   if (!fold(op, a->dtype, a->scalar, b->scalar, value)) return {};
   // The result is where one was moved to: a literal beside it is on the default device.
   const Device device = a->device == b->device || a->device != jit::default_device(s) ? a->device : b->device;
-  return jit::constant(value, t, shape, device, s);
+  return folded(op, {&a, &b}, value, t, shape, device, s);
 }
 
 }  // namespace
@@ -217,22 +218,27 @@ Handle binary(const char* name, Op op, const Handle& a, const Handle& b, const S
   const Shape shape = broadcast_shapes(name, a->shape, b->shape, s);
   if (a->device != b->device) check_devices(name, {&a, &b}, s);
   if (is_constant(a) && is_constant(b))
-    if (const auto constant = folded(op, a, b, t, shape, s)) return *constant;
-  return jit::record(op, {&a, &b}, t, shape, s);
+    if (const auto constant = fold_two(op, a, b, t, shape, s)) return *constant;
+  return detail::record(op, {&a, &b}, t, shape, s);
 }
 
 Handle where(const char* name, const Handle& condition, const Handle& a, const Handle& b, const Site& s) {
   const Shape shape =
       broadcast_shapes(name, condition->shape, broadcast_shapes(name, a->shape, b->shape, s), s);
   check_devices(name, {&condition, &a, &b}, s);
-  return jit::record(Op::where, {&condition, &a, &b}, a->dtype, shape, s);
+  return detail::record(Op::where, {&condition, &a, &b}, a->dtype, shape, s);
+}
+
+Handle fma(const char* name, const Handle& a, const Handle& b, const Handle& c, const Site& s) {
+  const Shape shape = broadcast_shapes(name, broadcast_shapes(name, a->shape, b->shape, s), c->shape, s);
+  check_devices(name, {&a, &b, &c}, s);
+  return detail::record(Op::fma, {&a, &b, &c}, a->dtype, shape, s);
 }
 
 Handle reshape(const Handle& h, const Shape& shape, const Site& s, int leading_kept) {
   if (h->shape == shape) return h;
-  if (is_constant(h)) return reshaped_constant(h, shape, s);
   const Dims axes = leading_kept > 0 ? Dims{jit::kLeadingKept, leading_kept} : Dims{};
-  return jit::record(Op::reshape, {&h}, h->dtype, shape, s, {.ints = shape, .steps = {}, .axes = axes});
+  return view(Op::reshape, h, shape, s, {.ints = shape, .steps = {}, .axes = axes});
 }
 
 Handle permute(const Handle& h, const Dims& axes, const Site& s) {
@@ -243,29 +249,34 @@ Handle permute(const Handle& h, const Dims& axes, const Site& s) {
     same = same && axes[i] == i;
   }
   if (same) return h;
-  if (is_constant(h)) return reshaped_constant(h, shape, s);
-  return jit::record(Op::permute, {&h}, h->dtype, shape, s, {.ints = {}, .steps = {}, .axes = axes});
+  return view(Op::permute, h, shape, s, {.ints = {}, .steps = {}, .axes = axes});
+}
+
+Handle matrix_transpose(const Handle& h, const Site& s) {
+  const int rank = h->shape.size();
+  Dims axes;
+  for (int i = 0; i < rank - 2; ++i) axes.push_back(i);
+  axes.push_back(rank - 1);
+  axes.push_back(rank - 2);
+  return permute(h, axes, s);
 }
 
 Handle broadcast(const Handle& h, const Shape& shape, const Site& s) {
   if (h->shape == shape) return h;
-  if (is_constant(h)) return reshaped_constant(h, shape, s);
-  return jit::record(Op::broadcast, {&h}, h->dtype, shape, s, {.ints = shape, .steps = {}, .axes = {}});
+  return view(Op::broadcast, h, shape, s, {.ints = shape, .steps = {}, .axes = {}});
 }
 
 Handle slice(const Handle& h, const Dims& start, const Dims& step, const Shape& shape, const Site& s) {
   bool same = shape == h->shape;
   for (int i = 0; i < start.size(); ++i) same = same && start[i] == 0 && (step[i] == 1 || shape[i] <= 1);
   if (same) return h;
-  if (is_constant(h)) return reshaped_constant(h, shape, s);
-  return jit::record(Op::slice, {&h}, h->dtype, shape, s, {.ints = start, .steps = step, .axes = {}});
+  return view(Op::slice, h, shape, s, {.ints = start, .steps = step, .axes = {}});
 }
 
 Handle window(const Handle& h, const Dims& axes, const Dims& step, const Dims& dilation, const Shape& shape,
               const Site& s) {
   if (axes.empty()) return h;
-  if (is_constant(h)) return reshaped_constant(h, shape, s);
-  return jit::record(Op::window, {&h}, h->dtype, shape, s, {.ints = step, .steps = dilation, .axes = axes});
+  return view(Op::window, h, shape, s, {.ints = step, .steps = dilation, .axes = axes});
 }
 
 int normal_axis(const char* op, int64_t axis, int rank, const Site& s) {
@@ -301,7 +312,7 @@ bool same_kind(DType from, DType to) {
 
 Handle stored_as(const char* op, const Arg& a, DType to) {
   if (a.is_tensor()) {
-    const Handle& h = tensor_of(op, a);
+    const Operand h(op, a);
     if (!same_kind(h->dtype, to))
       fail<DtypeError>(op,
                        std::string("a ") + name_of(h->dtype) + " value does not go into a tensor of " +
@@ -313,7 +324,7 @@ Handle stored_as(const char* op, const Arg& a, DType to) {
   if ((n.kind == Number::Kind::real && !is_float(to)) || (n.kind != Number::Kind::boolean && is_bool(to)))
     fail<DtypeError>(op, text(n) + " does not go into a tensor of " + name_of(to) + ": convert with astype",
                      a.site());
-  return operand(op, a, to);
+  return Operand(op, a, to);
 }
 
 }  // namespace lazy::detail
@@ -327,6 +338,6 @@ bool can_cast(DType from, DType to) {
   DType t{};
   return detail::try_promote(from, to, t) && t == to;
 }
-bool can_cast(Arg from, DType to) { return can_cast(detail::any_of("can_cast", from)->dtype, to); }
+bool can_cast(Arg from, DType to) { return can_cast(detail::Operand("can_cast", from)->dtype, to); }
 
 }  // namespace lazy

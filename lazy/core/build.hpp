@@ -3,63 +3,80 @@
 #include <initializer_list>
 #include <string>
 
-#include "jit/graph/record.hpp"
 #include "lazy/core/counts.hpp"
+#include "lazy/core/record.hpp"
 #include "lazy/core/tensor.hpp"
 #include "support/error.hpp"
 
 namespace lazy::detail {
-
-using jit::Handle;
-using jit::Op;
 
 template <class E>
 [[noreturn]] void fail(const char* op, const std::string& what, const Site& s) {
   throw E(std::string(op) + ": " + what, s);
 }
 
-/// The operand's node; throws if the Tensor is default-constructed or the operand a scalar.
-const Handle& tensor_of(const char* op, const Arg&);
-/// As above, but a scalar becomes a 0-d constant of its own dtype.
-Handle any_of(const char* op, const Arg&);
-/// any_of() for the operand's last use: see Arg::take.
-Handle take(const char* op, Arg&);
+/// Throws Error: the Tensor is default-constructed.
+[[noreturn]] void throw_empty(const char* op, const Site&);
 
-/// The dtype that two promote to; DtypeError if they have none in common.
-DType promote(const char* op, DType, DType, const Site&);
-/// The dtype that the operands promote to. Checks that integer scalars fit.
-DType common_type(const char* op, std::initializer_list<const Arg*>);
-/// bool and integers become float64.
-DType float_type(DType);
-/// The operand in dtype `t`; scalars are 0-d constants (which must fit: common_type has checked, or this
-/// throws).
-Handle operand(const char* op, const Arg&, DType t);
-/// operand() for the operand's last use.
-Handle take(const char* op, Arg&, DType t);
-
-/// The operand's last use, as operand() but without a copy of the handle where a variable has the dtype
-/// already. Refers to the variable: for one expression.
+/// The value of an argument: the one way from what users give to what is recorded. A scalar is a 0-d
+/// constant. What a parameter holds of a temporary goes over to the Operand, and so with it: a parameter
+/// would live until the caller's statement ends, and what has a handle then is kept as a value. A variable is
+/// referred to: for one expression. Throws Error if the Tensor is default-constructed.
 class Operand {
  public:
+  /// As it is; a scalar in its own dtype.
+  Operand(const char* op, Arg& a) : use_(a.variable()) {
+    if (!a.handle()) own(missing(op, a));
+    else if (!use_) own(a.take());
+  }
+  /// In dtype `t`, which a scalar must fit (DtypeError).
   Operand(const char* op, Arg& a, DType t) : use_(a.variable()) {
-    if (!a.handle() || a.handle()->dtype != t) owned_ = take(op, a, t), use_ = &owned_;
-    else if (!use_) owned_ = a.take(), use_ = &owned_;
+    if (!a.handle()) own(missing(op, a, t));
+    else if (a.handle()->dtype != t) own(converted(a, t));
+    else if (!use_) own(a.take());
+  }
+  /// Of an argument that others look at, too, as those in a list.
+  Operand(const char* op, const Arg& a) : use_(a.variable()) {
+    if (!use_ || !*use_) own(a.handle() ? a.handle() : missing(op, a));
+  }
+  Operand(const char* op, const Arg& a, DType t) : use_(&owned_) {
+    owned_ = a.handle() ? converted(a, t) : missing(op, a, t);
   }
   Operand(const Operand&) = delete;
   operator const Handle&() const { return *use_; }
+  jit::Node* operator->() const { return use_->get(); }
+  /// The handle, for who keeps it.
+  Handle take() && { return use_ == &owned_ ? std::move(owned_) : *use_; }
 
  private:
+  void own(Handle h) { owned_ = std::move(h), use_ = &owned_; }
+  static Handle missing(const char* op, const Arg&);
+  static Handle missing(const char* op, const Arg&, DType);
+  static Handle converted(Arg&, DType);
+  static Handle converted(const Arg&, DType);
+
   const Handle* use_;
   Handle owned_;
 };
 
+/// The shape of the operand, which stays in the argument.
+Shape shape_of(const char* op, const Arg&);
+
+/// The dtype that two promote to; DtypeError if they have none in common.
+DType promote(const char* op, DType, DType, const Site&);
+/// The dtype that the operands promote to. Checks that integer scalars fit.
+DType common_type(const char* op, std::span<const Arg* const>);
+inline DType common_type(const char* op, std::initializer_list<const Arg*> args) {
+  return common_type(op, std::span(args.begin(), args.size()));
+}
+/// bool and integers become the default dtype.
+DType float_type(DType);
 /// Throws DeviceError if two values of the operands are on different devices (constants are anywhere).
 void check_devices(const char* op, std::initializer_list<const Handle*>, const Site&);
 /// The shape that both broadcast to; ShapeError naming both.
 Shape broadcast_shapes(const char* op, const Shape&, const Shape&, const Site&);
 
-// Recording. Operands are right already; constants are folded, and views that change nothing return their
-// operand.
+// Recording. Operands are right already, and constants are folded.
 
 Handle cast(const Handle&, DType, const Site&);
 /// The result has the operand's dtype, or bool where the op's row is `logical`.
@@ -70,15 +87,26 @@ Handle where(const char* name, const Handle& condition, const Handle&, const Han
 /// (..., m, k) x (..., k, n) of one dtype other than bool and equal k; the leading axes broadcast
 /// (ShapeError).
 Handle matmul(const char* name, const Handle&, const Handle&, const Site&);
+/// Floating point only: a * b + c, rounded once. Broadcasts.
+Handle fma(const char* name, const Handle& a, const Handle& b, const Handle& c, const Site&);
+/// Reduces along the axes (none: all) in the operand's dtype; any and all take bool, of which max and min are
+/// those two. ShapeError for the largest, or its position, of no elements; IndexError as for normal_axes().
+Handle reduce(const char* name, Op, const Handle&, const Dims& axes, KeepDims, const Site&);
 Handle constant(const Number&, DType, const Shape&, const Site&);
 /// Records the same where `like` is.
 Handle constant(const Number&, DType, const Shape&, const Handle& like, const Site&);
+/// Records values of the host where `like` is.
+Handle values(const void* bytes, DType, const Shape&, const Handle& like, const Site&);
 /// `update` put into `base` from `start` on, `step` apart, both of one dtype.
 Handle slice_update(const char* name, const Handle& base, const Handle& update, const Dims& start,
                     const Dims& step, const Site&);
+// Views. Those that change nothing return their operand.
+
 /// `leading_kept`: so many leading dimensions stay what they are, whatever the extents.
 Handle reshape(const Handle&, const Shape&, const Site&, int leading_kept = 0);
 Handle permute(const Handle&, const Dims& axes, const Site&);
+/// The last two axes change places.
+Handle matrix_transpose(const Handle&, const Site&);
 Handle broadcast(const Handle&, const Shape&, const Site&);
 Handle slice(const Handle&, const Dims& start, const Dims& step, const Shape&, const Site&);
 /// Op::window's view; see ops.def. `shape` is the result's.

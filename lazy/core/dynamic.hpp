@@ -12,9 +12,10 @@ namespace lazy {
 /// `dim` counts from the end if negative. Throws IndexError.
 void mark_static(const Arg& x, Integer dim);
 
-/// Programs that read `x` from now on serve every extent along `dim`, also under LAZY_DYNAMIC=never. The
-/// extent has to lie in [min, max], else ShapeError is thrown: a check of the program's own expectation.
-/// Throws IndexError.
+/// Programs that read `x` from now on serve every extent along `dim`, also under LAZY_DYNAMIC=never. An
+/// extent outside [min, max] throws ShapeError, and `x` is not marked: marks are part of a program's key, so
+/// no value outside its bounds reaches a program of marked ones. Values made from `x` are not marked. Throws
+/// IndexError.
 void mark_dynamic(const Arg& x, Integer dim, Integer min = 0,
                   Integer max = std::numeric_limits<int64_t>::max());
 

@@ -3,7 +3,9 @@
 // Only ops whose result is exactly rounded are folded, so that the value is the one that the recorded op
 // would give.
 #pragma once
-#include "jit/graph/node.hpp"
+#include "jit/core/dtype.hpp"
+#include "jit/core/op.hpp"
+#include "jit/graph/scalar.hpp"
 
 namespace lazy::detail {
 

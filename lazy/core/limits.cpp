@@ -19,7 +19,7 @@ FInfo finfo(DType t, Site s) {
                  static_cast<double>(L::min())};
   });
 }
-FInfo finfo(const Tensor& x, Site s) { return finfo(detail::tensor_of("finfo", Arg(x, s))->dtype, s); }
+FInfo finfo(const Tensor& x, Site s) { return finfo(detail::Operand("finfo", Arg(x, s))->dtype, s); }
 
 IInfo iinfo(DType t, Site s) {
   if (!is_int(t)) detail::fail<DtypeError>("iinfo", std::string(name_of(t)) + " is not an integer dtype", s);
@@ -29,6 +29,6 @@ IInfo iinfo(DType t, Site s) {
                  static_cast<int64_t>(L::lowest())};
   });
 }
-IInfo iinfo(const Tensor& x, Site s) { return iinfo(detail::tensor_of("iinfo", Arg(x, s))->dtype, s); }
+IInfo iinfo(const Tensor& x, Site s) { return iinfo(detail::Operand("iinfo", Arg(x, s))->dtype, s); }
 
 }  // namespace lazy

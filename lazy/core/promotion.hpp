@@ -7,10 +7,11 @@
 //
 // C++ scalars are weak: they take the tensor's dtype as far as their kind allows. A bool keeps any dtype; an
 // integer keeps integers and floats (it must fit an integer dtype, or DtypeError) and makes bool int64; a
-// floating-point scalar keeps floats and makes bools and integers float64. Where no tensor takes part,
-// scalars count with their own dtype (float is float32, double float64, int int64).
+// floating-point scalar keeps floats and makes bools and integers the default dtype (set_default_dtype:
+// float32 unless set). Where no tensor takes part, scalars count with their own dtype (int is int64, float
+// float32, double the default dtype). Comparisons of an integer tensor with a scalar are exact.
 //
-// Functions that only floats have (divide, exp, mean, ...) compute bools and integers in float64.
+// Functions that only floats have (divide, exp, mean, ...) compute bools and integers in the default dtype.
 #pragma once
 #include "lazy/core/tensor.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "jit/graph/node.hpp"
+#include "jit/graph/scalar.hpp"
 #include "lazy/core/element.hpp"
 
 namespace lazy {

@@ -32,8 +32,22 @@ ShapeArg::ShapeArg(const std::vector<int64_t>& v, Site s) {
 }
 Axes::Axes(std::initializer_list<Integer> v, Site s) : Dims(listed(v, "axes", s)) {}
 
-void Tensor::throw_empty(const char* op, const Site& s) {
-  fail<Error>(op, "the tensor is empty (default-constructed): assign to it first", s);
+const jit::Node& Tensor::node(const char* op, const Site& s) const {
+  if (!handle_) detail::throw_empty(op, s);
+  return *handle_.get();
+}
+
+const Shape& Tensor::shape(Site s) const { return node("shape", s).shape; }
+DType Tensor::dtype(Site s) const { return node("dtype", s).dtype; }
+int Tensor::ndim(Site s) const { return node("ndim", s).shape.size(); }
+int64_t Tensor::size(Site s) const { return numel(node("size", s).shape); }
+Device Tensor::device(Site s) const { return node("device", s).device; }
+size_t Tensor::count(const char* op, const Site& s) const {
+  return static_cast<size_t>(numel(node(op, s).shape));
+}
+size_t Tensor::nbytes(Site s) const {
+  const jit::Node& n = node("nbytes", s);
+  return static_cast<size_t>(numel(n.shape)) * size_of(n.dtype);
 }
 
 int64_t Tensor::size(Integer axis, Site s) const {
@@ -50,14 +64,13 @@ const Tensor& Tensor::eval(Site s) const {
 
 Tensor Tensor::to(Device device, Site s) const {
   (void)node("to", s);
-  return Tensor(jit::transfer(handle_, device, s));
+  return Tensor(detail::transfer(handle_, device, s));
 }
 
 void eval(std::initializer_list<Located> tensors) {
   std::vector<const jit::Handle*> handles;
   for (const Located& t : tensors) {
-    if (!t.tensor->defined())
-      fail<Error>("eval", "the tensor is empty (default-constructed): assign to it first", t.site);
+    if (!t.tensor->defined()) detail::throw_empty("eval", t.site);
     handles.push_back(&t.tensor->handle());
   }
   jit::evaluate(handles, jit::Cause::eval, tensors.begin()->site);

@@ -8,8 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "jit/graph/node.hpp"
-#include "jit/graph/record.hpp"
+#include "jit/backend/buffer.hpp"
+#include "jit/core/device.hpp"
+#include "jit/core/shape.hpp"
+#include "jit/graph/cause.hpp"
+#include "jit/graph/handle.hpp"
 #include "lazy/core/arg.hpp"
 #include "lazy/core/index.hpp"
 
@@ -32,17 +35,14 @@ class Tensor {
   bool defined() const noexcept { return static_cast<bool>(handle_); }
   const jit::Handle& handle() const noexcept { return handle_; }
 
-  const Shape& shape(Site s = Site::current()) const { return node("shape", s).shape; }
-  DType dtype(Site s = Site::current()) const { return node("dtype", s).dtype; }
-  int ndim(Site s = Site::current()) const { return node("ndim", s).shape.size(); }
+  const Shape& shape(Site s = Site::current()) const;
+  DType dtype(Site s = Site::current()) const;
+  int ndim(Site s = Site::current()) const;
   /// Number of elements; with an axis, the extent of that axis.
-  int64_t size(Site s = Site::current()) const { return numel(node("size", s).shape); }
+  int64_t size(Site s = Site::current()) const;
   int64_t size(Integer axis, Site s = Site::current()) const;
-  Device device(Site s = Site::current()) const { return node("device", s).device; }
-  size_t nbytes(Site s = Site::current()) const {
-    const jit::Node& n = node("nbytes", s);
-    return static_cast<size_t>(numel(n.shape)) * size_of(n.dtype);
-  }
+  Device device(Site s = Site::current()) const;
+  size_t nbytes(Site s = Site::current()) const;
 
   // Looking at values. Each of these computes what is pending and needed.
 
@@ -60,7 +60,7 @@ class Tensor {
   /// All elements in row-major order, converted as astype would.
   template <Element E>
   std::vector<E> to_vector(Site s = Site::current()) const {
-    const size_t n = static_cast<size_t>(numel(node("to_vector", s).shape));
+    const size_t n = count("to_vector", s);
     if constexpr (std::is_same_v<E, bool>) {  // std::vector<bool> has no array of bool inside
       const std::unique_ptr<bool[]> flat(new bool[n + 1]);
       read("to_vector", jit::Cause::to_vector, bool_, flat.get(), -1, s);
@@ -176,11 +176,8 @@ class Tensor {
   Tensor dot(Arg other) &&;
 
  protected:
-  const jit::Node& node(const char* op, const Site& s) const {
-    if (!handle_) throw_empty(op, s);
-    return *handle_.get();
-  }
-  [[noreturn]] static void throw_empty(const char* op, const Site&);
+  /// Throws Error if the Tensor is default-constructed.
+  const jit::Node& node(const char* op, const Site& s) const;
   void rebind(jit::Handle h) {
     handle_ = std::move(h);
     packed_.reset();
@@ -194,6 +191,7 @@ class Tensor {
   /// have.
   void read(const char* op, jit::Cause, DType to, void* out, int64_t expected, const Site&) const;
   const void* raw_data(DType, const Site&) const;
+  size_t count(const char* op, const Site&) const;  // elements
 
   jit::Handle handle_;
   mutable jit::BufferRef packed_;  // the row-major copy that data() made of a strided value, if it had to
@@ -203,6 +201,12 @@ inline Arg::Arg(const Tensor& t, Site site) : borrowed_(&t.handle_), is_tensor_(
 inline Arg::Arg(Tensor&& t, Site site) : owned_(std::move(t.handle_)), is_tensor_(true), site_(site) {
   t.packed_.reset();
 }
+
+/// An argument that is a tensor, where a scalar would mean something else.
+struct TensorArg : Arg {
+  TensorArg(const Tensor& t, Site s = Site::current()) : Arg(t, s) {}
+  TensorArg(Tensor&& t, Site s = Site::current()) : Arg(std::move(t), s) {}
+};
 
 /// A tensor and the line it was written on.
 struct Located {

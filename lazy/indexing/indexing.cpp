@@ -143,7 +143,7 @@ Handle compress(const Handle& x, const Handle& mask, const Site& s) {
     std::memcpy(to, from + static_cast<size_t>(i) * row, row);
     to += row;
   }
-  return jit::from_bytes(out.data(), x->dtype, shape, x->device, s);
+  return values(out.data(), x->dtype, shape, x, s);
 }
 
 }  // namespace
@@ -261,7 +261,7 @@ Tensor MaskedView::read(const Site& s) const { return Tensor(compress(value_.han
 /// no further.
 Arg MaskedView::fitting(const char* op, const Arg& v) const {
   if (!v.is_tensor()) return v;
-  const Handle& value = tensor_of(op, v);
+  const Operand value(op, v);
   const Shape &shape = value->shape, &base = value_.handle()->shape;
   const int rest = base.size() - mask_.handle()->shape.size();
   if (numel(shape) == 1 && shape.size() > rest) return Arg(detail::reshape(value, {}, v.site()), v.site());

@@ -41,12 +41,8 @@ Tensor shift(const char* name, Op op, Arg& a, Arg& b) {
   return in_type(name, op, a, b, t);
 }
 
-Tensor comparison(const char* name, Op op, Arg& a, Arg& b) {
-  return in_type(name, op, a, b, common_type(name, {&a, &b}));
-}
-
 Tensor logical(const char* name, Op op, Arg& a, Arg& b) {
-  const Handle x = cast(take(name, a), bool_, a.site()), y = cast(take(name, b), bool_, b.site());
+  const Operand x(name, a, bool_), y(name, b, bool_);
   return Tensor(binary(name, op, x, y, a.site()));
 }
 
@@ -65,7 +61,7 @@ Tensor pow(Arg a, Arg b) {
   if (a.is_tensor() && !b.is_tensor() && b.number().as_double() == 2) {
     const DType t = common_type("pow", {&a, &b});
     if (!is_bool(t)) {
-      const Handle x = take("pow", a, t);
+      const Operand x("pow", a, t);
       return Tensor(binary("pow", Op::multiply, x, x, a.site()));
     }
   }
@@ -75,13 +71,6 @@ Tensor divide(Arg a, Arg b) { return float_only("divide", Op::divide, a, b); }
 Tensor atan2(Arg y, Arg x) { return float_only("atan2", Op::atan2, y, x); }
 Tensor hypot(Arg a, Arg b) { return float_only("hypot", Op::hypot, a, b); }
 Tensor copysign(Arg a, Arg b) { return float_only("copysign", Op::copysign, a, b); }
-
-Tensor equal(Arg a, Arg b) { return comparison("equal", Op::equal, a, b); }
-Tensor not_equal(Arg a, Arg b) { return comparison("not_equal", Op::not_equal, a, b); }
-Tensor less(Arg a, Arg b) { return comparison("less", Op::less, a, b); }
-Tensor less_equal(Arg a, Arg b) { return comparison("less_equal", Op::less_equal, a, b); }
-Tensor greater(Arg a, Arg b) { return comparison("greater", Op::greater, a, b); }
-Tensor greater_equal(Arg a, Arg b) { return comparison("greater_equal", Op::greater_equal, a, b); }
 
 Tensor logical_and(Arg a, Arg b) { return logical("logical_and", Op::bitwise_and, a, b); }
 Tensor logical_or(Arg a, Arg b) { return logical("logical_or", Op::bitwise_or, a, b); }
@@ -105,7 +94,7 @@ Tensor logaddexp(Arg a, Arg b) {
   constexpr const char* name = "logaddexp";
   const Site& s = a.site();
   const DType t = float_type(common_type(name, {&a, &b}));
-  const Handle x = take(name, a, t), y = take(name, b, t);
+  const Operand x(name, a, t), y(name, b, t);
   const Handle high = binary(name, Op::maximum, x, y, s), low = binary(name, Op::minimum, x, y, s);
   const Handle zero = constant(Number(0), t, {}, s);
   const Handle gap = detail::where(name, binary(name, Op::equal, x, y, s), zero,
@@ -116,36 +105,33 @@ Tensor logaddexp(Arg a, Arg b) {
 Tensor where(Arg condition, Arg a, Arg b) {
   constexpr const char* name = "where";
   const DType t = common_type(name, {&a, &b});
-  const Handle c = cast(take(name, condition), bool_, condition.site());
-  return Tensor(detail::where(name, c, take(name, a, t), take(name, b, t), condition.site()));
+  const Operand c(name, condition, bool_), x(name, a, t), y(name, b, t);
+  return Tensor(detail::where(name, c, x, y, condition.site()));
 }
 
 Tensor fma(Arg a, Arg b, Arg c) {
   constexpr const char* name = "fma";
-  const Site& s = a.site();
   const DType t = float_type(common_type(name, {&a, &b, &c}));
-  const Handle x = take(name, a, t), y = take(name, b, t), z = take(name, c, t);
-  const Shape shape = broadcast_shapes(name, broadcast_shapes(name, x->shape, y->shape, s), z->shape, s);
-  check_devices(name, {&x, &y, &z}, s);
-  return Tensor(jit::record(Op::fma, {&x, &y, &z}, t, shape, s));
+  const Operand x(name, a, t), y(name, b, t), z(name, c, t);
+  return Tensor(detail::fma(name, x, y, z, a.site()));
 }
 
 namespace {
 Handle bounded(Op op, const Handle& x, Arg& bound, const Site& s) {
   const Op used = !is_bool(x->dtype) ? op : op == Op::maximum ? Op::bitwise_or : Op::bitwise_and;
-  return binary("clip", used, x, take("clip", bound, x->dtype), s);
+  return binary("clip", used, x, Operand("clip", bound, x->dtype), s);
 }
 }  // namespace
 
 Tensor clip(Arg x, Arg low, Arg high) {
-  const Handle h = take("clip", x, common_type("clip", {&x, &low, &high}));
+  const Operand h("clip", x, common_type("clip", {&x, &low, &high}));
   return Tensor(bounded(Op::minimum, bounded(Op::maximum, h, low, x.site()), high, x.site()));
 }
 Tensor clip(Arg x, None, Arg high) {
-  return Tensor(bounded(Op::minimum, take("clip", x, common_type("clip", {&x, &high})), high, x.site()));
+  return Tensor(bounded(Op::minimum, Operand("clip", x, common_type("clip", {&x, &high})), high, x.site()));
 }
 Tensor clip(Arg x, Arg low, None) {
-  return Tensor(bounded(Op::maximum, take("clip", x, common_type("clip", {&x, &low})), low, x.site()));
+  return Tensor(bounded(Op::maximum, Operand("clip", x, common_type("clip", {&x, &low})), low, x.site()));
 }
 
 }  // namespace lazy

@@ -24,11 +24,11 @@ jit::Handle updated(const char* op, const jit::Handle& left, const Tensor& resul
 }
 }  // namespace
 
-#define LAZY_COMPOUND(symbol, function)                                           \
-  Tensor& Tensor::operator symbol(Arg v)& {                                       \
-    rebind(updated(#function, detail::tensor_of(#function, Arg(*this, v.site())), \
-                   function(Arg(*this, v.site()), v), v.site()));                 \
-    return *this;                                                                 \
+#define LAZY_COMPOUND(symbol, function)                      \
+  Tensor& Tensor::operator symbol(Arg v)& {                  \
+    const Tensor result = function(Arg(*this, v.site()), v); \
+    rebind(updated(#function, handle_, result, v.site()));   \
+    return *this;                                            \
   }
 LAZY_COMPOUND(+=, add)
 LAZY_COMPOUND(-=, subtract)

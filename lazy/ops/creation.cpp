@@ -20,14 +20,14 @@ const Shape& checked(const char* op, const Shape& shape, const Site& s) {
 
 /// A source, or a value, where the user wants it.
 Handle placed(const Handle& h, const MaybeDevice& device, const Site& s) {
-  return device.given ? jit::transfer(h, device.value, s) : h;
+  return device.given ? detail::transfer(h, device.value, s) : h;
 }
 
-/// float32 for a floating-point scalar, int64 for an integer, bool for a bool.
+/// int64 for an integer, whatever its C++ type; the dtype of any other literal.
 DType natural_dtype(const Number& n) {
   switch (n.kind) {
     case Number::Kind::boolean: return bool_;
-    case Number::Kind::real: return is_half(n.dtype) ? n.dtype : float32;
+    case Number::Kind::real: return n.literal_dtype();
     case Number::Kind::natural: return uint64;
     case Number::Kind::integer: break;
   }
@@ -43,14 +43,20 @@ Tensor filled(const char* op, const Shape& shape, const Number& v, DType t, Mayb
 }
 
 Tensor filled_like(const char* op, Arg& x, const Number& v, MaybeDType t, MaybeDevice device) {
-  const Handle h = take(op, x);
+  const Operand h(op, x);
   return filled(op, h->shape, v, t.or_else(h->dtype), device.given ? device : h->device, x.site());
 }
 }  // namespace
 
-Tensor zeros(ShapeArg shape, DType t, MaybeDevice d, Site s) { return filled("zeros", shape, 0, t, d, s); }
-Tensor ones(ShapeArg shape, DType t, MaybeDevice d, Site s) { return filled("ones", shape, 1, t, d, s); }
-Tensor empty(ShapeArg shape, DType t, MaybeDevice d, Site s) { return filled("empty", shape, 0, t, d, s); }
+Tensor zeros(ShapeArg shape, MaybeDType t, MaybeDevice d, Site s) {
+  return filled("zeros", shape, 0, t.or_else(get_default_dtype()), d, s);
+}
+Tensor ones(ShapeArg shape, MaybeDType t, MaybeDevice d, Site s) {
+  return filled("ones", shape, 1, t.or_else(get_default_dtype()), d, s);
+}
+Tensor empty(ShapeArg shape, MaybeDType t, MaybeDevice d, Site s) {
+  return filled("empty", shape, 0, t.or_else(get_default_dtype()), d, s);
+}
 Tensor full(ShapeArg shape, Number v, MaybeDType t, MaybeDevice d, Site s) {
   return filled("full", shape, v, t.or_else(natural_dtype(v)), d, s);
 }
@@ -66,15 +72,12 @@ namespace {
 Handle diagonal(const char* name, Op compare, int64_t rows, int64_t columns, int64_t k, Device device,
                 const Site& s) {
   k = std::clamp(k, -rows, columns);  // all diagonals beyond are the same empty one
-  const auto numbers = [&](int axis, const Shape& shape) {
-    return jit::transfer(jit::iota(axis, shape, s), device, s);
-  };
-  const Handle row = binary(name, Op::add, numbers(0, {rows, 1}), constant(k, int64, {}, s), s);
-  return binary(name, compare, numbers(1, {1, columns}), row, s);
+  const Handle row = binary(name, Op::add, iota(0, {rows, 1}, device, s), constant(k, int64, {}, s), s);
+  return binary(name, compare, iota(1, {1, columns}, device, s), row, s);
 }
 
 Tensor triangle(const char* name, Op compare, Arg& x, Integer k) {
-  const Handle h = take(name, x);
+  const Operand h(name, x);
   const int rank = h->shape.size();
   if (rank < 2) fail<ShapeError>(name, "needs two dimensions, not " + to_string(h->shape), x.site());
   const Handle kept = diagonal(name, compare, h->shape[rank - 2], h->shape[rank - 1], k, h->device, x.site());
@@ -82,14 +85,15 @@ Tensor triangle(const char* name, Op compare, Arg& x, Integer k) {
 }
 }  // namespace
 
-Tensor eye(Integer rows, Integer columns, Integer k, DType t, MaybeDevice device, Site s) {
+Tensor eye(Integer rows, Integer columns, Integer k, MaybeDType t, MaybeDevice device, Site s) {
   if (rows < 0) fail<ShapeError>("eye", "the number of rows can't be negative: " + std::to_string(rows), s);
   const Shape shape{rows, columns < 0 ? rows : columns};
   if (rows.above || columns.above)
     fail<ShapeError>("eye", "an extent is above " + std::to_string(INT64_MAX), s);
   check_countable("eye", shape, s);
   const Device where = device.given ? device.value : jit::default_device(s);
-  return Tensor(cast(diagonal("eye", Op::equal, shape[0], shape[1], k, where, s), t, s));
+  return Tensor(
+      cast(diagonal("eye", Op::equal, shape[0], shape[1], k, where, s), t.or_else(get_default_dtype()), s));
 }
 Tensor tril(Arg x, Integer k) { return triangle("tril", Op::less_equal, x, k); }
 Tensor triu(Arg x, Integer k) { return triangle("triu", Op::greater_equal, x, k); }
@@ -104,7 +108,7 @@ std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string&
     fail<ShapeError>("meshgrid", "more than " + std::to_string(kMaxRank) + " axes", s);
   Shape shape;
   for (const Arg& a : axes) {
-    const Handle h = any_of("meshgrid", a);
+    const Operand h("meshgrid", a);
     if (h->shape.size() > 1)
       fail<ShapeError>("meshgrid", "takes tensors of one dimension, not " + to_string(h->shape), a.site());
     shape.push_back(numel(h->shape));
@@ -119,7 +123,7 @@ std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string&
     flat[place(i)] = shape[i];
     ++i;
     r.emplace_back(
-        detail::broadcast(detail::reshape(any_of("meshgrid", a), flat, a.site()), result, a.site()));
+        detail::broadcast(detail::reshape(Operand("meshgrid", a), flat, a.site()), result, a.site()));
   }
   return r;
 }
@@ -144,7 +148,7 @@ Tensor from_blob(void* data, ShapeArg shape, DType t, std::vector<int64_t> strid
 }
 
 Tensor asarray(Arg x, MaybeDType t, MaybeDevice device) {
-  const Handle h = take("asarray", x);
+  const Operand h("asarray", x);
   return Tensor(placed(cast(h, t.or_else(h->dtype), x.site()), device, x.site()));
 }
 
@@ -164,10 +168,10 @@ Tensor tensor(const NestedList& list, MaybeDType dtype, MaybeDevice device, Site
     }
     level = std::move(next);
   }
-  DType t = level.empty() ? float32 : level[0]->value_.dtype;
+  DType t = level.empty() ? get_default_dtype() : level[0]->value_.literal_dtype();
   for (const NestedList* l : level) {
     if (l->is_list_) fail<ShapeError>("tensor", "a list where a number is expected", s);
-    if (!dtype.given) t = promote("tensor", t, l->value_.dtype, s);
+    if (!dtype.given) t = promote("tensor", t, l->value_.literal_dtype(), s);
   }
   if (dtype.given) t = dtype.value;
   std::vector<char> elements(level.size() * size_of(t));

@@ -1,9 +1,10 @@
 // Making tensors. Functions that fill with a rule (zeros, arange, eye, ...) are recorded like any other op:
 // nothing is written until somebody looks.
 //
-// Default dtypes: float32 for zeros, ones, empty, linspace, eye, and for full and arange when given a
-// floating-point value; int64 for full and arange of integers; bool for full of a bool. A negative extent
-// throws ShapeError, as does a shape of more elements than can be addressed.
+// Where no dtype is given: the default one (set_default_dtype, float32 unless set) for zeros, ones, empty,
+// linspace, eye, for arange given a floating-point number and full given a double; int64 for full and arange
+// of integers; bool, float32 and so on for full of a bool, a float. A negative extent throws ShapeError, as
+// does a shape of more elements than can be addressed.
 //
 // Values are made on `device`; where none is given on the default one, those of *_like where their argument
 // is.
@@ -18,10 +19,10 @@
 
 namespace lazy {
 
-Tensor zeros(ShapeArg shape, DType dtype = float32, MaybeDevice device = {}, Site = Site::current());
-Tensor ones(ShapeArg shape, DType dtype = float32, MaybeDevice device = {}, Site = Site::current());
+Tensor zeros(ShapeArg shape, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
+Tensor ones(ShapeArg shape, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
 /// The same as zeros: nothing here is ever uninitialised.
-Tensor empty(ShapeArg shape, DType dtype = float32, MaybeDevice device = {}, Site = Site::current());
+Tensor empty(ShapeArg shape, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
 Tensor full(ShapeArg shape, Number value, MaybeDType dtype = {}, MaybeDevice device = {},
             Site = Site::current());
 Tensor zeros_like(Arg x, MaybeDType dtype = {}, MaybeDevice device = {});
@@ -39,10 +40,10 @@ Tensor arange(Number start, Number stop, Number step, MaybeDType dtype = {}, May
               Site = Site::current());
 /// `num` values from start to stop, start + i * step computed in float64; the last one is stop itself, or
 /// with `endpoint` false the step before it.
-Tensor linspace(Number start, Number stop, Integer num, bool endpoint = true, DType dtype = float32,
+Tensor linspace(Number start, Number stop, Integer num, bool endpoint = true, MaybeDType dtype = {},
                 MaybeDevice device = {}, Site = Site::current());
 /// rows x columns (columns = rows if negative), ones on the diagonal column - row = k.
-Tensor eye(Integer rows, Integer columns = -1, Integer k = 0, DType dtype = float32, MaybeDevice device = {},
+Tensor eye(Integer rows, Integer columns = -1, Integer k = 0, MaybeDType dtype = {}, MaybeDevice device = {},
            Site = Site::current());
 /// The elements on and below (tril) or on and above (triu) the diagonal column - row = k of the last two
 /// axes; zero elsewhere.
@@ -97,21 +98,21 @@ Tensor from_lists(const List& v, MaybeDType dtype, MaybeDevice device, const Sit
   const std::unique_ptr<E[]> flat(new E[n + 1]);
   E* out = flat.get();
   Nested<List>::append(v, out, shape.begin(), s);
-  return from_elements("tensor", flat.get(), n, shape, dtype_of<E>(), dtype.or_else(literal_dtype<E>()),
-                       device, s);
+  return from_elements("tensor", flat.get(), n, shape, dtype_of<E>(),
+                       dtype.or_else(literal_dtype(scalar_dtype<E>())), device, s);
 }
 template <class T>
 using List = std::initializer_list<T>;
 }  // namespace detail
 
 /// A scalar or nested lists of one type, up to rank 5 (other lists: NestedList): tensor({{1.0f, 2.0f},
-/// {3.0f, 4.0f}}). The element type gives the dtype: double float64, float float32, bool bool, and so on;
-/// `int` gives int64, as a literal does in NumPy (from_span keeps int32). Lists of unequal length throw
-/// ShapeError.
+/// {3.0f, 4.0f}}). The element type gives the dtype: `double` the default dtype, `int` int64, as literals do
+/// in Python; float float32, bool bool, and so on (from_span and asarray keep float64 and int32). Lists of
+/// unequal length throw ShapeError.
 template <Element T>
 Tensor tensor(T value, MaybeDType dtype = {}, MaybeDevice device = {}, Site s = Site::current()) {
-  return detail::from_elements("tensor", &value, 1, {}, dtype_of<T>(), dtype.or_else(literal_dtype<T>()),
-                               device, s);
+  return detail::from_elements("tensor", &value, 1, {}, dtype_of<T>(),
+                               dtype.or_else(detail::literal_dtype(detail::scalar_dtype<T>())), device, s);
 }
 template <Element T>
 Tensor tensor(detail::List<T> v, MaybeDType dtype = {}, MaybeDevice device = {}, Site s = Site::current()) {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "lazy/core/build.hpp"
-#include "lazy/ops/reductions.hpp"
 
 namespace lazy {
 namespace {
@@ -37,7 +36,7 @@ Factor summed(const Factor& f, const std::string& kept, const Site& s) {
     else left += f.axes[i];
   }
   if (gone.empty()) return f;
-  return {sum(Arg(f.h, s), Axes(gone), dropdims, f.h->dtype).handle(), left};
+  return {reduce("einsum", Op::sum, f.h, gone, dropdims, s), left};
 }
 
 /// The product of two factors, of which only the letters of `wanted` are still needed: a matrix product over
@@ -173,7 +172,7 @@ Tensor dot_over(const Arg& x, const Arg& y, const Dims& of_a, const Dims& of_b) 
   constexpr const char* name = "tensordot";
   const Site& s = x.site();
   const DType t = common_type(name, {&x, &y}), work = is_bool(t) ? int64 : t;
-  const Handle a = operand(name, x, work), b = operand(name, y, work);
+  const Handle a = Operand(name, x, work).take(), b = Operand(name, y, work).take();
   const auto differ = [&](const std::string& what) {
     fail<ShapeError>(name, "shapes " + to_string(a->shape) + " and " + to_string(b->shape) + ": " + what, s);
   };
@@ -209,16 +208,14 @@ Tensor einsum(std::string_view text, std::initializer_list<Arg> operands, Site s
                      quoted(text) + " names " + std::to_string(subscripts.operands.size()) +
                          " operands, but there are " + std::to_string(operands.size()),
                      s);
-  DType t = any_of(name, *operands.begin())->dtype;
+  std::vector<const Arg*> all_operands;
+  for (const Arg& x : operands) all_operands.push_back(&x);
   std::vector<Factor> factors;
-  for (const Arg& x : operands) {
-    const Arg so_far(constant(0, t, {}, s), s);
-    t = common_type(name, {&so_far, &x});
-  }
+  const DType t = common_type(name, all_operands);
   const DType work = is_bool(t) ? int64 : t;
   std::string all;
   for (const Arg& x : operands) {
-    const Handle h = operand(name, x, work);
+    const Operand h(name, x, work);
     const std::string& axes = subscripts.operands[factors.size()];
     if (static_cast<size_t>(h->shape.size()) != axes.size())
       fail<ShapeError>(name,
@@ -241,7 +238,7 @@ Tensor einsum(std::string_view text, std::initializer_list<Arg> operands, Site s
 
 Tensor tensordot(Arg a, Arg b, Integer axes) {
   constexpr const char* name = "tensordot";
-  const int ra = any_of(name, a)->shape.size(), rb = any_of(name, b)->shape.size();
+  const int ra = shape_of(name, a).size(), rb = shape_of(name, b).size();
   if (axes < 0 || axes > std::min(ra, rb))
     fail<ShapeError>(name,
                      std::to_string(axes.value) + " axes of operands with " + std::to_string(ra) + " and " +

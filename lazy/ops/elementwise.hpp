@@ -1,8 +1,8 @@
 // Functions of each element on its own. Operands broadcast as in NumPy (ShapeError otherwise), promote as
 // promotion.hpp says (DtypeError otherwise), and may be scalars.
 //
-// Functions marked [float] compute bools and integers in float64. The others keep the promoted dtype;
-// comparisons and predicates give bool.
+// Functions marked [float] compute bools and integers in the default dtype. The others keep the promoted
+// dtype; comparisons and predicates give bool.
 #pragma once
 #include "lazy/core/tensor.hpp"
 
@@ -86,7 +86,8 @@ Tensor logical_xor(Arg a, Arg b);
 Tensor logical_not(Arg x);
 /// a where the condition (!= 0) holds, b elsewhere. All three broadcast; a and b promote.
 Tensor where(Arg condition, Arg a, Arg b);
-/// a * b + c rounded once. All three broadcast and promote; floating point (integers become float64).
+/// a * b + c rounded once. All three broadcast and promote; floating point (integers become the default
+/// dtype).
 Tensor fma(Arg a, Arg b, Arg c);
 
 // Integers and bools only.
@@ -120,9 +121,7 @@ inline Tensor operator-(Arg x) { return negative(std::move(x)); }
 inline Tensor operator+(Arg x) { return positive(std::move(x)); }
 inline Tensor operator~(Arg x) { return bitwise_invert(std::move(x)); }
 /// Takes a Tensor itself: as an Arg it would compete with the conversion to bool. Its line is that of `x`.
-inline Tensor operator!(const Tensor& x) {
-  return logical_not(Arg(x, x.defined() ? x.handle()->site : Site()));
-}
+Tensor operator!(const Tensor& x);
 
 // Other spellings: NumPy's and torch's.
 

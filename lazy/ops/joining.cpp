@@ -11,8 +11,10 @@ using jit::Handle;
 
 DType common_dtype(const char* op, const std::vector<Tensor>& xs, const Site& s) {
   if (xs.empty()) fail<ShapeError>(op, "expected at least one tensor", s);
-  DType t = detail::tensor_of(op, Arg(xs[0], s))->dtype;
-  for (const Tensor& x : xs) t = detail::promote(op, t, detail::tensor_of(op, Arg(x, s))->dtype, s);
+  for (const Tensor& x : xs)
+    if (!x.defined()) detail::throw_empty(op, s);
+  DType t = xs[0].dtype(s);
+  for (const Tensor& x : xs) t = detail::promote(op, t, x.dtype(s), s);
   return t;
 }
 
@@ -38,13 +40,13 @@ Handle joined(const char* op, const std::vector<Handle>& parts, int axis, const 
 Tensor concat(const std::vector<Tensor>& xs, Integer axis, Site s) {
   const char* const op = "concat";
   const DType t = common_dtype(op, xs, s);
-  const Shape first = detail::tensor_of(op, Arg(xs[0], s))->shape;
+  const Shape first = xs[0].shape(s);
   if (first.size() == 0) fail<ShapeError>(op, "a 0-d tensor has no axis to join along: stack makes one", s);
   const int a = detail::normal_axis(op, axis, first.size(), s);
   std::vector<Handle> parts;
   for (const Tensor& x : xs) {
     const Arg arg(x, s);
-    const Shape& shape = detail::tensor_of(op, arg)->shape;
+    const Shape& shape = x.shape(s);
     bool good = shape.size() == first.size();
     for (int i = 0; good && i < shape.size(); ++i) good = i == a || shape[i] == first[i];
     if (!good)
@@ -52,7 +54,7 @@ Tensor concat(const std::vector<Tensor>& xs, Integer axis, Site s) {
                        "shapes " + to_string(first) + " and " + to_string(shape) +
                            " differ in more than axis " + std::to_string(a),
                        s);
-    parts.push_back(detail::operand(op, arg, t));
+    parts.push_back(detail::Operand(op, arg, t).take());
   }
   return Tensor(joined(op, parts, a, s));
 }
@@ -60,7 +62,7 @@ Tensor concat(const std::vector<Tensor>& xs, Integer axis, Site s) {
 Tensor stack(const std::vector<Tensor>& xs, Integer axis, Site s) {
   const char* const op = "stack";
   const DType t = common_dtype(op, xs, s);
-  const Shape first = detail::tensor_of(op, Arg(xs[0], s))->shape;
+  const Shape first = xs[0].shape(s);
   if (first.size() == kMaxRank)
     fail<ShapeError>(op, to_string(first) + " has the most dimensions possible", s);
   const int a = detail::normal_axis(op, axis, first.size() + 1, s);
@@ -69,9 +71,9 @@ Tensor stack(const std::vector<Tensor>& xs, Integer axis, Site s) {
   std::vector<Handle> parts;
   for (const Tensor& x : xs) {
     const Arg arg(x, s);
-    if (detail::tensor_of(op, arg)->shape != first)
+    if (x.shape(s) != first)
       fail<ShapeError>(op, "shapes " + to_string(first) + " and " + to_string(x.shape(s)) + " differ", s);
-    parts.push_back(detail::reshape(detail::operand(op, arg, t), shape, s));
+    parts.push_back(detail::reshape(detail::Operand(op, arg, t), shape, s));
   }
   return Tensor(joined(op, parts, a, s));
 }

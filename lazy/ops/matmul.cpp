@@ -2,7 +2,6 @@
 
 #include "jit/graph/layout.hpp"
 #include "lazy/core/build.hpp"
-#include "lazy/ops/reductions.hpp"
 
 namespace lazy {
 namespace {
@@ -33,21 +32,11 @@ bool sums_in_lanes(const Handle& a, const Handle& b) {
   return runs_along(a, -1) && runs_along(b, -2);
 }
 
-/// (..., n, k) of (..., k, n).
-Handle transposed(const Handle& h, const Site& s) {
-  const int rank = h->shape.size();
-  Dims axes;
-  for (int i = 0; i < rank - 2; ++i) axes.push_back(i);
-  axes.push_back(rank - 1);
-  axes.push_back(rank - 2);
-  return detail::permute(h, axes, s);
-}
-
 /// The sum of products along the last axis.
 Handle sum_of_products(const char* name, const Handle& a, const Handle& b, const Site& s) {
   const DType t = a->dtype, wide = is_half(t) ? float32 : t;
   const Handle p = binary(name, Op::multiply, cast(a, wide, s), cast(b, wide, s), s);
-  return sum(Arg(p, s), Axes(-1), dropdims, wide).handle();
+  return reduce(name, Op::sum, p, {-1}, dropdims, s);
 }
 
 /// (..., m, k) and (..., k, n), of which one is one row or column.
@@ -58,7 +47,8 @@ Handle inner_product(const char* name, const Handle& a, const Handle& b, const S
     shape.push_back(h->shape[h->shape.size() - 2]);
     return detail::reshape(h, shape, s);
   };
-  const Handle total = sum_of_products(name, a, b->shape.back() == 1 ? as_row(b) : transposed(b, s), s);
+  const Handle total =
+      sum_of_products(name, a, b->shape.back() == 1 ? as_row(b) : detail::matrix_transpose(b, s), s);
   return cast(detail::reshape(total, result, s), a->dtype, s);
 }
 
@@ -72,14 +62,14 @@ Handle with_vector(const char* name, const Handle& a, const Handle& b, const Sit
   if (matrix->shape[matrix->shape.size() + (row ? -1 : -2)] != 1 &&
       (!is_float(a->dtype) || vector->shape[0] == 1 || !runs_along(vector, -1) || !runs_along(matrix, along)))
     return {};
-  return row ? sum_of_products(name, transposed(b, s), a, s) : sum_of_products(name, a, b, s);
+  return row ? sum_of_products(name, detail::matrix_transpose(b, s), a, s) : sum_of_products(name, a, b, s);
 }
 
 Tensor product(const char* name, Arg& x, Arg& y, MaybeDType dtype) {
   const Site& s = x.site();
   const DType t = dtype.given ? dtype.value : common_type(name, {&x, &y});
   const DType work = is_bool(t) ? int64 : t;
-  Handle a = take(name, x, work), b = take(name, y, work);
+  Handle a = Operand(name, x, work).take(), b = Operand(name, y, work).take();
   if (a->shape.empty() || b->shape.empty()) mismatch(name, a, b, "a 0-d operand (use multiply)", s);
   const bool row = a->shape.size() == 1, column = b->shape.size() == 1;
   const int64_t k = a->shape.back();
@@ -114,36 +104,43 @@ Handle detail::matmul(const char* name, const Handle& a, const Handle& b, const 
   check_countable(name, full, s);
   check_devices(name, {&a, &b}, s);
   if (sums_in_lanes(a, b)) return inner_product(name, a, b, full, s);
-  return jit::record(Op::matmul, {&a, &b}, a->dtype, full, s);
+  return detail::record(Op::matmul, {&a, &b}, a->dtype, full, s);
 }
 
 namespace {
-Tensor times(const char* name, Arg& a, Arg& b) {
-  const DType t = common_type(name, {&a, &b});
-  const Operand x(name, a, t), y(name, b, t);
-  return Tensor(binary(name, is_bool(t) ? Op::bitwise_and : Op::multiply, x, y, a.site()));
+/// Of each element; of bools `and`.
+Handle product_of(const char* name, const Handle& a, const Handle& b, const Site& s) {
+  return binary(name, is_bool(a->dtype) ? Op::bitwise_and : Op::multiply, a, b, s);
 }
 }  // namespace
 
 Tensor matmul(Arg a, Arg b, MaybeDType dtype) { return product("matmul", a, b, dtype); }
 
 Tensor dot(Arg a, Arg b) {
-  if (any_of("dot", a)->shape.empty() || any_of("dot", b)->shape.empty()) return times("dot", a, b);
+  if (shape_of("dot", a).empty() || shape_of("dot", b).empty()) {
+    const DType t = common_type("dot", {&a, &b});
+    const Operand x("dot", a, t), y("dot", b, t);
+    return Tensor(product_of("dot", x, y, a.site()));
+  }
   return product("dot", a, b, {});
 }
 
 Tensor outer(Arg a, Arg b) {
-  const Handle x = take("outer", a), y = take("outer", b);
-  Arg column(detail::reshape(x, {numel(x->shape), 1}, a.site()), a.site()),
-      row(detail::reshape(y, {1, numel(y->shape)}, b.site()), b.site());
-  return times("outer", column, row);
+  constexpr const char* name = "outer";
+  const Site& s = a.site();
+  const DType t = common_type(name, {&a, &b});
+  const Operand x(name, a, t), y(name, b, t);
+  const Handle column = detail::reshape(x, {numel(x->shape), 1}, s),
+               row = detail::reshape(y, {1, numel(y->shape)}, s);
+  return Tensor(product_of(name, column, row, s));
 }
 
 Tensor vecdot(Arg a, Arg b, Integer axis) {
   constexpr const char* name = "vecdot";
   const Site& s = a.site();
-  (void)tensor_of(name, a), (void)tensor_of(name, b);
-  const Handle x = take(name, a), y = take(name, b);
+  for (const Arg* one : {&a, &b})
+    if (!one->is_tensor()) fail<Error>(name, "a tensor is needed here, not a scalar", one->site());
+  const Operand x(name, a), y(name, b);
   if (axis >= 0)
     fail<IndexError>(name, "the axis counts from the end: it is negative, not " + std::to_string(axis.value),
                      s);
@@ -151,7 +148,7 @@ Tensor vecdot(Arg a, Arg b, Integer axis) {
   if (x->shape[i] != y->shape[j]) mismatch(name, x, y, "the extents of the summed axis differ", s);
   const DType t = promote(name, x->dtype, y->dtype, s), work = is_bool(t) ? int64 : t;
   const Handle p = binary(name, Op::multiply, cast(x, work, s), cast(y, work, s), s);
-  return Tensor(cast(sum(Arg(p, s), Axes(axis.value), dropdims, work).handle(), t, s));
+  return Tensor(cast(reduce(name, Op::sum, p, {axis}, dropdims, s), t, s));
 }
 
 }  // namespace lazy

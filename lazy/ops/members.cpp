@@ -52,7 +52,7 @@ Tensor Tensor::copy(Site s) const {
   if (!n.ready() || !n.buffer || !n.buffer->borrowed()) return *this;
   jit::BufferRef keep;
   const void* data = jit::contiguous_data(handle_, jit::Cause::data, s, keep);
-  return Tensor(jit::from_bytes(data, n.dtype, n.shape, n.device, s));
+  return Tensor(detail::values(data, n.dtype, n.shape, handle_, s));
 }
 
 }  // namespace lazy

@@ -1,6 +1,7 @@
 // arange and linspace: how many values, which dtype, and the ramp itself.
 #include <cmath>
 
+#include "jit/backend/registry.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/scalar.hpp"
 #include "lazy/ops/creation.hpp"
@@ -12,8 +13,7 @@ using namespace detail;
 
 /// Returns the index 0, 1, ... n - 1, where the user wants it.
 Handle index(int64_t n, const MaybeDevice& device, const Site& s) {
-  const Handle i = jit::iota(0, {n}, s);
-  return device.given ? jit::transfer(i, device.value, s) : i;
+  return iota(0, {n}, device.given ? device.value : jit::default_device(s), s);
 }
 
 bool is_real(const Number& n) { return n.kind == Number::Kind::real; }
@@ -24,7 +24,7 @@ struct Range {
   Number start, stop, step;
   bool real() const { return is_real(start) || is_real(stop) || is_real(step); }
   bool natural() const { return start.kind == Number::Kind::natural || stop.kind == Number::Kind::natural; }
-  DType dtype() const { return real() ? float32 : natural() ? uint64 : int64; }
+  DType dtype() const { return real() ? get_default_dtype() : natural() ? uint64 : int64; }
 };
 
 int64_t checked_count(Wide n, const Site& s) {
@@ -112,7 +112,8 @@ Tensor arange(Number start, Number stop, Number step, MaybeDType t, MaybeDevice 
   return ramp({start, stop, step}, true, true, t, device, s);
 }
 
-Tensor linspace(Number start, Number stop, Integer num, bool endpoint, DType t, MaybeDevice device, Site s) {
+Tensor linspace(Number start, Number stop, Integer num, bool endpoint, MaybeDType t, MaybeDevice device,
+                Site s) {
   if (num < 0)
     fail<ShapeError>("linspace", "the number of values can't be negative: " + std::to_string(num), s);
   check_countable("linspace", {num}, s);
@@ -132,7 +133,7 @@ Tensor linspace(Number start, Number stop, Integer num, bool endpoint, DType t, 
     const Handle last = binary("linspace", Op::equal, i, constant(num - 1, int64, {}, s), s);
     h = detail::where("linspace", last, constant(b, float64, {}, s), h, s);
   }
-  return Tensor(cast(h, t, s));
+  return Tensor(cast(h, t.or_else(get_default_dtype()), s));
 }
 
 }  // namespace lazy

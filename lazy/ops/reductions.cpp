@@ -30,10 +30,10 @@ Plan plan(const char* op, const Shape& shape, const Dims& axes, KeepDims keep, c
   return p;
 }
 
-/// Reduces along the axes: neighbours among them become one axis (axes of extent 1 are out of the way first),
-/// then one axis after the other from the last. The reduced axes stay with extent 1 until a final reshape to
-/// `result`.
-Handle reduce(Op op, Handle h, const Plan& p, const Shape& result, const Site& s) {
+/// Records the reductions of a plan: neighbours among them become one axis (axes of extent 1 are out of the
+/// way first), then one axis after the other from the last. The reduced axes stay with extent 1 until a final
+/// reshape to `result`.
+Handle planned(Op op, Handle h, const Plan& p, const Shape& result, const Site& s) {
   Shape merged;
   Dims reduced;  // positions in `merged`
   bool previous = false;
@@ -54,12 +54,25 @@ Handle reduce(Op op, Handle h, const Plan& p, const Shape& result, const Site& s
       const int axis = static_cast<int>(reduced[i]);
       Shape shape = h->shape;
       shape[axis] = 1;
-      h = jit::record(op, {&h}, jit::row_of(op).rule == jit::DTypeRule::index ? int64 : h->dtype, shape, s,
-                      {.ints = {}, .steps = {}, .axes = {axis}});
+      h = detail::record(op, {&h}, jit::row_of(op).rule == jit::DTypeRule::index ? int64 : h->dtype, shape, s,
+                         {.ints = {}, .steps = {}, .axes = {axis}});
     }
   }
   return detail::reshape(h, result, s);
 }
+
+}  // namespace
+
+Handle detail::reduce(const char* name, Op op, const Handle& h, const Dims& axes, KeepDims keep,
+                      const Site& s) {
+  const Plan p = plan(name, h->shape, axes, keep, s);
+  if (p.count == 0 && (op == Op::max || op == Op::min || op == Op::argmax || op == Op::argmin))
+    fail<ShapeError>(name, "no elements along axes " + to_string(p.axes) + " of " + to_string(h->shape), s);
+  if (is_bool(h->dtype)) op = op == Op::max ? Op::any : op == Op::min ? Op::all : op;
+  return planned(op, h, p, p.result, s);
+}
+
+namespace {
 
 /// The dtype that sums and products accumulate in.
 DType sum_type(DType t) { return is_float(t) ? t : is_unsigned_int(t) ? uint64 : int64; }
@@ -67,39 +80,28 @@ DType sum_type(DType t) { return is_float(t) ? t : is_unsigned_int(t) ? uint64 :
 DType wide_type(DType t) { return is_half(t) ? float32 : float_type(t); }
 
 Tensor accumulate(const char* name, Op op, Arg& x, const Axes& axes, KeepDims keep, MaybeDType dtype) {
-  const Handle h = take(name, x);
+  const Operand h(name, x);
   const DType t = dtype.or_else(sum_type(h->dtype));
   if (is_bool(t)) fail<DtypeError>(name, "does not accumulate in bool: use any or all", x.site());
-  const Plan p = plan(name, h->shape, axes, keep, x.site());
-  return Tensor(reduce(op, cast(h, t, x.site()), p, p.result, x.site()));
+  return Tensor(reduce(name, op, cast(h, t, x.site()), axes, keep, x.site()));
 }
 
 Tensor extreme(const char* name, Op op, Arg& x, const Axes& axes, KeepDims keep) {
-  const Handle h = take(name, x);
-  const Plan p = plan(name, h->shape, axes, keep, x.site());
-  if (p.count == 0)
-    fail<ShapeError>(name, "no elements along axes " + to_string(p.axes) + " of " + to_string(h->shape),
-                     x.site());
-  const Op used = !is_bool(h->dtype) ? op : op == Op::max ? Op::any : Op::all;
-  return Tensor(reduce(used, h, p, p.result, x.site()));
+  return Tensor(reduce(name, op, Operand(name, x), axes, keep, x.site()));
 }
 
 Tensor truth(const char* name, Op op, Arg& x, const Axes& axes, KeepDims keep) {
-  const Handle h = cast(take(name, x), bool_, x.site());
-  const Plan p = plan(name, h->shape, axes, keep, x.site());
-  return Tensor(reduce(op, h, p, p.result, x.site()));
+  return Tensor(reduce(name, op, Operand(name, x, bool_), axes, keep, x.site()));
 }
 
 Tensor position(const char* name, Op op, Arg& x, const Axes& axis, KeepDims keep) {
-  Handle h = take(name, x);
+  Handle h = Operand(name, x).take();
   const Site& s = x.site();
   if (axis.size() > 1) fail<ShapeError>(name, "works along one axis, not " + to_string(axis), s);
   const Plan p = plan(name, h->shape, axis, keep, s);
-  if (p.count == 0)
-    fail<ShapeError>(name, "no elements along axes " + to_string(p.axes) + " of " + to_string(h->shape), s);
   if (p.count == 1) return Tensor(constant(0, int64, p.result, h, s));
   if (is_bool(h->dtype)) h = cast(h, uint8, s);
-  return Tensor(reduce(op, h, p, p.result, s));
+  return Tensor(reduce(name, op, h, axis, keep, s));
 }
 
 Handle divided_by(const char* name, const Handle& h, double n, const Site& s) {
@@ -109,9 +111,9 @@ Handle divided_by(const char* name, const Handle& h, double n, const Site& s) {
 /// Sum of squared distances from the mean over (n - correction), in the wide dtype.
 Handle variance(const char* name, const Handle& h, const Plan& p, double correction, const Site& s) {
   const Handle x = cast(h, wide_type(h->dtype), s);
-  const Handle mean = divided_by(name, reduce(Op::sum, x, p, p.kept, s), static_cast<double>(p.count), s);
+  const Handle mean = divided_by(name, planned(Op::sum, x, p, p.kept, s), static_cast<double>(p.count), s);
   const Handle d = binary(name, Op::subtract, x, mean, s);
-  const Handle squares = reduce(Op::sum, binary(name, Op::multiply, d, d, s), p, p.result, s);
+  const Handle squares = planned(Op::sum, binary(name, Op::multiply, d, d, s), p, p.result, s);
   return divided_by(name, squares,
                     in_default_mode([&] { return std::max(static_cast<double>(p.count) - correction, 0.0); }),
                     s);
@@ -125,7 +127,7 @@ Tensor running_sum(const char* name, Handle h, const Axes& axis, MaybeDType dtyp
   const int i = normal_axis(name, axis.empty() ? 0 : axis[0], h->shape.size(), s);
   h = cast(h, t, s);
   if (h->shape[i] <= 1) return Tensor(h);
-  return Tensor(jit::record(Op::cumsum, {&h}, t, h->shape, s, {.ints = {}, .steps = {}, .axes = {i}}));
+  return Tensor(detail::record(Op::cumsum, {&h}, t, h->shape, s, {.ints = {}, .steps = {}, .axes = {i}}));
 }
 }  // namespace
 
@@ -143,22 +145,22 @@ Tensor argmax(Arg x, Axes axis, KeepDims keep) { return position("argmax", Op::a
 Tensor argmin(Arg x, Axes axis, KeepDims keep) { return position("argmin", Op::argmin, x, axis, keep); }
 
 Tensor mean(Arg x, Axes axes, KeepDims keep) {
-  const Handle h = take("mean", x);
+  const Operand h("mean", x);
   const Site& s = x.site();
   const Plan p = plan("mean", h->shape, axes, keep, s);
-  const Handle total = reduce(Op::sum, cast(h, wide_type(h->dtype), s), p, p.result, s);
+  const Handle total = planned(Op::sum, cast(h, wide_type(h->dtype), s), p, p.result, s);
   return Tensor(cast(divided_by("mean", total, static_cast<double>(p.count), s), float_type(h->dtype), s));
 }
 
 Tensor var(Arg x, Axes axes, KeepDims keep, double correction) {
-  const Handle h = take("var", x);
+  const Operand h("var", x);
   const Plan p = plan("var", h->shape, axes, keep, x.site());
   return Tensor(cast(variance("var", h, p, correction, x.site()), float_type(h->dtype), x.site()));
 }
 
 namespace {
 Tensor deviation(const char* name, Arg& x, const Axes& axes, KeepDims keep, double correction) {
-  const Handle h = take(name, x);
+  const Operand h(name, x);
   const Plan p = plan(name, h->shape, axes, keep, x.site());
   return Tensor(cast(unary(Op::sqrt, variance(name, h, p, correction, x.site()), x.site()),
                      float_type(h->dtype), x.site()));
@@ -176,35 +178,35 @@ Tensor std(Arg x, Axes axes, KeepDims keep, double correction) {
 // special by itself.
 Tensor logsumexp(Arg x, Axes axes, KeepDims keep) {
   constexpr const char* name = "logsumexp";
-  const Handle h = take(name, x);
+  const Handle h = Operand(name, x).take();
   const Site& s = x.site();
   const Plan p = plan(name, h->shape, axes, keep, s);
+  Composite whole(name, {&h}, s);
   const Handle v = cast(h, wide_type(h->dtype), s);
   Handle r;
   if (p.count == 0) {
-    r = unary(Op::log, reduce(Op::sum, v, p, p.result, s), s);
+    r = unary(Op::log, planned(Op::sum, v, p, p.result, s), s);
   } else {
-    const Handle top = reduce(Op::max, v, p, p.kept, s);
+    const Handle top = planned(Op::max, v, p, p.kept, s);
     const Handle m = detail::where(name, unary(Op::isfinite, top, s), top, constant(0, v->dtype, {}, s), s);
     const Handle e = unary(Op::exp, binary(name, Op::subtract, v, m, s), s);
-    r = unary(Op::log, reduce(Op::sum, e, p, p.result, s), s);
+    r = unary(Op::log, planned(Op::sum, e, p, p.result, s), s);
     r = binary(name, Op::add, r, detail::reshape(m, p.result, s), s);
   }
-  return Tensor(cast(r, float_type(h->dtype), s));
+  return Tensor(whole.result(cast(r, float_type(h->dtype), s)));
 }
 
 Tensor count_nonzero(Arg x, Axes axes, KeepDims keep) {
-  const Handle h = take("count_nonzero", x);
-  const Plan p = plan("count_nonzero", h->shape, axes, keep, x.site());
-  return Tensor(reduce(Op::sum, cast(cast(h, bool_, x.site()), int64, x.site()), p, p.result, x.site()));
+  const Operand h("count_nonzero", x, bool_);
+  return Tensor(reduce("count_nonzero", Op::sum, cast(h, int64, x.site()), axes, keep, x.site()));
 }
 
 Tensor cumsum(Arg x, Axes axis, MaybeDType t) {
-  return running_sum("cumsum", take("cumsum", x), axis, t, x.site());
+  return running_sum("cumsum", Operand("cumsum", x).take(), axis, t, x.site());
 }
 
 Tensor cumulative_sum(Arg x, Axes axis, MaybeDType t) {
-  const Handle h = take("cumulative_sum", x);
+  const Operand h("cumulative_sum", x);
   if (axis.empty() && h->shape.size() != 1)
     fail<ShapeError>("cumulative_sum", "an axis is needed for shape " + to_string(h->shape), x.site());
   return running_sum("cumulative_sum", h, axis, t, x.site());

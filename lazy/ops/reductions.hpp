@@ -4,6 +4,7 @@
 // The order of additions is fixed by the shape (not by threads or fusion), so results repeat to the bit.
 #pragma once
 #include "lazy/core/tensor.hpp"
+#include "lazy/ops/elementwise.hpp"
 
 namespace lazy {
 
@@ -12,9 +13,9 @@ namespace lazy {
 Tensor sum(Arg x, Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {});
 /// Of no elements: 1. Dtypes as for sum.
 Tensor prod(Arg x, Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {});
-/// Integers and bools in float64. Of no elements: NaN.
+/// Integers and bools in the default dtype. Of no elements: NaN.
 Tensor mean(Arg x, Axes axes = {}, KeepDims keep = dropdims);
-/// sum((x - mean)^2) / (n - correction). Integers and bools in float64.
+/// sum((x - mean)^2) / (n - correction). Integers and bools in the default dtype.
 Tensor var(Arg x, Axes axes = {}, KeepDims keep = dropdims, double correction = 0);
 /// Square root of var. `std` is the same; under `using namespace lazy` only stdev(x) and x.std() can be
 /// written, for std is a namespace too.
@@ -23,6 +24,14 @@ Tensor std(Arg x, Axes axes = {}, KeepDims keep = dropdims, double correction = 
 /// NaN wins. ShapeError for an empty axis.
 Tensor max(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 Tensor min(Arg x, Axes axes = {}, KeepDims keep = dropdims);
+/// Of two tensors: maximum and minimum. A scalar beside a tensor would look like an axis: max(x, 0) is the
+/// largest along axis 0, maximum(x, 0) is relu.
+inline Tensor max(Arg a, TensorArg b) { return maximum(std::move(a), std::move(b)); }
+inline Tensor min(Arg a, TensorArg b) { return minimum(std::move(a), std::move(b)); }
+template <std::floating_point T>
+Tensor max(Arg, T) = delete;  // write maximum(x, value)
+template <std::floating_point T>
+Tensor min(Arg, T) = delete;  // write minimum(x, value)
 /// Whether any or all elements are != 0. Of no elements: false and true.
 Tensor any(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 Tensor all(Arg x, Axes axes = {}, KeepDims keep = dropdims);
@@ -30,7 +39,7 @@ Tensor all(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 /// first NaN wins. ShapeError for an empty axis or several axes.
 Tensor argmax(Arg x, Axes axis = {}, KeepDims keep = dropdims);
 Tensor argmin(Arg x, Axes axis = {}, KeepDims keep = dropdims);
-/// log(sum(exp(x))) without overflow. Integers and bools in float64. Of no elements: -inf.
+/// log(sum(exp(x))) without overflow. Integers and bools in the default dtype. Of no elements: -inf.
 Tensor logsumexp(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 /// int64 number of elements that are != 0.
 Tensor count_nonzero(Arg x, Axes axes = {}, KeepDims keep = dropdims);

@@ -8,27 +8,27 @@ using namespace detail;
 using jit::Op;
 
 Handle floats(const char* name, Arg& x) {
-  const Handle h = take(name, x);
+  const Operand h(name, x);
   return cast(h, float_type(h->dtype), x.site());
 }
 
 Tensor float_only(const char* name, Op op, Arg& x) { return Tensor(unary(op, floats(name, x), x.site())); }
 
 Handle numbers(const char* name, Arg& x) {
-  Handle h = take(name, x);
+  Handle h = Operand(name, x).take();
   if (is_bool(h->dtype)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", x.site());
   return h;
 }
 
 /// Rounding to integers: nothing to do for what is integral already.
 Tensor rounding(const char* name, Op op, Arg& x) {
-  const Handle h = take(name, x);
+  const Operand h(name, x);
   return Tensor(is_float(h->dtype) ? unary(op, h, x.site()) : h);
 }
 
 /// isnan and its like: a fixed answer where the dtype has no such values.
 Tensor predicate(const char* name, Op op, bool of_integers, Arg& x) {
-  const Handle h = take(name, x);
+  const Operand h(name, x);
   if (!is_float(h->dtype)) return Tensor(constant(Number(of_integers), bool_, h->shape, h, x.site()));
   return Tensor(unary(op, h, x.site()));
 }
@@ -73,7 +73,7 @@ Tensor isinf(Arg x) { return predicate("isinf", Op::isinf, false, x); }
 Tensor isfinite(Arg x) { return predicate("isfinite", Op::isfinite, true, x); }
 
 Tensor signbit(Arg x) {
-  const Handle h = take("signbit", x);
+  const Operand h("signbit", x);
   if (is_float(h->dtype)) return Tensor(unary(Op::signbit, h, x.site()));
   if (!is_signed_int(h->dtype)) return Tensor(constant(Number(false), bool_, h->shape, h, x.site()));
   return Tensor(binary("signbit", Op::less, h, constant(Number(0), h->dtype, {}, x.site()), x.site()));
@@ -81,16 +81,16 @@ Tensor signbit(Arg x) {
 
 Tensor negative(Arg x) { return Tensor(unary(Op::negative, numbers("negative", x), x.site())); }
 Tensor sign(Arg x) { return Tensor(unary(Op::sign, numbers("sign", x), x.site())); }
-Tensor positive(Arg x) { return Tensor(take("positive", x)); }
+Tensor positive(Arg x) { return Tensor(Operand("positive", x).take()); }
 
 Tensor abs(Arg x) {
-  const Handle h = take("abs", x);
+  const Handle h = Operand("abs", x).take();
   return Tensor(is_float(h->dtype) || is_signed_int(h->dtype) ? unary(Op::abs, h, x.site()) : h);
 }
 
 Tensor square(Arg x) {
-  const Arg same(take("square", x), x.site());
-  return multiply(same, same);
+  const Operand h("square", x);
+  return Tensor(binary("square", is_bool(h->dtype) ? Op::bitwise_and : Op::multiply, h, h, x.site()));
 }
 
 Tensor reciprocal(Arg x) {
@@ -104,7 +104,7 @@ Tensor relu(Arg x) {
 }
 
 Tensor bitwise_invert(Arg x) {
-  const Handle h = take("bitwise_invert", x);
+  const Operand h("bitwise_invert", x);
   if (is_float(h->dtype))
     fail<DtypeError>("bitwise_invert", std::string("takes integers and bool, not ") + name_of(h->dtype),
                      x.site());
@@ -112,9 +112,11 @@ Tensor bitwise_invert(Arg x) {
 }
 
 Tensor logical_not(Arg x) {
-  return Tensor(unary(Op::bitwise_invert, cast(take("logical_not", x), bool_, x.site()), x.site()));
+  return Tensor(unary(Op::bitwise_invert, Operand("logical_not", x, bool_), x.site()));
 }
 
-Tensor astype(Arg x, DType dtype) { return Tensor(cast(take("astype", x), dtype, x.site())); }
+Tensor astype(Arg x, DType dtype) { return Tensor(cast(Operand("astype", x), dtype, x.site())); }
+
+Tensor operator!(const Tensor& x) { return logical_not(Arg(x, x.defined() ? x.handle()->site : Site())); }
 
 }  // namespace lazy

@@ -29,7 +29,7 @@ Dims listed_axes(const char* op, const Dims& axes, int rank, const Site& s) {
 }
 
 Tensor permuted(const char* op, Arg& x, const Dims& axes) {
-  const Handle h = take(op, x);
+  const Operand h(op, x);
   const int rank = h->shape.size();
   if (axes.size() != rank)
     fail<ShapeError>(
@@ -41,7 +41,7 @@ Tensor permuted(const char* op, Arg& x, const Dims& axes) {
 }  // namespace
 
 Tensor reshape(Arg x, ShapeArg shape) {
-  const Handle h = take("reshape", x);
+  const Operand h("reshape", x);
   int open = -1;
   int64_t known = 1;  // a product that leaves int64 is no tensor's
   bool good = true;
@@ -65,22 +65,20 @@ Tensor reshape(Arg x, ShapeArg shape) {
 Tensor permute_dims(Arg x, Axes axes) { return permuted("permute_dims", x, axes); }
 
 Tensor transpose(Arg x, Axes axes) {
-  const int rank = any_of("transpose", x)->shape.size();
+  const int rank = shape_of("transpose", x).size();
   return permuted("transpose", x, axes.empty() ? reversed_axes(rank) : static_cast<const Dims&>(axes));
 }
 
 Tensor matrix_transpose(Arg x) {
-  const Handle h = take("matrix_transpose", x);
+  const Operand h("matrix_transpose", x);
   const int rank = h->shape.size();
   if (rank < 2)
     fail<ShapeError>("matrix_transpose", "needs two dimensions, not " + to_string(h->shape), x.site());
-  Dims axes = identity_axes(rank);
-  std::swap(axes[rank - 1], axes[rank - 2]);
-  return Tensor(detail::permute(h, axes, x.site()));
+  return Tensor(detail::matrix_transpose(h, x.site()));
 }
 
 Tensor swapaxes(Arg x, Integer a, Integer b) {
-  const Handle h = take("swapaxes", x);
+  const Operand h("swapaxes", x);
   const int rank = h->shape.size();
   Dims axes = identity_axes(rank);
   std::swap(axes[normal_axis("swapaxes", a, rank, x.site())],
@@ -89,7 +87,7 @@ Tensor swapaxes(Arg x, Integer a, Integer b) {
 }
 
 Tensor moveaxis(Arg x, Axes from, Axes to) {
-  const Handle h = take("moveaxis", x);
+  const Operand h("moveaxis", x);
   const int rank = h->shape.size();
   if (from.size() != to.size())
     fail<ShapeError>("moveaxis",
@@ -109,7 +107,7 @@ Tensor moveaxis(Arg x, Axes from, Axes to) {
 }
 
 Tensor squeeze(Arg x, Axes axes) {
-  const Handle h = take("squeeze", x);
+  const Operand h("squeeze", x);
   const Dims named = axes.empty() ? Dims() : normal_axes("squeeze", axes, h->shape.size(), x.site());
   Shape shape;
   for (int i = 0; i < h->shape.size(); ++i) {
@@ -124,7 +122,7 @@ Tensor squeeze(Arg x, Axes axes) {
 }
 
 Tensor expand_dims(Arg x, Integer axis) {
-  const Handle h = take("expand_dims", x);
+  const Operand h("expand_dims", x);
   const int rank = h->shape.size();
   if (rank == kMaxRank)
     fail<ShapeError>("expand_dims", to_string(h->shape) + " has the most dimensions possible", x.site());
@@ -138,7 +136,7 @@ Tensor expand_dims(Arg x, Integer axis) {
 }
 
 Tensor broadcast_to(Arg x, ShapeArg shape) {
-  const Handle h = take("broadcast_to", x);
+  const Operand h("broadcast_to", x);
   const int extra = shape.size() - h->shape.size();
   bool good = extra >= 0;
   for (int i = 0; good && i < shape.size(); ++i)
@@ -154,7 +152,7 @@ std::vector<Tensor> broadcast_arrays(std::initializer_list<Arg> args) {
   std::vector<Tensor> r;
   Shape shape;
   for (const Arg& a : args) {
-    r.emplace_back(any_of("broadcast_arrays", a));
+    r.emplace_back(Operand("broadcast_arrays", a).take());
     shape = broadcast_shapes("broadcast_arrays", shape, r.back().shape(), a.site());
   }
   size_t i = 0;
@@ -166,7 +164,7 @@ std::vector<Tensor> broadcast_arrays(std::initializer_list<Arg> args) {
 }
 
 Tensor flip(Arg x, Axes axes) {
-  const Handle h = take("flip", x);
+  const Operand h("flip", x);
   Dims start(h->shape.size(), 0), step(h->shape.size(), 1);
   for (int64_t axis : normal_axes("flip", axes, h->shape.size(), x.site())) {
     const int i = static_cast<int>(axis);
@@ -179,7 +177,7 @@ Tensor flip(Arg x, Axes axes) {
 
 Tensor sliding_window_view(Arg x, Axes window, Axes axes, Axes step, Axes dilation) {
   constexpr const char* name = "sliding_window_view";
-  const Handle h = take(name, x);
+  const Operand h(name, x);
   const Site& s = x.site();
   const int rank = h->shape.size();
   const Dims along = axes.empty() ? identity_axes(rank) : listed_axes(name, axes, rank, s);
@@ -214,7 +212,7 @@ Tensor sliding_window_view(Arg x, Axes window, Axes axes, Axes step, Axes dilati
 }
 
 Tensor flatten(Arg x) {
-  const Handle h = take("flatten", x);
+  const Operand h("flatten", x);
   return Tensor(detail::reshape(h, {numel(h->shape)}, x.site()));
 }
 

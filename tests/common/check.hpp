@@ -14,6 +14,17 @@ namespace check {
 inline constexpr double inf = std::numeric_limits<double>::infinity();
 inline const double NaN = std::nan("");
 
+/// While one lives, the default dtype is another.
+class DefaultDType {
+ public:
+  explicit DefaultDType(lazy::DType t) { lazy::set_default_dtype(t); }
+  DefaultDType(const DefaultDType&) = delete;
+  ~DefaultDType() { lazy::set_default_dtype(before_); }
+
+ private:
+  const lazy::DType before_ = lazy::get_default_dtype();
+};
+
 /// dtype, shape and every element are as given (NaN equals NaN, -0 is not 0).
 inline void equal(const lazy::Tensor& x, lazy::DType dtype, const lazy::Shape& shape,
                   const std::vector<double>& expected, const lazy::Site& s = lazy::Site::current()) {

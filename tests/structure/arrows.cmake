@@ -1,4 +1,5 @@
 # cmake -DROOT=<checkout> -P arrows.cmake: fails for each include that goes back up the list of rooms.
+cmake_minimum_required(VERSION 3.25)
 set(rooms
     support cache
     jit/core jit/ir jit/backend jit/graph jit/key jit/passes jit/plan jit/plan/tiling jit/lower jit/observe jit/compile jit/run

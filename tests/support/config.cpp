@@ -55,6 +55,7 @@ BOOST_AUTO_TEST_CASE(defaults) {
   BOOST_TEST((c.perf_map == config::PerfMap::off));
   BOOST_TEST((c.cpu_isa == config::CpuIsa::auto_));
   BOOST_TEST((c.dynamic == config::Dynamic::auto_));
+  BOOST_TEST((c.default_dtype == config::DefaultDType::float32));
   BOOST_TEST(c.log_file.empty());
   BOOST_TEST(c.dump_dir.empty());
   BOOST_TEST(c.log == 0u);
@@ -257,7 +258,7 @@ BOOST_AUTO_TEST_CASE(every_default_is_an_accepted_value) {
 BOOST_AUTO_TEST_CASE(texts_name_every_variable) {
   const std::string help = config::help(), table = config::markdown(), dump = config::dump();
   const auto all = config::entries();
-  BOOST_TEST(all.size() == 36u);
+  BOOST_TEST(all.size() == 37u);
   BOOST_TEST(count(table, "\n") == all.size() + 2);
   BOOST_TEST(count(dump, "\n") == all.size());
   for (const auto& e : all) {

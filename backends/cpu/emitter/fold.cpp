@@ -39,11 +39,12 @@ Template fold_template(const jit::loop::LoopKernel& k, const ReductionState& s, 
     std::vector<std::vector<Val>> v(static_cast<size_t>(s.acc[first].partials));
     for (size_t p = 0; p < v.size(); ++p)
       for (size_t i = 0; i < n; ++i)
-        v[p].push_back(slot(b, s.acc[first + i], partial_slot(first + i, static_cast<int>(p))));
+        v[p].push_back(slot(b, s.acc[first + i], PartialSlot{first + i, static_cast<int>(p)}.pack()));
     for (size_t half = v.size() / 2; half > 0; half /= 2)
       for (size_t l = 0; l < half; ++l) v[l] = combine(b, r, v[l], v[l + half]);
     halve(b, r, v[0], lanes, to);
-    for (size_t i = 0; i < n; ++i) t.updates.push_back({folded_slot(first + i), v[0][i].id});
+    for (size_t i = 0; i < n; ++i)
+      t.updates.push_back({PartialSlot{first + i, PartialSlot::kFolded}.pack(), v[0][i].id});
   });
   t.code = std::move(b.code);
   return t;
@@ -54,9 +55,11 @@ Template halve_template(const jit::loop::LoopKernel& k, const ReductionState& s,
   Template t;
   each_reduction(k, s, [&](const jit::loop::Reduction& r, size_t first, size_t n) {
     std::vector<Val> v;
-    for (size_t i = 0; i < n; ++i) v.push_back(slot(b, s.acc[first + i], folded_slot(first + i)));
+    for (size_t i = 0; i < n; ++i)
+      v.push_back(slot(b, s.acc[first + i], PartialSlot{first + i, PartialSlot::kFolded}.pack()));
     halve(b, r, v, lanes, to);
-    for (size_t i = 0; i < n; ++i) t.updates.push_back({folded_slot(first + i), v[i].id});
+    for (size_t i = 0; i < n; ++i)
+      t.updates.push_back({PartialSlot{first + i, PartialSlot::kFolded}.pack(), v[i].id});
   });
   t.code = std::move(b.code);
   return t;
@@ -68,11 +71,12 @@ Template combine_template(const jit::loop::LoopKernel& k, const ReductionState& 
   each_reduction(k, s, [&](const jit::loop::Reduction& r, size_t first, size_t n) {
     std::vector<Val> x, y;
     for (size_t i = 0; i < n; ++i) {
-      x.push_back(slot(b, s.acc[first + i], total_slot(first + i)));
-      y.push_back(slot(b, s.acc[first + i], folded_slot(first + i)));
+      x.push_back(slot(b, s.acc[first + i], PartialSlot{first + i, PartialSlot::kTotal}.pack()));
+      y.push_back(slot(b, s.acc[first + i], PartialSlot{first + i, PartialSlot::kFolded}.pack()));
     }
     const std::vector<Val> v = combine(b, r, x, y);
-    for (size_t i = 0; i < n; ++i) t.updates.push_back({total_slot(first + i), v[i].id});
+    for (size_t i = 0; i < n; ++i)
+      t.updates.push_back({PartialSlot{first + i, PartialSlot::kTotal}.pack(), v[i].id});
   });
   t.code = std::move(b.code);
   return t;

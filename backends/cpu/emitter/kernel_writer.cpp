@@ -3,7 +3,11 @@
 #include <cstddef>
 
 #include "backends/cpu/emitter/call_table.hpp"
+#include "backends/cpu/emitter/contraction_writer.hpp"
+#include "backends/cpu/emitter/inner_reduction_writer.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
+#include "backends/cpu/emitter/map_writer.hpp"
+#include "backends/cpu/emitter/outer_reduction_writer.hpp"
 #include "backends/cpu/packing/transpose.hpp"
 
 namespace lazy::cpu_backend {
@@ -16,8 +20,24 @@ KernelWriter::KernelWriter(const jit::loop::LoopKernel& k, Isa isa)
     : k_(k), isa_(isa), vector_axis_(k.rank - 1), seq_(k.sequential) {
   inner_ = k.form == Form::reduce && seq_ == vector_axis_;
   outer_form_ = seq_ >= 0 && !inner_;
+  for (int a = 0; a < k_.rank; ++a)
+    if (a != vector_axis_ && a != seq_) outer_.push_back(a);
+  const bool contraction = !k_.reductions.empty() && k_.reductions[0].op == jit::Op::matmul;
+  if (outer_form_ && contraction && !outer_.empty()) {
+    row_axis_ = outer_.back();
+    outer_.pop_back();
+  }
 }
 KernelWriter::~KernelWriter() = default;
+
+std::unique_ptr<KernelWriter> KernelWriter::of(const jit::loop::LoopKernel& k, Isa isa) {
+  if (k.form == Form::map) return std::make_unique<MapWriter>(k, isa);
+  if (k.form == Form::reduce && k.sequential == k.rank - 1)
+    return std::make_unique<InnerReductionWriter>(k, isa);
+  auto contraction = std::make_unique<ContractionWriter>(k, isa);
+  if (contraction->contraction()) return contraction;
+  return std::make_unique<OuterReductionWriter>(k, isa);
+}
 
 void KernelWriter::choose_lanes() {
   bool wide = has_wide_lanes(body_) || has_wide_lanes(epilogue_);
@@ -37,15 +57,7 @@ void KernelWriter::write() {
   schedule_.lanes = lanes_;
   schedule_.instructions = static_cast<int>(body_.code.size() + epilogue_.code.size());
 
-  for (int a = 0; a < k_.rank; ++a)
-    if (a != vector_axis_ && a != seq_) outer_.push_back(a);
-  const bool contraction = !k_.reductions.empty() && k_.reductions[0].op == jit::Op::matmul;
-  if (outer_form_ && contraction && !outer_.empty()) {
-    row_axis_ = outer_.back();
-    outer_.pop_back();
-  }
-  contraction_ = contraction_form(k_, row_axis_);
-  rows_ = suits_rows();
+  prepare();
   counters_.assign(k_.rank, -1);
   assign_pointers();
   const Label done = as_->a.newLabel();
@@ -68,10 +80,7 @@ void KernelWriter::write() {
   masked_ = full_;
   masked_.masked = true;
 
-  if (k_.form == Form::map) plan_map();
-  else if (inner_) plan_inner();
-  else if (contraction_) plan_contract();
-  else plan_outer();
+  plan();
   outer_axes();
   if (schedule_.streams) {  // what went past the caches must be seen by whoever waits for this launch
     const Label cached = as_->a.newLabel();
@@ -100,9 +109,7 @@ void KernelWriter::assign_pointers() {
   as_->pointer_reg.assign(n, -1);
   as_->pointer_frame.assign(n, -1);
   row_pointer_frame_.assign(n, -1);
-  const size_t free = std::size(order) - (outer_form_ && !contraction_ ? 5
-                                          : rows_                      ? 4
-                                                                       : 0);  // for the rows of a tile
+  const size_t free = std::size(order) - static_cast<size_t>(pointers_for_rows());
   const auto give = [&](size_t o) {
     if (is_side(o)) return;
     if (next < free) as_->pointer_reg[o] = static_cast<int8_t>(order[next++]);
@@ -133,15 +140,7 @@ void KernelWriter::enter(const Label& done) {
       a.mov(as_->frame(outer_form_ ? row_pointer_frame_[o] : as_->pointer_frame[o]), x86::rcx);
     }
   }
-  if (k_.form == Form::reduce && !contraction_) {
-    split_row_ = as_->reserve(8);
-    const Label whole = a.newLabel();
-    branch_on_mode(SplitMode::full, true, whole);
-    a.mov(x86::rcx, as_->arg(jit::loop::ArgLayout::kScratch + 1));
-    a.mov(x86::rcx, x86::ptr_64(x86::rcx, offsetof(SplitPlan, data)));
-    a.mov(as_->frame(split_row_), x86::rcx);
-    a.bind(whole);
-  }
+  begin();
   widen_scalars();
   lane_offsets();
 }
@@ -352,13 +351,6 @@ void KernelWriter::nest(size_t level) {
   next_index(level);
   a.cmp(x86::rcx, as_->arg(as_->args.extent(axis)));
   a.jl(loop);
-}
-
-void KernelWriter::row() {
-  if (k_.form == Form::map) row_map();
-  else if (inner_) row_inner();
-  else if (contraction_) row_contract();
-  else row_outer();
 }
 
 }  // namespace lazy::cpu_backend

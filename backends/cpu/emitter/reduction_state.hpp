@@ -43,14 +43,18 @@ struct ReductionState {
   }
 };
 
-/// Slots of the folding templates: accumulator a, partial vector p (p < kMaxPartials), its total, its folded
-/// value.
-inline constexpr int kMaxPartials = 64;
-constexpr uint16_t partial_slot(size_t a, int p) {
-  return static_cast<uint16_t>(a * 128 + static_cast<size_t>(p));
-}
-constexpr uint16_t total_slot(size_t a) { return static_cast<uint16_t>(a * 128 + 126); }
-constexpr uint16_t folded_slot(size_t a) { return static_cast<uint16_t>(a * 128 + 127); }
+/// A place that the folding templates read or update: one of an accumulator's partial vectors, its total, or
+/// its folded value. As a number it is what Slot::Kind::acc holds.
+struct PartialSlot {
+  size_t accumulator = 0;
+  int part = 0;  // a partial vector's index, below kMaxPartials; or kTotal, kFolded
+  static constexpr int kTotal = 126, kFolded = 127, kMaxPartials = 64;
+
+  constexpr uint16_t pack() const {
+    return static_cast<uint16_t>(accumulator << 7 | static_cast<size_t>(part));
+  }
+  static constexpr PartialSlot unpack(int packed) { return {static_cast<size_t>(packed) >> 7, packed & 127}; }
+};
 
 /// Folds each accumulator's partial vectors in halves, then the lanes of what is left until `to` are; updates
 /// the folded slots.

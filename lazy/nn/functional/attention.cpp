@@ -3,10 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "jit/graph/record.hpp"
 #include "lazy/core/build.hpp"
-#include "lazy/ops/reductions.hpp"
-#include "lazy/ops/views.hpp"
 #include "support/float_mode.hpp"
 
 namespace lazy {
@@ -22,7 +19,7 @@ constexpr const char* kName = "scaled_dot_product_attention";
 
 /// 0, 1, ... n - 1 along the last axis or the one before it.
 Handle numbers(int64_t n, bool rows, Device device, const Site& s) {
-  const Handle i = cast(jit::transfer(jit::iota(0, {n}, s), device, s), int32, s);
+  const Handle i = cast(iota(0, {n}, device, s), int32, s);
   return rows ? detail::reshape(i, {n, 1}, s) : i;
 }
 
@@ -35,21 +32,22 @@ Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor&
   if (!is_float(t))
     fail<DtypeError>(kName, std::string("takes floating-point numbers, not ") + name_of(t), s);
   const DType work = is_half(t) ? float32 : t;
-  const Handle q = operand(kName, query, work), k = operand(kName, key, work),
-               v = operand(kName, value, work);
+  const Handle q = Operand(kName, query, work).take(), k = Operand(kName, key, work).take(),
+               v = Operand(kName, value, work).take();
   const Shape &qs = q->shape, &ks = k->shape, &vs = v->shape;
   if (qs.size() < 2 || ks.size() < 2 || vs.size() < 2) mismatch(qs, ks, vs, "fewer than 2 dimensions", s);
   if (qs.back() != ks.back()) mismatch(qs, ks, vs, "queries and keys differ in their last extent", s);
   const int64_t length = qs[qs.size() - 2], keys = ks[ks.size() - 2];
   if (keys != vs[vs.size() - 2]) mismatch(qs, ks, vs, "not as many values as keys", s);
 
+  Composite whole(kName, {&q, &k, &v, &mask.handle()}, s);
   const auto number = [&](double x) { return constant(x, work, {}, s); };
   const double factor =
       scale ? *scale : in_default_mode([&] { return 1 / std::sqrt(static_cast<double>(qs.back())); });
   // The queries are fewer numbers than the scores. But as 16-bit floats they are multiplied as they are.
   const bool scale_first = !is_half(t);
   const Handle left = scale_first ? binary(kName, Op::multiply, q, number(factor), s) : q;
-  Handle x = detail::matmul(kName, left, matrix_transpose(Arg(k, s)).handle(), s);
+  Handle x = detail::matmul(kName, left, detail::matrix_transpose(k, s), s);
   if (!scale_first) x = binary(kName, Op::multiply, x, number(factor), s);
   const Handle never = number(-std::numeric_limits<double>::infinity());
   if (mask.handle()) {
@@ -64,15 +62,15 @@ Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor&
                                numbers(length, true, x->device, s), s);
     x = where(kName, sees, x, never, s);
   }
-  if (keys == 0) return Tensor(cast(detail::matmul(kName, x, v, s), t, s));
-  const Handle top = max(Arg(x, s), {-1}, keepdims).handle();
+  if (keys == 0) return Tensor(whole.result(cast(detail::matmul(kName, x, v, s), t, s)));
+  const Handle top = reduce(kName, Op::max, x, {-1}, keepdims, s);
   const Handle finite = where(kName, unary(Op::isfinite, top, s), top, number(0), s);
   const Handle e = unary(Op::exp, binary(kName, Op::subtract, x, finite, s), s);
-  const Handle total = sum(Arg(e, s), {-1}, keepdims).handle();
+  const Handle total = reduce(kName, Op::sum, e, {-1}, keepdims, s);
   const Handle sum_or_one = where(kName, binary(kName, Op::equal, total, number(0), s), number(1), total, s);
   // Dividing the result instead of the weights divides less often.
   const Handle out = detail::matmul(kName, e, v, s);
-  return Tensor(cast(binary(kName, Op::divide, out, sum_or_one, s), t, s));
+  return Tensor(whole.result(cast(binary(kName, Op::divide, out, sum_or_one, s), t, s)));
 }
 
 }  // namespace lazy

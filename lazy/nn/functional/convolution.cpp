@@ -97,8 +97,7 @@ Handle depthwise(const Problem& p, Handle image, Handle w, const Windows& window
         detail::reshape(detail::slice(w, start, Dims(start.size(), 1), one, p.site), row, p.site);
     const Handle element = windows.tap(image, position, p.site);
     if (!total) total = binary(p.name, Op::multiply, element, weight, p.site);
-    else if (is_float(work))
-      total = jit::record(Op::fma, {&element, &weight, &total}, work, total->shape, p.site);
+    else if (is_float(work)) total = fma(p.name, element, weight, total, p.site);
     else
       total = binary(p.name, Op::add, total, binary(p.name, Op::multiply, element, weight, p.site), p.site);
   } while (windows.next(position));
@@ -229,7 +228,7 @@ Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions& o) {
   const Site s = x.site();
   const DType t = common_type(name, {&x, &w});
   if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
-  Problem p{name, s, take(name, x, t), take(name, w, t), {}, {}, {}, o.groups};
+  Problem p{name, s, Operand(name, x, t).take(), Operand(name, w, t).take(), {}, {}, {}, o.groups};
   if (p.given->shape.size() < 3) p.mismatch("an image has a batch axis, channels and spatial axes");
   if (p.given->shape.size() != p.weights->shape.size()) p.mismatch("they differ in the number of axes");
   const int n = p.spatial();
@@ -253,6 +252,7 @@ void check_groups(const Problem& p, int64_t channels, Wide expected, int64_t div
 
 Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options) {
   const Problem p = problem(name, x, w, options);
+  Composite whole(name, {&p.given, &p.weights}, p.site);
   const bool first = options.layout == channels_first;
   const int n = p.spatial();
   const Handle image = channels_to_last(p.given, options.layout, p.site);
@@ -264,9 +264,10 @@ Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options)
   check_groups(p, image->shape.back(), Wide(kernel->shape[n]) * p.groups, kernel->shape[n + 1]);
   if (first) {
     const Windows windows = windows_of(p, image, kernel, p.padding);
-    if (along_rows(p, windows)) return Tensor(dense_along_rows(p, windows));
+    if (along_rows(p, windows)) return Tensor(whole.result(dense_along_rows(p, windows)));
   }
-  return Tensor(channels_from_last(convolve(p, image, kernel, p.padding, first), options.layout, p.site));
+  const Handle y = convolve(p, image, kernel, p.padding, first);
+  return Tensor(whole.result(channels_from_last(y, options.layout, p.site)));
 }
 
 /// (C, O / groups, K...), or with its channels last, turned round: (K..., C, O / groups), of groups (K..., C
@@ -291,9 +292,9 @@ Handle turned_weights(const Problem& p, bool first, int64_t channels, int64_t ou
 }
 
 Tensor of_rank(const char* name, int n, Arg& x, Arg& w, const ConvOptions& options) {
-  const Handle h = any_of(name, x);
-  if (h->shape.size() != n + 2)
-    fail<ShapeError>(name, "takes an image of " + std::to_string(n + 2) + " axes, not " + to_string(h->shape),
+  const Shape shape = shape_of(name, x);
+  if (shape.size() != n + 2)
+    fail<ShapeError>(name, "takes an image of " + std::to_string(n + 2) + " axes, not " + to_string(shape),
                      x.site());
   return convolution(name, x, w, options);
 }
@@ -312,6 +313,7 @@ Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
   const Site s = p.site;
   const int n = p.spatial();
   const Dims extra = per_axis(p.name, "output_padding", options.output_padding, n, 0, s);
+  Composite whole(p.name, {&p.given, &p.weights}, s);
   const Handle image = channels_to_last(p.given, options.layout, s);
   const bool first = options.layout == channels_first;
   const int64_t channels = p.weights->shape[first ? 0 : n], out = p.weights->shape[first ? 1 : n + 1];
@@ -338,7 +340,8 @@ Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
   Dims from(n + 2, 0);
   for (int i = 0; i < n; ++i) from[i + 1] = crop[i];
   result[n + 1] = y->shape[n + 1];
-  return Tensor(channels_from_last(detail::slice(y, from, Dims(n + 2, 1), result, s), options.layout, s));
+  const Handle cropped = detail::slice(y, from, Dims(n + 2, 1), result, s);
+  return Tensor(whole.result(channels_from_last(cropped, options.layout, s)));
 }
 
 }  // namespace lazy

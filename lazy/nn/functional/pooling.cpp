@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "lazy/nn/functional/spatial.hpp"
-#include "lazy/ops/reductions.hpp"
 #include "support/float_mode.hpp"
 
 namespace lazy {
@@ -65,8 +64,7 @@ Handle combined(const Pool& p, Op op, const Handle& image) {
     const Handle view = w.view(image, p.site);
     Dims last;
     for (int i = 0; i < w.spatial(); ++i) last.push_back(-1 - i);
-    const Arg x(view, p.site);
-    return (op == Op::maximum ? max(x, Axes(last)) : sum(x, Axes(last), dropdims, image->dtype)).handle();
+    return reduce(p.name, op == Op::maximum ? Op::max : Op::sum, view, last, dropdims, p.site);
   }
   Dims position(w.spatial(), 0);
   Handle r;
@@ -90,7 +88,7 @@ Handle covered(const Pool& p, DType t) {
       }
     Shape shape(w.spatial() + 1, 1);
     shape[i] = w.count[i];
-    const Handle one = cast(jit::from_bytes(n.data(), float64, shape, p.image->device, p.site), t, p.site);
+    const Handle one = cast(values(n.data(), float64, shape, p.image, p.site), t, p.site);
     all = all ? binary(p.name, Op::multiply, all, one, p.site) : one;
   }
   return all;
@@ -111,8 +109,7 @@ Handle averaged(const char* name, const Handle& image, int axis, int64_t count, 
     const double taps = static_cast<double>(to - from), weight = in_default_mode([&] { return 1 / taps; });
     for (int64_t j = from; j < to; ++j) weights[static_cast<size_t>(i * extent + j)] = weight;
   }
-  const Handle matrix =
-      cast(jit::from_bytes(weights.data(), float64, {count, extent}, image->device, s), image->dtype, s);
+  const Handle matrix = cast(values(weights.data(), float64, {count, extent}, image, s), image->dtype, s);
   Dims axes;
   for (int i = 0; i < image->shape.size(); ++i)
     if (i != axis && i != image->shape.size() - 1) axes.push_back(i);
@@ -138,14 +135,14 @@ Handle largest(const char* name, const Handle& image, int axis, int64_t count, c
   wide.push_back(0);
   for (int i = rank; i > axis; --i) wide[i] = wide[i - 1];
   wide[axis] = 1;
-  const Handle chosen = cast(jit::from_bytes(inside.data(), uint8, mask, image->device, s), bool_, s);
-  const Handle values = detail::where(name, chosen, detail::reshape(image, wide, s),
-                                      constant(lowest(image->dtype), image->dtype, {}, s), s);
-  return max(Arg(values, s), axis + 1).handle();
+  const Handle chosen = cast(values(inside.data(), uint8, mask, image, s), bool_, s);
+  const Handle candidates = detail::where(name, chosen, detail::reshape(image, wide, s),
+                                          constant(lowest(image->dtype), image->dtype, {}, s), s);
+  return reduce(name, Op::max, candidates, {axis + 1}, dropdims, s);
 }
 
 template <class F>
-Tensor adaptive(const char* name, const Handle& x, const Axes& extents, ChannelLayout layout, const Site& s,
+Handle adaptive(const char* name, const Handle& x, const Axes& extents, ChannelLayout layout, const Site& s,
                 F reduce) {
   check_image(name, x, s);
   const int n = x->shape.size() - 2;
@@ -155,14 +152,14 @@ Tensor adaptive(const char* name, const Handle& x, const Axes& extents, ChannelL
     if (h->shape[i + 1] == 0) fail<ShapeError>(name, "an image without elements: " + to_string(x->shape), s);
     if (h->shape[i + 1] != count[i]) h = reduce(name, h, i + 1, count[i], s);
   }
-  return Tensor(channels_from_last(h, layout, s));
+  return channels_from_last(h, layout, s);
 }
 
 }  // namespace
 
 Tensor max_pool(Arg x, Axes window, const PoolOptions& options) {
   constexpr const char* name = "max_pool";
-  const Handle h = take(name, x);
+  const Operand h(name, x);
   if (is_bool(h->dtype)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", x.site());
   const Pool p = pool(name, h, window, options, x.site());
   const Handle y = combined(p, Op::maximum, padded(p.name, p.image, p.padding, lowest(h->dtype), p.site));
@@ -171,7 +168,7 @@ Tensor max_pool(Arg x, Axes window, const PoolOptions& options) {
 
 Tensor avg_pool(Arg x, Axes window, const PoolOptions& options) {
   constexpr const char* name = "avg_pool";
-  const Handle given = take(name, x);
+  const Operand given(name, x);
   const DType t = float_type(given->dtype), work = is_half(t) ? float32 : t;
   const Pool p = pool(name, cast(given, work, x.site()), window, options, x.site());
   const bool pads = std::any_of(p.padding.begin(), p.padding.end(), [](int64_t v) { return v != 0; });
@@ -185,17 +182,17 @@ Tensor avg_pool(Arg x, Axes window, const PoolOptions& options) {
 
 Tensor adaptive_avg_pool(Arg x, Axes extents, ChannelLayout layout) {
   constexpr const char* name = "adaptive_avg_pool";
-  const Handle given = take(name, x);
+  const Operand given(name, x);
   const DType t = float_type(given->dtype), work = is_half(t) ? float32 : t;
-  const Tensor y = adaptive(name, cast(given, work, x.site()), extents, layout, x.site(), averaged);
-  return Tensor(cast(y.handle(), t, x.site()));
+  const Handle y = adaptive(name, cast(given, work, x.site()), extents, layout, x.site(), averaged);
+  return Tensor(cast(y, t, x.site()));
 }
 
 Tensor adaptive_max_pool(Arg x, Axes extents, ChannelLayout layout) {
   constexpr const char* name = "adaptive_max_pool";
-  const Handle h = take(name, x);
+  const Operand h(name, x);
   if (is_bool(h->dtype)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", x.site());
-  return adaptive(name, h, extents, layout, x.site(), largest);
+  return Tensor(adaptive(name, h, extents, layout, x.site(), largest));
 }
 
 }  // namespace lazy

@@ -18,7 +18,7 @@ struct PoolOptions {
 /// wins; NaN does. `window`: one extent for all spatial axes or one each. R as in conv(). ShapeError where it
 /// does not fit.
 Tensor max_pool(Arg x, Axes window, const PoolOptions& options = {});
-/// The mean of each window; floating point (integers become float64).
+/// The mean of each window; floating point (integers become the default dtype).
 Tensor avg_pool(Arg x, Axes window, const PoolOptions& options = {});
 /// Windows such that the result has `extents` (one number: for all spatial axes) spatial elements: element i
 /// covers [floor(i S / R), ceil((i + 1) S / R)).

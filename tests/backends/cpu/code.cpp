@@ -50,9 +50,9 @@ BOOST_AUTO_TEST_CASE(never_writable_and_executable) {
     std::vector<cpu_backend::Code> all;
     for (int i = 1; i < 40; ++i) {
       const LoopKernel k = chain(i);
-      cpu_backend::KernelWriter writer(k, isa);
-      writer.write();
-      all.push_back(cpu_backend::publish(writer, "test", ""));
+      const auto writer = cpu_backend::KernelWriter::of(k, isa);
+      writer->write();
+      all.push_back(cpu_backend::publish(*writer, "test", ""));
     }
     const auto map = mappings();
     for (const Mapping& m : map)

@@ -3,6 +3,7 @@
 #include <future>
 #include <thread>
 
+#include "jit/graph/node.hpp"
 #include "tests/common/folder.hpp"
 #include "tests/common/fresh.hpp"
 

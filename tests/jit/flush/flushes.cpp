@@ -3,6 +3,7 @@
 #include <sstream>
 #include <thread>
 
+#include "jit/graph/node.hpp"
 #include "tests/common/fresh.hpp"
 #include "tests/common/log_lines.hpp"
 

@@ -1,4 +1,5 @@
 // What a flush computes, keeps and leaves alone.
+#include "jit/graph/node.hpp"
 #include "tests/common/fresh.hpp"
 
 using namespace lazy;

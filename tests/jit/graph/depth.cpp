@@ -1,4 +1,5 @@
 // Graphs that are deep, wide or shared in ways that a recursive or naive walk would not survive.
+#include "jit/graph/node.hpp"
 #include "tests/common/fresh.hpp"
 
 using namespace lazy;

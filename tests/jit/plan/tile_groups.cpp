@@ -1,6 +1,7 @@
 // Steps that share outer dimensions run block by block: same bits, less memory, one program for all sizes.
 #include <cmath>
 
+#include "jit/graph/node.hpp"
 #include "tests/common/fresh.hpp"
 
 using namespace lazy;

@@ -1,6 +1,7 @@
 // Memory taken over in place, and what happens when there is none or a kernel can't be built.
 #include <map>
 
+#include "jit/graph/node.hpp"
 #include "tests/common/fresh.hpp"
 
 using namespace lazy;

@@ -78,6 +78,29 @@ BOOST_AUTO_TEST_CASE(the_last_mark_counts) {
   BOOST_TEST(misses() == before + 1);  // another key
 }
 
+BOOST_AUTO_TEST_CASE(bounds_hold_for_every_tensor_that_is_marked) {
+  const Override never("LAZY_DYNAMIC", "never");
+  const auto step = [](int64_t rows) {
+    const Tensor x = filled({rows, 3});
+    mark_dynamic(x, 0, 2, 8);
+    return sum(x + 1).item<float>();
+  };
+  step(4);
+  const uint64_t before = misses();
+  for (int64_t rows = 2; rows <= 8; ++rows) BOOST_TEST(step(rows) == static_cast<float>(rows * 6));
+  BOOST_TEST(misses() == before);
+  BOOST_CHECK_THROW(step(9), ShapeError);
+  BOOST_CHECK_THROW(step(1), ShapeError);
+  BOOST_TEST(step(5) == 30);
+  // What is refused is not marked: its program is that of its size alone.
+  const Tensor y = filled({9, 3});
+  BOOST_CHECK_THROW(mark_dynamic(y, 0, 2, 8), ShapeError);
+  BOOST_TEST(sum(y + 1).item<float>() == 54);
+  BOOST_TEST(misses() == before + 1);
+  BOOST_TEST(sum(filled({9, 3}) + 1).item<float>() == 54);
+  BOOST_TEST(misses() == before + 1);
+}
+
 BOOST_AUTO_TEST_CASE(wrong_marks) {
   const Tensor x = ones({3, 4});
   BOOST_CHECK_THROW(mark_static(x, 2), IndexError);

@@ -51,6 +51,7 @@ BOOST_AUTO_TEST_CASE(nothing_inside) {
 }
 
 BOOST_AUTO_TEST_CASE(reading_values) {
+  const check::DefaultDType doubles(float64);
   const Tensor x = tensor({1.5, -2.5, 300.0});
   BOOST_TEST((x.to_vector<double>() == std::vector<double>{1.5, -2.5, 300}));
   BOOST_TEST((x.to_vector<float>() == std::vector<float>{1.5, -2.5, 300}));
@@ -113,8 +114,8 @@ BOOST_AUTO_TEST_CASE(compound_assignment) {
   equal(small, int8, {2}, {2, 3});
   Tensor u = ones({2}, uint8);
   const std::string end = "and does not go into a tensor of ";
-  THROWS(DtypeError, x += 0.5, "add: the result is float64 " + end + "int64: convert with astype");
-  THROWS(DtypeError, x /= 2, "divide: the result is float64 " + end + "int64: convert with astype");
+  THROWS(DtypeError, x += 0.5, "add: the result is float32 " + end + "int64: convert with astype");
+  THROWS(DtypeError, x /= 2, "divide: the result is float32 " + end + "int64: convert with astype");
   THROWS(DtypeError, u += tensor(1), "add: the result is int64 " + end + "uint8: convert with astype");
   THROWS(ShapeError, f += ones({3, 2}), "add: the result has shape [3, 2], the tensor assigned to [2]");
   equal(u, uint8, {2}, {1, 1});
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(members_name_the_users_line) {
   THROWS(ShapeError, x.clip(0, ones({7})), "clip: shapes [2, 3] and [7] do not broadcast");
   equal(x.flatten(), float32, {6}, std::vector<double>(6, 0));
   equal(x.ravel().unsqueeze(0).swapaxes(0, 1).squeeze().copy(), float32, {6}, std::vector<double>(6, 0));
-  equal(tensor({2.5, -1.5}).round(), float64, {2}, {2, -2});
+  equal(tensor({2.5, -1.5}).round(), float32, {2}, {2, -2});
   equal(tensor({{1, 2}, {3, 4}}).permute({1, 0}).prod(1), int64, {2}, {3, 8});
   equal(tensor({0, 1}).any(), bool_, {}, {1});
   equal(tensor({0, 1}).all(), bool_, {}, {0});

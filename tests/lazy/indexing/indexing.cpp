@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(wrong_writes) {
   THROWS(DtypeError, x(0) = zeros({3}),
          "assign: a float32 value does not go into a tensor of int64: convert with astype");
   THROWS(DtypeError, x(0) /= 2,
-         "assign: a float64 value does not go into a tensor of int64: convert with astype");
+         "assign: a float32 value does not go into a tensor of int64: convert with astype");
   THROWS(ShapeError, x(0) += arange(2), "add: shapes [3] and [2] do not broadcast");
   THROWS(IndexError, x(5) = 1, "index: 5 is out of range for axis 0 with extent 2");
   Tensor small = zeros({2}, uint8);

@@ -7,13 +7,13 @@ BOOST_AUTO_TEST_SUITE(creation)
 
 BOOST_AUTO_TEST_CASE(literals) {
   equal(tensor(3), int64, {}, {3});
-  equal(tensor(2.5), float64, {}, {2.5});
+  equal(tensor(2.5), float32, {}, {2.5});
   equal(tensor(2.5f), float32, {}, {2.5});
   equal(tensor(true), bool_, {}, {1});
   equal(tensor({1, 2, 3}), int64, {3}, {1, 2, 3});
   equal(tensor({1u, 4000000000u}), uint32, {2}, {1, 4000000000.0});
   equal(tensor({int8_t{1}, int8_t{-2}}), int8, {2}, {1, -2});
-  equal(tensor({1.5, -0.0}), float64, {2}, {1.5, -0.0});
+  equal(tensor({1.5, -0.0}), float32, {2}, {1.5, -0.0});
   equal(tensor({true, false}), bool_, {2}, {1, 0});
   equal(tensor({float16_t(1.5f), float16_t(65504.0f)}), float16, {2}, {1.5, 65504});
   equal(tensor({bfloat16_t(1.5f)}), bfloat16, {1}, {1.5});
@@ -23,9 +23,9 @@ BOOST_AUTO_TEST_CASE(literals) {
   equal(tensor({{{{{1, 2}}}, {{{3, 4}}}}}), int64, {1, 2, 1, 1, 2}, {1, 2, 3, 4});
   equal(tensor({1, 2}, float32), float32, {2}, {1, 2});
   equal(tensor({300, -1}, uint8), uint8, {2}, {44, 255});
-  equal(tensor({{1.5, 2}, {3, 4}}), float64, {2, 2}, {1.5, 2, 3, 4});
+  equal(tensor({{1.5, 2}, {3, 4}}), float32, {2, 2}, {1.5, 2, 3, 4});
   equal(tensor({{1.5f, 2.0f}, {3, 4}}), float32, {2, 2}, {1.5, 2, 3, 4});
-  equal(tensor({1, true, 2.5}), float64, {3}, {1, 1, 2.5});
+  equal(tensor({1, true, 2.5}), float32, {3}, {1, 1, 2.5});
   equal(tensor({true, 2}), int64, {2}, {1, 2});
   equal(tensor({{300, true}}, uint8), uint8, {1, 2}, {44, 1});
   equal(tensor({float16_t(1.5f), 2}), float16, {2}, {1.5, 2});
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(from_memory) {
   equal(from_span(v, {2, 3}), int32, {2, 3}, {1, 2, 3, 4, 5, 6});
   equal(asarray(v), int32, {6}, {1, 2, 3, 4, 5, 6});
   equal(asarray(std::vector<bool>{true, false}), bool_, {2}, {1, 0});
-  equal(asarray(2.5), float64, {}, {2.5});
+  equal(asarray(2.5), float32, {}, {2.5});
   equal(asarray(std::vector<double>{1.5, 2}, float32), float32, {2}, {1.5, 2});
   THROWS(ShapeError, from_span(v, {4}), "from_span: 6 elements do not fill [4]");
 

@@ -45,8 +45,8 @@ BOOST_AUTO_TEST_CASE(one_factor_and_many) {
   same(einsum("ij->j", {a}), sum(a, {0}));
   same(einsum("ii->i", {s}), count({9})(slice(0, none, 4)));
   same(einsum("ii", {s}), sum(count({9})(slice(0, none, 4))));
-  same(einsum("iji->ij", {count({2, 3, 2})}), tensor({{0.0, 2.0, 4.0}, {7.0, 9.0, 11.0}}));
-  same(einsum("iii->i", {count({2, 2, 2})}), tensor({0.0, 7.0}));
+  same(einsum("iji->ij", {count({2, 3, 2})}), tensor({{0.0, 2.0, 4.0}, {7.0, 9.0, 11.0}}, float64));
+  same(einsum("iii->i", {count({2, 2, 2})}), tensor({0.0, 7.0}, float64));
   const Tensor b = count({4, 2}), c = count({2, 5}), v = count({5});
   same(einsum("ij,jk,kl->il", {a, b, c}), matmul(matmul(a, b), c));
   same(einsum("ij,jk,kl,l->i", {a, b, c, v}), matmul(matmul(matmul(a, b), c), v));

@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(operators) {
   equal(a + b, int64, {2}, {9, -5});
   equal(a - b, int64, {2}, {5, -9});
   equal(a * b, int64, {2}, {14, -14});
-  equal(a / b, float64, {2}, {3.5, -3.5});
+  equal(a / b, float32, {2}, {3.5, -3.5});
   equal(a % b, int64, {2}, {1, 1});
   equal(floor_divide(a, b), int64, {2}, {3, -4});
   equal(a & 3, int64, {2}, {3, 1});
@@ -39,6 +39,7 @@ BOOST_AUTO_TEST_CASE(operators) {
 }
 
 BOOST_AUTO_TEST_CASE(composed) {
+  const check::DefaultDType doubles(float64);
   equal(relu(tensor({-1.5f, 0.0f, 2.0f})), float32, {3}, {0, 0, 2});
   equal(relu(tensor({-3, 3})), int64, {2}, {0, 3});
   equal(square(tensor({-3, 4})), int64, {2}, {9, 16});
@@ -94,7 +95,7 @@ BOOST_AUTO_TEST_CASE(constants_fold_to_the_same_value) {
 BOOST_AUTO_TEST_CASE(wrong_types) {
   const Tensor f = ones({2}), b = ones({2}, bool_), i = ones({2}, int64);
   THROWS(DtypeError, f & 1, "bitwise_and: takes integers and bool, not float32");
-  THROWS(DtypeError, i | 0.5, "bitwise_or: takes integers and bool, not float64");
+  THROWS(DtypeError, i | 0.5, "bitwise_or: takes integers and bool, not float32");
   THROWS(DtypeError, f << 1, "bitwise_left_shift: takes integers and bool, not float32");
   THROWS(DtypeError, ~f, "bitwise_invert: takes integers and bool, not float32");
   THROWS(DtypeError, b - b, "subtract: takes numbers, not two of bool: convert with astype");

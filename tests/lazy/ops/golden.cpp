@@ -202,6 +202,7 @@ std::string unescaped(const std::string& s) {
 BOOST_AUTO_TEST_SUITE(golden)
 
 BOOST_AUTO_TEST_CASE(promotion) {
+  const check::DefaultDType numpys(float64);
   for (const Case& c : cases("promotion.txt")) BOOST_TEST_CONTEXT(c.line) {
       const DType want = dtype_named(c.field[1]);
       if (c.head[0] == "promote") {

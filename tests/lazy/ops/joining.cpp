@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_CASE(concatenating) {
   equal(concat({zeros({0, 3}), a}), float32, {2, 3}, {0, 1, 2, 3, 4, 5});
   equal(concat({zeros({0, 3}), zeros({0, 3})}), float32, {0, 3}, {});
   equal(concat({zeros({2, 0}), zeros({3, 0})}), float32, {5, 0}, {});
-  equal(concat({tensor({1, 2}), tensor({0.5, 1.5})}), float64, {4}, {1, 2, 0.5, 1.5});
+  equal(concat({tensor({1, 2}), tensor({0.5, 1.5})}), float32, {4}, {1, 2, 0.5, 1.5});
   equal(concat({a.T(), b.T()}, 1), int64, {3, 3}, {0, 3, 0, 1, 4, 10, 2, 5, 20});
   std::vector<Tensor> many;
   for (int i = 0; i < 40; ++i) many.push_back(tensor({i}));
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(stacking) {
   equal(stack({a, b}), int64, {2, 3}, {0, 1, 2, 0, 10, 20});
   equal(stack({a, b}, 1), int64, {3, 2}, {0, 0, 1, 10, 2, 20});
   equal(stack({a, b}, -1), int64, {3, 2}, {0, 0, 1, 10, 2, 20});
-  equal(stack({tensor(1), tensor(2.5)}), float64, {2}, {1, 2.5});
+  equal(stack({tensor(1), tensor(2.5)}), float32, {2}, {1, 2.5});
   equal(stack({a}), int64, {1, 3}, {0, 1, 2});
   equal(stack({zeros({0}), zeros({0})}), float32, {2, 0}, {});
   THROWS(ShapeError, stack({a, arange(4)}), "stack: shapes [3] and [4] differ");

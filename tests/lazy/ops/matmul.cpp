@@ -65,6 +65,14 @@ BOOST_AUTO_TEST_CASE(composed) {
   equal(vecdot(tensor({{1, 2}, {3, 4}}), tensor({1, 10})), int64, {2}, {21, 43});
   equal(vecdot(tensor({{1, 2}, {3, 4}}), tensor({{1, 1}, {10, 10}}), -2), int64, {2}, {31, 42});
   equal(vecdot(full({2}, 100, int8), full({2}, 1, int8)), int8, {}, {-56});
+  // Bools: whether any product is true, as NumPy has it; beside numbers they count as 0 and 1.
+  const Tensor t = tensor({{true, false}, {false, true}}), u = tensor({true, false});
+  equal(vecdot(t, u), bool_, {2}, {1, 0});
+  equal(vecdot(t, t), bool_, {2}, {1, 1});
+  equal(vecdot(t, full({2}, 300)), int64, {2}, {300, 300});
+  equal(vecdot(tensor({0.5f, 2.0f}), t), float32, {2}, {0.5, 2});
+  equal(vecdot(zeros({0}, bool_), ones({0}, bool_)), bool_, {}, {0});
+  THROWS(Error, vecdot(t, 1), "vecdot: a tensor is needed here, not a scalar");
   THROWS(ShapeError, vecdot(zeros({3}), zeros({2})),
          "vecdot: shapes [3] and [2] do not fit: the extents of the summed axis differ");
   THROWS(IndexError, vecdot(zeros({3}), zeros({3}), 0),

@@ -8,6 +8,11 @@ using check::equal;
 using check::inf;
 using check::NaN;
 
+template <class A, class B>
+concept HasMax = requires(A a, B b) {
+  max(a, b);
+};
+
 BOOST_AUTO_TEST_SUITE(reductions)
 
 BOOST_AUTO_TEST_CASE(axes_and_shapes) {
@@ -69,7 +74,26 @@ BOOST_AUTO_TEST_CASE(of_nothing) {
   THROWS(ShapeError, argmin(none), "argmin: no elements along axes [0, 1] of [0, 3]");
 }
 
+BOOST_AUTO_TEST_CASE(max_of_two_tensors_is_the_larger) {
+  Tensor x = tensor({{1.0f, 5.0f}, {NaN, -0.0f}}), y = tensor({3.0f, 2.0f});
+  equal(max(x, y), float32, {2, 2}, {3, 5, NaN, 2});
+  equal(min(x, y), float32, {2, 2}, {1, 2, NaN, -0.0});
+  equal(max(2, y), float32, {2}, {3, 2});
+  equal(max(x(0), y * 2), float32, {2}, {6, 5});
+  equal(max(tensor({1, 2}), tensor({0.5, 2.5})), float32, {2}, {1, 2.5});
+  THROWS(ShapeError, max(x, ones({3})), "maximum: shapes [2, 2] and [3] do not broadcast");
+  // An integer is an axis, and nothing else is taken for a scalar.
+  const Tensor z = tensor({{1, 5}, {4, 2}});
+  equal(max(z, 0), int64, {2}, {4, 5});
+  equal(max(z, {}), int64, {}, {5});
+  equal(max(z, {1}), int64, {2}, {5, 4});
+  equal(min(z, keepdims), int64, {1, 1}, {1});
+  static_assert(!HasMax<Tensor, double> && !HasMax<Tensor, float> && HasMax<Tensor, int> &&
+                HasMax<double, Tensor>);
+}
+
 BOOST_AUTO_TEST_CASE(moments) {
+  const check::DefaultDType doubles(float64);
   const Tensor x = tensor({{1.0, 2.0, 3.0}, {4.0, 5.0, 9.0}});
   equal(mean(x), float64, {}, {4});
   equal(mean(x, 1, keepdims), float64, {2, 1}, {2, 6});
@@ -88,6 +112,7 @@ BOOST_AUTO_TEST_CASE(moments) {
 }
 
 BOOST_AUTO_TEST_CASE(log_of_sums) {
+  const check::DefaultDType doubles(float64);
   close(logsumexp(tensor({1000.0, 1000.0})), {1000 + std::log(2.0)}, 1e-15);
   close(logsumexp(tensor({{0.0, 0.0}, {-1000.0, -1000.0}}), 1), {std::log(2.0), -1000 + std::log(2.0)},
         1e-15);
@@ -119,7 +144,7 @@ BOOST_AUTO_TEST_CASE(running) {
   equal(cumsum(full({3}, 100, uint8)), uint64, {3}, {100, 200, 300});
   equal(cumsum(ones({2, 1}), 1), float32, {2, 1}, {1, 1});
   equal(cumsum(tensor(5)), int64, {1}, {5});
-  equal(cumsum(tensor({-0.0})), float64, {1}, {-0.0});
+  equal(cumsum(tensor({-0.0})), float32, {1}, {-0.0});
   THROWS(ShapeError, cumulative_sum(x), "cumulative_sum: an axis is needed for shape [2, 3]");
   THROWS(IndexError, cumsum(x, 2), "cumsum: axis 2 is out of range for 2 dimensions");
 }

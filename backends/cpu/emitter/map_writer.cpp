@@ -1,7 +1,7 @@
 // Every axis parallel: whole vectors several at a time, then the rest of the row under the tail mask.
 #include <bit>
 
-#include "backends/cpu/emitter/kernel_writer.hpp"
+#include "backends/cpu/emitter/map_writer.hpp"
 
 namespace lazy::cpu_backend {
 
@@ -77,7 +77,7 @@ int carried_together(const Template& t) {
 
 }  // namespace
 
-void KernelWriter::plan_map() {
+void MapWriter::plan() {
   copies_ = std::make_unique<Copies>(*as_, body_, full_, vector_axis_);
   if (!k_.rolled_loops.empty()) return plan_rolled_loops();
   const Estimate e = estimate(body_);
@@ -117,7 +117,7 @@ void KernelWriter::plan_map() {
 
 /// The repeats are all that counts: so many vectors that their chains fill the time of each other's latency,
 /// as far as registers for what they carry last.
-void KernelWriter::plan_rolled_loops() {
+void MapWriter::plan_rolled_loops() {
   const int margin = as_->avx512() ? 2 : 3;
   int vecs = std::min(8, wanted_vectors(body_));
   int work = 0;
@@ -141,7 +141,7 @@ void KernelWriter::plan_rolled_loops() {
   if (!copies_->stage_is_empty(0)) write_block(copies_->block(0, shape_), full_);
 }
 
-void KernelWriter::write_sections(Shape shape, const Addressing& w) {
+void MapWriter::write_sections(Shape shape, const Addressing& w) {
   if (k_.rolled_loops.empty()) {
     if (shape.vecs == 1) write_block(single_, w);
     else write_block(copies_->block(2, shape), w);
@@ -169,7 +169,7 @@ void KernelWriter::write_sections(Shape shape, const Addressing& w) {
   }
 }
 
-void KernelWriter::row_map() {
+void MapWriter::row() {
   x86::Assembler& a = as_->a;
   if (!copies_->stage_is_empty(1)) write_block(copies_->block(1, shape_), full_);
   const Label tail = a.newLabel(), finished = a.newLabel();

@@ -2,7 +2,7 @@
 // whole sequential axis runs; then the epilogue goes through it row by row.
 #include <cstddef>
 
-#include "backends/cpu/emitter/kernel_writer.hpp"
+#include "backends/cpu/emitter/contraction_writer.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
 
 namespace lazy::cpu_backend {
@@ -24,7 +24,7 @@ x86::Mem word(x86::Mem m) {
 
 }  // namespace
 
-void KernelWriter::plan_contract() {
+void ContractionWriter::plan() {
   masked_.scalars = full_.scalars;
   masked_.indexed = false;
   const bool wide_file = as_->avx512();
@@ -67,7 +67,7 @@ void KernelWriter::plan_contract() {
 
 /// A long epilogue; or one that gathers where a tile leaves four registers: three operands and the two that a
 /// gather works with need five.
-bool KernelWriter::shares_epilogue() const {
+bool ContractionWriter::shares_epilogue() const {
   if (shape_.rows == 1) return false;
   bool gathers = false;
   for (size_t o = 0; o < k_.operands.size(); ++o)
@@ -75,8 +75,14 @@ bool KernelWriter::shares_epilogue() const {
   return epilogue_.code.size() > kLongEpilogue || (gathers && !as_->avx512());
 }
 
-/// One index of the axes around: all rows and columns.
-void KernelWriter::row_contract() {
+/// Writes one index of the axes around: all rows and columns.
+void ContractionWriter::row() {
+  place_sides();
+  all_columns();
+}
+
+/// Writes where the two sides lie to the frame: in the launch's plan, or as the arguments say.
+void ContractionWriter::place_sides() {
   x86::Assembler& a = as_->a;
   const auto set = [&](int32_t to, const x86::Mem& from) {
     a.mov(x86::rcx, from);
@@ -85,7 +91,7 @@ void KernelWriter::row_contract() {
   const Label planned = a.newLabel(), placed = a.newLabel();
   const ContractionForm& f = *contraction_;
   const auto left = static_cast<size_t>(f.left.operand), right = static_cast<size_t>(f.right.operand);
-  const int vector = as_->bytes_of(contract_type()), chunk = shape_.vecs * vector;
+  const int chunk = shape_.vecs * as_->bytes_of(contract_type());
   a.cmp(as_->arg(ArgLayout::kScratch), 0);
   a.jne(planned);
   set(at_.left, as_->frame(row_pointer_frame_[left]));
@@ -115,7 +121,12 @@ void KernelWriter::row_contract() {
   set(at_.flags, field(offsetof(ContractionPlan, flags)));
   a.mov(word(as_->frame(at_.split)), kSplitWidth * lanes_);
   a.bind(placed);
+}
 
+/// Writes the loops over columns of tiles, widest first.
+void ContractionWriter::all_columns() {
+  x86::Assembler& a = as_->a;
+  const int vector = as_->bytes_of(contract_type());
   const x86::Mem index = word(as_->frame(full_.index_base)),
                  extent = as_->arg(as_->args.extent(vector_axis_));
   a.mov(index, 0);
@@ -142,7 +153,7 @@ void KernelWriter::row_contract() {
       a.jle(next);
       a.bind(one_more);
     }
-    contract_columns(vecs, false);
+    columns(vecs, false);
     if (vecs == shape_.vecs) {
       a.add(index, vecs * lanes_);
       a.mov(x86::rcx, as_->frame(at_.right_chunk));
@@ -165,7 +176,7 @@ void KernelWriter::row_contract() {
     a.sub(x86::rcx, (vecs - 1) * lanes_);
     a.jle(next);
     set_tail();
-    contract_columns(vecs, true);
+    columns(vecs, true);
     if (vecs == kSplitWidth - 1) {
       advance(vecs);
       a.jmp(tail);
@@ -178,14 +189,14 @@ void KernelWriter::row_contract() {
 }
 
 /// All rows of one column of tiles, tallest tiles first.
-void KernelWriter::contract_columns(int vecs, bool masked) {
+void ContractionWriter::columns(int vecs, bool masked) {
   x86::Assembler& a = as_->a;
   a.mov(x86::rcx, as_->frame(at_.left));
   a.mov(as_->frame(at_.left_now), x86::rcx);
-  if (row_axis_ < 0) return contract_tile(1, vecs, masked);
+  if (row_axis_ < 0) return tile(1, vecs, masked);
   shared_epilogue_ = a.newLabel();
   each_tile([&](int height) {
-    contract_tile(height, vecs, masked);
+    tile(height, vecs, masked);
     a.imul(x86::rcx, as_->frame(at_.left_row), height);
     a.add(as_->frame(at_.left_now), x86::rcx);
   });
@@ -193,11 +204,11 @@ void KernelWriter::contract_columns(int vecs, bool masked) {
   const Label over = a.newLabel();
   a.jmp(over);
   a.bind(shared_epilogue_);
-  contract_shared_epilogue(vecs, masked);
+  shared_epilogue(vecs, masked);
   a.bind(over);
 }
 
-void KernelWriter::contract_tile(int rows, int vecs, bool masked) {
+void ContractionWriter::tile(int rows, int vecs, bool masked) {
   x86::Assembler& a = as_->a;
   const Label fresh = a.newLabel(), begin = a.newLabel(), complete = a.newLabel(), done = a.newLabel();
   const x86::Mem flags = word(as_->frame(at_.flags));
@@ -228,14 +239,14 @@ void KernelWriter::contract_tile(int rows, int vecs, bool masked) {
   a.add(word(as_->frame(at_.tile)), rows * vecs * as_->bytes_of(contract_type()));
   a.jmp(done);
   a.bind(complete);
-  contract_epilogue(rows, vecs, masked);
+  tile_epilogue(rows, vecs, masked);
   a.test(flags, static_cast<int>(ContractionPlan::kResume));
   a.jz(done);
   a.add(word(as_->frame(at_.tile)), rows * vecs * as_->bytes_of(contract_type()));
   a.bind(done);
 }
 
-void KernelWriter::move_tile(int rows, int vecs, bool to_memory) {
+void ContractionWriter::move_tile(int rows, int vecs, bool to_memory) {
   x86::Assembler& a = as_->a;
   a.mov(x86::rcx, as_->frame(at_.tile));
   for (int i = 0; i < rows * vecs; ++i) {
@@ -246,7 +257,7 @@ void KernelWriter::move_tile(int rows, int vecs, bool to_memory) {
 }
 
 /// The operands' pointers at the current tile's first row and column.
-void KernelWriter::contract_pointers() {
+void ContractionWriter::set_pointers() {
   x86::Assembler& a = as_->a;
   const auto scaled = [&](const x86::Mem& index, int operand, int axis) {
     a.mov(x86::rdx, index);
@@ -269,7 +280,7 @@ void KernelWriter::contract_pointers() {
 }
 
 /// Pointers and index to the next row of the epilogue.
-void KernelWriter::contract_next_row() {
+void ContractionWriter::next_row() {
   x86::Assembler& a = as_->a;
   if (row_axis_ < 0) return;
   for (size_t o = 0; o < k_.operands.size(); ++o) {
@@ -284,7 +295,7 @@ void KernelWriter::contract_next_row() {
   a.inc(word(as_->frame(counters_[static_cast<size_t>(row_axis_)])));
 }
 
-void KernelWriter::contract_epilogue(int rows, int vecs, bool masked) {
+void ContractionWriter::tile_epilogue(int rows, int vecs, bool masked) {
   x86::Assembler& a = as_->a;
   const auto& accumulators = red_->acc[0].hot;
   if (shares_epilogue()) {
@@ -298,24 +309,24 @@ void KernelWriter::contract_epilogue(int rows, int vecs, bool masked) {
     a.bind(back);
     return;
   }
-  contract_pointers();
+  set_pointers();
   const uint32_t reserved = as_->reserved_vec;
   for (int i = 0; i < rows * vecs; ++i) as_->reserved_vec |= 1u << tile_accumulator(i).id();
   for (int row = 0; row < rows; ++row) {
     tile_row_.assign(accumulators.begin() + row * vecs, accumulators.begin() + (row + 1) * vecs);
-    contract_epilogue_row(vecs, masked);
-    if (row + 1 < rows) contract_next_row();
+    epilogue_row(vecs, masked);
+    if (row + 1 < rows) next_row();
     else if (row > 0) a.sub(word(as_->frame(counters_[static_cast<size_t>(row_axis_)])), rows - 1);
   }
   as_->reserved_vec = reserved;
 }
 
 /// Goes through the rows that a tile of any height has left in memory, then back to where `at_.back` says.
-void KernelWriter::contract_shared_epilogue(int vecs, bool masked) {
+void ContractionWriter::shared_epilogue(int vecs, bool masked) {
   x86::Assembler& a = as_->a;
   const int bytes = as_->bytes_of(contract_type());
   const int32_t counter = counters_[static_cast<size_t>(row_axis_)];
-  contract_pointers();
+  set_pointers();
   a.mov(x86::rcx, as_->frame(counter));
   a.mov(as_->frame(at_.first_row), x86::rcx);
   tile_row_.assign(red_->acc[0].hot.begin(), red_->acc[0].hot.begin() + vecs);
@@ -326,8 +337,8 @@ void KernelWriter::contract_shared_epilogue(int vecs, bool masked) {
   a.bind(loop);
   for (int v = 0; v < vecs; ++v)
     a.vmovups(tile_accumulator(v), x86::ptr(x86::rsp, x86::rax, 0, at_.spilled + v * bytes));
-  contract_epilogue_row(vecs, masked);
-  contract_next_row();
+  epilogue_row(vecs, masked);
+  next_row();
   a.add(x86::rax, vecs * bytes);
   a.cmp(x86::rax, as_->frame(at_.spilled_bytes));
   a.jl(loop);
@@ -339,7 +350,7 @@ void KernelWriter::contract_shared_epilogue(int vecs, bool masked) {
 }
 
 /// The epilogue at one row, whose accumulators are the variables `tile_row_`.
-void KernelWriter::contract_epilogue_row(int vecs, bool masked) {
+void ContractionWriter::epilogue_row(int vecs, bool masked) {
   const auto part = [&](int first, int count, const Addressing& where) {
     if (count == 0) return;
     Addressing w = where;

@@ -2,8 +2,9 @@
 // them, rows by vectors, runs the whole sequential axis with its accumulators in registers.
 #include <algorithm>
 
-#include "backends/cpu/emitter/kernel_writer.hpp"
+#include "backends/cpu/emitter/control_flow.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
+#include "backends/cpu/emitter/outer_reduction_writer.hpp"
 
 namespace lazy::cpu_backend {
 using jit::Op;
@@ -17,40 +18,14 @@ constexpr int8_t kRowStrideReg = x86::Gp::kIdR15;
 
 }  // namespace
 
-void KernelWriter::plan_outer() {
+void OuterReductionWriter::plan() {
   const bool scan = k_.form == Form::scan;
   const bool contraction = !scan && !k_.reductions.empty() && k_.reductions[0].op == Op::matmul;
   const int partials = scan || contraction ? 1 : jit::loop::reduce_lanes(DType::float32, false);
   masked_.scalars = full_.scalars;
   masked_.indexed = false;
-  // Loads that are not one instruction need registers of their own.
-  const bool routines = std::any_of(k_.operands.begin(), k_.operands.end(), [&](const Operand& o) {
-    return !o.output && (size_of(o.dtype) < 4 || o.stride[vector_axis_] == Stride::any);
-  });
-  const int margin = as_->avx512() ? 2 : routines ? 3 : 1;
-  int vecs = as_->avx512() ? 4 : 2, rows = 1;
-  if (contraction && row_axis_ >= 0) {
-    rows = as_->avx512() ? 8 : 6;
-    vecs = as_->avx512() ? 3 : 2;
-  }
-  // How large a chunk may be, from a look at its registers.
-  {
-    copies_ = std::make_unique<Copies>(*as_, body_, full_, seq_);
-    copies_->accumulator = [](int, int, int, int) { return uint16_t{0}; };
-    as_->variables.push_back({});
-    const auto size = static_cast<int>(copies_->stage2_size());
-    const auto accumulators = static_cast<int>(accumulators_of(k_).size());
-    const auto fits = [&] {
-      if (size * rows * vecs * (partials > 1 ? 4 : 1) > 600) return false;
-      return pressure_of(*as_, copies_->block(2, {rows, vecs, 1})) + accumulators * partials * rows * vecs +
-                 margin <=
-             registers();
-    };
-    while (vecs > 1 && rows == 1 && !fits()) --vecs;
-    while (rows > 1 && !fits()) rows /= 2;
-    while (vecs > 1 && !fits()) --vecs;
-  }
-  shape_ = {rows, vecs, 1};
+  shape_ = chunk_shape(partials, contraction && row_axis_ >= 0);
+  const int rows = shape_.rows, vecs = shape_.vecs;
   tile_heights_.clear();
   for (int h = rows; h > 1; h /= 2)
     if (h == rows || h == rows / 2) tile_heights_.push_back(h);
@@ -68,27 +43,70 @@ void KernelWriter::plan_outer() {
   }
   copies_ = std::make_unique<Copies>(*as_, body_, full_, seq_);
   hot_copies_ = std::make_unique<Copies>(*as_, body_, full_, seq_);
-  if (red_->unroll) {
-    hot_copies_->accumulator = [](int, int, int, int) { return uint16_t{0}; };
-    const int free = registers() - margin - pressure_of(*as_, hot_copies_->block(2, {rows, vecs, 1}));
-    pin_hot(free);
-    hot_copies_->pin({rows, vecs, 1},
-                     std::min(8, free - static_cast<int>(red_->acc.size()) * rows * vecs * partials));
-  } else {
-    copies_->pin({1, vecs, 1}, std::min(6, registers() / 4));
-  }
-  // Rows of one operand get pointers of their own: every third one, the two after it through the stride in a
-  // register.
-  for (size_t o = 0; o < k_.operands.size() && rows > 1 && row_operand_ < 0; ++o) {
-    const Operand& op = k_.operands[o];
-    if (!op.output && op.stride[row_axis_] != Stride::zero && as_->pointer_reg[o] >= 0)
-      row_operand_ = static_cast<int>(o);
-  }
+  pin_registers(partials);
+  choose_row_operand();
   for (Copies* c : {copies_.get(), hot_copies_.get()})
     if (c && !c->stage_is_empty(0)) write_block(c->block(0, {1, 1, 1}), full_);
 }
 
-void KernelWriter::row_outer() {
+/// Returns the registers that are neither accumulators nor the body's: loads that are not one instruction
+/// need some of their own.
+int OuterReductionWriter::margin() const {
+  const bool routines = std::any_of(k_.operands.begin(), k_.operands.end(), [&](const Operand& o) {
+    return !o.output && (size_of(o.dtype) < 4 || o.stride[vector_axis_] == Stride::any);
+  });
+  return as_->avx512() ? 2 : routines ? 3 : 1;
+}
+
+/// Returns how large a chunk may be, from a look at its registers. Makes copies_ on the way.
+Shape OuterReductionWriter::chunk_shape(int partials, bool tiles) {
+  int vecs = as_->avx512() ? 4 : 2, rows = 1;
+  if (tiles) {
+    rows = as_->avx512() ? 8 : 6;
+    vecs = as_->avx512() ? 3 : 2;
+  }
+  copies_ = std::make_unique<Copies>(*as_, body_, full_, seq_);
+  copies_->accumulator = [](int, int, int, int) { return uint16_t{0}; };
+  as_->variables.push_back({});
+  const auto size = static_cast<int>(copies_->stage2_size());
+  const auto accumulators = static_cast<int>(accumulators_of(k_).size());
+  const auto fits = [&] {
+    if (size * rows * vecs * (partials > 1 ? 4 : 1) > 600) return false;
+    return pressure_of(*as_, copies_->block(2, {rows, vecs, 1})) + accumulators * partials * rows * vecs +
+               margin() <=
+           registers();
+  };
+  while (vecs > 1 && rows == 1 && !fits()) --vecs;
+  while (rows > 1 && !fits()) rows /= 2;
+  while (vecs > 1 && !fits()) --vecs;
+  return {rows, vecs, 1};
+}
+
+/// Gives registers to accumulators first, then to what the body loads once.
+void OuterReductionWriter::pin_registers(int partials) {
+  const int rows = shape_.rows, vecs = shape_.vecs;
+  if (!red_->unroll) {
+    copies_->pin({1, vecs, 1}, std::min(6, registers() / 4));
+    return;
+  }
+  hot_copies_->accumulator = [](int, int, int, int) { return uint16_t{0}; };
+  const int free = registers() - margin() - pressure_of(*as_, hot_copies_->block(2, {rows, vecs, 1}));
+  pin_hot(free);
+  hot_copies_->pin({rows, vecs, 1},
+                   std::min(8, free - static_cast<int>(red_->acc.size()) * rows * vecs * partials));
+}
+
+/// Rows of one operand get pointers of their own: every third one, the two after it through the stride in a
+/// register.
+void OuterReductionWriter::choose_row_operand() {
+  for (size_t o = 0; o < k_.operands.size() && shape_.rows > 1 && row_operand_ < 0; ++o) {
+    const Operand& op = k_.operands[o];
+    if (!op.output && op.stride[row_axis_] != Stride::zero && as_->pointer_reg[o] >= 0)
+      row_operand_ = static_cast<int>(o);
+  }
+}
+
+void OuterReductionWriter::row() {
   x86::Assembler& a = as_->a;
   const x86::Mem index = as_->frame(full_.index_base), extent = as_->arg(as_->args.extent(vector_axis_));
   x86::Mem zero = index;
@@ -102,7 +120,7 @@ void KernelWriter::row_outer() {
     a.sub(x86::rcx, index);
     a.cmp(x86::rcx, shape_.vecs * lanes_);
     a.jl(tail);
-    rows_outer(shape_.vecs, false);
+    rows(shape_.vecs, false);
     a.add(zero, shape_.vecs * lanes_);
     a.jmp(loop);
   }
@@ -111,38 +129,19 @@ void KernelWriter::row_outer() {
   a.sub(x86::rcx, index);
   a.jle(finished);
   set_tail();
-  rows_outer(1, true);
+  rows(1, true);
   a.add(zero, lanes_);
   a.jmp(tail);
   a.bind(finished);
   if (k_.form == Form::reduce && !red_->contraction) next_split_row();
 }
 
-void KernelWriter::rows_outer(int vecs, bool masked) {
-  if (row_axis_ < 0) return chunk_outer({1, vecs, shape_.steps}, masked);
-  each_tile([&](int height) { chunk_outer({height, vecs, shape_.steps}, masked); });
+void OuterReductionWriter::rows(int vecs, bool masked) {
+  if (row_axis_ < 0) return chunk({1, vecs, shape_.steps}, masked);
+  each_tile([&](int height) { chunk({height, vecs, shape_.steps}, masked); });
 }
 
-void KernelWriter::each_tile(const std::function<void(int height)>& write) {
-  x86::Assembler& a = as_->a;
-  x86::Mem row = as_->frame(counters_[static_cast<size_t>(row_axis_)]);
-  row.setSize(8);
-  a.mov(row, 0);
-  for (int height : tile_heights_) {
-    const Label loop = a.newLabel(), next = a.newLabel();
-    a.bind(loop);
-    a.mov(x86::rcx, as_->arg(as_->args.extent(row_axis_)));
-    a.sub(x86::rcx, row);
-    a.cmp(x86::rcx, height);
-    a.jl(next);
-    write(height);
-    a.add(row, height);
-    a.jmp(loop);
-    a.bind(next);
-  }
-}
-
-void KernelWriter::set_chunk_pointers(Shape shape, Addressing& w) {
+void OuterReductionWriter::set_chunk_pointers(Shape shape, Addressing& w) {
   x86::Assembler& a = as_->a;
   const auto scaled = [&](const x86::Mem& index, int operand, int axis) {
     const auto o = static_cast<size_t>(operand);
@@ -181,20 +180,20 @@ void KernelWriter::set_chunk_pointers(Shape shape, Addressing& w) {
   }
 }
 
-void KernelWriter::chunk_outer(Shape shape, bool masked) {
+void OuterReductionWriter::chunk(Shape shape, bool masked) {
   x86::Assembler& a = as_->a;
   Addressing w = masked ? masked_ : full_;
   set_chunk_pointers(shape, w);
   for (Copies* c : {copies_.get(), hot_copies_.get()})
     if (!c->stage_is_empty(1)) write_block(c->block(1, shape), w);
-  if (k_.form == Form::scan || red_->contraction) return straight_outer(shape, w);
+  if (k_.form == Form::scan || red_->contraction) return straight(shape, w);
   const Label empty = a.newLabel(), finish = a.newLabel();
   a.cmp(as_->arg(as_->args.extent(seq_)), 0);
   a.jle(empty);
   const Label whole = a.newLabel(), done = a.newLabel();
   begin_split(whole);
   a.bind(whole);
-  blocks_outer(shape, w);
+  blocks(shape, w);
   branch_on_mode(SplitMode::partials, true, done);
   a.jmp(finish);
   a.bind(empty);
@@ -205,7 +204,7 @@ void KernelWriter::chunk_outer(Shape shape, bool masked) {
 }
 
 /// One accumulator, no blocks: scans, and contractions that write_contract.cpp does not take.
-void KernelWriter::straight_outer(Shape shape, const Addressing& w) {
+void OuterReductionWriter::straight(Shape shape, const Addressing& w) {
   x86::Assembler& a = as_->a;
   hot_copies_->accumulator = [&](int acc, int row, int vec, int) {
     return red_->acc[static_cast<size_t>(acc)].hot[static_cast<size_t>(row * shape.vecs + vec)];
@@ -213,16 +212,14 @@ void KernelWriter::straight_outer(Shape shape, const Addressing& w) {
   start_partials();
   a.mov(x86::rax, as_->arg(as_->args.extent(seq_)));
   a.mov(as_->frame(full_.seq_end), x86::rax);
-  const Label loop = a.newLabel(), done = a.newLabel();
   a.test(x86::rax, x86::rax);
-  a.jle(done);
-  a.align(asmjit::AlignMode::kCode, 32);
-  a.bind(loop);
-  write_block(hot_copies_->block(2, shape), w);
-  advance_sequential(w);
-  a.dec(x86::rax);
-  a.jnz(loop);
-  a.bind(done);
+  skip_if(a, x86::CondCode::kSignedLE, [&] {
+    hot_loop_while(a, x86::CondCode::kNotZero, [&] {
+      write_block(hot_copies_->block(2, shape), w);
+      advance_sequential(w);
+      a.dec(x86::rax);
+    });
+  });
   if (k_.form == Form::scan) return;
   std::vector<std::pair<uint16_t, uint16_t>> list;
   for (auto& p : red_->acc)
@@ -232,15 +229,16 @@ void KernelWriter::straight_outer(Shape shape, const Addressing& w) {
   write_epilogue(shape, w);
 }
 
-void KernelWriter::blocks_outer(Shape shape, const Addressing& w) {
+void OuterReductionWriter::blocks(Shape shape, const Addressing& w) {
   x86::Assembler& a = as_->a;
   ReductionState& s = *red_;
-  const int copies = shape.rows * shape.vecs, partials = s.acc[0].partials;
+  const int copies = shape.rows * shape.vecs;
   const x86::Mem extent = as_->arg(as_->args.extent(seq_));
   x86::Mem begin = as_->frame(s.block_begin);
   begin.setSize(8);
   a.mov(begin, 0);
-  const Label blocks = a.newLabel();
+  const Label blocks = a.newLabel(), from_memory = a.newLabel(), folded = a.newLabel(),
+              to_memory = a.newLabel(), next = a.newLabel(), finished = a.newLabel(), no_step = a.newLabel();
   a.bind(blocks);
   // rax: steps of this block; seq_end: where it ends.
   a.mov(x86::rax, extent);
@@ -251,63 +249,15 @@ void KernelWriter::blocks_outer(Shape shape, const Addressing& w) {
   a.mov(x86::rcx, x86::rax);
   a.add(x86::rcx, begin);
   a.mov(as_->frame(full_.seq_end), x86::rcx);
-  const Label from_memory = a.newLabel(), folded = a.newLabel(), to_memory = a.newLabel(),
-              next = a.newLabel(), finished = a.newLabel();
   branch_on_mode(SplitMode::combine, true, from_memory);
   start_partials();
-  if (s.unroll) {
-    hot_copies_->accumulator = [&](int acc, int row, int vec, int step) {
-      return s.acc[static_cast<size_t>(acc)]
-          .hot[static_cast<size_t>((row * shape.vecs + vec) * partials + step)];
-    };
-    const Label loop = a.newLabel(), rest = a.newLabel();
-    a.sub(x86::rax, partials);
-    a.jl(rest);
-    a.align(asmjit::AlignMode::kCode, 32);
-    a.bind(loop);
-    // Within the block rax is `partials` less than the steps left.
-    Addressing ahead = w;
-    ahead.seq_bias = partials;
-    write_block(hot_copies_->stepped_block({shape.rows, shape.vecs, partials}, partials), ahead);
-    a.sub(x86::rax, partials);
-    a.jge(loop);
-    a.bind(rest);
-    a.add(x86::rax, partials);
-    store_hot();
-  }
-  // The rest one step at a time.
-  copies_->accumulator = [&](int acc, int row, int vec, int) {
-    return s.acc[static_cast<size_t>(acc)].current[static_cast<size_t>(row * shape.vecs + vec)];
-  };
-  const Label single = a.newLabel(), done = a.newLabel();
-  for (const AccumulatorPlaces& p : s.acc)
-    for (uint16_t c : p.current)
-      if (Variable& v = as_->variables[c]; v.frame < 0) v.frame = as_->reserve(as_->bytes_of(v.type));
-  a.bind(single);
-  a.test(x86::rax, x86::rax);
-  a.jle(done);
-  const auto turn = [&] {  // the step's partial, in lanes
-    a.mov(x86::rcx, as_->frame(full_.seq_end));
-    a.sub(x86::rcx, begin);
-    a.sub(x86::rcx, x86::rax);
-    a.and_(x86::ecx, partials - 1);
-    a.imul(x86::ecx, x86::ecx, lanes_);
-  };
-  turn();
-  move_current(copies, partials, false);
-  write_block(copies_->block(2, {shape.rows, shape.vecs, 1}), w);
-  advance_sequential(w);
-  turn();
-  move_current(copies, partials, true);
-  a.dec(x86::rax);
-  a.jmp(single);
-  a.bind(done);
+  if (s.unroll) unrolled_steps(shape, w);
+  single_steps(shape, w);
   fold_partials(copies, false);
   a.bind(folded);
   branch_on_mode(SplitMode::partials, true, to_memory);
   add_to_total(copies);
   a.bind(next);
-  const Label no_step = a.newLabel();
   branch_on_mode(SplitMode::full, true, no_step);
   split_step();
   a.bind(no_step);
@@ -328,7 +278,63 @@ void KernelWriter::blocks_outer(Shape shape, const Addressing& w) {
   a.bind(finished);
 }
 
-void KernelWriter::advance_sequential(const Addressing& w) {
+/// Writes the steps of a block a round of partials at a time. rax: steps left.
+void OuterReductionWriter::unrolled_steps(Shape shape, const Addressing& w) {
+  x86::Assembler& a = as_->a;
+  ReductionState& s = *red_;
+  const int partials = s.acc[0].partials;
+  hot_copies_->accumulator = [&](int acc, int row, int vec, int step) {
+    return s.acc[static_cast<size_t>(acc)]
+        .hot[static_cast<size_t>((row * shape.vecs + vec) * partials + step)];
+  };
+  a.sub(x86::rax, partials);
+  skip_if(a, x86::CondCode::kSignedLT, [&] {
+    hot_loop_while(a, x86::CondCode::kSignedGE, [&] {
+      // Within the block rax is `partials` less than the steps left.
+      Addressing ahead = w;
+      ahead.seq_bias = partials;
+      write_block(hot_copies_->stepped_block({shape.rows, shape.vecs, partials}, partials), ahead);
+      a.sub(x86::rax, partials);
+    });
+  });
+  a.add(x86::rax, partials);
+  store_hot();
+}
+
+/// Writes the rest of a block one step at a time. rax: steps left.
+void OuterReductionWriter::single_steps(Shape shape, const Addressing& w) {
+  x86::Assembler& a = as_->a;
+  ReductionState& s = *red_;
+  const int copies = shape.rows * shape.vecs, partials = s.acc[0].partials;
+  copies_->accumulator = [&](int acc, int row, int vec, int) {
+    return s.acc[static_cast<size_t>(acc)].current[static_cast<size_t>(row * shape.vecs + vec)];
+  };
+  for (const AccumulatorPlaces& p : s.acc)
+    for (uint16_t c : p.current)
+      if (Variable& v = as_->variables[c]; v.frame < 0) v.frame = as_->reserve(as_->bytes_of(v.type));
+  const auto turn = [&] {  // the step's partial, in lanes
+    x86::Mem begin = as_->frame(s.block_begin);
+    begin.setSize(8);
+    a.mov(x86::rcx, as_->frame(full_.seq_end));
+    a.sub(x86::rcx, begin);
+    a.sub(x86::rcx, x86::rax);
+    a.and_(x86::ecx, partials - 1);
+    a.imul(x86::ecx, x86::ecx, lanes_);
+  };
+  loop_until(
+      a, x86::CondCode::kSignedLE, [&] { a.test(x86::rax, x86::rax); },
+      [&] {
+        turn();
+        move_current(copies, partials, false);
+        write_block(copies_->block(2, {shape.rows, shape.vecs, 1}), w);
+        advance_sequential(w);
+        turn();
+        move_current(copies, partials, true);
+        a.dec(x86::rax);
+      });
+}
+
+void OuterReductionWriter::advance_sequential(const Addressing& w) {
   x86::Assembler& a = as_->a;
   for (size_t o = 0; o < k_.operands.size(); ++o) {
     const Operand& op = k_.operands[o];

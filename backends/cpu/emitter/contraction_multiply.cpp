@@ -4,13 +4,13 @@
 // rax steps left, r8 (and rbp, eight rows on) the left side, r9, r10, r11, rbx one, three, five and seven
 // times its distance between rows; r12 the right side, r13, r14 one and three times its distance between
 // steps. Accumulators are the highest vector registers.
-#include "backends/cpu/emitter/kernel_writer.hpp"
+#include "backends/cpu/emitter/contraction_writer.hpp"
 
 namespace lazy::cpu_backend {
 namespace Id = x86::Inst;
 
 /// Runs the sequential axis.
-void KernelWriter::multiply_tile(int rows, int vecs, bool masked) {
+void ContractionWriter::multiply_tile(int rows, int vecs, bool masked) {
   x86::Assembler& a = as_->a;
   const int element = as_->bytes_of(contract_type()) / lanes_;
   a.mov(x86::rax, as_->frame(at_.steps));
@@ -41,7 +41,7 @@ void KernelWriter::multiply_tile(int rows, int vecs, bool masked) {
 }
 
 /// All steps, in registers of `width` bytes, from where the pointers are.
-void KernelWriter::multiply_steps(int rows, int vecs, bool masked, int width) {
+void ContractionWriter::multiply_steps(int rows, int vecs, bool masked, int width) {
   x86::Assembler& a = as_->a;
   const int unroll = rows * vecs >= 16 ? 4 : 2, element = as_->bytes_of(contract_type()) / lanes_;
   const Label loop = a.newLabel(), rest = a.newLabel(), single = a.newLabel(), done = a.newLabel();
@@ -70,7 +70,7 @@ void KernelWriter::multiply_steps(int rows, int vecs, bool masked, int width) {
 }
 
 /// One step of the sequential axis, `step` after the one that the pointers are at.
-void KernelWriter::multiply_step(int rows, int vecs, bool masked, int bytes, int step) {
+void ContractionWriter::multiply_step(int rows, int vecs, bool masked, int bytes, int step) {
   x86::Assembler& a = as_->a;
   const int element = as_->bytes_of(contract_type()) / lanes_;
   const bool wide = element == 8;
@@ -129,7 +129,8 @@ void KernelWriter::multiply_step(int rows, int vecs, bool masked, int bytes, int
   }
 }
 
-void KernelWriter::multiply_add(const x86::Vec& acc, const x86::Vec& left, const asmjit::Operand_& right) {
+void ContractionWriter::multiply_add(const x86::Vec& acc, const x86::Vec& left,
+                                     const asmjit::Operand_& right) {
   x86::Assembler& a = as_->a;
   // Integers: after the right side's and the left side's registers.
   const auto product = [&] { return as_->vec(registers() > 16 ? 6 : 3, static_cast<int>(acc.size())); };

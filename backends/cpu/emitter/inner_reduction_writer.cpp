@@ -2,13 +2,14 @@
 // results.
 #include <algorithm>
 
-#include "backends/cpu/emitter/kernel_writer.hpp"
+#include "backends/cpu/emitter/control_flow.hpp"
+#include "backends/cpu/emitter/inner_reduction_writer.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
 
 namespace lazy::cpu_backend {
 using jit::Op;
 
-void KernelWriter::plan_inner() {
+void InnerReductionWriter::plan() {
   // Only sums and products of floats depend on the number of partial results; theirs may differ (float32
   // beside float64).
   int partials = 0, most = 0;
@@ -61,8 +62,12 @@ void KernelWriter::plan_inner() {
   for (auto& p : red_->acc) p.result = p.folded;
   if (contraction) return;
   if (rows_) plan_rows();
+  decide_once();
+}
 
-  // Where rows are all one block, what depends on its length alone is the same in each.
+/// Writes what a launch decides once: where rows are all one block, what depends on its length alone is the
+/// same in each.
+void InnerReductionWriter::decide_once() {
   x86::Assembler& a = as_->a;
   const Label several = a.newLabel();
   red_->rest = as_->reserve(8);
@@ -84,12 +89,12 @@ void KernelWriter::plan_inner() {
   a.jg(several);
   a.mov(one_block, 1);
   if (rows_) begin_rows();
-  begin_block_inner();
+  begin_block();
   a.bind(several);
 }
 
 /// rcx: where the block ends.
-void KernelWriter::begin_block_inner() {
+void InnerReductionWriter::begin_block() {
   x86::Assembler& a = as_->a;
   a.mov(as_->frame(red_->block_end), x86::rcx);
   if (!red_->unroll) return;
@@ -100,125 +105,161 @@ void KernelWriter::begin_block_inner() {
   set_rest(red_->rest, red_->unroll);
 }
 
-void KernelWriter::row_inner() {
+/// Points in the code of one row, which its parts jump to.
+struct InnerReductionWriter::RowLabels {
+  explicit RowLabels(x86::Assembler& a)
+      : finish(a.newLabel()),
+        empty(a.newLabel()),
+        blocks(a.newLabel()),
+        begun(a.newLabel()),
+        done(a.newLabel()),
+        row_done(a.newLabel()) {}
+  Label finish;    // the total is there
+  Label empty;     // there is nothing to reduce
+  Label blocks;    // a block begins at rax
+  Label begun;     // its end and its limits are known
+  Label done;      // the folded value of a row's only block is there
+  Label row_done;  // nothing is left to do but to count
+};
+
+void InnerReductionWriter::jump_if_one_block(const Label& to) {
+  x86::Mem one_block = as_->frame(red_->one_block);
+  one_block.setSize(4);
+  as_->a.cmp(one_block, 0);
+  as_->a.jne(to);
+}
+
+void InnerReductionWriter::row() {
   x86::Assembler& a = as_->a;
-  ReductionState& s = *red_;
-  const Label finish = a.newLabel(), empty = a.newLabel(), blocks = a.newLabel(), begun = a.newLabel(),
-              done = a.newLabel(), several = a.newLabel();
-  const x86::Mem extent = as_->arg(as_->args.extent(vector_axis_));
-  const auto if_one_block = [&](const Label& to) {
-    x86::Mem one_block = as_->frame(s.one_block);
-    one_block.setSize(4);
-    a.cmp(one_block, 0);
-    a.jne(to);
-  };
-  if (rows_) {
-    const Label one_row = a.newLabel();
-    const int axis = outer_.back();
-    x86::Mem several_rows = as_->frame(s.several_rows);
-    several_rows.setSize(4);
-    a.cmp(several_rows, 0);
-    a.je(one_row);
-    a.mov(x86::rcx, as_->arg(as_->args.extent(axis)));
-    a.sub(x86::rcx, as_->frame(counters_[static_cast<size_t>(axis)]));
-    a.cmp(x86::rcx, kRows);
-    a.jl(one_row);
-    rows_inner();
-    a.jmp(several);
-    a.bind(one_row);
-  }
+  const RowLabels l(a);
+  const Label several = a.newLabel();
+  if (rows_) rows_where_short(several);
   for (Copies* c : {copies_.get(), hot_copies_.get()})
     if (c && !c->stage_is_empty(1)) write_block(c->block(1, shape_), full_);
-  const Label row_done = a.newLabel(), whole = a.newLabel();
-  a.xor_(x86::eax, x86::eax);
-  if (!s.contraction) if_one_block(begun);
-  a.cmp(extent, 0);
-  a.jle(empty);
-  if (!s.contraction) begin_split(whole);
-  a.bind(whole);
-
-  a.bind(blocks);
-  a.mov(as_->frame(s.block_begin), x86::rax);
-  a.mov(x86::rcx, extent);
-  if (!s.contraction) {
-    a.lea(x86::rdx, x86::ptr(x86::rax, static_cast<int32_t>(jit::loop::reduce_block(true))));
-    a.cmp(x86::rcx, x86::rdx);
-    a.cmovg(x86::rcx, x86::rdx);
-  }
-  begin_block_inner();
-  const Label from_memory = a.newLabel(), folded = a.newLabel(), to_memory = a.newLabel(),
-              next = a.newLabel();
-  if (!s.contraction) branch_on_mode(SplitMode::combine, true, from_memory);
-  a.bind(begun);
-  start_partials();
-  if (s.unroll) {
-    const Label loop = a.newLabel(), rest = a.newLabel();
-    a.cmp(x86::rax, as_->frame(s.loop_limit));
-    a.jg(rest);
-    a.align(asmjit::AlignMode::kCode, 32);
-    a.bind(loop);
-    write_block(hot_copies_->block(2, shape_), full_);
-    a.add(x86::rax, s.unroll * lanes_);
-    a.cmp(x86::rax, as_->frame(s.loop_limit));
-    a.jle(loop);
-    a.bind(rest);
-  }
-  if (s.rest_in_registers) {
-    rest_inner();
-  } else {
-    if (s.unroll) store_hot();
-    single_vectors_inner();
-  }
-  if (s.contraction) {
+  begin_row(l);
+  const Label from_memory = a.newLabel();
+  if (!red_->contraction) branch_on_mode(SplitMode::combine, true, from_memory);
+  a.bind(l.begun);
+  accumulate();
+  if (red_->contraction) {
     std::vector<std::pair<uint16_t, uint16_t>> list;
-    for (auto& p : s.acc) list.emplace_back(p.total[0], p.stored[0]);
+    for (auto& p : red_->acc) list.emplace_back(p.total[0], p.stored[0]);
     copy_variables(list);
-    a.jmp(finish);
+    a.jmp(l.finish);
   } else {
-    fold_partials(1, true);
-    if_one_block(done);
-    a.mov(x86::rax, as_->frame(s.block_end));
-    a.bind(folded);
-    branch_on_mode(SplitMode::partials, true, to_memory);
-    add_to_total(1);
-    a.bind(next);
-    const Label no_step = a.newLabel();
-    branch_on_mode(SplitMode::full, true, no_step);
-    split_step();
-    a.bind(no_step);
-    a.cmp(x86::rax, extent);
-    a.jl(blocks);
-    branch_on_mode(SplitMode::partials, false, finish);
-    a.jmp(row_done);
-
-    a.bind(from_memory);
-    a.mov(x86::rax, as_->frame(s.block_end));
-    a.mov(x86::rcx, as_->frame(split_block_));
-    move_folded(1, false);
-    a.jmp(folded);
-    a.bind(to_memory);
-    a.mov(x86::rcx, as_->frame(split_block_));
-    move_folded(1, true);
-    a.jmp(next);
+    end_block(l, from_memory);
   }
-  a.bind(empty);
+  a.bind(l.empty);
   empty_total(1);
-  a.bind(finish);
+  a.bind(l.finish);
   std::vector<std::pair<uint16_t, uint16_t>> list;
-  for (auto& p : s.acc) list.emplace_back(p.result[0], p.total[0]);
+  for (auto& p : red_->acc) list.emplace_back(p.result[0], p.total[0]);
   copy_variables(list);
-  a.bind(done);
+  a.bind(l.done);
   Addressing w = full_;
   w.indexed = false;
   w.lane0 = true;
   write_epilogue({}, w);
-  a.bind(row_done);
-  if (!s.contraction) next_split_row();
+  a.bind(l.row_done);
+  if (!red_->contraction) next_split_row();
   a.bind(several);
 }
 
-/// What the unrolled loop leaves of the block, on the accumulators themselves.
-void KernelWriter::rest_inner() {
+/// Writes the code for several rows, taken where they are short and so many are left; it goes on at `then`.
+void InnerReductionWriter::rows_where_short(const Label& then) {
+  x86::Assembler& a = as_->a;
+  const Label one_row = a.newLabel();
+  const int axis = outer_.back();
+  x86::Mem several_rows = as_->frame(red_->several_rows);
+  several_rows.setSize(4);
+  a.cmp(several_rows, 0);
+  a.je(one_row);
+  a.mov(x86::rcx, as_->arg(as_->args.extent(axis)));
+  a.sub(x86::rcx, as_->frame(counters_[static_cast<size_t>(axis)]));
+  a.cmp(x86::rcx, kRows);
+  a.jl(one_row);
+  reduce_rows();
+  a.jmp(then);
+  a.bind(one_row);
+}
+
+/// Writes what comes before a block: where the row and the block begin and end.
+void InnerReductionWriter::begin_row(const RowLabels& l) {
+  x86::Assembler& a = as_->a;
+  const bool contraction = red_->contraction;
+  const x86::Mem extent = as_->arg(as_->args.extent(vector_axis_));
+  const Label whole = a.newLabel();
+  a.xor_(x86::eax, x86::eax);
+  if (!contraction) jump_if_one_block(l.begun);
+  a.cmp(extent, 0);
+  a.jle(l.empty);
+  if (!contraction) begin_split(whole);
+  a.bind(whole);
+  a.bind(l.blocks);
+  a.mov(as_->frame(red_->block_begin), x86::rax);
+  a.mov(x86::rcx, extent);
+  if (!contraction) {
+    a.lea(x86::rdx, x86::ptr(x86::rax, static_cast<int32_t>(jit::loop::reduce_block(true))));
+    a.cmp(x86::rcx, x86::rdx);
+    a.cmovg(x86::rcx, x86::rdx);
+  }
+  begin_block();
+}
+
+/// Writes the loop over one block, into the partial accumulators.
+void InnerReductionWriter::accumulate() {
+  x86::Assembler& a = as_->a;
+  ReductionState& s = *red_;
+  start_partials();
+  if (s.unroll) {
+    a.cmp(x86::rax, as_->frame(s.loop_limit));
+    skip_if(a, x86::CondCode::kSignedGT, [&] {
+      hot_loop_while(a, x86::CondCode::kSignedLE, [&] {
+        write_block(hot_copies_->block(2, shape_), full_);
+        a.add(x86::rax, s.unroll * lanes_);
+        a.cmp(x86::rax, as_->frame(s.loop_limit));
+      });
+    });
+  }
+  if (s.rest_in_registers) return write_rest_of_block();
+  if (s.unroll) store_hot();
+  single_vectors();
+}
+
+/// Writes what comes after a block: its result joins the total, or goes through the memory of a split
+/// reduction; `from_memory` is bound where it comes from there.
+void InnerReductionWriter::end_block(const RowLabels& l, const Label& from_memory) {
+  x86::Assembler& a = as_->a;
+  ReductionState& s = *red_;
+  const Label folded = a.newLabel(), to_memory = a.newLabel(), next = a.newLabel(), no_step = a.newLabel();
+  fold_partials(1, true);
+  jump_if_one_block(l.done);
+  a.mov(x86::rax, as_->frame(s.block_end));
+  a.bind(folded);
+  branch_on_mode(SplitMode::partials, true, to_memory);
+  add_to_total(1);
+  a.bind(next);
+  branch_on_mode(SplitMode::full, true, no_step);
+  split_step();
+  a.bind(no_step);
+  a.cmp(x86::rax, as_->arg(as_->args.extent(vector_axis_)));
+  a.jl(l.blocks);
+  branch_on_mode(SplitMode::partials, false, l.finish);
+  a.jmp(l.row_done);
+
+  a.bind(from_memory);
+  a.mov(x86::rax, as_->frame(s.block_end));
+  a.mov(x86::rcx, as_->frame(split_block_));
+  move_folded(1, false);
+  a.jmp(folded);
+  a.bind(to_memory);
+  a.mov(x86::rcx, as_->frame(split_block_));
+  move_folded(1, true);
+  a.jmp(next);
+}
+
+/// Writes what the unrolled loop leaves of the block, on the accumulators themselves.
+void InnerReductionWriter::write_rest_of_block() {
   copies_->accumulator = [this](int acc, int, int, int) {
     return red_->acc[static_cast<size_t>(acc)].hot[static_cast<size_t>(copies_->first_vec)];
   };
@@ -234,7 +275,7 @@ void KernelWriter::rest_inner() {
 
 /// What is left of the block, a vector at a time under the mask; a contraction one element at a time, in lane
 /// 0.
-void KernelWriter::single_vectors_inner() {
+void InnerReductionWriter::single_vectors() {
   x86::Assembler& a = as_->a;
   ReductionState& s = *red_;
   const int step = s.contraction ? 1 : lanes_;

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "backends/cpu/emitter/kernel_writer.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
+#include "backends/cpu/emitter/reduction_writer.hpp"
 #include "support/error.hpp"
 
 namespace lazy::cpu_backend {
@@ -17,7 +17,7 @@ constexpr int kLeastLanes = 4;
 }  // namespace
 
 /// `partials` vectors for each of `copies` (row, vector) pairs.
-void KernelWriter::make_accumulators(int partials, int copies) {
+void ReductionWriter::make_accumulators(int partials, int copies) {
   red_ = std::make_unique<ReductionState>();
   for (const AccumulatorInfo& info : accumulators_of(k_)) {
     AccumulatorPlaces p;
@@ -48,7 +48,7 @@ void KernelWriter::make_accumulators(int partials, int copies) {
 }
 
 /// Gives the unrolled loop's accumulators registers, as far as they last.
-void KernelWriter::pin_hot(int available) {
+void ReductionWriter::pin_hot(int available) {
   for (AccumulatorPlaces& p : red_->acc)
     for (uint16_t v : p.hot) {
       if (available-- <= 0) return;
@@ -59,7 +59,7 @@ void KernelWriter::pin_hot(int available) {
     }
 }
 
-void KernelWriter::assign_constants(const std::vector<std::pair<uint16_t, uint64_t>>& list) {
+void ReductionWriter::assign_constants(const std::vector<std::pair<uint16_t, uint64_t>>& list) {
   Block b;
   for (const auto& [variable, bits] : list) {
     const Type t = as_->variables[variable].type;
@@ -73,7 +73,7 @@ void KernelWriter::assign_constants(const std::vector<std::pair<uint16_t, uint64
   write_block(b, full_);
 }
 
-void KernelWriter::copy_variables(const std::vector<std::pair<uint16_t, uint16_t>>& list) {
+void ReductionWriter::copy_variables(const std::vector<std::pair<uint16_t, uint16_t>>& list) {
   Block b;
   for (const auto& [to, from] : list) {
     const Type t = as_->variables[to].type;
@@ -83,21 +83,21 @@ void KernelWriter::copy_variables(const std::vector<std::pair<uint16_t, uint16_t
   write_block(b, full_);
 }
 
-void KernelWriter::start_partials() {
+void ReductionWriter::start_partials() {
   std::vector<std::pair<uint16_t, uint64_t>> list;
   for (const AccumulatorPlaces& p : red_->acc)
     for (uint16_t v : p.hot.empty() ? p.stored : p.hot) list.emplace_back(v, p.info.identity);
   assign_constants(list);
 }
 
-void KernelWriter::store_hot() {
+void ReductionWriter::store_hot() {
   std::vector<std::pair<uint16_t, uint16_t>> list;
   for (const AccumulatorPlaces& p : red_->acc)
     for (size_t i = 0; i < p.hot.size(); ++i) list.emplace_back(p.stored[i], p.hot[i]);
   copy_variables(list);
 }
 
-void KernelWriter::fold_partials(int copies, bool across) {
+void ReductionWriter::fold_partials(int copies, bool across) {
   bool narrows = across && as_->avx512();  // what stays on the frame is there in full width
   for (const AccumulatorPlaces& p : red_->acc) narrows &= as_->variables[p.folded[0]].reg >= 0;
   for (int c = 0; c < copies; ++c) {
@@ -105,10 +105,10 @@ void KernelWriter::fold_partials(int copies, bool across) {
     legalize(t, isa_);
     Copies fold(*as_, t, full_, -1);
     fold.accumulator = [&](int slot, int, int, int) {
-      const auto& p = red_->acc[static_cast<size_t>(slot) / 128];
-      const int i = slot % 128;
-      if (i == 127) return p.folded[static_cast<size_t>(c)];
-      return (red_->rest_in_registers ? p.hot : p.stored)[static_cast<size_t>(c * p.partials + i)];
+      const auto [accumulator, part] = PartialSlot::unpack(slot);
+      const AccumulatorPlaces& p = red_->acc[accumulator];
+      if (part == PartialSlot::kFolded) return p.folded[static_cast<size_t>(c)];
+      return (red_->rest_in_registers ? p.hot : p.stored)[static_cast<size_t>(c * p.partials + part)];
     };
     write_block(fold.block(2, {}), full_);
   }
@@ -116,7 +116,7 @@ void KernelWriter::fold_partials(int copies, bool across) {
 }
 
 /// Of `folded`, which has so many lanes; the instructions narrow as they do.
-void KernelWriter::fold_lanes(int copies, int width) {
+void ReductionWriter::fold_lanes(int copies, int width) {
   while (width > 1) {
     const int half = width / 2, last = half > kLeastLanes ? half : 1;
     as_->lanes = std::max(half, kLeastLanes);
@@ -125,7 +125,7 @@ void KernelWriter::fold_lanes(int copies, int width) {
       legalize(t, isa_);
       Copies fold(*as_, t, full_, -1);
       fold.accumulator = [&](int slot, int, int, int) {
-        return red_->acc[static_cast<size_t>(slot) / 128].folded[static_cast<size_t>(c)];
+        return red_->acc[PartialSlot::unpack(slot).accumulator].folded[static_cast<size_t>(c)];
       };
       write_block(fold.block(2, {}), full_);
     }
@@ -134,7 +134,7 @@ void KernelWriter::fold_lanes(int copies, int width) {
   as_->lanes = lanes_;
 }
 
-void KernelWriter::add_to_total(int copies) {
+void ReductionWriter::add_to_total(int copies) {
   x86::Assembler& a = as_->a;
   const Label first = a.newLabel(), done = a.newLabel();
   x86::Mem begin = as_->frame(red_->block_begin);
@@ -146,8 +146,9 @@ void KernelWriter::add_to_total(int copies) {
   for (int c = 0; c < copies; ++c) {
     Copies add(*as_, t, full_, -1);
     add.accumulator = [&](int slot, int, int, int) {
-      const auto& p = red_->acc[static_cast<size_t>(slot) / 128];
-      return (slot % 128 == 127 ? p.folded : p.total)[static_cast<size_t>(c)];
+      const auto [accumulator, part] = PartialSlot::unpack(slot);
+      const AccumulatorPlaces& p = red_->acc[accumulator];
+      return (part == PartialSlot::kFolded ? p.folded : p.total)[static_cast<size_t>(c)];
     };
     write_block(add.block(2, {}), full_);
   }
@@ -161,7 +162,7 @@ void KernelWriter::add_to_total(int copies) {
   a.bind(done);
 }
 
-void KernelWriter::empty_total(int copies) {
+void ReductionWriter::empty_total(int copies) {
   std::vector<std::pair<uint16_t, uint64_t>> list;
   for (const AccumulatorPlaces& p : red_->acc)
     for (int c = 0; c < copies; ++c)
@@ -170,7 +171,7 @@ void KernelWriter::empty_total(int copies) {
   assign_constants(list);
 }
 
-void KernelWriter::write_epilogue(Shape shape, Addressing w) {
+void ReductionWriter::write_epilogue(Shape shape, Addressing w) {
   w.at_origin = true;
   // The loops' accumulators are out of use.
   const uint32_t reserved = as_->reserved_vec;
@@ -194,7 +195,7 @@ void KernelWriter::write_epilogue(Shape shape, Addressing w) {
 
 /// Memory holds partial vector p of copy c at (c * partials + p) vectors; rcx is p in lanes (inner: any
 /// index, of which the low bits count).
-void KernelWriter::move_current(int copies, int partials, bool to_memory) {
+void ReductionWriter::move_current(int copies, int partials, bool to_memory) {
   x86::Assembler& a = as_->a;
   for (const AccumulatorPlaces& p : red_->acc) {
     const bool wide = vir::is64(p.info.type);
@@ -209,15 +210,27 @@ void KernelWriter::move_current(int copies, int partials, bool to_memory) {
   }
 }
 
-void KernelWriter::branch_on_mode(SplitMode mode, bool is, const Label& to) {
+void ReductionWriter::branch_on_mode(SplitMode mode, bool is, const Label& to) {
   x86::Mem word = as_->arg(jit::loop::ArgLayout::kScratch);
   as_->a.cmp(word, static_cast<int>(mode));
   if (is) as_->a.je(to);
   else as_->a.jne(to);
 }
 
+void ReductionWriter::begin() {
+  if (k_.form != jit::loop::Form::reduce) return;
+  x86::Assembler& a = as_->a;
+  split_row_ = as_->reserve(8);
+  const Label whole = a.newLabel();
+  branch_on_mode(SplitMode::full, true, whole);
+  a.mov(x86::rcx, as_->arg(jit::loop::ArgLayout::kScratch + 1));
+  a.mov(x86::rcx, x86::ptr_64(x86::rcx, offsetof(SplitPlan, data)));
+  a.mov(as_->frame(split_row_), x86::rcx);
+  a.bind(whole);
+}
+
 /// `whole`: right after; nothing is needed for a launch that is not split.
-void KernelWriter::begin_split(const Label& whole) {
+void ReductionWriter::begin_split(const Label& whole) {
   x86::Assembler& a = as_->a;
   branch_on_mode(SplitMode::full, true, whole);
   a.mov(x86::rcx, as_->frame(split_row_));
@@ -227,13 +240,13 @@ void KernelWriter::begin_split(const Label& whole) {
   }
   a.mov(as_->frame(split_block_), x86::rcx);
 }
-void KernelWriter::split_step() {
+void ReductionWriter::split_step() {
   x86::Assembler& a = as_->a;
   a.mov(x86::rdx, as_->arg(jit::loop::ArgLayout::kScratch + 1));
   a.mov(x86::rcx, x86::ptr_64(x86::rdx, offsetof(SplitPlan, block)));
   a.add(as_->frame(split_block_), x86::rcx);
 }
-void KernelWriter::next_split_row() {
+void ReductionWriter::next_split_row() {
   x86::Assembler& a = as_->a;
   const Label whole = a.newLabel();
   branch_on_mode(SplitMode::full, true, whole);
@@ -243,7 +256,7 @@ void KernelWriter::next_split_row() {
   a.bind(whole);
 }
 
-void KernelWriter::move_folded(int copies, bool to_memory) {
+void ReductionWriter::move_folded(int copies, bool to_memory) {
   x86::Assembler& a = as_->a;
   a.mov(x86::rdx, as_->arg(jit::loop::ArgLayout::kScratch + 1));
   for (const AccumulatorPlaces& p : red_->acc) {
@@ -262,6 +275,25 @@ void KernelWriter::move_folded(int copies, bool to_memory) {
       a.vmovups(to_memory ? memory : as_->frame(variable.frame), v);
     }
     a.add(x86::rcx, x86::ptr_64(x86::rdx, offsetof(SplitPlan, accumulator)));
+  }
+}
+
+void ReductionWriter::each_tile(const std::function<void(int height)>& write) {
+  x86::Assembler& a = as_->a;
+  x86::Mem row = as_->frame(counters_[static_cast<size_t>(row_axis_)]);
+  row.setSize(8);
+  a.mov(row, 0);
+  for (int height : tile_heights_) {
+    const Label loop = a.newLabel(), next = a.newLabel();
+    a.bind(loop);
+    a.mov(x86::rcx, as_->arg(as_->args.extent(row_axis_)));
+    a.sub(x86::rcx, row);
+    a.cmp(x86::rcx, height);
+    a.jl(next);
+    write(height);
+    a.add(row, height);
+    a.jmp(loop);
+    a.bind(next);
   }
 }
 

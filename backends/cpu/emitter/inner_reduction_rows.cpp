@@ -4,7 +4,8 @@
 // r12 is row three of the operand that moves, r15 the distance between its rows.
 #include <algorithm>
 
-#include "backends/cpu/emitter/kernel_writer.hpp"
+#include "backends/cpu/emitter/control_flow.hpp"
+#include "backends/cpu/emitter/inner_reduction_writer.hpp"
 #include "backends/cpu/machine/features.hpp"
 
 namespace lazy::cpu_backend {
@@ -22,7 +23,7 @@ constexpr int8_t kThirdRow = x86::Gp::kIdR12, kRowStride = x86::Gp::kIdR15;
 }  // namespace
 
 /// One operand of the body moves from row to row, in unit steps along it; AVX-512 has the registers.
-bool KernelWriter::suits_rows() const {
+bool InnerReductionWriter::suits_rows() const {
   if (!inner_ || isa_ != Isa::avx512 || outer_.empty() || k_.reductions.size() != 1) return false;
   const auto& r = k_.reductions[0];
   if ((r.op != jit::Op::sum && r.op != jit::Op::prod) || !is_float(r.type) || body_.code.size() > kLongBody)
@@ -41,7 +42,7 @@ bool KernelWriter::suits_rows() const {
   return moving == 1;
 }
 
-void KernelWriter::plan_rows() {
+void InnerReductionWriter::plan_rows() {
   AccumulatorPlaces& p = red_->acc[0];
   for (size_t i = 0; i < k_.epilogue; ++i)
     if (const auto& in = k_.body[i]; in.code == Code::load)
@@ -76,7 +77,7 @@ void KernelWriter::plan_rows() {
 
 /// Once a launch, of which each row is one block. Far memory is read faster in one stream, unless there is
 /// more to do with what arrives.
-void KernelWriter::begin_rows() {
+void InnerReductionWriter::begin_rows() {
   x86::Assembler& a = as_->a;
   const int axis = outer_.back();
   const Operand& o = k_.operands[static_cast<size_t>(row_operand_)];
@@ -100,7 +101,7 @@ void KernelWriter::begin_rows() {
 }
 
 /// The first partial vector of a row is where its folded value is.
-void KernelWriter::rows_within_a_vector(int width, const Addressing& masked) {
+void InnerReductionWriter::rows_within_a_vector(int width, const Addressing& masked) {
   const AccumulatorPlaces& p = red_->acc[0];
   as_->lanes = width;
   std::vector<std::pair<uint16_t, uint64_t>> start;
@@ -111,14 +112,14 @@ void KernelWriter::rows_within_a_vector(int width, const Addressing& masked) {
   fold_lanes(kRows, width);
 }
 
-void KernelWriter::rows_inner() {
+/// Keeps the registers of these variables from others.
+void InnerReductionWriter::hold(const std::vector<uint16_t>& variables) {
+  for (uint16_t v : variables) as_->reserved_vec |= 1u << as_->variables[v].reg;
+}
+
+/// Writes the pointers to rows, and returns how both kinds of vectors go through them.
+std::array<Addressing, 2> InnerReductionWriter::address_rows() {
   x86::Assembler& a = as_->a;
-  ReductionState& s = *red_;
-  AccumulatorPlaces& p = s.acc[0];
-  const uint32_t reserved = as_->reserved_vec;
-  const auto hold = [&](const std::vector<uint16_t>& variables) {
-    for (uint16_t v : variables) as_->reserved_vec |= 1u << as_->variables[v].reg;
-  };
   const auto oi = static_cast<size_t>(row_operand_);
   const x86::Gp first = x86::gpq(static_cast<uint32_t>(as_->pointer_reg[oi])), third = x86::gpq(kThirdRow),
                 stride = x86::gpq(kRowStride);
@@ -126,16 +127,37 @@ void KernelWriter::rows_inner() {
   else a.mov(stride, as_->arg(as_->args.stride(row_operand_, outer_.back())));
   a.lea(third, x86::ptr(first, stride, 1));
   a.add(third, stride);
-  Addressing whole = full_, masked = masked_;
-  for (Addressing* w : {&whole, &masked}) {
-    w->row_axis = outer_.back();
-    w->row_step_operand = row_operand_;
-    w->row_stride_reg = kRowStride;
-    w->row_pointers = {as_->pointer_reg[oi], kThirdRow};
+  std::array<Addressing, 2> both{full_, masked_};
+  for (Addressing& w : both) {
+    w.row_axis = outer_.back();
+    w.row_step_operand = row_operand_;
+    w.row_stride_reg = kRowStride;
+    w.row_pointers = {as_->pointer_reg[oi], kThirdRow};
   }
+  return both;
+}
+
+void InnerReductionWriter::reduce_rows() {
+  ReductionState& s = *red_;
+  AccumulatorPlaces& p = s.acc[0];
+  const uint32_t reserved = as_->reserved_vec;
+  const auto [whole, masked] = address_rows();
   hold(s.rows_hot);
   std::swap(p.hot, s.rows_hot);
   std::swap(p.folded, s.rows_folded);
+  accumulate_rows(whole, masked);
+  std::swap(p.hot, s.rows_hot);
+  std::swap(p.folded, s.rows_folded);
+  as_->reserved_vec = reserved;
+  hold(s.rows_folded);
+  row_epilogues();
+  as_->reserved_vec = reserved;
+}
+
+/// Writes the rows' sums, by width where they are within a vector.
+void InnerReductionWriter::accumulate_rows(const Addressing& whole, const Addressing& masked) {
+  x86::Assembler& a = as_->a;
+  ReductionState& s = *red_;
   // A vector of all rows at a time.
   const auto one = [&](Copies& c, int v, const Addressing& w) {
     c.first_vec = v;
@@ -146,36 +168,34 @@ void KernelWriter::rows_inner() {
   const Label folded = a.newLabel();
   for (const int width : kWidths) {
     if (width > lanes_) continue;
-    const Label other = a.newLabel();
     x86::Mem several_rows = as_->frame(s.several_rows);
     several_rows.setSize(4);
     a.cmp(several_rows, width);
-    a.jne(other);
-    rows_within_a_vector(width, masked);
-    a.jmp(folded);
-    a.bind(other);
+    skip_if(a, x86::CondCode::kNE, [&] {
+      rows_within_a_vector(width, masked);
+      a.jmp(folded);
+    });
   }
   start_partials();
-  const Label loop = a.newLabel(), rest = a.newLabel();
   a.cmp(x86::rax, as_->frame(s.loop_limit));
-  a.jg(rest);
-  a.align(asmjit::AlignMode::kCode, 32);
-  a.bind(loop);
-  for (int v = 0; v < s.unroll; ++v) one(*rows_copies_, v, whole);
-  a.add(x86::rax, s.unroll * lanes_);
-  a.cmp(x86::rax, as_->frame(s.loop_limit));
-  a.jle(loop);
-  a.bind(rest);
+  skip_if(a, x86::CondCode::kSignedGT, [&] {
+    hot_loop_while(a, x86::CondCode::kSignedLE, [&] {
+      for (int v = 0; v < s.unroll; ++v) one(*rows_copies_, v, whole);
+      a.add(x86::rax, s.unroll * lanes_);
+      a.cmp(x86::rax, as_->frame(s.loop_limit));
+    });
+  });
   write_rest(
       s.rest, s.unroll, [&](int v) { one(*rows_copies_, v, whole); },
       [&](int v) { one(*rows_masked_, v, masked); });
   fold_partials(kRows, true);
   a.bind(folded);
-  std::swap(p.hot, s.rows_hot);
-  std::swap(p.folded, s.rows_folded);
+}
 
-  as_->reserved_vec = reserved;
-  hold(s.rows_folded);
+/// Writes the epilogue row by row.
+void InnerReductionWriter::row_epilogues() {
+  ReductionState& s = *red_;
+  AccumulatorPlaces& p = s.acc[0];
   Addressing w = full_;
   w.indexed = false;
   w.lane0 = true;
@@ -189,7 +209,6 @@ void KernelWriter::rows_inner() {
   }
   std::swap(hot, p.hot);
   std::swap(result, p.result);
-  as_->reserved_vec = reserved;
 }
 
 }  // namespace lazy::cpu_backend

@@ -1,0 +1,55 @@
+// Contractions of two plain sides (backends/cpu/packing/contraction.hpp).
+#pragma once
+#include "backends/cpu/emitter/reduction_writer.hpp"
+
+namespace lazy::cpu_backend {
+
+/// A tile of rows by vectors keeps its accumulators in registers while the whole sequential axis runs; then
+/// the epilogue goes through it row by row.
+class ContractionWriter final : public ReductionWriter {
+ public:
+  ContractionWriter(const jit::loop::LoopKernel& k, Isa isa)
+      : ReductionWriter(k, isa), contraction_(contraction_form(k, row_axis_)) {}
+  std::optional<ContractionForm> contraction() const override { return contraction_; }
+
+ private:
+  bool is_side(size_t operand) const override {
+    const auto o = static_cast<int>(operand);
+    return o == contraction_->left.operand || o == contraction_->right.operand;
+  }
+  void begin() override {}
+  void plan() override;
+  void row() override;
+  void place_sides();
+  void all_columns();
+  void columns(int vecs, bool masked);
+  void tile(int rows, int vecs, bool masked);
+  void move_tile(int rows, int vecs, bool to_memory);
+  void tile_epilogue(int rows, int vecs, bool masked);
+  void epilogue_row(int vecs, bool masked);
+  void shared_epilogue(int vecs, bool masked);
+  void next_row();
+  bool shares_epilogue() const;
+  void set_pointers();
+  // contraction_multiply.cpp: the inner loop
+  void multiply_tile(int rows, int vecs, bool masked);
+  void multiply_steps(int rows, int vecs, bool masked, int width);
+  void multiply_step(int rows, int vecs, bool masked, int width, int step);
+  void multiply_add(const x86::Vec& acc, const x86::Vec& left, const asmjit::Operand_& right);
+  x86::Vec tile_accumulator(int i) const { return as_->vec(registers() - 1 - i, contract_type()); }
+  vir::Type contract_type() const { return red_->acc[0].info.type; }
+
+  std::optional<ContractionForm> contraction_;
+  std::vector<int> tile_widths_;    // whole tiles, widest first, in vectors
+  std::vector<uint16_t> tile_row_;  // variables: a row's accumulators in the epilogue
+  /// Frame: the two sides as ContractionPlan has them; where the current tile's rows and columns start, and
+  /// its accumulators when those are resumed or suspended.
+  struct Places {
+    int32_t left, left_row, right, right_step, right_chunk, steps, tile, flags, left_now, split, spilled;
+    int32_t spilled_bytes, first_row, back;  // of a shared epilogue
+  };
+  Places at_{};
+  asmjit::Label shared_epilogue_;  // ... of the width being written
+};
+
+}  // namespace lazy::cpu_backend

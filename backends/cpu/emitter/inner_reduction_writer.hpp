@@ -1,0 +1,45 @@
+// Reductions along the vector axis.
+#pragma once
+#include <array>
+
+#include "backends/cpu/emitter/reduction_writer.hpp"
+
+namespace lazy::cpu_backend {
+
+class InnerReductionWriter final : public ReductionWriter {
+ public:
+  InnerReductionWriter(const jit::loop::LoopKernel& k, Isa isa) : ReductionWriter(k, isa) {}
+
+ private:
+  void prepare() override { rows_ = suits_rows(); }
+  int pointers_for_rows() const override { return rows_ ? 4 : 0; }
+  void plan() override;
+  void row() override;
+  void decide_once();
+  struct RowLabels;
+  void jump_if_one_block(const Label&);
+  void rows_where_short(const Label& then);
+  void begin_row(const RowLabels&);
+  void begin_block();
+  void accumulate();
+  void end_block(const RowLabels&, const Label& from_memory);
+  void write_rest_of_block();
+  void single_vectors();
+  // inner_reduction_rows.cpp: several rows at once, of operands of which one moves from row to row
+  bool suits_rows() const;
+  void plan_rows();
+  void begin_rows();
+  void rows_within_a_vector(int width, const Addressing& masked);
+  void hold(const std::vector<uint16_t>& variables);
+  std::array<Addressing, 2> address_rows();
+  void reduce_rows();
+  void accumulate_rows(const Addressing& whole, const Addressing& masked);
+  void row_epilogues();
+
+  std::unique_ptr<Copies> copies_, hot_copies_;        // of one vector; of the unrolled loop
+  std::unique_ptr<Copies> rows_copies_, rows_masked_;  // of several rows
+  int row_operand_ = -1;                               // the operand that moves from row to row
+  bool rows_ = false;                                  // several rows go at once where they are short
+};
+
+}  // namespace lazy::cpu_backend

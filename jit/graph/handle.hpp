@@ -1,0 +1,44 @@
+// What a Tensor holds of the graph; the nodes themselves are in node.hpp, which users don't see.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace lazy::jit {
+
+struct Node;
+
+/// The reference count that every node has: handles in its upper half, references in its lower one.
+struct Counted {
+  static constexpr uint64_t kHandle = (1ull << 32) | 1;  // a handle is also a reference
+
+  std::atomic<uint64_t> counts{0};
+};
+
+/// Keeps a node's value alive across flushes.
+class Handle {
+ public:
+  Handle() = default;
+  /// Takes over one handle count.
+  static Handle adopt(Node*);
+  Handle(const Handle& o) noexcept : node_(o.node_) {
+    if (node_) node_->counts.fetch_add(Counted::kHandle, std::memory_order_relaxed);
+  }
+  Handle(Handle&& o) noexcept : node_(std::exchange(o.node_, nullptr)) {}
+  Handle& operator=(Handle o) noexcept {
+    std::swap(node_, o.node_);
+    return *this;
+  }
+  ~Handle() {
+    if (node_) release(node_);
+  }
+  Node* get() const;
+  Node* operator->() const;
+  explicit operator bool() const { return node_ != nullptr; }
+
+ private:
+  static void release(Counted*) noexcept;
+  Counted* node_ = nullptr;
+};
+
+}  // namespace lazy::jit

@@ -1,0 +1,62 @@
+#include "lazy/core/record.hpp"
+
+#include <utility>
+
+namespace lazy::detail {
+namespace {
+
+/// Calls f(observer) for each, the innermost first, while what the thread records is told to those around it.
+template <class F>
+void each(F&& f) {
+  struct Restore {
+    Observing* all;
+    ~Restore() { observing = all; }
+  } restore{observing};
+  for (const Observing* one = restore.all; one; one = one->outer) {
+    observing = one->outer;
+    f(one->observer);
+  }
+}
+
+}  // namespace
+
+thread_local constinit Observing* observing = nullptr;
+
+Observing::Observing(Observer& o) noexcept : observer(o), outer(std::exchange(observing, this)) {}
+Observing::~Observing() { observing = outer; }
+
+void Observer::transferred(const Handle&, const Handle&, const Site&) {}
+void Observer::begins(const char*, std::span<const Handle* const>, const Site&) {}
+void Observer::ends(const char*, const Handle*) noexcept {}
+
+void tell(const Recorded& r) {
+  each([&](Observer& o) { o.recorded(r); });
+}
+
+void tell_transferred(const Handle& from, const Handle& to, const Site& s) {
+  each([&](Observer& o) { o.transferred(from, to, s); });
+}
+
+Handle iota(int axis, const Shape& shape, Device device, const Site& s) {
+  Handle result = jit::transfer(jit::iota(axis, shape, s), device, s);
+  if (observing) tell({Op::iota, {}, {.ints = {}, .steps = {}, .axes = {axis}}, result, s});
+  return result;
+}
+
+Handle transfer(const Handle& h, Device device, const Site& s) {
+  Handle result = jit::transfer(h, device, s);
+  if (observing && result.get() != h.get()) tell_transferred(h, result, s);
+  return result;
+}
+
+void Composite::begin(std::initializer_list<const Handle*> operands, const Site& s) {
+  each([&](Observer& o) { o.begins(name_, operands, s); });
+  told_ = true;
+}
+
+void Composite::end(const Handle* result) noexcept {
+  told_ = false;
+  each([&](Observer& o) { o.ends(name_, result); });
+}
+
+}  // namespace lazy::detail

@@ -1,0 +1,111 @@
+// Comparisons. Of an integer tensor with a scalar they are exact: the scalar is not squeezed into the
+// tensor's dtype, nor are the integers rounded to floats.
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "lazy/core/build.hpp"
+#include "lazy/core/scalar.hpp"
+#include "lazy/ops/elementwise.hpp"
+#include "support/float_mode.hpp"
+
+namespace lazy {
+namespace {
+using namespace detail;
+
+/// The op that has the operands the other way round.
+Op mirrored(Op op) {
+  switch (op) {
+    case Op::less: return Op::greater;
+    case Op::less_equal: return Op::greater_equal;
+    case Op::greater: return Op::less;
+    case Op::greater_equal: return Op::less_equal;
+    default: return op;
+  }
+}
+
+/// The integer that is compared with in place of a scalar, or where all integers lie beside that.
+struct Bound {
+  enum class Place : uint8_t { below, within, above, nowhere };  // of the dtype's range
+  Place place;
+  Number value{};  // within
+};
+
+Bound placed(Wide v, DType t) {
+  return with_type(t, [&](auto tag) -> Bound {
+    using L = std::numeric_limits<decltype(tag)>;
+    if constexpr (!L::is_integer) return {Bound::Place::nowhere};
+    else if (v < static_cast<Wide>(L::min())) return {Bound::Place::below};
+    else if (v > static_cast<Wide>(L::max())) return {Bound::Place::above};
+    else if (v > INT64_MAX) return {Bound::Place::within, Number(static_cast<uint64_t>(v))};
+    else return {Bound::Place::within, Number(static_cast<int64_t>(v))};
+  });
+}
+
+/// x < 2.5 is x < 3, and x <= 2.5 is x <= 2; no integer equals 2.5, and none compares with NaN.
+Bound bound(Op op, const Number& n, DType t) {
+  if (n.kind == Number::Kind::natural) return placed(Wide(n.u), t);
+  if (n.kind != Number::Kind::real) return placed(Wide(n.i), t);
+  const double up = in_default_mode([&] { return std::ceil(n.d); }),
+               down = in_default_mode([&] { return std::floor(n.d); });
+  if (std::isnan(n.d) || ((op == Op::equal || op == Op::not_equal) && up != down))
+    return {Bound::Place::nowhere};
+  const double d = op == Op::less || op == Op::greater_equal ? up : down;
+  if (std::abs(d) > 0x1p64) return {d < 0 ? Bound::Place::below : Bound::Place::above};
+  return placed(static_cast<Wide>(d), t);
+}
+
+/// The comparison of every integer with what lies at such a place.
+bool known(Op op, Bound::Place place) {
+  if (op == Op::not_equal) return true;
+  if (op == Op::less || op == Op::less_equal) return place == Bound::Place::above;
+  return (op == Op::greater || op == Op::greater_equal) && place == Bound::Place::below;
+}
+
+Number end_of_range(DType t, bool lowest) {
+  return with_type(t, [&](auto tag) -> Number {
+    using L = std::numeric_limits<decltype(tag)>;
+    if constexpr (L::is_integer) return Number(lowest ? L::min() : L::max());
+    else return {};
+  });
+}
+
+/// An answer that the scalar alone tells comes about by literals, too: values must not decide which program
+/// is recorded. The comparison is then one that does not contradict the literal beside it.
+Tensor with_scalar(const char* name, Op op, Arg& x, const Number& n, const Site& s) {
+  const Operand h(name, x);
+  const DType t = h->dtype;
+  const Bound b = bound(op, n, t);
+  const bool within = b.place == Bound::Place::within;
+  const Number value = within ? b.value : end_of_range(t, op == Op::less || op == Op::greater_equal);
+  const Handle compared = binary(name, op, h, constant(value, t, {}, s), s);
+  if (within && n.kind != Number::Kind::real) return Tensor(compared);
+  const bool either = op == Op::less || op == Op::greater || op == Op::not_equal,
+             answer = within ? !either : known(op, b.place);
+  return Tensor(binary(name, either ? Op::bitwise_or : Op::bitwise_and, compared,
+                       constant(Number(answer), bool_, {}, s), s));
+}
+
+Tensor comparison(const char* name, Op op, Arg& a, Arg& b) {
+  if (a.is_tensor() != b.is_tensor()) {
+    Arg &x = a.is_tensor() ? a : b, &n = a.is_tensor() ? b : a;
+    const bool integers = x.handle() && is_int(x.handle()->dtype),
+               bools = x.handle() && is_bool(x.handle()->dtype);
+    if (integers || (bools && n.number().kind == Number::Kind::natural))
+      return with_scalar(name, a.is_tensor() ? op : mirrored(op), x, n.number(), a.site());
+  }
+  const DType t = common_type(name, {&a, &b});
+  const Operand x(name, a, t), y(name, b, t);
+  return Tensor(binary(name, op, x, y, a.site()));
+}
+
+}  // namespace
+
+Tensor equal(Arg a, Arg b) { return comparison("equal", Op::equal, a, b); }
+Tensor not_equal(Arg a, Arg b) { return comparison("not_equal", Op::not_equal, a, b); }
+Tensor less(Arg a, Arg b) { return comparison("less", Op::less, a, b); }
+Tensor less_equal(Arg a, Arg b) { return comparison("less_equal", Op::less_equal, a, b); }
+Tensor greater(Arg a, Arg b) { return comparison("greater", Op::greater, a, b); }
+Tensor greater_equal(Arg a, Arg b) { return comparison("greater_equal", Op::greater_equal, a, b); }
+
+}  // namespace lazy
