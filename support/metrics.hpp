@@ -13,32 +13,35 @@
 
 namespace lazy {
 
-#define LAZY_COUNTERS(X)                                                   \
-  X(nodes_recorded, "ops recorded")                                        \
-  X(flushes, "pending graphs run")                                         \
-  X(program_hits, "flushes that found their program")                      \
-  X(program_misses, "flushes that had to compile")                         \
-  X(guard_failures, "guards that turned a cached program down")            \
-  X(kernels_compiled, "kernels built")                                     \
-  X(kernel_hits, "kernels found in memory")                                \
-  X(kernels_loaded, "kernels loaded from disk")                            \
-  X(disk_hits, "keys whose programs were found on disk")                   \
-  X(disk_misses, "keys looked for on disk in vain")                        \
-  X(disk_writes, "programs kept on disk")                                  \
-  X(compile_ns, "nanoseconds spent compiling")                             \
-  X(launches, "kernels run")                                               \
-  X(tile_groups, "runs of kernels that went block by block")               \
-  X(bytes_to_device, "bytes copied from the host to a GPU")                \
-  X(bytes_from_device, "bytes copied from a GPU to the host")              \
-  X(graph_launches, "programs launched as one CUDA graph")                 \
-  X(layouts_reused, "inputs that were there already in the layout wanted") \
-  X(bytes_donated, "bytes of inputs reused for outputs")                   \
-  X(values_dropped, "values with handles that were not stored")            \
-  X(bytes_dropped, "their bytes")                                          \
-  X(late_values, "of these, needed after all")                             \
-  X(fallbacks, "kernels that the backend left to the reference one")       \
-  X(programs_evicted, "cache entries dropped to keep the limits")          \
-  X(verify_runs, "programs run again by LAZY_VERIFY")                      \
+#define LAZY_COUNTERS(X)                                                       \
+  X(nodes_recorded, "ops recorded")                                            \
+  X(flushes, "pending graphs run")                                             \
+  X(program_hits, "flushes that found their program")                          \
+  X(program_misses, "flushes that had to compile")                             \
+  X(guard_failures, "guards that turned a cached program down")                \
+  X(kernels_compiled, "kernels built")                                         \
+  X(kernel_hits, "kernels found in memory")                                    \
+  X(kernels_loaded, "kernels loaded from disk")                                \
+  X(disk_hits, "keys whose programs were found on disk")                       \
+  X(disk_misses, "keys looked for on disk in vain")                            \
+  X(disk_writes, "programs kept on disk")                                      \
+  X(compile_ns, "nanoseconds spent compiling")                                 \
+  X(launches, "kernels run")                                                   \
+  X(tile_groups, "runs of kernels that went block by block")                   \
+  X(bytes_to_device, "bytes copied from the host to a GPU")                    \
+  X(bytes_from_device, "bytes copied from a GPU to the host")                  \
+  X(graph_launches, "programs launched as one CUDA graph")                     \
+  X(layouts_reused, "inputs that were there already in the layout wanted")     \
+  X(bytes_donated, "bytes of inputs reused for outputs")                       \
+  X(values_dropped, "values with handles that were not stored")                \
+  X(bytes_dropped, "their bytes")                                              \
+  X(late_values, "of these, needed after all")                                 \
+  X(calls, "calls run")                                                        \
+  X(call_fallbacks, "calls recorded as ordinary ops, for the device has none") \
+  X(call_host_transfers, "calls of a device run on the host")                  \
+  X(fallbacks, "kernels that the backend left to the reference one")           \
+  X(programs_evicted, "cache entries dropped to keep the limits")              \
+  X(verify_runs, "programs run again by LAZY_VERIFY")                          \
   X(verify_failures, "programs that LAZY_VERIFY found wrong")
 
 /// A snapshot. Not one instant: threads go on counting while it is taken.

@@ -1,5 +1,6 @@
 #include "backends/cpu/backend.hpp"
 
+#include "backends/cpu/calls/calls.hpp"
 #include "backends/cpu/debug/disassemble.hpp"
 #include "backends/cpu/kernel.hpp"
 #include "backends/cpu/memory/allocator.hpp"
@@ -33,6 +34,9 @@ class CpuBackend final : public jit::Backend {
   }
   std::unique_ptr<jit::Kernel> load(const jit::loop::LoopKernel& k, std::string_view stored) override {
     return reference_ ? nullptr : load_kernel(k, isa_, stored);
+  }
+  std::unique_ptr<jit::CallKernel> make_call(const jit::CallSpec& spec) override {
+    return reference_ ? nullptr : cpu_backend::make_call(spec);
   }
   void* allocate(size_t bytes) override { return cpu_backend::allocate(bytes); }
   void deallocate(void* p, size_t bytes) noexcept override { cpu_backend::deallocate(p, bytes); }

@@ -14,6 +14,9 @@
 
 namespace lazy::jit {
 
+class CallKernel;
+class CallSpec;
+
 /// A compiled kernel. Immutable; launched from any thread.
 class Kernel {
  public:
@@ -105,6 +108,9 @@ class Backend {
   virtual std::unique_ptr<Kernel> load_rows(const loop::FusedRows&, std::string_view /*stored*/) {
     return nullptr;
   }
+  /// Returns what runs the call (jit/calls/call.hpp) on this backend's memory; null if it has nothing better
+  /// than the call's plain form, or nothing at all.
+  virtual std::unique_ptr<CallKernel> make_call(const CallSpec&);
   /// Names what its code relies on of the machine and of the backend's settings: kernels are kept on disk for
   /// this target. Empty: none are kept.
   virtual std::string target() const { return {}; }

@@ -128,10 +128,15 @@ std::shared_ptr<const Program> compile(const CapturedGraph& captured, Variant va
       return;
     }
     n -= rows.size();
+    Step& step = program->steps[n];
+    if (step.call.spec) {
+      step.call.kernel = call_kernel_for(*step.call.spec, backend);
+      return;
+    }
 #ifndef NDEBUG
     loop::check(loops[n]);
 #endif
-    program->steps[n].kernel = kernel_for(loops[n], backend);
+    step.kernel = kernel_for(loops[n], backend);
   };
   const auto count = static_cast<int64_t>(loops.size() + rows.size());
   if (backend.compiles_slowly() && count > 1) {
@@ -140,6 +145,7 @@ std::shared_ptr<const Program> compile(const CapturedGraph& captured, Variant va
     for (int64_t i = 0; i < count; ++i) compile_one(i);
   }
   for (size_t i = 0; i < loops.size(); ++i) {
+    if (!program->steps[i].kernel) continue;
     program->code_bytes += program->steps[i].kernel->code_bytes();
     if (logging::enabled(logging::Channel::kernels))
       logging::print(

@@ -41,7 +41,10 @@ bool read_program(std::string_view bytes, StoredProgram& s) {
   for (std::string_view& r : s.rows) l(r);
   l(s.instance);
   if (!l.done() || s.kernel_of.size() != s.program.steps.size()) return false;
-  return std::all_of(s.kernel_of.begin(), s.kernel_of.end(), [&](uint32_t k) { return k < kernels; });
+  for (size_t i = 0; i < s.kernel_of.size(); ++i)
+    if (s.program.steps[i].call.spec ? s.kernel_of[i] != StoredProgram::kCall : s.kernel_of[i] >= kernels)
+      return false;
+  return true;
 }
 
 }  // namespace
@@ -77,6 +80,10 @@ bool take_apart(std::string_view key, std::string_view value, StoredProgram& s, 
 std::optional<std::vector<loop::LoopKernel>> loops_of(const StoredProgram& s) {
   std::vector<loop::LoopKernel> loops;
   for (size_t i = 0; i < s.kernel_of.size(); ++i) {
+    if (s.kernel_of[i] == StoredProgram::kCall) {
+      loops.emplace_back();
+      continue;
+    }
     const StoredKernel& k = s.kernels[s.kernel_of[i]];
     auto loop = loop::from_identity(k.identity);
     if (!loop) return {};
@@ -130,8 +137,12 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
     if (good && config::get().cache_verify) good = recompiles_alike(s, backend, why);
     if (good) name_steps(s.program, captured);
     for (size_t i = 0; good && i < s.program.steps.size(); ++i) {
-      const StoredKernel& k = s.kernels[s.kernel_of[i]];
       Step& step = s.program.steps[i];
+      if (step.call.spec) {
+        step.call.kernel = call_kernel_for(*step.call.spec, backend);
+        continue;
+      }
+      const StoredKernel& k = s.kernels[s.kernel_of[i]];
       step.kernel = kernel_from(k.identity, step_name(step, captured), step.at, k.stored, backend);
       good = step.kernel != nullptr;
       if (good) s.program.code_bytes += step.kernel->code_bytes();
@@ -173,6 +184,10 @@ void store_program(std::span<const uint32_t> key, const CapturedGraph& captured,
   size_t kernels = 0;
   std::unordered_map<const Kernel*, uint32_t> numbers;
   for (size_t i = 0; i < p.steps.size(); ++i) {
+    if (!p.steps[i].kernel) {
+      kernel_of.push_back(StoredProgram::kCall);
+      continue;
+    }
     const Kernel& k = *p.steps[i].kernel;
     const auto [at, fresh] = numbers.emplace(&k, static_cast<uint32_t>(kernels));
     kernel_of.push_back(at->second);

@@ -32,8 +32,9 @@ struct StoredKernel {
   std::string_view identity, name, stored;
 };
 struct StoredProgram {
-  Program program;                  // its steps have no kernels
-  std::vector<uint32_t> kernel_of;  // by step
+  Program program;  // its steps have no kernels
+  static constexpr uint32_t kCall = ~0u;
+  std::vector<uint32_t> kernel_of;  // by step; kCall: it runs a call
   std::vector<StoredKernel> kernels;
   std::vector<std::string_view> rows;  // by tile group: the code of TileGroup::rows, or empty
   std::string_view instance;

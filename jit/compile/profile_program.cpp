@@ -53,8 +53,9 @@ void describe_program(const Trace& t, const Fusion* f, const Program& p, const s
     if (f && v < f->materialised.size() && f->materialised[v]) out += ",\"stored\":true";
     if (x.output) out += ",\"kept\":true";
     out += ',';
-    list(out, "from", std::vector(x.operand, x.operand + x.arity),
-         [&](uint32_t o) { out += std::to_string(o); });
+    std::vector<uint32_t> from;
+    for (int i = 0; i < x.arity; ++i) from.push_back(x.operand[i]);
+    list(out, "from", from, [&](uint32_t o) { out += std::to_string(o); });
     out += '}';
   });
   out += ',';
@@ -64,9 +65,9 @@ void describe_program(const Trace& t, const Fusion* f, const Program& p, const s
     const Step& s = p.steps[i];
     out += "{\"name\":" + json::quoted(name_of(p, s)) + ",\"at\":" + json::quoted(line_of(p, s)) +
            ",\"group\":" + std::to_string(groups[i]) + ",\"ops\":" + std::to_string(s.ops) +
-           ",\"code_bytes\":" + std::to_string(s.kernel->code_bytes()) +
-           ",\"schedule\":" + json::quoted(s.kernel->schedule());
-    if (loops) out += ",\"ir\":" + json::quoted(loop::print((*loops)[i]));
+           ",\"code_bytes\":" + std::to_string(s.kernel ? s.kernel->code_bytes() : 0) +
+           ",\"schedule\":" + json::quoted(s.kernel ? s.kernel->schedule() : s.call.kernel->schedule());
+    if (loops && s.kernel) out += ",\"ir\":" + json::quoted(loop::print((*loops)[i]));
     out += '}';
   });
   out += ',';

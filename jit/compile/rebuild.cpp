@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "jit/graph/recordable.hpp"
+#include "jit/key/recordable.hpp"
 #include "support/archive.hpp"
 
 namespace lazy::jit {
@@ -23,6 +23,10 @@ bool has_positions(Op op) { return op == Op::slice || op == Op::window || op == 
 void infer_shape(Node& n) {
   const auto operand = [&](int i) -> const Shape& { return n.operand[i]->shape; };
   switch (kind_of(n.op)) {
+    case OpKind::call: n.shape = Shape{0}; return;
+    case OpKind::part:
+      if (Meta m; meta_of_part(n, m)) n.shape = m.shape;
+      return;
     case OpKind::pointwise:
       for (int o = 0; o < n.arity; ++o)
         for (int i = 0; i < operand(o).size(); ++i) {
@@ -61,10 +65,11 @@ void infer_shape(Node& n) {
 std::string instance_of(const CapturedGraph& f) {
   Saver s;
   const auto put = [&](int64_t v) { s.count(folded(v)); };
-  const uint32_t* words = f.key.data() + 1;
+  KeyReader key(f.key);
   for (const Node* n : f.values) {
-    const Op op = static_cast<Op>(words[0] & 0xff);
-    words += 2 + (words[1] >> 1 & 7);
+    KeyValue x;
+    key.next(x);
+    const Op op = x.op;
     if (own_extents(op))
       for (int64_t e : n->shape)
         if (e != 1) put(e);
@@ -90,16 +95,11 @@ class RebuiltFrame::Reader {
       : key_(key), instance_(instance), nodes_(nodes) {}
 
   bool run() {
-    constexpr uint32_t kUnusedSettings = 0xf0;
-    if (key_.empty() || (key_[0] & kUnusedSettings)) return false;
-    size_t at = 1;
-    while (at < key_.size()) {
-      if (key_.size() - at < 2) return false;
-      const uint32_t arity = key_[at + 1] >> 1 & 7;
-      if (arity > 3 || key_.size() - at < 2 + arity || !value(key_.subspan(at, 2 + arity))) return false;
-      at += 2 + arity;
-    }
-    return instance_.done();
+    if (key_.empty() || !KeySettings::valid(key_[0])) return false;
+    KeyReader r(key_);
+    for (KeyValue x; r.next(x);)
+      if (!value(x)) return false;
+    return r.ok() && instance_.done();
   }
 
  private:
@@ -110,23 +110,19 @@ class RebuiltFrame::Reader {
     return d;
   }
 
-  bool value(std::span<const uint32_t> words) {
-    const uint32_t first = words[0], second = words[1], op = first & 0xff, dtype = first >> 8 & 0xff,
-                   rank = first >> 16 & 0xff, ones = first >> 24;
-    if (op >= static_cast<uint32_t>(kOpCount) || dtype >= static_cast<uint32_t>(kDTypeCount) ||
-        rank > kMaxRank || ones >> rank)
-      return false;
+  bool value(const KeyValue& x) {
+    const uint32_t rank = x.rank, ones = x.ones;
     Node& n = nodes_.emplace_back();
-    n.op = static_cast<Op>(op);
-    n.dtype = static_cast<DType>(dtype);
-    n.arity = static_cast<uint8_t>(words.size() - 2);
-    if (n.arity != row_of(n.op).arity || (n.op == Op::input && (second & 1))) return false;
-    for (int i = 0; i < n.arity; ++i) {
-      const uint32_t o = words[static_cast<size_t>(2 + i)];
+    n.op = x.op;
+    n.dtype = x.dtype;
+    const uint8_t arity = row_of(n.op).arity;
+    if ((arity != kAnyArity && x.operands.size() != arity) || (n.op == Op::input && x.output)) return false;
+    n.operand.reserve(static_cast<int>(x.operands.size()));
+    for (const uint32_t o : x.operands) {
       if (o >= nodes_.size() - 1) return false;
-      n.operand[i] = &nodes_[o];
+      n.operand[n.arity++] = &nodes_[o];
     }
-    if (!attributes(n, second)) return false;
+    if (!attributes(n, x)) return false;
     n.shape = Shape(static_cast<int>(rank), 1);
     if (own_extents(n.op)) {
       for (uint32_t i = 0; i < rank; ++i)
@@ -152,14 +148,18 @@ class RebuiltFrame::Reader {
     return recordable(n);
   }
 
-  static bool attributes(Node& n, uint32_t word) {
-    const uint32_t count = word >> 4 & 0xf, axes = word >> 8;
+  static bool attributes(Node& n, const KeyValue& x) {
     if (n.op == Op::input) {
-      n.marks.store(static_cast<uint16_t>(axes), std::memory_order_relaxed);
-      return count == 0 && axes >> 16 == 0;
+      n.marks.store(x.marks(), std::memory_order_relaxed);
+      return x.attributes.empty() || (x.attributes.size() == sizeof(uint16_t) && x.marks());
     }
-    if (count > kMaxRank || (count < kMaxRank && axes >> (3 * count))) return false;
-    for (uint32_t i = count; i-- > 0;) n.axes.push_back(axes >> (3 * i) & 7);
+    if (n.op == Op::call) {
+      const CallDefinition* const d = find_call(x.call_name());
+      if (d) n.call = &intern_call(*d, x.call_attributes());
+      return d && n.call->identity() == x.attributes;
+    }
+    if (x.attributes.size() > kMaxRank) return false;
+    n.axes = x.axes();
     return true;
   }
 

@@ -267,7 +267,7 @@ void await_leaves(const std::vector<Node*>& nodes, const Site& site) {
   for (Node* n : nodes)
     for (int i = 0; i < n->arity; ++i) {
       Node* o = n->operand[i];
-      if (!(n->input_mask >> i & 1) || o->ready() || o->op == Op::constant || o->op == Op::iota) continue;
+      if (!n->operand.is_input(i) || o->ready() || o->op == Op::constant || o->op == Op::iota) continue;
       o->counts.fetch_add(Node::kHandle, std::memory_order_relaxed);
       const Handle input = Handle::adopt(o);
       const Handle* one[] = {&input};
@@ -275,17 +275,18 @@ void await_leaves(const std::vector<Node*>& nodes, const Site& site) {
     }
 }
 
+// A value that is there: the node lets go of its operands.
+[[gnu::always_inline]] inline void become_ready(Node* n) noexcept {
+  const int arity = std::exchange(n->arity, 0);
+  n->state.store(State::ready, std::memory_order_release);
+  n->state.notify_all();
+  for (int i = 0; i < arity; ++i) drop_reference(n->operand[i]);
+}
+
 // The values are there; nodes that were dropped are pending again.
 void finish(Graph& graph, const std::vector<Node*>& nodes, CapturedGraph& f) noexcept {
-  for (Node* n : nodes) {
-    if (!n->buffer) continue;
-    const int arity = std::exchange(n->arity, uint8_t{0});
-    Node* operands[3];
-    std::copy_n(n->operand, arity, operands);
-    n->state.store(State::ready, std::memory_order_release);
-    n->state.notify_all();
-    for (int i = 0; i < arity; ++i) drop_reference(operands[i]);
-  }
+  for (Node* n : nodes)
+    if (n->buffer) become_ready(n);
   if (!f.repended.empty()) graph.repend(f.repended, f.spare);
   for (Node* n : nodes) drop_reference(n);
 }
@@ -310,11 +311,20 @@ void note_failure(const FlushTimes& times, Cause cause, const Site& site) noexce
   } catch (...) {}  // no memory to say so
 }
 
-// The nodes are pending again, as before the flush.
-void undo(Graph& graph, const std::vector<Node*>& nodes, CapturedGraph& f) noexcept {
-  for (Node* n : nodes) n->buffer.reset();
+// The nodes are pending again, as before the flush; but those of Captured graph::stands, whose values are
+// there.
+void undo(Graph& graph, std::vector<Node*>& nodes, CapturedGraph& f) noexcept {
+  auto stands = f.stands.begin();
+  const auto last = std::remove_if(nodes.begin(), nodes.end(), [&](Node* n) {
+    if (stands != f.stands.end() && *stands == n) return ++stands, true;
+    n->buffer.reset();
+    return false;
+  });
+  nodes.erase(last, nodes.end());
   graph.restore(nodes, f.spare);
   for (Node* n : nodes) drop_reference(n);
+  for (Node* n : f.stands) become_ready(n);
+  for (Node* n : f.stands) drop_reference(n);
 }
 
 // A program of so many kernels has values that die in the middle: one of fewer takes what it takes.
@@ -325,9 +335,16 @@ bool is_too_much(const Program& p, const CapturedGraph& f) {
   return p.steps.size() > kFewKernels && peak_bytes(p, f) > static_cast<uint64_t>(config::get().max_bytes);
 }
 
+/// Where the nodes are cut in two: a call and its outputs stay together.
+size_t middle_of(const std::vector<Node*>& nodes) {
+  size_t middle = nodes.size() / 2;
+  while (middle < nodes.size() && nodes[middle]->op == Op::part) ++middle;
+  return middle;
+}
+
 // Values of the first half that the second reads: with handles they are kept.
 std::vector<Handle> read_by_second_half(const std::vector<Node*>& nodes) {
-  const size_t middle = nodes.size() / 2;
+  const size_t middle = middle_of(nodes);
   std::vector<Handle> read;
   for (size_t i = 0; i < middle; ++i) nodes[i]->index = 0;
   for (size_t i = middle; i < nodes.size(); ++i) nodes[i]->index = 1;
@@ -335,7 +352,7 @@ std::vector<Handle> read_by_second_half(const std::vector<Node*>& nodes) {
     const Node& n = *nodes[i];
     for (int k = 0; k < n.arity; ++k) {
       Node* o = n.operand[k];
-      if ((n.input_mask >> k & 1) || std::exchange(o->index, 1) != 0) continue;
+      if (n.operand.is_input(k) || std::exchange(o->index, 1) != 0) continue;
       o->counts.fetch_add(Node::kHandle, std::memory_order_relaxed);
       read.push_back(Handle::adopt(o));
     }
@@ -346,7 +363,7 @@ std::vector<Handle> read_by_second_half(const std::vector<Node*>& nodes) {
 // The first half is evaluated, for good; the second is pending and reads its values.
 void flush_first_half(Graph& graph, const std::vector<Node*>& nodes, CapturedGraph& f,
                       const std::vector<Handle>& read, const Site& site) {
-  graph.restore_in_two(nodes, nodes.size() / 2, f.spare);
+  graph.restore_in_two(nodes, middle_of(nodes), f.spare);
   for (Node* n : nodes) drop_reference(n);
   std::vector<const Handle*> handles;
   for (const Handle& h : read) handles.push_back(&h);
@@ -393,6 +410,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   std::shared_ptr<Entry> learning;  // of the key with all outputs
   std::vector<uint32_t>& dropped = captured->dropped;
   dropped.clear();
+  captured->stands.clear();
   ProgramRef program;
   bool in_two = false;
   std::vector<Handle> between;  // the halves
@@ -413,7 +431,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     program = find_program(dropped.empty() ? learning : nullptr, *captured, backend,
                            wants_miss ? &report : wants_report, site);
     if (times.start) times.ready = report.hit ? report.checked : profile::now();
-    in_two = is_too_much(*program, *captured);
+    in_two = middle_of(nodes) < nodes.size() && is_too_much(*program, *captured);
     if (in_two) {
       between = read_by_second_half(nodes);
     } else {

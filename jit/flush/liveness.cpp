@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "jit/calls/call.hpp"
 #include "support/config.hpp"
 #include "support/metrics.hpp"
 
@@ -103,8 +104,8 @@ void Liveness::choose(CapturedGraph& f, std::vector<uint32_t>& dropped) {
       continue;
     }
     uint64_t cost = 0;
-    const uint32_t* words = f.words_of(v);
-    for (uint32_t i = 0; i < (words[1] >> 1 & 7); ++i) cost += costs[words[2 + i]];
+    for (const uint32_t o : f.key_value(v).operands) cost = std::min(kTooMuch, cost + costs[o]);
+    if (f.values[v]->op == Op::call && is_run_once(*f.values[v])) cost = kTooMuch;
     cost = std::min(cost, kTooMuch);
     const bool asked = next < dropped.size() && dropped[next] == v;
     next += asked;

@@ -17,10 +17,10 @@ constexpr uint32_t kLimited = 3;   // flushes by a limit
 
 struct Line {
   std::weak_ptr<const Program> latest;
-  std::vector<uint64_t> sizes;  // of the graphs that grew, up to kGrowing
-  uint64_t size = 0;            // of the latest
-  uint64_t inputs = 0;          // of the latest
-  bool more_inputs = true;      // each of those had more than the one before
+  std::vector<std::pair<uint64_t, uint64_t>> sizes;  // of the graphs that grew, up to kGrowing
+  uint64_t size = 0;                                 // of the latest
+  uint64_t inputs = 0;                               // of the latest
+  bool more_inputs = true;                           // each of those had more than the one before
   size_t in_a_row = 0;
   uint32_t limited = 0;  // flushes by a limit
   bool warned = false, warned_of_limit = false;
@@ -34,10 +34,14 @@ Lines& lines(const Hold<Mutex>& hold) {
 }
 
 std::string growth(const Site& site, const Line& line) {
+  // One op may join ever more inputs.
+  const bool ops = line.sizes[0].first != line.size;
   std::string sizes;
-  for (size_t i = 0; i < 3; ++i) sizes += std::to_string(line.sizes[i]) + ", ";
+  for (size_t i = 0; i < 3; ++i)
+    sizes += std::to_string(ops ? line.sizes[i].first : line.sizes[i].second) + ", ";
   std::string text = "the graph flushed at " + to_string(site) + " grows each time (" + sizes + "... " +
-                     std::to_string(line.size) + " ops), so each flush compiles a new program: ";
+                     std::to_string(ops ? line.size : line.inputs) + (ops ? " ops" : " inputs") +
+                     "), so each flush compiles a new program: ";
   return text +
          (line.more_inputs
               ? "it joins ever more values; append to one tensor instead (all = concat({all, next})), or "
@@ -78,13 +82,14 @@ void note_compile(const Site& site, const std::shared_ptr<const Program>& progra
     const auto before = line.latest.lock();
     const bool once = before && before->runs.get() <= 1;
     if (!once) line.in_a_row = 0;
-    if (!once || program->nodes <= line.size) line.sizes.clear();
+    const bool larger = program->nodes > line.size || (program->nodes == line.size && inputs > line.inputs);
+    if (!once || !larger) line.sizes.clear();
     if (line.sizes.empty()) line.more_inputs = true;
     else line.more_inputs &= inputs > line.inputs;
     line.inputs = inputs;
     ++line.in_a_row;
     line.size = program->nodes;
-    if (line.sizes.size() < kGrowing) line.sizes.push_back(line.size);
+    if (line.sizes.size() < kGrowing) line.sizes.push_back({line.size, inputs});
     line.latest = program;
     grows = line.sizes.size() == kGrowing;
     differs = !grows && line.in_a_row == kDifferent;

@@ -134,9 +134,8 @@ Component* Graph::joined(Node* n) noexcept {
   Component* c = nullptr;
   for (int i = 0; i < n->arity; ++i) {
     Node* o = n->operand[i];
-    const auto bit = static_cast<uint8_t>(1u << i);
-    if ((n->input_mask & bit) || o->graph != this || !o->component) {
-      n->input_mask |= bit;
+    if (n->operand.is_input(i) || o->graph != this || !o->component) {
+      n->operand.mark_input(i);
       continue;
     }
     Component* other = find(o);
@@ -172,6 +171,32 @@ Limit Graph::link(Node* n) {
   if (c->count >= max_nodes + max_nodes / 4) return Limit::nodes;
   const uint64_t live = metric::live();
   return live > c->live_bytes + static_cast<uint64_t>(limits.max_bytes) ? Limit::bytes : Limit::none;
+}
+
+void Graph::link_part(Node* n) {
+  const Locked hold(*this);
+  append(joined(n), n);
+}
+
+const Handle* Graph::last_effect(int stream) const {
+  for (const auto& [of, call] : effects_)
+    if (of == stream) return &call;
+  return nullptr;
+}
+
+void Graph::hold_effect(int stream, const Handle& call) {
+  for (auto& [of, latest] : effects_)
+    if (of == stream) {
+      latest = call;
+      return;
+    }
+  effects_.emplace_back(stream, call);
+}
+
+std::vector<Handle> Graph::effects() const {
+  std::vector<Handle> all;
+  for (const auto& [stream, call] : effects_) all.push_back(call);
+  return all;
 }
 
 void Graph::unlink(Node* n) noexcept {
@@ -249,6 +274,14 @@ void Graph::restore(const std::vector<Node*>& nodes, Spare& spare) noexcept {
   const Hold hold(lock_);
   torn_ |= !hold.intact();
   restore_locked(nodes, spare);
+  mark_inputs(nodes);
+}
+
+// What is in no list by now is a value: an operand that the failed flush did make.
+void Graph::mark_inputs(std::span<Node* const> nodes) noexcept {
+  for (Node* n : nodes)
+    for (int i = 0; i < n->arity; ++i)
+      if (!n->operand[i]->component) n->operand.mark_input(i);
 }
 
 void Graph::restore_in_two(const std::vector<Node*>& nodes, size_t middle, Spare& spare) noexcept {
@@ -257,9 +290,7 @@ void Graph::restore_in_two(const std::vector<Node*>& nodes, size_t middle, Spare
   const std::span<Node*const> all(nodes), first = all.first(middle), second = all.subspan(middle);
   // An operand is an input unless it is in the component already, as one of the second part is.
   restore_locked(second, spare);
-  for (Node* n : second)
-    for (int i = 0; i < n->arity; ++i)
-      if (!n->operand[i]->component) n->input_mask |= static_cast<uint8_t>(1u << i);
+  mark_inputs(second);
   restore_locked(first, spare);
 }
 

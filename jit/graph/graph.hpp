@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "jit/graph/node.hpp"
@@ -54,6 +55,8 @@ class Graph {
   /// Adds a node whose operands are recorded already, joining their components. Says which limit asks for a
   /// flush now.
   Limit link(Node*);
+  /// Adds an output of a call that was linked just now: no limit counts between them.
+  void link_part(Node*);
   /// Removes a dying node (no references) if it is still in a list.
   void unlink(Node*) noexcept;
   /// Takes the component of a pending node: each living node of it is now `flushing`, carries one more
@@ -68,6 +71,14 @@ class Graph {
   /// Undoes `take` in two parts, of which the second, from `middle` on, has the first's values as inputs.
   void restore_in_two(const std::vector<Node*>&, size_t middle, Spare&) noexcept;
 
+  // Effects: calls that run though nobody reads them. Of the thread's own.
+  /// The latest of a stream, whose token is the next one's operand; null if there was none.
+  const Handle* last_effect(int stream) const;
+  /// The latest of its stream from now on. It keeps those before it alive until they ran.
+  void hold_effect(int stream, const Handle& call);
+  /// The latest of each stream.
+  std::vector<Handle> effects() const;
+
  private:
   class Locked;
   Component* find(Node*) noexcept;
@@ -80,6 +91,7 @@ class Graph {
   uint64_t take_locked(Node*, std::vector<Node*>& out) noexcept;
   /// A kept one, or null.
   Component* kept() noexcept;
+  static void mark_inputs(std::span<Node* const>) noexcept;
   void restore_locked(std::span<Node* const>, Spare&) noexcept;
 
   struct Tenant;
@@ -87,6 +99,8 @@ class Graph {
   bool torn_ = false;           // a thread of the parent was changing it when this process was forked
   Graph* next_idle_ = nullptr;  // while no thread has it
   Component* free_ = nullptr;
+  std::vector<std::pair<int, Handle>>
+      effects_;  // by stream; only the thread that has the graph looks at them
 };
 
 /// Fixed-size memory for nodes: per-thread free lists.

@@ -1,5 +1,6 @@
 #include "jit/graph/node.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -55,6 +56,28 @@ void free_node(Node* n) noexcept {
 void release_spare_nodes() noexcept {
   free_count = 0;
   while (free_list) ::operator delete(std::exchange(free_list, free_list->next));
+}
+
+void Operands::reserve(int n) {
+  static_assert(sizeof(Node*) == sizeof(uint64_t));
+  if (n <= kInline) return;
+  // Words of bits, how many of these there are, then the pointers.
+  const auto count = static_cast<size_t>(n), words = count / kBits;
+  auto* const memory = static_cast<uint64_t*>(::operator new((1 + words + count) * sizeof(uint64_t)));
+  std::fill_n(memory, words, 0);
+  memory[words] = words;
+  at_ = reinterpret_cast<Node**>(memory + words + 1);
+}
+
+void Operands::release() noexcept {
+  auto* const pointers = reinterpret_cast<uint64_t*>(at_);
+  ::operator delete(pointers - 1 - pointers[-1]);
+}
+
+bool Operands::any_input(int arity) const {
+  bool any = inputs_ != 0;
+  for (int i = kBits; i < arity && !any; ++i) any = is_input(i);
+  return any;
 }
 
 void add_reference(Node* n) noexcept { n->counts.fetch_add(1, std::memory_order_relaxed); }

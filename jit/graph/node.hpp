@@ -29,8 +29,10 @@
 
 namespace lazy::jit {
 
+class CallSpec;
 class Graph;
 struct Component;
+struct Node;
 
 enum class State : uint8_t { pending, ready, flushing };  // flushing and all above it: see flushing_here()
 
@@ -41,14 +43,44 @@ inline State flushing_here() noexcept {
   return static_cast<State>(static_cast<uint32_t>(State::flushing) + forks::generation() % kStates);
 }
 
+/// A node's operands, as many as its arity, and which of them are inputs: values to the flush that takes the
+/// node. The first few are in the node.
+class Operands {
+ public:
+  static constexpr int kInline = 3;
+
+  Operands() = default;
+  Operands(const Operands&) = delete;
+  ~Operands() {
+    if (at_ != inline_) [[unlikely]]
+      release();
+  }
+  /// Makes room for `n` in all, before the first is there. Throws std::bad_alloc.
+  void reserve(int n);
+  Node*& operator[](int i) { return at_[i]; }
+  Node* operator[](int i) const { return at_[i]; }
+  Node* const* begin() const { return at_; }
+  bool is_input(int i) const { return (i < kBits ? inputs_ >> i : more_inputs(i) >> (i % kBits)) & 1; }
+  void mark_input(int i) { (i < kBits ? inputs_ : more_inputs(i)) |= uint64_t{1} << (i % kBits); }
+  /// True if one of the first `arity` is an input.
+  bool any_input(int arity) const;
+
+ private:
+  static constexpr int kBits = 64;
+  uint64_t& more_inputs(int i) const {  // they lie before the pointers, and their number
+    return reinterpret_cast<uint64_t*>(at_)[-1 - i / kBits];
+  }
+  void release() noexcept;
+  Node** at_ = inline_;
+  Node* inline_[kInline];  // set as far as the arity goes
+  uint64_t inputs_ = 0;
+};
+
 struct Node : Counted {
   std::atomic<State> state{State::pending};
   Op op{};
   DType dtype{};
-  Device device{};  // of a source (constant, iota) only where it becomes a value
-  uint8_t arity = 0;
-  uint8_t input_mask =
-      0;  // bit i: operand i was not pending in this graph when the op was recorded (set by Graph::link)
+  Device device{};         // of a source (constant, iota) only where it becomes a value
   bool contiguous = true;  // of a ready value: row-major without gaps (strides then follow from the shape)
   /// The axis along which neighbours are side by side, as far as the views say through which the value came
   /// about (contiguous_axis_of() in layout.hpp). Part of what was recorded: memory, which a flush may lay out
@@ -62,12 +94,15 @@ struct Node : Counted {
   bool lost = false;
   uint32_t index = 0;  // scratch of the flush that owns the node
   Site site{};
-  const char* purpose = nullptr;  // for reports: what a composite of the library's records it for (Purpose)
-  Node* operand[3] = {};
+  const char* purpose = nullptr;   // for reports: what a composite of the library's records it for (Purpose)
+  const CallSpec* call = nullptr;  // of a call: what it does (jit/calls/call.hpp)
+  int arity = 0;
+  Operands operand;  // inputs are marked by Graph::link: what was not pending in this graph
   Shape shape;
   Dims ints;  // reshape, broadcast: extents. slice: start, step per axis is in `ints` and `steps`. iota: axis
   Dims steps;
-  Dims axes;      // structural attributes: permute's source axes; reduce and scan: the one axis
+  Dims axes;      // structural attributes: permute's source axes; reduce and scan: the one axis; part: which
+                  // output
   Scalar scalar;  // constant
 
   // While pending (guarded by the graph's lock)

@@ -6,6 +6,7 @@
 #include "jit/graph/graph.hpp"
 #include "jit/graph/layout.hpp"
 #include "jit/graph/observed.hpp"
+#include "jit/graph/recording.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
 #include "support/metrics.hpp"
@@ -41,7 +42,19 @@ void check_size(Op op, const Shape& shape, const Site& site) {
                      site);
 }
 
-Node* make(Op op, DType type, const Shape& shape, const Site& site) {
+Handle make_ready(BufferRef buffer, DType type, const Shape& shape, Device device, const Site& site) {
+  Node* n = make_node(Op::input, type, shape, site);
+  n->device = device;
+  n->buffer = std::move(buffer);
+  n->state.store(State::ready, std::memory_order_release);
+  return Handle::adopt(n);
+}
+
+}  // namespace
+
+thread_local constinit const char* Purpose::current_ = nullptr;
+
+Node* make_node(Op op, DType type, const Shape& shape, const Site& site) {
   check_size(op, shape, site);
   Node* n = new_node();
   n->counts.store(Node::kHandle, std::memory_order_relaxed);
@@ -53,24 +66,14 @@ Node* make(Op op, DType type, const Shape& shape, const Site& site) {
   return n;
 }
 
-Handle make_ready(BufferRef buffer, DType type, const Shape& shape, Device device, const Site& site) {
-  Node* n = make(Op::input, type, shape, site);
-  n->device = device;
-  n->buffer = std::move(buffer);
-  n->state.store(State::ready, std::memory_order_release);
-  return Handle::adopt(n);
-}
-
-// Where an op's result is: where its operands are. Sources are everywhere; what is made of them alone is
-// where one was moved to, else on the default device.
-Device device_of(Op op, std::initializer_list<const Handle*> operands, const Site& site) {
+Device device_of(const char* op, std::span<const Handle* const> operands, const Site& site) {
   const Node* first = nullptr;
   for (const Handle* o : operands) {
     const Node* n = o->get();
     if (is_source(n)) continue;
     if (!first) first = n;
     else if (n->device != first->device)
-      throw DeviceError(std::string(name_of(op)) + ": operands are on " + to_string(first->device) + " and " +
+      throw DeviceError(std::string(op) + ": operands are on " + to_string(first->device) + " and " +
                             to_string(n->device) + "; move one with to()",
                         site);
   }
@@ -81,20 +84,7 @@ Device device_of(Op op, std::initializer_list<const Handle*> operands, const Sit
   return usual;
 }
 
-// What a memory or node limit asks for, and LAZY_EAGER.
-void flush_now(const Handle& h, Cause cause) {
-  const Handle* one[] = {&h};
-  evaluate(one, cause, h->site);
-}
-
-}  // namespace
-
-thread_local constinit const char* Purpose::current_ = nullptr;
-
-Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, const Shape& shape,
-              const Site& site, const Attributes& attributes) {
-  metric::add(Counter::nodes_recorded);
-  Graph& graph = Graph::mine();
+void settle_elsewhere(const Graph& graph, std::span<const Handle* const> operands, const Site& site) {
   for (const Handle* o : operands) {
     const Node* n = o->get();
     if (n->graph && n->graph != &graph && !is_source(n) &&
@@ -103,8 +93,51 @@ Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, 
       evaluate(one, Cause::other_thread, site);
     }
   }
-  const Device device = device_of(op, operands, site);
-  Node* n = make(op, type, shape, site);
+}
+
+void await_inputs(const Node& n, std::span<const Handle* const> operands, const Site& site) {
+  if (!n.operand.any_input(n.arity)) return;
+  int i = 0;
+  for (const Handle* o : operands)
+    if (n.operand.is_input(i++) && !(*o)->ready() && !is_source(o->get())) {
+      const Handle* one[] = {o};
+      evaluate(one, Cause::other_thread, site);
+    }
+}
+
+Limit link_node(Graph& graph, Node* n, std::span<const Handle* const> operands, const Site& site) {
+  n->graph = &graph;
+  Limit limit = graph.link(n);
+  while (limit == Limit::nodes_before) {
+    for (const Handle* o : operands)
+      if (!is_source(o->get())) {
+        const Handle* one[] = {o};
+        evaluate(one, Cause::node_limit, site);
+      }
+    limit = graph.link(n);
+  }
+  return limit;
+}
+
+void obey(const Handle& result, Limit limit) {
+  const bool eager = config::get().eager;
+  if (!eager && limit == Limit::none) return;
+  const Handle* one[] = {&result};
+  evaluate(one,
+           eager                   ? Cause::eager
+           : limit == Limit::nodes ? Cause::node_limit
+                                   : Cause::byte_limit,
+           result->site);
+}
+
+Handle record(Op op, std::initializer_list<const Handle*> operand_list, DType type, const Shape& shape,
+              const Site& site, const Attributes& attributes) {
+  const std::span<const Handle* const> operands(operand_list.begin(), operand_list.size());
+  metric::add(Counter::nodes_recorded);
+  Graph& graph = Graph::mine();
+  settle_elsewhere(graph, operands, site);
+  const Device device = device_of(name_of(op), operands, site);
+  Node* n = make_node(op, type, shape, site);
   n->device = device;
   Handle result = Handle::adopt(n);
   for (const Handle* o : operands) {
@@ -126,29 +159,9 @@ Handle record(Op op, std::initializer_list<const Handle*> operands, DType type, 
     n->contiguous_axis = contiguous_axis_of_view(*n);
     if (resolve_view(n)) return result;
   }
-  n->graph = &graph;
-  Limit limit = graph.link(n);
-  while (limit == Limit::nodes_before) {
-    for (const Handle* o : operands)
-      if (!is_source(o->get())) {
-        const Handle* one[] = {o};
-        evaluate(one, Cause::node_limit, site);
-      }
-    limit = graph.link(n);
-  }
-  // An operand that another thread is flushing is kept by that flush only while a handle on it lives, as the
-  // caller's does now: wait for the value.
-  if (n->input_mask) {
-    int i = 0;
-    for (const Handle* o : operands)
-      if ((n->input_mask >> i++ & 1) && !(*o)->ready() && !is_source(o->get())) {
-        const Handle* one[] = {o};
-        evaluate(one, Cause::other_thread, site);
-      }
-  }
-  if (config::get().eager) flush_now(result, Cause::eager);
-  else if (limit != Limit::none)
-    flush_now(result, limit == Limit::nodes ? Cause::node_limit : Cause::byte_limit);
+  const Limit limit = link_node(graph, n, operands, site);
+  await_inputs(*n, operands, site);
+  obey(result, limit);
   return result;
 }
 
@@ -157,7 +170,7 @@ Handle constant(Scalar value, DType type, const Shape& shape, const Site& site) 
 }
 
 Handle constant(Scalar value, DType type, const Shape& shape, Device device, const Site& site) {
-  Node* n = make(Op::constant, type, shape, site);
+  Node* n = make_node(Op::constant, type, shape, site);
   n->scalar = value;
   n->device = device;
   n->graph = &Graph::mine();
@@ -165,7 +178,7 @@ Handle constant(Scalar value, DType type, const Shape& shape, Device device, con
 }
 
 Handle iota(int axis, const Shape& shape, const Site& site) {
-  Node* n = make(Op::iota, DType::int64, shape, site);
+  Node* n = make_node(Op::iota, DType::int64, shape, site);
   n->axes.push_back(axis);
   n->device = default_device(site);
   n->graph = &Graph::mine();

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "jit/graph/cause.hpp"
 #include "jit/graph/node.hpp"
@@ -34,6 +35,12 @@ class Purpose {
 /// before this returns.
 Handle record(Op, std::initializer_list<const Handle*> operands, DType, const Shape&, const Site&,
               const Attributes& = {});
+/// Records a call (jit/calls/call.hpp): its outputs, in order. Throws what its infer() throws, at the line. A
+/// device that has no kernel for it gets its fallback's ops, if it has any.
+std::vector<Handle> record_call(const CallSpec&, std::span<const Handle* const> operands, const Site&);
+/// Runs the effects that the calling thread has recorded and no flush has run yet. A thread that ends without
+/// leaves them to the next one that takes over its graph.
+void run_effects(const Site&);
 /// A tensor whose every element is `value`: an argument of the programs that use it, never part of their key.
 /// Counts as on the default device, or on the one given; but a source is wherever another operand is.
 Handle constant(Scalar value, DType, const Shape&, const Site&);

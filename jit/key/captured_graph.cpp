@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "jit/calls/call.hpp"
 #include "jit/graph/observed.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
@@ -10,36 +11,32 @@
 namespace lazy::jit {
 namespace {
 
-uint32_t ones_of(const Shape& s) {
-  uint32_t bits = 0;
-  for (int i = 0; i < s.size(); ++i) bits |= static_cast<uint32_t>(s[i] == 1) << i;
-  return bits;
-}
 size_t slot_of(const Node* n, size_t mask) {
   return (reinterpret_cast<uintptr_t>(n) * 0x9E3779B97F4A7C15ull >> 32) & mask;
 }
 
 }  // namespace
 
-// Word 0: op, dtype, rank, extents that are 1.  Word 1: output, arity, structural attributes (3 bits each; of
-// an input, its marks). Operands.
 void CapturedGraph::encode(Node* n, bool output, const uint32_t* operands) {
-  const auto rank = static_cast<uint32_t>(n->shape.size());
   // An input is a value, whatever op made it. A source is its own recipe, whether it was also evaluated or
   // not.
   const bool recipe = operands || kind_of(n->op) == OpKind::constant || kind_of(n->op) == OpKind::iota;
   const Op op = recipe ? n->op : Op::input;
-  const uint32_t arity = operands ? n->arity : 0;
-  uint32_t axes = 0, axis_count = 0;
-  if (recipe) {
-    for (int64_t a : n->axes) axes = axes << 3 | static_cast<uint32_t>(a);
-    axis_count = static_cast<uint32_t>(n->axes.size());
+  const uint32_t arity = operands ? static_cast<uint32_t>(n->arity) : 0;
+  KeyWriter to(key);
+  if (op == Op::input) {
+    const uint16_t marks = n->marks.load(std::memory_order_relaxed);
+    char* const at = to.value(op, n->dtype, n->shape, output, nullptr, 0, marks ? sizeof marks : 0);
+    if (marks) std::memcpy(at, &marks, sizeof marks);
+  } else if (op == Op::call) {
+    const std::string& identity = n->call->identity();
+    char* const at = to.value(op, n->dtype, n->shape, output, operands, arity, identity.size());
+    std::memcpy(at, identity.data(), identity.size());
+  } else {
+    const auto axes = static_cast<size_t>(n->axes.size());
+    char* const at = to.value(op, n->dtype, n->shape, output, operands, arity, axes);
+    for (size_t i = 0; i < axes; ++i) at[i] = static_cast<char>(n->axes[static_cast<int>(i)]);
   }
-  key.push_back(static_cast<uint32_t>(op) | static_cast<uint32_t>(n->dtype) << 8 | rank << 16 |
-                ones_of(n->shape) << 24);
-  if (op == Op::input) axes = n->marks.load(std::memory_order_relaxed);
-  key.push_back(static_cast<uint32_t>(output) | arity << 1 | axis_count << 4 | axes << 8);
-  for (uint32_t i = 0; i < arity; ++i) key.push_back(operands[i]);
   values.push_back(n);
   uses.push_back(0);
   key_flags_.push_back(output);
@@ -77,6 +74,16 @@ void CapturedGraph::grow() {
   }
 }
 
+namespace {
+
+// What must not run twice has its values kept: the flush may fail later.
+bool keeps_itself(const Node& n) {
+  if (n.op == Op::call) return is_run_once(n);
+  return n.op == Op::part && is_run_once(*n.operand[0]);
+}
+
+}  // namespace
+
 void CapturedGraph::build(std::span<Node* const> nodes, uint32_t code_class) {
   values.clear();
   uses.clear();
@@ -90,23 +97,23 @@ void CapturedGraph::build(std::span<Node* const> nodes, uint32_t code_class) {
   uintptr_t marks = 0;
   const auto& settings = config::get();
   verify = settings.verify;
-  key.push_back(static_cast<uint32_t>(settings.exact_casts) |
-                static_cast<uint32_t>(settings.dynamic.get()) << 1 |
-                static_cast<uint32_t>(settings.fp_contract) << 3);
-  set_code_class(key, code_class);
+  key.push_back(
+      KeySettings{settings.exact_casts, settings.dynamic.get(), settings.fp_contract, code_class}.word());
   if (++round_ == 0) {  // wrapped: forget the stamps of 2^32 flushes ago
     table_.assign(table_.size(), Slot{nullptr, 0, 0});
     round_ = 1;
   }
   for (Node* n : nodes) {
-    uint32_t operands[3];
+    uint32_t few[Operands::kInline], *operands = few;
+    if (n->arity > Operands::kInline) [[unlikely]]
+      operands_.resize(static_cast<size_t>(n->arity)), operands = operands_.data();
     for (int i = 0; i < n->arity; ++i) {
       Node* o = n->operand[i];
-      operands[i] = (n->input_mask >> i & 1) ? number_of(o) : o->index;
+      operands[i] = n->operand.is_input(i) ? number_of(o) : o->index;
       ++uses[operands[i]];
     }
     n->index = static_cast<uint32_t>(values.size());
-    const bool output = n->handles() != 0;
+    const bool output = n->handles() != 0 || keeps_itself(*n);
     outputs += output;
     marks |= watch::word(*n);
     encode(n, output, operands);
@@ -122,7 +129,7 @@ void CapturedGraph::drop_again() {
     const Node& n = *values[v];
     if (!pending[v] || was_repended(n)) continue;
     for (int i = 0; i < n.arity; ++i)
-      if (!(n.input_mask >> i & 1) && was_repended(*n.operand[i])) watch::need(*n.operand[i]);
+      if (!n.operand.is_input(i) && was_repended(*n.operand[i])) watch::need(*n.operand[i]);
   }
   std::vector<uint32_t> dropped;
   for (uint32_t v = 0; v < values.size(); ++v)
@@ -138,25 +145,26 @@ void CapturedGraph::restore(std::vector<uint32_t> of, std::vector<Node*> nodes) 
   uses.assign(values.size(), 0);
   find_words();
   for (uint32_t v = 0; v < values.size(); ++v) {
-    const bool output = words_of(v)[1] & 1;
-    const uint32_t arity = words_of(v)[1] >> 1 & 7;
-    key_flags_.push_back(output);
-    pending.push_back(output || arity > 0);  // an input or source that nobody asked for is only read
-    outputs += output;
-    for (uint32_t i = 0; i < arity; ++i) ++uses[words_of(v)[2 + i]];
+    const KeyValue x = key_value(v);
+    key_flags_.push_back(x.output);
+    // An input or source that nobody asked for is only read; a call may have no operands.
+    pending.push_back(x.output || !x.operands.empty() || x.op == Op::call);
+    outputs += x.output;
+    for (const uint32_t o : x.operands) ++uses[o];
   }
 }
 
 void CapturedGraph::find_words() {
   if (!word_of_.empty()) return;
   word_of_.reserve(values.size());
-  for (uint32_t at = 1; at < key.size(); at += 2 + (key[at + 1] >> 1 & 7)) word_of_.push_back(at);
+  for (size_t at = 1; at < key.size(); at += words_of_value(key[at + 1]))
+    word_of_.push_back(static_cast<uint32_t>(at));
 }
 
 void CapturedGraph::drop(std::span<const uint32_t> dropped) {
   find_words();
   for (uint32_t v : dropped) {
-    key[word_of_[v] + 1] &= ~1u;
+    KeyWriter::drop_output(key, word_of_[v]);
     key_flags_[v] = 0;
     --outputs;
   }
@@ -166,9 +174,7 @@ void CapturedGraph::drop(std::span<const uint32_t> dropped) {
   for (auto v = static_cast<uint32_t>(values.size()); v-- > 0;) {
     if (stays_[v] != 1) continue;
     stays_[v] = 3;  // counted
-    const uint32_t* words = words_of(v);
-    for (uint32_t i = 0; i < (words[1] >> 1 & 7); ++i) {
-      const uint32_t o = words[2 + i];
+    for (const uint32_t o : key_value(v).operands) {
       --uses[o];  // this reference outlives the flush
       if (pending[o] && !key_flags_[o]) stays_[o] |= 1;
     }

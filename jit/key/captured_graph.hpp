@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "jit/graph/graph.hpp"
-#include "support/config.hpp"
+#include "jit/key/key.hpp"
 
 namespace lazy::jit {
 
@@ -29,6 +29,8 @@ struct CapturedGraph {
   std::vector<BufferRef> buffers;
   std::vector<char*> addresses;
   std::vector<Node*> overwritten;  // inputs whose memory was taken over
+  std::vector<size_t> workspaces;  // bytes of calls' work memory; empty without calls
+  std::vector<Node*> stands;       // in order: made by calls that ran and must not run again
   uint32_t outputs = 0;            // values that are computed here and kept
   // Nodes that are pending again after the run, with their recipes, in order: those dropped, and what they
   // are computed from, as far as that isn't kept.
@@ -46,24 +48,27 @@ struct CapturedGraph {
   void restore(std::vector<uint32_t> key, std::vector<Node*> nodes);
   // Settings that decide what is computed are part of the key: whoever compiles for a key goes by these, for
   // the process's own may have changed since.
-  bool exact_casts() const { return key[0] & 1; }
+  KeySettings settings() const { return KeySettings::of(key[0]); }
+  bool exact_casts() const { return settings().exact_casts; }
   bool fixes_arguments() const {  // LAZY_DYNAMIC=never
-    return (key[0] >> 1 & 3) == static_cast<uint32_t>(config::Dynamic::never);
+    return settings().dynamic == config::Dynamic::never;
   }
-  bool contracts() const { return key[0] >> 3 & 1; }  // LAZY_FP_CONTRACT
+  bool contracts() const { return settings().fp_contract; }  // LAZY_FP_CONTRACT
   /// LAZY_VERIFY as build() found it: of this flush from its run to the comparison.
   config::Verify verify = config::Verify::off;
   /// What backend the key is for; the same key for the code of another.
-  uint32_t code_class() const { return key[0] >> 8; }
+  uint32_t code_class() const { return settings().code_class; }
   static void set_code_class(std::vector<uint32_t>& key, uint32_t code_class) {
-    key[0] = (key[0] & 0xff) | code_class << 8;
+    KeySettings s = KeySettings::of(key[0]);
+    s.code_class = code_class;
+    key[0] = s.word();
   }
   /// These outputs (value numbers, ascending) are not kept, though they have handles: the key and who is a
   /// sole owner change.
   void drop(std::span<const uint32_t>);
-  /// The key's words of value v; operands from word 2.
-  const uint32_t* words_of(uint32_t v) const { return key.data() + word_of_[v]; }
-  /// So that words_of() may be called.
+  /// What the key says of value v.
+  KeyValue key_value(uint32_t v) const { return read_value(key.data() + word_of_[v]); }
+  /// So that key_value() may be called.
   void find_words();
   /// The value is computed here and kept.
   bool is_output(uint32_t v) const { return pending[v] && (key_flags_[v] & 1); }
@@ -79,6 +84,7 @@ struct CapturedGraph {
   uint32_t number_of(Node* input);
   void encode(Node*, bool output, const uint32_t* operands);
   void drop_again();
+  std::vector<uint32_t> operands_;  // of the node that is being numbered, if it has many
   std::vector<uint8_t> key_flags_;
   std::vector<uint32_t> word_of_;
   std::vector<uint8_t> stays_;  // by value: re-pended

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/calls/call.hpp"
 #include "jit/key/captured_graph.hpp"
 
 namespace lazy::jit {
@@ -37,31 +38,35 @@ std::string to_string(const FlushReport& r) {
   return s;
 }
 
-std::vector<std::string> describe_key(const uint32_t* words, size_t count) {
-  std::vector<std::string> lines;
-  for (size_t i = 1; i < count;) {  // word 0: settings
-    const uint32_t a = words[i], b = words[i + 1];
-    const auto op = static_cast<Op>(a & 0xff);
-    std::string s = "v" + std::to_string(lines.size()) + " = " + name_of(op) + " " +
-                    name_of(static_cast<DType>(a >> 8 & 0xff)) + " [";
-    for (uint32_t d = 0, rank = a >> 16 & 0xff; d < rank; ++d)
-      s += (d ? ", " : "") + std::string(a >> 24 >> d & 1 ? "1" : "n");
-    s += "]";
-    const uint32_t arity = b >> 1 & 7, axes = b >> 4 & 15;
-    if (axes && op != Op::reshape) {
-      s += op == Op::slice ? " whole=" : " axes=";
-      for (uint32_t k = axes; k-- > 0;) s += std::to_string(b >> 8 >> (3 * k) & 7) + (k ? "," : "");
-    }
-    if (op == Op::input)
-      for (uint32_t d = 0; d < 16; ++d)
-        if (b >> 8 >> d & 1) s += (d < 8 ? " static=" : " dynamic=") + std::to_string(d % 8);
-    for (uint32_t k = 0; k < arity; ++k) s += (k ? ", v" : " v") + std::to_string(words[i + 2 + k]);
-    if (axes == 1 && op == Op::reshape) s += " (extents of 1 only)";
-    if (axes == 2 && op == Op::reshape) s += " (the first " + std::to_string(b >> 8 & 7) + " kept)";
-    if (b & 1) s += " (kept)";
-    lines.push_back(std::move(s));
-    i += 2 + arity;
+namespace {
+
+std::string described(const KeyValue& x) {
+  std::string s = std::string(name_of(x.op)) + " " + name_of(x.dtype) + " [";
+  for (int d = 0; d < x.rank; ++d) s += (d ? ", " : "") + std::string(x.ones >> d & 1 ? "1" : "n");
+  s += "]";
+  if (x.op == Op::call) {
+    s += " " + call_text(x.call_name(), x.call_attributes());
+  } else if (x.op == Op::input) {
+    for (int d = 0; d < 16; ++d)
+      if (x.marks() >> d & 1) s += (d < 8 ? " static=" : " dynamic=") + std::to_string(d % 8);
+  } else if (const Dims axes = x.axes(); !axes.empty() && x.op != Op::reshape) {
+    s += x.op == Op::slice ? " whole=" : " axes=";
+    for (int k = 0; k < axes.size(); ++k) s += (k ? "," : "") + std::to_string(axes[k]);
   }
+  for (size_t k = 0; k < x.operands.size(); ++k) s += (k ? ", v" : " v") + std::to_string(x.operands[k]);
+  if (x.op == Op::reshape && x.attributes.size() == 1) s += " (extents of 1 only)";
+  if (x.op == Op::reshape && x.attributes.size() == 2)
+    s += " (the first " + std::to_string(x.axes()[1]) + " kept)";
+  if (x.output) s += " (kept)";
+  return s;
+}
+
+}  // namespace
+
+std::vector<std::string> describe_key(std::span<const uint32_t> key) {
+  std::vector<std::string> lines;
+  KeyReader r(key);
+  for (KeyValue x; r.next(x);) lines.push_back("v" + std::to_string(lines.size()) + " = " + described(x));
   return lines;
 }
 
@@ -72,10 +77,8 @@ size_t leading_values(const std::vector<uint32_t>& a, const std::vector<uint32_t
   const auto words =
       static_cast<size_t>(std::mismatch(a.begin() + 1, a.end(), b.begin() + 1, b.end()).first - a.begin());
   size_t values = 0;
-  for (size_t i = 1; i + 1 < words; ++values) {
-    i += 2 + (a[i + 1] >> 1 & 7);
-    if (i > words) break;
-  }
+  KeyReader r(a);
+  for (KeyValue x; r.position() + 1 < words && r.next(x) && r.position() <= words;) ++values;
   return values;
 }
 
@@ -94,8 +97,8 @@ void NearestKey::offer(const std::vector<uint32_t>& key) {
 std::string NearestKey::difference() const {
   if (nearest_.empty()) return "first program of this process";
   const CapturedGraph& f = captured_;
-  const auto ours = describe_key(f.key.data(), f.key.size());
-  const auto nearest = describe_key(nearest_.data(), nearest_.size());
+  const auto ours = describe_key(f.key);
+  const auto nearest = describe_key(nearest_);
   const auto line_of = [&](size_t v) {
     const Site& site = f.values[v]->site;
     return site.line() ? (f.pending[v] ? " at " : " made at ") + lazy::to_string(site) : std::string();

@@ -1,6 +1,7 @@
 // What a flush was, for people: collected only while someone listens.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,7 @@ class FlushListener {
 };
 
 /// One line per value of a key: "v3 = add float32 [n, 1] v0, v2".
-std::vector<std::string> describe_key(const uint32_t* words, size_t count);
+std::vector<std::string> describe_key(std::span<const uint32_t> key);
 
 /// How a captured graph's key differs from the nearest of others: the one with the most leading values in
 /// common, then the nearest length.

@@ -1,26 +1,30 @@
 #include "jit/key/trace.hpp"
 
+#include "jit/calls/call.hpp"
+
 namespace lazy::jit {
 
 Trace::Trace(const CapturedGraph& f) : captured(&f) {
   const auto n = static_cast<uint32_t>(f.values.size());
   values.resize(n);
   same_as.resize(n);
-  const uint32_t* word = f.key.data() + 1;  // past the settings
-  for (uint32_t v = 0; v < n; ++v) {
+  KeyReader key(f.key);
+  KeyValue in;
+  for (uint32_t v = 0; v < n && key.next(in); ++v) {
     Value& out = values[v];
-    out.op = static_cast<Op>(word[0] & 0xff);
-    out.dtype = static_cast<DType>(word[0] >> 8 & 0xff);
-    out.rank = static_cast<uint8_t>(word[0] >> 16);
-    out.ones = static_cast<uint8_t>(word[0] >> 24);
+    out.op = in.op;
+    out.dtype = in.dtype;
+    out.rank = in.rank;
+    out.ones = in.ones;
     out.extents = out.rank;
     for (uint32_t ones = out.ones; ones; ones &= ones - 1) --out.extents;
-    out.output = word[1] & 1;
-    out.arity = word[1] >> 1 & 7;
-    for (int i = 0; i < out.arity; ++i) out.operand[i] = word[2 + i];
+    out.output = in.output;
+    out.arity = static_cast<int>(in.operands.size());
+    if (out.arity > ValueOperands::kInline)
+      out.operand.refer_to(many_.emplace_back(new uint32_t[in.operands.size()]).get());
+    for (int i = 0; i < out.arity; ++i) out.operand[i] = in.operands[static_cast<size_t>(i)];
     out.node = v;
     same_as[v] = v;
-    word += 2 + out.arity;
   }
 }
 
@@ -43,6 +47,7 @@ static std::string label(const Trace& t, uint32_t v) {
   const Value& x = t.values[v];
   std::string s = std::string(name_of(x.op)) + " " + name_of(x.dtype) + " " + to_string(t.shape(v));
   const Node& n = t.node(v);
+  if (x.op == Op::call) s += " " + describe(*n.call);
   if (!n.axes.empty() && x.op != Op::reshape && x.op != Op::slice && x.op != Op::input)
     s += " axes=" + to_string(n.axes);
   if (x.op == Op::window) s += " step=" + to_string(n.ints) + " dilation=" + to_string(n.steps);

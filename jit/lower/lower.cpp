@@ -61,6 +61,7 @@ void Lowering::lower_group(int g) {
   const Group& group = f_.groups[static_cast<size_t>(g)];
   if (std::none_of(group.roots.begin(), group.roots.end(), [&](uint32_t v) { return is_stored(v); }))
     return;  // dead
+  if (group.kind == Group::Kind::call) return lower_call(g, group);
   Building b;
   b.group = g;
   b.epilogue.epilogue = true;
@@ -70,6 +71,7 @@ void Lowering::lower_group(int g) {
     case Group::Kind::scan: lower_scan(b, group); break;
     case Group::Kind::contract: lower_contract(b, group); break;
     case Group::Kind::update: lower_update(b, group); break;
+    case Group::Kind::call: break;
   }
   finish(b, group);
 }

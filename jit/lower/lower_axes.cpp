@@ -150,13 +150,15 @@ void Lowering::limit_offsets(loop::Operand& out, size_t i, int dim, int64_t stri
 }
 
 std::string Lowering::label(const Group& group) const {
-  constexpr const char* kinds[] = {"map", "reduce", "scan", "contract", "update"};
+  constexpr const char* kinds[] = {"map", "reduce", "scan", "contract", "update", "call"};
   return std::string(kinds[static_cast<int>(group.kind)]) + "_" + name_of(at(group.roots.back()).op);
 }
 
 void Lowering::number_guards() {  // steps were made last to first
   const auto count = static_cast<uint32_t>(p_.steps.size());
   for (size_t i : layout_guards_) p_.guards[i].step = count - 1 - p_.guards[i].step;
+  for (Slot& s : p_.slots)
+    if (s.workspace_of != kNone) s.workspace_of = count - 1 - s.workspace_of;
   std::reverse(group_of_step_.begin(), group_of_step_.end());
 }
 

@@ -15,9 +15,15 @@ void Lowering::plan_memory() {
     for (const Binding& b : step.operands)
       if (b.output) step.made.push_back(static_cast<uint32_t>(b.slot));
     step.dead = dead[static_cast<size_t>(g)];
-    if (step.has_initial) plan_initial(step, g);
+    if (step.call.spec) {
+      const auto work = static_cast<uint32_t>(step.call.workspace);
+      step.made.push_back(work);
+      step.dead.push_back(work);
+      plan_in_place(step, g);
+    } else if (step.has_initial) plan_initial(step, g);
     else if (out_[s].form != loop::Form::scan) plan_donation(step, out_[s], g, taken);
   }
+  keep_inputs_until_nothing_throws();
 }
 
 bool Lowering::dies_in(const Binding& b, int g) const {

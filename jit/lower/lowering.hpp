@@ -132,6 +132,11 @@ class Lowering {
   ValueId side(Building& b, Region& r, uint32_t v);
   void lower_update(Building& b, const Group& group);
 
+  // lower_call.cpp
+  void lower_call(int g, const Group& group);
+  void plan_in_place(const Step& step, int g);
+  void keep_inputs_until_nothing_throws();
+
   // lower_axes.cpp
   void finish(Building& b, const Group& group);
   bool mergeable(const Building& b, int d, const std::vector<OperandLayout>& layouts) const;

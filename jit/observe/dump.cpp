@@ -34,6 +34,7 @@ void dump_program(const Trace& t, const Fusion& f, const Program& p,
   bool good =
       write(dir / (prefix + ".dot"), dot(t, f.kernel_of)) && write(dir / (prefix + ".trace.txt"), text);
   for (size_t i = 0; i < kernels.size() && good; ++i) {
+    if (!p.steps[i].kernel) continue;
     const std::string name = prefix + ".kernel" + std::to_string(i);
     good = write(dir / (name + ".ir.txt"),
                  print(kernels[i]) + "schedule: " + p.steps[i].kernel->schedule() + "\n") &&

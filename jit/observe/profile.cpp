@@ -224,9 +224,8 @@ constexpr Kind kLaunch{
     Form::span,
     expand_launch};
 
-void put_launch(profile::Ticks start, profile::Ticks end, const Program& p, const Step& s,
-                const uint64_t* words, uint32_t parts, bool in_tile_group) {
-  const Amount a = amount_of(s, words);
+void put_launch(profile::Ticks start, profile::Ticks end, const Program& p, const Step& s, const Amount& a,
+                uint32_t parts, bool in_tile_group) {
   const auto bits = [](double v) { return uint64_t{std::bit_cast<uint32_t>(static_cast<float>(v))}; };
   profile::put(kLaunch, start, end, &facts_of(p).steps[static_cast<size_t>(&s - p.steps.data())],
                bits(a.bytes) << 32 | bits(a.flops),
@@ -281,7 +280,14 @@ void cache(uint64_t entries) {
 
 void launch(profile::Ticks start, profile::Ticks end, const Program& p, const Step& s, const uint64_t* words,
             uint32_t parts) {
-  put_launch(start, end, p, s, words, parts, false);
+  put_launch(start, end, p, s, amount_of(s, words), parts, false);
+}
+
+void call(profile::Ticks start, profile::Ticks end, const Program& p, const Step& s, const CapturedGraph& f) {
+  Amount a;
+  for (const Binding& b : s.operands)
+    a.bytes += static_cast<double>(numel(f.values[b.node]->shape)) * static_cast<double>(size_of(b.dtype));
+  put_launch(start, end, p, s, a, 1, false);
 }
 
 void tile_group(profile::Ticks start, profile::Ticks end, const Program& p, const TileGroup& b,
@@ -293,7 +299,7 @@ void tile_group(profile::Ticks start, profile::Ticks end, const Program& p, cons
   for (uint32_t i = 0; i < b.count; ++i) {
     const Step& s = p.steps[b.first + i];
     const auto length = static_cast<profile::Ticks>(static_cast<double>(spent[i]) * scale);
-    put_launch(start, start + length, p, s, words, profile::activity.parts, true);
+    put_launch(start, start + length, p, s, amount_of(s, words), profile::activity.parts, true);
     start += length;
     words += s.args.words();
   }

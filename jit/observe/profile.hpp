@@ -36,6 +36,8 @@ uint64_t number_of(const Program&);
 /// Records a launch of a program's step.
 void launch(profile::Ticks start, profile::Ticks end, const Program&, const Step&, const uint64_t* words,
             uint32_t parts);
+/// Records a run of a program's step that is a call.
+void call(profile::Ticks start, profile::Ticks end, const Program&, const Step&, const CapturedGraph&);
 /// Records the steps of a tile group, which took turns from start to end, as if they had run one by one: each
 /// gets its share of `spent`, the time on all threads. `words` are their arguments for the whole box, one
 /// step after the other.

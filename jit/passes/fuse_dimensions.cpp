@@ -1,4 +1,5 @@
 // Which dimensions are equal by the ops' own rules, and numbers for iteration spaces made of them.
+#include "jit/calls/call.hpp"
 #include "jit/passes/fuser.hpp"
 
 namespace lazy::jit {
@@ -65,9 +66,23 @@ void Fuser::tie_dimensions() {
         tie(dim(x.operand[0], ra - 1), dim(x.operand[1], rb - 2));
         break;
       }
+      case OpKind::part: tie_output(v); break;
       default: break;
     }
   }
+}
+
+// A call says itself which of its outputs' extents are an operand's.
+void Fuser::tie_output(uint32_t part) {
+  const Value& call = at(at(part).operand[0]);
+  const CallSpec& spec = *t_.node(at(part).operand[0]).call;
+  std::vector<Meta> operands;
+  for (int i = 0; i < call.arity - spec.tokens(); ++i)
+    operands.push_back({at(call.operand[i]).dtype, t_.shape(call.operand[i])});
+  const CallOutput out = infer_outputs(spec, operands)[static_cast<size_t>(t_.node(part).axes[0])];
+  for (int i = 0; i < out.meta.shape.size(); ++i)
+    if (const auto& tie_to = out.tied[static_cast<size_t>(i)]; tie_to.operand >= 0 && out.meta.shape[i] != 1)
+      tie(dim(part, i), dim(call.operand[tie_to.operand], tie_to.dim));
 }
 
 void Fuser::tie_aligned(uint32_t o, uint32_t v) {

@@ -41,6 +41,10 @@ std::vector<Fuser::Need> Fuser::assign_kernels() {
     }
     wide_[v] |= size_of(x.dtype) == 8;
     rolled_loops_[v] |= rolled_loop_of(f_, v) != nullptr;
+    if (k == OpKind::call || k == OpKind::part) {
+      need[v] = call_step(v, k);
+      continue;
+    }
     if (!f_.materialised[v]) {
       need[v] = mine;
       continue;
@@ -62,6 +66,14 @@ std::vector<Fuser::Need> Fuser::assign_kernels() {
     need[v] = {g, g + 1};
   }
   return need;
+}
+
+/// A call is a step of its own, with its outputs; what reads them comes later.
+Fuser::Need Fuser::call_step(uint32_t v, OpKind k) {
+  const int g = k == OpKind::call ? new_group(Group::Kind::call, v, -1) : f_.kernel_of[at(v).operand[0]];
+  f_.kernel_of[v] = g;
+  f_.groups[static_cast<size_t>(g)].roots.push_back(v);
+  return {g + 1, g + 1};
 }
 
 int Fuser::new_group(Group::Kind kind, uint32_t space, int axis) {

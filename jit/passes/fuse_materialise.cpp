@@ -24,7 +24,8 @@ void Fuser::choose_materialised() {
     if (!needed_[v]) continue;
     const OpKind k = kind(v);
     if (always_materialised(k)) f_.materialised[v] = 1;
-    if (at(v).output && t_.same_as[v] == v && (k == OpKind::pointwise || is_source(at(v).op)))
+    if (at(v).output && t_.same_as[v] == v &&
+        (k == OpKind::pointwise || k == OpKind::call || is_source(at(v).op)))
       f_.materialised[v] = 1;
   }
   for (uint32_t v : transposed_) f_.materialised[v] = needed_[v];
@@ -73,7 +74,7 @@ Fuser::Uses Fuser::find_uses() const {
     const bool exists = mat[v] || (at(v).output && k == OpKind::view);
     if (exists && (k == OpKind::pointwise || k == OpKind::reduce || is_source(at(v).op)))
       mine = static_cast<uint32_t>(f_.kernel_of[v]);
-    else if (exists || (k == OpKind::view && !is_identity_view(t_, v)))
+    else if (exists || k == OpKind::call || (k == OpKind::view && !is_identity_view(t_, v)))
       mine = groups + v;  // other index maps: as if it were a kernel of its own
     for (int j = 0; j < at(v).arity; ++j) {
       const uint32_t o = at(v).operand[j];
@@ -121,7 +122,7 @@ void Fuser::materialise_what_costs_more_to_repeat(const Uses& uses, const std::v
       after_reduction[v] |= after_reduction[o];
       add_beneath(beneath, v, o);
     }
-    limit_reads(v);
+    if (k != OpKind::call) limit_reads(v);  // which reads whole values, one after the other
     cost[v] = c;
     if (k == OpKind::reduce) after_reduction[v] = 1;
     if (k == OpKind::pointwise && !mat[v] && !is_inside(v)) {
@@ -274,6 +275,11 @@ void Fuser::mark_operands_that_must_exist() {
         if (at(o).op != Op::input) mat[o] = 1;
       }
     if (k == OpKind::update && at(x.operand[0]).op != Op::input) mat[x.operand[0]] = 1;
+    for (int i = 0; k == OpKind::call && i < x.arity; ++i) {
+      const uint32_t o = x.operand[i], from = packed_source(t_, mat, o);
+      if (at(from).op != Op::input) mat[from] = 1;
+      else if (!flat_[from]) mat[o] = 1;
+    }
   }
 }
 

@@ -24,21 +24,20 @@ void Fuser::pack_reshaped_operands() {
     } else if (x.op == Op::reshape) {
       const uint32_t o = x.operand[0];
       if (!is_unit_reshape(t_.node(v))) {
-        if (at(o).op == Op::input && !flat_[o]) {
-          if (copy_of[o] == kNone) copy_of[o] = t_.append_copy(o);
-          t_.values[v].operand[0] = copy_of[o];
-        }
+        if (at(o).op == Op::input && !flat_[o]) copy_input(v, 0, copy_of);
         flat_[v] = 1;
       } else {
         flat_[v] = flat_[o];
       }
     } else if (always_materialised(k)) {
       flat_[v] = 1;
-      if (k == OpKind::update && at(x.operand[0]).op == Op::input && !flat_[x.operand[0]]) {
-        const uint32_t o = x.operand[0];
-        if (copy_of[o] == kNone) copy_of[o] = t_.append_copy(o);
-        t_.values[v].operand[0] = copy_of[o];
-      }
+      if (k == OpKind::update && at(x.operand[0]).op == Op::input && !flat_[x.operand[0]])
+        copy_input(v, 0, copy_of);
+    } else if (k == OpKind::call) {
+      const int arity = x.arity;  // appending moves values
+      for (int i = 0; i < arity; ++i)
+        if (const uint32_t o = at(v).operand[i]; at(o).op == Op::input && !flat_[o])
+          copy_input(v, i, copy_of);
     }
   }
   flat_.resize(t_.values.size(), 0);  // a copy is packed because it is put into memory, and only then
@@ -58,6 +57,13 @@ void Fuser::pack_reshaped_operands() {
     order_.push_back(v);
   }
   flat_.resize(t_.values.size(), 0);
+}
+
+/// Operand `operand` of `v`, an input, becomes a packed copy of it; one serves all who ask.
+void Fuser::copy_input(uint32_t v, int operand, std::vector<uint32_t>& copy_of) {
+  const uint32_t input = at(v).operand[operand];
+  if (copy_of[input] == kNone) copy_of[input] = t_.append_copy(input);
+  t_.values[v].operand[operand] = copy_of[input];
 }
 
 /// A stack of matrices that a product reads transposed, as the keys of an attention: its rows are taken

@@ -17,13 +17,15 @@ class Fuser {
   OpKind kind(uint32_t v) const { return kind_of(at(v).op); }
   bool exists(uint32_t v) const { return at(v).op == Op::input || f_.materialised[v]; }
   static bool always_materialised(OpKind k) {
-    return k == OpKind::reduce || k == OpKind::scan || k == OpKind::contract || k == OpKind::update;
+    return k == OpKind::reduce || k == OpKind::scan || k == OpKind::contract || k == OpKind::update ||
+           k == OpKind::part;
   }
   void find_needed();
 
   // fuse_pack.cpp
   void pack_reshaped_operands();
   bool packs_right_side(uint32_t v) const;
+  void copy_input(uint32_t v, int operand, std::vector<uint32_t>& copy_of);
 
   // fuse_dimensions.cpp
   uint32_t root(uint32_t d);
@@ -31,6 +33,7 @@ class Fuser {
   uint32_t dim(uint32_t v, int i) const;
   void tie_dimensions();
   void tie_aligned(uint32_t o, uint32_t v);
+  void tie_output(uint32_t part);
   uint32_t space(uint32_t v, char form, int axis = -1);
   bool is_last_axis(uint32_t o, int64_t axis) const;
 
@@ -73,6 +76,7 @@ class Fuser {
 
   // fuse_kernels.cpp
   std::vector<Need> assign_kernels();
+  Need call_step(uint32_t v, OpKind k);
   int new_group(Group::Kind kind, uint32_t space, int axis);
   int& latest(uint32_t space);
   int reduction_kernel(uint32_t v, Need operand);

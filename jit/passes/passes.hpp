@@ -30,10 +30,10 @@ std::vector<TraceLoop> find_rolled_loops(const Trace&, const std::vector<uint8_t
 
 /// Which values live in memory and which kernel makes each.
 struct Group {
-  enum class Kind : uint8_t { map, reduce, scan, contract, update } kind{};
-  uint32_t space =
-      kNone;  // value whose shape is the iteration space (reduce, scan: the operand; contract: the result)
-  int axis = -1;                // reduce, scan: the axis of `space`
+  enum class Kind : uint8_t { map, reduce, scan, contract, update, call } kind{};
+  uint32_t space = kNone;  // value whose shape is the iteration space (reduce, scan: the operand; contract:
+                           // the result; call: the call)
+  int axis = -1;           // reduce, scan: the axis of `space`
   std::vector<uint32_t> roots;  // materialised values that the kernel computes, in order; of a reduction
                                 // along the last axis they may also be values at each index of the space
 };
@@ -58,6 +58,11 @@ inline const TraceLoop* rolled_loop_of(const Fusion& f, uint32_t v) {
   const auto after = std::upper_bound(f.rolled_loops.begin(), f.rolled_loops.end(), v,
                                       [](uint32_t x, const TraceLoop& r) { return x < r.first; });
   return after != f.rolled_loops.begin() && v < after[-1].end() ? &after[-1] : nullptr;
+}
+/// The value whose memory a call reads as its operand `v`: reshapes of packed memory are that memory.
+inline uint32_t packed_source(const Trace& t, const std::vector<uint8_t>& materialised, uint32_t v) {
+  while (t.values[v].op == Op::reshape && !materialised[v]) v = t.values[v].operand[0];
+  return v;
 }
 struct FuseOptions {
   bool strict_layout = false;  // assume nothing about inputs' layouts (the variant that serves everything)

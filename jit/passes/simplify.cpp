@@ -1,3 +1,4 @@
+#include "jit/calls/call.hpp"
 #include "jit/graph/layout.hpp"
 #include "jit/passes/passes.hpp"
 #include "support/flat_map.hpp"
@@ -19,8 +20,8 @@ class Simplifier {
       Value& x = t_.values[v];
       for (int i = 0; i < x.arity; ++i) x.operand[i] = t_.same_as[x.operand[i]];
       if (x.op == Op::input || is_source(x.op)) continue;
-      uint32_t equal = identity(x, v);
-      if (equal == kNone) equal = common(v);
+      uint32_t equal = x.op == Op::call ? common_call(v) : identity(x, v);
+      if (equal == kNone && x.op != Op::call) equal = common(v);
       if (equal != kNone) t_.same_as[v] = equal;
     }
   }
@@ -111,7 +112,21 @@ class Simplifier {
     size_t count = 4;
     if (kind_of(x.op) != OpKind::pointwise)
       for (int64_t a : t_.node(v).axes) words[count++] = static_cast<uint32_t>(a);
-    const auto [number, fresh] = seen_.intern({words, count});
+    return first_like({words, count}, v);
+  }
+  // Calls that say so give the same for the same.
+  uint32_t common_call(uint32_t v) {
+    const Value& x = t_.values[v];
+    const CallSpec& spec = *t_.node(v).call;
+    if (spec.definition().runs_once() || spec.definition().has(call_trait::kVaries)) return kNone;
+    const auto address = reinterpret_cast<uint64_t>(&spec);
+    std::vector<uint32_t> words{static_cast<uint32_t>(x.op), static_cast<uint32_t>(address),
+                                static_cast<uint32_t>(address >> 32)};
+    for (int i = 0; i < x.arity; ++i) words.push_back(x.operand[i]);
+    return first_like(words, v);
+  }
+  uint32_t first_like(std::span<const uint32_t> words, uint32_t v) {
+    const auto [number, fresh] = seen_.intern(words);
     if (!fresh) return first_[number];
     first_.push_back(v);
     return kNone;

@@ -21,6 +21,35 @@ Layout result_layout(const Program& p, const Result& r, const CapturedGraph& f) 
   return along(p, r.path, Layout::contiguous(f.values[p.slots[static_cast<size_t>(r.slot)].node]->shape), f);
 }
 
+size_t slot_bytes(const Program& p, uint32_t slot, const CapturedGraph& f) {
+  const Slot& s = p.slots[slot];
+  if (s.workspace_of == kNone) return static_cast<size_t>(numel(f.values[s.node]->shape)) * size_of(s.dtype);
+  const CallStep& c = p.steps[s.workspace_of].call;
+  const std::vector<Meta> operands = operand_metas(c, f);
+  return c.kernel->workspace(operands, output_metas(p.steps[s.workspace_of], operands, f));
+}
+
+std::vector<Meta> operand_metas(const CallStep& c, const CapturedGraph& f) {
+  std::vector<Meta> all;
+  all.reserve(c.shapes.size());
+  for (const uint32_t v : c.shapes) all.push_back({f.values[v]->dtype, f.values[v]->shape});
+  return all;
+}
+
+std::vector<Meta> output_metas(const Step& s, std::span<const Meta> operands, const CapturedGraph& f) {
+  const CallStep& c = s.call;
+  std::vector<Meta> all;
+  for (const int o : c.outputs) {
+    if (o < 0) break;
+    const uint32_t v = s.operands[static_cast<size_t>(o)].node;
+    all.push_back({f.values[v]->dtype, f.values[v]->shape});
+  }
+  if (all.size() == c.outputs.size()) return all;
+  all.clear();
+  for (const CallOutput& o : infer_outputs(*c.spec, operands)) all.push_back(o.meta);
+  return all;
+}
+
 void operand_layout(const Program& p, const Step& s, const Binding& b, const CapturedGraph& f,
                     OperandLayout& out) {
   const auto dims = static_cast<int>(s.dims.size());

@@ -19,6 +19,9 @@ Layout follow(const Program& p, uint32_t path, Layout l, const CapturedGraph& f,
   }
   return l;
 }
+/// Return what a call's operands and outputs are in this captured graph.
+std::vector<Meta> operand_metas(const CallStep&, const CapturedGraph&);
+std::vector<Meta> output_metas(const Step&, std::span<const Meta> operands, const CapturedGraph&);
 /// Returns how a result's elements lie in the buffer that it gets.
 Layout result_layout(const Program&, const Result&, const CapturedGraph&);
 

@@ -27,8 +27,10 @@ const char* step_purpose(const Step& s, const CapturedGraph* f) {
 
 std::string step_text(const Program& p, size_t step, const CapturedGraph* f) {
   const Step& s = p.steps[step];
-  std::string text = step_name(s, f) + ": " + std::to_string(s.ops) + " ops, " +
-                     std::to_string(s.operands.size()) + " operands";
+  std::string text = step_name(s, f) + ": ";
+  if (s.call.spec) text += "call " + describe(*s.call.spec) + ", ";
+  else text += std::to_string(s.ops) + " ops, ";
+  text += std::to_string(s.operands.size()) + " operands";
   for (size_t b = 0; b < p.tile_groups.size(); ++b)
     if (step - p.tile_groups[b].first < p.tile_groups[b].count) text += ", tile group " + std::to_string(b);
   if (const char* const purpose = step_purpose(s, f)) text += std::string(" (") + purpose + ")";

@@ -11,7 +11,7 @@ uint64_t peak_bytes(const Program& p, const CapturedGraph& f) {
       if (what.donor_slot >= 0) {
         owns[slot] = std::exchange(owns[static_cast<size_t>(what.donor_slot)], 0);
       } else if (what.donor_input == kNone) {
-        owns[slot] = static_cast<uint64_t>(numel(f.values[what.node]->shape)) * size_of(what.dtype);
+        owns[slot] = slot_bytes(p, slot, f);
         live += owns[slot];
       }
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jit/backend/backend.hpp"
+#include "jit/calls/call.hpp"
 #include "jit/key/captured_graph.hpp"
 #include "jit/plan/work.hpp"
 #include "support/tally.hpp"
@@ -52,8 +53,20 @@ struct ScalarArgument {
   uint64_t value = 0;
 };
 
+/// What a step is that runs a call. Step::operands are then where its operands' memory is, without a path,
+/// and after them the outputs that someone reads.
+struct CallStep {
+  const CallSpec* spec = nullptr;  // null: the step is of a loop kernel
+  std::shared_ptr<const CallKernel> kernel;
+  std::vector<uint32_t> shapes;  // by operand: the captured graph value whose shape it has
+  std::vector<int> outputs;      // by output: which of Step::operands, or -1: nobody reads it
+  int workspace = -1;            // slot
+};
+
 struct Step {
-  std::shared_ptr<const Kernel> kernel;
+  std::shared_ptr<const Kernel> kernel;  // null: a call
+  CallStep call;
+  bool may_throw = false;  // what was computed so far must not be lost: no input is overwritten up to here
   loop::ArgLayout args{};
   std::vector<KernelDim> dims;
   std::vector<uint8_t>
@@ -108,6 +121,7 @@ struct Slot {
   DType dtype{};
   bool kept = false;    // becomes a tensor's value
   bool shared = false;  // may be a copy that outlives the run: nobody takes over its memory (relayout.hpp)
+  uint32_t workspace_of = kNone;  // the step, a call, that has this as work memory of its own size
   int donor_slot = -1;  // a slot that dies in the same step, read at the same index: its memory is taken over
   uint32_t donor_input = kNone;  // likewise an input, if the flush owns it alone
 };
@@ -212,5 +226,8 @@ std::string describe(const Guard&, int64_t actual);
 uint32_t subject_of(const Guard&, const Program&);
 /// What it asks for: "contiguous: v0 is row-major without gaps"
 std::string describe(const Guard&);
+
+/// Bytes of a slot's memory in a run of this captured graph.
+size_t slot_bytes(const Program&, uint32_t slot, const CapturedGraph&);
 
 }  // namespace lazy::jit

@@ -28,10 +28,26 @@ template <class A>
 void fields(A& a, Work& w) {
   a(w.per_index, w.per_row);
 }
+/// A call is kept by name and attributes; where it is read, one that isn't known fails.
+inline void fields(Saver& a, CallStep& c) {
+  a(c.spec ? std::string_view(c.spec->identity()) : std::string_view());
+  if (c.spec) a(c.shapes, c.outputs, c.workspace);
+}
+inline void fields(Loader& a, CallStep& c) {
+  std::string_view identity;
+  a(identity);
+  if (identity.empty()) return;
+  const size_t end = identity.find('\0');
+  const CallDefinition* const d = end == identity.npos ? nullptr : find_call(identity.substr(0, end));
+  if (!d || identity.size() > kMostAttributeBytes) return a.fail();
+  c.spec = &intern_call(*d, identity.substr(end + 1));
+  a(c.shapes, c.outputs, c.workspace);
+}
 template <class A>
 void fields(A& a, Step& s) {  // but the kernel and what depends on the user's lines
-  a(s.args.rank, s.args.operands, s.args.scalars, s.dims, s.axis_of, s.operands, s.scalars, s.made, s.dead,
-    s.sequential, s.has_initial, s.initial_from, s.ops, s.label, s.named_by, s.work);
+  a(s.call, s.may_throw, s.args.rank, s.args.operands, s.args.scalars, s.dims, s.axis_of, s.operands,
+    s.scalars, s.made, s.dead, s.sequential, s.has_initial, s.initial_from, s.ops, s.label, s.named_by,
+    s.work);
 }
 template <class A>
 void fields(A& a, TileGroup::Source& s) {
@@ -43,7 +59,7 @@ void fields(A& a, TileGroup& b) {
 }
 template <class A>
 void fields(A& a, Slot& s) {
-  a(s.node, s.dtype, s.kept, s.donor_slot, s.donor_input);
+  a(s.node, s.dtype, s.kept, s.workspace_of, s.donor_slot, s.donor_input);
 }
 template <class A>
 void fields(A& a, Result& r) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "jit/core/op.hpp"
+#include "jit/key/key.hpp"
 #include "jit/plan/program_fields.hpp"
 
 namespace lazy::jit {
@@ -10,21 +11,18 @@ namespace {
 class Soundness {
  public:
   Soundness(const Program& p, std::span<const uint32_t> key) : p_(p) {
-    good_ = !key.empty();
-    for (size_t i = 1; good_ && i < key.size();) {
-      const uint32_t arity = i + 1 < key.size() ? key[i + 1] >> 1 & 7 : 8;
-      if ((good_ = i + 2 + arity <= key.size() && arity <= 3)) {
-        ranks_.push_back(static_cast<uint8_t>(key[i] >> 16 & 0xff));
-        i += 2 + arity;
-      }
-    }
+    KeyReader r(key);
+    for (KeyValue v; r.next(v);) ranks_.push_back(v.rank);
+    good_ = !key.empty() && r.ok();
   }
 
   bool run() {
     require(!p_.paths.empty());
     for (size_t i = 1; i < p_.paths.size(); ++i) require(p_.paths[i].parent < i && value(p_.paths[i].node));
     for (const Slot& s : p_.slots)
-      require(value(s.node) && dtype(s.dtype) && slot_or_none(s.donor_slot) && value_or_none(s.donor_input));
+      require(value(s.node) && dtype(s.dtype) && slot_or_none(s.donor_slot) && value_or_none(s.donor_input) &&
+              (s.workspace_of == kNone ||
+               (s.workspace_of < p_.steps.size() && p_.steps[s.workspace_of].call.spec)));
     for (const Step& s : p_.steps) step(s);
     for (const Result& r : p_.results)
       require(value(r.node) && path(r.path) && value_or_none(r.input) &&
@@ -52,7 +50,21 @@ class Soundness {
       require(b.dim_of[i] >= Binding::kAbsent && b.dim_of[i] < loop::kMaxAxes);
   }
 
+  void call(const Step& s) {
+    const CallStep& c = s.call;
+    require(slot(c.workspace) && c.shapes.size() <= s.operands.size() && s.scalars.empty() && !s.has_initial);
+    for (uint32_t v : c.shapes) require(value(v));
+    for (int o : c.outputs)
+      require(o == -1 || (o >= static_cast<int>(c.shapes.size()) && o < static_cast<int>(s.operands.size())));
+    for (const Binding& b : s.operands) binding(b, 0);
+    for (size_t i = 0; good_ && i < s.operands.size(); ++i)
+      require(s.operands[i].output == (i >= c.shapes.size()) &&
+              (!s.operands[i].output || slot(s.operands[i].slot)));
+    made_and_dead(s);
+  }
+
   void step(const Step& s) {
+    if (s.call.spec) return call(s);
     const size_t axes = static_cast<size_t>(s.args.rank);
     require(s.args.rank >= 1 && s.args.rank <= loop::kMaxAxes && s.dims.size() <= loop::kMaxAxes &&
             s.axis_of.size() == s.dims.size() && static_cast<size_t>(s.args.operands) == s.operands.size() &&
@@ -65,6 +77,9 @@ class Soundness {
     if (s.has_initial) binding(s.initial_from, s.dims.size());
     for (const ScalarArgument& a : s.scalars)
       require(value_or_none(a.node) && dtype(a.from) && dtype(a.type));
+    made_and_dead(s);
+  }
+  void made_and_dead(const Step& s) {
     for (uint32_t v : s.made) require(v < p_.slots.size());
     for (uint32_t v : s.dead) require(v < p_.slots.size());
   }

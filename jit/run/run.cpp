@@ -20,10 +20,6 @@
 namespace lazy::jit {
 namespace {
 
-size_t bytes_of(const Slot& s, const CapturedGraph& f) {
-  return static_cast<size_t>(numel(f.values[s.node]->shape)) * size_of(s.dtype);
-}
-
 /// What the steps of a tile group take, block after block, on all threads: for LAZY_PROFILE.
 class TileGroupTimer {
  public:
@@ -89,6 +85,7 @@ class Run {
     if (arguments_) p_.arguments.put(std::move(arguments_));
     buffers_.clear();
     f_.overwritten.clear();
+    f_.workspaces.clear();
   }
 
   void steps() {
@@ -104,30 +101,41 @@ class Run {
       capture_.reset();
       arguments_.reset();  // may be half of one run's, half of another's
       for (Node* input : f_.overwritten) input->lost = true;
+      sort_stands();
+      publish(f_.stands);
       throw;
     }
+    if (!f_.stands.empty()) sort_stands();
     metric::add(Counter::launches, launches_);
   }
 
   // Nothing can fail any more: the nodes get their values, and let go of their operands.
   void publish() {
-    for (const Result& r : p_.results) {
-      Node* n = f_.values[r.node];
-      if (r.path == 0 && r.input == kNone) {
-        n->contiguous = true;
-        n->offset = 0;
-        n->buffer = buffers_[static_cast<size_t>(r.slot)];
-        continue;
-      }
-      const Layout l = result_layout(p_, r, f_);
-      n->contiguous = l.is_contiguous();
-      n->offset = l.offset;
-      n->strides = l.strides;
-      n->buffer = r.input == kNone ? buffers_[static_cast<size_t>(r.slot)] : f_.values[r.input]->buffer;
-    }
+    for (const Result& r : p_.results) publish(r);
   }
 
  private:
+  /// After a failure: those of these nodes alone.
+  void publish(const std::vector<Node*>& nodes) noexcept {
+    auto next = nodes.begin();
+    for (const Result& r : p_.results)
+      if (next != nodes.end() && f_.values[r.node] == *next) publish(r), ++next;
+  }
+  void publish(const Result& r) {
+    Node* n = f_.values[r.node];
+    if (r.path == 0 && r.input == kNone) {
+      n->contiguous = true;
+      n->offset = 0;
+      n->buffer = buffers_[static_cast<size_t>(r.slot)];
+      return;
+    }
+    const Layout l = result_layout(p_, r, f_);
+    n->contiguous = l.is_contiguous();
+    n->offset = l.offset;
+    n->strides = l.strides;
+    n->buffer = r.input == kNone ? buffers_[static_cast<size_t>(r.slot)] : f_.values[r.input]->buffer;
+  }
+
   void sequence(size_t first, size_t last, const std::vector<TileGroup>& tile_groups) {
     size_t i = first;
     for (const TileGroup& tile_group : tile_groups) {
@@ -142,12 +150,52 @@ class Run {
 
   void one(size_t i) {
     const Step& s = p_.steps[i];
+    if (s.call.spec) return call(i);
     if (s.relayout && lay_out_anew(i)) return;
     for (uint32_t slot : s.made)
       if (!buffers_[slot]) make(slot, i);
     if (s.has_initial) initialise(s);
     launch(i);
     for (uint32_t slot : s.dead) release(slot);
+  }
+
+  void call(size_t i) {
+    const Step& s = p_.steps[i];
+    const CallStep& c = s.call;
+    const std::vector<Meta> operands = operand_metas(c, f_), outputs = output_metas(s, operands, f_);
+    const auto work = static_cast<uint32_t>(c.workspace);
+    const size_t work_bytes = workspace(work, [&] { return c.kernel->workspace(operands, outputs); });
+    for (uint32_t slot : s.made) make(slot, i);
+    std::vector<const char*> in;
+    for (size_t k = 0; k < operands.size(); ++k) in.push_back(address_of(s.operands[k]));
+    std::vector<char*> out(outputs.size(), nullptr);
+    for (size_t k = 0; k < std::min(out.size(), c.outputs.size()); ++k)
+      if (c.outputs[k] >= 0) out[k] = address_of(s.operands[static_cast<size_t>(c.outputs[k])]);
+    const bool once = c.spec->definition().runs_once();
+    if (once) f_.stands.reserve(p_.results.size());  // once it has run nothing may fail
+    const nvtx::Range range([&] { return step_name(s, &f_); });
+    const profile::Ticks start = profile::start_time();
+    c.kernel->run({*c.spec, backend_, operands, outputs, in.data(), out.data(), address_[work], work_bytes,
+                   site_of(s, f_)});
+    if (once) note_it_stands(s);
+    if (start) {
+      if (!backend_.host()) backend_.synchronize();
+      event::call(start, profile::now(), p_, s, f_);
+    }
+    metric::add(Counter::calls);
+    for (uint32_t slot : s.dead) release(slot);
+  }
+  char* address_of(const Binding& b) const {
+    return b.slot >= 0 ? address_[static_cast<size_t>(b.slot)] : f_.values[b.node]->data();
+  }
+
+  /// Should the run fail later, the values of this step, which must not run again, stay.
+  void note_it_stands(const Step& s) {
+    for (const Binding& b : s.operands)
+      if (b.output) f_.stands.push_back(f_.values[b.node]);
+  }
+  void sort_stands() noexcept {
+    std::sort(f_.stands.begin(), f_.stands.end(), [](Node* a, Node* b) { return a->index < b->index; });
   }
 
   void launch(size_t i) {
@@ -172,7 +220,7 @@ class Run {
     const Step& s = p_.steps[i];
     const size_t in = s.operands[0].output, slot = s.made[0];
     Buffer& from = *f_.values[s.operands[in].node]->buffer.get();
-    const size_t bytes = bytes_of(p_.slots[slot], f_);
+    const size_t bytes = bytes_of(slot);
     if (!donate_ || !backend_.host() || from.borrowed() || bytes < KeptLayouts::kLeastBytes ||
         config::get().keep_layouts == 0 || !bind(i))
       return false;
@@ -359,7 +407,7 @@ class Run {
   void make(uint32_t slot, size_t step) {
     const Step& s = p_.steps[step];
     const Slot& what = p_.slots[slot];
-    const size_t bytes = bytes_of(what, f_);
+    const size_t bytes = bytes_of(slot);
     if (what.donor_slot >= 0) {
       buffers_[slot] = std::move(buffers_[static_cast<size_t>(what.donor_slot)]);
       address_[slot] = address_[static_cast<size_t>(what.donor_slot)];
@@ -387,7 +435,7 @@ class Run {
     for (size_t i = together[step].first; i < p_.steps.size(); ++i)
       for (const uint32_t s : p_.steps[i].made) {
         if (scratch[s] || arguments_->arena.has(s) || takes_input(s)) continue;
-        bytes[s] = bytes_of(p_.slots[s], f_);
+        bytes[s] = bytes_of(s);
       }
     for (size_t s = 0; s < buffers_.size(); ++s)
       if (buffers_[s]) {
@@ -395,7 +443,7 @@ class Run {
         has[s] = buffers_[s].get() == arena_.get() ? 0 : buffers_[s]->bytes();
       }
     bytes[slot] = Reserve::kHas;
-    has[slot] = bytes_of(p_.slots[slot], f_);
+    has[slot] = bytes_of(slot);
     Reserve plan;
     plan.plan(p_, step, together, bytes, has);
     if (arguments_->arena.bytes() && !arena_)
@@ -403,7 +451,7 @@ class Run {
     for (const Reserve::Fresh& f : plan.fresh()) {
       buffers_[f.slot] = BufferRef::allocate(backend_, f.bytes);
       address_[f.slot] = static_cast<char*>(buffers_[f.slot]->data());
-      arguments_->arena.note(f.slot, f.bytes);
+      if (p_.slots[f.slot].workspace_of == kNone) arguments_->arena.note(f.slot, f.bytes);
     }
     reserve_ = std::move(plan);
   }
@@ -426,15 +474,30 @@ class Run {
       }
     }
   }
-  bool takes_input(uint32_t slot) const {
+  bool takes_input(uint32_t slot) {
     const Slot& what = p_.slots[slot];
     return donate_ && what.donor_input != kNone && f_.is_sole_owner(what.donor_input) &&
-           takes_all(what.donor_input, bytes_of(what, f_));
+           takes_all(what.donor_input, bytes_of(slot));
   }
   /// After the last step that reads the slot.
   void release(uint32_t slot) {
     if (!reserve_.is_handed_on(slot)) buffers_[slot].reset();
   }
+  /// Of work memory: as it was when it was first asked for in this run, for threads may come and go.
+  size_t bytes_of(uint32_t slot) {
+    const Slot& s = p_.slots[slot];
+    if (s.workspace_of == kNone) [[likely]]
+      return static_cast<size_t>(numel(f_.values[s.node]->shape)) * size_of(s.dtype);
+    return workspace(slot, [&] { return slot_bytes(p_, slot, f_); });
+  }
+  /// `ask`: for the bytes, the first time.
+  template <class Ask>
+  size_t workspace(uint32_t slot, Ask&& ask) {
+    f_.workspaces.resize(p_.slots.size(), kUnasked);
+    size_t& bytes = f_.workspaces[slot];
+    return bytes == kUnasked ? bytes = ask() : bytes;
+  }
+  static constexpr size_t kUnasked = SIZE_MAX;
   void allocate(uint32_t slot) {
     Arena& arena = arguments_->arena;
     if (arena.has(slot)) {
@@ -443,12 +506,12 @@ class Run {
       address_[slot] = static_cast<char*>(arena_->data()) + arena.offset(slot);
       return;
     }
-    const size_t bytes = bytes_of(p_.slots[slot], f_);
+    const size_t bytes = bytes_of(slot);
     if (const uint32_t dead = reserve_.ancestor(slot); dead != kNone && buffers_[dead])
       buffers_[slot] = std::move(buffers_[dead]);
     else buffers_[slot] = BufferRef::allocate(backend_, bytes);
     address_[slot] = static_cast<char*>(buffers_[slot]->data());
-    arena.note(slot, bytes);
+    if (p_.slots[slot].workspace_of == kNone) arena.note(slot, bytes);
   }
   bool takes_all(uint32_t input, size_t bytes) const {
     const Node& n = *f_.values[input];
@@ -465,7 +528,7 @@ class Run {
     const Binding& from = s.initial_from;
     const char* data =
         from.slot >= 0 ? address_[static_cast<size_t>(from.slot)] : f_.values[from.node]->data();
-    backend_.copy(address_[slot], data, bytes_of(p_.slots[slot], f_));
+    backend_.copy(address_[slot], data, bytes_of(slot));
   }
 
   /// Words of a launch, which may change them.

@@ -4,8 +4,9 @@
 
 namespace lazy::jit {
 
-/// Runs the program: afterwards every output of the captured graph has its buffer. Throws what allocation or
-/// a kernel throws; then no node was changed, but inputs that were overwritten are marked `lost`.
+/// Runs the program: afterwards every output of the captured graph has its buffer. Throws what allocation, a
+/// kernel or a call throws. Then no node was changed, but inputs that were overwritten are marked `lost`, and
+/// what must not run twice and has run stands: the nodes in CapturedGraph::stands have their values.
 void run(const Program&, CapturedGraph&, Backend&);
 
 }  // namespace lazy::jit

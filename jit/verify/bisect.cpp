@@ -54,15 +54,12 @@ class Bisection {
     std::vector<Node*> nodes;
     for (const Node* n : part.ops) {
       std::vector<Handle> operands;
-      uint8_t inputs = 0;
       for (int i = 0; i < n->arity; ++i) {
         const auto inner = copies.find(n->operand[i]);
         operands.push_back(inner != copies.end() ? handle_of(inner->second)
                                                  : in_reach_of(backend_, input(n->operand[i])));
-        if (inner == copies.end()) inputs |= static_cast<uint8_t>(1u << i);
       }
       Node* const copy = new_recipe(*n, operands);
-      copy->input_mask = inputs;
       nodes.push_back(copy);
       copies.emplace(n, copy);
       if (part.all_kept || n == wrong_) {
@@ -93,7 +90,7 @@ class Bisection {
     for (size_t i = ops.size(); i-- > 0;) {
       if (!reached.contains(ops[i])) continue;
       kept.push_back(ops[i]);
-      reached.insert(ops[i]->operand, ops[i]->operand + ops[i]->arity);
+      reached.insert(ops[i]->operand.begin(), ops[i]->operand.begin() + ops[i]->arity);
     }
     std::reverse(kept.begin(), kept.end());
     return kept;

@@ -1,9 +1,11 @@
 #include "jit/verify/verify.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <unordered_map>
 
 #include "jit/backend/registry.hpp"
+#include "jit/calls/call.hpp"
 #include "jit/verify/bisect.hpp"
 #include "jit/verify/verify_values.hpp"
 #include "support/log.hpp"
@@ -57,6 +59,26 @@ std::vector<Handle> operands_of(const Node& n, const Values& values) {
   return r;
 }
 
+/// The op's value on these operands' values, run alone on a backend; of a call's output with its call.
+Handle alone(const Node& n, const Values& values, Backend& backend) {
+  if (n.op != Op::part) return run_alone(n, operands_of(n, values), backend);
+  return run_part_alone(n, operands_of(*n.operand[0], values), backend);
+}
+
+/// An output of a call that can't be run again to compare: what it gave is taken to be right.
+bool is_given(const Node& n) {
+  if (n.op != Op::part) return false;
+  const CallDefinition& d = n.operand[0]->call->definition();
+  return d.runs_once() || d.has(call_trait::kVaries);
+}
+
+/// The value itself as what is expected of it.
+Handle as_it_is(const Node& n) {
+  Node* const own = const_cast<Node*>(&n);
+  own->counts.fetch_add(Node::kHandle, std::memory_order_relaxed);
+  return Handle::adopt(own);
+}
+
 /// Returns whether the device promises the bits that its ops give one by one.
 bool exact_when_fused(const CapturedGraph& f, const Backend& device) {
   const config::Values& settings = config::get();
@@ -81,11 +103,16 @@ Finding unfused(const CapturedGraph& f, const Trusts& trusts, Backend& device, B
   const bool exact = exact_when_fused(f, device);
   double chain = 1;
   for (const Node* n : f.taken) {
-    const std::vector<Handle> operands = operands_of(*n, values);
-    const Handle here = values.emplace(n, run_alone(*n, operands, device)).first->second;
+    if (n->op == Op::call) continue;
+    if (is_given(*n)) {
+      values.emplace(n, as_it_is(*n));
+      continue;
+    }
+    const Handle here = alone(*n, values, device), there = r.alone ? Handle() : alone(*n, values, reference);
+    values.emplace(n, here);
     chain += 1;
     if (!r.alone) {
-      const Difference d = compare(*here.get(), *run_alone(*n, operands, reference).get(), unit_of(n->dtype));
+      const Difference d = compare(*here.get(), *there.get(), unit_of(n->dtype));
       if (d.at >= 0 && d.units > kUnitsOfOneOp) r.alone = n, r.of_alone = d;
     }
     const Trust& trust = trusts.at(n);
@@ -110,10 +137,10 @@ void verify(const Program&, const CapturedGraph& f, const Site& site) {
   const auto trust_of = [&](const Node& n) {
     Trust t;
     bool inexact = false;
-    DType operand = n.dtype;
-    for (int i = 0; i < n.arity; ++i) {
-      operand = i == 0 ? n.operand[i]->dtype : operand;
-      const auto o = trust.find(n.operand[i]);
+    const Node& reads = n.op == Op::part ? *n.operand[0] : n;
+    const DType operand = reads.arity > 0 ? reads.operand[0]->dtype : n.dtype;
+    for (int i = 0; i < reads.arity; ++i) {
+      const auto o = trust.find(reads.operand[i]);
       if (o == trust.end()) continue;
       t.jumps |= o->second.jumps;
       t.unit = std::max(t.unit, o->second.unit);
@@ -124,14 +151,15 @@ void verify(const Program&, const CapturedGraph& f, const Site& site) {
     return t;
   };
   for (const Node* n : f.taken) {
-    values.emplace(n, run_alone(*n, operands_of(*n, values), reference));
+    if (n->op == Op::call) continue;
+    if (is_given(*n) && !n->buffer) return;  // what reads it can't be checked
+    values.emplace(n, is_given(*n) ? as_it_is(*n) : alone(*n, values, reference));
     const Trust t = trust.emplace(n, trust_of(*n)).first->second;
     chain += 1;
     if (!n->buffer || wrong) continue;
     // Where errors may have become anything the fused value says nothing: then the op is judged alone.
-    const Handle alone = t.jumps ? run_alone(*n, operands_of(*n, values), device) : Handle();
-    const Difference d =
-        compare(t.jumps ? *alone.get() : *n, *values.at(n).get(), is_float(n->dtype) ? t.unit : 0);
+    const Handle judged = t.jumps && !is_given(*n) ? alone(*n, values, device) : as_it_is(*n);
+    const Difference d = compare(*judged.get(), *values.at(n).get(), is_float(n->dtype) ? t.unit : 0);
     if (d.at >= 0 && d.units > kUnitsOfOneOp * chain) {
       worst = d;
       wrong = n;
@@ -141,7 +169,8 @@ void verify(const Program&, const CapturedGraph& f, const Site& site) {
   const Finding found = unfused(f, trust, device, reference);
   if (!found.alone && !found.fused) return;  // rounding errors that grew
   metric::add(Counter::verify_failures);
-  if (f.verify == config::Verify::bisect)
+  const bool calls = std::any_of(f.taken.begin(), f.taken.end(), [](auto* n) { return n->op == Op::call; });
+  if (f.verify == config::Verify::bisect && !calls)  // which its C++ can't record
     bisect(f, *wrong, values, trust.at(wrong).jumps, trust.at(wrong).unit, site);
   std::string text = "LAZY_VERIFY: flush at " + to_string(site) + ": value of " + name_of(wrong->op) +
                      " recorded at " + to_string(wrong->site) + " is " + value_text(worst.got) +

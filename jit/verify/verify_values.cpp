@@ -136,25 +136,44 @@ Node* new_recipe(const Node& recipe, const std::vector<Handle>& operands) {
   n->steps = recipe.steps;
   n->axes = recipe.axes;
   n->scalar = recipe.scalar;
+  n->call = recipe.call;
+  n->operand.reserve(static_cast<int>(operands.size()));
   for (const Handle& h : operands) {
     add_reference(h.get());
     n->operand[n->arity] = h.get();
-    n->input_mask |= static_cast<uint8_t>(1u << n->arity++);
+    const bool recipe_too = !h->buffer && h->op != Op::constant && h->op != Op::iota;
+    if (!recipe_too) n->operand.mark_input(n->arity);
+    ++n->arity;
   }
   return n;
+}
+
+/// Runs nodes that are in no graph; the last one has its value then.
+static void run_apart(std::span<Node* const> nodes, Backend& backend) {
+  for (Node* n : nodes) n->device = backend.device();
+  CapturedGraph captured;
+  captured.build(nodes, backend.code_class());
+  run(*compile(captured, Variant::strict, backend), captured, backend);
+  nodes.back()->state.store(State::ready, std::memory_order_release);
 }
 
 Handle run_alone(const Node& recipe, const std::vector<Handle>& operands, Backend& backend) {
   std::vector<Handle> here;
   for (const Handle& h : operands) here.push_back(in_reach_of(backend, h));
   Node* n = new_recipe(recipe, here);
-  n->device = backend.device();
   const Handle handle = Handle::adopt(n);
-  CapturedGraph captured;
   Node* const one[] = {n};
-  captured.build(one, backend.code_class());
-  run(*compile(captured, Variant::strict, backend), captured, backend);
-  n->state.store(State::ready, std::memory_order_release);
+  run_apart(one, backend);
+  return handle;
+}
+
+Handle run_part_alone(const Node& part, const std::vector<Handle>& operands, Backend& backend) {
+  std::vector<Handle> here;
+  for (const Handle& h : operands) here.push_back(in_reach_of(backend, h));
+  const std::vector<Handle> call{Handle::adopt(new_recipe(*part.operand[0], here))};
+  const Handle handle = Handle::adopt(new_recipe(part, call));
+  Node* const both[] = {call[0].get(), handle.get()};
+  run_apart(both, backend);
   return handle;
 }
 

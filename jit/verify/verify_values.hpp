@@ -23,9 +23,11 @@ struct Difference {
 };
 Difference compare(const Node& got, const Node& expected, double unit);
 
-/// Returns a node with the same recipe on other operands, in no graph.
+/// Makes a node with the same recipe on other operands, in no graph. Those that are values are its inputs.
 Node* new_recipe(const Node& recipe, const std::vector<Handle>& operands);
 /// Runs the recipe of one node on given operand values, wherever they are. The result is a node of its own.
 Handle run_alone(const Node& recipe, const std::vector<Handle>& operands, Backend&);
+/// Likewise of one output of a call, on the call's operands.
+Handle run_part_alone(const Node& part, const std::vector<Handle>& operands, Backend&);
 
 }  // namespace lazy::jit

@@ -25,6 +25,7 @@ thread_local constinit Observing* observing = nullptr;
 Observing::Observing(Observer& o) noexcept : observer(o), outer(std::exchange(observing, this)) {}
 Observing::~Observing() { observing = outer; }
 
+void Observer::recorded_call(const RecordedCall&) {}
 void Observer::transferred(const Handle&, const Handle&, const Site&) {}
 void Observer::begins(const char*, std::span<const Handle* const>, const Site&) {}
 void Observer::ends(const char*, const Handle*) noexcept {}
@@ -35,6 +36,13 @@ void tell(const Recorded& r) {
 
 void tell_transferred(const Handle& from, const Handle& to, const Site& s) {
   each([&](Observer& o) { o.transferred(from, to, s); });
+}
+
+std::vector<Handle> record_call(const jit::CallSpec& spec, std::span<const Handle* const> operands,
+                                const Site& s) {
+  std::vector<Handle> outputs = jit::record_call(spec, operands, s);
+  if (observing) each([&](Observer& o) { o.recorded_call({spec, operands, outputs, s}); });
+  return outputs;
 }
 
 Handle iota(int axis, const Shape& shape, Device device, const Site& s) {

@@ -4,6 +4,7 @@
 #pragma once
 #include <initializer_list>
 #include <span>
+#include <vector>
 
 #include "jit/graph/record.hpp"
 
@@ -23,6 +24,14 @@ struct Recorded {
   const Site& site;
 };
 
+/// A call and its outputs, in order.
+struct RecordedCall {
+  const jit::CallSpec& spec;
+  std::span<const Handle* const> operands;
+  std::span<const Handle> outputs;
+  const Site& site;
+};
+
 /// Is told what a thread records, in order, each op once, after it was recorded. Ops that give back their
 /// operand (a reshape to the shape that it has) are none. Operands stay the nodes that they were, but the
 /// graph forgets what a value was made of once it is computed: who needs that keeps handles, and a handle
@@ -30,6 +39,8 @@ struct Recorded {
 class Observer {
  public:
   virtual void recorded(const Recorded&) = 0;
+  /// The same of a call (jit/calls/call.hpp): one op with all of its outputs.
+  virtual void recorded_call(const RecordedCall&);
   /// `to` is the value `from` on another device.
   virtual void transferred(const Handle& from, const Handle& to, const Site&);
   /// The ops up to the matching ends() make up one function of these operands (empty: left out). They nest.
@@ -76,6 +87,9 @@ inline Handle folded(Op op, std::initializer_list<const Handle*> operands, jit::
     tell({op, operands, attributes, result, s});
   return result;
 }
+
+/// Records a call; returns its outputs.
+std::vector<Handle> record_call(const jit::CallSpec&, std::span<const Handle* const> operands, const Site&);
 
 /// Makes a tensor whose every element is `value`.
 inline Handle constant(jit::Scalar value, DType t, const Shape& shape, Device device, const Site& s) {

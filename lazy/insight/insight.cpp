@@ -38,7 +38,7 @@ std::vector<ProgramInfo> programs() {
     i.guards = p.guards.size();
     i.code_bytes = p.code_bytes;
     i.compile_ns = p.compile_ns;
-    i.graph = jit::describe_key(h.key.data(), h.key.size());
+    i.graph = jit::describe_key(h.key);
     for (const jit::Guard& g : p.guards) i.guard_texts.push_back(describe(g));
     for (const jit::Step& s : p.steps) i.kernel_texts.push_back(s.text);
   }

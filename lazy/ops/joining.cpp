@@ -1,6 +1,8 @@
 #include "lazy/ops/joining.hpp"
 
-#include "jit/graph/record.hpp"
+#include <algorithm>
+
+#include "jit/calls/concat.hpp"
 #include "lazy/core/build.hpp"
 
 namespace lazy {
@@ -18,6 +20,33 @@ DType common_dtype(const char* op, const std::vector<Tensor>& xs, const Site& s)
   return t;
 }
 
+// So many parts are computed and copied in place by kernels of their own, which move memory faster than a
+// copy does; of more the program would grow too long.
+constexpr size_t kMostUpdates = 64;
+
+/// True if the parts are many, and at least half of them in memory anyway by then: one op copies all. Else
+/// what computes a part stores it into its place in the result.
+bool copies_all(const std::vector<Handle>& parts) {
+  if (parts.size() <= kMostUpdates || parts.size() > static_cast<size_t>(jit::kMostOperands)) return false;
+  const auto computed = std::count_if(parts.begin(), parts.end(), [](const Handle& p) {
+    const jit::Node* n = p.get();
+    while (n->op == jit::Op::reshape && !n->ready()) n = n->operand[0];
+    const jit::OpKind k = jit::kind_of(n->op);
+    return !n->ready() && (k == jit::OpKind::pointwise || k == jit::OpKind::view ||
+                           k == jit::OpKind::constant || k == jit::OpKind::iota);
+  });
+  return static_cast<size_t>(computed) * 2 <= parts.size();
+}
+
+Handle copied(const std::vector<Handle>& parts, int axis, const Site& s) {
+  std::vector<const Handle*> operands;
+  for (const Handle& p : parts)
+    if (p->shape[axis] != 0) operands.push_back(&p);
+  if (operands.size() < 2) return operands.empty() ? parts[0] : *operands[0];
+  const jit::calls::ConcatAttributes attributes{static_cast<uint8_t>(axis)};
+  return detail::record_call(jit::intern_call(jit::calls::kConcat, attributes), operands, s)[0];
+}
+
 /// `parts` have one shape but along the axis.
 Handle joined(const char* op, const std::vector<Handle>& parts, int axis, const Site& s) {
   Shape shape = parts[0]->shape;
@@ -25,6 +54,7 @@ Handle joined(const char* op, const std::vector<Handle>& parts, int axis, const 
   for (const Handle& p : parts) extent += p->shape[axis];
   shape[axis] = detail::narrow(op, "an extent of", extent, s);
   detail::check_countable(op, shape, s);
+  if (copies_all(parts)) return copied(parts, axis, s);
   Handle all = detail::constant(0, parts[0]->dtype, shape, parts[0], s);
   Dims start(shape.size(), 0);
   for (const Handle& p : parts) {

@@ -63,6 +63,9 @@ enum class Kind : uint8_t {
   convolve,   // axes: stride, padding, dilation of each spatial axis; flipped: channels last; keepdims:
               // depthwise
   attention,  // flipped: causal
+  sort,       // along axes[0]; keepdims: descending; flipped: the indices
+  join,       // r0, r1, r0 of one shape along axes[0]: stacked, of which the largest; flipped: one after the
+              // other, of which the first two thirds' larger ones
   assign,
   assign_mask,
   read,  // looks at register a here; the new register is another handle on it

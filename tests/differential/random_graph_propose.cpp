@@ -42,7 +42,7 @@ void Maker::propose() {
   s.dims = d;
   s.salt = r_();
   const auto rank = static_cast<int>(d.size());
-  switch (pick(41)) {
+  switch (pick(43)) {
     case 0: input(random_dims(5)); return;
     case 1: {
       s.operand[0] = -1;
@@ -222,6 +222,20 @@ void Maker::propose() {
         s.operand[1] = count() - 1;
         s.flipped = chance(2);
       }
+      break;
+    case 41:
+      if (rank == 0) return;
+      s.kind = Kind::sort;
+      s.axes = {pick(rank)};
+      s.keepdims = chance(2);
+      s.flipped = chance(2);
+      break;
+    case 42:
+      if (rank == 0 || rank == kMaxRank || !input(d, static_cast<int>(dtype(a)))) return;
+      s.kind = Kind::join;
+      s.operand[1] = count() - 1;
+      s.axes = {pick(rank)};
+      s.flipped = chance(2);
       break;
   }
   add(std::move(s));

@@ -174,6 +174,13 @@ Tensor Machine::sliced(const Statement& s, Tensor& x, const Tensor* value) {
   return x;
 }
 
+static Tensor joined(const Tensor& a, const Tensor& b, int axis, bool concatenated) {
+  if (!concatenated) return max(stack({a, b, a}, axis), {axis});
+  const Tensor all = swapaxes(concat({a, b, a}, axis), 0, axis);
+  const int64_t n = a.shape()[axis];
+  return swapaxes(maximum(all(slice(0, n)), all(slice(n, 2 * n))), 0, axis);
+}
+
 Tensor Machine::make(const Statement& s) {
   const auto reg = [&](int i) -> const Tensor& { return registers_[static_cast<size_t>(s.operand[i])]; };
   Shape shape;
@@ -230,6 +237,11 @@ Tensor Machine::make(const Statement& s) {
       else x(reg(1)) = static_cast<int>(r() % 5);
       return x;
     }
+    case Kind::sort: {
+      const Sorted both = sort(reg(0), s.axes[0], s.keepdims);
+      return s.flipped ? both.indices : both.values;
+    }
+    case Kind::join: return joined(reg(0), reg(1), s.axes[0], s.flipped);
     case Kind::read: read(s.operand[0]); return reg(0);
   }
   return {};

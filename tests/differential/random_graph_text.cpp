@@ -85,6 +85,12 @@ std::string expression(const Statement& s) {
     case Kind::attention:
       return call("scaled_dot_product_attention",
                   ", " + reg(1) + ", " + reg(2) + (s.flipped ? ", {}, true" : ""));
+    case Kind::sort:
+      return call("sort", ", " + std::to_string(s.axes[0]) + (s.keepdims ? ", descending" : "")) +
+             (s.flipped ? ".indices" : ".values");
+    case Kind::join:
+      return (s.flipped ? "halves of concat({" : "max of stack({") + reg(0) + ", " + reg(1) + ", " + reg(0) +
+             "}, " + std::to_string(s.axes[0]) + ")";
     case Kind::assign:
       return "copy of " + reg(0) + " with " + index(s) + (s.flipped ? " += " : " = ") + reg(1);
     case Kind::assign_mask:

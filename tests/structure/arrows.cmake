@@ -2,12 +2,12 @@
 cmake_minimum_required(VERSION 3.25)
 set(rooms
     support cache
-    jit/core jit/ir jit/backend jit/graph jit/key jit/passes jit/plan jit/plan/tiling jit/lower jit/observe jit/compile jit/run
+    jit/core jit/ir jit/backend jit/graph jit/calls jit/key jit/passes jit/plan jit/plan/tiling jit/lower jit/observe jit/compile jit/run
     jit/verify jit/flush
     backends/reference backends/vector backends/vector/vecmath backends/cpu/machine backends/cpu/packing backends/cpu/emitter
-    backends/cpu/memory backends/cpu/debug backends/cpu/threads backends/cpu backends/cuda/api
+    backends/cpu/memory backends/cpu/debug backends/cpu/threads backends/cpu/calls backends/cpu backends/cuda/api
     backends/cuda/emitter backends/cuda
-    lazy/core lazy/ops lazy/indexing lazy/nn/functional lazy/insight lazy)
+    lazy/core lazy/ops lazy/indexing lazy/linalg lazy/nn/functional lazy/insight lazy)
 # Rooms that know nothing of each other, though one comes first in the list.
 set(apart "backends/vector.* backends/reference" "backends/cuda.* backends/reference" "backends/cuda.* backends/cpu")
 

@@ -44,10 +44,12 @@ KernelText text_of_rows(const jit::StoredProgram& s, size_t tile_group) {
   return t;
 }
 
-std::string settings(uint32_t word) {  // word 0 of a key: jit/key/captured_graph.cpp
+std::string settings(uint32_t word) {
   constexpr const char* dynamic[] = {"auto", "always", "never", "?"};
-  return std::string("LAZY_EXACT_CASTS=") + (word & 1 ? "on" : "off") +
-         " LAZY_DYNAMIC=" + dynamic[word >> 1 & 3] + " LAZY_FP_CONTRACT=" + (word >> 3 & 1 ? "on" : "off");
+  const auto s = jit::KeySettings::of(word);
+  return std::string("LAZY_EXACT_CASTS=") + (s.exact_casts ? "on" : "off") +
+         " LAZY_DYNAMIC=" + dynamic[static_cast<int>(s.dynamic)] +
+         " LAZY_FP_CONTRACT=" + (s.fp_contract ? "on" : "off");
 }
 
 }  // namespace
@@ -67,7 +69,7 @@ int show(const Common& c, const std::string& id) {
     throw IndexError(found->id + " is no program of this build: " + name_of(found->kind));
   const jit::StoredProgram& s = found->program;
   const jit::Program& p = s.program;
-  const auto trace = jit::describe_key(s.key.data(), s.key.size());
+  const auto trace = jit::describe_key(s.key);
   if (c.json) {
     Json j{{"key", found->id},
            {"pack", found->pack},
@@ -81,7 +83,9 @@ int show(const Common& c, const std::string& id) {
     for (const jit::Guard& g : p.guards) j["guards"].push_back(describe(g));
     j["steps"] = Json::array();
     for (size_t i = 0; i < p.steps.size(); ++i)
-      j["steps"].push_back({{"kernel", s.kernel_of[i]}, {"text", p.steps[i].text}});
+      if (p.steps[i].call.spec)
+        j["steps"].push_back({{"call", p.steps[i].call.spec->name()}, {"text", p.steps[i].text}});
+      else j["steps"].push_back({{"kernel", s.kernel_of[i]}, {"text", p.steps[i].text}});
     j["tile_groups"] = Json::array();
     for (const jit::TileGroup& b : p.tile_groups) j["tile_groups"].push_back(describe(b));
     j["kernels"] = Json::array();
@@ -105,7 +109,8 @@ int show(const Common& c, const std::string& id) {
   for (const jit::Guard& g : p.guards) std::printf("  %s\n", describe(g).c_str());
   std::printf("\nsteps\n");
   for (size_t i = 0; i < p.steps.size(); ++i)
-    std::printf("  %zu: kernel %u, %s\n", i, s.kernel_of[i], p.steps[i].text.c_str());
+    if (p.steps[i].call.spec) std::printf("  %zu: %s\n", i, p.steps[i].text.c_str());
+    else std::printf("  %zu: kernel %u, %s\n", i, s.kernel_of[i], p.steps[i].text.c_str());
   for (const jit::TileGroup& b : p.tile_groups) std::printf("  %s\n", describe(b).c_str());
   for (size_t i = 0; i < s.kernels.size(); ++i) {
     const KernelText t = text_of(s.kernels[i], s.target);

@@ -39,7 +39,7 @@ class Finder {
   // Parallel dimensions, outermost first; of a contraction its batch dimensions, then rows and columns.
   std::vector<Outer> outer_of(const Step& s) const {
     std::vector<Outer> outer;
-    if (s.has_initial) return outer;
+    if (s.has_initial || s.call.spec) return outer;
     for (size_t d = 0; d < s.dims.size(); ++d) {
       if (s.axis_of[d] == s.sequential) continue;
       if (s.dims[d].node == kNone) break;

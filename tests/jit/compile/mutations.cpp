@@ -11,7 +11,7 @@
 #include "cache/store.hpp"
 #include "jit/compile/disk.hpp"
 #include "jit/compile/rebuild.hpp"
-#include "jit/graph/recordable.hpp"
+#include "jit/key/recordable.hpp"
 #include "tests/common/asked.hpp"
 #include "tests/common/fresh.hpp"
 

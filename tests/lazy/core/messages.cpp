@@ -116,6 +116,9 @@ BOOST_AUTO_TEST_CASE(of_one_empty_tensor) {
   NAMES(any, nothing);
   NAMES(all, nothing);
   NAMES(argmax, nothing);
+  NAMES(sort, nothing);
+  NAMES(argsort, nothing);
+  NAMES(cholesky, nothing);
   NAMES(argmin, nothing);
   NAMES(logsumexp, nothing);
   NAMES(count_nonzero, nothing);
@@ -400,6 +403,8 @@ BOOST_AUTO_TEST_CASE(of_axes) {
   NAMES(logsumexp, x, 7);
   NAMES(count_nonzero, x, 7);
   NAMES(argmax, x, 7);
+  NAMES(sort, x, 7);
+  NAMES(argsort, x, 7);
   NAMES(argmin, x, 7);
   NAMES(cumsum, x, 7);
   NAMES(cumulative_sum, x, 7);

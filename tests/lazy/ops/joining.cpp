@@ -1,5 +1,6 @@
 #include "lazy/ops/joining.hpp"
 
+#include "support/config.hpp"
 #include "tests/common/check.hpp"
 
 using namespace lazy;
@@ -41,6 +42,56 @@ BOOST_AUTO_TEST_CASE(stacking) {
   THROWS(ShapeError, stack({a, arange(4)}), "stack: shapes [3] and [4] differ");
   THROWS(ShapeError, stack({}), "stack: expected at least one tensor");
   BOOST_CHECK_THROW(stack({a, b}, 2), IndexError);
+}
+
+BOOST_AUTO_TEST_CASE(one_op_whatever_the_number_of_parts) {
+  for (const int n : {2, 8, 64, 1000})
+    for (const bool computed : {false, true}) {
+      std::vector<Tensor> parts;
+      for (int i = 0; i < n; ++i) {
+        parts.push_back(full({1 + i % 3, 2}, i).copy());
+        parts.back().eval();
+        if (computed && i % 4) parts.back() = parts.back() * 2;
+      }
+      reset_metrics();
+      const Tensor all = concat(parts);
+      const std::vector<double> v = astype(all, float64).to_vector<double>();
+      size_t at = 0;
+      bool right = true;
+      for (int i = 0; i < n; ++i)
+        for (int k = 0; k < 2 * (1 + i % 3); ++k) right &= v[at++] == i * (computed && i % 4 ? 2 : 1);
+      BOOST_TEST((right && at == v.size()));
+      if (!computed && n > 64)
+        BOOST_TEST(metrics().calls + metrics().call_fallbacks == 1u);  // a GPU has none
+    }
+}
+
+BOOST_AUTO_TEST_CASE(every_element_size_axis_and_thread) {
+  for (int t = 0; t < kDTypeCount; ++t)
+    for (int axis = 0; axis < 3; ++axis)
+      for (const int64_t n : {1, 2, 3, 40}) {
+        Shape a{5, 7, 4}, b = a;
+        a[axis] = n, b[axis] = n + 1;
+        const auto type = static_cast<DType>(t);
+        const Tensor x = astype(arange(numel(a)) % 2, type).reshape(a).copy(),
+                     y = astype(arange(numel(b)) % 3, type).reshape(b).copy();
+        x.eval(), y.eval();
+        const Tensor all = swapaxes(concat({x, y, x}, axis), 0, axis);
+        equal(all(slice(0, n)), type, swapaxes(x, 0, axis).shape(),
+              astype(swapaxes(x, 0, axis), float64).to_vector<double>());
+        equal(all(slice(n, 2 * n + 1)), type, swapaxes(y, 0, axis).shape(),
+              astype(swapaxes(y, 0, axis), float64).to_vector<double>());
+      }
+  const Tensor large = arange(0, 300000, 1, float32).copy();
+  large.eval();
+  for (const char* threads : {"1", "3"}) {
+    const config::Override number("LAZY_NUM_THREADS", threads);
+    const Tensor flat = concat({large, large, large}), rows = stack({large, large}, 1);
+    BOOST_TEST(flat(899999).item<float>() == 299999.f);
+    BOOST_TEST(flat(300000).item<float>() == 0.f);
+    BOOST_TEST(sum(rows(_, 0) != rows(_, 1)).item<int64_t>() == 0);
+    BOOST_TEST(rows(299999, 1).item<float>() == 299999.f);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,9 +1,10 @@
-#include "jit/graph/recordable.hpp"
+#include "jit/key/recordable.hpp"
 
 #include <algorithm>
 
 #include "jit/core/rules.hpp"
 #include "jit/graph/layout.hpp"
+#include "support/error.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -151,12 +152,44 @@ bool reachable(const Node& n) {
   return !(Layout{n.shape, n.strides, 0}.is_contiguous());
 }
 
+/// The outputs of a call node; false if it doesn't take its operands.
+bool outputs_of(const Node& call, std::vector<CallOutput>& out) {
+  if (!call.call || call.arity < call.call->tokens()) return false;
+  std::vector<Meta> operands;
+  for (int i = 0; i < call.arity - call.call->tokens(); ++i)
+    operands.push_back({call.operand[i]->dtype, call.operand[i]->shape});
+  try {
+    out = infer_outputs(*call.call, operands);
+  } catch (const Error&) { return false; }
+  return true;
+}
+
+bool is_token(const Node& n) { return n.dtype == DType::uint8 && n.shape == Shape{0}; }
+
+bool called(const Node& n) {
+  std::vector<CallOutput> outputs;
+  if (!outputs_of(n, outputs) || !is_token(n)) return false;
+  return n.call->tokens() == 0 || is_token(*n.operand[n.arity - 1]);
+}
+
 }  // namespace
+
+bool meta_of_part(const Node& part, Meta& m) {
+  if (part.arity != 1 || part.axes.size() != 1 || part.operand[0]->op != Op::call) return false;
+  std::vector<CallOutput> outputs;
+  if (!outputs_of(*part.operand[0], outputs) || part.axes[0] >= static_cast<int64_t>(outputs.size()))
+    return false;
+  m = outputs[static_cast<size_t>(part.axes[0])].meta;
+  return true;
+}
 
 bool recordable(const Node& n) {
   for (int64_t e : n.shape)
     if (e < 0) return false;
-  if (!countable(n.shape) || n.arity != row_of(n.op).arity || (n.arity > 0 && !same_types(n))) return false;
+  if (!countable(n.shape)) return false;
+  if (n.op != Op::call && n.op != Op::part &&
+      (n.arity != row_of(n.op).arity || (n.arity > 0 && !same_types(n))))
+    return false;
   switch (kind_of(n.op)) {
     case OpKind::input: return reachable(n);
     case OpKind::constant: return n.axes.empty();
@@ -166,6 +199,11 @@ bool recordable(const Node& n) {
     case OpKind::scan: return one_axis(n);
     case OpKind::contract: return n.axes.empty() && product(n);
     case OpKind::update: return n.axes.empty() && updated(n);
+    case OpKind::call: return called(n);
+    case OpKind::part: {
+      Meta m;
+      return meta_of_part(n, m) && n.shape == m.shape && n.dtype == m.dtype;
+    }
     case OpKind::view: break;
   }
   switch (n.op) {

@@ -1,0 +1,11 @@
+// The library's own calls: one file each beside this one.
+#pragma once
+#include "jit/calls/cholesky.hpp"
+#include "jit/calls/concat.hpp"
+#include "jit/calls/sort.hpp"
+
+namespace lazy::jit {
+
+inline constexpr const CallDefinition* kBuiltInCalls[] = {&calls::kSort, &calls::kConcat, &calls::kCholesky};
+
+}  // namespace lazy::jit

@@ -1,0 +1,185 @@
+// Calls: ops that are no loop nests, as sorting, a factorisation or an exchange between processes.
+//
+// A CallDefinition is what a call's name stands for; there is one for each name, static. With attributes
+// (bytes that are part of the key) it makes a CallSpec. A node of op `call` has a spec and any number of
+// operands; its outputs are nodes of op `part`, each of the call and a number. The call node's own value is
+// its token: no bytes, there once the call has run.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "jit/core/dtype.hpp"
+#include "jit/core/shape.hpp"
+#include "support/site.hpp"
+
+namespace lazy::jit {
+
+class Backend;
+class CallSpec;
+class Handle;
+struct Node;
+
+/// What is known of an operand or output before there are values.
+struct Meta {
+  DType dtype{};
+  Shape shape;
+};
+
+/// An output as infer() states it. Each dimension whose extent is always that of an operand's says so: what
+/// is computed from both is fused as if they had one shape.
+struct CallOutput {
+  Meta meta;
+  struct Tie {
+    int16_t operand = -1;  // none
+    int8_t dim = 0;
+  };
+  std::array<Tie, kMaxRank> tied{};
+
+  /// An output of the shape of an operand.
+  static CallOutput like(int operand, const Meta& of, DType dtype);
+};
+
+/// One run of a call. All memory is row-major without gaps, of the backend that runs it.
+struct CallRun {
+  const CallSpec& spec;
+  Backend& backend;
+  std::span<const Meta> operands, outputs;
+  const char* const* in;  // by operand
+  char* const* out;       // by output; null: nobody reads it
+  char* workspace;        // uninitialised, `workspace_bytes` as CallKernel::workspace said
+  size_t workspace_bytes;
+  const Site& site;  // the line that recorded the call: errors are thrown with it
+};
+
+/// A call that a backend runs. Immutable; run from any thread.
+class CallKernel {
+ public:
+  virtual ~CallKernel() = default;
+  /// Bytes of work memory for a run.
+  virtual size_t workspace(std::span<const Meta> /*operands*/, std::span<const Meta> /*outputs*/) const {
+    return 0;
+  }
+  /// Fills the outputs that are not null. On the CPU it returns when its stores are visible to the caller;
+  /// elsewhere it comes after all that was launched before, and before all that is launched later. May use
+  /// Backend::for_each. Extents may be 0. What it throws the flush throws, and its nodes are pending again.
+  virtual void run(const CallRun&) const = 0;
+  /// A line for people.
+  virtual std::string schedule() const = 0;
+};
+
+/// Bits of CallDefinition::traits.
+namespace call_trait {
+/// It does something else than making its outputs: never dropped, run once, after all effects of its stream
+/// that the thread recorded before.
+inline constexpr uint32_t kEffect = 1;
+/// Its outputs are never computed twice, and never left out of a flush.
+inline constexpr uint32_t kNoRecompute = 2;
+/// Equal operands need not give equal outputs: not merged with another, not compared by LAZY_VERIFY.
+inline constexpr uint32_t kVaries = 4;
+/// It throws nothing but what a lack of memory or a failing device throws, so inputs may be overwritten
+/// before.
+inline constexpr uint32_t kNoThrow = 8;
+/// It runs on the host whatever the device; no backend is asked for it.
+inline constexpr uint32_t kHostOnly = 16;
+}  // namespace call_trait
+
+/// What differentiates a call, once there is something to ask for it: from the spec, its operands, its
+/// outputs and the outputs' gradients to the operands' gradients (an empty handle: none).
+using CallVjp = std::vector<Handle> (*)(const CallSpec&, std::span<const Handle> operands,
+                                        std::span<const Handle> outputs, std::span<const Handle> gradients,
+                                        const Site&);
+
+/// What a name stands for. Static; functions that are null have the default said.
+struct CallDefinition {
+  const char* name;     // unique; letters, digits, '_' and '.'
+  uint32_t traits = 0;  // of call_trait
+  /// The outputs, from operands of any extents. Throws ShapeError or DtypeError for what the call doesn't
+  /// take: operands of a key from disk may be anything.
+  std::vector<CallOutput> (*infer)(const CallSpec&, std::span<const Meta> operands);
+  /// What the call means, in plain C++, on host memory: the reference. Must not be null where there is no
+  /// fallback.
+  void (*run)(const CallRun&) = nullptr;
+  /// Bytes of work memory of `run`. Null: 0.
+  size_t (*workspace)(const CallSpec&, std::span<const Meta> operands) = nullptr;
+  /// The operand whose memory the output may take over where nobody reads it later, element on element; -1:
+  /// none. Null: none for all.
+  int (*in_place)(const CallSpec&, int output) = nullptr;
+  /// Which effects keep their order among each other: a communicator's number. Null: 0 for all.
+  int (*stream)(const CallSpec&) = nullptr;
+  /// Records ordinary ops in its place, for a backend that has no kernel of its own. Null: it runs on the
+  /// host.
+  std::vector<Handle> (*fallback)(const CallSpec&, std::span<const Handle* const> operands,
+                                  const Site&) = nullptr;
+  CallVjp vjp = nullptr;  // null: no derivative
+  /// The attributes for people. Null: nothing is said of them.
+  std::string (*describe)(std::string_view attributes) = nullptr;
+
+  bool has(uint32_t trait) const { return (traits & trait) != 0; }
+  bool runs_once() const { return has(call_trait::kEffect | call_trait::kNoRecompute); }
+};
+
+/// A definition with attributes. Interned: equal ones have one address, for as long as the process lives.
+class CallSpec {
+ public:
+  CallSpec(const CallDefinition& d, std::string identity)
+      : definition_(&d), identity_(std::move(identity)), name_bytes_(std::strlen(d.name)) {}
+
+  const CallDefinition& definition() const { return *definition_; }
+  const char* name() const { return definition_->name; }
+  std::string_view attributes() const { return std::string_view(identity_).substr(name_bytes_ + 1); }
+  /// Name, a zero, attributes: what keys have of it.
+  const std::string& identity() const { return identity_; }
+  /// How many of a node's last operands are tokens, not the call's own.
+  int tokens() const { return definition_->has(call_trait::kEffect) ? 1 : 0; }
+  int stream() const { return definition_->stream ? definition_->stream(*this) : 0; }
+  /// The attributes as the struct that intern_call() was given; another one's bytes read as a fresh T.
+  template <class T>
+  T as() const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T v{};
+    if (attributes().size() == sizeof v) std::memcpy(&v, attributes().data(), sizeof v);
+    return v;
+  }
+
+ private:
+  const CallDefinition* definition_;
+  std::string identity_;
+  size_t name_bytes_;
+};
+/// "sort(axis=1)"
+std::string describe(const CallSpec&);
+
+/// Makes a definition known by its name, so that programs on disk may have it, for good. The library's own
+/// are known. Throws Error if another definition has the name.
+void register_call(const CallDefinition&);
+/// Null if there is none.
+const CallDefinition* find_call(std::string_view name);
+/// Throws Error for more attributes than a key takes.
+const CallSpec& intern_call(const CallDefinition&, std::string_view attributes);
+/// `attributes` is a struct without padding: its bytes are in the key.
+template <class T>
+const CallSpec& intern_call(const CallDefinition& d, const T& attributes) {
+  static_assert(std::is_trivially_copyable_v<T> && std::has_unique_object_representations_v<T>);
+  return intern_call(d, std::string_view(reinterpret_cast<const char*>(&attributes), sizeof attributes));
+}
+/// What a key says of a call, for people.
+std::string call_text(std::string_view name, std::string_view attributes);
+
+/// The outputs of a call on these operands: infer().
+std::vector<CallOutput> infer_outputs(const CallSpec&, std::span<const Meta> operands);
+
+/// True of a call that no flush may leave out or run again.
+bool is_run_once(const Node& call);
+
+/// What runs the call on a backend: its own kernel, else the definition's `run` where the host's memory is,
+/// else a transfer to the host and back. Throws CompileError if there is none.
+std::shared_ptr<const CallKernel> call_kernel_for(const CallSpec&, Backend&);
+
+}  // namespace lazy::jit

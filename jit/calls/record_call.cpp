@@ -1,0 +1,113 @@
+// Recording calls: a node of op call, and one of op part for each of its outputs, right behind it.
+#include "jit/backend/registry.hpp"
+#include "jit/calls/call.hpp"
+#include "jit/graph/recording.hpp"
+#include "support/config.hpp"
+#include "support/error.hpp"
+#include "support/log.hpp"
+#include "support/metrics.hpp"
+
+namespace lazy::jit {
+namespace {
+
+std::vector<CallOutput> outputs_of(const CallSpec& spec, std::span<const Handle* const> operands,
+                                   const Site& site) {
+  std::vector<Meta> metas;
+  for (const Handle* o : operands) metas.push_back({(*o)->dtype, (*o)->shape});
+  return located<ShapeError>(
+      site, [&] { return located<DtypeError>(site, [&] { return spec.definition().infer(spec, metas); }); });
+}
+
+/// True if the call is to be recorded as its fallback's ops on that device.
+bool falls_back(const CallSpec& spec, Device device, const Site& site) {
+  if (!spec.definition().fallback) return false;
+  Backend& backend = backend_of(device, site);
+  if (backend.make_call(spec) || (backend.host() && spec.definition().run)) return false;
+  metric::add(Counter::call_fallbacks);
+  if (logging::enabled(logging::Channel::device))
+    logging::print(logging::Channel::device, "%s at %s: %s has no kernel for it, its fallback is recorded",
+                   describe(spec).c_str(), lazy::to_string(site).c_str(), backend.name());
+  return true;
+}
+
+/// The value that an effect comes after: the token of the one before it in its stream, or nothing to wait
+/// for.
+Handle token_before(Graph& graph, int stream, Device device, const Site& site) {
+  if (const Handle* before = graph.last_effect(stream)) {
+    const Handle* one[] = {before};
+    if ((*before)->device != device) evaluate(one, Cause::eval, site);
+    if (!(*before)->ready()) return *before;
+  }
+  return constant(Scalar{}, DType::uint8, Shape{0}, device, site);
+}
+
+Handle make_part(Graph& graph, Node* call, int output, const Meta& meta, const Site& site) {
+  Node* const n = make_node(Op::part, meta.dtype, meta.shape, site);
+  Handle part = Handle::adopt(n);
+  n->device = call->device;
+  n->axes.push_back(output);
+  add_reference(call);
+  n->operand[n->arity++] = call;
+  n->graph = &graph;
+  graph.link_part(n);
+  return part;
+}
+
+}  // namespace
+
+std::vector<Handle> record_call(const CallSpec& spec, std::span<const Handle* const> given,
+                                const Site& site) {
+  const CallDefinition& d = spec.definition();
+  metric::add(Counter::nodes_recorded);
+  Graph& graph = Graph::mine();
+  settle_elsewhere(graph, given, site);
+  const std::vector<CallOutput> outputs = outputs_of(spec, given, site);
+  const Device device = device_of(d.name, given, site);
+  if (falls_back(spec, device, site)) return d.fallback(spec, given, site);
+
+  std::vector<const Handle*> operands(given.begin(), given.end());
+  Handle token;
+  if (d.has(call_trait::kEffect)) {
+    token = token_before(graph, spec.stream(), device, site);
+    operands.push_back(&token);
+  }
+  if (operands.size() > static_cast<size_t>(kMostOperands))
+    throw ShapeError(std::string(d.name) + ": " + std::to_string(operands.size()) +
+                         " operands are more than an op can have",
+                     site);
+  if (outputs.size() > kMostOutputs)
+    throw Error(std::string(d.name) + ": " + std::to_string(outputs.size()) +
+                    " outputs are more than a call can have",
+                site);
+  for (const CallOutput& o : outputs)
+    if (!countable(o.meta.shape))
+      throw ShapeError(std::string(d.name) + ": shape " + to_string(o.meta.shape) +
+                           " has more elements than can be addressed",
+                       site);
+  Node* const n = make_node(Op::call, DType::uint8, Shape{0}, site);
+  const Handle call = Handle::adopt(n);
+  n->device = device;
+  n->call = &spec;
+  n->operand.reserve(static_cast<int>(operands.size()));
+  for (const Handle* o : operands) {
+    add_reference(o->get());
+    n->operand[n->arity++] = o->get();
+  }
+  const Limit limit = link_node(graph, n, operands, site);
+  std::vector<Handle> parts;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    parts.push_back(make_part(graph, n, static_cast<int>(i), outputs[i].meta, site));
+  if (d.has(call_trait::kEffect)) graph.hold_effect(spec.stream(), call);
+  await_inputs(*n, operands, site);
+  obey(parts.empty() ? call : parts[0], limit);
+  return parts;
+}
+
+void run_effects(const Site& site) {
+  const std::vector<Handle> tokens = Graph::mine().effects();
+  std::vector<const Handle*> wanted;
+  for (const Handle& t : tokens) wanted.push_back(&t);
+  evaluate(wanted, Cause::eval, site);
+}
+
+}  // namespace lazy::jit

@@ -1,0 +1,45 @@
+#include "lazy/ops/sorting.hpp"
+
+#include "jit/calls/sort.hpp"
+#include "lazy/core/build.hpp"
+
+namespace lazy {
+namespace {
+
+using jit::Handle;
+
+/// The axes with `axis` and the last one exchanged.
+Dims with_last(int axis, int rank) {
+  Dims d;
+  for (int i = 0; i < rank; ++i) d.push_back(i);
+  std::swap(d[axis], d[rank - 1]);
+  return d;
+}
+
+Sorted sorted(const char* op, Arg& x, Integer axis, bool descending) {
+  const Site& site = x.site();
+  Handle h = detail::Operand(op, x).take();
+  const int rank = h->shape.size();
+  const int a = detail::normal_axis(op, axis, rank, site);
+  const Dims order = with_last(a, rank);
+  if (a != rank - 1) h = detail::permute(h, order, site);
+  const jit::CallSpec& spec = jit::intern_call(jit::calls::kSort, jit::calls::SortAttributes{descending});
+  const Handle* operands[] = {&h};
+  std::vector<Handle> out = detail::record_call(spec, operands, site);
+  h = {};
+  if (a != rank - 1)
+    for (Handle& o : out) o = detail::permute(o, order, site);
+  return {Tensor(std::move(out[0])), Tensor(std::move(out[1]))};
+}
+
+}  // namespace
+
+Sorted sort(Arg x, Integer axis, bool descending, bool /*stable*/) {
+  return sorted("sort", x, axis, descending);
+}
+
+Tensor argsort(Arg x, Integer axis, bool descending, bool /*stable*/) {
+  return sorted("argsort", x, axis, descending).indices;
+}
+
+}  // namespace lazy
