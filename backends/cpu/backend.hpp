@@ -7,10 +7,10 @@
 
 namespace lazy::cpu_backend {
 
-/// For the level that LAZY_CPU_ISA asks for. Throws DeviceError when the machine lacks it. Kernels of the
-/// level `reference` are run by the reference backend's loops.
+/// Makes the backend for the level that LAZY_CPU_ISA asks for. Throws DeviceError when the machine lacks it.
+/// Kernels of the level `reference` are run by the reference backend's loops.
 std::unique_ptr<jit::Backend> make_backend();
-/// For a level by name, whatever the environment says.
+/// Makes the backend for a level by name, whatever the environment says.
 std::unique_ptr<jit::Backend> make_backend(Isa);
 
 }  // namespace lazy::cpu_backend

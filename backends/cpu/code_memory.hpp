@@ -33,10 +33,11 @@ class Code {
   size_t size_ = 0;
 };
 
-/// Moves what was written to executable memory, and tells profilers and debuggers of it (code_info.hpp): of a
+/// Moves what was written to executable memory, and tells profilers and debuggers of it (code_info.hpp), as a
 /// kernel with this name that comes from the line `at`. Throws CompileError when there is no memory.
 Code publish(KernelWriter&, const std::string& name, const std::string& at);
-/// The same with a kernel's bytes() from another process: code is position independent and holds no address.
+/// Does the same with a kernel's bytes() from another process: code is position independent and holds no
+/// address.
 Code publish(std::string_view bytes, const std::string& name, const std::string& at);
 
 }  // namespace lazy::cpu_backend

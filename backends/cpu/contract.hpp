@@ -1,5 +1,6 @@
-// Launches of contractions: how much of the sides is copied into better order, and who computes which block.
-// The order of every sum is that of the kernel whatever is decided here.
+// Launches contractions: decides how much of the sides is copied into better order, and which thread computes
+// which block.
+// Invariant: the order of every sum is that of the kernel, whatever is decided here.
 #pragma once
 #include "backends/cpu/packing/contraction.hpp"
 #include "backends/cpu/threads/parallel.hpp"
@@ -9,11 +10,11 @@ namespace lazy::cpu_backend {
 class Contraction {
  public:
   Contraction(const jit::loop::LoopKernel&, const ContractionForm&);
-  /// On at most so many threads.
+  /// Runs the launch on at most so many threads.
   void run(const Partition&, Partition::Entry, uint64_t* args, int threads) const;
 
  private:
-  /// The two matrices of one index of the other axes. Strides in bytes.
+  /// The two matrices at one index of the other axes. Strides are in bytes.
   struct Sides {
     const char *left, *right;
     int64_t left_row, left_step, right_step, right_column;
@@ -33,7 +34,7 @@ class Contraction {
            : form_.lane == ContractionLane::quads ? (steps + 3) / 4
                                                   : steps;
   }
-  /// Rows of a packed right side that say where sums start.
+  /// Returns how many rows of a packed right side say where sums start.
   int64_t starts() const { return form_.lane == ContractionLane::quads; }
   void in_place(const Launch&, const Sides&, uint64_t* args) const;
   void one_matrix(const Launch&, uint64_t* args) const;

@@ -17,20 +17,21 @@ class Gpu;
 class Allocator {
  public:
   explicit Allocator(Gpu& gpu) : gpu_(gpu) {}
-  /// Once the context is there.
+  /// Has to be called once the context is there.
   void start();
 
-  /// Never null; a size of 0 gives a valid pointer. Where there is no memory (or LAZY_CUDA_MEMORY is reached)
-  /// what is kept is given back to the driver, once; then it throws DeviceError saying what was asked for and
-  /// what is held.
+  /// Returns a block, never null; a size of 0 gives a valid pointer. Where there is no memory (or
+  /// LAZY_CUDA_MEMORY is reached) what is kept is given back to the driver, once; then it throws DeviceError
+  /// saying what was asked for and what is held.
   void* allocate(size_t bytes);
-  /// What the calling thread records (launch_graph.hpp) keeps it until its launches are in the stream.
+  /// Takes a block back. A capture of the calling thread (launch_graph.hpp) keeps it until its launches are
+  /// in the stream.
   void deallocate(void*, size_t bytes) noexcept;
-  /// Of a block that deallocate() put off; `size` as it is counted here.
+  /// Takes back a block that deallocate() left to a capture; `size` as it is counted here.
   void give_back(void*, size_t size) noexcept;
   /// Gives what is kept back to the driver. Waits for the device. Returns how many bytes.
   size_t release_kept();
-  /// Test aid: blocks get older by so much.
+  /// Test aid: makes blocks older by so much.
   void let_time_pass(uint64_t milliseconds);
 
   struct Stats {
@@ -41,7 +42,7 @@ class Allocator {
   Stats stats() const;
 
  private:
-  /// Null where there is no memory.
+  /// Returns null where there is no memory.
   void* find(size_t size);
   void* from_driver(size_t bytes);
   size_t release_kept_locked();

@@ -32,7 +32,7 @@ class Blas {
   bool multiply(const BlasProblem&);
 
  private:
-  struct Plan {  // what was found for one kind of problem
+  struct Plan {  // what cuBLASLt proposed for one kind of problem
     api::BlasMatmul matmul = nullptr;
     api::BlasLayout a = nullptr, b = nullptr, d = nullptr;
     api::BlasAlgorithm algorithm{};

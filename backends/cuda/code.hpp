@@ -1,4 +1,4 @@
-// A cubin in this process: its functions, found when they are first launched.
+// Holds a cubin in this process, and finds its functions when they are first launched.
 #pragma once
 #include <mutex>
 #include <string>
@@ -17,18 +17,18 @@ class Code {
   Code(std::vector<std::string> functions, Cubin cubin, std::string at)
       : names_(std::move(functions)), cubin_(std::move(cubin)), at_(std::move(at)) {}
 
-  /// The launches, in order, with these words as the functions' argument; `in_memory`: with their address on
+  /// Does the launches, in order. The functions' argument is these words or, if `in_memory`, their address on
   /// the device.
   void launch(Gpu&, const std::vector<Launch>&, const uint64_t* words, size_t count, bool in_memory) const;
 
   size_t bytes() const { return cubin_.bytes.size(); }
-  /// What the assembler says of each function, a line each.
+  /// Returns what the assembler says of each function, a line each.
   std::string use() const;
-  /// The compiler's log, as comments.
+  /// Returns the compiler's log, as comments.
   std::string log() const;
-  /// What from_stored() makes it from.
+  /// Returns the bytes from which from_stored() makes the cubin again.
   std::string stored() const;
-  /// False if the bytes make no sense.
+  /// Reads a cubin. Returns false if the bytes make no sense.
   static bool from_stored(std::string_view, Cubin&);
 
  private:
@@ -41,8 +41,8 @@ class Code {
   mutable std::vector<api::Function> functions_;
 };
 
-/// Device memory for the time of a launch. It is given back at once: what comes later in the stream may have
-/// it.
+/// Holds device memory for the time of a launch. It is given back as soon as the launch is in the stream:
+/// what comes later in the stream may have it.
 class Borrowed {
  public:
   Borrowed(Gpu& gpu, size_t bytes)

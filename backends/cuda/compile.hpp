@@ -1,11 +1,11 @@
-// CUDA C++ to machine code of one architecture, by NVRTC.
+// Compiles CUDA C++ to machine code of one architecture, by NVRTC.
 #pragma once
 #include <string>
 #include <vector>
 
 namespace lazy::cuda_backend {
 
-/// What the assembler says of one function.
+/// The assembler's statistics of one function.
 struct FunctionUse {
   std::string name;
   int registers = 0, stack_bytes = 0, spill_stores = 0, spill_loads = 0, shared_bytes = 0;
@@ -16,15 +16,16 @@ struct Cubin {
   std::string log;  // of the compiler and the assembler
 };
 
-/// `architecture`: 90 for sm_90. `driver_major`: of CUDA, the newest compiler that will do; 0: any. Any
-/// thread; several compiles run side by side. Throws CompileError with the text, numbered, and the compiler's
-/// messages; DeviceError if there is no NVRTC or it does not know the architecture.
+/// Compiles. `architecture` is 90 for sm_90. `driver_major` is the newest major version of CUDA that the
+/// compiler may have; 0: any. Any thread may call; several compiles run side by side. Throws CompileError
+/// with the text, numbered, and the compiler's messages; DeviceError if there is no NVRTC or it does not know
+/// the architecture.
 Cubin compile(const std::string& text, const std::string& name, int architecture, int driver_major);
 
-/// What the log says of each function.
+/// Returns what the log says of each function.
 std::vector<FunctionUse> functions_in(const std::string& log);
 
-/// "sm_80,sm_90" -> 80, 90. Throws ConfigError naming what isn't one.
+/// Returns 80 and 90 for "sm_80,sm_90". Throws ConfigError naming what isn't an architecture.
 std::vector<int> architectures_in(const std::string& list);
 
 }  // namespace lazy::cuda_backend

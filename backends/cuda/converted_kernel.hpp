@@ -1,4 +1,4 @@
-// A matrix product whose sides are converted first, where that pays.
+// Makes a matrix product whose sides are converted first, where that pays.
 #pragma once
 #include <memory>
 #include <vector>

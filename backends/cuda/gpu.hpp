@@ -47,7 +47,8 @@ class Gpu {
     launch_now(l);
   }
   void launch_now(const Launched&) const;
-  /// Before something other than a launch goes into the stream: what was recorded goes first.
+  /// Has to be called before something other than a launch goes into the stream: launches that were captured
+  /// go first.
   void before_other_work() const {
     if (CudaLaunchCapture* r = CudaLaunchCapture::current(*this)) r->interrupt();
   }
@@ -59,7 +60,7 @@ class Gpu {
   api::Context context = nullptr;
   api::Stream stream = nullptr;
   std::string name;      // "NVIDIA H200"
-  int architecture = 0;  // 90: sm_90
+  int architecture = 0;  // 90 for sm_90
   size_t memory = 0;     // bytes
   int multiprocessors = 0;
   Allocator allocator;

@@ -1,7 +1,7 @@
-// Launches of a program that recurs, as one CUDA graph: one call in place of one for each kernel.
+// Launches a program that recurs as one CUDA graph: one call in place of one for each kernel.
 //
-// While a run is recorded the calling thread's launches are held back, and so is memory that it gives back:
-// until the graph is in the stream nobody else may have it.
+// While a run is captured, the calling thread's launches are held back, and so is memory that it gives back.
+// Invariant: until the graph is in the stream, nobody else gets that memory.
 #pragma once
 #include <cstdint>
 #include <list>
@@ -19,19 +19,19 @@ namespace lazy::cuda_backend {
 
 class Gpu;
 
-/// What a run launched, step by step.
+/// Keeps what a run launched, step by step.
 struct CudaLaunchGraph final : jit::LaunchGraph {
   struct Step {
     const jit::Kernel* kernel;
-    size_t count;          // words that it was given
-    size_t end;            // of its launches
-    size_t scratch_bytes;  // that its launches borrow, at word kScratch
-    bool plain;            // its launches have the words that it was given, but for a backend's own
+    size_t count;          // of the words that it was given
+    size_t end;            // index of its last launch in `launches`, plus 1
+    size_t scratch_bytes;  // of device memory that its launches borrow, at word kScratch
+    bool plain;            // true if its launches have the words that it was given, but for a backend's own
   };
   std::vector<Step> steps;
   LaunchList launches;
-  uint64_t version = 0;  // of what all launches are; 0: changed since there was one
-  config::Sums sums{};   // that they were planned for
+  uint64_t version = 0;  // number of this state of all launches; 0: they changed since they had one
+  config::Sums sums{};   // the setting for which they were planned
 };
 
 /// The graphs of one GPU, by the number of the program.
@@ -47,8 +47,8 @@ class LaunchGraphs {
   struct State {
     uint64_t program = 0;
     int runs = 0;
-    uint64_t version = 0;  // of what the nodes have; 0: not known
-    LaunchList launches;   // as the nodes have them
+    uint64_t version = 0;  // of the launches in the nodes; 0: not known
+    LaunchList launches;   // those in the nodes
     std::vector<api::GraphNode> nodes;
     api::Graph graph = nullptr;
     api::GraphExec exec = nullptr;
@@ -65,14 +65,14 @@ class LaunchGraphs {
   std::unordered_map<uint64_t, std::list<State>::iterator> by_program_;
 };
 
-/// LAZY_CUDA_SUMS, as launches on this GPU go by it: where the calling thread records, as it was when that
-/// began.
+/// Returns LAZY_CUDA_SUMS as launches on this GPU go by it: while the calling thread captures, its value when
+/// that began.
 config::Sums sums_on(const Gpu&);
 
-/// What the calling thread holds back.
+/// Holds back what the calling thread launches.
 class CudaLaunchCapture final : public jit::LaunchCapture {
  public:
-  /// The calling thread's, of this GPU, or null.
+  /// Returns the calling thread's capture on this GPU, or null.
   static CudaLaunchCapture* current(const Gpu&);
 
   CudaLaunchCapture(Gpu&, uint64_t program, CudaLaunchGraph&);
@@ -84,20 +84,21 @@ class CudaLaunchCapture final : public jit::LaunchCapture {
   config::Sums sums() const { return kept_.sums; }
 
   void add(const Launched&);
-  /// The kernel plans its launches by its words, and of their addresses by no more than what they are modulo
-  /// kAddressesAlike; so much device memory is at their word kScratch.
+  /// Notes that the kernel plans its launches by its words, and by no more of addresses than what they are
+  /// modulo kAddressesAlike. So many bytes of device memory are at their word kScratch.
   void note_plan(const jit::Kernel&, size_t scratch_bytes);
-  /// Runs what was held back now, one by one: something that isn't a launch comes next.
+  /// Runs what was held back, one by one, because something that isn't a launch comes next.
   void interrupt();
 
   void keep(void* block, size_t size) noexcept;
-  /// A block of that size that this run has given back, or null.
+  /// Returns a block of that size that this run has given back, or null.
   void* take(size_t size);
-  /// Where memory is short: interrupts, and gives back what was kept. False if that is nothing.
+  /// Interrupts, and gives back what was kept, where memory is short. Returns false if nothing was kept.
   bool release();
 
  private:
-  /// What the kernel launched in the run before, with these words. False if that may be something else now.
+  /// Repeats what the kernel launched in the run before, with these words. Returns false if it may launch
+  /// something else now.
   bool again(const jit::Kernel&, const uint64_t* words, size_t count, const jit::Change&);
   void keep_step();
   void give_back() noexcept;
@@ -105,9 +106,9 @@ class CudaLaunchCapture final : public jit::LaunchCapture {
   Gpu& gpu_;
   const uint64_t program_;
   CudaLaunchGraph& kept_;
-  size_t step_ = 0;      // of kept_: those before it are this run's
-  size_t held_ = 0;      // launches of those steps
-  size_t launched_ = 0;  // of them, in the stream
+  size_t step_ = 0;      // index into kept_.steps: those before it are this run's
+  size_t held_ = 0;      // number of launches of those steps
+  size_t launched_ = 0;  // how many of these are in the stream
   bool interrupted_ = false;
   // The kernel that is launching.
   CudaLaunchGraph::Step open_{};

@@ -1,4 +1,4 @@
-// Launches one after the other, with copies of their arguments, in two blocks of memory.
+// Lists launches, with copies of their arguments, in two blocks of memory.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -8,10 +8,10 @@
 
 namespace lazy::cuda_backend {
 
-/// One launch; the words that its function's argument is made of.
+/// One launch, with the words that its function's argument is made of. It does not own them.
 struct Launched {
   api::Function function = nullptr;
-  unsigned blocks = 1, threads = 1, shared_bytes = 0;
+  unsigned blocks = 1, threads = 1, shared_bytes = 0;  // of the grid; of a block; of a block, dynamic
   const uint64_t* words = nullptr;
   size_t count = 0;
 };
@@ -32,13 +32,14 @@ class LaunchList {
     return l;
   }
   uint64_t* words(size_t i) { return words_.data() + items_[i].words; }
-  /// Only the first n are left.
+  /// Keeps the first n launches only.
   void cut(size_t n) {
     if (n >= items_.size()) return;
     words_.resize(items_[n].words);
     items_.resize(n);
   }
-  /// Of the same functions with as many words: n launches of this from i on, and as many of `o` from `at` on.
+  /// True if n launches of this list from i on, and of `o` from `at` on, are of the same functions with as
+  /// many words.
   bool like(size_t i, size_t n, const LaunchList& o, size_t at) const {
     if (i + n > size() || at + n > o.size()) return false;
     for (; n > 0; --n, ++i, ++at) {
@@ -48,13 +49,13 @@ class LaunchList {
     return true;
   }
   bool like(const LaunchList& o) const { return size() == o.size() && like(0, size(), o, 0); }
-  /// Of launches that are like each other: whether they are the same.
+  /// True if launch i and `b`, which are like each other, are the same.
   bool same(size_t i, const Launched& b) const {
     const Launched a = (*this)[i];
     return a.blocks == b.blocks && a.threads == b.threads && a.shared_bytes == b.shared_bytes &&
            std::memcmp(a.words, b.words, a.count * sizeof(uint64_t)) == 0;
   }
-  /// In the place of one that is like it.
+  /// Puts a launch in the place of launch i, which is like it.
   void put(size_t i, const Launched& l) {
     items_[i].launch = l;
     std::memcpy(words(i), l.words, l.count * sizeof(uint64_t));
@@ -62,8 +63,8 @@ class LaunchList {
 
  private:
   struct Item {
-    Launched launch;  // but where its words are
-    size_t words;
+    Launched launch;  // its `words` is not used
+    size_t words;     // index of its first word in words_
   };
   std::vector<Item> items_;
   std::vector<uint64_t> words_;

@@ -1,4 +1,4 @@
-// A matrix product that cuBLASLt may compute in place of the generated kernel.
+// Makes a matrix product that cuBLASLt may compute in place of the generated kernel.
 #pragma once
 #include <memory>
 

@@ -1,4 +1,4 @@
-// Kernels along the same rows, compiled as one.
+// Compiles kernels along the same rows as one.
 #pragma once
 #include <memory>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace lazy::cuda_backend {
 
-/// As compile_kernel and load_kernel (kernel.hpp).
+/// Do what compile_kernel and load_kernel (kernel.hpp) do, for kernels along the same rows.
 std::unique_ptr<jit::Kernel> compile_rows_kernel(const jit::loop::FusedRows&, int architecture,
                                                  int driver_major);
 std::unique_ptr<jit::Kernel> load_rows_kernel(const jit::loop::FusedRows&, std::string_view stored,

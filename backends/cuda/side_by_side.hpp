@@ -1,4 +1,4 @@
-// Modules take long to compile, and NVRTC compiles any number at once.
+// Runs compiles side by side: modules take long to compile, and NVRTC compiles any number at once.
 #pragma once
 #include <cstdint>
 #include <functional>

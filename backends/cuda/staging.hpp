@@ -1,4 +1,4 @@
-// Copies between the host and one GPU, through pinned memory of our own: pageable memory would make the
+// Copies between the host and one GPU through pinned memory of our own: pageable memory would make the
 // driver copy synchronously, and the caller may change or free its memory as soon as `write` returns.
 #pragma once
 #include <cstddef>
@@ -14,9 +14,11 @@ class Gpu;
 class Staging {
  public:
   explicit Staging(Gpu& gpu) : gpu_(gpu) {}
-  /// Host to GPU. Returns once `from` has been read; the rest happens in the order of the stream.
+  /// Copies from the host to the GPU. Returns once `from` has been read; the rest happens in the order of the
+  /// stream.
   void write(void* to, const void* from, size_t bytes);
-  /// GPU to host, after everything that the stream was given before. Returns when the bytes are there.
+  /// Copies from the GPU to the host, after everything that the stream was given before. Returns when the
+  /// bytes are there.
   void read(void* to, const void* from, size_t bytes);
   /// Gives the pinned memory back. Waits for copies that are under way. Returns how many bytes.
   size_t release();
@@ -29,7 +31,7 @@ class Staging {
     api::Event done = nullptr;  // recorded after the last copy that uses it
     bool busy = false;
   };
-  /// The next chunk, allocated, no longer in use.
+  /// Returns the next chunk, allocated, no longer in use.
   Chunk& next();
   void wait(Chunk&);
 

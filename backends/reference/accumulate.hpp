@@ -14,14 +14,16 @@ class Accumulator {
   virtual ~Accumulator() = default;
   /// Begins with nothing accumulated, for `width` results (inner: 1).
   virtual void start(int width) = 0;
-  /// inner: values at the reduced indices r .. r + n - 1 (r a multiple of kStrip); outer: of n results at the
-  /// index r. Called with r ascending from 0, without gaps. `second` is matmul's other factor.
+  /// Adds values. inner: those at the reduced indices r .. r + n - 1 (r a multiple of kStrip); outer: those
+  /// of n results at the index r. Called with r ascending from 0, without gaps. `second` is matmul's other
+  /// factor.
   virtual void take(const void* value, const void* second, int64_t r, int n) = 0;
   /// Writes the `width` results, packed.
   virtual void finish(void* out) = 0;
 };
 
-/// `origin`: what argmax and argmin add to the position they find.
+/// Makes the accumulator of a reduction. `origin` is what argmax and argmin add to the position that they
+/// find.
 std::unique_ptr<Accumulator> make_accumulator(const jit::loop::Reduction&, bool inner, int64_t origin);
 
 }  // namespace lazy::reference

@@ -19,7 +19,7 @@ class LoopsKernel final : public jit::Kernel {
  private:
   friend class Run;
   const jit::loop::LoopKernel k_;
-  std::vector<StripFn> meanings_;  // of each instruction; null where it isn't an op
+  std::vector<StripFn> meanings_;  // by instruction; null where it isn't an op
 };
 
 }  // namespace lazy::reference

@@ -1,11 +1,11 @@
-// What each op means, a strip at a time. One short function an op, in the file of its family.
+// Says what each op means, a strip at a time: one short function an op, in the file of its family.
 #pragma once
 #include "backends/reference/strip.hpp"
 
 namespace lazy::reference {
 
-/// The meaning of a pointwise op on operands of type `operand` (for `where`: the type of its values), giving
-/// `result`. Null exactly where jit::loop::accepts says no.
+/// Returns the meaning of a pointwise op on operands of type `operand` (for `where`: the type of its values),
+/// giving `result`. Null exactly where jit::loop::accepts says no.
 StripFn meaning(jit::Op op, DType operand, DType result);
 
 // by family; null for an op of another family

@@ -8,11 +8,11 @@
 
 namespace lazy::reference {
 
-/// Lanes of a strip. A multiple of every jit::loop::reduce_lanes and a divisor of every
+/// The lanes of a strip: a multiple of every jit::loop::reduce_lanes and a divisor of every
 /// jit::loop::reduce_block.
 inline constexpr int kStrip = 256;
 
-/// out[i] = f(a[i], b[i], c[i]) for i < n; what the op doesn't take is ignored. `out` may be `a`.
+/// Sets out[i] = f(a[i], b[i], c[i]) for i < n; what the op doesn't take is ignored. `out` may be `a`.
 using StripFn = void (*)(const void* a, const void* b, const void* c, void* out, int n);
 
 template <auto F>
@@ -42,7 +42,7 @@ struct Lanes<F> {
   }
 };
 
-/// A scalar function over a strip.
+/// Runs a scalar function over a strip.
 template <auto F>
 inline constexpr StripFn lanes = &Lanes<F>::run;
 

@@ -1,4 +1,4 @@
-// Lane helpers: what a rare lane calls (vir::Op::patch). One row each.
+// Lane helpers, which rare lanes call (vir::Op::patch): one row each.
 #pragma once
 #include <cstdint>
 

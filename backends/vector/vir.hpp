@@ -156,7 +156,7 @@ struct Val {
 class Builder {
  public:
   std::vector<Inst> code;
-  /// What recipes may choose by, between two ways to the same bits: `select` costs less than `fma`, as it
+  /// Recipes may choose by this between two ways to the same bits: `select` costs less than `fma`, as it
   /// does with mask registers.
   bool cheap_select = true;
 

@@ -16,12 +16,12 @@ class Buffer {
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   bool borrowed() const { return backend_ == nullptr; }
-  /// Null: borrowed, in the host's memory.
+  /// Returns the backend whose memory it is; null if it is borrowed, in the host's memory.
   Backend* backend() const { return backend_; }
   uint32_t use_count() const { return count_.load(std::memory_order_acquire); }
-  /// Copies in other layouts. The user may write to borrowed memory: it has none.
+  /// Returns the copies in other layouts. Not for borrowed memory: the user may write to it.
   KeptLayouts& layouts();
-  /// Drops them, before the memory is written to.
+  /// Drops the copies in other layouts, before the memory is written to.
   void forget_layouts() noexcept;
 
  private:

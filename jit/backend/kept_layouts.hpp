@@ -33,7 +33,7 @@ class KeptLayouts {
  private:
   static constexpr size_t kMost = 4;  // of one buffer; the oldest goes first
   struct Copy {
-    std::shared_ptr<const Kernel> kernel;  // held, so that no other can have its address
+    std::shared_ptr<const Kernel> kernel;  // owned, so that no other can have its address
     std::vector<uint64_t> words;
     BufferRef made;  // null: asked for once
   };

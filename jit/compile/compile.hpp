@@ -1,4 +1,4 @@
-// From a captured graph to a program: trace -> simplify -> fuse -> lower -> backend.
+// Makes a program of a captured graph: trace -> simplify -> fuse -> lower -> backend.
 #pragma once
 #include <memory>
 
@@ -7,7 +7,7 @@
 
 namespace lazy::jit {
 
-/// What a variant of a program may rely on.
+/// Says what a program may rely on.
 enum class Variant : uint8_t {
   generic,  // any extents and scalars; the layouts seen, under guards
   strict,   // any layouts either: no guards at all
@@ -19,15 +19,16 @@ const char* name_of(Variant);
 struct Plan {
   explicit Plan(const CapturedGraph& f) : trace(f) {}
   std::shared_ptr<Program> program = std::make_shared<Program>();
-  std::vector<loop::LoopKernel> loops;  // of each step
+  std::vector<loop::LoopKernel> loops;  // by step
   Trace trace;
   Fusion fusion;
 };
-/// Follows from the captured graph, the variant and the backend's kind alone. Throws CompileError.
+/// Makes the plan. Throws CompileError.
+/// Invariant: it follows from the captured graph, the variant and the backend's kind alone.
 Plan plan(const CapturedGraph&, Variant, Backend&);
 
-/// Throws CompileError. Kernels already built for another program are shared. The program is kept on disk
-/// too.
+/// Compiles the program and keeps it on disk. Shares kernels that were built for other programs. Throws
+/// CompileError.
 std::shared_ptr<const Program> compile(const CapturedGraph&, Variant, Backend&);
 
 }  // namespace lazy::jit

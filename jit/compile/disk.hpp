@@ -19,14 +19,15 @@
 
 namespace lazy::jit {
 
-/// The programs kept for a captured graph's key, strict ones last.
+/// Returns the programs kept for a key, strict ones last.
 std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint32_t> key, Backend&,
                                                             const CapturedGraph* = nullptr);
 /// Keeps a program that was compiled from these loop kernels, for the captured graph.
 void store_program(std::span<const uint32_t> key, const CapturedGraph&, const Program&,
                    const std::vector<loop::LoopKernel>&, Backend&);
 
-/// A kept program taken apart. The views are into the record's value.
+/// A kept program taken apart.
+/// Invariant: the views are into the record's value, which has to outlive it.
 struct StoredKernel {
   std::string_view identity, name, stored;
 };
@@ -35,20 +36,20 @@ struct StoredProgram {
   static constexpr uint32_t kCall = ~0u;
   std::vector<uint32_t> kernel_of;  // by step; kCall: it runs a call
   std::vector<StoredKernel> kernels;
-  std::vector<std::string_view> rows;  // by tile group: the code of Tile group::rows, or empty
+  std::vector<std::string_view> rows;  // by tile group: the code of TileGroup::rows, or empty
   std::string_view instance;
   std::string build, target;
   std::vector<uint32_t> key;
   uint64_t label = 0;
 };
-/// Nothing, with a reason, if the bytes are not a program of this build that makes sense for its key. Of a
-/// program of another build, only `build` and `target` are set.
+/// Takes a record apart. Returns false, with a reason, if the bytes are not a program of this build that
+/// makes sense for its key. Of a program of another build, it sets `build` and `target` only.
 bool take_apart(std::string_view key, std::string_view value, StoredProgram&, std::string& why);
-/// The kernel of a tile group for which `rows` has code; null if that makes no sense.
+/// Returns the kernel of a tile group for which `rows` has code; null if that makes no sense.
 std::shared_ptr<const Kernel> rows_kernel(const StoredProgram&, size_t tile_group, Backend&);
-/// The loop kernel of each step; nothing if they make no sense.
+/// Returns the loop kernel of each step; nothing if they make no sense.
 std::optional<std::vector<loop::LoopKernel>> loops_of(const StoredProgram&);
-/// Programs of one key that differ in this are not interchangeable.
+/// Returns a hash that tells programs of one key apart: those that differ in it are not interchangeable.
 uint64_t label_of(const Program&);
 /// Builds the program again from its key, and compares everything that is kept of it: plan, guards, loop IR
 /// and code, byte by byte. False with a reason. What is alike is what this build of the library compiles for

@@ -7,17 +7,17 @@
 
 namespace lazy::jit {
 
-/// The kernel of a backend that computes this: one for each loop::identity, built by whoever asks first.
-/// Throws CompileError.
+/// Returns the backend's kernel that computes this: one for each loop::identity, built for whoever asks
+/// first. Throws CompileError.
 std::shared_ptr<const Kernel> kernel_for(const loop::LoopKernel&, Backend&);
 
-/// The kernel with this identity, which goes by `name` and comes from the line `at`: from memory, else loaded
-/// from what Kernel::stored gave in another process. Null if that makes no sense.
+/// Returns the kernel with this identity: from memory, else loaded from what Kernel::stored gave in another
+/// process. It goes by `name` and the line `at`. Null if `stored` makes no sense.
 std::shared_ptr<const Kernel> kernel_from(std::string_view identity, std::string_view name,
                                           std::string_view at, std::string_view stored, Backend&);
 
-/// Likewise of kernels along the same rows; null if the backend doesn't make one of them. `name`: for
-/// reports.
+/// Return likewise one kernel for several along the same rows; null if the backend makes none of them. `name`
+/// is for reports.
 std::shared_ptr<const Kernel> rows_for(const loop::FusedRows&, const std::string& name, Backend&);
 std::shared_ptr<const Kernel> rows_from(const loop::FusedRows&, std::string_view stored, Backend&);
 

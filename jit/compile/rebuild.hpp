@@ -13,14 +13,14 @@
 
 namespace lazy::jit {
 
-/// Returns what the captured graph has that its key leaves open, but for the values of constants.
+/// Returns, as bytes, what the captured graph has that its key leaves open, but for the values of constants.
 std::string instance_of(const CapturedGraph&);
 
 /// A captured graph of nodes without values.
 class RebuiltFrame {
  public:
-  /// Null with a reason unless these are key and instance of a graph that can be recorded. Constants are
-  /// zero, or what the program's guards say.
+  /// Makes one of a key and an instance. Returns null, with a reason, unless they are of a graph that can be
+  /// recorded. Constants are zero, or what the program's guards say.
   static std::unique_ptr<RebuiltFrame> make(std::span<const uint32_t> key, std::string_view instance,
                                             const Program&, std::string& why);
   const CapturedGraph& captured() const { return captured_; }

@@ -1,4 +1,4 @@
-// Where a tensor's values are, and where ops on it run.
+// Devices: a tensor's values are on one, and ops on it run there.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-/// "cpu", "cuda:0"
+/// Returns "cpu", or "cuda:0" and so on.
 std::string to_string(Device);
 
 }  // namespace lazy

@@ -54,9 +54,9 @@ constexpr bool is_float(DType t) { return traits_of(t).kind == DTypeKind::floati
 constexpr bool is_signed_int(DType t) { return traits_of(t).kind == DTypeKind::signed_int; }
 constexpr bool is_unsigned_int(DType t) { return traits_of(t).kind == DTypeKind::unsigned_int; }
 constexpr bool is_int(DType t) { return is_signed_int(t) || is_unsigned_int(t); }
-/// float16 and bfloat16: stored in two bytes, computed in float32.
+/// True for float16 and bfloat16, which are stored in two bytes and computed in float32.
 constexpr bool is_half(DType t) { return t == DType::float16 || t == DType::bfloat16; }
-/// The type that arithmetic on `t` is carried out in.
+/// Returns the type in which arithmetic on `t` is carried out.
 constexpr DType compute_type(DType t) { return is_half(t) ? DType::float32 : t; }
 
 }  // namespace lazy

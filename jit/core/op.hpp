@@ -54,7 +54,7 @@ inline constexpr int kOpCount = sizeof(kOps) / sizeof(kOps[0]);
 constexpr const OpRow& row_of(Op op) { return kOps[static_cast<int>(op)]; }
 constexpr const char* name_of(Op op) { return row_of(op).name; }
 constexpr OpKind kind_of(Op op) { return row_of(op).kind; }
-/// The cost of one result, in additions.
+/// Returns the cost of one result, in additions.
 constexpr uint32_t cost_of(Op op) { return row_of(op).cost; }
 
 }  // namespace lazy::jit

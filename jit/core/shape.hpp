@@ -8,7 +8,7 @@
 
 namespace lazy {
 
-/// Most dimensions a tensor can have.
+/// The most dimensions that a tensor can have.
 inline constexpr int kMaxRank = 8;
 
 /// A short list of integers: extents, strides, axes. More than kMaxRank entries throw ShapeError.
@@ -61,24 +61,24 @@ class Dims {
 
 using Shape = Dims;
 
-/// The number of elements. Exact for a shape that is countable.
+/// Returns the number of elements. Exact for a shape that is countable.
 inline int64_t numel(const Dims& s) {
   uint64_t n = 1;
   for (int64_t d : s) n *= static_cast<uint64_t>(d);
   return static_cast<int64_t>(n);
 }
-/// Returns whether strides, and bytes of 16 an element, fit int64, whatever of the extents is 0: so it is of
-/// every value.
+/// True if strides, and bytes of 16 an element, fit int64 even if extents of 0 counted as 1.
+/// Invariant: the shape of every value is countable.
 inline bool countable(const Dims& s) {
   int64_t n = 16;
   bool fits = true;
   for (int64_t d : s) fits &= !__builtin_mul_overflow(n, d > 1 ? d : 1, &n);
   return fits;
 }
-/// "[3, 4]"
+/// Returns text such as "[3, 4]".
 std::string to_string(const Dims&);
-/// Row-major strides in elements; a dimension of extent 1 or of an empty tensor gets what a packed one would
-/// have.
+/// Returns row-major strides in elements. A dimension of extent 1, or of an empty tensor, gets the stride
+/// that a packed tensor would have.
 Dims contiguous_strides(const Shape&);
 
 }  // namespace lazy

@@ -1,13 +1,13 @@
-// The one road from pending nodes to values: take the component, number it, find or compile its program, run,
-// publish.
+// The one way from pending nodes to values: takes the component, numbers it, finds or compiles its program,
+// runs it and publishes the values.
 #pragma once
 #include "jit/compile/compile.hpp"
 #include "jit/graph/record.hpp"
 
 namespace lazy::jit {
 
-/// A program for this captured graph: from the cache if one's guards hold, else compiled (once, however many
-/// threads ask). `report` is filled if someone listens (trace/report.hpp).
+/// Returns a program for this captured graph: from the cache if one's guards hold, else compiled (once,
+/// however many threads ask). Fills `report` if it is not null (jit/key/report.hpp).
 struct FlushReport;
 std::shared_ptr<const Program> find_program(const CapturedGraph&, Backend&, FlushReport*);
 
@@ -16,13 +16,13 @@ struct ProgramCacheStats {
   uint64_t entries = 0, bytes = 0, hits = 0, misses = 0, evictions = 0, collisions = 0;
 };
 ProgramCacheStats program_cache_stats();
-/// What is held in memory, program by program, those used last first.
+/// One program in memory; held_programs() lists those used last first.
 struct HeldProgram {
   std::vector<uint32_t> key;
   std::shared_ptr<const Program> program;
 };
 std::vector<HeldProgram> held_programs();
-/// Loads everything that is kept on disk for this machine and build. How many programs.
+/// Loads everything that is kept on disk for this machine and build. Returns how many programs.
 size_t load_programs();
 void clear_program_cache();
 void set_program_cache_limits(size_t entries, size_t bytes);

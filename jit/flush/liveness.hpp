@@ -1,4 +1,4 @@
-// Adaptive liveness: which of the values with handles a program need not store.
+// Adaptive liveness: learns which of the values with handles a program need not store.
 //
 // C++ programs name their intermediates, so at a flush all of them have handles, though most are never looked
 // at again. Each key with several outputs watches what becomes of them in its first flushes. Those that
@@ -16,7 +16,7 @@
 
 namespace lazy::jit {
 
-/// What is known about the values of one key (that with all outputs). Any thread may call.
+/// Knows what becomes of the values of one key (that with all outputs). Any thread may call.
 class Liveness {
  public:
   Liveness() = default;
@@ -26,8 +26,8 @@ class Liveness {
   /// Appends the outputs of this captured graph not to be stored, in order. A value is dropped only if what
   /// its recipe alone would keep alive is no larger than itself, and if no memory of the user's is in it.
   void choose(CapturedGraph&, std::vector<uint32_t>& dropped);
-  /// After a good run of a captured graph from which these values were dropped; its nodes are still
-  /// `flushing`.
+  /// Begins to watch the nodes of a captured graph, after a good run from which these values were dropped.
+  /// Its nodes are still `flushing`.
   void watch(const CapturedGraph&, const std::vector<uint32_t>& dropped) noexcept;
 
  private:

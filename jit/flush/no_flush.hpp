@@ -1,4 +1,4 @@
-// A scope in which nothing may run.
+// A scope in which no flush may run.
 #pragma once
 
 namespace lazy::jit {

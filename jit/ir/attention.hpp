@@ -12,9 +12,8 @@ namespace lazy::jit::loop {
 /// members of the FusedRows are, in order:
 ///   scores    a product; its epilogue stores one value;
 ///   top       the largest x along the row;
-///   weights   e = exp(x - t) and its sum along the row. t is the top or, if that isn't finite, a number in
-///   its
-///             place (`finite_top`);
+///   weights   e = exp(x - t) and its sum along the row. t is the top or, if that isn't finite, another
+///             number (`finite_top`);
 ///   quotients perhaps: e divided by what the epilogue of `weights` makes of the sum;
 ///   values    a product whose left side is the weights.
 /// Invariant: no value in between is read elsewhere, but for what the last two epilogues store.

@@ -16,13 +16,14 @@ using loop::LoopKernel;
 using loop::Stride;
 using loop::ValueId;
 
-/// How a layout's extents map to kernel dimensions, by position among those that are not 1.
+/// Maps kernel dimensions to a layout's extents: by kernel dimension, the position among the extents that are
+/// not 1, or kAbsent.
 struct DimMap {
   int8_t of[loop::kMaxAxes];
   DimMap() { std::fill(std::begin(of), std::end(of), Binding::kAbsent); }
 };
 
-/// What is known while a program's steps are made; a step at a time is `Building`.
+/// Makes a program's steps, one at a time: the one at hand is a `Building`.
 class Lowering {
  public:
   Lowering(const Trace& t, const Fusion& f, const LowerOptions& o, Program& p, std::vector<LoopKernel>& out)
@@ -33,8 +34,8 @@ class Lowering {
   struct Operand {
     Binding binding;
     uint32_t value = kNone;  // trace value in memory
-    // If packed: per kernel dimension 0 (absent) or 1 + place in the packed source; the source's count of
-    // such places.
+    // If packed: by kernel dimension, 0 (absent) or 1 + its place in the packed source; how many places the
+    // source has (jit/plan/places.hpp).
     std::array<int8_t, loop::kMaxAxes> place{};
     int places = 0;
     bool packed = false;  // strides follow from the extents
@@ -56,7 +57,7 @@ class Lowering {
     FlatMap<uint16_t> scalar_ids;
     std::vector<uint32_t> reduced;  // values of the kernel's reductions
     FlatMap<uint16_t> reduction_ids;
-    size_t body_stores = 0;  // of a reduce: so many stores, the first, are of the body
+    size_t body_stores = 0;  // of a reduce: how many stores, the first ones, are in the body
     int dims = 0;
     int sequential_dim = -1;
     uint32_t fixed_dims =
@@ -102,13 +103,13 @@ class Lowering {
   ValueId rounded(Region& r, ValueId v, DType half);
 
   // lower_rolled_loop.cpp
-  // Operand i of `v`, a value of a rolled loop's first iteration, is the same in each iteration.
+  // True if operand i of `v`, a value of a rolled loop's first iteration, is the same in each iteration.
   bool is_fixed(const TraceLoop& r, uint32_t v, int i) const {
     return at(v).operand[i] == at(v + r.period).operand[i];
   }
   bool is_computed(uint32_t v) const { return f_.needed[v] && kind_of(at(v).op) == OpKind::pointwise; }
-  /// f(value of the first iteration, its operand from before the rolled loop, whether that is the same each
-  /// time)
+  /// Calls f(value of the first iteration, its operand from before the rolled loop, true if that operand is
+  /// the same in each iteration).
   template <class F>
   void each_from_before(const TraceLoop& r, F&& f) const {
     for (uint32_t v = r.first + r.period; v-- > r.first;) {

@@ -8,10 +8,10 @@ namespace lazy::jit {
 
 /// The time stamps of one flush, 0 throughout while nothing is recorded.
 struct FlushTimes {
-  profile::Ticks first_op = 0;  // of the component; 0 if it was recorded before the recording began
-  profile::Ticks start = 0;
-  profile::Ticks keyed = 0;  // values numbered, key encoded
-  profile::Ticks ready = 0;  // the program found or compiled
+  profile::Ticks first_op = 0;  // when the component's first op was recorded; 0: before the recording began
+  profile::Ticks start = 0;     // when the flush began
+  profile::Ticks keyed = 0;     // when values were numbered and the key encoded
+  profile::Ticks ready = 0;     // when the program was found or compiled
 };
 
 namespace event {
@@ -22,23 +22,25 @@ void codegen(profile::Ticks start, const std::string& kernel, size_t bytes);
 void flush(const FlushTimes&, const FlushReport&, Cause, const Site&, const Program&);
 void failed_flush(const FlushTimes&, Cause, const Site&, const char* what);
 void guard(const Guard&, int64_t actual, const Program&);
-/// Entries, hits and misses of the program cache so far.
+/// Records entries, hits and misses of the program cache so far.
 void cache(uint64_t entries);
-/// The calling thread's launches are of a run of this program for this captured graph: names and lines are
-/// its nodes'.
+/// Tells that the calling thread's launches are of a run of this program for this captured graph: names and
+/// lines are its nodes'.
 void name_run(const Program&, const CapturedGraph&);
-/// Of the kernel of a program's step, and its line as "main.cpp:14". Both stay.
+/// Return the name of the kernel of a program's step, and its line as "main.cpp:14". Both texts are never
+/// freed.
 const char* name_of(const Program&, const Step&);
 const char* line_of(const Program&, const Step&);
-/// Of the program, from 1, in the order in which they were first recorded.
+/// Returns the program's number in the trace, from 1, in the order in which programs were first recorded.
 uint64_t number_of(const Program&);
-/// A launch of a program's step.
+/// Records a launch of a program's step.
 void launch(profile::Ticks start, profile::Ticks end, const Program&, const Step&, const uint64_t* words,
             uint32_t parts);
-/// A run of a program's step that is a call.
+/// Records a run of a program's step that is a call.
 void call(profile::Ticks start, profile::Ticks end, const Program&, const Step&, const CapturedGraph&);
-/// The steps of a tile group that took turns from start to end, as if they had run one by one: each gets its
-/// share of `spent`, time on all threads. `words`: their arguments for the whole box, one after the other.
+/// Records the steps of a tile group, which took turns from start to end, as if they had run one by one: each
+/// gets its share of `spent`, the time on all threads. `words` are their arguments for the whole box, one
+/// step after the other.
 void tile_group(profile::Ticks start, profile::Ticks end, const Program&, const TileGroup&, int64_t blocks,
                 const std::vector<uint64_t>& spent, const uint64_t* words);
 }  // namespace event

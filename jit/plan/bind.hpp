@@ -1,13 +1,13 @@
-// Layouts that follow from a captured graph's concrete nodes.
+// Works out layouts from a captured graph's concrete nodes.
 #pragma once
 #include "jit/graph/layout.hpp"
 #include "jit/plan/program.hpp"
 
 namespace lazy::jit {
 
-/// The memory that a binding starts from: an input's own layout, or a packed buffer.
+/// Returns the layout of the memory that a binding starts from: an input's own, or that of a packed buffer.
 Layout source_layout(const Binding&, const CapturedGraph&);
-/// A layout followed along a path: view(node, in, out) says what a view makes of it.
+/// Returns the layout `l` followed along a path. view(node, in, out) says what a view makes of a layout.
 template <class View>
 Layout follow(const Program& p, uint32_t path, Layout l, const CapturedGraph& f, View&& view) {
   for (; path; path = p.paths[path].parent) {
@@ -19,10 +19,10 @@ Layout follow(const Program& p, uint32_t path, Layout l, const CapturedGraph& f,
   }
   return l;
 }
-/// What a call's operands and outputs are in this captured graph.
+/// Return what a call's operands and outputs are in this captured graph.
 std::vector<Meta> operand_metas(const CallStep&, const CapturedGraph&);
 std::vector<Meta> output_metas(const Step&, std::span<const Meta> operands, const CapturedGraph&);
-/// How a result's elements lie in the buffer that it gets.
+/// Returns how a result's elements lie in the buffer that it gets.
 Layout result_layout(const Program&, const Result&, const CapturedGraph&);
 
 }  // namespace lazy::jit

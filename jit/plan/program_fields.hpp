@@ -1,5 +1,5 @@
-// What of a program is kept on disk, struct by struct (support/archive.hpp), and whether what was read makes
-// sense.
+// Lists which fields of a program are kept on disk, struct by struct (support/archive.hpp), and checks that
+// what was read makes sense.
 #pragma once
 #include <span>
 
@@ -74,7 +74,7 @@ void fields(A& a, Program& p) {  // but the size of its code
   a(p.steps, p.tile_groups, p.slots, p.results, p.paths, p.guards, p.variant, p.nodes, p.compile_ns);
 }
 
-/// Whether every number in it is one of something that is there: of a value of the key, a slot, a path, a
+/// True if every number in it is that of something that is there: of a value of the key, a slot, a path, a
 /// step, an operand, a dimension. Then running it reads and writes nothing but its own buffers' descriptions.
 bool sound(const Program&, std::span<const uint32_t> key);
 

@@ -1,4 +1,4 @@
-// How much a launch does: bytes touched and arithmetic, for reports.
+// Counts what a launch does, bytes touched and arithmetic, for reports.
 #pragma once
 #include "jit/ir/ir.hpp"
 
@@ -6,19 +6,20 @@ namespace lazy::jit {
 
 struct Step;
 
-/// Arithmetic of a kernel, casts left out. An elementary function counts as one operation.
+/// The operations of a kernel, without casts. An elementary function counts as one.
 struct Work {
-  double per_index = 0;  // of the box
-  double per_row = 0;    // of the parallel axes: the epilogue
+  double per_index = 0;  // operations of the body at one index of the box
+  double per_row = 0;    // operations of the epilogue at one index of the parallel axes
 };
-/// `trips`: of each rolled loop of the kernel.
+/// Counts the operations of a kernel. `trips` has, by rolled loop of the kernel, how many iterations it has.
 Work work_of(const loop::LoopKernel&, const std::vector<uint64_t>& trips);
 
-/// What a launch with these arguments reads and writes. Each operand counts once, however often its elements
-/// are read: its elements, or the memory they lie in if that is less.
+/// What a launch does. Each operand's bytes count once, however often its elements are read: those of its
+/// elements, or of the memory that they lie in if that is less.
 struct Amount {
   double indices = 1, bytes = 0, flops = 0;
 };
+/// Returns what a launch with these arguments does.
 Amount amount_of(const Step&, const uint64_t* words);
 
 }  // namespace lazy::jit

@@ -1,5 +1,5 @@
-// One block of memory for the small values that a run makes and nobody sees: with the same extents as in the
-// run before the same ones are made, so where each lies is decided once.
+// Puts the small values that a run makes and nobody sees into one block of memory. With the same extents as
+// in the run before the same ones are made, so where each lies is decided once.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,17 +14,17 @@ class Arena {
   /// Larger values have memory of their own: it can be used for something else before the run is over.
   static constexpr size_t kMostBytes = size_t{128} << 10;
 
-  /// Extents are others.
+  /// Forgets where values lie: the next run has other extents.
   void forget() {
     noted_.clear();
     offset_.clear();
     bytes_ = 0;
   }
-  /// The run gave a slot memory of its own, of that size.
+  /// Notes that the run gave a slot memory of its own, of that size.
   void note(uint32_t slot, size_t bytes) {
     if (offset_.empty() && bytes <= kMostBytes) noted_.push_back({slot, bytes});
   }
-  /// Before a run with the same extents as the latest.
+  /// Decides where noted values lie, before a run with the same extents as the latest.
   void lay_out(const Program& p) {
     if (offset_.empty() && !noted_.empty()) assign(p);
   }
@@ -40,8 +40,8 @@ class Arena {
   };
   void assign(const Program&);
   std::vector<Noted> noted_;
-  std::vector<uint32_t> offset_;  // by slot; empty: not decided
-  size_t bytes_ = 0;
+  std::vector<uint32_t> offset_;  // by slot: bytes into the block, or kNowhere; empty: not decided
+  size_t bytes_ = 0;              // of the block
 };
 
 }  // namespace lazy::jit

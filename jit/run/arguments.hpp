@@ -22,8 +22,8 @@ class Arguments {
   /// Begins a run. Words stay bound if only addresses and scalars can differ from the latest run's. `context`
   /// becomes word kContext of each step.
   void begin(const CapturedGraph&, uint64_t context);
-  /// Binds step i's words but for addresses and scalars. Returns false if the step has nothing to do, for an
-  /// extent is 0.
+  /// Binds step i's words but for addresses and scalars. Returns false if the step has nothing to do, for a
+  /// parallel axis has extent 0.
   bool lay_out(size_t i);
   /// Binds step i's addresses and scalars. `address` has, by slot, those that the step reads or writes.
   /// Returns false if the step has nothing to do.
@@ -46,8 +46,9 @@ class Arguments {
   struct Bound {
     // Index of the step's first entry in words_, addresses_, scalars_.
     uint32_t words = 0, addresses = 0, scalars = 0;
-    bool bound = false, empty = false;  // all but addresses and scalars are in place; an extent is 0
-    Change changed;                     // since note_captured()
+    // All but addresses and scalars are in place; a parallel axis has extent 0.
+    bool bound = false, empty = false;
+    Change changed;  // since note_captured()
   };
   /// Says of a word that it is an address: `bytes` after the begin of a slot or of an input's first element.
   struct Address {

@@ -19,18 +19,19 @@ class Reserve {
   };
   static constexpr size_t kHas = SIZE_MAX, kNothing = 0;
 
-  /// Decides who takes over whose memory, in the steps from the span of `first` on. `bytes`, by slot: to be
-  /// had before it is made; kNothing: it takes none of its own; kHas: it has memory by now, of `has` bytes.
+  /// Decides which slot takes over which one's memory, in the steps from the span of `first` on. `bytes` has,
+  /// by slot, the bytes that it needs before it is made; kNothing: it takes none of its own; kHas: it has
+  /// memory by now, of `has` bytes.
   void plan(const Program&, size_t first, std::span<const Span> together, std::span<const size_t> bytes,
             std::span<const size_t> has);
   bool planned() const { return !ancestor_.empty(); }
-  /// Slots that need memory of their own, and how many bytes.
+  /// A slot that needs memory of its own, and how many bytes.
   struct Fresh {
     uint32_t slot;
     size_t bytes;
   };
   const std::vector<Fresh>& fresh() const { return fresh_; }
-  /// The dead slot whose memory `slot` takes over, or kNone.
+  /// Returns the dead slot whose memory `slot` takes over, or kNone.
   uint32_t ancestor(uint32_t slot) const { return planned() ? ancestor_[slot] : kNone; }
   /// True if the memory of `slot`, which is dead, is for a later one.
   bool is_handed_on(uint32_t slot) const { return planned() && handed_on_[slot]; }

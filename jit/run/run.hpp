@@ -1,12 +1,12 @@
-// The executor.
+// The executor: binds a captured graph's nodes to a program's steps and launches them.
 #pragma once
 #include "jit/plan/program.hpp"
 
 namespace lazy::jit {
 
-/// Runs the program: afterwards every pending value with a handle has its buffer. Throws what allocation, a
-/// kernel or a call throws; then no node was changed. But what must not run twice and has run stands: the
-/// values are there, of the nodes in CapturedGraph::stands.
+/// Runs the program: afterwards every output of the captured graph has its buffer. Throws what allocation, a
+/// kernel or a call throws. Then no node was changed, but inputs that were overwritten are marked `lost`, and
+/// what must not run twice and has run stands: the nodes in CapturedGraph::stands have their values.
 void run(const Program&, CapturedGraph&, Backend&);
 
 }  // namespace lazy::jit

@@ -1,4 +1,4 @@
-// What LAZY_VERIFY compares, and recipes run apart from their graph.
+// Compares values for LAZY_VERIFY, and runs recipes apart from their graph.
 #pragma once
 #include <vector>
 
@@ -7,18 +7,18 @@
 
 namespace lazy::jit {
 
-/// Relative size of one rounding; 0: exact.
+/// Returns the relative size of one rounding of a type; 0 for an exact one.
 double unit_of(DType);
 
-/// An input's value in memory that `backend` can read: itself, or a copy of all its memory, laid out as it
-/// is.
+/// Returns an input's value in memory that `backend` can read: itself, or a copy of all its memory, laid out
+/// as it is.
 Handle in_reach_of(Backend& backend, const Handle&);
 
-/// Largest difference in units of the type's rounding, relative to the larger of the element and the tensor's
-/// magnitude.
+/// The largest difference, in units of the type's rounding, relative to the larger of the element and the
+/// tensor's magnitude.
 struct Difference {
   double units = 0;
-  int64_t at = -1;  // no difference
+  int64_t at = -1;  // position of the element, row-major; -1: no difference
   double got = 0, expected = 0;
 };
 Difference compare(const Node& got, const Node& expected, double unit);

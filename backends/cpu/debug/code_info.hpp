@@ -1,4 +1,4 @@
-// What debuggers and profilers are told of a kernel's code.
+// Tells debuggers and profilers of a kernel's code.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -13,12 +13,12 @@ struct CodeInfo {
   int line = 0;
 };
 
-/// Of a kernel with this name that comes from the line `at`, "path/main.cpp:14".
+/// Describes a kernel with this name that comes from the line `at`, "path/main.cpp:14".
 CodeInfo code_info(const void* start, size_t size, const std::string& name, const std::string& at);
 
-/// Tells whoever was asked for: perf (LAZY_PERF_MAP) and GDB (LAZY_GDB).
+/// Tells those who were asked for, perf (LAZY_PERF_MAP) and GDB (LAZY_GDB).
 void announce(const CodeInfo&);
-/// The code at `start` goes.
+/// Tells them that the code at `start` goes.
 void withdraw(const void* start) noexcept;
 
 }  // namespace lazy::cpu_backend

@@ -6,12 +6,12 @@
 
 namespace lazy::cpu_backend {
 
-/// An object file in memory for one kernel: its symbol, its source line, and how to unwind it.
+/// Returns an object file for one kernel: its symbol, its source line, and how to unwind it.
 std::string object_file(const CodeInfo&);
 
-/// From now on GDB knows the code at info.start. Costs a breakpoint each if a debugger is there.
+/// Tells GDB of the code at info.start. Costs a stop at a breakpoint if a debugger is there.
 void register_with_gdb(const CodeInfo&);
-/// Nothing if it was not registered.
+/// Tells GDB that the code goes. Does nothing if it was not registered.
 void unregister_with_gdb(const void* start) noexcept;
 
 }  // namespace lazy::cpu_backend

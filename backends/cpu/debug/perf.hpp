@@ -1,13 +1,13 @@
-// Kernels for Linux perf.
+// Names kernels for Linux perf.
 #pragma once
 #include "backends/cpu/debug/code_info.hpp"
 
 namespace lazy::cpu_backend {
 
-/// A line in /tmp/perf-<pid>.map: `perf report` names the kernel.
+/// Writes a line to /tmp/perf-<pid>.map, from which `perf report` names the kernel.
 void write_perf_map(const CodeInfo&);
 
-/// A record in jit-<pid>.dump, in LAZY_DUMP_DIR or the working directory, in the format of perf's
+/// Writes a record to jit-<pid>.dump, in LAZY_DUMP_DIR or the working directory, in the format of perf's
 /// tools/perf/Documentation/jitdump-specification.txt: the code itself and its source line, for
 ///   perf record -k 1 ./program;  perf inject --jit -i perf.data -o perf.jit.data;  perf annotate -i
 ///   perf.jit.data

@@ -1,4 +1,4 @@
-// How to step from a kernel to its caller: the call frame information of its code, for debuggers.
+// Makes the call frame information of a kernel's code, by which debuggers step from it to its caller.
 #pragma once
 #include <string>
 
@@ -6,9 +6,10 @@
 
 namespace lazy::cpu_backend {
 
-/// The contents of an .eh_frame section for a kernel's code, with absolute addresses. Empty if the code
-/// doesn't begin as Assembly::prologue() writes it. Between the prologue and the epilogue a kernel has the
-/// caller's stack pointer in its lowest stack slot.
+/// Returns the contents of an .eh_frame section for a kernel's code, with absolute addresses. Empty if the
+/// code doesn't begin as Assembly::prologue() writes it.
+/// Invariant: between the prologue and the epilogue a kernel has the caller's stack pointer in its lowest
+/// stack slot.
 std::string eh_frame(const CodeInfo&);
 
 }  // namespace lazy::cpu_backend

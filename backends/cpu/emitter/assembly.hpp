@@ -1,5 +1,5 @@
-// What all writers of one kernel's code share: the assembler, the stack frame, the constant pool, variables,
-// pointers.
+// Everything that the writers of one kernel's code share: the assembler, the stack frame, the constant pool,
+// variables, pointers.
 //
 // Registers: rdi args; rax index along the vector axis (or steps left of a sequential axis); rcx, rdx, rsi
 // scratch within one instruction's code; the others hold operand pointers. k1 is the tail mask (AVX-512).

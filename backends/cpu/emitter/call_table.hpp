@@ -5,13 +5,13 @@
 
 namespace lazy::cpu_backend {
 
-/// Places in the table: the lane helpers' own, then these.
+/// Positions in the table: those of the lane helpers, then these.
 enum class Call : vir::HelperId {
   /// A launch of its own: x are the arguments of a map that copies, n says what is known of them
   /// (transpose.hpp); out, an int32: whether the launch has been done.
   copy_transposed = static_cast<vir::HelperId>(vir::Helper::count_),
 };
-/// The table that word ArgLayout::kContext of a launch points to.
+/// Returns the table that word ArgLayout::kContext of a launch points to.
 extern const vir::HelperFn kCalls[];
 
 }  // namespace lazy::cpu_backend

@@ -1,4 +1,4 @@
-// What AVX2 lacks, in what it has.
+// Rewrites what AVX2 lacks in what it has.
 #pragma once
 #include "backends/vector/vir.hpp"
 

@@ -1,4 +1,4 @@
-// Where a reduction's accumulators are while its loops run.
+// Says where a reduction's accumulators are while its loops run.
 #pragma once
 #include "backends/cpu/emitter/isel.hpp"
 
@@ -11,12 +11,12 @@ struct AccumulatorPlaces {
   AccumulatorInfo info;
   int partials = 1;
   int32_t memory = -1;            // frame: the partial vectors side by side
-  std::vector<uint16_t> hot;      // of each partial vector; empty when the unrolled loop is left out
+  std::vector<uint16_t> hot;      // by partial vector; empty when the unrolled loop is left out
   std::vector<uint16_t> stored;   // the partial vectors in memory, as variables
-  std::vector<uint16_t> current;  // of each (row, vector)
-  std::vector<uint16_t> folded;   // of each (row, vector): a block's result
-  std::vector<uint16_t> total;    // of each (row, vector): all blocks so far
-  std::vector<uint16_t> result;   // of each (row, vector): what the epilogue reads
+  std::vector<uint16_t> current;  // by (row, vector)
+  std::vector<uint16_t> folded;   // by (row, vector): a block's result
+  std::vector<uint16_t> total;    // by (row, vector): all blocks so far
+  std::vector<uint16_t> result;   // by (row, vector): what the epilogue reads
 };
 
 /// Rows at once where an inner reduction takes several.

@@ -19,26 +19,26 @@ class Registers {
     for (const auto& [at, bytes] : given_up_) as_.release_spill(at, bytes);
   }
 
-  /// Begins instruction `i`: nothing is locked.
+  /// Begins instruction `i`: no register is locked.
   void begin(uint32_t i);
   /// Brings a value into a register and keeps it there for this instruction.
   int fetch(uint32_t value);
-  /// The value as a memory operand, if that is possible and better than a register.
+  /// Returns the value as a memory operand, if that is possible and better than a register.
   std::optional<x86::Mem> memory(uint32_t value);
   bool in_register(uint32_t value) const { return state_[value].reg >= 0; }
-  /// Whether `value` could be a memory operand and is not in a register.
+  /// True if `value` could be a memory operand and is not in a register.
   bool memory_only(uint32_t value) const;
-  /// This instruction is the value's last reader and its register may be overwritten by the result of
-  /// instruction i.
+  /// True if this instruction is the value's last reader, so that its register may be overwritten by the
+  /// result of instruction i.
   bool dies(uint32_t value) const;
   /// Gives up the registers of operands that no later instruction reads. Call after the last fetch, before
   /// `define`.
   void release_operands();
-  /// A register for the result of the current instruction.
+  /// Returns a register for the result of the current instruction.
   int define();
-  /// The result takes over the register of `value`, which must have been `dies`.
+  /// Gives the result the register of `value`, for which dies() must have been true.
   int define_over(uint32_t value);
-  /// A register until the end of the instruction.
+  /// Returns a register that is free until the end of the instruction.
   int scratch();
   int scratch_k();
 

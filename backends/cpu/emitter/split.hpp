@@ -1,20 +1,21 @@
-// A reduction whose parallel axes give the threads too little: blocks of the sequential axis are reduced by
-// several threads into memory, then combined from left to right. What generated code reads of that.
+// Splits a reduction whose parallel axes give the threads too little: several threads reduce blocks of the
+// sequential axis into memory, then these are combined from left to right. Here is what generated code reads
+// of that.
 #pragma once
 #include <cstdint>
 
 namespace lazy::cpu_backend {
 
-/// Word ArgLayout::kScratch of a launch. full: everything at once. partials: only the blocks' results, to
-/// memory. combine: the blocks' results from memory, then the epilogue.
+/// The mode of a launch, in word ArgLayout::kScratch. full: everything at once. partials: only the blocks'
+/// results, to memory. combine: the blocks' results from memory, then the epilogue.
 enum class SplitMode : uint64_t { full, partials, combine };
 
 /// The same word for maps: stores go past the caches (Schedule::streams).
 inline constexpr uint64_t kStream = 1;
 inline constexpr uint64_t kStreamUnfenced = 2;  // ... and the caller sees to it that others see them
 
-/// What word ArgLayout::kScratch + 1 points to in a split reduction. Strides in bytes; a lane has 8 bytes to
-/// itself along the vector axis.
+/// Word ArgLayout::kScratch + 1 points to one in a split reduction. Strides are in bytes; a lane has 8 bytes
+/// to itself along the vector axis.
 struct SplitPlan {
   char* data;
   int64_t row;  // from one index of the parallel axes (without the vector axis) to the next

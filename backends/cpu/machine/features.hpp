@@ -1,4 +1,4 @@
-// What this machine can do: instruction set level, caches, processors that may be used.
+// Finds out what this machine can do: instruction set level, caches, processors that may be used.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace lazy::cpu_backend {
 enum class Isa : uint8_t { reference, avx2, avx512 };
 const char* name_of(Isa);
 
-/// The highest level that the processor and the operating system support.
+/// Returns the highest level that the processor and the operating system support.
 Isa best_isa();
-/// "auto", "avx512", "avx2" or "reference". Throws ConfigError for another word and DeviceError for a level
-/// that the machine lacks.
+/// Returns the level called "auto", "avx512", "avx2" or "reference". Throws ConfigError for another word and
+/// DeviceError for a level that the machine lacks.
 Isa isa_from(std::string_view);
 
-/// As the processor calls itself.
+/// Returns what the processor calls itself.
 std::string processor_name();
 
-/// AVX-512 VNNI: products of 8- and 16-bit integers added up in one instruction.
+/// True if the processor has AVX-512 VNNI: it adds up products of 8- and 16-bit integers in one instruction.
 bool has_vnni();
 
 struct Caches {
@@ -29,8 +29,8 @@ struct Caches {
 };
 const Caches& caches();
 
-/// Processors this process may keep busy: the smaller of its affinity mask and its cgroup's quota, at
-/// least 1.
+/// Returns how many processors this process may keep busy: the smaller of its affinity mask and its cgroup's
+/// quota, at least 1.
 int usable_processors();
 
 }  // namespace lazy::cpu_backend

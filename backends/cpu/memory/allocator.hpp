@@ -11,7 +11,8 @@
 
 namespace lazy::cpu_backend {
 
-/// Never null; a size of 0 gives a valid pointer. Throws DeviceError when the system has no memory.
+/// Returns a block, never null; a size of 0 gives a valid pointer. Throws DeviceError when the system has no
+/// memory.
 void* allocate(size_t bytes);
 void deallocate(void*, size_t bytes) noexcept;
 
@@ -21,9 +22,10 @@ struct AllocatorStats {
   size_t system_requests;  // ever
 };
 AllocatorStats allocator_stats();
-/// Returns everything kept to the system, but for what other threads keep for themselves. How many bytes.
+/// Gives everything kept back to the system, but for what other threads keep for themselves. Returns how many
+/// bytes.
 size_t release_kept_memory() noexcept;
-/// Test aid: blocks get older by so much.
+/// Test aid: makes blocks older by so much.
 void let_time_pass(uint64_t milliseconds) noexcept;
 
 }  // namespace lazy::cpu_backend

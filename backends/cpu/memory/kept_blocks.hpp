@@ -11,8 +11,9 @@ namespace lazy::cpu_backend {
 
 using Milliseconds = uint64_t;  // on a clock that only goes on
 
-/// A list for each size class, of which the block given back last is taken first: so what a program doesn't
-/// need ages at the other end. Links and ages lie in the blocks. Nothing here asks the system for memory.
+/// Keeps a list for each size class. The block given back last is taken first, so what a program doesn't need
+/// ages at the other end. Links and ages lie in the blocks.
+/// Invariant: nothing here asks the system for memory.
 class KeptBlocks {
  public:
   /// Returns null if there is none.
@@ -23,7 +24,7 @@ class KeptBlocks {
   /// Gives blocks back to the system, those that were given back first, until `bytes` of them are freed or
   /// none is left. Returns how many were.
   size_t free_oldest(size_t bytes) noexcept;
-  /// Gives those back to the system that were given back before a time.
+  /// Gives blocks back to the system that were given back before a time.
   size_t free_before(Milliseconds) noexcept;
   /// Returns true, once for each, if blocks of the class were freed since forget_freed(): one that is asked
   /// for now was freed too early.
@@ -41,7 +42,7 @@ class KeptBlocks {
     uint32_t freed = 0;
   };
   class Locked;
-  /// The oldest block's time; false if there is none.
+  /// Gets the oldest block's time; false if there is none.
   bool oldest(Milliseconds&) noexcept;
   /// Frees up to so many bytes of what was given back until a time, the largest first.
   size_t free_until(Milliseconds, size_t bytes) noexcept;
@@ -50,7 +51,7 @@ class KeptBlocks {
   std::atomic<size_t> bytes_{0};
 };
 
-/// Memory from the system: at least 64-byte aligned, large blocks on huge pages. Null if there is none.
+/// Takes memory from the system: at least 64-byte aligned, large blocks on huge pages. Null if there is none.
 void* system_allocate(size_t bytes) noexcept;
 void system_free(void*, size_t bytes) noexcept;
 

@@ -1,4 +1,4 @@
-// How much memory this process may have.
+// Finds out how much memory this process may have.
 #pragma once
 #include <cstdint>
 

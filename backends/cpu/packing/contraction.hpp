@@ -10,15 +10,15 @@
 
 namespace lazy::cpu_backend {
 
-/// What one step of a lane multiplies. pairs: two neighbouring k of int16 at once, into int32. quads: four of
-/// uint8 by int8. A left side of int8 is then raised by 128, and sums start at what that comes to.
+/// Says what one step of a lane multiplies. pairs: two neighbouring k of int16 at once, into int32. quads:
+/// four of uint8 by int8. A left side of int8 is then raised by 128, and sums start at what that adds.
 enum class ContractionLane : uint8_t { f32, f64, i32, pairs, quads };
 constexpr int bytes_of(ContractionLane l) { return l == ContractionLane::f64 ? 8 : 4; }
 
 struct ContractionSide {
   int operand = -1;
   DType from{};  // its element type
-  /// Elements are lanes as they lie in memory.
+  /// True if elements are lanes as they lie in memory.
   bool plain(ContractionLane l) const {
     return l != ContractionLane::pairs && static_cast<int>(size_of(from)) == bytes_of(l);
   }
@@ -32,12 +32,12 @@ struct ContractionForm {
   bool masks = false;                    // the right side may be read in place whatever the number of columns
 };
 
-/// The sides of a kernel that is such a contraction.
+/// Returns the sides of a kernel that is such a contraction; nothing for others.
 std::optional<ContractionForm> contraction_form(const jit::loop::LoopKernel&, int row_axis);
 
-/// Word ArgLayout::kScratch + 1 of a launch whose word kScratch is not 0 points here: where the sides lie for
-/// the box of the launch, which has no axes but rows, columns and the summed one. Strides in bytes. Without
-/// a plan both sides are read where the arguments say.
+/// Says where the sides lie for the box of a launch, which has no axes but rows, columns and the summed one.
+/// Word ArgLayout::kScratch + 1 of a launch points to one if word kScratch is not 0; else both sides are read
+/// where the arguments say. Strides are in bytes.
 struct ContractionPlan {
   const char* left = nullptr;  // lanes; neighbouring k side by side
   int64_t left_row = 0;
@@ -45,7 +45,8 @@ struct ContractionPlan {
   int64_t right_step = 0;       // from one k to the next; of quads, where sums start comes after the last
   int64_t right_chunk = 0;      // from the columns of one (widest) tile to the next
   int64_t steps = 0;            // k, or pairs or quads of them
-  /// Accumulators in memory, tile after tile: a long sum is done in parts that fit the caches.
+  /// Accumulators in memory, tile after tile: a long sum is done in parts that fit the caches. Owned by the
+  /// launch.
   char* tiles = nullptr;
   int64_t flags = 0;
   static constexpr int64_t kResume = 1, kSuspend = 2;

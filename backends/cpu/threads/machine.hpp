@@ -1,5 +1,6 @@
-// What this machine does in a nanosecond. Measured once, at the first launch that might be worth a second
-// thread, in a few milliseconds; only decisions about time follow from it, never a result.
+// Measures what this machine does in a nanosecond: once, at the first launch that might be worth a second
+// thread, in a few milliseconds.
+// Invariant: only decisions about time follow from it, never a result.
 #pragma once
 #include <string>
 
@@ -11,13 +12,13 @@ struct Machine {
   double dispatch_ns;  // handing pieces to threads that are awake, and waiting for them; 0: one thread
 };
 const Machine& machine();
-/// One line a figure.
+/// Returns the figures as text, a line each.
 std::string to_string(const Machine&);
 
-/// The same as an event of LAZY_PROFILE.
+/// Returns the figures as an event of LAZY_PROFILE.
 void record_machine();
 
-/// Bytes a nanosecond for a launch that touches `footprint` bytes, again and again.
+/// Returns the bytes a nanosecond of a launch that touches `footprint` bytes again and again.
 double bandwidth(const Machine&, double footprint);
 
 }  // namespace lazy::cpu_backend

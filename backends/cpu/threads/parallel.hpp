@@ -1,4 +1,4 @@
-// Launches over several threads: a box is cut along a parallel axis into a few large boxes.
+// Runs launches on several threads: cuts a box along a parallel axis into a few large boxes.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -18,17 +18,17 @@ class Partition {
  public:
   using Entry = void (*)(uint64_t* args);
   explicit Partition(const jit::loop::LoopKernel&);
-  /// What an index of the box costs: vector instructions over lanes.
+  /// Sets what an index of the box costs: vector instructions over lanes.
   void set_cost(int instructions, int lanes);
   double nanoseconds() const { return nanoseconds_; }
 
-  /// Too little work for a second thread.
+  /// True if there is too little work for a second thread.
   bool runs_inline(const uint64_t* args) const {
     const int64_t n = work(args);
     return n < surely_inline_ || !worth_threads_at(n);
   }
-  /// The stores may bypass the caches: they write more than the last of them holds, side by side, whole cache
-  /// lines, and nothing that the launch reads.
+  /// True if the stores may bypass the caches: they write more than the last of them holds, side by side,
+  /// whole cache lines, and nothing that the launch reads.
   bool streams(const uint64_t* args) const;
   void run(Entry, uint64_t* args) const;
   std::string describe() const;
@@ -36,7 +36,7 @@ class Partition {
   int64_t length(const uint64_t* args, int axis) const {
     return static_cast<int64_t>(args[layout_.extent(axis)]);
   }
-  /// Bytes from one index of an axis to the next.
+  /// Returns the bytes from one index of an axis to the next.
   int64_t step(const uint64_t* args, int operand, int axis) const {
     const auto o = static_cast<size_t>(operand);
     const auto known = static_cast<jit::loop::Stride>(
@@ -56,7 +56,7 @@ class Partition {
     for (int a = 0; a < layout_.rank; ++a) n *= length(args, a);
     return n;
   }
-  /// In indices that pass every repeated part of the body once.
+  /// Returns the work of a launch, in indices that pass every rolled loop of the body once.
   int64_t work(const uint64_t* args) const {
     const int64_t n = indices(args);
     if (rolled_loops_.empty()) return n;
@@ -65,32 +65,32 @@ class Partition {
     return static_cast<int64_t>(static_cast<double>(n) * passes);
   }
   bool worth_threads_at(int64_t work) const;
-  /// Of indices: from where threads that are awake are worth it, and threads that sleep. By the machine's
-  /// speed.
+  /// Returns how many indices take so many nanoseconds, by the machine's speed: from there on threads are
+  /// worth it.
   int64_t limit(double worth_ns) const;
   /// Runs a reduction's blocks on several threads when that is worth it: see split.hpp.
   bool run_split(Entry, uint64_t* args, int threads, int64_t parallel_pieces) const;
 
   jit::loop::ArgLayout layout_;
   int vector_axis_, sequential_;
-  int accumulators_ = 0;            // of a reduction in blocks; 0: there is nothing to split
-  std::vector<int8_t> step_class_;  // of each operand and axis: jit::loop::Stride
-  std::vector<uint8_t> bytes_;      // of each operand's elements
+  int accumulators_ = 0;            // how many a reduction in blocks has; 0: there is nothing to split
+  std::vector<int8_t> step_class_;  // a jit::loop::Stride, at operand * rank + axis
+  std::vector<uint8_t> bytes_;      // by operand: bytes of an element
   struct RepeatCost {
-    int trips;     // word of the arguments
-    double share;  // of the kernel's instructions that one iteration is
+    int trips;     // index of the word that has the number of iterations
+    double share;  // 0 to 1: one iteration's part of the kernel's instructions
   };
   std::vector<RepeatCost> rolled_loops_;
-  std::vector<uint8_t> output_;  // of each operand
-  double nanoseconds_ = 1;       // of an index, arithmetic alone
-  double bytes_moved_ = 0;       // of an index
+  std::vector<uint8_t> output_;  // by operand: 1 if it is written
+  double nanoseconds_ = 1;       // time of an index, arithmetic alone
+  double bytes_moved_ = 0;       // bytes that an index loads and stores
   int64_t surely_inline_ = 1 << 13;
   mutable std::atomic<int64_t> awake_limit_{-1},
       asleep_limit_{-1};  // filled at the first launch that needs them
 };
 
-/// Whether a launch that takes one thread so long is worth several: by what a dispatch was measured to cost,
-/// and by whether the threads are awake.
+/// True if a launch that takes one thread so long is worth several. Goes by what a dispatch was measured to
+/// cost, and by whether the threads are awake.
 bool worth_threads(double nanoseconds);
 
 /// Memory of the allocator's until the end of a scope.
@@ -106,14 +106,15 @@ class Scratch {
   char* data_;
 };
 
-/// task(0) ... task(pieces - 1) on several threads; returns when all are done.
+/// Calls task(0) ... task(pieces - 1) on several threads; returns when all are done.
 void for_each(int64_t pieces, const std::function<void(int64_t)>& task);
 
-/// Whose threads launches use from now on; null: our own. It must outlive them.
+/// Makes launches use the threads of a host's arena from now on; null: the library's own. It must outlive the
+/// launches.
 void set_arena(tbb::detail::d1::task_arena*);
 
-/// Threads that launches use: LAZY_NUM_THREADS, or all that the process may keep busy; no more than a host's
-/// arena has.
+/// Returns how many threads launches use: LAZY_NUM_THREADS, or all that the process may keep busy; no more
+/// than a host's arena has.
 int thread_count();
 
 }  // namespace lazy::cpu_backend

@@ -15,7 +15,7 @@ namespace lazy::cuda_backend::api {
 
 class SharedLibrary {
  public:
-  /// The first of `names` that can be opened. Throws DeviceError: "no <what>: looked for ... in ...".
+  /// Opens the first of `names` that can be opened. Throws DeviceError: "no <what>: looked for ... in ...".
   SharedLibrary(const char* what, std::initializer_list<const char*> names);
 
   void* find(const char* symbol) const;  // or null
@@ -32,8 +32,8 @@ class SharedLibrary {
   void* handle_ = nullptr;
 };
 
-/// The functions of a library, loaded by the first call. What kept them from being loaded is thrown at each
-/// call again.
+/// Holds the functions of a library, which the first call loads. What kept them from being loaded is thrown
+/// again at each call.
 template <class Table>
 class LoadedOnce {
  public:

@@ -11,11 +11,11 @@ struct Nvrtc {
 #define LAZY_NVRTC(field, name, ...) Result (*field)(__VA_ARGS__) = nullptr;
 #include "backends/cuda/api/nvrtc.def"
   int major = 0, minor = 0;
-  std::vector<int> architectures;  // that it compiles for: 75, 80, ...
+  std::vector<int> architectures;  // it compiles for these: 75, 80, ...
 };
 
-/// Opened at the first call. `newest`: the driver's major version, which the compiler's must not exceed; 0:
-/// any. Throws DeviceError if there is none; at each call again.
+/// Returns the compiler. The first call opens it. `newest` is the driver's major version, which the
+/// compiler's must not exceed; 0: any. Throws DeviceError, at each call again, if there is none.
 const Nvrtc& nvrtc(int newest = 0);
 
 }  // namespace lazy::cuda_backend::api

@@ -11,26 +11,26 @@ namespace lazy::cuda_backend {
 
 class AttentionSchedule {
  public:
-  /// Nothing if the rows are no attention. For an architecture: where it has tensor cores for 16-bit floats,
-  /// attentions of these use them.
+  /// Returns a schedule for an architecture; nothing if the rows are no attention. Where the architecture has
+  /// tensor cores for 16-bit floats, attentions of these use them.
   static std::optional<AttentionSchedule> of(const jit::loop::FusedRows&, int architecture);
 
   std::vector<std::string> functions;
   bool args_in_memory = false, tensor_cores = false;
   std::string text;
 
-  /// Whether it can, and should, run with extents as these arguments say: enough queries that share their
-  /// keys, results that fit registers.
+  /// True if it can, and should, run with extents as these arguments say: there are enough queries that share
+  /// their keys, and results fit registers.
   bool takes(const uint64_t* args) const;
-  /// The one launch, for arguments that it takes. Sets word kPlanned of the first member: low half to how
-  /// many queries in a row share their keys, high half to which of queries (1), keys (2) and values (4) lie
-  /// in aligned rows.
+  /// Returns the one launch, for arguments that it takes. Sets word kPlanned of the first member: low half to
+  /// how many queries in a row share their keys, high half to which of queries (1), keys (2) and values (4)
+  /// lie in aligned rows.
   Launch plan(uint64_t* args) const;
 
   // What emit() reads.
   std::vector<ScheduledMember> members;
   jit::loop::Attention form;
-  /// Axes along which a member's rows, and keys, follow each other.
+  /// Return the axes along which a member's rows, and keys, follow each other.
   int row_axis(size_t member) const;
   int key_axis(size_t member) const;
 
@@ -38,16 +38,16 @@ class AttentionSchedule {
   uint64_t extent(const uint64_t* args, size_t member, int axis) const {
     return args[members[member].offset + members[member].args.extent(axis)];
   }
-  /// Rows in a row that have the same keys and values; 0 if members don't agree.
+  /// Returns how many rows one after the other have the same keys and values; 0 if members don't agree.
   uint64_t queries(const uint64_t* args) const;
   bool same_arguments(const uint64_t* args) const;
-  /// Columns that a function must have room for.
+  /// Returns the number of columns that a function must have room for.
   uint64_t widest(const uint64_t* args) const;
   bool is_wide(const uint64_t* args, size_t member, int operand, int packed) const;
   uint64_t rows(const uint64_t* args) const;
 };
 
-/// The module of one of its functions.
+/// Returns the text of the module of one of its functions.
 std::string emit(const jit::loop::FusedRows&, const AttentionSchedule&, size_t function);
 
 }  // namespace lazy::cuda_backend

@@ -1,4 +1,4 @@
-// The text of an attention's module (attention_module.hpp).
+// Writes the text of an attention's module (attention_module.hpp).
 #pragma once
 #include <memory>
 
@@ -22,32 +22,34 @@ class AttentionWriter {
   const jit::loop::LoopKernel& loop(size_t member) const { return rows_.members[member].kernel; }
   /// Begins a scope in which `args` and `i` are the member's, at the block's query `y`.
   void open_member(size_t member);
-  /// Evaluates some of the member's instructions there. `own`: what stands for a value of the row's own.
+  /// Evaluates some of the member's instructions there. `own` gives the text that stands for a value of the
+  /// row's own.
   const Values& evaluate(size_t member, size_t first, size_t last,
                          const std::function<std::string(int16_t value)>& own, const std::string& result);
-  /// `f32` as a value of the row's own.
+  /// Returns `f32` as a value of the row's own.
   std::string as_own(int16_t value, const std::string& f32);
-  /// Float `sum` of query y is NaN where nothing larger than -inf was seen, unless the softmax provides for
-  /// that.
+  /// Makes float `sum` of query y NaN where nothing larger than -inf was seen, unless the softmax provides
+  /// for that.
   void write_unseen();
   void each(const char* variable, int count, const std::function<void()>& body);
 
   // Parts of a function; `y` is a query of the block, `left` how many there are.
   void write_head(size_t function);
-  /// Names for what rows have in shared memory.
+  /// Writes names for what rows have in shared memory.
   void write_row_memory();
-  /// Keys that no query of the block sees are not looked at.
+  /// Skips keys that no query of the block sees.
   void write_hidden();
-  /// float `value`: what the softmax is of at (y, key), from float `score`, the product's; -inf unless
+  /// Writes float `value`, the softmax's operand at (y, key), from float `score`, the product's; -inf unless
   /// `there`.
   void write_value(const std::string& there);
-  /// float `shift`: what is subtracted from a query's values, from `now`, the largest.
+  /// Writes float `shift`, which is subtracted from a query's values, from `now`, the largest.
   void write_shift();
-  /// After the last keys, for query y: what is made of the sum of weights.
+  /// Writes what is made of the sum of weights of query y, after the last keys.
   void write_row_results();
-  /// One result, from float `sum`, at column `x`.
+  /// Writes one result, from float `sum`, at column `x`.
   void write_result();
-  /// All of them, 64 columns at a time: `put` writes those of a group to shared memory, where `there` is one.
+  /// Writes all results, 64 columns at a time: `put` writes those of a group to shared memory, where `there`
+  /// is one.
   void write_results(int groups, const std::function<void(const std::string& group)>& put,
                      const std::string& there);
   // --- by fused multiply-adds ---

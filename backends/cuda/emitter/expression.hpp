@@ -1,4 +1,4 @@
-// One pointwise op as an expression.
+// Writes one pointwise op as an expression.
 #pragma once
 #include <array>
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace lazy::cuda_backend {
 
-/// `op` on operands of type `operand` (of `where`: its values), giving `result`. What it calls is put into
-/// the prelude. Operands are names or constants. Throws CompileError for what is no pointwise op.
+/// Returns the text of `op` on operands of type `operand` (for `where`: the type of its values), giving
+/// `result`. Puts what it calls into the prelude. Operands are names or constants. Throws CompileError for
+/// what is no pointwise op.
 std::string expression(Prelude&, jit::Op op, DType operand, DType result,
                        const std::array<std::string, 3>& v);
 

@@ -10,9 +10,10 @@ namespace lazy::cuda_backend {
 
 class Prelude {
  public:
-  /// The kernel calls `name`, of the table in prelude_table.cpp; a name that isn't there throws CompileError.
+  /// Adds `name`, of the table in prelude_table.cpp, which the kernel calls; a name that isn't there throws
+  /// CompileError.
   void need(std::string_view name);
-  /// The kernel calls a function written for it: `text`, which calls `dependencies`.
+  /// Adds a function written for the kernel, which calls it: `text`, which calls `dependencies`.
   void define(const std::string& name, const std::string& text, const std::vector<std::string>& dependencies);
   bool has(std::string_view name) const { return have_.count(std::string(name)) > 0; }
   const std::string& text() const { return text_; }
@@ -29,9 +30,9 @@ struct Snippet {
   std::string text;
 };
 const std::vector<Snippet>& prelude_table();
-/// What stands before text that uses tensor cores, and functions of the prelude for them.
+/// Stands before text that uses tensor cores, and before functions of the prelude for them.
 inline constexpr const char* kIfTensorCores = "#if defined(LAZY_EMULATED) || __CUDA_ARCH__ >= 800";
-/// Those of prelude_tensor_cores.cpp, which are part of it.
+/// Returns the entries of prelude_tensor_cores.cpp, which are part of the table.
 std::vector<Snippet> tensor_core_snippets();
 
 }  // namespace lazy::cuda_backend

@@ -1,4 +1,4 @@
-// Elementary functions as device functions: the recipes of vector math (backends/vector/vecmath), printed.
+// Prints the recipes of vector math (backends/vector/vecmath) as device functions.
 #pragma once
 #include <string>
 

@@ -1,4 +1,5 @@
-// Accumulators as text: declared, fed, combined. Their order is that of jit::loop::Reduction.
+// Writes accumulators as text: declared, fed, combined.
+// Invariant: their order is that of jit::loop::Reduction.
 #pragma once
 #include <string>
 
@@ -20,11 +21,11 @@ int staged_loads(const jit::loop::LoopKernel&);
 inline constexpr int kShortRow = 8;
 
 bool is_position(const jit::loop::Reduction&);  // argmax, argmin
-bool is_ordered(const jit::loop::Reduction&);   // whether another order may give other bits
-/// Partial accumulators that a lane of a row's warp has: element r belongs to lane r mod 32. Where the order
-/// does not show (all but float sums and products) one is enough.
+bool is_ordered(const jit::loop::Reduction&);   // true if another order may give other bits
+/// Returns how many partial accumulators a lane of a row's warp has: element r belongs to lane r mod 32.
+/// Where the order does not show (all but float sums and products) one is enough.
 int partials_of_lane(const jit::loop::Reduction&);
-/// 8-byte members of a block's results in scratch memory.
+/// Returns how many 8-byte members one result of a block has in scratch memory.
 int members_of_part(const jit::loop::Reduction&);
 
 class Reductions {
@@ -32,21 +33,22 @@ class Reductions {
   Reductions(const jit::loop::LoopKernel& k, Prelude& prelude) : k_(k), prelude_(prelude) {}
 
   size_t size() const { return k_.reductions.size(); }
-  /// "sum0"
+  /// Returns a name such as "sum0".
   std::string name(size_t j) const;
-  /// Of an accumulator: "float", "Best<float>".
+  /// Returns the type of an accumulator: "float", "Best<float>".
   std::string type(size_t j) const;
-  /// Where it starts.
+  /// Returns what it starts from.
   std::string start(size_t j) const;
-  /// Offers it a value; `at` is the index along the sequential axis, counted from the box's first. Ascending.
+  /// Writes the addition of a value; `at` is the index along the sequential axis, counted from the box's
+  /// first. Indices have to ascend.
   void add(Text&, size_t j, const std::string& accumulator, const std::string& value,
            const std::string& second, const std::string& at);
-  /// accumulator = accumulator op other, the later part.
+  /// Writes accumulator = accumulator op other, where `other` is the later part.
   void combine(Text&, size_t j, const std::string& accumulator, const std::string& other);
-  /// The lane's accumulator `distance` further on; lane `lane`'s. Both as an expression.
+  /// Return expressions: the accumulator of the lane `distance` further on; that of lane `lane`.
   std::string from_further(size_t j, const std::string& accumulator, const std::string& distance);
   std::string from_lane(size_t j, const std::string& accumulator, const std::string& lane);
-  /// What the epilogue sees; `empty` tells whether the axis has no index.
+  /// Returns what the epilogue sees; `empty` is an expression that is true if the axis has no index.
   std::string result(size_t j, const std::string& accumulator, const std::string& empty) const;
 
  private:

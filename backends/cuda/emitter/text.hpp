@@ -1,4 +1,4 @@
-// Lines of generated source, indented by the braces they open.
+// Collects lines of generated source, indented by the braces that they open.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,12 +12,12 @@ inline std::string replaced(std::string s, const std::string& what, const std::s
 
 class Text {
  public:
-  /// One line; an empty one stays without indentation.
+  /// Adds one line; an empty one stays without indentation.
   void line(std::string_view s) {
     if (!s.empty()) text_.append(2 * depth_, ' ').append(s);
     text_ += '\n';
   }
-  /// `head {`, and everything until close() further in.
+  /// Adds `head {`, and indents everything until close().
   void open(std::string_view head) {
     line(std::string(head) + " {");
     ++depth_;
@@ -26,13 +26,13 @@ class Text {
     --depth_;
     line(tail);
   }
-  /// `} else {` and its like.
+  /// Adds `} else {` and its like.
   void turn(std::string_view middle) {
     --depth_;
     line(middle);
     ++depth_;
   }
-  /// Compiler directives start the line.
+  /// Adds a compiler directive, which starts the line.
   void directive(std::string_view s) { text_.append(s).append("\n"); }
   void append(std::string_view whole_lines) { text_ += whole_lines; }
   std::string take() { return std::move(text_); }

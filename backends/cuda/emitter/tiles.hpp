@@ -1,4 +1,4 @@
-// Contractions of two operands, each perhaps converted: what the tiled writer takes.
+// Recognises contractions of two operands, each perhaps converted: what the tiled writer takes.
 #pragma once
 #include <optional>
 
@@ -15,14 +15,14 @@ struct TileForm {
       right{};  // the sides' values: left does not move along the columns, right not along the rows
   int row_axis = -1, column_axis = -1;
 };
-/// Nothing where a kernel is another contraction.
+/// Returns the form of such a kernel; nothing where it is another contraction.
 std::optional<TileForm> tile_form(const jit::loop::LoopKernel&);
 
 /// Rows and columns of a tile on tensor cores; of the smaller one where there would be few of the larger, or
 /// sides cannot be loaded 16 bytes at a time.
 inline constexpr int kMmaTiles[] = {128, 64};
 
-/// The operand that a side is loaded from, perhaps converted; -1 if it is computed.
+/// Returns the operand from which a side is loaded, perhaps converted; -1 if it is computed.
 int side_operand(const jit::loop::LoopKernel&, jit::loop::ValueId);
 
 /// The operands of a contraction that tensor cores take: of the same 16-bit type, summed in float32.

@@ -1,4 +1,4 @@
-// Element types as generated source spells them, and constants of them.
+// Spells element types, and constants of them, as generated source does.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace lazy::cuda_backend {
 
-/// "float", "i64", "bool", "f16": both as stored and as computed with.
+/// Returns "float", "i64", "bool", "f16" and so on, both as stored and as computed with.
 const char* spelled(DType);
-/// A constant with exactly these bits; not for 16-bit floats.
+/// Returns a constant with exactly these bits; not for 16-bit floats.
 std::string literal(DType, uint64_t bits);
 std::string float_literal(float);
 std::string double_literal(double);
 
-/// x op identity is x, whatever x: what an accumulator starts from.
+/// Returns what an accumulator starts from: x op identity is x, whatever x is.
 std::string identity_of(const jit::loop::Reduction&);
 
 }  // namespace lazy::cuda_backend

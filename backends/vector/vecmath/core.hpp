@@ -1,4 +1,4 @@
-// What the elementary functions share. Each comes for f32 and f64, by the type of its argument.
+// Recipes that the elementary functions share. Each comes for f32 and f64, by the type of its argument.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -15,11 +15,11 @@ struct Pair {
 };
 
 inline bool is_f32(Val x) { return x.type == vir::Type::f32; }
-/// The constant for x's type.
+/// Returns the constant for x's type.
 inline Val num(Builder& b, Val x, double for_f32, double for_f64) {
   return b.num(x, is_f32(x) ? for_f32 : for_f64);
 }
-/// The integer constant whose bits are those of float `value` in x's type.
+/// Returns the integer constant whose bits are those of float `value` in x's type.
 inline Val bits_of(Builder& b, Val x, double value) {
   return is_f32(x) ? b.i32(std::bit_cast<int32_t>(static_cast<float>(value)))
                    : b.i64(std::bit_cast<int64_t>(value));
@@ -37,9 +37,9 @@ Val horner(Builder&, Val x, std::span<const double> c, size_t begin = 0, size_t 
 /// multiply.
 Val even_odd(Builder&, Val x, Val x2, std::span<const double> c);
 
-/// a + b exactly, where |a| >= |b| or a == 0.
+/// Returns a + b exactly, where |a| >= |b| or a == 0.
 Pair fast_two_sum(Builder&, Val a, Val b);
-/// a * b exactly (barring underflow).
+/// Returns a * b exactly (barring underflow).
 Pair two_product(Builder&, Val a, Val b);
 
 // --- exponential

@@ -11,7 +11,7 @@
 namespace lazy::vecmath {
 using vir::Type;
 
-/// The list or number that serves x's element type.
+/// Returns the list or number that serves x's element type.
 inline std::span<const double> pick(Val x, std::span<const double> f32, std::span<const double> f64) {
   return x.type == Type::f32 ? f32 : f64;
 }
@@ -27,7 +27,7 @@ inline Val polynomial(Builder& b, Val x, std::span<const double> c) {
   return b.fma(b.fma(horner(b, x2, rest, 1, 2), x, horner(b, x2, rest, 0, 2)), x, b.num(x, c[0]));
 }
 
-/// `magnitude` with its sign flipped where `sign` is negative.
+/// Returns `magnitude` with its sign flipped where `sign` is negative.
 inline Val flip_sign(Builder& b, Val magnitude, Val sign) {
   return b.xor_(magnitude, b.and_(sign, b.sign_bit(sign)));
 }
@@ -37,11 +37,11 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline double round_magic(Val x) { return pick(x, 0x1.8p23, 0x1.8p52); }
 inline int mantissa_bits(Val x) { return x.type == Type::f32 ? 23 : 52; }
 inline int exponent_bias(Val x) { return x.type == Type::f32 ? 127 : 1023; }
-/// The bits of 2^e, as an integer constant.
+/// Returns the bits of 2^e as an integer constant.
 inline Val power_bits(Builder& b, Val like, int e) {
   return b.integer(like, static_cast<int64_t>(exponent_bias(like) + e) << mantissa_bits(like));
 }
-/// 2^(n + e) of a sum `shifted` = n + round_magic, where the result is a normal number.
+/// Returns 2^(n + e) for a sum `shifted` = n + round_magic, where the result is a normal number.
 inline Val power_of_two(Builder& b, Val shifted, int e = 0) {
   Val n = b.bitcast(b.int_of(shifted), shifted);
   return b.bitcast(shifted.type, b.iadd(b.shl(n, mantissa_bits(shifted)), power_bits(b, shifted, e)));

@@ -1,4 +1,4 @@
-// Tile groups that a device runs as one kernel, row by row (jit/ir/rows.hpp).
+// Finds the tile groups that a device runs as one kernel, row by row (jit/ir/rows.hpp).
 #pragma once
 #include <optional>
 
@@ -7,14 +7,15 @@
 
 namespace lazy::jit {
 
-/// The tile group's steps as rows; nothing if they have dimensions other than its levels and one along the
-/// row, reduce anything but rows, or multiply matrices without being an attention. `loops`: of all steps of
-/// the program.
+/// Returns the tile group's steps as rows. Nothing if they have dimensions other than its levels and one
+/// along the row, reduce anything but rows, or multiply matrices without being an attention. `loops` has all
+/// steps' loop kernels.
 std::optional<loop::FusedRows> rows_of(const Program&, const TileGroup&,
                                        const std::vector<loop::LoopKernel>& loops);
 
-/// Leaves in `p.tile groups` those that are rows, and of attentions as parts what of them is. Others with
-/// products stay as well: they are cut into blocks where their values in between are large.
+/// Leaves in `p.tile_groups` those that are rows; an attention has its softmax, which is rows, as a part.
+/// Other tile groups with products stay as well: they are cut into blocks where their values in between are
+/// large.
 void keep_row_groups(Program& p, const std::vector<loop::LoopKernel>& loops);
 
 }  // namespace lazy::jit
