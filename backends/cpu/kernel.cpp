@@ -7,6 +7,8 @@
 #include "backends/cpu/debug/disassemble.hpp"
 #include "backends/cpu/emitter/call_table.hpp"
 #include "backends/cpu/emitter/kernel_writer.hpp"
+#include "backends/cpu/emitter/split.hpp"
+#include "backends/cpu/scatter.hpp"
 #include "backends/cpu/threads/parallel.hpp"
 #include "support/archive.hpp"
 
@@ -44,7 +46,14 @@ struct Built {
   Code code;
 };
 
-Built build(const jit::loop::LoopKernel& k, Isa isa) {
+std::optional<Scatter> scatter_of(const jit::loop::LoopKernel& k) {
+  if (k.form != jit::loop::Form::scatter) return {};
+  return std::optional<Scatter>(std::in_place, k);
+}
+
+Built build(const jit::loop::LoopKernel& kernel, Isa isa) {
+  const std::optional<Scatter> scatter = scatter_of(kernel);
+  const jit::loop::LoopKernel& k = scatter ? scatter->parts() : kernel;
   const std::unique_ptr<KernelWriter> writer = KernelWriter::of(k, isa);
   writer->write();
   return {writer->schedule(), writer->contraction(), publish(*writer, k.name, k.at)};
@@ -62,7 +71,11 @@ bool sound(const ContractionForm& f, const jit::loop::LoopKernel& k) {
 class CpuKernel final : public jit::Kernel {
  public:
   CpuKernel(const jit::loop::LoopKernel& k, Built built)
-      : schedule_(built.schedule), form_(built.contraction), partition_(k), code_(std::move(built.code)) {
+      : schedule_(built.schedule),
+        form_(built.contraction),
+        scatter_(scatter_of(k)),
+        partition_(k),
+        code_(std::move(built.code)) {
     partition_.set_cost(schedule_.instructions, schedule_.lanes);
     if (form_) contraction_.emplace(k, *form_);
   }
@@ -71,6 +84,7 @@ class CpuKernel final : public jit::Kernel {
     args[jit::loop::ArgLayout::kScratch] = 0;
     if (contraction_) return contraction_->run(partition_, code_.entry(), args, thread_count());
     const bool here = partition_.runs_inline(args);
+    if (scatter_) return scatter_->run(partition_, code_.entry(), args, here ? 1 : thread_count());
     if (schedule_.streams && partition_.streams(args)) args[jit::loop::ArgLayout::kScratch] = kStream;
     if (here) return code_.entry()(args);
     partition_.run(code_.entry(), args);
@@ -79,6 +93,7 @@ class CpuKernel final : public jit::Kernel {
     args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kCalls);
     args[jit::loop::ArgLayout::kScratch] = 0;
     if (contraction_) return contraction_->run(partition_, code_.entry(), args, 1);
+    if (scatter_) return scatter_->run(partition_, code_.entry(), args, 1);
     if (schedule_.streams) args[jit::loop::ArgLayout::kScratch] = args[jit::loop::ArgLayout::kPlanned];
     code_.entry()(args);
   }
@@ -101,6 +116,7 @@ class CpuKernel final : public jit::Kernel {
  private:
   Schedule schedule_;
   std::optional<ContractionForm> form_;
+  std::optional<Scatter> scatter_;
   Partition partition_;
   std::optional<Contraction> contraction_;
   Code code_;

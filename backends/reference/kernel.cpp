@@ -72,6 +72,12 @@ class Run {
           if (inner()) reduce_inner();
           else strips(extent_[vector_axis_], [&](int n) { reduce_outer(n); });
           break;
+        case Form::scatter:
+          strips(extent_[vector_axis_], [&](int n) {
+            evaluate(0, k_.body.size(), n);
+            store_at(k_.stores[0], n);
+          });
+          break;
         case Form::scan: strips(extent_[vector_axis_], [&](int n) { scan(n); }); break;
       }
     } while (advance());
@@ -95,10 +101,11 @@ class Run {
     index_[vector_axis_] = 0;
   }
 
-  /// Next index of the axes that are neither the innermost nor the sequential one; false after the last.
+  /// Next index of the axes that are neither the innermost nor (but in a scatter) the sequential one; false
+  /// after the last.
   bool advance() {
     for (int i = vector_axis_ - 1; i >= 0; --i) {
-      if (i == k_.sequential) continue;
+      if (i == k_.sequential && k_.form != Form::scatter) continue;
       if (++index_[i] < extent_[i]) return true;
       index_[i] = 0;
     }
@@ -195,6 +202,12 @@ class Run {
           std::memcpy(out + lane * 8, &at, 8);
         }
         break;
+      case Code::load_at: load_at(s, out, n); break;
+      case Code::check:
+        for (int lane = 0; lane < n; ++lane)
+          if (value(s.a)[lane]) *reinterpret_cast<int32_t*>(args_[layout_.scalar(s.imm)]) = 1;
+        std::memcpy(out, value(s.a), static_cast<size_t>(n));
+        break;
       case Code::op: meanings_[i](value(s.a), value(s.b), value(s.c), out, n); break;
       case Code::result: std::memcpy(out, running_[s.imm].bytes, size_of(s.type) * n); break;
       case Code::carried: break;  // see repeat()
@@ -223,6 +236,40 @@ class Run {
     with_size(size_of(k_.operands[t.operand].dtype), [&](auto e) {
       scatter<decltype(e)>(value(t.value), address(t.operand), stride(t.operand, vector_axis_), n);
     });
+  }
+
+  int64_t lane_of(ValueId v, int lane) const {
+    int64_t i;
+    std::memcpy(&i, value(v) + lane * 8, 8);
+    return i;
+  }
+
+  void load_at(const Instr& s, char* out, int n) const {
+    const auto size = static_cast<int64_t>(size_of(s.type));
+    const char* from = address(s.imm);
+    for (int lane = 0; lane < n; ++lane, from += stride(s.imm, vector_axis_))
+      std::memcpy(out + lane * size, from + lane_of(s.a, lane) * size, static_cast<size_t>(size));
+  }
+
+  /// Stores lane by lane: several may have the same element.
+  void store_at(const Store& t, int n) {
+    const DType type = k_.operands[t.operand].dtype, wide = compute_type(type);
+    const auto size = static_cast<int64_t>(size_of(type));
+    char* to = address(t.operand);
+    for (int lane = 0; lane < n; ++lane, to += stride(t.operand, vector_axis_)) {
+      const int64_t at = lane_of(t.at, lane);
+      if (at < 0) continue;
+      char *const there = to + at * size, *const put = values_[t.value].bytes + lane * size;
+      if (t.combine == jit::Op::cast) {
+        std::memcpy(there, put, static_cast<size_t>(size));
+        continue;
+      }
+      alignas(8) char old[8], update[8];
+      meaning(jit::Op::cast, type, wide)(there, nullptr, nullptr, old, 1);
+      meaning(jit::Op::cast, type, wide)(put, nullptr, nullptr, update, 1);
+      meaning(t.combine, wide, wide)(old, update, nullptr, old, 1);
+      meaning(jit::Op::cast, wide, type)(old, nullptr, nullptr, there, 1);
+    }
   }
 
   int64_t stride(int operand, int axis) const {

@@ -34,6 +34,7 @@ void infer_shape(Node& n) {
           if (at >= 0 && operand(o)[i] != 1) n.shape[at] = operand(o)[i];
         }
       return;
+    case OpKind::indexed: n.shape = operand(1); return;
     case OpKind::reduce:
     case OpKind::scan:
     case OpKind::update:

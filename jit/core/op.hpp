@@ -10,6 +10,7 @@ enum class OpKind : uint8_t {
   constant,
   iota,
   pointwise,
+  indexed,
   view,
   update,
   reduce,

@@ -10,6 +10,7 @@
 #include "jit/compile/disk.hpp"
 #include "jit/compile/kernels.hpp"
 #include "jit/compile/profile_program.hpp"
+#include "jit/flush/faults.hpp"
 #include "jit/flush/liveness.hpp"
 #include "jit/flush/no_flush.hpp"
 #include "jit/flush/recompiles.hpp"
@@ -382,6 +383,21 @@ void describe(const Program& p, const CapturedGraph& f, FlushReport& report) {
   }
 }
 
+// Where an index is out of range, what depends on it stays pending; throws IndexError if that is what is
+// wanted. True if all values of the flush were computed.
+bool run_what_can_be(ProgramRef& program, CapturedGraph& f, const Node& wanted, Backend& backend,
+                     const Site& site) {
+  for (bool all = true;; all = false) {
+    try {
+      run(*program, f, backend);
+      return all;
+    } catch (const Fault& fault) {
+      if (!leave_out_faulty(f, fault, wanted)) explain(fault, f, backend);
+    }
+    program = find_program(nullptr, f, backend, nullptr, site);
+  }
+}
+
 void flush(Node* wanted, Cause cause, const Site& site) {
   if (no_flush > 0)
     throw Error(std::string("a flush where none is allowed: ") + name_of(cause) + " needs the value of " +
@@ -436,9 +452,9 @@ void flush(Node* wanted, Cause cause, const Site& site) {
       between = read_by_second_half(nodes);
     } else {
       if (wants_report) describe(*program, *captured, report);
-      run(*program, *captured, backend);
+      const bool all = run_what_can_be(program, *captured, *wanted, backend, site);
       program->runs.add();
-      if (captured->verify != config::Verify::off) {
+      if (all && captured->verify != config::Verify::off) {
         const profile::Span span(event::kVerify);
         verify(*program, *captured, site);
       }

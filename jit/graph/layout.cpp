@@ -1,5 +1,7 @@
 #include "jit/graph/layout.hpp"
 
+#include "jit/graph/indexed.hpp"
+
 namespace lazy::jit {
 
 Layout Layout::contiguous(const Shape& shape, int64_t offset) {
@@ -60,6 +62,23 @@ static bool reshape_layout(const Layout& in, const Shape& shape, Layout& out) {
   return true;
 }
 
+/// Returns how a gather reads its operand 0, but for the way along the axis.
+static Layout gathered_layout(const Node& gather, const Layout& in) {
+  Layout out{gather.shape, in.strides, in.offset};
+  out.strides[indexed_of(gather).axis] = 0;
+  for (int i = 0; i < out.shape.size(); ++i)
+    if (out.shape[i] == 1) out.strides[i] = 0;
+  return out;
+}
+
+Indexed indexed_of(const Node& n) {
+  Indexed x;
+  x.axis = static_cast<int>(n.axes[0]);
+  x.bounds = static_cast<Bounds>(n.axes[1]);
+  if (n.axes.size() > 2) x.combine = static_cast<Combine>(n.axes[2]);
+  return x;
+}
+
 bool view_layout(const Node& view, const Layout& in, Layout& out) {
   const int rank = view.shape.size();
   switch (view.op) {
@@ -75,6 +94,7 @@ bool view_layout(const Node& view, const Layout& in, Layout& out) {
       }
       return true;
     case Op::broadcast: out = broadcast_layout(in, view.shape); return true;
+    case Op::gather: out = gathered_layout(view, in); return true;
     case Op::window: {
       out = Layout{view.shape, in.strides, in.offset};
       for (int i = 0; i < view.axes.size(); ++i) {

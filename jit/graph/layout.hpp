@@ -16,7 +16,8 @@ struct Layout {
 /// The layout of a ready node's value.
 Layout layout_of(const Node&);
 /// Layout of `view` (a node of kind view) when its operand lies as `in`. False when no strides can express it
-/// (a reshape of values that are not packed).
+/// (a reshape of values that are not packed). Of a gather: of its operand 0 as its result's index moves over
+/// it, at index 0 of the axis.
 bool view_layout(const Node& view, const Layout& in, Layout& out);
 /// `in` broadcast to `shape`, aligned at the right.
 Layout broadcast_layout(const Layout& in, const Shape& shape);

@@ -1,4 +1,6 @@
 // The rules of a well-formed kernel. Each message names the kernel's part and the rule.
+#include <algorithm>
+
 #include "jit/core/rules.hpp"
 #include "jit/ir/ir.hpp"
 #include "support/error.hpp"
@@ -34,7 +36,7 @@ class Checker {
 
   void form() const {
     // Printing needs these to hold, so they come first and stay terse.
-    if (k_.form > Form::scan) throw CompileError("loop kernel: unknown form");
+    if (k_.form > Form::scatter) throw CompileError("loop kernel: unknown form");
     if (k_.rank < 1 || k_.rank > kMaxAxes)
       throw CompileError("loop kernel: rank " + n(k_.rank) + " is not in [1, " + n(kMaxAxes) + "]");
     for (const Operand& o : k_.operands) {
@@ -47,6 +49,9 @@ class Checker {
       if (static_cast<int>(i.type) >= kDTypeCount || i.code > Code::carried ||
           (i.code == Code::op && static_cast<int>(i.op) >= kOpCount))
         throw CompileError("loop kernel: an instruction has an unknown code, op or dtype");
+    for (const Store& t : k_.stores)
+      if (static_cast<int>(t.combine) >= kOpCount)
+        throw CompileError("loop kernel: a store by an unknown op");
     for (const Reduction& r : k_.reductions)
       if (static_cast<int>(r.type) >= kDTypeCount || static_cast<int>(r.op) >= kOpCount)
         throw CompileError("loop kernel: a reduction has an unknown op or dtype");
@@ -68,6 +73,11 @@ class Checker {
         require(k_.sequential >= 0 && k_.sequential < k_.rank - 1,
                 "the scanned axis must be an axis before the last one");
         require(!k_.reductions.empty(), "a scan has at least one running sum");
+        break;
+      case Form::scatter:
+        require(k_.sequential >= 0 && k_.sequential < k_.rank,
+                "the scattered axis is not an axis of the kernel");
+        require(k_.reductions.empty() && k_.stores.size() == 1, "a scatter has one store and no reductions");
         break;
     }
     require(k_.form == Form::reduce || k_.epilogue == k_.body.size(), "only a reduce has an epilogue");
@@ -141,9 +151,19 @@ class Checker {
     const Instr& s = k_.body[i];
     if (s.code == Code::op) return op(i, s);
     if (s.code == Code::carried) return carried(i, s);
-    require(s.a == kNoValue && s.b == kNoValue && s.c == kNoValue,
+    const bool takes_one = s.code == Code::load_at || s.code == Code::check;
+    require((takes_one || s.a == kNoValue) && s.b == kNoValue && s.c == kNoValue,
             value(i) + " has operands but is not an op");
+    if (takes_one) argument(i, s.a);
     switch (s.code) {
+      case Code::check:
+        require(k_.body[s.a].type == DType::bool_ && s.type == DType::bool_,
+                value(i) + " checks something else than a bool");
+        scalar(s.imm, DType::int64, i);
+        break;
+      case Code::load_at:
+        require(k_.body[s.a].type == DType::int64, value(i) + " loads at an index that is not i64");
+        [[fallthrough]];
       case Code::load: {
         require(s.imm < k_.operands.size(),
                 value(i) + " loads operand " + n(s.imm) + " of " + n(k_.operands.size()));
@@ -156,14 +176,7 @@ class Checker {
                   value(i) + " in the epilogue loads an operand that moves along the reduced axis");
         break;
       }
-      case Code::scalar: {
-        require(s.imm < k_.scalars, value(i) + " reads scalar " + n(s.imm) + " of " + n(k_.scalars));
-        int& known = scalar_type_[s.imm];
-        require(known == kDTypeCount || known == static_cast<int>(s.type),
-                "scalar " + n(s.imm) + " is read as two types");
-        known = static_cast<int>(s.type);
-        break;
-      }
+      case Code::scalar: scalar(s.imm, s.type, i); break;
       case Code::iota:
         require(s.imm < k_.rank, value(i) + " is the index along axis " + n(s.imm) + " of " + n(k_.rank));
         require(s.type == DType::int64, value(i) + ": iota is i64");
@@ -185,6 +198,14 @@ class Checker {
       case Code::op:
       case Code::carried: break;
     }
+  }
+
+  void scalar(uint16_t imm, DType type, size_t i) {
+    require(imm < k_.scalars, value(i) + " reads scalar " + n(imm) + " of " + n(k_.scalars));
+    int& known = scalar_type_[imm];
+    require(known == kDTypeCount || known == static_cast<int>(type),
+            "scalar " + n(imm) + " is read as two types");
+    known = static_cast<int>(type);
   }
 
   void op(size_t i, const Instr& s) const {
@@ -245,13 +266,28 @@ class Checker {
       const DType v = k_.body[t.value].type;
       require(v == o.dtype, "output " + n(t.operand) + " is " + short_name(o.dtype) + " but " +
                                 value(t.value) + " is " + short_name(v));
+      require((t.at != kNoValue) == (k_.form == Form::scatter),
+              "output " + n(t.operand) + ": a scatter, and no other kernel, stores at an index");
+      if (k_.form == Form::scatter) scattered(t, o);
       if (k_.form == Form::reduce)
         require(in_epilogue(t.value) || (k_.sequential == k_.rank - 1 && k_.reductions[0].op != Op::matmul),
                 "output " + n(t.operand) + " stores " + value(t.value) + ", which is not of the epilogue");
     }
     for (size_t i = 0; i < written.size(); ++i)
       require(written[i] || !k_.operands[i].output, "output " + n(i) + " is never stored");
-    require(!k_.stores.empty(), "nothing is stored");
+    const auto checks = [](const Instr& i) { return i.code == Code::check; };
+    const bool is_checked = std::any_of(k_.body.begin(), k_.body.end(), checks);
+    require(is_checked || !k_.stores.empty(), "nothing is stored or checked");
+  }
+
+  void scattered(const Store& t, const Operand& o) const {
+    const std::string out = "output " + n(t.operand);
+    require(t.at < k_.body.size() && k_.body[t.at].type == DType::int64, out + " is stored at no i64");
+    require(o.stride[k_.sequential] == Stride::zero, out + " moves along the scattered axis");
+    constexpr Op combines[] = {Op::add, Op::multiply, Op::minimum, Op::maximum};
+    const bool known = std::find(std::begin(combines), std::end(combines), t.combine) != std::end(combines);
+    require(t.combine == Op::cast || (known && accepts(t.combine, compute_type(o.dtype))),
+            out + " of " + short_name(o.dtype) + " does not combine by " + name_of(t.combine));
   }
 
   const LoopKernel& k_;

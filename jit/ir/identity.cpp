@@ -43,7 +43,11 @@ void put(Bytes& b, const Instr& n) {
     b.half(n.b);
     return;
   }
-  if (n.code != Code::op) return b.half(n.imm);
+  if (n.code != Code::op) {
+    b.half(n.imm);
+    if (n.code == Code::load_at || n.code == Code::check) b.half(n.a);
+    return;
+  }
   b.byte(n.op);
   const ValueId args[] = {n.a, n.b, n.c};
   for (int i = 0; i < row_of(n.op).arity && i < 3; ++i) b.half(args[i]);
@@ -112,6 +116,7 @@ void get(Source& b, Instr& n) {
   }
   if (n.code != Code::op) {
     n.imm = b.half();
+    if (n.code == Code::load_at || n.code == Code::check) n.a = b.half();
     return;
   }
   const size_t op = b.byte();
@@ -153,6 +158,9 @@ std::optional<LoopKernel> from_identity(std::string_view bytes) {
   each(k.stores, [&](Store& t) {
     t.operand = b.half();
     t.value = b.half();
+    if (k.form != Form::scatter) return;
+    t.at = b.half();
+    b.byte(t.combine);
   });
   if (!b.done()) return {};
   return k;
@@ -189,6 +197,9 @@ std::string identity(const LoopKernel& k) {
   for (const Store& t : k.stores) {
     b.half(t.operand);
     b.half(t.value);
+    if (k.form != Form::scatter) continue;
+    b.half(t.at);
+    b.byte(t.combine);
   }
   return b.take();
 }

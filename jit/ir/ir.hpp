@@ -42,6 +42,10 @@ enum class Code : uint8_t {
   iota,     // index along axis `imm` (its origin added), int64
   op,       // `op` on a, b, c. Never a 16-bit float: lowering casts to float32 and back
   result,   // epilogue only: the value of reduction `imm`
+  load_at,  // operand `imm`, as its dtype, `a` (int64) elements on from the current index. Whoever makes the
+            // kernel sees to it that there is an element
+  check,    // `a` (bool, its value) says that something is at fault: the int32 at the address in scalar
+            // argument `imm` (int64) becomes 1 if it is true at an index
   carried,  // first in a rolled loop: `a`, a value from before it, in the first iteration; then what `b`, of
             // the repeat, was in the iteration before
 };
@@ -69,6 +73,10 @@ struct RolledLoop {
 struct Store {
   uint16_t operand = 0;
   ValueId value = kNoValue;  // has the operand's dtype
+  // Of a scatter only:
+  ValueId at = kNoValue;  // int64: so many elements on from the current index; below 0: nothing is stored
+  Op combine = Op::cast;  // what is there becomes `there combine value` (add, multiply, minimum, maximum), in
+                          // the operand's dtype, 16-bit floats by float32; cast: it becomes the value
 };
 
 /// One accumulator. `op` is one of the reduce rows, or cumsum in a scan, or matmul for a contraction.
@@ -95,16 +103,19 @@ enum class Form : uint8_t {
   reduce,  // stores in the epilogue, once per index of the parallel axes; one that reduces along the last
            // axis may also store values of its body, at every index
   scan,    // stores in the body, which may read its running sums through Code::result
+  scatter  // one store, at a computed index. The output stays in place along the sequential axis, and along
+           // that axis the stores happen in ascending order; no two indices of the other axes store to the
+           // same element
 };
 
 /// Axes run outermost first, in the logical order of the tensor; the last one is the vector axis. In a
 /// `reduce` the sequential axis is either the last one ("inner": lanes run along the reduction) or not
 /// ("outer": lanes run along the last, parallel axis). In a `scan` it is never the last (lowering adds an
-/// axis of extent 1 where needed).
+/// axis of extent 1 where needed); in a `scatter` it may be any.
 struct LoopKernel {
   Form form = Form::map;
   uint8_t rank = 0;        // number of axes, at least 1
-  int8_t sequential = -1;  // the reduced or scanned axis, -1 for a map
+  int8_t sequential = -1;  // the reduced, scanned or scattered axis, -1 for a map
   std::vector<Operand> operands;
   std::vector<Instr>
       body;  // SSA: operands of an instruction come earlier. Body first, then epilogue: one numbering
@@ -163,6 +174,11 @@ struct ArgLayout {
 inline ArgLayout layout_of(const LoopKernel& k) {
   return {k.rank, static_cast<int>(k.operands.size()), k.scalars};
 }
+
+/// True if the kernel loads or stores at a computed index, or checks something.
+bool is_indexed(const LoopKernel&);
+/// Tells, by value of the body, if it is the same at every index along `axis` of the kernel.
+std::vector<uint8_t> same_along(const LoopKernel&, int axis);
 
 /// The kernel as text: one line per instruction. Stable; used by dumps and tests.
 std::string print(const LoopKernel&);

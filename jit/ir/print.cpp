@@ -8,10 +8,11 @@ namespace {
 std::string value(ValueId v) { return v == kNoValue ? "%none" : "%" + std::to_string(v); }
 
 std::string axes(const LoopKernel& k) {
+  constexpr const char* done[] = {"", " reduced", " scanned", " scattered"};
   std::string s = "[";
   for (int i = 0; i < k.rank; ++i) {
     s += (i ? ", a" : "a") + std::to_string(i);
-    if (i == k.sequential) s += k.form == Form::scan ? " scanned" : " reduced";
+    if (i == k.sequential) s += done[static_cast<int>(k.form)];
   }
   return s + "]";
 }
@@ -30,6 +31,8 @@ std::string instruction(const Instr& n) {
     case Code::scalar: return "scalar " + type + " argument " + imm;
     case Code::iota: return "iota " + type + " a" + imm;
     case Code::result: return "result " + type + " r" + imm;
+    case Code::load_at: return "load " + type + " operand " + imm + " at " + value(n.a);
+    case Code::check: return "check " + type + " " + value(n.a) + ", argument " + imm;
     case Code::carried: return "carried " + type + " " + value(n.a) + ", then " + value(n.b);
     case Code::op: break;
   }
@@ -42,7 +45,7 @@ std::string instruction(const Instr& n) {
 }  // namespace
 
 std::string print(const LoopKernel& k) {
-  constexpr const char* forms[] = {"map", "reduce", "scan"};
+  constexpr const char* forms[] = {"map", "reduce", "scan", "scatter"};
   std::string s = forms[static_cast<int>(k.form)];
   if (!k.name.empty()) s += " " + k.name;
   s += " " + axes(k);
@@ -73,8 +76,12 @@ std::string print(const LoopKernel& k) {
   }
   if (k.epilogue < k.body.size()) s += "epilogue\n";
   for (size_t i = k.epilogue; i < k.body.size(); ++i) line(i);
-  for (const Store& t : k.stores)
-    s += "  store operand " + std::to_string(t.operand) + ", " + value(t.value) + "\n";
+  for (const Store& t : k.stores) {
+    s += "  store operand " + std::to_string(t.operand) + ", " + value(t.value);
+    if (t.at != kNoValue) s += " at " + value(t.at);
+    if (t.combine != Op::cast) s += std::string(" by ") + name_of(t.combine);
+    s += "\n";
+  }
   return s;
 }
 

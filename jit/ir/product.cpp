@@ -57,6 +57,7 @@ void match_epilogue(const LoopKernel& k, Product& p) {
 }  // namespace
 
 std::optional<Product> product_of(const LoopKernel& k) {
+  if (is_indexed(k)) return {};
   if (k.form != Form::reduce || k.reductions.size() != 1 || k.sequential == k.rank - 1) return {};
   const Reduction& r = k.reductions[0];
   if (r.op != Op::matmul || (r.type != DType::float32 && r.type != DType::float64)) return {};
@@ -141,7 +142,9 @@ Epilogue epilogue_of(const LoopKernel& k, const Product& p) {
         if (in.imm > p.summed_axis) --in.imm;
         break;
       case Code::op:
-      case Code::carried: break;
+      case Code::load_at:
+      case Code::check:
+      case Code::carried: break;  // of no product
     }
     m.body.push_back(in);
   }

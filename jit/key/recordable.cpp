@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/core/rules.hpp"
+#include "jit/graph/indexed.hpp"
 #include "jit/graph/layout.hpp"
 #include "support/error.hpp"
 
@@ -13,9 +14,11 @@ bool same_types(const Node& n) {
   const OpKind kind = kind_of(n.op);
   const int first = n.op == Op::where;  // its condition is bool
   const DType t = n.operand[first]->dtype;
+  const bool indexed = kind == OpKind::indexed || n.op == Op::scatter;  // operand 1 is of any integers
   for (int i = first; i < n.arity; ++i)
-    if (n.operand[i]->dtype != t) return false;
+    if (n.operand[i]->dtype != t && !(indexed && i == 1)) return false;
   if (first && n.operand[0]->dtype != bool_) return false;
+  if (indexed) return n.dtype == t && is_int(n.operand[1]->dtype);
   if (kind == OpKind::view || kind == OpKind::update) return n.dtype == t;
   if (n.op == Op::cast) return true;
   return loop::accepts(n.op, compute_type(t)) && n.dtype == loop::result_type(n.op, t);
@@ -136,6 +139,22 @@ bool updated(const Node& n) {
   return true;
 }
 
+/// A gather or scatter: all shapes are the same but along the axis, where operand 0 has an extent of its own.
+bool is_indexed(const Node& n) {
+  const bool stores = n.op == Op::scatter;
+  const Shape &whole = n.operand[0]->shape, &index = n.operand[1]->shape;
+  if (n.axes.size() != (stores ? 3 : 2) || n.axes[0] >= whole.size() || index.size() != whole.size() ||
+      n.axes[1] > static_cast<int64_t>(Bounds::mask) ||
+      (stores && n.axes[2] > static_cast<int64_t>(Combine::max)))
+    return false;
+  for (int i = 0; i < whole.size(); ++i)
+    if (i != n.axes[0] && whole[i] != index[i]) return false;
+  if (!stores) return n.shape == index;
+  const Op combine = combining_op(static_cast<Combine>(n.axes[2]));
+  return n.shape == whole && n.operand[2]->shape == index &&
+         (combine == Op::cast || loop::accepts(combine, compute_type(n.dtype)));
+}
+
 /// An input's strides reach no further than its memory could.
 bool reachable(const Node& n) {
   if (n.contiguous) return true;
@@ -198,12 +217,13 @@ bool recordable(const Node& n) {
     case OpKind::reduce:
     case OpKind::scan: return one_axis(n);
     case OpKind::contract: return n.axes.empty() && product(n);
-    case OpKind::update: return n.axes.empty() && updated(n);
     case OpKind::call: return called(n);
     case OpKind::part: {
       Meta m;
       return meta_of_part(n, m) && n.shape == m.shape && n.dtype == m.dtype;
     }
+    case OpKind::indexed: return is_indexed(n);
+    case OpKind::update: return n.op == Op::scatter ? is_indexed(n) : n.axes.empty() && updated(n);
     case OpKind::view: break;
   }
   switch (n.op) {

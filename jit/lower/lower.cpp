@@ -70,10 +70,14 @@ void Lowering::lower_group(int g) {
     case Group::Kind::reduce: lower_reduce(b, group); break;
     case Group::Kind::scan: lower_scan(b, group); break;
     case Group::Kind::contract: lower_contract(b, group); break;
-    case Group::Kind::update: lower_update(b, group); break;
+    case Group::Kind::update:
+      if (at(group.roots[0]).op == Op::scatter) lower_scatter(b, group);
+      else lower_update(b, group);
+      break;
     case Group::Kind::call: break;
   }
   finish(b, group);
+  if (group.kind == Group::Kind::update) lower_check(group, g);
 }
 
 void lower(const Trace& t, const Fusion& f, const LowerOptions& o, Program& p,

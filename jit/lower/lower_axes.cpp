@@ -46,6 +46,7 @@ void Lowering::finish(Building& b, const Group& group) {
   for (Instr& i : k.body) {
     if (i.code == Code::iota) i.imm = axis[i.imm];
     if (i.code == Code::op) ++b.step.ops;
+    if (i.code == Code::check) b.step.fallible = b.step.may_throw = true;
   }
   for (const loop::RolledLoop& r : k.rolled_loops)
     for (size_t i = r.first; i < r.last; ++i)
@@ -53,7 +54,7 @@ void Lowering::finish(Building& b, const Group& group) {
   if (b.step.scalars.size() >= kNoValue)
     throw CompileError("a fused kernel grew past 65535 scalar arguments");
   k.scalars = static_cast<uint16_t>(b.step.scalars.size());
-  b.step.label = label(group);
+  if (b.step.label.empty()) b.step.label = label(group);
   b.step.named_by = at(group.roots.back()).node;
   k.name = step_name(b.step, t_.captured);
   k.at = step_line(b.step, t_.captured);

@@ -165,6 +165,12 @@ void Lowering::lower_update(Building& b, const Group& group) {
   b.kernel.form = loop::Form::map;
   const ValueId value = evaluate(b, b.body, patch, 0);
   const ValueId out = cast(b.body, value, at(v).dtype);
+  b.kernel.stores.push_back({add_updated(b, v), out});
+  start_from(b, base);
+}
+
+/// Adds the operand that is the buffer of `v`, an update, in part.
+uint16_t Lowering::add_updated(Building& b, uint32_t v) {
   Operand o;
   o.value = v;
   o.binding.node = at(v).node;
@@ -172,8 +178,12 @@ void Lowering::lower_update(Building& b, const Group& group) {
   o.binding.output = o.binding.region = true;
   o.binding.slot = slot_of(v);
   std::copy(std::begin(b.body.dims.of), std::end(b.body.dims.of), o.binding.dim_of);
-  b.kernel.stores.push_back({static_cast<uint16_t>(b.operands.size()), out});
   b.operands.push_back(std::move(o));
+  return static_cast<uint16_t>(b.operands.size() - 1);
+}
+
+/// Lets what the step makes start as `base`.
+void Lowering::start_from(Building& b, uint32_t base) {
   b.step.has_initial = true;
   b.step.initial_from.node = at(base).node;
   b.step.initial_from.dtype = at(base).dtype;

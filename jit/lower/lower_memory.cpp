@@ -14,7 +14,7 @@ void Lowering::plan_memory() {
     std::vector<uint8_t> taken(step.operands.size(), 0);
     for (const Binding& b : step.operands)
       if (b.output) step.made.push_back(static_cast<uint32_t>(b.slot));
-    step.dead = dead[static_cast<size_t>(g)];
+    if (s + 1 == p_.steps.size() || group_of_step_[s + 1] != g) step.dead = dead[static_cast<size_t>(g)];
     if (step.call.spec) {
       const auto work = static_cast<uint32_t>(step.call.workspace);
       step.made.push_back(work);

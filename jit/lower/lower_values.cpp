@@ -134,10 +134,11 @@ ValueId Lowering::evaluate(Building& b, Region& r, uint32_t root, uint32_t root_
       continue;
     }
     const Value& x = at(v);
-    const bool view = kind_of(x.op) == OpKind::view;
+    const bool view = kind_of(x.op) == OpKind::view, indexed = kind_of(x.op) == OpKind::indexed;
     ValueId args[3] = {kNoValue, kNoValue, kNoValue};
     bool complete = true;
-    for (int i = x.arity - 1; i >= 0; --i) {  // the first operand is pushed last, so evaluated first
+    // The first operand is pushed last, so evaluated first. What is read at an index is in memory.
+    for (int i = x.arity - 1; i >= (indexed ? 1 : 0); --i) {
       const uint32_t o = x.operand[i];
       const uint32_t p = view ? through_view(v, path) : to_operand(r, o, v, path);
       if (const ValueId* known = r.memo.find(key(o, p))) {
@@ -149,7 +150,9 @@ ValueId Lowering::evaluate(Building& b, Region& r, uint32_t root, uint32_t root_
     }
     if (!complete) continue;
     stack.pop_back();
-    r.memo.try_emplace(key(v, path), view ? args[0] : compute(r, x, args));
+    r.memo.try_emplace(key(v, path), view      ? args[0]
+                                     : indexed ? gather(b, r, v, path, args[1])
+                                               : compute(r, x, args));
   }
   return *r.memo.find(key(root, root_path));
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 
+#include "jit/graph/indexed.hpp"
 #include "jit/graph/layout.hpp"
 #include "jit/lower/lower.hpp"
 #include "jit/plan/places.hpp"
@@ -102,6 +103,22 @@ class Lowering {
   ValueId compute(Region& r, const Value& x, const ValueId* args);
   ValueId rounded(Region& r, ValueId v, DType half);
 
+  // lower_indexed.cpp
+  ValueId argument(Building& b, Region& r, uint64_t key, const ScalarArgument& a);
+  ValueId number(Building& b, Region& r, int64_t value, DType type);
+  ValueId extent(Building& b, Region& r, uint32_t v, int dim, int64_t more);
+  /// An index by its rule: in range, and whether it was, if the rule asks.
+  struct InRange {
+    ValueId index = kNoValue, good = kNoValue, bad = kNoValue;
+  };
+  InRange in_range(Building& b, Region& r, ValueId index, uint32_t v);
+  void report_fault(Building& b, Region& r, ValueId bad, uint32_t v);
+  ValueId offset(Building& b, Region& r, ValueId index, uint16_t operand, bool unit);
+  ValueId gather(Building& b, Region& r, uint32_t v, uint32_t path, ValueId index);
+  void scatter_dims(Building& b, uint32_t v);
+  void lower_scatter(Building& b, const Group& group);
+  void lower_check(const Group& group, int g);
+
   // lower_rolled_loop.cpp
   // True if operand i of `v`, a value of a rolled loop's first iteration, is the same in each iteration.
   bool is_fixed(const TraceLoop& r, uint32_t v, int i) const {
@@ -131,6 +148,8 @@ class Lowering {
   void lower_contract(Building& b, const Group& group);
   ValueId side(Building& b, Region& r, uint32_t v);
   void lower_update(Building& b, const Group& group);
+  uint16_t add_updated(Building& b, uint32_t v);
+  void start_from(Building& b, uint32_t base);
 
   // lower_call.cpp
   void lower_call(int g, const Group& group);
@@ -168,6 +187,7 @@ class Lowering {
   std::vector<uint8_t> wanted_, guarded_;
   std::vector<int> last_read_;  // by value: the last group that reads it from memory
   std::vector<int> group_of_step_;
+  FlatMap<uint32_t> fault_of_;  // by value: number of its fault
   FlatMap<uint32_t> path_ids_;
   std::vector<size_t> layout_guards_;
 };

@@ -1,5 +1,6 @@
 // Which dimensions are equal by the ops' own rules, and numbers for iteration spaces made of them.
 #include "jit/calls/call.hpp"
+#include "jit/graph/indexed.hpp"
 #include "jit/passes/fuser.hpp"
 
 namespace lazy::jit {
@@ -47,9 +48,11 @@ void Fuser::tie_dimensions() {
         }
         for (int i = 0; i < leading_kept(n); ++i) tie(dim(v, i), dim(x.operand[0], i));
         break;
+      case OpKind::indexed: tie_indexed(v); break;
       case OpKind::reduce:
       case OpKind::scan:
       case OpKind::update:
+        if (x.op == Op::scatter) tie_indexed(v);
         for (int i = 0; i < s.size(); ++i)
           if (s[i] != 1) tie(dim(v, i), dim(x.operand[0], i));
         break;
@@ -83,6 +86,19 @@ void Fuser::tie_output(uint32_t part) {
   for (int i = 0; i < out.meta.shape.size(); ++i)
     if (const auto& tie_to = out.tied[static_cast<size_t>(i)]; tie_to.operand >= 0 && out.meta.shape[i] != 1)
       tie(dim(part, i), dim(call.operand[tie_to.operand], tie_to.dim));
+}
+
+// Index, updates or result have the same extents, and operand 0 all of these but along the axis.
+void Fuser::tie_indexed(uint32_t v) {
+  const Value& x = at(v);
+  const int axis = indexed_of(t_.node(v)).axis;
+  const uint32_t like = x.operand[1];  // every index
+  const Shape& s = t_.shape(like);
+  for (int i = 0; i < s.size(); ++i) {
+    if (s[i] == 1) continue;
+    tie(dim(like, i), dim(x.op == Op::scatter ? x.operand[2] : v, i));
+    if (i != axis) tie(dim(like, i), dim(x.operand[0], i));
+  }
 }
 
 void Fuser::tie_aligned(uint32_t o, uint32_t v) {

@@ -25,21 +25,22 @@ std::vector<Fuser::Need> Fuser::assign_kernels() {
   latest_.assign(latest_.size(), -1);
   wide_.assign(t_.values.size(), 0);
   rolled_loops_.assign(t_.values.size(), 0);
+  gathers_.assign(t_.values.size(), 0);
   for (uint32_t v : order_) {
     if (!needed_[v] || at(v).op == Op::input) continue;
     const Value& x = at(v);
     const OpKind k = kind(v);
     Need mine;
-    const bool moves = k == OpKind::view ? !is_identity_view(t_, v) : k != OpKind::pointwise;
     for (int i = 0; i < x.arity; ++i) {
       const uint32_t o = x.operand[i];
-      const bool same = !moves && (k != OpKind::pointwise || same_index(t_, o, v));
-      mine.same = std::max(mine.same, same ? need[o].same : need[o].any);
+      mine.same = std::max(mine.same, reads_in_place(v, i) ? need[o].same : need[o].any);
       mine.any = std::max(mine.any, need[o].any);
       wide_[v] |= !exists(o) && wide_[o];
       rolled_loops_[v] |= !exists(o) && rolled_loops_[o];
+      gathers_[v] |= !exists(o) && gathers_[o];
     }
     wide_[v] |= size_of(x.dtype) == 8;
+    gathers_[v] |= k == OpKind::indexed;
     rolled_loops_[v] |= rolled_loop_of(f_, v) != nullptr;
     if (k == OpKind::call || k == OpKind::part) {
       need[v] = call_step(v, k);
@@ -55,7 +56,7 @@ std::vector<Fuser::Need> Fuser::assign_kernels() {
                                   : k == OpKind::contract ? Group::Kind::contract
                                                           : Group::Kind::update,
                                   k == OpKind::scan     ? x.operand[0]
-                                  : k == OpKind::update ? x.operand[1]
+                                  : k == OpKind::update ? x.operand[x.arity - 1]
                                                         : v,
                                   k == OpKind::scan ? static_cast<int>(t_.node(v).axes[0]) : -1)
                       : map_kernel(v, mine);
@@ -124,13 +125,14 @@ int Fuser::map_kernel(uint32_t v, Need need) {
   return latest(key) = new_group(Group::Kind::map, v, -1);
 }
 
-/// A product's epilogue is in no wider lanes than the product, or that would have half as many; one of
-/// single lanes is short.
+/// A product's epilogue is in no wider lanes than the product, or that would have half as many, and loads at
+/// no computed index; one of single lanes is short.
 bool Fuser::suits_epilogue(uint32_t v, int g) const {
   const Group& group = f_.groups[static_cast<size_t>(g)];
   if (group.kind == Group::Kind::reduce && is_last_axis(group.space, group.axis))
     return making_[v] <= kLaneCost || at(v).extents == 0;
-  return group.kind != Group::Kind::contract || !wide_[v] || size_of(at(group.roots[0]).dtype) == 8;
+  return group.kind != Group::Kind::contract ||
+         (!gathers_[v] && (!wide_[v] || size_of(at(group.roots[0]).dtype) == 8));
 }
 
 /// Only maps have rolled loops.

@@ -24,8 +24,7 @@ void Fuser::choose_materialised() {
     if (!needed_[v]) continue;
     const OpKind k = kind(v);
     if (always_materialised(k)) f_.materialised[v] = 1;
-    if (at(v).output && t_.same_as[v] == v &&
-        (k == OpKind::pointwise || k == OpKind::call || is_source(at(v).op)))
+    if (at(v).output && t_.same_as[v] == v && (is_computed(k) || k == OpKind::call || is_source(at(v).op)))
       f_.materialised[v] = 1;
   }
   for (uint32_t v : transposed_) f_.materialised[v] = needed_[v];
@@ -56,7 +55,7 @@ void Fuser::cut_long_kernels() {
   for (uint32_t v : order_) {
     if (!needed_[v]) continue;
     chunk_[v] = ops / kMaxBody;
-    ops += kind(v) == OpKind::pointwise && is_code(v);
+    ops += is_computed(kind(v)) && is_code(v);
   }
 }
 
@@ -72,7 +71,7 @@ Fuser::Uses Fuser::find_uses() const {
     const OpKind k = kind(v);
     uint32_t mine = u.home[v];
     const bool exists = mat[v] || (at(v).output && k == OpKind::view);
-    if (exists && (k == OpKind::pointwise || k == OpKind::reduce || is_source(at(v).op)))
+    if (exists && (is_computed(k) || k == OpKind::reduce || is_source(at(v).op)))
       mine = static_cast<uint32_t>(f_.kernel_of[v]);
     else if (exists || k == OpKind::call || (k == OpKind::view && !is_identity_view(t_, v)))
       mine = groups + v;  // other index maps: as if it were a kernel of its own
@@ -81,8 +80,7 @@ Fuser::Uses Fuser::find_uses() const {
       uint32_t h = mine;
       if (k == OpKind::pointwise && !same_index(t_, o, v))
         h = kMany - 1 - mine % 1024;  // broadcast: another index map
-      const bool same =
-          k == OpKind::pointwise ? same_index(t_, o, v) : k == OpKind::view && is_identity_view(t_, v);
+      const bool same = reads_in_place(v, j);
       if (k == OpKind::reduce && is_last_axis(o, t_.node(v).axes[0])) u.used[o] |= kInRow | kDirectly;
       else if (!same) u.used[o] |= kMoved | kDirectly;
       else if (!mat[v]) u.used[o] |= u.used[v] & (kInRow | kMoved);
@@ -109,10 +107,10 @@ void Fuser::materialise_what_costs_more_to_repeat(const Uses& uses, const std::v
       cost[v] = x.op != Op::iota;  // an index is at hand
       continue;
     }
-    uint32_t c = k == OpKind::pointwise ? cost_of(x.op) : 0;
+    uint32_t c = is_computed(k) ? cost_of(x.op) : 0;
     for (int i = 0; i < x.arity; ++i) {
       const uint32_t o = x.operand[i];
-      if (kind(o) == OpKind::pointwise && !mat[o] && broadcasts_up(o, v) &&
+      if (is_computed(kind(o)) && !mat[o] && broadcasts_up(o, v) &&
           (after_reduction[o] || (at(o).extents > 0 && cost[o] > 4))) {
         mat[o] = 1;
         cost[o] = 1;
@@ -120,12 +118,12 @@ void Fuser::materialise_what_costs_more_to_repeat(const Uses& uses, const std::v
       c = std::min(kMaxCost, c + cost[o]);
       views[v] = std::max(views[v], views[o] + (k == OpKind::view && !is_identity_view(t_, v)));
       after_reduction[v] |= after_reduction[o];
-      add_beneath(beneath, v, o);
+      add_beneath(beneath, v, i);
     }
     if (k != OpKind::call) limit_reads(v);  // which reads whole values, one after the other
     cost[v] = c;
     if (k == OpKind::reduce) after_reduction[v] = 1;
-    if (k == OpKind::pointwise && !mat[v] && !is_inside(v)) {
+    if (is_computed(k) && !mat[v] && !is_inside(v)) {
       const bool row = (uses.used[v] & (kInRow | kMoved)) == kInRow && at(v).extents > 1;
       const bool many = uses.home[v] == kMany;
       const bool dear = c > (row ? kRowReloadCost : kReloadCost) ||
@@ -150,7 +148,7 @@ void Fuser::limit_reads(uint32_t v) {
     for (int i = 0; i < x.arity; ++i) {
       const uint32_t o = x.operand[i], set = reads_by(v, o);
       reads_[v] = sets_.unite(reads_[v], set);
-      if (kind(o) == OpKind::pointwise && !f_.materialised[o] && !is_inside(o) && sets_.size(set) > 1 &&
+      if (is_computed(kind(o)) && !f_.materialised[o] && !is_inside(o) && sets_.size(set) > 1 &&
           (largest == kNone || sets_.size(set) > sets_.size(reads_[largest])))
         largest = o;
     }
@@ -167,8 +165,9 @@ uint32_t Fuser::reads_by(uint32_t v, uint32_t o) {
   return sets_.only(elsewhere ? v : o);
 }
 
-// Notes what `v` reads from memory by its operand `o`.
-void Fuser::add_beneath(std::vector<Beneath>& beneath, uint32_t v, uint32_t o) const {
+// Notes what `v` reads from memory by its operand i.
+void Fuser::add_beneath(std::vector<Beneath>& beneath, uint32_t v, int i) const {
+  const uint32_t o = at(v).operand[i];
   Beneath& b = beneath[v];
   Beneath in = beneath[o];
   if (exists(o)) {
@@ -176,9 +175,7 @@ void Fuser::add_beneath(std::vector<Beneath>& beneath, uint32_t v, uint32_t o) c
     if (kind(o) == OpKind::contract || kind(o) == OpKind::reduce) in.result = o;
     else in.more = at(o).extents > 0;
   }
-  const bool same = kind(v) == OpKind::pointwise ? same_index(t_, o, v)
-                                                 : kind(v) == OpKind::view && is_identity_view(t_, v);
-  if (!same && in.result != kNone) in = {kNone, true};
+  if (!reads_in_place(v, i) && in.result != kNone) in = {kNone, true};
   b.more |= in.more || (b.result != kNone && in.result != kNone && b.result != in.result);
   if (b.result == kNone) b.result = in.result;
 }
@@ -254,6 +251,12 @@ void Fuser::mark_operands_that_must_exist() {
     const Value& x = at(v);
     const OpKind k = kind(v);
     if (x.op == Op::iota) has_iota[v] = 1;
+    if (k == OpKind::indexed) {
+      uint32_t o = x.operand[0];
+      while (!mat[o] && kind(o) == OpKind::view) o = at(o).operand[0];
+      if (at(o).op != Op::input) mat[o] = 1;
+      has_iota[v] |= has_iota[x.operand[1]] && !mat[x.operand[1]];
+    }
     if (k == OpKind::pointwise || k == OpKind::view)
       for (int i = 0; i < x.arity; ++i) has_iota[v] |= has_iota[x.operand[i]] && !mat[x.operand[i]];
     if (k == OpKind::view) {

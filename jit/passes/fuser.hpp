@@ -20,6 +20,17 @@ class Fuser {
     return k == OpKind::reduce || k == OpKind::scan || k == OpKind::contract || k == OpKind::update ||
            k == OpKind::part;
   }
+  /// True for what is computed where it is read, at the reader's index, unless it gets memory.
+  static bool is_computed(OpKind k) { return k == OpKind::pointwise || k == OpKind::indexed; }
+  /// True if `v` reads its operand i at its own index.
+  bool reads_in_place(uint32_t v, int i) const {
+    switch (kind(v)) {
+      case OpKind::pointwise: return same_index(t_, at(v).operand[i], v);
+      case OpKind::indexed: return i > 0;
+      case OpKind::view: return is_identity_view(t_, v);
+      default: return false;
+    }
+  }
   void find_needed();
 
   // fuse_pack.cpp
@@ -34,6 +45,7 @@ class Fuser {
   void tie_dimensions();
   void tie_aligned(uint32_t o, uint32_t v);
   void tie_output(uint32_t part);
+  void tie_indexed(uint32_t v);
   uint32_t space(uint32_t v, char form, int axis = -1);
   bool is_last_axis(uint32_t o, int64_t axis) const;
 
@@ -65,7 +77,7 @@ class Fuser {
   void materialise_what_costs_more_to_repeat(const Uses& uses, const std::vector<Need>& need);
   void limit_reads(uint32_t v);
   uint32_t reads_by(uint32_t v, uint32_t o);
-  void add_beneath(std::vector<Beneath>& beneath, uint32_t v, uint32_t o) const;
+  void add_beneath(std::vector<Beneath>& beneath, uint32_t v, int i) const;
   bool replaces_a_result(const Beneath& b, const Uses& uses, const Need& need) const;
   bool broadcasts_up(uint32_t o, uint32_t user) const;
   bool is_code(uint32_t v) const;
@@ -92,6 +104,7 @@ class Fuser {
   std::vector<uint8_t> flat_, needed_;
   std::vector<uint8_t> wide_;          // by value: computing it where it is inlined takes lanes of 64 bits
   std::vector<uint8_t> rolled_loops_;  // by value: computing it where it is inlined takes a rolled loop
+  std::vector<uint8_t> gathers_;       // by value: ... takes a load at a computed index
   std::vector<uint32_t> parent_, chunk_;
   std::vector<uint32_t> making_;  // by value: the cost of computing it from what is in memory
   OperandSets sets_;

@@ -1,6 +1,8 @@
 // From a captured graph's concrete nodes to what a step's kernel needs to know of an operand.
 #include "jit/plan/bind.hpp"
 
+#include "jit/graph/indexed.hpp"
+
 namespace lazy::jit {
 
 int64_t extent_of(const KernelDim& d, const CapturedGraph& f) {
@@ -50,6 +52,17 @@ std::vector<Meta> output_metas(const Step& s, std::span<const Meta> operands, co
   return all;
 }
 
+int64_t indexed_stride(const Program& p, const Binding& b, const CapturedGraph& f) {
+  const Node& n = *f.values[b.node];
+  if (b.region) return contiguous_strides(n.shape)[indexed_of(n).axis];
+  int64_t stride = 0;
+  (void)follow(p, b.path, source_layout(b, f), f, [&](const Node& view, const Layout& in, Layout& out) {
+    if (view.op == Op::gather) stride = in.strides[indexed_of(view).axis];
+    view_layout(view, in, out);
+  });
+  return stride;
+}
+
 void operand_layout(const Program& p, const Step& s, const Binding& b, const CapturedGraph& f,
                     OperandLayout& out) {
   const auto dims = static_cast<int>(s.dims.size());
@@ -57,6 +70,14 @@ void operand_layout(const Program& p, const Step& s, const Binding& b, const Cap
     const Node& n = *f.values[b.node];
     const Dims strides = contiguous_strides(n.shape);
     out.offset = 0;
+    if (n.op == Op::scatter) {  // its region has the indices of the updates
+      for (int d = 0; d < dims; ++d) {
+        const KernelDim& k = s.dims[static_cast<size_t>(d)];
+        const bool moves = k.node != kNone && k.dim != indexed_of(n).axis;
+        out.stride[d] = moves ? strides[k.dim] : 0;
+      }
+      return;
+    }
     for (int i = 0; i < n.shape.size(); ++i) out.offset += n.ints[i] * strides[i];
     for (int d = 0; d < dims; ++d) {
       const KernelDim& k = s.dims[static_cast<size_t>(d)];

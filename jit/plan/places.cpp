@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/graph/indexed.hpp"
 #include "jit/plan/bind.hpp"
 
 namespace lazy::jit {
@@ -64,6 +65,7 @@ Places places_along(const Program& p, const CapturedGraph& f, uint32_t path, con
     if (n.op == Op::reshape && !is_unit_reshape(n)) {
       out = reshaped(in, n.shape, rule, r.source);
     } else {
+      if (n.op == Op::gather) r.indexed = in.strides[indexed_of(n).axis];
       view_layout(n, in, out);
       r.whole &= mark_parts(n, in, out);
     }

@@ -15,8 +15,9 @@ struct Places {
   /// By dimension at the end of the path: 1 + the place of the source's dimension that it walks whole and in
   /// order; 0 if it does not move through the source; kPart otherwise.
   Dims of;
-  int source = 0;     // number of places of the source
-  bool whole = true;  // no view on the way takes only a part, or some of it twice
+  int source = 0;       // the source's extents other than 1
+  int64_t indexed = 0;  // likewise, of the axis that a gather on the way reads at an index of
+  bool whole = true;    // no view on the way takes only a part, or some of it twice
 };
 
 /// Says what a reshape that is no index map makes of places.

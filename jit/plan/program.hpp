@@ -48,9 +48,18 @@ struct KernelDim {
 };
 
 struct ScalarArgument {
-  uint32_t node = kNone;  // a constant; kNone: `value`
-  DType from{}, type{};   // its dtype, and that of the argument
+  enum class Source : uint8_t {
+    constant,  // `node`'s value; node kNone: `value`
+    extent,    // of captured graph value `node`'s dimension `dim`, and `value` more
+    stride,    // elements from one index to the next of the axis that operand `dim` of the step is read or
+               // written at an index of
+    fault,     // address of fault number `value`'s flag (Program::faults)
+  };
+  uint32_t node = kNone;
+  DType from{}, type{};  // of a constant: its dtype, and that of the argument
   uint64_t value = 0;
+  Source source = Source::constant;
+  uint16_t dim = 0;
 };
 
 /// What a step is that runs a call. Step::operands are then where its operands' memory is, without a path,
@@ -76,6 +85,7 @@ struct Step {
   std::vector<uint32_t> made;  // slots that this step's kernel writes first
   std::vector<uint32_t> dead;  // slots that no later step reads
   int sequential = -1;         // axis
+  bool fallible = false;       // its kernel may set a fault's flag
   bool relayout = false;     // it only lays an input out anew: its result may be there already (relayout.hpp)
   bool has_initial = false;  // slice_update: the output starts as a copy of `initial_from`
   Binding initial_from;
@@ -181,8 +191,9 @@ struct Program {
   std::vector<Result> results;
   std::vector<PathStep> paths{PathStep{}};
   std::vector<Guard> guards;
-  std::string variant;  // "generic", "strict", "static": for reports
-  uint64_t nodes = 0;   // recorded ops it stands for
+  std::vector<uint32_t> faults;  // by number: the captured graph value whose index was out of range
+  std::string variant;           // "generic", "strict", "static": for reports
+  uint64_t nodes = 0;            // recorded ops it stands for
   size_t code_bytes = 0;
   uint64_t compile_ns = 0;
   bool from_disk = false;
@@ -214,6 +225,8 @@ struct OperandLayout {
 };
 void operand_layout(const Program&, const Step&, const Binding&, const CapturedGraph&, OperandLayout&);
 int64_t extent_of(const KernelDim&, const CapturedGraph&);
+/// Returns the elements from an index to the next of the axis that an operand is read or written at.
+int64_t indexed_stride(const Program&, const Binding&, const CapturedGraph&);
 
 /// Whether the offsets of a vector's elements (up to 64 of them, bytes) fit 32 bits. `stride` in elements.
 bool fits_32bit(int64_t stride, DType);

@@ -22,11 +22,11 @@ void fields(A& a, KernelDim& d) {
 }
 template <class A>
 void fields(A& a, ScalarArgument& s) {
-  a(s.node, s.from, s.type, s.value);
+  a(s.node, s.from, s.type, s.value, s.source, s.dim);
 }
 template <class A>
 void fields(A& a, Work& w) {
-  a(w.per_index, w.per_row);
+  a(w.per_index, w.per_row, w.gathered);
 }
 /// A call is kept by name and attributes; where it is read, one that isn't known fails.
 inline void fields(Saver& a, CallStep& c) {
@@ -45,9 +45,9 @@ inline void fields(Loader& a, CallStep& c) {
 }
 template <class A>
 void fields(A& a, Step& s) {  // but the kernel and what depends on the user's lines
-  a(s.call, s.may_throw, s.args.rank, s.args.operands, s.args.scalars, s.dims, s.axis_of, s.operands,
-    s.scalars, s.made, s.dead, s.sequential, s.has_initial, s.initial_from, s.ops, s.label, s.named_by,
-    s.work);
+  a(s.call, s.may_throw, s.fallible, s.args.rank, s.args.operands, s.args.scalars, s.dims, s.axis_of,
+    s.operands, s.scalars, s.made, s.dead, s.sequential, s.has_initial, s.initial_from, s.ops, s.label,
+    s.named_by, s.work);
 }
 template <class A>
 void fields(A& a, TileGroup::Source& s) {
@@ -71,7 +71,8 @@ void fields(A& a, Guard& g) {
 }
 template <class A>
 void fields(A& a, Program& p) {  // but the size of its code
-  a(p.steps, p.tile_groups, p.slots, p.results, p.paths, p.guards, p.variant, p.nodes, p.compile_ns);
+  a(p.steps, p.tile_groups, p.slots, p.results, p.paths, p.guards, p.faults, p.variant, p.nodes,
+    p.compile_ns);
 }
 
 /// True if every number in it is that of something that is there: of a value of the key, a slot, a path, a

@@ -29,6 +29,7 @@ class Soundness {
               (r.input == kNone ? slot(r.slot) : slot_or_none(r.slot)));
     tile_groups(p_.tile_groups, 0, p_.steps.size(), 3);
     for (const Guard& g : p_.guards) guard(g);
+    for (const uint32_t f : p_.faults) require(value(f));
     return good_;
   }
 
@@ -75,13 +76,20 @@ class Soundness {
     if (!good_) return;
     for (const Binding& b : s.operands) binding(b, s.dims.size());
     if (s.has_initial) binding(s.initial_from, s.dims.size());
-    for (const ScalarArgument& a : s.scalars)
-      require(value_or_none(a.node) && dtype(a.from) && dtype(a.type));
+    for (const ScalarArgument& a : s.scalars) scalar(s, a);
     made_and_dead(s);
   }
   void made_and_dead(const Step& s) {
     for (uint32_t v : s.made) require(v < p_.slots.size());
     for (uint32_t v : s.dead) require(v < p_.slots.size());
+  }
+
+  void scalar(const Step& s, const ScalarArgument& a) {
+    using Source = ScalarArgument::Source;
+    require(value_or_none(a.node) && dtype(a.from) && dtype(a.type) && a.source <= Source::fault);
+    if (a.source == Source::extent) require(value(a.node) && a.dim < ranks_[a.node]);
+    if (a.source == Source::stride) require(a.dim < s.operands.size());
+    if (a.source == Source::fault) require(a.value < p_.faults.size());
   }
 
   void tile_groups(const std::vector<TileGroup>& all, size_t first, size_t last, int depth) {

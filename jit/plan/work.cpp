@@ -17,6 +17,8 @@ Work work_of(const loop::LoopKernel& k, const std::vector<uint64_t>& trips) {
   for (size_t r = 0; r < k.rolled_loops.size(); ++r)
     for (size_t i = k.rolled_loops[r].first; i < k.rolled_loops[r].last; ++i)
       w.per_index += flops(k.body[i]) * (static_cast<double>(trips[r]) - 1);
+  for (const loop::Instr& i : k.body)
+    if (i.code == loop::Code::load_at) w.gathered += static_cast<double>(size_of(i.type));
   for (const loop::Reduction& r : k.reductions) w.per_index += r.op == Op::matmul ? 2 : 1;
   return w;
 }
@@ -42,7 +44,7 @@ Amount amount_of(const Step& s, const uint64_t* words) {
     bytes += std::min(elements, reach);
   }
   const auto all = static_cast<double>(indices);
-  return {all, static_cast<double>(bytes),
+  return {all, static_cast<double>(bytes) + s.work.gathered * all,
           s.work.per_index * all + s.work.per_row * static_cast<double>(rows)};
 }
 

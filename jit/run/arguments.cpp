@@ -33,12 +33,17 @@ bool each_number(const Node& n, bool input, F&& f) {
 bool is_derived(const Node& n) {
   switch (kind_of(n.op)) {
     case OpKind::pointwise:
+    case OpKind::indexed:
     case OpKind::reduce:
     case OpKind::scan:
     case OpKind::contract: return true;
     case OpKind::view: return n.op == Op::permute;
     default: return false;
   }
+}
+
+bool is_constant(const ScalarArgument& a) {
+  return a.source == ScalarArgument::Source::constant && a.node != kNone;
 }
 
 uint64_t argument_of(const Scalar& v, DType from) {
@@ -64,7 +69,7 @@ Arguments::Arguments(const Program& p) : p_(p), steps_(p.steps.size() + 1) {
       addresses_.push_back({words + static_cast<uint32_t>(s.args.pointer(o)), b.slot, b.node, 0});
     }
     for (size_t k = 0; k < s.scalars.size(); ++k)
-      if (const ScalarArgument& a = s.scalars[k]; a.node != kNone)
+      if (const ScalarArgument& a = s.scalars[k]; is_constant(a))
         scalars_.push_back(
             {words + static_cast<uint32_t>(s.args.scalar(static_cast<int>(k))), a.node, a.from});
     words += static_cast<uint32_t>(s.args.words());
@@ -177,7 +182,19 @@ void Arguments::bind_anew(const Step& s, Bound& b) {
     }
   }
   for (size_t i = 0; i < s.scalars.size(); ++i)
-    if (s.scalars[i].node == kNone) w[at.scalar(static_cast<int>(i))] = s.scalars[i].value;
+    if (!is_constant(s.scalars[i])) w[at.scalar(static_cast<int>(i))] = derived(s, s.scalars[i]);
+}
+
+uint64_t Arguments::derived(const Step& s, const ScalarArgument& a) const {
+  switch (a.source) {
+    case ScalarArgument::Source::constant: break;
+    case ScalarArgument::Source::extent:
+      return static_cast<uint64_t>(f_->values[a.node]->shape[a.dim]) + a.value;
+    case ScalarArgument::Source::stride:
+      return static_cast<uint64_t>(indexed_stride(p_, s.operands[a.dim], *f_));
+    case ScalarArgument::Source::fault: return faults.address(a.value);
+  }
+  return a.value;
 }
 
 int64_t Arguments::bind_operand(const Step& s, int o, uint64_t* w) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jit/backend/backend.hpp"
+#include "jit/plan/faults.hpp"
 #include "jit/plan/program.hpp"
 #include "jit/run/arena.hpp"
 
@@ -38,6 +39,7 @@ class Arguments {
   /// run.
   bool as_before(const CapturedGraph&) const;
 
+  FaultFlags faults;
   Arena arena;  // where small values lie, as long as extents stay the same
   /// The backend's record of the launches with these words; null if the words are new.
   std::unique_ptr<LaunchGraph> launch_graph;
@@ -65,6 +67,8 @@ class Arguments {
   };
   void note(const CapturedGraph&);
   void bind_anew(const Step&, Bound&);
+  /// Returns the word of a scalar argument that no constant has.
+  uint64_t derived(const Step&, const ScalarArgument&) const;
   /// Writes the operand's strides into the step's `words`. Returns where its first element is, in bytes after
   /// the begin of its slot or input.
   int64_t bind_operand(const Step&, int operand, uint64_t* words) const;

@@ -91,12 +91,14 @@ class Run {
   void steps() {
     if (profile::on()) event::name_run(p_, f_);
     try {
+      if (!p_.faults.empty()) arguments_->faults.clear(p_.faults.size(), backend_);
       arguments_->begin(f_, backend_.context());
       if (p_.steps.size() > 1 && !profile::on())
         capture_ = backend_.begin_capture(p_.number, arguments_->launch_graph);
       sequence(0, p_.steps.size(), p_.tile_groups);
       if (capture_) capture_->finish();
       capture_.reset();
+      look_for_faults();
     } catch (...) {
       capture_.reset();
       arguments_.reset();  // may be half of one run's, half of another's
@@ -212,6 +214,16 @@ class Run {
       else s.kernel->launch(w.data);
     }
     ++launches_;
+    unseen_faults_ |= s.fallible;
+  }
+
+  /// Throws Fault if a kernel so far set a flag.
+  void look_for_faults() {
+    if (!unseen_faults_) return;
+    if (capture_) capture_->finish();
+    capture_.reset();
+    arguments_->faults.look(p_.faults, f_.values, backend_);
+    unseen_faults_ = false;
   }
 
   /// Takes the result from beside the input, or puts it there if it was asked for before. False if it is made
@@ -413,6 +425,7 @@ class Run {
       address_[slot] = address_[static_cast<size_t>(what.donor_slot)];
       return donated(bytes, s.has_initial);
     } else if (takes_input(slot)) {
+      look_for_faults();
       reserve_after(step, slot);
       buffers_[slot] = f_.values[what.donor_input]->buffer;  // the dying input goes on reading it as well
       buffers_[slot]->forget_layouts();
@@ -556,6 +569,7 @@ class Run {
   uint64_t launches_ = 0;
   const bool donate_;  // the verifier reads the inputs again
   bool in_place_ = false;
+  bool unseen_faults_ = false;  // fallible kernels ran, whose flags no one has looked at
   bool reserved_ = false;
   Reserve reserve_;  // once an input was overwritten
 };

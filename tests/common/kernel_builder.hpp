@@ -35,6 +35,13 @@ class KernelBuilder {
   ValueId load(int operand) {
     return push({Code::load, {}, k.operands[operand].dtype, static_cast<uint16_t>(operand)});
   }
+  ValueId load_at(int operand, ValueId elements) {
+    return push({Code::load_at, {}, k.operands[operand].dtype, static_cast<uint16_t>(operand), elements});
+  }
+  /// The address of the flag that it sets is scalar argument `flag`.
+  ValueId check(ValueId bad, ValueId flag) {
+    return push({Code::check, {}, DType::bool_, k.body[flag].imm, bad});
+  }
   /// A new input, loaded.
   ValueId input(DType t, std::vector<Stride> strides = {}) {
     return load(operand(t, false, std::move(strides)));

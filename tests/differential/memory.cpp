@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
@@ -35,13 +36,19 @@ const char* Guarded::begin() const { return map_ + page(); }
 const char* Guarded::end() const { return map_ + mapped_ - page(); }
 void Guarded::make_read_only() const { mprotect(map_ + page(), mapped_ - 2 * page(), PROT_READ); }
 
+int64_t extent_in_memory(const Case& c, size_t operand, int axis) {
+  const auto a = static_cast<size_t>(axis);
+  if (c.plans[operand].indexed == axis) return std::max<int64_t>(1, c.extents[a]);
+  return c.kernel.operands[operand].stride[axis] == jit::loop::Stride::zero ? 1 : c.extents[a];
+}
+
 Span span_of(const Case& c, int operand) {
-  const auto& o = c.kernel.operands[operand];
-  Span s{0, static_cast<int64_t>(size_of(o.dtype))};
+  Span s{0, static_cast<int64_t>(size_of(c.kernel.operands[operand].dtype))};
   for (int a = 0; a < c.kernel.rank; ++a) {
-    if (o.stride[a] == jit::loop::Stride::zero) continue;
-    if (c.extents[a] == 0) return {};
-    const int64_t reach = (c.extents[a] - 1) * c.plans[operand].strides[a];
+    const int64_t extent = extent_in_memory(c, static_cast<size_t>(operand), a);
+    if (extent == 0) return {};
+    if (extent == 1) continue;
+    const int64_t reach = (extent - 1) * c.plans[operand].strides[a];
     (reach < 0 ? s.low : s.high) += reach;
   }
   return s;

@@ -41,14 +41,13 @@ struct Span {
 };
 Span span_of(const Case&, int operand);
 
-/// Calls f(byte offset from the operand's pointer, running number) for every element; axes of stride class
-/// zero once.
+/// Calls f(byte offset from the operand's pointer, running number) for every element; axes along which it
+/// does not move once.
 template <class F>
 void each_element(const Case& c, int operand, F&& f) {
-  const auto& o = c.kernel.operands[operand];
   const auto& strides = c.plans[operand].strides;
   const int rank = c.kernel.rank;
-  const auto extent = [&](int a) { return o.stride[a] == jit::loop::Stride::zero ? 1 : c.extents[a]; };
+  const auto extent = [&](int a) { return extent_in_memory(c, static_cast<size_t>(operand), a); };
   for (int a = 0; a < rank; ++a)
     if (extent(a) == 0) return;
   int64_t index[jit::loop::kMaxAxes] = {}, offset = 0;

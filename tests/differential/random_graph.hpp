@@ -66,6 +66,8 @@ enum class Kind : uint8_t {
   sort,       // along axes[0]; keepdims: descending; flipped: the indices
   join,       // r0, r1, r0 of one shape along axes[0]: stacked, of which the largest; flipped: one after the
               // other, of which the first two thirds' larger ones
+  take,       // register a at b along axes[0], by rule axes[1]; keepdims: take_along_axis
+  put,        // c into a at b along axes[0], by rule axes[1], combined as axes[2] says
   assign,
   assign_mask,
   read,  // looks at register a here; the new register is another handle on it

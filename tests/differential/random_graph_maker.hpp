@@ -35,6 +35,7 @@ class Maker {
   static bool broadcast(const std::vector<Dim>& a, const std::vector<Dim>& b, std::vector<Dim>& out);
   /// A register that broadcasts with these dimensions; made if need be.
   int partner(const std::vector<Dim>& with, int type_number = -1);
+  int indices(const std::vector<Dim>& d);
   Range random_range();
   /// Random ranges over some axes, and the dimensions that are left.
   void ranges(Statement& s, const std::vector<Dim>& d, bool whole_ok);

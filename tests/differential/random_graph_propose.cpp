@@ -34,6 +34,16 @@ bool Maker::pointwise(Statement& s, int a) {
   return true;
 }
 
+/// A register of integers of these dimensions; -1 if there can be none.
+int Maker::indices(const std::vector<Dim>& d) {
+  for (int tries = 0; tries < 3; ++tries) {
+    const int r = any_register();
+    if (dims(r) == d && is_int(dtype(r))) return r;
+  }
+  constexpr DType types[] = {int8, int16, int32, int64, uint8, uint16, uint32, uint64};
+  return input(d, static_cast<int>(types[pick(8)])) ? count() - 1 : -1;
+}
+
 void Maker::propose() {
   Statement s;
   const int a = any_register();
@@ -42,7 +52,7 @@ void Maker::propose() {
   s.dims = d;
   s.salt = r_();
   const auto rank = static_cast<int>(d.size());
-  switch (pick(43)) {
+  switch (pick(47)) {
     case 0: input(random_dims(5)); return;
     case 1: {
       s.operand[0] = -1;
@@ -129,6 +139,37 @@ void Maker::propose() {
       length.first = length.second = s.axes[1];
       s.dims.push_back(s.axes[1] == 1 ? Dim{} : Dim{static_cast<int>(p_.symbols.size())});
       p_.symbols.push_back(length);
+      break;
+    }
+    case 43:
+    case 44: {
+      if (rank == 0) return;
+      const int axis = pick(rank);
+      s.kind = Kind::take;
+      s.axes = {axis, pick(4)};
+      s.keepdims = chance(2);
+      std::vector<Dim> at = s.keepdims ? d : random_dims(2);
+      if (s.keepdims) at[static_cast<size_t>(axis)] = {pick(free_)};
+      if ((s.operand[1] = indices(at)) < 0) return;
+      if (s.keepdims) s.dims = at;
+      else {
+        s.dims.erase(s.dims.begin() + axis);
+        s.dims.insert(s.dims.begin() + axis, at.begin(), at.end());
+      }
+      break;
+    }
+    case 45:
+    case 46: {
+      if (rank == 0) return;
+      const int axis = pick(rank);
+      s.kind = Kind::put;
+      s.axes = {axis, pick(4), dtype(a) == bool_ ? 0 : pick(5)};
+      std::vector<Dim> at = d;
+      at[static_cast<size_t>(axis)] = {pick(free_)};
+      if ((s.operand[1] = indices(at)) < 0) return;
+      s.operand[2] = partner(at, static_cast<int>(dtype(a)));
+      std::vector<Dim> out;
+      if (s.operand[2] < 0 || !broadcast(at, dims(s.operand[2]), out) || out != at) return;
       break;
     }
     case 36: return convolution(a);

@@ -75,6 +75,12 @@ Tensor convolved(const Statement& s, const Tensor& x, const Tensor& w) {
   return conv(x, w, o);
 }
 
+/// Integers as indices: in range where the rule throws otherwise.
+Tensor index_for(const Statement& s, const Tensor& x, const Tensor& at) {
+  if (static_cast<Bounds>(s.axes[1]) != Bounds::check) return at;
+  return remainder(astype(at, int64), std::max<int64_t>(1, x.size(s.axes[0])));
+}
+
 bool is_nan(const unsigned char* p, DType t) {
   const auto load = [&](auto v) {
     std::memcpy(&v, p, sizeof v);
@@ -227,6 +233,14 @@ Tensor Machine::make(const Statement& s) {
     case Kind::matmul: return matmul(reg(0), reg(1));
     case Kind::convolve: return convolved(s, reg(0), reg(1));
     case Kind::attention: return scaled_dot_product_attention(reg(0), reg(1), reg(2), {}, s.flipped);
+    case Kind::take: {
+      const auto rule = static_cast<Bounds>(s.axes[1]);
+      const Tensor at = index_for(s, reg(0), reg(1));
+      return s.keepdims ? take_along_axis(reg(0), at, s.axes[0], rule) : take(reg(0), at, s.axes[0], rule);
+    }
+    case Kind::put:
+      return scatter(reg(0), s.axes[0], index_for(s, reg(0), reg(1)), reg(2), static_cast<Combine>(s.axes[2]),
+                     static_cast<Bounds>(s.axes[1]));
     case Kind::assign: {
       Tensor x = reg(0);
       return sliced(s, x, &reg(1));

@@ -91,6 +91,12 @@ std::string expression(const Statement& s) {
     case Kind::join:
       return (s.flipped ? "halves of concat({" : "max of stack({") + reg(0) + ", " + reg(1) + ", " + reg(0) +
              "}, " + std::to_string(s.axes[0]) + ")";
+    case Kind::take:
+      return call(s.keepdims ? "take_along_axis" : "take",
+                  ", " + reg(1) + ", " + std::to_string(s.axes[0]) + ", rule " + std::to_string(s.axes[1]));
+    case Kind::put:
+      return call("scatter", ", " + std::to_string(s.axes[0]) + ", " + reg(1) + ", " + reg(2) + ", combine " +
+                                 std::to_string(s.axes[2]) + ", rule " + std::to_string(s.axes[1]));
     case Kind::assign:
       return "copy of " + reg(0) + " with " + index(s) + (s.flipped ? " += " : " = ") + reg(1);
     case Kind::assign_mask:

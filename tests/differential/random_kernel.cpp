@@ -45,7 +45,8 @@ class Generator {
       epilogue();
     }
     if (form_ == Form::scan) running_sums();
-    stores();
+    if (form_ == Form::scatter) scatter();
+    else stores();
     Case c;
     c.kernel = b.done();
     c.extents = extents_;
@@ -68,8 +69,11 @@ class Generator {
   void shape() {
     const int64_t kind = s_.below(100);
     int rank = static_cast<int>(s_.percent(95) ? s_.between(1, 4) : s_.between(5, 7));
-    if (kind < 35) {
+    if (kind < 28) {
       form_ = Form::map;
+    } else if (kind < 35) {
+      form_ = Form::scatter;
+      sequential_ = static_cast<int>(s_.below(rank));
     } else if (kind < 55) {  // inner
       form_ = Form::reduce;
       sequential_ = rank - 1;
@@ -268,6 +272,7 @@ class Generator {
         if (jit::kind_of(static_cast<Op>(i)) == jit::OpKind::pointwise) v.push_back(static_cast<Op>(i));
       return v;
     }();
+    if (s_.percent(5) && !in_rolled_loop_) return add_value(load_at(random_type()));
     if (s_.percent(4) && !in_rolled_loop_) {
       int axis = static_cast<int>(s_.below(static_cast<int64_t>(extents_.size())));
       if (!in_epilogue_ || axis != sequential_) return add_value(b_->iota(axis));
@@ -297,6 +302,68 @@ class Generator {
     }
     if (op == Op::copysign) return add_value(b_->op(op, v[0], v[1]), true);
     add_value(b_->op(op, v[0], v[1], v[2]), !is_float(t) || (nan_sign && keeps_nan_sign(op)));
+  }
+
+  // ---- computed indices ----
+  /// What operand `o` is to be read or written at: so many elements on, along `axis`.
+  ValueId offset_in(int o, int axis) {
+    OperandPlan& plan = plans_[static_cast<size_t>(o)];
+    Operand& operand = b_->k.operands[static_cast<size_t>(o)];
+    operand.stride[axis] = Stride::zero;
+    plan.indexed = axis;
+    scalars_.insert(scalars_.end(), 2, 0);
+    const ValueId n = b_->scalar(DType::int64), stride = b_->scalar(DType::int64);
+    plan.extent_scalar = b_->k.body[n].imm;
+    plan.stride_scalar = b_->k.body[stride].imm;
+    const Known from = s_.pick(pool_);
+    ValueId i = from.id;
+    if (from.type != DType::int64) i = b_->cast(DType::int64, i);
+    i = b_->op(Op::remainder, i, n);
+    const bool unit = plan.strides[static_cast<size_t>(axis)] == static_cast<int64_t>(size_of(operand.dtype));
+    return unit && s_.percent(70) ? i : b_->op(Op::multiply, i, stride);
+  }
+
+  ValueId load_at(DType t) {
+    if (pool_.empty()) return load(t);
+    const int rank = static_cast<int>(extents_.size());
+    const int axis = static_cast<int>(s_.below(rank));
+    std::vector<bool> moves(static_cast<size_t>(rank));
+    for (size_t i = 0; i < moves.size(); ++i) moves[i] = !s_.percent(30);
+    if (in_epilogue_) moves[static_cast<size_t>(sequential_)] = false;
+    moves[static_cast<size_t>(axis)] = true;
+    const int o = whole_operand(t, false, moves, axis);
+    const ValueId at = offset_in(o, axis);
+    return b_->load_at(o, at);
+  }
+
+  /// One whose elements along `axis` are whole elements apart.
+  int whole_operand(DType t, bool output, const std::vector<bool>& moves, int axis) {
+    const int o = operand(t, output, moves);
+    int64_t& step = plans_[static_cast<size_t>(o)].strides[static_cast<size_t>(axis)];
+    if (extents_[static_cast<size_t>(axis)] <= 1) step = static_cast<int64_t>(size_of(t));
+    if (step % static_cast<int64_t>(size_of(t)) == 0 && !(output && step < 0)) return o;
+    plans_[static_cast<size_t>(o)].strides = packed(t, moves, true);
+    for (Stride& s : b_->k.operands[static_cast<size_t>(o)].stride)
+      if (s == Stride::unit) s = Stride::any;
+    return o;
+  }
+
+  void scatter() {
+    const Known stored = s_.pick(pool_);
+    ValueId v = stored.id;
+    if (s_.percent(30)) v = b_->cast(random_type(), v);
+    const DType t = b_->k.body[v].type;
+    const int o = whole_operand(t, true, std::vector<bool>(extents_.size(), true), sequential_);
+    ValueId at = offset_in(o, sequential_);
+    if (s_.percent(30)) {  // some go nowhere
+      const ValueId keep = value(DType::bool_);
+      scalars_.push_back(~uint64_t{0});
+      at = b_->op(Op::where, keep, at, b_->scalar(DType::int64));
+    }
+    static const std::vector<Op> combines = {Op::cast, Op::add, Op::multiply, Op::minimum, Op::maximum};
+    Op by = s_.pick(combines);
+    if (by != Op::cast && !accepts(by, compute_type(t))) by = Op::cast;
+    b_->k.stores.push_back({static_cast<uint16_t>(o), v, at, by});
   }
 
   // ---- reductions ----
@@ -447,6 +514,7 @@ std::string describe(const Case& c) {
     s += "  operand " + std::to_string(i) + ": strides " + list(p.strides) +
          (p.at_end ? " at end" : " at start") + " shift " + std::to_string(p.shift) + " values " +
          kinds[static_cast<int>(p.values)] + " tag " + std::to_string(p.tag);
+    if (p.indexed >= 0) s += " at indices of axis " + std::to_string(p.indexed);
     if (p.overwrites >= 0) s += " overwrites " + std::to_string(p.overwrites);
     s += "\n";
   }

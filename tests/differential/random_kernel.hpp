@@ -24,6 +24,10 @@ struct OperandPlan {
   bool at_end = true;   // ends right before an unmapped page, or starts right after one
   int shift = 0;        // moved away from that page by so many bytes
   int overwrites = -1;  // an output in the memory of this input, element by element
+  // Of one that is read or written at an index of an axis along which it does not move by itself: the axis,
+  // and the scalars that hold its extent there (at least 1) and its stride in elements.
+  int indexed = -1;
+  int extent_scalar = -1, stride_scalar = -1;
 };
 
 struct Case {
@@ -33,6 +37,9 @@ struct Case {
   std::vector<OperandPlan> plans;
   uint64_t seed = 0;
 };
+
+/// How many indices of an axis an operand has in memory.
+int64_t extent_in_memory(const Case&, size_t operand, int axis);
 
 Case random_case(uint64_t seed);
 /// The kernel, its extents and how its operands lie.

@@ -7,12 +7,38 @@
 
 namespace lazy::test {
 using namespace jit::loop;
+using jit::Op;
+
+namespace {
+
+bool loads(const Instr& i) { return i.code == Code::load || i.code == Code::load_at; }
+
+/// By instruction: true for what keeps an index in range.
+std::vector<bool> bounds_of(const LoopKernel& k) {
+  std::vector<bool> kept(k.body.size());
+  const auto keep = [&](ValueId v) {
+    for (; k.body[v].code == Code::op; v = k.body[v].op == Op::where ? k.body[v].b : k.body[v].a) {
+      kept[v] = true;
+      if (k.body[v].op == Op::remainder) return;
+    }
+  };
+  for (const Instr& i : k.body)
+    if (i.code == Code::load_at) keep(i.a);
+  for (const Store& t : k.stores)
+    if (t.at != kNoValue) keep(t.at);
+  return kept;
+}
+
+}  // namespace
 
 Case without_dead_code(const Case& c) {
   const LoopKernel& k = c.kernel;
   std::vector<bool> live(k.body.size()), needed(k.reductions.size());
-  for (const Store& t : k.stores) live[t.value] = true;
-  if (k.form != Form::map && std::none_of(needed.begin(), needed.end(), [](bool b) { return b; })) {
+  for (const Store& t : k.stores) {
+    live[t.value] = true;
+    if (t.at != kNoValue) live[t.at] = true;
+  }
+  if (!needed.empty() && std::none_of(needed.begin(), needed.end(), [](bool b) { return b; })) {
     // A reduce or a scan needs a reduction, even where no store reads one.
     bool read = false;
     for (size_t i = 0; i < k.body.size(); ++i) read = read || k.body[i].code == Code::result;
@@ -39,7 +65,7 @@ Case without_dead_code(const Case& c) {
         reductions();
       }
     }
-    if (k.form != Form::map && std::none_of(needed.begin(), needed.end(), [](bool b) { return b; }))
+    if (!needed.empty() && std::none_of(needed.begin(), needed.end(), [](bool b) { return b; }))
       needed[0] = true;
   }
 
@@ -53,7 +79,7 @@ Case without_dead_code(const Case& c) {
     scalar_used.assign(k.scalars, true);  // where they lie among the others matters
   for (size_t i = 0; i < k.body.size(); ++i) {
     if (!live[i]) continue;
-    if (k.body[i].code == Code::load) operand_used[k.body[i].imm] = true;
+    if (loads(k.body[i])) operand_used[k.body[i].imm] = true;
     if (k.body[i].code == Code::scalar) scalar_used[k.body[i].imm] = true;
   }
   // An output that overwrites an input which is not read any more lies in memory of its own.
@@ -79,11 +105,19 @@ Case without_dead_code(const Case& c) {
   r.plans = std::move(plans);
 
   r.scalars.clear();
+  for (size_t i = 0; i < k.operands.size(); ++i)
+    if (operand_used[i] && c.plans[i].indexed >= 0)
+      scalar_used[static_cast<size_t>(c.plans[i].extent_scalar)] =
+          scalar_used[static_cast<size_t>(c.plans[i].stride_scalar)] = true;
   for (int i = 0; i < k.scalars; ++i) {
     scalar_at[i] = static_cast<uint16_t>(r.scalars.size());
     if (scalar_used[i]) r.scalars.push_back(c.scalars[i]);
   }
   out.scalars = static_cast<uint16_t>(r.scalars.size());
+  for (OperandPlan& p : r.plans)
+    if (p.indexed >= 0)
+      for (int* number : {&p.extent_scalar, &p.stride_scalar})
+        *number = scalar_at[static_cast<size_t>(*number)];
 
   uint16_t reductions_kept = 0;
   for (size_t i = 0; i < needed.size(); ++i) {
@@ -104,7 +138,7 @@ Case without_dead_code(const Case& c) {
     if (s.code != Code::carried)  // which also looks ahead: below
       for (ValueId* v : {&s.a, &s.b, &s.c})
         if (*v != kNoValue) *v = at[*v];
-    if (s.code == Code::load) s.imm = operand_at[s.imm];
+    if (loads(s)) s.imm = operand_at[s.imm];
     if (s.code == Code::scalar) s.imm = scalar_at[s.imm];
     if (s.code == Code::result) s.imm = reduction_at[s.imm];
     at[i] = static_cast<ValueId>(out.body.size());
@@ -123,7 +157,11 @@ Case without_dead_code(const Case& c) {
     if (d.value2 != kNoValue) d.value2 = at[d.value2];
     out.reductions.push_back(d);
   }
-  for (Store& t : out.stores) t = {operand_at[t.operand], at[t.value]};
+  for (Store& t : out.stores) {
+    t.operand = operand_at[t.operand];
+    t.value = at[t.value];
+    if (t.at != kNoValue) t.at = at[t.at];
+  }
   return r;
 }
 
@@ -144,9 +182,10 @@ std::vector<Case> smaller(const Case& c) {
     add(s);
   }
   // An instruction gives way to an earlier one of its type: its operand first of all.
+  const std::vector<bool> bounds = bounds_of(k);
   for (size_t i = k.body.size(); i-- > 0;) {
     const Instr& n = k.body[i];
-    if (n.code != Code::op) continue;
+    if (n.code != Code::op || bounds[i]) continue;
     std::vector<ValueId> instead = {n.c, n.b, n.a};
     for (size_t j = 0; j < i && j < 6; ++j) instead.push_back(static_cast<ValueId>(j));
     for (ValueId v : instead) {
@@ -161,7 +200,7 @@ std::vector<Case> smaller(const Case& c) {
         if (r.value2 == i) r.value2 = v;
       }
       for (Store& t : s.kernel.stores)
-        if (t.value == i) t.value = v;
+        if (t.value == i) t.value = v;  // where it is stored has bounds
       if (s.kernel.form == Form::scan) {
         // A running sum's value has to stay before the instructions that read it: v is earlier than i, so it
         // does.
@@ -170,7 +209,7 @@ std::vector<Case> smaller(const Case& c) {
     }
   }
   // Some other value is stored: the operand of the stored one, of whatever type.
-  for (size_t i = 0; i < k.stores.size(); ++i) {
+  for (size_t i = 0; k.form != Form::scatter && i < k.stores.size(); ++i) {
     const Instr& n = k.body[k.stores[i].value];
     for (ValueId v : {n.a, n.b, n.c}) {
       if (n.code != Code::op || v == kNoValue || k.body[v].type == n.type) continue;

@@ -87,6 +87,13 @@ class Stage {
     args.extents(c_.extents);
     for (size_t a = 0; a < c_.origins.size(); ++a) args.origin(static_cast<int>(a), c_.origins[a]);
     for (size_t i = 0; i < c_.scalars.size(); ++i) args.scalar(static_cast<int>(i), c_.scalars[i]);
+    for (size_t i = 0; i < c_.plans.size(); ++i) {
+      const OperandPlan& p = c_.plans[i];
+      if (p.indexed < 0) continue;
+      args.scalar(p.extent_scalar, extent_in_memory(c_, i, p.indexed));
+      args.scalar(p.stride_scalar, p.strides[static_cast<size_t>(p.indexed)] /
+                                       static_cast<int64_t>(size_of(c_.kernel.operands[i].dtype)));
+    }
     for (size_t i = 0; i < memory_.size(); ++i) {
       std::vector<int64_t> strides = c_.plans[i].strides;
       for (size_t a = 0; a < strides.size(); ++a)
@@ -108,8 +115,7 @@ class Stage {
 std::string place(const Case& c, size_t operand, uint64_t n) {
   std::string s;
   for (int a = c.kernel.rank - 1; a >= 0; --a) {
-    const bool still = c.kernel.operands[operand].stride[a] == Stride::zero;
-    const uint64_t e = still ? 1 : static_cast<uint64_t>(c.extents[a]);
+    const auto e = static_cast<uint64_t>(extent_in_memory(c, operand, a));
     s = (a ? ", " : "[") + std::to_string(n % e) + s;
     n /= e;
   }

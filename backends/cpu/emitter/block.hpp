@@ -34,13 +34,25 @@ inline constexpr vir::Op kRepeatEnd = static_cast<vir::Op>(210);
 inline constexpr vir::Op kCarried = static_cast<vir::Op>(211);
 inline constexpr vir::Op kCopy = static_cast<vir::Op>(212);  // a, in a register of its own
 
-constexpr bool has_effect(vir::Op op) { return op == kStore || op == kAssign || op == kAdvance; }
+// Loads at a computed index. imm: slot (load) of the operand; a: i64, elements on from each lane's element.
+inline constexpr vir::Op kLoadAt = static_cast<vir::Op>(213);
+inline constexpr vir::Op kLoadRow = static_cast<vir::Op>(214);  // ... of which lane 0 counts for all lanes
+inline constexpr vir::Op kCheck = static_cast<vir::Op>(
+    215);  // imm: scalar argument, the address of a flag that is set if a lane of a is true
+
+/// True for what is no operation of vir.hpp.
+constexpr bool is_block_op(vir::Op op) { return op >= kStore; }
+constexpr bool is_indexed_load(vir::Op op) { return op == kLoadAt || op == kLoadRow; }
+constexpr bool has_effect(vir::Op op) {
+  return op == kStore || op == kAssign || op == kAdvance || op == kCheck;
+}
 namespace detail {
 constexpr std::array<uint8_t, 256> arities() {
   std::array<uint8_t, 256> t{};
   for (int i = 0; i < 256; ++i) {
     const auto op = static_cast<vir::Op>(i);
-    if (op == kStore || op == kAssign || op == kUpperHalf || op == kSpread || op == kCarried || op == kCopy)
+    if (op == kStore || op == kAssign || op == kUpperHalf || op == kSpread || op == kCarried || op == kCopy ||
+        is_indexed_load(op) || op == kCheck)
       t[static_cast<size_t>(i)] = 1;
     else if (op == kMulLow32 || op == kRangeMax || op == kRangeMin) t[static_cast<size_t>(i)] = 2;
     else if (op == kMasked) t[static_cast<size_t>(i)] = 4;

@@ -26,9 +26,7 @@ Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_a
       switch (s.kind) {
         case Slot::Kind::load: {
           const auto& o = as.kernel.operands[s.index];
-          i.row = w.row_axis >= 0 && o.stride[w.row_axis] != Stride::zero;
-          i.vec = o.stride[w.vector_axis] != Stride::zero;
-          i.stage = inner_axis < 0 || o.stride[inner_axis] != Stride::zero ? 2 : 1;
+          moves_with(i, s.index, w, inner_axis);
           i.cheap = size_of(o.dtype) >= 4 && !i.vec;
           break;
         }
@@ -42,6 +40,8 @@ Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_a
         case Slot::Kind::stepped: i.stage = 2; break;
         default: i.stage = 2, i.row = i.vec = true; break;
       }
+    } else if (is_indexed_load(in.op)) {
+      moves_with(i, Slot::unpack(in.imm).index, w, inner_axis);
     }
     each_operand(in, [&](uint32_t u) {
       i.stage = std::max(i.stage, info_[u].stage);
@@ -51,6 +51,8 @@ Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_a
     if (in.op == kCarried) i.stage = 2, i.vec = true;
   }
   for (const auto& s : t.stores) info_[s.value].live = true;
+  for (uint32_t v = 0; t.indexed && v < t.code.size(); ++v)
+    if (t.code[v].op == kCheck) info_[v].live = true;
   for (const auto& u : t.updates) info_[u.value].live = true;
   for (const auto& c : t.carried) info_[c.value].live = info_[c.next].live = true;
   for (size_t v = t.code.size(); v-- > 0;)
@@ -73,6 +75,15 @@ Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_a
     if (info_[c.next].stage < 2) needed_later_[c.next] = 1;
   for (const auto& u : t.updates)
     if (info_[u.value].stage < 2) needed_later_[u.value] = 1;
+}
+
+/// A load's element is another one wherever its operand moves.
+[[gnu::noinline]] void Copies::moves_with(Info& i, uint16_t operand, const Addressing& w,
+                                          int inner_axis) const {
+  const auto& o = as_.kernel.operands[operand];
+  i.row = w.row_axis >= 0 && o.stride[w.row_axis] != Stride::zero;
+  i.vec = o.stride[w.vector_axis] != Stride::zero;
+  i.stage = inner_axis < 0 || o.stride[inner_axis] != Stride::zero ? 2 : 1;
 }
 
 /// What a rolled loop computes without its carried values and stepped scalars goes before it.
@@ -135,7 +146,7 @@ bool Copies::is_kept(uint32_t v, int row, int vec) const { return kept_.contains
 
 Inst Copies::input(uint32_t v, int row, int vec, int step) {
   Inst in = t_.code[v];
-  if (in.op != Op::input) return in;
+  if (in.op != Op::input && !is_indexed_load(in.op)) return in;
   Slot s = Slot::unpack(in.imm);
   if (s.kind == Slot::Kind::acc || s.kind == Slot::Kind::result) {
     s.index = s.kind == Slot::Kind::acc ? accumulator(s.index, row, vec, step) : result(s.index, row, vec);
@@ -166,6 +177,8 @@ uint32_t Copies::reference(Block& out, Known& known, uint32_t v, int stage, int 
 
 void Copies::emit_value(Block& out, Known& known, uint32_t v, int stage, int row, int vec, int step) {
   Inst copy = t_.code[v];
+  if (is_indexed_load(copy.op)) [[unlikely]]
+    copy = input(v, row, vec, step);
   const auto ref = [&](uint32_t u) {
     const uint32_t at = known.of(u, info_[u], row, vec);
     return at != kNone ? at : reference(out, known, u, stage, row, vec, step);
@@ -365,7 +378,9 @@ void Copies::pin_rolled_loops(Shape shape, int registers) {
 bool Copies::stage_is_empty(int stage) const {
   for (uint32_t v = 0; v < t_.code.size(); ++v) {
     const Info& i = info_[v];
-    if (i.live && i.stage == stage && needed_later_[v] && (!i.cheap || is_kept(v, 0, 0))) return false;
+    if (i.live && i.stage == stage &&
+        ((t_.indexed && t_.code[v].op == kCheck) || (needed_later_[v] && (!i.cheap || is_kept(v, 0, 0)))))
+      return false;
   }
   return true;
 }

@@ -87,6 +87,7 @@ class Copies {
   void keep(Block&, Known&, int section, int first_vec, int last_vec);
   void store(Block&, Known&, Shape);
   void find_sections();
+  void moves_with(Info&, uint16_t operand, const Addressing&, int inner_axis) const;
   /// The carried value that `v` is next in its rolled loop, or kNone: they share a variable.
   uint32_t becomes(uint32_t v) const;
   void pin_in_order(std::vector<Candidate>&, int registers);

@@ -68,10 +68,14 @@ void BlockWriter::write_one(uint32_t i) {
     case Op::zext: return convert(in, Id::kIdVpmovzxdq);
     default: break;
   }
-  if (in.op == kMasked) return masked(in);
-  if (in.op == kUpperHalf) return upper_half(in);
-  if (in.op == kSpread) return spread(in);
-  if (in.op == kCopy) return duplicate(in);
+  if (is_block_op(in.op)) {
+    if (in.op == kMasked) return masked(in);
+    if (in.op == kUpperHalf) return upper_half(in);
+    if (in.op == kSpread) return spread(in);
+    if (in.op == kCopy) return duplicate(in);
+    if (in.op == kCheck) return check(in);
+    if (is_indexed_load(in.op)) return load_at(in);
+  }
   const EncodeRow& row = encode_row(as_.isa, in.op);
   const uint32_t id = row.id[static_cast<int>(t) & 3];
   if (t == Type::mask || id == 0)
@@ -359,6 +363,34 @@ void BlockWriter::duplicate(const Inst& in) {
   if (in.type == Type::mask && as_.avx512())
     a_.kmovw(x86::k(static_cast<uint32_t>(d)), x86::k(static_cast<uint32_t>(r)));
   else copy(d, r, as_.bytes_of(in.type));
+  regs_.release_operands();
+}
+
+void BlockWriter::load_at(const Inst& in) {
+  const int index = regs_.fetch(in.a);
+  const int d = regs_.define();  // while the index is still held: another register
+  write_load_at(as_, regs_, where_, Slot::unpack(in.imm), index, in.op == kLoadRow || where_.lane0, d);
+  regs_.release_operands();
+}
+
+/// Only lanes inside the box count.
+void BlockWriter::check(const Inst& in) {
+  const int m = regs_.fetch(in.a);
+  const asmjit::Label good = a_.newLabel();
+  if (as_.avx512()) a_.kmovw(x86::ecx, x86::k(static_cast<uint32_t>(m)));
+  else if (vir::is64(code_[in.a].type)) a_.emit(Id::kIdVmovmskpd, x86::ecx, v(m, as_.lanes * 8));
+  else a_.emit(Id::kIdVmovmskps, x86::ecx, v(m, as_.lanes * 4));
+  if (where_.masked && !where_.lane0) {
+    a_.mov(x86::edx, x86::dword_ptr(x86::rsp, where_.count));
+    a_.bzhi(x86::ecx, x86::ecx, x86::edx);
+    a_.test(x86::ecx, x86::ecx);
+  } else {
+    a_.test(x86::ecx, where_.lane0 ? 1 : (1 << as_.lanes) - 1);
+  }
+  a_.jz(good);
+  a_.mov(x86::rcx, as_.arg(as_.args.scalar(static_cast<int>(in.imm))));
+  a_.mov(x86::dword_ptr(x86::rcx), 1);
+  a_.bind(good);
   regs_.release_operands();
 }
 

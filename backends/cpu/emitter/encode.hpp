@@ -49,6 +49,8 @@ class BlockWriter {
   void upper_half(const vir::Inst&);
   void spread(const vir::Inst&);
   void duplicate(const vir::Inst&);
+  void load_at(const vir::Inst&);
+  void check(const vir::Inst&);
   void patch(const vir::Inst&);
   void assign(const vir::Inst&);
   void copy(int to, int from, int bytes) {

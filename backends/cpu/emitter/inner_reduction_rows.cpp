@@ -31,7 +31,7 @@ bool InnerReductionWriter::suits_rows() const {
   int moving = 0;
   for (size_t i = 0; i < k_.epilogue; ++i) {
     const auto& in = k_.body[i];
-    if (in.code == Code::iota) return false;
+    if (in.code == Code::iota || in.code == Code::load_at || in.code == Code::check) return false;
     if (in.code != Code::load) continue;
     const Operand& o = k_.operands[in.imm];
     if (o.stride[vector_axis_] != Stride::unit || size_of(o.dtype) == 1) return false;

@@ -71,6 +71,7 @@ class Selector {
       for (auto v : {r.value, r.value2})
         if (v != kNoValue) ++uses_[v], wide_uses_[v] = 1;
     for (const auto& s : k.stores) wide_uses_[s.value] = 1;
+    if (is_indexed(k)) same_ = same_along(k, k.rank - 1);
   }
 
   void body(size_t first, size_t last) {
@@ -114,6 +115,7 @@ class Selector {
 
   Template finish() {
     out_.code = std::move(b_.code);
+    out_.indexed = !same_.empty();
     return std::move(out_);
   }
 
@@ -175,6 +177,11 @@ class Selector {
       case Code::scalar:
         return b_.input(lane_type(in.type),
                         Slot{in_rolled_loop_ ? Slot::Kind::stepped : Slot::Kind::scalar, in.imm}.pack());
+      case Code::load_at: {
+        const vir::Op op = same_[in.a] ? kLoadRow : kLoadAt;
+        return b_.push({op, lane_type(in.type), Slot{Slot::Kind::load, in.imm}.pack(), values_[in.a].id});
+      }
+      case Code::check: return b_.push({kCheck, Type::mask, in.imm, values_[in.a].id});
       case Code::carried: {
         const Val from = values_[in.a];
         return b_.push({kCarried, from.type, i, from.id});
@@ -211,6 +218,7 @@ class Selector {
   std::vector<Val> values_;
   std::vector<uint32_t> uses_;
   std::vector<uint8_t> wide_uses_;  // of an index: as something else than an int32
+  std::vector<uint8_t> same_;       // of indexed kernels, by value: the same in all lanes
   std::vector<AccumulatorInfo> accumulators_;
   std::vector<Val> running_;
   bool in_rolled_loop_ = false;

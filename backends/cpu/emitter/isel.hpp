@@ -66,6 +66,7 @@ struct Template {
   std::vector<Out> stores;
   std::vector<Update> updates;
   std::vector<Carried> carried;
+  bool indexed = false;  // it loads at computed indices, or checks some
 };
 
 /// What one accumulator variable starts from. argmax and argmin have two: the value, then the index.

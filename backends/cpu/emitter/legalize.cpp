@@ -130,7 +130,11 @@ class For256 {
     const Val x = arity > 0 ? to_[in.a] : Val{}, y = arity > 1 ? to_[in.b] : Val{},
               z = arity > 2 ? to_[in.c] : Val{}, w = arity > 3 ? to_[in.d] : Val{};
     const bool wide = vir::is64(in.type);
-    if (in.op == kCarried) return b_.push({kCarried, x.type, in.imm, x.id});
+    if (is_block_op(in.op)) {
+      if (in.op == kCarried || in.op == kCheck) return b_.push({in.op, x.type, in.imm, x.id});
+      if (is_indexed_load(in.op))
+        return b_.push({in.op, in.type == Type::mask ? Type::i32 : in.type, in.imm, x.id});
+    }
     if (in.type == Type::mask) {
       switch (in.op) {
         case Op::constant: return b_.i32(in.imm ? -1 : 0);

@@ -14,7 +14,8 @@ constexpr bool plain(DType t) { return size_of(t) >= 4; }
 x86::KReg k(int id) { return x86::k(static_cast<uint32_t>(id)); }
 const Operand& operand_of(const Assembly& as, const Slot& s) { return as.kernel.operands[s.index]; }
 
-/// Packed elements at `m` to lanes; with `masked`, AVX-512 only, just those of the tail mask.
+}  // namespace
+
 void widen(Assembly& as, Registers& regs, DType t, x86::Mem m, int dest, bool masked) {
   x86::Assembler& a = as.a;
   const auto emit = [&](uint32_t id, const x86::Vec& d) {
@@ -52,9 +53,17 @@ void widen(Assembly& as, Registers& regs, DType t, x86::Mem m, int dest, bool ma
   }
 }
 
-/// One element for all lanes, for types that no broadcast instruction takes.
+namespace {
+
+/// One element for all lanes.
 void widen_one(Assembly& as, DType t, x86::Mem m, int dest) {
   x86::Assembler& a = as.a;
+  if (plain(t)) {
+    const int bytes = as.lanes * static_cast<int>(size_of(t));
+    if (size_of(t) == 4) a.vbroadcastss(as.vec(dest, bytes), m);
+    else a.emit(bytes == 16 ? Id::kIdVmovddup : Id::kIdVbroadcastsd, as.vec(dest, bytes), m);
+    return;
+  }
   const bool word = size_of(t) == 2;
   m.setSize(word ? 2 : 1);
   if (t == DType::int8 || t == DType::int16) a.movsx(x86::ecx, m);
@@ -204,10 +213,10 @@ x86::Mem address(Assembly& as, const Addressing& w, const Slot& s) {
   return x86::ptr(x86::rsi);
 }
 
-void write_load(Assembly& as, Registers& regs, const Addressing& w, const Slot& s, int dest) {
+void write_load_from(Assembly& as, Registers& regs, const Addressing& w, const Slot& s, x86::Mem m,
+                     int dest) {
   const Operand& o = operand_of(as, s);
   const Stride along = o.stride[w.vector_axis];
-  const x86::Mem m = address(as, w, s);
   if (along == Stride::zero) return widen_one(as, o.dtype, m, dest);
   if (along == Stride::any) {
     if (plain(o.dtype) && !o.wide) return gather(as, regs, w, s, m, dest);
@@ -224,6 +233,10 @@ void write_load(Assembly& as, Registers& regs, const Addressing& w, const Slot& 
   }
   copy_elements(as, w, s, m, false, true);
   widen(as, regs, o.dtype, as.frame(as.staging()), dest, false);
+}
+
+void write_load(Assembly& as, Registers& regs, const Addressing& w, const Slot& s, int dest) {
+  write_load_from(as, regs, w, s, address(as, w, s), dest);
 }
 
 void write_iota(Assembly& as, Registers&, const Addressing& w, const Slot& s, int dest, bool wide) {

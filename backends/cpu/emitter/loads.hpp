@@ -44,8 +44,15 @@ x86::Mem address(Assembly&, const Addressing&, const Slot&);
 /// Copies elements one by one between the staging buffer and memory, where they lie side by side (`unit`) or
 /// at the operand's stride along the vector axis. `at`: the first one. Uses rsi, rcx, rdx.
 void copy_elements(Assembly&, const Addressing&, const Slot&, x86::Mem at, bool to_memory, bool unit);
+/// Widens packed elements at `m` to lanes; with `masked`, AVX-512 only, just those of the tail mask.
+void widen(Assembly&, Registers&, DType, x86::Mem m, int dest, bool masked);
+/// Writes the lanes of a load whose first element is at `m` to `dest`, as below. Uses rsi, rcx, rdx.
+void write_load_from(Assembly&, Registers&, const Addressing&, const Slot&, x86::Mem m, int dest);
 /// Writes the lanes of a `routine` load to `dest`; `mask` for a bool on AVX-512.
 void write_load(Assembly&, Registers&, const Addressing&, const Slot&, int dest);
+/// Writes the lanes of a load `index` (i64 lanes) elements on from each lane's own element to `dest`, as
+/// above. `row`: lane 0's index counts for all lanes.
+void write_load_at(Assembly&, Registers&, const Addressing&, const Slot&, int index, bool row, int dest);
 void write_store(Assembly&, Registers&, const Addressing&, const Slot&, uint32_t value);
 /// `wide`: as 64-bit integers, else 32-bit ones.
 void write_iota(Assembly&, Registers&, const Addressing&, const Slot&, int dest, bool wide);

@@ -161,6 +161,8 @@ Partition::Partition(const jit::loop::LoopKernel& k)
     if (o.stride[vector_axis_] != Stride::zero) bytes_moved_ += static_cast<double>(size_of(o.dtype));
     for (int a = 0; a < k.rank; ++a) step_class_.push_back(static_cast<int8_t>(o.stride[a]));
   }
+  for (const auto& in : k.body)
+    if (in.code == jit::loop::Code::load_at) bytes_moved_ += static_cast<double>(size_of(in.type));
   for (const auto& r : k.rolled_loops)
     rolled_loops_.push_back({layout_.scalar(r.trips),
                              static_cast<double>(r.last - r.first) / static_cast<double>(k.body.size())});

@@ -29,6 +29,7 @@ enum class Layout : uint8_t {
   outputs,  // a contraction: a thread has one result
   tiles,    // a contraction of two operands: a block has a tile of results
   lines,    // a scan: a thread has a line
+  scatter,  // a thread has a line, or the part of a line's elements that it owns
 };
 
 /// Elements of a tile of a map with a turned axis, in as many columns and rows as a launch's extents suggest.
@@ -81,6 +82,7 @@ class Schedule {
   void plan_map(uint64_t* args, std::vector<Launch>&) const;
   void plan_reduction(uint64_t* args, std::vector<Launch>&, size_t& scratch) const;
   void plan_tiles(const uint64_t* args, std::vector<Launch>&) const;
+  void plan_scatter(uint64_t* args, std::vector<Launch>&) const;
   /// Whether it is a product that is worth it, and its launch.
   bool plan_mma(uint64_t* args, std::vector<Launch>&, int multiprocessors) const;
   /// Whether it is one of few results, and its launch.

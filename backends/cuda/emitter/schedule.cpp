@@ -22,6 +22,8 @@ constexpr int64_t kFewBlocks = 1024, kLeastStagedRow = 257, kLeastStagedColumn =
 constexpr uint64_t kFewRows = 4;
 /// At most so many lines of at least so many steps get a warp each.
 constexpr int64_t kFewLines = 4096, kLeastWarpLine = 64;
+/// Threads that share the lines of a scatter, where there are fewer lines.
+constexpr uint64_t kManyOwners = 1 << 14;
 
 /// Tensor cores are for products of at least so many rows, columns and steps, and of so many multiplications
 /// in a matrix. Their large tiles are for where there are enough of these for all multiprocessors.
@@ -34,6 +36,7 @@ Layout layout_of_work(const LoopKernel& k) {
   switch (k.form) {
     case Form::map: return Layout::map;
     case Form::scan: return Layout::lines;
+    case Form::scatter: return Layout::scatter;
     case Form::reduce: break;
   }
   const auto is_contraction = [](const auto& r) { return r.op == jit::Op::matmul; };
@@ -41,7 +44,7 @@ Layout layout_of_work(const LoopKernel& k) {
     return k.sequential == k.rank - 1 ? Layout::rows : Layout::columns;
   if (!std::all_of(k.reductions.begin(), k.reductions.end(), is_contraction))
     throw CompileError("CUDA: a contraction beside another reduction in " + k.name);
-  return tile_form(k) ? Layout::tiles : Layout::outputs;
+  return tile_form(k) && !is_indexed(k) ? Layout::tiles : Layout::outputs;
 }
 
 /// Elements of a 16-byte vector, if all operands lie along the last axis or stay in place there.
@@ -66,7 +69,7 @@ int turned_axis_of(const LoopKernel& k) {
 }
 
 const char* name_of(Layout l) {
-  constexpr const char* names[] = {"map", "rows", "columns", "outputs", "tiles", "lines"};
+  constexpr const char* names[] = {"map", "rows", "columns", "outputs", "tiles", "lines", "scatter"};
   return names[static_cast<int>(l)];
 }
 
@@ -104,6 +107,8 @@ Schedule Schedule::of(const LoopKernel& k) {
   s.args_in_memory = s.args_.words() > kMostWords;
   const size_t body_end = k.form == Form::reduce ? k.epilogue : k.body.size();
   const int cost = cost_of(k, 0, body_end);
+  // What is outside of the box computes along in some layouts: an index there may be any.
+  const bool indexed = is_indexed(k);
   const int loads = std::max(1, count_loads(k, 0, body_end, k.sequential));
   // So many loads under way in a thread hide the latency of memory; more copies of long code hide nothing
   // more.
@@ -112,7 +117,7 @@ Schedule Schedule::of(const LoopKernel& k) {
   s.functions = {name};
   switch (s.layout) {
     case Layout::map:
-      s.vector = vector_of(k);
+      s.vector = indexed ? 1 : vector_of(k);
       while (s.vector > 1 && s.vector * cost > 640) s.vector /= 2;
       s.unroll = std::clamp(4 / loads, 1, std::min(copies, 4));
       if (s.vector > 1) s.functions.push_back(name + "_wide");
@@ -138,10 +143,11 @@ Schedule Schedule::of(const LoopKernel& k) {
     }
     case Layout::lines:
       s.unroll = std::clamp(8 / loads, 1, std::min(copies, 8));
-      s.functions.push_back(name + "_warp");
+      if (!indexed) s.functions.push_back(name + "_warp");
       break;
+    case Layout::scatter: break;
   }
-  if (k.form == Form::reduce && staged_loads(k) > 0) {
+  if (k.form == Form::reduce && staged_loads(k) > 0 && !indexed) {
     s.staged = static_cast<int>(s.functions.size());
     s.functions.push_back(name + "_staged");
   }
@@ -177,6 +183,7 @@ void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scrat
   if (n == 0) return;
   switch (layout) {
     case Layout::map: return plan_map(args, launches);
+    case Layout::scatter: return plan_scatter(args, launches);
     case Layout::rows:
     case Layout::columns: return plan_reduction(args, launches, scratch);
     case Layout::tiles:
@@ -195,6 +202,16 @@ void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scrat
       launches.push_back(
           {0, static_cast<uint32_t>(threads), static_cast<uint32_t>(ceil_divide(n, threads)), 0});
   }
+}
+
+void Schedule::plan_scatter(uint64_t* args, std::vector<Launch>& launches) const {
+  if (args[args_.extent(sequential_)] == 0) return;
+  const auto lines = static_cast<uint64_t>(results(args));
+  // Each owner goes through all of the line's indices: no more than fill a device.
+  const uint64_t owners = lines >= kManyOwners ? 1 : std::bit_floor(kManyOwners / lines);
+  args[ArgLayout::kScratch + 1] = owners;
+  launches.push_back({0, static_cast<uint32_t>(threads),
+                      static_cast<uint32_t>(ceil_divide(static_cast<int64_t>(lines * owners), threads)), 0});
 }
 
 Schedule::Side Schedule::side_of(const uint64_t* args, int operand, int axis) const {

@@ -20,6 +20,7 @@ Values::Values(const jit::loop::LoopKernel& k, Prelude& prelude)
       scalar_types_(k.scalars, uint64) {
   for (const Instr& in : k.body)
     if (in.code == Code::scalar) scalar_types_[in.imm] = in.type;
+    else if (in.code == Code::check) scalar_types_[in.imm] = int64;
   for (const RolledLoop& r : k.rolled_loops) {
     scalar_types_[r.trips] = int64;
     scalar_array_ |= r.scalar_step > 0;
@@ -30,6 +31,8 @@ Values::Values(const jit::loop::LoopKernel& k, Prelude& prelude)
       case Code::load: return k.operands[in.imm].stride[axis] == jit::loop::Stride::zero;
       case Code::scalar: return k.rolled_loops.empty();
       case Code::iota: return in.imm != axis;
+      case Code::load_at:
+      case Code::check:
       case Code::result:
       case Code::carried: return false;
       case Code::op: break;
@@ -60,6 +63,8 @@ std::string Values::value_of(size_t i, const Place& place, const std::string& ah
     case Code::scalar: return scalar(in.imm, in.type, ahead);
     case Code::iota: return "args.origin" + std::to_string(in.imm) + " + " + place.index(in.imm);
     case Code::result: return place.result(in.imm);
+    case Code::load_at: return load_at(in.imm, name_[in.a]);
+    case Code::check:
     case Code::carried:
     case Code::op: break;
   }
@@ -74,12 +79,18 @@ std::string Values::value_of(size_t i, const Place& place, const std::string& ah
 
 void Values::instruction(Text& text, size_t i, const Place& place, const std::string& ahead) {
   const Instr& in = k_.body[i];
+  if (in.code == Code::check) {
+    text.line("if (" + name_[in.a] + ") *(i32*)" + scalar(in.imm, int64, "") + " = 1;");
+    name_[i] = name_[in.a];
+    return;
+  }
   const std::string value = value_of(i, place, ahead);
-  const char* stem = in.code == Code::op       ? jit::name_of(in.op)
-                     : in.code == Code::load   ? "load"
-                     : in.code == Code::iota   ? "index"
-                     : in.code == Code::scalar ? "scalar"
-                                               : "result";
+  const char* stem = in.code == Code::op        ? jit::name_of(in.op)
+                     : in.code == Code::load    ? "load"
+                     : in.code == Code::load_at ? "element"
+                     : in.code == Code::iota    ? "index"
+                     : in.code == Code::scalar  ? "scalar"
+                                                : "result";
   name_[i] = stem + std::to_string(i);
   if (declared_[i]) text.line(name_[i] + " = " + value + ";");
   else text.line(std::string("const ") + spelled(in.type) + " " + name_[i] + " = " + value + ";");

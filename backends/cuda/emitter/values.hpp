@@ -23,6 +23,8 @@ struct Place {
 class Values {
  public:
   Values(const jit::loop::LoopKernel&, Prelude&);
+  /// The element of an operand that many elements (an expression) on from where the evaluation stands.
+  std::function<std::string(uint16_t operand, const std::string& elements)> load_at;
   /// Instructions [first, last), repeats with all of theirs.
   void write(Text&, size_t first, size_t last, const Place&);
   /// The value's name, or what stands for it.

@@ -161,6 +161,14 @@ Writer::Address Writer::address(int operand) {
   return result;
 }
 
+void Writer::load_where_it_stands() {
+  values_.load_at = [this](uint16_t operand, const std::string& elements) {
+    Address a = address(operand);
+    a.element += (a.element.empty() ? "" : " + ") + elements;
+    return a.access();
+  };
+}
+
 std::string Writer::stride_text(int operand, int axis, const std::string& args) const {
   const auto& o = k_.operands[static_cast<size_t>(operand)];
   switch (o.stride[axis]) {
@@ -304,6 +312,7 @@ std::string emit(const jit::loop::LoopKernel& k, const Schedule& schedule) {
     case Layout::outputs: w.write_outputs(); break;
     case Layout::tiles: w.write_tiles(); break;
     case Layout::lines: w.write_lines(); break;
+    case Layout::scatter: w.write_scatter(); break;
   }
   return w.module();
 }

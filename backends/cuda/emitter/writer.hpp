@@ -22,7 +22,9 @@ class Writer {
         prelude_(own_prelude_),
         text_(own_text_),
         values_(k, prelude_),
-        reductions_(k, prelude_) {}
+        reductions_(k, prelude_) {
+    load_where_it_stands();
+  }
 
   /// One of several kernels in a module (rows_module.cpp): types and functions of its own end in `suffix`.
   /// Operand o is the row's own value number inner[o], unless that is negative; whole[v] tells whether value
@@ -43,7 +45,9 @@ class Writer {
         reductions_(k, prelude_),
         suffix_(m.suffix),
         inner_(&m.inner),
-        whole_(&m.whole) {}
+        whole_(&m.whole) {
+    load_where_it_stands();
+  }
   std::string arguments() const;
   /// `Index index_of(args, at)`: the indices of the parallel axes of the at-th of their box, last axis
   /// fastest. With `vector` > 1 one step of the last axis is that many elements; the function is then called
@@ -67,9 +71,11 @@ class Writer {
   void write_tiles();
   void write_mma();
   void write_lines();
+  void write_scatter();
 
  private:
   friend class AttentionWriter;
+  void load_where_it_stands();
   void write_staged_fold(bool inner, const std::function<int(size_t j)>& partials);
   void write_elements();
   void write_vectors();

@@ -22,7 +22,8 @@ class Finder {
       : t_(t), f_(f), loops_(loops), p_(p) {}
 
   void run() {
-    for (const Step& s : p_.steps) outer_.push_back(outer_of(s));
+    for (size_t i = 0; i < p_.steps.size(); ++i)  // a computed index may be of any block
+      outer_.push_back(is_indexed(loops_[i]) ? std::vector<Outer>() : outer_of(p_.steps[i]));
     last_.assign(p_.slots.size(), 0);
     made_in_.assign(p_.slots.size(), kNone);
     for (uint32_t i = 0; i < p_.steps.size(); ++i) {

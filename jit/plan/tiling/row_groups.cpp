@@ -28,7 +28,8 @@ bool along_rows(const Step& s, const loop::LoopKernel& k, const uint8_t* dim_of,
   switch (k.form) {
     case loop::Form::map: return true;
     case loop::Form::reduce: return k.sequential == k.rank - 1;
-    case loop::Form::scan: break;
+    case loop::Form::scan:
+    case loop::Form::scatter: break;
   }
   return false;
 }

@@ -165,7 +165,8 @@ BOOST_AUTO_TEST_CASE(a_wheres_third_operand_counts) {
 }
 
 BOOST_AUTO_TEST_CASE(rules_of_forms) {
-  rejects(map(), "unknown form", [](LoopKernel& k) { k.form = static_cast<Form>(3); });
+  rejects(map(), "unknown form",
+          [](LoopKernel& k) { k.form = static_cast<Form>(static_cast<int>(Form::scatter) + 1); });
   rejects(map(), "an unknown dtype", [](LoopKernel& k) { k.operands[1].dtype = static_cast<DType>(13); });
   rejects(map(), "an unknown stride class", [](LoopKernel& k) {
     k.operands[1].stride[0] = static_cast<Stride>(1 + static_cast<int>(Stride::any));
@@ -210,7 +211,8 @@ BOOST_AUTO_TEST_CASE(rules_of_instructions) {
   rejects(scan(), "before its value is computed", [](LoopKernel& k) { k.reductions[0].value = 1; });
   rejects(sample(), "%7 is i32 but r1 gives i64", [](LoopKernel& k) { k.body[7].type = DType::int32; });
   rejects(map(), "unknown code, op or dtype", [](LoopKernel& k) { k.body[0].type = static_cast<DType>(13); });
-  rejects(map(), "unknown code, op or dtype", [](LoopKernel& k) { k.body[0].code = static_cast<Code>(6); });
+  rejects(map(), "unknown code, op or dtype",
+          [](LoopKernel& k) { k.body[0].code = static_cast<Code>(static_cast<int>(Code::carried) + 1); });
   rejects(map(), "unknown code, op or dtype",
           [](LoopKernel& k) { k.body[2].op = static_cast<Op>(jit::kOpCount); });
   rejects(sample(), "unknown op or dtype",
@@ -318,6 +320,64 @@ BOOST_AUTO_TEST_CASE(rules_of_stores) {
     k.stores.clear();
     k.operands.resize(2);
   });
+}
+
+/// y[at] += x[i], i being an index that is looked at.
+LoopKernel scattered() {
+  KernelBuilder b(Form::scatter, 2, 0);
+  const ValueId i = b.input(DType::int64), zero = b.scalar(DType::int64), flag = b.scalar(DType::int64);
+  b.check(b.op(Op::less, i, zero), flag);
+  const ValueId x = b.load_at(b.operand(DType::float32, false, {Stride::zero, Stride::unit}), i);
+  const int o = b.operand(DType::float32, true, {Stride::zero, Stride::unit});
+  b.k.stores.push_back({static_cast<uint16_t>(o), x, i, Op::add});
+  return b.done();
+}
+
+BOOST_AUTO_TEST_CASE(rules_of_computed_indices) {
+  BOOST_TEST(print(scattered()) ==
+             "scatter [a0 scattered, a1] scalars 2\n"
+             "  operand 0: i64 in [any, any]\n"
+             "  operand 1: f32 in [zero, unit]\n"
+             "  operand 2: f32 out [zero, unit]\n"
+             "  %0 = load i64 operand 0\n"
+             "  %1 = scalar i64 argument 0\n"
+             "  %2 = scalar i64 argument 1\n"
+             "  %3 = less bool %0, %1\n"
+             "  %4 = check bool %3, argument 1\n"
+             "  %5 = load f32 operand 1 at %0\n"
+             "  store operand 2, %5 at %0 by add\n");
+  rejects(scattered(), "loads at an index that is not i64", [](LoopKernel& k) { k.body[5].a = 3; });
+  rejects(scattered(), "not an earlier instruction", [](LoopKernel& k) { k.body[5].a = 6; });
+  rejects(scattered(), "has operands but is not an op", [](LoopKernel& k) { k.body[5].b = 0; });
+  rejects(scattered(), "loads from an output", [](LoopKernel& k) { k.body[5].imm = 2; });
+  rejects(scattered(), "checks something else than a bool", [](LoopKernel& k) { k.body[4].a = 0; });
+  rejects(scattered(), "reads scalar 2 of 2", [](LoopKernel& k) { k.body[4].imm = 2; });
+  rejects(scattered(), "is stored at no i64", [](LoopKernel& k) { k.stores[0].at = 3; });
+  rejects(scattered(), "a scatter, and no other kernel", [](LoopKernel& k) { k.stores[0].at = kNoValue; });
+  rejects(scattered(), "moves along the scattered axis",
+          [](LoopKernel& k) { k.operands[2].stride[0] = Stride::any; });
+  rejects(scattered(), "does not combine by divide", [](LoopKernel& k) { k.stores[0].combine = Op::divide; });
+  rejects(scattered(), "by an unknown op",
+          [](LoopKernel& k) { k.stores[0].combine = static_cast<Op>(jit::kOpCount); });
+  rejects(scattered(), "has one store", [](LoopKernel& k) { k.stores.push_back(k.stores[0]); });
+  rejects(scattered(), "is not an axis of the kernel", [](LoopKernel& k) { k.sequential = -1; });
+  rejects(map(), "a scatter, and no other kernel", [](LoopKernel& k) { k.stores[1].at = 4; });
+}
+
+BOOST_AUTO_TEST_CASE(identity_tells_computed_indices_apart) {
+  const LoopKernel k = scattered();
+  const auto again = from_identity(identity(k));
+  BOOST_REQUIRE(again);
+  BOOST_TEST(print(*again) == print(k));
+  for (const auto change :
+       {+[](LoopKernel& c) { c.body[5].a = 1; }, +[](LoopKernel& c) { c.body[4].imm = 0; },
+        +[](LoopKernel& c) { c.stores[0].at = 1; },
+        +[](LoopKernel& c) { c.stores[0].combine = Op::multiply; },
+        +[](LoopKernel& c) { c.body[5].code = Code::load; }}) {
+    LoopKernel other = k;
+    change(other);
+    BOOST_CHECK(identity(other) != identity(k));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

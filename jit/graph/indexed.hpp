@@ -1,0 +1,40 @@
+// Loads and stores at a computed index: what happens outside of an axis, and how a store combines.
+#pragma once
+#include <cstdint>
+
+#include "jit/core/op.hpp"
+
+namespace lazy {
+
+/// What an index means that is not in [0, n), n being the axis' extent.
+enum class Bounds : uint8_t {
+  check,  // -n to -1 count from the end; others throw IndexError
+  wrap,   // counts round and round
+  clip,   // the nearest end
+  mask    // nothing is there: reading gives 0, writing does nothing
+};
+
+/// What becomes of an element that is written to.
+enum class Combine : uint8_t { set, add, multiply, min, max };
+
+namespace jit {
+
+struct Node;
+
+/// The attributes of a gather or scatter node: `axes` holds the axis, the rule and, of a scatter, how it
+/// combines.
+struct Indexed {
+  int axis = 0;
+  Bounds bounds = Bounds::check;
+  Combine combine = Combine::set;
+};
+Indexed indexed_of(const Node&);
+
+/// The pointwise op by which a store combines; cast: it replaces.
+constexpr Op combining_op(Combine c) {
+  constexpr Op ops[] = {Op::cast, Op::add, Op::multiply, Op::minimum, Op::maximum};
+  return ops[static_cast<int>(c)];
+}
+
+}  // namespace jit
+}  // namespace lazy

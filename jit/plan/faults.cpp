@@ -1,0 +1,27 @@
+#include "jit/plan/faults.hpp"
+
+#include <algorithm>
+
+#include "jit/backend/registry.hpp"
+#include "jit/graph/node.hpp"
+
+namespace lazy::jit {
+
+void FaultFlags::clear(size_t count, Backend& backend) {
+  const std::vector<int32_t> zeros(count, 0);
+  if (!flags_ || &backend_of(*flags_.get()) != &backend)
+    flags_ = BufferRef::allocate(backend, count * sizeof(int32_t));
+  backend.write(flags_->data(), zeros.data(), count * sizeof(int32_t));
+}
+
+void FaultFlags::look(const std::vector<uint32_t>& values, const std::vector<Node*>& nodes,
+                      Backend& backend) const {
+  std::vector<int32_t> flags(values.size());
+  backend.read(flags.data(), flags_->data(), flags.size() * sizeof(int32_t));
+  uint32_t first = ~0u;
+  for (size_t i = 0; i < flags.size(); ++i)
+    if (flags[i]) first = std::min(first, values[i]);
+  if (first != ~0u) throw Fault(first, nodes[first]->site);
+}
+
+}  // namespace lazy::jit

@@ -1,0 +1,32 @@
+// Elements at computed indices: reading (take, take_along_axis) and writing (scatter, index_add,
+// put_along_axis).
+//
+// Indices are of any integer dtype; DtypeError otherwise. What an index out of range means is said by a
+// Bounds (docs/semantics.md): the default throws IndexError, with the line of the op, when the value is
+// computed.
+#pragma once
+#include "jit/graph/indexed.hpp"
+#include "lazy/core/tensor.hpp"
+
+namespace lazy {
+
+/// Returns x with its axis replaced by the index' axes: result[..., i, ...] = x[..., index[i], ...].
+/// ShapeError where that has too many dimensions.
+Tensor take(Arg x, Arg index, Integer axis, Bounds = Bounds::check);
+/// Returns result[..., i, ...] = x[..., index[..., i, ...], ...]. The other axes of x and the index
+/// broadcast.
+Tensor take_along_axis(Arg x, Arg index, Integer axis, Bounds = Bounds::check);
+
+/// Returns x with `values` put where the index says along an axis: x[..., index[..., i, ...], ...] becomes,
+/// or is combined with, values[..., i, ...]. Updates of one element happen in ascending order of i. Index and
+/// values broadcast to x on the other axes, and to each other. Keeps x's dtype; DtypeError for values of
+/// another kind, and for a bool that is to be combined.
+Tensor put_along_axis(Arg x, Arg index, Arg values, Integer axis, Combine = Combine::set,
+                      Bounds = Bounds::check);
+/// Does put_along_axis in another order of arguments.
+Tensor scatter(Arg x, Integer axis, Arg index, Arg values, Combine = Combine::set, Bounds = Bounds::check);
+Tensor scatter_add(Arg x, Integer axis, Arg index, Arg values, Bounds = Bounds::check);
+/// Returns x with x[..., index[i], ...] += values[..., i, ...], for i ascending. The index has one dimension.
+Tensor index_add(Arg x, Integer axis, Arg index, Arg values, Bounds = Bounds::check);
+
+}  // namespace lazy
