@@ -48,7 +48,7 @@ struct Number {
       d = static_cast<double>(v);
     }
   }
-  /// The dtype where no tensor takes part.
+  /// Returns the dtype where no tensor takes part.
   DType literal_dtype() const { return detail::literal_dtype(dtype); }
   double as_double() const {
     return kind == Kind::real ? d : kind == Kind::natural ? static_cast<double>(u) : static_cast<double>(i);

@@ -6,7 +6,6 @@
 #include "jit/backend/registry.hpp"
 #include "jit/graph/layout.hpp"
 #include "lazy/core/fold.hpp"
-#include "lazy/core/promotion.hpp"
 #include "lazy/core/scalar.hpp"
 
 namespace lazy::detail {
@@ -19,23 +18,6 @@ bool is_source(const Handle& h) { return is_constant(h) || h->op == Op::iota; }
 Handle view(Op op, const Handle& h, const Shape& shape, const Site& s, const jit::Attributes& attributes) {
   if (is_constant(h)) return folded(op, {&h}, h->scalar, h->dtype, shape, h->device, s, attributes);
   return detail::record(op, {&h}, h->dtype, shape, s, attributes);
-}
-
-std::string text(const Number& n) {
-  switch (n.kind) {
-    case Number::Kind::boolean: return n.i ? "true" : "false";
-    case Number::Kind::natural: return std::to_string(n.u);
-    case Number::Kind::real: return std::to_string(n.d);
-    case Number::Kind::integer: break;
-  }
-  return std::to_string(n.i);
-}
-
-void check_fits(const char* op, const Arg& a, DType t) {
-  if (!number_fits(a.number(), t))
-    fail<DtypeError>(op,
-                     text(a.number()) + " does not fit " + name_of(t) + ": cast the tensor with astype first",
-                     a.site());
 }
 
 }  // namespace
@@ -61,77 +43,6 @@ Handle Operand::converted(const Arg& a, DType t) { return cast(a.handle(), t, a.
 Shape shape_of(const char* op, const Arg& a) {
   if (a.is_tensor() && !a.handle()) throw_empty(op, a.site());
   return a.handle() ? a.handle()->shape : Shape();
-}
-
-DType float_type(DType t) { return is_float(t) ? t : get_default_dtype(); }
-
-namespace {
-bool try_promote(DType a, DType b, DType& out) {
-  if (a == b || is_bool(b)) return out = a, true;
-  if (is_bool(a)) return out = b, true;
-  if (is_float(a) != is_float(b)) return out = is_float(a) ? a : b, true;
-  if (is_float(a)) {
-    if (is_half(a) && is_half(b)) return out = float32, true;
-    return out = std::max(a, b), true;
-  }
-  if (is_signed_int(a) == is_signed_int(b)) return out = std::max(a, b), true;
-  const DType s = is_signed_int(a) ? a : b, u = is_signed_int(a) ? b : a;
-  if (u == uint64) return false;
-  // The signed type of the next width after u, or s if that is wider.
-  const DType next =
-      static_cast<DType>(static_cast<int>(u) - static_cast<int>(uint8) + static_cast<int>(int16));
-  return out = std::max(s, next), true;
-}
-
-/// What a weak scalar makes of the tensors' dtype.
-DType with_scalar(DType t, const Number& n) {
-  switch (n.kind) {
-    case Number::Kind::boolean: return t;
-    case Number::Kind::integer:
-    case Number::Kind::natural: return is_bool(t) ? int64 : t;
-    case Number::Kind::real: break;
-  }
-  return float_type(t);
-}
-}  // namespace
-
-DType promote(const char* op, DType a, DType b, const Site& s) {
-  DType t{};
-  if (!try_promote(a, b, t))
-    fail<DtypeError>(
-        op, std::string(name_of(a)) + " and " + name_of(b) + " have no common dtype: convert one with astype",
-        s);
-  return t;
-}
-
-DType common_type(const char* op, std::span<const Arg* const> args) {
-  if (args.size() == 2) {  // most often there is nothing to decide
-    const Handle &a = args[0]->handle(), &b = args[1]->handle();
-    if (a && b && a->dtype == b->dtype) return a->dtype;
-  }
-  DType t{};
-  bool found = false;
-  for (const Arg* a : args) {
-    if (!a->is_tensor()) continue;
-    if (!a->handle()) throw_empty(op, a->site());
-    const DType d = a->handle()->dtype;
-    t = found && d != t ? promote(op, t, d, args[0]->site()) : d;
-    found = true;
-  }
-  const bool weak = found;
-  for (const Arg* a : args) {
-    if (a->is_tensor()) continue;
-    if (weak) {
-      t = with_scalar(t, a->number());
-    } else {
-      const DType d = a->number().literal_dtype();
-      t = found ? promote(op, t, d, a->site()) : d;
-      found = true;
-    }
-  }
-  for (const Arg* a : args)
-    if (!a->is_tensor()) check_fits(op, *a, t);
-  return t;
 }
 
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b, const Site& s) {
@@ -303,41 +214,4 @@ Dims normal_axes(const char* op, const Dims& axes, int rank, const Site& s) {
   return r;
 }
 
-bool same_kind(DType from, DType to) {
-  const auto kind = [](DType t) {
-    return is_bool(t) ? 0 : is_unsigned_int(t) ? 1 : is_signed_int(t) ? 2 : 3;
-  };
-  return kind(from) <= kind(to);
-}
-
-Handle stored_as(const char* op, const Arg& a, DType to) {
-  if (a.is_tensor()) {
-    const Operand h(op, a);
-    if (!same_kind(h->dtype, to))
-      fail<DtypeError>(op,
-                       std::string("a ") + name_of(h->dtype) + " value does not go into a tensor of " +
-                           name_of(to) + ": convert with astype",
-                       a.site());
-    return cast(h, to, a.site());
-  }
-  const Number& n = a.number();
-  if ((n.kind == Number::Kind::real && !is_float(to)) || (n.kind != Number::Kind::boolean && is_bool(to)))
-    fail<DtypeError>(op, text(n) + " does not go into a tensor of " + name_of(to) + ": convert with astype",
-                     a.site());
-  return Operand(op, a, to);
-}
-
 }  // namespace lazy::detail
-
-namespace lazy {
-
-DType result_type(DType a, DType b, Site s) { return detail::promote("result_type", a, b, s); }
-DType result_type(Arg a, Arg b) { return detail::common_type("result_type", {&a, &b}); }
-DType result_type(Arg a, Arg b, Arg c) { return detail::common_type("result_type", {&a, &b, &c}); }
-bool can_cast(DType from, DType to) {
-  DType t{};
-  return detail::try_promote(from, to, t) && t == to;
-}
-bool can_cast(Arg from, DType to) { return can_cast(detail::Operand("can_cast", from)->dtype, to); }
-
-}  // namespace lazy

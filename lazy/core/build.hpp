@@ -24,18 +24,18 @@ template <class E>
 /// referred to: for one expression. Throws Error if the Tensor is default-constructed.
 class Operand {
  public:
-  /// As it is; a scalar in its own dtype.
+  /// Takes it as it is; a scalar in its own dtype.
   Operand(const char* op, Arg& a) : use_(a.variable()) {
     if (!a.handle()) own(missing(op, a));
     else if (!use_) own(a.take());
   }
-  /// In dtype `t`, which a scalar must fit (DtypeError).
+  /// Takes it in dtype `t`, which a scalar must fit (DtypeError).
   Operand(const char* op, Arg& a, DType t) : use_(a.variable()) {
     if (!a.handle()) own(missing(op, a, t));
     else if (a.handle()->dtype != t) own(converted(a, t));
     else if (!use_) own(a.take());
   }
-  /// Of an argument that others look at, too, as those in a list.
+  /// Leaves the argument as it was, for who looks at it again: those in a list.
   Operand(const char* op, const Arg& a) : use_(a.variable()) {
     if (!use_ || !*use_) own(a.handle() ? a.handle() : missing(op, a));
   }
@@ -45,7 +45,7 @@ class Operand {
   Operand(const Operand&) = delete;
   operator const Handle&() const { return *use_; }
   jit::Node* operator->() const { return use_->get(); }
-  /// The handle, for who keeps it.
+  /// Returns the handle, for who keeps it.
   Handle take() && { return use_ == &owned_ ? std::move(owned_) : *use_; }
 
  private:
@@ -59,17 +59,19 @@ class Operand {
   Handle owned_;
 };
 
-/// The shape of the operand, which stays in the argument.
+/// Returns the shape of the operand, which stays in the argument.
 Shape shape_of(const char* op, const Arg&);
 
-/// The dtype that two promote to; DtypeError if they have none in common.
+/// Throws DtypeError if the scalar is an integer out of the range of `t`.
+void check_fits(const char* op, const Arg& scalar, DType t);
+/// Returns the dtype that two promote to; DtypeError if they have none in common.
 DType promote(const char* op, DType, DType, const Site&);
-/// The dtype that the operands promote to. Checks that integer scalars fit.
+/// Returns the dtype that the operands promote to. Checks that integer scalars fit.
 DType common_type(const char* op, std::span<const Arg* const>);
 inline DType common_type(const char* op, std::initializer_list<const Arg*> args) {
   return common_type(op, std::span(args.begin(), args.size()));
 }
-/// bool and integers become the default dtype.
+/// Returns floats as they are; for bool and integers the default dtype.
 DType float_type(DType);
 /// Throws DeviceError if two values of the operands are on different devices (constants are anywhere).
 void check_devices(const char* op, std::initializer_list<const Handle*>, const Site&);
@@ -87,7 +89,7 @@ Handle where(const char* name, const Handle& condition, const Handle&, const Han
 /// (..., m, k) x (..., k, n) of one dtype other than bool and equal k; the leading axes broadcast
 /// (ShapeError).
 Handle matmul(const char* name, const Handle&, const Handle&, const Site&);
-/// Floating point only: a * b + c, rounded once. Broadcasts.
+/// Records a * b + c, rounded once; floating point only. Broadcasts.
 Handle fma(const char* name, const Handle& a, const Handle& b, const Handle& c, const Site&);
 /// Reduces along the axes (none: all) in the operand's dtype; any and all take bool, of which max and min are
 /// those two. ShapeError for the largest, or its position, of no elements; IndexError as for normal_axes().
@@ -105,7 +107,7 @@ Handle slice_update(const char* name, const Handle& base, const Handle& update, 
 /// `leading_kept`: so many leading dimensions stay what they are, whatever the extents.
 Handle reshape(const Handle&, const Shape&, const Site&, int leading_kept = 0);
 Handle permute(const Handle&, const Dims& axes, const Site&);
-/// The last two axes change places.
+/// Exchanges the last two axes.
 Handle matrix_transpose(const Handle&, const Site&);
 Handle broadcast(const Handle&, const Shape&, const Site&);
 Handle slice(const Handle&, const Dims& start, const Dims& step, const Shape&, const Site&);

@@ -1,7 +1,7 @@
 // Devices: where tensors are and ops on them run.
 //
 //   lazy::Tensor x = lazy::ones({1000, 1000}).to(lazy::cuda);   // or LAZY_DEVICE=cuda for the whole program
-//   lazy::Tensor y = tanh(x) @ ...;                             // runs on the GPU; nothing else changes
+//   lazy::Tensor y = matmul(tanh(x), x);                        // runs on the GPU; nothing else changes
 //   std::vector<float> v = y.to_vector<float>();                // reading waits, and copies to the host
 //
 // Tensors that meet in one op are on one device (DeviceError otherwise; scalars are anywhere). Work on a GPU

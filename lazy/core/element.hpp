@@ -45,19 +45,19 @@ constexpr DType dtype_of() {
 /// Returns the dtype of floating-point numbers that say none: what set_default_dtype() said last, else
 /// LAZY_DEFAULT_DTYPE, which is float32 unless set. Read when an op is recorded.
 DType get_default_dtype();
-/// float32 or float64, for all threads; DtypeError for others.
+/// Sets it for all threads: float32 or float64; DtypeError for others.
 void set_default_dtype(DType, Site = Site::current());
 
 namespace detail {
-/// The dtype of a C++ type as a literal: as NumPy has it, an `int` means int64. A `double` is the default
-/// dtype, for which float64 stands here.
+/// Returns the dtype of a C++ type as a literal: as NumPy has it, an `int` means int64. A `double` is the
+/// default dtype, for which float64 stands here.
 template <ScalarType T>
 constexpr DType scalar_dtype() {
   if constexpr (std::is_same_v<T, int>) return int64;
   else if constexpr (std::is_same_v<T, long double>) return float64;
   else return dtype_of<T>();
 }
-/// What scalar_dtype() stands for now.
+/// Returns what scalar_dtype() stands for now.
 inline DType literal_dtype(DType scalar) { return scalar == float64 ? get_default_dtype() : scalar; }
 }  // namespace detail
 

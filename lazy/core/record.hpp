@@ -13,9 +13,9 @@ namespace lazy::detail {
 using jit::Handle;
 using jit::Op;
 
-/// An op and its result. Operands are as they were recorded: of one dtype, each promoted by an op of its own,
-/// not yet broadcast. Constants and iotas are ops without operands. An op of constants may have been folded:
-/// its result is then a constant, and nothing was recorded. All is valid during the call that gets it.
+/// An op and its result. Operands are as they were recorded: promoted by ops of their own, not yet
+/// broadcast. Constants and iotas are ops without operands. An op of constants may have been folded: its
+/// result is then a constant, and nothing was recorded. All is valid during the call that gets it.
 struct Recorded {
   Op op;
   std::span<const Handle* const> operands;

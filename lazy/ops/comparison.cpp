@@ -13,7 +13,7 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-/// The op that has the operands the other way round.
+/// Returns the op that has the operands the other way round.
 Op mirrored(Op op) {
   switch (op) {
     case Op::less: return Op::greater;
@@ -31,6 +31,7 @@ struct Bound {
   Number value{};  // within
 };
 
+/// Returns where the integer lies, as seen from the dtype.
 Bound placed(Wide v, DType t) {
   return with_type(t, [&](auto tag) -> Bound {
     using L = std::numeric_limits<decltype(tag)>;
@@ -42,7 +43,8 @@ Bound placed(Wide v, DType t) {
   });
 }
 
-/// x < 2.5 is x < 3, and x <= 2.5 is x <= 2; no integer equals 2.5, and none compares with NaN.
+/// Returns what to compare with: x < 2.5 is x < 3, and x <= 2.5 is x <= 2; no integer equals 2.5, and none
+/// compares with NaN.
 Bound bound(Op op, const Number& n, DType t) {
   if (n.kind == Number::Kind::natural) return placed(Wide(n.u), t);
   if (n.kind != Number::Kind::real) return placed(Wide(n.i), t);
@@ -55,13 +57,14 @@ Bound bound(Op op, const Number& n, DType t) {
   return placed(static_cast<Wide>(d), t);
 }
 
-/// The comparison of every integer with what lies at such a place.
+/// Returns what comparing any integer with such a place gives.
 bool known(Op op, Bound::Place place) {
   if (op == Op::not_equal) return true;
   if (op == Op::less || op == Op::less_equal) return place == Bound::Place::above;
   return (op == Op::greater || op == Op::greater_equal) && place == Bound::Place::below;
 }
 
+/// Returns the lowest or the highest integer of the dtype.
 Number end_of_range(DType t, bool lowest) {
   return with_type(t, [&](auto tag) -> Number {
     using L = std::numeric_limits<decltype(tag)>;
@@ -70,8 +73,9 @@ Number end_of_range(DType t, bool lowest) {
   });
 }
 
-/// An answer that the scalar alone tells comes about by literals, too: values must not decide which program
-/// is recorded. The comparison is then one that does not contradict the literal beside it.
+/// Records the comparison of integers with a scalar. An answer that the scalar alone tells comes about by
+/// literals, too: values must not decide which program is recorded. The comparison is then one that does not
+/// contradict the literal beside it.
 Tensor with_scalar(const char* name, Op op, Arg& x, const Number& n, const Site& s) {
   const Operand h(name, x);
   const DType t = h->dtype;

@@ -23,7 +23,7 @@ Handle placed(const Handle& h, const MaybeDevice& device, const Site& s) {
   return device.given ? detail::transfer(h, device.value, s) : h;
 }
 
-/// int64 for an integer, whatever its C++ type; the dtype of any other literal.
+/// Returns int64 for an integer, whatever its C++ type; the dtype of any other literal.
 DType natural_dtype(const Number& n) {
   switch (n.kind) {
     case Number::Kind::boolean: return bool_;

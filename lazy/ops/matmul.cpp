@@ -108,7 +108,7 @@ Handle detail::matmul(const char* name, const Handle& a, const Handle& b, const 
 }
 
 namespace {
-/// Of each element; of bools `and`.
+/// Multiplies element by element; bools by `and`.
 Handle product_of(const char* name, const Handle& a, const Handle& b, const Site& s) {
   return binary(name, is_bool(a->dtype) ? Op::bitwise_and : Op::multiply, a, b, s);
 }

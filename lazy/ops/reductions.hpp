@@ -24,8 +24,8 @@ Tensor std(Arg x, Axes axes = {}, KeepDims keep = dropdims, double correction = 
 /// NaN wins. ShapeError for an empty axis.
 Tensor max(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 Tensor min(Arg x, Axes axes = {}, KeepDims keep = dropdims);
-/// Of two tensors: maximum and minimum. A scalar beside a tensor would look like an axis: max(x, 0) is the
-/// largest along axis 0, maximum(x, 0) is relu.
+/// Return maximum and minimum of two tensors. A scalar beside a tensor would look like an axis: max(x, 0) is
+/// the largest along axis 0, maximum(x, 0) is relu.
 inline Tensor max(Arg a, TensorArg b) { return maximum(std::move(a), std::move(b)); }
 inline Tensor min(Arg a, TensorArg b) { return minimum(std::move(a), std::move(b)); }
 template <std::floating_point T>

@@ -1,4 +1,5 @@
 // Tensors on one GPU, on another, and on the CPU.
+#include "lazy/core/build.hpp"
 #include "tests/backends/cuda/on_gpu.hpp"
 
 using namespace lazy;
@@ -257,6 +258,24 @@ BOOST_AUTO_TEST_CASE(composites_name_themselves) {
     Tensor x = h;
     x(0) = d(0);
   });
+}
+
+BOOST_AUTO_TEST_CASE(observers_are_told_of_moves) {
+  struct Log : detail::Observer {
+    std::string text;
+    void recorded(const detail::Recorded& r) override { text += std::string(jit::name_of(r.op)) + " "; }
+    void transferred(const jit::Handle& from, const jit::Handle& to, const Site&) override {
+      text += to_string(from->device) + ">" + to_string(to->device) + " ";
+    }
+  } log;
+  const Tensor h = varied({3});
+  {
+    const detail::Observing all(log);
+    const Tensor d = h.to(cuda), two = full({3}, 2.0f, {}, cpu);
+    (void)(d + two).to(cpu).to(cpu);
+    (void)arange(3, float32, cpu);
+  }
+  BOOST_TEST(log.text == "cpu>cuda:0 constant cuda:0>cpu add cuda:0>cpu iota cast ");
 }
 
 BOOST_AUTO_TEST_CASE(synchronize_waits_for_all) {

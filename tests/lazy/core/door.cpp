@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(nobody_is_told_of_what_is_no_op) {
   (void)reshape(x, {4, 6});
   (void)astype(x, float32);
   (void)x.T().T().shape();
-  (void)x.to(cpu);
+  (void)x.to(x.device());
   (void)x.to_vector<float>();
   (void)tensor({1.0f});
   BOOST_TEST(log.all() == "permute permute");
