@@ -1,0 +1,251 @@
+#include "jit/flush/program_cache.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "cache/lru.hpp"
+#include "cache/process_store.hpp"
+#include "jit/backend/registry.hpp"
+#include "jit/compile/disk.hpp"
+#include "jit/compile/kernels.hpp"
+#include "jit/compile/profile_program.hpp"
+#include "jit/flush/recompiles.hpp"
+#include "jit/key/report.hpp"
+#include "jit/observe/profile.hpp"
+#include "support/config.hpp"
+#include "support/log.hpp"
+#include "support/metrics.hpp"
+
+namespace lazy::jit {
+namespace {
+
+constinit Once<cache::LruCache<ProgramEntry>> cached_entries;
+
+cache::LruCache<ProgramEntry>& entries() {
+  return cached_entries.get([] {
+    static const char* guards[kGuardKinds];
+    for (int i = 0; i < kGuardKinds; ++i) guards[i] = name_of(static_cast<Guard::Kind>(i));
+    metric::name_causes(kCauses);
+    metric::name_guards(guards);
+    const auto& c = config::get();
+    return cache::LruCache<ProgramEntry>(static_cast<size_t>(c.cache_entries.get()), c.cache_size,
+                                         Counter::programs_evicted);
+  });
+}
+
+cache::KeyView view_of(const std::vector<uint32_t>& key) {
+  return {key.data(), key.size() * sizeof(uint32_t)};
+}
+
+size_t weight_of(const std::vector<uint32_t>& key, const ProgramList& list) {
+  size_t bytes = key.size() * sizeof(uint32_t) * 2;
+  for (const ProgramRef& p : list) bytes += 512 + p->steps.size() * sizeof(Step) + p->code_bytes;
+  return bytes;
+}
+
+// " (v3 was made at main.cpp:12)"
+std::string made_at(const CapturedGraph& f, uint32_t value) {
+  const Site& site = f.values[value]->site;
+  return site.line() ? " (v" + std::to_string(value) + " was made at " + lazy::to_string(site) + ")" : "";
+}
+
+// The first program whose guards hold. Otherwise why the most recently used one's did not.
+ProgramRef first_that_holds(ProgramEntry& e, const CapturedGraph& f, std::string* why) {
+  const auto list = e.programs();
+  for (const ProgramRef& p : *list) {
+    int64_t actual = 0;
+    const Guard* g = failed_guard(*p, f, actual);
+    if (!g) {
+      if (p != list->front()) e.put_first(p);
+      return p;
+    }
+    metric::guard_failed(static_cast<size_t>(g->kind));
+    if (profile::on()) event::guard(*g, actual, *p);
+    if (logging::enabled(logging::Channel::guards))
+      logging::print(logging::Channel::guards, "%s program turned down: %s", p->variant.c_str(),
+                     describe(*g, actual).c_str());
+    if (why && why->empty()) {
+      *why = "guard " + describe(*g, actual) + made_at(f, subject_of(*g, *p));
+      if (p->variant == name_of(Variant::fixed)) *why += "; LAZY_DYNAMIC=never compiles for each size";
+    }
+  }
+  return nullptr;
+}
+
+// A few guards take less time than a time stamp: they count as part of the look-up.
+bool quickly_checked(const Program& p, const std::string& why_not_another) {
+  constexpr size_t kFew = 8;
+  return p.guards.size() <= kFew && why_not_another.empty();
+}
+
+Variant next_variant(ProgramEntry& e, const CapturedGraph& f, size_t programs) {
+  const auto limit = static_cast<size_t>(config::get().recompile_limit.get());
+  if (programs + 1 >= limit && programs > 0) {
+    if (!std::exchange(e.warned, true))
+      logging::warning("a graph needed " + std::to_string(programs + 1) + " programs (LAZY_RECOMPILE_LIMIT=" +
+                       std::to_string(limit) + "): from now on its most general one runs");
+    return Variant::strict;
+  }
+  return f.fixes_arguments() ? Variant::fixed : Variant::generic;
+}
+
+// A miss is explained by the nearest of so many latest programs: it must not take longer the more there are.
+constexpr size_t kKeysCompared = 256;
+
+std::string nearest_difference(const CapturedGraph& f, const ProgramEntry& own) {
+  NearestKey nearest(f);
+  entries().for_each(
+      [&](const cache::Key&, const std::shared_ptr<ProgramEntry>& e) {
+        if (e.get() != &own) nearest.offer(e->key);
+      },
+      kKeysCompared);
+  return nearest.difference();
+}
+
+void explain_miss(const CapturedGraph& f, const ProgramEntry& own, FlushReport* report, std::string why) {
+  if (!report) return;
+  if (why.empty()) why = nearest_difference(f, own);
+  if (logging::enabled(logging::Channel::miss))
+    logging::print(logging::Channel::miss, "%s at %s: %s", name_of(report->cause),
+                   lazy::to_string(report->site).c_str(), why.c_str());
+  report->miss = why;
+}
+
+// What is kept on disk for the entry's key becomes its programs, once. Nanoseconds it took; 0 if nothing was
+// found.
+uint64_t load(ProgramEntry& e, const cache::KeyView& key, Backend& backend, const CapturedGraph* captured) {
+  if (std::exchange(e.looked_on_disk, true)) return 0;
+  const auto start = std::chrono::steady_clock::now();
+  const auto stored = stored_programs(e.key, backend, captured);
+  if (stored.empty()) return 0;
+  for (auto p = stored.rbegin(); p != stored.rend(); ++p) e.put_first(*p);
+  if (auto kept = entries().find(key); kept.get() == &e)
+    entries().set_weight(key, weight_of(e.key, *e.programs()));
+  return std::max<uint64_t>(1, static_cast<uint64_t>((std::chrono::steady_clock::now() - start).count()));
+}
+
+// LAZY_CUDA_ARCHS: what another machine will run is compiled and kept on disk, unless it is there already.
+void compile_for_others(const CapturedGraph& f) {
+  if (config::get().cuda_archs.empty()) return;
+  for (Backend* b : backends().cuda->cross_compilers()) {
+    std::vector<uint32_t> key = f.key;
+    CapturedGraph::set_code_class(key, b->code_class());
+    if (key == f.key || !stored_programs(key, *b).empty()) continue;
+    (void)compile(f, f.fixes_arguments() ? Variant::fixed : Variant::generic, *b);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<ProgramEntry> programs_of(const CapturedGraph& f) {
+  if (auto known = entries().find(view_of(f.key))) return known;
+  return entries().get_or_fill(view_of(f.key), [&] {
+    auto fresh = std::make_shared<ProgramEntry>(f.key);
+    return cache::Filled<ProgramEntry>{fresh, weight_of(f.key, {})};
+  });
+}
+
+ProgramRef find_program(std::shared_ptr<ProgramEntry> entry, const CapturedGraph& f, Backend& backend,
+                        FlushReport* report, const Site& site, bool timed) {
+  std::string why;
+  std::string* const wants_why = report ? &why : nullptr;
+  const auto hit = [&](const ProgramRef& p, uint64_t load_ns) {
+    metric::add(Counter::program_hits);
+    if (report) {
+      report->hit = true;
+      report->load_ns = load_ns;
+    }
+    return p;
+  };
+  if (!entry) entry = entries().find(view_of(f.key));
+  const bool recorded = profile::on() && report;
+  timed = timed && recorded;
+  if (timed) report->looked_up = profile::now();
+  if (entry) {
+    if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
+      if (timed) report->checked = quickly_checked(*p, why) ? report->looked_up : profile::now();
+      return hit(p, 0);
+    }
+  } else {
+    entry = programs_of(f);
+  }
+  if (recorded) report->checked = profile::now();
+  const Hold turn(entry->compiling);
+  if (ProgramRef p = first_that_holds(*entry, f, nullptr)) {  // another thread was faster
+    if (recorded) report->checked = profile::now();
+    return hit(p, 0);
+  }
+  const cache::KeyView key = view_of(f.key);
+  const profile::Ticks before_load = profile::start_time();
+  if (const uint64_t ns = load(*entry, key, backend, &f)) {
+    if (before_load) event::loaded(before_load, f, *entry->programs());
+    compile_for_others(f);
+    if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
+      if (recorded) report->checked = profile::now();
+      return hit(p, ns);
+    }
+  }
+  metric::add(Counter::program_misses);
+  explain_miss(f, *entry, report, why);
+  const ProgramRef p = compile(f, next_variant(*entry, f, entry->programs()->size()), backend);
+  if (report) report->compile_ns = p->compile_ns;
+  compile_for_others(f);
+  entry->put_first(p);
+  entries().insert(key, entry, weight_of(f.key, *entry->programs()));
+  if (profile::on()) event::cache(entries().stats().entries);
+  const auto inputs = static_cast<uint64_t>(std::count(f.pending.begin(), f.pending.end(), 0));
+  note_compile(site, p, inputs, [&] {
+    const auto list = entry->programs();
+    int64_t actual = 0;
+    const Guard* const g = list->size() > 1 ? failed_guard(*(*list)[1], f, actual) : nullptr;
+    return g ? "guard " + describe(*g, actual) : nearest_difference(f, *entry);
+  });
+  return p;
+}
+
+std::shared_ptr<const Program> find_program(const CapturedGraph& f, Backend& backend, FlushReport* report) {
+  return find_program(nullptr, f, backend, report, Site{}, false);
+}
+
+ProgramCacheStats program_cache_stats() {
+  const cache::Stats s = entries().stats();
+  return {s.entries, s.bytes, s.hits, s.misses, s.evictions, s.collisions};
+}
+std::vector<HeldProgram> held_programs() {
+  std::vector<HeldProgram> all;
+  entries().for_each([&](const cache::Key&, const std::shared_ptr<ProgramEntry>& e) {
+    const auto list = e->programs();  // which another thread may replace meanwhile
+    for (const ProgramRef& p : *list) all.push_back({e->key, p});
+  });
+  return all;
+}
+size_t load_programs() {
+  Backend& backend = backend_of(default_device(Site{}), Site{});
+  const auto store = cache::process_store();
+  if (!store || backend.target().empty()) return 0;
+  std::vector<std::vector<uint32_t>> keys;
+  store->for_each([&](const cache::Store::Listed& l) {
+    StoredProgram s;
+    std::string why;
+    if (take_apart(l.key, l.value, s, why) && s.target == backend.target()) keys.push_back(std::move(s.key));
+  });
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  size_t programs = 0;
+  for (const auto& k : keys) {
+    const auto entry = entries().get_or_fill(view_of(k), [&] {
+      return cache::Filled<ProgramEntry>{std::make_shared<ProgramEntry>(k), weight_of(k, {})};
+    });
+    const Hold turn(entry->compiling);
+    if (load(*entry, view_of(k), backend, nullptr)) programs += entry->programs()->size();
+  }
+  return programs;
+}
+void clear_program_cache() {
+  entries().clear();
+  clear_kernel_cache();
+  forget_compiles();
+}
+void set_program_cache_limits(size_t n, size_t bytes) { entries().set_limits(n, bytes); }
+
+}  // namespace lazy::jit

@@ -1,0 +1,57 @@
+// The programs in memory, by key: which of them runs, or why none does.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "jit/flush/flush.hpp"
+#include "jit/flush/liveness.hpp"
+#include "support/lock.hpp"
+
+namespace lazy::jit {
+
+using ProgramRef = std::shared_ptr<const Program>;
+using ProgramList = std::vector<ProgramRef>;  // most recently used first
+
+/// The programs of one key. Readers copy the list; compiles of one key take turns.
+class ProgramEntry {
+ public:
+  explicit ProgramEntry(std::vector<uint32_t> k) : key(std::move(k)) {}
+
+  std::shared_ptr<const ProgramList> programs() {
+    const Hold hold(lock_);
+    if (!hold.intact()) forget();
+    return list_;
+  }
+  void put_first(const ProgramRef& p) {
+    auto list = std::make_shared<ProgramList>();
+    list->push_back(p);
+    const Hold hold(lock_);
+    if (!hold.intact()) forget();
+    for (const ProgramRef& q : *list_)
+      if (q != p) list->push_back(q);
+    list_ = std::move(list);
+  }
+
+  const std::vector<uint32_t> key;
+  Liveness liveness;  // of its outputs, if there are several
+  Mutex compiling;
+  bool looked_on_disk = false;  // under `compiling`
+  bool warned = false;
+
+ private:
+  /// A forked child goes on without what a thread of its parent was changing.
+  void forget() { std::construct_at(&list_, std::make_shared<ProgramList>()); }
+
+  SpinLock lock_;
+  std::shared_ptr<const ProgramList> list_ = std::make_shared<ProgramList>();
+};
+
+/// Returns the entry of the captured graph's key, a new one if there is none.
+std::shared_ptr<ProgramEntry> programs_of(const CapturedGraph&);
+
+/// Returns a program whose guards hold: from memory, from disk, or compiled. `entry` is that of the key, if
+/// it was looked up already; `site` the line that needs the value. `timed`: the report gets time stamps.
+ProgramRef find_program(std::shared_ptr<ProgramEntry> entry, const CapturedGraph&, Backend&, FlushReport*,
+                        const Site& site, bool timed);
+
+}  // namespace lazy::jit
