@@ -26,7 +26,7 @@ class CallSpec;
 class Handle;
 struct Node;
 
-/// What is known of an operand or output before there are values.
+/// Dtype and shape of an operand or output: all that is known before there are values.
 struct Meta {
   DType dtype{};
   Shape shape;
@@ -42,11 +42,11 @@ struct CallOutput {
   };
   std::array<Tie, kMaxRank> tied{};
 
-  /// An output of the shape of an operand.
+  /// Makes an output of an operand's shape.
   static CallOutput like(int operand, const Meta& of, DType dtype);
 };
 
-/// One run of a call. All memory is row-major without gaps, of the backend that runs it.
+/// A run of a call. All memory is row-major without gaps, of the backend that runs it.
 struct CallRun {
   const CallSpec& spec;
   Backend& backend;
@@ -62,7 +62,7 @@ struct CallRun {
 class CallKernel {
  public:
   virtual ~CallKernel() = default;
-  /// Bytes of work memory for a run.
+  /// Returns the bytes of work memory for a run.
   virtual size_t workspace(std::span<const Meta> /*operands*/, std::span<const Meta> /*outputs*/) const {
     return 0;
   }
@@ -70,7 +70,7 @@ class CallKernel {
   /// elsewhere it comes after all that was launched before, and before all that is launched later. May use
   /// Backend::for_each. Extents may be 0. What it throws the flush throws, and its nodes are pending again.
   virtual void run(const CallRun&) const = 0;
-  /// A line for people.
+  /// Returns a line for people.
   virtual std::string schedule() const = 0;
 };
 
@@ -90,35 +90,36 @@ inline constexpr uint32_t kNoThrow = 8;
 inline constexpr uint32_t kHostOnly = 16;
 }  // namespace call_trait
 
-/// What differentiates a call, once there is something to ask for it: from the spec, its operands, its
+/// Differentiates a call, once there is something to ask for it: from the spec, its operands, its
 /// outputs and the outputs' gradients to the operands' gradients (an empty handle: none).
 using CallVjp = std::vector<Handle> (*)(const CallSpec&, std::span<const Handle> operands,
                                         std::span<const Handle> outputs, std::span<const Handle> gradients,
                                         const Site&);
 
-/// What a name stands for. Static; functions that are null have the default said.
+/// A kind of call, by its name. Static; functions that are null have the default said.
 struct CallDefinition {
   const char* name;     // unique; letters, digits, '_' and '.'
   uint32_t traits = 0;  // of call_trait
-  /// The outputs, from operands of any extents. Throws ShapeError or DtypeError for what the call doesn't
-  /// take: operands of a key from disk may be anything.
+  /// Returns the outputs, from operands of any extents. Throws ShapeError or DtypeError for what the call
+  /// doesn't take: operands of a key from disk may be anything.
   std::vector<CallOutput> (*infer)(const CallSpec&, std::span<const Meta> operands);
-  /// What the call means, in plain C++, on host memory: the reference. Must not be null where there is no
-  /// fallback.
+  /// Runs the call in plain C++, on host memory: this is what it means, the reference. Must not be null where
+  /// there is no fallback.
   void (*run)(const CallRun&) = nullptr;
-  /// Bytes of work memory of `run`. Null: 0.
+  /// Returns the bytes of work memory of `run`. Null: 0.
   size_t (*workspace)(const CallSpec&, std::span<const Meta> operands) = nullptr;
-  /// The operand whose memory the output may take over where nobody reads it later, element on element; -1:
-  /// none. Null: none for all.
+  /// Returns the operand whose memory the output may take over where nobody reads it later, element on
+  /// element; -1: none. Null: none for all.
   int (*in_place)(const CallSpec&, int output) = nullptr;
-  /// Which effects keep their order among each other: a communicator's number. Null: 0 for all.
+  /// Returns a number of those effects that keep their order among each other: a communicator's number. Null:
+  /// 0 for all.
   int (*stream)(const CallSpec&) = nullptr;
   /// Records ordinary ops in its place, for a backend that has no kernel of its own. Null: it runs on the
   /// host.
   std::vector<Handle> (*fallback)(const CallSpec&, std::span<const Handle* const> operands,
                                   const Site&) = nullptr;
   CallVjp vjp = nullptr;  // null: no derivative
-  /// The attributes for people. Null: nothing is said of them.
+  /// Tells the attributes to people. Null: nothing is said of them.
   std::string (*describe)(std::string_view attributes) = nullptr;
 
   bool has(uint32_t trait) const { return (traits & trait) != 0; }
@@ -136,10 +137,11 @@ class CallSpec {
   std::string_view attributes() const { return std::string_view(identity_).substr(name_bytes_ + 1); }
   /// Name, a zero, attributes: what keys have of it.
   const std::string& identity() const { return identity_; }
-  /// How many of a node's last operands are tokens, not the call's own.
+  /// Returns how many of a node's last operands are tokens, not the call's own.
   int tokens() const { return definition_->has(call_trait::kEffect) ? 1 : 0; }
   int stream() const { return definition_->stream ? definition_->stream(*this) : 0; }
-  /// The attributes as the struct that intern_call() was given; another one's bytes read as a fresh T.
+  /// Returns the attributes as the struct that intern_call() was given; another one's bytes read as a fresh
+  /// T.
   template <class T>
   T as() const {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -153,13 +155,13 @@ class CallSpec {
   std::string identity_;
   size_t name_bytes_;
 };
-/// "sort(axis=1)"
+/// Returns "sort(descending)".
 std::string describe(const CallSpec&);
 
 /// Makes a definition known by its name, so that programs on disk may have it, for good. The library's own
 /// are known. Throws Error if another definition has the name.
 void register_call(const CallDefinition&);
-/// Null if there is none.
+/// Returns null if there is none.
 const CallDefinition* find_call(std::string_view name);
 /// Throws Error for more attributes than a key takes.
 const CallSpec& intern_call(const CallDefinition&, std::string_view attributes);
@@ -169,17 +171,17 @@ const CallSpec& intern_call(const CallDefinition& d, const T& attributes) {
   static_assert(std::is_trivially_copyable_v<T> && std::has_unique_object_representations_v<T>);
   return intern_call(d, std::string_view(reinterpret_cast<const char*>(&attributes), sizeof attributes));
 }
-/// What a key says of a call, for people.
+/// Tells people what a key says of a call.
 std::string call_text(std::string_view name, std::string_view attributes);
 
-/// The outputs of a call on these operands: infer().
+/// Returns the outputs of a call on these operands: infer().
 std::vector<CallOutput> infer_outputs(const CallSpec&, std::span<const Meta> operands);
 
 /// True of a call that no flush may leave out or run again.
 bool is_run_once(const Node& call);
 
-/// What runs the call on a backend: its own kernel, else the definition's `run` where the host's memory is,
-/// else a transfer to the host and back. Throws CompileError if there is none.
+/// Returns what runs the call on a backend: its own kernel, else the definition's `run` where the host's
+/// memory is, else a transfer to the host and back. Throws CompileError if there is none.
 std::shared_ptr<const CallKernel> call_kernel_for(const CallSpec&, Backend&);
 
 }  // namespace lazy::jit

@@ -30,8 +30,8 @@ bool falls_back(const CallSpec& spec, Device device, const Site& site) {
   return true;
 }
 
-/// The value that an effect comes after: the token of the one before it in its stream, or nothing to wait
-/// for.
+/// Returns the value that an effect comes after: the token of the one before it in its stream, or nothing to
+/// wait for.
 Handle token_before(Graph& graph, int stream, Device device, const Site& site) {
   if (const Handle* before = graph.last_effect(stream)) {
     const Handle* one[] = {before};

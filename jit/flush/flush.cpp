@@ -51,7 +51,7 @@ void await_leaves(const std::vector<Node*>& nodes, const Site& site) {
     }
 }
 
-// A value that is there: the node lets go of its operands.
+// Makes a node ready whose value is there: it lets go of its operands.
 [[gnu::always_inline]] inline void become_ready(Node* n) noexcept {
   const int arity = std::exchange(n->arity, 0);
   n->state.store(State::ready, std::memory_order_release);

@@ -16,7 +16,7 @@ bool is_too_much(const Program& p, const CapturedGraph& f) {
   return p.steps.size() > kFewKernels && peak_bytes(p, f) > static_cast<uint64_t>(config::get().max_bytes);
 }
 
-/// Where the nodes are cut in two: a call and its outputs stay together.
+/// Returns where the nodes are cut in two: a call and its outputs stay together.
 size_t middle_of(const std::vector<Node*>& nodes) {
   size_t middle = nodes.size() / 2;
   while (middle < nodes.size() && nodes[middle]->op == Op::part) ++middle;

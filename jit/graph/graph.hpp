@@ -72,11 +72,11 @@ class Graph {
   void restore_in_two(const std::vector<Node*>&, size_t middle, Spare&) noexcept;
 
   // Effects: calls that run though nobody reads them. Of the thread's own.
-  /// The latest of a stream, whose token is the next one's operand; null if there was none.
+  /// Returns the latest of a stream, whose token is the next one's operand; null if there was none.
   const Handle* last_effect(int stream) const;
-  /// The latest of its stream from now on. It keeps those before it alive until they ran.
+  /// Makes `call` the latest of its stream. It keeps those before it alive until they ran.
   void hold_effect(int stream, const Handle& call);
-  /// The latest of each stream.
+  /// Returns the latest of each stream.
   std::vector<Handle> effects() const;
 
  private:

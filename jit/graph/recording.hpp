@@ -7,10 +7,11 @@
 
 namespace lazy::jit {
 
-/// A pending node with one handle, in no graph. ShapeError if it has more elements than can be addressed.
+/// Makes a pending node with one handle, in no graph. ShapeError if it has more elements than can be
+/// addressed.
 Node* make_node(Op, DType, const Shape&, const Site&);
-/// Where an op's result is: where its operands are. Sources are everywhere; what is made of them alone is
-/// where one was moved to, else on the default device. DeviceError if operands are on two.
+/// Returns where an op's result is: where its operands are. Sources are everywhere; what is made of them
+/// alone is where one was moved to, else on the default device. DeviceError if operands are on two.
 Device device_of(const char* op, std::span<const Handle* const> operands, const Site&);
 /// Evaluates what is pending in another thread's graph.
 void settle_elsewhere(const Graph&, std::span<const Handle* const> operands, const Site&);
@@ -20,7 +21,7 @@ void await_inputs(const Node& n, std::span<const Handle* const> operands, const 
 /// Puts a node into the graph; a limit is obeyed that asks for its operands' values first. Returns which
 /// limit asks for a flush now.
 Limit link_node(Graph&, Node*, std::span<const Handle* const> operands, const Site&);
-/// What LAZY_EAGER and a limit ask for.
+/// Does what LAZY_EAGER and a limit ask for.
 void obey(const Handle& result, Limit);
 
 }  // namespace lazy::jit

@@ -58,7 +58,7 @@ struct KeyValue {
   }
 };
 
-/// Words that a value takes, by its word 1.
+/// Returns how many words a value takes, by its word 1.
 constexpr size_t words_of_value(uint32_t word) { return 2 + (word >> 1 & 0x7fff) + ((word >> 16) + 3) / 4; }
 
 /// Reads a value that a KeyWriter wrote.

@@ -171,7 +171,7 @@ bool reachable(const Node& n) {
   return !(Layout{n.shape, n.strides, 0}.is_contiguous());
 }
 
-/// The outputs of a call node; false if it doesn't take its operands.
+/// Finds the outputs of a call node; false if it doesn't take its operands.
 bool outputs_of(const Node& call, std::vector<CallOutput>& out) {
   if (!call.call || call.arity < call.call->tokens()) return false;
   std::vector<Meta> operands;

@@ -8,7 +8,8 @@ namespace lazy::jit {
 
 /// Returns whether the node could have been recorded with its operands: what passes and lowering rely on.
 bool recordable(const Node&);
-/// What a call's output is by what the call says of its operands. False if it is none, or they don't fit.
+/// Finds what a call's output is by what the call says of its operands. False if it is none, or they don't
+/// fit.
 bool meta_of_part(const Node& part, Meta&);
 
 }  // namespace lazy::jit

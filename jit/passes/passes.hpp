@@ -59,7 +59,7 @@ inline const TraceLoop* rolled_loop_of(const Fusion& f, uint32_t v) {
                                       [](uint32_t x, const TraceLoop& r) { return x < r.first; });
   return after != f.rolled_loops.begin() && v < after[-1].end() ? &after[-1] : nullptr;
 }
-/// The value whose memory a call reads as its operand `v`: reshapes of packed memory are that memory.
+/// Returns the value whose memory a call reads as its operand `v`: reshapes of packed memory are that memory.
 inline uint32_t packed_source(const Trace& t, const std::vector<uint8_t>& materialised, uint32_t v) {
   while (t.values[v].op == Op::reshape && !materialised[v]) v = t.values[v].operand[0];
   return v;

@@ -62,7 +62,7 @@ struct ScalarArgument {
   uint16_t dim = 0;
 };
 
-/// What a step is that runs a call. Step::operands are then where its operands' memory is, without a path,
+/// The call that a step runs. Step::operands are then where its operands' memory is, without a path,
 /// and after them the outputs that someone reads.
 struct CallStep {
   const CallSpec* spec = nullptr;  // null: the step is of a loop kernel
@@ -240,7 +240,7 @@ uint32_t subject_of(const Guard&, const Program&);
 /// What it asks for: "contiguous: v0 is row-major without gaps"
 std::string describe(const Guard&);
 
-/// Bytes of a slot's memory in a run of this captured graph.
+/// Returns the bytes of a slot's memory in a run of this captured graph.
 size_t slot_bytes(const Program&, uint32_t slot, const CapturedGraph&);
 
 }  // namespace lazy::jit

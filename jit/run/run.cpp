@@ -496,14 +496,15 @@ class Run {
   void release(uint32_t slot) {
     if (!reserve_.is_handed_on(slot)) buffers_[slot].reset();
   }
-  /// Of work memory: as it was when it was first asked for in this run, for threads may come and go.
+  /// Returns a slot's bytes; of work memory as they were when first asked for in this run: threads come and
+  /// go.
   size_t bytes_of(uint32_t slot) {
     const Slot& s = p_.slots[slot];
     if (s.workspace_of == kNone) [[likely]]
       return static_cast<size_t>(numel(f_.values[s.node]->shape)) * size_of(s.dtype);
     return workspace(slot, [&] { return slot_bytes(p_, slot, f_); });
   }
-  /// `ask`: for the bytes, the first time.
+  /// Returns the bytes of a call's work memory. `ask`: for them, the first time.
   template <class Ask>
   size_t workspace(uint32_t slot, Ask&& ask) {
     f_.workspaces.resize(p_.slots.size(), kUnasked);

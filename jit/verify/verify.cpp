@@ -59,20 +59,21 @@ std::vector<Handle> operands_of(const Node& n, const Values& values) {
   return r;
 }
 
-/// The op's value on these operands' values, run alone on a backend; of a call's output with its call.
+/// Returns the op's value on these operands' values, run alone on a backend; of a call's output with its
+/// call.
 Handle alone(const Node& n, const Values& values, Backend& backend) {
   if (n.op != Op::part) return run_alone(n, operands_of(n, values), backend);
   return run_part_alone(n, operands_of(*n.operand[0], values), backend);
 }
 
-/// An output of a call that can't be run again to compare: what it gave is taken to be right.
+/// True of an output of a call that can't be run again to compare: what it gave is taken to be right.
 bool is_given(const Node& n) {
   if (n.op != Op::part) return false;
   const CallDefinition& d = n.operand[0]->call->definition();
   return d.runs_once() || d.has(call_trait::kVaries);
 }
 
-/// The value itself as what is expected of it.
+/// Returns the value itself as what is expected of it.
 Handle as_it_is(const Node& n) {
   Node* const own = const_cast<Node*>(&n);
   own->counts.fetch_add(Node::kHandle, std::memory_order_relaxed);

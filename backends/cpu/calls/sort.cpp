@@ -98,7 +98,7 @@ struct RowSorter {
   }
 };
 
-/// One launch: the box of rows.
+/// Sorts the rows of a run.
 template <class Item, class K>
 class Sorting {
  public:

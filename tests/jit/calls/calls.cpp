@@ -346,6 +346,7 @@ BOOST_AUTO_TEST_CASE(reports_name_it) {
 }
 
 BOOST_AUTO_TEST_CASE(kept_on_disk_by_name_and_attributes) {
+  if (jit::backend_of(jit::default_device(Site{}), Site{}).target().empty()) return;  // which keeps none
   const test::Folder folder;
   const Override dir("LAZY_CACHE_DIR", folder.path()), on("LAZY_CACHE", "on");
   const auto make = [] {
