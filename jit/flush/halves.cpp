@@ -26,7 +26,7 @@ size_t middle_of(const std::vector<Node*>& nodes) {
 }  // namespace
 
 bool is_cut_in_two(const std::vector<Node*>& nodes, const Program& p, const CapturedGraph& f) {
-  return middle_of(nodes) < nodes.size() && is_too_much(p, f);
+  return is_too_much(p, f) && middle_of(nodes) < nodes.size();
 }
 
 std::vector<Handle> read_by_second_half(const std::vector<Node*>& nodes) {

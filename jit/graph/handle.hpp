@@ -20,7 +20,11 @@ class Handle {
  public:
   Handle() = default;
   /// Takes over one handle count.
-  static Handle adopt(Node*);
+  static Handle adopt(Node* n) {
+    Handle h;
+    h.node_ = reinterpret_cast<Counted*>(n);
+    return h;
+  }
   Handle(const Handle& o) noexcept : node_(o.node_) {
     if (node_) node_->counts.fetch_add(Counted::kHandle, std::memory_order_relaxed);
   }
@@ -32,8 +36,9 @@ class Handle {
   ~Handle() {
     if (node_) release(node_);
   }
-  Node* get() const;
-  Node* operator->() const;
+  // Invariant: a node begins with its count (node.hpp asserts it), so the pointers are the same.
+  Node* get() const { return reinterpret_cast<Node*>(node_); }
+  Node* operator->() const { return get(); }
   explicit operator bool() const { return node_ != nullptr; }
 
  private:

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "jit/backend/buffer.hpp"
 #include "jit/core/device.hpp"
@@ -60,7 +61,11 @@ class Operands {
   Node*& operator[](int i) { return at_[i]; }
   Node* operator[](int i) const { return at_[i]; }
   Node* const* begin() const { return at_; }
-  bool is_input(int i) const { return (i < kBits ? inputs_ >> i : more_inputs(i) >> (i % kBits)) & 1; }
+  bool is_input(int i) const {
+    if (i < kBits) [[likely]]
+      return (inputs_ >> i & 1) != 0;
+    return (more_inputs(i) >> (i % kBits) & 1) != 0;
+  }
   void mark_input(int i) { (i < kBits ? inputs_ : more_inputs(i)) |= uint64_t{1} << (i % kBits); }
   /// True if one of the first `arity` is an input.
   bool any_input(int arity) const;
@@ -128,12 +133,7 @@ struct Node : Counted {
 void add_reference(Node*) noexcept;
 void drop_reference(Node*) noexcept;
 
-inline Handle Handle::adopt(Node* n) {
-  Handle h;
-  h.node_ = n;
-  return h;
-}
-inline Node* Handle::get() const { return static_cast<Node*>(node_); }
-inline Node* Handle::operator->() const { return static_cast<Node*>(node_); }
+static_assert(std::is_base_of_v<Counted, Node> && alignof(Node) >= alignof(Counted) &&
+              !std::is_polymorphic_v<Node>);
 
 }  // namespace lazy::jit

@@ -14,8 +14,6 @@
 namespace lazy::jit {
 namespace {
 
-bool is_source(const Node* n) { return n->op == Op::constant || n->op == Op::iota; }
-
 // A view of a value that exists is a value that exists: no node waits.
 bool resolve_view(Node* n) {
   Node* base = n->operand[0];
@@ -66,43 +64,17 @@ Node* make_node(Op op, DType type, const Shape& shape, const Site& site) {
   return n;
 }
 
-Device device_of(const char* op, std::span<const Handle* const> operands, const Site& site) {
-  const Node* first = nullptr;
-  for (const Handle* o : operands) {
-    const Node* n = o->get();
-    if (is_source(n)) continue;
-    if (!first) first = n;
-    else if (n->device != first->device)
-      throw DeviceError(std::string(op) + ": operands are on " + to_string(first->device) + " and " +
-                            to_string(n->device) + "; move one with to()",
-                        site);
-  }
-  if (first) return first->device;
+void fail_on_two_devices(const char* op, const Node& a, const Node& b, const Site& site) {
+  throw DeviceError(std::string(op) + ": operands are on " + to_string(a.device) + " and " +
+                        to_string(b.device) + "; move one with to()",
+                    site);
+}
+
+Device device_of_sources(std::span<const Handle* const> operands, const Site& site) {
   const Device usual = default_device(site);
   for (const Handle* o : operands)
     if ((*o)->device != usual) return (*o)->device;
   return usual;
-}
-
-void settle_elsewhere(const Graph& graph, std::span<const Handle* const> operands, const Site& site) {
-  for (const Handle* o : operands) {
-    const Node* n = o->get();
-    if (n->graph && n->graph != &graph && !is_source(n) &&
-        n->state.load(std::memory_order_acquire) == State::pending) {
-      const Handle* one[] = {o};
-      evaluate(one, Cause::other_thread, site);
-    }
-  }
-}
-
-void await_inputs(const Node& n, std::span<const Handle* const> operands, const Site& site) {
-  if (!n.operand.any_input(n.arity)) return;
-  int i = 0;
-  for (const Handle* o : operands)
-    if (n.operand.is_input(i++) && !(*o)->ready() && !is_source(o->get())) {
-      const Handle* one[] = {o};
-      evaluate(one, Cause::other_thread, site);
-    }
 }
 
 Limit link_node(Graph& graph, Node* n, std::span<const Handle* const> operands, const Site& site) {

@@ -10,14 +10,50 @@ namespace lazy::jit {
 /// Makes a pending node with one handle, in no graph. ShapeError if it has more elements than can be
 /// addressed.
 Node* make_node(Op, DType, const Shape&, const Site&);
+inline bool is_source(const Node* n) { return n->op == Op::constant || n->op == Op::iota; }
+
+[[noreturn]] void fail_on_two_devices(const char* op, const Node&, const Node&, const Site&);
+Device device_of_sources(std::span<const Handle* const> operands, const Site&);
 /// Returns where an op's result is: where its operands are. Sources are everywhere; what is made of them
 /// alone is where one was moved to, else on the default device. DeviceError if operands are on two.
-Device device_of(const char* op, std::span<const Handle* const> operands, const Site&);
+[[gnu::always_inline]] inline Device device_of(const char* op, std::span<const Handle* const> operands,
+                                               const Site& site) {
+  const Node* first = nullptr;
+  for (const Handle* o : operands) {
+    const Node* n = o->get();
+    if (is_source(n)) continue;
+    if (!first) first = n;
+    else if (n->device != first->device) fail_on_two_devices(op, *first, *n, site);
+  }
+  return first ? first->device : device_of_sources(operands, site);
+}
+
 /// Evaluates what is pending in another thread's graph.
-void settle_elsewhere(const Graph&, std::span<const Handle* const> operands, const Site&);
+[[gnu::always_inline]] inline void settle_elsewhere(const Graph& graph,
+                                                    std::span<const Handle* const> operands,
+                                                    const Site& site) {
+  for (const Handle* o : operands) {
+    const Node* n = o->get();
+    if (n->graph && n->graph != &graph && !is_source(n) &&
+        n->state.load(std::memory_order_acquire) == State::pending) {
+      const Handle* one[] = {o};
+      evaluate(one, Cause::other_thread, site);
+    }
+  }
+}
+
 /// Waits for operands that another thread's flush is making: it keeps them only while a handle on them lives,
 /// as the caller's do now. `n`: linked, with these operands first.
-void await_inputs(const Node& n, std::span<const Handle* const> operands, const Site&);
+[[gnu::always_inline]] inline void await_inputs(const Node& n, std::span<const Handle* const> operands,
+                                                const Site& site) {
+  int i = 0;
+  for (const Handle* o : operands)
+    if (n.operand.is_input(i++) && !(*o)->ready() && !is_source(o->get())) {
+      const Handle* one[] = {o};
+      evaluate(one, Cause::other_thread, site);
+    }
+}
+
 /// Puts a node into the graph; a limit is obeyed that asks for its operands' values first. Returns which
 /// limit asks for a flush now.
 Limit link_node(Graph&, Node*, std::span<const Handle* const> operands, const Site&);

@@ -78,8 +78,10 @@ namespace {
 
 // What must not run twice has its values kept: the flush may fail later.
 bool keeps_itself(const Node& n) {
-  if (n.op == Op::call) return is_run_once(n);
-  return n.op == Op::part && is_run_once(*n.operand[0]);
+  if (n.op < Op::call) [[likely]]
+    return false;
+  static_assert(Op::part > Op::call && static_cast<int>(Op::part) + 1 == kOpCount);
+  return is_run_once(n.op == Op::call ? n : *n.operand[0]);
 }
 
 }  // namespace

@@ -95,8 +95,8 @@ class KeyWriter {
   explicit KeyWriter(std::vector<uint32_t>& key) : key_(key) {}
 
   /// `operands`: numbers of `arity` values. `attributes`: to be filled in by the caller; returned is where.
-  char* value(Op op, DType dtype, const Shape& shape, bool output, const uint32_t* operands, uint32_t arity,
-              size_t attribute_bytes) {
+  [[gnu::always_inline]] char* value(Op op, DType dtype, const Shape& shape, bool output,
+                                     const uint32_t* operands, uint32_t arity, size_t attribute_bytes) {
     uint32_t ones = 0;
     for (int i = 0; i < shape.size(); ++i) ones |= static_cast<uint32_t>(shape[i] == 1) << i;
     key_.push_back(static_cast<uint32_t>(op) | static_cast<uint32_t>(dtype) << 12 |

@@ -71,6 +71,9 @@ DType common_type(const char* op, std::span<const Arg* const> args) {
   if (args.size() == 2) {  // most often there is nothing to decide
     const Handle &a = args[0]->handle(), &b = args[1]->handle();
     if (a && b && a->dtype == b->dtype) return a->dtype;
+    // A float takes any scalar beside it.
+    if (a && !args[1]->is_tensor() && is_float(a->dtype)) return a->dtype;
+    if (b && !args[0]->is_tensor() && is_float(b->dtype)) return b->dtype;
   }
   DType t{};
   bool found = false;

@@ -172,14 +172,14 @@ BOOST_AUTO_TEST_CASE(log_lines_go_to_their_channels) {
   (gaps * 2).eval();
   const std::string all = lines.text();
   BOOST_TEST(contains(all, "flush|flush by eval at flushes.cpp:"), all);
-  BOOST_TEST(contains(all, "miss|eval at flushes.cpp:170: first program of this process"), all);
+  BOOST_TEST(contains(all, "miss|eval at flushes.cpp:171: first program of this process"), all);
   BOOST_TEST(
       contains(
           all,
           "guards|generic program turned down: contiguous: v0 was row-major without gaps, now it is not"),
       all);
   BOOST_TEST(contains(all,
-                      "miss|eval at flushes.cpp:171: guard contiguous: v0 was row-major without gaps, now it "
+                      "miss|eval at flushes.cpp:172: guard contiguous: v0 was row-major without gaps, now it "
                       "is not (v0 was made at flushes.cpp:"),
              all);
   BOOST_TEST(contains(all, "memory|after the flush at flushes.cpp:"), all);

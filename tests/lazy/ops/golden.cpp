@@ -4,6 +4,7 @@
 #include <map>
 #include <sstream>
 
+#include "jit/graph/record.hpp"
 #include "tests/common/check.hpp"
 
 using namespace lazy;
