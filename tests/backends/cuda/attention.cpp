@@ -104,7 +104,7 @@ std::string text_of(const Form& f, const Extents& e, DType t) {
   }
   std::string text;
   for (const auto& file : std::filesystem::directory_iterator(dir))
-    if (contains(file.path().filename().string(), ".band0.cu")) {
+    if (contains(file.path().filename().string(), ".tile_group0.cu")) {
       std::ostringstream s;
       s << std::ifstream(file.path()).rdbuf();
       text = s.str();

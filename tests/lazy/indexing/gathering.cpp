@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(errors_at_the_users_line) {
   THROWS(IndexError, take(zeros({0}), tensor({0}), 0),
          "take: no index is in range for an axis of 0 elements");
   THROWS(IndexError, take(x, tensor({0}), 1), "take: axis 1 is out of range for 1 dimensions");
-  THROWS(DtypeError, take(x, tensor({0.5}), 0), "take: an index is of integers, not float64");
+  THROWS(DtypeError, take(x, tensor({0.5}), 0), "take: an index is of integers, not float32");
   THROWS(DtypeError, take(x, x > 0, 0), "take: an index is of integers, not bool");
   THROWS(ShapeError, scatter_add(x, 0, tensor({0, 1}), x),
          "scatter_add: shapes [3] and [2] do not broadcast");
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(views_as_sources) {
   equal(take_along_axis(x(0)(slice(0, 1)), tensor({{1, 1, 0, 0, 2}}) * 0, 0), float32, {1, 5},
         {0, 1, 2, 3, 4});
   // Of what is the same along the axis.
-  equal(take(broadcast_to(exp(tensor(0.0)), {3}), tensor({2, 1, 2}), 0), float64, {3}, {1, 1, 1});
+  equal(take(broadcast_to(exp(tensor(0.0)), {3}), tensor({2, 1, 2}), 0), float32, {3}, {1, 1, 1});
   equal(take(broadcast_to(tensor({{5}}), {3, 1}), tensor({2, 1}), 0), int64, {2, 1}, {5, 5});
   // Of a sum, a product, a scan.
   equal(take(sum(x, {2}), i, 1), float32, {3, 4}, take(sum(x, {2}).eval(), i, 1).to_vector<double>());
@@ -248,10 +248,10 @@ BOOST_AUTO_TEST_CASE(the_last_of_equals_stays) {
         {big + 2, 0, 0, 0});
   equal(scatter(tensor({1.0, NaN, -0.0, 3.0}), 0, tensor({0, 1, 2, 3}), tensor({NaN, 1.0, 0.0, -inf}),
                 Combine::max),
-        float64, {4}, {NaN, NaN, 0.0, 3});
+        float32, {4}, {NaN, NaN, 0.0, 3});
   equal(scatter(tensor({1.0, NaN, 0.0, 3.0}), 0, tensor({0, 1, 2, 3}), tensor({NaN, 1.0, -0.0, -inf}),
                 Combine::min),
-        float64, {4}, {NaN, NaN, -0.0, -inf});
+        float32, {4}, {NaN, NaN, -0.0, -inf});
   equal(scatter(tensor({3, 4}), 0, tensor({1, 1, 0}), tensor({5, 6, -1}), Combine::multiply), int64, {2},
         {-3, 120});
   equal(scatter_add(astype(tensor({100}), int8), 0, tensor({0, 0}), astype(tensor({100, 100}), int8)), int8,
