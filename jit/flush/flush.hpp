@@ -16,7 +16,7 @@ struct ProgramCacheStats {
   uint64_t entries = 0, bytes = 0, hits = 0, misses = 0, evictions = 0, collisions = 0;
 };
 ProgramCacheStats program_cache_stats();
-/// One program in memory; held_programs() lists those used last first.
+/// Refers to one program in memory; held_programs() lists those used last first.
 struct HeldProgram {
   std::vector<uint32_t> key;
   std::shared_ptr<const Program> program;

@@ -6,7 +6,7 @@
 
 namespace lazy {
 
-/// What an index means that is not in [0, n), n being the axis' extent.
+/// Says what an index means that is not in [0, n), n being the axis' extent.
 enum class Bounds : uint8_t {
   check,  // -n to -1 count from the end; others throw IndexError
   wrap,   // counts round and round
@@ -14,7 +14,7 @@ enum class Bounds : uint8_t {
   mask    // nothing is there: reading gives 0, writing does nothing
 };
 
-/// What becomes of an element that is written to.
+/// Says what becomes of an element that is written to.
 enum class Combine : uint8_t { set, add, multiply, min, max };
 
 namespace jit {

@@ -25,9 +25,9 @@ Layout broadcast_layout(const Layout& in, const Shape& shape);
 /// The axis of a node along which neighbours are side by side, by the views that it was recorded through, or
 /// Node::kNoContiguousAxis. So it is the same whether and when the values in between were computed.
 int contiguous_axis_of(const Node&);
-/// Of `view`, a node of kind view, by its operand's: what Node::contiguous_axis is to be.
+/// Returns what Node::contiguous_axis of a node of kind view is to be, by its operand's.
 int8_t contiguous_axis_of_view(const Node& view);
-/// Of a value whose strides are given.
+/// Returns that of a value whose strides are given.
 int8_t minor_of_strides(const Shape&, const Dims& strides);
 
 /// The extents that are not 1, in order.

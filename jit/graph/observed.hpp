@@ -11,8 +11,8 @@
 
 namespace lazy::jit {
 
-/// What was seen of one value of one program, over all the flushes that made it. Nodes that are watched share
-/// it.
+/// Counts what was seen of one value of one program, over all the flushes that made it. Nodes that are
+/// watched share it.
 class alignas(8) Observed {
  public:
   /// Counts a node's death, and lets go of one reference.

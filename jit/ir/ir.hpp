@@ -165,7 +165,7 @@ struct ArgLayout {
     }
     return static_cast<int64_t>(args[stride(operand, axis)]);
   }
-  /// Of the kernel whose operands these are.
+  /// Returns that of the kernel whose operands these are.
   int64_t stride_bytes(const uint64_t* args, const std::vector<Operand>& all, int operand, int axis) const {
     const Operand& o = all[static_cast<size_t>(operand)];
     return stride_bytes(args, operand, axis, o.stride[axis], static_cast<int64_t>(size_of(o.dtype)));

@@ -56,7 +56,7 @@ struct CapturedGraph {
   bool contracts() const { return settings().fp_contract; }  // LAZY_FP_CONTRACT
   /// LAZY_VERIFY as build() found it: of this flush from its run to the comparison.
   config::Verify verify = config::Verify::off;
-  /// What backend the key is for; the same key for the code of another.
+  /// Tells what backend the key is for; the same key for the code of another.
   uint32_t code_class() const { return settings().code_class; }
   static void set_code_class(std::vector<uint32_t>& key, uint32_t code_class) {
     KeySettings s = KeySettings::of(key[0]);
@@ -66,7 +66,7 @@ struct CapturedGraph {
   /// These outputs (value numbers, ascending) are not kept, though they have handles: the key and who is a
   /// sole owner change.
   void drop(std::span<const uint32_t>);
-  /// What the key says of value v.
+  /// Returns what the key says of value v.
   KeyValue key_value(uint32_t v) const { return read_value(key.data() + word_of_[v]); }
   /// So that key_value() may be called.
   void find_words();

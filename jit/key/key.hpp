@@ -39,7 +39,7 @@ struct KeySettings {
   static bool valid(uint32_t word) { return of(word).word() == word; }
 };
 
-/// One value of a key. The spans are into the key.
+/// Holds one value of a key. The spans are into the key.
 struct KeyValue {
   Op op{};
   DType dtype{};
@@ -80,7 +80,7 @@ class KeyReader {
   /// False at the end, and where the words are no value's (then ok() is false).
   bool next(KeyValue&);
   bool ok() const { return ok_; }
-  /// Where in the key the value begins that next() reads.
+  /// Returns where in the key the value begins that next() reads.
   size_t position() const { return at_; }
 
  private:
@@ -109,7 +109,7 @@ class KeyWriter {
     return reinterpret_cast<char*>(key_.data() + at);
   }
 
-  /// Of the value that begins at word `at`: it is not kept.
+  /// Says of the value that begins at word `at` that it is not kept.
   static void drop_output(std::vector<uint32_t>& key, size_t at) { key[at + 1] &= ~1u; }
 
  private:

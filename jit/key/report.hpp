@@ -45,7 +45,7 @@ class FlushListener {
   FlushListener* outer_;
 };
 
-/// One line per value of a key: "v3 = add float32 [n, 1] v0, v2".
+/// Writes one line per value of a key: "v3 = add float32 [n, 1] v0, v2".
 std::vector<std::string> describe_key(std::span<const uint32_t> key);
 
 /// How a captured graph's key differs from the nearest of others: the one with the most leading values in

@@ -52,7 +52,7 @@ struct Trace {
   std::vector<std::unique_ptr<uint32_t[]>> many_;  // of each value with many operands
 };
 
-/// One line per value; for logs and dumps. `dot`: the same as a Graphviz graph.
+/// Writes one line per value; for logs and dumps. `dot`: the same as a Graphviz graph.
 std::string print(const Trace&);
 std::string dot(const Trace&, const std::vector<int>& kernel_of);
 

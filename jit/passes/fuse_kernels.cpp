@@ -23,9 +23,7 @@ std::vector<Fuser::Need> Fuser::assign_kernels() {
   group_reads_.clear();
   f_.kernel_of.assign(t_.values.size(), -1);
   latest_.assign(latest_.size(), -1);
-  wide_.assign(t_.values.size(), 0);
-  rolled_loops_.assign(t_.values.size(), 0);
-  gathers_.assign(t_.values.size(), 0);
+  takes_.assign(t_.values.size(), 0);
   for (uint32_t v : order_) {
     if (!needed_[v] || at(v).op == Op::input) continue;
     const Value& x = at(v);
@@ -35,13 +33,11 @@ std::vector<Fuser::Need> Fuser::assign_kernels() {
       const uint32_t o = x.operand[i];
       mine.same = std::max(mine.same, reads_in_place(v, i) ? need[o].same : need[o].any);
       mine.any = std::max(mine.any, need[o].any);
-      wide_[v] |= !exists(o) && wide_[o];
-      rolled_loops_[v] |= !exists(o) && rolled_loops_[o];
-      gathers_[v] |= !exists(o) && gathers_[o];
+      if (!exists(o)) takes_[v] |= takes_[o];
     }
-    wide_[v] |= size_of(x.dtype) == 8;
-    gathers_[v] |= k == OpKind::indexed;
-    rolled_loops_[v] |= rolled_loop_of(f_, v) != nullptr;
+    if (size_of(x.dtype) == 8) takes_[v] |= kWide;
+    if (k == OpKind::indexed) takes_[v] |= kGather;
+    if (rolled_loop_of(f_, v)) takes_[v] |= kLoop;
     if (k == OpKind::call || k == OpKind::part) {
       need[v] = call_step(v, k);
       continue;
@@ -114,13 +110,13 @@ int Fuser::reduction_kernel(uint32_t v, Need operand) {
 
 int Fuser::map_kernel(uint32_t v, Need need) {
   const int reduction = latest(space(v, 'k'));
-  if (reduction >= 0 && reduction == need.same && has_room(reduction, v) && !rolled_loops_[v] &&
+  if (reduction >= 0 && reduction == need.same && has_room(reduction, v) && !(takes_[v] & kLoop) &&
       suits_epilogue(v, reduction))
     return reduction;
   const uint32_t key = space(v, 'm');
   const int found = latest(key);
   if (found >= need.same && found + kNearby >= static_cast<int>(f_.groups.size()) && has_room(found, v) &&
-      !(rolled_loops_[v] && f_.groups[static_cast<size_t>(found)].kind != Group::Kind::map))
+      !((takes_[v] & kLoop) && f_.groups[static_cast<size_t>(found)].kind != Group::Kind::map))
     return found;
   return latest(key) = new_group(Group::Kind::map, v, -1);
 }
@@ -132,13 +128,13 @@ bool Fuser::suits_epilogue(uint32_t v, int g) const {
   if (group.kind == Group::Kind::reduce && is_last_axis(group.space, group.axis))
     return making_[v] <= kLaneCost || at(v).extents == 0;
   return group.kind != Group::Kind::contract ||
-         (!gathers_[v] && (!wide_[v] || size_of(at(group.roots[0]).dtype) == 8));
+         (!(takes_[v] & kGather) && (!(takes_[v] & kWide) || size_of(at(group.roots[0]).dtype) == 8));
 }
 
 /// Only maps have rolled loops.
 bool Fuser::has_rolled_loop(int g) const {
   const auto& roots = f_.groups[static_cast<size_t>(g)].roots;
-  return std::any_of(roots.begin(), roots.end(), [&](uint32_t v) { return rolled_loops_[v] != 0; });
+  return std::any_of(roots.begin(), roots.end(), [&](uint32_t v) { return (takes_[v] & kLoop) != 0; });
 }
 
 /// Returns whether kernel `g` may make `v` as well.

@@ -102,9 +102,10 @@ class Fuser {
   Fusion f_;
   std::vector<uint32_t> order_, transposed_;
   std::vector<uint8_t> flat_, needed_;
-  std::vector<uint8_t> wide_;          // by value: computing it where it is inlined takes lanes of 64 bits
-  std::vector<uint8_t> rolled_loops_;  // by value: computing it where it is inlined takes a rolled loop
-  std::vector<uint8_t> gathers_;       // by value: ... takes a load at a computed index
+  /// Tells what computing a value takes where it is inlined: lanes of 64 bits, a rolled loop, a load at a
+  /// computed index.
+  static constexpr uint8_t kWide = 1, kLoop = 2, kGather = 4;
+  std::vector<uint8_t> takes_;  // by value
   std::vector<uint32_t> parent_, chunk_;
   std::vector<uint32_t> making_;  // by value: the cost of computing it from what is in memory
   OperandSets sets_;

@@ -192,7 +192,7 @@ struct Program {
   std::vector<PathStep> paths{PathStep{}};
   std::vector<Guard> guards;
   std::vector<uint32_t> faults;  // by number: the captured graph value whose index was out of range
-  std::string variant;           // "generic", "strict", "static": for reports
+  std::string variant;           // "generic", "strict", "fixed": for reports
   uint64_t nodes = 0;            // recorded ops it stands for
   size_t code_bytes = 0;
   uint64_t compile_ns = 0;
@@ -228,7 +228,7 @@ int64_t extent_of(const KernelDim&, const CapturedGraph&);
 /// Returns the elements from an index to the next of the axis that an operand is read or written at.
 int64_t indexed_stride(const Program&, const Binding&, const CapturedGraph&);
 
-/// Whether the offsets of a vector's elements (up to 64 of them, bytes) fit 32 bits. `stride` in elements.
+/// True if the offsets of a vector's elements (up to 64 of them, bytes) fit 32 bits. `stride` in elements.
 bool fits_32bit(int64_t stride, DType);
 
 /// The first guard that does not hold, or null. `actual` gets what was found instead of the guard's value.
@@ -237,7 +237,7 @@ const Guard* failed_guard(const Program&, const CapturedGraph&, int64_t& actual)
 std::string describe(const Guard&, int64_t actual);
 /// The value that it is about.
 uint32_t subject_of(const Guard&, const Program&);
-/// What it asks for: "contiguous: v0 is row-major without gaps"
+/// Says what it asks for: "contiguous: v0 is row-major without gaps"
 std::string describe(const Guard&);
 
 /// Returns the bytes of a slot's memory in a run of this captured graph.

@@ -15,9 +15,9 @@ struct Work {
 /// Counts the operations of a kernel. `trips` has, by rolled loop of the kernel, how many iterations it has.
 Work work_of(const loop::LoopKernel&, const std::vector<uint64_t>& trips);
 
-/// What a launch does. Each operand's bytes count once, however often its elements are read: those of its
-/// elements, or of the memory that they lie in if that is less.
-/// What is read at computed indices counts each time.
+/// Counts what a launch does. Each operand's bytes count once, however often its elements are read: those of
+/// its elements, or of the memory that they lie in if that is less. What is read at computed indices counts
+/// each time.
 struct Amount {
   double indices = 1, bytes = 0, flops = 0;
 };

@@ -120,7 +120,7 @@ int normal_axis(const char* op, int64_t axis, int rank, const Site&);
 /// Distinct axes in [0, rank), ascending; none given means all.
 Dims normal_axes(const char* op, const Dims& axes, int rank, const Site&);
 
-/// Whether a value of `from` may be stored in `to` without asking: same kind or a lower one, never signed to
+/// True if a value of `from` may be stored in `to` without asking: same kind or a lower one, never signed to
 /// unsigned.
 bool same_kind(DType from, DType to);
 /// The operand as `to`, for a store into something that keeps its dtype; DtypeError if that would change its

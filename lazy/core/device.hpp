@@ -28,12 +28,12 @@ struct FirstCuda : Device {
 };
 inline constexpr FirstCuda cuda{};
 
-/// Where new tensors are made: what set_default_device() said last, else LAZY_DEVICE. DeviceError if it isn't
-/// there.
+/// Returns where new tensors are made: what set_default_device() said last, else LAZY_DEVICE. DeviceError if
+/// it isn't there.
 Device default_device(Site s = Site::current());
 /// DeviceError if there is no such device; then nothing changes.
 void set_default_device(Device, Site s = Site::current());
-/// Whether tensors can be there. Why not is logged with LAZY_LOG=device.
+/// True if tensors can be there. Why not is logged with LAZY_LOG=device.
 bool is_available(Device);
 /// How many GPUs can be used: 0 without a driver.
 int cuda_device_count();
@@ -42,7 +42,7 @@ int cuda_device_count();
 std::string describe(Device, Site s = Site::current());
 /// Returns when everything that was launched on the device is done. Throws DeviceError for what failed there.
 void synchronize(Device, Site s = Site::current());
-/// Of all devices in use.
+/// Waits for all devices in use.
 void synchronize(Site s = Site::current());
 
 }  // namespace lazy

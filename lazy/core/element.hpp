@@ -18,10 +18,10 @@ inline constexpr bool is_character = std::is_same_v<T, wchar_t> || std::is_same_
                                      std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
 }  // namespace detail
 
-/// What can stand beside a tensor in an expression: any arithmetic type, float16_t, bfloat16_t.
+/// Types that can stand beside a tensor in an expression: any arithmetic type, float16_t, bfloat16_t.
 template <class T>
 concept ScalarType = (std::is_arithmetic_v<T> && !detail::is_character<T>) || detail::is_half_type<T>;
-/// What a tensor can consist of: as above, without long double.
+/// Types that a tensor can consist of: as above, without long double.
 template <class T>
 concept Element = ScalarType<T> && !std::is_same_v<T, long double>;
 template <class T>

@@ -15,7 +15,7 @@ inline constexpr All _{};              // a whole axis
 inline constexpr Ellipsis ellipsis{};  // as many whole axes as fit
 inline constexpr NewAxis newaxis{};    // an axis of extent 1
 
-/// One end (or the step) of a slice: an integer or `none`.
+/// Holds one end (or the step) of a slice: an integer or `none`.
 struct Bound {
   int64_t value = 0;
   bool given = false;
@@ -31,7 +31,7 @@ struct Slice {
 constexpr Slice slice(Bound start, Bound stop, Bound step = none) { return {start, stop, step}; }
 constexpr Slice slice(Bound stop) { return {none, stop, none}; }
 
-/// One entry of x(...).
+/// Holds one entry of x(...).
 struct Index {
   enum class Kind : uint8_t { absent, integer, slice, all, ellipsis, newaxis };
   Kind kind = Kind::absent;

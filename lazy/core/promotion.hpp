@@ -22,7 +22,7 @@ DType result_type(DType a, DType b, Site = Site::current());
 /// The dtype that an operation on these would promote them to.
 DType result_type(Arg a, Arg b);
 DType result_type(Arg a, Arg b, Arg c);
-/// Whether promotion alone can take `from` to `to`: result_type(from, to) == to.
+/// True if promotion alone can take `from` to `to`: result_type(from, to) == to.
 bool can_cast(DType from, DType to);
 bool can_cast(Arg from, DType to);
 

@@ -66,7 +66,7 @@ void convert(DType from, const void* in, DType to, void* out, size_t n);
 jit::Scalar convert(jit::Scalar, DType from, DType to);
 /// The number in a dtype; an integer must fit (number_fits).
 jit::Scalar to_scalar(const Number&, DType);
-/// Whether an integer is in range of the integer dtype `t`; always true for other pairs.
+/// True if an integer is in range of the integer dtype `t`; always true for other pairs.
 bool number_fits(const Number&, DType t);
 
 }  // namespace lazy::detail

@@ -214,7 +214,7 @@ struct Located {
   Site site;
   Located(const Tensor& t, Site s = Site::current()) : tensor(&t), site(s) {}
 };
-/// As NumPy prints an array (print.hpp). Evaluates.
+/// Prints it as NumPy prints an array (print.hpp). Evaluates.
 std::ostream& operator<<(std::ostream&, Located);
 
 /// Computes the values of several tensors in as few runs as possible.

@@ -18,7 +18,7 @@
 
 namespace lazy {
 
-/// What the calling thread's flushes were while a function ran: cause and line of each, ops and kernels, hit
+/// Tells what the calling thread flushed while a function ran: cause and line of each, ops and kernels, hit
 /// or why not.
 struct Explanation {
   std::vector<jit::FlushReport> flushes;
@@ -54,7 +54,7 @@ struct ProgramStats {
 };
 ProgramStats stats();
 
-/// One program held in memory.
+/// Describes one program held in memory.
 struct ProgramInfo {
   uint64_t runs = 0;    // by this process
   std::string variant;  // generic; strict, for any layout; fixed, for these sizes (LAZY_DYNAMIC=never)
@@ -64,7 +64,7 @@ struct ProgramInfo {
   std::vector<std::string> guard_texts;   // what it relies on
   std::vector<std::string> kernel_texts;  // "map_add_main.cpp_12: 3 ops, 2 operands"
 };
-/// Those used last first.
+/// Returns them, those used last first.
 std::vector<ProgramInfo> programs();
 /// A table of them.
 std::string to_string(const std::vector<ProgramInfo>&);

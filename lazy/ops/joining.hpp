@@ -6,13 +6,13 @@
 
 namespace lazy {
 
-/// One after the other along an axis that they have: (2, 3) and (4, 3) along 0 -> (6, 3). ShapeError for
+/// Puts one after the other along an axis that they have: (2, 3) and (4, 3) along 0 -> (6, 3). ShapeError for
 /// none, for 0-d ones, and where another axis differs; IndexError for the axis.
 Tensor concat(const std::vector<Tensor>& xs, Integer axis = 0, Site = Site::current());
 inline Tensor cat(const std::vector<Tensor>& xs, Integer axis = 0, Site s = Site::current()) {
   return concat(xs, axis, s);
 }
-/// One after the other along a new axis at position `axis` of the result: two of (3) along 0 -> (2, 3).
+/// Puts one after the other along a new axis at position `axis` of the result: two of (3) along 0 -> (2, 3).
 /// ShapeError for none and where shapes differ; IndexError for the axis.
 Tensor stack(const std::vector<Tensor>& xs, Integer axis = 0, Site = Site::current());
 

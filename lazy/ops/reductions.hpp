@@ -32,7 +32,7 @@ template <std::floating_point T>
 Tensor max(Arg, T) = delete;  // write maximum(x, value)
 template <std::floating_point T>
 Tensor min(Arg, T) = delete;  // write minimum(x, value)
-/// Whether any or all elements are != 0. Of no elements: false and true.
+/// True if any, or all, elements are != 0. Of no elements: false and true.
 Tensor any(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 Tensor all(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 /// int64 position of the first largest (smallest) element along one axis, or in the flattened tensor. The
@@ -45,7 +45,7 @@ Tensor logsumexp(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 Tensor count_nonzero(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 /// Running sums along one axis; without one, of the flattened tensor. Dtypes as for sum.
 Tensor cumsum(Arg x, Axes axis = {}, MaybeDType dtype = {});
-/// As cumsum, but the axis may be left out only where there is one.
+/// Works as cumsum does, but the axis may be left out only where there is one.
 Tensor cumulative_sum(Arg x, Axes axis = {}, MaybeDType dtype = {});
 
 #define LAZY_KEEP(name) \

@@ -4,7 +4,7 @@
 
 namespace lazy {
 
-/// What sort() gives: `auto [values, indices] = sort(x)`.
+/// The result of sort(): `auto [values, indices] = sort(x)`.
 struct Sorted {
   Tensor values;
   Tensor indices;  // int64: values is x at these positions of the axis

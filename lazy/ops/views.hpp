@@ -12,7 +12,7 @@ Tensor reshape(Arg x, ShapeArg shape);
 /// Axis i of the result is axis axes[i] of x; all axes must be named once.
 Tensor permute_dims(Arg x, Axes axes);
 inline Tensor permute(Arg x, Axes axes) { return permute_dims(std::move(x), axes); }
-/// As permute_dims; without axes their order is reversed.
+/// Permutes as permute_dims does; without axes it reverses their order.
 Tensor transpose(Arg x, Axes axes = {});
 /// The last two axes swapped; ShapeError for fewer than two dimensions.
 Tensor matrix_transpose(Arg x);

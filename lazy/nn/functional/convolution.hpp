@@ -8,11 +8,11 @@
 
 namespace lazy {
 
-/// Where an image has its channels: (N, C, spatial...) or (N, spatial..., C).
+/// Says where an image has its channels: (N, C, spatial...) or (N, spatial..., C).
 enum class ChannelLayout : uint8_t { first, last };
 inline constexpr ChannelLayout channels_first = ChannelLayout::first, channels_last = ChannelLayout::last;
 
-/// One number stands for all spatial axes.
+/// Holds one number for each spatial axis, or one for all.
 struct ConvOptions {
   Axes stride = 1;    // between the windows
   Axes padding = 0;   // zeros before and after each spatial axis

@@ -4,7 +4,7 @@
 
 namespace lazy {
 
-/// One number stands for all spatial axes.
+/// Holds one number for each spatial axis, or one for all.
 struct PoolOptions {
   Axes stride = {};  // none: the window's extents, so that windows touch
   Axes padding = 0;
