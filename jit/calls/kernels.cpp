@@ -1,4 +1,4 @@
-// What runs a call on a backend that may not know it.
+// Finds what runs a call on a backend that may not know it.
 #include <atomic>
 
 #include "jit/backend/registry.hpp"

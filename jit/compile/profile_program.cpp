@@ -102,7 +102,7 @@ void loaded(profile::Ticks start, const CapturedGraph& f,
             const std::vector<std::shared_ptr<const Program>>& programs) {
   profile::put(kLoad, start, profile::now(), programs.size());
   for (const auto& p : programs) {
-    // What was fused into what is not kept on disk, but follows from the captured graph.
+    // The groups of fusion are not kept on disk, but follow from the captured graph.
     const bool strict = p->variant == name_of(Variant::strict);
     Trace trace(f);
     simplify(trace);

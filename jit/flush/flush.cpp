@@ -115,7 +115,7 @@ void describe(const Program& p, const CapturedGraph& f, FlushReport& report) {
   }
 }
 
-// Where an index is out of range, what depends on it stays pending; throws IndexError if that is what is
+// Leaves what depends on an index out of range pending; throws IndexError if that is what is
 // wanted. True if all values of the flush were computed.
 bool run_what_can_be(ProgramRef& program, CapturedGraph& f, const Node& wanted, Backend& backend,
                      const Site& site) {

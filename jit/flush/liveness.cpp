@@ -91,8 +91,8 @@ void Liveness::choose(CapturedGraph& f, std::vector<uint32_t>& dropped) {
     return;
   }
 
-  // What each recipe keeps alive, from the inputs on. Inputs that several read count for each: at most too
-  // much.
+  // Sums what each recipe keeps alive, from the inputs on. Inputs that several read count for each: at most
+  // too much.
   f.find_words();
   std::vector<uint64_t>& costs = f.costs;
   costs.assign(f.values.size(), 0);

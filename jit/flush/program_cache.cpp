@@ -111,8 +111,8 @@ void explain_miss(const CapturedGraph& f, const ProgramEntry& own, FlushReport* 
   report->miss = why;
 }
 
-// What is kept on disk for the entry's key becomes its programs, once. Nanoseconds it took; 0 if nothing was
-// found.
+// Makes what is kept on disk for the entry's key its programs, once. Returns the nanoseconds it took; 0 if
+// nothing was found.
 uint64_t load(ProgramEntry& e, const cache::KeyView& key, Backend& backend, const CapturedGraph* captured) {
   if (std::exchange(e.looked_on_disk, true)) return 0;
   const auto start = std::chrono::steady_clock::now();
@@ -135,14 +135,19 @@ void compile_for_others(const CapturedGraph& f) {
   }
 }
 
-}  // namespace
-
-std::shared_ptr<ProgramEntry> programs_of(const CapturedGraph& f) {
-  if (auto known = entries().find(view_of(f.key))) return known;
+/// Returns an entry for a key that was not found; another thread may have made it meanwhile.
+std::shared_ptr<ProgramEntry> new_entry(const CapturedGraph& f) {
   return entries().get_or_fill(view_of(f.key), [&] {
     auto fresh = std::make_shared<ProgramEntry>(f.key);
     return cache::Filled<ProgramEntry>{fresh, weight_of(f.key, {})};
   });
+}
+
+}  // namespace
+
+std::shared_ptr<ProgramEntry> programs_of(const CapturedGraph& f) {
+  auto known = entries().find(view_of(f.key));
+  return known ? known : new_entry(f);
 }
 
 ProgramRef find_program(std::shared_ptr<ProgramEntry> entry, const CapturedGraph& f, Backend& backend,
@@ -167,7 +172,7 @@ ProgramRef find_program(std::shared_ptr<ProgramEntry> entry, const CapturedGraph
       return hit(p, 0);
     }
   } else {
-    entry = programs_of(f);
+    entry = new_entry(f);
   }
   if (recorded) report->checked = profile::now();
   const Hold turn(entry->compiling);

@@ -34,7 +34,7 @@ Lines& lines(const Hold<Mutex>& hold) {
 }
 
 std::string growth(const Site& site, const Line& line) {
-  // One op may join ever more inputs.
+  // An op may join ever more inputs.
   const bool ops = line.sizes[0].first != line.size;
   std::string sizes;
   for (size_t i = 0; i < 3; ++i)

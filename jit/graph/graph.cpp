@@ -277,7 +277,7 @@ void Graph::restore(const std::vector<Node*>& nodes, Spare& spare) noexcept {
   mark_inputs(nodes);
 }
 
-// What is in no list by now is a value: an operand that the failed flush did make.
+// A node in no list by now is a value: an operand that the failed flush did make.
 void Graph::mark_inputs(std::span<Node* const> nodes) noexcept {
   for (Node* n : nodes)
     for (int i = 0; i < n->arity; ++i)

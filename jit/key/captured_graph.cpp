@@ -76,7 +76,7 @@ void CapturedGraph::grow() {
 
 namespace {
 
-// What must not run twice has its values kept: the flush may fail later.
+// True of what must not run twice: its values are kept, for the flush may fail later.
 bool keeps_itself(const Node& n) {
   if (n.op < Op::call) [[likely]]
     return false;

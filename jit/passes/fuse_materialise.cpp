@@ -193,7 +193,7 @@ bool Fuser::broadcasts_up(uint32_t o, uint32_t user) const {
   return kind(user) == OpKind::pointwise && at(o).extents < at(user).extents;
 }
 
-/// Whether code is made for v: of a rolled loop only the first iteration counts.
+/// True if code is made for v: of a rolled loop only the first iteration counts.
 bool Fuser::is_code(uint32_t v) const {
   const TraceLoop* r = rolled_loop_of(f_, v);
   return !r || v < r->first + r->period;

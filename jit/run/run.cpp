@@ -20,7 +20,7 @@
 namespace lazy::jit {
 namespace {
 
-/// What the steps of a tile group take, block after block, on all threads: for LAZY_PROFILE.
+/// Measures what the steps of a tile group take, block after block, on all threads: for LAZY_PROFILE.
 class TileGroupTimer {
  public:
   explicit TileGroupTimer(size_t steps)
@@ -273,8 +273,8 @@ class Run {
     now.parts = outer_parts;
   }
 
-  /// What was decided about a tile group. The number of threads may change at any time, so this is asked
-  /// once.
+  /// Holds what was decided about a tile group. The number of threads may change at any time, so this is
+  /// asked once.
   struct Planned {
     const TileGroup* tile_group = nullptr;
     Blocks blocks;

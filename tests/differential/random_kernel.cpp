@@ -305,7 +305,7 @@ class Generator {
   }
 
   // ---- computed indices ----
-  /// What operand `o` is to be read or written at: so many elements on, along `axis`.
+  /// Returns what operand `o` is to be read or written at: so many elements on, along `axis`.
   ValueId offset_in(int o, int axis) {
     OperandPlan& plan = plans_[static_cast<size_t>(o)];
     Operand& operand = b_->k.operands[static_cast<size_t>(o)];

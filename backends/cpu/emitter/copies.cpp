@@ -136,7 +136,7 @@ uint16_t Copies::kept(uint32_t v, int row, int vec) {
   if (fresh) variable = as_.new_variable(t_.code[v].type);
   return variable;
 }
-/// Where a carried value's last one is after the rolled loop, whose own variable has gone on by then.
+/// Finds where a carried value's last one is after the rolled loop, whose own variable has gone on by then.
 uint16_t Copies::exit_of(uint32_t carried, int vec) {
   const auto [variable, fresh] = kept_.try_emplace(key(carried, 0, vec) | uint64_t{1} << 62, uint16_t{0});
   if (fresh) variable = as_.new_variable(t_.code[carried].type);

@@ -70,7 +70,7 @@ constinit const CallDefinition note{.name = "test.note",
                                     .run = run_note,
                                     .stream = stream_of};
 
-/// Of the shape of its operand, full of how often it ran.
+/// Gives the shape of its operand, full of how often it ran.
 std::vector<CallOutput> infer_draw(const CallSpec&, std::span<const Meta> m) {
   return {CallOutput::like(0, m[0], float32)};
 }

@@ -45,7 +45,7 @@ int64_t linear(const Shape& s, const std::vector<int64_t>& at) {
   for (int i = 0; i < s.size(); ++i) n = n * s[i] + at[static_cast<size_t>(i)];
   return n;
 }
-/// Where an index leads by its rule; -1: nowhere.
+/// Returns where an index leads by its rule; -1: nowhere.
 int64_t resolve(int64_t i, int64_t n, Bounds b) {
   switch (b) {
     case Bounds::check: return i < 0 ? i + n : i;
