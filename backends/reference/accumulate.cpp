@@ -153,16 +153,14 @@ class Position final : public Accumulator {
 
 /// One accumulator a result, ascending; floats with one rounding a step.
 template <class T>
-class Contraction final : public Accumulator {
+class ProductSum final : public Accumulator {
  public:
-  explicit Contraction(bool inner) : inner_(inner) {}
-
   void start(int width) override { sum_.assign(width, T(0)); }
 
   void take(const void* value, const void* second, int64_t, int n) override {
     const T *a = static_cast<const T*>(value), *b = static_cast<const T*>(second);
     for (int i = 0; i < n; ++i) {
-      T& s = sum_[inner_ ? 0 : i];
+      T& s = sum_[i];
       if constexpr (std::is_floating_point_v<T>) s = std::fma(a[i], b[i], s);
       else
         s = static_cast<T>(static_cast<uint64_t>(s) +
@@ -173,17 +171,18 @@ class Contraction final : public Accumulator {
   void finish(void* out) override { std::memcpy(out, sum_.data(), sum_.size() * sizeof(T)); }
 
  private:
-  const bool inner_;
   std::vector<T> sum_;
 };
 
 }  // namespace
 
+std::unique_ptr<Accumulator> make_contraction(DType type) {
+  return with_type(type, [](auto zero) -> std::unique_ptr<Accumulator> {
+    return std::make_unique<ProductSum<decltype(zero)>>();
+  });
+}
+
 std::unique_ptr<Accumulator> make_accumulator(const Reduction& r, bool inner, int64_t origin) {
-  if (r.op == Op::matmul)
-    return with_type(r.type, [&](auto zero) -> std::unique_ptr<Accumulator> {
-      return std::make_unique<Contraction<decltype(zero)>>(inner);
-    });
   if (r.op == Op::argmax || r.op == Op::argmin)
     return with_type(r.type, [&](auto zero) -> std::unique_ptr<Accumulator> {
       return std::make_unique<Position<decltype(zero)>>(r.op == Op::argmax, inner, origin);

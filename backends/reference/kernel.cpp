@@ -54,12 +54,13 @@ class Run {
     for (const Reduction& r : k_.reductions)
       if (k_.form == Form::reduce)
         accumulators_.push_back(make_accumulator(r, inner(), origin(k_.sequential)));
-    running_.resize(k_.reductions.size());
+    if (k_.form == Form::contract) accumulators_.push_back(make_contraction(k_.contraction.type));
+    running_.resize(std::max(accumulators_.size(), k_.reductions.size()));
   }
 
   void all() {
     for (int i = 0; i < k_.rank; ++i)
-      if (extent_[i] <= 0 && !(k_.form == Form::reduce && i == k_.sequential)) return;
+      if (extent_[i] <= 0 && !(k_.has_epilogue() && i == k_.sequential)) return;
     do {
       switch (k_.form) {
         case Form::map:
@@ -72,6 +73,7 @@ class Run {
           if (inner()) reduce_inner();
           else strips(extent_[vector_axis_], [&](int n) { reduce_outer(n); });
           break;
+        case Form::contract: strips(extent_[vector_axis_], [&](int n) { reduce_outer(n); }); break;
         case Form::scatter:
           strips(extent_[vector_axis_], [&](int n) {
             evaluate(0, k_.body.size(), n);
@@ -134,10 +136,12 @@ class Run {
   }
 
   void accumulate(int64_t r, int n) {
-    for (size_t i = 0; i < accumulators_.size(); ++i) {
-      const Reduction& red = k_.reductions[i];
-      accumulators_[i]->take(value(red.value), red.value2 == kNoValue ? nullptr : value(red.value2), r, n);
+    if (k_.form == Form::contract) {
+      const Contraction& c = k_.contraction;
+      return accumulators_[0]->take(value(c.left.value), value(c.right.value), r, n);
     }
+    for (size_t i = 0; i < accumulators_.size(); ++i)
+      accumulators_[i]->take(value(k_.reductions[i].value), nullptr, r, n);
   }
 
   void epilogue(int n) {

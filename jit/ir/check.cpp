@@ -19,6 +19,7 @@ class Checker {
     rolled_loops();
     for (size_t i = 0; i < k_.body.size(); ++i) instruction(i);
     for (size_t i = 0; i < k_.reductions.size(); ++i) reduction(i);
+    if (k_.form == Form::contract) contraction(k_.contraction);
     stores();
   }
 
@@ -36,7 +37,7 @@ class Checker {
 
   void form() const {
     // Printing needs these to hold, so they come first and stay terse.
-    if (k_.form > Form::scatter) throw CompileError("loop kernel: unknown form");
+    if (k_.form > Form::contract) throw CompileError("loop kernel: unknown form");
     if (k_.rank < 1 || k_.rank > kMaxAxes)
       throw CompileError("loop kernel: rank " + n(k_.rank) + " is not in [1, " + n(kMaxAxes) + "]");
     for (const Operand& o : k_.operands) {
@@ -55,6 +56,8 @@ class Checker {
     for (const Reduction& r : k_.reductions)
       if (static_cast<int>(r.type) >= kDTypeCount || static_cast<int>(r.op) >= kOpCount)
         throw CompileError("loop kernel: a reduction has an unknown op or dtype");
+    if (static_cast<int>(k_.contraction.type) >= kDTypeCount)
+      throw CompileError("loop kernel: a contraction has an unknown dtype");
 
     require(k_.body.size() < kNoValue, n(k_.body.size()) + " instructions do not fit 16-bit value ids");
     require(k_.epilogue <= k_.body.size(),
@@ -79,13 +82,19 @@ class Checker {
                 "the scattered axis is not an axis of the kernel");
         require(k_.reductions.empty() && k_.stores.size() == 1, "a scatter has one store and no reductions");
         break;
+      case Form::contract:
+        require(k_.sequential >= 0 && k_.sequential < k_.rank - 1,
+                "the depth axis must be an axis before the last one");
+        require(k_.reductions.empty(), "a contract has a contraction and no reductions");
+        break;
     }
-    require(k_.form == Form::reduce || k_.epilogue == k_.body.size(), "only a reduce has an epilogue");
+    require(k_.has_epilogue() || k_.epilogue == k_.body.size(),
+            "only a reduce or a contract has an epilogue");
   }
 
   void operand(size_t i) const {
     const Operand& o = k_.operands[i];
-    if (!o.output || k_.form != Form::reduce) return;
+    if (!o.output || !k_.has_epilogue()) return;
     for (const Store& t : k_.stores)
       if (t.operand == i) {
         const bool moves = o.stride[k_.sequential] != Stride::zero;
@@ -184,13 +193,13 @@ class Checker {
                 value(i) + " in the epilogue is the index along the reduced axis");
         break;
       case Code::result: {
-        require(s.imm < k_.reductions.size(),
-                value(i) + " reads reduction " + n(s.imm) + " of " + n(k_.reductions.size()));
-        const Reduction& r = k_.reductions[s.imm];
+        const size_t results = k_.form == Form::contract ? 1 : k_.reductions.size();
+        require(s.imm < results, value(i) + " reads reduction " + n(s.imm) + " of " + n(results));
         if (k_.form == Form::scan)
-          require(r.value < i, value(i) + " reads a running sum before its value is computed");
+          require(k_.reductions[s.imm].value < i,
+                  value(i) + " reads a running sum before its value is computed");
         else require(in_epilogue(i), value(i) + " reads a reduction's result outside of the epilogue");
-        const DType t = result_type(r.op, r.type);
+        const DType t = result_type(k_, s.imm);
         require(s.type == t,
                 value(i) + " is " + short_name(s.type) + " but r" + n(s.imm) + " gives " + short_name(t));
         break;
@@ -238,18 +247,31 @@ class Checker {
     const std::string name = "r" + n(i);
     if (k_.form == Form::scan)
       require(r.op == Op::cumsum, name + ": a scan accumulates with cumsum, not " + name_of(r.op));
-    else
-      require(kind == OpKind::reduce || r.op == Op::matmul,
-              name + ": " + name_of(r.op) + " is not a reduction");
-    const auto operand = [&](ValueId v) {
-      require(v < k_.epilogue, name + ": its value is not an instruction of the body");
-      require(k_.body[v].type == r.type, name + " accumulates " + short_name(r.type) + " but " + value(v) +
-                                             " is " + short_name(k_.body[v].type));
-    };
-    operand(r.value);
-    if (r.op == Op::matmul) operand(r.value2);
-    else require(r.value2 == kNoValue, name + ": only matmul takes two values");
+    else require(kind == OpKind::reduce, name + ": " + name_of(r.op) + " is not a reduction");
+    accumulates(name, r.type, r.value);
     require(accepts(r.op, r.type), name + ": " + name_of(r.op) + " is not defined on " + short_name(r.type));
+  }
+
+  void accumulates(const std::string& name, DType type, ValueId v) const {
+    require(v < k_.epilogue, name + ": its value is not an instruction of the body");
+    require(k_.body[v].type == type, name + " accumulates " + short_name(type) + " but " + value(v) + " is " +
+                                         short_name(k_.body[v].type));
+  }
+
+  void contraction(const Contraction& c) const {
+    require(accepts(Op::matmul, c.type),
+            std::string("a contraction is not defined on ") + short_name(c.type));
+    const int before_columns = k_.sequential == k_.rank - 2 ? k_.rank - 3 : k_.rank - 2;
+    require(c.row == -1 || c.row == before_columns, "the row axis is not the last one before the columns");
+    side("left", c.left, c.type, k_.rank - 1, "columns");
+    side("right", c.right, c.type, c.row, "rows");
+  }
+
+  void side(const std::string& name, const Side& s, DType type, int axis, const std::string& along) const {
+    accumulates(name, type, s.value);
+    require(side_of(k_, s.value) == s,
+            name + ": its load and its prologue are not those of " + value(s.value));
+    require(axis < 0 || same_along(k_, axis)[s.value], name + " moves along the " + along);
   }
 
   void stores() const {
@@ -269,8 +291,8 @@ class Checker {
       require((t.at != kNoValue) == (k_.form == Form::scatter),
               "output " + n(t.operand) + ": a scatter, and no other kernel, stores at an index");
       if (k_.form == Form::scatter) scattered(t, o);
-      if (k_.form == Form::reduce)
-        require(in_epilogue(t.value) || (k_.sequential == k_.rank - 1 && k_.reductions[0].op != Op::matmul),
+      if (k_.has_epilogue())
+        require(in_epilogue(t.value) || k_.sequential == k_.rank - 1,
                 "output " + n(t.operand) + " stores " + value(t.value) + ", which is not of the epilogue");
     }
     for (size_t i = 0; i < written.size(); ++i)

@@ -6,21 +6,18 @@ namespace lazy::jit::loop {
 namespace {
 
 /// A side that is one operand, through casts alone.
-struct Side {
+struct CastSide {
   ValueId load = kNoValue;
-  ValueId stored = kNoValue;  // what memory would have to hold: a value of type `type`
+  ValueId stored = kNoValue;  // the value, of type `type`, that memory would have to hold
   DType type{};
 };
 
-bool is_cast(const Instr& in) { return in.code == Code::op && in.op == Op::cast; }
-
-std::optional<Side> side_of(const LoopKernel& k, ValueId v) {
-  Side s{v, v, k.body[v].type};
-  const Instr& last = k.body[v];
-  if (is_cast(last) && last.type == DType::float32 && is_half(k.body[last.a].type)) s.stored = last.a;
+CastSide cast_side(const LoopKernel& k, const Side& side) {
+  CastSide s{side.load, side.value, {}};
+  const Instr& last = k.body[side.value];
+  const bool casts = side.load != side.value;
+  if (casts && last.type == DType::float32 && is_half(k.body[last.a].type)) s.stored = last.a;
   s.type = k.body[s.stored].type;
-  for (s.load = s.stored; is_cast(k.body[s.load]);) s.load = k.body[s.load].a;
-  if (k.body[s.load].code != Code::load) return {};
   return s;
 }
 
@@ -28,13 +25,13 @@ std::optional<Side> side_of(const LoopKernel& k, ValueId v) {
 bool fits_half(DType t) { return t == DType::bool_ || t == DType::int8 || t == DType::uint8; }
 
 /// Whether it is loaded as such a type and widened at once.
-bool is_narrow(const LoopKernel& k, const Side& s) {
+bool is_narrow(const LoopKernel& k, const CastSide& s) {
   return s.type == DType::float32 && s.stored != s.load && k.body[s.stored].a == s.load &&
          fits_half(k.body[s.load].type);
 }
 
 /// Narrow ones meet 16-bit floats as one of those.
-void make_half(const LoopKernel& k, Side& first, Side& second) {
+void make_half(const LoopKernel& k, CastSide& first, CastSide& second) {
   const bool narrow[] = {is_narrow(k, first), is_narrow(k, second)};
   const DType type = is_half(first.type) ? first.type : is_half(second.type) ? second.type : DType::bfloat16;
   if (!narrow[0] && !narrow[1]) return;
@@ -43,7 +40,7 @@ void make_half(const LoopKernel& k, Side& first, Side& second) {
   if (narrow[1]) second.stored = second.load, second.type = type;
 }
 
-Conversion conversion_of(const LoopKernel& k, const Side& s, const std::vector<int>& axes) {
+Conversion conversion_of(const LoopKernel& k, const CastSide& s, const std::vector<int>& axes) {
   Conversion c;
   c.axes = axes;
   c.operand = k.body[s.load].imm;
@@ -85,7 +82,8 @@ Conversion conversion_of(const LoopKernel& k, const Side& s, const std::vector<i
 /// Without instructions that nothing needs.
 void drop_unused(LoopKernel& k) {
   std::vector<uint8_t> used(k.body.size(), 0);
-  for (const Reduction& r : k.reductions) used[r.value] = used[r.value2] = 1;
+  Contraction& c = k.contraction;
+  used[c.left.value] = used[c.right.value] = 1;
   for (const Store& s : k.stores) used[s.value] = 1;
   for (size_t i = k.body.size(); i-- > 0;)
     for (const ValueId v : {k.body[i].a, k.body[i].b, k.body[i].c})
@@ -102,30 +100,33 @@ void drop_unused(LoopKernel& k) {
       if (*v != kNoValue) *v = now[*v];
     body.push_back(in);
   }
-  for (Reduction& r : k.reductions) r.value = now[r.value], r.value2 = now[r.value2];
+  const ValueId left = now[c.left.value], right = now[c.right.value];
   for (Store& s : k.stores) s.value = now[s.value];
   k.body = std::move(body);
   k.epilogue = epilogue;
+  c.left = side_of(k, left);
+  c.right = side_of(k, right);
 }
 
 }  // namespace
 
 std::optional<ConvertedProduct> with_converted_sides(const LoopKernel& k) {
-  if (k.form != Form::reduce || k.reductions.size() != 1 || k.sequential == k.rank - 1) return {};
+  if (k.form != Form::contract) return {};
   if (const auto p = product_of(k); p && p->left_type == p->right_type) return {};
-  const Reduction& r = k.reductions[0];
-  if (r.op != Op::matmul || !is_float(r.type) || r.value == r.value2) return {};
-  auto first = side_of(k, r.value), second = side_of(k, r.value2);
-  if (!first || !second || k.body[first->load].imm == k.body[second->load].imm) return {};
-  make_half(k, *first, *second);
-  if (first->type != second->type) {
-    first->stored = r.value, first->type = r.type;
-    second->stored = r.value2, second->type = r.type;
+  const Contraction& r = k.contraction;
+  if (!is_float(r.type) || r.left.value == r.right.value) return {};
+  if (r.left.prologue == Prologue::computed || r.right.prologue == Prologue::computed) return {};
+  CastSide first = cast_side(k, r.left), second = cast_side(k, r.right);
+  if (k.body[first.load].imm == k.body[second.load].imm) return {};
+  make_half(k, first, second);
+  if (first.type != second.type) {
+    first.stored = r.left.value, first.type = r.type;
+    second.stored = r.right.value, second.type = r.type;
   }
   ConvertedProduct c{k, {}};
   LoopKernel& p = c.product;
   p.name = k.name;
-  for (const Side* s : {&*first, &*second}) {
+  for (const CastSide* s : {&first, &second}) {
     const Operand& o = k.operands[k.body[s->load].imm];
     if (s->stored == s->load && o.dtype == s->type) continue;
     const auto moves = [&](int a) { return o.stride[a] != Stride::zero; };

@@ -37,7 +37,8 @@ void put(Bytes& b, const Operand& o, int rank) {
 }
 
 void put(Bytes& b, const Instr& n) {
-  b.byte(static_cast<int>(n.code) << 4 | static_cast<int>(n.type));
+  b.byte(n.code);
+  b.byte(n.type);
   if (n.code == Code::carried) {
     b.half(n.a);
     b.half(n.b);
@@ -106,9 +107,8 @@ void get(Source& b, Operand& o, int rank) {
 }
 
 void get(Source& b, Instr& n) {
-  const size_t what = b.byte();
-  n.code = static_cast<Code>(what >> 4);
-  n.type = static_cast<DType>(what & 15);
+  b.byte(n.code);
+  b.byte(n.type);
   if (n.code == Code::carried) {
     n.a = b.half();
     n.b = b.half();
@@ -153,8 +153,16 @@ std::optional<LoopKernel> from_identity(std::string_view bytes) {
     b.byte(r.op);
     b.byte(r.type);
     r.value = b.half();
-    r.value2 = b.half();
   });
+  if (k.form == Form::contract && b.ok()) {
+    Contraction& c = k.contraction;
+    b.byte(c.type);
+    b.byte(c.row);
+    for (Side* s : {&c.left, &c.right}) {
+      s->value = b.half();
+      if (s->value < k.body.size()) *s = side_of(k, s->value);
+    }
+  }
   each(k.stores, [&](Store& t) {
     t.operand = b.half();
     t.value = b.half();
@@ -167,9 +175,9 @@ std::optional<LoopKernel> from_identity(std::string_view bytes) {
 }
 
 std::string identity(const LoopKernel& k) {
-  static_assert(kDTypeCount <= 16, "a dtype shares a byte with a code");
+  static_assert(kDTypeCount <= 64, "a dtype shares a byte with two flags");
   Bytes b;
-  b.reserve(16 + 4 * k.operands.size() + 6 * k.body.size() + 6 * k.reductions.size() + 4 * k.stores.size());
+  b.reserve(24 + 4 * k.operands.size() + 7 * k.body.size() + 4 * k.reductions.size() + 4 * k.stores.size());
   b.byte(k.form);
   b.byte(k.rank);
   b.byte(k.sequential);
@@ -191,7 +199,12 @@ std::string identity(const LoopKernel& k) {
     b.byte(r.op);
     b.byte(r.type);
     b.half(r.value);
-    b.half(r.value2);
+  }
+  if (k.form == Form::contract) {
+    b.byte(k.contraction.type);
+    b.byte(k.contraction.row);
+    b.half(k.contraction.left.value);
+    b.half(k.contraction.right.value);
   }
   b.count(k.stores.size());
   for (const Store& t : k.stores) {

@@ -79,7 +79,7 @@ struct Store {
                           // the operand's dtype, 16-bit floats by float32; cast: it becomes the value
 };
 
-/// One accumulator. `op` is one of the reduce rows, or cumsum in a scan, or matmul for a contraction.
+/// One accumulator of a reduce or a scan. `op` is one of the reduce rows, or cumsum in a scan.
 ///
 /// float sum and prod, max, min, any, all, argmax, argmin:
 ///   The sequential axis is cut into blocks of `reduce_block(...)` indices. In a block, element r (counted
@@ -87,35 +87,62 @@ struct Store {
 ///   Partials are then folded in halves: acc[l] = acc[l] op acc[l + P/2] for l < P/2, then P/4, ... 1. Block
 ///   results combine from left to right. Unused accumulators hold the identity (-0.0 for a float sum). An
 ///   empty axis gives the empty value (+0.0).
-/// matmul: `value` and `value2` are multiplied and added in ascending order into one accumulator that starts
-/// at +0.0,
-///   with one rounding (fused multiply-add) for floats; integers wrap.
 /// cumsum: strictly ascending, starting with the first element itself.
 struct Reduction {
   Op op{};
   DType type{};  // of the accumulator and of `value` (argmax/argmin: of `value`; their result is int64)
   ValueId value = kNoValue;
-  ValueId value2 = kNoValue;  // matmul only
+};
+
+/// Says what lies between memory and a side of a contraction.
+enum class Prologue : uint8_t {
+  none,     // the side is a load
+  cast,     // the side is one cast of a load
+  casts,    // ... several casts, one after the other, of a load
+  computed  // the side is another expression
+};
+
+/// One of the two values that a contraction multiplies.
+struct Side {
+  ValueId value = kNoValue;  // instruction of the body, of the contraction's type
+  ValueId load = kNoValue;  // instruction of the body: the load that `value` is made of; kNoValue if computed
+  Prologue prologue = Prologue::computed;
+  bool operator==(const Side&) const = default;
+};
+
+/// A sum of products: result[batch..., row, column] = the sum over depth of left[batch..., row, depth] *
+/// right[batch..., depth, column].
+///
+/// Depth is the kernel's sequential axis, columns are its last axis; axes that are none of row, column and
+/// depth are batch axes. Products are added in ascending order of depth into one accumulator that starts at
+/// +0.0, with one rounding (fused multiply-add) for floats; integers wrap.
+/// Invariant: `left` is the same at all indices along the columns, and `right` along the row axis.
+struct Contraction {
+  DType type{};     // of both sides and of the sum
+  int8_t row = -1;  // axis of the kernel, the last one before the columns but depth; -1: there is none, or
+                    // the right side moves along it
+  Side left, right;
 };
 
 enum class Form : uint8_t {
-  map,     // every axis is parallel; stores in the body
-  reduce,  // stores in the epilogue, once per index of the parallel axes; one that reduces along the last
-           // axis may also store values of its body, at every index
-  scan,    // stores in the body, which may read its running sums through Code::result
-  scatter  // one store, at a computed index. The output stays in place along the sequential axis, and along
-           // that axis the stores happen in ascending order; no two indices of the other axes store to the
-           // same element
+  map,      // every axis is parallel; stores in the body
+  reduce,   // stores in the epilogue, once per index of the parallel axes; one that reduces along the last
+            // axis may also store values of its body, at every index
+  scan,     // stores in the body, which may read its running sums through Code::result
+  scatter,  // one store, at a computed index. The output stays in place along the sequential axis, and along
+            // that axis the stores happen in ascending order; no two indices of the other axes store to the
+            // same element
+  contract  // stores in the epilogue, where Code::result 0 is the sum of `LoopKernel::contraction`
 };
 
 /// Axes run outermost first, in the logical order of the tensor; the last one is the vector axis. In a
 /// `reduce` the sequential axis is either the last one ("inner": lanes run along the reduction) or not
-/// ("outer": lanes run along the last, parallel axis). In a `scan` it is never the last (lowering adds an
-/// axis of extent 1 where needed); in a `scatter` it may be any.
+/// ("outer": lanes run along the last, parallel axis). In a `scan` and a `contract` it is never the last
+/// (lowering adds an axis of extent 1 where needed); in a `scatter` it may be any.
 struct LoopKernel {
   Form form = Form::map;
   uint8_t rank = 0;        // number of axes, at least 1
-  int8_t sequential = -1;  // the reduced, scanned or scattered axis, -1 for a map
+  int8_t sequential = -1;  // the reduced, scanned, scattered or contracted (depth) axis, -1 for a map
   std::vector<Operand> operands;
   std::vector<Instr>
       body;  // SSA: operands of an instruction come earlier. Body first, then epilogue: one numbering
@@ -124,11 +151,15 @@ struct LoopKernel {
           // The epilogue runs once per index of the parallel axes. It may use its own instructions,
           // `result`, scalars and loads (which must not move along the sequential axis), not the body's.
   std::vector<RolledLoop> rolled_loops;  // in order, apart from each other; maps only
-  std::vector<Reduction> reductions;
+  std::vector<Reduction> reductions;     // of a reduce and a scan, at least one; of others none
+  Contraction contraction;               // of a contract
   std::vector<Store> stores;
   uint16_t scalars = 0;  // number of scalar arguments
   std::string name;      // for profiles and dumps; not part of the kernel's identity
   std::string at;        // likewise: the last op's line, as "path/main.cpp:14"
+
+  /// True if there is one result for all indices along the sequential axis, which the epilogue takes.
+  bool has_epilogue() const { return form == Form::reduce || form == Form::contract; }
 };
 
 /// Partial accumulators of one block (see Reduction).
@@ -174,6 +205,14 @@ struct ArgLayout {
 inline ArgLayout layout_of(const LoopKernel& k) {
   return {k.rank, static_cast<int>(k.operands.size()), k.scalars};
 }
+
+/// Returns the type of Code::result `i` of the kernel.
+DType result_type(const LoopKernel&, size_t i);
+/// Returns the side whose value this is, with the load and the prologue that the body shows.
+Side side_of(const LoopKernel&, ValueId);
+/// Returns the contraction of two values of the body: which of them is the left side, and whether there is a
+/// row axis, follow from the axes along which they move.
+Contraction contraction_of(const LoopKernel&, ValueId, ValueId);
 
 /// True if the kernel loads or stores at a computed index, or checks something.
 bool is_indexed(const LoopKernel&);

@@ -8,11 +8,13 @@ namespace {
 std::string value(ValueId v) { return v == kNoValue ? "%none" : "%" + std::to_string(v); }
 
 std::string axes(const LoopKernel& k) {
-  constexpr const char* done[] = {"", " reduced", " scanned", " scattered"};
+  constexpr const char* done[] = {"", " reduced", " scanned", " scattered", " depth"};
   std::string s = "[";
   for (int i = 0; i < k.rank; ++i) {
     s += (i ? ", a" : "a") + std::to_string(i);
     if (i == k.sequential) s += done[static_cast<int>(k.form)];
+    if (k.form == Form::contract && i == k.contraction.row) s += " rows";
+    if (k.form == Form::contract && i == k.rank - 1) s += " columns";
   }
   return s + "]";
 }
@@ -22,6 +24,16 @@ std::string operand(const LoopKernel& k, const Operand& o) {
   std::string s = std::string(short_name(o.dtype)) + (o.output ? " out [" : " in [");
   for (int i = 0; i < k.rank; ++i) s += std::string(i ? ", " : "") + names[static_cast<int>(o.stride[i])];
   return s + (o.wide ? "] wide" : "]");
+}
+
+std::string side(const Side& s) {
+  switch (s.prologue) {
+    case Prologue::none: return value(s.value);
+    case Prologue::cast: return value(s.value) + " (a cast of " + value(s.load) + ")";
+    case Prologue::casts: return value(s.value) + " (casts of " + value(s.load) + ")";
+    case Prologue::computed: break;
+  }
+  return value(s.value) + " (computed)";
 }
 
 std::string instruction(const Instr& n) {
@@ -45,7 +57,7 @@ std::string instruction(const Instr& n) {
 }  // namespace
 
 std::string print(const LoopKernel& k) {
-  constexpr const char* forms[] = {"map", "reduce", "scan", "scatter"};
+  constexpr const char* forms[] = {"map", "reduce", "scan", "scatter", "contract"};
   std::string s = forms[static_cast<int>(k.form)];
   if (!k.name.empty()) s += " " + k.name;
   s += " " + axes(k);
@@ -71,9 +83,11 @@ std::string print(const LoopKernel& k) {
   for (size_t i = 0; i < k.reductions.size(); ++i) {
     const Reduction& r = k.reductions[i];
     s += "  r" + std::to_string(i) + " = " + name_of(r.op) + " " + short_name(r.type) + " " + value(r.value);
-    if (r.value2 != kNoValue) s += ", " + value(r.value2);
     s += "\n";
   }
+  if (k.form == Form::contract)
+    s += std::string("  r0 = contract ") + short_name(k.contraction.type) + " left " +
+         side(k.contraction.left) + ", right " + side(k.contraction.right) + "\n";
   if (k.epilogue < k.body.size()) s += "epilogue\n";
   for (size_t i = k.epilogue; i < k.body.size(); ++i) line(i);
   for (const Store& t : k.stores) {

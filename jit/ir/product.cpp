@@ -6,14 +6,12 @@
 namespace lazy::jit::loop {
 namespace {
 
-/// The operand of a load, perhaps widened; -1 if the value is anything else.
-int side(const LoopKernel& k, ValueId v) {
-  const Instr* in = &k.body[v];
-  const DType to = in->type;
-  if (in->code == Code::op && in->op == Op::cast) in = &k.body[in->a];
-  if (in->code != Code::load) return -1;
-  const DType from = in->type;
-  return from == to || (to == DType::float32 && is_half(from)) ? in->imm : -1;
+/// Returns the operand of a side that is a load, perhaps of a 16-bit float that is widened; -1 for others.
+int operand_of(const LoopKernel& k, const Side& s) {
+  if (s.prologue != Prologue::none && s.prologue != Prologue::cast) return -1;
+  const Instr& load = k.body[s.load];
+  const DType from = load.type, to = k.contraction.type;
+  return from == to || (to == DType::float32 && is_half(from)) ? load.imm : -1;
 }
 
 bool moves(const LoopKernel& k, int operand, int axis) {
@@ -57,27 +55,21 @@ void match_epilogue(const LoopKernel& k, Product& p) {
 }  // namespace
 
 std::optional<Product> product_of(const LoopKernel& k) {
-  if (is_indexed(k)) return {};
-  if (k.form != Form::reduce || k.reductions.size() != 1 || k.sequential == k.rank - 1) return {};
-  const Reduction& r = k.reductions[0];
-  if (r.op != Op::matmul || (r.type != DType::float32 && r.type != DType::float64)) return {};
-  for (const Store& s : k.stores)
-    if (s.value < k.epilogue) return {};
-  int left = side(k, r.value), right = side(k, r.value2);
-  const int columns = k.rank - 1;
+  const Contraction& c = k.contraction;
+  if (k.form != Form::contract || is_indexed(k)) return {};
+  if (c.type != DType::float32 && c.type != DType::float64) return {};
+  const int left = operand_of(k, c.left), right = operand_of(k, c.right);
   if (left < 0 || right < 0) return {};
-  if (moves(k, left, columns)) std::swap(left, right);
-  if (moves(k, left, columns)) return {};
   Product p;
   p.left = static_cast<uint16_t>(left);
   p.right = static_cast<uint16_t>(right);
   p.left_type = k.operands[p.left].dtype;
   p.right_type = k.operands[p.right].dtype;
-  p.sum_type = r.type;
-  p.column_axis = columns;
+  p.sum_type = c.type;
+  p.column_axis = k.rank - 1;
   p.summed_axis = k.sequential;
-  // The innermost axis that only the left side moves along is the rows'.
-  for (int a = columns - 1; a >= 0; --a) {
+  // A library's rows may be any axis that only the left side moves along: the innermost one.
+  for (int a = p.column_axis - 1; a >= 0; --a) {
     if (a == k.sequential) continue;
     if (p.row_axis < 0 && moves(k, left, a) && !moves(k, right, a)) p.row_axis = a;
     else p.batch_axes.push_back(a);

@@ -40,7 +40,7 @@ void Lowering::finish(Building& b, const Group& group) {
     if (i.c != kNoValue) i.c = static_cast<ValueId>(i.c + shift);
     k.body.push_back(i);
   }
-  if (k.form == loop::Form::reduce)
+  if (k.has_epilogue())
     for (size_t i = b.body_stores; i < k.stores.size(); ++i)
       k.stores[i].value = static_cast<ValueId>(k.stores[i].value + shift);
   for (Instr& i : k.body) {
@@ -48,6 +48,7 @@ void Lowering::finish(Building& b, const Group& group) {
     if (i.code == Code::op) ++b.step.ops;
     if (i.code == Code::check) b.step.fallible = b.step.may_throw = true;
   }
+  if (k.form == loop::Form::contract) k.contraction = loop::contraction_of(k, b.left, b.right);
   for (const loop::RolledLoop& r : k.rolled_loops)
     for (size_t i = r.first; i < r.last; ++i)
       b.step.ops += (k.body[i].code == Code::op) * (b.step.scalars[r.trips].value - 1);
@@ -133,7 +134,7 @@ loop::Operand Lowering::classify(Building& b, size_t i, const std::vector<uint8_
   } else {
     limit_offsets(out, i, last, l.stride[last], step);
     // Memory that is read side by side deserves a program that does; a product looks at strides itself.
-    if (!o.binding.output && (b.kernel.reductions.empty() || b.kernel.reductions[0].op != Op::matmul))
+    if (!o.binding.output && b.kernel.form != loop::Form::contract)
       layout_guard(Guard::Kind::unit_stride, step, i, last, 0);
   }
   return out;

@@ -135,19 +135,15 @@ void Lowering::lower_contract(Building& b, const Group& group) {
   if (column) row();
   b.fixed_dims = 1u << (b.dims - 1);  // n
 
-  b.kernel.form = loop::Form::reduce;
+  b.kernel.form = loop::Form::contract;
   // What follows the product at the same index is computed from its accumulators.
   std::vector<std::pair<uint32_t, ValueId>> made;
   for (uint32_t root : group.roots)
     if (is_stored(root)) made.emplace_back(root, evaluate(b, b.epilogue, root, 0));
   for (auto [root, value] : made) store(b, b.epilogue, root, value);
-  loop::Reduction red;
-  red.op = Op::matmul;
   // The two sides have index maps of their own, so each is evaluated apart and appended to the body.
-  red.value = side(b, left, lhs);
-  red.value2 = side(b, right, rhs);
-  red.type = b.body.code[red.value].type;
-  b.kernel.reductions.push_back(red);
+  b.left = side(b, left, lhs);
+  b.right = side(b, right, rhs);
 }
 
 ValueId Lowering::side(Building& b, Region& r, uint32_t v) {

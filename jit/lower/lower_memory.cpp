@@ -37,8 +37,7 @@ bool Lowering::dies_in(const Binding& b, int g) const {
 void Lowering::plan_donation(Step& step, const LoopKernel& k, int g, std::vector<uint8_t>& taken) {
   for (size_t o = 0; o < step.operands.size(); ++o) {
     const Binding& out = step.operands[o];
-    if (!out.output || (k.form == loop::Form::reduce && k.operands[o].stride[k.sequential] == Stride::zero))
-      continue;
+    if (!out.output || (k.has_epilogue() && k.operands[o].stride[k.sequential] == Stride::zero)) continue;
     for (size_t i = 0; i < step.operands.size(); ++i) {
       const Binding& in = step.operands[i];
       if (in.output || taken[i] || in.path != 0 || size_of(in.dtype) != size_of(out.dtype) || !dies_in(in, g))

@@ -58,6 +58,7 @@ class Lowering {
     FlatMap<uint16_t> scalar_ids;
     std::vector<uint32_t> reduced;  // values of the kernel's reductions
     FlatMap<uint16_t> reduction_ids;
+    ValueId left = kNoValue, right = kNoValue;  // of a contraction: values of the body that are multiplied
     size_t body_stores = 0;  // of a reduce: how many stores, the first ones, are in the body
     int dims = 0;
     int sequential_dim = -1;

@@ -19,7 +19,7 @@ Work work_of(const loop::LoopKernel& k, const std::vector<uint64_t>& trips) {
       w.per_index += flops(k.body[i]) * (static_cast<double>(trips[r]) - 1);
   for (const loop::Instr& i : k.body)
     if (i.code == loop::Code::load_at) w.gathered += static_cast<double>(size_of(i.type));
-  for (const loop::Reduction& r : k.reductions) w.per_index += r.op == Op::matmul ? 2 : 1;
+  w.per_index += k.form == loop::Form::contract ? 2 : static_cast<double>(k.reductions.size());
   return w;
 }
 

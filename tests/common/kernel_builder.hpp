@@ -28,7 +28,7 @@ class KernelBuilder {
     o.output = output;
     for (int i = 0; i < k.rank; ++i)
       o.stride[i] = i < static_cast<int>(strides.size()) ? strides[i] : Stride::any;
-    if (output && k.form == Form::reduce && epilogue_ >= 0) o.stride[k.sequential] = Stride::zero;
+    if (output && k.has_epilogue() && epilogue_ >= 0) o.stride[k.sequential] = Stride::zero;
     k.operands.push_back(o);
     return static_cast<int>(k.operands.size()) - 1;
   }
@@ -62,15 +62,18 @@ class KernelBuilder {
   ValueId carried(ValueId from) { return push({Code::carried, {}, k.body[from].type, 0, from}); }
   void next(ValueId carried, ValueId v) { k.body[carried].b = v; }
   void end_rolled_loop() { k.rolled_loops.back().last = static_cast<uint16_t>(k.body.size()); }
-  int reduce(Op op, ValueId v, ValueId v2 = kNoValue) {
-    k.reductions.push_back({op, k.body[v].type, v, v2});
+  int reduce(Op op, ValueId v) {
+    k.reductions.push_back({op, k.body[v].type, v});
     return static_cast<int>(k.reductions.size()) - 1;
+  }
+  int contract(ValueId left, ValueId right) {
+    k.contraction = contraction_of(k, left, right);
+    return 0;
   }
   /// What is pushed from here on belongs to the epilogue.
   void begin_epilogue() { epilogue_ = static_cast<int>(k.body.size()); }
   ValueId result(int r) {
-    return push(
-        {Code::result, {}, result_type(k.reductions[r].op, k.reductions[r].type), static_cast<uint16_t>(r)});
+    return push({Code::result, {}, result_type(k, static_cast<size_t>(r)), static_cast<uint16_t>(r)});
   }
   /// A new output that gets `v`; returns the operand.
   int store(ValueId v, std::vector<Stride> strides = {}) {

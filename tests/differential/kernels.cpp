@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(elements_far_apart) {
 
 // Without it a generator that went wrong would test nothing.
 BOOST_AUTO_TEST_CASE(random_kernels_are_varied_and_well_formed) {
-  std::vector<int> ops(jit::kOpCount), forms(3), types(kDTypeCount), ranks(kMaxAxes + 1);
+  std::vector<int> ops(jit::kOpCount), forms(5), types(kDTypeCount), ranks(kMaxAxes + 1);
   int overwriting = 0, empty = 0, spread = 0, rolled_loops = 0, stepped = 0;
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     const Case c = random_case(seed);
@@ -182,6 +182,7 @@ BOOST_AUTO_TEST_CASE(random_kernels_are_varied_and_well_formed) {
     for (const Instr& i : c.kernel.body)
       if (i.code == Code::op) ++ops[static_cast<int>(i.op)];
     for (const Reduction& r : c.kernel.reductions) ++ops[static_cast<int>(r.op)];
+    ops[static_cast<int>(jit::Op::matmul)] += c.kernel.form == Form::contract;
     for (const Operand& o : c.kernel.operands) ++types[static_cast<int>(o.dtype)];
     for (const RolledLoop& r : c.kernel.rolled_loops) ++rolled_loops, stepped += r.scalar_step > 0;
     for (const OperandPlan& p : c.plans) overwriting += p.overwrites >= 0;

@@ -25,8 +25,8 @@ class Generator {
     shape();
     KernelBuilder b(form_, static_cast<int>(extents_.size()), sequential_);
     b_ = &b;
-    if (matmul_) {
-      matmul_body();
+    if (form_ == Form::contract) {
+      contraction();
     } else {
       const int n = static_cast<int>(s_.percent(80) ? s_.between(1, 12) : s_.between(12, 60));
       add_value(load(random_type()));
@@ -38,12 +38,10 @@ class Generator {
         }
     }
     if (form_ == Form::reduce) {
-      if (!matmul_) {
-        reductions();
-        body_stores();
-      }
-      epilogue();
+      reductions();
+      body_stores();
     }
+    if (b.k.has_epilogue()) epilogue();
     if (form_ == Form::scan) running_sums();
     if (form_ == Form::scatter) scatter();
     else stores();
@@ -86,10 +84,9 @@ class Generator {
       rank = std::max(rank, 2);
       sequential_ = static_cast<int>(s_.below(rank - 1));
     } else {
-      form_ = Form::reduce;
-      matmul_ = true;
+      form_ = Form::contract;
       rank = static_cast<int>(s_.percent(60) ? 3 : s_.between(2, 4));
-      sequential_ = s_.percent(50) ? rank - 1 : rank - 2;
+      sequential_ = s_.percent(50) ? 0 : rank - 2;
     }
     const int64_t sizes[] = {1,   2,   3,   4,    5,    7,    8,    9,    13,   15,    16,    17,   23,
                              31,  32,  33,  47,   63,   64,   65,   100,  127,  128,   129,   255,  256,
@@ -379,17 +376,17 @@ class Generator {
     }
   }
 
-  void matmul_body() {
+  void contraction() {
     static const std::vector<DType> types = {DType::float32, DType::float32, DType::float32, DType::float64,
                                              DType::int32,   DType::int64,   DType::int8,    DType::uint16};
     const DType t = s_.pick(types);
     const int rank = static_cast<int>(extents_.size()), k = sequential_;
     // Axes but k, in order: batch..., m, n. The left factor does not move along n, the right one along m.
-    const int n = k == rank - 1 ? rank - 2 : rank - 1, m = rank - 3;
+    const int n = rank - 1, m = k == rank - 2 ? rank - 3 : rank - 2;
     const auto factor = [&](int still) {
       std::vector<bool> moves(rank, true);
       if (still >= 0) moves[still] = false;
-      if (rank == 4 && s_.percent(30)) moves[0] = false;
+      if (rank == 4 && s_.percent(30)) moves[k == 0 ? 1 : 0] = false;
       const DType stored =
           is_float(t) && s_.percent(20) ? (s_.percent(50) ? DType::float16 : DType::bfloat16) : t;
       ValueId v = b_->load(operand(stored, false, moves));
@@ -402,14 +399,15 @@ class Generator {
       return v;
     };
     const ValueId a = factor(n), b = factor(m);
-    b_->reduce(Op::matmul, a, b);
+    b_->contract(a, b);
   }
 
   void epilogue() {
     b_->begin_epilogue();
     in_epilogue_ = true;
     pool_.clear();
-    for (size_t i = 0; i < b_->k.reductions.size(); ++i) {
+    const size_t results = form_ == Form::contract ? 1 : b_->k.reductions.size();
+    for (size_t i = 0; i < results; ++i) {
       const ValueId v = b_->result(static_cast<int>(i));
       add_value(v, !is_float(b_->k.body[v].type));
     }
@@ -452,7 +450,7 @@ class Generator {
       std::vector<bool> moves(extents_.size(), true);
       for (size_t a = 0; a < moves.size(); ++a)
         if (extents_[a] == 1 && s_.percent(30)) moves[a] = false;
-      if (form_ == Form::reduce) moves[sequential_] = false;
+      if (b_->k.has_epilogue()) moves[sequential_] = false;
       const int o = operand(t, true, moves);
       b_->k.stores.push_back({static_cast<uint16_t>(o), v});
     }
@@ -460,7 +458,7 @@ class Generator {
 
   /// Stores into the memory of an input that has this type and an element of its own for each index.
   bool overwrite(DType t, ValueId v) {
-    if (form_ == Form::reduce || !s_.percent(15)) return false;
+    if (b_->k.has_epilogue() || !s_.percent(15)) return false;
     for (size_t i = 0; i < plans_.size(); ++i) {
       const Operand& o = b_->k.operands[i];
       const bool taken = std::any_of(plans_.begin(), plans_.end(), [&](const OperandPlan& p) {
@@ -488,7 +486,7 @@ class Generator {
   KernelBuilder* b_ = nullptr;
   Form form_ = Form::map;
   int sequential_ = -1;
-  bool matmul_ = false, in_epilogue_ = false, in_rolled_loop_ = false;
+  bool in_epilogue_ = false, in_rolled_loop_ = false;
   std::vector<int64_t> extents_;
   std::vector<Values> values_;
   std::vector<Known> pool_;  // of the section under way

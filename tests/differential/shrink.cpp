@@ -46,10 +46,8 @@ Case without_dead_code(const Case& c) {
   }
   const auto reductions = [&] {
     for (size_t r = 0; r < needed.size(); ++r)
-      if (needed[r]) {
-        live[k.reductions[r].value] = true;
-        if (k.reductions[r].value2 != kNoValue) live[k.reductions[r].value2] = true;
-      }
+      if (needed[r]) { live[k.reductions[r].value] = true; }
+    if (k.form == Form::contract) live[k.contraction.left.value] = live[k.contraction.right.value] = true;
   };
   // A result makes its reduction needed, whose value comes earlier: one sweep from the back, then the body
   // again. So does a carried value what it is next.
@@ -60,7 +58,7 @@ Case without_dead_code(const Case& c) {
       const Instr& s = k.body[i];
       for (ValueId v : {s.a, s.b, s.c})
         if (v != kNoValue) live[v] = true;
-      if (s.code == Code::result) {
+      if (s.code == Code::result && k.form != Form::contract) {
         needed[s.imm] = true;
         reductions();
       }
@@ -140,7 +138,7 @@ Case without_dead_code(const Case& c) {
         if (*v != kNoValue) *v = at[*v];
     if (loads(s)) s.imm = operand_at[s.imm];
     if (s.code == Code::scalar) s.imm = scalar_at[s.imm];
-    if (s.code == Code::result) s.imm = reduction_at[s.imm];
+    if (s.code == Code::result && k.form != Form::contract) s.imm = reduction_at[s.imm];
     at[i] = static_cast<ValueId>(out.body.size());
     out.body.push_back(s);
   }
@@ -154,8 +152,10 @@ Case without_dead_code(const Case& c) {
     if (!needed[i]) continue;
     Reduction d = k.reductions[i];
     d.value = at[d.value];
-    if (d.value2 != kNoValue) d.value2 = at[d.value2];
     out.reductions.push_back(d);
+  }
+  if (k.form == Form::contract) {
+    for (Side* s : {&out.contraction.left, &out.contraction.right}) *s = side_of(out, at[s->value]);
   }
   for (Store& t : out.stores) {
     t.operand = operand_at[t.operand];
@@ -197,8 +197,9 @@ std::vector<Case> smaller(const Case& c) {
           if (*w == i) *w = v;
       for (Reduction& r : s.kernel.reductions) {
         if (r.value == i) r.value = v;
-        if (r.value2 == i) r.value2 = v;
       }
+      for (Side* side : {&s.kernel.contraction.left, &s.kernel.contraction.right})
+        if (side->value == i) side->value = v;
       for (Store& t : s.kernel.stores)
         if (t.value == i) t.value = v;  // where it is stored has bounds
       if (s.kernel.form == Form::scan) {

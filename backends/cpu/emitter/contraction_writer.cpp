@@ -39,7 +39,6 @@ void ContractionWriter::plan() {
   tile_heights_.clear();
   for (int h = shape_.rows; h >= 1; h /= 2) tile_heights_.push_back(h);
   red_ = std::make_unique<ReductionState>();
-  red_->contraction = true;
   red_->acc.resize(1);
   red_->acc[0].info = accumulators_of(k_)[0];
   ContractionForm& f = *contraction_;

@@ -8,8 +8,8 @@ namespace lazy::cpu_backend {
 /// the epilogue goes through it row by row.
 class ContractionWriter final : public ReductionWriter {
  public:
-  ContractionWriter(const jit::loop::LoopKernel& k, Isa isa)
-      : ReductionWriter(k, isa), contraction_(contraction_form(k, row_axis_)) {}
+  ContractionWriter(const jit::loop::LoopKernel& k, Isa isa, const ContractionForm& form)
+      : ReductionWriter(k, isa), contraction_(form) {}
   std::optional<ContractionForm> contraction() const override { return contraction_; }
 
  private:

@@ -13,16 +13,14 @@ void InnerReductionWriter::plan() {
   // Only sums and products of floats depend on the number of partial results; theirs may differ (float32
   // beside float64).
   int partials = 0, most = 0;
-  bool contraction = false, differ = false;
+  bool differ = false;
   for (const auto& r : k_.reductions) {
-    contraction |= r.op == Op::matmul;
     if ((r.op != Op::sum && r.op != Op::prod) || !is_float(r.type)) continue;
     const int own = jit::loop::reduce_lanes(r.type, true) / lanes_;
     differ |= partials && partials != own;
     partials = own;
     most = std::max(most, own);
   }
-  if (contraction) most = 1;
   make_accumulators(most ? most : 4, 1);
   if (differ)
     for (auto& p : red_->acc) {
@@ -39,7 +37,7 @@ void InnerReductionWriter::plan() {
   const auto size = static_cast<int>(copies_->stage2_size());
   const int margin = as_->avx512() ? 2 : 3;
   shape_ = {1, 1, 1};
-  if (!contraction && !differ && size * n <= 400) {
+  if (!differ && size * n <= 400) {
     red_->unroll = n;
     shape_.vecs = n;
     for (auto& p : red_->acc)
@@ -60,7 +58,6 @@ void InnerReductionWriter::plan() {
   }
   if (!copies_->stage_is_empty(0)) write_block(copies_->block(0, {}), full_);
   for (auto& p : red_->acc) p.result = p.folded;
-  if (contraction) return;
   if (rows_) plan_rows();
   decide_once();
 }
@@ -138,17 +135,10 @@ void InnerReductionWriter::row() {
     if (c && !c->stage_is_empty(1)) write_block(c->block(1, shape_), full_);
   begin_row(l);
   const Label from_memory = a.newLabel();
-  if (!red_->contraction) branch_on_mode(SplitMode::combine, true, from_memory);
+  branch_on_mode(SplitMode::combine, true, from_memory);
   a.bind(l.begun);
   accumulate();
-  if (red_->contraction) {
-    std::vector<std::pair<uint16_t, uint16_t>> list;
-    for (auto& p : red_->acc) list.emplace_back(p.total[0], p.stored[0]);
-    copy_variables(list);
-    a.jmp(l.finish);
-  } else {
-    end_block(l, from_memory);
-  }
+  end_block(l, from_memory);
   a.bind(l.empty);
   empty_total(1);
   a.bind(l.finish);
@@ -161,7 +151,7 @@ void InnerReductionWriter::row() {
   w.lane0 = true;
   write_epilogue({}, w);
   a.bind(l.row_done);
-  if (!red_->contraction) next_split_row();
+  next_split_row();
   a.bind(several);
 }
 
@@ -186,23 +176,20 @@ void InnerReductionWriter::rows_where_short(const Label& then) {
 /// Writes what comes before a block: where the row and the block begin and end.
 void InnerReductionWriter::begin_row(const RowLabels& l) {
   x86::Assembler& a = as_->a;
-  const bool contraction = red_->contraction;
   const x86::Mem extent = as_->arg(as_->args.extent(vector_axis_));
   const Label whole = a.newLabel();
   a.xor_(x86::eax, x86::eax);
-  if (!contraction) jump_if_one_block(l.begun);
+  jump_if_one_block(l.begun);
   a.cmp(extent, 0);
   a.jle(l.empty);
-  if (!contraction) begin_split(whole);
+  begin_split(whole);
   a.bind(whole);
   a.bind(l.blocks);
   a.mov(as_->frame(red_->block_begin), x86::rax);
   a.mov(x86::rcx, extent);
-  if (!contraction) {
-    a.lea(x86::rdx, x86::ptr(x86::rax, static_cast<int32_t>(jit::loop::reduce_block(true))));
-    a.cmp(x86::rcx, x86::rdx);
-    a.cmovg(x86::rcx, x86::rdx);
-  }
+  a.lea(x86::rdx, x86::ptr(x86::rax, static_cast<int32_t>(jit::loop::reduce_block(true))));
+  a.cmp(x86::rcx, x86::rdx);
+  a.cmovg(x86::rcx, x86::rdx);
   begin_block();
 }
 
@@ -273,21 +260,15 @@ void InnerReductionWriter::write_rest_of_block() {
       [&](int v) { one(*copies_, v, masked_); });
 }
 
-/// What is left of the block, a vector at a time under the mask; a contraction one element at a time, in lane
-/// 0.
+/// Writes what is left of the block, a vector at a time under the mask.
 void InnerReductionWriter::single_vectors() {
   x86::Assembler& a = as_->a;
   ReductionState& s = *red_;
-  const int step = s.contraction ? 1 : lanes_;
   const Label loop = a.newLabel(), done = a.newLabel();
   copies_->accumulator = [this](int acc, int, int, int) {
     return red_->acc[static_cast<size_t>(acc)].current[0];
   };
   const auto turn = [&](const AccumulatorPlaces& p) {
-    if (s.contraction) {
-      a.xor_(x86::ecx, x86::ecx);
-      return;
-    }
     a.mov(x86::rcx, x86::rax);
     a.and_(x86::rcx, p.partials * lanes_ - 1);
   };
@@ -310,12 +291,11 @@ void InnerReductionWriter::single_vectors() {
   a.mov(x86::rcx, as_->frame(s.block_end));
   a.sub(x86::rcx, x86::rax);
   a.jle(done);
-  if (s.contraction) a.mov(x86::ecx, 1);
   set_tail();
   move(false);
   write_block(copies_->block(2, {}), masked_);
   move(true);
-  a.add(x86::rax, step);
+  a.add(x86::rax, lanes_);
   a.jmp(loop);
   a.bind(done);
 }

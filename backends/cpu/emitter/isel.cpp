@@ -67,9 +67,10 @@ class Selector {
     for (const Instr& i : k.body)
       for (auto v : {i.a, i.b, i.c})
         if (v != kNoValue) ++uses_[v], wide_uses_[v] |= !is_narrow(i);
-    for (const Reduction& r : k.reductions)
-      for (auto v : {r.value, r.value2})
-        if (v != kNoValue) ++uses_[v], wide_uses_[v] = 1;
+    const auto accumulated = [&](auto v) { ++uses_[v], wide_uses_[v] = 1; };
+    for (const Reduction& r : k.reductions) accumulated(r.value);
+    if (k.form == Form::contract)
+      accumulated(k.contraction.left.value), accumulated(k.contraction.right.value);
     for (const auto& s : k.stores) wide_uses_[s.value] = 1;
     if (is_indexed(k)) same_ = same_along(k, k.rank - 1);
   }
@@ -99,6 +100,7 @@ class Selector {
   }
 
   void updates(bool masked) {
+    if (k_.form == Form::contract) out_.updates.push_back({0, product_added().id});
     for (size_t r = 0; r < k_.reductions.size(); ++r) {
       const std::vector<Val> acc = inputs(r);
       const std::vector<Val> next = updated(k_.reductions[r], acc);
@@ -136,9 +138,6 @@ class Selector {
   std::vector<Val> updated(const Reduction& r, const std::vector<Val>& acc) {
     const Val v = values_[r.value];
     switch (r.op) {
-      case Op::matmul:
-        if (is_float(r.type)) return {b_.fma(v, values_[r.value2], acc[0])};
-        return {b_.iadd(b_.imul(v, values_[r.value2]), acc[0])};
       case Op::argmax:
       case Op::argmin: {
         // Indices ascend, so only a strictly better value replaces, or the first NaN.
@@ -153,6 +152,13 @@ class Selector {
       }
       default: return combine(b_, r, acc, {is_bool(r.type) ? b_.mask_to_int(Type::i32, v) : v});
     }
+  }
+
+  /// Returns the contraction's sum with one more product in it.
+  Val product_added() {
+    const jit::loop::Contraction& c = k_.contraction;
+    const Val left = values_[c.left.value], right = values_[c.right.value], sum = inputs(0)[0];
+    return is_float(c.type) ? b_.fma(left, right, sum) : b_.iadd(b_.imul(left, right), sum);
   }
 
   Val running(size_t r) {
@@ -190,6 +196,8 @@ class Selector {
         return !wide_uses_[i] ? Val{} : b_.input(Type::i64, Slot{Slot::Kind::iota, in.imm}.pack());
       case Code::result: {
         if (k_.form == Form::scan) return running(in.imm);
+        if (k_.form == Form::contract)
+          return normalise(b_, in.type, b_.input(lane_type(in.type), Slot{Slot::Kind::result, 0}.pack()));
         const Reduction& r = k_.reductions[in.imm];
         const Type t = is_arg(r.op) ? Type::i64 : accumulator_type(r);
         const Val v = b_.input(t, Slot{Slot::Kind::result, in.imm}.pack());
@@ -229,6 +237,7 @@ class Selector {
 
 std::vector<AccumulatorInfo> accumulators_of(const LoopKernel& k) {
   std::vector<AccumulatorInfo> out;
+  if (k.form == Form::contract) out.push_back({0, lane_type(k.contraction.type), 0});
   for (size_t r = 0; r < k.reductions.size(); ++r) {
     out.push_back(
         {static_cast<uint16_t>(r), accumulator_type(k.reductions[r]), identity_of(k.reductions[r])});
@@ -267,9 +276,9 @@ std::vector<Val> combine(Builder& b, const Reduction& r, const std::vector<Val>&
 
 Template select_body(const LoopKernel& k, Isa isa, bool masked) {
   Selector s(k, isa);
-  const size_t end = k.form == Form::reduce ? k.epilogue : k.body.size();
+  const size_t end = k.has_epilogue() ? k.epilogue : k.body.size();
   s.body(0, end);
-  if (k.form == Form::reduce) s.updates(masked);
+  if (k.has_epilogue()) s.updates(masked);
   s.stores(0, end);
   if (k.form == Form::scan) s.running_updates();
   return s.finish();

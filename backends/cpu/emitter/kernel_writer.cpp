@@ -22,10 +22,9 @@ KernelWriter::KernelWriter(const jit::loop::LoopKernel& k, Isa isa)
   outer_form_ = seq_ >= 0 && !inner_;
   for (int a = 0; a < k_.rank; ++a)
     if (a != vector_axis_ && a != seq_) outer_.push_back(a);
-  const bool contraction = !k_.reductions.empty() && k_.reductions[0].op == jit::Op::matmul;
-  if (outer_form_ && contraction && !outer_.empty()) {
-    row_axis_ = outer_.back();
-    outer_.pop_back();
+  if (k.form == Form::contract && k.contraction.row >= 0) {
+    row_axis_ = k.contraction.row;
+    std::erase(outer_, row_axis_);
   }
 }
 KernelWriter::~KernelWriter() = default;
@@ -34,8 +33,8 @@ std::unique_ptr<KernelWriter> KernelWriter::of(const jit::loop::LoopKernel& k, I
   if (k.form == Form::map) return std::make_unique<MapWriter>(k, isa);
   if (k.form == Form::reduce && k.sequential == k.rank - 1)
     return std::make_unique<InnerReductionWriter>(k, isa);
-  auto contraction = std::make_unique<ContractionWriter>(k, isa);
-  if (contraction->contraction()) return contraction;
+  if (k.form == Form::contract)
+    if (auto form = contraction_form(k)) return std::make_unique<ContractionWriter>(k, isa, *form);
   return std::make_unique<OuterReductionWriter>(k, isa);
 }
 
@@ -48,9 +47,9 @@ void KernelWriter::choose_lanes() {
 
 void KernelWriter::write() {
   body_ = select_body(k_, isa_, inner_);
-  if (k_.form == Form::reduce) epilogue_ = select_epilogue(k_, isa_);
+  if (k_.has_epilogue()) epilogue_ = select_epilogue(k_, isa_);
   legalize(body_, isa_);
-  if (k_.form == Form::reduce) legalize(epilogue_, isa_);
+  if (k_.has_epilogue()) legalize(epilogue_, isa_);
   choose_lanes();
   as_ = std::make_unique<Assembly>(k_, isa_, lanes_);
   schedule_.isa = isa_;
@@ -126,7 +125,7 @@ void KernelWriter::assign_pointers() {
 void KernelWriter::enter(const Label& done) {
   x86::Assembler& a = as_->a;
   for (int axis = 0; axis < k_.rank; ++axis) {
-    if (axis == seq_ && k_.form == Form::reduce) continue;
+    if (axis == seq_ && k_.has_epilogue()) continue;
     a.cmp(as_->arg(as_->args.extent(axis)), 0);
     a.jle(done);
   }

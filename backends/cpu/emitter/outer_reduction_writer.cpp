@@ -7,7 +7,6 @@
 #include "backends/cpu/emitter/outer_reduction_writer.hpp"
 
 namespace lazy::cpu_backend {
-using jit::Op;
 using jit::loop::Form;
 using jit::loop::Operand;
 namespace {
@@ -19,12 +18,11 @@ constexpr int8_t kRowStrideReg = x86::Gp::kIdR15;
 }  // namespace
 
 void OuterReductionWriter::plan() {
-  const bool scan = k_.form == Form::scan;
-  const bool contraction = !scan && !k_.reductions.empty() && k_.reductions[0].op == Op::matmul;
-  const int partials = scan || contraction ? 1 : jit::loop::reduce_lanes(DType::float32, false);
+  const bool straight = k_.form != Form::reduce;
+  const int partials = straight ? 1 : jit::loop::reduce_lanes(DType::float32, false);
   masked_.scalars = full_.scalars;
   masked_.indexed = false;
-  shape_ = chunk_shape(partials, contraction && row_axis_ >= 0);
+  shape_ = chunk_shape(partials, row_axis_ >= 0);
   const int rows = shape_.rows, vecs = shape_.vecs;
   tile_heights_.clear();
   for (int h = rows; h > 1; h /= 2)
@@ -35,7 +33,7 @@ void OuterReductionWriter::plan() {
   make_accumulators(partials, rows * vecs);
   const auto size = static_cast<int>(copies_->stage2_size());
   const bool small = size * vecs * rows <= 400;
-  if (scan || contraction || small) {
+  if (straight || small) {
     red_->unroll = partials;
     shape_.steps = partials;
     for (auto& p : red_->acc)
@@ -133,7 +131,7 @@ void OuterReductionWriter::row() {
   a.add(zero, lanes_);
   a.jmp(tail);
   a.bind(finished);
-  if (k_.form == Form::reduce && !red_->contraction) next_split_row();
+  if (k_.form == Form::reduce) next_split_row();
 }
 
 void OuterReductionWriter::rows(int vecs, bool masked) {
@@ -186,7 +184,7 @@ void OuterReductionWriter::chunk(Shape shape, bool masked) {
   set_chunk_pointers(shape, w);
   for (Copies* c : {copies_.get(), hot_copies_.get()})
     if (!c->stage_is_empty(1)) write_block(c->block(1, shape), w);
-  if (k_.form == Form::scan || red_->contraction) return straight(shape, w);
+  if (k_.form != Form::reduce) return straight(shape, w);
   const Label empty = a.newLabel(), finish = a.newLabel();
   a.cmp(as_->arg(as_->args.extent(seq_)), 0);
   a.jle(empty);
@@ -203,7 +201,7 @@ void OuterReductionWriter::chunk(Shape shape, bool masked) {
   a.bind(done);
 }
 
-/// One accumulator, no blocks: scans, and contractions that write_contract.cpp does not take.
+/// Writes the steps of one accumulator, without blocks: scans, and contractions whose sides are computed.
 void OuterReductionWriter::straight(Shape shape, const Addressing& w) {
   x86::Assembler& a = as_->a;
   hot_copies_->accumulator = [&](int acc, int row, int vec, int) {

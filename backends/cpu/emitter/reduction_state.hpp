@@ -24,9 +24,8 @@ inline constexpr int kRows = 4;
 
 struct ReductionState {
   std::vector<AccumulatorPlaces> acc;
-  bool contraction = false;  // matmul: one accumulator, no blocks
-  int unroll = 0;            // vectors (inner) or steps (outer) of the unrolled loop; 0: there is none
-  Template masked_body;      // inner: updates spare the lanes outside the tail mask
+  int unroll = 0;        // vectors (inner) or steps (outer) of the unrolled loop; 0: there is none
+  Template masked_body;  // inner: updates spare the lanes outside the tail mask
   int32_t block_begin = -1, block_end = -1, loop_limit = -1;  // frame
   // Inner form. `rest_in_registers`: what the unrolled loop leaves of a block is written out, a vector each,
   // on the accumulators themselves.

@@ -4,7 +4,6 @@
 
 #include "backends/cpu/emitter/legalize.hpp"
 #include "backends/cpu/emitter/reduction_writer.hpp"
-#include "support/error.hpp"
 
 namespace lazy::cpu_backend {
 using jit::Op;
@@ -23,12 +22,8 @@ void ReductionWriter::make_accumulators(int partials, int copies) {
     AccumulatorPlaces p;
     p.info = info;
     p.partials = partials;
-    red_->contraction |= k_.reductions[info.reduction].op == Op::matmul;
     red_->acc.push_back(p);
   }
-  for (const auto& r : k_.reductions)
-    if (red_->contraction && r.op != Op::matmul)
-      throw CompileError("a contraction beside other reductions in one kernel");
   for (AccumulatorPlaces& p : red_->acc) {
     const int bytes = as_->bytes_of(p.info.type);
     p.memory = as_->reserve(64);

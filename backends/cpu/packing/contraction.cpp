@@ -1,11 +1,10 @@
 #include "backends/cpu/packing/contraction.hpp"
 
 namespace lazy::cpu_backend {
-using jit::loop::Code;
 using jit::loop::Instr;
 using jit::loop::LoopKernel;
-using jit::loop::Stride;
-using jit::loop::ValueId;
+using jit::loop::Prologue;
+using jit::loop::Side;
 namespace {
 
 bool small_int(DType t) {
@@ -13,39 +12,30 @@ bool small_int(DType t) {
 }
 bool word_int(DType t) { return t == DType::int32 || t == DType::uint32; }
 
-/// A load, or one widened without loss to what is accumulated.
-ContractionSide side(const LoopKernel& k, ValueId v) {
-  const Instr* in = &k.body[v];
-  const DType to = in->type;
-  if (in->code == Code::op && in->op == jit::Op::cast) in = &k.body[in->a];
-  if (in->code != Code::load) return {};
-  const DType from = in->type;
+/// Returns the operand of a side that is a load, perhaps widened without loss to what is accumulated; no
+/// operand for other sides.
+ContractionSide side(const LoopKernel& k, const Side& s) {
+  if (s.prologue != Prologue::none && s.prologue != Prologue::cast) return {};
+  const Instr& load = k.body[s.load];
+  const DType from = load.type, to = k.contraction.type;
   const bool fits = from == to || (to == DType::float32 && is_half(from)) ||
                     (word_int(to) && small_int(from)) || (word_int(to) && word_int(from));
-  return fits && !is_half(to) ? ContractionSide{in->imm, from} : ContractionSide{};
+  return fits ? ContractionSide{load.imm, from} : ContractionSide{};
 }
 
 }  // namespace
 
-std::optional<ContractionForm> contraction_form(const LoopKernel& k, int row_axis) {
-  if (k.form != jit::loop::Form::reduce || k.reductions.size() != 1 || k.sequential == k.rank - 1) return {};
-  const auto& r = k.reductions[0];
-  if (r.op != jit::Op::matmul) return {};
+std::optional<ContractionForm> contraction_form(const LoopKernel& k) {
+  const jit::loop::Contraction& c = k.contraction;
   ContractionForm f;
-  f.row_axis = row_axis;
-  f.left = side(k, r.value);
-  f.right = side(k, r.value2);
+  f.row_axis = c.row;
+  f.left = side(k, c.left);
+  f.right = side(k, c.right);
   if (f.left.operand < 0 || f.right.operand < 0) return {};
-  const auto moves = [&](const ContractionSide& s, int axis) {
-    return axis >= 0 && k.operands[static_cast<size_t>(s.operand)].stride[axis] != Stride::zero;
-  };
-  const auto fits = [&] { return !moves(f.left, k.rank - 1) && !moves(f.right, row_axis); };
-  if (!fits()) std::swap(f.left, f.right);
-  if (!fits()) return {};
   const auto in_pairs = [](DType t) { return small_int(t) && t != DType::uint16; };
-  if (r.type == DType::float32) f.lane = ContractionLane::f32;
-  else if (r.type == DType::float64) f.lane = ContractionLane::f64;
-  else if (!word_int(r.type) && !small_int(r.type)) return {};
+  if (c.type == DType::float32) f.lane = ContractionLane::f32;
+  else if (c.type == DType::float64) f.lane = ContractionLane::f64;
+  else if (!word_int(c.type) && !small_int(c.type)) return {};
   else
     f.lane = in_pairs(f.left.from) && in_pairs(f.right.from) ? ContractionLane::pairs : ContractionLane::i32;
   return f;

@@ -32,8 +32,8 @@ struct ContractionForm {
   bool masks = false;                    // the right side may be read in place whatever the number of columns
 };
 
-/// Returns the sides of a kernel that is such a contraction; nothing for others.
-std::optional<ContractionForm> contraction_form(const jit::loop::LoopKernel&, int row_axis);
+/// Returns the sides of a kernel, a contract, that is such a contraction; nothing for others.
+std::optional<ContractionForm> contraction_form(const jit::loop::LoopKernel&);
 
 /// Says where the sides lie for the box of a launch, which has no axes but rows, columns and the summed one.
 /// Word ArgLayout::kScratch + 1 of a launch points to one if word kScratch is not 0; else both sides are read

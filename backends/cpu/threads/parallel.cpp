@@ -152,9 +152,7 @@ Partition::Partition(const jit::loop::LoopKernel& k)
     : layout_(jit::loop::layout_of(k)), vector_axis_(k.rank - 1), sequential_(k.sequential) {
   if (k.form == jit::loop::Form::reduce)
     for (const auto& r : k.reductions)
-      accumulators_ += r.op == jit::Op::matmul                              ? 0
-                       : r.op == jit::Op::argmax || r.op == jit::Op::argmin ? 2
-                                                                            : 1;
+      accumulators_ += r.op == jit::Op::argmax || r.op == jit::Op::argmin ? 2 : 1;
   for (const auto& o : k.operands) {
     bytes_.push_back(static_cast<uint8_t>(size_of(o.dtype)));
     output_.push_back(o.output);

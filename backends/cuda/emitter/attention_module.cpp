@@ -41,7 +41,7 @@ std::optional<AttentionSchedule> AttentionSchedule::of(const FusedRows& r, int a
   const auto is_16_bit = [](const LoopKernel& k, uint16_t operand) {
     return is_half(k.operands[operand].dtype);
   };
-  s.tensor_cores = architecture >= 80 && mma_form(s.members[0].kernel) &&
+  s.tensor_cores = architecture >= 80 && fits_tensor_cores(s.members[0].kernel) &&
                    is_16_bit(s.members.back().kernel, form->values.right);
   for (const int columns : kAttentionColumns)
     s.functions.push_back((s.tensor_cores ? "lazy_attention_mma_" : "lazy_attention_") +

@@ -54,6 +54,8 @@ class AttentionWriter {
                      const std::string& there);
   // --- by fused multiply-adds ---
   void write_tiles(size_t function, int columns);
+  /// Returns the side of a member's product that has this name, and the axis that it has besides depth.
+  std::pair<const jit::loop::Side&, int> side_of(size_t member, const char* name) const;
   void stage(size_t member, const char* side, int tile, const std::string& origin, const std::string& first,
              const std::string& end);
   void put(size_t member, const char* side, int tile);

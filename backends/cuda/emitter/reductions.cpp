@@ -22,8 +22,7 @@ namespace {
 Op combination(Op op) {
   switch (op) {
     case Op::sum:
-    case Op::cumsum:
-    case Op::matmul: return Op::add;
+    case Op::cumsum: return Op::add;
     case Op::prod: return Op::multiply;
     case Op::max: return Op::maximum;
     case Op::min: return Op::minimum;
@@ -35,20 +34,24 @@ Op combination(Op op) {
 }
 }  // namespace
 
-std::string Reductions::name(size_t j) const { return jit::name_of(k_.reductions[j].op) + std::to_string(j); }
+std::string Reductions::name(size_t j) const {
+  return (contracts() ? "matmul" : jit::name_of(k_.reductions[j].op)) + std::to_string(j);
+}
 
 std::string Reductions::type(size_t j) const {
+  if (contracts()) return spelled(k_.contraction.type);
   const Reduction& r = k_.reductions[j];
   return is_position(r) ? std::string("Best<") + spelled(r.type) + ">" : spelled(r.type);
 }
 
 std::string Reductions::start(size_t j) const {
+  if (contracts()) return literal(k_.contraction.type, 0);
   const Reduction& r = k_.reductions[j];
   return is_position(r) ? "{" + identity_of(r) + ", nowhere}" : identity_of(r);
 }
 
 void Reductions::add(Text& text, size_t j, const std::string& accumulator, const std::string& value,
-                     const std::string& second, const std::string& at) {
+                     const std::string& at) {
   const Reduction& r = k_.reductions[j];
   if (is_position(r)) {
     const std::string offer = r.op == Op::argmax ? "offer_max" : "offer_min";
@@ -56,18 +59,19 @@ void Reductions::add(Text& text, size_t j, const std::string& accumulator, const
     text.line(offer + "(" + accumulator + ", " + value + ", " + at + ");");
     return;
   }
-  if (r.op == Op::matmul) {
-    if (is_float(r.type)) {
-      text.line(accumulator + " = " +
-                expression(prelude_, Op::fma, r.type, r.type, {value, second, accumulator}) + ";");
-    } else {
-      text.line("const " + type(j) + " product" + std::to_string(j) + " = " +
-                expression(prelude_, Op::multiply, r.type, r.type, {value, second, {}}) + ";");
-      combine(text, j, accumulator, "product" + std::to_string(j));
-    }
+  combine(text, j, accumulator, value);
+}
+
+void Reductions::add_product(Text& text, const std::string& sum, const std::string& left,
+                             const std::string& right) {
+  const DType t = k_.contraction.type;
+  if (is_float(t)) {
+    text.line(sum + " = " + expression(prelude_, Op::fma, t, t, {left, right, sum}) + ";");
     return;
   }
-  combine(text, j, accumulator, value);
+  text.line("const " + type(0) +
+            " product0 = " + expression(prelude_, Op::multiply, t, t, {left, right, {}}) + ";");
+  text.line(sum + " = " + expression(prelude_, Op::add, t, t, {sum, "product0", {}}) + ";");
 }
 
 void Reductions::combine(Text& text, size_t j, const std::string& accumulator, const std::string& other) {
@@ -97,6 +101,7 @@ std::string Reductions::from_lane(size_t j, const std::string& accumulator, cons
 }
 
 std::string Reductions::result(size_t j, const std::string& accumulator, const std::string& empty) const {
+  if (contracts()) return accumulator;
   const Reduction& r = k_.reductions[j];
   // Nothing was better than what it starts from: all are equal to that, so the first is the one.
   if (is_position(r))

@@ -28,11 +28,12 @@ int partials_of_lane(const jit::loop::Reduction&);
 /// Returns how many 8-byte members one result of a block has in scratch memory.
 int members_of_part(const jit::loop::Reduction&);
 
+/// The accumulators of a kernel: one a reduction, or the sum of a contraction.
 class Reductions {
  public:
   Reductions(const jit::loop::LoopKernel& k, Prelude& prelude) : k_(k), prelude_(prelude) {}
 
-  size_t size() const { return k_.reductions.size(); }
+  size_t size() const { return contracts() ? 1 : k_.reductions.size(); }
   /// Returns a name such as "sum0".
   std::string name(size_t j) const;
   /// Returns the type of an accumulator: "float", "Best<float>".
@@ -41,8 +42,9 @@ class Reductions {
   std::string start(size_t j) const;
   /// Writes the addition of a value; `at` is the index along the sequential axis, counted from the box's
   /// first. Indices have to ascend.
-  void add(Text&, size_t j, const std::string& accumulator, const std::string& value,
-           const std::string& second, const std::string& at);
+  void add(Text&, size_t j, const std::string& accumulator, const std::string& value, const std::string& at);
+  /// Writes the addition of a contraction's next product to its sum.
+  void add_product(Text&, const std::string& sum, const std::string& left, const std::string& right);
   /// Writes accumulator = accumulator op other, where `other` is the later part.
   void combine(Text&, size_t j, const std::string& accumulator, const std::string& other);
   /// Return expressions: the accumulator of the lane `distance` further on; that of lane `lane`.
@@ -52,6 +54,8 @@ class Reductions {
   std::string result(size_t j, const std::string& accumulator, const std::string& empty) const;
 
  private:
+  bool contracts() const { return k_.form == jit::loop::Form::contract; }
+
   const jit::loop::LoopKernel& k_;
   Prelude& prelude_;
 };

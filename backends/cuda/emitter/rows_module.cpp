@@ -23,7 +23,7 @@ std::string number(int64_t v) { return std::to_string(v); }
 
 Schedule member_schedule(const LoopKernel& k) {
   Schedule s = Schedule::of(k);
-  const size_t end = k.form == Form::reduce ? k.epilogue : k.body.size();
+  const size_t end = k.has_epilogue() ? k.epilogue : k.body.size();
   const int loads = std::max(1, count_loads(k, 0, end, k.rank - 1));
   const int cost = cost_of(k, 0, end);
   // Of the little that shared memory leaves room for, each warp has more loads under way where code is short.

@@ -37,14 +37,10 @@ Layout layout_of_work(const LoopKernel& k) {
     case Form::map: return Layout::map;
     case Form::scan: return Layout::lines;
     case Form::scatter: return Layout::scatter;
+    case Form::contract: return has_tiles(k) && !is_indexed(k) ? Layout::tiles : Layout::outputs;
     case Form::reduce: break;
   }
-  const auto is_contraction = [](const auto& r) { return r.op == jit::Op::matmul; };
-  if (std::none_of(k.reductions.begin(), k.reductions.end(), is_contraction))
-    return k.sequential == k.rank - 1 ? Layout::rows : Layout::columns;
-  if (!std::all_of(k.reductions.begin(), k.reductions.end(), is_contraction))
-    throw CompileError("CUDA: a contraction beside another reduction in " + k.name);
-  return tile_form(k) && !is_indexed(k) ? Layout::tiles : Layout::outputs;
+  return k.sequential == k.rank - 1 ? Layout::rows : Layout::columns;
 }
 
 /// Elements of a 16-byte vector, if all operands lie along the last axis or stay in place there.
@@ -78,6 +74,7 @@ const char* name_of(Layout l) {
 std::string function_name(const LoopKernel& k, Layout l) {
   std::vector<std::string> ops;
   for (const auto& r : k.reductions) ops.push_back(jit::name_of(r.op));
+  if (k.form == Form::contract) ops.push_back("matmul");
   for (const auto& in : k.body)
     if (in.code == jit::loop::Code::op && in.op != jit::Op::cast) ops.push_back(jit::name_of(in.op));
   std::string s = std::string("lazy_") + name_of(l);
@@ -105,7 +102,7 @@ Schedule Schedule::of(const LoopKernel& k) {
   s.operands_ = k.operands;
   s.sequential_ = k.sequential;
   s.args_in_memory = s.args_.words() > kMostWords;
-  const size_t body_end = k.form == Form::reduce ? k.epilogue : k.body.size();
+  const size_t body_end = k.has_epilogue() ? k.epilogue : k.body.size();
   const int cost = cost_of(k, 0, body_end);
   // What is outside of the box computes along in some layouts: an index there may be any.
   const bool indexed = is_indexed(k);
@@ -136,9 +133,9 @@ Schedule Schedule::of(const LoopKernel& k) {
       break;
     case Layout::outputs: s.unroll = std::clamp(8 / loads, 1, std::min(copies, 8)); break;
     case Layout::tiles: {
-      const TileForm f = *tile_form(k);
-      s.row_axis_ = f.row_axis, s.column_axis_ = f.column_axis;
-      if (const auto mma = mma_form(k)) s.left_ = mma->left, s.right_ = mma->right;
+      const jit::loop::Contraction& c = k.contraction;
+      s.row_axis_ = c.row, s.column_axis_ = k.rank - 1;
+      if (fits_tensor_cores(k)) s.left_ = operand_of(k, c.left), s.right_ = operand_of(k, c.right);
       break;
     }
     case Layout::lines:
@@ -147,7 +144,7 @@ Schedule Schedule::of(const LoopKernel& k) {
       break;
     case Layout::scatter: break;
   }
-  if (k.form == Form::reduce && staged_loads(k) > 0 && !indexed) {
+  if (k.has_epilogue() && staged_loads(k) > 0 && !indexed) {
     s.staged = static_cast<int>(s.functions.size());
     s.functions.push_back(name + "_staged");
   }

@@ -1,7 +1,5 @@
-// Recognises contractions of two operands, each perhaps converted: what the tiled writer takes.
+// Contractions of two operands, each perhaps converted, that are computed by tiles of results.
 #pragma once
-#include <optional>
-
 #include "jit/ir/ir.hpp"
 
 namespace lazy::cuda_backend {
@@ -10,25 +8,18 @@ namespace lazy::cuda_backend {
 /// times kSide, in steps of kDepth along the sequential axis.
 inline constexpr int kTile = 64, kSide = 4, kDepth = 16;
 
-struct TileForm {
-  jit::loop::ValueId left{},
-      right{};  // the sides' values: left does not move along the columns, right not along the rows
-  int row_axis = -1, column_axis = -1;
-};
-/// Returns the form of such a kernel; nothing where it is another contraction.
-std::optional<TileForm> tile_form(const jit::loop::LoopKernel&);
+/// True if the kernel is a contraction that tiles are written for: each side is a load, perhaps cast once,
+/// and there is a row axis.
+bool has_tiles(const jit::loop::LoopKernel&);
 
 /// Rows and columns of a tile on tensor cores; of the smaller one where there would be few of the larger, or
 /// sides cannot be loaded 16 bytes at a time.
 inline constexpr int kMmaTiles[] = {128, 64};
 
-/// Returns the operand from which a side is loaded, perhaps converted; -1 if it is computed.
-int side_operand(const jit::loop::LoopKernel&, jit::loop::ValueId);
-
-/// The operands of a contraction that tensor cores take: of the same 16-bit type, summed in float32.
-struct MmaForm {
-  int left = -1, right = -1;  // as in TileForm
-};
-std::optional<MmaForm> mma_form(const jit::loop::LoopKernel&);
+/// Returns the operand from which a side is loaded; the side is not computed.
+int operand_of(const jit::loop::LoopKernel&, const jit::loop::Side&);
+/// True if tensor cores take the contraction: it has tiles, and both sides are loaded as one 16-bit float
+/// type and summed in float32.
+bool fits_tensor_cores(const jit::loop::LoopKernel&);
 
 }  // namespace lazy::cuda_backend

@@ -79,7 +79,7 @@ std::string identity_of(const jit::loop::Reduction& r) {
     case Op::argmin: return is_float(t) ? number(inf) : literal(t, is_unsigned_int(t) ? all : top - 1);
     case Op::sum:
     case Op::cumsum: return is_float(t) ? number(-0.0) : literal(t, 0);
-    default: return is_float(t) ? number(0) : literal(t, 0);  // any; matmul, which starts at +0
+    default: return is_float(t) ? number(0) : literal(t, 0);  // any
   }
 }
 

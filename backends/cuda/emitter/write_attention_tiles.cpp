@@ -5,6 +5,7 @@
 #include "backends/cuda/emitter/tiles.hpp"
 
 namespace lazy::cuda_backend {
+using jit::loop::LoopKernel;
 namespace {
 
 /// Of a thread: so many queries times so many keys, or columns.
@@ -16,30 +17,30 @@ std::string number(int64_t v) { return std::to_string(v); }
 
 }  // namespace
 
+std::pair<const jit::loop::Side&, int> AttentionWriter::side_of(size_t member, const char* name) const {
+  const LoopKernel& k = loop(member);
+  if (name[0] == 'l') return {k.contraction.left, k.contraction.row};
+  return {k.contraction.right, k.rank - 1};
+}
+
 /// Loads of one side of a member's product: of its left side the block's queries, of its right side columns.
 void AttentionWriter::stage(size_t member, const char* side, int tile, const std::string& origin,
                             const std::string& first, const std::string& end) {
-  const TileForm form = *tile_form(loop(member));
-  const bool left = side[0] == 'l';
+  const auto [tile_side, axis] = side_of(member, side);
   const std::string n = std::to_string(member);
   text_.open("");
   text_.line("const Args" + n + "& args = all.s" + n + ";");
   text_.line("Index" + n + " i = i" + n + ";");
   text_.line("const i64 next = " + first + ", end = " + end + ";");
-  writers_[member]->load_tile(side, left ? form.left : form.right, left ? form.row_axis : form.column_axis,
-                              origin, tile);
+  writers_[member]->load_tile(side, tile_side, axis, origin, tile);
   text_.close();
 }
 
 void AttentionWriter::put(size_t member, const char* side, int tile) {
-  const TileForm form = *tile_form(loop(member));
-  const bool left = side[0] == 'l';
+  const auto [tile_side, axis] = side_of(member, side);
   each("u", tile * kDepth / kAttentionThreads, [&] {
     text_.line("const u32 e = threadIdx.x + u * " + number(kAttentionThreads) + ";");
-    text_.line(side +
-               writers_[member]->place_in_tile(left ? form.left : form.right,
-                                               left ? form.row_axis : form.column_axis, tile) +
-               " = " + side + "_next[u];");
+    text_.line(side + writers_[member]->place_in_tile(tile_side, axis, tile) + " = " + side + "_next[u];");
   });
 }
 

@@ -186,8 +186,8 @@ static __device__ __forceinline__ void spread(float* sums, u32 row, const float 
 std::string number(int v) { return std::to_string(v); }
 
 /// Whether lanes go along the rows in the epilogue: as the output is packed.
-bool goes_by_rows(const jit::loop::LoopKernel& k, const TileForm& form) {
-  return k.operands[k.stores.back().operand].stride[form.row_axis] == Stride::unit;
+bool goes_by_rows(const jit::loop::LoopKernel& k) {
+  return k.operands[k.stores.back().operand].stride[k.contraction.row] == Stride::unit;
 }
 
 bool is_turned(const jit::loop::LoopKernel& k, int operand, int axis) {
@@ -195,16 +195,6 @@ bool is_turned(const jit::loop::LoopKernel& k, int operand, int axis) {
 }
 
 }  // namespace
-
-std::optional<MmaForm> mma_form(const jit::loop::LoopKernel& k) {
-  const auto tiles = tile_form(k);
-  if (!tiles || k.reductions[0].type != float32) return {};
-  const MmaForm f{side_operand(k, tiles->left), side_operand(k, tiles->right)};
-  const DType type = k.operands[static_cast<size_t>(f.left)].dtype;
-  if ((type != float16 && type != bfloat16) || type != k.operands[static_cast<size_t>(f.right)].dtype)
-    return {};
-  return f;
-}
 
 /// How the text makes a side. `flag`: of Schedule::plan_mma.
 std::string Writer::mma_side(int operand, int axis, const char* first, int flag, const char* stages) {
@@ -219,10 +209,10 @@ std::string Writer::mma_side(int operand, int axis, const char* first, int flag,
 }
 
 /// The epilogue of a warp's rows and columns from `row` and `column` on, 32 of each, after spread().
-void Writer::write_mma_epilogue(const TileForm& form) {
-  const bool by_rows = goes_by_rows(k_, form);
-  const int across = by_rows ? form.row_axis : form.column_axis,
-            down = by_rows ? form.column_axis : form.row_axis;
+void Writer::write_mma_epilogue() {
+  const bool by_rows = goes_by_rows(k_);
+  const int row_axis = k_.contraction.row, column_axis = k_.rank - 1;
+  const int across = by_rows ? row_axis : column_axis, down = by_rows ? column_axis : row_axis;
   const std::string lane_member = "i.i" + number(across), member = "i.i" + number(down),
                     end = "(u32)args.n" + number(down), first = by_rows ? "column" : "row";
   const int cost = cost_of(k_, k_.epilogue, k_.body.size());
@@ -268,17 +258,16 @@ void Writer::write_mma_epilogue(const TileForm& form) {
 }
 
 void Writer::write_mma() {
-  const TileForm form = *tile_form(k_);
-  const MmaForm mma = *mma_form(k_);
-  const std::string type = spelled(k_.operands[static_cast<size_t>(mma.left)].dtype);
+  const int row_axis = k_.contraction.row, column_axis = k_.rank - 1;
+  const int left = operand_of(k_, k_.contraction.left), right = operand_of(k_, k_.contraction.right);
+  const std::string type = spelled(k_.operands[static_cast<size_t>(left)].dtype);
   for (const std::string& f : {"mma_" + type, std::string("load_matrix_4_either"), std::string("wide"),
                                std::string("copy_async_16"), std::string("store_shared")})
     prelude_.need(f);
   const auto turned = [&](int operand, int axis) {
     return std::string(is_turned(k_, operand, axis) ? "true" : "false");
   };
-  const std::string rows = "(u32)args.n" + number(form.row_axis),
-                    columns = "(u32)args.n" + number(form.column_axis);
+  const std::string rows = "(u32)args.n" + number(row_axis), columns = "(u32)args.n" + number(column_axis);
 
   text_.line("");
   text_.directive(kIfTensorCores);
@@ -294,15 +283,15 @@ void Writer::write_mma() {
   text_.line("const u32 in_group = in_plane - above * across;");
   text_.line("const u32 row0 = (above + in_group % high) * tile, column0 = in_group / high * tile;");
   text_.line("Index i = index_of(args, plane * (" + rows + " * " + columns + "));");
-  text_.line("i.i" + number(form.row_axis) + " = row0;");
-  text_.line("i.i" + number(form.column_axis) + " = column0;");
+  text_.line("i.i" + number(row_axis) + " = row0;");
+  text_.line("i.i" + number(column_axis) + " = column0;");
   text_.line("const i64 r = 0;");
   text_.line("const Shared stages = shared_address(memory);");
-  text_.line("const Side left = " + mma_side(mma.left, form.row_axis, "row0", 1, "stages") + ";");
-  text_.line("const Side right = " +
-             mma_side(mma.right, form.column_axis, "column0", 2, "stages + 3 * tile * 64") + ";");
+  text_.line("const Side left = " + mma_side(left, row_axis, "row0", 1, "stages") + ";");
+  text_.line("const Side right = " + mma_side(right, column_axis, "column0", 2, "stages + 3 * tile * 64") +
+             ";");
   text_.line("float sum[tile / 32][4][4] = {};");
-  text_.line("multiply<" + turned(mma.left, form.row_axis) + ", " + turned(mma.right, form.column_axis) +
+  text_.line("multiply<" + turned(left, row_axis) + ", " + turned(right, column_axis) +
              ", tile>(sum, stages, left, right, (i32)args.n" + number(k_.sequential) + ");");
   text_.line("copies_wait<0>();");
   text_.line("__syncthreads();  // stages are no longer needed");
@@ -313,7 +302,7 @@ void Writer::write_mma() {
   text_.open("for (u32 part = 0; part < tile / 64; ++part)");
   text_.line("const u32 row = row0 + warp / (tile / 32) * (tile / 2) + part * 32;");
   text_.line("__syncwarp();");
-  const std::string spread = "spread<" + std::string(goes_by_rows(k_, form) ? "true" : "false") + ">";
+  const std::string spread = "spread<" + std::string(goes_by_rows(k_) ? "true" : "false") + ">";
   text_.line(spread + "(sums, 0, sum[0]);");
   text_.line(spread + "(sums, 16, sum[1]);");
   text_.line("// Then the others: registers have no index.");
@@ -322,7 +311,7 @@ void Writer::write_mma() {
       "for (u32 j = 0; j < 32; ++j) sum[j / 16][j / 4 % 4][j % 4] = sum[tile / 32 - 2 + j / 16][j / 4 % 4][j "
       "% 4];");
   text_.line("__syncwarp();");
-  write_mma_epilogue(form);
+  write_mma_epilogue();
   text_.close();
   text_.close();
   text_.directive("#endif");

@@ -12,8 +12,12 @@ namespace lazy::cuda_backend {
 int staged_loads(const jit::loop::LoopKernel& k) {
   size_t bytes = 0, partials = 0;
   for (const auto& r : k.reductions) {
-    bytes += size_of(r.type) * (r.value2 == jit::loop::kNoValue ? 1 : 2);
+    bytes += size_of(r.type);
     partials += 128 * 8 * static_cast<size_t>(members_of_part(r));
+  }
+  if (k.form == jit::loop::Form::contract) {
+    bytes = 2 * size_of(k.contraction.type);
+    partials = 128 * 8;
   }
   // Static shared memory is 48 KiB.
   for (const int loads : {8, 4, 2})
@@ -38,11 +42,21 @@ void Writer::write_staged() {
     if (moves(o, k_.sequential)) moving.push_back(o);
 
   open_function(schedule_.staged, kStagedThreads);
+  /// What passes through shared memory for an accumulator: its next values, or both sides.
+  struct Staged {
+    const char* suffix;
+    jit::loop::ValueId value;
+  };
+  const auto staged = [&](size_t j) -> std::vector<Staged> {
+    const jit::loop::Contraction& c = k_.contraction;
+    if (folds) return {{"_values", k_.reductions[j].value}};
+    return {{"_values", c.left.value}, {"_seconds", c.right.value}};
+  };
   for (size_t j = 0; j < reductions_.size(); ++j) {
-    const std::string of = std::string("__shared__ ") + spelled(k_.reductions[j].type) + " " + name(j);
-    text_.line(of + "_values[" + std::to_string(tile) + "];");
-    if (k_.reductions[j].value2 != jit::loop::kNoValue)
-      text_.line(of + "_seconds[" + std::to_string(tile) + "];");
+    const DType type = folds ? k_.reductions[j].type : k_.contraction.type;
+    for (const Staged& s : staged(j))
+      text_.line(std::string("__shared__ ") + spelled(type) + " " + name(j) + s.suffix + "[" +
+                 std::to_string(tile) + "];");
     if (partials(j) > 32)
       text_.line("__shared__ " + reductions_.type(j) + " " + name(j) + "_of[" + std::to_string(partials(j)) +
                  "];");
@@ -104,9 +118,7 @@ void Writer::write_staged() {
   values_.write(text_, 0, body_end(), place);
   for (size_t j = 0; j < reductions_.size(); ++j) {
     const std::string at = "[u * " + threads + " + threadIdx.x] = ";
-    const auto& r = k_.reductions[j];
-    text_.line(name(j) + "_values" + at + values_[r.value] + ";");
-    if (r.value2 != jit::loop::kNoValue) text_.line(name(j) + "_seconds" + at + values_[r.value2] + ";");
+    for (const Staged& s : staged(j)) text_.line(name(j) + s.suffix + at + values_[s.value] + ";");
   }
   store(0, body_end());
   close_tile();
@@ -120,7 +132,8 @@ void Writer::write_staged() {
       text_.line(unroll);
       text_.open("for (i32 e = (i32)threadIdx.x; e < " + end + "; e += " + p + ")");
       text_.line("const i32 step = first + e" + std::string(inner ? ";" : " / 32;"));
-      reductions_.add(text_, j, name(j), name(j) + "_values[e]", name(j) + "_seconds[e]", "begin + step");
+      if (folds) reductions_.add(text_, j, name(j), name(j) + "_values[e]", "begin + step");
+      else reductions_.add_product(text_, name(j), name(j) + "_values[e]", name(j) + "_seconds[e]");
       text_.close();
     };
     // Of a whole tile values are fetched ahead of the chain.

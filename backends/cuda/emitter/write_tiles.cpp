@@ -8,7 +8,7 @@
 #include "backends/cuda/emitter/writer.hpp"
 
 namespace lazy::cuda_backend {
-using jit::loop::Code;
+using jit::loop::Side;
 using jit::loop::Stride;
 namespace {
 
@@ -23,17 +23,15 @@ std::string number(int v) { return std::to_string(v); }
 
 }  // namespace
 
-bool Writer::packed_along(jit::loop::ValueId side, int axis) const {
-  return k_.operands[static_cast<size_t>(side_operand(k_, side))].stride[axis] == Stride::unit;
+bool Writer::packed_along(const Side& side, int axis) const {
+  return k_.operands[static_cast<size_t>(operand_of(k_, side))].stride[axis] == Stride::unit;
 }
 
 // Neighbouring threads go along `axis` of the tile if the operand is packed there, else along the sequential
 // axis.
-void Writer::load_tile(const char* side, jit::loop::ValueId value, int axis, const std::string& origin,
-                       int tile) {
-  const auto& in = k_.body[value];
-  const int operand = side_operand(k_, value);
-  const bool along = packed_along(value, axis);
+void Writer::load_tile(const char* name, const Side& side, int axis, const std::string& origin, int tile) {
+  const int operand = operand_of(k_, side);
+  const bool along = packed_along(side, axis);
   const std::string member = "i.i" + number(axis), count = "(u32)args.n" + number(axis);
   text_.line("#pragma unroll");
   text_.open("for (int u = 0; u < " + number(tile * kDepth / kThreads) + "; ++u)");
@@ -43,29 +41,30 @@ void Writer::load_tile(const char* side, jit::loop::ValueId value, int axis, con
   text_.line("const i64 r = next + " + (along ? "e / " + number(tile) : "e % " + number(kDepth)) + ";");
   const std::string loaded = address(operand).access();
   const auto value_of = [&] {
-    if (in.code == Code::load) return loaded;
+    if (side.prologue == jit::loop::Prologue::none) return loaded;
     text_.line("const " + element_type(operand) + " loaded = " + loaded + ";");
-    return expression(prelude_, jit::Op::cast, k_.body[in.a].type, in.type, {"loaded", {}, {}});
+    return expression(prelude_, jit::Op::cast, k_.body[side.load].type, k_.contraction.type,
+                      {"loaded", {}, {}});
   };
-  text_.line(std::string(side) + "_next[u] = 0;");
+  text_.line(std::string(name) + "_next[u] = 0;");
   text_.open("if (" + member + " < " + count + " && r < end)");
-  text_.line(std::string(side) + "_next[u] = " + value_of() + ";");
+  text_.line(std::string(name) + "_next[u] = " + value_of() + ";");
   text_.close();
   text_.close();
 }
 
-std::string Writer::place_in_tile(jit::loop::ValueId side, int axis, int tile) const {
+std::string Writer::place_in_tile(const Side& side, int axis, int tile) const {
   const std::string long_side = number(tile), depth = number(kDepth);
   return packed_along(side, axis) ? "[e / " + long_side + "][e % " + long_side + "]"
                                   : "[e % " + depth + "][e / " + depth + "]";
 }
 
 void Writer::write_tiles() {
-  const TileForm form = *tile_form(k_);
+  const jit::loop::Contraction& form = k_.contraction;
+  const int column_axis = k_.rank - 1;
   const std::string type = reductions_.type(0), tile = number(kTile), depth = number(kDepth),
                     side = number(kSide);
-  const std::string rows = "(u32)args.n" + number(form.row_axis),
-                    columns = "(u32)args.n" + number(form.column_axis);
+  const std::string rows = "(u32)args.n" + number(form.row), columns = "(u32)args.n" + number(column_axis);
   write_index(1);
 
   text_.line("");
@@ -76,7 +75,7 @@ void Writer::write_tiles() {
   text_.open("for (int y = 0; y < " + side + "; ++y)");
   text_.line("#pragma unroll");
   text_.open("for (int x = 0; x < " + side + "; ++x)");
-  reductions_.add(text_, 0, "sum[y][x]", "left[y]", "right[x]", "");
+  reductions_.add_product(text_, "sum[y][x]", "left[y]", "right[x]");
   text_.close();
   text_.close();
   text_.close();
@@ -97,8 +96,8 @@ void Writer::write_tiles() {
   text_.line(type + " left_next[" + number(kLoads) + "], right_next[" + number(kLoads) + "];");
   text_.line("i64 next = 0;");
   const auto load = [&] {
-    load_tile("left", form.left, form.row_axis, "row0", kTile);
-    load_tile("right", form.right, form.column_axis, "column0", kTile);
+    load_tile("left", form.left, form.row, "row0", kTile);
+    load_tile("right", form.right, column_axis, "column0", kTile);
   };
   load();
   text_.open("while (next < end)");
@@ -106,8 +105,8 @@ void Writer::write_tiles() {
   text_.line("#pragma unroll");
   text_.open("for (int u = 0; u < " + number(kLoads) + "; ++u)");
   text_.line("const u32 e = threadIdx.x + u * " + number(kThreads) + ";");
-  text_.line("left" + place_in_tile(form.left, form.row_axis, kTile) + " = left_next[u];");
-  text_.line("right" + place_in_tile(form.right, form.column_axis, kTile) + " = right_next[u];");
+  text_.line("left" + place_in_tile(form.left, form.row, kTile) + " = left_next[u];");
+  text_.line("right" + place_in_tile(form.right, column_axis, kTile) + " = right_next[u];");
   text_.close();
   text_.line("__syncthreads();");
   text_.line("const i64 steps = end - next;");
@@ -134,12 +133,12 @@ void Writer::write_tiles() {
   }
   text_.line(unrolled ? "#pragma unroll" : "#pragma unroll 1");
   text_.open("for (int y = 0; y < " + side + "; ++y)");
-  text_.line("i.i" + number(form.row_axis) + " = row0 + y0 + y;");
-  text_.line("if (i.i" + number(form.row_axis) + " >= " + rows + ") break;");
+  text_.line("i.i" + number(form.row) + " = row0 + y0 + y;");
+  text_.line("if (i.i" + number(form.row) + " >= " + rows + ") break;");
   text_.line(unrolled ? "#pragma unroll" : "#pragma unroll 1");
   text_.open("for (int x = 0; x < " + side + "; ++x)");
-  text_.line("i.i" + number(form.column_axis) + " = column0 + x0 + x;");
-  text_.line("if (i.i" + number(form.column_axis) + " >= " + columns + ") break;");
+  text_.line("i.i" + number(column_axis) + " = column0 + x0 + x;");
+  text_.line("if (i.i" + number(column_axis) + " >= " + columns + ") break;");
   write_epilogue([&](size_t) { return std::string(unrolled ? "sum[y][x]" : "results[y][x]"); });
   text_.close();
   text_.close();

@@ -215,11 +215,12 @@ void Writer::close_steps() {
 }
 
 void Writer::add(const std::function<std::string(size_t j)>& accumulator) {
-  for (size_t j = 0; j < reductions_.size(); ++j) {
-    const auto& r = k_.reductions[j];
-    reductions_.add(text_, j, accumulator(j), values_[r.value],
-                    r.value2 == jit::loop::kNoValue ? std::string() : values_[r.value2], "r");
+  if (k_.form == jit::loop::Form::contract) {
+    const jit::loop::Contraction& c = k_.contraction;
+    return reductions_.add_product(text_, accumulator(0), values_[c.left.value], values_[c.right.value]);
   }
+  for (size_t j = 0; j < reductions_.size(); ++j)
+    reductions_.add(text_, j, accumulator(j), values_[k_.reductions[j].value], "r");
 }
 
 void Writer::write_steps(const std::string& stride, const std::function<void()>& add) {

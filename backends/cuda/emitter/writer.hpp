@@ -88,13 +88,13 @@ class Writer {
   /// Into `side`_next of each thread: elements of one side of a product, `tile` of them along `axis` from
   /// `origin` on, for the kDepth steps from `next` on; 0 from `end` on and past the axis' last. And where in
   /// shared memory the u-th of a thread belongs, `e` being its number.
-  void load_tile(const char* side, jit::loop::ValueId, int axis, const std::string& origin, int tile);
-  std::string place_in_tile(jit::loop::ValueId, int axis, int tile) const;
-  bool packed_along(jit::loop::ValueId side, int axis) const;
+  void load_tile(const char* name, const jit::loop::Side&, int axis, const std::string& origin, int tile);
+  std::string place_in_tile(const jit::loop::Side&, int axis, int tile) const;
+  bool packed_along(const jit::loop::Side&, int axis) const;
   /// Bytes from one index of an axis to the next, as an expression; `args`: where its word is.
   std::string stride_text(int operand, int axis, const std::string& args = "args") const;
   std::string mma_side(int operand, int axis, const char* first, int flag, const char* stages);
-  void write_mma_epilogue(const TileForm&);
+  void write_mma_epilogue();
   /// Begins function `which`: its head, and `args`. `blocks` of it, if given, are to fit a multiprocessor.
   void open_function(int which, int threads, int blocks = 0);
   /// The product of the parallel extents.
@@ -120,7 +120,7 @@ class Writer {
   std::string element_type(int operand) const;
   /// Index expressions of an evaluation that stands at `i` and `r`.
   std::string index(int axis) const;
-  size_t body_end() const { return k_.form == jit::loop::Form::reduce ? k_.epilogue : k_.body.size(); }
+  size_t body_end() const { return k_.has_epilogue() ? k_.epilogue : k_.body.size(); }
   /// Operands that body[first, last) loads, in order, once each.
   std::vector<int> loaded(size_t first, size_t last) const;
 

@@ -96,9 +96,7 @@ class Finder {
     }
     return end;
   }
-  bool is_contraction(uint32_t s) const {
-    return !loops_[s].reductions.empty() && loops_[s].reductions[0].op == Op::matmul;
-  }
+  bool is_contraction(uint32_t s) const { return loops_[s].form == loop::Form::contract; }
 
   /// How many levels are left if step `s` joins those from `first` on; 0 if it can't, or has nothing to do
   /// with them.

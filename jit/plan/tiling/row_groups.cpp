@@ -7,9 +7,7 @@
 namespace lazy::jit {
 namespace {
 
-bool is_product(const loop::LoopKernel& k) {
-  return k.form == loop::Form::reduce && k.reductions[0].op == Op::matmul;
-}
+bool is_product(const loop::LoopKernel& k) { return k.form == loop::Form::contract; }
 
 /// Whether a step's dimensions are the levels, and one more that alone is the kernel's last axis; before
 /// them, of a product, the one it sums along.
@@ -29,7 +27,8 @@ bool along_rows(const Step& s, const loop::LoopKernel& k, const uint8_t* dim_of,
     case loop::Form::map: return true;
     case loop::Form::reduce: return k.sequential == k.rank - 1;
     case loop::Form::scan:
-    case loop::Form::scatter: break;
+    case loop::Form::scatter:
+    case loop::Form::contract: break;
   }
   return false;
 }

@@ -23,7 +23,7 @@ struct Product {
 
 /// Axes: k, batch, m, n. Of "columns" m (or k) is the unit axis.
 LoopKernel product(const Product& p) {
-  KernelBuilder b(Form::reduce, 4, 0);
+  KernelBuilder b(Form::contract, 4, 0);
   const auto stride = [](Lies lies, bool row_like) {
     return lies == Lies::anyhow ? Stride::any : (lies == Lies::rows) == row_like ? Stride::any : Stride::unit;
   };
@@ -32,7 +32,7 @@ LoopKernel product(const Product& p) {
                                      stride(p.left_lies, true), Stride::zero});
   const ValueId y = b.input(p.right, {stride(p.right_lies, true), p.batch_right ? Stride::any : Stride::zero,
                                       Stride::zero, stride(p.right_lies, false)});
-  const int r = b.reduce(Op::matmul, widened(x), widened(y));
+  const int r = b.contract(widened(x), widened(y));
   b.begin_epilogue();
   ValueId v = b.result(r);
   if (p.epilogue > 0) {
@@ -87,9 +87,9 @@ BOOST_AUTO_TEST_CASE(epilogues_of_three_operands) {
   for (DType t : {DType::float64, DType::float32})
     for (Stride along : {Stride::any, Stride::unit})
       for (bool chosen : {false, true}) {
-        KernelBuilder b(Form::reduce, 3, 0);
-        const int r = b.reduce(Op::matmul, b.input(DType::uint16, {Stride::unit, Stride::any, Stride::zero}),
-                               b.input(DType::uint16, {Stride::any, Stride::zero, Stride::unit}));
+        KernelBuilder b(Form::contract, 3, 0);
+        const int r = b.contract(b.input(DType::uint16, {Stride::unit, Stride::any, Stride::zero}),
+                                 b.input(DType::uint16, {Stride::any, Stride::zero, Stride::unit}));
         b.begin_epilogue();
         const std::vector<Stride> strides{Stride::zero, Stride::any, along};
         const ValueId x = b.input(chosen ? DType::bool_ : t, strides), y = b.input(t, strides),
@@ -106,9 +106,9 @@ BOOST_AUTO_TEST_CASE(epilogues_of_three_operands) {
 /// the mask must be spilled on every way through the code.
 BOOST_AUTO_TEST_CASE(many_results_of_whole_vectors) {
   for (const DType t : {DType::float64, DType::float32, DType::int64}) {
-    KernelBuilder b(Form::reduce, 3, 0);
-    const int r = b.reduce(Op::matmul, b.input(t, {Stride::zero, Stride::any, Stride::zero}),
-                           b.input(t, {Stride::zero, Stride::zero, Stride::unit}));
+    KernelBuilder b(Form::contract, 3, 0);
+    const int r = b.contract(b.input(t, {Stride::zero, Stride::any, Stride::zero}),
+                             b.input(t, {Stride::zero, Stride::zero, Stride::unit}));
     b.begin_epilogue();
     std::vector<ValueId> results{b.result(r)};
     for (int i = 0; i < 8; ++i) results.push_back(b.op(Op::add, results.back(), b.scalar(t)));
@@ -155,11 +155,11 @@ BOOST_AUTO_TEST_CASE(large) {
 
 BOOST_AUTO_TEST_CASE(vectors) {
   for (Lies lies : kAllLies) {
-    KernelBuilder b(Form::reduce, 3, 0);
+    KernelBuilder b(Form::contract, 3, 0);
     const Stride k = lies == Lies::columns ? Stride::unit : Stride::any,
                  n = lies == Lies::rows ? Stride::unit : Stride::any;
-    const int r = b.reduce(Op::matmul, b.input(DType::float32, {Stride::any, Stride::zero, Stride::zero}),
-                           b.input(DType::float32, {k, Stride::zero, n}));
+    const int r = b.contract(b.input(DType::float32, {Stride::any, Stride::zero, Stride::zero}),
+                             b.input(DType::float32, {k, Stride::zero, n}));
     b.begin_epilogue();
     b.store(b.result(r), {Stride::zero, Stride::zero, Stride::unit});
     b.done();

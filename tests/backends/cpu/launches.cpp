@@ -87,9 +87,9 @@ BOOST_AUTO_TEST_CASE(scans_and_contractions) {
   b.store(b.result(r), {Stride::any, Stride::unit});
   on_threads(b.done(), {300, 900});
 
-  KernelBuilder c(Form::reduce, 3, 1);
-  const int m = c.reduce(Op::matmul, c.input(float32, {Stride::any, Stride::unit, Stride::zero}),
-                         c.input(float32, {Stride::zero, Stride::any, Stride::unit}));
+  KernelBuilder c(Form::contract, 3, 1);
+  const int m = c.contract(c.input(float32, {Stride::any, Stride::unit, Stride::zero}),
+                           c.input(float32, {Stride::zero, Stride::any, Stride::unit}));
   c.begin_epilogue();
   c.store(c.result(m), {Stride::any, Stride::zero, Stride::unit});
   for (std::vector<int64_t> shape :
@@ -100,14 +100,13 @@ BOOST_AUTO_TEST_CASE(scans_and_contractions) {
 /// Factors computed on the way, transposed, of another type; an epilogue; a batch.
 BOOST_AUTO_TEST_CASE(fused_contractions) {
   for (DType t : {float32, float16, float64}) {
-    KernelBuilder c(Form::reduce, 4, 2);
+    KernelBuilder c(Form::contract, 4, 2);
     const ValueId x = c.input(t, {Stride::any, Stride::any, Stride::unit, Stride::zero}),
                   y = c.input(t, {Stride::zero, Stride::zero, Stride::unit, Stride::any});
     const DType w = compute_type(t);
     const auto widened = [&](ValueId v) { return w == t ? v : c.cast(w, v); };
     const ValueId scale = c.scalar(w);
-    const int m =
-        c.reduce(Op::matmul, c.op(Op::maximum, widened(x), scale), c.op(Op::multiply, widened(y), scale));
+    const int m = c.contract(c.op(Op::maximum, widened(x), scale), c.op(Op::multiply, widened(y), scale));
     c.begin_epilogue();
     const ValueId bias = c.input(w, {Stride::zero, Stride::zero, Stride::zero, Stride::unit});
     const ValueId out = c.op(Op::add, c.result(m), bias);

@@ -141,10 +141,10 @@ BOOST_AUTO_TEST_CASE(long_bodies) {
 
 BOOST_AUTO_TEST_CASE(matmul) {
   for (DType t : {float32, float64, int32, int64, uint8}) {
-    KernelBuilder b(Form::reduce, 4, 2);
+    KernelBuilder b(Form::contract, 4, 2);
     const ValueId x = b.input(t, {Stride::any, Stride::any, Stride::unit, Stride::zero});
     const ValueId y = b.input(t, {Stride::any, Stride::zero, Stride::any, Stride::unit});
-    const int r = b.reduce(Op::matmul, x, y);
+    const int r = b.contract(x, y);
     b.begin_epilogue();
     const ValueId bias = b.input(t, {Stride::zero, Stride::zero, Stride::zero, Stride::unit});
     b.store(b.op(Op::add, b.result(r), bias), {Stride::any, Stride::any, Stride::zero, Stride::unit});
@@ -155,18 +155,18 @@ BOOST_AUTO_TEST_CASE(matmul) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(matmul_inner_and_transposed) {
+BOOST_AUTO_TEST_CASE(matmul_by_a_vector_and_transposed) {
   for (DType t : {float32, int16}) {
-    KernelBuilder b(Form::reduce, 2, 1);
-    const int r = b.reduce(Op::matmul, b.input(t, {Stride::any, Stride::unit}),
-                           b.input(t, {Stride::zero, Stride::any}));
+    KernelBuilder b(Form::contract, 2, 0);
+    const int r =
+        b.contract(b.input(t, {Stride::unit, Stride::any}), b.input(t, {Stride::any, Stride::zero}));
     b.begin_epilogue();
-    b.store(b.result(r), {Stride::unit, Stride::zero});
-    for (int64_t n : {0, 1, 50}) compare(b.done(), {5, n});
+    b.store(b.result(r), {Stride::zero, Stride::unit});
+    for (int64_t n : {0, 1, 50}) compare(b.done(), {n, 5});
 
-    KernelBuilder c(Form::reduce, 3, 1);
-    const int q = c.reduce(Op::matmul, c.input(t, {Stride::unit, Stride::any, Stride::zero}),
-                           c.input(t, {Stride::zero, Stride::unit, Stride::any}));
+    KernelBuilder c(Form::contract, 3, 1);
+    const int q = c.contract(c.input(t, {Stride::unit, Stride::any, Stride::zero}),
+                             c.input(t, {Stride::zero, Stride::unit, Stride::any}));
     c.begin_epilogue();
     c.store(c.result(q), {Stride::any, Stride::zero, Stride::any});
     compare(c.done(), {13, 21, 50});

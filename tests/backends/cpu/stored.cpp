@@ -11,9 +11,9 @@ namespace {
 
 /// (k, m, n), a plain product.
 LoopKernel product() {
-  KernelBuilder b(Form::reduce, 3, 0);
-  const int r = b.reduce(Op::matmul, b.input(float32, {Stride::unit, Stride::any, Stride::zero}),
-                         b.input(float32, {Stride::any, Stride::zero, Stride::unit}));
+  KernelBuilder b(Form::contract, 3, 0);
+  const int r = b.contract(b.input(float32, {Stride::unit, Stride::any, Stride::zero}),
+                           b.input(float32, {Stride::any, Stride::zero, Stride::unit}));
   b.begin_epilogue();
   b.store(b.result(r), {Stride::zero, Stride::any, Stride::unit});
   return b.done();

@@ -91,8 +91,7 @@ Contestant contestant(const std::string& name, std::shared_ptr<jit::Kernel> comp
 /// Where a module has a way of its own for few results, also without it.
 std::vector<Contestant> ways(const jit::loop::LoopKernel& k) {
   std::vector<Contestant> v;
-  const bool one =
-      k.form == jit::loop::Form::scan || (!k.reductions.empty() && k.reductions[0].op == jit::Op::matmul);
+  const bool one = k.form == jit::loop::Form::scan || k.form == jit::loop::Form::contract;
   const size_t fewer = one ? 1 : 2;
   for (const size_t functions : {size_t{9}, fewer}) {
     if (k.form == jit::loop::Form::map && functions == 2) break;
@@ -100,7 +99,7 @@ std::vector<Contestant> ways(const jit::loop::LoopKernel& k) {
     v.push_back(contestant("emulated CUDA, " + std::to_string(functions) + " functions", compiled));
   }
   // The emulated tensor cores add up as the loop IR does.
-  if (cuda_backend::mma_form(k))
+  if (cuda_backend::fits_tensor_cores(k))
     for (const int multiprocessors : {1, 1000})
       v.push_back(contestant("emulated tensor cores", with_tensor_cores(k, multiprocessors)));
   return v;
@@ -125,17 +124,17 @@ BOOST_AUTO_TEST_CASE(each_kind_agrees_at_the_edges) {
 /// A product of batches whose sides lie as these strides say; of `epilogue` there are four.
 jit::loop::LoopKernel product(DType t, const std::vector<Stride>& left, const std::vector<Stride>& right,
                               int epilogue) {
-  KernelBuilder b(jit::loop::Form::reduce, 4, 3);  // b, m, n, k
-  const int r = b.reduce(Op::matmul, b.cast(float32, b.input(t, left)), b.cast(float32, b.input(t, right)));
+  KernelBuilder b(jit::loop::Form::contract, 4, 0);  // k, b, m, n
+  const int r = b.contract(b.cast(float32, b.input(t, left)), b.cast(float32, b.input(t, right)));
   b.begin_epilogue();
   const Stride A = Stride::any, U = Stride::unit, Z = Stride::zero;
   ValueId v = b.result(r);
-  if (epilogue == 1) v = b.op(Op::gelu, b.op(Op::add, v, b.cast(float32, b.input(t, {Z, Z, U, Z}))));
-  if (epilogue == 2) v = b.op(Op::add, v, b.cast(float32, b.input(t, {A, A, U, Z})));
-  if (epilogue == 3) v = b.op(Op::multiply, v, b.cast(float32, b.iota(1)));
-  if (epilogue == 3) b.store(b.op(Op::add, v, b.scalar(float32)), {A, A, A, Z});
+  if (epilogue == 1) v = b.op(Op::gelu, b.op(Op::add, v, b.cast(float32, b.input(t, {Z, Z, Z, U}))));
+  if (epilogue == 2) v = b.op(Op::add, v, b.cast(float32, b.input(t, {Z, A, A, U})));
+  if (epilogue == 3) v = b.op(Op::multiply, v, b.cast(float32, b.iota(2)));
+  if (epilogue == 3) b.store(b.op(Op::add, v, b.scalar(float32)), {Z, A, A, A});
   b.store(epilogue == 0 ? v : b.cast(t, v),
-          epilogue == 2 ? std::vector{A, U, A, Z} : std::vector{A, A, U, Z});
+          epilogue == 2 ? std::vector{Z, A, U, A} : std::vector{Z, A, A, U});
   return b.done();
 }
 
@@ -143,29 +142,29 @@ jit::loop::LoopKernel product(DType t, const std::vector<Stride>& left, const st
 void turn(Case& c, size_t operand, size_t axis) {
   auto& strides = c.plans[operand].strides;
   if (c.kernel.operands[operand].stride[axis] != Stride::any ||
-      c.kernel.operands[operand].stride[3] != Stride::any)
+      c.kernel.operands[operand].stride[0] != Stride::any)
     return;
   strides[axis] = 2;
-  strides[3] = 2 * c.extents[axis];
+  strides[0] = 2 * c.extents[axis];
 }
 
 /// The emulated tensor cores add up in ascending order, so results are the reference's to the bit.
 BOOST_AUTO_TEST_CASE(tensor_cores_take_sides_in_any_layout) {
   const Stride A = Stride::any, U = Stride::unit, Z = Stride::zero;
-  const std::vector<std::vector<Stride>> lefts = {{A, A, Z, U}, {A, U, Z, A}, {Z, A, Z, U}, {A, A, Z, A},
-                                                  {Z, U, Z, A}, {A, Z, Z, U}, {A, A, Z, Z}};
-  const std::vector<std::vector<Stride>> rights = {{A, Z, U, A}, {A, Z, A, U}, {Z, Z, U, A}, {A, Z, A, A},
-                                                   {Z, Z, A, U}, {A, Z, Z, U}, {Z, Z, U, Z}};
+  const std::vector<std::vector<Stride>> lefts = {{U, A, A, Z}, {A, A, U, Z}, {U, Z, A, Z}, {A, A, A, Z},
+                                                  {A, Z, U, Z}, {U, A, Z, Z}, {Z, A, A, Z}};
+  const std::vector<std::vector<Stride>> rights = {{A, A, Z, U}, {U, A, Z, A}, {A, Z, Z, U}, {A, A, Z, A},
+                                                   {U, Z, Z, A}, {U, A, Z, Z}, {Z, Z, Z, U}};
   // Whole tiles, and ends of each kind.
-  const std::vector<std::vector<int64_t>> shapes = {{1, 128, 128, 64}, {2, 72, 200, 40}, {1, 129, 9, 33},
-                                                    {3, 8, 65, 100},   {1, 200, 136, 8}, {2, 63, 127, 31}};
+  const std::vector<std::vector<int64_t>> shapes = {{64, 1, 128, 128}, {40, 2, 72, 200}, {33, 1, 129, 9},
+                                                    {100, 3, 8, 65},   {8, 1, 200, 136}, {31, 2, 63, 127}};
   for (size_t i = 0; i < lefts.size() * 2; ++i) {
     // Each with its like, then each with another.
     const auto& left = lefts[i % lefts.size()];
     const auto& right = rights[(i + i / lefts.size()) % rights.size()];
     const DType t = i % 2 ? float16 : bfloat16;
     const jit::loop::LoopKernel k = product(t, left, right, static_cast<int>(i % 4));
-    BOOST_REQUIRE(cuda_backend::mma_form(k));
+    BOOST_REQUIRE(cuda_backend::fits_tensor_cores(k));
     const std::string text = in_child([&] {
       std::vector<Contestant> contestants;
       for (const int multiprocessors : {1, 1000})
@@ -175,8 +174,8 @@ BOOST_AUTO_TEST_CASE(tensor_cores_take_sides_in_any_layout) {
         for (const int shift : {0, 1}) {
           if ((i + j) % 2 && shift) continue;
           Case c = packed(k, shapes[j], shift, j % 3 == 2 ? Values::special : Values::small);
-          if ((i + j) % 3 != 0) turn(c, 0, 1);
-          if ((i + j) % 3 != 1) turn(c, 1, 2);
+          if ((i + j) % 3 != 0) turn(c, 0, 2);
+          if ((i + j) % 3 != 1) turn(c, 1, 3);
           const std::string found = trial(c, oracle(), contestants);
           if (!found.empty()) return describe(c) + found;
         }

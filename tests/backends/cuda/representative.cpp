@@ -153,10 +153,10 @@ LoopKernel middle_axis() {
 }
 
 LoopKernel product(DType stored, DType t, bool activate) {
-  KernelBuilder b(Form::reduce, 3, 1);
+  KernelBuilder b(Form::contract, 3, 1);
   ValueId x = b.input(stored, {A, U, Z}), y = b.input(stored, {Z, A, U});
   if (stored != t) x = b.cast(t, x), y = b.cast(t, y);
-  const int r = b.reduce(Op::matmul, x, y);
+  const int r = b.contract(x, y);
   b.begin_epilogue();
   ValueId v = b.result(r);
   if (activate) v = b.op(Op::gelu, b.op(Op::add, v, b.input(t, {Z, Z, U})));
@@ -165,39 +165,39 @@ LoopKernel product(DType stored, DType t, bool activate) {
 }
 
 LoopKernel batch_product() {
-  KernelBuilder b(Form::reduce, 4, 3);  // b, m, n, k; the right side lies transposed
-  const int r = b.reduce(Op::matmul, b.input(float32, {A, A, Z, U}), b.input(float32, {A, Z, A, U}));
+  KernelBuilder b(Form::contract, 4, 0);  // k, b, m, n; the right side lies transposed
+  const int r = b.contract(b.input(float32, {U, A, A, Z}), b.input(float32, {U, A, Z, A}));
   b.begin_epilogue();
-  b.store(b.result(r), {A, A, U, Z});
+  b.store(b.result(r), {Z, A, A, U});
   return b.done();
 }
 
 /// Turned sides, batches of the left one, a residual of the output's type, two results.
 LoopKernel turned_product() {
-  KernelBuilder b(Form::reduce, 4, 3);  // b, m, n, k
-  const int r = b.reduce(Op::matmul, b.cast(float32, b.input(bfloat16, {A, U, Z, A})),
-                         b.cast(float32, b.input(bfloat16, {Z, Z, A, U})));
+  KernelBuilder b(Form::contract, 4, 0);  // k, b, m, n
+  const int r = b.contract(b.cast(float32, b.input(bfloat16, {A, A, U, Z})),
+                           b.cast(float32, b.input(bfloat16, {U, Z, Z, A})));
   b.begin_epilogue();
-  const ValueId v = b.op(Op::add, b.result(r), b.cast(float32, b.input(bfloat16, {A, A, U, Z})));
-  b.store(b.cast(bfloat16, v), {A, A, U, Z});
-  b.store(b.op(Op::multiply, v, b.scalar(float32)), {A, A, U, Z});
+  const ValueId v = b.op(Op::add, b.result(r), b.cast(float32, b.input(bfloat16, {Z, A, A, U})));
+  b.store(b.cast(bfloat16, v), {Z, A, A, U});
+  b.store(b.op(Op::multiply, v, b.scalar(float32)), {Z, A, A, U});
   return b.done();
 }
 
 /// As lowering has a product: the summed axis first, only what lies along the last one known to be packed.
 LoopKernel lowered_product() {
-  KernelBuilder b(Form::reduce, 3, 0);  // k, m, n
-  const int r = b.reduce(Op::matmul, b.cast(float32, b.input(bfloat16, {A, A, Z})),
-                         b.cast(float32, b.input(bfloat16, {A, Z, U})));
+  KernelBuilder b(Form::contract, 3, 0);  // k, m, n
+  const int r = b.contract(b.cast(float32, b.input(bfloat16, {A, A, Z})),
+                           b.cast(float32, b.input(bfloat16, {A, Z, U})));
   b.begin_epilogue();
   b.store(b.cast(bfloat16, b.result(r)), {Z, A, U});
   return b.done();
 }
 
 LoopKernel computed_product() {
-  KernelBuilder b(Form::reduce, 3, 1);
+  KernelBuilder b(Form::contract, 3, 1);
   const ValueId x = b.op(Op::abs, b.input(float32, {A, U, Z}));
-  const int r = b.reduce(Op::matmul, x, b.input(float32, {Z, A, U}));
+  const int r = b.contract(x, b.input(float32, {Z, A, U}));
   b.begin_epilogue();
   b.store(b.result(r), {A, Z, U});
   return b.done();

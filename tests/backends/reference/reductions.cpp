@@ -233,20 +233,22 @@ BOOST_AUTO_TEST_CASE(a_scan_starts_with_its_first_element) {
 
 template <class T>
 std::vector<T> matmul(DType t, const std::vector<T>& a, const std::vector<T>& b, int64_t m, int64_t k,
-                      int64_t n, bool inner) {
-  KernelBuilder kb(Form::reduce, 3, inner ? 2 : 1);
-  const ValueId x = kb.input(t), y = kb.input(t);
-  const int r = kb.reduce(Op::matmul, x, y);
+                      int64_t n, bool depth_first) {
+  const Stride A = Stride::any, Z = Stride::zero;
+  KernelBuilder kb(Form::contract, 3, depth_first ? 0 : 1);
+  const ValueId x = kb.input(t, {A, A, Z}),
+                y = kb.input(t, depth_first ? std::vector{A, Z, A} : std::vector{Z, A, A});
+  const int r = kb.contract(x, y);
   kb.begin_epilogue();
   kb.store(kb.result(r));
   std::vector<T> out(m * n);
   Launch args(kb.done());
   const int64_t s = sizeof(T);
-  if (inner)
-    args.extents({m, n, k})
-        .operand(0, a.data(), {k * s, 0, s})
-        .operand(1, b.data(), {0, s, n * s})
-        .operand(2, out.data(), {n * s, s, 0});
+  if (depth_first)
+    args.extents({k, m, n})
+        .operand(0, a.data(), {s, k * s, 0})
+        .operand(1, b.data(), {n * s, 0, s})
+        .operand(2, out.data(), {0, n * s, s});
   else
     args.extents({m, k, n})
         .operand(0, a.data(), {k * s, s, 0})
@@ -257,16 +259,19 @@ std::vector<T> matmul(DType t, const std::vector<T>& a, const std::vector<T>& b,
 }
 
 BOOST_AUTO_TEST_CASE(matrix_products) {
-  for (bool inner : {false, true}) {
-    LAZY_CHECK_LIST(matmul<float>(DType::float32, {1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}, 2, 3, 2, inner),
-                    {22, 28, 49, 64});
-    LAZY_CHECK_LIST(matmul<int8_t>(DType::int8, {100, 100}, {100, 100}, 1, 2, 1, inner), {int8_t(20000)});
-    LAZY_CHECK_LIST(matmul<float>(DType::float32, {}, {}, 2, 0, 1, inner), {0, 0});
+  for (bool depth_first : {false, true}) {
+    LAZY_CHECK_LIST(
+        matmul<float>(DType::float32, {1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}, 2, 3, 2, depth_first),
+        {22, 28, 49, 64});
+    LAZY_CHECK_LIST(matmul<int8_t>(DType::int8, {100, 100}, {100, 100}, 1, 2, 1, depth_first),
+                    {int8_t(20000)});
+    LAZY_CHECK_LIST(matmul<float>(DType::float32, {}, {}, 2, 0, 1, depth_first), {0, 0});
     // One rounding a step: the product's low half survives its cancellation.
     const double e = 0x1p-30;
-    LAZY_CHECK_LIST(matmul<double>(DType::float64, {-1.0, 1 + e}, {1.0, 1 - e}, 1, 2, 1, inner), {-e * e});
+    LAZY_CHECK_LIST(matmul<double>(DType::float64, {-1.0, 1 + e}, {1.0, 1 - e}, 1, 2, 1, depth_first),
+                    {-e * e});
     const auto a = random_values<float>(7 * 300), b = random_values<float>(300 * 5);
-    const auto c = matmul<float>(DType::float32, a, b, 7, 300, 5, inner);
+    const auto c = matmul<float>(DType::float32, a, b, 7, 300, 5, depth_first);
     for (int i = 0; i < 7; ++i)
       for (int j = 0; j < 5; ++j) {
         float s = 0;

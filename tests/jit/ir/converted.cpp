@@ -14,14 +14,14 @@ constexpr Stride Z = Stride::zero, U = Stride::unit, A = Stride::any;
 
 /// Of k, m, n; each side loaded as the first of its types and cast to the others.
 LoopKernel product(const std::vector<DType>& left, const std::vector<DType>& right, DType sum = float32) {
-  KernelBuilder b(Form::reduce, 3, 0);
+  KernelBuilder b(Form::contract, 3, 0);
   const auto side = [&](const std::vector<DType>& types, const std::vector<Stride>& strides) {
     ValueId v = b.input(types[0], strides);
     for (size_t i = 1; i < types.size(); ++i) v = b.cast(types[i], v);
     return v;
   };
   const ValueId x = side(left, {A, A, Z}), y = side(right, {A, Z, U});
-  const int r = b.reduce(Op::matmul, x, y);
+  const int r = b.contract(x, y);
   b.begin_epilogue();
   b.store(b.op(Op::multiply, b.result(r), b.scalar(sum)), {Z, A, U});
   return b.done();
@@ -69,9 +69,9 @@ BOOST_AUTO_TEST_CASE(sides_are_stored_as_they_are_multiplied) {
 BOOST_AUTO_TEST_CASE(others_are_left_alone) {
   BOOST_TEST(!has(product({float32}, {float32})));
   BOOST_TEST(!has(product({int32}, {int32}, int32)));
-  KernelBuilder b(Form::reduce, 3, 0);
+  KernelBuilder b(Form::contract, 3, 0);
   const ValueId x = b.op(Op::abs, b.input(float32, {A, A, Z}));
-  const int r = b.reduce(Op::matmul, x, b.cast(float32, b.input(float64, {A, Z, U})));
+  const int r = b.contract(x, b.cast(float32, b.input(float64, {A, Z, U})));
   b.begin_epilogue();
   b.store(b.result(r), {Z, A, U});
   BOOST_TEST(!has(b.done()));  // a side that is computed

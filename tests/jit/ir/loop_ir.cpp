@@ -141,7 +141,6 @@ BOOST_AUTO_TEST_CASE(identity_ignores_names_and_nothing_else) {
       [](LoopKernel& k) { k.body.pop_back(); },
       [](LoopKernel& k) { k.reductions[0].op = Op::prod; },
       [](LoopKernel& k) { k.reductions[0].value = 1; },
-      [](LoopKernel& k) { k.reductions[0].value2 = 1; },
       [](LoopKernel& k) { k.reductions[0].type = DType::float64; },
       [](LoopKernel& k) { k.reductions.pop_back(); },
       [](LoopKernel& k) { k.stores[0].operand = 3; },
@@ -166,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_wheres_third_operand_counts) {
 
 BOOST_AUTO_TEST_CASE(rules_of_forms) {
   rejects(map(), "unknown form",
-          [](LoopKernel& k) { k.form = static_cast<Form>(static_cast<int>(Form::scatter) + 1); });
+          [](LoopKernel& k) { k.form = static_cast<Form>(static_cast<int>(Form::contract) + 1); });
   rejects(map(), "an unknown dtype", [](LoopKernel& k) { k.operands[1].dtype = static_cast<DType>(13); });
   rejects(map(), "an unknown stride class", [](LoopKernel& k) {
     k.operands[1].stride[0] = static_cast<Stride>(1 + static_cast<int>(Stride::any));
@@ -177,7 +176,7 @@ BOOST_AUTO_TEST_CASE(rules_of_forms) {
   rejects(map(), "a map has no reductions", [](LoopKernel& k) {
     k.reductions.push_back({Op::sum, DType::float32, 0});
   });
-  rejects(map(), "only a reduce has an epilogue", [](LoopKernel& k) { k.epilogue = 2; });
+  rejects(map(), "only a reduce or a contract has an epilogue", [](LoopKernel& k) { k.epilogue = 2; });
   rejects(map(), "past the end of the body", [](LoopKernel& k) { k.epilogue = 9; });
   rejects(sample(), "not an axis of the kernel", [](LoopKernel& k) { k.sequential = 2; });
   rejects(sample(), "at least one reduction", [](LoopKernel& k) { k.reductions.clear(); });
@@ -249,11 +248,103 @@ BOOST_AUTO_TEST_CASE(rules_of_epilogues_and_reductions) {
           [](LoopKernel& k) { k.reductions[0].value = 5; });
   rejects(sample(), "accumulates i32 but %3 is f32",
           [](LoopKernel& k) { k.reductions[1].type = DType::int32; });
-  rejects(sample(), "only matmul takes two values", [](LoopKernel& k) { k.reductions[0].value2 = 1; });
-  rejects(sample(), "its value is not an instruction of the body",
-          [](LoopKernel& k) { k.reductions[0].op = Op::matmul; });
+  rejects(sample(), "matmul is not a reduction", [](LoopKernel& k) { k.reductions[0].op = Op::matmul; });
   rejects(sample(), "any is not defined on f32", [](LoopKernel& k) { k.reductions[0].op = Op::any; });
   rejects(sample(), "add is not a reduction", [](LoopKernel& k) { k.reductions[0].op = Op::add; });
+}
+
+/// (k, b, m, n): float16 by the absolute values of float32, and a bias.
+LoopKernel contraction() {
+  constexpr Stride Z = Stride::zero, U = Stride::unit, A = Stride::any;
+  KernelBuilder b(Form::contract, 4, 0);
+  const ValueId x = b.cast(DType::float32, b.input(DType::float16, {A, A, A, Z}));
+  const ValueId y = b.op(Op::abs, b.input(DType::float32, {A, A, Z, U}));
+  const int r = b.contract(y, x);  // in any order
+  b.begin_epilogue();
+  const ValueId sum = b.result(r), bias = b.input(DType::float32, {Z, Z, Z, U});
+  b.store(b.op(Op::add, sum, bias), {Z, A, A, U});
+  return b.done();
+}
+
+BOOST_AUTO_TEST_CASE(contractions_are_printed) {
+  BOOST_CHECK_EQUAL(print(contraction()), R"(contract [a0 depth, a1, a2 rows, a3 columns]
+  operand 0: f16 in [any, any, any, zero]
+  operand 1: f32 in [any, any, zero, unit]
+  operand 2: f32 in [zero, zero, zero, unit]
+  operand 3: f32 out [zero, any, any, unit]
+  %0 = load f16 operand 0
+  %1 = cast f32 %0
+  %2 = load f32 operand 1
+  %3 = abs f32 %2
+  r0 = contract f32 left %1 (a cast of %0), right %3 (computed)
+epilogue
+  %4 = result f32 r0
+  %5 = load f32 operand 2
+  %6 = add f32 %4, %5
+  store operand 3, %6
+)");
+}
+
+BOOST_AUTO_TEST_CASE(rules_of_contractions) {
+  BOOST_REQUIRE_NO_THROW(check(contraction()));
+  rejects(contraction(), "the depth axis must be an axis before the last one",
+          [](LoopKernel& k) { k.sequential = 3; });
+  rejects(contraction(), "a contract has a contraction and no reductions", [](LoopKernel& k) {
+    k.reductions.push_back({Op::sum, DType::float32, 0});
+  });
+  for (int8_t row : {-2, 0, 1, 3})
+    rejects(contraction(), "not the last one before the columns",
+            [row](LoopKernel& k) { k.contraction.row = row; });
+  rejects(contraction(), "left moves along the columns",
+          [](LoopKernel& k) { std::swap(k.contraction.left, k.contraction.right); });
+  rejects(contraction(), "right moves along the rows",
+          [](LoopKernel& k) { k.operands[1].stride[2] = Stride::any; });
+  rejects(contraction(), "right: its load and its prologue are not those of %3",
+          [](LoopKernel& k) { k.contraction.right.prologue = Prologue::none; });
+  rejects(contraction(), "left: its value is not an instruction of the body",
+          [](LoopKernel& k) { k.contraction.left.value = 4; });
+  rejects(contraction(), "%4 is f32 but r0 gives bool",
+          [](LoopKernel& k) { k.contraction.type = DType::bool_; });
+  rejects(contraction(), "reads reduction 1 of 1", [](LoopKernel& k) { k.body[4].imm = 1; });
+  rejects(contraction(), "%4 is f32 but r0 gives f64",
+          [](LoopKernel& k) { k.contraction.type = DType::float64; });
+}
+
+BOOST_AUTO_TEST_CASE(sides_of_contractions) {
+  constexpr Stride Z = Stride::zero, A = Stride::any;
+  KernelBuilder b(Form::contract, 4, 0);
+  const ValueId load = b.input(DType::float64, {A, A, Z, Z}), cast = b.cast(DType::float32, load),
+                casts = b.cast(DType::float64, cast), sum = b.op(Op::add, casts, load);
+  BOOST_CHECK((side_of(b.k, load) == Side{load, load, Prologue::none}));
+  BOOST_CHECK((side_of(b.k, cast) == Side{cast, load, Prologue::cast}));
+  BOOST_CHECK((side_of(b.k, casts) == Side{casts, load, Prologue::casts}));
+  BOOST_CHECK((side_of(b.k, sum) == Side{sum, kNoValue, Prologue::computed}));
+  const ValueId row = b.input(DType::float64, {A, A, Z, A}), all = b.input(DType::float64, {A, A, A, A});
+  BOOST_TEST(contraction_of(b.k, load, row).row == 2);
+  BOOST_TEST(contraction_of(b.k, load, all).row == -1);
+  BOOST_CHECK((contraction_of(b.k, all, load).left == side_of(b.k, load)));
+}
+
+BOOST_AUTO_TEST_CASE(identities_of_contractions) {
+  const LoopKernel k = contraction();
+  const std::vector<Change> changes{
+      [](LoopKernel&) {},
+      [](LoopKernel& k) { k.contraction.row = 1; },
+      [](LoopKernel& k) { k.contraction.type = DType::float64; },
+      [](LoopKernel& k) { k.contraction.left.value = 0; },
+      [](LoopKernel& k) { k.contraction.right.value = 2; },
+  };
+  for (size_t i = 0; i < changes.size(); ++i)
+    for (size_t j = 0; j < changes.size(); ++j) {
+      LoopKernel x = k, y = k;
+      changes[i](x);
+      changes[j](y);
+      BOOST_TEST((identity(x) == identity(y)) == (i == j));
+    }
+  const auto back = from_identity(identity(k));
+  BOOST_REQUIRE(back);
+  check(*back);
+  BOOST_TEST(print(*back) == print(k));
 }
 
 /// x = x * x + c, a scalar for each iteration.

@@ -25,13 +25,13 @@ constexpr Stride zero = Stride::zero, unit = Stride::unit, any = Stride::any;
 
 LoopKernel product(const Operand& left, const Operand& right, const Operand& out) {
   LoopKernel k;
-  k.form = Form::reduce;
+  k.form = Form::contract;
   k.rank = 3;  // summed, rows, columns
   k.sequential = 0;
   k.operands = {left, right, out};
   k.body = {load(0), load(1), result()};
   k.epilogue = 2;
-  k.reductions = {{Op::matmul, DType::float32, 0, 1}};
+  k.contraction = contraction_of(k, 0, 1);
   k.stores = {{2, 2}};
   return k;
 }
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(what_is_none) {
   BOOST_TEST(is_none([](FusedRows& r) { r.members[3].inner[1] = 2; }));
   BOOST_TEST(is_none([](FusedRows& r) { r.members[3].inner[0] = 0; }));
   // Sums in another type.
-  BOOST_TEST(is_none([](FusedRows& r) { r.members[0].kernel.reductions[0].type = DType::float64; }));
+  BOOST_TEST(is_none([](FusedRows& r) { r.members[0].kernel.contraction.type = DType::float64; }));
 }
 
 BOOST_AUTO_TEST_CASE(sums_may_be_seen_by_others) {
