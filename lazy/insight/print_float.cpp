@@ -16,7 +16,7 @@ std::string printed(const char* form, int precision, double v) {
   return {text, static_cast<size_t>(std::snprintf(text, sizeof text, form, precision, v))};
 }
 
-/// Digits and exponent of "d.dddde+xx".
+/// Parses digits and exponent of "d.dddde+xx".
 Digits parsed(std::string_view s) {
   Digits r{"", 0};
   const size_t e = s.find('e');
@@ -33,7 +33,7 @@ double rounded_to(double v, DType t) {
 
 std::string sign_of(double v, char sign) { return std::signbit(v) ? "-" : sign == '+' ? "+" : ""; }
 
-/// "12.5" without a sign; always with a point, perhaps without digits after it.
+/// Returns text such as "12.5" without a sign; always with a point, perhaps without digits after it.
 std::string plain(const Digits& d) {
   const int n = static_cast<int>(d.digits.size());
   if (d.digits == "0") return "0.";
@@ -45,12 +45,12 @@ std::string plain(const Digits& d) {
 
 size_t after_point(const std::string& s) { return s.size() - s.find('.') - 1; }
 
-/// Zeros at the end of the fraction go, the point stays.
+/// Removes zeros at the end of the fraction, but not the point.
 void trim(std::string& s) {
   while (s.back() == '0') s.pop_back();
 }
 
-/// "e+05", at least `size` digits.
+/// Returns text such as "e+05", with at least `size` digits.
 std::string exponent_text(int e, int size) {
   std::string digits = std::to_string(std::abs(e));
   if (static_cast<int>(digits.size()) < size)
@@ -95,7 +95,7 @@ std::string scalar_text(double v, DType t, char sign) {
 std::string FloatFormat::scientific(double v, int least, int most) const {
   Digits d = shortest(v, dtype_);
   const int fraction = static_cast<int>(d.digits.size()) - 1;
-  // Other than the shortest digits: those of the exact value, correctly rounded.
+  // Differs from the shortest digits: these are of the exact value, correctly rounded.
   std::string mantissa;
   int exponent = d.digits == "0" ? 0 : d.point - 1;
   if (fraction < least || fraction > most) {
