@@ -19,7 +19,7 @@ NEEDS_MORE = "!differential/elements_far_apart"  # mappings of many gigabytes, a
 
 def environment(more, folder):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("LAZY_", "MUTANT"))}
-    # Programs on disk never pass from one mutant to another: each run has a folder of its own.
+    # Programs on disk never pass from one mutant to another: each run has a separate folder.
     return {**kept, "TMPDIR": folder, "XDG_CACHE_HOME": folder, "LAZY_TEST_SEED": SEED, "LAZY_TEST_SHRINK": "0", "LAZY_TEST_KILLS": "30", **more}
 
 

@@ -19,7 +19,7 @@ TOKEN = re.compile(
     re.X | re.S)
 
 RELATIONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
-# What a relation becomes, in the order of mutation/switch.hpp; of == and != the first needs no order.
+# Maps a relation to its mutants, in the order of mutation/switch.hpp; the first of == and != needs no order.
 CHANGES = {"<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"],
            "==": ["!=", ">=", "<="], "!=": ["==", "<", ">"]}
 ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
@@ -76,7 +76,7 @@ def tokens_of(text):
         if word == "<<" and not (text[m.start() - 1].isspace() and text[m.end()].isspace()):
             word, at = "<", m.start() + 1
         found.append(Token(kind, word, m.start(), at))
-    # A shift to the right: two closing angles with space around them both.
+    # Joins a shift to the right: two closing angles with space around them both.
     merged = []
     for t in found:
         if (t.text == ">" and merged and merged[-1].text == ">" and merged[-1].end == t.start
