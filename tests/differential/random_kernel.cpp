@@ -62,7 +62,7 @@ class Generator {
   struct Known {
     ValueId id;
     DType type;
-    bool nan_sign;  // whether the sign of a NaN is defined: it is where nothing has been computed from it
+    bool nan_sign;  // true if the sign of a NaN is defined: nothing has been computed from it
   };
 
   // ---- the box ----
@@ -100,7 +100,7 @@ class Generator {
       for (int i = 0; i < rank; ++i)
         extents_.push_back(sizes[s_.below(s_.percent(50) ? 12 : static_cast<int64_t>(std::size(sizes)))]);
     } while (!extent_ok(extents_, budget));
-    // A big budget is for many elements: let one axis take what is left of it, up to a size that stays quick.
+    // A big budget means many elements: one axis takes what is left of it, up to a size that stays quick.
     if (p >= 94 && s_.percent(60)) {
       int64_t& e = extents_[static_cast<size_t>(s_.below(rank))];
       int64_t others = 1;
@@ -167,7 +167,7 @@ class Generator {
     return b_->load(operand(t, false, moves));
   }
 
-  /// Some of the pool is carried through a few iterations of a few steps.
+  /// Carries some of the pool through a few iterations of a few steps.
   void rolled_loop() {
     const int64_t trips = s_.percent(20) ? 1 : s_.between(2, 9);
     scalars_.push_back(static_cast<uint64_t>(trips));
@@ -226,7 +226,7 @@ class Generator {
     return *std::find_if(pool_.begin(), pool_.end(), [&](const Known& k) { return k.id == v; });
   }
 
-  /// A value of type `t`: one that is there, or a new one.
+  /// Returns a value of type `t`: an existing or a new one.
   ValueId value(DType t, bool nan_sign = false) {
     std::vector<ValueId> fit;
     for (const Known& k : pool_)
@@ -336,7 +336,7 @@ class Generator {
     return b_->load_at(o, at);
   }
 
-  /// One whose elements along `axis` are whole elements apart.
+  /// Adds an operand whose elements along `axis` are a multiple of the element size apart.
   int whole_operand(DType t, bool output, const std::vector<bool>& moves, int axis) {
     const int o = operand(t, output, moves);
     int64_t& step = plans_[static_cast<size_t>(o)].strides[static_cast<size_t>(axis)];
@@ -384,7 +384,8 @@ class Generator {
                                              DType::int32,   DType::int64,   DType::int8,    DType::uint16};
     const DType t = s_.pick(types);
     const int rank = static_cast<int>(extents_.size()), k = sequential_;
-    // Axes but k, in order: batch..., m, n. The left factor does not move along n, the right one along m.
+    // Axes other than k, in order: batch..., m, n. The left factor does not move along n, the right one along
+    // m.
     const int n = k == rank - 1 ? rank - 2 : rank - 1, m = rank - 3;
     const auto factor = [&](int still) {
       std::vector<bool> moves(rank, true);
@@ -428,8 +429,7 @@ class Generator {
     }
   }
 
-  // ---- outputs ----
-  /// Of a reduction along the last axis: some of its body's values.
+  // ---- outputs ---- Stores some of the body's values, for a reduction along the last axis.
   void body_stores() {
     if (form_ != Form::reduce || sequential_ != static_cast<int>(extents_.size()) - 1 || s_.percent(60))
       return;
@@ -458,7 +458,7 @@ class Generator {
     }
   }
 
-  /// Stores into the memory of an input that has this type and an element of its own for each index.
+  /// Stores into the memory of an input that has this type and a separate element for each index.
   bool overwrite(DType t, ValueId v) {
     if (form_ == Form::reduce || !s_.percent(15)) return false;
     for (size_t i = 0; i < plans_.size(); ++i) {
@@ -491,7 +491,7 @@ class Generator {
   bool matmul_ = false, in_epilogue_ = false, in_rolled_loop_ = false;
   std::vector<int64_t> extents_;
   std::vector<Values> values_;
-  std::vector<Known> pool_;  // of the section under way
+  std::vector<Known> pool_;  // values of the section that is being made
   std::vector<OperandPlan> plans_;
   std::vector<uint64_t> scalars_;
 };
