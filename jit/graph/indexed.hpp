@@ -21,7 +21,7 @@ namespace jit {
 
 struct Node;
 
-/// The attributes of a gather or scatter node: `axes` holds the axis, the rule and, of a scatter, how it
+/// Holds the attributes of a gather or scatter node: `axes` has the axis, the rule and, for a scatter, how it
 /// combines.
 struct Indexed {
   int axis = 0;

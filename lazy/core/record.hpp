@@ -64,7 +64,7 @@ class Observing {
   Observer& observer;
   Observing* const outer;
 };
-/// The innermost of this thread; null if nobody observes.
+/// Points to the thread's innermost Observing; null if nobody observes.
 extern thread_local constinit Observing* observing;
 
 void tell(const Recorded&);

@@ -138,8 +138,7 @@ FloatFormat::FloatFormat(const std::vector<double>& values, DType t, const Print
     low = std::min(low, std::abs(v));
   }
   if (high > 0) {
-    // NumPy compares in the array's own type. bfloat16, which it lacks, goes by float16's limit, here and
-    // above.
+    // NumPy compares in the array's own type. bfloat16, which it lacks, uses float16's limit, here and above.
     const double most = t == float64 ? 1e8 : t == float32 ? 1e6 : 1e3;
     const double ratio = t == float64 ? high / low : rounded_to(high / low, t);
     exponent_ = high >= most || (!options.suppress && (low < rounded_to(1e-4, t) || ratio > 1000));

@@ -52,7 +52,7 @@ Case without_dead_code(const Case& c) {
       }
   };
   // A result makes its reduction needed, whose value comes earlier: one sweep from the back, then the body
-  // again. So does a carried value what it is next.
+  // again. A carried value makes its next value needed.
   for (size_t pass = 0; pass < 2 + k.rolled_loops.size() * k.body.size(); ++pass) {
     reductions();
     for (size_t i = k.body.size(); i-- > 0;) {

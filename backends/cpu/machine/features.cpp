@@ -77,7 +77,7 @@ size_t third_level() {
   return cache_size(_SC_LEVEL3_CACHE_SIZE, 16 << 20);
 }
 
-/// The number of processors whose time a cgroup grants is huge when it sets no limit.
+/// The quota, in processors, of a control group that sets no limit.
 constexpr double kUnlimited = 1e9;
 double quota_of(const std::string& dir) {
   double period = 0, us = -1;
