@@ -93,8 +93,8 @@ Handle where(const char* name, const Handle& condition, const Handle&, const Han
 Handle matmul(const char* name, const Handle&, const Handle&, const Site&);
 /// Records a * b + c, rounded once; floating point only. Broadcasts.
 Handle fma(const char* name, const Handle& a, const Handle& b, const Handle& c, const Site&);
-/// Reduces along the axes (none: all) in the operand's dtype; any and all take bool, for which they are max
-/// and min. ShapeError for max, min, argmax or argmin of no elements; IndexError as for normal_axes().
+/// Reduces along the axes (none: all) in the operand's dtype; any and all take bool, and max and min of bool
+/// become these. ShapeError for max, min, argmax or argmin of no elements; IndexError as for normal_axes().
 Handle reduce(const char* name, Op, const Handle&, const Dims& axes, KeepDims, const Site&);
 Handle constant(const Number&, DType, const Shape&, const Site&);
 /// Records a constant on the device of `like`.
