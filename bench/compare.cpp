@@ -1,4 +1,4 @@
-// The library against hand.cpp in one run: both sides alternate, so that whatever else the machine does hits
+// Compares the library with hand.cpp in one run: both sides alternate, so that other work of the machine hits
 // both alike.
 //   bench_compare --check      compares results; nothing is timed
 //   bench_compare --about      prints about,SIDE,TEXT: what each side runs on
@@ -25,8 +25,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// One workload: what each side runs, and the largest difference between their results (relative to 1 or to
-/// the value).
+/// Holds one workload: what each side runs, and the largest difference between their results (relative to 1
+/// or to the value).
 struct Pair {
   std::string name, size;
   std::function<void()> lazy, hand;
@@ -171,7 +171,8 @@ Pair fractal(int64_t n) {
           0.002};
 }
 
-/// Functions of rows: x (rows, columns), weight and bias (columns), a result of `x`'s shape or of one a row.
+/// Compares functions of rows: x (rows, columns), weight and bias (columns), a result of `x`'s shape or of
+/// one a row.
 Pair rows(const std::string& name, int64_t count, int64_t columns,
           Tensor (*lazy)(const Tensor&, const Tensor&, const Tensor&),
           void (*by_hand)(const float*, const float*, const float*, float*, size_t, size_t)) {
@@ -284,7 +285,7 @@ int check() {
   return bad ? 1 : 0;
 }
 
-/// Says what both sides run on; the library as it is set now.
+/// Prints what both sides run on; for the library as it is set now.
 int about() {
   using Asked = config::CpuIsa;
   const Asked asked = config::get().cpu_isa.get();

@@ -1,9 +1,7 @@
-// What bench/gpu-check measures on a GPU. Prints peer,quantity,value,unit, a line each.
-//
-//   bench_gpu [--bytes N] [--seconds S]    everything but `cold`; N: of memory that a workload moves, 1 GiB
-//   if not given bench_gpu --cold                       the first flush of a program of 20 kernels, in ms:
-//   with an empty cache on
-//                                          disk what NVRTC takes, with a full one what loading takes
+// Measures a GPU for bench/gpu-check. Prints peer,quantity,value,unit, a line each.
+//    bench_gpu [--bytes N] [--seconds S]   all but `cold`; N: bytes that a workload moves, 1 GiB if not given
+//    bench_gpu --cold                      the first flush of a program of 20 kernels, in ms: with an empty
+//                                          cache on disk what NVRTC takes, with a full one what loading takes
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -27,8 +25,8 @@ void put(const char* quantity, double value, const char* unit) {
   std::fflush(stdout);
 }
 
-/// The median of a call's time when calls follow each other, waited for in batches; the first ones don't
-/// count.
+/// Returns the median time of a call when calls follow each other, waited for in batches; the first ones
+/// don't count.
 double steady(const std::function<void()>& call, double seconds) {
   for (int i = 0; i < 4; ++i) call();
   synchronize(cuda);
@@ -49,7 +47,7 @@ double steady(const std::function<void()>& call, double seconds) {
   return samples[samples.size() / 2];
 }
 
-/// Uniform numbers that no cache holds ready: a recipe, evaluated on the GPU.
+/// Returns uniform numbers that no cache holds: a recipe, evaluated on the GPU.
 Tensor numbers(Shape shape, double low, double high, DType t = float32) {
   const int64_t n = numel(shape);
   const Tensor x = arange(n, int32).to(cuda) * 1103515245 + 12345;
@@ -72,7 +70,7 @@ double copy_bandwidth(int64_t bytes, double seconds) {
   return 2 * static_cast<double>(n) / us / 1e3;  // GB/s
 }
 
-/// So many small kernels, each of which needs the one before: scans don't fuse with each other.
+/// Runs so many small kernels, each of which needs the one before: scans don't fuse with each other.
 Tensor many_kernels(Tensor x, int kernels) {
   for (int i = 0; i < kernels; ++i) x = cumsum(x * 0.5f, i % 2);
   return x;
@@ -137,7 +135,7 @@ void measure(int64_t bytes, double seconds) {
     }
   }
 
-  // What the host does in eval() of 50 kernels, the device idle.
+  // Times the host in eval() of 50 kernels, the device idle.
   const Tensor small = numbers({32, 32}, 0, 1);
   std::vector<double> flushes;
   for (int i = 0; i < 200; ++i) {
@@ -158,7 +156,7 @@ void cold() {
   const Tensor x = lazy::ones({1000}).to(cuda) + arange(1000, float32).to(cuda);
   x.eval();
   synchronize(cuda);
-  // Twenty kernels that differ.
+  // Records twenty kernels that differ.
   Tensor y = x;
   const std::vector<std::function<Tensor(const Tensor&)>> steps{
       [](const Tensor& t) { return sin(t); },       [](const Tensor& t) { return t * 0.5f; },

@@ -1,4 +1,5 @@
-// Built with -O3 -march=native, contraction allowed (see CMakeLists.txt). Coefficients: Sollya's fpminimax.
+// This file is built with -O3 -march=native, contraction allowed (see CMakeLists.txt). Coefficients: Sollya's
+// fpminimax.
 #include "hand.hpp"
 
 #include <tbb/blocked_range.h>
@@ -16,7 +17,7 @@ namespace {
 
 int threads = 1;
 
-/// e^x within about 1 ulp where the result is normal: x = n ln 2 + r, polynomial in r, n added to the
+/// Returns e^x within about 1 ulp where the result is normal: x = n ln 2 + r, polynomial in r, n added to the
 /// exponent.
 inline float exp1(float x) {
   x = std::min(std::max(x, -87.3f), 88.3f);
@@ -31,7 +32,7 @@ inline float exp1(float x) {
   return p * std::bit_cast<float>((static_cast<int32_t>(n) + 127) << 23);
 }
 
-/// erf within about 1.5 ulp: an odd polynomial near 0, 1 - e^(-t Q(t)) further out.
+/// Returns erf within about 1.5 ulp: an odd polynomial near 0, 1 - e^(-t Q(t)) further out.
 inline float erf1(float x) {
   const float z = x * x, t = std::min(std::fabs(x), 3.95f);
   float s = -5.98734827e-4f;
@@ -53,8 +54,9 @@ inline float erf1(float x) {
   return t < 0.93f ? near : far;
 }
 
-/// x/2 erfc(-x / sqrt 2) within about 1.5 ulp for every normal result: the library's algorithm and accuracy.
-/// (1 + erf is exact to an ulp of 1: left of -2 that keeps two digits of the tail, left of -5.5 none.)
+/// Returns x/2 erfc(-x / sqrt 2) within about 1.5 ulp for every normal result: the library's algorithm and
+/// accuracy. (1 + erf is exact to an ulp of 1: left of -2 that keeps two digits of the tail, left of -5.5
+/// none.)
 inline float gelu1(float x) {
   const float a = std::min(std::fabs(x), 13.1f), half = 0.5f * a, t = a * half, t_lo = std::fma(a, half, -t);
   float k = 0x1.e0af32p-10f;
@@ -86,7 +88,7 @@ inline float gelu1(float x) {
   return a < 0.65f ? near : far;
 }
 
-/// log of a positive normal number within about 1 ulp.
+/// Returns log of a positive normal number within about 1 ulp.
 inline float log1(float x) {
   const int32_t bits = std::bit_cast<int32_t>(x), e = (bits - 0x3f3504f3) >> 23;
   const float f = std::bit_cast<float>(bits - (e << 23)) - 1, n = static_cast<float>(e);
@@ -102,7 +104,7 @@ inline float log1(float x) {
   return n * 0.693359375f + (f + (q * (z * f) + (n * -2.12194440e-4f - 0.5f * z)));
 }
 
-/// body(begin, end) over parts of [0, n), one a thread; parts begin at multiples of 64.
+/// Calls body(begin, end) over parts of [0, n), one a thread; parts begin at multiples of 64.
 template <class Body>
 void split(size_t n, size_t grain, Body body) {
   if (threads == 1 || n < 2 * grain) return body(size_t{0}, n);
@@ -181,8 +183,8 @@ void black_scholes(const float* spot, const float* strike, const float* years, c
 }
 
 void mandelbrot(const float* cr, const float* ci, float* count, size_t n, int iterations) {
-  // Four vectors at once, so that the latency of one step hides behind the other three; all steps stay in
-  // registers.
+  // Computes four vectors at once, so that the latency of one step hides behind the other three; all steps
+  // stay in registers.
   typedef float Vec __attribute__((vector_size(64)));
   constexpr size_t kLanes = 16, kVectors = 4, kBlock = kLanes * kVectors;
   const auto block = [=](const float* re, const float* im, float* out) {
@@ -216,7 +218,7 @@ void mandelbrot(const float* cr, const float* ci, float* count, size_t n, int it
 
 namespace {
 
-/// f(row's first element) for each row.
+/// Calls f(row's first element) for each row.
 template <class F>
 void each_row(size_t rows, size_t columns, F&& f) {
   split(rows, std::max<size_t>(1, 16384 / columns), [&](size_t begin, size_t end) {

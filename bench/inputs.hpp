@@ -1,4 +1,4 @@
-// Inputs of the benchmarks: the same numbers at every run.
+// Makes the inputs of the benchmarks: the same numbers at every run.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,10 +6,10 @@
 
 namespace bench {
 
-/// `n` numbers evenly spread over [low, high).
+/// Returns `n` numbers evenly spread over [low, high).
 std::vector<float> uniform(int64_t n, float low, float high, uint64_t seed);
 
-/// 1,000 different sizes from 1,000 to 20,000, in no order.
+/// Returns 1,000 different sizes from 1,000 to 20,000, in no order.
 std::vector<int64_t> changing_sizes();
 
 }  // namespace bench

@@ -1,5 +1,5 @@
-// Workloads under Google Benchmark; names are workload/size. Timed is all that a user waits for: recording,
-// the flush and the run, until the result is in memory. bench/run turns the output into a table.
+// Times workloads under Google Benchmark; names are workload/size. The time is all that a user waits for:
+// recording, the flush and the run, until the result is in memory. bench/run turns the output into a table.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -40,7 +40,8 @@ void add(const std::string& workload, const std::string& size, std::function<Cal
     reset_metrics();
     const uint64_t before = metrics().bytes_live;
     call();
-    // What the call needs besides its inputs. LAZY_EAGER=1 tells what it would need op by op.
+    // Counts the memory that the call needs besides its inputs. LAZY_EAGER=1 shows what it would need op by
+    // op.
     state.counters["peak_bytes"] = static_cast<double>(metrics().bytes_peak - before);
   })->UseRealTime();
 }
@@ -162,7 +163,7 @@ void add_matmul() {
       return [x = half(random_tensor({m, 768})), w = half(random_tensor({3072, 768})),
               b = half(random_tensor({3072}))] { linear(x, w, b).eval(); };
     });
-    // Dynamic quantisation: the activations are scaled to int8 by their largest magnitude, the weights are
+    // Quantises dynamically: the activations are scaled to int8 by their largest magnitude, the weights are
     // int8.
     add("linear_int8", size, [m] {
       return [x = random_tensor({m, 768}), w = (random_tensor({3072, 768}) * 127).astype(int8).eval(),
@@ -212,10 +213,10 @@ void add_convolutions() {
   }
 }
 
-/// The time of 1,000 calls, each with another size; inputs are made outside of it. bench/run starts it in a
-/// process of its own, so that in the first pass nothing has been compiled.
+/// Times 1,000 calls, each with another size; inputs are made outside of it. bench/run starts it in a
+/// separate process, so that in the first pass nothing has been compiled.
 void changing_shapes(benchmark::State& state) {
-  ones({1}).eval();  // starting the library is not part of it
+  ones({1}).eval();  // starting the library does not count
   for (auto _ : state) {
     double seconds = 0;
     for (const int64_t n : changing_sizes()) {
@@ -229,8 +230,8 @@ void changing_shapes(benchmark::State& state) {
   }
 }
 
-/// Compiling a program that was never seen before: a random straight line of 300 ops with four inputs. The
-/// time is what metrics() says was spent in compiling, so the median over the repetitions is the p50.
+/// Compiles a program that was never seen before: a random straight line of 300 ops with four inputs. The
+/// time is that of metrics() for compiling, so the median over the repetitions is the p50.
 void compile_program(benchmark::State& state) {
   static std::mt19937 random(5);
   static const Tensor inputs[] = {random_tensor({16}), random_tensor({16}), random_tensor({16}),
@@ -262,7 +263,7 @@ void compile_program(benchmark::State& state) {
   }
 }
 
-/// From the loop IR to a callable kernel: 8 operands, 280 float32 instructions, among them an exp and a log.
+/// Compiles loop IR to a callable kernel: 8 operands, 280 float32 instructions, among them an exp and a log.
 void compile_kernel(benchmark::State& state) {
   using namespace jit::loop;
   LoopKernel k;

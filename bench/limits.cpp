@@ -1,7 +1,7 @@
-// What the machine can do at most: limit,NAME,UNIT,threads,VALUE
-//   fma_fp32 (GFLOP/s), and triad (GB/s, a[i] = b[i] + c * d[i]) over footprints of 24 KiB, 512 KiB, 12 MiB
-//   and 256 MiB a thread; `triad_memory` takes the better of usual and streaming stores. bench_limits
-//   [THREADS]
+// Measures the machine's limits. Prints limit,NAME,UNIT,threads,VALUE.
+//    bench_limits [THREADS]
+// fma_fp32 is in GFLOP/s, and triad in GB/s (a[i] = b[i] + c * d[i]) over footprints of 24 KiB, 512 KiB, 12
+// MiB and 256 MiB a thread; `triad_memory` takes the better of ordinary and streaming stores.
 #include <immintrin.h>
 
 #include <algorithm>

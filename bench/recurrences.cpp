@@ -1,6 +1,6 @@
-// Recurrences: T steps evaluated in one flush beside the same evaluated step by step. One line each:
-// times are milliseconds for all T steps, medians once both sides are warm; `cold` is the first run of the
-// one flush, with its compile. Memory is the peak of tensor bytes beyond what exists before.
+// Times recurrences: T steps evaluated in one flush, and the same evaluated step by step. Prints one line
+// each: times are milliseconds for all T steps, medians once both sides are warm; `cold` is the first run of
+// the one flush, with its compile. Memory is the peak of tensor bytes beyond what exists before.
 //
 //   bench_recurrences [--steps T] [--only NAME] [--rounds N]
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 using namespace lazy;
 using State = std::vector<Tensor>;
 
-/// Values of [low, high), the same in every run.
+/// Returns values in [low, high), the same in every run.
 Tensor values(const std::vector<int64_t>& shape, uint64_t seed, float low, float high) {
   int64_t count = 1;
   for (int64_t extent : shape) count *= extent;
@@ -188,7 +188,7 @@ void evaluate(State& s) {
   for (Tensor& t : s) t.eval();
 }
 
-/// Milliseconds of `steps` steps.
+/// Returns the milliseconds of `steps` steps.
 double run(const Recurrence& r, int steps, int each) {
   State s = r.begin();
   evaluate(s);
@@ -215,7 +215,7 @@ Measured measure(const Recurrence& r, int steps, int each, int rounds) {
   m.peak = after.bytes_peak - before;
   m.flushes = after.flushes;
   m.launches = after.launches;
-  run(r, steps, each);  // what was learned about values that nobody reads may compile once more
+  run(r, steps, each);  // what liveness has learned may compile once more
   std::vector<double> times;
   for (int i = 0; i < rounds; ++i) times.push_back(run(r, steps, each));
   std::nth_element(times.begin(), times.begin() + rounds / 2, times.end());

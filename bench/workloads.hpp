@@ -1,4 +1,4 @@
-// What is computed, written as users of the library write it.
+// Defines what is computed, written as users of the library write it.
 #pragma once
 #include <lazy/lazy.hpp>
 #include <utility>
@@ -23,7 +23,7 @@ inline Tensor arith_chain(const Tensor& a, const Tensor& b, const Tensor& c, con
   return ((a * b + c) * 0.5 + d) * (a - c) + b * d;
 }
 
-/// Call and put, at a rate of 2%.
+/// Returns call and put, at a rate of 2%.
 inline std::pair<Tensor, Tensor> black_scholes(const Tensor& spot, const Tensor& strike, const Tensor& years,
                                                const Tensor& volatility) {
   constexpr double kRate = 0.02;
@@ -60,12 +60,12 @@ inline Tensor logsumexp_rows(const Tensor& x) {
   return squeeze(m, {-1}) + log(sum(exp(x - m), {-1}));
 }
 
-/// x (m, k), w (n, k), bias (n).
+/// Multiplies x (m, k) by w (n, k) transposed and adds bias (n).
 inline Tensor linear(const Tensor& x, const Tensor& w, const Tensor& b) {
   return matmul(x, permute_dims(w, {1, 0})) + b;
 }
 
-/// A post-norm encoder layer: 512 channels, 8 heads, 2048 hidden units, gelu.
+/// Computes a post-norm encoder layer: 512 channels, 8 heads, 2048 hidden units, gelu.
 struct Encoder {
   Tensor wqkv, bqkv, wo, bo, g1, b1, w1, c1, w2, c2, g2, b2;
   Tensor operator()(const Tensor& x) const {
@@ -80,7 +80,8 @@ struct Encoder {
   }
 };
 
-/// The convolution, its batch normalisation in inference, relu; per-channel tensors (C, 1, 1) or (C).
+/// Computes the convolution, its batch normalisation in inference, relu; per-channel tensors are (C, 1, 1) or
+/// (C).
 inline Tensor conv_bn_relu(const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& scale,
                            const Tensor& shift, const Tensor& mean, const Tensor& variance,
                            const ConvOptions& options) {
@@ -88,7 +89,7 @@ inline Tensor conv_bn_relu(const Tensor& x, const Tensor& w, const Tensor& bias,
   return relu((y - mean) * rsqrt(variance + 1e-5) * scale + shift);
 }
 
-/// Steps that each point c = cr + i ci stays within |z| <= 2.
+/// Counts the steps that each point c = cr + i ci stays within |z| <= 2.
 inline Tensor mandelbrot(const Tensor& cr, const Tensor& ci, int iterations) {
   Tensor zr = zeros_like(cr), zi = zeros_like(cr), count = zeros_like(cr);
   for (int k = 0; k < iterations; ++k) {

@@ -1,4 +1,4 @@
-// Fills that are under way, so that threads which miss on one key at once make its value once.
+// Tracks fills that are under way, so that threads which miss on one key at once make its value once.
 #pragma once
 #include <algorithm>
 #include <condition_variable>
@@ -13,8 +13,8 @@
 
 namespace lazy::cache::detail {
 
-/// A fill is of one process: a forked child waits for none of its parent's. `key` is the filling thread's,
-/// good while the flight is listed; `waiting` belongs to the cache's lock.
+/// Represents one fill. It belongs to one process: a forked child waits for none of its parent's. `key`
+/// points to the filling thread's key, valid while the flight is listed; the cache's lock guards `waiting`.
 template <class Value>
 struct Flight {
   KeyView key;
@@ -39,7 +39,7 @@ struct Flight {
     }
     landed.notify_all();
   }
-  /// The value, or what the fill threw.
+  /// Waits for the value and returns it, or throws what the fill threw.
   std::shared_ptr<Value> wait() {
     std::unique_lock lock(mutex);
     landed.wait(lock, [this] { return done; });
@@ -61,7 +61,7 @@ class Flights {
   void add(Ref f) { flights_.push_back(std::move(f)); }
   void remove(const Ref& f) { std::erase(flights_, f); }
 
-  /// Whether waiting for `f` would close a circle: its owner waits for a flight whose owner waits ... for
+  /// True if waiting for `f` would close a circle: its owner waits for a flight whose owner waits ... for
   /// this thread.
   bool waits_for(const Flight<Value>& f, std::thread::id self) const {
     std::thread::id owner = f.owner;

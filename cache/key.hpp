@@ -1,4 +1,4 @@
-// What a cache is keyed by: canonical bytes, and their hash beside them. Equality is equality of the bytes.
+// Defines keys of caches: canonical bytes with their hash. Equality is equality of the bytes.
 #pragma once
 #include <cstddef>
 #include <cstring>
@@ -9,7 +9,7 @@
 
 namespace lazy::cache {
 
-/// A key that someone else's memory holds, for looking up without a copy.
+/// Refers to a key in someone else's memory, for looking up without a copy.
 class KeyView {
  public:
   explicit KeyView(std::span<const std::byte> bytes) : KeyView(bytes, hash128(bytes.data(), bytes.size())) {}
@@ -31,7 +31,7 @@ class KeyView {
   Hash128 hash_;
 };
 
-/// A key of its own. Copies share the bytes, which never change.
+/// Owns a key. Copies share the bytes, which never change.
 class Key {
  public:
   explicit Key(KeyView v) : size_(v.size()), hash_(v.hash()) {

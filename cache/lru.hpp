@@ -1,5 +1,5 @@
-// A thread-safe cache in memory, bounded by entries and by bytes; the least recently used entries go first.
-// Values are shared: one that is evicted while in use lives on until its last user lets go.
+// Provides a thread-safe cache in memory, bounded by entries and by bytes; the least recently used entries go
+// first. Values are shared: one that is evicted while in use lives on until its last user lets go.
 //
 //   LruCache<Programs> cache(4096, 256 << 20);
 //   if (auto p = cache.find(key)) ...
@@ -29,10 +29,10 @@ struct Stats {
   uint64_t evictions = 0;   // dropped to keep the limits; clear() and erase() don't count
   uint64_t collisions = 0;  // a key met another of the same hash
   size_t entries = 0;
-  size_t bytes = 0;  // sum of weights
+  size_t bytes = 0;  // sum of the entries' weights
 };
 
-/// What a fill gives: the value, and the bytes it counts for. A null value is handed out but not kept.
+/// Returned by a fill: the value, and the bytes it counts for. A null value is handed out but not cached.
 template <class Value>
 struct Filled {
   std::shared_ptr<Value> value;
@@ -46,21 +46,21 @@ class LruCache {
  public:
   using Ptr = std::shared_ptr<Value>;
 
-  /// `evictions`: a counter of lazy::metrics() that each eviction is added to.
+  /// Makes an empty cache. Each eviction is also added to `evictions`, a counter of lazy::metrics().
   LruCache(size_t max_entries, size_t max_bytes, std::optional<Counter> evictions = {})
       : max_entries_(max_entries), max_bytes_(max_bytes), counter_(evictions) {}
 
-  /// The value of this key, now the most recently used, or null. O(1), no allocation.
+  /// Returns the value of this key, now the most recently used, or null. O(1), no allocation.
   Ptr find(const KeyView& key) {
     const Locked lock(*this);
     return find_locked(key);
   }
 
-  /// The value of this key. On a miss `fill()` makes it (a Filled), under no lock, so it may use this cache
-  /// for other keys. Threads that miss on one key at once share one call. If it throws, all of them get the
-  /// exception and nothing is kept. A fill that asks for its own key throws std::logic_error. Two fills that
-  /// need each other's value don't wait for ever: the one that would close the circle makes a value of its
-  /// own.
+  /// Returns the value of this key. On a miss `fill()` makes it (a Filled), under no lock, so it may use this
+  /// cache for other keys. Threads that miss on one key at once share one call. If it throws, all of them get
+  /// the exception and nothing is cached. A fill that looks up its own key throws std::logic_error. Two fills
+  /// that need each other's value don't wait for ever: the one that would close the circle computes the value
+  /// itself.
   template <class Fill>
   Ptr get_or_fill(const KeyView& key, Fill&& fill) {
     const std::thread::id self = std::this_thread::get_id();
@@ -108,7 +108,7 @@ class LruCache {
     }
   }
 
-  /// Puts a value in, in place of one that is there.
+  /// Inserts a value, replacing any that is there.
   void insert(const KeyView& key, Ptr value, size_t weight) {
     Doomed doomed;
     Ptr kept;  // may be the last reference to a value too heavy to keep
@@ -116,7 +116,7 @@ class LruCache {
     kept = insert_locked(key, std::move(value), weight, true, doomed);
   }
 
-  /// Says that an entry now weighs something else; false if the key isn't there (any more).
+  /// Changes the weight of an entry; false if the key isn't there (any more).
   bool set_weight(const KeyView& key, size_t weight) {
     Doomed doomed;
     const Locked lock(*this);
@@ -137,7 +137,7 @@ class LruCache {
     return e != nullptr;
   }
 
-  /// Drops every entry. Fills under way are kept when they end.
+  /// Drops every entry. Values of fills under way are inserted when they end.
   void clear() {
     Doomed doomed;
     const Locked lock(*this);
@@ -178,7 +178,7 @@ class LruCache {
  private:
   using E = detail::Entry<Value>;
 
-  /// Entries on their way out, declared before the lock: a value's destructor must not run under it.
+  /// Collects evicted entries, declared before the lock: a value's destructor must not run under it.
   struct Doomed {
     E* first = nullptr;
     Ptr replaced;
@@ -204,8 +204,8 @@ class LruCache {
     return e->value;
   }
 
-  /// The value that the cache now has for this key: the given one, or without `replace` one that was there
-  /// before.
+  /// Returns the value that the cache now has for this key: the given one, or without `replace` one that was
+  /// there before.
   Ptr insert_locked(const KeyView& key, Ptr value, size_t weight, bool replace, Doomed& doomed) {
     if (E* e = table_.find(key)) {
       if (!replace) {
@@ -248,8 +248,8 @@ class LruCache {
     return flight.wait();
   }
 
-  /// A forked child starts over if a thread of its parent was changing the cache. What was in it is left
-  /// alone.
+  /// Holds the lock. A forked child starts with an empty cache if a thread of its parent was changing it; the
+  /// old entries are leaked.
   struct Locked : Hold<Mutex> {
     explicit Locked(const LruCache& c) : Hold<Mutex>(c.mutex_) {
       if (!this->intact()) [[unlikely]]

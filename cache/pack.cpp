@@ -15,10 +15,10 @@ namespace {
 
 struct Trailer {
   static constexpr uint64_t kMagic = 0x5844'4e49'5a41'4c31;  // "1LAZINDX"
-  uint64_t count, checksum, bytes, magic;                    // `bytes`: where the records end
+  uint64_t count, checksum, bytes, magic;                    // `bytes`: the offset at which the records end
 };
 
-constexpr size_t kChecked = offsetof(RecordHeader, magic);  // from here on the checksum counts
+constexpr size_t kChecked = offsetof(RecordHeader, magic);  // the checksum covers everything from here on
 
 bool before(const IndexEntry& a, const IndexEntry& b) {
   if (a.hash.lo != b.hash.lo) return a.hash.lo < b.hash.lo;
@@ -162,7 +162,7 @@ bool Pack::seal() {
   if (files::write_at(fd_.get(), tail.data(), tail.size(), end_)) return true;
   const int e = errno;
   if (ftruncate(fd_.get(), static_cast<off_t>(end_)) != 0)
-    return false;  // then it is scanned, up to the index
+    return false;  // the file is then scanned, up to the index
   errno = e;
   return false;
 }

@@ -1,4 +1,4 @@
-// A pack: one file of records, each a key, a label and a value under a checksum.
+// Defines a pack: one file of records, each a key, a label and a value under a checksum.
 //
 //   header   16 bytes: magic, version
 //   records  RecordHeader, key, value, padded to 8 bytes
@@ -30,13 +30,13 @@ struct PackHeader {
 
 struct RecordHeader {
   static constexpr uint32_t kMagic = 0x3152'5a4c;          // "LZR1"
-  static constexpr uint64_t kLongest = uint64_t{1} << 30;  // of key and value
+  static constexpr uint64_t kLongest = uint64_t{1} << 30;  // bytes of key and value
   uint64_t stamp;     // when it was last used, ns since 1970; not under the checksum
   uint64_t checksum;  // of all that follows
   uint32_t magic;
   uint32_t key_size;
   uint64_t value_size;
-  Hash128 hash;    // of the key
+  Hash128 hash;    // hash of the key
   uint64_t label;  // tells records of one key apart
   uint64_t bytes() const { return (sizeof(RecordHeader) + key_size + value_size + 7) / 8 * 8; }
 };
@@ -45,10 +45,10 @@ static_assert(sizeof(RecordHeader) == 56);
 struct IndexEntry {
   Hash128 hash;
   uint64_t label;
-  uint64_t offset, bytes;  // of the record
+  uint64_t offset, bytes;  // of the record, from the file's beginning
 };
 
-/// A record as read: the views point into `memory`.
+/// Holds a record that was read: the views point into `memory`.
 struct Record {
   std::unique_ptr<char[]> memory;
   uint64_t size = 0;
@@ -60,43 +60,44 @@ struct Record {
   }
 };
 
-/// What became of a read.
+/// Results of reading a record.
 enum class Read : uint8_t { good, damaged, io_error };
 
-/// A record's bytes, ready to be appended.
+/// Returns a record's bytes, ready to be appended.
 std::string make_record(const Hash128& hash, std::string_view key, uint64_t label, std::string_view value,
                         uint64_t stamp);
-/// Whether `bytes` are one whole record, as of `e`.
+/// True if `bytes` are exactly one complete record, the one that `e` describes.
 bool holds(std::string_view bytes, const IndexEntry& e);
 
 class Pack {
  public:
-  /// What `why` is of a file shorter than a header, and of one with another header.
+  /// Values of `why` for a file shorter than a header, and for one with another header.
   static constexpr const char* kCutShort = "is empty or cut short";
   static constexpr const char* kOtherVersion = "is not a pack of this version";
-  /// Reads what there is of a file: index, or record after record. Null with a reason if it isn't a pack that
-  /// may be trusted. `private_only`: it has to be a file of ours that no one else may write to.
+  /// Reads the index of a file, or else record after record. Returns null with a reason if it isn't a pack
+  /// that may be trusted. `private_only`: the file must be ours, and no one else may write to it.
   static std::unique_ptr<Pack> open(Fd, std::string name, bool private_only, std::string& why);
-  /// An empty one, in a new file that the caller has locked; null if its header could not be written.
+  /// Makes an empty pack in a new file that the caller has locked; null if its header could not be written.
   static std::unique_ptr<Pack> create(Fd, std::string name);
 
   const std::string& name() const { return name_; }
   int fd() const { return fd_.get(); }
   bool sealed() const { return sealed_; }
-  uint64_t bytes() const { return end_; }  // of header and records
-  /// By hash.
+  uint64_t bytes() const { return end_; }  // bytes of header and records
+  /// Returns the entries, sorted by hash.
   const std::vector<IndexEntry>& entries() const { return entries_; }
-  /// The entries of a hash.
+  /// Returns the entries of a hash.
   std::pair<const IndexEntry*, const IndexEntry*> with_hash(const Hash128&) const;
 
-  /// Any thread, any time; the record is checked.
+  /// Reads and checks a record. Any thread may call it at any time.
   Read read(const IndexEntry&, Record&) const;
   /// Notes that a record was used. Errors don't matter.
   void stamp(const IndexEntry&, uint64_t now) const;
 
-  /// Takes up what another process has appended since.
+  /// Reads the records that another process has appended since.
   void scan();
-  /// Appends. On an error the file is cut back to what it was, or left alone for good: false, with errno.
+  /// Appends a record. On an error the file is cut back to what it was, or never written again: false, with
+  /// errno.
   bool append(std::string_view record, const IndexEntry& e);  // e.offset is set here
   /// Writes the index. Nothing can be appended after that.
   bool seal();

@@ -21,7 +21,7 @@ std::string octal(unsigned mode) {
   return s;
 }
 
-// As mkdir -p. Errors show when the folder is opened.
+// Makes a folder and its parents, like mkdir -p. Errors show when the folder is opened.
 void make_all(const std::string& path) {
   for (size_t at = 1; at < path.size(); ++at)
     if (path[at] == '/') mkdir(path.substr(0, at).c_str(), 0700);
@@ -30,7 +30,7 @@ void make_all(const std::string& path) {
 
 }  // namespace
 
-// Whoever may only start a program with more rights than his own does not say where it writes.
+// A user who may only start a program with more rights than his own does not decide where it writes.
 std::string default_directory() {
   if (const std::string& set = config::get().cache_dir.get(); !set.empty()) return set;
   if (const char* xdg = secure_getenv("XDG_CACHE_HOME"); xdg && *xdg == '/')
@@ -80,7 +80,7 @@ DirectoryResult open_private_directory(const std::string& given, bool create) {
 
 std::vector<std::string> names_in(int folder) {
   std::vector<std::string> names;
-  // A descriptor of its own: reading a folder moves a position that copies would share.
+  // Opens another descriptor: reading a folder moves a position that duplicates would share.
   Fd fd(files::open_at(folder, ".", O_RDONLY | O_DIRECTORY));
   DIR* const dir = fd ? fdopendir(fd.get()) : nullptr;
   if (!dir) return names;

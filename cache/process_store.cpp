@@ -17,9 +17,9 @@ std::shared_ptr<Store> process_store() {
     const std::string* directory = nullptr;
     uint64_t size = 0;
   };
-  // Never destroyed: flushes may run in other objects' destructors. What is to be written is written at exit.
-  // A forked child opens files of its own: its parent's lie there with positions of theirs, and perhaps half
-  // written.
+  // The store is never destroyed: flushes may run in other objects' destructors. Pending data are written at
+  // exit. A forked child opens its own files: its parent's descriptors share a position, and records may be
+  // half written.
   static constinit Mutex mutex;
   static constinit Current* now = nullptr;
   const auto& c = config::get();

@@ -1,4 +1,4 @@
-// The store that the environment asks for.
+// Opens the store that the environment names.
 #pragma once
 #include <memory>
 
@@ -6,8 +6,8 @@
 
 namespace lazy::cache {
 
-/// As LAZY_CACHE, LAZY_CACHE_DIR and LAZY_CACHE_SIZE say now; null when it is off. Opened when it is first
-/// looked into, closed when the process exits.
+/// Returns the store according to LAZY_CACHE, LAZY_CACHE_DIR and LAZY_CACHE_SIZE now; null when it is off. It
+/// is opened at its first use and closed when the process exits.
 std::shared_ptr<Store> process_store();
 
 }  // namespace lazy::cache

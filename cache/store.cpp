@@ -20,7 +20,7 @@
 namespace lazy::cache {
 namespace {
 
-// A store of so many live processes is read in part: each pack costs an open file.
+// With more packs than this the store is read in part: each pack costs an open file.
 constexpr size_t kMostPacks = 64;
 constexpr size_t kShownPath = 200;  // characters of a path that messages show
 
@@ -94,7 +94,7 @@ void Store::list() {
     if (std::any_of(packs_.begin(), packs_.end(), [&](const PackRef& p) { return p->name() == name; }) ||
         std::find(ignored_.begin(), ignored_.end(), name) != ignored_.end())
       continue;
-    // Stamps are the one thing that is written into a pack by another than its owner.
+    // Opened for writing too: stamps are the one thing that other processes than the owner write into a pack.
     Fd file(files::open_at(folder_.get(), name.c_str(),
                            (options_.writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK));
     if (!file && (errno == EROFS || errno == EACCES))
@@ -105,12 +105,12 @@ void Store::list() {
         packs_.push_back(std::move(p));
         continue;
       }
-    } else if (errno == ENOENT) {  // merged into another since it was listed
+    } else if (errno == ENOENT) {  // merged into another pack since it was listed
       continue;
     } else {
       why = errno == ELOOP ? "is a symbolic link" : std::strerror(errno);
     }
-    if (why == Pack::kCutShort) {  // its owner is only just making it: look again
+    if (why == Pack::kCutShort) {  // its owner is only just making it, so it is looked at again
       listed_at_[0] = -1;
       continue;
     }
@@ -192,14 +192,14 @@ void Store::cannot_write(const char* what, int error) {
 
 bool Store::own_pack() {
   if (own_ && owner_ == getpid()) return true;
-  own_ = nullptr;  // a parent's: it goes on with it
+  own_ = nullptr;  // the parent process goes on with it
   tend();
   for (int attempt = 0;; ++attempt) {
     const std::string name = new_name("w-", ".pack");
     Fd file(files::open_at(folder_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
     if (!file) {
       const int e = errno;
-      // The folder itself was deleted: a new one.
+      // The folder itself was deleted, so a new one is made.
       if (e == ENOENT && attempt == 0 && open_directory()) continue;
       return cannot_write("a file could not be made", e), false;
     }
@@ -248,7 +248,7 @@ bool Store::add(const KeyView& key, uint64_t label, std::string_view value) {
     cannot_write("a record could not be written", errno);
     return false;
   }
-  // A pack that is a good part of everything is left to be merged.
+  // A pack that is a large part of the total is sealed, so that it can be merged.
   if (own_->bytes() > options_.max_bytes / 4) seal_own();
   return true;
 }

@@ -1,4 +1,5 @@
-// The LRU cache's hash table: chained buckets and a recency list, threaded through the entries. No locking.
+// Implements the LRU cache's hash table: chained buckets and a recency list, threaded through the entries. It
+// does not lock.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -36,8 +37,8 @@ class Table {
   E* oldest() const { return oldest_; }
   uint64_t collisions() const { return collisions_; }
 
-  /// The entry with these very bytes, or null. One of the same hash but other bytes is a collision, and
-  /// counted.
+  /// Returns the entry with exactly these bytes, or null. An entry of the same hash but other bytes is
+  /// counted as a collision.
   E* find(const KeyView& key) {
     for (E* e = buckets_[bucket(key.hash())]; e; e = e->chain) {
       if (e->key.hash() != key.hash()) continue;
@@ -47,7 +48,7 @@ class Table {
     return nullptr;
   }
 
-  /// Takes an entry whose key isn't in the table; it becomes the newest. Nothing changes if this throws.
+  /// Inserts an entry whose key isn't in the table; it becomes the newest. Nothing changes if this throws.
   void insert(std::unique_ptr<E> entry) {
     if (size_ >= buckets_.size()) grow();
     E* e = entry.release();
@@ -93,7 +94,7 @@ class Table {
     (e->older ? e->older->newer : oldest_) = e->newer;
   }
 
-  std::vector<E*> buckets_;  // a power of two of them
+  std::vector<E*> buckets_;  // their number is a power of two
   size_t size_ = 0;
   E *newest_ = nullptr, *oldest_ = nullptr;
   uint64_t collisions_ = 0;

@@ -1,4 +1,4 @@
-// The store's upkeep: merging, bounding, clearing, and going from one store to another.
+// Maintains the store: merging, bounding, clearing, export and import.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kManyPacks = 8;  // each costs every process that starts some microseconds
 
-/// Which keys and labels have been seen. Equality is of the bytes.
+/// Remembers which keys and labels have been seen. Equality is of the bytes.
 class Seen {
  public:
   bool add(const RecordHeader& h, std::string_view key) {
@@ -54,7 +54,7 @@ std::vector<Store::PackRef> Store::without_owner() const {
     if (!file || flock(file.get(), LOCK_EX | LOCK_NB) != 0) continue;
     std::string why;
     if (PackRef p = Pack::open(std::move(file), name, true, why)) packs.push_back(std::move(p));
-    else if (why == Pack::kCutShort) unlinkat(folder_.get(), name.c_str(), 0);  // its owner died making it
+    else if (why == Pack::kCutShort) unlinkat(folder_.get(), name.c_str(), 0);  // its owner died early
   }
   return packs;
 }
@@ -109,7 +109,7 @@ bool Store::merge(const std::vector<PackRef>& from, uint64_t max_bytes, Sync syn
         why = failed("a record could not be read");
         return false;
       }
-      // A time to come is from before the clock was set back: older than all that has been used since.
+      // A stamp in the future is from before the clock was set back: it counts as older than all used since.
       kept.push_back({p.get(), &e, stamp > today ? 0 : stamp});
     }
   std::stable_sort(kept.begin(), kept.end(), [](const Kept& a, const Kept& b) { return a.stamp > b.stamp; });
@@ -151,7 +151,7 @@ void Store::tend() {
   if (packs_.size() < kManyPacks && total <= options_.max_bytes && !strays_) return;
   Fd lock;
   std::string why;
-  if (!lock_folder(lock, false, why)) return;  // another process is at it
+  if (!lock_folder(lock, false, why)) return;  // another process is merging
   remove_strays();
   std::vector<PackRef> idle = without_owner();
   total = 0;
@@ -160,7 +160,7 @@ void Store::tend() {
   if (total > options_.max_bytes) {
     good = merge(idle, options_.max_bytes / 4 * 3, Sync::none, why);
   } else if (idle.size() >= kManyPacks) {
-    // Small ones first; a large one is written again only when the others have come to half of it.
+    // Small packs come first; a large one is only rewritten when the others have reached half its size.
     std::sort(idle.begin(), idle.end(),
               [](const PackRef& a, const PackRef& b) { return a->bytes() < b->bytes(); });
     size_t n = 0;
@@ -191,7 +191,7 @@ bool Store::clear(std::string& why) {
   remove_strays();
   bool good = true;
   for (const std::string& name : names_in(folder_.get()))
-    // A folder of that name is none of ours: it was never read.
+    // A folder of that name is not ours: it was never read.
     if (is_pack(name) && unlinkat(folder_.get(), name.c_str(), 0) != 0 && errno != ENOENT &&
         errno != EISDIR) {
       why = failed(name.c_str());

@@ -1,4 +1,4 @@
-// European options after Black and Scholes (1973), from a table of quotes.
+// Prices European options after Black and Scholes (1973), from a table of quotes.
 #include <cmath>
 #include <cstdio>
 
@@ -14,7 +14,7 @@ Prices a call and a put for each line "spot,strike,years,volatility,rate" and ch
 Default: demos/data/quotes.csv.
 )";
 
-/// Cumulative distribution function of the standard normal.
+/// Returns the cumulative distribution function of the standard normal.
 Tensor normal_cdf(const Tensor& x) { return (erf(x * (1 / std::sqrt(2.0))) + 1) * 0.5; }
 
 void price(const demo::Arguments& arguments) {

@@ -1,4 +1,4 @@
-// Tables of numbers from comma-separated text: one line of names, then lines of as many numbers.
+// Reads tables of numbers from comma-separated text: one line of names, then lines of as many numbers.
 #pragma once
 #include <charconv>
 #include <filesystem>
@@ -11,8 +11,8 @@
 
 namespace demo {
 
-/// The file's columns, `width` of them. A missing file or an ill-formed line is a Failure that names file and
-/// line.
+/// Returns the file's columns, `width` of them. Throws a Failure that names file and line for a missing file
+/// or an ill-formed line.
 inline std::vector<std::vector<float>> read_csv(const std::string& path, size_t width) {
   std::ifstream file(path);
   if (!file || std::filesystem::is_directory(path)) throw Failure("cannot read " + path);

@@ -1,4 +1,4 @@
-// Heat spreading on a plate: explicit finite differences, written as one assignment to a slice.
+// Simulates heat spreading on a plate: explicit finite differences, written as one assignment to a slice.
 #include <cstdio>
 
 #include "demo.hpp"

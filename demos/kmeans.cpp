@@ -1,4 +1,4 @@
-// Lloyd's k-means: each point joins its nearest centre, each centre moves to the mean of its points.
+// Runs Lloyd's k-means: each point joins its nearest centre, each centre moves to the mean of its points.
 #include <cstdio>
 #include <iostream>
 

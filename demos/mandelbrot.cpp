@@ -1,5 +1,5 @@
-// The Mandelbrot set: a hundred iterations recorded, fused into one loop over the pixels that keeps z in
-// registers.
+// Draws the Mandelbrot set: a hundred iterations recorded, fused into one loop over the pixels that keeps z
+// in registers.
 #include <cstdio>
 
 #include "demo.hpp"

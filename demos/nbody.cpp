@@ -1,4 +1,4 @@
-// Bodies under gravity, all pairs, leapfrog integration: total energy must stay where it was.
+// Moves bodies under gravity, all pairs, leapfrog integration: total energy must stay where it was.
 #include <cmath>
 #include <cstdio>
 #include <random>
@@ -33,7 +33,8 @@ Bodies disc(int64_t n) {
           full({n}, 1.0 / static_cast<double>(n), float32)};
 }
 
-/// [n, n, 3]: where body j stands, seen from body i. Never stored: it is fused into the sums that use it.
+/// Returns [n, n, 3]: the position of body j relative to body i. Never stored: it is fused into the sums that
+/// use it.
 Tensor pairs(const Tensor& position) { return position(newaxis) - position(_, newaxis); }
 
 Tensor acceleration(const Bodies& b) {
@@ -42,7 +43,7 @@ Tensor acceleration(const Bodies& b) {
   return sum(d * pull(_, _, newaxis), {1});
 }
 
-/// Kinetic and potential energy; each pair counts once, and no body is paired with itself.
+/// Returns kinetic and potential energy; each pair counts once, and no body is paired with itself.
 float energy(const Bodies& b) {
   const Tensor d = pairs(b.position), r2 = sum(d * d, {-1}) + kSoftening2;
   const Tensor kinetic = 0.5 * sum(b.mass * sum(b.velocity * b.velocity, {-1}));

@@ -35,7 +35,7 @@ Tensor read_png(const std::string& path) {
       stbi_load_from_memory(reinterpret_cast<const unsigned char*>(bytes.data()),
                             static_cast<int>(bytes.size()), &width, &height, &channels, 3);
   if (!pixels) throw Failure("cannot read " + path + ": " + stbi_failure_reason());
-  // The tensor uses the pixels where they are; the last one that refers to them frees them.
+  // The tensor shares the pixels; they are freed when nothing refers to them any more.
   const Tensor picture =
       from_blob(pixels, {height, width, 3}, uint8, {}, [](void* p) { stbi_image_free(p); });
   return astype(picture, float32) / 255;

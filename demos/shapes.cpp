@@ -1,4 +1,4 @@
-// A thousand sizes, one program: sizes are arguments of what was compiled, not parts of it.
+// Runs one program for a thousand sizes: sizes are arguments of compiled programs, not parts of them.
 #include <chrono>
 #include <cmath>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// A picture is blurred, its edges are found and its tones are mapped: array code, compiled while it runs.
+// Blurs a picture, finds its edges and maps its tones: array code, compiled while it runs.
 #include <cstdio>
 
 #include "demo.hpp"
@@ -14,7 +14,7 @@ Blurs a picture, finds its edges, maps its tones, and says what was recorded, co
 Writes blurred.png, edges.png, tones.png and small.png to OUTDIR (default: out). Default picture: demos/data/tour.png.
 )";
 
-/// A border of `r` zeros around the first two axes.
+/// Adds a border of `r` zeros around the first two axes.
 Tensor padded(const Tensor& x, int64_t r) {
   const int64_t h = x.shape()[0], w = x.shape()[1];
   Tensor p = zeros({h + 2 * r, w + 2 * r, x.shape()[2]});
@@ -22,8 +22,8 @@ Tensor padded(const Tensor& x, int64_t r) {
   return p;
 }
 
-/// Gaussian blur, one axis after the other. Dividing by the blurred border mask keeps the edges of the
-/// picture bright.
+/// Blurs with a Gaussian, one axis after the other. Dividing by the blurred border mask keeps the edges of
+/// the picture bright.
 Tensor blurred(const Tensor& x, double sigma) {
   const int64_t r = 6, h = x.shape()[0], w = x.shape()[1];
   const Tensor offset = arange(-r, r + 1, 1, float32);
@@ -40,7 +40,7 @@ Tensor blurred(const Tensor& x, double sigma) {
 
 Tensor grey(const Tensor& x) { return sum(x * tensor({0.2126f, 0.7152f, 0.0722f}), {-1}); }
 
-/// Length of the gradient (Sobel), of the picture without its outermost pixels.
+/// Returns the length of the gradient (Sobel), of the picture without its outermost pixels.
 Tensor edges(const Tensor& g) {
   const auto at = [&](int64_t dy, int64_t dx) {
     return g(slice(1 + dy, g.shape()[0] - 1 + dy), slice(1 + dx, g.shape()[1] - 1 + dx));
@@ -62,7 +62,7 @@ void tour(const demo::Arguments& arguments) {
   const std::string out = demo::argument(arguments, 1, "out") + "/";
   const Tensor picture = demo::read_png(path);
   std::printf("%s: %s\n", path.c_str(), to_string(picture.shape()).c_str());
-  report("reading");  // the picture itself is not there yet: its conversion is part of the first program that
+  report("reading");  // the picture is not read yet: its conversion is part of the first program that
                       // needs it
 
   demo::write_png(out + "blurred.png", blurred(picture, 2.0));

@@ -1,4 +1,4 @@
-// Everything a user needs: #include <lazy/lazy.hpp>.
+// Includes everything that a user needs: #include <lazy/lazy.hpp>.
 #pragma once
 #include "lazy/core/device.hpp"
 #include "lazy/core/dynamic.hpp"

@@ -1,4 +1,4 @@
-// Assembles the library: which backends this process has.
+// Assembles the library: registers the backends of this process.
 #include "backends/cpu/backend.hpp"
 #include "backends/cuda/backend.hpp"
 #include "backends/reference/backend.hpp"

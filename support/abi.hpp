@@ -1,5 +1,5 @@
-// What a program and the library must have in common, checked by the linker: a program built otherwise refers
-// to a symbol that the library does not have.
+// Lets the linker check that a program and the library were built compatibly: a program that was not refers
+// to a symbol that the library does not define.
 #pragma once
 
 // The containers of libstdc++ have another layout under _GLIBCXX_DEBUG.

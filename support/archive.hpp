@@ -1,4 +1,4 @@
-// Values as bytes and back, for what is kept on disk. One function names a struct's fields for both
+// Converts values to bytes and back, for storage on disk. One function lists a struct's fields for both
 // directions:
 //
 //   template <class A> void fields(A& a, Point& p) { a(p.x, p.y, p.name); }
@@ -70,7 +70,8 @@ class Saver {
   std::string bytes_;
 };
 
-/// Whatever the bytes are, reading is safe: what is missing reads as zero or empty, and ok() says so.
+/// Reads values back. Reading is safe whatever the bytes are: missing data reads as zero or empty, and ok()
+/// tells.
 class Loader {
  public:
   explicit Loader(std::string_view bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
@@ -90,7 +91,7 @@ class Loader {
     ok_ = false;
     return 0;
   }
-  /// A view of the next `n` bytes, without a copy; empty if there aren't so many.
+  /// Returns a view of the next `n` bytes, without a copy; empty if there aren't so many.
   std::string_view raw(size_t n) {
     if (n > left()) {
       ok_ = false;
@@ -101,7 +102,7 @@ class Loader {
   size_t left() const { return static_cast<size_t>(end_ - at_); }
   bool ok() const { return ok_; }
   void fail() { ok_ = false; }
-  /// Everything was there, and nothing else.
+  /// True if everything could be read and no bytes are left over.
   bool done() const { return ok_ && at_ == end_; }
 
  private:

@@ -1,4 +1,4 @@
-// The control groups that this process is in.
+// Finds the control groups that this process is in.
 #pragma once
 #include <string>
 #include <string_view>

@@ -24,8 +24,8 @@ constinit std::atomic<bool> ready{false};
 
 namespace {
 
-/// A parsed value: text for strings, a number (false/true, the enumerator, bytes, packed levels) for all
-/// others.
+/// Holds a parsed value: text for strings, a number (false/true, the enumerator, bytes, packed levels) for
+/// all others.
 struct Parsed {
   uint64_t number = 0;
   std::string text;
@@ -41,7 +41,7 @@ struct Row {
   void (*store)(const Parsed&);
 };
 
-/// Strings that were ever a value; they live as long as the process.
+/// Returns the one copy of a string that was ever a value; copies live as long as the process.
 const std::string* interned(const std::string& s);
 
 // clang-format off
@@ -94,7 +94,7 @@ struct Registry {
 
 constinit Mutex mutex;  // guards the registry
 
-/// Never destroyed: destructors of other static objects may still ask.
+/// Returns the registry, which is never destroyed: destructors of other static objects may still read it.
 Registry& registry() {
   static constinit Once<Registry> r;
   return r.get([] { return Registry(); });
@@ -164,7 +164,7 @@ const Row* find(std::string_view name) {
 
 constexpr std::string_view kPrefix = "LAZY_";
 
-/// "unknown variable LAZY_LGO (did you mean LAZY_LOG?)"
+/// Returns text such as "unknown variable LAZY_LGO (did you mean LAZY_LOG?)".
 std::string unknown(std::string_view name) {
   const auto stem = [](std::string_view s) { return s.starts_with(kPrefix) ? s.substr(kPrefix.size()) : s; };
   const std::string_view given = stem(name);
@@ -173,7 +173,7 @@ std::string unknown(std::string_view name) {
   for (const Row& row : kRows) {
     const std::string_view known = stem(row.name);
     int d = text::edit_distance(given, known);
-    // THREADS for NUM_THREADS is many edits, yet plainly what was meant.
+    // THREADS for NUM_THREADS is many edits away, yet it is clear which one was meant.
     const bool part = given.size() >= 4 && known.size() >= 4 &&
                       (known.find(given) != known.npos || given.find(known) != given.npos);
     const int most = std::max(1, static_cast<int>(std::max(given.size(), known.size())) / 3);
@@ -189,7 +189,7 @@ std::string bad_value(const Row& row, std::string_view value) {
   return std::string(row.name) + "=" + text::quoted(value) + " is not accepted: expected " + accepts(row);
 }
 
-/// Names that tests and benchmarks use for themselves.
+/// True for names that tests and benchmarks use for themselves.
 bool reserved(std::string_view name) {
   return name.starts_with("LAZY_TEST_") || name.starts_with("LAZY_BENCH_");
 }
@@ -198,7 +198,7 @@ bool reserved(std::string_view name) {
 std::vector<std::string> read_environment(Registry& r) {
   std::vector<std::string> problems;
   r.environment = {};
-  if (files::privileged()) return problems;  // it is the caller's, whose rights are fewer
+  if (files::privileged()) return problems;  // the environment is of a caller with fewer rights
   for (char** e = environ; e && *e; ++e) {
     const std::string_view entry = *e;
     const size_t equals = entry.find('=');
@@ -220,7 +220,8 @@ std::vector<std::string> read_environment(Registry& r) {
   return problems;
 }
 
-/// Reads and applies the environment, the lock held; throws under LAZY_STRICT, and then changes no value.
+/// Reads and applies the environment; the caller holds the lock. Under LAZY_STRICT it throws, and then
+/// changes no value.
 std::vector<std::string> load(Registry& r) {
   const auto before = r.environment;
   auto problems = read_environment(r);
@@ -237,7 +238,7 @@ void warn(const std::vector<std::string>& problems) {
   for (const std::string& p : problems) logging::warning(p);
 }
 
-/// Sets row i from text, the lock held. Returns what it was set to from code before.
+/// Sets row i from text and returns its earlier setting from code; the caller holds the lock.
 std::string set_locked(Registry& r, const Row& row, std::string_view value) {
   const auto i = static_cast<size_t>(&row - kRows);
   std::optional<Parsed> parsed;
@@ -277,7 +278,7 @@ void detail::initialise() {
     problems = load(r);
     report = static_cast<Report>(r.number(Index::report));
   }
-  warn(problems);  // by the one thread that came first, outside the lock
+  warn(problems);  // printed by the one thread that came first, outside the lock
   if (report == Report::help) logging::write_raw(help());
   if (report == Report::dump) logging::write_raw(dump());
 }

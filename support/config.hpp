@@ -1,6 +1,6 @@
-// The LAZY_* variables as typed values. The environment is read once, at the first use; a value set from code
-// goes before the environment's, and that before the default. The variables themselves are the rows of
-// config.def.
+// Gives the LAZY_* variables as typed values. The environment is read once, at the first use; a value set
+// from code takes precedence over the environment's, and that over the default. The variables themselves are
+// the rows of config.def.
 //
 //   if (nodes > config::get().max_graph) ...
 //   config::set("LAZY_MAX_GRAPH", "1000");
@@ -17,7 +17,7 @@ namespace lazy::config {
 
 inline constexpr uint64_t MiB = uint64_t{1} << 20;
 
-/// A scalar that any thread may read while another sets it.
+/// Holds a scalar that any thread may read while another sets it.
 template <class T>
 class Setting {
  public:
@@ -30,7 +30,8 @@ class Setting {
   std::atomic<T> value_;
 };
 
-/// A string, likewise. Texts are never freed, so a reference stays good; equal texts share one address.
+/// Holds a string, likewise. Texts are never freed, so a reference stays valid; equal texts share one
+/// address.
 template <>
 class Setting<std::string> {
  public:
@@ -47,7 +48,7 @@ class Setting<std::string> {
 #define LAZY_ENUM(field, name, type, initial, doc, ...) enum class type : uint8_t { __VA_ARGS__ };
 #include "support/config.def"
 
-/// Log levels by channel, a byte each; all ones until the environment has been read.
+/// Holds log levels by channel, a byte each; all ones until the environment has been read.
 using Levels = Setting<uint64_t>;
 
 struct Values {
@@ -66,21 +67,22 @@ extern constinit std::atomic<bool> ready;
 void initialise();
 }  // namespace detail
 
-/// The values. The first call reads the environment; under LAZY_STRICT a bad one throws ConfigError, at every
-/// call until it is right. Otherwise each bad value costs one line on standard error and its default is used.
+/// Returns the values. The first call reads the environment; under LAZY_STRICT a bad one throws ConfigError,
+/// at every call until it is right. Otherwise each bad value costs one line on standard error and its default
+/// is used.
 inline const Values& get() {
   if (!detail::ready.load(std::memory_order_acquire)) [[unlikely]]
     detail::initialise();
   return detail::values;
 }
 
-/// Sets a variable from code, spelled as in the environment; an empty value takes the setting back.
-/// Throws ConfigError on an unknown name or a value that the variable doesn't accept.
+/// Sets a variable from code, spelled as in the environment; an empty value removes the setting. Throws
+/// ConfigError on an unknown name or a value that the variable doesn't accept.
 void set(std::string_view name, std::string_view value);
 /// Reads the environment again. What was set from code stays.
 void reload_environment();
 
-/// Sets a variable for a scope, and puts the earlier setting from code (or none) back at its end.
+/// Sets a variable for a scope and restores the earlier setting from code (or none) at its end.
 class Override {
  public:
   Override(std::string_view name, std::string_view value);
@@ -99,13 +101,13 @@ struct Entry {
   std::string name, accepts, value, initial, doc;
   Origin origin;
 };
-/// Every variable with its value now, in the order of config.def.
+/// Returns every variable with its value now, in the order of config.def.
 std::vector<Entry> entries();
-/// A line a variable: value and origin.
+/// Returns a line for each variable: value and origin.
 std::string dump();
-/// What LAZY_CONFIG=help prints.
+/// Returns the text that LAZY_CONFIG=help prints.
 std::string help();
-/// The table of the documentation page.
+/// Returns the table of the documentation page.
 std::string markdown();
 
 }  // namespace lazy::config

@@ -58,7 +58,7 @@ std::optional<uint64_t> parse_choice(std::string_view s, std::string_view enumer
   const auto names = names_in(enumerators);
   for (size_t i = 0; i < names.size(); ++i)
     if (names[i] == v) return i;
-  // What is off or one of several things was a boolean once, or is taken for one.
+  // Accepts booleans for a choice that has `off`, too: off, or the enumerator after it.
   if (const auto yes = parse_bool(v); yes && names.size() > 1 && names[0] == "off") return *yes ? 1 : 0;
   return {};
 }

@@ -1,4 +1,5 @@
-// What lazy throws. Every message ends with the user's file and line; the kind says what was wrong.
+// Defines the exceptions of lazy. Every message ends with the user's file and line; the type says what was
+// wrong.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -9,11 +10,11 @@ namespace lazy {
 
 class Error : public std::runtime_error {
  public:
-  /// what(): `message` + " (file.cpp:line)" when a site is known.
+  /// Makes what() return `message`, followed by " (file.cpp:line)" when a site is known.
   explicit Error(const std::string& message) : std::runtime_error(message) {}
   Error(const std::string& message, const Site& where)
       : std::runtime_error(where.line() ? message + " (" + to_string(where) + ")" : message), where_(where) {}
-  /// The user's line; line() is 0 when there is none.
+  /// Returns the user's line; its line() is 0 when there is none.
   const Site& where() const noexcept { return where_; }
 
  private:
@@ -42,7 +43,7 @@ class ConfigError : public Error {
   using Error::Error;
 };  // a bad LAZY_* value under LAZY_STRICT
 
-/// What f gives. An E that names no line is thrown again with `where`.
+/// Returns f(). If f throws an E that names no line, it is thrown again with `where`.
 template <class E, class F>
 decltype(auto) located(const Site& where, F&& f) {
   try {

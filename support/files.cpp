@@ -53,7 +53,7 @@ bool may_reach(uint64_t bytes) noexcept {
 }
 
 bool write(int fd, const void* from, size_t bytes) noexcept {
-  // Only files have a size: where a write begins is the descriptor's own business.
+  // Only files have a size: the descriptor decides where a write begins.
   struct stat s {};
   if (::fstat(fd, &s) == 0 && S_ISREG(s.st_mode)) {
     const bool appends = (::fcntl(fd, F_GETFL) & O_APPEND) != 0;

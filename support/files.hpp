@@ -1,4 +1,4 @@
-// Opening and writing files from a library: the program may have closed its standard streams, and may be
+// Opens and writes files from a library: the program may have closed its standard streams, and may be
 // forbidden to make files as large as ours.
 #pragma once
 #include <fcntl.h>
@@ -9,25 +9,26 @@
 
 namespace lazy::files {
 
-/// Returns another descriptor of the same file in place of one of the standard streams', which the program
-/// would write to. Keeps errno if the file could not be opened; -1 if there is no other descriptor.
+/// Moves a descriptor out of the range of the standard streams, which the program would write to: returns
+/// another descriptor of the same file. Keeps errno if the file could not be opened; -1 if there is no other
+/// descriptor.
 int above_stdio(int fd) noexcept;
 
 /// Opens as the system's open and openat do, with O_CLOEXEC, above the standard streams.
 int open(const char* path, int flags, unsigned mode = 0) noexcept;
 int open_at(int folder, const char* name, int flags, unsigned mode = 0) noexcept;
 
-/// Returns whether a file may grow to so many bytes; if not errno is EFBIG. A write beyond RLIMIT_FSIZE would
-/// end the program (SIGXFSZ).
+/// True if a file may grow to so many bytes; if not, errno is EFBIG. A write beyond RLIMIT_FSIZE would end
+/// the program (SIGXFSZ).
 bool may_reach(uint64_t bytes) noexcept;
-/// Writes as the system's write does, but fails with EFBIG in place of ending the program, and takes up
-/// interrupted writes. False with errno.
+/// Writes as the system's write does, but fails with EFBIG in place of ending the program, and resumes
+/// interrupted writes. Returns false with errno.
 bool write(int fd, const void* from, size_t bytes) noexcept;
-/// At an offset.
+/// Writes at an offset, likewise.
 bool write_at(int fd, const void* from, uint64_t bytes, uint64_t offset) noexcept;
 bool read_at(int fd, void* to, uint64_t bytes, uint64_t offset) noexcept;  // a file's end counts as ENODATA
 
-/// A file that is written from its beginning, through a buffer. What went wrong is known at the end.
+/// Writes a file from its beginning, through a buffer. Errors are reported by close().
 class Output {
  public:
   /// Makes or empties the file. Not open, with errno, if that fails.
@@ -40,7 +41,7 @@ class Output {
   void put(const char* from, size_t bytes);
   void put(const std::string& s) { put(s.data(), s.size()); }
   void flush() noexcept;
-  /// False with errno if not all of it is in the file.
+  /// Returns false with errno if the file does not have all that was put.
   bool close() noexcept;
 
  private:
@@ -49,11 +50,11 @@ class Output {
   std::string buffer_;
 };
 
-/// The file's whole contents at once. False with errno.
+/// Writes the file's contents all at once. Returns false with errno.
 bool write_whole(const std::string& path, const std::string& contents);
 
-/// The program runs with rights that its caller does not have (setuid): the environment may then not say
-/// which files are written.
+/// True if the program runs with rights that its caller does not have (setuid): the environment may then not
+/// say which files are written.
 bool privileged() noexcept;
 
 }  // namespace lazy::files

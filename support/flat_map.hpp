@@ -1,4 +1,5 @@
-// Small hash tables without a node per entry, for passes that ask for thousands of keys in microseconds.
+// Provides small hash tables without a node per entry, for passes that look up thousands of keys in
+// microseconds.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -10,8 +11,8 @@
 
 namespace lazy {
 
-/// 64-bit keys to small values: open addressing, one allocation. ~0 is no key. References end at the next
-/// insertion.
+/// Maps 64-bit keys to small values: open addressing, one allocation. ~0 is no key. References are invalid
+/// after the next insertion.
 template <class V>
 class FlatMap {
  public:
@@ -22,7 +23,7 @@ class FlatMap {
       if (slots_[at].key == kEmpty) return nullptr;
     }
   }
-  /// The key's value, `fresh` if there was none, and whether there was none.
+  /// Returns the key's value, which is set to `fresh` if there was none, and true if there was none.
   std::pair<V&, bool> try_emplace(uint64_t key, V fresh) {
     if (2 * (size_ + 1) > slots_.size()) grow(std::max<size_t>(16, 2 * slots_.size()));
     for (size_t at = place(key);; at = (at + 1) & mask()) {
@@ -65,10 +66,10 @@ class FlatMap {
   size_t size_ = 0;
 };
 
-/// Numbers sequences of words in the order in which they are first seen: equal sequences, equal numbers.
+/// Numbers sequences of words in the order in which they are first seen; equal sequences get equal numbers.
 class Interner {
  public:
-  /// The sequence's number, and whether it was new.
+  /// Returns the sequence's number, and true if it was new.
   std::pair<uint32_t, bool> intern(std::span<const uint32_t> words) {
     if (2 * (entries_.size() + 1) > table_.size()) grow();
     uint64_t h = words.size();
@@ -90,7 +91,7 @@ class Interner {
     }
   }
   size_t size() const { return entries_.size(); }
-  /// Valid until the next intern().
+  /// Returns a sequence; valid until the next intern().
   std::span<const uint32_t> sequence(uint32_t number) const {
     return {words_.data() + entries_[number].first, entries_[number].count};
   }

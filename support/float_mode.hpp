@@ -1,5 +1,5 @@
-// The floating-point environment that everything is computed in, whatever the program has set for itself:
-// rounding to nearest, denormals as they are, no traps.
+// Sets the floating-point environment in which everything is computed, whatever the program has set for
+// itself: rounding to nearest, denormals as they are, no traps.
 #pragma once
 #include <immintrin.h>
 
@@ -7,9 +7,9 @@
 
 namespace lazy {
 
-/// The default MXCSR for a scope, on the calling thread. At its end the thread has what it had, exception
-/// flags included: vectors compute more elements than there are, whose flags are nobody's business. The scope
-/// should call what computes: the compiler may move arithmetic of its own out of it.
+/// Sets the default MXCSR for a scope, on the calling thread. At its end the thread has what it had,
+/// exception flags included: vectors compute more elements than there are, whose flags mean nothing. The
+/// scope should call a function that computes: the compiler may move arithmetic out of the scope itself.
 class FloatMode {
  public:
   FloatMode() noexcept : before_(_mm_getcsr()) {

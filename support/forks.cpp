@@ -20,7 +20,7 @@ void begin_child() {
     if (const auto f = h.load(std::memory_order_acquire)) f();
 }
 
-/// A program may fork before main, in the constructors of its static objects.
+/// Registers the handler early: a program may fork before main, in the constructors of its static objects.
 __attribute__((constructor(101))) void register_handler() { pthread_atfork(nullptr, nullptr, begin_child); }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// float16 (IEEE binary16) and bfloat16 as 2-byte values. Arithmetic happens in float: a value converts to
-// float by itself, and back with round to nearest even. Only integer operations on bits, so neither F16C nor
-// the rounding mode matter.
+// Provides float16 (IEEE binary16) and bfloat16 as 2-byte values. Arithmetic happens in float: a value
+// converts to float by itself, and back with round to nearest even. Only integer operations on bits are used,
+// so neither F16C nor the rounding mode matter.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace lazy {
 namespace fp16 {
 
 /// Rounds an IEEE value of `SrcE` exponent and `SrcM` mantissa bits to one of `E` and `M`: to nearest even,
-/// denormals kept, overflow to infinity, NaN quieted with the top of its payload kept.
+/// denormals preserved, overflow to infinity, NaN quieted with the top of its payload preserved.
 template <int SrcE, int SrcM, int E, int M>
 constexpr uint16_t round_to(uint64_t u) {
   constexpr int src_bias = (1 << (SrcE - 1)) - 1, bias = (1 << (E - 1)) - 1;
@@ -55,7 +55,7 @@ constexpr uint16_t bfloat16_bits(float f) {
 constexpr uint16_t float16_bits(double d) { return round_to<11, 52, 5, 10>(std::bit_cast<uint64_t>(d)); }
 constexpr uint16_t bfloat16_bits(double d) { return round_to<11, 52, 8, 7>(std::bit_cast<uint64_t>(d)); }
 
-/// Exact; a signalling NaN comes out quiet, as vcvtph2ps gives it.
+/// Returns the exact value; a signalling NaN comes out quiet, as vcvtph2ps gives it.
 constexpr float float16_value(uint16_t h) {
   const uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16, m = h & 0x3ff, e = h >> 10 & 31;
   if (e == 31) return std::bit_cast<float>(sign | 0x7f800000 | m << 13 | (m ? 0x400000u : 0u));
@@ -64,11 +64,11 @@ constexpr float float16_value(uint16_t h) {
   const auto width = static_cast<uint32_t>(std::bit_width(m));
   return std::bit_cast<float>(sign | (102 + width) << 23 | (m << (24 - width) & 0x7fffff));
 }
-/// Exact: the bits are a float's upper half.
+/// Returns the exact value: the bits are a float's upper half.
 constexpr float bfloat16_value(uint16_t b) { return std::bit_cast<float>(static_cast<uint32_t>(b) << 16); }
 
-/// An integer as a double that rounds on to 16 bits as the integer itself would: bits past the 53rd fold into
-/// a sticky one.
+/// Returns an integer as a double that rounds on to 16 bits as the integer itself would: bits past the 53rd
+/// fold into a sticky one.
 template <class T>
 constexpr double sticky_double(T v) {
   using U = std::make_unsigned_t<std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>>;
@@ -83,7 +83,7 @@ constexpr double sticky_double(T v) {
 
 }  // namespace fp16
 
-/// IEEE binary16: 5 exponent bits, 10 mantissa bits.
+/// Holds an IEEE binary16: 5 exponent bits, 10 mantissa bits.
 struct float16_t {
   uint16_t bits;
 
@@ -106,7 +106,7 @@ struct float16_t {
   constexpr float16_t& operator/=(float v) { return *this = float16_t(float(*this) / v); }
 };
 
-/// The upper half of a float32: 8 exponent bits, 7 mantissa bits.
+/// Holds the upper half of a float32: 8 exponent bits, 7 mantissa bits.
 struct bfloat16_t {
   uint16_t bits;
 
@@ -135,7 +135,7 @@ static_assert(sizeof(bfloat16_t) == 2 && std::is_trivially_copyable_v<bfloat16_t
               std::is_trivial_v<bfloat16_t>);
 
 namespace fp16 {
-/// What both std::numeric_limits say; the rest follows from the mantissa's and the exponent's width.
+/// Defines the common part of both std::numeric_limits, from the widths of mantissa and exponent.
 template <class H, int E, int M>
 struct Limits : std::numeric_limits<float> {
   static constexpr int bias = (1 << (E - 1)) - 1;

@@ -1,4 +1,5 @@
-// 128-bit hashes of bytes (XXH3). A hash only finds candidates: whoever uses one compares the bytes as well.
+// Computes 128-bit hashes of bytes (XXH3). A hash only finds candidates: users must compare the bytes as
+// well.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,13 +11,14 @@ struct Hash128 {
   friend constexpr bool operator==(const Hash128&, const Hash128&) = default;
 };
 
-/// XXH3 of `size` bytes, cut to its low LAZY_CACHE_HASH_BITS bits (128 unless a test asks for collisions).
+/// Returns XXH3 of `size` bytes, cut to its low LAZY_CACHE_HASH_BITS bits (128 unless a test asks for
+/// collisions).
 Hash128 hash128(const void* bytes, size_t size);
 
-/// XXH3 of `size` bytes, all 64 bits: a checksum of what is read from disk.
+/// Returns XXH3 of `size` bytes, all 64 bits: a checksum for data on disk.
 uint64_t checksum64(const void* bytes, size_t size);
 
-/// The low `bits` (1..128) of a hash.
+/// Returns the low `bits` (1..128) of a hash.
 constexpr Hash128 truncated(Hash128 h, int bits) {
   if (bits >= 128) return h;
   if (bits > 64) return {h.lo, h.hi & ((uint64_t{1} << (bits - 64)) - 1)};

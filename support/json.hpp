@@ -1,11 +1,11 @@
-// What it takes to write JSON.
+// Helps to write JSON.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace lazy::json {
 
-/// Appends `s` as a string literal. Bytes that are no valid UTF-8 are the caller's affair.
+/// Appends `s` as a string literal. The caller has to see to valid UTF-8.
 inline void quote(std::string& out, std::string_view s) {
   constexpr const char* hex = "0123456789abcdef";
   out += '"';

@@ -1,5 +1,5 @@
-// Locks that a forked child never waits for in vain (support/forks.hpp): one that a thread of the parent held
-// at the fork is told from one that is held by a thread of this process.
+// Provides locks that a forked child never waits for in vain (support/forks.hpp): a lock that a thread of the
+// parent held at the fork is distinguished from one that a thread of this process holds.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace lazy {
 
-/// A lock that threads sleep on. lock() throws DeviceError if a thread of the parent held it at the fork; see
-/// Hold for those who can go on.
+/// Locks by sleeping. lock() throws DeviceError if a thread of the parent held the lock at the fork; callers
+/// that can go on use Hold.
 class Mutex {
  public:
   constexpr Mutex() = default;
@@ -18,7 +18,8 @@ class Mutex {
   void lock() {
     if (!acquire<false>()) forks::fail_left_behind();
   }
-  /// Takes the lock in any case. False if a thread of the parent held it: what it guards may be half changed.
+  /// Takes the lock in any case. False if a thread of the parent held it: the guarded data may be half
+  /// changed.
   bool take() noexcept { return acquire<true>(); }
   bool try_lock() noexcept {
     uint32_t none = 0;
@@ -58,7 +59,7 @@ class Mutex {
   std::atomic<uint32_t> word_{0};  // 0: free; else the holder's process, and whether threads wait
 };
 
-/// A lock for critical sections of tens of nanoseconds. As Mutex after a fork.
+/// Locks critical sections of tens of nanoseconds. Behaves as Mutex after a fork.
 class SpinLock {
  public:
   void lock() {
@@ -93,14 +94,14 @@ class SpinLock {
   std::atomic<uint32_t> holder_{0};  // 0: free; else the holder's process
 };
 
-/// A lock held for a scope by someone who can make anew what it guards.
+/// Holds a lock for a scope whose owner can rebuild the guarded data.
 template <class Lock>
 class Hold {
  public:
   explicit Hold(Lock& lock) noexcept : lock_(lock), intact_(lock.take()) {}
   Hold(const Hold&) = delete;
   ~Hold() { lock_.unlock(); }
-  /// False: a thread of the parent was at it at the fork, so it may be half changed.
+  /// False if a thread of the parent held the lock at the fork, so that the data may be half changed.
   bool intact() const noexcept { return intact_; }
 
  private:
@@ -108,7 +109,7 @@ class Hold {
   const bool intact_;
 };
 
-/// A value that is made at its first use, once, and never destroyed. In place of a function's static, for
+/// Holds a value that is made at its first use, once, and never destroyed. Replaces a function's static, for
 /// which a forked child would wait for ever if a thread of the parent was making it.
 template <class T>
 class Once {

@@ -20,7 +20,7 @@
 namespace lazy::logging {
 namespace {
 
-/// An open log file. Never closed: another thread may be writing to it, and paths are few.
+/// Holds an open log file. It is never closed: another thread may be writing to it, and paths are few.
 struct File {
   const std::string* path;
   int fd;
@@ -75,7 +75,7 @@ int destination() {
   const std::string* path = nullptr;
   try {
     path = &config::get().log_file.get();
-  } catch (...) {  // a bad environment under LAZY_STRICT: whoever needs a value is told
+  } catch (...) {  // a bad environment under LAZY_STRICT: the error is reported where a value is needed
     return 2;
   }
   if (path->empty()) return 2;
@@ -117,7 +117,7 @@ void set_sink(Sink sink) {
     has_sink.store(next != nullptr, std::memory_order_release);
     state(hold).sink.swap(next);
   }
-  // The old sink is destroyed here, outside the lock: its captures are the user's.
+  // The old sink is destroyed here, outside the lock: its captures are the user's objects.
 }
 
 void write(Channel c, std::string_view text) {

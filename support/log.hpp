@@ -1,5 +1,5 @@
-// What the library says about its work: channels that LAZY_LOG turns on, one line a write(2), to standard
-// error or LAZY_LOG_FILE, or to a callback (log_sink.hpp).
+// Writes what the library reports about its work: channels that LAZY_LOG turns on, one line a write(2), to
+// standard error or LAZY_LOG_FILE, or to a callback (log_sink.hpp).
 //
 //   if (logging::enabled(logging::Channel::flush)) logging::print(logging::Channel::flush, "%d nodes, %s", n,
 //   cause);
@@ -26,7 +26,7 @@ namespace detail {
 bool enabled_slowly(Channel, int level) noexcept;
 }
 
-/// Whether lines of this channel and level are wanted. One relaxed load when they are not.
+/// True if lines of this channel and level are wanted. Costs one relaxed load when they are not.
 inline bool enabled(Channel c, int level = kBrief) noexcept {
   const uint64_t levels = config::detail::values.log.get();
   if (static_cast<int>(levels >> (8 * static_cast<int>(c)) & 0xff) < level) [[likely]]
@@ -34,14 +34,14 @@ inline bool enabled(Channel c, int level = kBrief) noexcept {
   return detail::enabled_slowly(c, level);  // until the environment has been read all levels look on
 }
 
-/// Writes "lazy[channel] text", newline added; of a text with several lines each gets the prefix. Never
-/// throws for I/O. Doesn't ask whether the channel is enabled.
+/// Writes "lazy[channel] text", newline added; each line of a longer text gets the prefix. Never throws for
+/// I/O. Doesn't check that the channel is enabled.
 void write(Channel, std::string_view text);
 [[gnu::format(printf, 2, 3)]] void print(Channel, const char* format, ...);
 
-/// Writes "lazy: text" to standard error, whatever LAZY_LOG says: what a user must know.
+/// Writes "lazy: text" to standard error, whatever LAZY_LOG says. For messages that users must see.
 void warning(std::string_view text);
-/// Writes text to standard error as it is, in one write(2) where the system takes it whole.
+/// Writes text unchanged to standard error, in one write(2) where the system takes it all at once.
 void write_raw(std::string_view text) noexcept;
 
 }  // namespace lazy::logging

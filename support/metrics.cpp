@@ -17,22 +17,22 @@ using Sums = std::array<uint64_t, kSlots>;
 
 struct Shards {
   std::vector<Shard*> live;
-  Sums baseline{};  // sums at the last reset: owners can't be made to start over
+  Sums baseline{};  // sums at the last reset: a thread's counters can't be set back by another
 };
 
 constinit Mutex mutex;
 constinit Shards* all_shards = nullptr;
-/// Never destroyed: threads may end after the static objects are gone.
+/// Returns all threads' counts, never destroyed: threads may end after the static objects are gone.
 Shards& shards(const Hold<Mutex>& hold) {
   if (!all_shards || !hold.intact()) all_shards = new Shards;
   return *all_shards;
 }
 
-constinit Shard retired;  // what ended threads had counted, and what is counted while a thread ends
+constinit Shard retired;  // counts of ended threads, and of threads while they end
 constinit std::atomic<uint64_t> live_bytes{0}, peak_bytes{0};
 constinit std::atomic<const char*> cause_names[Metrics::kKinds]{}, guard_names[Metrics::kKinds]{};
 
-/// A thread's counts, which it leaves behind at its end.
+/// Holds a thread's counts, which are added to `retired` at its end.
 struct OwnShard : Shard {
   OwnShard() {
     const Hold hold(mutex);
@@ -82,7 +82,7 @@ void list(std::string& out, const std::array<uint64_t, Metrics::kKinds>& counts,
 void detail::add_slowly(size_t slot, uint64_t n) noexcept {
   shard = PerThread<OwnShard>::try_get();
   if (shard) add(slot, n);
-  else retired.slot[slot].fetch_add(n, std::memory_order_relaxed);  // no memory for one of its own
+  else retired.slot[slot].fetch_add(n, std::memory_order_relaxed);  // no memory for this thread's counts
 }
 
 void flushed(size_t cause) noexcept {

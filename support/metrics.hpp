@@ -1,5 +1,5 @@
-// Counters of what the library did. Counting costs a load and a store of the thread's own memory; a snapshot
-// adds all threads up. The counters are the rows of LAZY_COUNTERS.
+// Counts what the library did. Counting costs a load and a store of the thread's own memory; a snapshot adds
+// all threads up. The counters are the rows of LAZY_COUNTERS.
 //
 //   metric::add(Counter::nodes_recorded);      lazy::metrics().nodes_recorded
 #pragma once
@@ -44,7 +44,7 @@ namespace lazy {
   X(verify_runs, "programs run again by LAZY_VERIFY")                          \
   X(verify_failures, "programs that LAZY_VERIFY found wrong")
 
-/// A snapshot. Not one instant: threads go on counting while it is taken.
+/// Holds a snapshot, which is not of one instant: threads go on counting while it is taken.
 struct Metrics {
   static constexpr size_t kKinds = 16;
 #define LAZY_ROW(name, doc) uint64_t name = 0;
@@ -62,11 +62,11 @@ enum class Counter : uint8_t {
 #undef LAZY_ROW
 };
 
-/// What was counted since the start or the last reset.
+/// Returns the counts since the start or the last reset.
 Metrics metrics();
 /// Starts all counters at zero again; bytes_live stays, bytes_peak becomes it.
 void reset_metrics();
-/// A readable table; causes and kinds only where they are not zero.
+/// Returns a readable table; causes and kinds appear only where they are not zero.
 std::string to_string(const Metrics&);
 std::ostream& operator<<(std::ostream&, const Metrics&);
 
@@ -79,7 +79,7 @@ inline constexpr size_t kCounters = 0
     ;
 inline constexpr size_t kSlots = kCounters + 2 * Metrics::kKinds;
 
-/// One thread's counts. Only the owner writes, so a plain load and store lose nothing.
+/// Holds one thread's counts. Only the owner writes, so a plain load and store lose nothing.
 struct alignas(64) Shard {
   std::atomic<uint64_t> slot[kSlots]{};
 };
@@ -100,13 +100,14 @@ inline void add(Counter c, uint64_t n = 1) noexcept { detail::add(static_cast<si
 /// Counts a flush, and its cause (numbers past the last slot count there).
 void flushed(size_t cause) noexcept;
 void guard_failed(size_t kind) noexcept;
-/// Memory for values taken and given back: bytes_live and bytes_peak.
+/// Counts memory allocated for values, and freed: bytes_live and bytes_peak.
 void allocated(uint64_t bytes) noexcept;
 void freed(uint64_t bytes) noexcept;
-/// bytes_live, cheaply.
+/// Returns bytes_live, cheaply.
 uint64_t live() noexcept;
 
-/// Names for the two tables (at most Metrics::kKinds are used). The texts must live as long as the process.
+/// Sets names for the two tables (at most Metrics::kKinds are used). The texts must live as long as the
+/// process.
 void name_causes(std::span<const char* const>) noexcept;
 void name_guards(std::span<const char* const>) noexcept;
 

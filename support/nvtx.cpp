@@ -1,6 +1,6 @@
-// How NVTX 3 attaches a profiler (nvtx3/nvtxDetail/nvtxInit.h, nvtxTypes.h of the CUDA toolkit say so): its
-// library is opened and given a function that hands out tables; into the one of the core functions it writes
-// its own.
+// Implements the protocol by which NVTX 3 attaches a profiler (nvtx3/nvtxDetail/nvtxInit.h, nvtxTypes.h of
+// the CUDA toolkit): the profiler's library is opened and given a function that hands out tables; it writes
+// its own functions into the table of core functions.
 #include "support/nvtx.hpp"
 
 #include "support/lock.hpp"

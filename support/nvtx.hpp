@@ -1,6 +1,6 @@
-// Ranges for NVIDIA's profilers (Nsight Systems and its like): what runs, named as in our own traces. A
-// profiler that wants them names its library in NVTX_INJECTION64_PATH, as NVTX 3 has it; otherwise a range
-// costs a load.
+// Marks ranges for NVIDIA's profilers (Nsight Systems and the like), named as in our own traces. A profiler
+// that wants them names its library in NVTX_INJECTION64_PATH, as NVTX 3 specifies; otherwise a range costs a
+// load.
 #pragma once
 #include <atomic>
 #include <string>
@@ -8,14 +8,14 @@
 namespace lazy::nvtx {
 
 namespace detail {
-/// Of NVTX's table of core functions: what the profiler has set, or null.
+/// Functions of NVTX's table of core functions, set by the profiler; or null.
 using Push = int (*)(const char* text);
 using Pop = int (*)();
 struct Functions {
   Push push = nullptr;
   Pop pop = nullptr;
 };
-extern constinit std::atomic<int> state;  // 0: not asked yet, 1: nobody listens, 2: somebody does
+extern constinit std::atomic<int> state;  // 0: not determined yet, 1: nobody listens, 2: somebody does
 extern constinit Functions functions;
 bool attach();
 }  // namespace detail
@@ -25,7 +25,7 @@ inline bool on() {
   return s == 2 || (s == 0 && detail::attach());
 }
 
-/// A range on the calling thread. `text` is a function that makes the name, called if somebody listens.
+/// Marks a range on the calling thread. `text` is a function that makes the name, called if somebody listens.
 class Range {
  public:
   template <class F>

@@ -18,7 +18,7 @@ void end_of_thread(void*) {
   }
 }
 
-/// The key, or -1: then what threads keep is never freed.
+/// The POSIX key, or -1: then objects of threads are never freed.
 constinit std::atomic<int> key{-1};
 
 int make_key() noexcept {
@@ -28,7 +28,7 @@ int make_key() noexcept {
   return static_cast<int>(made);
 }
 
-/// When the code is unloaded threads that go on must not call it at their end.
+/// Deletes the key when the code is unloaded: threads that go on must not call end_of_thread then.
 [[gnu::destructor]] void delete_key() {
   const int k = key.exchange(-1, std::memory_order_acq_rel);
   if (k >= 0) pthread_key_delete(static_cast<pthread_key_t>(k));

@@ -1,4 +1,4 @@
-// What a thread keeps for itself, as long as anything in it may run.
+// Provides objects of one thread that live as long as anything in the thread may run.
 //
 // A thread_local object with a destructor is gone when a later destructor needs it: that of a static object
 // on the main thread, or of a thread_local one that was made earlier. So the library has none. What a thread
@@ -15,12 +15,12 @@ struct KeptByThread {
   KeptByThread* next = nullptr;
   virtual ~KeptByThread() = default;
 };
-/// Deletes it when the calling thread ends.
+/// Deletes the object when the calling thread ends.
 void keep_until_thread_ends(KeptByThread*) noexcept;
 
 }  // namespace detail
 
-/// The calling thread's T, one for each type. Made at its first use.
+/// Returns the calling thread's T, one for each type. Made at its first use.
 template <class T>
 class PerThread {
  public:
@@ -43,7 +43,7 @@ class PerThread {
  private:
   struct Holder final : detail::KeptByThread {
     T value;
-    ~Holder() override { mine_ = nullptr; }  // while `value` ends, whoever needs one gets another
+    ~Holder() override { mine_ = nullptr; }  // while `value` is destroyed, code that needs one gets another
   };
   [[gnu::noinline]] static void make() {
     auto* const h = new Holder;

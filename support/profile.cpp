@@ -40,7 +40,8 @@ using detail::State;
 constexpr size_t kShownPath = 200;  // characters of a path that messages show
 constexpr size_t kFirstChunk = size_t{4} << 10, kLastChunk = size_t{2} << 20;  // bytes
 
-/// Large ones lie on huge pages where the system grants them: page faults would cost as much as the events.
+/// Allocates a chunk. Large ones lie on huge pages where the system grants them: page faults would cost as
+/// much as the events.
 Chunk* new_chunk(size_t bytes) {
   void* const memory = ::operator new (bytes, std::align_val_t{bytes});
   if (bytes == kLastChunk) ::madvise(memory, bytes, MADV_HUGEPAGE);
@@ -50,7 +51,7 @@ Chunk* new_chunk(size_t bytes) {
   return c;
 }
 
-/// A thread's events. Stays when the thread ends, until the next recording.
+/// Holds a thread's events. It outlives the thread, until the next recording.
 struct Track : detail::Buffer {
   Chunk* first = nullptr;
   int thread = 0;
@@ -74,13 +75,13 @@ struct Recorder {
   bool registered = false;
 };
 
-/// Never destroyed: events may come while static objects are.
+/// Returns the recorder, which is never destroyed: events may come while static objects are destroyed.
 Recorder& recorder() {
   static constinit Once<Recorder> r;
   return r.get([] { return Recorder(); });
 }
 
-/// The trace as JSON: one event a line, in Chrome's format.
+/// Writes the trace as JSON: one event a line, in Chrome's format.
 class JsonWriter final : public Writer {
  public:
   JsonWriter(files::Output& file, Ticks start, double ns_per_tick, int process)
@@ -127,7 +128,7 @@ class JsonWriter final : public Writer {
     std::snprintf(text, sizeof text, "%.9g", std::isfinite(v) ? v : 0);
     out_ += text;
   }
-  /// With three decimals.
+  /// Writes microseconds with three decimals.
   void microseconds(Ticks t) {
     const auto ns = static_cast<uint64_t>(static_cast<double>(t) * ns_per_tick_ + 0.5);
     out_ += std::to_string(ns / 1000);
@@ -198,9 +199,9 @@ void for_each_event(const Track& t, F&& f) {
   }
 }
 
-/// Nanoseconds of a tick, by the clock since the recording began.
+/// Returns nanoseconds per tick, measured since the recording began.
 double pace(const Recorder& r) {
-  constexpr int64_t kLongEnough = 1000000;  // against the jitter of reading two clocks
+  constexpr int64_t kLongEnough = 1000000;  // nanoseconds; against the jitter of reading two clocks
   int64_t ns;
   Ticks ticks;
   do {
@@ -210,7 +211,7 @@ double pace(const Recorder& r) {
   return static_cast<double>(ns) / static_cast<double>(ticks);
 }
 
-/// Closes the file, the lock held. False if something could not be written.
+/// Closes the file; the caller holds the lock. False if something could not be written.
 bool write(Recorder& r) {
   JsonWriter out(*r.file, r.start, pace(r), r.process);
   out.name_of("process_name", r.process, "lazy");
@@ -234,7 +235,7 @@ bool write(Recorder& r) {
   return good;
 }
 
-/// True if there was a recording. It is the process's that began it: a fork's child doesn't write.
+/// Ends a recording; true if there was one. Only the process that began it writes it, not a child of a fork.
 bool end(bool& good) {
   Recorder& r = recorder();
   const std::lock_guard lock(r.mutex);
@@ -258,7 +259,7 @@ void at_exit() noexcept {
   } catch (...) {}
 }
 
-/// A recording is its process's own.
+/// Ends the recording in a forked child: it belongs to the process that began it.
 void end_in_child() {
   State on = State::on;
   detail::state.compare_exchange_strong(on, State::off, std::memory_order_relaxed);
@@ -279,7 +280,7 @@ void clear(Track& t) {
   t.first = t.last = nullptr;
 }
 
-/// Ends with its thread. Only then may another thread free what is in the track.
+/// Marks the thread's track as ended when the thread ends. Only then may another thread free the track.
 struct Owner {
   Track* track = nullptr;
   ~Owner() {
@@ -327,7 +328,7 @@ uint64_t* detail::reserve_slowly() noexcept {
         if (t.last) t.last->next.store(c, std::memory_order_release);
         else t.first = c;
         t.last = c;
-        t.round = round.load(std::memory_order_relaxed);  // from now on events go there without asking
+        t.round = round.load(std::memory_order_relaxed);  // from now on events go there unchecked
         return c->words();
       }
     }
@@ -393,7 +394,7 @@ bool detail::begin() noexcept {
           state.store(State::off, std::memory_order_relaxed);
         }
     }
-  } catch (...) {  // a bad environment under LAZY_STRICT: whoever needs a value is told
+  } catch (...) {  // a bad environment under LAZY_STRICT: the error is reported where a value is needed
   }
   return state.load(std::memory_order_relaxed) == State::on;
 }

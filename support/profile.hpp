@@ -1,4 +1,5 @@
-// LAZY_PROFILE: what happened and when, as a trace that Perfetto and chrome://tracing open.
+// Implements LAZY_PROFILE: records events with their times as a trace that Perfetto and chrome://tracing
+// open.
 //
 // Each thread appends events of fixed layouts to a buffer of its own: a pointer to the event's kind, two time
 // stamps, and a word for each of the kind's fields. Names are interned. Everything is formatted at the end,
@@ -26,10 +27,11 @@ namespace lazy::profile {
 /// process's number). LAZY_PROFILE does so when the library is first used. A recording under way is written
 /// first. Programs compiled before appear without their graphs.
 void start(std::string_view path);
-/// Ends the recording and writes the trace; nothing if there is none. Throws IoError if it can't be written.
+/// Ends the recording and writes the trace; does nothing if there is none. Throws IoError if it can't be
+/// written.
 void stop();
 
-/// Processor cycles of a counter that never changes its pace, or nanoseconds where there is none.
+/// Counts processor cycles at a constant rate, or nanoseconds where there is no such counter.
 using Ticks = uint64_t;
 inline Ticks now() noexcept {
 #if defined(__x86_64__)
@@ -45,17 +47,17 @@ extern constinit std::atomic<State> state;
 bool begin() noexcept;
 }  // namespace detail
 
-/// Whether events are wanted.
+/// True if events are wanted.
 inline bool on() noexcept {
   const auto s = detail::state.load(std::memory_order_relaxed);
   if (s == detail::State::off) [[likely]]
     return false;
   return s == detail::State::on || detail::begin();
 }
-/// The time if events are wanted, else 0.
+/// Returns the time if events are wanted, else 0.
 inline Ticks start_time() noexcept { return on() ? now() : 0; }
 
-/// The same text again and again at one address, for good.
+/// Returns the same address for the same text each time; the text is never freed.
 const char* intern(std::string_view);
 
 enum class Type : uint8_t {
@@ -81,10 +83,10 @@ enum class Form : uint8_t {
 class Writer;
 struct Event;
 
-/// What events have in common. Objects of this type must stay.
+/// Describes what events have in common. Objects of this type must never be destroyed.
 struct Kind {
   static constexpr size_t kFields = 16;
-  const char* name;  // null: the first field, a text, is it
+  const char* name;  // null: the event's first field, a text, is its name
   const char* category;
   std::array<Field, kFields> fields{};
   Form form = Form::span;
@@ -96,10 +98,11 @@ struct Kind {
     return n;
   }
 };
-/// The category of what a thread does on another's behalf. One that does nothing else is a worker.
+/// The category of work that a thread does on another's behalf. A thread that has no other events is a
+/// worker.
 inline constexpr const char* kPart = "part";
 
-/// An event while it is being written.
+/// Holds an event while it is being written.
 struct Event {
   const Kind* kind;
   Ticks start, end;
@@ -112,11 +115,11 @@ struct Event {
   }
 };
 
-/// What an `expand` writes to.
+/// Receives the events that an `expand` writes.
 class Writer {
  public:
   virtual ~Writer() = default;
-  /// In the form of the event's kind, whose fields are the first of its words.
+  /// Writes an event in the form of its kind, whose fields are the first of its words.
   virtual void event(const Event&) = 0;
 };
 
@@ -127,16 +130,16 @@ struct Chunk {
   std::atomic<Chunk*> next{nullptr};
   std::atomic<size_t> used{0};  // words; published by the owner
   size_t size = 0;              // words there is room for
-  size_t bytes = 0;             // of memory, this header included
+  size_t bytes = 0;             // in all, this header included
   uint64_t* words() { return reinterpret_cast<uint64_t*>(this + 1); }
 };
 struct Buffer {
   Chunk* last = nullptr;
-  uint32_t round = 0;  // of the recording that its events belong to
+  uint32_t round = 0;  // number of the recording that its events belong to
 };
 inline constinit thread_local Buffer* buffer = nullptr;
 extern constinit std::atomic<uint32_t> round;
-/// A place for one event's words in a new chunk, or null when the recording is full.
+/// Returns a place for one event's words in a new chunk, or null when the recording is full.
 uint64_t* reserve_slowly() noexcept;
 
 template <class T>
@@ -172,8 +175,8 @@ void put(const Kind& kind, Ticks start, Ticks end, const Values&... values) noex
   c->used.store(c->used.load(std::memory_order_relaxed) + n, std::memory_order_release);
 }
 
-/// What the calling thread runs: the name under which other threads' parts of it are recorded, and how many
-/// parts there were.
+/// Describes what the calling thread runs: the name under which other threads' parts of it are recorded, and
+/// how many parts there were.
 struct Activity {
   const char* name = nullptr;
   uint32_t parts = 0;
@@ -181,7 +184,7 @@ struct Activity {
 };
 inline constinit thread_local Activity activity;
 
-/// A span from here to the end of the scope.
+/// Records a span from its construction to the end of the scope.
 template <class... Values>
 class Span {
  public:
@@ -198,7 +201,8 @@ class Span {
   std::tuple<Values...> values_;
 };
 
-/// Called when a recording begins, and at once if one is under way: for what belongs into each trace.
+/// Registers a function that is called when a recording begins, and at once if one is under way: for events
+/// that belong into each trace.
 void at_start(void (*)());
 
 }  // namespace lazy::profile

@@ -1,4 +1,4 @@
-// Work memory that a thread uses again: what is asked for on every compile need not come from the system each
+// Reuses a thread's work memory, so that what every compile needs is not allocated anew each
 // time.
 #pragma once
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace lazy {
 
-/// A vector that starts empty and whose memory goes to the thread's next vector of that type.
+/// Provides a vector that starts empty and whose memory goes to the thread's next vector of that type.
 template <class T>
 class Recycled : public std::vector<T> {
  public:

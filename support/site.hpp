@@ -1,5 +1,5 @@
-// Where in the user's program something was asked for. libstdc++'s source_location is one pointer, so a site
-// is 8 bytes.
+// Names a line in the user's program. libstdc++'s source_location is one pointer, so a site is 8
+// bytes.
 #pragma once
 #include <source_location>
 #include <string>
@@ -22,7 +22,7 @@ inline std::string_view file_name(const Site& s) {
   const size_t slash = f.rfind('/');
   return slash == f.npos ? f : f.substr(slash + 1);
 }
-/// "main.cpp:14"
+/// Returns text such as "main.cpp:14".
 inline std::string to_string(const Site& s) {
   return std::string(file_name(s)) + ":" + std::to_string(s.line());
 }

@@ -1,11 +1,11 @@
-// A counter inside something that is otherwise never changed.
+// Provides a counter for objects that are otherwise immutable.
 #pragma once
 #include <atomic>
 #include <cstdint>
 
 namespace lazy {
 
-/// Any thread may count, also through a const reference. Copies take the count along.
+/// Counts from any thread, also through a const reference. Copies take the count along.
 class Tally {
  public:
   Tally() = default;

@@ -62,7 +62,7 @@ std::string lower_case(std::string_view s) {
 
 namespace {
 
-/// `s` cut, with control characters spelled out, but for those in `kept`.
+/// Returns `s` cut to `limit`, with control characters spelled out, except those in `kept`.
 std::string escaped(std::string_view s, size_t limit, std::string_view kept) {
   size_t end = std::min(s.size(), limit);
   while (end < s.size() && end > 0 && (s[end] & 0xc0) == 0x80) --end;  // not within a character of UTF-8

@@ -1,4 +1,4 @@
-// Small pieces of text handling that the other floors share.
+// Provides small text functions that the other floors share.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -6,23 +6,24 @@
 
 namespace lazy::text {
 
-/// Edits (insert, delete, replace, swap two neighbours) that turn `a` into `b`, ignoring case.
+/// Returns the number of edits (insert, delete, replace, swap two neighbours) from `a` to `b`, ignoring case.
 int edit_distance(std::string_view a, std::string_view b);
 
-/// 4096 -> "4KiB", 1536 -> "1536": the largest unit that divides it. Reads back as the same number.
+/// Returns 4096 as "4KiB", 1536 as "1536": the largest unit that divides it. It reads back as the same
+/// number.
 std::string exact_size(uint64_t bytes);
-/// 1610612736 -> "1.5 GiB": rounded, for people.
+/// Returns 1610612736 as "1.5 GiB": rounded, for people.
 std::string human_size(uint64_t bytes);
 
-/// Without ASCII blanks at either end.
+/// Removes ASCII blanks at either end.
 std::string_view trimmed(std::string_view);
 std::string lower_case(std::string_view);
-/// On one line whatever it holds: control characters as \n, \t or \xNN; more than `limit` characters end in
-/// "...".
+/// Returns the text on one line: control characters as
+/// , \t or \xNN; more than `limit` characters end in "...".
 std::string one_line(std::string_view, size_t limit = 80);
-/// A value in a message: 'on one line', cut.
+/// Returns a value for a message: on one line, cut, in quotes.
 std::string quoted(std::string_view, size_t limit = 80);
-/// The same lines without characters that a terminal acts on.
+/// Returns the same lines without characters that a terminal acts on.
 std::string printable(std::string_view, size_t limit = ~size_t{0});
 
 template <class Range>

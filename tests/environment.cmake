@@ -1,5 +1,5 @@
-# Read by ctest before it runs a test: LAZY_* variables of who runs it must not decide what tests find. What a test is to
-# have is in its own properties; LAZY_TEST_* are for the tests.
+# Clears the user's LAZY_* variables: ctest reads this before it runs a test, whose result must not depend on
+# them. A test's variables are in its properties; LAZY_TEST_* are for the tests.
 execute_process(COMMAND env OUTPUT_VARIABLE variables)
 string(REGEX MATCHALL "(^|\n)LAZY_[A-Z0-9_]+=" variables "${variables}")
 foreach(variable IN LISTS variables)

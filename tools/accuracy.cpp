@@ -1,8 +1,9 @@
 // Measures the vector math through the interpreter of vector IR:
-//     accuracy FUNCTION f32 [STEP]       every STEP-th of the 2^32 inputs (1: all); two arguments: 2^32 /
-//     STEP random pairs accuracy FUNCTION f64 [SAMPLES]
+//    accuracy FUNCTION f32 [STEP]      every STEP-th of the 2^32 inputs (1: all)
+//                                      functions of two arguments: 2^32 / STEP random pairs
+//    accuracy FUNCTION f64 [SAMPLES]
 // Reference: the C library one precision up (double for f32, x87 long double for f64). Prints the greatest
-// error in units of the last place of the exact result, where it is, and any wrong special.
+// error in units of the last place of the exact result, where it is, and any wrong special value.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -132,7 +133,8 @@ F from_bits(uint64_t bits) {
   else return std::bit_cast<double>(bits);
 }
 
-// Random pairs that matter to pow: the result is mostly in range. Others: any bits.
+// Draws random pairs that matter to pow: the result is mostly in range. Pairs for other functions have any
+// bits.
 template <class F>
 void draw(const std::string& name, std::mt19937_64& g, F& x, F& y) {
   x = from_bits<F>(g());

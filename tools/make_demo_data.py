@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes what the demos read: demos/data/{tour.png, quotes.csv, points.csv}. Needs nothing but Python; same bytes each time."""
+"""Makes the data of the demos: demos/data/{tour.png, quotes.csv, points.csv}. Needs nothing but Python; same bytes each time."""
 import math
 import pathlib
 import random
@@ -20,7 +20,7 @@ def hill(x, level, height, waves, phase):
 
 
 def pixel(x, y):
-    """Colour (0..1) at x, y in 0..1: evening sky, sun, two ranges of hills, striped fields, a lake that mirrors."""
+    """Returns the colour (0..1) at x, y in 0..1: evening sky, sun, two ranges of hills, striped fields, a lake that mirrors."""
     colour = mix((0.10, 0.16, 0.38), (0.98, 0.62, 0.30), (y / 0.62) ** 1.4)
     sun = math.hypot((x - 0.68) * 1.5, y - 0.40)
     colour = mix(colour, (1.0, 0.86, 0.55), 0.75 * math.exp(-(sun / 0.16) ** 2))

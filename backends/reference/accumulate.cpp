@@ -13,7 +13,7 @@ namespace {
 using jit::Op;
 using jit::loop::Reduction;
 
-/// The pointwise op that combines two partial results.
+/// Returns the pointwise op that combines two partial results.
 Op combine_of(Op reduce) {
   switch (reduce) {
     case Op::sum: return Op::add;
@@ -25,7 +25,7 @@ Op combine_of(Op reduce) {
   }
 }
 
-/// x op identity == x for every x, -0 included.
+/// Returns the identity: x op identity == x for every x, -0 included.
 template <class T>
 T identity_of(Op op) {
   using Limits = std::numeric_limits<T>;
@@ -34,12 +34,12 @@ T identity_of(Op op) {
     case Op::max: return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
     case Op::min: return Limits::has_infinity ? Limits::infinity() : Limits::max();
     case Op::any: return 0;
-    default: return 1;  // prod, all
+    default: return 1;  // prod and all
   }
 }
 
-/// sum, prod, max, min, any, all: blocks of `lanes` partials, folded in halves, then added up from left to
-/// right.
+/// Computes sum, prod, max, min, any, all: blocks of `lanes` partials, folded in halves, then added up from
+/// left to right.
 class Folding final : public Accumulator {
  public:
   Folding(const Reduction& r, bool inner)
@@ -52,7 +52,7 @@ class Folding final : public Accumulator {
       const auto identity = identity_of<decltype(zero)>(r.op);
       std::memcpy(identity_, &identity, size_);
     });
-    // A sum of nothing is +0, though -0 is what nothing is added to.
+    // The sum of no elements is +0, though the identity of addition is -0.
     if (r.op != Op::sum) std::memcpy(empty_, identity_, size_);
   }
 
@@ -86,7 +86,7 @@ class Folding final : public Accumulator {
   }
 
  private:
-  /// Partial accumulator l of every result, side by side.
+  /// Returns partial accumulator l of every result, side by side.
   char* partial(int l) { return &partial_[l * size_ * width_]; }
   void add(char* into, const char* from, int n) const { combine_(into, from, nullptr, into, n); }
 
@@ -108,7 +108,7 @@ class Folding final : public Accumulator {
   std::vector<char> partial_, total_;
 };
 
-/// The first of equals, the first NaN above all: a plain scan says it.
+/// Finds the first of equals, and the first NaN before all numbers, by a plain scan.
 template <class T>
 class Position final : public Accumulator {
  public:
@@ -151,7 +151,7 @@ class Position final : public Accumulator {
   std::vector<int64_t> at_;
 };
 
-/// One accumulator a result, ascending; floats with one rounding a step.
+/// Adds products to one accumulator a result, ascending; floats are rounded once a step.
 template <class T>
 class ProductSum final : public Accumulator {
  public:

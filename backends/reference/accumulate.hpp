@@ -1,4 +1,4 @@
-// Reductions in the order that jit/ir/ir.hpp fixes.
+// Implements reductions in the order that jit/ir/ir.hpp fixes.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -25,7 +25,7 @@ class Accumulator {
 
 /// Makes the accumulator of a contraction of two sides of this type.
 std::unique_ptr<Accumulator> make_contraction(DType);
-/// Makes the accumulator of a reduction. `origin` is what argmax and argmin add to the position that they
+/// Makes the accumulator of a reduction. argmax and argmin add `origin` to the position that they
 /// find.
 std::unique_ptr<Accumulator> make_accumulator(const jit::loop::Reduction&, bool inner, int64_t origin);
 

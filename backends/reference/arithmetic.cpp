@@ -1,4 +1,5 @@
-// Arithmetic on one type. Integers wrap: computed in uint64_t, whose low bits are the answer at any width.
+// Computes arithmetic on one type. Integers wrap: computed in uint64_t, whose low bits are right at any
+// width.
 #include <cmath>
 #include <type_traits>
 
@@ -42,9 +43,9 @@ template <class T>
 T sign(T a) {
   if (a > 0) return 1;
   if (a < 0) return static_cast<T>(-1);
-  return a == 0 ? T(0) : a;  // either zero gives +0; what is left is NaN
+  return a == 0 ? T(0) : a;  // either zero gives +0; otherwise a is NaN
 }
-/// Either NaN gives NaN; -0 is less than +0.
+/// Returns the larger operand. Either NaN gives NaN; -0 is less than +0.
 template <class T>
 T maximum(T a, T b) {
   if constexpr (kFloat<T>) {
@@ -61,8 +62,8 @@ T minimum(T a, T b) {
   }
   return a < b ? a : b;
 }
-/// Integers: repeated squaring, wrapping. A negative exponent gives 1 / x^|y| truncated; 0 to a negative
-/// power is 0.
+/// Raises integers to a power by repeated squaring, wrapping. A negative exponent gives 1 / x^|y| truncated;
+/// 0 to a negative power is 0.
 template <class T>
 T power(T x, T y) {
   if (y < 0) return x == 1 ? T(1) : word(x) == ~0ull ? static_cast<T>(y % 2 ? -1 : 1) : T(0);

@@ -1,5 +1,6 @@
-// The reference backend: plain C++ loops over a LoopKernel. It says what every kernel means: the oracle of
-// the tests, the backend of machines that no compiler serves, and the other half of LAZY_VERIFY.
+// Implements the reference backend: plain C++ loops over a LoopKernel. It defines the meaning of every
+// kernel: the oracle of the tests, the backend of machines that no compiler serves, and what LAZY_VERIFY
+// compares with.
 #pragma once
 #include <memory>
 

@@ -1,4 +1,4 @@
-// Bitwise ops on integers and truth values, and shifts.
+// Computes bitwise ops on integers and truth values, and shifts.
 #include <type_traits>
 
 #include "backends/reference/ops.hpp"
@@ -25,7 +25,7 @@ T bitwise_invert(T a) {
 }
 uint8_t logical_not(uint8_t a) { return a ^ 1; }
 
-/// A negative count is, as unsigned, past every width.
+/// True if the count is past the width: a negative one is, as unsigned, past every width.
 template <class T>
 T left_shift(T a, T count) {
   const uint64_t n = static_cast<uint64_t>(count);

@@ -1,4 +1,4 @@
-// Conversions between any two element types, each rounded once.
+// Converts between any two element types, each rounded once.
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -9,7 +9,7 @@
 namespace lazy::reference {
 namespace {
 
-/// A truth value, told from the integer that holds it.
+/// Distinguishes a truth value from the integer that holds it.
 struct Bool {
   uint8_t bits;
 };
@@ -17,8 +17,8 @@ struct Bool {
 template <class T>
 constexpr bool kHalf = std::is_same_v<T, float16_t> || std::is_same_v<T, bfloat16_t>;
 
-/// Towards zero; out of range gives the nearest end, NaN gives 0. Both bounds are powers of two, exact in any
-/// float.
+/// Truncates towards zero; out of range gives the nearest end, NaN gives 0. Both bounds are powers of two,
+/// exact in any float.
 template <class To, class From>
 To saturate(From v) {
   constexpr From low = static_cast<From>(std::numeric_limits<To>::min());

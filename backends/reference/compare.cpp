@@ -1,4 +1,4 @@
-// Comparisons (false < true; NaN is unequal to everything) and the choice by a truth value.
+// Compares (false < true; NaN is unequal to everything) and chooses by a truth value.
 #include "backends/reference/ops.hpp"
 
 namespace lazy::reference {

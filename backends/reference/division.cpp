@@ -1,4 +1,4 @@
-// Division, and the quotient and remainder that floor.
+// Divides, and computes the quotient and remainder that floor.
 #include <cmath>
 #include <type_traits>
 
@@ -18,8 +18,8 @@ struct Floored {
   T quotient, remainder;
 };
 
-/// As NumPy defines them for floats: the remainder is exact (fmod) and then moved to the divisor's sign,
-/// which may round; the quotient is a whole number made from it.
+/// Computes floats as NumPy defines them: the remainder is exact (fmod) and then moved to the divisor's sign,
+/// which may round; the quotient is an integer computed from it.
 template <class T>
 Floored<T> floored(T a, T b) {
   T rest = std::fmod(a, b);

@@ -1,6 +1,7 @@
-// Elementary functions, floating point only. Each is computed in the next wider type and rounded once, so
-// that what is left is the rounding error of the result (and, rarely, of the C library's wide function): the
-// oracle that vector math is measured against. Special values are those of C99, Annex F.
+// Computes elementary functions, floating point only. Each is computed in the next wider type and rounded
+// once, so that only the rounding error of the result remains (and, rarely, that of the C library's function
+// of the wider type): the oracle that vector math is measured against. Special values are those of C99, Annex
+// F.
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -14,7 +15,7 @@ using jit::Op;
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
 
-/// Returns what x86 makes of an argument outside of a function's domain.
+/// The NaN that x86 gives for an argument outside of a function's domain.
 template <class T>
 constexpr T kInvalid = -std::numeric_limits<T>::quiet_NaN();
 template <class T>
@@ -22,9 +23,11 @@ T settled(T result, T invalid = kInvalid<T>) {
   return std::isnan(result) ? invalid : result;
 }
 
-/// Names a function of one or two wide arguments, rounded to T. Of one: a NaN stays what it is.
+/// Defines a function of one or two arguments of the wider type, rounded to T. A NaN argument of one stays
+/// what it is.
 #define LAZY_WIDE1(name, formula) LAZY_WIDE1_NAN(name, formula, value + 0, kInvalid<T>)
-/// Signs of NaN as machine code has them: of that of a NaN, and where there is no value.
+/// Chooses the signs of NaN as machine code has them: `of_nan` for a NaN argument, `invalid` where there is
+/// no value.
 #define LAZY_WIDE1_NAN(name, formula, of_nan, invalid)                \
   template <class T>                                                  \
   T name(T value) {                                                   \
@@ -39,7 +42,7 @@ T settled(T result, T invalid = kInvalid<T>) {
     return static_cast<T>(formula);      \
   }
 
-/// Right as it stands: IEEE square root and sign copy are exact.
+/// Returns the C library's result: IEEE square root and sign copy are exact.
 template <class T>
 T sqrt(T x) {
   return std::sqrt(x);
@@ -76,8 +79,8 @@ LAZY_WIDE1_NAN(sigmoid, 1 / (1 + std::exp(-x)), sizeof(T) == 4 ? std::abs(value)
 LAZY_WIDE2(atan2, std::atan2(x, y))
 LAZY_WIDE2(hypot, std::hypot(x, y))
 
-/// Zeros, infinities and NaN need no more digits than T has, and glibc's long double function gives
-/// pow(-inf, -2^63) = inf (an even power: it is 0).
+/// Computes pow. Zeros, infinities and NaN need no more digits than T has, and glibc's long double function
+/// gives pow(-inf, -2^63) = inf (an even power: it is 0).
 template <class T>
 T power(T first, T second) {
   if (first == 0 || !std::isfinite(first) || !std::isfinite(second))
@@ -86,9 +89,9 @@ T power(T first, T second) {
   return static_cast<T>(std::pow(x, y));
 }
 
-/// x/2 (1 + erf(x / sqrt 2)) as x/2 erfc(z), z = -x / sqrt 2, which does not cancel for x < 0. There erfc is
-/// so steep that the rounding of z shows (a relative error of 2z^2 times that of z), so its rest is put back
-/// by a first-order step. The limit at -inf is -0.
+/// Computes x/2 (1 + erf(x / sqrt 2)) as x/2 erfc(z), z = -x / sqrt 2, which does not cancel for x < 0. There
+/// erfc is so steep that the rounding of z shows (a relative error of 2z^2 times that of z), so a first-order
+/// step corrects it. The limit at -inf is -0.
 template <class T>
 T gelu(T value) {
   if (std::isnan(value)) return value + 0;

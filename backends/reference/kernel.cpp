@@ -34,13 +34,13 @@ void with_size(size_t size, F&& f) {
 LoopsKernel::LoopsKernel(const LoopKernel& k, MeaningOf meaning_of) : k_(k) {
   check(k_);
   for (const Instr& s : k_.body) {
-    // `where` is known by the type of its values, everything else by that of its first operand.
+    // The meaning of `where` is chosen by the type of its values, that of other ops by their first operand's.
     const ValueId typed = s.op == jit::Op::where ? s.b : s.a;
     meanings_.push_back(s.code == Code::op ? meaning_of(s.op, k_.body[typed].type, s.type) : nullptr);
   }
 }
 
-/// One launch.
+/// Runs one launch.
 class Run {
  public:
   Run(const LoopsKernel& kernel, const uint64_t* args)
@@ -93,7 +93,7 @@ class Run {
   bool inner() const { return k_.sequential == vector_axis_; }
   int64_t origin(int axis) const { return static_cast<int64_t>(args_[layout_.origin(axis)]); }
 
-  /// Cuts [0, extent) of the innermost axis; index_ stands at the strip's first lane.
+  /// Cuts [0, extent) of the innermost axis; index_ points to the strip's first lane.
   template <class F>
   void strips(int64_t extent, F&& f) {
     for (int64_t i = 0; i < extent; i += kStrip) {
@@ -103,8 +103,8 @@ class Run {
     index_[vector_axis_] = 0;
   }
 
-  /// Next index of the axes that are neither the innermost nor (but in a scatter) the sequential one; false
-  /// after the last.
+  /// Moves to the next index of the axes that are neither the innermost nor (except in a scatter) the
+  /// sequential one; false after the last.
   bool advance() {
     for (int i = vector_axis_ - 1; i >= 0; --i) {
       if (i == k_.sequential && k_.form != Form::scatter) continue;
@@ -161,7 +161,7 @@ class Run {
   const char* value(ValueId v) const { return v == kNoValue ? nullptr : values_[v].bytes; }
 
   void evaluate(size_t first, size_t last, int n) {
-    auto next = k_.rolled_loops.begin();  // maps only, whose body is evaluated whole
+    auto next = k_.rolled_loops.begin();  // only maps have some, and evaluate all of their body
     for (size_t i = first; i < last;) {
       if (next != k_.rolled_loops.end() && i == next->first) {
         rolled_loop(*next, n);
@@ -176,7 +176,7 @@ class Run {
     size_t body = r.first;
     while (body < r.last && k_.body[body].code == Code::carried) ++body;
     const auto trips = static_cast<int64_t>(args_[layout_.scalar(r.trips)]);
-    std::vector<Strip> carried(body - r.first);  // one may be carried into another: all at once
+    std::vector<Strip> carried(body - r.first);  // one may be carried into another: all are copied at once
     for (int64_t t = 0; t < trips; ++t) {
       for (size_t i = r.first; i < body; ++i)
         carried[i - r.first] = values_[t == 0 ? k_.body[i].a : k_.body[i].b];
@@ -185,7 +185,7 @@ class Run {
     }
   }
 
-  /// `ahead`: how many arguments after its own a scalar is read from.
+  /// Evaluates one instruction. `ahead`: how many arguments after its own a scalar is read from.
   void evaluate_one(size_t i, int n, int64_t ahead) {
     const Instr& s = k_.body[i];
     char* out = values_[i].bytes;
@@ -214,12 +214,12 @@ class Run {
         break;
       case Code::op: meanings_[i](value(s.a), value(s.b), value(s.c), out, n); break;
       case Code::result: std::memcpy(out, running_[s.imm].bytes, size_of(s.type) * n); break;
-      case Code::carried: break;  // see repeat()
+      case Code::carried: break;  // see rolled_loop()
     }
     if (k_.form == Form::scan) add_to_running(i, n);
   }
 
-  /// A scan's running sums include the value of this very index as soon as it is known.
+  /// Adds to a scan's running sums, which include the value at this index as soon as it is computed.
   void add_to_running(size_t i, int n) {
     for (size_t j = 0; j < k_.reductions.size(); ++j) {
       const Reduction& r = k_.reductions[j];
@@ -231,7 +231,7 @@ class Run {
     }
   }
 
-  /// What instructions from `first` on have computed.
+  /// Stores what instructions from `first` on have computed.
   void store(ValueId first, int n) {
     for (const Store& t : k_.stores)
       if (t.value >= first) store(t, n);
@@ -293,15 +293,15 @@ class Run {
   const int vector_axis_;
   int64_t extent_[kMaxAxes] = {};
   int64_t index_[kMaxAxes] = {};
-  std::vector<Strip> values_;   // of each instruction
-  std::vector<Strip> running_;  // of each reduction: a scan's sums so far, a reduce's results
+  std::vector<Strip> values_;   // by instruction
+  std::vector<Strip> running_;  // by reduction: a scan's sums so far, a reduce's results
   std::vector<std::unique_ptr<Accumulator>> accumulators_;
 };
 
 namespace {
 
-/// The default floating-point environment for a scope; as FloatMode, and of the x87 unit, which long double
-/// is computed with, too.
+/// Sets the default floating-point environment for a scope, like FloatMode, and that of the x87 unit, which
+/// computes long double.
 class WideFloatMode {
  public:
   WideFloatMode() noexcept {

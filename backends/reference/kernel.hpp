@@ -1,4 +1,4 @@
-// A LoopKernel ready to be run: instructions with their meanings looked up.
+// Prepares a LoopKernel to be run: instructions with their meanings looked up.
 #pragma once
 #include <vector>
 
@@ -10,8 +10,8 @@ namespace lazy::reference {
 class LoopsKernel final : public jit::Kernel {
  public:
   using MeaningOf = StripFn (*)(jit::Op, DType operand, DType result);
-  /// Throws CompileError if the kernel breaks a rule of the IR. `meaning_of` may say otherwise what pointwise
-  /// ops mean.
+  /// Throws CompileError if the kernel breaks a rule of the IR. `meaning_of` may give pointwise ops other
+  /// meanings.
   explicit LoopsKernel(const jit::loop::LoopKernel&, MeaningOf meaning_of = meaning);
   void launch(uint64_t* args) const override;
   std::string schedule() const override { return "reference loops"; }

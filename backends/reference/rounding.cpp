@@ -1,4 +1,4 @@
-// Rounding to whole numbers, and questions about a number. Integers are whole, finite and never NaN.
+// Rounds to integers, and classifies numbers. Integers are integral, finite and never NaN.
 #include <cmath>
 #include <type_traits>
 
@@ -26,7 +26,7 @@ T trunc(T x) {
   if constexpr (kFloat<T>) return std::trunc(x);
   else return x;
 }
-/// Half to even: the rounding mode that every C++ program starts in.
+/// Rounds half to even: the rounding mode that every C++ program starts in.
 template <class T>
 T round(T x) {
   if constexpr (kFloat<T>) return std::nearbyint(x);

@@ -1,5 +1,5 @@
-// Strips: how the reference evaluates. One instruction runs over up to kStrip lanes of the innermost axis at
-// a time, lane i of every value packed at index i of its own array.
+// Defines strips, by which the reference evaluates. One instruction runs over up to kStrip lanes of the
+// innermost axis at a time, lane i of every value packed at index i of its own array.
 #pragma once
 #include <cstdint>
 
@@ -8,11 +8,12 @@
 
 namespace lazy::reference {
 
-/// The lanes of a strip: a multiple of every jit::loop::reduce_lanes and a divisor of every
+/// The number of lanes of a strip: a multiple of every jit::loop::reduce_lanes and a divisor of every
 /// jit::loop::reduce_block.
 inline constexpr int kStrip = 256;
 
-/// Sets out[i] = f(a[i], b[i], c[i]) for i < n; what the op doesn't take is ignored. `out` may be `a`.
+/// Sets out[i] = f(a[i], b[i], c[i]) for i < n; operands that the op doesn't take are ignored. `out` may be
+/// `a`.
 using StripFn = void (*)(const void* a, const void* b, const void* c, void* out, int n);
 
 template <auto F>

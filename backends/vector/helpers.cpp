@@ -16,7 +16,7 @@ void each(const void* x, const void* y, void* out, int n) {
     static_cast<T*>(out)[i] = F(static_cast<const T*>(x)[i], static_cast<const T*>(y)[i]);
 }
 
-// float32 through double: the C library reduces any argument exactly, and one rounding remains.
+// Computed in double: the C library reduces any argument exactly, and one rounding remains.
 float sin32(float x) { return static_cast<float>(std::sin(static_cast<double>(x))); }
 float cos32(float x) { return static_cast<float>(std::cos(static_cast<double>(x))); }
 float tan32(float x) { return static_cast<float>(std::tan(static_cast<double>(x))); }

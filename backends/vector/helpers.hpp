@@ -1,4 +1,4 @@
-// Lane helpers, which rare lanes call (vir::Op::patch): one row each.
+// Lists lane helpers, which vir::Op::patch calls for rare lanes: one row each.
 #pragma once
 #include <cstdint>
 
@@ -19,7 +19,7 @@ enum class Helper : HelperId {
 #define LAZY_HELPER(name) void helper_##name(const void* x, const void* y, void* out, int n);
 #include "backends/vector/helpers.def"
 #undef LAZY_HELPER
-/// By Helper.
+/// Indexed by Helper.
 extern const HelperFn kHelpers[];
 
 }  // namespace lazy::vir

@@ -7,7 +7,8 @@ namespace lazy::vir {
 using std::size_t;
 namespace {
 
-// Float add and mul stay as written: with two NaN operands the first one's payload survives.
+// True if operands may be exchanged. Not so for float add and mul: of two NaN operands the first one's
+// payload survives.
 bool commutes(const Inst& i) {
   switch (i.op) {
     case Op::and_:

@@ -1,10 +1,10 @@
-// Vector IR: the straight-line SSA code between the loop IR and machine instructions.
+// Defines vector IR: the straight-line SSA code between the loop IR and machine instructions.
 //
 // A value is one vector of W lanes (W is chosen per kernel: so many lanes of its widest type fill a register,
 // narrower types use a part of one; lane i always belongs to the same loop index). Instruction selection
 // (isel) and vector math build it, passes hoist and interleave it, the register allocator and the encoder
-// turn it into AVX2+FMA or AVX-512. What an instruction computes does not depend on the level, to the bit.
-// `interpret` (vir_interpret.hpp) says so in plain C++.
+// turn it into AVX2+FMA or AVX-512. An instruction computes the same on every level, to the bit. `interpret`
+// (vir_interpret.hpp) defines it in plain C++.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace lazy::vir {
 
-/// Lane types. 8-, 16- and 32-bit integers and unsigned ones travel in i32 lanes, 64-bit ones in i64. A mask
+/// Lists lane types. 8-, 16- and 32-bit integers and unsigned ones use i32 lanes, 64-bit ones i64. A mask
 /// lane is true or false.
 enum class Type : uint8_t { f32, f64, i32, i64, mask };
 constexpr bool is64(Type t) { return t == Type::f64 || t == Type::i64; }
@@ -34,8 +34,8 @@ enum class Op : uint8_t {
   max,      // x86: if either is NaN, or both are zeros, the result is b. So min(limit, x) keeps a NaN in x
   round,    // imm: Rounding
   scalef,   // a * 2^floor(b); b finite, |b| < 2^20; one rounding, denormal results right, overflow gives inf;
-            // a NaN in a stays one, whatever b imm 1 promises: b is NaN or an integer, |b| <= 200 (f32), 1200
-            // (f64); a is NaN, or 1/128 <= |a| < 4, or b is 0
+            // a NaN in a stays one, whatever b. imm 1 promises: b is NaN or an integer, |b| <= 200 (f32),
+            // 1200 (f64); a is NaN, or 1/128 <= |a| < 4, or b is 0
   getexp,   // floor(log2 |a|) as a float, denormals too; 0 -> -inf, inf -> inf, NaN -> NaN. imm 1 promises: a
             // is positive and normal, or NaN (result then unspecified); imm 2: of a negative a the result is
             // unspecified
@@ -59,7 +59,7 @@ enum class Op : uint8_t {
   sar,  // by imm (0 <= imm < width); shr is logical
   shlv,
   shrv,
-  sarv,  // by b, lane by lane; b as unsigned: at the width or more gives 0 (sarv: all sign bits)
+  sarv,  // by b, lane by lane; b is unsigned: the width or more gives 0 (sarv: all sign bits)
   // comparisons -> mask; imm: Pred. Operand types: any but mask
   cmp,
   select,  // a (mask) ? b : c, of b's type; b and c may be masks
@@ -86,7 +86,7 @@ enum class Op : uint8_t {
 };
 
 enum class Rounding : uint8_t { even, floor, ceil, trunc };
-/// o: false on NaN, u: true on NaN. For integers: lt..ge signed, ult..uge unsigned.
+/// Compares. o: false on NaN, u: true on NaN. For integers: lt..ge signed, ult..uge unsigned.
 enum class Pred : uint8_t {
   eq,
   ne,
@@ -102,7 +102,7 @@ enum class Pred : uint8_t {
   uge
 };  // floats: eq, lt, le, gt, ge are "o", ne is "u"
 
-/// Lane helpers that `patch` may call: plain C++ on memory, registered in one table (helpers.hpp).
+/// Numbers a lane helper that `patch` may call: plain C++ on memory, registered in one table (helpers.hpp).
 using HelperId = uint16_t;
 
 struct Inst {
@@ -156,8 +156,8 @@ struct Val {
 class Builder {
  public:
   std::vector<Inst> code;
-  /// Recipes may choose by this between two ways to the same bits: `select` costs less than `fma`, as it
-  /// does with mask registers.
+  /// True if `select` costs less than `fma`, as with mask registers: recipes may then choose between two ways
+  /// to the same bits.
   bool cheap_select = true;
 
   Val constant(Type t, uint64_t bits) { return push({Op::constant, t, bits}); }
@@ -165,7 +165,8 @@ class Builder {
   Val f64(double v) { return constant(Type::f64, std::bit_cast<uint64_t>(v)); }
   Val i32(int32_t v) { return constant(Type::i32, static_cast<uint32_t>(v)); }
   Val i64(int64_t v) { return constant(Type::i64, static_cast<uint64_t>(v)); }
-  /// A float constant of `like`'s type / an integer constant of that width. double -> float is rounded once.
+  /// Return a float constant of `like`'s type, or an integer constant of that width. double -> float is
+  /// rounded once.
   Val num(Val like, double v) { return like.type == Type::f32 ? f32(static_cast<float>(v)) : f64(v); }
   Val integer(Val like, int64_t v) { return is64(like.type) ? i64(v) : i32(static_cast<int32_t>(v)); }
   Val truth(bool v) { return constant(Type::mask, v); }
@@ -228,7 +229,7 @@ class Builder {
     return push({Op::patch, otherwise.type, h, mask.id, x.id, y.id, otherwise.id});
   }
 
-  // small compositions used all over
+  // Small compositions used by many recipes.
   Type int_of(Val a) const { return is64(a.type) ? Type::i64 : Type::i32; }
   Val sign_bit(Val like) {
     return like.type == Type::f32 ? constant(Type::f32, 0x80000000u) : constant(Type::f64, 1ull << 63);
@@ -237,11 +238,11 @@ class Builder {
   Val abs(Val a) { return andn(sign_bit(a), a); }
   Val copysign(Val magnitude, Val sign) { return or_(abs(magnitude), and_(sign, sign_bit(sign))); }
 
-  Val push(const Inst&);  // value numbering lives here
+  Val push(const Inst&);  // value numbering is done here
 
  private:
   Val bin(Op op, Val a, Val b) { return push({op, a.type, 0, a.id, b.id}); }
-  std::vector<uint32_t> table_;  // open addressing over `code`
+  std::vector<uint32_t> table_;  // hash table over `code`, open addressing
   void grow();
 };
 

@@ -43,8 +43,8 @@ constexpr BitsOf<F> kInfinity = BitsOf<F>{2 * Format<F>::kBias + 1} << Format<F>
 template <class F>
 constexpr BitsOf<F> kOne = BitsOf<F>{Format<F>::kBias} << Format<F>::kMantissa;
 
-/// |a| made normal (times 2^64 if it was not), as bits, and its exponent without the scaling. a: finite, not
-/// 0.
+/// Returns |a| made normal (times 2^64 if it was not), as bits, and its exponent without the scaling. a:
+/// finite, not 0.
 template <class F>
 LAZY_INLINE BitsOf<F> normalised(F a, IntOf<F>& exponent) {
   const BitsOf<F> raw = std::bit_cast<BitsOf<F>>(a) & kMagnitude<F>;
@@ -74,8 +74,8 @@ LAZY_INLINE F getmant(F a) {
   const F m = std::bit_cast<F>(significand<F>(normalised(a, e)));
   return m >= F(1.5) ? m * F(0.5) : m;
 }
-// All steps but the last are exact: the significand times 2^e with e kept well inside the normal range, then
-// the rest.
+// Computes exactly in all steps but the last: the significand times 2^e with e well inside the normal range,
+// then the rest.
 template <class F>
 LAZY_INLINE F scalef(F a, F b) {
   constexpr int kSafe =
@@ -113,7 +113,7 @@ LAZY_INLINE F rounded(F a, Rounding r) {
   return a;
 }
 
-/// The lanes of one instruction and of its operands.
+/// Points to the lanes of one instruction and of its operands.
 struct Lanes {
   void* out;
   const void *a, *b, *c, *d;
@@ -255,7 +255,7 @@ void call_helper(const Inst& i, Type x_type, Type y_type, const Lanes& l) {
     if (mask[k]) std::memcpy(static_cast<char*>(l.out) + k * os, lane(out, count++, os), os);
 }
 
-/// Everything but constants, inputs and patches. `from`: the type of operand a.
+/// Runs one instruction other than a constant, input or patch. `from`: the type of operand a.
 LAZY_INLINE void step_body(const Inst& i, Type from, const Lanes& l) {
   switch (i.op) {
     case Op::constant:
@@ -323,7 +323,8 @@ LAZY_INLINE void step_body(const Inst& i, Type from, const Lanes& l) {
   }
 }
 
-// The same C++ for three instruction sets; std::fma is exact everywhere, and inline in the last two.
+// The same C++ is compiled for three instruction sets; std::fma is exact everywhere, and inline in the last
+// two.
 void step_base(const Inst& i, Type from, const Lanes& l) { step_body(i, from, l); }
 [[gnu::target("avx2,fma,bmi2")]] void step_avx2(const Inst& i, Type from, const Lanes& l) {
   step_body(i, from, l);

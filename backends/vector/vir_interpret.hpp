@@ -1,4 +1,4 @@
-// Says what vector IR means, in plain C++: the oracle for the encoder, and the way to test vector math
+// Defines the meaning of vector IR, in plain C++: the oracle for the encoder, and the way to test vector math
 // without machine code.
 #pragma once
 #include <cstdint>

@@ -13,7 +13,7 @@ import sys
 
 
 def openblas():
-    """Of the OpenBLAS that is loaded into this process: the core whose kernels it uses; "" if there is none."""
+    """Returns the core whose kernels the OpenBLAS in this process uses; "" if there is none."""
     with open("/proc/self/maps") as f:
         paths = {line.split(None, 5)[5].strip() for line in f if "openblas" in line and "/" in line}
     for path in sorted(paths):
@@ -27,7 +27,7 @@ def openblas():
 
 
 def said(program, **environment):
-    """What a Python program prints with these variables set."""
+    """Returns what a Python program prints with these variables set."""
     return subprocess.run([sys.executable, "-c", program], env={**os.environ, **environment}, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True).stdout
 

@@ -1,5 +1,5 @@
-// Eigen 3 on the workloads it has kernels for: what a C++ user gets with -O3 -march=native, whose expressions
-// fuse when the program is compiled. One thread.   eigen [-f REGEX] [-s SECONDS]   prints
+// Times Eigen 3 on the workloads it has kernels for: what a C++ user gets with -O3 -march=native, whose
+// expressions fuse when the program is compiled. One thread. eigen [-f REGEX] [-s SECONDS] prints
 // peer,workload,size,threads,median_us, and about,eigen,TEXT: its version and instruction sets
 #include <Eigen/Dense>
 #include <algorithm>

@@ -41,7 +41,7 @@ def put(peer, quantity, value, unit="us"):
 
 
 def workloads(xp, n, rows, columns, side, uniform):
-    """Name and function of no arguments, for a module `xp` of array functions."""
+    """Returns names with functions of no arguments, for a module `xp` of array functions."""
     a, b, c, d = (uniform((n,), 0.5, 1) for _ in range(4))
     x, w, e = uniform((rows, columns), -2, 2), uniform((columns,), 0.5, 1), uniform((columns,), 0, 1)
     re, im = uniform((side, side), -2, 0.5), uniform((side, side), -1.2, 1.2)

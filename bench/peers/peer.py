@@ -17,7 +17,7 @@ import time
 sys.dont_write_bytecode = True  # nothing of it goes into the source folder
 import built  # noqa: E402
 
-# Settings that were made for other machines, or for other measurements.
+# Variables that are unset: they were meant for other machines, or for other measurements.
 UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_VERBOSE", "MKL_ENABLE_INSTRUCTIONS", "MKL_DEBUG_CPU_TYPE", "MKL_VERBOSE", "MKL_CBWR",
          "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ONEDNN_VERBOSE", "ATEN_CPU_CAPABILITY", "NPY_DISABLE_CPU_FEATURES",
          "NPY_ENABLE_CPU_FEATURES", "XLA_FLAGS", "TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
@@ -33,7 +33,7 @@ def arguments():
 
 
 class Library:
-    """What most have in common: nothing is compiled, and a call returns its result."""
+    """Implements what most have in common: nothing is compiled, and a call returns its result."""
 
     def compiled(self, f):
         return f
@@ -46,7 +46,7 @@ class Library:
 
 
 class Numpy(Library):
-    """Eager NumPy; erf from SciPy."""
+    """Runs eager NumPy; erf from SciPy."""
 
     def __init__(self, threads):
         import numpy as np
@@ -104,7 +104,7 @@ class Numpy(Library):
 
 
 class Torch(Library):
-    """PyTorch, eager."""
+    """Runs eager PyTorch."""
 
     def __init__(self, threads):
         import torch
@@ -176,7 +176,7 @@ class TorchCompile(Torch):
         return self.torch.compile(f)
 
     def compiles(self):
-        """Throws unless what ran since compiled() was compiled, whole."""
+        """Throws unless everything that ran since compiled() was compiled."""
         limits = [w for w in self.warned if re.search("(recompile|cache_size).*limit", w)]
         if limits:
             raise RanEagerly(limits[0].splitlines()[0])
@@ -297,7 +297,7 @@ PEERS = {"numpy": Numpy, "torch": Torch, "torch_compile": TorchCompile, "jax": J
 
 
 def median(call, seconds):
-    """Median of samples, each long enough to be timed; warm."""
+    """Returns the median of samples, each long enough to be timed; warm."""
     clock = time.perf_counter
     for _ in range(3):
         call()
@@ -317,7 +317,7 @@ def median(call, seconds):
 
 
 def changing_shapes(xp, peer, threads):
-    """Two passes over 1,000 sizes of one chain: cold, and once more."""
+    """Times two passes over 1,000 sizes of one chain: cold, and once more."""
     import workloads
 
     f = xp.compiled(lambda *x: workloads.fused_chain(xp, *x))

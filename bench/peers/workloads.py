@@ -116,7 +116,7 @@ uniform.seed = 0
 
 
 def rows():
-    """name, size, function, inputs (made only when the row is measured)."""
+    """Yields name, size, function, inputs (made only when the row is measured)."""
 
     def inputs(*shapes, low=-1.0, high=1.0):
         return lambda: [uniform(s, low, high) for s in shapes]
@@ -154,5 +154,5 @@ def rows():
 
 
 def changing_sizes():
-    """As in bench/inputs.cpp."""
+    """Returns the numbers of bench/inputs.cpp."""
     return [1000 + i * 7919 % 19001 for i in range(1000)]

@@ -1,4 +1,4 @@
-// The library's own calls: one file each beside this one.
+// Lists the library's own calls, which have a file each beside this one.
 #pragma once
 #include "jit/calls/cholesky.hpp"
 #include "jit/calls/concat.hpp"

@@ -1,9 +1,9 @@
-// Calls: ops that are no loop nests, as sorting, a factorisation or an exchange between processes.
-//
-// A CallDefinition is what a call's name stands for; there is one for each name, static. With attributes
+// Defines calls: ops that are not loop nests, such as sorting, a factorisation or an exchange between
+// processes.
+// A CallDefinition defines what a call's name means; there is one for each name, static. With attributes
 // (bytes that are part of the key) it makes a CallSpec. A node of op `call` has a spec and any number of
-// operands; its outputs are nodes of op `part`, each of the call and a number. The call node's own value is
-// its token: no bytes, there once the call has run.
+// operands; its outputs are nodes of op `part`, each with the call as operand and a number. The call node's
+// own value is its token: no bytes, ready once the call has run.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -26,39 +26,39 @@ class CallSpec;
 class Handle;
 struct Node;
 
-/// Dtype and shape of an operand or output: all that is known before there are values.
+/// Holds dtype and shape of an operand or output: all that is known before there are values.
 struct Meta {
   DType dtype{};
   Shape shape;
 };
 
-/// An output as infer() states it. Each dimension whose extent is always that of an operand's says so: what
-/// is computed from both is fused as if they had one shape.
+/// Describes an output, as infer() returns it. A dimension whose extent always equals an operand's is tied to
+/// it: what is computed from both is fused as if they had one shape.
 struct CallOutput {
   Meta meta;
   struct Tie {
-    int16_t operand = -1;  // none
+    int16_t operand = -1;  // -1: tied to none
     int8_t dim = 0;
   };
   std::array<Tie, kMaxRank> tied{};
 
-  /// Makes an output of an operand's shape.
+  /// Returns an output of an operand's shape.
   static CallOutput like(int operand, const Meta& of, DType dtype);
 };
 
-/// A run of a call. All memory is row-major without gaps, of the backend that runs it.
+/// Holds the arguments of a call's run. All memory is row-major without gaps, of the backend that runs it.
 struct CallRun {
   const CallSpec& spec;
   Backend& backend;
   std::span<const Meta> operands, outputs;
-  const char* const* in;  // by operand
-  char* const* out;       // by output; null: nobody reads it
-  char* workspace;        // uninitialised, `workspace_bytes` as CallKernel::workspace said
+  const char* const* in;  // indexed by operand
+  char* const* out;       // indexed by output; null if nobody reads it
+  char* workspace;        // uninitialised; `workspace_bytes` is what CallKernel::workspace returned
   size_t workspace_bytes;
-  const Site& site;  // the line that recorded the call: errors are thrown with it
+  const Site& site;  // the line that recorded the call, for errors
 };
 
-/// A call that a backend runs. Immutable; run from any thread.
+/// Runs a call on a backend. Immutable; any thread may run it.
 class CallKernel {
  public:
   virtual ~CallKernel() = default;
@@ -67,8 +67,8 @@ class CallKernel {
     return 0;
   }
   /// Fills the outputs that are not null. On the CPU it returns when its stores are visible to the caller;
-  /// elsewhere it comes after all that was launched before, and before all that is launched later. May use
-  /// Backend::for_each. Extents may be 0. What it throws the flush throws, and its nodes are pending again.
+  /// elsewhere it runs after all that was launched before, and before all that is launched later. May use
+  /// Backend::for_each. Extents may be 0. The flush throws what it throws, and its nodes are pending again.
   virtual void run(const CallRun&) const = 0;
   /// Returns a line for people.
   virtual std::string schedule() const = 0;
@@ -76,57 +76,58 @@ class CallKernel {
 
 /// Bits of CallDefinition::traits.
 namespace call_trait {
-/// It does something else than making its outputs: never dropped, run once, after all effects of its stream
-/// that the thread recorded before.
+/// The call has effects besides its outputs: never dropped, run once, after all effects of its stream that
+/// the thread recorded before.
 inline constexpr uint32_t kEffect = 1;
-/// Its outputs are never computed twice, and never left out of a flush.
+/// The outputs are never computed twice, and never dropped by a flush.
 inline constexpr uint32_t kNoRecompute = 2;
-/// Equal operands need not give equal outputs: not merged with another, not compared by LAZY_VERIFY.
+/// Equal operands need not give equal outputs: not merged with another call, not compared by LAZY_VERIFY.
 inline constexpr uint32_t kVaries = 4;
-/// It throws nothing but what a lack of memory or a failing device throws, so inputs may be overwritten
-/// before.
+/// The call only throws if memory is short or a device fails, so inputs may be overwritten before
+/// it.
 inline constexpr uint32_t kNoThrow = 8;
-/// It runs on the host whatever the device; no backend is asked for it.
+/// The call runs on the host whatever the device; backends are not asked for a kernel.
 inline constexpr uint32_t kHostOnly = 16;
 }  // namespace call_trait
 
-/// Differentiates a call, once there is something to ask for it: from the spec, its operands, its
-/// outputs and the outputs' gradients to the operands' gradients (an empty handle: none).
+/// Differentiates a call, once there is a caller for it: from the spec, its operands, its outputs and the
+/// outputs' gradients to the operands' gradients (an empty handle: none).
 using CallVjp = std::vector<Handle> (*)(const CallSpec&, std::span<const Handle> operands,
                                         std::span<const Handle> outputs, std::span<const Handle> gradients,
                                         const Site&);
 
-/// A kind of call, by its name. Static; functions that are null have the default said.
+/// Defines a kind of call, by its name. Static; functions that are null have the defaults described.
 struct CallDefinition {
-  const char* name;     // unique; letters, digits, '_' and '.'
-  uint32_t traits = 0;  // of call_trait
-  /// Returns the outputs, from operands of any extents. Throws ShapeError or DtypeError for what the call
-  /// doesn't take: operands of a key from disk may be anything.
+  const char* name;     // unique; made of letters, digits, '_' and '.'
+  uint32_t traits = 0;  // bits of call_trait
+  /// Returns the outputs, for operands of any extents. Throws ShapeError or DtypeError for operands that the
+  /// call doesn't take: those of a key from disk may be anything.
   std::vector<CallOutput> (*infer)(const CallSpec&, std::span<const Meta> operands);
-  /// Runs the call in plain C++, on host memory: this is what it means, the reference. Must not be null where
-  /// there is no fallback.
+  /// Runs the call in plain C++, on host memory, and so defines its meaning. Must not be null where there is
+  /// no fallback.
   void (*run)(const CallRun&) = nullptr;
   /// Returns the bytes of work memory of `run`. Null: 0.
   size_t (*workspace)(const CallSpec&, std::span<const Meta> operands) = nullptr;
-  /// Returns the operand whose memory the output may take over where nobody reads it later, element on
-  /// element; -1: none. Null: none for all.
+  /// Returns the operand whose memory the output may take over, element by element, where nobody reads it
+  /// later; -1: none. Null: none for all.
   int (*in_place)(const CallSpec&, int output) = nullptr;
-  /// Returns a number of those effects that keep their order among each other: a communicator's number. Null:
-  /// 0 for all.
+  /// Returns the stream of an effect; effects of one stream keep their order. For instance a communicator's
+  /// number. Null: 0 for all.
   int (*stream)(const CallSpec&) = nullptr;
-  /// Records ordinary ops in its place, for a backend that has no kernel of its own. Null: it runs on the
-  /// host.
+  /// Records ordinary ops in the call's place, for a backend that has no kernel for it. Null: the call runs
+  /// on the host.
   std::vector<Handle> (*fallback)(const CallSpec&, std::span<const Handle* const> operands,
                                   const Site&) = nullptr;
   CallVjp vjp = nullptr;  // null: no derivative
-  /// Tells the attributes to people. Null: nothing is said of them.
+  /// Describes the attributes to people. Null: they are not shown.
   std::string (*describe)(std::string_view attributes) = nullptr;
 
   bool has(uint32_t trait) const { return (traits & trait) != 0; }
   bool runs_once() const { return has(call_trait::kEffect | call_trait::kNoRecompute); }
 };
 
-/// A definition with attributes. Interned: equal ones have one address, for as long as the process lives.
+/// Combines a definition with attributes. Interned: equal ones have one address, for as long as the process
+/// lives.
 class CallSpec {
  public:
   CallSpec(const CallDefinition& d, std::string identity)
@@ -135,12 +136,12 @@ class CallSpec {
   const CallDefinition& definition() const { return *definition_; }
   const char* name() const { return definition_->name; }
   std::string_view attributes() const { return std::string_view(identity_).substr(name_bytes_ + 1); }
-  /// Name, a zero, attributes: what keys have of it.
+  /// Returns name, a zero and the attributes, as they are in keys.
   const std::string& identity() const { return identity_; }
-  /// Returns how many of a node's last operands are tokens, not the call's own.
+  /// Returns how many of a node's last operands are tokens.
   int tokens() const { return definition_->has(call_trait::kEffect) ? 1 : 0; }
   int stream() const { return definition_->stream ? definition_->stream(*this) : 0; }
-  /// Returns the attributes as the struct that intern_call() was given; another one's bytes read as a fresh
+  /// Returns the attributes as the struct that intern_call() was given; if they have another size, a default
   /// T.
   template <class T>
   T as() const {
@@ -155,33 +156,33 @@ class CallSpec {
   std::string identity_;
   size_t name_bytes_;
 };
-/// Returns "sort(descending)".
+/// Returns text such as "sort(descending)".
 std::string describe(const CallSpec&);
 
-/// Makes a definition known by its name, so that programs on disk may have it, for good. The library's own
-/// are known. Throws Error if another definition has the name.
+/// Registers a definition by its name, for good, so that programs on disk may contain it. The library's own
+/// calls are registered already. Throws Error if another definition has the name.
 void register_call(const CallDefinition&);
-/// Returns null if there is none.
+/// Returns the definition with this name, or null if there is none.
 const CallDefinition* find_call(std::string_view name);
-/// Throws Error for more attributes than a key takes.
+/// Returns the spec with these attributes. Throws Error for more attributes than a key takes.
 const CallSpec& intern_call(const CallDefinition&, std::string_view attributes);
-/// `attributes` is a struct without padding: its bytes are in the key.
+/// Returns likewise the spec for a struct of attributes without padding: its bytes are in the key.
 template <class T>
 const CallSpec& intern_call(const CallDefinition& d, const T& attributes) {
   static_assert(std::is_trivially_copyable_v<T> && std::has_unique_object_representations_v<T>);
   return intern_call(d, std::string_view(reinterpret_cast<const char*>(&attributes), sizeof attributes));
 }
-/// Tells people what a key says of a call.
+/// Describes to people what a key has of a call.
 std::string call_text(std::string_view name, std::string_view attributes);
 
 /// Returns the outputs of a call on these operands: infer().
 std::vector<CallOutput> infer_outputs(const CallSpec&, std::span<const Meta> operands);
 
-/// True of a call that no flush may leave out or run again.
+/// True for a call that no flush may drop or run again.
 bool is_run_once(const Node& call);
 
-/// Returns what runs the call on a backend: its own kernel, else the definition's `run` where the host's
-/// memory is, else a transfer to the host and back. Throws CompileError if there is none.
+/// Returns a kernel that runs the call on a backend: the backend's own, else the definition's `run` where the
+/// host's memory is, else a transfer to the host and back. Throws CompileError if there is none.
 std::shared_ptr<const CallKernel> call_kernel_for(const CallSpec&, Backend&);
 
 }  // namespace lazy::jit

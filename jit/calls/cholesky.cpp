@@ -19,7 +19,7 @@ std::vector<CallOutput> infer(const CallSpec&, std::span<const Meta> operands) {
   return {CallOutput::like(0, x, x.dtype)};
 }
 
-/// Row by row, as it is in textbooks.
+/// Factorises row by row, as in textbooks.
 template <class T>
 void factor(const CallRun& r) {
   const Shape& shape = r.operands[0].shape;

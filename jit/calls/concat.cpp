@@ -37,7 +37,7 @@ void run(const CallRun& r) {
   }
 }
 
-/// A region of the result after the other is replaced by an operand.
+/// Records the fallback: regions of the result are replaced by the operands in turn.
 std::vector<Handle> in_regions(const CallSpec& spec, std::span<const Handle* const> operands,
                                const Site& site) {
   const int axis = spec.as<ConcatAttributes>().axis;

@@ -1,4 +1,4 @@
-// Operands of one dtype one after the other along an axis, as one copy of each.
+// Joins operands of one dtype along an axis, with one copy of each.
 #pragma once
 #include "jit/calls/call.hpp"
 
@@ -9,7 +9,7 @@ struct ConcatAttributes {
 };
 extern const CallDefinition kConcat;
 
-/// Bytes of one index of all axes before the joined one: of each operand, and of the output.
+/// Returns the bytes that one index of all axes before the joined one covers, in an operand or the output.
 int64_t run_bytes(const Meta&, int axis);
 
 }  // namespace lazy::jit::calls

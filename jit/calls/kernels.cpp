@@ -1,4 +1,4 @@
-// Finds what runs a call on a backend that may not know it.
+// Finds a kernel that runs a call on a backend that may have none for it.
 #include <atomic>
 
 #include "jit/backend/registry.hpp"
@@ -10,7 +10,7 @@
 namespace lazy::jit {
 namespace {
 
-/// The definition's own `run`.
+/// Calls the definition's `run`.
 class PlainCall final : public CallKernel {
  public:
   explicit PlainCall(const CallSpec& spec) : spec_(spec) {}
@@ -27,7 +27,7 @@ class PlainCall final : public CallKernel {
 
 size_t bytes_of(const Meta& m) { return static_cast<size_t>(numel(m.shape)) * size_of(m.dtype); }
 
-/// A device's call on the host: operands are copied there, outputs back.
+/// Runs a device's call on the host: operands are copied there, outputs back.
 class HostCall final : public CallKernel {
  public:
   explicit HostCall(std::shared_ptr<const CallKernel> there) : there_(std::move(there)) {}

@@ -1,4 +1,4 @@
-// Recording calls: a node of op call, and one of op part for each of its outputs, right behind it.
+// Records calls: a node of op call, followed by one of op part for each of its outputs.
 #include "jit/backend/registry.hpp"
 #include "jit/calls/call.hpp"
 #include "jit/graph/recording.hpp"
@@ -30,8 +30,8 @@ bool falls_back(const CallSpec& spec, Device device, const Site& site) {
   return true;
 }
 
-/// Returns the value that an effect comes after: the token of the one before it in its stream, or nothing to
-/// wait for.
+/// Returns the value that an effect waits for: the token of the one before it in its stream, or a constant if
+/// there is none.
 Handle token_before(Graph& graph, int stream, Device device, const Site& site) {
   if (const Handle* before = graph.last_effect(stream)) {
     const Handle* one[] = {before};

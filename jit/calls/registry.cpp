@@ -1,4 +1,4 @@
-// The definitions by name, and the specs that were made of them.
+// Registers the definitions by name, and interns the specs made of them.
 #include <unordered_map>
 
 #include "jit/calls/built_in.hpp"
@@ -18,11 +18,12 @@ struct Known {
 
 constinit Mutex known_lock;
 
-/// Under the lock. Never destroyed: nodes refer to specs until the process ends.
+/// Returns the registry; the caller holds the lock. Never destroyed: nodes refer to specs until the process
+/// ends.
 Known& known(bool intact) {
   static constinit Known* all = nullptr;
   if (all && intact) return *all;
-  all = new Known;  // a child leaves behind what a thread of its parent was changing
+  all = new Known;  // a forked child leaks what a thread of its parent was changing
   for (const CallDefinition* d : kBuiltInCalls) all->definitions.emplace(d->name, d);
   return *all;
 }
@@ -44,7 +45,7 @@ const CallDefinition* find_call(std::string_view name) {
 
 namespace {
 
-/// The specs that a thread made last, so that recording takes no lock.
+/// Caches the specs that a thread made last, so that recording takes no lock.
 struct Recent {
   const CallDefinition* definition = nullptr;
   const CallSpec* spec = nullptr;

@@ -1,7 +1,7 @@
-// Sorting along the last axis: values, and where each was (int64).
+// Sorts along the last axis: values, and where each was (int64).
 //
 // Ascending or descending, NaN last in both; elements that compare equal, NaNs and the two zeros among them,
-// keep their order. So the result is one and the same however it is computed.
+// keep their order. So the result is unique, however it is computed.
 #pragma once
 #include "jit/calls/call.hpp"
 

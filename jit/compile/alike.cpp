@@ -1,4 +1,4 @@
-// Programs from elsewhere, held against what their keys are compiled to here.
+// Compares programs from elsewhere with what their keys are compiled to here.
 #include <algorithm>
 
 #include "jit/compile/compile.hpp"
@@ -17,7 +17,7 @@ std::optional<Variant> variant_of(const std::string& name) {
   return {};
 }
 
-/// Returns whether the plans are the same but for how long compiling took.
+/// True if the plans are equal, except for the time that compiling took.
 bool same_plan(const Program& kept, Program& again) {
   again.compile_ns = kept.compile_ns;
   Saver a, b;
@@ -26,7 +26,7 @@ bool same_plan(const Program& kept, Program& again) {
   return a.bytes() == b.bytes();
 }
 
-/// In the order of their first use, none without one.
+/// True if kernels are numbered in the order of their first use, and each is used.
 bool numbered_in_order(const StoredProgram& s) {
   uint32_t known = 0;
   for (const uint32_t k : s.kernel_of) {
@@ -41,7 +41,7 @@ bool same_kernels(const StoredProgram& s, const Plan& again, Backend& backend, s
   std::vector<uint8_t> compiled(s.kernels.size());
   for (size_t i = 0; i < again.loops.size(); ++i) {
     const loop::LoopKernel& loop = again.loops[i];
-    if (s.kernel_of[i] == StoredProgram::kCall) continue;  // the plan says which call it is
+    if (s.kernel_of[i] == StoredProgram::kCall) continue;  // the plan identifies the call
     const StoredKernel& k = s.kernels[s.kernel_of[i]];
     const bool known = std::exchange(compiled[s.kernel_of[i]], uint8_t{1});
     const bool right =

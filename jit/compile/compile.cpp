@@ -26,9 +26,9 @@ std::vector<uint64_t> trips_of(const loop::LoopKernel& k, const Step& step) {
   return trips;
 }
 
-// mark_static: the program serves the marked dimensions' extents alone. `all` (LAZY_DYNAMIC=never): exactly
-// these extents, scalars and positions, but for inputs' dimensions that are marked dynamic and what views
-// made of them: extents that are a multiple of one.
+// Adds guards that fix arguments. mark_static: the extents of marked dimensions. `all` (LAZY_DYNAMIC=never):
+// all extents, scalars and positions, except inputs' dimensions that are marked dynamic and extents derived
+// from those, recognised as multiples of one.
 void fix_arguments(const Trace& t, Program& p, bool all) {
   const auto marked = [](const Node& n, int dim, int byte) {
     return (n.marks.load(std::memory_order_relaxed) >> (8 * byte + dim) & 1) != 0;
@@ -114,11 +114,11 @@ std::shared_ptr<const Program> compile(const CapturedGraph& captured, Variant va
   const std::vector<loop::LoopKernel>& loops = planned.loops;
   const Trace& trace = planned.trace;
   const Fusion& fusion = planned.fusion;
-  std::vector<TileGroup*> rows;  // tile groups that become one kernel
+  std::vector<TileGroup*> rows;  // tile groups that may become one kernel
   if (backend.fuses_rows())
     for (TileGroup* b : tile_groups_in(*program))
       if (rows_of(*program, *b, loops)) rows.push_back(b);
-  // Those that take longest come first.
+  // Kernels that take longest to compile come first.
   const auto compile_one = [&](int64_t i) {
     auto n = static_cast<size_t>(i);
     if (n < rows.size()) {

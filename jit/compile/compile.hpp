@@ -1,4 +1,4 @@
-// Makes a program of a captured graph: trace -> simplify -> fuse -> lower -> backend.
+// Compiles a captured graph to a program: trace -> simplify -> fuse -> lower -> backend.
 #pragma once
 #include <memory>
 
@@ -10,16 +10,16 @@ namespace lazy::jit {
 /// Says what a program may rely on.
 enum class Variant : uint8_t {
   generic,  // any extents and scalars; the layouts seen, under guards
-  strict,   // any layouts either: no guards at all
-  fixed,    // the extents, scalars and slice positions seen (LAZY_DYNAMIC=never)
+  strict,   // any layouts as well: no guards at all
+  fixed,    // only the extents, scalars and slice positions seen (LAZY_DYNAMIC=never)
 };
 const char* name_of(Variant);
 
-/// A plan is what a program does, before its kernels are compiled.
+/// Describes what a program does, before its kernels are compiled.
 struct Plan {
   explicit Plan(const CapturedGraph& f) : trace(f) {}
   std::shared_ptr<Program> program = std::make_shared<Program>();
-  std::vector<loop::LoopKernel> loops;  // by step
+  std::vector<loop::LoopKernel> loops;  // indexed by step
   Trace trace;
   Fusion fusion;
 };
@@ -27,7 +27,7 @@ struct Plan {
 /// Invariant: it follows from the captured graph, the variant and the backend's kind alone.
 Plan plan(const CapturedGraph&, Variant, Backend&);
 
-/// Compiles the program and keeps it on disk. Shares kernels that were built for other programs. Throws
+/// Compiles the program and stores it on disk. Shares kernels that were built for other programs. Throws
 /// CompileError.
 std::shared_ptr<const Program> compile(const CapturedGraph&, Variant, Backend&);
 

@@ -114,7 +114,7 @@ bool load_rows(StoredProgram& s, Backend& backend, std::string& why) {
 
 }  // namespace
 
-// What rows are made of follows from the program and its loop kernels, so only their code is kept.
+// The inputs of a rows kernel follow from the program and its loop kernels, so only its code is stored.
 std::shared_ptr<const Kernel> rows_kernel(const StoredProgram& s, size_t tile_group, Backend& backend) {
   const auto loops = loops_of(s);
   const auto rows = loops ? rows_of(s.program, *tile_groups_in(s.program)[tile_group], *loops) : std::nullopt;
@@ -125,7 +125,7 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
                                                             const CapturedGraph* captured) {
   std::vector<std::shared_ptr<const Program>> programs;
   const std::string target = backend.target();
-  if (target.empty() || !config::get().dump_dir.empty()) return programs;  // dumps are of what is compiled
+  if (target.empty() || !config::get().dump_dir.empty()) return programs;  // dumps need compiling
   const auto store = cache::process_store();
   if (!store) return programs;
   const auto start = std::chrono::steady_clock::now();
@@ -193,7 +193,7 @@ void store_program(std::span<const uint32_t> key, const CapturedGraph& captured,
     kernel_of.push_back(at->second);
     if (!fresh) continue;
     const std::string stored = k.stored();
-    if (stored.empty()) return;  // the backend can't
+    if (stored.empty()) return;  // the backend can't store them
     bodies(loop::identity(loops[i]), p.steps[i].label, stored);
     ++kernels;
   }

@@ -1,4 +1,5 @@
-// What LAZY_PROFILE says of a program: its graph, the groups that were fused, its kernels and guards.
+// Writes for LAZY_PROFILE what a program consists of: its graph, the groups that were fused, its kernels and
+// guards.
 #include "jit/compile/profile_program.hpp"
 
 #include <utility>
@@ -32,15 +33,16 @@ void list(std::string& out, const char* key, const T& items, auto&& item) {
   out += ']';
 }
 
-/// `groups`: each step's group of the fusion. Without a fusion the graph is as it was recorded.
+/// Records the program's event. `groups`: each step's fusion group. Without a fusion the graph is as it was
+/// recorded.
 void describe_program(const Trace& t, const Fusion* f, const Program& p, const std::vector<int>& groups,
                       const std::vector<loop::LoopKernel>* loops) {
   std::string out = "{\"program\":" + std::to_string(number_of(p)) +
                     ",\"variant\":" + json::quoted(p.variant) + ",\"ops\":" + std::to_string(p.nodes) + ",";
-  std::vector<uint32_t> shown;  // what some output needs
+  std::vector<uint32_t> shown;  // values that some output needs
   for (uint32_t v = 0; v < t.values.size(); ++v)
     if (!f || (v < f->needed.size() && f->needed[v])) shown.push_back(v);
-  constexpr size_t kMost = 2000;  // more is no picture any more
+  constexpr size_t kMost = 2000;  // a larger picture can't be read
   out += "\"nodes_in_all\":" + std::to_string(shown.size()) + ",";
   if (shown.size() > kMost) shown.resize(kMost);
   list(out, "nodes", shown, [&](uint32_t v) {
@@ -102,7 +104,7 @@ void loaded(profile::Ticks start, const CapturedGraph& f,
             const std::vector<std::shared_ptr<const Program>>& programs) {
   profile::put(kLoad, start, profile::now(), programs.size());
   for (const auto& p : programs) {
-    // The groups of fusion are not kept on disk, but follow from the captured graph.
+    // The fusion groups are not stored on disk, but follow from the captured graph.
     const bool strict = p->variant == name_of(Variant::strict);
     Trace trace(f);
     simplify(trace);
@@ -112,7 +114,7 @@ void loaded(profile::Ticks start, const CapturedGraph& f,
     std::vector<loop::LoopKernel> loops;
     lower(trace, fusion, {strict, f.exact_casts()}, again, loops);
     if (again.steps.size() == p->steps.size()) describe_program(trace, &fusion, *p, groups_of(again), &loops);
-    else describe_program(Trace(f), nullptr, *p, groups_of(*p), nullptr);  // it was made for other layouts
+    else describe_program(Trace(f), nullptr, *p, groups_of(*p), nullptr);  // made for other layouts
   }
 }
 

@@ -8,18 +8,18 @@
 namespace lazy::jit {
 namespace {
 
-/// Signed numbers that are mostly small.
+/// Encodes signed numbers so that small ones become small unsigned ones.
 uint64_t folded(int64_t v) { return static_cast<uint64_t>(v) << 1 ^ static_cast<uint64_t>(v >> 63); }
 int64_t unfolded(uint64_t v) { return static_cast<int64_t>(v >> 1 ^ (0 - (v & 1))); }
 
-/// Extents that do not follow from the operands', but for those that the key says are 1.
+/// True for ops whose extents, except those that the key says are 1, do not follow from their operands'.
 bool own_extents(Op op) {
   return op == Op::input || op == Op::constant || op == Op::iota || op == Op::reshape ||
          op == Op::broadcast || op == Op::slice || op == Op::window;
 }
 bool has_positions(Op op) { return op == Op::slice || op == Op::window || op == Op::slice_update; }
 
-/// Fills in the extents of an op that follow from its operands', which are there; else leaves those of `n`.
+/// Infers the extents of an op from its operands', which are known; leaves others of `n` as they are.
 void infer_shape(Node& n) {
   const auto operand = [&](int i) -> const Shape& { return n.operand[i]->shape; };
   switch (kind_of(n.op)) {
@@ -82,14 +82,14 @@ std::string instance_of(const CapturedGraph& f) {
       s(n->contiguous);
       if (!n->contiguous)
         for (int64_t v : n->strides) put(v);
-    } else {  // an input's marks are in its key
+    } else {  // the marks of an input are in its key
       put(n->marks.load(std::memory_order_relaxed));
     }
   }
   return s.take();
 }
 
-/// Takes key and instance apart, value by value.
+/// Reads key and instance, value by value.
 class RebuiltFrame::Reader {
  public:
   Reader(std::span<const uint32_t> key, std::string_view instance, std::deque<Node>& nodes)

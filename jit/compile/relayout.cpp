@@ -3,7 +3,7 @@
 namespace lazy::jit {
 namespace {
 
-/// Reads one input and stores it, perhaps in another dtype.
+/// True if the step reads one input and stores it, perhaps in another dtype.
 bool only_moves(const Step& s) {
   if (s.operands.size() != 2 || !s.scalars.empty() || s.has_initial || s.sequential >= 0) return false;
   const Binding &in = s.operands[s.operands[0].output], &out = s.operands[!s.operands[0].output];

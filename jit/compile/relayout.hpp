@@ -1,5 +1,5 @@
-// Steps that only lay an input out anew, as the weights of a convolution: while the input stays as it is, so
-// does their result (jit/backend/kept_layouts.hpp).
+// Finds steps that only copy an input to another layout, such as a convolution's weights: the result stays
+// valid while the input is unchanged (jit/backend/kept_layouts.hpp).
 #pragma once
 #include "jit/plan/program.hpp"
 

@@ -1,4 +1,4 @@
-// Devices: a tensor's values are on one, and ops on it run there.
+// Names devices: a tensor's values are on one, and ops on it run there.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,7 +7,7 @@ namespace lazy {
 
 enum class DeviceKind : uint8_t { cpu, cuda };
 
-/// A device by kind and index. Tensors that meet in one op are on one device.
+/// Identifies a device by kind and index. Tensors that meet in one op are on one device.
 struct Device {
   DeviceKind kind = DeviceKind::cpu;
   uint8_t index = 0;

@@ -1,4 +1,4 @@
-// The element types, and what can be asked of one: a row each. The numbers are part of every cache key.
+// Lists the element types and their properties: a row each. The numbers are part of every cache key.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -26,14 +26,14 @@ using enum DType;  // lazy::float32 is how users spell it
 enum class DTypeKind : uint8_t { boolean, signed_int, unsigned_int, floating };
 
 struct DTypeTraits {
-  const char* name;        // as users read it
+  const char* name;        // for users
   const char* short_name;  // in kernel dumps
   DTypeKind kind;
-  uint8_t bytes;     // of an element in memory
-  uint8_t mantissa;  // floating: bits, the hidden one included; else 0
+  uint8_t bytes;     // of one element in memory
+  uint8_t mantissa;  // floating: bits, including the hidden one; else 0
 };
 
-/// By the number of the type.
+/// Indexed by the number of the type.
 inline constexpr DTypeTraits kDTypes[] = {
     {"bool", "bool", DTypeKind::boolean, 1, 0},       {"int8", "i8", DTypeKind::signed_int, 1, 0},
     {"int16", "i16", DTypeKind::signed_int, 2, 0},    {"int32", "i32", DTypeKind::signed_int, 4, 0},

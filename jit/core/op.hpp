@@ -1,4 +1,4 @@
-// The op table: see ops.def for its columns.
+// Reads the op table: see ops.def for its columns.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -22,11 +22,11 @@ enum class OpKind : uint8_t {
 enum class DTypeRule : uint8_t { same, logical, given, first_bool, index };
 enum class Accepts : uint8_t { none, any, number, bits, integer, floating, boolean };
 enum class Exactness : uint8_t { exact, approximate };
-inline constexpr uint8_t kAnyArity = 0xff;  // of a row whose nodes have any number of operands
-// What a key has room for (jit/key/key.hpp).
+inline constexpr uint8_t kAnyArity = 0xff;  // the arity in rows whose nodes have any number of operands
+// Limits that a key's fields set (jit/key/key.hpp).
 inline constexpr int kMostOperands = (1 << 15) - 1;
 inline constexpr uint32_t kMostAttributeBytes = (1 << 16) - 1;
-inline constexpr size_t kMostOutputs = 256;  // of a call
+inline constexpr size_t kMostOutputs = 256;  // of one call
 
 enum class Op : uint8_t {
 #define LAZY_OP(name, ...) name,

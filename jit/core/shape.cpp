@@ -17,7 +17,7 @@ std::string to_string(const Dims& s) {
 
 Dims contiguous_strides(const Shape& s) {
   Dims r(s.size(), 1);
-  for (int i = s.size() - 2; i >= 0; --i)  // of an empty constant they may wrap: nobody reads through them
+  for (int i = s.size() - 2; i >= 0; --i)  // strides of an empty constant may wrap: nobody reads through them
     r[i] = static_cast<int64_t>(static_cast<uint64_t>(r[i + 1]) *
                                 static_cast<uint64_t>(std::max<int64_t>(s[i + 1], 1)));
   return r;

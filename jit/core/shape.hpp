@@ -1,4 +1,4 @@
-// Extents, strides and the user-facing Shape. Fixed capacity: no allocation anywhere.
+// Defines extents, strides and the user-facing Shape. Their capacity is fixed: nothing allocates.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace lazy {
 
-/// The most dimensions that a tensor can have.
+/// Limits the number of a tensor's dimensions.
 inline constexpr int kMaxRank = 8;
 
-/// A short list of integers: extents, strides, axes. More than kMaxRank entries throw ShapeError.
+/// Holds a short list of integers: extents, strides, axes. More than kMaxRank entries throw ShapeError.
 class Dims {
  public:
   Dims() = default;
@@ -61,7 +61,7 @@ class Dims {
 
 using Shape = Dims;
 
-/// Returns the number of elements. Exact for a shape that is countable.
+/// Returns the number of elements, which is exact for a countable shape.
 inline int64_t numel(const Dims& s) {
   uint64_t n = 1;
   for (int64_t d : s) n *= static_cast<uint64_t>(d);

@@ -16,7 +16,7 @@ Handle value_of(const Values& values, Node* n) {
   return Handle::adopt(n);
 }
 
-/// Computes `wanted`, an operand of one of the flush's ops, anew: op by op, from inputs that are as they
+/// Computes `wanted`, an operand of one of the flush's ops, again: op by op, from inputs that are as they
 /// were.
 Handle computed_again(const CapturedGraph& f, Node* wanted, Backend& backend) {
   std::unordered_map<const Node*, bool> needed{{wanted, true}};
@@ -36,7 +36,7 @@ Handle computed_again(const CapturedGraph& f, Node* wanted, Backend& backend) {
   return value_of(values, wanted);
 }
 
-/// The indices of a gather or scatter, on the host, as int64.
+/// Returns the indices of a gather or scatter, on the host, as int64.
 std::vector<int64_t> indices_of(const CapturedGraph& f, const Node& n, Backend& backend) {
   const Handle index = computed_again(f, n.operand[1], backend);
   Node widen;

@@ -29,8 +29,8 @@
 namespace lazy::jit {
 namespace {
 
-/// Time stamps are most of what a recording costs a cached flush, whose phases are much the same each time:
-/// those of one in eight are told apart.
+/// Chooses the flushes whose phases are timed: one in eight. Time stamps are most of what a recording costs a
+/// cached flush, whose phases take much the same time each time.
 struct Phases {
   bool wanted = false;
   uint8_t flushes = 0;
@@ -38,7 +38,7 @@ struct Phases {
 };
 thread_local Phases phases;
 
-// Values that other flushes are making, or failed to make, must exist before this one can bind them.
+// Waits for values that other flushes are making, or computes those they failed to make: inputs must exist.
 void await_leaves(const std::vector<Node*>& nodes, const Site& site) {
   for (Node* n : nodes)
     for (int i = 0; i < n->arity; ++i) {
@@ -51,7 +51,7 @@ void await_leaves(const std::vector<Node*>& nodes, const Site& site) {
     }
 }
 
-// Makes a node ready whose value is there: it lets go of its operands.
+// Makes a node ready whose value is there, and drops its operands.
 [[gnu::always_inline]] inline void become_ready(Node* n) noexcept {
   const int arity = std::exchange(n->arity, 0);
   n->state.store(State::ready, std::memory_order_release);
@@ -59,7 +59,7 @@ void await_leaves(const std::vector<Node*>& nodes, const Site& site) {
   for (int i = 0; i < arity; ++i) drop_reference(n->operand[i]);
 }
 
-// The values are there; nodes that were dropped are pending again.
+// Makes nodes ready whose values are there; nodes that were dropped are pending again.
 void finish(Graph& graph, const std::vector<Node*>& nodes, CapturedGraph& f) noexcept {
   for (Node* n : nodes)
     if (n->buffer) become_ready(n);
@@ -76,7 +76,7 @@ void log_memory(const Site& site) {
                  text::human_size(m.bytes_peak).c_str(), text::human_size(m.bytes_donated).c_str());
 }
 
-// In a handler.
+// Records the exception that is being handled.
 void note_failure(const FlushTimes& times, Cause cause, const Site& site) noexcept {
   try {
     try {
@@ -84,10 +84,10 @@ void note_failure(const FlushTimes& times, Cause cause, const Site& site) noexce
     } catch (const std::exception& e) { event::failed_flush(times, cause, site, e.what()); } catch (...) {
       event::failed_flush(times, cause, site, "an exception of another type");
     }
-  } catch (...) {}  // no memory to say so
+  } catch (...) {}  // no memory to record it
 }
 
-// The nodes are pending again, as before the flush; but those of Captured graph::stands, whose values are
+// Makes the nodes pending again, as before the flush, except those of CapturedGraph::stands, whose values are
 // there.
 void undo(Graph& graph, std::vector<Node*>& nodes, CapturedGraph& f) noexcept {
   auto stands = f.stands.begin();
@@ -115,8 +115,8 @@ void describe(const Program& p, const CapturedGraph& f, FlushReport& report) {
   }
 }
 
-// Leaves what depends on an index out of range pending; throws IndexError if that is what is
-// wanted. True if all values of the flush were computed.
+// Runs the program, and again without the values that depend on an index out of range, which stay pending;
+// throws IndexError if `wanted` is one of them. True if all values of the flush were computed.
 bool run_what_can_be(ProgramRef& program, CapturedGraph& f, const Node& wanted, Backend& backend,
                      const Site& site) {
   for (bool all = true;; all = false) {
@@ -138,7 +138,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   using clock = std::chrono::steady_clock;
   const FloatMode mode;
   Backend& backend =
-      backend_of(wanted->device, site);  // the first one takes a while to make: before the flush is timed
+      backend_of(wanted->device, site);  // the first call takes a while: before the flush is timed
   const nvtx::Range range(
       [&] { return std::string("flush: ") + name_of(cause) + " " + lazy::to_string(site); });
   FlushTimes times;
@@ -155,13 +155,13 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   const bool logged = logging::enabled(logging::Channel::flush);
   const clock::time_point start = listener || logged ? clock::now() : clock::time_point{};
   FlushReport report;
-  std::shared_ptr<ProgramEntry> learning;  // of the key with all outputs
+  std::shared_ptr<ProgramEntry> learning;  // entry of the key with all outputs
   std::vector<uint32_t>& dropped = captured->dropped;
   dropped.clear();
   captured->stands.clear();
   ProgramRef program;
   bool in_two = false;
-  std::vector<Handle> between;  // the halves
+  std::vector<Handle> between;  // values that the second half reads
   try {
     await_leaves(nodes, site);
     captured->build(nodes, backend.code_class());
@@ -196,7 +196,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     throw;
   }
   if (in_two) return flush_first_half(graph, nodes, *captured, between, site);
-  // Inputs may be overwritten by now: the values stand before anything else can fail.
+  // Inputs may be overwritten by now: nodes must get their values before anything else can fail.
   if (learning) learning->liveness.watch(*captured, dropped);
   metric::flushed(static_cast<size_t>(cause));
   finish(graph, nodes, *captured);

@@ -9,7 +9,7 @@
 namespace lazy::jit {
 namespace {
 
-// A program of so many kernels has values that die in the middle: one of fewer takes what it takes.
+// A program of fewer kernels runs as it is: only longer ones have enough values that die in the middle.
 constexpr size_t kFewKernels = 32;
 
 bool is_too_much(const Program& p, const CapturedGraph& f) {

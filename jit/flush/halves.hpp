@@ -1,4 +1,4 @@
-// Flushes whose values would take too much memory are cut in two where they were recorded.
+// Cuts flushes whose values would take too much memory in two, at the middle of the recorded nodes.
 #pragma once
 #include <vector>
 
@@ -7,10 +7,10 @@
 
 namespace lazy::jit {
 
-/// Returns true if the values of the run's own would take more than LAZY_MAX_BYTES, and fewer in two runs.
+/// True if the temporary values of the run would take more than LAZY_MAX_BYTES, and two runs would take less.
 bool is_cut_in_two(const std::vector<Node*>&, const Program&, const CapturedGraph&);
 
-/// Returns the values of the first half that the second reads: with handles they are kept.
+/// Returns the values of the first half that the second reads: handles keep them.
 std::vector<Handle> read_by_second_half(const std::vector<Node*>&);
 
 /// Evaluates the first half, for good; the second is pending and reads its values.

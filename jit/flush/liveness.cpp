@@ -10,27 +10,27 @@
 namespace lazy::jit {
 namespace {
 
-constexpr uint32_t kSamples = 8;   // flushes of a program that are watched
-constexpr uint32_t kUnread = 3;    // deaths that must have been seen, none of a value that was needed
-constexpr uint32_t kHoarded = 64;  // more nodes than this alive: their recipes may keep anything alive
-constexpr uint32_t kRest = 31;     // flushes until values that were too small are looked at again
-constexpr uint32_t kShort = 256;   // nodes; a longer recipe counts as what its nodes take themselves
-constexpr size_t kFew = 1024;      // values of a graph in which every input is compared with every other
+constexpr uint32_t kSamples = 8;   // flushes of a program that are observed
+constexpr uint32_t kUnread = 3;    // nodes that must have died unread before a value is dropped
+constexpr uint32_t kHoarded = 64;  // with more nodes than this alive, their recipes may keep anything alive
+constexpr uint32_t kRest = 31;     // flushes until values that were too small are considered again
+constexpr uint32_t kShort = 256;   // nodes; a longer recipe is charged for its nodes' own memory
+constexpr size_t kFew = 1024;      // values of a graph in which each input is compared with every other
 constexpr size_t kSets = 6;        // sets of values that a program may drop in its life
 constexpr uint64_t kTooMuch = uint64_t{1} << 62;
 
 uint64_t bytes_of(const Node& n) { return static_cast<uint64_t>(numel(n.shape)) * size_of(n.dtype); }
 
-// Bytes that are not stored if a value is dropped: a view is its operand's, of which it may be many times
-// over.
+// Returns the bytes that are not stored if a value is dropped: a view takes no more than its operand, which
+// may be much smaller.
 uint64_t saved_by(const Node& n) {
   if (kind_of(n.op) != OpKind::view) return bytes_of(n);
   return n.operand[0]->ready() ? 0 : std::min(bytes_of(n), bytes_of(*n.operand[0]));
 }
 
-// Bytes that stay alive only because a recipe reads this input. What the user holds stays anyway, perhaps
-// through another view of it. Memory of the user's may change once all that read it has run: too much,
-// whatever its size.
+// Returns the bytes that stay alive only because a recipe reads this input. Memory to which the user has a
+// handle stays anyway, perhaps through another view. The user's own memory may change once all its readers
+// have run: it counts as too much, whatever its size.
 uint64_t kept_alive(const CapturedGraph& f, const Node& input) {
   if (kind_of(input.op) == OpKind::constant || kind_of(input.op) == OpKind::iota || !input.buffer) return 0;
   if (input.buffer->borrowed()) return kTooMuch;
@@ -38,7 +38,7 @@ uint64_t kept_alive(const CapturedGraph& f, const Node& input) {
   uint32_t ours = 1;
   const uint32_t all = input.buffer->use_count();
   if (all > 1) {
-    if (f.values.size() > kFew) return input.buffer->bytes();  // or it takes too long to find out
+    if (f.values.size() > kFew) return input.buffer->bytes();  // comparing takes too long
     ours = 0;
     for (uint32_t v = 0; v < f.values.size() && ours < all; ++v)
       ours += !f.pending[v] && f.values[v]->buffer.get() == input.buffer.get() && f.values[v]->handles() == 0;
@@ -56,15 +56,15 @@ Liveness::~Liveness() {
   for (const Candidate& c : candidates_) c.observed->release();
 }
 
-// Where values are rounded only when they are stored, or products are contracted only where nobody else needs
-// them, leaving one out would change bits.
+// Begins to observe, unless dropping a value would change bits: that is so where values are rounded only when
+// they are stored, or products are contracted only where nobody else needs them.
 void Liveness::begin(const CapturedGraph& f) {
   const Hold hold(lock_);
   if (!hold.intact()) std::construct_at(&candidates_);
   if (begun_.load(std::memory_order_relaxed)) return;
   bool able = !f.contracts();
   for (const Node* n : f.values) able &= f.exact_casts() || !is_half(n->dtype);
-  candidates_.clear();  // what an attempt left for which there was no memory
+  candidates_.clear();  // left by an attempt for which there was no memory
   if (able) candidates_.reserve(f.outputs);
   for (uint32_t v = 0; able && v < f.values.size(); ++v)
     if (f.is_output(v)) candidates_.push_back({v, new Observed});
@@ -91,8 +91,8 @@ void Liveness::choose(CapturedGraph& f, std::vector<uint32_t>& dropped) {
     return;
   }
 
-  // Sums what each recipe keeps alive, from the inputs on. Inputs that several read count for each: at most
-  // too much.
+  // Sums what each recipe keeps alive, from the inputs on. An input with several readers counts for each: the
+  // sum is at most too much.
   f.find_words();
   std::vector<uint64_t>& costs = f.costs;
   costs.assign(f.values.size(), 0);
@@ -115,7 +115,7 @@ void Liveness::choose(CapturedGraph& f, std::vector<uint32_t>& dropped) {
       dropped[kept++] = v;
       saved += own;
     } else if (f.is_output(v)) {
-      cost = 0;  // kept: recipes end here
+      cost = 0;  // stored: recipes end here
     }
     costs[v] = cost;
   }

@@ -1,10 +1,10 @@
-// Adaptive liveness: learns which of the values with handles a program need not store.
+// Implements adaptive liveness: learns which of the values with handles a program need not store.
 //
-// C++ programs name their intermediates, so at a flush all of them have handles, though most are never looked
-// at again. Each key with several outputs watches what becomes of them in its first flushes. Those that
-// always died unread are dropped from then on: the flush finds another program, which doesn't store them,
-// and their nodes go back to the graph, pending, with their recipes. Using one late is right, to the bit: it
-// costs another flush, and its value is stored from then on.
+// C++ programs name their intermediates, so at a flush all of them have handles, though most are never read
+// again. Each key with several outputs observes them in its first flushes. Those that always died unread are
+// dropped from then on: the flush finds another program, which doesn't store them, and their nodes go back to
+// the graph, pending, with their recipes. Using one later is correct, to the bit: it costs another flush, and
+// its value is stored from then on.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -16,18 +16,19 @@
 
 namespace lazy::jit {
 
-/// Knows what becomes of the values of one key (that with all outputs). Any thread may call.
+/// Learns which values of one key (that with all outputs) are needed. Any thread may call.
 class Liveness {
  public:
   Liveness() = default;
   ~Liveness();
   Liveness(const Liveness&) = delete;
 
-  /// Appends the outputs of this captured graph not to be stored, in order. A value is dropped only if what
-  /// its recipe alone would keep alive is no larger than itself, and if no memory of the user's is in it.
+  /// Appends the outputs of this captured graph that need not be stored, in order. A value is dropped only if
+  /// what its recipe alone would keep alive is no larger than itself, and if that includes no memory of the
+  /// user's.
   void choose(CapturedGraph&, std::vector<uint32_t>& dropped);
-  /// Begins to watch the nodes of a captured graph, after a good run from which these values were dropped.
-  /// Its nodes are still `flushing`.
+  /// Begins to observe the nodes of a captured graph, after a successful run from which these values were
+  /// dropped. Its nodes are still `flushing`.
   void watch(const CapturedGraph&, const std::vector<uint32_t>& dropped) noexcept;
 
  private:

@@ -1,10 +1,10 @@
-// A scope in which no flush may run.
+// Prevents flushes in a scope.
 #pragma once
 
 namespace lazy::jit {
 
-/// While one lives, the calling thread runs nothing: a flush throws Error instead, at the line that asked for
-/// it.
+/// Keeps the calling thread from running anything in a scope: a flush throws Error instead, at the line that
+/// needs it.
 class NoFlush {
  public:
   NoFlush();

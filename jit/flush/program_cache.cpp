@@ -43,13 +43,14 @@ size_t weight_of(const std::vector<uint32_t>& key, const ProgramList& list) {
   return bytes;
 }
 
-// " (v3 was made at main.cpp:12)"
+// Returns text such as " (v3 was made at main.cpp:12)".
 std::string made_at(const CapturedGraph& f, uint32_t value) {
   const Site& site = f.values[value]->site;
   return site.line() ? " (v" + std::to_string(value) + " was made at " + lazy::to_string(site) + ")" : "";
 }
 
-// The first program whose guards hold. Otherwise why the most recently used one's did not.
+// Returns the first program whose guards hold. If there is none, `why` says why the most recently used one's
+// failed.
 ProgramRef first_that_holds(ProgramEntry& e, const CapturedGraph& f, std::string* why) {
   const auto list = e.programs();
   for (const ProgramRef& p : *list) {
@@ -72,7 +73,8 @@ ProgramRef first_that_holds(ProgramEntry& e, const CapturedGraph& f, std::string
   return nullptr;
 }
 
-// A few guards take less time than a time stamp: they count as part of the look-up.
+// True if checking takes less time than a time stamp, as for a few guards: it then counts as part of the
+// look-up.
 bool quickly_checked(const Program& p, const std::string& why_not_another) {
   constexpr size_t kFew = 8;
   return p.guards.size() <= kFew && why_not_another.empty();
@@ -89,7 +91,7 @@ Variant next_variant(ProgramEntry& e, const CapturedGraph& f, size_t programs) {
   return f.fixes_arguments() ? Variant::fixed : Variant::generic;
 }
 
-// A miss is explained by the nearest of so many latest programs: it must not take longer the more there are.
+// A miss is explained by the nearest of this many latest keys: it must not take longer the more there are.
 constexpr size_t kKeysCompared = 256;
 
 std::string nearest_difference(const CapturedGraph& f, const ProgramEntry& own) {
@@ -111,8 +113,7 @@ void explain_miss(const CapturedGraph& f, const ProgramEntry& own, FlushReport* 
   report->miss = why;
 }
 
-// Makes what is kept on disk for the entry's key its programs, once. Returns the nanoseconds it took; 0 if
-// nothing was found.
+// Loads the entry's programs from disk, once. Returns the nanoseconds it took; 0 if nothing was found.
 uint64_t load(ProgramEntry& e, const cache::KeyView& key, Backend& backend, const CapturedGraph* captured) {
   if (std::exchange(e.looked_on_disk, true)) return 0;
   const auto start = std::chrono::steady_clock::now();
@@ -124,7 +125,8 @@ uint64_t load(ProgramEntry& e, const cache::KeyView& key, Backend& backend, cons
   return std::max<uint64_t>(1, static_cast<uint64_t>((std::chrono::steady_clock::now() - start).count()));
 }
 
-// LAZY_CUDA_ARCHS: what another machine will run is compiled and kept on disk, unless it is there already.
+// Implements LAZY_CUDA_ARCHS: compiles and stores on disk what another machine will run, unless it is there
+// already.
 void compile_for_others(const CapturedGraph& f) {
   if (config::get().cuda_archs.empty()) return;
   for (Backend* b : backends().cuda->cross_compilers()) {
@@ -219,7 +221,7 @@ ProgramCacheStats program_cache_stats() {
 std::vector<HeldProgram> held_programs() {
   std::vector<HeldProgram> all;
   entries().for_each([&](const cache::Key&, const std::shared_ptr<ProgramEntry>& e) {
-    const auto list = e->programs();  // which another thread may replace meanwhile
+    const auto list = e->programs();  // another thread may replace the list meanwhile
     for (const ProgramRef& p : *list) all.push_back({e->key, p});
   });
   return all;

@@ -1,4 +1,4 @@
-// The programs in memory, by key: which of them runs, or why none does.
+// Caches programs in memory, by key, and decides which of them runs, or why none does.
 #pragma once
 #include <memory>
 #include <vector>
@@ -12,7 +12,7 @@ namespace lazy::jit {
 using ProgramRef = std::shared_ptr<const Program>;
 using ProgramList = std::vector<ProgramRef>;  // most recently used first
 
-/// The programs of one key. Readers copy the list; compiles of one key take turns.
+/// Holds the programs of one key. Readers copy the list; compiles of one key take turns.
 class ProgramEntry {
  public:
   explicit ProgramEntry(std::vector<uint32_t> k) : key(std::move(k)) {}
@@ -33,13 +33,13 @@ class ProgramEntry {
   }
 
   const std::vector<uint32_t> key;
-  Liveness liveness;  // of its outputs, if there are several
+  Liveness liveness;  // observes the key's outputs, if there are several
   Mutex compiling;
-  bool looked_on_disk = false;  // under `compiling`
+  bool looked_on_disk = false;  // guarded by `compiling`
   bool warned = false;
 
  private:
-  /// A forked child goes on without what a thread of its parent was changing.
+  /// Drops the list in a forked child if a thread of its parent was changing it.
   void forget() { std::construct_at(&list_, std::make_shared<ProgramList>()); }
 
   SpinLock lock_;
@@ -50,7 +50,7 @@ class ProgramEntry {
 std::shared_ptr<ProgramEntry> programs_of(const CapturedGraph&);
 
 /// Returns a program whose guards hold: from memory, from disk, or compiled. `entry` is that of the key, if
-/// it was looked up already; `site` the line that needs the value. `timed`: the report gets time stamps.
+/// it was looked up already; `site` is the line that needs the value. `timed`: the report gets time stamps.
 ProgramRef find_program(std::shared_ptr<ProgramEntry> entry, const CapturedGraph&, Backend&, FlushReport*,
                         const Site& site, bool timed);
 

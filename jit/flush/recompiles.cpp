@@ -12,15 +12,15 @@ namespace {
 
 constexpr size_t kGrowing = 6;     // graphs in a row, each larger than the one before
 constexpr size_t kDifferent = 16;  // programs in a row, each of which ran once
-constexpr size_t kLines = 4096;    // that are watched
-constexpr uint32_t kLimited = 3;   // flushes by a limit
+constexpr size_t kLines = 4096;    // lines that are watched at most
+constexpr uint32_t kLimited = 3;   // flushes by a limit before a warning
 
 struct Line {
   std::weak_ptr<const Program> latest;
-  std::vector<std::pair<uint64_t, uint64_t>> sizes;  // of the graphs that grew, up to kGrowing
-  uint64_t size = 0;                                 // of the latest
-  uint64_t inputs = 0;                               // of the latest
-  bool more_inputs = true;                           // each of those had more than the one before
+  std::vector<std::pair<uint64_t, uint64_t>> sizes;  // ops and inputs of the graphs that grew, up to kGrowing
+  uint64_t size = 0;                                 // ops of the latest graph
+  uint64_t inputs = 0;                               // inputs of the latest graph
+  bool more_inputs = true;  // each of those graphs had more inputs than the one before
   size_t in_a_row = 0;
   uint32_t limited = 0;  // flushes by a limit
   bool warned = false, warned_of_limit = false;
@@ -34,7 +34,7 @@ Lines& lines(const Hold<Mutex>& hold) {
 }
 
 std::string growth(const Site& site, const Line& line) {
-  // An op may join ever more inputs.
+  // The number of ops may stay the same while one joins ever more inputs.
   const bool ops = line.sizes[0].first != line.size;
   std::string sizes;
   for (size_t i = 0; i < 3; ++i)

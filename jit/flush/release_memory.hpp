@@ -3,8 +3,8 @@
 
 namespace lazy::jit {
 
-/// Gives memory that no value is in back to the system, and to the drivers of the devices in use; the calling
-/// thread's work memory, too. Returns how many bytes values could have had.
+/// Frees memory that no value is in, to the system and to the drivers of the devices in use, and also the
+/// calling thread's work memory. Returns the number of bytes that values could have used.
 size_t release_memory();
 
 }  // namespace lazy::jit

@@ -1,4 +1,4 @@
-// Why a flush happens.
+// Lists the reasons for a flush.
 #pragma once
 #include <cstdint>
 

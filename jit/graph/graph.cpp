@@ -15,14 +15,14 @@ namespace {
 
 constexpr uint32_t kLeastInLoop = 256;  // nodes
 
-// Graphs outlive their threads: another thread may still hold a node of one and lock it.
+// Graphs outlive their threads: another thread may still refer to a node of one and lock it.
 constinit Mutex idle_lock;
 constinit Graph* idle = nullptr;
 constinit thread_local Graph* current = nullptr;
 
 }  // namespace
 
-/// A thread's use of a graph, from its first op to its end.
+/// Represents a thread's use of a graph, from its first op to its end.
 struct Graph::Tenant {
   Graph* graph = nullptr;
   Tenant() {
@@ -44,7 +44,7 @@ Graph& Graph::mine() {
   return *current;
 }
 
-/// Throws DeviceError if the graph can't be used in this process.
+/// Locks a graph. Throws DeviceError if the graph can't be used in this process.
 class Graph::Locked {
  public:
   explicit Locked(Graph& g) : hold_(g.lock_) {
@@ -85,7 +85,7 @@ void Graph::unreference(Component* c) noexcept {
 Component* Graph::find(Node* n) noexcept {
   Component* root = n->component;
   while (root->parent) root = root->parent;
-  if (root != n->component) {  // point the node straight at the root
+  if (root != n->component) {  // points the node straight at the root
     ++root->references;
     unreference(n->component);
     n->component = root;
@@ -128,8 +128,8 @@ void Graph::leave(Node* n) noexcept {
   unreference(c);
 }
 
-// Notes which operands are values to the component: ready, sources, or being flushed; another graph's nodes
-// were flushed before.
+// Marks operands that are values to the component as inputs: ready ones, sources, those being flushed;
+// another graph's nodes were flushed before.
 Component* Graph::joined(Node* n) noexcept {
   Component* c = nullptr;
   for (int i = 0; i < n->arity; ++i) {
@@ -160,9 +160,9 @@ Limit Graph::link(Node* n) {
     c = kept();
     c = begin(c ? c : new Component, n);
   }
-  // Cut before the line where the component began, so that the next one begins there too and the same program
-  // serves it; but not much later. What comes by that line again is a loop: more of it at once saves nothing,
-  // and nodes that outgrow the second-level cache take longer to record and to number.
+  // The cut is before the line where the component began, so that the next one begins there too and the same
+  // program serves it; but not much later. Coming to that line again means a loop: larger parts of it save
+  // nothing, and nodes that outgrow the second-level cache take longer to record and to number.
   const uint32_t in_loop = std::max(max_nodes / 8, std::min(max_nodes, kLeastInLoop));
   if (c->count >= in_loop && n->site.line() == c->first_site.line() &&
       n->site.file_name() == c->first_site.file_name())
@@ -220,12 +220,12 @@ uint64_t Graph::take(Node* n, std::vector<Node*>& out) {
       if (room <= out.capacity()) return take_locked(n, out);
     }
     out.reserve(
-        std::max(room, 2 * out.capacity()));  // nothing may fail halfway, and others wait for the lock
+        std::max(room, 2 * out.capacity()));  // nothing may fail halfway, and other threads wait for the lock
   }
 }
 
 uint64_t Graph::take_locked(Node* n, std::vector<Node*>& out) noexcept {
-  if (!n->component) {  // a source: not in any list, its recipe is itself
+  if (!n->component) {  // a source is in no list; it is its own recipe
     add_reference(n);
     n->state.store(flushing_here(), std::memory_order_relaxed);
     out.push_back(n);
@@ -233,13 +233,13 @@ uint64_t Graph::take_locked(Node* n, std::vector<Node*>& out) noexcept {
   }
   Component* c = find(n);
   const uint64_t first_time = c->first_time;
-  ++c->references;  // keep it while it is emptied
+  ++c->references;  // keeps it while it is emptied
   for (Node* i = c->head; i;) {
     Node* const next = i->next;
     uint64_t counts = i->counts.load(std::memory_order_relaxed);
     while (static_cast<uint32_t>(counts) != 0 &&
            !i->counts.compare_exchange_weak(counts, counts + 1, std::memory_order_relaxed)) {}
-    leave(i);  // one without references is dying on another thread, which finds it gone from the list
+    leave(i);  // a node without references is dying on another thread, which finds it gone from the list
     if (static_cast<uint32_t>(counts) != 0) {
       i->state.store(flushing_here(), std::memory_order_relaxed);
       out.push_back(i);
@@ -255,7 +255,7 @@ uint64_t Graph::take_locked(Node* n, std::vector<Node*>& out) noexcept {
 void Graph::repend(const std::vector<Node*>& nodes, Spare& spare) noexcept {
   const Hold hold(lock_);
   torn_ |= !hold.intact();
-  Component* last_resort = nullptr;  // of all for which there is no memory for components of their own
+  Component* last_resort = nullptr;  // takes all parts for which there is no memory for separate components
   for (Node* n : nodes) {
     Component* c = joined(n);
     if (!c && (c = kept())) begin(c, n);
@@ -277,7 +277,7 @@ void Graph::restore(const std::vector<Node*>& nodes, Spare& spare) noexcept {
   mark_inputs(nodes);
 }
 
-// A node in no list by now is a value: an operand that the failed flush did make.
+// Marks operands that are in no list by now: they are values that the failed flush did make.
 void Graph::mark_inputs(std::span<Node* const> nodes) noexcept {
   for (Node* n : nodes)
     for (int i = 0; i < n->arity; ++i)
@@ -288,7 +288,7 @@ void Graph::restore_in_two(const std::vector<Node*>& nodes, size_t middle, Spare
   const Hold hold(lock_);
   torn_ |= !hold.intact();
   const std::span<Node*const> all(nodes), first = all.first(middle), second = all.subspan(middle);
-  // An operand is an input unless it is in the component already, as one of the second part is.
+  // An operand is an input unless it is in the component already, as a node of the second part is.
   restore_locked(second, spare);
   mark_inputs(second);
   restore_locked(first, spare);

@@ -1,8 +1,9 @@
-// The pending graph of one thread: nodes that were recorded and have no value yet, in connected components.
+// Holds the pending graph of one thread: nodes that were recorded and have no value yet, in connected
+// components.
 //
 // A component is a list of nodes in recorded order, which is a topological order. An op that uses nodes of
 // two components joins them (union by forwarding). A flush takes a whole component. The lock guards the lists
-// and the states of the nodes in them; it is held for tens of nanoseconds and never while anything else is
+// and the states of the nodes in them; it is locked for tens of nanoseconds and never while anything else is
 // called.
 #pragma once
 #include <atomic>
@@ -17,29 +18,30 @@
 namespace lazy::jit {
 
 struct Component {
-  Component* parent = nullptr;  // where this one was merged into
+  Component* parent = nullptr;  // component into which this one was merged
   Node* head = nullptr;
   Node* tail = nullptr;
   uint32_t count = 0;       // nodes in the list
-  uint32_t references = 0;  // nodes and components that point here
-  uint64_t live_bytes = 0;  // bytes alive when the first node was recorded (LAZY_MAX_BYTES)
-  uint64_t first_time = 0;  // of the first node, for LAZY_PROFILE
+  uint32_t references = 0;  // number of nodes and components that point here
+  uint64_t live_bytes = 0;  // bytes of all values when the first node was recorded (LAZY_MAX_BYTES)
+  uint64_t first_time = 0;  // when the first node was recorded, in ticks, for LAZY_PROFILE
   Site first_site{};  // where the component began: limits cut at this line again (stable from one iteration
                       // to the next)
 };
 
-/// nodes_before: the node was not added; its operands must be flushed first.
+/// Names the limit that asks for a flush. nodes_before: the node was not added; its operands must be flushed
+/// first.
 enum class Limit : uint8_t { none, nodes, bytes, nodes_before };
 
 class Graph {
  public:
-  /// Components that a flush brings along, so that what it took can be pending again without memory.
+  /// Holds components that a flush allocates ahead, so that its nodes can be re-pended without memory.
   class Spare {
    public:
     Spare() = default;
     Spare(const Spare&) = delete;
     ~Spare();
-    /// Throws std::bad_alloc. Afterwards there are as many as any of the calls below may take.
+    /// Allocates as many components as any of the calls below may take. Throws std::bad_alloc.
     void fill();
 
    private:
@@ -49,13 +51,14 @@ class Graph {
     Component* held_[kMost] = {};
     int count_ = 0;
   };
-  /// The calling thread's graph. Graphs are never freed: one whose thread ended serves a later thread.
+  /// Returns the calling thread's graph. Graphs are never freed: one whose thread ended serves a later
+  /// thread.
   static Graph& mine();
 
-  /// Adds a node whose operands are recorded already, joining their components. Says which limit asks for a
-  /// flush now.
+  /// Adds a node whose operands are recorded already, joining their components. Returns the limit that asks
+  /// for a flush now.
   Limit link(Node*);
-  /// Adds an output of a call that was linked just now: no limit counts between them.
+  /// Adds an output of a call that was linked just now: no limit applies between them.
   void link_part(Node*);
   /// Removes a dying node (no references) if it is still in a list.
   void unlink(Node*) noexcept;
@@ -65,16 +68,16 @@ class Graph {
   uint64_t take(Node*, std::vector<Node*>& out);
   /// Undoes `take` after a failure: the nodes are pending again, in one component.
   void restore(const std::vector<Node*>&, Spare&) noexcept;
-  /// After a good run: these of the taken nodes, whose values were dropped, are pending again, each in its
-  /// connected component. Operands that are values by now become inputs.
+  /// Re-pends those of the taken nodes whose values a successful run dropped, each in its connected
+  /// component. Operands that are values by now become inputs.
   void repend(const std::vector<Node*>&, Spare&) noexcept;
-  /// Undoes `take` in two parts, of which the second, from `middle` on, has the first's values as inputs.
+  /// Undoes `take` in two parts; the second, from `middle` on, has the first's values as inputs.
   void restore_in_two(const std::vector<Node*>&, size_t middle, Spare&) noexcept;
 
-  // Effects: calls that run though nobody reads them. Of the thread's own.
+  // Effects: calls that run though nobody reads them. Each thread has its own.
   /// Returns the latest of a stream, whose token is the next one's operand; null if there was none.
   const Handle* last_effect(int stream) const;
-  /// Makes `call` the latest of its stream. It keeps those before it alive until they ran.
+  /// Makes `call` the latest of its stream. It keeps the earlier ones alive until they have run.
   void hold_effect(int stream, const Handle& call);
   /// Returns the latest of each stream.
   std::vector<Handle> effects() const;
@@ -82,14 +85,14 @@ class Graph {
  private:
   class Locked;
   Component* find(Node*) noexcept;
-  /// The component that the node's pending operands make one; null if there are none.
+  /// Returns the one component into which the node's pending operands are joined; null if there are none.
   Component* joined(Node*) noexcept;
   Component* join(Component*, Component*) noexcept;
   void append(Component*, Node*) noexcept;
   void leave(Node*) noexcept;
   void unreference(Component*) noexcept;
   uint64_t take_locked(Node*, std::vector<Node*>& out) noexcept;
-  /// A kept one, or null.
+  /// Returns a component of the free list, or null.
   Component* kept() noexcept;
   static void mark_inputs(std::span<Node* const>) noexcept;
   void restore_locked(std::span<Node* const>, Spare&) noexcept;
@@ -97,16 +100,15 @@ class Graph {
   struct Tenant;
   SpinLock lock_;
   bool torn_ = false;           // a thread of the parent was changing it when this process was forked
-  Graph* next_idle_ = nullptr;  // while no thread has it
+  Graph* next_idle_ = nullptr;  // next in the list of graphs that no thread uses
   Component* free_ = nullptr;
-  std::vector<std::pair<int, Handle>>
-      effects_;  // by stream; only the thread that has the graph looks at them
+  std::vector<std::pair<int, Handle>> effects_;  // by stream; only the thread that uses the graph reads them
 };
 
-/// Fixed-size memory for nodes: per-thread free lists.
+/// Returns fixed-size memory for a node, from a per-thread free list.
 Node* new_node();
 void free_node(Node*) noexcept;
-/// Gives the calling thread's free ones back to the system.
+/// Returns the calling thread's free nodes to the system.
 void release_spare_nodes() noexcept;
 
 }  // namespace lazy::jit

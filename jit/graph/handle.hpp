@@ -1,4 +1,4 @@
-// What a Tensor holds of the graph; the nodes themselves are in node.hpp, which users don't see.
+// Defines what a Tensor holds of the graph; the nodes themselves are in node.hpp, which users don't see.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace lazy::jit {
 
 struct Node;
 
-/// The reference count that every node has: handles in its upper half, references in its lower one.
+/// Holds the reference count of every node: handles in its upper half, references in its lower one.
 struct Counted {
   static constexpr uint64_t kHandle = (1ull << 32) | 1;  // a handle is also a reference
 
@@ -36,7 +36,7 @@ class Handle {
   ~Handle() {
     if (node_) release(node_);
   }
-  // Invariant: a node begins with its count (node.hpp asserts it), so the pointers are the same.
+  // Invariant: a node begins with its count (node.hpp asserts it), so the pointers are equal.
   Node* get() const { return reinterpret_cast<Node*>(node_); }
   Node* operator->() const { return get(); }
   explicit operator bool() const { return node_ != nullptr; }

@@ -1,4 +1,4 @@
-// Loads and stores at a computed index: what happens outside of an axis, and how a store combines.
+// Describes loads and stores at a computed index: what happens outside of an axis, and how a store combines.
 #pragma once
 #include <cstdint>
 
@@ -9,9 +9,9 @@ namespace lazy {
 /// Says what an index means that is not in [0, n), n being the axis' extent.
 enum class Bounds : uint8_t {
   check,  // -n to -1 count from the end; others throw IndexError
-  wrap,   // counts round and round
+  wrap,   // the index modulo n
   clip,   // the nearest end
-  mask    // nothing is there: reading gives 0, writing does nothing
+  mask    // no element: reading gives 0, writing does nothing
 };
 
 /// Says what becomes of an element that is written to.
@@ -21,7 +21,7 @@ namespace jit {
 
 struct Node;
 
-/// The attributes of a gather or scatter node: `axes` holds the axis, the rule and, of a scatter, how it
+/// Holds the attributes of a gather or scatter node: `axes` has the axis, the rule and, for a scatter, how it
 /// combines.
 struct Indexed {
   int axis = 0;
@@ -30,7 +30,7 @@ struct Indexed {
 };
 Indexed indexed_of(const Node&);
 
-/// The pointwise op by which a store combines; cast: it replaces.
+/// Returns the pointwise op by which a store combines; cast if it replaces.
 constexpr Op combining_op(Combine c) {
   constexpr Op ops[] = {Op::cast, Op::add, Op::multiply, Op::minimum, Op::maximum};
   return ops[static_cast<int>(c)];

@@ -38,7 +38,7 @@ Layout broadcast_layout(const Layout& in, const Shape& shape) {
   return out;
 }
 
-// Splits and merges dimensions: each run of old dimensions that is evenly spaced is cut into new ones.
+// Splits and merges dimensions: each run of old dimensions that is evenly spaced is split into new ones.
 static bool reshape_layout(const Layout& in, const Shape& shape, Layout& out) {
   out = Layout{shape, Dims(shape.size(), 0), in.offset};
   if (numel(shape) == 0) return true;
@@ -62,7 +62,7 @@ static bool reshape_layout(const Layout& in, const Shape& shape, Layout& out) {
   return true;
 }
 
-/// Returns how a gather reads its operand 0, but for the way along the axis.
+/// Returns how a gather reads its operand 0, without the movement along the axis.
 static Layout gathered_layout(const Node& gather, const Layout& in) {
   Layout out{gather.shape, in.strides, in.offset};
   out.strides[indexed_of(gather).axis] = 0;

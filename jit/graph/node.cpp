@@ -12,12 +12,12 @@ namespace lazy::jit {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kPooled = false;  // let the sanitizer see each node's life
+constexpr bool kPooled = false;  // lets the sanitizer see each node's life
 #else
 constexpr bool kPooled = true;
 #endif
 
-// A free list per thread; nodes freed on another thread simply join that thread's list, up to a bound.
+// Each thread has a free list; nodes freed on another thread simply join that thread's list, up to a bound.
 struct FreeNode {
   FreeNode* next;
 };
@@ -30,7 +30,7 @@ struct Drain {
   ~Drain() { release_spare_nodes(); }
 };
 
-constinit thread_local Node** doomed = nullptr;  // first of those that a destruction under way has to free
+constinit thread_local Node** doomed = nullptr;  // first node that a destruction under way has to free
 
 }  // namespace
 
@@ -61,7 +61,7 @@ void release_spare_nodes() noexcept {
 void Operands::reserve(int n) {
   static_assert(sizeof(Node*) == sizeof(uint64_t));
   if (n <= kInline) return;
-  // Words of bits, how many of these there are, then the pointers.
+  // The memory has words of bits, then their number, then the pointers.
   const auto count = static_cast<size_t>(n), words = count / kBits;
   auto* const memory = static_cast<uint64_t*>(::operator new((1 + words + count) * sizeof(uint64_t)));
   std::fill_n(memory, words, 0);
@@ -82,14 +82,14 @@ bool Operands::any_input(int arity) const {
 
 void add_reference(Node* n) noexcept { n->counts.fetch_add(1, std::memory_order_relaxed); }
 
-// Puts a node without references first in a chain. Its link is the one of its graph's list, which it has
-// left: nodes die where there may be no memory.
+// Puts a node without references first in a chain. Its link is that of its graph's list, which it has left:
+// nodes die where there may be no memory.
 static void doom(Node* n, Node*& first) noexcept {
   if (n->graph && n->state.load(std::memory_order_acquire) == State::pending && n->arity) n->graph->unlink(n);
   n->next = std::exchange(first, n);
 }
 
-// Destroys nodes without references, and what only they referred to, without recursion.
+// Destroys nodes without references, and those that only they referred to, without recursion.
 static void destroy(Node* last_used) noexcept {
   if (doomed) return doom(last_used, *doomed);
   Node* first = nullptr;
@@ -102,7 +102,7 @@ static void destroy(Node* last_used) noexcept {
       if (o && static_cast<uint32_t>(o->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1) doom(o, first);
     }
     watch::end(*n);
-    free_node(n);  // may run a deleter of the user's, which may drop tensors: they land in the chain
+    free_node(n);  // may run a user's deleter that drops tensors: they join the chain
   }
   doomed = nullptr;
 }

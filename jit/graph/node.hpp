@@ -1,4 +1,5 @@
-// A node: one recorded op, or a value that exists. Immutable once recorded, but for its state and its value.
+// Defines a node: one recorded op, or a value that exists. Immutable once recorded, but for its state and its
+// value.
 //
 // Reference counting. One 64-bit word counts handles (user-visible Tensors, upper half) and references
 // (operand edges, programs in flight and handles, lower half). A node whose lower half reaches zero dies,
@@ -37,15 +38,15 @@ struct Node;
 
 enum class State : uint8_t { pending, ready, flushing };  // flushing and all above it: see flushing_here()
 
-/// The state of a node that a flush of this process has taken. A forked child finds another value in nodes
-/// that a thread of its parent was at work on: no one will ever finish these.
+/// Returns the state of a node that a flush of this process has taken. A forked child finds another value in
+/// nodes that a flush of its parent had taken: no one will ever finish these.
 inline State flushing_here() noexcept {
   constexpr uint32_t kStates = 256 - static_cast<uint32_t>(State::flushing);
   return static_cast<State>(static_cast<uint32_t>(State::flushing) + forks::generation() % kStates);
 }
 
-/// A node's operands, as many as its arity, and which of them are inputs: values to the flush that takes the
-/// node. The first few are in the node.
+/// Holds a node's operands, as many as its arity, and marks the inputs: those that are values to the flush
+/// that takes the node. The first few are in the node.
 class Operands {
  public:
   static constexpr int kInline = 3;
@@ -56,7 +57,7 @@ class Operands {
     if (at_ != inline_) [[unlikely]]
       release();
   }
-  /// Makes room for `n` in all, before the first is there. Throws std::bad_alloc.
+  /// Makes room for `n` in all, before the first is added. Throws std::bad_alloc.
   void reserve(int n);
   Node*& operator[](int i) { return at_[i]; }
   Node* operator[](int i) const { return at_[i]; }
@@ -72,12 +73,12 @@ class Operands {
 
  private:
   static constexpr int kBits = 64;
-  uint64_t& more_inputs(int i) const {  // they lie before the pointers, and their number
+  uint64_t& more_inputs(int i) const {  // words of bits before the pointers, and their number
     return reinterpret_cast<uint64_t*>(at_)[-1 - i / kBits];
   }
   void release() noexcept;
   Node** at_ = inline_;
-  Node* inline_[kInline];  // set as far as the arity goes
+  Node* inline_[kInline];  // set up to the arity
   uint64_t inputs_ = 0;
 };
 
@@ -85,24 +86,24 @@ struct Node : Counted {
   std::atomic<State> state{State::pending};
   Op op{};
   DType dtype{};
-  Device device{};         // of a source (constant, iota) only where it becomes a value
-  bool contiguous = true;  // of a ready value: row-major without gaps (strides then follow from the shape)
-  /// The axis along which neighbours are side by side, as far as the views say through which the value came
-  /// about (contiguous_axis_of() in layout.hpp). Part of what was recorded: memory, which a flush may lay out
-  /// anew, doesn't change it.
+  Device device{};         // for a source (constant, iota) set only where it becomes a value
+  bool contiguous = true;  // for a ready value: row-major without gaps (strides then follow from the shape)
+  /// The axis along which neighbours are side by side, by the recorded views that led to the value
+  /// (contiguous_axis_of() in layout.hpp). Part of what was recorded: memory, to which a flush may give
+  /// another layout, doesn't change it.
   int8_t contiguous_axis = kPackedAxis;
   static constexpr int8_t kPackedAxis = -1, kNoContiguousAxis = -2;  // the last axis longer than 1; none
-  /// Dimensions marked static (low byte) and dynamic (high byte) by the user: what programs that read this as
-  /// an input may rely on. Part of their key.
+  /// Dimensions that the user marked static (low byte) and dynamic (high byte): programs that read this node
+  /// as an input may rely on them. Part of their key.
   std::atomic<uint16_t> marks{0};
-  /// A run that failed halfway had already overwritten the value, which nobody else could see.
+  /// True if a run that failed halfway had already overwritten the value, which nobody else could see.
   bool lost = false;
-  uint32_t index = 0;  // scratch of the flush that owns the node
+  uint32_t index = 0;  // scratch memory of the flush that took the node
   Site site{};
-  const char* purpose = nullptr;   // for reports: what a composite of the library's records it for (Purpose)
-  const CallSpec* call = nullptr;  // of a call: what it does (jit/calls/call.hpp)
+  const char* purpose = nullptr;   // for reports: why a composite of the library records it (Purpose)
+  const CallSpec* call = nullptr;  // for a call: what it does (jit/calls/call.hpp); else null
   int arity = 0;
-  Operands operand;  // inputs are marked by Graph::link: what was not pending in this graph
+  Operands operand;  // Graph::link marks as inputs what was not pending in this graph
   Shape shape;
   Dims ints;  // reshape, broadcast: extents. slice: start, step per axis is in `ints` and `steps`. iota: axis
   Dims steps;
@@ -110,18 +111,18 @@ struct Node : Counted {
                   // output
   Scalar scalar;  // constant
 
-  // While pending (guarded by the graph's lock)
+  // Valid while pending, guarded by the graph's lock.
   Graph* graph = nullptr;
   Component* component = nullptr;
   Node* previous = nullptr;
   Node* next = nullptr;
 
-  // Once ready. Strides are in elements and valid only if !contiguous; offset is in elements.
+  // Valid once ready. Strides are in elements and valid only if !contiguous; offset is in elements.
   BufferRef buffer;
   int64_t offset = 0;
   Dims strides;
 
-  std::atomic<uintptr_t> watch{0};  // whether it is needed later (observed.hpp)
+  std::atomic<uintptr_t> watch{0};  // what is observed of the value's later use (observed.hpp)
 
   bool ready() const { return state.load(std::memory_order_acquire) == State::ready; }
   char* data() const {

@@ -1,4 +1,4 @@
-// Whether a value is needed after the flush that may store it: noticed on its node, learned by the program
+// Observes if a value is needed after the flush that may store it: noted on its node, learned by the program
 // that makes it (jit/flush/liveness.hpp).
 //
 // A node's word `watch` is a pointer to what is observed of the value, or null, and two marks. It is looked
@@ -11,11 +11,11 @@
 
 namespace lazy::jit {
 
-/// Counts what was seen of one value of one program, over all the flushes that made it. Nodes that are
-/// watched share it.
+/// Counts observations of one value of one program, over all the flushes that made it. Nodes that are watched
+/// share it.
 class alignas(8) Observed {
  public:
-  /// Counts a node's death, and lets go of one reference.
+  /// Counts a node's death, and drops one reference.
   void died(bool needed) noexcept {
     if (!needed) unread_.fetch_add(1, std::memory_order_relaxed);
     release();
@@ -23,7 +23,7 @@ class alignas(8) Observed {
   void need() noexcept { needed_.store(true, std::memory_order_relaxed); }
   bool needed() const noexcept { return needed_.load(std::memory_order_relaxed); }
   uint32_t unread() const noexcept { return unread_.load(std::memory_order_relaxed); }
-  /// How many nodes are watched now.
+  /// Returns the number of nodes that are watched now.
   uint32_t alive() const noexcept { return references_.load(std::memory_order_relaxed) - 1; }
 
   void add_reference() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
@@ -32,34 +32,34 @@ class alignas(8) Observed {
   }
 
  private:
-  std::atomic<uint32_t> references_{1};  // its program's, and one a node
-  std::atomic<uint32_t> unread_{0};      // nodes that died without having been needed
-  std::atomic<bool> needed_{false};      // once and for all
+  std::atomic<uint32_t> references_{1};  // one of its program and one for each watched node
+  std::atomic<uint32_t> unread_{0};      // nodes that died unneeded
+  std::atomic<bool> needed_{false};      // never reset
 };
 
 namespace watch {
 
-inline constexpr uintptr_t kNeeded = 1;    // read, asked for, or an operand of a later flush
-inline constexpr uintptr_t kRepended = 2;  // a flush left the value out: pending again, with its recipe
+inline constexpr uintptr_t kNeeded = 1;    // read, evaluated, or an operand of a later flush
+inline constexpr uintptr_t kRepended = 2;  // a flush dropped the value: pending again, with its recipe
 inline constexpr uintptr_t kMarks = 3;
 
 inline uintptr_t word(const Node& n) { return n.watch.load(std::memory_order_relaxed); }
 inline Observed* observed(uintptr_t w) { return reinterpret_cast<Observed*>(w & ~kMarks); }
-/// A node watched but not needed yet. Cheap: most are neither.
+/// True for a node that is watched but not needed yet. Cheap: most are neither.
 inline bool undecided(const Node& n) {
   const uintptr_t w = word(n);
   return w > kMarks && !(w & kNeeded);
 }
-/// The value is needed after all, or will be by the flush to come.
+/// Notes that the value is needed after all, or will be by the next flush.
 void need(Node&) noexcept;
-/// For values that exist: notes that one was read.
+/// Notes that a value that exists was read.
 inline void note_use(Node& n) noexcept {
   if (undecided(n)) [[unlikely]]
     need(n);
 }
 /// Watches a node, unless it is watched already.
 void begin(Node&, Observed&) noexcept;
-/// At a watched node's death.
+/// Counts a watched node's death.
 inline void end(Node& n) noexcept {
   const uintptr_t w = n.watch.load(std::memory_order_acquire);
   if (w > kMarks) [[unlikely]]

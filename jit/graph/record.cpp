@@ -14,7 +14,7 @@
 namespace lazy::jit {
 namespace {
 
-// A view of a value that exists is a value that exists: no node waits.
+// Resolves a view of a value that exists: it is a value too, and no node waits.
 bool resolve_view(Node* n) {
   Node* base = n->operand[0];
   Layout out;
@@ -31,9 +31,9 @@ bool resolve_view(Node* n) {
   return true;
 }
 
-// Bytes of a tensor must be countable; whether they can be had is the allocator's to say.
+// Checks that bytes of a tensor are countable; the allocator decides if there are so many.
 void check_size(Op op, const Shape& shape, const Site& site) {
-  // A constant without elements may have any extents: nothing is computed with them.
+  // A constant without elements may have any extents: nothing is computed with it.
   if (!countable(shape) && (op != Op::constant || std::find(shape.begin(), shape.end(), 0) == shape.end()))
     throw ShapeError(std::string(op == Op::constant ? "full" : name_of(op)) + ": shape " + to_string(shape) +
                          " has more elements than can be addressed",
@@ -123,7 +123,7 @@ Handle record(Op op, std::initializer_list<const Handle*> operand_list, DType ty
   if (kind == OpKind::view) {
     if (op == Op::reshape && without_ones(n->operand[0]->shape) == without_ones(shape))
       n->axes = Dims{kUnitReshape};
-    if (op == Op::slice) {  // which axes are taken whole is structure; where the others start is an argument
+    if (op == Op::slice) {  // which axes are complete is structure; where the others start is an argument
       n->axes.resize(0);
       for (int i = 0; i < shape.size(); ++i)
         n->axes.push_back(n->ints[i] == 0 && n->steps[i] == 1 && shape[i] == n->operand[0]->shape[i]);
@@ -170,7 +170,7 @@ Handle from_blob(void* data, DType type, const Shape& shape, const Dims& strides
   const size_t bytes = static_cast<size_t>(numel(shape)) * size_of(type);
   Handle h = make_ready(BufferRef(), type, shape, Device{}, site);
   const bool stays = device == Device{};
-  // Whoever is refused keeps the memory: the deleter is handed over when nothing can fail any more.
+  // The deleter is handed over when nothing can fail any more: until then the caller owns the memory.
   h->buffer = BufferRef::borrow(data, bytes, stays ? std::move(deleter) : nullptr);
   if (strides.size()) {
     const Layout l{shape, strides, 0};
@@ -183,13 +183,13 @@ Handle from_blob(void* data, DType type, const Shape& shape, const Dims& strides
   if (stays) return h;
   Handle copy = transfer(h, device, site);
   h = {};
-  (void)BufferRef::borrow(data, bytes, std::move(deleter));  // has been read
+  (void)BufferRef::borrow(data, bytes, std::move(deleter));  // the memory has been copied
   return copy;
 }
 
 namespace {
 
-/// Evaluated, row-major, where it is.
+/// Evaluates and makes row-major, on its device.
 Handle packed(const Handle& h, Cause cause, const Site& site) {
   const Handle* one[] = {&h};
   evaluate(one, cause, site);

@@ -1,4 +1,4 @@
-// What the ways of recording share: record.cpp, record_call.cpp.
+// Shares functions between record.cpp and record_call.cpp.
 #pragma once
 #include <span>
 
@@ -14,7 +14,7 @@ inline bool is_source(const Node* n) { return n->op == Op::constant || n->op == 
 
 [[noreturn]] void fail_on_two_devices(const char* op, const Node&, const Node&, const Site&);
 Device device_of_sources(std::span<const Handle* const> operands, const Site&);
-/// Returns where an op's result is: where its operands are. Sources are everywhere; what is made of them
+/// Returns the device of an op's result: that of its operands. Sources are everywhere; a result of sources
 /// alone is where one was moved to, else on the default device. DeviceError if operands are on two.
 [[gnu::always_inline]] inline Device device_of(const char* op, std::span<const Handle* const> operands,
                                                const Site& site) {
@@ -42,8 +42,8 @@ Device device_of_sources(std::span<const Handle* const> operands, const Site&);
   }
 }
 
-/// Waits for operands that another thread's flush is making: it keeps them only while a handle on them lives,
-/// as the caller's do now. `n`: linked, with these operands first.
+/// Waits for operands that another thread's flush is making: it stores them only while they have a handle, as
+/// the caller's do now. `n`: linked, with these operands first.
 [[gnu::always_inline]] inline void await_inputs(const Node& n, std::span<const Handle* const> operands,
                                                 const Site& site) {
   int i = 0;
@@ -54,10 +54,10 @@ Device device_of_sources(std::span<const Handle* const> operands, const Site&);
     }
 }
 
-/// Puts a node into the graph; a limit is obeyed that asks for its operands' values first. Returns which
-/// limit asks for a flush now.
+/// Puts a node into the graph, after a flush of its operands if a limit asks for that. Returns the limit that
+/// asks for a flush now.
 Limit link_node(Graph&, Node*, std::span<const Handle* const> operands, const Site&);
-/// Does what LAZY_EAGER and a limit ask for.
+/// Flushes if LAZY_EAGER or a limit asks for it.
 void obey(const Handle& result, Limit);
 
 }  // namespace lazy::jit

@@ -1,12 +1,12 @@
-// The value of a constant.
+// Holds the value of a constant.
 #pragma once
 #include <cstdint>
 #include <cstring>
 
 namespace lazy::jit {
 
-/// A scalar of any dtype: the value's bytes in the low end, the rest zero (float16 as its 2 bytes, bool as 0
-/// or 1).
+/// Holds a scalar of any dtype: the value's bytes in the low end, the rest zero (float16 as its 2 bytes, bool
+/// as 0 or 1).
 struct Scalar {
   uint64_t bits = 0;
   template <class T>

@@ -18,8 +18,8 @@ size_t slot_of(const Node* n, size_t mask) {
 }  // namespace
 
 void CapturedGraph::encode(Node* n, bool output, const uint32_t* operands) {
-  // An input is a value, whatever op made it. A source is its own recipe, whether it was also evaluated or
-  // not.
+  // An input is a value, whatever op made it. A source is always its own recipe, even if it was also
+  // evaluated.
   const bool recipe = operands || kind_of(n->op) == OpKind::constant || kind_of(n->op) == OpKind::iota;
   const Op op = recipe ? n->op : Op::input;
   const uint32_t arity = operands ? static_cast<uint32_t>(n->arity) : 0;
@@ -76,7 +76,7 @@ void CapturedGraph::grow() {
 
 namespace {
 
-// True of what must not run twice: its values are kept, for the flush may fail later.
+// True for what must not run twice: its values are stored, for the flush may fail later.
 bool keeps_itself(const Node& n) {
   if (n.op < Op::call) [[likely]]
     return false;
@@ -124,7 +124,8 @@ void CapturedGraph::build(std::span<Node* const> nodes, uint32_t code_class) {
   if (marks & watch::kRepended) drop_again();
 }
 
-// A node that was re-pended is needed now if it is asked for, or if an op reads it that was recorded since.
+// Finds the re-pended nodes that are not needed and drops them again. One is needed if a read requires it, or
+// an op that was recorded since uses it.
 void CapturedGraph::drop_again() {
   const auto was_repended = [](const Node& n) { return (watch::word(n) & watch::kRepended) != 0; };
   for (uint32_t v = 0; v < values.size(); ++v) {
@@ -149,7 +150,7 @@ void CapturedGraph::restore(std::vector<uint32_t> of, std::vector<Node*> nodes) 
   for (uint32_t v = 0; v < values.size(); ++v) {
     const KeyValue x = key_value(v);
     key_flags_.push_back(x.output);
-    // An input or source that nobody asked for is only read; a call may have no operands.
+    // An input or source that is no output is only read; a call may have no operands.
     pending.push_back(x.output || !x.operands.empty() || x.op == Op::call);
     outputs += x.output;
     for (const uint32_t o : x.operands) ++uses[o];

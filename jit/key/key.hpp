@@ -1,8 +1,8 @@
-// The canonical key, word by word. Only what is here knows where in a word something is.
+// Reads and writes the canonical key, word by word. Only this file knows how words are laid out.
 //
 // Word 0 has the settings that change what is computed, and for which code. Then comes each value:
 //   word 0: op (12 bits), dtype (8), rank (4), which extents are 1 (8)
-//   word 1: 1 if the value is kept, arity (15), bytes of attributes (16)
+//   word 1: 1 if the value is an output, arity (15), bytes of attributes (16)
 //   the operands' numbers, a word each
 //   the attributes, four bytes a word, the last one filled up with zeros
 // Attributes are an op's axes, a byte each; of an input its marks, if it has any; of a call its name, a zero
@@ -21,7 +21,7 @@
 
 namespace lazy::jit {
 
-/// Word 0 of a key.
+/// Holds word 0 of a key.
 struct KeySettings {
   bool exact_casts = false;
   config::Dynamic dynamic{};
@@ -45,12 +45,12 @@ struct KeyValue {
   DType dtype{};
   uint8_t rank = 0;
   uint8_t ones = 0;     // bit i: dimension i has extent 1
-  bool output = false;  // kept
+  bool output = false;  // the flush stores it
   std::span<const uint32_t> operands;
   std::string_view attributes;
 
-  Dims axes() const;       // of an op other than a call
-  uint16_t marks() const;  // of an input
+  Dims axes() const;       // for an op other than a call
+  uint16_t marks() const;  // for an input
   std::string_view call_name() const { return attributes.substr(0, attributes.find('\0')); }
   std::string_view call_attributes() const {
     const size_t end = attributes.find('\0');
@@ -73,7 +73,7 @@ inline KeyValue read_value(const uint32_t* words) {
           {reinterpret_cast<const char*>(words + 2 + arity), b >> 16}};
 }
 
-/// Goes through the values of a key from anywhere: whatever the words are, reading is safe.
+/// Iterates over the values of a key from any source: reading is safe whatever the words are.
 class KeyReader {
  public:
   explicit KeyReader(std::span<const uint32_t> key) : key_(key) {}
@@ -94,7 +94,8 @@ class KeyWriter {
  public:
   explicit KeyWriter(std::vector<uint32_t>& key) : key_(key) {}
 
-  /// `operands`: numbers of `arity` values. `attributes`: to be filled in by the caller; returned is where.
+  /// Appends a value. `operands`: numbers of `arity` values. Returns the place of the attributes, which the
+  /// caller fills in.
   [[gnu::always_inline]] char* value(Op op, DType dtype, const Shape& shape, bool output,
                                      const uint32_t* operands, uint32_t arity, size_t attribute_bytes) {
     uint32_t ones = 0;
@@ -105,11 +106,11 @@ class KeyWriter {
     for (uint32_t i = 0; i < arity; ++i) key_.push_back(operands[i]);
     if (attribute_bytes == 0) return nullptr;
     const size_t at = key_.size();
-    key_.resize(at + (attribute_bytes + 3) / 4);  // with zeros
+    key_.resize(at + (attribute_bytes + 3) / 4);  // filled up with zeros
     return reinterpret_cast<char*>(key_.data() + at);
   }
 
-  /// Says of the value that begins at word `at` that it is not kept.
+  /// Marks the value that begins at word `at` as no output.
   static void drop_output(std::vector<uint32_t>& key, size_t at) { key[at + 1] &= ~1u; }
 
  private:

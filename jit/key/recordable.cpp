@@ -12,9 +12,9 @@ namespace {
 
 bool same_types(const Node& n) {
   const OpKind kind = kind_of(n.op);
-  const int first = n.op == Op::where;  // its condition is bool
+  const int first = n.op == Op::where;  // operand 0 of where is bool
   const DType t = n.operand[first]->dtype;
-  const bool indexed = kind == OpKind::indexed || n.op == Op::scatter;  // operand 1 is of any integers
+  const bool indexed = kind == OpKind::indexed || n.op == Op::scatter;  // operand 1 has any integer dtype
   for (int i = first; i < n.arity; ++i)
     if (n.operand[i]->dtype != t && !(indexed && i == 1)) return false;
   if (first && n.operand[0]->dtype != bool_) return false;
@@ -24,7 +24,8 @@ bool same_types(const Node& n) {
   return loop::accepts(n.op, compute_type(t)) && n.dtype == loop::result_type(n.op, t);
 }
 
-/// Operands are aligned at the right; each extent is the result's or 1, and the result's is one of them.
+/// True if operands, aligned at the right, broadcast to the node's shape: each extent is the result's or 1,
+/// and the result's is one of them.
 bool broadcast_to(const Node& n, int outer_rank) {
   for (int i = 0; i < outer_rank; ++i) {
     bool found = false;
@@ -85,7 +86,7 @@ bool permuted(const Node& n) {
   return seen == (1u << from.size()) - 1;
 }
 
-/// Elements start, start + step, ... are all of an axis.
+/// True if elements start, start + step, ... are all in an axis.
 bool inside(int64_t start, int64_t step, int64_t count, int64_t extent) {
   if (count == 0) return true;
   int64_t last = 0;
@@ -117,7 +118,7 @@ bool windowed(const Node& n) {
     const int64_t extent = from[static_cast<int>(n.axes[i])], count = n.shape[static_cast<int>(n.axes[i])],
                   length = n.shape[rank + i];
     if (n.ints[i] < 0 || n.steps[i] < 0) return false;
-    int64_t first = 0, last = 0;  // of the last window
+    int64_t first = 0, last = 0;  // the last window's first and last element
     if (count > 0 && length > 0 &&
         (__builtin_mul_overflow(n.ints[i], count - 1, &first) ||
          __builtin_mul_overflow(n.steps[i], length - 1, &last) ||
@@ -139,7 +140,8 @@ bool updated(const Node& n) {
   return true;
 }
 
-/// A gather or scatter: all shapes are the same but along the axis, where operand 0 has an extent of its own.
+/// True for a gather or scatter whose shapes are equal, except along the axis, where operand 0's extent is
+/// free.
 bool is_indexed(const Node& n) {
   const bool stores = n.op == Op::scatter;
   const Shape &whole = n.operand[0]->shape, &index = n.operand[1]->shape;
@@ -155,7 +157,7 @@ bool is_indexed(const Node& n) {
          (combine == Op::cast || loop::accepts(combine, compute_type(n.dtype)));
 }
 
-/// An input's strides reach no further than its memory could.
+/// True if an input's strides reach no further than its memory could.
 bool reachable(const Node& n) {
   if (n.contiguous) return true;
   if (n.strides.size() != n.shape.size()) return false;

@@ -1,15 +1,15 @@
-// The rules that every recorded op keeps: dtypes, extents, attributes. lazy/ checks arguments and records
-// what is right; graphs that come from elsewhere (jit/compile/rebuild.hpp) are held against these.
+// Checks the rules that every recorded op obeys: dtypes, extents, attributes. lazy/ checks arguments and
+// records valid ops; graphs that come from elsewhere (jit/compile/rebuild.hpp) are checked against these.
 #pragma once
 #include "jit/calls/call.hpp"
 #include "jit/graph/node.hpp"
 
 namespace lazy::jit {
 
-/// Returns whether the node could have been recorded with its operands: what passes and lowering rely on.
+/// True if the node could have been recorded with its operands: passes and lowering rely on that.
 bool recordable(const Node&);
-/// Finds what a call's output is by what the call says of its operands. False if it is none, or they don't
-/// fit.
+/// Finds the dtype and shape of a call's output from the call's operands. False if there is no such output,
+/// or the operands don't fit.
 bool meta_of_part(const Node& part, Meta&);
 
 }  // namespace lazy::jit

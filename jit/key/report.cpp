@@ -72,7 +72,7 @@ std::vector<std::string> describe_key(std::span<const uint32_t> key) {
 
 namespace {
 
-/// How many values two keys begin with in common.
+/// Returns how many leading values two keys have in common.
 size_t leading_values(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
   const auto words =
       static_cast<size_t>(std::mismatch(a.begin() + 1, a.end(), b.begin() + 1, b.end()).first - a.begin());

@@ -1,4 +1,4 @@
-// What a flush was, for people: collected only while someone listens.
+// Reports a flush to people; collected only while someone listens.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -14,24 +14,24 @@ struct CapturedGraph;
 
 struct FlushReport {
   Cause cause{};
-  Site site{};               // the line that needed a value
+  Site site{};               // line that needed a value
   uint64_t ops = 0;          // recorded ops in the flush
-  uint64_t outputs = 0;      // values kept
+  uint64_t outputs = 0;      // values that the flush stores
   uint64_t kernels = 0;      // launches of the program
-  uint64_t tile_groups = 0;  // runs of kernels that may go block by block
+  uint64_t tile_groups = 0;  // tile groups, whose kernels may run block by block
   uint64_t fused_ops = 0;    // elementwise ops inside kernels
   bool hit = false;          // the program was in the cache, in memory or on disk
   std::string variant;       // generic, strict, fixed
-  std::string miss;  // why not: the failed guard with both values, or the nearest key and how it differs
+  std::string miss;  // why it missed: the failed guard with both values, or how the nearest key differs
   uint64_t compile_ns = 0;
-  uint64_t load_ns = 0;  // of a program that came from disk
+  uint64_t load_ns = 0;  // nanoseconds, of a program that came from disk
   uint64_t total_ns = 0;
   uint64_t looked_up = 0, checked = 0;    // time stamps of support/profile.hpp: key looked up, guards checked
   std::vector<std::string> kernel_texts;  // name and fused ops of each kernel
 };
 std::string to_string(const FlushReport&);
 
-/// While one lives, the calling thread's flushes are appended to it. They nest; the innermost gets them.
+/// Collects the calling thread's flushes in a scope. They nest; the innermost gets the reports.
 class FlushListener {
  public:
   FlushListener();
@@ -48,13 +48,13 @@ class FlushListener {
 /// Writes one line per value of a key: "v3 = add float32 [n, 1] v0, v2".
 std::vector<std::string> describe_key(std::span<const uint32_t> key);
 
-/// How a captured graph's key differs from the nearest of others: the one with the most leading values in
-/// common, then the nearest length.
+/// Explains how a captured graph's key differs from the nearest of others: the one with the most leading
+/// values in common, then the nearest length.
 class NearestKey {
  public:
   explicit NearestKey(const CapturedGraph& f) : captured_(f) {}
   void offer(const std::vector<uint32_t>& key);
-  /// The first differing value, theirs and ours, with the user's line.
+  /// Returns the first differing value, the other key's and ours, with the user's line.
   std::string difference() const;
 
  private:

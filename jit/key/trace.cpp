@@ -8,7 +8,7 @@ Trace::Trace(const CapturedGraph& f) : captured(&f) {
   const auto n = static_cast<uint32_t>(f.values.size());
   values.resize(n);
   same_as.resize(n);
-  const uint32_t* words = f.key.data() + 1;  // of this process's own making: nothing to check
+  const uint32_t* words = f.key.data() + 1;  // made by this process: nothing to check
   for (uint32_t v = 0; v < n; ++v, words += words_of_value(words[1])) {
     const KeyValue in = read_value(words);
     Value& out = values[v];

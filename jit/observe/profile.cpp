@@ -46,11 +46,11 @@ constexpr Kind kGuardFailed{"guard failed",
                               {"text", Type::text}}},
                             Form::instant};
 
-/// What the trace says of a program's flushes and launches. Outlives the program.
+/// Holds what traces need of a program's step. It outlives the program.
 struct StepFacts {
   const char* name;
   const char* at;
-  const char* purpose;  // or null
+  const char* purpose;  // may be null
   uint64_t program, number, ops;
 };
 
@@ -58,36 +58,37 @@ struct StepFacts {
 
 struct Facts {
   uint64_t of;      // Program::number
-  uint64_t number;  // of the program, from 1
+  uint64_t number;  // number of the program in the trace, from 1
   uint64_t ops, outputs;
   std::vector<StepFacts> steps;
-  std::vector<Site> sites;  // that the steps are named by; none: those that the program came with
-  std::atomic<const Facts*> next{nullptr};  // the same for another captured graph's lines
+  std::vector<Site> sites;  // lines of the steps' names; empty: those with which the program was compiled
+  std::atomic<const Facts*> next{nullptr};  // facts for another captured graph's lines
 };
 
 namespace {
 
-thread_local const Facts* running = nullptr;  // of the run under way
+thread_local const Facts* running = nullptr;  // facts of the run under way
 
-/// "main.cpp:14" of "path/main.cpp:14".
+/// Returns "main.cpp:14" of "path/main.cpp:14".
 std::string_view without_path(std::string_view at) {
   const size_t slash = at.rfind('/');
   return slash == at.npos ? at : at.substr(slash + 1);
 }
 std::string_view name_in(const Step& s) { return std::string_view(s.text).substr(0, s.text.find(": ")); }
 
-// Those of one program, the latest first.
+// Returns the facts of one program, the latest first.
 const Facts* known_facts(const Program& p) {
   return std::atomic_ref<const Facts*>(p.facts).load(std::memory_order_acquire);
 }
 
-/// `captured graph`: null for the names that the program came with.
+/// `captured`: null for the names with which the program was compiled.
 const Facts& make_facts(const Program& p, const CapturedGraph* captured) {
   static constinit Mutex mutex;
   const Hold hold(mutex);
   const Facts* const before = known_facts(p);
   if (before && !captured) return *before;
-  // Events refer to them until they are written, which may be after the program is gone: never freed.
+  // The list is never freed: events refer to facts until they are written, perhaps after the program is
+  // destroyed.
   static constinit std::deque<Facts>* list = nullptr;
   if (!list || !hold.intact()) list = new std::deque<Facts>;
   auto& all = *list;
@@ -132,7 +133,7 @@ constexpr Kind kFlushSpan{"flush",
                             {"hit", Type::boolean},
                             {"miss", Type::text}}}};
 
-// As recorded: few words. The phases' ends are ticks since the flush began, two to a word.
+// Recorded in few words: the phases' ends are ticks since the flush began, two to a word.
 enum FlushWord : size_t { kFacts, kAt, kMiss, kLiveCauseHit, kFirstOp, kKeyedLookedUp, kCheckedReady };
 uint64_t two(profile::Ticks start, profile::Ticks a, profile::Ticks b) {
   const auto since = [start](profile::Ticks t) {
@@ -158,14 +159,14 @@ void expand_flush(const Event& e, Writer& out) {
     out.event({&kRecord, e.words[kFirstOp], e.start, words, e.thread});
   profile::Ticks from = e.start;
   const auto phase = [&](const Kind& kind, uint64_t since) {
-    if (e.start + since <= from) return;  // not gone through
+    if (e.start + since <= from) return;  // the flush skipped this phase
     out.event({&kind, from, e.start + since, words, e.thread});
     from = e.start + since;
   };
   phase(kKey, e.words[kKeyedLookedUp] >> 32);
   phase(kLookUp, e.words[kKeyedLookedUp] & ~0u);
   const uint64_t checked = e.words[kCheckedReady] >> 32;
-  phase(from == e.start ? kLookUp : kGuards, checked);  // all in one where they were not told apart
+  phase(from == e.start ? kLookUp : kGuards, checked);  // one phase where their times were not taken
   if (const uint64_t ready = e.words[kCheckedReady] & ~0u)
     out.event({&kRun, e.start + ready, e.end, words, e.thread});
   memory(e.end, packed >> 8, e.thread, out);

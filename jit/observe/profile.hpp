@@ -1,4 +1,4 @@
-// The events of LAZY_PROFILE that flushes, compiles and launches record.
+// Records the events of LAZY_PROFILE for flushes, compiles and launches.
 #pragma once
 #include "jit/key/report.hpp"
 #include "jit/plan/program.hpp"
@@ -6,12 +6,12 @@
 
 namespace lazy::jit {
 
-/// The time stamps of one flush, 0 throughout while nothing is recorded.
+/// Holds the time stamps of one flush, 0 throughout while nothing is recorded.
 struct FlushTimes {
-  profile::Ticks first_op = 0;  // when the component's first op was recorded; 0: before the recording began
-  profile::Ticks start = 0;     // when the flush began
-  profile::Ticks keyed = 0;     // when values were numbered and the key encoded
-  profile::Ticks ready = 0;     // when the program was found or compiled
+  profile::Ticks first_op = 0;  // the component's first op was recorded; 0: before the recording began
+  profile::Ticks start = 0;     // the flush began
+  profile::Ticks keyed = 0;     // values were numbered and the key encoded
+  profile::Ticks ready = 0;     // the program was found or compiled
 };
 
 namespace event {
@@ -24,8 +24,8 @@ void failed_flush(const FlushTimes&, Cause, const Site&, const char* what);
 void guard(const Guard&, int64_t actual, const Program&);
 /// Records entries, hits and misses of the program cache so far.
 void cache(uint64_t entries);
-/// Tells that the calling thread's launches are of a run of this program for this captured graph: names and
-/// lines are its nodes'.
+/// Notes that the calling thread's launches belong to a run of this program for this captured graph: names
+/// and lines are its nodes'.
 void name_run(const Program&, const CapturedGraph&);
 /// Return the name of the kernel of a program's step, and its line as "main.cpp:14". Both texts are never
 /// freed.
@@ -39,8 +39,8 @@ void launch(profile::Ticks start, profile::Ticks end, const Program&, const Step
 /// Records a run of a program's step that is a call.
 void call(profile::Ticks start, profile::Ticks end, const Program&, const Step&, const CapturedGraph&);
 /// Records the steps of a tile group, which took turns from start to end, as if they had run one by one: each
-/// gets its share of `spent`, the time on all threads. `words` are their arguments for the whole box, one
-/// step after the other.
+/// gets its share of `spent`, the time on all threads. `words` are their arguments for the complete box, step
+/// by step.
 void tile_group(profile::Ticks start, profile::Ticks end, const Program&, const TileGroup&, int64_t blocks,
                 const std::vector<uint64_t>& spent, const uint64_t* words);
 }  // namespace event

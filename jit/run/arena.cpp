@@ -7,7 +7,8 @@ namespace {
 
 constexpr size_t kAlignment = 256, kMostInAll = size_t{1} << 20, kMostSlots = 1024;
 
-/// Steps at which a value's memory is in use. Those of a tile group may run interleaved: there it is for all.
+/// Holds the steps at which a value's memory is in use. Steps of a tile group may interleave: a value counts
+/// for all.
 struct Span {
   size_t first = 0, last = 0;
 };
@@ -27,14 +28,14 @@ void Arena::assign(const Program& p) {
   const auto together = steps_together(p);
   const Span never{p.steps.size(), p.steps.size()};
   std::vector<Span> used(p.slots.size(), never);
-  std::vector<uint8_t> seen(p.slots.size(), 0);  // as a tensor's value
+  std::vector<uint8_t> seen(p.slots.size(), 0);  // slots whose memory becomes a tensor's value
   for (const Result& r : p.results)
     if (r.slot >= 0) seen[static_cast<size_t>(r.slot)] = 1;
   for (size_t i = 0; i < p.steps.size(); ++i) {
     for (uint32_t s : p.steps[i].made) used[s].first = together[i].first;
     for (uint32_t s : p.steps[i].dead) used[s].last = together[i].last;
   }
-  // Memory that is handed on is in use as long as it is by the last.
+  // Donated memory is in use until the last value in it dies.
   for (size_t i = p.steps.size(); i-- > 0;)
     for (uint32_t s : p.steps[i].made) {
       seen[s] |= p.slots[s].kept;
@@ -47,7 +48,7 @@ void Arena::assign(const Program& p) {
     Span used;
     size_t from, to;
   };
-  std::vector<Placed> placed;  // in the order of where they begin
+  std::vector<Placed> placed;  // sorted by where they begin
   for (const Noted& n : noted_) {
     const Span u = used[n.slot];
     if (seen[n.slot] || u.first == never.first || placed.size() == kMostSlots) continue;

@@ -1,5 +1,5 @@
-// Puts the small values that a run makes and nobody sees into one block of memory. With the same extents as
-// in the run before the same ones are made, so where each lies is decided once.
+// Places the small temporary values of a run in one block of memory. A run with the extents of the run before
+// makes the same values, so their places are decided once.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,16 +11,17 @@ namespace lazy::jit {
 
 class Arena {
  public:
-  /// Larger values have memory of their own: it can be used for something else before the run is over.
+  /// The most bytes of a value in the block. Larger ones are allocated separately: their memory is free
+  /// earlier.
   static constexpr size_t kMostBytes = size_t{128} << 10;
 
-  /// Forgets where values lie: the next run has other extents.
+  /// Forgets the places: the next run has other extents.
   void forget() {
     noted_.clear();
     offset_.clear();
     bytes_ = 0;
   }
-  /// Notes that the run gave a slot memory of its own, of that size.
+  /// Notes that the run allocated a slot separately, with that size.
   void note(uint32_t slot, size_t bytes) {
     if (offset_.empty() && bytes <= kMostBytes) noted_.push_back({slot, bytes});
   }
@@ -41,7 +42,7 @@ class Arena {
   void assign(const Program&);
   std::vector<Noted> noted_;
   std::vector<uint32_t> offset_;  // by slot: bytes into the block, or kNowhere; empty: not decided
-  size_t bytes_ = 0;              // of the block
+  size_t bytes_ = 0;              // bytes of the block
 };
 
 }  // namespace lazy::jit

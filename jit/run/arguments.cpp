@@ -9,7 +9,7 @@ namespace lazy::jit {
 namespace {
 using loop::ArgLayout;
 
-/// f(number) for what a value has that words may depend on, until that says false.
+/// Calls f(number) for each number of a value that words may depend on, until it returns false.
 template <class F>
 bool each_number(const Node& n, bool input, F&& f) {
   for (int64_t d : n.shape)
@@ -29,7 +29,7 @@ bool each_number(const Node& n, bool input, F&& f) {
   return true;
 }
 
-/// The shape follows from those of the operands.
+/// True if the shape follows from the operands' shapes.
 bool is_derived(const Node& n) {
   switch (kind_of(n.op)) {
     case OpKind::pointwise:
@@ -86,7 +86,7 @@ void Arguments::begin(const CapturedGraph& f, uint64_t context) {
     return;
   }
   context_ = context;
-  // Where extents differ each time it is not worth knowing what they were.
+  // If extents differ each time it is not worth noting them.
   constexpr uint32_t kMisses = 4, kTriesOneIn = 16;
   if (++misses_ <= kMisses || misses_ % kTriesOneIn == 0) note(f);
   else numbers_.clear();
@@ -151,7 +151,7 @@ bool Arguments::bind(size_t i, char* const* address) {
   return true;
 }
 
-/// All but addresses and the scalars that nodes have.
+/// Binds all words except addresses and nodes' scalars.
 void Arguments::bind_anew(const Step& s, Bound& b) {
   const ArgLayout& at = s.args;
   uint64_t* const w = words_.data() + b.words;
@@ -203,7 +203,7 @@ int64_t Arguments::bind_operand(const Step& s, int o, uint64_t* w) const {
   const auto size = static_cast<int64_t>(size_of(b.dtype));
   OperandLayout l;
   operand_layout(p_, s, b, *f_, l);
-  for (size_t d = 0; d < s.dims.size(); ++d)  // a merged axis has its innermost dimension's, which comes last
+  for (size_t d = 0; d < s.dims.size(); ++d)  // the innermost dimension of a merged axis comes last
     w[at.stride(o, s.axis_of[d])] = static_cast<uint64_t>(l.stride[d] * size);
   return (b.slot < 0 ? l.offset - f_->values[b.node]->offset : l.offset) * size;
 }

@@ -10,14 +10,14 @@ void Reserve::plan(const Program& p, size_t first, std::span<const Span> togethe
   ancestor_.assign(count, kNone);
   handed_on_.assign(count, 0);
   fresh_.clear();
-  // What becomes a tensor's value has memory of its own size, for a later flush to take over.
+  // Memory of a tensor's value has exactly its size, so that a later flush can take it over.
   std::vector<uint8_t> seen(count, 0);
   for (size_t i = p.steps.size(); i-- > 0;)
     for (const uint32_t s : p.steps[i].made) {
       seen[s] |= p.slots[s].kept;
       if (p.slots[s].donor_slot >= 0) seen[static_cast<size_t>(p.slots[s].donor_slot)] |= seen[s];
     }
-  std::vector<size_t> owns(count, 0);  // bytes of the memory that is the slot's now
+  std::vector<size_t> owns(count, 0);  // bytes of the memory that the slot has now
   for (size_t s = 0; s < count; ++s)
     if (bytes[s] == kHas) owns[s] = has[s];
   std::multimap<size_t, uint32_t> idle;  // bytes -> the dead slot that has them

@@ -20,13 +20,12 @@
 namespace lazy::jit {
 namespace {
 
-/// Measures what the steps of a tile group take, block after block, on all threads: for LAZY_PROFILE.
+/// Measures the time that the steps of a tile group take, block by block, on all threads, for LAZY_PROFILE.
 class TileGroupTimer {
  public:
   explicit TileGroupTimer(size_t steps)
       : start_(profile::start_time()), spent_(start_ ? steps : 0), outer_(profile::activity) {
-    if (start_)
-      profile::activity = {"tile_group", 0, false};  // its kernels take the place of this thread's parts
+    if (start_) profile::activity = {"tile_group", 0, false};  // its kernels replace this thread's parts
   }
   TileGroupTimer(const TileGroupTimer&) = delete;
   ~TileGroupTimer() {
@@ -37,7 +36,7 @@ class TileGroupTimer {
       event::tile_group(start_, profile::now(), p, b, blocks, {spent_.begin(), spent_.end()}, words);
   }
 
-  /// One thread's share.
+  /// Measures one thread's share.
   class Piece {
    public:
     explicit Piece(TileGroupTimer& all) : all_(all), spent_(all.spent_.size()) {}
@@ -101,7 +100,7 @@ class Run {
       look_for_faults();
     } catch (...) {
       capture_.reset();
-      arguments_.reset();  // may be half of one run's, half of another's
+      arguments_.reset();  // its words may belong half to one run, half to another
       for (Node* input : f_.overwritten) input->lost = true;
       sort_stands();
       publish(f_.stands);
@@ -111,13 +110,13 @@ class Run {
     metric::add(Counter::launches, launches_);
   }
 
-  // Nothing can fail any more: the nodes get their values, and let go of their operands.
+  // Gives the nodes their values. Nothing can fail any more.
   void publish() {
     for (const Result& r : p_.results) publish(r);
   }
 
  private:
-  /// After a failure: those of these nodes alone.
+  /// Gives only these nodes their values, after a failure.
   void publish(const std::vector<Node*>& nodes) noexcept {
     auto next = nodes.begin();
     for (const Result& r : p_.results)
@@ -191,7 +190,7 @@ class Run {
     return b.slot >= 0 ? address_[static_cast<size_t>(b.slot)] : f_.values[b.node]->data();
   }
 
-  /// Should the run fail later, the values of this step, which must not run again, stay.
+  /// Notes the values of this step, which must not run again: if the run fails later, they stay.
   void note_it_stands(const Step& s) {
     for (const Binding& b : s.operands)
       if (b.output) f_.stands.push_back(f_.values[b.node]);
@@ -226,8 +225,8 @@ class Run {
     unseen_faults_ = false;
   }
 
-  /// Takes the result from beside the input, or puts it there if it was asked for before. False if it is made
-  /// like any other.
+  /// Takes a relayout's result from the cache beside the input, or puts it there if it was needed before.
+  /// False if it is computed like any other value.
   bool lay_out_anew(size_t i) {
     const Step& s = p_.steps[i];
     const size_t in = s.operands[0].output, slot = s.made[0];
@@ -253,7 +252,7 @@ class Run {
     return true;
   }
 
-  /// Keeping a copy is no reason to fail.
+  /// Allocates memory for a cached copy; false if there is none: that is no reason to fail.
   bool memory_to_keep(BufferRef& copy, size_t bytes) {
     try {
       copy = BufferRef::allocate(backend_, bytes);
@@ -267,14 +266,14 @@ class Run {
     const uint32_t outer_parts = std::exchange(now.parts, 0);
     const profile::Ticks start = profile::now();
     s.kernel->launch(words);
-    if (!backend_.host()) backend_.synchronize();  // so that what it took is its own
+    if (!backend_.host()) backend_.synchronize();  // so that the time measured is the launch's alone
     event::launch(start, profile::now(), p_, s, words, now.parts);
     now.name = outer;
     now.parts = outer_parts;
   }
 
-  /// Holds what was decided about a tile group. The number of threads may change at any time, so this is
-  /// asked once.
+  /// Holds the blocks chosen for a tile group. The number of threads may change at any time, so it is read
+  /// once.
   struct Planned {
     const TileGroup* tile_group = nullptr;
     Blocks blocks;
@@ -285,7 +284,7 @@ class Run {
     planned_.push_back({&tile_group, choose_blocks(p_, tile_group, f_, backend_.workers())});
     return planned_.back();
   }
-  /// Makes sure of memory for one block a thread, which the tile groups of a run have in turn.
+  /// Allocates memory for one block a thread, which the tile groups of a run use in turn.
   void allocate_scratch(const Blocks& blocks) {
     const size_t bytes = blocks.piece_bytes * static_cast<size_t>(blocks.pieces);
     if (scratch_ && scratch_->bytes() >= bytes) return;
@@ -293,11 +292,11 @@ class Run {
     scratch_ = BufferRef::allocate(backend_, bytes);
   }
 
-  /// The tile group by one kernel. False if that can't: then nothing has happened.
+  /// Runs the tile group by one kernel. False if that is impossible: then nothing has changed.
   bool row_by_row(const TileGroup& tile_group) {
     const size_t end = tile_group.first + tile_group.count;
-    // Values in between have addresses that count from 0. Outer ones that aren't made yet have none that
-    // count, but takes() looks at what goes in only.
+    // Inner values have addresses that count from 0. Results that aren't made yet have no valid address, but
+    // takes() reads those of operands only.
     std::vector<char*> outer(tile_group.inner.size());
     for (size_t k = 0; k < outer.size(); ++k)
       outer[k] = std::exchange(address_[tile_group.inner[k]], nullptr);
@@ -436,7 +435,7 @@ class Run {
     }
     address_[slot] = static_cast<char*>(buffers_[slot]->data());
   }
-  // Once an input has been overwritten a failure loses it: what later steps need is had before. `slot`, of
+  // Allocates what later steps need: once an input has been overwritten, a failure loses it. `slot`, of
   // `step`, takes over an input's memory.
   void reserve_after(size_t step, uint32_t slot) {
     if (std::exchange(reserved_, true) || step + 1 == p_.steps.size()) return;
@@ -476,7 +475,7 @@ class Run {
     };
     for (const TileGroup& tile_group : tile_groups) {
       if (tile_group.first + tile_group.count <= step) continue;
-      if (tile_group.rows) {  // whether its inner values need memory is known when it runs
+      if (tile_group.rows) {  // it is known when it runs if its inner values need memory
         whole(tile_group);
       } else if (Planned& plan = planned(tile_group); plan.blocks.worth_it) {
         whole(tile_group);
@@ -492,19 +491,19 @@ class Run {
     return donate_ && what.donor_input != kNone && f_.is_sole_owner(what.donor_input) &&
            takes_all(what.donor_input, bytes_of(slot));
   }
-  /// After the last step that reads the slot.
+  /// Frees the memory of a slot after the last step that reads it.
   void release(uint32_t slot) {
     if (!reserve_.is_handed_on(slot)) buffers_[slot].reset();
   }
-  /// Returns a slot's bytes; of work memory as they were when first asked for in this run: threads come and
-  /// go.
+  /// Returns a slot's bytes; those of work memory as first computed in this run, for the number of threads
+  /// may change.
   size_t bytes_of(uint32_t slot) {
     const Slot& s = p_.slots[slot];
     if (s.workspace_of == kNone) [[likely]]
       return static_cast<size_t>(numel(f_.values[s.node]->shape)) * size_of(s.dtype);
     return workspace(slot, [&] { return slot_bytes(p_, slot, f_); });
   }
-  /// Returns the bytes of a call's work memory. `ask`: for them, the first time.
+  /// Returns the bytes of a call's work memory. `ask` computes them, the first time.
   template <class Ask>
   size_t workspace(uint32_t slot, Ask&& ask) {
     f_.workspaces.resize(p_.slots.size(), kUnasked);
@@ -545,7 +544,7 @@ class Run {
     backend_.copy(address_[slot], data, bytes_of(slot));
   }
 
-  /// Words of a launch, which may change them.
+  /// Copies the words of a launch, which may change them.
   struct Words {
     Words(const uint64_t* from, size_t n) {
       if (n > few.size()) many.resize(n), data = many.data();
@@ -561,18 +560,18 @@ class Run {
   CapturedGraph& f_;
   Backend& backend_;
   std::vector<BufferRef>& buffers_;
-  std::vector<char*>& address_;  // by slot; that of a donor remains what it was
+  std::vector<char*>& address_;  // by slot; that of a donor stays the same
   BufferRef arena_;              // some slots are parts of it
   BufferRef scratch_;
   std::unique_ptr<Arguments> arguments_;
   std::unique_ptr<LaunchCapture> capture_;
-  std::list<Planned> planned_;  // references to its elements stay
+  std::list<Planned> planned_;  // a list, so that references to its elements stay valid
   uint64_t launches_ = 0;
-  const bool donate_;  // the verifier reads the inputs again
+  const bool donate_;  // false if the verifier reads the inputs again
   bool in_place_ = false;
-  bool unseen_faults_ = false;  // fallible kernels ran, whose flags no one has looked at
+  bool unseen_faults_ = false;  // fallible kernels ran whose flags have not been read
   bool reserved_ = false;
-  Reserve reserve_;  // once an input was overwritten
+  Reserve reserve_;  // set once an input was overwritten
 };
 
 }  // namespace

@@ -1,12 +1,13 @@
-// The executor: binds a captured graph's nodes to a program's steps and launches them.
+// Executes programs: binds a captured graph's nodes to a program's steps and launches them.
 #pragma once
 #include "jit/plan/program.hpp"
 
 namespace lazy::jit {
 
 /// Runs the program: afterwards every output of the captured graph has its buffer. Throws what allocation, a
-/// kernel or a call throws. Then no node was changed, but inputs that were overwritten are marked `lost`, and
-/// what must not run twice and has run stands: the nodes in CapturedGraph::stands have their values.
+/// kernel or a call throws. Then no node was changed, except that inputs that were overwritten are marked
+/// `lost`, and calls that ran and must not run twice count: the nodes in CapturedGraph::stands have their
+/// values.
 void run(const Program&, CapturedGraph&, Backend&);
 
 }  // namespace lazy::jit

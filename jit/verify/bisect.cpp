@@ -23,10 +23,10 @@ namespace {
 
 using Ops = std::vector<const Node*>;  // in recorded order
 
-/// What is run apart: some ops of the flush; whatever else they read is an input.
+/// Holds the part of a flush that is run apart: some of its ops; other values that they read are inputs.
 struct Part {
   Ops ops;
-  bool all_kept = false;  // every op's value, or only the wrong one's
+  bool all_kept = false;  // stores every op's value, not only the wrong one's
 };
 
 Handle handle_of(Node* n) {
@@ -39,7 +39,7 @@ class Bisection {
   Bisection(const Node& wrong, const ReferenceValues& values, double unit, const Site& site)
       : wrong_(&wrong), values_(values), unit_(unit), backend_(backend_of(wrong.device, site)) {}
 
-  /// The op whose value is wrong.
+  /// Returns the op whose value is wrong.
   const Node& wrong() const { return *wrong_; }
 
   Handle input(Node* operand) const {
@@ -47,7 +47,7 @@ class Bisection {
     return known != values_.end() ? known->second : handle_of(operand);
   }
 
-  /// Whether the wrong value is wrong when just this part is compiled and run.
+  /// True if the wrong value is still wrong when just this part is compiled and run.
   bool differs(const Part& part) const {
     std::unordered_map<const Node*, Node*> copies;
     std::vector<Handle> handles;
@@ -75,7 +75,7 @@ class Bisection {
       run(*compile(captured, Variant::generic, backend_), captured, backend_);
       const Difference d = compare(*copies.at(wrong_), *values_.at(wrong_).get(), unit_);
       differs = d.at >= 0 && d.units > 64 * static_cast<double>(part.ops.size() + 1);
-    } catch (const std::exception&) {  // then it is no part that shows the difference
+    } catch (const std::exception&) {  // then this part does not show the difference
     }
     for (Node* n : nodes)
       if (n->handles()) n->state.store(State::ready, std::memory_order_release);
@@ -83,7 +83,7 @@ class Bisection {
     return differs;
   }
 
-  /// The ops that the wrong one needs, of these.
+  /// Returns those of the ops that the wrong one needs.
   Ops needed(const Ops& ops) const {
     std::unordered_set<const Node*> reached{wrong_};
     Ops kept;
@@ -96,8 +96,8 @@ class Bisection {
     return kept;
   }
 
-  /// The first op on the way whose value differs already. Of floating-point ones: what rounding does to
-  /// others is not known.
+  /// Makes `wrong_` the first op on the way whose value differs already. Only floating-point ones are tried:
+  /// the effect of rounding on others is not known.
   void find_first(const Ops& ops) {
     constexpr size_t kMostRuns = 200;
     const Node* const last = wrong_;
@@ -109,7 +109,7 @@ class Bisection {
     wrong_ = last;
   }
 
-  /// Halves, quarters, ... single ops become inputs, as long as the difference remains.
+  /// Turns halves, quarters, ... single ops into inputs, as long as the difference remains.
   Part reduced(Part part) const {
     constexpr int kMostRuns = 400;
     int runs = 0;
@@ -135,7 +135,7 @@ class Bisection {
   Backend& backend_;
 };
 
-/// The part as C++, on the level on which ops are recorded.
+/// Writes the part as C++, at the level at which ops are recorded.
 class Source {
  public:
   Source(const Bisection& b, std::filesystem::path file) : bisection_(b), file_(std::move(file)) {}
@@ -197,7 +197,7 @@ class Source {
     }
   }
 
-  // The memory that an input's elements lie in, and how: a difference may come from its strides.
+  // Writes the memory of an input and its layout: a difference may come from its strides.
   void memory(const Node& n, const std::string& v) {
     const Layout l = layout_of(n);
     const auto size = static_cast<int64_t>(size_of(n.dtype));

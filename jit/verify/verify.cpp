@@ -14,7 +14,7 @@
 namespace lazy::jit {
 namespace {
 
-// Ops whose result can jump when an operand changes by a rounding error.
+// True for ops whose result can jump when an operand changes by a rounding error.
 bool can_jump(Op op, DType operand, DType result) {
   switch (op) {
     case Op::floor:
@@ -29,10 +29,10 @@ bool can_jump(Op op, DType operand, DType result) {
   }
 }
 
-/// What is known of a value that was computed with rounding errors.
+/// Describes the rounding errors of a value.
 struct Trust {
-  double unit = 0;     // of the coarsest type on the way to it; 0: exact
-  bool jumps = false;  // errors on the way may have become anything
+  double unit = 0;     // relative rounding of the coarsest dtype on the way to it; 0: exact
+  bool jumps = false;  // errors on the way may have become arbitrarily large
 };
 
 std::string value_text(double v) {
@@ -44,7 +44,7 @@ std::string value_text(double v) {
 using Values = std::unordered_map<const Node*, Handle>;
 using Trusts = std::unordered_map<const Node*, Trust>;
 
-/// The operands' values: of ops of the flush the ones given, of its inputs their own.
+/// Returns the operands' values: those of ops of the flush from `values`, those of inputs as they are.
 std::vector<Handle> operands_of(const Node& n, const Values& values) {
   std::vector<Handle> r;
   for (int i = 0; i < n.arity; ++i) {
@@ -59,28 +59,28 @@ std::vector<Handle> operands_of(const Node& n, const Values& values) {
   return r;
 }
 
-/// Returns the op's value on these operands' values, run alone on a backend; of a call's output with its
+/// Returns the op's value for these operands' values, run alone on a backend; a call's output is run with its
 /// call.
 Handle alone(const Node& n, const Values& values, Backend& backend) {
   if (n.op != Op::part) return run_alone(n, operands_of(n, values), backend);
   return run_part_alone(n, operands_of(*n.operand[0], values), backend);
 }
 
-/// True of an output of a call that can't be run again to compare: what it gave is taken to be right.
+/// True for an output of a call that can't be run again to compare: its value is taken to be right.
 bool is_given(const Node& n) {
   if (n.op != Op::part) return false;
   const CallDefinition& d = n.operand[0]->call->definition();
   return d.runs_once() || d.has(call_trait::kVaries);
 }
 
-/// Returns the value itself as what is expected of it.
+/// Returns the value itself as its expected value.
 Handle as_it_is(const Node& n) {
   Node* const own = const_cast<Node*>(&n);
   own->counts.fetch_add(Node::kHandle, std::memory_order_relaxed);
   return Handle::adopt(own);
 }
 
-/// Returns whether the device promises the bits that its ops give one by one.
+/// True if the device promises the same bits for fused ops as for single ones.
 bool exact_when_fused(const CapturedGraph& f, const Backend& device) {
   const config::Values& settings = config::get();
   bool exact = device.host() && !settings.fp_contract;
@@ -91,13 +91,13 @@ bool exact_when_fused(const CapturedGraph& f, const Backend& device) {
 constexpr double kUnitsOfOneOp = 64;
 
 struct Finding {
-  const Node* fused = nullptr;  // a value that differs from its op's on the same device
-  const Node* alone = nullptr;  // an op whose result, run alone, is not the reference's
+  const Node* fused = nullptr;  // a value that differs from its op's value on the same device
+  const Node* alone = nullptr;  // an op whose result, run alone, differs from the reference's
   Difference difference, of_alone;
 };
 
-/// The flush op by op on its own device, each op beside the reference on the same operands: rounding errors
-/// that grow along the graph are then in both.
+/// Runs the flush op by op on its own device, each op also by the reference on the same operands: rounding
+/// errors that grow along the graph are then in both.
 Finding unfused(const CapturedGraph& f, const Trusts& trusts, Backend& device, Backend& reference) {
   Finding r;
   Values values;
@@ -153,12 +153,12 @@ void verify(const Program&, const CapturedGraph& f, const Site& site) {
   };
   for (const Node* n : f.taken) {
     if (n->op == Op::call) continue;
-    if (is_given(*n) && !n->buffer) return;  // what reads it can't be checked
+    if (is_given(*n) && !n->buffer) return;  // its readers can't be checked
     values.emplace(n, is_given(*n) ? as_it_is(*n) : alone(*n, values, reference));
     const Trust t = trust.emplace(n, trust_of(*n)).first->second;
     chain += 1;
     if (!n->buffer || wrong) continue;
-    // Where errors may have become anything the fused value says nothing: then the op is judged alone.
+    // Where errors may be arbitrarily large the fused value proves nothing: then the op is judged alone.
     const Handle judged = t.jumps && !is_given(*n) ? alone(*n, values, device) : as_it_is(*n);
     const Difference d = compare(*judged.get(), *values.at(n).get(), is_float(n->dtype) ? t.unit : 0);
     if (d.at >= 0 && d.units > kUnitsOfOneOp * chain) {
@@ -171,7 +171,7 @@ void verify(const Program&, const CapturedGraph& f, const Site& site) {
   if (!found.alone && !found.fused) return;  // rounding errors that grew
   metric::add(Counter::verify_failures);
   const bool calls = std::any_of(f.taken.begin(), f.taken.end(), [](auto* n) { return n->op == Op::call; });
-  if (f.verify == config::Verify::bisect && !calls)  // which its C++ can't record
+  if (f.verify == config::Verify::bisect && !calls)  // the C++ can't record calls
     bisect(f, *wrong, values, trust.at(wrong).jumps, trust.at(wrong).unit, site);
   std::string text = "LAZY_VERIFY: flush at " + to_string(site) + ": value of " + name_of(wrong->op) +
                      " recorded at " + to_string(wrong->site) + " is " + value_text(worst.got) +

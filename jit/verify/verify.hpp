@@ -1,5 +1,5 @@
-// LAZY_VERIFY: compares what a program computed with the reference backend's values of the same ops, one by
-// one.
+// Implements LAZY_VERIFY: compares a program's values with the reference backend's values of the same ops,
+// one by one.
 #pragma once
 #include "jit/plan/program.hpp"
 

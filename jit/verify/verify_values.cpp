@@ -14,7 +14,7 @@
 namespace lazy::jit {
 namespace {
 
-/// The memory of a value, seen from the host.
+/// Reads the memory of a value on the host.
 class HostMemory {
  public:
   explicit HostMemory(const Node& n) : data_(static_cast<const char*>(n.buffer->data())) {
@@ -148,7 +148,7 @@ Node* new_recipe(const Node& recipe, const std::vector<Handle>& operands) {
   return n;
 }
 
-/// Runs nodes that are in no graph; the last one has its value then.
+/// Runs nodes that are in no graph; the last one then has its value.
 static void run_apart(std::span<Node* const> nodes, Backend& backend) {
   for (Node* n : nodes) n->device = backend.device();
   CapturedGraph captured;

@@ -1,4 +1,4 @@
-// What operators and functions take: a tensor or a scalar, together with the user's line.
+// Defines what operators and functions take: a tensor or a scalar, together with the user's line.
 //
 // The converting constructors have std::source_location::current() as a default argument. It is evaluated
 // where the conversion happens, which is in the user's code, even for `a + b`.
@@ -20,11 +20,11 @@ namespace lazy {
 class Tensor;
 class MaskedView;
 
-/// A C++ scalar: its kind decides how it promotes (see promotion.hpp), its value is kept exactly.
+/// Holds a C++ scalar: its kind decides how it promotes (see promotion.hpp), its value is exact.
 struct Number {
   enum class Kind : uint8_t { boolean, integer, natural, real };  // natural: above the range of int64
   Kind kind = Kind::integer;
-  DType dtype = int64;  // scalar_dtype() of the C++ type; matters only when no tensor takes part
+  DType dtype = int64;  // scalar_dtype() of the C++ type; matters only when no operand is a tensor
   union {
     int64_t i = 0;
     uint64_t u;
@@ -48,15 +48,16 @@ struct Number {
       d = static_cast<double>(v);
     }
   }
-  /// Returns the dtype where no tensor takes part.
+  /// Returns the dtype that the scalar has when no operand is a tensor.
   DType literal_dtype() const { return detail::literal_dtype(dtype); }
   double as_double() const {
     return kind == Kind::real ? d : kind == Kind::natural ? static_cast<double>(u) : static_cast<double>(i);
   }
 };
 
-/// A tensor or a scalar operand and where it was written. Lives for one expression: it refers to the Tensor
-/// it came from, or takes over the value of a temporary, so that `(sin(x) * 2).eval()` does not keep sin(x).
+/// Holds a tensor or scalar operand and where it was written. Lives for one expression: it refers to the
+/// Tensor it came from, or takes over the value of a temporary, so that `(sin(x) * 2).eval()` does not keep
+/// sin(x).
 class Arg {
  public:
   Arg(const Tensor& t, Site site = Site::current());
@@ -69,12 +70,12 @@ class Arg {
   Arg(jit::Handle h, Site site) : owned_(std::move(h)), is_tensor_(true), site_(site) {}
 
   bool is_tensor() const { return is_tensor_; }
-  /// Empty for a default-constructed Tensor and for a scalar.
+  /// Returns the tensor's handle; empty for a default-constructed Tensor and for a scalar.
   const jit::Handle& handle() const { return borrowed_ ? *borrowed_ : owned_; }
-  /// The handle, taken out of the Arg where that owns it: parameters live until the caller's statement ends,
-  /// and what has a handle then is kept as a value.
+  /// Returns the handle, moved out of the Arg if that owns it: parameters live until the caller's statement
+  /// ends, and a value that has a handle then is stored.
   jit::Handle take() { return borrowed_ ? *borrowed_ : std::move(owned_); }
-  /// The variable that the Arg refers to; null for a temporary or a scalar.
+  /// Returns the variable that the Arg refers to; null for a temporary or a scalar.
   const jit::Handle* variable() const { return borrowed_; }
   const Number& number() const { return number_; }
   const Site& site() const { return site_; }
@@ -87,8 +88,8 @@ class Arg {
   Site site_;
 };
 
-/// A shape argument: `{3, 4}`, a Shape, a vector, or one integer for one dimension. An extent above the range
-/// of int64 throws ShapeError.
+/// Takes a shape: `{3, 4}`, a Shape, a vector, or one integer for one dimension. An extent above the range of
+/// int64 throws ShapeError.
 class ShapeArg : public Shape {
  public:
   ShapeArg() = default;
@@ -99,7 +100,8 @@ class ShapeArg : public Shape {
   ShapeArg(T extent, Site site = Site::current()) : ShapeArg({Integer(extent)}, site) {}
 };
 
-/// Axes to work along: `{0, -1}` or one integer; negative ones count from the end. None (or `{}`) means all.
+/// Takes axes to work along: `{0, -1}` or one integer; negative ones count from the end. None (or `{}`) means
+/// all.
 class Axes : public Dims {
  public:
   Axes() = default;
@@ -109,7 +111,7 @@ class Axes : public Dims {
   Axes(T axis) : Dims({Integer(axis).value}) {}
 };
 
-/// `keepdims` as an argument of a reduction leaves reduced axes in place with extent 1. A bool is taken too.
+/// Takes `keepdims`, which leaves the axes that a reduction reduces in place with extent 1, or a bool.
 struct KeepDims {
   bool value = false;
   template <std::same_as<bool> B>
@@ -118,7 +120,7 @@ struct KeepDims {
 inline constexpr KeepDims keepdims{true};
 inline constexpr KeepDims dropdims{false};
 
-/// A dtype argument that may be left out.
+/// Takes a dtype that may be omitted.
 struct MaybeDType {
   bool given = false;
   DType value{};
@@ -127,7 +129,7 @@ struct MaybeDType {
   constexpr DType or_else(DType t) const { return given ? value : t; }
 };
 
-/// A device argument that may be left out: then it is the default device.
+/// Takes a device that may be omitted: then it is the default device.
 struct MaybeDevice {
   bool given = false;
   Device value{};

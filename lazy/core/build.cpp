@@ -14,7 +14,7 @@ namespace {
 bool is_constant(const Handle& h) { return h->op == Op::constant; }
 bool is_source(const Handle& h) { return is_constant(h) || h->op == Op::iota; }
 
-/// Records a view. Of a constant it is a constant, where that is.
+/// Records a view. A view of a constant is a constant on the same device.
 Handle view(Op op, const Handle& h, const Shape& shape, const Site& s, const jit::Attributes& attributes) {
   if (is_constant(h)) return folded(op, {&h}, h->scalar, h->dtype, shape, h->device, s, attributes);
   return detail::record(op, {&h}, h->dtype, shape, s, attributes);
@@ -112,12 +112,13 @@ Handle unary(Op op, const Handle& h, const Site& s) {
 
 namespace {
 
-/// Computes an op of two constants; none if the op is not folded.
+/// Computes an op of two constants; returns none if the op is not folded.
 [[gnu::noinline]] std::optional<Handle> fold_two(Op op, const Handle& a, const Handle& b, DType t,
                                                  const Shape& shape, const Site& s) {
   jit::Scalar value;
   if (!fold(op, a->dtype, a->scalar, b->scalar, value)) return {};
-  // The result is where one was moved to: a literal beside it is on the default device.
+  // The result is on the device to which an operand was moved, if one was: a literal is on the default
+  // device.
   const Device device = a->device == b->device || a->device != jit::default_device(s) ? a->device : b->device;
   return folded(op, {&a, &b}, value, t, shape, device, s);
 }

@@ -1,4 +1,5 @@
-// How functions of lazy/ put ops into the graph: check, promote, broadcast, fold, record. Internal to lazy/.
+// Puts ops into the graph for the functions of lazy/: check, promote, broadcast, fold, record. Internal to
+// lazy/.
 #pragma once
 #include <initializer_list>
 #include <string>
@@ -18,24 +19,25 @@ template <class E>
 /// Throws Error: the Tensor is default-constructed.
 [[noreturn]] void throw_empty(const char* op, const Site&);
 
-/// The value of an argument: the one way from what users give to what is recorded. A scalar is a 0-d
-/// constant. What a parameter holds of a temporary goes over to the Operand, and so with it: a parameter
-/// would live until the caller's statement ends, and what has a handle then is kept as a value. A variable is
-/// referred to: for one expression. Throws Error if the Tensor is default-constructed.
+/// Holds the value of an argument: the one way from what users give to what is recorded. A scalar is a 0-d
+/// constant. The value of a temporary is moved from the parameter to the Operand and lives no longer than
+/// that: a parameter would live until the caller's statement ends, and a value that has a handle then is
+/// stored. A variable is only referred to, for one expression. Throws Error if the Tensor is
+/// default-constructed.
 class Operand {
  public:
-  /// Takes it as it is; a scalar in its own dtype.
+  /// Takes the argument in its own dtype.
   Operand(const char* op, Arg& a) : use_(a.variable()) {
     if (!a.handle()) own(missing(op, a));
     else if (!use_) own(a.take());
   }
-  /// Takes it in dtype `t`, which a scalar must fit (DtypeError).
+  /// Takes the argument in dtype `t`, which a scalar must fit (DtypeError).
   Operand(const char* op, Arg& a, DType t) : use_(a.variable()) {
     if (!a.handle()) own(missing(op, a, t));
     else if (a.handle()->dtype != t) own(converted(a, t));
     else if (!use_) own(a.take());
   }
-  /// Leaves the argument as it was, for who looks at it again: those in a list.
+  /// Leaves the argument unchanged, for functions that read it again, such as those that take lists.
   Operand(const char* op, const Arg& a) : use_(a.variable()) {
     if (!use_ || !*use_) own(a.handle() ? a.handle() : missing(op, a));
   }
@@ -45,7 +47,7 @@ class Operand {
   Operand(const Operand&) = delete;
   operator const Handle&() const { return *use_; }
   jit::Node* operator->() const { return use_->get(); }
-  /// Returns the handle, for who keeps it.
+  /// Returns the handle, for callers that need to own it.
   Handle take() && { return use_ == &owned_ ? std::move(owned_) : *use_; }
 
  private:
@@ -59,72 +61,73 @@ class Operand {
   Handle owned_;
 };
 
-/// Returns the shape of the operand, which stays in the argument.
+/// Returns the shape of the operand and leaves the argument unchanged.
 Shape shape_of(const char* op, const Arg&);
 
 /// Throws DtypeError if the scalar is an integer out of the range of `t`.
 void check_fits(const char* op, const Arg& scalar, DType t);
-/// Returns the dtype that two promote to; DtypeError if they have none in common.
+/// Returns the dtype to which two dtypes promote; DtypeError if they have none in common.
 DType promote(const char* op, DType, DType, const Site&);
 /// Returns the dtype that the operands promote to. Checks that integer scalars fit.
 DType common_type(const char* op, std::span<const Arg* const>);
 inline DType common_type(const char* op, std::initializer_list<const Arg*> args) {
   return common_type(op, std::span(args.begin(), args.size()));
 }
-/// Returns floats as they are; for bool and integers the default dtype.
+/// Returns `t` if it is a floating-point dtype, else the default dtype.
 DType float_type(DType);
 /// Throws DeviceError if two values of the operands are on different devices (constants are anywhere).
 void check_devices(const char* op, std::initializer_list<const Handle*>, const Site&);
-/// The shape that both broadcast to; ShapeError naming both.
+/// Returns the shape to which both broadcast; throws ShapeError naming both.
 Shape broadcast_shapes(const char* op, const Shape&, const Shape&, const Site&);
 
-// Recording. Operands are right already, and constants are folded.
+// Functions that record. Operands are already checked and promoted; constants are folded.
 
 Handle cast(const Handle&, DType, const Site&);
-/// The result has the operand's dtype, or bool where the op's row is `logical`.
+/// Records an op whose result has the operand's dtype, or bool where the op's row is `logical`.
 Handle unary(Op, const Handle&, const Site&);
-/// Broadcasts; `name` is the user's op for the ShapeError.
+/// Records an op and broadcasts its operands; `name` is the user's op for the ShapeError.
 Handle binary(const char* name, Op, const Handle&, const Handle&, const Site&);
 Handle where(const char* name, const Handle& condition, const Handle&, const Handle&, const Site&);
-/// (..., m, k) x (..., k, n) of one dtype other than bool and equal k; the leading axes broadcast
+/// Multiplies (..., m, k) by (..., k, n), both of one dtype other than bool; the leading axes broadcast
 /// (ShapeError).
 Handle matmul(const char* name, const Handle&, const Handle&, const Site&);
 /// Records a * b + c, rounded once; floating point only. Broadcasts.
 Handle fma(const char* name, const Handle& a, const Handle& b, const Handle& c, const Site&);
-/// Reduces along the axes (none: all) in the operand's dtype; any and all take bool, of which max and min are
-/// those two. ShapeError for the largest, or its position, of no elements; IndexError as for normal_axes().
+/// Reduces along the axes (none: all) in the operand's dtype; any and all take bool, and max and min of bool
+/// become these. ShapeError for max, min, argmax or argmin of no elements; IndexError as for normal_axes().
 Handle reduce(const char* name, Op, const Handle&, const Dims& axes, KeepDims, const Site&);
 Handle constant(const Number&, DType, const Shape&, const Site&);
-/// Records the same where `like` is.
+/// Records a constant on the device of `like`.
 Handle constant(const Number&, DType, const Shape&, const Handle& like, const Site&);
-/// Records values of the host where `like` is.
+/// Records values from host memory on the device of `like`.
 Handle values(const void* bytes, DType, const Shape&, const Handle& like, const Site&);
-/// `update` put into `base` from `start` on, `step` apart, both of one dtype.
+/// Replaces the region of `base` that begins at `start`, with the given steps, by `update`; both have one
+/// dtype.
 Handle slice_update(const char* name, const Handle& base, const Handle& update, const Dims& start,
                     const Dims& step, const Site&);
-// Views. Those that change nothing return their operand.
+// Views. One that changes nothing returns its operand.
 
-/// `leading_kept`: so many leading dimensions stay what they are, whatever the extents.
+/// Reshapes. The first `leading_kept` dimensions stay what they are, whatever the extents.
 Handle reshape(const Handle&, const Shape&, const Site&, int leading_kept = 0);
 Handle permute(const Handle&, const Dims& axes, const Site&);
 /// Exchanges the last two axes.
 Handle matrix_transpose(const Handle&, const Site&);
 Handle broadcast(const Handle&, const Shape&, const Site&);
 Handle slice(const Handle&, const Dims& start, const Dims& step, const Shape&, const Site&);
-/// Op::window's view; see ops.def. `shape` is the result's.
+/// Records Op::window; see ops.def. `shape` is the result's.
 Handle window(const Handle&, const Dims& axes, const Dims& step, const Dims& dilation, const Shape& shape,
               const Site&);
 
-/// axis in [0, rank); IndexError otherwise.
+/// Returns the axis in [0, rank); throws IndexError if it is out of range.
 int normal_axis(const char* op, int64_t axis, int rank, const Site&);
-/// Distinct axes in [0, rank), ascending; none given means all.
+/// Returns the distinct axes in [0, rank), ascending; none given means all.
 Dims normal_axes(const char* op, const Dims& axes, int rank, const Site&);
 
-/// True if a value of `from` may be stored in `to` without asking: same kind or a lower one, never signed to
+/// True if a value of `from` may be stored in `to` implicitly: same kind or a lower one, never signed to
 /// unsigned.
 bool same_kind(DType from, DType to);
-/// The operand as `to`, for a store into something that keeps its dtype; DtypeError if that would change its
-/// kind.
+/// Converts the operand to `to`, for a store into a tensor that keeps its dtype; DtypeError if that would
+/// change its kind.
 Handle stored_as(const char* op, const Arg&, DType to);
 
 }  // namespace lazy::detail

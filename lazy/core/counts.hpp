@@ -1,4 +1,4 @@
-// Numbers that become extents, positions, counts and axes. There is one way to take them from users
+// Handles numbers that become extents, positions, counts and axes. There is one way to take them from users
 // (Integer), one to compute with them (Wide, which nothing here can overflow), and one back to 64 bits
 // (narrow).
 #pragma once
@@ -13,11 +13,11 @@
 
 namespace lazy {
 
-/// An integer argument, written as any integer type. A number above the range of int64 counts as its end: no
-/// tensor is that long, so what is refused or clamped stays so.
+/// Takes an integer of any type. A number above the range of int64 is replaced by the largest int64: no
+/// tensor is that long, so it is refused or clamped as the number itself would be.
 struct Integer {
   int64_t value = 0;
-  bool above = false;  // it was above the range
+  bool above = false;  // the number was above the range
   template <IntegerType T>
   constexpr Integer(T v) : value(static_cast<int64_t>(v)) {
     if constexpr (std::unsigned_integral<T> && sizeof(T) == sizeof(int64_t)) {
@@ -39,11 +39,11 @@ std::string to_string(Wide);
 int64_t narrow(const char* op, const char* what, Wide, const Site&);
 /// Throws ShapeError if bytes of so many elements cannot be counted.
 void check_countable(const char* op, const Shape&, const Site&);
-/// A step (or gap) along an axis of so many elements, longer ones than which are never taken twice.
+/// Returns the step, but no more than `extent`: longer steps along an axis are never taken twice.
 constexpr int64_t step_within(int64_t step, int64_t extent) {
   return step < extent ? step : extent < 1 ? 1 : extent;
 }
-/// From `first` to the last of `length` elements that are `gap` apart.
+/// Returns the extent from the first to the last of `length` elements that are `gap` apart, both included.
 constexpr Wide span_of(int64_t length, int64_t gap) { return (Wide(length) - 1) * gap + 1; }
 
 }  // namespace lazy::detail

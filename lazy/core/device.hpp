@@ -1,4 +1,4 @@
-// Devices: where tensors are and ops on them run.
+// Manages devices: where tensors are and ops on them run.
 //
 //   lazy::Tensor x = lazy::ones({1000, 1000}).to(lazy::cuda);   // or LAZY_DEVICE=cuda for the whole program
 //   lazy::Tensor y = matmul(tanh(x), x);                        // runs on the GPU; nothing else changes
@@ -18,7 +18,7 @@ namespace lazy {
 
 inline constexpr Device cpu{DeviceKind::cpu, 0};
 
-/// The first GPU; cuda(1) is the second. As CUDA_VISIBLE_DEVICES numbers them. Numbers above 255 stand for
+/// Names the first GPU; cuda(1) is the second, as CUDA_VISIBLE_DEVICES numbers them. Numbers above 255 become
 /// cuda:255, which no machine has.
 struct FirstCuda : Device {
   constexpr FirstCuda() : Device{DeviceKind::cuda, 0} {}
@@ -28,19 +28,19 @@ struct FirstCuda : Device {
 };
 inline constexpr FirstCuda cuda{};
 
-/// Returns where new tensors are made: what set_default_device() said last, else LAZY_DEVICE. DeviceError if
-/// it isn't there.
+/// Returns the device of new tensors: the one last given to set_default_device(), else LAZY_DEVICE.
+/// DeviceError if it isn't there.
 Device default_device(Site s = Site::current());
-/// DeviceError if there is no such device; then nothing changes.
+/// Sets the default device. DeviceError if there is no such device; then nothing changes.
 void set_default_device(Device, Site s = Site::current());
-/// True if tensors can be there. Why not is logged with LAZY_LOG=device.
+/// True if tensors can be there. If not, LAZY_LOG=device logs the reason.
 bool is_available(Device);
-/// How many GPUs can be used: 0 without a driver.
+/// Returns the number of usable GPUs: 0 without a driver.
 int cuda_device_count();
-/// Model and size, for people: "NVIDIA H200, sm_90, 132 multiprocessors, 143771 MiB". DeviceError if it isn't
-/// there.
+/// Returns model and size for people: "NVIDIA H200, sm_90, 132 multiprocessors, 143771 MiB". DeviceError if
+/// it isn't there.
 std::string describe(Device, Site s = Site::current());
-/// Returns when everything that was launched on the device is done. Throws DeviceError for what failed there.
+/// Waits until everything that was launched on the device is done. Throws DeviceError for failures there.
 void synchronize(Device, Site s = Site::current());
 /// Waits for all devices in use.
 void synchronize(Site s = Site::current());

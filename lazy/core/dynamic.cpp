@@ -17,7 +17,7 @@ Axis axis_of(const char* op, const Arg& x, int64_t dim) {
   return {h.operator->(), detail::normal_axis(op, dim, h->shape.size(), x.site())};
 }
 
-/// Sets one mark and takes the other back: static ones are byte 0, dynamic ones byte 1.
+/// Sets one mark and clears the other: byte 0 has static ones, byte 1 dynamic ones.
 void mark(const Axis& a, int byte) {
   const auto bit = [&](int b) { return static_cast<uint16_t>(1u << (a.dim + 8 * b)); };
   a.node->marks.fetch_or(bit(byte), std::memory_order_relaxed);

@@ -1,5 +1,6 @@
-// Which sizes a program may rely on. Sizes are arguments of compiled programs, so there is nothing to mark as
-// a rule: these are for who wants a program for one size alone, or LAZY_DYNAMIC=never but for one dimension.
+// Marks the sizes that a program may rely on. Sizes are arguments of compiled programs, so as a rule nothing
+// needs a mark: use these for a program that serves one size alone, or for LAZY_DYNAMIC=never except for one
+// dimension.
 #pragma once
 #include <cstdint>
 #include <limits>

@@ -1,4 +1,4 @@
-// The C++ types that elements and scalars can have, and the dtype of each.
+// Defines the C++ types that elements and scalars can have, and the dtype of each.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -18,17 +18,17 @@ inline constexpr bool is_character = std::is_same_v<T, wchar_t> || std::is_same_
                                      std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
 }  // namespace detail
 
-/// Types that can stand beside a tensor in an expression: any arithmetic type, float16_t, bfloat16_t.
+/// Accepts types that can be combined with a tensor: any arithmetic type, float16_t, bfloat16_t.
 template <class T>
 concept ScalarType = (std::is_arithmetic_v<T> && !detail::is_character<T>) || detail::is_half_type<T>;
-/// Types that a tensor can consist of: as above, without long double.
+/// Accepts types of a tensor's elements: as above, without long double.
 template <class T>
 concept Element = ScalarType<T> && !std::is_same_v<T, long double>;
 template <class T>
 concept IntegerType = std::integral<T> && sizeof(T) <= 8 && !std::same_as<T, bool> &&
                       !detail::is_character<T>;
 
-/// The dtype that has the layout of T.
+/// Returns the dtype that has the layout of T.
 template <Element T>
 constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, bool>) return bool_;
@@ -42,22 +42,22 @@ constexpr DType dtype_of() {
     return static_cast<DType>(static_cast<int>(by_size[log2]) + (std::is_signed_v<T> ? 0 : 4));
   }
 }
-/// Returns the dtype of floating-point numbers that say none: what set_default_dtype() said last, else
-/// LAZY_DEFAULT_DTYPE, which is float32 unless set. Read when an op is recorded.
+/// Returns the dtype of floating-point values where none is given: the one last given to set_default_dtype(),
+/// else LAZY_DEFAULT_DTYPE, which is float32 unless set. Read when an op is recorded.
 DType get_default_dtype();
-/// Sets it for all threads: float32 or float64; DtypeError for others.
+/// Sets the default dtype for all threads: float32 or float64; DtypeError for others.
 void set_default_dtype(DType, Site = Site::current());
 
 namespace detail {
-/// Returns the dtype of a C++ type as a literal: as NumPy has it, an `int` means int64. A `double` is the
-/// default dtype, for which float64 stands here.
+/// Returns the dtype of a C++ type as a literal: as in NumPy, an `int` means int64. Returns float64 for a
+/// `double`, which literal_dtype() replaces by the default dtype.
 template <ScalarType T>
 constexpr DType scalar_dtype() {
   if constexpr (std::is_same_v<T, int>) return int64;
   else if constexpr (std::is_same_v<T, long double>) return float64;
   else return dtype_of<T>();
 }
-/// Returns what scalar_dtype() stands for now.
+/// Returns the dtype that a result of scalar_dtype() means now.
 inline DType literal_dtype(DType scalar) { return scalar == float64 ? get_default_dtype() : scalar; }
 }  // namespace detail
 

@@ -66,8 +66,8 @@ bool binary(Op op, T a, T b, T& r) {
       case Op::subtract: r = a - b; return true;
       case Op::multiply: r = a * b; return true;
       case Op::divide: r = a / b; return true;
-      // Which of two equal zeros or NaNs maximum and minimum give is the op's own business. Whether something
-      // is folded may not depend on values, which are no part of a key: so those two never are.
+      // Maximum and minimum are never folded: which of two equal zeros or NaNs they give is up to the op, and
+      // folding may not depend on values, which are not part of a key.
       default: return false;
     }
   } else {

@@ -1,4 +1,4 @@
-// Ops on constants, computed while recording: zeros({n}) * 2 + 1 becomes one constant. Internal to lazy/.
+// Computes ops on constants while recording: zeros({n}) * 2 + 1 becomes one constant. Internal to lazy/.
 //
 // Only ops whose result is exactly rounded are folded, so that the value is the one that the recorded op
 // would give.
@@ -9,7 +9,7 @@
 
 namespace lazy::detail {
 
-/// True and `out` set if op on a value of dtype `t` is one that folds.
+/// Computes op on a value of dtype `t` into `out`; false if the op is not one that folds.
 bool fold(jit::Op, DType t, jit::Scalar a, jit::Scalar& out);
 bool fold(jit::Op, DType t, jit::Scalar a, jit::Scalar b, jit::Scalar& out);
 

@@ -1,4 +1,4 @@
-// The vocabulary of x(...): integers, slices, `_`, `ellipsis`, `newaxis`.
+// Defines the vocabulary of x(...): integers, slices, `_`, `ellipsis`, `newaxis`.
 #pragma once
 #include <cstdint>
 
@@ -10,10 +10,10 @@ struct None {};
 struct All {};
 struct Ellipsis {};
 struct NewAxis {};
-inline constexpr None none{};          // a bound that is left out
-inline constexpr All _{};              // a whole axis
-inline constexpr Ellipsis ellipsis{};  // as many whole axes as fit
-inline constexpr NewAxis newaxis{};    // an axis of extent 1
+inline constexpr None none{};          // omits a bound
+inline constexpr All _{};              // selects all of an axis
+inline constexpr Ellipsis ellipsis{};  // stands for as many `_` as fit
+inline constexpr NewAxis newaxis{};    // adds an axis of extent 1
 
 /// Holds one end (or the step) of a slice: an integer or `none`.
 struct Bound {
@@ -26,7 +26,7 @@ struct Bound {
 struct Slice {
   Bound start, stop, step;
 };
-/// Python's slice: negative bounds count from the end, bounds out of range are clamped, the step may be
+/// Makes Python's slice: negative bounds count from the end, bounds out of range are clamped, the step may be
 /// negative.
 constexpr Slice slice(Bound start, Bound stop, Bound step = none) { return {start, stop, step}; }
 constexpr Slice slice(Bound stop) { return {none, stop, none}; }
@@ -51,7 +51,7 @@ struct Index {
  private:
   [[noreturn]] static void throw_above(uint64_t, const Site&);
 };
-/// More entries than any index of a tensor of kMaxRank dimensions needs.
+/// Exceeds the number of entries that any index of a tensor of kMaxRank dimensions needs.
 inline constexpr int kMaxIndices = 10;
 
 }  // namespace lazy

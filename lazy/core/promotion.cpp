@@ -1,4 +1,4 @@
-// Which dtype operands have in common: the rules that promotion.hpp states.
+// Computes the dtype that operands have in common, by the rules that promotion.hpp gives.
 #include "lazy/core/promotion.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ bool try_promote(DType a, DType b, DType& out) {
   return out = std::max(s, next), true;
 }
 
-/// Returns what a weak scalar makes of the tensors' dtype.
+/// Returns the dtype that a tensor's dtype becomes beside a weak scalar.
 DType with_scalar(DType t, const Number& n) {
   switch (n.kind) {
     case Number::Kind::boolean: return t;
@@ -68,7 +68,7 @@ DType promote(const char* op, DType a, DType b, const Site& s) {
 }
 
 DType common_type(const char* op, std::span<const Arg* const> args) {
-  if (args.size() == 2) {  // most often there is nothing to decide
+  if (args.size() == 2) {  // the most frequent case, where often nothing needs promotion
     const Handle &a = args[0]->handle(), &b = args[1]->handle();
     if (a && b && a->dtype == b->dtype) return a->dtype;
     // A float takes any scalar beside it.

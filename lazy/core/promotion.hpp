@@ -1,4 +1,4 @@
-// Which dtype a result has.
+// Decides which dtype a result has.
 //
 // Two tensors, within a kind (array API 2023.12): the smallest dtype of the table that holds both. Integers
 // of different signedness go to the next wider signed type; uint64 with a signed integer has no such type and
@@ -17,19 +17,19 @@
 
 namespace lazy {
 
-/// DtypeError when the pair has no common dtype.
+/// Returns the dtype to which two promote; DtypeError when they have none in common.
 DType result_type(DType a, DType b, Site = Site::current());
-/// The dtype that an operation on these would promote them to.
+/// Returns the dtype to which an operation would promote its operands.
 DType result_type(Arg a, Arg b);
 DType result_type(Arg a, Arg b, Arg c);
 /// True if promotion alone can take `from` to `to`: result_type(from, to) == to.
 bool can_cast(DType from, DType to);
 bool can_cast(Arg from, DType to);
 
-/// Converts; the tensor itself if it has that dtype already.
-/// Casts: float to integer truncates, saturates at the ends and sends NaN to 0; integer to integer wraps;
-/// anything to bool is != 0 (NaN is true); bool to a number is 0 or 1; to a narrower float, and integer to
-/// float, rounds once to nearest even, overflowing to infinity.
+/// Converts to a dtype; returns the tensor itself if it has that dtype already.
+/// Float to integer truncates, saturates at the ends and sends NaN to 0; integer to integer wraps; anything
+/// to bool is != 0 (NaN is true); bool to a number is 0 or 1; to a narrower float, and integer to float,
+/// rounds once to nearest even, overflowing to infinity.
 Tensor astype(Arg x, DType dtype);
 
 struct FInfo {
@@ -43,10 +43,10 @@ struct IInfo {
   uint64_t max;
   int64_t min;
 };
-/// Limits of a floating-point dtype; DtypeError for others.
+/// Returns the limits of a floating-point dtype; DtypeError for others.
 FInfo finfo(DType, Site = Site::current());
 FInfo finfo(const Tensor&, Site = Site::current());
-/// Limits of an integer dtype; DtypeError for others.
+/// Returns the limits of an integer dtype; DtypeError for others.
 IInfo iinfo(DType, Site = Site::current());
 IInfo iinfo(const Tensor&, Site = Site::current());
 

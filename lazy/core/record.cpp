@@ -5,7 +5,8 @@
 namespace lazy::detail {
 namespace {
 
-/// Calls f(observer) for each, the innermost first, while what the thread records is told to those around it.
+/// Calls f(observer) for each observer, the innermost first. Meanwhile what the thread records goes only to
+/// the observers around it.
 template <class F>
 void each(F&& f) {
   struct Restore {

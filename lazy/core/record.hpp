@@ -1,6 +1,6 @@
-// The door: everything that lazy/ puts into the graph goes through here, and nothing else calls the graph
-// (tests/lazy/door.cmake). Who wants to know what is computed, as automatic differentiation and tracing do,
-// observes it here. While nobody does, that costs one test of a thread-local pointer an op.
+// Records every op of lazy/: all that it puts into the graph goes through here, and nothing else calls the
+// graph (tests/lazy/door.cmake). Automatic differentiation and tracing would observe here what is computed.
+// Without an observer that costs one test of a thread-local pointer an op.
 #pragma once
 #include <initializer_list>
 #include <span>
@@ -13,9 +13,9 @@ namespace lazy::detail {
 using jit::Handle;
 using jit::Op;
 
-/// An op and its result. Operands are as they were recorded: promoted by ops of their own, not yet
+/// Describes an op and its result. Operands are as they were recorded: promoted by ops of their own, not yet
 /// broadcast. Constants and iotas are ops without operands. An op of constants may have been folded: its
-/// result is then a constant, and nothing was recorded. All is valid during the call that gets it.
+/// result is then a constant, and nothing was recorded. All of it is valid during the call that receives it.
 struct Recorded {
   Op op;
   std::span<const Handle* const> operands;
@@ -24,7 +24,7 @@ struct Recorded {
   const Site& site;
 };
 
-/// A call and its outputs, in order.
+/// Describes a call and its outputs, in order.
 struct RecordedCall {
   const jit::CallSpec& spec;
   std::span<const Handle* const> operands;
@@ -32,28 +32,29 @@ struct RecordedCall {
   const Site& site;
 };
 
-/// Is told what a thread records, in order, each op once, after it was recorded. Ops that give back their
-/// operand (a reshape to the shape that it has) are none. Operands stay the nodes that they were, but the
-/// graph forgets what a value was made of once it is computed: who needs that keeps handles, and a handle
-/// keeps the value. What an observer throws comes out at the user's line.
+/// Is notified of what a thread records, in order, each op once, after it was recorded. Ops that return their
+/// operand (a reshape to the shape that it has) are none. Operands remain the same nodes, but the graph
+/// forgets the recipe of a value once it is computed: an observer that needs it must own handles, and a
+/// handle keeps the value. Exceptions of an observer are thrown at the user's line.
 class Observer {
  public:
   virtual void recorded(const Recorded&) = 0;
-  /// The same of a call (jit/calls/call.hpp): one op with all of its outputs.
+  /// Called for a call (jit/calls/call.hpp): one op with all of its outputs.
   virtual void recorded_call(const RecordedCall&);
-  /// `to` is the value `from` on another device.
+  /// Called for a transfer: `to` is the value `from` on another device.
   virtual void transferred(const Handle& from, const Handle& to, const Site&);
-  /// The ops up to the matching ends() make up one function of these operands (empty: left out). They nest.
+  /// Called when a function begins: the ops up to the matching ends() belong to it. An empty operand was
+  /// omitted. They nest.
   virtual void begins(const char* name, std::span<const Handle* const> operands, const Site&);
-  /// `result` is null if the function threw.
+  /// Called when a function ends; `result` is null if it threw.
   virtual void ends(const char* name, const Handle* result) noexcept;
 
  protected:
   ~Observer() = default;
 };
 
-/// While one lives, the observer is told what this thread records. They nest: the innermost observer is told
-/// first. What an observer records while it is told is told only to those around it.
+/// Notifies the observer of what this thread records, for a scope. They nest: the innermost observer is
+/// notified first. What an observer records while it is notified goes only to the observers around it.
 class Observing {
  public:
   explicit Observing(Observer& o) noexcept;
@@ -63,7 +64,7 @@ class Observing {
   Observer& observer;
   Observing* const outer;
 };
-/// The innermost of this thread; null if nobody observes.
+/// Points to the thread's innermost Observing; null if nobody observes.
 extern thread_local constinit Observing* observing;
 
 void tell(const Recorded&);
@@ -96,14 +97,14 @@ inline Handle constant(jit::Scalar value, DType t, const Shape& shape, Device de
   return folded(Op::constant, {}, value, t, shape, device, s);
 }
 
-/// Makes the index along `axis`, int64, broadcast over `shape`.
+/// Records the index along `axis`, int64, broadcast over `shape`.
 Handle iota(int axis, const Shape& shape, Device, const Site&);
 
 /// Returns the value on a device: itself if it is there, else a copy, which evaluates.
 Handle transfer(const Handle&, Device, const Site&);
 
-/// While one lives, what is recorded is one function to those who observe: a rule for the whole may serve
-/// them better than one for each op. Functions are announced where such a rule is known to exist.
+/// Announces what is recorded in a scope to observers as one function: they may have a better rule for the
+/// function than for each of its ops. Functions are announced where such a rule is known to exist.
 class Composite {
  public:
   Composite(const char* name, std::initializer_list<const Handle*> operands, const Site& s) : name_(name) {
@@ -115,7 +116,7 @@ class Composite {
     if (told_) [[unlikely]]
       end(nullptr);
   }
-  /// Ends it; returns the result.
+  /// Ends the function and returns the result.
   const Handle& result(const Handle& h) {
     if (told_) [[unlikely]]
       end(&h);

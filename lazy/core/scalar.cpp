@@ -22,7 +22,7 @@ namespace {
   });
 }
 
-/// Nearly every literal: small whole numbers and fractions of a few bits, which no mode can change.
+/// True for nearly every literal: small integers and fractions of a few bits, which no mode can change.
 bool is_float_already(double d) {
   constexpr uint64_t kDropped = (uint64_t{1} << 29) - 1, kSmallest = 1023 - 126, kNormal = 254;
   const auto bits = std::bit_cast<uint64_t>(d);
@@ -32,9 +32,9 @@ bool is_float_already(double d) {
 float narrowed(double d) {
   if (is_float_already(d)) return static_cast<float>(d);
   const FloatMode mode;
-  asm volatile("" : "+x"(d));  // not before the mode is set
+  asm volatile("" : "+x"(d));  // keeps the conversion after the mode is set
   auto f = static_cast<float>(d);
-  asm volatile("" : "+x"(f));  // nor after
+  asm volatile("" : "+x"(f));  // and before it is reset
   return f;
 }
 
@@ -56,7 +56,7 @@ jit::Scalar convert(jit::Scalar v, DType from, DType to) {
 }
 
 jit::Scalar to_scalar(const Number& n, DType to) {
-  constexpr int64_t kWhole = 1 << 24;  // up to which a float has every whole number
+  constexpr int64_t kWhole = 1 << 24;  // a float represents every integer up to this one
   switch (n.kind) {
     case Number::Kind::boolean:
     case Number::Kind::integer:

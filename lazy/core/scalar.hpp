@@ -1,4 +1,4 @@
-// Scalars whose dtype is known only at run time, and what a cast does to a value. Internal to lazy/.
+// Handles scalars whose dtype is known only at run time, and casts of values. Internal to lazy/.
 #pragma once
 #include <cstddef>
 #include <type_traits>
@@ -33,7 +33,7 @@ decltype(auto) with_type(DType t, F&& f) {
   return f(double{});
 }
 
-/// The cast that astype documents.
+/// Casts a value as astype documents.
 template <class To, class From>
 To cast_value(From v) {
   constexpr bool from_float = std::is_floating_point_v<From> || is_half_type<From>;
@@ -61,10 +61,10 @@ To cast_value(From v) {
   }
 }
 
-/// `n` elements converted one by one.
+/// Converts `n` elements one by one.
 void convert(DType from, const void* in, DType to, void* out, size_t n);
 jit::Scalar convert(jit::Scalar, DType from, DType to);
-/// The number in a dtype; an integer must fit (number_fits).
+/// Returns the number in a dtype; an integer must fit (number_fits).
 jit::Scalar to_scalar(const Number&, DType);
 /// True if an integer is in range of the integer dtype `t`; always true for other pairs.
 bool number_fits(const Number&, DType t);

@@ -92,8 +92,9 @@ const void* Tensor::raw_data(DType t, const Site& s) const {
   const jit::Node& n = node("data", s);
   if (n.dtype != t)
     fail<DtypeError>("data", std::string("the elements are ") + name_of(n.dtype) + ", not " + name_of(t), s);
-  // Threads may ask the same Tensor at once; each must get a pointer that stays. The lock is every Tensor's,
-  // so nothing is computed under it: of threads that copy the same value the first one's copy stays.
+  // Threads may call this on the same Tensor at once; each must get a pointer that stays valid. All Tensors
+  // share the lock, so nothing is computed under it: if threads copy the same value, the first one's copy
+  // stays.
   static constinit Mutex mutex;
   {
     const Hold lock(mutex);
@@ -101,7 +102,7 @@ const void* Tensor::raw_data(DType t, const Site& s) const {
   }
   jit::BufferRef keep;
   const void* p = jit::contiguous_data(handle_, jit::Cause::data, s, keep);
-  if (keep.get() == n.buffer.get()) return p;  // the node itself keeps it
+  if (keep.get() == n.buffer.get()) return p;  // the node itself owns it
   const Hold lock(mutex);
   if (!packed_) packed_ = std::move(keep);
   return packed_->data();

@@ -1,6 +1,6 @@
-// Tensor: a handle on a value that may not have been computed yet. Copies share the value; values never
-// change, so sharing can't be seen. Operations return new handles at once and run when somebody looks at the
-// result.
+// Defines Tensor: a handle on a value that may not have been computed yet. Copies share the value; values
+// never change, so sharing can't be seen. Operations return new handles at once and run when a value is
+// read.
 #pragma once
 #include <cstddef>
 #include <iosfwd>
@@ -38,7 +38,7 @@ class Tensor {
   const Shape& shape(Site s = Site::current()) const;
   DType dtype(Site s = Site::current()) const;
   int ndim(Site s = Site::current()) const;
-  /// Number of elements; with an axis, the extent of that axis.
+  /// Returns the number of elements; with an axis, the extent of that axis.
   int64_t size(Site s = Site::current()) const;
   int64_t size(Integer axis, Site s = Site::current()) const;
   Device device(Site s = Site::current()) const;
@@ -47,17 +47,17 @@ class Tensor {
   // Looking at values. Each of these computes what is pending and needed.
 
   const Tensor& eval(Site s = Site::current()) const;
-  /// The value on a device (device.hpp); itself if it is there. Computes it where it is, then copies; only a
-  /// copy to the host is waited for. DeviceError if there is no such device.
+  /// Returns the value on a device (device.hpp); itself if it is there. Computes it where it is, then copies;
+  /// only a copy to the host is waited for. DeviceError if there is no such device.
   Tensor to(Device device, Site s = Site::current()) const;
-  /// The element of a tensor of size 1, converted as astype would. ShapeError for any other size.
+  /// Returns the element of a tensor of size 1, converted as astype would. ShapeError for any other size.
   template <Element E>
   E item(Site s = Site::current()) const {
     E v;
     read("item", jit::Cause::item, dtype_of<E>(), &v, 1, s);
     return v;
   }
-  /// All elements in row-major order, converted as astype would.
+  /// Returns all elements in row-major order, converted as astype would.
   template <Element E>
   std::vector<E> to_vector(Site s = Site::current()) const {
     const size_t n = count("to_vector", s);
@@ -71,13 +71,13 @@ class Tensor {
       return v;
     }
   }
-  /// The elements in row-major order. The pointer is valid while this Tensor, unassigned, lives. DtypeError
-  /// if E is not the C++ type of the dtype.
+  /// Returns a pointer to the elements in row-major order. It is valid while this Tensor, unassigned, lives.
+  /// DtypeError if E is not the C++ type of the dtype.
   template <Element E>
   const E* data(Site s = Site::current()) const {
     return static_cast<const E*>(raw_data(dtype_of<E>(), s));
   }
-  /// The truth of a tensor of size 1: != 0. ShapeError for any other size.
+  /// True if the one element of a tensor of size 1 is != 0. ShapeError for any other size.
   explicit operator bool() const;
 
   // Compound assignment rebinds this handle; other handles keep the old value. The dtype stays: a result of a
@@ -108,8 +108,8 @@ class Tensor {
   Tensor operator()(const Tensor& mask, Site s = Site::current()) const&;
   Tensor operator()(const Tensor& mask, Site s = Site::current()) &&;
 
-  // The members that NumPy users expect. Each is the free function of its name, in a form
-  // for variables and one for temporaries, whose value need not be kept.
+  // Members that NumPy users expect. Each calls the free function of its name, in a form for variables and
+  // one for temporaries, whose value need not be kept.
 
   Tensor sum(Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {},
              Site s = Site::current()) const&;
@@ -158,15 +158,16 @@ class Tensor {
   Tensor permute(Axes axes, Site s = Site::current()) &&;
   Tensor swapaxes(Integer a, Integer b, Site s = Site::current()) const&;
   Tensor swapaxes(Integer a, Integer b, Site s = Site::current()) &&;
-  /// Axes in reverse order.
+  /// Reverses the axes.
   Tensor T(Site s = Site::current()) const&;
   Tensor T(Site s = Site::current()) &&;
-  /// The last two axes swapped.
+  /// Exchanges the last two axes.
   Tensor mT(Site s = Site::current()) const&;
   Tensor mT(Site s = Site::current()) &&;
   Tensor astype(DType dtype, Site s = Site::current()) const&;
   Tensor astype(DType dtype, Site s = Site::current()) &&;
-  /// A tensor that shares no memory with the user (values of from_blob are copied; others can't change).
+  /// Returns a tensor that shares no memory with the user (values of from_blob are copied; others can't
+  /// change).
   Tensor copy(Site s = Site::current()) const;
   Tensor clip(Arg low, Arg high) const&;
   Tensor clip(Arg low, Arg high) &&;
@@ -187,14 +188,14 @@ class Tensor {
   friend class Arg;
   friend class View;
   friend class MaskedView;
-  /// Evaluates, converts all elements to `to` and writes them at `out`. `expected` >= 0: the size they must
-  /// have.
+  /// Evaluates, converts all elements to `to` and writes them at `out`. `expected` >= 0: the size that is
+  /// required.
   void read(const char* op, jit::Cause, DType to, void* out, int64_t expected, const Site&) const;
   const void* raw_data(DType, const Site&) const;
-  size_t count(const char* op, const Site&) const;  // elements
+  size_t count(const char* op, const Site&) const;  // number of elements
 
   jit::Handle handle_;
-  mutable jit::BufferRef packed_;  // the row-major copy that data() made of a strided value, if it had to
+  mutable jit::BufferRef packed_;  // a strided value's row-major copy, once data() made it
 };
 
 inline Arg::Arg(const Tensor& t, Site site) : borrowed_(&t.handle_), is_tensor_(true), site_(site) {}
@@ -202,19 +203,19 @@ inline Arg::Arg(Tensor&& t, Site site) : owned_(std::move(t.handle_)), is_tensor
   t.packed_.reset();
 }
 
-/// An argument that is a tensor, where a scalar would mean something else.
+/// Takes a tensor only, where a scalar would mean something else.
 struct TensorArg : Arg {
   TensorArg(const Tensor& t, Site s = Site::current()) : Arg(t, s) {}
   TensorArg(Tensor&& t, Site s = Site::current()) : Arg(std::move(t), s) {}
 };
 
-/// A tensor and the line it was written on.
+/// Holds a tensor and the line it was written on.
 struct Located {
   const Tensor* tensor;
   Site site;
   Located(const Tensor& t, Site s = Site::current()) : tensor(&t), site(s) {}
 };
-/// Prints it as NumPy prints an array (print.hpp). Evaluates.
+/// Prints the tensor as NumPy prints an array (print.hpp). Evaluates.
 std::ostream& operator<<(std::ostream&, Located);
 
 /// Computes the values of several tensors in as few runs as possible.

@@ -17,14 +17,14 @@ Handle index_of(const char* op, Arg& index) {
   return h;
 }
 
-/// Returns true if there is nothing to read or write, and the rule allows it.
+/// True if there is nothing to read or write, and the rule allows it.
 bool finds_nothing(const char* op, int64_t extent, Bounds bounds, const Site& s) {
   if (extent > 0) return false;
   if (bounds != Bounds::mask) fail<IndexError>(op, "no index is in range for an axis of 0 elements", s);
   return true;
 }
 
-/// Records a gather. All have one shape but for x's extent of the axis.
+/// Records a gather. The shapes are equal except for x's extent of the axis.
 Handle gather(const char* op, const Handle& x, const Handle& index, int axis, Bounds bounds, const Site& s) {
   detail::check_devices(op, {&x, &index}, s);
   if (numel(index->shape) == 0 || finds_nothing(op, x->shape[axis], bounds, s))
@@ -47,7 +47,8 @@ Handle put(const char* op, const Handle& x, const Handle& index, const Handle& v
       {.ints = {}, .steps = {}, .axes = {axis, static_cast<int64_t>(bounds), static_cast<int64_t>(combine)}});
 }
 
-/// Returns the extents of an index along `axis` of something of shape `x`: those of both on the other axes.
+/// Returns the extents of an index along `axis` of a tensor of shape `x`; on the other axes the two
+/// broadcast.
 Shape along(const char* op, const Shape& x, const Shape& index, int axis, bool x_broadcasts, const Site& s) {
   bool fits = x.size() == index.size();
   Shape all = index;
@@ -107,7 +108,7 @@ Tensor take(Arg x, Arg index, Integer axis, Bounds bounds) {
                      "an index of shape " + to_string(at->shape) + " into " + to_string(from->shape) +
                          " gives more than " + std::to_string(kMaxRank) + " dimensions",
                      s);
-  // The index' last axis takes the axis' place; x is the same along the others.
+  // The index' last axis replaces the axis; x does not move along the index' other axes.
   const int extra = more > 0 ? more - 1 : 0;
   Shape own, shape;
   for (int i = 0; i < a; ++i) own.push_back(from->shape[i]);

@@ -1,9 +1,7 @@
-// Elements at computed indices: reading (take, take_along_axis) and writing (scatter, index_add,
-// put_along_axis).
+// Reads and writes elements at computed indices: take, take_along_axis; scatter, index_add, put_along_axis.
 //
-// Indices are of any integer dtype; DtypeError otherwise. What an index out of range means is said by a
-// Bounds (docs/semantics.md): the default throws IndexError, with the line of the op, when the value is
-// computed.
+// Indices are of any integer dtype; DtypeError otherwise. Bounds says what an index out of range means
+// (docs/semantics.md): the default throws IndexError, with the line of the op, when the value is computed.
 #pragma once
 #include "jit/graph/indexed.hpp"
 #include "lazy/core/tensor.hpp"
@@ -23,7 +21,7 @@ Tensor take_along_axis(Arg x, Arg index, Integer axis, Bounds = Bounds::check);
 /// another kind, and for a bool that is to be combined.
 Tensor put_along_axis(Arg x, Arg index, Arg values, Integer axis, Combine = Combine::set,
                       Bounds = Bounds::check);
-/// Does put_along_axis in another order of arguments.
+/// Works as put_along_axis, with another order of arguments.
 Tensor scatter(Arg x, Integer axis, Arg index, Arg values, Combine = Combine::set, Bounds = Bounds::check);
 Tensor scatter_add(Arg x, Integer axis, Arg index, Arg values, Bounds = Bounds::check);
 /// Returns x with x[..., index[i], ...] += values[..., i, ...], for i ascending. The index has one dimension.

@@ -10,16 +10,16 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-/// What an index selects: a strided region of the base, and the shape that the result then has.
+/// Describes what an index selects: a strided region of the base, and the shape that the result then has.
 struct Region {
   Dims start, step;
-  Shape extent;  // per axis of the base
-  Shape shape;   // integers' axes dropped, new axes added
+  Shape extent;  // by axis of the base
+  Shape shape;   // without the integers' axes, with the new ones
 };
 
 using Indices = std::array<const Index*, kMaxIndices>;
 
-/// Python's slice.indices(): bounds clamped to the axis.
+/// Clamps bounds to the axis, as Python's slice.indices() does.
 void resolve(const Slice& r, int64_t n, const Site& s, int64_t& start, int64_t& step, int64_t& extent) {
   step = r.step.given ? r.step.value : 1;
   if (step == 0) fail<IndexError>("index", "the step of a slice can't be 0", s);
@@ -34,7 +34,7 @@ void resolve(const Slice& r, int64_t n, const Site& s, int64_t& start, int64_t& 
   const int64_t distance = step > 0 ? stop - start : start - stop;
   const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : -static_cast<uint64_t>(step);
   extent = distance > 0 ? static_cast<int64_t>((static_cast<uint64_t>(distance) - 1) / stride) + 1 : 0;
-  if (extent <= 1) step = 1;  // never taken: one form for all
+  if (extent <= 1) step = 1;  // the step is never taken: one form for all
   if (extent == 0) start = 0;
 }
 
@@ -100,7 +100,7 @@ Handle read_region(const Handle& h, const Region& r, const Site& s) {
   return detail::reshape(detail::slice(h, r.start, r.step, r.extent, s), r.shape, s);
 }
 
-/// Checks that the mask covers the leading axes of `x`; the mask with an axis of extent 1 for each of the
+/// Checks that the mask covers the leading axes of `x`; returns it with an axis of extent 1 for each of the
 /// others.
 Handle aligned_mask(const Handle& x, const Handle& mask, const Site& s) {
   if (!is_bool(mask->dtype))
@@ -122,7 +122,7 @@ Handle aligned_mask(const Handle& x, const Handle& mask, const Site& s) {
   return detail::reshape(mask, shape, s);
 }
 
-/// The selected elements, on the host: how many there are can't be known without looking.
+/// Copies the selected elements, on the host: their number is not known before the mask is read.
 Handle compress(const Handle& x, const Handle& mask, const Site& s) {
   (void)aligned_mask(x, mask, s);
   const Handle* both[] = {&x, &mask};
@@ -184,7 +184,7 @@ void View::write(const char* op, const Arg& v) {
   const Handle& base = base_->handle_;
   Handle value = stored_as(op, v, base->dtype);
   const Shape& selected = handle()->shape;
-  // NumPy lets leading axes of extent 1 go.
+  // NumPy drops leading axes of extent 1.
   Shape trimmed;
   const int extra = value->shape.size() - selected.size();
   for (int i = 0; i < value->shape.size(); ++i)
@@ -203,7 +203,7 @@ void View::write(const char* op, const Arg& v) {
   value = detail::reshape(detail::broadcast(detail::reshape(value, trimmed, s), selected, s), extent_, s);
   if (numel(extent_) == 0) return;
 
-  // Regions are recorded with ascending steps: a descending one takes the value reversed.
+  // Regions are recorded with ascending steps: for a descending one the value is reversed.
   Dims start = start_, step = step_, value_start(start_.size(), 0), value_step(start_.size(), 1);
   bool everything = true;
   for (int i = 0; i < start.size(); ++i) {
@@ -257,8 +257,8 @@ MaskedView::MaskedView(Tensor& base, const Tensor& mask, const Site& site)
 
 Tensor MaskedView::read(const Site& s) const { return Tensor(compress(value_.handle(), mask_.handle(), s)); }
 
-/// The value in a form that fits every selected element: it may broadcast to the axes that the mask leaves,
-/// no further.
+/// Returns the value in a form that fits every selected element: it may broadcast to the axes that the mask
+/// does not cover, no further.
 Arg MaskedView::fitting(const char* op, const Arg& v) const {
   if (!v.is_tensor()) return v;
   const Operand value(op, v);

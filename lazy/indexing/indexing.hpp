@@ -1,26 +1,25 @@
-// x(...): reading and writing parts of a tensor.
+// Implements x(...): reading and writing parts of a tensor.
 //
-//   x(0)  x(-1, _)  x(slice(1, none, 2), newaxis)  x(ellipsis, 0)     integers drop their axis; out of range:
-//   IndexError x(x > 3)                                                          the elements where the mask
-//   holds, in one dimension x(0, _) = v;  x(slice(1, 5)) += v;  x(x < 0) = 0;                 on a variable:
-//   the variable gets the changed value
+//   x(0)  x(-1, _)  x(slice(1, none, 2), newaxis)  x(ellipsis, 0)    integers drop their axis
+//   x(x > 3)                                                         the selected elements, in one dimension
+//   x(0, _) = v;  x(slice(1, 5)) += v;  x(x < 0) = 0;                the variable is bound to the new value
 //
-// Writing is functional inside: the variable that was indexed is rebound to a new value, and other Tensors
-// that shared the old one keep it (`auto y = x; x(0) = 1;` leaves y as it was: unlike NumPy, a plain copy of
-// a handle is a copy). Values broadcast to the selected shape and are converted to the tensor's dtype; a
-// value of a higher kind throws DtypeError.
+// An integer out of range throws IndexError. Writing is functional inside: the variable that was indexed is
+// rebound to a new value, and other Tensors that shared the old one keep it (`auto y = x; x(0) = 1;` leaves y
+// as it was: unlike NumPy, a plain copy of a handle is a copy). Values broadcast to the selected shape and
+// are converted to the tensor's dtype; a value of a higher kind throws DtypeError.
 #pragma once
 #include "lazy/core/tensor.hpp"
 
 namespace lazy {
 
-/// The result of indexing a variable: a Tensor with the selected elements that can also be written to while
-/// it is a temporary. Kept in a variable of its own (`auto row = x(0);`) it is a value:
-/// `row = y` makes it another, and `row += y` does not compile.
+/// Returned by indexing a variable: a Tensor with the selected elements, which can be written to while it is
+/// a temporary. In a variable (`auto row = x(0);`) it is a value: `row = y` rebinds it, and `row += y` does
+/// not compile.
 class View : public Tensor {
  public:
   View(const View&) = default;
-  // On the temporary: writes.
+  // Writes, on a temporary.
   View& operator=(const View&) &&;
   View& operator=(Arg) &&;
   View& operator+=(Arg) &&;
@@ -33,7 +32,7 @@ class View : public Tensor {
   View& operator^=(Arg) &&;
   View& operator<<=(Arg) &&;
   View& operator>>=(Arg) &&;
-  // On a variable: rebinds it, as with any Tensor.
+  // Rebinds a variable, as with any Tensor.
   View& operator=(const View& v) & {
     rebind(v.handle());
     return *this;
@@ -42,8 +41,8 @@ class View : public Tensor {
     rebind(t.handle());
     return *this;
   }
-  // Not on a variable: neither would it change the tensor that was indexed, nor does it look as if it didn't.
-  // Write x(0) += v, or give the value a name of type Tensor.
+  // Deleted for variables: += would not change the tensor that was indexed, but looks as if it did. Write
+  // x(0) += v, or give the value a name of type Tensor.
   View& operator+=(Arg) & = delete;
   View& operator-=(Arg) & = delete;
   View& operator*=(Arg) & = delete;
@@ -65,14 +64,14 @@ class View : public Tensor {
   View& update(F op, const Arg& value);
 
   Tensor* base_;
-  Dims start_, step_;  // of the region of the base, an entry per axis of the base
+  Dims start_, step_;  // the region of the base, by axis of the base
   Shape extent_;
   Site site_;
 };
 
-/// x(mask): the mask covers the leading axes of x. Reading evaluates the mask (the size of the result depends
-/// on it); writing does not. A written value must fit every selected element: it broadcasts to the axes that
-/// the mask leaves.
+/// Returned by x(mask): the mask covers the leading axes of x. Reading evaluates the mask (the size of the
+/// result depends on it); writing does not. A written value must fit every selected element: it broadcasts to
+/// the axes that the mask does not cover.
 class MaskedView {
  public:
   operator Tensor() const { return read(site_); }

@@ -1,4 +1,4 @@
-// Looking inside: counters of what was recorded, compiled and run, and why.
+// Reports what was recorded, compiled and run, and why.
 //
 //   lazy::metrics().kernels_compiled;  lazy::reset_metrics();  std::cout << lazy::metrics();
 //   std::cout << lazy::explain([&] { y = step(x); y.eval(); });
@@ -18,15 +18,15 @@
 
 namespace lazy {
 
-/// Tells what the calling thread flushed while a function ran: cause and line of each, ops and kernels, hit
-/// or why not.
+/// Describes what the calling thread flushed while a function ran: cause and line of each flush, ops and
+/// kernels, and why a program was compiled.
 struct Explanation {
   std::vector<jit::FlushReport> flushes;
 };
 std::string to_string(const Explanation&);
 std::ostream& operator<<(std::ostream&, const Explanation&);
 
-/// Runs `f` and tells what was flushed meanwhile (pending work that `f` leaves behind is not flushed for
+/// Runs `f` and reports what was flushed meanwhile (pending work that `f` leaves behind is not flushed for
 /// that).
 template <class F>
 Explanation explain(F&& f) {
@@ -35,48 +35,49 @@ Explanation explain(F&& f) {
   return {std::move(listener.flushes)};
 }
 
-/// While one lives, the calling thread runs nothing: where a value would be needed Error is thrown, naming
-/// that line, and what is pending stays so. Limits (LAZY_MAX_GRAPH, LAZY_MAX_BYTES) and LAZY_EAGER throw too.
+/// Keeps the calling thread from running anything in a scope: where a value would be needed Error is thrown,
+/// naming that line, and what is pending stays so. Limits (LAZY_MAX_GRAPH, LAZY_MAX_BYTES) and LAZY_EAGER
+/// throw too.
 ///
 ///   { lazy::no_flush guard;  y = step(x); }   // proves that step only records
 using no_flush = jit::NoFlush;
 
-/// Gives memory back that is kept for values to come but holds none now: to the system, and to the drivers of
-/// GPUs (pinned memory that copies go through, too). Waits for GPUs. Returns how many bytes. Any thread may
-/// call it at any time; it is not needed where memory is short, for then the library does so by itself.
+/// Frees memory that is cached for later values but has none now: to the system, and to the drivers of GPUs
+/// (also the pinned memory for copies). Waits for GPUs. Returns the number of bytes. Any thread may call it
+/// at any time; it is not needed where memory is short, for then the library does so by itself.
 size_t release_memory();
 
 namespace cache {
 
-/// The programs held in memory: one entry a key.
+/// Counts the programs in memory: one entry a key.
 struct ProgramStats {
   uint64_t entries = 0, bytes = 0, hits = 0, misses = 0, evictions = 0;
 };
 ProgramStats stats();
 
-/// Describes one program held in memory.
+/// Describes one program in memory.
 struct ProgramInfo {
-  uint64_t runs = 0;    // by this process
+  uint64_t runs = 0;    // in this process
   std::string variant;  // generic; strict, for any layout; fixed, for these sizes (LAZY_DYNAMIC=never)
   bool from_disk = false;
   uint64_t ops = 0, kernels = 0, guards = 0, code_bytes = 0, compile_ns = 0;
-  std::vector<std::string> graph;         // its key, a value a line: "v2 = add float32 [n] v0, v1 (kept)"
-  std::vector<std::string> guard_texts;   // what it relies on
+  std::vector<std::string> graph;  // its key, a line for each value: "v2 = add float32 [n] v0, v1 (kept)"
+  std::vector<std::string> guard_texts;   // the conditions under which it serves
   std::vector<std::string> kernel_texts;  // "map_add_main.cpp_12: 3 ops, 2 operands"
 };
-/// Returns them, those used last first.
+/// Returns the programs in memory, those used last first.
 std::vector<ProgramInfo> programs();
-/// A table of them.
+/// Returns a table of programs.
 std::string to_string(const std::vector<ProgramInfo>&);
 
 /// Loads what the cache on disk has for this machine and this build of the library, so that first flushes
-/// don't wait for it. How many programs; 0 with LAZY_CACHE=off.
+/// don't wait for it. Returns the number of programs; 0 with LAZY_CACHE=off.
 size_t warmup();
 /// Forgets all programs and kernels in memory; tensors, running work and the cache on disk are not touched
 /// (`lazy-cache clear` drops that).
 void clear();
-/// Bounds the programs held in memory, evicting at once what is too much. LAZY_CACHE_ENTRIES and
-/// LAZY_CACHE_SIZE at start.
+/// Limits the programs in memory, evicting the excess at once. The limits at start are LAZY_CACHE_ENTRIES and
+/// LAZY_CACHE_SIZE.
 void set_limits(size_t entries, size_t bytes);
 
 }  // namespace cache

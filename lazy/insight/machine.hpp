@@ -1,4 +1,4 @@
-// The machine as the CPU backend sees it, and whose threads it works on.
+// Describes the machine as the CPU backend sees it, and chooses whose threads it uses.
 //
 //   std::cout << lazy::machine();
 //   tbb::task_arena mine(4);  lazy::set_arena(&mine);
@@ -11,14 +11,14 @@ class task_arena;  // tbb::task_arena of oneTBB
 
 namespace lazy {
 
-/// Instruction set, threads, caches, peak arithmetic, bandwidths and the cost of a dispatch, one line each.
-/// Measured at the first call (or the first large launch) in a few milliseconds. Decides what runs on one
-/// thread and what bypasses the caches; no result depends on it.
+/// Returns instruction set, threads, caches, peak arithmetic, bandwidths and the cost of a dispatch, one line
+/// each. Measured at the first call (or the first large launch) in a few milliseconds. Decides what runs on
+/// one thread and what bypasses the caches; no result depends on it.
 std::string machine();
 
-/// From now on launches run in `arena`, on no more threads than it has (or LAZY_NUM_THREADS, if that is
-/// fewer); null: in an arena of the library's own again. The arena must outlive every launch until the next
-/// call. Takes effect for launches that begin later, on every thread.
+/// Makes launches run in `arena` from now on, on no more threads than it has (or LAZY_NUM_THREADS, if that is
+/// fewer); null: in the library's arena again. The arena must outlive every launch until the next call. Takes
+/// effect for launches that begin later, on every thread.
 void set_arena(tbb::detail::d1::task_arena* arena);
 
 }  // namespace lazy

@@ -17,7 +17,7 @@ namespace {
 constinit Mutex mutex;
 PrintOptions current;
 
-/// Which indices along an axis are shown.
+/// Says how many indices along an axis are shown.
 struct Shown {
   int64_t leading, trailing;  // all of them in `trailing` when nothing is dropped
   bool cut;
@@ -27,7 +27,7 @@ Shown shown(int64_t n, bool summary, int64_t edge) {
   return {0, n, false};
 }
 
-using Format = std::function<std::string(int64_t)>;  // of the element at a row-major position
+using Format = std::function<std::string(int64_t)>;  // text of the element at a row-major position
 
 /// Visits the positions that will be printed.
 template <class F>

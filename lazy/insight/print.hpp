@@ -1,4 +1,4 @@
-// Text of a tensor, as NumPy 2 prints an array with str().
+// Prints a tensor, as NumPy 2 prints an array with str().
 #pragma once
 #include <cstdint>
 #include <iosfwd>
@@ -8,7 +8,7 @@
 
 namespace lazy {
 
-/// How tensors print; the defaults are NumPy's.
+/// Says how tensors print; the defaults are NumPy's.
 struct PrintOptions {
   int precision = 8;  // most digits after the point; fewer where fewer tell the value apart in its dtype
   int64_t threshold = 1000;  // more elements than this are summarised with ...
@@ -17,16 +17,16 @@ struct PrintOptions {
   bool suppress = false;  // no exponent for small values
   char sign = '-';        // '-': only of negative numbers; '+': always; ' ': a space for positive ones
 };
-/// For the whole process; any thread.
+/// Sets the options for the process; any thread may call it.
 void set_printoptions(const PrintOptions&, Site = Site::current());
 PrintOptions get_printoptions();
 
-/// Row-major elements on the host as text.
+/// Returns row-major elements in host memory as text.
 std::string format(const void* data, DType, const Shape&, const PrintOptions&);
 std::string format(const void* data, DType, const Shape&);
-/// Evaluates.
+/// Evaluates and returns the text.
 std::string to_string(const Tensor&, Site = Site::current());
-/// "[3, 4]", "float32", "cuda:0"
+/// Print as "[3, 4]", "float32", "cuda:0".
 std::ostream& operator<<(std::ostream&, const Dims&);
 std::ostream& operator<<(std::ostream&, DType);
 std::ostream& operator<<(std::ostream&, Device);

@@ -16,7 +16,7 @@ std::string printed(const char* form, int precision, double v) {
   return {text, static_cast<size_t>(std::snprintf(text, sizeof text, form, precision, v))};
 }
 
-/// Digits and exponent of "d.dddde+xx".
+/// Parses digits and exponent of "d.dddde+xx".
 Digits parsed(std::string_view s) {
   Digits r{"", 0};
   const size_t e = s.find('e');
@@ -33,7 +33,7 @@ double rounded_to(double v, DType t) {
 
 std::string sign_of(double v, char sign) { return std::signbit(v) ? "-" : sign == '+' ? "+" : ""; }
 
-/// "12.5" without a sign; always with a point, perhaps without digits after it.
+/// Returns text such as "12.5" without a sign; always with a point, perhaps without digits after it.
 std::string plain(const Digits& d) {
   const int n = static_cast<int>(d.digits.size());
   if (d.digits == "0") return "0.";
@@ -45,12 +45,12 @@ std::string plain(const Digits& d) {
 
 size_t after_point(const std::string& s) { return s.size() - s.find('.') - 1; }
 
-/// Zeros at the end of the fraction go, the point stays.
+/// Removes zeros at the end of the fraction, but not the point.
 void trim(std::string& s) {
   while (s.back() == '0') s.pop_back();
 }
 
-/// "e+05", at least `size` digits.
+/// Returns text such as "e+05", with at least `size` digits.
 std::string exponent_text(int e, int size) {
   std::string digits = std::to_string(std::abs(e));
   if (static_cast<int>(digits.size()) < size)
@@ -95,7 +95,7 @@ std::string scalar_text(double v, DType t, char sign) {
 std::string FloatFormat::scientific(double v, int least, int most) const {
   Digits d = shortest(v, dtype_);
   const int fraction = static_cast<int>(d.digits.size()) - 1;
-  // Other than the shortest digits: those of the exact value, correctly rounded.
+  // Differs from the shortest digits: these are of the exact value, correctly rounded.
   std::string mantissa;
   int exponent = d.digits == "0" ? 0 : d.point - 1;
   if (fraction < least || fraction > most) {
@@ -138,8 +138,7 @@ FloatFormat::FloatFormat(const std::vector<double>& values, DType t, const Print
     low = std::min(low, std::abs(v));
   }
   if (high > 0) {
-    // NumPy compares in the array's own type. bfloat16, which it lacks, goes by float16's limit, here and
-    // above.
+    // NumPy compares in the array's own type. bfloat16, which it lacks, uses float16's limit, here and above.
     const double most = t == float64 ? 1e8 : t == float32 ? 1e6 : 1e3;
     const double ratio = t == float64 ? high / low : rounded_to(high / low, t);
     exponent_ = high >= most || (!options.suppress && (low < rounded_to(1e-4, t) || ratio > 1000));

@@ -1,4 +1,4 @@
-// Decimal text of floating-point numbers for printing. Internal to lazy/.
+// Writes floating-point numbers as decimal text for printing. Internal to lazy/.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,25 +7,26 @@
 
 namespace lazy::detail {
 
-/// The fewest digits that tell a value from its neighbours in its own dtype: 0.d1 d2 d3... x 10^point.
+/// Holds the fewest digits that distinguish a value from its neighbours in its dtype: 0.d1 d2 d3... x
+/// 10^point.
 struct Digits {
   std::string digits;  // "0" for zero; no trailing zeros otherwise
   int point;
 };
 Digits shortest(double value, DType);
 
-/// "1.5", "0.1", "1e+16": a value alone, as NumPy prints a scalar.
+/// Returns a single value as NumPy prints a scalar: "1.5", "0.1", "1e+16".
 std::string scalar_text(double value, DType, char sign);
 
-/// One format for all the numbers of an array: the points stand in a column, and one kind of exponent serves
-/// all.
+/// Gives all the numbers of an array one format: the points form a column, and exponents are of one
+/// kind.
 class FloatFormat {
  public:
   FloatFormat(const std::vector<double>& values, DType, const PrintOptions&);
   std::string operator()(double) const;
 
  private:
-  /// Mantissa and exponent, or plain, with between `least` and `most` digits after the point.
+  /// Returns mantissa and exponent, with between `least` and `most` digits after the point.
   std::string scientific(double, int least, int most) const;
   std::string positional(double, int most) const;
 

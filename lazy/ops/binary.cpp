@@ -12,7 +12,7 @@ Tensor in_type(const char* name, Op op, Arg& a, Arg& b, DType t) {
   return Tensor(binary(name, op, x, y, a.site()));
 }
 
-/// Arithmetic that two bools have as a logical op.
+/// Records arithmetic, for which two bools have a logical op.
 Tensor arithmetic(const char* name, Op op, Op of_bools, Arg& a, Arg& b) {
   const DType t = common_type(name, {&a, &b});
   return in_type(name, is_bool(t) ? of_bools : op, a, b, t);
@@ -56,8 +56,8 @@ Tensor subtract(Arg a, Arg b) { return numbers_only("subtract", Op::subtract, a,
 Tensor floor_divide(Arg a, Arg b) { return numbers_only("floor_divide", Op::floor_divide, a, b); }
 Tensor remainder(Arg a, Arg b) { return numbers_only("remainder", Op::remainder, a, b); }
 Tensor pow(Arg a, Arg b) {
-  // A literal exponent of 2 is a product: exact where a general power costs forty instructions. Decided by
-  // the program's text, so the graph (and its key) says which it is, fused or eager.
+  // A literal exponent of 2 is a product: exact where a general power costs forty instructions. The program's
+  // text decides that, so it is part of the graph (and its key), fused or eager.
   if (a.is_tensor() && !b.is_tensor() && b.number().as_double() == 2) {
     const DType t = common_type("pow", {&a, &b});
     if (!is_bool(t)) {
@@ -88,8 +88,8 @@ Tensor bitwise_xor(Arg a, Arg b) {
 Tensor bitwise_left_shift(Arg a, Arg b) { return shift("bitwise_left_shift", Op::left_shift, a, b); }
 Tensor bitwise_right_shift(Arg a, Arg b) { return shift("bitwise_right_shift", Op::right_shift, a, b); }
 
-// max + log1p(exp(min - max)), where the difference of two equal infinities (a NaN) counts as 0. A NaN
-// operand gives NaN through max.
+// Computes max + log1p(exp(min - max)), where the difference of two equal infinities (a NaN) counts as 0. A
+// NaN operand gives NaN through max.
 Tensor logaddexp(Arg a, Arg b) {
   constexpr const char* name = "logaddexp";
   const Site& s = a.site();

@@ -1,5 +1,5 @@
-// Comparisons. Of an integer tensor with a scalar they are exact: the scalar is not squeezed into the
-// tensor's dtype, nor are the integers rounded to floats.
+// Compares. Integers and a scalar are compared exactly: the scalar is not squeezed into the tensor's dtype,
+// nor are the integers rounded to floats.
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -13,7 +13,7 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-/// Returns the op that has the operands the other way round.
+/// Returns the op that gives the same with its operands exchanged.
 Op mirrored(Op op) {
   switch (op) {
     case Op::less: return Op::greater;
@@ -24,14 +24,15 @@ Op mirrored(Op op) {
   }
 }
 
-/// The integer that is compared with in place of a scalar, or where all integers lie beside that.
+/// Holds the integer that is compared with in place of a scalar, or the scalar's place when all integers lie
+/// on one side of it.
 struct Bound {
-  enum class Place : uint8_t { below, within, above, nowhere };  // of the dtype's range
+  enum class Place : uint8_t { below, within, above, nowhere };  // seen from the dtype's range
   Place place;
-  Number value{};  // within
+  Number value{};  // set for Place::within
 };
 
-/// Returns where the integer lies, as seen from the dtype.
+/// Returns where the integer lies in relation to the dtype's range.
 Bound placed(Wide v, DType t) {
   return with_type(t, [&](auto tag) -> Bound {
     using L = std::numeric_limits<decltype(tag)>;
@@ -43,8 +44,8 @@ Bound placed(Wide v, DType t) {
   });
 }
 
-/// Returns what to compare with: x < 2.5 is x < 3, and x <= 2.5 is x <= 2; no integer equals 2.5, and none
-/// compares with NaN.
+/// Returns the integer to compare with: x < 2.5 is x < 3, and x <= 2.5 is x <= 2; no integer equals 2.5, and
+/// none compares with NaN.
 Bound bound(Op op, const Number& n, DType t) {
   if (n.kind == Number::Kind::natural) return placed(Wide(n.u), t);
   if (n.kind != Number::Kind::real) return placed(Wide(n.i), t);
@@ -57,7 +58,7 @@ Bound bound(Op op, const Number& n, DType t) {
   return placed(static_cast<Wide>(d), t);
 }
 
-/// Returns what comparing any integer with such a place gives.
+/// Returns the result of comparing any integer with a scalar at such a place.
 bool known(Op op, Bound::Place place) {
   if (op == Op::not_equal) return true;
   if (op == Op::less || op == Op::less_equal) return place == Bound::Place::above;
@@ -73,9 +74,9 @@ Number end_of_range(DType t, bool lowest) {
   });
 }
 
-/// Records the comparison of integers with a scalar. An answer that the scalar alone tells comes about by
-/// literals, too: values must not decide which program is recorded. The comparison is then one that does not
-/// contradict the literal beside it.
+/// Records the comparison of integers with a scalar. A result that the scalar alone determines is recorded
+/// with literals, too: values must not decide which program is recorded. The literal combines with a
+/// comparison that does not contradict it.
 Tensor with_scalar(const char* name, Op op, Arg& x, const Number& n, const Site& s) {
   const Operand h(name, x);
   const DType t = h->dtype;

@@ -1,4 +1,4 @@
-// Compound assignment: the variable is bound to the result; no other Tensor sees it.
+// Implements compound assignment: the variable is bound to the result; no other Tensor sees it.
 #include "lazy/core/build.hpp"
 #include "lazy/ops/elementwise.hpp"
 
@@ -6,7 +6,7 @@ namespace lazy {
 using detail::fail;
 
 namespace {
-/// The result of a compound assignment, if the left side may hold it.
+/// Returns the result of a compound assignment, if the left side may hold it.
 jit::Handle updated(const char* op, const jit::Handle& left, const Tensor& result, const Site& s) {
   const jit::Handle& r = result.handle();
   if (!detail::same_kind(r->dtype, left->dtype))

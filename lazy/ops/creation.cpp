@@ -18,7 +18,7 @@ const Shape& checked(const char* op, const Shape& shape, const Site& s) {
   return shape;
 }
 
-/// A source, or a value, where the user wants it.
+/// Moves a source, or a value, to the user's device.
 Handle placed(const Handle& h, const MaybeDevice& device, const Site& s) {
   return device.given ? detail::transfer(h, device.value, s) : h;
 }
@@ -68,7 +68,7 @@ Tensor full_like(Arg x, Number v, MaybeDType t, MaybeDevice d) {
 }
 
 namespace {
-/// column - row compared with k, as a matrix.
+/// Records column - row compared with k, as a matrix.
 Handle diagonal(const char* name, Op compare, int64_t rows, int64_t columns, int64_t k, Device device,
                 const Site& s) {
   k = std::clamp(k, -rows, columns);  // all diagonals beyond are the same empty one

@@ -1,13 +1,13 @@
-// Making tensors. Functions that fill with a rule (zeros, arange, eye, ...) are recorded like any other op:
-// nothing is written until somebody looks.
+// Makes tensors. Functions that fill with a rule (zeros, arange, eye, ...) are recorded like any other op:
+// nothing is written until a value is read.
 //
-// Where no dtype is given: the default one (set_default_dtype, float32 unless set) for zeros, ones, empty,
+// If no dtype is given, it is the default one (set_default_dtype, float32 unless set) for zeros, ones, empty,
 // linspace, eye, for arange given a floating-point number and full given a double; int64 for full and arange
 // of integers; bool, float32 and so on for full of a bool, a float. A negative extent throws ShapeError, as
 // does a shape of more elements than can be addressed.
 //
-// Values are made on `device`; where none is given on the default one, those of *_like where their argument
-// is.
+// Values are made on `device`; if none is given, on the default one, those of *_like on their
+// argument's.
 #pragma once
 #include <functional>
 #include <initializer_list>
@@ -21,7 +21,7 @@ namespace lazy {
 
 Tensor zeros(ShapeArg shape, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
 Tensor ones(ShapeArg shape, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
-/// The same as zeros: nothing here is ever uninitialised.
+/// Does the same as zeros: nothing here is ever uninitialised.
 Tensor empty(ShapeArg shape, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
 Tensor full(ShapeArg shape, Number value, MaybeDType dtype = {}, MaybeDevice device = {},
             Site = Site::current());
@@ -30,33 +30,34 @@ Tensor ones_like(Arg x, MaybeDType dtype = {}, MaybeDevice device = {});
 Tensor empty_like(Arg x, MaybeDType dtype = {}, MaybeDevice device = {});
 Tensor full_like(Arg x, Number value, MaybeDType dtype = {}, MaybeDevice device = {});
 
-/// ceil((stop - start) / step) values, start + i * step computed in the result's dtype: of integers int64, or
-/// uint64 where one is above its range. ShapeError if step is 0; DtypeError if the first or the last value
-/// does not fit an integer dtype.
+/// Returns ceil((stop - start) / step) values, start + i * step computed in the result's dtype: of integers
+/// int64, or uint64 where one is above its range. ShapeError if step is 0; DtypeError if the first or the
+/// last value does not fit an integer dtype.
 Tensor arange(Number stop, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
 Tensor arange(Number start, Number stop, MaybeDType dtype = {}, MaybeDevice device = {},
               Site = Site::current());
 Tensor arange(Number start, Number stop, Number step, MaybeDType dtype = {}, MaybeDevice device = {},
               Site = Site::current());
-/// `num` values from start to stop, start + i * step computed in float64; the last one is stop itself, or
-/// with `endpoint` false the step before it.
+/// Returns `num` values from start to stop, start + i * step computed in float64; the last one is stop
+/// itself, or with `endpoint` false the step before it.
 Tensor linspace(Number start, Number stop, Integer num, bool endpoint = true, MaybeDType dtype = {},
                 MaybeDevice device = {}, Site = Site::current());
-/// rows x columns (columns = rows if negative), ones on the diagonal column - row = k.
+/// Returns a matrix of rows x columns (columns = rows if negative) with ones on the diagonal column - row =
+/// k.
 Tensor eye(Integer rows, Integer columns = -1, Integer k = 0, MaybeDType dtype = {}, MaybeDevice device = {},
            Site = Site::current());
-/// The elements on and below (tril) or on and above (triu) the diagonal column - row = k of the last two
-/// axes; zero elsewhere.
+/// Return the elements on and below (tril) or on and above (triu) the diagonal column - row = k of the last
+/// two axes; zero elsewhere.
 Tensor tril(Arg x, Integer k = 0);
 Tensor triu(Arg x, Integer k = 0);
-/// Coordinate grids of one-dimensional tensors. indexing "xy": the first two axes change places; "ij": they
-/// don't.
+/// Returns coordinate grids of one-dimensional tensors. indexing "xy": the first two axes change places;
+/// "ij": they don't.
 std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string& indexing = "xy");
 
-/// A value in memory of the user's, shared, not copied: it must not change while any tensor made from it may
-/// still be computed. Strides are in elements (none: row-major; 0 and negative are fine) and `data` is the
-/// element of index 0. `deleter` (may be empty) runs once, on any thread, when nothing refers to the memory
-/// any more; what it throws is reported as a warning. Where from_blob throws, the memory is still the
+/// Returns a tensor in the user's memory, shared, not copied: it must not change while any tensor made from
+/// it may still be computed. Strides are in elements (none: row-major; 0 and negative are fine) and `data` is
+/// the element of index 0. `deleter` (may be empty) runs once, on any thread, when nothing refers to the
+/// memory any more; what it throws is reported as a warning. Where from_blob throws, the memory is still the
 /// caller's and the deleter does not run. On a device other than the CPU the value is a copy.
 Tensor from_blob(void* data, ShapeArg shape, DType dtype, std::vector<int64_t> strides = {},
                  std::function<void(void*)> deleter = {}, MaybeDevice device = {}, Site = Site::current());
@@ -70,7 +71,7 @@ Tensor from_elements(const char* op, const void* elements, size_t count, const S
                      DType to, MaybeDevice, const Site&);
 [[noreturn]] void throw_ragged(size_t expected, size_t found, const Site&);
 
-/// Element type and rank of nested lists; flattening checks that sublists are of one length.
+/// Find element type and rank of nested lists; flattening checks that sublists have one length.
 template <class T>
 struct Nested {
   using Elem = T;
@@ -105,10 +106,10 @@ template <class T>
 using List = std::initializer_list<T>;
 }  // namespace detail
 
-/// A scalar or nested lists of one type, up to rank 5 (other lists: NestedList): tensor({{1.0f, 2.0f},
-/// {3.0f, 4.0f}}). The element type gives the dtype: `double` the default dtype, `int` int64, as literals do
-/// in Python; float float32, bool bool, and so on (from_span and asarray keep float64 and int32). Lists of
-/// unequal length throw ShapeError.
+/// Makes a tensor of a scalar or nested lists of one type, up to rank 5 (other lists: NestedList):
+/// tensor({{1.0f, 2.0f}, {3.0f, 4.0f}}). The element type gives the dtype: `double` the default dtype, `int`
+/// int64, as literals do in Python; float float32, bool bool, and so on (from_span and asarray keep float64
+/// and int32). Lists of unequal length throw ShapeError.
 template <Element T>
 Tensor tensor(T value, MaybeDType dtype = {}, MaybeDevice device = {}, Site s = Site::current()) {
   return detail::from_elements("tensor", &value, 1, {}, dtype_of<T>(),
@@ -139,7 +140,7 @@ Tensor tensor(detail::List<detail::List<detail::List<detail::List<detail::List<T
   return detail::from_lists(v, dtype, device, s);
 }
 
-/// Nested lists whose elements differ in type, or of any depth: tensor({{1.5, 2}, {true, 3}}).
+/// Holds nested lists whose elements differ in type, or of any depth: tensor({{1.5, 2}, {true, 3}}).
 class NestedList {
  public:
   template <ScalarType T>
@@ -152,10 +153,10 @@ class NestedList {
   std::vector<NestedList> items_;
   bool is_list_ = false;
 };
-/// The dtype that all the elements promote to, each with the dtype of its own type.
+/// Makes a tensor of the dtype to which all the elements promote, each with the dtype of its own type.
 Tensor tensor(const NestedList&, MaybeDType dtype = {}, MaybeDevice device = {}, Site s = Site::current());
 
-/// A copy of a range of elements, in the dtype of exactly that C++ type; row-major in `shape`, or in one
+/// Copies a range of elements, in the dtype of exactly that C++ type; row-major in `shape`, or in one
 /// dimension. ShapeError if the sizes differ.
 template <class T, size_t N>
 requires Element<std::remove_const_t<T>> Tensor from_span(std::span<T, N> v, ShapeArg shape,
@@ -179,8 +180,8 @@ requires(!std::same_as<T, bool>) Tensor
   return from_span(std::span(v), shape, device, s);
 }
 
-/// A tensor from whatever can be one: a tensor itself (the same value, on its device unless another is
-/// given), a scalar, or a vector (copied).
+/// Makes a tensor of a tensor (the same value, on its device unless another is given), a scalar, or a vector
+/// (copied).
 Tensor asarray(Arg x, MaybeDType dtype = {}, MaybeDevice device = {});
 template <Element T>
 Tensor asarray(const std::vector<T>& v, MaybeDType dtype = {}, MaybeDevice device = {},

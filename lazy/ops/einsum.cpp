@@ -10,7 +10,7 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-/// A factor and the letters of its axes, each of which occurs once.
+/// Holds a factor and the letters of its axes, each of which occurs once.
 struct Factor {
   Handle h;
   std::string axes;
@@ -39,8 +39,8 @@ Factor summed(const Factor& f, const std::string& kept, const Site& s) {
   return {reduce("einsum", Op::sum, f.h, gone, dropdims, s), left};
 }
 
-/// The product of two factors, of which only the letters of `wanted` are still needed: a matrix product over
-/// the others, with what both keep as its batch.
+/// Multiplies two factors, of which only the letters of `wanted` are still needed: a matrix product that sums
+/// over the other common letters, with the common letters that are needed as its batch.
 Factor product(const char* op, const Factor& x, const Factor& y, const std::string& wanted, const Site& s) {
   const auto needed = [&](char c) { return wanted.find(c) != std::string::npos; };
   std::string batch, over, left, right;
@@ -68,7 +68,7 @@ Factor product(const char* op, const Factor& x, const Factor& y, const std::stri
   return {detail::reshape(h, shape, s), batch + left + right};
 }
 
-/// Operand i with its letters; of a repeated one the diagonal is taken.
+/// Returns operand i with its letters; of repeated letters it takes the diagonal.
 Factor labelled(const char* op, Handle h, std::string axes, const Site& s) {
   for (size_t i = 0; i < axes.size(); ++i) {
     const size_t again = axes.find(axes[i], i + 1);
@@ -96,12 +96,12 @@ Factor labelled(const char* op, Handle h, std::string axes, const Site& s) {
     step[flat.size() - 1] = n + 1;
     h = detail::slice(detail::reshape(permute(h, order, s), flat, s), start, step, diagonal, s);
     axes = rest + axes[i];
-    i = static_cast<size_t>(-1);  // from the start: an axis may occur three times
+    i = static_cast<size_t>(-1);  // restarts: an axis may occur three times
   }
   return {h, axes};
 }
 
-/// The operands' letters and the result's.
+/// Holds the operands' letters and the result's.
 struct Subscripts {
   std::vector<std::string> operands;
   std::string result;
@@ -155,7 +155,7 @@ Handle contracted(const char* op, std::vector<Factor> factors, const std::string
     for (size_t j = i + 1; j < factors.size(); ++j) wanted += factors[j].axes;
     total = summed(total, wanted + factors[i].axes, s);
     Factor next = summed(factors[i], wanted + total.axes, s);
-    // The result's order decides who has the rows, so that nothing need be moved afterwards.
+    // The factor whose axes come first in the result has the rows, so that nothing need be moved afterwards.
     const auto first_own = [&](const Factor& f, const Factor& other) {
       for (size_t at = 0; at < result.size(); ++at)
         if (f.has(result[at]) && !other.has(result[at])) return at;
@@ -178,7 +178,7 @@ Tensor dot_over(const Arg& x, const Arg& y, const Dims& of_a, const Dims& of_b) 
   };
   if (of_a.size() != of_b.size())
     differ(std::to_string(of_a.size()) + " axes of one and " + std::to_string(of_b.size()) + " of the other");
-  // A letter for each axis: from 'a' on those of a, then the others of b.
+  // Each axis gets a label: those of a from 1 on, the others of b from 64 on.
   Factor left{a, {}}, right{b, std::string(static_cast<size_t>(b->shape.size()), 0)};
   for (int i = 0; i < a->shape.size(); ++i) left.axes += static_cast<char>(1 + i);
   std::string result = left.axes;

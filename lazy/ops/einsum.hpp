@@ -1,5 +1,5 @@
-// Products summed over any axes. Dtypes promote and are kept: 16-bit floats accumulate in float32, integers
-// wrap; of bool, whether any product is true.
+// Sums products over any axes. The promoted dtype is the result's: 16-bit floats accumulate in float32,
+// integers wrap; for bool the result is true if any product is.
 #pragma once
 #include <initializer_list>
 #include <string_view>
@@ -8,15 +8,15 @@
 
 namespace lazy {
 
-/// Einstein's summation, as NumPy writes it: einsum("bij,bjk->bik", {a, b}). Each operand's axes are letters;
-/// equal letters are walked together (so their extents are equal), "ii" is a diagonal, and letters missing
-/// after
-/// "->" are summed. Without "->" the result has the letters that occur once, in alphabetical order. Products
-/// are taken from left to right, as matrix products where something is summed. ShapeError for subscripts that
-/// cannot be read ("..." is not supported: name the axes) and for extents that do not fit.
+/// Sums as Einstein's convention has it, in NumPy's notation: einsum("bij,bjk->bik", {a, b}). Each operand's
+/// axes are letters; equal letters are iterated together (so their extents are equal), "ii" is a diagonal,
+/// and letters missing after "->" are summed. Without "->" the result has the letters that occur once, in
+/// alphabetical order. Products are taken from left to right, as matrix products where something is summed.
+/// ShapeError for subscripts that cannot be read ("..." is not supported: name the axes) and for extents that
+/// do not fit.
 Tensor einsum(std::string_view subscripts, std::initializer_list<Arg> operands, Site = Site::current());
 
-/// The same with the operands one after another.
+/// Take the operands one after another.
 inline Tensor einsum(std::string_view subscripts, Arg a) { return einsum(subscripts, {a}, a.site()); }
 inline Tensor einsum(std::string_view subscripts, Arg a, Arg b) {
   return einsum(subscripts, {a, b}, a.site());
@@ -25,10 +25,10 @@ inline Tensor einsum(std::string_view subscripts, Arg a, Arg b, Arg c) {
   return einsum(subscripts, {a, b, c}, a.site());
 }
 
-/// Sum over the last `axes` axes of a and the first ones of b, which are equal in turn. The result has the
-/// other axes of a, then those of b.
+/// Sums over the last `axes` axes of a and the first ones of b, whose extents are equal in turn. The result
+/// has the other axes of a, then those of b.
 Tensor tensordot(Arg a, Arg b, Integer axes = 2);
-/// As above, over the given axes of each, in pairs.
+/// Sums likewise over the given axes of each, in pairs.
 Tensor tensordot(Arg a, Arg b, Axes of_a, Axes of_b);
 
 }  // namespace lazy

@@ -1,4 +1,4 @@
-// Functions of each element on its own. Operands broadcast as in NumPy (ShapeError otherwise), promote as
+// Computes functions of each element. Operands broadcast as in NumPy (ShapeError otherwise), promote as
 // promotion.hpp says (DtypeError otherwise), and may be scalars.
 //
 // Functions marked [float] compute bools and integers in the default dtype. The others keep the promoted
@@ -24,7 +24,7 @@ Tensor atan2(Arg y, Arg x);      // [float]
 Tensor hypot(Arg a, Arg b);      // [float]
 Tensor copysign(Arg a, Arg b);   // [float]
 Tensor logaddexp(Arg a, Arg b);  // [float] log(exp(a) + exp(b)) without overflow
-/// minimum(maximum(x, low), high); `none` leaves an end open.
+/// Returns minimum(maximum(x, low), high); `none` leaves an end open.
 Tensor clip(Arg x, Arg low, Arg high);
 Tensor clip(Arg x, None, Arg high);
 Tensor clip(Arg x, Arg low, None);
@@ -84,10 +84,10 @@ Tensor logical_and(Arg a, Arg b);  // of any dtype: is != 0
 Tensor logical_or(Arg a, Arg b);
 Tensor logical_xor(Arg a, Arg b);
 Tensor logical_not(Arg x);
-/// a where the condition (!= 0) holds, b elsewhere. All three broadcast; a and b promote.
+/// Returns a where the condition (!= 0) holds, b elsewhere. All three broadcast; a and b promote.
 Tensor where(Arg condition, Arg a, Arg b);
-/// a * b + c rounded once. All three broadcast and promote; floating point (integers become the default
-/// dtype).
+/// Returns a * b + c rounded once. All three broadcast and promote; floating point (integers become the
+/// default dtype).
 Tensor fma(Arg a, Arg b, Arg c);
 
 // Integers and bools only.
@@ -99,7 +99,7 @@ Tensor bitwise_invert(Arg x);
 Tensor bitwise_left_shift(Arg a, Arg b);   // by the width or more, or by less than 0: 0
 Tensor bitwise_right_shift(Arg a, Arg b);  // arithmetic; past the width all sign bits
 
-// Operators. && and || are left alone: they could not short-circuit.
+// Operators. && and || are not overloaded: they could not short-circuit.
 
 inline Tensor operator+(Arg a, Arg b) { return add(std::move(a), std::move(b)); }
 inline Tensor operator-(Arg a, Arg b) { return subtract(std::move(a), std::move(b)); }

@@ -20,12 +20,12 @@ DType common_dtype(const char* op, const std::vector<Tensor>& xs, const Site& s)
   return t;
 }
 
-// So many parts are computed and copied in place by kernels of their own, which move memory faster than a
-// copy does; of more the program would grow too long.
+// Up to so many parts are computed and copied in place by separate kernels, which move memory faster than a
+// call does; for more parts the program would grow too long.
 constexpr size_t kMostUpdates = 64;
 
-/// True if the parts are many, and at least half of them in memory anyway by then: one op copies all. Else
-/// what computes a part stores it into its place in the result.
+/// True if the parts are many, and at least half of them will be in memory anyway: one op copies all.
+/// Otherwise the kernel that computes a part stores it into its place in the result.
 bool copies_all(const std::vector<Handle>& parts) {
   if (parts.size() <= kMostUpdates || parts.size() > static_cast<size_t>(jit::kMostOperands)) return false;
   const auto computed = std::count_if(parts.begin(), parts.end(), [](const Handle& p) {
@@ -47,7 +47,7 @@ Handle copied(const std::vector<Handle>& parts, int axis, const Site& s) {
   return detail::record_call(jit::intern_call(jit::calls::kConcat, attributes), operands, s)[0];
 }
 
-/// `parts` have one shape but along the axis.
+/// Joins parts whose shapes are equal except along the axis.
 Handle joined(const char* op, const std::vector<Handle>& parts, int axis, const Site& s) {
   Shape shape = parts[0]->shape;
   detail::Wide extent = 0;
@@ -58,7 +58,7 @@ Handle joined(const char* op, const std::vector<Handle>& parts, int axis, const 
   Handle all = detail::constant(0, parts[0]->dtype, shape, parts[0], s);
   Dims start(shape.size(), 0);
   for (const Handle& p : parts) {
-    if (p->shape[axis] == shape[axis]) return p;  // the others are empty
+    if (p->shape[axis] == shape[axis]) return p;  // the other parts are empty
     if (numel(p->shape) > 0) all = detail::slice_update(op, all, p, start, Dims(start.size(), 1), s);
     start[axis] += p->shape[axis];
   }

@@ -1,4 +1,4 @@
-// Tensors side by side. Dtypes promote.
+// Joins tensors side by side. Dtypes promote.
 #pragma once
 #include <vector>
 
@@ -6,14 +6,14 @@
 
 namespace lazy {
 
-/// Puts one after the other along an axis that they have: (2, 3) and (4, 3) along 0 -> (6, 3). ShapeError for
-/// none, for 0-d ones, and where another axis differs; IndexError for the axis.
+/// Joins along an existing axis: (2, 3) and (4, 3) along 0 -> (6, 3). ShapeError for no tensors, for 0-d
+/// ones, and where another axis differs; IndexError for the axis.
 Tensor concat(const std::vector<Tensor>& xs, Integer axis = 0, Site = Site::current());
 inline Tensor cat(const std::vector<Tensor>& xs, Integer axis = 0, Site s = Site::current()) {
   return concat(xs, axis, s);
 }
-/// Puts one after the other along a new axis at position `axis` of the result: two of (3) along 0 -> (2, 3).
-/// ShapeError for none and where shapes differ; IndexError for the axis.
+/// Joins along a new axis at position `axis` of the result: two of (3) along 0 -> (2, 3). ShapeError for no
+/// tensors and where shapes differ; IndexError for the axis.
 Tensor stack(const std::vector<Tensor>& xs, Integer axis = 0, Site = Site::current());
 
 }  // namespace lazy

@@ -18,13 +18,13 @@ Shape without_last(const Shape& s, int n) {
   return r;
 }
 
-/// Whether neighbours along `axis`, counted from the end, are side by side.
+/// True if neighbours along `axis`, counted from the end, are side by side.
 bool runs_along(const Handle& h, int axis) {
   return jit::contiguous_axis_of(*h.get()) == h->shape.size() + axis;
 }
 
-/// One row times one column; or one of them times a matrix, in which as in the vector neighbours along the
-/// sum are side by side. Lanes then run along the sum, too.
+/// True for one row times one column; or for one of them times a matrix, if both are contiguous along the
+/// sum. Lanes then run along the sum, too.
 bool sums_in_lanes(const Handle& a, const Handle& b) {
   const bool row = a->shape[a->shape.size() - 2] == 1, column = b->shape.back() == 1;
   if (row && column) return true;
@@ -32,14 +32,14 @@ bool sums_in_lanes(const Handle& a, const Handle& b) {
   return runs_along(a, -1) && runs_along(b, -2);
 }
 
-/// The sum of products along the last axis.
+/// Sums products along the last axis.
 Handle sum_of_products(const char* name, const Handle& a, const Handle& b, const Site& s) {
   const DType t = a->dtype, wide = is_half(t) ? float32 : t;
   const Handle p = binary(name, Op::multiply, cast(a, wide, s), cast(b, wide, s), s);
   return reduce(name, Op::sum, p, {-1}, dropdims, s);
 }
 
-/// (..., m, k) and (..., k, n), of which one is one row or column.
+/// Multiplies (..., m, k) by (..., k, n), of which one is one row or column.
 Handle inner_product(const char* name, const Handle& a, const Handle& b, const Shape& result, const Site& s) {
   const auto as_row = [&](const Handle& h) {  // (..., k, 1) -> (..., 1, k)
     Shape shape = without_last(h->shape, 2);
@@ -52,8 +52,8 @@ Handle inner_product(const char* name, const Handle& a, const Handle& b, const S
   return cast(detail::reshape(total, result, s), a->dtype, s);
 }
 
-/// The product where one side has one axis, if lanes run along the sum: what inner_product() gives, without
-/// axes of extent 1 that come and go.
+/// Returns the product where one side has one axis, if lanes run along the sum: what inner_product() gives,
+/// without axes of extent 1 that come and go.
 Handle with_vector(const char* name, const Handle& a, const Handle& b, const Site& s) {
   const bool row = a->shape.size() == 1, column = b->shape.size() == 1;
   if (row && column) return sum_of_products(name, a, b, s);

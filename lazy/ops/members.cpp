@@ -1,4 +1,4 @@
-// The member spellings: each hands its tensor and the user's line to the free function.
+// Implements the member spellings: each passes its tensor and the user's line to the free function.
 #include "lazy/core/build.hpp"
 #include "lazy/core/promotion.hpp"
 #include "lazy/ops/elementwise.hpp"
@@ -8,7 +8,7 @@
 
 namespace lazy {
 
-// A member of a temporary takes its value over (Arg), so each has two forms.
+// A member of a temporary moves its value into the Arg, so each has two forms.
 #define LAZY_MEMBER(declaration, function, ...)                                                          \
   Tensor Tensor::declaration const& { return lazy::function(Arg(*this, s) __VA_OPT__(, ) __VA_ARGS__); } \
   Tensor Tensor::declaration&& { return lazy::function(Arg(std::move(*this), s) __VA_OPT__(, ) __VA_ARGS__); }

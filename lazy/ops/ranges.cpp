@@ -1,4 +1,4 @@
-// arange and linspace: how many values, which dtype, and the ramp itself.
+// Implements arange and linspace: how many values, which dtype, and the ramp itself.
 #include <cmath>
 
 #include "jit/backend/registry.hpp"
@@ -11,7 +11,7 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-/// Returns the index 0, 1, ... n - 1, where the user wants it.
+/// Records the index 0, 1, ... n - 1, on the user's device.
 Handle index(int64_t n, const MaybeDevice& device, const Site& s) {
   return iota(0, {n}, device.given ? device.value : jit::default_device(s), s);
 }
@@ -19,7 +19,7 @@ Handle index(int64_t n, const MaybeDevice& device, const Site& s) {
 bool is_real(const Number& n) { return n.kind == Number::Kind::real; }
 Wide exact(const Number& n) { return n.kind == Number::Kind::natural ? Wide(n.u) : Wide(n.i); }
 
-/// start, start + step, ... before stop.
+/// Describes start, start + step, ... before stop.
 struct Range {
   Number start, stop, step;
   bool real() const { return is_real(start) || is_real(stop) || is_real(step); }
@@ -50,7 +50,7 @@ int64_t count_of(const Range& r, const Site& s) {
   return count > 0 ? checked_count(static_cast<Wide>(count), s) : 0;
 }
 
-/// The number, or what its integer part is.
+/// Returns the number without its fraction.
 Wide truncated(const Number& v) {
   if (!is_real(v)) return exact(v);
   constexpr Wide far = Wide(1) << 100;  // beyond every dtype
@@ -82,15 +82,15 @@ void check_values(const Range& r, int64_t n, DType t, const Site& s) {
   });
 }
 
-/// Index as the dtype, times step, plus start; a term is left out by which arguments were given, never by
-/// their values, so that values don't change the program. In integers that wrap the values are right if the
-/// ends fit.
+/// Records the index as the dtype, times step, plus start; the arguments that were given decide which terms
+/// there are, never their values, so that values don't change the program. In integers that wrap the values
+/// are right if the ends fit.
 Tensor ramp(const Range& r, bool has_start, bool has_step, MaybeDType dtype, MaybeDevice device,
             const Site& s) {
   const DType t = dtype.or_else(r.dtype()), work = is_bool(t) ? int64 : t;
   const int64_t n = count_of(r, s);
   check_values(r, n, t, s);
-  // Integers wrap as the sums do; a cast of a floating-point step would not.
+  // The term wraps as the sums do; a cast of a floating-point step would not.
   const auto term = [&](const Number& v) {
     return constant(is_int(t) && is_real(v) ? Number(static_cast<int64_t>(truncated(v))) : v, work, {}, s);
   };
@@ -124,7 +124,7 @@ Tensor linspace(Number start, Number stop, Integer num, bool endpoint, MaybeDTyp
     const auto n = static_cast<double>(intervals);
     const double even = (b - a) / n;
     if (!std::isinf(even) || !std::isfinite(a) || !std::isfinite(b)) return even;
-    return b / n - a / n;  // the distance is above the range
+    return b / n - a / n;  // stop - start is above the range
   });
   const Handle i = index(num, device, s);
   Handle h = binary("linspace", Op::multiply, cast(i, float64, s), constant(step, float64, {}, s), s);

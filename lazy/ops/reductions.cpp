@@ -9,12 +9,12 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-/// What a reduction is to do: which axes, and the shapes of its result.
+/// Describes a reduction: its axes, and the shapes of its result.
 struct Plan {
   Dims axes;
-  Shape kept;     // reduced axes with extent 1
-  Shape result;   // what the user gets
-  int64_t count;  // elements that go into one
+  Shape kept;     // the operand's, reduced axes with extent 1
+  Shape result;   // the shape that the user gets
+  int64_t count;  // elements that are reduced to one
 };
 
 Plan plan(const char* op, const Shape& shape, const Dims& axes, KeepDims keep, const Site& s) {
@@ -74,9 +74,9 @@ Handle detail::reduce(const char* name, Op op, const Handle& h, const Dims& axes
 
 namespace {
 
-/// The dtype that sums and products accumulate in.
+/// Returns the dtype that sums and products accumulate in.
 DType sum_type(DType t) { return is_float(t) ? t : is_unsigned_int(t) ? uint64 : int64; }
-/// Means and their kin of 16-bit floats are computed in float32 and rounded once.
+/// Returns the dtype of means and the like: those of 16-bit floats are computed in float32 and rounded once.
 DType wide_type(DType t) { return is_half(t) ? float32 : float_type(t); }
 
 Tensor accumulate(const char* name, Op op, Arg& x, const Axes& axes, KeepDims keep, MaybeDType dtype) {
@@ -108,7 +108,7 @@ Handle divided_by(const char* name, const Handle& h, double n, const Site& s) {
   return binary(name, Op::divide, h, constant(n, h->dtype, {}, s), s);
 }
 
-/// Sum of squared distances from the mean over (n - correction), in the wide dtype.
+/// Sums squared distances from the mean and divides by (n - correction), in wide_type().
 Handle variance(const char* name, const Handle& h, const Plan& p, double correction, const Site& s) {
   const Handle x = cast(h, wide_type(h->dtype), s);
   const Handle mean = divided_by(name, planned(Op::sum, x, p, p.kept, s), static_cast<double>(p.count), s);
@@ -174,8 +174,8 @@ Tensor std(Arg x, Axes axes, KeepDims keep, double correction) {
   return deviation("std", x, axes, keep, correction);
 }
 
-// log(sum(exp(x - m))) + m with m the maximum, or 0 where that is infinite or NaN: exp then gives the right
-// special by itself.
+// Computes log(sum(exp(x - m))) + m with m the maximum, or 0 where that is infinite or NaN: exp then gives
+// the right special value by itself.
 Tensor logsumexp(Arg x, Axes axes, KeepDims keep) {
   constexpr const char* name = "logsumexp";
   const Handle h = Operand(name, x).take();

@@ -1,4 +1,4 @@
-// Functions along axes: none named means all of them. A reduced axis is dropped, or kept with extent 1 where
+// Reduces along axes; none named means all of them. A reduced axis is dropped, or gets extent 1 where
 // `keepdims` is given: mean(x, {-1}, keepdims). An axis out of range, or named twice, throws IndexError.
 //
 // The order of additions is fixed by the shape (not by threads or fusion), so results repeat to the bit.
@@ -8,20 +8,20 @@
 
 namespace lazy {
 
-/// Of no elements: 0. bool and signed integers sum in int64, unsigned ones in uint64, floats in their own
-/// dtype (16-bit ones accumulate in float32); or in `dtype`.
+/// Sums; of no elements 0. bool and signed integers sum in int64, unsigned ones in uint64, floats in their
+/// own dtype (16-bit ones accumulate in float32); or in `dtype`.
 Tensor sum(Arg x, Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {});
-/// Of no elements: 1. Dtypes as for sum.
+/// Multiplies; of no elements 1. Dtypes as for sum.
 Tensor prod(Arg x, Axes axes = {}, KeepDims keep = dropdims, MaybeDType dtype = {});
-/// Integers and bools in the default dtype. Of no elements: NaN.
+/// Returns the mean; of no elements NaN. Integers and bools are computed in the default dtype.
 Tensor mean(Arg x, Axes axes = {}, KeepDims keep = dropdims);
-/// sum((x - mean)^2) / (n - correction). Integers and bools in the default dtype.
+/// Returns sum((x - mean)^2) / (n - correction). Integers and bools are computed in the default dtype.
 Tensor var(Arg x, Axes axes = {}, KeepDims keep = dropdims, double correction = 0);
-/// Square root of var. `std` is the same; under `using namespace lazy` only stdev(x) and x.std() can be
-/// written, for std is a namespace too.
+/// Returns the square root of var. `std` is the same; under `using namespace lazy` only stdev(x) and x.std()
+/// can be written, for std is a namespace too.
 Tensor stdev(Arg x, Axes axes = {}, KeepDims keep = dropdims, double correction = 0);
 Tensor std(Arg x, Axes axes = {}, KeepDims keep = dropdims, double correction = 0);
-/// NaN wins. ShapeError for an empty axis.
+/// Return the largest and the smallest element; a NaN wins. ShapeError for an empty axis.
 Tensor max(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 Tensor min(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 /// Return maximum and minimum of two tensors. A scalar beside a tensor would look like an axis: max(x, 0) is
@@ -32,20 +32,21 @@ template <std::floating_point T>
 Tensor max(Arg, T) = delete;  // write maximum(x, value)
 template <std::floating_point T>
 Tensor min(Arg, T) = delete;  // write minimum(x, value)
-/// True if any, or all, elements are != 0. Of no elements: false and true.
+/// True if any, or all, elements are != 0; of no elements false and true.
 Tensor any(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 Tensor all(Arg x, Axes axes = {}, KeepDims keep = dropdims);
-/// int64 position of the first largest (smallest) element along one axis, or in the flattened tensor. The
-/// first NaN wins. ShapeError for an empty axis or several axes.
+/// Return the int64 position of the first largest (smallest) element along one axis, or in the flattened
+/// tensor. The first NaN wins. ShapeError for an empty axis or several axes.
 Tensor argmax(Arg x, Axes axis = {}, KeepDims keep = dropdims);
 Tensor argmin(Arg x, Axes axis = {}, KeepDims keep = dropdims);
-/// log(sum(exp(x))) without overflow. Integers and bools in the default dtype. Of no elements: -inf.
+/// Returns log(sum(exp(x))) without overflow; of no elements -inf. Integers and bools are computed in the
+/// default dtype.
 Tensor logsumexp(Arg x, Axes axes = {}, KeepDims keep = dropdims);
-/// int64 number of elements that are != 0.
+/// Returns the int64 number of elements that are != 0.
 Tensor count_nonzero(Arg x, Axes axes = {}, KeepDims keep = dropdims);
-/// Running sums along one axis; without one, of the flattened tensor. Dtypes as for sum.
+/// Returns running sums along one axis; without one, of the flattened tensor. Dtypes as for sum.
 Tensor cumsum(Arg x, Axes axis = {}, MaybeDType dtype = {});
-/// Works as cumsum does, but the axis may be left out only where there is one.
+/// Works as cumsum does, but the axis may be omitted only where there is one.
 Tensor cumulative_sum(Arg x, Axes axis = {}, MaybeDType dtype = {});
 
 #define LAZY_KEEP(name) \

@@ -8,7 +8,7 @@ namespace {
 
 using jit::Handle;
 
-/// The axes with `axis` and the last one exchanged.
+/// Returns the axes with `axis` and the last one exchanged.
 Dims with_last(int axis, int rank) {
   Dims d;
   for (int i = 0; i < rank; ++i) d.push_back(i);

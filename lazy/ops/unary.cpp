@@ -20,13 +20,13 @@ Handle numbers(const char* name, Arg& x) {
   return h;
 }
 
-/// Rounding to integers: nothing to do for what is integral already.
+/// Rounds to integers; returns values of integral dtypes unchanged.
 Tensor rounding(const char* name, Op op, Arg& x) {
   const Operand h(name, x);
   return Tensor(is_float(h->dtype) ? unary(op, h, x.site()) : h);
 }
 
-/// isnan and its like: a fixed answer where the dtype has no such values.
+/// Records isnan and the like; the result is fixed where the dtype has no such values.
 Tensor predicate(const char* name, Op op, bool of_integers, Arg& x) {
   const Operand h(name, x);
   if (!is_float(h->dtype)) return Tensor(constant(Number(of_integers), bool_, h->shape, h, x.site()));

@@ -20,9 +20,9 @@ Dims identity_axes(int rank) {
   return r;
 }
 
-/// Axes in the order given, each once, in [0, rank).
+/// Checks that the axes are in [0, rank), each once, and returns them in the order given.
 Dims listed_axes(const char* op, const Dims& axes, int rank, const Site& s) {
-  (void)normal_axes(op, axes, rank, s);  // range and duplicates
+  (void)normal_axes(op, axes, rank, s);  // checks range and duplicates
   Dims r;
   for (int64_t a : axes) r.push_back(normal_axis(op, a, rank, s));
   return r;
@@ -43,7 +43,7 @@ Tensor permuted(const char* op, Arg& x, const Dims& axes) {
 Tensor reshape(Arg x, ShapeArg shape) {
   const Operand h("reshape", x);
   int open = -1;
-  int64_t known = 1;  // a product that leaves int64 is no tensor's
+  int64_t known = 1;  // a product beyond int64 is no tensor's
   bool good = true;
   for (int i = 0; i < shape.size(); ++i) {
     if (shape[i] == -1 && open < 0) open = i;

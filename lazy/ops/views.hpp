@@ -1,4 +1,5 @@
-// Other looks at the same elements. None of them moves data; each is recorded as a change of index.
+// Views the same elements in other ways. None of the functions moves data; each is recorded as a change of
+// index.
 #pragma once
 #include <vector>
 
@@ -6,22 +7,22 @@
 
 namespace lazy {
 
-/// The elements in row-major order under a new shape; one extent may be -1 and follows from the rest.
+/// Returns the elements in row-major order under a new shape; one extent may be -1 and follows from the rest.
 /// ShapeError if the sizes differ.
 Tensor reshape(Arg x, ShapeArg shape);
-/// Axis i of the result is axis axes[i] of x; all axes must be named once.
+/// Permutes axes: axis i of the result is axis axes[i] of x; all axes must be named once.
 Tensor permute_dims(Arg x, Axes axes);
 inline Tensor permute(Arg x, Axes axes) { return permute_dims(std::move(x), axes); }
 /// Permutes as permute_dims does; without axes it reverses their order.
 Tensor transpose(Arg x, Axes axes = {});
-/// The last two axes swapped; ShapeError for fewer than two dimensions.
+/// Exchanges the last two axes; ShapeError for fewer than two dimensions.
 Tensor matrix_transpose(Arg x);
 Tensor swapaxes(Arg x, Integer a, Integer b);
-/// Axes `from` go to positions `to`; the others keep their order.
+/// Moves axes `from` to positions `to`; the others keep their order.
 Tensor moveaxis(Arg x, Axes from, Axes to);
 /// Drops axes of extent 1: the named ones (ShapeError if one is longer), or all.
 Tensor squeeze(Arg x, Axes axes = {});
-/// A new axis of extent 1 at position `axis` of the result.
+/// Adds an axis of extent 1 at position `axis` of the result.
 Tensor expand_dims(Arg x, Integer axis = 0);
 inline Tensor unsqueeze(Arg x, Integer axis) { return expand_dims(std::move(x), axis); }
 /// Repeats axes of extent 1 and adds leading ones. ShapeError if the shapes don't fit.
@@ -29,12 +30,12 @@ Tensor broadcast_to(Arg x, ShapeArg shape);
 std::vector<Tensor> broadcast_arrays(std::initializer_list<Arg>);
 /// Reverses the named axes, or all.
 Tensor flip(Arg x, Axes axes = {});
-/// Windows of `window[i]` elements along each of `axes` (all, if none are named): the axis then counts
-/// windows, which start `step` apart, and a new last axis for each runs along the window, whose elements are
-/// `dilation` apart. (n) with window 3 -> (n - 2, 3). Windows overlap without a copy. `step` and `dilation`:
-/// one number for all or one for each axis. ShapeError if a window is longer than its axis.
+/// Returns windows of `window[i]` elements along each of `axes` (all, if none are named): the axis then
+/// counts windows, which start `step` apart, and a new last axis for each runs along the window, whose
+/// elements are `dilation` apart. (n) with window 3 -> (n - 2, 3). Windows overlap without a copy. `step` and
+/// `dilation`: one number for all or one for each axis. ShapeError if a window is longer than its axis.
 Tensor sliding_window_view(Arg x, Axes window, Axes axes = {}, Axes step = 1, Axes dilation = 1);
-/// All elements in one dimension.
+/// Returns all elements in one dimension.
 Tensor flatten(Arg x);
 inline Tensor ravel(Arg x) { return flatten(std::move(x)); }
 

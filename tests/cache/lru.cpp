@@ -37,13 +37,13 @@ BOOST_AUTO_TEST_CASE(equality_is_on_bytes) {
   std::string a = "abc";
   const Key owned(view(a));
   BOOST_TEST(bool(KeyView(owned) == view("abc")));
-  a[0] = 'X';  // the key has bytes of its own
+  a[0] = 'X';  // the key has a copy of the bytes
   BOOST_TEST(bool(KeyView(owned) == view("abc")));
   BOOST_TEST(!(KeyView(owned) == view("abd")));
   BOOST_TEST(!(KeyView(owned) == view("ab")));
   const Key copy = owned;
   BOOST_TEST(copy.bytes().data() == owned.bytes().data());
-  // The same hash makes nothing equal.
+  // Keys of the same hash are not equal.
   const std::string x = "left", y = "rite";
   const Hash128 h{1, 2};
   BOOST_TEST(!(KeyView(std::as_bytes(std::span(x)), h) == KeyView(std::as_bytes(std::span(y)), h)));
@@ -97,8 +97,8 @@ BOOST_AUTO_TEST_CASE(bounded_by_bytes) {
   c.insert(view("a"), text("a"), 4);
   c.insert(view("b"), text("b"), 4);
   c.insert(view("c"), text("c"), 2);
-  BOOST_TEST(c.stats().entries == 3u);  // exactly full
-  c.insert(view("d"), text("d"), 5);    // needs 5: a's 4 and b's 4 go
+  BOOST_TEST(c.stats().entries == 3u);  // full to the last entry
+  c.insert(view("d"), text("d"), 5);    // needs 5: a's 4 and b's 4 are evicted
   BOOST_TEST((keys_in_order(c) == std::vector<std::string>{"d", "c"}));
   BOOST_TEST(c.stats().bytes == 7u);
   c.insert(view("e"), text("e"), 10);
@@ -111,8 +111,8 @@ BOOST_AUTO_TEST_CASE(too_heavy_is_returned_but_not_kept) {
   const auto p = c.get_or_fill(view("big"), [] { return Filled{text("big"), 11}; });
   BOOST_TEST(*p == "big");
   BOOST_TEST(!c.find(view("big")));
-  BOOST_TEST(c.find(view("a")) != nullptr);  // and it drove nothing out
-  c.insert(view("a"), text("heavier"), 11);  // replaces by nothing
+  BOOST_TEST(c.find(view("a")) != nullptr);  // and it evicted nothing
+  c.insert(view("a"), text("heavier"), 11);  // replaced by nothing
   BOOST_TEST(!c.find(view("a")));
   BOOST_TEST(c.stats().bytes == 0u);
 }
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(limits_and_weights_change) {
   BOOST_TEST(c.stats().bytes == 3u);
   BOOST_TEST(!c.set_weight(view("nobody"), 3));
   c.insert(view("x"), text("x"), 3);
-  BOOST_TEST(c.set_weight(view("x"), 26));  // over the limit by itself: it goes, the other stays
+  BOOST_TEST(c.set_weight(view("x"), 26));  // over the limit by itself: it is evicted, the other stays
   BOOST_TEST((keys_in_order(c) == std::vector<std::string>{"9"}));
   BOOST_TEST(c.stats().evictions == 5u + 3 + 1 + 1);
 }
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(an_evicted_value_in_use_lives_on) {
 }
 
 namespace {
-/// A value whose end uses the cache it was in.
+/// A value whose destructor uses the cache it was in.
 struct Restless {
   cache::LruCache<Restless>* home;
   size_t* seen;
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(values_die_outside_the_lock) {
   BOOST_TEST(seen == 0u);
   put("c");
   c.set_limits(0, 0);
-  put("d");  // never kept
+  put("d");  // too heavy to be cached
   BOOST_TEST(c.stats().entries == 0u);
   c.set_limits(1, 100);
   put("e");
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(truncated_hashes_never_give_another_value) {
   }
 }
 
-// Against a plain model: a list in the order of use and a map, for full and for cut hashes.
+// Compares with a simple model: a list in the order of use and a map, for full and for cut hashes.
 BOOST_AUTO_TEST_CASE(random_against_a_model) {
   for (const char* bits : {"128", "4"}) {
     const config::Override o("LAZY_CACHE_HASH_BITS", bits);

@@ -28,7 +28,7 @@ void in_threads(int n, const std::function<void(int)>& body) {
   for (auto& t : threads) t.join();
 }
 
-/// Until `n` threads wait for a fill of `c`.
+/// Waits until `n` threads wait for a fill of `c`.
 void until_waiting(const Cache& c, uint64_t n) {
   while (c.stats().waits < n) std::this_thread::yield();
 }
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(one_fill_for_all_who_miss_at_once) {
   std::atomic<int> fills{0}, sum{0};
   in_threads(8, [&](int) {
     const auto p = c.get_or_fill(view("k"), [&] {
-      until_waiting(c, 7);  // the seven others are in before this ends
+      until_waiting(c, 7);  // the seven others wait before this ends
       return filled(100 + fills++);
     });
     sum += *p;
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_fill_that_asks_for_its_own_key_is_told) {
   BOOST_CHECK_THROW(
       c.get_or_fill(view("k"), [&] { return filled(*c.get_or_fill(view("k"), [] { return filled(1); })); }),
       std::logic_error);
-  // also when another key lies between
+  // Also when another key lies between.
   BOOST_CHECK_THROW(c.get_or_fill(view("a"),
                                   [&] {
                                     c.get_or_fill(view("b"), [&] {
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(colliding_keys_in_flight_stay_apart) {
   BOOST_TEST(c.stats().entries == 8u);
 }
 
-// Everything at once from eight threads; a value always belongs to its key, and the limits hold.
+// Does everything at once from eight threads; a value always belongs to its key, and the limits hold.
 BOOST_AUTO_TEST_CASE(storm) {
   for (const char* bits : {"128", "4"}) {
     const config::Override o("LAZY_CACHE_HASH_BITS", bits);

@@ -1,4 +1,4 @@
-// The cache on disk: what is put in comes out in any process, and nothing else ever does.
+// Tests the cache on disk: what is added is found in any process, and nothing else ever is.
 #include "cache/store.hpp"
 
 #include <fcntl.h>
@@ -48,7 +48,7 @@ void write(const std::string& file, const std::string& bytes) {
   chmod(file.c_str(), 0600);
 }
 
-/// A folder with one pack of one or more records, as a process leaves it.
+/// Makes a folder with one pack of one or more records, as a process leaves it.
 void fill(const std::string& directory, const std::map<std::string, std::string>& records) {
   Store s(at(directory));
   for (const auto& [k, v] : records) BOOST_REQUIRE(s.add(view(k), 1, v));
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_process_that_runs_sees_what_others_add) {
     BOOST_TEST(b.add(view(number("k", i)), 0, "v"));
     BOOST_TEST((values(a, number("k", i)) == Strings{"v"}));
   }
-  // Nor is what another has kept kept twice.
+  // A record that another process has stored is not stored twice.
   BOOST_TEST(a.add(view("k0"), 0, "v"));
   BOOST_TEST(f.files(".pack", "c").size() == 1u);
 }
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(files_that_others_could_write_to_are_not_used) {
   BOOST_TEST(found());
 }
 
-// Whatever single byte is changed: a record is found as it was, or not at all.
+// Changes any single byte: a record is found as it was, or not at all.
 BOOST_AUTO_TEST_CASE(a_changed_byte_is_never_believed) {
   const Folder f;
   const std::map<std::string, std::string> records = {
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(a_changed_byte_is_never_believed) {
         }
       }
     BOOST_TEST(lost > 0u);
-    BOOST_TEST(kept > lost);  // one changed byte is one record's, but for headers
+    BOOST_TEST(kept > lost);  // one changed byte is in one record, unless in a header
     for (size_t n = 0; n < good.size(); ++n) {
       write(pack, good.substr(0, n));
       Store s(at(dir, 1 << 20, false));
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(a_changed_byte_is_never_believed) {
   }
 }
 
-// A million random changes in all kinds of places (LAZY_TEST_CASES of them), several at a time.
+// Makes a million random changes in all kinds of places (LAZY_TEST_CASES of them), several at a time.
 BOOST_AUTO_TEST_CASE(a_damaged_store_gives_right_values_or_none) {
   const uint64_t seed = lazy::test::asked_seed();
   const int cases = static_cast<int>(lazy::test::asked_cases(5000));
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_store_gives_right_values_or_none) {
   }
   fill(f / "c", records);
   const std::string pack = f / "c/" + f.files(".pack", "c").at(0), good = bytes_of(pack);
-  // Where records start: swapping whole ones, or their values, is damage too.
+  // Offsets of records: exchanging complete ones, or their values, is damage too.
   std::vector<size_t> starts;
   for (size_t p = sizeof(cache::PackHeader); p + sizeof(cache::RecordHeader) < good.size();) {
     cache::RecordHeader h;
@@ -341,10 +341,10 @@ BOOST_AUTO_TEST_CASE(one_process_stays_within_the_limit) {
   for (const std::string& name : f.files(".pack", "c")) bytes += bytes_of(f / "c/" + name).size();
   BOOST_TEST(bytes <= 75'000u);
   BOOST_TEST(!values(s, "k499").empty());
-  BOOST_TEST(!s.add(view("huge"), 0, std::string(20'000, 'h')));  // it would drive out too much else
+  BOOST_TEST(!s.add(view("huge"), 0, std::string(20'000, 'h')));  // it would evict too much else
 }
 
-// Records from a time to come are from before the clock was set back: they go first.
+// Records with a stamp in the future are from before the clock was set back: they are dropped first.
 BOOST_AUTO_TEST_CASE(the_clock_may_be_set_back) {
   const Folder f;
   BOOST_REQUIRE(mkdir((f / "c").c_str(), 0700) == 0);
@@ -472,7 +472,7 @@ BOOST_AUTO_TEST_CASE(from_one_store_to_another) {
   Store b(at(f / "b"));
   BOOST_TEST((values(b, "k2") == Strings{"v2"}));
   BOOST_TEST(values(b, "no").empty());
-  // Damaged anywhere: nothing is taken.
+  // A damaged file is refused altogether.
   const std::string good = bytes_of(f / "file");
   for (size_t i = 0; i < good.size(); i += 7) {
     std::string bad = good;
@@ -480,7 +480,7 @@ BOOST_AUTO_TEST_CASE(from_one_store_to_another) {
     write(f / "bad", bad);
     Store c(at(f / "c"));
     const bool taken = c.import_from(f / "bad", accept, n, why);
-    if (taken) {  // a byte that means nothing: padding, or a time of use
+    if (taken) {  // a byte without a meaning: padding, or a time of use
       BOOST_TEST((values(c, "k1") == Strings{"v1"}));
       BOOST_TEST((values(c, "k2") == Strings{"v2"}));
       std::filesystem::remove_all(f / "c");

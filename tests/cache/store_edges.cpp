@@ -1,4 +1,4 @@
-// The store's rarer moments: files that go and come back, records in two packs, folders that are not there.
+// Tests the store's rarer moments: files that disappear and return, records in two packs, missing folders.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,7 +47,7 @@ void put(const std::string& from, const std::string& to) {
   chmod(to.c_str(), 0600);
 }
 
-/// Without a variable for a scope.
+/// Unsets a variable for a scope.
 struct Unset {
   std::string name, value;
   bool was = false;
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(what_is_being_written_is_found_although_its_file_is_gone) {
   Store s(at(f / "c"));
   BOOST_TEST(s.add(view("k"), 1, "v"));
   for (const std::string& n : f.files(".pack", "c")) unlink((f / "c/" + n).c_str());
-  BOOST_TEST(values(s, "other").empty());  // looks at the folder again
+  BOOST_TEST(values(s, "other").empty());  // reads the folder again
   BOOST_TEST((values(s, "k") == Strings{"v"}));
 }
 
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_was_no_pack_may_be_one_later) {
   const std::string name = f / "c/" + std::filesystem::path(pack).filename().string();
   std::ofstream(name) << std::string(1000, 'x');
   chmod(name.c_str(), 0600);
-  BOOST_TEST(values(s, "k").empty());  // and is not looked at again
+  BOOST_TEST(values(s, "k").empty());  // and is not read again
   unlink(name.c_str());
   BOOST_TEST(values(s, "k").empty());
   put(pack, name);

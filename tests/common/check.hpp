@@ -1,4 +1,4 @@
-// Shared by the tests of lazy/: comparing a tensor with hand-known values, and errors with where they
+// Shared by the tests of lazy/: compares tensors with hand-known values, and errors with where they
 // happened.
 #pragma once
 #include <boost/test/unit_test.hpp>
@@ -14,7 +14,7 @@ namespace check {
 inline constexpr double inf = std::numeric_limits<double>::infinity();
 inline const double NaN = std::nan("");
 
-/// While one lives, the default dtype is another.
+/// Changes the default dtype for a scope.
 class DefaultDType {
  public:
   explicit DefaultDType(lazy::DType t) { lazy::set_default_dtype(t); }
@@ -25,7 +25,7 @@ class DefaultDType {
   const lazy::DType before_ = lazy::get_default_dtype();
 };
 
-/// dtype, shape and every element are as given (NaN equals NaN, -0 is not 0).
+/// Checks that dtype, shape and every element are as given (NaN equals NaN, -0 is not 0).
 inline void equal(const lazy::Tensor& x, lazy::DType dtype, const lazy::Shape& shape,
                   const std::vector<double>& expected, const lazy::Site& s = lazy::Site::current()) {
   BOOST_TEST_CONTEXT("from line " << s.line()) {
@@ -41,7 +41,7 @@ inline void equal(const lazy::Tensor& x, lazy::DType dtype, const lazy::Shape& s
   }
 }
 
-/// As above, within `tolerance` (relative).
+/// Checks likewise within `tolerance` (relative).
 inline void close(const lazy::Tensor& x, const std::vector<double>& expected, double tolerance,
                   const lazy::Site& s = lazy::Site::current()) {
   BOOST_TEST_CONTEXT("from line " << s.line()) {
@@ -53,12 +53,12 @@ inline void close(const lazy::Tensor& x, const std::vector<double>& expected, do
   }
 }
 
-/// Both have the same dtype, shape and elements.
+/// Checks that both have the same dtype, shape and elements.
 inline void same(const lazy::Tensor& x, const lazy::Tensor& y, const lazy::Site& s = lazy::Site::current()) {
   equal(x, y.dtype(), y.shape(), y.to_vector<double>(), s);
 }
 
-/// The call throws exactly E, with `message` followed by this file and line.
+/// Checks that the call throws exactly E, with `message` followed by this file and line.
 template <class E, class F>
 void throws(F&& call, const std::string& message, int line) {
   BOOST_TEST_CONTEXT("from line " << line) {
@@ -75,5 +75,5 @@ void throws(F&& call, const std::string& message, int line) {
 
 }  // namespace check
 
-/// The expression throws E saying exactly `message`, at this very line.
+/// Checks that the expression throws E with exactly `message`, at this line.
 #define THROWS(E, expression, message) check::throws<lazy::E>([&] { (void)(expression); }, message, __LINE__)

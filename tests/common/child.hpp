@@ -1,4 +1,4 @@
-// What every process that a test starts does first.
+// Prepares every process that a test starts.
 #pragma once
 #include <signal.h>
 #include <sys/prctl.h>
@@ -8,16 +8,16 @@ namespace lazy::test {
 
 inline constexpr unsigned kSecondsAChild = 600;
 
-/// To be called in a child: it then ends with the thread that made it, and after so many seconds at the
-/// latest. Both hold for a program that it becomes.
+/// Makes a child end with the thread that made it, and after so many seconds at the latest. Both hold for a
+/// program that it becomes.
 inline void end_with_parent(pid_t parent, unsigned seconds = kSecondsAChild) {
   signal(SIGALRM, SIG_DFL);
   alarm(seconds);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(126);  // it was gone before
+  if (getppid() != parent) _exit(126);  // the parent has ended already
 }
 
-/// fork() with that in the child.
+/// Forks and calls end_with_parent() in the child.
 inline pid_t fork_child(unsigned seconds = kSecondsAChild) {
   const pid_t parent = getpid(), child = fork();
   if (child == 0) end_with_parent(parent, seconds);

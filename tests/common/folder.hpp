@@ -1,4 +1,4 @@
-// A folder that goes away with the object.
+// Makes a folder that is removed with the object.
 #pragma once
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ class Folder {
   }
   const std::string& path() const { return path_; }
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  /// Names in it, or of a folder in it, of files that end so.
+  /// Returns the names of its files with this ending, or of those in a folder in it.
   std::vector<std::string> files(const std::string& ending = "", const std::string& in = "") const {
     std::vector<std::string> names;
     for (const auto& e : std::filesystem::directory_iterator(path_ + "/" + in))

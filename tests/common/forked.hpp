@@ -1,4 +1,4 @@
-// Children that are forked from a test and run a part of it.
+// Runs a part of a test in a forked child.
 #pragma once
 #include <signal.h>
 #include <sys/prctl.h>
@@ -10,7 +10,8 @@
 
 namespace lazy::test {
 
-/// A child runs f, which says whether all is well. It ends with the test, and at the latest after a minute.
+/// Runs f in a child; f returns true if all is well. The child ends with the test, and at the latest after a
+/// minute.
 template <class F>
 pid_t fork_for(F&& f) {
   const pid_t parent = ::getpid(), pid = ::fork();
@@ -26,7 +27,7 @@ pid_t fork_for(F&& f) {
   ::_exit(good ? 0 : 1);
 }
 
-/// The child ended and found all well.
+/// True if the child ended and found all well.
 inline bool ended_well(pid_t pid) {
   int status = -1;
   return ::waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;

@@ -1,5 +1,5 @@
-// Shared by the tests of jit/: a clean start for each test, and a backend whose every call can be watched or
-// spoiled.
+// Shared by the tests of jit/: a clean start for each test, and a backend whose every call can be observed or
+// made to fail.
 #pragma once
 #include <fcntl.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ namespace fresh {
 
 using lazy::config::Override;
 
-/// No programs cached, counters at zero; the limits are put back at the end.
+/// Empties the cache of programs and zeroes counters; restores the limits at the end.
 struct Fixture {
   Fixture() { reset(); }
   ~Fixture() { reset(); }
@@ -32,10 +32,10 @@ struct Fixture {
   }
 };
 
-/// Stands before the real backend. The hooks are empty unless a test sets them.
+/// Wraps the real backend. The hooks are empty unless a test sets them.
 class Probe final : public lazy::jit::Backend {
  public:
-  /// Installed at the first call, for good: memory refers to the backend it came from.
+  /// Installs it at the first call, for good: memory refers to the backend it came from.
   static Probe& instance() {
     static Probe* const probe = [] {
       auto owned = std::make_unique<Probe>(std::move(lazy::jit::backends().main));
@@ -49,7 +49,7 @@ class Probe final : public lazy::jit::Backend {
 
   std::function<void(lazy::jit::loop::LoopKernel&)> on_compile;  // may change the kernel, wait or throw
   std::function<void(size_t)> on_allocate;                       // may throw
-  std::function<void()> on_launch;  // may throw; of kernels compiled while it is set
+  std::function<void()> on_launch;  // may throw; for kernels compiled while it is set
 
   /// Sets hooks for a scope. Kernels made with them are forgotten at its end.
   struct Hooks {
@@ -98,7 +98,7 @@ class Probe final : public lazy::jit::Backend {
   std::unique_ptr<lazy::jit::Backend> inner_;
 };
 
-/// What a function writes to standard error.
+/// Returns what a function writes to standard error.
 template <class F>
 std::string standard_error_of(F&& f) {
   char name[] = "/tmp/lazy_stderr_XXXXXX";
@@ -128,7 +128,7 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != text.npos;
 }
 
-/// Values 1, 2, 3, ... that exist: no node waits.
+/// Returns values 1, 2, 3, ... that exist: no node waits.
 inline lazy::Tensor numbers(lazy::Shape shape, lazy::DType t = lazy::float32) {
   lazy::Tensor x = lazy::reshape(lazy::arange(1, lazy::numel(shape) + 1, 1, t), shape).copy();
   x.eval();

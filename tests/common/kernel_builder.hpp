@@ -1,4 +1,4 @@
-// Builds a LoopKernel instruction by instruction, and the argument words of a launch. For tests.
+// Builds a LoopKernel instruction by instruction, and the argument words of a launch, for tests.
 #pragma once
 #include <cstring>
 #include <stdexcept>
@@ -21,7 +21,7 @@ class KernelBuilder {
     k.sequential = static_cast<int8_t>(sequential);
   }
 
-  /// A new operand; strides that are not given are `any`.
+  /// Adds an operand; strides that are not given are `any`.
   int operand(DType t, bool output, std::vector<Stride> strides = {}) {
     Operand o;
     o.dtype = t;
@@ -38,11 +38,11 @@ class KernelBuilder {
   ValueId load_at(int operand, ValueId elements) {
     return push({Code::load_at, {}, k.operands[operand].dtype, static_cast<uint16_t>(operand), elements});
   }
-  /// The address of the flag that it sets is scalar argument `flag`.
+  /// Adds a check. The address of the flag that it sets is scalar argument `flag`.
   ValueId check(ValueId bad, ValueId flag) {
     return push({Code::check, {}, DType::bool_, k.body[flag].imm, bad});
   }
-  /// A new input, loaded.
+  /// Adds an input and loads it.
   ValueId input(DType t, std::vector<Stride> strides = {}) {
     return load(operand(t, false, std::move(strides)));
   }
@@ -53,8 +53,8 @@ class KernelBuilder {
     return push({Code::op, op, t, 0, a, b, c});
   }
   ValueId cast(DType to, ValueId a) { return push({Code::op, Op::cast, to, 0, a}); }
-  /// What is pushed until end_rolled_loop() is repeated as often as scalar `trips` says; first what is
-  /// carried.
+  /// Begins a rolled loop: instructions up to end_rolled_loop() run as often as scalar `trips` says; first
+  /// come carried values.
   void begin_rolled_loop(ValueId trips, int scalar_step = 0) {
     const auto at = static_cast<uint16_t>(k.body.size());
     k.rolled_loops.push_back({at, at, k.body[trips].imm, static_cast<uint16_t>(scalar_step)});
@@ -70,12 +70,12 @@ class KernelBuilder {
     k.contraction = contraction_of(k, left, right);
     return 0;
   }
-  /// What is pushed from here on belongs to the epilogue.
+  /// Begins the epilogue with the next instruction.
   void begin_epilogue() { epilogue_ = static_cast<int>(k.body.size()); }
   ValueId result(int r) {
     return push({Code::result, {}, result_type(k, static_cast<size_t>(r)), static_cast<uint16_t>(r)});
   }
-  /// A new output that gets `v`; returns the operand.
+  /// Adds an output that gets `v`; returns the operand.
   int store(ValueId v, std::vector<Stride> strides = {}) {
     const int o = operand(k.body[v].type, true, std::move(strides));
     k.stores.push_back({static_cast<uint16_t>(o), v});
@@ -94,7 +94,7 @@ class KernelBuilder {
   int epilogue_ = -1;
 };
 
-/// The argument words of one launch, all zero at first.
+/// Holds the argument words of one launch, all zero at first.
 class Launch {
  public:
   explicit Launch(const LoopKernel& k) : layout(layout_of(k)), words(layout.words()) {}
@@ -107,7 +107,7 @@ class Launch {
     words[layout.origin(axis)] = static_cast<uint64_t>(v);
     return *this;
   }
-  /// Strides in bytes.
+  /// Sets an operand's address and its strides in bytes.
   Launch& operand(int i, const void* p, std::vector<int64_t> strides) {
     words[layout.pointer(i)] = reinterpret_cast<uint64_t>(p);
     for (size_t a = 0; a < strides.size(); ++a)

@@ -1,4 +1,4 @@
-// Log lines caught for a scope, each as "channel|text".
+// Collects log lines for a scope, each as "channel|text".
 #pragma once
 #include <string>
 
@@ -10,7 +10,7 @@ class LogLines {
   ~LogLines();
   LogLines(const LogLines&) = delete;
   LogLines& operator=(const LogLines&) = delete;
-  /// All so far, a newline after each.
+  /// Returns all lines so far, a newline after each.
   std::string text() const;
 };
 

@@ -9,10 +9,10 @@
 
 namespace {
 
-// Before any constructor reads the environment. LAZY_* variables of who runs the tests must not decide what
-// they find; LAZY_TEST_* are for them. Where LAZY_TEST_ENVIRONMENT is set the others are meant: ctest sets
-// it, after it has cleared them itself (environment.cmake), and so does this, for the processes that tests
-// start.
+// Runs before any constructor reads the environment. The user's LAZY_* variables must not decide the results
+// of tests; LAZY_TEST_* are for them. Where LAZY_TEST_ENVIRONMENT is set the other variables are intended:
+// ctest sets it, after it has cleared them itself (environment.cmake), and so does this, for the processes
+// that tests start.
 [[gnu::constructor(101)]] void clear_environment() {
   const char* const given = std::getenv("LAZY_TEST_ENVIRONMENT");
   if (given && *given) return;
@@ -29,8 +29,8 @@ namespace {
 }
 
 #ifndef LAZY_TESTS_WITH_CACHE
-// Tests count what is compiled: nothing may come from, or go to, the user's cache. Tests of the store use
-// folders of their own.
+// Tests count what is compiled: nothing may come from, or be added to, the user's cache. Tests of the store
+// use separate folders.
 [[maybe_unused]] const int alone = setenv("LAZY_CACHE", "off", 0);
 #endif
 

@@ -1,4 +1,4 @@
-// Programs that tests start, kill and wait for.
+// Starts, kills and waits for programs in tests.
 #pragma once
 #include <fcntl.h>
 #include <signal.h>
@@ -15,17 +15,17 @@
 namespace lazy::test {
 
 struct Ended {
-  int status = 0;  // as waitpid gives it
+  int status = 0;  // as waitpid returns it
   std::string said;
   bool good() const { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
 };
 
-using Environment = std::map<std::string, std::string>;  // what is set beside what this process has
+using Environment = std::map<std::string, std::string>;  // variables set in addition to this process's
 inline Environment with(Environment e, const Environment& more) {
   for (const auto& [name, value] : more) e[name] = value;
   return e;
 }
-/// For processes that keep their programs in this folder.
+/// Returns variables for processes that store their programs in this folder.
 inline Environment cached_in(const std::string& folder) {
   return {{"LAZY_CACHE", "on"}, {"LAZY_CACHE_DIR", folder}, {"LAZY_NUM_THREADS", "1"}};
 }
@@ -76,7 +76,7 @@ class Process {
 inline Ended run(const std::vector<std::string>& command, const Environment& environment) {
   return Process(command, environment).wait();
 }
-/// What it says. Throws, with that, if it fails.
+/// Returns its output. Throws with the output if it fails.
 inline std::string said_by(const std::vector<std::string>& command, const Environment& environment) {
   const Ended e = run(command, environment);
   if (!e.good()) throw std::runtime_error(command.front() + " fails: " + e.said);

@@ -1,4 +1,4 @@
-// A cache of programs on disk that a test has for itself, and what lies in it.
+// Gives a test a separate cache of programs on disk, and lists its contents.
 #pragma once
 #include <string>
 #include <utility>
@@ -11,7 +11,7 @@
 
 namespace lazy::test {
 
-/// Programs of this process are kept there for a scope; none are in memory when it begins and when it ends.
+/// Stores programs of this process there for a scope; none are in memory when it begins and when it ends.
 struct ProgramCache {
   Folder folder;
   config::Override on{"LAZY_CACHE", "on"}, where{"LAZY_CACHE_DIR", folder / "c"};
@@ -19,7 +19,7 @@ struct ProgramCache {
   ~ProgramCache() { cache::clear(); }
 };
 
-/// Keys and values.
+/// Returns keys and values.
 inline std::vector<std::pair<std::string, std::string>> records() {
   std::vector<std::pair<std::string, std::string>> all;
   cache::process_store()->for_each([&](const cache::Store::Listed& l) { all.emplace_back(l.key, l.value); });

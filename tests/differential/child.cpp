@@ -1,4 +1,4 @@
-// Child processes, so that a kernel that crashes or hangs fails one case instead of the run.
+// Runs children, so that a kernel that crashes or hangs fails one case instead of the run.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 namespace lazy::test {
 namespace {
 
-/// What a child tells its parent.
+/// Holds a child's report to its parent.
 struct Report {
   volatile uint64_t index;
   volatile bool failed;

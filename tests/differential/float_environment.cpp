@@ -1,5 +1,5 @@
-// Programs that run under another floating-point environment: the same bits, on every instruction set and
-// every thread, and the caller's environment is as it was.
+// Tests programs that run under another floating-point environment: the same bits, on every instruction set
+// and every thread, and the caller's environment is as it was.
 #include <immintrin.h>
 
 #include <boost/test/unit_test.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t kFlags = 0x3f, kTraps = 0x1f80, kDaz = 0x40, kFtz = 0x8000, kDefault = 0x1f80;
 
-/// MXCSR for a scope; the x87 unit's rounding and traps go along.
+/// Sets MXCSR for a scope, and the x87 unit's rounding and traps.
 class Mode {
  public:
   explicit Mode(uint32_t mxcsr) : before_(_mm_getcsr()) {
@@ -39,7 +39,7 @@ class Mode {
   uint32_t before_;
 };
 
-/// Rounding, flushing, traps, flags already raised.
+/// Returns modes with other rounding, flushing, traps, flags already raised.
 std::vector<uint32_t> modes() {
   std::vector<uint32_t> all;
   for (uint32_t rounding = 0; rounding < 4; ++rounding)
@@ -93,7 +93,7 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-/// What the caller sees, to the bit: also through a conversion on its way out.
+/// Returns what the caller sees, to the bit: also through a conversion.
 std::string bytes_of(const Tensor& x) {
   std::string s;
   const auto add = [&](const auto& v) {
@@ -109,7 +109,7 @@ std::string bytes_of(const Tensor& x) {
 BOOST_AUTO_TEST_SUITE(float_environment)
 
 BOOST_AUTO_TEST_CASE(the_bits_are_the_same_and_the_mode_stays) {
-  // Sizes that fill no vector: lanes past the end hold anything.
+  // The sizes fill no vector: lanes past the end have any values.
   for (int isa = 0; isa < Isas::instance().count(); ++isa) {
     Isas::instance().use(isa);
     for (const DType t : {float32, float64}) {
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(the_bits_are_the_same_and_the_mode_stays) {
         for (const uint32_t mode : modes())
           for (const bool compiled : {true, false}) {
             if (!compiled && mode != modes().back()) continue;
-            if (!compiled) lazy::cache::clear();  // compiled under that mode, too
+            if (!compiled) lazy::cache::clear();  // also compiled under that mode
             std::string got;
             uint32_t after = 0;
             {

@@ -1,4 +1,4 @@
-// Random programs, fused against op by op: equal to the bit on one backend, with any sizes and settings; and
+// Runs random programs, fused and op by op: equal to the bit on one backend, with any sizes and settings; and
 // the second run with other sizes and scalars compiles nothing.
 #include <rapidcheck.h>
 #include <sys/wait.h>
@@ -25,7 +25,7 @@ namespace {
 using namespace random_graph;
 using lazy::config::Override;
 
-// rapidcheck's own shrinking, over candidates that we make.
+// Adapts rapidcheck's shrinking to our candidates.
 rc::Shrinkable<Program> shrinkable(Program p) {
   return rc::shrinkable::shrinkRecur(std::move(p),
                                      [](const Program& q) { return rc::seq::fromContainer(simpler(q)); });
@@ -66,7 +66,7 @@ bool has_half(const Program& p) {
   return false;
 }
 
-// A miss that a program of the same key may have: its inputs lie in another way.
+// True for a miss that a program of the same key may have: its inputs have another layout.
 bool about_layout(const std::string& miss) {
   for (const char* kind : {"contiguous", "unit_stride", "broadcast", "collapsible", "stride_32bit"})
     if (miss.starts_with(std::string("guard ") + kind)) return true;
@@ -74,7 +74,7 @@ bool about_layout(const std::string& miss) {
 }
 
 std::string check(const Program& p, bool may_recompile) {
-  // What part of a program another one has learnt it need not store is compiled anew.
+  // If a program has learnt not to store a value that another one needs, that is compiled again.
   const Override keep("LAZY_LIVENESS", may_recompile ? "adaptive" : "keep");
   Isas::instance().use(p.isa % Isas::instance().count());
   const Inputs first{false, 1}, other_scalars{false, 2}, other_sizes{true, 3};
@@ -97,8 +97,7 @@ std::string check(const Program& p, bool may_recompile) {
   return {};
 }
 
-// With LAZY_TEST_FORK=1 each program runs in a process of its own, so that one that crashes can be shortened
-// too.
+// With LAZY_TEST_FORK=1 each program runs in a separate process, so that one that crashes can be shrunk, too.
 using Check = std::function<std::string(const Program&)>;
 std::string check_apart(const Program& p, const Check& check) {
   int ends[2];
@@ -140,7 +139,8 @@ void drive_each(const char* name, int count, const Check& check) {
   const auto property = [&] {
     const Program p = *programs(false);
     std::optional<Override> exact;
-    // 16-bit floats are rounded after every op when it runs alone: only then does fusing change nothing.
+    // 16-bit floats are rounded after every op that runs alone: only with exact casts does fusing change
+    // nothing.
     if (has_half(p)) exact.emplace("LAZY_EXACT_CASTS", "1");
     const auto attempt = [&] {
       try {
@@ -154,8 +154,7 @@ void drive_each(const char* name, int count, const Check& check) {
       std::cout << wrong << "\n" << p << std::endl;
       if (!lazy::test::asked_to_shrink()) BOOST_FAIL(name << ": " << wrong);
     }
-    // What other programs left in the cache may matter; a shorter program must fail on its own, in the same
-    // way.
+    // Other programs in the cache may matter; a shorter program must fail without them, in the same way.
     lazy::jit::clear_program_cache();
     const std::string wrong = attempt();
     if (wrong.starts_with(kind)) RC_FAIL(wrong);
@@ -201,7 +200,7 @@ BOOST_AUTO_TEST_CASE(with_the_most_general_program) {
   drive("with_the_most_general_program", cases(300), true);
 }
 
-// What another process would load from disk is what this one compiled: no kernel is compiled again, no bit
+// Loads from disk what this process compiled, as another process would: no kernel is compiled again, no bit
 // differs.
 std::string check_from_disk(const Program& p) {
   const Override keep("LAZY_LIVENESS", "keep");
@@ -219,8 +218,8 @@ std::string check_from_disk(const Program& p) {
   return {};
 }
 
-// Runs often enough for programs to learn what they need not store, then looks at everything late: in order,
-// and once more with what has been learnt from that.
+// Runs often enough for programs to learn what they need not store, then reads everything late: in order, and
+// once more with what has been learnt from that.
 std::string check_adaptive(const Program& p) {
   Isas::instance().use(p.isa % Isas::instance().count());
   lazy::cache::clear();

@@ -1,5 +1,5 @@
-// One program on every instruction set: what is exactly rounded has the same bits, and so have reductions and
-// matrix products, whose order is fixed. Functions without that property stay close.
+// Runs one program on every instruction set: exactly rounded results have the same bits, and so have
+// reductions and matrix products, whose order is fixed. Functions without that property stay close.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdlib>

@@ -1,5 +1,4 @@
-// The differential test tested: kernels that are wrong on purpose must be caught, and what is right must
-// pass.
+// Tests the differential test: kernels that are wrong on purpose must be detected, and right ones must pass.
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 #include <functional>
@@ -13,7 +12,7 @@ using namespace lazy::test;
 
 namespace {
 
-/// The reference's kernel, with something done to the arguments before it runs or to memory after.
+/// Runs the reference's kernel, with a change to the arguments before it runs or to memory after.
 class Spoilt final : public jit::Kernel {
  public:
   using Change = std::function<void(uint64_t* args, const ArgLayout&)>;
@@ -36,7 +35,7 @@ Contestant spoilt(Spoilt::Change before, Spoilt::Change after) {
 }
 Contestant right() { return spoilt({}, {}); }
 
-/// out = -x over 100 floats.
+/// Returns a case of out = -x over 100 floats.
 Case negation() {
   KernelBuilder b(Form::map, 1);
   b.store(b.op(Op::negative, b.input(DType::float32, {Stride::unit})), {Stride::unit});
@@ -98,7 +97,7 @@ BOOST_AUTO_TEST_CASE(stray_writes_beside_the_output_are_seen) {
   const auto before = spoilt(
       {}, [](uint64_t* args, const ArgLayout& l) { reinterpret_cast<char*>(output(args, l))[-1] = 0; });
   BOOST_CHECK(says(verdict(negation(), before), "overwritten"));
-  // In the gaps of a strided output, too.
+  // Writes into the gaps of a strided output are detected, too.
   Case gaps = negation();
   gaps.kernel.operands[1].stride[0] = Stride::any;
   gaps.plans[1].strides = {12};
@@ -151,7 +150,7 @@ BOOST_AUTO_TEST_CASE(tolerance_is_counted_in_steps) {
   BOOST_CHECK(!in_child([&] { return trial(negation(), right(), {steps(3)}, {2, 0}); }).empty());
 }
 
-// A backend that gets nothing wrong but tanh: what is left of a long kernel is that one instruction.
+// A backend gets only tanh wrong: a long kernel shrinks to that one instruction.
 BOOST_AUTO_TEST_CASE(shrinking_finds_the_culprit) {
   const auto wrong_tanh = [](const Case& c) {
     for (const Instr& i : c.kernel.body)

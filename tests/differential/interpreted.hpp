@@ -1,6 +1,6 @@
-// The meanings of pointwise ops, but with elementary functions as the CPU backend's vector math computes
-// them: recipes run by the vector IR's interpreter. So a kernel that chains them can be compared to the last
-// bit.
+// Gives the meanings of pointwise ops, but with elementary functions as the CPU backend's vector math
+// computes them: recipes run by the vector IR's interpreter. So a kernel that chains them can be compared to
+// the last bit.
 #pragma once
 #include "backends/reference/ops.hpp"
 #include "tests/differential/trial.hpp"
@@ -8,7 +8,7 @@
 namespace lazy::test {
 
 reference::StripFn interpreted_meaning(jit::Op op, DType operand, DType result);
-/// Plain loops with these meanings.
+/// Returns the reference loops with these meanings.
 Contestant oracle();
 
 }  // namespace lazy::test

@@ -1,4 +1,4 @@
-// All instruction sets that this machine has, in one process: a backend that passes kernels to the chosen
+// Offers all instruction sets of this machine in one process: a backend that passes kernels to the chosen
 // one.
 #pragma once
 #include "backends/cpu/backend.hpp"
@@ -8,8 +8,8 @@
 
 class Isas final : public lazy::jit::Backend {
  public:
-  /// Becomes the process's main backend at the first call, for good: memory refers to the backend it came
-  /// from.
+  /// Installs it as the process's main backend at the first call, for good: memory refers to the backend it
+  /// came from.
   static Isas& instance() {
     static Isas* const all = [] {
       auto owned = std::make_unique<Isas>();
@@ -25,12 +25,12 @@ class Isas final : public lazy::jit::Backend {
          {lazy::cpu_backend::Isa::reference, lazy::cpu_backend::Isa::avx2, lazy::cpu_backend::Isa::avx512})
       if (isa <= lazy::cpu_backend::best_isa()) all_.push_back(lazy::cpu_backend::make_backend(isa));
   }
-  /// 0 is the reference.
+  /// Returns the number of instruction sets; 0 is the reference.
   int count() const { return static_cast<int>(all_.size()); }
   void use(int which) {
     if (which == current_) return;
     current_ = which;
-    lazy::cache::clear();  // programs hold the kernels of the one before
+    lazy::cache::clear();  // programs in memory have kernels of the set before
   }
 
   const char* name() const override { return now().name(); }

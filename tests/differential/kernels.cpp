@@ -1,4 +1,4 @@
-// Random kernels: compiled code against the reference, to the bit.
+// Compares compiled code of random kernels with the reference, to the bit.
 //
 // LAZY_TEST_SEED=n runs cases n, n + 1, ... ; LAZY_TEST_CASES=k runs k of them. A failing case is shrunk and
 // printed; its own number with LAZY_TEST_CASES=1 repeats it. LAZY_TEST_FORK=0 stays in one process, for a
@@ -38,7 +38,7 @@ std::vector<Contestant> contestants() {
   std::vector<Contestant> v;
   for (cpu_backend::Isa isa : levels())
     for (const char* threads : {"1", "2"}) {
-      const bool stored = threads[0] == '2';  // on two threads: as another process would load it
+      const bool stored = threads[0] == '2';  // on two threads: loaded as another process would
       // Backends outlive every kernel they compiled: made once a process, never freed.
       const auto compile = [isa, stored](const LoopKernel& k) {
         static jit::Backend* const backends[2] = {
@@ -106,8 +106,8 @@ BOOST_AUTO_TEST_CASE(random_kernels_agree_to_the_bit) {
   run_cases(base_seed(), asked_cases(400), random_case, compare);
 }
 
-/// One op on loads of its type, values of every kind: the true function is the oracle, within the bound that
-/// docs/math.md promises.
+/// Makes a case of one op on loads of its type, values of every kind: the true function is the oracle, within
+/// the bound that docs/math.md promises.
 Case single_op(Op op, DType t, Values values, uint64_t seed) {
   KernelBuilder b(Form::map, 1);
   Case c;
@@ -144,7 +144,8 @@ BOOST_AUTO_TEST_CASE(elementary_functions_stay_within_their_bound) {
       0, cases.size(), [&](uint64_t i) { return cases[i]; }, f);
 }
 
-/// Elements further apart than 32 bits can say, in a mapping that stays almost untouched.
+/// Makes a case with elements further apart than 32 bits can express, in a mapping that stays almost
+/// untouched.
 Case far_apart(bool wide_vector) {
   KernelBuilder b(Form::map, 2);
   const ValueId x = b.input(DType::float32), y = b.input(DType::float32, {Stride::any, Stride::unit});
@@ -169,7 +170,7 @@ BOOST_AUTO_TEST_CASE(elements_far_apart) {
   }
 }
 
-// Without it a generator that went wrong would test nothing.
+// Checks the generator: a bad one would test nothing.
 BOOST_AUTO_TEST_CASE(random_kernels_are_varied_and_well_formed) {
   std::vector<int> ops(jit::kOpCount), forms(5), types(kDTypeCount), ranks(kMaxAxes + 1);
   int overwriting = 0, empty = 0, spread = 0, rolled_loops = 0, stepped = 0;

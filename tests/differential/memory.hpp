@@ -1,4 +1,4 @@
-// Memory between unmapped pages: an access past either end faults.
+// Allocates memory between unmapped pages: an access past either end faults.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace lazy::test {
 class Guarded {
  public:
   Guarded() = default;
-  /// `bytes` of data next to an unmapped page, `shift` bytes away from it. All of the mapping but the data is
-  /// a fixed pattern.
+  /// Allocates `bytes` of data next to an unmapped page, `shift` bytes away from it. The rest of the mapping
+  /// has a fixed pattern.
   Guarded(size_t bytes, bool at_end, size_t shift);
   Guarded(Guarded&& o) noexcept { *this = std::move(o); }
   Guarded& operator=(Guarded&& o) noexcept {
@@ -23,7 +23,7 @@ class Guarded {
   }
   ~Guarded();
   char* data() const { return data_; }
-  /// What may be accessed: the data, and the rest of its pages.
+  /// Return what may be accessed: the data, and the rest of its pages.
   const char* begin() const;
   const char* end() const;
   void make_read_only() const;
@@ -34,15 +34,15 @@ class Guarded {
   char* data_ = nullptr;
 };
 
-/// The bytes that an operand's index map touches, relative to its pointer: [low, high). Empty if it has no
-/// index.
+/// Returns the bytes that an operand's index map touches, relative to its pointer: [low, high). Empty if it
+/// has no index.
 struct Span {
   int64_t low = 0, high = 0;
 };
 Span span_of(const Case&, int operand);
 
 /// Calls f(byte offset from the operand's pointer, running number) for every element; axes along which it
-/// does not move once.
+/// does not move are visited once.
 template <class F>
 void each_element(const Case& c, int operand, F&& f) {
   const auto& strides = c.plans[operand].strides;

@@ -1,4 +1,4 @@
-// NaNs of elementary functions: which, and with what sign and payload.
+// Tests NaNs of elementary functions: which results, and with what sign and payload.
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 #include <functional>
@@ -14,7 +14,7 @@ namespace {
 struct Case {
   const char* name;
   std::function<Tensor(const Tensor&)> f;
-  bool as_reference;  // to the bit; of the others the reference's NaN is some NaN
+  bool as_reference;  // to the bit; if false any NaN is right
 };
 const std::vector<Case>& cases() {
 #define LAZY_CASE(name, as_reference)                            \

@@ -1,5 +1,5 @@
-// Random programs over the public API, as data: they can be run under several settings, with other extents,
-// shortened when they fail, and printed as C++.
+// Represents random programs over the public API as data: they can be run under several settings, with other
+// extents, shortened when they fail, and printed as C++.
 //
 // A program is a list of statements, each of which makes one register. Extents are products of symbols, so
 // that the same program can be run again with other sizes: its key must then be the same.
@@ -27,12 +27,12 @@ using Dim = std::vector<int>;
 struct Range {
   bool has_start = false, has_stop = false;
   int64_t start = 0, stop = 0, step = 1;
-  bool integer = false;  // x(start): the axis goes
+  bool integer = false;  // x(start): the axis is dropped
 };
 
-/// A symbol is free, or the length of a slice of another extent.
+/// Holds a symbol, which is free, or the length of a slice of another extent.
 struct Symbol {
-  int64_t first = 2, second = 3;  // its value in the two runs
+  int64_t first = 2, second = 3;  // values in the two runs
   bool derived = false;
   Dim of;
   Range range;
@@ -67,26 +67,26 @@ enum class Kind : uint8_t {
   join,       // r0, r1, r0 of one shape along axes[0]: stacked, of which the largest; flipped: one after the
               // other, of which the first two thirds' larger ones
   take,       // register a at b along axes[0], by rule axes[1]; keepdims: take_along_axis
-  put,        // c into a at b along axes[0], by rule axes[1], combined as axes[2] says
+  put,        // c into a at b along axes[0], by rule axes[1], combined by axes[2]
   assign,
   assign_mask,
-  read,  // looks at register a here; the new register is another handle on it
+  read,  // reads register a here; the new register is another handle on it
 };
 
 struct Statement {
   Kind kind{};
-  int fn = 0;                     // row of the kind's table of functions
+  int fn = 0;                     // row in the kind's table of functions
   int operand[3] = {-1, -1, -1};  // registers
   DType dtype{};
-  std::vector<Dim> dims;  // of the result, once made
+  std::vector<Dim> dims;  // dimensions of the result, once made
   std::vector<int> axes;
   bool keepdims = false, flipped = false;
   std::vector<Range> ranges;
-  std::vector<Dim> region;     // assign: what the ranges select
+  std::vector<Dim> region;     // assign: dimensions that the ranges select
   int scalar_kind = 0;         // bool, int, float, double
-  uint64_t salt = 0;           // of the input's data, the scalar's value, the memory's layout
+  uint64_t salt = 0;           // seed of the input's data, the scalar's value, the memory's layout
   int layout = 0;              // input: 0 copied, else strides of the user's memory
-  std::vector<int64_t> shape;  // of the result in the first run, for the text
+  std::vector<int64_t> shape;  // shape of the result in the first run, for the text
 };
 
 constexpr int kToTheEnd = std::numeric_limits<int>::max();
@@ -94,13 +94,13 @@ constexpr int kToTheEnd = std::numeric_limits<int>::max();
 struct Program {
   std::vector<Symbol> symbols;
   std::vector<Statement> statements;
-  std::vector<int> dropped_after;  // by register: the statement after which its handle goes
+  std::vector<int> dropped_after;  // by register: the statement after which its handle is dropped
   bool specials = false;           // data with NaN, infinities, -0, extremes
-  int isa = 0;                     // which instruction set runs it (isas.hpp)
+  int isa = 0;                     // number of the instruction set that runs it (isas.hpp)
   bool exact_only = false;         // only ops that every instruction set rounds the same
 };
 
-/// Which sizes, data and scalars a run gets.
+/// Chooses sizes, data and scalars of a run.
 struct Inputs {
   bool second_sizes = false;
   uint64_t salt = 0;
@@ -120,14 +120,14 @@ class Machine {
   void step(const Statement&);
   /// Forgets the registers from `count` on.
   void undo(size_t count) { registers_.resize(std::min(count, registers_.size())); }
-  /// All statements, dropping handles where the program does; then what is left is evaluated and read.
-  /// `looked_at`: whether a register that is left is looked at; others are dropped unread.
+  /// Runs all statements, dropping handles where the program does; then the remaining ones are evaluated and
+  /// read. `looked_at` chooses the registers that are read; others are dropped unread.
   std::vector<Output> run(const std::function<bool(int)>& looked_at = {});
   const std::vector<Tensor>& registers() const { return registers_; }
   int64_t extent(const Dim&) const;
-  /// False if a blob's bytes are not what they were.
+  /// False if a blob's bytes have changed.
   bool blobs_untouched() const;
-  /// What decides the key, as far as sizes go: extents that are 1 or 0, views that change nothing.
+  /// Returns what decides the key, as far as sizes do: extents that are 1 or 0, views that change nothing.
   const std::vector<int64_t>& signature() const { return signature_; }
   bool has_blobs() const { return !blobs_.empty(); }
 
@@ -150,18 +150,18 @@ class Machine {
   std::vector<int64_t> signature_;
 };
 
-/// A program of about `size` statements that runs without an error with both sizes.
+/// Returns a program of about `size` statements that runs without an error with both sizes.
 Program generate(uint64_t seed, int size, bool exact_only = false);
-/// Shorter or simpler programs that are valid too.
+/// Returns shorter or simpler programs that are valid too.
 std::vector<Program> simpler(const Program&);
-/// As C++ text.
+/// Returns the program as C++ text.
 std::string to_string(const Program&);
 inline std::ostream& operator<<(std::ostream& out, const Program& p) { return out << to_string(p); }
 
-/// "" if equal to the bit (any NaN equals any NaN), else what differs.
+/// Returns "" if equal to the bit (any NaN equals any NaN), else the difference.
 std::string difference(const std::vector<Output>& a, const std::vector<Output>& b);
 
-// The tables of functions.
+// Tables of functions.
 enum Takes : uint8_t { any_dtype, numbers, integers };
 struct UnaryRow {
   const char* name;

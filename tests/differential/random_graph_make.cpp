@@ -1,4 +1,4 @@
-// What random programs are made of, and which of their values stay.
+// Makes random programs and chooses which of their values stay.
 #include <algorithm>
 
 #include "support/error.hpp"
@@ -155,7 +155,7 @@ Dim Maker::new_symbol(Symbol s) {
   return {static_cast<int>(p_.symbols.size()) - 1};
 }
 
-// Most handles go at once, some later or never; the last register is always kept.
+// Drops most handles at once, some later or never; the last register is never dropped.
 void Maker::drop_handles() {
   const int n = count();
   std::vector<int> last_use(static_cast<size_t>(n));
@@ -168,7 +168,7 @@ void Maker::drop_handles() {
     const int last = last_use[static_cast<size_t>(i)];
     const bool repeated = std::any_of(loops_.begin(), loops_.end(),
                                       [&](const auto& l) { return l.first <= i && i < l.second; });
-    // What is kept of a loop ends it.
+    // Values of a loop that stay are made at its end.
     const bool stays = i == n - 1 || chance(repeated ? 150 : 5) || (last == i && chance(2));
     const bool later = !repeated && chance(4);
     p_.dropped_after.push_back(stays ? kToTheEnd : later ? last + pick(n - last) : last);

@@ -9,7 +9,7 @@ constexpr int64_t kMaxElements = 2000, kMaxProducts = 20000;
 class Maker {
  public:
   Maker(uint64_t seed, bool exact_only);
-  /// A program of about `size` statements, those of loops not counted.
+  /// Returns a program of about `size` statements, those of loops not counted.
   Program make(int size);
 
  private:
@@ -21,7 +21,7 @@ class Maker {
   std::vector<Dim> random_dims(int max_rank);
 
   int count() const { return static_cast<int>(p_.statements.size()); }
-  /// A register, the later ones more often.
+  /// Returns a register, the later ones more often.
   int any_register();
   const std::vector<Dim>& dims(int reg) const { return p_.statements[static_cast<size_t>(reg)].dims; }
   DType dtype(int reg) const { return first_.registers()[static_cast<size_t>(reg)].dtype(); }
@@ -29,23 +29,23 @@ class Maker {
     return lazy::numel(first_.registers()[static_cast<size_t>(reg)].shape());
   }
 
-  /// False, with nothing changed, if one of the runs can't record it.
+  /// Adds a statement; false, with nothing changed, if one of the runs can't record it.
   bool add(Statement s);
   bool input(std::vector<Dim> dims, int type_number = -1, bool may_be_strided = true);
   static bool broadcast(const std::vector<Dim>& a, const std::vector<Dim>& b, std::vector<Dim>& out);
-  /// A register that broadcasts with these dimensions; made if need be.
+  /// Returns a register that broadcasts with these dimensions; makes one if needed.
   int partner(const std::vector<Dim>& with, int type_number = -1);
   int indices(const std::vector<Dim>& d);
   Range random_range();
-  /// Random ranges over some axes, and the dimensions that are left.
+  /// Chooses random ranges over some axes, and the remaining dimensions.
   void ranges(Statement& s, const std::vector<Dim>& d, bool whole_ok);
   Dim new_symbol(Symbol s);
 
   void propose();
-  /// False if the kind that was drawn can't be had.
+  /// False if the kind that was drawn is impossible.
   bool pointwise(Statement& s, int a);
 
-  // What comes in groups of statements.
+  // Statements that come in groups.
   void convolution(int x);
   void attention(int x);
   int view_of(int x);
@@ -59,7 +59,7 @@ class Maker {
   Machine first_, second_;
   int free_ = 0;
   std::vector<DType> types_;
-  std::vector<std::pair<int, int>> loops_;  // their statements: first, end
+  std::vector<std::pair<int, int>> loops_;  // first and end of their statements
 };
 
 }  // namespace random_graph

@@ -1,13 +1,13 @@
-// Statements that come in groups: layers of networks, values read twice, loops.
+// Adds statements that come in groups: layers of networks, values read twice, loops.
 #include "tests/differential/random_graph_maker.hpp"
 
 namespace random_graph {
 
 using namespace lazy;
 
-/// Takes register `x`, or a new image where that is none.
+/// Takes register `x`, or a new image if it is none.
 void Maker::convolution(int x) {
-  bool rows = false;  // of channels-first images, which lanes may run along
+  bool rows = false;  // for channels-first images, along which lanes may run
   if (dims(x).size() < 3 || dims(x).size() > 4 || chance(2)) {
     rows = chance(2);
     std::vector<Dim> d(static_cast<size_t>(3 + pick(2)));
@@ -62,7 +62,7 @@ void Maker::convolution(int x) {
   add(std::move(s));
 }
 
-/// Takes register `x` as queries, or new ones where that is none.
+/// Takes register `x` as queries, or new ones if it is none.
 void Maker::attention(int x) {
   if (p_.exact_only) return;
   if (dims(x).size() < 2 || !is_float(dtype(x))) {
@@ -96,7 +96,7 @@ void Maker::attention(int x) {
   add(std::move(s));
 }
 
-/// A view of `x` with the same dimensions; -1 if there is none.
+/// Returns a view of `x` with the same dimensions; -1 if there is none.
 int Maker::view_of(int x) {
   Statement s;
   s.operand[0] = x;
@@ -118,7 +118,8 @@ int Maker::view_of(int x) {
   return add(std::move(s)) ? count() - 1 : -1;
 }
 
-/// A value read as it is and through a view, often for the last time: its memory can't be taken over then.
+/// Adds a value that is read directly and through a view, often for the last time: its memory can't be taken
+/// over then.
 void Maker::read_twice(int x) {
   if (chance(2)) {
     const Dim n{pick(free_)};
@@ -129,7 +130,7 @@ void Maker::read_twice(int x) {
   }
   const size_t rank = dims(x).size();
   if (rank == 0) return;
-  if (!chance(4)) {  // the result of a kernel
+  if (!chance(4)) {  // makes it the result of a kernel
     Statement s;
     s.operand[0] = x;
     s.dims = dims(x);
@@ -164,8 +165,8 @@ void Maker::read_twice(int x) {
   }
 }
 
-/// A loop recorded iteration by iteration, long enough to be found again. An operand is this iteration's, the
-/// one's before (at first any register), or the same in all.
+/// Adds a loop recorded iteration by iteration, long enough to be rolled. An operand is this iteration's, the
+/// previous one's (at first any register), or the same in all.
 void Maker::loop(int x) {
   if (!loops_.empty()) return;
   constexpr int kFewestValues = 96;

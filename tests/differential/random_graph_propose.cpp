@@ -1,4 +1,4 @@
-// What a random program's next statement may be.
+// Proposes a random program's next statement.
 #include <algorithm>
 #include <array>
 
@@ -34,7 +34,7 @@ bool Maker::pointwise(Statement& s, int a) {
   return true;
 }
 
-/// A register of integers of these dimensions; -1 if there can be none.
+/// Returns a register of integers of these dimensions; -1 if there can be none.
 int Maker::indices(const std::vector<Dim>& d) {
   for (int tries = 0; tries < 3; ++tries) {
     const int r = any_register();
@@ -87,7 +87,7 @@ void Maker::propose() {
       s.dtype = chance(2) ? type() : any_type();
       break;
     case 16:
-    case 17: {  // the same symbols, shuffled and dealt out anew
+    case 17: {  // the same symbols, shuffled and distributed anew
       Dim all;
       for (const Dim& x : d) all.insert(all.end(), x.begin(), x.end());
       if (chance(2)) std::shuffle(all.begin(), all.end(), r_);

@@ -1,4 +1,4 @@
-// Running a random program.
+// Runs a random program.
 #include <cmath>
 #include <cstring>
 
@@ -75,7 +75,7 @@ Tensor convolved(const Statement& s, const Tensor& x, const Tensor& w) {
   return conv(x, w, o);
 }
 
-/// Integers as indices: in range where the rule throws otherwise.
+/// Returns integers as indices: in range where the rule throws otherwise.
 Tensor index_for(const Statement& s, const Tensor& x, const Tensor& at) {
   if (static_cast<Bounds>(s.axes[1]) != Bounds::check) return at;
   return remainder(astype(at, int64), std::max<int64_t>(1, x.size(s.axes[0])));
@@ -136,7 +136,7 @@ Tensor Machine::input(const Statement& s) {
     for (size_t i = 0; i < n; ++i) put(bytes.data() + i * size, s.dtype, r, program_.specials);
     return Tensor(jit::from_bytes(bytes.data(), s.dtype, shape, default_device(), Site::current()));
   }
-  // Memory of the user's: axes in another order, gaps, backwards, or one element for a whole axis.
+  // Lays out the user's memory: axes in another order, gaps, backwards, or one element for all of an axis.
   Random how(s.salt);
   const int rank = shape.size();
   std::vector<int> order(static_cast<size_t>(rank));
@@ -205,7 +205,7 @@ Tensor Machine::make(const Statement& s) {
     case Kind::with_scalar: {
       const auto f = kBinary[static_cast<size_t>(s.fn)].f;
       if (kBinary[static_cast<size_t>(s.fn)].name == std::string("pow"))
-        r.seed(s.salt);  // x^2 is another graph
+        r.seed(s.salt);  // a salt, as x^2 is another graph
       const auto apply = [&](auto v) { return s.flipped ? f(v, reg(0)) : f(reg(0), v); };
       const double real = static_cast<double>(static_cast<int64_t>(r() % 33) - 16) / 4;
       switch (s.scalar_kind) {
@@ -261,7 +261,7 @@ Tensor Machine::make(const Statement& s) {
   return {};
 }
 
-// What the sizes of this run decide of the key.
+// Notes what this run's sizes decide about the key.
 void Machine::sign(const Statement& s) {
   const Shape& out = registers_.back().shape();
   for (int64_t n : out) signature_.push_back(std::min<int64_t>(n, 2));
@@ -291,7 +291,7 @@ void Machine::sign(const Statement& s) {
     const jit::Node& node = *image.handle().get();
     if (node.op == jit::Op::input && !node.contiguous) signature_.push_back(inputs_.second_sizes);
   }
-  // Which axes a slice takes whole is structure.
+  // Which axes a slice covers completely is structure.
   const std::vector<Dim>& region = s.kind == Kind::assign ? s.region : s.dims;
   size_t k = 0;
   for (size_t i = 0; i < s.ranges.size(); ++i) {

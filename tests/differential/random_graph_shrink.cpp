@@ -1,4 +1,4 @@
-// Shorter and simpler programs than one that fails.
+// Makes shorter and simpler programs of one that fails.
 #include <algorithm>
 
 #include "support/error.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 using namespace lazy;
 
-// Without statement `at`: its uses read `instead`, or go too.
+// Removes statement `at`: its uses read `instead`, or are removed too.
 Program without(const Program& p, int at, int instead) {
   Program q = p;
   q.statements.clear();
@@ -40,7 +40,7 @@ Program without(const Program& p, int at, int instead) {
       continue;
     }
     int drop =
-        j;  // where the old statement, or what is left before it, is now; after the last use in any case
+        j;  // new place of the old statement, or of the last one before it; after the last use in any case
     for (int k = j; k < n; ++k) {
       if (old_of[static_cast<size_t>(k)] <= before) drop = k;
       for (int o : q.statements[static_cast<size_t>(k)].operand)
@@ -90,7 +90,7 @@ std::vector<Program> simpler(const Program& p) {
       (second ? q.symbols[k].second : q.symbols[k].first) = v / 2 + 1;
       all.push_back(std::move(q));
     }
-  // Only those that both runs can record.
+  // Only programs that both runs can record are left.
   std::erase_if(all, [](const Program& q) {
     try {
       for (const bool second : {false, true}) {

@@ -2,7 +2,7 @@
 
 namespace random_graph {
 
-// exact: the same on every instruction set. Which of two NaNs a sum passes on is not, nor so what tells their
+// exact: the same on every instruction set. Which of two NaNs a sum passes on is not, nor is what reads their
 // sign.
 #define ROW(name, exact)                                               \
   {                                                                    \

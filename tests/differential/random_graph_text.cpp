@@ -1,4 +1,4 @@
-// Random programs as C++ text.
+// Prints random programs as C++ text.
 #include <algorithm>
 
 #include "tests/differential/random_graph.hpp"

@@ -60,7 +60,7 @@ class Generator {
   struct Known {
     ValueId id;
     DType type;
-    bool nan_sign;  // whether the sign of a NaN is defined: it is where nothing has been computed from it
+    bool nan_sign;  // true if the sign of a NaN is defined: nothing has been computed from it
   };
 
   // ---- the box ----
@@ -97,7 +97,7 @@ class Generator {
       for (int i = 0; i < rank; ++i)
         extents_.push_back(sizes[s_.below(s_.percent(50) ? 12 : static_cast<int64_t>(std::size(sizes)))]);
     } while (!extent_ok(extents_, budget));
-    // A big budget is for many elements: let one axis take what is left of it, up to a size that stays quick.
+    // A big budget means many elements: one axis takes what is left of it, up to a size that stays quick.
     if (p >= 94 && s_.percent(60)) {
       int64_t& e = extents_[static_cast<size_t>(s_.below(rank))];
       int64_t others = 1;
@@ -164,7 +164,7 @@ class Generator {
     return b_->load(operand(t, false, moves));
   }
 
-  /// Some of the pool is carried through a few iterations of a few steps.
+  /// Carries some of the pool through a few iterations of a few steps.
   void rolled_loop() {
     const int64_t trips = s_.percent(20) ? 1 : s_.between(2, 9);
     scalars_.push_back(static_cast<uint64_t>(trips));
@@ -223,7 +223,7 @@ class Generator {
     return *std::find_if(pool_.begin(), pool_.end(), [&](const Known& k) { return k.id == v; });
   }
 
-  /// A value of type `t`: one that is there, or a new one.
+  /// Returns a value of type `t`: an existing or a new one.
   ValueId value(DType t, bool nan_sign = false) {
     std::vector<ValueId> fit;
     for (const Known& k : pool_)
@@ -333,7 +333,7 @@ class Generator {
     return b_->load_at(o, at);
   }
 
-  /// One whose elements along `axis` are whole elements apart.
+  /// Adds an operand whose elements along `axis` are a multiple of the element size apart.
   int whole_operand(DType t, bool output, const std::vector<bool>& moves, int axis) {
     const int o = operand(t, output, moves);
     int64_t& step = plans_[static_cast<size_t>(o)].strides[static_cast<size_t>(axis)];
@@ -426,8 +426,7 @@ class Generator {
     }
   }
 
-  // ---- outputs ----
-  /// Of a reduction along the last axis: some of its body's values.
+  // ---- outputs ---- Stores some of the body's values, for a reduction along the last axis.
   void body_stores() {
     if (form_ != Form::reduce || sequential_ != static_cast<int>(extents_.size()) - 1 || s_.percent(60))
       return;
@@ -456,7 +455,7 @@ class Generator {
     }
   }
 
-  /// Stores into the memory of an input that has this type and an element of its own for each index.
+  /// Stores into the memory of an input that has this type and a separate element for each index.
   bool overwrite(DType t, ValueId v) {
     if (b_->k.has_epilogue() || !s_.percent(15)) return false;
     for (size_t i = 0; i < plans_.size(); ++i) {
@@ -489,7 +488,7 @@ class Generator {
   bool in_epilogue_ = false, in_rolled_loop_ = false;
   std::vector<int64_t> extents_;
   std::vector<Values> values_;
-  std::vector<Known> pool_;  // of the section under way
+  std::vector<Known> pool_;  // values of the section that is being made
   std::vector<OperandPlan> plans_;
   std::vector<uint64_t> scalars_;
 };

@@ -1,4 +1,4 @@
-// A small deterministic source of choices.
+// Provides a small deterministic source of choices.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -15,7 +15,7 @@ class Source {
  public:
   explicit Source(uint64_t seed) : state_(mix(seed + 0x632be59bd9b4e019u)) {}
   uint64_t next() { return mix(state_ += 0x9e3779b97f4a7c15u); }
-  /// In [0, n).
+  /// Returns a number in [0, n).
   int64_t below(int64_t n) { return static_cast<int64_t>(next() % static_cast<uint64_t>(n)); }
   int64_t between(int64_t low, int64_t high) { return low + below(high - low + 1); }
   bool percent(int p) { return below(100) < p; }

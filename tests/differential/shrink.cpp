@@ -1,4 +1,4 @@
-// Making a failing case smaller.
+// Makes a failing case smaller.
 #include <algorithm>
 
 #include "jit/core/rules.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 bool loads(const Instr& i) { return i.code == Code::load || i.code == Code::load_at; }
 
-/// By instruction: true for what keeps an index in range.
+/// Returns, by instruction, true for those that keep an index in range.
 std::vector<bool> bounds_of(const LoopKernel& k) {
   std::vector<bool> kept(k.body.size());
   const auto keep = [&](ValueId v) {
@@ -50,7 +50,7 @@ Case without_dead_code(const Case& c) {
     if (k.form == Form::contract) live[k.contraction.left.value] = live[k.contraction.right.value] = true;
   };
   // A result makes its reduction needed, whose value comes earlier: one sweep from the back, then the body
-  // again. So does a carried value what it is next.
+  // again. A carried value makes its next value needed.
   for (size_t pass = 0; pass < 2 + k.rolled_loops.size() * k.body.size(); ++pass) {
     reductions();
     for (size_t i = k.body.size(); i-- > 0;) {
@@ -80,10 +80,10 @@ Case without_dead_code(const Case& c) {
     if (loads(k.body[i])) operand_used[k.body[i].imm] = true;
     if (k.body[i].code == Code::scalar) scalar_used[k.body[i].imm] = true;
   }
-  // An output that overwrites an input which is not read any more lies in memory of its own.
+  // An output that overwrites an input which is not read any more gets separate memory.
   for (size_t i = 0; i < k.operands.size(); ++i)
     if (r.plans[i].overwrites >= 0 && !operand_used[r.plans[i].overwrites]) r.plans[i].overwrites = -1;
-  // So does one whose input is stored as it is beside it: a backend may load an element as late as that
+  // So does one whose input is also stored unchanged beside it: a backend may load an element as late as that
   // store.
   for (const Store& t : k.stores)
     for (OperandPlan& p : r.plans)
@@ -133,7 +133,7 @@ Case without_dead_code(const Case& c) {
     if (i == k.epilogue) out.epilogue = static_cast<uint16_t>(out.body.size());
     if (!live[i]) continue;
     Instr s = k.body[i];
-    if (s.code != Code::carried)  // which also looks ahead: below
+    if (s.code != Code::carried)  // carried values also refer to later ones: below
       for (ValueId* v : {&s.a, &s.b, &s.c})
         if (*v != kNoValue) *v = at[*v];
     if (loads(s)) s.imm = operand_at[s.imm];
@@ -181,7 +181,7 @@ std::vector<Case> smaller(const Case& c) {
     s.kernel.stores.erase(s.kernel.stores.begin() + static_cast<ptrdiff_t>(i));
     add(s);
   }
-  // An instruction gives way to an earlier one of its type: its operand first of all.
+  // Replaces an instruction by an earlier one of its type: its operand first of all.
   const std::vector<bool> bounds = bounds_of(k);
   for (size_t i = k.body.size(); i-- > 0;) {
     const Instr& n = k.body[i];
@@ -204,12 +204,12 @@ std::vector<Case> smaller(const Case& c) {
         if (t.value == i) t.value = v;  // where it is stored has bounds
       if (s.kernel.form == Form::scan) {
         // A running sum's value has to stay before the instructions that read it: v is earlier than i, so it
-        // does.
+        // is.
       }
       add(s);
     }
   }
-  // Some other value is stored: the operand of the stored one, of whatever type.
+  // Stores another value: the operand of the stored one, of whatever type.
   for (size_t i = 0; k.form != Form::scatter && i < k.stores.size(); ++i) {
     const Instr& n = k.body[k.stores[i].value];
     for (ValueId v : {n.a, n.b, n.c}) {

@@ -29,7 +29,7 @@ bool is_nan(uint64_t v, DType t) {
   }
 }
 
-/// Distance on the line of all floats of a type, -0 and +0 in one place.
+/// Returns the distance on the line of all floats of a type, -0 and +0 in one place.
 uint64_t steps_apart(uint64_t a, uint64_t b, DType t) {
   const uint64_t sign = 1ull << (size_of(t) * 8 - 1);
   const uint64_t m = a & ~sign, n = b & ~sign;
@@ -50,7 +50,7 @@ std::string spelled(uint64_t v, DType t) {
   return text;
 }
 
-/// The operands of a case in memory. Inputs are filled; outputs hold the pattern.
+/// Holds the operands of a case in memory. Inputs are filled; outputs hold the pattern.
 class Stage {
  public:
   explicit Stage(const Case& c) : c_(c) {
@@ -122,7 +122,7 @@ std::string place(const Case& c, size_t operand, uint64_t n) {
   return s + "]";
 }
 
-/// The inputs that a map reads at the index of element n of an output.
+/// Describes the inputs that a map reads at the index of element n of an output.
 std::string inputs_at(const Case& c, const Stage& fresh, uint64_t n, size_t output) {
   if (c.kernel.form != Form::map) return {};
   int64_t index[kMaxAxes] = {};
@@ -162,7 +162,7 @@ std::string differences(const Case& c, const Stage& want, const Stage& got, cons
       const bool near =
           !is_nan(x, type) && !is_nan(y, type) && steps > 0 && static_cast<double>(steps) <= allowed;
       if (nans || near) {
-        std::memcpy(b, a, size_of(type));  // so that what is left must be equal byte by byte
+        std::memcpy(b, a, size_of(type));  // so that the rest must be equal byte by byte
         return;
       }
       if (found.empty())
@@ -208,7 +208,7 @@ std::string trial(const Case& c, const Contestant& oracle, const std::vector<Con
 
 namespace {
 
-/// What kind of failure a text tells of: a smaller case has to fail alike.
+/// Returns the kind of failure that a text describes: a smaller case has to fail alike.
 std::string kind_of_failure(const std::string& text) {
   for (const char* mark : {"throws: ", "died: ", "overwritten"})
     if (const size_t at = text.find(mark); at != text.npos) return text.substr(at, text.find('\n', at) - at);

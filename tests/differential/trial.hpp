@@ -1,4 +1,4 @@
-// One case on several backends.
+// Runs one case on several backends.
 #pragma once
 #include <functional>
 #include <memory>
@@ -10,19 +10,19 @@
 
 namespace lazy::test {
 
-/// A way to run kernels, and what it is called in messages.
+/// Names a way to run kernels.
 struct Contestant {
   std::string name;
   std::function<std::unique_ptr<jit::Kernel>(const jit::loop::LoopKernel&)> compile;
-  std::function<void()> prepare = [] {};  // before a launch: sets the number of threads
+  std::function<void()> prepare = [] {};  // called before a launch: sets the number of threads
 };
 
-/// Values may differ by so many units in the last place; 0: every bit counts, but for what a NaN holds.
+/// Values may differ by so many units in the last place; 0: every bit counts, except a NaN's payload.
 struct Tolerance {
   double float32_ulps = 0, float64_ulps = 0;
 };
 
-/// Whether kernels like this one are asked for: LAZY_TEST_FORM is how its text begins, LAZY_TEST_SKIP is not
+/// True if kernels like this one are selected: LAZY_TEST_FORM is how its text begins, LAZY_TEST_SKIP is not
 /// in it.
 bool wanted(const Case&);
 
@@ -41,7 +41,7 @@ struct Failure {
 };
 Failure first_failure(uint64_t first, uint64_t last, const std::function<std::string(uint64_t)>& f);
 
-/// The smallest case that still fails, found by greedy steps.
+/// Returns the smallest case that still fails, found by greedy steps.
 Case shrink(Case, const std::function<std::string(const Case&)>& failing);
 
 }  // namespace lazy::test

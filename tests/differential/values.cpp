@@ -1,4 +1,4 @@
-// Numbers that find mistakes.
+// Provides numbers that find mistakes.
 #include <bit>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// Needs values while threads and the process end: late_child <when> <thread>. Each value computed is a line.
+// Needs values while threads and the process end: late_child <when> <thread>. Prints a line for each value.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -14,9 +14,10 @@ using namespace lazy;
 
 namespace {
 
-constinit std::atomic<int> ended{0};  // destructors of Late
+constinit std::atomic<int> ended{0};  // number of destructors of Late that ran
 
-/// Everything a program may do, with what was left and anew; of sizes that several threads share, too.
+/// Does everything a program may do, with values that are left and new ones; also of sizes that several
+/// threads share.
 void use(const char* when, const Tensor& left) {
   try {
     const double old = sum(left * 2 + 1).item<double>();
@@ -52,7 +53,7 @@ thread_local Late in_thread_local;
 pthread_key_t key;
 
 void work(const std::string& when) {
-  if (when == "thread_local") (void)&in_thread_local;  // made before whatever the library may have
+  if (when == "thread_local") (void)&in_thread_local;  // made before anything that the library may have
   if (when == "key") {
     pthread_key_create(&key, [](void* late) { delete static_cast<Late*>(late); });
     pthread_setspecific(key, new Late);
@@ -70,7 +71,7 @@ void work(const std::string& when) {
       held.left = Tensor();
     });
   }
-  if (when == "dropped") {  // nothing is needed: what was recorded goes
+  if (when == "dropped") {  // nothing is needed: pending nodes are dropped
     thread_local Tensor pending;
     pending = x + 1;
     static Tensor other;

@@ -1,5 +1,5 @@
-// What a process with little memory can compute: little_memory <scenario> <MiB of address space>. Says what
-// happened.
+// Shows what a process with little memory can compute: little_memory <scenario> <MiB of address space>.
+// Prints what happened.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -23,7 +23,8 @@ long resident_mib() {
   return resident * sysconf(_SC_PAGESIZE) >> 20;
 }
 
-/// Rounds of five values that are alive together, each round larger than the last, up to `most` bytes in all.
+/// Runs rounds of five values that are alive together, each round larger than the last, up to `most` bytes in
+/// all.
 int growing(int64_t most) {
   int failed = 0;
   for (int64_t n = 200000; 5 * n * 4 < most; n += 100000) try {
@@ -42,7 +43,7 @@ int main(int, char** arguments) {
   ::alarm(100);
   const std::string scenario = arguments[1];
   const auto limit = static_cast<rlim_t>(std::atol(arguments[2])) << 20;
-  // What the process needs besides values is there before it has little: threads' stacks, programs.
+  // Allocates everything except values before memory gets scarce: threads' stacks, programs.
   if ((ones({10}) * 2)(3).item<float>() != 2) return 1;
   (void)growing(5 << 20);
   if (limit) {
@@ -50,7 +51,7 @@ int main(int, char** arguments) {
     setrlimit(RLIMIT_AS, &r);
   }
   if (scenario == "growing") std::printf("failed %d\n", growing(static_cast<int64_t>(limit / 2)));
-  if (scenario == "too_much") {  // cannot be; what comes after it can
+  if (scenario == "too_much") {  // fails; later values can be computed
     const int failed = growing(static_cast<int64_t>(limit * 2));
     std::printf("\nfailed %s, then %d\n", failed > 0 ? "some" : "none",
                 growing(static_cast<int64_t>(limit / 2)));
@@ -64,7 +65,7 @@ int main(int, char** arguments) {
     std::printf("kept %s, released %s, left %s\n", kept < 300 ? "some" : "too much",
                 released > 90 ? "much" : "little", resident_mib() < 100 ? "little" : "much");
   }
-  if (scenario == "threads") {  // each has blocks of its own
+  if (scenario == "threads") {  // each thread caches blocks
     std::vector<std::thread> all;
     int failed[4] = {};
     for (int& f : failed) all.emplace_back([&f, limit] { f = growing(static_cast<int64_t>(limit / 10)); });

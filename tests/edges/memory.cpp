@@ -1,4 +1,4 @@
-// Memory that is only kept is never why there is none.
+// Tests that cached memory is never the reason why there is none.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/common/processes.hpp"

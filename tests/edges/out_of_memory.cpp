@@ -1,5 +1,5 @@
-// Memory runs out anywhere: each allocation of recording, compiling and running fails in turn. Nothing may
-// end the program, what is computed afterwards is right, and nothing is left behind.
+// Makes memory run out anywhere: each allocation of recording, compiling and running fails in turn. Nothing
+// may end the program, what is computed afterwards is right, and nothing leaks.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -21,8 +21,8 @@
 
 namespace {
 
-// While armed, of the thread that is tested, or of all: allocation number `fails_at`, and with `and_later`
-// all after it.
+// While armed, of the thread that is tested, or of all: allocation number `fails_at` fails, and with
+// `and_later` all after it.
 constinit thread_local bool armed = false;
 constinit std::atomic<bool> all_armed{false};
 constinit std::atomic<long> asked{0}, failures{0}, blocks{0};
@@ -67,7 +67,7 @@ void operator delete(void* p, size_t) noexcept { gone(p); }
 void operator delete(void* p, std::align_val_t) noexcept { gone(p); }
 void operator delete(void* p, size_t, std::align_val_t) noexcept { gone(p); }
 
-/// Gives memory for values.
+/// Allocates memory for values.
 extern "C" void* aligned_alloc(size_t alignment, size_t bytes) {
   return fails() ? nullptr : ::memalign(alignment, bytes);
 }
@@ -80,10 +80,10 @@ using Values = std::vector<float>;
 
 struct Program {
   const char* name;
-  std::function<void()> prepare;  // before each try, while there is memory
+  std::function<void()> prepare;  // called before each try, while there is memory
   std::function<Tensor()> record;
   std::function<Values(const Tensor&)> read;
-  bool threads = false;  // several work, and may fail
+  bool threads = false;  // several threads work, and may fail
 };
 
 Values all_of(const Tensor& t) { return t.to_vector<float>(); }
@@ -93,7 +93,7 @@ bool wrong(const char* name, long at, const char* what) {
   return false;
 }
 
-/// The program with allocation `at` failing. False if something is wrong; `some` says whether one failed.
+/// Runs the program with allocation `at` failing. False if something is wrong; `some` is set if one failed.
 bool one_failure(const Program& p, const Values& expected, long at, bool& some) {
   p.prepare();
   const uint64_t live = metrics().bytes_live;
@@ -117,8 +117,8 @@ bool one_failure(const Program& p, const Values& expected, long at, bool& some) 
     if (thrown) try {
         run();
       } catch (const std::exception& e) {
-        // An input that nothing else held was overwritten when the run failed: that is said, and computed
-        // anew.
+        // An input that nothing else referred to was overwritten when the run failed: the error says so, and
+        // it is computed anew.
         if (!std::strstr(e.what(), "was overwritten by an earlier run")) good = wrong(p.name, at, e.what());
         t = Tensor();
         run();
@@ -137,7 +137,7 @@ bool each_failure(const Program& p) {
   bool good = true;
   long tried = 0;
   long left[3] = {};
-  // Twice: what is kept for later use is there after the first time, and no more after the second.
+  // Runs twice: caches are filled after the first time, and grow no more in the second.
   for (int round = 0; round < 2; ++round) {
     for (const bool later : {false, true}) {
       and_later = later;
@@ -219,7 +219,7 @@ int main() {
         },
         all_of});
   {
-    // Intermediates that nobody reads are left out after a few flushes; then they are needed late.
+    // Intermediates that nobody reads are dropped after a few flushes; then they are needed late.
     Tensor a, b;
     const auto several = [&] {
       a = b = Tensor();
@@ -299,7 +299,7 @@ int main() {
     test({"from disk", cold, chain, all_of});
     test({"kept on disk", cold,
           [&] {
-            static int size = 10;  // a graph of its own each time
+            static int size = 10;  // the graph differs each time
             Tensor y = x;
             for (int i = 0; i < size % 300; ++i) y = y * 1;
             size = size + 1;

@@ -1,5 +1,5 @@
-// cuBLASLt's functions (backends/cuda/api/cublaslt.def). Sums go in ascending order, each product added by a
-// fused multiply-add: as the kernels do it, which a real cuBLASLt does not.
+// Implements cuBLASLt's functions (backends/cuda/api/cublaslt.def). Sums go in ascending order, each product
+// added by a fused multiply-add: like the kernels, unlike a real cuBLASLt.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -52,7 +52,7 @@ namespace {
 // cublasStatus_t
 constexpr Result kNotInitializedStatus = 1, kInvalidValueStatus = 7, kExecutionFailed = 13;
 
-constexpr size_t kWorkspace = 1024;  // needed for nothing, but demanded
+constexpr size_t kWorkspace = 1024;  // bytes; not used, but demanded
 
 size_t size_of(BlasType type) {
   switch (type) {
@@ -112,7 +112,7 @@ struct Product {
     if (a.type == BlasType::f64 || f64) return f64 && a.type == BlasType::f64 && d.type == BlasType::f64;
     return d.type == a.type || (d.type == BlasType::f32 && a.type != BlasType::f32);
   }
-  /// What an algorithm is found for: it serves no other problem.
+  /// Returns the identity of the problem for which an algorithm is found: it serves no other.
   uint64_t identity() const {
     uint64_t h = hash({});
     const auto put = [&](auto... v) { ((h = hash({reinterpret_cast<const char*>(&v), sizeof v}, h)), ...); };
@@ -150,7 +150,7 @@ struct Product {
   }
 };
 
-/// Whether device `device` has the whole matrix.
+/// True if device `device` has the complete matrix.
 bool in_memory(const BlasLayoutStruct& m, const void* matrix, int device) {
   const int64_t last = (m.batch - 1) * m.batch_stride + (static_cast<int64_t>(m.columns) - 1) * m.ld +
                        static_cast<int64_t>(m.rows);
@@ -271,7 +271,7 @@ Result cublasLtMatmulPreferenceSetAttribute(BlasPreference preference, BlasPrefe
   return kInvalidValueStatus;
 }
 
-// An algorithm holds the problem's identity and the alignment that was promised.
+// An algorithm holds the problem's identity and the promised alignment.
 Result cublasLtMatmulAlgoGetHeuristic(BlasHandle handle, BlasMatmul matmul, BlasLayout a, BlasLayout b,
                                       BlasLayout c, BlasLayout d, BlasPreference preference, int wanted,
                                       BlasHeuristic* found, int* count) {

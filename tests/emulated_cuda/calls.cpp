@@ -40,7 +40,7 @@ bool inject(std::map<std::string, Calls, std::less<>>& calls, std::string_view f
   return true;
 }
 
-/// function:nth:result,...
+/// Parses function:nth:result,... and injects the failures.
 bool inject_all(std::map<std::string, Calls, std::less<>>& calls, std::string_view list) {
   while (!list.empty()) {
     const std::string_view one = list.substr(0, list.find(','));

@@ -1,4 +1,4 @@
-// Calls of the driver's, NVRTC's and cuBLASLt's functions: how many there were, and which are to fail.
+// Counts calls of the driver's, NVRTC's and cuBLASLt's functions, and makes some fail.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -9,7 +9,8 @@ namespace emulated {
 
 using namespace lazy::cuda_backend::api;
 
-/// Counts a call; the result to give instead of doing anything, if a failure was injected for it.
+/// Counts a call; returns the result that it must give without doing anything, if a failure was injected for
+/// it.
 std::optional<Result> count_call(std::string_view function);
 /// Forgets counts and injected failures; EMULATED_CUDA_INJECT is read again.
 void reset_calls();

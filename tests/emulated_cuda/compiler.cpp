@@ -22,8 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Neither contraction nor fast math: what a kernel computes is what its text says. Nothing but its table is
-/// exported, and no symbol is unique in the process: each loaded module has __shared__ variables of its own.
+/// Returns flags with neither contraction nor fast math: a kernel computes what its text says. Nothing but
+/// its table is exported, and no symbol is unique in the process: each loaded module has separate __shared__
+/// variables.
 std::vector<std::string> flags() {
   std::vector<std::string> all = {"-x",
                                   "c++",
@@ -56,7 +57,8 @@ std::vector<std::string> flags() {
 
 fs::path shim_path() { return fs::path(EMULATED_CUDA_SOURCE_DIR) / "shim.hpp"; }
 
-/// The process's environment, with messages in plain English and without what is meant for the process alone.
+/// Returns the process's environment, with messages in untranslated English and without variables for the
+/// process alone.
 std::vector<char*> plain_environment() {
   static char plain[] = "LC_ALL=C";
   std::vector<char*> all = {plain};
@@ -68,8 +70,8 @@ std::vector<char*> plain_environment() {
   return all;
 }
 
-/// Runs the compiler on a file that it reads as its stdin, for no name of a file to get into the module, with
-/// its messages in another; its exit status.
+/// Runs the compiler on a file that it reads as its stdin, so that no name of a file gets into the module,
+/// with its messages in another; returns its exit status.
 int run_compiler(const std::vector<std::string>& arguments, const fs::path& input, const fs::path& messages) {
   std::vector<char*> argv;
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
@@ -77,7 +79,7 @@ int run_compiler(const std::vector<std::string>& arguments, const fs::path& inpu
   const std::vector<char*> environment = plain_environment();
   const pid_t child = lazy::test::fork_child();
   if (child < 0) return 127;
-  if (child == 0) {  // nothing here that another thread could have locked
+  if (child == 0) {  // uses nothing that another thread could have locked
     const int in = open(input.c_str(), O_RDONLY),
               out = open(messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 2) < 0) _exit(127);
@@ -105,7 +107,7 @@ fs::path cached_path(std::string_view source) {
   return fs::path(settings().cache) / name;
 }
 
-/// Appears whole or not at all, whoever else does the same.
+/// Writes a file that appears at once and complete, whoever else does the same.
 void publish(const fs::path& path, std::string_view bytes) {
   std::error_code none;
   fs::create_directories(path.parent_path().parent_path(), none);

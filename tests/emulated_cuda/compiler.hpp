@@ -1,4 +1,4 @@
-// The host's C++ compiler, as a compiler of kernel texts.
+// Compiles kernel texts with the host's C++ compiler.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@ struct Compiled {
   std::string log;  // the compiler's messages
 };
 
-/// Compiles a text whose messages name it `name`. Any number of threads may. Modules come from, and go to,
+/// Compiles a text whose messages name it `name`. Any number of threads may. Modules are cached in
 /// EMULATED_CUDA_CACHE.
 Compiled compile(std::string_view text, std::string_view name);
 

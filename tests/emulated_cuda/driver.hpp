@@ -1,5 +1,5 @@
-// The driver's functions (driver.def), without what all have in common: entry.cpp adds that
-// a call is counted, may be told to fail, and fails when its device is lost.
+// Declares the driver's functions (driver.def), without their common part: entry.cpp adds that a call is
+// counted, may be made to fail, and fails when its device is lost.
 #pragma once
 #include "tests/emulated_cuda/driver_types.hpp"
 #include "tests/emulated_cuda/objects.hpp"
@@ -9,10 +9,10 @@ namespace emulated::driver {
 #define LAZY_DRIVER(field, name, ...) Result name(__VA_ARGS__);
 #include "tests/emulated_cuda/driver.def"
 
-/// The stream that a call means, whose device is not lost: null is the current context's own, which waits for
-/// no other stream, nor they for it.
+/// Finds the stream that a call means, whose device is not lost: null is the current context's own, which
+/// waits for no other stream, nor they for it.
 Result find_stream(Stream, StreamStruct*&);
-/// After the host waited for work: a failure of it is known from now on, and the pool gives memory back.
+/// Notes that the host waited for work: a failure of it is known from now on, and the pool frees memory.
 Result synchronised(ContextStruct*);
 
 }  // namespace emulated::driver

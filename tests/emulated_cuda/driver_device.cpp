@@ -1,4 +1,4 @@
-// The driver's functions of devices and contexts.
+// Implements the driver's functions for devices and contexts.
 #include <cstdio>
 
 #include "tests/emulated_cuda/driver.hpp"

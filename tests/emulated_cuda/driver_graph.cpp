@@ -1,4 +1,4 @@
-// The driver's functions of graphs. Nodes are kernels.
+// Implements the driver's functions for graphs. Nodes are kernels.
 #include <algorithm>
 
 #include "tests/emulated_cuda/driver.hpp"
@@ -17,8 +17,8 @@ Result prepare(PreparedLaunch& launch, const KernelNodeParams& p) {
                            p.params, p.extra);
 }
 
-/// The nodes in an order that their dependencies allow: of those that might be next the first, the last or
-/// any, as EMULATED_CUDA_ORDER says.
+/// Returns the nodes in an order that their dependencies allow: of those that might be next the first, the
+/// last or any, by EMULATED_CUDA_ORDER.
 std::vector<GraphNodeStruct*> in_order(const GraphStruct& graph) {
   std::vector<GraphNodeStruct*> order;
   std::vector<bool> done(graph.nodes.size());

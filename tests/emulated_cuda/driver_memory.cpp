@@ -1,4 +1,4 @@
-// The driver's functions of memory and copies.
+// Implements the driver's functions for memory and copies.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -42,7 +42,7 @@ Result copy(ContextStruct* context, StreamStruct* stream, void* to, const void* 
   return kSuccess;
 }
 
-/// Whether all of it is host memory.
+/// True if all of it is host memory.
 bool on_host(const void* memory) {
   return memory != nullptr && machine()->memory.device_of(reinterpret_cast<DevicePtr>(memory), 1) < 0;
 }
@@ -86,7 +86,7 @@ Result cuMemAllocAsync(DevicePtr* pointer, size_t bytes, Stream given) {
   if (pointer == nullptr || bytes == 0) return kInvalidValue;
   ContextStruct* context = stream->context;
   if (!reserve(context, bytes)) {
-    finish_everything(context);  // what was freed may not have gone yet
+    finish_everything(context);  // freed memory may still be in use
     if (!reserve(context, bytes)) return kOutOfMemory;
   }
   const auto memory = machine()->memory.allocate(context->ordinal, bytes);
@@ -140,8 +140,8 @@ Result cuMemFreeHost(void* memory) {
   return kSuccess;
 }
 
-// Host memory is read and written when the stream gets there, pageable memory too: that a driver may copy it
-// at once is nothing to rely on.
+// Host memory is read and written when the stream gets there, pageable memory too: nothing may rely on a
+// driver that copies it at once.
 Result cuMemcpyHtoDAsync(DevicePtr to, const void* from, size_t bytes, Stream given) {
   StreamStruct* stream = nullptr;
   if (const Result result = find_stream(given, stream); result != kSuccess) return result;

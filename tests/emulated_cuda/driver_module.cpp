@@ -1,4 +1,4 @@
-// The driver's functions of libraries, kernels and launches.
+// Implements the driver's functions for libraries, kernels and launches.
 #include "tests/emulated_cuda/driver.hpp"
 #include "tests/emulated_cuda/image.hpp"
 #include "tests/emulated_cuda/module.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr Result kNoBinaryForDevice = 209;
 
-/// Code for a device runs on later ones of the same generation.
+/// True if code for a device runs here: it runs on later devices of the same generation.
 bool runs_here(int arch) { return arch / 10 == settings().arch / 10 && arch % 10 <= settings().arch % 10; }
 
 }  // namespace

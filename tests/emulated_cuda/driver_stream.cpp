@@ -1,4 +1,4 @@
-// The driver's functions of streams and events.
+// Implements the driver's functions for streams and events.
 #include "tests/emulated_cuda/driver.hpp"
 
 namespace emulated::driver {

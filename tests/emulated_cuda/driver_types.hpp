@@ -1,10 +1,10 @@
-// Types of the driver that only rows of the tests use (driver.def).
+// Defines types of the driver that only rows of the tests use (driver.def).
 #pragma once
 #include "backends/cuda/api/types.hpp"
 
 namespace lazy::cuda_backend::api {
 
-/// CUfunction_attribute
+/// Represents CUfunction_attribute.
 enum class FunctionAttribute : int {
   shared_bytes = 1,
   registers = 4,

@@ -1,4 +1,4 @@
-// An emulated CUDA device: a shared library that exports what libcuda, libnvrtc and libcublasLt do, as far as
+// Emulates a CUDA device: a shared library that exports what libcuda, libnvrtc and libcublasLt do, as far as
 // the product uses it. Its NVRTC compiles a kernel's text with the host's C++ compiler, its driver runs the
 // result on fibers, one block after the other. It is stricter than a device: what CUDA leaves undefined it
 // diagnoses, on stderr.
@@ -26,15 +26,16 @@
 
 #pragma GCC visibility push(default)
 extern "C" {
-/// The `nth_call` from now on (1: the next) of a driver, NVRTC or cuBLASLt function does nothing and gives
-/// `result`. A result that CUDA knows as sticky (700-719) also loses the current device. False if there is no
-/// such function.
+/// Makes the `nth_call` from now on (1: the next) of a driver, NVRTC or cuBLASLt function do nothing and
+/// return `result`. A result that CUDA knows as sticky (700-719) also loses the current device. False if
+/// there is no such function.
 bool emulated_cuda_inject(const char* function, int nth_call, int result);
-/// Calls of a driver, NVRTC or cuBLASLt function, failed ones too; -1 if there is no such function.
+/// Returns the number of calls of a driver, NVRTC or cuBLASLt function, failed ones too; -1 if there is no
+/// such function.
 int64_t emulated_cuda_count(const char* function);
-/// Device memory that is allocated, on all devices.
+/// Returns the bytes of device memory that are allocated, on all devices.
 size_t emulated_cuda_live_bytes();
-/// Kernels that ran, those of graphs too.
+/// Returns the number of kernels that ran, those of graphs too.
 int64_t emulated_cuda_kernels_run();
 /// Finishes all work and forgets everything: handles, memory, errors, counts, failures to inject.
 void emulated_cuda_reset();

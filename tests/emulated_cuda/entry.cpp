@@ -1,4 +1,4 @@
-// cuGetProcAddress_v2, and what all functions of the driver have in common.
+// Implements cuGetProcAddress_v2, and the common part of all functions of the driver.
 #include <array>
 #include <cstring>
 #include <string_view>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr Result kInvalidContext = 201;
 
-/// Those that work before cuInit, without a context, or with any.
+/// Functions that work before cuInit, without a context, or with any.
 constexpr std::array kEverywhere = {std::string_view("cuInit"), std::string_view("cuDriverGetVersion"),
                                     std::string_view("cuGetErrorName"), std::string_view("cuGetErrorString")};
 constexpr std::array kWithoutContext = {
@@ -33,7 +33,7 @@ constexpr bool contains(const List& list, std::string_view name) {
   return false;
 }
 
-/// What CUDA's documentation calls errors that leave the process in an inconsistent state.
+/// True for what CUDA's documentation calls errors that leave the process in an inconsistent state.
 constexpr bool loses_device(Result result) {
   return result >= 700 && result < 720 && result != kLaunchOutOfResources;
 }
@@ -87,7 +87,7 @@ void* find(std::string_view name) {
 extern "C" __attribute__((visibility("default"))) int cuGetProcAddress_v2(const char* name, void** function,
                                                                           int version, uint64_t,
                                                                           int* status) {
-  // The rows are as CUDA 12.0 has them; later versions took other functions under some of the names.
+  // The rows are those of CUDA 12.0; later versions have other functions under some of the names.
   *function = version == 12000 ? emulated::find(name) : nullptr;
   if (status != nullptr) *status = *function == nullptr ? 1 : 0;  // CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND
   return *function == nullptr ? lazy::cuda_backend::api::kNotFound : lazy::cuda_backend::api::kSuccess;

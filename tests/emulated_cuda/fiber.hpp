@@ -1,4 +1,4 @@
-// Stacks to switch between on one thread, known to the sanitizers.
+// Switches between stacks on one thread, and informs the sanitizers.
 #pragma once
 #include <boost/context/detail/fcontext.hpp>
 #include <cstddef>
@@ -7,16 +7,16 @@ namespace emulated {
 
 class Fiber {
  public:
-  /// The thread's own stack.
+  /// Represents the thread's own stack.
   Fiber() = default;
-  /// A stack of its own, with a guard page below; runs `main(argument)` when it is first switched to. main()
-  /// never returns. Throws std::bad_alloc.
+  /// Makes a stack, with a guard page below; runs `main(argument)` when it is first switched to. main() never
+  /// returns. Throws std::bad_alloc.
   Fiber(void (*main)(void*), void* argument);
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Leaves the stack that runs, which is this one's, for another's; returns when somebody switches back.
+  /// Leaves this stack, which runs, for another; returns when somebody switches back.
   void switch_to(Fiber& other);
   /// Forgets what was on the stack: it starts with main() again.
   void restart();
@@ -30,7 +30,7 @@ class Fiber {
   void* argument_ = nullptr;
   void* mapping_ = nullptr;
   const void* bottom_ =
-      nullptr;  // of the stack, for AddressSanitizer; of a thread's own learned when it is left
+      nullptr;  // bottom of the stack, for AddressSanitizer; a thread's own is learned when it is left
   size_t size_ = 0;
   void* fake_stack_ = nullptr;  // AddressSanitizer's
   void* tsan_ = nullptr;        // ThreadSanitizer's

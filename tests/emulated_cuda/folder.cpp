@@ -31,7 +31,7 @@ struct Folder {
 
 Folder* made = nullptr;
 
-/// After all static objects' destructors, which may still use the device.
+/// Runs after all static objects' destructors, which may still use the device.
 [[gnu::destructor]] void remove_folder() {
   std::error_code none;
   if (made && getpid() == made->owner) fs::remove_all(made->path, none);

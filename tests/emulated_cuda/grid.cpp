@@ -17,21 +17,21 @@ enum class Where : uint8_t { runs, barrier, collective, returned };
 
 struct Thread {
   Fiber* fiber;
-  uint64_t outcome;  // of the last collective
+  uint64_t outcome;  // result of the last collective
   int line;          // where it waits
   Where where;
   Collective kind;
   uint32_t mask;
 };
 
-/// Garbage that AddressSanitizer lets through its red zones, which lie between variables.
+/// Fills memory with garbage; AddressSanitizer ignores its red zones between variables here.
 void fill_with_garbage(char* at, size_t bytes) {
   asm volatile("rep stosb" : "+D"(at), "+c"(bytes) : "a"(0xa5) : "memory");
 }
 
 std::string thread_number(uint32_t i) { return "thread " + std::to_string(i); }
 
-/// Indices in the order of EMULATED_CUDA_ORDER.
+/// Gives indices in the order of EMULATED_CUDA_ORDER.
 class Sequence {
  public:
   void start(uint32_t count) {
@@ -61,7 +61,7 @@ class Sequence {
   std::vector<uint32_t> shuffled_;
 };
 
-/// The fibers of an OS thread and the grid that runs on them.
+/// Holds the fibers of an OS thread and the grid that runs on them.
 class Runner {
  public:
   std::string run(const Grid& grid);
@@ -100,12 +100,12 @@ class Runner {
   uint64_t random_ = 0;
   std::string failure_;
 
-  // Of the block that runs:
+  // State of the block that runs.
   std::vector<Thread> threads_;
   uint32_t started_ = 0, returned_ = 0, at_barrier_ = 0, current_ = 0;
-  std::vector<uint32_t> ready_;  // released and not yet run: from next_ready_ on
+  std::vector<uint32_t> ready_;  // released and not yet run, from next_ready_ on
   size_t next_ready_ = 0;
-  std::vector<std::vector<Meeting>> meetings_;  // of each warp
+  std::vector<std::vector<Meeting>> meetings_;  // by warp
 };
 
 std::string Runner::run(const Grid& grid) {
@@ -157,7 +157,7 @@ bool Runner::start_block() {
   return true;
 }
 
-/// A thread for the fiber that runs; false if there is none that has not started.
+/// Starts a thread on the running fiber; false if all threads have started.
 bool Runner::start_thread() {
   if (started_ == grid_->threads && (returned_ < grid_->threads || !start_block())) return false;
   const uint32_t thread = thread_order_[started_++];
@@ -189,7 +189,7 @@ Fiber& Runner::free_fiber() {
   return fiber;
 }
 
-/// Whose turn it is when the current thread cannot go on; the thread's own stack if nobody can.
+/// Returns the fiber that runs when the current thread cannot go on; the thread's own stack if none can.
 Fiber& Runner::next_fiber() {
   if (started_ < grid_->threads) return free_fiber();
   if (next_ready_ == ready_.size()) return main_;
@@ -210,12 +210,12 @@ void Runner::park() {
   self.switch_to(next);
 }
 
-/// Ends the grid because of failure_. What is on the stack is forgotten, not destroyed.
+/// Ends the grid because of failure_. Objects on the stack are forgotten, not destroyed.
 void Runner::give_up() {
   Fiber& self = *running_;
   running_ = &main_;
   self.switch_to(main_);
-  __builtin_unreachable();  // the fiber starts anew
+  __builtin_unreachable();  // the fiber restarts
 }
 
 void Runner::check_lines(int line) {
@@ -280,7 +280,7 @@ uint64_t Runner::collective(Collective kind, uint32_t mask, uint64_t value, uint
   return threads_[thread].outcome;
 }
 
-/// The places where threads of the block are, each with how many and the first of them.
+/// Returns the places where threads of the block wait, each with their number and the first of them.
 std::string Runner::who_waits() const {
   std::vector<std::pair<std::string, std::vector<uint32_t>>> places;
   for (uint32_t i = 0; i < grid_->threads; ++i) {

@@ -16,14 +16,14 @@ namespace emulated {
 
 struct Grid {
   const Kernel* kernel;
-  State* state;  // the module's; nobody else uses it meanwhile
+  State* state;  // the module's; used by nobody else meanwhile
   uint32_t blocks, threads;
   void** params;
-  std::vector<std::pair<char*, size_t>> shared;  // what a block starts with garbage in
+  std::vector<std::pair<char*, size_t>> shared;  // memory that is filled with garbage before a block starts
 };
 
-/// Empty if every thread of every block returned; otherwise what went wrong, with the kernel, block and
-/// threads.
+/// Runs the grid. Returns empty if every thread of every block returned; otherwise what went wrong, with the
+/// kernel, block and threads.
 std::string run(const Grid&);
 
 }  // namespace emulated

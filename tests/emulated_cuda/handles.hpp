@@ -1,5 +1,5 @@
-// Which handles are alive, and of what kind: one that was destroyed, or is another kind's, is found out, not
-// followed.
+// Tracks which handles are alive, and of what kind: one that was destroyed, or is another kind's, is
+// detected, not followed.
 #pragma once
 #include <mutex>
 #include <typeindex>
@@ -35,7 +35,7 @@ class Handles {
   std::unordered_map<const void*, std::type_index> kinds_;
 };
 
-/// Those of the driver.
+/// Returns the driver's handles.
 Handles& handles();
 
 }  // namespace emulated

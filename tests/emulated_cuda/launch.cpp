@@ -12,7 +12,7 @@ namespace {
 
 std::atomic<int64_t> kernels_run = 0;
 
-/// A CUkernel stands for its function on the launch's device.
+/// Returns the function of a CUkernel on the launch's device.
 FunctionStruct* function_on(void* handle, ContextStruct* context) {
   if (handles().has<FunctionStruct>(handle)) return static_cast<FunctionStruct*>(handle);
   Function function = nullptr;
@@ -94,7 +94,7 @@ void execute(const PreparedLaunch& launch) {
   if (launch.context->failure != 0) return;
   LoadedModule& module = *launch.module;
   const std::lock_guard lock(module.running);
-  // A copy: a kernel that writes to its parameters does not change those of a graph.
+  // The argument is a copy: a kernel that writes to its parameters does not change those of a graph.
   alignas(16) std::array<uint64_t, kMaxParamBytes / 8> argument;
   std::copy(launch.argument.begin(), launch.argument.end(), argument.begin());
   void* params[] = {argument.data()};

@@ -14,13 +14,14 @@ namespace {
 
 constexpr size_t kAlignment = 256;
 #ifdef __SANITIZE_ADDRESS__
-constexpr size_t kFence = 0;  // the sanitizer's own is better
+constexpr size_t kFence = 0;  // the sanitizer's red zones are better
 #else
 constexpr size_t kFence = 256;
 #endif
 constexpr int kFresh = 0xa5, kFreed = 0xfb, kFenced = 0xfd;
 
-/// AddressSanitizer knows the heap, not mappings: what it sees is worth more.
+/// True if memory is protected. Not under AddressSanitizer, which knows the heap, not mappings: its reports
+/// are worth more.
 bool protects() { return kFence != 0 && settings().protect; }
 
 bool intact(const char* fence) {
@@ -86,7 +87,7 @@ void Memory::open(int more) {
   for (const auto& [start, block] : blocks_) protect(block);
 }
 
-/// As the number of accesses asks for.
+/// Protects a block, or not, by the number of accesses.
 void Memory::protect(const Block& block) const {
   if (block.mapped != 0)
     mprotect(block.memory, block.mapped, accesses_ != 0 ? PROT_READ | PROT_WRITE : PROT_NONE);

@@ -1,6 +1,6 @@
-// Device memory: separate allocations of host memory, so that AddressSanitizer sees accesses out of bounds.
-// Fresh memory is garbage, freed memory too. Without the sanitizer there is a fence around each allocation,
-// checked when it goes.
+// Emulates device memory: separate allocations of host memory, so that AddressSanitizer sees accesses out of
+// bounds. Fresh memory is garbage, freed memory too. Without the sanitizer there is a fence around each
+// allocation, checked when it is freed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,21 +17,21 @@ using namespace lazy::cuda_backend::api;
 
 class Memory {
  public:
-  /// Aligned to 256 bytes; nothing if the host has no more.
+  /// Allocates memory aligned to 256 bytes; returns nothing if the host has no more.
   std::optional<DevicePtr> allocate(int device, size_t bytes);
-  /// From now on the pointer is unknown. False if it already was, or is no start of an allocation.
+  /// Makes the pointer unknown. False if it already was, or is no start of an allocation.
   bool retire(DevicePtr);
-  /// Gives a retired allocation back; how many bytes it had. `damage` says whether something was written
-  /// around it.
+  /// Frees a retired allocation; returns its bytes. `damage` is set if something was written around
+  /// it.
   size_t release(DevicePtr, bool& damage);
 
-  /// The device that has `bytes` bytes from `pointer` on in one allocation; -1 if none has.
+  /// Returns the device that has `bytes` bytes from `pointer` on in one allocation; -1 if none has.
   int device_of(DevicePtr pointer, size_t bytes) const;
   size_t live_bytes() const;
   /// Releases everything.
   void clear();
 
-  /// While there is one, the memory can be read and written. Without one it cannot, under
+  /// Allows the memory to be read and written while it lives. Otherwise it cannot be, under
   /// EMULATED_CUDA_PROTECT.
   class Access {
    public:
@@ -48,8 +48,8 @@ class Memory {
     size_t bytes;
     int device;
     bool retired;
-    char* memory;   // with the fences
-    size_t mapped;  // bytes of a mapping of its own; 0: from the heap
+    char* memory;   // includes the fences
+    size_t mapped;  // bytes of a separate mapping; 0: from the heap
   };
   void open(int more);
   void protect(const Block&) const;

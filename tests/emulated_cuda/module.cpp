@@ -1,4 +1,4 @@
-// Loaded modules.
+// Loads modules.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -16,7 +16,7 @@ std::shared_ptr<LoadedModule> load(std::string_view elf) {
   auto loaded = std::make_shared<LoadedModule>();
   loaded->handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   std::error_code none;
-#ifndef __SANITIZE_ADDRESS__  // whose reports read it
+#ifndef __SANITIZE_ADDRESS__  // AddressSanitizer's reports read it
   std::filesystem::remove(path, none);
 #endif
   if (loaded->handle == nullptr) {

@@ -6,7 +6,7 @@
 
 namespace emulated {
 
-/// Null if the shared object cannot be loaded, or is not a module.
+/// Returns null if the shared object cannot be loaded, or is not a module.
 std::shared_ptr<LoadedModule> load(std::string_view elf);
 
 }  // namespace emulated

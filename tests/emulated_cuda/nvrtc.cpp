@@ -1,4 +1,4 @@
-// NVRTC's functions (backends/cuda/api/nvrtc.def).
+// Implements NVRTC's functions (backends/cuda/api/nvrtc.def).
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -19,7 +19,7 @@ struct lazy::cuda_backend::api::NvrtcProgramStruct {
 
 namespace emulated {
 
-// As they are exported: a definition that differs from its row does not compile.
+// Declared as they are exported: a definition that differs from its row does not compile.
 extern "C" {
 #define LAZY_NVRTC(field, name, ...) __attribute__((visibility("default"))) Result name(__VA_ARGS__);
 #include "backends/cuda/api/nvrtc.def"
@@ -27,7 +27,7 @@ extern "C" {
 
 namespace {
 
-// nvrtcResult
+// Values of nvrtcResult.
 constexpr Result kInvalidInput = 3, kInvalidProgram = 4, kInvalidOption = 5, kCompilation = 6;
 
 constexpr int kArchs[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
@@ -37,7 +37,7 @@ struct Options {
   bool verbose = false;  // -Xptxas=-v
 };
 
-/// Whether `option` is `name` with a value, which is put into `value`.
+/// True if `option` is `name` with a value, which is put into `value`.
 bool is(std::string_view option, std::string_view name, std::string_view& value) {
   if (option.substr(0, name.size()) != name || option.size() <= name.size() || option[name.size()] != '=')
     return false;
@@ -45,7 +45,7 @@ bool is(std::string_view option, std::string_view name, std::string_view& value)
   return true;
 }
 
-/// Empty, or NVRTC's message.
+/// Reads an option; returns NVRTC's message, or empty.
 std::string read_option(std::string_view option, Options& options) {
   std::string_view value;
   if (is(option, "-arch", value) || is(option, "--gpu-architecture", value)) {
@@ -63,7 +63,7 @@ std::string read_option(std::string_view option, Options& options) {
     return {};
   }
   if (is(option, "-fmad", value) || is(option, "--fmad", value)) {
-    // Contraction is the compiler's choice, so no result could be told right from wrong.
+    // Contraction is the compiler's choice, so right and wrong results could not be distinguished.
     return value == "false" ? "" : "nvrtc: error: only -fmad=false is emulated\n";
   }
   for (const char* known :
@@ -74,7 +74,7 @@ std::string read_option(std::string_view option, Options& options) {
   return "nvrtc: error: unrecognized option " + std::string(option) + " found\n";
 }
 
-/// What ptxas says of kernels with too many __shared__ variables; empty if there are none.
+/// Returns ptxas' message for kernels with too many __shared__ variables; empty if there are none.
 std::string too_large(const std::string& text, const std::vector<SharedVariable>& variables) {
   std::string log;
   for (const FoundKernel& kernel : find_kernels(text)) {
@@ -86,7 +86,7 @@ std::string too_large(const std::string& text, const std::vector<SharedVariable>
   return log;
 }
 
-/// What ptxas says with -v. There are no registers here, so all kernels use as many.
+/// Returns ptxas' output with -v. There are no registers here, so all kernels have the same number.
 std::string resources(const std::string& text, const std::vector<SharedVariable>& variables, int arch) {
   std::string log = "ptxas info    : 0 bytes gmem\n";
   for (const FoundKernel& kernel : find_kernels(text)) {

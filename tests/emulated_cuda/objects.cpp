@@ -46,7 +46,7 @@ void drop_machine() {
       if (stream != &context->null_stream) delete stream;
     }
   }
-  the_machine = nullptr;  // not before the last work, which uses it
+  the_machine = nullptr;  // after the last work, which uses it
   handles().clear();
   old->memory.clear();
   for (const auto& [memory, bytes] : old->pinned) std::free(memory);

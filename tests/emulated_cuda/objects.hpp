@@ -1,4 +1,4 @@
-// What the driver's handles point to.
+// Defines what the driver's handles point to.
 #pragma once
 #include <array>
 #include <atomic>
@@ -20,18 +20,18 @@
 
 namespace emulated {
 
-/// A shared object that is loaded; gone with the last work that needs it.
+/// Holds a loaded shared object, which is unloaded with the last work that needs it.
 struct LoadedModule {
   void* handle = nullptr;
   const Module* module = nullptr;
   uintptr_t base = 0;
   std::vector<SharedVariable> shared;
-  std::mutex running;  // one kernel at a time
+  std::mutex running;  // held while a kernel runs: one at a time
 
   ~LoadedModule();
 };
 
-/// A launch with everything it needs, its arguments copied.
+/// Holds a launch with everything it needs, its arguments copied.
 struct PreparedLaunch {
   std::shared_ptr<LoadedModule> module;
   const Kernel* kernel;
@@ -44,7 +44,7 @@ struct PreparedLaunch {
 
 namespace lazy::cuda_backend::api {
 
-/// Numbers of a device's pool of memory. Reserved is what was used at most since the last trim or
+/// Counts a device's pool of memory. Reserved is the most that was used since the last trim or
 /// synchronisation.
 struct MemPoolStruct {
   std::mutex mutex;
@@ -57,15 +57,15 @@ struct StreamStruct {
   std::shared_ptr<emulated::Queue> queue = emulated::Queue::start();
 };
 
-/// A device, and its primary context.
+/// Holds a device, and its primary context.
 struct ContextStruct {
   int ordinal = 0;
   MemPoolStruct pool;
   StreamStruct null_stream{this};
   std::mutex mutex;
-  std::set<StreamStruct*> streams;  // that are alive
+  std::set<StreamStruct*> streams;  // streams that are alive
   std::atomic<Result> failure = 0;  // of a kernel that ran
-  std::atomic<Result> sticky = 0;   // a failure that somebody was told: the result of everything from then on
+  std::atomic<Result> sticky = 0;   // a failure that was reported: the result of every later call
 
   void fail(Result result) {
     Result none = 0;
@@ -82,16 +82,16 @@ struct EventStruct {
   ContextStruct* context;
   bool timing;
   std::mutex mutex;
-  std::shared_ptr<emulated::Queue> queue = nullptr;  // where it was recorded last
+  std::shared_ptr<emulated::Queue> queue = nullptr;  // queue in which it was recorded last
   uint64_t number = 0;
-  std::shared_ptr<std::chrono::steady_clock::time_point> when = nullptr;  // set when the queue gets there
+  std::shared_ptr<std::chrono::steady_clock::time_point> when = nullptr;  // set when the queue reaches it
 };
 
-/// A kernel on a device.
+/// Holds a kernel on a device.
 struct FunctionStruct {
   KernelStruct* kernel;
   ContextStruct* context;
-  size_t dynamic_limit;  // of shared memory
+  size_t dynamic_limit;  // bytes of shared memory
 };
 
 struct KernelStruct {
@@ -104,12 +104,12 @@ struct KernelStruct {
 struct LibraryStruct {
   std::shared_ptr<emulated::LoadedModule> module;
   std::mutex mutex;
-  std::map<std::string, KernelStruct> kernels;  // those that were asked for
+  std::map<std::string, KernelStruct> kernels;  // kernels that were looked up
 };
 
 struct GraphNodeStruct {
   emulated::PreparedLaunch launch;
-  std::vector<size_t> needs;  // nodes of the graph, by number
+  std::vector<size_t> needs;  // numbers of nodes in the graph
 };
 
 struct GraphStruct {
@@ -119,31 +119,31 @@ struct GraphStruct {
 struct GraphExecStruct {
   std::mutex mutex;
   std::vector<std::pair<GraphNodeStruct*, std::shared_ptr<const emulated::PreparedLaunch>>>
-      launches;  // in order
+      launches;  // in the order of their execution
 };
 
 }  // namespace lazy::cuda_backend::api
 
 namespace emulated {
 
-/// All that cuInit makes.
+/// Holds everything that cuInit makes.
 struct Machine {
   Memory memory;
   std::vector<std::unique_ptr<ContextStruct>> devices;
   std::mutex mutex;
-  std::map<void*, size_t> pinned;  // host memory of cuMemAllocHost
+  std::map<void*, size_t> pinned;  // bytes of host memory of cuMemAllocHost
 
   Machine();
 };
-/// Null before cuInit.
+/// Returns null before cuInit.
 Machine* machine();
 void make_machine();
 void drop_machine();
 
-/// The calling thread's context; null if it has none.
+/// Returns the calling thread's context; null if it has none.
 ContextStruct*& current_context();
 
-/// Shared memory that a block may have if its function asked for it.
+/// Returns the shared memory that a block may have if its function requests it.
 size_t optin_shared_bytes();
 inline constexpr size_t kMaxParamBytes = 32768;
 
@@ -152,10 +152,10 @@ FunctionStruct* function_of(CudaKernel, ContextStruct*);
 /// Checks a launch as the driver does, and copies its arguments.
 Result prepare(PreparedLaunch&, void* function, ContextStruct*, const std::array<unsigned, 6>& grid_and_block,
                unsigned shared_bytes, void** params, void** extra);
-/// Whether all pointers in its argument are to memory that the device has; otherwise the context fails, as it
+/// True if all pointers in its argument are to memory that the device has; otherwise the context fails, as it
 /// would once the kernel follows one.
 bool check_pointers(const PreparedLaunch&);
-/// Runs a launch; a failure is the context's.
+/// Runs a launch; the context gets its failure.
 void execute(const PreparedLaunch&);
 
 }  // namespace emulated

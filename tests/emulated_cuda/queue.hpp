@@ -1,5 +1,5 @@
-// The work of a stream, done in order: at once, in the calling thread, or later, on a thread of the stream's
-// own (EMULATED_CUDA_ASYNC).
+// Does the work of a stream in order: at once, in the calling thread, or later, on a thread of the stream
+// (EMULATED_CUDA_ASYNC).
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -15,13 +15,13 @@ class Queue : public std::enable_shared_from_this<Queue> {
  public:
   static std::shared_ptr<Queue> start();
 
-  /// The work's number: 1, 2, 3, ... Copies of a queue's numbers are what events are.
+  /// Adds work and returns its number: 1, 2, 3, ... Events are copies of a queue's numbers.
   uint64_t submit(std::function<void()> work);
-  /// Returns when the work of this number, and all before, is done; until then nothing of it is put off.
+  /// Waits until the work of this number, and all before, is done; until then none of it is postponed.
   void wait_for(uint64_t number);
   bool is_done(uint64_t number);
   uint64_t last();
-  /// No work comes after this. What is there will still be done.
+  /// Ends the queue: no work comes after this. Work that is already there will still be done.
   void finish();
 
  private:
@@ -32,8 +32,8 @@ class Queue : public std::enable_shared_from_this<Queue> {
   };
   void serve();
 
-  std::mutex running_;  // held by the thread that does work, when that is the caller's
-  std::mutex mutex_;    // of all below
+  std::mutex running_;  // locked by the thread that does work, when that is the caller's
+  std::mutex mutex_;    // guards everything below
   std::condition_variable changed_;
   std::deque<Work> work_;
   uint64_t submitted_ = 0, done_ = 0;

@@ -7,7 +7,7 @@
 namespace emulated {
 namespace {
 
-/// The text with blanks instead of comments.
+/// Returns the text with blanks instead of comments.
 std::string without_comments(std::string_view text) {
   std::string out(text);
   for (size_t i = 0; i + 1 < out.size(); ++i) {
@@ -23,7 +23,7 @@ std::string without_comments(std::string_view text) {
 
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// One past the parenthesis that closes the one at `open`.
+/// Returns the offset after the parenthesis that closes the one at `open`.
 size_t closing(std::string_view text, size_t open) {
   int depth = 0;
   for (size_t i = open; i < text.size(); ++i) {
@@ -41,7 +41,7 @@ std::string first_word(std::string_view text) {
   return std::string(text.substr(start, end - start));
 }
 
-/// Names that the declaration of a member gives to pointers. Nobody follows a void*.
+/// Returns the names that the declaration of a member gives to pointers. A void* is not followed.
 std::vector<std::string> pointers_of(std::string_view member) {
   std::vector<std::string> names;
   std::string type = first_word(member);
@@ -59,10 +59,11 @@ std::vector<std::string> pointers_of(std::string_view member) {
   return names;
 }
 
-/// Where a kernel's parameter, as it is declared, has pointers: it is one, or a struct of the text with some.
+/// Returns where a kernel's parameter, as it is declared, has pointers: it is one, or a struct of the text
+/// with some.
 std::vector<std::string> pointers_in(std::string_view text, std::string_view parameter) {
   if (parameter.find('*') != parameter.npos) return {"0"};
-  std::string type, name;  // the last words
+  std::string type, name;  // the last two words
   for (std::string word = first_word(parameter); !word.empty(); word = first_word(parameter)) {
     type = std::exchange(name, word);
     parameter = parameter.substr(parameter.find(word) + word.size());

@@ -1,4 +1,4 @@
-// The kernels in a text, found without parsing it.
+// Finds the kernels in a text without parsing it.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,12 +9,12 @@ namespace emulated {
 struct FoundKernel {
   std::string name;
   std::string launch_bounds;          // the expression in __launch_bounds__; "0" where there is none
-  std::vector<std::string> pointers;  // expressions: where in the parameter there are pointers, void* apart
+  std::vector<std::string> pointers;  // expressions of the offsets of pointers in the parameter, except void*
 };
 
-/// Each `__global__ ... name(` of the text, in order.
+/// Returns each `__global__ ... name(` of the text, in order.
 std::vector<FoundKernel> find_kernels(std::string_view text);
-/// What is compiled instead of the text: the text, in a namespace, so that nothing of it is seen outside,
+/// Returns what is compiled instead of the text: the text, in a namespace, so that it is invisible outside,
 /// then the module's table. `name` is the file that the compiler's messages name.
 std::string wrap(std::string_view text, std::string_view name, const std::vector<FoundKernel>&);
 

@@ -1,4 +1,4 @@
-// The environment's EMULATED_CUDA_* variables (emulated_cuda.hpp lists them).
+// Reads the environment's EMULATED_CUDA_* variables (listed in emulated_cuda.hpp).
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -11,8 +11,8 @@ enum class Order { forward, reverse, shuffled };
 
 struct Settings {
   int devices = 1;
-  int arch = 90;        // of sm_90
-  int version = 13000;  // of CUDA
+  int arch = 90;        // the number in sm_90
+  int version = 13000;  // CUDA's, as the driver reports it
   size_t memory = size_t{4} << 30;
   int multiprocessors = 8;
   Order order = Order::forward;
@@ -25,10 +25,10 @@ struct Settings {
   std::string cache;
 };
 
-/// Exits the process with a message where a variable is not understood: a test must not run under other
-/// settings than it asked for.
+/// Returns the settings. Exits the process with a message where a variable is not understood: a test must not
+/// run under other settings than it needs.
 const Settings& settings();
-/// The next settings() reads the environment again.
+/// Makes the next settings() read the environment again.
 void forget_settings();
 
 }  // namespace emulated

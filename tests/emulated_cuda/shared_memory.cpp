@@ -15,7 +15,8 @@ T at(std::string_view bytes, size_t offset) {
   return value;
 }
 
-/// `_ZZ<length><function>E...` is a variable in an extern "C" function, which kernels are.
+/// Returns the function of a variable's symbol: `_ZZ<length><function>E...` is in an extern "C" function,
+/// which kernels are.
 std::string function_of(std::string_view symbol) {
   if (symbol.substr(0, 3) != "_ZZ") return {};
   size_t length = 0;

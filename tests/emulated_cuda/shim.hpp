@@ -1,6 +1,6 @@
-// The CUDA language for a host compiler, which is told to include this before a kernel's text: the keywords,
-// and the builtins that the emitter uses, no others. Includes no standard headers: compile time is what
-// counts.
+// Gives a host compiler the CUDA language; it is included before a kernel's text: the keywords, and
+// the builtins that the emitter uses, no others. Includes no standard headers, for compile time's
+// sake.
 #include "module_interface.hpp"
 
 #define __device__
@@ -12,8 +12,8 @@
 #define __restrict__ __restrict
 #define __align__(n) __attribute__((aligned(n)))
 #define __launch_bounds__(...)  // read from the text by scan.cpp
-// One block of a module runs at a time. The section tells the driver what to fill with garbage, and how much
-// it is.
+// Only one block of a module runs at a time. The section marks what the driver fills with garbage, and its
+// size.
 #define __shared__ static __attribute__((section("emulated_shared")))
 
 static emulated::State emulated_state;
@@ -21,7 +21,7 @@ static emulated::State emulated_state;
 #define blockIdx emulated_state.block
 #define blockDim emulated_state.block_dim
 #define gridDim emulated_state.grid_dim
-/// What `extern __shared__` declares, for a prelude that needs it.
+/// Replaces `extern __shared__`, for a prelude that needs it.
 #define EMULATED_DYNAMIC_SHARED emulated_state.dynamic_shared
 
 #define __syncthreads() emulated_state.barrier(emulated_state.runner, __LINE__)
@@ -62,7 +62,7 @@ inline void sync_warp(int line, unsigned mask = 0xffffffffu) {
   emulated_state.collective(emulated_state.runner, Collective::sync, mask, 0, 0, 32, line);
 }
 
-/// A kernel's entry in the module's table. Kernels have one parameter.
+/// Describes a kernel's entry in the module's table. Kernels have one parameter.
 template <auto kernel>
 struct Entry;
 template <class Param, void (*kernel)(Param)>

@@ -1,4 +1,4 @@
-// What lanes of a warp do together: shuffles, votes, __syncwarp.
+// Implements what lanes of a warp do together: shuffles, votes, __syncwarp.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace emulated {
 
-/// One call that lanes of a warp make together; done when all of the mask have arrived.
+/// Holds one call that lanes of a warp make together; done when all of the mask have arrived.
 struct Meeting {
   Collective kind;
   uint32_t mask;
@@ -18,11 +18,11 @@ struct Meeting {
   std::array<uint32_t, 32> argument;
 };
 
-/// What lane `lane` gets. A lane that reads from outside the mask gets garbage.
+/// Returns the result of lane `lane`. A lane that reads from outside the mask gets garbage.
 uint64_t outcome(const Meeting&, int lane);
-/// Null, or why `lane` cannot take part in a call of a warp of `lanes`.
+/// Returns null, or why `lane` cannot take part in a call of a warp of `lanes`.
 const char* complaint(uint32_t mask, int width, int lane, int lanes);
-/// As the language calls it.
+/// Returns the name that the language has for it.
 const char* name_of(Collective);
 
 }  // namespace emulated

@@ -1,5 +1,5 @@
-// gdb_target crash: a kernel reads memory that may not be read. gdb_target steps: kernels that a debugger can
-// walk through.
+// Runs under GDB. gdb_target crash: a kernel reads memory that may not be read. gdb_target steps: kernels
+// that a debugger can walk through.
 #include <sys/mman.h>
 
 #include <lazy/lazy.hpp>

@@ -1,5 +1,5 @@
-// What a profiler does to get NVTX ranges: a library with InitializeInjectionNvtx2. It writes pushes and pops
-// to standard output, indented. Where the toolkit's header is installed, its numbers are used.
+// Gets NVTX ranges as a profiler does: a library with InitializeInjectionNvtx2. It writes pushes and pops to
+// standard output, indented. Where the toolkit's header is installed, its numbers are used.
 #include <cstdint>
 #include <cstdio>
 

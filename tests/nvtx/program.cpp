@@ -1,4 +1,4 @@
-// Two flushes, for the ranges that a profiler sees of them.
+// Runs two flushes, whose ranges a profiler sees.
 #include <iostream>
 
 #include "lazy/lazy.hpp"

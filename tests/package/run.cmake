@@ -26,7 +26,7 @@ endfunction()
 file(REMOVE_RECURSE ${WORK})
 file(COPY ${CMAKE_CURRENT_LIST_DIR}/consumer DESTINATION ${WORK})
 
-# The first C++ block of README.md is the example, the text block after it what it prints.
+# Reads README.md: its first C++ block is the example, the text block after it the expected output.
 file(READ ${LAZY_SOURCE}/README.md readme)
 string(REPLACE ";" "\\;" readme "${readme}")
 if(NOT readme MATCHES "```cpp\n([^`]*)```[^`]*```text\n([^`]*)```")
@@ -47,7 +47,8 @@ endforeach()
 same("consumer of the package" "6 12\n[2. 4.]\nconsumer.cpp:" "${printed_find_package}")
 same("consumer of the sources" "${printed_find_package}" "${printed_fetch_content}")
 
-# clang++, where there is one: programs of it use a library of g++'s, errors name their lines; one that is too old says so.
+# Tests clang++, where there is one: its programs use a library of g++'s, errors name their lines; one that is
+# too old is rejected.
 find_program(CLANG NAMES clang++-19 clang++-18 clang++-17 clang++-16)
 if(CLANG)
   run(${CMAKE_COMMAND} -S ${WORK}/consumer -B ${WORK}/clang -G ${GENERATOR} -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_CXX_COMPILER=${CLANG}
@@ -66,7 +67,7 @@ if(OLD_CLANG)
   endif()
 endif()
 
-# Containers of another layout are told by the linker, not by a crash.
+# Containers with another layout are rejected by the linker, not by a crash.
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${WORK}/consumer -B ${WORK}/debug_mode -G ${GENERATOR} -D CMAKE_CXX_COMPILER=${CXX}
                         -D HOW=find_package -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_CXX_FLAGS=-D_GLIBCXX_DEBUG
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
@@ -76,7 +77,8 @@ if(status EQUAL 0 OR NOT output MATCHES "undefined reference to [^\n]*compiled_w
   message(FATAL_ERROR "-D_GLIBCXX_DEBUG: the link should fail at a symbol with that name (${status}):\n${output}")
 endif()
 
-# Taken in without a build type the library optimises itself, and says so; told not to, or under a build type, it doesn't.
+# Taken in without a build type the library optimises itself, and prints so; told not to, or under a build
+# type, it doesn't.
 function(optimises expected)
   file(REMOVE_RECURSE ${WORK}/untyped)
   execute_process(COMMAND ${CMAKE_COMMAND} -S ${WORK}/consumer -B ${WORK}/untyped -G ${GENERATOR} -D CMAKE_CXX_COMPILER=${CXX}

@@ -1,4 +1,4 @@
-// A loop that only adds up, with and without asking for the sum now and then.
+// Runs a loop that only adds up, with and without evaluating the sum.
 //   memory carry: nothing is evaluated for 1000 steps; memory evaluate: each step is
 #include <cstdio>
 #include <cstring>

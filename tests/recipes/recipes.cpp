@@ -1,4 +1,4 @@
-// The recipes of docs/tuning.md, and the exercises: what they say happens is what happens.
+// Tests the recipes of docs/tuning.md, and the exercises: they do what the text says.
 #include <boost/test/unit_test.hpp>
 #include <fstream>
 #include <list>
@@ -23,7 +23,7 @@ size_t count(const std::string& text, const std::string& part) {
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
   return n;
 }
-/// "file.cpp:7", the line of a source that has this text.
+/// Returns "file.cpp:7", the line of a source that has this text.
 std::string line_of(const std::string& file, const std::string& text) {
   std::ifstream in(std::string(LAZY_SOURCE_DIR) + "/tests/" + file);
   std::string line;
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(the_first_call_is_slow) {
   BOOST_TEST(has(warm, "loaded from disk in "));
   BOOST_TEST(!has(warm, "compiled (generic) in "));
   BOOST_TEST(has(warm, "compiled 0 loaded "));
-  // Shipped with an application.
+  // Exports a file that ships with an application.
   output(LAZY_CACHE_TOOL, {"export", f / "app.pack"}, on);
   const Environment there{{"LAZY_CACHE", "on"}, {"LAZY_CACHE_DIR", f / "d"}};
   output(LAZY_CACHE_TOOL, {"import", f / "app.pack"}, there);
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(many_processes_share_a_cache) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// Each of these compiles in each iteration. What the log says of it names the cause and its line.
+// Each exercise compiles in each iteration. The log names the cause and its line.
 BOOST_AUTO_TEST_SUITE(exercises)
 
 BOOST_AUTO_TEST_CASE(a_list_that_grows) {

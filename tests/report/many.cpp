@@ -1,4 +1,4 @@
-// So many flushes, of a few programs and sizes, for a trace as large as one likes.
+// Flushes often, with a few programs and sizes, for a trace as large as one likes.
 #include <cstdlib>
 #include <lazy/lazy.hpp>
 #include <vector>
@@ -8,7 +8,7 @@ using namespace lazy;
 int main(int, char** argv) {
   const long flushes = std::atol(argv[1]);
   if (flushes == 0) {
-    profile::start("trace.json");  // in place of the one at the first use, which never comes
+    profile::start("trace.json");  // replaces the recording at the first use, which is never made
     return 0;
   }
   const std::vector<float> numbers(4096, 0.5f);

@@ -1,5 +1,6 @@
-# Profiles PROGRAM (arguments separated by |), makes the page with REPORT and opens it in CHROMIUM with #selftest, which
-# makes the page try its filter, its tables, its timeline and its graph. Nothing may be said on the console.
+# Profiles PROGRAM (arguments separated by |), makes the page with REPORT and opens it in CHROMIUM with
+# #selftest, which makes the page try its filter, its tables, its timeline and its graph. Nothing may be
+# printed on the console.
 string(REPLACE "|" ";" PROGRAM "${PROGRAM}")
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})

@@ -1,5 +1,5 @@
 // Loads plugins, in this order, and calls them side by side: host <copies> <plugin>... It links no part of
-// lazy. `copies` says whether each plugin has the library for itself ("own") or all have one ("one").
+// lazy. `copies` says if each plugin contains the library ("own") or all share one ("one").
 #include <dlfcn.h>
 
 #include <cmath>
@@ -52,14 +52,14 @@ int main(int argc, char** argv) {
     if (!(std::abs(got - want) <= 1e-12 * std::abs(want)))
       std::printf("%d: %g, not %g\n", n, got, want), ++wrong;
   };
-  // The first alone, so that copies that each plugin has for itself show it.
+  // Runs the first alone, so that separate copies of the library are detected.
   check(plugins[0], 1000);
   if (plugins[0].kernels() == 0) std::printf("nothing was compiled\n"), ++wrong;
   for (size_t i = 1; i < plugins.size(); ++i)
     if ((plugins[i].kernels() == 0) != own) std::printf("plugin %zu: not the copies expected\n", i), ++wrong;
   for (const Plugin& p : plugins) {
     if (!p.catches()) std::printf("an error was not caught by its type\n"), ++wrong;
-    for (int n = 1; n < 3'000'000; n = n * 7 + 1) check(p, n);  // the largest on several threads
+    for (int n = 1; n < 3'000'000; n = n * 7 + 1) check(p, n);  // the largest use several threads
   }
   std::vector<std::thread> threads;
   for (const Plugin& p : plugins) threads.emplace_back([&] { (void)p.compute(100); });

@@ -1,4 +1,4 @@
-// A shared object that computes with lazy, for a program that knows nothing of it.
+// Computes with lazy in a shared object, for a program that knows nothing of it.
 #include <lazy/lazy.hpp>
 #include <string>
 
@@ -16,7 +16,7 @@ __attribute__((visibility("default"))) long plugin_kernels() {
   return static_cast<long>(lazy::metrics().kernels_compiled);
 }
 
-/// Returns true if an error of the library's can be caught by its type here and names this file.
+/// True if an error of the library's can be caught by its type here and names this file.
 __attribute__((visibility("default"))) bool plugin_catches() {
   try {
     (void)(lazy::ones({2}) + lazy::ones({3}));

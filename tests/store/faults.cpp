@@ -1,7 +1,7 @@
-// Preloaded into a program (LD_PRELOAD), makes calls of the cache fail: those on files opened relative to a
-// folder's descriptor, and on these files. CACHE_FAULTS: comma-separated CALL=ERRNO/EVERY, as in
-// "pwrite=28/3,openat=5/10": every 3rd pwrite fails with ENOSPC. ERRNO 0: a short transfer. CACHE_FAULTS_SEED
-// starts the count elsewhere.
+// Makes calls of the cache fail when it is preloaded into a program (LD_PRELOAD): those on files opened
+// relative to a folder's descriptor, and on these files. CACHE_FAULTS: comma-separated CALL=ERRNO/EVERY, as
+// in "pwrite=28/3,openat=5/10": every 3rd pwrite fails with ENOSPC. ERRNO 0: a short transfer.
+// CACHE_FAULTS_SEED starts the count elsewhere.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -32,7 +32,7 @@ struct Fault {
       every = slash ? static_cast<unsigned>(std::atoi(slash + 1)) : 1;
     }
   }
-  /// Whether this call is one that fails.
+  /// True if this call must fail.
   bool hits() { return every > 0 && ++calls % every == 0; }
 };
 
@@ -88,7 +88,7 @@ ssize_t pwrite(int fd, const void* from, size_t n, off_t at) {
   if (is_ours(fd) && fault.hits()) {
     if (fault.error != 0) {
       if (n > 1) [[maybe_unused]]
-        const ssize_t part = next(fd, from, n / 2, at);  // torn
+        const ssize_t part = next(fd, from, n / 2, at);  // a torn write
       return errno = fault.error, -1;
     }
     n = (n + 1) / 2;
@@ -113,7 +113,7 @@ int renameat(int a, const char* from, int b, const char* to) {
   static const auto next = real<int (*)(int, const char*, int, const char*)>("renameat");
   static Fault fault("renameat");
   if (fault.hits()) {
-    // ERRNO 0, as over NFS: it was done, and the answer got lost.
+    // ERRNO 0 acts as over NFS: the call succeeded, and its answer got lost.
     if (fault.error == 0) next(a, from, b, to);
     return errno = fault.error ? fault.error : ESTALE, -1;
   }

@@ -1,5 +1,5 @@
-// Many processes on one cache, killed at any moment, on disks that are full, broken or gone: no wrong result,
-// no crash, nothing left behind that stays.
+// Runs many processes on one cache, killed at any moment, on disks that are full, broken or gone: no wrong
+// result, no crash, and no leftovers that stay.
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_second_process_compiles_nothing) {
   BOOST_TEST(counts(warm).loaded >= counts(cold).compiled);
   BOOST_TEST(!warns(cold), cold.said);
   BOOST_TEST(!warns(warm), warm.said);
-  // Compiled again and compared byte by byte, it is the same code; other instructions, other programs.
+  // Compiled again and compared byte by byte, the code is the same; other instructions have other programs.
   const Ended verified = run({LAZY_VICTIM}, with(on, {{"LAZY_CACHE_VERIFY", "1"}}));
   BOOST_TEST(counts(verified).compiled == 0u);
   BOOST_TEST(!warns(verified), verified.said);
@@ -60,14 +60,14 @@ BOOST_AUTO_TEST_CASE(another_instruction_set_has_its_own_programs) {
   const Folder f;
   const Environment on = cached_in(f / "c");
   const Ended first = run({LAZY_VICTIM}, with(on, {{"LAZY_CPU_ISA", "avx2"}}));
-  if (!first.good()) return;  // a machine without
+  if (!first.good()) return;  // the machine lacks that instruction set
   BOOST_TEST(counts(run({LAZY_VICTIM}, with(on, {{"LAZY_CPU_ISA", "avx2"}}))).compiled == 0u);
   const Ended other = run({LAZY_VICTIM}, with(on, {{"LAZY_CPU_ISA", "avx512"}}));
   if (other.good()) BOOST_TEST(counts(other).loaded == 0u);
   BOOST_TEST(counts(run({LAZY_VICTIM}, with(on, {{"LAZY_CPU_ISA", "reference"}}))).loaded == 0u);
 }
 
-// LAZY_TEST_KILLS: how many processes are killed in all.
+// LAZY_TEST_KILLS is the number of processes that are killed.
 BOOST_AUTO_TEST_CASE(processes_that_are_killed_at_any_moment) {
   const uint64_t seed = asked_seed();
   const auto kills = static_cast<int>(number_from("LAZY_TEST_KILLS", 300));
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(processes_that_are_killed_at_any_moment) {
             << std::endl;
   std::mt19937_64 random(seed);
   const Folder f;
-  // So small a cache that merging and evicting happen all the time.
+  // The cache is so small that merging and evicting happen all the time.
   const Environment on = with(cached_in(f / "c"), {{"LAZY_CACHE_SIZE", "60000"}});
   struct Victim {
     Victim(const std::vector<std::string>& command, const Environment& e, std::chrono::microseconds life)
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(processes_that_are_killed_at_any_moment) {
   }
   BOOST_TEST(most_strays <= 2u);  // one merges at a time
   BOOST_TEST(survived == 0);
-  // The next that run to their end clear up, and find a cache that works.
+  // The next processes that run to their end remove leftovers, and find a cache that works.
   run({LAZY_VICTIM}, on);
   const Ended last = run({LAZY_VICTIM}, with(on, {{"LAZY_CACHE_SIZE", "1M"}})),
               warm = run({LAZY_VICTIM}, with(on, {{"LAZY_CACHE_SIZE", "1M"}}));
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(sixteen_at_once_on_a_cold_cache) {
   BOOST_TEST(counts(run({LAZY_VICTIM}, on)).compiled == 0u);
 }
 
-// Calls fail, each in its turn: results stay right, and what is kept is right.
+// Calls fail, each in its turn: results stay right, and stored records are right.
 BOOST_AUTO_TEST_CASE(io_errors) {
   const char* const faults[] = {"pwrite=28/1",
                                 "pwrite=28/2",
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(io_errors) {
       BOOST_TEST(after.good(), fault << ": " << after.said);
       BOOST_TEST(!warns(after), fault << ": " << after.said);
     }
-    // An error deletes nothing: a whole cache that is only read with errors is whole after them.
+    // An error deletes nothing: a complete cache that is only read with errors is complete after them.
     std::filesystem::remove_all(f / "c");
     const Environment roomy = cached_in(f / "c");
     run({LAZY_VICTIM}, roomy);
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_read_only_folder) {
       run({LAZY_VICTIM}, with(on, {{"LD_PRELOAD", LAZY_FAULTS_LIBRARY}, {"CACHE_FAULTS", "pwrite=30/1"}}));
   BOOST_TEST(counts(e).compiled == 0u);
   BOOST_TEST(!warns(e), e.said);
-  // A real one, where we may mount.
+  // Uses a full disk, if the test may mount one.
   if (geteuid() != 0 || mkdir((f / "m").c_str(), 0700) != 0 ||
       mount("none", (f / "m").c_str(), "tmpfs", 0, "size=4m,mode=0700") != 0) {
     BOOST_TEST_MESSAGE("no mounts here: the read-only file system is not tested");

@@ -1,4 +1,4 @@
-// Programs as they lie on disk: what is loaded is what was compiled, and nonsense is not.
+// Tests programs on disk: a loaded program is the one that was compiled, and nonsense is rejected.
 #include <boost/test/unit_test.hpp>
 #include <random>
 
@@ -21,8 +21,8 @@ Tensor counted(const Shape& shape) {
   return from_span<float>(v, shape);
 }
 
-/// Programs of every kind of step: maps, reductions, scans, products, updates, tile groups, repeats, products
-/// of integers.
+/// Runs programs of every kind of step: maps, reductions, scans, products, updates, tile groups, rolled
+/// loops, products of integers.
 std::vector<std::vector<double>> everything() {
   std::vector<std::vector<double>> results;
   const auto keep = [&](const Tensor& t) { results.push_back(astype(t, float64).to_vector<double>()); };
@@ -57,7 +57,7 @@ std::vector<std::vector<double>> everything() {
 
 BOOST_AUTO_TEST_SUITE(programs)
 
-// Another source may record the same graph: a program on disk knows no lines.
+// Another source may record the same graph: a program on disk contains no lines.
 BOOST_AUTO_TEST_CASE(loaded_ones_go_by_the_lines_of_who_runs_them) {
   const ProgramCache c;
   const Tensor x = counted({40});
@@ -79,12 +79,12 @@ BOOST_AUTO_TEST_CASE(loaded_ones_go_by_the_lines_of_who_runs_them) {
   BOOST_TEST(texts().find("map_tanh_programs.cpp_" + std::to_string(second) + ": 3 ops") != std::string::npos,
              texts());
   cache::clear();
-  cache::warmup();  // for nobody yet
+  cache::warmup();  // before anybody needs them
   BOOST_TEST(texts().find("map_tanh: 3 ops") != std::string::npos, texts());
 }
 
 BOOST_AUTO_TEST_CASE(loaded_ones_give_the_same_bits) {
-  if (jit::backends().main->target().empty()) return;  // nothing to keep for plain loops
+  if (jit::backends().main->target().empty()) return;  // the reference stores nothing
   const ProgramCache cached;
   const auto first = everything();
   cache::clear();
@@ -95,14 +95,14 @@ BOOST_AUTO_TEST_CASE(loaded_ones_give_the_same_bits) {
   BOOST_TEST(after.kernels_loaded > before.kernels_loaded);
   BOOST_TEST(after.disk_hits > before.disk_hits);
   BOOST_TEST(after.disk_misses == before.disk_misses);
-  // All at once, ahead.
+  // Loads all at once, ahead.
   cache::clear();
   BOOST_TEST(cache::warmup() > 15u);
   const uint64_t hits = metrics().disk_hits;
   BOOST_TEST((everything() == first));
   BOOST_TEST(metrics().disk_hits == hits);
   BOOST_TEST(metrics().kernels_compiled == before.kernels_compiled);
-  // Compiled again and compared.
+  // Compiles again and compares.
   cache::clear();
   const Override verify("LAZY_CACHE_VERIFY", "1");
   BOOST_TEST((everything() == first));
@@ -138,12 +138,13 @@ BOOST_AUTO_TEST_CASE(settings_have_programs_of_their_own) {
   }
   {
     const Override dump("LAZY_DUMP_DIR", cached.folder / "dumps");
-    BOOST_TEST(run() > 0u);  // dumps are of what is compiled
+    BOOST_TEST(run() > 0u);  // dumps need compiling
   }
   BOOST_TEST(run() == 0u);
 }
 
-// Bytes with a right checksum that no compiler wrote: taken apart without harm, and what passes makes sense.
+// Bytes with a right checksum that no compiler wrote are parsed without harm, and what is accepted makes
+// sense.
 BOOST_AUTO_TEST_CASE(nonsense_is_turned_down) {
   if (jit::backends().main->target().empty()) return;
   const uint64_t seed = test::asked_seed();
@@ -168,7 +169,7 @@ BOOST_AUTO_TEST_CASE(nonsense_is_turned_down) {
         break;
       default: changed[below(changed.size())] = static_cast<char>(0xff);
     }
-    if (below(16) == 0) value = all[below(all.size())].second;  // another key's
+    if (below(16) == 0) value = all[below(all.size())].second;  // another key's value
     jit::StoredProgram s;
     std::string why;
     if (!jit::take_apart(key, value, s, why)) {

@@ -1,4 +1,4 @@
-// lazy-cache as its users run it.
+// Tests lazy-cache as its users run it.
 #include <boost/test/unit_test.hpp>
 #include <fstream>
 #include <sstream>
@@ -29,7 +29,7 @@ struct Tool {
     BOOST_TEST(e.said.find(says) != std::string::npos, e.said);
     return WIFEXITED(e.status) ? WEXITSTATUS(e.status) : -1;
   }
-  /// Keys that ls lists.
+  /// Returns the keys that ls lists.
   std::vector<std::string> keys() const {
     std::vector<std::string> all;
     std::istringstream text(good({"ls"}));
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(takes_a_cache_to_another_machine) {
   BOOST_TEST(has(other.good({"import", t.folder / "file"}), "0 programs imported"));
   const Ended warm = run({LAZY_VICTIM}, other.environment);
   BOOST_TEST(has(warm.said, "compiled 0 loaded"), warm.said);
-  // A file that someone has been at.
+  // Someone has changed the file.
   std::ifstream in(t.folder / "file", std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(in)), {});
   bytes[bytes.size() / 3] ^= 1;
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(checks_bounds_and_clears) {
     f.put('\x55');
   }
   BOOST_TEST(t.status({"verify"}, "1 damaged") == 1);
-  std::filesystem::create_directory(t.folder / "c/folder.pack");  // is none of ours
+  std::filesystem::create_directory(t.folder / "c/folder.pack");  // not one of the store's
   t.good({"clear"});
   BOOST_TEST(t.keys().empty());
   BOOST_TEST(has(t.good({"verify"}), "0 records good"));

@@ -1,6 +1,6 @@
-// A program whose cache is under fire: computes a dozen expressions with the cache as the environment says,
-// compares each with plain loops, and leaves with status 1 and a line if one is wrong. Prints what was
-// compiled and loaded.
+// Runs with a cache under fire: computes a dozen expressions with the cache as the environment says, compares
+// each with plain loops, and exits with status 1 and a line if one is wrong. Prints what was compiled and
+// loaded.
 //   victim [ROUNDS [SEED]]: which expressions come first depends on the seed
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ using Values = std::vector<float>;
 
 struct Expression {
   std::function<Tensor(const Tensor&)> lazily;
-  std::function<double(const Values&)> plainly;  // the sum
+  std::function<double(const Values&)> plainly;  // computes the sum by loops
 };
 
 double total(const Values& x, const std::function<double(double)>& f) {

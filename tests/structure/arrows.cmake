@@ -8,7 +8,7 @@ set(rooms
     backends/cpu/memory backends/cpu/debug backends/cpu/threads backends/cpu/calls backends/cpu backends/cuda/api
     backends/cuda/emitter backends/cuda
     lazy/core lazy/ops lazy/indexing lazy/linalg lazy/nn/functional lazy/insight lazy)
-# Rooms that know nothing of each other, though one comes first in the list.
+# Lists rooms that include nothing of each other, though one comes first in the list.
 set(apart "backends/vector.* backends/reference" "backends/cuda.* backends/reference" "backends/cuda.* backends/cpu")
 
 function(room_of path result)

@@ -1,5 +1,5 @@
-# Fails if a file of lazy/ other than record.hpp and record.cpp puts ops into the graph: whoever observes what is
-# recorded would not see them.
+# Fails if a file of lazy/ other than record.hpp and record.cpp puts ops into the graph: observers would not
+# see them.
 #   cmake -D FOLDER=<lazy/> -P door.cmake
 file(GLOB_RECURSE files ${FOLDER}/*.cpp ${FOLDER}/*.hpp)
 set(doors 0)

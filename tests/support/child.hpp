@@ -1,5 +1,5 @@
-// What the configuration and log tests share: standard error caught in a file, and this program run again in
-// a child.
+// Shared by the configuration and log tests: standard error caught in a file, and this program run again in a
+// child.
 #pragma once
 #include <fcntl.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ struct TemporaryFile {
   std::string text() const { return read_all(path); }
 };
 
-/// Everything written to descriptor 2 while `body` runs.
+/// Returns everything written to descriptor 2 while `body` runs.
 inline std::string stderr_of(const std::function<void()>& body) {
   const TemporaryFile file;
   std::fflush(stderr);
@@ -72,8 +72,8 @@ class Environment {
   Variables variables_;
 };
 
-/// Runs the test case `name` of this program in a fresh process with these variables set; standard error and
-/// status.
+/// Runs the test case `name` of this program in a fresh process with these variables set; returns standard
+/// error and status.
 inline std::pair<std::string, int> run_again(const std::string& name, Variables variables) {
   const TemporaryFile file;
   variables.push_back({"LAZY_TEST_CHILD", "1"});

@@ -1,5 +1,5 @@
-// What the tests promise of themselves: who runs them does not decide what they find, and what they start
-// ends with them.
+// Tests what the tests promise: the user's environment does not decide their results, and processes that they
+// start end with them.
 #include "tests/common/child.hpp"
 
 #include <sys/wait.h>
@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(those_that_a_test_gives_its_child_are_kept) {
 }
 
 BOOST_AUTO_TEST_CASE(a_child_ends_with_its_parent) {
-  BOOST_REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);  // what outlives its parent is ours to wait for
+  BOOST_REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);  // so that this process can wait for orphans
   int ends[2];
   BOOST_REQUIRE(pipe(ends) == 0);
   const pid_t parent = lazy::test::fork_child();
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(a_child_ends_with_its_parent) {
   waitpid(parent, &status, 0);
   BOOST_TEST(status == 0);
   BOOST_REQUIRE(waitpid(child, &status, 0) == child);
-  const bool by_signal = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;  // not of old age
+  const bool by_signal = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;  // not because of its time limit
   const bool by_itself = WIFEXITED(status) && WEXITSTATUS(status) == 126;  // it saw that its parent was gone
   BOOST_TEST((by_signal || by_itself), "status " << status);
   close(ends[0]);

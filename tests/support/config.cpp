@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(unknown_names) {
   BOOST_TEST(warnings_of({{"LAZY_ZZZZZZZZ", "1"}}) ==
              "lazy: unknown variable LAZY_ZZZZZZZZ (LAZY_CONFIG=help lists all that there are)\n");
   BOOST_TEST(warnings_of({{"LAZY_TEST_SEED", "1"}, {"LAZYLOG", "1"}, {"XLAZY_LOG", "1"}}) == "");
-  // An unknown name is never taken for the variable that it resembles.
+  // An unknown name is never accepted as the variable that it resembles.
   BOOST_TEST(!config::get().eager);
 }
 
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(strict_throws) {
     BOOST_CHECK_EXCEPTION(config::reload_environment(), ConfigError, [](const ConfigError& x) {
       return count(x.what(), "LAZY_MAX_GRAPH='-5'") == 1 && count(x.what(), "expected an integer") == 1;
     });
-    BOOST_TEST(!config::get().eager);  // nothing of a refused environment is taken
+    BOOST_TEST(!config::get().eager);  // no value of a refused environment is used
   }
   {
     const Environment e(Variables{{"LAZY_STRICT", "on"}, {"LAZY_LGO", "flush"}});
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(read_while_set) {
   BOOST_TEST(wrong == 0);
 }
 
-// Runs in a fresh process, where the library has not been used but by the static object above.
+// Runs in a fresh process, where the library has only been used by the static object above.
 BOOST_AUTO_TEST_CASE(child_first_use) {
   if (!lazy_test::is_child()) return;
   std::vector<std::thread> threads;

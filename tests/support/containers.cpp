@@ -1,4 +1,4 @@
-// The small tables and work memory of the passes.
+// Tests the small tables and work memory of the passes.
 #include <boost/test/unit_test.hpp>
 
 #include <random>

@@ -1,4 +1,4 @@
-// Files of a library: descriptors above the standard streams, limits on how large a file may be.
+// Tests files of a library: descriptors above the standard streams, limits on how large a file may be.
 #include "support/files.hpp"
 
 #include <sys/resource.h>
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(logs_and_traces_may_not_grow_either) {
   BOOST_TEST(size_of_file(f / "trace") <= 3000u);
 }
 
-// A copy of this program that belongs to another user and takes his rights.
+// Runs as a copy of this program that belongs to another user and takes his rights.
 BOOST_AUTO_TEST_CASE(privileged_child) {
   if (!is_child()) return;
   if (!files::privileged()) ::_exit(77);
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(privileged_child) {
 }
 
 BOOST_AUTO_TEST_CASE(a_privileged_program_ignores_its_environment) {
-  if (::geteuid() != 0) return;  // others cannot make one
+  if (::geteuid() != 0) return;  // other users cannot make one
   const test::Folder f;
   const std::string program = f / "program";
   BOOST_REQUIRE(::chmod(f.path().c_str(), 0755) == 0);
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_privileged_program_ignores_its_environment) {
   int status = -1;
   ::waitpid(pid, &status, 0);
   BOOST_REQUIRE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == 77) return;  // a file system that grants no rights
+  if (WEXITSTATUS(status) == 77) return;  // the file system grants no rights
   BOOST_TEST(WEXITSTATUS(status) == 0);
   BOOST_TEST(f.files().size() == 1u);
 }

@@ -1,4 +1,4 @@
-// Locks and values that a thread of the parent held, or was making, when the process was forked.
+// Tests locks and values that a thread of the parent held, or was making, when the process was forked.
 #include "support/forks.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -47,7 +47,7 @@ void check_left_behind() {
     wait();
   };
   BOOST_TEST(good_while(holds, [] { return throws(lock) && throws(lock); }));
-  // One that goes on without what was guarded has the lock, and from then on all is as ever.
+  // A child that goes on without the guarded data has the lock, and from then on everything works.
   BOOST_TEST(good_while(holds, [] {
     {
       const Hold hold(lock);

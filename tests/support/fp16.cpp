@@ -71,7 +71,7 @@ void check_random(unsigned seed) {
       check<H>(v);
       const float f = std::bit_cast<float>(static_cast<uint32_t>(random()));
       if (!std::isnan(f)) check<H>(f);
-      // and where rounding happens: exponents near the type's own
+      // Exponents near the type's smallest and largest, where rounding happens.
       check<H>(std::ldexp(double(random() >> 11), int(random() % 60) - 52 - 30));
     }
   }
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(agrees_with_the_compiler) {
   const unsigned seed = 20240607;
   BOOST_TEST_CONTEXT("seed " << seed) {
     std::mt19937_64 random(seed);
-    // Every float16 exponent and its neighbours, with random mantissas; ties; then anything.
+    // Checks every float16 exponent and its neighbours, with random mantissas; ties; then any bits.
     for (int i = 0; i < 2000000; ++i) {
       const auto r = static_cast<uint32_t>(random());
       uint32_t u = r;
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(edges) {
   BOOST_TEST(float16_t(0x1.000002p-25f).bits == 1);
   BOOST_TEST(float16_t(-0.0f).bits == 0x8000);
   BOOST_TEST(float16_t(-5e-324).bits == 0x8000);
-  // Through float this double would round to a tie and then down.
+  // A conversion by way of float would round this double to a tie and then down.
   BOOST_TEST(float16_t(1.0 + 0x1p-11 + 0x1p-50).bits == 0x3c01);
   BOOST_TEST(bfloat16_t(1.0 + 0x1p-8 + 0x1p-50).bits == 0x3f81);
   BOOST_TEST(bfloat16_t(std::numeric_limits<float>::max()).bits == 0x7f80);

@@ -1,4 +1,4 @@
-// The recorder of LAZY_PROFILE: what is put comes out as valid JSON, whatever the end.
+// Tests the recorder of LAZY_PROFILE: its events appear as valid JSON, however the program ends.
 #include "support/profile.hpp"
 
 #include <sys/stat.h>
@@ -28,7 +28,7 @@ constexpr Kind kPlace{"place", "test", {{{"at", Type::site}}}, Form::instant};
 constexpr Kind kLevel{"level", "test", {{{"bytes", Type::integer}}}, Form::counter};
 constexpr Kind kWait{"wait", "test", {}, Form::range};
 
-/// What was written, without the metadata.
+/// Returns the events that were written, without the metadata.
 std::vector<nlohmann::json> events_in(const std::string& text) {
   const auto trace = nlohmann::json::parse(text);
   BOOST_TEST(trace.at("otherData").at("producer") == "lazy");
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_new_recording_begins_empty) {
   profile::put(kLevel, profile::now(), 0, 2);
   profile::put(kLevel, profile::now(), 0, 3);
   profile::stop();
-  profile::put(kLevel, profile::now(), 0, 4);  // between recordings: nowhere
+  profile::put(kLevel, profile::now(), 0, 4);  // between recordings: dropped
   BOOST_TEST(events_in(first.text()).size() == 1u);
   BOOST_TEST(events_in(second.text()).size() == 2u);
 }
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_path_that_cannot_be_written_throws) {
   profile::stop();  // nothing under way: nothing to do
 }
 
-// How a child ends that records one event.
+// Ends, in different ways, a child that records one event.
 BOOST_AUTO_TEST_CASE(child_exits) {
   if (!is_child()) return;
   if (profile::on()) profile::put(kLevel, profile::now(), 0, 1);

@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(hashing)
 
 BOOST_AUTO_TEST_CASE(known_values) {
-  // XXH3-128 of nothing and of "a", as the reference implementation prints them.
+  // XXH3-128 of the empty string and of "a", as the reference implementation prints them.
   BOOST_TEST(hash128("", 0).hi == 0x99aa06d3014798d8u);
   BOOST_TEST(hash128("", 0).lo == 0x6001c324468d497fu);
   BOOST_TEST(hash128(nullptr, 0).lo == hash128("", 0).lo);

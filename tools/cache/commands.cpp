@@ -46,10 +46,10 @@ Json json_of(const Item& i) {
   return j;
 }
 
-/// A target as a column: of a record of another build it may be any text.
+/// Returns a target as a column: that of another build's record may be any text.
 std::string shown(const std::string& target) { return text::one_line(target, 77); }
 
-/// Why the item should not be used, or nothing.
+/// Returns the reason why the item should not be used, or nothing.
 std::string fault_of(const Item& i, bool recompile, bool& checked) {
   checked = true;
   if (i.kind == Kind::broken) return i.why;
@@ -254,7 +254,7 @@ int import_from(const Common& c, const std::string& file, bool recompile) {
   std::string why, fault;
   const auto accept = [&](const cache::Store::Listed& l) {
     const auto item = make_item(l);
-    if (item->kind == Kind::machine) return false;  // this one is measured here
+    if (item->kind == Kind::machine) return false;  // this one was measured on this machine
     if (item->kind == Kind::other) return ++others, false;
     bool checked = true;
     fault = fault_of(*item, recompile, checked);
@@ -302,7 +302,7 @@ int warmup(const Common& c, const std::vector<std::string>& command) {
   if (child == 0) {
     setenv("LAZY_CACHE", "on", 1);
     setenv("LAZY_CACHE_DIR", c.directory.c_str(), 1);
-    if (c.json) dup2(2, 1);  // standard output is for the JSON
+    if (c.json) dup2(2, 1);  // standard output is reserved for the JSON
     std::vector<char*> words;
     for (const std::string& w : command) words.push_back(const_cast<char*>(w.c_str()));
     words.push_back(nullptr);

@@ -1,5 +1,5 @@
-// lazy-cache's commands. Each prints to standard output, as text or as JSON, and returns the exit status;
-// what goes wrong is thrown as lazy::Error.
+// Implements lazy-cache's commands. Each prints to standard output, as text or as JSON, and returns the exit
+// status; failures are thrown as lazy::Error.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ struct Common {
   bool json = false;
 };
 
-/// The store, or an Error that says why there is none.
+/// Returns the store, or throws an Error that says why there is none.
 std::unique_ptr<cache::Store> open_store(const Common&, bool writable);
 
 int list(const Common&, bool all);

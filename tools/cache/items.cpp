@@ -78,7 +78,7 @@ jit::Backend* backend_of(const std::string& target) {
   }();
   const auto at = all.find(target);
   if (at != all.end()) return at->second.get();
-  // Compiling for a GPU, and looking at code for one, needs none.
+  // Compiling for a GPU, and disassembling its code, needs no GPU.
   constexpr std::string_view cuda = "cuda-sm_";
   int architecture = 0;
   const char* const end = target.data() + target.size();

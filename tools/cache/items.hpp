@@ -1,4 +1,4 @@
-// What lies in a store, record by record.
+// Lists the contents of a store, record by record.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,9 +10,9 @@
 namespace lazy::tool {
 
 enum class Kind : uint8_t {
-  program,  // of this build of the library
-  other,    // of another build: never used by this one, dropped in time
-  machine,  // what was measured of a machine
+  program,  // compiled by this build of the library
+  other,    // compiled by another build: never used by this one, dropped in time
+  machine,  // measurements of a machine
   broken,   // of this build, and senseless
 };
 const char* name_of(Kind);
@@ -22,25 +22,25 @@ struct Item {
   Kind kind{};
   std::string key, value;      // as stored
   jit::StoredProgram program;  // its views are into `value`
-  std::string why;             // of a broken one
+  std::string why;             // reason, for a broken one
   uint64_t stamp = 0, bytes = 0;
   std::string pack;
 
   size_t kernels() const { return program.kernels.size(); }
   size_t code_bytes() const;
-  /// Its steps' names, the most frequent kernels' first: "kernel_add_tanh, 2 x sum".
+  /// Returns its steps' names, the most frequent kernels' first: "kernel_add_tanh, 2 x sum".
   std::string what() const;
 };
-using Items = std::vector<std::unique_ptr<Item>>;  // the views need a fixed place
+using Items = std::vector<std::unique_ptr<Item>>;  // pointers, for the views need a fixed place
 
 std::unique_ptr<Item> make_item(const cache::Store::Listed&);
-/// Everything, what was used last first.
+/// Returns all items, those used last first.
 Items items_of(cache::Store&, cache::Store::Totals&);
 
-/// The backend of a target such as "cpu-avx512+vnni"; null if this machine hasn't got that.
+/// Returns the backend of a target such as "cpu-avx512+vnni"; null if this machine hasn't got that.
 jit::Backend* backend_of(const std::string& target);
 
-/// "3 min ago", "12.5 KiB"
+/// Return text such as "3 min ago", "12.5 KiB".
 std::string ago(uint64_t stamp);
 std::string size_text(uint64_t bytes);
 

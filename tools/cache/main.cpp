@@ -1,4 +1,5 @@
-// lazy-cache: looks into the cache on disk, checks it, bounds it, and takes it from one machine to another.
+// Runs lazy-cache: looks into the cache on disk, checks it, bounds it, and takes it from one machine to
+// another.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
@@ -11,7 +12,7 @@ using namespace lazy;
 
 namespace {
 
-/// Sizes are spelled as in the environment.
+/// Parses sizes that are spelled as in the environment.
 uint64_t size_of_text(const std::string& text) {
   const config::Override size("LAZY_CACHE_SIZE", text);
   return config::get().cache_size;

@@ -1,4 +1,4 @@
-// lazy-cache show: a program as people read it.
+// Implements lazy-cache show: prints a program for people.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -32,7 +32,7 @@ KernelText text_of(const jit::StoredKernel& k, const std::string& target) {
   return t;
 }
 
-/// Returns that of the kernel that goes along a tile group's rows; nothing if it has none.
+/// Returns the text of the kernel that goes along a tile group's rows; nothing if it has none.
 KernelText text_of_rows(const jit::StoredProgram& s, size_t tile_group) {
   KernelText t;
   if (s.rows[tile_group].empty()) return t;

@@ -109,7 +109,7 @@ class Copy:
             self.weave()
 
     def _drop(self, said):
-        # A template's error is on its own line; who asked for it is on those before it.
+        # A template's error is on its own line; the instantiating code is on those before it.
         places = set()
         for line in said.splitlines():
             m = re.match(r"(?:In file included from )?(\S+?):(\d+)(?::\d+)?: *(error|   required|  required|note)", line)

@@ -1,5 +1,5 @@
-// Follows the copy's tests/common/main.cpp: which mutants each test reaches, or that the first failure ends
-// the run.
+// Extends the copy's tests/common/main.cpp: notes which mutants each test reaches, or ends the run at the
+// first failure.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ class Observer : public boost::unit_test::test_observer {
     if (marks) std::memset(marks, 0, static_cast<size_t>(marks_size));
     if (active > 0) say("runs");
   }
-  // A line a test: microseconds or, of one that fails, -1; name, mutants.
+  // Writes a line a test: microseconds or, if it fails, -1; name, mutants.
   void test_unit_finish(const boost::unit_test::test_unit& u, unsigned long) override {
     if (u.p_type != boost::unit_test::TUT_CASE || !marks) return;
     std::FILE* const out = std::fopen(std::getenv("MUTANT_REACHED"), "a");
@@ -41,7 +41,7 @@ class Observer : public boost::unit_test::test_observer {
   void test_unit_aborted(const boost::unit_test::test_unit&) override { end(); }
 
  private:
-  /// Microseconds of processors that this process and its children used: whatever else the machine does.
+  /// Returns microseconds of processors that this process and its children used, independent of other work.
   static long long used() {
     long long all = 0;
     for (const int whose : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -65,7 +65,7 @@ class Observer : public boost::unit_test::test_observer {
   bool failed_ = false;
 };
 
-// Registered when tests begin: by a static's constructor it may be before what it registers with.
+// The observer is registered when tests begin: a static's constructor may run too early for it.
 struct Watched {
   Watched() {
     static Observer observer;

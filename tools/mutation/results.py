@@ -1,4 +1,4 @@
-"""What is known of mutants: verdicts of earlier runs, and which change nothing."""
+"""Stores what is known of mutants: verdicts of earlier runs, and which change nothing."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ def digest(paths):
 
 
 class Results:
-    """A line a verdict. That a mutant was killed holds while its file is the same; that it survived, while the tests are, too."""
+    """Holds a line for each verdict. That a mutant was killed holds while its file is the same; that it survived, while the tests are, too."""
 
     def __init__(self, path, fresh):
         self.path, self.found, self.digests = path, {}, {}
@@ -49,7 +49,7 @@ class Results:
 
 
 class Equivalents:
-    """Lines `FILE | condition | change`, in which * stands for any text, each followed by the reason, indented."""
+    """Reads lines `FILE | condition | change`, in which * stands for any text, each followed by the reason, indented."""
 
     def __init__(self, path):
         self.reasons, key = {}, None

@@ -1,4 +1,4 @@
-"""Runs of the tests: which mutants each reaches, and whether one that is on makes any fail."""
+"""Runs the tests: finds which mutants each reaches, and if one that is on makes any fail."""
 
 import itertools
 import os
@@ -19,12 +19,12 @@ NEEDS_MORE = "!differential/elements_far_apart"  # mappings of many gigabytes, a
 
 def environment(more, folder):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("LAZY_", "MUTANT"))}
-    # Programs on disk never pass from one mutant to another: each run has a folder of its own.
+    # Programs on disk never pass from one mutant to another: each run has a separate folder.
     return {**kept, "TMPDIR": folder, "XDG_CACHE_HOME": folder, "LAZY_TEST_SEED": SEED, "LAZY_TEST_SHRINK": "0", "LAZY_TEST_KILLS": "30", **more}
 
 
 def run(command, more, seconds, cpu_seconds):
-    """(exit status or a word, what it said). Everything that it started is gone afterwards."""
+    """Returns (exit status or a word, output). Everything that it started has ended afterwards."""
     def limits():
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
@@ -54,7 +54,7 @@ class Test:
 
 
 def survey(copy, cases, slowest, path):
-    """Runs every test once and notes in `path` what it reaches; read from there if the build is still the same."""
+    """Runs every test once and notes in `path` what it reaches; reads that if the build is still the same."""
     stamp = " ".join(f"{os.path.getmtime(os.path.join(copy.build, 'tests', p)):.3f}" for p in PROGRAMS) + f" {cases}"
     if not os.path.exists(path) or open(path).readline().rstrip("\n") != stamp:
         with tempfile.NamedTemporaryFile() as marks, tempfile.NamedTemporaryFile("r") as reached:
@@ -106,7 +106,7 @@ def judge(copy, mutant, tests, cases):
 
 
 def selectors(tests):
-    """Boost.Test's filter for exactly these: by suite, a list of cases."""
+    """Returns Boost.Test's filter for exactly these: by suite, a list of cases."""
     by_suite = defaultdict(list)
     for t in tests:
         suite, _, case = t.name.rpartition("/")

@@ -19,7 +19,7 @@ TOKEN = re.compile(
     re.X | re.S)
 
 RELATIONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
-# What a relation becomes, in the order of mutation/switch.hpp; of == and != the first needs no order.
+# Maps a relation to its mutants, in the order of mutation/switch.hpp; the first of == and != needs no order.
 CHANGES = {"<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"],
            "==": ["!=", ">=", "<="], "!=": ["==", "<", ">"]}
 ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
@@ -46,7 +46,7 @@ class Mutant:
 
 @dataclass
 class Wrap:
-    """Text put around [start, end), and in place of an operator in it."""
+    """Holds text that is put around [start, end), and in place of an operator in it."""
     start: int
     end: int
     level: int       # of equal extents the lower one is outside
@@ -76,7 +76,7 @@ def tokens_of(text):
         if word == "<<" and not (text[m.start() - 1].isspace() and text[m.end()].isspace()):
             word, at = "<", m.start() + 1
         found.append(Token(kind, word, m.start(), at))
-    # A shift to the right: two closing angles with space around them both.
+    # Joins a shift to the right: two closing angles with space around them both.
     merged = []
     for t in found:
         if (t.text == ">" and merged and merged[-1].text == ">" and merged[-1].end == t.start
@@ -104,7 +104,7 @@ class Source:
         return bisect.bisect_left(self.lines, at) + 1
 
     def _match(self):
-        """Partners of brackets, angle brackets of templates among them."""
+        """Finds partners of brackets, including angle brackets of templates."""
         self.partner, stack = {}, []
         for i, t in enumerate(self.tokens):
             if t.kind != "op":
@@ -127,7 +127,7 @@ class Source:
         self.partner[a], self.partner[b] = b, a
 
     def _constants(self):
-        """Marks tokens that are no code that runs: constants, templates' arguments, declarations of names."""
+        """Marks tokens that are not executed: constants, templates' arguments, declarations of names."""
         n = len(self.tokens)
         self.constant = [False] * n
 
@@ -171,13 +171,13 @@ class Source:
                 skip(i, until(i, ";"))
 
     def _is_block(self, close):
-        """Whether this closing brace ends statements (and no list of values)."""
+        """True if this closing brace ends statements (and no list of values)."""
         before = self.tokens[self.partner[close] - 1] if self.partner.get(close, 0) > 0 else None
         return before is None or not (before.kind == "word" and before.text not in
                                       ("else", "do", "try", "const", "noexcept", "override", "mutable") or before.text == ">")
 
     def left(self, i, stops):
-        """The first token of the operand that ends before token i."""
+        """Returns the first token of the operand that ends before token i."""
         j = i - 1
         while j >= 0:
             t = self.tokens[j]
@@ -193,7 +193,7 @@ class Source:
         return j + 1
 
     def right(self, i, stops):
-        """The last token of the operand that begins after token i."""
+        """Returns the last token of the operand that begins after token i."""
         j = i + 1
         while j < len(self.tokens):
             t = self.tokens[j]
@@ -249,7 +249,7 @@ class Source:
         return [m for w in self.wraps for m in w.mutants]
 
     def _nest(self):
-        """Drops what overlaps another wrap in part: it was read wrongly."""
+        """Drops wraps that overlap another in part: they were parsed wrongly."""
         inside, kept = [], []
         for w in sorted(self.wraps, key=lambda w: (w.start, -w.end, w.level, w.order)):
             while inside and inside[-1].end <= w.start:
@@ -277,7 +277,7 @@ class Source:
         self.wrap(a, b, 3, f"::lazy_mutation::{name}({{id}}, ", ")", mutants, (t.start, t.end, ","))
 
     def _chain(self, i, done):
-        """All of a && b && c, of which i is the first operator."""
+        """Returns all of a && b && c, of which i is the first operator."""
         op = self.tokens[i].text
         stops = {"||"} if op == "&&" else set()
         first = self.left(i, stops)
@@ -321,7 +321,7 @@ class Source:
         self.wrap(a, b, 0, "(!{on} && ({on1} || (" if both else "(!{on} && (", ")))" if both else "))", mutants)
 
     def _result(self, i):
-        """What follows = or return, where it is a condition itself."""
+        """Finds conditions that follow = or return."""
         a, b = i + 1, self.right(i, set())
         if b + 1 < len(self.tokens) and self.tokens[b + 1].text in ("?", ":"):
             return
@@ -373,7 +373,7 @@ class Source:
         self.wrap(i, i, 4, "(", f" + ::lazy_mutation::off({{id}}, {len(changes)}))", mutants)
 
     def woven(self):
-        """The text with every live mutant in it, line for line."""
+        """Returns the text with every live mutant in it, line for line."""
         opens, closes, replaced = {}, {}, {}
         for w in self.wraps:
             live = [m.live for m in w.mutants]

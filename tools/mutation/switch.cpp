@@ -17,7 +17,7 @@ void mark(int first, int count) {
   for (int id = first; id < first + count && id < marks_size; ++id) marks[id] = 1;
 }
 
-// Before any constructor of a static: these may be mutated too.
+// Runs before any constructor of a static: these may be mutated too.
 __attribute__((constructor(101))) static void start() {
   if (const char* id = std::getenv("MUTANT")) active = std::atoi(id);
   const char* path = std::getenv("MUTANT_MARKS");

@@ -1,4 +1,4 @@
-// The switch behind which all mutants of a woven copy of the sources lie (tools/mutate).
+// Switches the mutants of a woven copy of the sources on and off (tools/mutate).
 //
 // MUTANT=n in the environment is mutant n alone. MUTANT_MARKS names a file of a byte a mutant: those that are
 // reached are marked there, and none is on.
@@ -9,20 +9,20 @@ namespace lazy_mutation {
 extern int active;  // 0: none; -1: reached ones are marked
 void mark(int first, int count);
 
-/// Which of `count` mutants from `first` is on, from 1; 0: none of them.
+/// Returns which of `count` mutants from `first` is on, from 1; 0: none of them.
 constexpr int which(int first, int count) {
   if (__builtin_is_constant_evaluated() || __builtin_expect(active == 0, 1)) return 0;
   if (active < 0) mark(first, count);
   return active >= first && active < first + count ? active - first + 1 : 0;
 }
 constexpr bool on(int id) { return which(id, 1) != 0; }
-/// Returns what is added to a number: 1, or by the second mutant -1.
+/// Returns the number to add: 1, or for the second mutant -1.
 constexpr int off(int first, int count) {
   const int w = which(first, count);
   return w == 2 ? -1 : w;
 }
 
-// Relations, each with its mutants in the order of CHANGES in source.py.
+// Defines relations, each with its mutants in the order of CHANGES in source.py.
 #define LAZY_RELATION(name, op, change, ...)                                 \
   template <class A, class B>                                                \
   constexpr auto name(int first, const A& a, const B& b) requires requires { \

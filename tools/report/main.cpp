@@ -1,4 +1,4 @@
-// lazy-report: a page about what LAZY_PROFILE recorded.
+// Runs lazy-report: makes a page about what LAZY_PROFILE recorded.
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <csignal>

@@ -12,7 +12,7 @@ using nlohmann::json;
 
 double rounded(double us) { return std::round(us * 1000) / 1000; }
 
-/// A table by columns, which is less text than by rows.
+/// Writes a table by columns, which is less text than by rows.
 template <class Rows, class... Columns>
 json columns(const Rows& rows, const Columns&... columns) {
   json out = json::object();
@@ -82,7 +82,7 @@ json kernels_json(const std::vector<Kernel>& kernels) {
                  column("in_tile_group", [](const Kernel& k) { return k.in_tile_group ? 1 : 0; }));
 }
 
-/// At most `most` samples that still touch every peak: of each stretch the highest and the last.
+/// Returns at most `most` samples that still touch every peak: the highest and the last of each stretch.
 json memory_json(const std::vector<Sample>& samples, size_t most) {
   const size_t stretch = std::max<size_t>(1, 2 * samples.size() / most);
   json at = json::array(), bytes = json::array();
@@ -100,7 +100,7 @@ json memory_json(const std::vector<Sample>& samples, size_t most) {
   return {{"at", at}, {"bytes", bytes}};
 }
 
-/// Every `mark`; there must be one.
+/// Replaces every `mark`; there must be one.
 void replace(std::string& text, std::string_view mark, std::string_view by) {
   size_t at = text.find(mark);
   if (at == text.npos) throw std::logic_error("the page has no " + std::string(mark));
@@ -114,7 +114,7 @@ std::string escaped_html(const std::string& s) {
   return out;
 }
 
-/// No "</script>" or "<!--" may be in a script element.
+/// Escapes "</script>" and "<!--", which may not be in a script element.
 std::string for_script(std::string s) {
   for (size_t at = 0; (at = s.find('<', at)) != s.npos; at += 6) s.replace(at, 1, "\\u003c");
   return s;

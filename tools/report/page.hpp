@@ -1,4 +1,4 @@
-// The report as one HTML page that needs nothing else.
+// Makes the report: one HTML page that needs nothing else.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace report {
 
-/// `most_spans`: more than these are left out of the timeline, the shortest first.
+/// Returns the page. If there are more than `most_spans`, the shortest are omitted from the timeline.
 std::string make_page(const Trace&, const std::string& title, size_t most_spans);
 
 }  // namespace report

@@ -27,7 +27,7 @@ bool truth(const json& o, const char* key) {
   return at != o.end() && at->is_boolean() && at->get<bool>();
 }
 
-/// Takes the events one by one, as they are read.
+/// Reads the events one by one.
 class Reader {
  public:
   explicit Reader(Trace& t) : t_(t) {}
@@ -150,7 +150,7 @@ class Reader {
     t_.waits.push_back(s);
   }
 
-  // Depths, and what of a flush went into compiling and kernels.
+  // Computes depths, and the share of a flush that went into compiling and kernels.
   void nest() {
     std::sort(t_.spans.begin(), t_.spans.end(), [](const Span& a, const Span& b) {
       return std::tie(a.thread, a.start, b.duration) < std::tie(b.thread, b.start, a.duration);
@@ -190,7 +190,7 @@ Trace read_trace(const std::string& path) {
   Trace t;
   Reader reader(t);
   bool events = false;
-  // Events are dropped as soon as they are taken, so that a large trace need not fit the memory as a tree.
+  // Events are dropped once they are read, so that a large trace need not fit the memory as a tree.
   constexpr int kDeepest = 64;  // several times what is written; trees are walked recursively
   const auto take = [&](int depth, json::parse_event_t what, json& value) {
     if (depth > kDeepest) throw BadTrace("nested more than " + std::to_string(kDeepest) + " levels deep");

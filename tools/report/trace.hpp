@@ -1,4 +1,4 @@
-// A trace of LAZY_PROFILE, read and sorted out.
+// Reads and sorts a trace of LAZY_PROFILE.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -9,12 +9,12 @@
 
 namespace report {
 
-/// What is wrong with a file.
+/// Says why a file is not usable.
 struct BadTrace : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Texts by number, so that each is in the page once.
+/// Numbers texts, so that each is in the page once.
 class Strings {
  public:
   int of(const std::string& s) {
@@ -47,10 +47,10 @@ struct Flush {
   bool failed = false;  // `miss` is the error
 };
 
-/// All launches of kernels with one name, line, purpose and number of ops.
+/// Sums up all launches of kernels with one name, line, purpose and number of ops.
 struct Kernel {
   int name = 0, at = -1;
-  int purpose = -1;  // what the library made it for: "conv2d: weights to channels last"
+  int purpose = -1;                          // why the library made it: "conv2d: weights to channels last"
   int64_t ops = 0, launches = 0, parts = 0;  // parts: the most that a launch was cut into
   double total = 0, longest = 0, bytes = 0, flops = 0;
   bool in_tile_group = false;
@@ -76,13 +76,13 @@ struct Trace {
   std::vector<GuardFailure> guards;
   std::vector<Sample> memory;
   std::vector<nlohmann::json> programs;
-  std::map<std::string, std::pair<int64_t, double>> phases;  // of flushes and compiles: how often, time
+  std::map<std::string, std::pair<int64_t, double>> phases;  // of flushes and compiles: number and time
   nlohmann::json machine;                                    // null: not in the trace
   double duration = 0;
   int64_t events = 0;
 };
 
-/// Throws BadTrace for what is no trace of LAZY_PROFILE, std::runtime_error for what can't be read.
+/// Reads a trace. Throws BadTrace if it is none of LAZY_PROFILE, std::runtime_error if it can't be read.
 Trace read_trace(const std::string& path);
 
 }  // namespace report

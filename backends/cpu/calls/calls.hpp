@@ -1,4 +1,4 @@
-// The calls that the CPU has better forms of than their plain ones.
+// Makes those calls that the CPU runs better than plain C++ does.
 #pragma once
 #include <memory>
 
@@ -6,7 +6,7 @@
 
 namespace lazy::cpu_backend {
 
-/// Null: the plain one is as good.
+/// Returns the CPU's kernel for a call; null if the plain one is as good.
 std::unique_ptr<jit::CallKernel> make_call(const jit::CallSpec&);
 
 std::unique_ptr<jit::CallKernel> make_sort();

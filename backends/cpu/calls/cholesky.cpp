@@ -1,4 +1,5 @@
-// Cholesky by LAPACK: row-major lower is column-major upper. Matrices of a batch are shared among threads.
+// Computes Cholesky by LAPACK: row-major lower is column-major upper. Matrices of a batch are shared among
+// threads.
 #include "jit/calls/cholesky.hpp"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ void factor_all(const CallRun& r, Potrf potrf) {
   const auto work = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / 6;
   const auto worth = static_cast<int64_t>(1 + static_cast<double>(matrices) * work / kWorthAThread);
   const int64_t pieces = std::min({matrices, worth, int64_t{thread_count()}});
-  auto* const failed = reinterpret_cast<int*>(r.workspace);  // by matrix: the leading minor, or 0
+  auto* const failed = reinterpret_cast<int*>(r.workspace);  // by matrix: order of the bad minor, or 0
   const auto share = [&](int64_t p) {
     for (int64_t m = matrices * p / pieces; m < matrices * (p + 1) / pieces; ++m)
       failed[m] = factor(potrf, in + m * n * n, out + m * n * n, n);

@@ -1,4 +1,4 @@
-// Concatenation: one copy of each operand, by several threads where there is much.
+// Concatenates: one copy of each operand, by several threads where there is much to copy.
 #include <emmintrin.h>
 
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace {
 
 using jit::CallRun;
 
-constexpr double kBytesInNanosecond = 40;  // of a copy in the second-level cache
+constexpr double kBytesInNanosecond = 40;  // bytes per nanosecond, for a copy in the second-level cache
 
-/// As memcpy, whose string instruction takes ten times as long where addresses are alike modulo a page, as
-/// those of values are. `streams`: past the caches.
+/// Copies like memcpy, whose string instruction takes ten times as long where addresses are equal modulo a
+/// page, as those of values are. `streams`: bypasses the caches.
 template <bool streams>
 void copy_long(char* to, const char* from, int64_t bytes) {
   constexpr int64_t kLine = 64, kVector = 16;
@@ -37,7 +37,7 @@ void copy_long(char* to, const char* from, int64_t bytes) {
   std::memcpy(to + at, from + at, static_cast<size_t>(bytes - at));
 }
 
-/// `count` pieces of sizeof(T) bytes, packed, to every `pitch` bytes.
+/// Copies `count` packed pieces of sizeof(T) bytes, one to every `pitch` bytes.
 template <class T>
 void scatter(char* to, const char* from, int64_t count, int64_t pitch) {
   for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * pitch, from + i * int64_t{sizeof(T)}, sizeof(T));
@@ -47,7 +47,7 @@ struct Pair {
   uint64_t low, high;
 };
 
-/// `count` packed runs of `bytes`, to every `pitch` bytes.
+/// Copies `count` packed runs of `bytes`, one to every `pitch` bytes.
 void copy_runs(char* to, const char* from, int64_t bytes, int64_t count, int64_t pitch, bool streams) {
   constexpr int64_t kLongRun = 1024;
   if (bytes >= kLongRun) {
@@ -104,7 +104,7 @@ class CpuConcat final : public jit::CallKernel {
       at += bytes;
     }
   }
-  /// Bytes [from, to) of one row.
+  /// Copies bytes [from, to) of one row.
   static void copy_part(const CallRun& r, int axis, int64_t whole, int64_t row, int64_t from, int64_t to,
                         bool streams) {
     int64_t at = 0;

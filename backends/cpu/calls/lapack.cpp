@@ -12,7 +12,7 @@ namespace {
 
 struct Opened {
   Lapack functions;
-  std::string why;  // not: empty if it was
+  std::string why;  // why it was not opened; empty if it was
 };
 
 template <class F>

@@ -1,4 +1,4 @@
-// LAPACKE, opened when it is first needed: what is used of it, in declarations of our own.
+// Opens LAPACKE when it is first needed, and declares the functions of it that are used.
 #pragma once
 #include <cstdint>
 
@@ -12,7 +12,7 @@ struct Lapack {
   int (*dpotrf)(int layout, char uplo, int32_t n, double* a, int32_t lda) = nullptr;
 };
 
-/// Throws DeviceError at `site`, which called `op`, if the library can't be opened.
+/// Returns the functions. Throws DeviceError at `site`, which called `op`, if the library can't be opened.
 const Lapack& lapack(const char* op, const Site& site);
 
 }  // namespace lazy::cpu_backend

@@ -1,7 +1,7 @@
-// Sorting by radix: elements become unsigned keys in their order, with their index; then a pass for each byte
-// in which keys differ. Short rows are sorted by comparison. Rows are shared among threads, or, where there
-// are few, each row's chunks: a pass counts by chunk, and puts chunk after chunk, so the order of equal keys
-// stays.
+// Sorts by radix: elements become unsigned keys in their order, with their index; then there is a pass for
+// each byte in which keys differ. Short rows are sorted by comparison. Rows are shared among threads, or,
+// where there are few, each row's chunks: a pass counts by chunk, and places chunk after chunk, so equal keys
+// keep their order.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -17,11 +17,11 @@ namespace {
 using jit::CallRun;
 using jit::Meta;
 
-constexpr int64_t kShortRow = 512;       // elements that are sorted by comparison
+constexpr int64_t kShortRow = 512;       // elements; shorter rows are sorted by comparison
 constexpr int64_t kWorthAThread = 8192;  // elements
 constexpr int kDigit = 256;
 
-/// A key of 32 bits or less, and an index below 2^32: sorting them as one number is stable.
+/// Combines a key of 32 bits or less and an index below 2^32: sorting them as one number is stable.
 struct Narrow {
   uint64_t word;
   static Narrow of(uint64_t key, int64_t index) { return {key << 32 | static_cast<uint64_t>(index)}; }
@@ -37,12 +37,12 @@ struct Wide {
   bool operator<(const Wide& o) const { return bits != o.bits ? bits < o.bits : at < o.at; }
 };
 
-/// Elements of a dtype as the unsigned numbers of their bits.
+/// Turns the bits of a dtype's elements into unsigned numbers of the same order.
 template <class U, bool kSigned, bool kFloat>
 struct Keys {
   using Word = U;
   static constexpr int kBits = 8 * sizeof(U);
-  U infinity = 0;  // of a float
+  U infinity = 0;  // bits of infinity, for a float
   bool descending = false;
 
   uint64_t operator()(U bits) const {
@@ -59,13 +59,13 @@ struct Keys {
   }
 };
 
-/// f(0) ... f(n - 1), on several threads if n > 1.
+/// Calls f(0) ... f(n - 1), on several threads if n > 1.
 using Each = std::function<void(int64_t, const std::function<void(int64_t)>&)>;
 
 template <class Item>
 struct RowSorter {
   Item* items;
-  Item* other;      // as many
+  Item* other;      // as many items
   int64_t* counts;  // pieces * kDigit
   int64_t length, pieces;
   const Each& each;
@@ -129,7 +129,7 @@ class Sorting {
   }
 
  private:
-  /// `place`: which of the pieces' memory is used.
+  /// Sorts one row. `place`: which of the pieces' memory it uses.
   void sort_row(int64_t row, int64_t place, int64_t pieces, const Each& each) {
     using U = typename K::Word;
     const auto* const in = reinterpret_cast<const U*>(r_.in[0]) + row * length_;
@@ -188,7 +188,7 @@ class CpuSort final : public jit::CallKernel {
   void run(const CallRun& r) const override {
     const Meta& x = r.operands[0];
     if (numel(x.shape) == 0 || (!r.out[0] && !r.out[1])) return;
-    int64_t pieces = pieces_for(x);  // there may be more threads by now
+    int64_t pieces = pieces_for(x);  // computed again: there may be more threads by now
     while (bytes_for(x, pieces) > r.workspace_bytes) --pieces;
     switch (x.dtype) {
       case DType::bool_:

@@ -1,4 +1,4 @@
-// Binary formats, written field by field in the machine's byte order.
+// Writes binary formats, field by field in the machine's byte order.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -32,7 +32,7 @@ class ByteWriter {
     out_ += s;
     return *this;
   }
-  /// With a zero at its end.
+  /// Appends text with a zero at its end.
   ByteWriter& text(std::string_view s) { return raw(s).u8(0); }
   ByteWriter& align(size_t to, char fill = 0) {
     out_.resize((out_.size() + to - 1) / to * to, fill);

@@ -1,4 +1,4 @@
-// Tells debuggers and profilers of a kernel's code.
+// Informs debuggers and profilers about a kernel's code.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -16,9 +16,9 @@ struct CodeInfo {
 /// Describes a kernel with this name that comes from the line `at`, "path/main.cpp:14".
 CodeInfo code_info(const void* start, size_t size, const std::string& name, const std::string& at);
 
-/// Tells those who were asked for, perf (LAZY_PERF_MAP) and GDB (LAZY_GDB).
+/// Informs those that the settings name: perf (LAZY_PERF_MAP) and GDB (LAZY_GDB).
 void announce(const CodeInfo&);
-/// Tells them that the code at `start` goes.
+/// Informs them that the code at `start` is removed.
 void withdraw(const void* start) noexcept;
 
 }  // namespace lazy::cpu_backend

@@ -10,7 +10,7 @@ namespace lazy::cpu_backend {
 std::string disassemble(const void* code, size_t bytes) {
   std::string out;
   const auto* at = static_cast<const uint8_t*>(code);
-  ZyanU64 address = 0;  // offsets rather than addresses: two dumps of one kernel are equal
+  ZyanU64 address = 0;  // offsets rather than addresses, so that two dumps of one kernel are equal
   for (size_t done = 0; done < bytes;) {
     ZydisDisassembledInstruction in;
     char offset[24];

@@ -5,8 +5,8 @@
 
 namespace lazy::cpu_backend {
 
-/// Returns one instruction a line, up to the data that follow the code: these would decode as whatever they
-/// are.
+/// Returns one instruction a line, up to the data that follow the code: these would decode as meaningless
+/// instructions.
 std::string disassemble(const void* code, size_t bytes);
 
 }  // namespace lazy::cpu_backend

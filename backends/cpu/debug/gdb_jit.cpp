@@ -11,8 +11,8 @@
 #include "backends/cpu/debug/unwind.hpp"
 #include "support/lock.hpp"
 
-// The names and layouts that GDB asks for (GDB manual, "JIT Compilation Interface"). Weak: another library in
-// the process may have them too, and then they are shared.
+// Names and layouts that GDB requires (GDB manual, "JIT Compilation Interface"). Weak: another library in the
+// process may define them too, and then they are shared.
 extern "C" {
 enum { kNoAction, kRegister, kUnregister };
 struct jit_code_entry {
@@ -114,7 +114,7 @@ std::string lines(const CodeInfo& info) {
   return w.bytes();
 }
 
-/// A registered kernel: GDB reads the bytes whenever it likes.
+/// Holds a registered kernel: GDB may read the bytes at any time.
 struct Registered {
   std::string object;
   jit_code_entry entry{};
@@ -124,7 +124,7 @@ constinit Mutex mutex;
 std::atomic<bool> any{false};
 using Kernels = std::map<const void*, std::unique_ptr<Registered>>;
 constinit Kernels* kernels = nullptr;
-/// A forked child starts over if a thread of its parent was changing the list.
+/// Returns the list. A forked child starts over if a thread of its parent was changing it.
 Kernels& registered(const Hold<Mutex>& hold) {
   if (!kernels || !hold.intact()) {
     kernels = new Kernels;
@@ -181,7 +181,7 @@ std::string object_file(const CodeInfo& info) {
   sections.back().bytes = names.bytes();
   sections.back().size = names.size();
 
-  ByteWriter contents;  // after the header
+  ByteWriter contents;  // contents that follow the header
   std::vector<size_t> offsets;
   for (const Section& s : sections) {
     contents.align(16);

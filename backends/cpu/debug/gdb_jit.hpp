@@ -1,4 +1,4 @@
-// Kernels for GDB, through its interface for code that is generated at run time (LAZY_GDB).
+// Registers kernels with GDB, through its interface for code that is generated at run time (LAZY_GDB).
 #pragma once
 #include <string>
 
@@ -9,9 +9,9 @@ namespace lazy::cpu_backend {
 /// Returns an object file for one kernel: its symbol, its source line, and how to unwind it.
 std::string object_file(const CodeInfo&);
 
-/// Tells GDB of the code at info.start. Costs a stop at a breakpoint if a debugger is there.
+/// Informs GDB about the code at info.start. Costs a stop at a breakpoint if a debugger is attached.
 void register_with_gdb(const CodeInfo&);
-/// Tells GDB that the code goes. Does nothing if it was not registered.
+/// Informs GDB that the code is removed. Does nothing if it was not registered.
 void unregister_with_gdb(const void* start) noexcept;
 
 }  // namespace lazy::cpu_backend

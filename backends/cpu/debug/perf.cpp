@@ -23,10 +23,10 @@ namespace {
 
 constinit Mutex mutex;
 
-/// A file that the processes of a line of forks each have for themselves: its name has the process's number.
+/// Opens a file for each process of a line of forks: its name contains the process's number.
 class OwnFile {
  public:
-  /// Null if it can't be opened.
+  /// Returns the file, or null if it can't be opened.
   files::Output* get(std::unique_ptr<files::Output> (*open)()) {
     if (opened_ != forks::generation() + 1) {
       opened_ = forks::generation() + 1;
@@ -36,11 +36,11 @@ class OwnFile {
   }
 
  private:
-  files::Output* file_ = nullptr;  // stays open
+  files::Output* file_ = nullptr;  // never closed
   uint32_t opened_ = 0;
 };
 
-/// perf's own clock under `perf record -k 1`.
+/// Returns the time of perf's clock under `perf record -k 1`.
 uint64_t monotonic_ns() {
   timespec t{};
   ::clock_gettime(CLOCK_MONOTONIC, &t);
@@ -76,7 +76,7 @@ std::unique_ptr<files::Output> open_jitdump() {
   header.u64(monotonic_ns()).u64(0);
   file->put(header.bytes());
   file->flush();
-  // perf finds the file by this mapping, which it sees because it is executable. It stays.
+  // perf finds the file by this mapping, which it sees because it is executable. It is never unmapped.
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   if (::mmap(nullptr, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, file->fd(), 0) == MAP_FAILED)
     logging::warning("LAZY_PERF_MAP=jitdump: " + text::one_line(path, 200) +
@@ -113,10 +113,10 @@ void write_jitdump(const CodeInfo& info) {
   static uint64_t index = 0;
   const auto address = reinterpret_cast<uint64_t>(info.start);
   const uint64_t time = monotonic_ns();
-  if (info.line > 0) {  // belongs to the code that is loaded next
+  if (info.line > 0) {  // applies to the code that is loaded next
     ByteWriter lines;
     lines.u64(address).u64(2);
-    for (const uint64_t at : {address, address + info.size})  // perf lets a line reach to the next entry
+    for (const uint64_t at : {address, address + info.size})  // perf extends a line to the next entry
       lines.u64(at).u32(static_cast<uint32_t>(info.line)).u32(0).text(info.file);
     append(*file, kDebugInfo, time, lines);
   }

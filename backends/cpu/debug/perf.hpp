@@ -9,8 +9,7 @@ void write_perf_map(const CodeInfo&);
 
 /// Writes a record to jit-<pid>.dump, in LAZY_DUMP_DIR or the working directory, in the format of perf's
 /// tools/perf/Documentation/jitdump-specification.txt: the code itself and its source line, for
-///   perf record -k 1 ./program;  perf inject --jit -i perf.data -o perf.jit.data;  perf annotate -i
-///   perf.jit.data
+///    perf record -k 1 ./program;  perf inject --jit -i perf.data -o out.data;  perf annotate -i out.data
 void write_jitdump(const CodeInfo&);
 
 }  // namespace lazy::cpu_backend

@@ -11,12 +11,12 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// What Assembly::prologue() and epilogue() write. The frame's size, in between, is the kernel's own.
+// Code that Assembly::prologue() and epilogue() write. The frame's size, in between, differs by kernel.
 constexpr std::string_view kPushes = "\x53\x55\x41\x54\x41\x55\x41\x56\x41\x57"sv;  // rbx rbp r12 r13 r14 r15
 constexpr size_t kAfterPush[] = {1, 2, 4, 6, 8, 10};
-constexpr int kPushed[] = {3, 6, 12, 13, 14, 15};  // in DWARF's numbering
-constexpr size_t kStackKept = 13;                  // after mov rcx, rsp
-constexpr size_t kKeeping = 24;                    // mov [rsp + slot], rcx
+constexpr int kPushed[] = {3, 6, 12, 13, 14, 15};  // DWARF's numbers of these registers
+constexpr size_t kStackKept = 13;                  // offset after mov rcx, rsp
+constexpr size_t kKeeping = 24;                    // offset of mov [rsp + slot], rcx
 constexpr std::string_view kReturn =               // pops; vzeroupper; ret; before them mov rsp, [rsp + slot]
     "\x41\x5f\x41\x5e\x41\x5d\x41\x5c\x5d\x5b\xc5\xf8\x77\xc3"sv;
 constexpr size_t kAfterPop[] = {2, 4, 6, 8, 9, 10};
@@ -37,7 +37,7 @@ enum : unsigned {
   kOpBreg = 0x70,
 };
 
-/// Rows of the table: what holds from an offset of the code on.
+/// Writes the rows of the table, each valid from an offset of the code on.
 class Rows {
  public:
   ByteWriter& at(size_t offset) {
@@ -52,10 +52,10 @@ class Rows {
   size_t here_ = 0;
 };
 
-/// mov [rsp + slot], rcx at kKeeping: the slot, and the instruction's length.
+/// Describes mov [rsp + slot], rcx at kKeeping: the slot, and the instruction's length.
 struct Keeping {
   int32_t slot = 0;
-  size_t length = 0;  // 0: it is something else
+  size_t length = 0;  // 0: the code is something else
 };
 Keeping keeping_of(std::string_view code) {
   const std::string_view at = code.substr(std::min(kKeeping, code.size()));
@@ -67,7 +67,7 @@ Keeping keeping_of(std::string_view code) {
   return k;
 }
 
-/// CFA = [rsp + slot] + 56.
+/// Writes CFA = [rsp + slot] + 56.
 void by_stack_slot(ByteWriter& out, int32_t slot) {
   ByteWriter expression;
   expression.u8(kOpBreg + kRsp).sleb(slot).u8(kOpDeref).u8(kOpPlusUconst).uleb(kInFrame);
@@ -87,13 +87,13 @@ std::string rows(std::string_view code, const Keeping& keeping) {
   r.at(kStackKept).u8(kDefCfa).uleb(kRcx).uleb(kInFrame);
   by_stack_slot(r.at(kKeeping + keeping.length), keeping.slot);
   if (const size_t end = code.rfind(kReturn); end != code.npos) {
-    r.at(end - keeping.length).u8(kRememberState);  // the slot is read by as long an instruction
+    r.at(end - keeping.length).u8(kRememberState);  // the instruction that reads the slot has the same length
     r.at(end).u8(kDefCfa).uleb(kRsp).uleb(kInFrame);
     for (int i = 0; i < 6; ++i) {
       r.at(end + kAfterPop[i]).u8(kDefCfaOffset).uleb(static_cast<uint64_t>(kInFrame - 8 * (i + 1)));
       r.at(end + kAfterPop[i]).u8(kRestore + static_cast<unsigned>(kPushed[5 - i]));
     }
-    r.at(end + kReturn.size()).u8(kRestoreState);  // calls of helpers come after it
+    r.at(end + kReturn.size()).u8(kRestoreState);  // calls of helpers follow
   }
   return r.bytes();
 }
@@ -105,7 +105,7 @@ std::string eh_frame(const CodeInfo& info) {
   const Keeping keeping = keeping_of(code);
   if (!code.starts_with(kPushes) || keeping.length == 0) return {};
   ByteWriter out;
-  const auto finish = [&](size_t start) {  // a length before, padding of no-ops after
+  const auto finish = [&](size_t start) {  // adds the length before, and padding of no-ops after
     out.align(8);
     out.patch32(start, out.size() - start - 4);
   };

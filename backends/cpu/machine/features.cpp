@@ -49,7 +49,7 @@ Isa detect() {
   return Isa::avx2;
 }
 
-/// A file's first line. Without streams: this is part of every process's start.
+/// Returns a file's first line. It uses no streams: this is part of every process's start.
 std::string line_of(const std::string& file) {
   const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
@@ -65,10 +65,10 @@ size_t cache_size(int name, size_t otherwise) {
   return n > 0 ? static_cast<size_t>(n) : otherwise;
 }
 
-/// What the kernel says of the first processor's third level; the C library's word is, on AMD, that of all of
-/// the socket's together.
+/// Returns the size of the first processor's third level by the kernel; the C library's is, on AMD, that of
+/// all of the socket's together.
 size_t third_level() {
-  for (const char* index : {"3", "2", "4"}) {  // as a rule two first levels, a second and a third
+  for (const char* index : {"3", "2", "4"}) {  // usually there are two first levels, a second and a third
     const std::string dir = std::string("/sys/devices/system/cpu/cpu0/cache/index") + index + "/";
     if (line_of(dir + "level") != "3") continue;
     const size_t kib = std::strtoul(line_of(dir + "size").c_str(), nullptr, 10);
@@ -77,7 +77,7 @@ size_t third_level() {
   return cache_size(_SC_LEVEL3_CACHE_SIZE, 16 << 20);
 }
 
-/// Processors' worth of time that a cgroup directory grants; huge when it sets no limit.
+/// The quota, in processors, of a control group that sets no limit.
 constexpr double kUnlimited = 1e9;
 double quota_of(const std::string& dir) {
   double period = 0, us = -1;
@@ -90,7 +90,7 @@ double quota_of(const std::string& dir) {
   return kUnlimited;
 }
 
-/// The smallest of this process's group and all groups above it.
+/// Returns the smallest quota of this process's group and all groups above it.
 double read_quota() {
   double least = kUnlimited;
   for (const std::string& folder : cgroup_folders("cpu")) least = std::min(least, quota_of(folder));

@@ -1,4 +1,4 @@
-// Finds out what this machine can do: instruction set level, caches, processors that may be used.
+// Detects what this machine can do: instruction set level, caches, processors that may be used.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace lazy::cpu_backend {
 
-/// avx2: AVX2, FMA, F16C, BMI1 and BMI2. avx512: also AVX-512 F, CD, BW, DQ and VL. reference: plain C++
-/// loops.
+/// Names an instruction set level. avx2: AVX2, FMA, F16C, BMI1 and BMI2. avx512: also AVX-512 F, CD, BW, DQ
+/// and VL. reference: plain C++ loops.
 enum class Isa : uint8_t { reference, avx2, avx512 };
 const char* name_of(Isa);
 
@@ -18,14 +18,14 @@ Isa best_isa();
 /// DeviceError for a level that the machine lacks.
 Isa isa_from(std::string_view);
 
-/// Returns what the processor calls itself.
+/// Returns the processor's name for itself.
 std::string processor_name();
 
 /// True if the processor has AVX-512 VNNI: it adds up products of 8- and 16-bit integers in one instruction.
 bool has_vnni();
 
 struct Caches {
-  size_t l1d, l2, l3;  // bytes; what one core sees
+  size_t l1d, l2, l3;  // bytes that one core has
 };
 const Caches& caches();
 

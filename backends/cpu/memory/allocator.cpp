@@ -16,23 +16,22 @@
 namespace lazy::cpu_backend {
 namespace {
 
-constexpr size_t kThreadLimit = 256 << 10;  // largest block that a thread keeps for itself
-constexpr uint32_t kThreadBlocks = 16;      // of one class, at most, and
-constexpr size_t kThreadBytes = 1 << 20;    // of one class, unless they are fewer
+constexpr size_t kThreadLimit = 256 << 10;  // bytes of the largest block that a thread caches
+constexpr uint32_t kThreadBlocks = 16;      // blocks of one class that a thread caches at most,
+constexpr size_t kThreadBytes = 1 << 20;    // and their bytes at most, unless there are fewer blocks
 constexpr int kThreadClasses = class_of(kThreadLimit).index + 1;
-constexpr Milliseconds kIdle = 10000;  // what nobody needed for so long goes back to the system
+constexpr Milliseconds kIdle = 10000;  // blocks that nobody needed for so long return to the system
 constexpr Milliseconds kBetweenTrims = 1000;
-constexpr size_t kAlwaysKept = size_t{64} << 20;  // so few bytes never go because others are asked for
+constexpr size_t kAlwaysKept = size_t{64} << 20;  // bytes that are never freed to make room for others
 
 constinit KeptBlocks kept;
 constinit std::atomic<size_t> held{0},
-    requests{0};  // bytes from the system: in use or kept; requests to it, ever
-constinit std::atomic<size_t> most_kept{kAlwaysKept};  // by the limits of the process, as they were last seen
-constinit std::atomic<size_t> extra{
-    0};  // bytes kept beyond what is in use: programs were seen to come back for them
-constinit std::atomic<size_t> peak{0};  // bytes in use at once, lately
+    requests{0};  // bytes from the system, in use or cached; number of requests to it
+constinit std::atomic<size_t> most_kept{kAlwaysKept};  // bytes, by the limits of the process when last read
+constinit std::atomic<size_t> extra{0};  // bytes to cache beyond the peak: programs needed freed blocks again
+constinit std::atomic<size_t> peak{0};   // most bytes in use at once, lately
 constinit std::atomic<Milliseconds> next_trim{0}, passed{0};
-constinit std::atomic<uint32_t> rounds{0};  // of threads giving what they keep to all
+constinit std::atomic<uint32_t> rounds{0};  // increased when all threads shall return their cached blocks
 
 Milliseconds now() noexcept {
   timespec t{};
@@ -43,10 +42,10 @@ Milliseconds now() noexcept {
 
 size_t in_use() noexcept {
   const size_t are_kept = kept.bytes(), all = held.load(std::memory_order_relaxed);
-  return all > are_kept ? all - are_kept : 0;  // other threads change them meanwhile
+  return all > are_kept ? all - are_kept : 0;  // other threads change both meanwhile
 }
 
-/// Bytes are about to be given back: there may never be more in use.
+/// Notes the bytes in use, which are about to decrease, for the peak.
 void note_use(size_t bytes) noexcept {
   if (bytes > peak.load(std::memory_order_relaxed)) peak.store(bytes, std::memory_order_relaxed);
 }
@@ -58,7 +57,7 @@ void to_system(const SizeClass& c, void* p) noexcept {
 
 void freed(size_t bytes) noexcept { held.fetch_sub(bytes, std::memory_order_relaxed); }
 
-/// Now and then what was not needed for long goes back, and threads' own blocks come where they age.
+/// Frees, now and then, blocks that were not needed for long, and makes threads return their cached blocks.
 void trim(Milliseconds when) noexcept {
   Milliseconds due = next_trim.load(std::memory_order_relaxed);
   if (when < due || !next_trim.compare_exchange_strong(due, when + kBetweenTrims, std::memory_order_relaxed))
@@ -79,7 +78,7 @@ void give(const SizeClass& c, void* p) noexcept {
   trim(when);
 }
 
-/// Small blocks of this thread.
+/// Holds small blocks that this thread caches.
 struct Mine {
   struct List {
     void* blocks[kThreadBlocks];
@@ -106,9 +105,9 @@ Mine* mine_for(const SizeClass& c) noexcept {
   return c.index < kThreadClasses ? PerThread<Mine>::try_get() : nullptr;
 }
 
-/// A block is about to come from the system, for which those that are kept were of no use. Of them as many
-/// bytes stay as were in use at once lately, and as were asked for again soon after they had gone, or a few;
-/// and all together no more than the process may have.
+/// Frees cached blocks before a block comes from the system, for which none of them fitted. As many bytes
+/// stay as were in use at once lately, plus those that were needed again soon after they were freed, but at
+/// least a few; and all together no more than the process may have.
 void make_room(const SizeClass& c) noexcept {
   if (c.bytes < kThreadLimit && kept.bytes() <= kAlwaysKept / 4) return;
   const uint64_t limit = memory_limit();
@@ -161,7 +160,7 @@ void deallocate(void* p, size_t bytes) noexcept {
 AllocatorStats allocator_stats() { return {kept.bytes(), held.load(), requests.load()}; }
 
 size_t release_kept_memory() noexcept {
-  rounds.fetch_add(1, std::memory_order_relaxed);  // other threads' blocks become everybody's as these go on
+  rounds.fetch_add(1, std::memory_order_relaxed);  // other threads return theirs at their next use
   if (Mine* const mine = PerThread<Mine>::if_there()) mine->give_all();
   const size_t bytes = kept.free_before(~Milliseconds{0});
   freed(bytes);

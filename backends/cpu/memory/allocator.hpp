@@ -1,10 +1,9 @@
-// Memory for values: 64-byte aligned blocks that are kept when given back, so that a steady state asks the
-// system for nothing.
-//
-// What is kept is bounded by a share of what the process may have (memory_limit.hpp). It goes back to the
-// system when that has no more; as far as it exceeds what is in use, when blocks of other sizes are asked for
-// (unless programs come back for it); and when nobody needed it for ten seconds. No thread watches over that:
-// it happens where memory is asked for or given back.
+// Allocates memory for values: 64-byte aligned blocks that are cached when freed, so that a steady state
+// needs no memory from the system.
+// The cache is limited to a share of what the process may have (memory_limit.hpp). Blocks return to the
+// system when it has no more memory; if they exceed what is in use, when blocks of other sizes are needed
+// (unless programs need them again); and when nobody needed them for ten seconds. No thread watches over
+// that: it happens when memory is allocated or freed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,15 +16,15 @@ void* allocate(size_t bytes);
 void deallocate(void*, size_t bytes) noexcept;
 
 struct AllocatorStats {
-  size_t kept_bytes;       // given back and kept for any thread; threads keep a few small blocks besides
-  size_t held_bytes;       // from the system, in use or kept
-  size_t system_requests;  // ever
+  size_t kept_bytes;       // cached for any thread; threads cache a few small blocks besides
+  size_t held_bytes;       // from the system, in use or cached
+  size_t system_requests;  // since the process began
 };
 AllocatorStats allocator_stats();
-/// Gives everything kept back to the system, but for what other threads keep for themselves. Returns how many
-/// bytes.
+/// Returns all cached blocks to the system, except those that other threads cache for themselves. Returns how
+/// many bytes.
 size_t release_kept_memory() noexcept;
-/// Test aid: makes blocks older by so much.
+/// Makes blocks older by so much, for tests.
 void let_time_pass(uint64_t milliseconds) noexcept;
 
 }  // namespace lazy::cpu_backend

@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kFirstChunk = size_t{64} << 10, kLastChunk = size_t{1} << 20;  // bytes
 
-/// Ranges of writable pages that hold nothing, best fit first. Neighbours are joined.
+/// Holds ranges of unused writable pages, best fit first. Neighbours are joined.
 class FreePages {
  public:
   char* take(size_t bytes) {
@@ -32,7 +32,7 @@ class FreePages {
     const auto [size, at] = *fit;
     auto by_size = by_size_.extract(fit);
     auto by_address = by_address_.extract(at);
-    if (size > bytes) {  // the rest, in the same nodes
+    if (size > bytes) {  // the rest reuses the same nodes
       by_size.value() = {size - bytes, at + bytes};
       by_address.key() = at + bytes;
       by_address.mapped() = size - bytes;
@@ -76,13 +76,13 @@ class FreePages {
 
 struct Pages {
   FreePages free;
-  size_t chunk = kFirstChunk;  // bytes that are asked for next
+  size_t chunk = kFirstChunk;  // bytes of the next chunk
 };
 
 constinit Mutex mutex;
 constinit Pages* all = nullptr;
-/// Never destroyed: kernels may be released by other objects' destructors after main. A forked child starts
-/// over if a thread of its parent was changing them.
+/// Returns the free pages, which are never destroyed: kernels may be released by other objects' destructors
+/// after main. A forked child starts over if a thread of its parent was changing them.
 Pages& pages(const Hold<Mutex>& hold) {
   if (!all || !hold.intact()) all = new Pages;
   return *all;
@@ -107,8 +107,8 @@ char* take_pages(size_t bytes) {
   return static_cast<char*>(at);
 }
 
-/// The system lets no memory become executable (PR_SET_MDWE, MemoryDenyWriteExecute): code goes through files
-/// in memory that nobody can change any more.
+/// True if the system lets no memory become executable (PR_SET_MDWE, MemoryDenyWriteExecute): code is then
+/// written to files in memory that nobody can change any more.
 constinit std::atomic<bool> through_files{false};
 
 char* map_file(std::string_view code, size_t bytes) {
@@ -122,8 +122,8 @@ char* map_file(std::string_view code, size_t bytes) {
   return at == MAP_FAILED ? nullptr : static_cast<char*>(at);
 }
 
-/// Kernels begin at different lines of their pages, so that those that run in turn don't compete for the same
-/// places of the instruction cache.
+/// Returns where a kernel begins in its pages: at different lines, so that kernels that run in turn don't
+/// compete for the same lines of the instruction cache.
 size_t first_line(size_t slack) {
   static constinit std::atomic<size_t> kernels{0};
   constexpr size_t kStep = 13;
@@ -152,7 +152,7 @@ void remove_code(const char* code, size_t size) noexcept {
   const size_t offset = reinterpret_cast<uintptr_t>(code) % kPage, bytes = whole_pages(size);
   char* const at = const_cast<char*>(code) - offset;
   if (through_files.load(std::memory_order_relaxed)) return void(::munmap(at, bytes));
-  // What can't be made writable, or listed, is lost.
+  // Pages that can't be made writable, or listed, are lost.
   if (::mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return;
   ::madvise(at, bytes, MADV_DONTNEED);
   try {

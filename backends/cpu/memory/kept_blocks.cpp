@@ -13,7 +13,7 @@ constexpr size_t kHugePage = size_t{2} << 20;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr size_t kMapped = ~size_t{0};  // the sanitizer sees where each block ends
 #else
-constexpr size_t kMapped = kHugePage;  // from here on blocks are mappings of their own, which go back whole
+constexpr size_t kMapped = kHugePage;  // blocks of this size on are separate mappings
 #endif
 
 void* map(size_t bytes) noexcept {
@@ -26,7 +26,7 @@ void* map(size_t bytes) noexcept {
 void* system_allocate(size_t bytes) noexcept {
   if (bytes < kMapped) return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
   char* p = static_cast<char*>(map(bytes + kHugePage));
-  if (!p) return map(bytes);  // there may be room for it unaligned
+  if (!p) return map(bytes);  // unaligned memory may still be available
   const size_t before = -reinterpret_cast<uintptr_t>(p) % kHugePage;
   if (before) munmap(p, before);
   munmap(p + before + bytes, kHugePage - before);
@@ -39,7 +39,7 @@ void system_free(void* p, size_t bytes) noexcept {
   else munmap(p, bytes);
 }
 
-/// A list, locked. One that a thread of the parent was at when this process was forked is empty.
+/// Locks a list. If a thread of the parent was changing it when this process was forked, it is emptied.
 class KeptBlocks::Locked {
  public:
   explicit Locked(List& l) noexcept : hold_(l.mutex) {
@@ -107,7 +107,7 @@ bool KeptBlocks::oldest(Milliseconds& when) noexcept {
 
 size_t KeptBlocks::free_oldest(size_t bytes) noexcept {
   size_t freed = 0;
-  constexpr Milliseconds kAlike = 50;  // what was given back so close together counts as at once
+  constexpr Milliseconds kAlike = 50;  // blocks freed so close together count as freed at once
   for (Milliseconds when; freed < bytes && oldest(when);) freed += free_until(when + kAlike, bytes - freed);
   return freed;
 }

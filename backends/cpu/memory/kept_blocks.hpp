@@ -1,4 +1,4 @@
-// Blocks of memory that were given back and are kept for whichever thread asks next.
+// Caches freed blocks of memory for whichever thread allocates next.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -9,25 +9,25 @@
 
 namespace lazy::cpu_backend {
 
-using Milliseconds = uint64_t;  // on a clock that only goes on
+using Milliseconds = uint64_t;  // of a clock that is never set back
 
-/// Keeps a list for each size class. The block given back last is taken first, so what a program doesn't need
-/// ages at the other end. Links and ages lie in the blocks.
-/// Invariant: nothing here asks the system for memory.
+/// Keeps a list for each size class. The block freed last is taken first, so blocks that a program doesn't
+/// need age at the other end. Links and ages lie in the blocks.
+/// Invariant: nothing here allocates memory from the system.
 class KeptBlocks {
  public:
-  /// Returns null if there is none.
+  /// Returns a block, or null if there is none.
   void* take(const SizeClass&) noexcept;
   void give(const SizeClass&, void*, Milliseconds now) noexcept;
   size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
 
-  /// Gives blocks back to the system, those that were given back first, until `bytes` of them are freed or
-  /// none is left. Returns how many were.
+  /// Returns blocks to the system, those that were freed first, until `bytes` of them are returned or none is
+  /// left. Returns the number of bytes.
   size_t free_oldest(size_t bytes) noexcept;
-  /// Gives blocks back to the system that were given back before a time.
+  /// Returns blocks to the system that were freed before a time.
   size_t free_before(Milliseconds) noexcept;
-  /// Returns true, once for each, if blocks of the class were freed since forget_freed(): one that is asked
-  /// for now was freed too early.
+  /// True if blocks of the class were returned to the system since forget_freed(), once for each: a block
+  /// that is needed now was returned too early.
   bool freed_too_early(const SizeClass&) noexcept;
   void forget_freed() noexcept;
 
@@ -44,14 +44,15 @@ class KeptBlocks {
   class Locked;
   /// Gets the oldest block's time; false if there is none.
   bool oldest(Milliseconds&) noexcept;
-  /// Frees up to so many bytes of what was given back until a time, the largest first.
+  /// Returns up to so many bytes of blocks that were freed until a time, the largest first.
   size_t free_until(Milliseconds, size_t bytes) noexcept;
 
   std::array<List, kSizeClasses> lists_;
   std::atomic<size_t> bytes_{0};
 };
 
-/// Takes memory from the system: at least 64-byte aligned, large blocks on huge pages. Null if there is none.
+/// Allocates memory from the system: at least 64-byte aligned, large blocks on huge pages. Null if there is
+/// none.
 void* system_allocate(size_t bytes) noexcept;
 void system_free(void*, size_t bytes) noexcept;
 

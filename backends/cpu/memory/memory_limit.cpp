@@ -18,7 +18,7 @@ uint64_t of_machine() noexcept {
   return pages > 0 && bytes > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(bytes) : ~uint64_t{0};
 }
 
-/// A file without a number ("max") or that isn't there sets none.
+/// Returns the limit of the control groups. A file without a number ("max") or a missing one sets none.
 uint64_t of_groups() {
   uint64_t least = ~uint64_t{0};
   for (const std::string& folder : cgroup_folders("memory"))
@@ -34,7 +34,7 @@ uint64_t own(int resource) noexcept {
              : ~uint64_t{0};
 }
 
-constinit std::atomic<uint64_t> given{0};  // by machine and groups; 0: not read yet
+constinit std::atomic<uint64_t> given{0};  // the machine's and the groups' limit; 0: not read yet
 
 }  // namespace
 
@@ -45,7 +45,7 @@ uint64_t memory_limit() noexcept {
     try {
       least = std::max<uint64_t>(1, std::min(least, of_groups()));
       given.store(least, std::memory_order_relaxed);
-    } catch (...) {}  // no memory to read them: next time
+    } catch (...) {}  // no memory to read them: tried again next time
   }
   return std::min({least, own(RLIMIT_AS), own(RLIMIT_DATA)});
 }

@@ -1,4 +1,4 @@
-// Finds out how much memory this process may have.
+// Determines how much memory this process may have.
 #pragma once
 #include <cstdint>
 

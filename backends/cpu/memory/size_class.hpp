@@ -1,5 +1,5 @@
-// Sizes of blocks of memory: rounded up to a quarter of their power of two, so that at most 25% is wasted and
-// a block serves many sizes.
+// Rounds sizes of blocks of memory up to a quarter of their power of two, so that at most 25% is wasted and a
+// block serves many sizes.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -7,11 +7,11 @@
 namespace lazy::cpu_backend {
 
 struct SizeClass {
-  int index;  // ascending with the size, from 0 on
+  int index;  // ascending with the size, from 0
   size_t bytes;
 };
 
-constexpr int kSmallestBits = 6, kLargestBits = 48;  // of sizes
+constexpr int kSmallestBits = 6, kLargestBits = 48;  // of the smallest and largest size
 constexpr int kSizeClasses = (kLargestBits - kSmallestBits) * 4 + 1;
 
 /// Returns the class of a size up to 2^kLargestBits.

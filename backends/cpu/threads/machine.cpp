@@ -17,7 +17,7 @@
 namespace lazy::cpu_backend {
 namespace {
 
-/// Nanoseconds of one call: the fastest of a few, since whatever else the machine does only adds.
+/// Returns the nanoseconds of one call: the fastest of a few, since other work of the machine only adds.
 template <class F>
 double fastest(int calls, F&& f) {
   using Clock = std::chrono::steady_clock;
@@ -32,7 +32,7 @@ double fastest(int calls, F&& f) {
 
 constexpr int kChains = 12, kRounds = 400;
 
-// The registers are named to the compiler as values that it can't know, so that nothing is left out.
+// The compiler sees the registers as values that it can't know, so that it removes nothing.
 __attribute__((target("avx512f"))) void multiply_add_512() {
   __m512 x[kChains], y = _mm512_set1_ps(0.5f);
   for (auto& v : x) v = y;
@@ -53,7 +53,7 @@ __attribute__((target("avx2,fma"))) void multiply_add_256() {
 }
 void multiply_add() { best_isa() == Isa::avx512 ? multiply_add_512() : multiply_add_256(); }
 
-/// A copy within `bytes` of memory that the caches hold as far as they can.
+/// Copies within `bytes` of memory, which the caches hold if they can; returns GB/s.
 double copy_gbs(char* memory, size_t bytes) {
   const size_t half = bytes / 2, times = std::max<size_t>(1, (size_t{64} << 10) / half);
   const double ns = fastest(4, [&] {
@@ -62,7 +62,7 @@ double copy_gbs(char* memory, size_t bytes) {
   });
   return static_cast<double>(2 * half * times) / ns;
 }
-/// The same from and to main memory: what the caches hold is thrown out of them before.
+/// Copies from and to main memory: the data are flushed from the caches before.
 double cold_copy_gbs(char* memory, size_t bytes) {
   double best = 0;
   for (int i = 0; i < 3; ++i) {
@@ -75,7 +75,7 @@ double cold_copy_gbs(char* memory, size_t bytes) {
   return best;
 }
 
-/// What two pieces take longer than one of them: short enough ones would both run on the caller.
+/// Returns how much longer two pieces take than one. They are long enough that both do not run on the caller.
 double measure_dispatch() {
   if (thread_count() < 2) return 0;
   const auto spin = [](int64_t) {
@@ -99,7 +99,7 @@ Machine measure() {
   return m;
 }
 
-/// What was measured is kept on disk for a week, for this processor and number of threads.
+/// Returns the key under which the figures are stored for a week, for this processor and number of threads.
 std::string name_of_machine() {
   std::string key = "machine";
   key += '\0';

@@ -26,21 +26,23 @@ namespace lazy::cpu_backend {
 using jit::loop::Stride;
 namespace {
 
-// A launch this long gains from threads that are awake: half of it and a dispatch are well below the whole.
+// Nanoseconds from which a launch gains from threads that are awake: half of it and a dispatch take much less
+// than all of it.
 constexpr double kWorthAThread = 8000, kDispatchesWorthAThread = 5;
-constexpr double kSurelyWorthAThread = 25000;  // whatever a dispatch seemed to cost when it was measured
-// Waking a thread costs the caller a few microseconds; from here on that is less than a twentieth.
+constexpr double kSurelyWorthAThread = 25000;  // nanoseconds, even if a dispatch seemed to cost more
+// Nanoseconds from which waking a thread, which costs the caller a few microseconds, is less than a
+// twentieth.
 constexpr double kWorthWaking = 60000;
-constexpr int64_t kStayAwake = 60000;  // nanoseconds that an idle thread goes on looking for work, about
+constexpr int64_t kStayAwake = 60000;  // nanoseconds for which an idle thread looks for work, about
 constexpr int64_t kVectorGrain =
-    64;  // chunks of the vector axis start at multiples: whole vectors, whole cache lines
+    64;  // chunks of the vector axis start at multiples: complete vectors and cache lines
 constexpr int kScratch = jit::loop::ArgLayout::kScratch;
 
 std::atomic<tbb::task_arena*> host_arena{nullptr};
 
-/// The process that TBB's threads are of, as forks::generation() + 1; 0: none were asked for yet.
+/// The process to which TBB's threads belong, as forks::generation() + 1; 0: there are none yet.
 std::atomic<uint32_t> tbb_process{0};
-/// TBB can be used here. Its threads don't survive a fork, and it starts no new ones.
+/// True if TBB can be used here. Its threads don't survive a fork, and it starts no new ones.
 bool tbb_lives() {
   const uint32_t here = forks::generation() + 1;
   uint32_t process = tbb_process.load(std::memory_order_relaxed);
@@ -48,8 +50,8 @@ bool tbb_lives() {
   return process == here;
 }
 
-/// The host's, or one for as many threads as are asked for now. Arenas are never destroyed: other threads may
-/// be at work in them, also while the process ends.
+/// Returns the host's arena, or one for `threads` threads. Arenas are never destroyed: other threads may be
+/// at work in them, also while the process ends.
 tbb::task_arena& arena(int threads) {
   struct Sized {
     int threads;
@@ -79,8 +81,8 @@ void in_parallel(int64_t pieces, int threads, const Some& some) {
         tbb::blocked_range<int64_t>(0, pieces, 1),
         [&](const tbb::blocked_range<int64_t>& r) { some(r.begin(), r.end()); }, tbb::simple_partitioner());
   };
-  // Isolated: while this thread waits, it takes up no task of the host's, which might record or flush on this
-  // thread.
+  // Isolated, this thread does not run a task of the host's while it waits, which might record or flush on
+  // this thread.
   arena(threads).execute([&] { tbb::this_task_arena::isolate(all); });
 }
 
@@ -94,7 +96,7 @@ class Parts {
   }
   template <class F>
   void run(int64_t first, int64_t last, F&& some) const {
-    const FloatMode mode;  // of whichever thread this is
+    const FloatMode mode;  // for whichever thread runs this
     static constexpr profile::Kind kind{
         nullptr, profile::kPart, {{{"name", profile::Type::text}, {"piece", profile::Type::integer}}}};
     if (!name_ || &profile::activity == silent_) return some(first, last);
@@ -104,13 +106,13 @@ class Parts {
 
  private:
   const char* name_;
-  const profile::Activity* silent_;  // of the thread whose parts are left out
+  const profile::Activity* silent_;  // activity of the thread whose parts are not recorded
 };
 
 int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-/// When a launch that threads could have helped with was last seen. Those that follow each other closely find
-/// the threads awake: the first of them, at the latest the second, wakes them.
+/// The time of the latest launch that threads could have helped with. Launches that follow each other closely
+/// find the threads awake: the first of them, at the latest the second, wakes them.
 std::atomic<int64_t> last_sizeable{0};
 int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 bool closely_followed() {
@@ -134,14 +136,14 @@ int thread_count() {
 }
 
 void set_arena(tbb::task_arena* arena) {
-  (void)tbb_lives();  // its threads are there
+  (void)tbb_lives();  // notes that this process has its threads
   host_arena.store(arena, std::memory_order_release);
 }
 
 void for_each(int64_t pieces, const std::function<void(int64_t)>& task) {
   const auto some = [&](int64_t first, int64_t last) {
     for (int64_t p = first; p < last; ++p) task(p);
-    _mm_sfence();  // what went past the caches must be seen by whoever waits
+    _mm_sfence();  // streaming stores must be visible to the waiting thread
   };
   if (pieces == 1) return some(0, 1);
   const Parts parts(pieces);
@@ -167,7 +169,8 @@ Partition::Partition(const jit::loop::LoopKernel& k)
 }
 
 void Partition::set_cost(int instructions, int lanes) {
-  // Half a cycle an instruction, a quarter of a nanosecond a cycle; loads and stores beside.
+  // Assumes half a cycle an instruction, a quarter of a nanosecond a cycle; loads and stores are counted
+  // separately.
   nanoseconds_ = (instructions * 0.5 + 2) * 0.25 / lanes;
   constexpr double kFastestMemory = 100;  // bytes a nanosecond
   surely_inline_ = std::max<int64_t>(
@@ -177,8 +180,8 @@ void Partition::set_cost(int instructions, int lanes) {
 int64_t Partition::limit(double worth_ns) const {
   const Machine& m = machine();
   const Caches& c = caches();
-  // The same launch takes longer an index where its data are further away: the first level that makes it long
-  // enough.
+  // An index of the same launch takes longer where its data are further away, so the limit is that of the
+  // first level at which the launch is long enough.
   for (const size_t level : {c.l1d, c.l2, c.l3, SIZE_MAX}) {
     const double ns = std::max(nanoseconds_, bytes_moved_ / bandwidth(m, static_cast<double>(level)));
     const double n = std::max(worth_ns / ns, level == c.l1d ? 0 : static_cast<double>(surely_inline_));
@@ -237,7 +240,7 @@ void Partition::restrict(uint64_t* args, int axis, int64_t first, int64_t last) 
 
 void Partition::run(Entry entry, uint64_t* args) const {
   const int threads = thread_count();
-  // The outermost axis that gives every thread something; failing that the longest one.
+  // Chooses the outermost axis that gives every thread something; failing that the longest one.
   int best = -1;
   int64_t most = 1;
   for (int a = 0; a < layout_.rank && threads > 1; ++a) {
@@ -295,7 +298,7 @@ bool Partition::run_split(Entry entry, uint64_t* args, int threads, int64_t para
   for (int a = 0; a < layout_.rank; ++a)
     if (a != sequential_ && a != vector_axis_) rows *= length(args, a);
   SplitPlan plan;
-  // A vector is written whole: room for one beyond the last lane.
+  // A vector is stored completely, so there is room for one beyond the last lane.
   plan.accumulator = inner ? 64 : (length(args, vector_axis_) + 2 * kVectorGrain) * kSplitLane;
   plan.block = plan.accumulator * accumulators_;
   plan.row = plan.block * blocks;

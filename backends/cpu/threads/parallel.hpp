@@ -18,7 +18,7 @@ class Partition {
  public:
   using Entry = void (*)(uint64_t* args);
   explicit Partition(const jit::loop::LoopKernel&);
-  /// Sets what an index of the box costs: vector instructions over lanes.
+  /// Sets the cost of an index of the box: vector instructions over lanes.
   void set_cost(int instructions, int lanes);
   double nanoseconds() const { return nanoseconds_; }
 
@@ -27,8 +27,8 @@ class Partition {
     const int64_t n = work(args);
     return n < surely_inline_ || !worth_threads_at(n);
   }
-  /// True if the stores may bypass the caches: they write more than the last of them holds, side by side,
-  /// whole cache lines, and nothing that the launch reads.
+  /// True if the stores may bypass the caches: they write more than the last of them holds, contiguously,
+  /// complete cache lines, and nothing that the launch reads.
   bool streams(const uint64_t* args) const;
   void run(Entry, uint64_t* args) const;
   std::string describe() const;
@@ -65,35 +65,35 @@ class Partition {
     return static_cast<int64_t>(static_cast<double>(n) * passes);
   }
   bool worth_threads_at(int64_t work) const;
-  /// Returns how many indices take so many nanoseconds, by the machine's speed: from there on threads are
-  /// worth it.
+  /// Returns from how many indices on threads are worth it: those that take so many nanoseconds at the
+  /// machine's speed.
   int64_t limit(double worth_ns) const;
   /// Runs a reduction's blocks on several threads when that is worth it: see split.hpp.
   bool run_split(Entry, uint64_t* args, int threads, int64_t parallel_pieces) const;
 
   jit::loop::ArgLayout layout_;
   int vector_axis_, sequential_;
-  int accumulators_ = 0;            // how many a reduction in blocks has; 0: there is nothing to split
+  int accumulators_ = 0;  // number of a block-wise reduction's accumulators; 0: there is nothing to split
   std::vector<int8_t> step_class_;  // a jit::loop::Stride, at operand * rank + axis
-  std::vector<uint8_t> bytes_;      // by operand: bytes of an element
+  std::vector<uint8_t> bytes_;      // bytes of an element, by operand
   struct RepeatCost {
     int trips;     // index of the word that has the number of iterations
     double share;  // 0 to 1: one iteration's part of the kernel's instructions
   };
   std::vector<RepeatCost> rolled_loops_;
   std::vector<uint8_t> output_;  // by operand: 1 if it is written
-  double nanoseconds_ = 1;       // time of an index, arithmetic alone
+  double nanoseconds_ = 1;       // time of an index, for arithmetic alone
   double bytes_moved_ = 0;       // bytes that an index loads and stores
   int64_t surely_inline_ = 1 << 13;
   mutable std::atomic<int64_t> awake_limit_{-1},
-      asleep_limit_{-1};  // filled at the first launch that needs them
+      asleep_limit_{-1};  // indices; -1 until the first launch that needs them
 };
 
-/// True if a launch that takes one thread so long is worth several. Goes by what a dispatch was measured to
-/// cost, and by whether the threads are awake.
+/// True if a launch that takes one thread so long is worth several. Depends on the measured cost of a
+/// dispatch, and on whether the threads are awake.
 bool worth_threads(double nanoseconds);
 
-/// Memory of the allocator's until the end of a scope.
+/// Holds memory of the allocator until the end of a scope.
 class Scratch {
  public:
   explicit Scratch(int64_t bytes);
@@ -109,8 +109,8 @@ class Scratch {
 /// Calls task(0) ... task(pieces - 1) on several threads; returns when all are done.
 void for_each(int64_t pieces, const std::function<void(int64_t)>& task);
 
-/// Makes launches use the threads of a host's arena from now on; null: the library's own. It must outlive the
-/// launches.
+/// Makes launches use the threads of a host's arena from now on; null: the library's arena. The host's must
+/// outlive the launches.
 void set_arena(tbb::detail::d1::task_arena*);
 
 /// Returns how many threads launches use: LAZY_NUM_THREADS, or all that the process may keep busy; no more

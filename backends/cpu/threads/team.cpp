@@ -32,13 +32,13 @@ class Team {
     wake_.notify_all();
     work();
     std::unique_lock hold(mutex_);
-    wanted_ = 0;  // who has not begun need not
+    wanted_ = 0;  // threads that have not begun need not
     done_.wait(hold, [&] { return at_work_ == 0; });
     if (failed_) std::rethrow_exception(failed_);
   }
 
  private:
-  /// So many helpers, or as many as the system allows.
+  /// Starts so many helpers, or as many as the system allows.
   int64_t grow(int64_t wanted) {
     try {
       for (; helpers_ < wanted; ++helpers_) std::thread([this] { help(); }).detach();
@@ -76,7 +76,7 @@ class Team {
   int64_t helpers_ = 0, wanted_ = 0, at_work_ = 0;
 };
 
-/// Returns this process's. Never destroyed: its threads end with the process.
+/// Returns this process's team. Never destroyed: its threads end with the process.
 Team& team() {
   static constinit Mutex mutex;
   static constinit Team* current = nullptr;

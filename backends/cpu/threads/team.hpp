@@ -1,5 +1,5 @@
-// Threads for a forked child whose parent had started TBB's: those stayed behind, and TBB, which believes
-// that it has them, starts no others.
+// Starts threads for a forked child whose parent had started TBB's: those stayed in the parent, and TBB,
+// which believes that it has them, starts no others.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,5 @@
-// erf, erfc, gelu. The tails are e^(-t) times a smooth function of 1 / (x + c), with t = x^2 (or x^2 / 2) as
-// a sum of two numbers: its rounding error would be multiplied by t.
+// Implements erf, erfc, gelu. The tails are e^(-t) times a smooth function of 1 / (x + c), with t = x^2 (or
+// x^2 / 2) as a sum of two numbers: its rounding error would be multiplied by t.
 #include "backends/vector/vecmath/coefficients_trig.hpp"
 #include "backends/vector/vecmath/polynomial.hpp"
 
@@ -7,13 +7,13 @@ namespace lazy::vecmath {
 namespace {
 using namespace coefficients;
 
-// Where the polynomials are centred
+// Centres of the polynomials, as values of the variable beside each.
 constexpr float kErfCentre32 = 2.4375f;                                     // x
 constexpr double kErfcCentre32 = 325. / 1024, kErfcCentre64 = 151. / 1024;  // 1 / (x + c)
 constexpr float kGeluCentre32 = 152.f / 1024;
 constexpr double kGeluCentre64 = 398. / 1024;  // (x - 1) / (x + c)
 
-/// 2^n (1 + r + tail) = e^(t + t_lo), for -2^20 < t <= 0
+/// Holds 2^n (1 + r + tail) = e^(t + t_lo), for -2^20 < t <= 0.
 struct Exp {
   Val n, r, tail;
 };
@@ -25,13 +25,13 @@ Exp exp_negative(Builder& b, Val t, Val t_lo) {
   Val r2 = b.mul(r, r);
   return {k.n, r, b.fma(r2, exp_tail(b, r, r2), r_lo)};
 }
-/// (1 + r + tail) (g + g_lo), rounded little more than once
+/// Returns (1 + r + tail) (g + g_lo), rounded little more than once.
 Val scaled(Builder& b, const Exp& e, Val g, Val g_lo) {
   return b.add(g, b.fma(e.r, g, b.fma(e.tail, g, b.fma(e.r, g_lo, g_lo))));
 }
 
-/// A polynomial in q - centre as an unevaluated sum, for 0 < q < 2 centre or so; c[0] outweighs the rest.
-/// What the difference loses (below centre / 2) comes back through the slope there.
+/// Holds a polynomial in q - centre as an unevaluated sum, for 0 < q < 2 centre or so; c[0] outweighs the
+/// rest. The rounding of the difference (below centre / 2) is corrected by the slope there.
 struct Sum {
   Val hi, lo;
 };
@@ -45,10 +45,10 @@ Sum centred(Builder& b, Val q, double centre, double slope, std::span<const doub
   return {hi, slope == 0 ? lo : b.fma(w_lo, b.num(q, slope), lo)};
 }
 
-/// erfc of a >= 0.45; below that a number. e^-t times r P(r), r = 1 / (a + c). A relative error e of r would
-/// come out magnified to about (k0 + k1 r) e, so it is computed and taken back.
+/// Returns erfc of a >= 0.45; below that a number. It is e^-t times r P(r), r = 1 / (a + c). A relative error
+/// e of r would be magnified to about (k0 + k1 r) e, so it is computed and subtracted.
 Val erfc_tail(Builder& b, Val a) {
-  a = b.min(b.num(a, pick(a, 10.2, 27.4)), a);  // there the result is 0; a NaN stays
+  a = b.min(b.num(a, pick(a, 10.2, 27.4)), a);  // the result is 0 from there on; a NaN stays
   Val minus = b.neg(a);
   Val t = b.mul(a, minus);
   Exp e = exp_negative(b, t, b.fms(a, minus, t));
@@ -67,8 +67,8 @@ Val erfc_tail(Builder& b, Val a) {
 }  // namespace
 
 namespace {
-/// erf of a >= 0 in float32: a + a P(z), z = a^2, up to 1, a longer polynomial in t beyond. In one chain
-/// whose coefficients are selected, or in two: the bits are the same.
+/// Returns erf of a >= 0 in float32: a + a P(z), z = a^2, up to 1, a longer polynomial in t beyond. Computed
+/// in one chain whose coefficients are selected, or in two: the bits are the same.
 Val erf32(Builder& b, Val a, Val z) {
   constexpr std::span<const double> kFar = kErfBig32, kNear = kErf32;
   const Val beyond = b.gt(a, b.f32(1));
@@ -106,10 +106,9 @@ Val erfc(Builder& b, Val x) {
 }
 
 namespace {
-/// T(c), see gelu, in float32. Near 0 and further out share one chain, whose coefficients are selected: T is
-/// near 0 c / 2 + t K(t), t = c^2 / 2, and else e^-t g. That chain and the exponential's are written in
-/// turns: they wait for nothing of each other, and a processor doesn't look far enough ahead to find that
-/// out.
+/// Returns T(c), see gelu, in float32. Near 0 and further out share one chain, whose coefficients are
+/// selected: near 0 T is c / 2 + t K(t), t = c^2 / 2, and else e^-t g. That chain and the exponential's are
+/// interleaved: they are independent, and a processor doesn't look far enough ahead to find that out.
 Val gelu_tail32(Builder& b, Val c) {
   using explog::kExp32;
   constexpr std::span<const double> kFar = kGeluTail32, kNear = kGeluSmall32;
@@ -141,16 +140,16 @@ Val gelu_tail32(Builder& b, Val c) {
   g = b.fma(g, v, either(number(kNear[2]), number(kFar[3])));
   const Val tail = b.fma(r2, p, r_lo);  // e^-t = 2^n (1 + r + tail)
   g = b.fma(g, v, either(number(kNear[1]), number(kFar[2])));
-  const Val tail_there = either(zero, tail), r_there = either(zero, r);  // near 0 no factor: n is 0
+  const Val tail_there = either(zero, tail), r_there = either(zero, r);  // near 0 there is no factor: n is 0
   g = b.fma(g, v, either(number(kNear[0]), number(kFar[1])));
   const Val first = either(half, number(kFar[0]));
   const Val hi = b.fma(g, v, first);
   const Val lo = b.fma(g, v, b.sub(first, hi));
-  // One more rounding than `scaled` does: float32 affords it.
+  // Rounds once more than `scaled` does: float32 affords it.
   return b.scalef_near_one(b.add(hi, b.fma(r_there, hi, b.fma(tail_there, hi, lo))), k.n);
 }
 
-/// The same in float64, whose long polynomials stay apart.
+/// Returns the same in float64, whose long polynomials stay separate.
 Val gelu_tail64(Builder& b, Val c) {
   Val half = b.mul(c, b.f64(0.5));
   Val t = b.mul(c, half);
@@ -162,10 +161,10 @@ Val gelu_tail64(Builder& b, Val c) {
 }
 }  // namespace
 
-// max(x, 0) - T(a), with a = |x| and T(a) = a/2 erfc(a / sqrt 2). Near 0 T is a/2 minus a polynomial in a^2.
-// Further out it is e^(-a^2 / 2) g, g a polynomial in a q that is exact where g depends on it most.
+// Computes max(x, 0) - T(a), with a = |x| and T(a) = a/2 erfc(a / sqrt 2). Near 0 T is a/2 minus a polynomial
+// in a^2. Further out it is e^(-a^2 / 2) g, g a polynomial in a q that is exact where g depends on it most.
 Val gelu(Builder& b, Val x) {
-  Val c = b.min(b.num(x, pick(x, 14.7, 38.8)), b.abs(x));  // there T is 0
+  Val c = b.min(b.num(x, pick(x, 14.7, 38.8)), b.abs(x));  // T is 0 from there on
   Val tail = x.type == Type::f32 ? gelu_tail32(b, c) : gelu_tail64(b, c);
   // The order of max keeps a NaN and both zeros, and -0 - 0 is -0.
   return b.sub(b.max(b.num(x, -0.0), x), tail);

@@ -1,4 +1,5 @@
-// exp, expm1, sigmoid. All start from x = n ln 2 + r; 2^n is applied last, by scalef, in one rounding.
+// Implements exp, expm1, sigmoid. All start from x = n ln 2 + r; 2^n is applied last, by scalef, in one
+// rounding.
 #include "backends/vector/vecmath/coefficients.hpp"
 #include "backends/vector/vecmath/core.hpp"
 #include "backends/vector/vecmath/vecmath.hpp"
@@ -53,10 +54,10 @@ Val exp2_of_pair(Builder& b, Pair x) {
   return b.scalef_near_one(b.add(b.num(f, 1), q), n);
 }
 
-// 2^n (1 + r + tail) - 1 = 2^n ((1 - 2^-n + r) + tail): the large terms meet first, exactly where they
-// cancel.
+// Computes 2^n (1 + r + tail) - 1 = 2^n ((1 - 2^-n + r) + tail): the large terms meet first, exactly where
+// they cancel.
 Val expm1(Builder& b, Val x) {
-  const Val limited = b.max(num(b, x, -20, -40), b.min(num(b, x, 90, 711), x));  // below: -1 after rounding
+  const Val limited = b.max(num(b, x, -20, -40), b.min(num(b, x, 90, 711), x));  // -1 below
   const ExpReduced k = exp_reduce(b, limited);
   const Val low = exp_low(b, k);
   const Val r = b.add(k.r, low);
@@ -68,9 +69,9 @@ Val expm1(Builder& b, Val x) {
   return b.or_(result, b.and_(x, b.sign_bit(x)));  // -0 stays; elsewhere the sign is set already
 }
 
-// With a = |x| = n ln 2 + r and e^r = 1 + q:  1 / (1 + e^a) = 2^-n / (1 + (q + 2^-n)), never above 1/2;
-// denormals come out right, and 1 minus it is the other side. The sum with 1 is exact in two parts, and the
-// quotient is put right for the lower one.
+// Computes with a = |x| = n ln 2 + r and e^r = 1 + q: 1 / (1 + e^a) = 2^-n / (1 + (q + 2^-n)), never above
+// 1/2; denormals are right, and 1 minus it is the result for the other sign. The sum with 1 is exact in two
+// parts, and the quotient is corrected for the lower one.
 Val sigmoid(Builder& b, Val x) {
   const Val a = b.max(num(b, x, -105, -747), b.or_(x, b.sign_bit(x)));  // -|x| = n ln 2 - r
   const ExpReduced k = exp_reduce(b, a);
@@ -81,12 +82,13 @@ Val sigmoid(Builder& b, Val x) {
   const Val rest = b.add(q, b.scalef_near_one(one, k.n));
   const Pair whole = fast_two_sum(b, one, rest);
   const Val y = b.div_ordinary(one, whole.hi);
-  const Val scaled = b.scalef_near_one(y, k.n);  // while the correction is worked out
+  const Val scaled = b.scalef_near_one(y, k.n);  // independent of the correction
   const Val small = b.fnma(b.mul(y, whole.lo), scaled, scaled);
   if (!is_f32(x)) return b.select(b.lt(x, b.num(x, 0)), small, b.sub(one, small));
   if (!b.cheap_select)
-    return b.select(b.lt(x, b.num(x, 0)), small, b.abs(b.sub(one, small)));  // a NaN's sign
-  // |[x >= 0] - small|, by the sign bit: a comparison and a selection take more of the units that multiply.
+    return b.select(b.lt(x, b.num(x, 0)), small, b.abs(b.sub(one, small)));  // a NaN keeps its sign
+  // Computes |[x >= 0] - small| by the sign bit: a comparison and a selection take more of the units that
+  // multiply.
   const Val negative = b.bitcast(x.type, b.sar(b.bitcast(b.int_of(x), x), 31));
   return b.abs(b.sub(b.andn(negative, one), small));
 }

@@ -1,4 +1,4 @@
-// sinh, cosh, tanh, from |x| = n ln 2 + r with n near |x| / ln 2.
+// Implements sinh, cosh, tanh, from |x| = n ln 2 + r with n near |x| / ln 2.
 #include "backends/vector/vecmath/coefficients_trig.hpp"
 #include "backends/vector/vecmath/polynomial.hpp"
 
@@ -9,8 +9,8 @@ using namespace coefficients;
 struct Reduced {
   Val shifted, r;  // n + round_magic, remainder
 };
-/// n = round(a / ln 2 + offset). With offset -1/4, r is in [-0.174, 0.520]: up to 0.52, where expm1 and sinh
-/// lose most, n is 0 and nothing is subtracted from a power of two.
+/// Reduces by n = round(a / ln 2 + offset). With offset -1/4, r is in [-0.174, 0.520]: up to 0.52, where
+/// expm1 and sinh lose most, n is 0 and nothing is subtracted from a power of two.
 Reduced reduce(Builder& b, Val a, Val offset, double largest_n) {
   Val magic = b.num(a, round_magic(a));
   Val k = b.fma(a, b.num(a, std::numbers::log2e), offset);
@@ -21,11 +21,11 @@ Reduced reduce(Builder& b, Val a, Val offset, double largest_n) {
   return {shifted, b.fnma(n, b.num(a, pick(a, explog::kLn2Near32_lo, explog::kLn2Near64_lo)), r)};
 }
 
-/// sinh and cosh of |x| are even * c + odd * s, with c = cosh r, s = sinh r and the two combinations of 2^n
-/// and 2^-n.
+/// Holds terms of sinh and cosh of |x|, which are even * c + odd * s, with c = cosh r, s = sinh r and the two
+/// combinations of 2^n and 2^-n.
 struct Halves {
   Val up, down;         // 2^n / 2, 2^-n / 2
-  Val sum, difference;  // of these
+  Val sum, difference;  // of up and down
   Val s, c1;            // sinh r, cosh r - 1
 };
 Halves halves(Builder& b, Val a, Val offset) {
@@ -41,7 +41,7 @@ Halves halves(Builder& b, Val a, Val offset) {
 }
 }  // namespace
 
-// What rounding the difference loses is added back: it is 0 for n = 0, and up to half an ulp for large n.
+// The rounding error of the difference is added back: it is 0 for n = 0, and up to half an ulp for large n.
 Val sinh(Builder& b, Val x) {
   Val a = b.abs(x);
   Val offset = b.select(b.lt(a, b.num(x, 0.75)), b.num(x, -0.25), b.num(x, 0));
@@ -56,8 +56,8 @@ Val cosh(Builder& b, Val x) {
   return b.add(h.up, b.fma(h.difference, h.s, b.fma(h.sum, h.c1, h.down)));
 }
 
-// e / (e + 2) with e = expm1(2|x|). The quotient y is corrected once, by the remainder for e + e_lo, d +
-// d_lo: 1 / d is (1 - y) / 2.
+// Computes e / (e + 2) with e = expm1(2|x|). The quotient y is corrected once, by the remainder for e + e_lo,
+// d + d_lo: 1 / d is (1 - y) / 2.
 Val tanh(Builder& b, Val x) {
   Val a = b.abs(x);
   Val one = b.num(x, 1), two = b.num(x, 2);
@@ -73,7 +73,7 @@ Val tanh(Builder& b, Val x) {
   Val rest = b.sub(one, y);
   Val remainder = b.fma(e_lo, rest, b.fnma(y, d_lo, b.fnma(y, d, e)));
   y = b.fma(remainder, b.mul(rest, b.num(x, 0.5)), y);
-  y = b.select(b.gt(a, b.num(x, pick(x, 8.664, 18.71))), one, y);  // from where d's last place is 4
+  y = b.select(b.gt(a, b.num(x, pick(x, 8.664, 18.71))), one, y);  // d's last place is 4 from there on
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 

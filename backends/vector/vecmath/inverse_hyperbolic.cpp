@@ -1,5 +1,5 @@
-// asinh, acosh: the logarithm of |x| + sqrt(x^2 +- 1) as a sum of two numbers. atanh: of (1 + |x|) / (1 -
-// |x|), as 2 atanh((u - v) / (u + v)). Polynomials of their own near 0 (near 1 for acosh).
+// Implements asinh, acosh by the logarithm of |x| + sqrt(x^2 +- 1) as a sum of two numbers; atanh by that of
+// (1 + |x|) / (1 - |x|), as 2 atanh((u - v) / (u + v)). Separate polynomials serve near 0 (near 1 for acosh).
 #include "backends/vector/vecmath/coefficients_trig.hpp"
 #include "backends/vector/vecmath/polynomial.hpp"
 
@@ -7,12 +7,12 @@ namespace lazy::vecmath {
 namespace {
 using namespace coefficients;
 
-constexpr double kAsinhCentre64 = 756. / 1024;  // kAsinh64 is in z less that
+constexpr double kAsinhCentre64 = 756. / 1024;  // kAsinh64 is in z minus this
 
 double ln2_hi(Val x) { return pick(x, explog::kLn2Near32_hi, explog::kLn2Near64_hi); }
 double ln2_lo(Val x) { return pick(x, explog::kLn2Near32_lo, explog::kLn2Near64_lo); }
 
-/// log(larger + smaller), where `huge` of twice `a` instead.
+/// Returns log(larger + smaller), and where `huge` log of twice `a` instead.
 Val log_of_sum(Builder& b, Val larger, Val smaller, Val a, Val huge) {
   Val zero = b.num(a, 0);
   Pair sum = fast_two_sum(b, b.select(huge, a, larger), b.select(huge, zero, smaller));
@@ -35,7 +35,7 @@ Val asinh(Builder& b, Val x) {
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 
-// Near 1, with t = x - 1: the square of the result is 2 t plus a polynomial in t; below 1 its root is NaN.
+// Near 1, with t = x - 1, the square of the result is 2 t plus a polynomial in t; below 1 its root is NaN.
 Val acosh(Builder& b, Val x) {
   Val one = b.num(x, 1);
   Val t = b.sub(x, one);
@@ -45,8 +45,8 @@ Val acosh(Builder& b, Val x) {
   return b.select(b.lt(t, one), near, far);
 }
 
-// (1 + a) / (1 - a) with 1 - a = 2^-k m, m in [1, 2): up to 1/2 that is atanh's own argument, beyond it
-// s = (1 + a - m) / (1 + a + m) and k ln(2) / 2. Both take one polynomial.
+// Computes (1 + a) / (1 - a) with 1 - a = 2^-k m, m in [1, 2): up to 1/2 that is atanh's own argument, beyond
+// it s = (1 + a - m) / (1 + a + m) and k ln(2) / 2. Both use one polynomial.
 Val atanh(Builder& b, Val x) {
   const Type integer = b.int_of(x);
   Val one = b.num(x, 1), zero = b.num(x, 0);

@@ -1,5 +1,5 @@
-// asin, acos, atan, atan2: odd polynomials on [0, 1/2] and [0, 1]; larger arguments by sqrt((1 - |x|) / 2)
-// and 1 / |x|.
+// Implements asin, acos, atan, atan2: odd polynomials on [0, 1/2] and [0, 1]; larger arguments by sqrt((1 -
+// |x|) / 2) and 1 / |x|.
 #include <optional>
 
 #include "backends/vector/vecmath/coefficients_trig.hpp"
@@ -9,13 +9,13 @@ namespace lazy::vecmath {
 namespace {
 using namespace coefficients;
 
-constexpr double kAtanCentre64 = 498. / 1024;  // kAtan64 is in z less that
+constexpr double kAtanCentre64 = 498. / 1024;  // kAtan64 is in z minus this
 constexpr double kPi = 0x1.921fb54442d18p1;
-/// What rounding pi to x's type leaves over; the same fraction of pi/2.
+/// Returns the rounding error of pi in x's type; a fraction of pi/2 has the same fraction of it.
 double pi_lo(Val x) { return pick(x, -0x1.777a5cp-24, 0x1.1a62633145c07p-53); }
 
-/// base + r + r z p, with base a multiple of pi/2 that is 0 or above |r|: what the first sum and the constant
-/// lose comes back with the rest, and so does r_lo.
+/// Returns base + r + r z p, with base a multiple of pi/2 that is 0 or above |r|: the rounding errors of the
+/// first sum and the constant are added with the rest, and so is r_lo.
 Val add_to(Builder& b, Val base, Val r, Val z, Val p, std::optional<Val> r_lo = std::nullopt) {
   Val sum = b.add(base, r);
   Val lost = b.fma(base, b.num(r, pi_lo(r) / kPi), b.add(b.sub(base, sum), r));
@@ -23,13 +23,14 @@ Val add_to(Builder& b, Val base, Val r, Val z, Val p, std::optional<Val> r_lo = 
   return b.add(sum, b.fma(b.mul(r, z), p, lost));
 }
 
-/// atan(t) = t + t z p, z = t^2
+/// Returns p with atan(t) = t + t z p, z = t^2.
 Val atan_polynomial(Builder& b, Val z) {
   return z.type == Type::f32 ? horner(b, z, kAtan32)
                              : polynomial(b, b.sub(z, b.num(z, kAtanCentre64)), kAtan64);
 }
 
-/// What asin and acos share: asin(s) = s + s z p with s = |x|, or sqrt((1 - |x|) / 2) where |x| is large.
+/// Holds what asin and acos share: asin(s) = s + s z p with s = |x|, or sqrt((1 - |x|) / 2) where |x| is
+/// large.
 struct Asin {
   Val large, s, z, p;
 };
@@ -43,7 +44,7 @@ Asin asin_core(Builder& b, Val x) {
 }
 }  // namespace
 
-// Large |x|: pi/2 - 2 asin(s)
+// Computes pi/2 - 2 asin(s) for large |x|.
 Val asin(Builder& b, Val x) {
   auto [large, s, z, p] = asin_core(b, x);
   Val base = b.select(large, b.num(x, kPi / 2), b.num(x, 0));
@@ -51,7 +52,7 @@ Val asin(Builder& b, Val x) {
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 
-// pi/2 - asin(x); large |x|: 2 asin(s), for negative x pi less that
+// Computes pi/2 - asin(x); for large |x| 2 asin(s), and for negative x pi minus that.
 Val acos(Builder& b, Val x) {
   auto [large, s, z, p] = asin_core(b, x);
   Val zero = b.num(x, 0);
@@ -61,7 +62,7 @@ Val acos(Builder& b, Val x) {
   return add_to(b, base, r, z, p);
 }
 
-// Large |x|: pi/2 - atan(1 / |x|)
+// Computes pi/2 - atan(1 / |x|) for large |x|.
 Val atan(Builder& b, Val x) {
   Val a = b.abs(x);
   Val large = b.gt(a, b.num(x, 1));
@@ -72,8 +73,8 @@ Val atan(Builder& b, Val x) {
   return b.or_(y, b.and_(x, b.sign_bit(x)));
 }
 
-// t = smaller / larger of |x| and |y|; base and sign of the octant as C99 has them, signed zeros and
-// infinities included.
+// Computes with t = smaller / larger of |x| and |y|; base and sign of the octant as C99 has them, signed
+// zeros and infinities included.
 Val atan2(Builder& b, Val y, Val x) {
   Val zero = b.num(x, 0);
   Val ax = b.abs(x), ay = b.abs(y);
@@ -85,14 +86,14 @@ Val atan2(Builder& b, Val y, Val x) {
   Val t = b.div(top, divisor);
   Val remainder = b.fnma(t, divisor, top);
   t = b.select(b.eq(top, b.num(x, kInfinity)), b.min(b.num(x, 1), bottom), t);
-  Val left = b.lt(b.bitcast(b.int_of(x), x), b.integer(x, 0));  // by the sign bit: -0 too
+  Val left = b.lt(b.bitcast(b.int_of(x), x), b.integer(x, 0));  // by the sign bit, so -0 is left too
   Val base = b.select(steep, b.num(x, kPi / 2), b.select(left, b.num(x, kPi), zero));
   Val turned =
       b.xor_(x, b.select(steep, b.sign_bit(x), zero));  // negative where t counts backwards from base
   Val z = b.mul(t, t);
   std::optional<Val> t_lo;
   if (x.type ==
-      Type::f32) {  // what rounding the quotient lost, by the slope 1 / (1 + t^2); float64 does without
+      Type::f32) {  // corrects the quotient's rounding, by the slope 1 / (1 + t^2); float64 does without
     Val lost = b.div(remainder, b.fma(divisor, z, divisor));
     t_lo = flip_sign(b, b.select(b.lt(bottom, b.num(x, kInfinity)), lost, zero), turned);
   }

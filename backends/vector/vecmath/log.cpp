@@ -1,4 +1,5 @@
-// log, log1p, log2, log10. All start from x = 2^e (1 + f) with 1 + f in [3/4, 3/2), where f is exact.
+// Implements log, log1p, log2, log10. All start from x = 2^e (1 + f) with 1 + f in [3/4, 3/2), where f is
+// exact.
 #include <limits>
 #include <optional>
 
@@ -36,8 +37,8 @@ Val log_finish(Builder& b, LogReduced k) {
 
 namespace {
 
-/// exponent + f c + (log(1 + f) - f) c + more, for the constant c in two parts. The two leading terms are
-/// added exactly: where they cancel, a rounded product would show.
+/// Returns exponent + f c + (log(1 + f) - f) c + more, for the constant c in two parts. The two leading terms
+/// are added exactly: where they cancel, a rounded product would show.
 Val scaled(Builder& b, Val exponent, Val f, Pair c, std::optional<Val> more) {
   const Pair product = two_product(b, f, c.hi);
   const Pair sum = fast_two_sum(b, exponent, product.hi);
@@ -47,8 +48,8 @@ Val scaled(Builder& b, Val exponent, Val f, Pair c, std::optional<Val> more) {
   return b.add(sum.hi, b.fma(log1p_tail(b, f), c.hi, low));
 }
 
-/// u = 2^e m, m in [3/4, 3/2), for positive normal u, by integers. four_over = 2^(2 - e), which is normal for
-/// every e.
+/// Splits u = 2^e m, m in [3/4, 3/2), for positive normal u, by integers. four_over = 2^(2 - e), which is
+/// normal for every e.
 struct Split {
   Val e, m, four_over;
 };
@@ -86,8 +87,8 @@ Val log10(Builder& b, Val x) {
   return scaled(b, exponent, k.f, c, b.mul(k.e, num(b, x, kLog10Of2_32_lo, kLog10Of2_64_lo)));
 }
 
-// 4 f = x 2^(2-e) + (2^(2-e) - 4) with e from the rounded 1 + x: one rounding, and the power of two is normal
-// for every e.
+// Uses 4 f = x 2^(2-e) + (2^(2-e) - 4) with e from the rounded 1 + x: one rounding, and the power of two is
+// normal for every e.
 LogReduced log1p_reduce(Builder& b, Val x) {
   const Split k = split_normal(b, b.add(x, b.num(x, 1)));
   return {k.e, b.mul(b.fma(x, k.four_over, b.sub(k.four_over, b.num(x, 4))), b.num(x, 0.25))};
@@ -112,8 +113,8 @@ Pair log2_pair(Builder& b, Val x) {
   const Val m = b.getmant(x);
   Val e = b.sub(b.getexp(x), b.getexp_normal(m)), f = b.sub(m, one), offset_low = b.num(x, 0);
   if (!is_f32(x)) {
-    // 11 more bits are asked for: m outside of [0.82, 1.23) is multiplied by 3/4 or 3/2 (f is still exact),
-    // and the logarithm of that put right: e + offset is exact, the rest of the offset is small.
+    // The result needs 11 more bits: m outside of [0.82, 1.23) is multiplied by 3/4 or 3/2 (f is still
+    // exact), and the logarithm is corrected for that: e + offset is exact, the rest of the offset is small.
     const Val low = b.lt(m, b.num(x, 0.82)), high = b.ge(m, b.num(x, 1.23));
     f = b.fms(m, b.select(low, b.num(x, 1.5), b.select(high, b.num(x, 0.75), one)), one);
     const Val above = b.select(high, b.num(x, kLog2Of4Thirds_hi), offset_low);

@@ -1,4 +1,4 @@
-// Polynomials, and what the recipes of one element type have in common.
+// Evaluates polynomials, and shares what the recipes of one element type have in common.
 #pragma once
 #include <limits>
 #include <numbers>
@@ -17,9 +17,9 @@ inline std::span<const double> pick(Val x, std::span<const double> f32, std::spa
 }
 inline double pick(Val x, double f32, double f64) { return x.type == Type::f32 ? f32 : f64; }
 
-/// The polynomial with coefficients c, lowest degree first. Long ones run as two chains, for the even and the
-/// odd degrees of what follows c[0]: half the latency for one multiplication, and the rounding errors of the
-/// chains, whose terms may cancel, are scaled down by x before c[0] joins.
+/// Returns the polynomial with coefficients c, lowest degree first. Long ones run as two chains, for the even
+/// and the odd degrees of what follows c[0]: half the latency for one multiplication, and the rounding errors
+/// of the chains, whose terms may cancel, are scaled down by x before c[0] is added.
 inline Val polynomial(Builder& b, Val x, std::span<const double> c) {
   if (c.size() < 7) return horner(b, x, c);
   Val x2 = b.mul(x, x);
@@ -33,7 +33,8 @@ inline Val flip_sign(Builder& b, Val magnitude, Val sign) {
 }
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Adding it to |n| < 2^22 (2^51) rounds n to an integer and leaves that in the low bits of the sum.
+/// Returns a number that, added to |n| < 2^22 (2^51), rounds n to an integer and leaves that in the sum's low
+/// bits.
 inline double round_magic(Val x) { return pick(x, 0x1.8p23, 0x1.8p52); }
 inline int mantissa_bits(Val x) { return x.type == Type::f32 ? 23 : 52; }
 inline int exponent_bias(Val x) { return x.type == Type::f32 ? 127 : 1023; }

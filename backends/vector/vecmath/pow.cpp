@@ -5,8 +5,9 @@ namespace lazy::vecmath {
 using vir::Pred;
 using vir::Rounding;
 
-// |x|^y = 2^(y log2 |x|), the exponent in two parts; then what the sign of x and the special pairs ask for.
-// Zeros and infinities of x need nothing: their logarithms are infinite and the product has the right sign.
+// Computes |x|^y = 2^(y log2 |x|), the exponent in two parts; then applies the sign of x and the special
+// pairs. Zeros and infinities of x need nothing: their logarithms are infinite and the product has the right
+// sign.
 Val pow(Builder& b, Val x, Val y) {
   const Val zero = b.num(x, 0), one = b.num(x, 1), inf = infinity(b, x);
   // An infinite y acts as a huge even one, so that |x| = 1 gives 1.

@@ -5,9 +5,9 @@ namespace lazy::vecmath {
 
 Val rsqrt(Builder& b, Val x) { return b.div(b.num(x, 1), b.sqrt(x)); }
 
-// Both sides are divided by the power of two in the larger one. Its exponent field is kept off the ends, so
-// that the scale and its inverse are normal; what is lost then is too small to matter. An infinity wins over
-// a NaN.
+// Divides both sides by the power of two in the larger one. Its exponent field is clamped away from the ends,
+// so that the scale and its inverse are normal; what is lost then is too small to matter. An infinity wins
+// over a NaN.
 Val hypot(Builder& b, Val x, Val y) {
   const vir::Type integer = b.int_of(x);
   x = b.abs(x);

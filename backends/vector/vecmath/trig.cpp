@@ -1,5 +1,5 @@
-// sin, cos, tan. The argument is reduced by multiples of pi/2 in three parts (Cody and Waite); what that
-// can't reach goes lane by lane to the C library.
+// Implements sin, cos, tan. The argument is reduced by multiples of pi/2 in three parts (Cody and Waite);
+// larger ones go lane by lane to the C library.
 #include "backends/vector/helpers.hpp"
 #include "backends/vector/vecmath/coefficients_trig.hpp"
 #include "backends/vector/vecmath/polynomial.hpp"
@@ -10,8 +10,8 @@ namespace {
 using namespace coefficients;
 
 constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
-/// pi/2 in parts that are all positive: a negative one would turn the product with n = 0 into -0 and lose the
-/// sign of x.
+/// Holds pi/2 in parts that are all positive: a negative one would turn the product with n = 0 into -0 and
+/// lose the sign of x.
 struct HalfPi {
   double hi, mid, lo;
 };
@@ -19,12 +19,12 @@ HalfPi half_pi(Val x) {
   if (x.type == Type::f32) return {0x1.921fb4p0, 0x1.4442dp-24, 0x1.84698ap-48};
   return {0x1.921fb54442d18p0, 0x1.1a62633145c06p-54, 0x1.c1cd129024e09p-107};
 }
-/// Up to here n * hi cancels x exactly and the lower parts keep the remainder's relative error below half an
-/// ulp, for the arguments nearest to a multiple of pi/2 too.
+/// Returns the limit up to which n * hi cancels x exactly and the lower parts keep the remainder's relative
+/// error below half an ulp, for the arguments nearest to a multiple of pi/2 too.
 double reduction_limit(Val x) { return pick(x, 1e5, 1e9); }
 
-/// Lanes with a finite |x| above the limit take the helper. As integers: infinities and NaNs wrap around to
-/// negative.
+/// Passes lanes with a finite |x| above the limit to the helper. They are compared as integers: infinities
+/// and NaNs wrap around to negative.
 Val patch_huge(Builder& b, Helper f32, Helper f64, Val x, Val result) {
   Val smallest_normal = b.integer(x, int64_t{1} << mantissa_bits(x));
   Val limit = b.bitcast(b.int_of(x), b.num(x, reduction_limit(x)));
@@ -34,7 +34,7 @@ Val patch_huge(Builder& b, Helper f32, Helper f64, Val x, Val result) {
   return b.patch(static_cast<vir::HelperId>(helper), huge, x, x, result);
 }
 
-/// x = n pi/2 + r - r_lo, n the nearest integer. `shifted` holds n + phase in its low bits.
+/// Holds x = n pi/2 + r - r_lo, n the nearest integer. `shifted` holds n + phase in its low bits.
 struct Remainder {
   Val shifted, r, r_lo;
 };
@@ -52,8 +52,8 @@ Remainder reduce(Builder& b, Val x, int phase) {
   return {shifted, r, b.fma(n, b.num(x, c.lo), b.sub(p_lo, lost))};
 }
 
-/// sin(x + phase * pi/2), phase 0 or 1. With m = n + phase: odd m takes the cosine of the remainder, and bit
-/// 1 of m the other sign.
+/// Returns sin(x + phase * pi/2), phase 0 or 1. With m = n + phase: odd m takes the cosine of the remainder,
+/// and bit 1 of m the other sign.
 Val sine(Builder& b, Val x, int phase) {
   auto [shifted, r, r_lo] = reduce(b, x, phase);
   Val z = b.mul(r, r);
@@ -74,7 +74,7 @@ Val cos(Builder& b, Val x) {
   return patch_huge(b, Helper::cos_huge_f32, Helper::cos_huge_f64, x, sine(b, x, 1));
 }
 
-// For odd n the result is -1 / tan(r - r_lo), with one correction of the quotient.
+// For odd n returns -1 / tan(r - r_lo), with one correction of the quotient.
 Val tan(Builder& b, Val x) {
   auto [shifted, r, r_lo] = reduce(b, x, 0);
   Val z = b.mul(r, r);

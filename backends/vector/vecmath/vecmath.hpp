@@ -1,6 +1,6 @@
-// Vector math: each function appends the instructions for one elementary function of x's type (f32 or f64) to
-// the builder. Accuracy, tables and sources: docs/math.md. Inputs are any bit pattern; NaN, infinities,
-// signed zeros and denormals come out as C99 Annex F says (pow too).
+// Declares vector math: each function appends the instructions for one elementary function of x's type (f32
+// or f64) to the builder. Accuracy, tables and sources: docs/math.md. Inputs are any bit pattern; results for
+// NaN, infinities, signed zeros and denormals are those of C99 Annex F (pow too).
 #pragma once
 #include "backends/vector/vir.hpp"
 

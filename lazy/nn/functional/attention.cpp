@@ -17,7 +17,7 @@ constexpr const char* kName = "scaled_dot_product_attention";
       s);
 }
 
-/// 0, 1, ... n - 1 along the last axis or the one before it.
+/// Records 0, 1, ... n - 1 along the last axis or the one before it.
 Handle numbers(int64_t n, bool rows, Device device, const Site& s) {
   const Handle i = cast(iota(0, {n}, device, s), int32, s);
   return rows ? detail::reshape(i, {n, 1}, s) : i;
@@ -44,7 +44,7 @@ Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor&
   const auto number = [&](double x) { return constant(x, work, {}, s); };
   const double factor =
       scale ? *scale : in_default_mode([&] { return 1 / std::sqrt(static_cast<double>(qs.back())); });
-  // The queries are fewer numbers than the scores. But as 16-bit floats they are multiplied as they are.
+  // Scaling queries takes fewer products than scaling scores. But 16-bit floats are multiplied unscaled.
   const bool scale_first = !is_half(t);
   const Handle left = scale_first ? binary(kName, Op::multiply, q, number(factor), s) : q;
   Handle x = detail::matmul(kName, left, detail::matrix_transpose(k, s), s);
@@ -68,7 +68,7 @@ Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor&
   const Handle e = unary(Op::exp, binary(kName, Op::subtract, x, finite, s), s);
   const Handle total = reduce(kName, Op::sum, e, {-1}, keepdims, s);
   const Handle sum_or_one = where(kName, binary(kName, Op::equal, total, number(0), s), number(1), total, s);
-  // Dividing the result instead of the weights divides less often.
+  // Dividing the result instead of the weights takes fewer divisions.
   const Handle out = detail::matmul(kName, e, v, s);
   return Tensor(whole.result(cast(binary(kName, Op::divide, out, sum_or_one, s), t, s)));
 }

@@ -10,11 +10,11 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-// A depthwise convolution with more elements in a window than this goes through the general way: its body is
-// one fused multiply-add for each.
+// A depthwise convolution with more elements in a window than this is computed by grouped products: its body
+// has one fused multiply-add for each element.
 constexpr int64_t kMostTaps = 64;
 
-// Fewer windows side by side leave too much of their vectors empty for lanes to run along them.
+// With fewer windows side by side, vectors along them would be too empty.
 constexpr int64_t kShortestRow = 48;
 
 /// Says what the steps of a convolution are recorded for, by the name that the user called.
@@ -34,7 +34,7 @@ const Purposes& purposes_of(std::string_view name) {
                        [&](const Purposes& p) { return p.name == name; });
 }
 
-/// A call's operands, of one dtype, and its options for each spatial axis.
+/// Holds a call's operands, of one dtype, and its options for each spatial axis.
 struct Problem {
   const char* name;
   Site site;
@@ -72,7 +72,8 @@ Shape spatial_shape(const Handle& image, const Windows& windows, std::initialize
   return r;
 }
 
-/// Every channel by itself, `multiplier` results each: a sum over the window's elements in ascending order.
+/// Convolves every channel by itself, `multiplier` results each: a sum over the window's elements in
+/// ascending order.
 Handle depthwise(const Problem& p, Handle image, Handle w, const Windows& windows, int64_t multiplier) {
   const DType type = image->dtype, work = is_half(type) ? float32 : type;
   const int64_t channels = image->shape.back();
@@ -106,7 +107,7 @@ Handle depthwise(const Problem& p, Handle image, Handle w, const Windows& window
   return cast(total, type, p.site);
 }
 
-/// image (N, S..., C), w (K..., C, O): each window as a row, times the weights.
+/// Multiplies each window of image (N, S..., C), as a row, by the weights w (K..., C, O).
 Handle dense(const Problem& p, const Handle& image, const Handle& w, const Windows& windows) {
   const int n = windows.spatial();
   const int64_t channels = image->shape.back(), results = w->shape.back(), depth = windows.taps * channels;
@@ -127,9 +128,9 @@ Handle dense(const Problem& p, const Handle& image, const Handle& w, const Windo
   return detail::matmul(p.name, rows, matrix, p.site);
 }
 
-/// Whether channels-first images are multiplied as they lie: lanes then run along the last spatial axis,
-/// which takes rows that fill most of their vectors. Where windows are single elements all spatial axes are
-/// one row.
+/// True if channels-first images are multiplied without a change of layout: lanes then run along the last
+/// spatial axis, whose rows must fill most of their vectors. Where windows are single elements all spatial
+/// axes form one row.
 bool along_rows(const Problem& p, const Windows& windows) {
   if (p.groups != 1) return false;
   int64_t row = windows.count.back();
@@ -142,7 +143,7 @@ bool along_rows(const Problem& p, const Windows& windows) {
   return row >= kShortestRow;
 }
 
-/// `image` (N, C, S...) among its padding.
+/// Returns `image` (N, C, S...) with its padding.
 Handle padded_channels_first(const Problem& p, const Handle& image) {
   if (std::all_of(p.padding.begin(), p.padding.end(), [](int64_t e) { return e == 0; })) return image;
   const jit::Purpose purpose(p.purposes.image);
@@ -157,8 +158,8 @@ Handle padded_channels_first(const Problem& p, const Handle& image) {
                          p.site);
 }
 
-/// image (N, C, S...), weights (O, C, K...): the weights times a matrix (C K..., last spatial axis) for each
-/// index of the other spatial axes.
+/// Multiplies weights (O, C, K...) by a matrix (C K..., last spatial axis) for each index of the other
+/// spatial axes of image (N, C, S...).
 Handle dense_along_rows(const Problem& p, const Windows& windows) {
   const int n = windows.spatial();
   const int64_t batch = p.given->shape[0], channels = p.given->shape[1], results = p.weights->shape[0],
@@ -183,7 +184,7 @@ Handle dense_along_rows(const Problem& p, const Windows& windows) {
   return detail::permute(h, joined({{0, n}, range(1, n), {n + 1}}), p.site);
 }
 
-/// image (N, S..., C), w (K..., C / groups, O): a product for each group.
+/// Multiplies image (N, S..., C) by w (K..., C / groups, O): a product for each group.
 Handle grouped(const Problem& p, const Handle& image, const Handle& w, const Windows& windows) {
   const int n = windows.spatial();
   const Site& s = p.site;
@@ -211,12 +212,13 @@ Windows windows_of(const Problem& p, const Handle& image, const Handle& w, const
   return {p.name, image->shape, length, p.stride, padding, p.dilation, p.site};
 }
 
-/// image (N, S..., C), w (K..., C / groups, O), both of one dtype.
+/// Convolves image (N, S..., C) with w (K..., C / groups, O), both of one dtype.
 Handle convolve(const Problem& p, Handle image, const Handle& w, const Dims& padding, bool gathered) {
   const int n = image->shape.size() - 2;
   const Windows windows = windows_of(p, image, w, padding);
   const int64_t in = w->shape[n], out = w->shape[n + 1];
-  // Windows read each element many times: an image whose channels are far apart is laid out anew first.
+  // Windows read each element many times, so an image whose channels are far apart is copied to another
+  // layout first.
   const jit::Purpose purpose(p.purposes.image);
   image = padded(p.name, image, padding, 0, p.site, gathered && windows.taps > 1);
   if (p.groups == 1) return dense(p, image, w, windows);
@@ -270,8 +272,8 @@ Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options)
   return Tensor(whole.result(channels_from_last(y, options.layout, p.site)));
 }
 
-/// (C, O / groups, K...), or with its channels last, turned round: (K..., C, O / groups), of groups (K..., C
-/// / groups, O).
+/// Reverses the weights of a transposed convolution along their spatial axes: (C, O / groups, K...), or
+/// (K..., C, O / groups), becomes (K..., C, O / groups), and with groups (K..., C / groups, O).
 Handle turned_weights(const Problem& p, bool first, int64_t channels, int64_t out) {
   const jit::Purpose purpose(p.purposes.weights);
   const Site& s = p.site;
@@ -307,7 +309,7 @@ Tensor conv1d(Arg x, Arg w, const ConvOptions& options) { return of_rank("conv1d
 Tensor conv2d(Arg x, Arg w, const ConvOptions& options) { return of_rank("conv2d", 2, x, w, options); }
 Tensor conv3d(Arg x, Arg w, const ConvOptions& options) { return of_rank("conv3d", 3, x, w, options); }
 
-// The input, its elements `stride` apart among zeros, convolved with the weights turned round.
+// Spreads the input's elements `stride` apart among zeros and convolves that with the reversed weights.
 Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
   Problem p = problem("conv_transpose", x, w, options);
   const Site s = p.site;

@@ -1,5 +1,5 @@
-// Convolutions, composed of windows (which never copy), one copy of what a block of outputs reads, and a
-// matrix product. Cross-correlation, as every neural network library means by the word.
+// Composes convolutions of windows (which never copy), one copy of what a block of outputs reads, and a
+// matrix product. They are cross-correlations, as in every neural network library.
 //
 //   y = conv2d(x, w, {.stride = 2, .padding = 1});                  // x (N, C, H, W), w (O, C, 3, 3)
 //   y = conv2d(x, w, {.padding = 1, .layout = channels_last});      // x (N, H, W, C), w (3, 3, C, O)
@@ -14,15 +14,15 @@ inline constexpr ChannelLayout channels_first = ChannelLayout::first, channels_l
 
 /// Holds one number for each spatial axis, or one for all.
 struct ConvOptions {
-  Axes stride = 1;    // between the windows
-  Axes padding = 0;   // zeros before and after each spatial axis
-  Axes dilation = 1;  // between the elements of a window
+  Axes stride = 1;    // distance between windows
+  Axes padding = 0;   // number of zeros before and after each spatial axis
+  Axes dilation = 1;  // distance between the elements of a window
   Integer groups = 1;
   ChannelLayout layout = channels_first;
   Axes output_padding = 0;  // conv_transpose: extents added at the end of each spatial axis
 };
 
-/// Convolution over the spatial axes: all but the batch and the channels.
+/// Convolves over the spatial axes: all but the batch and the channels.
 ///
 ///   channels_first   x (N, C, S...)   w (O, C / groups, K...)   ->  (N, O, R...)
 ///   channels_last    x (N, S..., C)   w (K..., C / groups, O)   ->  (N, R..., O)
@@ -30,12 +30,12 @@ struct ConvOptions {
 ///
 /// Dtypes promote; 16-bit floats accumulate in float32. ShapeError where the shapes don't fit each other.
 Tensor conv(Arg x, Arg w, const ConvOptions& options = {});
-/// conv() for exactly one, two, three spatial axes.
+/// Convolve over exactly one, two, three spatial axes, as conv() does.
 Tensor conv1d(Arg x, Arg w, const ConvOptions& options = {});
 Tensor conv2d(Arg x, Arg w, const ConvOptions& options = {});
 Tensor conv3d(Arg x, Arg w, const ConvOptions& options = {});
 
-/// The gradient of conv() with respect to its input: each input element adds a window to the result.
+/// Computes the gradient of conv() with respect to its input: each input element adds a window to the result.
 ///
 ///   channels_first   x (N, C, S...)   w (C, O / groups, K...)   ->  (N, O, R...)
 ///   channels_last    x (N, S..., C)   w (K..., C, O / groups)   ->  (N, R..., O)

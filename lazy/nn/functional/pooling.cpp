@@ -11,13 +11,13 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-// Up to so many elements a window is one expression, fused into whatever reads it; a larger one is reduced.
+// A window of up to so many elements is one expression, fused into its readers; a larger one is reduced.
 constexpr int64_t kMostTaps = 64;
 
 struct Pool {
   const char* name;
   Site site;
-  Handle image;  // channels last
+  Handle image;  // with its channels last
   Dims padding;
   Windows windows;
 };
@@ -57,7 +57,7 @@ std::vector<T> table(const char* op, Wide n, const Site& s) {
   fail<DeviceError>(op, "out of memory: a table of " + to_string(n) + " weights of windows", s);
 }
 
-/// Elements of each window combined by `op`, in ascending order.
+/// Combines the elements of each window by `op`, in ascending order.
 Handle combined(const Pool& p, Op op, const Handle& image) {
   const Windows& w = p.windows;
   if (w.taps > kMostTaps) {
@@ -75,7 +75,7 @@ Handle combined(const Pool& p, Op op, const Handle& image) {
   return r;
 }
 
-/// How many elements of each window lie in the image: (count..., 1), as `t`.
+/// Counts how many elements of each window lie in the image: (count..., 1), as `t`.
 Handle covered(const Pool& p, DType t) {
   const Windows& w = p.windows;
   Handle all;
@@ -94,13 +94,13 @@ Handle covered(const Pool& p, DType t) {
   return all;
 }
 
-/// First element, and the one past the last, of what adaptive window `i` of `count` covers.
+/// Returns the first element, and the one past the last, that adaptive window `i` of `count` covers.
 std::pair<int64_t, int64_t> covers(int64_t i, int64_t count, int64_t extent) {
   return {static_cast<int64_t>(Wide(i) * extent / count),
           static_cast<int64_t>((Wide(i + 1) * extent + count - 1) / count)};
 }
 
-/// Spatial axis `axis` of the image reduced to `count` windows: each a weighted sum of the axis.
+/// Reduces spatial axis `axis` of the image to `count` windows: each a weighted sum of the axis.
 Handle averaged(const char* name, const Handle& image, int axis, int64_t count, const Site& s) {
   const int64_t extent = image->shape[axis];
   std::vector<double> weights = table<double>(name, Wide(extent) * count, s);
@@ -121,7 +121,7 @@ Handle averaged(const char* name, const Handle& image, int axis, int64_t count, 
   return detail::permute(y, back, s);
 }
 
-/// As above with the largest element of each window: what is outside counts as the lowest value.
+/// Reduces likewise to the largest element of each window: elements outside count as the lowest value.
 Handle largest(const char* name, const Handle& image, int axis, int64_t count, const Site& s) {
   const int64_t extent = image->shape[axis];
   const int rank = image->shape.size();

@@ -52,7 +52,7 @@ Windows::Windows(const char* op, const Shape& image, const Dims& l, const Dims& 
     dilation[i] = step_within(d[i], extent);
     taps = narrow(op, "the number of elements in a window,", Wide(taps) * l[i], s);
   }
-  Shape all{image[0], image.back()};  // of the view, without copies: what is computed with
+  Shape all{image[0], image.back()};  // the shape of the view that is computed with, which is no copy
   for (int i = 0; i < l.size(); ++i) all.push_back(std::max<int64_t>(count[i], 1)), all.push_back(l[i]);
   check_countable(op, all, s);
 }

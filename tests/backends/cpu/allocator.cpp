@@ -1,4 +1,4 @@
-// Memory for values: alignment, reuse, many threads.
+// Tests memory for values: alignment, reuse, many threads.
 #include "backends/cpu/memory/allocator.hpp"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(blocks_wander_between_threads) {
 
 namespace {
 
-/// Asks for blocks of these sizes together, touches them and gives them back; again and again.
+/// Allocates blocks of these sizes together, touches them and frees them; again and again.
 void use(const std::vector<size_t>& sizes, int times = 1) {
   for (int t = 0; t < times; ++t) {
     std::vector<void*> p;
@@ -96,7 +96,7 @@ constexpr size_t MiB = size_t{1} << 20;
 
 }  // namespace
 
-// Blocks of sizes that nobody asks for any more make room for those of others.
+// Blocks of sizes that are not needed any more make room for those of others.
 BOOST_AUTO_TEST_CASE(sizes_that_grow_leave_little_behind) {
   cpu_backend::release_kept_memory();
   const size_t before = cpu_backend::allocator_stats().held_bytes;
@@ -107,7 +107,8 @@ BOOST_AUTO_TEST_CASE(sizes_that_grow_leave_little_behind) {
   BOOST_TEST(cpu_backend::allocator_stats().held_bytes <= before + MiB);
 }
 
-// Phases that use other sizes each, more in all than is ever in use at once: after a few rounds all stay.
+// Phases that use different sizes, more in all than is ever in use at once: after a few rounds all stay
+// cached.
 BOOST_AUTO_TEST_CASE(phases_of_a_loop_keep_their_blocks) {
   cpu_backend::release_kept_memory();
   const auto round = [] {
@@ -121,7 +122,7 @@ BOOST_AUTO_TEST_CASE(phases_of_a_loop_keep_their_blocks) {
   cpu_backend::release_kept_memory();
 }
 
-// A loop in which seconds pass keeps its blocks; what it doesn't use goes.
+// A loop in which seconds pass keeps its blocks cached; blocks that it doesn't use return to the system.
 BOOST_AUTO_TEST_CASE(what_is_idle_goes_back) {
   cpu_backend::release_kept_memory();
   use({200 * MiB, 3 * MiB, 100000});
@@ -133,7 +134,7 @@ BOOST_AUTO_TEST_CASE(what_is_idle_goes_back) {
   }
   BOOST_TEST(requests() == before);
   BOOST_TEST(kept() < 40 * MiB);
-  // Small values alone are enough to notice.
+  // Small values alone are enough to notice the time.
   for (int second = 0; second < 15; ++second) {
     use({64}, 300);
     cpu_backend::let_time_pass(1000);
@@ -141,7 +142,7 @@ BOOST_AUTO_TEST_CASE(what_is_idle_goes_back) {
   BOOST_TEST(kept() < MiB);
 }
 
-// What a thread keeps for itself ages, too, and comes to others at its end.
+// Blocks that a thread caches for itself age, too, and serve others at its end.
 BOOST_AUTO_TEST_CASE(threads_own_blocks) {
   cpu_backend::release_kept_memory();
   std::thread([] { use({200000, 200000, 200000, 64, 64, 4096}, 3); }).join();

@@ -1,4 +1,4 @@
-// Generated code: where it lies, how long it takes to make, how it is shown.
+// Tests generated code: where it lies, how long it takes to make, how it is shown.
 #include <chrono>
 #include <fstream>
 #include <sstream>
@@ -81,11 +81,11 @@ BOOST_AUTO_TEST_CASE(the_same_kernel_gives_the_same_bytes) {
   }
 }
 
-/// Work grows with the length: a body of 20,000 instructions must not take the square of what one of 2,000
-/// does.
+/// Time is proportional to the length: a body of 20,000 instructions must not take the square of what one of
+/// 2,000 does.
 BOOST_AUTO_TEST_CASE(long_bodies) {
   for (int length : {2000, 20000}) compare(chain(length), {37});
-  // The same with so many values alive that most are spilled.
+  // A body of the same length with so many values alive that most are spilled.
   KernelBuilder b(Form::map, 1);
   std::vector<ValueId> v{b.input(float32, {Stride::unit}), b.input(float32, {Stride::unit})};
   for (int i = 0; i < 6000; ++i)

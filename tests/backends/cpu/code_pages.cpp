@@ -1,4 +1,4 @@
-// Executable memory: private, whole pages a kernel, used again.
+// Tests executable memory: private, separate pages for each kernel, reused.
 #include "backends/cpu/memory/code_pages.hpp"
 
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ using lazy::test::good_in_child;
 
 namespace {
 
-/// A function of `bytes` bytes, at least 6, that returns n.
+/// Returns code of `bytes` bytes, at least 6, of a function that returns n.
 std::string returns(uint32_t n, size_t bytes) {
   std::string code("\xb8\0\0\0\0\xc3", 6);  // mov eax, n; ret
   std::memcpy(code.data() + 1, &n, sizeof n);
@@ -36,7 +36,7 @@ struct Added {
   uint32_t n;
 };
 
-/// Adds and removes code of all sizes; what is there stays what it is.
+/// Adds and removes code of all sizes; true if existing code never changes.
 bool lives_through_changes(uint64_t seed, int rounds) {
   std::mt19937_64 random(seed);
   std::vector<Added> all;
@@ -126,12 +126,12 @@ BOOST_AUTO_TEST_CASE(a_child_has_its_own) {
   remove_code(old, 100);
 }
 
-// A system that lets no memory become executable lets files be mapped.
+// A system that lets no memory become executable still lets files be mapped.
 BOOST_AUTO_TEST_CASE(where_memory_may_not_become_executable) {
   constexpr int kSetMdwe = 65;
   constexpr unsigned long kRefuseExecGain = 1;
   const auto forbid = [] { return ::prctl(kSetMdwe, kRefuseExecGain, 0L, 0L, 0L) == 0; };
-  if (!good_in_child(forbid)) return;  // a system that can't forbid it
+  if (!good_in_child(forbid)) return;  // this system can't forbid it
   BOOST_TEST(good_in_child([&] { return forbid() && lives_through_changes(4, 300); }));
   BOOST_TEST(good_in_child([&] {
     const char* const before = add_code(returns(9, 50));

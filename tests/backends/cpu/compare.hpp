@@ -33,7 +33,7 @@ inline jit::Backend& backend_of(cpu_backend::Isa isa) {
   return *b;
 }
 
-/// Memory whose last byte is the last that may be touched; the first ones are filled with a pattern.
+/// Holds memory whose last byte is the last that may be touched; the first ones are filled with a pattern.
 class Fenced {
  public:
   explicit Fenced(size_t bytes) : bytes_(bytes) {
@@ -76,7 +76,7 @@ inline int64_t random_below(int64_t n) {
   return static_cast<int64_t>(generator()() % static_cast<uint64_t>(n));
 }
 
-/// One element: mostly ordinary numbers, sometimes the edges of the type.
+/// Makes one element: mostly ordinary numbers, sometimes the edges of the type.
 inline void random_element(DType t, char* to) {
   auto& g = generator();
   const int kind = static_cast<int>(g() % 8);
@@ -172,13 +172,13 @@ inline std::string show(DType t, const char* p) {
 }
 
 struct Options {
-  std::function<void(int operand, char* data, size_t bytes)> fill;  // otherwise random
+  std::function<void(int operand, char* data, size_t bytes)> fill;  // if empty, elements are random
   std::vector<int64_t> origins;
-  double tolerance = 0;    // relative, of floats: approximate ops
+  double tolerance = 0;    // relative, for floats: approximate ops
   bool backwards = false;  // `any` strides may be negative
 };
 
-/// An operand's memory: bytes, where index 0 lies, strides.
+/// Describes an operand's memory: bytes, where index 0 lies, strides.
 struct Placed {
   std::vector<int64_t> strides;
   int64_t first = 0, bytes = 0;
@@ -188,7 +188,7 @@ inline Placed place(const Operand& o, const std::vector<int64_t>& extents, bool 
   const auto size = static_cast<int64_t>(size_of(o.dtype));
   int64_t span = size;
   p.strides.assign(extents.size(), 0);
-  // From the last axis out: rows never overlap, with an odd gap where the stride is free.
+  // Goes from the last axis out: rows never overlap, with an odd gap where the stride is free.
   for (size_t a = extents.size(); a-- > 0;) {
     const int64_t n = std::max<int64_t>(extents[a], 1);
     switch (o.stride[a]) {

@@ -1,4 +1,4 @@
-// Contractions of two plain sides: every way of reaching them, against the reference, to the bit.
+// Compares contractions of two loaded sides, with every layout, to the reference, to the bit.
 #include "backends/cpu/machine/features.hpp"
 #include "backends/cpu/packing/pack.hpp"
 #include "backends/cpu/threads/parallel.hpp"
@@ -10,7 +10,7 @@ using namespace lazy::test;
 
 namespace {
 
-/// How a side lies in memory: the strides of its two axes.
+/// Says how a side lies in memory: the strides of its two axes.
 enum class Lies { rows, columns, anyhow };
 constexpr Lies kAllLies[] = {Lies::rows, Lies::columns, Lies::anyhow};
 
@@ -18,10 +18,10 @@ struct Product {
   DType left = DType::float32, right = DType::float32, sum = DType::float32;
   Lies left_lies = Lies::rows, right_lies = Lies::rows;
   bool batch_left = true, batch_right = true;
-  int epilogue = 0;  // instructions beside the store
+  int epilogue = 0;  // number of instructions besides the store
 };
 
-/// Axes: k, batch, m, n. Of "columns" m (or k) is the unit axis.
+/// Builds a product with axes k, batch, m, n. With Lies::columns m (or k) is the contiguous axis.
 LoopKernel product(const Product& p) {
   KernelBuilder b(Form::contract, 4, 0);
   const auto stride = [](Lies lies, bool row_like) {
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(epilogues) {
       all_shapes(product({.left = t, .right = t, .sum = t, .epilogue = n}));
 }
 
-/// Three operands in one instruction beside a whole tile of accumulators: each must find registers.
+/// Three operands in one instruction beside a complete tile of accumulators: each must find registers.
 BOOST_AUTO_TEST_CASE(epilogues_of_three_operands) {
   for (DType t : {DType::float64, DType::float32})
     for (Stride along : {Stride::any, Stride::unit})
@@ -102,8 +102,8 @@ BOOST_AUTO_TEST_CASE(epilogues_of_three_operands) {
       }
 }
 
-/// More results than registers, stored under a tail mask that has all lanes: what is spilled to make room for
-/// the mask must be spilled on every way through the code.
+/// More results than registers, stored under a tail mask that has all lanes: values that are spilled to make
+/// room for the mask must be spilled on every path through the code.
 BOOST_AUTO_TEST_CASE(many_results_of_whole_vectors) {
   for (const DType t : {DType::float64, DType::float32, DType::int64}) {
     KernelBuilder b(Form::contract, 3, 0);
@@ -167,11 +167,11 @@ BOOST_AUTO_TEST_CASE(vectors) {
       for (int64_t columns : {1, 15, 64, 300, 1000}) compare(b.k, {steps, 1, columns});
     if (lies != Lies::rows) continue;
     const auto far =
-        static_cast<int64_t>(cpu_backend::caches().l3 / 2 / sizeof(float));  // read a few rows at a time
+        static_cast<int64_t>(cpu_backend::caches().l3 / 2 / sizeof(float));  // a few rows are read at a time
     compare(b.k, {97, 1, far / 97 + 77});
     const config::Override one("LAZY_NUM_THREADS", "1");
     const int64_t columns = far / 9 / 64 * 64 + 128;
-    {  // sums begin at zero, not with what lies in memory that was used before
+    {  // sums begin at zero, not with what reused memory holds
       const cpu_backend::Scratch used(columns * 4);
       std::memset(used.data(), 0x3f, static_cast<size_t>(columns) * 4);
     }

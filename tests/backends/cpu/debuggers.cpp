@@ -1,4 +1,4 @@
-// What profilers and debuggers are told of kernels: perf's map and jitdump, GDB's object files.
+// Tests what profilers and debuggers learn about kernels: perf's map and jitdump, GDB's object files.
 #include <elf.h>
 #include <unistd.h>
 
@@ -35,7 +35,7 @@ namespace {
 using namespace lazy;
 using namespace lazy_test;
 
-/// Reads fields one after the other; complains past the end.
+/// Reads fields one after the other; fails past the end.
 class Bytes {
  public:
   explicit Bytes(std::string s) : s_(std::move(s)) {}
@@ -91,7 +91,7 @@ std::vector<Section> sections_of(std::string_view object) {
   return all;
 }
 
-// One kernel, in a child: files are per process. The line of the op is `kLine`.
+// Runs one kernel, in a child: files are per process. The line of the op is `kLine`.
 constexpr int kLine = __LINE__ + 3;
 void one_kernel() {
   const Tensor x = from_span<float>(std::vector<float>(100, 1.f));
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(the_jitdump_parses) {
   BOOST_TEST(b.take<uint64_t>() == 0u);
   BOOST_REQUIRE_EQUAL(b.at(), 40u);
 
-  BOOST_TEST(b.take<uint32_t>() == 2u);  // lines
+  BOOST_TEST(b.take<uint32_t>() == 2u);  // number of lines
   const uint32_t lines_size = b.take<uint32_t>();
   BOOST_TEST(b.take<uint64_t>() >= started);
   const uint64_t address = b.take<uint64_t>();
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(the_jitdump_parses) {
   BOOST_TEST(b.at() == 40u + lines_size);
 
   const size_t load_at = b.at();
-  BOOST_TEST(b.take<uint32_t>() == 0u);  // code
+  BOOST_TEST(b.take<uint32_t>() == 0u);  // record of code
   const uint32_t load_size = b.take<uint32_t>();
   b.take<uint64_t>();
   BOOST_TEST(b.take<uint32_t>() == pid);
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(an_object_file_has_what_gdb_reads) {
   for (const Section& s : all) by_name[s.name] = &s;
   for (const char* name : {".text", ".symtab", ".strtab", ".debug_info", ".debug_line", ".debug_abbrev"})
     BOOST_REQUIRE(by_name.contains(name));
-  BOOST_TEST(!by_name.contains(".eh_frame"));  // these bytes have no prologue of ours
+  BOOST_TEST(!by_name.contains(".eh_frame"));  // these bytes do not begin with our prologue
   BOOST_TEST(by_name[".text"]->header.sh_addr == reinterpret_cast<uint64_t>(code.data()));
   BOOST_TEST(by_name[".text"]->header.sh_size == code.size());
   Elf64_Sym symbol;
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(every_kernel_is_registered_until_it_goes) {
   exp(x).eval();
   sum(x, {0}).eval();
   cumsum(x, 1).eval();
-  matmul(x, x).eval();  // every writer's prologue is known
+  matmul(x, x).eval();  // every writer's prologue is recognised
   BOOST_TEST(registered() >= 4u);
   cache::clear();
   BOOST_TEST(registered() == 0u);

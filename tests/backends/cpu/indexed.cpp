@@ -1,5 +1,5 @@
-// Checks of indices: each lane inside the box counts, no other; in every kind of kernel. (Loads and stores at
-// computed indices are compared in tests/differential.)
+// Tests checks of indices: each lane inside the box counts, no other; in every kind of kernel. (Loads and
+// stores at computed indices are compared in tests/differential.)
 #include "tests/backends/cpu/compare.hpp"
 
 using namespace lazy;
@@ -7,15 +7,15 @@ using namespace lazy::test;
 
 namespace {
 
-/// Runs the kernel on every level and the reference, on inputs that `fill` sets; returns what the flag
-/// becomes.
+/// Runs the kernel on every level and the reference, on inputs that `fill` sets; returns the final value of
+/// the flag.
 struct Flags {
   LoopKernel kernel;
-  int flag;  // scalar argument
+  int flag;  // number of the scalar argument
   std::vector<int64_t> extents;
-  std::function<void(float*)> fill;  // operand 0
+  std::function<void(float*)> fill;  // fills operand 0
   size_t inputs, outputs;            // elements of operands 0 and 1, float32, packed
-  float number = 0;                  // scalar 0
+  float number = 0;                  // value of scalar 0
 
   void expect(bool set) const {
     static const auto reference = reference::make_backend();
@@ -37,7 +37,7 @@ struct Flags {
   }
 };
 
-/// Nothing but a check that no element is negative.
+/// Builds a kernel with nothing but a check that no element is negative.
 Flags only_checks(int64_t n) {
   KernelBuilder b(Form::map, 1);
   const ValueId x = b.input(float32, {Stride::unit}), zero = b.scalar(float32), flag = b.scalar(int64);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(every_lane_counts) {
 }
 
 BOOST_AUTO_TEST_CASE(lanes_outside_of_the_box_do_not) {
-  // A lane that nothing was loaded for has 0, which would be at fault here.
+  // A lane for which nothing was loaded has 0, which the check would reject here.
   for (const int64_t n : {1, 3, 9, 17, 100}) {
     KernelBuilder b(Form::map, 1);
     const ValueId x = b.input(float32, {Stride::unit}), one = b.scalar(float32), flag = b.scalar(int64);

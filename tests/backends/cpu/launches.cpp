@@ -1,4 +1,4 @@
-// Launches large enough for several threads: the same bits as one thread and as the reference.
+// Compares launches large enough for several threads with one thread and with the reference, to the bit.
 #include "support/config.hpp"
 #include "tests/backends/cpu/compare.hpp"
 
@@ -8,7 +8,7 @@ using namespace lazy::test;
 namespace {
 
 void on_threads(const LoopKernel& k, const std::vector<int64_t>& extents, Options o = {}) {
-  o.fill = [&k](int operand, char* p, size_t n) {  // quick to make; sums stay inexact
+  o.fill = [&k](int operand, char* p, size_t n) {  // fast to compute; sums stay inexact
     const DType t = k.operands[static_cast<size_t>(operand)].dtype;
     auto& g = generator();
     uint64_t state = g();
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(scans_and_contractions) {
     on_threads(c.done(), shape);
 }
 
-/// Factors computed on the way, transposed, of another type; an epilogue; a batch.
+/// Factors that are computed, transposed, or of another type; an epilogue; a batch.
 BOOST_AUTO_TEST_CASE(fused_contractions) {
   for (DType t : {float32, float16, float64}) {
     KernelBuilder c(Form::contract, 4, 2);

@@ -1,4 +1,4 @@
-// Every pointwise op on every dtype it takes, on both levels, against the reference.
+// Compares every pointwise op on every dtype it takes, on both levels, with the reference.
 #include "backends/cpu/emitter/isel.hpp"
 #include "tests/backends/cpu/compare.hpp"
 
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(many_operands) {
   }
 }
 
-// With three ops an output the body is one loop, always under the tail mask: also where that has all lanes.
+// With three ops an output the body is one loop, always under the tail mask, even if that has all lanes.
 BOOST_AUTO_TEST_CASE(many_outputs) {
   for (const DType t : {float32, float64, int16})
     for (const int ops : {1, 3})

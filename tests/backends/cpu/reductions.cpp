@@ -1,4 +1,4 @@
-// Reductions, contractions and scans on both levels, against the reference: to the bit.
+// Compares reductions, contractions and scans on both levels with the reference, to the bit.
 #include "tests/backends/cpu/compare.hpp"
 
 using namespace lazy;
@@ -9,7 +9,7 @@ namespace {
 const std::vector<Op> kReduceOps = {Op::sum, Op::prod, Op::max,    Op::min,
                                     Op::any, Op::all,  Op::argmax, Op::argmin};
 
-/// A reduction along the last of two axes (inner) or along the first (outer).
+/// Builds a reduction along the last of two axes (inner) or along the first (outer).
 LoopKernel reduction(Op op, DType t, bool inner) {
   KernelBuilder b(Form::reduce, 2, inner ? 1 : 0);
   const ValueId x =
@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_CASE(all_infinite_or_nan) {
       }
 }
 
-/// Mean and variance's ingredients, an index, a maximum: several results of one pass, with an epilogue of its
-/// own.
+/// Sums for mean and variance, an index, a maximum: several results of one pass, with an epilogue that only
+/// they have.
 BOOST_AUTO_TEST_CASE(several_at_once) {
   for (bool inner : {true, false})
     for (DType t : {float32, float64}) {
@@ -97,8 +97,8 @@ BOOST_AUTO_TEST_CASE(several_at_once) {
     }
 }
 
-/// An inner reduction's epilogue is computed in few lanes, its rare cases too; what follows it in its row,
-/// and the rows after it, aren't.
+/// An inner reduction's epilogue is computed in few lanes, its rare cases too; later code of its row, and the
+/// rows after it, are not.
 BOOST_AUTO_TEST_CASE(epilogues_of_rows) {
   for (DType t : {DType::float32, DType::float64})
     for (Op op : {Op::exp, Op::log, Op::sin, Op::tanh, Op::sqrt, Op::power}) {
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(scans) {
   }
 }
 
-/// Rows that are taken several at a time: one operand moves from row to row, the other does not.
+/// Rows that are processed several at a time: one operand moves from row to row, the other does not.
 BOOST_AUTO_TEST_CASE(several_rows) {
   for (DType t : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
     for (Op op : {Op::sum, Op::prod}) {

@@ -1,4 +1,5 @@
-// Compiled kernels as bytes: what was made comes back, and bytes that can't have been made here are refused.
+// Tests compiled kernels as bytes: they load as they were, and bytes that can't have been made here are
+// refused.
 #include <cstring>
 
 #include "backends/cpu/backend.hpp"
@@ -9,7 +10,7 @@ using namespace lazy::test;
 
 namespace {
 
-/// (k, m, n), a plain product.
+/// Builds a product over (k, m, n) with no epilogue.
 LoopKernel product() {
   KernelBuilder b(Form::contract, 3, 0);
   const int r = b.contract(b.input(float32, {Stride::unit, Stride::any, Stride::zero}),
@@ -19,7 +20,7 @@ LoopKernel product() {
   return b.done();
 }
 
-/// Bytes of the record (kernel.cpp): the schedule, if there is a form, the form; then code.
+/// Offsets in the record (kernel.cpp): the schedule, if there is a form, the form; then code.
 enum At : size_t {
   isa = 0,
   lanes = 1,
@@ -64,10 +65,10 @@ BOOST_AUTO_TEST_CASE(bytes_that_cannot_have_been_made_here) {
     BOOST_TEST(!loads(with(good, dtype, uint8_t{kDTypeCount})));
   BOOST_TEST(!loads(with(good, lane, uint8_t{200})));
   for (const int a : {-2, 3, 50}) BOOST_TEST(!loads(with(good, row_axis, a)));
-  // Cut short anywhere before there is any code.
+  // Records that end before there is any code are refused.
   for (size_t n = 0; n <= form_end; ++n) BOOST_TEST(!loads(good.substr(0, n)));
 
-  // A form of a kernel that sums nothing.
+  // So is a form for a kernel that sums nothing.
   KernelBuilder b(Form::map, 3);
   b.store(b.op(Op::add, b.input(float32), b.input(float32)));
   const LoopKernel map = b.done();

@@ -1,4 +1,4 @@
-// Stores that bypass the caches, the machine's figures, and whose threads launches use.
+// Tests stores that bypass the caches, the machine's figures, and whose threads launches use.
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_scheduler_observer.h>
@@ -23,7 +23,7 @@ using jit::loop::ArgLayout;
 
 namespace {
 
-/// x + index of the row, over rows of `columns` elements that lie `pitch` elements apart.
+/// Computes x + index of the row, over rows of `columns` elements that lie `pitch` elements apart.
 template <class T>
 struct Rows {
   static constexpr DType kType = sizeof(T) == 8 ? float64 : float32;
@@ -61,7 +61,7 @@ struct Rows {
     kernel->launch(w.data());
     BOOST_TEST(wrong() == 0, cpu_backend::name_of(isa));
   }
-  /// Elements that are not what they should be.
+  /// Counts the elements that are wrong.
   int64_t wrong() const {
     const T *x0 = reinterpret_cast<const T*>(in.data()), *y = reinterpret_cast<const T*>(out.data() + shift);
     int64_t n = 0;
@@ -86,7 +86,7 @@ void both_levels(Rows<T>& r) {
   }
 }
 
-/// Elements enough to be written past the caches.
+/// Returns a number of elements that bypass the caches.
 template <class T>
 int64_t many() {
   return static_cast<int64_t>(cpu_backend::caches().l3 / sizeof(T) / 2) + 1000;
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_host_lends_its_arena) {
     const config::Override fewer("LAZY_NUM_THREADS", "2");
     BOOST_TEST(cpu_backend::thread_count() == 2);
   }
-  // While a launch waits for its pieces, its thread takes up nothing else of the arena's.
+  // While a launch waits for its pieces, its thread runs no other task of the arena's.
   std::atomic<bool> strayed{false};
   mine.execute([&] {
     tbb::parallel_for(0, 200, [&](int) {

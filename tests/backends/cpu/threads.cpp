@@ -1,4 +1,4 @@
-// How many threads take part is what is asked for now.
+// Tests that the current setting decides how many threads take part.
 #include <tbb/task_arena.h>
 
 #include <atomic>

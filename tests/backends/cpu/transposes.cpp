@@ -1,4 +1,4 @@
-// Copies of which neighbours in memory become rows.
+// Tests copies in which neighbours in memory become rows.
 #include "support/config.hpp"
 #include "tests/backends/cpu/compare.hpp"
 

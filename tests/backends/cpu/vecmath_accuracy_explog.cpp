@@ -1,5 +1,5 @@
-// The exp, log and pow families against MPFR on random inputs, within the bounds of docs/math.md; their
-// special values against the C library; and what must be exact. (All 2^32 float32 inputs:
+// Compares the exp, log and pow families with MPFR on random inputs, within the bounds of docs/math.md; their
+// special values with the C library; and checks results that must be exact. (All 2^32 float32 inputs:
 // tools/accuracy.cpp.)
 #include <mpfr.h>
 
@@ -36,7 +36,7 @@ struct Function {
   Val (*two)(Builder&, Val, Val);
   Exact exact;
   double bound32, bound64;   // ulp, as in docs/math.md
-  double low, high, high64;  // where the result is interesting: half of the samples come from here
+  double low, high, high64;  // half of the samples come from this range
 };
 #define LAZY_MPFR(f) [](mpfr_t r, const mpfr_t x, const mpfr_t) { return mpfr_##f(r, x, MPFR_RNDN); }
 #define LAZY_MPFR2(f) [](mpfr_t r, const mpfr_t x, const mpfr_t y) { return mpfr_##f(r, x, y, MPFR_RNDN); }
@@ -87,8 +87,8 @@ struct Reference {
   Reference(const Reference&) = delete;
   Reference& operator=(const Reference&) = delete;
 
-  /// Distance in units of the exact result's last place; negative when `got` is of the wrong kind (NaN,
-  /// infinity, sign).
+  /// Returns the distance in units of the exact result's last place; negative when `got` is of the wrong kind
+  /// (NaN, infinity, sign).
   template <class T>
   double error(const Function& f, T a, T c, T got) {
     mpfr_set_d(x, static_cast<double>(a), MPFR_RNDN);
@@ -160,7 +160,7 @@ void check_accuracy(uint64_t seed) {
     }
     BOOST_TEST_MESSAGE(f.name << (sizeof(T) == 4 ? " f32 " : " f64 ") << worst << " ulp in " << n
                               << " samples");
-    BOOST_TEST(worst > 0.4);  // a comparison that measures nothing would show here
+    BOOST_TEST(worst > 0.4);  // fails for a comparison that measures nothing
   }
 }
 
@@ -202,7 +202,8 @@ std::vector<T> special_values() {
   return v;
 }
 
-/// Same kind (NaN, infinity, zero; sign) or, for ordinary results, equal within 2 units.
+/// True for the same kind (NaN, infinity, zero; sign) or, for ordinary results, at most 2 units of
+/// difference.
 template <class T>
 bool agrees(T got, T want) {
   if (std::isnan(want)) return std::isnan(got);

@@ -1,5 +1,5 @@
-// The trigonometric, hyperbolic, inverse and error functions against MPFR on random inputs, within the bounds
-// of docs/math.md; their special values, signs and symmetries. (All 2^32 float32 inputs:
+// Compares the trigonometric, hyperbolic, inverse and error functions with MPFR on random inputs, within the
+// bounds of docs/math.md; checks their special values, signs and symmetries. (All 2^32 float32 inputs:
 // tools/accuracy.cpp.)
 #include <mpfr.h>
 
@@ -100,9 +100,9 @@ bool same(T a, T b) {
   return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b);
 }
 
-/// Distance from MPFR's result in units of that result's last place; infinite when NaN, infinity, zero or
-/// sign are wrong. The one exception: an exact result beyond the largest finite number may also give that,
-/// and next to the smallest one a zero.
+/// Returns the distance from MPFR's result in units of that result's last place; infinite when NaN, infinity,
+/// zero or sign are wrong. The one exception: an exact result beyond the largest finite number may also give
+/// that, and next to the smallest one a zero.
 template <class T>
 double error(mpfr_t exact, T got) {
   const double wrong = std::numeric_limits<double>::infinity();
@@ -135,7 +135,7 @@ std::vector<T> samples(double low, double high, size_t n, std::mt19937_64& g) {
     using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
     const double unit = static_cast<double>(g() >> 11) * 0x1p-53;
     switch (i % 4) {
-      case 0: x[i] = std::bit_cast<T>(static_cast<Bits>(g())); break;  // anything
+      case 0: x[i] = std::bit_cast<T>(static_cast<Bits>(g())); break;  // any bits
       case 1:
         x[i] = static_cast<T>((unit - 0.5) * std::ldexp(4.0, -static_cast<int>(g() % 30)));
         break;  // near 0
@@ -158,7 +158,7 @@ void check_accuracy() {
     T at = 0;
     for (size_t i = 0; i < x.size(); i++) {
       mpfr_set_d(in, static_cast<double>(x[i]), MPFR_RNDN);
-      if (std::isinf(x[i]) && std::string("gelu") == f.name) continue;  // inf * 0: in the specials below
+      if (std::isinf(x[i]) && std::string("gelu") == f.name) continue;  // inf * 0; in the specials below
       f.exact(out, in, MPFR_RNDN);
       const double e = error(out, y[i]);
       if (e > worst) worst = e, at = x[i];
@@ -199,7 +199,7 @@ void check_atan2_accuracy() {
                       "atan2: " << worst << " ulp at " << std::hexfloat << y[at] << ", " << x[at]);
 }
 
-/// One row: argument and exact result, for both types.
+/// Holds one row: argument and exact result, for both types.
 struct Special {
   One f;
   const char* name;
@@ -260,8 +260,8 @@ void check_symmetry() {
   for (One f : kEven) check(f, T(1));
 }
 
-/// f(x) = slope x to the last bit where the next term is far below one: zeros of both signs and denormals
-/// too.
+/// Checks f(x) = slope x to the last bit where the next term is far below one: zeros of both signs and
+/// denormals too.
 template <class T>
 void check_near_zero() {
   const T tiny[] = {T(0),
@@ -304,7 +304,7 @@ void check_atan2_specials() {
   }
 }
 
-/// The lanes that take the C library's reduction, and no others.
+/// Checks which lanes take the C library's reduction.
 template <class T>
 void check_huge() {
   const T limit = sizeof(T) == 4 ? T(1e5) : T(1e9);
@@ -338,7 +338,7 @@ void check_huge() {
   }
 }
 
-/// Arguments next to multiples of pi/2, where the reduction cancels most.
+/// Checks arguments next to multiples of pi/2, where the reduction cancels most.
 template <class T>
 void check_near_multiples() {
   std::vector<T> x;
@@ -371,7 +371,7 @@ void check_near_multiples() {
 
 BOOST_AUTO_TEST_SUITE(vecmath_trig)
 
-/// Both polynomials, and the lanes that a vector gives to each, on either side of where they meet.
+/// Both polynomials, and their lanes in a vector, on either side of where they meet.
 BOOST_AUTO_TEST_CASE(gelu_where_its_polynomials_meet) {
   std::vector<float> x;
   for (int sign : {-1, 1})

@@ -1,5 +1,5 @@
-// Vector IR itself: value numbering, and what the interpreter says of the instructions whose edges are easy
-// to get wrong.
+// Tests vector IR itself: value numbering, and the interpreter on instructions whose edges are easy to get
+// wrong.
 #include "backends/vector/vir.hpp"
 
 #include <boost/test/unit_test.hpp>

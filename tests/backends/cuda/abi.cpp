@@ -1,4 +1,4 @@
-// Our declarations of the driver and NVRTC against the toolkit's headers, where those are installed
+// Compares our declarations of the driver and NVRTC with the toolkit's headers, where those are installed
 // (tests/CMakeLists.txt looks for them): every row of the backend's tables and of the tests' own, the
 // enumerators and the structs.
 #include <boost/test/unit_test.hpp>
@@ -33,7 +33,7 @@ template <class A, class B, size_t... I>
 constexpr bool each_alike(std::index_sequence<I...>) {
   return (alike<std::tuple_element_t<I, A>, std::tuple_element_t<I, B>> && ...);
 }
-/// As many parameters, each of one size and kind.
+/// True if both have as many parameters, each of the same size and kind.
 template <class F, class G>
 constexpr bool same_call() {
   using A = typename Parameters<F>::Types;

@@ -1,4 +1,4 @@
-// Attentions as one kernel: like on the CPU, in every form that users write them, at every edge.
+// Tests attentions as one kernel: like on the CPU, in every form that users write them, at every edge.
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -65,7 +65,7 @@ Operands moved(const Operands& o, Device d) {
   return {o.q.to(d), o.k.to(d), o.v.to(d), o.hidden.to(d), o.bias.to(d)};
 }
 
-/// The largest difference; infinite where one is NaN and the other is not.
+/// Returns the largest difference; infinite where one is NaN and the other is not.
 double distance(const std::vector<double>& a, const std::vector<double>& b) {
   double worst = a.size() == b.size() ? 0 : 1e300;
   for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
@@ -76,7 +76,8 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
   return worst;
 }
 
-/// Of results up to some 3: what another order of sums, and weights that are not rounded to 16 bits, change.
+/// Returns the tolerance for results up to some 3: another order of sums, and weights that are not rounded to
+/// 16 bits.
 double tolerance(DType t) { return t == float32 ? 4e-6 : t == float16 ? 4e-3 : 3e-2; }
 
 void check(const char* name, const Form& f, const Extents& e, DType t = float32) {
@@ -93,7 +94,7 @@ void check(const char* name, const Form& f, const Extents& e, DType t = float32)
   if (e.fused) BOOST_TEST(tile_groups == 1u, what << " is not one kernel");
 }
 
-/// What LAZY_DUMP_DIR gets of the kernel for f.
+/// Returns the kernel for f that LAZY_DUMP_DIR receives.
 std::string text_of(const Form& f, const Extents& e, DType t) {
   const std::filesystem::path dir =
       std::filesystem::temp_directory_path() / ("lazy_attention_" + std::to_string(getpid()));
@@ -211,7 +212,7 @@ BOOST_AUTO_TEST_CASE(infinities_and_nan) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_hidden_by_order_and_a_number) {
-  // Hidden keys count where what hides them is not -inf.
+  // Hidden keys count where they are hidden by something else than -inf.
   const auto f = [](const Operands& o, double hidden) {
     const Tensor x = where(arange(o.k.shape()[1]) <= arange(o.q.shape()[1])(_, newaxis), scores(o), hidden);
     return matmul(softmax(x), o.v);
@@ -225,7 +226,7 @@ BOOST_AUTO_TEST_CASE(what_is_hidden_by_order_and_a_number) {
 }
 
 BOOST_AUTO_TEST_CASE(weights_of_other_values_than_the_largest_is_of) {
-  // Not an attention: one mask for the largest, another for the weights.
+  // This is no attention: one mask for the largest, another for the weights.
   const auto f = [](const Operands& o, const Tensor& first, const Tensor& second) {
     const double inf = std::numeric_limits<double>::infinity();
     const Tensor x = scores(o), top = max(where(first, x, -inf), {-1}, keepdims);
@@ -323,7 +324,7 @@ BOOST_AUTO_TEST_CASE(graphs_hold_them_too) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// In a process of its own: what the real NVRTC was asked for is asked of it from then on.
+// Runs in a separate process: once the real NVRTC was used, later compilations use it, too.
 BOOST_FIXTURE_TEST_SUITE(tile_groups, OnGpu)
 
 BOOST_AUTO_TEST_CASE(nvrtc_takes_them_for_every_architecture) {

@@ -1,5 +1,5 @@
-// Tile groups that are cut into blocks, so that what is between their kernels is small: the same bits, less
-// memory.
+// Tests tile groups that are cut into blocks, so that values between their kernels are small: the same bits,
+// less memory.
 #include <functional>
 
 #include "tests/backends/cuda/on_gpu.hpp"
@@ -20,7 +20,7 @@ Tensor softmax(const Tensor& x) {
   return e / sum(e, {-1}, keepdims);
 }
 
-/// With blocks of so many bytes: tile groups that were cut.
+/// Checks f with blocks of so many bytes; returns how many tile groups were cut.
 uint64_t check(const char* name, const F& f, const Tensor& x, const Tensor& w, const char* bytes) {
   const Override size("LAZY_BLOCK_BYTES", bytes);
   const Tensor there = x.to(cuda), weights = w.to(cuda);

@@ -1,4 +1,4 @@
-// Calls of values on a GPU that has no kernels for them: by ordinary ops, or on the host and back.
+// Tests calls of values on a GPU that has no kernels for them: by ordinary ops, or on the host and back.
 #include <algorithm>
 
 #include "tests/backends/cuda/on_gpu.hpp"

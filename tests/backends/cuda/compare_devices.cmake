@@ -1,5 +1,5 @@
-# Runs PROGRAM with ARGUMENTS (separated by |) on the CPU and on the GPU of LAZY_CUDA_PATH, each in an empty folder
-# under WORK. Both must say the same, but for how long things took, and write the same files.
+# Runs PROGRAM with ARGUMENTS (separated by |) on the CPU and on the GPU of LAZY_CUDA_PATH, each in an empty
+# folder under WORK. Both must print the same, except for times, and write the same files.
 string(REPLACE "|" ";" ARGUMENTS "${ARGUMENTS}")
 set(ENV{LAZY_CACHE} off)
 foreach(device cpu cuda)

@@ -1,4 +1,4 @@
-// Every kernel's text goes through the real NVRTC, where there is one: no GPU is needed for that.
+// Compiles every kernel's text by the real NVRTC, where there is one: no GPU is needed for that.
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <mutex>

@@ -1,4 +1,4 @@
-// Copies between the host and the GPU: every size, and memory that is the user's own again at once.
+// Tests copies between the host and the GPU: every size, and memory that the user may change at once.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(views_come_back_as_they_look) {
   const Tensor there = x.T().to(cpu);
   BOOST_TEST(to_string(there.device()) == "cpu");
   BOOST_TEST((bits(there) == bits(h.T())));
-  // A view of the user's, on its way there.
+  // The user's view of memory is copied to the GPU.
   std::vector<float> v(60);
   std::iota(v.begin(), v.end(), 0.0f);
   const Tensor blob = from_blob(v.data() + 59, {4, 5}, float32, {-15, -2});
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(every_dtype_there_and_back) {
   }
 }
 
-// Sources are everywhere: what a function makes of them must be where its operands are.
+// Sources are everywhere, but what a function makes of them must be where its operands are.
 BOOST_AUTO_TEST_CASE(functions_of_tensors_that_are_not_on_the_default_device) {
   const OnCpu by_default;
   const Override ordered("LAZY_CUDA_SUMS", "ordered");

@@ -1,4 +1,4 @@
-// Tensors on one GPU, on another, and on the CPU.
+// Tests tensors on one GPU, on another, and on the CPU.
 #include "lazy/core/build.hpp"
 #include "tests/backends/cuda/on_gpu.hpp"
 
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(what_to_takes) {
   BOOST_TEST(
       (bits(d(slice(1, 3), slice(none, none, -2)).to(cpu)) == bits(h(slice(1, 3), slice(none, none, -2)))));
   BOOST_TEST((bits((d + 1).T().to(cpu)) == bits((h + 1).T())));
-  BOOST_TEST((bits((h * 3 + 1).to(cuda)) == bits(h * 3 + 1)));  // pending, where it is
+  BOOST_TEST((bits((h * 3 + 1).to(cuda)) == bits(h * 3 + 1)));  // pending, on its device
   BOOST_TEST((bits(d(slice(2, 2)).to(cpu)) == bits(h(slice(2, 2)))));
   BOOST_TEST(d.to(cuda).handle().get() == d.handle().get());
 }
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(programs_serve_both, *boost::unit_test::precondition(two)) 
   const auto step = [](const Tensor& x) { return bits(exp(x) - sum(x, {0}, keepdims)); };
   const auto first = step(h.to(cuda));
   const uint64_t compiled = metrics().kernels_compiled;
-  for (int i = 0; i < 5; ++i) {  // as graphs, too, each GPU its own
+  for (int i = 0; i < 5; ++i) {  // also as graphs, each GPU its own
     BOOST_TEST((step(h.to(cuda(1))) == first));
     BOOST_TEST((step(h.to(cuda)) == first));
   }
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(each_has_memory_of_its_own, *boost::unit_test::precondition
   BOOST_TEST(gpu(1).allocator.stats().used == second);
 }
 
-// The copy must see what the source's stream still has to do, and the source's memory must not be used again
+// The copy must see what the source's stream still has to do, and the source's memory must not be reused
 // before it was read.
 BOOST_AUTO_TEST_CASE(copies_between_them_are_in_order, *boost::unit_test::precondition(two)) {
   const Tensor h = varied({50'000});
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(copies_between_them_are_in_order, *boost::unit_test::precon
       const Tensor x = exp(h.to(cuda)) * 3;
       there = x.to(cuda(1));
     }
-    const Tensor over = (h.to(cuda) * 0 + 7).eval();  // where x was
+    const Tensor over = (h.to(cuda) * 0 + 7).eval();  // in the memory of x
     Tensor back = there.to(cuda);
     there = {};
     const Tensor other = (h.to(cuda(1)) * 0 + 9).eval();
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(copies_between_them_are_in_order, *boost::unit_test::precon
 }
 
 namespace {
-/// Tensors that are not on the default device, and what is made of them.
+/// Checks that results of tensors that are not on the default device are on their device.
 void check_stays(const Device there) {
   BOOST_TEST_CONTEXT("on " << to_string(there) << ", the default is " << to_string(default_device())) {
     const auto stays = [&](const Tensor& x, const Tensor& of_host) {
@@ -146,7 +146,7 @@ void check_stays(const Device there) {
     both([](const Tensor& x) { return avg_pool(x, 2, {.padding = 1, .count_padding = false}); }, image);
     both([](const Tensor& x) { return max_pool(x, 2, {.padding = 1}); }, image);
     both([](const Tensor& x) { return scaled_dot_product_attention(x, x, x, {}, true); }, h);
-    // Constants too stay where they were put.
+    // Constants, too, stay where they were put.
     const Tensor z = full({2, 3}, 2).to(there), w = full({2, 3}, 2).to(cpu);
     stays(astype(z, float64), astype(w, float64));
     stays(reshape(z, {6}), reshape(w, {6}));
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(the_second_gpu, *boost::unit_test::precondition(two)) {
   check_made(cuda);
 }
 
-// Whoever is refused keeps the memory.
+// A caller whose call fails still owns the memory.
 BOOST_AUTO_TEST_CASE(a_deleter_runs_once_or_the_memory_is_the_callers) {
   float data[4] = {1, 2, 3, 4};
   int deleted = 0;
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_deleter_runs_once_or_the_memory_is_the_callers) {
   BOOST_TEST(deleted == 0);
   {
     const Tensor x = from_blob(data, {4}, float32, {}, deleter, cuda);
-    BOOST_TEST(deleted == 1);  // it has been copied
+    BOOST_TEST(deleted == 1);  // after the copy
     BOOST_TEST((x.to_vector<float>() == std::vector<float>{1, 2, 3, 4}));
   }
   { const Tensor x = from_blob(data, {4}, float32, {}, deleter, cpu); }

@@ -19,7 +19,7 @@ using api::Result;
 
 namespace {
 
-// The backend asks for a compiler that is no newer than the driver; any may be the real one. Each is kept
+// The backend needs a compiler that is no newer than the driver; any may be the real one. Each stays loaded
 // from then on.
 constexpr int kEmulated = 13, kReal = 0;
 
@@ -58,12 +58,12 @@ void require(Result r, const char* what) {
   if (r != kSuccess) throw std::runtime_error(std::string(what) + " gives " + std::to_string(r));
 }
 
-/// The emulated device, with a context made current and one stream.
+/// Opens the emulated device, with a context made current and one stream.
 struct Emulated {
   const api::Driver& driver = [&]() -> const api::Driver& {
     setenv("EMULATED_CUDA_ASYNC", "0", 0);
-    setenv("EMULATED_CUDA_HOST_POINTERS", "1", 0);  // the trials' memory is the host's
-    return api::driver();                           // of LAZY_CUDA_PATH
+    setenv("EMULATED_CUDA_HOST_POINTERS", "1", 0);  // the trials' memory is host memory
+    return api::driver();                           // from LAZY_CUDA_PATH
   }();
   api::Stream stream = nullptr;
 
@@ -79,7 +79,7 @@ Emulated& emulated() {
   return e;
 }
 
-/// Of the tests' own rows: the backend never unloads.
+/// Unloads a library, by the tests' own rows: the backend never unloads.
 Result unload(api::Library library) {
   using Unload = Result (*)(api::Library);
   static const Unload f = [] {
@@ -93,7 +93,7 @@ Result unload(api::Library library) {
   return f(library);
 }
 
-/// A loaded module.
+/// Holds a loaded module.
 class Module {
  public:
   explicit Module(const std::string& text) : driver_(emulated().driver) {
@@ -109,7 +109,7 @@ class Module {
               void* args) const {
     api::CudaKernel kernel = nullptr;
     require(driver_.library_kernel(&kernel, library_, function), "cuLibraryGetKernel");
-    const auto f = reinterpret_cast<api::Function>(kernel);  // as cuLaunchKernel takes it
+    const auto f = reinterpret_cast<api::Function>(kernel);  // the handle that cuLaunchKernel takes
     void* params[] = {args};
     require(driver_.launch(f, blocks, 1, 1, threads, 1, 1, shared_bytes, emulated().stream, params, nullptr),
             "cuLaunchKernel");
@@ -121,7 +121,7 @@ class Module {
   api::Library library_ = nullptr;
 };
 
-/// A schedule that has only some of its functions.
+/// Returns a schedule that has only some of its functions.
 cuda_backend::Schedule schedule_of(const jit::loop::LoopKernel& k, size_t functions) {
   cuda_backend::Schedule s = cuda_backend::Schedule::of(k);
   if (s.functions.size() > functions) s.functions.resize(functions);
@@ -139,7 +139,7 @@ class DirectKernel final : public jit::Kernel {
     std::vector<cuda_backend::Launch> launches;
     size_t scratch = 0;
     schedule_.plan(args, launches, scratch, tensor_cores_);
-    // Garbage: nothing may rely on what it holds.
+    // Scratch memory has garbage: nothing may rely on its contents.
     std::vector<uint64_t> memory(scratch / 8, 0xa5a5a5a5a5a5a5a5u);
     args[jit::loop::ArgLayout::kScratch] = reinterpret_cast<uint64_t>(memory.data());
     for (const cuda_backend::Launch& l : launches)

@@ -1,5 +1,5 @@
-// Programs for GPUs on disk: loaded by the next process, compiled ahead for a GPU that is elsewhere, refused
-// when damaged, and looked at by lazy-cache.
+// Tests programs for GPUs on disk: loaded by the next process, compiled ahead for a GPU that is elsewhere,
+// refused when damaged, and shown by lazy-cache.
 #include <fstream>
 #include <iterator>
 
@@ -16,7 +16,7 @@ namespace {
 
 struct Cached : OnGpu, ProgramCache {};
 
-/// Programs of every kind of kernel: maps, rows as one kernel, columns, products with and without an
+/// Runs programs of every kind of kernel: maps, rows as one kernel, columns, products with and without an
 /// epilogue and of converted sides, attentions, convolutions, scans, updates, several kernels.
 std::vector<std::vector<uint64_t>> everything() {
   std::vector<std::vector<uint64_t>> results;
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(what_is_loaded_gives_the_same_bits) {
   BOOST_TEST(after.kernels_compiled == before.kernels_compiled);
   BOOST_TEST(after.kernels_loaded > before.kernels_loaded);
   BOOST_TEST(after.disk_misses == before.disk_misses);
-  BOOST_TEST(after.tile_groups == 2 * before.tile_groups);  // rows, too
+  BOOST_TEST(after.tile_groups == 2 * before.tile_groups);  // including rows
   cache::clear();
   BOOST_TEST(cache::warmup() >= 9u);
   BOOST_TEST((everything() == first));
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(code_that_makes_no_sense_is_not_loaded) {
 
 #ifdef LAZY_VICTIM
 namespace {
-/// What a process says that keeps its programs in the folder.
+/// Returns the output of a process that stores its programs in the folder.
 std::string said(const std::vector<std::string>& command, const Folder& in, const Environment& more = {}) {
   return said_by(command, with(cached_in(in / "p"), more));
 }

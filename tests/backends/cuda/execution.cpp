@@ -1,4 +1,4 @@
-// Random kernels on the emulated device: to the bit as the reference has them. LAZY_TEST_SEED and
+// Compares random kernels on the emulated device with the reference, to the bit. LAZY_TEST_SEED and
 // LAZY_TEST_CASES as in tests/differential/kernels.cpp.
 #include <boost/test/unit_test.hpp>
 
@@ -21,13 +21,13 @@ std::string compare(const Case& c) {
                {{"emulated CUDA", [](const jit::loop::LoopKernel& k) { return on_emulated_device(k); }}});
 }
 
-/// A kernel that several launches share.
+/// Shares a kernel between several launches.
 struct Shared final : jit::Kernel {
   std::shared_ptr<jit::Kernel> kernel;
   void launch(uint64_t* args) const override { kernel->launch(args); }
 };
 
-/// The kernel on a box of these extents: operands packed, `shift` elements away from a page.
+/// Returns the kernel on a box of these extents: operands packed, `shift` elements away from a page.
 Case packed(const jit::loop::LoopKernel& k, std::vector<int64_t> extents, int shift, Values values) {
   Case c;
   c.kernel = k;
@@ -45,7 +45,7 @@ Case packed(const jit::loop::LoopKernel& k, std::vector<int64_t> extents, int sh
     p.strides.resize(c.extents.size());
     int64_t step = static_cast<int64_t>(size_of(o.dtype));
     p.shift = shift * static_cast<int>(step);
-    // What is packed along an axis has it innermost.
+    // An operand that is packed along an axis has it innermost.
     std::vector<size_t> order;
     for (size_t a = 0; a < c.extents.size(); ++a)
       if (o.stride[a] == jit::loop::Stride::any) order.push_back(a);
@@ -62,7 +62,7 @@ Case packed(const jit::loop::LoopKernel& k, std::vector<int64_t> extents, int sh
   return c;
 }
 
-/// Shapes at the edges of what each layout does at once.
+/// Returns shapes at the edges of what each layout processes at once.
 std::vector<std::vector<int64_t>> edge_shapes(const jit::loop::LoopKernel& k) {
   if (k.rank == 1) return {{0}, {1}, {3}, {4}, {31}, {1024}, {2053}, {16384}, {16385}, {100003}};
   if (k.rank == 4) return {{2, 1, 3, 0}, {3, 65, 2, 17}, {1, 64, 64, 16}, {2, 5, 130, 33}, {2, 3, 40, 300}};
@@ -79,7 +79,7 @@ std::vector<std::vector<int64_t>> edge_shapes(const jit::loop::LoopKernel& k) {
 
 BOOST_AUTO_TEST_SUITE(cuda_execution)
 
-/// A kernel that is there.
+/// Makes a contestant of a compiled kernel.
 Contestant contestant(const std::string& name, std::shared_ptr<jit::Kernel> compiled) {
   return {name, [compiled = std::move(compiled)](const jit::loop::LoopKernel&) {
             auto shared = std::make_unique<Shared>();
@@ -88,7 +88,7 @@ Contestant contestant(const std::string& name, std::shared_ptr<jit::Kernel> comp
           }};
 }
 
-/// Where a module has a way of its own for few results, also without it.
+/// Returns the kernel, and where a module has a special function for few results, also the kernel without it.
 std::vector<Contestant> ways(const jit::loop::LoopKernel& k) {
   std::vector<Contestant> v;
   const bool one = k.form == jit::loop::Form::scan || k.form == jit::loop::Form::contract;
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(each_kind_agrees_at_the_edges) {
   }
 }
 
-/// A product of batches whose sides lie as these strides say; of `epilogue` there are four.
+/// Builds a product of batches whose sides have these strides; there are four kinds of `epilogue`.
 jit::loop::LoopKernel product(DType t, const std::vector<Stride>& left, const std::vector<Stride>& right,
                               int epilogue) {
   KernelBuilder b(jit::loop::Form::contract, 4, 0);  // k, b, m, n
@@ -138,7 +138,7 @@ jit::loop::LoopKernel product(DType t, const std::vector<Stride>& left, const st
   return b.done();
 }
 
-/// A packed side whose lines turn out to be neighbours, where the kernel does not know what is.
+/// Transposes a side so that its lines become neighbours, if the kernel assumes no contiguous axis.
 void turn(Case& c, size_t operand, size_t axis) {
   auto& strides = c.plans[operand].strides;
   if (c.kernel.operands[operand].stride[axis] != Stride::any ||
@@ -155,11 +155,11 @@ BOOST_AUTO_TEST_CASE(tensor_cores_take_sides_in_any_layout) {
                                                   {A, Z, U, Z}, {U, A, Z, Z}, {Z, A, A, Z}};
   const std::vector<std::vector<Stride>> rights = {{A, A, Z, U}, {U, A, Z, A}, {A, Z, Z, U}, {A, A, Z, A},
                                                    {U, Z, Z, A}, {U, A, Z, Z}, {Z, Z, Z, U}};
-  // Whole tiles, and ends of each kind.
+  // Complete tiles, and ends of each kind.
   const std::vector<std::vector<int64_t>> shapes = {{64, 1, 128, 128}, {40, 2, 72, 200}, {33, 1, 129, 9},
                                                     {100, 3, 8, 65},   {8, 1, 200, 136}, {31, 2, 63, 127}};
   for (size_t i = 0; i < lefts.size() * 2; ++i) {
-    // Each with its like, then each with another.
+    // Each layout meets its like, then another.
     const auto& left = lefts[i % lefts.size()];
     const auto& right = rights[(i + i / lefts.size()) % rights.size()];
     const DType t = i % 2 ? float16 : bfloat16;

@@ -1,4 +1,4 @@
-// What users see when a kernel does not compile, and when a device is lost; and that the rest goes on.
+// Tests what users see when a kernel does not compile, and when a device is lost; and that the rest goes on.
 #include <functional>
 
 #include "tests/backends/cuda/on_gpu.hpp"
@@ -18,8 +18,8 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_does_not_compile) {
   const std::string line = std::to_string(__LINE__ - 1);
   BOOST_TEST(contains(said, " does not compile for sm_"), said);
   BOOST_TEST(contains(said, "NVRTC error 6"), said);
-  BOOST_TEST(contains(said, "__global__"), said);  // its text
-  BOOST_TEST(contains(said, at), said);            // the line that the kernel is for
+  BOOST_TEST(contains(said, "__global__"), said);  // the kernel's text
+  BOOST_TEST(contains(said, at), said);            // the line of the kernel
   BOOST_TEST(said.ends_with("(failures.cpp:" + line + ")"), said);
   const OnCpu host;
   BOOST_TEST((bits(y) == bits(tanh(varied({10})) * 3 + varied({10}))));  // compiled this time
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_copy_that_fails) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// A process of its own: nothing runs on the device afterwards.
+// Runs in a separate process: nothing runs on the device afterwards.
 BOOST_FIXTURE_TEST_SUITE(lost, OnGpu, *boost::unit_test::disabled())
 
 BOOST_AUTO_TEST_CASE(a_device_that_is_lost) {

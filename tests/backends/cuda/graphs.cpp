@@ -1,4 +1,4 @@
-// Programs of several kernels as CUDA graphs: when, with which calls, and what happens when one fails.
+// Tests programs of several kernels as CUDA graphs: when, with which calls, and what happens when one fails.
 #include <thread>
 
 #include "tests/backends/cuda/on_gpu.hpp"
@@ -13,9 +13,9 @@ constexpr int kNotSupported = 801;
 struct Fixture : OnGpu {
   const Tensor x = varied({40, 30}).to(cuda);
   const Tensor expected_x = varied({40, 30});
-  /// Two kernels, which nothing fuses: a column's sum is needed before its elements.
+  /// Runs two kernels, which nothing fuses: a column's sum is needed before its elements.
   static std::vector<uint64_t> two(const Tensor& t, float c) { return bits(t * c - sum(t, {0}, keepdims)); }
-  /// The same on the CPU.
+  /// Returns the same from the CPU.
   std::vector<uint64_t> expected(float c) const {
     const OnCpu host;
     return two(expected_x, c);
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(arguments_change_in_the_nodes_that_have_them) {
 }
 
 BOOST_AUTO_TEST_CASE(addresses_change_in_the_nodes_that_have_them) {
-  // Columns in several blocks, whose sums pass through borrowed memory.
+  // Columns are in several blocks, whose sums pass through borrowed memory.
   const Tensor host[] = {varied({2100, 9}), varied({2100, 9}, float32, 7)};
   const Tensor there[] = {host[0].to(cuda), host[1].to(cuda)}, shift = varied({9}).to(cuda);
   const auto sums = [](const Tensor& t, const Tensor& s) { return bits(cumsum(sum(t * t, {0}) + s, 0) * s); };
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(addresses_change_in_the_nodes_that_have_them) {
     const OnCpu cpu;
     for (const Tensor& t : host) wanted.push_back(sums(t, varied({9})));
   }
-  std::vector<Tensor> moved;  // so that borrowed memory is elsewhere
+  std::vector<Tensor> moved;  // so that borrowed memory has another address
   for (int run = 0; run < 24; ++run) {
     const Calls set("cuGraphExecKernelNodeSetParams"), kernels("cuLaunchKernel");
     const int which = run / 3 % 2;
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_graph_that_cant_be_updated_is_built_again) {
   for (int run = 0; run < 5; ++run) two(x, 2);
   const Tensor y = varied({40, 30}, float32, 9);
   std::vector<Tensor> places;
-  for (int nth : {1, 2}) {  // the first or the second node, of which both change
+  for (int nth : {1, 2}) {  // the first or the second node; both change
     const Tensor& moved = places.emplace_back((nth == 1 ? y : expected_x).to(cuda));
     const Calls built("cuGraphInstantiateWithFlags");
     BOOST_TEST(Emulated::inject("cuGraphExecKernelNodeSetParams", nth, kNotSupported));
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(threads_share_a_gpu) {
     threads.emplace_back([&, t] {
       for (int run = 0; run < kRuns; ++run) {
         const auto c = static_cast<float>(run + t);
-        // Two threads run the same program, the others programs of their own.
+        // Two threads run the same program, the others separate ones.
         if (t < 2) got[t].push_back(two(x, c));
         else if (t == 2) got[t].push_back(bits(exp(x) / c - sum(exp(x), {0}, keepdims)));
         else got[t].push_back(bits(cumsum(x * c, 0) + max(x, {0})));

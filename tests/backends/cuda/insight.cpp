@@ -1,4 +1,4 @@
-// What can be seen of work on a GPU: verification, traces, logs, dumps, counters.
+// Tests what can be seen of work on a GPU: verification, traces, logs, dumps, counters.
 #include <fstream>
 #include <iterator>
 
@@ -16,7 +16,7 @@ std::string text_of(const std::string& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// The GPU, but its kernels take cos for sin.
+/// Replaces the GPU by one whose kernels compute cos for sin.
 class WrongBackend final : public jit::Backend {
  public:
   explicit WrongBackend(jit::Backend& right) : right_(right) {}
@@ -42,7 +42,7 @@ class WrongBackend final : public jit::Backend {
   jit::Backend& right_;
 };
 
-/// It is the first GPU for a scope. Values may refer to it afterwards, so it stays.
+/// Installs it as the first GPU for a scope. Values may refer to it afterwards, so it stays.
 class Wrong {
  public:
   Wrong() : right_(std::move(jit::backends().cuda)) {

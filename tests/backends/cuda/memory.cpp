@@ -1,4 +1,4 @@
-// The GPU's memory: blocks are used again, limits hold, and where there is none left the program goes on.
+// Tests the GPU's memory: blocks are reused, limits hold, and the program goes on after memory ran out.
 #include <new>
 
 #include "support/text.hpp"
@@ -10,7 +10,7 @@ using namespace lazy::test;
 namespace {
 constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int kOutOfMemory = 2;
-/// Twos, in memory of their own.
+/// Returns twos, in separate memory.
 Tensor floats(int64_t bytes) {
   return (broadcast_to(from_span(std::vector<float>{1}), {bytes / 4}) + 1).eval();
 }
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(the_limit_holds) {
   const Override limit("LAZY_CUDA_MEMORY", std::to_string(used + 8 * kMiB));
   { floats(6 * kMiB); }
   BOOST_TEST(gpu().allocator.stats().kept >= 6u * kMiB);
-  const Tensor four = floats(4 * kMiB);  // what was kept goes back
+  const Tensor four = floats(4 * kMiB);  // cached blocks return to the system
   BOOST_TEST(gpu().allocator.stats().kept < 4096u);
   const Tensor more = full({16 * kMiB / 4}, 1.0f) + 2;
   const std::string said = thrown<DeviceError>([&] { more.eval(); });
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(the_limit_holds) {
 }
 
 BOOST_AUTO_TEST_CASE(a_device_that_is_full) {
-  if (gpu().memory > 64u * kMiB) return;  // as one of the test's configurations has
+  if (gpu().memory > 64u * kMiB) return;  // as in one of the test's configurations
   std::vector<Tensor> all;
   const std::string said = thrown<DeviceError>([&] {
     while (all.size() < 20) all.push_back(floats(8 * kMiB));
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(the_user_may_ask_for_it) {
   BOOST_TEST(varied({1000}).to(cuda).to_vector<float>().size() == 1000u);  // it goes on
 }
 
-// A loop in which seconds pass keeps its blocks; what it doesn't use goes.
+// A loop in which seconds pass keeps its blocks cached; blocks that it doesn't use return to the system.
 BOOST_AUTO_TEST_CASE(idle_blocks_go_back) {
   release_memory();
   { const Tensor a = floats(20 * kMiB), b = floats(6 * kMiB), c = floats(6 * kMiB); }
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_failure_of_the_driver_is_survived, *boost::unit_test::pre
   BOOST_TEST(y(1).item<float>() == 3);
 }
 
-// A run that is recorded keeps what it gives back; short of memory, it gives that back.
+// A run that is captured keeps the memory that it frees; if memory is short, it releases that.
 BOOST_AUTO_TEST_CASE(a_program_needs_no_more_for_being_a_graph) {
   const Tensor x = varied({256, 1024}).to(cuda), w = varied({1024, 3072}).to(cuda);  // 1 and 12 MiB
   const Override own("LAZY_CUDA_SUMS", "ordered");

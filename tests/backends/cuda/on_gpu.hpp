@@ -1,4 +1,4 @@
-// Shared by the tests of the runtime: tensors on the GPU, and what the emulated device counts.
+// Shared by the tests of the runtime: puts tensors on the GPU, and reads the emulated device's counters.
 #pragma once
 #include <dlfcn.h>
 
@@ -19,7 +19,7 @@ namespace lazy::test {
 
 using config::Override;
 
-/// New tensors are on the first GPU; no programs are cached; counters are zero.
+/// Makes new tensors on the first GPU; no programs are cached; counters are zero.
 struct OnGpu {
   OnGpu() {
     cache::clear();
@@ -32,7 +32,7 @@ struct OnGpu {
   }
 };
 
-/// Tensors on the CPU for a scope.
+/// Makes new tensors on the CPU for a scope.
 struct OnCpu {
   OnCpu() { set_default_device(cpu); }
   ~OnCpu() { set_default_device(cuda); }
@@ -42,14 +42,14 @@ inline cuda_backend::Gpu& gpu(int index = 0) {
   return *reinterpret_cast<cuda_backend::Gpu*>(jit::backend_of(cuda(index), Site{}).context());
 }
 
-/// Precondition of tests that count calls or make them fail.
+/// True on the emulated device; a precondition of tests that count calls or make them fail.
 inline boost::test_tools::assertion_result is_emulated(boost::unit_test::test_unit_id) {
   boost::test_tools::assertion_result r(std::getenv("LAZY_CUDA_PATH") != nullptr);
   r.message() << "the device is not the emulated one";
   return r;
 }
 
-/// What emulated_cuda.hpp declares, of the library that the runtime uses.
+/// Calls what emulated_cuda.hpp declares, in the library that the runtime uses.
 class Emulated {
  public:
   static bool inject(const char* function, int nth_call, int result) {
@@ -73,7 +73,7 @@ class Emulated {
   }
 };
 
-/// Calls of a driver function since then.
+/// Counts calls of a driver function since its construction.
 class Calls {
  public:
   explicit Calls(const char* function) : function_(function), before_(Emulated::count(function)) {}
@@ -84,14 +84,14 @@ class Calls {
   const int64_t before_;
 };
 
-/// The elements, so that they compare bit by bit.
+/// Returns the elements' bits, for exact comparisons.
 inline std::vector<uint64_t> bits(const Tensor& t) {
   std::vector<uint64_t> b;
   for (double v : t.to_vector<double>()) b.push_back(v == v ? std::bit_cast<uint64_t>(v) : ~uint64_t{0});
   return b;
 }
 
-/// Values that no rounding is kind to, made on the CPU.
+/// Returns values that round badly, made on the CPU.
 inline Tensor varied(Shape shape, DType t = float32, uint32_t seed = 1) {
   std::vector<double> v(static_cast<size_t>(numel(shape)));
   for (double& x : v) {
@@ -106,7 +106,7 @@ inline Tensor varied(Shape shape, DType t = float32, uint32_t seed = 1) {
   return made;
 }
 
-/// What f throws; empty if nothing.
+/// Returns the message that f throws; empty if it throws nothing.
 template <class E, class F>
 std::string thrown(F&& f) {
   try {

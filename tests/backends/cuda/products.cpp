@@ -1,4 +1,4 @@
-// Matrix products: by cuBLASLt where it can, by our own kernels otherwise, with every layout and epilogue.
+// Tests matrix products: by cuBLASLt where it can, by our kernels otherwise, with every layout and epilogue.
 // The emulated library adds in ascending order, as the loop IR says, so bits are the same both ways; on real
 // hardware they need not be, and these run on the emulated one.
 #include <functional>
@@ -96,7 +96,7 @@ const std::vector<Case> cases = {
     {"primes", {97, 101}, {101, 103}, [](auto& a, auto& b) { return matmul(a, b) - 1; }},
 };
 
-/// On the CPU.
+/// Returns the result of the CPU.
 std::vector<uint64_t> expected(const Case& c, const Tensor& a, const Tensor& b) {
   const OnCpu host;
   return bits(c.product(a, b));
@@ -122,8 +122,8 @@ BOOST_AUTO_TEST_CASE(every_layout_and_epilogue) {
     }
 }
 
-/// Without the library tensor cores take products of 16-bit floats; the emulated ones add in ascending order,
-/// too.
+/// Without the library tensor cores compute products of 16-bit floats; the emulated ones add in ascending
+/// order, too.
 BOOST_AUTO_TEST_CASE(every_layout_and_epilogue_without_the_library) {
   const Override own("LAZY_CUDA_BLAS", "off");
   for (DType t : {float16, bfloat16})
@@ -135,12 +135,12 @@ BOOST_AUTO_TEST_CASE(every_layout_and_epilogue_without_the_library) {
     }
 }
 
-/// Sides that are cast on their way: converted first, where that pays.
+/// Sides that are cast before the product: converted first, where that pays.
 BOOST_AUTO_TEST_CASE(sides_of_other_types) {
   struct Types {
     DType left, as_left, right, as_right;
   };
-  const DType same = float32;  // as `matmul` adds up anyway
+  const DType same = float32;  // the dtype in which `matmul` accumulates anyway
   const Types all[] = {{float32, bfloat16, float32, bfloat16},
                        {bfloat16, bfloat16, int8, bfloat16},
                        {float16, float16, uint8, same},
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(sides_of_other_types) {
     for (const Form& f : forms) {
       if (i++ % 3 == 2) continue;  // each form with most types
       const auto product = [&](const Tensor& a, const Tensor& b) {
-        const auto made = [&] {  // what is cast has no handle when it is computed
+        const auto made = [&] {  // the cast value has no handle when it is computed
           const Tensor l = astype(a, t.as_left), r = astype(b, t.as_right);
           return f.product(l, r);
         }();
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(sides_of_other_types) {
     }
 }
 
-/// There nothing is gained.
+/// Converting first would gain nothing there.
 BOOST_AUTO_TEST_CASE(few_rows_are_converted_on_the_way) {
   const Tensor a = varied({4, 300}, bfloat16), b = astype(varied({300, 200}) * 20, int8);
   b.eval();
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(what_the_library_refuses_is_our_own) {
   const Tensor l = a.to(cuda), r = b.to(cuda);
   for (const char* call : {"cublasLtMatmul", "cublasLtMatmulAlgoGetHeuristic"}) {
     BOOST_TEST(Emulated::inject(call, 1, kBlasNotSupported));
-    // Another size each, since plans are remembered.
+    // The size differs each time, since plans are cached.
     const int64_t n = call == std::string("cublasLtMatmul") ? 40 : 39;
     const Tensor part = l(slice(0, n));
     const auto got = bits(plain.product(part, r));

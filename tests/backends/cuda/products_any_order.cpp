@@ -1,5 +1,5 @@
-// Products of 16-bit floats by tensor cores, on the emulated device or a GPU: sums in an order of their own,
-// so against float64 and what the terms' sizes allow. LAZY_TEST_SEED and LAZY_TEST_CASES.
+// Tests products of 16-bit floats by tensor cores, on the emulated device or a GPU: sums in an order of their
+// own, so they are compared with float64 within the terms' sizes. LAZY_TEST_SEED and LAZY_TEST_CASES.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,14 +13,14 @@ using namespace lazy::test;
 
 namespace {
 
-/// Our own kernels.
+/// Disables the library, so that our kernels run.
 struct WithoutLibrary : OnGpu {
   const Override blas{"LAZY_CUDA_BLAS", "off"}, sums{"LAZY_CUDA_SUMS", "any"};
 };
 
-/// What `made` of the product of a and b may be away from that in float64: of `steps` terms each sum rounds,
-/// by tensor cores perhaps towards zero and with a bit less than float32 has; then the result is rounded to
-/// its type.
+/// Checks how far `made`, a product of a and b, is from that in float64: of `steps` terms each sum rounds, by
+/// tensor cores perhaps towards zero and with a bit less than float32 has; then the result is rounded to its
+/// type.
 void check(const Tensor& made, const Tensor& a, const Tensor& b, const std::string& what) {
   const auto got = made.to_vector<double>();
   const OnCpu host;
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(edges_of_tiles) {
   }
 }
 
-/// As many large tiles as the emulated device has multiprocessors, or more.
+/// There are as many large tiles as the emulated device has multiprocessors, or more.
 BOOST_AUTO_TEST_CASE(large_tiles) {
   for (int i = 0; i < 4; ++i) {
     const bool left = i % 2 != 0, right = i / 2 != 0;
@@ -76,7 +76,8 @@ BOOST_AUTO_TEST_CASE(random_shapes_and_layouts) {
     const auto size = [&] { return even ? 8 * (1 + up_to(20)) : 1 + up_to(160); };
     const int64_t m = size(), k = size(), n = size(), batch = 1 + up_to(3);
     const DType t = up_to(2) ? float16 : bfloat16;
-    // A side of these many lines and steps: packed either way, from a larger one, in batches or one for all.
+    // Makes a side of these many lines and steps: packed either way, from a larger one, in batches or one for
+    // all.
     const auto side = [&](int64_t lines, int64_t steps, uint32_t salt) {
       const bool turned = up_to(2) != 0, cut = up_to(3) == 0, all = up_to(3) == 0;
       const int64_t from = even ? 8 : 1 + up_to(3);

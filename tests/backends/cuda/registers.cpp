@@ -1,4 +1,4 @@
-// What the assembler says of registers and spills, against registers.tsv.
+// Compares the assembler's registers and spills with registers.tsv.
 #include "tests/backends/cuda/registers.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -16,7 +16,7 @@ using namespace lazy::test;
 
 namespace {
 
-/// By kernel, then a tab, then the function's number in its module.
+/// Returns the use by kernel, then a tab, then the function's number in its module.
 std::map<std::string, Use> measured() {
   std::map<std::string, Use> all;
   for (const Representative& r : representatives()) {
@@ -66,7 +66,7 @@ void lazy::test::compare_with_table(const char* table, const std::map<std::strin
     const auto found = before.find(name);
     BOOST_REQUIRE_MESSAGE(found != before.end(), name << " is not in the table");
     BOOST_CHECK_MESSAGE(use.spilled <= found->second.spilled, name << " spills " << use.spilled << " bytes");
-    // ptxas gives them out in eights.
+    // ptxas allocates them in eights.
     BOOST_CHECK_MESSAGE(
         use.registers <= std::max(found->second.registers * 5 / 4, found->second.registers + 8),
         name << " takes " << use.registers << " registers, " << found->second.registers << " before");
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(no_kernel_spills_or_grows) {
   compare_with_table("registers.tsv", measured());
 }
 
-/// As many blocks fit a multiprocessor as their bounds say.
+/// As many blocks fit a multiprocessor as their bounds promise.
 BOOST_AUTO_TEST_CASE(tensor_cores_do_not_spill_on_any_architecture) {
   if (!no_real_nvrtc().empty()) {
     BOOST_TEST_MESSAGE("skipped: " << no_real_nvrtc());

@@ -8,7 +8,7 @@ namespace lazy::test {
 namespace {
 constexpr Stride Z = Stride::zero, U = Stride::unit, A = Stride::any;
 
-/// y = op(x...) on packed operands.
+/// Builds y = op(x...) on packed operands.
 LoopKernel pointwise(Op op, DType t) {
   KernelBuilder b(Form::map, 1);
   ValueId v[3] = {kNoValue, kNoValue, kNoValue};
@@ -17,7 +17,7 @@ LoopKernel pointwise(Op op, DType t) {
   return b.done();
 }
 
-/// Of 16-bit floats, computed in float32.
+/// Builds a kernel of 16-bit floats, computed in float32.
 LoopKernel half(DType t) {
   KernelBuilder b(Form::map, 1);
   const ValueId x = b.cast(float32, b.input(t, {U})), y = b.cast(float32, b.input(t, {U}));
@@ -80,7 +80,7 @@ LoopKernel repeated() {
   const ValueId v = b.carried(x), factor = b.scalar(float32);
   const ValueId next = b.op(Op::fma, v, factor, x);
   b.next(v, next);
-  b.k.scalars = 8;  // seven iterations have a factor each
+  b.k.scalars = 8;  // each of seven iterations has a factor
   b.end_rolled_loop();
   b.store(next, {U});
   return b.done();
@@ -172,7 +172,8 @@ LoopKernel batch_product() {
   return b.done();
 }
 
-/// Turned sides, batches of the left one, a residual of the output's type, two results.
+/// Builds a product with transposed sides, batches of the left one, a residual of the output's type, two
+/// results.
 LoopKernel turned_product() {
   KernelBuilder b(Form::contract, 4, 0);  // k, b, m, n
   const int r = b.contract(b.cast(float32, b.input(bfloat16, {A, A, U, Z})),
@@ -184,7 +185,7 @@ LoopKernel turned_product() {
   return b.done();
 }
 
-/// As lowering has a product: the summed axis first, only what lies along the last one known to be packed.
+/// Builds a product as lowering does: the summed axis first, only the last axis known to be contiguous.
 LoopKernel lowered_product() {
   KernelBuilder b(Form::contract, 3, 0);  // k, m, n
   const int r = b.contract(b.cast(float32, b.input(bfloat16, {A, A, Z})),

@@ -1,4 +1,4 @@
-// One kernel of each kind that the emitter knows, by name: what tables and tests of edge shapes go through.
+// Names one kernel of each kind that the emitter knows, for tables and tests of edge shapes.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@ struct Representative {
   jit::loop::LoopKernel kernel;
 };
 const std::vector<Representative>& representatives();
-/// Throws std::out_of_range.
+/// Returns a kernel by its name. Throws std::out_of_range.
 const jit::loop::LoopKernel& representative(const std::string& name);
 
 }  // namespace lazy::test

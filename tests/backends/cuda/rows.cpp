@@ -1,4 +1,5 @@
-// Kernels along the same rows as one: the same bits as op by op and as on the CPU, for rows of every length.
+// Tests kernels along the same rows as one: the same bits as op by op and as on the CPU, for rows of every
+// length.
 #include <functional>
 
 #include "tests/backends/cuda/on_gpu.hpp"
@@ -18,7 +19,7 @@ Tensor log_softmax(const Tensor& x) {
   const Tensor c = x - max(x, {-1}, keepdims);
   return c - log(sum(exp(c), {-1}, keepdims));
 }
-/// Weights along the last axis, of any values.
+/// Returns weights along the last axis.
 Tensor weight(const Tensor& x, double from) {
   Tensor w = astype(sin(astype(arange(x.shape()[x.ndim() - 1]), float32) * 0.37 + from), x.dtype());
   return w.to(x.device()).eval();
@@ -44,7 +45,7 @@ std::vector<uint64_t> eagerly(const Layer& f, const Tensor& x) {
   return bits(f(x));
 }
 
-/// The same on the GPU, op by op, and on the CPU.
+/// Compares a layer on the GPU with op by op, and with the CPU.
 void check(const char* name, const Layer& f, const Tensor& h) {
   const Tensor x = h.to(cuda);
   const auto fused = bits(f(x));
@@ -108,11 +109,11 @@ BOOST_AUTO_TEST_CASE(metrics_tell_that_it_was_one_kernel) {
     if (name == std::string("deviations")) continue;
     const auto [tile_groups, launches] = run(f, 1000);
     BOOST_TEST(tile_groups == 1u, name);
-    // Others make the weights.
+    // The kernels that make the weights are separate.
     BOOST_TEST(launches <= 3u, name);
   }
   BOOST_TEST(run(softmax, 1000).second == 1u);
-  BOOST_TEST(run(softmax, 8192).second == 1u);  // of which what it hands on takes 32 KiB of shared memory
+  BOOST_TEST(run(softmax, 8192).second == 1u);  // its inner values take 32 KiB of shared memory
   BOOST_TEST(run(softmax, 16385).first == 0u);  // a row is more than one block of its sum
 }
 

@@ -1,4 +1,4 @@
-// The prelude's functions around tensor cores: fragments as the PTX ISA lays them out, on the emulated
+// Tests the prelude's functions around tensor cores: fragments as the PTX ISA lays them out, on the emulated
 // device, and that all of it assembles.
 #include <array>
 #include <boost/test/unit_test.hpp>
@@ -12,7 +12,7 @@ using namespace lazy::test;
 
 namespace {
 
-/// A module with these functions of the prelude before `kernels`.
+/// Returns a module with these functions of the prelude before `kernels`.
 std::string module(const std::vector<const char*>& functions, const std::string& kernels) {
   cuda_backend::Prelude prelude;
   for (const char* f : functions) prelude.need(f);
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(fragments_lie_as_the_ptx_isa_says) {
       const auto f = static_cast<float>(v);
       return type == "f16" ? fp16::float16_bits(f) : fp16::bfloat16_bits(f);
     };
-    // Whole numbers, so that sums are exact in any order; each warp has its own.
+    // Values are integers, so that sums are exact in any order; each warp has others.
     const auto left = [](int warp, int row, int k) { return (row * 7 + k * 3 + warp) % 31 - 15; };
     const auto right = [](int warp, int k, int column) { return (k * 5 + column * 11 + warp * 2) % 29 - 14; };
     std::array<uint16_t, 64 * 8> a{};

@@ -1,4 +1,4 @@
-// What is in a kernel's text, and what isn't.
+// Tests what a kernel's text contains, and what it doesn't.
 #include <boost/test/unit_test.hpp>
 #include <cctype>
 #include <map>
@@ -22,7 +22,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-/// Device functions that are defined but never called.
+/// Returns device functions that are defined but never called.
 std::set<std::string> unused(const std::string& text) {
   std::map<std::string, int> defined, seen;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(only_what_is_called_is_defined) {
     for (const std::string& name : unused(text))
       BOOST_ERROR("case " << seed << " does not use " << name << "\n" << text);
   }
-  // The test itself sees one.
+  // The test itself detects one.
   BOOST_TEST(unused("static __device__ __forceinline__ float f(float x) { return x; }").count("f") == 1u);
 }
 
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(says_which_kernel_it_is) {
   LoopKernel k = representative("add");
   k.name = "add", k.at = "demo/main.cpp:14";
   BOOST_TEST(text_of(k).rfind("// add at demo/main.cpp:14\n", 0) == 0u);
-  // A cubin from the disk is found by functions' names, of which a kernel's own is no part.
+  // A cubin from the disk is found by functions' names, which do not contain the kernel's name.
   BOOST_TEST(Schedule::of(k).functions == Schedule::of(representative("add")).functions,
              boost::test_tools::per_element());
 }
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(packed_maps_have_a_wide_form) {
   BOOST_TEST(Schedule::of(representative("strided")).vector == 1);
 }
 
-/// The launches of a box whose operands all lie at `address`.
+/// Returns the launches of a box whose operands all lie at `address`.
 std::vector<cuda_backend::Launch> plan(const LoopKernel& k, std::vector<int64_t> extents,
                                        size_t* scratch = nullptr, uint64_t address = 0x1000) {
   test::Launch args(k);
@@ -101,7 +101,7 @@ std::vector<cuda_backend::Launch> plan(const LoopKernel& k, std::vector<int64_t>
   if (scratch) *scratch = bytes;
   return launches;
 }
-/// The name of the function that a box's first launch runs, from its layout on.
+/// Returns the end of the name of the function that a box's first launch runs, from its layout on.
 std::string runs(const char* name, std::vector<int64_t> extents, uint64_t address = 0x1000) {
   const auto launches = plan(representative(name), std::move(extents), nullptr, address);
   if (launches.empty()) return "nothing";
@@ -111,7 +111,7 @@ std::string runs(const char* name, std::vector<int64_t> extents, uint64_t addres
 
 BOOST_AUTO_TEST_CASE(wide_loads_need_alignment) {
   BOOST_TEST(runs("add", {100}) == "wide");
-  BOOST_TEST(runs("add", {101}) == "wide");  // the last elements are on their own
+  BOOST_TEST(runs("add", {101}) == "wide");  // the last elements are separate
   BOOST_TEST(runs("add", {100}, 0x1004) == "add");
   BOOST_TEST(runs("add", {0}) == "nothing");
 }
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(few_results_have_ways_of_their_own) {
 
 BOOST_AUTO_TEST_CASE(tensor_cores_are_for_products_of_16_bit_floats) {
   const LoopKernel& k = representative("product_f16_gelu");
-  // Of m x k times k x n, packed, on so many multiprocessors; `shift`: bytes of the right side's address.
+  // Plans m x k times k x n, packed, on so many multiprocessors; `shift`: bytes of the right side's address.
   const auto runs = [&](int64_t m, int64_t steps, int64_t n, int multiprocessors, uint64_t shift = 0) {
     test::Launch args(k);
     args.extents({m, steps, n});

@@ -1,4 +1,4 @@
-// One op applied to lists of values, through a kernel of the reference backend.
+// Applies one op to lists of values, through a kernel of the reference backend.
 #pragma once
 #include <cmath>
 #include <vector>
@@ -20,7 +20,7 @@ constexpr DType dtype_of() {
 
 inline void run(const LoopKernel& k, uint64_t* args) { reference::make_backend()->compile(k)->launch(args); }
 
-/// Element i of the result is op(a[i], b[i], ...); R holds the result's type, bool as uint8_t.
+/// Returns op(a[i], b[i], ...) as element i; R holds the result's type, bool as uint8_t.
 template <class R, class... T>
 std::vector<R> apply_as(Op op, std::vector<DType> types, DType result, const std::vector<T>&... operands) {
   KernelBuilder b(Form::map, 1);
@@ -46,7 +46,7 @@ template <class T>
 std::vector<T> apply(Op op, const std::vector<T>& a, const std::vector<T>& b) {
   return apply_as<T>(op, {dtype_of<T>(), dtype_of<T>()}, dtype_of<T>(), a, b);
 }
-/// Ops that answer a question: 0 or 1.
+/// Applies an op with bool results: 0 or 1.
 template <class T>
 std::vector<int> ask(Op op, const std::vector<T>& a) {
   const auto r = apply_as<uint8_t>(op, {dtype_of<T>()}, DType::bool_, a);
@@ -62,7 +62,7 @@ std::vector<R> cast(DType from, DType to, const std::vector<T>& a) {
   return apply_as<R>(Op::cast, {from}, to, a);
 }
 
-/// Same value and same sign of zero; NaN equals NaN.
+/// True for the same value and sign of zero; NaN equals NaN.
 template <class T>
 bool same(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)

@@ -1,4 +1,4 @@
-// Conversions: saturation, wrapping, truth, and a single rounding to the 16-bit floats.
+// Tests conversions: saturation, wrapping, truth, and a single rounding to the 16-bit floats.
 #include <boost/test/unit_test.hpp>
 #include <limits>
 #include <tuple>
@@ -89,7 +89,8 @@ BOOST_AUTO_TEST_CASE(to_float16) {
   const std::vector<uint16_t> want{0x3c00, 0xc000, 0x7bff, 0x7bff, 0x7c00, 0x7c00,
                                    1,      0,      1,      0x3c00, 0x3c02, 0x8000};
   LAZY_CHECK_LIST((cast<uint16_t>(DType::float32, DType::float16, x)), (want));
-  // Just above the tie of 1 and 1 + 2^-10. A detour through float would see the tie itself and round down.
+  // The value is just above the tie of 1 and 1 + 2^-10. A detour through float would see the tie itself and
+  // round down.
   const double above = 1 + std::ldexp(1.0, -11) + std::ldexp(1.0, -40);
   LAZY_CHECK_LIST((cast<uint16_t>(DType::float64, DType::float16,
                                   std::vector<double>{above, -above, 1e300, 1e-300, kInf})),
@@ -130,7 +131,7 @@ BOOST_AUTO_TEST_CASE(from_every_16_bit_float) {
     BOOST_REQUIRE_MESSAGE(same(h[i], want), "float16 " << i << ": " << h[i] << ", expected " << want);
     BOOST_REQUIRE_MESSAGE(same(b[i], std::bit_cast<float>(uint32_t(i) << 16)), "bfloat16 " << i);
   }
-  // And back: what is not a NaN keeps its bits.
+  // Back again, values other than NaN keep their bits.
   const auto back_h = cast<uint16_t>(DType::float32, DType::float16, h),
              back_b = cast<uint16_t>(DType::float32, DType::bfloat16, b);
   for (int i = 0; i < 65536; ++i) {

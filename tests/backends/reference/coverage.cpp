@@ -1,5 +1,5 @@
-// The op table against the reference: every row has a meaning for every type that the rules allow, and for no
-// other.
+// Compares the op table with the reference: every row has a meaning for every type that the rules allow, and
+// for no other.
 #include <boost/test/unit_test.hpp>
 
 #include "backends/reference/accumulate.hpp"
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(every_pair_of_types_can_be_cast) {
       BOOST_CHECK(reference::meaning(Op::cast, static_cast<DType>(a), static_cast<DType>(b)));
 }
 
-// Every reduction of every type it takes, of one element: the element (or its position).
+// Reduces one element by every reduction of every type it takes: the result is the element (or its position).
 BOOST_AUTO_TEST_CASE(every_reduction_runs) {
   for (int i = 0; i < jit::kOpCount; ++i) {
     const Op op = static_cast<Op>(i);

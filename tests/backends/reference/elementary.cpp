@@ -1,4 +1,4 @@
-// Elementary functions: special values by hand, and the rounding of the rest against MPFR.
+// Tests elementary functions: special values by hand, and the rounding of the rest against MPFR.
 #include <boost/test/unit_test.hpp>
 #include <functional>
 #include <limits>
@@ -51,7 +51,7 @@ void gelu(mpfr_t out, mpfr_t x, mpfr_t) {
 struct Function {
   Op op;
   Exact exact;
-  double low, high;  // where samples are drawn from, besides all bit patterns
+  double low, high;  // range of the samples, besides all bit patterns
 };
 
 std::vector<Function> functions() {
@@ -83,7 +83,7 @@ std::vector<Function> functions() {
           {Op::hypot, two(mpfr_hypot), -10, 10}};
 }
 
-/// The distance of `got` from the exact value, in units of the last place of the rounded exact value.
+/// Returns the distance of `got` from the exact value, in units of the last place of the rounded exact value.
 template <class T>
 double ulps(T got, const mpfr_t exact) {
   const double rounded = mpfr_get_d(exact, MPFR_RNDN);

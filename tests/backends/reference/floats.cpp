@@ -1,4 +1,4 @@
-// What exactly rounded floating-point ops mean: arithmetic, rounding, comparisons, NumPy's floor_divide and
+// Tests exactly rounded floating-point ops: arithmetic, rounding, comparisons, NumPy's floor_divide and
 // remainder.
 #include <boost/test/unit_test.hpp>
 #include <limits>
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(fma_rounds_once, T, Floats) {
     const DType t = dtype_of<T>();
     return apply_as<T>(Op::fma, {t, t, t}, t, a, b, c);
   };
-  // (1 + e)(1 - e) - 1 is -e^2: nothing of it is left once the product has been rounded.
+  // (1 + e)(1 - e) - 1 is -e^2: nothing of it remains once the product has been rounded.
   LAZY_CHECK_LIST(
       fma({1 + e, 2, huge, inf, -T(0), nan, 3}, {1 - e, 3, 2, 0, 5, 1, -4}, {-1, 4, -huge, 1, -T(0), 1, 12}),
       {-e * e, 10, huge, nan, -T(0), nan, 0});

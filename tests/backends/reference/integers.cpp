@@ -1,4 +1,4 @@
-// What integer ops mean: wrapping arithmetic, flooring division, powers, shifts.
+// Tests integer ops: wrapping arithmetic, flooring division, powers, shifts.
 #include <boost/test/unit_test.hpp>
 #include <limits>
 #include <tuple>

@@ -1,4 +1,5 @@
-// Reductions and scans: the order of the additions, ties and NaN of argmax, empty axes, matrix products.
+// Tests reductions and scans: the order of the additions, ties and NaN of argmax, empty axes, matrix
+// products.
 #include <boost/test/unit_test.hpp>
 #include <limits>
 #include <random>
@@ -15,8 +16,8 @@ using Floats = std::tuple<float, double>;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-/// A sum in the order that the IR fixes, written from its text: blocks, partials by index modulo P, folding
-/// in halves.
+/// Sums in the order that the IR fixes, written from its text: blocks, partials by index modulo P, folding in
+/// halves.
 template <class T>
 T ordered_sum(const std::vector<T>& x, bool inner) {
   const size_t block = inner ? 16384 : 1024, p = inner ? (sizeof(T) == 8 ? 32 : 64) : 4;
@@ -100,7 +101,7 @@ BOOST_AUTO_TEST_CASE(zeros_and_empty_axes) {
     BOOST_CHECK_EQUAL(int{reduce<uint8_t>(Op::any, DType::bool_, std::vector<uint8_t>{}, axis ? 1 : 0,
                                           axis ? 0 : 1, axis)[0]},
                       0);
-    // No result at all: nothing is written.
+    // There is no result: nothing is written.
     BOOST_CHECK(reduce<float>(Op::sum, DType::float32, nothing, axis ? 0 : 5, axis ? 5 : 0, axis).empty());
   }
 }
@@ -168,7 +169,8 @@ BOOST_AUTO_TEST_CASE(positions) {
   BOOST_CHECK_EQUAL(reduce<int64_t>(Op::argmin, DType::uint64, u, 1, 4, 1)[0], 2);
 }
 
-// softmax's denominator and its use: a body, two reductions, an epilogue with a scalar and a load of its own.
+// Computes softmax's denominator and uses it: a body, two reductions, an epilogue with a scalar and another
+// load.
 BOOST_AUTO_TEST_CASE(several_reductions_and_an_epilogue) {
   KernelBuilder b(Form::reduce, 2, 1);
   const ValueId x = b.input(DType::float32), twice = b.op(Op::add, x, x);
@@ -192,7 +194,7 @@ BOOST_AUTO_TEST_CASE(several_reductions_and_an_epilogue) {
 }
 
 BOOST_AUTO_TEST_CASE(scans_ascend) {
-  // Running sums of squares along axis 0 of (rows, columns), and twice the sum beside it.
+  // Computes running sums of squares along axis 0 of (rows, columns), and twice the sum.
   const int64_t rows = 700, columns = 261;
   KernelBuilder b(Form::scan, 2, 0);
   const ValueId x = b.input(DType::float32), square = b.op(Op::multiply, x, x);
@@ -266,7 +268,7 @@ BOOST_AUTO_TEST_CASE(matrix_products) {
     LAZY_CHECK_LIST(matmul<int8_t>(DType::int8, {100, 100}, {100, 100}, 1, 2, 1, depth_first),
                     {int8_t(20000)});
     LAZY_CHECK_LIST(matmul<float>(DType::float32, {}, {}, 2, 0, 1, depth_first), {0, 0});
-    // One rounding a step: the product's low half survives its cancellation.
+    // There is one rounding a step: the product's low half survives its cancellation.
     const double e = 0x1p-30;
     LAZY_CHECK_LIST(matmul<double>(DType::float64, {-1.0, 1 + e}, {1.0, 1 - e}, 1, 2, 1, depth_first),
                     {-e * e});

@@ -1,5 +1,5 @@
-// Index maps: broadcasts, negative and odd strides, views, unaligned pointers, iota with an origin, scalars
-// of every type.
+// Tests index maps: broadcasts, negative and odd strides, views, unaligned pointers, iota with an origin,
+// scalars of every type.
 #include <boost/test/unit_test.hpp>
 
 #include "tests/backends/reference/apply.hpp"

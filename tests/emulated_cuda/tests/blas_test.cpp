@@ -13,7 +13,7 @@ namespace {
 
 #define CHECK_BLAS(call) BOOST_REQUIRE_EQUAL(call, kSuccess)
 
-/// A product of column-major matrices, d = a * b with a stored transposed.
+/// Computes a product of column-major matrices, d = a * b with a stored transposed.
 struct Multiplication {
   BlasHandle handle = nullptr;
   BlasMatmul matmul = nullptr;

@@ -1,4 +1,4 @@
-// Injected failures and counts.
+// Tests injected failures and counts.
 #include "tests/emulated_cuda/tests/device.hpp"
 #include "tests/emulated_cuda/tests/kernels.hpp"
 

@@ -1,4 +1,4 @@
-// The emulated driver and NVRTC as the tests call them.
+// Calls the emulated driver and NVRTC for the tests.
 #pragma once
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
@@ -31,7 +31,8 @@ int cuGetProcAddress_v2(const char* name, void** function, int version, uint64_t
 
 using Environment = std::initializer_list<std::pair<const char*, const char*>>;
 
-/// A machine as an environment describes it, with device 0 current; everything is as before when it goes.
+/// Sets up a machine as an environment describes it, with device 0 current; its destructor restores
+/// everything.
 class Gpu {
  public:
   explicit Gpu(Environment = {});
@@ -51,13 +52,13 @@ struct Compilation {
 Compilation compile(const std::string& text, std::vector<const char*> options = {
                                                  "-arch=sm_90", "-Xptxas=-v", "-fmad=false", "--std=c++17"});
 
-/// A loaded module.
+/// Holds a loaded module.
 class Program {
  public:
   explicit Program(const std::string& text);
   ~Program();
   Function function(const char* name) const;
-  /// Result of the launch; `args` is the kernel's one parameter.
+  /// Returns the result of the launch; `args` is the kernel's one parameter.
   template <class Args>
   Result launch(const char* name, unsigned blocks, unsigned threads, Args args, Stream stream = nullptr,
                 unsigned shared_bytes = 0) const {
@@ -69,7 +70,7 @@ class Program {
   Library library_ = nullptr;
 };
 
-/// Device memory of `n` floats on a stream.
+/// Holds device memory of `n` floats on a stream.
 class Floats {
  public:
   Floats(const Gpu&, size_t n);

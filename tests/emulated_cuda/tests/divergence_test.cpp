@@ -1,4 +1,4 @@
-// What CUDA leaves undefined is diagnosed, or shows in another order of threads.
+// Tests that behaviour which CUDA leaves undefined is diagnosed, or shows in another order of threads.
 #include "tests/emulated_cuda/tests/device.hpp"
 #include "tests/emulated_cuda/tests/stderr.hpp"
 
@@ -15,7 +15,7 @@ std::string kernel(const std::string& body, const std::string& bounds = "") {
          body + "\n}\n";
 }
 
-/// What is said of a kernel on two blocks, and that its device is lost.
+/// Returns the diagnosis of a kernel on two blocks, and checks that its device is lost.
 std::string diagnosis(const std::string& body, unsigned threads = 64, const char* order = "forward") {
   Gpu gpu({{"EMULATED_CUDA_ORDER", order}});
   const Program program(kernel(body));
@@ -36,7 +36,7 @@ void check_says(const std::string& text, const std::string& part) {
   BOOST_CHECK_MESSAGE(text.find(part) != std::string::npos, "no '" << part << "' in: " << text);
 }
 
-/// y[0..64) of a kernel that shifts the numbers of threads by one through shared memory.
+/// Returns y[0..64) of a kernel that shifts the numbers of threads by one through shared memory.
 std::vector<float> shifted(const char* barrier, const char* order) {
   Gpu gpu({{"EMULATED_CUDA_ORDER", order}});
   const Program program(kernel(std::string("__shared__ float s[64]; s[threadIdx.x] = threadIdx.x;") +

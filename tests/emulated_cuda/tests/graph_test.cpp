@@ -16,7 +16,7 @@ struct Args {
   float v;
 };
 
-/// A node's parameters; they need not outlive the call that takes them.
+/// Holds a node's parameters; they need not outlive the call that takes them.
 struct Params {
   Args args;
   void* pointers[1] = {&args};
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(runs_and_takes_new_arguments) {
     CHECK_CUDA(graph_launch(exec, gpu.stream));
     BOOST_CHECK(y.read() == (std::vector<float>{4, 6, 8, 10}));
 
-    // What was launched keeps the arguments it was launched with.
+    // A launch keeps the arguments it was launched with.
     CHECK_CUDA(graph_launch(exec, gpu.stream));
     CHECK_CUDA(graph_set_kernel(exec, first, Params(add, {z.pointer(), 5}).get()));
     CHECK_CUDA(graph_set_kernel(exec, second, Params(multiply, {z.pointer(), 10}).get()));

@@ -1,4 +1,4 @@
-// Kernel texts.
+// Holds kernel texts.
 #pragma once
 
 namespace emulated_test {
@@ -22,7 +22,7 @@ struct RowArgs {
   float* y;
   long long n;
 };
-/// The sum of each row of n floats, in a block; pairs fold in halves.
+/// Sums each row of n floats, in a block; pairs fold in halves.
 inline constexpr const char* kRowSum = R"(
 struct Args { const float* x; float* y; long long n; };
 __device__ __forceinline__ float warp_sum(float v) {

@@ -1,4 +1,4 @@
-// The builtins that a kernel's text may use, each against what CUDA's documentation says of it.
+// Compares the builtins that a kernel's text may use with CUDA's documentation.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -12,12 +12,12 @@ namespace {
 
 struct Args {
   const double* x;  // 32 numbers
-  double* y;        // what each lane of one warp got
+  double* y;        // result of each lane of one warp
 };
 
 double input(int lane) { return lane * 1.25 - 7.125; }
 
-/// y of each lane, where the kernel says what it is from `x`, a double, and `lane`.
+/// Returns y of each lane, where the kernel computes it from `x`, a double, and `lane`.
 std::vector<double> lanes(const std::string& expression) {
   Gpu gpu;
   const Program program(

@@ -1,4 +1,4 @@
-// Limits of launches, shared memory, handles.
+// Tests limits of launches, shared memory, handles.
 #include "tests/emulated_cuda/tests/device.hpp"
 #include "tests/emulated_cuda/tests/kernels.hpp"
 #include "tests/emulated_cuda/tests/stderr.hpp"

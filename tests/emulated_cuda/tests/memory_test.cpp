@@ -20,7 +20,7 @@ uint64_t pool_number(MemPool pool, MemPoolAttribute attribute) {
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/// AddressSanitizer's report of what f() does, in a process of its own.
+/// Returns AddressSanitizer's report about f(), run in a separate process.
 template <class F>
 std::string report_of(F f) {
   int status = 0;

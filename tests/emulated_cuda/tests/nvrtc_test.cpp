@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(errors_name_the_line) {
   BOOST_CHECK_EQUAL(c.result, 6);
   BOOST_CHECK(c.cubin.empty());
   BOOST_CHECK_MESSAGE(has(c.log, "kernel.cu:3:") && has(c.log, "error") && has(c.log, "'b'"), c.log);
-  // What the emulated language does not have: the host's library.
+  // The emulated language does not have the host's library.
   BOOST_CHECK_EQUAL(
       compile("struct A { float* y; };\nextern \"C\" __global__ void f(const A a) { a.y[0] = expf(1.0f); }")
           .result,
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(cache) {
     BOOST_CHECK_EQUAL(status.st_mode & 0777u, 0700u);
     BOOST_CHECK_EQUAL(compile(kRowSum).result, kSuccess);
     BOOST_CHECK_EQUAL(std::distance(fs::directory_iterator(kept), {}), 2);
-    // It is what is used: with one kernel's module as the other's, both are the same.
+    // The cache is really used: with one kernel's module in place of the other's, both are the same.
     std::vector<fs::path> entries(fs::directory_iterator(kept), {});
     fs::copy_file(entries[0], entries[1], fs::copy_options::overwrite_existing);
     BOOST_CHECK(compile(kSaxpy).cubin == compile(kRowSum).cubin);

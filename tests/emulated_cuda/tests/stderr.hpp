@@ -6,7 +6,7 @@
 
 namespace emulated_test {
 
-/// What is written to stderr while f() runs.
+/// Returns what is written to stderr while f() runs.
 template <class F>
 std::string stderr_of(F f) {
   std::fflush(stderr);

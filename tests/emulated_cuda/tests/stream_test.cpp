@@ -1,4 +1,4 @@
-// Streams that run later, on threads of their own: what is not waited for has not happened.
+// Tests streams that run later, on their own threads: work that is not waited for has not happened.
 #include <thread>
 
 #include "tests/emulated_cuda/tests/device.hpp"

@@ -1,4 +1,4 @@
-// Calls: ops that are no loop nests, by some that only this test knows.
+// Tests calls: ops that are not loop nests, with some that only this test registers.
 #include "jit/calls/call.hpp"
 
 #include <thread>
@@ -20,7 +20,7 @@ using jit::Meta;
 
 namespace {
 
-// What the calls did, for the tests to look at.
+// Counts what the calls did, for the tests to read.
 std::atomic<int> runs{0};
 std::vector<int> noted;
 bool saw_null[2];
@@ -28,7 +28,7 @@ bool refuses = false;
 
 const float* input(const CallRun& r, size_t i) { return reinterpret_cast<const float*>(r.in[i]); }
 
-/// Five operands of one shape: their sum, and (int64) which is the largest.
+/// Defines five operands of one shape: their sum, and (int64) which is the largest.
 std::vector<CallOutput> infer_five(const CallSpec&, std::span<const Meta> m) {
   if (m.size() != 5) throw ShapeError("five: five operands are needed");
   for (const Meta& o : m)
@@ -53,7 +53,7 @@ void run_five(const CallRun& r) {
 constinit const CallDefinition five{
     .name = "test.five", .traits = jit::call_trait::kNoThrow, .infer = infer_five, .run = run_five};
 
-/// Notes its attribute, and gives its operand if it has one.
+/// Defines a call that notes its attribute, and returns its operand if it has one.
 std::vector<CallOutput> infer_note(const CallSpec&, std::span<const Meta> m) {
   if (m.empty()) return {};
   return {CallOutput::like(0, m[0], m[0].dtype)};
@@ -70,7 +70,7 @@ constinit const CallDefinition note{.name = "test.note",
                                     .run = run_note,
                                     .stream = stream_of};
 
-/// Gives the shape of its operand, full of how often it ran.
+/// Defines a call that fills the shape of its operand with the number of its runs.
 std::vector<CallOutput> infer_draw(const CallSpec&, std::span<const Meta> m) {
   return {CallOutput::like(0, m[0], float32)};
 }
@@ -83,7 +83,8 @@ constinit const CallDefinition draw{.name = "test.draw",
                                     .infer = infer_draw,
                                     .run = run_draw};
 
-/// Its operand, with work memory, in place where that can be; throws while `refuses`.
+/// Defines a call that returns its operand, with work memory, in place where possible; throws while
+/// `refuses`.
 size_t work_of_same(const CallSpec&, std::span<const Meta> m) {
   return static_cast<size_t>(numel(m[0].shape)) * 4;
 }
@@ -129,14 +130,14 @@ std::vector<int64_t> longs(const Tensor& t) { return t.to_vector<int64_t>(); }
 struct Calls : fresh::Fixture {
   Calls() {
     for (const CallDefinition* d : {&five, &note, &draw, &same, &calm}) jit::register_call(*d);
-    jit::run_effects(Site::current());  // an earlier test's
+    jit::run_effects(Site::current());  // effects of an earlier test
     runs = 0;
     noted.clear();
     refuses = false;
   }
 };
 
-/// Five operands that come about in five ways, from a matrix; and what is to come out.
+/// Returns five operands made in five ways from a matrix.
 std::vector<Tensor> operands_of(const Tensor& x) {
   const int64_t rows = x.shape()[0], columns = x.shape()[1];
   return {x * 2 + 1, transpose(x).copy().T(), broadcast_to(tensor(3.5f), x.shape()),
@@ -174,7 +175,7 @@ BOOST_AUTO_TEST_CASE(five_operands_and_two_outputs) {
   check_five(numbers({9, 11}));
   BOOST_TEST(metrics().calls == 1u);
   BOOST_TEST(metrics().program_misses == 0u);  // no size is part of the program
-  check_five(numbers({1, 6}));                 // but extents of 1 are
+  check_five(numbers({1, 6}));                 // but extents of 1 are part of it
   check_five(numbers({4, 4}).T());
   check_five(numbers({6, 8})(slice(0, 6, 2), slice(7, -9, -1)));
 }
@@ -346,7 +347,7 @@ BOOST_AUTO_TEST_CASE(reports_name_it) {
 }
 
 BOOST_AUTO_TEST_CASE(kept_on_disk_by_name_and_attributes) {
-  if (jit::backend_of(jit::default_device(Site{}), Site{}).target().empty()) return;  // which keeps none
+  if (jit::backend_of(jit::default_device(Site{}), Site{}).target().empty()) return;  // which stores none
   const test::Folder folder;
   const Override dir("LAZY_CACHE_DIR", folder.path()), on("LAZY_CACHE", "on");
   const auto make = [] {

@@ -1,4 +1,4 @@
-// Kept programs that someone has changed, under right checksums: they are refused, or they are right.
+// Tests stored programs that someone has changed, under right checksums: they are refused, or they are right.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -44,7 +44,7 @@ Tensor strided() {
   return from_blob(memory.data(), {5, 9}, float32, {20, 2});
 }
 
-/// Programs of all kinds of steps, bindings, guards and tile groups.
+/// Returns programs of all kinds of steps, bindings, guards and tile groups.
 const std::vector<Sample>& samples() {
   static const std::vector<Sample> all = [] {
     const Tensor a = fresh::numbers({6, 8}), b = fresh::numbers({6, 8}) * 0.5f + 1,
@@ -119,7 +119,7 @@ struct Kept {
   uint64_t label;
 };
 
-/// Returns what is kept after each sample ran, in a folder.
+/// Returns the records that are stored after each sample ran, in a folder.
 std::vector<Kept> all_kept(const std::string& folder) {
   cache::Store store({folder});
   std::vector<Kept> kept;
@@ -137,7 +137,7 @@ bool accepted(const Kept& k, std::string& why) {
 
 using Random = std::mt19937_64;
 
-/// A change of a few bytes, or of a few thousand.
+/// Changes a few bytes, or a few thousand.
 void change(std::string& bytes, size_t from, Random& random) {
   const auto place = [&](size_t n) { return from + random() % (bytes.size() - from - n + 1); };
   if (bytes.size() < from + 16) return;
@@ -151,7 +151,7 @@ void change(std::string& bytes, size_t from, Random& random) {
       std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(at), n, random() % 2 ? '\0' : '\xff');
       break;
     }
-    case 5: {  // numbers trade places
+    case 5: {  // exchanges numbers
       const size_t a = place(4), b = place(4);
       for (size_t i = 0; i < 4; ++i) std::swap(bytes[a + i], bytes[b + i]);
       break;
@@ -167,7 +167,7 @@ void change(std::string& bytes, size_t from, Random& random) {
   }
 }
 
-/// Changes one of those kept: its value, its key, or with another's value.
+/// Changes one of the records: its value, its key, or replaces its value by another's.
 Kept changed(const std::vector<Kept>& all, Random& random) {
   Kept k = all[random() % all.size()];
   const size_t key_begins = k.key.find('\0', k.key.find('\0') + 1) + 1;
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(changed_ones_are_refused_or_right) {
   const uint64_t cases = test::asked_cases(6000);
   std::cout << "changed_ones_are_refused_or_right: LAZY_TEST_SEED=" << seed << " LAZY_TEST_CASES=" << cases
             << std::endl;
-  if (jit::backends().main->target().empty()) return;  // the reference keeps none
+  if (jit::backends().main->target().empty()) return;  // the reference stores none
   std::vector<std::string> expected;
   for (const Sample& s : samples()) {
     expected.push_back(bytes_of(s));
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(changed_ones_are_refused_or_right) {
   Random random(seed);
   uint64_t taken = 0, with_changes = 0;
   for (uint64_t done = 0; done < cases;) {
-    // Those that are accepted are run.
+    // Records that are accepted are run.
     const Folder folder;
     bool any = false;
     {
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(exchanged_values_are_refused) {
       std::string why;
       BOOST_TEST(accepted({x.key, y.value, y.label}, why) == (&x == &y), why);
     }
-  // A program that finds one there and is asked to check it compiles its own.
+  // A program that finds a record there and has to check it compiles the program itself.
   const Folder exchanged;
   {
     cache::Store store({exchanged.path});

@@ -1,4 +1,5 @@
-// Named values that a program need not store: what it learns, and that using one late is right to the bit.
+// Tests named values that a program need not store: what it learns, and that using one late is right to the
+// bit.
 #include <cstring>
 #include <future>
 #include <thread>
@@ -20,7 +21,7 @@ constexpr int64_t kMany = 4096;  // float32: twice the smallest that is dropped
 struct Named {
   Tensor h, g, y;
 };
-/// Two intermediates with names, and a result that is evaluated.
+/// Computes two intermediates with names, and a result that is evaluated.
 Named named(const Tensor& x) {
   Named r;
   r.h = x * 0.25 + 1;
@@ -29,7 +30,7 @@ Named named(const Tensor& x) {
   r.y.eval();
   return r;
 }
-constexpr int kLearnt = 6;  // runs after which a program has made up its mind
+constexpr int kLearnt = 6;  // runs after which a program has learnt
 template <class F>
 void learn(F&& f) {
   for (int i = 0; i < kLearnt; ++i) f();
@@ -46,7 +47,7 @@ uint64_t dropped() { return metrics().values_dropped; }
 
 }  // namespace
 
-struct Small : fresh::Fixture {  // values, so that the tests take no time
+struct Small : fresh::Fixture {  // small values, so that the tests take no time
   Override bytes{"LAZY_LIVENESS_BYTES", "8192"};
 };
 
@@ -100,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_late_read_is_right_and_the_last_of_its_kind) {
   BOOST_TEST(!ready(last.h));
   BOOST_TEST(same_bits(last.h.to_vector<float>(), eagerly([&] { return x * 0.25 + 1; })));
   BOOST_TEST(late() == 1u);
-  BOOST_TEST((ready(last.h) && !ready(last.g)));  // only what was asked for
+  BOOST_TEST((ready(last.h) && !ready(last.g)));  // only the value that was read
   for (int i = 0; i < 2 * kLearnt; ++i) {
     const Named next = named(x);
     BOOST_TEST((ready(next.h) && !ready(next.g)));
@@ -213,7 +214,7 @@ BOOST_AUTO_TEST_CASE(what_would_keep_more_alive_than_it_saves_is_stored) {
   const Tensor part = f(numbers({16 * kMany}));
   BOOST_TEST(ready(part));
   BOOST_TEST(metrics().bytes_live < before + 2u * kMany * sizeof(float));
-  const Tensor held = numbers({16 * kMany});  // alive anyway
+  const Tensor held = numbers({16 * kMany});  // alive independently
   learn([&] { f(held); });
   BOOST_TEST(!ready(f(held)));
 }

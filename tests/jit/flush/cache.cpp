@@ -1,4 +1,4 @@
-// The cache of programs: never a wrong hit, bounded, filled once.
+// Tests the cache of programs: never a wrong hit, bounded, filled once.
 #include <barrier>
 #include <thread>
 
@@ -11,7 +11,7 @@ using fresh::Probe;
 
 namespace {
 
-// A graph of its own for each number below 512.
+// Computes a different graph for each number below 512.
 float walk(int number, float x) {
   for (int bit = 0; bit < 9; ++bit) x = number >> bit & 1 ? x + 1 : x * 2;
   return x;
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(the_number_of_entries_is_bounded) {
   all_right(100);
   BOOST_TEST(cache::stats().entries == 10u);
   BOOST_TEST(metrics().programs_evicted >= 90u);
-  all_right(100);  // none of them is there any more when it is asked for again
+  all_right(100);  // none of them is left when it is needed again
   BOOST_TEST(cache::stats().entries == 10u);
 }
 
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(the_recompile_limit_warns_once_and_the_general_program_serv
   BOOST_TEST(
       said ==
       "lazy: a graph needed 3 programs (LAZY_RECOMPILE_LIMIT=3): from now on its most general one runs\n");
-  // Of any layout, too.
+  // This works for any layout, too.
   const Tensor strided = Tensor(inputs.back()(slice(none, none, -3)));
   const uint64_t before = metrics().program_misses;
   BOOST_TEST((strided * 2 / strided).to_vector<float>().back() == 2);

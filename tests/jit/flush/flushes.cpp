@@ -1,4 +1,4 @@
-// Why and where a flush happened, as counted, listened to, explained and logged.
+// Tests why and where a flush happened, as counted, listened to, explained and logged.
 #include <regex>
 #include <sstream>
 #include <thread>
@@ -15,7 +15,7 @@ using jit::Cause;
 
 namespace {
 
-/// One flush, for this cause, at this line of this file.
+/// Checks that f flushes once, for this cause, at this line of this file.
 template <class F>
 void flushes_once(Cause cause, unsigned line, F&& f) {
   const Metrics before = metrics();
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(printing_names_its_own_line) {
   flushes_once(Cause::print, __LINE__, [&] { out << shown; });
 }
 
-// A conversion operator can't be given a line: it is that of the op that recorded the value.
+// A conversion operator can't be given a line: the line is that of the op that recorded the value.
 BOOST_AUTO_TEST_CASE(bool_names_the_line_of_the_value) {
   const Tensor x = numbers({1});
   const Tensor asked = x > 0;
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(listeners_nest) {
   BOOST_TEST(outer.flushes.size() == 2u);
 }
 
-// The line where it began does not come again: it is cut all the same, somewhat later.
+// The line where the component began does not come again: it is cut all the same, somewhat later.
 BOOST_AUTO_TEST_CASE(the_node_limit_cuts_what_does_not_come_back) {
   const Override limit("LAZY_MAX_GRAPH", "30");
   Tensor x = numbers({4}) + 1;

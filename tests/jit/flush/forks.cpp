@@ -1,4 +1,4 @@
-// Parents and children that both go on computing: code, threads, locks and values after a fork.
+// Tests parents and children that both go on computing: code, threads, locks and values after a fork.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@ using test::good_in_child;
 
 namespace {
 
-/// Makes one of many small programs, and what it gives for elements of 1.5.
+/// Makes one of many small programs, and returns its result for elements of 1.5 in `expected`.
 Tensor program(unsigned seed, float& expected) {
   Tensor y = full({50}, 1.5f).eval();
   expected = 1.5f;
@@ -37,7 +37,7 @@ bool right(unsigned seed) {
   return got.size() == 50 && got[7] == expected;
 }
 
-/// Long enough for several threads.
+/// Checks work that is long enough for several threads.
 bool large_right() {
   const Tensor x = arange(0, 1 << 20, 1, float64);
   const Tensor y = x * 2 + 1;
@@ -48,7 +48,7 @@ bool large_right() {
   return good;
 }
 
-/// A page that parent and child share, for one to wait for the other.
+/// Shares a page between parent and child, for one to wait for the other.
 struct Shared {
   std::atomic<int>* count =
       new (::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(parent_and_children_have_code_of_their_own) {
   BOOST_TEST(right(99));
   const Shared shared;
   constexpr int kChildren = 3;
-  // Each compiles programs of its own, waits for the others, and runs them again.
+  // Each process compiles other programs, waits for the others, and runs them again.
   const auto all = [&](unsigned mine) {
     bool good = true;
     for (int pass = 0; pass < 3; ++pass) {
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_pre_forking_server) {
   const fresh::Override threads("LAZY_NUM_THREADS", "4");
   BOOST_TEST(large_right());  // threads are awake
   const Tensor weights = fresh::numbers({300});
-  const Tensor pending = weights * 2;  // to be computed by each for itself
+  const Tensor pending = weights * 2;  // each process computes it for itself
   std::vector<pid_t> children;
   for (int c = 0; c < 4; ++c)
     children.push_back(fork_for([&, c] {
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_pre_forking_server) {
       for (int request = 0; request < 10; ++request)
         good &= large_right() && right(static_cast<unsigned>(c + request)) &&
                 sum(pending * (c + 1)).item<float>() == 300.f * 301 * static_cast<float>(c + 1);
-      std::vector<std::thread> threads;  // all of which want several threads
+      std::vector<std::thread> threads;  // all of them use several threads
       std::atomic<bool> all{true};
       for (int t = 0; t < 4; ++t) threads.emplace_back([&] { all = all && large_right(); });
       for (auto& t : threads) t.join();
@@ -140,11 +140,11 @@ BOOST_AUTO_TEST_CASE(children_of_children) {
 }
 
 BOOST_AUTO_TEST_CASE(a_child_that_was_first_to_use_threads) {
-  // This process may have used them before; a new one has not.
+  // This process may have used threads before; a new one has not.
   BOOST_TEST(good_in_child([] { return large_right() && good_in_child(large_right); }));
 }
 
-// No child may hang, and none may compute something wrong; it may be told that it can't go on.
+// No child may hang, and none may compute something wrong; it may get an error that it can't go on.
 BOOST_AUTO_TEST_CASE(forks_while_other_threads_flush) {
   const fresh::Override threads("LAZY_NUM_THREADS", "2");
   std::atomic<bool> over{false};
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(forks_while_other_threads_flush) {
   BOOST_TEST(computed > kForks / 2);
 }
 
-// The other thread is inside a flush: it compiles, so has the program's lock and a kernel on its way, or
+// The other thread is inside a flush: it compiles, so has the program's lock and a kernel being made, or
 // runs.
 BOOST_AUTO_TEST_CASE(a_value_that_another_thread_was_making) {
   auto& probe = fresh::Probe::instance();

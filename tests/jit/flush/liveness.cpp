@@ -1,4 +1,4 @@
-// What a flush computes, keeps and leaves alone.
+// Tests what a flush computes, stores and leaves pending.
 #include "jit/graph/node.hpp"
 #include "tests/common/fresh.hpp"
 

@@ -1,4 +1,4 @@
-// Lines at which every flush compiles: warned of once, with what a user can do about it.
+// Tests lines at which every flush compiles: a warning appears once, with what a user can do about it.
 #include "tests/common/fresh.hpp"
 
 using namespace lazy;
@@ -8,7 +8,7 @@ using fresh::standard_error_of;
 
 namespace {
 
-/// The sum of x and `terms` scaled copies of it: a graph of about 2 * terms ops.
+/// Sums x and `terms` scaled copies of it: a graph of about 2 * terms ops.
 Tensor sum_of(const Tensor& x, int terms) {
   Tensor y = x;
   for (int i = 0; i < terms; ++i) y = i % 3 == 0 ? y + x * y : i % 3 == 1 ? sin(y) - x : y * y;

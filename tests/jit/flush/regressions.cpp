@@ -1,4 +1,4 @@
-// Programs that once went wrong, as short as they could be made.
+// Tests programs that once went wrong, as short as they could be made.
 #include "tests/common/fresh.hpp"
 
 using namespace lazy;
@@ -7,7 +7,7 @@ using fresh::Override;
 
 BOOST_FIXTURE_TEST_SUITE(regressions, fresh::Fixture)
 
-// A kept view that a slice assignment starts from has memory of its own: it is no alias of something.
+// A stored view that a slice assignment starts from has separate memory: it is no alias.
 BOOST_AUTO_TEST_CASE(assignment_to_a_kept_view_of_an_index) {
   const Tensor base = flip(arange(0, 7, 1, int32));
   Tensor x = base;
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(reshape_of_a_transposed_input) {
   }
 }
 
-// Whether scalars are folded must not depend on their values.
+// Values of scalars must not decide if they are folded.
 BOOST_AUTO_TEST_CASE(maximum_of_scalars_has_one_key) {
   const Tensor x = numbers({5});
   const auto f = [&](double a, double b) { (x + maximum(tensor(a), tensor(b))).eval(); };
@@ -42,8 +42,8 @@ BOOST_AUTO_TEST_CASE(maximum_of_scalars_has_one_key) {
   BOOST_TEST(metrics().program_misses == before);
 }
 
-// A value that is a reshaped input, once what was between them has been simplified away, needs a packed
-// input: the program must not serve one with gaps.
+// A value becomes a reshaped input once the ops between them have been simplified away: it needs a packed
+// input, and the program must not serve one with gaps.
 BOOST_AUTO_TEST_CASE(reshape_that_comes_to_stand_on_a_input) {
   const auto whole = [](const Tensor& x) { return reshape(-(-x), {8, 3}); };
   const auto part = [](const Tensor& x) {
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(reshape_that_comes_to_stand_on_a_input) {
   }
 }
 
-// An operand of a reduction's epilogue that lies with gaps, where two other axes are walked as one.
+// An operand of a reduction's epilogue has gaps, where two other axes are merged.
 BOOST_AUTO_TEST_CASE(epilogue_with_a_strided_operand) {
   const std::vector<uint8_t> flags(200, 1);
   const Tensor x = numbers({2, 3, 4, 5}, int64);

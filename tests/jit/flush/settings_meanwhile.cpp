@@ -1,4 +1,4 @@
-// Settings that change in the middle of a flush: it goes by what they were when it began.
+// Tests settings that change in the middle of a flush: it uses those of its beginning.
 #include <atomic>
 #include <thread>
 
@@ -27,7 +27,7 @@ class AfterTheKey {
   Override log_;
 };
 
-/// A product and a sum, for which float16 between them rounds differently.
+/// Computes a product and a sum, for which float16 between them rounds differently.
 std::vector<float> rounded_between(const Tensor& x) {
   return (x * 1.0009765625f + 0.33325f).to_vector<float>();
 }

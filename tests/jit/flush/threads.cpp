@@ -1,4 +1,5 @@
-// Many threads record, flush, share, drop and end. Run under ThreadSanitizer and AddressSanitizer as well.
+// Tests many threads that record, flush, share, drop and end. Run under ThreadSanitizer and AddressSanitizer
+// as well.
 #include <barrier>
 #include <mutex>
 #include <thread>
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(using_pending_values_of_other_threads) {
         const Tensor c = maximum(a, b) + 1;
         const std::lock_guard hold(lock);
         pool.push_back(c);
-        if (i % 5 == 4) pool[static_cast<size_t>(i * 13) % pool.size()] = c;  // drops another's handle
+        if (i % 5 == 4) pool[static_cast<size_t>(i * 13) % pool.size()] = c;  // drops another thread's handle
       }
       return true;
     }));
@@ -205,7 +206,7 @@ BOOST_AUTO_TEST_CASE(settings_change_meanwhile) {
   }));
 }
 
-// Listing them holds each key's programs as they are, while others put new ones first.
+// Listing returns each key's programs as they are, while other threads add new ones.
 BOOST_AUTO_TEST_CASE(programs_are_listed_while_others_compile_for_the_same_key) {
   const fresh::Override fixed("LAZY_DYNAMIC", "never"), limit("LAZY_RECOMPILE_LIMIT", "1000");
   BOOST_TEST(on_all_threads([](int t) {
@@ -224,7 +225,7 @@ BOOST_AUTO_TEST_CASE(programs_are_listed_while_others_compile_for_the_same_key) 
   }));
 }
 
-// Each Tensor has a pointer of its own to keep, but one that takes long must not keep others waiting.
+// Each Tensor caches a pointer, but one that takes long must not make others wait.
 BOOST_AUTO_TEST_CASE(data_is_computed_side_by_side) {
   if (default_device() != cpu) return;  // the probe is the CPU's
   const fresh::Probe::Hooks hooks;
@@ -253,7 +254,7 @@ BOOST_AUTO_TEST_CASE(data_is_computed_side_by_side) {
   BOOST_TEST(!waited_in_vain);
 }
 
-// Of threads that ask one Tensor for its data at once, all get the same pointer, which stays.
+// Threads that call data() on one Tensor at once all get the same pointer, which stays.
 BOOST_AUTO_TEST_CASE(data_of_one_tensor) {
   for (int round = 0; round < 30; ++round) {
     const Tensor x = reshape(numbers({40}), {5, 8}).T();

@@ -1,4 +1,4 @@
-// Graphs that are deep, wide or shared in ways that a recursive or naive walk would not survive.
+// Tests graphs that are deep, large or shared in ways that a recursive or naive walk would not survive.
 #include "jit/graph/node.hpp"
 #include "tests/common/fresh.hpp"
 
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_balanced_tree_of_views) {
   const std::vector<double> fused = level[0].to_vector<double>();
   double total = 0;
   for (double d : fused) total += d;
-  BOOST_TEST(total == 136.0 * 255 * 256 / 2);  // both views only move elements about
+  BOOST_TEST(total == 136.0 * 255 * 256 / 2);  // both views only move elements
 }
 
 BOOST_AUTO_TEST_SUITE_END()

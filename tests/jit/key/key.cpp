@@ -1,4 +1,4 @@
-// What is part of a program's key, and what is an argument.
+// Tests what is part of a program's key, and what is an argument.
 #include "tests/common/fresh.hpp"
 
 using namespace lazy;
@@ -6,7 +6,7 @@ using fresh::numbers;
 
 namespace {
 
-/// Whether running `f` compiled something.
+/// True if running `f` compiled something.
 template <class F>
 bool compiles(F&& f) {
   const uint64_t before = metrics().program_misses;
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_thousand_sizes_compile_at_most_twice) {
     const Tensor x = from_span(data);
     compiled += compiles([&] { (exp(x) * static_cast<float>(n) - x).eval(); });
   }
-  BOOST_TEST(compiled == 2u);  // extents of 1, and all others
+  BOOST_TEST(compiled == 2u);  // one for extents of 1, and one for all others
 }
 
 BOOST_AUTO_TEST_CASE(slice_positions_are_arguments) {

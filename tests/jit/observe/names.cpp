@@ -1,4 +1,4 @@
-// Kernels go by the lines of who runs them, whoever compiled them first.
+// Tests that kernels are named by the lines of their users, whoever compiled them first.
 #include <nlohmann/json.hpp>
 
 #include "tests/common/fresh.hpp"

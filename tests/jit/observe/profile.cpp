@@ -1,4 +1,4 @@
-// What LAZY_PROFILE says of flushes, compiles and launches.
+// Tests what LAZY_PROFILE records of flushes, compiles and launches.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -17,7 +17,7 @@ struct Recording {
   lazy_test::TemporaryFile file;
   Recording() { profile::start(file.path); }
   ~Recording() { profile::stop(); }
-  /// Ends it. The events with this name, or of this category.
+  /// Ends the recording and returns its events; below, those with a name, or of a category.
   const std::vector<json>& all() {
     if (events.empty()) {
       profile::stop();
@@ -41,7 +41,7 @@ struct Recording {
   std::vector<json> events;
 };
 
-/// Values that are in memory: a constant would be computed where it is used.
+/// Returns values that are in memory: a constant would be computed where it is used.
 Tensor values(ShapeArg shape) {
   const Shape s = shape;
   return from_span<float>(std::vector<float>(static_cast<size_t>(numel(s)), 0.5f), s);

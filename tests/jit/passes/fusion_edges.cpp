@@ -1,4 +1,4 @@
-// What fusion makes of ordinary expressions: how many kernels, and what of them gets memory.
+// Tests how many kernels fusion makes of ordinary expressions, and which values get memory.
 #include "jit/ir/ir.hpp"
 #include "tests/common/fresh.hpp"
 
@@ -13,7 +13,7 @@ struct Made {
   size_t kernels = 0, stores = 0, loads = 0;
 };
 
-/// Returns the kernels that f's value takes; its bits are those that it has op by op.
+/// Returns the number of kernels for f's value, and checks that its bits are those of op by op.
 template <class F>
 Made made_for(const F& f) {
   Made m;
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(views_of_what_exists_are_not_copied) {
   BOOST_TEST(all(turned == expand_dims(m, 0).permute({0, 2, 1})).item<bool>());
 }
 
-// A cast there and back is nothing only where every value survives it.
+// A cast there and back is removed only where every value survives it.
 BOOST_AUTO_TEST_CASE(casts_there_and_back) {
   const Override exact("LAZY_EXACT_CASTS", "on");
   const Tensor values = tensor({-300.5, -2.0, -1.5, -0.25, 0.0, 0.5, 1.0, 1.5, 3.75, 100.0, 255.0, 70000.25});

@@ -1,5 +1,5 @@
-// Values whose last reader reads them as they are and through a view: their memory is not free before all of
-// it has been read.
+// Tests values whose last reader reads them directly and through a view: their memory is not free before all
+// of it has been read.
 #include "tests/common/fresh.hpp"
 
 using namespace lazy;
@@ -8,7 +8,7 @@ using fresh::Override;
 
 namespace {
 
-/// Evaluates f's value fused and op by op, on one thread and on three; says if all bits are the same.
+/// Evaluates f's value fused and op by op, on one thread and on three; true if all bits are the same.
 template <class F>
 void same(const F& f) {
   const std::vector<float> alone = [&] {

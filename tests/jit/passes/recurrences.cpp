@@ -1,5 +1,5 @@
-// Recurrences recorded for many steps and evaluated at once: work and kernels grow with the number of steps,
-// memory does not, and the bits are those of a flush a step.
+// Tests recurrences recorded for many steps and evaluated at once: work and kernels grow with the number of
+// steps, memory does not, and the bits are those of a flush a step.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -20,7 +20,7 @@ struct Recurrence {
 };
 std::ostream& operator<<(std::ostream& out, const Recurrence& r) { return out << r.name; }
 
-/// Values of both signs, none of them round.
+/// Returns values of both signs, none of them an integer.
 Tensor wave(const Shape& shape, float scale, float phase) {
   return (sin(reshape(arange(0, numel(shape), 1, float32), shape) * 0.7f + phase) * scale).eval();
 }
@@ -106,7 +106,7 @@ const std::vector<Recurrence>& recurrences() {
   return all;
 }
 
-/// All values of the state after `steps` steps, evaluated every `each` of them.
+/// Returns all values of the state after `steps` steps, evaluated every `each` of them.
 std::vector<float> run(const Recurrence& r, int steps, int each) {
   State s = r.begin();
   for (Tensor& t : s) t.eval();
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(the_bits_are_those_of_a_flush_a_step) {
 // A loop that nothing evaluates is cut, in the same place of each iteration: the same program serves all
 // parts.
 BOOST_AUTO_TEST_CASE(a_long_loop_is_cut_where_it_began) {
-  const Override limit("LAZY_MAX_GRAPH", "2400");  // of a loop: 300
+  const Override limit("LAZY_MAX_GRAPH", "2400");  // in a loop: 300
   for (const Recurrence& r : recurrences()) BOOST_TEST_CONTEXT(r) {
       cache::clear();
       jit::FlushListener listener;
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_reads_a_bounded_number_of_values) {
 }
 
 // The first step's input is overwritten, so from then on no allocation may fail: wherever memory ends, either
-// nothing has happened yet or nothing more is asked for.
+// nothing has happened yet or nothing more is allocated.
 BOOST_AUTO_TEST_CASE(memory_that_ends_anywhere_loses_nothing) {
   const Probe::Hooks hooks;
   Probe& probe = Probe::instance();
@@ -236,10 +236,10 @@ BOOST_AUTO_TEST_CASE(memory_that_ends_anywhere_loses_nothing) {
     }
 }
 
-// A run whose own values take more than the limit is done in parts.
+// A run whose temporary values take more than the limit is done in parts.
 BOOST_AUTO_TEST_CASE(the_byte_limit_bounds_a_run) {
   const auto values_of = [] {
-    // Each of the second loop reads one of the first, and none is an input.
+    // Each value of the second loop reads one of the first, and none is an input.
     const Tensor a = wave({n, n}, 0.05f, 1);
     std::vector<Tensor> made;
     Tensor x = wave({n, n}, 1, 2);
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(advice_on_a_growing_list_fits) {
     for (int i = 0; i < 12; ++i) {
       x = matmul(a, x) + 1.0f;
       last = sum(x);
-      Tensor copy = x * 2;  // x itself is never asked for
+      Tensor copy = x * 2;  // x itself is never read
       last.item<float>();
       x = matmul(a, x) + copy;
     }

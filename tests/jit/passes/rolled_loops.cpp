@@ -1,5 +1,5 @@
-// Loops recorded iteration by iteration: the same bits as op by op, in code whose size does not depend on how
-// many iterations there are.
+// Tests loops recorded iteration by iteration: the same bits as op by op, in code whose size does not depend
+// on the number of iterations.
 #include <cmath>
 #include <cstring>
 
@@ -22,7 +22,7 @@ struct Made {
   size_t kernels = 0, rolled_loops = 0, instructions = 0;
 };
 
-/// Runs f fused and op by op, compares the bits, and says what kernels the fused one made.
+/// Runs f fused and op by op, compares the bits, and returns the kernels of the fused run.
 template <class F>
 Made compiled(F f) {
   Made s;
@@ -58,7 +58,7 @@ BOOST_FIXTURE_TEST_SUITE(rolled_loops, fresh::Fixture)
 
 BOOST_AUTO_TEST_CASE(code_is_as_long_for_any_number_of_iterations) {
   const Tensor z0 = some(333, -0.7f, 0.001f), c = some(333, -0.5f, 0.0007f);
-  size_t instructions = 0;  // of the first
+  size_t instructions = 0;  // of the first loop
   for (const int n : {60, 100, 1000, 5000}) {
     const Made s = compiled([&] {
       Tensor z = z0;
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(every_dtype_is_carried) {
        {int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64}) {
     const Tensor x0 = some(200, 1, 0.25f).astype(t), k = (some(200, 0, 1) % 7.0).astype(t);
     x0.eval(), k.eval();
-    const Override rounding("LAZY_EXACT_CASTS", is_half(t) ? "on" : "off");  // or op by op rounds oftener
+    const Override rounding("LAZY_EXACT_CASTS", is_half(t) ? "on" : "off");  // or op by op rounds more often
     const Made s = compiled([&] {
       Tensor x = x0, y = k;
       for (int i = 0; i < 60; ++i) {
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(masks_are_carried) {
   BOOST_TEST(s.rolled_loops == 1u);
 }
 
-// The same ops on the same results, but the first reads another dtype: it is not of the loop.
+// The first op reads another dtype, although ops and results are the same: it is not part of the loop.
 BOOST_AUTO_TEST_CASE(the_first_iteration_reads_another_dtype) {
   const Tensor y = some(500, 0.5f, 0.001f), z = some(500, -0.5f, 0.002f);
   for (const DType first : {float64, float16}) {
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(values_that_are_kept_end_a_loop) {
   compiled([&] {
     std::vector<Tensor> all;
     Tensor z = z0;
-    for (int i = 0; i < 60; ++i) all.push_back(z = z * z + c);  // each is wanted
+    for (int i = 0; i < 60; ++i) all.push_back(z = z * z + c);  // each value is read
     return all;
   });
   const Made some_kept = compiled([&] {
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(loops_among_other_kernels) {
     Tensor z = exp(m * 0.1), w = sum(m, {1}, keepdims);
     for (int i = 0; i < 60; ++i) z = z * 0.5 + w;  // w is broadcast
     Tensor v = w;
-    for (int i = 0; i < 60; ++i) v = v * 0.5 + 0.25;  // follows a reduction
+    for (int i = 0; i < 60; ++i) v = v * 0.5 + 0.25;  // it follows a reduction
     const Tensor total = sum(z + v, {0});
     const Tensor turned = permute_dims(m, {1, 0});
     Tensor u = permute_dims(z, {1, 0});
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(two_loops_one_after_the_other) {
   BOOST_TEST(s.rolled_loops == 2u);
 }
 
-// A reduction stores values on its way along the rows, but has no loops of its own.
+// A reduction stores values on its way along the rows, but has no rolled loops itself.
 BOOST_AUTO_TEST_CASE(results_that_are_kept_and_reduced) {
   const Tensor x = some(4096, 0.5f, 1e-4f);
   const auto loop = [&](Tensor y) {

@@ -1,4 +1,4 @@
-// What simplification may and may not do: NaN, infinities, signed zeros and lost digits are kept.
+// Tests what simplification may and may not do: NaN, infinities, signed zeros and lost digits are preserved.
 #include <cmath>
 #include <cstring>
 
@@ -17,7 +17,7 @@ Tensor odd() {
   return from_span(v);
 }
 
-/// Fused, and op by op: the same bits; and how many ops the kernels have.
+/// Checks that fused and op by op give the same bits; returns how many ops the kernels have.
 template <class F>
 uint64_t ops_of(F f) {
   jit::FlushListener listener;

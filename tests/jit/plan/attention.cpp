@@ -1,4 +1,4 @@
-// Which kernels along the same rows are an attention.
+// Tests which kernels along the same rows are an attention.
 #include <boost/test/unit_test.hpp>
 
 #include "jit/ir/attention.hpp"
@@ -39,7 +39,7 @@ const Operand row_in = operand(DType::float32, {any, any, zero}),
               column_in = operand(DType::float32, {any, zero, unit});
 const Operand both_out = operand(DType::float32, {zero, any, unit}, true);
 
-/// Values 0: scores, 1: tops, 2: weights, 3: sums.
+/// Builds an attention with values 0: scores, 1: maxima, 2: weights, 3: sums.
 FusedRows plain() {
   FusedRows r;
   r.inner = {
@@ -119,15 +119,15 @@ BOOST_AUTO_TEST_CASE(what_is_none) {
     return !attention_of(r);
   };
   BOOST_TEST(is_none([](FusedRows& r) { r.members.pop_back(); }));
-  // Another function of the row.
+  // Here the row has another function.
   BOOST_TEST(is_none([](FusedRows& r) { r.members[1].kernel.reductions[0].op = Op::min; }));
   BOOST_TEST(is_none([](FusedRows& r) { r.members[2].kernel.reductions[0].op = Op::prod; }));
   BOOST_TEST(is_none([](FusedRows& r) { r.members[2].kernel.body[3].op = Op::expm1; }));
   BOOST_TEST(is_none([](FusedRows& r) { r.members[2].kernel.body[2].op = Op::add; }));
-  // The other way round.
+  // Here operands are exchanged.
   BOOST_TEST(
       is_none([](FusedRows& r) { std::swap(r.members[2].kernel.body[2].a, r.members[2].kernel.body[2].b); }));
-  // Exponentials in double precision.
+  // Here exponentials are in double precision.
   BOOST_TEST(is_none([](FusedRows& r) {
     LoopKernel& k = r.members[2].kernel;
     k.body = {load(0),
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(what_is_none) {
     k.reductions[0].value = 5;
     k.stores = {{2, 5}, {3, 6}};
   }));
-  // Something in between is memory that others see.
+  // An inner value has memory that others see.
   for (size_t value = 0; value < 3; ++value)
     BOOST_TEST(is_none([&](FusedRows& r) {
                  for (auto& m : r.members)
@@ -149,10 +149,10 @@ BOOST_AUTO_TEST_CASE(what_is_none) {
                      if (i == static_cast<int16_t>(value)) i = FusedRows::kOutside;
                }),
                value);
-  // The weights multiply themselves, or are not what is multiplied.
+  // The weights multiply themselves, or another value is multiplied.
   BOOST_TEST(is_none([](FusedRows& r) { r.members[3].inner[1] = 2; }));
   BOOST_TEST(is_none([](FusedRows& r) { r.members[3].inner[0] = 0; }));
-  // Sums in another type.
+  // Here sums have another type.
   BOOST_TEST(is_none([](FusedRows& r) { r.members[0].kernel.contraction.type = DType::float64; }));
 }
 

@@ -1,4 +1,4 @@
-// Every guard is made to fail: it is counted, named with both values, and the result is right.
+// Makes every guard fail: it is counted, named with both values, and the result is right.
 #include <sys/mman.h>
 
 #include "tests/common/fresh.hpp"
@@ -11,7 +11,7 @@ using Guard = jit::Guard;
 
 namespace {
 
-/// Runs `f(first)`, then `f(second)`, which must be turned down by a guard of this kind with this text.
+/// Runs `f(first)`, then `f(second)`, which a guard of this kind with this text must reject.
 template <class F, class T>
 void turned_down(Guard::Kind kind, const std::string& text, const T& first, const T& second, F f) {
   f(first).eval();
@@ -27,7 +27,7 @@ void turned_down(Guard::Kind kind, const std::string& text, const T& first, cons
   BOOST_TEST(after.guard_failures_by_kind[k] > before.guard_failures_by_kind[k]);
   BOOST_TEST(after.guard_failures > before.guard_failures);
   BOOST_TEST(after.program_misses == before.program_misses + 1);
-  // Right, and now both are served.
+  // The result is right, and now both are served.
   const std::vector<double> fused = y.to_vector<double>();
   {
     const Override eager("LAZY_EAGER", "1");

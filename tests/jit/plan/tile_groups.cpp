@@ -1,4 +1,5 @@
-// Steps that share outer dimensions run block by block: same bits, less memory, one program for all sizes.
+// Tests steps that share outer dimensions and run block by block: same bits, less memory, one program for all
+// sizes.
 #include <cmath>
 
 #include "jit/graph/node.hpp"
@@ -31,19 +32,19 @@ std::vector<Tensor> kept_on_the_way(const Tensor& x) {
   const Tensor y = tanh(x) * 2, s = sum(y, {-1}, keepdims);
   return {y, s, y / s};
 }
-// A slice of a row in between: read at another index of the row, but of the same row.
+// Computes with a slice of a row: read at another index of the row, but of the same row.
 std::vector<Tensor> halves(const Tensor& x) {
   const Tensor e = exp(x - max(x, {-1}, keepdims)), y = e / sum(e, {-1}, keepdims);
   const int64_t n = x.shape().back() / 2;
   return {sum(tanh(y(ellipsis, slice(0, n))) * y(ellipsis, slice(n, 2 * n)), {-1})};
 }
-// Windows along a row leave rows what they are.
+// Computes with windows along a row, which do not mix rows.
 std::vector<Tensor> windows(const Tensor& x) {
   const Tensor e = exp(x - max(x, {-1}, keepdims)), y = e / sum(e, {-1}, keepdims);
   const Tensor w = sliding_window_view(y, 3, -1), s = sum(w * w, {-1});
   return {s / sum(s, {-1}, keepdims)};
 }
-// Rows are mixed: what is made for one row is read for all.
+// Mixes rows: a value computed for one row is read for all.
 std::vector<Tensor> across_rows(const Tensor& x) {
   const Tensor e = exp(x - max(x, {-1}, keepdims));
   return {e / sum(e, {0}, keepdims)};
@@ -88,7 +89,7 @@ void same_as_eager(const char* name, const Rows& f, const Tensor& x) {
     }
 }
 
-/// How many tile groups ran block by block in `f`.
+/// Returns how many tile groups ran block by block in `f`.
 template <class F>
 uint64_t tile_groups_in(F&& f) {
   const uint64_t before = metrics().tile_groups;
@@ -151,7 +152,7 @@ BOOST_AUTO_TEST_CASE(rows_go_block_by_block) {
   BOOST_TEST(contains(text, "3 kernels in 1 tile group"), text);
 }
 
-// Columns lie side by side: a block of a few would walk down memory in steps of a row.
+// Columns lie side by side: a block of a few would go through memory in steps of a row.
 BOOST_AUTO_TEST_CASE(columns_are_not_cut_into_few) {
   const Override threads("LAZY_NUM_THREADS", "1");
   const Tensor tall = wave({100000, 16});

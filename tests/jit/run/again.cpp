@@ -1,4 +1,4 @@
-// A program that runs again takes over what it bound in the run before, but for what has changed: each kind
+// Tests that a program that runs again reuses what it bound in the run before, except for changes: each kind
 // of change, in turn, against op by op.
 #include <thread>
 
@@ -11,7 +11,7 @@ using fresh::Override;
 namespace {
 
 using Values = std::vector<std::vector<double>>;
-/// The results of one evaluation.
+/// Returns the results of one evaluation.
 using Step = std::function<std::vector<Tensor>()>;
 
 Values values_of(const std::vector<Tensor>& t) {
@@ -20,13 +20,13 @@ Values values_of(const std::vector<Tensor>& t) {
   return v;
 }
 
-/// By programs that have never run: op by op would run some again as well.
+/// Returns the results of programs that have never run: op by op would run some again as well.
 Values at_first(const Step& f) {
   cache::clear();
   return values_of(f());
 }
 
-/// Each of them several times, in several orders, is as it is by programs that have never run.
+/// Runs each of them several times, in several orders, and compares with programs that have never run.
 void in_turn(const std::vector<Step>& steps) {
   std::vector<Values> wanted;
   for (const Step& f : steps) wanted.push_back(at_first(f));
@@ -43,7 +43,7 @@ void in_turn(const std::vector<Step>& steps) {
   for (int run = 0; run < 24; ++run) check(static_cast<size_t>(run * 7 + run / 3) % n, "mixed");
 }
 
-/// Several kernels that nothing fuses. Every element of both decides the result.
+/// Runs several kernels that nothing fuses. Every element of both decides the result.
 Tensor kernels(const Tensor& x, const Tensor& y, float c = 2) {
   Tensor t = x;
   for (int i = 0; i < 3; ++i) t = t - (sum(t * y, {0}, keepdims) + c) * 0.01f + cumsum(t + y, 1) * 0.125f;
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(small_values_share_a_block) {
     kernels(a, b).eval();
     probe.on_allocate = nullptr;
     if (run == 0) BOOST_TEST(allocations > 3);
-    else BOOST_TEST(allocations <= 2);  // the block, and the result where it isn't a value's that dies
+    else BOOST_TEST(allocations <= 2);  // the block, and the result unless it takes over dead memory
   }
 }
 

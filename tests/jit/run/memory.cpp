@@ -1,4 +1,4 @@
-// Memory taken over in place, and what happens when there is none or a kernel can't be built.
+// Tests memory taken over in place, and what happens when there is none or a kernel can't be built.
 #include <map>
 
 #include "jit/graph/node.hpp"
@@ -10,7 +10,7 @@ using fresh::Probe;
 
 namespace {
 
-/// Bytes that running `f` took over from its inputs.
+/// Returns the bytes that running `f` took over from its inputs.
 template <class F>
 uint64_t donated(F&& f) {
   const uint64_t before = metrics().bytes_donated;
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(not_the_users_memory) {
 
 BOOST_AUTO_TEST_CASE(not_while_another_pending_graph_needs_it) {
   Tensor x = numbers({100});
-  const Tensor later = x * 2;  // shares only a value with what follows
+  const Tensor later = x * 2;  // shares only a value with later code
   BOOST_TEST(donated([&] {
                x = x + 1;
                x.eval();
@@ -158,7 +158,8 @@ struct NoMemory : Error {
 };
 }  // namespace
 
-// Several kernels, an input that could be taken over, kept values: memory ends at each allocation in turn.
+// Memory ends at each allocation in turn, with several kernels, an input that could be taken over, and stored
+// values.
 BOOST_AUTO_TEST_CASE(an_allocation_that_fails_can_be_tried_again) {
   const Probe::Hooks hooks;
   Probe& probe = Probe::instance();
@@ -199,16 +200,16 @@ BOOST_AUTO_TEST_CASE(an_allocation_that_fails_can_be_tried_again) {
   BOOST_TEST(failed >= 2);
 }
 
-// An input whose memory was taken over is gone when a later kernel fails: said at every look, never a wrong
-// value.
+// An input whose memory was taken over is gone when a later kernel fails: each read throws, and none gives a
+// wrong value.
 BOOST_AUTO_TEST_CASE(a_launch_that_fails_after_a_donation) {
   const Probe::Hooks hooks;
   Probe& probe = Probe::instance();
   cache::clear();
   Tensor x = numbers({50});
   const Tensor other = (x + 5).eval();
-  x = (x * 2).eval();      // memory of the library's own
-  const Tensor y = x + 1;  // by a kernel that is there already, into x's memory
+  x = (x * 2).eval();      // in the library's memory
+  const Tensor y = x + 1;  // by a kernel that is compiled already, into x's memory
   const Tensor z = cumsum(y, {0});
   x = Tensor();
   probe.on_launch = [] { throw NoMemory("no memory"); };

@@ -1,5 +1,5 @@
-// Inputs that programs read in another layout, as weights of convolutions: laid out once, as long as they
-// stay.
+// Tests inputs that programs read in another layout, such as weights of convolutions: copied once, while they
+// are unchanged.
 #include <thread>
 
 #include "tests/common/fresh.hpp"
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(copies_go_with_their_input) {
   BOOST_TEST(metrics().bytes_live == live);
 }
 
-// Weights that are written to in place, wholly or in part.
+// Weights are written to in place, completely or in part.
 BOOST_AUTO_TEST_CASE(an_input_that_changes_is_laid_out_anew) {
   const Tensor x = image().eval();
   Tensor w = weights();
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(the_limit_holds) {
   BOOST_TEST(metrics().bytes_live == live);
 }
 
-// Recurrences over the copy, in one flush that overwrites its state: the copy is nobody else's memory.
+// A recurrence over the copy overwrites its state in one flush: the copy's memory is not taken over.
 BOOST_AUTO_TEST_CASE(a_kept_copy_is_not_handed_on) {
   const Tensor w = (sin(fresh::numbers({8, 8, 5, 5})) * 0.05f).eval();
   std::vector<float> expected;

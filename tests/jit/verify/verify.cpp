@@ -1,4 +1,4 @@
-// LAZY_VERIFY finds a wrong backend, names the op and its line, and is silent on a right one.
+// Tests that LAZY_VERIFY finds a wrong backend, names the op and its line, and is silent on a right one.
 #include <stdlib.h>
 
 #include <filesystem>
@@ -16,7 +16,7 @@ using fresh::Probe;
 
 namespace {
 
-// A backend that takes one op for another.
+// Makes a backend replace one op by another.
 void swap_op(jit::loop::LoopKernel& k, jit::Op from, jit::Op to) {
   for (auto& i : k.body)
     if (i.code == jit::loop::Code::op && i.op == from) i.op = to;
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_only_when_fused_is_said_to_be) {
   BOOST_TEST(metrics().verify_failures == 1u);
 }
 
-// cos of 1e26 is anything once its operand has rounded otherwise, as the reference's sinh does.
+// cos of 1e26 may be anything once its operand has rounded otherwise, as the reference's sinh does.
 BOOST_AUTO_TEST_CASE(errors_that_grow_are_no_alarm) {
   cache::clear();
   const Override on("LAZY_VERIFY", "1");
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(silent_when_all_is_well) {
   BOOST_TEST(metrics().verify_runs > 0u);
 }
 
-// Wrong where a kernel both multiplies and subtracts.
+// The backend is wrong where a kernel both multiplies and subtracts.
 BOOST_AUTO_TEST_CASE(bisecting_leaves_the_ops_that_differ) {
   const Probe::Hooks hooks;
   const Tensor x = numbers({20}), y = numbers({20});

@@ -1,4 +1,4 @@
-// Floating-point numbers that say no dtype have one and the same: float32 unless set.
+// Tests that all floating-point values without a given dtype have the same: float32 unless set.
 #include <atomic>
 #include <thread>
 
@@ -15,7 +15,7 @@ namespace {
 
 std::string type(const Tensor& x) { return name_of(x.dtype()); }
 
-/// Everything that takes the default dtype, `want`.
+/// Checks that everything that takes the default dtype has `want`.
 void everything_is(DType t) {
   const std::string want = name_of(t);
   const Tensor i = tensor({1, 4}), u8 = ones({2}, uint8), b = ones({2}, bool_);
@@ -66,7 +66,7 @@ void everything_is(DType t) {
   BOOST_TEST(type(exp(Arg(1))) == want);
 }
 
-/// What has a dtype of its own keeps it.
+/// Checks that data with a dtype keep it.
 void typed_data_stays() {
   const std::vector<double> v{1, 2};
   const std::vector<float> f{1, 2};
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(the_variable_says_it) {
     const config::Override doubles("LAZY_DEFAULT_DTYPE", "float64");
     BOOST_TEST((get_default_dtype() == float64));
     everything_is(float64);
-    set_default_dtype(float32);  // the last one counts
+    set_default_dtype(float32);  // the last call counts
     BOOST_TEST(type(tensor({0.5})) == "float32");
   }
   BOOST_TEST((get_default_dtype() == float32));

@@ -1,4 +1,4 @@
-// Whoever observes what a thread records is told each op once, in order, with the operands that it has.
+// Tests that an observer of a thread is notified of each op once, in order, with its operands.
 #include <map>
 #include <memory>
 #include <set>
@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_SUITE(door)
 
 namespace {
 
-/// Remembers what it is told.
+/// Remembers its notifications.
 struct Log : detail::Observer {
   struct Entry {
     Op op;
@@ -57,7 +57,7 @@ struct Log : detail::Observer {
 
 bool is_source(Op op) { return op == Op::constant || op == Op::iota; }
 
-/// Records f() and checks what was told against the graph.
+/// Records f() and compares the notifications with the graph.
 template <class F>
 void observed(F&& f, const Site& s = Site::current()) {
   BOOST_TEST_CONTEXT("from line " << s.line()) {
@@ -75,7 +75,7 @@ void observed(F&& f, const Site& s = Site::current()) {
       BOOST_TEST(told.emplace(e.result.get(), &e).second, "told once");
       ops += !is_source(e.op) && !e.folded;
       BOOST_TEST(e.operands.size() == jit::row_of(e.op).arity);
-      if (e.result->ready() || e.folded || config::get().eager) continue;  // the graph has forgotten
+      if (e.result->ready() || e.folded || config::get().eager) continue;  // its recipe is gone
       BOOST_TEST((e.result->op == e.op));
       BOOST_REQUIRE_EQUAL(e.operands.size(), e.result->arity);
       for (size_t i = 0; i < e.operands.size(); ++i) BOOST_TEST(e.operands[i].get() == e.result->operand[i]);
@@ -85,7 +85,7 @@ void observed(F&& f, const Site& s = Site::current()) {
       BOOST_TEST(to_string(e.steps) == to_string(e.result->steps));
     }
     BOOST_TEST(ops == recorded);
-    // Whatever the result is made of was told, operands before what is made of them.
+    // Everything that the result is made of was notified, operands before their users.
     std::vector<const jit::Node*> open{result.handle().get()};
     std::set<const jit::Node*> seen;
     while (!open.empty()) {
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(functions_announce_themselves) {
 
 BOOST_AUTO_TEST_CASE(observers_nest) {
   const Tensor x = value({3});
-  // Records an op for each that it is told of, as differentiation does.
+  // Records an op for each notification, as differentiation does.
   struct Doubling : Log {
     void recorded(const Recorded& r) override {
       Log::recorded(r);
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(observing_changes_no_program) {
   const Tensor x = value({5, 7});
   const auto f = [&] { return (logsumexp(x * 2 + 1) + full({3}, 2.0f) * 3).to_vector<float>(); };
   const auto expected = f();
-  struct Deaf : detail::Observer {  // one that keeps handles keeps values, too
+  struct Deaf : detail::Observer {  // an observer that keeps handles would keep values, too
     void recorded(const Recorded&) override {}
   } deaf;
   reset_metrics();

@@ -1,4 +1,4 @@
-// Marks on sizes, and scopes in which nothing may run.
+// Tests marks on sizes, and scopes in which nothing may run.
 #include "lazy/core/dynamic.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -14,7 +14,7 @@ namespace {
 struct Fixture {
   Fixture() { cache::clear(); }
 };
-/// A value in memory; ones() would stay a recipe.
+/// Returns a value in memory; ones() would stay a recipe.
 Tensor filled(const Shape& shape) {
   return from_span<float>(std::vector<float>(static_cast<size_t>(numel(shape)), 1.0f), shape);
 }
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(bounds_hold_for_every_tensor_that_is_marked) {
   BOOST_CHECK_THROW(step(9), ShapeError);
   BOOST_CHECK_THROW(step(1), ShapeError);
   BOOST_TEST(step(5) == 30);
-  // What is refused is not marked: its program is that of its size alone.
+  // A refused value is not marked: its program is the one for its size alone.
   const Tensor y = filled({9, 3});
   BOOST_CHECK_THROW(mark_dynamic(y, 0, 2, 8), ShapeError);
   BOOST_TEST(sum(y + 1).item<float>() == 54);
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(nothing_runs_where_nothing_may) {
     });
     BOOST_CHECK_THROW(std::cout << y, Error);
     BOOST_CHECK_THROW(y.sum().item<float>(), Error);
-    BOOST_TEST(x.to_vector<float>().size() == 3u);  // a value that is there needs no flush
+    BOOST_TEST(x.to_vector<float>().size() == 3u);  // a value that exists needs no flush
     {
       const Override eager("LAZY_EAGER", "1");
       BOOST_CHECK_THROW(x + 1, Error);

@@ -1,5 +1,5 @@
-// Errors say which function was called, and where: every public function of lazy/ is called wrongly. A test
-// of the headers sees that none is left out.
+// Tests that errors say which function was called, and where: every public function of lazy/ is called
+// wrongly. A test of the headers sees that none is missing.
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -16,7 +16,7 @@ std::set<std::string>& called() {
   return names;
 }
 
-/// The call throws an error that starts with `said` and ends at `line` of this file.
+/// Checks that the call throws an error that starts with `said` and ends at `line` of this file.
 template <class F>
 void names_itself(const std::string& function, const std::string& said, F&& call, int line) {
   called().insert(function);
@@ -34,7 +34,7 @@ void names_itself(const std::string& function, const std::string& said, F&& call
 #define NAMES(function, ...) \
   names_itself(              \
       #function, #function, [&] { (void)(function(__VA_ARGS__)); }, __LINE__)
-// Other spellings go by the first name of what they call.
+// Other spellings use the first name of what they call.
 #define CALLS(function, name, ...) \
   names_itself(                    \
       #function, #name, [&] { (void)(function(__VA_ARGS__)); }, __LINE__)
@@ -43,7 +43,8 @@ void names_itself(const std::string& function, const std::string& said, F&& call
       #name, #name, [&] { (void)(__VA_ARGS__); }, __LINE__)
 
 const Tensor nothing;
-/// uint64 beside int64 is no dtype, and [5] fits no [2, 3].
+/// Holds operands that don't fit: uint64 and int64 have no common dtype, and [5] does not broadcast to [2,
+/// 3].
 struct Operands {
   Tensor x = ones({2, 3}), five = ones({5}), i = ones({2, 3}, int64), u = ones({2, 3}, uint64), b = x > 0;
 };
@@ -540,7 +541,7 @@ BOOST_AUTO_TEST_CASE(of_indices_and_members) {
 
 // Lists every function in namespace lazy of the headers that lazy.hpp includes.
 BOOST_AUTO_TEST_CASE(none_is_left_out) {
-  // What takes nothing that could be wrong, or says which device there isn't.
+  // These take nothing that could be wrong, or name the missing device.
   const std::set<std::string> exempt{"default_device",
                                      "set_default_device",
                                      "is_available",

@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(scalars_are_weak) {
   equal(i8 == 300, bool_, {2}, {0, 0});  // more in comparisons.cpp
   THROWS(DtypeError, ones({2}, int64) + UINT64_MAX,
          "add: 18446744073709551615 does not fit int64: cast the tensor with astype first");
-  // Without a tensor scalars have their own dtype.
+  // Without a tensor scalars keep their dtypes.
   BOOST_TEST(type(where(b, 1.0f, 0.0f)) == "float32");
   BOOST_TEST(type(where(b, 1.0, 0)) == "float32");
   BOOST_TEST(type(where(b, 1, 0)) == "int64");

@@ -1,4 +1,4 @@
-// The program of the design page, as a user writes it.
+// Tests the program of the design page, as a user writes it.
 #include <lazy/lazy.hpp>
 
 #include <iostream>
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(auto_is_safe) {
   auto first = x(slice(0, 3));
   x = x * 10;
   check::equal(first, int64, {3}, {0, 1, 2});
-  first = first + 1;  // rebinds the variable; x is not concerned
+  first = first + 1;  // rebinds the variable; x stays the same
   check::equal(first, int64, {3}, {1, 2, 3});
   check::equal(x, int64, {6}, {0, 10, 20, 30, 40, 50});
   auto masked = x(x > 25);

@@ -1,4 +1,4 @@
-// A temporary's value is not kept: only variables keep what they name.
+// Tests that a temporary's value is not stored: only variables keep their values.
 #include <functional>
 
 #include "tests/common/check.hpp"
@@ -13,7 +13,7 @@ constexpr uint64_t kBytes = n * 4;
 
 Tensor input(float v) { return from_span(std::vector<float>(n, v)); }
 
-/// Bytes that the statement had allocated at its peak, beyond those before it.
+/// Returns the bytes that the statement had allocated at its peak, beyond those before it.
 uint64_t peak(const std::function<void()>& statement) {
   reset_metrics();
   const uint64_t before = metrics().bytes_live;
@@ -42,12 +42,12 @@ BOOST_AUTO_TEST_CASE(a_variable_keeps_its_value) {
   const Tensor x = input(0.5f);
   const Tensor s = sin(x);
   BOOST_TEST(peak([&] { (s * 2).eval(); }) == 2 * kBytes);
-  BOOST_TEST(peak([&] { (s * 2).eval(); }) == kBytes);  // s is there already
+  BOOST_TEST(peak([&] { (s * 2).eval(); }) == kBytes);  // s exists already
   BOOST_TEST(s.to_vector<float>()[0] == std::sin(0.5f), boost::test_tools::tolerance(1e-6f));
 }
 
-// Every function gives the same for temporaries as for variables: none looks at an operand twice after it let
-// it go.
+// Every function gives the same for temporaries as for variables: none reads an operand again after moving
+// it.
 BOOST_AUTO_TEST_CASE(every_function_takes_temporaries) {
   const Tensor a = tensor({{0.25f, 0.5f}, {0.75f, 0.125f}}), b = tensor({{0.5f, 0.25f}, {1.0f, 0.75f}});
   const Tensor i = tensor({{5, 3}, {2, 7}}), j = tensor({{1, 2}, {3, 1}}), v = tensor({1.0f, 2.0f});

@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(members_name_the_users_line) {
   equal(tensor({0, 1}).all(), bool_, {}, {0});
 }
 
-// A chain that no stack could hold if recording, running or dropping it recursed.
+// A chain is so long that no stack could hold it if recording, running or dropping it recursed.
 BOOST_AUTO_TEST_CASE(long_chains) {
   Tensor x = zeros({1}), y = from_span(std::vector<float>{0});
   for (int i = 0; i < 100000; ++i) y = y + 1;

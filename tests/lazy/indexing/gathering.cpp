@@ -1,5 +1,5 @@
-// take, take_along_axis, scatter, put_along_axis, index_add against plain loops: rules of bounds, dtypes,
-// edge shapes, order of updates, errors.
+// Compares take, take_along_axis, scatter, put_along_axis, index_add with simple loops: rules of bounds,
+// dtypes, edge shapes, order of updates, errors.
 #include "lazy/indexing/gathering.hpp"
 
 #include <random>
@@ -30,7 +30,7 @@ std::vector<int64_t> random_indices(int64_t count, int64_t low, int64_t high) {
   return v;
 }
 
-/// Row-major walk: f(multi-index, linear index).
+/// Calls f(multi-index, linear index) in row-major order.
 template <class F>
 void each_index(const Shape& s, F&& f) {
   std::vector<int64_t> at(static_cast<size_t>(s.size()), 0);
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(every_dtype_axis_and_rule) {
                     take_along_axis(tx, ti, axis, b)),
               t, is, along_axis(x, xs, index, is, axis, b));
         const Combine c = t == bool_ ? Combine::set : static_cast<Combine>(below(5));
-        if (c != Combine::multiply)  // which leaves small types
+        if (c != Combine::multiply)  // products leave small types
           equal(put_along_axis(tx, ti, tv, axis, c, b), t, xs, scattered(x, xs, index, is, v, axis, c, b));
       }
     }
@@ -225,10 +225,10 @@ BOOST_AUTO_TEST_CASE(views_as_sources) {
   equal(take(x, i, 1).reshape({12, 5})(4), float32, {5}, {30, 31, 32, 33, 34});
   equal(take_along_axis(x(0)(slice(0, 1)), tensor({{1, 1, 0, 0, 2}}) * 0, 0), float32, {1, 5},
         {0, 1, 2, 3, 4});
-  // Of what is the same along the axis.
+  // The operand is constant along the axis.
   equal(take(broadcast_to(exp(tensor(0.0)), {3}), tensor({2, 1, 2}), 0), float32, {3}, {1, 1, 1});
   equal(take(broadcast_to(tensor({{5}}), {3, 1}), tensor({2, 1}), 0), int64, {2, 1}, {5, 5});
-  // Of a sum, a product, a scan.
+  // The operand is a sum, a product, a scan.
   equal(take(sum(x, {2}), i, 1), float32, {3, 4}, take(sum(x, {2}).eval(), i, 1).to_vector<double>());
   equal(take(matmul(x(0), x(1).T()), i, 1), float32, {4, 4},
         take(matmul(x(0), x(1).T()).eval(), i, 1).to_vector<double>());
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(the_last_of_equals_stays) {
   const Tensor x = zeros({4});
   equal(scatter(x, 0, tensor({1, 1, 3, 1}), asarray(std::vector<float>{5, 6, 7, 8})), float32, {4},
         {0, 8, 0, 7});
-  // 2^24 + 1 is lost, 1 + 1 first is not: so the order shows.
+  // Adding 1 to 2^24 has no effect, adding 1 + 1 has: so the order shows.
   const float big = 16777216.0f;
   equal(scatter_add(x, 0, tensor({0, 0, 0}), asarray(std::vector<float>{big, 1, 1})), float32, {4},
         {big, 0, 0, 0});

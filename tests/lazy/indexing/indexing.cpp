@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(wrong_indices) {
   THROWS(Error, Tensor()(0), "index: the tensor is empty (default-constructed): assign to it first");
 }
 
-// Every slice of small extents, against Python's definition: the indices start, start + step, ... short of
+// Compares every slice of small extents with Python's definition: the indices start, start + step, ... before
 // stop.
 BOOST_AUTO_TEST_CASE(slices_follow_python) {
   for (int n = 0; n <= 4; ++n) {
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(masks) {
   equal(c(c != 2), int64, {3}, {0, 1, 3});
 }
 
-// Random regions of random shapes, written and read back, against loops over a plain array.
+// Writes random regions of random shapes and reads them back, compared with loops over a plain array.
 BOOST_AUTO_TEST_CASE(random_regions) {
   const unsigned seed = std::random_device{}();
   BOOST_TEST_MESSAGE("seed " << seed);

@@ -1,4 +1,4 @@
-// What golden data can't say: bfloat16, options that don't fit, and streams.
+// Tests what golden data can't contain: bfloat16, options that don't fit, and streams.
 #include "lazy/insight/print.hpp"
 
 #include <sstream>

@@ -12,7 +12,7 @@ using config::Override;
 
 namespace {
 
-/// Symmetric positive definite matrices.
+/// Returns symmetric positive definite matrices.
 Tensor definite(const Shape& batch, int64_t n, DType t) {
   Shape shape = batch;
   shape.push_back(n);

@@ -1,4 +1,4 @@
-// Comparisons of integers with scalars give the mathematically right answer, wherever the scalar lies.
+// Tests that comparisons of integers with scalars are mathematically right, wherever the scalar lies.
 #include <random>
 
 #include "lazy/core/scalar.hpp"
@@ -13,9 +13,9 @@ BOOST_AUTO_TEST_SUITE(comparisons)
 
 namespace {
 
-using Real = __float128;  // has every int64, uint64 and double
+using Real = __float128;  // represents every int64, uint64 and double
 
-/// One of the six, on tensors and on numbers.
+/// Holds one of the six comparisons, on tensors and on numbers.
 struct Comparison {
   const char* name;
   Tensor (*of_tensors)(Arg, Arg);
@@ -30,7 +30,8 @@ const Comparison kAll[] = {
     {"greater_equal", greater_equal, [](Real a, Real b) { return a >= b; }},
 };
 
-/// All six, either way round, of every element with the scalar: bits of one number, so of one program.
+/// Returns all six, in both orders, of every element with the scalar: bits of one number, so from one
+/// program.
 template <class T, class S>
 void compare(const std::vector<T>& elements, const Tensor& x, S scalar) {
   Tensor answers = zeros(x.shape(), int32);
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(as_users_write_them) {
   equal(u8 < 300, bool_, {3}, {1, 1, 1});
   equal(-1 < u8, bool_, {3}, {1, 1, 1});
   equal(u8 <= 43.5, bool_, {3}, {1, 0, 0});
-  equal(tensor({16777217}) == 16777216.0, bool_, {1}, {0});  // one float32
+  equal(tensor({16777217}) == 16777216.0, bool_, {1}, {0});  // rounded to one float32
   BOOST_TEST((zeros({2, 0, 3}, int8) == 1000).shape() == (Shape{2, 0, 3}));
   BOOST_TEST((zeros({}, int8) == 1000).ndim() == 0);
   Tensor x = tensor({1, 2, 3}, int8);

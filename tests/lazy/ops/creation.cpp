@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(from_memory) {
   {
     Tensor x = from_blob(data, {2, 3}, float32, {}, [&](void*) { ++deleted; });
     equal(x, float32, {2, 3}, {0, 1, 2, 3, 4, 5});
-    const bool copied = default_device() != Device{};  // to a GPU, at once
+    const bool copied = default_device() != Device{};  // copied to a GPU at once
     BOOST_TEST((x.data<float>() == data) == !copied);
     const Tensor kept = x.copy();
     BOOST_TEST(kept.data<float>() != data);
@@ -153,10 +153,10 @@ BOOST_AUTO_TEST_CASE(deleters) {
   BOOST_CHECK_THROW(from_blob(data, {4}, float32, {1, 1}, deleter), ShapeError);
   BOOST_CHECK_THROW(from_blob(nullptr, {4}, float32, {}, deleter), Error);
   BOOST_CHECK_THROW(from_blob(data, {int64_t{1} << 60}, float32, {}, deleter), ShapeError);
-  BOOST_TEST(deleted == 0);  // whoever is refused keeps the memory
+  BOOST_TEST(deleted == 0);  // the caller of a failed call still owns the memory
   { const Tensor x = from_blob(data, {4}, float32, {}, deleter); }
   BOOST_TEST(deleted == 1);
-  // A tensor goes at places where nothing may be thrown.
+  // A tensor is destroyed at places where nothing may be thrown.
   {
     const Tensor x = from_blob(data, {4}, float32, {}, [](void*) { throw std::runtime_error("no"); });
   }

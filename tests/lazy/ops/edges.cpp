@@ -1,4 +1,4 @@
-// What changes nothing records nothing; single dimensions, empty regions.
+// Tests that functions that change nothing record nothing; single dimensions, empty regions.
 #include <boost/test/unit_test.hpp>
 
 #include "lazy/lazy.hpp"

@@ -7,7 +7,7 @@ using check::equal;
 
 namespace {
 
-/// Of small integers in float64: exact in any order.
+/// Compares small integers in float64: exact in any order.
 void same(const Tensor& x, const Tensor& expected, const Site& s = Site::current()) {
   equal(x, expected.dtype(), expected.shape(), expected.to_vector<double>(), s);
 }

@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(composed) {
 }
 
 BOOST_AUTO_TEST_CASE(constants_fold_to_the_same_value) {
-  // Each against the same expression of values that nothing is known about.
+  // Each expression is compared with the same one of values that nothing is known about.
   const auto opaque = [](const Tensor& x) { return from_span(x.to_vector<float>(), x.shape()); };
   const Tensor one = ones({3}), third = full({3}, 1.0 / 3);
   equal(zeros({3}) * 2 + 1, float32, {3}, {1, 1, 1});

@@ -1,5 +1,5 @@
-// Numbers at the ends of their types where extents, positions, counts and axes are meant: each is refused at
-// the user's line, clamped as documented, or gives the right values.
+// Tests numbers at the ends of their types as extents, positions, counts and axes: each is refused at the
+// user's line, clamped as documented, or gives the right values.
 #include "tests/common/check.hpp"
 
 using namespace lazy;
@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kLowest = INT64_MIN, kHighest = INT64_MAX;
 constexpr uint64_t kNatural = UINT64_MAX;
 
-/// Throws some error of the library's that starts with `name` and ends at `line` of this file.
+/// Checks that f throws an error of the library's that starts with `name` and ends at `line` of this file.
 template <class F>
 void refused(const char* name, F&& call, int line) {
   BOOST_TEST_CONTEXT("from line " << line) {

@@ -1,4 +1,4 @@
-// Against NumPy's answers in tests/golden (their format: tools/make_golden.py).
+// Compares with NumPy's results in tests/golden (their format: tools/make_golden.py).
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -55,7 +55,7 @@ Shape shape_of(const std::string& s) {
   return r;
 }
 
-/// Hexadecimal bit patterns as elements, one after the other.
+/// Parses hexadecimal bit patterns of elements, one after the other.
 std::vector<char> bytes(const std::string& field, DType t) {
   std::vector<char> r;
   for (const std::string& w : words(field)) {
@@ -75,7 +75,7 @@ Tensor values(const std::string& field, DType t, Shape shape = {}) {
   return from_blob(copy, shape, t, {}, [](void* p) { delete[] static_cast<char*>(p); });
 }
 
-/// Bits equal (any NaN for a NaN); with `loose`, finite floats within a few units in the last place.
+/// Compares bits (any NaN for a NaN); with `loose`, finite floats within a few units in the last place.
 void same(const Tensor& x, DType t, const Shape& shape, const std::string& expected, bool loose) {
   BOOST_TEST(std::string(name_of(x.dtype())) == name_of(t));
   BOOST_TEST(to_string(x.shape()) == to_string(shape));
@@ -85,7 +85,7 @@ void same(const Tensor& x, DType t, const Shape& shape, const std::string& expec
   std::vector<double> want(got.size());
   if (!got.empty()) want = values(expected, t, shape.empty() ? Shape{1} : shape).to_vector<double>();
   const double eps = is_float(t) ? finfo(t).eps : 0;
-  if (t == int64 || t == uint64) {  // double can't tell neighbours apart
+  if (t == int64 || t == uint64) {  // double can't distinguish neighbours
     const std::vector<uint64_t> g = x.to_vector<uint64_t>();
     for (size_t i = 0; i < g.size(); ++i) {
       uint64_t w;
@@ -235,8 +235,8 @@ BOOST_AUTO_TEST_CASE(elementwise) {
     }
 }
 
-// The same cases, one element at a time through constants, which are folded while recording where that is
-// allowed.
+// Runs the same cases, one element at a time through constants, which are folded while recording where that
+// is allowed.
 BOOST_AUTO_TEST_CASE(elementwise_folded) {
   for (const Case& c : cases("elementwise.txt")) BOOST_TEST_CONTEXT(c.field[0] << " folded") {
       std::string name = c.head[1];

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(one_op_whatever_the_number_of_parts) {
         for (int k = 0; k < 2 * (1 + i % 3); ++k) right &= v[at++] == i * (computed && i % 4 ? 2 : 1);
       BOOST_TEST((right && at == v.size()));
       if (!computed && n > 64)
-        BOOST_TEST(metrics().calls + metrics().call_fallbacks == 1u);  // a GPU has none
+        BOOST_TEST(metrics().calls + metrics().call_fallbacks == 1u);  // a GPU has no kernel for it
     }
 }
 

@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(composed) {
   equal(vecdot(tensor({{1, 2}, {3, 4}}), tensor({1, 10})), int64, {2}, {21, 43});
   equal(vecdot(tensor({{1, 2}, {3, 4}}), tensor({{1, 1}, {10, 10}}), -2), int64, {2}, {31, 42});
   equal(vecdot(full({2}, 100, int8), full({2}, 1, int8)), int8, {}, {-56});
-  // Bools: whether any product is true, as NumPy has it; beside numbers they count as 0 and 1.
+  // Bools give true if any product is true, as in NumPy; beside numbers they count as 0 and 1.
   const Tensor t = tensor({{true, false}, {false, true}}), u = tensor({true, false});
   equal(vecdot(t, u), bool_, {2}, {1, 0});
   equal(vecdot(t, t), bool_, {2}, {1, 1});
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_matrix_along_the_sum_is_summed_in_lanes) {
     }
 }
 
-// The order of the sum depends on the views that a program goes through, not on what is in memory.
+// The views that a program records decide the order of the sum, not the layout in memory.
 BOOST_AUTO_TEST_CASE(a_transposed_matrix_keeps_its_order_wherever_it_is_computed) {
   const Tensor a = wave({130, 70}, 0.37), x = wave({130}, 0.73), two = wave({130, 2}, 0.73);
   const auto one_after_the_other = bits(matmul(reshape(x, {1, 130}), a));  // the columns are apart

@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(types) {
   equal(sum(ones({3}, float16)), float16, {}, {3});
   equal(sum(ones({3}, int8), {}, dropdims, float64), float64, {}, {3});
   equal(sum(ones({3}, uint8), {}, dropdims, uint8), uint8, {}, {3});
-  equal(ones({2, 1}, int16).sum(1), int64, {2}, {1, 1});  // also where there is nothing to add
+  equal(ones({2, 1}, int16).sum(1), int64, {2}, {1, 1});  // also for a sum of one element
   equal(max(tensor({true, false})), bool_, {}, {1});
   equal(min(tensor({true, false})), bool_, {}, {0});
   equal(argmax(tensor({false, true, true})), int64, {}, {1});
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(of_nothing) {
   equal(any(none), bool_, {}, {0});
   equal(all(none), bool_, {}, {1});
   equal(logsumexp(none), float32, {}, {-inf});
-  equal(max(none, 1), float32, {0}, {});  // no result, so nothing is missing
+  equal(max(none, 1), float32, {0}, {});  // no result, so no error
   equal(cumsum(none, 0), float32, {0, 3}, {});
   THROWS(ShapeError, max(none), "max: no elements along axes [0, 1] of [0, 3]");
   THROWS(ShapeError, min(none, 0), "min: no elements along axes [0] of [0, 3]");
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(max_of_two_tensors_is_the_larger) {
   equal(max(x(0), y * 2), float32, {2}, {6, 5});
   equal(max(tensor({1, 2}), tensor({0.5, 2.5})), float32, {2}, {1, 2.5});
   THROWS(ShapeError, max(x, ones({3})), "maximum: shapes [2, 2] and [3] do not broadcast");
-  // An integer is an axis, and nothing else is taken for a scalar.
+  // An integer is an axis, and nothing else is accepted as a scalar.
   const Tensor z = tensor({{1, 5}, {4, 2}});
   equal(max(z, 0), int64, {2}, {4, 5});
   equal(max(z, {}), int64, {}, {5});

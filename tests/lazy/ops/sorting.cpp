@@ -16,7 +16,7 @@ using config::Override;
 
 namespace {
 
-/// Random values of few kinds, so that many are equal.
+/// Returns random values of few kinds, so that many are equal.
 Tensor random_values(const Shape& shape, DType t, uint64_t seed) {
   BOOST_TEST_MESSAGE("random values, seed " << seed);
   std::mt19937_64 r(seed);
@@ -40,7 +40,7 @@ bool before(double a, double b, bool descending) {
   return descending ? b < a : a < b;
 }
 
-/// Along the last axis, by the plainest means.
+/// Sorts along the last axis in the simplest way and compares.
 void check_sorted(const Tensor& x, bool descending) {
   const auto [values, indices] = sort(x, -1, descending);
   const std::vector<double> in = astype(x, float64).to_vector<double>(),

@@ -1,4 +1,4 @@
-// What a user's program needs of the package: headers, the library, and its dependencies at link time.
+// Uses what a user's program needs of the package: headers, the library, and its dependencies at link time.
 #include <iostream>
 #include <lazy/lazy.hpp>
 #include <string>
@@ -15,7 +15,7 @@ int main() {
     std::cout << "no error\n";
     return 1;
   } catch (const ShapeError& e) {
-    const std::string what = e.what();  // the user's own file is named, wherever the library was built
+    const std::string what = e.what();  // names the user's file, wherever the library was built
     std::cout << what.substr(what.find("consumer.cpp"), 13);
   }
   return 0;

@@ -1,4 +1,4 @@
-// A second unit with the same header: nothing in it may be defined twice.
+// Includes the same header in a second unit: nothing in it may be defined twice.
 #include <lazy/lazy.hpp>
 
 lazy::Tensor twice(const lazy::Tensor& x) { return x * 2; }

@@ -1,4 +1,4 @@
-// The data, and what all parts of the page share.
+// Holds the data, and functions that all parts of the page share.
 const data = JSON.parse(document.getElementById("data").textContent);
 const strings = data.strings;
 const byId = (id) => document.getElementById(id);
@@ -19,7 +19,7 @@ function svg(tag, attributes, ...children) {
 }
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// Three significant digits.
+// Writes three significant digits.
 function digits(v) {
   const a = Math.abs(v);
   return a >= 100 ? v.toFixed(0) : a >= 10 ? v.toFixed(1) : v.toFixed(2);
@@ -39,12 +39,12 @@ const bytes = (v) => scaled(v, 1024, [" B", " KiB", " MiB", " GiB", " TiB"]);
 const plain = (v) => v.toLocaleString("en-US");
 const sum = (a) => a.reduce((x, y) => x + y, 0);
 
-// What the parts of the page tell each other: "flush" (a flush was picked), "program" (a program was).
+// Passes events between the parts of the page: "flush" (a flush was picked), "program" (a program was).
 const listeners = {};
 const on = (what, f) => (listeners[what] ||= []).push(f);
 const say = (what, ...args) => (listeners[what] || []).forEach((f) => f(...args));
 
-// A table of which only the rows in view are in the document, so that 100,000 rows cost no more than 20.
+// Shows a table: only the rows in view are in the document, so that 100,000 rows cost no more than 20.
 // columns: {title, width (of the grid), value (sorts), show (text or node), right}. children: the rows that an open row has
 // below it.
 class Table {

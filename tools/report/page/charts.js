@@ -1,4 +1,4 @@
-// Summary, memory over time, compile time by phase, kernels against the machine's limits.
+// Draws the summary, memory over time, compile time by phase, kernels and the machine's limits.
 function makeTiles() {
   const f = data.flushes, hits = sum(f.hit), n = f.start.length;
   const peak = data.memory.bytes.reduce((a, b) => Math.max(a, b), 0);
@@ -58,7 +58,7 @@ function makeCompile() {
   around.forEach((n) => row(n, "flush"));
 }
 
-// Arithmetic against intensity, both logarithmic; the lines are one thread's limits in each level of memory.
+// Plots arithmetic over intensity, both logarithmic; the lines are one thread's limits in each level of memory.
 function makeRoofline() {
   const k = data.kernels, m = data.machine, box = byId("roofline");
   const points = [...k.total.keys()].filter((i) => k.flops[i] > 0 && k.bytes[i] > 0 && k.total[i] > 0).map((i) => ({ i, x: k.flops[i] / k.bytes[i], y: k.flops[i] / k.total[i] / 1000 }));

@@ -1,4 +1,4 @@
-// One program: its graph in layers, the nodes of each fused kernel in a box of its own, and what is known of the kernels.
+// Draws one program: its graph in layers, the nodes of each fused kernel in a box, and what is known of the kernels.
 class Graph {
   constructor(box) {
     this.box = box;
@@ -33,10 +33,10 @@ class Graph {
     this.side(p);
   }
 
-  // Which kernel computes each value: what is in no kernel of its own is computed where it is used, first.
+  // Finds the kernel that computes each value: one without a group is computed where it is used first.
   groupsOf(p) {
     const group = new Map(), users = new Map();
-    if (p.nodes.every((n) => n.group === undefined)) {  // loaded from disk: what was fused is not known
+    if (p.nodes.every((n) => n.group === undefined)) {  // loaded from disk: the fusion groups are not known
       for (const n of p.nodes) if (n.op !== "input") group.set(n.v, 0);
       return group;
     }
@@ -88,7 +88,7 @@ class Graph {
     return { p, boxes: order, boxOf, known, width: widest, height: y - 46 };
   }
 
-  // Places the nodes of one box, in layers of their own.
+  // Places the nodes of one box in layers.
   inner(b, boxOf) {
     const W = 150, H = 36, gx = 12, gy = 16, titled = b.group !== undefined, top = titled ? 30 : 0, pad = titled ? 12 : 0;
     b.summary = titled && b.nodes.length > this.mostInBox;
@@ -170,7 +170,7 @@ class Graph {
   }
   fit() {
     const W = this.box.clientWidth || 800, H = this.box.clientHeight || 560, pad = 24;
-    // As a whole if that can be read, else from the top.
+    // Shows all of it if that can be read, else the top.
     const scale = Math.max(0.6, Math.min(1.25, W / (this.size.width + 2 * pad), H / (this.size.height + 2 * pad)));
     const w = W / scale, h = H / scale, fits = this.size.height + 2 * pad <= h;
     this.view((this.size.width - w) / 2, fits ? (this.size.height - h) / 2 : -pad, w, h);

@@ -10,7 +10,7 @@
   makeMisses();
   const graph = new Graph(byId("graph"));
   on("flush", (i, from) => from === "table" && timeline.showFlush(i));
-  // Where to begin: #flush=3 and #program=2 name a place in the page, so that it can be passed on.
+  // Goes to the place in the address: #flush=3 and #program=2 name one, so that it can be passed on.
   const [, what, number] = location.hash.match(/^#(flush|program)=(\d+)$/) || [];
   if (what === "flush" && number < data.flushes.start.length) flushes.choose(Number(number));
   if (what === "program") say("program", Number(number));

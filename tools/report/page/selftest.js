@@ -1,4 +1,4 @@
-// With #selftest in the address the page tries itself, and says how it went in the element of that name.
+// Tests the page if #selftest is in the address, and writes the result to the element of that name.
 function selftest({ timeline, flushes, kernels, graph }) {
   const lines = [], out = byId("selftest");
   const check = (what, good) => lines.push((good ? "ok " : "FAILED ") + what);

@@ -1,7 +1,7 @@
-// Flushes with their filter, and kernels.
+// Shows flushes with their filter, and kernels.
 const pill = (label, kind) => element("span", { class: "pill " + kind, textContent: label });
 
-// Words that must all be in a row; "hit:no" and "cause:item" ask for one column.
+// Matches words that must all be in a row; "hit:no" and "cause:item" match one column.
 function flushFilter(words) {
   const f = data.flushes;
   const tests = words.toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
@@ -41,7 +41,7 @@ function makeFlushes() {
   return table;
 }
 
-// What the machine allows a kernel's mean launch, in microseconds: its arithmetic at peak, or its bytes at the bandwidth of
+// Returns the least microseconds of a kernel's mean launch: its arithmetic at peak, or its bytes at the bandwidth of
 // the smallest cache that holds them, on as many threads as it used.
 function limitOf(k) {
   const m = data.machine;
@@ -75,7 +75,7 @@ function makeKernels() {
   const of = (r) => (r < groups.length ? groups[r] : one(r - groups.length));
   const gbs = (r) => of(r).bytes / Math.max(of(r).total, 1e-9) / 1000, gflops = (r) => of(r).flops / Math.max(of(r).total, 1e-9) / 1000;
   const reached = (r) => (of(r).limit / Math.max(of(r).total, 1e-9)) * 100;
-  // The line has a column of its own; what the library made it for says more than the name.
+  // The line has a separate column; the purpose says more than the name.
   const short = (r) => {
     const x = of(r), line = "_" + x.at.replace(":", "_"), name = x.name.endsWith(line) ? x.name.slice(0, -line.length) : x.name;
     const shown = x.purpose ? `${x.purpose} (${name})` : name;

@@ -1,5 +1,5 @@
-// Threads against time, on a canvas. Of each lane only what is in view is looked at, and what would share a pixel
-// with the span before is skipped by bisection, so that drawing depends on pixels and not on the number of spans.
+// Draws threads over time, on a canvas. Only the part of each lane in view is read, and a span that would share a pixel
+// with the one before is skipped by bisection, so that drawing depends on pixels and not on the number of spans.
 class Timeline {
   constructor(box) {
     this.box = box;
@@ -23,7 +23,7 @@ class Timeline {
     this.from = this.begin;
   }
 
-  // One lane a thread and depth. Components that wait for their flush get lanes of their own above their thread's.
+  // Makes one lane for each thread and depth. Components that wait for their flush get lanes above their thread's.
   makeLanes() {
     const lanes = [];
     data.threads.forEach((name, thread) => {
@@ -74,7 +74,7 @@ class Timeline {
   }
   zoom(factor, at = (this.from + this.to) / 2) { this.show(at - (at - this.from) * factor, at + (this.to - at) * factor); }
 
-  // The first item of a lane that ends after `t`: in a lane, ends are in the order of starts.
+  // Returns the first item of a lane that ends after `t`: in a lane, ends are in the order of starts.
   firstAfter(lane, t) {
     const { start, length } = lane.source;
     let low = 0, high = lane.items.length;

@@ -1,5 +1,5 @@
-// What a program sees where a GPU, its driver or its compiler is missing: asks for CUDA, and goes on after
-// the error. With --available: the GPU, or with status 1 why there is none.
+// Shows what a program sees where a GPU, its driver or its compiler is missing: uses CUDA, and goes on after
+// the error. With --available it prints the GPU, or with status 1 why there is none.
 #include <functional>
 #include <iostream>
 #include <string>

@@ -1,4 +1,4 @@
-// Attention against its definition in double precision, and its memory.
+// Compares attention with its definition in double precision, and measures its memory.
 #include <cmath>
 #include <limits>
 
@@ -20,7 +20,7 @@ struct Heads {
   int64_t count, length, keys, width, values;
 };
 
-/// Of packed heads. `bias` is added to the scores, (count, length, keys); -inf hides a key.
+/// Computes packed heads. `bias` is added to the scores, (count, length, keys); -inf hides a key.
 std::vector<float> by_definition(const Heads& h, const Tensor& query, const Tensor& key, const Tensor& value,
                                  const std::vector<double>& bias, double scale) {
   const auto q = query.to_vector<float>(), k = key.to_vector<float>(), v = value.to_vector<float>();

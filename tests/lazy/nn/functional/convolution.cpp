@@ -1,4 +1,4 @@
-// Convolution and pooling against the formulas, element by element.
+// Compares convolution and pooling with the formulas, element by element.
 #include <functional>
 #include <random>
 
@@ -58,7 +58,7 @@ Index join(Index a, const Index& b) {
 }
 Index spatial_of(const Index& at) { return Index(at.begin() + 2, at.end()); }
 
-/// w (O, C / groups, K...)
+/// Convolves with w (O, C / groups, K...).
 Image convolved(Image x, Image w, const Case& c) {
   Index result{x.shape[0], w.shape[0]};
   for (int i = 0; i < c.spatial; ++i) {
@@ -84,7 +84,7 @@ Image convolved(Image x, Image w, const Case& c) {
   return y;
 }
 
-/// w (C, O / groups, K...): every input element adds a window.
+/// Adds a window of w (C, O / groups, K...) for every input element.
 Image scattered(Image x, Image w, const Case& c) {
   Index result{x.shape[0], w.shape[1] * c.groups};
   for (int i = 0; i < c.spatial; ++i) {
@@ -110,7 +110,7 @@ Image scattered(Image x, Image w, const Case& c) {
 Tensor of(const Image& x, DType t) { return astype(from_span(x.v, x.shape), t); }
 Axes axes(const Index& v) { return Axes(Dims(std::span<const int64_t>(v))); }
 
-/// (N, C, S...) -> (N, S..., C), and the weights' way.
+/// Moves axes (N, C, S...) -> (N, S..., C); the next does the weights'.
 Tensor last(const Tensor& x) { return moveaxis(x, 1, -1); }
 
 std::mt19937_64 generator(const char* name) {
