@@ -1,4 +1,5 @@
 #include "lazy/nn/functional/losses.hpp"
+#include "support/float_mode.hpp"
 
 namespace lazy {
 namespace {
@@ -95,19 +96,20 @@ Tensor cross_entropy(Arg x, Arg target, const ClassOptions& options) {
     f.fail<DtypeError>(std::string("takes labels or probabilities, not ") + name_of(expected->dtype));
   Composite whole(name, {&c.x.handle(), &expected, &options.weight.handle()}, f.site);
   const Term top = max(c.x, {c.axis}), shifted = c.x - top, rest = log(sum(exp(shifted), {c.axis}));
-  const double classes = static_cast<double>(c.count);
+  const double rest_of_one = in_default_mode([&] { return 1 - share; }),
+               of_each = in_default_mode([&] { return share / static_cast<double>(c.count); });
   const auto all_classes = [&](const Term& each) {  // -sum(each log_softmax(x))
     return -sum(c.weight.handle() ? each * c.weight : each, {c.axis});
   };
   if (probabilities.defined()) {
     Term p = f.term(probabilities);
-    if (share > 0) p = p * (1 - share) + share / classes;
+    if (share > 0) p = p * rest_of_one + of_each;
     const Term losses = all_classes((shifted - rest) * p);
     return f.finish(whole, reduced(reshape(losses, c.rows()), options.reduction));
   }
   const Labels l(c, expected);
   Term losses = picked(c, l, [&](const Term& v) { return (v - top) - rest; });
-  if (share > 0) losses = losses * (1 - share) + all_classes(shifted - rest) * (share / classes);
+  if (share > 0) losses = losses * rest_of_one + all_classes(shifted - rest) * of_each;
   return f.finish(whole, of_labels(c, l, losses));
 }
 

@@ -24,7 +24,7 @@ Term unscaled(const Term& given, int64_t extent, const GridOptions& o) {
   if (o.padding == GridPadding::reflection)
     p = o.align_corners ? mirrored(p, 0, 2 * (n - 1)) : mirrored(p, -1, 2 * n - 1);
   if (o.padding != GridPadding::zeros) p = minimum(maximum(p, 0.0), n - 1);
-  // What no integer can say is outside.
+  // A position that no integer can say is outside.
   constexpr double most = 1 << 30;
   return where(abs(p) < most, p, -100.0);
 }

@@ -95,6 +95,8 @@ Tensor one_hot(Arg ids, Integer classes) {
   const Handle at = integers(name, ids);
   if (classes < 1)
     fail<ShapeError>(name, std::to_string(classes.value) + " classes: at least 1 is needed", s);
+  if (at->shape.size() == kMaxRank)
+    fail<ShapeError>(name, "ids " + to_string(at->shape) + " have too many axes", s);
   Shape column = at->shape;
   column.push_back(1);
   Shape shape = at->shape;

@@ -185,8 +185,9 @@ Tensor local_response_norm(Arg x, Integer size, double alpha, double beta, doubl
   const Term squares = reshape(v * v, {v.extent(0), c.count, numel(v.shape()) / (v.extent(0) * c.count)});
   const Handle wide =
       placed(f.name, squares.handle(), {before}, {1}, {before + c.count + after}, Number(0.0), f.site);
-  const Handle windows = detail::window(
-      wide, {1}, {1}, {1}, {wide->shape[0], c.count, wide->shape[2], before + 1 + after}, f.site);
+  const Shape view{wide->shape[0], c.count, wide->shape[2], before + 1 + after};
+  check_countable(f.name, view, f.site);
+  const Handle windows = detail::window(wide, {1}, {1}, {1}, view, f.site);
   const Term total = sum(f.term(windows), {-1}, dropdims);
   const double share = in_default_mode([&] { return alpha / static_cast<double>(size.value); });
   return f.finish(whole, v / power(reshape(total, v.shape()) * share + k, beta));

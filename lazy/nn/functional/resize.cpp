@@ -11,6 +11,8 @@ namespace lazy {
 namespace {
 using namespace detail;
 
+constexpr int64_t kLargestBlock = 1 << 30;  // of pixel_shuffle, along an axis
+
 /// Holds how one spatial axis is resized.
 struct Axis {
   int axis;
@@ -57,7 +59,7 @@ Taps linear_taps(const Term& x, const Axis& a, bool align_corners) {
   return {{i, minimum(i + 1.0, static_cast<double>(a.from - 1))}, {1.0 - t, t}};
 }
 
-// Keys' cubic convolution with A = -0.75.
+// The weights are those of Keys' cubic convolution with A = -0.75.
 Taps cubic_taps(const Term& x, const Axis& a, bool align_corners) {
   const Term p = source(x, a, align_corners), whole = floor(p), t = p - whole;
   const Term i = whole.as(positions(x, a.axis, a.to).handle()->dtype);
@@ -93,6 +95,7 @@ std::vector<Axis> resized(const Formula& f, const Term& x, const InterpolateOpti
                        " spatial axes");
   const Dims size = scales ? Dims(n, 1) : per_axis(f.name, "size", o.size, n, 1, f.site);
   std::vector<Axis> r;
+  Shape shape = x.shape();
   for (int i = 0; i < n; ++i) {
     Axis a{first + i, x.extent(first + i), size[i], 0};
     if (a.from < 1) f.fail<ShapeError>("an image without elements: " + to_string(x.shape()));
@@ -105,8 +108,10 @@ std::vector<Axis> resized(const Formula& f, const Term& x, const InterpolateOpti
                            std::to_string(a.from));
       a.to = static_cast<int64_t>(extent);
     }
+    shape[a.axis] = a.to;
     r.push_back(a);
   }
+  check_countable(f.name, shape, f.site);
   return r;
 }
 
@@ -151,12 +156,13 @@ Tensor pixel_shuffle(Arg x, Integer r) {
   const Shape& s = v.shape();
   const int n = s.size() - 3;
   const Wide block = Wide(r) * r;
-  if (n < 0 || r < 1 || s[n] % block != 0)
+  if (n < 0 || r < 1 || r > kLargestBlock || s[n] % block != 0)
     f.fail<ShapeError>(to_string(s) + " has no channels for blocks of " + std::to_string(r.value));
   const int64_t channels = static_cast<int64_t>(s[n] / block);
   Shape result = s;
   result[n] = channels;
   for (int i : {1, 2}) result[n + i] = narrow(f.name, "an extent of", Wide(s[n + i]) * r, f.site);
+  check_countable(f.name, result, f.site);
   Composite whole(f.name, {&v.handle()}, f.site);
   if (numel(s) == 0) return Tensor(whole.result(reshape(v, result).handle()));
   const int64_t images = numel(s) / (s[n] * s[n + 1] * s[n + 2]);
@@ -169,12 +175,13 @@ Tensor pixel_unshuffle(Arg x, Integer r) {
   const Term v = f.term(Operand(f.name, x).take());
   const Shape& s = v.shape();
   const int n = s.size() - 3;
-  if (n < 0 || r < 1 || s[n + 1] % r != 0 || s[n + 2] % r != 0)
+  if (n < 0 || r < 1 || r > kLargestBlock || s[n + 1] % r != 0 || s[n + 2] % r != 0)
     f.fail<ShapeError>(to_string(s) + " has no blocks of " + std::to_string(r.value));
   const int64_t height = s[n + 1] / r, width = s[n + 2] / r;
   Shape result = s;
   result[n] = narrow(f.name, "an extent of", Wide(s[n]) * r * r, f.site);
   result[n + 1] = height, result[n + 2] = width;
+  check_countable(f.name, result, f.site);
   Composite whole(f.name, {&v.handle()}, f.site);
   if (numel(s) == 0) return Tensor(whole.result(reshape(v, result).handle()));
   const int64_t images = numel(s) / (s[n] * s[n + 1] * s[n + 2]);

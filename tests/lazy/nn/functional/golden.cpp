@@ -129,10 +129,9 @@ struct Case {
   }
 };
 
-/// Says how a function is called, and how far its float32 result may be from torch's, relative to the largest
-/// finite magnitude of what is compared (at least 1).
+/// Says how a function is called, and how far its result may be from torch's.
 struct Function {
-  double tolerance;
+  double tolerance;  // of float32, relative to torch's number, or to least() if that is smaller; 0 is exact
   std::function<Tensor(const Case&)> call;
 };
 
@@ -248,15 +247,35 @@ const Functions& functions() {
   return f;
 }
 
-/// Returns the tolerance in a dtype: two roundings for bfloat16, as many units as in float32 for float64.
+/// Returns the magnitude below which errors are absolute: larger where terms cancel, in lazy or in torch.
+double least(const std::string& function) {
+  static const std::set<std::string> cancel{"batch_norm",  "batch_norm_training",
+                                            "conv",        "conv_transpose",
+                                            "bilinear",    "cross_entropy",
+                                            "gelu",        "grid_sample",
+                                            "group_norm",  "instance_norm",
+                                            "interpolate", "layer_norm",
+                                            "linear",      "rms_norm"};
+  return cancel.contains(function) ? 1 : 0.001;
+}
+
+/// Returns the tolerance in a dtype: one unit in the last place for bfloat16, for float64 as many units as in
+/// float32.
 double tolerance(const Function& f, DType t) {
-  if (f.tolerance == 0) return t == bfloat16 ? 0.0078125 : 0;
-  return t == bfloat16 ? 0.0078125 : t == float64 ? f.tolerance * 1e-8 : f.tolerance;
+  if (t == bfloat16) return 0.0078125;
+  return t == float64 ? f.tolerance * 2e-9 : f.tolerance;
+}
+
+/// True if a case is left out: compiling programs for a device other than the CPU takes long.
+bool left_out(const Case& c) {
+  static std::map<std::string, int> seen;
+  return default_device() != Device{} && seen[c.function]++ % 16 != 0;
 }
 
 /// Compares within the tolerance of the function; NaN and infinities as they are.
 void compare(const std::string& line) {
   const Case c(line);
+  if (left_out(c)) return;
   const auto found = functions().find(c.function);
   BOOST_REQUIRE_MESSAGE(found != functions().end(), "no function " << c.function);
   BOOST_TEST_CONTEXT(line.substr(0, 400)) {
@@ -268,7 +287,8 @@ void compare(const std::string& line) {
     const auto got = y.to_vector<double>(), want = c.expected.to_vector<double>();
     const double most = tolerance(found->second, c.expected.dtype());
     for (size_t i = 0; i < got.size(); ++i) {
-      const double d = std::abs(got[i] - want[i]), bound = most * std::max(1.0, std::abs(want[i]));
+      const double d = std::abs(got[i] - want[i]),
+                   bound = most * std::max(least(c.function), std::abs(want[i]));
       const bool same = std::isnan(want[i])   ? std::isnan(got[i])
                         : std::isinf(want[i]) ? got[i] == want[i]
                                               : d <= bound;

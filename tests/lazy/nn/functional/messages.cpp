@@ -1,6 +1,7 @@
 // Tests that network functions refuse what they should, say which function was called, and where: each is
 // called with an empty tensor, and wrongly in its own ways. A test of the headers sees that none is missing.
 #include <fstream>
+#include <limits>
 #include <regex>
 #include <set>
 
@@ -263,6 +264,29 @@ BOOST_AUTO_TEST_CASE(of_images) {
   FAILS(Error, conv_transpose, image, ones({4, 3, 2, 2}), {.padding_mode = PadMode::reflect});
   FAILS(ShapeError, conv_transpose, image, ones({4, 3, 2, 2}), {.bias = ones({2})});
   FAILS(ShapeError, max_pool, image, 9, {.stride = 2, .ceil_mode = true});
+}
+
+BOOST_AUTO_TEST_CASE(of_huge_numbers) {
+  constexpr int64_t huge = std::numeric_limits<int64_t>::max(), least = std::numeric_limits<int64_t>::min();
+  const Tensor none = ones({0, 0, 0, 0});
+  FAILS(ShapeError, pad, x, {huge, 0});
+  FAILS(ShapeError, pad, x, {huge, least});
+  FAILS(ShapeError, pad, x, {least, huge});
+  FAILS(ShapeError, pad, x, {huge / 2, huge / 2}, PadMode::replicate);
+  FAILS(ShapeError, pixel_shuffle, none, huge);
+  FAILS(ShapeError, pixel_unshuffle, none, huge);
+  FAILS(ShapeError, pixel_unshuffle, ones({1 << 30, 0, 0}), 1 << 30);
+  FAILS(ShapeError, channel_shuffle, image, huge);
+  FAILS(ShapeError, interpolate, image, {.scale_factor = {1e30}});
+  FAILS(ShapeError, interpolate, image, {.size = huge});
+  FAILS(ShapeError, one_hot, i, huge);
+  FAILS(ShapeError, group_norm, x, huge);
+  FAILS(ShapeError, conv2d, image, ones({1, 4, 2, 2}), {.padding = huge, .padding_mode = PadMode::replicate});
+  FAILS(ShapeError, conv2d, image, ones({1, 4, 2, 2}), {.padding = same_padding, .dilation = huge});
+  FAILS(ShapeError, max_pool, image, huge, {.ceil_mode = true});
+  FAILS(ShapeError, max_pool, image, 2, {.dilation = huge, .ceil_mode = true});
+  check::equal(max_pool(ones({1, 1, 3}), 2, {.stride = huge, .ceil_mode = true}), float32, {1, 1, 1}, {1});
+  check::equal(local_response_norm(zeros({1, 2, 1}), huge), float32, {1, 2, 1}, {0, 0});
 }
 
 BOOST_AUTO_TEST_CASE(messages_say_what_is_wrong) {
