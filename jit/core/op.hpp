@@ -20,7 +20,7 @@ enum class OpKind : uint8_t {
   part
 };
 enum class DTypeRule : uint8_t { same, logical, given, first_bool, index };
-enum class Accepts : uint8_t { none, any, number, bits, integer, floating, boolean };
+enum class Accepts : uint8_t { none, any, number, bits, integer, word32, floating, boolean };
 enum class Exactness : uint8_t { exact, approximate };
 inline constexpr uint8_t kAnyArity = 0xff;  // the arity in rows whose nodes have any number of operands
 // Limits that a key's fields set (jit/key/key.hpp).

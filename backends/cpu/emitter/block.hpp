@@ -19,7 +19,8 @@ inline constexpr vir::Op kAdvance =
 inline constexpr vir::Op kUpperHalf =
     static_cast<vir::Op>(203);  // lane l of the result is lane l + imm/2 of a (l < imm/2)
 inline constexpr vir::Op kMulLow32 =
-    static_cast<vir::Op>(204);  // i64: product of the low, unsigned halves of a and b
+    static_cast<vir::Op>(204);  // i64: product of the low, unsigned halves of a and b. i32: products of even
+                                // lanes, unsigned, each of two lanes: the low half in the even one
 inline constexpr vir::Op kSpread = static_cast<vir::Op>(205);  // every lane of the result is lane 0 of a
 inline constexpr vir::Op kRangeMax =
     static_cast<vir::Op>(206);  // AVX-512: of ordered operands the larger; -0 < +0
@@ -40,6 +41,10 @@ inline constexpr vir::Op kLoadRow = static_cast<vir::Op>(214);  // ... of which 
 inline constexpr vir::Op kCheck = static_cast<vir::Op>(
     215);  // imm: scalar argument, the address of a flag that is set if a lane of a is true
 
+// i32: two neighbouring lanes, an even one and the next, shifted as one number of 64 bits by imm.
+inline constexpr vir::Op kShiftPairRight = static_cast<vir::Op>(216);
+inline constexpr vir::Op kShiftPairLeft = static_cast<vir::Op>(217);
+
 /// True for what is no operation of vir.hpp.
 constexpr bool is_block_op(vir::Op op) { return op >= kStore; }
 constexpr bool is_indexed_load(vir::Op op) { return op == kLoadAt || op == kLoadRow; }
@@ -52,7 +57,7 @@ constexpr std::array<uint8_t, 256> arities() {
   for (int i = 0; i < 256; ++i) {
     const auto op = static_cast<vir::Op>(i);
     if (op == kStore || op == kAssign || op == kUpperHalf || op == kSpread || op == kCarried || op == kCopy ||
-        is_indexed_load(op) || op == kCheck)
+        op == kShiftPairRight || op == kShiftPairLeft || is_indexed_load(op) || op == kCheck)
       t[static_cast<size_t>(i)] = 1;
     else if (op == kMulLow32 || op == kRangeMax || op == kRangeMin) t[static_cast<size_t>(i)] = 2;
     else if (op == kMasked) t[static_cast<size_t>(i)] = 4;

@@ -34,7 +34,9 @@ void common(Rows& r) {
   set(Op::shr, Form::unary_imm, false, {0, 0, Id::kIdVpsrld, Id::kIdVpsrlq});
   set(Op::shlv, Form::binary, false, {0, 0, Id::kIdVpsllvd, Id::kIdVpsllvq});
   set(Op::shrv, Form::binary, false, {0, 0, Id::kIdVpsrlvd, Id::kIdVpsrlvq});
-  set(kMulLow32, Form::binary, true, {0, 0, 0, Id::kIdVpmuludq});
+  set(kMulLow32, Form::binary, true, {0, 0, Id::kIdVpmuludq, Id::kIdVpmuludq});
+  set(kShiftPairRight, Form::unary_imm, false, {0, 0, Id::kIdVpsrlq, 0});
+  set(kShiftPairLeft, Form::unary_imm, false, {0, 0, Id::kIdVpsllq, 0});
 }
 
 Rows make_avx512() {
