@@ -10,7 +10,7 @@
 namespace lazy::jit {
 namespace {
 
-// What an output stands for becomes an output; and then all that outputs depend on is needed.
+// Makes what replaces an output an output; then marks all that outputs depend on as needed.
 void find_needed(FusionDraft& d) {
   for (size_t i = d.order.size(); i-- > 0;) {
     const uint32_t v = d.order[i];

@@ -5,7 +5,7 @@
 namespace lazy::jit {
 namespace {
 
-// What follows a reduction along the last axis has one useful lane there: from this cost on, whole vectors of
+// An op after a reduction along the last axis has one useful lane there: from this cost on, whole vectors of
 // results read back are cheaper.
 constexpr uint32_t kLaneCost = 10;
 // Values that a kernel reads, and that it stores: more streams than this the caches and registers don't

@@ -6,10 +6,10 @@ namespace {
 
 // A pass over memory, a store and a load, costs as much as so many additions.
 constexpr uint32_t kReloadCost = 8;
-// What a row's reduction computes anyway and is needed again after it is read back from the cache for less.
+// The same for a value that a row's reduction computes anyway: it is read back from the cache.
 constexpr uint32_t kRowReloadCost = 5;
-// What is broadcast, and costs more, is computed once for each of its own indices, not for its reader's. It
-// is less than kReloadCost, since there are fewer of these.
+// A value that is broadcast, and costs more, is computed once for each of its own indices, not for its
+// reader's. The limit is below kReloadCost, since there are fewer of these.
 constexpr uint32_t kBroadcastCost = 4;
 // Costs count up to this: chains of sums of themselves, which grow as powers of two, don't overflow.
 constexpr uint32_t kMaxCost = 1u << 20;
@@ -34,7 +34,7 @@ class Pricing {
     uint32_t result = kNone;  // of a product or reduction, read at the value's own index
     bool more = false;        // and others
   };
-  /// What inlining a value takes: where it has memory, what reading that takes.
+  /// Says what inlining a value takes or, where it has memory, reading it.
   struct Price {
     uint32_t cost = 0;   // in additions, at most kMaxCost
     uint32_t views = 0;  // that move indices, one after the other

@@ -1,4 +1,4 @@
-// What the passes of fusion share. fuse.cpp calls them in order.
+// Declares the passes of fusion and what they share. fuse.cpp calls them in order.
 #pragma once
 #include "jit/graph/layout.hpp"
 #include "jit/passes/operand_sets.hpp"
@@ -6,7 +6,7 @@
 
 namespace lazy::jit {
 
-/// What is known of a value. In brackets: the pass that finds it out.
+/// Holds what is known of a value. In brackets: the pass that finds it out.
 struct ValueFacts {
   bool needed = false;        // some output depends on it [find_needed]
   bool packed = false;        // it can be read as packed memory, wherever it is computed [pack_operands]

@@ -80,6 +80,5 @@ Fusion fuse(Trace&, const FuseOptions&);
 bool same_index(const Trace&, uint32_t v, uint32_t user);
 /// True if view value `w` only moves dimensions of extent 1 about (or does nothing).
 bool is_identity_view(const Trace&, uint32_t w);
-inline bool is_source(Op op) { return op == Op::constant || op == Op::iota; }
 
 }  // namespace lazy::jit

@@ -89,7 +89,7 @@ class Finder {
     std::vector<uint32_t> periods;
     for (const auto& [times, distance] : counted) {
       if (periods.size() >= kPeriodsTried || times < kWorthIt / 2) break;
-      // What goes on with the value of two iterations before is a loop of twice the period.
+      // A loop that goes on with the value of two iterations before is one of twice the period.
       for (const uint32_t p : {distance, 2 * distance})
         if (std::find(periods.begin(), periods.end(), p) == periods.end()) periods.push_back(p);
     }
