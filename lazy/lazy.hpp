@@ -22,5 +22,6 @@
 #include "lazy/ops/reductions.hpp"
 #include "lazy/ops/sorting.hpp"
 #include "lazy/ops/views.hpp"
+#include "lazy/random/random.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"

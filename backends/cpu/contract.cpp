@@ -5,6 +5,7 @@
 
 #include "backends/cpu/machine/features.hpp"
 #include "backends/cpu/packing/pack.hpp"
+#include "support/arithmetic.hpp"
 
 namespace lazy::cpu_backend {
 using jit::loop::ArgLayout;
@@ -20,9 +21,6 @@ int64_t far_bytes() { return static_cast<int64_t>(caches().l3 / 2); }
 constexpr int64_t kFarSteps = 8;                    // rows of far memory at once
 constexpr int64_t kLongestPart = 1024;              // of the sequential axis, when it is done in parts
 constexpr int64_t kMostPacked = int64_t{64} << 20;  // bytes of the right side at once
-
-int64_t divide_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
-int64_t round_up(int64_t n, int64_t to) { return divide_up(n, to) * to; }
 
 }  // namespace
 

@@ -14,10 +14,10 @@
 namespace lazy::cuda_backend {
 namespace {
 
-/// What compiles for an architecture, whether a GPU is there or not.
-class Compiler : public jit::Backend {
+/// Compiles for an architecture, whether a GPU is there or not.
+class CrossCompiler : public jit::Backend {
  public:
-  Compiler(int architecture, int driver_major)
+  CrossCompiler(int architecture, int driver_major)
       : architecture_(architecture),
         driver_major_(driver_major),
         name_("cuda-sm_" + std::to_string(architecture)) {}
@@ -45,7 +45,7 @@ class Compiler : public jit::Backend {
   void read(void*, const void*, size_t) override { nothing_runs(); }
   void copy(void*, const void*, size_t) override { nothing_runs(); }
   // Blocks that stay in most of a second-level cache, and fill a large device.
-  jit::Workers workers() const override { return {0, 0, size_t{32} << 20}; }
+  jit::Workers workers() const override { return {0, 0, size_t{32} << 20, true}; }
   bool compiles_slowly() const override { return true; }
   void for_each(int64_t pieces, const std::function<void(int64_t)>& task) override {
     side_by_side(pieces, task);
@@ -59,10 +59,10 @@ class Compiler : public jit::Backend {
   const std::string name_;
 };
 
-class GpuBackend final : public Compiler {
+class GpuBackend final : public CrossCompiler {
  public:
   explicit GpuBackend(std::unique_ptr<Gpu> gpu)
-      : Compiler(gpu->architecture, gpu->driver.version / 1000), gpu_(std::move(gpu)) {}
+      : CrossCompiler(gpu->architecture, gpu->driver.version / 1000), gpu_(std::move(gpu)) {}
   Device device() const override { return {DeviceKind::cuda, static_cast<uint8_t>(gpu_->ordinal)}; }
   uint64_t context() const override { return reinterpret_cast<uint64_t>(gpu_.get()); }
   void* allocate(size_t bytes) override { return gpu_->allocator.allocate(bytes); }
@@ -165,7 +165,7 @@ class CudaDevices final : public jit::Devices {
 
 std::unique_ptr<jit::Devices> make_devices() { return std::make_unique<CudaDevices>(); }
 std::unique_ptr<jit::Backend> make_cross_compiler(int architecture) {
-  return std::make_unique<Compiler>(architecture, 0);
+  return std::make_unique<CrossCompiler>(architecture, 0);
 }
 
 }  // namespace lazy::cuda_backend

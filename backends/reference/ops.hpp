@@ -16,5 +16,6 @@ StripFn rounding_meaning(jit::Op op, DType t);
 StripFn elementary_meaning(jit::Op op, DType t);
 StripFn bits_meaning(jit::Op op, DType t);
 StripFn compare_meaning(jit::Op op, DType t);
+StripFn random_meaning(jit::Op op, DType t);
 
 }  // namespace lazy::reference

@@ -26,16 +26,16 @@ bool commutes(const Inst& i) {
 }
 
 uint64_t hash_of(const Inst& i) {
-  uint64_t h =
-      i.imm * 0x9e3779b97f4a7c15ull + (static_cast<uint64_t>(i.op) << 8 | static_cast<uint64_t>(i.type));
+  uint64_t h = i.imm * 0x9e3779b97f4a7c15ull + (static_cast<uint64_t>(i.compared) << 16 |
+                                                uint64_t{i.op.number()} << 8 | static_cast<uint64_t>(i.type));
   h = (h ^ (h >> 29)) * 0xbf58476d1ce4e5b9ull + (static_cast<uint64_t>(i.a) << 32 | i.b);
   h = (h ^ (h >> 32)) * 0x94d049bb133111ebull + (static_cast<uint64_t>(i.c) << 32 | i.d);
   return h ^ (h >> 31);
 }
 
 bool same(const Inst& x, const Inst& y) {
-  return x.op == y.op && x.type == y.type && x.imm == y.imm && x.a == y.a && x.b == y.b && x.c == y.c &&
-         x.d == y.d;
+  return x.op == y.op && x.type == y.type && x.compared == y.compared && x.imm == y.imm && x.a == y.a &&
+         x.b == y.b && x.c == y.c && x.d == y.d;
 }
 
 constexpr uint32_t kEmpty = ~0u;

@@ -8,6 +8,7 @@
 #pragma once
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace lazy::vir {
@@ -83,6 +84,40 @@ enum class Op : uint8_t {
   // rare lanes: those of mask a where true take helper `imm` applied to the lanes of b (and c), the others
   // keep d. Nothing is called when no lane is set. With an all-true constant mask: a plain call.
   patch,
+  foreign,  // no operation of vir's: see OpCode
+};
+
+/// Says what an instruction does: an operation of Op, or one that only those know who build and read the
+/// code, from an enumeration of their own.
+class OpCode {
+ public:
+  constexpr OpCode(Op op = {}) : number_(static_cast<uint8_t>(op)) {}
+  template <class Own>
+  requires std::is_enum_v<Own>
+  constexpr OpCode(Own own) : number_(static_cast<uint8_t>(kFirstForeign + static_cast<uint8_t>(own))) {}
+  static constexpr OpCode from_number(uint8_t number) {
+    OpCode op;
+    op.number_ = number;
+    return op;
+  }
+
+  constexpr bool is_foreign() const { return number_ >= kFirstForeign; }
+  /// Returns Op::foreign for one that is not vir's.
+  constexpr operator Op() const { return is_foreign() ? Op::foreign : static_cast<Op>(number_); }
+  /// Returns a foreign operation as what it is in its enumeration.
+  template <class Own>
+  constexpr Own as() const {
+    return static_cast<Own>(number_ - kFirstForeign);
+  }
+  /// Returns a number that no other operation has.
+  constexpr uint8_t number() const { return number_; }
+  friend constexpr bool operator==(OpCode, OpCode) = default;
+  friend constexpr bool operator==(OpCode a, Op b) { return a == OpCode(b); }
+
+ private:
+  static constexpr uint8_t kFirstForeign = 200;
+  static_assert(static_cast<uint8_t>(Op::foreign) < kFirstForeign);
+  uint8_t number_;
 };
 
 enum class Rounding : uint8_t { even, floor, ceil, trunc };
@@ -106,10 +141,16 @@ enum class Pred : uint8_t {
 using HelperId = uint16_t;
 
 struct Inst {
-  Op op{};
+  OpCode op;
   Type type{};
+  Type compared{};  // cmp: its operands' type, set where they no longer tell it
   uint64_t imm = 0;
   uint32_t a = 0, b = 0, c = 0, d = 0;  // ids of earlier instructions; see `arity_of`
+
+  constexpr Inst() = default;
+  constexpr Inst(OpCode what, Type of, uint64_t immediate = 0, uint32_t first = 0, uint32_t second = 0,
+                 uint32_t third = 0, uint32_t fourth = 0)
+      : op(what), type(of), imm(immediate), a(first), b(second), c(third), d(fourth) {}
 };
 constexpr int arity_of(Op op) {
   switch (op) {

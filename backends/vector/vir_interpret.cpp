@@ -260,6 +260,7 @@ LAZY_INLINE void step_body(const Inst& i, Type from, const Lanes& l) {
   switch (i.op) {
     case Op::constant:
     case Op::input:
+    case Op::foreign:
     case Op::patch: return;
     case Op::add:
     case Op::sub:

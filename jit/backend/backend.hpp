@@ -14,6 +14,7 @@
 
 namespace lazy::jit {
 
+class Backend;
 class CallKernel;
 class CallSpec;
 
@@ -21,12 +22,12 @@ class CallSpec;
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  /// Runs the whole box described by `args` (layout: loop::ArgLayout; word kContext: Backend::context()). On
+  /// Runs the whole box described by `args` (layout: loop::ArgLayout; word kContext: Executor::context()). On
   /// the CPU it returns when its stores are visible to the caller, elsewhere perhaps before it has begun:
   /// what is done on that device later sees its stores. May use several threads. Extents may be 0. `args` may
   /// be modified during the call.
   virtual void launch(uint64_t* args) const = 0;
-  /// Runs the box on the calling thread alone, in a task of Backend::for_each: other threads see its stores
+  /// Runs the box on the calling thread alone, in a task of Executor::for_each: other threads see its stores
   /// when that returns. Changes no words of `args` but 0 to 2.
   virtual void launch_here(uint64_t* args) const { launch(args); }
   /// Returns true if this kernel, which runs fused rows, can run rows of the lengths in `args`. If it cannot,
@@ -45,18 +46,18 @@ class Kernel {
   virtual std::string disassembly() const { return {}; }
   /// Returns the ending of the name of a file that holds disassembly().
   virtual const char* listing() const { return "asm.txt"; }
-  /// Returns the bytes from which Backend::load makes the kernel again; empty if it cannot.
+  /// Returns the bytes from which Compiler::load makes the kernel again; empty if it cannot.
   virtual std::string stored() const { return {}; }
 };
 
 /// Describes a device as far as is needed to cut a tile group's work into blocks
 /// (jit/plan/tiling/tile_group.hpp).
 struct Workers {
-  // How many threads take blocks; 0: a device, all of which works on each block.
-  int threads = 1;
-  size_t near_bytes = size_t{32} << 10;  // bytes of one thread's first-level cache
+  int threads = 1;                       // that take blocks; a device has none
+  size_t near_bytes = size_t{32} << 10;  // bytes of one thread's first-level cache; a device's are 0
   // Bytes of one thread's second-level cache; of a device, of the values between two steps of one block.
   size_t far_bytes = size_t{1} << 20;
+  bool all_on_each_block = false;  // true: a device, all of which works on each block
 };
 
 /// Says how arguments of a launch differ from those of the same launch in an earlier run.
@@ -85,20 +86,34 @@ class LaunchCapture {
   virtual void finish() = 0;
 };
 
-class Backend {
+/// A device's memory.
+class Memory {
  public:
-  virtual ~Backend() = default;
-  virtual const char* name() const = 0;
-  virtual Device device() const { return {}; }
-  /// True if its memory is the host's.
-  bool host() const { return device().kind == DeviceKind::cpu; }
-  /// Returns a line for people: model, size.
-  virtual std::string describe() const { return name(); }
+  virtual ~Memory() = default;
+  /// Returns `bytes` of uninitialised memory aligned to 64, never null (a size of 0 gives a valid pointer).
+  virtual void* allocate(size_t bytes) = 0;
+  virtual void deallocate(void*, size_t bytes) noexcept = 0;
+  /// Gives memory that no value is in, and that is kept for later ones, back. Returns how many bytes.
+  virtual size_t release_memory() { return 0; }
+  // Copies between a device's memory and the host's (write, read) or within it (copy), in the order of its
+  // launches. `read` returns when the bytes are there. The others may return before anything happened; the
+  // caller may change host memory at once.
+  virtual void write(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+  virtual void read(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+  virtual void copy(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+  /// Copies from memory of `source`, another device of this kind.
+  virtual void copy_from(Backend& /*source*/, void* to, const void* from, size_t bytes) {
+    copy(to, from, bytes);
+  }
+};
+
+/// Makes kernels for a kind of device.
+class Compiler {
+ public:
+  virtual ~Compiler() = default;
   /// Returns the number of the kind of code that it makes, which is part of keys: backends with the same
-  /// number share programs. 0 is the CPU; below 2^16.
-  virtual uint32_t code_class() const { return 0; }
-  /// Returns word loop::ArgLayout::kContext of its launches.
-  virtual uint64_t context() const { return 0; }
+  /// number share programs. kHostCode is the CPU's; below 2^16.
+  virtual uint32_t code_class() const { return kHostCode; }
   /// Builds a kernel. Throws CompileError if it cannot.
   virtual std::unique_ptr<Kernel> compile(const loop::LoopKernel&) = 0;
   /// True if tile groups of kernels along the same rows are to be compiled as one kernel (compile_rows).
@@ -120,21 +135,17 @@ class Backend {
   virtual std::unique_ptr<Kernel> load(const loop::LoopKernel&, std::string_view /*stored*/) {
     return nullptr;
   }
-  /// Returns `bytes` of uninitialised memory aligned to 64, never null (a size of 0 gives a valid pointer).
-  virtual void* allocate(size_t bytes) = 0;
-  virtual void deallocate(void*, size_t bytes) noexcept = 0;
-  /// Gives memory that no value is in, and that is kept for later ones, back. Returns how many bytes.
-  virtual size_t release_memory() { return 0; }
-  // Copies between a device's memory and the host's (write, read) or within it (copy), in the order of its
-  // launches. `read` returns when the bytes are there. The others may return before anything happened; the
-  // caller may change host memory at once.
-  virtual void write(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
-  virtual void read(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
-  virtual void copy(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
-  /// Copies from memory of `source`, another device of this kind.
-  virtual void copy_from(Backend& /*source*/, void* to, const void* from, size_t bytes) {
-    copy(to, from, bytes);
-  }
+  /// True if compiling a kernel takes milliseconds, so that those of one program are compiled side by side
+  /// (Executor::for_each).
+  virtual bool compiles_slowly() const { return false; }
+};
+
+/// Runs kernels, and tasks of the host's.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  /// Returns word loop::ArgLayout::kContext of its launches.
+  virtual uint64_t context() const { return 0; }
   /// Returns when all that was launched is done. Throws DeviceError for what went wrong meanwhile.
   virtual void synchronize() {}
   /// Tells that the calling thread runs the steps of a program (Program::number) from now on until the result
@@ -144,15 +155,23 @@ class Backend {
                                                        std::unique_ptr<LaunchGraph>& /*kept*/) {
     return nullptr;
   }
-  /// True if compiling a kernel takes milliseconds, so that those of one program are compiled side by side
-  /// (for_each).
-  virtual bool compiles_slowly() const { return false; }
   virtual Workers workers() const { return {}; }
   /// Calls task(0) ... task(pieces - 1), on several threads where there are some, and returns when all are
   /// done. Throws what a task throws.
   virtual void for_each(int64_t pieces, const std::function<void(int64_t)>& task) {
     for (int64_t p = 0; p < pieces; ++p) task(p);
   }
+};
+
+/// Does all that jit/ asks of a device: has its memory, makes kernels, runs them.
+class Backend : public Memory, public Executor, public Compiler {
+ public:
+  virtual const char* name() const = 0;
+  virtual Device device() const { return {}; }
+  /// True if its memory is the host's.
+  bool host() const { return device().kind == DeviceKind::cpu; }
+  /// Returns a line for people: model, size.
+  virtual std::string describe() const { return name(); }
 };
 
 }  // namespace lazy::jit

@@ -3,6 +3,7 @@
 
 #include "jit/backend/registry.hpp"
 #include "jit/calls/call.hpp"
+#include "jit/core/bytes.hpp"
 #include "support/error.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
@@ -25,7 +26,7 @@ class PlainCall final : public CallKernel {
   const CallSpec& spec_;
 };
 
-size_t bytes_of(const Meta& m) { return static_cast<size_t>(numel(m.shape)) * size_of(m.dtype); }
+size_t bytes_of(const Meta& m) { return lazy::bytes_of(m.shape, m.dtype); }
 
 /// Runs a device's call on the host: operands are copied there, outputs back.
 class HostCall final : public CallKernel {
@@ -75,7 +76,7 @@ class HostCall final : public CallKernel {
 
 }  // namespace
 
-std::unique_ptr<CallKernel> Backend::make_call(const CallSpec&) { return nullptr; }
+std::unique_ptr<CallKernel> Compiler::make_call(const CallSpec&) { return nullptr; }
 
 std::shared_ptr<const CallKernel> call_kernel_for(const CallSpec& spec, Backend& backend) {
   const CallDefinition& d = spec.definition();

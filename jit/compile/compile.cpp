@@ -91,7 +91,7 @@ Plan plan(const CapturedGraph& captured, Variant variant, Backend& backend) {
     const profile::Span span(event::kLower);
     lower(trace, fusion, {strict, captured.exact_casts()}, *program, loops);
   }
-  if (backend.workers().threads > 0 || backend.fuses_rows()) {
+  if (!backend.workers().all_on_each_block || backend.fuses_rows()) {
     const profile::Span span(event::kTileGroups);
     find_tile_groups(trace, fusion, loops, *program);
     if (backend.fuses_rows()) keep_row_groups(*program, loops);

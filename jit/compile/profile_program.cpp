@@ -109,7 +109,7 @@ void loaded(profile::Ticks start, const CapturedGraph& f,
     Trace trace(f);
     simplify(trace);
     if (f.contracts()) contract(trace);
-    const Fusion fusion = fuse(trace, {strict, f.code_class() == 0});
+    const Fusion fusion = fuse(trace, {strict, f.code_class() == kHostCode});
     Program again;
     std::vector<loop::LoopKernel> loops;
     lower(trace, fusion, {strict, f.exact_casts()}, again, loops);

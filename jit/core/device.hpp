@@ -17,4 +17,10 @@ struct Device {
 /// Returns "cpu", or "cuda:0" and so on.
 std::string to_string(Device);
 
+namespace jit {
+
+/// The class of code of kernels that the host's processor runs: see Compiler::code_class.
+inline constexpr uint32_t kHostCode = 0;
+
+}  // namespace jit
 }  // namespace lazy

@@ -20,7 +20,7 @@ enum class OpKind : uint8_t {
   part
 };
 enum class DTypeRule : uint8_t { same, logical, given, first_bool, index };
-enum class Accepts : uint8_t { none, any, number, bits, integer, floating, boolean };
+enum class Accepts : uint8_t { none, any, number, bits, integer, word32, floating, boolean };
 enum class Exactness : uint8_t { exact, approximate };
 inline constexpr uint8_t kAnyArity = 0xff;  // the arity in rows whose nodes have any number of operands
 // Limits that a key's fields set (jit/key/key.hpp).
@@ -55,6 +55,8 @@ inline constexpr int kOpCount = sizeof(kOps) / sizeof(kOps[0]);
 constexpr const OpRow& row_of(Op op) { return kOps[static_cast<int>(op)]; }
 constexpr const char* name_of(Op op) { return row_of(op).name; }
 constexpr OpKind kind_of(Op op) { return row_of(op).kind; }
+/// True for an op that has no operands and is on every device: its values are made where they are read.
+constexpr bool is_source(Op op) { return op == Op::constant || op == Op::iota; }
 /// Returns the cost of one result, in additions.
 constexpr uint32_t cost_of(Op op) { return row_of(op).cost; }
 

@@ -11,6 +11,7 @@ bool accepts(Op op, DType t) {
     case Accepts::number: return !is_bool(t);
     case Accepts::bits: return !is_float(t);
     case Accepts::integer: return is_int(t);
+    case Accepts::word32: return t == DType::uint32;
     case Accepts::floating: return is_float(t);
     case Accepts::boolean: return is_bool(t);
   }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "jit/calls/call.hpp"
+#include "jit/core/bytes.hpp"
 #include "support/config.hpp"
 #include "support/metrics.hpp"
 
@@ -19,7 +20,7 @@ constexpr size_t kFew = 1024;      // values of a graph in which each input is c
 constexpr size_t kSets = 6;        // sets of values that a program may drop in its life
 constexpr uint64_t kTooMuch = uint64_t{1} << 62;
 
-uint64_t bytes_of(const Node& n) { return static_cast<uint64_t>(numel(n.shape)) * size_of(n.dtype); }
+uint64_t bytes_of(const Node& n) { return lazy::bytes_of(n.shape, n.dtype); }
 
 // Returns the bytes that are not stored if a value is dropped: a view takes no more than its operand, which
 // may be much smaller.

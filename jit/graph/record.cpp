@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/backend/registry.hpp"
+#include "jit/core/bytes.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/graph/layout.hpp"
 #include "jit/graph/observed.hpp"
@@ -82,7 +83,7 @@ Limit link_node(Graph& graph, Node* n, std::span<const Handle* const> operands, 
   Limit limit = graph.link(n);
   while (limit == Limit::nodes_before) {
     for (const Handle* o : operands)
-      if (!is_source(o->get())) {
+      if (!is_source((*o)->op)) {
         const Handle* one[] = {o};
         evaluate(one, Cause::node_limit, site);
       }
@@ -158,7 +159,7 @@ Handle iota(int axis, const Shape& shape, const Site& site) {
 }
 
 Handle from_bytes(const void* bytes, DType type, const Shape& shape, Device device, const Site& site) {
-  const size_t size = static_cast<size_t>(numel(shape)) * size_of(type);
+  const size_t size = bytes_of(shape, type);
   Backend& backend = backend_of(device, site);
   BufferRef buffer = BufferRef::allocate(backend, size);
   if (size) backend.write(buffer->data(), bytes, size);
@@ -167,7 +168,7 @@ Handle from_bytes(const void* bytes, DType type, const Shape& shape, Device devi
 
 Handle from_blob(void* data, DType type, const Shape& shape, const Dims& strides,
                  std::function<void(void*)> deleter, Device device, const Site& site) {
-  const size_t bytes = static_cast<size_t>(numel(shape)) * size_of(type);
+  const size_t bytes = bytes_of(shape, type);
   Handle h = make_ready(BufferRef(), type, shape, Device{}, site);
   const bool stays = device == Device{};
   // The deleter is handed over when nothing can fail any more: until then the caller owns the memory.
@@ -200,8 +201,6 @@ Handle packed(const Handle& h, Cause cause, const Site& site) {
   return copy;
 }
 
-size_t bytes_of(const Node& n) { return static_cast<size_t>(numel(n.shape)) * size_of(n.dtype); }
-
 }  // namespace
 
 Handle transfer(const Handle& h, Device to, const Site& site) {
@@ -214,7 +213,7 @@ Handle transfer(const Handle& h, Device to, const Site& site) {
     return there;
   }
   const Handle from = packed(h, Cause::transfer, site);
-  const size_t bytes = bytes_of(*from.get());
+  const size_t bytes = bytes_of(from->shape, from->dtype);
   BufferRef buffer = located<DeviceError>(site, [&] {
     BufferRef made = BufferRef::allocate(target, bytes);
     Backend& source = backend_of(*from->buffer.get());
@@ -236,7 +235,7 @@ const void* contiguous_data(const Handle& h, Cause cause, const Site& site, Buff
   keep = there->buffer;
   Backend& backend = backend_of(*keep.get());
   if (backend.host()) return there->data();
-  const size_t bytes = bytes_of(*there.get());
+  const size_t bytes = bytes_of(there->shape, there->dtype);
   keep = BufferRef::allocate(*backends().main, bytes);
   if (bytes) located<DeviceError>(site, [&] { backend.read(keep->data(), there->data(), bytes); });
   return keep->data();

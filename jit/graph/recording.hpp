@@ -10,7 +10,6 @@ namespace lazy::jit {
 /// Makes a pending node with one handle, in no graph. ShapeError if it has more elements than can be
 /// addressed.
 Node* make_node(Op, DType, const Shape&, const Site&);
-inline bool is_source(const Node* n) { return n->op == Op::constant || n->op == Op::iota; }
 
 [[noreturn]] void fail_on_two_devices(const char* op, const Node&, const Node&, const Site&);
 Device device_of_sources(std::span<const Handle* const> operands, const Site&);
@@ -21,7 +20,7 @@ Device device_of_sources(std::span<const Handle* const> operands, const Site&);
   const Node* first = nullptr;
   for (const Handle* o : operands) {
     const Node* n = o->get();
-    if (is_source(n)) continue;
+    if (is_source(n->op)) continue;
     if (!first) first = n;
     else if (n->device != first->device) fail_on_two_devices(op, *first, *n, site);
   }
@@ -34,7 +33,7 @@ Device device_of_sources(std::span<const Handle* const> operands, const Site&);
                                                     const Site& site) {
   for (const Handle* o : operands) {
     const Node* n = o->get();
-    if (n->graph && n->graph != &graph && !is_source(n) &&
+    if (n->graph && n->graph != &graph && !is_source(n->op) &&
         n->state.load(std::memory_order_acquire) == State::pending) {
       const Handle* one[] = {o};
       evaluate(one, Cause::other_thread, site);
@@ -48,7 +47,7 @@ Device device_of_sources(std::span<const Handle* const> operands, const Site&);
                                                 const Site& site) {
   int i = 0;
   for (const Handle* o : operands)
-    if (n.operand.is_input(i++) && !(*o)->ready() && !is_source(o->get())) {
+    if (n.operand.is_input(i++) && !(*o)->ready() && !is_source((*o)->op)) {
       const Handle* one[] = {o};
       evaluate(one, Cause::other_thread, site);
     }

@@ -169,9 +169,6 @@ class Lowering {
   void number_guards();
 
   // lower_memory.cpp
-  static bool same_source(const Binding& a, const Binding& b) {
-    return a.slot == b.slot && (a.slot >= 0 || a.node == b.node);
-  }
   void plan_memory();
   bool dies_in(const Binding& b, int g) const;
   void plan_donation(Step& step, const LoopKernel& k, int g, std::vector<uint8_t>& taken);

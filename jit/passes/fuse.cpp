@@ -5,39 +5,45 @@
 // Values that exist are put, in order, into the latest kernel over the same iteration space that already has
 // what they need, else into a new one. Everything here is linear in the number of values, and decided by the
 // key alone (never by extents), so that one program serves every shape.
-#include "jit/passes/fuser.hpp"
+#include "jit/passes/fusion_draft.hpp"
 
 namespace lazy::jit {
+namespace {
 
-Fusion Fuser::run() {
-  pack_reshaped_operands();
-  const size_t n = t_.values.size();
-  f_.materialised.assign(n, 0);
-  find_needed();
-  f_.rolled_loops = find_rolled_loops(t_, needed_);
-  tie_dimensions();
-  choose_materialised();
-  assign_kernels();
-  f_.tied = std::move(parent_);
-  f_.needed = std::move(needed_);
-  return std::move(f_);
-}
-
-void Fuser::find_needed() {
-  needed_.assign(t_.values.size(), 0);
-  for (size_t i = order_.size(); i-- > 0;) {
-    const uint32_t v = order_[i];
-    const uint32_t kept = t_.same_as[v];
-    if (!at(v).output) continue;
-    needed_[kept] = 1;
-    if (kept != v && at(kept).op != Op::input) t_.values[kept].output = true;
+// Makes what replaces an output an output; then marks all that outputs depend on as needed.
+void find_needed(FusionDraft& d) {
+  for (size_t i = d.order.size(); i-- > 0;) {
+    const uint32_t v = d.order[i];
+    const uint32_t kept = d.trace.same_as[v];
+    if (!d.at(v).output) continue;
+    d.facts[kept].needed = true;
+    if (kept != v && d.at(kept).op != Op::input) d.trace.values[kept].output = true;
   }
-  for (size_t i = order_.size(); i-- > 0;) {
-    const uint32_t v = order_[i];
-    if (!needed_[v]) continue;
-    for (int k = 0; k < at(v).arity; ++k) needed_[at(v).operand[k]] = 1;
+  for (size_t i = d.order.size(); i-- > 0;) {
+    const uint32_t v = d.order[i];
+    if (!d.facts[v].needed) continue;
+    for (int k = 0; k < d.at(v).arity; ++k) d.facts[d.at(v).operand[k]].needed = true;
   }
 }
+
+Fusion finish(FusionDraft& d, KernelAssignment&& kernels, DimensionClasses&& classes) {
+  Fusion f;
+  const size_t n = d.facts.size();
+  f.materialised.resize(n);
+  f.needed.resize(n);
+  f.kernel_of.resize(n);
+  for (size_t v = 0; v < n; ++v) {
+    f.materialised[v] = d.facts[v].materialised;
+    f.needed[v] = d.facts[v].needed;
+    f.kernel_of[v] = kernels.values[v].kernel;
+  }
+  f.groups = std::move(kernels.groups);
+  f.tied = std::move(classes).take();
+  f.rolled_loops = std::move(d.rolled_loops);
+  return f;
+}
+
+}  // namespace
 
 bool same_index(const Trace& t, uint32_t v, uint32_t user) {
   // Broadcasting only ever adds extents, so equal counts mean the same extents.
@@ -65,6 +71,21 @@ bool is_identity_view(const Trace& t, uint32_t w) {
   }
 }
 
-Fusion fuse(Trace& t, const FuseOptions& o) { return Fuser(t, o).run(); }
+bool is_last_axis(const Trace& t, uint32_t v, int64_t axis) {
+  const Shape& s = t.shape(v);
+  int last = s.size() - 1;
+  while (last > 0 && s[last] == 1) --last;
+  return axis == last;
+}
+
+Fusion fuse(Trace& t, const FuseOptions& o) {
+  FusionDraft d{t, o, {}, {}, {}, {}};
+  pack_operands(d);
+  find_needed(d);
+  d.rolled_loops = find_rolled_loops(d);
+  DimensionClasses classes = tie_dimensions(d);
+  choose_materialised(d, classes);
+  return finish(d, assign_kernels(d, classes), std::move(classes));
+}
 
 }  // namespace lazy::jit

@@ -1,10 +1,11 @@
 // Which kernel makes each value that gets memory.
-#include "jit/passes/fuser.hpp"
+#include "jit/passes/fusion_draft.hpp"
+#include "support/flat_map.hpp"
 
 namespace lazy::jit {
 namespace {
 
-// What follows a reduction along the last axis has one useful lane there: from this cost on, whole vectors of
+// An op after a reduction along the last axis has one useful lane there: from this cost on, whole vectors of
 // results read back are cheaper.
 constexpr uint32_t kLaneCost = 10;
 // Values that a kernel reads, and that it stores: more streams than this the caches and registers don't
@@ -14,134 +15,178 @@ constexpr size_t kMostRead = 64, kMostStored = 64;
 // all that time.
 constexpr int kNearby = 32;
 
-}  // namespace
+class KernelAssigner {
+ public:
+  KernelAssigner(FusionDraft& d, DimensionClasses& classes) : d_(d), t_(d.trace), classes_(classes) {}
+  KernelAssignment run() {
+    made_.values.resize(t_.values.size());
+    takes_.assign(t_.values.size(), 0);
+    for (uint32_t v : d_.order)
+      if (d_.facts[v].needed && d_.at(v).op != Op::input) visit(v);
+    return std::move(made_);
+  }
 
-/// Puts every value that gets memory into a kernel, anew.
-std::vector<Fuser::Need> Fuser::assign_kernels() {
-  std::vector<Need> need(t_.values.size());
-  f_.groups.clear();
-  group_reads_.clear();
-  f_.kernel_of.assign(t_.values.size(), -1);
-  latest_.assign(latest_.size(), -1);
-  takes_.assign(t_.values.size(), 0);
-  for (uint32_t v : order_) {
-    if (!needed_[v] || at(v).op == Op::input) continue;
-    const Value& x = at(v);
-    const OpKind k = kind(v);
-    Need mine;
+ private:
+  // Bits that tell what computing a value takes where it is inlined: lanes of 64 bits, a rolled loop, a load
+  // at a computed index.
+  static constexpr uint8_t kWide = 1, kLoop = 2, kGather = 4;
+
+  Earliest& usable(uint32_t v) { return made_.values[v].usable; }
+  Group& group(int g) { return made_.groups[static_cast<size_t>(g)]; }
+  const Group& group(int g) const { return made_.groups[static_cast<size_t>(g)]; }
+  uint32_t& reads_of(int g) { return group_reads_[static_cast<size_t>(g)]; }
+
+  void visit(uint32_t v) {
+    const OpKind k = d_.kind(v);
+    const Earliest computed = find_earliest(v);
+    if (k == OpKind::call || k == OpKind::part) {
+      place_in_call(v, k);
+    } else if (!d_.materialised(v)) {
+      usable(v) = computed;
+    } else {
+      const int g = kernel_for(v, k, computed);
+      if (k == OpKind::contract) latest(space(v, Space::result)) = g;
+      group(g).roots.push_back(v);
+      reads_of(g) = d_.sets.unite(reads_of(g), d_.facts[v].reads);
+      made_.values[v] = {g, {g, g + 1}};
+    }
+  }
+
+  /// Returns the first kernel that can compute `v`. Sets what computing it takes.
+  Earliest find_earliest(uint32_t v) {
+    const Value& x = d_.at(v);
+    Earliest mine;
     for (int i = 0; i < x.arity; ++i) {
       const uint32_t o = x.operand[i];
-      mine.same = std::max(mine.same, reads_in_place(v, i) ? need[o].same : need[o].any);
-      mine.any = std::max(mine.any, need[o].any);
-      if (!exists(o)) takes_[v] |= takes_[o];
+      const Earliest& from = usable(o);
+      mine.same_index = std::max(mine.same_index, d_.reads_in_place(v, i) ? from.same_index : from.any_index);
+      mine.any_index = std::max(mine.any_index, from.any_index);
+      if (!d_.exists(o)) takes_[v] |= takes_[o];
     }
     if (size_of(x.dtype) == 8) takes_[v] |= kWide;
-    if (k == OpKind::indexed) takes_[v] |= kGather;
-    if (rolled_loop_of(f_, v)) takes_[v] |= kLoop;
-    if (k == OpKind::call || k == OpKind::part) {
-      need[v] = call_step(v, k);
-      continue;
-    }
-    if (!f_.materialised[v]) {
-      need[v] = mine;
-      continue;
-    }
-    const int g = k == OpKind::reduce ? reduction_kernel(v, need[x.operand[0]])
-                  : k == OpKind::scan || k == OpKind::contract || k == OpKind::update
-                      ? new_group(k == OpKind::scan       ? Group::Kind::scan
-                                  : k == OpKind::contract ? Group::Kind::contract
-                                                          : Group::Kind::update,
-                                  k == OpKind::scan     ? x.operand[0]
-                                  : k == OpKind::update ? x.operand[x.arity - 1]
-                                                        : v,
-                                  k == OpKind::scan ? static_cast<int>(t_.node(v).axes[0]) : -1)
-                      : map_kernel(v, mine);
-    if (k == OpKind::contract) latest(space(v, 'k')) = g;
-    f_.groups[static_cast<size_t>(g)].roots.push_back(v);
-    group_reads_[static_cast<size_t>(g)] = sets_.unite(group_reads_[static_cast<size_t>(g)], reads_[v]);
-    f_.kernel_of[v] = g;
-    need[v] = {g, g + 1};
+    if (d_.kind(v) == OpKind::indexed) takes_[v] |= kGather;
+    if (d_.loop_of(v)) takes_[v] |= kLoop;
+    return mine;
   }
-  return need;
-}
 
-/// A call is a step of its own, with its outputs; what reads them comes later.
-Fuser::Need Fuser::call_step(uint32_t v, OpKind k) {
-  const int g = k == OpKind::call ? new_group(Group::Kind::call, v, -1) : f_.kernel_of[at(v).operand[0]];
-  f_.kernel_of[v] = g;
-  f_.groups[static_cast<size_t>(g)].roots.push_back(v);
-  return {g + 1, g + 1};
-}
-
-int Fuser::new_group(Group::Kind kind, uint32_t space, int axis) {
-  f_.groups.push_back({kind, space, axis, {}});
-  group_reads_.push_back(OperandSets::kEmpty);
-  return static_cast<int>(f_.groups.size()) - 1;
-}
-
-// By space, the latest map kernel ('m'), the latest reduction of that operand and axis ('r'), the latest
-// reduction with results of that space ('k'); -1 if there is none.
-int& Fuser::latest(uint32_t space) {
-  if (space >= latest_.size()) latest_.resize(spaces_.size(), -1);
-  return latest_[space];
-}
-
-/// `operand`: in which kernels what is reduced can be computed.
-int Fuser::reduction_kernel(uint32_t v, Need operand) {
-  const uint32_t o = at(v).operand[0];
-  const int axis = static_cast<int>(t_.node(v).axes[0]);
-  const uint32_t key = space(o, 'r', axis);
-  if (const int found = latest(key); found >= operand.same && has_room(found, v)) return found;
-  // Values of the same space that exist anyway are made, and stored, on the way along the row.
-  int g = is_last_axis(o, axis) ? latest(space(o, 'm')) : -1;
-  if (g >= operand.same && has_room(g, v) && f_.groups[static_cast<size_t>(g)].kind == Group::Kind::map &&
-      !has_rolled_loop(g)) {
-    Group& group = f_.groups[static_cast<size_t>(g)];
-    group.kind = Group::Kind::reduce;
-    group.space = o;
-    group.axis = axis;
-  } else {
-    g = new_group(Group::Kind::reduce, o, axis);
+  /// A call is a step of its own, with its outputs; what reads them comes later.
+  void place_in_call(uint32_t v, OpKind k) {
+    const int g =
+        k == OpKind::call ? new_group(Group::Kind::call, v) : made_.values[d_.at(v).operand[0]].kernel;
+    group(g).roots.push_back(v);
+    made_.values[v] = {g, {g + 1, g + 1}};
   }
-  latest(key) = g;
-  latest(space(v, 'k')) = g;
-  return g;
-}
 
-int Fuser::map_kernel(uint32_t v, Need need) {
-  const int reduction = latest(space(v, 'k'));
-  if (reduction >= 0 && reduction == need.same && has_room(reduction, v) && !(takes_[v] & kLoop) &&
-      suits_epilogue(v, reduction))
-    return reduction;
-  const uint32_t key = space(v, 'm');
-  const int found = latest(key);
-  if (found >= need.same && found + kNearby >= static_cast<int>(f_.groups.size()) && has_room(found, v) &&
-      !((takes_[v] & kLoop) && f_.groups[static_cast<size_t>(found)].kind != Group::Kind::map))
-    return found;
-  return latest(key) = new_group(Group::Kind::map, v, -1);
-}
+  int kernel_for(uint32_t v, OpKind k, Earliest computed) {
+    const Value& x = d_.at(v);
+    switch (k) {
+      case OpKind::reduce: return reduction_kernel(v, usable(x.operand[0]));
+      case OpKind::scan:
+        return new_group(Group::Kind::scan, x.operand[0], static_cast<int>(t_.node(v).axes[0]));
+      case OpKind::contract: return new_group(Group::Kind::contract, v);
+      case OpKind::update: return new_group(Group::Kind::update, x.operand[x.arity - 1]);
+      default: return map_kernel(v, computed);
+    }
+  }
 
-/// A product's epilogue is in no wider lanes than the product, or that would have half as many, and loads at
-/// no computed index; one of single lanes is short.
-bool Fuser::suits_epilogue(uint32_t v, int g) const {
-  const Group& group = f_.groups[static_cast<size_t>(g)];
-  if (group.kind == Group::Kind::reduce && is_last_axis(group.space, group.axis))
-    return making_[v] <= kLaneCost || at(v).extents == 0;
-  return group.kind != Group::Kind::contract ||
-         (!(takes_[v] & kGather) && (!(takes_[v] & kWide) || size_of(at(group.roots[0]).dtype) == 8));
-}
+  int new_group(Group::Kind kind, uint32_t space, int axis = -1) {
+    made_.groups.push_back({kind, space, axis, {}});
+    group_reads_.push_back(OperandSets::kEmpty);
+    return static_cast<int>(made_.groups.size()) - 1;
+  }
 
-/// Only maps have rolled loops.
-bool Fuser::has_rolled_loop(int g) const {
-  const auto& roots = f_.groups[static_cast<size_t>(g)].roots;
-  return std::any_of(roots.begin(), roots.end(), [&](uint32_t v) { return (takes_[v] & kLoop) != 0; });
-}
+  /// Says what a kernel does in a space: computes it, reduces it along an axis, or has reductions' results in
+  /// it.
+  enum class Space : uint32_t { map, reduced, result };
+  /// Returns a number for that and the classes of a shape's extents other than 1. `axis`: where a reduction
+  /// runs.
+  uint32_t space(uint32_t v, Space form, int axis = -1) {
+    uint32_t words[2 + kMaxRank] = {static_cast<uint32_t>(form)};
+    size_t count = 1;
+    for (int i = 0; i < d_.at(v).rank; ++i) {
+      if (d_.at(v).ones >> i & 1) continue;
+      words[count++] = classes_.of(v, i);
+      if (i == axis) words[count++] = kNone;
+    }
+    return spaces_.intern({words, count}).first;
+  }
 
-/// Returns whether kernel `g` may make `v` as well.
-bool Fuser::has_room(int g, uint32_t v) {
-  const auto& roots = f_.groups[static_cast<size_t>(g)].roots;
-  if (roots.size() >= kMostStored || chunk_[roots[0]] != chunk_[v]) return false;
-  return sets_.size(sets_.unite(group_reads_[static_cast<size_t>(g)], reads_[v])) <= kMostRead;
+  /// Returns the latest kernel of a space, -1 if there is none.
+  int& latest(uint32_t space) {
+    if (space >= latest_.size()) latest_.resize(spaces_.size(), -1);
+    return latest_[space];
+  }
+
+  /// `operand`: in which kernels what is reduced can be computed.
+  int reduction_kernel(uint32_t v, Earliest operand) {
+    const uint32_t o = d_.at(v).operand[0];
+    const int axis = static_cast<int>(t_.node(v).axes[0]);
+    const uint32_t key = space(o, Space::reduced, axis);
+    if (const int found = latest(key); found >= operand.same_index && has_room(found, v)) return found;
+    // Values of the same space that exist anyway are made, and stored, on the way along the row.
+    int g = is_last_axis(t_, o, axis) ? latest(space(o, Space::map)) : -1;
+    if (g >= operand.same_index && has_room(g, v) && group(g).kind == Group::Kind::map &&
+        !has_rolled_loop(g)) {
+      group(g).kind = Group::Kind::reduce;
+      group(g).space = o;
+      group(g).axis = axis;
+    } else {
+      g = new_group(Group::Kind::reduce, o, axis);
+    }
+    latest(key) = g;
+    latest(space(v, Space::result)) = g;
+    return g;
+  }
+
+  int map_kernel(uint32_t v, Earliest computed) {
+    const int reduction = latest(space(v, Space::result));
+    if (reduction >= 0 && reduction == computed.same_index && has_room(reduction, v) &&
+        !(takes_[v] & kLoop) && suits_epilogue(v, reduction))
+      return reduction;
+    const uint32_t key = space(v, Space::map);
+    const int found = latest(key);
+    if (found >= computed.same_index && found + kNearby >= static_cast<int>(made_.groups.size()) &&
+        has_room(found, v) && !((takes_[v] & kLoop) && group(found).kind != Group::Kind::map))
+      return found;
+    return latest(key) = new_group(Group::Kind::map, v);
+  }
+
+  /// A product's epilogue is in no wider lanes than the product, or that would have half as many, and loads
+  /// at no computed index; one of single lanes is short.
+  bool suits_epilogue(uint32_t v, int g) const {
+    if (group(g).kind == Group::Kind::reduce && is_last_axis(t_, group(g).space, group(g).axis))
+      return d_.facts[v].making <= kLaneCost || d_.at(v).extents == 0;
+    return group(g).kind != Group::Kind::contract ||
+           (!(takes_[v] & kGather) && (!(takes_[v] & kWide) || size_of(d_.at(group(g).roots[0]).dtype) == 8));
+  }
+
+  /// Only maps have rolled loops.
+  bool has_rolled_loop(int g) const {
+    const auto& roots = group(g).roots;
+    return std::any_of(roots.begin(), roots.end(), [&](uint32_t v) { return (takes_[v] & kLoop) != 0; });
+  }
+
+  /// Returns true if kernel `g` may make `v` as well.
+  bool has_room(int g, uint32_t v) {
+    const auto& roots = group(g).roots;
+    if (roots.size() >= kMostStored || d_.facts[roots[0]].chunk != d_.facts[v].chunk) return false;
+    return d_.sets.size(d_.sets.unite(reads_of(g), d_.facts[v].reads)) <= kMostRead;
+  }
+
+  FusionDraft& d_;
+  const Trace& t_;
+  DimensionClasses& classes_;
+  KernelAssignment made_;
+  std::vector<uint8_t> takes_;         // by value: kWide, kLoop, kGather
+  std::vector<uint32_t> group_reads_;  // by kernel: set, in FusionDraft::sets, of the memory that it reads
+  Interner spaces_;
+  std::vector<int> latest_;  // by space: index into groups, or -1
+};
+
+}  // namespace
+
+KernelAssignment assign_kernels(FusionDraft& d, DimensionClasses& classes) {
+  return KernelAssigner(d, classes).run();
 }
 
 }  // namespace lazy::jit

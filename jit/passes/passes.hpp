@@ -25,8 +25,6 @@ struct TraceLoop {
   uint32_t end() const { return first + trips * period; }
   uint32_t last() const { return end() - period; }  // first value of the last iteration
 };
-/// The loops worth keeping as such, in order. `needed`: by value, whether some output depends on it.
-std::vector<TraceLoop> find_rolled_loops(const Trace&, const std::vector<uint8_t>& needed);
 
 /// Which values live in memory and which kernel makes each.
 struct Group {
@@ -53,16 +51,24 @@ struct Fusion {
   std::vector<uint8_t> needed;          // by value: whether some output depends on it
   std::vector<TraceLoop> rolled_loops;  // whole in the kernel that reads their results; in order
 };
-/// The rolled loop that value v is of, or null.
-inline const TraceLoop* rolled_loop_of(const Fusion& f, uint32_t v) {
-  const auto after = std::upper_bound(f.rolled_loops.begin(), f.rolled_loops.end(), v,
+/// Returns the one of these loops, which are in order, that value v is of, or null.
+inline const TraceLoop* rolled_loop_of(const std::vector<TraceLoop>& loops, uint32_t v) {
+  const auto after = std::upper_bound(loops.begin(), loops.end(), v,
                                       [](uint32_t x, const TraceLoop& r) { return x < r.first; });
-  return after != f.rolled_loops.begin() && v < after[-1].end() ? &after[-1] : nullptr;
+  return after != loops.begin() && v < after[-1].end() ? &after[-1] : nullptr;
+}
+inline const TraceLoop* rolled_loop_of(const Fusion& f, uint32_t v) {
+  return rolled_loop_of(f.rolled_loops, v);
 }
 /// Returns the value whose memory a call reads as its operand `v`: reshapes of packed memory are that memory.
-inline uint32_t packed_source(const Trace& t, const std::vector<uint8_t>& materialised, uint32_t v) {
-  while (t.values[v].op == Op::reshape && !materialised[v]) v = t.values[v].operand[0];
+/// `is_materialised(v)`: true if v gets memory of its own.
+template <class IsMaterialised>
+uint32_t packed_source(const Trace& t, uint32_t v, const IsMaterialised& is_materialised) {
+  while (t.values[v].op == Op::reshape && !is_materialised(v)) v = t.values[v].operand[0];
   return v;
+}
+inline uint32_t packed_source(const Trace& t, const std::vector<uint8_t>& materialised, uint32_t v) {
+  return packed_source(t, v, [&](uint32_t w) { return materialised[w] != 0; });
 }
 struct FuseOptions {
   bool strict_layout = false;  // assume nothing about inputs' layouts (the variant that serves everything)
@@ -74,6 +80,5 @@ Fusion fuse(Trace&, const FuseOptions&);
 bool same_index(const Trace&, uint32_t v, uint32_t user);
 /// True if view value `w` only moves dimensions of extent 1 about (or does nothing).
 bool is_identity_view(const Trace&, uint32_t w);
-inline bool is_source(Op op) { return op == Op::constant || op == Op::iota; }
 
 }  // namespace lazy::jit

@@ -6,23 +6,28 @@
 #include <algorithm>
 
 #include "jit/core/rules.hpp"
-#include "jit/passes/passes.hpp"
+#include "jit/passes/fusion_draft.hpp"
 #include "support/flat_map.hpp"
 #include "support/hash.hpp"
 
 namespace lazy::jit {
 namespace {
 
-constexpr uint32_t kFewest = 4;      // iterations
-constexpr uint32_t kWorthIt = 96;    // values in all iterations
-constexpr uint32_t kLongest = 4096;  // values of an iteration
+// Iterations: with fewer little code is saved.
+constexpr uint32_t kFewest = 4;
+// Values in all iterations: less is compiled as straight-line code.
+constexpr uint32_t kWorthIt = 96;
+// Values of an iteration: a longer one would be cut into several kernels.
+constexpr uint32_t kLongest = 4096;
+// Distances tried, the commonest first: each takes a pass over all values.
 constexpr size_t kPeriodsTried = 6;
+// Literals of all iterations, which are arguments of each launch.
 constexpr uint32_t kMostScalars = 1u << 15;
 
 class Finder {
  public:
-  Finder(const Trace& t, const std::vector<uint8_t>& needed)
-      : t_(t), needed_(needed), count_(static_cast<uint32_t>(t.captured->values.size())) {}
+  explicit Finder(const FusionDraft& d)
+      : t_(d.trace), facts_(d.facts), count_(static_cast<uint32_t>(t_.captured->values.size())) {}
 
   std::vector<TraceLoop> run() {
     std::vector<TraceLoop> found;
@@ -54,7 +59,7 @@ class Finder {
     for (uint32_t v = 0; v < count_; ++v) {
       const Value& x = at(v);
       const OpKind k = kind_of(x.op);
-      if (!needed_[v]) marks_[v] = kDead;
+      if (!facts_[v].needed) marks_[v] = kDead;
       else if (k == OpKind::constant && size_of(compute_type(x.dtype)) < 4) marks_[v] = kNever;
       else if (k == OpKind::pointwise || k == OpKind::constant)
         marks_[v] = 2 + (static_cast<uint64_t>(x.op) | static_cast<uint64_t>(x.dtype) << 8 |
@@ -84,7 +89,7 @@ class Finder {
     std::vector<uint32_t> periods;
     for (const auto& [times, distance] : counted) {
       if (periods.size() >= kPeriodsTried || times < kWorthIt / 2) break;
-      // What goes on with the value of two iterations before is a loop of twice the period.
+      // A loop that goes on with the value of two iterations before is one of twice the period.
       for (const uint32_t p : {distance, 2 * distance})
         if (std::find(periods.begin(), periods.end(), p) == periods.end()) periods.push_back(p);
     }
@@ -177,18 +182,18 @@ class Finder {
   TraceLoop cut(uint32_t first, uint32_t end, uint32_t period) const {
     uint32_t scalars = 0;
     if (first + period > end) return {};
-    for (uint32_t v = first; v < first + period; ++v) scalars += needed_[v] && at(v).op == Op::constant;
+    for (uint32_t v = first; v < first + period; ++v) scalars += facts_[v].needed && at(v).op == Op::constant;
     uint32_t trips = (end - first) / period;
     if (scalars) trips = std::min(trips, kMostScalars / scalars);
     end = first + trips * period;
     uint32_t earliest = end;
     for (uint32_t v = first; v < end; ++v)
-      if (needed_[v] && at(v).output) {
+      if (facts_[v].needed && at(v).output) {
         earliest = v;
         break;
       }
     for (uint32_t v = end; v < t_.values.size(); ++v)
-      if (needed_[v])
+      if (facts_[v].needed)
         for (int i = 0; i < at(v).arity; ++i)
           if (const uint32_t o = at(v).operand[i]; o >= first) earliest = std::min(earliest, o);
     if (earliest < end) trips = std::min(trips, (earliest - first) / period + 1);
@@ -197,15 +202,13 @@ class Finder {
   }
 
   const Trace& t_;
-  const std::vector<uint8_t>& needed_;
+  const std::vector<ValueFacts>& facts_;
   const uint32_t count_;
   std::vector<uint64_t> marks_;
 };
 
 }  // namespace
 
-std::vector<TraceLoop> find_rolled_loops(const Trace& t, const std::vector<uint8_t>& needed) {
-  return Finder(t, needed).run();
-}
+std::vector<TraceLoop> find_rolled_loops(const FusionDraft& d) { return Finder(d).run(); }
 
 }  // namespace lazy::jit

@@ -48,17 +48,7 @@ class Simplifier {
       case Op::round:  // of a value that is integral already
         return inner == Op::floor || inner == Op::ceil || inner == Op::trunc || inner == Op::round ? a
                                                                                                    : kNone;
-      case Op::cast:  // widened and narrowed back: bool and integers
-        if (inner == Op::cast) {
-          const uint32_t base = t_.values[a].operand[0];
-          const DType from = t_.values[base].dtype, mid = t_.values[a].dtype;
-          const bool widens = (is_bool(from) && is_int(mid)) ||
-                              (is_int(from) && is_int(mid) && size_of(mid) >= size_of(from)) ||
-                              (from == DType::float32 && mid == DType::float64) ||
-                              (is_half(from) && (mid == DType::float32 || mid == DType::float64));
-          if (widens && x.dtype == from && from != mid) return base;
-        }
-        return kNone;
+      case Op::cast: return inner == Op::cast ? narrowed_back(x, t_.values[a]) : kNone;
       case Op::bitwise_and:
       case Op::bitwise_or:
       case Op::maximum:
@@ -67,15 +57,7 @@ class Simplifier {
       case Op::where:
         return x.operand[1] == x.operand[2] && same_pattern(t_.values[x.operand[1]], x) ? x.operand[1]
                                                                                         : kNone;
-      case Op::permute:
-        if (inner == Op::permute) {
-          const Node &outer = t_.node(v), &first = t_.node(a);
-          bool undone = true;
-          for (int i = 0; i < outer.axes.size(); ++i)
-            undone &= first.axes[static_cast<int>(outer.axes[i])] == i;
-          if (undone) return t_.values[a].operand[0];
-        }
-        return kNone;
+      case Op::permute: return inner == Op::permute && undoes(v, a) ? t_.values[a].operand[0] : kNone;
       case Op::broadcast: return same_pattern(t_.values[a], x) ? a : kNone;
       case Op::sum:
       case Op::prod:
@@ -93,6 +75,24 @@ class Simplifier {
         return kNone;
       default: return kNone;
     }
+  }
+
+  // Returns what `outer`, a cast of the cast `inner`, equals if that widened and this narrows back.
+  uint32_t narrowed_back(const Value& outer, const Value& inner) const {
+    const uint32_t base = inner.operand[0];
+    const DType from = t_.values[base].dtype, mid = inner.dtype;
+    const bool widens = (is_bool(from) && is_int(mid)) ||
+                        (is_int(from) && is_int(mid) && size_of(mid) >= size_of(from)) ||
+                        (from == DType::float32 && mid == DType::float64) ||
+                        (is_half(from) && (mid == DType::float32 || mid == DType::float64));
+    return widens && outer.dtype == from && from != mid ? base : kNone;
+  }
+  // True if permutation `outer` puts back what `inner` moved.
+  bool undoes(uint32_t outer, uint32_t inner) const {
+    const Node &second = t_.node(outer), &first = t_.node(inner);
+    bool undone = true;
+    for (int i = 0; i < second.axes.size(); ++i) undone &= first.axes[static_cast<int>(second.axes[i])] == i;
+    return undone;
   }
 
   int axis_of(uint32_t v) const { return static_cast<int>(t_.node(v).axes[0]); }

@@ -1,6 +1,7 @@
 // From a captured graph's concrete nodes to what a step's kernel needs to know of an operand.
 #include "jit/plan/bind.hpp"
 
+#include "jit/core/bytes.hpp"
 #include "jit/graph/indexed.hpp"
 
 namespace lazy::jit {
@@ -25,7 +26,7 @@ Layout result_layout(const Program& p, const Result& r, const CapturedGraph& f) 
 
 size_t slot_bytes(const Program& p, uint32_t slot, const CapturedGraph& f) {
   const Slot& s = p.slots[slot];
-  if (s.workspace_of == kNone) return static_cast<size_t>(numel(f.values[s.node]->shape)) * size_of(s.dtype);
+  if (s.workspace_of == kNone) return bytes_of(f.values[s.node]->shape, s.dtype);
   const CallStep& c = p.steps[s.workspace_of].call;
   const std::vector<Meta> operands = operand_metas(c, f);
   return c.kernel->workspace(operands, output_metas(p.steps[s.workspace_of], operands, f));

@@ -24,7 +24,7 @@ class Fault : public IndexError {
   uint32_t value_;
 };
 
-/// One int32 for each of a program's faults, where its kernels can write it. Stays where it is.
+/// Holds an int32 for each of a program's faults, where its kernels can write it. It is never moved.
 class FaultFlags {
  public:
   /// Sets all of them to 0.

@@ -18,7 +18,7 @@ namespace event {
 struct Facts;  // jit/observe/profile.cpp
 }
 
-/// One index map on the way from a kernel's iteration space to a buffer: a view node, or alignment to a
+/// An index map on the way from a kernel's iteration space to a buffer: a view node, or alignment to a
 /// node's shape.
 struct PathStep {
   uint32_t parent = 0;  // the step before it, on the kernel's side; path 0 is the identity
@@ -26,7 +26,7 @@ struct PathStep {
   bool align = false;
 };
 
-/// Where one operand of a kernel comes from.
+/// Says where an operand of a kernel comes from.
 struct Binding {
   static constexpr int8_t kAbsent = -1;
   uint32_t node = 0;  // captured graph value that has the source's shape (and, for an input, its data)
@@ -41,6 +41,10 @@ struct Binding {
   int8_t dim_of[loop::kMaxAxes] =
       {};  // kernel dimension -> which of the layout's extents other than 1, or kAbsent
 };
+/// True if both read or write the same buffer.
+inline bool same_source(const Binding& a, const Binding& b) {
+  return a.slot == b.slot && (a.slot >= 0 || a.node == b.node);
+}
 
 struct KernelDim {
   uint32_t node = kNone;  // captured graph value and dimension that has the extent; kNone: extent 1
@@ -106,7 +110,7 @@ struct Step {
 /// that no one else needs have memory for one block only. Whether that pays is decided at each run, from the
 /// extents.
 struct TileGroup {
-  /// What the steps read and write: one entry for each buffer.
+  /// Lists the buffers that steps read and write.
   struct Source {
     uint32_t node = 0;  // whose shape it has
     int slot = -1;

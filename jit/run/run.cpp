@@ -6,6 +6,7 @@
 #include <list>
 
 #include "jit/backend/kept_layouts.hpp"
+#include "jit/core/bytes.hpp"
 #include "jit/observe/profile.hpp"
 #include "jit/plan/bind.hpp"
 #include "jit/plan/names.hpp"
@@ -500,7 +501,7 @@ class Run {
   size_t bytes_of(uint32_t slot) {
     const Slot& s = p_.slots[slot];
     if (s.workspace_of == kNone) [[likely]]
-      return static_cast<size_t>(numel(f_.values[s.node]->shape)) * size_of(s.dtype);
+      return lazy::bytes_of(f_.values[s.node]->shape, s.dtype);
     return workspace(slot, [&] { return slot_bytes(p_, slot, f_); });
   }
   /// Returns the bytes of a call's work memory. `ask` computes them, the first time.

@@ -12,7 +12,6 @@ namespace lazy::detail {
 namespace {
 
 bool is_constant(const Handle& h) { return h->op == Op::constant; }
-bool is_source(const Handle& h) { return is_constant(h) || h->op == Op::iota; }
 
 /// Records a view. A view of a constant is a constant on the same device.
 Handle view(Op op, const Handle& h, const Shape& shape, const Site& s, const jit::Attributes& attributes) {
@@ -66,7 +65,7 @@ void check_devices(const char* op, std::initializer_list<const Handle*> operands
   if (same) return;
   const Handle* value = nullptr;
   for (const Handle* o : operands) {
-    if (is_source(*o)) continue;
+    if (jit::is_source((*o)->op)) continue;
     if (value && (*value)->device != (*o)->device)
       fail<DeviceError>(op,
                         "operands are on " + to_string((*value)->device) + " and " + to_string((*o)->device) +

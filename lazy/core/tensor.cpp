@@ -1,5 +1,6 @@
 #include "lazy/core/tensor.hpp"
 
+#include "jit/core/bytes.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/scalar.hpp"
 #include "support/lock.hpp"
@@ -47,7 +48,7 @@ size_t Tensor::count(const char* op, const Site& s) const {
 }
 size_t Tensor::nbytes(Site s) const {
   const jit::Node& n = node("nbytes", s);
-  return static_cast<size_t>(numel(n.shape)) * size_of(n.dtype);
+  return bytes_of(n.shape, n.dtype);
 }
 
 int64_t Tensor::size(Integer axis, Site s) const {

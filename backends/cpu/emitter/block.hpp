@@ -1,5 +1,5 @@
 // Blocks: straight-line vector code with its surroundings named. A block's inputs (vir::Op::input) are slots;
-// besides the operations of vir.hpp it may store to operands and assign variables.
+// besides the operations of vir.hpp it has those of BlockOp.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -10,60 +10,73 @@
 
 namespace lazy::cpu_backend {
 
-/// Operations that only blocks know, numbered after those of vir::Op.
-inline constexpr vir::Op kStore =
-    static_cast<vir::Op>(200);  // imm: slot (load) of the operand written; a: value
-inline constexpr vir::Op kAssign = static_cast<vir::Op>(201);  // imm: variable; a: value
-inline constexpr vir::Op kAdvance =
-    static_cast<vir::Op>(202);  // moves the operands' pointers one step along the sequential axis
-inline constexpr vir::Op kUpperHalf =
-    static_cast<vir::Op>(203);  // lane l of the result is lane l + imm/2 of a (l < imm/2)
-inline constexpr vir::Op kMulLow32 =
-    static_cast<vir::Op>(204);  // i64: product of the low, unsigned halves of a and b
-inline constexpr vir::Op kSpread = static_cast<vir::Op>(205);  // every lane of the result is lane 0 of a
-inline constexpr vir::Op kRangeMax =
-    static_cast<vir::Op>(206);  // AVX-512: of ordered operands the larger; -0 < +0
-inline constexpr vir::Op kRangeMin = static_cast<vir::Op>(207);
-inline constexpr vir::Op kMasked =
-    static_cast<vir::Op>(208);  // AVX-512: a ? b op c : d; imm: op, a binary one
+/// Operations that only blocks and templates have.
+enum class BlockOp : uint8_t {
+  kStore,      // imm: slot (load) of the operand written; a: value
+  kAssign,     // imm: variable; a: value
+  kAdvance,    // moves the operands' pointers one step along the sequential axis
+  kUpperHalf,  // lane l of the result is lane l + imm/2 of a (l < imm/2)
+  kMulLow32,   // i64: product of the low, unsigned halves of a and b. i32: products of even lanes, unsigned,
+               // each of two lanes: the low half in the even one
+  // i32: two neighbouring lanes, an even one and the next, shifted as one number of 64 bits by imm.
+  kShiftPairRight,
+  kShiftPairLeft,
+  kSpread,     // every lane of the result is lane 0 of a
+  kRangeMax,   // AVX-512: of ordered operands the larger; -0 < +0
+  kRangeMin,   // AVX-512: of ordered operands the smaller; -0 < +0
+  kMasked,     // AVX-512: a ? b op c : d; imm: number of op, a binary one
+  // Templates only: a rolled loop's first and last line (imm: which), and one of its carried values (imm:
+  // which of the template's; a: what it starts as).
+  kRolledLoop,
+  kRepeatEnd,
+  kCarried,
+  kCopy,  // a, in a register of its own
+  // Loads at a computed index. imm: slot (load) of the operand; a: i64, elements on from each lane's element.
+  kLoadAt,
+  kLoadRow,  // ... of which lane 0 counts for all lanes
+  kCheck     // imm: scalar argument, the address of a flag that is set if a lane of a is true
+};
+using enum BlockOp;
 
-// Templates only: a rolled loop's first and last line (imm: which), and one of its carried values (imm: which
-// of the template's; a: what it starts as).
-inline constexpr vir::Op kRolledLoop = static_cast<vir::Op>(209);
-inline constexpr vir::Op kRepeatEnd = static_cast<vir::Op>(210);
-inline constexpr vir::Op kCarried = static_cast<vir::Op>(211);
-inline constexpr vir::Op kCopy = static_cast<vir::Op>(212);  // a, in a register of its own
-
-// Loads at a computed index. imm: slot (load) of the operand; a: i64, elements on from each lane's element.
-inline constexpr vir::Op kLoadAt = static_cast<vir::Op>(213);
-inline constexpr vir::Op kLoadRow = static_cast<vir::Op>(214);  // ... of which lane 0 counts for all lanes
-inline constexpr vir::Op kCheck = static_cast<vir::Op>(
-    215);  // imm: scalar argument, the address of a flag that is set if a lane of a is true
-
-/// True for what is no operation of vir.hpp.
-constexpr bool is_block_op(vir::Op op) { return op >= kStore; }
-constexpr bool is_indexed_load(vir::Op op) { return op == kLoadAt || op == kLoadRow; }
-constexpr bool has_effect(vir::Op op) {
+constexpr bool is_indexed_load(vir::OpCode op) { return op == kLoadAt || op == kLoadRow; }
+constexpr bool has_effect(vir::OpCode op) {
   return op == kStore || op == kAssign || op == kAdvance || op == kCheck;
+}
+constexpr int arity_of(BlockOp op) {
+  switch (op) {
+    case kAdvance:
+    case kRolledLoop:
+    case kRepeatEnd: return 0;
+    case kStore:
+    case kAssign:
+    case kUpperHalf:
+    case kSpread:
+    case kCarried:
+    case kCopy:
+    case kShiftPairRight:
+    case kShiftPairLeft:
+    case kLoadAt:
+    case kLoadRow:
+    case kCheck: return 1;
+    case kMulLow32:
+    case kRangeMax:
+    case kRangeMin: return 2;
+    case kMasked: return 4;
+  }
+  return 0;
 }
 namespace detail {
 constexpr std::array<uint8_t, 256> arities() {
   std::array<uint8_t, 256> t{};
-  for (int i = 0; i < 256; ++i) {
-    const auto op = static_cast<vir::Op>(i);
-    if (op == kStore || op == kAssign || op == kUpperHalf || op == kSpread || op == kCarried || op == kCopy ||
-        is_indexed_load(op) || op == kCheck)
-      t[static_cast<size_t>(i)] = 1;
-    else if (op == kMulLow32 || op == kRangeMax || op == kRangeMin) t[static_cast<size_t>(i)] = 2;
-    else if (op == kMasked) t[static_cast<size_t>(i)] = 4;
-    else if (op == kAdvance || op == kRolledLoop || op == kRepeatEnd) t[static_cast<size_t>(i)] = 0;
-    else t[static_cast<size_t>(i)] = static_cast<uint8_t>(vir::arity_of(op));
+  for (size_t i = 0; i < t.size(); ++i) {
+    const auto op = vir::OpCode::from_number(static_cast<uint8_t>(i));
+    t[i] = static_cast<uint8_t>(op.is_foreign() ? arity_of(op.as<BlockOp>()) : vir::arity_of(op));
   }
   return t;
 }
-inline constexpr std::array<uint8_t, 256> kArities = arities();
+inline constexpr std::array<uint8_t, 256> kArities = arities();  // by OpCode::number
 }  // namespace detail
-constexpr int block_arity(vir::Op op) { return detail::kArities[static_cast<uint8_t>(op)]; }
+constexpr int block_arity(vir::OpCode op) { return detail::kArities[op.number()]; }
 /// Calls f with each operand's id.
 template <class F>
 inline void each_operand(const vir::Inst& in, F&& f) {

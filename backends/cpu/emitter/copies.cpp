@@ -16,30 +16,41 @@ constexpr uint32_t kNone = ~0u;
 Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_axis) : as_(as), t_(t) {
   info_.resize(t.code.size());
   needed_later_.resize(t.code.size(), 0);
-  for (uint32_t v = 0; v < t.code.size(); ++v) {
-    const Inst& in = t.code[v];
+  find_stages(w, inner_axis);
+  mark_live();
+  if (inner_axis < 0)
+    for (Info& i : info_) i.stage = 2;
+  if (!as.kernel.rolled_loops.empty()) find_sections();
+  find_needed_later();
+}
+
+void Copies::find_stage_of_input(Info& i, const Inst& in, const Addressing& w, int inner_axis) const {
+  const Slot s = Slot::unpack(in.imm);
+  switch (s.kind) {
+    case Slot::Kind::load:
+      moves_with(i, s.index, w, inner_axis);
+      i.cheap = size_of(as_.kernel.operands[s.index].dtype) >= 4 && !i.vec;
+      break;
+    case Slot::Kind::iota:
+      i.row = s.index == w.row_axis;
+      i.vec = s.index == w.vector_axis;
+      i.stage = inner_axis < 0 || s.index == inner_axis ? 2 : 1;
+      break;
+    case Slot::Kind::scalar: i.cheap = in.type != Type::mask; break;
+    case Slot::Kind::tail: i.stage = 2; break;
+    case Slot::Kind::stepped: i.stage = 2; break;
+    default: i.stage = 2, i.row = i.vec = true; break;
+  }
+}
+
+void Copies::find_stages(const Addressing& w, int inner_axis) {
+  for (uint32_t v = 0; v < t_.code.size(); ++v) {
+    const Inst& in = t_.code[v];
     Info& i = info_[v];
     if (in.op == Op::constant) {
       i.cheap = true;
     } else if (in.op == Op::input) {
-      const Slot s = Slot::unpack(in.imm);
-      switch (s.kind) {
-        case Slot::Kind::load: {
-          const auto& o = as.kernel.operands[s.index];
-          moves_with(i, s.index, w, inner_axis);
-          i.cheap = size_of(o.dtype) >= 4 && !i.vec;
-          break;
-        }
-        case Slot::Kind::iota:
-          i.row = s.index == w.row_axis;
-          i.vec = s.index == w.vector_axis;
-          i.stage = inner_axis < 0 || s.index == inner_axis ? 2 : 1;
-          break;
-        case Slot::Kind::scalar: i.cheap = in.type != Type::mask; break;
-        case Slot::Kind::tail: i.stage = 2; break;
-        case Slot::Kind::stepped: i.stage = 2; break;
-        default: i.stage = 2, i.row = i.vec = true; break;
-      }
+      find_stage_of_input(i, in, w, inner_axis);
     } else if (is_indexed_load(in.op)) {
       moves_with(i, Slot::unpack(in.imm).index, w, inner_axis);
     }
@@ -50,30 +61,33 @@ Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_a
     });
     if (in.op == kCarried) i.stage = 2, i.vec = true;
   }
-  for (const auto& s : t.stores) info_[s.value].live = true;
-  for (uint32_t v = 0; t.indexed && v < t.code.size(); ++v)
-    if (t.code[v].op == kCheck) info_[v].live = true;
-  for (const auto& u : t.updates) info_[u.value].live = true;
-  for (const auto& c : t.carried) info_[c.value].live = info_[c.next].live = true;
-  for (size_t v = t.code.size(); v-- > 0;)
-    if (info_[v].live) each_operand(t.code[v], [&](uint32_t u) { info_[u].live = true; });
-  if (inner_axis < 0)
-    for (Info& i : info_) i.stage = 2;
-  if (!as.kernel.rolled_loops.empty()) find_sections();
-  for (uint32_t v = 0; v < t.code.size(); ++v) {
+}
+
+void Copies::mark_live() {
+  for (const auto& s : t_.stores) info_[s.value].live = true;
+  for (uint32_t v = 0; t_.indexed && v < t_.code.size(); ++v)
+    if (t_.code[v].op == kCheck) info_[v].live = true;
+  for (const auto& u : t_.updates) info_[u.value].live = true;
+  for (const auto& c : t_.carried) info_[c.value].live = info_[c.next].live = true;
+  for (size_t v = t_.code.size(); v-- > 0;)
+    if (info_[v].live) each_operand(t_.code[v], [&](uint32_t u) { info_[u].live = true; });
+}
+
+void Copies::find_needed_later() {
+  for (uint32_t v = 0; v < t_.code.size(); ++v) {
     const Info& i = info_[v];
     if (!i.live) continue;
-    each_operand(t.code[v], [&](uint32_t u) {
+    each_operand(t_.code[v], [&](uint32_t u) {
       if (info_[u].stage < i.stage) needed_later_[u] = 1;
     });
-    const Op op = t.code[v].op;
+    const vir::OpCode op = t_.code[v].op;
     if (op != Op::constant && op != Op::input && op != kCarried) computed_[i.stage].push_back(v);
   }
-  for (const auto& s : t.stores)
+  for (const auto& s : t_.stores)
     if (info_[s.value].stage < 2) needed_later_[s.value] = 1;
-  for (const auto& c : t.carried)
+  for (const auto& c : t_.carried)
     if (info_[c.next].stage < 2) needed_later_[c.next] = 1;
-  for (const auto& u : t.updates)
+  for (const auto& u : t_.updates)
     if (info_[u.value].stage < 2) needed_later_[u.value] = 1;
 }
 
@@ -86,7 +100,7 @@ Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_a
   i.stage = inner_axis < 0 || o.stride[inner_axis] != Stride::zero ? 2 : 1;
 }
 
-/// What a rolled loop computes without its carried values and stepped scalars goes before it.
+/// Moves what a rolled loop computes without its carried values and stepped scalars before it.
 void Copies::find_sections() {
   uint16_t now = 0;
   for (uint32_t v = 0; v < t_.code.size(); ++v) {

@@ -69,7 +69,7 @@ class Copies {
   uint16_t kept(uint32_t v, int row, int vec);
   uint16_t exit_of(uint32_t carried, int vec);
   bool is_kept(uint32_t v, int row, int vec) const;
-  /// Where each value's copies are in a block under construction.
+  /// Finds each value's copies in a block under construction.
   struct Known {
     Known(size_t values, Shape s) : rows(static_cast<uint32_t>(s.rows)), vecs(static_cast<uint32_t>(s.vecs)) {
       at.resize(values * rows * vecs, ~0u);
@@ -86,6 +86,12 @@ class Copies {
   void emit_values(Block&, Known&, int stage, Shape, int step);
   void keep(Block&, Known&, int section, int first_vec, int last_vec);
   void store(Block&, Known&, Shape);
+  /// Finds for each value of the template when it is computed, and whether its copies differ by row and
+  /// vector.
+  void find_stages(const Addressing&, int inner_axis);
+  void find_stage_of_input(Info&, const vir::Inst&, const Addressing&, int inner_axis) const;
+  void mark_live();
+  void find_needed_later();
   void find_sections();
   void moves_with(Info&, uint16_t operand, const Addressing&, int inner_axis) const;
   /// The carried value that `v` is next in its rolled loop, or kNone: they share a variable.

@@ -13,7 +13,7 @@ namespace Id = x86::Inst;
 namespace {
 
 /// vrange's immediate: smaller or larger, with the sign of what was chosen.
-int range_kind(Op op) { return op == kRangeMax ? 5 : 4; }
+int range_kind(vir::OpCode op) { return op == kRangeMax ? 5 : 4; }
 
 }  // namespace
 
@@ -27,21 +27,7 @@ void BlockWriter::write_one(uint32_t i) {
   regs_.begin(i);
   const Inst& in = code_[i];
   const Type t = in.type;
-  if (in.op == kStore) {
-    if (!stores_begun_) {  // a store may overwrite what a later one still has to load (an operand written in
-                           // place)
-      stores_begun_ = true;
-      for (uint32_t s = i; s < code_.size(); ++s) {
-        if (code_[s].op != kStore || code_[code_[s].a].op != Op::input) continue;
-        if (Slot::unpack(code_[code_[s].a].imm).kind != Slot::Kind::load) continue;
-        regs_.fetch(code_[s].a);
-        regs_.begin(i);  // it may be spilled again, but not read from the operand
-      }
-    }
-    write_store(as_, regs_, where_, Slot::unpack(in.imm), in.a);
-    regs_.release_operands();
-    return;
-  }
+  if (in.op == kStore) return store(i);
   if (in.op == kAssign) return assign(in);
   if (t == Type::mask && (in.op == Op::and_ || in.op == Op::or_ || in.op == Op::xor_ || in.op == Op::andn))
     return mask_logic(in);
@@ -66,21 +52,47 @@ void BlockWriter::write_one(uint32_t i) {
     case Op::f32_to_i64: return convert(in, Id::kIdVcvttps2qq);
     case Op::sext: return convert(in, Id::kIdVpmovsxdq);
     case Op::zext: return convert(in, Id::kIdVpmovzxdq);
-    default: break;
+    case Op::foreign: return write_block_op(in);
+    default: return write_row(in);
   }
-  if (is_block_op(in.op)) {
-    if (in.op == kMasked) return masked(in);
-    if (in.op == kUpperHalf) return upper_half(in);
-    if (in.op == kSpread) return spread(in);
-    if (in.op == kCopy) return duplicate(in);
-    if (in.op == kCheck) return check(in);
-    if (is_indexed_load(in.op)) return load_at(in);
+}
+
+/// A store may overwrite what a later one still has to load (an operand written in place): the first one
+/// fetches all of that.
+void BlockWriter::store(uint32_t i) {
+  if (!stores_begun_) {
+    stores_begun_ = true;
+    for (uint32_t s = i; s < code_.size(); ++s) {
+      if (code_[s].op != kStore || code_[code_[s].a].op != Op::input) continue;
+      if (Slot::unpack(code_[code_[s].a].imm).kind != Slot::Kind::load) continue;
+      regs_.fetch(code_[s].a);
+      regs_.begin(i);  // it may be spilled again, but not read from the operand
+    }
   }
+  write_store(as_, regs_, where_, Slot::unpack(code_[i].imm), code_[i].a);
+  regs_.release_operands();
+}
+
+void BlockWriter::write_block_op(const Inst& in) {
+  switch (in.op.as<BlockOp>()) {
+    case kMasked: return masked(in);
+    case kUpperHalf: return upper_half(in);
+    case kSpread: return spread(in);
+    case kCopy: return duplicate(in);
+    case kCheck: return check(in);
+    case kLoadAt:
+    case kLoadRow: return load_at(in);
+    default: return write_row(in);
+  }
+}
+
+void BlockWriter::write_row(const Inst& in) {
+  const Type t = in.type;
   const EncodeRow& row = encode_row(as_.isa, in.op);
   const uint32_t id = row.id[static_cast<int>(t) & 3];
   if (t == Type::mask || id == 0)
     throw CompileError("no " + std::string(name_of(as_.isa)) + " form of vector operation " +
-                       std::to_string(static_cast<int>(in.op)) + " on lane type " +
+                       std::to_string(in.op.number()) + " on lane type " +
                        std::to_string(static_cast<int>(t)));
   switch (row.form) {
     case EncodeRow::Form::binary:
@@ -112,7 +124,7 @@ void BlockWriter::binary(const Inst& in, const EncodeRow& row) {
 
 /// The result starts as what lanes outside the mask keep.
 void BlockWriter::masked(const Inst& in) {
-  const auto op = static_cast<Op>(in.imm);
+  const auto op = vir::OpCode::from_number(static_cast<uint8_t>(in.imm));
   const EncodeRow& row = encode_row(as_.isa, op);
   const uint32_t id = row.id[static_cast<int>(in.type) & 3];
   const int bytes = as_.bytes_of(in.type);
@@ -162,19 +174,35 @@ void BlockWriter::narrow(const Inst& in) {
   a_.vshufps(v(regs_.define(), 16).xmm(), v(r, 16).xmm(), v(t, 16).xmm(), 0x88);
 }
 
+/// x86 has three forms, by which of the sources the result takes the place of.
+struct FmaIds {
+  uint32_t f132, f213, f231;
+};
+/// x * y + z. At most one source is in memory, `m`: the addend z or the factor y.
+struct BlockWriter::MultiplyAdd {
+  const FmaIds& id;
+  int bytes;
+  uint32_t x, y, z;
+  int rx, ry, rz;  // registers, -1 for the source in memory
+  Operand_ m;
+  bool x_dies, y_dies;  // and may be overwritten
+};
+
+int BlockWriter::define_over_last_use(uint32_t value) {
+  const int d = regs_.define_over(value);
+  regs_.release_operands();
+  return d;
+}
+
 void BlockWriter::multiply_add(const Inst& in) {
   const bool wide = in.type == Type::f64;
-  const int bytes = as_.bytes_of(in.type);
-  struct Ids {
-    uint32_t f132, f213, f231;
-  };
-  static constexpr Ids ids[3][2] = {{{Id::kIdVfmadd132ps, Id::kIdVfmadd213ps, Id::kIdVfmadd231ps},
-                                     {Id::kIdVfmadd132pd, Id::kIdVfmadd213pd, Id::kIdVfmadd231pd}},
-                                    {{Id::kIdVfnmadd132ps, Id::kIdVfnmadd213ps, Id::kIdVfnmadd231ps},
-                                     {Id::kIdVfnmadd132pd, Id::kIdVfnmadd213pd, Id::kIdVfnmadd231pd}},
-                                    {{Id::kIdVfmsub132ps, Id::kIdVfmsub213ps, Id::kIdVfmsub231ps},
-                                     {Id::kIdVfmsub132pd, Id::kIdVfmsub213pd, Id::kIdVfmsub231pd}}};
-  const Ids& id = ids[in.op == Op::fma ? 0 : in.op == Op::fnma ? 1 : 2][wide];
+  static constexpr FmaIds ids[3][2] = {{{Id::kIdVfmadd132ps, Id::kIdVfmadd213ps, Id::kIdVfmadd231ps},
+                                        {Id::kIdVfmadd132pd, Id::kIdVfmadd213pd, Id::kIdVfmadd231pd}},
+                                       {{Id::kIdVfnmadd132ps, Id::kIdVfnmadd213ps, Id::kIdVfnmadd231ps},
+                                        {Id::kIdVfnmadd132pd, Id::kIdVfnmadd213pd, Id::kIdVfnmadd231pd}},
+                                       {{Id::kIdVfmsub132ps, Id::kIdVfmsub213ps, Id::kIdVfmsub231ps},
+                                        {Id::kIdVfmsub132pd, Id::kIdVfmsub213pd, Id::kIdVfmsub231pd}}};
+  const FmaIds& id = ids[in.op == Op::fma ? 0 : in.op == Op::fnma ? 1 : 2][wide];
   uint32_t x = in.a, y = in.b;
   const uint32_t z = in.c;
   // At most one source is in memory: the addend if it can be, else a factor (as y).
@@ -195,54 +223,60 @@ void BlockWriter::multiply_add(const Inst& in) {
       in_memory = Where::none;
     }
   }
-  const auto over = [&](uint32_t value) {
-    const int d = regs_.define_over(value);
-    regs_.release_operands();
-    return d;
-  };
   const bool x_dies = regs_.dies(x) && x != z, y_dies = ry >= 0 && regs_.dies(y) && y != z && y != x;
-  if (in_memory == Where::none) {
-    if (regs_.dies(z) && z != x && z != y) {
-      const int d = over(z);
-      a_.emit(id.f231, v(d, bytes), v(rx, bytes), v(ry, bytes));
-    } else if (x_dies && x != y) {
-      const int d = over(x);
-      a_.emit(id.f213, v(d, bytes), v(ry, bytes), v(rz, bytes));
-    } else if (y_dies) {
-      const int d = over(y);
-      a_.emit(id.f213, v(d, bytes), v(rx, bytes), v(rz, bytes));
-    } else {
-      const int d = regs_.define();  // before giving up the sources: it must not be one of them
-      copy(d, rz, bytes);
-      a_.emit(id.f231, v(d, bytes), v(rx, bytes), v(ry, bytes));
-      regs_.release_operands();
-    }
-  } else if (in_memory == Where::addend) {
-    if (x_dies && x != y) {
-      const int d = over(x);
-      a_.emit(id.f213, v(d, bytes), v(ry, bytes), m);
-    } else if (y_dies) {
-      const int d = over(y);
-      a_.emit(id.f213, v(d, bytes), v(rx, bytes), m);
-    } else {
-      const int d = regs_.define();
-      copy(d, rx, bytes);
-      a_.emit(id.f213, v(d, bytes), v(ry, bytes), m);
-      regs_.release_operands();
-    }
+  const MultiplyAdd f{id, as_.bytes_of(in.type), x, y, z, rx, ry, rz, m, x_dies, y_dies};
+  switch (in_memory) {
+    case Where::none: return multiply_add_of_registers(f);
+    case Where::addend: return multiply_add_of_addend(f);
+    case Where::factor: return multiply_add_of_factor(f);
+  }
+}
+
+void BlockWriter::multiply_add_of_registers(const MultiplyAdd& f) {
+  if (regs_.dies(f.z) && f.z != f.x && f.z != f.y) {
+    const int d = define_over_last_use(f.z);
+    a_.emit(f.id.f231, v(d, f.bytes), v(f.rx, f.bytes), v(f.ry, f.bytes));
+  } else if (f.x_dies && f.x != f.y) {
+    const int d = define_over_last_use(f.x);
+    a_.emit(f.id.f213, v(d, f.bytes), v(f.ry, f.bytes), v(f.rz, f.bytes));
+  } else if (f.y_dies) {
+    const int d = define_over_last_use(f.y);
+    a_.emit(f.id.f213, v(d, f.bytes), v(f.rx, f.bytes), v(f.rz, f.bytes));
   } else {
-    if (regs_.dies(z) && z != x) {
-      const int d = over(z);
-      a_.emit(id.f231, v(d, bytes), v(rx, bytes), m);
-    } else if (x_dies) {
-      const int d = over(x);
-      a_.emit(id.f132, v(d, bytes), v(rz, bytes), m);
-    } else {
-      const int d = regs_.define();
-      copy(d, rz, bytes);
-      a_.emit(id.f231, v(d, bytes), v(rx, bytes), m);
-      regs_.release_operands();
-    }
+    const int d = regs_.define();  // before giving up the sources: it must not be one of them
+    copy(d, f.rz, f.bytes);
+    a_.emit(f.id.f231, v(d, f.bytes), v(f.rx, f.bytes), v(f.ry, f.bytes));
+    regs_.release_operands();
+  }
+}
+
+void BlockWriter::multiply_add_of_addend(const MultiplyAdd& f) {
+  if (f.x_dies && f.x != f.y) {
+    const int d = define_over_last_use(f.x);
+    a_.emit(f.id.f213, v(d, f.bytes), v(f.ry, f.bytes), f.m);
+  } else if (f.y_dies) {
+    const int d = define_over_last_use(f.y);
+    a_.emit(f.id.f213, v(d, f.bytes), v(f.rx, f.bytes), f.m);
+  } else {
+    const int d = regs_.define();
+    copy(d, f.rx, f.bytes);
+    a_.emit(f.id.f213, v(d, f.bytes), v(f.ry, f.bytes), f.m);
+    regs_.release_operands();
+  }
+}
+
+void BlockWriter::multiply_add_of_factor(const MultiplyAdd& f) {
+  if (regs_.dies(f.z) && f.z != f.x) {
+    const int d = define_over_last_use(f.z);
+    a_.emit(f.id.f231, v(d, f.bytes), v(f.rx, f.bytes), f.m);
+  } else if (f.x_dies) {
+    const int d = define_over_last_use(f.x);
+    a_.emit(f.id.f132, v(d, f.bytes), v(f.rz, f.bytes), f.m);
+  } else {
+    const int d = regs_.define();
+    copy(d, f.rz, f.bytes);
+    a_.emit(f.id.f231, v(d, f.bytes), v(f.rx, f.bytes), f.m);
+    regs_.release_operands();
   }
 }
 
@@ -266,7 +300,7 @@ void BlockWriter::select(const Inst& in) {
 
 void BlockWriter::compare(const Inst& in) {
   using vir::Pred;
-  const auto type = static_cast<Type>(in.d);  // of the operands: set when the block is built
+  const Type type = in.compared;
   const int bytes = as_.bytes_of(type);
   const bool is_float = type == Type::f32 || type == Type::f64, wide = vir::is64(type);
   auto pred = static_cast<Pred>(in.imm);

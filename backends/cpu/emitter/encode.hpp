@@ -11,7 +11,7 @@ struct EncodeRow {
   bool commutes = false;
   uint32_t id[4] = {};
 };
-const EncodeRow& encode_row(Isa, vir::Op);
+const EncodeRow& encode_row(Isa, vir::OpCode);
 
 class BlockWriter {
  public:
@@ -21,7 +21,7 @@ class BlockWriter {
   template <class F>
   void write(F&& advance) {
     for (uint32_t i = 0; i < code_.size(); ++i) {
-      const vir::Op op = code_[i].op;
+      const vir::OpCode op = code_[i].op;
       if (op == vir::Op::constant || op == vir::Op::input) continue;
       if (op == kAdvance) {
         advance();
@@ -36,9 +36,18 @@ class BlockWriter {
 
  private:
   void write_one(uint32_t i);
+  void store(uint32_t i);
+  /// Writes an operation for which there is one instruction.
+  void write_row(const vir::Inst&);
+  void write_block_op(const vir::Inst&);
   void binary(const vir::Inst&, const EncodeRow&);
   void unary(const vir::Inst&, uint32_t id, int immediate);
   void multiply_add(const vir::Inst&);
+  struct MultiplyAdd;
+  void multiply_add_of_registers(const MultiplyAdd&);
+  void multiply_add_of_addend(const MultiplyAdd&);
+  void multiply_add_of_factor(const MultiplyAdd&);
+  int define_over_last_use(uint32_t value);
   void select(const vir::Inst&);
   void masked(const vir::Inst&);
   void compare(const vir::Inst&);

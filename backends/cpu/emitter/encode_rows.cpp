@@ -14,8 +14,8 @@ namespace {
 using Rows = std::array<EncodeRow, 256>;
 
 void common(Rows& r) {
-  const auto set = [&](Op op, Form form, bool commutes, std::array<uint32_t, 4> id) {
-    EncodeRow& row = r[static_cast<size_t>(op)];
+  const auto set = [&](vir::OpCode op, Form form, bool commutes, std::array<uint32_t, 4> id) {
+    EncodeRow& row = r[op.number()];
     row.form = form;
     row.commutes = commutes;
     for (int i = 0; i < 4; ++i) row.id[i] = id[static_cast<size_t>(i)];
@@ -34,14 +34,16 @@ void common(Rows& r) {
   set(Op::shr, Form::unary_imm, false, {0, 0, Id::kIdVpsrld, Id::kIdVpsrlq});
   set(Op::shlv, Form::binary, false, {0, 0, Id::kIdVpsllvd, Id::kIdVpsllvq});
   set(Op::shrv, Form::binary, false, {0, 0, Id::kIdVpsrlvd, Id::kIdVpsrlvq});
-  set(kMulLow32, Form::binary, true, {0, 0, 0, Id::kIdVpmuludq});
+  set(kMulLow32, Form::binary, true, {0, 0, Id::kIdVpmuludq, Id::kIdVpmuludq});
+  set(kShiftPairRight, Form::unary_imm, false, {0, 0, Id::kIdVpsrlq, 0});
+  set(kShiftPairLeft, Form::unary_imm, false, {0, 0, Id::kIdVpsllq, 0});
 }
 
 Rows make_avx512() {
   Rows r;
   common(r);
-  const auto set = [&](Op op, Form form, bool commutes, std::array<uint32_t, 4> id) {
-    r[static_cast<size_t>(op)] = {form, commutes, {id[0], id[1], id[2], id[3]}};
+  const auto set = [&](vir::OpCode op, Form form, bool commutes, std::array<uint32_t, 4> id) {
+    r[op.number()] = {form, commutes, {id[0], id[1], id[2], id[3]}};
   };
   set(Op::round, Form::unary_imm, false, {Id::kIdVrndscaleps, Id::kIdVrndscalepd});
   set(kRangeMax, Form::binary_imm, false, {Id::kIdVrangeps, Id::kIdVrangepd});
@@ -66,8 +68,8 @@ Rows make_avx512() {
 Rows make_avx2() {
   Rows r;
   common(r);
-  const auto set = [&](Op op, Form form, bool commutes, std::array<uint32_t, 4> id) {
-    r[static_cast<size_t>(op)] = {form, commutes, {id[0], id[1], id[2], id[3]}};
+  const auto set = [&](vir::OpCode op, Form form, bool commutes, std::array<uint32_t, 4> id) {
+    r[op.number()] = {form, commutes, {id[0], id[1], id[2], id[3]}};
   };
   set(Op::round, Form::unary_imm, false, {Id::kIdVroundps, Id::kIdVroundpd});
   set(Op::and_, Form::binary, true, {Id::kIdVandps, Id::kIdVandpd, Id::kIdVpand, Id::kIdVpand});
@@ -86,9 +88,9 @@ Rows make_avx2() {
 
 }  // namespace
 
-const EncodeRow& encode_row(Isa isa, Op op) {
+const EncodeRow& encode_row(Isa isa, vir::OpCode op) {
   static constinit Once<const Rows> avx512, avx2;
-  return (isa == Isa::avx512 ? avx512.get(make_avx512) : avx2.get(make_avx2))[static_cast<size_t>(op)];
+  return (isa == Isa::avx512 ? avx512.get(make_avx512) : avx2.get(make_avx2))[op.number()];
 }
 
 }  // namespace lazy::cpu_backend

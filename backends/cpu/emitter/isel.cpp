@@ -184,7 +184,7 @@ class Selector {
         return b_.input(lane_type(in.type),
                         Slot{in_rolled_loop_ ? Slot::Kind::stepped : Slot::Kind::scalar, in.imm}.pack());
       case Code::load_at: {
-        const vir::Op op = same_[in.a] ? kLoadRow : kLoadAt;
+        const BlockOp op = same_[in.a] ? kLoadRow : kLoadAt;
         return b_.push({op, lane_type(in.type), Slot{Slot::Kind::load, in.imm}.pack(), values_[in.a].id});
       }
       case Code::check: return b_.push({kCheck, Type::mask, in.imm, values_[in.a].id});

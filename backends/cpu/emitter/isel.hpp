@@ -46,6 +46,8 @@ vir::Val emit_remainder(const Selecting&);
 vir::Val emit_power(const Selecting&);
 vir::Val emit_maximum(const Selecting&);
 vir::Val emit_minimum(const Selecting&);
+vir::Val emit_philox0(const Selecting&);
+vir::Val emit_philox1(const Selecting&);
 vir::Val emit_compare(vir::Builder&, DType operand, vir::Pred, vir::Val, vir::Val);
 
 /// Straight-line code of a kernel's body or epilogue, once: to be copied for every row and vector in flight.

@@ -129,6 +129,8 @@ Table make_table() {
   LAZY_ROW(right_shift);
   LAZY_ROW(where);
 #undef LAZY_ROW
+  set(Op::philox0, emit_philox0);
+  set(Op::philox1, emit_philox1);
   set(Op::ceil, rounding<Rounding::ceil>);
   set(Op::floor, rounding<Rounding::floor>);
   set(Op::trunc, rounding<Rounding::trunc>);

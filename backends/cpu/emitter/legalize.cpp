@@ -37,7 +37,7 @@ class For512 {
       if (arity > 1) in.b = to_[in.b];
       if (arity > 2) in.c = to_[in.c];
       if (arity > 3) in.d = to_[in.d];
-      if (in.op == Op::cmp) in.d = static_cast<uint32_t>(operand);
+      if (in.op == Op::cmp) in.compared = operand;
       if (in.op == Op::select && in.type == Type::mask) {
         const uint32_t yes = push({Op::and_, Type::mask, 0, in.a, in.b}),
                        no = push({Op::andn, Type::mask, 0, in.a, in.c});
@@ -47,7 +47,7 @@ class For512 {
       if (in.op == Op::select && uses[t.code[i].b] == 1 && in.b >= part_begins &&
           out_[in.b].type == in.type && maskable(out_[in.b])) {
         const Inst yes = out_[in.b];  // what is left of it is dead
-        to_[i] = push({kMasked, in.type, static_cast<uint64_t>(yes.op), in.a, yes.a, yes.b, in.c});
+        to_[i] = push({kMasked, in.type, yes.op.number(), in.a, yes.a, yes.b, in.c});
         continue;
       }
       if ((in.op == Op::and_ || in.op == Op::or_) && in.type != Type::mask) {
@@ -130,7 +130,7 @@ class For256 {
     const Val x = arity > 0 ? to_[in.a] : Val{}, y = arity > 1 ? to_[in.b] : Val{},
               z = arity > 2 ? to_[in.c] : Val{}, w = arity > 3 ? to_[in.d] : Val{};
     const bool wide = vir::is64(in.type);
-    if (is_block_op(in.op)) {
+    if (in.op.is_foreign()) {
       if (in.op == kCarried || in.op == kCheck) return b_.push({in.op, x.type, in.imm, x.id});
       if (is_indexed_load(in.op))
         return b_.push({in.op, in.type == Type::mask ? Type::i32 : in.type, in.imm, x.id});

@@ -12,7 +12,9 @@ namespace {
 
 Type int_type(Val v) { return vir::is64(v.type) ? Type::i64 : Type::i32; }
 Val raw(Builder& b, Type mask, Pred p, Val x, Val y) {
-  return b.push({Op::cmp, mask, static_cast<uint64_t>(p), x.id, y.id, 0, static_cast<uint32_t>(x.type)});
+  vir::Inst in{Op::cmp, mask, static_cast<uint64_t>(p), x.id, y.id};
+  in.compared = x.type;
+  return b.push(in);
 }
 Val invert(Builder& b, Val m) { return b.xor_(m, b.integer(m, -1)); }
 

@@ -125,34 +125,45 @@ void Registers::load(uint32_t value, int r) {
   x86::Assembler& a = as_.a;
   const vir::Inst& in = code_[value];
   const State& state = state_[value];
-  const bool k = state.k;
+  if (state.spill >= 0) {
+    if (state.k) a.kmovw(x86::k(static_cast<uint32_t>(r)), as_.frame(state.spill));
+    else a.vmovups(as_.vec(r, as_.bytes_of(in.type)), as_.frame(state.spill));
+  } else if (in.op == vir::Op::constant) {
+    load_constant(in, r, state.k);
+  } else {
+    load_slot(in, r, state.k);
+  }
+}
+
+void Registers::spread(const vir::Inst& in, int r, const x86::Mem& m) {
+  const int bytes = as_.bytes_of(in.type);
+  if (vir::is64(in.type))
+    as_.a.emit(bytes == 16 ? x86::Inst::kIdVmovddup : x86::Inst::kIdVbroadcastsd, as_.vec(r, bytes), m);
+  else as_.a.vbroadcastss(as_.vec(r, bytes), m);
+}
+
+void Registers::load_constant(const vir::Inst& in, int r, bool k) {
+  x86::Assembler& a = as_.a;
+  const int lane = vir::is64(in.type) ? 8 : 4, bytes = as_.bytes_of(in.type);
+  if (k) {
+    const x86::KReg kr = x86::k(static_cast<uint32_t>(r));
+    if (in.imm) a.kxnorw(kr, kr, kr);
+    else a.kxorw(kr, kr, kr);
+  } else if (in.imm == 0) {
+    const x86::Vec z = as_.vec(r, 16);
+    a.emit(r < 16 ? x86::Inst::kIdVpxor : x86::Inst::kIdVpxord, z, z, z);
+  } else if (bytes == 64) {
+    // If 512 bits are done in halves, a broadcast takes an arithmetic unit's time.
+    a.vmovups(as_.vec(r, bytes), as_.constant_vector(in.imm, lane));
+  } else {
+    spread(in, r, as_.constant(in.imm, lane));
+  }
+}
+
+void Registers::load_slot(const vir::Inst& in, int r, bool k) {
+  x86::Assembler& a = as_.a;
   const bool wide = vir::is64(in.type);
   const int bytes = as_.bytes_of(in.type);
-  if (state.spill >= 0) {
-    if (k) a.kmovw(x86::k(static_cast<uint32_t>(r)), as_.frame(state.spill));
-    else a.vmovups(as_.vec(r, bytes), as_.frame(state.spill));
-    return;
-  }
-  const auto spread = [&](x86::Mem m) {
-    if (wide) a.emit(bytes == 16 ? x86::Inst::kIdVmovddup : x86::Inst::kIdVbroadcastsd, as_.vec(r, bytes), m);
-    else a.vbroadcastss(as_.vec(r, bytes), m);
-  };
-  if (in.op == vir::Op::constant) {
-    if (k) {
-      const x86::KReg kr = x86::k(static_cast<uint32_t>(r));
-      if (in.imm) a.kxnorw(kr, kr, kr);
-      else a.kxorw(kr, kr, kr);
-    } else if (in.imm == 0) {
-      const x86::Vec z = as_.vec(r, 16);
-      a.emit(r < 16 ? x86::Inst::kIdVpxor : x86::Inst::kIdVpxord, z, z, z);
-    } else if (bytes ==
-               64) {  // where 512 bits are done in halves, a broadcast takes an arithmetic unit's time
-      a.vmovups(as_.vec(r, bytes), as_.constant_vector(in.imm, wide ? 8 : 4));
-    } else {
-      spread(as_.constant(in.imm, wide ? 8 : 4));
-    }
-    return;
-  }
   const Slot s = Slot::unpack(in.imm);
   switch (s.kind) {
     case Slot::Kind::variable: {
@@ -165,10 +176,10 @@ void Registers::load(uint32_t value, int r) {
       const int32_t widened = where_.scalars.empty() ? -1 : where_.scalars[s.index];
       const x86::Mem m = widened >= 0 ? as_.frame(widened) : as_.arg(as_.args.scalar(s.index));
       if (k) a.kmovw(x86::k(static_cast<uint32_t>(r)), m);
-      else spread(m);
+      else spread(in, r, m);
       return;
     }
-    case Slot::Kind::stepped: spread(stepped_scalar(s)); return;
+    case Slot::Kind::stepped: spread(in, r, stepped_scalar(s)); return;
     case Slot::Kind::tail:
       if (k) a.kmovw(x86::k(static_cast<uint32_t>(r)), x86::k(1));
       else a.vmovups(as_.vec(r, bytes), as_.frame(wide ? where_.tail64 : where_.tail32));
@@ -178,9 +189,9 @@ void Registers::load(uint32_t value, int r) {
   }
   switch (load_form(as_, where_, s)) {
     case LoadForm::direct: a.vmovups(as_.vec(r, bytes), address(as_, where_, s)); break;
-    case LoadForm::broadcast: spread(address(as_, where_, s)); break;
+    case LoadForm::broadcast: spread(in, r, address(as_, where_, s)); break;
     case LoadForm::routine: {
-      // What the routine works with is free for the instruction's next operand.
+      // The routine's own registers are free for the instruction's next operand.
       const uint32_t vectors = vec_.scratch, masks = k_.scratch;
       write_load(as_, *this, where_, s, r);
       vec_.free |= vec_.scratch & ~vectors;

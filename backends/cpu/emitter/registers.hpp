@@ -55,7 +55,7 @@ class Registers {
     uint32_t owner[32];
   };
   static constexpr uint32_t kNever = ~0u;
-  /// One value of the block.
+  /// Says where a value of the block is.
   struct State {
     uint32_t next = kNever;  // its first use after the current instruction
     int32_t spill = -1;      // frame
@@ -71,7 +71,12 @@ class Registers {
   void evict(File&);
   void free_value(State&, uint32_t value);
   bool has_home(uint32_t value) const;
+  /// Writes a value that is in no register to `reg`.
   void load(uint32_t value, int reg);
+  void load_constant(const vir::Inst&, int reg, bool k);
+  void load_slot(const vir::Inst&, int reg, bool k);
+  /// Fills a vector register with copies of what is in memory.
+  void spread(const vir::Inst&, int reg, const x86::Mem&);
   x86::Mem stepped_scalar(const Slot&);
 
   Assembly& as_;

@@ -59,9 +59,34 @@ class AttentionWriter {
   void stage(size_t member, const char* side, int tile, const std::string& origin, const std::string& first,
              const std::string& end);
   void put(size_t member, const char* side, int tile);
+  /// Writes the function that does one step of a thread's part of a product.
+  void write_tile_step();
+  void write_tile_scores();
+  /// Scores in shared memory become weights there.
+  void write_tile_softmax();
+  /// Adds the values, times their weights, to the results.
+  void write_tile_results(int columns);
+  /// Writes an array of a thread's, [8][4], to the transposed tile in shared memory.
+  void put_in_tile(const std::string& from);
   // --- by tensor cores ---
   void write_mma(size_t function, int columns);
+  void write_mma_prelude(DType query, DType value);
   void write_mma_sources();
+  /// Loads the block's queries into registers.
+  void write_mma_queries(int columns);
+  /// Describes a copy of one side's rows from `from` to shared memory.
+  struct Fill {
+    size_t member;
+    int operand;
+    int key_axis, element_axis;
+    const char *to, *from;
+    std::string first;     // key
+    const char* elements;  // of a row
+    int packed_flag;       // bit of the launch's plan: rows are packed and aligned
+  };
+  void write_fill(int columns, const Fill&);
+  void write_mma_keys(int columns);
+  void write_mma_results(int columns);
   void write_mma_softmax();
   std::string stride(size_t member, int operand, int axis) const;
 

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "jit/passes/fuser.hpp"
+#include "jit/core/op.hpp"
 
 namespace lazy::cuda_backend {
 using jit::loop::Code;

@@ -104,6 +104,10 @@ std::string of_integers(Prelude& prelude, Op op, DType t, const Operands& v) {
     case Op::power: return call("power_int");
     case Op::left_shift: return call("left_shift_int");
     case Op::right_shift: return call("right_shift_int");
+    case Op::philox0:
+    case Op::philox1:
+      prelude.need("philox");
+      return "philox(" + x + ", " + v[1] + ", " + v[2] + ")." + (op == Op::philox0 ? "x" : "y");
     case Op::ceil:
     case Op::floor:
     case Op::trunc:

@@ -46,6 +46,20 @@ constexpr Texts kPlain[] = {
     {"shuffle", "",
      "template <class T>\n" LAZY_FN
      "T shuffle(T x, int lane) { return (T)__shfl_sync(0xffffffffu, +x, lane); }\n"},
+    {"philox", "",
+     "// Words 0 and 1 of a block of Philox4x32-10.\n"
+     "struct PhiloxWords { u32 x, y; };\n" LAZY_FN
+     "PhiloxWords philox(u32 c0, u32 k0, u32 k1) {\n"
+     "  u32 c1 = 0, c2 = 0, c3 = 0;\n"
+     "#pragma unroll\n"
+     "  for (int round = 0; round < 10; ++round, k0 += 0x9e3779b9u, k1 += 0xbb67ae85u) {\n"
+     "    const u32 p1 = 0xcd9e8d57u * c2, p0 = 0xd2511f53u * c0;\n"
+     "    const u32 h1 = __umulhi(0xcd9e8d57u, c2), h0 = __umulhi(0xd2511f53u, c0);\n"
+     "    c0 = h1 ^ c1 ^ k0, c2 = h0 ^ c3 ^ k1;\n"
+     "    c1 = p1, c3 = p0;\n"
+     "  }\n"
+     "  return {c0, c1};\n"
+     "}\n"},
     // --- positions ---
     {"Best", "",
      "// The best value so far and where it was first; nowhere while nothing was better than what it starts "

@@ -152,10 +152,8 @@ void AttentionWriter::write_mma_softmax() {
   });
 }
 
-void AttentionWriter::write_mma(size_t function, int columns) {
-  const DType query = loop(0).operands[form_.scores.left].dtype,
-              value = loop(form_.last).operands[form_.values.right].dtype;
-  const std::string width = number(columns), keys = number(kAttentionKeys);
+/// Functions that the module's own one calls.
+void AttentionWriter::write_mma_prelude(DType query, DType value) {
   for (const std::string& f :
        {std::string("mma_") + spelled(query), std::string("mma_") + spelled(value),
         std::string("two_") + spelled(value), std::string("load_matrix_4"),
@@ -166,15 +164,10 @@ void AttentionWriter::write_mma(size_t function, int columns) {
   text_.directive(kIfTensorCores);
   text_.append(replaced(replaced(kText, "$q", spelled(query)), "$v", spelled(value)));
   text_.directive("#endif");
-  write_head(function);
-  text_.directive(kIfTensorCores);
-  text_.line("// 64 keys, 64 values; at first the queries, at last results.");
-  text_.line("__shared__ __align__(16) char memory[" + number(kAttentionQueries * kResultRow * 4) + "];");
-  text_.line("const Shared keys_at = shared_address(memory), values_at = keys_at + " + number(columns * 128) +
-             ";");
-  text_.line("const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;");
-  write_mma_sources();
-  const std::string row = stride(0, form_.scores.left, form_.scores.row_axis),
+}
+
+void AttentionWriter::write_mma_queries(int columns) {
+  const std::string width = number(columns), row = stride(0, form_.scores.left, form_.scores.row_axis),
                     along = stride(0, form_.scores.left, form_.scores.summed_axis);
   text_.open("for (u32 part = 0; part < 2; ++part)");
   text_.line("fill<" + width + ">(part ? values_at : keys_at, queries_from + part * 64 * " + row + ", " +
@@ -189,18 +182,19 @@ void AttentionWriter::write_mma(size_t function, int columns) {
                ">(warp % 4 * 16 + lane / 8 % 2 * 8 + lane % 8, k * 16 + lane / 16 * 8));");
   });
   text_.line("__syncthreads();");
-  text_.line("float results[" + number(columns / 8) + "][4] = {};");
-  text_.line(std::string("float largest[2] = {") + kLowest + ", " + kLowest +
-             "}, subtracted[2] = {largest[0], largest[0]}, added[2] = {};");
+}
 
-  const auto fill = [&](size_t member, const char* to, const char* from, int operand, int key_axis, int axis,
-                        const std::string& first, const char* elements, int flag) {
-    const std::string step = stride(member, operand, key_axis);
-    text_.line("fill<" + width + ">(" + to + ", " + from + " + (i64)" + first + " * " + step + ", " + step +
-               ", " + stride(member, operand, axis) + ", keys - " + first + ", " + elements +
-               ", all.s0.planned >> 32 & " + number(flag) + ");");
-    text_.line("copies_end();");
-  };
+void AttentionWriter::write_fill(int columns, const Fill& f) {
+  const std::string step = stride(f.member, f.operand, f.key_axis);
+  text_.line("fill<" + number(columns) + ">(" + f.to + ", " + f.from + " + (i64)" + f.first + " * " + step +
+             ", " + step + ", " + stride(f.member, f.operand, f.element_axis) + ", keys - " + f.first + ", " +
+             f.elements + ", all.s0.planned >> 32 & " + number(f.packed_flag) + ");");
+  text_.line("copies_end();");
+}
+
+/// The loop over keys and their values, 64 at a time.
+void AttentionWriter::write_mma_keys(int columns) {
+  const std::string width = number(columns), keys = number(kAttentionKeys);
   // The first round only fetches keys.
   text_.line("#pragma unroll 1");
   text_.open("for (i32 key0 = -" + keys + "; key0 < keys; key0 += " + keys + ")");
@@ -208,22 +202,24 @@ void AttentionWriter::write_mma(size_t function, int columns) {
   text_.open("if (key0 >= 0)");
   text_.line("copies_wait<0>();");
   text_.line("__syncthreads();  // these keys are there, the values before them no longer needed");
-  fill(form_.last, "values_at", "values_from", form_.values.right, form_.values.summed_axis,
-       form_.values.column_axis, "key0", "values_width", 4);
+  write_fill(columns, {form_.last, form_.values.right, form_.values.summed_axis, form_.values.column_axis,
+                       "values_at", "values_from", "key0", "values_width", 4});
   text_.line("multiply_keys<" + width + ">(sum, queries, keys_at);");
   write_mma_softmax();
   text_.line("copies_wait<0>();");
   text_.line("__syncthreads();  // likewise the values and the keys");
   text_.close();
   text_.open("if (key0 + " + keys + " < keys)");
-  fill(0, "keys_at", "keys_from", form_.scores.right, form_.scores.column_axis, form_.scores.summed_axis,
-       "(key0 + " + keys + ")", "width", 2);
+  write_fill(columns, {0, form_.scores.right, form_.scores.column_axis, form_.scores.summed_axis, "keys_at",
+                       "keys_from", "(key0 + " + keys + ")", "width", 2});
   text_.close();
   text_.line("if (key0 < 0) continue;");
   each("n", columns / 8, [&] { each("j", 4, [&] { text_.line("results[n][j] *= rescale[j / 2];"); }); });
   text_.line("multiply_values<" + width + ">(results, sum, values_at);");
   text_.close();
+}
 
+void AttentionWriter::write_mma_results(int columns) {
   each("h", 2, [&] {
     for (const char* distance : {"1", "2"})
       text_.line(std::string("added[h] += __shfl_xor_sync(0xffffffffu, added[h], ") + distance + ");");
@@ -246,7 +242,26 @@ void AttentionWriter::write_mma(size_t function, int columns) {
           });
         });
       },
-      "((float*)memory)[y * " + number(kResultRow) + " + x % " + keys + "]");
+      "((float*)memory)[y * " + number(kResultRow) + " + x % " + number(kAttentionKeys) + "]");
+}
+
+void AttentionWriter::write_mma(size_t function, int columns) {
+  write_mma_prelude(loop(0).operands[form_.scores.left].dtype,
+                    loop(form_.last).operands[form_.values.right].dtype);
+  write_head(function);
+  text_.directive(kIfTensorCores);
+  text_.line("// 64 keys, 64 values; at first the queries, at last results.");
+  text_.line("__shared__ __align__(16) char memory[" + number(kAttentionQueries * kResultRow * 4) + "];");
+  text_.line("const Shared keys_at = shared_address(memory), values_at = keys_at + " + number(columns * 128) +
+             ";");
+  text_.line("const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;");
+  write_mma_sources();
+  write_mma_queries(columns);
+  text_.line("float results[" + number(columns / 8) + "][4] = {};");
+  text_.line(std::string("float largest[2] = {") + kLowest + ", " + kLowest +
+             "}, subtracted[2] = {largest[0], largest[0]}, added[2] = {};");
+  write_mma_keys(columns);
+  write_mma_results(columns);
   text_.directive("#endif");
   text_.close();
 }

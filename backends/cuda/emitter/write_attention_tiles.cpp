@@ -12,6 +12,7 @@ namespace {
 constexpr int kQueries = 8, kColumns = 4;
 /// What rows of a tile in shared memory are longer than it, so that its columns lie in different banks.
 constexpr int kPad = 4;
+constexpr int kRow = kAttentionQueries + kPad;
 
 std::string number(int64_t v) { return std::to_string(v); }
 
@@ -44,10 +45,7 @@ void AttentionWriter::put(size_t member, const char* side, int tile) {
   });
 }
 
-void AttentionWriter::write_tiles(size_t function, int columns) {
-  const int groups = columns / kAttentionKeys;
-  const std::string row_length = number(kAttentionQueries + kPad), depth = number(kDepth),
-                    queries = number(kAttentionQueries), keys = number(kAttentionKeys);
+void AttentionWriter::write_tile_step() {
   text_.line("");
   text_.line("// One step of a thread's part of a product.");
   text_.open(
@@ -56,14 +54,20 @@ void AttentionWriter::write_tiles(size_t function, int columns) {
   each("y", kQueries,
        [&] { each("x", kColumns, [&] { text_.line("sum[y][x] = fmaf(left[y], right[x], sum[y][x]);"); }); });
   text_.close();
-  write_head(function);
-  text_.line("// Scores, then weights, at last results; before that, the queries of some steps.");
-  text_.line("__shared__ __align__(16) float tile[" + keys + "][" + row_length + "];");
-  text_.line("__shared__ __align__(16) float right[" + depth + "][" + number(columns + kPad) + "];");
-  text_.line("const u32 x0 = threadIdx.x % 16 * 4, y0 = threadIdx.x / 16 * 8;");
-  text_.line("float results[" + number(groups) + "][8][4] = {};");
-  text_.open("for (i32 key0 = 0; key0 < keys; key0 += " + keys + ")");
+}
 
+void AttentionWriter::put_in_tile(const std::string& from) {
+  each("x", kColumns, [&] {
+    for (const std::string y : {"0", "4"}) {
+      std::string four;
+      for (int j = 0; j < 4; ++j) four += (j ? ", " : "") + from + "[" + number(std::stoi(y) + j) + "][x]";
+      text_.line("wide<4>(&tile[x0 + x][y0 + " + y + "]) = {{" + four + "}};");
+    }
+  });
+}
+
+void AttentionWriter::write_tile_scores() {
+  const std::string depth = number(kDepth);
   text_.open("");
   text_.line("float sum[8][4] = {};");
   text_.line("const i64 steps = all.s0.n" + number(form_.scores.summed_axis) + ";");
@@ -74,7 +78,7 @@ void AttentionWriter::write_tiles(size_t function, int columns) {
   text_.open("for (i64 step = -" + depth + "; step < steps; step += " + depth + ")");
   text_.line("__syncthreads();");
   text_.open("if (step >= 0)");
-  text_.line("float (*const left)[" + row_length + "] = tile;");
+  text_.line("float (*const left)[" + number(kRow) + "] = tile;");
   put(0, "left", kAttentionQueries);
   put(0, "right", kAttentionKeys);
   text_.close();
@@ -89,19 +93,12 @@ void AttentionWriter::write_tiles(size_t function, int columns) {
   text_.close();
   text_.line("__syncthreads();");
   prelude_.need("wide");
-  const auto to_tile = [&](const std::string& from) {
-    each("x", kColumns, [&] {
-      for (const std::string y : {"0", "4"}) {
-        std::string four;
-        for (int j = 0; j < 4; ++j) four += (j ? ", " : "") + from + "[" + number(std::stoi(y) + j) + "][x]";
-        text_.line("wide<4>(&tile[x0 + x][y0 + " + y + "]) = {{" + four + "}};");
-      }
-    });
-  };
-  to_tile("sum");
+  put_in_tile("sum");
   text_.close();
+}
 
-  // Sixteen lanes have a query.
+// Sixteen lanes have a query.
+void AttentionWriter::write_tile_softmax() {
   prelude_.need("maximum_f32");
   const std::string exp = need_recipe(prelude_, jit::Op::exp, float32);
   text_.line("#pragma unroll 1");
@@ -134,7 +131,11 @@ void AttentionWriter::write_tiles(size_t function, int columns) {
   text_.line("top[y] = now, shift[y] = shift_now, rescale[y] = times;");
   text_.close();
   text_.close();
-  text_.line("__syncthreads();");
+}
+
+void AttentionWriter::write_tile_results(int columns) {
+  const int groups = columns / kAttentionKeys;
+  const std::string depth = number(kDepth), keys = number(kAttentionKeys);
   each("y", kQueries, [&] {
     text_.line("const float times = rescale[y0 + y];");
     each("g", groups, [&] { each("x", kColumns, [&] { text_.line("results[g][y][x] *= times;"); }); });
@@ -153,6 +154,23 @@ void AttentionWriter::write_tiles(size_t function, int columns) {
        [&] { text_.line("multiply(results[g], tile[part + s] + y0, right[s] + x0 + g * " + keys + ");"); });
   text_.close();
   text_.close();
+}
+
+void AttentionWriter::write_tiles(size_t function, int columns) {
+  const int groups = columns / kAttentionKeys;
+  const std::string queries = number(kAttentionQueries), keys = number(kAttentionKeys);
+  write_tile_step();
+  write_head(function);
+  text_.line("// Scores, then weights, at last results; before that, the queries of some steps.");
+  text_.line("__shared__ __align__(16) float tile[" + keys + "][" + number(kRow) + "];");
+  text_.line("__shared__ __align__(16) float right[" + number(kDepth) + "][" + number(columns + kPad) + "];");
+  text_.line("const u32 x0 = threadIdx.x % 16 * 4, y0 = threadIdx.x / 16 * 8;");
+  text_.line("float results[" + number(groups) + "][8][4] = {};");
+  text_.open("for (i32 key0 = 0; key0 < keys; key0 += " + keys + ")");
+  write_tile_scores();
+  write_tile_softmax();
+  text_.line("__syncthreads();");
+  write_tile_results(columns);
   text_.close();
 
   text_.line("__syncthreads();");
@@ -160,7 +178,7 @@ void AttentionWriter::write_tiles(size_t function, int columns) {
   write_row_results();
   text_.close();
   write_results(
-      groups, [&](const std::string& group) { to_tile("results[" + group + "]"); },
+      groups, [&](const std::string& group) { put_in_tile("results[" + group + "]"); },
       "tile[x % " + keys + "][y]");
   text_.close();
 }

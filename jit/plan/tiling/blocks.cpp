@@ -1,7 +1,10 @@
 // How a tile group's outer dimensions are cut, for the extents of one run.
 #include <algorithm>
+#include <optional>
 
+#include "jit/core/bytes.hpp"
 #include "jit/plan/tiling/tile_group.hpp"
+#include "support/arithmetic.hpp"
 #include "support/config.hpp"
 
 namespace lazy::jit {
@@ -21,16 +24,21 @@ constexpr int64_t kLeastRun = 128;
 // So many second-level caches are taken to be in the third.
 constexpr double kFarToMemory = 8;
 
-int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+double bytes_in(const Slot& slot, const CapturedGraph& f) {
+  return static_cast<double>(bytes_of(f.values[slot.node]->shape, slot.dtype));
+}
+double bytes_in(const TileGroup::Source& s, const CapturedGraph& f) {
+  return static_cast<double>(bytes_of(f.values[s.node]->shape, s.dtype));
+}
 
-/// What one index of level `level` touches: bytes that move with it, and bytes that stay.
+/// Counts what one index of a level touches: bytes that move with it, and bytes that stay.
 struct Footprint {
   double moving = 0, fixed = 0, matrix = 0;
 };
 Footprint footprint(const TileGroup& tile_group, const CapturedGraph& f, const int64_t* extent, int level) {
   Footprint r;
   for (const TileGroup::Source& s : tile_group.sources) {
-    auto bytes = static_cast<double>(numel(f.values[s.node]->shape)) * static_cast<double>(size_of(s.dtype));
+    double bytes = bytes_in(s, f);
     for (int l = 0; l <= level; ++l)
       if (s.moves >> l & 1) bytes /= static_cast<double>(extent[l]);
     const bool moves = s.moves >> level & 1;
@@ -54,12 +62,7 @@ int64_t shortest_run(const Program& p, const TileGroup& tile_group, const Captur
   return shortest;
 }
 
-double bytes_of(const Program& p, const CapturedGraph& f, uint32_t slot) {
-  return static_cast<double>(numel(f.values[p.slots[slot].node]->shape)) *
-         static_cast<double>(size_of(p.slots[slot].dtype));
-}
-
-/// Where a piece's scratch has each inner value of one block.
+/// Finds a place in a piece's scratch for each inner value of one block.
 void place_scratch(const Program& p, const TileGroup& tile_group, const CapturedGraph& f, Blocks& b) {
   int64_t size = 0;
   b.offset.resize(tile_group.inner.size());
@@ -72,7 +75,7 @@ void place_scratch(const Program& p, const TileGroup& tile_group, const Captured
       b.offset[i] = b.offset[static_cast<size_t>(donor - tile_group.inner.begin())];
       continue;
     }
-    int64_t bytes = numel(f.values[slot.node]->shape) * static_cast<int64_t>(size_of(slot.dtype));
+    auto bytes = static_cast<int64_t>(bytes_of(f.values[slot.node]->shape, slot.dtype));
     for (int l = 0; l <= b.level; ++l) bytes /= b.extent[l];
     b.offset[i] = static_cast<size_t>(size);
     size += round_up(bytes * b.length, kCacheLine);
@@ -80,32 +83,42 @@ void place_scratch(const Program& p, const TileGroup& tile_group, const Captured
   b.piece_bytes = static_cast<size_t>(size);
 }
 
+/// Returns blocks that are not cut yet.
+Blocks whole(const TileGroup& tile_group, const CapturedGraph& f) {
+  Blocks b;
+  for (size_t l = 0; l < tile_group.levels.size(); ++l) b.extent[l] = extent_of(tile_group.levels[l], f);
+  return b;
+}
+
+/// Cuts the level into `cuts` blocks, or somewhat fewer, of nearly one length.
+void cut_evenly(Blocks& b, int64_t cuts) {
+  b.length = divide_up(b.extent[b.level], cuts);
+  b.cuts = divide_up(b.extent[b.level], b.length);
+}
+
 /// For a device, all of which works on every block: cut only to keep what is in between small, in blocks that
 /// are large enough to fill it.
 Blocks choose_device_blocks(const Program& p, const TileGroup& tile_group, const CapturedGraph& f,
                             const Workers& workers) {
-  Blocks b;
+  Blocks b = whole(tile_group, f);
   const auto levels = static_cast<int>(tile_group.levels.size());
-  for (int l = 0; l < levels; ++l) b.extent[l] = extent_of(tile_group.levels[static_cast<size_t>(l)], f);
-  double inner = 0, whole = 0;  // bytes: `whole` but for what a part keeps to itself
+  double inner = 0, shared = 0;  // bytes: `shared` but for what a part keeps to itself
   for (const uint32_t slot : tile_group.inner) {
-    const double bytes = bytes_of(p, f, slot);
+    const double bytes = bytes_in(p.slots[slot], f);
     const bool in_part =
         std::any_of(tile_group.parts.begin(), tile_group.parts.end(), [&](const TileGroup& part) {
           return std::find(part.inner.begin(), part.inner.end(), slot) != part.inner.end();
         });
     inner += bytes;
-    if (!in_part) whole += bytes;
+    if (!in_part) shared += bytes;
   }
   const auto asked = static_cast<double>(config::get().block_bytes.get());
   const double budget = asked > 0 ? asked : static_cast<double>(workers.far_bytes);
-  if (levels == 0 || whole <= (asked > 0 ? budget : 2 * budget)) return b;
+  if (levels == 0 || shared <= (asked > 0 ? budget : 2 * budget)) return b;
   double one = inner / static_cast<double>(b.extent[0]);
   while (one > budget && b.level + 1 < levels) one /= static_cast<double>(b.extent[++b.level]);
   b.length = std::clamp<int64_t>(static_cast<int64_t>(budget / one), 1, b.extent[b.level]);
-  b.cuts = (b.extent[b.level] + b.length - 1) / b.length;
-  b.length = (b.extent[b.level] + b.cuts - 1) / b.cuts;
-  b.cuts = (b.extent[b.level] + b.length - 1) / b.length;
+  cut_evenly(b, divide_up(b.extent[b.level], b.length));
   b.count = b.cuts;
   for (int l = 0; l < b.level; ++l) b.count *= b.extent[l];
   b.pieces = 1;
@@ -115,87 +128,112 @@ Blocks choose_device_blocks(const Program& p, const TileGroup& tile_group, const
   return b;
 }
 
+/// Returns the time of the steps one after the other on one thread, in nanoseconds; none if a step has no
+/// index.
+std::optional<double> time_of(const Program& p, const TileGroup& tile_group, const CapturedGraph& f) {
+  double ns = 0;
+  for (uint32_t i = tile_group.first; i < tile_group.first + tile_group.count; ++i) {
+    double n = 1;
+    for (const KernelDim& d : p.steps[i].dims) n *= static_cast<double>(extent_of(d, f));
+    if (n == 0) return {};
+    ns += n * p.steps[i].kernel->nanoseconds();
+  }
+  return ns;
+}
+
+/// Returns true if one index of some level fits the first-level cache with room to spare.
+bool has_short_rows(const TileGroup& tile_group, const CapturedGraph& f, const Blocks& b, double near) {
+  for (int l = 0; l < static_cast<int>(tile_group.levels.size()); ++l) {
+    const Footprint one = footprint(tile_group, f, b.extent, l);
+    if (one.fixed + one.moving <= near / 2) return true;
+  }
+  return false;
+}
+
+/// Limits what a block may touch, in bytes.
+struct Budget {
+  double block = 0;
+  double index = 0;  // of one index of the level that is cut
+};
+
+/// Chooses the level that is cut and how many of its indices a block has, not looking at threads. Returns the
+/// bytes of products' right sides that each block reads, and may pack, again.
+double choose_length(const TileGroup& tile_group, const CapturedGraph& f, const Budget& budget, bool asked,
+                     Blocks& b) {
+  const auto levels = static_cast<int>(tile_group.levels.size());
+  Footprint one = footprint(tile_group, f, b.extent, b.level);
+  while (one.fixed + one.moving > budget.index && b.level + 1 < levels)
+    one = footprint(tile_group, f, b.extent, ++b.level);
+  const int64_t extent = b.extent[b.level];
+  const double room = std::max(budget.block - one.fixed, budget.block / 2);
+  b.length = std::clamp<int64_t>(static_cast<int64_t>(room / std::max(one.moving, 1.0)), 1, extent);
+  if (one.matrix <= 0 || asked) return 0;
+  // Rows of a product share its right side.
+  const double rows = std::clamp(budget.block / one.moving, kLeastRows, kRowsWorthAMatrix);
+  b.length = std::clamp<int64_t>(static_cast<int64_t>(rows), b.length, extent);
+  return one.matrix;
+}
+
+/// Cuts the level so that `wanted` threads have as much to do as each other.
+void choose_cuts(int64_t wanted, Blocks& b) {
+  int64_t outside = 1;
+  for (int l = 0; l < b.level; ++l) outside *= b.extent[l];
+  int64_t cuts = divide_up(b.extent[b.level], b.length);
+  if (outside * cuts < wanted) cuts = divide_up(wanted, outside);
+  if (outside % wanted != 0 && outside * cuts < 8 * wanted) cuts = round_up(cuts, wanted);
+  cut_evenly(b, std::min(cuts, b.extent[b.level]));
+  b.count = outside * b.cuts;
+  b.pieces = std::min(wanted, b.count);
+}
+
+/// True if packing right sides for each block costs more than the values in between cost in memory.
+bool packs_too_much(const Program& p, const TileGroup& tile_group, const CapturedGraph& f, double matrix,
+                    const Blocks& b) {
+  double inner = 0;
+  for (const uint32_t slot : tile_group.inner) inner += bytes_in(p.slots[slot], f);
+  return kMemoryOverPacking * inner < matrix * static_cast<double>(b.count);
+}
+
 }  // namespace
 
 Blocks choose_blocks(const Program& p, const TileGroup& tile_group, const CapturedGraph& f,
                      const Workers& workers) {
-  if (workers.threads == 0) return choose_device_blocks(p, tile_group, f, workers);
-  Blocks b;
-  const auto levels = static_cast<int>(tile_group.levels.size());
+  if (workers.all_on_each_block) return choose_device_blocks(p, tile_group, f, workers);
+  Blocks b = whole(tile_group, f);
   int64_t indices = 1;
-  for (int l = 0; l < levels; ++l) {
-    b.extent[l] = extent_of(tile_group.levels[static_cast<size_t>(l)], f);
-    indices *= b.extent[l];
-  }
-  double total = 0, ns = 0;
-  for (const TileGroup::Source& s : tile_group.sources)
-    total += static_cast<double>(numel(f.values[s.node]->shape)) * static_cast<double>(size_of(s.dtype));
-  const auto asked = static_cast<double>(config::get().block_bytes.get());  // 0: as suits the caches
-  if (indices == 0 || (asked == 0 && total < kLeastBlockBytes)) return b;
-  for (uint32_t i = tile_group.first; i < tile_group.first + tile_group.count; ++i) {
-    double n = 1;
-    for (const KernelDim& d : p.steps[i].dims) n *= static_cast<double>(extent_of(d, f));
-    if (n == 0) return b;
-    ns += n * p.steps[i].kernel->nanoseconds();
-  }
-  const bool parallel = workers.threads > 1 && (asked > 0 || ns > 2 * kNanosecondsWorthAThread);
+  for (size_t l = 0; l < tile_group.levels.size(); ++l) indices *= b.extent[l];
+  double total = 0;
+  for (const TileGroup::Source& s : tile_group.sources) total += bytes_in(s, f);
+  const auto bytes_asked = static_cast<double>(config::get().block_bytes.get());
+  const bool asked = bytes_asked > 0;  // else as suits the caches
+  if (indices == 0 || (!asked && total < kLeastBlockBytes)) return b;
+  const std::optional<double> time = time_of(p, tile_group, f);
+  if (!time) return b;
+  const double ns = *time;
+  const bool parallel = workers.threads > 1 && (asked || ns > 2 * kNanosecondsWorthAThread);
   // A product streams its right side past what it keeps: it may fill the second-level cache.
   const bool products =
       std::any_of(tile_group.sources.begin(), tile_group.sources.end(), [](auto& s) { return s.matrix; });
-  double budget = asked > 0 ? asked : static_cast<double>(workers.far_bytes) / (products ? 1 : 2);
-  if (!parallel && total < budget) return b;
+  const auto near = static_cast<double>(workers.near_bytes), far = static_cast<double>(workers.far_bytes);
+  const double most = asked ? bytes_asked : far / (products ? 1 : 2);
+  if (!parallel && total < most) return b;
   if (parallel && indices < workers.threads) return b;
 
-  // Where single indices fit the first-level cache with room to spare, few of them at a time are best: while
-  // one block is worked on, the memory that the next one reads is on its way already. Where that is no
-  // longer way than to the third-level cache, larger blocks, launched less often, are better.
-  const auto near = static_cast<double>(workers.near_bytes);
-  bool short_rows = false;
-  if (asked == 0 && !products)
-    for (int l = 0; l < levels && !short_rows; ++l) {
-      const Footprint one = footprint(tile_group, f, b.extent, l);
-      short_rows = one.fixed + one.moving <= near / 2;
-    }
-  if (short_rows) budget = total <= kFarToMemory * static_cast<double>(workers.far_bytes) ? near : near / 4;
-  const double most = short_rows ? near / 2 : budget;  // of one index
-  double matrix = 0;
-  for (b.level = 0;; ++b.level) {
-    const Footprint one = footprint(tile_group, f, b.extent, b.level);
-    if (one.fixed + one.moving > most && b.level + 1 < levels) continue;
-    // Rows of a product share its right side, which each block reads, and may pack, again.
-    const double room = std::max(budget - one.fixed, budget / 2);
-    b.length =
-        std::clamp<int64_t>(static_cast<int64_t>(room / std::max(one.moving, 1.0)), 1, b.extent[b.level]);
-    if (one.matrix > 0 && asked == 0) {
-      const double rows = std::clamp(budget / one.moving, kLeastRows, kRowsWorthAMatrix);
-      b.length = std::clamp<int64_t>(static_cast<int64_t>(rows), b.length, b.extent[b.level]);
-      matrix = one.matrix;
-    }
-    break;
-  }
-  int64_t outside = 1;
-  for (int l = 0; l < b.level; ++l) outside *= b.extent[l];
-  const int64_t wanted =
-      !parallel   ? 1
-      : asked > 0 ? workers.threads
-                  : std::min<int64_t>(workers.threads, static_cast<int64_t>(ns / kNanosecondsWorthAThread));
-  b.cuts = (b.extent[b.level] + b.length - 1) / b.length;
-  if (outside * b.cuts < wanted) b.cuts = (wanted + outside - 1) / outside;
-  if (outside % wanted != 0 && outside * b.cuts < 8 * wanted) b.cuts = round_up(b.cuts, wanted);
-  b.cuts = std::min(b.cuts, b.extent[b.level]);
-  b.length = (b.extent[b.level] + b.cuts - 1) / b.cuts;
-  b.cuts = (b.extent[b.level] + b.length - 1) / b.length;
-  b.count = outside * b.cuts;
-  b.pieces = std::min(wanted, b.count);
-  if (b.count < 2) return b;
-  if (matrix > 0) {
-    double inner = 0;
-    for (uint32_t slot : tile_group.inner) inner += bytes_of(p, f, slot);
-    if (kMemoryOverPacking * inner < matrix * static_cast<double>(b.count)) return b;
-  }
-  if (asked == 0 && shortest_run(p, tile_group, f, b) < kLeastRun) return b;
+  // If single indices fit the first-level cache with room to spare, few of them at a time are best: while
+  // one block is worked on, the memory that the next one reads is on its way already. If that way is no
+  // longer than to the third-level cache, larger blocks, launched less often, are better.
+  Budget budget{most, most};
+  if (!asked && !products && has_short_rows(tile_group, f, b, near))
+    budget = {total <= kFarToMemory * far ? near : near / 4, near / 2};
+  const double matrix = choose_length(tile_group, f, budget, asked, b);
+  choose_cuts(!parallel ? 1
+              : asked
+                  ? workers.threads
+                  : std::min<int64_t>(workers.threads, static_cast<int64_t>(ns / kNanosecondsWorthAThread)),
+              b);
+  if (b.count < 2 || (matrix > 0 && packs_too_much(p, tile_group, f, matrix, b))) return b;
+  if (!asked && shortest_run(p, tile_group, f, b) < kLeastRun) return b;
   b.worth_it = true;
-
   place_scratch(p, tile_group, f, b);
   return b;
 }

@@ -64,15 +64,12 @@ class Finder {
     }
     return l;
   }
-  static bool same_source(const Binding& a, const Binding& b) {
-    return a.slot == b.slot && (a.slot >= 0 || a.node == b.node);
-  }
   bool made_since(uint32_t first, uint32_t end, int slot) const {
     const uint32_t by = made_in_[static_cast<size_t>(slot)];
     return by >= first && by < end;
   }
 
-  /// Where the tile group that starts with step `first` ends, and how many levels it has.
+  /// Returns where the tile group that starts with step `first` ends, and how many levels it has.
   uint32_t grow(uint32_t first, bool contractions, size_t& levels) const {
     levels = outer_[first].size();
     if (!contractions && is_contraction(first)) return first + 1;

@@ -9,8 +9,8 @@ namespace {
 
 bool is_product(const loop::LoopKernel& k) { return k.form == loop::Form::contract; }
 
-/// Whether a step's dimensions are the levels, and one more that alone is the kernel's last axis; before
-/// them, of a product, the one it sums along.
+/// True if a step's dimensions are the levels, and one more that alone is the kernel's last axis; before
+/// them, the one that a product sums along.
 bool along_rows(const Step& s, const loop::LoopKernel& k, const uint8_t* dim_of, size_t levels) {
   if (s.has_initial || levels == 0) return false;
   if (is_product(k)) {

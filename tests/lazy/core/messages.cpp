@@ -539,6 +539,26 @@ BOOST_AUTO_TEST_CASE(of_indices_and_members) {
   SAYS(axes, sum(x, {0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
+BOOST_AUTO_TEST_CASE(of_random_numbers) {
+  NAMES(random_bits, {-1});
+  NAMES(rand, {-1});
+  NAMES(uniform, 0, 1, {2}, int32);
+  NAMES(randn, {2}, int32);
+  NAMES(normal, 0, 1, {2}, int32);
+  NAMES(randint, 5, 5, {2});
+  NAMES(exponential, 1, {-2});
+  NAMES(bernoulli, i);
+  NAMES(bernoulli, nothing);
+  NAMES(permutation, -1);
+  NAMES(shuffle, x, 2);
+  NAMES(shuffle, nothing);
+  NAMES(multinomial, x, 4);
+  NAMES(multinomial, i, 1);
+  NAMES(multinomial, nothing, 1);
+  NAMES(dropout, x, 2);
+  NAMES(dropout, nothing);
+}
+
 // Lists every function in namespace lazy of the headers that lazy.hpp includes.
 BOOST_AUTO_TEST_CASE(none_is_left_out) {
   // These take nothing that could be wrong, or name the missing device.
