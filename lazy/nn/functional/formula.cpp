@@ -89,7 +89,7 @@ Term broadcast(const Term& x, const Shape& shape) {
 Term part(const Term& x, int axis, int64_t start, int64_t count) {
   const int rank = x.rank(), a = axis < 0 ? axis + rank : axis;
   Dims from(rank, 0);
-  from[a] = start;
+  from[a] = count > 0 ? start : 0;
   return {x.formula(),
           slice(x.handle(), from, Dims(rank, 1), with_extent(x.shape(), a, count), x.formula().site)};
 }

@@ -8,10 +8,12 @@
 namespace lazy {
 namespace detail {
 
+DType position_type(const Term& x, int64_t extent) {
+  return std::max(numel(x.shape()), extent) <= std::numeric_limits<int32_t>::max() / 4 ? int32 : int64;
+}
+
 Term positions(const Term& x, int axis, int64_t extent) {
-  const Formula& f = x.formula();
-  const bool narrow = std::max(numel(x.shape()), extent) <= std::numeric_limits<int32_t>::max() / 4;
-  return f.index(axis, along_axis(x.rank(), axis, extent), x).as(narrow ? int32 : int64);
+  return x.formula().index(axis, along_axis(x.rank(), axis, extent), x).as(position_type(x, extent));
 }
 
 // The axes become one, so that one gather reads them all: x (..., 1, ..., 1, flat, ...) does not move along
@@ -107,9 +109,10 @@ Term padded(const Term& given, int first, const Dims& given_before, const Dims& 
 
 }  // namespace detail
 
-Tensor pad(Arg x, const std::vector<int64_t>& pads, PadMode mode, Number value) {
+Tensor pad(Arg x, const Pads& given, PadMode mode, Number value) {
   using namespace detail;
   const Formula f("pad", x.site());
+  const std::vector<int64_t>& pads = given.values;
   const Term v = f.term(Operand(f.name, x).take());
   const int count = static_cast<int>(pads.size() / 2), rank = v.rank();
   if (pads.size() % 2 || static_cast<int64_t>(pads.size()) > 2 * rank)

@@ -1,5 +1,6 @@
 // Pads tensors on any axes.
 #pragma once
+#include <concepts>
 #include <vector>
 
 #include "lazy/core/tensor.hpp"
@@ -10,11 +11,21 @@ namespace lazy {
 /// nearest one; or the tensor again.
 enum class PadMode : uint8_t { constant, reflect, replicate, circular };
 
-/// Adds elements: `pads` has how many before and after the last axis, then before and after the one before
-/// it, and so on; other axes stay as they are. Keeps the dtype. A negative number removes elements.
-/// ShapeError for an odd number of pads, for more pairs than axes, where more is removed than there is, and
-/// where `reflect` would need as many elements as the axis has, `circular` more than that, `replicate` one of
-/// none. `value` is for PadMode::constant; DtypeError if it does not go into x's dtype.
-Tensor pad(Arg x, const std::vector<int64_t>& pads, PadMode mode = PadMode::constant, Number value = 0);
+/// Takes how many elements are added before and after the last axis, then before and after the one before it,
+/// and so on: `{1, 2}`, or a vector. A negative number removes elements. (A pair for each axis is none of
+/// these.)
+struct Pads {
+  std::vector<int64_t> values;
+  template <IntegerType... T>
+  Pads(T... n) : values{Integer(n).value...} {}
+  template <std::same_as<std::vector<int64_t>> V>
+  Pads(const V& v) : values(v) {}
+};
+
+/// Adds elements around x, as `pads` says; other axes stay as they are. Keeps the dtype. ShapeError for an
+/// odd number of pads, for more pairs than axes, where more is removed than there is, and where `reflect`
+/// would need as many elements as the axis has, `circular` more than that, `replicate` one of none. `value`
+/// is for PadMode::constant; DtypeError if it does not go into x's dtype.
+Tensor pad(Arg x, const Pads& pads, PadMode mode = PadMode::constant, Number value = 0);
 
 }  // namespace lazy

@@ -11,8 +11,9 @@ namespace lazy::detail {
 /// [0, extent) for axis first + a. They have x's rank and broadcast to the result.
 Term at(const Term& x, int first, const std::vector<Term>& position);
 
-/// Returns 0, 1, ... extent - 1 along an axis of x, with extent 1 along the others, in an integer dtype that
-/// positions in x fit.
+/// Returns an integer dtype that positions in x fit, and `extent` too.
+DType position_type(const Term& x, int64_t extent);
+/// Returns 0, 1, ... extent - 1 along an axis of x, with extent 1 along the others, in that dtype.
 Term positions(const Term& x, int axis, int64_t extent);
 
 /// Adds `before` and `after` elements, which may be negative, to the axes that begin at `first`.

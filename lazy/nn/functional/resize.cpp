@@ -55,14 +55,14 @@ Taps linear_taps(const Term& x, const Axis& a, bool align_corners) {
   if (!align_corners) p = maximum(p, 0.0);
   const Term whole = minimum(floor(p), static_cast<double>(a.from - 1)),
              t = minimum(maximum(p - whole, 0.0), 1.0);
-  const Term i = whole.as(positions(x, a.axis, a.to).handle()->dtype);
+  const Term i = whole.as(position_type(x, a.to));
   return {{i, minimum(i + 1.0, static_cast<double>(a.from - 1))}, {1.0 - t, t}};
 }
 
 // The weights are those of Keys' cubic convolution with A = -0.75.
 Taps cubic_taps(const Term& x, const Axis& a, bool align_corners) {
   const Term p = source(x, a, align_corners), whole = floor(p), t = p - whole;
-  const Term i = whole.as(positions(x, a.axis, a.to).handle()->dtype);
+  const Term i = whole.as(position_type(x, a.to));
   constexpr double A = -0.75;
   const auto inner = [](const Term& d) { return ((A + 2) * d - (A + 3)) * d * d + 1.0; };
   const auto outer = [](const Term& d) { return ((A * d - 5 * A) * d + 8 * A) * d - 4 * A; };
