@@ -12,6 +12,7 @@
 #include "lazy/linalg/linalg.hpp"
 #include "lazy/nn/functional/attention.hpp"
 #include "lazy/nn/functional/convolution.hpp"
+#include "lazy/nn/functional/functional.hpp"
 #include "lazy/nn/functional/pooling.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/ops/einsum.hpp"

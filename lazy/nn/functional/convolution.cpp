@@ -4,6 +4,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "lazy/nn/functional/positions.hpp"
 #include "lazy/nn/functional/spatial.hpp"
 
 namespace lazy {
@@ -39,6 +40,7 @@ struct Problem {
   const char* name;
   Site site;
   Handle given, weights;
+  Handle bias;  // (O), or none
   Dims stride, padding, dilation;
   int64_t groups;
   const Purposes& purposes = purposes_of(name);
@@ -228,9 +230,11 @@ Handle convolve(const Problem& p, Handle image, const Handle& w, const Dims& pad
 
 Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions& o) {
   const Site s = x.site();
-  const DType t = common_type(name, {&x, &w});
+  DType t = common_type(name, {&x, &w});
+  if (o.bias.defined()) t = promote(name, t, o.bias.handle()->dtype, s);
   if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
-  Problem p{name, s, Operand(name, x, t).take(), Operand(name, w, t).take(), {}, {}, {}, o.groups};
+  Problem p{name, s, Operand(name, x, t).take(), Operand(name, w, t).take(), {}, {}, {}, {}, o.groups};
+  if (o.bias.defined()) p.bias = cast(o.bias.handle(), t, s);
   if (p.given->shape.size() < 3) p.mismatch("an image has a batch axis, channels and spatial axes");
   if (p.given->shape.size() != p.weights->shape.size()) p.mismatch("they differ in the number of axes");
   const int n = p.spatial();
@@ -244,6 +248,39 @@ Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions& o) {
   return p;
 }
 
+/// Pads the image where convolve() cannot: with elements of its own, and by more after an axis than before.
+/// `p.padding` is what is left to pad.
+void pad_image(Problem& p, const ConvOptions& o) {
+  const int n = p.spatial();
+  const int first = o.layout == channels_first ? 2 : 1, kernel = o.layout == channels_first ? 2 : 0;
+  Dims after = p.padding;
+  bool even = true;
+  for (int i = 0; o.padding.same && i < n; ++i) {
+    if (p.stride[i] != 1) p.mismatch("same_padding is for a stride of 1");
+    const int64_t all = std::max<int64_t>(
+        narrow(p.name, "an extent of", span_of(p.weights->shape[kernel + i], p.dilation[i]) - 1, p.site), 0);
+    p.padding[i] = all / 2;
+    after[i] = all - all / 2;
+    even = even && all % 2 == 0;
+  }
+  const bool none = std::all_of(after.begin(), after.end(), [](int64_t e) { return e == 0; });
+  if (none || (even && o.padding_mode == PadMode::constant)) return;
+  const jit::Purpose purpose(p.purposes.image);
+  const Formula f(p.name, p.site);
+  p.given = detail::padded(f.term(p.given), first, p.padding, after, o.padding_mode, Number(0)).handle();
+  p.padding = Dims(n, 0);
+}
+
+/// Adds the bias to the channels of a result in the user's layout.
+Handle biased(const Problem& p, const Handle& y, ChannelLayout layout) {
+  if (!p.bias) return y;
+  const int axis = layout == channels_first ? 1 : y->shape.size() - 1;
+  if (p.bias->shape != Shape{y->shape[axis]})
+    p.mismatch("a bias " + to_string(p.bias->shape) + " for " + std::to_string(y->shape[axis]) + " channels");
+  const Handle b = detail::reshape(p.bias, along_axis(y->shape.size(), axis, y->shape[axis]), p.site);
+  return binary(p.name, Op::add, y, b, p.site);
+}
+
 void check_groups(const Problem& p, int64_t channels, Wide expected, int64_t divided) {
   if (channels != expected)
     p.mismatch("the image has " + std::to_string(channels) + " channels, the weights take " +
@@ -253,23 +290,27 @@ void check_groups(const Problem& p, int64_t channels, Wide expected, int64_t div
 }
 
 Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options) {
-  const Problem p = problem(name, x, w, options);
-  Composite whole(name, {&p.given, &p.weights}, p.site);
+  Problem p = problem(name, x, w, options);
+  Composite whole(name, {&p.given, &p.weights, &p.bias}, p.site);
   const bool first = options.layout == channels_first;
   const int n = p.spatial();
+  const int in = first ? 1 : n, out = first ? 0 : n + 1;
+  check_groups(p, p.given->shape[first ? 1 : n + 1], Wide(p.weights->shape[in]) * p.groups,
+               p.weights->shape[out]);
+  pad_image(p, options);
   const Handle image = channels_to_last(p.given, options.layout, p.site);
   // (O, C / groups, K...) -> (K..., C / groups, O)
   const Handle kernel = [&] {
     const jit::Purpose purpose(p.purposes.weights);
     return first ? detail::permute(p.weights, joined({range(2, n + 2), {1, 0}}), p.site) : p.weights;
   }();
-  check_groups(p, image->shape.back(), Wide(kernel->shape[n]) * p.groups, kernel->shape[n + 1]);
   if (first) {
     const Windows windows = windows_of(p, image, kernel, p.padding);
-    if (along_rows(p, windows)) return Tensor(whole.result(dense_along_rows(p, windows)));
+    if (along_rows(p, windows))
+      return Tensor(whole.result(biased(p, dense_along_rows(p, windows), options.layout)));
   }
-  const Handle y = convolve(p, image, kernel, p.padding, first);
-  return Tensor(whole.result(channels_from_last(y, options.layout, p.site)));
+  const Handle y = channels_from_last(convolve(p, image, kernel, p.padding, first), options.layout, p.site);
+  return Tensor(whole.result(biased(p, y, options.layout)));
 }
 
 /// Reverses the weights of a transposed convolution along their spatial axes: (C, O / groups, K...), or
@@ -315,7 +356,9 @@ Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
   const Site s = p.site;
   const int n = p.spatial();
   const Dims extra = per_axis(p.name, "output_padding", options.output_padding, n, 0, s);
-  Composite whole(p.name, {&p.given, &p.weights}, s);
+  if (options.padding.same || options.padding_mode != PadMode::constant)
+    fail<Error>(p.name, "pads by numbers of zeros only", s);
+  Composite whole(p.name, {&p.given, &p.weights, &p.bias}, s);
   const Handle image = channels_to_last(p.given, options.layout, s);
   const bool first = options.layout == channels_first;
   const int64_t channels = p.weights->shape[first ? 0 : n], out = p.weights->shape[first ? 1 : n + 1];
@@ -343,7 +386,7 @@ Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
   for (int i = 0; i < n; ++i) from[i + 1] = crop[i];
   result[n + 1] = y->shape[n + 1];
   const Handle cropped = detail::slice(y, from, Dims(n + 2, 1), result, s);
-  return Tensor(whole.result(channels_from_last(cropped, options.layout, s)));
+  return Tensor(whole.result(biased(p, channels_from_last(cropped, options.layout, s), options.layout)));
 }
 
 }  // namespace lazy

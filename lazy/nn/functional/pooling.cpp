@@ -17,14 +17,25 @@ constexpr int64_t kMostTaps = 64;
 struct Pool {
   const char* name;
   Site site;
-  Handle image;  // with its channels last
-  Dims padding;
+  Handle image;         // with its channels last
+  Dims padding, extra;  // elements around, and the more of them after, each spatial axis
   Windows windows;
 };
 
 void check_image(const char* name, const Handle& x, const Site& s) {
   if (x->shape.size() < 3 || x->shape.size() > 5)
     fail<ShapeError>(name, "takes an image of 3 to 5 axes, not " + to_string(x->shape), s);
+}
+
+/// Returns how many elements the last window reads beyond the padding, if it begins in the image or before.
+int64_t beyond(const char* name, int64_t extent, int64_t padding, int64_t length, int64_t stride,
+               int64_t dilation, const Site& s) {
+  const Wide span = span_of(length, dilation), all = Wide(extent) + Wide(padding) * 2;
+  const Wide rest = all - span;
+  if (rest < 0 && -rest >= stride) return 0;  // no window begins early enough
+  Wide last = rest > 0 ? (rest + stride - 1) / stride * stride : 0;
+  if (last >= Wide(extent) + padding) last -= stride;
+  return last < 0 || last + span <= all ? 0 : narrow(name, "a padded extent of", last + span - all, s);
 }
 
 Pool pool(const char* name, const Handle& x, const Axes& window, const PoolOptions& o, const Site& s) {
@@ -38,8 +49,12 @@ Pool pool(const char* name, const Handle& x, const Axes& window, const PoolOptio
     if (Wide(padding[i]) * 2 > span_of(length[i], dilation[i]))
       fail<ShapeError>(
           name, "padding " + to_string(padding) + " is more than half of window " + to_string(length), s);
+  Dims extra(n, 0);
   const Handle image = channels_to_last(x, o.layout, s);
-  return {name, s, image, padding, Windows(name, image->shape, length, stride, padding, dilation, s)};
+  for (int i = 0; o.ceil_mode && i < n; ++i)
+    extra[i] = beyond(name, image->shape[i + 1], padding[i], length[i], stride[i], dilation[i], s);
+  return {name,    s,     image,
+          padding, extra, Windows(name, image->shape, length, stride, padding, dilation, s, extra)};
 }
 
 Number lowest(DType t) {
@@ -75,8 +90,8 @@ Handle combined(const Pool& p, Op op, const Handle& image) {
   return r;
 }
 
-/// Counts how many elements of each window lie in the image: (count..., 1), as `t`.
-Handle covered(const Pool& p, DType t) {
+/// Counts how many elements of each window lie in the image, or in it and its padding: (count..., 1), as `t`.
+Handle covered(const Pool& p, bool with_padding, DType t) {
   const Windows& w = p.windows;
   Handle all;
   for (int i = 0; i < w.spatial(); ++i) {
@@ -84,7 +99,8 @@ Handle covered(const Pool& p, DType t) {
     for (int64_t k = 0; k < w.count[i]; ++k)
       for (int64_t j = 0; j < w.length[i]; ++j) {
         const int64_t at = k * w.stride[i] + j * w.dilation[i] - p.padding[i];
-        n[static_cast<size_t>(k)] += at >= 0 && at < p.image->shape[i + 1];
+        const int64_t around = with_padding ? p.padding[i] : 0;
+        n[static_cast<size_t>(k)] += at >= -around && at < p.image->shape[i + 1] + around;
       }
     Shape shape(w.spatial() + 1, 1);
     shape[i] = w.count[i];
@@ -162,7 +178,8 @@ Tensor max_pool(Arg x, Axes window, const PoolOptions& options) {
   const Operand h(name, x);
   if (is_bool(h->dtype)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", x.site());
   const Pool p = pool(name, h, window, options, x.site());
-  const Handle y = combined(p, Op::maximum, padded(p.name, p.image, p.padding, lowest(h->dtype), p.site));
+  const Handle y =
+      combined(p, Op::maximum, padded(p.name, p.image, p.padding, lowest(h->dtype), p.site, false, p.extra));
   return Tensor(channels_from_last(y, options.layout, p.site));
 }
 
@@ -171,11 +188,16 @@ Tensor avg_pool(Arg x, Axes window, const PoolOptions& options) {
   const Operand given(name, x);
   const DType t = float_type(given->dtype), work = is_half(t) ? float32 : t;
   const Pool p = pool(name, cast(given, work, x.site()), window, options, x.site());
-  const bool pads = std::any_of(p.padding.begin(), p.padding.end(), [](int64_t v) { return v != 0; });
-  const Handle total = combined(p, Op::add, padded(p.name, p.image, p.padding, 0, p.site));
-  const Handle count = pads && !options.count_padding
-                           ? covered(p, work)
-                           : constant(static_cast<double>(p.windows.taps), work, {}, p.site);
+  const auto some = [](const Dims& n) {
+    return std::any_of(n.begin(), n.end(), [](int64_t v) { return v != 0; });
+  };
+  const bool pads = some(p.padding), reaches = some(p.extra);
+  const Handle total = combined(p, Op::add, padded(p.name, p.image, p.padding, 0, p.site, false, p.extra));
+  const int64_t divisor = options.divisor_override;
+  const Handle count =
+      divisor == 0 && (reaches || (pads && !options.count_padding))
+          ? covered(p, options.count_padding, work)
+          : constant(static_cast<double>(divisor ? divisor : p.windows.taps), work, {}, p.site);
   const Handle y = cast(binary(name, Op::divide, total, count, p.site), t, p.site);
   return Tensor(channels_from_last(y, options.layout, p.site));
 }

@@ -36,11 +36,11 @@ Handle channels_from_last(const Handle& h, ChannelLayout layout, const Site& s) 
 }
 
 Windows::Windows(const char* op, const Shape& image, const Dims& l, const Dims& st, const Dims& padding,
-                 const Dims& d, const Site& s)
+                 const Dims& d, const Site& s, const Dims& extra)
     : length(l), stride(st), dilation(d) {
   for (int i = 0; i < l.size(); ++i) {
     const Wide span = span_of(l[i], d[i]);
-    const int64_t extent = with_padding(op, image[i + 1], padding[i], s);
+    const int64_t extent = with_padding(op, image[i + 1], padding[i], s) + (extra.empty() ? 0 : extra[i]);
     if (span > extent)
       fail<ShapeError>(op,
                        "a window that spans " + to_string(span) + " does not fit spatial axis " +
@@ -103,12 +103,15 @@ Handle placed(const char* op, const Handle& image, const Dims& before, const Dim
 }
 
 Handle padded(const char* op, const Handle& image, const Dims& padding, const Number& value, const Site& s,
-              bool anew) {
-  const bool pads = std::any_of(padding.begin(), padding.end(), [](int64_t p) { return p != 0; });
+              bool anew, const Dims& extra) {
+  const auto some = [](const Dims& n) {
+    return std::any_of(n.begin(), n.end(), [](int64_t p) { return p != 0; });
+  };
+  const bool pads = some(padding) || some(extra);
   if (!pads && !anew) return image;
   Dims extents;
   for (int i = 0; i < padding.size(); ++i)
-    extents.push_back(with_padding(op, image->shape[i + 1], padding[i], s));
+    extents.push_back(with_padding(op, image->shape[i + 1], padding[i], s) + (extra.empty() ? 0 : extra[i]));
   return placed(op, image, padding, Dims(padding.size(), 1), extents, value, s);
 }
 

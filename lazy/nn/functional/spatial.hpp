@@ -24,9 +24,10 @@ struct Windows {
   Dims count;                     // number of windows, by spatial axis
   int64_t taps = 1;               // elements of a window
 
-  /// Throws ShapeError if a window does not fit the padded image.
+  /// Throws ShapeError if a window does not fit the padded image, which has `extra` more elements after each
+  /// spatial axis (none if empty).
   Windows(const char* op, const Shape& image, const Dims& length, const Dims& stride, const Dims& padding,
-          const Dims& dilation, const Site&);
+          const Dims& dilation, const Site&, const Dims& extra = {});
   int spatial() const { return length.size(); }
   /// Returns (N, count..., C): the element at `position` (by spatial axis) of each window.
   Handle tap(const Handle& image, const Dims& position, const Site&) const;
@@ -40,9 +41,9 @@ struct Windows {
 /// before[a] + i step[a]; `extents` are the new spatial extents.
 Handle placed(const char* op, const Handle& image, const Dims& before, const Dims& step, const Dims& extents,
               const Number& value, const Site&);
-/// Adds `padding` elements of `value` before and after each spatial axis. Without padding returns the image
-/// itself, unless it is to be copied `anew`, row-major.
+/// Adds `padding` elements of `value` before and after each spatial axis, and `extra` more after it (none if
+/// empty). Without padding returns the image itself, unless it is to be copied `anew`, row-major.
 Handle padded(const char* op, const Handle& image, const Dims& padding, const Number& value, const Site&,
-              bool anew = false);
+              bool anew = false, const Dims& extra = {});
 
 }  // namespace lazy::detail

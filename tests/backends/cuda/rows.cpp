@@ -11,11 +11,11 @@ namespace {
 
 using Layer = std::function<Tensor(const Tensor&)>;
 
-Tensor softmax(const Tensor& x) {
+Tensor softmax_rows(const Tensor& x) {
   const Tensor e = exp(x - max(x, {-1}, keepdims));
   return e / sum(e, {-1}, keepdims);
 }
-Tensor log_softmax(const Tensor& x) {
+Tensor log_softmax_rows(const Tensor& x) {
   const Tensor c = x - max(x, {-1}, keepdims);
   return c - log(sum(exp(c), {-1}, keepdims));
 }
@@ -24,20 +24,20 @@ Tensor weight(const Tensor& x, double from) {
   Tensor w = astype(sin(astype(arange(x.shape()[x.ndim() - 1]), float32) * 0.37 + from), x.dtype());
   return w.to(x.device()).eval();
 }
-Tensor layer_norm(const Tensor& x) {
+Tensor layer_norm_rows(const Tensor& x) {
   const Tensor m = mean(x, {-1}, keepdims), c = x - m, v = mean(c * c, {-1}, keepdims);
   return c / sqrt(v + 1e-5) * weight(x, 1) + weight(x, 2);
 }
-Tensor rms_norm(const Tensor& x) { return x / sqrt(mean(x * x, {-1}, keepdims) + 1e-6) * weight(x, 3); }
+Tensor rms_norm_rows(const Tensor& x) { return x / sqrt(mean(x * x, {-1}, keepdims) + 1e-6) * weight(x, 3); }
 Tensor deviations(const Tensor& x) {  // a result that is a column, beside rows
   const Tensor m = mean(x, {-1});
   return sqrt(mean((x - m(ellipsis, newaxis)) * (x - m(ellipsis, newaxis)), {-1})) + m;
 }
 
-const std::vector<std::pair<const char*, Layer>> layers = {{"softmax", softmax},
-                                                           {"log_softmax", log_softmax},
-                                                           {"layer_norm", layer_norm},
-                                                           {"rms_norm", rms_norm},
+const std::vector<std::pair<const char*, Layer>> layers = {{"softmax", softmax_rows},
+                                                           {"log_softmax", log_softmax_rows},
+                                                           {"layer_norm", layer_norm_rows},
+                                                           {"rms_norm", rms_norm_rows},
                                                            {"deviations", deviations}};
 
 std::vector<uint64_t> eagerly(const Layer& f, const Tensor& x) {
@@ -112,17 +112,17 @@ BOOST_AUTO_TEST_CASE(metrics_tell_that_it_was_one_kernel) {
     // The kernels that make the weights are separate.
     BOOST_TEST(launches <= 3u, name);
   }
-  BOOST_TEST(run(softmax, 1000).second == 1u);
-  BOOST_TEST(run(softmax, 8192).second == 1u);  // its inner values take 32 KiB of shared memory
-  BOOST_TEST(run(softmax, 16385).first == 0u);  // a row is more than one block of its sum
+  BOOST_TEST(run(softmax_rows, 1000).second == 1u);
+  BOOST_TEST(run(softmax_rows, 8192).second == 1u);  // its inner values take 32 KiB of shared memory
+  BOOST_TEST(run(softmax_rows, 16385).first == 0u);  // a row is more than one block of its sum
 }
 
 BOOST_AUTO_TEST_CASE(values_in_between_take_no_memory) {
   const Tensor x = varied({64, 4096}).to(cuda);  // 1 MiB
-  softmax(x).eval();
+  softmax_rows(x).eval();
   gpu().allocator.release_kept();
   const size_t before = gpu().allocator.stats().used;
-  const Tensor y = softmax(x).eval();
+  const Tensor y = softmax_rows(x).eval();
   BOOST_TEST(gpu().allocator.stats().used - before <= size_t{2} << 20);
   BOOST_TEST(gpu().allocator.stats().kept == 0u);
   BOOST_TEST(metrics().tile_groups > 0u);
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(values_that_are_kept_are_right) {
 
 BOOST_AUTO_TEST_CASE(graphs_hold_them_too) {
   const Tensor h = varied({6, 300}), x = h.to(cuda);
-  const auto step = [](const Tensor& t) { return bits(softmax(t) - sum(t, {0}, keepdims)); };
+  const auto step = [](const Tensor& t) { return bits(softmax_rows(t) - sum(t, {0}, keepdims)); };
   const auto first = step(x);
   for (int run = 0; run < 5; ++run) BOOST_TEST((step(x) == first));
   BOOST_TEST(metrics().graph_launches > 0u);

@@ -15,15 +15,15 @@ namespace {
 
 using Rows = std::function<std::vector<Tensor>(const Tensor&)>;
 
-std::vector<Tensor> softmax(const Tensor& x) {
+std::vector<Tensor> softmax_rows(const Tensor& x) {
   const Tensor e = exp(x - max(x, {-1}, keepdims));
   return {e / sum(e, {-1}, keepdims)};
 }
-std::vector<Tensor> log_softmax(const Tensor& x) {
+std::vector<Tensor> log_softmax_rows(const Tensor& x) {
   const Tensor z = x - max(x, {-1}, keepdims);
   return {z - log(sum(exp(z), {-1}, keepdims))};
 }
-std::vector<Tensor> layer_norm(const Tensor& x) {
+std::vector<Tensor> layer_norm_rows(const Tensor& x) {
   const Tensor d = x - mean(x, {-1}, keepdims);
   return {d * rsqrt(mean(d * d, {-1}, keepdims) + 1e-5)};
 }
@@ -102,10 +102,10 @@ uint64_t tile_groups_in(F&& f) {
 BOOST_FIXTURE_TEST_SUITE(tile_groups, fresh::Fixture)
 
 BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_blocks) {
-  const std::pair<const char*, Rows> all[] = {{"softmax", softmax},        {"log_softmax", log_softmax},
-                                              {"layer_norm", layer_norm},  {"moments", moments},
-                                              {"kept", kept_on_the_way},   {"halves", halves},
-                                              {"across_rows", across_rows}};
+  const std::pair<const char*, Rows> all[] = {
+      {"softmax", softmax_rows},   {"log_softmax", log_softmax_rows}, {"layer_norm", layer_norm_rows},
+      {"moments", moments},        {"kept", kept_on_the_way},         {"halves", halves},
+      {"across_rows", across_rows}};
   for (const auto& [name, f] : all)
     for (const Shape& shape : {Shape{2, 2}, Shape{7, 13}, Shape{67, 100}, Shape{3, 1, 5, 31},
                                Shape{4, 3, 2, 130}, Shape{1, 40}, Shape{40, 2}, Shape{2, 4099}})
@@ -114,18 +114,18 @@ BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_blocks) {
     same_as_eager("windows", windows, wave(shape));
   same_as_eager("transposed", transposed, wave({37, 37}));
   same_as_eager("transposed", transposed, wave({2, 9, 9}));
-  same_as_eager("softmax", softmax, wave({23, 37}, float64));
+  same_as_eager("softmax", softmax_rows, wave({23, 37}, float64));
   const Override exact("LAZY_EXACT_CASTS", "on");
-  for (const DType t : {float16, bfloat16}) same_as_eager("softmax", softmax, wave({23, 37}, t));
+  for (const DType t : {float16, bfloat16}) same_as_eager("softmax", softmax_rows, wave({23, 37}, t));
 }
 
 BOOST_AUTO_TEST_CASE(views_and_strides) {
   const Tensor x = wave({40, 6, 50});
-  same_as_eager("softmax", softmax, x(slice(1, 40, 2), _, slice(3, 45)));
-  same_as_eager("layer_norm", layer_norm, permute_dims(x, {1, 0, 2}));
-  same_as_eager("softmax", softmax, permute_dims(x, {2, 1, 0}));
+  same_as_eager("softmax", softmax_rows, x(slice(1, 40, 2), _, slice(3, 45)));
+  same_as_eager("layer_norm", layer_norm_rows, permute_dims(x, {1, 0, 2}));
+  same_as_eager("softmax", softmax_rows, permute_dims(x, {2, 1, 0}));
   const Override strict("LAZY_RECOMPILE_LIMIT", "1"), never("LAZY_DYNAMIC", "never");
-  same_as_eager("layer_norm", layer_norm, x(_, slice(1, 6, 2), _));
+  same_as_eager("layer_norm", layer_norm_rows, x(_, slice(1, 6, 2), _));
 }
 
 BOOST_AUTO_TEST_CASE(indices_along_the_outer_dimensions) {
@@ -144,11 +144,11 @@ BOOST_AUTO_TEST_CASE(indices_along_the_outer_dimensions) {
 BOOST_AUTO_TEST_CASE(rows_go_block_by_block) {
   const Override threads("LAZY_NUM_THREADS", "1");
   const Tensor large = wave({2048, 1024}), small = wave({16, 64});
-  BOOST_TEST(tile_groups_in([&] { softmax(large)[0].eval(); }) == 1u);
-  BOOST_TEST(tile_groups_in([&] { layer_norm(large)[0].eval(); }) == 1u);
+  BOOST_TEST(tile_groups_in([&] { softmax_rows(large)[0].eval(); }) == 1u);
+  BOOST_TEST(tile_groups_in([&] { layer_norm_rows(large)[0].eval(); }) == 1u);
   BOOST_TEST(tile_groups_in([&] { windows(large)[0].eval(); }) == 1u);
-  BOOST_TEST(tile_groups_in([&] { softmax(small)[0].eval(); }) == 0u);
-  const std::string text = to_string(explain([&] { softmax(large)[0].eval(); }));
+  BOOST_TEST(tile_groups_in([&] { softmax_rows(small)[0].eval(); }) == 0u);
+  const std::string text = to_string(explain([&] { softmax_rows(large)[0].eval(); }));
   BOOST_TEST(contains(text, "3 kernels in 1 tile group"), text);
 }
 
@@ -171,18 +171,18 @@ BOOST_AUTO_TEST_CASE(values_in_between_have_no_memory) {
     y.eval();
     return metrics().bytes_peak - live;
   };
-  BOOST_TEST(peak(softmax) < full + full / 4);
+  BOOST_TEST(peak(softmax_rows) < full + full / 4);
   BOOST_TEST(peak(halves) < full / 4);
 }
 
 BOOST_AUTO_TEST_CASE(one_program_for_all_sizes) {
-  softmax(wave({16, 64}))[0].eval();
+  softmax_rows(wave({16, 64}))[0].eval();
   const uint64_t compiled = metrics().kernels_compiled, misses = metrics().program_misses;
   for (int64_t rows : {2, 3000, 100, 5000})
     for (int64_t columns : {2, 64, 1000}) {
       const Tensor x = wave({rows, columns});
       const uint64_t before = metrics().program_misses;
-      softmax(x)[0].eval();
+      softmax_rows(x)[0].eval();
       BOOST_TEST(metrics().program_misses == before);
     }
   BOOST_TEST(misses == 2u);  // the wave and the softmax
@@ -192,10 +192,10 @@ BOOST_AUTO_TEST_CASE(one_program_for_all_sizes) {
 BOOST_AUTO_TEST_CASE(an_input_is_overwritten_block_by_block) {
   const Override block("LAZY_BLOCK_BYTES", "1000"), threads("LAZY_NUM_THREADS", "2");
   Tensor x = wave({50, 60});
-  const std::vector<std::string> expected = bits(softmax(wave({50, 60})));
+  const std::vector<std::string> expected = bits(softmax_rows(wave({50, 60})));
   const uint64_t before = metrics().bytes_donated;
   BOOST_TEST(tile_groups_in([&] {
-               x = softmax(x)[0];
+               x = softmax_rows(x)[0];
                x.eval();
              }) == 1u);
   BOOST_TEST((bits({x}) == expected));
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(an_input_is_overwritten_block_by_block) {
 BOOST_AUTO_TEST_CASE(extents_of_zero) {
   const Override block("LAZY_BLOCK_BYTES", "1"), threads("LAZY_NUM_THREADS", "2");
   for (const Shape& shape : {Shape{0, 5}, Shape{0, 3, 4}}) {
-    const Tensor y = softmax(zeros(shape))[0];
+    const Tensor y = softmax_rows(zeros(shape))[0];
     BOOST_TEST(y.to_vector<float>().empty());
   }
   BOOST_TEST(sum(exp(zeros({6, 0})), {-1}).to_vector<float>() == std::vector<float>(6, 0));
@@ -215,10 +215,10 @@ BOOST_AUTO_TEST_CASE(a_failed_run_can_be_repeated) {
   const Override block("LAZY_BLOCK_BYTES", "1000");
   Probe& probe = Probe::instance();
   const Probe::Hooks hooks;
-  const std::vector<std::string> expected = bits(softmax(wave({50, 60})));
+  const std::vector<std::string> expected = bits(softmax_rows(wave({50, 60})));
   for (int fails = 0; fails < 3; ++fails) {
     Tensor x = wave({50, 60});
-    x = softmax(x)[0];
+    x = softmax_rows(x)[0];
     int left = fails;
     probe.on_allocate = [&](size_t) {
       if (left-- == 0) throw DeviceError("no memory");

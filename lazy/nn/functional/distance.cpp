@@ -1,0 +1,50 @@
+#include "lazy/nn/functional/distance.hpp"
+
+#include "lazy/nn/functional/norms.hpp"
+
+namespace lazy {
+namespace {
+using namespace detail;
+
+/// Adds an axis of extent 1 at a position.
+Term expanded(const Term& x, int axis) {
+  Shape shape;
+  for (int i = 0; i <= x.rank(); ++i) shape.push_back(i == axis ? 1 : x.extent(i - (i > axis)));
+  return reshape(x, shape);
+}
+
+}  // namespace
+
+Tensor cosine_similarity(Arg a, Arg b, Integer axis, double eps) {
+  const Formula f("cosine_similarity", {&a, &b});
+  const Term x = f.term(a), y = f.term(b);
+  const Shape shape = broadcast_shapes(f.name, x.shape(), y.shape(), f.site);
+  const int i = normal_axis(f.name, axis, shape.size(), f.site);
+  Composite whole(f.name, {&x.handle(), &y.handle()}, f.site);
+  const Term u = broadcast(x, shape), v = broadcast(y, shape);
+  const auto length = [&](const Term& t) { return maximum(norm(t, 2, {i}, dropdims), eps); };
+  return f.finish(whole, sum(u * v, {i}, dropdims) / (length(u) * length(v)));
+}
+
+Tensor pairwise_distance(Arg a, Arg b, double p, double eps, KeepDims keep) {
+  const Formula f("pairwise_distance", {&a, &b});
+  const Term x = f.term(a), y = f.term(b);
+  if (x.rank() == 0 && y.rank() == 0) f.fail<ShapeError>("takes vectors, not two numbers");
+  Composite whole(f.name, {&x.handle(), &y.handle()}, f.site);
+  return f.finish(whole, norm(x - y + eps, p, {-1}, keep));
+}
+
+Tensor cdist(Arg a, Arg b, double p) {
+  const Formula f("cdist", {&a, &b});
+  const Term x = f.term(a), y = f.term(b);
+  if (!(p >= 0)) f.fail<Error>("p is negative");
+  if (x.rank() < 2 || y.rank() < 2 || x.extent(-1) != y.extent(-1))
+    f.fail<ShapeError>("takes rows of one length, not " + to_string(x.shape()) + " and " +
+                       to_string(y.shape()));
+  if (x.rank() == kMaxRank || y.rank() == kMaxRank) f.fail<ShapeError>("more than 7 axes");
+  Composite whole(f.name, {&x.handle(), &y.handle()}, f.site);
+  const Term difference = expanded(x, x.rank() - 1) - expanded(y, y.rank() - 2);
+  return f.finish(whole, norm(difference, p, {-1}, dropdims));
+}
+
+}  // namespace lazy

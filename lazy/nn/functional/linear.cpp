@@ -1,0 +1,111 @@
+#include "lazy/nn/functional/linear.hpp"
+
+#include "lazy/indexing/gathering.hpp"
+#include "lazy/nn/functional/formula.hpp"
+
+namespace lazy {
+namespace {
+using namespace detail;
+
+Shape with_last(Shape shape, std::initializer_list<int64_t> last) {
+  shape.resize(shape.size() - 1);
+  for (int64_t n : last) shape.push_back(n);
+  return shape;
+}
+
+[[noreturn]] void mismatch(const char* name, const Shape& x, const Shape& w, const Site& s) {
+  fail<ShapeError>(name, "x " + to_string(x) + " and weights " + to_string(w) + " do not fit", s);
+}
+
+Handle integers(const char* name, Arg& ids) {
+  Handle h = Operand(name, ids).take();
+  if (!is_int(h->dtype))
+    fail<DtypeError>(name, std::string("ids are integers, not ") + name_of(h->dtype), ids.site());
+  return h;
+}
+
+}  // namespace
+
+Tensor linear(Arg x, Arg w, const Tensor& bias) {
+  constexpr const char* name = "linear";
+  const Site s = x.site();
+  DType t = common_type(name, {&x, &w});
+  if (bias.defined()) t = promote(name, t, bias.handle()->dtype, s);
+  if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
+  const Handle a = Operand(name, x, t).take(), b = Operand(name, w, t).take();
+  const Shape xs = a->shape, ws = b->shape;
+  if (xs.empty() || ws.empty() || ws.size() > 2 || xs.back() != ws.back()) mismatch(name, xs, ws, s);
+  Composite whole(name, {&a, &b, &bias.handle()}, s);
+  const int64_t in = ws.back(), out = ws.size() == 2 ? ws[0] : 1;
+  const Handle rows = xs.size() == 1 ? detail::reshape(a, {1, in}, s) : a;
+  const Handle columns = detail::matrix_transpose(detail::reshape(b, {out, in}, s), s);
+  Handle y = detail::matmul(name, rows, columns, s);
+  const Shape shape = ws.size() == 2 ? with_last(xs, {out}) : with_last(xs, {});
+  y = detail::reshape(y, shape, s);
+  if (bias.defined()) {
+    const Shape& given = bias.handle()->shape;
+    if (broadcast_shapes(name, shape, given, s) != shape)
+      fail<ShapeError>(name, "a bias " + to_string(given) + " for a result " + to_string(shape), s);
+    y = binary(name, Op::add, y, cast(bias.handle(), t, s), s);
+  }
+  return Tensor(whole.result(y));
+}
+
+Tensor bilinear(Arg a, Arg b, Arg w, const Tensor& bias) {
+  const Formula f("bilinear", {&a, &b, &w}, {&bias});
+  const Term x = f.term(a), y = f.term(b), weights = f.term(w);
+  const Shape &xs = x.shape(), &ys = y.shape(), &ws = weights.shape();
+  const bool fits = ws.size() == 3 && !xs.empty() && xs.size() == ys.size() && xs.back() == ws[1] &&
+                    ys.back() == ws[2] && with_last(xs, {1}) == with_last(ys, {1});
+  if (!fits)
+    f.fail<ShapeError>("a " + to_string(xs) + ", b " + to_string(ys) + " and weights " + to_string(ws) +
+                       " do not fit");
+  Composite whole(f.name, {&x.handle(), &y.handle(), &weights.handle(), &bias.handle()}, f.site);
+  const int64_t out = ws[0], in1 = ws[1], in2 = ws[2], rows = count_along(with_last(xs, {1}), {});
+  // (rows, in1) (in1, out in2) -> (rows, out, in2), summed with b over in2.
+  const Term matrix = reshape(permute(weights, {1, 0, 2}), {in1, out * in2});
+  const Term left = f.term(detail::matmul(f.name, reshape(x, {rows, in1}).handle(), matrix.handle(), f.site));
+  const Term products = reshape(left, {rows, out, in2}) * reshape(y, {rows, 1, in2});
+  Term r = reshape(sum(products, {-1}), with_last(xs, {out}));
+  if (bias.defined()) {
+    const Term added = f.term(bias);
+    if (added.shape() != Shape{out})
+      f.fail<ShapeError>("a bias " + to_string(added.shape()) + " for " + std::to_string(out) + " results");
+    r = r + added;
+  }
+  return f.finish(whole, r);
+}
+
+Tensor embedding(Arg ids, Arg weight) {
+  constexpr const char* name = "embedding";
+  const Site s = ids.site();
+  const Handle at = integers(name, ids), rows = Operand(name, weight).take();
+  if (rows->shape.size() != 2)
+    fail<ShapeError>(name, "takes weights of 2 axes, not " + to_string(rows->shape), s);
+  if (at->shape.size() + 1 > kMaxRank)
+    fail<ShapeError>(name, "ids " + to_string(at->shape) + " have too many axes", s);
+  if (rows->shape[0] == 0 && numel(at->shape) > 0) fail<IndexError>(name, "no id is in range of no rows", s);
+  Composite whole(name, {&at, &rows}, s);
+  return Tensor(whole.result(take(Arg(rows, s), Arg(at, s), 0).handle()));
+}
+
+Tensor one_hot(Arg ids, Integer classes) {
+  constexpr const char* name = "one_hot";
+  const Site s = ids.site();
+  const Handle at = integers(name, ids);
+  if (classes < 1)
+    fail<ShapeError>(name, std::to_string(classes.value) + " classes: at least 1 is needed", s);
+  if (at->shape.size() == kMaxRank)
+    fail<ShapeError>(name, "ids " + to_string(at->shape) + " have too many axes", s);
+  Shape column = at->shape;
+  column.push_back(1);
+  Shape shape = at->shape;
+  shape.push_back(classes);
+  check_countable(name, shape, s);
+  Composite whole(name, {&at}, s);
+  const Handle index = iota(at->shape.size(), shape, at->device, s);
+  const Handle hit = binary(name, Op::equal, detail::reshape(cast(at, int64, s), column, s), index, s);
+  return Tensor(whole.result(cast(hit, int64, s)));
+}
+
+}  // namespace lazy

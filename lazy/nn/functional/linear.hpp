@@ -1,0 +1,22 @@
+// Multiplies by weights as torch lays them out, and looks rows of weights up.
+#pragma once
+#include "lazy/core/tensor.hpp"
+
+namespace lazy {
+
+/// Returns x w^T + bias: x (..., in), w (out, in), bias (out) -> (..., out); w (in) gives (...), then bias is
+/// one number. Dtypes promote; 16-bit floats accumulate in float32. A default-constructed Tensor is no bias.
+/// ShapeError where the shapes don't fit; DtypeError for bools.
+Tensor linear(Arg x, Arg w, const Tensor& bias = {});
+/// Returns y_k = sum over i and j of a_i w_kij b_j, + bias_k: a (..., in1), b (..., in2), w (out, in1, in2),
+/// bias (out) -> (..., out). Dtypes promote to a floating-point one; leading axes are the same (ShapeError).
+Tensor bilinear(Arg a, Arg b, Arg w, const Tensor& bias = {});
+/// Returns the rows of weights that integers name: ids (...), weight (rows, width) -> (..., width). Negative
+/// ids count from the end; others out of range throw IndexError when the value is computed. DtypeError if ids
+/// are not integers.
+Tensor embedding(Arg ids, Arg weight);
+/// Returns 1 at the class that an integer says and 0 elsewhere: ids (...) -> (..., classes), int64. An id
+/// that is no class gives zeros. DtypeError if ids are not integers; ShapeError if `classes` is less than 1.
+Tensor one_hot(Arg ids, Integer classes);
+
+}  // namespace lazy

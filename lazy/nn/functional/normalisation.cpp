@@ -1,0 +1,204 @@
+#include "lazy/nn/functional/normalisation.hpp"
+
+#include <limits>
+
+#include "lazy/nn/functional/formula.hpp"
+#include "lazy/nn/functional/norms.hpp"
+#include "lazy/nn/functional/spatial.hpp"
+#include "support/float_mode.hpp"
+
+namespace lazy {
+namespace {
+using namespace detail;
+
+/// Returns the last axes of x, which have the extents that the user says.
+Dims last_axes(const Term& x, const Shape& normalized) {
+  const Formula& f = x.formula();
+  const int n = normalized.size(), first = x.rank() - n;
+  bool fits = n > 0 && first >= 0;
+  for (int i = 0; fits && i < n; ++i) fits = x.extent(first + i) == normalized[i];
+  if (!fits)
+    f.fail<ShapeError>("x of shape " + to_string(x.shape()) + " does not end in " + to_string(normalized));
+  Dims axes;
+  for (int i = first; i < x.rank(); ++i) axes.push_back(i);
+  return axes;
+}
+
+/// Returns a weight or bias of exactly `shape`, seen as `as`, which broadcasts to x.
+Term parameter(const Formula& f, const char* what, const Tensor& t, const Shape& shape, const Shape& as) {
+  const Term p = f.term(t);
+  if (p.shape() != shape)
+    f.fail<ShapeError>(std::string(what) + " has shape " + to_string(p.shape()) + ", not " +
+                       to_string(shape));
+  return reshape(p, as);
+}
+
+/// Multiplies by a weight and adds a bias, where they are given.
+Term scaled(Term y, const Tensor& weight, const Tensor& bias, const Shape& shape, const Shape& as) {
+  const Formula& f = y.formula();
+  if (weight.defined()) y = y * parameter(f, "weight", weight, shape, as);
+  if (bias.defined()) y = y + parameter(f, "bias", bias, shape, as);
+  return y;
+}
+
+/// Holds values minus their mean, and their variance, along axes that stay with extent 1.
+struct Moments {
+  Term mean, centered, variance;
+};
+Moments moments(const Term& x, const Dims& axes) {
+  const Term m = mean(x, axes), d = x - m;
+  return {m, d, mean(d * d, axes)};
+}
+Term normalised(const Moments& m, double eps) { return m.centered * rsqrt(m.variance + eps); }
+
+/// Says where the channels of x are, (N, C, ...) or (N, ..., C), and over which axes they spread.
+struct Channels {
+  int axis;
+  int64_t count;
+  Dims others;
+  Shape alone, beside;  // (C), and (C) with extents of 1 as it broadcasts to x
+
+  Channels(const Term& x, ChannelLayout layout, int least = 2) {
+    if (x.rank() < least)
+      x.formula().fail<ShapeError>("takes x of at least " + std::to_string(least) + " axes, not " +
+                                   to_string(x.shape()));
+    axis = layout == channels_first ? 1 : x.rank() - 1;
+    count = x.extent(axis);
+    for (int i = 0; i < x.rank(); ++i)
+      if (i != axis) others.push_back(i);
+    alone = {count};
+    beside = along_axis(x.rank(), axis, count);
+  }
+};
+
+}  // namespace
+
+Tensor layer_norm(Arg x, ShapeArg normalized, const Tensor& weight, const Tensor& bias, double eps) {
+  const Formula f("layer_norm", {&x}, {&weight, &bias});
+  const Term v = f.term(x);
+  const Dims axes = last_axes(v, normalized);
+  Composite whole(f.name, {&v.handle(), &weight.handle(), &bias.handle()}, f.site);
+  return f.finish(whole, scaled(normalised(moments(v, axes), eps), weight, bias, normalized, normalized));
+}
+
+Tensor rms_norm(Arg x, ShapeArg normalized, const Tensor& weight, std::optional<double> eps) {
+  const Formula f("rms_norm", {&x}, {&weight});
+  const Term v = f.term(x);
+  const Dims axes = last_axes(v, normalized);
+  Composite whole(f.name, {&v.handle(), &weight.handle()}, f.site);
+  const double least = eps                 ? *eps
+                       : f.work == float64 ? std::numeric_limits<double>::epsilon()
+                                           : static_cast<double>(std::numeric_limits<float>::epsilon());
+  return f.finish(whole, scaled(v * rsqrt(mean(v * v, axes) + least), weight, {}, normalized, normalized));
+}
+
+Tensor batch_norm(Arg x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
+                  const Tensor& bias, double eps, ChannelLayout layout) {
+  constexpr const char* name = "batch_norm";
+  if (!running_mean.defined() || !running_var.defined()) throw_empty(name, x.site());
+  const Formula f(name, {&x}, {&running_mean, &running_var, &weight, &bias});
+  const Term v = f.term(x);
+  const Channels c(v, layout);
+  Composite whole(
+      name, {&v.handle(), &running_mean.handle(), &running_var.handle(), &weight.handle(), &bias.handle()},
+      f.site);
+  const Term m = parameter(f, "running_mean", running_mean, c.alone, c.beside),
+             var = parameter(f, "running_var", running_var, c.alone, c.beside);
+  return f.finish(whole, scaled((v - m) * rsqrt(var + eps), weight, bias, c.alone, c.beside));
+}
+
+BatchNorm batch_norm_training(Arg x, const Tensor& running_mean, const Tensor& running_var,
+                              const BatchNormOptions& o) {
+  const Formula f("batch_norm_training", {&x}, {&o.weight, &o.bias});
+  const Term v = f.term(x);
+  const Channels c(v, o.layout);
+  const int64_t n = count_along(v.shape(), c.others);
+  if (n == 1)
+    f.fail<ShapeError>("one element in each channel of " + to_string(v.shape()) + " has no variance");
+  BatchNorm r;
+  Moments m;
+  {
+    Composite whole(f.name, {&v.handle(), &o.weight.handle(), &o.bias.handle()}, f.site);
+    m = moments(v, c.others);
+    r.output = f.finish(whole, scaled(normalised(m, o.eps), o.weight, o.bias, c.alone, c.beside));
+  }
+  const auto moved = [&](const char* what, const Tensor& running, const Term& now) {
+    const DType t = running.handle()->dtype;
+    if (!is_float(t)) f.fail<DtypeError>(std::string(what) + " is of " + name_of(t));
+    const Term before = parameter(f, what, running, c.alone, c.alone);
+    const double rest = in_default_mode([&] { return 1 - o.momentum; });
+    return Tensor((before * rest + reshape(now, c.alone) * o.momentum).as(t).handle());
+  };
+  if (running_mean.defined()) r.running_mean = moved("running_mean", running_mean, m.mean);
+  const double corrected =
+      in_default_mode([&] { return static_cast<double>(n) / static_cast<double>(n - 1); });
+  if (running_var.defined()) r.running_var = moved("running_var", running_var, m.variance * corrected);
+  return r;
+}
+
+namespace {
+
+/// Normalises groups of neighbouring channels of x (N, C, ...).
+Tensor grouped_norm(const Formula& f, const Term& v, int64_t groups, const Tensor& weight, const Tensor& bias,
+                    double eps) {
+  const Channels c(v, channels_first);
+  if (groups < 1 || c.count % groups != 0)
+    f.fail<ShapeError>(std::to_string(c.count) + " channels do not make " + std::to_string(groups) +
+                       " groups");
+  Composite whole(f.name, {&v.handle(), &weight.handle(), &bias.handle()}, f.site);
+  const int64_t images = v.extent(0), each = numel(v.shape()) > 0 ? numel(v.shape()) / (images * groups) : 0;
+  const Term rows = reshape(v, {images, groups, each});
+  const Term y = reshape(normalised(moments(rows, {2}), eps), v.shape());
+  return f.finish(whole, scaled(y, weight, bias, c.alone, c.beside));
+}
+
+}  // namespace
+
+Tensor group_norm(Arg x, Integer groups, const Tensor& weight, const Tensor& bias, double eps) {
+  const Formula f("group_norm", {&x}, {&weight, &bias});
+  return grouped_norm(f, f.term(x), groups, weight, bias, eps);
+}
+
+Tensor instance_norm(Arg x, const Tensor& weight, const Tensor& bias, double eps) {
+  const Formula f("instance_norm", {&x}, {&weight, &bias});
+  const Term v = f.term(x);
+  const Channels c(v, channels_first, 3);
+  Composite whole(f.name, {&v.handle(), &weight.handle(), &bias.handle()}, f.site);
+  Dims spatial;
+  for (int i = 2; i < v.rank(); ++i) spatial.push_back(i);
+  if (count_along(v.shape(), spatial) == 1)
+    f.fail<ShapeError>("one element in each channel of an image " + to_string(v.shape()) +
+                       " has no variance");
+  return f.finish(whole, scaled(normalised(moments(v, spatial), eps), weight, bias, c.alone, c.beside));
+}
+
+Tensor local_response_norm(Arg x, Integer size, double alpha, double beta, double k) {
+  const Formula f("local_response_norm", {&x});
+  const Term v = f.term(x);
+  const Channels c(v, channels_first, 3);
+  if (size < 1) f.fail<ShapeError>("size is " + std::to_string(size.value) + ": at least 1 is needed");
+  Composite whole(f.name, {&v.handle()}, f.site);
+  if (numel(v.shape()) == 0) return f.finish(whole, v);
+  // Channels become the one spatial axis of images (N, C, rest). Those too far to matter are left out.
+  const int64_t before = std::min<int64_t>(size / 2, c.count),
+                after = std::min<int64_t>((size - 1) / 2, c.count);
+  const Term squares = reshape(v * v, {v.extent(0), c.count, numel(v.shape()) / (v.extent(0) * c.count)});
+  const Handle wide =
+      placed(f.name, squares.handle(), {before}, {1}, {before + c.count + after}, Number(0.0), f.site);
+  const Shape view{wide->shape[0], c.count, wide->shape[2], before + 1 + after};
+  check_countable(f.name, view, f.site);
+  const Handle windows = detail::window(wide, {1}, {1}, {1}, view, f.site);
+  const Term total = sum(f.term(windows), {-1}, dropdims);
+  const double share = in_default_mode([&] { return alpha / static_cast<double>(size.value); });
+  return f.finish(whole, v / power(reshape(total, v.shape()) * share + k, beta));
+}
+
+Tensor normalize(Arg x, double p, Axes axes, double eps) {
+  const Formula f("normalize", {&x});
+  const Term v = f.term(x);
+  const Dims along = normal_axes(f.name, axes, v.rank(), f.site);
+  Composite whole(f.name, {&v.handle()}, f.site);
+  return f.finish(whole, v / maximum(norm(v, p, along), eps));
+}
+
+}  // namespace lazy

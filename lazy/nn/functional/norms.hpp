@@ -1,0 +1,11 @@
+// Computes norms of terms. Internal to lazy/.
+#pragma once
+#include "lazy/nn/functional/formula.hpp"
+
+namespace lazy::detail {
+
+/// Returns the p-norm along axes, which stay with extent 1 unless they are dropped: sum(|x|^p)^(1/p); for p =
+/// 0 how many elements are not 0, for p = inf and -inf the largest and the smallest |x|. Of no elements 0.
+Term norm(const Term& x, double p, const Dims& axes, KeepDims = keepdims);
+
+}  // namespace lazy::detail

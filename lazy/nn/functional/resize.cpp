@@ -1,0 +1,206 @@
+#include "lazy/nn/functional/resize.hpp"
+
+#include <cmath>
+
+#include "lazy/nn/functional/pooling.hpp"
+#include "lazy/nn/functional/positions.hpp"
+#include "lazy/nn/functional/spatial.hpp"
+#include "support/float_mode.hpp"
+
+namespace lazy {
+namespace {
+using namespace detail;
+
+constexpr int64_t kLargestBlock = 1 << 30;  // of pixel_shuffle, along an axis
+
+/// Holds how one spatial axis is resized.
+struct Axis {
+  int axis;
+  int64_t from, to;
+  double scale;  // of the user, 0 if none: 1 / scale is the distance in x of neighbours in the result
+};
+
+/// Holds the neighbours that make up each element along an axis, and the weight of each.
+struct Taps {
+  std::vector<Term> position, weight;
+};
+
+Term clamped(const Term& i, int64_t extent) {
+  return minimum(maximum(i, 0.0), static_cast<double>(extent - 1));
+}
+
+/// Returns the position of the nearest element. torch computes it in float32 for every dtype.
+Term nearest(const Term& x, const Axis& a, bool exact) {
+  const Term i = positions(x, a.axis, a.to);
+  if (a.from == a.to) return i;
+  const float step = in_default_mode([&] {
+    return a.scale > 0 ? static_cast<float>(1 / a.scale)
+                       : static_cast<float>(a.from) / static_cast<float>(a.to);
+  });
+  const Term r = i.as(float32);
+  const Term p = (exact ? r + 0.5 : r) * static_cast<double>(step);
+  return clamped(floor(p).as(i.handle()->dtype), a.from);
+}
+
+/// Returns the position in x, in its dtype, of each element of the result.
+Term source(const Term& x, const Axis& a, bool align_corners) {
+  const Term i = positions(x, a.axis, a.to).as(x.handle()->dtype);
+  const double from = static_cast<double>(a.from), to = static_cast<double>(a.to);
+  if (align_corners) return i * (a.to > 1 ? in_default_mode([&] { return (from - 1) / (to - 1); }) : 0.0);
+  return (i + 0.5) * in_default_mode([&] { return a.scale > 0 ? 1 / a.scale : from / to; }) - 0.5;
+}
+
+Taps linear_taps(const Term& x, const Axis& a, bool align_corners) {
+  Term p = source(x, a, align_corners);
+  if (!align_corners) p = maximum(p, 0.0);
+  const Term whole = minimum(floor(p), static_cast<double>(a.from - 1)),
+             t = minimum(maximum(p - whole, 0.0), 1.0);
+  const Term i = whole.as(positions(x, a.axis, a.to).handle()->dtype);
+  return {{i, minimum(i + 1.0, static_cast<double>(a.from - 1))}, {1.0 - t, t}};
+}
+
+// The weights are those of Keys' cubic convolution with A = -0.75.
+Taps cubic_taps(const Term& x, const Axis& a, bool align_corners) {
+  const Term p = source(x, a, align_corners), whole = floor(p), t = p - whole;
+  const Term i = whole.as(positions(x, a.axis, a.to).handle()->dtype);
+  constexpr double A = -0.75;
+  const auto inner = [](const Term& d) { return ((A + 2) * d - (A + 3)) * d * d + 1.0; };
+  const auto outer = [](const Term& d) { return ((A * d - 5 * A) * d + 8 * A) * d - 4 * A; };
+  Taps r;
+  for (int k = -1; k <= 2; ++k) r.position.push_back(clamped(i + static_cast<double>(k), a.from));
+  r.weight = {outer(t + 1.0), inner(t), inner(1.0 - t), outer(2.0 - t)};
+  return r;
+}
+
+/// Sums the neighbours of each element, axis by axis from the last.
+Term weighted(const Term& x, int first, const std::vector<Taps>& taps, std::vector<Term>& chosen) {
+  const size_t axis = chosen.size();
+  if (axis == taps.size()) return at(x, first, chosen);
+  Term total;
+  for (size_t k = 0; k < taps[axis].position.size(); ++k) {
+    chosen.push_back(taps[axis].position[k]);
+    const Term one = weighted(x, first, taps, chosen) * taps[axis].weight[k];
+    chosen.pop_back();
+    total = k ? total + one : one;
+  }
+  return total;
+}
+
+std::vector<Axis> resized(const Formula& f, const Term& x, const InterpolateOptions& o, int first) {
+  const int n = x.rank() - 2;
+  const bool scales = !o.scale_factor.empty();
+  if (o.size.empty() != scales) f.fail<ShapeError>("exactly one of size and scale_factor is needed");
+  if (scales && o.scale_factor.size() != 1 && o.scale_factor.size() != static_cast<size_t>(n))
+    f.fail<ShapeError>(std::to_string(o.scale_factor.size()) + " scale factors for " + std::to_string(n) +
+                       " spatial axes");
+  const Dims size = scales ? Dims(n, 1) : per_axis(f.name, "size", o.size, n, 1, f.site);
+  std::vector<Axis> r;
+  Shape shape = x.shape();
+  for (int i = 0; i < n; ++i) {
+    Axis a{first + i, x.extent(first + i), size[i], 0};
+    if (a.from < 1) f.fail<ShapeError>("an image without elements: " + to_string(x.shape()));
+    if (scales) {
+      a.scale = o.scale_factor[o.scale_factor.size() == 1 ? 0 : static_cast<size_t>(i)];
+      const double extent =
+          in_default_mode([&] { return std::floor(static_cast<double>(a.from) * a.scale); });
+      if (!(extent >= 1) || extent > 9e15)
+        f.fail<ShapeError>("scale factor " + std::to_string(a.scale) + " of an extent of " +
+                           std::to_string(a.from));
+      a.to = static_cast<int64_t>(extent);
+    }
+    shape[a.axis] = a.to;
+    r.push_back(a);
+  }
+  check_countable(f.name, shape, f.site);
+  return r;
+}
+
+Term interpolated(const Term& x, int first, const std::vector<Axis>& axes, const InterpolateOptions& o) {
+  if (o.mode == Interpolation::nearest || o.mode == Interpolation::nearest_exact) {
+    std::vector<Term> position;
+    for (const Axis& a : axes) position.push_back(nearest(x, a, o.mode == Interpolation::nearest_exact));
+    return at(x, first, position);
+  }
+  std::vector<Taps> taps;
+  for (const Axis& a : axes)
+    taps.push_back(o.mode == Interpolation::linear ? linear_taps(x, a, o.align_corners)
+                                                   : cubic_taps(x, a, o.align_corners));
+  std::vector<Term> chosen;
+  return weighted(x, first, taps, chosen);
+}
+
+}  // namespace
+
+Tensor interpolate(Arg x, const InterpolateOptions& o) {
+  const bool keeps = o.mode == Interpolation::nearest || o.mode == Interpolation::nearest_exact;
+  Formula f("interpolate", {&x});
+  if (keeps) f.result = f.work = Operand(f.name, std::as_const(x))->dtype;
+  const Term v = f.term(x);
+  if (v.rank() < 3 || v.rank() > 5)
+    f.fail<ShapeError>("takes an image of 3 to 5 axes, not " + to_string(v.shape()));
+  if (o.mode == Interpolation::cubic && v.rank() != 4)
+    f.fail<ShapeError>("cubic takes an image of two spatial axes, not " + to_string(v.shape()));
+  const int first = o.layout == channels_first ? 2 : 1;
+  const std::vector<Axis> axes = resized(f, v, o, first);
+  Composite whole(f.name, {&v.handle()}, f.site);
+  if (o.mode != Interpolation::area) return f.finish(whole, interpolated(v, first, axes, o));
+  std::vector<int64_t> size;
+  for (const Axis& a : axes) size.push_back(a.to);
+  const Tensor y = adaptive_avg_pool(Arg(v.handle(), f.site), Axes(Dims(size)), o.layout);
+  return f.finish(whole, f.term(y.handle()));
+}
+
+Tensor pixel_shuffle(Arg x, Integer r) {
+  const Formula f("pixel_shuffle", x.site());
+  const Term v = f.term(Operand(f.name, x).take());
+  const Shape& s = v.shape();
+  const int n = s.size() - 3;
+  const Wide block = Wide(r) * r;
+  if (n < 0 || r < 1 || r > kLargestBlock || s[n] % block != 0)
+    f.fail<ShapeError>(to_string(s) + " has no channels for blocks of " + std::to_string(r.value));
+  const int64_t channels = static_cast<int64_t>(s[n] / block);
+  Shape result = s;
+  result[n] = channels;
+  for (int i : {1, 2}) result[n + i] = narrow(f.name, "an extent of", Wide(s[n + i]) * r, f.site);
+  check_countable(f.name, result, f.site);
+  Composite whole(f.name, {&v.handle()}, f.site);
+  if (numel(s) == 0) return Tensor(whole.result(reshape(v, result).handle()));
+  const int64_t images = numel(s) / (s[n] * s[n + 1] * s[n + 2]);
+  const Term split = reshape(v, {images, channels, r, r, s[n + 1], s[n + 2]});
+  return Tensor(whole.result(reshape(permute(split, {0, 1, 4, 2, 5, 3}), result).handle()));
+}
+
+Tensor pixel_unshuffle(Arg x, Integer r) {
+  const Formula f("pixel_unshuffle", x.site());
+  const Term v = f.term(Operand(f.name, x).take());
+  const Shape& s = v.shape();
+  const int n = s.size() - 3;
+  if (n < 0 || r < 1 || r > kLargestBlock || s[n + 1] % r != 0 || s[n + 2] % r != 0)
+    f.fail<ShapeError>(to_string(s) + " has no blocks of " + std::to_string(r.value));
+  const int64_t height = s[n + 1] / r, width = s[n + 2] / r;
+  Shape result = s;
+  result[n] = narrow(f.name, "an extent of", Wide(s[n]) * r * r, f.site);
+  result[n + 1] = height, result[n + 2] = width;
+  check_countable(f.name, result, f.site);
+  Composite whole(f.name, {&v.handle()}, f.site);
+  if (numel(s) == 0) return Tensor(whole.result(reshape(v, result).handle()));
+  const int64_t images = numel(s) / (s[n] * s[n + 1] * s[n + 2]);
+  const Term split = reshape(v, {images, s[n], height, r, width, r});
+  return Tensor(whole.result(reshape(permute(split, {0, 1, 3, 5, 2, 4}), result).handle()));
+}
+
+Tensor channel_shuffle(Arg x, Integer groups) {
+  const Formula f("channel_shuffle", x.site());
+  const Term v = f.term(Operand(f.name, x).take());
+  const Shape& s = v.shape();
+  if (s.size() < 3) f.fail<ShapeError>("takes an image of at least 3 axes, not " + to_string(s));
+  if (groups < 1 || s[1] % groups != 0)
+    f.fail<ShapeError>(std::to_string(s[1]) + " channels do not make " + std::to_string(groups.value) +
+                       " groups");
+  Composite whole(f.name, {&v.handle()}, f.site);
+  if (numel(s) == 0) return Tensor(whole.result(v.handle()));
+  const Term split = reshape(v, {s[0], groups, s[1] / groups, numel(s) / (s[0] * s[1])});
+  return Tensor(whole.result(reshape(permute(split, {0, 2, 1, 3}), s).handle()));
+}
+
+}  // namespace lazy
