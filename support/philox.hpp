@@ -1,5 +1,5 @@
-// Computes Philox4x32-10, random bits as a function of a counter and a key (Salmon, Moraes, Dror, Shaw: Parallel
-// random numbers: as easy as 1, 2, 3. SC 2011).
+// Computes Philox4x32-10, random bits as a function of a counter and a key (Salmon, Moraes, Dror, Shaw:
+// Parallel random numbers: as easy as 1, 2, 3. SC 2011).
 #pragma once
 #include <array>
 #include <cstdint>

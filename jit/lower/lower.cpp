@@ -9,6 +9,13 @@ void Lowering::run() {
   slot_.assign(n, -1);
   wanted_.assign(n, 0);
   last_read_.assign(n, -1);
+  // Most programs have no more: growing from nothing takes longer.
+  constexpr size_t kFew = 8;
+  p_.guards.reserve(kFew);
+  p_.paths.reserve(kFew);
+  layout_guards_.reserve(kFew);
+  p_.steps.reserve(f_.groups.size());
+  out_.reserve(f_.groups.size());
   collect_results();
   // From the last kernel to the first: by then it is known which values later kernels read from memory.
   for (int g = static_cast<int>(f_.groups.size()) - 1; g >= 0; --g) lower_group(g);

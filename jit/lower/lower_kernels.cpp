@@ -45,6 +45,7 @@ void Lowering::lower_reduce(Building& b, const Group& group) {
   }
   b.kernel.form = loop::Form::reduce;
   std::vector<std::pair<uint32_t, ValueId>> each, made;
+  made.reserve(group.roots.size());
   for (uint32_t v : group.roots) {
     if (!is_stored(v)) continue;
     const bool in_body = same_index(t_, v, group.space);

@@ -62,8 +62,11 @@ class KernelAssigner {
       mine.same_index = std::max(mine.same_index, d_.reads_in_place(v, i) ? from.same_index : from.any_index);
       mine.any_index = std::max(mine.any_index, from.any_index);
       if (!d_.exists(o)) takes_[v] |= takes_[o];
+      const bool counts_32_bits = x.op == Op::cast && (x.dtype == DType::int32 || x.dtype == DType::uint32);
+      if (d_.at(o).op == Op::iota && !counts_32_bits) takes_[v] |= kWide;
     }
-    if (size_of(x.dtype) == 8) takes_[v] |= kWide;
+    // An index of which only 32 bits are used is counted in 32 bits.
+    if (size_of(x.dtype) == 8 && x.op != Op::iota) takes_[v] |= kWide;
     if (d_.kind(v) == OpKind::indexed) takes_[v] |= kGather;
     if (d_.loop_of(v)) takes_[v] |= kLoop;
     return mine;

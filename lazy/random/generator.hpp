@@ -1,8 +1,9 @@
 // Defines the state that random numbers are drawn from.
 //
-// A draw is a pure function of the generator's seed and its position, which counts draws: both select a key, and
-// element i is what Philox4x32-10 gives for the counter i under that key. So values do not depend on threads,
-// devices, fusion, or on when they are computed, and keys are arguments of a program: drawing again compiles nothing.
+// A draw is a pure function of the generator's seed and its position, which counts draws: both select a key,
+// and element i is what Philox4x32-10 gives for the counter i under that key. So values do not depend on
+// threads, devices, fusion, or on when they are computed, and keys are arguments of a program: drawing again
+// compiles nothing.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -41,8 +41,8 @@ struct Draw {
   }
   Tensor result(const Handle& h) const { return Tensor(as(dtype, h)); }
 
-  /// Returns the index of each element in row-major order, in words of 32 bits: the lower one, and the upper one,
-  /// which is null where there are no more than 2^32 elements.
+  /// Returns the index of each element in row-major order, in words of 32 bits: the lower one, and the upper
+  /// one, which is null where there are no more than 2^32 elements.
   struct Index {
     Handle low, high;
   };
@@ -147,7 +147,8 @@ Tensor rand(Generator& g, ShapeArg shape, MaybeDType t, MaybeDevice device, Site
   return d.result(d.fraction());
 }
 
-Tensor uniform(Generator& g, Number low, Number high, ShapeArg shape, MaybeDType t, MaybeDevice device, Site s) {
+Tensor uniform(Generator& g, Number low, Number high, ShapeArg shape, MaybeDType t, MaybeDevice device,
+               Site s) {
   const Draw d = floats("uniform", g, shape, t, device, s);
   return d.result(d.scaled(d.fraction(), high.as_double() - low.as_double(), low.as_double()));
 }
@@ -157,7 +158,8 @@ Tensor randn(Generator& g, ShapeArg shape, MaybeDType t, MaybeDevice device, Sit
   return d.result(standard_normal(d));
 }
 
-Tensor normal(Generator& g, Number mean, Number std, ShapeArg shape, MaybeDType t, MaybeDevice device, Site s) {
+Tensor normal(Generator& g, Number mean, Number std, ShapeArg shape, MaybeDType t, MaybeDevice device,
+              Site s) {
   const Draw d = floats("normal", g, shape, t, device, s);
   return d.result(d.scaled(standard_normal(d), std.as_double(), mean.as_double()));
 }
@@ -167,12 +169,14 @@ Tensor exponential(Generator& g, Number rate, ShapeArg shape, MaybeDType t, Mayb
   return d.result(d.op(Op::divide, exponential(d), d.number(rate.as_double())));
 }
 
-Tensor randint(Generator& g, Integer low, Integer high, ShapeArg shape, MaybeDType t, MaybeDevice device, Site s) {
+Tensor randint(Generator& g, Integer low, Integer high, ShapeArg shape, MaybeDType t, MaybeDevice device,
+               Site s) {
   constexpr const char* name = "randint";
   const DType dtype = t.or_else(int64);
   if (!is_int(dtype)) fail<DtypeError>(name, std::string("draws integers, not ") + name_of(dtype), s);
   if (low.value >= high.value)
-    fail<ShapeError>(name, "no integer in [" + std::to_string(low.value) + ", " + std::to_string(high.value) + ")", s);
+    fail<ShapeError>(
+        name, "no integer in [" + std::to_string(low.value) + ", " + std::to_string(high.value) + ")", s);
   for (const int64_t end : {low.value, high.value - 1})
     if (!number_fits(end, dtype))
       fail<DtypeError>(name, std::to_string(end) + " does not fit " + name_of(dtype), s);

@@ -1,9 +1,9 @@
 // Draws random numbers. Draws are recorded like any other op: they fuse with what reads them, and nothing is
 // written until a value is read. generator.hpp says what a draw depends on.
 //
-// Each function takes a Generator first, or none: then it draws from default_generator(). If no dtype is given,
-// it is the default one (set_default_dtype). float16 and bfloat16 are drawn in float32 and rounded. DtypeError for
-// dtypes that are no floating-point ones, ShapeError for a negative extent.
+// Each function takes a Generator first, or none: then it draws from default_generator(). If no dtype is
+// given, it is the default one (set_default_dtype). float16 and bfloat16 are drawn in float32 and rounded.
+// DtypeError for dtypes that are no floating-point ones, ShapeError for a negative extent.
 #pragma once
 #include "lazy/core/tensor.hpp"
 #include "lazy/random/generator.hpp"
@@ -18,15 +18,15 @@ Tensor rand(Generator&, ShapeArg shape, MaybeDType = {}, MaybeDevice = {}, Site 
 /// Returns low + (high - low) rand(); may be rounded to `high`.
 Tensor uniform(Generator&, Number low, Number high, ShapeArg shape, MaybeDType = {}, MaybeDevice = {},
                Site = Site::current());
-/// Returns numbers of the standard normal distribution (Box and Muller, 1958), of magnitude up to 6.7, of float64
-/// up to 8.6.
+/// Returns numbers of the standard normal distribution (Box and Muller, 1958), of magnitude up to 6.7, of
+/// float64 up to 8.6.
 Tensor randn(Generator&, ShapeArg shape, MaybeDType = {}, MaybeDevice = {}, Site = Site::current());
 /// Returns mean + std randn().
 Tensor normal(Generator&, Number mean, Number std, ShapeArg shape, MaybeDType = {}, MaybeDevice = {},
               Site = Site::current());
-/// Returns integers in [low, high), int64 unless a dtype is given that holds them. A probability is off by less
-/// than (high - low) 2^-32 of itself, or by less than (high - low) 2^-64 if there are more than 2^32 integers.
-/// ShapeError if there is none.
+/// Returns integers in [low, high), int64 unless a dtype is given that holds them. A probability is off by
+/// less than (high - low) 2^-32 of itself, or by less than (high - low) 2^-64 if there are more than 2^32
+/// integers. ShapeError if there is none.
 Tensor randint(Generator&, Integer low, Integer high, ShapeArg shape, MaybeDType = {}, MaybeDevice = {},
                Site = Site::current());
 /// Returns numbers of density rate exp(-rate x), x > 0.
@@ -39,26 +39,26 @@ Tensor bernoulli(Generator&, Arg p);
 Tensor permutation(Generator&, Integer n, MaybeDevice = {}, Site = Site::current());
 /// Returns x with the slices along an axis in random order; IndexError for the axis.
 Tensor shuffle(Generator&, Arg x, Integer axis = 0);
-/// Draws positions along the last axis of `weights`, with probabilities in proportion to it: (..., n) -> (...,
-/// samples), int64. Without replacement a position is drawn once at most: ShapeError for more samples than there
-/// are positions; where fewer have a weight above 0, the others follow in order. With replacement each sample
-/// reads all weights. DtypeError for weights that are no floating-point numbers.
+/// Draws positions along the last axis of `weights`, with probabilities in proportion to it: (..., n) ->
+/// (..., samples), int64. Without replacement a position is drawn once at most: ShapeError for more samples
+/// than there are positions; where fewer have a weight above 0, the others follow in order. With replacement
+/// each sample reads all weights. DtypeError for weights that are no floating-point numbers.
 Tensor multinomial(Generator&, Arg weights, Integer samples, bool replacement = false);
 /// Returns x with elements replaced by 0 with probability p and the others divided by 1 - p; x itself if not
 /// `training`. Error unless 0 <= p <= 1.
 Tensor dropout(Generator&, Arg x, double p = 0.5, bool training = true);
 
-#define LAZY_DRAW(name, parameters, ...)                \
-  inline Tensor name parameters {                       \
-    return name(default_generator(), __VA_ARGS__);      \
-  }
+#define LAZY_DRAW(name, parameters, ...) \
+  inline Tensor name parameters { return name(default_generator(), __VA_ARGS__); }
 LAZY_DRAW(random_bits, (ShapeArg shape, MaybeDevice d = {}, Site s = Site::current()), shape, d, s)
-LAZY_DRAW(rand, (ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {}, Site s = Site::current()), shape, t, d, s)
+LAZY_DRAW(rand, (ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {}, Site s = Site::current()), shape, t,
+          d, s)
 LAZY_DRAW(uniform,
           (Number low, Number high, ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {},
            Site s = Site::current()),
           low, high, shape, t, d, s)
-LAZY_DRAW(randn, (ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {}, Site s = Site::current()), shape, t, d, s)
+LAZY_DRAW(randn, (ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {}, Site s = Site::current()), shape, t,
+          d, s)
 LAZY_DRAW(normal,
           (Number mean, Number std, ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {},
            Site s = Site::current()),
@@ -68,8 +68,8 @@ LAZY_DRAW(randint,
            Site s = Site::current()),
           low, high, shape, t, d, s)
 LAZY_DRAW(exponential,
-          (Number rate, ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {}, Site s = Site::current()), rate,
-          shape, t, d, s)
+          (Number rate, ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {}, Site s = Site::current()),
+          rate, shape, t, d, s)
 LAZY_DRAW(bernoulli, (Arg p), std::move(p))
 LAZY_DRAW(permutation, (Integer n, MaybeDevice d = {}, Site s = Site::current()), n, d, s)
 LAZY_DRAW(shuffle, (Arg x, Integer axis = 0), std::move(x), axis)

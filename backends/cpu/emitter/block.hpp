@@ -21,10 +21,10 @@ enum class BlockOp : uint8_t {
   // i32: two neighbouring lanes, an even one and the next, shifted as one number of 64 bits by imm.
   kShiftPairRight,
   kShiftPairLeft,
-  kSpread,     // every lane of the result is lane 0 of a
-  kRangeMax,   // AVX-512: of ordered operands the larger; -0 < +0
-  kRangeMin,   // AVX-512: of ordered operands the smaller; -0 < +0
-  kMasked,     // AVX-512: a ? b op c : d; imm: number of op, a binary one
+  kSpread,    // every lane of the result is lane 0 of a
+  kRangeMax,  // AVX-512: of ordered operands the larger; -0 < +0
+  kRangeMin,  // AVX-512: of ordered operands the smaller; -0 < +0
+  kMasked,    // AVX-512: a ? b op c : d; imm: number of op, a binary one
   // Templates only: a rolled loop's first and last line (imm: which), and one of its carried values (imm:
   // which of the template's; a: what it starts as).
   kRolledLoop,

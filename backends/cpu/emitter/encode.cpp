@@ -114,7 +114,9 @@ void BlockWriter::binary(const Inst& in, const EncodeRow& row) {
   uint32_t x = in.a, y = in.b;
   if (row.commutes && regs_.memory_only(x) && !regs_.memory_only(y)) std::swap(x, y);
   const int rx = regs_.fetch(x);
-  const Operand_ oy = source(y, bytes);
+  // An instruction that works on pairs of lanes does not broadcast single ones.
+  const bool pairs = in.op == kMulLow32 && in.type == Type::i32;
+  const Operand_ oy = pairs ? Operand_(v(regs_.fetch(y), bytes)) : source(y, bytes);
   regs_.release_operands();
   const int d = regs_.define();
   if (row.form == EncodeRow::Form::binary_imm)

@@ -170,10 +170,11 @@ class Selector {
     return running_[r];
   }
 
-  /// An index as int32 needs no lanes of 64 bits, which would halve the number of all others.
+  /// An index of which only 32 bits are used needs no lanes of 64, which would halve the number of all
+  /// others.
   bool is_narrow(const Instr& in) const {
-    return in.code == Code::op && in.op == Op::cast && in.type == DType::int32 &&
-           k_.body[in.a].code == Code::iota;
+    return in.code == Code::op && in.op == Op::cast &&
+           (in.type == DType::int32 || in.type == DType::uint32) && k_.body[in.a].code == Code::iota;
   }
 
   Val one(size_t i) {

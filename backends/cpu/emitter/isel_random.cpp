@@ -1,6 +1,6 @@
-// Random bits as vector code. There is no instruction for the upper half of a product of 32-bit lanes, but one for
-// products of even lanes, 64 bits wide. So even and odd lanes are computed apart, each in the even lanes of a value;
-// what is in the odd lanes meanwhile doesn't matter.
+// Random bits as vector code. There is no instruction for the upper half of a product of 32-bit lanes, but
+// one for products of even lanes, 64 bits wide. So even and odd lanes are computed apart, each in the even
+// lanes of a value; what is in the odd lanes meanwhile doesn't matter.
 #include "backends/cpu/emitter/block.hpp"
 #include "backends/cpu/emitter/isel.hpp"
 

@@ -48,8 +48,7 @@ constexpr Texts kPlain[] = {
      "T shuffle(T x, int lane) { return (T)__shfl_sync(0xffffffffu, +x, lane); }\n"},
     {"philox", "",
      "// Words 0 and 1 of a block of Philox4x32-10.\n"
-     "struct PhiloxWords { u32 x, y; };\n" LAZY_FN
-     "PhiloxWords philox(u32 c0, u32 k0, u32 k1) {\n"
+     "struct PhiloxWords { u32 x, y; };\n" LAZY_FN "PhiloxWords philox(u32 c0, u32 k0, u32 k1) {\n"
      "  u32 c1 = 0, c2 = 0, c3 = 0;\n"
      "#pragma unroll\n"
      "  for (int round = 0; round < 10; ++round, k0 += 0x9e3779b9u, k1 += 0xbb67ae85u) {\n"
