@@ -1,0 +1,100 @@
+// Takes tensors apart, repeats, turns and pads them. Every dtype; the result has the operand's. An axis out
+// of range throws IndexError.
+#pragma once
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lazy/core/tensor.hpp"
+#include "lazy/ops/views.hpp"
+
+namespace lazy {
+
+// Parts of an axis. None moves data.
+
+/// Returns so many equal parts of an axis: (6, 2) in 3 -> three of (2, 2). ShapeError unless the extent is a
+/// multiple of `sections`, or if that is below 1.
+std::vector<Tensor> split(Arg x, Integer sections, Integer axis = 0);
+/// Returns the parts before, between and after the positions, which Python's slices would take (negative ones
+/// count from the end): (6) at {2, 5} -> (2), (3), (1).
+std::vector<Tensor> split(Arg x, std::initializer_list<int64_t> at, Integer axis = 0);
+std::vector<Tensor> split(Arg x, const std::vector<int64_t>& at, Integer axis = 0);
+/// Returns so many parts whose extents differ by 1 at most, longer ones first: (7) in 3 -> (3), (2), (2).
+std::vector<Tensor> array_split(Arg x, Integer sections, Integer axis = 0);
+/// Returns parts of ceil(extent / chunks) elements, the last one shorter, and as many as that needs, as torch
+/// does: (6) in 4 -> (2), (2), (2). ShapeError if `chunks` is below 1.
+std::vector<Tensor> chunk(Arg x, Integer chunks, Integer axis = 0);
+/// Returns the tensors along an axis, without it: (3, 2) -> three of (2).
+std::vector<Tensor> unstack(Arg x, Integer axis = 0);
+inline std::vector<Tensor> unbind(Arg x, Integer axis = 0) { return unstack(std::move(x), axis); }
+/// Returns `length` elements from `start` on (negative: from the end). IndexError if they are not all there.
+Tensor narrow(Arg x, Integer axis, Integer start, Integer length);
+
+// Joins. Dtypes promote. ShapeError for no tensors and where other axes differ.
+
+/// Joins along axis 1, tensors of one dimension along axis 0. A 0-d tensor counts as one of 1 element.
+Tensor hstack(const std::vector<Tensor>& xs, Site = Site::current());
+/// Joins rows along axis 0: (n) counts as (1, n).
+Tensor vstack(const std::vector<Tensor>& xs, Site = Site::current());
+/// Joins along axis 2: (n) counts as (1, n, 1), (m, n) as (m, n, 1).
+Tensor dstack(const std::vector<Tensor>& xs, Site = Site::current());
+/// Joins columns along axis 1: (n) counts as (n, 1).
+Tensor column_stack(const std::vector<Tensor>& xs, Site = Site::current());
+
+// Repetitions. ShapeError for a negative count and where the result has too many elements.
+
+/// Lays copies of x side by side: (2, 3) by {2, 2} -> (4, 6). The shorter of shape and repetitions is filled
+/// up with 1 at the left.
+Tensor tile(Arg x, ShapeArg repetitions);
+/// Repeats each element `count` times along an axis, without one of the flattened tensor: {1, 2} by 2 ->
+/// {1, 1, 2, 2}. IndexError for several axes.
+Tensor repeat(Arg x, Integer count, Axes axis = {});
+inline Tensor repeat_interleave(Arg x, Integer count, Axes axis = {}) {
+  return repeat(std::move(x), count, axis);
+}
+/// Broadcasts as broadcast_to; -1 leaves an axis of x as it is.
+Tensor expand(Arg x, ShapeArg shape);
+/// Broadcasts to the shape of `other`.
+Tensor expand_as(Arg x, TensorArg other);
+
+// Turns.
+
+/// Moves elements `shift` places on, and those that leave the end to the beginning; without axes in the
+/// flattened tensor. One shift for all axes, or one for each; the shifts of an axis that is named more than
+/// once add up. ShapeError where their numbers differ.
+Tensor roll(Arg x, Axes shift, Axes axes = {});
+/// Turns by 90 degrees `turns` times, from the first axis towards the second. ShapeError for a tensor of one
+/// dimension and unless two different axes are named.
+Tensor rot90(Arg x, Integer turns = 1, Axes axes = {0, 1});
+/// Reverses axis 0. ShapeError for a 0-d tensor.
+Tensor flipud(Arg x);
+/// Reverses axis 1. ShapeError for fewer than two dimensions.
+Tensor fliplr(Arg x);
+
+// Other shapes.
+
+/// Return x with so many dimensions at least: new ones come first, but (n) -> (1, n, 1) and (m, n) -> (m, n,
+/// 1) for three.
+Tensor atleast_1d(Arg x);
+Tensor atleast_2d(Arg x);
+Tensor atleast_3d(Arg x);
+/// Replaces an axis by several, one of which may be -1: (6, 2), axis 0 into {2, 3} -> (2, 3, 2). ShapeError
+/// if the sizes differ.
+Tensor unflatten(Arg x, Integer axis, ShapeArg shape);
+inline Tensor movedim(Arg x, Axes from, Axes to) { return moveaxis(std::move(x), from, to); }
+inline Tensor swapdims(Arg x, Integer a, Integer b) { return swapaxes(std::move(x), a, b); }
+
+/// Adds elements before and after each axis: `widths` has a pair for each axis, or one pair for all. `mode`
+/// says which: "constant" `value`; "edge" the nearest element; "reflect" the mirror image, without the edge
+/// itself; "symmetric" with it; "wrap" the other end. Widths above the extent reflect or wrap again.
+/// ShapeError for another number of pairs, a negative width and an axis of extent 0 that is not padded by
+/// constants; DtypeError for a value that is out of the range of an integer dtype; Error for another mode.
+Tensor pad(Arg x, const std::vector<std::pair<int64_t, int64_t>>& widths,
+           const std::string& mode = "constant", Number value = 0);
+
+/// Returns x[i + 1] - x[i] along an axis, `n` times over: (5) -> (4). Of bools: where neighbours differ.
+/// ShapeError for a 0-d tensor and for a negative n.
+Tensor diff(Arg x, Integer n = 1, Integer axis = -1);
+
+}  // namespace lazy
