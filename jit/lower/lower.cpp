@@ -71,6 +71,7 @@ void Lowering::lower_group(int g) {
   if (group.kind == Group::Kind::call) return lower_call(g, group);
   Building b;
   b.group = g;
+  b.operands.reserve(4);
   b.epilogue.epilogue = true;
   switch (group.kind) {
     case Group::Kind::map: lower_map(b, group); break;
