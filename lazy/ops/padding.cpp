@@ -28,11 +28,9 @@ std::vector<Run> period(const std::string& mode, int64_t n) {
   return {{0, 1, n - 1}, {n - 1, -1, n - 1}};
 }
 
-/// Appends the elements at positions [from, to) of the endless axis.
-void append(const Recorder& r, const Handle& h, int axis, const std::vector<Run>& runs, int64_t from,
-            int64_t to, std::vector<Tensor>& parts) {
-  int64_t whole = 0;
-  for (const Run& run : runs) whole += run.length;
+/// Appends the elements at positions [from, to) of the endless axis, which has one period or less there.
+void append_runs(const Recorder& r, const Handle& h, int axis, const std::vector<Run>& runs, int64_t whole,
+                 int64_t from, int64_t to, std::vector<Tensor>& parts) {
   while (from < to) {
     int64_t within = (from % whole + whole) % whole;
     size_t i = 0;
@@ -41,6 +39,22 @@ void append(const Recorder& r, const Handle& h, int axis, const std::vector<Run>
     parts.push_back(r.tensor(r.part(h, axis, runs[i].first + within * runs[i].step, length, runs[i].step)));
     from += length;
   }
+}
+
+/// Appends the elements at positions [from, to) of the endless axis. Where that is more than one period, a
+/// period is repeated: one part, however many there are.
+void append(const Recorder& r, const Handle& h, int axis, const std::vector<Run>& runs, int64_t from,
+            int64_t to, std::vector<Tensor>& parts) {
+  int64_t whole = 0;
+  for (const Run& run : runs) whole += run.length;
+  const int64_t length = to - from;
+  if (length <= whole) return append_runs(r, h, axis, runs, whole, from, to, parts);
+  std::vector<Tensor> once;
+  append_runs(r, h, axis, runs, whole, from, from + whole, once);
+  Shape counts(h->shape.size(), 1);
+  counts[axis] = (length - 1) / whole + 1;
+  const Tensor many = tile(r.arg(concat(once, axis, r.site).handle()), counts);
+  parts.push_back(r.tensor(r.part(many.handle(), axis, 0, length)));
 }
 
 /// Repeats the element at one end `width` times.

@@ -60,10 +60,10 @@ Handle repeated(const Recorder& r, const Handle& h, int axis, int64_t count, boo
   Shape shape = h->shape;
   shape[axis] = detail::narrow(r.name, "an extent of", Wide(n) * count, r.site);
   check_countable(r.name, shape, r.site);
+  const Shape wide_shape = each_element ? Shape{before, n, count, after} : Shape{before, count, n, after};
+  check_countable(r.name, wide_shape, r.site);  // fails for more than the result does if an extent is 0
   const Handle split = r.reshape(h, each_element ? Shape{before, n, 1, after} : Shape{before, 1, n, after});
-  const Handle wide =
-      r.broadcast(split, each_element ? Shape{before, n, count, after} : Shape{before, count, n, after});
-  return r.reshape(wide, shape);
+  return r.reshape(r.broadcast(split, wide_shape), shape);
 }
 
 void check_count(const Recorder& r, int64_t count) {

@@ -199,6 +199,66 @@ BOOST_AUTO_TEST_CASE(integers_at_their_ends) {
   equal(cumprod(full({4}, int64_t{1} << 20)), int64, {4}, {0x1p20, 0x1p40, 0x1p60, 0});
 }
 
+BOOST_AUTO_TEST_CASE(broadcast_operands) {
+  const Tensor row = tensor({3.0, NaN, -0.0, 7.5, -2.0, 3.0, 0.25}), base = broadcast_to(row, {3, 7});
+  const Tensor view = where(base == base, base, 1.0 / 0.0), copied = base.copy();
+  copied.eval();
+  const std::vector<std::pair<const char*, std::vector<Tensor> (*)(const Tensor&)>> all = {
+      {"rearranging",
+       [](const Tensor& x) {
+         return std::vector<Tensor>{split(x, {1}, 1)[1], unstack(x, 1)[3],       roll(x, {1, 2}, {0, 1}),
+                                    tile(x, {1, 2}),     repeat(x, 2, 0),        pad(x, {{1, 2}}, "reflect"),
+                                    pad(x, {{1, 2}}),    diff(x, 1, 0),          rot90(x),
+                                    hstack({x, x}),      unflatten(x, 1, {7, 1})};
+       }},
+      {"diagonals",
+       [](const Tensor& x) {
+         return std::vector<Tensor>{diagonal(x, 1), diag_embed(x), kron(x, x), trace(x, 2), inner(x, x)};
+       }},
+      {"statistics",
+       [](const Tensor& x) {
+         return std::vector<Tensor>{nansum(x, 0),       nanmax(x, 1),       nanstd(x),
+                                    ptp(x, 0),          cumprod(x, 0),      cummax(x, 1),
+                                    cov(nan_to_num(x)), logcumsumexp(x, 0), allclose(x, x)};
+       }},
+      {"ordering",
+       [](const Tensor& x) {
+         return std::vector<Tensor>{topk(x, 2, 0).values, kthvalue(x, 4).indices, median(x, 0),
+                                    quantile(x, {0.3}, 0)};
+       }},
+      {"selecting", [](const Tensor& x) {
+         return std::vector<Tensor>{unique(x),
+                                    unique_inverse(x).inverse,
+                                    argwhere(x),
+                                    masked_fill(x, x > 1, 0),
+                                    gather(x, 1, broadcast_to(tensor({1, 6}), {3, 2})),
+                                    histogram(nan_to_num(x)).counts,
+                                    searchsorted(x(0, slice(0, 1)), x)};
+       }}};
+  for (const auto& [name, f] : all) BOOST_TEST_CONTEXT(name) {
+      const std::vector<Tensor> expected = f(copied), of_view = f(base);
+      for (size_t i = 0; i < expected.size(); ++i)
+        BOOST_TEST_CONTEXT("result " << i) check::same(of_view[i], expected[i]);
+    }
+  equal(nansum(view, 1), float32, {3}, {inf, inf, inf});
+}
+
+BOOST_AUTO_TEST_CASE(widths_of_many_periods) {
+  const Tensor one = tensor({5}), x = arange(3);
+  for (const char* mode : {"edge", "reflect", "symmetric", "wrap"})
+    equal(sum(pad(one, {{0, 100000}}, mode)), int64, {}, {500005});
+  const Tensor far = pad(x, {{100003, 50001}}, "reflect");
+  equal(far(slice(100000, 100009)), int64, {9}, {1, 2, 1, 0, 1, 2, 1, 0, 1});
+  equal(far(slice(0, 3)), int64, {3}, {1, 2, 1});
+  equal(far(slice(-3, none)), int64, {3}, {1, 2, 1});
+  reset_metrics();
+  far.eval();
+  BOOST_TEST(metrics().launches < 9u);
+  // The elements of all copies are none, but their positions could not be counted.
+  THROWS(ShapeError, tile(zeros({0}), INT64_MAX),
+         "tile: shape [1, 9223372036854775807, 0, 1] has more elements than can be addressed");
+}
+
 BOOST_AUTO_TEST_CASE(most_dimensions) {
   const Tensor x = arange(256).reshape({2, 2, 2, 2, 2, 2, 2, 2});
   equal(sum(roll(x, 1, 7)), int64, {}, {32640});
