@@ -99,14 +99,13 @@ Shape checked(const Recorder& r, const Shape& shape, Widths& widths) {
 
 }  // namespace
 
-Tensor pad(Arg x, const std::vector<std::pair<int64_t, int64_t>>& widths, const std::string& mode,
-           Number value) {
+Tensor pad(Arg x, const PadWidths& widths, const std::string& mode, Number value) {
   const Recorder r{"pad", x.site()};
   Handle h = Operand(r.name, x).take();
   if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "symmetric" && mode != "wrap")
     r.fail<Error>("the mode is \"constant\", \"edge\", \"reflect\", \"symmetric\" or \"wrap\", not \"" +
                   mode + "\"");
-  Widths each = widths;
+  Widths each = widths.values;
   const Shape result = checked(r, h->shape, each);
   if (mode == "constant") {
     if (!number_fits(value, h->dtype))

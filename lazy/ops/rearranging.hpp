@@ -1,6 +1,7 @@
 // Takes tensors apart, repeats, turns and pads them. Every dtype; the result has the operand's. An axis out
 // of range throws IndexError.
 #pragma once
+#include <concepts>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -85,13 +86,32 @@ Tensor unflatten(Arg x, Integer axis, ShapeArg shape);
 inline Tensor movedim(Arg x, Axes from, Axes to) { return moveaxis(std::move(x), from, to); }
 inline Tensor swapdims(Arg x, Integer a, Integer b) { return swapaxes(std::move(x), a, b); }
 
+/// Holds how many elements are added before and after an axis.
+struct PadWidth {
+  int64_t before = 0, after = 0;
+  bool given = false;
+  PadWidth() = default;
+  PadWidth(Integer before, Integer after) : before(before), after(after), given(true) {}
+};
+/// Takes a pair of widths for each of up to eight axes: `{{1, 1}, {0, 2}}`, or a vector. (Numbers alone are
+/// torch's, see Pads.)
+struct PadWidths {
+  std::vector<std::pair<int64_t, int64_t>> values;
+  PadWidths(PadWidth a, PadWidth b = {}, PadWidth c = {}, PadWidth d = {}, PadWidth e = {}, PadWidth f = {},
+            PadWidth g = {}, PadWidth h = {}) {
+    for (const PadWidth& w : {a, b, c, d, e, f, g, h})
+      if (w.given) values.emplace_back(w.before, w.after);
+  }
+  template <std::same_as<std::vector<std::pair<int64_t, int64_t>>> V>
+  PadWidths(const V& v) : values(v) {}
+};
+
 /// Adds elements before and after each axis: `widths` has a pair for each axis, or one pair for all. `mode`
 /// says which: "constant" `value`; "edge" the nearest element; "reflect" the mirror image, without the edge
 /// itself; "symmetric" with it; "wrap" the other end. Widths above the extent reflect or wrap again.
 /// ShapeError for another number of pairs, a negative width and an axis of extent 0 that is not padded by
 /// constants; DtypeError for a value that is out of the range of an integer dtype; Error for another mode.
-Tensor pad(Arg x, const std::vector<std::pair<int64_t, int64_t>>& widths,
-           const std::string& mode = "constant", Number value = 0);
+Tensor pad(Arg x, const PadWidths& widths, const std::string& mode = "constant", Number value = 0);
 
 /// Returns x[i + 1] - x[i] along an axis, `n` times over: (5) -> (4). Of bools: where neighbours differ.
 /// ShapeError for a 0-d tensor and for a negative n.
