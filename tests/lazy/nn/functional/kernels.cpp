@@ -123,6 +123,7 @@ BOOST_AUTO_TEST_CASE(new_sizes_and_options_compile_nothing) {
 
 BOOST_AUTO_TEST_CASE(only_recorded) {
   const Tensor x = wave({4, 6}), image = wave({1, 4, 6, 6}), labels = zeros({4}, int64);
+  const uint64_t flushes = metrics().flushes;
   const no_flush guard;
   (void)softmax(x, 1);
   (void)batch_norm_training(x, ones({6}), ones({6}));
@@ -133,6 +134,7 @@ BOOST_AUTO_TEST_CASE(only_recorded) {
   (void)grid_sample(image, ones({1, 2, 2, 2}), {.padding = GridPadding::reflection});
   (void)triplet_margin_loss(x, x, x);
   (void)one_hot(labels, 3);
+  BOOST_TEST(metrics().flushes == flushes);
 }
 
 // Functions are announced to observers as a whole, with the operands that the user gave.
