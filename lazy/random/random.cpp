@@ -41,36 +41,27 @@ struct Draw {
   }
   Tensor result(const Handle& h) const { return Tensor(as(dtype, h)); }
 
-  /// Returns the index of each element in row-major order, in words of 32 bits: the lower one, and the upper
-  /// one, which is null where there are no more than 2^32 elements.
-  struct Index {
-    Handle low, high;
-  };
-  Index index() const {
-    const bool is_long = static_cast<uint64_t>(numel(shape)) >> 32;
-    const DType t = is_long ? uint64 : uint32;
+  /// Returns the index of each element in row-major order.
+  Handle index() const {
     Handle sum;
     int64_t stride = 1;
     for (int a = shape.size() - 1; a >= 0; --a) {
       const int64_t extent = shape[a];
       if (extent == 1) continue;
-      Handle i = as(t, iota(a, shape, device, site));
-      if (stride != 1) i = op(Op::multiply, i, number(stride, t));
+      Handle i = as(uint32, iota(a, shape, device, site));
+      if (stride != 1) i = op(Op::multiply, i, number(stride, uint32));
       sum = sum ? op(Op::add, i, sum) : i;
       stride *= extent;
     }
-    if (!sum) return {detail::constant(to_scalar(0, uint32), uint32, shape, device, site), {}};
-    if (!is_long) return {sum, {}};
-    return {as(uint32, sum), as(uint32, op(Op::right_shift, sum, number(32, uint64)))};
+    return sum ? sum : detail::constant(to_scalar(0, uint32), uint32, shape, device, site);
   }
 
   /// Returns 32 random bits an element: `first`, and `second` where they are needed.
   struct Bits {
     const Draw& draw;
-    Index index;
-    Handle key0, key1;
+    Handle index, key0, key1;
     Handle word(Op op) const {
-      return detail::record(op, {&index.low, &key0, &key1}, uint32, draw.shape, draw.site);
+      return detail::record(op, {&index, &key0, &key1}, uint32, draw.shape, draw.site);
     }
     Handle first() const { return word(Op::philox0); }
     Handle second() const { return word(Op::philox1); }
@@ -84,9 +75,7 @@ struct Draw {
     const uint64_t seed = generator.seed(), position = generator.advance();
     const auto key = philox({static_cast<uint32_t>(position), static_cast<uint32_t>(position >> 32), 0, 0},
                             {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
-    Bits b{*this, index(), number(key[0], uint32), number(key[1], uint32)};
-    if (b.index.high) b.key1 = op(Op::add, b.key1, b.index.high);
-    return b;
+    return {*this, index(), number(key[0], uint32), number(key[1], uint32)};
   }
 
   /// Returns (k + plus) 2^-m, where k are m random bits: m is 24, of float64 53.
@@ -103,6 +92,8 @@ void check_extents(const char* op, const Shape& shape, const Site& s) {
   for (const int64_t n : shape)
     if (n < 0) fail<ShapeError>(op, "an extent can't be negative: " + to_string(shape), s);
   check_countable(op, shape, s);
+  if (numel(shape) > int64_t{1} << 32)
+    fail<ShapeError>(op, to_string(shape) + " has more than 2^32 elements, which one draw cannot give", s);
 }
 
 Device device_of(const MaybeDevice& d, const Site& s) { return d.given ? d.value : jit::default_device(s); }
@@ -197,6 +188,7 @@ Tensor bernoulli(Generator& g, Arg p) {
   constexpr const char* name = "bernoulli";
   const Site s = p.site();
   const Operand x(name, p);
+  check_extents(name, x->shape, s);
   if (!is_float(x->dtype))
     fail<DtypeError>(name, std::string("takes floating-point numbers, not ") + name_of(x->dtype), s);
   const Draw d{name, g, x->shape, x->dtype, x->device, s};
@@ -243,6 +235,7 @@ Tensor multinomial(Generator& g, Arg weights, Integer samples, bool replacement)
     rows.push_back(n);
     w = detail::reshape(w, rows, s);
   }
+  check_extents(name, shape, s);
   // The first of exponential waiting times of rates w: position i with probability w[i] / sum(w).
   const Draw d{name, g, shape, work, w->device, s};
   const Handle waits = d.op(Op::divide, exponential(d), w);
@@ -258,6 +251,7 @@ Tensor dropout(Generator& g, Arg x, double p, bool training) {
   const Site s = x.site();
   if (!(p >= 0 && p <= 1)) fail<Error>(name, "p is " + std::to_string(p) + ", not in [0, 1]", s);
   const Operand h(name, x);
+  check_extents(name, h->shape, s);
   const DType t = float_type(h->dtype);
   if (!training || p == 0) return Tensor(cast(h, t, s));
   const Draw d{name, g, h->shape, t, h->device, s};

@@ -3,7 +3,8 @@
 //
 // Each function takes a Generator first, or none: then it draws from default_generator(). If no dtype is
 // given, it is the default one (set_default_dtype). float16 and bfloat16 are drawn in float32 and rounded.
-// DtypeError for dtypes that are no floating-point ones, ShapeError for a negative extent.
+// DtypeError for dtypes that are no floating-point ones, ShapeError for a negative extent, and for more than
+// 2^32 elements, which one draw cannot give.
 #pragma once
 #include "lazy/core/tensor.hpp"
 #include "lazy/random/generator.hpp"
