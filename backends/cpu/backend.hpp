@@ -1,4 +1,4 @@
-// The CPU backend: kernels compiled for this machine, run on its processors.
+// Declares the CPU backend, whose kernels are compiled for this machine and run on its processors.
 #pragma once
 #include <memory>
 
@@ -7,7 +7,7 @@
 
 namespace lazy::cpu_backend {
 
-/// Makes the backend for the level that LAZY_CPU_ISA asks for. Throws DeviceError when the machine lacks it.
+/// Makes the backend for the level that LAZY_CPU_ISA requests. Throws DeviceError when the machine lacks it.
 /// Kernels of the level `reference` are run by the reference backend's loops.
 std::unique_ptr<jit::Backend> make_backend();
 /// Makes the backend for a level by name, whatever the environment says.

@@ -13,7 +13,7 @@ void require(asmjit::Error e) {
     throw CompileError(std::string("machine code: ") + asmjit::DebugUtils::errorAsString(e));
 }
 
-/// The bytes of what was written, as they may lie at any address.
+/// Returns the written code as bytes that may lie at any address.
 std::string assembled(asmjit::CodeHolder& code) {
   require(code.flatten());
   require(code.resolveUnresolvedLinks());

@@ -1,4 +1,5 @@
-// Executable memory: private to the process, also after a fork, and never writable and executable at once.
+// Declares executable memory: private to the process, also after a fork, and never writable and executable at
+// once.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,7 @@ namespace lazy::cpu_backend {
 
 class KernelWriter;
 
-/// One kernel's code, given back with this object.
+/// Owns one kernel's code, whose memory is released with this object.
 class Code {
  public:
   using Entry = void (*)(uint64_t* args);
@@ -33,8 +34,8 @@ class Code {
   size_t size_ = 0;
 };
 
-/// Moves what was written to executable memory, and tells profilers and debuggers of it (code_info.hpp), as a
-/// kernel with this name that comes from the line `at`. Throws CompileError when there is no memory.
+/// Moves what was written to executable memory, and announces it to profilers and debuggers (code_info.hpp)
+/// as a kernel with this name that comes from the line `at`. Throws CompileError when there is no memory.
 Code publish(KernelWriter&, const std::string& name, const std::string& at);
 /// Does the same with a kernel's bytes() from another process: code is position independent and holds no
 /// address.

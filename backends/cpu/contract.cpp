@@ -11,16 +11,17 @@ namespace lazy::cpu_backend {
 using jit::loop::ArgLayout;
 namespace {
 
-constexpr double kVectorsANanosecond = 3;  // that a thread multiplies and adds
-// Fewer rows don't pay for copying a right side that may be read in place.
+constexpr double kVectorsANanosecond = 3;  // vectors that a thread multiplies and adds in a nanosecond
+// A right side that may be read in place is not worth copying for fewer rows than this.
 constexpr int64_t kRowsWorthPacking = 96;
-// ... nor does one that the second-level cache holds, or nearly.
+// Returns the bytes up to which a right side isn't worth copying, as the second-level cache holds it or
+// nearly.
 int64_t small_right() { return static_cast<int64_t>(caches().l2 / 2 * 3); }
-// More than this is read from memory, or mostly so.
+// Returns the bytes beyond which a right side is read from memory, or mostly so.
 int64_t far_bytes() { return static_cast<int64_t>(caches().l3 / 2); }
-constexpr int64_t kFarSteps = 8;                    // rows of far memory at once
-constexpr int64_t kLongestPart = 1024;              // of the sequential axis, when it is done in parts
-constexpr int64_t kMostPacked = int64_t{64} << 20;  // bytes of the right side at once
+constexpr int64_t kFarSteps = 8;        // rows of far memory that are read at once
+constexpr int64_t kLongestPart = 1024;  // indices of the sequential axis in a part, when it is done in parts
+constexpr int64_t kMostPacked = int64_t{64} << 20;  // bytes of the right side that are packed at once
 
 }  // namespace
 
@@ -88,7 +89,7 @@ void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* ar
   });
 }
 
-/// Everything in one launch, or one for each thread.
+/// Multiplies both sides as they lie, in one launch or in one for each thread.
 void Contraction::in_place(const Launch& l, const Sides& s, uint64_t* args) const {
   if (l.threads < 2) return l.entry(args);
   int axis = -1;
@@ -109,8 +110,8 @@ void Contraction::in_place(const Launch& l, const Sides& s, uint64_t* args) cons
   });
 }
 
-/// One row against a right side in far memory, a few of its rows at a time: their memory is read as it lies,
-/// which a tile that takes all rows would do in short runs, and sums wait in the first-level cache.
+/// Multiplies one row by a right side in far memory, a few rows of that at a time: they are read as they lie,
+/// while a tile that takes all rows would read short runs. Sums wait in the first-level cache.
 void Contraction::far_row(const Launch& l, const Sides& s, const uint64_t* args) const {
   const int64_t chunks = divide_up(s.columns, form_.lanes), grain = divide_up(chunks, l.threads);
   l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
@@ -155,7 +156,7 @@ void Contraction::pack_left(const Sides& s, int64_t row, int64_t rows, int64_t s
   else pack(from, form_.lane, rows, steps, to, pitch);
 }
 
-/// `width` columns a step; what is beyond `columns` becomes zero.
+/// Packs `width` columns a step; what is beyond `columns` becomes zero.
 void Contraction::pack_right(const Sides& s, int64_t step, int64_t steps, int64_t column, int64_t columns,
                              char* to, int64_t width) const {
   const PackSource from{s.right + step * s.right_step + column * s.right_column, s.right_step, s.right_column,
@@ -174,14 +175,14 @@ void Contraction::pack_right(const Sides& s, int64_t step, int64_t steps, int64_
   if (form_.left.from == DType::int8) sums_of_raised(from, s.steps, columns, start);
 }
 
-/// So few that the right side is read once or little more: a block of it is copied to a near cache, then
-/// multiplied at once.
+/// Multiplies so few rows that the right side is read once or little more: a block of it is copied to a near
+/// cache, then multiplied at once.
 void Contraction::few_rows(const Launch& l, const Sides& s, const uint64_t* args) const {
   const bool left_copied = !left_in_place(s), right_copied = !right_in_place(s);
   const int64_t pitch = round_up(lane_steps(s.steps) * element_, 64);
   const Scratch left(left_copied ? s.rows * pitch : 0);
   if (left_copied) pack_left(s, 0, s.rows, 0, s.steps, left.data(), pitch);
-  // One row from far memory: longer runs of fewer columns.
+  // A single row from far memory takes longer runs of fewer columns.
   const bool far = s.steps * s.columns * element_ > far_bytes();
   const int64_t width = (form_.rows > 1 ? form_.vectors : far ? 2 : 4) * form_.lanes;
   const auto near = static_cast<int64_t>(form_.rows > 1 ? caches().l2 / 4
@@ -228,7 +229,7 @@ void Contraction::few_rows(const Launch& l, const Sides& s, const uint64_t* args
   });
 }
 
-/// The right side is copied for all, then blocks of rows are multiplied with it.
+/// Copies the right side for all threads, then multiplies blocks of rows by it.
 void Contraction::many_rows(const Launch& l, const Sides& s, const uint64_t* args) const {
   const bool left_copied = !left_in_place(s),
              right_copied = !right_in_place(s) || s.rows >= kRowsWorthPacking;
@@ -238,14 +239,14 @@ void Contraction::many_rows(const Launch& l, const Sides& s, const uint64_t* arg
                 chunk_bytes = (lane_part + starts()) * width * element_;
   const int64_t panel = std::max<int64_t>(1, kMostPacked / std::max<int64_t>(chunk_bytes, 1)) * width;
   const int64_t pitch = round_up(lane_part * element_, 64);
-  // Rows whose left side stays in the second-level cache while all columns pass.
+  // These rows' left side stays in the second-level cache while all columns pass.
   int64_t block = std::max<int64_t>(form_.rows, static_cast<int64_t>(caches().l2 / 3) /
                                                     std::max<int64_t>(pitch, 1) / form_.rows * form_.rows);
   block = std::min(block, round_up(divide_up(s.rows, l.threads), form_.rows));
   const int64_t blocks = divide_up(s.rows, block);
   for (int64_t begin = 0; begin < s.columns; begin += panel) {
     const int64_t columns = std::min(panel, s.columns - begin), chunks = divide_up(columns, width);
-    // Too few blocks of rows for the threads: columns are shared out too.
+    // When there are fewer blocks of rows than threads, columns are shared out too.
     const int64_t strips =
         blocks >= 2 * l.threads || blocks % l.threads == 0 ? 1 : std::min<int64_t>(chunks, l.threads);
     const int64_t strip = divide_up(chunks, strips);

@@ -14,13 +14,13 @@ class Contraction {
   void run(const Partition&, Partition::Entry, uint64_t* args, int threads) const;
 
  private:
-  /// The two matrices at one index of the other axes. Strides are in bytes.
+  /// Describes the two matrices at one index of the other axes. Strides are in bytes.
   struct Sides {
     const char *left, *right;
     int64_t left_row, left_step, right_step, right_column;
     int64_t rows, steps, columns;
   };
-  /// One launch's surroundings.
+  /// Holds what one launch is given: its box, code and threads.
   struct Launch {
     const Partition& box;
     Partition::Entry entry;
@@ -49,7 +49,7 @@ class Contraction {
 
   ContractionForm form_;
   int vector_axis_, sequential_;
-  std::vector<int> outer_;  // the other axes
+  std::vector<int> outer_;  // axes other than rows, columns and the sequential one
   int64_t element_;         // bytes of a lane
 };
 

@@ -6,8 +6,8 @@
 
 #include "support/error.hpp"
 
-// AsmJit's stderr (cmake/asmjit.cmake): the address of libc's own object, so that nothing runs before main.
-// It is here because whoever needs AsmJit needs this file.
+// Defines AsmJit's stderr (cmake/asmjit.cmake) as the address of libc's object, so that nothing runs before
+// main. It is here because everything that needs AsmJit needs this file.
 extern "C" {
 extern FILE _IO_2_1_stderr_;
 [[gnu::visibility("hidden")]] extern FILE* lazy_asmjit_stderr;
@@ -161,8 +161,8 @@ x86::Gp Assembly::pointer(int operand) {
   return x86::rsi;
 }
 
-// A rare case: the lanes go to memory, one shared stub saves every register and calls, the wanted lanes come
-// back.
+// Writes the code of rare cases: the lanes go to memory, one shared stub saves every register and calls, the
+// wanted lanes come back.
 void Assembly::write_cold() {
   if (cold.empty()) return;
   const int vectors = avx512() ? 32 : 16, width = avx512() ? 64 : 32;

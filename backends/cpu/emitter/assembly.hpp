@@ -1,5 +1,5 @@
-// Everything that the writers of one kernel's code share: the assembler, the stack frame, the constant pool,
-// variables, pointers.
+// Declares everything that the writers of one kernel's code share: the assembler, the stack frame, the
+// constant pool, variables, pointers.
 //
 // Registers: rdi args; rax index along the vector axis (or steps left of a sequential axis); rcx, rdx, rsi
 // scratch within one instruction's code; the others hold operand pointers. k1 is the tail mask (AVX-512).
@@ -18,7 +18,7 @@
 namespace lazy::cpu_backend {
 namespace x86 = asmjit::x86;
 
-/// A value that outlives its block: in a register for good, or on the frame.
+/// Says where a value that outlives its block is: in a register throughout, or on the frame.
 struct Variable {
   vir::Type type{};
   int8_t reg = -1;
@@ -32,12 +32,12 @@ class Assembly {
   const jit::loop::LoopKernel& kernel;
   const jit::loop::ArgLayout args;
   const Isa isa;
-  int lanes;  // of the code being written; fewer than the kernel has where only some count
+  int lanes;  // lanes of the code being written; fewer than the kernel has where only some count
   asmjit::CodeHolder code;
   x86::Assembler a;
 
   bool avx512() const { return isa == Isa::avx512; }
-  /// Bytes of a vector of `t`.
+  /// Returns the bytes of a vector of `t`.
   int bytes_of(vir::Type t) const {
     if (t == vir::Type::mask) return 8;
     return vir::is64(t) ? lanes * 8 : lanes * 4;
@@ -49,7 +49,8 @@ class Assembly {
     return x86::Xmm(n);
   }
   x86::Vec vec(int id, vir::Type t) const { return vec(id, bytes_of(t)); }
-  /// The operand broadcast to all lanes of an AVX-512 instruction; to `n` of them in shorter registers.
+  /// Returns the operand broadcast to all lanes of an AVX-512 instruction; to `n` of them in shorter
+  /// registers.
   x86::Mem broadcast(x86::Mem m) const { return broadcast(m, lanes); }
   static x86::Mem broadcast(x86::Mem m, int n) {
     m.setBroadcast(n == 16  ? x86::Mem::Broadcast::k1To16
@@ -75,17 +76,17 @@ class Assembly {
 
   // variables
   std::vector<Variable> variables;
-  uint16_t new_variable(vir::Type t);  // without a place yet
+  uint16_t new_variable(vir::Type t);  // which has no place yet
   uint32_t reserved_vec = 0;           // registers that variables occupy
   uint32_t reserved_k = 0;
 
   // pointers of operands: `pointer_reg[k]` or, when negative, on the frame at `pointer_frame[k]`
   std::vector<int8_t> pointer_reg;
   std::vector<int32_t> pointer_frame;
-  /// The operand's current pointer in a register (rsi if it has none of its own).
+  /// Returns the operand's current pointer in a register (rsi if no register is reserved for it).
   x86::Gp pointer(int operand);
 
-  /// Code of rare cases, written behind the rest. Captured by value.
+  /// Describes code of a rare case, written behind the rest. Its parts are captured by value.
   struct Cold {
     asmjit::Label entry, back;
     int dest, x, y, mask;
@@ -95,10 +96,11 @@ class Assembly {
   };
   std::vector<Cold> cold;
 
-  /// Scratch memory of two vectors: packed elements on their way between lanes and strided memory.
+  /// Returns scratch memory of two vectors, for packed elements on their way between lanes and strided
+  /// memory.
   int32_t staging();
 
-  /// A vector register that no variable lives in.
+  /// Returns a vector register that no variable lives in.
   int tail_scratch() const { return __builtin_ctz(~reserved_vec); }
 
   int spills = 0;  // statistics for schedule()

@@ -1,5 +1,5 @@
-// Blocks: straight-line vector code with its surroundings named. A block's inputs (vir::Op::input) are slots;
-// besides the operations of vir.hpp it has those of BlockOp.
+// Declares blocks: straight-line vector code with its surroundings named. A block's inputs (vir::Op::input)
+// are slots; besides the operations of vir.hpp it has those of BlockOp.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace lazy::cpu_backend {
 
-/// Operations that only blocks and templates have.
+/// Lists the operations that only blocks and templates have.
 enum class BlockOp : uint8_t {
   kStore,      // imm: slot (load) of the operand written; a: value
   kAssign,     // imm: variable; a: value
@@ -30,10 +30,10 @@ enum class BlockOp : uint8_t {
   kRolledLoop,
   kRepeatEnd,
   kCarried,
-  kCopy,  // a, in a register of its own
+  kCopy,  // a, in a separate register
   // Loads at a computed index. imm: slot (load) of the operand; a: i64, elements on from each lane's element.
   kLoadAt,
-  kLoadRow,  // ... of which lane 0 counts for all lanes
+  kLoadRow,  // the same, but lane 0's index counts for all lanes
   kCheck     // imm: scalar argument, the address of a flag that is set if a lane of a is true
 };
 using enum BlockOp;
@@ -101,7 +101,7 @@ inline void each_operand(const vir::Inst& in, F&& f) {
   }
 }
 
-/// Names an input. Packed into Inst::imm.
+/// Names an input. It is packed into Inst::imm.
 struct Slot {
   enum class Kind : uint8_t {
     load,     // operand `index`, at tile row `row`, vector `vec`

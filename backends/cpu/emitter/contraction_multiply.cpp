@@ -1,9 +1,8 @@
-// The inner loop of contractions of two plain sides: a tile of rows by vectors, all of its accumulators in
-// registers.
+// Writes the inner loop of contractions: a tile of rows by vectors, all of its accumulators in registers.
 //
-// rax steps left, r8 (and rbp, eight rows on) the left side, r9, r10, r11, rbx one, three, five and seven
-// times its distance between rows; r12 the right side, r13, r14 one and three times its distance between
-// steps. Accumulators are the highest vector registers.
+// Registers: rax steps left, r8 (and rbp, eight rows on) the left side, r9, r10, r11, rbx one, three, five
+// and seven times its distance between rows; r12 the right side, r13, r14 one and three times its distance
+// between steps. Accumulators are the highest vector registers.
 #include "backends/cpu/emitter/contraction_writer.hpp"
 
 namespace lazy::cpu_backend {
@@ -23,7 +22,7 @@ void ContractionWriter::multiply_tile(int rows, int vecs, bool masked) {
   a.mov(x86::r12, as_->frame(at_.right));
   a.mov(x86::r13, as_->frame(at_.right_step));
   a.lea(x86::r14, x86::ptr(x86::r13, x86::r13, 1));
-  // Few columns: registers of half the width, of which a processor may do two at once.
+  // Few columns take registers of half the width, of which a processor may do two at once.
   if (vecs == 1 && rows > 1 && masked && as_->avx512()) {
     const Label whole = a.newLabel(), done = a.newLabel();
     x86::Mem columns = as_->frame(full_.count);
@@ -40,7 +39,7 @@ void ContractionWriter::multiply_tile(int rows, int vecs, bool masked) {
   multiply_steps(rows, vecs, masked, lanes_ * element);
 }
 
-/// All steps, in registers of `width` bytes, from where the pointers are.
+/// Writes all steps, in registers of `width` bytes, from where the pointers are.
 void ContractionWriter::multiply_steps(int rows, int vecs, bool masked, int width) {
   x86::Assembler& a = as_->a;
   const int unroll = rows * vecs >= 16 ? 4 : 2, element = as_->bytes_of(contract_type()) / lanes_;
@@ -69,7 +68,7 @@ void ContractionWriter::multiply_steps(int rows, int vecs, bool masked, int widt
   a.bind(done);
 }
 
-/// One step of the sequential axis, `step` after the one that the pointers are at.
+/// Writes one step of the sequential axis, `step` after the one that the pointers are at.
 void ContractionWriter::multiply_step(int rows, int vecs, bool masked, int bytes, int step) {
   x86::Assembler& a = as_->a;
   const int element = as_->bytes_of(contract_type()) / lanes_;
@@ -132,7 +131,7 @@ void ContractionWriter::multiply_step(int rows, int vecs, bool masked, int bytes
 void ContractionWriter::multiply_add(const x86::Vec& acc, const x86::Vec& left,
                                      const asmjit::Operand_& right) {
   x86::Assembler& a = as_->a;
-  // Integers: after the right side's and the left side's registers.
+  // An integer product goes after the right side's and the left side's registers.
   const auto product = [&] { return as_->vec(registers() > 16 ? 6 : 3, static_cast<int>(acc.size())); };
   switch (contraction_->lane) {
     case ContractionLane::f32: a.emit(Id::kIdVfmadd231ps, acc, left, right); return;

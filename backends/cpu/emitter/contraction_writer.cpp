@@ -1,5 +1,5 @@
-// Contractions of two plain sides. A tile of rows by vectors keeps its accumulators in registers while the
-// whole sequential axis runs; then the epilogue goes through it row by row.
+// Writes contractions. A tile of rows by vectors has its accumulators in registers while the sequential axis
+// runs to its end; then the epilogue goes through it row by row.
 #include <cstddef>
 
 #include "backends/cpu/emitter/contraction_writer.hpp"
@@ -13,8 +13,8 @@ namespace {
 
 // A longer epilogue is written once for the tiles of one width, whose accumulators then pass through memory.
 constexpr size_t kLongEpilogue = 8;
-// Where tiles are so many vectors wide, one vector more is done as two times two: a tile of one would wait
-// for its loads. Not where chunks of the right side were copied apart.
+// If tiles are so many vectors wide, one vector more is done as two times two: a tile of one would wait for
+// its loads. This does not hold where chunks of the right side were copied apart.
 constexpr int kSplitWidth = 3;
 
 x86::Mem word(x86::Mem m) {
@@ -64,8 +64,8 @@ void ContractionWriter::plan() {
   }
 }
 
-/// A long epilogue; or one that gathers where a tile leaves four registers: three operands and the two that a
-/// gather works with need five.
+/// True if the epilogue is long, or gathers where a tile leaves four registers: three operands and the two
+/// registers that a gather works with need five.
 bool ContractionWriter::shares_epilogue() const {
   if (shape_.rows == 1) return false;
   bool gathers = false;
@@ -163,7 +163,7 @@ void ContractionWriter::all_columns() {
     a.jmp(loop);
     a.bind(next);
   }
-  // The last columns: as many vectors as it takes, the last one under the tail mask.
+  // The last columns take as many vectors as they need, the last one under the tail mask.
   a.bind(tail);
   for (int vecs = tile_widths_.back(); vecs >= 1; --vecs) {
     const Label next = a.newLabel();
@@ -187,7 +187,7 @@ void ContractionWriter::all_columns() {
   a.bind(finished);
 }
 
-/// All rows of one column of tiles, tallest tiles first.
+/// Writes all rows of one column of tiles, tallest tiles first.
 void ContractionWriter::columns(int vecs, bool masked) {
   x86::Assembler& a = as_->a;
   a.mov(x86::rcx, as_->frame(at_.left));
@@ -255,7 +255,7 @@ void ContractionWriter::move_tile(int rows, int vecs, bool to_memory) {
   }
 }
 
-/// The operands' pointers at the current tile's first row and column.
+/// Writes the operands' pointers at the current tile's first row and column.
 void ContractionWriter::set_pointers() {
   x86::Assembler& a = as_->a;
   const auto scaled = [&](const x86::Mem& index, int operand, int axis) {
@@ -278,7 +278,7 @@ void ContractionWriter::set_pointers() {
   }
 }
 
-/// Pointers and index to the next row of the epilogue.
+/// Moves pointers and index to the next row of the epilogue.
 void ContractionWriter::next_row() {
   x86::Assembler& a = as_->a;
   if (row_axis_ < 0) return;
@@ -348,7 +348,7 @@ void ContractionWriter::shared_epilogue(int vecs, bool masked) {
   as_->reserved_vec = reserved;
 }
 
-/// The epilogue at one row, whose accumulators are the variables `tile_row_`.
+/// Writes the epilogue at one row, whose accumulators are the variables `tile_row_`.
 void ContractionWriter::epilogue_row(int vecs, bool masked) {
   const auto part = [&](int first, int count, const Addressing& where) {
     if (count == 0) return;

@@ -1,11 +1,12 @@
-// Contractions of two plain sides (backends/cpu/packing/contraction.hpp).
+// Declares the writer of contractions whose sides are each one operand
+// (backends/cpu/packing/contraction.hpp).
 #pragma once
 #include "backends/cpu/emitter/reduction_writer.hpp"
 
 namespace lazy::cpu_backend {
 
-/// A tile of rows by vectors keeps its accumulators in registers while the whole sequential axis runs; then
-/// the epilogue goes through it row by row.
+/// Writes tiles of rows by vectors, whose accumulators are in registers while the sequential axis runs to its
+/// end; then the epilogue goes through each tile row by row.
 class ContractionWriter final : public ReductionWriter {
  public:
   ContractionWriter(const jit::loop::LoopKernel& k, Isa isa, const ContractionForm& form)
@@ -40,16 +41,16 @@ class ContractionWriter final : public ReductionWriter {
   vir::Type contract_type() const { return red_->acc[0].info.type; }
 
   std::optional<ContractionForm> contraction_;
-  std::vector<int> tile_widths_;    // whole tiles, widest first, in vectors
+  std::vector<int> tile_widths_;    // widths of full tiles, in vectors, widest first
   std::vector<uint16_t> tile_row_;  // variables: a row's accumulators in the epilogue
-  /// Frame: the two sides as ContractionPlan has them; where the current tile's rows and columns start, and
-  /// its accumulators when those are resumed or suspended.
+  /// Holds offsets on the frame: the two sides as ContractionPlan has them; where the current tile's rows and
+  /// columns start, and its accumulators when those are resumed or suspended.
   struct Places {
     int32_t left, left_row, right, right_step, right_chunk, steps, tile, flags, left_now, split, spilled;
     int32_t spilled_bytes, first_row, back;  // of a shared epilogue
   };
   Places at_{};
-  asmjit::Label shared_epilogue_;  // ... of the width being written
+  asmjit::Label shared_epilogue_;  // the shared epilogue of the width being written
 };
 
 }  // namespace lazy::cpu_backend

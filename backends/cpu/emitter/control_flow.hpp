@@ -1,5 +1,5 @@
-// Structured control flow on the assembler: conditions are of the flags that the last instruction written
-// set.
+// Declares structured control flow on the assembler. Conditions are on the flags that the last instruction
+// written sets.
 #pragma once
 #include <asmjit/x86.h>
 
@@ -31,7 +31,8 @@ void hot_loop_while(x86::Assembler& a, x86::CondCode condition, Body&& body) {
   loop_while(a, condition, body);
 }
 
-/// Writes a loop that asks first: `test` sets flags, and the loop ends if the condition holds then.
+/// Writes a loop that tests before its body: `test` sets flags, and the loop ends if the condition holds
+/// then.
 template <class Test, class Body>
 void loop_until(x86::Assembler& a, x86::CondCode condition, Test&& test, Body&& body) {
   const asmjit::Label again = a.newLabel(), end = a.newLabel();

@@ -91,7 +91,7 @@ void Copies::find_needed_later() {
     if (info_[u.value].stage < 2) needed_later_[u.value] = 1;
 }
 
-/// A load's element is another one wherever its operand moves.
+/// Marks where a load moves to another element: wherever its operand moves.
 [[gnu::noinline]] void Copies::moves_with(Info& i, uint16_t operand, const Addressing& w,
                                           int inner_axis) const {
   const auto& o = as_.kernel.operands[operand];
@@ -150,7 +150,8 @@ uint16_t Copies::kept(uint32_t v, int row, int vec) {
   if (fresh) variable = as_.new_variable(t_.code[v].type);
   return variable;
 }
-/// Finds where a carried value's last one is after the rolled loop, whose own variable has gone on by then.
+/// Finds where a carried value's last one is after the rolled loop, whose variable has been overwritten by
+/// then.
 uint16_t Copies::exit_of(uint32_t carried, int vec) {
   const auto [variable, fresh] = kept_.try_emplace(key(carried, 0, vec) | uint64_t{1} << 62, uint16_t{0});
   if (fresh) variable = as_.new_variable(t_.code[carried].type);
@@ -312,7 +313,7 @@ Block Copies::stepped_block(Shape shape, int advances_after) {
   Block out;
   Known known(t_.code.size(), shape);
   for (int step = 0; step < shape.steps; ++step) {
-    // Earlier stages' values are the same in every step.
+    // Values of earlier stages are the same in every step.
     for (uint32_t v = 0; v < t_.code.size(); ++v)
       if (info_[v].stage == 2)
         std::fill_n(known.at.begin() + static_cast<std::ptrdiff_t>(v * known.rows * known.vecs),

@@ -1,13 +1,13 @@
-// Copies of a template: one for each row of a tile, each vector in flight and each unrolled step, sharing
-// what does not differ.
+// Declares copies of a template: one for each row of a tile, each vector in flight and each unrolled step,
+// sharing what does not differ.
 //
 // Values are computed as far out as they can be. Stage 0: before all loops (constants and scalars only).
 // Stage 1: once per row or chunk, before the innermost loop. Stage 2: in the innermost loop. What a later
 // stage reads of an earlier one is a variable, in a register while there are registers to spare, otherwise on
 // the frame; constants and broadcast loads may just as well be read again.
 //
-// A template with rolled loops is cut into sections, in turn outside and inside of one: each is a block of
-// its own, and what a later one needs is a variable as well. A carried value is the variable that its rolled
+// A template with rolled loops is cut into sections, in turn outside and inside of one: each is a separate
+// block, and what a later one needs is a variable as well. A carried value is the variable that its rolled
 // loop assigns last.
 #pragma once
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace lazy::cpu_backend {
 
-/// How many copies of each kind a block holds.
+/// Counts the copies of each kind that a block holds.
 struct Shape {
   int rows = 1, vecs = 1, steps = 1;
 };
@@ -28,16 +28,16 @@ class Copies {
   /// `inner_axis`: the axis of the innermost loop; -1 when there is none and everything belongs to one block.
   Copies(Assembly&, const Template&, const Addressing&, int inner_axis);
 
-  /// Variables of accumulators and results.
+  /// Return the variables of accumulators and results.
   std::function<uint16_t(int accumulator, int row, int vec, int step)> accumulator;
   std::function<uint16_t(int reduction, int row, int vec)> result;
-  int first_vec = 0;  // what a block's first vector is to loads, stores and indices along the vector axis
+  int first_vec = 0;  // number of a block's first vector, for loads, stores and indices along the vector axis
 
   Block block(int stage, Shape);
-  /// Stage 2, one section of it. The last one stores.
+  /// Returns one section of stage 2. The last one stores.
   Block section(int section, Shape);
   int sections() const { return sections_; }
-  /// Several steps in one block, the pointers advanced between them.
+  /// Returns several steps in one block, the pointers advanced between them.
   Block stepped_block(Shape, int advances_after);
 
   /// Gives registers to the values of earlier stages that stage 2 reads most, as long as `registers` lasts.
@@ -56,7 +56,7 @@ class Copies {
     bool row = false, vec = false;  // differs between rows, between vectors
     bool live = false, cheap = false;
   };
-  /// A copy that may get a register of its own.
+  /// Describes a copy that may get a register to itself.
   struct Candidate {
     uint32_t v;
     int row, vec;
@@ -94,7 +94,7 @@ class Copies {
   void find_needed_later();
   void find_sections();
   void moves_with(Info&, uint16_t operand, const Addressing&, int inner_axis) const;
-  /// The carried value that `v` is next in its rolled loop, or kNone: they share a variable.
+  /// Returns the carried value that `v` is next in its rolled loop, or kNone: they share a variable.
   uint32_t becomes(uint32_t v) const;
   void pin_in_order(std::vector<Candidate>&, int registers);
   vir::Inst input(uint32_t v, int row, int vec, int step);
@@ -104,12 +104,12 @@ class Copies {
   Recycled<Info> info_;
   Recycled<uint8_t> needed_later_;                 // read by a later stage
   std::vector<std::vector<uint32_t>> kept_after_;  // by section: values that a later one reads
-  int sections_ = 1, current_ = 0;                 // ... of which the block under construction is
+  int sections_ = 1, current_ = 0;  // their number, and the one that the block under construction is
   Recycled<uint32_t> computed_[3];  // of each stage: values that instructions compute and something reads
   FlatMap<uint16_t> kept_;
 };
 
-/// The most vector registers that the block's values occupy at once.
+/// Returns the most vector registers that the block's values occupy at once.
 int pressure_of(const Assembly&, const Block&);
 
 }  // namespace lazy::cpu_backend

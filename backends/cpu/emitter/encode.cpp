@@ -12,7 +12,7 @@ namespace Id = x86::Inst;
 
 namespace {
 
-/// vrange's immediate: smaller or larger, with the sign of what was chosen.
+/// Returns vrange's immediate: smaller or larger, with the sign of what was chosen.
 int range_kind(vir::OpCode op) { return op == kRangeMax ? 5 : 4; }
 
 }  // namespace
@@ -57,8 +57,8 @@ void BlockWriter::write_one(uint32_t i) {
   }
 }
 
-/// A store may overwrite what a later one still has to load (an operand written in place): the first one
-/// fetches all of that.
+/// Writes a store. It may overwrite what a later one still has to load (an operand written in place), so the
+/// first one fetches all of that.
 void BlockWriter::store(uint32_t i) {
   if (!stores_begun_) {
     stores_begun_ = true;
@@ -102,7 +102,7 @@ void BlockWriter::write_row(const Inst& in) {
         return unary(in, id, 3 | (in.imm ? 3 : 1) << 2);  // interval [0.75, 1.5); sign dropped or refused
       return unary(in, id, -1);
     case EncodeRow::Form::unary_imm:
-      // Rounding: bit 3 keeps the inexact flag down.
+      // Bit 3 of a rounding suppresses the inexact flag.
       return unary(in, id, in.op == Op::round ? static_cast<int>(in.imm) | 8 : static_cast<int>(in.imm));
     default: throw CompileError("a vector operation without a form");
   }
@@ -124,7 +124,7 @@ void BlockWriter::binary(const Inst& in, const EncodeRow& row) {
   else a_.emit(id, v(d, bytes), v(rx, bytes), oy);
 }
 
-/// The result starts as what lanes outside the mask keep.
+/// The result starts as what lanes outside the mask are to have.
 void BlockWriter::masked(const Inst& in) {
   const auto op = vir::OpCode::from_number(static_cast<uint8_t>(in.imm));
   const EncodeRow& row = encode_row(as_.isa, op);
@@ -136,7 +136,7 @@ void BlockWriter::masked(const Inst& in) {
   if (in.d != in.b && in.d != in.c && regs_.dies(in.d)) {
     d = regs_.define_over(in.d);
   } else {
-    d = regs_.define();  // none of the sources: all are still held
+    d = regs_.define();  // none of the sources, all of which are still in registers
     copy(d, keep, bytes);
   }
   regs_.release_operands();
@@ -176,11 +176,11 @@ void BlockWriter::narrow(const Inst& in) {
   a_.vshufps(v(regs_.define(), 16).xmm(), v(r, 16).xmm(), v(t, 16).xmm(), 0x88);
 }
 
-/// x86 has three forms, by which of the sources the result takes the place of.
+/// Holds x86's three forms, by which of the sources the result takes the place of.
 struct FmaIds {
   uint32_t f132, f213, f231;
 };
-/// x * y + z. At most one source is in memory, `m`: the addend z or the factor y.
+/// Writes x * y + z. At most one source is in memory, `m`: the addend z or the factor y.
 struct BlockWriter::MultiplyAdd {
   const FmaIds& id;
   int bytes;
@@ -395,7 +395,7 @@ void BlockWriter::spread(const Inst& in) {
 
 void BlockWriter::duplicate(const Inst& in) {
   const int r = regs_.fetch(in.a);
-  const int d = regs_.define();  // while the source is still held: another register
+  const int d = regs_.define();  // another register than the source's, which is still in use
   if (in.type == Type::mask && as_.avx512())
     a_.kmovw(x86::k(static_cast<uint32_t>(d)), x86::k(static_cast<uint32_t>(r)));
   else copy(d, r, as_.bytes_of(in.type));
@@ -404,7 +404,7 @@ void BlockWriter::duplicate(const Inst& in) {
 
 void BlockWriter::load_at(const Inst& in) {
   const int index = regs_.fetch(in.a);
-  const int d = regs_.define();  // while the index is still held: another register
+  const int d = regs_.define();  // another register than the index's, which is still in use
   write_load_at(as_, regs_, where_, Slot::unpack(in.imm), index, in.op == kLoadRow || where_.lane0, d);
   regs_.release_operands();
 }

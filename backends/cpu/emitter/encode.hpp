@@ -4,7 +4,7 @@
 
 namespace lazy::cpu_backend {
 
-/// x86 instruction of each operation for lanes of f32, f64, i32, i64; 0 where there is none.
+/// Holds the x86 instruction of each operation for lanes of f32, f64, i32, i64; 0 where there is none.
 struct EncodeRow {
   enum class Form : uint8_t { none, binary, binary_imm, unary, unary_imm };
   Form form = Form::none;
@@ -17,7 +17,7 @@ class BlockWriter {
  public:
   BlockWriter(Assembly& as, const Block& code, const Addressing& where)
       : as_(as), a_(as.a), code_(code), where_(where), regs_(as, code, where) {}
-  /// `advance` is called for each kAdvance line.
+  /// Writes a block. `advance` is called for each kAdvance line.
   template <class F>
   void write(F&& advance) {
     for (uint32_t i = 0; i < code_.size(); ++i) {
@@ -65,7 +65,7 @@ class BlockWriter {
   void copy(int to, int from, int bytes) {
     if (to != from) a_.vmovaps(as_.vec(to, bytes), as_.vec(from, bytes));
   }
-  /// A register or memory operand for the last source.
+  /// Returns a register or memory operand for the last source.
   asmjit::Operand_ source(uint32_t value, int bytes);
   x86::Vec v(int reg, int bytes) const { return as_.vec(reg, bytes); }
 

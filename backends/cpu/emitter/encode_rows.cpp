@@ -1,4 +1,4 @@
-// The x86 instruction of each vector operation, level by level. Columns: f32, f64, i32, i64.
+// Lists the x86 instruction of each vector operation, level by level. Columns: f32, f64, i32, i64.
 #include <array>
 
 #include "backends/cpu/emitter/encode.hpp"

@@ -1,4 +1,4 @@
-// Folding of partial results, as templates.
+// Writes the folding of partial results, as templates.
 #include "backends/cpu/emitter/reduction_state.hpp"
 
 namespace lazy::cpu_backend {
@@ -10,7 +10,7 @@ Val slot(Builder& b, const AccumulatorPlaces& a, uint16_t index) {
   return b.input(a.info.type, Slot{Slot::Kind::acc, index}.pack());
 }
 
-/// For each reduction: its first accumulator and how many it has.
+/// Calls f with each reduction, its first accumulator and how many it has.
 template <class F>
 void each_reduction(const jit::loop::LoopKernel& k, const ReductionState& s, F&& f) {
   for (size_t r = 0; r < k.reductions.size(); ++r) {
@@ -21,7 +21,7 @@ void each_reduction(const jit::loop::LoopKernel& k, const ReductionState& s, F&&
   }
 }
 
-/// Lanes l and l + width / 2 combined, of a width of `lanes` first, until `to` are left.
+/// Combines lanes l and l + width / 2, of a width of `lanes` first, until `to` are left.
 void halve(Builder& b, const jit::loop::Reduction& r, std::vector<Val>& v, int lanes, int to) {
   for (int width = lanes; width > to; width /= 2) {
     std::vector<Val> upper;

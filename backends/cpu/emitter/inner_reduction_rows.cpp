@@ -1,5 +1,5 @@
-// Reductions along the vector axis, several rows at a time: what does not move from row to row is loaded once
-// for all of them, and the ends of rows overlap. Each row's order is that of a row alone.
+// Writes reductions along the vector axis, several rows at a time: what does not move from row to row is
+// loaded once for all of them, and the ends of rows overlap. Each row's order is that of a row alone.
 //
 // r12 is row three of the operand that moves, r15 the distance between its rows.
 #include <algorithm>
@@ -14,7 +14,7 @@ using jit::loop::Operand;
 namespace {
 
 constexpr size_t kLongBody = 16;  // vector instructions; more hide the latency of a row's end themselves
-// Rows of at most so many elements have code of their own, without what they leave empty: the other partial
+// Rows of at most so many elements have separate code, without what they leave empty: the other partial
 // vectors and the lanes past the width hold the identity, which changes nothing.
 constexpr int kWidths[] = {16, 8, 4};
 constexpr int kAnyLength = 1;  // `several_rows`; or a width
@@ -22,7 +22,8 @@ constexpr int8_t kThirdRow = x86::Gp::kIdR12, kRowStride = x86::Gp::kIdR15;
 
 }  // namespace
 
-/// One operand of the body moves from row to row, in unit steps along it; AVX-512 has the registers.
+/// True if one operand of the body moves from row to row, in unit steps along it, on AVX-512, which has the
+/// registers.
 bool InnerReductionWriter::suits_rows() const {
   if (!inner_ || isa_ != Isa::avx512 || outer_.empty() || k_.reductions.size() != 1) return false;
   const auto& r = k_.reductions[0];
@@ -75,8 +76,8 @@ void InnerReductionWriter::plan_rows() {
     };
 }
 
-/// Once a launch, of which each row is one block. Far memory is read faster in one stream, unless there is
-/// more to do with what arrives.
+/// Writes what is done once for a launch whose rows are one block each. Far memory is read faster in one
+/// stream, unless there is more to do with what arrives.
 void InnerReductionWriter::begin_rows() {
   x86::Assembler& a = as_->a;
   const int axis = outer_.back();
@@ -112,7 +113,7 @@ void InnerReductionWriter::rows_within_a_vector(int width, const Addressing& mas
   fold_lanes(kRows, width);
 }
 
-/// Keeps the registers of these variables from others.
+/// Reserves the registers of these variables.
 void InnerReductionWriter::hold(const std::vector<uint16_t>& variables) {
   for (uint16_t v : variables) as_->reserved_vec |= 1u << as_->variables[v].reg;
 }
@@ -158,7 +159,7 @@ void InnerReductionWriter::reduce_rows() {
 void InnerReductionWriter::accumulate_rows(const Addressing& whole, const Addressing& masked) {
   x86::Assembler& a = as_->a;
   ReductionState& s = *red_;
-  // A vector of all rows at a time.
+  // Writes one vector of all rows.
   const auto one = [&](Copies& c, int v, const Addressing& w) {
     c.first_vec = v;
     write_block(c.block(2, {kRows, 1, 1}), w);
@@ -205,7 +206,7 @@ void InnerReductionWriter::row_epilogues() {
   for (int row = 0; row < kRows; ++row) {
     p.result = {s.rows_folded[static_cast<size_t>(row)]};
     write_epilogue({}, w);
-    if (row + 1 < kRows) next_index(outer_.size() - 1);  // the last one is the loop's own
+    if (row + 1 < kRows) next_index(outer_.size() - 1);  // the last one steps in the loop itself
   }
   std::swap(hot, p.hot);
   std::swap(result, p.result);

@@ -1,5 +1,5 @@
-// Reductions along the vector axis. A block's element r belongs to lane r mod P of P / W vectors of partial
-// results.
+// Writes reductions along the vector axis. A block's element r belongs to lane r mod P of P / W vectors of
+// partial results.
 #include <algorithm>
 
 #include "backends/cpu/emitter/control_flow.hpp"
@@ -90,7 +90,7 @@ void InnerReductionWriter::decide_once() {
   a.bind(several);
 }
 
-/// rcx: where the block ends.
+/// Puts the index where the block ends into rcx.
 void InnerReductionWriter::begin_block() {
   x86::Assembler& a = as_->a;
   a.mov(as_->frame(red_->block_end), x86::rcx);
@@ -102,7 +102,7 @@ void InnerReductionWriter::begin_block() {
   set_rest(red_->rest, red_->unroll);
 }
 
-/// Points in the code of one row, which its parts jump to.
+/// Names the points in the code of one row that its parts jump to.
 struct InnerReductionWriter::RowLabels {
   explicit RowLabels(x86::Assembler& a)
       : finish(a.newLabel()),

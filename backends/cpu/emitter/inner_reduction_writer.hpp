@@ -1,4 +1,4 @@
-// Reductions along the vector axis.
+// Declares the writer of reductions along the vector axis.
 #pragma once
 #include <array>
 
@@ -36,8 +36,8 @@ class InnerReductionWriter final : public ReductionWriter {
   void accumulate_rows(const Addressing& whole, const Addressing& masked);
   void row_epilogues();
 
-  std::unique_ptr<Copies> copies_, hot_copies_;        // of one vector; of the unrolled loop
-  std::unique_ptr<Copies> rows_copies_, rows_masked_;  // of several rows
+  std::unique_ptr<Copies> copies_, hot_copies_;        // copies of one vector; of the unrolled loop
+  std::unique_ptr<Copies> rows_copies_, rows_masked_;  // copies of several rows
   int row_operand_ = -1;                               // the operand that moves from row to row
   bool rows_ = false;                                  // several rows go at once where they are short
 };
