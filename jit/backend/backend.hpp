@@ -1,5 +1,5 @@
-// The interface through which jit/ uses a device. jit/ includes no backend's header: lazy/runtime.cpp makes
-// the backends, jit/backend/registry.hpp holds them.
+// Declares the interface through which jit/ uses a device. jit/ includes no backend's header:
+// lazy/runtime.cpp makes the backends, jit/backend/registry.hpp holds them.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -18,12 +18,12 @@ class Backend;
 class CallKernel;
 class CallSpec;
 
-/// A compiled kernel. Immutable; launched from any thread.
+/// Runs compiled code. Immutable; launched from any thread.
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  /// Runs the whole box described by `args` (layout: loop::ArgLayout; word kContext: Executor::context()). On
-  /// the CPU it returns when its stores are visible to the caller, elsewhere perhaps before it has begun:
+  /// Runs the complete box described by `args` (layout: loop::ArgLayout; word kContext: Executor::context()).
+  /// On the CPU it returns when its stores are visible to the caller, elsewhere perhaps before it has begun:
   /// what is done on that device later sees its stores. May use several threads. Extents may be 0. `args` may
   /// be modified during the call.
   virtual void launch(uint64_t* args) const = 0;
@@ -53,9 +53,9 @@ class Kernel {
 /// Describes a device as far as is needed to cut a tile group's work into blocks
 /// (jit/plan/tiling/tile_group.hpp).
 struct Workers {
-  int threads = 1;                       // that take blocks; a device has none
+  int threads = 1;                       // threads that take blocks; a device has none
   size_t near_bytes = size_t{32} << 10;  // bytes of one thread's first-level cache; a device's are 0
-  // Bytes of one thread's second-level cache; of a device, of the values between two steps of one block.
+  // bytes of one thread's second-level cache; of a device, of the values between two steps of one block
   size_t far_bytes = size_t{1} << 20;
   bool all_on_each_block = false;  // true: a device, all of which works on each block
 };
@@ -67,15 +67,15 @@ struct Change {
   explicit operator bool() const { return address_bits != 0 || scalars; }
 };
 
-/// Keeps a captured run's launches for the next run of the program whose arguments differ from these in
+/// Holds a captured run's launches for the next run of the program whose arguments differ from these in
 /// addresses and scalars only. Owned by the program's Arguments.
 class LaunchGraph {
  public:
   virtual ~LaunchGraph() = default;
 };
 
-/// A run whose launches a backend may hold back. If it is destroyed before finish(), launches that were held
-/// back never happen.
+/// Captures a run whose launches a backend may delay. If it is destroyed before finish(), launches that were
+/// delayed never happen.
 class LaunchCapture {
  public:
   virtual ~LaunchCapture() = default;
@@ -86,14 +86,14 @@ class LaunchCapture {
   virtual void finish() = 0;
 };
 
-/// A device's memory.
+/// Allocates and copies a device's memory.
 class Memory {
  public:
   virtual ~Memory() = default;
   /// Returns `bytes` of uninitialised memory aligned to 64, never null (a size of 0 gives a valid pointer).
   virtual void* allocate(size_t bytes) = 0;
   virtual void deallocate(void*, size_t bytes) noexcept = 0;
-  /// Gives memory that no value is in, and that is kept for later ones, back. Returns how many bytes.
+  /// Releases memory that no value is in and that is cached for later ones. Returns how many bytes.
   virtual size_t release_memory() { return 0; }
   // Copies between a device's memory and the host's (write, read) or within it (copy), in the order of its
   // launches. `read` returns when the bytes are there. The others may return before anything happened; the
@@ -124,10 +124,10 @@ class Compiler {
     return nullptr;
   }
   /// Returns what runs the call (jit/calls/call.hpp) on this backend's memory; null if it has nothing better
-  /// than the call's plain form, or nothing at all.
+  /// than the call's default implementation, or nothing at all.
   virtual std::unique_ptr<CallKernel> make_call(const CallSpec&);
-  /// Names what its code relies on of the machine and of the backend's settings: kernels are kept on disk for
-  /// this target. Empty: none are kept.
+  /// Names what its code relies on of the machine and of the backend's settings: kernels are stored on disk
+  /// for this target. Empty: none are stored.
   virtual std::string target() const { return {}; }
   /// Makes a kernel again from what its stored() gave in any process with the same target and build of the
   /// library. Returns null if the bytes make no sense. Throws CompileError when there is no memory for the
@@ -148,9 +148,9 @@ class Executor {
   virtual uint64_t context() const { return 0; }
   /// Returns when all that was launched is done. Throws DeviceError for what went wrong meanwhile.
   virtual void synchronize() {}
-  /// Tells that the calling thread runs the steps of a program (Program::number) from now on until the result
-  /// is destroyed. `kept` holds what the run before left, null if the arguments are new. May return null:
-  /// then launches are not held back.
+  /// Starts to capture the steps of a program (Program::number) that the calling thread runs from now on,
+  /// until the result is destroyed. `kept` holds what the run before left, null if the arguments are new. May
+  /// return null: then launches are not delayed.
   virtual std::unique_ptr<LaunchCapture> begin_capture(uint64_t /*program*/,
                                                        std::unique_ptr<LaunchGraph>& /*kept*/) {
     return nullptr;
@@ -163,7 +163,7 @@ class Executor {
   }
 };
 
-/// Does all that jit/ asks of a device: has its memory, makes kernels, runs them.
+/// Does all that jit/ requires of a device: has its memory, makes kernels, runs them.
 class Backend : public Memory, public Executor, public Compiler {
  public:
   virtual const char* name() const = 0;

@@ -1,4 +1,4 @@
-// Memory that holds values: owned by a backend's allocator, or borrowed from the user.
+// Declares memory that holds values: owned by a backend's allocator, or borrowed from the user.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -29,7 +29,7 @@ class Buffer {
   std::atomic<uint32_t> count_{1};
   void* data_ = nullptr;
   size_t bytes_ = 0;
-  std::atomic<KeptLayouts*> layouts_{nullptr};  // owned; null: never asked for
+  std::atomic<KeptLayouts*> layouts_{nullptr};  // owned; null: never requested
   Backend* backend_ = nullptr;                  // null: borrowed
   std::function<void(void*)> deleter_;          // borrowed only; may be empty
   void release_borrowed() noexcept;

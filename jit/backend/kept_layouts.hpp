@@ -1,7 +1,7 @@
-// Copies of a buffer's values in the layouts that kernels read, kept beside it. A convolution's weights, say,
-// are laid out as a matrix by each run of a program: the second time that the same kernel makes the same copy
-// of the same buffer, the copy stays until the buffer goes or changes. No key knows of it, and no bit depends
-// on it.
+// Caches copies of a buffer's values, in the layouts that kernels read, beside it. A convolution's weights,
+// say, are laid out as a matrix by each run of a program: the second time that the same kernel makes the same
+// copy of the same buffer, the copy stays until the buffer is freed or changes. No key depends on it, nor
+// does any bit of a result.
 #pragma once
 #include <memory>
 #include <span>
@@ -24,18 +24,18 @@ class KeptLayouts {
   ~KeptLayouts() { clear(); }
 
   /// Returns the copy that `kernel` makes with these words (of which none is an address), or null. Then
-  /// `again` says whether it was asked for before.
+  /// `again` says whether it was requested before.
   BufferRef find(const std::shared_ptr<const Kernel>& kernel, std::span<const uint64_t> words, bool& again);
-  /// Keeps it, if LAZY_KEEP_LAYOUTS has room. Nobody may write to the copy any more.
+  /// Caches the copy, if LAZY_KEEP_LAYOUTS has room. Nobody may write to it any more.
   void keep(const std::shared_ptr<const Kernel>& kernel, std::span<const uint64_t> words, const BufferRef&);
   void clear() noexcept;
 
  private:
-  static constexpr size_t kMost = 4;  // of one buffer; the oldest goes first
+  static constexpr size_t kMost = 4;  // copies of one buffer; the oldest is dropped first
   struct Copy {
     std::shared_ptr<const Kernel> kernel;  // owned, so that no other can have its address
     std::vector<uint64_t> words;
-    BufferRef made;  // null: asked for once
+    BufferRef made;  // null: requested once
   };
   class Locked;
   Copy* find_locked(const std::shared_ptr<const Kernel>&, std::span<const uint64_t> words);

@@ -22,7 +22,7 @@ namespace {
 constexpr int kUnset = -1;
 std::atomic<int> chosen{kUnset};  // kind << 8 | index
 
-/// LAZY_DEVICE=auto: the first GPU if there is one that can be used.
+/// Returns the device of LAZY_DEVICE=auto: the first GPU if there is one that can be used.
 Device best_device() {
   static constinit Once<Device> best;
   return best.get([] {
@@ -63,7 +63,7 @@ Device default_device(const Site& site) {
     case config::DefaultDevice::auto_: return best_device();
     case config::DefaultDevice::cuda: {
       constexpr Device first{DeviceKind::cuda, 0};
-      static std::atomic<bool> is_there{false};  // this is asked for every literal
+      static std::atomic<bool> is_there{false};  // this is read for every literal
       if (!is_there.load(std::memory_order_relaxed)) {
         (void)backend_of(first, site);
         is_there.store(true, std::memory_order_relaxed);

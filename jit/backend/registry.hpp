@@ -1,4 +1,5 @@
-// The backends of this process. jit/ includes no backend's header: it calls them through their interface.
+// Declares the backends of this process. jit/ includes no backend's header: it calls them through their
+// interface.
 #pragma once
 #include <memory>
 #include <vector>
@@ -9,7 +10,7 @@
 
 namespace lazy::jit {
 
-/// Devices of a kind that is not the CPU.
+/// Holds the devices of a kind that is not the CPU.
 class Devices {
  public:
   virtual ~Devices() = default;
@@ -39,8 +40,8 @@ Backend& backend_of(Device, const Site& site);
 /// Returns the backend of a buffer's memory.
 Backend& backend_of(const Buffer&);
 
-/// Returns the device on which new tensors are: what set_default_device() said, else LAZY_DEVICE. Throws
-/// DeviceError at `site` if that asks for a device that isn't there.
+/// Returns the device on which new tensors are: the one that set_default_device() set, else LAZY_DEVICE.
+/// Throws DeviceError at `site` if that names a device that isn't there.
 Device default_device(const Site& site);
 void set_default_device(Device, const Site& site);
 

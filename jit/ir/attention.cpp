@@ -9,7 +9,7 @@ bool is_16_bit_cast(const LoopKernel& k, const Instr& in) {
   const auto is_short = [](DType t) { return is_half(t) || t == DType::float32; };
   return in.code == Code::op && in.op == Op::cast && is_short(in.type) && is_short(k.body[in.a].type);
 }
-/// A value without the roundings to and from 16 bits around it.
+/// Returns a value without the roundings to and from 16 bits around it.
 ValueId bare(const LoopKernel& k, ValueId v) {
   while (is_16_bit_cast(k, k.body[v])) v = k.body[v].a;
   return v;
@@ -34,12 +34,12 @@ class Recogniser {
   const LoopKernel& loop(size_t member) const { return r_.members[member].kernel; }
   int16_t inner(size_t member, uint16_t operand) const { return r_.members[member].inner[operand]; }
   bool whole(int16_t value) const { return value >= 0 && r_.inner[static_cast<size_t>(value)].whole; }
-  /// The inner value that a bare value is a load of; -1 if it is anything else.
+  /// Returns the inner value that a bare value is a load of; -1 if it is anything else.
   int16_t loads(size_t member, ValueId v) const {
     const Instr& in = loop(member).body[bare(loop(member), v)];
     return in.code == Code::load ? inner(member, in.imm) : int16_t{-1};
   }
-  /// Whether the member reads none of the row's values but these.
+  /// True if the member reads none of the row's values but these.
   bool reads_only(size_t member, std::initializer_list<int16_t> values) const {
     const LoopKernel& k = loop(member);
     return std::all_of(k.body.begin(), k.body.end(), [&](const Instr& in) {
@@ -47,7 +47,8 @@ class Recogniser {
              std::find(values.begin(), values.end(), inner(member, in.imm)) != values.end();
     });
   }
-  /// Rows are walked one axis at a time: the rows' is the one before the columns'.
+  /// True if sums are float32 and the rows' axis is the one before the columns': rows are walked one axis at
+  /// a time.
   static bool plain_rows(const LoopKernel& k, const Product& p) {
     const int before = p.summed_axis == k.rank - 2 ? k.rank - 3 : k.rank - 2;
     return p.row_axis >= 0 && p.row_axis == before && p.sum_type == DType::float32;
@@ -100,7 +101,8 @@ class Recogniser {
     return a.top >= 0;
   }
 
-  /// where(key <= row, ..., scalar) of indices along the last axis and the one before it.
+  /// Returns the scalar argument of where(key <= row, ..., scalar) of indices along the last axis and the one
+  /// before it; -1 if `v` is of another form.
   static int hidden_by_order(const LoopKernel& k, ValueId v) {
     if (!is_op(k, v, Op::where) || k.rank < 2) return -1;
     const Instr &where = k.body[v], &hidden = k.body[where.c];
@@ -113,7 +115,7 @@ class Recogniser {
     return counts(order.a, k.rank - 1) && counts(order.b, k.rank - 2) ? hidden.imm : -1;
   }
 
-  /// Whether v of kTop and w of kWeights compute the same of the same, at the same index, provided that
+  /// True if v of kTop and w of kWeights compute the same of the same, at the same index, provided that
   /// same_operands and same_scalars are.
   bool same(Attention& a, ValueId v, ValueId w) const {
     const LoopKernel &k = loop(Attention::kTop), &l = loop(Attention::kWeights);
@@ -182,7 +184,7 @@ class Recogniser {
   }
 
   const FusedRows& r_;
-  bool stored_ = false;   // the weights are made of what was kept
+  bool stored_ = false;   // the weights are computed from what was stored
   int16_t weights_ = -1;  // the inner value that the last product reads
 };
 

@@ -29,7 +29,7 @@ struct Attention {
   ValueId largest = 0;      // in member kTop: the value that is reduced
   int16_t divisor = -1;     // index into FusedRows::inner of what the quotients divide by; -1: none
   /// Pairs of arguments, of kTop and of kWeights, that have to be the same at a launch: the weights compute x
-  /// again, from operands and scalars of their own. (If they differed, sums would still be right, but for
+  /// again, from operands and scalars of their member. (If they differed, sums would still be right, but for
   /// rows in which no x is larger than -inf.)
   std::vector<std::pair<uint16_t, uint16_t>> same_operands, same_scalars;
   /// In member kTop: the scalar argument `hidden` of x = `where(key <= row, ..., hidden)`; -1 if x is not of

@@ -1,4 +1,4 @@
-// The rules of a well-formed kernel. Each message names the kernel's part and the rule.
+// Checks the rules of a well-formed kernel. Each message names the kernel's part and the rule.
 #include <algorithm>
 
 #include "jit/core/rules.hpp"
@@ -104,7 +104,7 @@ class Checker {
       }
   }
 
-  /// The rolled loop that instruction i is of, or null.
+  /// Returns the rolled loop that instruction i is of, or null.
   const RolledLoop* rolled_loop_of(size_t i) const {
     for (const RolledLoop& r : k_.rolled_loops)
       if (i >= r.first && i < r.last) return &r;
@@ -143,7 +143,7 @@ class Checker {
     require(k_.body[s.a].type == s.type && k_.body[s.b].type == s.type, value(i) + " changes its type");
   }
 
-  /// A carried value is seen in its own repeat only.
+  /// Checks that a carried value is seen in its rolled loop only.
   void visible(size_t i, ValueId v) const {
     require(k_.body[v].code != Code::carried || rolled_loop_of(i) == rolled_loop_of(v),
             value(i) + " uses " + value(v) + ", which is carried in another place");

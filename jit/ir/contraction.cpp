@@ -1,4 +1,4 @@
-// Contractions: what their sides are made of, and which axis has the rows.
+// Describes contractions: what their sides are made of, and which axis has the rows.
 #include "jit/core/rules.hpp"
 #include "jit/ir/ir.hpp"
 

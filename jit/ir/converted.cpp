@@ -5,7 +5,7 @@
 namespace lazy::jit::loop {
 namespace {
 
-/// A side that is one operand, through casts alone.
+/// Describes a side that is one operand, through casts alone.
 struct CastSide {
   ValueId load = kNoValue;
   ValueId stored = kNoValue;  // the value, of type `type`, that memory would have to hold
@@ -21,16 +21,16 @@ CastSide cast_side(const LoopKernel& k, const Side& side) {
   return s;
 }
 
-/// Whether all values of a type are values of float16 and of bfloat16, too.
+/// True if all values of a type are values of float16 and of bfloat16, too.
 bool fits_half(DType t) { return t == DType::bool_ || t == DType::int8 || t == DType::uint8; }
 
-/// Whether it is loaded as such a type and widened at once.
+/// True if the side is loaded as such a type and widened to float32 at once.
 bool is_narrow(const LoopKernel& k, const CastSide& s) {
   return s.type == DType::float32 && s.stored != s.load && k.body[s.stored].a == s.load &&
          fits_half(k.body[s.load].type);
 }
 
-/// Narrow ones meet 16-bit floats as one of those.
+/// Gives narrow sides the 16-bit float type of the other side; bfloat16 if both are narrow.
 void make_half(const LoopKernel& k, CastSide& first, CastSide& second) {
   const bool narrow[] = {is_narrow(k, first), is_narrow(k, second)};
   const DType type = is_half(first.type) ? first.type : is_half(second.type) ? second.type : DType::bfloat16;
@@ -79,7 +79,7 @@ Conversion conversion_of(const LoopKernel& k, const CastSide& s, const std::vect
   return c;
 }
 
-/// Without instructions that nothing needs.
+/// Drops the instructions that nothing needs.
 void drop_unused(LoopKernel& k) {
   std::vector<uint8_t> used(k.body.size(), 0);
   Contraction& c = k.contraction;

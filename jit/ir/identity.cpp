@@ -1,5 +1,6 @@
-// What decides the generated code, as bytes. Every variable-length part is preceded by its length and every
-// instruction's length follows from its first bytes, so two kernels that differ never give the same bytes.
+// Writes what decides the generated code, as bytes. Every variable-length part is preceded by its length and
+// every instruction's length follows from its first bytes, so two kernels that differ never give the same
+// bytes.
 #include "jit/ir/ir.hpp"
 
 namespace lazy::jit::loop {
@@ -15,7 +16,7 @@ class Bytes {
     byte(v & 0xff);
     byte(v >> 8 & 0xff);
   }
-  /// Lengths: most are below 128, one byte each.
+  /// Writes a length: most are below 128, one byte each.
   void count(size_t v) {
     for (; v >= 0x80; v >>= 7) byte((v & 0x7f) | 0x80);
     byte(v);
@@ -54,7 +55,7 @@ void put(Bytes& b, const Instr& n) {
   for (int i = 0; i < row_of(n.op).arity && i < 3; ++i) b.half(args[i]);
 }
 
-/// The way back. What is missing reads as zero, and ok() says so.
+/// Reads the bytes back. What is missing reads as zero, and ok() says so.
 class Source {
  public:
   explicit Source(std::string_view s) : s_(s) {}
@@ -75,7 +76,8 @@ class Source {
     const size_t low = byte();
     return static_cast<uint16_t>(low | byte() << 8);
   }
-  /// Of parts that take at least a byte each, so there are no more of them than bytes are left.
+  /// Reads the number of parts that take at least a byte each, so there are no more of them than bytes are
+  /// left.
   size_t count() {
     size_t n = 0;
     for (int shift = 0; shift < 56; shift += 7) {

@@ -1,4 +1,4 @@
-// What is asked about kernels that load or store at a computed index.
+// Answers what compilers need to know about kernels that load or store at a computed index.
 #include <algorithm>
 
 #include "jit/ir/ir.hpp"

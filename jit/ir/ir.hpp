@@ -1,4 +1,4 @@
-// The loop IR: what a kernel computes, without saying for which machine.
+// Defines the loop IR: what a kernel computes, without saying for which machine.
 //
 // A LoopKernel is a box of iterations ("axes", extents known only at launch), a straight-line SSA body
 // evaluated at each index, at most one sequential axis along which values are reduced or scanned, and stores.
@@ -21,10 +21,9 @@ using ValueId = uint16_t;
 inline constexpr ValueId kNoValue = 0xffff;
 inline constexpr int kMaxAxes = 10;
 
-/// What is known of an operand's stride along an axis when the kernel is compiled. Promises are kept by
-/// guards.
-///   zero: the operand does not move along the axis. unit: its stride is its element size. any: read it from
-///   the arguments.
+/// Says what is known of an operand's stride along an axis when the kernel is compiled. Guards ensure it.
+/// zero: the operand does not move along the axis. unit: its stride is its element size. any: read it from
+/// the arguments.
 enum class Stride : uint8_t { zero, unit, any };
 
 struct Operand {
@@ -58,18 +57,18 @@ struct Instr {
   ValueId a = kNoValue, b = kNoValue, c = kNoValue;
 };
 
-/// Instructions [first, last) of a map's body, run one iteration after the other at each index. They are
-/// first the rolled loop's carried values, then ops and scalars (of 4 bytes or more): what else they need
-/// comes from before. What follows sees the values of the last iteration, of all but carried ones.
+/// Describes instructions [first, last) of a map's body, run one iteration after the other at each index.
+/// They are first the rolled loop's carried values, then ops and scalars (of 4 bytes or more): what else they
+/// need comes from before. What follows sees the values of the last iteration, of all but carried ones.
 struct RolledLoop {
   uint16_t first = 0, last = 0;
   uint16_t trips = 0;        // scalar argument, int64: how many iterations, at least 1
   uint16_t scalar_step = 0;  // `scalar` reads argument imm + scalar_step * iteration
 };
 
-/// An output may lie in the memory of an input of its own dtype and strides, element on element: a backend
-/// loads what an index needs before it stores there. Not when the kernel has several stores and one of them
-/// stores that very load, which a backend may put off until then.
+/// Describes a store to an output. That may lie in the memory of an input of the same dtype and strides,
+/// element on element: a backend loads what an index needs before it stores there. That does not hold if the
+/// kernel has several stores and one of them stores that very load, which a backend may put off until then.
 struct Store {
   uint16_t operand = 0;
   ValueId value = kNoValue;  // has the operand's dtype
@@ -102,7 +101,7 @@ enum class Prologue : uint8_t {
   computed  // the side is another expression
 };
 
-/// One of the two values that a contraction multiplies.
+/// Describes either of the two values that a contraction multiplies.
 struct Side {
   ValueId value = kNoValue;  // instruction of the body, of the contraction's type
   ValueId load = kNoValue;  // instruction of the body: the load that `value` is made of; kNoValue if computed
@@ -162,16 +161,16 @@ struct LoopKernel {
   bool has_epilogue() const { return form == Form::reduce || form == Form::contract; }
 };
 
-/// Partial accumulators of one block (see Reduction).
+/// Returns the number of partial accumulators of one block (see Reduction).
 constexpr int reduce_lanes(DType acc, bool inner) { return inner ? (size_of(acc) == 8 ? 32 : 64) : 4; }
-/// Indices of the sequential axis in a block.
+/// Returns the number of indices of the sequential axis in a block.
 constexpr int64_t reduce_block(bool inner) { return inner ? 16384 : 1024; }
 
-/// Arguments of a launch are 64-bit words in one array. Strides are in bytes.
+/// Locates the arguments of a launch, which are 64-bit words in one array. Strides are in bytes.
 struct ArgLayout {
   int rank, operands, scalars;
-  static constexpr int kContext = 0;  // word 0: a backend's own pointer
-  static constexpr int kScratch = 1;  // words 1-3: a backend's own use (partial results of split reductions)
+  static constexpr int kContext = 0;  // word 0: a pointer for the backend's use
+  static constexpr int kScratch = 1;  // words 1-3: for the backend (partial results of split reductions)
   static constexpr int kPlanned = 3;
   static constexpr int kBox = 4;  // from here on: what the kernel is to do
   constexpr int extent(int axis) const { return kBox + axis; }
@@ -185,8 +184,8 @@ struct ArgLayout {
   }  // low bytes hold the value
   constexpr int words() const { return scalar(scalars); }
 
-  /// Bytes from one index of `axis` to the next in a launch with `args`, where what is known of the operand's
-  /// stride is `known` and its elements have `size` bytes.
+  /// Returns the bytes from one index of `axis` to the next in a launch with `args`, where what is known of
+  /// the operand's stride is `known` and its elements have `size` bytes.
   constexpr int64_t stride_bytes(const uint64_t* args, int operand, int axis, Stride known,
                                  int64_t size) const {
     switch (known) {
@@ -216,15 +215,15 @@ Contraction contraction_of(const LoopKernel&, ValueId, ValueId);
 
 /// True if the kernel loads or stores at a computed index, or checks something.
 bool is_indexed(const LoopKernel&);
-/// Tells, by value of the body, if it is the same at every index along `axis` of the kernel.
+/// Says, by value of the body, if it is the same at every index along `axis` of the kernel.
 std::vector<uint8_t> same_along(const LoopKernel&, int axis);
 
-/// The kernel as text: one line per instruction. Stable; used by dumps and tests.
+/// Returns the kernel as text: one line per instruction. Stable; used by dumps and tests.
 std::string print(const LoopKernel&);
-/// Everything that decides the generated code, as bytes: equal bytes mean interchangeable kernels.
+/// Returns everything that decides the generated code, as bytes: equal bytes mean interchangeable kernels.
 std::string identity(const LoopKernel&);
-/// The kernel that has these bytes as its identity, nameless; nothing if there is none. What it says is as
-/// the bytes say: check() tells whether it is well-formed.
+/// Returns the kernel that has these bytes as its identity, nameless; nothing if there is none. The bytes
+/// decide its contents: check() tells whether it is well-formed.
 std::optional<LoopKernel> from_identity(std::string_view);
 /// Throws lazy::Error naming the broken rule. Debug builds and tests run it on every kernel.
 void check(const LoopKernel&);

@@ -1,4 +1,4 @@
-// A kernel as text. Tests and golden files compare it: change it deliberately.
+// Prints a kernel as text. Tests and golden files compare it: change it deliberately.
 #include "jit/core/rules.hpp"
 #include "jit/ir/ir.hpp"
 

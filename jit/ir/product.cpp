@@ -18,14 +18,14 @@ bool moves(const LoopKernel& k, int operand, int axis) {
   return k.operands[static_cast<size_t>(operand)].stride[axis] != Stride::zero;
 }
 
-/// What a value is a cast of, or itself.
+/// Returns the value that v is a cast of, or v itself.
 ValueId without_cast(const LoopKernel& k, ValueId v, bool from_half) {
   const Instr& in = k.body[v];
   const bool is_cast = in.code == Code::op && in.op == Op::cast;
   return is_cast && is_half(from_half ? k.body[in.a].type : in.type) ? in.a : v;
 }
 
-/// A bias: a load that moves along the columns and nothing else.
+/// Returns the operand of a bias: a load that moves along the columns and nothing else.
 int bias_of(const LoopKernel& k, ValueId v) {
   const Instr& in = k.body[without_cast(k, v, true)];
   if (in.code != Code::load) return -1;

@@ -7,8 +7,8 @@
 
 namespace lazy::jit::loop {
 
-/// out[batch..., m, n] = sum over k of left[batch..., m, k] * right[batch..., k, n], then the kernel's
-/// epilogue.
+/// Describes out[batch..., m, n] = sum over k of left[batch..., m, k] * right[batch..., k, n], then the
+/// kernel's epilogue.
 struct Product {
   // Indices of operands. The left one does not move along columns, the right one not along rows.
   uint16_t left = 0, right = 0;
@@ -27,8 +27,8 @@ struct Product {
 /// integers.
 std::optional<Product> product_of(const LoopKernel&);
 
-/// The product's epilogue as a map of its own: the sum is another input, the last operand. Axes are those of
-/// the product without the summed one.
+/// Holds the product's epilogue as a separate map: the sum is another input, the last operand. Axes are those
+/// of the product without the summed one.
 struct Epilogue {
   LoopKernel kernel;
   std::vector<uint16_t> operands;  // by operand of `kernel` but the last: the product's

@@ -1,5 +1,5 @@
-// Kernels that go along the same rows, one after the other. A device may run them as one kernel, a row at a
-// time, and keep values that only they need in memory of its own. Softmax, say: the largest element; exp of
+// Describes kernels that go along the same rows, one after the other. A device may run them as one kernel, a
+// row at a time, with values that only they need in on-chip memory. Softmax, say: the largest element; exp of
 // what is left and the sum of that; the quotients.
 #pragma once
 #include <string>
@@ -22,7 +22,7 @@ struct FusedRows {
     // By operand: its index into FusedRows::inner, or kOutside: it is in the memory that the arguments say.
     std::vector<int16_t> inner;
   };
-  /// A value that lives as long as its row: one member writes it, later ones read it.
+  /// Describes a value that lives as long as its row: one member writes it, later ones read it.
   struct Inner {
     DType dtype{};
     bool whole = false;  // true: it has an element for each index along the row; false: one element

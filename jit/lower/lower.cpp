@@ -1,5 +1,5 @@
-// Groups of fused values become kernels of the loop IR, the last one first: by then it is known which values
-// later kernels read from memory.
+// Lowers groups of fused values to kernels of the loop IR, the last one first: by then it is known which
+// values later kernels read from memory.
 #include "jit/lower/lowering.hpp"
 
 namespace lazy::jit {

@@ -1,4 +1,4 @@
-// From dimensions to axes: neighbours that every operand walks as one are merged, and what is relied on
+// Turns dimensions into axes: neighbours that every operand walks as one are merged, and what is relied on
 // becomes a guard.
 #include "jit/lower/lowering.hpp"
 #include "jit/plan/names.hpp"

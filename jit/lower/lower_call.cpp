@@ -1,4 +1,4 @@
-// Steps that run calls: where their operands' memory is, and what of it they may take over.
+// Makes steps that run calls: where their operands' memory is, and what of it they may take over.
 #include "jit/calls/call.hpp"
 #include "jit/lower/lowering.hpp"
 #include "jit/plan/names.hpp"
@@ -63,7 +63,8 @@ void Lowering::lower_call(int g, const Group& group) {
   out_.push_back(std::move(none));
 }
 
-// An operand that nobody reads later, and that is no other operand as well, can give its memory to an output.
+// Lets an operand that nobody reads later, and that is no other operand as well, give its memory to an
+// output.
 void Lowering::plan_in_place(const Step& step, int g) {
   const auto in_place = step.call.spec->definition().in_place;
   for (size_t i = 0; in_place && i < step.call.outputs.size(); ++i) {
@@ -85,7 +86,7 @@ void Lowering::plan_in_place(const Step& step, int g) {
   }
 }
 
-// What throws leaves its nodes pending, with all inputs as they were.
+// Makes sure that a step that throws leaves its nodes pending, with all inputs as they were.
 void Lowering::keep_inputs_until_nothing_throws() {
   size_t end = p_.steps.size();
   while (end > 0 && !p_.steps[end - 1].may_throw) --end;

@@ -4,8 +4,8 @@
 
 namespace lazy::jit {
 
-/// Returns a scalar argument that no constant has, made once a kernel. `key`: what tells it from others of
-/// its source, below 2^56.
+/// Returns a scalar argument that no constant has, made once a kernel. `key` distinguishes it from others of
+/// the same source, below 2^56.
 ValueId Lowering::argument(Building& b, Region& r, uint64_t key, const ScalarArgument& a) {
   const uint64_t derived = uint64_t{1} << 62 | static_cast<uint64_t>(a.source) << 56 | key;
   const auto [id, fresh] = b.scalar_ids.try_emplace(derived, static_cast<uint16_t>(b.step.scalars.size()));
@@ -138,7 +138,7 @@ void Lowering::lower_scatter(Building& b, const Group& group) {
   const uint16_t out = add_updated(b, v);
   b.operands[out].binding.dim_of[b.sequential_dim] = Binding::kAbsent;
   InRange in = in_range(b, b.body, index, v);
-  // Whether an index is out of range was found before: lower_check.
+  // lower_check has found before whether an index is out of range.
   const auto axis = static_cast<uint32_t>(indexed_of(t_.node(v)).axis);
   bool unit = true;  // by the key: no extent after the axis is other than 1
   for (int i = static_cast<int>(axis) + 1; i < at(v).rank; ++i) unit &= (at(v).ones >> i & 1) != 0;

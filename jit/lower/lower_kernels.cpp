@@ -1,4 +1,4 @@
-// The forms of kernels: their dimensions, what is evaluated over them and what is stored.
+// Makes kernels of each form: their dimensions, what is evaluated over them and what is stored.
 #include "jit/lower/lowering.hpp"
 
 namespace lazy::jit {
@@ -63,7 +63,7 @@ void Lowering::lower_reduce(Building& b, const Group& group) {
   }
 }
 
-// The scanned axis comes before the last of the others, which carries the vector.
+// Lowers a scan. The scanned axis comes before the last of the others, which carries the vector.
 void Lowering::lower_scan(Building& b, const Group& group) {
   const Shape& s = shape(group.space);
   std::vector<int> order, place;
@@ -96,9 +96,9 @@ void Lowering::lower_scan(Building& b, const Group& group) {
   store(b, b.body, v, push(b.body, {Code::result, {}, red.type, 0}));
 }
 
-// (k, batch..., m, n): k is summed; m and n stay dimensions even where their extent is 1, in which case it
-// is m that has it. So the lanes, along n, have work wherever there is any, and m merges with the batch
-// where the right side is the same for all of it.
+// Lowers a product over (k, batch..., m, n): k is summed; m and n stay dimensions even where their extent is
+// 1, in which case it is m that has it. So the lanes, along n, have work wherever there is any, and m merges
+// with the batch where the right side is the same for all of it.
 void Lowering::lower_contract(Building& b, const Group& group) {
   const uint32_t v = group.roots[0];
   const Shape& s = shape(v);
@@ -137,25 +137,25 @@ void Lowering::lower_contract(Building& b, const Group& group) {
   b.fixed_dims = 1u << (b.dims - 1);  // n
 
   b.kernel.form = loop::Form::contract;
-  // What follows the product at the same index is computed from its accumulators.
+  // Anything that follows the product at the same index is computed from its accumulators.
   std::vector<std::pair<uint32_t, ValueId>> made;
   for (uint32_t root : group.roots)
     if (is_stored(root)) made.emplace_back(root, evaluate(b, b.epilogue, root, 0));
   for (auto [root, value] : made) store(b, b.epilogue, root, value);
-  // The two sides have index maps of their own, so each is evaluated apart and appended to the body.
+  // The two sides have separate index maps, so each is evaluated apart and appended to the body.
   b.left = side(b, left, lhs);
   b.right = side(b, right, rhs);
 }
 
 ValueId Lowering::side(Building& b, Region& r, uint32_t v) {
-  r.code.swap(b.body.code);  // one numbering; the memo is the side's own
+  r.code.swap(b.body.code);  // one numbering; each side has a separate memo
   b.operand_ids.clear();     // and so are its operands
   const ValueId value = evaluate(b, r, v, 0);
   r.code.swap(b.body.code);
   return value;
 }
 
-// The region's values are stored into a buffer that starts as operand 0.
+// Lowers a store of the region's values into a buffer that starts as operand 0.
 void Lowering::lower_update(Building& b, const Group& group) {
   const uint32_t v = group.roots[0], base = at(v).operand[0], patch = at(v).operand[1];
   map_dims(b, patch);

@@ -1,4 +1,4 @@
-// The memory plan: when buffers die, and which outputs take over the memory of an input.
+// Plans memory: when buffers die, and which outputs take over the memory of an input.
 #include "jit/lower/lowering.hpp"
 
 namespace lazy::jit {
@@ -33,7 +33,8 @@ bool Lowering::dies_in(const Binding& b, int g) const {
   return last_read_[b.node] == g;
 }
 
-// An input read only at the index that is written, for the last time, can give its memory to the output.
+// Lets an input that is read only at the index that is written, for the last time, give its memory to the
+// output.
 void Lowering::plan_donation(Step& step, const LoopKernel& k, int g, std::vector<uint8_t>& taken) {
   for (size_t o = 0; o < step.operands.size(); ++o) {
     const Binding& out = step.operands[o];
@@ -45,7 +46,7 @@ void Lowering::plan_donation(Step& step, const LoopKernel& k, int g, std::vector
       bool fits = in.packed;
       for (int a = 0; a < k.rank; ++a) fits &= k.operands[i].stride[a] == k.operands[o].stride[a];
       for (size_t j = 0; j < step.operands.size(); ++j) fits &= j == i || !same_source(step.operands[j], in);
-      // A backend may load an element as late as its own store; another output must not have replaced it.
+      // A backend may load an element as late as the store of it; another output must not have replaced it.
       for (const loop::Store& st : k.stores)
         fits &= k.body[st.value].code != Code::load || k.body[st.value].imm != i || k.stores.size() == 1;
       if (!fits) continue;

@@ -1,4 +1,4 @@
-// Paths: from a kernel's index to that of a value it reads.
+// Works out paths from a kernel's index to that of a value it reads.
 #include "jit/lower/lowering.hpp"
 
 namespace lazy::jit {
@@ -10,14 +10,14 @@ uint32_t Lowering::extend(uint32_t path, uint32_t v, bool align) {
   return id;
 }
 
-/// The path by which view `w`, read along `path`, reads its operand. Identity steps next to the kernel
-/// vanish.
+/// Returns the path by which view `w`, read along `path`, reads its operand. Identity steps next to the
+/// kernel vanish.
 uint32_t Lowering::through_view(uint32_t w, uint32_t path) {
   return path == 0 && is_identity_view(t_, w) ? 0 : extend(path, w, false);
 }
 
-/// Values read along one path have the same extents, so broadcasting to any of them of one form is the same
-/// index map: a tensor that a hundred ops broadcast is loaded once.
+/// Returns the path to operand `o`. Values read along one path have the same extents, so broadcasting to any
+/// of them of one form is the same index map: a tensor that a hundred ops broadcast is loaded once.
 uint32_t Lowering::to_operand(Region& r, uint32_t o, uint32_t user, uint32_t path) {
   const Value &from = at(o), &to = at(user);
   if (path == 0 ? same_index(t_, o, user) : from.rank == to.rank && from.ones == to.ones) return path;
@@ -31,7 +31,7 @@ Places Lowering::places(uint32_t path, uint32_t v, int64_t only_dim) const {
   return places_along(p_, *t_.captured, path, shape(v), AtReshape::packed, only_dim);
 }
 
-// Whether a path goes through a reshape that only packed memory can be read by.
+// True if a path goes through a reshape that only packed memory can be read by.
 bool Lowering::reshapes(uint32_t path) const {
   for (uint32_t p = path; p; p = p_.paths[p].parent) {
     const Node& n = *t_.captured->values[p_.paths[p].node];

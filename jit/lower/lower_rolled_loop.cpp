@@ -1,9 +1,9 @@
-// Loops that were recorded iteration by iteration: one iteration's code.
+// Lowers loops that were recorded iteration by iteration: one iteration's code.
 #include "jit/lower/lowering.hpp"
 
 namespace lazy::jit {
 
-// One iteration's code, repeated. What it takes from before has been evaluated.
+// Lowers one iteration's code, which is repeated. What it takes from before has been evaluated.
 void Lowering::lower_rolled_loop(Building& b, Region& r, const TraceLoop& rolled_loop, uint32_t path) {
   const uint32_t first = rolled_loop.first, period = rolled_loop.period;
   ScalarArgument trips;

@@ -1,4 +1,4 @@
-// Expressions: the instructions by which a kernel gets a value at its index.
+// Makes expressions: the instructions by which a kernel gets a value at its index.
 #include "jit/lower/lowering.hpp"
 
 namespace lazy::jit {
@@ -74,7 +74,7 @@ ValueId Lowering::index_along(Building& b, Region& r, uint32_t v, uint32_t path)
   return push(r, {Code::scalar, {}, DType::int64, scalar(b, kNone)});
 }
 
-// What `v`, read along `path`, is in this kernel without looking at operands; kNoValue if it must be
+// Returns what `v`, read along `path`, is in this kernel without looking at operands; kNoValue if it must be
 // computed from them.
 ValueId Lowering::terminal(Building& b, Region& r, uint32_t v, uint32_t path) {
   const Value& x = at(v);
@@ -106,7 +106,8 @@ uint16_t Lowering::reduction(Building& b, uint32_t v) {
   return id;
 }
 
-// The value of `v` at the kernel's index seen through `path`: a depth-first walk with a stack of its own.
+// Returns the value of `v` at the kernel's index seen through `path`, by a depth-first walk with an explicit
+// stack.
 ValueId Lowering::evaluate(Building& b, Region& r, uint32_t root, uint32_t root_path) {
   struct Visit {
     uint32_t v, path;

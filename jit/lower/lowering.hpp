@@ -1,4 +1,4 @@
-// Lowering, part by part: what its files share. See lower.cpp.
+// Declares what the files of lowering share. See lower.cpp.
 #pragma once
 #include <array>
 
@@ -41,7 +41,7 @@ class Lowering {
     int places = 0;
     bool packed = false;  // strides follow from the extents
   };
-  /// Body or epilogue: expressions evaluated over one index map.
+  /// Holds a body or epilogue: expressions evaluated over one index map.
   struct Region {
     std::vector<Instr> code;
     FlatMap<ValueId> memo;      // by value and path
@@ -108,7 +108,7 @@ class Lowering {
   ValueId argument(Building& b, Region& r, uint64_t key, const ScalarArgument& a);
   ValueId number(Building& b, Region& r, int64_t value, DType type);
   ValueId extent(Building& b, Region& r, uint32_t v, int dim, int64_t more);
-  /// An index by its rule: in range, and whether it was, if the rule asks.
+  /// Holds an index by its rule: in range, and whether it was, if the rule requires that.
   struct InRange {
     ValueId index = kNoValue, good = kNoValue, bad = kNoValue;
   };

@@ -1,4 +1,4 @@
-// Fusion: which values get memory, and which kernels make them.
+// Fuses: decides which values get memory, and which kernels make them.
 //
 // Pointwise ops and views are inlined into whoever reads them, unless the value must exist (an output, the
 // result of a reduction, scan or product) or computing it again would cost more than a pass over memory.

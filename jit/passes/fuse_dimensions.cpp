@@ -1,4 +1,4 @@
-// Which dimensions are equal by the ops' own rules.
+// Finds which dimensions are equal by the rules of the ops.
 #include <numeric>
 
 #include "jit/calls/call.hpp"
@@ -76,7 +76,8 @@ class DimensionTies {
     for (int i = 0; i < leading_kept(n); ++i) classes_.tie(v, i, o, i);
   }
 
-  /// Index, updates or result have the same extents, and operand 0 all of these but along the axis.
+  /// Ties the extents of an indexed op. Index, updates or result have the same extents, and operand 0 all of
+  /// these but along the axis.
   void tie_indexed(uint32_t v) {
     const Value& x = d_.at(v);
     const int axis = indexed_of(t_.node(v)).axis;
@@ -103,7 +104,7 @@ class DimensionTies {
     classes_.tie(left, left_rank - 1, right, right_rank - 2);
   }
 
-  /// A call says itself which of its outputs' extents are an operand's.
+  /// Ties the extents of a call's output that are an operand's, as the call itself says.
   void tie_output(uint32_t part) {
     const uint32_t made_by = d_.at(part).operand[0];
     const Value& call = d_.at(made_by);

@@ -1,15 +1,15 @@
-// Which kernel makes each value that gets memory.
+// Decides which kernel makes each value that gets memory.
 #include "jit/passes/fusion_draft.hpp"
 #include "support/flat_map.hpp"
 
 namespace lazy::jit {
 namespace {
 
-// An op after a reduction along the last axis has one useful lane there: from this cost on, whole vectors of
+// An op after a reduction along the last axis has one useful lane there: from this cost on, full vectors of
 // results read back are cheaper.
 constexpr uint32_t kLaneCost = 10;
-// Values that a kernel reads, and that it stores: more streams than this the caches and registers don't
-// follow.
+// A kernel reads so many values, and stores so many, at most: more streams than this the caches and registers
+// don't follow.
 constexpr size_t kMostRead = 64, kMostStored = 64;
 // A value joins a map kernel only so many kernels later: one that is made long before it is read takes memory
 // all that time.
@@ -27,7 +27,7 @@ class KernelAssigner {
   }
 
  private:
-  // Bits that tell what computing a value takes where it is inlined: lanes of 64 bits, a rolled loop, a load
+  // Bits that say what computing a value takes where it is inlined: lanes of 64 bits, a rolled loop, a load
   // at a computed index.
   static constexpr uint8_t kWide = 1, kLoop = 2, kGather = 4;
 
@@ -72,7 +72,7 @@ class KernelAssigner {
     return mine;
   }
 
-  /// A call is a step of its own, with its outputs; what reads them comes later.
+  /// Makes a call a separate step, with its outputs; what reads them comes later.
   void place_in_call(uint32_t v, OpKind k) {
     const int g =
         k == OpKind::call ? new_group(Group::Kind::call, v) : made_.values[d_.at(v).operand[0]].kernel;
@@ -120,7 +120,7 @@ class KernelAssigner {
     return latest_[space];
   }
 
-  /// `operand`: in which kernels what is reduced can be computed.
+  /// Returns the kernel for a reduction. `operand` says in which kernels what is reduced can be computed.
   int reduction_kernel(uint32_t v, Earliest operand) {
     const uint32_t o = d_.at(v).operand[0];
     const int axis = static_cast<int>(t_.node(v).axes[0]);
@@ -154,8 +154,8 @@ class KernelAssigner {
     return latest(key) = new_group(Group::Kind::map, v);
   }
 
-  /// A product's epilogue is in no wider lanes than the product, or that would have half as many, and loads
-  /// at no computed index; one of single lanes is short.
+  /// True if `v` can be in the product's epilogue, which is in no wider lanes than the product, or that would
+  /// have half as many, and loads at no computed index; one of single lanes is short.
   bool suits_epilogue(uint32_t v, int g) const {
     if (group(g).kind == Group::Kind::reduce && is_last_axis(t_, group(g).space, group(g).axis))
       return d_.facts[v].making <= kLaneCost || d_.at(v).extents == 0;
@@ -163,7 +163,7 @@ class KernelAssigner {
            (!(takes_[v] & kGather) && (!(takes_[v] & kWide) || size_of(d_.at(group(g).roots[0]).dtype) == 8));
   }
 
-  /// Only maps have rolled loops.
+  /// True if the kernel has a rolled loop. Only maps do.
   bool has_rolled_loop(int g) const {
     const auto& roots = group(g).roots;
     return std::any_of(roots.begin(), roots.end(), [&](uint32_t v) { return (takes_[v] & kLoop) != 0; });

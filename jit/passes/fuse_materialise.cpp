@@ -1,4 +1,5 @@
-// Which values get memory: what must exist, and what costs more to compute again than a pass over memory.
+// Decides which values get memory: what must exist, and what costs more to compute again than a pass over
+// memory.
 #include "jit/passes/fuse_materialise.hpp"
 
 namespace lazy::jit {
@@ -34,7 +35,7 @@ void cut_long_kernels(FusionDraft& d) {
   }
 }
 
-// Should a value inside of a rolled loop be wanted in memory after all, it is no rolled loop.
+// Drops rolled loops of which a value inside is wanted in memory after all.
 void drop_loops_with_inner_values_in_memory(FusionDraft& d) {
   std::erase_if(d.rolled_loops, [&](const TraceLoop& r) {
     return std::any_of(d.facts.begin() + r.first, d.facts.begin() + r.last(),
@@ -51,8 +52,8 @@ bool is_alias(const FusionDraft& d, uint32_t v) {
   return d.exists(o);
 }
 
-// Outputs that are views of something that exists share its memory; the others are computed like pointwise
-// values.
+// Gives memory to outputs that are views, computed like pointwise values, unless they view something that
+// exists: those share its memory.
 void materialise_viewed_outputs(FusionDraft& d) {
   for (uint32_t v : d.order)
     if (d.facts[v].needed && d.at(v).output && d.trace.same_as[v] == v && d.kind(v) == OpKind::view)

@@ -1,5 +1,5 @@
-// The passes that decide which values get memory. choose_materialised (fuse_materialise.cpp) calls them in
-// order.
+// Declares the passes that decide which values get memory. choose_materialised (fuse_materialise.cpp) calls
+// them in order.
 #pragma once
 #include "jit/passes/fusion_draft.hpp"
 
@@ -8,15 +8,15 @@ namespace lazy::jit {
 /// Gives memory to operands that a kernel can only read from there. Reads `needed`, `packed`, `materialised`.
 void materialise_operands_that_must_exist(FusionDraft&);
 
-/// The place where a value that is inlined is computed. Equal places compute it once.
+/// Names the place where a value that is inlined is computed. Equal places compute it once.
 class Home {
  public:
   Home() = default;
   static Home kernel(int index) { return {Kind::kernel, static_cast<uint32_t>(index)}; }
-  /// The index maps of a view or call `v`: as if it were a kernel of its own.
+  /// Returns the place of the index maps of a view or call `v`, as if it were a separate kernel.
   static Home index_maps_of(uint32_t v) { return {Kind::index_maps, v}; }
   static Home many() { return {Kind::many, 0}; }
-  /// The place of a value that is broadcast to one computed here: it has another index map.
+  /// Returns the place of a value that is broadcast to one computed here: it has another index map.
   Home broadcast() const {
     Home h = *this;
     ++h.broadcasts_;

@@ -1,4 +1,4 @@
-// Operands that a kernel can only read from memory.
+// Finds operands that a kernel can only read from memory.
 #include "jit/passes/fuse_materialise.hpp"
 
 namespace lazy::jit {
@@ -43,8 +43,8 @@ class MustExist {
     has_iota_[v] |= brings_iota(x.operand[1]);
   }
 
-  /// A reshape reads packed memory; an index along an axis can't be sliced, cut or reshaped, only moved and
-  /// broadcast.
+  /// Visits a view. A reshape reads packed memory; an index along an axis can't be sliced, cut or reshaped,
+  /// only moved and broadcast.
   void visit_view(uint32_t v) {
     const Value& x = d_.at(v);
     const uint32_t o = x.operand[0];
@@ -57,7 +57,7 @@ class MustExist {
     has_iota_[v] = 0;
   }
 
-  /// Sides are read many times each: only casts and views are done on the way.
+  /// Visits a product. Sides are read many times each: only casts and views are done on the way.
   void visit_product(uint32_t v) {
     for (int i = 0; i < 2; ++i) {
       uint32_t o = d_.at(v).operand[i];

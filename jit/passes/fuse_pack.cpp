@@ -1,4 +1,4 @@
-// Values that are read as packed memory: copies of those that are not, before anything is fused.
+// Finds values that are read as packed memory and copies those that are not, before anything is fused.
 #include "jit/passes/fusion_draft.hpp"
 
 namespace lazy::jit {
@@ -66,7 +66,7 @@ class Packer {
     return copy;
   }
 
-  /// Operand `operand` of `v`, an input, becomes a packed copy of it; one serves all who ask.
+  /// Makes operand `operand` of `v`, an input, a packed copy of it; one copy serves all of its readers.
   void copy_input(uint32_t v, int operand) {
     const uint32_t input = d_.at(v).operand[operand];
     if (copy_of_[input] == kNone) copy_of_[input] = append_copy(input);
@@ -83,7 +83,7 @@ class Packer {
 
   /// Returns true for a product of a stack of matrices with one that it reads transposed, as the keys of an
   /// attention: its rows are taken block by block, and the transposition should not be done again for each
-  /// block. (Devices take whole matrices as they lie.)
+  /// block. (Devices take complete matrices as they lie.)
   bool reads_right_side_transposed(uint32_t v) const {
     if (!d_.options.host) return false;
     const Shape& left = t_.shape(d_.at(v).operand[0]);

@@ -1,4 +1,4 @@
-// Which values cost more to compute again than a pass over memory, and which read too much of it.
+// Finds values that cost more to compute again than a pass over memory, and values that read too much of it.
 #include "jit/passes/fuse_materialise.hpp"
 
 namespace lazy::jit {
@@ -8,15 +8,15 @@ namespace {
 constexpr uint32_t kReloadCost = 8;
 // The same for a value that a row's reduction computes anyway: it is read back from the cache.
 constexpr uint32_t kRowReloadCost = 5;
-// A value that is broadcast, and costs more, is computed once for each of its own indices, not for its
-// reader's. The limit is below kReloadCost, since there are fewer of these.
+// A value that is broadcast, and costs more, is computed once for each of its indices, not for its reader's.
+// The limit is below kReloadCost, since there are fewer of these.
 constexpr uint32_t kBroadcastCost = 4;
 // Costs count up to this: chains of sums of themselves, which grow as powers of two, don't overflow.
 constexpr uint32_t kMaxCost = 1u << 20;
 // A value seen through more views than this is computed first: index maps are worked out again at each run.
 constexpr uint32_t kMaxViews = 6;
 // A value that is computed from more than this in memory has a part of itself computed first. What it reads
-// exists that long, so a running sum over many steps keeps no more than this of them alive.
+// exists that long, so a running sum over many steps lets no more than this of them live.
 constexpr size_t kMostBeneath = 32;
 
 class Pricing {
@@ -29,9 +29,9 @@ class Pricing {
   }
 
  private:
-  /// Memory that a value is computed from where it is inlined.
+  /// Holds the memory that a value is computed from where it is inlined.
   struct Beneath {
-    uint32_t result = kNone;  // of a product or reduction, read at the value's own index
+    uint32_t result = kNone;  // result of a product or reduction, read at the same index as the value
     bool more = false;        // and others
   };
   /// Says what inlining a value takes or, where it has memory, reading it.
@@ -52,7 +52,7 @@ class Pricing {
     Price& p = prices_[v];
     p.cost = is_computed(k) ? cost_of(x.op) : 0;
     for (int i = 0; i < x.arity; ++i) add_operand(p, v, i);
-    if (k != OpKind::call) limit_reads(v);  // which reads whole values, one after the other
+    if (k != OpKind::call) limit_reads(v);  // which reads complete values, one after the other
     if (k == OpKind::reduce) p.after_reduction = true;
     if (is_computed(k) && !d_.materialised(v) && !d_.is_inside_loop(v) && is_dear(v))
       d_.facts[v].materialised = true;

@@ -1,4 +1,4 @@
-// How values that have no memory would be used: in which kernels, in which way.
+// Finds how values that have no memory would be used: in which kernels, in which way.
 #include "jit/passes/fuse_materialise.hpp"
 
 namespace lazy::jit {
@@ -17,7 +17,7 @@ Home home_of_operands(const FusionDraft& d, const std::vector<KernelAssignment::
 
 }  // namespace
 
-// From the last value to the first, with the kernels that there would be if nothing more got memory.
+// Visits values from the last to the first, with the kernels that there would be if nothing more got memory.
 std::vector<ValueUse> find_uses(const FusionDraft& d, const std::vector<KernelAssignment::Placed>& placed) {
   std::vector<ValueUse> uses(d.facts.size());
   for (size_t i = d.order.size(); i-- > 0;) {

@@ -13,13 +13,13 @@ struct ValueFacts {
   bool packs_side = false;    // a packed copy of a product's right side [pack_operands]
   bool materialised = false;  // it gets memory [choose_materialised]
   uint32_t chunk = 0;         // kernels are of one chunk of the program: its number [cut_long_kernels]
-  uint32_t making = 0;        // cost of computing it from what is in memory [materialise_the_dear]
+  uint32_t making = 0;        // cost, in additions, of computing it from memory [materialise_the_dear]
   // Set, in FusionDraft::sets, of the memory that computing it where it is inlined reads
   // [materialise_the_dear]
   uint32_t reads = OperandSets::kEmpty;
 };
 
-/// A fusion that is being decided: each pass reads what earlier ones found out, and adds to it.
+/// Holds a fusion that is being decided: each pass reads what earlier ones found out, and adds to it.
 struct FusionDraft {
   Trace& trace;
   const FuseOptions options;
@@ -42,7 +42,7 @@ struct FusionDraft {
   }
   /// True for a view that changes which element an index means.
   bool is_moving_view(uint32_t v) const { return kind(v) == OpKind::view && !is_identity_view(trace, v); }
-  /// True if `v` reads its operand i at its own index.
+  /// True if `v` reads its operand i at the same index as its result.
   bool reads_in_place(uint32_t v, int i) const {
     switch (kind(v)) {
       case OpKind::pointwise: return same_index(trace, at(v).operand[i], v);
@@ -70,7 +70,7 @@ void pack_operands(FusionDraft&);
 /// Finds the loops worth keeping as such, in order, among the values that are needed.
 std::vector<TraceLoop> find_rolled_loops(const FusionDraft&);
 
-/// Classes of dimensions: two are of one class if some op's own rule makes their extents equal.
+/// Groups dimensions into classes: two are of one class if the rule of some op makes their extents equal.
 class DimensionClasses {
  public:
   explicit DimensionClasses(size_t values);
@@ -86,17 +86,17 @@ class DimensionClasses {
     while (parent_[d] != d) d = parent_[d] = parent_[parent_[d]];
     return d;
   }
-  std::vector<uint32_t> parent_;  // by number; a root is its own parent
+  std::vector<uint32_t> parent_;  // by number; a root is the parent of itself
 };
 /// Reads `order` and the ops' rules.
 DimensionClasses tie_dimensions(const FusionDraft&);
 
-/// The first kernel in which a value can be used.
+/// Says which kernel is the first in which a value can be used.
 struct Earliest {
-  int same_index = 0;  // at its own index
-  int any_index = 0;   // at any: what makes it must be done
+  int same_index = 0;  // read at the same index
+  int any_index = 0;   // read at any index: what makes it must be done
 };
-/// Kernels for the values that get memory.
+/// Says which kernels make the values that get memory.
 struct KernelAssignment {
   struct Placed {
     int kernel = -1;  // index into groups; -1 if no kernel stores it

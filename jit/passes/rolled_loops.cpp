@@ -1,4 +1,4 @@
-// Loops that were recorded iteration by iteration: found again in the trace.
+// Finds loops that were recorded iteration by iteration again in the trace.
 //
 // Values v and v + p are alike if they are the same op on operands that are either the same value or p apart.
 // A long enough run of values, each alike the one a period before it, is a loop; where an iteration begins is
@@ -13,15 +13,15 @@
 namespace lazy::jit {
 namespace {
 
-// Iterations: with fewer little code is saved.
+// A loop has at least so many iterations: with fewer little code is saved.
 constexpr uint32_t kFewest = 4;
-// Values in all iterations: less is compiled as straight-line code.
+// A loop has at least so many values in all iterations: less is compiled as straight-line code.
 constexpr uint32_t kWorthIt = 96;
-// Values of an iteration: a longer one would be cut into several kernels.
+// An iteration has at most so many values: a longer one would be cut into several kernels.
 constexpr uint32_t kLongest = 4096;
-// Distances tried, the commonest first: each takes a pass over all values.
+// So many distances are tried, the commonest first: each takes a pass over all values.
 constexpr size_t kPeriodsTried = 6;
-// Literals of all iterations, which are arguments of each launch.
+// All iterations have at most so many literals, which are arguments of each launch.
 constexpr uint32_t kMostScalars = 1u << 15;
 
 class Finder {
@@ -52,7 +52,8 @@ class Finder {
  private:
   const Value& at(uint32_t v) const { return t_.values[v]; }
 
-  // By value: what it is apart from its operands; kNever if it can't be repeated, kDead if nothing reads it.
+  // By value: a mark of what it is apart from its operands; kNever if it can't be repeated, kDead if nothing
+  // reads it.
   static constexpr uint64_t kNever = 0, kDead = 1;
   void make_marks() {
     marks_.resize(count_);
@@ -67,7 +68,7 @@ class Finder {
     }
   }
 
-  // Distances at which sequences of marks come again, the commonest first.
+  // Returns the distances at which sequences of marks come again, the commonest first.
   std::vector<uint32_t> likely_periods() const {
     constexpr uint32_t kSequence = 6;
     FlatMap<uint32_t> latest, distances;
@@ -134,7 +135,8 @@ class Finder {
     return found;
   }
 
-  /// The best loop in the run [begin, end), whose first period is the pattern of the others; no trips: none.
+  /// Returns the best loop in the run [begin, end), whose first period is the pattern of the others; no
+  /// trips: none.
   TraceLoop aligned(uint32_t begin, uint32_t end, uint32_t period, const std::vector<uint8_t>& moved) const {
     // Each value is needed until its last reader; an iteration that begins in between is passed by it.
     std::vector<uint32_t> reach(period, 0);
@@ -178,7 +180,7 @@ class Finder {
     return cut(first, end, period);
   }
 
-  /// Only values of the last iteration are read from outside.
+  /// Cuts the loop so that only values of the last iteration are read from outside.
   TraceLoop cut(uint32_t first, uint32_t end, uint32_t period) const {
     uint32_t scalars = 0;
     if (first + period > end) return {};

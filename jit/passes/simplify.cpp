@@ -6,8 +6,8 @@
 namespace lazy::jit {
 namespace {
 
-// Same rank and same extents of 1. Together with the ops' own rules that makes broadcasts of one into the
-// other impossible.
+// True for the same rank and the same extents of 1. Together with the rules of the ops that makes broadcasts
+// of one into the other impossible.
 bool same_pattern(const Value& a, const Value& b) { return a.rank == b.rank && a.ones == b.ones; }
 
 class Simplifier {
@@ -27,9 +27,9 @@ class Simplifier {
   }
 
  private:
-  // A value that `x` always equals, or kNone. Only rules that hold for NaN, infinities and -0 are here: so no
-  // x + 0, no x - x, no 0 * x. Scalars are arguments, not part of the program: none of their values is looked
-  // at.
+  // Returns a value that `x` always equals, or kNone. Only rules that hold for NaN, infinities and -0 are
+  // here: so no x + 0, no x - x, no 0 * x. Scalars are arguments, not part of the program: none of their
+  // values is looked at.
   uint32_t identity(Value& x, uint32_t v) {
     const uint32_t a = x.operand[0], b = x.operand[1];
     const Op inner = t_.values[a].op;
@@ -97,8 +97,8 @@ class Simplifier {
 
   int axis_of(uint32_t v) const { return static_cast<int>(t_.node(v).axes[0]); }
 
-  // Nodes with arguments of their own (slice positions, extents) are equal only by chance of this flush: left
-  // alone.
+  // Returns an earlier value that is the same, if there is one. Nodes with separate arguments (slice
+  // positions, extents) are equal only by chance of this flush: left alone.
   uint32_t common(uint32_t v) {
     const Value& x = t_.values[v];
     if (kind_of(x.op) == OpKind::update || x.op == Op::slice || x.op == Op::window ||

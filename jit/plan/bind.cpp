@@ -1,4 +1,4 @@
-// From a captured graph's concrete nodes to what a step's kernel needs to know of an operand.
+// Works out, from a captured graph's concrete nodes, what a step's kernel needs to know of an operand.
 #include "jit/plan/bind.hpp"
 
 #include "jit/core/bytes.hpp"

@@ -5,7 +5,7 @@
 
 namespace lazy::jit {
 
-/// Returns the layout of the memory that a binding starts from: an input's own, or that of a packed buffer.
+/// Returns the layout of the memory that a binding starts from: that of an input, or of a packed buffer.
 Layout source_layout(const Binding&, const CapturedGraph&);
 /// Returns the layout `l` followed along a path. view(node, in, out) says what a view makes of a layout.
 template <class View>

@@ -1,5 +1,5 @@
-// Indices out of range: a kernel sets a flag, and the run looks at the flags before it overwrites an input
-// and at its end. Which index it was is found afterwards, from the inputs (jit/flush/faults.hpp).
+// Reports indices out of range: a kernel sets a flag, and the run looks at the flags before it overwrites an
+// input and at its end. The index itself is found afterwards, from the inputs (jit/flush/faults.hpp).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,11 +13,11 @@ namespace lazy::jit {
 
 struct Node;
 
-/// A run found that the index of a gather or scatter was out of range. No input was overwritten.
+/// Says that a run found the index of a gather or scatter out of range. No input was overwritten.
 class Fault : public IndexError {
  public:
   Fault(uint32_t value, const Site& where) : IndexError("an index is out of range", where), value_(value) {}
-  /// The gather or scatter, as a value of the captured graph.
+  /// Returns the gather or scatter, as a value of the captured graph.
   uint32_t value() const { return value_; }
 
  private:

@@ -3,7 +3,7 @@
 namespace lazy::jit {
 namespace {
 
-/// The node whose line the step goes by.
+/// Returns the node whose line the step goes by.
 const Node* naming(const Step& s, const CapturedGraph* f) {
   return f && s.named_by < f->values.size() ? f->values[s.named_by] : nullptr;
 }

@@ -8,7 +8,7 @@
 namespace lazy::jit {
 namespace {
 
-/// 1, 2, ... for the extents other than 1.
+/// Numbers the extents other than 1: 1, 2, ...
 Dims counted(const Shape& s, int& count) {
   Dims places(s.size(), 0);
   count = 0;
@@ -37,7 +37,8 @@ Layout reshaped(const Layout& l, const Shape& to, AtReshape rule, int& source) {
   return next;
 }
 
-/// Dimensions of `view`, a slice or window of `in`, that take a part of one or move in several at once.
+/// Marks the dimensions of `view`, a slice or window of `in`, that take a part of one or move in several at
+/// once.
 bool mark_parts(const Node& view, const Layout& in, Layout& out) {
   bool whole = true;
   const auto part = [&](int of, int dim) { out.strides[dim] = in.strides[of] == 0 ? 0 : kPart; };

@@ -6,14 +6,14 @@
 
 namespace lazy::jit {
 
-/// In place of a place: the dimension walks a part of one of the buffer's, or several of them at once.
+/// Stands for a place where the dimension walks a part of one of the buffer's, or several of them at once.
 inline constexpr int64_t kPart = -1;
 
-/// The places of the dimensions at the end of a path. Dimensions of extent 1 don't count, on either side: a
-/// place is the position of a source's dimension among those whose extent is not 1.
+/// Holds the places of the dimensions at the end of a path. Dimensions of extent 1 don't count, on either
+/// side: a place is the position of a source's dimension among those whose extent is not 1.
 struct Places {
-  /// By dimension at the end of the path: 1 + the place of the source's dimension that it walks whole and in
-  /// order; 0 if it does not move through the source; kPart otherwise.
+  /// By dimension at the end of the path: 1 + the place of the source's dimension that it walks completely
+  /// and in order; 0 if it does not move through the source; kPart otherwise.
   Dims of;
   int source = 0;       // the source's extents other than 1
   int64_t indexed = 0;  // likewise, of the axis that a gather on the way reads at an index of
@@ -22,7 +22,7 @@ struct Places {
 
 /// Says what a reshape that is no index map makes of places.
 enum class AtReshape {
-  packed,   // its operand is packed memory, or one value: its own dimensions are counted from there on
+  packed,   // its operand is packed memory, or one value: the operand's dimensions are counted from there on
   leading,  // dimensions keep their place only if nothing was done to the source before
 };
 

@@ -1,6 +1,6 @@
-// A compiled program: the steps that serve every flush with one key, under guards. Nothing in it is a shape,
-// an address or a scalar's value; those are bound from the captured graph at each run. Immutable once built;
-// run by any thread.
+// Defines a compiled program: the steps that serve every flush with one key, under guards. Nothing in it is a
+// shape, an address or a scalar's value; those are bound from the captured graph at each run. Immutable once
+// built; run by any thread.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -18,8 +18,8 @@ namespace event {
 struct Facts;  // jit/observe/profile.cpp
 }
 
-/// An index map on the way from a kernel's iteration space to a buffer: a view node, or alignment to a
-/// node's shape.
+/// Describes an index map on the way from a kernel's iteration space to a buffer: a view node, or alignment
+/// to a node's shape.
 struct PathStep {
   uint32_t parent = 0;  // the step before it, on the kernel's side; path 0 is the identity
   uint32_t node = 0;    // captured graph value: the view, or whose shape is broadcast to
@@ -34,8 +34,8 @@ struct Binding {
   uint32_t path = 0;
   DType dtype{};
   bool output = false;
-  bool region = false;  // the output is a slice_update's region of its buffer (`path` unused)
-  bool packed = false;  // reads or writes packed memory along a path that keeps strides known from extents
+  bool region = false;         // the output is a slice_update's region of its buffer (`path` unused)
+  bool packed = false;         // reads or writes packed memory along a path whose strides follow from extents
   bool known_strides = false;  // every axis has stride 0 or the element size: no layout to work out
   bool moves = false;          // if so: the stride along the last axis is the element size
   int8_t dim_of[loop::kMaxAxes] =
@@ -66,14 +66,14 @@ struct ScalarArgument {
   uint16_t dim = 0;
 };
 
-/// The call that a step runs. Step::operands are then where its operands' memory is, without a path,
-/// and after them the outputs that someone reads.
+/// Describes the call that a step runs. Step::operands are then where its operands' memory is, without a
+/// path, and after them the outputs that someone reads.
 struct CallStep {
   const CallSpec* spec = nullptr;  // null: the step is of a loop kernel
   std::shared_ptr<const CallKernel> kernel;
   std::vector<uint32_t> shapes;  // by operand: the captured graph value whose shape it has
   std::vector<int> outputs;      // by output: which of Step::operands, or -1: nobody reads it
-  int workspace = -1;            // slot
+  int workspace = -1;            // slot of the call's work memory; -1: none
 };
 
 struct Step {
@@ -104,11 +104,11 @@ struct Step {
   Work work;
 };
 
-/// A run of steps that share outer dimensions ("levels"): parallel in each of them, and every value that one
-/// step makes and another reads is read at the index of these at which it was made. So the steps can be done
-/// for one block of the outer indices after another, while the block's values are still in the cache; values
-/// that no one else needs have memory for one block only. Whether that pays is decided at each run, from the
-/// extents.
+/// Describes a run of steps that share outer dimensions ("levels"): parallel in each of them, and every value
+/// that one step makes and another reads is read at the index of these at which it was made. So the steps can
+/// be done for one block of the outer indices after another, while the block's values are still in the cache;
+/// values that no one else needs have memory for one block only. Whether that pays is decided at each run,
+/// from the extents.
 struct TileGroup {
   /// Lists the buffers that steps read and write.
   struct Source {
@@ -126,21 +126,21 @@ struct TileGroup {
   std::shared_ptr<const Kernel>
       rows;  // runs all steps, row by row, where it takes them (jit/plan/tiling/row_groups.hpp)
   std::vector<TileGroup>
-      parts;  // tile groups without contractions in it, for when it isn't worth it as a whole
+      parts;  // tile groups without contractions in it, for when all of it together isn't worth it
 };
 
-/// A buffer that one run makes.
+/// Describes a buffer that one run makes.
 struct Slot {
   uint32_t node = 0;  // captured graph value whose shape it has
   DType dtype{};
   bool kept = false;    // becomes a tensor's value
   bool shared = false;  // may be a copy that outlives the run: nobody takes over its memory (relayout.hpp)
-  uint32_t workspace_of = kNone;  // the step, a call, that has this as work memory of its own size
+  uint32_t workspace_of = kNone;  // step of the call whose work memory this is; the call decides its size
   int donor_slot = -1;  // a slot that dies in the same step, read at the same index: its memory is taken over
   uint32_t donor_input = kNone;  // likewise an input, if the flush owns it alone
 };
 
-/// A tensor's value at the end of a run: a slot or input, as it is or seen through views.
+/// Says what a tensor's value is at the end of a run: a slot or input, as it is or seen through views.
 struct Result {
   uint32_t node = 0;  // the captured graph value that gets it
   int slot = -1;
@@ -171,8 +171,8 @@ const char* name_of(Guard::Kind);
 
 class Arguments;  // jit/run/arguments.hpp
 struct Program;
-/// The arguments of a program's latest run, for the next to take. A run that finds none, because another
-/// thread has them, makes its own.
+/// Holds the arguments of a program's latest run, for the next to take. A run that finds none, because
+/// another thread has them, makes new ones.
 class SpareArguments {
  public:
   SpareArguments() = default;
@@ -180,7 +180,7 @@ class SpareArguments {
   ~SpareArguments();
   std::unique_ptr<Arguments> take(const Program&) const;
   void put(std::unique_ptr<Arguments>) const noexcept;
-  /// Arguments::as_before. False if there are none.
+  /// Returns what Arguments::as_before does; false if there are none.
   bool as_before(const CapturedGraph&) const;
 
  private:
@@ -197,7 +197,7 @@ struct Program {
   std::vector<Guard> guards;
   std::vector<uint32_t> faults;  // by number: the captured graph value whose index was out of range
   std::string variant;           // "generic", "strict", "fixed": for reports
-  uint64_t nodes = 0;            // recorded ops it stands for
+  uint64_t nodes = 0;            // number of recorded ops that it computes
   size_t code_bytes = 0;
   uint64_t compile_ns = 0;
   bool from_disk = false;
@@ -208,7 +208,7 @@ struct Program {
       nullptr;  // for LAZY_PROFILE, once it needs them (jit/observe/profile.cpp)
 };
 
-/// Its tile groups, each before its parts; pointers to const ones if it is.
+/// Returns a program's tile groups, each before its parts; pointers to const ones if `p` is const.
 template <class P>
 auto tile_groups_in(P& p) {
   std::vector<decltype(p.tile_groups.data())> all;
@@ -222,7 +222,8 @@ auto tile_groups_in(P& p) {
   return all;
 }
 
-/// Strides in elements of an operand along the step's kernel dimensions, and the offset of its first element.
+/// Holds strides in elements of an operand along the step's kernel dimensions, and the offset of its first
+/// element.
 struct OperandLayout {
   int64_t stride[loop::kMaxAxes];
   int64_t offset = 0;
@@ -235,13 +236,14 @@ int64_t indexed_stride(const Program&, const Binding&, const CapturedGraph&);
 /// True if the offsets of a vector's elements (up to 64 of them, bytes) fit 32 bits. `stride` in elements.
 bool fits_32bit(int64_t stride, DType);
 
-/// The first guard that does not hold, or null. `actual` gets what was found instead of the guard's value.
+/// Returns the first guard that does not hold, or null. `actual` gets what was found instead of the guard's
+/// value.
 const Guard* failed_guard(const Program&, const CapturedGraph&, int64_t& actual);
-/// "operand 2 of kernel 0 (v3) is contiguous: expected yes, found no"
+/// Returns "operand 2 of kernel 0 (v3) is contiguous: expected yes, found no".
 std::string describe(const Guard&, int64_t actual);
-/// The value that it is about.
+/// Returns the value that the guard is about.
 uint32_t subject_of(const Guard&, const Program&);
-/// Says what it asks for: "contiguous: v0 is row-major without gaps"
+/// Returns what the guard requires: "contiguous: v0 is row-major without gaps".
 std::string describe(const Guard&);
 
 /// Returns the bytes of a slot's memory in a run of this captured graph.

@@ -1,4 +1,4 @@
-// Lists which fields of a program are kept on disk, struct by struct (support/archive.hpp), and checks that
+// Lists which fields of a program are stored on disk, struct by struct (support/archive.hpp), and checks that
 // what was read makes sense.
 #pragma once
 #include <span>
@@ -28,7 +28,7 @@ template <class A>
 void fields(A& a, Work& w) {
   a(w.per_index, w.per_row, w.gathered);
 }
-/// A call is kept by name and attributes; where it is read, one that isn't known fails.
+/// Stores a call by name and attributes; where it is read, one that isn't known fails.
 inline void fields(Saver& a, CallStep& c) {
   a(c.spec ? std::string_view(c.spec->identity()) : std::string_view());
   if (c.spec) a(c.shapes, c.outputs, c.workspace);

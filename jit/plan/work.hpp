@@ -6,7 +6,7 @@ namespace lazy::jit {
 
 struct Step;
 
-/// The operations of a kernel, without casts. An elementary function counts as one.
+/// Counts the operations of a kernel, without casts. An elementary function counts as one.
 struct Work {
   double per_index = 0;  // operations of the body at one index of the box
   double per_row = 0;    // operations of the epilogue at one index of the parallel axes

@@ -1,4 +1,4 @@
-// How a tile group's outer dimensions are cut, for the extents of one run.
+// Decides how a tile group's outer dimensions are cut, for the extents of one run.
 #include <algorithm>
 #include <optional>
 
@@ -10,7 +10,7 @@
 namespace lazy::jit {
 namespace {
 
-// A thread is woken for so much work at least.
+// A thread is woken for so many nanoseconds of work at least.
 constexpr double kNanosecondsWorthAThread = 8000;
 // A block's time should hide what starting its kernels costs: some tens of nanoseconds each.
 constexpr int64_t kLeastBlockBytes = 32 << 10;
@@ -21,7 +21,7 @@ constexpr double kMemoryOverPacking = 3;
 constexpr int64_t kCacheLine = 64;
 // Neighbours that a block takes of a kernel's vector axis: fewer, and columns are walked down one by one.
 constexpr int64_t kLeastRun = 128;
-// So many second-level caches are taken to be in the third.
+// The third-level cache is taken to be as large as so many second-level caches.
 constexpr double kFarToMemory = 8;
 
 double bytes_in(const Slot& slot, const CapturedGraph& f) {
@@ -48,7 +48,7 @@ Footprint footprint(const TileGroup& tile_group, const CapturedGraph& f, const i
   return r;
 }
 
-/// The fewest indices that a block takes of any kernel's vector axis, if that is what is cut.
+/// Returns the fewest indices that a block takes of any kernel's vector axis, if that is what is cut.
 int64_t shortest_run(const Program& p, const TileGroup& tile_group, const CapturedGraph& f, const Blocks& b) {
   int64_t shortest = INT64_MAX;
   for (uint32_t i = 0; i < tile_group.count; ++i) {
@@ -96,13 +96,13 @@ void cut_evenly(Blocks& b, int64_t cuts) {
   b.cuts = divide_up(b.extent[b.level], b.length);
 }
 
-/// For a device, all of which works on every block: cut only to keep what is in between small, in blocks that
-/// are large enough to fill it.
+/// Chooses blocks for a device, all of which works on every block: cut only so that what is in between stays
+/// small, in blocks that are large enough to fill it.
 Blocks choose_device_blocks(const Program& p, const TileGroup& tile_group, const CapturedGraph& f,
                             const Workers& workers) {
   Blocks b = whole(tile_group, f);
   const auto levels = static_cast<int>(tile_group.levels.size());
-  double inner = 0, shared = 0;  // bytes: `shared` but for what a part keeps to itself
+  double inner = 0, shared = 0;  // bytes: `shared` but for what is private to a part
   for (const uint32_t slot : tile_group.inner) {
     const double bytes = bytes_in(p.slots[slot], f);
     const bool in_part =
@@ -211,7 +211,7 @@ Blocks choose_blocks(const Program& p, const TileGroup& tile_group, const Captur
   if (!time) return b;
   const double ns = *time;
   const bool parallel = workers.threads > 1 && (asked || ns > 2 * kNanosecondsWorthAThread);
-  // A product streams its right side past what it keeps: it may fill the second-level cache.
+  // A product streams its right side past what stays in the cache: it may fill the second-level cache.
   const bool products =
       std::any_of(tile_group.sources.begin(), tile_group.sources.end(), [](auto& s) { return s.matrix; });
   const auto near = static_cast<double>(workers.near_bytes), far = static_cast<double>(workers.far_bytes);

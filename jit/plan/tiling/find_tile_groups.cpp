@@ -1,4 +1,4 @@
-// Which steps of a program form tile groups.
+// Finds which steps of a program form tile groups.
 #include <algorithm>
 
 #include "jit/plan/places.hpp"
@@ -7,10 +7,10 @@
 namespace lazy::jit {
 namespace {
 
-/// A dimension that a step's kernel has outermost.
+/// Describes a dimension that a step's kernel has outermost.
 struct Outer {
   uint32_t dim_class = 0;
-  uint8_t dim = 0;  // of the kernel
+  uint8_t dim = 0;  // dimension of the kernel
 };
 
 // Work that is proportional to the square of a tile group's length stays small.
@@ -37,7 +37,8 @@ class Finder {
   }
 
  private:
-  // Parallel dimensions, outermost first; of a contraction its batch dimensions, then rows and columns.
+  // Returns parallel dimensions, outermost first; of a contraction its batch dimensions, then rows and
+  // columns.
   std::vector<Outer> outer_of(const Step& s) const {
     std::vector<Outer> outer;
     if (s.has_initial || s.call.spec) return outer;
@@ -53,7 +54,7 @@ class Finder {
     return places_along(p_, *t_.captured, b.path, t_.captured->values[b.node]->shape, AtReshape::leading).of;
   }
 
-  /// How many of a step's outermost dimensions are, in order, those of the buffer itself.
+  /// Returns how many of a step's outermost dimensions are, in order, those of the buffer itself.
   size_t aligned(uint32_t step, const Binding& b) const {
     const Dims place = places(b);
     const auto& outer = outer_[step];
@@ -95,8 +96,8 @@ class Finder {
   }
   bool is_contraction(uint32_t s) const { return loops_[s].form == loop::Form::contract; }
 
-  /// How many levels are left if step `s` joins those from `first` on; 0 if it can't, or has nothing to do
-  /// with them.
+  /// Returns how many levels are left if step `s` joins those from `first` on; 0 if it can't, or shares no
+  /// value with them.
   size_t join(uint32_t first, uint32_t s, size_t levels) const {
     const auto &ours = outer_[first], &theirs = outer_[s];
     size_t common = 0;
@@ -116,7 +117,7 @@ class Finder {
     return shares ? common : 0;
   }
 
-  /// Memory that an output takes over is read by the tile group at the same index only.
+  /// True if memory that an output takes over is read by the tile group at the same index only.
   bool donations_fit(uint32_t first, uint32_t last, size_t levels) const {
     for (uint32_t s = first; s <= last; ++s)
       for (uint32_t slot : p_.steps[s].made) {

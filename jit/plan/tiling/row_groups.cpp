@@ -81,8 +81,8 @@ std::optional<loop::FusedRows> rows_of(const Program& p, const TileGroup& tile_g
 
 namespace {
 
-/// Values whose memory an outer value would take over: here a row's own cost nothing, and that memory a store
-/// and a load of each element. Whether the tile group is one of rows then.
+/// Makes values inner whose memory an outer value would take over: here one of a row costs nothing, and that
+/// memory a store and a load of each element. True if the tile group is one of rows then.
 bool own_what_is_given_away(Program& p, TileGroup& tile_group, const std::vector<loop::LoopKernel>& loops) {
   const std::vector<uint32_t> before = tile_group.inner;
   std::vector<uint32_t> takers;
@@ -111,7 +111,8 @@ bool own_what_is_given_away(Program& p, TileGroup& tile_group, const std::vector
   return true;
 }
 
-/// Steps [first, first + count) of a tile group, of whose values those are inner that no other step reads.
+/// Returns steps [first, first + count) of a tile group, of whose values those are inner that no other step
+/// reads.
 TileGroup cut(const Program& p, const TileGroup& tile_group, uint32_t first, uint32_t count) {
   TileGroup made;
   made.first = first;

@@ -13,7 +13,7 @@ namespace lazy::jit {
 std::optional<loop::FusedRows> rows_of(const Program&, const TileGroup&,
                                        const std::vector<loop::LoopKernel>& loops);
 
-/// Leaves in `p.tile_groups` those that are rows; an attention has its softmax, which is rows, as a part.
+/// Reduces `p.tile_groups` to those that are rows; an attention has its softmax, which is rows, as a part.
 /// Other tile groups with products stay as well: they are cut into blocks where their values in between are
 /// large.
 void keep_row_groups(Program& p, const std::vector<loop::LoopKernel>& loops);

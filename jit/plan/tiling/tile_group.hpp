@@ -1,4 +1,4 @@
-// Tile groups: steps that run block by block over outer dimensions that they share.
+// Declares tile groups: steps that run block by block over outer dimensions that they share.
 #pragma once
 #include "jit/backend/backend.hpp"
 #include "jit/passes/passes.hpp"
@@ -27,7 +27,7 @@ struct Blocks {
 /// Decides whether and how a run with these extents is cut.
 Blocks choose_blocks(const Program&, const TileGroup&, const CapturedGraph&, const Workers&);
 
-/// Moves the arguments of a step, which were bound for its whole box, from block to block.
+/// Moves the arguments of a step, which were bound for its complete box, from block to block.
 class BlockArguments {
  public:
   /// `dim_of` has, by level, the step's dimension. `words` are the arguments as bound. `scratch` is 1 for
