@@ -15,7 +15,8 @@
 namespace lazy::cuda_backend {
 namespace {
 
-/// Sizes come in four steps to each power of two, so that blocks fit again; large ones in whole 2 MiB.
+/// Rounds a size up to four steps to each power of two, so that blocks fit again; large ones to a multiple of
+/// 2 MiB.
 size_t rounded(size_t bytes) {
   constexpr size_t kLeast = 512, kLarge = size_t{2} << 20;
   if (bytes <= kLeast) return kLeast;
@@ -24,7 +25,7 @@ size_t rounded(size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-constexpr size_t kShareKept = 4;  // of the device's memory a fourth at most is kept
+constexpr size_t kShareKept = 4;  // a fourth of the device's memory is cached at most
 
 void* pointer(api::DevicePtr p) { return reinterpret_cast<void*>(static_cast<uintptr_t>(p)); }
 using api::device_pointer;
@@ -33,7 +34,7 @@ using api::device_pointer;
 
 void Allocator::start() {
   gpu_.check(gpu_.driver.default_pool(&pool_, gpu_.handle), "cuDeviceGetDefaultMemPool");
-  uint64_t all = ~uint64_t{0};  // the pool keeps what it has until release_kept()
+  uint64_t all = ~uint64_t{0};  // the pool caches what it has until release_kept()
   gpu_.check(gpu_.driver.pool_set(pool_, api::MemPoolAttribute::release_threshold, &all),
              "cuMemPoolSetAttribute");
 }
@@ -82,7 +83,7 @@ void Allocator::deallocate(void* p, size_t bytes) noexcept {
 void Allocator::give_back(void* p, size_t size) noexcept {
   const Hold hold(lock_);
   stats_.used -= size;
-  if (gpu_.generation != forks::generation()) return;  // a forked child's: it was never its own
+  if (gpu_.generation != forks::generation()) return;  // a forked child has no claim to it
   trim_locked();
   if (stats_.kept + size > gpu_.memory / kShareKept) return to_driver(p);
   try {
@@ -112,7 +113,7 @@ void Allocator::trim_locked() noexcept {
   if (now - trimmed_ < kIdle) return;
   const bool first = std::exchange(trimmed_, now) == 0;
   for (auto& [size, blocks] : kept_) {
-    // Those in use have the lowest addresses.
+    // The blocks in use have the lowest addresses.
     if (!first && blocks.least > 0) std::sort(blocks.heap.begin(), blocks.heap.end());
     for (size_t n = first ? 0 : blocks.least; n > 0; --n) {
       to_driver(blocks.heap.back());

@@ -1,4 +1,4 @@
-// Memory of one GPU: blocks that are kept when given back, above the driver's own pool. Everything runs in
+// Allocates memory of one GPU: blocks that are cached when freed, above the driver's pool. Everything runs in
 // one stream, so a block can be handed out again at once, before what last used it has finished.
 #pragma once
 #include <cstddef>
@@ -17,27 +17,27 @@ class Gpu;
 class Allocator {
  public:
   explicit Allocator(Gpu& gpu) : gpu_(gpu) {}
-  /// Has to be called once the context is there.
+  /// Prepares the pool. Has to be called once the context is there.
   void start();
 
   /// Returns a block, never null; a size of 0 gives a valid pointer. Where there is no memory (or
-  /// LAZY_CUDA_MEMORY is reached) what is kept is given back to the driver, once; then it throws DeviceError
-  /// saying what was asked for and what is held.
+  /// LAZY_CUDA_MEMORY is reached) cached blocks are released to the driver, once; then it throws DeviceError
+  /// with the bytes that were requested and those that are in use.
   void* allocate(size_t bytes);
-  /// Takes a block back. A capture of the calling thread (launch_graph.hpp) keeps it until its launches are
+  /// Takes a block back. A capture of the calling thread (launch_graph.hpp) holds it until its launches are
   /// in the stream.
   void deallocate(void*, size_t bytes) noexcept;
   /// Takes back a block that deallocate() left to a capture; `size` as it is counted here.
   void give_back(void*, size_t size) noexcept;
-  /// Gives what is kept back to the driver. Waits for the device. Returns how many bytes.
+  /// Releases cached blocks to the driver. Waits for the device. Returns how many bytes.
   size_t release_kept();
   /// Test aid: makes blocks older by so much.
   void let_time_pass(uint64_t milliseconds);
 
   struct Stats {
     size_t used = 0;      // bytes handed out
-    size_t kept = 0;      // bytes given back and kept
-    size_t requests = 0;  // ever, to the driver
+    size_t kept = 0;      // bytes given back and cached
+    size_t requests = 0;  // requests to the driver so far
   };
   Stats stats() const;
 
@@ -46,7 +46,7 @@ class Allocator {
   void* find(size_t size);
   void* from_driver(size_t bytes);
   size_t release_kept_locked();
-  /// Now and then gives blocks back that nobody needed for ten seconds.
+  /// Releases, now and then, blocks that nobody needed for ten seconds.
   void trim_locked() noexcept;
   void to_driver(void*) noexcept;
   [[noreturn]] void fail(size_t asked) const;  // not under the lock

@@ -68,7 +68,7 @@ class GpuBackend final : public CrossCompiler {
   void* allocate(size_t bytes) override { return gpu_->allocator.allocate(bytes); }
   void deallocate(void* p, size_t bytes) noexcept override { gpu_->allocator.deallocate(p, bytes); }
   size_t release_memory() override {
-    if (gpu_->generation != forks::generation()) return 0;  // a forked child's: it was never its own
+    if (gpu_->generation != forks::generation()) return 0;  // a forked child has no claim to it
     return gpu_->allocator.release_kept() + gpu_->staging.release();
   }
   void write(void* to, const void* from, size_t bytes) override { gpu_->staging.write(to, from, bytes); }

@@ -1,4 +1,4 @@
-// NVIDIA GPUs.
+// Declares the backend of NVIDIA GPUs.
 #pragma once
 #include <memory>
 
@@ -8,7 +8,7 @@ namespace lazy::cuda_backend {
 
 std::unique_ptr<jit::Devices> make_devices();
 
-/// A backend that compiles for an architecture (90: sm_90) and has no device: everything else throws
+/// Makes a backend that compiles for an architecture (90: sm_90) and has no device: everything else throws
 /// DeviceError.
 std::unique_ptr<jit::Backend> make_cross_compiler(int architecture);
 

@@ -13,14 +13,14 @@ namespace {
 
 constexpr size_t kWorkspace = size_t{32} << 20;  // what NVIDIA advises for Hopper
 
-/// cuBLASLt's matrices are column-major. Ours are, or are seen as, row-major; so it computes the transpose of
-/// the product, right(n, k) * left(k, m), and `first` is right.
+/// Describes a matrix as cuBLASLt stores it, column-major. Ours are, or are seen as, row-major; so it
+/// computes the transpose of the product, right(n, k) * left(k, m), and `first` is right.
 struct Stored {
   uint64_t rows, columns;
   int64_t ld;
   api::BlasOperation operation;
 };
-/// A matrix of `rows` x `columns`, elements (i, j) at i * row + j * column.
+/// Returns a matrix of `rows` x `columns`, elements (i, j) at i * row + j * column.
 Stored stored(int64_t rows, int64_t columns, int64_t row, int64_t column) {
   const auto as = [](int64_t n) { return static_cast<uint64_t>(n); };
   if (row == 1) return {as(rows), as(columns), std::max(column, rows), api::BlasOperation::none};

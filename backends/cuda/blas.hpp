@@ -1,4 +1,4 @@
-// Matrix products by cuBLASLt, on one GPU.
+// Computes matrix products by cuBLASLt, on one GPU.
 #pragma once
 #include <mutex>
 #include <string>
@@ -11,14 +11,14 @@ namespace lazy::cuda_backend {
 
 class Gpu;
 
-/// out[b](m, n) = sum over k of left[b](m, k) * right[b](k, n). Strides are in elements. Of each matrix one
-/// of the two strides is 1.
+/// Describes out[b](m, n) = sum over k of left[b](m, k) * right[b](k, n). Strides are in elements. Of each
+/// matrix one of the two strides is 1.
 struct BlasProblem {
   int64_t m = 1, n = 1, k = 1, batch = 1;
   struct Matrix {
     const void* data = nullptr;
     api::BlasType type{};
-    int64_t row = 0, column = 0, batch = 0;  // strides
+    int64_t row = 0, column = 0, batch = 0;  // in elements
   } left, right, out;
   const void* bias = nullptr;  // n elements of out's type, side by side, added to each row
   bool f64 = false;            // adds up in float64, otherwise in float32
@@ -27,7 +27,7 @@ struct BlasProblem {
 class Blas {
  public:
   explicit Blas(Gpu& gpu) : gpu_(gpu) {}
-  /// Puts the product into the stream. False if there is no cuBLASLt (said once, in the log) or it can't do
+  /// Puts the product into the stream. Returns false if there is no cuBLASLt (logged once) or it can't do
   /// this.
   bool multiply(const BlasProblem&);
 

@@ -7,7 +7,7 @@
 
 namespace lazy::cuda_backend {
 
-// A library serves all contexts, so it does not matter which GPU asks first.
+// Loads the library. It serves all contexts, so it does not matter which GPU comes first.
 void Code::load(Gpu& gpu) const {
   const std::lock_guard hold(loading_);
   if (!functions_.empty()) return;

@@ -25,7 +25,7 @@ std::string numbered(const std::string& text) {
   return out;
 }
 
-/// Without how long it took: what is compiled again must come out the same.
+/// Returns the log without how long it took: what is compiled again must come out the same.
 std::string without_times(const std::string& log) {
   std::string kept;
   for (size_t at = 0; at < log.size();) {

@@ -5,7 +5,7 @@
 
 namespace lazy::cuda_backend {
 
-/// The assembler's statistics of one function.
+/// Holds the assembler's statistics of one function.
 struct FunctionUse {
   std::string name;
   int registers = 0, stack_bytes = 0, spill_stores = 0, spill_loads = 0, shared_bytes = 0;

@@ -9,8 +9,9 @@
 
 namespace lazy::cuda_backend {
 
-/// Large products convert their sides into memory of their own, by `conversions`, and go to `product`, as
-/// cuBLASLt and tensor cores want them; others go to `own`, which converts on the way.
+/// Makes a kernel that converts the sides of large products into separate memory, by `conversions`, and
+/// passes them to `product`, as cuBLASLt and tensor cores require; others go to `own`, which converts on the
+/// way.
 std::unique_ptr<jit::Kernel> make_converted_kernel(const jit::loop::LoopKernel&, jit::loop::ConvertedProduct,
                                                    std::unique_ptr<jit::Kernel> own,
                                                    std::unique_ptr<jit::Kernel> product,

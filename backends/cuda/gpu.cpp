@@ -43,7 +43,7 @@ void Gpu::fail(api::Result r, const char* what) const {
   std::string text = "cuda:" + std::to_string(ordinal);
   if (!name.empty()) text += " (" + name + ")";
   text += std::string(": ") + what + ": " + api::describe(r);
-  // Errors of work that is under way come up at whatever is asked for next, and for good.
+  // Errors of work that is under way come up at any later call, and for good.
   if (r >= api::kIllegalAddress && r < 800)
     text += "; earlier work on the device failed, and it takes no more";
   throw DeviceError(text);

@@ -1,5 +1,5 @@
-// One GPU: its primary context, our stream on it, and its memory. All work of ours on a GPU is in one stream,
-// so it happens in the order in which it was asked for, whichever thread asked.
+// Describes one GPU: its primary context, our stream on it, and its memory. All work of ours on a GPU is in
+// one stream, so it happens in the order of the calls, from whichever thread.
 #pragma once
 #include <string>
 
@@ -32,23 +32,23 @@ class Gpu {
       fail(r, what);
   }
   [[noreturn]] void fail(api::Result, const char* what) const;
-  /// Returns what the call gives; where that is that there is no memory, once more after what is kept was
-  /// given back.
+  /// Returns the call's result; where that is that there is no memory, it calls once more after cached blocks
+  /// were released.
   template <class Call>
   api::Result with_room(Call&& call) {
     const api::Result r = call();
     return r == api::kOutOfMemory && allocator.release_kept() > 0 ? call() : r;
   }
   void synchronize() const;
-  /// Puts a launch into the stream, or into what the calling thread records.
+  /// Puts a launch into the stream, or into the calling thread's capture.
   void launch(const Launched& l) {
     if (CudaLaunchCapture* r = CudaLaunchCapture::current(*this)) return r->add(l);
     enter();
     launch_now(l);
   }
   void launch_now(const Launched&) const;
-  /// Has to be called before something other than a launch goes into the stream: launches that were captured
-  /// go first.
+  /// Runs captured launches first. Has to be called before something other than a launch goes into the
+  /// stream.
   void before_other_work() const {
     if (CudaLaunchCapture* r = CudaLaunchCapture::current(*this)) r->interrupt();
   }

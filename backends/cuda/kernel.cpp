@@ -41,7 +41,7 @@ class GpuKernel final : public jit::Kernel {
     return static_cast<int64_t>(args[at_.extent(axis)]);
   }
 
-  /// Boxes of 2^31 indices and more go in halves, so that kernels count in 32 bits.
+  /// Halves boxes of 2^31 indices and more, so that kernels count in 32 bits.
   void part(Gpu& gpu, uint64_t* args) const {
     double indices = 1;
     int longest = -1;

@@ -168,7 +168,7 @@ bool CudaLaunchCapture::again(const jit::Kernel& kernel, const uint64_t* words, 
   return true;
 }
 
-/// What the kernel has just launched takes the place of what its step launched before.
+/// Replaces what its step launched before by what the kernel has just launched.
 void CudaLaunchCapture::keep_step() {
   LaunchList& all = kept_.launches;
   const size_t n = fresh_.size();

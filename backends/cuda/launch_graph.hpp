@@ -1,6 +1,6 @@
 // Launches a program that recurs as one CUDA graph: one call in place of one for each kernel.
 //
-// While a run is captured, the calling thread's launches are held back, and so is memory that it gives back.
+// While a run is captured, the calling thread's launches are delayed, and so is memory that it gives back.
 // Invariant: until the graph is in the stream, nobody else gets that memory.
 #pragma once
 #include <cstdint>
@@ -19,14 +19,14 @@ namespace lazy::cuda_backend {
 
 class Gpu;
 
-/// Keeps what a run launched, step by step.
+/// Holds what a run launched, step by step.
 struct CudaLaunchGraph final : jit::LaunchGraph {
   struct Step {
     const jit::Kernel* kernel;
-    size_t count;          // of the words that it was given
+    size_t count;          // number of the words that it was given
     size_t end;            // index of its last launch in `launches`, plus 1
     size_t scratch_bytes;  // of device memory that its launches borrow, at word kScratch
-    bool plain;            // true if its launches have the words that it was given, but for a backend's own
+    bool plain;            // true if its launches have the words that it was given, but for the backend's
   };
   std::vector<Step> steps;
   LaunchList launches;
@@ -34,7 +34,7 @@ struct CudaLaunchGraph final : jit::LaunchGraph {
   config::Sums sums{};   // the setting for which they were planned
 };
 
-/// The graphs of one GPU, by the number of the program.
+/// Holds the graphs of one GPU, by the number of the program.
 class LaunchGraphs {
  public:
   explicit LaunchGraphs(Gpu& gpu) : gpu_(gpu) {}
@@ -43,7 +43,7 @@ class LaunchGraphs {
   void run(uint64_t program, const CudaLaunchGraph&);
 
  private:
-  static constexpr size_t kMost = 256;  // programs that are kept
+  static constexpr size_t kMost = 256;  // programs that are cached
   struct State {
     uint64_t program = 0;
     int runs = 0;
@@ -55,7 +55,7 @@ class LaunchGraphs {
   };
   State& state_of(uint64_t program);
   void build(State&);
-  /// False if the graph can't take these launches.
+  /// Returns false if the graph can't take these launches.
   bool update(const State&, const LaunchList&) const;
   void destroy(State&) const;
 
@@ -87,13 +87,13 @@ class CudaLaunchCapture final : public jit::LaunchCapture {
   /// Notes that the kernel plans its launches by its words, and by no more of addresses than what they are
   /// modulo kAddressesAlike. So many bytes of device memory are at their word kScratch.
   void note_plan(const jit::Kernel&, size_t scratch_bytes);
-  /// Runs what was held back, one by one, because something that isn't a launch comes next.
+  /// Runs the delayed launches, one by one, because something that isn't a launch comes next.
   void interrupt();
 
   void keep(void* block, size_t size) noexcept;
   /// Returns a block of that size that this run has given back, or null.
   void* take(size_t size);
-  /// Interrupts, and gives back what was kept, where memory is short. Returns false if nothing was kept.
+  /// Interrupts, and gives back delayed blocks, where memory is short. Returns false if there were none.
   bool release();
 
  private:
@@ -110,7 +110,7 @@ class CudaLaunchCapture final : public jit::LaunchCapture {
   size_t held_ = 0;      // number of launches of those steps
   size_t launched_ = 0;  // how many of these are in the stream
   bool interrupted_ = false;
-  // The kernel that is launching.
+  // The kernel that is launching now.
   CudaLaunchGraph::Step open_{};
   const uint64_t* given_ = nullptr;  // null: none is
   LaunchList fresh_;

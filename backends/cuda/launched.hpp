@@ -8,7 +8,7 @@
 
 namespace lazy::cuda_backend {
 
-/// One launch, with the words that its function's argument is made of. It does not own them.
+/// Describes one launch, with the words that its function's argument is made of. It does not own them.
 struct Launched {
   api::Function function = nullptr;
   unsigned blocks = 1, threads = 1, shared_bytes = 0;  // of the grid; of a block; of a block, dynamic
@@ -32,7 +32,7 @@ class LaunchList {
     return l;
   }
   uint64_t* words(size_t i) { return words_.data() + items_[i].words; }
-  /// Keeps the first n launches only.
+  /// Drops all launches but the first n.
   void cut(size_t n) {
     if (n >= items_.size()) return;
     words_.resize(items_[n].words);
@@ -55,7 +55,7 @@ class LaunchList {
     return a.blocks == b.blocks && a.threads == b.threads && a.shared_bytes == b.shared_bytes &&
            std::memcmp(a.words, b.words, a.count * sizeof(uint64_t)) == 0;
   }
-  /// Puts a launch in the place of launch i, which is like it.
+  /// Replaces launch i by one that is like it.
   void put(size_t i, const Launched& l) {
     items_[i].launch = l;
     std::memcpy(words(i), l.words, l.count * sizeof(uint64_t));

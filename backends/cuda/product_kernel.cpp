@@ -22,13 +22,13 @@ api::BlasType blas_type(DType t) {
   }
 }
 
-/// Strides of one matrix, in elements.
+/// Holds the strides of one matrix, in elements.
 struct Strides {
   int64_t row = 0, column = 0;
   std::vector<int64_t> batch;  // of each batch axis that is longer than 1
 };
 
-/// Whether the library takes a matrix of that size and these strides; strides along an extent of 1 are made
+/// True if the library takes a matrix of that size and these strides; strides along an extent of 1 are made
 /// up.
 bool regular(Strides& s, int64_t rows, int64_t columns) {
   if (rows == 1 && s.column != 1) s.row = 1;
@@ -76,7 +76,7 @@ class ProductKernel final : public jit::Kernel {
   int64_t extent(const uint64_t* args, int axis) const {
     return axis < 0 ? 1 : static_cast<int64_t>(args[at_.extent(axis)]);
   }
-  /// In elements.
+  /// Returns a stride in elements.
   int64_t stride(const uint64_t* args, int operand, int axis) const {
     if (axis < 0) return 0;
     return at_.stride_bytes(args, loop_.operands, operand, axis) /
@@ -175,7 +175,7 @@ class ProductKernel final : public jit::Kernel {
     return true;
   }
 
-  /// The epilogue, on sums that lie packed.
+  /// Runs the epilogue, on sums that lie packed.
   void finish(const uint64_t* args, char* sums) const {
     const ArgLayout to = layout_of(rest_.kernel);
     std::vector<uint64_t> words(static_cast<size_t>(to.words()));

@@ -12,7 +12,7 @@ namespace {
 using jit::loop::ArgLayout;
 using jit::loop::FusedRows;
 
-/// Scheduled as rows or as an attention; each function is a module of its own.
+/// Runs kernels scheduled as rows or as an attention; each function is a separate module.
 template <class Scheduled>
 class RowsKernel final : public jit::Kernel {
  public:
@@ -24,7 +24,7 @@ class RowsKernel final : public jit::Kernel {
                                               r.members.back().kernel.at));
   }
   bool takes(const uint64_t* args) const override {
-    // An attention adds up in an order of its own.
+    // An attention adds up in another order than the loop IR says.
     const auto& gpu = *reinterpret_cast<const Gpu*>(args[ArgLayout::kContext]);
     if (kAttention && sums_on(gpu) == config::Sums::ordered) return false;
     return schedule_.takes(args);

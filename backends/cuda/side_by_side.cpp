@@ -14,7 +14,7 @@ namespace {
 
 constinit std::atomic<int> helping{0};  // threads, in all calls
 
-/// Room for one more helper, until it is released.
+/// Reserves room for one more helper, until it is released.
 class Place {
  public:
   Place() = default;

@@ -1,5 +1,5 @@
-// Copies between the host and one GPU through pinned memory of our own: pageable memory would make the
-// driver copy synchronously, and the caller may change or free its memory as soon as `write` returns.
+// Copies between the host and one GPU through pinned memory of ours: pageable memory would make the driver
+// copy synchronously, and the caller may change or free its memory as soon as `write` returns.
 #pragma once
 #include <cstddef>
 #include <mutex>

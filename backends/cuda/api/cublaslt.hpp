@@ -1,5 +1,5 @@
-// cuBLASLt as a table of functions. Opened when the first product is large enough for it: it takes a while,
-// and 150 MB.
+// Declares cuBLASLt as a table of functions. It is opened when the first product is large enough for it: it
+// takes a while, and 150 MB.
 #pragma once
 #include "backends/cuda/api/types.hpp"
 

@@ -13,7 +13,7 @@ std::string version_text(int v) { return std::to_string(v / 1000) + "." + std::t
 Driver load() {
   const SharedLibrary library("CUDA driver", {"libcuda.so.1"});
   Driver d;
-  // Status: 0 found, 1 no such symbol, 2 the version asked for is not enough.
+  // Gets a function. Status: 0 found, 1 no such symbol, 2 the requested version is not enough.
   using Get = Result (*)(const char*, void**, int, unsigned long long, int*);
   const auto get = reinterpret_cast<Get>(library.find("cuGetProcAddress_v2"));  // since CUDA 12
   void* version_of = library.find("cuDriverGetVersion");

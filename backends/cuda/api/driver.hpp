@@ -1,4 +1,4 @@
-// The driver, as a table of functions.
+// Declares the driver as a table of functions.
 #pragma once
 #include <string>
 

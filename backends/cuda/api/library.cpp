@@ -33,7 +33,7 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
-/// Folders in the order in which they are tried; "" leaves it to the dynamic linker.
+/// Returns the folders in the order in which they are tried; "" leaves it to the dynamic linker.
 std::vector<std::string> folders() {
   if (const std::string& only = config::get().cuda_path.get(); !only.empty()) return split(only);
   std::vector<std::string> all{""};
@@ -73,7 +73,7 @@ SharedLibrary::SharedLibrary(const char* what, std::initializer_list<const char*
         return;
       }
       const char* error = dlerror();
-      // What is there but cannot be opened says more than what is not there.
+      // A library that is there but cannot be opened says more than one that is not there.
       if (error && std::string_view(error).find("No such file") == std::string_view::npos) why = error;
     }
   }

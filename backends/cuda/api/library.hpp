@@ -1,7 +1,6 @@
-// CUDA's shared libraries, opened when they are first needed and never closed. Where they are looked for:
-// LAZY_CUDA_PATH and nothing else if it is set; otherwise as the dynamic linker finds them, in the folders of
-// NVIDIA's Python packages (of $VIRTUAL_ENV, $CONDA_PREFIX and the system), $CUDA_HOME and $CUDA_PATH,
-// /usr/local/cuda.
+// Opens CUDA's shared libraries when they are first needed; they are never closed. LAZY_CUDA_PATH alone is
+// searched if it is set; otherwise what the dynamic linker finds, the folders of NVIDIA's Python packages (of
+// $VIRTUAL_ENV, $CONDA_PREFIX and the system), $CUDA_HOME and $CUDA_PATH, /usr/local/cuda.
 #pragma once
 #include <initializer_list>
 #include <mutex>
@@ -32,7 +31,7 @@ class SharedLibrary {
   void* handle_ = nullptr;
 };
 
-/// Holds the functions of a library, which the first call loads. What kept them from being loaded is thrown
+/// Holds the functions of a library, which the first call loads. The error of a load that failed is thrown
 /// again at each call.
 template <class Table>
 class LoadedOnce {

@@ -1,4 +1,4 @@
-// NVRTC, the compiler of CUDA C++, as a table of functions.
+// Declares NVRTC, the compiler of CUDA C++, as a table of functions.
 #pragma once
 #include <string>
 #include <vector>

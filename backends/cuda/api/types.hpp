@@ -1,5 +1,5 @@
-// The CUDA driver's and NVRTC's types as we declare them ourselves, so that neither building nor starting
-// needs CUDA. tests/backends/cuda/abi.cpp compares them with the toolkit's headers where those are installed.
+// Declares the CUDA driver's and NVRTC's types, so that neither building nor starting needs CUDA.
+// tests/backends/cuda/abi.cpp compares them with the toolkit's headers where those are installed.
 #pragma once
 #include <cstddef>
 #include <cstdint>

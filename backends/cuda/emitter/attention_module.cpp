@@ -12,7 +12,8 @@ using jit::loop::LoopKernel;
 using jit::loop::Stride;
 namespace {
 
-/// Fewer queries leave most of a block's tile empty; fewer keys make little to keep out of memory.
+/// Fewer queries leave most of a block's tile empty; with fewer keys there is little that need not go to
+/// memory.
 constexpr uint64_t kFewestQueries = 16, kFewestKeys = 32;
 
 }  // namespace
@@ -56,7 +57,7 @@ std::optional<AttentionSchedule> AttentionSchedule::of(const FusedRows& r, int a
 uint64_t AttentionSchedule::queries(const uint64_t* args) const {
   uint64_t n = extent(args, 0, row_axis(0));
   for (size_t m = 1; m < members.size(); ++m) {
-    // A member may have merged axes that another one tells apart.
+    // A member may have merged axes that another one has separate.
     const uint64_t rows = extent(args, m, row_axis(m));
     if (n == 0 || rows == 0) return 0;
     if (rows % n != 0 && n % rows != 0) return 0;
@@ -88,7 +89,7 @@ bool AttentionSchedule::takes(const uint64_t* args) const {
     if (extent(args, m, key_axis(m)) != keys) return false;
     const auto& layout = members[m].args;
     const LoopKernel& k = members[m].kernel;
-    // Rows are handed on whole: none is read from further on, or in another order.
+    // Rows are passed on complete: none is read from further on, or in another order.
     for (size_t o = 0; o < k.operands.size(); ++o) {
       if (members[m].inner[o] < 0) continue;
       const int operand = static_cast<int>(o), axis = key_axis(m);

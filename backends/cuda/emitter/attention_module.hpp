@@ -1,5 +1,5 @@
-// An attention (jit/ir/attention.hpp) as one CUDA kernel: a block of threads has some queries of one head
-// and goes along the keys, some at a time, so that scores and weights are in registers and shared memory
+// Writes an attention (jit/ir/attention.hpp) as one CUDA kernel: a block of threads has some queries of one
+// head and goes along the keys, some at a time, so that scores and weights are in registers and shared memory
 // only. What was added up is multiplied by e^(old top - new top) whenever a row's top rises.
 #pragma once
 #include <optional>
@@ -27,7 +27,7 @@ class AttentionSchedule {
   /// lie in aligned rows.
   Launch plan(uint64_t* args) const;
 
-  // What emit() reads.
+  // These fields are what emit() reads.
   std::vector<ScheduledMember> members;
   jit::loop::Attention form;
   /// Return the axes along which a member's rows, and keys, follow each other.

@@ -7,8 +7,8 @@
 
 namespace lazy::cuda_backend {
 
-/// Queries of a block, keys that it looks at at a time, threads; results' columns that a function has room
-/// for.
+/// Give the queries of a block, the keys that it looks at at a time, its threads; the results' columns that a
+/// function has room for.
 inline constexpr int kAttentionQueries = 128, kAttentionKeys = 64, kAttentionThreads = 256;
 inline constexpr const char* kLowest = "__uint_as_float(0xff800000u)";  // -inf
 inline constexpr int kAttentionColumns[] = {64, 128};
@@ -22,18 +22,18 @@ class AttentionWriter {
   const jit::loop::LoopKernel& loop(size_t member) const { return rows_.members[member].kernel; }
   /// Begins a scope in which `args` and `i` are the member's, at the block's query `y`.
   void open_member(size_t member);
-  /// Evaluates some of the member's instructions there. `own` gives the text that stands for a value of the
-  /// row's own.
+  /// Evaluates some of the member's instructions there. `own` gives the text of a value that belongs to the
+  /// row.
   const Values& evaluate(size_t member, size_t first, size_t last,
                          const std::function<std::string(int16_t value)>& own, const std::string& result);
-  /// Returns `f32` as a value of the row's own.
+  /// Returns `f32` as a value that belongs to the row.
   std::string as_own(int16_t value, const std::string& f32);
   /// Makes float `sum` of query y NaN where nothing larger than -inf was seen, unless the softmax provides
   /// for that.
   void write_unseen();
   void each(const char* variable, int count, const std::function<void()>& body);
 
-  // Parts of a function; `y` is a query of the block, `left` how many there are.
+  // Write the parts of a function; `y` is a query of the block, `left` how many there are.
   void write_head(size_t function);
   /// Writes names for what rows have in shared memory.
   void write_row_memory();
@@ -62,7 +62,7 @@ class AttentionWriter {
   /// Writes the function that does one step of a thread's part of a product.
   void write_tile_step();
   void write_tile_scores();
-  /// Scores in shared memory become weights there.
+  /// Replaces scores in shared memory by weights.
   void write_tile_softmax();
   /// Adds the values, times their weights, to the results.
   void write_tile_results(int columns);

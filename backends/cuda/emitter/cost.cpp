@@ -14,7 +14,7 @@ int cost_of(const jit::loop::LoopKernel& k, size_t first, size_t last) {
     if (in.code != Code::op) continue;
     const int units = static_cast<int>(jit::cost_of(in.op));
     const bool is_wide = size_of(in.type) == 8;
-    // One unit of an elementary function is about six instructions; float64 has longer polynomials.
+    // A unit of an elementary function is about six instructions; float64 has longer polynomials.
     cost += units == 1 ? (is_wide ? 2 : 1) : units * (is_wide ? 12 : 6);
   }
   return cost;

@@ -12,7 +12,7 @@ namespace {
 using jit::Op;
 using Operands = std::array<std::string, 3>;
 
-/// Integer arithmetic wraps: in an unsigned type that is no narrower than int.
+/// Returns integer arithmetic that wraps: in an unsigned type that is no narrower than int.
 std::string wrapping(DType t, const std::string& a, const char* op, const std::string& b) {
   if (t == DType::uint32 || t == DType::uint64) return a + " " + op + " " + b;
   const std::string u = size_of(t) == 8 ? "(u64)" : "(u32)";
@@ -23,7 +23,7 @@ std::string infinity(DType t) {
   return t == DType::float32 ? "__uint_as_float(0x7f800000u)" : "__longlong_as_double(0x7ff0000000000000ll)";
 }
 
-/// The C function `name` of the type's own kind.
+/// Returns the C function `name` of the type.
 std::string c_function(const char* name, DType t) {
   return std::string(name) + (t == DType::float32 ? "f" : "");
 }

@@ -1,4 +1,4 @@
-// A loop kernel as CUDA C++: how its work is laid out on a device, and the text of its module.
+// Declares a loop kernel as CUDA C++: how its work is laid out on a device, and the text of its module.
 //
 // A module has one or several functions, each `extern "C" __global__ void f(const Args args)`; a launch of
 // the kernel launches some of them, one after the other. `Args` are the words of jit::loop::ArgLayout by
@@ -13,7 +13,7 @@
 
 namespace lazy::cuda_backend {
 
-/// One launch of a function of a module; grids have one dimension.
+/// Describes one launch of a function of a module; grids have one dimension.
 struct Launch {
   uint16_t function = 0;      // index into Schedule::functions
   uint32_t threads = 1;       // of a block
@@ -21,7 +21,7 @@ struct Launch {
   uint32_t shared_bytes = 0;  // dynamic
 };
 
-/// How a kernel's work is laid out.
+/// Says how a kernel's work is laid out.
 enum class Layout : uint8_t {
   map,      // a thread has some elements, or some vectors of neighbours
   rows,     // a reduction along the last axis: a warp, or part of one, has a block of a row
@@ -32,38 +32,40 @@ enum class Layout : uint8_t {
   scatter,  // a thread has a line, or the part of a line's elements that it owns
 };
 
-/// Elements of a tile of a map with a turned axis, in as many columns and rows as a launch's extents suggest.
+/// A tile of a map with a transposed axis has so many elements, in as many columns and rows as a launch's
+/// extents suggest.
 inline constexpr int kTurnedTile = 1024;
 
-/// Words that fit a kernel's parameter space (4 KiB) together with a launch's own.
+/// A kernel's parameter space (4 KiB) fits so many words together with those of a launch.
 inline constexpr int kMostWords = 480;
 
-/// Whether an operand lies in whole 16-byte vectors along axis `packed` in a launch with these arguments: its
-/// elements there are neighbours, and every other step that it takes, and its address, a multiple of 16
+/// True if an operand lies in complete 16-byte vectors along axis `packed` in a launch with these arguments:
+/// its elements there are neighbours, and every other step that it takes, and its address, a multiple of 16
 /// bytes.
 bool lies_in_vectors(const uint64_t* args, const jit::loop::ArgLayout&,
                      const std::vector<jit::loop::Operand>&, int operand, int packed);
 
 class Schedule {
  public:
-  /// Decided by the loop IR alone, so that a cubin read from disk is launched as it was when it was compiled.
+  /// Returns the schedule. The loop IR alone decides it, so that a cubin read from disk is launched as it was
+  /// when it was compiled.
   static Schedule of(const jit::loop::LoopKernel&);
 
   std::vector<std::string> functions;
-  /// Words that fit a kernel's parameter space go by value.
+  /// True if the words don't fit a kernel's parameter space; otherwise they go by value.
   bool args_in_memory = false;
-  /// One line: form, threads of a block, elements of a thread, functions. For dumps.
+  /// Says for dumps, in one line: form, threads of a block, elements of a thread, functions.
   std::string text;
 
-  /// The launches for a box with these arguments, in order: nothing if it is empty. No parallel extent is 0,
-  /// and the product of the parallel extents is below 2^31 (the caller cuts larger boxes); the sequential one
-  /// may be anything. `scratch`: bytes of device memory that the launches share; its address goes into word
-  /// ArgLayout::kScratch of `args` afterwards, by the caller. May set words kScratch + 1 and kPlanned.
-  /// `tensor_cores`: multiprocessors whose tensor cores may add up products, in an order of their own; 0: in
-  /// the loop IR's order.
+  /// Plans the launches for a box with these arguments, in order: nothing if it is empty. No parallel extent
+  /// is 0, and the product of the parallel extents is below 2^31 (the caller cuts larger boxes); the
+  /// sequential one may be anything. `scratch`: bytes of device memory that the launches share; its address
+  /// goes into word ArgLayout::kScratch of `args` afterwards, by the caller. May set words kScratch + 1 and
+  /// kPlanned. `tensor_cores`: multiprocessors whose tensor cores may add up products, in another order; 0:
+  /// in the loop IR's order.
   void plan(uint64_t* args, std::vector<Launch>&, size_t& scratch, int tensor_cores = 0) const;
 
-  // What emit() reads.
+  // These fields are what emit() reads.
   Layout layout = Layout::map;
   int threads = 256;  // of a block
   int vector = 1;     // elements that one load or store of the wide form takes; 1: there is no wide form
@@ -83,16 +85,16 @@ class Schedule {
   void plan_reduction(uint64_t* args, std::vector<Launch>&, size_t& scratch) const;
   void plan_tiles(const uint64_t* args, std::vector<Launch>&) const;
   void plan_scatter(uint64_t* args, std::vector<Launch>&) const;
-  /// Whether it is a product that is worth it, and its launch.
+  /// True if it is a product that is worth it; adds its launch.
   bool plan_mma(uint64_t* args, std::vector<Launch>&, int multiprocessors) const;
-  /// Whether it is one of few results, and its launch.
+  /// True if it is one of few results; adds its launch.
   bool plan_staged_contraction(const uint64_t* args, std::vector<Launch>&) const;
-  /// Results: the product of the parallel extents.
+  /// Returns the number of results: the product of the parallel extents.
   int64_t results(const uint64_t* args) const;
-  /// Whether every operand allows loads and stores of `vector` elements in a launch.
+  /// True if every operand allows loads and stores of `vector` elements in a launch.
   bool is_wide(const uint64_t* args) const;
-  /// A side of a product in a launch: whether neighbours lie along `axis` of the results, not along the
-  /// steps, and whether it can be loaded 16 bytes at a time.
+  /// Describes a side of a product in a launch: whether neighbours lie along `axis` of the results, not along
+  /// the steps, and whether it can be loaded 16 bytes at a time.
   struct Side {
     bool turned, wide;
   };
@@ -104,7 +106,7 @@ class Schedule {
   size_t part_bytes_ = 0;  // of one block's results, on their way to the second function
 };
 
-/// One of several kernels in a module (jit/ir/rows.hpp).
+/// Describes one of several kernels in a module (jit/ir/rows.hpp).
 struct ScheduledMember {
   jit::loop::LoopKernel kernel;
   Schedule schedule;
@@ -113,7 +115,7 @@ struct ScheduledMember {
   std::vector<int16_t> inner;  // by operand, as in FusedRows
 };
 
-/// The module's text; includes nothing.
+/// Returns the module's text, which includes nothing.
 std::string emit(const jit::loop::LoopKernel&, const Schedule&);
 
 }  // namespace lazy::cuda_backend

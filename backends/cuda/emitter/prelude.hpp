@@ -1,5 +1,5 @@
-// Small device functions that generated source calls. Only those that a kernel needs are in its text, each
-// after what it calls itself: a compilation takes time for every line.
+// Holds small device functions that generated source calls. Only those that a kernel needs are in its text,
+// each after what it calls itself: a compilation takes time for every line.
 #pragma once
 #include <set>
 #include <string>
@@ -23,14 +23,14 @@ class Prelude {
   std::string text_;
 };
 
-/// One entry of the table: its text, and the entries that must come before it.
+/// Holds one entry of the table: its text, and the entries that must come before it.
 struct Snippet {
   std::string name;
   std::string needs;  // names, apart by spaces
   std::string text;
 };
 const std::vector<Snippet>& prelude_table();
-/// Stands before text that uses tensor cores, and before functions of the prelude for them.
+/// Begins text that uses tensor cores, and functions of the prelude for them.
 inline constexpr const char* kIfTensorCores = "#if defined(LAZY_EMULATED) || __CUDA_ARCH__ >= 800";
 /// Returns the entries of prelude_tensor_cores.cpp, which are part of the table.
 std::vector<Snippet> tensor_core_snippets();

@@ -1,5 +1,5 @@
-// The text of the prelude. `$T` stands for float and double, `$n` for f32 and f64, `$f` for the suffix of the
-// C functions of that type and of its constants, in entries that exist for both.
+// Holds the text of the prelude. `$T` is replaced by float and double, `$n` by f32 and f64, `$f` by the
+// suffix of the C functions of that type and of its constants, in entries that exist for both.
 #include "backends/cuda/emitter/prelude.hpp"
 #include "backends/cuda/emitter/text.hpp"
 
@@ -21,7 +21,7 @@ std::vector<Snippet> for_both_floats(const Snippet& s) {
   return v;
 }
 
-/// A snippet's three texts.
+/// Holds a snippet's three texts.
 struct Texts {
   const char *name, *needs, *text;
 };

@@ -1,13 +1,13 @@
-// What tensor cores are fed with, for sm_80 and later: below, these functions do not exist. Fragments lie
-// over a warp's lanes as the PTX ISA says; the emulated forms keep to that exactly, so wrong indices in a
-// kernel show as wrong results there too.
+// Holds the functions that tensor cores are fed with, for sm_80 and later: below, these functions do not
+// exist. Fragments lie over a warp's lanes as the PTX ISA says; the emulated forms match that exactly, so
+// wrong indices in a kernel show as wrong results there too.
 #include "backends/cuda/emitter/prelude.hpp"
 #include "backends/cuda/emitter/text.hpp"
 
 namespace lazy::cuda_backend {
 namespace {
 
-/// One multiplication: `$t` is f16 or bf16.
+/// Holds the text of one multiplication: `$t` is f16 or bf16.
 const char* const kMultiply =
     R"(// d += a * b, of 16 rows, 16 steps and 8 columns. Lane l has of d: rows l / 4 and 8 further, columns l % 4 * 2
 // and the next; of a: those rows, steps l % 4 * 2 and the next, then 8 further; of b: column l / 4, such steps.
@@ -36,8 +36,8 @@ static __device__ __forceinline__ void mma_$t(float (&d)[4], const u32 (&a)[4], 
 #endif
 )";
 
-/// `$n` is the function's name, `$m` the instruction's modifier, `$e` how the emulated form finds two
-/// elements.
+/// Holds the text of a load of matrices: `$n` is the function's name, `$m` the instruction's modifier, `$e`
+/// how the emulated form finds two elements.
 const char* const kLoadMatrix = R"(#ifdef LAZY_EMULATED
 static __device__ void $n(u32 (&d)[4], Shared row) {
   const u32 lane = threadIdx.x % 32;

@@ -76,7 +76,7 @@ const char* spelled(Type t) {
   return "";
 }
 
-/// What a value is called after, with its number.
+/// Returns the stem of a value's name, which its number follows.
 const char* stem(const Inst& i) {
   switch (i.op) {
     case VOp::add:
@@ -105,7 +105,7 @@ const char* stem(const Inst& i) {
   }
 }
 
-/// The printer of one recipe.
+/// Prints one recipe.
 class Printer {
  public:
   Printer(const std::vector<Inst>& code, Val result) : code_(code), names_(code.size()), used_(code.size()) {
@@ -167,7 +167,7 @@ class Printer {
     dependencies.push_back(name);
     return name;
   }
-  /// A function of the prelude for the instruction's float type.
+  /// Returns the name of a function of the prelude for the instruction's float type.
   std::string need_float(const char* stem, Type t) {
     dependencies.push_back(std::string(stem) + (t == Type::f64 ? "_f64" : "_f32"));
     return dependencies.back();
@@ -198,7 +198,7 @@ class Printer {
     }
   }
 
-  /// Integers wrap: computed as unsigned.
+  /// Returns integer arithmetic that wraps: computed as unsigned.
   static std::string wrapping(Type t, const std::string& a, const char* op, const std::string& b) {
     const bool wide = t == Type::i64;
     const std::string s = wide ? "(i64)" : "(i32)", u = wide ? "(u64)" : "(u32)";
@@ -221,13 +221,14 @@ class Printer {
     throw CompileError("CUDA: an unsigned comparison in vector math");
   }
 
-  /// A whole number plus 1.5 times the power of two at which a float's last bit counts one.
+  /// Returns an expression for an integral value plus 1.5 times the power of two at which a float's last bit
+  /// counts one.
   std::string shifted(uint32_t id) const {
     const Inst& i = code_[id];
     const bool f64 = i.type == Type::f64;
     const uint64_t magic =
         f64 ? std::bit_cast<uint64_t>(0x1.8p52) : uint64_t{std::bit_cast<uint32_t>(0x1.8p23f)};
-    // That is how it was rounded, mostly.
+    // Subtracting the constant is mostly how the value was rounded.
     if (i.op == VOp::sub && code_[i.b].op == VOp::constant && code_[i.b].imm == magic) return names_[i.a];
     return names_[id] + (f64 ? " + 0x1.8p52" : " + 0x1.8p23f");
   }

@@ -9,15 +9,15 @@
 
 namespace lazy::cuda_backend {
 
-/// Threads of a block of the function that combines blocks' results: a warp has one result.
+/// A block of the function that combines blocks' results has so many threads: a warp has one result.
 inline constexpr uint32_t kCombineThreads = 256;
 
-/// Threads of a block of the function that passes values through shared memory, and how many values each of
-/// them loads at once; 0 where shared memory is too small, so that there is no such function.
+/// Give the threads of a block of the function that passes values through shared memory, and how many values
+/// each of them loads at once; 0 where shared memory is too small, so that there is no such function.
 inline constexpr int kStagedThreads = 256;
 int staged_loads(const jit::loop::LoopKernel&);
 
-/// Elements of a row of which a thread takes care alone.
+/// A thread alone takes care of so many elements of a row.
 inline constexpr int kShortRow = 8;
 
 bool is_position(const jit::loop::Reduction&);  // argmax, argmin
@@ -28,7 +28,7 @@ int partials_of_lane(const jit::loop::Reduction&);
 /// Returns how many 8-byte members one result of a block has in scratch memory.
 int members_of_part(const jit::loop::Reduction&);
 
-/// The accumulators of a kernel: one a reduction, or the sum of a contraction.
+/// Holds the accumulators of a kernel: one a reduction, or the sum of a contraction.
 class Reductions {
  public:
   Reductions(const jit::loop::LoopKernel& k, Prelude& prelude) : k_(k), prelude_(prelude) {}

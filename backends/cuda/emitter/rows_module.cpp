@@ -13,10 +13,10 @@ using jit::loop::LoopKernel;
 namespace {
 
 constexpr uint32_t kThreads = 128;  // of a block, at most: a warp for each of four rows
-/// Of one row. Beyond, so few rows are under way on a multiprocessor that going through memory between
-/// kernels costs no more.
+/// A row has at most so many bytes. Beyond, so few rows are under way on a multiprocessor that going through
+/// memory between kernels costs no more.
 constexpr int64_t kMostRowBytes = 32 << 10;
-constexpr int64_t kSharedBytes = 48 << 10;  // of a block, on any device without asking
+constexpr int64_t kSharedBytes = 48 << 10;  // bytes of a block on any device, without a query
 constexpr int64_t kShortest = 64, kLongest = 16384;
 
 std::string number(int64_t v) { return std::to_string(v); }
@@ -97,7 +97,7 @@ Launch RowsSchedule::plan(uint64_t* args) const {
           static_cast<uint32_t>(warps * bytes)};
 }
 
-/// The member's part: `args`, `row`, `lane` are there.
+/// Writes the member's part: `args`, `row`, `lane` are there.
 void Writer::write_member() {
   text_.line("const Index" + suffix_ + " i = index_of" + suffix_ + "(args, row);");
   text_.line("const i64 begin = 0, end = args.n" + number(k_.sequential) + ";");
@@ -109,7 +109,7 @@ void Writer::write_member() {
     return;
   }
   write_lane_sums();
-  // Every lane has the results: what is the row's own is a variable of each.
+  // Every lane has the results: a value that belongs to the row is a variable of each lane.
   for (size_t j = 0; j < reductions_.size(); ++j)
     text_.line(folded(j) + " = " + reductions_.from_lane(j, folded(j), "0") + ";");
   Place place;

@@ -1,5 +1,5 @@
 // Writes kernels along the same rows (jit/ir/rows.hpp) as one CUDA kernel: a warp does all of them for its
-// row, with the row's own values in shared memory. So a softmax reads its input from memory once and writes
+// row, with the values of the row in shared memory. So a softmax reads its input from memory once and writes
 // its result, and nothing else.
 #pragma once
 #include "backends/cuda/emitter/module.hpp"
@@ -21,7 +21,7 @@ class RowsSchedule {
   /// Returns the one launch, for arguments that it takes. Sets word kPlanned of the first member.
   Launch plan(uint64_t* args) const;
 
-  // What emit() reads.
+  // These fields are what emit() reads.
   std::vector<ScheduledMember> members;  // of maps too the last axis is the sequential one
   struct Own {
     DType dtype{};
@@ -32,7 +32,7 @@ class RowsSchedule {
 
  private:
   int64_t length(const uint64_t* args, size_t member) const;
-  /// Returns the bytes of one row's own values.
+  /// Returns the bytes of the values of one row that are in shared memory.
   int64_t row_bytes(const uint64_t* args) const;
   int64_t rows(const uint64_t* args) const;
 };

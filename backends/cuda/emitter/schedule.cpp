@@ -1,4 +1,4 @@
-// Which layout a kernel gets, and the launches for a box.
+// Decides which layout a kernel gets, and the launches for a box.
 #include <algorithm>
 #include <bit>
 
@@ -43,7 +43,7 @@ Layout layout_of_work(const LoopKernel& k) {
   return k.sequential == k.rank - 1 ? Layout::rows : Layout::columns;
 }
 
-/// Elements of a 16-byte vector, if all operands lie along the last axis or stay in place there.
+/// Returns the elements of a 16-byte vector, if all operands lie along the last axis or stay in place there.
 int vector_of(const LoopKernel& k) {
   size_t widest = 1;
   bool moves = false;
@@ -56,7 +56,7 @@ int vector_of(const LoopKernel& k) {
   return moves ? static_cast<int>(16 / widest) : 1;
 }
 
-/// An axis along which an input is packed that is not packed along the last.
+/// Returns an axis along which an input is packed that is not packed along the last; -1 if there is none.
 int turned_axis_of(const LoopKernel& k) {
   for (const Operand& o : k.operands)
     for (int a = 0; a + 1 < k.rank; ++a)
@@ -69,8 +69,8 @@ const char* name_of(Layout l) {
   return names[static_cast<int>(l)];
 }
 
-/// What profilers show: the layout and the last few ops. Of what kernels are named after nothing is part of
-/// their identity, by which modules are shared.
+/// Returns the name that profilers show: the layout and the last few ops. LoopKernel::name is not used: it is
+/// no part of a kernel's identity, by which modules are shared.
 std::string function_name(const LoopKernel& k, Layout l) {
   std::vector<std::string> ops;
   for (const auto& r : k.reductions) ops.push_back(jit::name_of(r.op));
@@ -104,10 +104,10 @@ Schedule Schedule::of(const LoopKernel& k) {
   s.args_in_memory = s.args_.words() > kMostWords;
   const size_t body_end = k.has_epilogue() ? k.epilogue : k.body.size();
   const int cost = cost_of(k, 0, body_end);
-  // What is outside of the box computes along in some layouts: an index there may be any.
+  // Some layouts compute indices outside of the box along with others: any index may occur there.
   const bool indexed = is_indexed(k);
   const int loads = std::max(1, count_loads(k, 0, body_end, k.sequential));
-  // So many loads under way in a thread hide the latency of memory; more copies of long code hide nothing
+  // This many loads under way in a thread hide the latency of memory; more copies of long code hide nothing
   // more.
   const int copies = std::max(1, 64 / std::max(1, cost));
   const std::string name = function_name(k, s.layout);

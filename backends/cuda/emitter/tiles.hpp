@@ -1,19 +1,19 @@
-// Contractions of two operands, each perhaps converted, that are computed by tiles of results.
+// Declares contractions of two operands, each perhaps converted, that are computed by tiles of results.
 #pragma once
 #include "jit/ir/ir.hpp"
 
 namespace lazy::cuda_backend {
 
-/// A tile of results, computed by one block of threads: kTile rows and columns, of which a thread has kSide
-/// times kSide, in steps of kDepth along the sequential axis.
+/// Give the size of a tile of results, computed by one block of threads: kTile rows and columns, of which a
+/// thread has kSide times kSide, in steps of kDepth along the sequential axis.
 inline constexpr int kTile = 64, kSide = 4, kDepth = 16;
 
 /// True if the kernel is a contraction that tiles are written for: each side is a load, perhaps cast once,
 /// and there is a row axis.
 bool has_tiles(const jit::loop::LoopKernel&);
 
-/// Rows and columns of a tile on tensor cores; of the smaller one where there would be few of the larger, or
-/// sides cannot be loaded 16 bytes at a time.
+/// Give the rows and columns of a tile on tensor cores; the smaller one is for where there would be few of
+/// the larger, or sides cannot be loaded 16 bytes at a time.
 inline constexpr int kMmaTiles[] = {128, 64};
 
 /// Returns the operand from which a side is loaded; the side is not computed.

@@ -41,7 +41,7 @@ std::string literal(DType t, uint64_t bits) {
     case DType::float32: return float_literal(std::bit_cast<float>(static_cast<uint32_t>(bits)));
     case DType::float64: return double_literal(std::bit_cast<double>(bits));
     case DType::int64:
-      // The least integer has no literal of its own.
+      // No literal spells the least integer.
       if (bits == uint64_t{1} << 63) return "(-0x7fffffffffffffffll - 1)";
       std::snprintf(text, sizeof text, "%lldll", static_cast<long long>(bits));
       return text;

@@ -98,7 +98,7 @@ void Values::instruction(Text& text, size_t i, const Place& place, const std::st
 }
 
 void Values::rolled_loop(Text& text, const RolledLoop& r, const Place& place) {
-  // What is needed after the loop is declared before it.
+  // A value that is needed after the loop is declared before it.
   const auto inside = [&](ValueId v) { return v != kNoValue && v >= r.first && v < r.last; };
   const auto outlives = [&](ValueId v) {
     if (inside(v)) declared_[v] = 1;
@@ -116,13 +116,14 @@ void Values::rolled_loop(Text& text, const RolledLoop& r, const Place& place) {
       text.line(std::string(spelled(in.type)) + " " + name + ";");
     }
   }
-  // As many as were recorded, one node each at least. Short ones share what turns the loop.
+  // The loop runs as often as was recorded, one node each at least. Short ones share the loop's counter and
+  // branch.
   text.line(r.last - r.first <= 32 ? "#pragma unroll 4" : "#pragma unroll 2");
   text.open("for (u32 trip = 0; trip < (u32)" + scalar(r.trips, int64, "") + "; ++trip)");
   const std::string ahead = r.scalar_step ? " + " + std::to_string(r.scalar_step) + " * trip" : std::string();
   for (size_t i = r.first; i < r.last; ++i)
     if (k_.body[i].code != Code::carried) instruction(text, i, place, ahead);
-  // All at once: one may be carried into another.
+  // They are all assigned at once: one may be carried into another.
   for (size_t i = r.first; i < r.last && k_.body[i].code == Code::carried; ++i)
     text.line(std::string("const ") + spelled(k_.body[i].type) + " next" + std::to_string(i) + " = " +
               name_[k_.body[i].b] + ";");

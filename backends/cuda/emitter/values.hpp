@@ -1,5 +1,5 @@
-// The straight-line code of a kernel's body or epilogue as text: one line an instruction, values named after
-// what computes them.
+// Writes the straight-line code of a kernel's body or epilogue as text: one line an instruction, values named
+// after what computes them.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,26 +11,26 @@
 
 namespace lazy::cuda_backend {
 
-/// Where one evaluation takes from what is not computed in it; all as expressions.
+/// Says where one evaluation takes from what is not computed in it; all as expressions.
 struct Place {
   std::function<std::string(uint16_t operand)> load;
   std::function<std::string(int axis)> index;  // without the box's origin
   std::function<std::string(uint16_t reduction)> result;
-  /// After an instruction has been written.
+  /// Is called after an instruction has been written.
   std::function<void(jit::loop::ValueId)> then;
 };
 
 class Values {
  public:
   Values(const jit::loop::LoopKernel&, Prelude&);
-  /// The element of an operand that many elements (an expression) on from where the evaluation stands.
+  /// Returns the element of an operand that many elements (an expression) on from the evaluation's index.
   std::function<std::string(uint16_t operand, const std::string& elements)> load_at;
-  /// Instructions [first, last), repeats with all of theirs.
+  /// Writes instructions [first, last), rolled loops with all of theirs.
   void write(Text&, size_t first, size_t last, const Place&);
-  /// The value's name, or what stands for it.
+  /// Returns the value's name, or the expression that replaces it.
   const std::string& operator[](jit::loop::ValueId v) const { return name_[v]; }
-  /// Scalars as members of Args: one each with its type, or, where a rolled loop steps through them, an array
-  /// of words.
+  /// True if scalars are an array of words in Args, as a rolled loop steps through them; otherwise they are
+  /// one member each, with its type.
   bool has_scalar_array() const { return scalar_array_; }
   DType scalar_type(int i) const { return scalar_types_[static_cast<size_t>(i)]; }
 

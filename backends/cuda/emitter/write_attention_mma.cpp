@@ -1,7 +1,7 @@
-// An attention by tensor cores, where queries, keys and values are 16-bit floats. A warp has 16 queries; its
-// scores, weights and results are fragments in registers. Of keys and values 64 are in shared memory: while
-// scores are computed the values come, while results are added up the next keys. Weights are rounded to the
-// type of the values.
+// Writes an attention by tensor cores, where queries, keys and values are 16-bit floats. A warp has 16
+// queries; its scores, weights and results are fragments in registers. Of keys and values 64 are in shared
+// memory: while scores are computed the values come, while results are added up the next keys. Weights are
+// rounded to the type of the values.
 #include "backends/cuda/emitter/attention_writer.hpp"
 #include "backends/cuda/emitter/tiles.hpp"
 #include "backends/cuda/emitter/types.hpp"
@@ -10,7 +10,7 @@ namespace lazy::cuda_backend {
 using jit::loop::Attention;
 namespace {
 
-/// Floats from one row of results in shared memory to the next.
+/// A row of results in shared memory begins so many floats after the one before.
 constexpr int kResultRow = 68;
 
 const char* const kText =
@@ -122,7 +122,7 @@ void AttentionWriter::write_mma_sources() {
              ", values_width = (i32)all.s" + n + ".n" + number(form_.values.column_axis) + ";");
 }
 
-/// Scores become weights, in fragments: of a lane's two queries 16 each.
+/// Replaces scores by weights, in fragments: of a lane's two queries 16 each.
 void AttentionWriter::write_mma_softmax() {
   each("h", 2, [&] {
     text_.line("const u32 query = warp * 16 + lane / 4 + h * 8, y = query < left ? query : left - 1;");
@@ -152,7 +152,7 @@ void AttentionWriter::write_mma_softmax() {
   });
 }
 
-/// Functions that the module's own one calls.
+/// Writes the functions that the module's main function calls.
 void AttentionWriter::write_mma_prelude(DType query, DType value) {
   for (const std::string& f :
        {std::string("mma_") + spelled(query), std::string("mma_") + spelled(value),
@@ -192,7 +192,7 @@ void AttentionWriter::write_fill(int columns, const Fill& f) {
   text_.line("copies_end();");
 }
 
-/// The loop over keys and their values, 64 at a time.
+/// Writes the loop over keys and their values, 64 at a time.
 void AttentionWriter::write_mma_keys(int columns) {
   const std::string width = number(columns), keys = number(kAttentionKeys);
   // The first round only fetches keys.

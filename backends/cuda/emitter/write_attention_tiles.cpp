@@ -1,5 +1,5 @@
-// An attention by fused multiply-adds: both products by tiles that come through shared memory, 16 steps at a
-// time (write_tiles.cpp), scores and weights between them in shared memory too.
+// Writes an attention by fused multiply-adds: both products by tiles that come through shared memory, 16
+// steps at a time (write_tiles.cpp), scores and weights between them in shared memory too.
 #include "backends/cuda/emitter/attention_writer.hpp"
 #include "backends/cuda/emitter/recipe.hpp"
 #include "backends/cuda/emitter/tiles.hpp"
@@ -8,9 +8,9 @@ namespace lazy::cuda_backend {
 using jit::loop::LoopKernel;
 namespace {
 
-/// Of a thread: so many queries times so many keys, or columns.
+/// A thread has so many queries times so many keys, or columns.
 constexpr int kQueries = 8, kColumns = 4;
-/// What rows of a tile in shared memory are longer than it, so that its columns lie in different banks.
+/// Rows of a tile in shared memory are so much longer than it, so that its columns lie in different banks.
 constexpr int kPad = 4;
 constexpr int kRow = kAttentionQueries + kPad;
 
@@ -97,7 +97,7 @@ void AttentionWriter::write_tile_scores() {
   text_.close();
 }
 
-// Sixteen lanes have a query.
+// Replaces scores by weights. Sixteen lanes have a query.
 void AttentionWriter::write_tile_softmax() {
   prelude_.need("maximum_f32");
   const std::string exp = need_recipe(prelude_, jit::Op::exp, float32);

@@ -1,5 +1,6 @@
-// Reductions along another axis than the last. A block of threads has 32 columns, or blocks of columns, side
-// by side: each of its four warps one of the partial accumulators, which meet in shared memory.
+// Writes reductions along another axis than the last. A block of threads has 32 columns, or blocks of
+// columns, side by side: each of its four warps has one of the partial accumulators, which meet in shared
+// memory.
 #include "backends/cuda/emitter/writer.hpp"
 
 namespace lazy::cuda_backend {

@@ -1,5 +1,6 @@
-// The second function of a reduction in several blocks: combines their results from left to right. A warp has
-// one result: its lanes load blocks' results side by side, then each in turn is everyone's.
+// Writes the second function of a reduction in several blocks, which combines their results from left to
+// right. A warp has one result: its lanes load blocks' results side by side, then each in turn is sent to all
+// lanes.
 #include "backends/cuda/emitter/writer.hpp"
 
 namespace lazy::cuda_backend {

@@ -1,5 +1,6 @@
-// Scans: a thread has one line, for a running sum's order is strictly ascending. Loads of the next steps are
-// under way at once; an output may lie where an input does, and each element is loaded before it is stored.
+// Writes scans: a thread has one line, for a running sum's order is strictly ascending. Loads of the next
+// steps are under way at once; an output may lie where an input does, and each element is loaded before it is
+// stored.
 #include "backends/cuda/emitter/writer.hpp"
 
 namespace lazy::cuda_backend {
@@ -28,8 +29,8 @@ void Writer::write_lines() {
   if (schedule_.functions.size() > 1) write_warp_lines();
 }
 
-// Few lines: a warp has one. Its lanes load and compute neighbours; each lane's value in turn is added by all
-// of them.
+// Writes scans of few lines: a warp has one. Its lanes load and compute neighbours; each lane's value in turn
+// is added by all of them.
 void Writer::write_warp_lines() {
   const std::string n = std::to_string(kWarpLineLoads);
   std::vector<int> moving;

@@ -1,8 +1,8 @@
-// Maps, an element at a time: a thread loads what all of its elements need, then computes and stores one
-// after the other. An output may lie where an input does: nothing is loaded that another thread stores.
+// Writes maps, an element at a time: a thread loads what all of its elements need, then computes and stores
+// one after the other. An output may lie where an input does: nothing is loaded that another thread stores.
 //
 // Where an operand is packed along another axis than the last, a block of threads has a tile of both axes, so
-// that the cache lines it loads are used whole.
+// that the cache lines it loads are used completely.
 #include <bit>
 
 #include "backends/cuda/emitter/types.hpp"
@@ -44,7 +44,8 @@ void Writer::write_turned_index() {
   text_.close();
 }
 
-/// Stands at each element of the thread: `i`, in scope until close_elements(). `first` and `count` are there.
+/// Opens a loop over the elements of the thread, with `i` in scope until close_elements(). `first` and
+/// `count` are there.
 void Writer::open_elements() {
   const int n = schedule_.unroll, transposed = schedule_.transposed_axis, last = k_.rank - 1;
   text_.line("#pragma unroll");

@@ -1,6 +1,6 @@
-// Contractions of two operands of one 16-bit type, summed in float32 by tensor cores: in an order of their
-// own, so a launch takes this way only where any order will do. A block has a tile of results; both sides
-// come to shared memory by asynchronous copies, two stages ahead of the one that is multiplied.
+// Writes contractions of two operands of one 16-bit type, summed in float32 by tensor cores: in another order
+// than the loop IR's, so a launch takes this way only where any order will do. A block has a tile of results;
+// both sides come to shared memory by asynchronous copies, two stages ahead of the one that is multiplied.
 #include <algorithm>
 
 #include "backends/cuda/emitter/cost.hpp"
@@ -185,7 +185,7 @@ static __device__ __forceinline__ void spread(float* sums, u32 row, const float 
 
 std::string number(int v) { return std::to_string(v); }
 
-/// Whether lanes go along the rows in the epilogue: as the output is packed.
+/// True if lanes go along the rows in the epilogue: as the output is packed.
 bool goes_by_rows(const jit::loop::LoopKernel& k) {
   return k.operands[k.stores.back().operand].stride[k.contraction.row] == Stride::unit;
 }
@@ -196,7 +196,7 @@ bool is_turned(const jit::loop::LoopKernel& k, int operand, int axis) {
 
 }  // namespace
 
-/// How the text makes a side. `flag`: of Schedule::plan_mma.
+/// Returns the expression that makes a side. `flag` is of Schedule::plan_mma.
 std::string Writer::mma_side(int operand, int axis, const char* first, int flag, const char* stages) {
   const auto& stride = k_.operands[static_cast<size_t>(operand)].stride;
   const auto planned = [](int flags) { return "(args.planned & " + number(flags) + ") != 0"; };
@@ -208,7 +208,7 @@ std::string Writer::mma_side(int operand, int axis, const char* first, int flag,
          "), " + turned + ", " + planned(flag) + ", " + stages + ")";
 }
 
-/// The epilogue of a warp's rows and columns from `row` and `column` on, 32 of each, after spread().
+/// Writes the epilogue of a warp's rows and columns from `row` and `column` on, 32 of each, after spread().
 void Writer::write_mma_epilogue() {
   const bool by_rows = goes_by_rows(k_);
   const int row_axis = k_.contraction.row, column_axis = k_.rank - 1;
@@ -216,7 +216,7 @@ void Writer::write_mma_epilogue() {
   const std::string lane_member = "i.i" + number(across), member = "i.i" + number(down),
                     end = "(u32)args.n" + number(down), first = by_rows ? "column" : "row";
   const int cost = cost_of(k_, k_.epilogue, k_.body.size());
-  // So many are loaded before the first is stored.
+  // This many are loaded before the first is stored.
   const int n = cost <= 24 ? 4 : 2;
   const std::vector<int> operands = loaded(k_.epilogue, k_.body.size());
   text_.line(lane_member + " = " + (by_rows ? "row" : "column") + " + threadIdx.x % 32;");

@@ -1,4 +1,4 @@
-// A contraction of whatever sides: a thread has one result and adds up in ascending order.
+// Writes a contraction of any sides: a thread has one result and adds up in ascending order.
 #include "backends/cuda/emitter/writer.hpp"
 
 namespace lazy::cuda_backend {

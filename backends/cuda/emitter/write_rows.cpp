@@ -1,6 +1,6 @@
-// Reductions along the last axis. A warp has one block of a row: lane l the elements l, l + 32, ..., so that
-// its partial accumulators are its own; folds go by shuffles. Of rows of at most 16 elements a warp has
-// several.
+// Writes reductions along the last axis. A warp has one block of a row: lane l has the elements l, l + 32,
+// ..., so that its partial accumulators are private to it; folds go by shuffles. Of rows of at most 16
+// elements a warp has several.
 #include "backends/cuda/emitter/writer.hpp"
 
 namespace lazy::cuda_backend {
@@ -24,7 +24,7 @@ void Writer::write_lane_sums() {
     });
   });
   text_.close();
-  // Halves: the lane's own partials first, then lanes half as far apart each time.
+  // Folds in halves: the partials within a lane first, then lanes half as far apart each time.
   for (size_t j = 0; j < reductions_.size(); ++j)
     if (partials_of_lane(k_.reductions[j]) == 2)
       reductions_.combine(text_, j, folded(j), reductions_.name(j) + "[1]");

@@ -1,5 +1,5 @@
-// Scatters: a thread has a line, whose updates it does in ascending order. Of few lines several threads have
-// one: each goes through all of the updates and does those of the elements that it owns.
+// Writes scatters: a thread has a line, whose updates it does in ascending order. Of few lines several
+// threads have one: each goes through all of the updates and does those of the elements that it owns.
 #include "backends/cuda/emitter/expression.hpp"
 #include "backends/cuda/emitter/types.hpp"
 #include "backends/cuda/emitter/writer.hpp"

@@ -1,6 +1,6 @@
-// Many rows of at most kShortRow elements: a thread has a row, each element a partial accumulator. Partials
-// past the row's end would stay as they start, so folding begins at kShortRow instead of at the loop IR's
-// number of them.
+// Writes reductions of many rows of at most kShortRow elements: a thread has a row, each element a partial
+// accumulator. Partials past the row's end would stay as they start, so folding begins at kShortRow instead
+// of at the loop IR's number of them.
 #include "backends/cuda/emitter/writer.hpp"
 
 namespace lazy::cuda_backend {

@@ -1,5 +1,5 @@
-// Reductions with few results, or few blocks of them: a block of threads has one block of a row, or of 32
-// columns side by side; of contractions 32 results. All of its threads load and compute values; these pass
+// Writes reductions with few results, or few blocks of them: a block of threads has one block of a row, or of
+// 32 columns side by side; of contractions 32 results. All of its threads load and compute values; these pass
 // through shared memory to the few threads that have the partial accumulators, so that much is under way at
 // once though each accumulator's order is fixed.
 #include <algorithm>
@@ -31,7 +31,8 @@ void Writer::write_staged() {
   const std::string threads = std::to_string(kStagedThreads), n = "args.n" + std::to_string(k_.sequential);
   const std::string block = std::to_string(jit::loop::reduce_block(inner));
   const std::string steps = std::to_string(inner ? tile : tile / 32);
-  /// Threads that have accumulators of reduction j: element e of a tile belongs to thread e mod as many.
+  /// Returns how many threads have accumulators of reduction j: element e of a tile belongs to thread e
+  /// modulo that.
   const auto partials = [&](size_t j) {
     if (!folds) return 32;
     return inner ? 32 * std::max(partials_of_lane(k_.reductions[j]), 1) : 128;
@@ -42,7 +43,7 @@ void Writer::write_staged() {
     if (moves(o, k_.sequential)) moving.push_back(o);
 
   open_function(schedule_.staged, kStagedThreads);
-  /// What passes through shared memory for an accumulator: its next values, or both sides.
+  /// Describes what passes through shared memory for an accumulator: its next values, or both sides.
   struct Staged {
     const char* suffix;
     jit::loop::ValueId value;
@@ -136,7 +137,7 @@ void Writer::write_staged() {
       else reductions_.add_product(text_, name(j), name(j) + "_values[e]", name(j) + "_seconds[e]");
       text_.close();
     };
-    // Of a whole tile values are fetched ahead of the chain.
+    // If a tile is full, values are fetched ahead of the chain.
     text_.open("if (count - first >= " + steps + ")");
     add_from("#pragma unroll 8", std::to_string(tile));
     text_.close();
@@ -158,8 +159,8 @@ void Writer::write_staged() {
   text_.close();
 }
 
-/// The end of the function: what threads have accumulated meets in shared memory, is folded in halves and
-/// stored.
+/// Writes the end of the function: what threads have accumulated meets in shared memory, is folded in halves
+/// and stored.
 void Writer::write_staged_fold(bool inner, const std::function<int(size_t j)>& partials) {
   const auto name = [&](size_t j) { return reductions_.name(j); };
   bool meet = false;

@@ -1,5 +1,5 @@
-// Contractions of two operands: a block of threads has a tile of results. Both sides come through shared
-// memory, the next steps' loads under way while these are multiplied. Each result is one accumulator,
+// Writes contractions of two operands: a block of threads has a tile of results. Both sides come through
+// shared memory, the next steps' loads under way while these are multiplied. Each result is one accumulator,
 // ascending, as the loop IR says.
 #include "backends/cuda/emitter/cost.hpp"
 #include "backends/cuda/emitter/expression.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kThreads = (kTile / kSide) * (kTile / kSide);
 constexpr int kLoads = kTile * kDepth / kThreads;  // of each side, by one thread
-/// What rows of a tile in shared memory are longer than it, so that its columns lie in different banks.
+/// Rows of a tile in shared memory are so much longer than it, so that its columns lie in different banks.
 constexpr int kPad = 4;
 /// A cheaper epilogue is written out for all of a thread's results.
 constexpr int kUnrolledEpilogue = 24;
@@ -27,8 +27,8 @@ bool Writer::packed_along(const Side& side, int axis) const {
   return k_.operands[static_cast<size_t>(operand_of(k_, side))].stride[axis] == Stride::unit;
 }
 
-// Neighbouring threads go along `axis` of the tile if the operand is packed there, else along the sequential
-// axis.
+// Loads a tile of a side. Neighbouring threads go along `axis` of the tile if the operand is packed there,
+// else along the sequential axis.
 void Writer::load_tile(const char* name, const Side& side, int axis, const std::string& origin, int tile) {
   const int operand = operand_of(k_, side);
   const bool along = packed_along(side, axis);

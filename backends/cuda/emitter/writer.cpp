@@ -20,7 +20,7 @@ constexpr const char* kHead =
     "typedef long long i64;\n"
     "typedef unsigned long long u64;\n";
 
-/// Of a body that costs no more, copies for what is left of a block may be as many as for its inside.
+/// If a body costs no more, copies for what is left of a block may be as many as for its inside.
 constexpr int kShortBody = 8;
 
 std::string number(int64_t v) { return std::to_string(v); }
@@ -110,7 +110,7 @@ void Writer::write_index(int vector, int held) {
     text_.line("// Of the parallel axes.");
     text_.line("struct Index" + suffix_ + " { " + members + (members.empty() ? "};" : "; };"));
     axes.erase(std::remove(axes.begin(), axes.end(), held), axes.end());
-    if (schedule_.transposed_axis >= 0) return;  // it has an index_of of its own
+    if (schedule_.transposed_axis >= 0) return;  // it has a separate index_of
   }
   text_.open("static __device__ __forceinline__ Index" + suffix_ + (vector > 1 ? " wide" : " ") +
              (vector > 1 ? "_index_of" : "index_of") + suffix_ + "(const Args" + suffix_ + "& args, u32 at)");
@@ -231,8 +231,8 @@ void Writer::write_steps(const std::string& stride, const std::function<void()>&
     text_.line("const i64 left = end - first;");
     return write_copies({stride, n, false}, add);
   }
-  // Of a block the steps left fit 32 bits. A warp's lanes go the same way: where all of them have all steps,
-  // nothing is asked for each.
+  // The steps left of a block fit 32 bits. A warp's lanes go the same way: where all of them have all steps,
+  // none is tested.
   text_.line("const i32 left = (i32)(end - first);");
   text_.open(rows ? "if (left + (i32)lane >= 32 * " + number(n) + ")"
                   : "if (left > " + stride + " * " + number(n - 1) + ")");

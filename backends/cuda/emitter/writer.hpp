@@ -1,4 +1,5 @@
-// What the writers of all layouts share: the kernel, the module's text under way, arguments and addresses.
+// Declares what the writers of all layouts share: the kernel, the module's text under way, arguments and
+// addresses.
 #pragma once
 #include <string>
 
@@ -11,7 +12,7 @@
 
 namespace lazy::cuda_backend {
 
-/// What a module begins with: names of the types, those of the 16-bit floats if they are used.
+/// Returns what a module begins with: names of the types, those of the 16-bit floats if they are used.
 std::string module_head(bool uses_float16, bool uses_bfloat16);
 
 class Writer {
@@ -26,9 +27,9 @@ class Writer {
     load_where_it_stands();
   }
 
-  /// One of several kernels in a module (rows_module.cpp): types and functions of its own end in `suffix`.
-  /// Operand o is the row's own value number inner[o], unless that is negative; whole[v] tells whether value
-  /// v has an element for each index.
+  /// Describes one of several kernels in a module (rows_module.cpp): its types and functions end in `suffix`.
+  /// Operand o is value number inner[o] of the row, unless that is negative; whole[v]: value v has an element
+  /// for each index.
   struct Member {
     Prelude& prelude;
     Text& text;
@@ -49,15 +50,14 @@ class Writer {
     load_where_it_stands();
   }
   std::string arguments() const;
-  /// `Index index_of(args, at)`: the indices of the parallel axes of the at-th of their box, last axis
+  /// Writes `Index index_of(args, at)`: the indices of the parallel axes of the at-th of their box, last axis
   /// fastest. With `vector` > 1 one step of the last axis is that many elements; the function is then called
-  /// wide_index_of.
-  /// `held`: an axis that is not counted, but set by whoever asks.
+  /// wide_index_of. `held`: an axis that is not counted, but set by the caller.
   void write_index(int vector, int held = -1);
-  /// What a warp does for its row: the sequential axis is the last one, in a map too.
+  /// Writes what a warp does for its row: the sequential axis is the last one, in a map too.
   void write_member();
 
-  /// The whole module: what has been written, after the arguments and the prelude it needs.
+  /// Returns the complete module: what has been written, after the arguments and the prelude it needs.
   std::string module();
 
   // --- one file each ---
@@ -81,32 +81,33 @@ class Writer {
   void write_vectors();
   void open_elements();
   void close_elements();
-  /// The body at `i`, loads and stores where they are.
+  /// Writes the body at `i`, loads and stores where they are.
   void write_element();
   void write_turned_index();
   void write_warp_lines();
-  /// Into `side`_next of each thread: elements of one side of a product, `tile` of them along `axis` from
-  /// `origin` on, for the kDepth steps from `next` on; 0 from `end` on and past the axis' last. And where in
-  /// shared memory the u-th of a thread belongs, `e` being its number.
+  /// Loads into `side`_next of each thread: elements of one side of a product, `tile` of them along `axis`
+  /// from `origin` on, for the kDepth steps from `next` on; 0 from `end` on and past the axis' last. Also
+  /// writes where in shared memory the u-th of a thread belongs, `e` being its number.
   void load_tile(const char* name, const jit::loop::Side&, int axis, const std::string& origin, int tile);
   std::string place_in_tile(const jit::loop::Side&, int axis, int tile) const;
   bool packed_along(const jit::loop::Side&, int axis) const;
-  /// Bytes from one index of an axis to the next, as an expression; `args`: where its word is.
+  /// Returns the bytes from one index of an axis to the next, as an expression; `args`: where its word is.
   std::string stride_text(int operand, int axis, const std::string& args = "args") const;
   std::string mma_side(int operand, int axis, const char* first, int flag, const char* stages);
   void write_mma_epilogue();
-  /// Begins function `which`: its head, and `args`. `blocks` of it, if given, are to fit a multiprocessor.
+  /// Begins function `which`: writes its head, and `args`. `blocks` of it, if given, are to fit a
+  /// multiprocessor.
   void open_function(int which, int threads, int blocks = 0);
-  /// The product of the parallel extents.
+  /// Returns the product of the parallel extents.
   std::string result_count() const;
   void write_part_type();
-  /// The accumulators of a lane, and what it adds to them from `begin + lane` on to `end`, folded over the
-  /// lanes.
+  /// Writes the accumulators of a lane, and what it adds to them from `begin + lane` on to `end`, folded over
+  /// the lanes.
   void write_lane_sums();
   std::string folded(size_t j) const;
 
-  /// The address of an operand's element: base, and how many elements on. `i` is an Index, `r` the index
-  /// along the sequential axis.
+  /// Holds the address of an operand's element: base, and how many elements on. `i` is an Index, `r` the
+  /// index along the sequential axis.
   struct Address {
     std::string base, element;
     std::string pointer() const { return element.empty() ? base : base + " + " + element; }
@@ -118,16 +119,18 @@ class Writer {
   }
   std::string operand_name(int operand) const;
   std::string element_type(int operand) const;
-  /// Index expressions of an evaluation that stands at `i` and `r`.
+  /// Returns the index along an axis, as an expression, in an evaluation at `i` and `r`.
   std::string index(int axis) const;
   size_t body_end() const { return k_.has_epilogue() ? k_.epilogue : k_.body.size(); }
-  /// Operands that body[first, last) loads, in order, once each.
+  /// Returns the operands that body[first, last) loads, in order, once each.
   std::vector<int> loaded(size_t first, size_t last) const;
 
-  /// `const float x1 = ...;` for those of the body's loads that stay in place along the sequential axis.
+  /// Writes `const float x1 = ...;` for those of the body's loads that stay in place along the sequential
+  /// axis.
   void load_fixed();
-  /// The body at the steps first, first + stride, ... below `end` that are under way at once: all their
-  /// loads, then for one after the other what is computed and stored. `add` feeds the reductions of a step.
+  /// Writes the body at the steps first, first + stride, ... below `end` that are under way at once: all
+  /// their loads, then for one after the other what is computed and stored. `add` feeds the reductions of a
+  /// step.
   void write_steps(const std::string& stride, const std::function<void()>& add);
   /// Begins function 0, in which a thread has one index of the parallel axes and goes along the sequential
   /// one, step after step; `add` as above.
@@ -140,16 +143,16 @@ class Writer {
   void write_copies(const Steps&, const std::function<void()>& add);
   void open_steps(const Steps&);
   void close_steps();
-  /// The u-th of what steps have of their own.
+  /// Returns the subscript of what the u-th of the steps has to itself.
   std::string step() const { return schedule_.unroll > 1 ? "[u]" : ""; }
   /// Adds a step's values to accumulators of these names.
   void add(const std::function<std::string(size_t j)>& accumulator);
 
-  /// The epilogue at `i`, on what is in these accumulators; its stores.
+  /// Writes the epilogue at `i`, on what is in these accumulators, and its stores.
   void write_epilogue(const std::function<std::string(size_t j)>& accumulator);
-  /// Results of one block into scratch memory.
+  /// Writes results of one block into scratch memory.
   void write_part(const std::string& at, const std::function<std::string(size_t j)>& accumulator);
-  /// What instructions [first, last) have computed.
+  /// Stores what instructions [first, last) have computed.
   void store(size_t first, size_t last);
 
   const jit::loop::LoopKernel& k_;
