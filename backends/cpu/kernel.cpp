@@ -39,7 +39,7 @@ std::string describe(const Schedule& s, const Partition& p) {
   return r + ", " + p.describe();
 }
 
-/// What a kernel is besides its loop IR: what code was generated, and what launches must know about it.
+/// Holds what a kernel is besides its loop IR: the generated code, and what launches must know about it.
 struct Built {
   Schedule schedule;
   std::optional<ContractionForm> contraction;

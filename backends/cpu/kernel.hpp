@@ -1,4 +1,4 @@
-// A compiled kernel.
+// Declares a compiled kernel.
 #pragma once
 #include <memory>
 #include <string_view>

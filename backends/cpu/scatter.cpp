@@ -12,7 +12,7 @@ using jit::loop::Operand;
 using jit::loop::Stride;
 namespace {
 
-// Updates in a part: offsets and updates of 8 bytes then take half of a first-level cache.
+// A part has so many updates: offsets and updates of 8 bytes then take half of a first-level cache.
 constexpr int64_t kPart = 1024;
 
 /// Makes an output that lies packed in a part: the last axis in neighbours, or the same for all of it.
@@ -44,7 +44,7 @@ Scatter::Scatter(const LoopKernel& k)
   parts_.stores = {{store.operand, store.value}, {static_cast<uint16_t>(offsets_), store.at}};
 }
 
-/// One box on the calling thread.
+/// Does one box on the calling thread.
 class Scatter::Serial {
  public:
   Serial(const Scatter& s, const Partition& p, Partition::Entry entry, const uint64_t* args)

@@ -1,5 +1,5 @@
-// Scatters: generated code computes, part by part, where the updates go and what they are; what is there is
-// then combined with them in order, element by element.
+// Declares scatters: generated code computes, part by part, where the updates go and what they are; what is
+// there is then combined with them in order, element by element.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace lazy::cpu_backend {
 
-/// For `count` updates in ascending order, the elements that lie `at` elements on from `base` are combined
-/// with them. An `at` below 0 is left out.
+/// Describes `count` updates, in ascending order, that are combined with the elements that lie `at` elements
+/// on from `base`. An `at` below 0 is left out.
 struct ScatterRow {
   char* base = nullptr;
   const int64_t* at = nullptr;
   const char* updates = nullptr;
-  int64_t at_step = 1, update_step = 1;  // 0: the same for all, or 1
+  int64_t at_step = 1, update_step = 1;  // 0: the same for all updates; or 1
   int64_t base_step = 0;                 // bytes that `base` moves from one update to the next
   int64_t count = 0;
 };
@@ -26,10 +26,10 @@ CombineRow combine_row(DType, jit::Op combine);
 class Scatter {
  public:
   explicit Scatter(const jit::loop::LoopKernel&);
-  /// Returns the map whose code computes updates and offsets: the kernel's own operands, of which the output
-  /// is the updates, and one more for the offsets.
+  /// Returns the map whose code computes updates and offsets: it has the kernel's operands, of which the
+  /// output is the updates, and one more for the offsets.
   const jit::loop::LoopKernel& parts() const { return parts_; }
-  /// `entry`: of the code of parts(). `partition`: of the kernel itself.
+  /// Runs a launch. `entry` is of the code of parts(), `partition` of the kernel itself.
   void run(const Partition& partition, Partition::Entry entry, const uint64_t* args, int threads) const;
 
  private:

@@ -1,4 +1,4 @@
-// How an element is combined with an update, by dtype.
+// Combines an element with an update, by dtype.
 #include <cmath>
 #include <type_traits>
 
@@ -27,7 +27,7 @@ struct Multiply {
     else return static_cast<T>(static_cast<uint64_t>(there) * static_cast<uint64_t>(update));
   }
 };
-/// Either NaN gives NaN; -0 is less than +0.
+/// Takes the smaller value. Either NaN gives NaN; -0 is less than +0.
 template <class T>
 struct Minimum {
   static T of(T there, T update) {

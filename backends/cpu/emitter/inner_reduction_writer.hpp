@@ -25,7 +25,8 @@ class InnerReductionWriter final : public ReductionWriter {
   void end_block(const RowLabels&, const Label& from_memory);
   void write_rest_of_block();
   void single_vectors();
-  // inner_reduction_rows.cpp: several rows at once, of operands of which one moves from row to row
+  // These functions, in inner_reduction_rows.cpp, do several rows at once, of operands of which one moves
+  // from row to row.
   bool suits_rows() const;
   void plan_rows();
   void begin_rows();

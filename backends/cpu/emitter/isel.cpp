@@ -27,7 +27,7 @@ uint64_t bits_of(Type t, double v) {
   return t == Type::f32 ? std::bit_cast<uint32_t>(static_cast<float>(v)) : std::bit_cast<uint64_t>(v);
 }
 
-/// x op identity is x, whatever x.
+/// Returns the identity: x op identity is x, whatever x.
 uint64_t identity_of(const Reduction& r) {
   const Type t = accumulator_type(r);
   const bool f = is_float(r.type), u = is_unsigned_int(r.type);
@@ -53,10 +53,10 @@ uint64_t identity_of(const Reduction& r) {
   }
 }
 
-/// Index of an argmax accumulator that nothing was offered to.
+/// Is the index of an argmax accumulator that nothing was offered to.
 constexpr uint64_t kNoIndex = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
 
-/// A template under construction.
+/// Builds a template.
 class Selector {
  public:
   Selector(const LoopKernel& k, Isa isa)
@@ -93,7 +93,7 @@ class Selector {
   }
   Val value(uint16_t v) const { return values_[v]; }
 
-  /// Of the values that instructions from `first` to before `last` compute.
+  /// Adds the stores of the values that instructions from `first` to before `last` compute.
   void stores(size_t first, size_t last) {
     for (const auto& s : k_.stores)
       if (s.value >= first && s.value < last) out_.stores.push_back({s.operand, values_[s.value].id});
@@ -170,8 +170,8 @@ class Selector {
     return running_[r];
   }
 
-  /// An index of which only 32 bits are used needs no lanes of 64, which would halve the number of all
-  /// others.
+  /// True for an index of which only 32 bits are used: it needs no lanes of 64, which would halve the number
+  /// of all others.
   bool is_narrow(const Instr& in) const {
     return in.code == Code::op && in.op == Op::cast &&
            (in.type == DType::int32 || in.type == DType::uint32) && k_.body[in.a].code == Code::iota;

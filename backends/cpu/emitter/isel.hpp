@@ -1,4 +1,4 @@
-// Instruction selection: loop IR to vector IR.
+// Declares instruction selection: loop IR to vector IR.
 //
 // Integers of 8 and 16 bits travel in i32 lanes, sign- or zero-extended after every operation that may leave
 // their range; uint32 and uint64 are the bits of i32 and i64 lanes; bool is a mask; the 16-bit floats are the
@@ -12,7 +12,7 @@
 
 namespace lazy::cpu_backend {
 
-/// The lane type that values of `t` travel in.
+/// Returns the lane type that values of `t` travel in.
 constexpr vir::Type lane_type(DType t) {
   switch (t) {
     case DType::bool_: return vir::Type::mask;
@@ -26,7 +26,7 @@ constexpr vir::Type lane_type(DType t) {
   }
 }
 
-/// One pointwise op about to be selected.
+/// Describes a pointwise op about to be selected.
 struct Selecting {
   vir::Builder& b;
   DType type;     // of the result
@@ -34,7 +34,7 @@ struct Selecting {
   vir::Val x, y, z;
 };
 using EmitFn = vir::Val (*)(const Selecting&);
-/// How the op is emitted; null for a row that is not pointwise.
+/// Returns how the op is emitted; null for a row that is not pointwise.
 EmitFn emission(jit::Op);
 
 vir::Val emit_cast(vir::Builder&, DType from, DType to, vir::Val);
@@ -50,7 +50,8 @@ vir::Val emit_philox0(const Selecting&);
 vir::Val emit_philox1(const Selecting&);
 vir::Val emit_compare(vir::Builder&, DType operand, vir::Pred, vir::Val, vir::Val);
 
-/// Straight-line code of a kernel's body or epilogue, once: to be copied for every row and vector in flight.
+/// Holds straight-line code of a kernel's body or epilogue, once: to be copied for every row and vector in
+/// flight.
 struct Template {
   std::vector<vir::Inst> code;
   struct Out {
@@ -61,7 +62,7 @@ struct Template {
     uint16_t accumulator;
     uint32_t value;
   };
-  /// A carried value (the line of its kCarried) and what it is in the next iteration.
+  /// Describes a carried value (the line of its kCarried) and what it is in the next iteration.
   struct Carried {
     uint32_t value, next;
   };
@@ -71,7 +72,7 @@ struct Template {
   bool indexed = false;  // it loads at computed indices, or checks some
 };
 
-/// What one accumulator variable starts from. argmax and argmin have two: the value, then the index.
+/// Says what an accumulator variable starts from. argmax and argmin have two: the value, then the index.
 struct AccumulatorInfo {
   uint16_t reduction;
   vir::Type type;
@@ -79,14 +80,14 @@ struct AccumulatorInfo {
 };
 std::vector<AccumulatorInfo> accumulators_of(const jit::loop::LoopKernel&);
 
-/// The body: with its stores, and updates of the accumulators (`reduce`, `scan`). `masked`: updates
-/// leave the lanes outside the tail mask alone.
+/// Returns the body with its stores, and updates of the accumulators (`reduce`, `scan`). `masked`: updates do
+/// not change the lanes outside the tail mask.
 Template select_body(const jit::loop::LoopKernel&, Isa, bool masked);
 Template select_epilogue(const jit::loop::LoopKernel&, Isa);
-/// Whether lanes of 64 bits occur: a vector then has half as many lanes.
+/// True if lanes of 64 bits occur: a vector then has half as many lanes.
 bool has_wide_lanes(const Template&);
-/// acc[i] = combine(acc[i], other[i]) for one reduction's accumulators; `other` is the later part of the
-/// axis.
+/// Returns acc[i] = combine(acc[i], other[i]) for one reduction's accumulators; `other` is the later part of
+/// the axis.
 std::vector<vir::Val> combine(vir::Builder&, const jit::loop::Reduction&, const std::vector<vir::Val>& acc,
                               const std::vector<vir::Val>& other);
 

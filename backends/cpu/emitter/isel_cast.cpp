@@ -1,4 +1,4 @@
-// Conversions between element types. Floats to integers truncate and saturate, NaN gives 0; integers wrap;
+// Converts between element types. Floats to integers truncate and saturate, NaN gives 0; integers wrap;
 // everything that ends in a float is rounded exactly once.
 #include <cmath>
 #include <limits>
@@ -29,8 +29,8 @@ Val integer_to_integer(Builder& b, DType from, DType to, Val v) {
   return fits ? v : normalise(b, to, v);
 }
 
-/// Half of an unsigned number, its last bit kept sticky, so that converting and doubling rounds once; chosen
-/// where the top bit is set.
+/// Converts an unsigned number. Where the top bit is set, half of it, whose last bit is sticky, is converted
+/// and doubled, so that this rounds once.
 Val unsigned_to_float(Builder& b, Val v, Op convert, Type to) {
   const Val one = b.integer(v, 1);
   const Val half = b.or_(b.shr(v, 1), b.and_(v, one));
@@ -55,8 +55,8 @@ Val integer_to_f64(Builder& b, DType from, Val v) {
   }
 }
 
-/// The float32 nearest to a float64, but when that is inexact the neighbour whose last bit is odd: rounding
-/// this to a shorter format gives what rounding the float64 would.
+/// Returns the float32 nearest to a float64, but when that is inexact the neighbour whose last bit is odd:
+/// rounding this to a shorter format gives what rounding the float64 would.
 Val f64_to_f32_odd(Builder& b, Val x) {
   const Val near = b.convert(Op::f64_to_f32, Type::f32, x);
   const Val back = b.convert(Op::f32_to_f64, Type::f64, near);
@@ -123,8 +123,8 @@ Val to_half(Builder& b, DType from, DType to, Val v) {
   return to == DType::float16 ? round_to_f16(b, f) : round_to_bf16(b, f);
 }
 
-/// `x` truncated into [low, high], both exact in x's type; NaN stays. x is the second operand of min and max
-/// so that it does.
+/// Returns `x` truncated into [low, high], both exact in x's type; NaN stays. x is the second operand of min
+/// and max so that it does.
 Val clamp(Builder& b, Val x, double low, double high) {
   return b.max(b.num(x, low), b.min(b.num(x, high), x));
 }

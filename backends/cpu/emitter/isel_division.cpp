@@ -1,4 +1,4 @@
-// Quotient and remainder that floor, and powers.
+// Selects quotient and remainder that floor, and powers.
 #include <cmath>
 
 #include "backends/cpu/emitter/isel.hpp"
@@ -17,8 +17,8 @@ namespace {
 
 vir::HelperId id(Helper h) { return static_cast<vir::HelperId>(h); }
 
-/// C's fmod. While the quotient is below 2^22 its truncation is right to one, so that the remainder of it is
-/// exact and at most one divisor off; rare lanes go to the C library.
+/// Computes C's fmod. While the quotient is below 2^22 its truncation is right to one, so that the remainder
+/// of it is exact and at most one divisor off; rare lanes go to the C library.
 Val fmod(Builder& b, Val x, Val y) {
   const Val q = b.round(b.div(x, y), Rounding::trunc);
   const Val rest = b.select(b.eq(q, b.num(q, 0)), x, b.fnma(q, y, x));
@@ -34,7 +34,8 @@ Val fmod(Builder& b, Val x, Val y) {
 struct Floored {
   Val quotient, remainder;
 };
-/// As NumPy defines them: the exact remainder moved to the divisor's sign, and a whole quotient made from it.
+/// Divides as NumPy does: the exact remainder is moved to the divisor's sign, and an integral quotient is
+/// made from it.
 Floored floored(Builder& b, Val x, Val y) {
   const Val zero = b.num(x, 0), one = b.num(x, 1);
   const Val ratio = b.div(x, y);
@@ -51,8 +52,8 @@ Floored floored(Builder& b, Val x, Val y) {
   return {b.select(by_zero, ratio, signed_q), b.select(by_zero, rest, moved)};
 }
 
-/// Floor of the quotient of integers. Divided as floats of at least twice as many bits: the quotient of the
-/// numbers is further from a whole number that it doesn't reach than rounding can carry it.
+/// Returns the floor of the quotient of integers. They are divided as floats of at least twice as many bits:
+/// the quotient is further from an integer that it doesn't reach than rounding can carry it.
 Val integer_quotient(const Selecting& s) {
   Builder& b = s.b;
   const DType t = s.type;
@@ -65,7 +66,7 @@ Val integer_quotient(const Selecting& s) {
                   b.round(b.div(as(float32, s.x), as(float32, divisor)), Rounding::floor));
   } else if (size_of(t) == 4) {
     const Val f = b.round(b.div(as(float64, s.x), as(float64, divisor)), Rounding::floor);
-    // Through 2^52 + 2^51: the low 32 bits of the sum are the whole number's, wrapped.
+    // This adds 2^52 + 2^51: the low 32 bits of the sum are those of the integral value, wrapped.
     q = b.convert(Op::narrow, Type::i32, b.bitcast(Type::i64, b.add(f, b.f64(6755399441055744.0))));
   } else {
     const Val f = b.round(b.div(as(float64, s.x), as(float64, divisor)), Rounding::floor);

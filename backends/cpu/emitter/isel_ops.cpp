@@ -1,4 +1,4 @@
-// One short function a pointwise op, and the table of them.
+// Selects each pointwise op by a short function, and lists them in a table.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -193,8 +193,8 @@ Val normalise(Builder& b, DType t, Val v) {
   }
 }
 
-// Of two equal numbers (zeros of either sign, too) either order of x86's min and max gives a different
-// operand: the signs of both results together say which is wanted. A NaN makes a sum NaN.
+// Returns the maximum. Either order of x86's min and max gives a different operand of two equal numbers
+// (zeros of either sign, too): the signs of both results together decide. A NaN makes a sum NaN.
 Val emit_maximum(S s) {
   Builder& b = s.b;
   if (!is_float(s.type)) return is_unsigned_int(s.type) ? b.umax(s.x, s.y) : b.imax(s.x, s.y);

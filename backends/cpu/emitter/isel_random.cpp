@@ -1,6 +1,6 @@
-// Random bits as vector code. There is no instruction for the upper half of a product of 32-bit lanes, but
-// one for products of even lanes, 64 bits wide. So even and odd lanes are computed apart, each in the even
-// lanes of a value; what is in the odd lanes meanwhile doesn't matter.
+// Selects random bits as vector code. There is no instruction for the upper half of a product of 32-bit
+// lanes, but one for products of even lanes, 64 bits wide. So even and odd lanes are computed apart, each in
+// the even lanes of a value; what is in the odd lanes meanwhile doesn't matter.
 #include "backends/cpu/emitter/block.hpp"
 #include "backends/cpu/emitter/isel.hpp"
 
@@ -34,7 +34,8 @@ Words philox(Builder& b, Val counter, Val key0, Val key1) {
   return {c0, c1};
 }
 
-/// The words that both ops are made of; those of one kernel are the same instructions, and built once.
+/// Returns the words that both ops are made of; those of one kernel are the same instructions, and built
+/// once.
 Val emit_word(const Selecting& s, Val Words::*word) {
   Builder& b = s.b;
   const Words even = philox(b, s.x, s.y, s.z),

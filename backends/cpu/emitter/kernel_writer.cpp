@@ -97,8 +97,8 @@ void KernelWriter::write() {
   schedule_.steps = shape_.steps;
 }
 
-// In a map and an inner reduction the pointers step from row to row; in the other forms those are on the
-// frame and the registers hold what the current chunk and step use.
+// Assigns registers to pointers. In a map and an inner reduction they step from row to row; in the other
+// forms those are on the frame and the registers hold what the current chunk and step use.
 void KernelWriter::assign_pointers() {
   static constexpr int order[] = {x86::Gp::kIdR8,  x86::Gp::kIdR9, x86::Gp::kIdR10, x86::Gp::kIdR11,
                                   x86::Gp::kIdBx,  x86::Gp::kIdBp, x86::Gp::kIdR12, x86::Gp::kIdR13,
@@ -144,7 +144,7 @@ void KernelWriter::enter(const Label& done) {
   lane_offsets();
 }
 
-/// Asks for the whole launch to be done where it transposes.
+/// Writes a call that does the complete launch if it transposes, then a jump to `done` if it did.
 void KernelWriter::copy_transposed(const Label& done) {
   const auto form = copy_form(k_);
   if (!form) return;
@@ -267,7 +267,8 @@ void KernelWriter::write_rest(int32_t rest, int vectors, const std::function<voi
   a.bind(done);
 }
 
-// A level's step moves every pointer to the next index and takes back what the level inside it has moved.
+// Writes the loops over the outer axes. A level's step moves every pointer to the next index and takes back
+// what the level inside it has moved.
 void KernelWriter::outer_axes() {
   x86::Assembler& a = as_->a;
   deltas_.resize(outer_.size());
@@ -319,7 +320,7 @@ void KernelWriter::bump(int operand, int64_t amount) {
   a.add(m, amount);
 }
 
-/// Pointers and counter; rcx: the latter.
+/// Moves pointers and counter to the next index; rcx: the counter.
 void KernelWriter::next_index(size_t level) {
   x86::Assembler& a = as_->a;
   const int axis = outer_[level];

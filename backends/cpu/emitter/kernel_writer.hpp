@@ -1,5 +1,5 @@
-// One kernel's machine code: loops around blocks. What every form has is here; the classes derived from it
-// each write one kind of loop nest.
+// Declares the writer of one kernel's machine code: loops around blocks. Everything that all forms have is
+// here; the classes derived from it each write one kind of loop nest.
 #pragma once
 #include <functional>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace lazy::cpu_backend {
 
-/// What was decided, for dumps.
+/// Says what was decided, for dumps.
 struct Schedule {
   Isa isa{};
   int lanes = 0, vectors = 1, rows = 1, steps = 1, spills = 0, frame_bytes = 0, instructions = 0;
@@ -22,7 +22,7 @@ struct Schedule {
 
 class KernelWriter {
  public:
-  /// Returns the writer for the kernel's form. It keeps a reference to the kernel.
+  /// Returns the writer for the kernel's form. It refers to the kernel, which must outlive it.
   static std::unique_ptr<KernelWriter> of(const jit::loop::LoopKernel&, Isa);
   static std::unique_ptr<KernelWriter> of(jit::loop::LoopKernel&&, Isa) = delete;
   KernelWriter(const KernelWriter&) = delete;
@@ -31,7 +31,7 @@ class KernelWriter {
   void write();
   asmjit::CodeHolder& code() { return as_->code; }
   const Schedule& schedule() const { return schedule_; }
-  /// Set if the kernel is a contraction that backends/cpu/contract.hpp launches.
+  /// Returns the form of a contraction that backends/cpu/contract.hpp launches; nothing for other kernels.
   virtual std::optional<ContractionForm> contraction() const { return {}; }
 
  protected:
@@ -40,13 +40,13 @@ class KernelWriter {
 
   KernelWriter(const jit::loop::LoopKernel&, Isa);
 
-  // What a form adds, in the order in which it is asked.
+  // These functions are what a form adds, in the order in which they are called.
 
   /// Decides what must be known before operands get their pointers; the body has been selected.
   virtual void prepare() {}
-  /// Returns how many of the registers for pointers the form keeps for the rows of a tile.
+  /// Returns how many of the registers for pointers the form reserves for the rows of a tile.
   virtual int pointers_for_rows() const { return 0; }
-  /// True if the operand's address is the form's own business.
+  /// True if the form itself computes the operand's address.
   virtual bool is_side(size_t /*operand*/) const { return false; }
   /// Writes what a launch does first.
   virtual void begin() {}
@@ -57,17 +57,17 @@ class KernelWriter {
   /// Writes the step to the next index of the sequential axis.
   virtual void advance_sequential(const Addressing&) {}
 
-  // What forms use.
+  // These functions are what forms use.
 
   void write_block(const Block&, const Addressing&);
   /// Moves pointers and counter of an outer axis to its next index; rcx: the counter.
   void next_index(size_t level);
-  /// Sets the tail mask. rcx: lanes left along the vector axis, cut to a whole vector.
+  /// Sets the tail mask. rcx: lanes left along the vector axis, at most a full vector.
   void set_tail();
   /// Puts what is left of rcx indices after steps of so many vectors, a power of two, into the frame at
   /// `rest`; sets the tail of the last vector of it.
   void set_rest(int32_t rest, int vectors);
-  /// Writes that rest out: vector v whole, or as the last one under the mask.
+  /// Writes that rest out: vector v in full, or as the last one under the mask.
   void write_rest(int32_t rest, int vectors, const std::function<void(int v)>& whole,
                   const std::function<void(int v)>& last);
   int registers() const { return as_->avx512() ? 32 : 16; }
@@ -86,7 +86,7 @@ class KernelWriter {
   Template body_, epilogue_;
   std::unique_ptr<Assembly> as_;
   Schedule schedule_;
-  Addressing full_, masked_;                // of whole vectors; of one under the tail mask
+  Addressing full_, masked_;                // of full vectors; of one under the tail mask
   Shape shape_;                             // what goes at once
   std::vector<int32_t> counters_;           // frame, by axis: the current index
   std::vector<int32_t> row_pointer_frame_;  // frame, outer forms: each operand at the start of the row

@@ -11,7 +11,7 @@ using vir::Type;
 using vir::Val;
 namespace {
 
-/// AVX-512: in place but for selects of masks, which become three instructions.
+/// Rewrites for AVX-512: in place but for selects of masks, which become three instructions.
 class For512 {
  public:
   void run(Template& t) {
@@ -65,7 +65,7 @@ class For512 {
   }
 
  private:
-  /// An instruction that can be executed under a mask: one of the binary ones.
+  /// True for an instruction that can be executed under a mask: one of the binary ones.
   static bool maskable(const Inst& in) {
     switch (in.op) {
       case Op::add:
@@ -115,7 +115,7 @@ class For256 {
   }
 
  private:
-  /// A mask at the wanted lane width.
+  /// Returns a mask at the wanted lane width.
   Val mask(Val m, bool wide) {
     if (vir::is64(m.type) == wide) return m;
     const Inst& in = b_.code[m.id];
@@ -182,7 +182,7 @@ class For256 {
     return b_.push({in.op, in.type, in.imm, x.id == ~0u ? 0 : x.id, y.id == ~0u ? 0 : y.id,
                     z.id == ~0u ? 0 : z.id, w.id == ~0u ? 0 : w.id});
   }
-  /// A mask that is carried keeps the width that it starts with.
+  /// Returns what `c` is in the next iteration. A mask has the width there that it starts with.
   uint32_t next_of(const Template& t, const Template::Carried& c) {
     const Val next = to_[c.next];
     return t.code[c.next].type == Type::mask ? mask(next, vir::is64(to_[c.value].type)).id : next.id;

@@ -18,7 +18,7 @@ Val raw(Builder& b, Type mask, Pred p, Val x, Val y) {
 }
 Val invert(Builder& b, Val m) { return b.xor_(m, b.integer(m, -1)); }
 
-/// Parts of a float format's word.
+/// Describes the parts of a float format's word.
 struct Format {
   int fraction;  // bits of the stored significand
   int bias;
@@ -31,8 +31,8 @@ Format format_of(Type t) {
   return {52, 1023, 0x7ff0000000000000, 0x3ff0000000000000, std::numeric_limits<int64_t>::min(), 0x1p54, 54};
 }
 
-/// x with denormals scaled up, and the i32 exponent of its leading bit. Zero, infinity and NaN give
-/// something.
+/// Holds x with denormals scaled up, and the i32 exponent of its leading bit. For zero, infinity and NaN both
+/// are arbitrary.
 struct Parts {
   Val normal, exponent;
 };
@@ -109,7 +109,8 @@ Val sarv_i64(Builder& b, Val x, Val n) {
   return b.xor_(b.shrv(b.xor_(x, sign), n), sign);
 }
 
-// x = m * 2^e with m in [1, 2): of the two factors that follow the first is exact and the second rounds once.
+// Scales x = m * 2^e with m in [1, 2): of the two factors that follow the first is exact and the second
+// rounds once.
 Val scalef(Builder& b, Val x, Val n, bool near_one) {
   if (near_one) {  // both halves of the power are normal, and so is x times the first
     const Val steps = b.convert(x.type == Type::f32 ? Op::f32_to_i32 : Op::f64_to_i32, Type::i32, n);
@@ -155,10 +156,10 @@ Val getmant(Builder& b, Val x, bool refuse_negative) {
   const Val scaled = choose(b, compare(b, Pred::ge, m, b.num(x, 1.5)), b.mul(m, b.num(x, 0.5)), m);
   if (!refuse_negative) return scaled;
   return choose(b, compare(b, Pred::lt, x, b.num(x, 0)), b.num(x, -std::numeric_limits<double>::quiet_NaN()),
-                scaled);  // as the processor's own
+                scaled);  // as the processor's instruction does
 }
 
-// Each half beside a power of two whose last place is the half's; the difference of the powers leaves
+// Puts each half beside a power of two whose last place is the half's; the difference of the powers leaves
 // exactly.
 Val i64_to_f64(Builder& b, Val x) {
   const Val high = b.xor_(b.shr(x, 32), b.i64(0x4530000080000000));                // 2^84 + 2^63
@@ -178,7 +179,8 @@ Val f64_to_i64(Builder& b, Val x) {
   return choose(b, inside, value, b.i64(std::numeric_limits<int64_t>::min()));
 }
 
-// From 2^53 on the low bits become one sticky bit: exact in float64 then, and rounded once after.
+// Converts by way of float64. From 2^53 on the low bits become one sticky bit: exact in float64 then, and
+// rounded once after.
 Val i64_to_f32(Builder& b, Val x) {
   const Val zero = b.i64(0);
   const Val exact = compare(b, Pred::eq, b.and_(x, b.i64(0x7ff)), zero);

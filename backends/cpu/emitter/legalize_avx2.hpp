@@ -1,4 +1,4 @@
-// Rewrites what AVX2 lacks in what it has.
+// Rewrites what AVX2 lacks by what it has.
 #pragma once
 #include "backends/vector/vir.hpp"
 
@@ -7,9 +7,9 @@ using vir::Builder;
 using vir::Pred;
 using vir::Val;
 
-/// Integer or float comparison; the result is an integer of the operands' width, all ones or zeros.
+/// Compares integers or floats; the result is an integer of the operands' width, all ones or zeros.
 Val compare(Builder&, Pred, Val x, Val y);
-/// mask ? yes : no for such masks of the operands' width.
+/// Returns mask ? yes : no for such masks of the operands' width.
 Val choose(Builder&, Val mask, Val yes, Val no);
 
 Val minmax_i64(Builder&, vir::Op, Val x, Val y);

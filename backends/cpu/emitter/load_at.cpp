@@ -52,7 +52,7 @@ class IndexedLoad {
  private:
   x86::Vec wide(int reg) const { return as_.vec(reg, as_.lanes * 8); }
 
-  /// Returns byte offsets, with what each lane's own element is on from lane 0's.
+  /// Returns byte offsets from lane 0's element, including those of each lane's element.
   int offsets() {
     const int at = regs_.scratch(), bytes = regs_.scratch();
     a_.emit(Id::kIdVpbroadcastq, wide(at), as_.arg(as_.args.stride(s_.index, w_.vector_axis)));

@@ -55,7 +55,7 @@ void widen(Assembly& as, Registers& regs, DType t, x86::Mem m, int dest, bool ma
 
 namespace {
 
-/// One element for all lanes.
+/// Loads one element into all lanes.
 void widen_one(Assembly& as, DType t, x86::Mem m, int dest) {
   x86::Assembler& a = as.a;
   if (plain(t)) {

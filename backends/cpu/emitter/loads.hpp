@@ -1,16 +1,16 @@
-// From and to operands: element types and strides of memory against lanes of registers.
+// Moves values from and to operands: element types and strides of memory against lanes of registers.
 #pragma once
 #include "backends/cpu/emitter/assembly.hpp"
 
 namespace lazy::cpu_backend {
 
-/// Where the current vectors lie.
+/// Says where the current vectors lie.
 struct Addressing {
   bool indexed = true;  // rax is the index along the vector axis; otherwise the pointers already include it
   bool masked = false;  // only the lanes of the tail mask are inside the box
   bool stream = false;  // stores bypass the caches; their addresses are multiples of a vector's bytes
   bool lane0 = false;   // one index only: stores write lane 0 (the epilogue of an inner reduction)
-  bool at_origin = false;  // the sequential axis stands at its first index (an epilogue)
+  bool at_origin = false;  // the sequential axis is at its first index (an epilogue)
   int vector_axis = 0;
   int row_axis = -1;                 // tile axis
   int32_t tail32 = -1, tail64 = -1;  // AVX2: the tail mask as vectors on the frame
@@ -21,7 +21,7 @@ struct Addressing {
   const std::vector<int32_t>* counters = nullptr;  // frame: index along each outer axis
   const std::vector<int32_t>* lane_offsets =
       nullptr;                       // frame: of operands strided along the vector axis, lane * stride
-  int row_step_operand = -1;         // operand whose rows have pointers of their own
+  int row_step_operand = -1;         // operand whose rows have separate pointers; -1: none
   std::vector<int8_t> row_pointers;  // of row 3g at [g]
   int row_stride_reg = -1;
   int32_t stepped =
@@ -29,9 +29,9 @@ struct Addressing {
   std::vector<int32_t> scalars;  // frame: scalar arguments that had to be widened, or -1
 };
 
-/// How a load reaches its lanes.
+/// Says how a load reaches its lanes.
 enum class LoadForm : uint8_t {
-  direct,     // a memory operand: as many elements as lanes, side by side, in lanes of their own size
+  direct,     // a memory operand: as many elements as lanes, side by side, as wide as their lanes
   broadcast,  // one element of 4 or 8 bytes for all lanes
   routine     // needs instructions
 };
@@ -39,7 +39,7 @@ LoadForm load_form(const Assembly&, const Addressing&, const Slot&);
 
 class Registers;
 
-/// Address of the first element of the slot's vector. May use rsi, rcx, rdx.
+/// Returns the address of the first element of the slot's vector. May use rsi, rcx, rdx.
 x86::Mem address(Assembly&, const Addressing&, const Slot&);
 /// Copies elements one by one between the staging buffer and memory, where they lie side by side (`unit`) or
 /// at the operand's stride along the vector axis. `at`: the first one. Uses rsi, rcx, rdx.
@@ -50,11 +50,11 @@ void widen(Assembly&, Registers&, DType, x86::Mem m, int dest, bool masked);
 void write_load_from(Assembly&, Registers&, const Addressing&, const Slot&, x86::Mem m, int dest);
 /// Writes the lanes of a `routine` load to `dest`; `mask` for a bool on AVX-512.
 void write_load(Assembly&, Registers&, const Addressing&, const Slot&, int dest);
-/// Writes the lanes of a load `index` (i64 lanes) elements on from each lane's own element to `dest`, as
-/// above. `row`: lane 0's index counts for all lanes.
+/// Writes the lanes of a load `index` (i64 lanes) elements on from each lane's element to `dest`, as above.
+/// `row`: lane 0's index counts for all lanes.
 void write_load_at(Assembly&, Registers&, const Addressing&, const Slot&, int index, bool row, int dest);
 void write_store(Assembly&, Registers&, const Addressing&, const Slot&, uint32_t value);
-/// `wide`: as 64-bit integers, else 32-bit ones.
+/// Writes indices to `dest`. `wide`: as 64-bit integers, else 32-bit ones.
 void write_iota(Assembly&, Registers&, const Addressing&, const Slot&, int dest, bool wide);
 
 }  // namespace lazy::cpu_backend

@@ -1,4 +1,5 @@
-// Every axis parallel: whole vectors several at a time, then the rest of the row under the tail mask.
+// Writes kernels whose axes are all parallel: full vectors several at a time, then the rest of the row under
+// the tail mask.
 #include <bit>
 
 #include "backends/cpu/emitter/map_writer.hpp"
@@ -7,16 +8,17 @@ namespace lazy::cpu_backend {
 
 namespace {
 
-// Vector instructions up to which what is left of a row is written out rather than looped over.
+// What is left of a row is written out rather than looped over up to so many vector instructions.
 constexpr int kLongRest = 100;
 
-/// Cycles that the template takes on its longest chain, and by how many instructions the units can begin.
+/// Estimates the cycles that the template takes: on its longest chain, and by how many instructions the units
+/// can begin.
 struct Estimate {
   int chain = 0, work = 0;
   int slow = 0;  // divisions and roots: copies would wait for the one unit that does them
 };
 bool is_slow(const vir::Inst& in) { return in.op == vir::Op::div || in.op == vir::Op::sqrt; }
-/// Cycles from the inputs, or what comes before line `first`, to each value.
+/// Returns the cycles from the inputs, or what comes before line `first`, to each value.
 std::vector<int> depths(const Template& t, size_t first = 0) {
   std::vector<int> depth(t.code.size(), 0);
   for (size_t v = first; v < t.code.size(); ++v) {
@@ -42,8 +44,8 @@ Estimate estimate(const Template& t) {
   return e;
 }
 
-/// How many vectors a template's repeats need so that one's latency is the others' work, two instructions a
-/// cycle.
+/// Returns how many vectors a template's repeats need so that one's latency is the others' work, two
+/// instructions a cycle.
 int wanted_vectors(const Template& t) {
   int most = 1;
   for (size_t v = 0; v < t.code.size(); ++v) {
@@ -62,7 +64,7 @@ int wanted_vectors(const Template& t) {
   return most;
 }
 
-/// The most values that one rolled loop carries.
+/// Returns the most values that one rolled loop carries.
 int carried_together(const Template& t) {
   int most = 0;
   auto c = t.carried.begin();
@@ -83,7 +85,7 @@ void MapWriter::plan() {
   const Estimate e = estimate(body_);
   const auto size = static_cast<int>(copies_->stage2_size());
   // Short bodies share the loop's overhead; a long one is interleaved with itself if its chain is longer than
-  // its work and too long for the processor's own window to overlap.
+  // its work and too long for the processor's window to overlap.
   int vecs = size <= 12 ? 4 : size <= 40 ? 2 : 1;
   const bool chained = size > 40 && e.chain > e.work && e.slow <= 2;
   if (chained) vecs = e.chain > 2 * e.work || registers() == 32 ? 4 : 2;
@@ -102,7 +104,7 @@ void MapWriter::plan() {
     as_->a.sub(x86::rcx, vecs * lanes_);
     as_->a.mov(as_->frame(limit_), x86::rcx);
   }
-  // More than the loop's own overhead would only make the code larger.
+  // More than the overhead of the loop would only make the code larger.
   schedule_.streams = !single_loop_ && size * vecs <= 1000;
   for (const jit::loop::Operand& o : k_.operands)
     if (o.output) schedule_.streams &= size_of(o.dtype) >= 4 && o.stride[vector_axis_] == Stride::unit;
@@ -115,8 +117,8 @@ void MapWriter::plan() {
   }
 }
 
-/// The repeats are all that counts: so many vectors that their chains fill the time of each other's latency,
-/// as far as registers for what they carry last.
+/// Plans a map whose repeats are all that counts: it takes so many vectors that their chains fill the time of
+/// each other's latency, as far as registers for what they carry last.
 void MapWriter::plan_rolled_loops() {
   const int margin = as_->avx512() ? 2 : 3;
   int vecs = std::min(8, wanted_vectors(body_));

@@ -1,5 +1,5 @@
-// Reductions and scans along an axis that is not the vector axis. Lanes are neighbouring results; a chunk of
-// them, rows by vectors, runs the whole sequential axis with its accumulators in registers.
+// Writes reductions and scans along an axis that is not the vector axis. Lanes are neighbouring results; a
+// chunk of them, rows by vectors, runs the sequential axis to its end with its accumulators in registers.
 #include <algorithm>
 
 #include "backends/cpu/emitter/control_flow.hpp"
@@ -11,7 +11,7 @@ using jit::loop::Form;
 using jit::loop::Operand;
 namespace {
 
-// r12 and r13: rows 3 and 6 of a tile; r15: the stride between its rows.
+// Holds the registers of a tile's rows 3 and 6, r12 and r13; r15 is the stride between its rows.
 constexpr int8_t kRowRegs[] = {x86::Gp::kIdR12, x86::Gp::kIdR13};
 constexpr int8_t kRowStrideReg = x86::Gp::kIdR15;
 
@@ -47,8 +47,8 @@ void OuterReductionWriter::plan() {
     if (c && !c->stage_is_empty(0)) write_block(c->block(0, {1, 1, 1}), full_);
 }
 
-/// Returns the registers that are neither accumulators nor the body's: loads that are not one instruction
-/// need some of their own.
+/// Returns the number of registers that are neither accumulators nor the body's: loads that are not one
+/// instruction need some.
 int OuterReductionWriter::margin() const {
   const bool routines = std::any_of(k_.operands.begin(), k_.operands.end(), [&](const Operand& o) {
     return !o.output && (size_of(o.dtype) < 4 || o.stride[vector_axis_] == Stride::any);
@@ -94,7 +94,7 @@ void OuterReductionWriter::pin_registers(int partials) {
                    std::min(8, free - static_cast<int>(red_->acc.size()) * rows * vecs * partials));
 }
 
-/// Rows of one operand get pointers of their own: every third one, the two after it through the stride in a
+/// Gives rows of one operand separate pointers: every third one; the two after it go through the stride in a
 /// register.
 void OuterReductionWriter::choose_row_operand() {
   for (size_t o = 0; o < k_.operands.size() && shape_.rows > 1 && row_operand_ < 0; ++o) {

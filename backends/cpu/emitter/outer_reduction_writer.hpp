@@ -1,10 +1,10 @@
-// Reductions and scans along an axis that is not the vector axis.
+// Declares the writer of reductions and scans along an axis that is not the vector axis.
 #pragma once
 #include "backends/cpu/emitter/reduction_writer.hpp"
 
 namespace lazy::cpu_backend {
 
-/// Lanes are neighbouring results; the sequential loop is innermost.
+/// Writes them with lanes as neighbouring results; the sequential loop is innermost.
 class OuterReductionWriter final : public ReductionWriter {
  public:
   OuterReductionWriter(const jit::loop::LoopKernel& k, Isa isa) : ReductionWriter(k, isa) {}
@@ -27,7 +27,7 @@ class OuterReductionWriter final : public ReductionWriter {
   void set_chunk_pointers(Shape, Addressing&);
 
   std::unique_ptr<Copies> copies_, hot_copies_;  // of one step; of the unrolled loop
-  int row_operand_ = -1;                         // the operand whose rows get pointers of their own
+  int row_operand_ = -1;                         // the operand whose rows get separate pointers; -1: none
 };
 
 }  // namespace lazy::cpu_backend

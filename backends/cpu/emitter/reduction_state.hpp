@@ -4,9 +4,9 @@
 
 namespace lazy::cpu_backend {
 
-/// One accumulator's places. "Partial" vectors: inner form, the P lanes of a block as P / W vectors; outer
-/// form, the four of each row and vector in flight. While the unrolled loop runs they are variables of their
-/// own (`hot`); one-vector steps work on `current`, a copy of the one whose turn it is.
+/// Holds the places of one accumulator. "Partial" vectors: inner form, the P lanes of a block as P / W
+/// vectors; outer form, the four of each row and vector in flight. While the unrolled loop runs they are
+/// separate variables (`hot`); one-vector steps work on `current`, a copy of the one whose turn it is.
 struct AccumulatorPlaces {
   AccumulatorInfo info;
   int partials = 1;
@@ -19,7 +19,7 @@ struct AccumulatorPlaces {
   std::vector<uint16_t> result;   // by (row, vector): what the epilogue reads
 };
 
-/// Rows at once where an inner reduction takes several.
+/// An inner reduction takes so many rows at once, where it takes several.
 inline constexpr int kRows = 4;
 
 struct ReductionState {
@@ -27,8 +27,8 @@ struct ReductionState {
   int unroll = 0;        // vectors (inner) or steps (outer) of the unrolled loop; 0: there is none
   Template masked_body;  // inner: updates spare the lanes outside the tail mask
   int32_t block_begin = -1, block_end = -1, loop_limit = -1;  // frame
-  // Inner form. `rest_in_registers`: what the unrolled loop leaves of a block is written out, a vector each,
-  // on the accumulators themselves.
+  // Inner form: true if what the unrolled loop leaves of a block is written out, a vector each, on the
+  // accumulators themselves.
   bool rest_in_registers = false;
   int32_t rest = -1;          // frame: how many elements that is
   int32_t one_block = -1;     // frame: whether each row is one block, in one piece
@@ -42,8 +42,8 @@ struct ReductionState {
   }
 };
 
-/// A place that the folding templates read or update: one of an accumulator's partial vectors, its total, or
-/// its folded value. As a number it is what Slot::Kind::acc holds.
+/// Names a place that the folding templates read or update: one of an accumulator's partial vectors, its
+/// total, or its folded value. As a number it is what Slot::Kind::acc holds.
 struct PartialSlot {
   size_t accumulator = 0;
   int part = 0;  // a partial vector's index, below kMaxPartials; or kTotal, kFolded
@@ -60,7 +60,7 @@ struct PartialSlot {
 Template fold_template(const jit::loop::LoopKernel&, const ReductionState&, int lanes, int to);
 /// Folds the lanes of the folded slots from so many to so many.
 Template halve_template(const jit::loop::LoopKernel&, const ReductionState&, int lanes, int to);
-/// total = total combined with folded.
+/// Sets total = total combined with folded.
 Template combine_template(const jit::loop::LoopKernel&, const ReductionState&);
 
 }  // namespace lazy::cpu_backend

@@ -1,4 +1,4 @@
-// What both forms of reduction share: accumulators, folding, epilogue.
+// Writes what both forms of reduction share: accumulators, folding, epilogue.
 #include <algorithm>
 #include <cstddef>
 
@@ -15,7 +15,7 @@ constexpr int kLeastLanes = 4;
 
 }  // namespace
 
-/// `partials` vectors for each of `copies` (row, vector) pairs.
+/// Makes `partials` vectors for each of `copies` (row, vector) pairs.
 void ReductionWriter::make_accumulators(int partials, int copies) {
   red_ = std::make_unique<ReductionState>();
   for (const AccumulatorInfo& info : accumulators_of(k_)) {
@@ -110,7 +110,7 @@ void ReductionWriter::fold_partials(int copies, bool across) {
   if (narrows) fold_lanes(copies, lanes_);
 }
 
-/// Of `folded`, which has so many lanes; the instructions narrow as they do.
+/// Folds the `width` lanes of `folded`; the instructions narrow as the lanes get fewer.
 void ReductionWriter::fold_lanes(int copies, int width) {
   while (width > 1) {
     const int half = width / 2, last = half > kLeastLanes ? half : 1;
@@ -188,8 +188,8 @@ void ReductionWriter::write_epilogue(Shape shape, Addressing w) {
   as_->lanes = lanes_;
 }
 
-/// Memory holds partial vector p of copy c at (c * partials + p) vectors; rcx is p in lanes (inner: any
-/// index, of which the low bits count).
+/// Moves `current` to memory or back. Memory holds partial vector p of copy c at (c * partials + p) vectors;
+/// rcx is p in lanes (inner: any index, of which the low bits count).
 void ReductionWriter::move_current(int copies, int partials, bool to_memory) {
   x86::Assembler& a = as_->a;
   for (const AccumulatorPlaces& p : red_->acc) {
@@ -224,7 +224,8 @@ void ReductionWriter::begin() {
   a.bind(whole);
 }
 
-/// `whole`: right after; nothing is needed for a launch that is not split.
+/// Writes where a row's blocks lie in a split reduction's memory. A launch that is not split needs nothing
+/// and jumps to `whole`, right after.
 void ReductionWriter::begin_split(const Label& whole) {
   x86::Assembler& a = as_->a;
   branch_on_mode(SplitMode::full, true, whole);

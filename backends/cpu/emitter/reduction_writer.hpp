@@ -1,4 +1,5 @@
-// What all reductions and scans share: accumulators, folding, epilogue, blocks that several threads split.
+// Declares what all reductions and scans share: accumulators, folding, epilogue, blocks that several threads
+// split.
 #pragma once
 #include "backends/cpu/emitter/kernel_writer.hpp"
 #include "backends/cpu/emitter/reduction_state.hpp"
@@ -30,7 +31,7 @@ class ReductionWriter : public KernelWriter {
   /// Moves between the folded values and this block's place in the plan's memory; rcx: of the first
   /// accumulator.
   void move_folded(int copies, bool to_memory);
-  // Around the blocks of one row (or chunk): where they lie in a split reduction's memory.
+  // Writes, around the blocks of one row (or chunk), where they lie in a split reduction's memory.
   void begin_split(const Label& whole);
   void split_step();
   void next_split_row();

@@ -191,7 +191,7 @@ void Registers::load_slot(const vir::Inst& in, int r, bool k) {
     case LoadForm::direct: a.vmovups(as_.vec(r, bytes), address(as_, where_, s)); break;
     case LoadForm::broadcast: spread(in, r, address(as_, where_, s)); break;
     case LoadForm::routine: {
-      // The routine's own registers are free for the instruction's next operand.
+      // The routine's registers are free for the instruction's next operand.
       const uint32_t vectors = vec_.scratch, masks = k_.scratch;
       write_load(as_, *this, where_, s, r);
       vec_.free |= vec_.scratch & ~vectors;

@@ -1,7 +1,7 @@
-// Linear scan over one block, one instruction at a time: values enter registers when first used, leave after
-// their last use, and the one whose next use is farthest makes room. What can be had from memory for nothing
-// (constants, loads, broadcast scalars, variables on the frame) is never stored, and may be an instruction's
-// memory operand instead.
+// Allocates registers by linear scan over one block, one instruction at a time: values enter registers when
+// first used, leave after their last use, and the one whose next use is farthest makes room. Values that can
+// be had from memory for nothing (constants, loads, broadcast scalars, variables on the frame) are never
+// stored, and may be an instruction's memory operand instead.
 #pragma once
 #include <array>
 #include <optional>
@@ -21,7 +21,7 @@ class Registers {
 
   /// Begins instruction `i`: no register is locked.
   void begin(uint32_t i);
-  /// Brings a value into a register and keeps it there for this instruction.
+  /// Brings a value into a register and locks it there for this instruction.
   int fetch(uint32_t value);
   /// Returns the value as a memory operand, if that is possible and better than a register.
   std::optional<x86::Mem> memory(uint32_t value);

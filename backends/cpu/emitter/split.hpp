@@ -6,16 +6,16 @@
 
 namespace lazy::cpu_backend {
 
-/// The mode of a launch, in word ArgLayout::kScratch. full: everything at once. partials: only the blocks'
-/// results, to memory. combine: the blocks' results from memory, then the epilogue.
+/// Names the mode of a launch, in word ArgLayout::kScratch. full: everything at once. partials: only the
+/// blocks' results, to memory. combine: the blocks' results from memory, then the epilogue.
 enum class SplitMode : uint64_t { full, partials, combine };
 
-/// The same word for maps: stores go past the caches (Schedule::streams).
+/// The same word of a map says that stores go past the caches (Schedule::streams).
 inline constexpr uint64_t kStream = 1;
 inline constexpr uint64_t kStreamUnfenced = 2;  // ... and the caller sees to it that others see them
 
-/// Word ArgLayout::kScratch + 1 points to one in a split reduction. Strides are in bytes; a lane has 8 bytes
-/// to itself along the vector axis.
+/// Says where a split reduction's blocks' results lie; word ArgLayout::kScratch + 1 points to one. Strides
+/// are in bytes; a lane has 8 bytes to itself along the vector axis.
 struct SplitPlan {
   char* data;
   int64_t row;  // from one index of the parallel axes (without the vector axis) to the next

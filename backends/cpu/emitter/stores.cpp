@@ -1,5 +1,5 @@
-// From lanes to operands: narrow to the element type, then write side by side, strided, under the tail mask
-// or lane 0 alone.
+// Writes lanes to operands: narrows to the element type, then writes side by side, strided, under the tail
+// mask or lane 0 alone.
 #include <bit>
 
 #include "backends/cpu/emitter/loads.hpp"
@@ -79,7 +79,7 @@ class StoreWriter {
     }
   }
 
-  /// AVX2: a scratch register whose low bytes are the packed 1- or 2-byte elements.
+  /// Returns, on AVX2, a scratch register whose low bytes are the packed 1- or 2-byte elements.
   int narrowed() {
     const int t = regs_.scratch();
     const x86::Vec full = as_.vec(t, bytes()), low = as_.vec(t, 16);
@@ -141,7 +141,7 @@ class StoreWriter {
     copy_out(address(as_, w_, s_), false);
   }
 
-  /// Elements of the staging buffer to memory, one by one.
+  /// Copies elements of the staging buffer to memory, one by one.
   void copy_out(x86::Mem at, bool unit) { copy_elements(as_, w_, s_, at, true, unit); }
 
   void lane0(x86::Mem m) {

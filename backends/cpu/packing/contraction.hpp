@@ -1,6 +1,6 @@
-// Contractions of two plain sides: sums over k of left(m, k) * right(k, n), where each side is one operand,
-// perhaps widened. Generated code multiplies tiles of rows by vectors; both sides reach it either as they lie
-// in memory or repacked by the launch (backends/cpu/contract.hpp).
+// Describes contractions: sums over k of left(m, k) * right(k, n), where each side is one operand, perhaps
+// widened. Generated code multiplies tiles of rows by vectors; both sides reach it either as they lie in
+// memory or repacked by the launch (backends/cpu/contract.hpp).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -45,8 +45,8 @@ struct ContractionPlan {
   int64_t right_step = 0;       // from one k to the next; of quads, where sums start comes after the last
   int64_t right_chunk = 0;      // from the columns of one (widest) tile to the next
   int64_t steps = 0;            // k, or pairs or quads of them
-  /// Accumulators in memory, tile after tile: a long sum is done in parts that fit the caches. Owned by the
-  /// launch.
+  /// Points to accumulators in memory, tile after tile: a long sum is done in parts that fit the caches.
+  /// Owned by the launch.
   char* tiles = nullptr;
   int64_t flags = 0;
   static constexpr int64_t kResume = 1, kSuspend = 2;

@@ -12,7 +12,7 @@
 namespace lazy::cpu_backend {
 namespace {
 
-/// n elements, `stride` bytes apart, as lanes side by side.
+/// Writes n elements, `stride` bytes apart, as lanes side by side.
 using Widen = void (*)(const char* from, int64_t stride, int64_t n, char* to);
 
 template <class From, class To>
@@ -75,9 +75,9 @@ Widen widening(DType t, ContractionLane lane) {
                                : widen<uint32_t, uint32_t>;
 }
 
-/// to[i][j] = from[j][i] for 8 by 8 elements of 4 bytes.
+/// Sets to[i][j] = from[j][i] for 8 by 8 elements of 4 bytes.
 LAZY_AVX2 inline void transpose8(const char* const from[8], int64_t at, char* to, int64_t pitch) {
-  // Halves of rows j and j + 4 side by side, so that what remains happens within 128 bits.
+  // This puts halves of rows j and j + 4 side by side, so that what remains happens within 128 bits.
   const auto half = [&](int j, int64_t offset) __attribute__((target("avx2,fma,f16c"), always_inline)) {
     return _mm256_insertf128_ps(
         _mm256_castps128_ps256(_mm_loadu_ps(reinterpret_cast<const float*>(from[j] + at + offset))),
@@ -95,7 +95,7 @@ LAZY_AVX2 inline void transpose8(const char* const from[8], int64_t at, char* to
   }
 }
 
-/// to[i][j] = from[j][i], j < 8, i < rows.
+/// Sets to[i][j] = from[j][i], j < 8, i < rows.
 LAZY_AVX2 void transpose_columns(const char* const from[8], int64_t rows, int64_t columns, int64_t lane,
                                  char* to, int64_t pitch) {
   int64_t i = 0;
@@ -107,7 +107,7 @@ LAZY_AVX2 void transpose_columns(const char* const from[8], int64_t rows, int64_
 }
 
 constexpr int64_t kRun = 64;
-/// f(first row, rows up to kRun, first column, columns up to 8) for every such piece of a matrix.
+/// Calls f(first row, rows up to kRun, first column, columns up to 8) for every such piece of a matrix.
 template <class F>
 void each_eight_columns(int64_t rows, int64_t columns, F&& f) {
   for (int64_t j = 0; j < columns; j += 8)
@@ -115,7 +115,7 @@ void each_eight_columns(int64_t rows, int64_t columns, F&& f) {
       f(i, std::min(kRun, rows - i), j, std::min<int64_t>(8, columns - j));
 }
 
-/// Columns lie side by side in memory: eight of them at a time, by way of their lanes.
+/// Packs columns that lie side by side in memory: eight of them at a time, by way of their lanes.
 void pack_transposed(const PackSource& s, Widen widen, int64_t lane, int64_t rows, int64_t columns, char* to,
                      int64_t pitch) {
   alignas(64) char lanes[8][kRun * 8];
@@ -131,7 +131,7 @@ void pack_transposed(const PackSource& s, Widen widen, int64_t lane, int64_t row
   });
 }
 
-/// Rows as they are: too short for a call of memcpy each.
+/// Copies rows as they are: too short for a call of memcpy each.
 LAZY_AVX2 void copy_rows(const char* from, int64_t stride, int64_t rows, int64_t bytes, char* to,
                          int64_t pitch) {
   for (int64_t i = 0; i < rows; ++i, from += stride, to += pitch) {

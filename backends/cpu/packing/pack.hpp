@@ -7,7 +7,7 @@
 
 namespace lazy::cpu_backend {
 
-/// Element (i, j) is at data + i * row + j * column (bytes).
+/// Describes a matrix whose element (i, j) is at data + i * row + j * column (bytes).
 struct PackSource {
   const char* data;
   int64_t row, column;

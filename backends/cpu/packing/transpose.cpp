@@ -10,7 +10,8 @@ using jit::loop::ArgLayout;
 using jit::loop::Stride;
 namespace {
 
-// A tile: a cache line of each column, few enough rows for the first-level cache whatever lies between them.
+// A tile has a cache line of each column, few enough rows for the first-level cache whatever lies between
+// them.
 constexpr int64_t kTileRows = 16, kTileColumns = 64;
 constexpr int64_t kLeastExtent = 8;
 

@@ -8,8 +8,8 @@
 
 namespace lazy::cpu_backend {
 
-/// Tells helper_copy_transposed of a kernel: what the kernel says of its strides, in two bits an axis; rank,
-/// bytes of an element, which operand is written.
+/// Describes a kernel to helper_copy_transposed: what the kernel says of its strides, in two bits an axis;
+/// rank, bytes of an element, which operand is written.
 struct CopyForm {
   int rank = 0, size = 0, output = 0;
   jit::loop::Stride stride[jit::loop::kMaxAxes] = {};  // of the operand read

@@ -28,8 +28,8 @@ class Writer {
   }
 
   /// Describes one of several kernels in a module (rows_module.cpp): its types and functions end in `suffix`.
-  /// Operand o is value number inner[o] of the row, unless that is negative; whole[v]: value v has an element
-  /// for each index.
+  /// Operand o is value number inner[o] of the row, unless that is negative; whole[v]: true if value v has an
+  /// element for each index.
   struct Member {
     Prelude& prelude;
     Text& text;
