@@ -31,7 +31,7 @@ class Allocator {
   void give_back(void*, size_t size) noexcept;
   /// Releases cached blocks to the driver. Waits for the device. Returns how many bytes.
   size_t release_kept();
-  /// Test aid: makes blocks older by so much.
+  /// Makes blocks older by so much, for tests.
   void let_time_pass(uint64_t milliseconds);
 
   struct Stats {
@@ -54,8 +54,9 @@ class Allocator {
   Gpu& gpu_;
   api::MemPool pool_ = nullptr;
   mutable Mutex lock_;
-  // By size. The lowest address is handed out first: in whatever order a run's blocks come back, the next run
-  // gets them as this one did, and its graph can stay as it is. So each is a heap.
+  // Lists the free blocks of one size. The lowest address is handed out first: in whatever order a run's
+  // blocks come back, the next run gets them as this one did, and its graph can stay as it is. So each is a
+  // heap.
   struct Blocks {
     std::vector<void*> heap;
     size_t least = 0;  // blocks that were there throughout since the latest trim

@@ -13,7 +13,7 @@ namespace lazy::cuda_backend {
 
 class Code {
  public:
-  /// `at`: the user's line, for errors.
+  /// Makes code of a cubin. `at`: the user's line, for errors.
   Code(std::vector<std::string> functions, Cubin cubin, std::string at)
       : names_(std::move(functions)), cubin_(std::move(cubin)), at_(std::move(at)) {}
 

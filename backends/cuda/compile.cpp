@@ -82,9 +82,9 @@ Cubin compile(const std::string& text, const std::string& name, int architecture
     throw DeviceError("NVRTC " + std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor) +
                       " does not compile for " + arch);
   const std::string arch_option = "-arch=" + arch;
-  // No library headers. The stack limit is the process's own business. The assembler reports registers and
-  // spills. a * b + c stays two roundings. The last one, which saves time, is not known to the first ones of
-  // CUDA 12.
+  // These options mean: no library headers. The stack limit is left to the process. The assembler reports
+  // registers and spills. a * b + c stays two roundings. The last one, which saves time, is not known to the
+  // first ones of CUDA 12.
   std::vector<const char*> options = {arch_option.c_str(), "--std=c++17", "--modify-stack-limit=false",
                                       "-Xptxas=-v",        "-fmad=false", "-default-device",
                                       "--minimal"};

@@ -149,8 +149,8 @@ class Executor {
   /// Returns when all that was launched is done. Throws DeviceError for what went wrong meanwhile.
   virtual void synchronize() {}
   /// Starts to capture the steps of a program (Program::number) that the calling thread runs from now on,
-  /// until the result is destroyed. `kept` holds what the run before left, null if the arguments are new. May
-  /// return null: then launches are not delayed.
+  /// until the result is destroyed. `kept` is the graph that the run before left, null if the arguments are
+  /// new. May return null: then launches are not delayed.
   virtual std::unique_ptr<LaunchCapture> begin_capture(uint64_t /*program*/,
                                                        std::unique_ptr<LaunchGraph>& /*kept*/) {
     return nullptr;

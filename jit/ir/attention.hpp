@@ -8,8 +8,8 @@
 
 namespace lazy::jit::loop {
 
-/// An attention: softmax(x) v, where x is a pointwise function of a product, such as q k' / 8 + mask. The
-/// members of the FusedRows are, in order:
+/// Describes an attention: softmax(x) v, where x is a pointwise function of a product, such as q k' / 8 +
+/// mask. The members of the FusedRows are, in order:
 ///   scores    a product; its epilogue stores one value;
 ///   top       the largest x along the row;
 ///   weights   e = exp(x - t) and its sum along the row. t is the top or, if that isn't finite, another

@@ -31,12 +31,12 @@ struct Operand {
   bool output = false;
   Stride stride[kMaxAxes] =
       {};             // one per axis of the kernel; of an epilogue's output the sequential axis is `zero`
-  bool wide = false;  // offsets of one vector may exceed 32 bits (no `stride fits 32 bits` guard stands)
+  bool wide = false;  // offsets of one vector may exceed 32 bits (no `stride fits 32 bits` guard)
 };
 
 enum class Code : uint8_t {
-  load,  // operand `imm` at the current index, as its dtype (float16 and bfloat16 arrive as their own dtype:
-         // a cast follows)
+  load,     // operand `imm` at the current index, as its dtype (float16 and bfloat16 arrive as they are:
+            // a cast follows)
   scalar,   // scalar argument `imm`, already of type `type`
   iota,     // index along axis `imm` (its origin added), int64
   op,       // `op` on a, b, c. Never a 16-bit float: lowering casts to float32 and back
@@ -72,13 +72,13 @@ struct RolledLoop {
 struct Store {
   uint16_t operand = 0;
   ValueId value = kNoValue;  // has the operand's dtype
-  // Of a scatter only:
+  // The rest is for scatters only.
   ValueId at = kNoValue;  // int64: so many elements on from the current index; below 0: nothing is stored
   Op combine = Op::cast;  // what is there becomes `there combine value` (add, multiply, minimum, maximum), in
                           // the operand's dtype, 16-bit floats by float32; cast: it becomes the value
 };
 
-/// One accumulator of a reduce or a scan. `op` is one of the reduce rows, or cumsum in a scan.
+/// Describes an accumulator of a reduce or a scan. `op` is one of the reduce rows, or cumsum in a scan.
 ///
 /// float sum and prod, max, min, any, all, argmax, argmin:
 ///   The sequential axis is cut into blocks of `reduce_block(...)` indices. In a block, element r (counted
@@ -109,8 +109,8 @@ struct Side {
   bool operator==(const Side&) const = default;
 };
 
-/// A sum of products: result[batch..., row, column] = the sum over depth of left[batch..., row, depth] *
-/// right[batch..., depth, column].
+/// Describes a sum of products: result[batch..., row, column] = the sum over depth of left[batch..., row,
+/// depth] * right[batch..., depth, column].
 ///
 /// Depth is the kernel's sequential axis, columns are its last axis; axes that are none of row, column and
 /// depth are batch axes. Products are added in ascending order of depth into one accumulator that starts at
@@ -145,10 +145,10 @@ struct LoopKernel {
   std::vector<Operand> operands;
   std::vector<Instr>
       body;  // SSA: operands of an instruction come earlier. Body first, then epilogue: one numbering
-  uint16_t epilogue =
-      0;  // index of the epilogue's first instruction in `body` (== body.size() when there is none).
-          // The epilogue runs once per index of the parallel axes. It may use its own instructions,
-          // `result`, scalars and loads (which must not move along the sequential axis), not the body's.
+  uint16_t epilogue = 0;  // index of the epilogue's first instruction in `body` (== body.size() when there is
+                          // none). The epilogue runs once per index of the parallel axes. It may use
+                          // `result`, scalars, loads (which must not move along the sequential axis) and its
+                          // instructions, not the body's.
   std::vector<RolledLoop> rolled_loops;  // in order, apart from each other; maps only
   std::vector<Reduction> reductions;     // of a reduce and a scan, at least one; of others none
   Contraction contraction;               // of a contract

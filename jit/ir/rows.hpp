@@ -9,7 +9,7 @@
 
 namespace lazy::jit::loop {
 
-/// A list of kernels that have their rows in common.
+/// Lists kernels that have their rows in common.
 /// Invariant: the last axis of each kernel runs along the row; a `reduce` reduces that axis.
 /// Invariant: all other axes are parallel, and are the same rows in the same order in each kernel, though
 /// perhaps divided into axes in another way: the n-th row is the n-th index of a kernel's axes but the last,
@@ -36,8 +36,8 @@ std::string identity(const FusedRows&);
 
 /// Arguments of a launch are those of the members, one after the other (layout_of each kernel); the first
 /// one's word kContext counts. An inner operand's pointer is the offset, in bytes, of the first element that
-/// it reads in the row's memory of that value (0 of a value that is not whole); its strides along the other
-/// axes mean nothing. An inner value that is whole has as many elements as the rows of the member that writes
-/// it are long.
+/// it reads in the row's memory of that value (0 of a value that is not `whole`); its strides along the other
+/// axes mean nothing. An inner value that is `whole` has as many elements as the rows of the member that
+/// writes it are long.
 
 }  // namespace lazy::jit::loop

@@ -74,14 +74,14 @@ class Lowering {
   void collect_results();
   void lower_group(int g);
 
-  // lower_paths.cpp
+  // These functions are in lower_paths.cpp.
   uint32_t extend(uint32_t path, uint32_t v, bool align);
   uint32_t through_view(uint32_t w, uint32_t path);
   Places places(uint32_t path, uint32_t v, int64_t only_dim = -1) const;
   bool reshapes(uint32_t path) const;
   uint32_t to_operand(Region& r, uint32_t o, uint32_t user, uint32_t path);
 
-  // lower_values.cpp
+  // These functions are in lower_values.cpp.
   static ValueId push(Region& r, Instr i) {
     r.code.push_back(i);
     return static_cast<ValueId>(r.code.size() - 1);
@@ -104,7 +104,7 @@ class Lowering {
   ValueId compute(Region& r, const Value& x, const ValueId* args);
   ValueId rounded(Region& r, ValueId v, DType half);
 
-  // lower_indexed.cpp
+  // These functions are in lower_indexed.cpp.
   ValueId argument(Building& b, Region& r, uint64_t key, const ScalarArgument& a);
   ValueId number(Building& b, Region& r, int64_t value, DType type);
   ValueId extent(Building& b, Region& r, uint32_t v, int dim, int64_t more);
@@ -120,7 +120,7 @@ class Lowering {
   void lower_scatter(Building& b, const Group& group);
   void lower_check(const Group& group, int g);
 
-  // lower_rolled_loop.cpp
+  // These functions are in lower_rolled_loop.cpp.
   // True if operand i of `v`, a value of a rolled loop's first iteration, is the same in each iteration.
   bool is_fixed(const TraceLoop& r, uint32_t v, int i) const {
     return at(v).operand[i] == at(v + r.period).operand[i];
@@ -138,7 +138,7 @@ class Lowering {
   }
   void lower_rolled_loop(Building& b, Region& r, const TraceLoop& rolled_loop, uint32_t path);
 
-  // lower_kernels.cpp
+  // These functions are in lower_kernels.cpp.
   bool is_stored(uint32_t v) const { return wanted_[v]; }
   void store(Building& b, Region& r, uint32_t v, ValueId value);
   void add_dim(Building& b, uint32_t v, int dim);
@@ -152,12 +152,12 @@ class Lowering {
   uint16_t add_updated(Building& b, uint32_t v);
   void start_from(Building& b, uint32_t base);
 
-  // lower_call.cpp
+  // These functions are in lower_call.cpp.
   void lower_call(int g, const Group& group);
   void plan_in_place(const Step& step, int g);
   void keep_inputs_until_nothing_throws();
 
-  // lower_axes.cpp
+  // These functions are in lower_axes.cpp.
   void finish(Building& b, const Group& group);
   bool mergeable(const Building& b, int d, const std::vector<OperandLayout>& layouts) const;
   void layout_guard(Guard::Kind kind, uint32_t step, size_t operand, int dim, int64_t value);
@@ -168,7 +168,7 @@ class Lowering {
   std::string label(const Group& group) const;
   void number_guards();
 
-  // lower_memory.cpp
+  // These functions are in lower_memory.cpp.
   void plan_memory();
   bool dies_in(const Binding& b, int g) const;
   void plan_donation(Step& step, const LoopKernel& k, int g, std::vector<uint8_t>& taken);

@@ -30,7 +30,7 @@ class Packer {
 
   /// Returns true if `v` can be read as packed memory. Has operands copied that it reads so. A general
   /// reshape reads its operand as packed memory; an input that is not packed (or of which nothing may be
-  /// assumed) is copied first. Pointwise operands whose own inputs are packed and not broadcast need no
+  /// assumed) is copied first. Pointwise operands whose inputs are packed and not broadcast need no
   /// memory.
   bool make_packed(uint32_t v) {
     const Value& x = d_.at(v);

@@ -19,7 +19,7 @@ constexpr uint32_t kFewest = 4;
 constexpr uint32_t kWorthIt = 96;
 // An iteration has at most so many values: a longer one would be cut into several kernels.
 constexpr uint32_t kLongest = 4096;
-// So many distances are tried, the commonest first: each takes a pass over all values.
+// This many distances are tried, the commonest first: each takes a pass over all values.
 constexpr size_t kPeriodsTried = 6;
 // All iterations have at most so many literals, which are arguments of each launch.
 constexpr uint32_t kMostScalars = 1u << 15;
@@ -97,7 +97,7 @@ class Finder {
     return periods;
   }
 
-  // Bit i of the result: operand i is a period apart (else the same). kUnlike: not alike.
+  // Sets bit i of the result if operand i is a period apart (else it is the same). kUnlike: not alike.
   static constexpr uint8_t kUnlike = 0xff;
   uint8_t alike(uint32_t v, uint32_t period) const {
     const uint32_t w = v - period;

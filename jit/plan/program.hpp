@@ -94,8 +94,8 @@ struct Step {
   bool has_initial = false;  // slice_update: the output starts as a copy of `initial_from`
   Binding initial_from;
   uint64_t ops = 0;  // elementwise ops fused in
-  // For reports only (jit/plan/names.hpp). The last two are those of the captured graph that it was compiled
-  // or loaded for.
+  // These fields are for reports only (jit/plan/names.hpp). The last two are those of the captured graph that
+  // it was compiled or loaded for.
   std::string label;          // what kind of kernel: "map_add"
   uint32_t named_by = kNone;  // the captured graph value whose line it goes by: the last op fused in
   std::string text;           // "map_add_main.cpp_14: 3 ops, 2 operands"

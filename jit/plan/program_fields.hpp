@@ -75,8 +75,9 @@ void fields(A& a, Program& p) {  // but the size of its code
     p.compile_ns);
 }
 
-/// True if every number in it is that of something that is there: of a value of the key, a slot, a path, a
-/// step, an operand, a dimension. Then running it reads and writes nothing but its own buffers' descriptions.
+/// True if every number in the program is that of something that exists: of a value of the key, a slot, a
+/// path, a step, an operand, a dimension. Then running it reads and writes nothing but descriptions of its
+/// buffers.
 bool sound(const Program&, std::span<const uint32_t> key);
 
 }  // namespace lazy::jit

@@ -32,7 +32,7 @@ class ContractionWriter final : public ReductionWriter {
   void next_row();
   bool shares_epilogue() const;
   void set_pointers();
-  // contraction_multiply.cpp: the inner loop
+  // These functions, in contraction_multiply.cpp, write the inner loop.
   void multiply_tile(int rows, int vecs, bool masked);
   void multiply_steps(int rows, int vecs, bool masked, int width);
   void multiply_step(int rows, int vecs, bool masked, int width, int step);

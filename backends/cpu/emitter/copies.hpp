@@ -25,7 +25,7 @@ struct Shape {
 
 class Copies {
  public:
-  /// `inner_axis`: the axis of the innermost loop; -1 when there is none and everything belongs to one block.
+  /// Prepares copies. `inner_axis`: the axis of the innermost loop; -1 when all belongs to one block.
   Copies(Assembly&, const Template&, const Addressing&, int inner_axis);
 
   /// Return the variables of accumulators and results.

@@ -20,7 +20,7 @@ namespace {
 
 bool is_arg(Op op) { return op == Op::argmax || op == Op::argmin; }
 
-/// any and all accumulate 0 and 1.
+/// Returns the type of an accumulator: any and all accumulate 0 and 1.
 Type accumulator_type(const Reduction& r) { return is_bool(r.type) ? Type::i32 : lane_type(r.type); }
 
 uint64_t bits_of(Type t, double v) {

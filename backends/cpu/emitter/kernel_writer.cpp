@@ -220,7 +220,7 @@ void KernelWriter::set_tail() {
     a.kmovw(x86::k1, x86::edx);
     return;
   }
-  // A window on lanes-many ones before as many zeros.
+  // The mask is a window on as many ones as lanes before as many zeros.
   a.neg(x86::rcx);
   const auto window = [&](int width, int32_t to) {
     std::vector<uint8_t> bytes(static_cast<size_t>(2 * lanes_ * width), 0);

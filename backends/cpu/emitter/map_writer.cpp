@@ -8,7 +8,7 @@ namespace lazy::cpu_backend {
 
 namespace {
 
-// What is left of a row is written out rather than looped over up to so many vector instructions.
+// The rest of a row is written out rather than looped over up to so many vector instructions.
 constexpr int kLongRest = 100;
 
 /// Estimates the cycles that the template takes: on its longest chain, and by how many instructions the units

@@ -30,11 +30,11 @@ enum class BlasPreferenceAttribute : int {
   alignment_c = 7,
   alignment_d = 8,
 };
-/// cublasLtMatmulAlgo_t
+/// Declares cublasLtMatmulAlgo_t.
 struct BlasAlgorithm {
   uint64_t data[8];
 };
-/// cublasLtMatmulHeuristicResult_t
+/// Declares cublasLtMatmulHeuristicResult_t.
 struct BlasHeuristic {
   BlasAlgorithm algorithm;
   size_t workspace_bytes;

@@ -38,7 +38,7 @@ using GraphNode = struct GraphNodeStruct*;
 using GraphExec = struct GraphExecStruct*;
 using NvrtcProgram = struct NvrtcProgramStruct*;
 
-/// CUdevice_attribute
+/// Declares CUdevice_attribute.
 enum class DeviceAttribute : int {
   max_threads_per_block = 1,
   max_grid_x = 5,
@@ -52,7 +52,7 @@ enum class DeviceAttribute : int {
   max_shared_memory_per_block_optin = 97,
   memory_pools_supported = 115,
 };
-/// CUmemPool_attribute
+/// Declares CUmemPool_attribute.
 enum class MemPoolAttribute : int {
   release_threshold = 4,
   reserved_current = 5,
@@ -61,7 +61,7 @@ enum class MemPoolAttribute : int {
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDisableTiming = 2;
 
-/// CUDA_KERNEL_NODE_PARAMS (version 2)
+/// Declares CUDA_KERNEL_NODE_PARAMS (version 2).
 struct KernelNodeParams {
   Function function;
   unsigned grid_x, grid_y, grid_z;

@@ -26,7 +26,7 @@ Schedule member_schedule(const LoopKernel& k) {
   const size_t end = k.has_epilogue() ? k.epilogue : k.body.size();
   const int loads = std::max(1, count_loads(k, 0, end, k.rank - 1));
   const int cost = cost_of(k, 0, end);
-  // Of the little that shared memory leaves room for, each warp has more loads under way where code is short.
+  // Each warp has more loads under way where code is short, in the little space that shared memory leaves.
   const int most = cost <= 4 && k.form == Form::reduce ? 16 : 8;
   s.layout = Layout::rows;
   s.transposed_axis = -1;

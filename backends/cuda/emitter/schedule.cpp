@@ -215,7 +215,7 @@ Schedule::Side Schedule::side_of(const uint64_t* args, int operand, int axis) co
   const Operand& o = operands_[static_cast<size_t>(operand)];
   const auto size = static_cast<int64_t>(size_of(o.dtype));
   const auto stride = [&](int a) { return args_.stride_bytes(args, operand, a, o.stride[a], size); };
-  // What the text takes for granted comes first.
+  // Strides that the text takes for granted come first.
   const bool is_turned =
       o.stride[axis] == Stride::unit ||
       (o.stride[sequential_] != Stride::unit && stride(sequential_) != size && stride(axis) == size);
@@ -279,7 +279,7 @@ bool Schedule::plan_mma(uint64_t* args, std::vector<Launch>& launches, int multi
   if (!has_mma() || rows < kLeastMma || columns < kLeastMma || steps < kLeastMma || steps >> 30) return false;
   if (static_cast<double>(rows * columns) * static_cast<double>(steps) < kWorthTensorCores) return false;
   const Side left = side_of(args, left_, row_axis_), right = side_of(args, right_, column_axis_);
-  // As the text reads it (Writer::mma_side).
+  // The text reads these bits in Writer::mma_side.
   args[ArgLayout::kPlanned] =
       static_cast<uint64_t>(left.wide | right.wide << 1 | left.turned << 2 | right.turned << 3);
   const auto tiles = [&](int64_t tile) {
