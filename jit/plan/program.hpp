@@ -239,11 +239,11 @@ bool fits_32bit(int64_t stride, DType);
 /// Returns the first guard that does not hold, or null. `actual` gets what was found instead of the guard's
 /// value.
 const Guard* failed_guard(const Program&, const CapturedGraph&, int64_t& actual);
-/// Returns "operand 2 of kernel 0 (v3) is contiguous: expected yes, found no".
+/// Returns a text such as "operand 2 of kernel 0 (v3) is contiguous: expected yes, found no".
 std::string describe(const Guard&, int64_t actual);
 /// Returns the value that the guard is about.
 uint32_t subject_of(const Guard&, const Program&);
-/// Returns what the guard requires: "contiguous: v0 is row-major without gaps".
+/// Returns what the guard requires, such as "contiguous: v0 is row-major without gaps".
 std::string describe(const Guard&);
 
 /// Returns the bytes of a slot's memory in a run of this captured graph.
