@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "jit/core/rules.hpp"
-#include "jit/ir/ir.hpp"
+#include "jit/ir/contraction.hpp"
 #include "support/error.hpp"
 
 namespace lazy::jit::loop {
@@ -261,8 +261,8 @@ class Checker {
   void contraction(const Contraction& c) const {
     require(accepts(Op::matmul, c.type),
             std::string("a contraction is not defined on ") + short_name(c.type));
-    const int before_columns = k_.sequential == k_.rank - 2 ? k_.rank - 3 : k_.rank - 2;
-    require(c.row == -1 || c.row == before_columns, "the row axis is not the last one before the columns");
+    require(c.row == -1 || c.row == axis_before_columns(k_),
+            "the row axis is not the last one before the columns");
     side("left", c.left, c.type, k_.rank - 1, "columns");
     side("right", c.right, c.type, c.row, "rows");
   }

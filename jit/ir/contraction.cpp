@@ -1,13 +1,14 @@
 // Describes contractions: what their sides are made of, and which axis has the rows.
+#include "jit/ir/contraction.hpp"
+
 #include "jit/core/rules.hpp"
-#include "jit/ir/ir.hpp"
 
 namespace lazy::jit::loop {
 namespace {
 
-/// Returns the last axis before the columns, but depth, if `right` is the same along it; else -1.
+/// Returns the axis before the columns if `right` is the same along it; else -1.
 int8_t row_axis(const LoopKernel& k, ValueId right) {
-  const int axis = k.sequential == k.rank - 2 ? k.rank - 3 : k.rank - 2;
+  const int axis = axis_before_columns(k);
   return axis >= 0 && same_along(k, axis)[right] ? static_cast<int8_t>(axis) : int8_t{-1};
 }
 

@@ -44,6 +44,11 @@ Shape shape_of(const char* op, const Arg& a) {
   return a.handle() ? a.handle()->shape : Shape();
 }
 
+void check_extents(const char* op, const Shape& shape, const Site& s) {
+  for (const int64_t n : shape)
+    if (n < 0) fail<ShapeError>(op, "an extent can't be negative: " + to_string(shape), s);
+}
+
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b, const Site& s) {
   if (b.empty() || a == b) return a;
   if (a.empty()) return b;

@@ -77,6 +77,8 @@ inline DType common_type(const char* op, std::initializer_list<const Arg*> args)
 DType float_type(DType);
 /// Throws DeviceError if two values of the operands are on different devices (constants are anywhere).
 void check_devices(const char* op, std::initializer_list<const Handle*>, const Site&);
+/// Throws ShapeError if an extent is negative.
+void check_extents(const char* op, const Shape&, const Site&);
 /// Returns the shape to which both broadcast; throws ShapeError naming both.
 Shape broadcast_shapes(const char* op, const Shape&, const Shape&, const Site&);
 

@@ -13,8 +13,7 @@ namespace {
 using namespace detail;
 
 const Shape& checked(const char* op, const Shape& shape, const Site& s) {
-  for (int64_t n : shape)
-    if (n < 0) fail<ShapeError>(op, "an extent can't be negative: " + to_string(shape), s);
+  check_extents(op, shape, s);
   return shape;
 }
 

@@ -9,6 +9,7 @@
 #include "lazy/core/scalar.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/indexing.hpp"
+#include "lazy/ops/recorder.hpp"
 #include "lazy/ops/sorting.hpp"
 #include "support/philox.hpp"
 
@@ -17,27 +18,23 @@ namespace {
 using namespace detail;
 
 /// Records what a function draws, and what it makes of it.
-struct Draw {
-  const char* name;
+struct Draw : Recorder {
   Generator& generator;
   Shape shape;
   DType dtype;  // of the result
   Device device;
-  const Site& site;
 
   /// Returns the dtype that a result is computed in.
   DType work() const { return is_half(dtype) ? float32 : dtype; }
   bool is_double() const { return dtype == float64; }
+  /// Returns a constant on the draw's device, on which a draw of a single number is computed, too.
   Handle number(const Number& v, DType t) const {
     return detail::constant(to_scalar(v, t), t, {}, device, site);
   }
   Handle number(double v) const { return number(v, work()); }
-  Handle op(Op o, const Handle& a, const Handle& b) const { return binary(name, o, a, b, site); }
-  Handle op(Op o, const Handle& a) const { return unary(o, a, site); }
-  Handle as(DType t, const Handle& h) const { return cast(h, t, site); }
   /// Returns x factor + plus, rounded once.
   Handle scaled(const Handle& x, double factor, double plus) const {
-    return detail::fma(name, x, number(factor), number(plus), site);
+    return fma(x, number(factor), number(plus));
   }
   Tensor result(const Handle& h) const { return Tensor(as(dtype, h)); }
 
@@ -88,9 +85,8 @@ struct Draw {
   }
 };
 
-void check_extents(const char* op, const Shape& shape, const Site& s) {
-  for (const int64_t n : shape)
-    if (n < 0) fail<ShapeError>(op, "an extent can't be negative: " + to_string(shape), s);
+void check_drawn(const char* op, const Shape& shape, const Site& s) {
+  check_extents(op, shape, s);
   check_countable(op, shape, s);
   if (numel(shape) > int64_t{1} << 32)
     fail<ShapeError>(op, to_string(shape) + " has more than 2^32 elements, which one draw cannot give", s);
@@ -103,8 +99,8 @@ Draw floats(const char* name, Generator& g, const Shape& shape, const MaybeDType
   const DType dtype = t.or_else(get_default_dtype());
   if (!is_float(dtype))
     fail<DtypeError>(name, std::string("draws floating-point numbers, not ") + name_of(dtype), s);
-  check_extents(name, shape, s);
-  return {name, g, shape, dtype, device_of(d, s), s};
+  check_drawn(name, shape, s);
+  return {{name, s}, g, shape, dtype, device_of(d, s)};
 }
 
 /// Returns -log(u) for u in (0, 1): a number of the exponential distribution of rate 1.
@@ -128,8 +124,8 @@ Handle standard_normal(const Draw& d) {
 }  // namespace
 
 Tensor random_bits(Generator& g, ShapeArg shape, MaybeDevice device, Site s) {
-  check_extents("random_bits", shape, s);
-  const Draw d{"random_bits", g, shape, uint64, device_of(device, s), s};
+  check_drawn("random_bits", shape, s);
+  const Draw d{{"random_bits", s}, g, shape, uint64, device_of(device, s)};
   return Tensor(d.bits().both());
 }
 
@@ -171,16 +167,15 @@ Tensor randint(Generator& g, Integer low, Integer high, ShapeArg shape, MaybeDTy
   for (const int64_t end : {low.value, high.value - 1})
     if (!number_fits(end, dtype))
       fail<DtypeError>(name, std::to_string(end) + " does not fit " + name_of(dtype), s);
-  check_extents(name, shape, s);
-  const Draw d{name, g, shape, dtype, device_of(device, s), s};
+  check_drawn(name, shape, s);
+  const Draw d{{name, s}, g, shape, dtype, device_of(device, s)};
   const uint64_t count = static_cast<uint64_t>(high.value) - static_cast<uint64_t>(low.value);
   // k / 2^32 of `count`, for 32 bits k; of more integers the remainder of 64 bits.
   const Draw::Bits bits = d.bits();
   const auto word = [&](uint64_t v) { return d.number(v, uint64); };
-  const Handle at =
-      count >> 32 || count == 0
-          ? (count == 0 ? bits.both() : d.op(Op::remainder, bits.both(), word(count)))
-          : d.op(Op::right_shift, d.op(Op::multiply, d.as(uint64, bits.first()), word(count)), word(32));
+  const Handle at = count >> 32 ? d.op(Op::remainder, bits.both(), word(count))
+                                : d.op(Op::right_shift,
+                                       d.op(Op::multiply, d.as(uint64, bits.first()), word(count)), word(32));
   return d.result(d.op(Op::add, at, word(static_cast<uint64_t>(low.value))));
 }
 
@@ -188,17 +183,17 @@ Tensor bernoulli(Generator& g, Arg p) {
   constexpr const char* name = "bernoulli";
   const Site s = p.site();
   const Operand x(name, p);
-  check_extents(name, x->shape, s);
+  check_drawn(name, x->shape, s);
   if (!is_float(x->dtype))
     fail<DtypeError>(name, std::string("takes floating-point numbers, not ") + name_of(x->dtype), s);
-  const Draw d{name, g, x->shape, x->dtype, x->device, s};
+  const Draw d{{name, s}, g, x->shape, x->dtype, x->device};
   return d.result(d.as(d.work(), d.op(Op::less, d.fraction(), d.as(d.work(), x))));
 }
 
 Tensor permutation(Generator& g, Integer n, MaybeDevice device, Site s) {
   const Shape shape = ShapeArg({n}, s);
-  check_extents("permutation", shape, s);
-  const Draw d{"permutation", g, shape, uint64, device_of(device, s), s};
+  check_drawn("permutation", shape, s);
+  const Draw d{{"permutation", s}, g, shape, uint64, device_of(device, s)};
   return argsort(Arg(d.bits().both(), s));
 }
 
@@ -208,7 +203,7 @@ Tensor shuffle(Generator& g, Arg x, Integer axis) {
   const Shape shape = shape_of(name, x);
   const int a = normal_axis(name, axis, shape.size(), s);
   const Operand h(name, x);
-  const Draw d{name, g, {shape[a]}, uint64, h->device, s};
+  const Draw d{{name, s}, g, {shape[a]}, uint64, h->device};
   return take(Arg(h, s), Arg(argsort(Arg(d.bits().both(), s)).handle(), s), a);
 }
 
@@ -235,9 +230,9 @@ Tensor multinomial(Generator& g, Arg weights, Integer samples, bool replacement)
     rows.push_back(n);
     w = detail::reshape(w, rows, s);
   }
-  check_extents(name, shape, s);
+  check_drawn(name, shape, s);
   // The first of exponential waiting times of rates w: position i with probability w[i] / sum(w).
-  const Draw d{name, g, shape, work, w->device, s};
+  const Draw d{{name, s}, g, shape, work, w->device};
   const Handle waits = d.op(Op::divide, exponential(d), w);
   if (replacement) return Tensor(reduce(name, Op::argmin, waits, {-1}, dropdims, s));
   const Tensor order = argsort(Arg(waits, s));
@@ -251,10 +246,10 @@ Tensor dropout(Generator& g, Arg x, double p, bool training) {
   const Site s = x.site();
   if (!(p >= 0 && p <= 1)) fail<Error>(name, "p is " + std::to_string(p) + ", not in [0, 1]", s);
   const Operand h(name, x);
-  check_extents(name, h->shape, s);
+  check_drawn(name, h->shape, s);
   const DType t = float_type(h->dtype);
   if (!training || p == 0) return Tensor(cast(h, t, s));
-  const Draw d{name, g, h->shape, t, h->device, s};
+  const Draw d{{name, s}, g, h->shape, t, h->device};
   Composite whole(name, {&static_cast<const Handle&>(h)}, s);
   const Handle kept = d.op(Op::greater_equal, d.fraction(), d.number(p));
   const Handle scaled = p == 1 ? cast(h, t, s) : d.op(Op::multiply, cast(h, t, s), d.number(1 / (1 - p), t));

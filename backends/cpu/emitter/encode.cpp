@@ -229,8 +229,12 @@ void BlockWriter::multiply_add(const Inst& in) {
   const MultiplyAdd f{id, as_.bytes_of(in.type), x, y, z, rx, ry, rz, m, x_dies, y_dies};
   switch (in_memory) {
     case Where::none: return multiply_add_of_registers(f);
-    case Where::addend: return multiply_add_of_addend(f);
-    case Where::factor: return multiply_add_of_factor(f);
+    case Where::addend:
+      return multiply_add_from_memory(f, {x, rx, x_dies && x != y, id.f213, ry},
+                                      {y, ry, y_dies, id.f213, rx});
+    case Where::factor:
+      return multiply_add_from_memory(f, {z, rz, regs_.dies(z) && z != x, id.f231, rx},
+                                      {x, rx, x_dies, id.f132, rz});
   }
 }
 
@@ -252,34 +256,20 @@ void BlockWriter::multiply_add_of_registers(const MultiplyAdd& f) {
   }
 }
 
-void BlockWriter::multiply_add_of_addend(const MultiplyAdd& f) {
-  if (f.x_dies && f.x != f.y) {
-    const int d = define_over_last_use(f.x);
-    a_.emit(f.id.f213, v(d, f.bytes), v(f.ry, f.bytes), f.m);
-  } else if (f.y_dies) {
-    const int d = define_over_last_use(f.y);
-    a_.emit(f.id.f213, v(d, f.bytes), v(f.rx, f.bytes), f.m);
+/// Multiplies and adds with one source in memory. The result takes the register of a source that dies, the
+/// first one if it can; else a copy of the first one does.
+void BlockWriter::multiply_add_from_memory(const MultiplyAdd& f, const Overwritten& first,
+                                           const Overwritten& second) {
+  const Overwritten& over = second.dies && !first.dies ? second : first;
+  int d;
+  if (over.dies) {
+    d = define_over_last_use(over.value);
   } else {
-    const int d = regs_.define();
-    copy(d, f.rx, f.bytes);
-    a_.emit(f.id.f213, v(d, f.bytes), v(f.ry, f.bytes), f.m);
-    regs_.release_operands();
+    d = regs_.define();
+    copy(d, over.reg, f.bytes);
   }
-}
-
-void BlockWriter::multiply_add_of_factor(const MultiplyAdd& f) {
-  if (regs_.dies(f.z) && f.z != f.x) {
-    const int d = define_over_last_use(f.z);
-    a_.emit(f.id.f231, v(d, f.bytes), v(f.rx, f.bytes), f.m);
-  } else if (f.x_dies) {
-    const int d = define_over_last_use(f.x);
-    a_.emit(f.id.f132, v(d, f.bytes), v(f.rz, f.bytes), f.m);
-  } else {
-    const int d = regs_.define();
-    copy(d, f.rz, f.bytes);
-    a_.emit(f.id.f231, v(d, f.bytes), v(f.rx, f.bytes), f.m);
-    regs_.release_operands();
-  }
+  a_.emit(over.id, v(d, f.bytes), v(over.other, f.bytes), f.m);
+  if (!over.dies) regs_.release_operands();
 }
 
 void BlockWriter::select(const Inst& in) {

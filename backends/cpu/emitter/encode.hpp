@@ -45,8 +45,15 @@ class BlockWriter {
   void multiply_add(const vir::Inst&);
   struct MultiplyAdd;
   void multiply_add_of_registers(const MultiplyAdd&);
-  void multiply_add_of_addend(const MultiplyAdd&);
-  void multiply_add_of_factor(const MultiplyAdd&);
+  /// A source whose register the result may take.
+  struct Overwritten {
+    uint32_t value;  // id of the source
+    int reg;         // its register
+    bool dies;       // this is its last use
+    uint32_t id;     // x86 instruction that overwrites it
+    int other;       // register of the other source that is in one
+  };
+  void multiply_add_from_memory(const MultiplyAdd&, const Overwritten& first, const Overwritten& second);
   int define_over_last_use(uint32_t value);
   void select(const vir::Inst&);
   void masked(const vir::Inst&);

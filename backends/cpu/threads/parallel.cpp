@@ -17,6 +17,7 @@
 #include "backends/cpu/memory/allocator.hpp"
 #include "backends/cpu/threads/machine.hpp"
 #include "backends/cpu/threads/team.hpp"
+#include "support/arithmetic.hpp"
 #include "support/config.hpp"
 #include "support/float_mode.hpp"
 #include "support/lock.hpp"
@@ -108,8 +109,6 @@ class Parts {
   const char* name_;
   const profile::Activity* silent_;  // activity of the thread whose parts are not recorded
 };
-
-int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /// The time of the latest launch that threads could have helped with. Launches that follow each other closely
 /// find the threads awake: the first of them, at the latest the second, wakes them.
@@ -252,8 +251,8 @@ void Partition::run(Entry entry, uint64_t* args) const {
   if (most < threads && run_split(entry, args, threads, most)) return;
   if (best < 0) return entry(args);
   const int64_t n = length(args, best);
-  const int64_t grain = best == vector_axis_ ? round_up((n + threads - 1) / threads, kVectorGrain)
-                                             : (n + threads - 1) / threads;
+  const int64_t grain =
+      best == vector_axis_ ? round_up(divide_up(n, threads), kVectorGrain) : (n + threads - 1) / threads;
   const int64_t pieces = (n + grain - 1) / grain;
   if (pieces < 2) return entry(args);
   each_piece(args, pieces, threads, [&](uint64_t* mine, int64_t p) {

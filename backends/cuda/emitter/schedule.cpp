@@ -6,6 +6,7 @@
 #include "backends/cuda/emitter/module.hpp"
 #include "backends/cuda/emitter/reductions.hpp"
 #include "backends/cuda/emitter/tiles.hpp"
+#include "support/arithmetic.hpp"
 #include "support/error.hpp"
 
 namespace lazy::cuda_backend {
@@ -29,8 +30,6 @@ constexpr uint64_t kManyOwners = 1 << 14;
 /// in a matrix. Their large tiles are for where there are enough of these for all multiprocessors.
 constexpr int64_t kLeastMma = 8;
 constexpr double kWorthTensorCores = 32 * 32 * 32;
-
-int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 Layout layout_of_work(const LoopKernel& k) {
   switch (k.form) {
@@ -197,7 +196,7 @@ void Schedule::plan(uint64_t* args, std::vector<Launch>& launches, size_t& scrat
     case Layout::outputs:
       if (layout == Layout::outputs && plan_staged_contraction(args, launches)) return;
       launches.push_back(
-          {0, static_cast<uint32_t>(threads), static_cast<uint32_t>(ceil_divide(n, threads)), 0});
+          {0, static_cast<uint32_t>(threads), static_cast<uint32_t>(divide_up(n, threads)), 0});
   }
 }
 
@@ -208,7 +207,7 @@ void Schedule::plan_scatter(uint64_t* args, std::vector<Launch>& launches) const
   const uint64_t owners = lines >= kManyOwners ? 1 : std::bit_floor(kManyOwners / lines);
   args[ArgLayout::kScratch + 1] = owners;
   launches.push_back({0, static_cast<uint32_t>(threads),
-                      static_cast<uint32_t>(ceil_divide(static_cast<int64_t>(lines * owners), threads)), 0});
+                      static_cast<uint32_t>(divide_up(static_cast<int64_t>(lines * owners), threads)), 0});
 }
 
 Schedule::Side Schedule::side_of(const uint64_t* args, int operand, int axis) const {
@@ -259,12 +258,12 @@ void Schedule::plan_map(uint64_t* args, std::vector<Launch>& launches) const {
   const bool wide = vector > 1 && is_wide(args);
   const int64_t items = wide ? std::max<int64_t>(1, results(args) / vector) : results(args);
   launches.push_back({static_cast<uint16_t>(wide), static_cast<uint32_t>(threads),
-                      static_cast<uint32_t>(ceil_divide(items, threads * unroll)), 0});
+                      static_cast<uint32_t>(divide_up(items, threads * unroll)), 0});
 }
 
 bool Schedule::plan_staged_contraction(const uint64_t* args, std::vector<Launch>& launches) const {
   const uint64_t n = args[args_.extent(sequential_)];
-  const int64_t blocks = ceil_divide(results(args), 32);
+  const int64_t blocks = divide_up(results(args), 32);
   if (!has_staged() || blocks > kFewBlocks || n < kLeastStagedColumn || n >> 31) return false;
   // Tiles load a side once for all of their rows.
   if (layout == Layout::tiles && args[args_.extent(row_axis_)] > kFewRows) return false;
@@ -282,9 +281,7 @@ bool Schedule::plan_mma(uint64_t* args, std::vector<Launch>& launches, int multi
   // The text reads these bits in Writer::mma_side.
   args[ArgLayout::kPlanned] =
       static_cast<uint64_t>(left.wide | right.wide << 1 | left.turned << 2 | right.turned << 3);
-  const auto tiles = [&](int64_t tile) {
-    return planes * ceil_divide(rows, tile) * ceil_divide(columns, tile);
-  };
+  const auto tiles = [&](int64_t tile) { return planes * divide_up(rows, tile) * divide_up(columns, tile); };
   const bool small = !left.wide || !right.wide || tiles(kMmaTiles[0]) < multiprocessors;
   const int tile = kMmaTiles[small];
   launches.push_back({static_cast<uint16_t>(mma + small), static_cast<uint32_t>(tile * 2),
@@ -295,22 +292,21 @@ bool Schedule::plan_mma(uint64_t* args, std::vector<Launch>& launches, int multi
 void Schedule::plan_tiles(const uint64_t* args, std::vector<Launch>& launches) const {
   const auto extent = [&](int axis) { return static_cast<int64_t>(args[args_.extent(axis)]); };
   const int64_t rows = extent(row_axis_), columns = extent(column_axis_);
-  const int64_t tiles =
-      results(args) / (rows * columns) * ceil_divide(rows, kTile) * ceil_divide(columns, kTile);
+  const int64_t tiles = results(args) / (rows * columns) * divide_up(rows, kTile) * divide_up(columns, kTile);
   launches.push_back({0, static_cast<uint32_t>(threads), static_cast<uint32_t>(tiles), 0});
 }
 
 void Schedule::plan_reduction(uint64_t* args, std::vector<Launch>& launches, size_t& scratch) const {
   const bool inner = layout == Layout::rows;
   const int64_t n = static_cast<int64_t>(args[args_.extent(sequential_)]), count = results(args);
-  const int64_t blocks = std::max<int64_t>(1, ceil_divide(n, jit::loop::reduce_block(inner)));
+  const int64_t blocks = std::max<int64_t>(1, divide_up(n, jit::loop::reduce_block(inner)));
   args[ArgLayout::kScratch + 1] = static_cast<uint64_t>(blocks);
   const int64_t items = count * blocks;
   // Few items don't fill a device by a warp each.
-  const int64_t staged_blocks = inner ? items : ceil_divide(items, 32);
+  const int64_t staged_blocks = inner ? items : divide_up(items, 32);
   if (has_short_rows() && n > 0 && n <= kShortRow) {
     launches.push_back({static_cast<uint16_t>(short_rows), static_cast<uint32_t>(threads),
-                        static_cast<uint32_t>(ceil_divide(count, threads)), 0});
+                        static_cast<uint32_t>(divide_up(count, threads)), 0});
   } else if (has_staged() && staged_blocks <= kFewBlocks &&
              n >= (inner ? kLeastStagedRow : kLeastStagedColumn)) {
     launches.push_back(
@@ -321,12 +317,11 @@ void Schedule::plan_reduction(uint64_t* args, std::vector<Launch>& launches, siz
     args[ArgLayout::kPlanned] = static_cast<uint64_t>(shift);
     const int64_t items_a_block = inner ? threads >> shift : 32;
     launches.push_back(
-        {0, static_cast<uint32_t>(threads), static_cast<uint32_t>(ceil_divide(items, items_a_block)), 0});
+        {0, static_cast<uint32_t>(threads), static_cast<uint32_t>(divide_up(items, items_a_block)), 0});
   }
   if (blocks == 1) return;
   scratch = static_cast<size_t>(items) * part_bytes_;
-  launches.push_back(
-      {1, kCombineThreads, static_cast<uint32_t>(ceil_divide(count, kCombineThreads / 32)), 0});
+  launches.push_back({1, kCombineThreads, static_cast<uint32_t>(divide_up(count, kCombineThreads / 32)), 0});
 }
 
 }  // namespace lazy::cuda_backend

@@ -11,10 +11,10 @@ int64_t Term::extent(int axis) const { return shape()[axis < 0 ? axis + rank() :
 Term Term::number(double v) const {
   const DType t = handle_->dtype;
   const Number n = is_float(t) ? Number(v) : Number(static_cast<int64_t>(v));
-  return {*formula_, constant(n, t, {}, formula_->site)};
+  return {*formula_, formula_->Recorder::number(n, t)};
 }
 
-Term Term::as(DType t) const { return {*formula_, cast(handle_, t, formula_->site)}; }
+Term Term::as(DType t) const { return {*formula_, formula_->as(t, handle_)}; }
 
 namespace {
 
@@ -30,8 +30,7 @@ DType float_dtype(const char* name, std::initializer_list<const Arg*> arguments,
 
 Formula::Formula(const char* n, std::initializer_list<const Arg*> arguments,
                  std::initializer_list<const Tensor*> optional)
-    : name(n),
-      site((*arguments.begin())->site()),
+    : Recorder{n, (*arguments.begin())->site()},
       result(float_dtype(n, arguments, optional, site)),
       work(is_half(result) ? float32 : result) {}
 
@@ -41,33 +40,29 @@ Term Formula::term(const Tensor& t) const {
 }
 
 Term Formula::index(int axis, const Shape& shape, const Term& like) const {
-  return {*this, iota(axis, shape, like.handle()->device, site)};
+  return {*this, Recorder::index(axis, shape, like.handle())};
 }
 
 Tensor Formula::finish(Composite& whole, const Term& value) const {
-  return Tensor(whole.result(cast(value.handle(), result, site)));
+  return tensor(whole.result(as(result, value.handle())));
 }
 
 Term binary(Op op, const Term& a, const Term& b) {
-  const Formula& f = a.formula();
-  return {f, binary(f.name, op, a.handle(), b.handle(), f.site)};
+  return {a.formula(), a.formula().op(op, a.handle(), b.handle())};
 }
 
-Term unary(Op op, const Term& a) { return {a.formula(), unary(op, a.handle(), a.formula().site)}; }
+Term unary(Op op, const Term& a) { return {a.formula(), a.formula().op(op, a.handle())}; }
 
 Term where(const Term& c, const Term& a, const Term& b) {
-  const Formula& f = c.formula();
-  return {f, where(f.name, c.handle(), a.handle(), b.handle(), f.site)};
+  return {c.formula(), c.formula().where(c.handle(), a.handle(), b.handle())};
 }
 
 Term sum(const Term& x, const Dims& axes, KeepDims keep) {
-  const Formula& f = x.formula();
-  return {f, reduce(f.name, Op::sum, x.handle(), axes, keep, f.site)};
+  return {x.formula(), x.formula().reduce(Op::sum, x.handle(), axes, keep)};
 }
 
 Term max(const Term& x, const Dims& axes, KeepDims keep) {
-  const Formula& f = x.formula();
-  return {f, reduce(f.name, Op::max, x.handle(), axes, keep, f.site)};
+  return {x.formula(), x.formula().reduce(Op::max, x.handle(), axes, keep)};
 }
 
 Term mean(const Term& x, const Dims& axes, KeepDims keep) {
@@ -75,28 +70,22 @@ Term mean(const Term& x, const Dims& axes, KeepDims keep) {
 }
 
 Term reshape(const Term& x, const Shape& shape) {
-  return {x.formula(), reshape(x.handle(), shape, x.formula().site)};
+  return {x.formula(), x.formula().reshape(x.handle(), shape)};
 }
 
-Term permute(const Term& x, const Dims& axes) {
-  return {x.formula(), permute(x.handle(), axes, x.formula().site)};
-}
+Term permute(const Term& x, const Dims& axes) { return {x.formula(), x.formula().permute(x.handle(), axes)}; }
 
 Term broadcast(const Term& x, const Shape& shape) {
-  return {x.formula(), broadcast(x.handle(), shape, x.formula().site)};
+  return {x.formula(), x.formula().broadcast(x.handle(), shape)};
 }
 
 Term part(const Term& x, int axis, int64_t start, int64_t count) {
-  const int rank = x.rank(), a = axis < 0 ? axis + rank : axis;
-  Dims from(rank, 0);
-  from[a] = count > 0 ? start : 0;
-  return {x.formula(),
-          slice(x.handle(), from, Dims(rank, 1), with_extent(x.shape(), a, count), x.formula().site)};
+  return {x.formula(), x.formula().part(x.handle(), axis < 0 ? axis + x.rank() : axis, start, count)};
 }
 
 Term gathered(const Term& x, const Term& index, int axis, Bounds bounds) {
   const Formula& f = x.formula();
-  return {f, take_along_axis(Arg(x.handle(), f.site), Arg(index.handle(), f.site), axis, bounds).handle()};
+  return {f, take_along_axis(f.arg(x.handle()), f.arg(index.handle()), axis, bounds).handle()};
 }
 
 int64_t count_along(const Shape& shape, const Dims& axes) {

@@ -6,7 +6,7 @@
 //   return f.finish(whole, x * sigmoid(x));
 #pragma once
 #include "jit/graph/indexed.hpp"
-#include "lazy/core/build.hpp"
+#include "lazy/ops/recorder.hpp"
 
 namespace lazy::detail {
 
@@ -35,18 +35,16 @@ class Term {
   Handle handle_;
 };
 
-/// Holds what the ops of one function share: its name, the user's line, and its dtypes.
-class Formula {
+/// Records the ops of one function, whose dtypes it knows.
+class Formula : public Recorder {
  public:
   /// Promotes the arguments, and those optional tensors that are given, to a floating-point dtype.
   Formula(const char* name, std::initializer_list<const Arg*> arguments,
           std::initializer_list<const Tensor*> optional = {});
   /// Leaves dtypes to the terms, for functions that don't compute with elements.
-  Formula(const char* name, const Site& site) : name(name), site(site), result(bool_), work(bool_) {}
+  Formula(const char* name, const Site& site) : Recorder{name, site}, result(bool_), work(bool_) {}
   Formula(const Formula&) = delete;
 
-  const char* const name;
-  const Site site;
   DType result;  // dtype of the function's value
   DType work;    // dtype of its terms: float32 for 16-bit floats, else `result`
 
@@ -58,11 +56,6 @@ class Formula {
   Term index(int axis, const Shape& shape, const Term& like) const;
   /// Rounds to the dtype of the result, which ends the composite.
   Tensor finish(Composite& whole, const Term& value) const;
-  /// Throws E with the function's name at the user's line.
-  template <class E>
-  [[noreturn]] void fail(const std::string& what) const {
-    detail::fail<E>(name, what, site);
-  }
 };
 
 Term binary(Op, const Term&, const Term&);

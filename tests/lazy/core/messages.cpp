@@ -6,31 +6,12 @@
 #include <set>
 
 #include "tests/common/check.hpp"
+#include "tests/common/names_itself.hpp"
 
 using namespace lazy;
 
 namespace {
 
-std::set<std::string>& called() {
-  static std::set<std::string> names;
-  return names;
-}
-
-/// Checks that the call throws an error that starts with `said` and ends at `line` of this file.
-template <class F>
-void names_itself(const std::string& function, const std::string& said, F&& call, int line) {
-  called().insert(function);
-  BOOST_TEST_CONTEXT("from line " << line) {
-    try {
-      call();
-      BOOST_ERROR(function + " throws nothing");
-    } catch (const Error& e) {
-      const std::string text = e.what();
-      BOOST_TEST(text.starts_with(said + ": "), function << " says: " << text);
-      BOOST_TEST(text.ends_with("(messages.cpp:" + std::to_string(line) + ")"), text);
-    }
-  }
-}
 #define NAMES(function, ...) \
   names_itself(              \
       #function, #function, [&] { (void)(function(__VA_ARGS__)); }, __LINE__)

@@ -7,8 +7,10 @@
 #include <sstream>
 
 #include "tests/common/check.hpp"
+#include "tests/common/golden_lines.hpp"
 
 using namespace lazy;
+using golden::words;
 
 namespace {
 
@@ -276,14 +278,6 @@ const std::map<std::string, std::function<Tensors(const Tensors&)>>& functions()
   return table;
 }
 
-std::vector<std::string> words(const std::string& s, char separator = ' ') {
-  std::vector<std::string> r;
-  std::istringstream in(s);
-  for (std::string w; std::getline(in, w, separator);)
-    if (!w.empty()) r.push_back(w);
-  return r;
-}
-
 /// Holds a value of a file.
 struct Value {
   bool is_input;
@@ -294,8 +288,7 @@ struct Value {
   explicit Value(const std::string& field) {
     const std::vector<std::string> w = words(field);
     is_input = w[0] == "in";
-    for (int i = 0; i < kDTypeCount; ++i)
-      if (w[1] == name_of(static_cast<DType>(i))) dtype = static_cast<DType>(i);
+    dtype = golden::dtype_named(w[1]);
     if (w[2] != "-")
       for (const std::string& n : words(w[2], ',')) shape.push_back(std::stoll(n));
     for (size_t i = 3; i < w.size(); ++i) {
@@ -368,11 +361,7 @@ void run(const std::string& file) {
   std::ifstream in(std::string(LAZY_SOURCE_DIR) + "/tests/golden/" + file);
   size_t number = 0;
   for (std::string line; std::getline(in, line); ++number) {
-    std::vector<std::string> fields;
-    size_t at = 0;
-    for (size_t end; (end = line.find(" | ", at)) != line.npos; at = end + 3)
-      fields.push_back(line.substr(at, end - at));
-    fields.push_back(line.substr(at));
+    const std::vector<std::string> fields = golden::fields(line);
     const std::string name = fields[0].substr(0, fields[0].find('~'));
     Tolerance tolerance;
     if (name != fields[0]) {

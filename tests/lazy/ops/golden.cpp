@@ -6,25 +6,13 @@
 
 #include "jit/graph/record.hpp"
 #include "tests/common/check.hpp"
+#include "tests/common/golden_lines.hpp"
 
 using namespace lazy;
+using golden::dtype_named;
+using golden::words;
 
 namespace {
-
-DType dtype_named(const std::string& name) {
-  for (int i = 0; i < kDTypeCount; ++i)
-    if (name == name_of(static_cast<DType>(i))) return static_cast<DType>(i);
-  BOOST_FAIL("no dtype " + name);
-  return bool_;
-}
-
-std::vector<std::string> words(const std::string& s, char separator = ' ') {
-  std::vector<std::string> r;
-  std::istringstream in(s);
-  for (std::string w; std::getline(in, w, separator);)
-    if (!w.empty()) r.push_back(w);
-  return r;
-}
 
 struct Case {
   std::string line;
@@ -36,11 +24,7 @@ std::vector<Case> cases(const std::string& file) {
   std::ifstream in(std::string(LAZY_SOURCE_DIR) + "/tests/golden/" + file);
   std::vector<Case> r;
   for (std::string line; std::getline(in, line);) {
-    Case c{line, {}, {}};
-    size_t at = 0;
-    for (size_t end; (end = line.find(" | ", at)) != line.npos; at = end + 3)
-      c.field.push_back(line.substr(at, end - at));
-    c.field.push_back(line.substr(at));
+    Case c{line, {}, golden::fields(line)};
     c.head = words(c.field[0]);
     r.push_back(c);
   }

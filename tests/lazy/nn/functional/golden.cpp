@@ -7,29 +7,17 @@
 #include <sstream>
 
 #include "tests/common/check.hpp"
+#include "tests/common/golden_lines.hpp"
 
 using namespace lazy;
+using golden::dtype_named;
+using golden::words;
 
 namespace {
 
-std::vector<std::string> words(const std::string& s, char separator) {
-  std::vector<std::string> r;
-  std::istringstream in(s);
-  for (std::string w; std::getline(in, w, separator);)
-    if (!w.empty()) r.push_back(w);
-  return r;
-}
-
-DType dtype_named(const std::string& name) {
-  for (int i = 0; i < kDTypeCount; ++i)
-    if (name == name_of(static_cast<DType>(i))) return static_cast<DType>(i);
-  BOOST_FAIL("no dtype " + name);
-  return bool_;
-}
-
 Tensor parsed(const std::string& field) {
   if (field == "-") return {};
-  const std::vector<std::string> w = words(field, ' ');
+  const std::vector<std::string> w = words(field);
   Shape shape;
   if (w[1] != "-")
     for (const std::string& n : words(w[1], ',')) shape.push_back(std::stoll(n));
@@ -47,18 +35,16 @@ struct Case {
   Tensor expected;
 
   explicit Case(const std::string& line) {
-    size_t at = 0;
-    std::vector<std::string> field;
-    for (size_t end; (end = line.find(" | ", at)) != line.npos; at = end + 3)
-      field.push_back(line.substr(at, end - at));
-    const std::vector<std::string> head = words(field[0], ' ');
+    std::vector<std::string> field = golden::fields(line);
+    expected = parsed(field.back());
+    field.pop_back();
+    const std::vector<std::string> head = words(field[0]);
     function = head[0];
     for (size_t i = 1; i < head.size(); ++i) {
       const size_t equals = head[i].find('=');
       options[head[i].substr(0, equals)] = head[i].substr(equals + 1);
     }
     for (size_t i = 1; i < field.size(); ++i) x.push_back(parsed(field[i]));
-    expected = parsed(line.substr(at));
   }
   bool has(const std::string& name) const { return options.contains(name); }
   std::string word(const std::string& name, const std::string& otherwise = "") const {
