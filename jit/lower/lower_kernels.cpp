@@ -181,7 +181,11 @@ uint16_t Lowering::add_updated(Building& b, uint32_t v) {
 
 /// Lets what the step makes start as `base`.
 void Lowering::start_from(Building& b, uint32_t base) {
-  b.step.has_initial = true;
+  if (is_overwritten(t_.node(base))) {
+    b.step.initial = Initial::nothing;
+    return;
+  }
+  b.step.initial = Initial::copy;
   b.step.initial_from.node = at(base).node;
   b.step.initial_from.dtype = at(base).dtype;
   if (at(base).op == Op::input) guard_input(base);
