@@ -155,6 +155,9 @@ LAZY_ORDER_512 void short_row(typename L::W* words, int64_t count) {
   for (int i = 0; i < n; ++i) L::store(words + i * L::kLanes, v[i], mask[i]);
 }
 
+constexpr int64_t kRadix = 2048;         // words from which on two passes by radix are faster
+constexpr int64_t kLongRadix = 1 << 18;  // and four
+
 template <class L>
 constexpr int64_t kShort = 16 * L::kLanes;
 
@@ -283,7 +286,12 @@ int64_t Avx512::partition(W* words, W* other, int64_t n, W pivot, bool or_equal)
 }
 
 template <class W>
-void Avx512::sort(W* words, W* other, int64_t n, int, Wanted wanted) {
+void Avx512::sort(W* words, W* other, int64_t n, int low, Wanted wanted) {
+  if (wanted.all() && n >= kRadix) {
+    const int passes = Plain::passes(words, n, low);
+    if (passes <= 2 || (sizeof(W) == 8 && n >= kLongRadix && passes <= 4))
+      return Plain::sort(words, other, n, low, wanted);
+  }
   Quicksort<LanesOf<W>>(words, other, wanted).sort(0, n, 4 * std::bit_width(static_cast<uint64_t>(n)));
 }
 

@@ -11,11 +11,18 @@ constexpr int64_t kShort = 512;     // words; shorter rows are sorted by compari
 constexpr int64_t kFewWanted = 64;  // places that are found one after the other
 constexpr int kDigit = 256;
 
+/// Returns the bits in which words differ.
+template <class W>
+W differing_bits(const W* words, int64_t n) {
+  W differing = 0;
+  for (int64_t i = 0; i < n; ++i) differing |= words[i] ^ words[0];
+  return differing;
+}
+
 /// Sorts by radix: a pass for each byte, from bit `low` on, in which words differ.
 template <class W>
 void by_radix(W* words, W* other, int64_t n, int low) {
-  W differing = 0;
-  for (int64_t i = 0; i < n; ++i) differing |= words[i] ^ words[0];
+  const W differing = differing_bits(words, n);
   W* from = words;
   for (int shift = low; shift < static_cast<int>(8 * sizeof(W)); shift += 8) {
     if ((differing >> shift & 0xff) == 0) continue;
@@ -62,6 +69,15 @@ void Plain::sort(W* words, W* other, int64_t n, int low, Wanted wanted) {
   else by_radix(words, other, n, low);
 }
 
+template <class W>
+int Plain::passes(const W* words, int64_t n, int low) {
+  const W differing = differing_bits(words, n);
+  int count = 0;
+  for (int shift = low; shift < static_cast<int>(8 * sizeof(W)); shift += 8)
+    count += (differing >> shift & 0xff) != 0;
+  return count;
+}
+
 template <class K>
 Kept Plain::keep(const K* keys, int64_t n, int64_t index, K low, K high, const Packing& p, uint64_t* words) {
   Kept kept;
@@ -89,6 +105,8 @@ template void Plain::sort(uint32_t*, uint32_t*, int64_t, int, Wanted);
 template void Plain::sort(uint64_t*, uint64_t*, int64_t, int, Wanted);
 template int64_t Plain::doubtful(const uint32_t*, int64_t, int, uint32_t*);
 template int64_t Plain::doubtful(const uint64_t*, int64_t, int, uint64_t*);
+template int Plain::passes(const uint32_t*, int64_t, int);
+template int Plain::passes(const uint64_t*, int64_t, int);
 template Kept Plain::keep(const uint32_t*, int64_t, int64_t, uint32_t, uint32_t, const Packing&, uint64_t*);
 template Kept Plain::keep(const uint64_t*, int64_t, int64_t, uint64_t, uint64_t, const Packing&, uint64_t*);
 

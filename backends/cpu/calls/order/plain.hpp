@@ -37,6 +37,9 @@ struct Plain {
   /// order already.
   template <class W>
   static void sort(W* words, W* other, int64_t n, int low, Wanted wanted);
+  /// Returns how many passes by radix the words take: in how many bytes, from bit `low` on, they differ.
+  template <class W>
+  static int passes(const W* words, int64_t n, int low);
   /// Appends to `words` those of the keys in [low, high]; `index` is the first key's.
   template <class K>
   static Kept keep(const K* keys, int64_t n, int64_t index, K low, K high, const Packing&, uint64_t* words);
