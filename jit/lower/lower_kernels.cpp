@@ -91,7 +91,7 @@ void Lowering::lower_scan(Building& b, const Group& group) {
   b.kernel.form = loop::Form::scan;
   const uint32_t v = group.roots[0];
   const ValueId in = evaluate(b, b.body, at(v).operand[0], 0);
-  loop::Reduction red{Op::cumsum, b.body.code[in].type, in};
+  const loop::Reduction red{at(v).op, b.body.code[in].type, in};
   b.kernel.reductions.push_back(red);
   store(b, b.body, v, push(b.body, {Code::result, {}, red.type, 0}));
 }
