@@ -9,6 +9,7 @@ std::unique_ptr<jit::CallKernel> make_call(const jit::CallSpec& spec) {
   if (d == &jit::calls::kSort) return make_sort();
   if (d == &jit::calls::kConcat) return make_concat();
   if (d == &jit::calls::kCholesky) return make_cholesky();
+  if (d == &jit::calls::kCompress) return make_compress();
   return nullptr;
 }
 

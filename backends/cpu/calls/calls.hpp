@@ -12,5 +12,6 @@ std::unique_ptr<jit::CallKernel> make_call(const jit::CallSpec&);
 std::unique_ptr<jit::CallKernel> make_sort();
 std::unique_ptr<jit::CallKernel> make_concat();
 std::unique_ptr<jit::CallKernel> make_cholesky();
+std::unique_ptr<jit::CallKernel> make_compress();
 
 }  // namespace lazy::cpu_backend
