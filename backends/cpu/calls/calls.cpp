@@ -10,6 +10,7 @@ std::unique_ptr<jit::CallKernel> make_call(const jit::CallSpec& spec, Isa isa) {
   if (d == &jit::calls::kSelect) return make_select(isa);
   if (d == &jit::calls::kConcat) return make_concat();
   if (d == &jit::calls::kCholesky) return make_cholesky();
+  if (d == &jit::calls::kCompress) return make_compress();
   return nullptr;
 }
 

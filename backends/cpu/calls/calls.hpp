@@ -14,5 +14,6 @@ std::unique_ptr<jit::CallKernel> make_sort(Isa);
 std::unique_ptr<jit::CallKernel> make_select(Isa);
 std::unique_ptr<jit::CallKernel> make_concat();
 std::unique_ptr<jit::CallKernel> make_cholesky();
+std::unique_ptr<jit::CallKernel> make_compress();
 
 }  // namespace lazy::cpu_backend
