@@ -2,10 +2,12 @@
 #pragma once
 #include "jit/calls/cholesky.hpp"
 #include "jit/calls/concat.hpp"
+#include "jit/calls/gcd.hpp"
 #include "jit/calls/sort.hpp"
 
 namespace lazy::jit {
 
-inline constexpr const CallDefinition* kBuiltInCalls[] = {&calls::kSort, &calls::kConcat, &calls::kCholesky};
+inline constexpr const CallDefinition* kBuiltInCalls[] = {&calls::kSort, &calls::kConcat, &calls::kCholesky,
+                                                          &calls::kGcd};
 
 }  // namespace lazy::jit
