@@ -5,6 +5,7 @@
 #include "jit/calls/concat.hpp"
 #include "jit/calls/eig.hpp"
 #include "jit/calls/eigh.hpp"
+#include "jit/calls/gcd.hpp"
 #include "jit/calls/lu.hpp"
 #include "jit/calls/matrix_exp.hpp"
 #include "jit/calls/qr.hpp"
@@ -18,6 +19,6 @@ namespace lazy::jit {
 inline constexpr const CallDefinition* kBuiltInCalls[] = {
     &calls::kSort, &calls::kSelect,  &calls::kConcat, &calls::kCholesky,        &calls::kCompress,
     &calls::kLu,   &calls::kLuSolve, &calls::kSolve,  &calls::kSolveTriangular, &calls::kQr,
-    &calls::kEigh, &calls::kSvd,     &calls::kEig,    &calls::kMatrixExp};
+    &calls::kEigh, &calls::kSvd,     &calls::kEig,    &calls::kMatrixExp,       &calls::kGcd};
 
 }  // namespace lazy::jit
