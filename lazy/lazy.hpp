@@ -11,6 +11,8 @@
 #include "lazy/insight/insight.hpp"
 #include "lazy/insight/machine.hpp"
 #include "lazy/insight/print.hpp"
+#include "lazy/io/npy.hpp"
+#include "lazy/io/safetensors.hpp"
 #include "lazy/linalg/linalg.hpp"
 #include "lazy/nn/functional/attention.hpp"
 #include "lazy/nn/functional/convolution.hpp"

@@ -734,6 +734,24 @@ BOOST_AUTO_TEST_CASE(of_array_functions) {
   NAMES(histogram, x, 2, 1, 0);
 }
 
+BOOST_AUTO_TEST_CASE(of_files) {
+  const std::string none = "/nowhere/file";
+  NAMES(save, none, x);
+  NAMES(save, none, nothing);
+  NAMES(load, none);
+  NAMES(save_npz, none, {{"x", x}});
+  NAMES(save_npz, none, {{"x", nothing}});
+  NAMES(save_npz, none, {{"", x}});
+  NAMES(load_npz, none);
+  NAMES(save_safetensors, none, {{"x", x}});
+  NAMES(save_safetensors, none, {{"x", nothing}});
+  NAMES(save_safetensors, none, {{"\xff", x}});
+  NAMES(load_safetensors, none);
+  NAMES(load_safetensors_index, none);
+  SAYS(NamedTensors, NamedTensors({{"x", x}, {"x", x}}));
+  SAYS(at, NamedTensors().at("x"));
+}
+
 // Lists every function in namespace lazy of the headers that lazy.hpp includes.
 BOOST_AUTO_TEST_CASE(none_is_left_out) {
   // These take nothing that could be wrong, or name the missing device.
