@@ -7,6 +7,8 @@ lazy/io read them, and compare what they write.
 """
 import json
 import pathlib
+import struct
+import zlib
 
 import ml_dtypes
 import numpy as np
@@ -89,7 +91,77 @@ def pictures():
     Image.fromarray((ramp("uint16", (5, 7)) * 601).astype(np.uint16)).save(OUT / "grey16.pgm")
 
 
+ADAM7 = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
+
+
+def png_bytes(a, bits, colour, interlaced, chunks):
+    """A PNG of samples a [height, width, channels] by its specification, each row by another filter. (Pillow writes
+    neither all kinds nor interlaced ones.)"""
+    step = max(1, bits * a.shape[2] // 8)
+
+    def rows(part):
+        out, above = b"", None
+        for y, samples in enumerate(part):
+            flat = samples.reshape(-1)
+            if bits == 16:
+                row = flat.astype(">u2").tobytes()
+            elif bits == 8:
+                row = flat.astype(np.uint8).tobytes()
+            else:
+                each = [(int(v) >> b) & 1 for v in flat for b in reversed(range(bits))]
+                row = np.packbits(np.array(each, np.uint8)).tobytes()
+            above = above or bytes(len(row))
+            filtered = bytearray()
+            for i, v in enumerate(row):
+                left, up, corner = row[i - step] if i >= step else 0, above[i], above[i - step] if i >= step else 0
+                guess = left + up - corner
+                paeth = min([(abs(guess - left), 0, left), (abs(guess - up), 1, up), (abs(guess - corner), 2, corner)])[2]
+                filtered.append((v - [0, left, up, (left + up) // 2, paeth][y % 5]) % 256)
+            out += bytes([y % 5]) + bytes(filtered)
+            above = row
+        return out
+
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    passes = ADAM7 if interlaced else [(0, 0, 1, 1)]
+    raw = b"".join(rows(a[y::dy, x::dx]) for x, y, dx, dy in passes if a[y::dy, x::dx].size)
+    header = struct.pack(">IIBBBBB", a.shape[1], a.shape[0], bits, colour, 0, 0, interlaced)
+    packed = zlib.compress(raw)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + b"".join(chunk(k, b) for k, b in chunks) +
+            chunk(b"IDAT", packed[:20]) + chunk(b"IDAT", packed[20:]) + chunk(b"IEND", b""))
+
+
+def kinds_of_png():
+    """Writes kind_*.png, and kind_*.npy with the picture that lazy::read_png is to return."""
+    rng = np.random.default_rng(7)
+    for colour, name, channels, depths in [(0, "grey", 1, [1, 2, 4, 8, 16]), (2, "rgb", 3, [8, 16]),
+                                           (3, "palette", 1, [1, 2, 4, 8]), (4, "grey_alpha", 2, [8, 16]),
+                                           (6, "rgba", 4, [8, 16])]:
+        for bits in depths:
+            a = rng.integers(0, 2 ** bits, (9, 11, channels))
+            palette = rng.integers(0, 256, (2 ** bits, 3), np.uint8)
+            wide = np.uint16 if bits == 16 else np.uint8
+            full = 2 ** (8 * np.dtype(wide).itemsize) - 1
+            seen = palette[a[..., 0]] if colour == 3 else (a * full // (2 ** bits - 1)).astype(wide)
+            chunks = [(b"PLTE", palette.tobytes())] if colour == 3 else []
+            for form in ["", "_interlaced"] + (["_transparent"] if channels % 2 else []):
+                extra, value = [], seen
+                if form == "_transparent" and colour == 3:
+                    alpha = rng.integers(0, 256, 2 ** bits - 1, np.uint8)
+                    extra = [(b"tRNS", alpha.tobytes())]
+                    value = np.concatenate([seen, np.append(alpha, np.uint8(255))[a]], 2)
+                elif form == "_transparent":
+                    extra = [(b"tRNS", a[3, 4].astype(">u2").tobytes())]
+                    hidden = (a == a[3, 4]).all(2, keepdims=True)
+                    value = np.concatenate([seen, np.where(hidden, 0, full).astype(wide)], 2)
+                stem = OUT / f"kind_{name}{bits}{form}"
+                stem.with_suffix(".png").write_bytes(png_bytes(a, bits, colour, form == "_interlaced", chunks + extra))
+                np.save(stem.with_suffix(".npy"), value[..., 0] if value.shape[2] == 1 else value)
+
+
 npy()
 npz()
 safe()
 pictures()
+kinds_of_png()

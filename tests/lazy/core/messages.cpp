@@ -386,6 +386,8 @@ BOOST_AUTO_TEST_CASE(of_numbers) {
   float data[1] = {};
   NAMES(from_blob, data, {-1});
   NAMES(from_blob, data, {1}, float32, {1, 1});
+  NAMES(from_blob, data, {1}, std::vector<int64_t>{1, 1});
+  NAMES(from_blob, std::span(data), {2});
   NAMES(set_printoptions, {.precision = -1});
   NAMES(finfo, int32);
   NAMES(iinfo, float32);
@@ -748,6 +750,18 @@ BOOST_AUTO_TEST_CASE(of_files) {
   NAMES(save_safetensors, none, {{"\xff", x}});
   NAMES(load_safetensors, none);
   NAMES(load_safetensors_index, none);
+  NAMES(read_csv, none);
+  NAMES(read_csv, none, {.delimiter = '1'});
+  NAMES(read_png, none);
+  NAMES(write_png, none, x);
+  NAMES(write_png, none, nothing);
+  NAMES(write_png, none, zeros({2}, uint8));
+  NAMES(read_pnm, none);
+  NAMES(write_pnm, none, zeros({2, 2, 4}, uint8));
+  NAMES(write_pnm, none, zeros({2, 2}, uint8));
+  NAMES(to_dlpack, nothing);
+  NAMES(from_dlpack, static_cast<DLManagedTensorVersioned*>(nullptr));
+  NAMES(from_dlpack, static_cast<DLManagedTensor*>(nullptr));
   SAYS(NamedTensors, NamedTensors({{"x", x}, {"x", x}}));
   SAYS(at, NamedTensors().at("x"));
 }
