@@ -386,6 +386,8 @@ BOOST_AUTO_TEST_CASE(of_numbers) {
   float data[1] = {};
   NAMES(from_blob, data, {-1});
   NAMES(from_blob, data, {1}, float32, {1, 1});
+  NAMES(from_blob, data, {1}, std::vector<int64_t>{1, 1});
+  NAMES(from_blob, std::span(data), {2});
   NAMES(set_printoptions, {.precision = -1});
   NAMES(finfo, int32);
   NAMES(iinfo, float32);
@@ -850,6 +852,36 @@ BOOST_AUTO_TEST_CASE(of_array_functions) {
   NAMES(histogram, x, 0);
   NAMES(histogram, nothing, 2);
   NAMES(histogram, x, 2, 1, 0);
+}
+
+BOOST_AUTO_TEST_CASE(of_files) {
+  const std::string none = "/nowhere/file";
+  NAMES(save, none, x);
+  NAMES(save, none, nothing);
+  NAMES(load, none);
+  NAMES(save_npz, none, {{"x", x}});
+  NAMES(save_npz, none, {{"x", nothing}});
+  NAMES(save_npz, none, {{"", x}});
+  NAMES(load_npz, none);
+  NAMES(save_safetensors, none, {{"x", x}});
+  NAMES(save_safetensors, none, {{"x", nothing}});
+  NAMES(save_safetensors, none, {{"\xff", x}});
+  NAMES(load_safetensors, none);
+  NAMES(load_safetensors_index, none);
+  NAMES(read_csv, none);
+  NAMES(read_csv, none, {.delimiter = '1'});
+  NAMES(read_png, none);
+  NAMES(write_png, none, x);
+  NAMES(write_png, none, nothing);
+  NAMES(write_png, none, zeros({2}, uint8));
+  NAMES(read_pnm, none);
+  NAMES(write_pnm, none, zeros({2, 2, 4}, uint8));
+  NAMES(write_pnm, none, zeros({2, 2}, uint8));
+  NAMES(to_dlpack, nothing);
+  NAMES(from_dlpack, static_cast<DLManagedTensorVersioned*>(nullptr));
+  NAMES(from_dlpack, static_cast<DLManagedTensor*>(nullptr));
+  SAYS(NamedTensors, NamedTensors({{"x", x}, {"x", x}}));
+  SAYS(at, NamedTensors().at("x"));
 }
 
 // Lists every function in namespace lazy of the headers that lazy.hpp includes.
