@@ -3,7 +3,7 @@
 
 using namespace lazy;
 
-PROGRAM(beam_search) {
+PROGRAM(beam_search, .elementary = true) {
   const Tensor logs = log(in("step"));
   const int64_t words = logs.size(0), k = in.whole("k");
   Tensor texts = zeros({1, 1}, int64), scores = zeros(1);

@@ -9,7 +9,8 @@ PROGRAM(connected_components) {
   Tensor label = where(image, arange(1, image.size() + 1).reshape(image.shape()), 0);
   while (true) {
     const Tensor p = pad(label, {{1, 1}});
-    const Tensor rows = maximum(p(before, inner), p(after, inner)), columns = maximum(p(inner, before), p(inner, after));
+    const Tensor rows = maximum(p(before, inner), p(after, inner)),
+                 columns = maximum(p(inner, before), p(inner, after));
     const Tensor next = where(image, maximum(label, maximum(rows, columns)), 0);
     if (array_equal(next, label)) break;
     label = next;

@@ -3,7 +3,7 @@
 
 using namespace lazy;
 
-PROGRAM(digit_network) {
+PROGRAM(digit_network, .elementary = true) {
   Tensor x = conv2d(in("x"), in("w1"), {.padding = 1, .bias = in("b1")});
   x = batch_norm(x, in("mean"), in("var"), in("gain"), in("shift"));
   x = max_pool(relu(x), 2);

@@ -8,7 +8,9 @@ namespace {
 Tensor attend(const Tensor& x, const programs::Given& in, bool causal) {
   const int64_t n = x.size(0), t = x.size(1), e = x.size(2), heads = in.whole("heads");
   const auto parts = chunk(linear(x, in("qkv"), in("qkv_bias")), 3, -1);
-  const auto split_heads = [&](const Tensor& p) { return p.reshape({n, t, heads, e / heads}).swapaxes(1, 2); };
+  const auto split_heads = [&](const Tensor& p) {
+    return p.reshape({n, t, heads, e / heads}).swapaxes(1, 2);
+  };
   const Tensor seen = scaled_dot_product_attention(split_heads(parts[0]), split_heads(parts[1]),
                                                    split_heads(parts[2]), {}, causal);
   return linear(seen.swapaxes(1, 2).reshape({n, t, e}), in("out"), in("out_bias"));
@@ -23,6 +25,6 @@ Tensor encode(const Tensor& x, const programs::Given& in, bool causal) {
 
 }  // namespace
 
-PROGRAM(encoder_block) {
+PROGRAM(encoder_block, .elementary = true) {
   return {{"out", encode(in("x"), in, false)}, {"causal", encode(in("x"), in, true)}};
 }

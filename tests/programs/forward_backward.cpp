@@ -3,7 +3,7 @@
 
 using namespace lazy;
 
-PROGRAM(forward_backward) {
+PROGRAM(forward_backward, .elementary = true) {
   const Tensor step = in("step"), start = in("start");
   const std::vector<Tensor> emit = unstack(take(in("emit"), in("seen"), 1), 1);
   const size_t n = emit.size();

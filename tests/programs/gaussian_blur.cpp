@@ -12,7 +12,7 @@ Tensor weighted(const Tensor& image, const Tensor& weight, int64_t axis) {
 
 }  // namespace
 
-PROGRAM(gaussian_blur) {
+PROGRAM(gaussian_blur, .elementary = true) {
   const int64_t radius = in.whole("radius");
   const Tensor x = arange(-radius, radius + 1);
   Tensor weight = exp(-square(x) / 2);

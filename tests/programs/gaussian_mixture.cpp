@@ -5,7 +5,7 @@
 
 using namespace lazy;
 
-PROGRAM(gaussian_mixture, .tolerance = 1e-4) {
+PROGRAM(gaussian_mixture, .tolerance = 1e-4, .elementary = true) {
   const Tensor points = in("points");
   Tensor mean = in("start"), variance = ones_like(mean);
   const int64_t n = points.size(0), kinds = mean.size(0);

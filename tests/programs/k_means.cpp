@@ -15,7 +15,6 @@ PROGRAM(k_means) {
     centres.eval();
   }
   const Tensor distance = distances();
-  return {{"centres", centres},
-          {"size", bincount(argmin(distance, 1), k)},
-          {"inertia", sum(min(distance, 1))}};
+  return {
+      {"centres", centres}, {"size", bincount(argmin(distance, 1), k)}, {"inertia", sum(min(distance, 1))}};
 }

@@ -7,8 +7,8 @@ PROGRAM(life_by_slices) {
   Tensor z = astype(pad(in("cells"), {{1, 1}}), int64);
   const auto inner = slice(1, -1), before = slice(none, -2), after = slice(2, none);
   for (int64_t step = 0; step < in.whole("steps"); ++step) {
-    const Tensor n = z(before, before) + z(before, inner) + z(before, after) + z(inner, before) + z(inner, after) +
-                     z(after, before) + z(after, inner) + z(after, after);
+    const Tensor n = z(before, before) + z(before, inner) + z(before, after) + z(inner, before) +
+                     z(inner, after) + z(after, before) + z(after, inner) + z(after, after);
     const Tensor birth = (n == 3) & (z(inner, inner) == 0);
     const Tensor survive = ((n == 2) | (n == 3)) & (z(inner, inner) == 1);
     z = zeros_like(z);

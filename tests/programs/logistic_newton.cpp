@@ -4,7 +4,8 @@
 
 using namespace lazy;
 
-PROGRAM(logistic_newton, .tolerance = 1e-4, .any_size = false) {  // a step of elimination for each feature
+PROGRAM(logistic_newton, .tolerance = 1e-4, .any_size = false,
+        .elementary = true) {  // a step of elimination for each feature
   const Tensor x = in("x");
   const Tensor y = astype(in("chance") < sigmoid(matmul(x, in("truth"))), float32);
   Tensor w = zeros(x.size(1));
@@ -15,7 +16,6 @@ PROGRAM(logistic_newton, .tolerance = 1e-4, .any_size = false) {  // a step of e
     w.eval();
   }
   const Tensor p = sigmoid(matmul(x, w));
-  return {{"w", w},
-          {"right", mean((p > 0.5) == (y > 0.5))},
-          {"loss", -mean(y * log(p) + (1 - y) * log(1 - p))}};
+  return {
+      {"w", w}, {"right", mean((p > 0.5) == (y > 0.5))}, {"loss", -mean(y * log(p) + (1 - y) * log(1 - p))}};
 }

@@ -3,7 +3,7 @@
 
 using namespace lazy;
 
-PROGRAM(lstm_sequence) {
+PROGRAM(lstm_sequence, .elementary = true) {
   const Tensor x = in("x"), w = in("w"), u = in("u"), bias = in("b") + in("c");
   Tensor h = zeros({x.size(0), u.size(1)}), state = zeros_like(h);
   std::vector<Tensor> out;

@@ -13,5 +13,8 @@ PROGRAM(median_filter) {
   const Tensor kept = where((spoilt == 0) | (spoilt == 1), median(windows, {-2, -1}), spoilt);
   const Tensor off = abs(kept - image);
   const Tensor worst = argmax(off), columns = tensor(image.size(1));
-  return {{"kept", kept}, {"spread", spread}, {"worst", max(off)}, {"at", stack({floor_divide(worst, columns), worst % columns})}};
+  return {{"kept", kept},
+          {"spread", spread},
+          {"worst", max(off)},
+          {"at", stack({floor_divide(worst, columns), worst % columns})}};
 }

@@ -3,7 +3,7 @@
 
 using namespace lazy;
 
-PROGRAM(more_array_puzzles) {
+PROGRAM(more_array_puzzles, .elementary = true) {
   const Tensor x = in("x"), y = in("y"), bins = in("bins"), weight = in("weight"), bits = in("bits");
   const int64_t n = x.size(0);
 

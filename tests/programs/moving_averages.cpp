@@ -15,10 +15,6 @@ PROGRAM(moving_averages, .any_size = false) {  // a step of the exponential aver
   Tensor smooth = x(0);
   for (const Tensor& v : unstack(x)) exponential.push_back(smooth = 0.7 * smooth + 0.3 * v);
   const Tensor score = (x(slice(window - 1, none)) - mean(windows, 1)) / stdev(windows, 1);
-  return {{"simple", simple},
-          {"weighted", weighted},
-          {"exponential", stack(exponential)},
-          {"highest", max(windows, 1)},
-          {"score", score},
-          {"fall", max(cummax(x) - x)}};
+  return {{"simple", simple},           {"weighted", weighted}, {"exponential", stack(exponential)},
+          {"highest", max(windows, 1)}, {"score", score},       {"fall", max(cummax(x) - x)}};
 }

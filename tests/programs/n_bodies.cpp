@@ -3,7 +3,7 @@
 
 using namespace lazy;
 
-PROGRAM(n_bodies) {
+PROGRAM(n_bodies, .elementary = true) {
   Tensor place = in("place"), speed = in("speed");
   const Tensor mass = in("mass");
   const double dt = 0.01, soft = 0.05;

@@ -87,7 +87,7 @@ def translation_attention(embedding, word, memory, w, mix):
     return dict(weight=weight, scores=scores, looks_at=weight.argmax(-1), perplexity=torch.exp(F.nll_loss(scores, word)))
 
 
-@program(lambda n, c, size: dict(x=normal(n, c, size, size), angle=uniform(n, low=-0.5, high=0.5), stretch=uniform(n, low=0.8, high=1.2)), (2, 1, 6), (3, 2, 5))
+@program(lambda n, c, size: dict(x=normal(n, c, size, size), angle=uniform(n, low=-0.5, high=0.5), stretch=uniform(n, low=0.8, high=1.2)), (2, 2, 6), (3, 3, 5))
 def spatial_transformer(x, angle, stretch):
     x, angle, stretch = tensors(x, angle, stretch)
     cos, sin, zero = torch.cos(angle) * stretch, torch.sin(angle) * stretch, torch.zeros_like(angle)

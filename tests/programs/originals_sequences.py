@@ -35,7 +35,7 @@ def forward_backward(start, step, emit, seen):
     return dict(posterior=together / together.sum(1, keepdims=True), likelihood=np.log(forward[-1].sum()), likely=together.argmax(1))
 
 
-@program(lambda n, m: dict(a=integers(0, 4, n), b=integers(0, 4, m)), (9, 11), (9, 11))
+@program(lambda n, m: dict(a=integers(0, 4, n), b=integers(0, 4, m)), (9, 11), (8, 12))
 def sequence_alignment(a, b):
     n, m = len(a), len(b)
     score = np.zeros((n + 1, m + 1), int)
@@ -47,7 +47,7 @@ def sequence_alignment(a, b):
     return dict(score=score, best=score[n, m])
 
 
-@program(lambda n, m: dict(x=normal(n), y=normal(m)), (8, 10), (8, 10))
+@program(lambda n, m: dict(x=normal(n), y=normal(m)), (8, 10), (8, 13))
 def time_warping(x, y):
     cost = np.full((len(x) + 1, len(y) + 1), np.inf)
     cost[0, 0] = 0

@@ -15,7 +15,7 @@ Tensor at(const Tensor& coefficients, const Tensor& x) {
 
 }  // namespace
 
-PROGRAM(polynomial_fit, .tolerance = 1e-4) {
+PROGRAM(polynomial_fit, .tolerance = 1e-4, .elementary = true) {
   const Tensor x = in("x"), y = at(in("coefficient"), x) + in("noise");
   const Tensor powers = vander(x, in("coefficient").size());
   const Tensor found = programs::solve_definite(matmul(powers.T(), powers), matmul(powers.T(), y));

@@ -3,7 +3,7 @@
 
 using namespace lazy;
 
-PROGRAM(sample_text) {
+PROGRAM(sample_text, .elementary = true) {
   const int64_t k = in.whole("k");
   Tensor state = zeros(in("recurrent").size(0)), word = tensor(0);
   std::vector<Tensor> text;

@@ -5,7 +5,7 @@
 
 using namespace lazy;
 
-PROGRAM(sequence_alignment, .any_size = false) {  // a step for each diagonal
+PROGRAM(sequence_alignment) {  // a step for each diagonal
   const Tensor a = in("a"), b = in("b");
   const int64_t n = a.size(), m = b.size();
   const Tensor match = where(a(_, newaxis) == b, 1, -1);

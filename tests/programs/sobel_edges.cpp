@@ -3,7 +3,7 @@
 
 using namespace lazy;
 
-PROGRAM(sobel_edges) {
+PROGRAM(sobel_edges, .elementary = true) {
   const Tensor kernel = tensor({{1.0, 0.0, -1.0}, {2.0, 0.0, -2.0}, {1.0, 0.0, -1.0}});
   const Tensor windows = sliding_window_view(pad(in("image"), {{1, 1}}, "edge"), {3, 3});
   const Tensor dx = einsum("ijkl,kl->ij", windows, kernel);

@@ -4,7 +4,7 @@
 
 using namespace lazy;
 
-PROGRAM(spatial_transformer) {
+PROGRAM(spatial_transformer, .elementary = true) {
   const Tensor x = in("x"), angle = in("angle"), stretch = in("stretch");
   const int64_t n = x.size(0), rows = x.size(2), columns = x.size(3);
   const Tensor c = cos(angle) * stretch, s = sin(angle) * stretch, zero = zeros_like(angle);

@@ -3,7 +3,7 @@
 
 using namespace lazy;
 
-PROGRAM(tf_idf) {
+PROGRAM(tf_idf, .elementary = true) {
   const int64_t texts = in.whole("texts"), words = in.whole("words");
   const Tensor counts = bincount(in("text") * words + in("word"), texts * words).reshape({texts, words});
   const Tensor frequency = counts / maximum(sum(counts, 1, keepdims), 1);

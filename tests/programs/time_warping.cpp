@@ -6,7 +6,7 @@
 
 using namespace lazy;
 
-PROGRAM(time_warping, .any_size = false) {  // a step for each element of x
+PROGRAM(time_warping) {  // a step for each element of x
   constexpr double inf = std::numeric_limits<double>::infinity();
   const Tensor x = in("x"), y = in("y");
   std::vector<Tensor> rows;

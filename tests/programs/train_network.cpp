@@ -20,7 +20,7 @@ struct Weight {
 
 }  // namespace
 
-PROGRAM(train_network, .tolerance = 1e-4) {
+PROGRAM(train_network, .tolerance = 1e-4, .elementary = true) {
   const Tensor x = in("x"), label = in("label");
   Weight w1{in("w1")}, b1{in("b1")}, w2{in("w2")}, b2{in("b2")};
   std::vector<Tensor> losses;

@@ -3,7 +3,7 @@
 
 using namespace lazy;
 
-PROGRAM(translation_attention) {
+PROGRAM(translation_attention, .elementary = true) {
   const Tensor embeddings = in("embedding"), word = in("word"), memory = in("memory");
   const Tensor asked = embedding(word, embeddings);
   const Tensor weight = softmax(matmul(matmul(asked, in("w")), memory.T()), -1);

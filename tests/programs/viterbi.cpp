@@ -3,7 +3,7 @@
 
 using namespace lazy;
 
-PROGRAM(viterbi) {
+PROGRAM(viterbi, .elementary = true) {
   const Tensor step = log(in("step")), seen = in("seen");
   const Tensor emit = log(take(in("emit"), seen, 1)).T();  // (time, states)
   Tensor best = log(in("start")) + emit(0);

@@ -3,7 +3,7 @@
 
 using namespace lazy;
 
-PROGRAM(wave_equation) {
+PROGRAM(wave_equation, .elementary = true) {
   const double courant = in.real("courant");
   const Tensor x = linspace(0, 1, in.whole("n"));
   Tensor now = exp(-100 * square(x - 0.3)), before = now;
