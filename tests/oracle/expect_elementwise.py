@@ -33,7 +33,9 @@ def by_torch(f, exact):
 def special(f, exact, v):
     """Returns mpmath's value, and torch's where that is not a finite number."""
     plain = float(f(torch.tensor(v, dtype=torch.float64)))
-    return float(mpmath.re(exact(mpmath.mpf(v)))) if math.isfinite(plain) and math.isfinite(v) and v != 0 else plain
+    if not math.isfinite(plain) or not 0 < abs(v) < 1e3:
+        return plain
+    return float(mpmath.re(exact(mpmath.mpf(v))))
 
 
 def ulps_of(t, ulps):
@@ -79,7 +81,7 @@ def unary(d, name):
     meant("promotion")
     r = float_type(t)
     y = f(*([rounded(x.a, r)] if name in EXACT_UNARY else wide_inputs(r, x.a)))
-    return [x], [Out(r, y, ulps_of(r, ulps), scale)]
+    return [x], [Out(r, y, ulps_of(r, ulps), scale, bool(scale))]
 
 
 @op("sinc")
