@@ -7,9 +7,9 @@ namespace oracle {
 /// Says what became of a row's sample.
 struct Tried {
   std::vector<DType> dtypes;  // that the function takes
-  std::string kind;           // "primitive", "source", "operand", "composite", "call", as observed
+  std::string kind;           // "primitive", "view", "cast", "source", "operand", "composite" or "call"
   std::vector<std::string>
-      ops;  // that were recorded with the first of the dtypes, float32 if it is taken; no constants, casts
+      ops;  // recorded with float32, or the first dtype that is taken; no views, constants, casts
   std::vector<std::string> calls;  // likewise
   std::string backends;
   bool reads = false;  // true if it needed values while it recorded
@@ -19,7 +19,7 @@ Tried try_sample(const Row&);
 
 /// Holds one line of aten.tsv or array_api.tsv.
 struct Mapped {
-  std::string set, op, state;      // state: "has", "expression", "none", "artefact" (of strides or storage)
+  std::string set, op, state;      // state: "has", "expression", "none" or "artefact" (of strides or storage)
   std::vector<std::string> names;  // of rows' functions
   std::string note;
 };
