@@ -7,8 +7,11 @@ EXTENTS = [1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 11, 13, 16, 17, 31, 33, 61, 64, 67]
 
 
 def floats(rng, t, shape, kind):
-    """Draws floats. kind: any (whatever there is), plain (between -8 and 8), positive, unit (-1 to 1)."""
-    if kind == "plain":
+    """Draws floats. kind: any (whatever there is), plain (between -8 and 8), mild (the same, and sometimes NaN, infinities,
+    zeros), positive, unit (-1 to 1), near (around 1 and -1)."""
+    if kind == "near":
+        a = np.exp(rng.normal(0, 0.05, shape)) * rng.choice([-1.0, 1.0], shape)
+    elif kind in ("plain", "mild"):
         a = rng.integers(-64, 65, shape) / 8.0 if rng.random() < 0.3 else rng.normal(0, 2, shape)
     elif kind == "positive":
         a = np.exp(rng.normal(0, 1, shape))
@@ -24,6 +27,9 @@ def floats(rng, t, shape, kind):
             special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, LARGEST[t], -LARGEST[t], tiny, -tiny,
                                 tiny * 2.0 ** (1 - DIGITS[t]), -tiny / 2, 2.0 ** (1 - DIGITS[t]), np.pi, 2.5, -3.5])
             a = np.where(rng.random(shape) < 0.3, rng.choice(special, shape), a)
+    if kind == "mild" and rng.random() < 0.3:
+        special = rng.choice([np.nan, np.inf, -np.inf, 0.0, -0.0], shape, p=[0.1, 0.1, 0.1, 0.35, 0.35])
+        a = np.where(rng.random(shape) < 0.15, special, a)
     return rounded(a, t)
 
 
@@ -128,6 +134,20 @@ class Draw:
         strides = [n // base.itemsize for n in a.strides]
         data = V(t, base).text().split(" ")[3]
         return f"B {t} {numbers(a.shape)} {numbers(strides)} {first} {data}"
+
+    def axes(self, rank, errors=0.03):
+        """Draws axes to reduce: None and none at all are all of them; sometimes wrong ones."""
+        if self.chance(errors):
+            return self.one([[rank], [-rank - 1], [0, 0] if rank else [1]])
+        if rank == 0 or self.chance(0.25):
+            return self.one([None, []])
+        some = [int(i) for i in self.rng.permutation(rank)[:self.int(1, rank)]]
+        return [i - rank if self.chance(0.3) else i for i in some]
+
+    def axis(self, rank, errors=0.03):
+        if rank == 0 or self.chance(errors):
+            return self.one([rank, -rank - 1])
+        return self.int(-rank, rank - 1)
 
     def types(self, pool=ALL, n=2, same=0.6):
         """Draws dtypes, mostly equal ones."""

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <iostream>
@@ -40,6 +41,7 @@ int run() {
 
 int main(int count, char** words) {
   const std::string mode = count > 1 ? words[1] : "";
+  setenv("LAZY_CACHE", "off", 0);
   try {
     if (mode.empty()) return run();
     int faults = 0;

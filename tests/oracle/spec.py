@@ -8,6 +8,10 @@ _ops = []  # name, file, function
 _meant = {}
 
 
+class Skip(Exception):
+    """Thrown for arguments to which NumPy and torch have no answer: others are drawn."""
+
+
 def op(*names):
     """Registers a function of (draw, name), for each of several names; it returns arguments and results."""
 
