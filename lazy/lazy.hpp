@@ -25,6 +25,7 @@
 #include "lazy/ops/ordering.hpp"
 #include "lazy/ops/rearranging.hpp"
 #include "lazy/ops/reductions.hpp"
+#include "lazy/ops/running.hpp"
 #include "lazy/ops/sorting.hpp"
 #include "lazy/ops/special.hpp"
 #include "lazy/ops/statistics.hpp"

@@ -46,6 +46,9 @@ void run_effects(const Site&);
 /// operand.
 Handle constant(Scalar value, DType, const Shape&, const Site&);
 Handle constant(Scalar value, DType, const Shape&, Device, const Site&);
+/// Returns zeros that slice updates, recorded next, overwrite before anything reads them: all of them. So no
+/// kernel needs to write the zeros first.
+Handle overwritten(DType, const Shape&, Device, const Site&);
 /// Returns the index along `axis` (int64), broadcast over `shape`.
 Handle iota(int axis, const Shape&, const Site&);
 /// Copies `bytes` from host memory to the device and returns the value.

@@ -55,7 +55,7 @@ Handle joined(const char* op, const std::vector<Handle>& parts, int axis, const 
   shape[axis] = detail::narrow(op, "an extent of", extent, s);
   detail::check_countable(op, shape, s);
   if (copies_all(parts)) return copied(parts, axis, s);
-  Handle all = detail::constant(0, parts[0]->dtype, shape, parts[0], s);
+  Handle all = detail::overwritten(parts[0]->dtype, shape, parts[0]->device, s);
   Dims start(shape.size(), 0);
   for (const Handle& p : parts) {
     if (p->shape[axis] == shape[axis]) return p;  // the other parts are empty
