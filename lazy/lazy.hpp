@@ -1,5 +1,6 @@
 // Includes everything that a user needs: #include <lazy/lazy.hpp>.
 #pragma once
+#include "lazy/autograd/gradient.hpp"
 #include "lazy/core/device.hpp"
 #include "lazy/core/dynamic.hpp"
 #include "lazy/core/promotion.hpp"

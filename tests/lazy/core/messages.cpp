@@ -884,6 +884,18 @@ BOOST_AUTO_TEST_CASE(of_files) {
   SAYS(at, NamedTensors().at("x"));
 }
 
+BOOST_AUTO_TEST_CASE(gradients) {
+  const auto total = [](const Tensor& a) { return sum(a); };
+  const auto list = [](const std::vector<Tensor>& a) { return sum(a[0]); };
+  const std::vector<Tensor> integers{arange(3)};
+  NAMES(vjp, list, integers);
+  NAMES(stop_gradient, nothing);
+  CALLS(value_and_grad_of, vjp, list, integers);
+  const auto no_gradient = [&] { return grad(total)(arange(3)); };
+  names_itself("grad", "vjp", [&] { (void)value_and_grad(total)(nothing); }, __LINE__);
+  BOOST_CHECK_THROW(no_gradient(), DtypeError);
+}
+
 // Lists every function in namespace lazy of the headers that lazy.hpp includes.
 BOOST_AUTO_TEST_CASE(none_is_left_out) {
   // These take nothing that could be wrong, or name the missing device.
