@@ -136,10 +136,19 @@ const std::map<std::string, std::function<Tensors(const Tensors&)>>& functions()
       {"cumprod", [](X x) { return Tensors{cumprod(x[0])}; }},
       {"cumprod_axis0", [](X x) { return Tensors{cumprod(x[0], 0)}; }},
       {"cumprod_axis1", [](X x) { return Tensors{cumprod(x[0], 1)}; }},
-      {"cummax", [](X x) { return Tensors{cummax(x[0])}; }},
-      {"cummax_axis1", [](X x) { return Tensors{cummax(x[0], 1)}; }},
-      {"cummin", [](X x) { return Tensors{cummin(x[0])}; }},
+      {"cummax", [](X x) { return Tensors{cummax(x[0]).values}; }},
+      {"cummax_axis1", [](X x) { return Tensors{cummax(x[0], 1).values}; }},
+      {"cummin", [](X x) { return Tensors{cummin(x[0]).values}; }},
       {"logcumsumexp", [](X x) { return Tensors{logcumsumexp(x[0])}; }},
+      {"cumsum_axis0", [](X x) { return Tensors{cumsum(x[0], 0)}; }},
+      {"cumsum_axis1", [](X x) { return Tensors{cumsum(x[0], 1)}; }},
+      {"cumulative_sum_initial_axis0", [](X x) { return Tensors{cumulative_sum(x[0], 0, {}, true)}; }},
+      {"cumulative_prod_initial_axis1", [](X x) { return Tensors{cumulative_prod(x[0], 1, {}, true)}; }},
+      {"cumulative_prod", [](X x) { return Tensors{cumulative_prod(x[0])}; }},
+      {"running_max_axis0", [=](X x) { return pair(cummax(x[0], 0)); }},
+      {"running_max_axis1", [=](X x) { return pair(cummax(x[0], 1)); }},
+      {"running_min_axis0", [=](X x) { return pair(cummin(x[0], 0)); }},
+      {"running_min_axis1", [=](X x) { return pair(cummin(x[0], -1)); }},
       {"topk3", [=](X x) { return pair(topk(x[0], 3)); }},
       {"topk2_smallest", [=](X x) { return pair(topk(x[0], 2, -1, false)); }},
       {"topk2_axis0", [=](X x) { return pair(topk(x[0], 2, 0)); }},
@@ -398,6 +407,7 @@ BOOST_AUTO_TEST_CASE(rearranging) { run("arrays_rearranging.txt"); }
 BOOST_AUTO_TEST_CASE(diagonals) { run("arrays_diagonals.txt"); }
 BOOST_AUTO_TEST_CASE(statistics) { run("arrays_statistics.txt"); }
 BOOST_AUTO_TEST_CASE(ordering) { run("arrays_ordering.txt"); }
+BOOST_AUTO_TEST_CASE(running) { run("arrays_running.txt"); }
 BOOST_AUTO_TEST_CASE(selecting) { run("arrays_selecting.txt"); }
 BOOST_AUTO_TEST_CASE(special) { run("arrays_special.txt"); }
 
