@@ -293,6 +293,31 @@ def ordering():
     return lines
 
 
+def running():
+    lines = Lines()
+    for shape in ((1, 1), (2, 3), (5, 7), (1, 33), (33, 1), (3, 17), (0, 4)):
+        for x in (floats(*shape), floats(*shape, dtype=np.float64), ints(*shape, low=-3, high=4), ints(*shape, dtype=np.uint8, low=0, high=3)):
+            lines.add("cumsum_axis0", lambda a: np.cumsum(a, 0), x)
+            lines.add("cumsum_axis1", lambda a: np.cumsum(a, 1), x)
+            lines.add("cumprod_axis0", lambda a: np.cumprod(a, 0), x)
+            lines.add("cumprod_axis1", lambda a: np.cumprod(a, 1), x)
+            lines.add("cumulative_sum_initial_axis0", lambda a: np.cumulative_sum(a, axis=0, include_initial=True), x)
+            lines.add("cumulative_prod_initial_axis1", lambda a: np.cumulative_prod(a, axis=1, include_initial=True), x)
+            for axis in (0, 1):
+                if x.size == 0:
+                    continue  # torch takes no axis of 0 elements
+                lines.add(f"running_max_axis{axis}", t(lambda a: torch.cummax(a, axis)), x)
+                lines.add(f"running_min_axis{axis}", t(lambda a: torch.cummin(a, axis)), x)
+    bad = floats(6, 5)
+    bad[2, 1], bad[4, 1], bad[0, 3], bad[1, 3], bad[5, 0] = NAN, NAN, INF, -INF, NAN
+    for x in (bad, bad.astype(np.float16), SPECIAL.reshape(-1, 1), SPECIAL.reshape(1, -1)):
+        for axis in (0, 1):
+            lines.add(f"running_max_axis{axis}", t(lambda a: torch.cummax(a, axis)), x)
+            lines.add(f"running_min_axis{axis}", t(lambda a: torch.cummin(a, axis)), x)
+    lines.add("cumulative_prod", np.cumulative_prod, ints(6, low=1, high=5))
+    return lines
+
+
 def selecting():
     lines = Lines()
     for x in (ints(3, 4), floats(5), bools(2, 7), ints(0, 3), ints(1), SPECIAL, np.zeros(4)):
@@ -396,6 +421,6 @@ def special():
 
 
 if __name__ == "__main__":
-    for f in (rearranging, diagonals, statistics, ordering, selecting, special):
+    for f in (rearranging, diagonals, statistics, ordering, selecting, special, running):
         with open(os.path.join(OUT, f"arrays_{f.__name__}.txt"), "w") as out:
             out.write("\n".join(f()) + "\n")

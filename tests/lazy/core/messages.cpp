@@ -106,6 +106,7 @@ BOOST_AUTO_TEST_CASE(of_one_empty_tensor) {
   NAMES(count_nonzero, nothing);
   NAMES(cumsum, nothing);
   NAMES(cumulative_sum, nothing);
+  NAMES(cumulative_prod, nothing);
   CALLS(absolute, abs, nothing);
   CALLS(neg, negative, nothing);
   CALLS(arcsin, asin, nothing);
@@ -411,6 +412,7 @@ BOOST_AUTO_TEST_CASE(of_axes) {
   NAMES(argmin, x, 7);
   NAMES(cumsum, x, 7);
   NAMES(cumulative_sum, x, 7);
+  NAMES(cumulative_prod, x, 7);
   NAMES(squeeze, x, 7);
   NAMES(flip, x, 7);
   NAMES(expand_dims, x, 7);
@@ -423,6 +425,8 @@ BOOST_AUTO_TEST_CASE(of_axes) {
   NAMES(argmax, x, {0, 1});
   NAMES(cumsum, x, {0, 1});
   NAMES(cumulative_sum, x);
+  NAMES(cumulative_prod, x);
+  NAMES(cumulative_prod, x, 0, bool_);
   NAMES(sum, x, {}, dropdims, bool_);
   NAMES(cumsum, b, 0, bool_);
   NAMES(squeeze, x, 0);
@@ -772,6 +776,7 @@ BOOST_AUTO_TEST_CASE(of_array_functions) {
   NAMES(cumprod, x, 0, bool_);
   NAMES(cummax, x, 7);
   NAMES(cummin, nothing);
+  NAMES(cummin, x, {0, 1});
   NAMES(logcumsumexp, x, 7);
   NAMES(topk, x, 4);
   NAMES(topk, x, 1, 7);

@@ -127,10 +127,19 @@ const golden::Functions& functions() {
       {"cumprod", [](X x) { return Tensors{cumprod(x[0])}; }},
       {"cumprod_axis0", [](X x) { return Tensors{cumprod(x[0], 0)}; }},
       {"cumprod_axis1", [](X x) { return Tensors{cumprod(x[0], 1)}; }},
-      {"cummax", [](X x) { return Tensors{cummax(x[0])}; }},
-      {"cummax_axis1", [](X x) { return Tensors{cummax(x[0], 1)}; }},
-      {"cummin", [](X x) { return Tensors{cummin(x[0])}; }},
+      {"cummax", [](X x) { return Tensors{cummax(x[0]).values}; }},
+      {"cummax_axis1", [](X x) { return Tensors{cummax(x[0], 1).values}; }},
+      {"cummin", [](X x) { return Tensors{cummin(x[0]).values}; }},
       {"logcumsumexp", [](X x) { return Tensors{logcumsumexp(x[0])}; }},
+      {"cumsum_axis0", [](X x) { return Tensors{cumsum(x[0], 0)}; }},
+      {"cumsum_axis1", [](X x) { return Tensors{cumsum(x[0], 1)}; }},
+      {"cumulative_sum_initial_axis0", [](X x) { return Tensors{cumulative_sum(x[0], 0, {}, true)}; }},
+      {"cumulative_prod_initial_axis1", [](X x) { return Tensors{cumulative_prod(x[0], 1, {}, true)}; }},
+      {"cumulative_prod", [](X x) { return Tensors{cumulative_prod(x[0])}; }},
+      {"running_max_axis0", [=](X x) { return pair(cummax(x[0], 0)); }},
+      {"running_max_axis1", [=](X x) { return pair(cummax(x[0], 1)); }},
+      {"running_min_axis0", [=](X x) { return pair(cummin(x[0], 0)); }},
+      {"running_min_axis1", [=](X x) { return pair(cummin(x[0], -1)); }},
       {"topk3", [=](X x) { return pair(topk(x[0], 3)); }},
       {"topk2_smallest", [=](X x) { return pair(topk(x[0], 2, -1, false)); }},
       {"topk2_axis0", [=](X x) { return pair(topk(x[0], 2, 0)); }},
@@ -277,6 +286,7 @@ BOOST_AUTO_TEST_CASE(rearranging) { golden::run("arrays_rearranging.txt", functi
 BOOST_AUTO_TEST_CASE(diagonals) { golden::run("arrays_diagonals.txt", functions()); }
 BOOST_AUTO_TEST_CASE(statistics) { golden::run("arrays_statistics.txt", functions()); }
 BOOST_AUTO_TEST_CASE(ordering) { golden::run("arrays_ordering.txt", functions()); }
+BOOST_AUTO_TEST_CASE(running) { golden::run("arrays_running.txt", functions()); }
 BOOST_AUTO_TEST_CASE(selecting) { golden::run("arrays_selecting.txt", functions()); }
 BOOST_AUTO_TEST_CASE(special) { golden::run("arrays_special.txt", functions()); }
 
