@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 
+#include "support/config.hpp"
 #include "tests/common/check.hpp"
 #include "tests/common/golden_lines.hpp"
 
@@ -253,8 +254,40 @@ const std::map<std::string, std::function<Tensors(const Tensors&)>>& functions()
       return both(histogram(x[0], bins, -1, 2));
     };
   }
+  const auto decomposed = [](const LeastSquares& l) {
+    return Tensors{l.solution, l.rank, l.singular_values};
+  };
+  table["lstsq"] = [=](X x) { return decomposed(lstsq(x[0], x[1])); };
+  table["slogdet"] = [](X x) { return Tensors{slogdet(x[0]).sign, slogdet(x[0]).logabsdet}; };
+  table["qr"] = [](X x) { return Tensors{qr(x[0]).Q, qr(x[0]).R}; };
+  table["matrix_power_5"] = [](X x) { return Tensors{matrix_power(x[0], 5)}; };
+  table["matrix_power_-2"] = [](X x) { return Tensors{matrix_power(x[0], -2)}; };
+  table["multi_dot"] = [](X x) { return Tensors{multi_dot(x)}; };
+  for (const auto& [text, order] : std::map<std::string, NormOrder>{{"fro", "fro"},
+                                                                    {"nuc", "nuc"},
+                                                                    {"1", 1},
+                                                                    {"-1", -1},
+                                                                    {"2", 2},
+                                                                    {"-2", -2},
+                                                                    {"inf", infinity},
+                                                                    {"-inf", -infinity}}) {
+    const NormOrder p = order;
+    table["matrix_norm_" + text] = [=](X x) { return Tensors{matrix_norm(x[0], p)}; };
+    table["cond_" + text] = [=](X x) { return Tensors{cond(x[0], p)}; };
+  }
 #define UNARY(name) table[#name] = [](X x) { return Tensors{lazy::name(x[0])}; };
 #define BINARY(name) table[#name] = [](X x) { return Tensors{lazy::name(x[0], x[1])}; };
+  UNARY(cholesky)
+  UNARY(det)
+  UNARY(eigvalsh)
+  UNARY(inv)
+  UNARY(matrix_exp)
+  UNARY(matrix_rank)
+  UNARY(pinv)
+  UNARY(svdvals)
+  UNARY(tensorinv)
+  BINARY(solve)
+  BINARY(tensorsolve)
   UNARY(cbrt)
   UNARY(sinc)
   UNARY(deg2rad)
@@ -400,5 +433,10 @@ BOOST_AUTO_TEST_CASE(statistics) { run("arrays_statistics.txt"); }
 BOOST_AUTO_TEST_CASE(ordering) { run("arrays_ordering.txt"); }
 BOOST_AUTO_TEST_CASE(selecting) { run("arrays_selecting.txt"); }
 BOOST_AUTO_TEST_CASE(special) { run("arrays_special.txt"); }
+BOOST_AUTO_TEST_CASE(linear) {
+  run("arrays_linear.txt");
+  const config::Override plain("LAZY_CPU_ISA", "reference");
+  run("arrays_linear.txt");
+}
 
 BOOST_AUTO_TEST_SUITE_END()
