@@ -8,7 +8,6 @@
 #include "lazy/ops/joining.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "lazy/ops/running.hpp"
-#include "lazy/ops/sorting.hpp"
 
 namespace lazy {
 namespace {
