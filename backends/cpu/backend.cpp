@@ -36,7 +36,7 @@ class CpuBackend final : public jit::Backend {
     return reference_ ? nullptr : load_kernel(k, isa_, stored);
   }
   std::unique_ptr<jit::CallKernel> make_call(const jit::CallSpec& spec) override {
-    return reference_ ? nullptr : cpu_backend::make_call(spec);
+    return reference_ ? nullptr : cpu_backend::make_call(spec, isa_);
   }
   void* allocate(size_t bytes) override { return cpu_backend::allocate(bytes); }
   void deallocate(void* p, size_t bytes) noexcept override { cpu_backend::deallocate(p, bytes); }

@@ -9,13 +9,11 @@
 #include "backends/reference/ops.hpp"
 
 namespace lazy::reference {
-namespace {
 using jit::Op;
 using jit::loop::Reduction;
 
-/// Returns the pointwise op that combines two partial results.
-Op combine_of(Op reduce) {
-  switch (reduce) {
+Op combination(Op op) {
+  switch (jit::reduction_of(op)) {
     case Op::sum: return Op::add;
     case Op::prod: return Op::multiply;
     case Op::max: return Op::maximum;
@@ -24,6 +22,8 @@ Op combine_of(Op reduce) {
     default: return Op::bitwise_and;  // all
   }
 }
+
+namespace {
 
 /// Returns the identity: x op identity == x for every x, -0 included.
 template <class T>
@@ -43,7 +43,7 @@ T identity_of(Op op) {
 class Folding final : public Accumulator {
  public:
   Folding(const Reduction& r, bool inner)
-      : combine_(meaning(combine_of(r.op), r.type, r.type)),
+      : combine_(meaning(combination(r.op), r.type, r.type)),
         size_(size_of(r.type)),
         inner_(inner),
         lanes_(jit::loop::reduce_lanes(r.type, inner)),

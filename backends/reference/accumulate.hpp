@@ -23,6 +23,9 @@ class Accumulator {
   virtual void finish(void* out) = 0;
 };
 
+/// Returns the pointwise op that combines two partial results of a reduction or a scan; argmax and argmin
+/// have none.
+jit::Op combination(jit::Op);
 /// Makes the accumulator of a contraction of two sides of this type.
 std::unique_ptr<Accumulator> make_contraction(DType);
 /// Makes the accumulator of a reduction. argmax and argmin add `origin` to the position that they

@@ -219,15 +219,15 @@ class Run {
     if (k_.form == Form::scan) add_to_running(i, n);
   }
 
-  /// Adds to a scan's running sums, which include the value at this index as soon as it is computed.
+  /// Adds to a scan's running results, which include the value at this index as soon as it is computed.
   void add_to_running(size_t i, int n) {
     for (size_t j = 0; j < k_.reductions.size(); ++j) {
       const Reduction& r = k_.reductions[j];
       if (r.value != i) continue;
       if (index_[k_.sequential] == 0) std::memcpy(running_[j].bytes, values_[i].bytes, size_of(r.type) * n);
       else
-        meaning(jit::Op::add, r.type, r.type)(running_[j].bytes, values_[i].bytes, nullptr, running_[j].bytes,
-                                              n);
+        meaning(combination(r.op), r.type, r.type)(running_[j].bytes, values_[i].bytes, nullptr,
+                                                   running_[j].bytes, n);
     }
   }
 
@@ -294,7 +294,7 @@ class Run {
   int64_t extent_[kMaxAxes] = {};
   int64_t index_[kMaxAxes] = {};
   std::vector<Strip> values_;   // by instruction
-  std::vector<Strip> running_;  // by reduction: a scan's sums so far, a reduce's results
+  std::vector<Strip> running_;  // by reduction: a scan's results so far, a reduce's results
   std::vector<std::unique_ptr<Accumulator>> accumulators_;
 };
 

@@ -44,7 +44,7 @@ std::vector<Handle> in_regions(const CallSpec& spec, std::span<const Handle* con
   std::vector<Meta> metas;
   for (const Handle* o : operands) metas.push_back({(*o)->dtype, (*o)->shape});
   const Meta out = infer(spec, metas)[0].meta;
-  Handle all = constant(Scalar{}, out.dtype, out.shape, (*operands[0])->device, site);
+  Handle all = overwritten(out.dtype, out.shape, (*operands[0])->device, site);
   Attributes at{Dims(out.shape.size(), 0), Dims(out.shape.size(), 1), {}};
   for (const Handle* o : operands) {
     if (numel((*o)->shape) > 0) all = record(Op::slice_update, {&all, o}, out.dtype, out.shape, site, at);

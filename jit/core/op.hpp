@@ -57,6 +57,16 @@ constexpr const char* name_of(Op op) { return row_of(op).name; }
 constexpr OpKind kind_of(Op op) { return row_of(op).kind; }
 /// True for an op that has no operands and is on every device: its values are made where they are read.
 constexpr bool is_source(Op op) { return op == Op::constant || op == Op::iota; }
+/// Returns the reduction that a scan shows the partial results of; of any other op the op itself.
+constexpr Op reduction_of(Op op) {
+  switch (op) {
+    case Op::cumsum: return Op::sum;
+    case Op::cumprod: return Op::prod;
+    case Op::cummax: return Op::max;
+    case Op::cummin: return Op::min;
+    default: return op;
+  }
+}
 /// Returns the cost of one result, in additions.
 constexpr uint32_t cost_of(Op op) { return row_of(op).cost; }
 

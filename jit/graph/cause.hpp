@@ -7,6 +7,7 @@ namespace lazy::jit {
 // clang-format off
 #define LAZY_CAUSES(X) \
   X(item) X(to_vector) X(data) X(print) X(eval) X(truth)      /* someone looks at a value */ \
+  X(count)                                                    /* a result's size depends on values */ \
   X(node_limit) X(byte_limit)                                 /* the pending graph reached a limit */ \
   X(other_thread)                                             /* another thread uses a pending value */ \
   X(eager) X(transfer)                                        /* LAZY_EAGER; to another device */

@@ -131,6 +131,12 @@ struct Node : Counted {
   uint32_t handles() const { return static_cast<uint32_t>(counts.load(std::memory_order_relaxed) >> 32); }
 };
 
+/// Structural attribute of a constant of which no element is read (record.hpp, overwritten()).
+inline constexpr int64_t kOverwritten = 1;
+inline bool is_overwritten(const Node& n) {
+  return n.op == Op::constant && n.axes.size() == 1 && n.axes[0] == kOverwritten;
+}
+
 void add_reference(Node*) noexcept;
 void drop_reference(Node*) noexcept;
 

@@ -46,6 +46,9 @@ void run_effects(const Site&);
 /// operand.
 Handle constant(Scalar value, DType, const Shape&, const Site&);
 Handle constant(Scalar value, DType, const Shape&, Device, const Site&);
+/// Returns zeros that slice updates, recorded next, overwrite before anything reads them: all of them. So no
+/// kernel needs to write the zeros first.
+Handle overwritten(DType, const Shape&, Device, const Site&);
 /// Returns the index along `axis` (int64), broadcast over `shape`.
 Handle iota(int axis, const Shape&, const Site&);
 /// Copies `bytes` from host memory to the device and returns the value.
@@ -55,6 +58,10 @@ Handle from_bytes(const void* bytes, DType, const Shape&, Device, const Site&);
 /// element of index 0. On a device other than the CPU the value is a copy.
 Handle from_blob(void* data, DType, const Shape&, const Dims& strides, std::function<void(void*)> deleter,
                  Device, const Site&);
+/// Returns a value in the user's memory on a device, likewise; `deleter` runs when what was launched there is
+/// done.
+Handle from_device_blob(void* data, DType, const Shape&, const Dims& strides,
+                        std::function<void(void*)> deleter, Device, const Site&);
 
 /// Computes the values of these nodes, with all of the pending components that they are in. Throws what the
 /// run threw; the nodes are then pending again.

@@ -245,8 +245,7 @@ class Checker {
     const Reduction& r = k_.reductions[i];
     const OpKind kind = kind_of(r.op);
     const std::string name = "r" + n(i);
-    if (k_.form == Form::scan)
-      require(r.op == Op::cumsum, name + ": a scan accumulates with cumsum, not " + name_of(r.op));
+    if (k_.form == Form::scan) require(kind == OpKind::scan, name + ": " + name_of(r.op) + " is not a scan");
     else require(kind == OpKind::reduce, name + ": " + name_of(r.op) + " is not a reduction");
     accumulates(name, r.type, r.value);
     require(accepts(r.op, r.type), name + ": " + name_of(r.op) + " is not defined on " + short_name(r.type));

@@ -78,7 +78,8 @@ struct Store {
                           // the operand's dtype, 16-bit floats by float32; cast: it becomes the value
 };
 
-/// Describes an accumulator of a reduce or a scan. `op` is one of the reduce rows, or cumsum in a scan.
+/// Describes an accumulator of a reduce or a scan. `op` is one of the reduce rows, in a scan
+/// one of the scan rows.
 ///
 /// float sum and prod, max, min, any, all, argmax, argmin:
 ///   The sequential axis is cut into blocks of `reduce_block(...)` indices. In a block, element r (counted
@@ -86,7 +87,8 @@ struct Store {
 ///   Partials are then folded in halves: acc[l] = acc[l] op acc[l + P/2] for l < P/2, then P/4, ... 1. Block
 ///   results combine from left to right. Unused accumulators hold the identity (-0.0 for a float sum). An
 ///   empty axis gives the empty value (+0.0).
-/// cumsum: strictly ascending, starting with the first element itself.
+/// scans: strictly ascending, starting with the first element itself; combined as the reduction of their
+/// name.
 struct Reduction {
   Op op{};
   DType type{};  // of the accumulator and of `value` (argmax/argmin: of `value`; their result is int64)

@@ -213,7 +213,7 @@ bool recordable(const Node& n) {
     return false;
   switch (kind_of(n.op)) {
     case OpKind::input: return reachable(n);
-    case OpKind::constant: return n.axes.empty();
+    case OpKind::constant: return n.axes.empty() || is_overwritten(n);
     case OpKind::iota: return n.dtype == int64 && n.axes.size() == 1 && n.axes[0] < n.shape.size();
     case OpKind::pointwise: return n.axes.empty() && pointwise(n);
     case OpKind::reduce:

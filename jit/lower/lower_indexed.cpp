@@ -138,7 +138,7 @@ void Lowering::lower_scatter(Building& b, const Group& group) {
   const uint16_t out = add_updated(b, v);
   b.operands[out].binding.dim_of[b.sequential_dim] = Binding::kAbsent;
   InRange in = in_range(b, b.body, index, v);
-  // lower_check has found before whether an index is out of range.
+  if (in.bad != kNoValue && !is_checked_before(v)) report_fault(b, b.body, in.bad, v);
   const auto axis = static_cast<uint32_t>(indexed_of(t_.node(v)).axis);
   bool unit = true;  // by the key: no extent after the axis is other than 1
   for (int i = static_cast<int>(axis) + 1; i < at(v).rank; ++i) unit &= (at(v).ones >> i & 1) != 0;
@@ -150,11 +150,15 @@ void Lowering::lower_scatter(Building& b, const Group& group) {
   start_from(b, base);
 }
 
-/// Makes a step that only looks at a scatter's indices, before the scatter: which can then write to an
-/// input.
+/// True if a scatter's indices are looked at by a step before it: so it may write to an input. Where its base
+/// is made in the program, nothing is lost by a scatter that is given up halfway.
+bool Lowering::is_checked_before(uint32_t v) const { return at(at(v).operand[0]).op == Op::input; }
+
+/// Makes the step that only looks at a scatter's indices.
 void Lowering::lower_check(const Group& group, int g) {
   const uint32_t v = group.roots[0];
-  if (at(v).op != Op::scatter || indexed_of(t_.node(v)).bounds != Bounds::check) return;
+  if (at(v).op != Op::scatter || indexed_of(t_.node(v)).bounds != Bounds::check || !is_checked_before(v))
+    return;
   uint32_t index = at(v).operand[1];
   const auto rolled_loops_indices = [&](uint32_t w) {
     return at(w).op == Op::broadcast || (at(w).op == Op::reshape && is_unit_reshape(t_.node(w)));

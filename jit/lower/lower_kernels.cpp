@@ -91,7 +91,7 @@ void Lowering::lower_scan(Building& b, const Group& group) {
   b.kernel.form = loop::Form::scan;
   const uint32_t v = group.roots[0];
   const ValueId in = evaluate(b, b.body, at(v).operand[0], 0);
-  loop::Reduction red{Op::cumsum, b.body.code[in].type, in};
+  const loop::Reduction red{at(v).op, b.body.code[in].type, in};
   b.kernel.reductions.push_back(red);
   store(b, b.body, v, push(b.body, {Code::result, {}, red.type, 0}));
 }
@@ -181,7 +181,11 @@ uint16_t Lowering::add_updated(Building& b, uint32_t v) {
 
 /// Lets what the step makes start as `base`.
 void Lowering::start_from(Building& b, uint32_t base) {
-  b.step.has_initial = true;
+  if (is_overwritten(t_.node(base))) {
+    b.step.initial = Initial::nothing;
+    return;
+  }
+  b.step.initial = Initial::copy;
   b.step.initial_from.node = at(base).node;
   b.step.initial_from.dtype = at(base).dtype;
   if (at(base).op == Op::input) guard_input(base);

@@ -118,6 +118,7 @@ class Lowering {
   ValueId gather(Building& b, Region& r, uint32_t v, uint32_t path, ValueId index);
   void scatter_dims(Building& b, uint32_t v);
   void lower_scatter(Building& b, const Group& group);
+  bool is_checked_before(uint32_t scatter) const;
   void lower_check(const Group& group, int g);
 
   // These functions are in lower_rolled_loop.cpp.

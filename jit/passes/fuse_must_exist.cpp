@@ -29,7 +29,9 @@ class MustExist {
       case OpKind::indexed: visit_indexed(v); break;
       case OpKind::view: visit_view(v); break;
       case OpKind::contract: visit_product(v); break;
-      case OpKind::update: materialise(x.operand[0]); break;
+      case OpKind::update:
+        if (!is_overwritten(d_.trace.node(x.operand[0]))) materialise(x.operand[0]);
+        break;
       case OpKind::call: visit_call(v); break;
       default: break;
     }

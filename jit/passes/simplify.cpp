@@ -65,7 +65,10 @@ class Simplifier {
       case Op::min:
       case Op::any:
       case Op::all:
-      case Op::cumsum: return t_.shape(a)[axis_of(v)] == 1 ? a : kNone;
+      case Op::cumsum:
+      case Op::cumprod:
+      case Op::cummax:
+      case Op::cummin: return t_.shape(a)[axis_of(v)] == 1 ? a : kNone;
       case Op::argmax:
       case Op::argmin:
         if (t_.shape(a)[axis_of(v)] == 1) {  // the only index is 0: the index along that very axis

@@ -76,6 +76,13 @@ struct CallStep {
   int workspace = -1;            // slot of the call's work memory; -1: none
 };
 
+/// Says what is in the memory of a step's output before its kernel runs.
+enum class Initial : uint8_t {
+  none,     // anything: the kernel writes every element
+  copy,     // slice_update, scatter: Step::initial_from
+  nothing,  // slice_update of what other updates overwrite elsewhere: anything
+};
+
 struct Step {
   std::shared_ptr<const Kernel> kernel;  // null: a call
   CallStep call;
@@ -91,8 +98,8 @@ struct Step {
   int sequential = -1;         // axis
   bool fallible = false;       // its kernel may set a fault's flag
   bool relayout = false;     // it only lays an input out anew: its result may be there already (relayout.hpp)
-  bool has_initial = false;  // slice_update: the output starts as a copy of `initial_from`
-  Binding initial_from;
+  Initial initial = Initial::none;
+  Binding initial_from;  // if `initial` is copy
   uint64_t ops = 0;  // elementwise ops fused in
   // These fields are for reports only (jit/plan/names.hpp). The last two are those of the captured graph that
   // it was compiled or loaded for.

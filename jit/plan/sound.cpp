@@ -53,7 +53,7 @@ class Soundness {
 
   void call(const Step& s) {
     const CallStep& c = s.call;
-    require(slot(c.workspace) && c.shapes.size() <= s.operands.size() && s.scalars.empty() && !s.has_initial);
+    require(slot(c.workspace) && c.shapes.size() <= s.operands.size() && s.scalars.empty() && s.initial == Initial::none);
     for (uint32_t v : c.shapes) require(value(v));
     for (int o : c.outputs)
       require(o == -1 || (o >= static_cast<int>(c.shapes.size()) && o < static_cast<int>(s.operands.size())));
@@ -75,7 +75,8 @@ class Soundness {
     for (uint8_t a : s.axis_of) require(a < axes);
     if (!good_) return;
     for (const Binding& b : s.operands) binding(b, s.dims.size());
-    if (s.has_initial) binding(s.initial_from, s.dims.size());
+    require(s.initial <= Initial::nothing);
+    if (s.initial == Initial::copy) binding(s.initial_from, s.dims.size());
     for (const ScalarArgument& a : s.scalars) scalar(s, a);
     made_and_dead(s);
   }

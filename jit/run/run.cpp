@@ -156,7 +156,7 @@ class Run {
     if (s.relayout && lay_out_anew(i)) return;
     for (uint32_t slot : s.made)
       if (!buffers_[slot]) make(slot, i);
-    if (s.has_initial) initialise(s);
+    if (s.initial == Initial::copy) initialise(s);
     launch(i);
     for (uint32_t slot : s.dead) release(slot);
   }
@@ -423,14 +423,14 @@ class Run {
     if (what.donor_slot >= 0) {
       buffers_[slot] = std::move(buffers_[static_cast<size_t>(what.donor_slot)]);
       address_[slot] = address_[static_cast<size_t>(what.donor_slot)];
-      return donated(bytes, s.has_initial);
+      return donated(bytes, s.initial == Initial::copy);
     } else if (takes_input(slot)) {
       look_for_faults();
       reserve_after(step, slot);
       buffers_[slot] = f_.values[what.donor_input]->buffer;  // the dying input goes on reading it as well
       buffers_[slot]->forget_layouts();
       f_.overwritten.push_back(f_.values[what.donor_input]);
-      donated(bytes, s.has_initial);
+      donated(bytes, s.initial == Initial::copy);
     } else {
       return allocate(slot);
     }

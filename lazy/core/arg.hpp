@@ -18,7 +18,7 @@
 namespace lazy {
 
 class Tensor;
-class MaskedView;
+class Selection;
 
 /// Holds a C++ scalar: its kind decides how it promotes (see promotion.hpp), its value is exact.
 struct Number {
@@ -62,8 +62,8 @@ class Arg {
  public:
   Arg(const Tensor& t, Site site = Site::current());
   Arg(Tensor&& t, Site site = Site::current());
-  /// Reads the selected elements (evaluates the mask).
-  Arg(const MaskedView& v, Site site = Site::current());
+  /// Reads the selected elements (of a mask: evaluates it).
+  Arg(const Selection& v, Site site = Site::current());
   template <ScalarType T>
   Arg(T v, Site site = Site::current()) : number_(v), site_(site) {}
   Arg(Number v, Site site) : number_(v), site_(site) {}

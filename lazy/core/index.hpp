@@ -1,6 +1,10 @@
-// Defines the vocabulary of x(...): integers, slices, `_`, `ellipsis`, `newaxis`.
+// Defines the vocabulary of x(...): integers, slices, `_`, `ellipsis`, `newaxis`, tensors and lists of
+// positions.
 #pragma once
 #include <cstdint>
+#include <initializer_list>
+#include <utility>
+#include <vector>
 
 #include "lazy/core/arg.hpp"
 
@@ -31,13 +35,16 @@ struct Slice {
 constexpr Slice slice(Bound start, Bound stop, Bound step = none) { return {start, stop, step}; }
 constexpr Slice slice(Bound stop) { return {none, stop, none}; }
 
-/// Holds one entry of x(...).
+/// Holds one entry of x(...). A tensor of integers holds positions, one of bool is a mask for as many axes as
+/// it has dimensions; a list of integers means the tensor with these elements.
 struct Index {
-  enum class Kind : uint8_t { absent, integer, slice, all, ellipsis, newaxis };
+  enum class Kind : uint8_t { absent, integer, slice, all, ellipsis, newaxis, tensor, list };
   Kind kind = Kind::absent;
   int64_t value = 0;
   Slice range{none, none, none};
   Site site{};
+  jit::Handle tensor;         // empty: no tensor, or a default-constructed one
+  std::vector<int64_t> list;  // positions
   Index() = default;
   template <IntegerType T>
   Index(T i, Site s = Site::current()) : kind(Kind::integer), value(Integer(i)), site(s) {
@@ -47,6 +54,13 @@ struct Index {
   Index(All, Site s = Site::current()) : kind(Kind::all), site(s) {}
   Index(Ellipsis, Site s = Site::current()) : kind(Kind::ellipsis), site(s) {}
   Index(NewAxis, Site s = Site::current()) : kind(Kind::newaxis), site(s) {}
+  Index(const Tensor& t, Site s = Site::current());
+  /// Reads the selected elements.
+  Index(const Selection& v, Site s = Site::current());
+  Index(std::vector<int64_t> positions, Site s = Site::current())
+      : kind(Kind::list), site(s), list(std::move(positions)) {}
+  Index(std::initializer_list<Integer> positions, Site s = Site::current())
+      : kind(Kind::list), site(s), list(positions.begin(), positions.end()) {}
 
  private:
   [[noreturn]] static void throw_above(uint64_t, const Site&);

@@ -52,6 +52,12 @@ Handle iota(int axis, const Shape& shape, Device device, const Site& s) {
   return result;
 }
 
+Handle overwritten(DType t, const Shape& shape, Device device, const Site& s) {
+  Handle result = jit::overwritten(t, shape, device, s);
+  if (observing) tell({Op::constant, {}, {.ints = {}, .steps = {}, .axes = result->axes}, result, s});
+  return result;
+}
+
 Handle transfer(const Handle& h, Device device, const Site& s) {
   Handle result = jit::transfer(h, device, s);
   if (observing && result.get() != h.get()) tell_transferred(h, result, s);

@@ -97,6 +97,9 @@ inline Handle constant(jit::Scalar value, DType t, const Shape& shape, Device de
   return folded(Op::constant, {}, value, t, shape, device, s);
 }
 
+/// Makes what updates, recorded next, overwrite completely before anything reads it (jit/graph/record.hpp).
+Handle overwritten(DType, const Shape&, Device, const Site&);
+
 /// Records the index along `axis`, int64, broadcast over `shape`.
 Handle iota(int axis, const Shape& shape, Device, const Site&);
 

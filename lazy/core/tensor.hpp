@@ -20,7 +20,7 @@
 namespace lazy {
 
 class View;
-class MaskedView;
+class Selection;
 
 class Tensor {
  public:
@@ -105,9 +105,13 @@ class Tensor {
                     Index i6 = {}, Index i7 = {}, Index i8 = {}, Index i9 = {}) const&;
   Tensor operator()(Index i0, Index i1 = {}, Index i2 = {}, Index i3 = {}, Index i4 = {}, Index i5 = {},
                     Index i6 = {}, Index i7 = {}, Index i8 = {}, Index i9 = {}) &&;
-  MaskedView operator()(const Tensor& mask, Site s = Site::current()) &;
-  Tensor operator()(const Tensor& mask, Site s = Site::current()) const&;
-  Tensor operator()(const Tensor& mask, Site s = Site::current()) &&;
+  Selection operator()(const Tensor& mask_or_positions, Site s = Site::current()) &;
+  Tensor operator()(const Tensor& mask_or_positions, Site s = Site::current()) const&;
+  Tensor operator()(const Tensor& mask_or_positions, Site s = Site::current()) &&;
+  /// Takes a list of indices that is made at run time; none selects everything.
+  View operator()(std::span<const Index> list, Site s = Site::current()) &;
+  Tensor operator()(std::span<const Index> list, Site s = Site::current()) const&;
+  Tensor operator()(std::span<const Index> list, Site s = Site::current()) &&;
 
   // Members that NumPy users expect. Each calls the free function of its name, in a form for variables and
   // one for temporaries, whose value need not be kept.
@@ -188,7 +192,7 @@ class Tensor {
  private:
   friend class Arg;
   friend class View;
-  friend class MaskedView;
+  friend class Selection;
   /// Evaluates, converts all elements to `to` and writes them at `out`. `expected` >= 0: the size that is
   /// required.
   void read(const char* op, jit::Cause, DType to, void* out, int64_t expected, const Site&) const;
@@ -203,6 +207,8 @@ inline Arg::Arg(const Tensor& t, Site site) : borrowed_(&t.handle_), is_tensor_(
 inline Arg::Arg(Tensor&& t, Site site) : owned_(std::move(t.handle_)), is_tensor_(true), site_(site) {
   t.packed_.reset();
 }
+
+inline Index::Index(const Tensor& t, Site s) : kind(Kind::tensor), site(s), tensor(t.handle()) {}
 
 /// Takes a tensor only, where a scalar would mean something else.
 struct TensorArg : Arg {

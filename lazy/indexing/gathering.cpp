@@ -1,51 +1,11 @@
 #include "lazy/indexing/gathering.hpp"
 
-#include "jit/core/rules.hpp"
-#include "lazy/core/build.hpp"
+#include "lazy/indexing/recording.hpp"
 
 namespace lazy {
 namespace {
 
-using detail::fail;
-using jit::Handle;
-using jit::Op;
-
-Handle index_of(const char* op, Arg& index) {
-  Handle h = detail::Operand(op, index).take();
-  if (!is_int(h->dtype))
-    fail<DtypeError>(op, std::string("an index is of integers, not ") + name_of(h->dtype), index.site());
-  return h;
-}
-
-/// True if there is nothing to read or write, and the rule allows it.
-bool finds_nothing(const char* op, int64_t extent, Bounds bounds, const Site& s) {
-  if (extent > 0) return false;
-  if (bounds != Bounds::mask) fail<IndexError>(op, "no index is in range for an axis of 0 elements", s);
-  return true;
-}
-
-/// Records a gather. The shapes are equal except for x's extent of the axis.
-Handle gather(const char* op, const Handle& x, const Handle& index, int axis, Bounds bounds, const Site& s) {
-  detail::check_devices(op, {&x, &index}, s);
-  if (numel(index->shape) == 0 || finds_nothing(op, x->shape[axis], bounds, s))
-    return detail::constant(0, x->dtype, index->shape, x, s);
-  const jit::Purpose purpose(op);
-  return detail::record(Op::gather, {&x, &index}, x->dtype, index->shape, s,
-                        {.ints = {}, .steps = {}, .axes = {axis, static_cast<int64_t>(bounds)}});
-}
-
-Handle put(const char* op, const Handle& x, const Handle& index, const Handle& values, int axis,
-           Combine combine, Bounds bounds, const Site& s) {
-  const Op by = jit::combining_op(combine);
-  if (by != Op::cast && !jit::loop::accepts(by, compute_type(x->dtype)))
-    fail<DtypeError>(op, std::string(name_of(x->dtype)) + " does not combine by " + jit::name_of(by), s);
-  detail::check_devices(op, {&x, &index, &values}, s);
-  if (numel(index->shape) == 0 || finds_nothing(op, x->shape[axis], bounds, s)) return x;
-  const jit::Purpose purpose(op);
-  return detail::record(
-      Op::scatter, {&x, &index, &values}, x->dtype, x->shape, s,
-      {.ints = {}, .steps = {}, .axes = {axis, static_cast<int64_t>(bounds), static_cast<int64_t>(combine)}});
-}
+using namespace detail;
 
 /// Returns the extents of an index along `axis` of a tensor of shape `x`; on the other axes the two
 /// broadcast.
@@ -62,37 +22,28 @@ Shape along(const char* op, const Shape& x, const Shape& index, int axis, bool x
                      "an index of shape " + to_string(index) + " does not fit " + to_string(x) +
                          " along axis " + std::to_string(axis),
                      s);
-  detail::check_countable(op, all, s);
+  check_countable(op, all, s);
   return all;
 }
 
 Handle with_extent(const Handle& x, Shape shape, int axis, const Site& s) {
   shape[axis] = x->shape[axis];
-  return detail::broadcast(x, shape, s);
-}
-
-/// Adds dimensions of extent 1 before and after.
-Handle padded(const Handle& h, int before, int after, const Site& s) {
-  Shape shape(before, 1);
-  for (int64_t d : h->shape) shape.push_back(d);
-  for (int i = 0; i < after; ++i) shape.push_back(1);
-  return detail::reshape(h, shape, s);
+  return broadcast(x, shape, s);
 }
 
 Tensor put_along(const char* op, Arg& x, Arg& index, Arg& values, int64_t axis, Combine combine,
                  Bounds bounds) {
   const Site s = x.site();
-  const Handle base = detail::Operand(op, x).take();
-  const int a = detail::normal_axis(op, axis, base->shape.size(), s);
+  const Handle base = Operand(op, x).take();
+  const int a = normal_axis(op, axis, base->shape.size(), s);
   const Handle at = index_of(op, index);
-  const Handle from = detail::stored_as(op, values, base->dtype);
+  const Handle from = stored_as(op, values, base->dtype);
   Shape all = along(op, base->shape, at->shape, a, false, s);
   if (from->shape.size() == all.size() && all[a] == 1) all[a] = from->shape[a];
-  const Shape wanted = detail::broadcast_shapes(op, from->shape, all, s);
+  const Shape wanted = broadcast_shapes(op, from->shape, all, s);
   if (wanted != all)
     fail<ShapeError>(op, "values of shape " + to_string(from->shape) + " do not fit " + to_string(all), s);
-  return Tensor(
-      put(op, base, detail::broadcast(at, all, s), detail::broadcast(from, all, s), a, combine, bounds, s));
+  return Tensor(store_at(op, base, broadcast(at, all, s), broadcast(from, all, s), a, combine, bounds, s));
 }
 
 }  // namespace
@@ -100,9 +51,9 @@ Tensor put_along(const char* op, Arg& x, Arg& index, Arg& values, int64_t axis, 
 Tensor take(Arg x, Arg index, Integer axis, Bounds bounds) {
   const char* const op = "take";
   const Site s = x.site();
-  const Handle from = detail::Operand(op, x).take(), at = index_of(op, index);
+  const Handle from = Operand(op, x).take(), at = index_of(op, index);
   const int rank = from->shape.size(), more = at->shape.size();
-  const int a = detail::normal_axis(op, axis, rank, s);
+  const int a = normal_axis(op, axis, rank, s);
   if (rank - 1 + more > kMaxRank)
     fail<ShapeError>(op,
                      "an index of shape " + to_string(at->shape) + " into " + to_string(from->shape) +
@@ -118,24 +69,24 @@ Tensor take(Arg x, Arg index, Integer axis, Bounds bounds) {
   for (int64_t d : at->shape) shape.push_back(d);
   if (more == 0) shape.push_back(1);
   for (int i = a + 1; i < rank; ++i) shape.push_back(from->shape[i]);
-  detail::check_countable(op, shape, s);
-  const Handle wide = with_extent(detail::reshape(from, own, s), shape, a + extra, s);
-  const Handle indices = detail::broadcast(padded(at, a, shape.size() - a - more, s), shape, s);
-  const Handle taken = gather(op, wide, indices, a + extra, bounds, s);
+  check_countable(op, shape, s);
+  const Handle wide = with_extent(reshape(from, own, s), shape, a + extra, s);
+  const Handle indices = broadcast(padded(at, a, shape.size() - a - more, s), shape, s);
+  const Handle taken = load_at(op, wide, indices, a + extra, bounds, s);
   if (more > 0) return Tensor(taken);
   Shape without;
   for (int i = 0; i < rank; ++i)
     if (i != a) without.push_back(from->shape[i]);
-  return Tensor(detail::reshape(taken, without, s));
+  return Tensor(reshape(taken, without, s));
 }
 
 Tensor take_along_axis(Arg x, Arg index, Integer axis, Bounds bounds) {
   const char* const op = "take_along_axis";
   const Site s = x.site();
-  const Handle from = detail::Operand(op, x).take(), at = index_of(op, index);
-  const int a = detail::normal_axis(op, axis, from->shape.size(), s);
+  const Handle from = Operand(op, x).take(), at = index_of(op, index);
+  const int a = normal_axis(op, axis, from->shape.size(), s);
   const Shape all = along(op, from->shape, at->shape, a, true, s);
-  return Tensor(gather(op, with_extent(from, all, a, s), detail::broadcast(at, all, s), a, bounds, s));
+  return Tensor(load_at(op, with_extent(from, all, a, s), broadcast(at, all, s), a, bounds, s));
 }
 
 Tensor put_along_axis(Arg x, Arg index, Arg values, Integer axis, Combine combine, Bounds bounds) {
@@ -151,8 +102,8 @@ Tensor scatter_add(Arg x, Integer axis, Arg index, Arg values, Bounds bounds) {
 Tensor index_add(Arg x, Integer axis, Arg index, Arg values, Bounds bounds) {
   const char* const op = "index_add";
   const Site s = x.site();
-  const int rank = detail::shape_of(op, x).size();
-  const int a = detail::normal_axis(op, axis, rank, s);
+  const int rank = shape_of(op, x).size();
+  const int a = normal_axis(op, axis, rank, s);
   const Handle at = index_of(op, index);
   if (at->shape.size() != 1)
     fail<ShapeError>(op, "an index has one dimension, not " + std::to_string(at->shape.size()), s);

@@ -1,17 +1,36 @@
 // Implements x(...): reading and writing parts of a tensor.
 //
 //   x(0)  x(-1, _)  x(slice(1, none, 2), newaxis)  x(ellipsis, 0)    integers drop their axis
-//   x(x > 3)                                                         the selected elements, in one dimension
-//   x(0, _) = v;  x(slice(1, 5)) += v;  x(x < 0) = 0;                the variable is bound to the new value
+//   x(i)  x(_, i)  x(i, j)  x({0, 2, 5}, _)                          tensors and lists of positions
+//   x(x > 3)  x(mask, 0)                                             what a mask selects, in one dimension
+//   x(list)                                                          indices that are made at run time
+//   x(0, _) = v;  x(i, j) += v;  x(x < 0) = 0;                       the variable is bound to the new value
 //
-// An integer out of range throws IndexError. Writing is functional inside: the variable that was indexed is
+// Results have the shapes that NumPy's have (docs/semantics.md). An integer out of range throws IndexError,
+// one in a tensor when the value is computed. Writing is functional inside: the variable that was indexed is
 // rebound to a new value, and other Tensors that shared the old one keep it (`auto y = x; x(0) = 1;` leaves y
 // as it was: unlike NumPy, a plain copy of a handle is a copy). Values broadcast to the selected shape and
 // are converted to the tensor's dtype; a value of a higher kind throws DtypeError.
 #pragma once
+#include <memory>
+
 #include "lazy/core/tensor.hpp"
 
 namespace lazy {
+
+namespace detail {
+
+struct Computed;
+
+/// Describes what an index selects: a strided region of the base, or what computed indices select from that.
+struct Region {
+  Dims start, step;
+  Shape extent;  // by axis of the base
+  Shape shape;   // of the result: without the integers' axes, with the new ones and those of computed indices
+  std::shared_ptr<const Computed> computed;  // null: the region itself
+};
+
+}  // namespace detail
 
 /// Returned by indexing a variable: a Tensor with the selected elements, which can be written to while it is
 /// a temporary. In a variable (`auto row = x(0);`) it is a value: `row = y` rebinds it, and `row += y` does
@@ -56,49 +75,99 @@ class View : public Tensor {
 
  private:
   friend class Tensor;
-  View(Tensor& base, jit::Handle value, const Dims& start, const Dims& step, const Shape& extent,
-       const Site& site)
-      : Tensor(std::move(value)), base_(&base), start_(start), step_(step), extent_(extent), site_(site) {}
+  View(Tensor& base, jit::Handle value, detail::Region region, const Site& site)
+      : Tensor(std::move(value)), base_(&base), region_(std::move(region)), site_(site) {}
   void write(const char* op, const Arg& value);
   template <class F>
   View& update(F op, const Arg& value);
 
   Tensor* base_;
-  Dims start_, step_;  // the region of the base, by axis of the base
-  Shape extent_;
+  detail::Region region_;
   Site site_;
 };
 
-/// Returned by x(mask): the mask covers the leading axes of x. Reading evaluates the mask (the size of the
-/// result depends on it); writing does not. A written value must fit every selected element: it broadcasts to
-/// the axes that the mask does not cover.
-class MaskedView {
+/// Returned by x(i), i being a tensor: of bool, a mask of the leading axes of x, or of positions along the
+/// first one. It reads when it is used as a Tensor, which of a mask evaluates it (the size of the result
+/// depends on it). Writing a value that fits every selected element, because it broadcasts to the axes that
+/// the mask does not cover, evaluates nothing; a value with one row for each selected element counts them.
+/// ShapeError for others.
+class Selection {
  public:
   operator Tensor() const { return read(site_); }
   Tensor read(const Site&) const;
-  MaskedView& operator=(const MaskedView&) &&;
-  MaskedView& operator=(Arg) &&;
-  MaskedView& operator+=(Arg) &&;
-  MaskedView& operator-=(Arg) &&;
-  MaskedView& operator*=(Arg) &&;
-  MaskedView& operator/=(Arg) &&;
-  MaskedView& operator%=(Arg) &&;
-  MaskedView& operator&=(Arg) &&;
-  MaskedView& operator|=(Arg) &&;
-  MaskedView& operator^=(Arg) &&;
-  MaskedView& operator<<=(Arg) &&;
-  MaskedView& operator>>=(Arg) &&;
+  Selection& operator=(const Selection&) &&;
+  Selection& operator=(Arg) &&;
+  Selection& operator+=(Arg) &&;
+  Selection& operator-=(Arg) &&;
+  Selection& operator*=(Arg) &&;
+  Selection& operator/=(Arg) &&;
+  Selection& operator%=(Arg) &&;
+  Selection& operator&=(Arg) &&;
+  Selection& operator|=(Arg) &&;
+  Selection& operator^=(Arg) &&;
+  Selection& operator<<=(Arg) &&;
+  Selection& operator>>=(Arg) &&;
+
+  // Members of Tensor, of what is read.
+
+  Shape shape(Site s = Site::current()) const { return read(s).shape(s); }
+  DType dtype(Site s = Site::current()) const { return base_value_.dtype(s); }
+  int ndim(Site s = Site::current()) const { return read(s).ndim(s); }
+  int64_t size(Site s = Site::current()) const { return read(s).size(s); }
+  int64_t size(Integer axis, Site s = Site::current()) const { return read(s).size(axis, s); }
+  Device device(Site s = Site::current()) const { return base_value_.device(s); }
+  Tensor eval(Site s = Site::current()) const { return read(s).eval(s); }
+  template <Element E>
+  E item(Site s = Site::current()) const {
+    return read(s).item<E>(s);
+  }
+  template <Element E>
+  std::vector<E> to_vector(Site s = Site::current()) const {
+    return read(s).to_vector<E>(s);
+  }
+  Tensor operator()(Index i0, Index i1 = {}, Index i2 = {}, Index i3 = {}, Index i4 = {}, Index i5 = {},
+                    Index i6 = {}, Index i7 = {}, Index i8 = {}, Index i9 = {}) const {
+    return read(site_)(i0, i1, i2, i3, i4, i5, i6, i7, i8, i9);
+  }
+  Tensor sum(Axes axes = {}, KeepDims keep = dropdims, MaybeDType t = {}, Site s = Site::current()) const {
+    return read(s).sum(axes, keep, t, s);
+  }
+  Tensor prod(Axes axes = {}, KeepDims keep = dropdims, MaybeDType t = {}, Site s = Site::current()) const {
+    return read(s).prod(axes, keep, t, s);
+  }
+  Tensor mean(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const {
+    return read(s).mean(axes, keep, s);
+  }
+  Tensor max(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const {
+    return read(s).max(axes, keep, s);
+  }
+  Tensor min(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const {
+    return read(s).min(axes, keep, s);
+  }
+  Tensor any(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const {
+    return read(s).any(axes, keep, s);
+  }
+  Tensor all(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const {
+    return read(s).all(axes, keep, s);
+  }
+  Tensor reshape(ShapeArg shape, Site s = Site::current()) const { return read(s).reshape(shape, s); }
+  Tensor T(Site s = Site::current()) const { return read(s).T(s); }
+  Tensor astype(DType t, Site s = Site::current()) const { return read(s).astype(t, s); }
 
  private:
   friend class Tensor;
-  MaskedView(Tensor& base, const Tensor& mask, const Site& site);
-  Arg fitting(const char* op, const Arg& value) const;
+  Selection(Tensor& base, const Tensor& index, const Site& site);
+  bool is_mask() const;
+  /// True if a value fits every element that the mask selects.
+  bool fits_each(const Arg& value) const;
   void write(const char* op, const Arg& value);
+  void write_each(const char* op, const Arg& value);
+  void write_in_order(const char* op, const Arg& value);
   template <class F>
-  MaskedView& update(F op, const Arg& value);
+  Selection& update(F op, const Arg& value);
 
   Tensor* base_;
-  Tensor value_, mask_;
+  Tensor base_value_, index_;
   Site site_;
 };
 

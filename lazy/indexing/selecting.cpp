@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "lazy/core/scalar.hpp"
+#include "lazy/indexing/recording.hpp"
 #include "lazy/ops/joining.hpp"
 #include "lazy/ops/recorder.hpp"
-#include "lazy/ops/reductions.hpp"
+#include "lazy/ops/running.hpp"
 #include "lazy/ops/sorting.hpp"
 
 namespace lazy {
@@ -18,21 +19,13 @@ Handle mask_of(const Recorder& r, Arg& mask) {
   return h;
 }
 
-Handle index_of(const Recorder& r, Arg& index) {
-  Handle h = Operand(r.name, index).take();
-  if (!is_int(h->dtype)) r.fail<DtypeError>(std::string("an index is of integers, not ") + name_of(h->dtype));
-  return h;
-}
-
 void check_not_empty(const Recorder& r, const Handle& x, int axis, const Handle& index, Bounds bounds) {
-  if (x->shape[axis] == 0 && numel(index->shape) > 0 && bounds != Bounds::mask)
-    r.fail<IndexError>("no index is in range for an axis of 0 elements");
+  if (numel(index->shape) > 0) check_any(r.name, x->shape[axis], bounds, r.site);
 }
 
 /// Returns the positions of what is true in a mask of one dimension. Reads it.
 Handle positions(const Recorder& r, const Handle& mask) {
-  const Tensor at(r.index(0, mask->shape, mask));
-  return at(Tensor(mask), r.site).handle();
+  return positions_of(r.name, mask, count_of(r.name, mask, r.site), r.site);
 }
 
 /// Returns the positions, in the flattened tensor, of what is != 0. Reads it.
@@ -73,8 +66,8 @@ Runs runs_of(const Recorder& r, const Handle& h) {
 
 /// Returns the first element of each run. Reads where runs begin.
 Tensor firsts(const Recorder& r, const Runs& runs) {
-  const Tensor sorted(runs.sorted);
-  return sorted(Tensor(runs.begins), r.site);
+  const int64_t number = count_of(r.name, runs.begins, r.site);
+  return r.tensor(selected_rows(r.name, runs.sorted, runs.begins, number, r.site));
 }
 
 }  // namespace
@@ -90,13 +83,13 @@ Tensor masked_select(Arg x, Arg mask) {
   const Handle h = Operand(r.name, x).take(), m = mask_of(r, mask);
   const Shape shape = broadcast_shapes(r.name, h->shape, m->shape, r.site);
   const int64_t n = numel(shape);
-  const Tensor all(r.reshape(r.broadcast(h, shape), {n})), chosen(r.reshape(r.broadcast(m, shape), {n}));
-  return all(chosen, r.site);
+  const Handle all = r.reshape(r.broadcast(h, shape), {n}), chosen = r.reshape(r.broadcast(m, shape), {n});
+  return r.tensor(selected_rows(r.name, all, chosen, count_of(r.name, chosen, r.site), r.site));
 }
 
 Tensor index_select(Arg x, Integer axis, Arg index, Bounds bounds) {
   const Recorder r{"index_select", x.site()};
-  const Handle h = Operand(r.name, x).take(), at = index_of(r, index);
+  const Handle h = Operand(r.name, x).take(), at = index_of(r.name, index);
   const int a = r.axis(axis, h);
   if (at->shape.size() != 1)
     r.fail<ShapeError>("an index has one dimension, not " + std::to_string(at->shape.size()));
@@ -107,7 +100,7 @@ Tensor index_select(Arg x, Integer axis, Arg index, Bounds bounds) {
 Tensor gather(Arg x, Integer axis, Arg index, Bounds bounds) {
   const Recorder r{"gather", x.site()};
   Handle h = Operand(r.name, x).take();
-  const Handle at = index_of(r, index);
+  const Handle at = index_of(r.name, index);
   const int a = r.axis(axis, h);
   bool fits = at->shape.size() == h->shape.size();
   for (int i = 0; fits && i < h->shape.size(); ++i) fits = i == a || at->shape[i] <= h->shape[i];
@@ -122,7 +115,7 @@ Tensor gather(Arg x, Integer axis, Arg index, Bounds bounds) {
 
 Tensor take_or(Arg x, Arg index, Integer axis, Number missing) {
   const Recorder r{"take_or", x.site()};
-  const Handle h = Operand(r.name, x).take(), at = index_of(r, index);
+  const Handle h = Operand(r.name, x).take(), at = index_of(r.name, index);
   const int a = r.axis(axis, h);
   const Handle fill = stored_as(r.name, Arg(missing, r.site), h->dtype);
   if (h->shape.size() - 1 + at->shape.size() > kMaxRank)

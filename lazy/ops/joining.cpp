@@ -55,7 +55,7 @@ Handle joined(const char* op, const std::vector<Handle>& parts, int axis, const 
   shape[axis] = detail::narrow(op, "an extent of", extent, s);
   detail::check_countable(op, shape, s);
   if (copies_all(parts)) return copied(parts, axis, s);
-  Handle all = detail::constant(0, parts[0]->dtype, shape, parts[0], s);
+  Handle all = detail::overwritten(parts[0]->dtype, shape, parts[0]->device, s);
   Dims start(shape.size(), 0);
   for (const Handle& p : parts) {
     if (p->shape[axis] == shape[axis]) return p;  // the other parts are empty
@@ -87,6 +87,15 @@ Tensor concat(const std::vector<Tensor>& xs, Integer axis, Site s) {
     parts.push_back(detail::Operand(op, arg, t).take());
   }
   return Tensor(joined(op, parts, a, s));
+}
+
+Tensor concat(const std::vector<Tensor>& xs, None, Site s) {
+  std::vector<Tensor> flat;
+  for (const Tensor& x : xs) {
+    const detail::Operand h("concat", Arg(x, s));
+    flat.push_back(Tensor(detail::reshape(h, {numel(h->shape)}, s)));
+  }
+  return concat(flat, 0, s);
 }
 
 Tensor stack(const std::vector<Tensor>& xs, Integer axis, Site s) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "jit/calls/select.hpp"
 #include "lazy/ops/joining.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "support/float_mode.hpp"
@@ -12,65 +13,102 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-/// Holds the elements of the reduced axes, sorted along a last axis, and the shape that a result has.
-struct Ordered {
-  Handle sorted;
+/// Returns the elements at places of the sorted axis, and where they were: the axis has as many as there are
+/// places.
+Sorted selected(const Recorder& r, Handle h, int axis, bool descending, const Handle& places) {
+  const Dims order = with_last(axis, h->shape.size());
+  const bool last = axis == h->shape.size() - 1;
+  if (!last) h = r.permute(h, order);
+  const jit::CallSpec& spec =
+      jit::intern_call(jit::calls::kSelect, jit::calls::SelectAttributes{static_cast<uint8_t>(descending)});
+  const Handle* operands[] = {&h, &places};
+  std::vector<Handle> out = detail::record_call(spec, operands, r.site);
+  if (!last)
+    for (Handle& o : out) o = r.permute(o, order);
+  return {r.tensor(out[0]), r.tensor(out[1])};
+}
+
+/// Holds the elements of the reduced axes, along a last axis, and the shape that a result has.
+struct Joined {
+  Handle elements;
   Shape rest, result;  // without the reduced axes; as the user asked
   int64_t count;
 };
 
-Ordered ordered(const Recorder& r, Handle h, const Axes& axes, KeepDims keep) {
+Joined joined(const Recorder& r, Handle h, const Axes& axes, KeepDims keep) {
   const DType t = float_type(h->dtype);
   h = r.as(wide_float(t), h);
   const Dims reduced = normal_axes(r.name, axes, h->shape.size(), r.site);
-  Ordered o{{}, {}, {}, 1};
+  Joined j{{}, {}, {}, 1};
   Dims order;
   for (int i = 0; i < h->shape.size(); ++i) {
     const bool gone = std::find(reduced.begin(), reduced.end(), i) != reduced.end();
-    if (gone) o.count *= h->shape[i];
-    else order.push_back(i), o.rest.push_back(h->shape[i]);
-    if (!gone || keep.value) o.result.push_back(gone ? 1 : h->shape[i]);
+    if (gone) j.count *= h->shape[i];
+    else order.push_back(i), j.rest.push_back(h->shape[i]);
+    if (!gone || keep.value) j.result.push_back(gone ? 1 : h->shape[i]);
   }
-  if (o.count == 0)
+  if (j.count == 0)
     r.fail<ShapeError>("no elements along axes " + to_string(reduced) + " of " + to_string(h->shape));
   for (const int64_t a : reduced) order.push_back(a);
-  Shape joined = o.rest;
-  joined.push_back(o.count);
-  h = r.reshape(r.permute(h, order), joined);
-  o.sorted = sort(r.arg(h)).values.handle();
-  return o;
+  Shape shape = j.rest;
+  shape.push_back(j.count);
+  j.elements = r.reshape(r.permute(h, order), shape);
+  return j;
 }
 
-/// Returns the elements at a place of the sorted ones.
-Handle at(const Recorder& r, const Ordered& o, int64_t place) {
-  return r.reshape(r.part(o.sorted, o.rest.size(), place, 1), o.result);
+/// Returns the elements at each of the places of the sorted ones; NaN where one of them is NaN.
+std::vector<Handle> at(const Recorder& r, const Joined& j, const std::vector<int64_t>& places) {
+  const int axis = j.rest.size();
+  const auto count = static_cast<int64_t>(places.size());
+  const Handle where = values(places.data(), int64, {count}, j.elements, r.site);
+  const Handle found = selected(r, j.elements, axis, false, where).values.handle();
+  const Handle top = r.reduce(Op::max, j.elements, {axis}, keepdims);  // NaN if an element is
+  std::vector<Handle> each;
+  for (int64_t i = 0; i < count; ++i) {
+    const Handle one = r.part(found, axis, i, 1);
+    each.push_back(r.reshape(r.where(r.op(Op::isnan, top), top, one), j.result));
+  }
+  return each;
 }
 
-/// Returns the value, or NaN where the last of the sorted elements is.
-Handle unless_nan(const Recorder& r, const Ordered& o, const Handle& value) {
-  const Handle last = at(r, o, o.count - 1);
-  return r.where(r.op(Op::isnan, last), last, value);
-}
+/// Says between which two places of the sorted elements a quantile lies, and where.
+struct Between {
+  int64_t low, high;
+  double share;
+};
 
-/// Returns the quantile q, in the dtype that it is computed in. Which two elements it lies between, and
-/// where, are arguments of the program.
-Handle quantile_of(const Recorder& r, const Ordered& o, double q) {
-  int64_t low = 0, high = 0;
-  double share = 0;
+Between between(double q, int64_t count) {
+  Between b{};
   in_default_mode([&] {
-    const double place = q * static_cast<double>(o.count - 1);
-    low = std::min(static_cast<int64_t>(place), o.count - 1);
-    share = place - static_cast<double>(low);
-    high = share > 0 ? std::min(low + 1, o.count - 1) : low;
+    const double place = q * static_cast<double>(count - 1);
+    b.low = std::min(static_cast<int64_t>(place), count - 1);
+    b.share = place - static_cast<double>(b.low);
+    b.high = b.share > 0 ? std::min(b.low + 1, count - 1) : b.low;
     return 0;
   });
-  const Handle a = at(r, o, low), b = at(r, o, high), d = r.op(Op::subtract, b, a);
-  const Handle part = r.number(share, a->dtype);
+  return b;
+}
+
+/// Returns the point between two elements, in the dtype that it is computed in.
+Handle interpolated(const Recorder& r, const Handle& a, const Handle& b, double share) {
+  const Handle d = r.op(Op::subtract, b, a), part = r.number(share, a->dtype);
   const Handle up = r.op(Op::add, a, r.op(Op::multiply, d, part));
   const Handle down = r.op(Op::subtract, b, r.op(Op::multiply, d, r.op(Op::subtract, 1, part)));
-  const Handle between = r.where(r.op(Op::less, part, 0.5), up, down);
   // Two equal infinities have no difference.
-  return unless_nan(r, o, r.where(r.op(Op::equal, a, b), a, between));
+  return r.where(r.op(Op::equal, a, b), a, r.where(r.op(Op::less, part, 0.5), up, down));
+}
+
+/// Returns each quantile. Which elements it lies between, and where, are arguments of the program.
+std::vector<Handle> quantiles_of(const Recorder& r, const Joined& j, const std::vector<double>& q, DType t) {
+  std::vector<int64_t> places;
+  for (const double v : q)
+    for (const Between b = between(v, j.count); const int64_t place : {b.low, b.high})
+      places.push_back(place);
+  const std::vector<Handle> found = at(r, j, places);
+  std::vector<Handle> each;
+  for (size_t i = 0; i < q.size(); ++i)
+    each.push_back(r.as(t, interpolated(r, found[2 * i], found[2 * i + 1], between(q[i], j.count).share)));
+  return each;
 }
 
 void check_share(const Recorder& r, double q, double whole) {
@@ -81,33 +119,25 @@ Tensor one_quantile(const char* name, Arg& x, double q, double whole, const Axes
   const Recorder r{name, x.site()};
   const Handle h = Operand(name, x).take();
   check_share(r, q, whole);
-  const DType t = float_type(h->dtype);
-  return r.tensor(
-      r.as(t, quantile_of(r, ordered(r, h, axes, keep), in_default_mode([&] { return q / whole; }))));
+  const double share = in_default_mode([&] { return q / whole; });
+  return r.tensor(quantiles_of(r, joined(r, h, axes, keep), {share}, float_type(h->dtype))[0]);
 }
 
-Tensor quantiles(const char* name, Arg& x, const std::vector<double>& q, double whole, const Axes& axes,
+Tensor quantiles(const char* name, Arg& x, std::vector<double> q, double whole, const Axes& axes,
                  KeepDims keep) {
   const Recorder r{name, x.site()};
   const Handle h = Operand(name, x).take();
-  const DType t = float_type(h->dtype);
   if (q.empty()) r.fail<ShapeError>("no quantile is asked for");
-  const Ordered o = ordered(r, h, axes, keep);
-  if (o.result.size() == kMaxRank)
-    r.fail<ShapeError>(to_string(o.result) + " has the most dimensions possible");
-  std::vector<Tensor> each;
-  for (const double v : q) {
+  const Joined j = joined(r, h, axes, keep);
+  if (j.result.size() == kMaxRank)
+    r.fail<ShapeError>(to_string(j.result) + " has the most dimensions possible");
+  for (double& v : q) {
     check_share(r, v, whole);
-    each.push_back(r.tensor(r.as(t, quantile_of(r, o, in_default_mode([&] { return v / whole; })))));
+    v = in_default_mode([&] { return v / whole; });
   }
+  std::vector<Tensor> each;
+  for (const Handle& one : quantiles_of(r, j, q, float_type(h->dtype))) each.push_back(r.tensor(one));
   return stack(each, 0, r.site);
-}
-
-/// Sorts along an axis and takes `length` elements from `start` on of both results.
-Sorted taken(const Recorder& r, const Handle& h, int axis, bool descending, int64_t start, int64_t length) {
-  const Sorted all = sort(r.arg(h), axis, descending);
-  return {r.tensor(r.part(all.values.handle(), axis, start, length)),
-          r.tensor(r.part(all.indices.handle(), axis, start, length))};
 }
 
 }  // namespace
@@ -118,7 +148,7 @@ Sorted topk(Arg x, Integer k, Integer axis, bool largest, bool /*sorted*/) {
   const int a = r.axis(axis, h);
   if (k < 0 || k > h->shape[a])
     r.fail<ShapeError>(std::to_string(k.value) + " elements of an axis of " + std::to_string(h->shape[a]));
-  return taken(r, h, a, largest, 0, k);
+  return selected(r, h, a, largest, r.index(0, {k}, h));
 }
 
 Sorted kthvalue(Arg x, Integer k, Integer axis, KeepDims keep) {
@@ -128,7 +158,7 @@ Sorted kthvalue(Arg x, Integer k, Integer axis, KeepDims keep) {
   if (k < 1 || k > h->shape[a])
     r.fail<ShapeError>("element " + std::to_string(k.value) + " of an axis of " +
                        std::to_string(h->shape[a]));
-  const Sorted one = taken(r, h, a, false, k - 1, 1);
+  const Sorted one = selected(r, h, a, false, r.filled(k - 1, int64, {1}, h));
   if (keep.value) return one;
   Shape without;
   for (int i = 0; i < h->shape.size(); ++i)
@@ -140,11 +170,10 @@ Sorted kthvalue(Arg x, Integer k, Integer axis, KeepDims keep) {
 Tensor median(Arg x, Axes axes, KeepDims keep) {
   const Recorder r{"median", x.site()};
   const Handle h = Operand(r.name, x).take();
-  const DType t = float_type(h->dtype);
-  const Ordered o = ordered(r, h, axes, keep);
-  const Handle low = at(r, o, (o.count - 1) / 2), high = at(r, o, o.count / 2);
-  const Handle middle = r.op(Op::add, r.op(Op::multiply, low, 0.5), r.op(Op::multiply, high, 0.5));
-  return r.tensor(r.as(t, unless_nan(r, o, middle)));
+  const Joined j = joined(r, h, axes, keep);
+  const std::vector<Handle> two = at(r, j, {(j.count - 1) / 2, j.count / 2});
+  const Handle middle = r.op(Op::add, r.op(Op::multiply, two[0], 0.5), r.op(Op::multiply, two[1], 0.5));
+  return r.tensor(r.as(float_type(h->dtype), middle));
 }
 
 Tensor quantile(Arg x, double q, Axes axes, KeepDims keep) {

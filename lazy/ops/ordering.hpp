@@ -1,5 +1,5 @@
-// Finds elements by their rank: the largest few, the median, quantiles. All sort. NaN counts as larger than
-// any number, as in sort(). An axis out of range throws IndexError.
+// Finds elements by their rank: the largest few, the median, quantiles, in less time than sorting takes. NaN
+// counts as larger than any number, as in sort(). An axis out of range throws IndexError.
 #pragma once
 #include <initializer_list>
 #include <vector>

@@ -77,7 +77,8 @@ Handle rolled(const Recorder& r, const Handle& h, int axis, int64_t shift) {
   const int64_t by = (shift % n + n) % n;  // elements that come to the front
   if (by == 0) return h;
   const Handle front = r.part(h, axis, n - by, by), back = r.part(h, axis, 0, n - by);
-  return r.replaced(r.replaced(r.filled(0, h->dtype, h->shape, h), front, axis, 0), back, axis, by);
+  return r.replaced(r.replaced(overwritten(h->dtype, h->shape, h->device, r.site), front, axis, 0), back,
+                    axis, by);
 }
 
 Tensor with_rank(const char* name, Arg& x, int rank) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <initializer_list>
 #include <string>
+#include <utility>
 
 #include "lazy/core/build.hpp"
 
@@ -86,6 +87,13 @@ struct Recorder {
 inline Dims axes_in_order(int rank) {
   Dims r(rank, 0);
   for (int i = 0; i < rank; ++i) r[i] = i;
+  return r;
+}
+
+/// Returns the axes with `axis` and the last one exchanged.
+inline Dims with_last(int axis, int rank) {
+  Dims r = axes_in_order(rank);
+  std::swap(r[axis], r[rank - 1]);
   return r;
 }
 

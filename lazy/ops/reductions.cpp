@@ -119,16 +119,6 @@ Handle variance(const char* name, const Handle& h, const Plan& p, double correct
                     s);
 }
 
-Tensor running_sum(const char* name, Handle h, const Axes& axis, MaybeDType dtype, const Site& s) {
-  if (axis.size() > 1) fail<ShapeError>(name, "works along one axis, not " + to_string(axis), s);
-  const DType t = dtype.or_else(sum_type(h->dtype));
-  if (is_bool(t)) fail<DtypeError>(name, "does not accumulate in bool", s);
-  if (axis.empty()) h = detail::reshape(h, {numel(h->shape)}, s);
-  const int i = normal_axis(name, axis.empty() ? 0 : axis[0], h->shape.size(), s);
-  h = cast(h, t, s);
-  if (h->shape[i] <= 1) return Tensor(h);
-  return Tensor(detail::record(Op::cumsum, {&h}, t, h->shape, s, {.ints = {}, .steps = {}, .axes = {i}}));
-}
 }  // namespace
 
 Tensor sum(Arg x, Axes axes, KeepDims keep, MaybeDType t) {
@@ -199,17 +189,6 @@ Tensor logsumexp(Arg x, Axes axes, KeepDims keep) {
 Tensor count_nonzero(Arg x, Axes axes, KeepDims keep) {
   const Operand h("count_nonzero", x, bool_);
   return Tensor(reduce("count_nonzero", Op::sum, cast(h, int64, x.site()), axes, keep, x.site()));
-}
-
-Tensor cumsum(Arg x, Axes axis, MaybeDType t) {
-  return running_sum("cumsum", Operand("cumsum", x).take(), axis, t, x.site());
-}
-
-Tensor cumulative_sum(Arg x, Axes axis, MaybeDType t) {
-  const Operand h("cumulative_sum", x);
-  if (axis.empty() && h->shape.size() != 1)
-    fail<ShapeError>("cumulative_sum", "an axis is needed for shape " + to_string(h->shape), x.site());
-  return running_sum("cumulative_sum", h, axis, t, x.site());
 }
 
 }  // namespace lazy

@@ -44,10 +44,6 @@ Tensor argmin(Arg x, Axes axis = {}, KeepDims keep = dropdims);
 Tensor logsumexp(Arg x, Axes axes = {}, KeepDims keep = dropdims);
 /// Returns the int64 number of elements that are != 0.
 Tensor count_nonzero(Arg x, Axes axes = {}, KeepDims keep = dropdims);
-/// Returns running sums along one axis; without one, of the flattened tensor. Dtypes as for sum.
-Tensor cumsum(Arg x, Axes axis = {}, MaybeDType dtype = {});
-/// Works as cumsum does, but the axis may be omitted only where there is one.
-Tensor cumulative_sum(Arg x, Axes axis = {}, MaybeDType dtype = {});
 
 #define LAZY_KEEP(name) \
   inline Tensor name(Arg x, KeepDims keep) { return name(std::move(x), Axes(), keep); }

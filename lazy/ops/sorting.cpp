@@ -1,27 +1,19 @@
 #include "lazy/ops/sorting.hpp"
 
 #include "jit/calls/sort.hpp"
-#include "lazy/core/build.hpp"
+#include "lazy/ops/recorder.hpp"
 
 namespace lazy {
 namespace {
 
 using jit::Handle;
 
-/// Returns the axes with `axis` and the last one exchanged.
-Dims with_last(int axis, int rank) {
-  Dims d;
-  for (int i = 0; i < rank; ++i) d.push_back(i);
-  std::swap(d[axis], d[rank - 1]);
-  return d;
-}
-
 Sorted sorted(const char* op, Arg& x, Integer axis, bool descending) {
   const Site& site = x.site();
   Handle h = detail::Operand(op, x).take();
   const int rank = h->shape.size();
   const int a = detail::normal_axis(op, axis, rank, site);
-  const Dims order = with_last(a, rank);
+  const Dims order = detail::with_last(a, rank);
   if (a != rank - 1) h = detail::permute(h, order, site);
   const jit::CallSpec& spec = jit::intern_call(jit::calls::kSort, jit::calls::SortAttributes{descending});
   const Handle* operands[] = {&h};

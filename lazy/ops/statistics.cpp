@@ -75,34 +75,6 @@ Tensor of_float(const char* name, Arg& x, F&& f) {
   return r.tensor(r.as(t, f(r, r.as(wide_float(t), h))));
 }
 
-/// Combines each element with all before it, by an associative function: after k passes with the 2^k - 1
-/// before it.
-template <class F>
-Handle scanned(const Recorder& r, Handle h, int axis, F&& combine) {
-  const int64_t n = h->shape[axis];
-  if (numel(h->shape) == 0) return h;
-  for (int64_t gap = 1; gap < n; gap *= 2) {
-    const Handle before = r.part(h, axis, 0, n - gap), here = r.part(h, axis, gap, n - gap);
-    h = r.replaced(h, combine(before, here), axis, gap);
-  }
-  return h;
-}
-
-/// Returns the tensor and the axis along which something runs: without one, the flattened tensor.
-int running_axis(const Recorder& r, Handle& h, const Axes& axis) {
-  if (axis.size() > 1) r.fail<ShapeError>("works along one axis, not " + to_string(axis));
-  if (axis.empty()) h = r.reshape(h, {numel(h->shape)});
-  return r.axis(axis.empty() ? 0 : axis[0], h);
-}
-
-Tensor running_extreme(const char* name, Op op, Op of_bools, Arg& x, const Axes& axis) {
-  const Recorder r{name, x.site()};
-  Handle h = Operand(name, x).take();
-  const int a = running_axis(r, h, axis);
-  const Op used = is_bool(h->dtype) ? of_bools : op;
-  return r.tensor(scanned(r, h, a, [&](const Handle& p, const Handle& q) { return r.op(used, p, q); }));
-}
-
 /// Returns the covariances of the rows of a matrix.
 Handle covariance(const Recorder& r, const Handle& h, double correction) {
   const int64_t n = h->shape[1];
@@ -288,28 +260,6 @@ Tensor nan_to_num(Arg x, double nan, std::optional<double> posinf, std::optional
   Handle y = r.where(r.op(Op::isnan, h), nan, h);
   y = r.where(r.op(Op::equal, h, kInfinity), posinf.value_or(limits.max), y);
   return r.tensor(r.where(r.op(Op::equal, h, -kInfinity), neginf.value_or(limits.min), y));
-}
-
-Tensor cumprod(Arg x, Axes axis, MaybeDType dtype) {
-  const Recorder r{"cumprod", x.site()};
-  Handle h = Operand(r.name, x).take();
-  const DType t = dtype.or_else(accumulator(h->dtype));
-  if (is_bool(t)) r.fail<DtypeError>("does not accumulate in bool");
-  const int a = running_axis(r, h, axis);
-  h = r.as(is_half(t) ? float32 : t, r.as(t, h));
-  const auto multiply = [&](const Handle& p, const Handle& q) { return r.op(Op::multiply, p, q); };
-  return r.tensor(r.as(t, scanned(r, h, a, multiply)));
-}
-
-Tensor cummax(Arg x, Axes axis) { return running_extreme("cummax", Op::maximum, Op::bitwise_or, x, axis); }
-Tensor cummin(Arg x, Axes axis) { return running_extreme("cummin", Op::minimum, Op::bitwise_and, x, axis); }
-
-Tensor logcumsumexp(Arg x, Axes axis) {
-  return of_float("logcumsumexp", x, [&](const Recorder& r, Handle h) {
-    const int a = running_axis(r, h, axis);
-    return scanned(r, h, a,
-                   [&](const Handle& p, const Handle& q) { return logaddexp(r.arg(p), r.arg(q)).handle(); });
-  });
 }
 
 }  // namespace lazy

@@ -1,6 +1,6 @@
-// Reduces with rules for NaN, weights and norms; compares within tolerances; runs products and the like along
-// an axis. Axes and keepdims as in reductions.hpp. [float]: bools and integers are computed in the default
-// dtype; 16-bit floats in float32, rounded once.
+// Reduces with rules for NaN, weights and norms; compares within tolerances. Axes and keepdims as in
+// reductions.hpp. [float]: bools and integers are computed in the default dtype; 16-bit floats in float32,
+// rounded once.
 #pragma once
 #include <initializer_list>
 #include <optional>
@@ -65,17 +65,5 @@ Tensor array_equal(Arg a, Arg b, bool equal_nan = false);
 /// Keeps the dtype; bools and integers stay as they are.
 Tensor nan_to_num(Arg x, double nan = 0, std::optional<double> posinf = {},
                   std::optional<double> neginf = {});
-
-// Running reductions along one axis; without one, of the flattened tensor. ShapeError for several axes. They
-// combine elements 1, 2, 4, ... apart, so they take log2(n) passes, and round as that tree does, not from
-// left to right.
-
-/// Multiplies; dtypes as of cumsum(). A product of a part may overflow where the whole one does not.
-Tensor cumprod(Arg x, Axes axis = {}, MaybeDType dtype = {});
-/// Return the largest and the smallest element so far; once NaN, NaN stays. Keep the dtype.
-Tensor cummax(Arg x, Axes axis = {});
-Tensor cummin(Arg x, Axes axis = {});
-/// [float] Returns log(cumsum(exp(x))) without overflow.
-Tensor logcumsumexp(Arg x, Axes axis = {});
 
 }  // namespace lazy

@@ -2,15 +2,26 @@
 #pragma once
 #include <memory>
 
+#include "backends/cpu/machine/features.hpp"
 #include "jit/calls/call.hpp"
 
 namespace lazy::cpu_backend {
 
 /// Returns the CPU's kernel for a call; null if the plain one is as good.
-std::unique_ptr<jit::CallKernel> make_call(const jit::CallSpec&);
+std::unique_ptr<jit::CallKernel> make_call(const jit::CallSpec&, Isa);
 
-std::unique_ptr<jit::CallKernel> make_sort();
+std::unique_ptr<jit::CallKernel> make_sort(Isa);
+std::unique_ptr<jit::CallKernel> make_select(Isa);
 std::unique_ptr<jit::CallKernel> make_concat();
 std::unique_ptr<jit::CallKernel> make_cholesky();
+std::unique_ptr<jit::CallKernel> make_compress();
+std::unique_ptr<jit::CallKernel> make_lu();
+std::unique_ptr<jit::CallKernel> make_lu_solve();
+std::unique_ptr<jit::CallKernel> make_solve();
+std::unique_ptr<jit::CallKernel> make_solve_triangular();
+std::unique_ptr<jit::CallKernel> make_qr();
+std::unique_ptr<jit::CallKernel> make_eigh();
+std::unique_ptr<jit::CallKernel> make_svd();
+std::unique_ptr<jit::CallKernel> make_eig();
 
 }  // namespace lazy::cpu_backend

@@ -20,8 +20,17 @@ namespace {
 
 bool is_arg(Op op) { return op == Op::argmax || op == Op::argmin; }
 
+/// True for a running maximum or minimum of floats. It accumulates integers of the floats' order, in which
+/// NaN is the extreme: so only one short instruction waits for the one before.
+bool is_running_extreme(const Reduction& r) {
+  return is_float(r.type) && (r.op == Op::cummax || r.op == Op::cummin);
+}
+
 /// Returns the type of an accumulator: any and all accumulate 0 and 1.
-Type accumulator_type(const Reduction& r) { return is_bool(r.type) ? Type::i32 : lane_type(r.type); }
+Type accumulator_type(const Reduction& r) {
+  if (is_running_extreme(r)) return r.type == DType::float64 ? Type::i64 : Type::i32;
+  return is_bool(r.type) ? Type::i32 : lane_type(r.type);
+}
 
 uint64_t bits_of(Type t, double v) {
   return t == Type::f32 ? std::bit_cast<uint32_t>(static_cast<float>(v)) : std::bit_cast<uint64_t>(v);
@@ -30,15 +39,14 @@ uint64_t bits_of(Type t, double v) {
 /// Returns the identity: x op identity is x, whatever x.
 uint64_t identity_of(const Reduction& r) {
   const Type t = accumulator_type(r);
-  const bool f = is_float(r.type), u = is_unsigned_int(r.type);
+  const bool f = is_float(r.type) && !is_running_extreme(r), u = is_unsigned_int(r.type);
   const int bits = static_cast<int>(size_of(r.type)) * 8;
   const auto number = [&](int64_t v) {
     return vir::is64(t) ? static_cast<uint64_t>(v) : static_cast<uint32_t>(v);
   };
   constexpr double inf = std::numeric_limits<double>::infinity();
-  switch (r.op) {
-    case Op::sum:
-    case Op::cumsum: return f ? bits_of(t, -0.0) : 0;
+  switch (jit::reduction_of(r.op)) {
+    case Op::sum: return f ? bits_of(t, -0.0) : 0;
     case Op::prod: return f ? bits_of(t, 1) : 1;
     case Op::all: return 1;
     case Op::max:
@@ -53,6 +61,22 @@ uint64_t identity_of(const Reduction& r) {
   }
 }
 
+/// Returns an integer of a float's order: -0 before 0, NaN the extreme that a running maximum or minimum
+/// seeks.
+Val ordered(Builder& b, Val x, Op op) {
+  const Type t = b.int_of(x);
+  const int bits = vir::is64(t) ? 64 : 32;
+  const Val i = b.bitcast(t, x), all = b.integer(i, -1);
+  const Val key = b.xor_(i, b.shr(b.sar(i, bits - 1), 1));
+  return b.select(b.isnan(x), op == Op::cummax ? b.shr(all, 1) : b.shl(all, bits - 1), key);
+}
+
+/// Returns the float of such an integer.
+Val float_of(Builder& b, Val key) {
+  const bool wide = vir::is64(key.type);
+  return b.bitcast(wide ? Type::f64 : Type::f32, b.xor_(key, b.shr(b.sar(key, wide ? 63 : 31), 1)));
+}
+
 /// Is the index of an argmax accumulator that nothing was offered to.
 constexpr uint64_t kNoIndex = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
 
@@ -60,7 +84,11 @@ constexpr uint64_t kNoIndex = static_cast<uint64_t>(std::numeric_limits<int64_t>
 class Selector {
  public:
   Selector(const LoopKernel& k, Isa isa)
-      : k_(k), values_(k.body.size()), accumulators_(accumulators_of(k)), running_(k.reductions.size()) {
+      : k_(k),
+        values_(k.body.size()),
+        accumulators_(accumulators_of(k)),
+        running_(k.reductions.size()),
+        shown_(k.reductions.size()) {
     b_.cheap_select = isa == Isa::avx512;
     uses_.assign(k.body.size(), 0);
     wide_uses_.assign(k.body.size(), 0);
@@ -112,7 +140,7 @@ class Selector {
   }
   void running_updates() {
     for (size_t r = 0; r < k_.reductions.size(); ++r)
-      out_.updates.push_back({static_cast<uint16_t>(first_accumulator(r)), running(r).id});
+      running(r), out_.updates.push_back({static_cast<uint16_t>(first_accumulator(r)), running_[r].id});
   }
 
   Template finish() {
@@ -161,13 +189,17 @@ class Selector {
     return is_float(c.type) ? b_.fma(left, right, sum) : b_.iadd(b_.imul(left, right), sum);
   }
 
+  /// Returns what a scan shows at this index, and sets what its accumulator becomes.
   Val running(size_t r) {
     if (running_[r].id == ~0u) {
       const Reduction& red = k_.reductions[r];
-      running_[r] = combine(b_, red, inputs(r), {values_[red.value]})[0];
+      const Val value = values_[red.value];
+      const bool extreme = is_running_extreme(red);
+      running_[r] = combine(b_, red, inputs(r), {extreme ? ordered(b_, value, red.op) : value})[0];
       running_[r] = normalise(b_, red.type, running_[r]);
+      shown_[r] = extreme ? float_of(b_, running_[r]) : running_[r];
     }
-    return running_[r];
+    return shown_[r];
   }
 
   /// True for an index of which only 32 bits are used: it needs no lanes of 64, which would halve the number
@@ -229,7 +261,7 @@ class Selector {
   std::vector<uint8_t> wide_uses_;  // of an index: as something else than an int32
   std::vector<uint8_t> same_;       // of indexed kernels, by value: the same in all lanes
   std::vector<AccumulatorInfo> accumulators_;
-  std::vector<Val> running_;
+  std::vector<Val> running_, shown_;  // by reduction of a scan: the accumulator, and the value it stands for
   bool in_rolled_loop_ = false;
   Template out_;
 };
@@ -250,10 +282,10 @@ std::vector<AccumulatorInfo> accumulators_of(const LoopKernel& k) {
 std::vector<Val> combine(Builder& b, const Reduction& r, const std::vector<Val>& acc,
                          const std::vector<Val>& other) {
   const Val x = acc[0], y = other[0];
+  if (is_running_extreme(r)) return {r.op == Op::cummax ? b.imax(x, y) : b.imin(x, y)};
   const Selecting s{b, r.type, r.type, x, y, {}};
-  switch (r.op) {
-    case Op::sum:
-    case Op::cumsum: return {is_float(r.type) ? b.add(x, y) : b.iadd(x, y)};
+  switch (jit::reduction_of(r.op)) {
+    case Op::sum: return {is_float(r.type) ? b.add(x, y) : b.iadd(x, y)};
     case Op::prod: return {is_float(r.type) ? b.mul(x, y) : b.imul(x, y)};
     case Op::max: return {emit_maximum(s)};
     case Op::min: return {emit_minimum(s)};

@@ -20,9 +20,8 @@ int members_of_part(const Reduction& r) { return is_position(r) ? 2 : 1; }
 
 namespace {
 Op combination(Op op) {
-  switch (op) {
-    case Op::sum:
-    case Op::cumsum: return Op::add;
+  switch (jit::reduction_of(op)) {
+    case Op::sum: return Op::add;
     case Op::prod: return Op::multiply;
     case Op::max: return Op::maximum;
     case Op::min: return Op::minimum;

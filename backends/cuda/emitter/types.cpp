@@ -69,7 +69,7 @@ std::string identity_of(const jit::loop::Reduction& r) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   const int bits = static_cast<int>(size_of(t)) * 8;
   const uint64_t all = ~uint64_t{0} >> (64 - bits), top = uint64_t{1} << (bits - 1);
-  switch (r.op) {
+  switch (jit::reduction_of(r.op)) {
     case Op::prod: return is_float(t) ? number(1) : literal(t, 1);
     case Op::all: return literal(t, 1);
     case Op::max:
@@ -77,8 +77,7 @@ std::string identity_of(const jit::loop::Reduction& r) {
       return is_float(t) ? number(-inf) : literal(t, is_unsigned_int(t) ? 0 : ~uint64_t{0} << (bits - 1));
     case Op::min:
     case Op::argmin: return is_float(t) ? number(inf) : literal(t, is_unsigned_int(t) ? all : top - 1);
-    case Op::sum:
-    case Op::cumsum: return is_float(t) ? number(-0.0) : literal(t, 0);
+    case Op::sum: return is_float(t) ? number(-0.0) : literal(t, 0);
     default: return is_float(t) ? number(0) : literal(t, 0);  // any
   }
 }

@@ -31,7 +31,7 @@ class Finder {
       for (uint32_t slot : s.made) made_in_[slot] = i;
       for (const Binding& b : s.operands)
         if (b.slot >= 0) last_[static_cast<size_t>(b.slot)] = i;
-      if (s.has_initial && s.initial_from.slot >= 0) last_[static_cast<size_t>(s.initial_from.slot)] = i;
+      if (s.initial == Initial::copy && s.initial_from.slot >= 0) last_[static_cast<size_t>(s.initial_from.slot)] = i;
     }
     p_.tile_groups = tile_groups(0, static_cast<uint32_t>(p_.steps.size()), true);
   }
@@ -41,7 +41,7 @@ class Finder {
   // columns.
   std::vector<Outer> outer_of(const Step& s) const {
     std::vector<Outer> outer;
-    if (s.has_initial || s.call.spec) return outer;
+    if (s.initial != Initial::none || s.call.spec) return outer;
     for (size_t d = 0; d < s.dims.size(); ++d) {
       if (s.axis_of[d] == s.sequential) continue;
       if (s.dims[d].node == kNone) break;

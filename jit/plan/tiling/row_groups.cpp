@@ -12,7 +12,7 @@ bool is_product(const loop::LoopKernel& k) { return k.form == loop::Form::contra
 /// True if a step's dimensions are the levels, and one more that alone is the kernel's last axis; before
 /// them, the one that a product sums along.
 bool along_rows(const Step& s, const loop::LoopKernel& k, const uint8_t* dim_of, size_t levels) {
-  if (s.has_initial || levels == 0) return false;
+  if (s.initial != Initial::none || levels == 0) return false;
   if (is_product(k)) {
     if (s.dims.size() != levels + 2 || s.axis_of[0] != s.sequential) return false;
     for (size_t l = 0; l < levels; ++l)

@@ -198,7 +198,7 @@ Handle grouped(const Problem& p, const Handle& image, const Handle& w, const Win
     shape[n + 1] = extent;
     return detail::slice(h, start, Dims(start.size(), 1), shape, s);
   };
-  Handle all = constant(0, image->dtype, spatial_shape(image, windows, {out * groups}), image, s);
+  Handle all = overwritten(image->dtype, spatial_shape(image, windows, {out * groups}), image->device, s);
   for (int64_t g = 0; g < groups; ++g) {
     const Handle one = dense(p, part(image, in, g), part(w, out, g), windows);
     Dims start(all->shape.size(), 0);

@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(rules_of_forms) {
   rejects(sample(), "at least one reduction", [](LoopKernel& k) { k.reductions.clear(); });
   rejects(scan(), "an axis before the last one", [](LoopKernel& k) { k.sequential = 1; });
   rejects(scan(), "at least one running sum", [](LoopKernel& k) { k.reductions.clear(); });
-  rejects(scan(), "a scan accumulates with cumsum", [](LoopKernel& k) { k.reductions[0].op = Op::sum; });
+  rejects(scan(), "sum is not a scan", [](LoopKernel& k) { k.reductions[0].op = Op::sum; });
   rejects(sample(), "moves along the reduced axis",
           [](LoopKernel& k) { k.operands[3].stride[1] = Stride::any; });
 }

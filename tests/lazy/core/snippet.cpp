@@ -54,13 +54,13 @@ concept Grows = requires(T&& t) {
   std::forward<T>(t) += 5.0f;
 };
 // `auto r = x(0); r += 5.0f;` would leave x as it was.
-static_assert(!Grows<View&> && !Grows<MaskedView&> && Grows<Tensor&>);
-static_assert(Grows<View> && Grows<MaskedView>);
+static_assert(!Grows<View&> && !Grows<Selection&> && Grows<Tensor&>);
+static_assert(Grows<View> && Grows<Selection>);
 template <class T>
 concept Shifts = requires(T&& t) {
   std::forward<T>(t) <<= 1;
 };
-static_assert(!Shifts<View&> && Shifts<View> && Shifts<MaskedView> && Shifts<Tensor&>);
+static_assert(!Shifts<View&> && Shifts<View> && Shifts<Selection> && Shifts<Tensor&>);
 
 BOOST_AUTO_TEST_CASE(auto_is_safe) {
   Tensor x = arange(6);

@@ -1,0 +1,88 @@
+#include "lazy/indexing/recording.hpp"
+
+#include "jit/calls/compress.hpp"
+#include "jit/core/rules.hpp"
+
+namespace lazy::detail {
+
+Handle index_of(const char* op, Arg& index) {
+  Handle h = Operand(op, index).take();
+  if (!is_int(h->dtype))
+    fail<DtypeError>(op, std::string("an index is of integers, not ") + name_of(h->dtype), index.site());
+  return h;
+}
+
+void check_any(const char* op, int64_t extent, Bounds bounds, const Site& s) {
+  if (extent == 0 && bounds != Bounds::mask)
+    fail<IndexError>(op, "no index is in range for an axis of 0 elements", s);
+}
+
+Handle load_at(const char* op, const Handle& x, const Handle& index, int axis, Bounds bounds, const Site& s) {
+  check_devices(op, {&x, &index}, s);
+  const bool nothing = numel(index->shape) == 0;
+  if (!nothing) check_any(op, x->shape[axis], bounds, s);
+  if (nothing || x->shape[axis] == 0) return constant(0, x->dtype, index->shape, x, s);
+  const jit::Purpose purpose(op);
+  return detail::record(Op::gather, {&x, &index}, x->dtype, index->shape, s,
+                        {.ints = {}, .steps = {}, .axes = {axis, static_cast<int64_t>(bounds)}});
+}
+
+Handle store_at(const char* op, const Handle& x, const Handle& index, const Handle& values, int axis,
+                Combine combine, Bounds bounds, const Site& s) {
+  const Op by = jit::combining_op(combine);
+  if (by != Op::cast && !jit::loop::accepts(by, compute_type(x->dtype)))
+    fail<DtypeError>(op, std::string(name_of(x->dtype)) + " does not combine by " + jit::name_of(by), s);
+  check_devices(op, {&x, &index, &values}, s);
+  if (numel(index->shape) == 0) return x;
+  check_any(op, x->shape[axis], bounds, s);
+  if (x->shape[axis] == 0) return x;
+  const jit::Purpose purpose(op);
+  return detail::record(
+      Op::scatter, {&x, &index, &values}, x->dtype, x->shape, s,
+      {.ints = {}, .steps = {}, .axes = {axis, static_cast<int64_t>(bounds), static_cast<int64_t>(combine)}});
+}
+
+Handle padded(const Handle& h, int before, int after, const Site& s) {
+  Shape shape(before, 1);
+  for (int64_t d : h->shape) shape.push_back(d);
+  for (int i = 0; i < after; ++i) shape.push_back(1);
+  return reshape(h, shape, s);
+}
+
+int64_t count_of(const char* op, const Handle& mask, const Site& s) {
+  if (numel(mask->shape) == 0) return 0;
+  const jit::Purpose purpose(op);
+  const Handle sum = reduce(op, Op::sum, cast(mask, int64, s), {}, dropdims, s);
+  jit::BufferRef keep;
+  int64_t count = 0;
+  std::memcpy(&count, jit::contiguous_data(sum, jit::Cause::count, s, keep), sizeof count);
+  return count;
+}
+
+namespace {
+
+Handle compress(const char* op, const Handle& mask, int64_t count, const Handle* rows, const Site& s) {
+  const jit::Purpose purpose(op);
+  // It has no elements: its shape tells the call how many rows it makes.
+  const Handle counted = constant(0, bool_, {count, 0}, mask, s);
+  const Handle* operands[] = {&mask, &counted, rows};
+  return detail::record_call(jit::intern_call(jit::calls::kCompress, std::string_view()),
+                             std::span(operands, rows ? 3 : 2), s)[0];
+}
+
+}  // namespace
+
+Handle selected_rows(const char* op, const Handle& x, const Handle& mask, int64_t count, const Site& s) {
+  check_devices(op, {&x, &mask}, s);
+  Shape shape = x->shape;
+  shape[0] = count;
+  if (numel(shape) == 0) return constant(0, x->dtype, shape, x, s);
+  return compress(op, mask, count, &x, s);
+}
+
+Handle positions_of(const char* op, const Handle& mask, int64_t count, const Site& s) {
+  if (count == 0) return constant(0, int64, {0}, mask, s);
+  return compress(op, mask, count, nullptr, s);
+}
+
+}  // namespace lazy::detail
