@@ -25,11 +25,13 @@ BufferRef BufferRef::allocate(Backend& backend, size_t bytes) {
   return r;
 }
 
-BufferRef BufferRef::borrow(void* data, size_t bytes, std::function<void(void*)> deleter) {
+BufferRef BufferRef::borrow(void* data, size_t bytes, std::function<void(void*)> deleter, Backend* device) {
   BufferRef r;
   r.p_ = new Buffer;
   r.p_->data_ = data;
   r.p_->bytes_ = bytes;
+  r.p_->backend_ = device;
+  r.p_->borrowed_ = true;
   r.p_->deleter_ = std::move(deleter);
   return r;
 }
@@ -37,6 +39,11 @@ BufferRef BufferRef::borrow(void* data, size_t bytes, std::function<void(void*)>
 // A tensor goes at places where nothing may be thrown.
 void Buffer::release_borrowed() noexcept {
   try {
+    try {
+      if (backend_) backend_->synchronize();
+    } catch (const std::exception& e) {
+      logging::warning(std::string("a device failed before its memory was given back: ") + e.what());
+    }
     try {
       deleter_(data_);
     } catch (const std::exception& e) {
@@ -59,7 +66,7 @@ void Buffer::forget_layouts() noexcept {
 
 void Buffer::destroy() noexcept {
   delete layouts_.load(std::memory_order_acquire);
-  if (backend_) {
+  if (!borrowed_) {
     backend_->deallocate(data_, bytes_);
     metric::freed(bytes_);
   } else if (deleter_) {

@@ -15,8 +15,8 @@ class Buffer {
  public:
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
-  bool borrowed() const { return backend_ == nullptr; }
-  /// Returns the backend whose memory it is; null if it is borrowed, in the host's memory.
+  bool borrowed() const { return borrowed_; }
+  /// Returns the backend whose memory it is; null if it is borrowed from the user, in the host's memory.
   Backend* backend() const { return backend_; }
   uint32_t use_count() const { return count_.load(std::memory_order_acquire); }
   /// Returns the copies in other layouts. Not for borrowed memory: the user may write to it.
@@ -30,7 +30,8 @@ class Buffer {
   void* data_ = nullptr;
   size_t bytes_ = 0;
   std::atomic<KeptLayouts*> layouts_{nullptr};  // owned; null: never requested
-  Backend* backend_ = nullptr;                  // null: borrowed
+  Backend* backend_ = nullptr;                  // null: borrowed, in the host's memory
+  bool borrowed_ = false;
   std::function<void(void*)> deleter_;          // borrowed only; may be empty
   void release_borrowed() noexcept;
   void destroy() noexcept;
@@ -40,7 +41,10 @@ class BufferRef {
  public:
   BufferRef() = default;
   static BufferRef allocate(Backend&, size_t bytes);
-  static BufferRef borrow(void*, size_t bytes, std::function<void(void*)> deleter);
+  /// Takes memory of the user's: the host's, or that of a device. What was launched there is waited for
+  /// before the deleter runs.
+  static BufferRef borrow(void*, size_t bytes, std::function<void(void*)> deleter,
+                          Backend* device = nullptr);
   BufferRef(const BufferRef& o) noexcept : p_(o.p_) {
     if (p_) p_->count_.fetch_add(1, std::memory_order_relaxed);
   }

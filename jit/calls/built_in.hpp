@@ -3,12 +3,22 @@
 #include "jit/calls/cholesky.hpp"
 #include "jit/calls/compress.hpp"
 #include "jit/calls/concat.hpp"
+#include "jit/calls/eig.hpp"
+#include "jit/calls/eigh.hpp"
+#include "jit/calls/gcd.hpp"
+#include "jit/calls/lu.hpp"
+#include "jit/calls/matrix_exp.hpp"
+#include "jit/calls/qr.hpp"
 #include "jit/calls/select.hpp"
+#include "jit/calls/solve_triangular.hpp"
 #include "jit/calls/sort.hpp"
+#include "jit/calls/svd.hpp"
 
 namespace lazy::jit {
 
-inline constexpr const CallDefinition* kBuiltInCalls[] = {&calls::kSort, &calls::kSelect, &calls::kConcat,
-                                                          &calls::kCholesky, &calls::kCompress};
+inline constexpr const CallDefinition* kBuiltInCalls[] = {
+    &calls::kSort, &calls::kSelect,  &calls::kConcat, &calls::kCholesky,        &calls::kCompress,
+    &calls::kLu,   &calls::kLuSolve, &calls::kSolve,  &calls::kSolveTriangular, &calls::kQr,
+    &calls::kEigh, &calls::kSvd,     &calls::kEig,    &calls::kMatrixExp,       &calls::kGcd};
 
 }  // namespace lazy::jit

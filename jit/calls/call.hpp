@@ -88,6 +88,9 @@ inline constexpr uint32_t kVaries = 4;
 inline constexpr uint32_t kNoThrow = 8;
 /// The call runs on the host whatever the device; backends are not asked for a kernel.
 inline constexpr uint32_t kHostOnly = 16;
+/// Several answers are right, or right ones lie far apart, as eigenvectors and solutions of ill-conditioned
+/// systems do: not compared by LAZY_VERIFY.
+inline constexpr uint32_t kNotUnique = 32;
 }  // namespace call_trait
 
 /// Differentiates a call, once there is a caller for it: from the spec, its operands, its outputs and the

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "jit/calls/matrices.hpp"
 #include "support/error.hpp"
 
 namespace lazy::jit::calls {
@@ -51,16 +52,9 @@ int in_place(const CallSpec&, int) { return 0; }
 }  // namespace
 
 void not_positive_definite(const CallRun& r, int64_t index, int64_t order) {
-  const Shape& shape = r.operands[0].shape;
-  std::string which;
-  if (shape.size() > 2) {
-    Dims at(shape.size() - 2, 0);
-    for (int i = at.size(); i-- > 0; index /= shape[i]) at[i] = index % shape[i];
-    which = " " + to_string(at) + " of the batch";
-  }
-  throw Error("cholesky: matrix" + which + " is not positive definite (its leading minor of order " +
-                  std::to_string(order) + " is not positive)",
-              r.site);
+  fail_for(
+      "cholesky", r, index,
+      "is not positive definite (its leading minor of order " + std::to_string(order) + " is not positive)");
 }
 
 constinit const CallDefinition kCholesky{

@@ -173,26 +173,43 @@ Handle from_bytes(const void* bytes, DType type, const Shape& shape, Device devi
   return make_ready(std::move(buffer), type, shape, device, site);
 }
 
+namespace {
+
+/// Returns a value that has no memory yet, of the layout of these strides (none: contiguous).
+Handle laid_out(DType type, const Shape& shape, const Dims& strides, Device device, const Site& site) {
+  Handle h = make_ready(BufferRef(), type, shape, device, site);
+  if (strides.empty()) return h;
+  const Layout l{shape, strides, 0};
+  h->contiguous = l.is_contiguous();
+  if (!h->contiguous) {
+    h->strides = strides;
+    h->contiguous_axis = minor_of_strides(shape, strides);
+  }
+  return h;
+}
+
+}  // namespace
+
 Handle from_blob(void* data, DType type, const Shape& shape, const Dims& strides,
                  std::function<void(void*)> deleter, Device device, const Site& site) {
   const size_t bytes = bytes_of(shape, type);
-  Handle h = make_ready(BufferRef(), type, shape, Device{}, site);
+  Handle h = laid_out(type, shape, strides, Device{}, site);
   const bool stays = device == Device{};
   // The deleter is handed over when nothing can fail any more: until then the caller owns the memory.
   h->buffer = BufferRef::borrow(data, bytes, stays ? std::move(deleter) : nullptr);
-  if (strides.size()) {
-    const Layout l{shape, strides, 0};
-    h->contiguous = l.is_contiguous();
-    if (!h->contiguous) {
-      h->strides = strides;
-      h->contiguous_axis = minor_of_strides(shape, strides);
-    }
-  }
   if (stays) return h;
   Handle copy = transfer(h, device, site);
   h = {};
   (void)BufferRef::borrow(data, bytes, std::move(deleter));  // the memory has been copied
   return copy;
+}
+
+Handle from_device_blob(void* data, DType type, const Shape& shape, const Dims& strides,
+                        std::function<void(void*)> deleter, Device device, const Site& site) {
+  Backend& backend = backend_of(device, site);
+  Handle h = laid_out(type, shape, strides, device, site);
+  h->buffer = BufferRef::borrow(data, bytes_of(shape, type), std::move(deleter), &backend);
+  return h;
 }
 
 namespace {

@@ -58,6 +58,10 @@ Handle from_bytes(const void* bytes, DType, const Shape&, Device, const Site&);
 /// element of index 0. On a device other than the CPU the value is a copy.
 Handle from_blob(void* data, DType, const Shape&, const Dims& strides, std::function<void(void*)> deleter,
                  Device, const Site&);
+/// Returns a value in the user's memory on a device, likewise; `deleter` runs when what was launched there is
+/// done.
+Handle from_device_blob(void* data, DType, const Shape&, const Dims& strides,
+                        std::function<void(void*)> deleter, Device, const Site&);
 
 /// Computes the values of these nodes, with all of the pending components that they are in. Throws what the
 /// run threw; the nodes are then pending again.

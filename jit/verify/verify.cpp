@@ -66,11 +66,12 @@ Handle alone(const Node& n, const Values& values, Backend& backend) {
   return run_part_alone(n, operands_of(*n.operand[0], values), backend);
 }
 
-/// True for an output of a call that can't be run again to compare: its value is taken to be right.
+/// True for an output of a call that can't be run again to compare, or whose other answers prove nothing: its
+/// value is taken to be right.
 bool is_given(const Node& n) {
   if (n.op != Op::part) return false;
   const CallDefinition& d = n.operand[0]->call->definition();
-  return d.runs_once() || d.has(call_trait::kVaries);
+  return d.runs_once() || d.has(call_trait::kVaries | call_trait::kNotUnique);
 }
 
 /// Returns the value itself as its expected value.

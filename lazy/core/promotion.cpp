@@ -131,6 +131,23 @@ namespace lazy {
 DType result_type(DType a, DType b, Site s) { return detail::promote("result_type", a, b, s); }
 DType result_type(Arg a, Arg b) { return detail::common_type("result_type", {&a, &b}); }
 DType result_type(Arg a, Arg b, Arg c) { return detail::common_type("result_type", {&a, &b, &c}); }
+DType result_type(std::initializer_list<Arg> operands, Site s) {
+  if (operands.size() == 0) detail::fail<Error>("result_type", "expected at least one operand", s);
+  std::vector<const Arg*> each;
+  for (const Arg& a : operands) each.push_back(&a);
+  return detail::common_type("result_type", each);
+}
+
+bool isdtype(DType t, const std::string& kind, Site s) {
+  if (kind == "bool") return is_bool(t);
+  if (kind == "signed integer") return is_signed_int(t);
+  if (kind == "unsigned integer") return is_unsigned_int(t);
+  if (kind == "integral") return is_int(t);
+  if (kind == "real floating") return is_float(t);
+  if (kind == "numeric") return !is_bool(t);
+  detail::fail<Error>("isdtype", "no kind of dtypes: \"" + kind + "\"", s);
+}
+
 bool can_cast(DType from, DType to) {
   DType t{};
   return detail::try_promote(from, to, t) && t == to;

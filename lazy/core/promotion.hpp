@@ -13,6 +13,9 @@
 //
 // Functions that only floats have (divide, exp, mean, ...) compute bools and integers in the default dtype.
 #pragma once
+#include <initializer_list>
+#include <string>
+
 #include "lazy/core/tensor.hpp"
 
 namespace lazy {
@@ -22,6 +25,11 @@ DType result_type(DType a, DType b, Site = Site::current());
 /// Returns the dtype to which an operation would promote its operands.
 DType result_type(Arg a, Arg b);
 DType result_type(Arg a, Arg b, Arg c);
+/// Returns the dtype to which any number of operands promote. Error for none.
+DType result_type(std::initializer_list<Arg> operands, Site = Site::current());
+/// True if a dtype is of a kind: "bool", "signed integer", "unsigned integer", "integral", "real floating",
+/// "numeric". Error for another kind.
+bool isdtype(DType dtype, const std::string& kind, Site = Site::current());
 /// True if promotion alone can take `from` to `to`: result_type(from, to) == to.
 bool can_cast(DType from, DType to);
 bool can_cast(Arg from, DType to);

@@ -131,20 +131,26 @@ Tensor from_blob(void* data, ShapeArg shape, DType t, std::vector<int64_t> strid
                  std::function<void(void*)> deleter, MaybeDevice device, Site s) {
   check_countable("from_blob", checked("from_blob", shape, s), s);
   if (!data && numel(shape) > 0) fail<Error>("from_blob", "the pointer is null", s);
+  const Dims steps = checked_strides("from_blob", shape, strides, s);
+  return Tensor(jit::from_blob(data, t, shape, steps, std::move(deleter),
+                               device.given ? device.value : jit::default_device(s), s));
+}
+
+namespace detail {
+Dims checked_strides(const char* op, const Shape& shape, std::span<const int64_t> strides, const Site& s) {
   if (!strides.empty() && strides.size() != static_cast<size_t>(shape.size()))
-    fail<ShapeError>("from_blob", std::to_string(strides.size()) + " strides for shape " + to_string(shape),
-                     s);
-  const Dims steps{std::span<const int64_t>(strides)};
+    fail<ShapeError>(op, std::to_string(strides.size()) + " strides for shape " + to_string(shape), s);
+  const Dims steps{strides};
   Wide reach = 16;
   for (int i = 0; i < steps.size(); ++i)
     if (shape[i] > 1) reach += (Wide(shape[i]) - 1) * (steps[i] < 0 ? -Wide(steps[i]) : steps[i]) * 16;
   if (reach > INT64_MAX)
     fail<ShapeError>(
-        "from_blob",
-        "strides " + to_string(steps) + " reach further than can be addressed: shape " + to_string(shape), s);
-  return Tensor(jit::from_blob(data, t, shape, steps, std::move(deleter),
-                               device.given ? device.value : jit::default_device(s), s));
+        op, "strides " + to_string(steps) + " reach further than can be addressed: shape " + to_string(shape),
+        s);
+  return steps;
 }
+}  // namespace detail
 
 Tensor asarray(Arg x, MaybeDType t, MaybeDevice device) {
   const Operand h("asarray", x);
@@ -185,12 +191,16 @@ Tensor tensor(const NestedList& list, MaybeDType dtype, MaybeDevice device, Site
 }
 
 namespace detail {
-Tensor from_elements(const char* op, const void* elements, size_t count, const Shape& shape, DType from,
-                     DType to, MaybeDevice device, const Site& s) {
-  const Device where = device.given ? device.value : jit::default_device(s);
+void check_filled(const char* op, size_t count, const Shape& shape, const Site& s) {
   check_countable(op, checked(op, shape, s), s);
   if (static_cast<size_t>(numel(shape)) != count)
     fail<ShapeError>(op, std::to_string(count) + " elements do not fill " + to_string(shape), s);
+}
+
+Tensor from_elements(const char* op, const void* elements, size_t count, const Shape& shape, DType from,
+                     DType to, MaybeDevice device, const Site& s) {
+  const Device where = device.given ? device.value : jit::default_device(s);
+  check_filled(op, count, shape, s);
   if (from == to) return Tensor(jit::from_bytes(elements, to, shape, where, s));
   std::vector<char> converted(count * size_of(to));
   convert(from, elements, to, converted.data(), count);

@@ -54,6 +54,14 @@ Tensor triu(Arg x, Integer k = 0);
 /// "ij": they don't.
 std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string& indexing = "xy");
 
+namespace detail {
+/// Throws ShapeError unless `count` elements fill the shape.
+void check_filled(const char* op, size_t count, const Shape&, const Site&);
+/// Returns the strides of user's memory: ShapeError if there are not as many as extents (or none), or if they
+/// reach further than can be addressed.
+Dims checked_strides(const char* op, const Shape&, std::span<const int64_t> strides, const Site&);
+}  // namespace detail
+
 /// Returns a tensor in the user's memory, shared, not copied: it must not change while any tensor made from
 /// it may still be computed. Strides are in elements (none: row-major; 0 and negative are fine) and `data` is
 /// the element of index 0. `deleter` (may be empty) runs once, on any thread, when nothing refers to the
@@ -64,6 +72,18 @@ Tensor from_blob(void* data, ShapeArg shape, DType dtype, std::vector<int64_t> s
 template <Element T>
 Tensor from_blob(T* data, ShapeArg shape, MaybeDevice device = {}, Site s = Site::current()) {
   return from_blob(static_cast<void*>(data), shape, dtype_of<T>(), {}, {}, device, s);
+}
+template <Element T>
+Tensor from_blob(T* data, ShapeArg shape, std::vector<int64_t> strides,
+                 std::function<void(void*)> deleter = {}, MaybeDevice device = {}, Site s = Site::current()) {
+  return from_blob(static_cast<void*>(data), shape, dtype_of<T>(), std::move(strides), std::move(deleter),
+                   device, s);
+}
+/// Shares the elements of a span, row-major in `shape`: ShapeError if these are not as many.
+template <Element T, size_t N>
+Tensor from_blob(std::span<T, N> v, ShapeArg shape, MaybeDevice device = {}, Site s = Site::current()) {
+  detail::check_filled("from_blob", v.size(), shape, s);
+  return from_blob(v.data(), shape, device, s);
 }
 
 namespace detail {

@@ -89,6 +89,15 @@ Tensor concat(const std::vector<Tensor>& xs, Integer axis, Site s) {
   return Tensor(joined(op, parts, a, s));
 }
 
+Tensor concat(const std::vector<Tensor>& xs, None, Site s) {
+  std::vector<Tensor> flat;
+  for (const Tensor& x : xs) {
+    const detail::Operand h("concat", Arg(x, s));
+    flat.push_back(Tensor(detail::reshape(h, {numel(h->shape)}, s)));
+  }
+  return concat(flat, 0, s);
+}
+
 Tensor stack(const std::vector<Tensor>& xs, Integer axis, Site s) {
   const char* const op = "stack";
   const DType t = common_dtype(op, xs, s);

@@ -9,6 +9,8 @@ namespace lazy {
 /// Joins along an existing axis: (2, 3) and (4, 3) along 0 -> (6, 3). ShapeError for no tensors, for 0-d
 /// ones, and where another axis differs; IndexError for the axis.
 Tensor concat(const std::vector<Tensor>& xs, Integer axis = 0, Site = Site::current());
+/// Joins the flattened tensors.
+Tensor concat(const std::vector<Tensor>& xs, None, Site = Site::current());
 inline Tensor cat(const std::vector<Tensor>& xs, Integer axis = 0, Site s = Site::current()) {
   return concat(xs, axis, s);
 }

@@ -26,6 +26,27 @@ std::vector<Tensor> array_split(Arg x, Integer sections, Integer axis = 0);
 /// Returns parts of ceil(extent / chunks) elements, the last one shorter, and as many as that needs, as torch
 /// does: (6) in 4 -> (2), (2), (2). ShapeError if `chunks` is below 1.
 std::vector<Tensor> chunk(Arg x, Integer chunks, Integer axis = 0);
+/// Return array_split() and split() at positions: torch's name for both.
+inline std::vector<Tensor> tensor_split(Arg x, Integer sections, Integer axis = 0) {
+  return array_split(std::move(x), sections, axis);
+}
+inline std::vector<Tensor> tensor_split(Arg x, std::initializer_list<int64_t> at, Integer axis = 0) {
+  return split(std::move(x), at, axis);
+}
+inline std::vector<Tensor> tensor_split(Arg x, const std::vector<int64_t>& at, Integer axis = 0) {
+  return split(std::move(x), at, axis);
+}
+/// Split along axis 1 (a vector along axis 0), along axis 0, along axis 2: into equal parts or at positions.
+/// ShapeError for fewer than 1, 2, 3 dimensions.
+std::vector<Tensor> hsplit(Arg x, Integer sections);
+std::vector<Tensor> hsplit(Arg x, std::initializer_list<int64_t> at);
+std::vector<Tensor> hsplit(Arg x, const std::vector<int64_t>& at);
+std::vector<Tensor> vsplit(Arg x, Integer sections);
+std::vector<Tensor> vsplit(Arg x, std::initializer_list<int64_t> at);
+std::vector<Tensor> vsplit(Arg x, const std::vector<int64_t>& at);
+std::vector<Tensor> dsplit(Arg x, Integer sections);
+std::vector<Tensor> dsplit(Arg x, std::initializer_list<int64_t> at);
+std::vector<Tensor> dsplit(Arg x, const std::vector<int64_t>& at);
 /// Returns the tensors along an axis, without it: (3, 2) -> three of (2).
 std::vector<Tensor> unstack(Arg x, Integer axis = 0);
 inline std::vector<Tensor> unbind(Arg x, Integer axis = 0) { return unstack(std::move(x), axis); }

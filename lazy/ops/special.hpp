@@ -43,6 +43,32 @@ Tensor digamma(Arg x);
 /// (30 terms) beyond. Computed in float64 whatever the dtype: error below 11 ulp, rounded right to float32
 /// but for a few.
 Tensor i0(Arg x);
+/// Returns e^-|x| i0(x).
+Tensor i0e(Arg x);
+/// Return the one of order 1, by likewise series, and e^-|x| i1(x).
+Tensor i1(Arg x);
+Tensor i1e(Arg x);
+
+// [float], computed in float64 whatever the dtype.
+
+/// Returns e^(x^2) erfc(x), which does not underflow: from 8 on by the asymptotic series.
+Tensor erfcx(Arg x);
+/// Returns the distribution function of the standard normal distribution, its logarithm, and its inverse:
+/// infinite at 0 and 1, NaN beyond (Wichura, Algorithm AS 241, 1988).
+Tensor ndtr(Arg x);
+Tensor log_ndtr(Arg x);
+Tensor ndtri(Arg x);
+/// Returns Hurwitz' sum of (q + k)^-s over k = 0, 1, ...: infinite at s = 1 and at q = 0, -1, ...; NaN for
+/// s < 1 and for other negative q.
+Tensor zeta(Arg s, Arg q);
+/// Returns the derivative of digamma of order n, digamma itself for 0. Order 1 is reflected below 0.5; higher
+/// ones are NaN for x < 0. Error unless n is in [0, 170].
+Tensor polygamma(Integer n, Arg x);
+/// Returns the logarithm of the p-variate gamma function: p (p - 1) / 4 log(pi) + sum of lgamma(x - j / 2)
+/// for j < p. Error if p is below 1.
+Tensor mvlgamma(Arg x, Integer p);
+/// Returns -x log(x); 0 at 0, -infinity below. Computed in x's own dtype.
+Tensor entr(Arg x);
 
 // The promoted dtype.
 
@@ -58,6 +84,9 @@ Tensor addcdiv(Arg x, Arg a, Arg b, Number value = 1);
 
 inline Tensor radians(Arg x) { return deg2rad(std::move(x)); }
 inline Tensor degrees(Arg x) { return rad2deg(std::move(x)); }
+inline Tensor gammaln(Arg x) { return lgamma(std::move(x)); }
+inline Tensor multigammaln(Arg x, Integer p) { return mvlgamma(std::move(x), p); }
+inline Tensor psi(Arg x) { return digamma(std::move(x)); }
 inline Tensor expit(Arg x) { return sigmoid(std::move(x)); }
 inline Tensor clamp_min(Arg x, Arg low) { return clip(std::move(x), std::move(low), none); }
 inline Tensor clamp_max(Arg x, Arg high) { return clip(std::move(x), none, std::move(high)); }

@@ -28,6 +28,7 @@ inline Tensor unsqueeze(Arg x, Integer axis) { return expand_dims(std::move(x), 
 /// Repeats axes of extent 1 and adds leading ones. ShapeError if the shapes don't fit.
 Tensor broadcast_to(Arg x, ShapeArg shape);
 std::vector<Tensor> broadcast_arrays(std::initializer_list<Arg>);
+inline std::vector<Tensor> broadcast_tensors(std::initializer_list<Arg> xs) { return broadcast_arrays(xs); }
 /// Reverses the named axes, or all.
 Tensor flip(Arg x, Axes axes = {});
 /// Returns windows of `window[i]` elements along each of `axes` (all, if none are named): the axis then

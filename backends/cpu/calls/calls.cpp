@@ -11,6 +11,14 @@ std::unique_ptr<jit::CallKernel> make_call(const jit::CallSpec& spec, Isa isa) {
   if (d == &jit::calls::kConcat) return make_concat();
   if (d == &jit::calls::kCholesky) return make_cholesky();
   if (d == &jit::calls::kCompress) return make_compress();
+  if (d == &jit::calls::kLu) return make_lu();
+  if (d == &jit::calls::kLuSolve) return make_lu_solve();
+  if (d == &jit::calls::kSolve) return make_solve();
+  if (d == &jit::calls::kSolveTriangular) return make_solve_triangular();
+  if (d == &jit::calls::kQr) return make_qr();
+  if (d == &jit::calls::kEigh) return make_eigh();
+  if (d == &jit::calls::kSvd) return make_svd();
+  if (d == &jit::calls::kEig) return make_eig();
   return nullptr;
 }
 

@@ -15,5 +15,13 @@ std::unique_ptr<jit::CallKernel> make_select(Isa);
 std::unique_ptr<jit::CallKernel> make_concat();
 std::unique_ptr<jit::CallKernel> make_cholesky();
 std::unique_ptr<jit::CallKernel> make_compress();
+std::unique_ptr<jit::CallKernel> make_lu();
+std::unique_ptr<jit::CallKernel> make_lu_solve();
+std::unique_ptr<jit::CallKernel> make_solve();
+std::unique_ptr<jit::CallKernel> make_solve_triangular();
+std::unique_ptr<jit::CallKernel> make_qr();
+std::unique_ptr<jit::CallKernel> make_eigh();
+std::unique_ptr<jit::CallKernel> make_svd();
+std::unique_ptr<jit::CallKernel> make_eig();
 
 }  // namespace lazy::cpu_backend

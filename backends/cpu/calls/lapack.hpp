@@ -1,4 +1,5 @@
-// Opens LAPACKE when it is first needed, and declares the functions of it that are used.
+// Opens LAPACKE when it is first needed, and declares the functions of it that are used: those that get
+// their work memory, in column-major layout. A row-major matrix is the transpose of that.
 #pragma once
 #include <cstdint>
 
@@ -6,13 +7,36 @@
 
 namespace lazy::cpu_backend {
 
+/// Holds the functions for elements of type T, float or double, by their names without LAPACKE_, the type's
+/// letter and _work.
+template <class T>
 struct Lapack {
   static constexpr int kColumnMajor = 102;
-  int (*spotrf)(int layout, char uplo, int32_t n, float* a, int32_t lda) = nullptr;
-  int (*dpotrf)(int layout, char uplo, int32_t n, double* a, int32_t lda) = nullptr;
+  using I = int32_t;
+  int (*potrf)(int, char uplo, I n, T* a, I lda);
+  int (*getrf)(int, I m, I n, T* a, I lda, I* pivots);
+  int (*getrs)(int, char trans, I n, I nrhs, const T* a, I lda, const I* pivots, T* b, I ldb);
+  int (*trtrs)(int, char uplo, char trans, char diag, I n, I nrhs, const T* a, I lda, T* b, I ldb);
+  int (*gelqf)(int, I m, I n, T* a, I lda, T* tau, T* work, I lwork);
+  int (*orglq)(int, I m, I n, I k, T* a, I lda, const T* tau, T* work, I lwork);
+  int (*gesdd)(int, char jobz, I m, I n, T* a, I lda, T* s, T* u, I ldu, T* vt, I ldvt, T* work, I lwork,
+               I* iwork);
+  int (*syevd)(int, char jobz, char uplo, I n, T* a, I lda, T* w, T* work, I lwork, I* iwork, I liwork);
+  int (*geev)(int, char jobvl, char jobvr, I n, T* a, I lda, T* wr, T* wi, T* vl, I ldvl, T* vr, I ldvr,
+              T* work, I lwork);
 };
 
 /// Returns the functions. Throws DeviceError at `site`, which called `op`, if the library can't be opened.
-const Lapack& lapack(const char* op, const Site& site);
+template <class T>
+const Lapack<T>& lapack(const char* op, const Site& site);
+
+/// Limits the threads that the library itself starts, where it is an OpenBLAS, for a scope: several scopes at
+/// once have the lowest of their limits.
+class LibraryThreads {
+ public:
+  explicit LibraryThreads(int limit);
+  LibraryThreads(const LibraryThreads&) = delete;
+  ~LibraryThreads();
+};
 
 }  // namespace lazy::cpu_backend

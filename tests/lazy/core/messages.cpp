@@ -386,6 +386,8 @@ BOOST_AUTO_TEST_CASE(of_numbers) {
   float data[1] = {};
   NAMES(from_blob, data, {-1});
   NAMES(from_blob, data, {1}, float32, {1, 1});
+  NAMES(from_blob, data, {1}, std::vector<int64_t>{1, 1});
+  NAMES(from_blob, std::span(data), {2});
   NAMES(set_printoptions, {.precision = -1});
   NAMES(finfo, int32);
   NAMES(iinfo, float32);
@@ -538,6 +540,124 @@ BOOST_AUTO_TEST_CASE(of_random_numbers) {
   NAMES(multinomial, nothing, 1);
   NAMES(dropout, x, 2);
   NAMES(dropout, nothing);
+}
+
+BOOST_AUTO_TEST_CASE(of_array_names) {
+  const Tensor point = ones({}), k = ones({3}, int64), m = ones({3, 3}), none_of = zeros({0, 3});
+  NAMES(div, x, five);
+  NAMES(div, x, x, "ceil");
+  NAMES(div, b, b, "trunc");
+  NAMES(divmod, b, b);
+  NAMES(divmod, i, u);
+  NAMES(rsub, x, five);
+  NAMES(rsub, i, i, 0.5);
+  NAMES(rsub, b, b);
+  NAMES(gcd, x, i);
+  NAMES(gcd, i, ones({5}, int64));
+  NAMES(lcm, i, u);
+  NAMES(lcm, i, ones({5}, int64));
+  NAMES(float_power, i, u);
+  NAMES(float_power, x, five);
+  NAMES(frac, nothing);
+  NAMES(modf, nothing);
+  NAMES(frexp, nothing);
+  NAMES(ldexp, x, x);
+  NAMES(ldexp, x, ones({5}, int64));
+  NAMES(nextafter, x, five);
+  NAMES(spacing, nothing);
+  NAMES(isposinf, nothing);
+  NAMES(isneginf, nothing);
+  NAMES(i0e, nothing);
+  NAMES(i1, nothing);
+  NAMES(i1e, nothing);
+  NAMES(erfcx, nothing);
+  NAMES(ndtr, nothing);
+  NAMES(log_ndtr, nothing);
+  NAMES(ndtri, nothing);
+  NAMES(zeta, x, five);
+  NAMES(polygamma, -1, x);
+  NAMES(polygamma, 171, x);
+  NAMES(polygamma, 1, nothing);
+  NAMES(mvlgamma, x, 0);
+  NAMES(mvlgamma, nothing, 1);
+  NAMES(entr, nothing);
+  CALLS(gammaln, lgamma, nothing);
+  CALLS(multigammaln, mvlgamma, nothing, 1);
+  CALLS(psi, digamma, nothing);
+  NAMES(mm, x, five);
+  NAMES(mm, x, x);
+  NAMES(mv, x, five);
+  NAMES(bmm, x, x);
+  NAMES(bmm, ones({2, 2, 3}), ones({3, 3, 2}));
+  NAMES(addmm, x, x, x);
+  NAMES(addmm, five, x, m);
+  NAMES(addmm, i, i, ones({3, 3}, int64), 0.5);
+  NAMES(addmm, b, b, m > 0);
+  NAMES(addmv, x, x, five);
+  NAMES(addr, x, x, five);
+  NAMES(addbmm, x, x, x);
+  NAMES(baddbmm, x, nothing, x);
+  NAMES(convolve, x, five);
+  NAMES(convolve, five, zeros({0}));
+  NAMES(convolve, five, five, "all");
+  NAMES(correlate, point, five);
+  NAMES(correlate, k, ones({3}, uint64));
+  NAMES(polyval, x, five);
+  NAMES(polyval, k, u);
+  NAMES(var_mean, x, 7);
+  NAMES(std_mean, x, 7);
+  NAMES(aminmax, none_of, 0);
+  CALLS(amax, max, x, 7);
+  CALLS(amin, min, x, 7);
+  NAMES(nanargmax, x, 7);
+  NAMES(nanargmax, x, {0, 1});
+  NAMES(nanargmin, none_of, 0);
+  NAMES(nancumsum, x, {0, 1});
+  NAMES(nancumprod, x, 7);
+  NAMES(dist, x, five);
+  NAMES(renorm, five, 2, 0, 1);
+  NAMES(renorm, x, 0, 0, 1);
+  NAMES(renorm, x, 2, 0, -1);
+  NAMES(renorm, x, 2, 2, 1);
+  NAMES(ediff1d, b);
+  NAMES(ediff1d, k, x);
+  NAMES(gradient, x, {1, 2, 3});
+  NAMES(gradient, x, {}, 2);
+  NAMES(gradient, x, {}, 0, 2);
+  NAMES(gradient, x, {}, 0, 3);
+  NAMES(gradient, x, five, 1);
+  NAMES(cumulative_trapezoid, point);
+  NAMES(cumulative_trapezoid, x, five);
+  CALLS(trapz, trapezoid, point);
+  NAMES(logspace, 0, 1, -1);
+  NAMES(geomspace, 0, 1);
+  NAMES(geomspace, -1, 1);
+  NAMES(geomspace, 1, 2, -1);
+  NAMES(indices, {-1});
+  NAMES(indices, {1, 1, 1, 1, 1, 1, 1, 1});
+  NAMES(tril_indices, -1);
+  NAMES(triu_indices, -2);
+  NAMES(cartesian_prod, {});
+  NAMES(cartesian_prod, {x});
+  NAMES(cartesian_prod, {k, ones({3}, uint64)});
+  NAMES(block_diag, {});
+  NAMES(block_diag, {ones({1, 1, 1})});
+  NAMES(block_diag, {x, nothing});
+  NAMES(new_zeros, nothing, 2);
+  NAMES(new_ones, x, {-1});
+  NAMES(new_empty, x, {-1});
+  NAMES(new_full, ones({1}, int8), 2, 300);
+  NAMES(hsplit, point, 1);
+  CALLS(hsplit, split, x, 2);
+  NAMES(vsplit, point, 1);
+  NAMES(dsplit, x, {1});
+  CALLS(tensor_split, array_split, x, 0);
+  CALLS(broadcast_tensors, broadcast_arrays, {x, five});
+  NAMES(concat, {x, nothing}, none);
+  NAMES(concat, {i, u}, none);
+  NAMES(isdtype, float32, "complex");
+  NAMES(result_type, {});
+  NAMES(result_type, {i, u, x, x});
 }
 
 BOOST_AUTO_TEST_CASE(of_array_functions) {
@@ -732,6 +852,48 @@ BOOST_AUTO_TEST_CASE(of_array_functions) {
   NAMES(histogram, x, 0);
   NAMES(histogram, nothing, 2);
   NAMES(histogram, x, 2, 1, 0);
+}
+
+BOOST_AUTO_TEST_CASE(of_files) {
+  const std::string none = "/nowhere/file";
+  NAMES(save, none, x);
+  NAMES(save, none, nothing);
+  NAMES(load, none);
+  NAMES(save_npz, none, {{"x", x}});
+  NAMES(save_npz, none, {{"x", nothing}});
+  NAMES(save_npz, none, {{"", x}});
+  NAMES(load_npz, none);
+  NAMES(save_safetensors, none, {{"x", x}});
+  NAMES(save_safetensors, none, {{"x", nothing}});
+  NAMES(save_safetensors, none, {{"\xff", x}});
+  NAMES(load_safetensors, none);
+  NAMES(load_safetensors_index, none);
+  NAMES(read_csv, none);
+  NAMES(read_csv, none, {.delimiter = '1'});
+  NAMES(read_png, none);
+  NAMES(write_png, none, x);
+  NAMES(write_png, none, nothing);
+  NAMES(write_png, none, zeros({2}, uint8));
+  NAMES(read_pnm, none);
+  NAMES(write_pnm, none, zeros({2, 2, 4}, uint8));
+  NAMES(write_pnm, none, zeros({2, 2}, uint8));
+  NAMES(to_dlpack, nothing);
+  NAMES(from_dlpack, static_cast<DLManagedTensorVersioned*>(nullptr));
+  NAMES(from_dlpack, static_cast<DLManagedTensor*>(nullptr));
+  SAYS(NamedTensors, NamedTensors({{"x", x}, {"x", x}}));
+  SAYS(at, NamedTensors().at("x"));
+}
+
+BOOST_AUTO_TEST_CASE(gradients) {
+  const auto total = [](const Tensor& a) { return sum(a); };
+  const auto list = [](const std::vector<Tensor>& a) { return sum(a[0]); };
+  const std::vector<Tensor> integers{arange(3)};
+  NAMES(vjp, list, integers);
+  NAMES(stop_gradient, nothing);
+  CALLS(value_and_grad_of, vjp, list, integers);
+  const auto no_gradient = [&] { return grad(total)(arange(3)); };
+  names_itself("grad", "vjp", [&] { (void)value_and_grad(total)(nothing); }, __LINE__);
+  BOOST_CHECK_THROW(no_gradient(), DtypeError);
 }
 
 // Lists every function in namespace lazy of the headers that lazy.hpp includes.

@@ -1,0 +1,77 @@
+// Shares the matrices of a batch among threads, for calls that a library computes.
+#pragma once
+#include <algorithm>
+#include <memory>
+
+#include "backends/cpu/calls/lapack.hpp"
+#include "backends/cpu/threads/parallel.hpp"
+#include "jit/backend/backend.hpp"
+#include "jit/calls/matrices.hpp"
+
+namespace lazy::cpu_backend {
+
+/// Calls f(first, last) for ranges that make up all matrices, on several threads if so many flops are worth
+/// it. One range: the library may use as many threads as launches do. Several: it gets one.
+template <class F>
+void share_matrices(const jit::CallRun& r, int64_t matrices, double flops_of_one, F&& f) {
+  constexpr double kWorthAThread = 100000;  // flops
+  const double worth = 1 + static_cast<double>(matrices) * flops_of_one / kWorthAThread;
+  int64_t pieces = std::min(matrices, int64_t{thread_count()});
+  if (worth < static_cast<double>(pieces)) pieces = static_cast<int64_t>(worth);
+  const LibraryThreads limit(pieces > 1 ? 1 : thread_count());
+  if (pieces > 1)
+    r.backend.for_each(pieces, [&](int64_t p) { f(matrices * p / pieces, matrices * (p + 1) / pieces); });
+  else f(int64_t{0}, matrices);
+}
+
+/// Returns uninitialised memory for `count` elements.
+template <class T>
+std::unique_ptr<T[]> scratch(int64_t count) {
+  return std::make_unique_for_overwrite<T[]>(static_cast<size_t>(std::max<int64_t>(count, 1)));
+}
+
+/// Holds what LAPACK said of each matrix: 0, or what went wrong.
+class Outcomes {
+ public:
+  explicit Outcomes(int64_t matrices)
+      : info_(std::make_unique<int[]>(static_cast<size_t>(matrices))), n_(matrices) {}
+  int& operator[](int64_t m) { return info_[static_cast<size_t>(m)]; }
+  /// Calls f(index, info) for the first matrix of which something is to be told.
+  template <class F>
+  void tell(F&& f) const {
+    for (int64_t m = 0; m < n_; ++m)
+      if (info_[static_cast<size_t>(m)]) return f(m, info_[static_cast<size_t>(m)]);
+  }
+
+ private:
+  const std::unique_ptr<int[]> info_;
+  const int64_t n_;
+};
+
+/// Returns the length of the work memory that a query has put into a floating-point number, which may have
+/// rounded it down.
+template <class T>
+int32_t queried(T length) {
+  return static_cast<int32_t>(static_cast<double>(length) * (1 + 0x1p-22)) + 1;
+}
+
+/// Returns the name of the user's function.
+inline const char* asked(const jit::CallRun& r) {
+  return jit::calls::name_of(r.spec.as<jit::calls::MatrixAttributes>().asked);
+}
+
+/// Runs Work::all<T>(run, functions of LAPACK) for the dtype, where there is something to compute.
+template <class Work>
+class LapackCall final : public jit::CallKernel {
+ public:
+  void run(const jit::CallRun& r) const override {
+    jit::calls::by_dtype(r, [&](auto zero) {
+      using T = decltype(zero);
+      if (jit::calls::Batch(r.operands[0].shape).count)
+        Work::template all<T>(r, lapack<T>(Work::name(r), r.site));
+    });
+  }
+  std::string schedule() const override { return Work::kSchedule; }
+};
+
+}  // namespace lazy::cpu_backend

@@ -1,0 +1,59 @@
+#include "lazy/autograd/rules.hpp"
+
+#include <array>
+
+namespace lazy::detail {
+namespace {
+
+using Rules = std::array<Rule, jit::kOpCount>;
+
+Rules all_rules() {
+  Rules rules{};
+  for (const auto rows : {pointwise_rules(), view_rules(), reduction_rules(), indexed_rules()})
+    for (const RuleRow& r : rows) rules[static_cast<size_t>(r.op)] = r.rule;
+  rules[static_cast<size_t>(Op::input)] = [](const Differentiation& d) {
+    d.to(0, [&] { return d.term(detail::transfer(d.g().handle(), d.op.operands[0]->device, d.site)); });
+  };
+  return rules;
+}
+
+/// Returns the sum over the axes along which a value of this shape was broadcast.
+Term summed_to(const Shape& shape, const Term& gradient) {
+  const int more = gradient.rank() - shape.size();
+  Dims axes;
+  for (int a = 0; a < gradient.rank(); ++a)
+    if (a < more || (shape[a - more] == 1 && gradient.shape()[a] != 1)) axes.push_back(a);
+  return axes.empty() ? gradient : reshape(sum(gradient, axes), shape);
+}
+
+}  // namespace
+
+Rule rule_of(Op op) {
+  static const Rules* const rules = new Rules(all_rules());
+  return (*rules)[static_cast<size_t>(op)];
+}
+
+Handle Gradients::of(const Handle& value) const {
+  const auto at = sums_.find(value.get());
+  return at == sums_.end() ? Handle() : at->second;
+}
+
+void Gradients::add(const Handle& value, const Handle& gradient, const Site& s) {
+  Handle& sum = sums_[value.get()];
+  sum = sum ? binary("gradient", Op::add, sum, gradient, s) : gradient;
+}
+
+Differentiation::Differentiation(const Taped& o, Gradients& gradients)
+    : Formula(o.call ? "gradient of a call" : jit::name_of(o.op), o.site), op(o), gradients_(gradients) {}
+
+Term Differentiation::g(size_t result) const {
+  const Handle h = gradients_.of(op.results[result]);
+  return h ? term(h) : zeros_like(y(result));
+}
+
+void Differentiation::add(size_t operand, const Term& gradient) const {
+  const Handle& x = op.operands[operand];
+  gradients_.add(x, summed_to(x->shape, gradient).as(x->dtype).handle(), site);
+}
+
+}  // namespace lazy::detail

@@ -1,0 +1,70 @@
+// Declares the derivative of each op: how the gradient of its result goes on to its operands. One row an op
+// (rules_*.cpp); composites need none, for they are made of ops. Internal to lazy/.
+#pragma once
+#include <string_view>
+#include <unordered_map>
+
+#include "lazy/autograd/tape.hpp"
+#include "lazy/nn/functional/formula.hpp"
+
+namespace lazy::detail {
+
+/// Adds up gradients by value.
+class Gradients {
+ public:
+  explicit Gradients(const Tape& t) : tape(t) {}
+  /// Returns what was added for the value; an empty handle if nothing was.
+  Handle of(const Handle& value) const;
+  void add(const Handle& value, const Handle& gradient, const Site&);
+
+  const Tape& tape;
+
+ private:
+  std::unordered_map<const jit::Node*, Handle> sums_;
+};
+
+/// Gives a rule the op, its values as terms, and the gradient of its result. What the rule records goes by
+/// the user's line of the op.
+class Differentiation : public Formula {
+ public:
+  Differentiation(const Taped& op, Gradients& gradients);
+
+  const Taped& op;
+  Term x(size_t operand) const { return term(op.operands[operand]); }
+  Term y(size_t result = 0) const { return term(op.results[result]); }
+  /// Returns the gradient of a result: zeros if nothing depends on it.
+  Term g(size_t result = 0) const;
+  /// True if the operand depends on what is differentiated by.
+  bool wants(size_t operand) const { return gradients_.tape.depends(op.operands[operand]); }
+  /// Adds `gradient()` to what the operand has so far, summed over the axes along which it was broadcast. Not
+  /// called for an operand that nobody wants.
+  template <class F>
+  void to(size_t operand, F&& gradient) const {
+    if (wants(operand)) add(operand, gradient());
+  }
+  Term zeros_like(const Term& t) const { return term(filled(0, t.handle()->dtype, t.shape(), t.handle())); }
+
+ private:
+  void add(size_t operand, const Term& gradient) const;
+  Gradients& gradients_;
+};
+
+using Rule = void (*)(const Differentiation&);
+
+/// Returns the op's rule. Null: the derivative is 0 wherever there is one (rounding, comparisons, integers),
+/// or the op is a source.
+Rule rule_of(Op);
+/// Returns the rule of the call of that name; null if it has none.
+Rule rule_of_call(std::string_view name);
+
+struct RuleRow {
+  Op op;
+  Rule rule;
+};
+// Each file has the rows of one family.
+std::span<const RuleRow> pointwise_rules();
+std::span<const RuleRow> view_rules();
+std::span<const RuleRow> reduction_rules();
+std::span<const RuleRow> indexed_rules();
+
+}  // namespace lazy::detail

@@ -1,0 +1,118 @@
+// Holds the rules of loads and stores at computed indices, and of calls.
+#include <algorithm>
+
+#include "jit/calls/concat.hpp"
+#include "lazy/autograd/rules.hpp"
+
+namespace lazy::detail {
+namespace {
+
+using D = const Differentiation&;
+
+/// Reads `t` where the op's index says.
+Term read_at(D d, const Term& t) {
+  const Handle &from = t.handle(), &index = d.op.operands[1];
+  const Dims& at = d.op.attributes.axes;
+  return d.term(detail::record(Op::gather, {&from, &index}, from->dtype, index->shape, d.site,
+                               {.ints = {}, .steps = {}, .axes = {at[0], at[1]}}));
+}
+/// Combines `values` with `base` where the op's index says.
+Term put_at(D d, const Term& base, const Term& values, Combine how) {
+  const Handle &to = base.handle(), &index = d.op.operands[1], &v = values.handle();
+  const Dims& at = d.op.attributes.axes;
+  return d.term(detail::record(Op::scatter, {&to, &index, &v}, to->dtype, to->shape, d.site,
+                               {.ints = {}, .steps = {}, .axes = {at[0], at[1], static_cast<int64_t>(how)}}));
+}
+
+void gathered(D d) {
+  d.to(0, [&] { return put_at(d, d.zeros_like(d.x(0)), d.g(), Combine::add); });
+}
+
+/// Of several updates of one element the last one stays: the one whose position is there in the end.
+void replaced(D d) {
+  d.to(0, [&] { return put_at(d, d.g(), d.zeros_like(d.x(2)), Combine::set); });
+  d.to(2, [&] {
+    const auto axis = static_cast<int>(d.op.attributes.axes[0]);
+    const Term position = d.index(axis, d.x(2).shape(), d.x(2)),
+               none = d.term(d.filled(-1, int64, d.x(0).shape(), d.op.operands[0])),
+               last = read_at(d, put_at(d, none, position, Combine::set));
+    return where(last == position, read_at(d, d.g()), 0);
+  });
+}
+
+void added(D d) {
+  d.to(0, [&] { return d.g(); });
+  d.to(2, [&] { return read_at(d, d.g()); });
+}
+
+/// An update's share is the product of the base and all other updates: y over the update, where none is 0.
+void multiplied(D d) {
+  const Term u = d.x(2), ones = d.term(d.filled(1, u.handle()->dtype, d.x(0).shape(), d.op.operands[0]));
+  d.to(0, [&] { return d.g() * put_at(d, ones, u, Combine::multiply); });
+  d.to(2, [&] {
+    const Term is_zero = u == 0, rest = put_at(d, d.x(0), where(is_zero, 1, u), Combine::multiply);
+    const Term zeros =
+        put_at(d, d.zeros_like(d.x(0)), where(is_zero, u.number(1), u.number(0)), Combine::add);
+    const Term g = read_at(d, d.g() * rest), n = read_at(d, zeros);
+    return where(is_zero, where(n == 1, g, 0), where(n == 0, g / u, 0));
+  });
+}
+
+/// The base and the updates that equal the result share.
+void extreme(D d) {
+  const Term u = d.x(2), y = d.y(), base = d.x(0), one = y.number(1), zero = y.number(0);
+  const Term taken = where(u == read_at(d, y), one, zero), stays = where(base == y, one, zero);
+  const Term share = d.g() / put_at(d, stays, taken, Combine::add);
+  d.to(0, [&] { return where(base == y, share, 0); });
+  d.to(2, [&] { return read_at(d, share) * taken; });
+}
+
+void scattered(D d) {
+  switch (static_cast<Combine>(d.op.attributes.axes[2])) {
+    case Combine::set: return replaced(d);
+    case Combine::add: return added(d);
+    case Combine::multiply: return multiplied(d);
+    case Combine::min:
+    case Combine::max: return extreme(d);
+  }
+}
+
+constexpr RuleRow kRows[] = {{Op::gather, gathered}, {Op::scatter, scattered}};
+
+// Calls.
+
+/// Values go back to where the indices, the second output, say they were.
+void sorted(D d) {
+  d.to(0, [&] {
+    const Handle zeros = d.zeros_like(d.x(0)).handle(), g = d.g(0).handle(), &index = d.op.results[1];
+    return d.term(detail::record(Op::scatter, {&zeros, &index, &g}, zeros->dtype, zeros->shape, d.site,
+                                 {.ints = {}, .steps = {}, .axes = {d.x(0).rank() - 1, 0, 0}}));
+  });
+}
+
+void joined(D d) {
+  const int axis = d.op.call->as<jit::calls::ConcatAttributes>().axis;
+  int64_t at = 0;
+  for (size_t i = 0; i < d.op.operands.size(); ++i) {
+    const int64_t n = d.x(i).shape()[axis];
+    d.to(i, [&] { return part(d.g(), axis, at, n); });
+    at += n;
+  }
+}
+
+struct CallRow {
+  std::string_view name;
+  Rule rule;
+};
+constexpr CallRow kCalls[] = {{"sort", sorted}, {"concat", joined}};
+
+}  // namespace
+
+std::span<const RuleRow> indexed_rules() { return kRows; }
+
+Rule rule_of_call(std::string_view name) {
+  const auto at = std::ranges::find(kCalls, name, &CallRow::name);
+  return at == std::end(kCalls) ? nullptr : at->rule;
+}
+
+}  // namespace lazy::detail

@@ -1,0 +1,62 @@
+// Holds the rules of reductions, scans and products. Reductions keep their axis with extent 1.
+#include "lazy/autograd/rules.hpp"
+
+namespace lazy::detail {
+namespace {
+
+using D = const Differentiation&;
+
+int axis_of(D d) { return static_cast<int>(d.op.attributes.axes[0]); }
+
+void summed(D d) {
+  d.to(0, [&] { return broadcast(d.g(), d.x(0).shape()); });
+}
+
+/// The product of the others: y / x, where no element is 0; at a single 0 the product of the rest.
+void multiplied(D d) {
+  d.to(0, [&] {
+    const Term x = d.x(0), is_zero = x == 0;
+    const Term zeros = sum(where(is_zero, x.number(1), x.number(0)), {axis_of(d)});
+    const Term rest = d.term(d.reduce(Op::prod, where(is_zero, 1, x).handle(), {axis_of(d)}, keepdims));
+    const Term others = where(is_zero, where(zeros == 1, rest, 0), where(zeros == 0, rest / x, 0));
+    return d.g() * others;
+  });
+}
+
+/// Elements that are equal share.
+void extreme(D d) {
+  d.to(0, [&] {
+    const Term x = d.x(0), taken = where(x == d.y(), x.number(1), x.number(0));
+    return d.g() * taken / sum(taken, {axis_of(d)});
+  });
+}
+
+Term reversed(D d, const Term& t) { return d.term(d.Recorder::reversed(t.handle(), axis_of(d))); }
+
+/// Element i is in the sums i, i + 1, ...
+void running_sum(D d) {
+  d.to(0, [&] {
+    const Handle backwards = reversed(d, d.g()).handle();
+    const Handle sums =
+        detail::record(Op::cumsum, {&backwards}, backwards->dtype, backwards->shape, d.site, d.op.attributes);
+    return reversed(d, d.term(sums));
+  });
+}
+
+void matrix_product(D d) {
+  const auto product = [&](const Handle& a, const Handle& b) { return d.term(matmul(d.name, a, b, d.site)); };
+  const Handle &a = d.op.operands[0], &b = d.op.operands[1];
+  d.to(0, [&] { return product(d.g().handle(), matrix_transpose(b, d.site)); });
+  d.to(1, [&] { return product(matrix_transpose(a, d.site), d.g().handle()); });
+}
+
+constexpr RuleRow kRows[] = {
+    {Op::sum, summed},  {Op::prod, multiplied},    {Op::max, extreme},
+    {Op::min, extreme}, {Op::cumsum, running_sum}, {Op::matmul, matrix_product},
+};
+
+}  // namespace
+
+std::span<const RuleRow> reduction_rules() { return kRows; }
+
+}  // namespace lazy::detail

@@ -1,0 +1,27 @@
+// Reads tables of numbers from text whose cells are separated by commas.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "lazy/core/tensor.hpp"
+
+namespace lazy {
+
+struct CsvOptions {
+  char delimiter = ',';
+  bool header = true;  // the first line has the names of the columns
+};
+
+struct Csv {
+  std::vector<std::string> names;  // of the columns; empty without a header
+  Tensor values;                   // float64 [rows, columns]
+};
+
+/// Reads a file of RFC 4180: cells may be in quotes, with "" for a quote and with line breaks. Lines end with
+/// \n or \r\n; empty ones, a byte order mark and blanks around cells are skipped. An empty cell, NA, null and
+/// nan are NaN. IoError, which names the line, for a cell that is no number and for a line with more or fewer
+/// cells than the first; Error for a delimiter that is a quote, a digit or a line's end.
+Csv read_csv(const std::string& path, CsvOptions options = {}, MaybeDevice device = {},
+             Site s = Site::current());
+
+}  // namespace lazy

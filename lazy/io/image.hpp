@@ -1,0 +1,26 @@
+// Reads and writes pictures: PNG, and the PGM and PPM files of netpbm.
+//
+// A picture is uint8 or uint16 [height, width] (grey) or [height, width, channels], where 2 channels are grey
+// and alpha, 3 red, green and blue, 4 these and alpha. Its values use the full range: 255, or 65535, is
+// white. What is wrong with a file throws IoError, which says where.
+#pragma once
+#include <string>
+
+#include "lazy/core/tensor.hpp"
+
+namespace lazy {
+
+/// Reads a PNG file of any kind. Palettes become colours, fewer than 8 bits are scaled to 8, a transparent
+/// colour becomes alpha. Gamma and colour profiles are not applied. IoError for more than 2^28 pixels.
+Tensor read_png(const std::string& path, MaybeDevice device = {}, Site s = Site::current());
+/// Writes a PNG file, which replaces one that is there once it is whole. ShapeError for other shapes, or
+/// without pixels; DtypeError for other dtypes. Evaluates.
+void write_png(const std::string& path, TensorArg picture);
+
+/// Reads a PGM (grey) or PPM (colours) file, of bytes (P5, P6) or text (P2, P3). Values are scaled so that
+/// the file's maximum becomes 255, or 65535 if it is above 255.
+Tensor read_pnm(const std::string& path, MaybeDevice device = {}, Site s = Site::current());
+/// Writes a picture of one channel as PGM, one of three as PPM, in bytes; errors as for write_png.
+void write_pnm(const std::string& path, TensorArg picture);
+
+}  // namespace lazy

@@ -1,0 +1,42 @@
+// Reads and writes ZIP files, as .npz files are: stored or deflated members, ZIP64 where sizes need it. No
+// encryption, no parts. The format: APPNOTE.TXT of PKWARE. Internal to lazy/io.
+#pragma once
+#include <vector>
+
+#include "lazy/io/file.hpp"
+
+namespace lazy::detail {
+
+struct ZipMember {
+  std::string name;
+  uint64_t header = 0;  // offset of its local header
+  uint64_t data = 0;    // offset of its bytes
+  uint64_t packed = 0;  // bytes in the file
+  uint64_t bytes = 0;   // bytes once inflated
+  uint32_t crc = 0;
+  bool deflated = false;
+};
+
+/// Lists the members: names are distinct, no two share bytes, each lies in the file and says a size that it
+/// can have. IoError for all else.
+std::vector<ZipMember> zip_members(const FileBytes&);
+/// Returns the contents, checked against their checksum, under the member's name.
+FileBytes read_member(const FileBytes&, const ZipMember&);
+
+/// Writes a ZIP file member by member.
+class ZipWriter {
+ public:
+  ZipWriter(NewFile& out, const char* op, const Site& s) : out_(out), op_(op), site_(s) {}
+  /// Adds a member whose contents are `head`, then `rest`.
+  void add(const std::string& name, std::string_view head, std::string_view rest, bool compressed);
+  /// Writes the directory.
+  void finish();
+
+ private:
+  NewFile& out_;
+  const char* op_;
+  Site site_;
+  std::vector<ZipMember> members_;
+};
+
+}  // namespace lazy::detail

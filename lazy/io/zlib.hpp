@@ -1,0 +1,28 @@
+// Compresses and decompresses by zlib, which is opened when it is first called. Internal to lazy/io.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "support/site.hpp"
+
+namespace lazy::detail {
+
+/// Says what is around a stream of deflate: nothing, as in ZIP files, or zlib's header and checksum, as in
+/// PNG.
+enum class Wrapping { none, zlib };
+
+/// Bounds how many bytes one byte of deflate stands for: a size that exceeds that is wrong.
+inline constexpr uint64_t kMostInflation = 1032;
+
+/// Decompresses `from` into exactly `size` bytes. Returns false if the stream is damaged, or gives more or
+/// fewer. DeviceError if there is no zlib.
+bool inflate(const char* op, std::string_view from, Wrapping, char* to, size_t size, const Site&);
+/// Returns the bytes compressed. DeviceError if there is no zlib.
+std::string deflate(const char* op, std::string_view from, Wrapping, const Site&);
+
+/// Continues the CRC-32 of ZIP and PNG over more bytes; begins with 0.
+uint32_t crc32(uint32_t so_far, std::string_view bytes);
+
+}  // namespace lazy::detail

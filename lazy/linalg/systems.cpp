@@ -1,0 +1,210 @@
+// Solves systems, by the matrix itself or by its factors.
+#include "jit/calls/cholesky.hpp"
+#include "jit/calls/lu.hpp"
+#include "jit/calls/solve_triangular.hpp"
+#include "lazy/linalg/linalg.hpp"
+#include "lazy/linalg/matrices.hpp"
+
+namespace lazy {
+namespace {
+using namespace detail;
+namespace calls = jit::calls;
+
+/// Throws ShapeError unless b has as many rows as a square matrix, which `a` is.
+void need_rows(const Matrices& r, const Shape& a, const Shape& b, int64_t rows) {
+  if (rows != a.back())
+    r.fail<ShapeError>("right-hand sides of shape " + to_string(b) +
+                       " do not have as many rows as the matrix of shape " + to_string(a));
+}
+
+/// Throws ShapeError unless b is a matrix, or a batch of them, with so many rows.
+void need_matrix_of_rows(const Matrices& r, const Shape& a, const Shape& b) {
+  if (b.size() < 2)
+    r.fail<ShapeError>("right-hand sides are columns of a matrix, or of a batch of them, not of shape " +
+                       to_string(b) + "; the matrix is of shape " + to_string(a));
+  need_rows(r, a, b, b[b.size() - 2]);
+}
+
+/// Solves with a call for b (..., n, k), or (n).
+Handle solution(const Matrices& r, const Handle& a, const Handle& b) {
+  if (b->shape.empty())
+    r.fail<ShapeError>("right-hand sides have one dimension or more; the shape is " + to_string(b->shape));
+  if (b->shape.size() > 1) {
+    need_rows(r, a->shape, b->shape, b->shape[b->shape.size() - 2]);
+    return r.transposed(r.solved(calls::kSolve, 0, a, r.transposed(b)));
+  }
+  need_rows(r, a->shape, b->shape, b->shape[0]);
+  const Handle x = r.solved(calls::kSolve, 0, a, r.reshape(b, {1, b->shape[0]}));
+  return r.reshape(x, leading(a->shape, 1));
+}
+
+/// Solves with a triangular factor for right-hand sides that are rows.
+Handle substituted(const Matrices& r, const Handle& a, const Handle& rows, bool upper, bool transposed) {
+  return r.solved(calls::kSolveTriangular,
+                  (upper ? calls::kUpper : 0) | (transposed ? calls::kTransposed : 0), a, rows);
+}
+
+/// Solves with the product of a triangular factor and its transpose.
+Handle by_cholesky(const Matrices& r, const Handle& l, const Handle& rows, bool upper) {
+  return substituted(r, l, substituted(r, l, rows, upper, upper), upper, !upper);
+}
+
+/// Holds what determinants are made of.
+struct Determinant {
+  Handle diagonal;  // of U
+  Handle sign;      // of the exchanges of rows
+};
+
+Determinant determinant(const Matrices& r, const Handle& x) {
+  const std::vector<Handle> out = r.call(calls::kLu, 0, {&x});
+  const Shape& s = out[1]->shape;
+  const Handle place = r.op(Op::add, r.index(0, {s.back()}, x), 1);
+  const Handle exchanged = r.op(Op::not_equal, r.as(int64, out[1]), place);
+  const Handle signs = r.where(exchanged, -1, r.filled(1, x->dtype, s, x));
+  return {r.diagonal(out[0]), r.reduce(Op::prod, signs, {-1})};
+}
+
+}  // namespace
+
+Tensor solve(Arg a, Arg b) {
+  const Matrices r(Asked::solve, a.site());
+  const DType t = r.real_type({&a, &b});
+  const Handle x = Operand(r.name, a, t).take(), y = Operand(r.name, b, t).take();
+  r.need_matrix(x->shape, true);
+  return r.tensor(solution(r, x, y));
+}
+
+Tensor solve_triangular(Arg a, Arg b, bool upper, bool left, bool unitriangular) {
+  const Matrices r(Asked::solve_triangular, a.site());
+  const DType t = r.real_type({&a, &b});
+  const Handle x = Operand(r.name, a, t).take(), y = Operand(r.name, b, t).take();
+  r.need_matrix(x->shape, true);
+  const uint32_t flags = (upper ? calls::kUpper : 0) | (unitriangular ? calls::kUnit : 0);
+  if (left) {
+    need_matrix_of_rows(r, x->shape, y->shape);
+    return r.tensor(r.transposed(r.solved(calls::kSolveTriangular, flags, x, r.transposed(y))));
+  }
+  if (y->shape.size() < 2 || y->shape.back() != x->shape.back())
+    r.fail<ShapeError>("right-hand sides of shape " + to_string(y->shape) +
+                       " do not have as many columns as the matrix of shape " + to_string(x->shape));
+  return r.tensor(r.solved(calls::kSolveTriangular, flags | calls::kTransposed, x, y));
+}
+
+Tensor inv(Arg x) {
+  const Matrices r(Asked::inv, x.site());
+  return r.tensor(inverse(r, r.matrix(x, true)));
+}
+
+Tensor det(Arg x) {
+  const Matrices r(Asked::det, x.site());
+  const Determinant d = determinant(r, r.matrix(x, true));
+  return r.tensor(r.op(Op::multiply, r.reduce(Op::prod, d.diagonal, {-1}), d.sign));
+}
+
+SlogDet slogdet(Arg x) {
+  const Matrices r(Asked::slogdet, x.site());
+  const Determinant d = determinant(r, r.matrix(x, true));
+  const Handle sign = r.op(Op::multiply, r.reduce(Op::prod, r.op(Op::sign, d.diagonal), {-1}), d.sign);
+  const Handle logs = r.op(Op::log, r.op(Op::abs, d.diagonal));
+  return {r.tensor(sign), r.tensor(r.reduce(Op::sum, logs, {-1}))};
+}
+
+LU lu(Arg x) {
+  const Matrices r(Asked::lu, x.site());
+  const Handle h = r.matrix(x, false);
+  const std::vector<Handle> out = r.call(calls::kLu, 0, {&h});
+  const int rank = h->shape.size();
+  const int64_t m = h->shape[rank - 2], n = h->shape[rank - 1], k = std::min(m, n);
+  const Handle factors = r.transposed(out[0]);
+  const auto row = [&](int64_t rows) { return r.index(0, {rows, 1}, h); };
+  const auto column = [&](int64_t columns) { return r.index(1, {1, columns}, h); };
+  const Handle from = r.reshape(out[2], extended(leading(h->shape, 2), {1, m}));
+  const Handle left = r.part(factors, rank - 1, 0, k), right = r.part(factors, rank - 2, 0, k);
+  const Handle ones = r.as(h->dtype, r.op(Op::equal, row(m), column(k)));
+  return {r.tensor(r.as(h->dtype, r.op(Op::equal, row(m), from))),
+          r.tensor(r.where(r.op(Op::greater, row(m), column(k)), left, ones)),
+          r.tensor(r.where(r.op(Op::less_equal, row(k), column(n)), right, 0))};
+}
+
+LUFactors lu_factor(Arg x) {
+  const Matrices r(Asked::lu_factor, x.site());
+  const Handle h = r.matrix(x, false);
+  const std::vector<Handle> out = r.call(calls::kLu, 0, {&h});
+  return {r.tensor(r.transposed(out[0])), r.tensor(out[1])};
+}
+
+Tensor lu_solve(Arg lu, Arg pivots, Arg b) {
+  const Matrices r(Asked::lu_solve, lu.site());
+  const DType t = r.real_type({&lu, &b});
+  const Handle x = Operand(r.name, lu, t).take(), y = Operand(r.name, b, t).take();
+  Handle p = Operand(r.name, pivots).take();
+  r.need_matrix(x->shape, true);
+  need_matrix_of_rows(r, x->shape, y->shape);
+  if (is_float(p->dtype) || is_bool(p->dtype))
+    r.fail<DtypeError>(std::string("pivots are integers, not ") + name_of(p->dtype));
+  if (p->shape != leading(x->shape, 1))
+    r.fail<ShapeError>("pivots of shape " + to_string(p->shape) + " do not fit factors of shape " +
+                       to_string(x->shape));
+  const Shape batch = broadcast_shapes(r.name, leading(x->shape, 2), leading(y->shape, 2), r.site);
+  const Handle factors = r.over(batch, r.transposed(x), 2), rows = r.over(batch, r.transposed(y), 2);
+  p = r.over(batch, r.as(int32, p), 1);
+  return r.tensor(r.transposed(r.call(calls::kLuSolve, 0, {&factors, &p, &rows})[0]));
+}
+
+Tensor cholesky(Arg x, bool upper) {
+  const Recorder r{"cholesky", x.site()};
+  const DType t = float_type(common_type(r.name, {&x}));
+  Handle h = Operand(r.name, x, t).take();
+  if (upper && h->shape.size() >= 2) h = matrix_transpose(h, r.site);
+  const Handle* operands[] = {&h};
+  const Handle l =
+      detail::record_call(jit::intern_call(calls::kCholesky, std::string_view()), operands, r.site)[0];
+  return r.tensor(upper ? matrix_transpose(l, r.site) : l);
+}
+
+Tensor cholesky_solve(Arg b, Arg l, bool upper) {
+  const Matrices r(Asked::cholesky_solve, b.site());
+  const DType t = r.real_type({&l, &b});
+  const Handle x = Operand(r.name, l, t).take(), y = Operand(r.name, b, t).take();
+  r.need_matrix(x->shape, true);
+  need_matrix_of_rows(r, x->shape, y->shape);
+  return r.tensor(r.transposed(by_cholesky(r, x, r.transposed(y), upper)));
+}
+
+Tensor cholesky_inverse(Arg l, bool upper) {
+  const Matrices r(Asked::cholesky_inverse, l.site());
+  const Handle x = r.matrix(l, true);
+  return r.tensor(r.transposed(by_cholesky(r, x, r.identity(x->shape.back(), x->dtype, x), upper)));
+}
+
+Tensor tensorsolve(Arg a, Arg b) {
+  const Matrices r(Asked::tensorsolve, a.site());
+  const DType t = r.real_type({&a, &b});
+  const Handle x = Operand(r.name, a, t).take(), y = Operand(r.name, b, t).take();
+  const int given = y->shape.size(), rank = x->shape.size();
+  Shape unknown;
+  for (int i = given; i < rank; ++i) unknown.push_back(x->shape[i]);
+  if (given > rank || leading(x->shape, rank - given) != y->shape || numel(unknown) != numel(y->shape))
+    r.fail<ShapeError>("the shape " + to_string(x->shape) + " is not that of b, " + to_string(y->shape) +
+                       ", and then another of its size");
+  const int64_t n = numel(y->shape);
+  return r.tensor(r.reshape(solution(r, r.reshape(x, {n, n}), r.reshape(y, {n})), unknown));
+}
+
+Tensor tensorinv(Arg x, Integer ind) {
+  const Matrices r(Asked::tensorinv, x.site());
+  const DType t = r.real_type({&x});
+  const Handle h = Operand(r.name, x, t).take();
+  const int rank = h->shape.size();
+  Shape first, last;
+  for (int i = 0; i < rank; ++i) (i < ind ? first : last).push_back(h->shape[i]);
+  if (ind <= 0 || ind > rank || numel(first) != numel(last))
+    r.fail<ShapeError>("the first " + std::to_string(ind.value) + " axes of shape " + to_string(h->shape) +
+                       " have to be of the same size as the others");
+  Shape result = last;
+  for (const int64_t e : first) result.push_back(e);
+  const int64_t n = numel(first);
+  return r.tensor(r.reshape(inverse(r, r.reshape(h, {n, n})), result));
+}
+
+}  // namespace lazy

@@ -1,0 +1,35 @@
+// Records functions of floating-point numbers: 16-bit floats are computed in float32 and rounded once, bools
+// and integers in the default dtype. Internal to lazy/.
+#pragma once
+#include "lazy/ops/recorder.hpp"
+
+namespace lazy::detail {
+
+/// Applies f to the argument in the dtype it is computed in, at least `least`; the result has the argument's
+/// dtype.
+template <class F>
+Tensor of_float(const char* name, Arg& x, F&& f, DType least = float32) {
+  const Recorder r{name, x.site()};
+  const Handle h = Operand(name, x).take();
+  const DType t = float_type(h->dtype), work = least == float64 ? float64 : wide_float(t);
+  return r.tensor(r.as(t, f(r, r.as(work, h))));
+}
+
+/// Applies f to both arguments likewise.
+template <class F>
+Tensor of_floats(const char* name, Arg& a, Arg& b, F&& f, DType least = float32) {
+  const Recorder r{name, a.site()};
+  const DType t = float_type(common_type(name, {&a, &b})), work = least == float64 ? float64 : wide_float(t);
+  const Operand x(name, a, t), y(name, b, t);
+  return r.tensor(r.as(t, f(r, r.as(work, x), r.as(work, y))));
+}
+
+/// Returns the polynomial of x whose coefficients are given, the highest first.
+template <size_t n>
+inline Handle polynomial(const Recorder& r, const double (&coefficients)[n], const Handle& x) {
+  Handle p = r.number(coefficients[0], x->dtype);
+  for (size_t i = 1; i < n; ++i) p = r.fma(p, x, r.number(coefficients[i], x->dtype));
+  return p;
+}
+
+}  // namespace lazy::detail

@@ -1,0 +1,57 @@
+// Tests tables of comma-separated text.
+#include "tests/lazy/io/files.hpp"
+
+using namespace lazy;
+using namespace io_test;
+using check::equal;
+using check::NaN;
+
+BOOST_AUTO_TEST_SUITE(io_csv)
+
+BOOST_AUTO_TEST_CASE(tables) {
+  const test::Folder folder;
+  const std::string path = folder / "a.csv";
+  write(path, "x,y\n1,2\n3.5,-4e2\n");
+  const Csv a = read_csv(path);
+  BOOST_TEST((a.names == std::vector<std::string>{"x", "y"}));
+  equal(a.values, float64, {2, 2}, {1, 2, 3.5, -400});
+  write(path, "\xef\xbb\xbf\"a \"\"b\"\"\nc\" , d\r\n\r\n \"1\" ,\r\nNA,null\r\nnan,+7\r\n  \n-inf,1e-400");
+  const Csv b = read_csv(path);
+  BOOST_TEST((b.names == std::vector<std::string>{"a \"b\"\nc", "d"}));
+  equal(b.values, float64, {4, 2}, {1, NaN, NaN, NaN, NaN, 7, -check::inf, 0});
+  write(path, "1;2\n3;1e999\n0.1;-0");
+  const Csv c = read_csv(path, {.delimiter = ';', .header = false});
+  BOOST_TEST(c.names.empty());
+  equal(c.values, float64, {3, 2}, {1, 2, 3, check::inf, 0.1, -0.0});
+  write(path, "1\t2\n\t\n");
+  equal(read_csv(path, {.delimiter = '\t', .header = false}).values, float64, {2, 2}, {1, 2, NaN, NaN});
+  write(path, "x,y\n");
+  equal(read_csv(path).values, float64, {0, 2}, {});
+  write(path, "");
+  equal(read_csv(path).values, float64, {0, 0}, {});
+  equal(read_csv(path, {.header = false}).values, float64, {0, 0}, {});
+  write(path, "9007199254740993,0.1000000000000000055511151231257827\n");
+  equal(read_csv(path, {.header = false}).values, float64, {1, 2}, {9007199254740992, 0.1});
+}
+
+BOOST_AUTO_TEST_CASE(wrong_tables) {
+  const test::Folder folder;
+  const std::string path = folder / "a.csv";
+  const auto refuses = [&](const std::string& text, const std::string& part,
+                           const Site& s = Site::current()) {
+    write(path, text);
+    fails<IoError>([&] { read_csv(path); }, "read_csv", part, s);
+  };
+  refuses("x,y\n1,2\n3\n", "a.csv: line 3: expected 2 numbers, found 1");
+  refuses("x,y\n1,2,3\n", "line 2: expected 2 numbers, found 3");
+  refuses("x,\"y\nz\"\n\n1,two\n", "line 4: 'two' is not a number");
+  refuses("x\n1 2\n", "line 2: '1 2' is not a number");
+  refuses("x\n0x10\n", "'0x10' is not a number");
+  refuses("x\n+-1\n", "'+-1' is not a number");
+  refuses("x\n\"1\n", "line 2: a quote is not closed");
+  refuses("x\n\"1\"2\n", "line 2: expected the end of the line after a cell in quotes");
+  refuses("x\n" + std::string(1000, 'a'), std::string(100, 'a') + "' is not a number");
+  fails<Error>([&] { read_csv(path, {.delimiter = '\n'}); }, "read_csv", "can't separate numbers");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
