@@ -56,6 +56,15 @@ BOOST_AUTO_TEST_CASE(types) {
   THROWS(DtypeError, sum(ones({2}), {}, dropdims, bool_), "sum: does not accumulate in bool: use any or all");
 }
 
+BOOST_AUTO_TEST_CASE(of_sixteen_bits_over_axes_apart_are_rounded_once) {
+  const Tensor row = ones({1, 3, 64}, float16);
+  const Tensor large = concat({row * 2000, row * -2000});  // sums of a row are infinite in float16
+  BOOST_TEST(sum(large, {0, 2}).to_vector<float>() == std::vector<float>(3, 0), per_element());
+  BOOST_TEST(sum(astype(large, bfloat16), {0, 2}).dtype() == bfloat16);
+  const Tensor factors = concat({full({1, 2, 2}, 300, float16), full({1, 2, 2}, 0.015625f, float16)});
+  BOOST_TEST(prod(factors, {0, 2}).to_vector<float>() == std::vector<float>(2, 21.96875f), per_element());
+}
+
 BOOST_AUTO_TEST_CASE(of_nothing) {
   const Tensor none = zeros({0, 3});
   equal(sum(none), float32, {}, {0});
