@@ -148,6 +148,7 @@ BOOST_AUTO_TEST_CASE(of_one_empty_tensor) {
   NAMES(mark_static, nothing, 0);
   NAMES(mark_dynamic, nothing, 0);
   NAMES(eval, nothing);
+  NAMES(eval, std::vector<Tensor>(1, nothing));
 }
 
 BOOST_AUTO_TEST_CASE(of_two_tensors) {
