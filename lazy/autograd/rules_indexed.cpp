@@ -100,7 +100,7 @@ void sorted(D d) {
 void compressed(D d) {
   d.to(2, [&] {
     const Handle* const mask_and_count[] = {&d.op.operands[0], &d.op.operands[1]};
-    const Handle at = record_call(*d.op.call, mask_and_count, d.site)[0];
+    const Handle at = detail::record_call(*d.op.call, mask_and_count, d.site)[0];
     const Term g = d.g();
     const Shape column = along_axis(g.rank(), 0, g.extent(0));
     return put_back(d, 2, g, d.broadcast(d.reshape(at, column), g.shape()), 0);

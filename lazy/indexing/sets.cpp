@@ -6,6 +6,7 @@
 #include "lazy/ops/joining.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "lazy/ops/reductions.hpp"
+#include "lazy/ops/running.hpp"
 #include "lazy/ops/sorting.hpp"
 
 namespace lazy {
