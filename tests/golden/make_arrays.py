@@ -328,7 +328,7 @@ def selecting():
         lines.add("unique_counts", lambda a: list(np.unique(a, return_counts=True)), x)
         lines.add("unique_inverse", lambda a: list(np.unique(a, return_inverse=True)), x)
     lines.add("unique", np.unique, np.array([NAN, 1, NAN, -0.0, 1]))
-    lines.add("unique_counts", lambda a: list(np.unique(a, return_counts=True)), np.array([NAN, 1, NAN, 2, 1]))
+    lines.add("unique_counts", lambda a: list(np.unique_counts(a)), np.array([NAN, 1, NAN, 2, 1]))
     lines.add("argwhere", np.argwhere, np.array(3))
     lines.add("masked_fill", t(lambda a, m: a.masked_fill(m, 7)), ints(3, 4), bools(3, 4))
     lines.add("masked_fill", t(lambda a, m: a.masked_fill(m, 7)), floats(2, 3, 4), bools(3, 1))
