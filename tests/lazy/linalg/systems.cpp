@@ -25,7 +25,7 @@ void solves(const Tensor& a, const Tensor& x, const Tensor& b, Site s = Site::cu
 }
 
 void solve_sizes(DType t) {
-  for (const int64_t n : {1, 2, 3, 7, 16, 17, 31, 67})
+  for (const int64_t n : {1, 2, 3, 7, 16, 17, 31, 67, 131})
     for (const Shape& batch : kBatches)
       for (const int64_t k : {1, 2, 5}) {
         const Tensor a = regular(batch, n, t, 7), b = normal(with(batch, {n, k}), t, 8), x = solve(a, b);
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(factors) {
   on_each_backend([] {
     for (const DType t : {float32, float64})
       for (const auto& [m, n] :
-           std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {5, 5}, {7, 3}, {3, 7}, {37, 23}})
+           std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {5, 5}, {7, 3}, {3, 7}, {37, 23}, {101, 67}, {33, 140}})
         for (const Shape& batch : kBatches) {
           const Tensor x = normal(with(batch, {m, n}), t, 3);
           const LU f = lu(x);
