@@ -5,6 +5,7 @@
 
 #include "lazy/ops/joining.hpp"
 #include "lazy/ops/recorder.hpp"
+#include "lazy/ops/running.hpp"
 #include "support/float_mode.hpp"
 
 namespace lazy {
