@@ -33,13 +33,40 @@ void extreme(D d) {
 
 Term reversed(D d, const Term& t) { return d.term(d.Recorder::reversed(t.handle(), axis_of(d))); }
 
+Term scan(D d, Op op, const Term& t) {
+  const Handle& h = t.handle();
+  return d.term(detail::record(op, {&h}, h->dtype, h->shape, d.site, d.op.attributes));
+}
+/// Sums from each element on to the end.
+Term sum_from(D d, const Term& t) { return reversed(d, scan(d, Op::cumsum, reversed(d, t))); }
+
 /// Element i is in the sums i, i + 1, ...
 void running_sum(D d) {
+  d.to(0, [&] { return sum_from(d, d.g()); });
+}
+
+/// Element i is in the products i, i + 1, ..., each without it: y / x up to the first 0, at which it is the
+/// products as if that were 1; behind it all are 0.
+void running_product(D d) {
   d.to(0, [&] {
-    const Handle backwards = reversed(d, d.g()).handle();
-    const Handle sums =
-        detail::record(Op::cumsum, {&backwards}, backwards->dtype, backwards->shape, d.site, d.op.attributes);
-    return reversed(d, d.term(sums));
+    const Term x = d.x(0), is_zero = x == 0;
+    const Term zeros = scan(d, Op::cumsum, where(is_zero, x.number(1), x.number(0)));
+    const Term first = is_zero & (zeros == 1), rest = scan(d, Op::cumprod, where(first, 1, x));
+    return where(first, sum_from(d, d.g() * rest), where(zeros == 0, sum_from(d, d.g() * d.y()) / x, 0));
+  });
+}
+
+/// A gradient goes to the element that is the largest, or smallest, so far: the last of equal ones.
+void running_extreme(D d) {
+  d.to(0, [&] {
+    const Term x = d.x(0), position = d.index(axis_of(d), x.shape(), x);
+    const Handle at = scan(d, Op::cummax, where(x == d.y(), position, 0)).handle(),
+                 zeros = d.zeros_like(x).handle(), g = d.g().handle();
+    return d.term(detail::record(
+        Op::scatter, {&zeros, &at, &g}, zeros->dtype, zeros->shape, d.site,
+        {.ints = {},
+         .steps = {},
+         .axes = {axis_of(d), static_cast<int64_t>(Bounds::mask), static_cast<int64_t>(Combine::add)}}));
   });
 }
 
@@ -51,8 +78,15 @@ void matrix_product(D d) {
 }
 
 constexpr RuleRow kRows[] = {
-    {Op::sum, summed},  {Op::prod, multiplied},    {Op::max, extreme},
-    {Op::min, extreme}, {Op::cumsum, running_sum}, {Op::matmul, matrix_product},
+    {Op::sum, summed},
+    {Op::prod, multiplied},
+    {Op::max, extreme},
+    {Op::min, extreme},
+    {Op::cumsum, running_sum},
+    {Op::cumprod, running_product},
+    {Op::cummax, running_extreme},
+    {Op::cummin, running_extreme},
+    {Op::matmul, matrix_product},
 };
 
 }  // namespace

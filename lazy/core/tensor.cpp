@@ -69,12 +69,22 @@ Tensor Tensor::to(Device device, Site s) const {
 }
 
 void eval(std::initializer_list<Located> tensors) {
+  if (tensors.size() == 0) return;
   std::vector<const jit::Handle*> handles;
   for (const Located& t : tensors) {
     if (!t.tensor->defined()) detail::throw_empty("eval", t.site);
     handles.push_back(&t.tensor->handle());
   }
   jit::evaluate(handles, jit::Cause::eval, tensors.begin()->site);
+}
+
+void detail::eval(std::span<const Tensor> tensors, const Site& s) {
+  std::vector<const jit::Handle*> handles;
+  for (const Tensor& t : tensors) {
+    if (!t.defined()) detail::throw_empty("eval", s);
+    handles.push_back(&t.handle());
+  }
+  jit::evaluate(handles, jit::Cause::eval, s);
 }
 
 void Tensor::read(const char* op, jit::Cause cause, DType to, void* out, int64_t expected,

@@ -225,8 +225,16 @@ struct Located {
 /// Prints the tensor as NumPy prints an array (print.hpp). Evaluates.
 std::ostream& operator<<(std::ostream&, Located);
 
-/// Computes the values of several tensors in as few runs as possible.
+/// Computes the values of several tensors in as few runs as possible: of those named, or of a vector or array
+/// of them.
 void eval(std::initializer_list<Located>);
+namespace detail {
+void eval(std::span<const Tensor>, const Site&);
+}
+template <std::convertible_to<std::span<const Tensor>> Tensors>
+void eval(const Tensors& tensors, Site s = Site::current()) {
+  detail::eval(tensors, s);
+}
 template <std::convertible_to<Located>... T>
 void eval(Located first, const T&... rest) {
   eval({first, Located(rest, first.site)...});

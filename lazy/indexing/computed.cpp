@@ -59,23 +59,9 @@ Positions positions(const Recorder& r, const Handle& base, const FoundIndices::E
   return is_bool(e.index->tensor->dtype) ? of_mask(r, base, e) : of_tensor(r, base, e);
 }
 
-/// Returns the positions as int64, from 0 on. One out of range throws IndexError when this is computed: a
-/// load from a 0 that stands for the axis, without memory for each of its elements, is what checks it.
-Handle counted_from_start(const Recorder& r, const Handle& base, const Positions& p) {
+Handle from_start(const Recorder& r, const Positions& p, const Handle& base) {
   if (p.in_range || numel(p.at->shape) == 0) return r.as(int64, p.at);
-  const int64_t n = base->shape[p.axis];
-  const Handle at = p.at->shape.empty() ? r.reshape(p.at, {1}) : p.at;
-  Handle from_start = r.as(int64, at);
-  if (!is_unsigned_int(at->dtype))
-    from_start = r.where(r.op(Op::less, from_start, 0), r.op(Op::add, from_start, n), from_start);
-  const int64_t zero = 0;
-  const int last = at->shape.size() - 1;
-  Shape axis = at->shape;
-  axis[last] = n;
-  const Handle zeros =
-      r.broadcast(r.reshape(values(&zero, int64, {1}, base, r.site), Shape(axis.size(), 1)), axis);
-  const Handle checked = load_at(r.name, zeros, at, last, Bounds::check, r.site);
-  return r.reshape(r.op(Op::add, from_start, checked), p.at->shape);
+  return counted_from_start(r.name, p.at, base->shape[p.axis], base, r.site);
 }
 
 /// Adds up what is known of the position along the merged axis.
@@ -103,7 +89,7 @@ Handle merged_positions(const Recorder& r, const Handle& base, const std::vector
                                    [&](const Positions& p) { return p.axis <= a && a < p.axis + p.axes; });
     if (part != parts.end()) {
       if (a == part->axis + part->axes - 1)
-        sum.add(padded(counted_from_start(r, base, *part), 0, more, r.site), stride);
+        sum.add(padded(from_start(r, *part, base), 0, more, r.site), stride);
     } else {
       if (found.kept >> a & 1) {
         Shape along(lookup.size(), 1);

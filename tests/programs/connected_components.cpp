@@ -19,5 +19,5 @@ PROGRAM(connected_components) {
   const Tensor sizes = unique_counts(label).counts;
   return {{"numbered", numbered},
           {"sizes", sizes},
-          {"largest", take(names, argmax(sizes(slice(1, none))) + 1, 0)}};
+          {"largest", names(argmax(sizes(slice(1, none))) + 1)}};
 }

@@ -28,7 +28,7 @@ PROGRAM(more_array_puzzles, .elementary = true) {
           {"spread", spread},
           {"middle", flat(n * n / 2)},
           {"polar", stack({hypot(y(_, 0), y(_, 1)), atan2(y(_, 1), y(_, 0))}, 1)},
-          {"one_hot", take(eye(6), bins, 0)},
+          {"one_hot", eye(6)(bins)},
           {"diagonal", diag(matmul(x, x))},
           {"product", einsum("ij,ji->i", x, x)},
           {"runs", flatnonzero(diff(bins) != 0)},

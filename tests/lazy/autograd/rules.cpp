@@ -149,6 +149,11 @@ BOOST_AUTO_TEST_CASE(reductions_scans_and_products) {
   two_orders("min", [](List x) { return min(sin(x[0]), {0}); }, {x});
   two_orders("var", [](List x) { return var(x[0], {1}); }, {x});
   two_orders("cumsum", [](List x) { return sin(cumsum(x[0], 1)); }, {x});
+  two_orders("cumprod", [](List x) { return cumprod(x[0], 1); }, {x});
+  two_orders("cummax", [](List x) { return square(cummax(sin(x[0] * 5), 1).values); }, {x});
+  two_orders("cummin", [](List x) { return square(cummin(sin(x[0] * 5), 0).values); }, {x});
+  two_orders(
+      "logcumsumexp", [](List x) { return logcumsumexp(x[0], 1); }, {x}, 1e-5);
   two_orders("matmul", [](List x) { return matmul(x[0], x[1]); }, {x, m});
   two_orders(
       "softmax", [](List x) { return softmax(x[0], 1); }, {x}, 1e-5);
@@ -157,6 +162,7 @@ BOOST_AUTO_TEST_CASE(reductions_scans_and_products) {
   two_orders(
       "layer_norm", [](List x) { return layer_norm(x[0], {4}); }, {x}, 1e-4);
   const Tensor zeros = reshape(asarray(std::vector<double>{1, 0, 2, 3, 0, 0, 4, 5, 2}), {3, 3});
+  check::gradients("cumprod of zeros", [](List x) { return cumprod(x[0], 1); }, {zeros});
   check::gradients("prod of zeros", [](List x) { return prod(x[0], {1}); }, {zeros});
 }
 
@@ -178,6 +184,10 @@ BOOST_AUTO_TEST_CASE(computed_indices_and_calls) {
                       {"max", Combine::max}})
     two_orders(r.name, [&](List x) { return sin(put_along_axis(x[0], rows, x[1], 0, r.how)); }, {x, u});
   two_orders("sort", [](List x) { return sort(x[0], 0).values * sort(x[0], 1, true).values; }, {x});
+  two_orders("topk", [](List x) { return square(topk(x[0], 2).values); }, {x});
+  two_orders("masked", [](List x) { return square(masked_select(x[0], x[0] > 0)); }, {x});
+  two_orders("rows of a mask", [](List x) { return sin(x[0](sum(x[0], {1}) > 0)); }, {x});
+  two_orders("an index", [&](List x) { return sin(x[0](i, slice(0, 2))) * x[0](i, 0)(_, newaxis); }, {x});
   two_orders("median", [](List x) { return median(x[0], {1}); }, {x});
 }
 

@@ -1,5 +1,6 @@
 #include "lazy/core/tensor.hpp"
 
+#include <array>
 #include <sstream>
 #include <thread>
 
@@ -87,6 +88,26 @@ BOOST_AUTO_TEST_CASE(evaluation) {
   equal((a - b).eval(), int64, {3}, {-1, -2, -3});
   a(0) = 5;
   eval(a(slice(0, 1)), b);
+  eval({});
+}
+
+/// Values of one graph that are listed at run time take one flush, as named ones do.
+BOOST_AUTO_TEST_CASE(evaluation_of_lists) {
+  const Tensor x = arange(5) + 0;
+  std::vector<Tensor> list;
+  for (int i = 0; i < 4; ++i) list.push_back(sum(x * i));
+  reset_metrics();
+  eval(list);
+  BOOST_TEST(metrics().flushes == 1u);
+  BOOST_TEST(list[3].item<int>() == 30);
+  const Tensor y = x + list[0];
+  const std::array<Tensor, 2> pair = {y * 2, y * 3};
+  eval(pair);
+  BOOST_TEST(metrics().flushes == 2u);
+  eval(std::vector<Tensor>());
+  BOOST_TEST(metrics().flushes == 2u);
+  list[1] = Tensor();
+  THROWS(Error, eval(list), "eval: the tensor is empty (default-constructed): assign to it first");
 }
 
 BOOST_AUTO_TEST_CASE(compound_assignment) {
