@@ -499,6 +499,27 @@ BOOST_AUTO_TEST_CASE(of_images) {
   NAMES(adaptive_max_pool, image, 0);
   NAMES(adaptive_max_pool, image > 0, 2);
   NAMES(adaptive_avg_pool, image, {1, 2, 3});
+  const Tensor at = ones({1, 2, 8, 8}, int64);
+  NAMES(max_pool_with_indices, nothing, 2);
+  NAMES(max_pool_with_indices, image, 9);
+  NAMES(max_pool_with_indices, image > 0, 2);
+  NAMES(max_unpool, image, image, 2);
+  NAMES(max_unpool, image, ones({1, 2, 8, 7}, int64), 2);
+  NAMES(max_unpool, five, at, 2);
+  NAMES(max_unpool, image, at, 2, {}, {1, 2, 3});
+  NAMES(lp_pool, image, 0, 2);
+  NAMES(lp_pool, image, 2, 2, {.padding = 1});
+  NAMES(lp_pool, five, 2, 2);
+  NAMES(adaptive_max_pool_with_indices, image, 0);
+  NAMES(adaptive_max_pool_with_indices, five, 2);
+  NAMES(adaptive_max_pool_with_indices, image > 0, 2);
+  NAMES(avg_pool_backward, image, image, 2);
+  NAMES(avg_pool_backward, nothing, image, 2);
+  NAMES(adaptive_avg_pool_backward, five, image);
+  NAMES(adaptive_avg_pool_backward, image, ones({2, 2, 3, 3}));
+  NAMES(max_pool_backward, five, image, at);
+  NAMES(max_pool_backward, image, image, image);
+  NAMES(max_pool_backward, ones({1, 2, 4, 4}), image, at);
   NAMES(adaptive_avg_pool, five, 2);
 }
 
