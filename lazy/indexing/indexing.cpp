@@ -28,10 +28,7 @@ Region placed(const Handle& base, std::span<const Index> list, const Site& s) {
 }
 
 Region placed(const Handle& base, const Handle& index, const Site& s) {
-  Index only;
-  only.kind = Index::Kind::tensor;
-  only.site = s;
-  only.tensor = index;
+  const Index only(index, s);
   const Index* const one[] = {&only};
   return place(kRead, base, one, s);
 }
