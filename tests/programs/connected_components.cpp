@@ -17,7 +17,5 @@ PROGRAM(connected_components) {
   }
   const auto [names, numbered] = unique_inverse(label);
   const Tensor sizes = unique_counts(label).counts;
-  return {{"numbered", numbered},
-          {"sizes", sizes},
-          {"largest", names(argmax(sizes(slice(1, none))) + 1)}};
+  return {{"numbered", numbered}, {"sizes", sizes}, {"largest", names(argmax(sizes(slice(1, none))) + 1)}};
 }
