@@ -1,9 +1,14 @@
 #include "lazy/linalg/linalg.hpp"
 
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
 
 #include "support/config.hpp"
 #include "tests/common/check.hpp"
+#include "tests/common/child.hpp"
 
 using namespace lazy;
 using check::close;
@@ -88,6 +93,21 @@ BOOST_AUTO_TEST_CASE(eager_and_verified) {
     close(matmul(l, swapaxes(l, -1, -2)), x.to_vector<double>(), 1e-12);
     BOOST_TEST(metrics().verify_failures == 0u);
   }
+}
+
+/// The plain functions, which define what the calls mean, pass the tests that LAPACK passes. A process has
+/// one backend, so they run in another.
+BOOST_AUTO_TEST_CASE(again_on_the_reference_backend) {
+  const pid_t child = test::fork_child();
+  if (child == 0) {
+    setenv("LAZY_CPU_ISA", "reference", 1);
+    execl("/proc/self/exe", "test", "--log_level=error",
+          "--run_test=linear_systems:linear_decompositions:linear_norms:arrays/linear", nullptr);
+    _exit(127);
+  }
+  int status = -1;
+  BOOST_TEST(waitpid(child, &status, 0) == child);
+  BOOST_TEST(status == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,7 +6,6 @@
 #include <map>
 #include <sstream>
 
-#include "support/config.hpp"
 #include "tests/common/check.hpp"
 #include "tests/common/golden_lines.hpp"
 
@@ -433,10 +432,6 @@ BOOST_AUTO_TEST_CASE(statistics) { run("arrays_statistics.txt"); }
 BOOST_AUTO_TEST_CASE(ordering) { run("arrays_ordering.txt"); }
 BOOST_AUTO_TEST_CASE(selecting) { run("arrays_selecting.txt"); }
 BOOST_AUTO_TEST_CASE(special) { run("arrays_special.txt"); }
-BOOST_AUTO_TEST_CASE(linear) {
-  run("arrays_linear.txt");
-  const config::Override plain("LAZY_CPU_ISA", "reference");
-  run("arrays_linear.txt");
-}
+BOOST_AUTO_TEST_CASE(linear) { run("arrays_linear.txt"); }
 
 BOOST_AUTO_TEST_SUITE_END()
