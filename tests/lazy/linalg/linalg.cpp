@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_SUITE(linear_algebra)
 
 BOOST_AUTO_TEST_CASE(a_factor_times_itself) {
   for (const DType t : {float32, float64})
-    for (const int64_t n : {1, 2, 5, 17, 64})
+    for (const int64_t n : {1, 2, 5, 17, 64, 65, 131})
       for (const Shape& batch : {Shape{}, Shape{3}, Shape{2, 2}}) {
         const Tensor x = definite(batch, n, t), l = cholesky(x);
         BOOST_TEST(l.shape() == x.shape());
@@ -69,6 +69,10 @@ BOOST_AUTO_TEST_CASE(what_is_not_positive_definite) {
         line);
   l = y = Tensor();  // the program goes on without them
   equal(x, float64, {2, 2}, {6, 0, 0, 6});
+  const Tensor late = eye(131, 131, 0, float64) * (1 - astype(arange(0, 131) == 89, float64));
+  late.eval();
+  THROWS(Error, cholesky(late).eval(),
+         "cholesky: matrix is not positive definite (its leading minor of order 90 is not positive)");
   for (const float v : {-1.f, 0.f, std::nanf("")}) {
     const int here = __LINE__ + 1;
     const Tensor alone = cholesky(tensor({v}).reshape({1, 1}));
