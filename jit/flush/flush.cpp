@@ -175,7 +175,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     FlushReport* const wants_report = listener || logged ? &report : nullptr;
     report.cause = cause;
     report.site = site;
-    report.function = Purpose::current();
+    if (cause == Cause::count) report.function = Purpose::current();
     const bool wants_miss = times.start || logging::enabled(logging::Channel::miss);
     program = find_program(dropped.empty() ? learning : nullptr, *captured, backend,
                            wants_miss ? &report : wants_report, site, phases.wanted);
