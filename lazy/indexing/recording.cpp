@@ -18,12 +18,23 @@ void check_any(const char* op, int64_t extent, Bounds bounds, const Site& s) {
     fail<IndexError>(op, "no index is in range for an axis of 0 elements", s);
 }
 
+namespace {
+
+/// Returns what an error of a load or store calls the function: as the composite around it says, if there is
+/// one, for it is the composite that the user called.
+const char* called(const char* op) {
+  const char* const whole = jit::Purpose::current();
+  return whole ? whole : op;
+}
+
+}  // namespace
+
 Handle load_at(const char* op, const Handle& x, const Handle& index, int axis, Bounds bounds, const Site& s) {
   check_devices(op, {&x, &index}, s);
   const bool nothing = numel(index->shape) == 0;
   if (!nothing) check_any(op, x->shape[axis], bounds, s);
   if (nothing || x->shape[axis] == 0) return constant(0, x->dtype, index->shape, x, s);
-  const jit::Purpose purpose(op);
+  const jit::Purpose purpose(called(op));
   return detail::record(Op::gather, {&x, &index}, x->dtype, index->shape, s,
                         {.ints = {}, .steps = {}, .axes = {axis, static_cast<int64_t>(bounds)}});
 }
@@ -37,7 +48,7 @@ Handle store_at(const char* op, const Handle& x, const Handle& index, const Hand
   if (numel(index->shape) == 0) return x;
   check_any(op, x->shape[axis], bounds, s);
   if (x->shape[axis] == 0) return x;
-  const jit::Purpose purpose(op);
+  const jit::Purpose purpose(called(op));
   return detail::record(
       Op::scatter, {&x, &index, &values}, x->dtype, x->shape, s,
       {.ints = {}, .steps = {}, .axes = {axis, static_cast<int64_t>(bounds), static_cast<int64_t>(combine)}});
