@@ -33,6 +33,7 @@
 #include "lazy/ops/statistics.hpp"
 #include "lazy/ops/summaries.hpp"
 #include "lazy/ops/views.hpp"
+#include "lazy/random/distributions.hpp"
 #include "lazy/random/random.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"

@@ -559,6 +559,26 @@ BOOST_AUTO_TEST_CASE(of_random_numbers) {
   NAMES(multinomial, nothing, 1);
   NAMES(dropout, x, 2);
   NAMES(dropout, nothing);
+  NAMES(truncated_normal, 0, 0, -1, 1, {2});
+  NAMES(truncated_normal, 0, 1, 1, -1, {2});
+  NAMES(truncated_normal, 0, 1, -1, 1, {2}, int32);
+  NAMES(laplace, 0, -1, {2});
+  NAMES(cauchy, 0, 1, {-2});
+  NAMES(gumbel, 0, 0, {2});
+  NAMES(log_normal, 0, 1, {2}, int32);
+  NAMES(geometric, 0, {2});
+  NAMES(geometric, 0.5, {2}, bool_);
+  NAMES(standard_gamma, nothing);
+  NAMES(gamma, 0, 1, {2});
+  NAMES(beta, x, five);
+  NAMES(chi2, nothing);
+  NAMES(student_t, nothing);
+  NAMES(dirichlet, ones({}));
+  NAMES(poisson, nothing);
+  CALLS(rand_like, rand, i);
+  NAMES(rand_like, nothing);
+  CALLS(randn_like, randn, i);
+  CALLS(randint_like, randint, x, 0, 2);
 }
 
 BOOST_AUTO_TEST_CASE(of_array_names) {
