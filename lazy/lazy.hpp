@@ -4,6 +4,7 @@
 #include "lazy/core/dynamic.hpp"
 #include "lazy/core/promotion.hpp"
 #include "lazy/core/tensor.hpp"
+#include "lazy/indexing/counting.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/indexing.hpp"
 #include "lazy/indexing/searching.hpp"
