@@ -586,10 +586,31 @@ BOOST_AUTO_TEST_CASE(of_random_numbers) {
   NAMES(multinomial, nothing, 1);
   NAMES(dropout, x, 2);
   NAMES(dropout, nothing);
+  NAMES(truncated_normal, 0, 0, -1, 1, {2});
+  NAMES(truncated_normal, 0, 1, 1, -1, {2});
+  NAMES(truncated_normal, 0, 1, -1, 1, {2}, int32);
+  NAMES(laplace, 0, -1, {2});
+  NAMES(cauchy, 0, 1, {-2});
+  NAMES(gumbel, 0, 0, {2});
+  NAMES(log_normal, 0, 1, {2}, int32);
+  NAMES(geometric, 0, {2});
+  NAMES(geometric, 0.5, {2}, bool_);
+  NAMES(standard_gamma, nothing);
+  NAMES(gamma, 0, 1, {2});
+  NAMES(beta, x, five);
+  NAMES(chi2, nothing);
+  NAMES(student_t, nothing);
+  NAMES(dirichlet, ones({}));
+  NAMES(poisson, nothing);
+  CALLS(rand_like, rand, i);
+  NAMES(rand_like, nothing);
+  CALLS(randn_like, randn, i);
+  CALLS(randint_like, randint, x, 0, 2);
 }
 
 BOOST_AUTO_TEST_CASE(of_array_names) {
-  const Tensor point = ones({}), k = ones({3}, int64), m = ones({3, 3}), none_of = zeros({0, 3});
+  const Tensor point = ones({}), k = ones({3}, int64), m = ones({3, 3}), none_of = zeros({0, 3}),
+               row = ones({2}, int64);
   NAMES(div, x, five);
   NAMES(div, x, x, "ceil");
   NAMES(div, b, b, "trunc");
@@ -701,6 +722,24 @@ BOOST_AUTO_TEST_CASE(of_array_names) {
   CALLS(broadcast_tensors, broadcast_arrays, {x, five});
   NAMES(concat, {x, nothing}, none);
   NAMES(concat, {i, u}, none);
+  NAMES(mode, nothing);
+  NAMES(mode, point);
+  NAMES(mode, none_of, 0);
+  NAMES(mode, x, 2);
+  NAMES(nanmedian, none_of);
+  NAMES(nanmedian, x, 7);
+  NAMES(nanquantile, x, 1.5);
+  NAMES(nanquantile, x, std::vector<double>());
+  NAMES(nanpercentile, x, 101);
+  NAMES(nanpercentile, nothing, std::vector<double>{1});
+  NAMES(repeat, x, k);
+  NAMES(repeat, x, x, 0);
+  NAMES(repeat, x, row, {0, 1});
+  NAMES(repeat, x, -row, 0);
+  CALLS(repeat_interleave, repeat, x, k, 2);
+  NAMES(combinations, x);
+  NAMES(combinations, five, -1);
+  NAMES(combinations, ones({1000}), 500);
   NAMES(isdtype, float32, "complex");
   NAMES(result_type, {});
   NAMES(result_type, {i, u, x, x});
