@@ -1,12 +1,14 @@
 // Includes everything that a user needs: #include <lazy/lazy.hpp>.
 #pragma once
 #include "lazy/autograd/gradient.hpp"
+#include "lazy/core/constants.hpp"
 #include "lazy/core/device.hpp"
 #include "lazy/core/dynamic.hpp"
 #include "lazy/core/promotion.hpp"
 #include "lazy/core/tensor.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/indexing.hpp"
+#include "lazy/indexing/rows.hpp"
 #include "lazy/indexing/searching.hpp"
 #include "lazy/indexing/selecting.hpp"
 #include "lazy/insight/insight.hpp"
@@ -22,6 +24,7 @@
 #include "lazy/nn/functional/convolution.hpp"
 #include "lazy/nn/functional/functional.hpp"
 #include "lazy/nn/functional/pooling.hpp"
+#include "lazy/nn/functional/pooling_by_rank.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/ops/diagonals.hpp"
 #include "lazy/ops/einsum.hpp"

@@ -4,6 +4,13 @@
 #include "jit/core/rules.hpp"
 
 namespace lazy::detail {
+namespace {
+
+/// Returns the name of the function that the user called: errors of values have it. It is that of a composite
+/// which calls this one, if that has said its own.
+const char* asked(const char* op) { return jit::Purpose::current() ? jit::Purpose::current() : op; }
+
+}  // namespace
 
 Handle index_of(const char* op, Arg& index) {
   Handle h = Operand(op, index).take();
@@ -22,7 +29,7 @@ Handle load_at(const char* op, const Handle& x, const Handle& index, int axis, B
   const bool nothing = numel(index->shape) == 0;
   if (!nothing) check_any(op, x->shape[axis], bounds, s);
   if (nothing || x->shape[axis] == 0) return constant(0, x->dtype, index->shape, x, s);
-  const jit::Purpose purpose(op);
+  const jit::Purpose purpose(asked(op));
   return detail::record(Op::gather, {&x, &index}, x->dtype, index->shape, s,
                         {.ints = {}, .steps = {}, .axes = {axis, static_cast<int64_t>(bounds)}});
 }
@@ -36,7 +43,7 @@ Handle store_at(const char* op, const Handle& x, const Handle& index, const Hand
   if (numel(index->shape) == 0) return x;
   check_any(op, x->shape[axis], bounds, s);
   if (x->shape[axis] == 0) return x;
-  const jit::Purpose purpose(op);
+  const jit::Purpose purpose(asked(op));
   return detail::record(
       Op::scatter, {&x, &index, &values}, x->dtype, x->shape, s,
       {.ints = {}, .steps = {}, .axes = {axis, static_cast<int64_t>(bounds), static_cast<int64_t>(combine)}});
@@ -51,7 +58,7 @@ Handle padded(const Handle& h, int before, int after, const Site& s) {
 
 int64_t count_of(const char* op, const Handle& mask, const Site& s) {
   if (numel(mask->shape) == 0) return 0;
-  const jit::Purpose purpose(op);
+  const jit::Purpose purpose(asked(op));
   const Handle sum = reduce(op, Op::sum, cast(mask, int64, s), {}, dropdims, s);
   jit::BufferRef keep;
   int64_t count = 0;
@@ -62,7 +69,7 @@ int64_t count_of(const char* op, const Handle& mask, const Site& s) {
 namespace {
 
 Handle compress(const char* op, const Handle& mask, int64_t count, const Handle* rows, const Site& s) {
-  const jit::Purpose purpose(op);
+  const jit::Purpose purpose(asked(op));
   // It has no elements: its shape tells the call how many rows it makes.
   const Handle counted = constant(0, bool_, {count, 0}, mask, s);
   const Handle* operands[] = {&mask, &counted, rows};

@@ -32,6 +32,8 @@ Tensor take_or(Arg x, Arg index, Integer axis, Number missing);
 /// Returns one tensor of int64 for each axis: the positions along it, in row-major order. ShapeError for a
 /// 0-d tensor.
 std::vector<Tensor> nonzero(Arg x);
+/// Returns nonzero(), as NumPy's and torch's `where` of a condition alone do.
+inline std::vector<Tensor> where(Arg condition) { return nonzero(std::move(condition)); }
 /// Returns the positions as rows: (number, dimensions), int64.
 Tensor argwhere(Arg x);
 /// Returns the positions in the flattened tensor, int64.
