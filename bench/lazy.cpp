@@ -106,6 +106,55 @@ void add_reductions() {
   add("argmax", "4096x1024", [] { return [x = random_tensor({4096, 1024})] { argmax(x, {1}).eval(); }; });
 }
 
+/// Adds what orders elements, or runs along them: of a vector and of rows.
+void add_order() {
+  using Function = std::vector<Tensor> (*)(const Tensor&);
+  const std::pair<const char*, Function> functions[] = {
+      {"sort", [](const Tensor& x) { return std::vector{sort(x).values}; }},
+      {"argsort", [](const Tensor& x) { return std::vector{argsort(x)}; }},
+      {"topk10",
+       [](const Tensor& x) {
+         const Sorted s = topk(x, 10);
+         return std::vector{s.values, s.indices};
+       }},
+      {"topk100",
+       [](const Tensor& x) {
+         const Sorted s = topk(x, 100);
+         return std::vector{s.values, s.indices};
+       }},
+      {"kthvalue",
+       [](const Tensor& x) {
+         const Sorted s = kthvalue(x, x.size(-1) / 2);
+         return std::vector{s.values, s.indices};
+       }},
+      {"median", [](const Tensor& x) { return std::vector{median(x, -1)}; }},
+      {"quantile", [](const Tensor& x) { return std::vector{quantile(x, 0.3, -1)}; }},
+      {"cumsum", [](const Tensor& x) { return std::vector{cumsum(x, -1)}; }},
+      {"cumprod", [](const Tensor& x) { return std::vector{cumprod(x, -1)}; }},
+      {"cummax",
+       [](const Tensor& x) {
+         const Sorted s = cummax(x, -1);
+         return std::vector{s.values, s.indices};
+       }},
+      {"logcumsumexp", [](const Tensor& x) { return std::vector{logcumsumexp(x, -1)}; }},
+  };
+  for (const auto& [name, f] : functions)
+    for (const bool rows : {false, true})
+      add(name, rows ? "1000x1000" : "1000000", [f = f, rows] {
+        return [x = random_tensor(rows ? Shape{1000, 1000} : Shape{1000000}), f] {
+          for (const Tensor& y : f(x)) y.eval();
+        };
+      });
+  add("unique", "1000000", [] { return [x = random_tensor({1000000})] { unique(x).eval(); }; });
+  add("searchsorted", "1000000", [] {
+    return [s = sort(random_tensor({10000})).values.eval(), x = random_tensor({1000000})] {
+      searchsorted(s, x).eval();
+    };
+  });
+  add("histogram100", "1000000",
+      [] { return [x = random_tensor({1000000})] { histogram(x, 100).counts.eval(); }; });
+}
+
 void add_attention() {
   for (const auto& [heads, length] : {std::pair<int64_t, int64_t>{32, 128}, {8, 1024}})
     for (const bool causal : {false, true}) {
@@ -313,6 +362,7 @@ int main(int argc, char** argv) {
   add_small();
   add_pointwise();
   add_reductions();
+  add_order();
   add_attention();
   add_encoder();
   add_convolutions();

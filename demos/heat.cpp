@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "demo.hpp"
-#include "png.hpp"
+#include "picture.hpp"
 
 using namespace lazy;
 
@@ -41,7 +41,7 @@ void simulate(const demo::Arguments& arguments) {
               high);
   Tensor picture = empty({n, n, 3});  // black, red, yellow, white
   for (int c = 0; c < 3; ++c) picture(_, _, c) = u * 3 - c;
-  demo::write_png(path, picture);
+  demo::write_picture(path, picture);
   std::printf("wrote %s\n", path.c_str());
   demo::report("picture");
   if (low < 0 || high > 1) throw demo::Failure("temperatures left the range that they started in");

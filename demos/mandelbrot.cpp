@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "demo.hpp"
-#include "png.hpp"
+#include "picture.hpp"
 
 using namespace lazy;
 
@@ -34,7 +34,7 @@ void draw(const demo::Arguments& arguments) {
   const Tensor rgb = (0.5 - 0.5 * cos(t(_, _, newaxis) * 9 + phase)) * outside(_, _, newaxis);
   std::printf("%s: %ld x %ld, %.1f%% of the points did not escape\n", path.c_str(), width, height,
               100 * (1 - mean(outside).item<float>()));
-  demo::write_png(path, rgb);
+  demo::write_picture(path, rgb);
   demo::report("drawing");
 }
 

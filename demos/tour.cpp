@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "demo.hpp"
-#include "png.hpp"
+#include "picture.hpp"
 
 using namespace lazy;
 using demo::report;
@@ -60,17 +60,17 @@ Tensor tones(const Tensor& x, double exposure) {
 void tour(const demo::Arguments& arguments) {
   const std::string path = demo::argument(arguments, 0, demo::data_file("tour.png"));
   const std::string out = demo::argument(arguments, 1, "out") + "/";
-  const Tensor picture = demo::read_png(path);
+  const Tensor picture = demo::read_picture(path);
   std::printf("%s: %s\n", path.c_str(), to_string(picture.shape()).c_str());
   report("reading");  // the picture is not read yet: its conversion is part of the first program that
                       // needs it
 
-  demo::write_png(out + "blurred.png", blurred(picture, 2.0));
+  demo::write_picture(out + "blurred.png", blurred(picture, 2.0));
   report("blur");
   const Tensor e = edges(grey(blurred(picture, 1.2)));
-  demo::write_png(out + "edges.png", e / max(e));
+  demo::write_picture(out + "edges.png", e / max(e));
   report("edges");
-  demo::write_png(out + "tones.png", tones(picture, 3.0));
+  demo::write_picture(out + "tones.png", tones(picture, 3.0));
   report("tones");
 
   std::printf("Other exposures are other arguments of the same program:\n");
@@ -84,7 +84,7 @@ void tour(const demo::Arguments& arguments) {
   small.eval();
   report("half the size");
   std::printf("So are other sizes:\n");
-  demo::write_png(out + "small.png", tones(small, 3.0));
+  demo::write_picture(out + "small.png", tones(small, 3.0));
   report("tones of the small one");
   std::printf("Wrote %sblurred.png, edges.png, tones.png, small.png\n", out.c_str());
 }

@@ -11,6 +11,8 @@
 #include "lazy/indexing/rows.hpp"
 #include "lazy/indexing/searching.hpp"
 #include "lazy/indexing/selecting.hpp"
+#include "lazy/indexing/sets.hpp"
+#include "lazy/indexing/writing.hpp"
 #include "lazy/insight/insight.hpp"
 #include "lazy/insight/machine.hpp"
 #include "lazy/insight/print.hpp"

@@ -58,6 +58,13 @@ def argmax(xp, x):
     return xp.argmax(x)
 
 
+ORDER = ("sort", "argsort", "topk10", "topk100", "kthvalue", "median", "quantile", "cumsum", "cumprod", "cummax", "logcumsumexp")
+
+
+def ordered(name):
+    return lambda xp, x: xp.ordered(name, x)
+
+
 def mandelbrot100(xp, cr, ci):
     zr = zi = count = cr * 0
     for _ in range(100):
@@ -136,6 +143,12 @@ def rows():
     yield "col_standardize", "100000x64", col_standardize, inputs((100000, 64))
     yield "logsumexp", "4096x1024", logsumexp, inputs((4096, 1024))
     yield "argmax", "4096x1024", argmax, inputs((4096, 1024))
+    for name in ORDER:
+        yield name, "1000000", ordered(name), inputs((1000000,))
+        yield name, "1000x1000", ordered(name), inputs((1000, 1000))
+    for name in ("unique", "histogram100"):
+        yield name, "1000000", ordered(name), inputs((1000000,))
+    yield "searchsorted", "1000000", lambda xp, s, x: xp.searchsorted(s, x), lambda: [np.sort(uniform((10000,))), uniform((1000000,))]
     for n in (16, 32, 64, 128, 256, 512, 1024, 2048):
         yield "matmul", str(n), matmul, inputs((n, n), (n, n))
     yield "batched_matmul", "64x32x32", matmul, inputs((64, 32, 32), (64, 32, 32))

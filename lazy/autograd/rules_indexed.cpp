@@ -81,12 +81,29 @@ constexpr RuleRow kRows[] = {{Op::gather, gathered}, {Op::scatter, scattered}};
 
 // Calls.
 
+/// Adds `values` to zeros like the operand, at positions along an axis.
+Term put_back(D d, size_t operand, const Term& values, const Handle& positions, int axis) {
+  const Handle zeros = d.zeros_like(d.x(operand)).handle(), &v = values.handle();
+  return d.term(detail::record(
+      Op::scatter, {&zeros, &positions, &v}, zeros->dtype, zeros->shape, d.site,
+      {.ints = {},
+       .steps = {},
+       .axes = {axis, static_cast<int64_t>(Bounds::mask), static_cast<int64_t>(Combine::add)}}));
+}
+
 /// Values go back to where the indices, the second output, say they were.
 void sorted(D d) {
-  d.to(0, [&] {
-    const Handle zeros = d.zeros_like(d.x(0)).handle(), g = d.g(0).handle(), &index = d.op.results[1];
-    return d.term(detail::record(Op::scatter, {&zeros, &index, &g}, zeros->dtype, zeros->shape, d.site,
-                                 {.ints = {}, .steps = {}, .axes = {d.x(0).rank() - 1, 0, 0}}));
+  d.to(0, [&] { return put_back(d, 0, d.g(0), d.op.results[1], d.x(0).rank() - 1); });
+}
+
+/// Rows go back to where the mask is true: the same call tells without the rows.
+void compressed(D d) {
+  d.to(2, [&] {
+    const Handle* const mask_and_count[] = {&d.op.operands[0], &d.op.operands[1]};
+    const Handle at = detail::record_call(*d.op.call, mask_and_count, d.site)[0];
+    const Term g = d.g();
+    const Shape column = along_axis(g.rank(), 0, g.extent(0));
+    return put_back(d, 2, g, d.broadcast(d.reshape(at, column), g.shape()), 0);
   });
 }
 
@@ -104,7 +121,8 @@ struct CallRow {
   std::string_view name;
   Rule rule;
 };
-constexpr CallRow kCalls[] = {{"sort", sorted}, {"concat", joined}};
+constexpr CallRow kCalls[] = {
+    {"sort", sorted}, {"select", sorted}, {"compress", compressed}, {"concat", joined}};
 
 }  // namespace
 

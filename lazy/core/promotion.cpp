@@ -144,6 +144,7 @@ bool isdtype(DType t, const std::string& kind, Site s) {
   if (kind == "unsigned integer") return is_unsigned_int(t);
   if (kind == "integral") return is_int(t);
   if (kind == "real floating") return is_float(t);
+  if (kind == "complex floating") return false;
   if (kind == "numeric") return !is_bool(t);
   detail::fail<Error>("isdtype", "no kind of dtypes: \"" + kind + "\"", s);
 }

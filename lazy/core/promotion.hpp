@@ -28,7 +28,7 @@ DType result_type(Arg a, Arg b, Arg c);
 /// Returns the dtype to which any number of operands promote. Error for none.
 DType result_type(std::initializer_list<Arg> operands, Site = Site::current());
 /// True if a dtype is of a kind: "bool", "signed integer", "unsigned integer", "integral", "real floating",
-/// "numeric". Error for another kind.
+/// "complex floating" (none is), "numeric". Error for another kind.
 bool isdtype(DType dtype, const std::string& kind, Site = Site::current());
 /// True if promotion alone can take `from` to `to`: result_type(from, to) == to.
 bool can_cast(DType from, DType to);

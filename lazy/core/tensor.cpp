@@ -1,7 +1,11 @@
 #include "lazy/core/tensor.hpp"
 
+#include <array>
+#include <cstddef>
+
 #include "jit/core/bytes.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/core/debug_layout.hpp"
 #include "lazy/core/scalar.hpp"
 #include "support/lock.hpp"
 
@@ -134,3 +138,47 @@ Tensor::operator bool() const {
 }
 
 }  // namespace lazy
+
+// Here, because a program that has a Tensor links this file.
+namespace {
+
+constexpr auto kDTypeNames = [] {
+  std::array<const char*, lazy::kDTypeCount> names{};
+  for (size_t i = 0; i < names.size(); ++i) names[i] = lazy::kDTypes[i].name;
+  return names;
+}();
+constexpr const char* kOpNames[] = {
+#define LAZY_OP(name, ...) #name,
+#include "jit/core/ops.def"
+#undef LAZY_OP
+};
+
+using lazy::jit::Node;
+// What private fields can't be asked for follows from sizes and order; tests/gdb prints elements.
+constexpr uint32_t kDimsValues = sizeof(int64_t), kBufferData = sizeof(void*);
+static_assert(sizeof(lazy::Dims) == kDimsValues + lazy::kMaxRank * sizeof(int64_t));
+
+}  // namespace
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored \
+    "-Winvalid-offsetof"  // of a class with a base: well defined by the compilers we take
+extern "C" [[gnu::visibility("default"), gnu::used]] const LazyDebugLayout lazy_debug_layout = {
+    1,
+    sizeof(LazyDebugLayout),
+    kDTypeNames.data(),
+    kOpNames,
+    offsetof(Node, state),
+    offsetof(Node, op),
+    offsetof(Node, dtype),
+    offsetof(Node, device),
+    offsetof(Node, contiguous),
+    offsetof(Node, site),
+    offsetof(Node, shape),
+    offsetof(Node, buffer),
+    offsetof(Node, offset),
+    offsetof(Node, strides),
+    kDimsValues,
+    kBufferData,
+};
+#pragma GCC diagnostic pop

@@ -22,7 +22,7 @@ std::string out_of_range(int64_t i, int axis, int64_t extent) {
 
 Positions of_list(const Recorder& r, const Handle& base, const FoundIndices::Entry& e) {
   const int64_t n = base->shape[e.axis];
-  std::vector<int64_t> list = e.index->list;
+  std::vector<int64_t> list = e.index->computed->list;
   for (int64_t& i : list) {
     if (i < -n || i >= n) fail<IndexError>(r.name, out_of_range(i, e.axis, n), e.index->site);
     if (i < 0) i += n;
@@ -33,7 +33,7 @@ Positions of_list(const Recorder& r, const Handle& base, const FoundIndices::Ent
 }
 
 Positions of_mask(const Recorder& r, const Handle& base, const FoundIndices::Entry& e) {
-  const Handle& mask = e.index->tensor;
+  const Handle& mask = e.index->computed->tensor;
   (void)aligned_mask(r.name, base, mask, e.axis, e.index->site);
   const Handle flat = reshape(mask, {numel(mask->shape)}, e.index->site);
   const int64_t count = count_of(r.name, flat, e.index->site);
@@ -41,7 +41,7 @@ Positions of_mask(const Recorder& r, const Handle& base, const FoundIndices::Ent
 }
 
 Positions of_tensor(const Recorder& r, const Handle& base, const FoundIndices::Entry& e) {
-  const Handle& at = e.index->tensor;
+  const Handle& at = e.index->computed->tensor;
   if (!is_int(at->dtype))
     fail<DtypeError>(r.name,
                      std::string("an index is of integers, a mask of bool, not ") + name_of(at->dtype),
@@ -55,27 +55,13 @@ Positions of_tensor(const Recorder& r, const Handle& base, const FoundIndices::E
 
 Positions positions(const Recorder& r, const Handle& base, const FoundIndices::Entry& e) {
   if (e.index->kind == Index::Kind::list) return of_list(r, base, e);
-  check_devices(r.name, {&base, &e.index->tensor}, e.index->site);
-  return is_bool(e.index->tensor->dtype) ? of_mask(r, base, e) : of_tensor(r, base, e);
+  check_devices(r.name, {&base, &e.index->computed->tensor}, e.index->site);
+  return is_bool(e.index->computed->tensor->dtype) ? of_mask(r, base, e) : of_tensor(r, base, e);
 }
 
-/// Returns the positions as int64, from 0 on. One out of range throws IndexError when this is computed: a
-/// load from a 0 that stands for the axis, without memory for each of its elements, is what checks it.
-Handle counted_from_start(const Recorder& r, const Handle& base, const Positions& p) {
+Handle from_start(const Recorder& r, const Positions& p, const Handle& base) {
   if (p.in_range || numel(p.at->shape) == 0) return r.as(int64, p.at);
-  const int64_t n = base->shape[p.axis];
-  const Handle at = p.at->shape.empty() ? r.reshape(p.at, {1}) : p.at;
-  Handle from_start = r.as(int64, at);
-  if (!is_unsigned_int(at->dtype))
-    from_start = r.where(r.op(Op::less, from_start, 0), r.op(Op::add, from_start, n), from_start);
-  const int64_t zero = 0;
-  const int last = at->shape.size() - 1;
-  Shape axis = at->shape;
-  axis[last] = n;
-  const Handle zeros =
-      r.broadcast(r.reshape(values(&zero, int64, {1}, base, r.site), Shape(axis.size(), 1)), axis);
-  const Handle checked = load_at(r.name, zeros, at, last, Bounds::check, r.site);
-  return r.reshape(r.op(Op::add, from_start, checked), p.at->shape);
+  return counted_from_start(r.name, p.at, base->shape[p.axis], base, r.site);
 }
 
 /// Adds up what is known of the position along the merged axis.
@@ -97,23 +83,22 @@ Handle merged_positions(const Recorder& r, const Handle& base, const std::vector
   const int more = lookup.size() - all.size();
   Sum sum{r, {}, 0};
   int64_t stride = 1;
-  int kept = lookup.size();
-  for (int a = last; a-- > first;) {
+  for (int a = first; a < last; ++a) stride *= base->shape[a];
+  int kept = all.size();
+  for (int a = first; a < last; ++a) {
+    stride /= base->shape[a];  // not 0: something is selected
     const auto part = std::find_if(parts.begin(), parts.end(),
                                    [&](const Positions& p) { return p.axis <= a && a < p.axis + p.axes; });
     if (part != parts.end()) {
-      if (a == part->axis + part->axes - 1)
-        sum.add(padded(counted_from_start(r, base, *part), 0, more, r.site), stride);
-    } else {
-      if (found.kept >> a & 1) {
-        Shape along(lookup.size(), 1);
-        --kept;
-        along[kept] = lookup[kept];
-        sum.add(r.index(kept, along, base), region.step[a] * stride);
-      }
-      sum.offset += region.start[a] * stride;
+      if (a == part->axis + part->axes - 1) sum.add(padded(part->at, 0, more, r.site), stride);
+      continue;
     }
-    stride *= base->shape[a];
+    if (found.kept >> a & 1) {
+      Shape along(lookup.size(), 1);
+      along[kept] = lookup[kept];
+      sum.add(r.index(kept++, along, base), region.step[a] * stride);
+    }
+    sum.offset += region.start[a] * stride;
   }
   if (!sum.total) sum.total = r.filled(0, int64, {}, base);
   if (sum.offset != 0) sum.total = r.op(Op::add, sum.total, sum.offset);
@@ -163,9 +148,15 @@ void add_computed(const char* op, const Handle& base, const FoundIndices& found,
     (a < first ? c->outer : a >= last ? c->inner : lookup).push_back(region.extent[a]);
   }
   const bool one = parts.size() == 1 && (parts[0].axes == last - first);
-  if (numel(lookup) == 0) c->index = r.filled(0, int64, lookup, base);
-  else if (one) c->index = parts[0].at;
-  else c->index = merged_positions(r, base, parts, found, region, first, last, all, lookup);
+  if (numel(lookup) == 0) {
+    c->index = r.filled(0, int64, lookup, base);
+  } else if (one) {
+    c->index = parts[0].at;
+  } else {
+    for (Positions& p : parts)
+      p.at = from_start(r, p, base);  // in this order: the first at fault is reported
+    c->index = merged_positions(r, base, parts, found, region, first, last, all, lookup);
+  }
   c->bounds = one && !parts[0].in_range ? Bounds::check : Bounds::clip;
   for (int a = first; a < last; ++a) {
     region.start[a] = 0;

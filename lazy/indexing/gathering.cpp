@@ -99,16 +99,4 @@ Tensor scatter_add(Arg x, Integer axis, Arg index, Arg values, Bounds bounds) {
   return put_along("scatter_add", x, index, values, axis, Combine::add, bounds);
 }
 
-Tensor index_add(Arg x, Integer axis, Arg index, Arg values, Bounds bounds) {
-  const char* const op = "index_add";
-  const Site s = x.site();
-  const int rank = shape_of(op, x).size();
-  const int a = normal_axis(op, axis, rank, s);
-  const Handle at = index_of(op, index);
-  if (at->shape.size() != 1)
-    fail<ShapeError>(op, "an index has one dimension, not " + std::to_string(at->shape.size()), s);
-  Arg indices(padded(at, a, rank - a - 1, s), s);
-  return put_along(op, x, indices, values, axis, Combine::add, bounds);
-}
-
 }  // namespace lazy

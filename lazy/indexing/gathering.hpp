@@ -1,4 +1,4 @@
-// Reads and writes elements at computed indices: take, take_along_axis; scatter, index_add, put_along_axis.
+// Reads and writes elements at computed indices: take, take_along_axis; scatter, put_along_axis.
 //
 // Indices are of any integer dtype; DtypeError otherwise. Bounds says what an index out of range means
 // (docs/semantics.md): the default throws IndexError, with the line of the op, when the value is computed.
@@ -24,7 +24,5 @@ Tensor put_along_axis(Arg x, Arg index, Arg values, Integer axis, Combine = Comb
 /// Works as put_along_axis, with another order of arguments.
 Tensor scatter(Arg x, Integer axis, Arg index, Arg values, Combine = Combine::set, Bounds = Bounds::check);
 Tensor scatter_add(Arg x, Integer axis, Arg index, Arg values, Bounds = Bounds::check);
-/// Returns x with x[..., index[i], ...] += values[..., i, ...], for i ascending. The index has one dimension.
-Tensor index_add(Arg x, Integer axis, Arg index, Arg values, Bounds = Bounds::check);
 
 }  // namespace lazy

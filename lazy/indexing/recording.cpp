@@ -2,6 +2,7 @@
 
 #include "jit/calls/compress.hpp"
 #include "jit/core/rules.hpp"
+#include "lazy/ops/recorder.hpp"
 
 namespace lazy::detail {
 namespace {
@@ -54,6 +55,24 @@ Handle padded(const Handle& h, int before, int after, const Site& s) {
   for (int64_t d : h->shape) shape.push_back(d);
   for (int i = 0; i < after; ++i) shape.push_back(1);
   return reshape(h, shape, s);
+}
+
+Handle counted_from_start(const char* op, const Handle& positions, int64_t extent, const Handle& like,
+                          const Site& s) {
+  const Recorder r{op, s};
+  if (numel(positions->shape) == 0) return r.as(int64, positions);
+  const Handle at = positions->shape.empty() ? r.reshape(positions, {1}) : positions;
+  Handle start = r.as(int64, at);
+  if (!is_unsigned_int(at->dtype))
+    start = r.where(r.op(Op::less, start, 0), r.op(Op::add, start, extent), start);
+  // A load checks them, from one 0 that stands for each element of the axis without memory for it.
+  const int64_t zero = 0;
+  const int last = at->shape.size() - 1;
+  Shape axis = at->shape;
+  axis[last] = extent;
+  const Handle one = values(&zero, int64, Shape(axis.size(), 1), like, s);
+  const Handle checked = load_at(op, r.broadcast(one, axis), at, last, Bounds::check, s);
+  return r.reshape(r.op(Op::add, start, checked), positions->shape);
 }
 
 int64_t count_of(const char* op, const Handle& mask, const Site& s) {

@@ -20,6 +20,11 @@ Handle store_at(const char* op, const Handle& x, const Handle& index, const Hand
 /// Adds dimensions of extent 1 before and after.
 Handle padded(const Handle&, int before, int after, const Site&);
 
+/// Returns positions as int64, from 0 on, of which negative ones count from the end of `extent` elements (at
+/// least 1). One out of range throws IndexError when this is computed.
+Handle counted_from_start(const char* op, const Handle& positions, int64_t extent, const Handle& like,
+                          const Site&);
+
 /// Returns how many elements of a mask are true. Computes what is pending and needed for that.
 int64_t count_of(const char* op, const Handle& mask, const Site&);
 /// Returns the rows of x, (n, ...), where the mask, (n), is true: `count` ones.

@@ -4,10 +4,10 @@
 
 #include "lazy/core/scalar.hpp"
 #include "lazy/indexing/recording.hpp"
+#include "lazy/ops/creation.hpp"
 #include "lazy/ops/joining.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "lazy/ops/running.hpp"
-#include "lazy/ops/sorting.hpp"
 
 namespace lazy {
 namespace {
@@ -45,29 +45,24 @@ std::vector<Handle> along_axes(const Recorder& r, Handle flat, const Shape& shap
   return each;
 }
 
-/// Holds the flattened tensor, sorted, and where a new element begins.
-struct Runs {
-  Handle sorted, order;  // `order`: positions in the flattened tensor
-  Handle begins;         // bool
-};
-
-Runs runs_of(const Recorder& r, const Handle& h) {
-  const int64_t n = numel(h->shape);
-  const Sorted all = sort(r.arg(r.reshape(h, {n})));
-  Runs runs{all.values.handle(), all.indices.handle(), r.filled(true, bool_, {n}, h)};
-  if (n > 1) {
-    const Handle here = r.part(runs.sorted, 0, 1, n - 1), before = r.part(runs.sorted, 0, 0, n - 1);
-    Handle differs = r.op(Op::not_equal, here, before);
-    if (is_float(h->dtype)) differs = r.both(differs, r.opposite(r.op(Op::isnan, before)));
-    runs.begins = r.replaced(runs.begins, differs, 0, 1);
-  }
-  return runs;
+/// Returns positions along an axis of `extent` elements, int64, from 0 on.
+Handle in_range(const Recorder& r, const Handle& at, int64_t extent, Bounds bounds) {
+  if (extent == 0) return r.as(int64, at);  // there are none
+  if (bounds == Bounds::check) return counted_from_start(r.name, at, extent, at, r.site);
+  // Unsigned ones may be above the range of int64.
+  const DType wide = at->dtype == uint64 ? uint64 : int64;
+  const Handle h = r.as(wide, at);
+  if (bounds == Bounds::wrap) return r.as(int64, r.op(Op::remainder, h, extent));
+  const Handle below = r.as(int64, r.op(Op::minimum, h, extent - 1));
+  return r.op(Op::maximum, below, 0);
 }
 
-/// Returns the first element of each run. Reads where runs begin.
-Tensor firsts(const Recorder& r, const Runs& runs) {
-  const int64_t number = count_of(r.name, runs.begins, r.site);
-  return r.tensor(selected_rows(r.name, runs.sorted, runs.begins, number, r.site));
+DType promoted(const Recorder& r, const std::vector<Tensor>& tensors) {
+  for (const Tensor& t : tensors)
+    if (!t.defined()) throw_empty(r.name, r.site);
+  DType type = tensors[0].handle()->dtype;
+  for (const Tensor& t : tensors) type = promote(r.name, type, t.handle()->dtype, r.site);
+  return type;
 }
 
 }  // namespace
@@ -156,30 +151,124 @@ Tensor flatnonzero(Arg x) {
   return r.tensor(flat_positions(r, x));
 }
 
-Tensor unique(Arg x) {
-  const Recorder r{"unique", x.site()};
-  return firsts(r, runs_of(r, Operand(r.name, x).take()));
-}
-
-UniqueCounts unique_counts(Arg x) {
-  const Recorder r{"unique_counts", x.site()};
-  const Runs runs = runs_of(r, Operand(r.name, x).take());
-  const Handle at = positions(r, runs.begins);
-  const int64_t number = at->shape[0], n = numel(runs.sorted->shape);
-  Handle next = r.filled(n, int64, {number}, at);
-  if (number > 1) next = r.replaced(next, r.part(at, 0, 1, number - 1), 0, 0);
-  return {take(r.arg(runs.sorted), r.arg(at), 0, Bounds::mask), r.tensor(r.op(Op::subtract, next, at))};
-}
-
-UniqueInverse unique_inverse(Arg x) {
-  const Recorder r{"unique_inverse", x.site()};
+Tensor select(Arg x, Integer axis, Integer index) {
+  const Recorder r{"select", x.site()};
   const Handle h = Operand(r.name, x).take();
-  const Runs runs = runs_of(r, h);
-  const Handle number = r.op(Op::subtract, cumsum(r.arg(r.as(int64, runs.begins))).handle(), 1);
-  const Handle inverse = put_along_axis(r.arg(r.filled(0, int64, number->shape, h)), r.arg(runs.order),
-                                        r.arg(number), 0, Combine::set, Bounds::mask)
-                             .handle();
-  return {firsts(r, runs), r.tensor(r.reshape(inverse, h->shape))};
+  const int a = r.axis(axis, h);
+  const int64_t n = h->shape[a], at = index < 0 ? index + n : index.value;
+  if (at < 0 || at >= n)
+    r.fail<IndexError>(std::to_string(index.value) + " is out of range for axis " + std::to_string(a) +
+                       " with extent " + std::to_string(n));
+  Shape rest;
+  for (int i = 0; i < h->shape.size(); ++i)
+    if (i != a) rest.push_back(h->shape[i]);
+  return r.tensor(r.reshape(r.part(h, a, at, 1), rest));
+}
+
+Tensor take(Arg x, Arg index, Bounds bounds) {
+  const Recorder r{"take", x.site()};
+  const Handle h = Operand(r.name, x).take();
+  return take(r.arg(r.reshape(h, {numel(h->shape)})), std::move(index), 0, bounds);
+}
+
+Tensor choose(Arg index, const std::vector<Tensor>& choices, Bounds bounds) {
+  const Recorder r{"choose", index.site()};
+  const Handle at = index_of(r.name, index);
+  if (choices.empty()) r.fail<ShapeError>("no tensors to choose from");
+  Shape shape = at->shape;
+  const DType type = promoted(r, choices);
+  for (const Tensor& c : choices) shape = broadcast_shapes(r.name, shape, c.handle()->shape, r.site);
+  if (shape.size() == kMaxRank)
+    r.fail<ShapeError>("takes at most " + std::to_string(kMaxRank - 1) + " dimensions");
+  std::vector<Tensor> each;
+  for (const Tensor& c : choices) each.push_back(r.tensor(r.broadcast(r.as(type, c.handle()), shape)));
+  const Handle all = stack(each, 0, r.site).handle();
+  Shape one = shape, wide{1};
+  for (int64_t n : shape) wide.push_back(n);
+  const Handle read = load_at(r.name, all, r.reshape(r.broadcast(at, one), wide), 0, bounds, r.site);
+  return r.tensor(r.reshape(read, shape));
+}
+
+Tensor compress(Arg condition, Arg x, Integer axis) {
+  const Recorder r{"compress", x.site()};
+  const Handle h = Operand(r.name, x).take(), keep = Operand(r.name, condition, bool_).take();
+  const int a = r.axis(axis, h);
+  if (keep->shape.size() != 1 || keep->shape[0] > h->shape[a])
+    r.fail<ShapeError>("a condition of shape " + to_string(keep->shape) + " for an axis of " +
+                       std::to_string(h->shape[a]));
+  check_devices(r.name, {&h, &keep}, r.site);
+  const int64_t count = count_of(r.name, keep, r.site);
+  if (a == 0) return r.tensor(selected_rows(r.name, r.part(h, 0, 0, keep->shape[0]), keep, count, r.site));
+  return take(r.arg(h), r.arg(positions_of(r.name, keep, count, r.site)), a, Bounds::clip);
+}
+
+Tensor compress(Arg condition, Arg x) {
+  const Recorder r{"compress", x.site()};
+  const Handle h = Operand(r.name, x).take();
+  return compress(std::move(condition), r.arg(r.reshape(h, {numel(h->shape)})), 0);
+}
+
+Tensor extract(Arg condition, Arg x) {
+  const Recorder r{"extract", x.site()};
+  const Handle h = Operand(r.name, x).take(), keep = Operand(r.name, condition, bool_).take();
+  const int64_t n = numel(h->shape);
+  if (numel(keep->shape) != n)
+    r.fail<ShapeError>("a condition of shape " + to_string(keep->shape) + " for a tensor of " +
+                       to_string(h->shape));
+  check_devices(r.name, {&h, &keep}, r.site);
+  const Handle flat = r.reshape(keep, {n});
+  return r.tensor(selected_rows(r.name, r.reshape(h, {n}), flat, count_of(r.name, flat, r.site), r.site));
+}
+
+Tensor ravel_multi_index(const std::vector<Tensor>& index, ShapeArg shape, Bounds bounds, Site s) {
+  const Recorder r{"ravel_multi_index", s};
+  if (bounds == Bounds::mask) r.fail<Error>("an index out of range has no position: mask is no rule for it");
+  if (index.empty() || index.size() != static_cast<size_t>(shape.size()))
+    r.fail<ShapeError>(std::to_string(index.size()) + " indices for a shape of " + to_string(shape));
+  check_extents(r.name, shape, s);
+  check_countable(r.name, shape, s);
+  Handle flat;
+  for (int a = 0; a < shape.size(); ++a) {
+    Arg given(index[static_cast<size_t>(a)], s);
+    const Handle at = index_of(r.name, given);
+    if (numel(at->shape) > 0) check_any(r.name, shape[a], bounds, s);
+    const Handle along = in_range(r, at, shape[a], bounds);
+    flat = flat ? r.op(Op::add, r.op(Op::multiply, flat, shape[a]), along) : along;
+  }
+  return r.tensor(flat);
+}
+
+std::vector<Tensor> unravel_index(Arg index, ShapeArg shape) {
+  const Recorder r{"unravel_index", index.site()};
+  const Handle at = index_of(r.name, index);
+  check_extents(r.name, shape, r.site);
+  check_countable(r.name, shape, r.site);
+  if (numel(at->shape) > 0) check_any(r.name, numel(shape), Bounds::check, r.site);
+  std::vector<Tensor> each;
+  for (const Handle& h : along_axes(r, in_range(r, at, numel(shape), Bounds::check), shape))
+    each.push_back(r.tensor(h));
+  return each;
+}
+
+std::vector<Index> ix_(const std::vector<Index>& lists, Site s) {
+  const Recorder r{"ix_", s};
+  const int rank = static_cast<int>(lists.size());
+  if (rank > kMaxRank) r.fail<ShapeError>("a tensor has at most " + std::to_string(kMaxRank) + " dimensions");
+  std::vector<Index> mesh;
+  for (int i = 0; i < rank; ++i) {
+    const Index& list = lists[static_cast<size_t>(i)];
+    if (!list.computed) r.fail<Error>("takes tensors and lists of integers");
+    Handle at = list.kind == Index::Kind::list ? asarray(list.computed->list, {}, {}, s).handle()
+                                               : list.computed->tensor;
+    if (!at) throw_empty(r.name, s);
+    if (!is_int(at->dtype) && !is_bool(at->dtype))
+      r.fail<DtypeError>(std::string("an index is of integers or bool, not ") + name_of(at->dtype));
+    if (at->shape.size() != 1)
+      r.fail<ShapeError>("an index has one dimension, not " + std::to_string(at->shape.size()));
+    if (is_bool(at->dtype)) at = positions(r, at);
+    mesh.emplace_back(r.tensor(padded(at, i, rank - i - 1, s)), s);
+  }
+  return mesh;
 }
 
 }  // namespace lazy

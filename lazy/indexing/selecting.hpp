@@ -16,6 +16,9 @@ namespace lazy {
 Tensor masked_fill(Arg x, Arg mask, Arg value);
 /// Returns the elements where the mask is true, in one dimension. Both broadcast. Reads the mask.
 Tensor masked_select(Arg x, Arg mask);
+/// Returns x without an axis, at one position of it: (n, 5) at axis 0 -> (5). A view; IndexError for a
+/// position out of range.
+Tensor select(Arg x, Integer axis, Integer index);
 /// Returns x at indices of one dimension along an axis: (n, 5) at (k) -> (k, 5). ShapeError for an index of
 /// more dimensions.
 Tensor index_select(Arg x, Integer axis, Arg index, Bounds = Bounds::check);
@@ -26,6 +29,33 @@ Tensor gather(Arg x, Integer axis, Arg index, Bounds = Bounds::check);
 /// Returns take(), with `missing` where an index is not in [0, n). Keeps x's dtype; DtypeError where that
 /// does not hold it.
 Tensor take_or(Arg x, Arg index, Integer axis, Number missing);
+
+/// Returns the element with each index of the flattened tensor, of the index' shape.
+Tensor take(Arg x, Arg index, Bounds = Bounds::check);
+/// Returns choices[index[i]][i]: each element from the tensor that the index says. Index and choices
+/// broadcast, dtypes of choices promote. ShapeError for no choices.
+Tensor choose(Arg index, const std::vector<Tensor>& choices, Bounds = Bounds::check);
+/// Returns the parts of x along an axis where the condition, of one dimension, is != 0; it may be shorter
+/// than the axis (ShapeError if it is longer). Reads the condition.
+Tensor compress(Arg condition, Arg x, Integer axis);
+/// Works on the flattened tensor.
+Tensor compress(Arg condition, Arg x);
+/// Returns the elements where the condition, of as many elements (ShapeError otherwise), is != 0, in one
+/// dimension. Reads the condition.
+Tensor extract(Arg condition, Arg x);
+
+/// Returns positions in a flattened tensor of a shape, int64, from positions along each of its axes, which
+/// broadcast. Bounds says what one out of range means; Error for `mask`. ShapeError unless there is a tensor
+/// for each axis.
+Tensor ravel_multi_index(const std::vector<Tensor>& index, ShapeArg shape, Bounds = Bounds::check,
+                         Site = Site::current());
+/// Returns the position along each axis, int64, of positions in a flattened tensor of a shape. One out of
+/// range throws IndexError when the value is computed.
+std::vector<Tensor> unravel_index(Arg index, ShapeArg shape);
+/// Returns indices that select each combination of the lists' entries: x(ix_({i, j})) has at (a, b) what x
+/// has at (i[a], j[b]). A list is a tensor of integers or bool of one dimension (a mask is read), or C++
+/// integers. ShapeError and DtypeError for others.
+std::vector<Index> ix_(const std::vector<Index>& lists, Site = Site::current());
 
 // The next ones find elements that are != 0. They read x: the result's size depends on it.
 
@@ -38,22 +68,5 @@ inline std::vector<Tensor> where(Arg condition) { return nonzero(std::move(condi
 Tensor argwhere(Arg x);
 /// Returns the positions in the flattened tensor, int64.
 Tensor flatnonzero(Arg x);
-
-// The different elements of the flattened tensor, ascending; NaN counts as one, and comes last. These sort,
-// and read where a new element begins.
-
-Tensor unique(Arg x);
-/// Holds the results of unique_counts().
-struct UniqueCounts {
-  Tensor values;
-  Tensor counts;  // int64: how often each occurs
-};
-UniqueCounts unique_counts(Arg x);
-/// Holds the results of unique_inverse().
-struct UniqueInverse {
-  Tensor values;
-  Tensor inverse;  // int64, of x's shape: x is values at these positions
-};
-UniqueInverse unique_inverse(Arg x);
 
 }  // namespace lazy

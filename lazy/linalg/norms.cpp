@@ -81,6 +81,10 @@ Tensor cond(Arg x, NormOrder p) {
     const Handle values = singular_values(r, h);
     const Handle most = r.reduce(Op::max, values, {-1}), least = r.reduce(Op::min, values, {-1});
     ratio = p.order() > 0 ? r.op(Op::divide, most, least) : r.op(Op::divide, least, most);
+  } else if (p.name() == "nuc") {
+    const Handle values = singular_values(r, h);  // those of the inverse are 1 over these
+    ratio = r.op(Op::multiply, r.reduce(Op::sum, values, {-1}),
+                 r.reduce(Op::sum, r.op(Op::divide, 1, values), {-1}));
   } else {
     ratio = r.op(Op::multiply, norm_of(r, h, p), norm_of(r, inverse_or_infinite(r, h), p));
   }

@@ -31,8 +31,8 @@ Plan plan(const char* op, const Shape& shape, const Dims& axes, KeepDims keep, c
 }
 
 /// Records the reductions of a plan: neighbours among them become one axis (axes of extent 1 are out of the
-/// way first), then one axis after the other from the last. The reduced axes stay with extent 1 until a final
-/// reshape to `result`.
+/// way first), then one axis after the other from the last, of 16-bit floats in float32. The reduced axes
+/// stay with extent 1 until a final reshape to `result`.
 Handle planned(Op op, Handle h, const Plan& p, const Shape& result, const Site& s) {
   Shape merged;
   Dims reduced;  // positions in `merged`
@@ -50,6 +50,10 @@ Handle planned(Op op, Handle h, const Plan& p, const Shape& result, const Site& 
   }
   if (!reduced.empty()) {
     h = detail::reshape(h, merged, s);
+    // What one axis leaves for the next is not rounded to 16 bits.
+    const DType t = h->dtype;
+    const bool wide = is_half(t) && reduced.size() > 1 && (op == Op::sum || op == Op::prod);
+    if (wide) h = cast(h, float32, s);
     for (int i = reduced.size() - 1; i >= 0; --i) {
       const int axis = static_cast<int>(reduced[i]);
       Shape shape = h->shape;
@@ -57,6 +61,7 @@ Handle planned(Op op, Handle h, const Plan& p, const Shape& result, const Site& 
       h = detail::record(op, {&h}, jit::row_of(op).rule == jit::DTypeRule::index ? int64 : h->dtype, shape, s,
                          {.ints = {}, .steps = {}, .axes = {axis}});
     }
+    if (wide) h = cast(h, t, s);
   }
   return detail::reshape(h, result, s);
 }

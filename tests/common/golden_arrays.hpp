@@ -127,7 +127,7 @@ inline void run(const std::string& file, const Functions& functions) {
           matches(results[i], outputs[i], tolerance);
       }
   }
-  BOOST_TEST(number > 20u);
+  BOOST_TEST(number > 10u);
 }
 
 }  // namespace golden

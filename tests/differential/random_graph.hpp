@@ -58,7 +58,7 @@ enum class Kind : uint8_t {
   squeeze,
   broadcast,
   reduce,
-  cumsum,
+  scan,
   matmul,
   convolve,   // axes: stride, padding, dilation of each spatial axis; flipped: channels last; keepdims:
               // depthwise
@@ -179,8 +179,13 @@ struct ReduceRow {
   bool exact;
   bool one_axis;
 };
+struct ScanRow {
+  const char* name;
+  Tensor (*f)(const Tensor&, lazy::Axes);
+};
 extern const std::vector<UnaryRow> kUnary;
 extern const std::vector<BinaryRow> kBinary;
 extern const std::vector<ReduceRow> kReduce;
+extern const std::vector<ScanRow> kScan;
 
 }  // namespace random_graph

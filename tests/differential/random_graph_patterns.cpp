@@ -140,7 +140,8 @@ void Maker::read_twice(int x) {
       s.kind = Kind::matmul;
       s.operand[1] = x;
     } else if (chance(2)) {
-      s.kind = Kind::cumsum;
+      s.kind = Kind::scan;
+      s.fn = pick(static_cast<int>(kScan.size()));
       s.axes = {pick(static_cast<int>(rank))};
     } else if (!pointwise(s, x)) {
       return;

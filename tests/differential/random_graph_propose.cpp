@@ -219,7 +219,8 @@ void Maker::propose() {
     }
     case 29:
       if (rank == 0) return;
-      s.kind = Kind::cumsum;
+      s.kind = Kind::scan;
+      s.fn = pick(static_cast<int>(kScan.size()));
       s.axes = {pick(rank)};
       break;
     case 30: {

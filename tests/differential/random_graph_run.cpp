@@ -229,7 +229,7 @@ Tensor Machine::make(const Statement& s) {
     case Kind::squeeze: return squeeze(reg(0), axes_of(s.axes));
     case Kind::broadcast: return broadcast_to(reg(0), shape);
     case Kind::reduce: return kReduce[static_cast<size_t>(s.fn)].f(reg(0), axes_of(s.axes), s.keepdims);
-    case Kind::cumsum: return cumsum(reg(0), axes_of(s.axes));
+    case Kind::scan: return kScan[static_cast<size_t>(s.fn)].f(reg(0), axes_of(s.axes));
     case Kind::matmul: return matmul(reg(0), reg(1));
     case Kind::convolve: return convolved(s, reg(0), reg(1));
     case Kind::attention: return scaled_dot_product_attention(reg(0), reg(1), reg(2), {}, s.flipped);

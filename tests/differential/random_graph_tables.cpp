@@ -80,6 +80,14 @@ const std::vector<ReduceRow> kReduce = {
     {"var", [](const Tensor& x, lazy::Axes a, lazy::KeepDims k) { return lazy::var(x, a, k); }, true, false},
     {"std", [](const Tensor& x, lazy::Axes a, lazy::KeepDims k) { return lazy::std(x, a, k); }, true, false},
 };
+
+const std::vector<ScanRow> kScan = {
+    {"cumsum", [](const Tensor& x, lazy::Axes axis) { return lazy::cumsum(x, axis); }},
+    {"cumprod", [](const Tensor& x, lazy::Axes axis) { return lazy::cumprod(x, axis); }},
+    {"cummax", [](const Tensor& x, lazy::Axes axis) { return lazy::cummax(x, axis).values; }},
+    {"cummin", [](const Tensor& x, lazy::Axes axis) { return lazy::cummin(x, axis).values; }},
+    {"cummax_indices", [](const Tensor& x, lazy::Axes axis) { return lazy::cummax(x, axis).indices; }},
+};
 #undef ROW
 
 }  // namespace random_graph

@@ -76,7 +76,7 @@ std::string expression(const Statement& s) {
     case Kind::reduce:
       return call(kReduce[static_cast<size_t>(s.fn)].name,
                   ", " + list(s.axes) + (s.keepdims ? ", keepdims" : ""));
-    case Kind::cumsum: return call("cumsum", ", " + list(s.axes));
+    case Kind::scan: return call(kScan[static_cast<size_t>(s.fn)].name, ", " + list(s.axes));
     case Kind::matmul: return call("matmul", ", " + reg(1));
     case Kind::convolve:
       return call("conv", ", " + reg(1) + ", {stride..., padding..., dilation...: " + list(s.axes) +

@@ -420,7 +420,8 @@ class Generator {
     for (int i = 0; i < n; ++i) {
       DType t = s_.pick(pool_).type;
       if (!accepts(Op::cumsum, t)) t = s_.percent(60) ? DType::float32 : DType::int64;
-      const ValueId v = b_->result(b_->reduce(Op::cumsum, value(t)));
+      const Op ops[] = {Op::cumsum, Op::cumprod, Op::cummax, Op::cummin};
+      const ValueId v = b_->result(b_->reduce(ops[s_.below(4)], value(t)));
       add_value(v, !is_float(t));
       for (int64_t k = s_.below(3); k > 0; --k) step();
     }

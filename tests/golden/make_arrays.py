@@ -293,6 +293,31 @@ def ordering():
     return lines
 
 
+def running():
+    lines = Lines()
+    for shape in ((1, 1), (2, 3), (5, 7), (1, 33), (33, 1), (3, 17), (0, 4)):
+        for x in (floats(*shape), floats(*shape, dtype=np.float64), ints(*shape, low=-3, high=4), ints(*shape, dtype=np.uint8, low=0, high=3)):
+            lines.add("cumsum_axis0", lambda a: np.cumsum(a, 0), x)
+            lines.add("cumsum_axis1", lambda a: np.cumsum(a, 1), x)
+            lines.add("cumprod_axis0", lambda a: np.cumprod(a, 0), x)
+            lines.add("cumprod_axis1", lambda a: np.cumprod(a, 1), x)
+            lines.add("cumulative_sum_initial_axis0", lambda a: np.cumulative_sum(a, axis=0, include_initial=True), x)
+            lines.add("cumulative_prod_initial_axis1", lambda a: np.cumulative_prod(a, axis=1, include_initial=True), x)
+            for axis in (0, 1):
+                if x.size == 0:
+                    continue  # torch takes no axis of 0 elements
+                lines.add(f"running_max_axis{axis}", t(lambda a: torch.cummax(a, axis)), x)
+                lines.add(f"running_min_axis{axis}", t(lambda a: torch.cummin(a, axis)), x)
+    bad = floats(6, 5)
+    bad[2, 1], bad[4, 1], bad[0, 3], bad[1, 3], bad[5, 0] = NAN, NAN, INF, -INF, NAN
+    for x in (bad, bad.astype(np.float16), SPECIAL.reshape(-1, 1), SPECIAL.reshape(1, -1)):
+        for axis in (0, 1):
+            lines.add(f"running_max_axis{axis}", t(lambda a: torch.cummax(a, axis)), x)
+            lines.add(f"running_min_axis{axis}", t(lambda a: torch.cummin(a, axis)), x)
+    lines.add("cumulative_prod", np.cumulative_prod, ints(6, low=1, high=5))
+    return lines
+
+
 def selecting():
     lines = Lines()
     for x in (ints(3, 4), floats(5), bools(2, 7), ints(0, 3), ints(1), SPECIAL, np.zeros(4)):
@@ -303,7 +328,7 @@ def selecting():
         lines.add("unique_counts", lambda a: list(np.unique(a, return_counts=True)), x)
         lines.add("unique_inverse", lambda a: list(np.unique(a, return_inverse=True)), x)
     lines.add("unique", np.unique, np.array([NAN, 1, NAN, -0.0, 1]))
-    lines.add("unique_counts", lambda a: list(np.unique(a, return_counts=True)), np.array([NAN, 1, NAN, 2, 1]))
+    lines.add("unique_counts", lambda a: list(np.unique_counts(a)), np.array([NAN, 1, NAN, 2, 1]))
     lines.add("argwhere", np.argwhere, np.array(3))
     lines.add("masked_fill", t(lambda a, m: a.masked_fill(m, 7)), ints(3, 4), bools(3, 4))
     lines.add("masked_fill", t(lambda a, m: a.masked_fill(m, 7)), floats(2, 3, 4), bools(3, 1))
@@ -395,7 +420,78 @@ def special():
     return lines
 
 
+def exponential(x):
+    """Returns the matrix exponential of each matrix, rounded once."""
+    with mpmath.workdps(60):
+        flat = [np.array(mpmath.expm(mpmath.matrix(m.tolist())).tolist(), dtype=float) for m in x.reshape(-1, *x.shape[-2:])]
+    return np.array(flat).astype(x.dtype).reshape(x.shape)
+
+
+def precise(f):
+    """Computes in float64 and rounds once."""
+    return lambda *a: [np.asarray(r).astype(a[0].dtype if np.asarray(r).dtype.kind == "f" else np.asarray(r).dtype)
+                       for r in (lambda v: v if isinstance(v, (tuple, list)) else [v])(f(*[v.astype(np.float64) for v in a]))]
+
+
+def linear():
+    own = np.random.default_rng(20260202)
+    lines = Lines()
+    la = np.linalg
+
+    def lstsq(a, b):
+        x, _, rank, s = la.lstsq(a, b, rcond=None)
+        return [x, np.int64(rank), s]
+
+    for dtype in (np.float32, np.float64):
+        batch = [own.standard_normal(s).astype(dtype) for s in ((1, 1), (2, 2), (5, 5), (3, 7, 7), (2, 1, 11, 11), (0, 3, 3))]
+        for x in batch:
+            n = x.shape[-1]
+            well = (x + 2 * n * np.eye(n)).astype(dtype)
+            b = own.standard_normal(x.shape[:-1] + (3,)).astype(dtype)
+            lines.add("solve~~64", precise(la.solve), well, b)
+            lines.add("inv~~64", precise(la.inv), well)
+            lines.add("det~256", precise(la.det), well)
+            lines.add("slogdet~~256", precise(lambda a: list(la.slogdet(a))), x)
+            lines.add("matrix_exp~~512", exponential, x / n)
+            lines.add("matrix_power_5~~4096", precise(lambda a: la.matrix_power(a, 5)), x / n)
+            lines.add("matrix_power_-2~~256", precise(lambda a: la.matrix_power(a, -2)), well)
+            symmetric = (x + x.swapaxes(-1, -2)).astype(dtype)
+            lines.add("eigvalsh~~256", precise(la.eigvalsh), symmetric)
+            lines.add("cholesky~~64", precise(la.cholesky), (symmetric + 4 * n * np.eye(n)).astype(dtype))
+            for order in ("fro", "nuc", 1, -1, 2, -2, INF, -INF):
+                if x.size:
+                    lines.add(f"matrix_norm_{order}~~256", precise(lambda a: la.norm(a, order, axis=(-2, -1))), x)
+                    lines.add(f"cond_{order}~256", precise(lambda a: la.cond(a, order)), well)
+        for shape in ((1, 4), (4, 1), (6, 3), (3, 6), (2, 11, 7), (0, 2, 3)):
+            x = own.standard_normal(shape).astype(dtype)
+            lines.add("svdvals~~256", precise(lambda a: la.svd(a, compute_uv=False)), x)
+            lines.add("qr~~1024", precise(lambda a: list(la.qr(a))), x)
+            lines.add("pinv~~2048", precise(la.pinv), x)
+            lines.add("matrix_rank", lambda a: la.matrix_rank(a).astype(np.int64), x)
+            if x.ndim == 2:
+                lines.add("lstsq~~2048", precise(lstsq), x, own.standard_normal((shape[0], 2)).astype(dtype))
+                lines.add("lstsq~~2048", precise(lstsq), x, own.standard_normal(shape[0]).astype(dtype))
+        tall = own.standard_normal((4, 6, 24)).astype(dtype) / 5
+        lines.add("tensorsolve~~65536", precise(la.tensorsolve), tall, own.standard_normal((4, 6)).astype(dtype))
+        lines.add("tensorinv~~65536", precise(la.tensorinv), tall)
+        chain = [own.standard_normal(s).astype(dtype) for s in ((5, 30), (30, 4), (4, 11), (11, 6))]
+        lines.add("multi_dot~~2048", precise(lambda *a: la.multi_dot(a)), *chain)
+        # Ill-conditioned: what is unique is still found to the precision that the condition number leaves.
+        i = np.arange(1, 6)
+        hilbert = (1 / (i[:, None] + i - 1)).astype(dtype)
+        lines.add("svdvals~~16", precise(lambda a: la.svd(a, compute_uv=False)), hilbert)
+        lines.add("matrix_rank", lambda a: la.matrix_rank(a).astype(np.int64), hilbert)
+        if dtype == np.float64:
+            lines.add("det~100000", la.det, hilbert)
+            lines.add("inv~1000000", la.inv, hilbert)
+    whole = own.integers(-5, 6, (4, 4))
+    lines.add("det~64", la.det, whole)
+    lines.add("inv~~4096", la.inv, whole)
+    lines.add("matrix_power_5", lambda a: la.matrix_power(a, 5), whole)
+    return lines
+
+
 if __name__ == "__main__":
-    for f in (rearranging, diagonals, statistics, ordering, selecting, special):
+    for f in (rearranging, diagonals, statistics, ordering, selecting, special, running, linear):
         with open(os.path.join(OUT, f"arrays_{f.__name__}.txt"), "w") as out:
             out.write("\n".join(f()) + "\n")

@@ -265,7 +265,7 @@ def diff(d, name):
     n, axis = d.int(0 if d.chance(0.2) else 1, 2), d.axis(x.a.ndim)
     if is_float(t) and n > 1:
         n = 1
-    if x.a.ndim == 0:
+    if x.a.ndim == 0 or not -x.a.ndim <= axis < x.a.ndim:
         meant("0-d axes")
         return [x, n, axis], "error"
     return tried([x, n, axis], t, lambda: np.diff(work(x.a, t), n, axis))

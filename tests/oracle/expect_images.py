@@ -63,6 +63,8 @@ def pool(d, name):
         f = [F.max_pool1d, F.max_pool2d, F.max_pool3d][n - 1]
         return attempt([x, window, stride, padding, dilation, ceil], t, lambda: f(wide(x), window, stride, padding, dilation, ceil))
     f = [F.avg_pool1d, F.avg_pool2d, F.avg_pool3d][n - 1]
+    if n == 3 and any(e < k for e, k in zip(x.a.shape[2:], window)):
+        raise Skip  # torch wants the window to fit without its padding
     return attempt([x, window, stride, padding, [1], ceil, counted], t,
                    lambda: f(wide(x), window, stride, padding, ceil, counted), most(x))
 

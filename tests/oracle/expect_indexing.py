@@ -3,7 +3,7 @@ import numpy as np
 import torch
 
 from spec import Skip, meant, op
-from values import ALL, BOOL, FLOATS, INTS, SIGNED, Out, V, float_type, is_float, is_int, promote, rounded, work
+from values import ALL, FLOATS, INTS, SIGNED, Out, Xs, is_float, rounded, work
 
 
 def index(d, shape, n, wrong=0.04):
@@ -120,14 +120,15 @@ def nonzero(d, name):
     return [x], [Out("int64", getattr(np, name)(x.a))]
 
 
-@op("unique", "unique_counts", "unique_inverse")
+@op("unique", "unique_values", "unique_counts", "unique_inverse", "unique_all")
 def unique(d, name):
     t = d.one(ALL)
     x = d.tensor(t, d.shape(), d.one(["mild", "plain"]))
     if is_float(t):  # of -0 and 0 either may stay
         x = d.of(t, np.round(x.a) + np.zeros((), holder_of(x)))
-    v, inverse, counts = np.unique(x.a, return_inverse=True, return_counts=True)
-    more = {"unique": [], "unique_counts": [Out("int64", counts)], "unique_inverse": [Out("int64", inverse.reshape(x.a.shape))]}
+    v, first, inverse, counts = np.unique(x.a, True, True, True, equal_nan=name == "unique")
+    inverse = inverse.reshape(x.a.shape)
+    more = {"unique": [], "unique_values": [], "unique_all": [Out("int64", a) for a in (first, inverse, counts)], "unique_counts": [Out("int64", counts)], "unique_inverse": [Out("int64", inverse.reshape(x.a.shape))]}
     return [x], [Out(t, v, zero=True)] + more[name]
 
 
@@ -178,3 +179,127 @@ def histogram(d, name):
     n = d.one([1, 2, 4, 8, 16])
     counts, edges = np.histogram(x.a.astype(np.float64), n, (-8, 8))
     return [x, n, -8.0, 8.0], [Out("int64", counts), Out(t, edges, 2, 8)]
+
+
+@op("take/flat", "select", "unravel_index", "ravel_multi_index")
+def place(d, name):
+    t = d.one(ALL)
+    s = d.shape(low=1, high=3, largest=200, empty=0)
+    x = d.tensor(t, s)
+    if name == "select":
+        axis = d.axis(len(s))
+        n = s[axis] if -len(s) <= axis < len(s) else 1
+        i = d.int(-n - 1, n) if d.chance(0.1) else d.int(-n, n - 1)
+        if not -len(s) <= axis < len(s) or not -n <= i < n:
+            return [x, axis, i], "error"
+        return [x, axis, i], [Out(t, np.take(x.a, i, axis))]
+    if name == "take/flat":
+        i, at, bad = index(d, d.shape(high=2, largest=20), x.a.size)
+        return [x, i], "error" if bad else [Out(t, np.take(x.a, at))]
+    at = d.rng.integers(0, x.a.size, d.shape(high=2, largest=20))
+    where = np.unravel_index(at, s)
+    if name == "unravel_index":
+        return [d.of("int64", at), list(s)], [Out("int64", w) for w in where]
+    return [Xs(d.of("int64", w) for w in where), list(s)], [Out("int64", at)]
+
+
+@op("choose", "compress", "extract")
+def chosen(d, name):
+    t = d.one(ALL)
+    s = d.shape(low=1, high=3, largest=200, empty=0)
+    if name == "choose":
+        xs = Xs(d.tensor(t, d.broadcasts_to(s)) for _ in range(d.int(1, 3)))
+        i = d.of("int64", d.rng.integers(0, len(xs), s))
+        return [i, xs], [Out(t, np.choose(i.a, [x.a for x in xs]))]
+    x = d.tensor(t, s)
+    if name == "extract":
+        c = d.tensor("bool", s)
+        return [c, x], [Out(t, np.extract(c.a, x.a))]
+    axis = d.int(-len(s), len(s) - 1)
+    c = d.tensor("bool", (d.int(0, s[axis]),))
+    return [c, x, axis], [Out(t, np.compress(c.a, x.a, axis))]
+
+
+@op("put", "index_put", "index_copy", "index_fill")
+def replaced(d, name):
+    t = d.one(INTS + FLOATS)
+    s = d.shape(low=1, high=3, largest=200, empty=0)
+    x = d.tensor(t, s, "plain")
+    n = d.int(0, 6)
+    if name == "put":
+        add = d.chance(0.4)
+        i, at, bad = index(d, (n,), x.a.size)
+        v = d.tensor(t, (n,), "plain")
+        flat = written(x.a.ravel(), np.where(at < 0, at + x.a.size, at) if not bad else at * 0, v.a, 0, "add" if add else "set", t)
+        return [x, i, v, add], "error" if bad else [Out(t, flat.reshape(s))]
+    axis = 0 if name == "index_put" else d.int(-len(s), len(s) - 1)
+    i, at, bad = index(d, (n,), s[axis])
+    shape = list(s)
+    shape[axis] = n
+    v = d.tensor(t, () if name == "index_fill" else tuple(shape), "plain")
+    add = name == "index_put" and d.chance(0.4)
+    arguments = [x, i, v, add] if name == "index_put" else [x, axis, i, v]
+    if bad:
+        if np.prod(shape) == 0:
+            raise Skip
+        return arguments, "error"
+    at = np.where(at < 0, at + s[axis], at)
+    k = axis % len(s)
+    at = np.broadcast_to(at.reshape((1,) * k + (-1,) + (1,) * (len(s) - 1 - k)), shape)
+    return arguments, [Out(t, written(x.a, at, np.broadcast_to(v.a, shape), axis, "add" if add else "set", t))]
+
+
+@op("masked_scatter", "select_scatter", "slice_scatter", "diagonal_scatter")
+def parts_replaced(d, name):
+    t = d.one(ALL)
+    s = d.shape(low=2, high=3, largest=200, empty=0)
+    x = d.tensor(t, s)
+    y = x.a.copy()
+    if name == "masked_scatter":
+        m = d.tensor("bool", s)
+        n = int(m.a.sum())
+        v = d.tensor(t, (n + d.int(0, 3),))
+        y[m.a] = v.a[:n]
+        return [x, m, v], [Out(t, y)]
+    if name == "diagonal_scatter":
+        k = d.int(1 - s[0], s[1] - 1)
+        v = d.tensor(t, np.diagonal(y, k).shape)
+        r = torch.diagonal_scatter(torch.from_numpy(y), torch.from_numpy(v.a.copy()), k).numpy()
+        return [x, v, k], [Out(t, r)]
+    axis = d.int(-len(s), len(s) - 1)
+    z = np.moveaxis(y, axis, 0)
+    if name == "select_scatter":
+        i = d.int(-s[axis], s[axis] - 1)
+        v = d.tensor(t, z.shape[1:])
+        z[i] = v.a
+        return [x, v, axis, i], [Out(t, y)]
+    start, stop, step = d.int(0, s[axis]), d.int(0, s[axis] + 1), d.int(1, 3)
+    v = d.tensor(t, np.moveaxis(z[start:stop:step], 0, axis).shape)
+    z[start:stop:step] = np.moveaxis(v.a, axis, 0)
+    return [x, v, axis, start, stop, step], [Out(t, y)]
+
+
+@op("scatter_reduce")
+def scatter_reduce(d, name):
+    t = d.one(["int32", "int64", "float32", "float64"])
+    s = d.shape(low=1, high=2, largest=100, empty=0)
+    axis = d.int(-len(s), len(s) - 1)
+    shape = list(s)
+    shape[axis] = d.int(1, 7)
+    x, v = d.tensor(t, s, "plain"), d.tensor(t, tuple(shape), "plain")
+    at = d.rng.integers(0, s[axis], shape)
+    how, include = d.one(["sum", "prod", "amax", "amin"] + (["mean"] if is_float(t) else [])), d.chance(0.6)
+    r = torch.from_numpy(x.a.copy()).scatter_reduce(axis, torch.from_numpy(at), torch.from_numpy(v.a.copy()), how, include_self=include)
+    return [x, axis, d.of("int64", at), v, how, include], [Out(t, r.numpy(), 16, 8 if how in ("sum", "mean") else 0, True)]
+
+
+@op("isin", "setdiff1d", "intersect1d", "union1d")
+def sets(d, name):
+    t = d.one(ALL)
+    a, b = d.tensor(t, d.shape(high=2, largest=60), "plain"), d.tensor(t, d.shape(high=2, largest=60), "plain")
+    if is_float(t):
+        a, b = (d.of(t, np.round(v.a) + np.zeros((), v.a.dtype)) for v in (a, b))
+    if name == "isin":
+        invert = d.chance(0.3)
+        return [a, b, invert], [Out("bool", np.isin(a.a, b.a, invert=invert))]
+    return [a, b], [Out(t, getattr(np, name)(a.a.ravel(), b.a.ravel()), zero=True)]

@@ -230,7 +230,7 @@ def margins(d, name):
     a, b, c = (d.tensor(t, (n, k), "plain", views=False) for _ in range(3))
     if name == "cosine_embedding_loss":
         return loss([a, b, sign, margin, r], t, lambda: F.cosine_embedding_loss(wide(a), wide(b), wide(sign), margin, reduction=r), 2)
-    swap = d.chance(0.3)
+    swap, margin = d.chance(0.3), d.one([1.0, 0.5])
     return loss([a, b, c, margin, 2.0, 1e-6, swap, r], t, lambda: F.triplet_margin_loss(
         wide(a), wide(b), wide(c), margin, swap=swap, reduction=r), 32)
 

@@ -118,17 +118,6 @@ def linear(d, name):
     return v, [Out(t, y, 6, float(np.max(most, initial=0)), True)]
 
 
-@op("cholesky")
-def cholesky(d, name):
-    t = d.one(["float32", "float64"])
-    n = d.int(0, 8)
-    lead = d.shape(high=2, largest=6)
-    g = d.values("float64", lead + (n, n), "unit")
-    a = rounded(g @ np.swapaxes(g, -1, -2) + 2 * np.eye(n), t)
-    y = np.linalg.cholesky(a.astype(np.float64)) if a.size else a
-    return [d.of(t, a)], [Out(t, y, 16 + n, float(np.max(np.abs(a), initial=0)), True)]
-
-
 @op("scaled_dot_product_attention")
 def attention(d, name):
     t = d.one(FLOATS)

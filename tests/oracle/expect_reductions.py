@@ -184,33 +184,52 @@ def vector_norm(d, name):
     return [x, p, axes, keep], [Out(r, y, 12, 0, True)]
 
 
-@op("cumsum", "cumulative_sum", "cumprod", "cummax", "cummin", "logcumsumexp")
+@op("cumsum", "cumulative_sum", "cumulative_prod", "cumprod", "cummax", "cummin", "logcumsumexp")
 def running(d, name):
     t = d.one(ALL)
-    x = d.tensor(t, d.shape(), {"cumprod": "near", "logcumsumexp": "plain", "cummax": "any", "cummin": "any"}.get(name, "plain"))
+    x = d.tensor(t, d.shape(), {"cumprod": "near", "cumulative_prod": "near", "logcumsumexp": "plain", "cummax": "any", "cummin": "any"}.get(name, "plain"))
     axis = None if d.chance(0.2) else d.axis(x.a.ndim)
     arguments = [x, None if axis is None else [axis]]
-    if axis is None and name == "cumulative_sum" and x.a.ndim != 1:
+    first = "cumulative" in name and d.chance(0.3)
+    if first:
+        arguments += [None, True]
+    if axis is None and "cumulative" in name and x.a.ndim != 1:
         return arguments, "error"
     a = x.a.ravel() if axis is None else x.a
     if axis is not None and not -a.ndim <= axis < a.ndim:
         return arguments, "error"
     axis = 0 if axis is None else axis
-    meant("running order")
     if name in ("cummax", "cummin"):
-        f = np.maximum if name == "cummax" else np.minimum
-        return arguments, [Out(t, f.accumulate(a, axis=axis) if a.size else a, zero=True)]
+        values, at = running_extreme(a, axis, name == "cummax")
+        return arguments, [Out(t, values, zero=True), Out("int64", at)]
+    meant("running order")
     if name == "logcumsumexp":
         r = float_type(t)
         w = rounded(a, r).astype(ld)
         return arguments, [Out(r, np.logaddexp.accumulate(w, axis=axis) if a.size else w, 24, max(1.0, scale_of(w)), True)]
     r = total_type(t)
-    f = np.cumprod if name == "cumprod" else np.cumsum
+    product = name in ("cumprod", "cumulative_prod")
+    f = np.cumprod if product else np.cumsum
+    if first:
+        start = list(a.shape)
+        start[axis] = 1
+        a = np.concatenate([np.full(start, product, a.dtype), a], axis)
     if not is_float(r):
         return arguments, [Out(r, f(a.astype(r), axis=axis))]
-    if name == "cumprod":
+    if product:
         return arguments, [Out(r, f(a.astype(ld), axis=axis), max(4, a.shape[axis]))]
     return arguments, [Out(r, f(work(a, r), axis=axis))]
+
+
+def running_extreme(a, axis, largest):
+    """Returns the extremes so far, and the position of the last element that equals them."""
+    f = np.maximum if largest else np.minimum
+    values = f.accumulate(a, axis=axis) if a.size else a
+    same = (a == values) | ((a != a) & (values != values))
+    shape = [1] * a.ndim
+    shape[axis] = -1
+    steps = np.where(same, np.arange(a.shape[axis]).reshape(shape), 0)
+    return values, np.maximum.accumulate(steps, axis=axis) if a.size else steps
 
 
 def order(a, axis, down):
@@ -343,7 +362,8 @@ def close(d, name):
     if name == "array_equal":
         return [a, b, nan], [Out("bool", np.array_equal(a.a, b.a, equal_nan=nan))]
     relative, absolute = d.one([(1e-5, 1e-8), (0.01, 0.0), (0.0, 0.5), (0.0, 0.0)])
-    x, y = (v.a.astype(np.float64) for v in (a, b))
+    meant("promotion")
+    x, y = (rounded(v.a, float_type(t)).astype(np.float64) for v in (a, b))
     edge = np.abs(np.abs(x - y) - (absolute + relative * np.abs(y))) < 1e-4 * np.maximum(np.abs(y), 1)
     if relative and (edge & np.isfinite(x) & np.isfinite(y) & (x != y)).any():
         relative, absolute = 0.0, 0.0

@@ -145,6 +145,10 @@ const Row kRows[] = {
     ROW("astype", "x 2,3\tD int64", ARG(x); DTYPE(t); return astype(x, t.value)),
     ROW("result_type", "x 2\tx 3", ARG(a); ARG(b);
         return zeros({0}, g.more() ? result_type(a, b, g.arg()) : result_type(a, b))),
+    ROW("result_type/many", "X 3\tx 2\tx 3\tx 3", TENSORS(x);
+        return zeros({0}, result_type({x.at(0), x.at(1), x.at(2)}))),
+    ROW("isdtype", "D float32\tS numeric", DTYPE(t); TEXT(kind, ""); return tensor(isdtype(t.value, kind))),
+    ROW("stop_gradient", "x 2,3", ARG(x); return stop_gradient(x)),
     ROW("can_cast", "x 2\tD float64", ARG(a); DTYPE(t); return tensor(can_cast(a, t.value))),
 };
 

@@ -4,7 +4,45 @@
 namespace oracle {
 namespace {
 
+/// Writes the elements that an index of one tensor selects.
+Results written(Given& g) {
+  ARG(x);
+  const Tensor i = g.tensor();
+  ARG(v);
+  return index_put(x, std::vector<Index>{Index(i)}, v, g.flag(false));
+}
+
 const Row kRows[] = {
+    ROW("take/flat", "x 3,2\ti 4", ARG(x); ARG(i); return take(x, i, g.bounds())),
+    ROW("select", "x 3,2\tI 1\tI 0", ARG(x); INT(a, 0); INT(i, 0); return select(x, a, i)),
+    ROW("choose", "i 3\tX 2\tx 3\tx 2,3", ARG(i); TENSORS(x); return choose(i, x, g.bounds())),
+    ROW("compress", "b 3\tx 3,2\tI 0", ARG(c); ARG(x); if (!g.more()) return compress(c, x); INT(a, 0);
+        return compress(c, x, a)),
+    ROW("extract", "b 2,3\tx 2,3", ARG(c); ARG(x); return extract(c, x)),
+    ROW("ravel_multi_index", "X 2\ti 4\ti 4\tL 3,2", TENSORS(i); SHAPE(s); return ravel_multi_index(i, s)),
+    ROW("unravel_index", "i 4\tL 3,2", ARG(i); SHAPE(s); return unravel_index(i, s)),
+    ROW("put", "x 3,2\ti 4\tx 4", ARG(x); ARG(i); ARG(v); FLAG(add, false);
+        return put(x, i, v, add, g.bounds())),
+    ROW("index_put", "x 3,2\ti 4\tx 4,2", return written(g)),
+    ROW("index_copy", "x 3,2\tI 0\ti 4\tx 4,2", ARG(x); INT(a, 0); ARG(i); ARG(v);
+        return index_copy(x, a, i, v, g.bounds())),
+    ROW("index_fill", "x 3,2\tI 0\ti 4\tx -", ARG(x); INT(a, 0); ARG(i); ARG(v);
+        return index_fill(x, a, i, v, g.bounds())),
+    ROW("masked_scatter", "x 2,3\tb 2,3\tx 6", ARG(x); ARG(m); ARG(v); return masked_scatter(x, m, v)),
+    ROW("select_scatter", "x 3,2\tx 2\tI 0\tI 1", ARG(x); ARG(v); INT(a, 0); INT(i, 0);
+        return select_scatter(x, v, a, i)),
+    ROW("slice_scatter", "x 3,2\tx 2,2\tI 0\tI 1\tI 3", ARG(x); ARG(v); INT(a, 0); INT(start, 0);
+        INT(stop, 0); INT(step, 1); return slice_scatter(x, v, a, start, stop, step)),
+    ROW("diagonal_scatter", "x 3,3\tx 3", ARG(x); ARG(v); INT(k, 0); return diagonal_scatter(x, v, k)),
+    ROW("scatter_reduce", "x 3,2\tI 0\ti 4,2\tx 4,2\tS sum", ARG(x); INT(a, 0); ARG(i); ARG(v);
+        TEXT(how, "sum"); FLAG(self, true); return scatter_reduce(x, a, i, v, how.c_str(), self)),
+    UNARY(unique_values),
+    ROW("unique_all", "x 2,3", ARG(x); const UniqueAll u = unique_all(x);
+        return {u.values, u.indices, u.inverse, u.counts}),
+    ROW("isin", "x 2,3\tx 4", ARG(x); ARG(among); FLAG(invert, false); return isin(x, among, invert)),
+    BINARY(setdiff1d),
+    BINARY(intersect1d),
+    BINARY(union1d),
     ROW("take", "x 3,2\ti 4\tI 0", ARG(x); ARG(i); INT(a, 0); return take(x, i, a, g.bounds())),
     ROW("take_along_axis", "x 3,2\ti 4,2\tI 0", ARG(x); ARG(i); INT(a, 0);
         return take_along_axis(x, i, a, g.bounds())),

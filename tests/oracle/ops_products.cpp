@@ -1,4 +1,4 @@
-// Rows of products and linear algebra: lazy/ops/matmul.hpp, einsum.hpp, diagonals.hpp and lazy/linalg/.
+// Rows of products: lazy/ops/matmul.hpp, einsum.hpp, diagonals.hpp, linear layers and attention.
 #include "tests/oracle/rows.hpp"
 
 namespace oracle {
@@ -28,7 +28,6 @@ const Row kRows[] = {
     ROW("linear", "x 2,3\tx 4,3\tx 4", ARG(x); ARG(w); TENSOR(b); return linear(x, w, b)),
     ROW("bilinear", "x 2,3\tx 2,4\tx 5,3,4\tx 5", ARG(a); ARG(b); ARG(w); TENSOR(bias);
         return bilinear(a, b, w, bias)),
-    ROW("cholesky", "p 3", ARG(x); return cholesky(x)),
     ROW("scaled_dot_product_attention", "x 2,4,3\tx 2,5,3\tx 2,5,3", ARG(q); ARG(k); ARG(v); TENSOR(mask);
         FLAG(causal, false); std::optional<double> scale; if (g.more()) scale = g.real(); else g.flag();
         return scaled_dot_product_attention(q, k, v, mask, causal, scale)),

@@ -10,6 +10,8 @@ namespace {
 #define SPREAD(f) ROW(#f, "x 3,4\tL 1", ARG(x); AXES(a); KEEP(k); REAL(c, 0); return f(std::move(x), a, k, c))
 #define RUNNING(f) ROW(#f, "x 3,4\tL 1", ARG(x); AXES(a); return f(std::move(x), a))
 #define RUNNING_SUM(f) ROW(#f, "x 3,4\tL 1", ARG(x); AXES(a); DTYPE(t); return f(std::move(x), a, t))
+#define INITIAL(f) \
+  ROW(#f, "x 3,4\tL 1", ARG(x); AXES(a); DTYPE(t); FLAG(first, false); return f(std::move(x), a, t, first))
 #define QUANTILE(f, at)                                        \
   ROW(                                                         \
       #f, "x 3,4\t" at "\tL 1", ARG(x); if (g.kind() == 'R') { \
@@ -46,10 +48,11 @@ const Row kRows[] = {
     REDUCTION(ptp),
     REDUCTION(median),
     RUNNING_SUM(cumsum),
-    RUNNING_SUM(cumulative_sum),
+    INITIAL(cumulative_sum),
+    INITIAL(cumulative_prod),
     RUNNING_SUM(cumprod),
-    RUNNING(cummax),
-    RUNNING(cummin),
+    ROW("cummax", "x 3,4\tL 1", ARG(x); AXES(a); return both(cummax(x, a))),
+    ROW("cummin", "x 3,4\tL 1", ARG(x); AXES(a); return both(cummin(x, a))),
     RUNNING(logcumsumexp),
     ROW("max/two", "x 2,3\tx 3", ARG(a); TENSOR(b); return max(a, b)),
     ROW("min/two", "x 2,3\tx 3", ARG(a); TENSOR(b); return min(a, b)),

@@ -15,11 +15,11 @@ PROGRAM(array_puzzles) {
   Tensor negated = whole;  // what is between 3 and 6 changes sign
   negated((3 < whole) & (whole < 6)) *= -1;
   Tensor swapped = x;  // two rows change places
-  swapped(slice(2)) = flip(x(slice(2)), 0);
+  swapped({0, 1}) = swapped({1, 0});
   Tensor cut = x.ravel();  // the largest becomes 0
-  cut = put_along_axis(cut, argmax(cut).reshape(1), 0, 0).reshape({n, m});
+  cut(argmax(cut)) = 0;
   const Tensor a = arange(n), b = arange(m) + 0.5;
-  const Tensor nearest = take(x.ravel(), argmin(abs(x - in("value"))), 0);
+  const Tensor nearest = x.ravel()(argmin(abs(x - in("value"))));
   const Tensor ranked = argsort(argsort(x.ravel())).reshape(x.shape());
   const Tensor best = sort(x.ravel(), 0, true).values(slice(5));
   const Tensor unequal = any(whole(_, slice(1, none)) != whole(_, slice(-1)), 1);
@@ -27,11 +27,11 @@ PROGRAM(array_puzzles) {
           {"frame", frame},
           {"negated", negated},
           {"swapped", swapped},
-          {"cut", cut},
+          {"cut", cut.reshape({n, m})},
           {"cauchy", 1 / (a(_, newaxis) - b)},
           {"nearest", nearest},
           {"centred", x - mean(x, 1, keepdims)},
-          {"by_column", take(x, argsort(x(_, 1)), 0)},
+          {"by_column", x(argsort(x(_, 1)))},
           {"ranked", ranked},
           {"best", best},
           {"unequal", unequal},

@@ -5,7 +5,7 @@ using namespace lazy;
 
 PROGRAM(forward_backward, .elementary = true) {
   const Tensor step = in("step"), start = in("start");
-  const std::vector<Tensor> emit = unstack(take(in("emit"), in("seen"), 1), 1);
+  const std::vector<Tensor> emit = unstack(in("emit")(_, in("seen")), 1);
   const size_t n = emit.size();
   std::vector<Tensor> forward = {start * emit[0]}, backward = {ones_like(start)};
   for (size_t t = 1; t < n; ++t) {

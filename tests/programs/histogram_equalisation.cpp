@@ -9,6 +9,6 @@ PROGRAM(histogram_equalisation) {
   const Tensor running = cumsum(count);
   const Tensor low = min(running(running > 0));
   const Tensor table = clip(round((running - low) * 255 / (image.size() - low)), 0, 255).astype(uint8);
-  const Tensor result = take(table, image, 0);
+  const Tensor result = table(image);
   return {{"count", count}, {"result", result}, {"contrast", stack({image.std(), result.std()})}};
 }

@@ -8,6 +8,6 @@ PROGRAM(k_nearest_neighbours) {
   const Tensor difference = asked(_, newaxis) - points(newaxis);
   const Tensor distance = sqrt(sum(square(difference), -1));
   const Tensor nearest = argsort(distance, 1)(_, slice(in.whole("k")));
-  const Tensor votes = sum(one_hot(take(label, nearest, 0), 3), 1);
+  const Tensor votes = sum(one_hot(label(nearest), 3), 1);
   return {{"nearest", nearest}, {"votes", votes}, {"answer", argmax(votes, 1)}, {"farthest", max(distance)}};
 }

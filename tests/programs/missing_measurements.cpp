@@ -16,7 +16,7 @@ PROGRAM(missing_measurements) {
   return {{"filled", filled},
           {"score", score},
           {"t", t},
-          {"line", interp(arange(n), seen, take(x(_, 0), seen, 0))},
+          {"line", interp(arange(n), seen, x(seen, 0))},
           {"complete", x(~any(missing, 1))},
           {"missing", sum(missing, 0)},
           {"correlation", corrcoef(filled.T())},

@@ -53,7 +53,12 @@ def gaussian_mixture(points, start, rounds):
     return dict(weight=weight, mean=mean, variance=variance, likelihood=evidence.sum(), kind=share.argmax(1))
 
 
-@program(lambda n, d: dict(points=normal(n, d) * np.linspace(3, 0.5, d, dtype=np.float32) @ normal(d, d) + 1, kept=2), (40, 5), (61, 4))
+def stretched(n, d):
+    points = normal(n, d) * np.linspace(3, 0.5, d, dtype=np.float32)
+    return dict(points=points @ normal(d, d) + 1, kept=2)
+
+
+@program(stretched, (40, 5), (61, 4))
 def principal_components(points, kept):
     centred = points - points.mean(0)
     variance, direction = np.linalg.eigh(np.cov(centred.T))
@@ -62,6 +67,11 @@ def principal_components(points, kept):
     share = variance / variance.sum()
     return dict(variance=variance[:kept], direction=direction[:kept], share=share[:kept],
                 projected=centred @ direction[:kept].T)
+
+
+@program(stretched, (40, 5), (61, 4))
+def power_iteration(points, kept):
+    return principal_components(points, kept)
 
 
 @program(lambda n, d: dict(x=normal(n, d), slope=normal(d), noise=normal(n, scale=0.1), steps=40, rate=np.float32(0.25)), (30, 3), (47, 5))
@@ -133,3 +143,8 @@ def tf_idf(text, word, texts, words):
     likeness = weight @ weight.T
     np.fill_diagonal(likeness, -1)
     return dict(weight=weight, nearest=likeness.argmax(1), keyword=weight.argmax(1))
+
+
+@program(lambda n: dict(a=normal(n, n) + 3 * np.eye(n, dtype=np.float32), b=normal(n)), (6,), (9,))
+def gauss_jordan(a, b):
+    return dict(inverse=np.linalg.inv(a), x=np.linalg.solve(a, b))

@@ -1,4 +1,5 @@
 """Originals of programs that run and train neural networks, with torch's own modules."""
+import numpy as np
 import torch
 from torch import nn
 
@@ -94,3 +95,60 @@ def spatial_transformer(x, angle, stretch):
     theta = torch.stack([torch.stack([cos, -sin, zero + 0.1], -1), torch.stack([sin, cos, zero], -1)], 1)
     grid = F.affine_grid(theta, x.shape, align_corners=False)
     return dict(grid=grid, turned=F.grid_sample(x, grid, align_corners=False))
+
+
+@program(lambda n, size, o: dict(x=normal(n, 2, size, size), label=integers(0, 3, n), w=normal(o, 2, 3, 3, scale=0.3), b=normal(o, scale=0.1),
+                                 v=normal(3, o * (size // 2) ** 2, scale=0.2), steps=4), (5, 6, 3), (7, 8, 2))
+def train_convolutions(x, label, w, b, v, steps):
+    x, label, *weights = tensors(x, label, w, b, v)
+    for p in weights:
+        p.requires_grad_()
+    optimiser, losses = torch.optim.SGD(weights, lr=0.1, momentum=0.9), []
+    for _ in range(steps):
+        w, b, v = weights
+        seen = F.max_pool2d(F.relu(F.conv2d(x, w, b, padding=1)), 2)
+        loss = F.cross_entropy(seen.flatten(1) @ v.T, label)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.detach())
+    return dict(w=weights[0], b=weights[1], v=weights[2], losses=torch.stack(losses))
+
+
+def lattice(n):
+    at = np.stack(np.meshgrid(np.arange(n), np.arange(2), np.arange(2)), -1).reshape(-1, 3)
+    return dict(place=(1.15 * at + normal(*at.shape, scale=0.02)).astype("float32"), steps=6)
+
+
+@program(lattice, (2,), (3,))
+def molecules(place, steps):
+    def force(place):
+        place = place.detach().requires_grad_()
+        square = torch.pdist(place) ** 2
+        energy = (4 * (square**-6 - square**-3)).sum()
+        return energy.detach(), -torch.autograd.grad(energy, place)[0]
+
+    place, = tensors(place)
+    speed, dt, energies = torch.zeros_like(place), 0.005, []
+    _, push = force(place)
+    for _ in range(steps):
+        half = speed + 0.5 * dt * push
+        place = place + dt * half
+        energy, push = force(place)
+        speed = half + 0.5 * dt * push
+        energies.append(energy + 0.5 * (speed**2).sum())
+    return dict(place=place, energies=torch.stack(energies))
+
+
+@program(lambda n: dict(x=uniform(n, low=0.6, high=1.4), steps=3), (3,), (4,))
+def gradient_descent_twice(x, steps):
+    def valley(x):
+        return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+    x, = tensors(x)
+    heights = []
+    for _ in range(steps):
+        slope = torch.autograd.functional.jacobian(valley, x)
+        x = x - torch.linalg.solve(torch.autograd.functional.hessian(valley, x), slope)
+        heights.append(valley(x))
+    return dict(x=x, heights=torch.stack(heights))

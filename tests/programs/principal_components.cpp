@@ -1,32 +1,17 @@
-// Finds the directions in which points vary most, by power iteration: the covariance matrix is applied until
-// a vector turns no more, then that direction is taken out of it.
+// Finds the directions in which points vary most: eigenvectors of the covariance matrix.
 #include "tests/programs/program.hpp"
 
 using namespace lazy;
 
-PROGRAM(principal_components, .tolerance = 1e-3) {
-  const Tensor points = in("points");
-  const int64_t kept = in.whole("kept");
-  const Tensor centred = points - mean(points, 0);
-  Tensor covariance = cov(points.T());
-  const Tensor total = trace(covariance);
-  std::vector<Tensor> variances, directions;
-  for (int64_t i = 0; i < kept; ++i) {
-    Tensor v = ones({points.size(1)});
-    for (int step = 0; step < 200; ++step) {
-      v = matmul(covariance, v);
-      v /= norm(v);
-      v.eval();
-    }
-    v *= sign(take(v, argmax(abs(v)), 0));
-    const Tensor variance = dot(v, matmul(covariance, v));
-    covariance -= variance * outer(v, v);
-    variances.push_back(variance);
-    directions.push_back(v);
-  }
-  const Tensor variance = stack(variances), direction = stack(directions);
+PROGRAM(principal_components, .tolerance = 1e-4, .elementary = true) {
+  const Tensor points = in("points"), centred = points - mean(points, 0);
+  const auto [eigenvalues, eigenvectors] = eigh(cov(centred.T()));
+  const Tensor variance = flip(eigenvalues)(slice(in.whole("kept")));
+  Tensor direction = fliplr(eigenvectors).T()(slice(in.whole("kept")));
+  const Tensor largest = take_along_axis(direction, argmax(abs(direction), 1, keepdims), 1);
+  direction *= sign(largest);
   return {{"variance", variance},
           {"direction", direction},
-          {"share", variance / total},
+          {"share", variance / sum(eigenvalues)},
           {"projected", matmul(centred, direction.T())}};
 }

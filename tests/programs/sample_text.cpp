@@ -11,7 +11,7 @@ PROGRAM(sample_text, .elementary = true) {
     state = tanh(embedding(word, in("embedding")) + matmul(state, in("recurrent")));
     const auto [scores, likely] = topk(matmul(state, in("output")) / 0.8, k);
     const Tensor running = cumsum(softmax(scores, -1));
-    word = take(likely, minimum(searchsorted(running, u, true), k - 1), 0);
+    word = likely(minimum(searchsorted(running, u, true), k - 1));
     text.push_back(word);
     eval(state, word);
   }

@@ -10,10 +10,8 @@ PROGRAM(sequence_alignment) {  // a step for each diagonal
   const int64_t n = a.size(), m = b.size();
   const Tensor match = where(a(_, newaxis) == b, 1, -1);
   const Tensor row = arange(n + 1);
-  // Row s of `skewed` has match[i - 1, s - i - 1] at i.
-  const Tensor column = arange(n + m + 1)(_, newaxis) - row;  // j, by s and i
-  const Tensor flat = (row - 1) * m + column - 1;
-  const Tensor skewed = take(match.ravel(), flat, 0, Bounds::clip);
+  const Tensor column = arange(n + m + 1)(_, newaxis) - row;  // j, by i + j and i
+  const Tensor skewed = match(clip(row - 1, 0, n - 1), clip(column - 1, 0, m - 1));
   Tensor before = where(row == 0, 0, -1000), last = where(row < 2, -2, -1000);
   std::vector<Tensor> diagonals = {before, last};
   for (int64_t s = 2; s <= n + m; ++s) {
@@ -27,6 +25,7 @@ PROGRAM(sequence_alignment) {  // a step for each diagonal
     last = now;
   }
   const Tensor all = stack(diagonals);
-  const Tensor score = take_along_axis(all.T(), row(_, newaxis) + arange(m + 1), 1);
+  const Tensor i = row(_, newaxis);
+  const Tensor score = all(i + arange(m + 1), i);
   return {{"score", score}, {"best", score(-1, -1)}};
 }

@@ -9,6 +9,7 @@ PROGRAM(tf_idf, .elementary = true) {
   const Tensor frequency = counts / maximum(sum(counts, 1, keepdims), 1);
   const Tensor rarity = log((1 + texts) / (1 + sum(counts > 0, 0))) + 1;
   const Tensor weight = normalize(frequency * rarity);
-  const Tensor likeness = where(eye(texts, -1, 0, bool_), -1, matmul(weight, weight.T()));
+  Tensor likeness = matmul(weight, weight.T());
+  likeness(arange(texts), arange(texts)) = -1;
   return {{"weight", weight}, {"nearest", argmax(likeness, 1)}, {"keyword", argmax(weight, 1)}};
 }

@@ -5,7 +5,7 @@ using namespace lazy;
 
 PROGRAM(viterbi, .elementary = true) {
   const Tensor step = log(in("step")), seen = in("seen");
-  const Tensor emit = log(take(in("emit"), seen, 1)).T();  // (time, states)
+  const Tensor emit = log(in("emit")(_, seen)).T();  // (time, states)
   Tensor best = log(in("start")) + emit(0);
   std::vector<Tensor> came;
   for (int64_t t = 1; t < seen.size(); ++t) {
@@ -14,6 +14,6 @@ PROGRAM(viterbi, .elementary = true) {
     best = max(score, 0) + emit(t);
   }
   std::vector<Tensor> path = {argmax(best)};
-  for (size_t t = came.size(); t-- > 0;) path.push_back(take(came[t], path.back(), 0));
+  for (size_t t = came.size(); t-- > 0;) path.push_back(Tensor(came[t](path.back())));
   return {{"path", flip(stack(path))}, {"score", max(best)}};
 }

@@ -31,7 +31,7 @@ struct Work {
     if (!r.out[0] || n == 0) return;
     Outcomes failed(b.count);  // order of the minor that is not positive
     const auto side = static_cast<double>(n);
-    share_matrices(r, b.count, side * side * side / 3, [&](int64_t first, int64_t last) {
+    share_with_library(r, b.count, side * side * side / 3, [&](int64_t first, int64_t last) {
       for (int64_t m = first; m < last; ++m)
         failed[m] = factor(library, input<T>(r, 0) + m * n * n, output<T>(r, 0) + m * n * n, n);
     });

@@ -71,8 +71,8 @@ struct Qr {
     const Batch b(r.operands[0].shape), q(r.outputs[0].shape);
     // Of no elements, Q is the identity, or has none.
     if (b.size() == 0) return identities(output<T>(r, 0), r.outputs[0].shape);
-    share_matrices(r, b.count, flops(b.rows, q.columns, std::min(b.rows, b.columns), 4),
-                   [&](int64_t first, int64_t last) { some(r, library, first, last); });
+    share_with_library(r, b.count, flops(b.rows, q.columns, std::min(b.rows, b.columns), 4),
+                       [&](int64_t first, int64_t last) { some(r, library, first, last); });
   }
 };
 
@@ -110,8 +110,8 @@ struct Eigh {
     const Batch b(r.operands[0].shape);
     if (b.rows == 0) return;
     Outcomes outcomes(b.count);
-    share_matrices(r, b.count, flops(b.rows, b.rows, b.rows, 4),
-                   [&](int64_t first, int64_t last) { some(r, library, outcomes, first, last); });
+    share_with_library(r, b.count, flops(b.rows, b.rows, b.rows, 4),
+                       [&](int64_t first, int64_t last) { some(r, library, outcomes, first, last); });
     outcomes.tell([&](int64_t m, int) { fail_to_converge(r, m); });
   }
 };
@@ -163,8 +163,8 @@ struct Svd {
       return;
     }
     Outcomes outcomes(b.count);
-    share_matrices(r, b.count, flops(b.rows, b.columns, std::min(b.rows, b.columns), 10),
-                   [&](int64_t first, int64_t last) { some(r, library, outcomes, first, last); });
+    share_with_library(r, b.count, flops(b.rows, b.columns, std::min(b.rows, b.columns), 10),
+                       [&](int64_t first, int64_t last) { some(r, library, outcomes, first, last); });
     outcomes.tell([&](int64_t m, int) { fail_to_converge(r, m); });
   }
 };
@@ -202,7 +202,7 @@ struct Eig {
     if (b.rows == 0) return;
     Outcomes outcomes(b.count);
     const auto imaginary = scratch<T>(b.count * b.rows);
-    share_matrices(r, b.count, flops(b.rows, b.rows, b.rows, 25), [&](int64_t first, int64_t last) {
+    share_with_library(r, b.count, flops(b.rows, b.rows, b.rows, 25), [&](int64_t first, int64_t last) {
       some(r, library, outcomes, imaginary.get(), first, last);
     });
     for (int64_t m = 0; m < b.count; ++m) {

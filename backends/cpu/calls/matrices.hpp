@@ -1,4 +1,4 @@
-// Shares the matrices of a batch among threads, for calls that a library computes.
+// Shares the matrices of a batch among threads.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -10,18 +10,30 @@
 
 namespace lazy::cpu_backend {
 
-/// Calls f(first, last) for ranges that make up all matrices, on several threads if so many flops are worth
-/// it. One range: the library may use as many threads as launches do. Several: it gets one.
-template <class F>
-void share_matrices(const jit::CallRun& r, int64_t matrices, double flops_of_one, F&& f) {
+/// Returns among how many threads so many matrices are shared.
+inline int64_t pieces_of(int64_t matrices, double flops_of_one) {
   constexpr double kWorthAThread = 100000;  // flops
   const double worth = 1 + static_cast<double>(matrices) * flops_of_one / kWorthAThread;
-  int64_t pieces = std::min(matrices, int64_t{thread_count()});
-  if (worth < static_cast<double>(pieces)) pieces = static_cast<int64_t>(worth);
-  const LibraryThreads limit(pieces > 1 ? 1 : thread_count());
+  const int64_t most = std::min(matrices, int64_t{thread_count()});
+  return worth < static_cast<double>(most) ? static_cast<int64_t>(worth) : most;
+}
+
+/// Calls f(first, last) for ranges that make up all matrices, on several threads if so many flops are worth
+/// it.
+template <class F>
+void share_matrices(const jit::CallRun& r, int64_t matrices, double flops_of_one, F&& f) {
+  const int64_t pieces = pieces_of(matrices, flops_of_one);
   if (pieces > 1)
     r.backend.for_each(pieces, [&](int64_t p) { f(matrices * p / pieces, matrices * (p + 1) / pieces); });
   else f(int64_t{0}, matrices);
+}
+
+/// Works likewise for an f that calls LAPACK. One range: the library may use as many threads as launches do.
+/// Several: it gets one for each.
+template <class F>
+void share_with_library(const jit::CallRun& r, int64_t matrices, double flops_of_one, F&& f) {
+  const LibraryThreads limit(pieces_of(matrices, flops_of_one) > 1 ? 1 : thread_count());
+  share_matrices(r, matrices, flops_of_one, f);
 }
 
 /// Returns uninitialised memory for `count` elements.
@@ -59,6 +71,18 @@ int32_t queried(T length) {
 inline const char* asked(const jit::CallRun& r) {
   return jit::calls::name_of(r.spec.as<jit::calls::MatrixAttributes>().asked);
 }
+
+/// Runs Work::all<T>(run) for the dtype, where there is something to compute.
+template <class Work>
+class MatrixCall final : public jit::CallKernel {
+ public:
+  void run(const jit::CallRun& r) const override {
+    jit::calls::by_dtype(r, [&](auto zero) {
+      if (jit::calls::Batch(r.operands[0].shape).count) Work::template all<decltype(zero)>(r);
+    });
+  }
+  std::string schedule() const override { return Work::kSchedule; }
+};
 
 /// Runs Work::all<T>(run, functions of LAPACK) for the dtype, where there is something to compute.
 template <class Work>

@@ -1,8 +1,8 @@
-// Factors and solves by LAPACK. Small matrices are factored by plain loops, which take less time than the
-// library needs to begin.
+// Factors and solves: small matrices by plain loops, larger ones by blocks, triangular ones by LAPACK.
 #include <limits>
 
 #include "backends/cpu/calls/calls.hpp"
+#include "backends/cpu/calls/lu_blocks.hpp"
 #include "backends/cpu/calls/matrices.hpp"
 #include "jit/calls/lu.hpp"
 #include "jit/calls/solve_triangular.hpp"
@@ -18,22 +18,51 @@ constexpr int64_t kSmall = 16;  // rows
 double cube(int64_t n) { return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n); }
 int32_t i32(int64_t n) { return static_cast<int32_t>(n); }
 
-/// The factors' memory is what LAPACK makes of the operand's transpose.
+/// Returns how a matrix's own parts are shared: among threads, unless the matrices of the batch are.
+EachPiece each_of(const CallRun& r, int64_t matrices) {
+  if (matrices == 1)
+    return [&r](int64_t pieces, const std::function<void(int64_t)>& f) { r.backend.for_each(pieces, f); };
+  return [](int64_t pieces, const std::function<void(int64_t)>& f) {
+    for (int64_t p = 0; p < pieces; ++p) f(p);
+  };
+}
+
+/// Factors a row-major matrix in place; returns the place of a 0 on U's diagonal.
+template <class T>
+int64_t factor(T* a, int64_t m, int64_t n, int32_t* pivots, const EachPiece& each) {
+  return std::min(m, n) <= kSmall ? factor_lu(a, m, n, pivots) : factor_lu_by_blocks(a, m, n, pivots, each);
+}
+
+/// Solves in place for right-hand sides that are rows, by factors. `columns` has room for them.
+template <class T>
+void substitute_rows(const T* a, int64_t n, const int32_t* pivots, T* x, int64_t count, T* columns,
+                     const EachPiece& each) {
+  if (n <= kSmall) {
+    for (int64_t i = 0; i < count; ++i) substitute_lu(a, n, pivots, x + i * n);
+  } else if (count == 1) {
+    solve_lu_by_blocks(a, n, pivots, x, 1, each);
+  } else {
+    transpose(x, count, n, columns);
+    solve_lu_by_blocks(a, n, pivots, columns, count, each);
+    transpose(columns, n, count, x);
+  }
+}
+
 struct Lu {
-  static constexpr const char* kSchedule = "LAPACKE_xgetrf";
-  static const char* name(const CallRun& r) { return asked(r); }
+  static constexpr const char* kSchedule = "blocks of columns";
 
   template <class T>
-  static void all(const CallRun& r, const Lapack<T>& library) {
+  static void all(const CallRun& r) {
     const Batch b(r.operands[0].shape);
     const int64_t k = std::min(b.rows, b.columns);
-    share_matrices(r, b.count, cube(k), [&](int64_t first, int64_t last) {
-      const auto spare = scratch<T>(r.out[0] ? 0 : b.size());
+    const EachPiece each = each_of(r, b.count);
+    share_matrices(r, b.count, cube(k) + 100, [&](int64_t first, int64_t last) {
+      const auto a = scratch<T>(b.size());
       const auto pivots = scratch<int32_t>(k);
       for (int64_t m = first; m < last; ++m) {
-        T* const a = r.out[0] ? output<T>(r, 0) + m * b.size() : spare.get();
-        transpose(input<T>(r, 0) + m * b.size(), b.rows, b.columns, a);
-        if (k) library.getrf(library.kColumnMajor, i32(b.rows), i32(b.columns), a, i32(b.rows), pivots.get());
+        std::copy_n(input<T>(r, 0) + m * b.size(), b.size(), a.get());
+        factor(a.get(), b.rows, b.columns, pivots.get(), each);
+        if (r.out[0]) transpose(a.get(), b.rows, b.columns, output<T>(r, 0) + m * b.size());
         if (r.out[1]) std::copy_n(pivots.get(), k, output<int32_t>(r, 1) + m * k);
         if (r.out[2]) order_of(pivots.get(), k, b.rows, output<int64_t>(r, 2) + m * b.rows);
       }
@@ -41,49 +70,34 @@ struct Lu {
   }
 };
 
+/// Copies elements unless they are there already.
 template <class T>
-const T* taken(const T* from, T* to, int64_t count) {
+void take(const T* from, T* to, int64_t count) {
   if (from != to) std::copy_n(from, count, to);
-  return to;
 }
 
 struct Solve {
-  static constexpr const char* kSchedule = "LAPACKE_xgetrf, LAPACKE_xgetrs";
-  static const char* name(const CallRun& r) { return asked(r); }
-
-  /// Factors and solves one matrix, in scratch memory; returns the place of a 0 on U's diagonal.
-  template <class T>
-  static int64_t one(const Lapack<T>& library, const T* from, int64_t n, int64_t count, T* a, int32_t* pivots,
-                     T* x) {
-    if (n <= kSmall) {
-      std::copy_n(from, n * n, a);
-      const int64_t order = factor_lu(a, n, n, pivots);
-      for (int64_t i = 0; !order && i < count; ++i) substitute_lu(a, n, pivots, x + i * n);
-      return order;
-    }
-    transpose(from, n, n, a);
-    const int64_t order = library.getrf(library.kColumnMajor, i32(n), i32(n), a, i32(n), pivots);
-    if (!order && count)
-      library.getrs(library.kColumnMajor, 'N', i32(n), i32(count), a, i32(n), pivots, x, i32(n));
-    return order;
-  }
+  static constexpr const char* kSchedule = "blocks of columns";
 
   template <class T>
-  static void all(const CallRun& r, const Lapack<T>& library) {
+  static void all(const CallRun& r) {
     const Batch a(r.operands[0].shape), b(r.operands[1].shape);
     const int64_t n = a.rows;
     if (!r.out[0] || n == 0) return;
     Outcomes singular(a.count);
+    const EachPiece each = each_of(r, a.count);
     const double flops = cube(n) * 2 / 3 + 2 * static_cast<double>(n) * static_cast<double>(b.size()) + 100;
     const bool infinite = (r.spec.as<MatrixAttributes>().flags & kInfinite) != 0;
     share_matrices(r, a.count, flops, [&](int64_t first, int64_t last) {
-      const auto lu = scratch<T>(n * n);
+      const auto lu = scratch<T>(n * n), columns = scratch<T>(n > kSmall && b.rows > 1 ? b.size() : 0);
       const auto pivots = scratch<int32_t>(n);
       for (int64_t m = first; m < last; ++m) {
         T* const x = output<T>(r, 0) + m * b.size();
-        taken(input<T>(r, 1) + m * b.size(), x, b.size());
-        const int64_t order = one(library, input<T>(r, 0) + m * n * n, n, b.rows, lu.get(), pivots.get(), x);
-        if (order && infinite) std::fill_n(x, b.size(), std::numeric_limits<T>::infinity());
+        take(input<T>(r, 1) + m * b.size(), x, b.size());
+        std::copy_n(input<T>(r, 0) + m * n * n, n * n, lu.get());
+        const int64_t order = factor(lu.get(), n, n, pivots.get(), each);
+        if (!order) substitute_rows(lu.get(), n, pivots.get(), x, b.rows, columns.get(), each);
+        else if (infinite) std::fill_n(x, b.size(), std::numeric_limits<T>::infinity());
         else singular[m] = static_cast<int>(order);
       }
     });
@@ -92,24 +106,24 @@ struct Solve {
 };
 
 struct LuSolve {
-  static constexpr const char* kSchedule = "LAPACKE_xgetrs";
-  static const char* name(const CallRun& r) { return asked(r); }
+  static constexpr const char* kSchedule = "blocks of columns";
 
   template <class T>
-  static void all(const CallRun& r, const Lapack<T>& library) {
+  static void all(const CallRun& r) {
     const Batch a(r.operands[0].shape), b(r.operands[2].shape);
     const int64_t n = a.rows;
     if (!r.out[0] || n == 0) return;
     for (int64_t m = 0; m < a.count; ++m)
       check_factors(r, m, input<T>(r, 0) + m * n * n, input<int32_t>(r, 1) + m * n, n);
+    const EachPiece each = each_of(r, a.count);
     const double flops = 2 * static_cast<double>(n) * static_cast<double>(b.size()) + 100;
     share_matrices(r, a.count, flops, [&](int64_t first, int64_t last) {
+      const auto lu = scratch<T>(n * n), columns = scratch<T>(b.size());
       for (int64_t m = first; m < last; ++m) {
         T* const x = output<T>(r, 0) + m * b.size();
-        taken(input<T>(r, 2) + m * b.size(), x, b.size());
-        if (b.rows)
-          library.getrs(library.kColumnMajor, 'N', i32(n), i32(b.rows), input<T>(r, 0) + m * n * n, i32(n),
-                        input<int32_t>(r, 1) + m * n, x, i32(n));
+        take(input<T>(r, 2) + m * b.size(), x, b.size());
+        transpose(input<T>(r, 0) + m * n * n, n, n, lu.get());
+        substitute_rows(lu.get(), n, input<int32_t>(r, 1) + m * n, x, b.rows, columns.get(), each);
       }
     });
   }
@@ -130,11 +144,11 @@ struct Triangular {
                diagonal = flags & kUnit ? 'U' : 'N';
     Outcomes singular(a.count);
     const double flops = static_cast<double>(n) * static_cast<double>(b.size()) + 100;
-    share_matrices(r, a.count, flops, [&](int64_t first, int64_t last) {
+    share_with_library(r, a.count, flops, [&](int64_t first, int64_t last) {
       for (int64_t m = first; m < last; ++m) {
         const T* const matrix = input<T>(r, 0) + m * n * n;
         T* const x = output<T>(r, 0) + m * b.size();
-        taken(input<T>(r, 1) + m * b.size(), x, b.size());
+        take(input<T>(r, 1) + m * b.size(), x, b.size());
         if (n <= kSmall) {
           singular[m] = static_cast<int>(zero_on_diagonal(matrix, n, flags));
           for (int64_t i = 0; !singular[m] && i < b.rows; ++i) substitute(matrix, n, flags, x + i * n);
@@ -150,9 +164,9 @@ struct Triangular {
 
 }  // namespace
 
-std::unique_ptr<jit::CallKernel> make_lu() { return std::make_unique<LapackCall<Lu>>(); }
-std::unique_ptr<jit::CallKernel> make_lu_solve() { return std::make_unique<LapackCall<LuSolve>>(); }
-std::unique_ptr<jit::CallKernel> make_solve() { return std::make_unique<LapackCall<Solve>>(); }
+std::unique_ptr<jit::CallKernel> make_lu() { return std::make_unique<MatrixCall<Lu>>(); }
+std::unique_ptr<jit::CallKernel> make_lu_solve() { return std::make_unique<MatrixCall<LuSolve>>(); }
+std::unique_ptr<jit::CallKernel> make_solve() { return std::make_unique<MatrixCall<Solve>>(); }
 std::unique_ptr<jit::CallKernel> make_solve_triangular() {
   return std::make_unique<LapackCall<Triangular>>();
 }

@@ -1,6 +1,10 @@
 #include "lazy/nn/functional/distance.hpp"
 
+#include <algorithm>
+
+#include "lazy/indexing/gathering.hpp"
 #include "lazy/nn/functional/norms.hpp"
+#include "lazy/ops/grids.hpp"
 
 namespace lazy {
 namespace {
@@ -45,6 +49,24 @@ Tensor cdist(Arg a, Arg b, double p) {
   Composite whole(f.name, {&x.handle(), &y.handle()}, f.site);
   const Term difference = expanded(x, x.rank() - 1) - expanded(y, y.rank() - 2);
   return f.finish(whole, norm(difference, p, {-1}, dropdims));
+}
+
+Tensor pdist(Arg x, double p) {
+  const Formula f("pdist", {&x});
+  const Term v = f.term(x);
+  if (!(p >= 0)) f.fail<Error>("p is negative");
+  if (v.rank() != 2) f.fail<ShapeError>("takes rows (n, m), not " + to_string(v.shape()));
+  const int64_t n = v.extent(0);
+  const int64_t pairs = narrow(f.name, "a number of", Wide(n) * std::max<int64_t>(n - 1, 0) / 2, f.site);
+  check_countable(f.name, {2, pairs}, f.site);
+  Composite whole(f.name, {&v.handle()}, f.site);
+  const Tensor rows = triu_indices(n, n, 1, v.handle()->device, f.site);
+  const auto chosen = [&](int64_t which) {
+    const Handle at = f.reshape(f.part(rows.handle(), 0, which, 1), {pairs});
+    if (pairs == 0) return part(v, 0, 0, 0);
+    return f.term(take(f.arg(v.handle()), f.arg(at), 0).handle());
+  };
+  return f.finish(whole, norm(chosen(0) - chosen(1), p, {-1}, dropdims));
 }
 
 }  // namespace lazy

@@ -13,4 +13,8 @@ Tensor pairwise_distance(Arg a, Arg b, double p = 2, double eps = 1e-6, KeepDims
 /// k). ShapeError where the shapes don't fit. Error if p is negative.
 Tensor cdist(Arg a, Arg b, double p = 2);
 
+/// Returns the p-norms of differences of each row of x and each later one, (n, m) -> (n (n - 1) / 2), in the
+/// order of the pairs. ShapeError for other than two dimensions. Error if p is negative.
+Tensor pdist(Arg x, double p = 2);
+
 }  // namespace lazy

@@ -2,7 +2,9 @@
 // pooling.
 #pragma once
 #include "lazy/nn/functional/activation.hpp"
+#include "lazy/nn/functional/backward.hpp"
 #include "lazy/nn/functional/distance.hpp"
+#include "lazy/nn/functional/folding.hpp"
 #include "lazy/nn/functional/linear.hpp"
 #include "lazy/nn/functional/loss.hpp"
 #include "lazy/nn/functional/normalisation.hpp"

@@ -5,6 +5,8 @@
 // default one); 16-bit floats are computed in float32 and rounded once. A default-constructed Tensor is no
 // weight. ShapeError where shapes don't fit; Error for an option out of its range.
 #pragma once
+#include <functional>
+
 #include "lazy/core/tensor.hpp"
 
 namespace lazy {
@@ -62,6 +64,43 @@ struct TripletOptions {
 };
 /// Returns max(0, |anchor - positive| - |anchor - negative| + margin), vectors being along the last axis.
 Tensor triplet_margin_loss(Arg anchor, Arg positive, Arg negative, const TripletOptions& options = {});
+
+/// Returns likewise with a distance of the caller's, which is given two tensors and returns one.
+using Distance = std::function<Tensor(const Tensor&, const Tensor&)>;
+Tensor triplet_margin_with_distance_loss(Arg anchor, Arg positive, Arg negative, const Distance& distance,
+                                         double margin = 1, bool swap = false,
+                                         Reduction reduction = Reduction::mean);
+
+/// Returns log(1 + e^(-target x)); target is 1 or -1, of x's shape.
+Tensor soft_margin_loss(Arg x, Arg target, Reduction reduction = Reduction::mean);
+struct MarginOptions {
+  Integer p = 1;       // 1 or 2: the power of each class' loss
+  double margin = 1;   // by which the label's value is to be above the others
+  Tensor weight = {};  // (C): of each class, for its labels; none if default-constructed
+  Reduction reduction = Reduction::mean;
+};
+/// Returns the sum of max(0, margin - x[label] + x[i])^p over the other classes i, divided by C: x (C) or (N,
+/// C), integer labels () or (N). A label out of range throws IndexError when the value is computed.
+Tensor multi_margin_loss(Arg x, Arg target, const MarginOptions& options = {});
+/// Returns the sum of max(0, 1 - (x[j] - x[i])) over labels j and classes i that are none, divided by C: x
+/// (C) or (N, C), and of its shape integer labels, of which those before the first negative one count.
+Tensor multilabel_margin_loss(Arg x, Arg target, Reduction reduction = Reduction::mean);
+/// Returns the mean over the last axis of -weight (target log(sigmoid(x)) + (1 - target) log(sigmoid(-x))),
+/// target 0 or 1 for each class, of x's shape.
+Tensor multilabel_soft_margin_loss(Arg x, Arg target, const Tensor& weight = {},
+                                   Reduction reduction = Reduction::mean);
+
+struct CtcOptions {
+  Integer blank = 0;  // the class that stands between labels
+  Reduction reduction = Reduction::mean;
+  bool zero_infinity = false;  // 0 in place of an infinite loss: of labels that don't fit the steps
+};
+/// Returns -log of the probability of labels (connectionist temporal classification, Graves et al. 2006):
+/// logarithms of probabilities (T, N, C), labels (N, S), lengths (N) each, of steps and of labels; or (T, C),
+/// (S), one length each. The mean divides each loss by the number of labels first. A label out of range
+/// throws IndexError when the value is computed. T steps are recorded.
+Tensor ctc_loss(Arg log_probs, Arg targets, Arg input_lengths, Arg target_lengths,
+                const CtcOptions& options = {});
 
 struct ClassOptions {
   Tensor weight = {};           // (C): of each class; none if default-constructed

@@ -107,33 +107,60 @@ Tensor batch_norm(Arg x, const Tensor& running_mean, const Tensor& running_var, 
   return f.finish(whole, scaled((v - m) * rsqrt(var + eps), weight, bias, c.alone, c.beside));
 }
 
-BatchNorm batch_norm_training(Arg x, const Tensor& running_mean, const Tensor& running_var,
-                              const BatchNormOptions& o) {
-  const Formula f("batch_norm_training", {&x}, {&o.weight, &o.bias});
-  const Term v = f.term(x);
-  const Channels c(v, o.layout);
-  const int64_t n = count_along(v.shape(), c.others);
+namespace {
+
+/// Returns a running statistic, (C), moved towards the one of now; none if none was given.
+Tensor moved(const Formula& f, const Channels& c, const char* what, const Tensor& running, const Term& now,
+             double momentum) {
+  if (!running.defined()) return {};
+  const DType t = running.handle()->dtype;
+  if (!is_float(t)) f.fail<DtypeError>(std::string(what) + " is of " + name_of(t));
+  const Term before = parameter(f, what, running, c.alone, c.alone);
+  const double rest = in_default_mode([&] { return 1 - momentum; });
+  return Tensor((before * rest + reshape(now, c.alone) * momentum).as(t).handle());
+}
+
+/// Normalises along axes with statistics of x; n elements have one variance. Statistics move towards the
+/// means of those of one channel.
+BatchNorm trained(const Formula& f, const Term& v, const Channels& c, const Dims& axes,
+                  const Tensor& running_mean, const Tensor& running_var, const BatchNormOptions& o) {
+  const int64_t n = count_along(v.shape(), axes);
   if (n == 1)
     f.fail<ShapeError>("one element in each channel of " + to_string(v.shape()) + " has no variance");
   BatchNorm r;
   Moments m;
   {
     Composite whole(f.name, {&v.handle(), &o.weight.handle(), &o.bias.handle()}, f.site);
-    m = moments(v, c.others);
+    m = moments(v, axes);
     r.output = f.finish(whole, scaled(normalised(m, o.eps), o.weight, o.bias, c.alone, c.beside));
   }
-  const auto moved = [&](const char* what, const Tensor& running, const Term& now) {
-    const DType t = running.handle()->dtype;
-    if (!is_float(t)) f.fail<DtypeError>(std::string(what) + " is of " + name_of(t));
-    const Term before = parameter(f, what, running, c.alone, c.alone);
-    const double rest = in_default_mode([&] { return 1 - o.momentum; });
-    return Tensor((before * rest + reshape(now, c.alone) * o.momentum).as(t).handle());
-  };
-  if (running_mean.defined()) r.running_mean = moved("running_mean", running_mean, m.mean);
+  const auto of_channel = [&](const Term& t) { return numel(t.shape()) == c.count ? t : mean(t, {0}); };
   const double corrected =
       in_default_mode([&] { return static_cast<double>(n) / static_cast<double>(n - 1); });
-  if (running_var.defined()) r.running_var = moved("running_var", running_var, m.variance * corrected);
+  r.running_mean = moved(f, c, "running_mean", running_mean, of_channel(m.mean), o.momentum);
+  r.running_var = moved(f, c, "running_var", running_var, of_channel(m.variance * corrected), o.momentum);
   return r;
+}
+
+}  // namespace
+
+BatchNorm batch_norm_training(Arg x, const Tensor& running_mean, const Tensor& running_var,
+                              const BatchNormOptions& o) {
+  const Formula f("batch_norm_training", {&x}, {&o.weight, &o.bias});
+  const Term v = f.term(x);
+  const Channels c(v, o.layout);
+  return trained(f, v, c, c.others, running_mean, running_var, o);
+}
+
+BatchNorm instance_norm_training(Arg x, const Tensor& running_mean, const Tensor& running_var,
+                                 const BatchNormOptions& o) {
+  const Formula f("instance_norm_training", {&x}, {&o.weight, &o.bias});
+  const Term v = f.term(x);
+  if (o.layout != channels_first) f.fail<Error>("the layout is channels_first");
+  const Channels c(v, channels_first, 3);
+  Dims spatial;
+  for (int i = 2; i < v.rank(); ++i) spatial.push_back(i);
+  return trained(f, v, c, spatial, running_mean, running_var, o);
 }
 
 namespace {

@@ -48,6 +48,10 @@ Tensor group_norm(Arg x, Integer groups, const Tensor& weight = {}, const Tensor
                   double eps = 1e-5);
 /// Normalises each channel of each image, x (N, C, S...), by itself; weight and bias (C).
 Tensor instance_norm(Arg x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
+/// Does the same and returns running statistics, (C), moved as batch_norm_training() moves them towards the
+/// means over all images of each channel's mean and variance; the layout is channels_first.
+BatchNorm instance_norm_training(Arg x, const Tensor& running_mean = {}, const Tensor& running_var = {},
+                                 const BatchNormOptions& options = {});
 /// Returns x / (k + alpha mean(x^2 over `size` neighbouring channels))^beta for x (N, C, ...): the channels
 /// from size / 2 before to (size - 1) / 2 after, those that don't exist being 0.
 Tensor local_response_norm(Arg x, Integer size, double alpha = 1e-4, double beta = 0.75, double k = 1);

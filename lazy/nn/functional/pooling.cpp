@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "lazy/indexing/gathering.hpp"
+#include "lazy/nn/functional/planes.hpp"
 #include "lazy/nn/functional/spatial.hpp"
 #include "support/float_mode.hpp"
 
@@ -116,29 +118,25 @@ std::pair<int64_t, int64_t> covers(int64_t i, int64_t count, int64_t extent) {
           static_cast<int64_t>((Wide(i + 1) * extent + count - 1) / count)};
 }
 
-/// Reduces spatial axis `axis` of the image to `count` windows: each a weighted sum of the axis.
-Handle averaged(const char* name, const Handle& image, int axis, int64_t count, const Site& s) {
-  const int64_t extent = image->shape[axis];
+/// Returns the weight of each of `extent` elements in each of `count` adaptive windows: (count, extent).
+Handle weights_of(const char* name, int64_t extent, int64_t count, const Handle& like, const Site& s) {
   std::vector<double> weights = table<double>(name, Wide(extent) * count, s);
   for (int64_t i = 0; i < count; ++i) {
     const auto [from, to] = covers(i, count, extent);
     const double taps = static_cast<double>(to - from), weight = in_default_mode([&] { return 1 / taps; });
     for (int64_t j = from; j < to; ++j) weights[static_cast<size_t>(i * extent + j)] = weight;
   }
-  const Handle matrix = cast(values(weights.data(), float64, {count, extent}, image, s), image->dtype, s);
-  Dims axes;
-  for (int i = 0; i < image->shape.size(); ++i)
-    if (i != axis && i != image->shape.size() - 1) axes.push_back(i);
-  axes.push_back(axis);
-  axes.push_back(image->shape.size() - 1);
-  const Handle y = detail::matmul(name, matrix, detail::permute(image, axes, s), s);
-  Dims back(axes.size(), 0);
-  for (int i = 0; i < axes.size(); ++i) back[static_cast<int>(axes[i])] = i;
-  return detail::permute(y, back, s);
+  return cast(values(weights.data(), float64, {count, extent}, like, s), like->dtype, s);
 }
 
-/// Reduces likewise to the largest element of each window: elements outside count as the lowest value.
-Handle largest(const char* name, const Handle& image, int axis, int64_t count, const Site& s) {
+/// Reduces spatial axis `axis` of the image to `count` windows: each a weighted sum of the axis.
+Handle averaged(const char* name, const Handle& image, int axis, int64_t count, const Site& s) {
+  return multiplied(name, image, axis, weights_of(name, image->shape[axis], count, image, s), s);
+}
+
+/// Returns the elements of an axis beside each of `count` adaptive windows, (..., count, extent, ...), those
+/// outside of the window being the lowest value.
+Handle candidates(const char* name, const Handle& image, int axis, int64_t count, const Site& s) {
   const int64_t extent = image->shape[axis];
   const int rank = image->shape.size();
   std::vector<uint8_t> inside = table<uint8_t>(name, Wide(extent) * count, s);
@@ -152,9 +150,13 @@ Handle largest(const char* name, const Handle& image, int axis, int64_t count, c
   for (int i = rank; i > axis; --i) wide[i] = wide[i - 1];
   wide[axis] = 1;
   const Handle chosen = cast(values(inside.data(), uint8, mask, image, s), bool_, s);
-  const Handle candidates = detail::where(name, chosen, detail::reshape(image, wide, s),
-                                          constant(lowest(image->dtype), image->dtype, {}, s), s);
-  return reduce(name, Op::max, candidates, {axis + 1}, dropdims, s);
+  return detail::where(name, chosen, detail::reshape(image, wide, s),
+                       constant(lowest(image->dtype), image->dtype, {}, s), s);
+}
+
+/// Reduces likewise to the largest element of each window.
+Handle largest(const char* name, const Handle& image, int axis, int64_t count, const Site& s) {
+  return reduce(name, Op::max, candidates(name, image, axis, count, s), {axis + 1}, dropdims, s);
 }
 
 template <class F>
@@ -171,7 +173,211 @@ Handle adaptive(const char* name, const Handle& x, const Axes& extents, ChannelL
   return channels_from_last(h, layout, s);
 }
 
+/// Holds the largest element of each window of an image with its channels last, and its number in the window.
+struct Winners {
+  Handle values, taps;
+};
+
+Winners winners(const Pool& p, const Formula& f, const Handle& image) {
+  const Windows& w = p.windows;
+  if (w.taps > kMostTaps) {
+    const Handle view = w.view(image, p.site);
+    Shape flat = view->shape;
+    flat.resize(w.spatial() + 2);
+    flat.push_back(w.taps);
+    const Handle lanes = f.reshape(view, flat);
+    return {f.reduce(Op::max, lanes, {-1}), f.reduce(Op::argmax, lanes, {-1})};
+  }
+  Dims position(w.spatial(), 0);
+  Winners best;
+  int64_t tap = 0;
+  do {
+    const Handle element = w.tap(image, position, p.site);
+    if (!best.values) {
+      best = {element, f.filled(0, int64, element->shape, element)};
+      continue;
+    }
+    Handle better = f.op(Op::greater, element, best.values);
+    if (is_float(image->dtype))
+      better = f.either(better, f.both(f.op(Op::isnan, element), f.opposite(f.op(Op::isnan, best.values))));
+    best = {f.where(better, element, best.values), f.where(better, ++tap, best.taps)};
+  } while (w.next(position));
+  return best;
+}
+
+/// Returns the shape of an image with its channels moved from the last axis to the second.
+Shape channels_second(const Shape& last) {
+  Shape r{last[0], last.back()};
+  for (int i = 1; i + 1 < last.size(); ++i) r.push_back(last[i]);
+  return r;
+}
+
+/// Moves an image's channels from the user's layout to the second axis, and flattens its spatial axes.
+Handle flattened(const Formula& f, const Handle& h, ChannelLayout layout) {
+  const Handle last = channels_to_last(h, layout, f.site);
+  const Handle first = channels_from_last(last, channels_first, f.site);
+  const Shape& s = first->shape;
+  Wide n = 1;
+  for (int i = 2; i < s.size(); ++i) n *= s[i];
+  return f.reshape(first, {s[0], s[1], static_cast<int64_t>(n)});
+}
+
+/// Moves channels from the second axis to the user's layout.
+Tensor laid_out(const Formula& f, const Handle& first, ChannelLayout layout) {
+  return f.tensor(channels_from_last(channels_to_last(first, channels_first, f.site), layout, f.site));
+}
+
+/// Puts values, or adds them, at positions of planes of the extents.
+Tensor scattered(const Formula& f, const Handle& x, const Handle& indices, const Dims& extents,
+                 ChannelLayout layout, Combine combine) {
+  if (!is_int(indices->dtype))
+    f.fail<DtypeError>(std::string("indices are integers, not ") + name_of(indices->dtype));
+  if (x->shape != indices->shape)
+    f.fail<ShapeError>("values " + to_string(x->shape) + " and indices " + to_string(indices->shape) +
+                       " differ in shape");
+  const Handle v = flattened(f, x, layout), at = flattened(f, indices, layout);
+  Shape image{v->shape[0], v->shape[1]};
+  for (const int64_t e : extents) image.push_back(e);
+  if (numel(image) == 0 && numel(v->shape) > 0) f.fail<IndexError>("no index is in range of no elements");
+  return laid_out(f, put_in_planes(f, v, at, image, combine, Bounds::check), layout);
+}
+
+Dims spatial_extents(const Shape& image, ChannelLayout layout) {
+  Dims r;
+  for (int i = 0; i < image.size() - 2; ++i) r.push_back(image[i + (layout == channels_first ? 2 : 1)]);
+  return r;
+}
+
 }  // namespace
+
+MaxPool max_pool_with_indices(Arg x, Axes window, const PoolOptions& options) {
+  const Formula f("max_pool_with_indices", x.site());
+  const Operand h(f.name, x);
+  if (is_bool(h->dtype)) f.fail<DtypeError>("takes numbers, not bool: convert with astype");
+  const Pool p = pool(f.name, h, window, options, f.site);
+  const Winners best =
+      winners(p, f, padded(f.name, p.image, p.padding, lowest(h->dtype), f.site, false, p.extra));
+  const Plane plane(f, channels_second(p.image->shape), p.windows.length, p.windows.stride, p.padding,
+                    p.windows.dilation, p.extra);
+  const Handle at = plane.positions(best.taps, best.taps->shape, 1, true);
+  return {f.tensor(channels_from_last(best.values, options.layout, f.site)),
+          f.tensor(channels_from_last(at, options.layout, f.site))};
+}
+
+Tensor max_unpool(Arg x, Arg indices, Axes window, const PoolOptions& o, Axes extents) {
+  const Formula f("max_unpool", x.site());
+  const Handle h = Operand(f.name, x).take(), at = Operand(f.name, indices).take();
+  check_image(f.name, h, f.site);
+  const int n = h->shape.size() - 2;
+  const Dims length = per_axis(f.name, "window", window, n, 1, f.site);
+  const Dims stride = o.stride.empty() ? length : per_axis(f.name, "stride", o.stride, n, 1, f.site);
+  const Dims padding = per_axis(f.name, "padding", o.padding, n, 0, f.site);
+  Dims to = spatial_extents(h->shape, o.layout);
+  if (!extents.empty()) {
+    to = per_axis(f.name, "extents", extents, n, 0, f.site);
+  } else {
+    for (int i = 0; i < n; ++i)
+      to[i] = lazy::detail::narrow(f.name, "an extent of",
+                                   (Wide(to[i]) - 1) * stride[i] - Wide(padding[i]) * 2 + length[i], f.site);
+  }
+  check_extents(f.name, to, f.site);
+  return scattered(f, h, at, to, o.layout, Combine::set);
+}
+
+Tensor lp_pool(Arg x, double p, Axes window, const PoolOptions& options) {
+  const Formula f("lp_pool", {&x});
+  const Term v = f.term(x);
+  if (p == 0 || std::isnan(p)) f.fail<Error>("p is 0, or NaN");
+  check_image(f.name, v.handle(), f.site);
+  const int n = v.rank() - 2;
+  for (const int64_t e : per_axis(f.name, "padding", options.padding, n, 0, f.site))
+    if (e != 0) f.fail<Error>("has no padding");
+  const Pool checked = pool(f.name, v.handle(), window, options, f.site);
+  Composite whole(f.name, {&v.handle()}, f.site);
+  if (std::isinf(p)) return f.finish(whole, f.term(max_pool(f.arg(v.handle()), window, options).handle()));
+  const Term powers = power(v, p);
+  const Term means = f.term(avg_pool(f.arg(powers.handle()), window, options).handle());
+  return f.finish(whole, power(means * static_cast<double>(checked.windows.taps),
+                               in_default_mode([&] { return 1 / p; })));
+}
+
+MaxPool adaptive_max_pool_with_indices(Arg x, Axes extents, ChannelLayout layout) {
+  const Formula f("adaptive_max_pool_with_indices", x.site());
+  const Operand h(f.name, x);
+  if (is_bool(h->dtype)) f.fail<DtypeError>("takes numbers, not bool: convert with astype");
+  check_image(f.name, h, f.site);
+  const int n = h->shape.size() - 2;
+  const Dims count = per_axis(f.name, "extents", extents, n, 1, f.site);
+  Handle y = channels_to_last(h, layout, f.site), at;
+  int64_t pitch = 1;
+  // From the last axis on: so the first of equal elements in row-major order wins.
+  for (int i = n; i >= 1; --i) {
+    const int64_t extent = y->shape[i];
+    if (extent == 0) f.fail<ShapeError>("an image without elements: " + to_string(h->shape));
+    const Handle lanes = candidates(f.name, y, i, count[i - 1], f.site);
+    const Handle winner = f.reduce(Op::argmax, lanes, {i + 1});
+    if (at) at = take_along_axis(f.arg(at), f.arg(winner), i).handle();
+    const Handle step = f.op(Op::multiply, winner, pitch);
+    at = at ? f.op(Op::add, at, step) : step;
+    y = f.reduce(Op::max, lanes, {i + 1});
+    pitch *= extent;
+  }
+  return {f.tensor(channels_from_last(y, layout, f.site)), f.tensor(channels_from_last(at, layout, f.site))};
+}
+
+Tensor avg_pool_backward(Arg grad, Arg x, Axes window, const PoolOptions& o) {
+  const Formula f("avg_pool_backward", {&grad, &x});
+  const Term g = f.term(grad), v = f.term(x);
+  const Pool p = pool(f.name, v.handle(), window, o, f.site);
+  const Handle last = channels_to_last(g.handle(), o.layout, f.site);
+  Shape expected = p.image->shape;
+  for (int i = 0; i < p.windows.spatial(); ++i) expected[i + 1] = p.windows.count[i];
+  if (last->shape != expected || g.rank() != v.rank())
+    f.fail<ShapeError>("a gradient " + to_string(g.shape()) + " for an image " + to_string(v.shape()));
+  const int64_t divisor = o.divisor_override;
+  const Handle count =
+      divisor ? f.number(static_cast<double>(divisor), f.work) : covered(p, o.count_padding, f.work);
+  const Handle share = channels_from_last(f.op(Op::divide, last, count), channels_first, f.site);
+  const Plane plane(f, channels_second(p.image->shape), p.windows.length, p.windows.stride, p.padding,
+                    p.windows.dilation, p.extra);
+  const Shape& s = share->shape;
+  const int64_t windows = plane.count(), taps = p.windows.taps;
+  const Handle each = f.broadcast(f.reshape(share, {s[0], s[1], 1, windows}), {s[0], s[1], taps, windows});
+  const Handle sum = plane.added(f.reshape(each, {s[0], s[1], taps * windows}), plane.every_position(share),
+                                 channels_second(p.image->shape));
+  return f.tensor(f.as(f.result, laid_out(f, sum, o.layout).handle()));
+}
+
+Tensor adaptive_avg_pool_backward(Arg grad, Arg x, ChannelLayout layout) {
+  const Formula f("adaptive_avg_pool_backward", {&grad, &x});
+  const Term g = f.term(grad), v = f.term(x);
+  check_image(f.name, v.handle(), f.site);
+  Handle h = channels_to_last(g.handle(), layout, f.site);
+  const Handle image = channels_to_last(v.handle(), layout, f.site);
+  const int n = v.rank() - 2;
+  if (g.rank() != v.rank() || h->shape[0] != image->shape[0] || h->shape.back() != image->shape.back())
+    f.fail<ShapeError>("a gradient " + to_string(g.shape()) + " for an image " + to_string(v.shape()));
+  for (int i = 1; i <= n; ++i) {
+    if (h->shape[i] == 0 || image->shape[i] == 0)
+      f.fail<ShapeError>("images without elements: " + to_string(g.shape()) + " and " + to_string(v.shape()));
+    if (h->shape[i] == image->shape[i]) continue;
+    const Handle weights = weights_of(f.name, image->shape[i], h->shape[i], h, f.site);
+    h = multiplied(f.name, h, i, matrix_transpose(weights, f.site), f.site);
+  }
+  return f.tensor(f.as(f.result, channels_from_last(h, layout, f.site)));
+}
+
+Tensor max_pool_backward(Arg grad, Arg x, Arg indices, ChannelLayout layout) {
+  const Formula f("max_pool_backward", {&grad, &x});
+  const Term g = f.term(grad), v = f.term(x);
+  const Handle at = Operand(f.name, indices).take();
+  check_image(f.name, v.handle(), f.site);
+  const int c = layout == channels_first ? 1 : v.rank() - 1;
+  if (g.rank() != v.rank() || g.extent(0) != v.extent(0) || g.extent(c) != v.extent(c))
+    f.fail<ShapeError>("a gradient " + to_string(g.shape()) + " for an image " + to_string(v.shape()));
+  const Tensor y = scattered(f, g.handle(), at, spatial_extents(v.shape(), layout), layout, Combine::add);
+  return f.tensor(f.as(f.result, y.handle()));
+}
 
 Tensor max_pool(Arg x, Axes window, const PoolOptions& options) {
   constexpr const char* name = "max_pool";

@@ -1,5 +1,6 @@
 #include "lazy/nn/functional/resize.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "lazy/nn/functional/pooling.hpp"
@@ -129,6 +130,56 @@ Term interpolated(const Term& x, int first, const std::vector<Axis>& axes, const
   return weighted(x, first, taps, chosen);
 }
 
+/// Returns how much of an element of x at a distance belongs to one of the result: a triangle, or Keys' cubic
+/// with A = -0.5.
+double filter(double x, bool cubic) {
+  constexpr double A = -0.5;
+  x = std::abs(x);
+  if (!cubic) return x < 1 ? 1 - x : 0;
+  if (x < 1) return ((A + 2) * x - (A + 3)) * x * x + 1;
+  return x < 2 ? (((x - 5) * x + 8) * x - 4) * A : 0;
+}
+
+/// Returns the weight of each element of x in each of the result, (to, from): the filter is as wide as the
+/// result's elements, and the weights of each add up to 1.
+std::vector<double> smoothing(const Axis& a, const InterpolateOptions& o) {
+  const bool cubic = o.mode == Interpolation::cubic;
+  const double from = static_cast<double>(a.from), to = static_cast<double>(a.to);
+  const double step = o.align_corners ? (a.to > 1 ? (from - 1) / (to - 1) : 0)
+                      : a.scale > 0   ? 1 / a.scale
+                                      : from / to;
+  const double width = std::max(step, 1.0), reach = (cubic ? 2 : 1) * width;
+  std::vector<double> weights(static_cast<size_t>(a.from * a.to));
+  for (int64_t i = 0; i < a.to; ++i) {
+    const double centre = step * (static_cast<double>(i) + 0.5);
+    const auto first = std::max<int64_t>(static_cast<int64_t>(centre - reach + 0.5), 0);
+    const auto last = std::min<int64_t>(static_cast<int64_t>(centre + reach + 0.5), a.from);
+    double total = 0;
+    for (int64_t j = first; j < last; ++j)
+      total += filter((static_cast<double>(j) - centre + 0.5) / width, cubic);
+    for (int64_t j = first; j < last && total != 0; ++j)
+      weights[static_cast<size_t>(i * a.from + j)] =
+          filter((static_cast<double>(j) - centre + 0.5) / width, cubic) / total;
+  }
+  return weights;
+}
+
+/// Multiplies each spatial axis by its weights.
+Term antialiased(const Term& x, const std::vector<Axis>& axes, const InterpolateOptions& o) {
+  const Formula& f = x.formula();
+  Handle h = channels_to_last(x.handle(), o.layout, f.site);
+  for (int i = 0; i < static_cast<int>(axes.size()); ++i) {
+    const Axis& a = axes[static_cast<size_t>(i)];
+    if (a.from == a.to && a.scale <= 0) continue;
+    check_countable(f.name, {a.to, a.from}, f.site);
+    std::vector<double> weights;
+    in_default_mode([&] { return weights = smoothing(a, o), 0.0; });
+    const Handle matrix = values(weights.data(), float64, {a.to, a.from}, h, f.site);
+    h = multiplied(f.name, h, i + 1, f.as(f.work, matrix), f.site);
+  }
+  return f.term(channels_from_last(h, o.layout, f.site));
+}
+
 }  // namespace
 
 Tensor interpolate(Arg x, const InterpolateOptions& o) {
@@ -140,9 +191,13 @@ Tensor interpolate(Arg x, const InterpolateOptions& o) {
     f.fail<ShapeError>("takes an image of 3 to 5 axes, not " + to_string(v.shape()));
   if (o.mode == Interpolation::cubic && v.rank() != 4)
     f.fail<ShapeError>("cubic takes an image of two spatial axes, not " + to_string(v.shape()));
+  if (o.antialias && ((o.mode != Interpolation::linear && o.mode != Interpolation::cubic) || v.rank() != 4))
+    f.fail<ShapeError>("antialias is for linear and cubic and two spatial axes, not for " +
+                       to_string(v.shape()));
   const int first = o.layout == channels_first ? 2 : 1;
   const std::vector<Axis> axes = resized(f, v, o, first);
   Composite whole(f.name, {&v.handle()}, f.site);
+  if (o.antialias) return f.finish(whole, antialiased(v, axes, o));
   if (o.mode != Interpolation::area) return f.finish(whole, interpolated(v, first, axes, o));
   std::vector<int64_t> size;
   for (const Axis& a : axes) size.push_back(a.to);

@@ -29,12 +29,13 @@ struct InterpolateOptions {
   Interpolation mode = Interpolation::nearest;
   bool align_corners = false;  // linear and cubic: the centres, not the edges, of the outer elements coincide
   ChannelLayout layout = channels_first;
+  bool antialias = false;  // linear and cubic, two spatial axes: a smaller result averages all of x
 };
 
 /// Resizes the spatial axes, one to three, of x: (N, C, S...) or (N, S..., C). Linear, cubic and area:
-/// floating point (integers become the default dtype); the nearest keeps the dtype. Cubic (A = -0.75) takes
-/// two spatial axes. ShapeError where the options don't fit, an extent would be less than 1, and for images
-/// without elements.
+/// floating point (integers become the default dtype); the nearest keeps the dtype. Cubic (A = -0.75, with
+/// antialias -0.5) takes two spatial axes. ShapeError where the options don't fit, an extent would be less
+/// than 1, and for images without elements.
 Tensor interpolate(Arg x, const InterpolateOptions& options);
 inline Tensor upsample(Arg x, const InterpolateOptions& options) {
   return interpolate(std::move(x), options);
@@ -43,7 +44,7 @@ inline Tensor upsample(Arg x, const InterpolateOptions& options) {
 /// Says how grid_sample() reads outside of an image: as 0, the nearest element, or mirrored at the border.
 enum class GridPadding : uint8_t { zeros, border, reflection };
 struct GridOptions {
-  Interpolation mode = Interpolation::linear;  // or nearest
+  Interpolation mode = Interpolation::linear;  // or nearest; or, of two spatial axes, cubic (A = -0.75)
   GridPadding padding = GridPadding::zeros;
   bool align_corners = false;  // -1 and 1 are the centres, not the edges, of the outer elements
 };
@@ -51,6 +52,10 @@ struct GridOptions {
 /// position has the last spatial axis first, -1 to 1 being the image. NaN counts as -1. Dtypes promote to a
 /// floating-point one; positions are computed in it. ShapeError where the shapes don't fit.
 Tensor grid_sample(Arg x, Arg grid, const GridOptions& options = {});
+/// Returns the positions that affine maps send those of an image to, for grid_sample(): theta (N, n, n + 1),
+/// n 2 or 3, for an image of `size` (N, C, S...) -> (N, S..., n). align_corners as there. ShapeError where
+/// they don't fit.
+Tensor affine_grid(Arg theta, ShapeArg size, bool align_corners = false);
 
 /// Moves channels into blocks of r x r elements: (..., C r r, H, W) -> (..., C, H r, W r). ShapeError if the
 /// channels don't make such blocks.

@@ -115,4 +115,16 @@ Handle padded(const char* op, const Handle& image, const Dims& padding, const Nu
   return placed(op, image, padding, Dims(padding.size(), 1), extents, value, s);
 }
 
+Handle multiplied(const char* name, const Handle& image, int axis, const Handle& matrix, const Site& s) {
+  Dims axes;
+  for (int i = 0; i < image->shape.size(); ++i)
+    if (i != axis && i != image->shape.size() - 1) axes.push_back(i);
+  axes.push_back(axis);
+  axes.push_back(image->shape.size() - 1);
+  const Handle y = matmul(name, matrix, permute(image, axes, s), s);
+  Dims back(axes.size(), 0);
+  for (int i = 0; i < axes.size(); ++i) back[static_cast<int>(axes[i])] = i;
+  return permute(y, back, s);
+}
+
 }  // namespace lazy::detail

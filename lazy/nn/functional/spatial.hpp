@@ -46,4 +46,8 @@ Handle placed(const char* op, const Handle& image, const Dims& before, const Dim
 Handle padded(const char* op, const Handle& image, const Dims& padding, const Number& value, const Site&,
               bool anew = false, const Dims& extra = {});
 
+/// Multiplies spatial axis `axis` of an image (N, spatial..., C), of `extent` elements, by a matrix (count,
+/// extent).
+Handle multiplied(const char* op, const Handle& image, int axis, const Handle& matrix, const Site&);
+
 }  // namespace lazy::detail

@@ -176,14 +176,16 @@ BOOST_AUTO_TEST_CASE(matmul_by_a_vector_and_transposed) {
 BOOST_AUTO_TEST_CASE(scans) {
   for (int d = 0; d < kDTypeCount; ++d) {
     const auto t = static_cast<DType>(d);
-    if (!accepts(Op::cumsum, t)) continue;
-    KernelBuilder b(Form::scan, 3, 1);
-    const ValueId x = b.input(t, {Stride::any, Stride::any, Stride::unit});
-    const int r = b.reduce(Op::cumsum, x);
-    b.store(b.result(r), {Stride::any, Stride::any, Stride::unit});
-    b.done();
-    for (int64_t s : {0, 1, 2, 30})
-      for (int64_t n : {1, 16, 100}) compare(b.k, {2, s, n});
+    for (const Op op : {Op::cumsum, Op::cumprod, Op::cummax, Op::cummin}) {
+      if (!accepts(op, t)) continue;
+      KernelBuilder b(Form::scan, 3, 1);
+      const ValueId x = b.input(t, {Stride::any, Stride::any, Stride::unit});
+      const int r = b.reduce(op, x);
+      b.store(b.result(r), {Stride::any, Stride::any, Stride::unit});
+      b.done();
+      for (int64_t s : {0, 1, 2, 30})
+        for (int64_t n : {1, 16, 100}) compare(b.k, {2, s, n});
+    }
   }
 }
 

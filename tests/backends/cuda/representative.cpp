@@ -204,10 +204,10 @@ LoopKernel computed_product() {
   return b.done();
 }
 
-LoopKernel scan(DType t) {
+LoopKernel scan(DType t, Op op = Op::cumsum) {
   KernelBuilder b(Form::scan, 2, 0);
   const ValueId x = b.input(t, {A, U});
-  b.store(b.result(b.reduce(Op::cumsum, x)), {A, U});
+  b.store(b.result(b.reduce(op, x)), {A, U});
   return b.done();
 }
 
@@ -252,6 +252,11 @@ std::vector<Representative> make() {
       {"computed_product", computed_product()},
       {"scan", scan(float32)},
       {"scan_i64", scan(int64)},
+      {"running_product", scan(float64, Op::cumprod)},
+      {"running_max", scan(float32, Op::cummax)},
+      {"running_max_u8", scan(uint8, Op::cummax)},
+      {"running_min", scan(float64, Op::cummin)},
+      {"running_min_i32", scan(int32, Op::cummin)},
   };
 }
 

@@ -233,6 +233,30 @@ BOOST_AUTO_TEST_CASE(a_scan_starts_with_its_first_element) {
   LAZY_CHECK_LIST(out, {-0.0, -0.0, 1.0});
 }
 
+BOOST_AUTO_TEST_CASE(scans_show_what_reductions_have_so_far) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> x{-0.0, 0.0, 2, -3, nan, 5};
+  const std::pair<Op, std::vector<double>> all[] = {{Op::cumsum, {-0.0, 0.0, 2, -1, nan, nan}},
+                                                    {Op::cumprod, {-0.0, -0.0, -0.0, 0.0, nan, nan}},
+                                                    {Op::cummax, {-0.0, 0.0, 2, 2, nan, nan}},
+                                                    {Op::cummin, {-0.0, -0.0, -0.0, -3, nan, nan}}};
+  for (const auto& [op, expected] : all) {
+    KernelBuilder b(Form::scan, 2, 0);
+    b.store(b.result(b.reduce(op, b.input(DType::float64))));
+    std::vector<double> out(x.size());
+    Launch args(b.done());
+    args.extents({static_cast<int64_t>(x.size()), 1})
+        .operand(0, x.data(), {8, 0})
+        .operand(1, out.data(), {8, 0});
+    run(b.k, args.data());
+    for (size_t i = 0; i < x.size(); ++i) {
+      BOOST_TEST(std::isnan(out[i]) == std::isnan(expected[i]));
+      if (!std::isnan(expected[i]))
+        BOOST_TEST((out[i] == expected[i] && std::signbit(out[i]) == std::signbit(expected[i])));
+    }
+  }
+}
+
 template <class T>
 std::vector<T> matmul(DType t, const std::vector<T>& a, const std::vector<T>& b, int64_t m, int64_t k,
                       int64_t n, bool depth_first) {

@@ -184,6 +184,10 @@ BOOST_AUTO_TEST_CASE(computed_indices_and_calls) {
                       {"max", Combine::max}})
     two_orders(r.name, [&](List x) { return sin(put_along_axis(x[0], rows, x[1], 0, r.how)); }, {x, u});
   two_orders("sort", [](List x) { return sort(x[0], 0).values * sort(x[0], 1, true).values; }, {x});
+  two_orders("topk", [](List x) { return square(topk(x[0], 2).values); }, {x});
+  two_orders("masked", [](List x) { return square(masked_select(x[0], x[0] > 0)); }, {x});
+  two_orders("rows of a mask", [](List x) { return sin(x[0](sum(x[0], {1}) > 0)); }, {x});
+  two_orders("an index", [&](List x) { return sin(x[0](i, slice(0, 2))) * x[0](i, 0)(_, newaxis); }, {x});
   two_orders("median", [](List x) { return median(x[0], {1}); }, {x});
 }
 

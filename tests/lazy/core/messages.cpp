@@ -101,11 +101,32 @@ BOOST_AUTO_TEST_CASE(of_one_empty_tensor) {
   NAMES(sort, nothing);
   NAMES(argsort, nothing);
   NAMES(cholesky, nothing);
+  NAMES(cholesky_inverse, nothing);
+  NAMES(cond, nothing);
+  NAMES(det, nothing);
+  NAMES(eig, nothing);
+  NAMES(eigh, nothing);
+  NAMES(eigvals, nothing);
+  NAMES(eigvalsh, nothing);
+  NAMES(inv, nothing);
+  NAMES(lu, nothing);
+  NAMES(lu_factor, nothing);
+  NAMES(matrix_exp, nothing);
+  CALLS(expm, matrix_exp, nothing);
+  NAMES(matrix_norm, nothing);
+  NAMES(matrix_rank, nothing);
+  NAMES(pinv, nothing);
+  NAMES(qr, nothing);
+  NAMES(slogdet, nothing);
+  NAMES(svd, nothing);
+  NAMES(svdvals, nothing);
+  NAMES(tensorinv, nothing);
   NAMES(argmin, nothing);
   NAMES(logsumexp, nothing);
   NAMES(count_nonzero, nothing);
   NAMES(cumsum, nothing);
   NAMES(cumulative_sum, nothing);
+  NAMES(cumulative_prod, nothing);
   CALLS(absolute, abs, nothing);
   CALLS(neg, negative, nothing);
   CALLS(arcsin, asin, nothing);
@@ -412,6 +433,7 @@ BOOST_AUTO_TEST_CASE(of_axes) {
   NAMES(argmin, x, 7);
   NAMES(cumsum, x, 7);
   NAMES(cumulative_sum, x, 7);
+  NAMES(cumulative_prod, x, 7);
   NAMES(squeeze, x, 7);
   NAMES(flip, x, 7);
   NAMES(expand_dims, x, 7);
@@ -424,6 +446,8 @@ BOOST_AUTO_TEST_CASE(of_axes) {
   NAMES(argmax, x, {0, 1});
   NAMES(cumsum, x, {0, 1});
   NAMES(cumulative_sum, x);
+  NAMES(cumulative_prod, x);
+  NAMES(cumulative_prod, x, 0, bool_);
   NAMES(sum, x, {}, dropdims, bool_);
   NAMES(cumsum, b, 0, bool_);
   NAMES(squeeze, x, 0);
@@ -475,6 +499,27 @@ BOOST_AUTO_TEST_CASE(of_images) {
   NAMES(adaptive_max_pool, image, 0);
   NAMES(adaptive_max_pool, image > 0, 2);
   NAMES(adaptive_avg_pool, image, {1, 2, 3});
+  const Tensor at = ones({1, 2, 8, 8}, int64);
+  NAMES(max_pool_with_indices, nothing, 2);
+  NAMES(max_pool_with_indices, image, 9);
+  NAMES(max_pool_with_indices, image > 0, 2);
+  NAMES(max_unpool, image, image, 2);
+  NAMES(max_unpool, image, ones({1, 2, 8, 7}, int64), 2);
+  NAMES(max_unpool, five, at, 2);
+  NAMES(max_unpool, image, at, 2, {}, {1, 2, 3});
+  NAMES(lp_pool, image, 0, 2);
+  NAMES(lp_pool, image, 2, 2, {.padding = 1});
+  NAMES(lp_pool, five, 2, 2);
+  NAMES(adaptive_max_pool_with_indices, image, 0);
+  NAMES(adaptive_max_pool_with_indices, five, 2);
+  NAMES(adaptive_max_pool_with_indices, image > 0, 2);
+  NAMES(avg_pool_backward, image, image, 2);
+  NAMES(avg_pool_backward, nothing, image, 2);
+  NAMES(adaptive_avg_pool_backward, five, image);
+  NAMES(adaptive_avg_pool_backward, image, ones({2, 2, 3, 3}));
+  NAMES(max_pool_backward, five, image, at);
+  NAMES(max_pool_backward, image, image, image);
+  NAMES(max_pool_backward, ones({1, 2, 4, 4}), image, at);
   NAMES(adaptive_avg_pool, five, 2);
   NAMES(max_pool1d, image, 2);
   NAMES(max_pool2d, five, 2);
@@ -540,7 +585,7 @@ BOOST_AUTO_TEST_CASE(of_indices_and_members) {
   SAYS(index, y(0, 0, 0));
   SAYS(index, y(slice(0, 1, 0)));
   SAYS(index, y(ellipsis, ellipsis));
-  SAYS(index, y(i));
+  SAYS(index, y(five));
   SAYS(index, y(ones({3}) > 0));
   SAYS(index, nothing(0));
   SAYS(assign, y(0) = five);
@@ -873,6 +918,7 @@ BOOST_AUTO_TEST_CASE(of_array_functions) {
   NAMES(cumprod, x, 0, bool_);
   NAMES(cummax, x, 7);
   NAMES(cummin, nothing);
+  NAMES(cummin, x, {0, 1});
   NAMES(logcumsumexp, x, 7);
   NAMES(topk, x, 4);
   NAMES(topk, x, 1, 7);
@@ -939,6 +985,39 @@ BOOST_AUTO_TEST_CASE(of_array_functions) {
   NAMES(unique, nothing);
   NAMES(unique_counts, nothing);
   NAMES(unique_inverse, nothing);
+  NAMES(unique_values, nothing);
+  NAMES(unique_all, nothing);
+  NAMES(isin, i, u);
+  NAMES(isin, nothing, x);
+  NAMES(setdiff1d, i, u);
+  NAMES(intersect1d, x, nothing);
+  NAMES(union1d, u, i);
+  NAMES(select, x, 7, 0);
+  NAMES(select, x, 0, 5);
+  NAMES(take, x, x);
+  NAMES(take, no_rows, i);
+  NAMES(choose, x, {x});
+  NAMES(choose, i, {});
+  NAMES(choose, i, {x, five});
+  NAMES(choose, i, {nothing});
+  NAMES(choose, i, {i, u});
+  NAMES(compress, x, x, 0);
+  NAMES(compress, five, x, 0);
+  NAMES(compress, ones({2}), x, 7);
+  NAMES(compress, ones({9}), x);
+  NAMES(extract, five, x);
+  NAMES(ravel_multi_index, {x, x}, {2, 3});
+  NAMES(ravel_multi_index, {i}, {2, 3});
+  NAMES(ravel_multi_index, {i, i}, {2, 3}, Bounds::mask);
+  NAMES(ravel_multi_index, {i, i}, {-1, 3});
+  NAMES(ravel_multi_index, {i, i}, {0, 3});
+  NAMES(unravel_index, x, {2});
+  NAMES(unravel_index, i, {-2});
+  NAMES(unravel_index, i, {0});
+  NAMES(ix_, {x});
+  NAMES(ix_, {i});
+  NAMES(ix_, {Index(_)});
+  NAMES(ix_, {nothing});
   NAMES(searchsorted, x, five);
   NAMES(searchsorted, ones({3}, int64), u);
   NAMES(digitize, five, x);
@@ -998,7 +1077,155 @@ BOOST_AUTO_TEST_CASE(gradients) {
   BOOST_CHECK_THROW(no_gradient(), DtypeError);
 }
 
+BOOST_AUTO_TEST_CASE(of_writing) {
+  const Tensor at = ones({2}, int64);
+  NAMES(put, x, x, 1);
+  NAMES(put, x, i, five);
+  NAMES(put, i, i, 1.5);
+  NAMES(put, b, i, b, true);
+  NAMES(index_put, x, {i}, five);
+  NAMES(index_put, x, {x}, 1);
+  NAMES(index_put, x, {0, 0, 0}, 1);
+  NAMES(index_put, x, {7}, 1);
+  NAMES(index_put, x, {_, five > 0}, 1);
+  NAMES(index_put, x, {at, ones({3}, int64)}, 1);
+  NAMES(index_put, i, {at}, 1.5);
+  NAMES(index_put, b, {at}, true, true);
+  NAMES(index_copy, x, 0, i, x);
+  NAMES(index_copy, x, 7, at, x);
+  NAMES(index_copy, x, 0, at, five);
+  NAMES(index_fill, x, 0, at, x);
+  NAMES(index_fill, x, 0, x, 1);
+  NAMES(index_fill, x, 2, at, 1);
+  NAMES(masked_scatter, x, x, x);
+  NAMES(masked_scatter, five, b, x);
+  NAMES(masked_scatter, i, b, x);
+  NAMES(masked_scatter, x, b, zeros({0}));
+  NAMES(select_scatter, x, five, 0, 0);
+  NAMES(select_scatter, x, x, 5, 0);
+  NAMES(select_scatter, x, ones({3}), 0, 9);
+  NAMES(slice_scatter, x, five);
+  NAMES(slice_scatter, x, x, 3);
+  NAMES(slice_scatter, x, x, 0, none, none, 0);
+  NAMES(diagonal_scatter, five, five);
+  NAMES(diagonal_scatter, x, five);
+  NAMES(diagonal_scatter, x, x, 0, 1, 1);
+  NAMES(scatter_reduce, x, 0, i, x, "median");
+  NAMES(scatter_reduce, x, 0, x, x, "sum");
+  NAMES(scatter_reduce, x, 0, i, five, "sum");
+  NAMES(scatter_reduce, x, 2, i, x, "sum");
+  NAMES(scatter_reduce, b, 0, i, b, "sum");
+  SAYS(index, x(i, x));
+  SAYS(index, x(_, five > 0));
+  SAYS(index, x({0, 2}));
+  SAYS(index, x(at, ones({3}, int64)));
+  SAYS(index, x(std::vector<Index>{0, 0, 0}));
+}
+
 // Lists every function in namespace lazy of the headers that lazy.hpp includes.
+BOOST_AUTO_TEST_CASE(of_matrices) {
+  const Tensor square = eye(3), half = ones({2, 2}, float16), vector = ones({3}), wide = ones({2, 3});
+#define OF_SQUARE(function) \
+  NAMES(function, wide);    \
+  NAMES(function, vector);  \
+  NAMES(function, half);    \
+  NAMES(function, stack({wide, wide}) > 0);
+#define OF_ANY(function)     \
+  NAMES(function, vector);   \
+  NAMES(function, ones({})); \
+  NAMES(function, half);
+  OF_SQUARE(inv)
+  OF_SQUARE(det)
+  OF_SQUARE(slogdet)
+  OF_SQUARE(eig)
+  OF_SQUARE(eigvals)
+  OF_SQUARE(eigh)
+  OF_SQUARE(eigvalsh)
+  OF_SQUARE(cholesky)
+  OF_SQUARE(cholesky_inverse)
+  OF_SQUARE(matrix_exp)
+  OF_ANY(lu)
+  OF_ANY(lu_factor)
+  OF_ANY(qr)
+  OF_ANY(svd)
+  OF_ANY(svdvals)
+  OF_ANY(pinv)
+  OF_ANY(matrix_rank)
+#undef OF_SQUARE
+#undef OF_ANY
+  NAMES(eigh, square, 'X');
+  NAMES(eigvalsh, square, 'X');
+  NAMES(qr, square, "raw");
+  NAMES(pinv, wide, {}, true);
+  NAMES(matrix_rank, wide, {}, true);
+  NAMES(solve, nothing, square);
+  NAMES(solve, square, nothing);
+  NAMES(solve, square, u > 0);
+  NAMES(solve, i, u);
+  NAMES(solve, wide, square);
+  NAMES(solve, square, ones({4, 2}));
+  NAMES(solve, square, ones({4}));
+  NAMES(solve, square, 1);
+  NAMES(solve, half, half);
+  NAMES(solve, ones({2, 3, 3}), ones({4, 3, 1}));
+  NAMES(solve_triangular, nothing, square, true);
+  NAMES(solve_triangular, square, nothing, true);
+  NAMES(solve_triangular, square, vector, true);
+  NAMES(solve_triangular, square, ones({2, 2}), true);
+  NAMES(solve_triangular, square, ones({2, 2}), true, false);
+  NAMES(solve_triangular, wide, square, true);
+  NAMES(solve_triangular, ones({2, 3, 3}), ones({4, 3, 1}), true);
+  NAMES(cholesky_solve, nothing, square);
+  NAMES(cholesky_solve, square, nothing);
+  NAMES(cholesky_solve, vector, square);
+  NAMES(cholesky_solve, square, wide);
+  NAMES(lu_solve, nothing, tensor({1, 2, 3}), square);
+  NAMES(lu_solve, square, nothing, square);
+  NAMES(lu_solve, square, tensor({1, 2, 3}), nothing);
+  NAMES(lu_solve, square, tensor({1, 2}), square);
+  NAMES(lu_solve, square, vector, square);
+  NAMES(lu_solve, square, tensor({1, 2, 3}), vector);
+  NAMES(lu_solve, wide, tensor({1, 2}), square);
+  NAMES(lstsq, nothing, square);
+  NAMES(lstsq, square, nothing);
+  NAMES(lstsq, wide, vector);
+  NAMES(lstsq, wide, ones({}));
+  NAMES(lstsq, vector, vector);
+  NAMES(lstsq, half, half);
+  NAMES(tensorsolve, nothing, square);
+  NAMES(tensorsolve, square, nothing);
+  NAMES(tensorsolve, square, ones({2}));
+  NAMES(tensorsolve, square, square);
+  NAMES(tensorinv, square, 0);
+  NAMES(tensorinv, square, 2);
+  NAMES(tensorinv, half, 1);
+  NAMES(matrix_norm, vector);
+  NAMES(matrix_norm, square, 3);
+  NAMES(matrix_norm, square, "max");
+  NAMES(matrix_norm, square, 2, {0});
+  NAMES(matrix_norm, square, 2, {0, 0});
+  NAMES(matrix_norm, square, 1, {0, 2});
+  NAMES(matrix_norm, half, "nuc");
+  NAMES(matrix_norm, ones({0, 2}), 2);
+  NAMES(matrix_norm, ones({0, 0}), 1);
+  NAMES(cond, wide, 1);
+  NAMES(cond, ones({0, 0}));
+  NAMES(cond, square, "spectral");
+  NAMES(cond, half);
+  NAMES(matrix_power, nothing, 2);
+  NAMES(matrix_power, wide, 2);
+  NAMES(matrix_power, vector, 0);
+  NAMES(matrix_power, square > 0, 2);
+  NAMES(matrix_power, half, -1);
+  NAMES(multi_dot, {square});
+  NAMES(multi_dot, {nothing, square});
+  NAMES(multi_dot, {square, wide});
+  NAMES(multi_dot, {square, vector, square});
+  NAMES(multi_dot, {square > 0, square > 0});
+  NAMES(multi_dot, {ones({}), square});
+  NAMES(multi_dot, {i, u});
+}
+
 BOOST_AUTO_TEST_CASE(none_is_left_out) {
   // These take nothing that could be wrong, or name the missing device.
   const std::set<std::string> exempt{"default_device",

@@ -60,6 +60,13 @@ template <class T>
 concept Shifts = requires(T&& t) {
   std::forward<T>(t) <<= 1;
 };
+/// Writing to what has been indexed already would change nothing that lives on.
+template <class T>
+concept WritesTwice = requires(T& x) {
+  x(0)(1) = 5.0f;
+}
+|| requires(T& x) { x.T()(0) = 5.0f; };
+static_assert(!WritesTwice<Tensor>);
 static_assert(!Shifts<View&> && Shifts<View> && Shifts<Selection> && Shifts<Tensor&>);
 
 BOOST_AUTO_TEST_CASE(auto_is_safe) {

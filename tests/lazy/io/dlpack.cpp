@@ -34,7 +34,7 @@ using Unversioned = Foreign<DLManagedTensor>;
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(io_dlpack)
+BOOST_FIXTURE_TEST_SUITE(io_dlpack, OnCpu)
 
 BOOST_AUTO_TEST_CASE(gives) {
   const Tensor x = arange(6, float32).reshape({2, 3});

@@ -35,6 +35,16 @@ void fails(F&& call, const std::string& function, const std::string& part,
   }
 }
 
+/// Makes new tensors on the CPU for a test of memory that the host shares, whatever LAZY_DEVICE says.
+struct OnCpu {
+  OnCpu() { lazy::set_default_device(lazy::cpu); }
+  OnCpu(const OnCpu&) = delete;
+  ~OnCpu() { lazy::set_default_device(before_); }
+
+ private:
+  const lazy::Device before_ = lazy::default_device();
+};
+
 /// Returns 0, 1, 2, ... as tests/golden/make_files.py makes them.
 inline std::vector<double> ramp(lazy::DType t, int64_t count) {
   std::vector<double> v;

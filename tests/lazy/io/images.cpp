@@ -19,7 +19,7 @@ Tensor noise(const Shape& shape, DType t) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(io_images)
+BOOST_FIXTURE_TEST_SUITE(io_images, OnCpu)
 
 BOOST_AUTO_TEST_CASE(reads_what_others_wrote) {
   const std::vector<double> grey = ramp(uint8, 35);

@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(reads_and_writes_what_others_do) {
   BOOST_TEST(load_safetensors(path).empty());
 }
 
-BOOST_AUTO_TEST_CASE(shares_the_mapping) {
+BOOST_FIXTURE_TEST_CASE(shares_the_mapping, OnCpu) {
   const test::Folder folder;
   const std::string path = folder / "a.safetensors";
   save_safetensors(path, {{"x", arange(1000, float32)}, {"y", arange(7, int64)}});
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(wrong_files) {
       "save_safetensors", "__metadata__");
 }
 
-BOOST_AUTO_TEST_CASE(several_files) {
+BOOST_FIXTURE_TEST_CASE(several_files, OnCpu) {
   const ShardedSafetensors model = load_safetensors_index(golden + "model.safetensors.index.json");
   BOOST_TEST(model.size() == 2u);
   BOOST_TEST((model.names() == std::vector<std::string>{"first", "second"}));

@@ -1,5 +1,6 @@
 // Compares array functions with what NumPy and torch answer in tests/golden/arrays_*.txt (their format:
 // tests/golden/make_arrays.py), on operands in memory, with steps and negative strides, and not computed yet.
+#include "support/config.hpp"
 #include "tests/common/golden_arrays.hpp"
 
 using namespace lazy;
@@ -127,10 +128,19 @@ const golden::Functions& functions() {
       {"cumprod", [](X x) { return Tensors{cumprod(x[0])}; }},
       {"cumprod_axis0", [](X x) { return Tensors{cumprod(x[0], 0)}; }},
       {"cumprod_axis1", [](X x) { return Tensors{cumprod(x[0], 1)}; }},
-      {"cummax", [](X x) { return Tensors{cummax(x[0])}; }},
-      {"cummax_axis1", [](X x) { return Tensors{cummax(x[0], 1)}; }},
-      {"cummin", [](X x) { return Tensors{cummin(x[0])}; }},
+      {"cummax", [](X x) { return Tensors{cummax(x[0]).values}; }},
+      {"cummax_axis1", [](X x) { return Tensors{cummax(x[0], 1).values}; }},
+      {"cummin", [](X x) { return Tensors{cummin(x[0]).values}; }},
       {"logcumsumexp", [](X x) { return Tensors{logcumsumexp(x[0])}; }},
+      {"cumsum_axis0", [](X x) { return Tensors{cumsum(x[0], 0)}; }},
+      {"cumsum_axis1", [](X x) { return Tensors{cumsum(x[0], 1)}; }},
+      {"cumulative_sum_initial_axis0", [](X x) { return Tensors{cumulative_sum(x[0], 0, {}, true)}; }},
+      {"cumulative_prod_initial_axis1", [](X x) { return Tensors{cumulative_prod(x[0], 1, {}, true)}; }},
+      {"cumulative_prod", [](X x) { return Tensors{cumulative_prod(x[0])}; }},
+      {"running_max_axis0", [=](X x) { return pair(cummax(x[0], 0)); }},
+      {"running_max_axis1", [=](X x) { return pair(cummax(x[0], 1)); }},
+      {"running_min_axis0", [=](X x) { return pair(cummin(x[0], 0)); }},
+      {"running_min_axis1", [=](X x) { return pair(cummin(x[0], -1)); }},
       {"topk3", [=](X x) { return pair(topk(x[0], 3)); }},
       {"topk2_smallest", [=](X x) { return pair(topk(x[0], 2, -1, false)); }},
       {"topk2_axis0", [=](X x) { return pair(topk(x[0], 2, 0)); }},
@@ -244,8 +254,40 @@ const golden::Functions& functions() {
       return both(histogram(x[0], bins, -1, 2));
     };
   }
+  const auto decomposed = [](const LeastSquares& l) {
+    return Tensors{l.solution, l.rank, l.singular_values};
+  };
+  table["lstsq"] = [=](X x) { return decomposed(lstsq(x[0], x[1])); };
+  table["slogdet"] = [](X x) { return Tensors{slogdet(x[0]).sign, slogdet(x[0]).logabsdet}; };
+  table["qr"] = [](X x) { return Tensors{qr(x[0]).Q, qr(x[0]).R}; };
+  table["matrix_power_5"] = [](X x) { return Tensors{matrix_power(x[0], 5)}; };
+  table["matrix_power_-2"] = [](X x) { return Tensors{matrix_power(x[0], -2)}; };
+  table["multi_dot"] = [](X x) { return Tensors{multi_dot(x)}; };
+  for (const auto& [text, order] : std::map<std::string, NormOrder>{{"fro", "fro"},
+                                                                    {"nuc", "nuc"},
+                                                                    {"1", 1},
+                                                                    {"-1", -1},
+                                                                    {"2", 2},
+                                                                    {"-2", -2},
+                                                                    {"inf", infinity},
+                                                                    {"-inf", -infinity}}) {
+    const NormOrder p = order;
+    table["matrix_norm_" + text] = [=](X x) { return Tensors{matrix_norm(x[0], p)}; };
+    table["cond_" + text] = [=](X x) { return Tensors{cond(x[0], p)}; };
+  }
 #define UNARY(name) table[#name] = [](X x) { return Tensors{lazy::name(x[0])}; };
 #define BINARY(name) table[#name] = [](X x) { return Tensors{lazy::name(x[0], x[1])}; };
+  UNARY(cholesky)
+  UNARY(det)
+  UNARY(eigvalsh)
+  UNARY(inv)
+  UNARY(matrix_exp)
+  UNARY(matrix_rank)
+  UNARY(pinv)
+  UNARY(svdvals)
+  UNARY(tensorinv)
+  BINARY(solve)
+  BINARY(tensorsolve)
   UNARY(cbrt)
   UNARY(sinc)
   UNARY(deg2rad)
@@ -277,7 +319,13 @@ BOOST_AUTO_TEST_CASE(rearranging) { golden::run("arrays_rearranging.txt", functi
 BOOST_AUTO_TEST_CASE(diagonals) { golden::run("arrays_diagonals.txt", functions()); }
 BOOST_AUTO_TEST_CASE(statistics) { golden::run("arrays_statistics.txt", functions()); }
 BOOST_AUTO_TEST_CASE(ordering) { golden::run("arrays_ordering.txt", functions()); }
+BOOST_AUTO_TEST_CASE(running) { golden::run("arrays_running.txt", functions()); }
 BOOST_AUTO_TEST_CASE(selecting) { golden::run("arrays_selecting.txt", functions()); }
 BOOST_AUTO_TEST_CASE(special) { golden::run("arrays_special.txt", functions()); }
+BOOST_AUTO_TEST_CASE(linear) {
+  golden::run("arrays_linear.txt", functions());
+  const config::Override plain("LAZY_CPU_ISA", "reference");
+  golden::run("arrays_linear.txt", functions());
+}
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -56,6 +56,15 @@ BOOST_AUTO_TEST_CASE(types) {
   THROWS(DtypeError, sum(ones({2}), {}, dropdims, bool_), "sum: does not accumulate in bool: use any or all");
 }
 
+BOOST_AUTO_TEST_CASE(of_sixteen_bits_over_axes_apart_are_rounded_once) {
+  const Tensor row = ones({1, 3, 64}, float16);
+  const Tensor large = concat({row * 2000, row * -2000});  // sums of a row are infinite in float16
+  BOOST_TEST(sum(large, {0, 2}).to_vector<float>() == std::vector<float>(3, 0), per_element());
+  BOOST_TEST(sum(astype(large, bfloat16), {0, 2}).dtype() == bfloat16);
+  const Tensor factors = concat({full({1, 2, 2}, 300, float16), full({1, 2, 2}, 0.015625f, float16)});
+  BOOST_TEST(prod(factors, {0, 2}).to_vector<float>() == std::vector<float>(2, 21.96875f), per_element());
+}
+
 BOOST_AUTO_TEST_CASE(of_nothing) {
   const Tensor none = zeros({0, 3});
   equal(sum(none), float32, {}, {0});
@@ -145,8 +154,46 @@ BOOST_AUTO_TEST_CASE(running) {
   equal(cumsum(ones({2, 1}), 1), float32, {2, 1}, {1, 1});
   equal(cumsum(tensor(5)), int64, {1}, {5});
   equal(cumsum(tensor({-0.0})), float32, {1}, {-0.0});
+  equal(cumprod(x, 1), int64, {2, 3}, {1, 2, 6, 4, 20, 120});
+  equal(cumprod(tensor({-0.0, 2.0})), float32, {2}, {-0.0, -0.0});
+  equal(cumulative_sum(x, 1, {}, true), int64, {2, 4}, {0, 1, 3, 6, 0, 4, 9, 15});
+  equal(cumulative_prod(arange(1, 4), {}, float64, true), float64, {4}, {1, 1, 2, 6});
+  equal(cumulative_sum(zeros({0, 2}), 0, {}, true), float32, {1, 2}, {0, 0});
+  equal(cumulative_sum(zeros({2, 0}), 0, {}, true), float32, {3, 0}, {});
+  equal(cummax(tensor({false, true, false})).values, bool_, {3}, {0, 1, 1});
+  equal(cummin(tensor({true, false, true})).indices, int64, {3}, {0, 1, 1});
+  equal(cummax(tensor({2, 1, 2, 3, 0})).indices, int64, {5}, {0, 0, 2, 3, 3});
+  equal(cummin(tensor({1.0, NaN, 0.0, NaN, 2.0})).values, float32, {5}, {1, NaN, NaN, NaN, NaN});
+  equal(cummin(tensor({1.0, NaN, 0.0, NaN, 2.0})).indices, int64, {5}, {0, 1, 1, 3, 3});
+  equal(cummax(tensor({-inf, -0.0, 0.0, inf})).values, float32, {4}, {-inf, -0.0, 0.0, inf});
+  equal(cummax(tensor(7)).indices, int64, {1}, {0});
   THROWS(ShapeError, cumulative_sum(x), "cumulative_sum: an axis is needed for shape [2, 3]");
   THROWS(IndexError, cumsum(x, 2), "cumsum: axis 2 is out of range for 2 dimensions");
+}
+
+BOOST_AUTO_TEST_CASE(running_in_one_kernel) {
+  const Tensor x = (remainder(arange(60), 7) - 3).astype(float32).reshape({6, 10}).copy();
+  const std::vector<float> in = x.to_vector<float>();
+  const auto check = [&](auto scan, auto combine) {
+    reset_metrics();
+    const Tensor y = scan(x * 2 + 1);
+    const std::vector<float> out = y.to_vector<float>();
+    BOOST_TEST(metrics().launches == 1u);
+    for (size_t column = 0; column < 10; ++column) {
+      float so_far = in[column] * 2 + 1;
+      for (size_t row = 0; row < 6; ++row) {
+        const size_t i = row * 10 + column;
+        if (row > 0) so_far = combine(so_far, in[i] * 2 + 1);
+        BOOST_REQUIRE_EQUAL(out[i], so_far);
+      }
+    }
+  };
+  check([](const Tensor& v) { return cumsum(v, 0); }, [](float a, float b) { return a + b; });
+  check([](const Tensor& v) { return cumprod(v, 0); }, [](float a, float b) { return a * b; });
+  check([](const Tensor& v) { return Sorted(cummax(v, 0)).values; },
+        [](float a, float b) { return std::max(a, b); });
+  check([](const Tensor& v) { return Sorted(cummin(v, 0)).values; },
+        [](float a, float b) { return std::min(a, b); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -143,4 +143,87 @@ BOOST_AUTO_TEST_CASE(eager_and_verified) {
   }
 }
 
+/// Selects in every way and compares with the sorted row.
+void check_selected(const Tensor& x) {
+  const int64_t n = x.shape().back(), rows = n ? numel(x.shape()) / n : 0;
+  const std::vector<double> in = astype(x, float64).to_vector<double>();
+  for (const bool descending : {false, true}) {
+    std::vector<int64_t> order;
+    for (int64_t row = 0; row < rows; ++row) {
+      std::vector<int64_t> one(static_cast<size_t>(n));
+      std::iota(one.begin(), one.end(), 0);
+      const double* const line = in.data() + row * n;
+      std::stable_sort(one.begin(), one.end(),
+                       [&](int64_t a, int64_t b) { return before(line[a], line[b], descending); });
+      order.insert(order.end(), one.begin(), one.end());
+    }
+    const auto check = [&](const Sorted& s, int64_t first, int64_t count) {
+      const std::vector<int64_t> at = s.indices.to_vector<int64_t>();
+      const std::vector<double> got = astype(s.values, float64).to_vector<double>();
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t i = 0; i < count; ++i) {
+          const auto wanted = order[static_cast<size_t>(row * n + first + i)];
+          const auto place = static_cast<size_t>(row * count + i);
+          BOOST_REQUIRE_EQUAL(at[place], wanted);
+          const double value = in[static_cast<size_t>(row * n + wanted)];
+          BOOST_REQUIRE((std::memcmp(&value, &got[place], sizeof value) == 0 ||
+                         (std::isnan(value) && std::isnan(got[place]))));
+        }
+    };
+    for (const int64_t k : {int64_t{0}, std::min<int64_t>(n, 1), std::min<int64_t>(n, 10), n / 20, n / 2, n})
+      check(topk(x, k, -1, descending), 0, k);
+    if (!descending && n > 0)
+      for (const int64_t k : {int64_t{1}, (n + 1) / 3 + 1, n})
+        check(kthvalue(x, std::min(k, n)), std::min(k, n) - 1, 1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(selections_of_every_dtype_and_length) {
+  uint64_t seed = 515;
+  for (int t = 0; t < kDTypeCount; ++t)
+    for (const Shape& s : {Shape{0}, Shape{1}, Shape{7}, Shape{3, 31}, Shape{2, 300}, Shape{3, 2049},
+                           Shape{8191}, Shape{2, 20011}})
+      check_selected(random_values(s, static_cast<DType>(t), ++seed));
+}
+
+/// Rows that mislead who sorts parts of keys or takes samples: of one value, in runs, ascending, and with
+/// differences in the lowest bits alone.
+BOOST_AUTO_TEST_CASE(rows_that_mislead) {
+  for (const int64_t n : {1000, 2048, 9001, 30000})
+    for (const DType t : {float32, float64, int32, int64}) {
+      const Tensor i = arange(n);
+      const Tensor close =
+          where(remainder(i, 97) == 0, astype(i, float64) * 1e9, 1 + remainder(i * 7919, n) * 1e-12);
+      for (const Tensor& x : {full({n}, 3), i, -i, floor_divide(i, 100), remainder(i, 2), remainder(i, 2048),
+                              where(i == n / 2, int64_t{1} << 30, i), close}) {
+        const Tensor row = astype(x, t).copy();
+        row.eval();
+        check_sorted(row, false);
+        check_sorted(row, true);
+        check_selected(row);
+      }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_same_on_every_machine) {
+  const Tensor one = random_values({70001}, float32, 71), wide = random_values({3, 20000}, float64, 72),
+               many = random_values({300, 100}, float16, 73);
+  for (const Tensor& x : {one, wide, many}) {
+    std::vector<std::vector<int64_t>> first;
+    for (const char* threads : {"1", "3"}) {
+      const Override number("LAZY_NUM_THREADS", threads);
+      const Sorted best = topk(x, 50), all = sort(x, -1, true);
+      const std::vector<std::vector<int64_t>> at = {best.indices.to_vector<int64_t>(),
+                                                    all.indices.to_vector<int64_t>(),
+                                                    kthvalue(x, 77).indices.to_vector<int64_t>()};
+      if (first.empty()) first = at;
+      BOOST_TEST((at == first));
+    }
+    const Override verified("LAZY_VERIFY", "1");
+    reset_metrics();
+    eval(median(x, -1), quantile(x, {0.1, 0.5, 0.99}, -1), topk(x * 1, 3).indices, kthvalue(-x, 9).values);
+    BOOST_TEST(metrics().verify_failures == 0u);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

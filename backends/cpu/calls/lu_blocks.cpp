@@ -1,0 +1,228 @@
+// A block of 32 columns is factored alone, stored by columns so that each step is along memory. What is right
+// of it is done strip by strip: a strip's rows of the block are copied, solved with L's triangle, and, times
+// L, subtracted from the rows below, in registers. Right-hand sides are such strips, too.
+#include "backends/cpu/calls/lu_blocks.hpp"
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+// Every level of the CPU backend but the reference has these instructions.
+#define LAZY_AVX2 __attribute__((target("avx2,fma")))
+#define LAZY_AVX2_INLINE __attribute__((target("avx2,fma"), always_inline)) inline
+
+namespace lazy::cpu_backend {
+namespace {
+
+constexpr int64_t kDepth = 32;            // columns of a block
+constexpr double kWorthAThread = 200000;  // flops
+constexpr int kVectors = 3, kRows = 4;    // a tile of 12 registers
+
+template <class T>
+struct Lanes;
+template <>
+struct Lanes<double> {
+  using V = __m256d;
+  static constexpr int kCount = 4;
+  LAZY_AVX2_INLINE static V load(const double* p) { return _mm256_loadu_pd(p); }
+  LAZY_AVX2_INLINE static V all(double v) { return _mm256_set1_pd(v); }
+  LAZY_AVX2_INLINE static void store(double* p, V v) { _mm256_storeu_pd(p, v); }
+  /// Returns c - a b.
+  LAZY_AVX2_INLINE static V less(V a, V b, V c) { return _mm256_fnmadd_pd(a, b, c); }
+};
+template <>
+struct Lanes<float> {
+  using V = __m256;
+  static constexpr int kCount = 8;
+  LAZY_AVX2_INLINE static V load(const float* p) { return _mm256_loadu_ps(p); }
+  LAZY_AVX2_INLINE static V all(float v) { return _mm256_set1_ps(v); }
+  LAZY_AVX2_INLINE static void store(float* p, V v) { _mm256_storeu_ps(p, v); }
+  LAZY_AVX2_INLINE static V less(V a, V b, V c) { return _mm256_fnmadd_ps(a, b, c); }
+};
+
+/// Subtracts f times `from` from `to`, along memory.
+template <class T>
+LAZY_AVX2_INLINE void subtract_scaled(T f, const T* from, T* to, int64_t count) {
+  using L = Lanes<T>;
+  const auto all = L::all(f);
+  int64_t i = 0;
+  for (; i + L::kCount <= count; i += L::kCount)
+    L::store(to + i, L::less(all, L::load(from + i), L::load(to + i)));
+  for (; i < count; ++i) to[i] = std::fma(-f, from[i], to[i]);
+}
+
+/// Copies rows of a few columns, side by side.
+template <class T>
+struct Strip {
+  static constexpr int64_t kWidth = int64_t{kVectors} * Lanes<T>::kCount;
+  alignas(32) T rows[kDepth][kWidth];
+  int64_t depth, width;
+
+  Strip(const T* from, int64_t step, int64_t depth_, int64_t width_) : depth(depth_), width(width_) {
+    for (int64_t i = 0; i < depth; ++i) {
+      std::copy_n(from + i * step, width, rows[i]);
+      std::fill(rows[i] + width, rows[i] + kWidth, T{0});
+    }
+  }
+  void write(T* to, int64_t step) const {
+    for (int64_t i = 0; i < depth; ++i) std::copy_n(rows[i], width, to + i * step);
+  }
+  /// Solves with the triangle of L at `a`, whose diagonal is 1.
+  LAZY_AVX2 void solve_lower(const T* a, int64_t step) {
+    for (int64_t i = 1; i < depth; ++i)
+      for (int64_t p = 0; p < i; ++p) subtract_scaled(a[i * step + p], rows[p], rows[i], kWidth);
+  }
+  /// Solves with the triangle of U at `a`.
+  LAZY_AVX2 void solve_upper(const T* a, int64_t step) {
+    for (int64_t i = depth; i-- > 0;) {
+      for (int64_t p = i + 1; p < depth; ++p) subtract_scaled(a[i * step + p], rows[p], rows[i], kWidth);
+      for (T& v : rows[i]) v /= a[i * step + i];
+    }
+  }
+  /// Subtracts the product of a, `count` rows, and the strip from as many rows of c.
+  LAZY_AVX2 void subtract_product(const T* a, int64_t step, int64_t count, T* c, int64_t c_step) const {
+    for (int64_t i = 0; i < count; i += kRows) {
+      const int64_t some = std::min<int64_t>(kRows, count - i);
+      if (some == kRows && width == kWidth) {
+        tile(a + i * step, step, c + i * c_step, c_step);
+        continue;
+      }
+      T edge[kRows * kWidth] = {}, left[kRows * kDepth] = {};
+      for (int64_t r = 0; r < some; ++r) {
+        std::copy_n(c + (i + r) * c_step, width, edge + r * kWidth);
+        std::copy_n(a + (i + r) * step, depth, left + r * kDepth);
+      }
+      tile(left, kDepth, edge, kWidth);
+      for (int64_t r = 0; r < some; ++r) std::copy_n(edge + r * kWidth, width, c + (i + r) * c_step);
+    }
+  }
+
+ private:
+  LAZY_AVX2_INLINE void tile(const T* a, int64_t step, T* c, int64_t c_step) const {
+    using L = Lanes<T>;
+    typename L::V sum[kRows][kVectors];
+    for (int r = 0; r < kRows; ++r)
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = L::load(c + r * c_step + v * L::kCount);
+    for (int64_t p = 0; p < depth; ++p) {
+      typename L::V b[kVectors];
+      for (int v = 0; v < kVectors; ++v) b[v] = L::load(rows[p] + v * L::kCount);
+      for (int r = 0; r < kRows; ++r) {
+        const auto f = L::all(a[r * step + p]);
+        for (int v = 0; v < kVectors; ++v) sum[r][v] = L::less(f, b[v], sum[r][v]);
+      }
+    }
+    for (int r = 0; r < kRows; ++r)
+      for (int v = 0; v < kVectors; ++v) L::store(c + r * c_step + v * L::kCount, sum[r][v]);
+  }
+};
+
+/// Calls f(first column, width) for each strip of `count` columns, on several threads if so many flops of a
+/// column are worth it.
+template <class T, class F>
+void each_strip(int64_t count, double flops_of_a_column, const EachPiece& each, F&& f) {
+  constexpr int64_t width = Strip<T>::kWidth;
+  const int64_t strips = (count + width - 1) / width;
+  const auto one = [&](int64_t s) { f(s * width, std::min(width, count - s * width)); };
+  const auto a_piece = std::max<int64_t>(
+      1, static_cast<int64_t>(kWorthAThread / (flops_of_a_column * static_cast<double>(width))));
+  const int64_t pieces = std::max<int64_t>(1, strips / a_piece);
+  if (pieces == 1)
+    for (int64_t s = 0; s < strips; ++s) one(s);
+  else
+    each(pieces, [&](int64_t p) {
+      for (int64_t s = strips * p / pieces; s < strips * (p + 1) / pieces; ++s) one(s);
+    });
+}
+
+/// Factors m rows of up to kDepth columns; column j of them is at columns + j * m. Pivots count from 1.
+template <class T>
+LAZY_AVX2 int64_t factor_columns(T* columns, int64_t m, int64_t count, int32_t* pivots) {
+  int64_t singular = 0;
+  for (int64_t j = 0; j < count; ++j) {
+    T* const own = columns + j * m;
+    int64_t p = j;
+    for (int64_t i = j + 1; i < m; ++i)
+      if (std::abs(own[i]) > std::abs(own[p])) p = i;
+    pivots[j] = static_cast<int32_t>(p + 1);
+    if (own[p] == 0) {
+      if (!singular) singular = j + 1;
+      continue;
+    }
+    if (p != j)
+      for (int64_t c = 0; c < count; ++c) std::swap(columns[c * m + j], columns[c * m + p]);
+    const T pivot = own[j];
+    for (int64_t i = j + 1; i < m; ++i) own[i] /= pivot;
+    for (int64_t c = j + 1; c < count; ++c)
+      subtract_scaled(columns[c * m + j], own + j + 1, columns + c * m + j + 1, m - j - 1);
+  }
+  return singular;
+}
+
+}  // namespace
+
+template <class T>
+int64_t factor_lu_by_blocks(T* a, int64_t m, int64_t n, int32_t* pivots, const EachPiece& each) {
+  const int64_t k = std::min(m, n);
+  const auto columns = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(m * std::min(k, kDepth)));
+  int64_t singular = 0;
+  for (int64_t j = 0; j < k; j += kDepth) {
+    const int64_t depth = std::min(kDepth, k - j), rows = m - j, right = j + depth;
+    T* const block = a + j * n + j;
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t c = 0; c < depth; ++c) columns[static_cast<size_t>(c * rows + i)] = block[i * n + c];
+    const int64_t order = factor_columns(columns.get(), rows, depth, pivots + j);
+    if (order && !singular) singular = j + order;
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t c = 0; c < depth; ++c) block[i * n + c] = columns[static_cast<size_t>(c * rows + i)];
+    for (int64_t i = j; i < right; ++i) {
+      pivots[i] += static_cast<int32_t>(j);
+      T* const one = a + i * n;
+      T* const other = a + (pivots[i] - 1) * n;
+      if (one == other) continue;
+      std::swap_ranges(one, one + j, other);
+      std::swap_ranges(one + right, one + n, other + right);
+    }
+    const double flops = static_cast<double>(2 * depth) * static_cast<double>(rows);
+    each_strip<T>(n - right, flops, each, [&](int64_t first, int64_t width) {
+      T* const c = a + j * n + right + first;
+      Strip<T> strip(c, n, depth, width);
+      strip.solve_lower(block, n);
+      strip.write(c, n);
+      strip.subtract_product(block + depth * n, n, rows - depth, c + depth * n, n);
+    });
+  }
+  return singular;
+}
+
+template <class T>
+void solve_lu_by_blocks(const T* a, int64_t n, const int32_t* pivots, T* x, int64_t count,
+                        const EachPiece& each) {
+  for (int64_t i = 0; i < n; ++i)
+    if (pivots[i] != i + 1) std::swap_ranges(x + i * count, x + (i + 1) * count, x + (pivots[i] - 1) * count);
+  const double flops = 2 * static_cast<double>(n) * static_cast<double>(n);
+  each_strip<T>(count, flops, each, [&](int64_t first, int64_t width) {
+    T* const c = x + first;
+    for (int64_t j = 0; j < n; j += kDepth) {
+      const int64_t depth = std::min(kDepth, n - j), below = j + depth;
+      Strip<T> strip(c + j * count, count, depth, width);
+      strip.solve_lower(a + j * n + j, n);
+      strip.write(c + j * count, count);
+      strip.subtract_product(a + below * n + j, n, n - below, c + below * count, count);
+    }
+    for (int64_t j = (n - 1) / kDepth * kDepth; j >= 0; j -= kDepth) {
+      Strip<T> strip(c + j * count, count, std::min(kDepth, n - j), width);
+      strip.solve_upper(a + j * n + j, n);
+      strip.write(c + j * count, count);
+      strip.subtract_product(a + j, n, j, c, count);
+    }
+  });
+}
+
+template int64_t factor_lu_by_blocks(float*, int64_t, int64_t, int32_t*, const EachPiece&);
+template int64_t factor_lu_by_blocks(double*, int64_t, int64_t, int32_t*, const EachPiece&);
+template void solve_lu_by_blocks(const float*, int64_t, const int32_t*, float*, int64_t, const EachPiece&);
+template void solve_lu_by_blocks(const double*, int64_t, const int32_t*, double*, int64_t, const EachPiece&);
+
+}  // namespace lazy::cpu_backend

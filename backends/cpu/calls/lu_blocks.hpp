@@ -1,0 +1,20 @@
+// Factors matrices as P x = L U, block of columns by block, and solves by the factors. The bits do not depend
+// on the number of threads.
+#pragma once
+#include <cstdint>
+#include <functional>
+
+namespace lazy::cpu_backend {
+
+/// Calls f(0) ... f(pieces - 1), which may be on several threads.
+using EachPiece = std::function<void(int64_t pieces, const std::function<void(int64_t)>& f)>;
+
+/// Factors a row-major m x n matrix in place, as jit::calls::factor_lu() does. float and double.
+template <class T>
+int64_t factor_lu_by_blocks(T* a, int64_t m, int64_t n, int32_t* pivots, const EachPiece&);
+
+/// Solves in place for the `count` columns of x, row-major n x count, by factors of n x n.
+template <class T>
+void solve_lu_by_blocks(const T* a, int64_t n, const int32_t* pivots, T* x, int64_t count, const EachPiece&);
+
+}  // namespace lazy::cpu_backend
