@@ -1,6 +1,7 @@
 // Includes everything that a user needs: #include <lazy/lazy.hpp>.
 #pragma once
 #include "lazy/autograd/gradient.hpp"
+#include "lazy/core/constants.hpp"
 #include "lazy/core/device.hpp"
 #include "lazy/core/dynamic.hpp"
 #include "lazy/core/promotion.hpp"
@@ -8,6 +9,7 @@
 #include "lazy/indexing/counting.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/indexing.hpp"
+#include "lazy/indexing/rows.hpp"
 #include "lazy/indexing/searching.hpp"
 #include "lazy/indexing/selecting.hpp"
 #include "lazy/indexing/sets.hpp"
@@ -25,6 +27,7 @@
 #include "lazy/nn/functional/convolution.hpp"
 #include "lazy/nn/functional/functional.hpp"
 #include "lazy/nn/functional/pooling.hpp"
+#include "lazy/nn/functional/pooling_by_rank.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/ops/diagonals.hpp"
 #include "lazy/ops/einsum.hpp"
