@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -43,8 +44,11 @@ struct Index {
   int64_t value = 0;
   Slice range{none, none, none};
   Site site{};
-  jit::Handle tensor;         // empty: no tensor, or a default-constructed one
-  std::vector<int64_t> list;  // positions
+  struct Computed {
+    jit::Handle tensor;         // of a tensor: empty if that is default-constructed
+    std::vector<int64_t> list;  // of a list: positions
+  };
+  std::shared_ptr<const Computed> computed;  // of a tensor or a list. One pointer keeps the others cheap
   Index() = default;
   template <IntegerType T>
   Index(T i, Site s = Site::current()) : kind(Kind::integer), value(Integer(i)), site(s) {
@@ -55,12 +59,14 @@ struct Index {
   Index(Ellipsis, Site s = Site::current()) : kind(Kind::ellipsis), site(s) {}
   Index(NewAxis, Site s = Site::current()) : kind(Kind::newaxis), site(s) {}
   Index(const Tensor& t, Site s = Site::current());
+  Index(jit::Handle t, Site s)
+      : kind(Kind::tensor), site(s), computed(std::make_shared<Computed>(Computed{std::move(t), {}})) {}
   /// Reads the selected elements.
   Index(const Selection& v, Site s = Site::current());
   Index(std::vector<int64_t> positions, Site s = Site::current())
-      : kind(Kind::list), site(s), list(std::move(positions)) {}
+      : kind(Kind::list), site(s), computed(std::make_shared<Computed>(Computed{{}, std::move(positions)})) {}
   Index(std::initializer_list<Integer> positions, Site s = Site::current())
-      : kind(Kind::list), site(s), list(positions.begin(), positions.end()) {}
+      : Index(std::vector<int64_t>(positions.begin(), positions.end()), s) {}
 
  private:
   [[noreturn]] static void throw_above(uint64_t, const Site&);

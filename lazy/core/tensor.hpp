@@ -208,7 +208,7 @@ inline Arg::Arg(Tensor&& t, Site site) : owned_(std::move(t.handle_)), is_tensor
   t.packed_.reset();
 }
 
-inline Index::Index(const Tensor& t, Site s) : kind(Kind::tensor), site(s), tensor(t.handle()) {}
+inline Index::Index(const Tensor& t, Site s) : Index(t.handle(), s) {}
 
 /// Takes a tensor only, where a scalar would mean something else.
 struct TensorArg : Arg {

@@ -22,7 +22,7 @@ std::string out_of_range(int64_t i, int axis, int64_t extent) {
 
 Positions of_list(const Recorder& r, const Handle& base, const FoundIndices::Entry& e) {
   const int64_t n = base->shape[e.axis];
-  std::vector<int64_t> list = e.index->list;
+  std::vector<int64_t> list = e.index->computed->list;
   for (int64_t& i : list) {
     if (i < -n || i >= n) fail<IndexError>(r.name, out_of_range(i, e.axis, n), e.index->site);
     if (i < 0) i += n;
@@ -33,7 +33,7 @@ Positions of_list(const Recorder& r, const Handle& base, const FoundIndices::Ent
 }
 
 Positions of_mask(const Recorder& r, const Handle& base, const FoundIndices::Entry& e) {
-  const Handle& mask = e.index->tensor;
+  const Handle& mask = e.index->computed->tensor;
   (void)aligned_mask(r.name, base, mask, e.axis, e.index->site);
   const Handle flat = reshape(mask, {numel(mask->shape)}, e.index->site);
   const int64_t count = count_of(r.name, flat, e.index->site);
@@ -41,7 +41,7 @@ Positions of_mask(const Recorder& r, const Handle& base, const FoundIndices::Ent
 }
 
 Positions of_tensor(const Recorder& r, const Handle& base, const FoundIndices::Entry& e) {
-  const Handle& at = e.index->tensor;
+  const Handle& at = e.index->computed->tensor;
   if (!is_int(at->dtype))
     fail<DtypeError>(r.name,
                      std::string("an index is of integers, a mask of bool, not ") + name_of(at->dtype),
@@ -55,8 +55,8 @@ Positions of_tensor(const Recorder& r, const Handle& base, const FoundIndices::E
 
 Positions positions(const Recorder& r, const Handle& base, const FoundIndices::Entry& e) {
   if (e.index->kind == Index::Kind::list) return of_list(r, base, e);
-  check_devices(r.name, {&base, &e.index->tensor}, e.index->site);
-  return is_bool(e.index->tensor->dtype) ? of_mask(r, base, e) : of_tensor(r, base, e);
+  check_devices(r.name, {&base, &e.index->computed->tensor}, e.index->site);
+  return is_bool(e.index->computed->tensor->dtype) ? of_mask(r, base, e) : of_tensor(r, base, e);
 }
 
 Handle from_start(const Recorder& r, const Positions& p, const Handle& base) {

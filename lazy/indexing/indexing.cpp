@@ -28,10 +28,7 @@ Region placed(const Handle& base, std::span<const Index> list, const Site& s) {
 }
 
 Region placed(const Handle& base, const Handle& index, const Site& s) {
-  Index only;
-  only.kind = Index::Kind::tensor;
-  only.site = s;
-  only.tensor = index;
+  const Index only(index, s);
   const Index* const one[] = {&only};
   return place(kRead, base, one, s);
 }
@@ -61,12 +58,15 @@ void Index::throw_above(uint64_t i, const Site& s) {
 
 // Reading
 
+template <class Place>
+View::View(Tensor& base, const Site& site, const Place& place) : base_(&base), region_(place()), site_(site) {
+  rebind(read_region(kRead, base.handle_, region_, site));
+}
+
 View Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, Index g, Index h, Index i,
                         Index j) & {
   (void)node(kRead, a.site);
-  Region r = placed(handle_, {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j});
-  Handle value = read_region(kRead, handle_, r, a.site);
-  return View(*this, std::move(value), std::move(r), a.site);
+  return View(*this, a.site, [&] { return placed(handle_, {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j}); });
 }
 Tensor Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, Index g, Index h, Index i,
                           Index j) const& {
@@ -89,9 +89,7 @@ Tensor Tensor::operator()(const Tensor& index, Site s) && { return std::as_const
 
 View Tensor::operator()(std::span<const Index> list, Site s) & {
   (void)node(kRead, s);
-  Region r = placed(handle_, list, s);
-  Handle value = read_region(kRead, handle_, r, s);
-  return View(*this, std::move(value), std::move(r), s);
+  return View(*this, s, [&] { return placed(handle_, list, s); });
 }
 Tensor Tensor::operator()(std::span<const Index> list, Site s) const& {
   (void)node(kRead, s);

@@ -75,8 +75,9 @@ class View : public Tensor {
 
  private:
   friend class Tensor;
-  View(Tensor& base, jit::Handle value, detail::Region region, const Site& site)
-      : Tensor(std::move(value)), base_(&base), region_(std::move(region)), site_(site) {}
+  /// Reads the region that place() returns: it is made where it stays, for its lists cost more than the rest.
+  template <class Place>
+  View(Tensor& base, const Site& site, const Place& place);
   void write(const char* op, const Arg& value);
   template <class F>
   View& update(F op, const Arg& value);

@@ -35,24 +35,24 @@ int axes_of(const char* op, const Index& i) {
     case Index::Kind::ellipsis:
     case Index::Kind::newaxis: return 0;
     case Index::Kind::tensor:
-      if (!i.tensor) throw_empty(op, i.site);
-      return is_bool(i.tensor->dtype) ? i.tensor->shape.size() : 1;
+      if (!i.computed->tensor) throw_empty(op, i.site);
+      return is_bool(i.computed->tensor->dtype) ? i.computed->tensor->shape.size() : 1;
     default: return 1;
   }
 }
 
 class Placing {
  public:
-  Placing(const char* op, const Handle& base, const Site& site) : op_(op), base_(base), site_(site) {}
+  /// Fills the region, which is all of the base.
+  Placing(const char* op, const Handle& base, const Site& site, Region& region)
+      : op_(op), base_(base), site_(site), region_(region) {}
 
-  Region place(Indices indices) {
+  void place(Indices indices) {
     count(indices);
     const Shape& base = base_->shape;
-    region_ = {Dims(base.size(), 0), Dims(base.size(), 1), base, {}, {}};
     for (const Index* i : indices) add(*i);
     whole(base.size() - axis_);
     if (computed_) add_computed(op_, base_, found_, region_, site_);
-    return std::move(region_);
   }
 
  private:
@@ -123,7 +123,7 @@ class Placing {
   int used_ = 0, axis_ = 0;
   bool computed_ = false;
   FoundIndices found_;
-  Region region_;
+  Region& region_;
 };
 
 /// Replaces a strided region of the base by a value of its shape.
@@ -168,7 +168,10 @@ Handle fitting_value(const char* op, const Arg& v, const Handle& base, const Sha
 }
 
 Region place(const char* op, const Handle& base, Indices indices, const Site& s) {
-  return Placing(op, base, s).place(indices);
+  const int rank = base->shape.size();
+  Region region{Dims(rank, 0), Dims(rank, 1), base->shape, {}, {}};
+  Placing(op, base, s, region).place(indices);
+  return region;
 }
 
 Handle read_region(const char* op, const Handle& base, const Region& r, const Site& s) {

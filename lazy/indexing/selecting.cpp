@@ -255,9 +255,9 @@ std::vector<Index> ix_(const std::vector<Index>& lists, Site s) {
   std::vector<Index> mesh;
   for (int i = 0; i < rank; ++i) {
     const Index& list = lists[static_cast<size_t>(i)];
-    Handle at = list.tensor;
-    if (list.kind == Index::Kind::list) at = asarray(list.list, {}, {}, s).handle();
-    else if (list.kind != Index::Kind::tensor) r.fail<Error>("takes tensors and lists of integers");
+    if (!list.computed) r.fail<Error>("takes tensors and lists of integers");
+    Handle at = list.kind == Index::Kind::list ? asarray(list.computed->list, {}, {}, s).handle()
+                                               : list.computed->tensor;
     if (!at) throw_empty(r.name, s);
     if (!is_int(at->dtype) && !is_bool(at->dtype))
       r.fail<DtypeError>(std::string("an index is of integers or bool, not ") + name_of(at->dtype));

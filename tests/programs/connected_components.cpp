@@ -15,9 +15,6 @@ PROGRAM(connected_components) {
     if (array_equal(next, label)) break;
     label = next;
   }
-  const auto [names, numbered] = unique_inverse(label);
-  const Tensor sizes = unique_counts(label).counts;
-  return {{"numbered", numbered},
-          {"sizes", sizes},
-          {"largest", names(argmax(sizes(slice(1, none))) + 1)}};
+  const auto [names, firsts, numbered, sizes] = unique_all(label);
+  return {{"numbered", numbered}, {"sizes", sizes}, {"largest", names(argmax(sizes(slice(1, none))) + 1)}};
 }

@@ -3,8 +3,7 @@
 
 using namespace lazy;
 
-PROGRAM(logistic_newton, .tolerance = 1e-4, .any_size = false,
-        .elementary = true) {
+PROGRAM(logistic_newton, .tolerance = 1e-4, .elementary = true) {
   const Tensor x = in("x");
   const Tensor y = astype(in("chance") < sigmoid(matmul(x, in("truth"))), float32);
   Tensor w = zeros(x.size(1));

@@ -12,9 +12,6 @@ PROGRAM(median_filter) {
   const Tensor spread = max(windows, {-2, -1}) - min(windows, {-2, -1});
   const Tensor kept = where((spoilt == 0) | (spoilt == 1), median(windows, {-2, -1}), spoilt);
   const Tensor off = abs(kept - image);
-  const Tensor worst = argmax(off), columns = tensor(image.size(1));
-  return {{"kept", kept},
-          {"spread", spread},
-          {"worst", max(off)},
-          {"at", stack({floor_divide(worst, columns), worst % columns})}};
+  const Tensor worst = stack(unravel_index(argmax(off), image.shape()));
+  return {{"kept", kept}, {"spread", spread}, {"worst", max(off)}, {"at", worst}};
 }

@@ -16,5 +16,5 @@ PROGRAM(moving_averages, .any_size = false) {  // a step of the exponential aver
   for (const Tensor& v : unstack(x)) exponential.push_back(smooth = 0.7 * smooth + 0.3 * v);
   const Tensor score = (x(slice(window - 1, none)) - mean(windows, 1)) / stdev(windows, 1);
   return {{"simple", simple},           {"weighted", weighted}, {"exponential", stack(exponential)},
-          {"highest", max(windows, 1)}, {"score", score},       {"fall", max(cummax(x) - x)}};
+          {"highest", max(windows, 1)}, {"score", score},       {"fall", max(cummax(x).values - x)}};
 }

@@ -60,7 +60,7 @@ def more_array_puzzles(x, y, bins, weight, bits):
                 runs=np.flatnonzero(np.diff(bins) != 0), intersection=np.intersect1d(bins[:10], bins[10:]))
 
 
-@program(lambda n: dict(n=n), (50,), (97,))
+@program(lambda n: dict(n=n), (60,), (63,))
 def prime_sieve(n):
     prime = np.ones(n, bool)
     prime[:2] = False

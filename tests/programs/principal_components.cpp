@@ -3,7 +3,7 @@
 
 using namespace lazy;
 
-PROGRAM(principal_components, .tolerance = 1e-4) {
+PROGRAM(principal_components, .tolerance = 1e-4, .elementary = true) {
   const Tensor points = in("points"), centred = points - mean(points, 0);
   const auto [eigenvalues, eigenvectors] = eigh(cov(centred.T()));
   const Tensor variance = flip(eigenvalues)(slice(in.whole("kept")));

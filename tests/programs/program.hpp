@@ -31,7 +31,7 @@ using Results = std::vector<Result>;
 struct Promise {
   double tolerance = 1e-5;  // of floats: relative to the value or 1, whichever is larger
   bool any_size = true;     // a case of other sizes compiles nothing
-  bool elementary = false;  // uses functions whose last place may differ between instruction sets
+  bool elementary = false;  // uses functions whose last place may differ: elementary ones, LAPACK's
 };
 
 struct Program {

@@ -15,7 +15,7 @@ PROGRAM(time_warping) {  // a step for each element of x
     const Tensor cost = abs(here - y);
     const Tensor entered = minimum(above(slice(1, none)), above(slice(-1)));
     const Tensor total = cumsum(cost);
-    const Tensor row = total + cummin(entered - (total - cost));
+    const Tensor row = total + cummin(entered - (total - cost)).values;
     rows.push_back(row);
     above = concat({full(1, inf), row});
   }

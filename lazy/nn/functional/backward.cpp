@@ -1,6 +1,7 @@
 #include "lazy/nn/functional/backward.hpp"
 
 #include "lazy/indexing/gathering.hpp"
+#include "lazy/indexing/writing.hpp"
 #include "lazy/nn/functional/formula.hpp"
 #include "lazy/nn/functional/spatial.hpp"
 #include "lazy/ops/matmul.hpp"

@@ -1,6 +1,7 @@
 // Implements losses of margins and of several labels.
 #include "lazy/nn/functional/losses.hpp"
 #include "lazy/ops/reductions.hpp"
+#include "lazy/ops/running.hpp"
 
 namespace lazy {
 namespace {

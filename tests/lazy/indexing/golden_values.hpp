@@ -1,42 +1,15 @@
 // Reads the values of tests/golden/indexing*.txt.
 #pragma once
 #include <cmath>
-#include <cstring>
 #include <utility>
 
-#include "lazy/lazy.hpp"
-#include "tests/common/golden_lines.hpp"
+#include "tests/common/golden_arrays.hpp"
 
 namespace golden_values {
 
 using namespace lazy;
 
-/// Holds a value of the file.
-struct Value {
-  bool is_input;
-  DType dtype;
-  Shape shape;
-  std::vector<char> bytes;
-
-  explicit Value(const std::string& field) {
-    const std::vector<std::string> w = golden::words(field);
-    is_input = w[0] == "in";
-    dtype = golden::dtype_named(w[1]);
-    if (w[2] != "-")
-      for (const std::string& n : golden::words(w[2], ',')) shape.push_back(std::stoll(n));
-    for (size_t i = 3; i < w.size(); ++i) {
-      const uint64_t bits = std::stoull(w[i], nullptr, 16);
-      bytes.insert(bytes.end(), reinterpret_cast<const char*>(&bits),
-                   reinterpret_cast<const char*>(&bits) + size_of(dtype));
-    }
-    bytes.resize(bytes.size() + 1);  // never a null pointer
-  }
-  Tensor tensor() const {
-    char* const copied = new char[bytes.size()];
-    std::memcpy(copied, bytes.data(), bytes.size());
-    return from_blob(copied, shape, dtype, {}, [](void* p) { delete[] static_cast<char*>(p); });
-  }
-};
+using golden::Value;
 
 /// Returns the same elements in memory, with negative strides, or not computed yet.
 inline Tensor in_form(const Tensor& x, int form) {
