@@ -31,6 +31,13 @@ const Row kRows[] = {
     ROW("prelu", "x 2,3\tx 3", ARG(x); ARG(w); return prelu(x, w)),
     ROW("threshold", "x 2,3\tF 1\tF 2", ARG(x); REAL(t, 0); REAL(v, 0); return threshold(x, t, v)),
     ROW("embedding", "i 2,3\tx 4,5", ARG(ids); ARG(w); return embedding(ids, w)),
+    ROW("embedding_bag", "i 2,3\tx 4,5", ARG(ids); ARG(w); TEXT(mode, "mean"); BagOptions o;
+        o.mode = mode == "sum"    ? Bag::sum
+                 : mode == "mean" ? Bag::mean
+                                  : Bag::max;
+        o.per_sample_weights = g.tensor(); return embedding_bag(ids, w, o)),
+    ROW("embedding_dense_backward", "x 2,3,5\ti 2,3\tI 4", ARG(d); ARG(ids); INT(n, 1); INT(padding, -1);
+        return embedding_dense_backward(d, ids, n, padding)),
     ROW("one_hot", "i 2,3\tI 4", ARG(ids); INT(n, 1); return one_hot(ids, n)),
     ROW("layer_norm", "x 2,3\tL 3\tx 3\tx 3", ARG(x); SHAPE(s); TENSOR(w); TENSOR(b); REAL(eps, 1e-5);
         return layer_norm(x, s, w, b, eps)),
@@ -42,6 +49,14 @@ const Row kRows[] = {
         BatchNormOptions o; o.weight = g.tensor(); o.bias = g.tensor(); o.momentum = g.real(0.1);
         o.eps = g.real(1e-5); const BatchNorm n = batch_norm_training(x, m, v, o);
         return {n.output, n.running_mean, n.running_var}),
+    ROW("instance_norm_training", "x 2,3,4\tx 3\tx 3", ARG(x); TENSOR(m); TENSOR(v);
+        const BatchNorm n = instance_norm_training(x, m, v);
+        return {n.output, n.running_mean, n.running_var}),
+    ROW("layer_norm_backward", "x 2,3\tx 2,3\tL 3\tx 3", ARG(d); ARG(x); SHAPE(s); TENSOR(w); REAL(eps, 1e-5);
+        const NormGradients r = layer_norm_backward(d, x, s, w, eps); return {r.input, r.weight, r.bias}),
+    ROW("group_norm_backward", "x 2,4,3\tx 2,4,3\tI 2\tx 4", ARG(d); ARG(x); INT(n, 1); TENSOR(w);
+        REAL(eps, 1e-5); const NormGradients r = group_norm_backward(d, x, n, w, eps);
+        return {r.input, r.weight, r.bias}),
     ROW("group_norm", "x 2,4,3\tI 2\tx 4\tx 4", ARG(x); INT(n, 1); TENSOR(w); TENSOR(b); REAL(eps, 1e-5);
         return group_norm(x, n, w, b, eps)),
     ROW("instance_norm", "x 2,4,3\tx 4\tx 4", ARG(x); TENSOR(w); TENSOR(b); REAL(eps, 1e-5);
@@ -54,6 +69,7 @@ const Row kRows[] = {
         return cosine_similarity(a, b, axis, eps)),
     ROW("pairwise_distance", "x 2,3\tx 2,3", ARG(a); ARG(b); REAL(p, 2); REAL(eps, 1e-6); KEEP(k);
         return pairwise_distance(a, b, p, eps, k)),
+    ROW("pdist", "x 4,3", ARG(x); REAL(p, 2); return pdist(x, p)),
     ROW("cdist", "x 2,3\tx 4,3", ARG(a); ARG(b); REAL(p, 2); return cdist(a, b, p)),
 };
 

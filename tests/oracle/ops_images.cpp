@@ -58,6 +58,18 @@ GridOptions grid_options(Given& g) {
   return o;
 }
 
+FoldOptions fold_options(Given& g) {
+  FoldOptions o;
+  o.stride = g.axes(1);
+  o.padding = g.axes(0);
+  o.dilation = g.axes(1);
+  return o;
+}
+
+Results both(const MaxPool& m) { return {m.values, m.indices}; }
+
+#define FOLD(f) ROW(#f, "x 1,8,4\tL 3,3\tL 2,2", ARG(x); AXES(n); AXES(w); return f(x, n, w, fold_options(g)))
+#define UNFOLD(f) ROW(#f, "x 1,2,3,3\tL 2,2", ARG(x); AXES(w); return f(x, w, fold_options(g)))
 #define CONV(f, sample) ROW(#f, sample, ARG(x); ARG(w); return f(x, w, conv_options(g)))
 #define POOL(f) ROW(#f, "x 1,2,4,4\tL 2", ARG(x); AXES(w); return f(x, w, pool_options(g)))
 #define ADAPTIVE(f) ROW(#f, "x 1,2,4,4\tL 2", ARG(x); AXES(n); return f(x, n))
@@ -76,6 +88,28 @@ const Row kRows[] = {
     BLOCKS(pixel_shuffle),
     BLOCKS(pixel_unshuffle),
     BLOCKS(channel_shuffle),
+    FOLD(fold),
+    FOLD(col2im),
+    UNFOLD(unfold),
+    UNFOLD(im2col),
+    ROW("max_pool_with_indices", "x 1,2,4,4\tL 2", ARG(x); AXES(w);
+        return both(max_pool_with_indices(x, w, pool_options(g)))),
+    ROW("adaptive_max_pool_with_indices", "x 1,2,4,4\tL 2", ARG(x); AXES(n);
+        return both(adaptive_max_pool_with_indices(x, n))),
+    ROW("max_unpool", "x 1,2,2,2\ti 1,2,2,2\tL 2", ARG(x); ARG(i); AXES(w); return max_unpool(x, i, w)),
+    ROW("lp_pool", "x 1,2,4,4\tF 2\tL 2", ARG(x); REAL(p, 2); AXES(w);
+        return lp_pool(x, p, w, pool_options(g))),
+    ROW("avg_pool_backward", "x 1,2,2,2\tx 1,2,4,4\tL 2", ARG(d); ARG(x); AXES(w);
+        return avg_pool_backward(d, x, w, pool_options(g))),
+    ROW("adaptive_avg_pool_backward", "x 1,2,2,2\tx 1,2,4,4", ARG(d); ARG(x);
+        return adaptive_avg_pool_backward(d, x)),
+    ROW("max_pool_backward", "x 1,2,2,2\tx 1,2,4,4\ti 1,2,2,2", ARG(d); ARG(x); ARG(i);
+        return max_pool_backward(d, x, i)),
+    ROW("convolution_backward", "x 1,3,3,3\tx 1,2,5,5\tx 3,2,3,3", ARG(d); ARG(x); ARG(w);
+        const ConvGradients r = convolution_backward(d, x, w, conv_options(g));
+        return {r.input, r.weight, r.bias}),
+    ROW("affine_grid", "x 1,2,3\tL 1,2,3,4", ARG(theta); SHAPE(s); FLAG(corners, false);
+        return affine_grid(theta, s, corners)),
     ROW("interpolate", "x 1,2,4,4\tL 3", ARG(x); return interpolate(x, resizing(g))),
     ROW("upsample", "x 1,2,4,4\tL 3", ARG(x); return upsample(x, resizing(g))),
     ROW("grid_sample", "x 1,2,4,4\tx 1,3,3,2", ARG(x); ARG(grid);

@@ -27,6 +27,7 @@ ClassOptions class_options(Given& g) {
 const Row kRows[] = {
     LOSS(mse_loss),
     LOSS(l1_loss),
+    LOSS(soft_margin_loss),
     ROW("huber_loss", "x 2,3\tx 2,3", ARG(x); ARG(t); REAL(d, 1); return huber_loss(x, t, reduction(g), d)),
     ROW("smooth_l1_loss", "x 2,3\tx 2,3", ARG(x); ARG(t); REAL(d, 1);
         return smooth_l1_loss(x, t, reduction(g), d)),
@@ -48,6 +49,21 @@ const Row kRows[] = {
     ROW("triplet_margin_loss", "x 2,3\tx 2,3\tx 2,3", ARG(a); ARG(p); ARG(n); TripletOptions o;
         o.margin = g.real(1); o.p = g.real(2); o.eps = g.real(1e-6); o.swap = g.flag(false);
         o.reduction = reduction(g); return triplet_margin_loss(a, p, n, o)),
+    ROW(
+        "triplet_margin_with_distance_loss", "x 2,3\tx 2,3\tx 2,3", ARG(a); ARG(p); ARG(n); REAL(m, 1);
+        FLAG(swap, false);
+        const Distance by = [](const Tensor& u, const Tensor& v) { return sum(abs(u - v), -1); };
+        return triplet_margin_with_distance_loss(a, p, n, by, m, swap, reduction(g))),
+    ROW("multi_margin_loss", "x 2,3\ti 2", ARG(x); ARG(t); MarginOptions o; o.p = g.integer(1);
+        o.margin = g.real(1); o.weight = g.tensor(); o.reduction = reduction(g);
+        return multi_margin_loss(x, t, o)),
+    ROW("multilabel_margin_loss", "x 2,3\ti 2,3", ARG(x); ARG(t);
+        return multilabel_margin_loss(x, t, reduction(g))),
+    ROW("multilabel_soft_margin_loss", "x 2,3\tx 2,3", ARG(x); ARG(t); TENSOR(w);
+        return multilabel_soft_margin_loss(x, t, w, reduction(g))),
+    ROW("ctc_loss", "x 3,1,2\ti 1,1\ti 1\ti 1", ARG(x); ARG(t); ARG(n); ARG(m); CtcOptions o;
+        o.blank = g.integer(0); o.reduction = reduction(g); o.zero_infinity = g.flag(false);
+        return ctc_loss(x, t, n, m, o)),
     ROW("nll_loss", "x 2,3\ti 2", ARG(x); ARG(t); return nll_loss(x, t, class_options(g))),
     ROW("cross_entropy", "x 2,3\ti 2", ARG(x); ARG(t); return cross_entropy(x, t, class_options(g))),
 };

@@ -189,8 +189,9 @@ void print_page(const std::string& folder) {
   }
   print_others("ATen by other names", aten);
   print_others("The array API by other names", api);
-  std::cout << "\n## Counts\n\n| set | all | here | artefacts of strides or storage | missing "
-               "|\n|---|---|---|---|---|\n";
+  std::cout
+      << "\n## Counts\n\n| set | all | functions | expressions | artefacts of strides or storage | missing "
+         "|\n|---|---|---|---|---|---|\n";
   print_count("core ATen (base names)", core_aten(aten));
   print_count("ATen's decomposed ops", decomposed(aten));
   print_count("array API 2023.12, main namespace", array_api(api));

@@ -817,6 +817,7 @@ BOOST_AUTO_TEST_CASE(of_array_names) {
   NAMES(hsplit, point, 1);
   CALLS(hsplit, split, x, 2);
   NAMES(vsplit, point, 1);
+  NAMES(vsplit, five, 1);
   NAMES(dsplit, x, {1});
   CALLS(tensor_split, array_split, x, 0);
   CALLS(broadcast_tensors, broadcast_arrays, {x, five});
