@@ -11,6 +11,9 @@ namespace lazy {
 Tensor concat(const std::vector<Tensor>& xs, Integer axis = 0, Site = Site::current());
 /// Joins the flattened tensors.
 Tensor concat(const std::vector<Tensor>& xs, None, Site = Site::current());
+inline Tensor concatenate(const std::vector<Tensor>& xs, Integer axis = 0, Site s = Site::current()) {
+  return concat(xs, axis, s);
+}
 inline Tensor cat(const std::vector<Tensor>& xs, Integer axis = 0, Site s = Site::current()) {
   return concat(xs, axis, s);
 }

@@ -216,4 +216,23 @@ Tensor flatten(Arg x) {
   return Tensor(detail::reshape(h, {numel(h->shape)}, x.site()));
 }
 
+Tensor flatten(Arg x, Integer start, Integer end) {
+  constexpr const char* name = "flatten";
+  const Site& s = x.site();
+  const Operand h(name, x);
+  const Shape& shape = h->shape;
+  if (shape.empty()) return Tensor(detail::reshape(h, {1}, s));
+  const int first = normal_axis(name, start, shape.size(), s), last = normal_axis(name, end, shape.size(), s);
+  if (first > last)
+    fail<ShapeError>(name, "axis " + std::to_string(first) + " is after axis " + std::to_string(last), s);
+  Shape result;
+  Wide n = 1;
+  for (int i = 0; i < shape.size(); ++i) {
+    if (i >= first && i <= last) n *= shape[i];
+    if (i == last) result.push_back(narrow(name, "an extent of", n, s));
+    if (i < first || i > last) result.push_back(shape[i]);
+  }
+  return Tensor(detail::reshape(h, result, s));
+}
+
 }  // namespace lazy

@@ -38,6 +38,9 @@ Tensor flip(Arg x, Axes axes = {});
 Tensor sliding_window_view(Arg x, Axes window, Axes axes = {}, Axes step = 1, Axes dilation = 1);
 /// Returns all elements in one dimension.
 Tensor flatten(Arg x);
+/// Joins the axes from `start` to `end`, both included, into one: (2, 3, 4), 1 to -1 -> (2, 12); of a 0-d
+/// tensor (1). ShapeError if start is after end.
+Tensor flatten(Arg x, Integer start, Integer end = -1);
 inline Tensor ravel(Arg x) { return flatten(std::move(x)); }
 
 }  // namespace lazy
