@@ -99,7 +99,7 @@ ValueId Lowering::gather(Building& b, Region& r, uint32_t v, uint32_t path, Valu
   uint32_t from = at(v).operand[0], p = extend(path, v, false);
   for (; !in_memory(from); from = at(from).operand[0]) p = extend(p, from, false);
   const InRange in = in_range(b, r, index, v);
-  if (in.bad != kNoValue) report_fault(b, r, in.bad, v);
+  if (in.bad != kNoValue && !checked_before_) report_fault(b, r, in.bad, v);
   const uint16_t o = operand(b, r, from, p, false);
   const Places m = places(p, from);
   const ValueId on =
@@ -132,13 +132,16 @@ void Lowering::lower_scatter(Building& b, const Group& group) {
   const uint32_t v = group.roots[0], base = at(v).operand[0];
   scatter_dims(b, v);
   b.kernel.form = loop::Form::scatter;
+  // lower_check has found before whether an index is out of range, this one's or one of a gather in it: a
+  // step that throws nothing may take over the base's memory.
+  checked_before_ = indexed_of(t_.node(v)).bounds == Bounds::check;
   const ValueId index = evaluate(b, b.body, at(v).operand[1], 0);
+  checked_before_ = false;
   const ValueId update = evaluate(b, b.body, at(v).operand[2], 0);
   const ValueId value = cast(b.body, update, at(v).dtype);
   const uint16_t out = add_updated(b, v);
   b.operands[out].binding.dim_of[b.sequential_dim] = Binding::kAbsent;
   InRange in = in_range(b, b.body, index, v);
-  // lower_check has found before whether an index is out of range.
   const auto axis = static_cast<uint32_t>(indexed_of(t_.node(v)).axis);
   bool unit = true;  // by the key: no extent after the axis is other than 1
   for (int i = static_cast<int>(axis) + 1; i < at(v).rank; ++i) unit &= (at(v).ones >> i & 1) != 0;
