@@ -99,7 +99,7 @@ ValueId Lowering::gather(Building& b, Region& r, uint32_t v, uint32_t path, Valu
   uint32_t from = at(v).operand[0], p = extend(path, v, false);
   for (; !in_memory(from); from = at(from).operand[0]) p = extend(p, from, false);
   const InRange in = in_range(b, r, index, v);
-  if (in.bad != kNoValue) report_fault(b, r, in.bad, v);
+  if (in.bad != kNoValue && !checked_before_) report_fault(b, r, in.bad, v);
   const uint16_t o = operand(b, r, from, p, false);
   const Places m = places(p, from);
   const ValueId on =
@@ -132,7 +132,11 @@ void Lowering::lower_scatter(Building& b, const Group& group) {
   const uint32_t v = group.roots[0], base = at(v).operand[0];
   scatter_dims(b, v);
   b.kernel.form = loop::Form::scatter;
+  // Where lower_check makes a step, it finds whether an index is out of range, this one's or one of a gather
+  // in it: a step that throws nothing may take over the base's memory.
+  checked_before_ = indexed_of(t_.node(v)).bounds == Bounds::check && is_checked_before(v);
   const ValueId index = evaluate(b, b.body, at(v).operand[1], 0);
+  checked_before_ = false;
   const ValueId update = evaluate(b, b.body, at(v).operand[2], 0);
   const ValueId value = cast(b.body, update, at(v).dtype);
   const uint16_t out = add_updated(b, v);

@@ -186,7 +186,8 @@ class Lowering {
   std::vector<uint8_t> wanted_, guarded_;
   std::vector<int> last_read_;  // by value: the last group that reads it from memory
   std::vector<int> group_of_step_;
-  FlatMap<uint32_t> fault_of_;  // by value: number of its fault
+  FlatMap<uint32_t> fault_of_;   // by value: number of its fault
+  bool checked_before_ = false;  // an earlier step looks at the indices that are evaluated now
   FlatMap<uint32_t> path_ids_;
   std::vector<size_t> layout_guards_;
 };

@@ -157,7 +157,9 @@ void add_computed(const char* op, const Handle& base, const FoundIndices& found,
       p.at = from_start(r, p, base);  // in this order: the first at fault is reported
     c->index = merged_positions(r, base, parts, found, region, first, last, all, lookup);
   }
-  c->bounds = one && !parts[0].in_range ? Bounds::check : Bounds::clip;
+  const bool all_in_range = std::ranges::all_of(parts, [](const Positions& p) { return p.in_range; });
+  c->bounds = one && !all_in_range ? Bounds::check : Bounds::clip;
+  c->stores = all_in_range ? Bounds::clip : Bounds::check;
   for (int a = first; a < last; ++a) {
     region.start[a] = 0;
     region.step[a] = 1;
@@ -211,7 +213,7 @@ Handle write_computed(const char* op, const Handle& part, const Computed& c, con
   const Handle values = reshape(permute(reshape(value, permuted, s), back, s), stored, s);
   const Handle flat = reshape(c.index, {stored[before]}, s);
   const Handle index = broadcast(padded(flat, before, c.inner.size(), s), stored, s);
-  return store_at(op, reshape(part, whole, s), index, values, before, combine, c.bounds, s);
+  return store_at(op, reshape(part, whole, s), index, values, before, combine, c.stores, s);
 }
 
 }  // namespace lazy::detail

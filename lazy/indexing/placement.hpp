@@ -17,6 +17,7 @@ namespace lazy::detail {
 struct Computed {
   Handle index;                   // positions along the merged axis
   Bounds bounds = Bounds::check;  // `clip` where all are known to be in range
+  Bounds stores = Bounds::check;  // likewise of writing: `check` where another check has to come first
   Shape outer, inner;             // extents before and after the merged axis
   int64_t merged = 1;             // elements of the merged axis
   int moved = 0;                  // how many of the index' first axes come before `outer` in the result

@@ -112,6 +112,25 @@ BOOST_AUTO_TEST_CASE(errors) {
   x(at({0, 1}), at({0, 7})) = 1;
   BOOST_CHECK_THROW(x.eval(), IndexError);
   equal(before, int64, {2, 3}, {0, 1, 2, 3, 4, 5});
+  x = before;
+  THROWS(IndexError, (x(at({0, 1}), at({0, 7})) = 1, x.eval()),
+         "index: index 7 is out of range for an axis of 3 elements");
+}
+
+// A write takes over memory that nobody else holds, but not before its indices have been looked at.
+BOOST_AUTO_TEST_CASE(writes_in_place) {
+  Tensor x = (arange(100000, float32) * 1).reshape({100, 1000}).eval();
+  const Tensor i = at({1, -2}).eval(), j = at({3, 4}).eval(), bad = at({3, 1000}).eval();
+  x(i, j) = 1;
+  const float* const place = x.data<float>();
+  x(i, j) = asarray(std::vector<float>{5, 6});
+  BOOST_TEST(x.data<float>() == place);
+  equal(x(i, j), float32, {2}, {5, 6});
+  Tensor y = x(0, slice(0, 3)) + 1;
+  x(i, bad) = 7;
+  BOOST_CHECK_THROW(x.eval(), IndexError);
+  BOOST_CHECK_THROW(x.eval(), IndexError);
+  equal(y, float32, {3}, {1, 2, 3});
 }
 
 BOOST_AUTO_TEST_CASE(index_dtypes) {
