@@ -124,11 +124,31 @@ class CpuKernel final : public jit::Kernel {
 
 }  // namespace
 
+namespace {
+/// Returns the level that a kernel is compiled for. A scan of a single line has work for one lane, and each
+/// step waits for the one before: narrower vectors take fewer cycles. Functions keep the machine's level,
+/// whose last bits they have, and so do 64-bit integers, for which AVX2 lacks instructions.
+Isa level_for(const jit::loop::LoopKernel& k, Isa isa) {
+  if (isa != Isa::avx512 || k.form != jit::loop::Form::scan) return isa;
+  for (const jit::loop::Operand& o : k.operands)
+    if (o.stride[k.rank - 1] != jit::loop::Stride::zero) return isa;
+  for (const jit::loop::Instr& i : k.body)
+    if (i.code == jit::loop::Code::op && jit::row_of(i.op).exactness != jit::Exactness::exact) return isa;
+  for (const jit::loop::Reduction& r : k.reductions) {
+    const bool adds = r.op == jit::Op::cumsum || (r.op == jit::Op::cumprod && is_float(r.type));
+    if (size_of(r.type) == 8 && !adds) return isa;
+  }
+  return Isa::avx2;
+}
+}  // namespace
+
 std::unique_ptr<jit::Kernel> compile_kernel(const jit::loop::LoopKernel& k, Isa isa) {
+  isa = level_for(k, isa);
   return std::make_unique<CpuKernel>(k, build(k, isa));
 }
 
 std::unique_ptr<jit::Kernel> load_kernel(const jit::loop::LoopKernel& k, Isa isa, std::string_view stored) {
+  isa = level_for(k, isa);
   Loader l(stored);
   Built built;
   bool contracts = false;

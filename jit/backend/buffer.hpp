@@ -32,7 +32,7 @@ class Buffer {
   std::atomic<KeptLayouts*> layouts_{nullptr};  // owned; null: never requested
   Backend* backend_ = nullptr;                  // null: borrowed, in the host's memory
   bool borrowed_ = false;
-  std::function<void(void*)> deleter_;          // borrowed only; may be empty
+  std::function<void(void*)> deleter_;  // borrowed only; may be empty
   void release_borrowed() noexcept;
   void destroy() noexcept;
 };
@@ -43,8 +43,7 @@ class BufferRef {
   static BufferRef allocate(Backend&, size_t bytes);
   /// Takes memory of the user's: the host's, or that of a device. What was launched there is waited for
   /// before the deleter runs.
-  static BufferRef borrow(void*, size_t bytes, std::function<void(void*)> deleter,
-                          Backend* device = nullptr);
+  static BufferRef borrow(void*, size_t bytes, std::function<void(void*)> deleter, Backend* device = nullptr);
   BufferRef(const BufferRef& o) noexcept : p_(o.p_) {
     if (p_) p_->count_.fetch_add(1, std::memory_order_relaxed);
   }

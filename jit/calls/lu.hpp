@@ -1,5 +1,5 @@
-// Factors matrices as P x = L U, and solves systems by that. Right-hand sides and solutions are rows here,
-// and factors are stored by columns: so the memory is as LAPACK has it.
+// Factors matrices as P x = L U, and solves systems by that. Right-hand sides and solutions are rows here:
+// each is along memory.
 #pragma once
 #include "jit/calls/matrices.hpp"
 

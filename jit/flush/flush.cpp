@@ -131,7 +131,8 @@ bool run_what_can_be(ProgramRef& program, CapturedGraph& f, const Node& wanted, 
   }
 }
 
-void flush(Node* wanted, Cause cause, const Site& site) {
+// Computes the component of `wanted`, and with it those of others that are wanted too.
+void flush(Node* wanted, std::span<const Handle* const> others, Cause cause, const Site& site) {
   if (no_flush > 0)
     throw Error(std::string("a flush where none is allowed: ") + name_of(cause) + " needs the value of " +
                     name_of(wanted->op) + ", recorded at " + lazy::to_string(wanted->site),
@@ -150,6 +151,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   nodes.clear();
   captured->spare.fill();
   Graph& graph = *wanted->graph;
+  if (!others.empty()) graph.join_for_flush(wanted, others);
   times.first_op = graph.take(wanted, nodes);
   if (nodes.empty()) return;
   FlushListener* const listener = FlushListener::current();
@@ -175,7 +177,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     FlushReport* const wants_report = listener || logged ? &report : nullptr;
     report.cause = cause;
     report.site = site;
-    report.function = Purpose::current();
+    if (cause == Cause::count) report.function = Purpose::current();
     const bool wants_miss = times.start || logging::enabled(logging::Channel::miss);
     program = find_program(dropped.empty() ? learning : nullptr, *captured, backend,
                            wants_miss ? &report : wants_report, site, phases.wanted);
@@ -216,13 +218,14 @@ void evaluate(std::span<const Handle* const> handles, Cause cause, const Site& s
   for (const Handle* h : handles)
     if (!h->get()->ready()) watch::need(*h->get());
     else watch::note_use(*h->get());
-  for (const Handle* h : handles) {
-    Node* n = h->get();
-    for (;;) {
+  for (size_t i = 0; i < handles.size(); ++i) {
+    Node* n = handles[i]->get();
+    // Once: a flush that was cut in two to save memory is not joined again.
+    for (auto others = handles.subspan(i + 1);; others = {}) {
       const State s = n->state.load(std::memory_order_acquire);
       if (s == State::ready) break;
       located<DeviceError>(site, [&] {
-        if (s == State::pending) located<CompileError>(site, [&] { flush(n, cause, site); });
+        if (s == State::pending) located<CompileError>(site, [&] { flush(n, others, cause, site); });
         else if (s == flushing_here()) n->state.wait(s, std::memory_order_acquire);
         else forks::fail_left_behind();
       });

@@ -15,6 +15,12 @@ namespace {
 
 constexpr uint32_t kLeastInLoop = 256;  // nodes
 
+/// Returns how many nodes are worth one flush, of LAZY_MAX_GRAPH at most, if more of them save nothing: those that outgrow the
+/// second-level cache take longer to record and to number.
+uint32_t most_alike(uint32_t max_nodes) {
+  return std::max(max_nodes / 8, std::min(max_nodes, kLeastInLoop));
+}
+
 // Graphs outlive their threads: another thread may still refer to a node of one and lock it.
 constinit Mutex idle_lock;
 constinit Graph* idle = nullptr;
@@ -161,10 +167,8 @@ Limit Graph::link(Node* n) {
     c = begin(c ? c : new Component, n);
   }
   // The cut is before the line where the component began, so that the next one begins there too and the same
-  // program serves it; but not much later. Coming to that line again means a loop: larger parts of it save
-  // nothing, and nodes that outgrow the second-level cache take longer to record and to number.
-  const uint32_t in_loop = std::max(max_nodes / 8, std::min(max_nodes, kLeastInLoop));
-  if (c->count >= in_loop && n->site.line() == c->first_site.line() &&
+  // program serves it; but not much later. Coming to that line again means a loop.
+  if (c->count >= most_alike(max_nodes) && n->site.line() == c->first_site.line() &&
       n->site.file_name() == c->first_site.file_name())
     return Limit::nodes_before;
   append(c, n);
@@ -210,6 +214,21 @@ void Graph::unlink(Node* n) noexcept {
   leave(n);
 }
 
+void Graph::join_for_flush(Node* n, std::span<const Handle* const> others) {
+  const uint32_t most = most_alike(static_cast<uint32_t>(config::get().max_graph));
+  const Locked hold(*this);
+  if (!n->component) return;
+  Component* c = find(n);
+  for (const Handle* h : others) {
+    Node* o = h->get();
+    if (o->graph != this || o->device != n->device || !o->component) continue;
+    Component* other = find(o);
+    if (other == c) continue;
+    if (c->count + other->count > most) return;
+    c = join(c, other);
+  }
+}
+
 uint64_t Graph::take(Node* n, std::vector<Node*>& out) {
   for (;;) {
     size_t room = 0;
@@ -252,18 +271,24 @@ uint64_t Graph::take_locked(Node* n, std::vector<Node*>& out) noexcept {
   return first_time;
 }
 
+// Appends a node to the component of its operands, or to a new one. `last_resort` takes all parts for which
+// there is no memory for separate components.
+void Graph::append_apart(Node* n, Component*& last_resort, Spare& spare) noexcept {
+  Component* c = joined(n);
+  if (!c && (c = kept())) begin(c, n);
+  if (!c && (c = new (std::nothrow) Component)) begin(c, n);
+  if (!c && !last_resort) c = last_resort = begin(spare.take(), n);
+  if (!c)
+    for (c = last_resort; c->parent;) c = c->parent;
+  append(c, n);
+}
+
 void Graph::repend(const std::vector<Node*>& nodes, Spare& spare) noexcept {
   const Hold hold(lock_);
   torn_ |= !hold.intact();
-  Component* last_resort = nullptr;  // takes all parts for which there is no memory for separate components
+  Component* last_resort = nullptr;
   for (Node* n : nodes) {
-    Component* c = joined(n);
-    if (!c && (c = kept())) begin(c, n);
-    if (!c && (c = new (std::nothrow) Component)) begin(c, n);
-    if (!c && !last_resort) c = last_resort = begin(spare.take(), n);
-    if (!c)
-      for (c = last_resort; c->parent;) c = c->parent;
-    append(c, n);
+    append_apart(n, last_resort, spare);
     n->watch.fetch_or(watch::kRepended, std::memory_order_relaxed);
     n->state.store(State::pending, std::memory_order_release);
     n->state.notify_all();
@@ -273,11 +298,15 @@ void Graph::repend(const std::vector<Node*>& nodes, Spare& spare) noexcept {
 void Graph::restore(const std::vector<Node*>& nodes, Spare& spare) noexcept {
   const Hold hold(lock_);
   torn_ |= !hold.intact();
-  restore_locked(nodes, spare);
-  mark_inputs(nodes);
+  Component* last_resort = nullptr;
+  for (Node* n : nodes) {
+    if (!is_source(n->op)) append_apart(n, last_resort, spare);
+    n->state.store(State::pending, std::memory_order_release);
+    n->state.notify_all();
+  }
 }
 
-// Marks operands that are in no list by now: they are values that the failed flush did make.
+// Marks operands that are in no list: they are inputs.
 void Graph::mark_inputs(std::span<Node* const> nodes) noexcept {
   for (Node* n : nodes)
     for (int i = 0; i < n->arity; ++i)
@@ -297,7 +326,7 @@ void Graph::restore_in_two(const std::vector<Node*>& nodes, size_t middle, Spare
 void Graph::restore_locked(std::span<Node* const> nodes, Spare& spare) noexcept {
   Component* c = nullptr;
   for (Node* n : nodes) {
-    if (kind_of(n->op) != OpKind::constant && kind_of(n->op) != OpKind::iota) {
+    if (!is_source(n->op)) {
       if (!c) {
         c = kept();
         if (!c) c = spare.take();

@@ -62,11 +62,15 @@ class Graph {
   void link_part(Node*);
   /// Removes a dying node (no references) if it is still in a list.
   void unlink(Node*) noexcept;
+  /// Joins the components of those of `others` that are pending here, on the node's device, with the node's,
+  /// in order, so that one flush takes them; up to as many nodes as the graph of a loop has.
+  void join_for_flush(Node*, std::span<const Handle* const> others);
   /// Takes the component of a pending node: each living node of it is now `flushing`, carries one more
   /// reference and is appended to `out` in order. Empty if the node is not pending any more. Returns when the
   /// first of them was recorded, if that is known (a time stamp of support/profile.hpp, or 0).
   uint64_t take(Node*, std::vector<Node*>& out);
-  /// Undoes `take` after a failure: the nodes are pending again, in one component.
+  /// Undoes `take` after a failure: the nodes are pending again, each in its connected component. Operands
+  /// that are values by now become inputs.
   void restore(const std::vector<Node*>&, Spare&) noexcept;
   /// Re-pends those of the taken nodes whose values a successful run dropped, each in its connected
   /// component. Operands that are values by now become inputs.
@@ -89,6 +93,7 @@ class Graph {
   Component* joined(Node*) noexcept;
   Component* join(Component*, Component*) noexcept;
   void append(Component*, Node*) noexcept;
+  void append_apart(Node*, Component*& last_resort, Spare&) noexcept;
   void leave(Node*) noexcept;
   void unreference(Component*) noexcept;
   uint64_t take_locked(Node*, std::vector<Node*>& out) noexcept;

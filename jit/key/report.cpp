@@ -24,15 +24,15 @@ FlushListener* FlushListener::current() { return listener; }
 
 std::string to_string(const FlushReport& r) {
   std::string s =
-      std::string("flush by ") + name_of(r.cause) + (r.function ? std::string(" of ") + r.function : "") +
-      " at " + lazy::to_string(r.site) + ": " + std::to_string(r.ops) + " op" + plural(r.ops) + " -> " +
-      std::to_string(r.kernels) + " kernel" + plural(r.kernels) +
+      std::string("flush by ") + name_of(r.cause) + " at " + lazy::to_string(r.site) + ": " +
+      std::to_string(r.ops) + " op" + plural(r.ops) + " -> " + std::to_string(r.kernels) + " kernel" +
+      plural(r.kernels) +
       (r.tile_groups ? " in " + std::to_string(r.tile_groups) + " tile group" + plural(r.tile_groups) : "") +
       ", " + std::to_string(r.outputs) + " value" + plural(r.outputs) + " kept, " +
       (r.load_ns ? "loaded from disk in " + microseconds(r.load_ns)
        : r.hit   ? "hit"
                  : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) +
-      ", " + microseconds(r.total_ns) + " in all";
+      ", " + microseconds(r.total_ns) + " in all" + (r.function ? std::string(", for ") + r.function : "");
   if (!r.miss.empty()) s += "\n  miss: " + r.miss;
   for (const std::string& k : r.kernel_texts) s += "\n  " + k;
   return s;

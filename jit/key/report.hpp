@@ -15,7 +15,7 @@ struct CapturedGraph;
 struct FlushReport {
   Cause cause{};
   Site site{};               // line that needed a value
-  const char* function{};    // function that needed it, where that is not the cause's; else null. A literal
+  const char* function{};    // what needed a count, if that was it; else null. A literal
   uint64_t ops = 0;          // recorded ops in the flush
   uint64_t outputs = 0;      // values that the flush stores
   uint64_t kernels = 0;      // launches of the program

@@ -20,11 +20,12 @@ inline constexpr All _{};              // selects all of an axis
 inline constexpr Ellipsis ellipsis{};  // stands for as many `_` as fit
 inline constexpr NewAxis newaxis{};    // adds an axis of extent 1
 
-/// Holds one end (or the step) of a slice: an integer or `none`.
+/// Holds one end (or the step) of a slice: an integer, or `none` or `_` for an open one.
 struct Bound {
   int64_t value = 0;
   bool given = false;
   constexpr Bound(None) {}
+  constexpr Bound(All) {}
   template <IntegerType T>
   constexpr Bound(T v) : value(Integer(v)), given(true) {}
 };
@@ -35,6 +36,7 @@ struct Slice {
 /// negative.
 constexpr Slice slice(Bound start, Bound stop, Bound step = none) { return {start, stop, step}; }
 constexpr Slice slice(Bound stop) { return {none, stop, none}; }
+constexpr Slice slice() { return {none, none, none}; }
 
 /// Holds one entry of x(...). A tensor of integers holds positions, one of bool is a mask for as many axes as
 /// it has dimensions; a list of integers means the tensor with these elements.

@@ -45,15 +45,18 @@ const jit::Node& Tensor::node(const char* op, const Site& s) const {
 const Shape& Tensor::shape(Site s) const { return node("shape", s).shape; }
 DType Tensor::dtype(Site s) const { return node("dtype", s).dtype; }
 int Tensor::ndim(Site s) const { return node("ndim", s).shape.size(); }
-int64_t Tensor::size(Site s) const { return numel(node("size", s).shape); }
+int64_t Tensor::size(Site s) const { return lazy::numel(node("size", s).shape); }
 Device Tensor::device(Site s) const { return node("device", s).device; }
 size_t Tensor::count(const char* op, const Site& s) const {
-  return static_cast<size_t>(numel(node(op, s).shape));
+  return static_cast<size_t>(lazy::numel(node(op, s).shape));
 }
 size_t Tensor::nbytes(Site s) const {
   const jit::Node& n = node("nbytes", s);
   return bytes_of(n.shape, n.dtype);
 }
+
+int64_t Tensor::numel(Site s) const { return lazy::numel(node("numel", s).shape); }
+int Tensor::dim(Site s) const { return node("dim", s).shape.size(); }
 
 int64_t Tensor::size(Integer axis, Site s) const {
   const Shape& shape = node("size", s).shape;
@@ -94,7 +97,7 @@ void detail::eval(std::span<const Tensor> tensors, const Site& s) {
 void Tensor::read(const char* op, jit::Cause cause, DType to, void* out, int64_t expected,
                   const Site& s) const {
   const jit::Node& n = node(op, s);
-  const int64_t count = numel(n.shape);
+  const int64_t count = lazy::numel(n.shape);
   if (expected >= 0 && count != expected)
     fail<ShapeError>(op, "needs a tensor with one element, not " + to_string(n.shape), s);
   if (count == 0) return;
@@ -126,6 +129,10 @@ const void* Tensor::raw_data(DType t, const Site& s) const {
 Tensor::operator bool() const {
   const jit::Node& n = node("bool", Site{});
   bool v = false;
+  if (lazy::numel(n.shape) != 1)  // a conversion has no line of its own
+    fail<ShapeError>("bool",
+                     "needs a tensor with one element, not " + to_string(n.shape) + ", which was made here",
+                     n.site);
   read("bool", jit::Cause::truth, bool_, &v, 1, n.site);
   return v;
 }

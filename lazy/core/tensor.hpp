@@ -21,6 +21,7 @@ namespace lazy {
 
 class View;
 class Selection;
+struct Sorted;
 
 class Tensor {
  public:
@@ -44,6 +45,9 @@ class Tensor {
   int64_t size(Integer axis, Site s = Site::current()) const;
   Device device(Site s = Site::current()) const;
   size_t nbytes(Site s = Site::current()) const;
+  // torch's names for size() and ndim().
+  int64_t numel(Site s = Site::current()) const;
+  int dim(Site s = Site::current()) const;
 
   // Looking at values. Each of these computes what is pending and needed.
 
@@ -51,6 +55,9 @@ class Tensor {
   /// Returns the value on a device (device.hpp); itself if it is there. Computes it where it is, then copies;
   /// only a copy to the host is waited for. DeviceError if there is no such device.
   Tensor to(Device device, Site s = Site::current()) const;
+  /// Returns astype(dtype).
+  Tensor to(DType dtype, Site s = Site::current()) const&;
+  Tensor to(DType dtype, Site s = Site::current()) &&;
   /// Returns the element of a tensor of size 1, converted as astype would. ShapeError for any other size.
   template <Element E>
   E item(Site s = Site::current()) const {
@@ -105,6 +112,10 @@ class Tensor {
                     Index i6 = {}, Index i7 = {}, Index i8 = {}, Index i9 = {}) const&;
   Tensor operator()(Index i0, Index i1 = {}, Index i2 = {}, Index i3 = {}, Index i4 = {}, Index i5 = {},
                     Index i6 = {}, Index i7 = {}, Index i8 = {}, Index i9 = {}) &&;
+  /// Returns x(i): x[0], x[-1], x[slice(1, 3)], x[mask].
+  View operator[](Index i) &;
+  Tensor operator[](Index i) const&;
+  Tensor operator[](Index i) &&;
   Selection operator()(const Tensor& mask_or_positions, Site s = Site::current()) &;
   Tensor operator()(const Tensor& mask_or_positions, Site s = Site::current()) const&;
   Tensor operator()(const Tensor& mask_or_positions, Site s = Site::current()) &&;
@@ -147,10 +158,38 @@ class Tensor {
   Tensor argmin(Axes axis = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
   Tensor cumsum(Axes axis = {}, MaybeDType dtype = {}, Site s = Site::current()) const&;
   Tensor cumsum(Axes axis = {}, MaybeDType dtype = {}, Site s = Site::current()) &&;
+  Tensor cumprod(Axes axis = {}, MaybeDType dtype = {}, Site s = Site::current()) const&;
+  Tensor cumprod(Axes axis = {}, MaybeDType dtype = {}, Site s = Site::current()) &&;
+  Tensor ptp(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor ptp(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor norm(double order = 2, Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
+  Tensor norm(double order = 2, Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
+  Tensor trace(Integer offset = 0, Site s = Site::current()) const&;
+  Tensor trace(Integer offset = 0, Site s = Site::current()) &&;
+  Tensor diagonal(Integer offset = 0, Integer axis1 = 0, Integer axis2 = 1, Site s = Site::current()) const&;
+  Tensor diagonal(Integer offset = 0, Integer axis1 = 0, Integer axis2 = 1, Site s = Site::current()) &&;
+  /// Returns sort() with values and indices; x itself stays as it is.
+  Sorted sort(Integer axis = -1, bool descending = false, Site s = Site::current()) const&;
+  Sorted sort(Integer axis = -1, bool descending = false, Site s = Site::current()) &&;
+  Sorted topk(Integer k, Integer axis = -1, bool largest = true, Site s = Site::current()) const&;
+  Sorted topk(Integer k, Integer axis = -1, bool largest = true, Site s = Site::current()) &&;
+  Tensor argsort(Integer axis = -1, bool descending = false, Site s = Site::current()) const&;
+  Tensor argsort(Integer axis = -1, bool descending = false, Site s = Site::current()) &&;
+  std::vector<Tensor> nonzero(Site s = Site::current()) const;
   Tensor reshape(ShapeArg shape, Site s = Site::current()) const&;
   Tensor reshape(ShapeArg shape, Site s = Site::current()) &&;
+  Tensor view(ShapeArg shape, Site s = Site::current()) const&;
+  Tensor view(ShapeArg shape, Site s = Site::current()) &&;
+  Tensor expand(ShapeArg shape, Site s = Site::current()) const&;
+  Tensor expand(ShapeArg shape, Site s = Site::current()) &&;
+  Tensor tile(ShapeArg repetitions, Site s = Site::current()) const&;
+  Tensor tile(ShapeArg repetitions, Site s = Site::current()) &&;
+  Tensor flip(Axes axes = {}, Site s = Site::current()) const&;
+  Tensor flip(Axes axes = {}, Site s = Site::current()) &&;
   Tensor flatten(Site s = Site::current()) const&;
   Tensor flatten(Site s = Site::current()) &&;
+  Tensor flatten(Integer start, Integer end = -1, Site s = Site::current()) const&;
+  Tensor flatten(Integer start, Integer end = -1, Site s = Site::current()) &&;
   Tensor ravel(Site s = Site::current()) const&;
   Tensor ravel(Site s = Site::current()) &&;
   Tensor squeeze(Axes axes = {}, Site s = Site::current()) const&;
@@ -159,6 +198,8 @@ class Tensor {
   Tensor unsqueeze(Integer axis, Site s = Site::current()) &&;
   Tensor transpose(Axes axes = {}, Site s = Site::current()) const&;
   Tensor transpose(Axes axes = {}, Site s = Site::current()) &&;
+  Tensor transpose(Integer a, Integer b, Site s = Site::current()) const&;
+  Tensor transpose(Integer a, Integer b, Site s = Site::current()) &&;
   Tensor permute(Axes axes, Site s = Site::current()) const&;
   Tensor permute(Axes axes, Site s = Site::current()) &&;
   Tensor swapaxes(Integer a, Integer b, Site s = Site::current()) const&;
@@ -166,6 +207,9 @@ class Tensor {
   /// Reverses the axes.
   Tensor T(Site s = Site::current()) const&;
   Tensor T(Site s = Site::current()) &&;
+  /// Returns the transpose of a matrix; of fewer dimensions x itself. ShapeError for more.
+  Tensor t(Site s = Site::current()) const&;
+  Tensor t(Site s = Site::current()) &&;
   /// Exchanges the last two axes.
   Tensor mT(Site s = Site::current()) const&;
   Tensor mT(Site s = Site::current()) &&;
@@ -174,12 +218,52 @@ class Tensor {
   /// Returns a tensor that shares no memory with the user (values of from_blob are copied; others can't
   /// change).
   Tensor copy(Site s = Site::current()) const;
+  Tensor clone(Site s = Site::current()) const;
+  /// Returns x itself: how a value lies in memory can't be told, and data() gives its elements in row-major
+  /// order.
+  Tensor contiguous(Site s = Site::current()) const;
   Tensor clip(Arg low, Arg high) const&;
   Tensor clip(Arg low, Arg high) &&;
   Tensor round(Site s = Site::current()) const&;
   Tensor round(Site s = Site::current()) &&;
+  Tensor round(Integer decimals, Site s = Site::current()) const&;
+  Tensor round(Integer decimals, Site s = Site::current()) &&;
   Tensor dot(Arg other) const&;
   Tensor dot(Arg other) &&;
+  Tensor matmul(Arg other) const&;
+  Tensor matmul(Arg other) &&;
+  Tensor mm(Arg other) const&;
+  Tensor mm(Arg other) &&;
+  Tensor pow(Arg exponent) const&;
+  Tensor pow(Arg exponent) &&;
+  Tensor clamp(Arg low, Arg high) const&;
+  Tensor clamp(Arg low, Arg high) &&;
+  Tensor abs(Site s = Site::current()) const&;
+  Tensor abs(Site s = Site::current()) &&;
+  Tensor square(Site s = Site::current()) const&;
+  Tensor square(Site s = Site::current()) &&;
+  Tensor sqrt(Site s = Site::current()) const&;
+  Tensor sqrt(Site s = Site::current()) &&;
+  Tensor exp(Site s = Site::current()) const&;
+  Tensor exp(Site s = Site::current()) &&;
+  Tensor log(Site s = Site::current()) const&;
+  Tensor log(Site s = Site::current()) &&;
+  Tensor tanh(Site s = Site::current()) const&;
+  Tensor tanh(Site s = Site::current()) &&;
+  Tensor sigmoid(Site s = Site::current()) const&;
+  Tensor sigmoid(Site s = Site::current()) &&;
+  Tensor relu(Site s = Site::current()) const&;
+  Tensor relu(Site s = Site::current()) &&;
+  Tensor softmax(Integer axis, Site s = Site::current()) const&;
+  Tensor softmax(Integer axis, Site s = Site::current()) &&;
+  Tensor log_softmax(Integer axis, Site s = Site::current()) const&;
+  Tensor log_softmax(Integer axis, Site s = Site::current()) &&;
+  Tensor take(Arg index, Integer axis) const&;
+  Tensor take(Arg index, Integer axis) &&;
+  Tensor gather(Integer axis, Arg index) const&;
+  Tensor gather(Integer axis, Arg index) &&;
+  Tensor masked_fill(Arg mask, Arg value) const&;
+  Tensor masked_fill(Arg mask, Arg value) &&;
 
  protected:
   /// Throws Error if the Tensor is default-constructed.

@@ -87,6 +87,10 @@ class View : public Tensor {
   Site site_;
 };
 
+inline View Tensor::operator[](Index i) & { return (*this)(std::move(i)); }
+inline Tensor Tensor::operator[](Index i) const& { return (*this)(std::move(i)); }
+inline Tensor Tensor::operator[](Index i) && { return std::move(*this)(std::move(i)); }
+
 /// Returned by x(i), i being a tensor: of bool, a mask of the leading axes of x, or of positions along the
 /// first one. It reads when it is used as a Tensor, which of a mask evaluates it (the size of the result
 /// depends on it). Writing a value that fits every selected element, because it broadcasts to the axes that

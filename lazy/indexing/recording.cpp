@@ -5,6 +5,16 @@
 #include "lazy/ops/recorder.hpp"
 
 namespace lazy::detail {
+namespace {
+
+/// Returns what an error of a load or store calls the function: as the composite around it says, if there is
+/// one, for it is the composite that the user called.
+const char* called(const char* op) {
+  const char* const whole = jit::Purpose::current();
+  return whole ? whole : op;
+}
+
+}  // namespace
 
 Handle index_of(const char* op, Arg& index) {
   Handle h = Operand(op, index).take();
@@ -23,7 +33,7 @@ Handle load_at(const char* op, const Handle& x, const Handle& index, int axis, B
   const bool nothing = numel(index->shape) == 0;
   if (!nothing) check_any(op, x->shape[axis], bounds, s);
   if (nothing || x->shape[axis] == 0) return constant(0, x->dtype, index->shape, x, s);
-  const jit::Purpose purpose(op);
+  const jit::Purpose purpose(called(op));
   return detail::record(Op::gather, {&x, &index}, x->dtype, index->shape, s,
                         {.ints = {}, .steps = {}, .axes = {axis, static_cast<int64_t>(bounds)}});
 }
@@ -37,7 +47,7 @@ Handle store_at(const char* op, const Handle& x, const Handle& index, const Hand
   if (numel(index->shape) == 0) return x;
   check_any(op, x->shape[axis], bounds, s);
   if (x->shape[axis] == 0) return x;
-  const jit::Purpose purpose(op);
+  const jit::Purpose purpose(called(op));
   return detail::record(
       Op::scatter, {&x, &index, &values}, x->dtype, x->shape, s,
       {.ints = {}, .steps = {}, .axes = {axis, static_cast<int64_t>(bounds), static_cast<int64_t>(combine)}});
@@ -70,7 +80,7 @@ Handle counted_from_start(const char* op, const Handle& positions, int64_t exten
 
 int64_t count_of(const char* op, const Handle& mask, const Site& s) {
   if (numel(mask->shape) == 0) return 0;
-  const jit::Purpose purpose(op);
+  const jit::Purpose purpose(called(op));
   const Handle sum = reduce(op, Op::sum, cast(mask, int64, s), {}, dropdims, s);
   jit::BufferRef keep;
   int64_t count = 0;
@@ -81,7 +91,7 @@ int64_t count_of(const char* op, const Handle& mask, const Site& s) {
 namespace {
 
 Handle compress(const char* op, const Handle& mask, int64_t count, const Handle* rows, const Site& s) {
-  const jit::Purpose purpose(op);
+  const jit::Purpose purpose(called(op));
   // It has no elements: its shape tells the call how many rows it makes.
   const Handle counted = constant(0, bool_, {count, 0}, mask, s);
   const Handle* operands[] = {&mask, &counted, rows};

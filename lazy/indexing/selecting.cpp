@@ -89,6 +89,7 @@ Tensor index_select(Arg x, Integer axis, Arg index, Bounds bounds) {
   if (at->shape.size() != 1)
     r.fail<ShapeError>("an index has one dimension, not " + std::to_string(at->shape.size()));
   check_not_empty(r, h, a, at, bounds);
+  const jit::Purpose purpose(r.name);
   return take(r.arg(h), r.arg(at), a, bounds);
 }
 
@@ -105,6 +106,7 @@ Tensor gather(Arg x, Integer axis, Arg index, Bounds bounds) {
   check_not_empty(r, h, a, at, bounds);
   for (int i = 0; i < h->shape.size(); ++i)
     if (i != a) h = r.part(h, i, 0, at->shape[i]);
+  const jit::Purpose purpose(r.name);
   return take_along_axis(r.arg(h), r.arg(at), a, bounds);
 }
 

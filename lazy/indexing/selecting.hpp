@@ -62,6 +62,8 @@ std::vector<Index> ix_(const std::vector<Index>& lists, Site = Site::current());
 /// Returns one tensor of int64 for each axis: the positions along it, in row-major order. ShapeError for a
 /// 0-d tensor.
 std::vector<Tensor> nonzero(Arg x);
+/// Returns nonzero(), as NumPy's and torch's `where` of a condition alone do.
+inline std::vector<Tensor> where(Arg condition) { return nonzero(std::move(condition)); }
 /// Returns the positions as rows: (number, dimensions), int64.
 Tensor argwhere(Arg x);
 /// Returns the positions in the flattened tensor, int64.

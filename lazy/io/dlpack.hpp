@@ -20,11 +20,11 @@ DLManagedTensorVersioned* to_dlpack(TensorArg x, bool copy = false);
 
 /// Returns a tensor in the memory of another library, whose deleter runs once, on any thread, when nothing
 /// refers to the memory any more. The memory must not change while any tensor made from it may still be
-/// computed, and what its producer launched on a GPU must be done. Where from_dlpack throws, the deleter
-/// does not run, and the memory is still the caller's. DtypeError for complex numbers, opaque handles, lanes
-/// other than 1 and widths that tensors don't have; DeviceError for devices other than the CPU, pinned host
-/// memory and CUDA; ShapeError for a shape or strides that can't be addressed; Error for another major
-/// version of DLPack.
+/// computed, what its producer launched on a GPU must be done, and bools must be bytes 0 and 1. Where
+/// from_dlpack throws, the deleter does not run, and the memory is still the caller's. DtypeError for complex
+/// numbers, opaque handles, lanes other than 1 and widths that tensors don't have; DeviceError for devices
+/// other than the CPU, pinned host memory and CUDA; ShapeError for a shape or strides that can't be
+/// addressed; Error for another major version of DLPack.
 Tensor from_dlpack(DLManagedTensorVersioned* managed, Site s = Site::current());
 /// Does the same for the structs of versions before 1.0.
 Tensor from_dlpack(DLManagedTensor* managed, Site s = Site::current());

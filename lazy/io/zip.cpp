@@ -167,18 +167,17 @@ std::string extra64(std::initializer_list<uint64_t> values) {
   return e;
 }
 
-bool is_large(const ZipMember& m) { return m.bytes >= kIn64 || m.packed >= kIn64; }
-
-std::string local_header(const ZipMember& m) {
-  const std::string extra = is_large(m) ? extra64({m.bytes, m.packed}) : std::string();
+std::string local_header(const ZipMember& m, uint64_t limit) {
+  const bool large = m.bytes >= limit || m.packed >= limit;
+  const std::string extra = large ? extra64({m.bytes, m.packed}) : std::string();
   std::string h;
   put_little(h, kLocal);
-  put_common(h, m, is_large(m), extra.size());
+  put_common(h, m, large, extra.size());
   return h + m.name + extra;
 }
 
-std::string central_entry(const ZipMember& m) {
-  const bool large = is_large(m) || m.header >= kIn64;
+std::string central_entry(const ZipMember& m, uint64_t limit) {
+  const bool large = m.bytes >= limit || m.packed >= limit || m.header >= limit;
   const std::string extra = large ? extra64({m.bytes, m.packed, m.header}) : std::string();
   std::string h;
   put_little(h, kCentral);
@@ -223,7 +222,7 @@ void ZipWriter::add(const std::string& name, std::string_view head, std::string_
   std::string packed;
   if (compressed) packed = deflate(op_, std::string(head).append(rest), Wrapping::none, site_);
   m.packed = compressed ? packed.size() : m.bytes;
-  out_.put(local_header(m));
+  out_.put(local_header(m, large_));
   if (compressed) {
     out_.put(packed);
   } else {
@@ -235,16 +234,17 @@ void ZipWriter::add(const std::string& name, std::string_view head, std::string_
 
 void ZipWriter::finish() {
   const uint64_t at = out_.written();
-  for (const ZipMember& m : members_) out_.put(central_entry(m));
+  for (const ZipMember& m : members_) out_.put(central_entry(m, large_));
   const uint64_t bytes = out_.written() - at, count = members_.size();
-  if (count >= 0xffff || at >= kIn64 || bytes >= kIn64) out_.put(end64(at, count, bytes));
+  const bool large = count >= 0xffff || at >= large_ || bytes >= large_;
+  if (large) out_.put(end64(at, count, bytes));
   std::string e;
   put_little(e, kEnd);
   put_little(e, uint32_t{0});  // disks
   put_little(e, static_cast<uint16_t>(std::min<uint64_t>(count, 0xffff)));
   put_little(e, static_cast<uint16_t>(std::min<uint64_t>(count, 0xffff)));
-  put_little(e, field(bytes));
-  put_little(e, field(at));
+  put_little(e, large ? kIn64 : field(bytes));
+  put_little(e, large ? kIn64 : field(at));
   put_little(e, uint16_t{0});  // comment
   out_.put(e);
 }

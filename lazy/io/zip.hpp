@@ -26,7 +26,9 @@ FileBytes read_member(const FileBytes&, const ZipMember&);
 /// Writes a ZIP file member by member.
 class ZipWriter {
  public:
-  ZipWriter(NewFile& out, const char* op, const Site& s) : out_(out), op_(op), site_(s) {}
+  /// Sizes and offsets of `large` and more are written as ZIP64 has them; tests need no files of 4 GiB.
+  ZipWriter(NewFile& out, const char* op, const Site& s, uint64_t large = 0xffffffff)
+      : out_(out), op_(op), site_(s), large_(large) {}
   /// Adds a member whose contents are `head`, then `rest`.
   void add(const std::string& name, std::string_view head, std::string_view rest, bool compressed);
   /// Writes the directory.
@@ -36,6 +38,7 @@ class ZipWriter {
   NewFile& out_;
   const char* op_;
   Site site_;
+  uint64_t large_;
   std::vector<ZipMember> members_;
 };
 

@@ -14,6 +14,12 @@ Tensor concat(const std::vector<Tensor>& xs, None, Site = Site::current());
 inline Tensor cat(const std::vector<Tensor>& xs, Integer axis = 0, Site s = Site::current()) {
   return concat(xs, axis, s);
 }
+inline Tensor concatenate(const std::vector<Tensor>& xs, Integer axis = 0, Site s = Site::current()) {
+  return concat(xs, axis, s);
+}
+inline Tensor concatenate(const std::vector<Tensor>& xs, None, Site s = Site::current()) {
+  return concat(xs, none, s);
+}
 /// Joins along a new axis at position `axis` of the result: two of (3) along 0 -> (2, 3). ShapeError for no
 /// tensors and where shapes differ; IndexError for the axis.
 Tensor stack(const std::vector<Tensor>& xs, Integer axis = 0, Site = Site::current());

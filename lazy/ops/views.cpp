@@ -38,6 +38,14 @@ Tensor permuted(const char* op, Arg& x, const Dims& axes) {
   if (rank == 0) return Tensor(h);
   return Tensor(detail::permute(h, listed_axes(op, axes, rank, x.site()), x.site()));
 }
+
+Tensor swapped(const char* op, Arg& x, Integer a, Integer b) {
+  const Operand h(op, x);
+  const int rank = h->shape.size();
+  Dims axes = identity_axes(rank);
+  std::swap(axes[normal_axis(op, a, rank, x.site())], axes[normal_axis(op, b, rank, x.site())]);
+  return Tensor(detail::permute(h, axes, x.site()));
+}
 }  // namespace
 
 Tensor reshape(Arg x, ShapeArg shape) {
@@ -77,14 +85,9 @@ Tensor matrix_transpose(Arg x) {
   return Tensor(detail::matrix_transpose(h, x.site()));
 }
 
-Tensor swapaxes(Arg x, Integer a, Integer b) {
-  const Operand h("swapaxes", x);
-  const int rank = h->shape.size();
-  Dims axes = identity_axes(rank);
-  std::swap(axes[normal_axis("swapaxes", a, rank, x.site())],
-            axes[normal_axis("swapaxes", b, rank, x.site())]);
-  return Tensor(detail::permute(h, axes, x.site()));
-}
+Tensor transpose(Arg x, Integer a, Integer b) { return swapped("transpose", x, a, b); }
+
+Tensor swapaxes(Arg x, Integer a, Integer b) { return swapped("swapaxes", x, a, b); }
 
 Tensor moveaxis(Arg x, Axes from, Axes to) {
   const Operand h("moveaxis", x);
@@ -214,6 +217,25 @@ Tensor sliding_window_view(Arg x, Axes window, Axes axes, Axes step, Axes dilati
 Tensor flatten(Arg x) {
   const Operand h("flatten", x);
   return Tensor(detail::reshape(h, {numel(h->shape)}, x.site()));
+}
+
+Tensor flatten(Arg x, Integer start, Integer end) {
+  const Operand h("flatten", x);
+  const Shape given = h->shape.empty() ? Shape{1} : h->shape;
+  const int first = normal_axis("flatten", start, given.size(), x.site()),
+            last = normal_axis("flatten", end, given.size(), x.site());
+  if (first > last)
+    fail<IndexError>("flatten",
+                     "axis " + std::to_string(first) + " comes after axis " + std::to_string(last) + " of " +
+                         to_string(given),
+                     x.site());
+  Shape shape;
+  for (int i = 0; i < given.size(); ++i) {
+    if (i > first && i <= last) shape[shape.size() - 1] *= given[i];
+    else shape.push_back(given[i]);
+  }
+  check_countable("flatten", shape, x.site());
+  return Tensor(detail::reshape(h, shape, x.site()));
 }
 
 }  // namespace lazy

@@ -15,6 +15,8 @@ Tensor permute_dims(Arg x, Axes axes);
 inline Tensor permute(Arg x, Axes axes) { return permute_dims(std::move(x), axes); }
 /// Permutes as permute_dims does; without axes it reverses their order.
 Tensor transpose(Arg x, Axes axes = {});
+/// Exchanges two axes, as torch's transpose does.
+Tensor transpose(Arg x, Integer a, Integer b);
 /// Exchanges the last two axes; ShapeError for fewer than two dimensions.
 Tensor matrix_transpose(Arg x);
 Tensor swapaxes(Arg x, Integer a, Integer b);
@@ -38,6 +40,9 @@ Tensor flip(Arg x, Axes axes = {});
 Tensor sliding_window_view(Arg x, Axes window, Axes axes = {}, Axes step = 1, Axes dilation = 1);
 /// Returns all elements in one dimension.
 Tensor flatten(Arg x);
+/// Makes one axis of those from `start` to `end`: (2, 3, 4), from 1 -> (2, 12). IndexError if `start` comes
+/// after `end`.
+Tensor flatten(Arg x, Integer start, Integer end = -1);
 inline Tensor ravel(Arg x) { return flatten(std::move(x)); }
 
 }  // namespace lazy

@@ -11,7 +11,7 @@
 
 namespace check {
 
-inline constexpr double inf = std::numeric_limits<double>::infinity();
+using lazy::inf;
 inline const double NaN = std::nan("");
 
 /// Changes the default dtype for a scope.

@@ -218,7 +218,43 @@ def grids():
     return lines
 
 
+def counts():
+    lines = Lines()
+    for x in (ints(4, 9, low=0, high=4), bools(3, 5), floats(2, 1, 7), ints(1, 1)):
+        if x.dtype != bool:
+            lines.add("mode_values", t(lambda a: torch.mode(a).values), x)
+            lines.add("mode_values_axis0_keep", t(lambda a: torch.mode(a, 0, True).values), x)
+    lines.add("mode_both", lambda a: [np.array([NAN, 2.0]), np.array([2, 3])], np.array([[1, NAN, NAN, 2], [2, 5, 1, 2.0]]))
+    x = floats(4, 5, 3, dtype=np.float64)
+    x[rng.integers(0, 4, x.shape) == 0] = NAN
+    x[1, 2] = NAN
+    wide = x.copy()
+    wide[0, 0, 0], wide[2, 2, :] = INF, INF
+    for v in (x, wide, floats(3, 4), floats(1), ints(2, 3), np.array([NAN, NAN])):
+        lines.add("nanmedian~2", np.nanmedian, v)
+        if v.ndim == 3:
+            lines.add("nanmedian_axis1~2", lambda a: np.nanmedian(a, 1), v)
+            lines.add("nanmedian_axes_0_2_keep~2", lambda a: np.nanmedian(a, (0, 2), keepdims=True), v)
+        if v is wide:
+            continue
+        own = v.dtype if v.dtype == np.float32 else np.float64
+        for q in (0, 0.25, 0.7, 1):
+            lines.add(f"nanquantile_{q}~~4", lambda a: np.nanquantile(a, q).astype(own), v)
+        lines.add("nanpercentiles~~4", lambda a: np.nanpercentile(a, [10, 50, 95]).astype(own), v)
+    for v in (ints(4), floats(3, 2), ints(2, 0), ints(1)):
+        c = rng.integers(0, 4, v.size)
+        lines.add("repeat", lambda a, n: np.repeat(a, n), v, c)
+        lines.add("repeat_axis0", lambda a, n: np.repeat(a, n, 0), v, rng.integers(0, 3, v.shape[0]))
+        lines.add("repeat_axis0", lambda a, n: np.repeat(a, n, 0), v, np.array([2]))
+    for n in (0, 1, 3, 5):
+        for k in (1, 2, 3):
+            lines.add(f"combinations_{k}", t(lambda a: torch.combinations(a, k)), ints(n))
+            if n:
+                lines.add(f"combinations_{k}_again", t(lambda a: torch.combinations(a, k, True)), ints(n))
+    return lines
+
+
 if __name__ == "__main__":
-    for f in (numbers, functions, products, summaries, grids):
+    for f in (numbers, functions, products, summaries, grids, counts):
         with open(os.path.join(OUT, f"names_{f.__name__}.txt"), "w") as out:
             out.write("\n".join(f()) + "\n")

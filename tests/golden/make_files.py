@@ -8,6 +8,7 @@ lazy/io read them, and compare what they write.
 import json
 import pathlib
 import struct
+import zipfile
 import zlib
 
 import ml_dtypes
@@ -61,6 +62,9 @@ def npz():
               "päth/name": ramp("bool", (3,))}
     np.savez(OUT / "stored.npz", **arrays)
     np.savez_compressed(OUT / "compressed.npz", **arrays)
+    limit, zipfile.ZIP64_LIMIT = zipfile.ZIP64_LIMIT, 10
+    np.savez(OUT / "zip64.npz", a=ramp("float32", (2, 3)), b=ramp("int64", (3,)))
+    zipfile.ZIP64_LIMIT = limit
 
 
 def safe():

@@ -39,7 +39,8 @@ def array_puzzles(x, whole, value):
                 unequal=(whole[:, 1:] != whole[:, :-1]).any(1), common=np.bincount(whole.ravel()).argmax())
 
 
-@program(lambda n, k: dict(x=normal(n, n), y=normal(k, 3), bins=integers(0, 6, 20), weight=uniform(20), bits=integers(0, 256, 7).astype(np.uint8)), (8, 5), (12, 6))
+@program(lambda n, k: dict(x=normal(n, n), y=normal(k, 3), bins=integers(0, 6, 20), weight=uniform(20),
+                           bits=integers(0, 256, 7).astype(np.uint8)), (8, 5), (12, 6))
 def more_array_puzzles(x, y, bins, weight, bits):
     n = len(x)
     blocks = x.reshape(n // 4, 4, n // 4, 4).sum((1, 3))
@@ -55,7 +56,8 @@ def more_array_puzzles(x, y, bins, weight, bits):
     middle = np.sort(x.ravel())[len(x.ravel()) // 2]
     angle, radius = np.arctan2(y[:, 1], y[:, 0]), np.hypot(y[:, 0], y[:, 1])
     one_hot = np.eye(6)[bins]
-    return dict(blocks=blocks, upper=upper, apart=apart, collected=collected, means=means, unpacked=unpacked, grid=grid, spread=spread,
+    return dict(blocks=blocks, upper=upper, apart=apart, collected=collected, means=means, unpacked=unpacked,
+                grid=grid, spread=spread,
                 middle=middle, polar=np.stack([radius, angle], 1), one_hot=one_hot, diagonal=np.diag(x @ x), product=np.einsum("ij,ji->i", x, x),
                 runs=np.flatnonzero(np.diff(bins) != 0), intersection=np.intersect1d(bins[:10], bins[10:]))
 
@@ -81,5 +83,6 @@ def missing_measurements(x):
     seen = np.flatnonzero(~np.isnan(column))
     line = np.interp(np.arange(len(x)), seen, column[seen])
     complete = x[~np.isnan(x).any(1)]
-    return dict(filled=filled, score=score, t=t, line=line, complete=complete, missing=np.isnan(x).sum(0), correlation=np.corrcoef(filled.T),
+    return dict(filled=filled, score=score, t=t, line=line, complete=complete, missing=np.isnan(x).sum(0),
+                correlation=np.corrcoef(filled.T),
                 quartiles=np.nanpercentile(filled, [25, 50, 75], axis=0))

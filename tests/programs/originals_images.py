@@ -5,7 +5,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from original import integers, normal, program, uniform
 
 
-@program(lambda rows, columns: dict(image=np.clip(np.rint(normal(rows, columns, scale=25) + 110), 0, 255).astype(np.uint8)), (14, 18), (11, 21))
+@program(lambda rows, columns: dict(image=np.clip(np.rint(normal(rows, columns, scale=25) + 110), 0,
+                                                  255).astype(np.uint8)), (14, 18), (11, 21))
 def histogram_equalisation(image):
     count = np.bincount(image.ravel(), minlength=256)
     running = count.cumsum()
@@ -39,7 +40,8 @@ def gaussian_blur(image, radius):
     return dict(grey=grey, blurred=blurred, sharp=sharp, halved=blurred[::2, ::2], mirrored=sharp[:, ::-1])
 
 
-@program(lambda rows, columns: dict(image=uniform(rows, columns), noise=integers(0, 12, rows, columns)), (10, 13), (15, 8))
+@program(lambda rows, columns: dict(image=uniform(rows, columns), noise=integers(0, 12, rows, columns)), (10, 13),
+         (15, 8))
 def median_filter(image, noise):
     spoilt = image.copy()
     spoilt[noise == 0], spoilt[noise == 1] = 0, 1
@@ -47,7 +49,8 @@ def median_filter(image, noise):
     median = np.median(windows, axis=(-2, -1))
     spread = windows.max((-2, -1)) - windows.min((-2, -1))
     kept = np.where((spoilt == 0) | (spoilt == 1), median, spoilt)
-    return dict(kept=kept, spread=spread, worst=np.abs(kept - image).max(), at=np.array(np.unravel_index(np.abs(kept - image).argmax(), image.shape)))
+    return dict(kept=kept, spread=spread, worst=np.abs(kept - image).max(),
+                at=np.array(np.unravel_index(np.abs(kept - image).argmax(), image.shape)))
 
 
 @program(lambda rows, columns: dict(image=integers(0, 5, rows, columns) < 3), (9, 13), (12, 10))

@@ -15,7 +15,8 @@ def with_clusters(n, features, kinds, **more):
     return dict(points=points, label=label, **more)
 
 
-@program(lambda n, m, d, k: dict(**with_clusters(n, d, 3), asked=normal(m, d, scale=3), k=k), (40, 7, 2, 3), (53, 9, 4, 5))
+@program(lambda n, m, d, k: dict(**with_clusters(n, d, 3), asked=normal(m, d, scale=3), k=k), (40, 7, 2, 3),
+         (53, 9, 4, 5))
 def k_nearest_neighbours(points, label, asked, k):
     difference = asked[:, None, :] - points[None, :, :]
     distance = np.sqrt((difference**2).sum(-1))
@@ -37,7 +38,8 @@ def k_means(points, k, rounds):
     return dict(centres=centres, size=np.bincount(distance.argmin(1), minlength=k), inertia=distance.min(1).sum())
 
 
-@program(lambda n, d, k: dict(points=clusters(n, d, k)[0], start=normal(k, d, scale=2), rounds=6), (50, 2, 3), (37, 3, 2))
+@program(lambda n, d, k: dict(points=clusters(n, d, k)[0], start=normal(k, d, scale=2), rounds=6), (50, 2, 3),
+         (37, 3, 2))
 def gaussian_mixture(points, start, rounds):
     mean, n = start.copy(), len(points)
     variance, weight = np.ones_like(mean), np.full(len(mean), 1 / len(mean))
@@ -74,7 +76,8 @@ def power_iteration(points, kept):
     return principal_components(points, kept)
 
 
-@program(lambda n, d: dict(x=normal(n, d), slope=normal(d), noise=normal(n, scale=0.1), steps=40, rate=np.float32(0.25)), (30, 3), (47, 5))
+@program(lambda n, d: dict(x=normal(n, d), slope=normal(d), noise=normal(n, scale=0.1), steps=40,
+                           rate=np.float32(0.25)), (30, 3), (47, 5))
 def linear_regression(x, slope, noise, steps, rate):
     y = x @ slope + 0.75 + noise
     w, b = np.zeros(x.shape[1]), 0.0
@@ -100,7 +103,8 @@ def logistic_newton(x, truth, chance, steps):
     return dict(w=w, right=((p > 0.5) == (y > 0.5)).mean(), loss=-(y * np.log(p) + (1 - y) * np.log(1 - p)).mean())
 
 
-@program(lambda n, degree: dict(x=uniform(n, low=-1.0), coefficient=normal(degree + 1), noise=normal(n, scale=0.05)), (40, 3), (55, 3))
+@program(lambda n, degree: dict(x=uniform(n, low=-1.0), coefficient=normal(degree + 1), noise=normal(n, scale=0.05)),
+         (40, 3), (55, 3))
 def polynomial_fit(x, coefficient, noise):
     y = np.polyval(coefficient, x) + noise
     found = np.polyfit(x, y, len(coefficient) - 1)
@@ -108,7 +112,8 @@ def polynomial_fit(x, coefficient, noise):
     return dict(found=found, rest=(rest**2).sum(), at=np.polyval(found, np.linspace(-1, 1, 5)))
 
 
-@program(lambda n, d, k: dict(train=with_clusters(n, d, k)["points"], label=np.arange(n) % k, asked=normal(6, d, scale=2)), (45, 3, 3), (32, 2, 4))
+@program(lambda n, d, k: dict(train=with_clusters(n, d, k)["points"], label=np.arange(n) % k,
+                              asked=normal(6, d, scale=2)), (45, 3, 3), (32, 2, 4))
 def naive_bayes(train, label, asked):
     kinds = label.max() + 1
     mean = np.stack([train[label == c].mean(0) for c in range(kinds)])
@@ -131,7 +136,8 @@ def word_neighbours(vectors, asked, k):
     return dict(nearest=nearest, likeness=np.take_along_axis(likeness, nearest, 1), analogy=analogy.argmax())
 
 
-@program(lambda tokens, texts, words: dict(text=np.sort(integers(0, texts, tokens)), word=integers(0, words, tokens), texts=texts, words=words),
+@program(lambda tokens, texts, words: dict(text=np.sort(integers(0, texts, tokens)), word=integers(0, words, tokens),
+                                           texts=texts, words=words),
          (90, 6, 15), (120, 8, 11))
 def tf_idf(text, word, texts, words):
     counts = np.zeros((texts, words))

@@ -9,7 +9,8 @@ def chances(*shape):
     return (p / p.sum(-1, keepdims=True)).astype(np.float32)
 
 
-@program(lambda n, k, t: dict(start=chances(n), step=chances(n, n), emit=chances(n, k), seen=integers(0, k, t)), (4, 5, 12), (3, 6, 12))
+@program(lambda n, k, t: dict(start=chances(n), step=chances(n, n), emit=chances(n, k), seen=integers(0, k, t)),
+         (4, 5, 12), (3, 6, 12))
 def viterbi(start, step, emit, seen):
     best = np.log(start) + np.log(emit[:, seen[0]])
     came = []
@@ -23,7 +24,8 @@ def viterbi(start, step, emit, seen):
     return dict(path=np.array(path[::-1]), score=best.max())
 
 
-@program(lambda n, k, t: dict(start=chances(n), step=chances(n, n), emit=chances(n, k), seen=integers(0, k, t)), (3, 4, 10), (5, 4, 10))
+@program(lambda n, k, t: dict(start=chances(n), step=chances(n, n), emit=chances(n, k), seen=integers(0, k, t)),
+         (3, 4, 10), (5, 4, 10))
 def forward_backward(start, step, emit, seen):
     forward = [start * emit[:, seen[0]]]
     for s in seen[1:]:
@@ -32,7 +34,8 @@ def forward_backward(start, step, emit, seen):
     for s in seen[:0:-1]:
         backward.append(step @ (emit[:, s] * backward[-1]))
     together = np.array(forward) * np.array(backward[::-1])
-    return dict(posterior=together / together.sum(1, keepdims=True), likelihood=np.log(forward[-1].sum()), likely=together.argmax(1))
+    return dict(posterior=together / together.sum(1, keepdims=True), likelihood=np.log(forward[-1].sum()),
+                likely=together.argmax(1))
 
 
 @program(lambda n, m: dict(a=integers(0, 4, n), b=integers(0, 4, m)), (9, 11), (8, 12))
@@ -67,7 +70,8 @@ def beam_search(step, k, steps):
     return dict(texts=np.array([text for text, _ in beams]), scores=np.array([score for _, score in beams]))
 
 
-@program(lambda words, d, steps: dict(embedding=normal(words, d), recurrent=normal(d, d, scale=0.5), output=normal(d, words), chance=uniform(steps), k=4), (11, 6, 12), (14, 5, 12))
+@program(lambda words, d, steps: dict(embedding=normal(words, d), recurrent=normal(d, d, scale=0.5),
+                                      output=normal(d, words), chance=uniform(steps), k=4), (11, 6, 12), (14, 5, 12))
 def sample_text(embedding, recurrent, output, chance, k):
     state, word, text = np.zeros(len(recurrent)), 0, []
     for u in chance:

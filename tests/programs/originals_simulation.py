@@ -87,14 +87,16 @@ def floyd_warshall(length):
     return dict(distance=d, reached=reached.sum(1), longest=d[reached].max())
 
 
-@program(lambda n: dict(n=n, strike=np.float32(105), rate=np.float32(0.03), volatility=np.float32(0.2)), (40000,), (50000,))
+@program(lambda n: dict(n=n, strike=np.float32(105), rate=np.float32(0.03), volatility=np.float32(0.2)), (40000,),
+         (50000,))
 def monte_carlo(n, strike, rate, volatility):
     r = np.random.default_rng(1)
     inside = (r.random((n, 2)) ** 2).sum(1) <= 1
     price = 100 * np.exp((rate - volatility**2 / 2) + volatility * r.standard_normal(n))
     pay = np.exp(-rate) * np.maximum(price - strike, 0)
     path = r.choice([-1, 1], (n // 50, 50)).cumsum(1)
-    return dict(pi=4 * inside.mean(), pi_error=4 * inside.std() / np.sqrt(n), call=pay.mean(), call_error=pay.std() / np.sqrt(n),
+    return dict(pi=4 * inside.mean(), pi_error=4 * inside.std() / np.sqrt(n), call=pay.mean(),
+                call_error=pay.std() / np.sqrt(n),
                 height=np.abs(path).max(1).mean(), height_error=np.abs(path).max(1).std() / np.sqrt(n // 50))
 
 
@@ -104,10 +106,12 @@ def random_walk(steps, height):
     hit = np.abs(path) >= height
     crossed = hit.any(1)
     first = np.where(crossed, hit.argmax(1), -1)
-    return dict(path=path, crossed=crossed.sum(), first=first, mean_first=first[crossed].mean(), spread=path[:, -1].std(), extremes=np.stack([path.min(1), path.max(1)]))
+    return dict(path=path, crossed=crossed.sum(), first=first, mean_first=first[crossed].mean(),
+                spread=path[:, -1].std(), extremes=np.stack([path.min(1), path.max(1)]))
 
 
-@program(lambda n: dict(place=normal(n, 3), speed=normal(n, 3, scale=0.1), mass=uniform(n, low=0.5, high=1.5), steps=5), (8,), (11,))
+@program(lambda n: dict(place=normal(n, 3), speed=normal(n, 3, scale=0.1), mass=uniform(n, low=0.5, high=1.5),
+                        steps=5), (8,), (11,))
 def n_bodies(place, speed, mass, steps):
     dt, soft = 0.01, 0.05
     for _ in range(steps):
@@ -116,7 +120,8 @@ def n_bodies(place, speed, mass, steps):
         speed = speed + dt * (pull * mass[None, :, None]).sum(1)
         place = place + dt * speed
     kinetic = 0.5 * (mass * (speed**2).sum(1)).sum()
-    return dict(place=place, kinetic=kinetic, centre=np.average(place, axis=0, weights=mass), spin=(mass[:, None] * np.cross(place, speed)).sum(0))
+    return dict(place=place, kinetic=kinetic, centre=np.average(place, axis=0, weights=mass),
+                spin=(mass[:, None] * np.cross(place, speed)).sum(0))
 
 
 @program(lambda n: dict(seen=np.cumsum(normal(n)) + 0.5, steps=n), (25,), (25,))

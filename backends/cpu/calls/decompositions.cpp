@@ -1,6 +1,6 @@
-// Decomposes matrices by LAPACK, which takes a row-major matrix for its transpose: from that's decomposition
-// the matrix's own follows, without copies. x^T = L Q gives x = Q^T L^T, and x^T = U S V gives
-// x = V^T S U^T; what is transposed lies row-major in memory then.
+// Decomposes matrices by LAPACK, which takes a row-major matrix for its transpose: the matrix's own
+// decomposition follows from that of its transpose, without copies. x^T = L Q gives x = Q^T L^T, and x^T = U
+// S V gives x = V^T S U^T; what is transposed lies row-major in memory then.
 #include "backends/cpu/calls/calls.hpp"
 #include "backends/cpu/calls/matrices.hpp"
 #include "jit/calls/eig.hpp"

@@ -13,7 +13,6 @@ template <class T>
 struct Lapack {
   static constexpr int kColumnMajor = 102;
   using I = int32_t;
-  int (*potrf)(int, char uplo, I n, T* a, I lda);
   int (*trtrs)(int, char uplo, char trans, char diag, I n, I nrhs, const T* a, I lda, T* b, I ldb);
   int (*gelqf)(int, I m, I n, T* a, I lda, T* tau, T* work, I lwork);
   int (*orglq)(int, I m, I n, I k, T* a, I lda, const T* tau, T* work, I lwork);

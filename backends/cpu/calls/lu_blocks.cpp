@@ -66,6 +66,17 @@ struct Strip {
       std::fill(rows[i] + width, rows[i] + kWidth, T{0});
     }
   }
+  /// Takes rows as columns.
+  static Strip transposed(const T* from, int64_t step, int64_t depth, int64_t width) {
+    Strip s(depth, width);
+    for (int64_t i = 0; i < depth; ++i)
+      for (int64_t c = 0; c < kWidth; ++c) s.rows[i][c] = c < width ? from[c * step + i] : T{0};
+    return s;
+  }
+  void write_transposed(T* to, int64_t step) const {
+    for (int64_t c = 0; c < width; ++c)
+      for (int64_t i = 0; i < depth; ++i) to[c * step + i] = rows[i][c];
+  }
   void write(T* to, int64_t step) const {
     for (int64_t i = 0; i < depth; ++i) std::copy_n(rows[i], width, to + i * step);
   }
@@ -73,6 +84,13 @@ struct Strip {
   LAZY_AVX2 void solve_lower(const T* a, int64_t step) {
     for (int64_t i = 1; i < depth; ++i)
       for (int64_t p = 0; p < i; ++p) subtract_scaled(a[i * step + p], rows[p], rows[i], kWidth);
+  }
+  /// Solves with the triangle of L at `a` and its diagonal.
+  LAZY_AVX2 void solve_cholesky(const T* a, int64_t step) {
+    for (int64_t i = 0; i < depth; ++i) {
+      for (int64_t p = 0; p < i; ++p) subtract_scaled(a[i * step + p], rows[p], rows[i], kWidth);
+      for (T& v : rows[i]) v /= a[i * step + i];
+    }
   }
   /// Solves with the triangle of U at `a`.
   LAZY_AVX2 void solve_upper(const T* a, int64_t step) {
@@ -100,6 +118,8 @@ struct Strip {
   }
 
  private:
+  Strip(int64_t depth_, int64_t width_) : depth(depth_), width(width_) {}
+
   LAZY_AVX2_INLINE void tile(const T* a, int64_t step, T* c, int64_t c_step) const {
     using L = Lanes<T>;
     typename L::V sum[kRows][kVectors];
@@ -220,6 +240,36 @@ void solve_lu_by_blocks(const T* a, int64_t n, const int32_t* pivots, T* x, int6
   });
 }
 
+template <class T>
+int64_t factor_cholesky_by_blocks(T* a, int64_t n, const EachPiece& each) {
+  for (int64_t j = 0; j < n; j += kDepth) {
+    const int64_t depth = std::min(kDepth, n - j), rows = n - j - depth;
+    T* const block = a + j * n + j;
+    for (int64_t i = 0; i < depth; ++i)
+      for (int64_t c = 0; c <= i; ++c) {
+        T sum = block[i * n + c];
+        for (int64_t p = 0; p < c; ++p) sum -= block[i * n + p] * block[c * n + p];
+        if (c < i) block[i * n + c] = sum / block[c * n + c];
+        else if (sum > 0) block[i * n + i] = std::sqrt(sum);
+        else return j + i + 1;
+      }
+    T* const below = block + depth * n;
+    each_strip<T>(rows, static_cast<double>(depth * depth), each, [&](int64_t first, int64_t width) {
+      auto strip = Strip<T>::transposed(below + first * n, n, depth, width);
+      strip.solve_cholesky(block, n);
+      strip.write_transposed(below + first * n, n);
+    });
+    const double flops = static_cast<double>(depth) * static_cast<double>(rows);
+    each_strip<T>(rows, flops, each, [&](int64_t first, int64_t width) {
+      const auto strip = Strip<T>::transposed(below + first * n, n, depth, width);
+      strip.subtract_product(below + first * n, n, rows - first, below + first * n + depth + first, n);
+    });
+  }
+  return 0;
+}
+
+template int64_t factor_cholesky_by_blocks(float*, int64_t, const EachPiece&);
+template int64_t factor_cholesky_by_blocks(double*, int64_t, const EachPiece&);
 template int64_t factor_lu_by_blocks(float*, int64_t, int64_t, int32_t*, const EachPiece&);
 template int64_t factor_lu_by_blocks(double*, int64_t, int64_t, int32_t*, const EachPiece&);
 template void solve_lu_by_blocks(const float*, int64_t, const int32_t*, float*, int64_t, const EachPiece&);

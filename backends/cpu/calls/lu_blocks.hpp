@@ -1,5 +1,5 @@
-// Factors matrices as P x = L U, block of columns by block, and solves by the factors. The bits do not depend
-// on the number of threads.
+// Factors matrices as P x = L U and as x = L L^T, block of columns by block, and solves by L and U. The bits
+// do not depend on the number of threads.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -16,5 +16,10 @@ int64_t factor_lu_by_blocks(T* a, int64_t m, int64_t n, int32_t* pivots, const E
 /// Solves in place for the `count` columns of x, row-major n x count, by factors of n x n.
 template <class T>
 void solve_lu_by_blocks(const T* a, int64_t n, const int32_t* pivots, T* x, int64_t count, const EachPiece&);
+
+/// Factors the lower triangle of a row-major, symmetric n x n matrix in place. Returns 0, or the order of the
+/// first leading minor that is not positive. float and double.
+template <class T>
+int64_t factor_cholesky_by_blocks(T* a, int64_t n, const EachPiece&);
 
 }  // namespace lazy::cpu_backend

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "backends/cpu/calls/lapack.hpp"
+#include "backends/cpu/calls/lu_blocks.hpp"
 #include "backends/cpu/threads/parallel.hpp"
 #include "jit/backend/backend.hpp"
 #include "jit/calls/matrices.hpp"
@@ -34,6 +35,15 @@ template <class F>
 void share_with_library(const jit::CallRun& r, int64_t matrices, double flops_of_one, F&& f) {
   const LibraryThreads limit(pieces_of(matrices, flops_of_one) > 1 ? 1 : thread_count());
   share_matrices(r, matrices, flops_of_one, f);
+}
+
+/// Returns how a matrix's own parts are shared: among threads, unless the matrices of the batch are.
+inline EachPiece each_of(const jit::CallRun& r, int64_t matrices) {
+  if (matrices == 1)
+    return [&r](int64_t pieces, const std::function<void(int64_t)>& f) { r.backend.for_each(pieces, f); };
+  return [](int64_t pieces, const std::function<void(int64_t)>& f) {
+    for (int64_t p = 0; p < pieces; ++p) f(p);
+  };
 }
 
 /// Returns uninitialised memory for `count` elements.

@@ -18,15 +18,6 @@ constexpr int64_t kSmall = 16;  // rows
 double cube(int64_t n) { return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n); }
 int32_t i32(int64_t n) { return static_cast<int32_t>(n); }
 
-/// Returns how a matrix's own parts are shared: among threads, unless the matrices of the batch are.
-EachPiece each_of(const CallRun& r, int64_t matrices) {
-  if (matrices == 1)
-    return [&r](int64_t pieces, const std::function<void(int64_t)>& f) { r.backend.for_each(pieces, f); };
-  return [](int64_t pieces, const std::function<void(int64_t)>& f) {
-    for (int64_t p = 0; p < pieces; ++p) f(p);
-  };
-}
-
 /// Factors a row-major matrix in place; returns the place of a 0 on U's diagonal.
 template <class T>
 int64_t factor(T* a, int64_t m, int64_t n, int32_t* pivots, const EachPiece& each) {

@@ -85,6 +85,7 @@ Term part(const Term& x, int axis, int64_t start, int64_t count) {
 
 Term gathered(const Term& x, const Term& index, int axis, Bounds bounds) {
   const Formula& f = x.formula();
+  const jit::Purpose purpose(f.name);  // what an index out of range is reported by
   return {f, take_along_axis(f.arg(x.handle()), f.arg(index.handle()), axis, bounds).handle()};
 }
 

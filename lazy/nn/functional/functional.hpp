@@ -4,6 +4,7 @@
 #include "lazy/nn/functional/activation.hpp"
 #include "lazy/nn/functional/backward.hpp"
 #include "lazy/nn/functional/distance.hpp"
+#include "lazy/nn/functional/dropout.hpp"
 #include "lazy/nn/functional/folding.hpp"
 #include "lazy/nn/functional/linear.hpp"
 #include "lazy/nn/functional/loss.hpp"

@@ -76,6 +76,23 @@ Tensor bilinear(Arg a, Arg b, Arg w, const Tensor& bias) {
   return f.finish(whole, r);
 }
 
+Tensor one_hot(Arg ids) {
+  constexpr const char* name = "one_hot";
+  const Site s = ids.site();
+  const Handle at = integers(name, ids);
+  if (numel(at->shape) == 0)
+    fail<ShapeError>(name, "no ids " + to_string(at->shape) + " tell no number of classes: give it", s);
+  const Handle wide = cast(at, int64, s);
+  const Tensor ends[] = {Tensor(reduce(name, Op::min, wide, {}, dropdims, s)),
+                         Tensor(reduce(name, Op::max, wide, {}, dropdims, s))};
+  const Handle* const both[] = {&ends[0].handle(), &ends[1].handle()};
+  jit::evaluate(both, jit::Cause::count, s);
+  const int64_t least = ends[0].item<int64_t>(s), most = ends[1].item<int64_t>(s);
+  if (least < 0) fail<IndexError>(name, "id " + std::to_string(least) + " is negative", s);
+  if (most == INT64_MAX) fail<ShapeError>(name, "id " + std::to_string(most) + " is above all classes", s);
+  return one_hot(Arg(at, s), most + 1);
+}
+
 Tensor embedding(Arg ids, Arg weight) {
   constexpr const char* name = "embedding";
   const Site s = ids.site();
@@ -85,7 +102,9 @@ Tensor embedding(Arg ids, Arg weight) {
   if (at->shape.size() + 1 > kMaxRank)
     fail<ShapeError>(name, "ids " + to_string(at->shape) + " have too many axes", s);
   if (rows->shape[0] == 0 && numel(at->shape) > 0) fail<IndexError>(name, "no id is in range of no rows", s);
+  const jit::Purpose purpose(name);
   Composite whole(name, {&at, &rows}, s);
+  const jit::Purpose purpose(name);
   return Tensor(whole.result(take(Arg(rows, s), Arg(at, s), 0).handle()));
 }
 

@@ -32,5 +32,8 @@ Tensor embedding_bag(Arg ids, Arg weight, const BagOptions& options = {});
 /// Returns 1 at the class that an integer says and 0 elsewhere: ids (...) -> (..., classes), int64. An id
 /// that is no class gives zeros. DtypeError if ids are not integers; ShapeError if `classes` is less than 1.
 Tensor one_hot(Arg ids, Integer classes);
+/// Takes as many classes as the largest id asks for: it reads the ids, the result's size depends on them.
+/// ShapeError for no ids, IndexError for a negative one.
+Tensor one_hot(Arg ids);
 
 }  // namespace lazy

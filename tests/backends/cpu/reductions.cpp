@@ -185,6 +185,12 @@ BOOST_AUTO_TEST_CASE(scans) {
       b.done();
       for (int64_t s : {0, 1, 2, 30})
         for (int64_t n : {1, 16, 100}) compare(b.k, {2, s, n});
+
+      KernelBuilder line(Form::scan, 2, 0);  // has work for one lane
+      const int q = line.reduce(op, line.input(t, {Stride::unit, Stride::zero}));
+      line.store(line.result(q), {Stride::unit, Stride::zero});
+      line.done();
+      for (int64_t s : {0, 1, 2, 30, 1000}) compare(line.k, {s, 1});
     }
   }
 }

@@ -45,6 +45,18 @@ BOOST_AUTO_TEST_CASE(mixing_the_cpu_and_a_gpu_is_an_error) {
   BOOST_TEST(to_string((h * 2).device()) == "cpu");
 }
 
+/// Values that are asked for together take one flush on each device.
+BOOST_AUTO_TEST_CASE(evaluation_on_two_devices) {
+  const Tensor h = varied({3}), d = h.to(cuda);
+  const Tensor a = h + 1, b = d * 2, c = h * 3, e = d - 4;
+  const uint64_t before = metrics().flushes;
+  eval(a, b, c, e);
+  BOOST_TEST(metrics().flushes == before + 2);
+  BOOST_TEST((bits(b) == bits(h * 2)));
+  BOOST_TEST((bits(c) == bits(h * 3)));
+  BOOST_TEST((bits(e) == bits(h - 4)));
+}
+
 BOOST_AUTO_TEST_CASE(what_to_takes) {
   const Tensor constant = full({3, 2}, 1.5f);
   BOOST_TEST((bits(constant.to(cpu)) == bits(constant)));

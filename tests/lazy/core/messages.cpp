@@ -521,6 +521,62 @@ BOOST_AUTO_TEST_CASE(of_images) {
   NAMES(max_pool_backward, image, image, image);
   NAMES(max_pool_backward, ones({1, 2, 4, 4}), image, at);
   NAMES(adaptive_avg_pool, five, 2);
+  NAMES(max_pool1d, image, 2);
+  NAMES(max_pool2d, five, 2);
+  NAMES(max_pool3d, image, 2);
+  NAMES(avg_pool1d, image, 2);
+  NAMES(avg_pool2d, five, 2);
+  NAMES(avg_pool3d, nothing, 2);
+  NAMES(adaptive_avg_pool1d, image, 2);
+  NAMES(adaptive_avg_pool2d, five, 2);
+  NAMES(adaptive_avg_pool3d, image, 2);
+  NAMES(adaptive_max_pool1d, image, 2);
+  NAMES(adaptive_max_pool2d, five, 2);
+  NAMES(adaptive_max_pool3d, image, 2);
+  CALLS(max_pool2d, max_pool, image, 9);
+  CALLS(avg_pool2d, avg_pool, image, 2, {.stride = 0});
+  CALLS(adaptive_avg_pool2d, adaptive_avg_pool, image, {1, 2, 3});
+}
+
+BOOST_AUTO_TEST_CASE(of_loops_and_short_forms) {
+  NAMES(begin, nothing);
+  NAMES(begin, full({}, 1));
+  NAMES(end, nothing);
+  NAMES(end, full({}, 1));
+  NAMES(flatten, nothing, 0, 1);
+  NAMES(flatten, x, 1, 0);
+  NAMES(flatten, x, 0, 2);
+  NAMES(transpose, x, 0, 2);
+  NAMES(transpose, nothing, 0, 1);
+  NAMES(round, nothing, 1);
+  NAMES(round, i, -1);
+  NAMES(round, x, 39);
+  CALLS(concatenate, concat, {x, five});
+  CALLS(concatenate, concat, {x, nothing}, none);
+  CALLS(where, nonzero, full({}, 1));
+  NAMES(one_hot, x);
+  NAMES(one_hot, nothing);
+  NAMES(one_hot, zeros({0}, int64));
+  NAMES(one_hot, -ones({2}, int64));
+}
+
+BOOST_AUTO_TEST_CASE(of_what_values_tell) {
+  const Tensor w = ones({4, 2}), far = tensor({1, 7}), logits = ones({2, 3});
+  const auto says = [](const char* text, auto&& f) {
+    try {
+      f();
+      BOOST_ERROR("nothing was thrown");
+    } catch (const IndexError& error) {
+      BOOST_TEST(std::string(error.what()).starts_with(text), error.what());
+    }
+  };
+  says("embedding: index 7 is out of range for an axis of 4 elements", [&] { embedding(far, w).eval(); });
+  says("cross_entropy: index 7 is out of range for an axis of 3 elements",
+       [&] { cross_entropy(logits, far).eval(); });
+  says("nll_loss: index 7 is out of range for an axis of 3 elements",
+       [&] { nll_loss(log_softmax(logits, 1), far).eval(); });
+  says("take: index 7 is out of range for an axis of 4 elements", [&] { take(w, far, 0).eval(); });
+  says("gather: index 7 ", [&] { gather(w, 0, far.reshape({1, 2})).eval(); });
 }
 
 BOOST_AUTO_TEST_CASE(of_indices_and_members) {
@@ -557,7 +613,51 @@ BOOST_AUTO_TEST_CASE(of_indices_and_members) {
   SAYS(to_vector, nothing.to_vector<bool>());
   SAYS(data, nothing.data<float>());
   SAYS(data, x.data<double>());
+  SAYS(index, y[2]);
+  SAYS(index, y[five]);
+  SAYS(index, nothing[0]);
+  SAYS(assign, y[0] = five);
+  SAYS(numel, nothing.numel());
+  SAYS(dim, nothing.dim());
+  SAYS(astype, nothing.to(float64));
   SAYS(copy, nothing.copy());
+  SAYS(clone, nothing.clone());
+  SAYS(contiguous, nothing.contiguous());
+  SAYS(reshape, x.view({4}));
+  SAYS(expand, x.expand({5}));
+  SAYS(tile, x.tile({-1}));
+  SAYS(flip, x.flip(2));
+  SAYS(flatten, x.flatten(2));
+  SAYS(transpose, x.transpose(0, 2));
+  SAYS(round, x.round(400));
+  SAYS(cumprod, x.cumprod(2));
+  SAYS(ptp, x.ptp(2));
+  SAYS(vector_norm, nothing.norm());
+  SAYS(trace, five.trace());
+  SAYS(diagonal, five.diagonal());
+  SAYS(sort, x.sort(2));
+  SAYS(topk, x.topk(4));
+  SAYS(argsort, x.argsort(2));
+  SAYS(nonzero, full({}, 1).nonzero());
+  SAYS(t, ones({1, 2, 3}).t());
+  SAYS(t, nothing.t());
+  SAYS(matmul, x.matmul(five));
+  SAYS(mm, x.mm(five));
+  SAYS(pow, x.pow(five));
+  SAYS(clip, x.clamp(0, five));
+  SAYS(abs, nothing.abs());
+  SAYS(square, nothing.square());
+  SAYS(sqrt, nothing.sqrt());
+  SAYS(exp, nothing.exp());
+  SAYS(log, nothing.log());
+  SAYS(tanh, nothing.tanh());
+  SAYS(sigmoid, nothing.sigmoid());
+  SAYS(relu, nothing.relu());
+  SAYS(softmax, x.softmax(2));
+  SAYS(log_softmax, x.log_softmax(2));
+  SAYS(take, x.take(x, 0));
+  SAYS(gather, x.gather(0, x));
+  SAYS(masked_fill, x.masked_fill(x, 0));
   SAYS(sum, x.sum(2));
   SAYS(stdev, x.stdev(2));
   SAYS(std, x.std(2));
@@ -586,10 +686,31 @@ BOOST_AUTO_TEST_CASE(of_random_numbers) {
   NAMES(multinomial, nothing, 1);
   NAMES(dropout, x, 2);
   NAMES(dropout, nothing);
+  NAMES(truncated_normal, 0, 0, -1, 1, {2});
+  NAMES(truncated_normal, 0, 1, 1, -1, {2});
+  NAMES(truncated_normal, 0, 1, -1, 1, {2}, int32);
+  NAMES(laplace, 0, -1, {2});
+  NAMES(cauchy, 0, 1, {-2});
+  NAMES(gumbel, 0, 0, {2});
+  NAMES(log_normal, 0, 1, {2}, int32);
+  NAMES(geometric, 0, {2});
+  NAMES(geometric, 0.5, {2}, bool_);
+  NAMES(standard_gamma, nothing);
+  NAMES(gamma, 0, 1, {2});
+  NAMES(beta, x, five);
+  NAMES(chi2, nothing);
+  NAMES(student_t, nothing);
+  NAMES(dirichlet, ones({}));
+  NAMES(poisson, nothing);
+  CALLS(rand_like, rand, i);
+  NAMES(rand_like, nothing);
+  CALLS(randn_like, randn, i);
+  CALLS(randint_like, randint, x, 0, 2);
 }
 
 BOOST_AUTO_TEST_CASE(of_array_names) {
-  const Tensor point = ones({}), k = ones({3}, int64), m = ones({3, 3}), none_of = zeros({0, 3});
+  const Tensor point = ones({}), k = ones({3}, int64), m = ones({3, 3}), none_of = zeros({0, 3}),
+               row = ones({2}, int64);
   NAMES(div, x, five);
   NAMES(div, x, x, "ceil");
   NAMES(div, b, b, "trunc");
@@ -702,6 +823,24 @@ BOOST_AUTO_TEST_CASE(of_array_names) {
   CALLS(broadcast_tensors, broadcast_arrays, {x, five});
   NAMES(concat, {x, nothing}, none);
   NAMES(concat, {i, u}, none);
+  NAMES(mode, nothing);
+  NAMES(mode, point);
+  NAMES(mode, none_of, 0);
+  NAMES(mode, x, 2);
+  NAMES(nanmedian, none_of);
+  NAMES(nanmedian, x, 7);
+  NAMES(nanquantile, x, 1.5);
+  NAMES(nanquantile, x, std::vector<double>());
+  NAMES(nanpercentile, x, 101);
+  NAMES(nanpercentile, nothing, std::vector<double>{1});
+  NAMES(repeat, x, k);
+  NAMES(repeat, x, x, 0);
+  NAMES(repeat, x, row, {0, 1});
+  NAMES(repeat, x, -row, 0);
+  CALLS(repeat_interleave, repeat, x, k, 2);
+  NAMES(combinations, x);
+  NAMES(combinations, five, -1);
+  NAMES(combinations, ones({1000}), 500);
   NAMES(isdtype, float32, "complex");
   NAMES(result_type, {});
   NAMES(result_type, {i, u, x, x});
@@ -973,7 +1112,8 @@ BOOST_AUTO_TEST_CASE(gradients) {
   NAMES(stop_gradient, nothing);
   CALLS(value_and_grad_of, vjp, list, integers);
   const auto no_gradient = [&] { return grad(total)(arange(3)); };
-  names_itself("grad", "vjp", [&] { (void)value_and_grad(total)(nothing); }, __LINE__);
+  names_itself(
+      "grad", "vjp", [&] { (void)value_and_grad(total)(nothing); }, __LINE__);
   BOOST_CHECK_THROW(no_gradient(), DtypeError);
 }
 

@@ -160,6 +160,13 @@ BOOST_AUTO_TEST_CASE(errors_at_the_users_line) {
          "take_along_axis: index 3 is out of range for an axis of 3 elements");
   THROWS(IndexError, scatter_add(x, 0, tensor({2, 7}), 1).eval(),
          "scatter_add: index 7 is out of range for an axis of 3 elements");
+  // Functions that are made of these are named themselves.
+  THROWS(IndexError, embedding(tensor({0, 7}), ones({3, 2})).eval(),
+         "embedding: index 7 is out of range for an axis of 3 elements");
+  THROWS(IndexError, cross_entropy(ones({2, 3}), tensor({0, 5})).eval(),
+         "cross_entropy: index 5 is out of range for an axis of 3 elements");
+  THROWS(IndexError, nll_loss(ones({2, 3}), tensor({3, 0})).eval(),
+         "nll_loss: index 3 is out of range for an axis of 3 elements");
   THROWS(IndexError, take(zeros({0}), tensor({0}), 0),
          "take: no index is in range for an axis of 0 elements");
   THROWS(IndexError, take(x, tensor({0}), 1), "take: axis 1 is out of range for 1 dimensions");

@@ -1,4 +1,5 @@
 // Tests .npy and .npz files against those that NumPy wrote (tests/golden/make_files.py).
+#include "lazy/io/zip.hpp"
 #include "tests/lazy/io/files.hpp"
 
 using namespace lazy;
@@ -83,6 +84,30 @@ BOOST_AUTO_TEST_CASE(archives) {
   check::same(load_npz(path).at("x"), zeros({1000, 1000}));
   save_npz(path, {});
   BOOST_TEST(load_npz(path).empty());
+}
+
+// Sizes and offsets of 64 bits, as files above 4 GiB have them: in a file of NumPy's for which Python's
+// zipfile was told that 10 bytes are large, and in one that is written so.
+BOOST_AUTO_TEST_CASE(large_archives) {
+  const NamedTensors all = load_npz(golden + "zip64.npz");
+  BOOST_TEST(all.size() == 2u);
+  equal(all.at("a"), float32, {2, 3}, ramp(float32, 6));
+  equal(all.at("b"), int64, {3}, ramp(int64, 3));
+  const test::Folder folder;
+  const std::string path = folder / "a.npz";
+  for (const uint64_t large : {uint64_t{1}, uint64_t{100}, uint64_t{200}}) {
+    detail::NewFile file("save_npz", path, Site::current());
+    detail::ZipWriter zip(file, "save_npz", Site::current(), large);
+    for (const char* name : {"float32", "int8", "rank8"})
+      zip.add(name + std::string(".npy"), read(golden + name + ".npy"), "", name[0] == 'r');
+    zip.finish();
+    file.finish();
+    const NamedTensors again = load_npz(path);
+    BOOST_TEST(again.size() == 3u);
+    equal(again.at("float32"), float32, {2, 3}, ramp(float32, 6));
+    equal(again.at("int8"), int8, {2, 3}, ramp(int8, 6));
+    equal(again.at("rank8").flatten(), int32, {24}, ramp(int32, 24));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(names) {

@@ -62,15 +62,6 @@ inline void gives(const Tensor& product, const Tensor& x, double bound = 20, Sit
   }
 }
 
-/// Calls f() for the plain functions and for LAPACK.
-template <class F>
-void on_each_backend(F&& f) {
-  for (const char* isa : {"reference", "auto"}) {
-    const config::Override set("LAZY_CPU_ISA", isa);
-    BOOST_TEST_CONTEXT("LAZY_CPU_ISA=" << isa) f();
-  }
-}
-
 inline const std::vector<Shape> kBatches{Shape{}, Shape{1}, Shape{3}, Shape{2, 2}, Shape{0}};
 
 }  // namespace linear

@@ -14,18 +14,16 @@ const NormOrder kOrders[] = {"fro", "nuc", 1, -1, 2, -2, inf, -inf};
 BOOST_AUTO_TEST_SUITE(linear_norms)
 
 BOOST_AUTO_TEST_CASE(of_a_diagonal) {
-  on_each_backend([] {
-    const Tensor x = tensor({3., 0., 0., -4.}, float64).reshape({2, 2});
-    const double expected[] = {5, 7, 4, 3, 4, 3, 4, 3};
-    for (size_t i = 0; i < 8; ++i) {
-      BOOST_TEST(std::abs(matrix_norm(x, kOrders[i]).item<double>() - expected[i]) < 1e-14);
-      BOOST_TEST(to_string(matrix_norm(stack({x, x, x}), kOrders[i]).shape()) == "[3]");
-      BOOST_TEST(to_string(matrix_norm(stack({x, x, x}), kOrders[i], {-2, -1}, keepdims).shape()) ==
-                 "[3, 1, 1]");
-    }
-    const double conditions[] = {25. / 12, 7 * 7. / 12, 4. / 3, 3. / 4, 4. / 3, 3. / 4, 4. / 3, 3. / 4};
-    for (size_t i = 0; i < 8; ++i) close(cond(x, kOrders[i]), {conditions[i]}, 1e-14);
-  });
+  const Tensor x = tensor({3., 0., 0., -4.}, float64).reshape({2, 2});
+  const double expected[] = {5, 7, 4, 3, 4, 3, 4, 3};
+  for (size_t i = 0; i < 8; ++i) {
+    BOOST_TEST(std::abs(matrix_norm(x, kOrders[i]).item<double>() - expected[i]) < 1e-14);
+    BOOST_TEST(to_string(matrix_norm(stack({x, x, x}), kOrders[i]).shape()) == "[3]");
+    BOOST_TEST(to_string(matrix_norm(stack({x, x, x}), kOrders[i], {-2, -1}, keepdims).shape()) ==
+               "[3, 1, 1]");
+  }
+  const double conditions[] = {25. / 12, 7 * 7. / 12, 4. / 3, 3. / 4, 4. / 3, 3. / 4, 4. / 3, 3. / 4};
+  for (size_t i = 0; i < 8; ++i) close(cond(x, kOrders[i]), {conditions[i]}, 1e-14);
 }
 
 BOOST_AUTO_TEST_CASE(along_axes) {
@@ -42,58 +40,52 @@ BOOST_AUTO_TEST_CASE(along_axes) {
 }
 
 BOOST_AUTO_TEST_CASE(conditions_of_singular_matrices) {
-  on_each_backend([] {
-    const Tensor x = stack({zeros({2, 2}), ones({2, 2}), eye(2)});
-    for (const NormOrder& o : {NormOrder(1), NormOrder(inf), NormOrder("fro"), NormOrder("nuc")}) {
-      const std::vector<double> c = cond(x, o).to_vector<double>();
-      BOOST_TEST(c[0] == inf);
-      BOOST_TEST(c[1] == inf);
-      BOOST_TEST(c[2] >= 1);
-    }
-    BOOST_TEST(cond(zeros({2, 2})).item<double>() == inf);
-    BOOST_TEST(std::isnan(cond(ones({2, 2}) * check::NaN, 1).item<double>()));
-    close(cond(tensor({1., 0., 0., 0., 0.5, 0.}, float64).reshape({2, 3})), {2}, 1e-14);
-  });
+  const Tensor x = stack({zeros({2, 2}), ones({2, 2}), eye(2)});
+  for (const NormOrder& o : {NormOrder(1), NormOrder(inf), NormOrder("fro"), NormOrder("nuc")}) {
+    const std::vector<double> c = cond(x, o).to_vector<double>();
+    BOOST_TEST(c[0] == inf);
+    BOOST_TEST(c[1] == inf);
+    BOOST_TEST(c[2] >= 1);
+  }
+  BOOST_TEST(cond(zeros({2, 2})).item<double>() == inf);
+  BOOST_TEST(std::isnan(cond(ones({2, 2}) * check::NaN, 1).item<double>()));
+  close(cond(tensor({1., 0., 0., 0., 0.5, 0.}, float64).reshape({2, 3})), {2}, 1e-14);
 }
 
 BOOST_AUTO_TEST_CASE(powers) {
-  on_each_backend([] {
-    const Tensor x = tensor({1, 1, 1, 0}).reshape({2, 2});
-    equal(matrix_power(x, 0), int64, {2, 2}, {1, 0, 0, 1});
-    equal(matrix_power(x, 1), int64, {2, 2}, {1, 1, 1, 0});
-    equal(matrix_power(x, 10), int64, {2, 2}, {89, 55, 55, 34});
-    equal(matrix_power(stack({x, x}), 7), int64, {2, 2, 2}, {21, 13, 13, 8, 21, 13, 13, 8});
-    equal(matrix_power(x, -1), float32, {2, 2}, {0, 1, 1, -1});
-    const Tensor back = matmul(matrix_power(astype(x, float64), -3), matrix_power(astype(x, float64), 3));
-    close(back, {1, 0, 0, 1}, 1e-14);
-    equal(matrix_power(zeros({0, 0}), 3), float32, {0, 0}, {});
-    equal(matrix_power(ones({2, 2}, float16) * 0.5, 5), float16, {2, 2}, {0.5, 0.5, 0.5, 0.5});
-    equal(matrix_power(eye(2), INT64_MIN), float32, {2, 2}, {1, 0, 0, 1});
-  });
+  const Tensor x = tensor({1, 1, 1, 0}).reshape({2, 2});
+  equal(matrix_power(x, 0), int64, {2, 2}, {1, 0, 0, 1});
+  equal(matrix_power(x, 1), int64, {2, 2}, {1, 1, 1, 0});
+  equal(matrix_power(x, 10), int64, {2, 2}, {89, 55, 55, 34});
+  equal(matrix_power(stack({x, x}), 7), int64, {2, 2, 2}, {21, 13, 13, 8, 21, 13, 13, 8});
+  equal(matrix_power(x, -1), float32, {2, 2}, {0, 1, 1, -1});
+  const Tensor back = matmul(matrix_power(astype(x, float64), -3), matrix_power(astype(x, float64), 3));
+  close(back, {1, 0, 0, 1}, 1e-14);
+  equal(matrix_power(zeros({0, 0}), 3), float32, {0, 0}, {});
+  equal(matrix_power(ones({2, 2}, float16) * 0.5, 5), float16, {2, 2}, {0.5, 0.5, 0.5, 0.5});
+  equal(matrix_power(eye(2), INT64_MIN), float32, {2, 2}, {1, 0, 0, 1});
   const Tensor bad = matrix_power(zeros({2, 2}), -2);
   BOOST_CHECK_THROW(bad.eval(), Error);
 }
 
 BOOST_AUTO_TEST_CASE(exponentials) {
-  on_each_backend([] {
-    close(matrix_exp(zeros({3, 3}, float64)), {1, 0, 0, 0, 1, 0, 0, 0, 1}, 1e-16);
-    const Tensor d = tensor({-700., 0., 1., 5.}, float64), x = diag(d);
-    close(diagonal(matrix_exp(x)), exp(d).to_vector<double>(), 1e-12);
-    const double angle = 100;
-    const Tensor turn = tensor({0., -angle, angle, 0.}, float64).reshape({2, 2});
-    close(matrix_exp(turn), {std::cos(angle), -std::sin(angle), std::sin(angle), std::cos(angle)}, 1e-13);
-    close(expm(stack({turn, turn * 0})),
-          {std::cos(angle), -std::sin(angle), std::sin(angle), std::cos(angle), 1, 0, 0, 1}, 1e-13);
-    const Tensor nilpotent = tensor({0.f, 1e6f, 0.f, 0.f}).reshape({2, 2});
-    close(matrix_exp(nilpotent), {1, 1e6, 0, 1}, 1e-6);
-    equal(matrix_exp(zeros({2, 0, 0})), float32, {2, 0, 0}, {});
-    equal(matrix_exp(zeros({0, 2, 2})), float32, {0, 2, 2}, {});
-    BOOST_TEST(std::isnan(largest(matrix_exp(turn * inf))));
-    BOOST_TEST(largest(matrix_exp(ones({1, 1}, float64) * 1e300)) == inf);
-    BOOST_TEST(largest(matrix_exp(ones({1, 1}, float64) * -1e300)) == 0);
-    const Tensor large = normal({131, 131}, float64, 3) / 20, e = matrix_exp(large), i = matrix_exp(-large);
-    BOOST_TEST(units(matmul(e, i), eye(131, 131, 0, float64), 131, largest(e) * largest(i)) < 20);
-  });
+  close(matrix_exp(zeros({3, 3}, float64)), {1, 0, 0, 0, 1, 0, 0, 0, 1}, 1e-16);
+  const Tensor d = tensor({-700., 0., 1., 5.}, float64), x = diag(d);
+  close(diagonal(matrix_exp(x)), exp(d).to_vector<double>(), 1e-12);
+  const double angle = 100;
+  const Tensor turn = tensor({0., -angle, angle, 0.}, float64).reshape({2, 2});
+  close(matrix_exp(turn), {std::cos(angle), -std::sin(angle), std::sin(angle), std::cos(angle)}, 1e-13);
+  close(expm(stack({turn, turn * 0})),
+        {std::cos(angle), -std::sin(angle), std::sin(angle), std::cos(angle), 1, 0, 0, 1}, 1e-13);
+  const Tensor nilpotent = tensor({0.f, 1e6f, 0.f, 0.f}).reshape({2, 2});
+  close(matrix_exp(nilpotent), {1, 1e6, 0, 1}, 1e-6);
+  equal(matrix_exp(zeros({2, 0, 0})), float32, {2, 0, 0}, {});
+  equal(matrix_exp(zeros({0, 2, 2})), float32, {0, 2, 2}, {});
+  BOOST_TEST(std::isnan(largest(matrix_exp(turn * inf))));
+  BOOST_TEST(largest(matrix_exp(ones({1, 1}, float64) * 1e300)) == inf);
+  BOOST_TEST(largest(matrix_exp(ones({1, 1}, float64) * -1e300)) == 0);
+  const Tensor large = normal({131, 131}, float64, 3) / 20, e = matrix_exp(large), i = matrix_exp(-large);
+  BOOST_TEST(units(matmul(e, i), eye(131, 131, 0, float64), 131, largest(e) * largest(i)) < 20);
 }
 
 BOOST_AUTO_TEST_CASE(products_of_several) {

@@ -39,57 +39,51 @@ void solve_sizes(DType t) {
 BOOST_AUTO_TEST_SUITE(linear_systems)
 
 BOOST_AUTO_TEST_CASE(solutions) {
-  on_each_backend([] {
-    for (const DType t : {float32, float64}) solve_sizes(t);
-    const Tensor a = regular({2, 1}, 5, float64, 1), b = normal({3, 5, 2}, float64, 2);
-    solves(a, solve(a, b), b);
-    BOOST_TEST(to_string(solve(a, b).shape()) == "[2, 3, 5, 2]");
-    const Tensor one = regular({}, 5, float64, 3);
-    solves(one, solve(one, b), b);  // factored once
-    const Tensor v = normal({5}, float64, 4);
-    solves(a, expand_dims(solve(a, v), -1), broadcast_to(expand_dims(v, -1), {2, 1, 5, 1}));
-    BOOST_TEST(to_string(solve(a, v).shape()) == "[2, 1, 5]");
-    BOOST_TEST(to_string(solve(one, v).shape()) == "[5]");
-  });
+  for (const DType t : {float32, float64}) solve_sizes(t);
+  const Tensor a = regular({2, 1}, 5, float64, 1), b = normal({3, 5, 2}, float64, 2);
+  solves(a, solve(a, b), b);
+  BOOST_TEST(to_string(solve(a, b).shape()) == "[2, 3, 5, 2]");
+  const Tensor one = regular({}, 5, float64, 3);
+  solves(one, solve(one, b), b);  // factored once
+  const Tensor v = normal({5}, float64, 4);
+  solves(a, expand_dims(solve(a, v), -1), broadcast_to(expand_dims(v, -1), {2, 1, 5, 1}));
+  BOOST_TEST(to_string(solve(a, v).shape()) == "[2, 1, 5]");
+  BOOST_TEST(to_string(solve(one, v).shape()) == "[5]");
 }
 
 BOOST_AUTO_TEST_CASE(layouts_of_systems) {
-  on_each_backend([] {
-    const Tensor a = regular({4}, 19, float64, 1), b = normal({4, 19, 3}, float64, 2);
-    const std::vector<double> expected = solve(a, b).to_vector<double>();
-    const Tensor columns = swapaxes(swapaxes(a, -1, -2).copy(), -1, -2);
-    columns.eval();
-    close(solve(columns, b), expected, 1e-12);
-    const Tensor turned = flip(a).copy(), turned_b = flip(b).copy();
-    turned.eval();
-    close(solve(flip(turned), flip(turned_b)), expected, 1e-12);
-    const Tensor first = std::as_const(a)(0);
-    first.eval();
-    const Tensor repeated = solve(broadcast_to(first, {4, 19, 19}), b), once = solve(a, b);
-    close(repeated(0), once(0).to_vector<double>(), 1e-12);
-    close(solve(a * 2 / 2, b + 0), expected, 1e-12);  // not computed yet
-  });
+  const Tensor a = regular({4}, 19, float64, 1), b = normal({4, 19, 3}, float64, 2);
+  const std::vector<double> expected = solve(a, b).to_vector<double>();
+  const Tensor columns = swapaxes(swapaxes(a, -1, -2).copy(), -1, -2);
+  columns.eval();
+  close(solve(columns, b), expected, 1e-12);
+  const Tensor turned = flip(a).copy(), turned_b = flip(b).copy();
+  turned.eval();
+  close(solve(flip(turned), flip(turned_b)), expected, 1e-12);
+  const Tensor first = std::as_const(a)(0);
+  first.eval();
+  const Tensor repeated = solve(broadcast_to(first, {4, 19, 19}), b), once = solve(a, b);
+  close(repeated(0), once(0).to_vector<double>(), 1e-12);
+  close(solve(a * 2 / 2, b + 0), expected, 1e-12);  // not computed yet
 }
 
 BOOST_AUTO_TEST_CASE(empty_systems) {
-  on_each_backend([] {
-    equal(solve(zeros({0, 0}, float64), zeros({0, 3}, float64)), float64, {0, 3}, {});
-    equal(solve(zeros({2, 0, 0}, float64), zeros({0}, float64)), float64, {2, 0}, {});
-    equal(solve(eye(3, 3, 0, float64), zeros({3, 0}, float64)), float64, {3, 0}, {});
-    equal(solve(zeros({0, 2, 2}), zeros({2, 1})), float32, {0, 2, 1}, {});
-    equal(inv(zeros({0, 0}, float64)), float64, {0, 0}, {});
-    equal(det(zeros({2, 0, 0}, float64)), float64, {2}, {1, 1});
-    equal(slogdet(zeros({0, 0}, float64)).logabsdet, float64, {}, {0});
-    equal(lu(zeros({0, 3})).P, float32, {0, 0}, {});
-    equal(lu(zeros({2, 0})).P, float32, {2, 2}, {1, 0, 0, 1});
-    equal(lu_factor(zeros({3, 0})).pivots, int32, {0}, {});
-    equal(lstsq(zeros({3, 0}), ones({3})).solution, float32, {0}, {});
-    equal(lstsq(zeros({3, 0}), ones({3})).residuals, float32, {}, {3});
-    equal(lstsq(zeros({0, 2}), zeros({0, 1})).solution, float32, {2, 1}, {0, 0});
-    equal(pinv(zeros({2, 0, 3}, float64)), float64, {2, 3, 0}, {});
-    equal(cholesky_inverse(zeros({0, 0})), float32, {0, 0}, {});
-    equal(solve_triangular(zeros({0, 0}), zeros({0, 2}), true), float32, {0, 2}, {});
-  });
+  equal(solve(zeros({0, 0}, float64), zeros({0, 3}, float64)), float64, {0, 3}, {});
+  equal(solve(zeros({2, 0, 0}, float64), zeros({0}, float64)), float64, {2, 0}, {});
+  equal(solve(eye(3, 3, 0, float64), zeros({3, 0}, float64)), float64, {3, 0}, {});
+  equal(solve(zeros({0, 2, 2}), zeros({2, 1})), float32, {0, 2, 1}, {});
+  equal(inv(zeros({0, 0}, float64)), float64, {0, 0}, {});
+  equal(det(zeros({2, 0, 0}, float64)), float64, {2}, {1, 1});
+  equal(slogdet(zeros({0, 0}, float64)).logabsdet, float64, {}, {0});
+  equal(lu(zeros({0, 3})).P, float32, {0, 0}, {});
+  equal(lu(zeros({2, 0})).P, float32, {2, 2}, {1, 0, 0, 1});
+  equal(lu_factor(zeros({3, 0})).pivots, int32, {0}, {});
+  equal(lstsq(zeros({3, 0}), ones({3})).solution, float32, {0}, {});
+  equal(lstsq(zeros({3, 0}), ones({3})).residuals, float32, {}, {3});
+  equal(lstsq(zeros({0, 2}), zeros({0, 1})).solution, float32, {2, 1}, {0, 0});
+  equal(pinv(zeros({2, 0, 3}, float64)), float64, {2, 3, 0}, {});
+  equal(cholesky_inverse(zeros({0, 0})), float32, {0, 0}, {});
+  equal(solve_triangular(zeros({0, 0}), zeros({0, 2}), true), float32, {0, 2}, {});
 }
 
 BOOST_AUTO_TEST_CASE(integers_are_converted) {
@@ -106,26 +100,23 @@ BOOST_AUTO_TEST_CASE(singular_matrices) {
   const Tensor bad = tensor({1., 2., 2., 4.}, float64).reshape({2, 2}), good = eye(2, 2, 0, float64);
   const Tensor batch = stack({stack({good, good, good}), stack({good, bad, bad})});
   batch.eval();
-  on_each_backend([&] {
-    THROWS(Error, solve(batch, good).eval(),
-           "solve: matrix [1, 1] of the batch is singular (U of its factors has 0 at [1, 1])");
-    THROWS(Error, inv(batch).eval(),
-           "inv: matrix [1, 1] of the batch is singular (U of its factors has 0 at [1, 1])");
-    THROWS(Error, inv(bad).eval(), "inv: matrix is singular (U of its factors has 0 at [1, 1])");
-    THROWS(Error, tensorinv(bad, 1).eval(),
-           "tensorinv: matrix is singular (U of its factors has 0 at [1, 1])");
-    THROWS(Error, matrix_power(bad, -2).eval(),
-           "matrix_power: matrix is singular (U of its factors has 0 at [1, 1])");
-    THROWS(Error, solve_triangular(good * tensor({1., 0.}, float64), good, false).eval(),
-           "solve_triangular: matrix is singular (it has 0 at [1, 1])");
-    THROWS(Error, cholesky_solve(good, good * 0).eval(),
-           "cholesky_solve: matrix is singular (it has 0 at [0, 0])");
-    close(det(batch), {1, 1, 1, 1, 0, 0}, 0);
-    const SlogDet s = slogdet(bad);
-    BOOST_TEST(s.sign.item<double>() == 0);
-    BOOST_TEST(s.logabsdet.item<double>() == -check::inf);
-    equal(solve_triangular(good * 0, good, false, true, true), float64, {2, 2}, {1, 0, 0, 1});
-  });
+  THROWS(Error, solve(batch, good).eval(),
+         "solve: matrix [1, 1] of the batch is singular (U of its factors has 0 at [1, 1])");
+  THROWS(Error, inv(batch).eval(),
+         "inv: matrix [1, 1] of the batch is singular (U of its factors has 0 at [1, 1])");
+  THROWS(Error, inv(bad).eval(), "inv: matrix is singular (U of its factors has 0 at [1, 1])");
+  THROWS(Error, tensorinv(bad, 1).eval(), "tensorinv: matrix is singular (U of its factors has 0 at [1, 1])");
+  THROWS(Error, matrix_power(bad, -2).eval(),
+         "matrix_power: matrix is singular (U of its factors has 0 at [1, 1])");
+  THROWS(Error, solve_triangular(good * tensor({1., 0.}, float64), good, false).eval(),
+         "solve_triangular: matrix is singular (it has 0 at [1, 1])");
+  THROWS(Error, cholesky_solve(good, good * 0).eval(),
+         "cholesky_solve: matrix is singular (it has 0 at [0, 0])");
+  close(det(batch), {1, 1, 1, 1, 0, 0}, 0);
+  const SlogDet s = slogdet(bad);
+  BOOST_TEST(s.sign.item<double>() == 0);
+  BOOST_TEST(s.logabsdet.item<double>() == -check::inf);
+  equal(solve_triangular(good * 0, good, false, true, true), float64, {2, 2}, {1, 0, 0, 1});
   for (const int64_t n : {20, 40}) {  // LAPACK's own
     const Tensor x = inv(stack({eye(n), zeros({n, n}), eye(n)}));
     BOOST_CHECK_EXCEPTION(x.eval(), Error, [](const Error& e) {
@@ -138,155 +129,141 @@ BOOST_AUTO_TEST_CASE(singular_matrices) {
 }
 
 BOOST_AUTO_TEST_CASE(nan_goes_through_arithmetic) {
-  on_each_backend([] {
-    for (const int64_t n : {2, 40}) {
-      const Tensor x = eye(n, n, 0, float64) * check::NaN;
-      BOOST_TEST(std::isnan(det(x).item<double>()));
-      BOOST_TEST(std::isnan(largest(solve(x, ones({n}, float64)))));
-      BOOST_TEST(std::isnan(largest(qr(x).R)));
-      BOOST_TEST(std::isnan(largest(matrix_exp(x))));
-      const Tensor big = eye(n, n, 0, float64) * check::inf;
-      (void)largest(solve(big, ones({n}, float64)));  // ends
-      (void)largest(qr(big).Q);
-    }
-  });
+  for (const int64_t n : {2, 40}) {
+    const Tensor x = eye(n, n, 0, float64) * check::NaN;
+    BOOST_TEST(std::isnan(det(x).item<double>()));
+    BOOST_TEST(std::isnan(largest(solve(x, ones({n}, float64)))));
+    BOOST_TEST(std::isnan(largest(qr(x).R)));
+    BOOST_TEST(std::isnan(largest(matrix_exp(x))));
+    const Tensor big = eye(n, n, 0, float64) * check::inf;
+    (void)largest(solve(big, ones({n}, float64)));  // ends
+    (void)largest(qr(big).Q);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(inverses) {
-  on_each_backend([] {
-    for (const DType t : {float32, float64})
-      for (const int64_t n : {1, 2, 5, 16, 17, 43})
-        for (const Shape& batch : kBatches) {
-          const Tensor a = regular(batch, n, t, 5);
-          const Tensor one = broadcast_to(eye(n, n, 0, t), a.shape());
-          BOOST_TEST(units(matmul(a, inv(a)), one, n, 1) < 20);
-        }
-    // The inverse of Hilbert's matrix has integers; the condition number is 1.5e7.
-    const Tensor i = arange(0, 6, 1, float64), hilbert = 1 / (expand_dims(i, 1) + i + 1);
-    const Tensor h = inv(hilbert);
-    BOOST_TEST(std::abs(std::as_const(h)(0, 0).item<double>() - 36) < 1e-6);
-    BOOST_TEST(std::abs(std::as_const(h)(4, 4).item<double>() - 4410000) < 1);
-  });
+  for (const DType t : {float32, float64})
+    for (const int64_t n : {1, 2, 5, 16, 17, 43})
+      for (const Shape& batch : kBatches) {
+        const Tensor a = regular(batch, n, t, 5);
+        const Tensor one = broadcast_to(eye(n, n, 0, t), a.shape());
+        BOOST_TEST(units(matmul(a, inv(a)), one, n, 1) < 20);
+      }
+  // The inverse of Hilbert's matrix has integers; the condition number is 1.5e7.
+  const Tensor i = arange(0, 6, 1, float64), hilbert = 1 / (expand_dims(i, 1) + i + 1);
+  const Tensor h = inv(hilbert);
+  BOOST_TEST(std::abs(std::as_const(h)(0, 0).item<double>() - 36) < 1e-6);
+  BOOST_TEST(std::abs(std::as_const(h)(4, 4).item<double>() - 4410000) < 1);
 }
 
 BOOST_AUTO_TEST_CASE(triangles) {
-  on_each_backend([] {
-    for (const DType t : {float32, float64})
-      for (const int64_t n : {1, 3, 16, 29})
-        for (const Shape& batch : kBatches) {
-          const Tensor a = regular(batch, n, t, 5), b = normal(with(batch, {n, 4}), t, 6),
-                       row = normal(with(batch, {2, n}), t, 7);
-          for (const bool upper : {false, true}) {
-            const Tensor triangle = upper ? triu(a) : tril(a);
-            solves(triangle, solve_triangular(a, b, upper), b);
-            const Tensor right = solve_triangular(a, row, upper, false);
-            BOOST_TEST(units(matmul(right, triangle), row, n, largest(a) * largest(right)) < 10);
-            const Tensor small = a / static_cast<double>(4 * n);
-            const Tensor unit = (upper ? triu(small, 1) : tril(small, -1)) + eye(n, n, 0, t);
-            solves(unit, solve_triangular(small, b, upper, true, true), b);
-          }
+  for (const DType t : {float32, float64})
+    for (const int64_t n : {1, 3, 16, 29})
+      for (const Shape& batch : kBatches) {
+        const Tensor a = regular(batch, n, t, 5), b = normal(with(batch, {n, 4}), t, 6),
+                     row = normal(with(batch, {2, n}), t, 7);
+        for (const bool upper : {false, true}) {
+          const Tensor triangle = upper ? triu(a) : tril(a);
+          solves(triangle, solve_triangular(a, b, upper), b);
+          const Tensor right = solve_triangular(a, row, upper, false);
+          BOOST_TEST(units(matmul(right, triangle), row, n, largest(a) * largest(right)) < 10);
+          const Tensor small = a / static_cast<double>(4 * n);
+          const Tensor unit = (upper ? triu(small, 1) : tril(small, -1)) + eye(n, n, 0, t);
+          solves(unit, solve_triangular(small, b, upper, true, true), b);
         }
-    const Tensor a = regular({}, 5, float64, 1), b = normal({2, 3, 5, 2}, float64, 2);
-    solves(tril(a), solve_triangular(a, b, false), b);
-    const Tensor many = regular({3, 1, 1}, 5, float64, 1);
-    BOOST_TEST(to_string(solve_triangular(many, b, true).shape()) == "[3, 2, 3, 5, 2]");
-    solves(triu(many), solve_triangular(many, b, true), b);
-  });
+      }
+  const Tensor a = regular({}, 5, float64, 1), b = normal({2, 3, 5, 2}, float64, 2);
+  solves(tril(a), solve_triangular(a, b, false), b);
+  const Tensor many = regular({3, 1, 1}, 5, float64, 1);
+  BOOST_TEST(to_string(solve_triangular(many, b, true).shape()) == "[3, 2, 3, 5, 2]");
+  solves(triu(many), solve_triangular(many, b, true), b);
 }
 
 BOOST_AUTO_TEST_CASE(factors) {
-  on_each_backend([] {
-    for (const DType t : {float32, float64})
-      for (const auto& [m, n] :
-           std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {5, 5}, {7, 3}, {3, 7}, {37, 23}, {101, 67}, {33, 140}})
-        for (const Shape& batch : kBatches) {
-          const Tensor x = normal(with(batch, {m, n}), t, 3);
-          const LU f = lu(x);
-          gives(matmul(f.P, matmul(f.L, f.U)), x);
-          BOOST_TEST(largest(triu(f.L, 1)) == 0);
-          BOOST_TEST(largest(tril(f.U, -1)) == 0);
-          BOOST_TEST(largest(f.L) <= (numel(batch) ? 1 : 0));
-          const LUFactors packed = lu_factor(x);
-          check::same(std::as_const(packed.LU)(ellipsis, slice(0, std::min(m, n))) + f.L * 0,
-                      tril(f.L, -1) + triu(std::as_const(packed.LU)(ellipsis, slice(0, std::min(m, n)))));
-          BOOST_TEST((packed.pivots.dtype() == int32));
-          if (m != n) continue;
-          const Tensor b = normal({2, 1, n, 3}, t, 4);
-          if (batch.size() != 2) {
-            const Tensor got = lu_solve(packed.LU, packed.pivots, b);
-            BOOST_TEST(units(matmul(x, got), b, n, largest(x) * largest(got)) < 10);
-          }
+  for (const DType t : {float32, float64})
+    for (const auto& [m, n] : std::vector<std::pair<int64_t, int64_t>>{
+             {1, 1}, {5, 5}, {7, 3}, {3, 7}, {37, 23}, {101, 67}, {33, 140}})
+      for (const Shape& batch : kBatches) {
+        const Tensor x = normal(with(batch, {m, n}), t, 3);
+        const LU f = lu(x);
+        gives(matmul(f.P, matmul(f.L, f.U)), x);
+        BOOST_TEST(largest(triu(f.L, 1)) == 0);
+        BOOST_TEST(largest(tril(f.U, -1)) == 0);
+        BOOST_TEST(largest(f.L) <= (numel(batch) ? 1 : 0));
+        const LUFactors packed = lu_factor(x);
+        check::same(std::as_const(packed.LU)(ellipsis, slice(0, std::min(m, n))) + f.L * 0,
+                    tril(f.L, -1) + triu(std::as_const(packed.LU)(ellipsis, slice(0, std::min(m, n)))));
+        BOOST_TEST((packed.pivots.dtype() == int32));
+        if (m != n) continue;
+        const Tensor b = normal({2, 1, n, 3}, t, 4);
+        if (batch.size() != 2) {
+          const Tensor got = lu_solve(packed.LU, packed.pivots, b);
+          BOOST_TEST(units(matmul(x, got), b, n, largest(x) * largest(got)) < 10);
         }
-    const Tensor singular = zeros({2, 2}, float64),
-                 got = lu_solve(singular, tensor({1, 2}), ones({2, 1}, float64));
-    BOOST_CHECK_THROW(got.eval(), Error);
-    const Tensor odd = lu_solve(eye(2), tensor({1, 3}), ones({2, 1}));
-    BOOST_CHECK_THROW(odd.eval(), Error);
-  });
+      }
+  const Tensor singular = zeros({2, 2}, float64),
+               got = lu_solve(singular, tensor({1, 2}), ones({2, 1}, float64));
+  BOOST_CHECK_THROW(got.eval(), Error);
+  const Tensor odd = lu_solve(eye(2), tensor({1, 3}), ones({2, 1}));
+  BOOST_CHECK_THROW(odd.eval(), Error);
 }
 
 BOOST_AUTO_TEST_CASE(by_a_cholesky_factor) {
-  on_each_backend([] {
-    for (const DType t : {float32, float64})
-      for (const int64_t n : {1, 4, 23})
-        for (const Shape& batch : kBatches) {
-          const Tensor m = normal(with(batch, {n, n}), t, 9);
-          const Tensor x = matmul(m, swapaxes(m, -1, -2)) + eye(n, n, 0, t) * static_cast<double>(n);
-          const Tensor b = normal(with(batch, {n, 2}), t, 10);
-          for (const bool upper : {false, true}) {
-            const Tensor l = cholesky(upper ? triu(x) : tril(x), upper);
-            BOOST_TEST(largest(upper ? tril(l, -1) : triu(l, 1)) == 0);
-            gives(upper ? matmul(swapaxes(l, -1, -2), l) : matmul(l, swapaxes(l, -1, -2)), x);
-            solves(x, cholesky_solve(b, l, upper), b);
-            solves(x, cholesky_inverse(l, upper), broadcast_to(eye(n, n, 0, t), x.shape()));
-          }
+  for (const DType t : {float32, float64})
+    for (const int64_t n : {1, 4, 23})
+      for (const Shape& batch : kBatches) {
+        const Tensor m = normal(with(batch, {n, n}), t, 9);
+        const Tensor x = matmul(m, swapaxes(m, -1, -2)) + eye(n, n, 0, t) * static_cast<double>(n);
+        const Tensor b = normal(with(batch, {n, 2}), t, 10);
+        for (const bool upper : {false, true}) {
+          const Tensor l = cholesky(upper ? triu(x) : tril(x), upper);
+          BOOST_TEST(largest(upper ? tril(l, -1) : triu(l, 1)) == 0);
+          gives(upper ? matmul(swapaxes(l, -1, -2), l) : matmul(l, swapaxes(l, -1, -2)), x);
+          solves(x, cholesky_solve(b, l, upper), b);
+          solves(x, cholesky_inverse(l, upper), broadcast_to(eye(n, n, 0, t), x.shape()));
         }
-  });
+      }
 }
 
 BOOST_AUTO_TEST_CASE(determinants) {
-  on_each_backend([] {
-    const Tensor x = tensor({0., 1., 1., 0., 2., 1., 7., 4.}, float64).reshape({2, 2, 2});
-    close(det(x), {-1, 1}, 1e-15);
-    const SlogDet s = slogdet(x);
-    equal(s.sign, float64, {2}, {-1, 1});
-    close(s.logabsdet, {0, 0}, 1e-15);
-    // Too large for a determinant, not for its logarithm.
-    const SlogDet large = slogdet(eye(300, 300, 0, float64) * -100);
-    BOOST_TEST(large.sign.item<double>() == 1);
-    BOOST_TEST(std::abs(large.logabsdet.item<double>() - 300 * std::log(100)) < 1e-9);
-    BOOST_TEST(det(eye(300, 300, 0, float64) * -100).item<double>() == check::inf);
-    // A permutation's determinant is its parity.
-    const Tensor cycle = roll(eye(30, 30, 0, float64), 1, 0);
-    BOOST_TEST(det(cycle).item<double>() == -1);
-  });
+  const Tensor x = tensor({0., 1., 1., 0., 2., 1., 7., 4.}, float64).reshape({2, 2, 2});
+  close(det(x), {-1, 1}, 1e-15);
+  const SlogDet s = slogdet(x);
+  equal(s.sign, float64, {2}, {-1, 1});
+  close(s.logabsdet, {0, 0}, 1e-15);
+  // Too large for a determinant, not for its logarithm.
+  const SlogDet large = slogdet(eye(300, 300, 0, float64) * -100);
+  BOOST_TEST(large.sign.item<double>() == 1);
+  BOOST_TEST(std::abs(large.logabsdet.item<double>() - 300 * std::log(100)) < 1e-9);
+  BOOST_TEST(det(eye(300, 300, 0, float64) * -100).item<double>() == check::inf);
+  // A permutation's determinant is its parity.
+  const Tensor cycle = roll(eye(30, 30, 0, float64), 1, 0);
+  BOOST_TEST(det(cycle).item<double>() == -1);
 }
 
 BOOST_AUTO_TEST_CASE(least_squares) {
-  on_each_backend([] {
-    for (const DType t : {float32, float64})
-      for (const auto& [m, n] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {9, 4}, {4, 9}, {31, 31}})
-        for (const Shape& batch : kBatches) {
-          const Tensor a = normal(with(batch, {m, n}), t, 5), b = normal(with(batch, {m, 3}), t, 6);
-          const LeastSquares s = lstsq(a, b);
-          BOOST_TEST(to_string(s.solution.shape()) == to_string(with(batch, {n, 3})));
-          BOOST_TEST(to_string(s.residuals.shape()) == to_string(with(batch, {3})));
-          // What is left is orthogonal to the columns.
-          const Tensor left = b - matmul(a, s.solution);
-          BOOST_TEST(units(matmul(swapaxes(a, -1, -2), left), zeros_like(s.solution), m + n,
-                           largest(a) * largest(a) * std::max(1.0, largest(s.solution))) < 20);
-          close(s.rank, std::vector<double>(static_cast<size_t>(numel(batch)), double(std::min(m, n))), 0);
-          check::close(s.residuals, sum(left * left, -2).to_vector<double>(), 1e-4);
-        }
-    // Of rank 1: the shortest solution is along the rows.
-    const Tensor a = outer(tensor({1., 2., 3.}, float64), tensor({1., 1.}, float64));
-    const LeastSquares s = lstsq(a, tensor({2., 4., 6.}, float64));
-    close(s.solution, {1, 1}, 1e-14);
-    BOOST_TEST(s.rank.item<int64_t>() == 1);
-    close(s.singular_values, {std::sqrt(28), 0}, 1e-14);
-    BOOST_TEST(lstsq(eye(2) * tensor({1.f, 0.01f}), ones({2}), 0.1).rank.item<int64_t>() == 1);
-    BOOST_TEST(to_string(lstsq(zeros({2, 3, 2}), ones({4, 1, 3, 1})).solution.shape()) == "[4, 2, 2, 1]");
-  });
+  for (const DType t : {float32, float64})
+    for (const auto& [m, n] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {9, 4}, {4, 9}, {31, 31}})
+      for (const Shape& batch : kBatches) {
+        const Tensor a = normal(with(batch, {m, n}), t, 5), b = normal(with(batch, {m, 3}), t, 6);
+        const LeastSquares s = lstsq(a, b);
+        BOOST_TEST(to_string(s.solution.shape()) == to_string(with(batch, {n, 3})));
+        BOOST_TEST(to_string(s.residuals.shape()) == to_string(with(batch, {3})));
+        // What is left is orthogonal to the columns.
+        const Tensor left = b - matmul(a, s.solution);
+        BOOST_TEST(units(matmul(swapaxes(a, -1, -2), left), zeros_like(s.solution), m + n,
+                         largest(a) * largest(a) * std::max(1.0, largest(s.solution))) < 20);
+        close(s.rank, std::vector<double>(static_cast<size_t>(numel(batch)), double(std::min(m, n))), 0);
+        check::close(s.residuals, sum(left * left, -2).to_vector<double>(), 1e-4);
+      }
+  // Of rank 1: the shortest solution is along the rows.
+  const Tensor a = outer(tensor({1., 2., 3.}, float64), tensor({1., 1.}, float64));
+  const LeastSquares s = lstsq(a, tensor({2., 4., 6.}, float64));
+  close(s.solution, {1, 1}, 1e-14);
+  BOOST_TEST(s.rank.item<int64_t>() == 1);
+  close(s.singular_values, {std::sqrt(28), 0}, 1e-14);
+  BOOST_TEST(lstsq(eye(2) * tensor({1.f, 0.01f}), ones({2}), 0.1).rank.item<int64_t>() == 1);
+  BOOST_TEST(to_string(lstsq(zeros({2, 3, 2}), ones({4, 1, 3, 1})).solution.shape()) == "[4, 2, 2, 1]");
 }
 
 BOOST_AUTO_TEST_CASE(tensors_as_matrices) {

@@ -145,10 +145,35 @@ void add_grids(golden::Functions& f) {
   f["concat_none"] = [](X x) { return Tensors{concat(x, none)}; };
 }
 
+void add_counts(golden::Functions& f) {
+  f["mode_values"] = [](X x) { return Tensors{mode(x[0]).values}; };
+  f["mode_values_axis0_keep"] = [](X x) { return Tensors{mode(x[0], 0, keepdims).values}; };
+  f["mode_both"] = [](X x) {
+    const Sorted r = mode(x[0]);
+    return Tensors{r.values, r.indices};
+  };
+  f["nanmedian"] = [](X x) { return Tensors{nanmedian(x[0])}; };
+  f["nanmedian_axis1"] = [](X x) { return Tensors{nanmedian(x[0], 1)}; };
+  f["nanmedian_axes_0_2_keep"] = [](X x) { return Tensors{nanmedian(x[0], {0, 2}, keepdims)}; };
+  f["nanquantile_0"] = [](X x) { return Tensors{nanquantile(x[0], 0)}; };
+  f["nanquantile_0.25"] = [](X x) { return Tensors{nanquantile(x[0], 0.25)}; };
+  f["nanquantile_0.7"] = [](X x) { return Tensors{nanquantile(x[0], 0.7)}; };
+  f["nanquantile_1"] = [](X x) { return Tensors{nanquantile(x[0], 1)}; };
+  f["nanpercentiles"] = [](X x) { return Tensors{nanpercentile(x[0], std::vector<double>{10, 50, 95})}; };
+  f["repeat"] = [](X x) { return Tensors{repeat(x[0], x[1])}; };
+  f["repeat_axis0"] = [](X x) { return Tensors{repeat_interleave(x[0], x[1], 0)}; };
+  for (const int k : {1, 2, 3}) {
+    f["combinations_" + std::to_string(k)] = [=](X x) { return Tensors{combinations(x[0], k)}; };
+    f["combinations_" + std::to_string(k) + "_again"] = [=](X x) {
+      return Tensors{combinations(x[0], k, true)};
+    };
+  }
+}
+
 const golden::Functions& functions() {
   static const golden::Functions table = [] {
     golden::Functions f;
-    add_numbers(f), add_special(f), add_products(f), add_summaries(f), add_grids(f);
+    add_numbers(f), add_special(f), add_products(f), add_summaries(f), add_grids(f), add_counts(f);
     return f;
   }();
   return table;
@@ -162,6 +187,7 @@ BOOST_AUTO_TEST_CASE(numbers) { golden::run("names_numbers.txt", functions()); }
 BOOST_AUTO_TEST_CASE(special_functions) { golden::run("names_functions.txt", functions()); }
 BOOST_AUTO_TEST_CASE(products) { golden::run("names_products.txt", functions()); }
 BOOST_AUTO_TEST_CASE(summaries) { golden::run("names_summaries.txt", functions()); }
+BOOST_AUTO_TEST_CASE(counts) { golden::run("names_counts.txt", functions()); }
 BOOST_AUTO_TEST_CASE(grids) { golden::run("names_grids.txt", functions()); }
 
 // ldexp() multiplies by powers of two that it computes: each of them has to be one.
@@ -198,6 +224,15 @@ BOOST_AUTO_TEST_CASE(common_divisors_of_many) {
     wrong += got[static_cast<size_t>(k - 1)] != std::gcd(k * 6, k * 4 + 2);
   BOOST_TEST(wrong == 0u);
   check::equal(gcd(zeros({0, 3}, int32), 5), int32, {0, 3}, {});
+}
+
+// A total that is given is not read: nothing is computed before the result is asked for.
+BOOST_AUTO_TEST_CASE(repeats_with_a_known_total) {
+  const Tensor x = tensor({7, 8, 9}), counts = tensor({2, 0, 1});
+  const auto before = metrics().flushes;
+  const Tensor y = repeat(x, counts, 0, 3);
+  BOOST_TEST(metrics().flushes == before);
+  check::equal(y, int64, {3}, {7, 7, 9});
 }
 
 BOOST_AUTO_TEST_CASE(kinds_of_dtypes) {

@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "jit/graph/record.hpp"
 #include "support/config.hpp"
 #include "support/philox.hpp"
 #include "tests/common/check.hpp"
@@ -48,12 +47,6 @@ Moments moments(const std::vector<double>& v) {
   return m;
 }
 
-Tensor word(jit::Op op, const Tensor& counter, uint32_t key0, uint32_t key1) {
-  const Tensor a = full({1}, key0, uint32).copy(), b = full({1}, key1, uint32).copy();
-  return Tensor(jit::record(op, {&counter.handle(), &a.handle(), &b.handle()}, uint32, counter.shape(),
-                            Site::current()));
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(random_numbers)
@@ -67,30 +60,6 @@ BOOST_AUTO_TEST_CASE(known_answers) {
       (philox({all, all, all, all}, {all, all}) == Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
   BOOST_TEST((philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) ==
               Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
-}
-
-/// Both ops give what the function does, on each instruction set and at each lane.
-BOOST_AUTO_TEST_CASE(words_of_blocks) {
-  const uint32_t key0 = 0x9e3779b1, key1 = 0xfedcba98;
-  std::vector<uint32_t> counters;
-  for (uint32_t i = 0; i < 131; ++i) counters.push_back(i * 0x01234567u);
-  const Tensor c = asarray(counters);
-  for (const char* isa : {"reference", "avx2", "auto"}) {
-    const Override set("LAZY_CPU_ISA", isa);
-    const Tensor first = word(jit::Op::philox0, c, key0, key1),
-                 second = word(jit::Op::philox1, c, key0, key1);
-    const std::vector<uint32_t> v = first.to_vector<uint32_t>(), w = second.to_vector<uint32_t>();
-    // In lanes of 64 bits there are half as many.
-    const std::vector<uint64_t> wide =
-        (astype(word(jit::Op::philox0, c, key0, key1), uint64) + word(jit::Op::philox1, c, key0, key1))
-            .to_vector<uint64_t>();
-    for (size_t i = 0; i < counters.size(); ++i) {
-      const auto block = philox({counters[i], 0, 0, 0}, {key0, key1});
-      BOOST_REQUIRE(v[i] == block[0]);
-      BOOST_REQUIRE(w[i] == block[1]);
-      BOOST_REQUIRE(wide[i] == uint64_t{block[0]} + block[1]);
-    }
-  }
 }
 
 BOOST_AUTO_TEST_CASE(a_draw_depends_on_seed_and_position) {

@@ -1,0 +1,13 @@
+// Implements members of Tensor that are functions of networks.
+#include "lazy/nn/functional/activation.hpp"
+
+namespace lazy {
+
+Tensor Tensor::softmax(Integer axis, Site s) const& { return lazy::softmax(Arg(*this, s), axis); }
+Tensor Tensor::softmax(Integer axis, Site s) && { return lazy::softmax(Arg(std::move(*this), s), axis); }
+Tensor Tensor::log_softmax(Integer axis, Site s) const& { return lazy::log_softmax(Arg(*this, s), axis); }
+Tensor Tensor::log_softmax(Integer axis, Site s) && {
+  return lazy::log_softmax(Arg(std::move(*this), s), axis);
+}
+
+}  // namespace lazy
