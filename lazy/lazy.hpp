@@ -27,7 +27,6 @@
 #include "lazy/nn/functional/convolution.hpp"
 #include "lazy/nn/functional/functional.hpp"
 #include "lazy/nn/functional/pooling.hpp"
-#include "lazy/nn/functional/pooling_by_rank.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/ops/diagonals.hpp"
 #include "lazy/ops/einsum.hpp"

@@ -40,10 +40,6 @@ Tensor ceil(Arg x);        // integers and bools: unchanged; likewise floor, tru
 Tensor floor(Arg x);
 Tensor trunc(Arg x);
 Tensor round(Arg x);  // half to even
-/// Returns round(x 10^decimals) / 10^decimals, as NumPy does, for fewer than no decimals round(x /
-/// 10^-decimals) 10^-decimals. Integers and bools have no decimals: DtypeError where these are rounded to
-/// tens or more. Error if 10^|decimals| is above the dtype's range.
-Tensor round(Arg x, Integer decimals);
 
 // [float]
 

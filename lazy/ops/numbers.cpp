@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "jit/calls/gcd.hpp"
 #include "lazy/core/promotion.hpp"
 #include "lazy/ops/recorder.hpp"
+#include "support/float_mode.hpp"
 
 namespace lazy {
 namespace {
@@ -153,6 +155,25 @@ Tensor float_power(Arg a, Arg b) {
   const Recorder r{"float_power", a.site()};
   const Operand x(r.name, a, float64), y(r.name, b, float64);
   return r.tensor(r.op(Op::power, x, y));
+}
+
+Tensor round(Arg x, Integer decimals) {
+  const Operand given("round", std::as_const(x));
+  if (!is_float(given->dtype)) {
+    if (decimals < 0)
+      fail<DtypeError>("round", std::string("rounds to tens only floats, not ") + name_of(given->dtype),
+                       x.site());
+    return Tensor(given);
+  }
+  const Single s("round", x);
+  const Recorder& r = s.r;
+  if (decimals < -300 || decimals > 300)
+    r.fail<Error>("decimals are up to 300, not " + std::to_string(decimals.value));
+  const double scale =
+      in_default_mode([&] { return std::pow(10.0, std::abs(static_cast<double>(decimals))); });
+  const Op up = decimals < 0 ? Op::divide : Op::multiply, down = decimals < 0 ? Op::multiply : Op::divide;
+  const Handle whole = r.op(Op::round, r.op(up, s.x, scale));
+  return r.tensor(r.as(s.dtype, r.op(down, whole, scale)));
 }
 
 Tensor frac(Arg x) {

@@ -29,8 +29,11 @@ Tensor lcm(Arg a, Arg b);
 /// Returns pow(a, b) in float64, whatever the dtypes.
 Tensor float_power(Arg a, Arg b);
 
-// [float] Parts of a number. All of these are exact.
+// [float] Parts of a number. All but round() are exact.
 
+/// Returns round(x 10^decimals) / 10^decimals, as NumPy computes it, which may overflow; of integers and
+/// bools x itself. Error unless |decimals| <= 300; DtypeError for integers and negative decimals.
+Tensor round(Arg x, Integer decimals);
 /// Returns x - trunc(x), with x's sign; of infinities 0.
 Tensor frac(Arg x);
 /// Holds the results of modf().

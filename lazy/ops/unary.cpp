@@ -1,6 +1,3 @@
-#include <cfloat>
-#include <cmath>
-
 #include "lazy/core/build.hpp"
 #include "lazy/ops/elementwise.hpp"
 
@@ -70,27 +67,6 @@ Tensor ceil(Arg x) { return rounding("ceil", Op::ceil, x); }
 Tensor floor(Arg x) { return rounding("floor", Op::floor, x); }
 Tensor trunc(Arg x) { return rounding("trunc", Op::trunc, x); }
 Tensor round(Arg x) { return rounding("round", Op::round, x); }
-
-Tensor round(Arg x, Integer decimals) {
-  constexpr const char* name = "round";
-  const Operand h(name, x);
-  const Site& s = x.site();
-  const DType t = h->dtype, work = is_half(t) ? float32 : t;
-  if (!is_float(t)) {
-    if (decimals < 0)
-      fail<DtypeError>(name, std::string(name_of(t)) + " is not rounded to tens: convert with astype", s);
-    return Tensor(h);
-  }
-  if (decimals == 0) return Tensor(unary(Op::round, h, s));
-  const double power = std::pow(10.0, std::abs(static_cast<double>(decimals.value)));
-  if (power > (work == float64 ? DBL_MAX : static_cast<double>(FLT_MAX)))
-    fail<Error>(name, std::to_string(decimals.value) + " decimals are more than " + name_of(work) + " has",
-                s);
-  const Handle by = constant(Number(power), work, {}, s), wide = cast(h, work, s);
-  const Op to = decimals > 0 ? Op::multiply : Op::divide, back = decimals > 0 ? Op::divide : Op::multiply;
-  const Handle whole = unary(Op::round, binary(name, to, wide, by, s), s);
-  return Tensor(cast(binary(name, back, whole, by, s), t, s));
-}
 
 Tensor isnan(Arg x) { return predicate("isnan", Op::isnan, false, x); }
 Tensor isinf(Arg x) { return predicate("isinf", Op::isinf, false, x); }

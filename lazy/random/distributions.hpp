@@ -1,5 +1,6 @@
 // Draws random numbers of more distributions; dtypes, devices and errors are those of random.hpp. A draw may
 // take several positions of its generator, always the same number; it never depends on another element's.
+// Where log differs in its last bit between backends, rejection may, rarely, accept another round there.
 //
 // Parameters that are tensors give shape, dtype (bools and integers the default one) and device. What is out
 // of a distribution's range gives NaN; numbers that are throw Error.

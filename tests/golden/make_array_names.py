@@ -71,6 +71,15 @@ def numbers():
         lines.add("isneginf", np.isneginf, v)
         if dtype != np.float16:
             lines.add("div_trunc", t(lambda x, y: torch.div(x, y, rounding_mode="trunc")), v[:30], np.resize(edge, 30))
+    for x in (floats(30, dtype=np.float64) / 7, np.array([2.5, -0.5, 1234.567, NAN, INF, -0.0, 0.125, 1e300])):
+        for d in (0, 2, -2):
+            lines.add(f"round_{d}", lambda a: np.round(a, d), x)
+    lines.add("round_2", lambda a: np.round(a, 2), ints(4))
+    for x in (ints(2, 3, 4), ints(), ints(2, 0, 3), ints(5)):
+        lines.add("flatten_0", t(lambda a: torch.flatten(a, 0)), x)
+        if x.ndim > 1:
+            lines.add("flatten_1", t(lambda a: torch.flatten(a, 1)), x)
+            lines.add("flatten_0_-2", t(lambda a: torch.flatten(a, 0, -2)), x)
     lines.add("div", np.divide, floats(5), floats(5, dtype=np.float64) + 0.03)
     lines.add("float_power~4", np.float_power, floats(4, dtype=np.float32) ** 2, floats(3, 4))
     lines.add("float_power~4", np.float_power, ints(4), ints(4))

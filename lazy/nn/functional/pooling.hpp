@@ -51,4 +51,19 @@ Tensor adaptive_avg_pool_backward(Arg grad, Arg x, ChannelLayout layout = channe
 /// Adds grad where the indices of max_pool_with_indices() say.
 Tensor max_pool_backward(Arg grad, Arg x, Arg indices, ChannelLayout layout = channels_first);
 
+// Pool images of exactly one, two, three spatial axes, as the functions without that number do.
+
+Tensor max_pool1d(Arg x, Axes window, const PoolOptions& options = {});
+Tensor max_pool2d(Arg x, Axes window, const PoolOptions& options = {});
+Tensor max_pool3d(Arg x, Axes window, const PoolOptions& options = {});
+Tensor avg_pool1d(Arg x, Axes window, const PoolOptions& options = {});
+Tensor avg_pool2d(Arg x, Axes window, const PoolOptions& options = {});
+Tensor avg_pool3d(Arg x, Axes window, const PoolOptions& options = {});
+Tensor adaptive_max_pool1d(Arg x, Axes extents, ChannelLayout layout = channels_first);
+Tensor adaptive_max_pool2d(Arg x, Axes extents, ChannelLayout layout = channels_first);
+Tensor adaptive_max_pool3d(Arg x, Axes extents, ChannelLayout layout = channels_first);
+Tensor adaptive_avg_pool1d(Arg x, Axes extents, ChannelLayout layout = channels_first);
+Tensor adaptive_avg_pool2d(Arg x, Axes extents, ChannelLayout layout = channels_first);
+Tensor adaptive_avg_pool3d(Arg x, Axes extents, ChannelLayout layout = channels_first);
+
 }  // namespace lazy

@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(pools_by_rank) {
   same(adaptive_max_pool1d(line, 3), adaptive_max_pool(line, 3));
   same(adaptive_max_pool2d(image, 2), adaptive_max_pool(image, 2));
   same(adaptive_max_pool3d(volume, {2, 1, 1}), adaptive_max_pool(volume, {2, 1, 1}));
-  THROWS(ShapeError, max_pool2d(line, 2), "max_pool2d: takes images of 4 axes, not [2, 4, 4]");
+  THROWS(ShapeError, max_pool2d(line, 2), "max_pool2d: takes an image of 4 axes, not [2, 4, 4]");
 }
 
 BOOST_AUTO_TEST_CASE(joins_by_numpys_name) {

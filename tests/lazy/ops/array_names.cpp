@@ -22,6 +22,11 @@ void add_numbers(golden::Functions& f) {
     const DivMod r = divmod(x[0], x[1]);
     return Tensors{r.quotient, r.remainder};
   };
+  for (const int d : {0, 2, -2})
+    f["round_" + std::to_string(d)] = [=](X x) { return Tensors{lazy::round(x[0], d)}; };
+  f["flatten_0"] = [](X x) { return Tensors{flatten(x[0], 0)}; };
+  f["flatten_1"] = [](X x) { return Tensors{flatten(x[0], 1)}; };
+  f["flatten_0_-2"] = [](X x) { return Tensors{flatten(x[0], 0, -2)}; };
   f["rsub3"] = [](X x) { return Tensors{rsub(x[0], x[1], 3)}; };
   f["frexp"] = [](X x) {
     const Frexp r = frexp(x[0]);
