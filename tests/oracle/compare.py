@@ -91,9 +91,17 @@ def answers(program, cases):
 
 def run(options, ops):
     wanted = [options.only] if options.only is not None else range(options.cases)
-    made = (Case(ops, options.seed, n) for n in wanted)
     wrong, total = collections.Counter(), 0
-    for case, answer in answers(options.program, made):
+
+    def made():
+        for n in wanted:
+            try:
+                yield Case(ops, options.seed, n)
+            except RuntimeError as e:
+                wrong["unknown"] += 1
+                print(f"{e}: {e.__cause__!r}")
+
+    for case, answer in answers(options.program, made()):
         total += 1
         d = case.difference(answer)
         if d is None:

@@ -1,7 +1,7 @@
 """Draws random arguments from one seed."""
 import numpy as np
 
-from values import ALL, DIGITS, LARGEST, LEAST, V, holder, is_float, is_int, numbers, rounded
+from values import ALL, DIGITS, LARGEST, LEAST, V, holder, is_float, numbers, rounded
 
 EXTENTS = [1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 11, 13, 16, 17, 31, 33, 61, 64, 67]
 

@@ -3,7 +3,7 @@ import numpy as np
 import torch
 
 from spec import Skip, meant, op
-from values import ALL, DT, FLOATS, INTS, Out, V, Xs, float_type, is_float, is_int, promote, rounded, work
+from values import ALL, DT, Out, Xs, is_float, is_int, promote, rounded, work
 
 
 def tried(arguments, t, f):

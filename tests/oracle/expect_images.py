@@ -1,5 +1,4 @@
 """What convolution, pooling and resizing should give, by torch."""
-import numpy as np
 import torch
 import torch.nn.functional as F
 

@@ -161,7 +161,8 @@ def summaries(d, name):
             return [x, [axis]], [Out(t, getattr(np, name)(w, axis=axis), max(8, x.a.shape[axis]), absolute_sum(w, axis), True)]
         if np.isnan(w).all(axis=axis).any():
             raise Skip
-        return [x, [axis]], [Out("int64", getattr(np, name)(x.a, axis=axis))]
+        extreme = (np.nanmax if name == "nanargmax" else np.nanmin)(x.a, axis=axis, keepdims=True)
+        return [x, [axis]], [Out("int64", np.argmax(x.a == extreme, axis=axis))]  # NumPy's finds NaN beside infinities
     x, axes, keep, a = reduced(d, t, "mild" if name[0] == "a" else "plain")
     if a is None or (name[0] == "a" and any(x.a.shape[i] == 0 for i in a)):
         return [x, axes, keep], "error"

@@ -2,8 +2,8 @@
 import numpy as np
 import torch
 
-from spec import Skip, meant, op
-from values import ALL, DT, FLOATS, INTS, Out, Xs, float_type, is_float, promote, rounded, work
+from spec import Skip, op
+from values import ALL, FLOATS, Out, Xs, is_float, promote, rounded, work
 
 ld = np.longdouble
 

@@ -86,7 +86,7 @@ const std::map<std::string, std::string>& excluded() {
                                               "set_printoptions", "mark_dynamic", "mark_static"});
     add("takes C++ values or memory: the cases' own tensors are made so",
         {"tensor", "from_span", "from_blob"});
-    add("gives no tensor", {"finfo", "iinfo", "slice", "dtype_of", "ix_"});
+    add("gives no tensor", {"finfo", "iinfo", "slice", "dtype_of", "ix_", "begin", "end"});
     add("reads or writes files and memory of others",
         {"read_csv", "to_dlpack", "from_dlpack", "read_png", "write_png", "read_pnm", "write_pnm", "save",
          "load", "save_npz", "load_npz", "load_safetensors", "save_safetensors", "load_safetensors_index"});

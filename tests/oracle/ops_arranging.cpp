@@ -73,6 +73,7 @@ const Row kRows[] = {
     JOIN(column_stack),
     ROW("concat", "X 2\tx 2,3\tx 1,3", TENSORS(x); INT(a, 0); return concat(x, a)),
     ROW("cat", "X 2\tx 2,3\tx 1,3", TENSORS(x); INT(a, 0); return cat(x, a)),
+    ROW("concatenate", "X 2\tx 2,3\tx 1,3", TENSORS(x); INT(a, 0); return concatenate(x, a)),
     ROW("stack", "X 2\tx 2,3\tx 2,3", TENSORS(x); INT(a, 0); return stack(x, a)),
     ROW("tile", "x 2,3\tL 2,2", ARG(x); SHAPE(n); return tile(x, n)),
     ROW("repeat", "x 2,3\tI 2\tL 1", ARG(x); INT(n, 1); AXES(a); return repeat(x, n, a)),

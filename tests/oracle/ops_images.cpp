@@ -73,6 +73,10 @@ Results both(const MaxPool& m) { return {m.values, m.indices}; }
 #define CONV(f, sample) ROW(#f, sample, ARG(x); ARG(w); return f(x, w, conv_options(g)))
 #define POOL(f) ROW(#f, "x 1,2,4,4\tL 2", ARG(x); AXES(w); return f(x, w, pool_options(g)))
 #define ADAPTIVE(f) ROW(#f, "x 1,2,4,4\tL 2", ARG(x); AXES(n); return f(x, n))
+#define POOL1(f) ROW(#f, "x 1,2,4\tL 2", ARG(x); AXES(w); return f(x, w, pool_options(g)))
+#define ADAPTIVE1(f) ROW(#f, "x 1,2,4\tL 2", ARG(x); AXES(n); return f(x, n))
+#define POOL3(f) ROW(#f, "x 1,2,4,4,4\tL 2", ARG(x); AXES(w); return f(x, w, pool_options(g)))
+#define ADAPTIVE3(f) ROW(#f, "x 1,2,4,4,4\tL 2", ARG(x); AXES(n); return f(x, n))
 #define BLOCKS(f) ROW(#f, "x 1,4,4,4\tI 2", ARG(x); INT(n, 1); return f(x, n))
 
 const Row kRows[] = {
@@ -82,6 +86,18 @@ const Row kRows[] = {
     CONV(conv3d, "x 1,2,4,4,4\tx 3,2,2,2,2"),
     CONV(conv_transpose, "x 1,2,4,4\tx 2,3,2,2"),
     POOL(max_pool),
+    POOL(max_pool2d),
+    POOL(avg_pool2d),
+    ADAPTIVE(adaptive_avg_pool2d),
+    ADAPTIVE(adaptive_max_pool2d),
+    POOL1(max_pool1d),
+    POOL1(avg_pool1d),
+    ADAPTIVE1(adaptive_avg_pool1d),
+    ADAPTIVE1(adaptive_max_pool1d),
+    POOL3(max_pool3d),
+    POOL3(avg_pool3d),
+    ADAPTIVE3(adaptive_avg_pool3d),
+    ADAPTIVE3(adaptive_max_pool3d),
     POOL(avg_pool),
     ADAPTIVE(adaptive_avg_pool),
     ADAPTIVE(adaptive_max_pool),

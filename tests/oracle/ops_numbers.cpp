@@ -86,6 +86,7 @@ const Row kRows[] = {
     ROW("tril_indices", "I 3\tI 4\tI 1", INT(n, 0); INT(m, -1); INT(k, 0); return tril_indices(n, m, k)),
     ROW("triu_indices", "I 3\tI 4\tI 1", INT(n, 0); INT(m, -1); INT(k, 0); return triu_indices(n, m, k)),
     ROW("cartesian_prod", "X 2\tx 2\tx 3", TENSORS(x); return cartesian_prod(x)),
+    ROW("combinations", "x 4\tI 2", ARG(x); INT(n, 2); FLAG(again, false); return combinations(x, n, again)),
     ROW("block_diag", "X 2\tx 2,3\tx 1,2", TENSORS(x); return block_diag(x)),
     NEW(new_zeros),
     NEW(new_ones),

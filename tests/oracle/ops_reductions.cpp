@@ -79,6 +79,10 @@ const Row kRows[] = {
     ROW("topk", "x 3,4\tI 2", ARG(x); INT(k, 1); INT(a, -1); FLAG(largest, true); FLAG(sorted, true);
         return both(topk(x, k, a, largest, sorted))),
     ROW("kthvalue", "x 3,4\tI 2", ARG(x); INT(n, 1); INT(a, -1); KEEP(k); return both(kthvalue(x, n, a, k))),
+    QUANTILE(nanquantile, "F 0x1p-2"),
+    QUANTILE(nanpercentile, "F 30"),
+    REDUCTION(nanmedian),
+    ROW("mode", "x 3,4", ARG(x); INT(a, -1); KEEP(k); return both(mode(x, a, k))),
     QUANTILE(quantile, "F 0x1p-2"),
     QUANTILE(percentile, "F 30"),
 };
