@@ -7,6 +7,7 @@
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/searching.hpp"
 #include "lazy/ops/recorder.hpp"
+#include "lazy/ops/running.hpp"
 #include "lazy/ops/statistics.hpp"
 #include "support/float_mode.hpp"
 
@@ -91,7 +92,7 @@ Handle occurrences(const Recorder& r, const Handle& sorted) {
   const Handle same = r.either(r.op(Op::equal, before, here), r.both(r.is_nan(before), r.is_nan(here)));
   const Handle begins = r.where(same, 0, r.part(index, axis, 1, n - 1));
   const Handle starts = r.replaced(r.filled(0, int64, sorted->shape, sorted), begins, axis, 1);
-  return r.op(Op::subtract, index, cummax(r.arg(starts), axis).handle());
+  return r.op(Op::subtract, index, cummax(r.arg(starts), axis).values.handle());
 }
 
 /// Moves on to the next ascending choice of positions below n; false after the last.

@@ -104,7 +104,6 @@ Tensor embedding(Arg ids, Arg weight) {
   if (rows->shape[0] == 0 && numel(at->shape) > 0) fail<IndexError>(name, "no id is in range of no rows", s);
   const jit::Purpose purpose(name);
   Composite whole(name, {&at, &rows}, s);
-  const jit::Purpose purpose(name);
   return Tensor(whole.result(take(Arg(rows, s), Arg(at, s), 0).handle()));
 }
 
