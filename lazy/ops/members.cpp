@@ -4,6 +4,7 @@
 #include "lazy/ops/diagonals.hpp"
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/matmul.hpp"
+#include "lazy/ops/numbers.hpp"
 #include "lazy/ops/ordering.hpp"
 #include "lazy/ops/products.hpp"
 #include "lazy/ops/rearranging.hpp"
