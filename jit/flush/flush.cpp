@@ -10,6 +10,7 @@
 #include "jit/flush/no_flush.hpp"
 #include "jit/flush/program_cache.hpp"
 #include "jit/flush/recompiles.hpp"
+#include "jit/flush/together.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/graph/observed.hpp"
 #include "jit/graph/record.hpp"
@@ -131,8 +132,7 @@ bool run_what_can_be(ProgramRef& program, CapturedGraph& f, const Node& wanted, 
   }
 }
 
-// Computes the component of `wanted`, and with it those of others that are wanted too.
-void flush(Node* wanted, std::span<const Handle* const> others, Cause cause, const Site& site) {
+void flush(Node* wanted, Cause cause, const Site& site) {
   if (no_flush > 0)
     throw Error(std::string("a flush where none is allowed: ") + name_of(cause) + " needs the value of " +
                     name_of(wanted->op) + ", recorded at " + lazy::to_string(wanted->site),
@@ -151,7 +151,6 @@ void flush(Node* wanted, std::span<const Handle* const> others, Cause cause, con
   nodes.clear();
   captured->spare.fill();
   Graph& graph = *wanted->graph;
-  if (!others.empty()) graph.join_for_flush(wanted, others);
   times.first_op = graph.take(wanted, nodes);
   if (nodes.empty()) return;
   FlushListener* const listener = FlushListener::current();
@@ -218,14 +217,14 @@ void evaluate(std::span<const Handle* const> handles, Cause cause, const Site& s
   for (const Handle* h : handles)
     if (!h->get()->ready()) watch::need(*h->get());
     else watch::note_use(*h->get());
-  for (size_t i = 0; i < handles.size(); ++i) {
-    Node* n = handles[i]->get();
-    // Once: a flush that was cut in two to save memory is not joined again.
-    for (auto others = handles.subspan(i + 1);; others = {}) {
+  if (handles.size() > 1 && no_flush == 0) join_for_flush(handles, site);
+  for (const Handle* h : handles) {
+    Node* n = h->get();
+    for (;;) {
       const State s = n->state.load(std::memory_order_acquire);
       if (s == State::ready) break;
       located<DeviceError>(site, [&] {
-        if (s == State::pending) located<CompileError>(site, [&] { flush(n, others, cause, site); });
+        if (s == State::pending) located<CompileError>(site, [&] { flush(n, cause, site); });
         else if (s == flushing_here()) n->state.wait(s, std::memory_order_acquire);
         else forks::fail_left_behind();
       });

@@ -15,11 +15,9 @@ namespace {
 
 constexpr uint32_t kLeastInLoop = 256;  // nodes
 
-/// Returns how many nodes are worth one flush, of LAZY_MAX_GRAPH at most, if more of them save nothing: those that outgrow the
-/// second-level cache take longer to record and to number.
-uint32_t most_alike(uint32_t max_nodes) {
-  return std::max(max_nodes / 8, std::min(max_nodes, kLeastInLoop));
-}
+/// Returns how many nodes are worth one flush, of LAZY_MAX_GRAPH at most, if more of them save nothing: those
+/// that outgrow the second-level cache take longer to record and to number.
+uint32_t most_alike(uint32_t max_nodes) { return std::max(max_nodes / 8, std::min(max_nodes, kLeastInLoop)); }
 
 // Graphs outlive their threads: another thread may still refer to a node of one and lock it.
 constinit Mutex idle_lock;
@@ -214,19 +212,15 @@ void Graph::unlink(Node* n) noexcept {
   leave(n);
 }
 
-void Graph::join_for_flush(Node* n, std::span<const Handle* const> others) {
+bool Graph::join_for_flush(Node* a, Node* b) {
   const uint32_t most = most_alike(static_cast<uint32_t>(config::get().max_graph));
   const Locked hold(*this);
-  if (!n->component) return;
-  Component* c = find(n);
-  for (const Handle* h : others) {
-    Node* o = h->get();
-    if (o->graph != this || o->device != n->device || !o->component) continue;
-    Component* other = find(o);
-    if (other == c) continue;
-    if (c->count + other->count > most) return;
-    c = join(c, other);
-  }
+  if (!b->component) return true;  // a source, or a value by now
+  if (!a->component) return false;
+  Component *const first = find(a), *const second = find(b);
+  if (first != second && first->count + second->count > most) return false;
+  join(first, second);
+  return true;
 }
 
 uint64_t Graph::take(Node* n, std::vector<Node*>& out) {

@@ -62,9 +62,10 @@ class Graph {
   void link_part(Node*);
   /// Removes a dying node (no references) if it is still in a list.
   void unlink(Node*) noexcept;
-  /// Joins the components of those of `others` that are pending here, on the node's device, with the node's,
-  /// in order, so that one flush takes them; up to as many nodes as the graph of a loop has.
-  void join_for_flush(Node*, std::span<const Handle* const> others);
+  /// Joins the components of two nodes of one device, so that one flush takes both, unless they have more
+  /// nodes together than the graph of a loop has. Returns false if another that is to be joined had better
+  /// join the second one.
+  bool join_for_flush(Node*, Node*);
   /// Takes the component of a pending node: each living node of it is now `flushing`, carries one more
   /// reference and is appended to `out` in order. Empty if the node is not pending any more. Returns when the
   /// first of them was recorded, if that is known (a time stamp of support/profile.hpp, or 0).
