@@ -5,7 +5,8 @@ namespace {
 
 /// True if the step reads one input and stores it, perhaps in another dtype.
 bool only_moves(const Step& s) {
-  if (s.operands.size() != 2 || !s.scalars.empty() || s.initial != Initial::none || s.sequential >= 0) return false;
+  if (s.operands.size() != 2 || !s.scalars.empty() || s.initial != Initial::none || s.sequential >= 0)
+    return false;
   const Binding &in = s.operands[s.operands[0].output], &out = s.operands[!s.operands[0].output];
   return out.output && !in.output && in.slot < 0 && s.ops <= (in.dtype != out.dtype);
 }

@@ -21,7 +21,8 @@ void Lowering::plan_memory() {
       step.dead.push_back(work);
       plan_in_place(step, g);
     } else if (step.initial == Initial::copy) plan_initial(step, g);
-    else if (step.initial == Initial::none && out_[s].form != loop::Form::scan) plan_donation(step, out_[s], g, taken);
+    else if (step.initial == Initial::none && out_[s].form != loop::Form::scan)
+      plan_donation(step, out_[s], g, taken);
   }
   keep_inputs_until_nothing_throws();
 }

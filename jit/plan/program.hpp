@@ -97,10 +97,10 @@ struct Step {
   std::vector<uint32_t> dead;  // slots that no later step reads
   int sequential = -1;         // axis
   bool fallible = false;       // its kernel may set a fault's flag
-  bool relayout = false;     // it only lays an input out anew: its result may be there already (relayout.hpp)
+  bool relayout = false;  // it only lays an input out anew: its result may be there already (relayout.hpp)
   Initial initial = Initial::none;
   Binding initial_from;  // if `initial` is copy
-  uint64_t ops = 0;  // elementwise ops fused in
+  uint64_t ops = 0;      // elementwise ops fused in
   // These fields are for reports only (jit/plan/names.hpp). The last two are those of the captured graph that
   // it was compiled or loaded for.
   std::string label;          // what kind of kernel: "map_add"

@@ -53,7 +53,8 @@ class Soundness {
 
   void call(const Step& s) {
     const CallStep& c = s.call;
-    require(slot(c.workspace) && c.shapes.size() <= s.operands.size() && s.scalars.empty() && s.initial == Initial::none);
+    require(slot(c.workspace) && c.shapes.size() <= s.operands.size() && s.scalars.empty() &&
+            s.initial == Initial::none);
     for (uint32_t v : c.shapes) require(value(v));
     for (int o : c.outputs)
       require(o == -1 || (o >= static_cast<int>(c.shapes.size()) && o < static_cast<int>(s.operands.size())));

@@ -31,7 +31,8 @@ class Finder {
       for (uint32_t slot : s.made) made_in_[slot] = i;
       for (const Binding& b : s.operands)
         if (b.slot >= 0) last_[static_cast<size_t>(b.slot)] = i;
-      if (s.initial == Initial::copy && s.initial_from.slot >= 0) last_[static_cast<size_t>(s.initial_from.slot)] = i;
+      if (s.initial == Initial::copy && s.initial_from.slot >= 0)
+        last_[static_cast<size_t>(s.initial_from.slot)] = i;
     }
     p_.tile_groups = tile_groups(0, static_cast<uint32_t>(p_.steps.size()), true);
   }
