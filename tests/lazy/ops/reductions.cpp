@@ -59,10 +59,12 @@ BOOST_AUTO_TEST_CASE(types) {
 BOOST_AUTO_TEST_CASE(of_sixteen_bits_over_axes_apart_are_rounded_once) {
   const Tensor row = ones({1, 3, 64}, float16);
   const Tensor large = concat({row * 2000, row * -2000});  // sums of a row are infinite in float16
-  BOOST_TEST(sum(large, {0, 2}).to_vector<float>() == std::vector<float>(3, 0), per_element());
+  BOOST_TEST(sum(large, {0, 2}).to_vector<float>() == std::vector<float>(3, 0),
+             boost::test_tools::per_element());
   BOOST_TEST(sum(astype(large, bfloat16), {0, 2}).dtype() == bfloat16);
   const Tensor factors = concat({full({1, 2, 2}, 300, float16), full({1, 2, 2}, 0.015625f, float16)});
-  BOOST_TEST(prod(factors, {0, 2}).to_vector<float>() == std::vector<float>(2, 21.96875f), per_element());
+  BOOST_TEST(prod(factors, {0, 2}).to_vector<float>() == std::vector<float>(2, 21.96875f),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(of_nothing) {
