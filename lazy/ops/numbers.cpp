@@ -167,8 +167,9 @@ Tensor round(Arg x, Integer decimals) {
   }
   const Single s("round", x);
   const Recorder& r = s.r;
-  if (decimals < -300 || decimals > 300)
-    r.fail<Error>("decimals are up to 300, not " + std::to_string(decimals.value));
+  const int most = s.x->dtype == float64 ? 300 : 38;  // 10^decimals is finite
+  if (decimals < -most || decimals > most)
+    r.fail<Error>("decimals are up to " + std::to_string(most) + ", not " + std::to_string(decimals.value));
   const double scale =
       in_default_mode([&] { return std::pow(10.0, std::abs(static_cast<double>(decimals))); });
   const Op up = decimals < 0 ? Op::divide : Op::multiply, down = decimals < 0 ? Op::multiply : Op::divide;

@@ -32,7 +32,8 @@ Tensor float_power(Arg a, Arg b);
 // [float] Parts of a number. All but round() are exact.
 
 /// Returns round(x 10^decimals) / 10^decimals, as NumPy computes it, which may overflow; of integers and
-/// bools x itself. Error unless |decimals| <= 300; DtypeError for integers and negative decimals.
+/// bools x itself. Error unless |decimals| <= 300, or 38 below float64; DtypeError for integers and negative
+/// decimals.
 Tensor round(Arg x, Integer decimals);
 /// Returns x - trunc(x), with x's sign; of infinities 0.
 Tensor frac(Arg x);
