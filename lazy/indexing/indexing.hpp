@@ -161,6 +161,7 @@ class Selection {
 
  private:
   friend class Tensor;
+  friend std::ostream& operator<<(std::ostream&, const Selection&);
   Selection(Tensor& base, const Tensor& index, const Site& site);
   bool is_mask() const;
   /// True if a value fits every element that the mask selects.
@@ -175,5 +176,7 @@ class Selection {
   Tensor base_value_, index_;
   Site site_;
 };
+/// Prints what is selected, as a Tensor is printed. Evaluates.
+std::ostream& operator<<(std::ostream&, const Selection&);
 
 }  // namespace lazy

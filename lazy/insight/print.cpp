@@ -8,6 +8,7 @@
 #include "jit/graph/record.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/scalar.hpp"
+#include "lazy/indexing/indexing.hpp"
 #include "lazy/insight/print_float.hpp"
 #include "support/lock.hpp"
 
@@ -195,6 +196,9 @@ std::string to_string(const Tensor& x, Site s) {
 }
 
 std::ostream& operator<<(std::ostream& out, Located x) { return out << to_string(*x.tensor, x.site); }
+std::ostream& operator<<(std::ostream& out, const Selection& x) {
+  return out << to_string(x.read(x.site_), x.site_);
+}
 std::ostream& operator<<(std::ostream& out, const Dims& d) { return out << to_string(d); }
 std::ostream& operator<<(std::ostream& out, DType t) { return out << name_of(t); }
 std::ostream& operator<<(std::ostream& out, Device d) { return out << to_string(d); }

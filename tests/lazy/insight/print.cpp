@@ -73,4 +73,11 @@ BOOST_AUTO_TEST_CASE(what_tensors_are) {
   BOOST_TEST(out.str() == "[3, 4] float32 " + to_string(x.device()) + " [] cpu");
 }
 
+BOOST_AUTO_TEST_CASE(selections) {
+  Tensor x = arange(6).reshape({2, 3});
+  std::ostringstream out;
+  out << x(x > 3) << x(tensor({1}));
+  BOOST_TEST(out.str() == "[4 5][[3 4 5]]");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
