@@ -9,13 +9,7 @@ namespace lazy::jit::calls {
 namespace {
 
 std::vector<CallOutput> infer(const CallSpec& spec, std::span<const Meta> operands) {
-  check_matrices(spec, operands, 1, true);
-  const int64_t n = operands[0].shape.back();
-  const DType t = operands[0].dtype;
-  std::vector<CallOutput> out{batched(operands, t, {{n, 0, 1}})};
-  if (!(spec.as<MatrixAttributes>().flags & kEigenvaluesOnly))
-    out.push_back(CallOutput::like(0, operands[0], t));
-  return out;
+  return infer_eigen(spec, operands, !(spec.as<MatrixAttributes>().flags & kEigenvaluesOnly));
 }
 
 constexpr double kUnit = 0x1p-52;

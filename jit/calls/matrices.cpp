@@ -85,6 +85,15 @@ CallOutput batched(std::span<const Meta> operands, DType t, std::initializer_lis
   return o;
 }
 
+std::vector<CallOutput> infer_eigen(const CallSpec& spec, std::span<const Meta> operands, bool vectors) {
+  check_matrices(spec, operands, 1, true);
+  const int64_t n = operands[0].shape.back();
+  const DType t = operands[0].dtype;
+  std::vector<CallOutput> out{batched(operands, t, {{n, 0, 1}})};
+  if (vectors) out.push_back(CallOutput::like(0, operands[0], t));
+  return out;
+}
+
 void fail_for(const char* name, const CallRun& r, int64_t index, const std::string& what) {
   const Shape& shape = r.operands[0].shape;
   std::string which;

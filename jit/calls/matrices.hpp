@@ -55,6 +55,9 @@ struct Batch {
 /// `square`.
 void check_matrices(const CallSpec&, std::span<const Meta>, size_t count, bool square);
 
+/// Describes the outputs of a call for eigenvalues: n numbers a matrix, and with `vectors` a matrix of them.
+std::vector<CallOutput> infer_eigen(const CallSpec&, std::span<const Meta>, bool vectors);
+
 /// Describes the last axes of an output: an extent, and the axis of an operand that always has it.
 struct LastAxis {
   int64_t extent;

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "lazy/indexing/recording.hpp"
+
 namespace lazy::detail {
 namespace {
 
@@ -49,6 +51,11 @@ Differentiation::Differentiation(const Taped& o, Gradients& gradients)
 Term Differentiation::g(size_t result) const {
   const Handle h = gradients_.of(op.results[result]);
   return h ? term(h) : zeros_like(y(result));
+}
+
+Term Differentiation::added_at(size_t operand, const Term& values, const Handle& positions, int axis) const {
+  return term(store_at(name, zeros_like(x(operand)).handle(), positions, values.handle(), axis, Combine::add,
+                       Bounds::mask, site));
 }
 
 void Differentiation::add(size_t operand, const Term& gradient) const {

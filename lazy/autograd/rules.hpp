@@ -42,6 +42,8 @@ class Differentiation : public Formula {
   void to(size_t operand, F&& gradient) const {
     if (wants(operand)) add(operand, gradient());
   }
+  /// Adds `values` to zeros like the operand, at positions along an axis.
+  Term added_at(size_t operand, const Term& values, const Handle& positions, int axis) const;
   Term zeros_like(const Term& t) const { return term(filled(0, t.handle()->dtype, t.shape(), t.handle())); }
 
  private:

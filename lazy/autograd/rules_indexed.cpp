@@ -3,37 +3,35 @@
 
 #include "jit/calls/concat.hpp"
 #include "lazy/autograd/rules.hpp"
+#include "lazy/indexing/recording.hpp"
 
 namespace lazy::detail {
 namespace {
 
 using D = const Differentiation&;
 
+int axis_of(D d) { return static_cast<int>(d.op.attributes.axes[0]); }
+Bounds bounds_of(D d) { return static_cast<Bounds>(d.op.attributes.axes[1]); }
+
 /// Reads `t` where the op's index says.
 Term read_at(D d, const Term& t) {
-  const Handle &from = t.handle(), &index = d.op.operands[1];
-  const Dims& at = d.op.attributes.axes;
-  return d.term(detail::record(Op::gather, {&from, &index}, from->dtype, index->shape, d.site,
-                               {.ints = {}, .steps = {}, .axes = {at[0], at[1]}}));
+  return d.term(load_at(d.name, t.handle(), d.op.operands[1], axis_of(d), bounds_of(d), d.site));
 }
 /// Combines `values` with `base` where the op's index says.
 Term put_at(D d, const Term& base, const Term& values, Combine how) {
-  const Handle &to = base.handle(), &index = d.op.operands[1], &v = values.handle();
-  const Dims& at = d.op.attributes.axes;
-  return d.term(detail::record(Op::scatter, {&to, &index, &v}, to->dtype, to->shape, d.site,
-                               {.ints = {}, .steps = {}, .axes = {at[0], at[1], static_cast<int64_t>(how)}}));
+  return d.term(store_at(d.name, base.handle(), d.op.operands[1], values.handle(), axis_of(d), how,
+                         bounds_of(d), d.site));
 }
 
 void gathered(D d) {
   d.to(0, [&] { return put_at(d, d.zeros_like(d.x(0)), d.g(), Combine::add); });
 }
 
-/// Of several updates of one element the last one stays: the one whose position is there in the end.
+/// Gives the gradient to the last of several updates of one element: it stays, and so does its position.
 void replaced(D d) {
   d.to(0, [&] { return put_at(d, d.g(), d.zeros_like(d.x(2)), Combine::set); });
   d.to(2, [&] {
-    const auto axis = static_cast<int>(d.op.attributes.axes[0]);
-    const Term position = d.index(axis, d.x(2).shape(), d.x(2)),
+    const Term position = d.index(axis_of(d), d.x(2).shape(), d.x(2)),
                none = d.term(d.filled(-1, int64, d.x(0).shape(), d.op.operands[0])),
                last = read_at(d, put_at(d, none, position, Combine::set));
     return where(last == position, read_at(d, d.g()), 0);
@@ -81,19 +79,9 @@ constexpr RuleRow kRows[] = {{Op::gather, gathered}, {Op::scatter, scattered}};
 
 // Calls.
 
-/// Adds `values` to zeros like the operand, at positions along an axis.
-Term put_back(D d, size_t operand, const Term& values, const Handle& positions, int axis) {
-  const Handle zeros = d.zeros_like(d.x(operand)).handle(), &v = values.handle();
-  return d.term(detail::record(
-      Op::scatter, {&zeros, &positions, &v}, zeros->dtype, zeros->shape, d.site,
-      {.ints = {},
-       .steps = {},
-       .axes = {axis, static_cast<int64_t>(Bounds::mask), static_cast<int64_t>(Combine::add)}}));
-}
-
 /// Values go back to where the indices, the second output, say they were.
 void sorted(D d) {
-  d.to(0, [&] { return put_back(d, 0, d.g(0), d.op.results[1], d.x(0).rank() - 1); });
+  d.to(0, [&] { return d.added_at(0, d.g(0), d.op.results[1], d.x(0).rank() - 1); });
 }
 
 /// Rows go back to where the mask is true: the same call tells without the rows.
@@ -103,7 +91,7 @@ void compressed(D d) {
     const Handle at = detail::record_call(*d.op.call, mask_and_count, d.site)[0];
     const Term g = d.g();
     const Shape column = along_axis(g.rank(), 0, g.extent(0));
-    return put_back(d, 2, g, d.broadcast(d.reshape(at, column), g.shape()), 0);
+    return d.added_at(2, g, d.broadcast(d.reshape(at, column), g.shape()), 0);
   });
 }
 

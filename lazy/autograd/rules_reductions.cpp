@@ -60,13 +60,8 @@ void running_product(D d) {
 void running_extreme(D d) {
   d.to(0, [&] {
     const Term x = d.x(0), position = d.index(axis_of(d), x.shape(), x);
-    const Handle at = scan(d, Op::cummax, where(x == d.y(), position, 0)).handle(),
-                 zeros = d.zeros_like(x).handle(), g = d.g().handle();
-    return d.term(detail::record(
-        Op::scatter, {&zeros, &at, &g}, zeros->dtype, zeros->shape, d.site,
-        {.ints = {},
-         .steps = {},
-         .axes = {axis_of(d), static_cast<int64_t>(Bounds::mask), static_cast<int64_t>(Combine::add)}}));
+    const Term at = scan(d, Op::cummax, where(x == d.y(), position, 0));
+    return d.added_at(0, d.g(), at.handle(), axis_of(d));
   });
 }
 

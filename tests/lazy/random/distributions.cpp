@@ -7,6 +7,7 @@
 
 #include "support/config.hpp"
 #include "tests/common/check.hpp"
+#include "tests/lazy/random/kolmogorov.hpp"
 
 using namespace lazy;
 using config::Override;
@@ -15,21 +16,10 @@ namespace {
 
 constexpr int64_t kMany = 100000;
 
-/// Returns the largest distance between the distribution function of the sample and `cdf`, times sqrt(n):
-/// above 1.95 with probability 0.001 (Kolmogorov 1933).
 template <class F>
 double distance(const Tensor& x, F&& cdf) {
-  std::vector<double> v = x.to_vector<double>();
-  std::sort(v.begin(), v.end());
-  double d = 0;
-  const auto n = static_cast<double>(v.size());
-  for (size_t i = 0; i < v.size(); ++i) {
-    const double at = cdf(v[i]), below = static_cast<double>(i) / n;
-    d = std::max({d, std::abs(at - below), std::abs(below + 1 / n - at)});
-  }
-  return d * std::sqrt(n);
+  return ::distance(x.to_vector<double>(), std::forward<F>(cdf));
 }
-double normal_cdf(double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; }
 
 /// Returns the regularised incomplete gamma function P(a, x): its power series, or Legendre's fraction
 /// beyond.
