@@ -1,6 +1,7 @@
 // Includes everything that a user needs: #include <lazy/lazy.hpp>.
 #pragma once
 #include "lazy/autograd/gradient.hpp"
+#include "lazy/autograd/parameter.hpp"
 #include "lazy/core/constants.hpp"
 #include "lazy/core/device.hpp"
 #include "lazy/core/dynamic.hpp"

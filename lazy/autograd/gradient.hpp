@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "lazy/core/tensor.hpp"
+#include "lazy/autograd/backward.hpp"
 
 namespace lazy {
 
@@ -77,15 +77,23 @@ auto grad(F f, Site s = Site::current()) {
   return [both = value_and_grad(std::move(f), s)](const auto&... x) { return both(x...).second; };
 }
 
-/// Returns the value as one that does not depend on anything: no gradient goes through it.
-Tensor stop_gradient(Arg x);
+/// Returns f(x) and its derivative in the direction of `tangents`, of x's shapes and dtypes (jvp:
+/// Jacobian-vector product, forward mode).
+std::pair<Tensor, Tensor> jvp(const TensorFunction& f, const std::vector<Tensor>& x,
+                              const std::vector<Tensor>& tangents, Site = Site::current());
+/// Returns f(x), which has one element, and the product of its second derivative with `v`, for each of x.
+std::pair<Tensor, std::vector<Tensor>> hessian_vector(const TensorFunction& f, const std::vector<Tensor>& x,
+                                                      const std::vector<Tensor>& v, Site = Site::current());
 
-/// Keeps functions that are being differentiated from seeing what this thread records in a scope.
-class no_grad {
- public:
-  no_grad() noexcept;
-  no_grad(const no_grad&) = delete;
-  ~no_grad();
-};
+/// Returns what f returns and keeps none of the values it computes on the way: they are computed again when the
+/// gradient needs them (Chen et al., 2016). Tensors that f captures are read again then, as they are now.
+Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& x, Site = Site::current());
+
+/// Gives a function its own derivative. `backward` is called with the arguments, the value and the gradient of
+/// the value, and returns a gradient for each argument, undefined for none.
+using BackwardFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>& x, const Tensor& value,
+                                                           const Tensor& gradient)>;
+Tensor custom_function(const TensorFunction& forward, BackwardFunction backward, const std::vector<Tensor>& x,
+                       Site = Site::current());
 
 }  // namespace lazy

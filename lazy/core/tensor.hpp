@@ -49,6 +49,28 @@ class Tensor {
   int64_t numel(Site s = Site::current()) const;
   int dim(Site s = Site::current()) const;
 
+  // Gradients (lazy/autograd/backward.hpp says how they come about).
+
+  /// Makes this value one by which backward() differentiates, or ends that. It must not be computed from such
+  /// values itself (Error), and is of floating point (DtypeError). What this variable is updated to in a scope
+  /// with a no_grad takes its place and its gradient; without one updating it throws Error.
+  Tensor& requires_grad_(bool on = true, Site s = Site::current()) &;
+  /// True if gradients go through the value: it is such a value or computed from one.
+  bool requires_grad(Site s = Site::current()) const;
+  /// Differentiates by all values that require it and adds to their gradients. `gradient` is that of this
+  /// value, of its shape; it may be omitted for one element (ShapeError). What was kept for it is given up
+  /// unless `retain_graph`: a second time throws Error. With `create_graph` the gradients can be
+  /// differentiated again.
+  void backward(const Tensor& gradient = {}, bool retain_graph = false, bool create_graph = false,
+                Site s = Site::current()) const;
+  /// Returns the gradient that backward() has added up so far; an undefined Tensor if it never reached this
+  /// value, which is not the same as zeros.
+  Tensor grad(Site s = Site::current()) const;
+  /// Forgets the gradient.
+  void zero_grad(Site s = Site::current());
+  /// Returns the value as one that does not depend on anything.
+  Tensor detach(Site s = Site::current()) const;
+
   // Looking at values. Each of these computes what is pending and needed.
 
   const Tensor& eval(Site s = Site::current()) const;

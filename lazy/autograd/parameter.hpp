@@ -1,0 +1,65 @@
+// Defines Parameter: a variable that is trained. It is a Tensor wherever one is read, and keeps being one that
+// requires a gradient whatever it is assigned.
+//
+// Value semantics: a copy is a parameter of its own with the same value and no gradient yet, so copying a
+// module copies the model (the value is shared until one of the two is updated). A moved parameter is the same
+// one: references to it (ParameterRef) follow.
+#pragma once
+#include <memory>
+
+#include "lazy/autograd/backward.hpp"
+
+namespace lazy {
+
+namespace detail {
+struct ParameterState;  // where the parameter is, and if it is trained
+}
+
+class ParameterRef;
+
+class Parameter : public Tensor {
+ public:
+  /// Holds nothing, as an optional bias that is left out.
+  Parameter() noexcept = default;
+  /// Has the value, detached. DtypeError unless it is of floating point, if it requires a gradient.
+  Parameter(const Tensor& value, bool requires_grad = true, Site = Site::current());
+  Parameter(const Parameter&);
+  Parameter(Parameter&&) noexcept;
+  /// Takes the value, detached; the gradient, and if it is trained, remain. ShapeError or DtypeError if it
+  /// differs in shape or dtype from the value it has, if it has one, thrown at the line that recorded it.
+  Parameter& operator=(const Tensor& value) &;
+  Parameter& operator=(const Parameter&) &;
+  Parameter& operator=(Parameter&&) & noexcept;
+  ~Parameter();
+
+  /// Takes a value of any shape and dtype, detached: what load_state_dict() and to(dtype) do.
+  void reset(const Tensor& value, Site = Site::current());
+  /// Replaces the gradient; an undefined one is none.
+  void set_grad(const Tensor& gradient, Site = Site::current());
+  /// Says if it is trained: false freezes it.
+  Parameter& requires_grad_(bool on = true, Site = Site::current()) &;
+  /// Returns what finds it again after it was moved.
+  ParameterRef ref();
+
+ private:
+  friend class ParameterRef;
+  std::shared_ptr<detail::ParameterState> state_;
+};
+
+/// Refers to a parameter wherever it is moved: what optimizers hold.
+class ParameterRef {
+ public:
+  ParameterRef() = default;
+  /// Returns the parameter; null if it was destroyed.
+  Parameter* get() const noexcept;
+  explicit operator bool() const noexcept { return get() != nullptr; }
+  Parameter& operator*() const noexcept { return *get(); }
+  Parameter* operator->() const noexcept { return get(); }
+  friend bool operator==(const ParameterRef&, const ParameterRef&) = default;
+
+ private:
+  friend class Parameter;
+  std::shared_ptr<detail::ParameterState> state_;
+};
+
+}  // namespace lazy
