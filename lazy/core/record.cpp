@@ -29,7 +29,7 @@ Observing::~Observing() { observing = outer; }
 void Observer::recorded_call(const RecordedCall&) {}
 void Observer::transferred(const Handle&, const Handle&, const Site&) {}
 void Observer::begins(const char*, std::span<const Handle* const>, const Site&) {}
-void Observer::ends(const char*, const Handle*) noexcept {}
+void Observer::ends(const char*, const Handle*, const Derivative*) {}
 
 void tell(const Recorded& r) {
   each([&](Observer& o) { o.recorded(r); });
@@ -69,9 +69,9 @@ void Composite::begin(std::initializer_list<const Handle*> operands, const Site&
   told_ = true;
 }
 
-void Composite::end(const Handle* result) noexcept {
+void Composite::end(const Handle* result, const Derivative* derivative) {
   told_ = false;
-  each([&](Observer& o) { o.ends(name_, result); });
+  each([&](Observer& o) { o.ends(name_, result, derivative); });
 }
 
 }  // namespace lazy::detail

@@ -2,6 +2,7 @@
 // graph (tests/lazy/door.cmake). Automatic differentiation and tracing would observe here what is computed.
 // Without an observer that costs one test of a thread-local pointer an op.
 #pragma once
+#include <functional>
 #include <initializer_list>
 #include <span>
 #include <vector>
@@ -32,6 +33,20 @@ struct RecordedCall {
   const Site& site;
 };
 
+/// Describes a function (Composite) whose result has a gradient. Valid during the call that receives it.
+struct Differentiated {
+  std::span<const Handle> operands;  // as they were announced; empty where one was omitted
+  const Handle& result;
+  const Handle& gradient;  // of the result: of its shape and dtype
+  uint64_t wanted;         // bit i: operand i depends on what is differentiated by
+  const Site& site;        // the user's line of the function
+
+  bool wants(size_t operand) const { return (wanted >> operand & 1) != 0; }
+};
+/// Records the gradients of a function's operands: one for each, of its shape, empty for one that has none or
+/// is not wanted. What it records is differentiated as everything is.
+using Derivative = std::function<std::vector<Handle>(const Differentiated&)>;
+
 /// Is notified of what a thread records, in order, each op once, after it was recorded. Ops that return their
 /// operand (a reshape to the shape that it has) are none. Operands remain the same nodes, but the graph
 /// forgets the recipe of a value once it is computed: an observer that needs it must own handles, and a
@@ -46,8 +61,9 @@ class Observer {
   /// Called when a function begins: the ops up to the matching ends() belong to it. An empty operand was
   /// omitted. They nest.
   virtual void begins(const char* name, std::span<const Handle* const> operands, const Site&);
-  /// Called when a function ends; `result` is null if it threw.
-  virtual void ends(const char* name, const Handle* result) noexcept;
+  /// Called when a function ends; `result` is null if it threw (then this must not
+  /// throw), `derivative` if the derivatives of its ops are as good.
+  virtual void ends(const char* name, const Handle* result, const Derivative* derivative);
 
  protected:
   ~Observer() = default;
@@ -125,10 +141,20 @@ class Composite {
       end(&h);
     return h;
   }
+  /// Ends a function that has a derivative of its own, which is taken in place of those of its ops:
+  /// `derivative` is a Derivative, and owns what it needs beside the operands.
+  template <class F>
+  const Handle& result(const Handle& h, F&& derivative) {
+    if (told_) [[unlikely]] {
+      const Derivative d(std::forward<F>(derivative));
+      end(&h, &d);
+    }
+    return h;
+  }
 
  private:
   void begin(std::initializer_list<const Handle*> operands, const Site&);
-  void end(const Handle* result) noexcept;
+  void end(const Handle* result, const Derivative* = nullptr);
 
   const char* name_;
   bool told_ = false;

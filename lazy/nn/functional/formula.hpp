@@ -56,6 +56,11 @@ class Formula : public Recorder {
   Term index(int axis, const Shape& shape, const Term& like) const;
   /// Rounds to the dtype of the result, which ends the composite.
   Tensor finish(Composite& whole, const Term& value) const;
+  /// Likewise, of a composite that has a derivative of its own (Composite::result).
+  template <class F>
+  Tensor finish(Composite& whole, const Term& value, F&& derivative) const {
+    return tensor(whole.result(as(result, value.handle()), std::forward<F>(derivative)));
+  }
 };
 
 Term binary(Op, const Term&, const Term&);

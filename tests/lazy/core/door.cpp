@@ -45,7 +45,7 @@ struct Log : detail::Observer {
   void begins(const char* name, std::span<const Handle* const> operands, const Site&) override {
     text.push_back(name + std::string("/") + std::to_string(operands.size()));
   }
-  void ends(const char* name, const Handle* result) noexcept override {
+  void ends(const char* name, const Handle* result, const detail::Derivative*) override {
     text.push_back(std::string(result ? "end of " : "no ") + name);
   }
   std::string all() const {

@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(announced) {
     void begins(const char* name, std::span<const jit::Handle* const> o, const Site&) override {
       text.push_back(name + std::string("/") + std::to_string(o.size()));
     }
-    void ends(const char* name, const jit::Handle* r) noexcept override {
+    void ends(const char* name, const jit::Handle* r, const detail::Derivative*) override {
       text.push_back(std::string(r ? "end of " : "no ") + name);
     }
   } log;
