@@ -49,6 +49,8 @@ int main(int count, char** words) {
     else if (mode == "faults" && count == 3) faults = oracle::print_faults(words[2]);
     else if (mode == "names" && count == 2)
       for (const oracle::Row* r : oracle::table()) std::cout << r->name << '\n';
+    else if (mode == "gradients")
+      faults = oracle::check_gradients(std::vector<std::string_view>(words + 2, words + count));
     else if (mode == "check" && count > 2)
       for (int i = 2; i < count; ++i) faults += oracle::check(words[i]);
     else return std::cerr << "lazy_oracle: see the first lines of tests/oracle/main.cpp\n", 2;
