@@ -1,6 +1,9 @@
-// Compares gradients of every row with central differences: its sample with random tensors of float64 in
-// place of those that are tried, of which all are differentiated by.
+// Compares gradients with central differences, for random tensors of float64 in place of those of floating
+// point: samples of all rows element by element, and cases of files (compare.py), which have more options,
+// shapes and views, in a random direction.
+#include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <iostream>
 #include <random>
 
@@ -13,7 +16,7 @@ namespace {
 struct Domain {
   double low, high;
 };
-/// Each row is tried with numbers of each; what is not finite there is not compared.
+/// Each row is tried with numbers of each; where differences are not finite nothing is compared.
 constexpr Domain kDomains[] = {{0.2, 0.9}, {-0.95, 0.95}, {1.2, 3}};
 
 /// Says why a row's gradient is not that of differences.
@@ -21,6 +24,12 @@ struct Exception {
   const char *name, *reason;
 };
 constexpr Exception kExceptions[] = {{"stop_gradient", "0 is what it is for"}};
+
+/// True for functions of which cases of files are not tried: their matrices have to be special ones.
+bool needs_special_matrices(const Row& r) {
+  const auto rows = linalg_rows();
+  return &r >= rows.data() && &r < rows.data() + rows.size();
+}
 
 /// Returns numbers of which no two are near, nor any near an end of the domain.
 Tensor drawn(std::mt19937& random, const Domain& d, const Shape& shape) {
@@ -33,27 +42,28 @@ Tensor drawn(std::mt19937& random, const Domain& d, const Shape& shape) {
   return from_span(v, shape);
 }
 
-/// Holds a row's sample: its tensors, and a function of them that gives all results of floating point.
-struct Sample {
+/// Holds a case: its tensors, and a function of them that gives all results of floating point.
+struct Case {
   std::vector<std::string> fields;
   std::vector<Tensor> tensors;
   std::vector<bool> symmetric;  // of tensors: only symmetric matrices are tried
   const Row* row;
 
-  Sample(const Row& r, const Domain& domain, std::mt19937& random) : row(&r) {
-    for (const std::string_view field : split_text(r.sample, '\t')) {
+  Case(const Row& r, std::span<const std::string_view> given, const Domain& domain, std::mt19937& random)
+      : row(&r) {
+    for (const std::string_view field : given) {
       const char kind = field[0];
-      if (kind != 'x' && kind != 'f' && kind != 'p') {
-        fields.emplace_back(field);
-        continue;
+      const auto words = split_text(field, ' ');
+      const bool of_float = (kind == 'T' || kind == 'B') && is_float(dtype_named(words.at(1)));
+      if (kind == 'x' || kind == 'f' || kind == 'p' || of_float) {
+        Given one(std::span(&field, 1), float64);
+        const Tensor like = one.tensor();
+        add(kind == 'T' ? base_of(words) : like.shape(), kind == 'p' ? like : Tensor(), domain, random);
+        for (const std::string_view word : words)
+          if (word[0] == '/' && kind == 'T') fields.back() += ' ' + std::string(word);
+      } else {
+        fields.emplace_back(kind == 'D' && is_float(dtype_named(words.at(1))) ? "D float64" : field);
       }
-      fields.push_back("V " + std::to_string(tensors.size()));
-      Given one(std::span(&field, 1), float64);
-      const Tensor like = one.tensor();
-      Tensor x = drawn(random, domain, like.shape());
-      if (kind == 'p') x = like + x * 0.5;
-      tensors.push_back(x.eval());
-      symmetric.push_back(kind == 'p');
     }
   }
 
@@ -68,9 +78,42 @@ struct Sample {
       if (r.defined() && is_float(r.dtype())) values.push_back(reshape(r, -1).astype(float64));
     return values.empty() ? Tensor() : concat(values);
   }
+
+ private:
+  /// Returns the shape of a tensor before its views.
+  static Shape base_of(const std::vector<std::string_view>& words) {
+    std::vector<std::string_view> kept;
+    for (const std::string_view w : words)
+      if (w[0] != '/') kept.push_back(w);
+    std::string text;
+    for (const std::string_view w : kept) text += (text.empty() ? "" : " ") + std::string(w);
+    const std::string_view field = text;
+    return Given(std::span(&field, 1), float64).tensor().shape();
+  }
+  void add(const Shape& shape, const Tensor& center, const Domain& domain, std::mt19937& random) {
+    fields.push_back("V " + std::to_string(tensors.size()));
+    const Tensor x = drawn(random, domain, shape);
+    tensors.push_back((center.defined() ? center + x * 0.5 : x).eval());
+    symmetric.push_back(center.defined());
+  }
 };
 
-/// Returns what is wrong with the gradients of a function at x; empty if nothing.
+/// Returns the derivative of f(0), from four values; its error is that of the fifth derivative.
+double slope(const std::function<double(double)>& f) {
+  const double h = 4e-5;
+  return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h);
+}
+
+bool agree(double ours, double expected, double tolerance) {
+  return !std::isfinite(expected) ||
+         std::abs(ours - expected) <= tolerance * std::max(1.0, std::abs(expected));
+}
+
+std::string said(double ours, double expected) {
+  return std::to_string(ours) + ", differences give " + std::to_string(expected);
+}
+
+/// Returns what is wrong with the gradients of a function at x, element by element; empty if nothing.
 std::string difference(const TensorFunction& f, const std::vector<Tensor>& x, double tolerance) {
   const Pullback back = vjp(f, x);
   std::mt19937 random(7);
@@ -79,21 +122,42 @@ std::string difference(const TensorFunction& f, const std::vector<Tensor>& x, do
   for (size_t i = 0; i < x.size(); ++i) {
     const std::vector<double> at = x[i].to_vector<double>(), ours = gradients[i].to_vector<double>();
     for (size_t k = 0; k < at.size(); ++k) {
-      const auto moved = [&](double by) {
+      const double expected = slope([&](double by) {
         std::vector<double> there = at;
         there[k] += by;
         std::vector<Tensor> all = x;
         all[i] = from_span(there, x[i].shape());
         return sum(f(all) * c).item<double>();
-      };
-      const double h = 1e-5, expected = (moved(h) - moved(-h)) / (2 * h);
-      if (std::isfinite(expected) &&
-          !(std::abs(ours[k] - expected) <= tolerance * std::max(1.0, std::abs(expected))))
-        return "gradient " + std::to_string(i) + '[' + std::to_string(k) + "] is " + std::to_string(ours[k]) +
-               ", differences give " + std::to_string(expected);
+      });
+      if (!agree(ours[k], expected, tolerance))
+        return "gradient " + std::to_string(i) + '[' + std::to_string(k) + "] is " + said(ours[k], expected);
     }
   }
   return "";
+}
+
+/// Returns what is wrong in one direction.
+std::string difference_along(const TensorFunction& f, const std::vector<Tensor>& x, double tolerance) {
+  const Pullback back = vjp(f, x);
+  std::mt19937 random(8);
+  const Tensor c = drawn(random, {-1, 1}, back.value.shape()).eval();
+  const std::vector<Tensor> gradients = back(c);
+  std::vector<Tensor> direction;
+  Tensor ours = zeros({}, float64), size = ones({}, float64);
+  for (size_t i = 0; i < x.size(); ++i) {
+    direction.push_back(drawn(random, {-1, 1}, x[i].shape()).eval());
+    ours += sum(direction[i] * gradients[i]);
+    size += sum(abs(direction[i] * gradients[i]));
+  }
+  const double expected = slope([&](double by) {
+    std::vector<Tensor> all = x;
+    for (size_t i = 0; i < x.size(); ++i) all[i] = (x[i] + direction[i] * by).eval();
+    return sum(f(all) * c).item<double>();
+  });
+  // What adds up to little is rounded as its parts are.
+  return agree(ours.item<double>(), expected, tolerance * size.item<double>())
+             ? ""
+             : "the derivative in a direction is " + said(ours.item<double>(), expected);
 }
 
 /// Returns the gradients of a function as a function.
@@ -107,42 +171,76 @@ TensorFunction gradient_of(const TensorFunction& f) {
   };
 }
 
-/// Returns what is wrong with the first or second derivative; empty if nothing or if it has none.
-std::string wrong_derivative(const Row& r, const Domain& d, std::mt19937& random) {
-  const Sample f(r, d, random);
-  if (f.tensors.empty()) return "";
+using Compare = std::string (*)(const TensorFunction&, const std::vector<Tensor>&, double);
+
+/// Counts what was compared.
+struct Count {
+  int compared = 0, wrong = 0;
+};
+
+/// Compares the first and the second derivative of a case, if it has any.
+void compare(const Case& f, Compare compare, const std::string& name, Count& count) {
+  std::string what;
   try {
-    if (!f(f.tensors).defined()) return "";
-  } catch (const DtypeError&) { return ""; }
-  const std::string first = difference(f, f.tensors, 1e-6);
-  if (!first.empty()) return first;
-  const std::string second = difference(gradient_of(f), f.tensors, 1e-4);
-  return second.empty() ? "" : "second order: " + second;
+    if (!f(f.tensors).defined()) return;
+  } catch (const Error&) { return; }  // of arguments that it does not take
+  ++count.compared;
+  try {
+    what = compare(f, f.tensors, 1e-6);
+    if (what.empty()) {
+      what = compare(gradient_of(f), f.tensors, 1e-5);
+      if (!what.empty()) what = "second order: " + what;
+    }
+  } catch (const std::exception& e) { what = e.what(); }
+  if (what.empty()) return;
+  ++count.wrong;
+  std::cerr << name << ": " << what << '\n';
+}
+
+bool is_exception(const Row& r) {
+  return std::any_of(std::begin(kExceptions), std::end(kExceptions),
+                     [&](const Exception& e) { return function_of(r) == e.name; });
 }
 
 }  // namespace
 
-int check_gradients(std::span<const std::string_view> names) {
-  int wrong = 0, rows = 0;
-  std::mt19937 random(1);
+int check_gradients_of_samples(std::span<const std::string_view> names) {
+  Count count;
   for (const Row* r : table()) {
-    if (!names.empty() && std::find(names.begin(), names.end(), r->name) == names.end()) continue;
-    const auto is_this = [&](const Exception& e) { return r->name == std::string_view(e.name); };
-    if (names.empty() && std::any_of(std::begin(kExceptions), std::end(kExceptions), is_this)) continue;
-    ++rows;
+    if (names.empty() ? is_exception(*r) : std::find(names.begin(), names.end(), r->name) == names.end())
+      continue;
+    std::mt19937 random(1);
+    const auto fields = split_text(r->sample, '\t');
     for (const Domain& d : kDomains) {
-      std::string what;
-      try {
-        what = wrong_derivative(*r, d, random);
-      } catch (const std::exception& e) { what = e.what(); }
-      if (what.empty()) continue;
-      ++wrong;
-      std::cerr << r->name << " in [" << d.low << ", " << d.high << "]: " << what << '\n';
+      const Case f(*r, fields, d, random);
+      if (!f.tensors.empty())
+        compare(f, difference, std::string(r->name) + " from " + std::to_string(d.low), count);
     }
   }
-  std::cerr << "gradients of " << rows << " rows, " << wrong << " wrong\n";
-  if (!rows) throw BadCase("no row has a gradient");
-  return wrong;
+  std::cerr << "gradients of samples: " << count.compared << " compared, " << count.wrong << " wrong\n";
+  if (!count.compared) throw BadCase("no row has a gradient");
+  return count.wrong;
+}
+
+int check_gradients_of_cases(const std::string& file) {
+  std::ifstream in(file);
+  Count count;
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    const size_t end = line.find("\t=\t");
+    if (line[0] == '#' || end == line.npos || line.substr(end).starts_with("\t=\terror")) continue;
+    const auto fields = split_text(std::string_view(line).substr(0, end), '\t');
+    const Row* const r = find(fields[0]);
+    if (!r || is_exception(*r) || needs_special_matrices(*r)) continue;
+    std::mt19937 random(static_cast<unsigned>(number));
+    const Case f(*r, std::span(fields).subspan(1), kDomains[number % 3], random);
+    if (!f.tensors.empty())
+      compare(f, difference_along, std::string(r->name) + " (line " + std::to_string(number) + ")", count);
+  }
+  std::cerr << file << ": gradients of " << count.compared << " cases compared, " << count.wrong
+            << " wrong\n";
+  return count.wrong;
 }
 
 }  // namespace oracle

@@ -131,9 +131,11 @@ std::string result_of(std::string_view line);
 
 /// Compares cases with what is expected; prints those that differ. Returns how many.
 int check(const std::string& file);
-/// Compares gradients of the rows of these names, or of all, with differences; prints those that differ.
-/// Returns how many.
-int check_gradients(std::span<const std::string_view> names);
+/// Compares gradients of the samples of the rows of these names, or of all, with differences; prints those
+/// that differ. Returns how many.
+int check_gradients_of_samples(std::span<const std::string_view> names);
+/// Does so for the cases of a file, whatever it expects.
+int check_gradients_of_cases(const std::string& file);
 /// Prints docs/ops.md. `folder` has the names of other libraries.
 void print_page(const std::string& folder);
 /// Prints the public functions that are neither in the table nor excluded, and other faults of the tables.
