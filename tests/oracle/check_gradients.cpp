@@ -48,6 +48,7 @@ struct Case {
   std::vector<Tensor> tensors;
   std::vector<bool> symmetric;  // of tensors: only symmetric matrices are tried
   const Row* row;
+  bool comparable = true;  // no integer is so large that differences drown in its rounding
 
   Case(const Row& r, std::span<const std::string_view> given, const Domain& domain, std::mt19937& random)
       : row(&r) {
@@ -62,6 +63,11 @@ struct Case {
         for (const std::string_view word : words)
           if (word[0] == '/' && kind == 'T') fields.back() += ' ' + std::string(word);
       } else {
+        if (kind == 'T' || kind == 'B') {
+          Given one(std::span(&field, 1), float64);
+          const Tensor numbers = one.tensor().astype(float64);
+          comparable = comparable && (numel(numbers.shape()) == 0 || max(abs(numbers)).item<double>() < 1000);
+        }
         fields.emplace_back(kind == 'D' && is_float(dtype_named(words.at(1))) ? "D float64" : field);
       }
     }
@@ -235,7 +241,7 @@ int check_gradients_of_cases(const std::string& file) {
     if (!r || is_exception(*r) || needs_special_matrices(*r)) continue;
     std::mt19937 random(static_cast<unsigned>(number));
     const Case f(*r, std::span(fields).subspan(1), kDomains[number % 3], random);
-    if (!f.tensors.empty())
+    if (!f.tensors.empty() && f.comparable)
       compare(f, difference_along, std::string(r->name) + " (line " + std::to_string(number) + ")", count);
   }
   std::cerr << file << ": gradients of " << count.compared << " cases compared, " << count.wrong

@@ -12,7 +12,8 @@
 //
 // Samples of rows have, in place of tensors with bytes, `x SHAPE` (small numbers of the dtype that is tried),
 // `f SHAPE` (float32), `i SHAPE` (int64: 0 and 1), `b SHAPE` (bool) and `p N` (a positive definite matrix of
-// the dtype that is tried). `V I` is tensor I of a list that is given beside the text.
+// the dtype that is tried). `V I` is tensor I of a list that is
+// given beside the text; views may follow.
 #pragma once
 #include <functional>
 #include <map>
