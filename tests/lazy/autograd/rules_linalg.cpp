@@ -87,6 +87,9 @@ BOOST_AUTO_TEST_CASE(determinants_of_singular_matrices) {
   };
   minors({1, 2, 2, 4}, 2);
   minors({1, 2, 3, 4, 5, 6, 5, 7, 9}, 3);
+  minors({0, 1, 0, 2}, 2);
+  minors({0, 1, 0, 0}, 2);
+  minors({0, 3e-9, 0, 5e-9}, 2);
   minors({0, 0, 0, 0}, 2);
   minors({2, 0, 0, 0, 3, 0, 0, 0, 0}, 3);
   minors({0}, 1);
@@ -166,6 +169,12 @@ BOOST_AUTO_TEST_CASE(singular_values) {
         },
         {x, random_values(g, {s[s.size() - 2], 2}, -1, 1)}, 1e-4);
   }
+  // Equal singular values: nothing is divided by their difference.
+  two_orders(
+      "pinv of an orthogonal matrix", [](List x) { return pinv(x[0]); }, {eye(3, 3, 0, float64) * 2.0}, 1e-5);
+  two_orders(
+      "lstsq of it", [](List x) { return lstsq(x[0], x[1]).solution; },
+      {eye(3, 2, 0, float64), random_values(g, {3}, -1, 1)}, 1e-5);
   // Values alone have a derivative where they are equal.
   gradients("equal values", [](List x) { return sum(svdvals(x[0])); }, {eye(3, 3, 0, float64)});
 }
@@ -205,12 +214,17 @@ BOOST_AUTO_TEST_CASE(eigenvalues) {
 BOOST_AUTO_TEST_CASE(no_elements_and_float32) {
   for (const Shape& s : {Shape{0, 0}, Shape{0, 3, 3}, Shape{2, 0, 0}}) {
     const Tensor x = zeros(s, float64);
-    const TensorFunction all[] = {
-        [](List x) { return cholesky(x[0]); },  [](List x) { return inv(x[0]); },
-        [](List x) { return det(x[0]); },       [](List x) { return qr(x[0]).R; },
-        [](List x) { return svd(x[0]).S; },     [](List x) { return eigh(x[0]).eigenvalues; },
-        [](List x) { return lu(x[0]).U; },      [](List x) { return eigvals(x[0]); },
-        [](List x) { return matrix_exp(x[0]); }};
+    const TensorFunction all[] = {[](List x) { return cholesky(x[0]); },
+                                  [](List x) { return inv(x[0]); },
+                                  [](List x) { return det(x[0]); },
+                                  [](List x) { return qr(x[0]).R; },
+                                  [](List x) { return svd(x[0]).S; },
+                                  [](List x) { return eigh(x[0]).eigenvalues; },
+                                  [](List x) { return lu(x[0]).U; },
+                                  [](List x) { return eigvals(x[0]); },
+                                  [](List x) { return matrix_exp(x[0]); },
+                                  [](List x) { return pinv(x[0]); },
+                                  [](List x) { return lstsq(x[0], x[0]).solution; }};
     for (const TensorFunction& f : all) {
       const Pullback p = vjp(f, {x});
       check::same(p(zeros(p.value.shape(), float64))[0], zeros(s, float64));
