@@ -127,21 +127,53 @@ Tensor fma(Arg a, Arg b, Arg c) {
 }
 
 namespace {
-Handle bounded(Op op, const Handle& x, Arg& bound, const Site& s) {
-  const Op used = !is_bool(x->dtype) ? op : op == Op::maximum ? Op::bitwise_or : Op::bitwise_and;
-  return binary("clip", used, x, Operand("clip", bound, x->dtype), s);
+
+/// Keeps x within bounds, of which one may be missing. A gradient goes on to x within the bounds and at them,
+/// to a bound where x is beyond it.
+Handle bounded(const Handle& x, Arg* low, Arg* high, const Site& s) {
+  const Handle least = low ? Operand("clip", *low, x->dtype).take() : Handle();
+  const Handle most = high ? Operand("clip", *high, x->dtype).take() : Handle();
+  Composite whole("clip", {&x, &least, &most}, s);
+  const bool bits = is_bool(x->dtype);
+  Handle y = x;
+  if (low) y = binary("clip", bits ? Op::bitwise_or : Op::maximum, y, least, s);
+  if (high) y = binary("clip", bits ? Op::bitwise_and : Op::minimum, y, most, s);
+  return whole.result(y, [](const Differentiated& d) -> std::vector<Handle> {
+    const Recorder r{"clip", d.site};
+    const Handle &x = d.operands[0], &low = d.operands[1], &high = d.operands[2], &g = d.gradient;
+    const Handle crossed = low && high ? r.op(Op::less, high, low) : Handle();  // then high is the result
+    std::vector<Handle> all(3);
+    Handle within = low ? r.op(Op::greater_equal, x, low) : Handle();
+    if (high) {
+      const Handle below = r.op(Op::less_equal, x, high);
+      within = within ? r.both(within, below) : below;
+    }
+    all[0] = r.where(within, g, 0);
+    if (d.wants(1)) {
+      const Handle under = r.op(Op::less, x, low);
+      all[1] = r.where(crossed ? r.both(under, r.opposite(crossed)) : under, g, 0);
+    }
+    if (d.wants(2)) {
+      const Handle over = r.op(Op::greater, x, high);
+      all[2] = r.where(crossed ? r.either(over, crossed) : over, g, 0);
+    }
+    return all;
+  });
 }
+
 }  // namespace
 
 Tensor clip(Arg x, Arg low, Arg high) {
-  const Operand h("clip", x, common_type("clip", {&x, &low, &high}));
-  return Tensor(bounded(Op::minimum, bounded(Op::maximum, h, low, x.site()), high, x.site()));
+  const Handle h = Operand("clip", x, common_type("clip", {&x, &low, &high})).take();
+  return Tensor(bounded(h, &low, &high, x.site()));
 }
 Tensor clip(Arg x, None, Arg high) {
-  return Tensor(bounded(Op::minimum, Operand("clip", x, common_type("clip", {&x, &high})), high, x.site()));
+  const Handle h = Operand("clip", x, common_type("clip", {&x, &high})).take();
+  return Tensor(bounded(h, nullptr, &high, x.site()));
 }
 Tensor clip(Arg x, Arg low, None) {
-  return Tensor(bounded(Op::maximum, Operand("clip", x, common_type("clip", {&x, &low})), low, x.site()));
+  const Handle h = Operand("clip", x, common_type("clip", {&x, &low})).take();
+  return Tensor(bounded(h, &low, nullptr, x.site()));
 }
 
 }  // namespace lazy

@@ -96,7 +96,8 @@ Handle log_distribution(const Recorder& r, const Handle& x) {
   const Handle scaled = scaled_erfc(r, r.op(Op::multiply, below, -std::numbers::sqrt2 / 2));
   const Handle tail = r.op(Op::subtract, r.op(Op::log, r.op(Op::multiply, scaled, 0.5)),
                            r.op(Op::multiply, r.op(Op::multiply, below, below), 0.5));
-  const Handle upper = r.op(Op::erfc, r.op(Op::multiply, x, std::numbers::sqrt2 / 2));
+  const Handle above = r.where(low, 0, x);
+  const Handle upper = r.op(Op::erfc, r.op(Op::multiply, above, std::numbers::sqrt2 / 2));
   return r.where(low, tail, r.op(Op::log1p, r.op(Op::multiply, upper, -0.5)));
 }
 
