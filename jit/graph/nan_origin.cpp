@@ -88,6 +88,11 @@ void note(const char* op, const Handle& result, std::span<const Handle* const> o
   else origins().by_node.erase(result.get());
 }
 
+void forget(const Node* n) {
+  const std::scoped_lock hold(origins().lock);
+  origins().by_node.erase(n);
+}
+
 void look(const Handle& value, const void* data, const Site& site) {
   if (noting || !nans(value, data)) return;
   Origin o{};

@@ -12,6 +12,8 @@ namespace lazy::jit::nan_origin {
 inline bool wanted() { return config::get().check_nan; }
 /// Notes where the NaNs of the op's result come from. Computes it.
 void note(const char* op, const Handle& result, std::span<const Handle* const> operands);
+/// Notes that the node is a value that no op computed.
+void forget(const Node*);
 /// Throws Error at the site if `data`, the value's elements in row-major order, has a NaN with an origin.
 void look(const Handle& value, const void* data, const Site&);
 

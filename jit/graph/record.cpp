@@ -47,6 +47,8 @@ Handle make_ready(BufferRef buffer, DType type, const Shape& shape, Device devic
   n->device = device;
   n->buffer = std::move(buffer);
   n->state.store(State::ready, std::memory_order_release);
+  if (nan_origin::wanted()) [[unlikely]]
+    nan_origin::forget(n);
   return Handle::adopt(n);
 }
 
@@ -154,6 +156,8 @@ Handle constant(Scalar value, DType type, const Shape& shape, Device device, con
   n->scalar = value;
   n->device = device;
   n->graph = &Graph::mine();
+  if (nan_origin::wanted()) [[unlikely]]
+    nan_origin::forget(n);
   return Handle::adopt(n);
 }
 
