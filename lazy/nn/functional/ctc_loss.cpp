@@ -17,11 +17,12 @@ Handle integers(const Formula& f, const char* what, Arg& a) {
   return f.as(int64, h);
 }
 
-/// Returns log(e^a + e^b + e^c) without overflow; -infinity where all are.
+/// Returns log(e^a + e^b + e^c) without overflow; -infinity, with a gradient of 0, where all are.
 Term log_of_sum(const Term& a, const Term& b, const Term& c) {
-  const Term top = maximum(maximum(a, b), c);
-  const Term base = where(top == -kInfinity, 0.0, top);
-  return log(exp(a - base) + exp(b - base) + exp(c - base)) + base;
+  const Term top = maximum(maximum(a, b), c), none = top == -kInfinity;
+  const Term base = where(none, 0.0, top);
+  const Term sum = where(none, 1.0, exp(a - base) + exp(b - base) + exp(c - base));
+  return where(none, -kInfinity, log(sum) + base);
 }
 
 /// Holds a batch: steps (T, N, C), labels (N, S), lengths (N, 1).

@@ -1,0 +1,16 @@
+// Includes modules: layers, containers, losses, and how they begin. #include <lazy/nn/nn.hpp>.
+#pragma once
+#include "lazy/nn/modules/activation.hpp"
+#include "lazy/nn/modules/containers.hpp"
+#include "lazy/nn/modules/convolution.hpp"
+#include "lazy/nn/modules/distance.hpp"
+#include "lazy/nn/modules/dropout.hpp"
+#include "lazy/nn/modules/embedding.hpp"
+#include "lazy/nn/modules/images.hpp"
+#include "lazy/nn/modules/init.hpp"
+#include "lazy/nn/modules/linear.hpp"
+#include "lazy/nn/modules/loss.hpp"
+#include "lazy/nn/modules/module.hpp"
+#include "lazy/nn/modules/normalisation.hpp"
+#include "lazy/nn/modules/padding.hpp"
+#include "lazy/nn/modules/pooling.hpp"
