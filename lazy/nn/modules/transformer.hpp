@@ -45,7 +45,7 @@ struct TransformerEncoderLayer : Module {
   LayerNorm norm1, norm2;
   TransformerEncoderLayer(Integer d_model, Integer nhead, const TransformerLayerOptions& options = {},
                           Site s = Site::current());
-  Tensor operator()(const Tensor& src, const EncoderMasks& masks = {}) const;
+  Tensor operator()(Arg src, const EncoderMasks& masks = {}) const;
   LAZY_MODULE(self_attn, linear1, linear2, norm1, norm2)
 
  private:
@@ -59,7 +59,7 @@ struct TransformerDecoderLayer : Module {
   LayerNorm norm1, norm2, norm3;
   TransformerDecoderLayer(Integer d_model, Integer nhead, const TransformerLayerOptions& options = {},
                           Site s = Site::current());
-  Tensor operator()(const Tensor& tgt, const Tensor& memory, const DecoderMasks& masks = {}) const;
+  Tensor operator()(Arg tgt, Arg memory, const DecoderMasks& masks = {}) const;
   LAZY_MODULE(self_attn, multihead_attn, linear1, linear2, norm1, norm2, norm3)
 
  private:
@@ -72,7 +72,7 @@ struct TransformerEncoder : Module {
   std::optional<LayerNorm> norm;
   TransformerEncoder(const TransformerEncoderLayer& layer, Integer num_layers,
                      std::optional<LayerNorm> norm = std::nullopt, Site s = Site::current());
-  Tensor operator()(const Tensor& src, const EncoderMasks& masks = {}) const;
+  Tensor operator()(Arg src, const EncoderMasks& masks = {}) const;
   LAZY_MODULE(layers, norm)
 };
 struct TransformerDecoder : Module {
@@ -80,7 +80,7 @@ struct TransformerDecoder : Module {
   std::optional<LayerNorm> norm;
   TransformerDecoder(const TransformerDecoderLayer& layer, Integer num_layers,
                      std::optional<LayerNorm> norm = std::nullopt, Site s = Site::current());
-  Tensor operator()(const Tensor& tgt, const Tensor& memory, const DecoderMasks& masks = {}) const;
+  Tensor operator()(Arg tgt, Arg memory, const DecoderMasks& masks = {}) const;
   LAZY_MODULE(layers, norm)
 };
 
@@ -98,7 +98,7 @@ struct Transformer : Module {
   TransformerEncoder encoder;
   TransformerDecoder decoder;
   explicit Transformer(const TransformerOptions& options = {}, Site s = Site::current());
-  Tensor operator()(const Tensor& src, const Tensor& tgt, const TransformerMasks& masks = {}) const;
+  Tensor operator()(Arg src, Arg tgt, const TransformerMasks& masks = {}) const;
   /// Returns (n, n): -inf above the diagonal, 0 elsewhere.
   static Tensor generate_square_subsequent_mask(Integer n, Site s = Site::current());
   LAZY_MODULE(encoder, decoder)
