@@ -121,6 +121,8 @@ class AnyModule {
   std::unique_ptr<detail::Held> held_;
 };
 
+namespace detail {
+
 /// Takes the number or the name of a module in a list, and the line where it was written.
 struct Place {
   int64_t value;
@@ -134,6 +136,8 @@ struct Name {
   template <std::convertible_to<std::string_view> T>
   Name(const T& text, Site s = Site::current()) : value(text), site(s) {}
 };
+
+}  // namespace detail
 
 /// Lists modules under names: what the containers have in common.
 class NamedModules : public Module {
@@ -184,7 +188,7 @@ class Sequential : public NamedModules {
   }
   /// Returns a module by its number, which counts from the end if it is negative. IndexError if it is out of
   /// range.
-  AnyModule& operator[](Place i) { return at("Sequential", i.value, i.site); }
+  AnyModule& operator[](detail::Place i) { return at("Sequential", i.value, i.site); }
   /// Returns a module of this type. IndexError for the number, Error for another type.
   template <std::derived_from<Module> M>
   M& get(Integer i, Site s = Site::current()) {
@@ -209,7 +213,7 @@ class ModuleList : public NamedModules {
     add(std::move(m));
     return *this;
   }
-  AnyModule& operator[](Place i) { return at("ModuleList", i.value, i.site); }
+  AnyModule& operator[](detail::Place i) { return at("ModuleList", i.value, i.site); }
   template <std::derived_from<Module> M>
   M& get(Integer i, Site s = Site::current()) {
     return at("ModuleList", i, s).get<M>(s);
@@ -229,7 +233,7 @@ class ModuleDict : public NamedModules {
   bool contains(std::string_view name) const;
   /// IndexError if there is no module of that name.
   AnyModule& at(std::string_view name, Site s = Site::current());
-  AnyModule& operator[](Name name) { return at(name.value, name.site); }
+  AnyModule& operator[](detail::Name name) { return at(name.value, name.site); }
   template <std::derived_from<Module> M>
   M& get(std::string_view name, Site s = Site::current()) {
     return at(name, s).template get<M>(s);

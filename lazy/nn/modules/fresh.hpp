@@ -12,13 +12,14 @@ namespace lazy::nn::detail {
 struct Fresh {
   MaybeDType dtype;
   MaybeDevice device;
-  Generator* generator;
+  Generator* generator = nullptr;
   Site site;
 
   /// Takes the fields of these names from options.
   template <class Options>
-  Fresh(const Options& o, const Site& s)
-      : dtype(o.dtype), device(o.device), generator(o.generator), site(s) {}
+  Fresh(const Options& o, const Site& s) : dtype(o.dtype), device(o.device), site(s) {
+    if constexpr (requires { o.generator; }) generator = o.generator;
+  }
 
   /// Returns numbers from -bound to bound.
   Parameter uniform(const Shape& shape, double bound) const {

@@ -25,6 +25,8 @@ std::string text(const Dims& v) {
   return r + (v.size() == 1 ? ",)" : ")");
 }
 
+std::string text_of_each(const Dims& v) { return v.size() == 1 ? std::to_string(v[0]) : text(v); }
+
 std::string text(PadMode m) {
   constexpr const char* kNames[] = {"zeros", "reflect", "replicate", "circular"};
   return kNames[static_cast<int>(m)];

@@ -12,6 +12,8 @@ namespace lazy::nn::detail {
 std::string text(double);
 /// Returns "(3, 3)"; of one number "(3,)".
 std::string text(const Dims&);
+/// Returns the number that stands for all axes, or text() of one for each.
+std::string text_of_each(const Dims&);
 std::string text(PadMode);  // torch's: zeros, reflect, replicate, circular
 
 /// Adds "name=value" for each value, separated by commas.
@@ -25,6 +27,7 @@ class Repr {
     text_ += value;
     return *this;
   }
+  Repr& each(std::string_view name, const Dims& value) { return add(name, text_of_each(value)); }
   Repr& add(std::string_view name, const char* value) { return add(name, std::string_view(value)); }
   Repr& add(std::string_view name, bool value) { return add(name, value ? "True" : "False"); }
   Repr& add(std::string_view name, int64_t value) { return add(name, std::to_string(value)); }
