@@ -109,8 +109,11 @@ struct CallRow {
   std::string_view name;
   Rule rule;
 };
-constexpr CallRow kCalls[] = {
-    {"sort", sorted}, {"select", sorted}, {"compress", compressed}, {"concat", joined}};
+constexpr CallRow kCalls[] = {{"sort", sorted},
+                              {"select", sorted},
+                              {"compress", compressed},
+                              {"concat", joined},
+                              {"recurrent", recurrent_rule}};
 
 }  // namespace
 
