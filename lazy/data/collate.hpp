@@ -44,7 +44,8 @@ namespace detail {
 /// Returns the batch of what `member` gives of each example.
 template <class E, class F>
 auto collate_member(std::span<const E> list, F&& member, const Site& s) {
-  std::vector<std::decay_t<decltype(member(list[0]))>> values;
+  using Value = std::decay_t<decltype(member(list[0]))>;
+  std::vector<std::conditional_t<std::is_same_v<Value, bool>, Array, Value>> values;  // no std::vector<bool>
   values.reserve(list.size());
   for (const E& e : list) values.push_back(member(e));
   return collate(std::span<const typename decltype(values)::value_type>(values), s);
@@ -71,7 +72,9 @@ auto collate(std::span<const std::tuple<T...>> list, Site s) {
 struct DefaultCollate {
   template <class E>
   auto operator()(const std::vector<E>& examples) const {
-    return collate(std::span<const E>(examples), Site());
+    if constexpr (std::is_same_v<E, bool>)
+      return stack(std::vector<Array>(examples.begin(), examples.end()), Site());
+    else return collate(std::span<const E>(examples), Site());
   }
 };
 

@@ -30,7 +30,7 @@ struct LoaderState {
   uint64_t epoch = 0;  // epochs that were begun and are over
   uint64_t batch = 0;  // the next one of the epoch that is under way
   bool begun = false;  // an epoch is under way, that of the ticket
-  Ticket ticket;
+  Ticket ticket = {};
 
   /// Returns it as uint64 [5], and reads that; ShapeError or DtypeError for others.
   Tensor to_tensor() const;

@@ -96,6 +96,11 @@ Tensor read_jpeg(const FileBytes& f, const MaybeDevice& device) {
   if (!library.info(bytes, size, &width, &height, &channels)) damaged();
   if (width < 1 || height < 1 || static_cast<uint64_t>(width) * static_cast<uint64_t>(height) > kMostPixels)
     f.bad(0, "a picture of " + std::to_string(width) + " x " + std::to_string(height) + " pixels");
+  // Each 8 x 8 block takes at least one bit: what says otherwise would only cost memory.
+  constexpr uint64_t kMostOfAByte = 8 * 64;
+  if (static_cast<uint64_t>(width) * static_cast<uint64_t>(height) > kMostOfAByte * f.bytes.size())
+    f.bad(0, std::to_string(f.bytes.size()) + " bytes can't be a picture of " + std::to_string(width) +
+                 " x " + std::to_string(height) + " pixels");
   const int wanted = channels == 1 ? 1 : 3;
   const std::unique_ptr<unsigned char, void (*)(void*)> pixels(
       library.load(bytes, size, &width, &height, &channels, wanted), library.free);
