@@ -115,7 +115,8 @@ Tensor cutout(Generator& g, Arg pictures, int64_t size) {
     const Term i = all.along(axis, extent) + static_cast<double>(size / 2) - all.integers(g, 0, extent);
     return (i >= 0.0) & (i < static_cast<double>(size));
   };
-  return Tensor(where(within(2) & within(3), 0.0, all.x()).handle());
+  const Term rows = within(2);  // draws before the columns do
+  return Tensor(where(rows & within(3), 0.0, all.x()).handle());
 }
 
 }  // namespace lazy::data
