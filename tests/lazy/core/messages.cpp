@@ -1092,6 +1092,7 @@ BOOST_AUTO_TEST_CASE(of_files) {
   NAMES(load_safetensors_index, none);
   NAMES(read_csv, none);
   NAMES(read_csv, none, {.delimiter = '1'});
+  NAMES(read_jpeg, none);
   NAMES(read_png, none);
   NAMES(write_png, none, x);
   NAMES(write_png, none, nothing);
