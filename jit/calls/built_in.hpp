@@ -1,5 +1,6 @@
 // Lists the library's own calls, which have a file each beside this one.
 #pragma once
+#include "jit/calls/barrier.hpp"
 #include "jit/calls/cholesky.hpp"
 #include "jit/calls/compress.hpp"
 #include "jit/calls/concat.hpp"
@@ -17,8 +18,9 @@
 namespace lazy::jit {
 
 inline constexpr const CallDefinition* kBuiltInCalls[] = {
-    &calls::kSort, &calls::kSelect,  &calls::kConcat, &calls::kCholesky,        &calls::kCompress,
-    &calls::kLu,   &calls::kLuSolve, &calls::kSolve,  &calls::kSolveTriangular, &calls::kQr,
-    &calls::kEigh, &calls::kSvd,     &calls::kEig,    &calls::kMatrixExp,       &calls::kGcd};
+    &calls::kBarrier,  &calls::kSort, &calls::kSelect,  &calls::kConcat, &calls::kCholesky,
+    &calls::kCompress, &calls::kLu,   &calls::kLuSolve, &calls::kSolve,  &calls::kSolveTriangular,
+    &calls::kQr,       &calls::kEigh, &calls::kSvd,     &calls::kEig,    &calls::kMatrixExp,
+    &calls::kGcd};
 
 }  // namespace lazy::jit

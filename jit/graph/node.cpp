@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "jit/graph/attachment.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/graph/observed.hpp"
 #include "support/per_thread.hpp"
@@ -102,9 +103,27 @@ static void destroy(Node* last_used) noexcept {
       if (o && static_cast<uint32_t>(o->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1) doom(o, first);
     }
     watch::end(*n);
+    if (n->attachment) [[unlikely]]
+      attach(*n, nullptr);  // what it refers to joins the chain
     free_node(n);  // may run a user's deleter that drops tensors: they join the chain
   }
   doomed = nullptr;
+}
+
+void attach(Node& n, Attachment* a) noexcept {
+  if (a) a->add_reference();
+  Attachment* const before = std::exchange(n.attachment, a);
+  if (!before) return;
+  before->left(n);
+  before->release();
+}
+
+Handle handle_if_alive(Node* n) noexcept {
+  uint64_t counts = n->counts.load(std::memory_order_relaxed);
+  do {
+    if (static_cast<uint32_t>(counts) == 0) return {};
+  } while (!n->counts.compare_exchange_weak(counts, counts + Node::kHandle, std::memory_order_acq_rel));
+  return Handle::adopt(n);
 }
 
 void drop_reference(Node* n) noexcept {
