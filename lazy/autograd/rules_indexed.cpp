@@ -103,8 +103,11 @@ void joined(D d) {
   }
 }
 
-constexpr CallRow kCalls[] = {
-    {"sort", sorted}, {"select", sorted}, {"compress", compressed}, {"concat", joined}};
+constexpr CallRow kCalls[] = {{"sort", sorted},
+                              {"select", sorted},
+                              {"compress", compressed},
+                              {"concat", joined},
+                              {"recurrent", recurrent_rule}};
 
 }  // namespace
 
