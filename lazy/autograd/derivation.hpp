@@ -58,7 +58,7 @@ class Derivation final : public Tracked {
   /// Attaches itself to the results.
   void attach(std::span<const Handle> results);
   /// Returns the results; one that is gone is an empty handle, unless a rule may read it.
-  std::vector<Handle> results() const;
+  std::vector<Handle> results();
   /// Gives up what it holds: it can't be differentiated any more.
   void spend() noexcept;
 

@@ -175,12 +175,18 @@ Tensor entr(Arg x) {
 
 Tensor erfinv(Arg x) {
   return of_float("erfinv", x, [](const Recorder& r, const Handle& h) {
+    Composite whole(r.name, {&h}, r.site);
     const Handle a = r.op(Op::abs, h);
     const Handle y = h->dtype == float64 ? r.op(Op::copysign, halley(r, a), h) : giles(r, h);
     const Handle ends =
         r.where(r.op(Op::equal, a, 1), r.op(Op::copysign, r.number(kInfinity, h->dtype), h), y);
     const Handle inside = r.where(r.op(Op::equal, h, 0), h, ends);
-    return r.where(r.op(Op::greater, a, 1), kNaN, inside);
+    const Handle value = r.where(r.op(Op::greater, a, 1), kNaN, inside);
+    return whole.result(value, [](const Differentiated& d) -> std::vector<Handle> {
+      const Recorder r{"erfinv", d.site};
+      const Handle slope = r.op(Op::exp, r.op(Op::multiply, d.result, d.result));
+      return {r.op(Op::multiply, r.op(Op::multiply, slope, 0.5 / std::numbers::inv_sqrtpi), d.gradient)};
+    });
   });
 }
 

@@ -59,7 +59,7 @@ for name, f, fits in [
         ("silu", F.silu, anywhere), ("mish", F.mish, anywhere), ("softplus", F.softplus, anywhere), ("elu", F.elu, anywhere),
         ("selu", F.selu, anywhere), ("celu", F.celu, anywhere), ("leaky_relu", F.leaky_relu, anywhere),
         ("relu6", F.relu6, anywhere), ("hardtanh", F.hardtanh, anywhere), ("hardswish", F.hardswish, anywhere),
-        ("hardsigmoid", F.hardsigmoid, anywhere), ("softsign", F.softsign, anywhere), ("tanhshrink", F.tanhshrink, anywhere),
+        ("hardsigmoid", lambda x: F.relu6(x + 3) / 6, anywhere), ("softsign", F.softsign, anywhere), ("tanhshrink", F.tanhshrink, anywhere),
         ("logsigmoid", F.logsigmoid, anywhere), ("hardshrink", F.hardshrink, anywhere), ("softshrink", F.softshrink, anywhere),
         ("exp", torch.exp, below(5)), ("expm1", torch.expm1, below(5)), ("sinh", torch.sinh, below(5)), ("cosh", torch.cosh, below(5)),
         ("exp2", torch.exp2, below(5)), ("ndtr", torch.special.ndtr, below(5)), ("log_ndtr", torch.special.log_ndtr, below(5)),
