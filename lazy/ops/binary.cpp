@@ -128,36 +128,27 @@ Tensor fma(Arg a, Arg b, Arg c) {
 
 namespace {
 
-/// Keeps x within bounds, of which one may be missing. A gradient goes on to x within the bounds and at them,
-/// to a bound where x is beyond it.
+/// Keeps x within bounds, of which one may be missing. At a bound that is a number there is no gradient, as
+/// in torch; one that is a tensor has half of it.
 Handle bounded(const Handle& x, Arg* low, Arg* high, const Site& s) {
+  const bool numbers = !(low && low->is_tensor()) && !(high && high->is_tensor());
   const Handle least = low ? Operand("clip", *low, x->dtype).take() : Handle();
   const Handle most = high ? Operand("clip", *high, x->dtype).take() : Handle();
-  Composite whole("clip", {&x, &least, &most}, s);
+  Composite whole("clip", {&x}, s);
   const bool bits = is_bool(x->dtype);
   Handle y = x;
   if (low) y = binary("clip", bits ? Op::bitwise_or : Op::maximum, y, least, s);
   if (high) y = binary("clip", bits ? Op::bitwise_and : Op::minimum, y, most, s);
-  return whole.result(y, [](const Differentiated& d) -> std::vector<Handle> {
+  if (!numbers) return whole.result(y);
+  return whole.result(y, [least, most](const Differentiated& d) -> std::vector<Handle> {
     const Recorder r{"clip", d.site};
-    const Handle &x = d.operands[0], &low = d.operands[1], &high = d.operands[2], &g = d.gradient;
-    const Handle crossed = low && high ? r.op(Op::less, high, low) : Handle();  // then high is the result
-    std::vector<Handle> all(3);
-    Handle within = low ? r.op(Op::greater_equal, x, low) : Handle();
-    if (high) {
-      const Handle below = r.op(Op::less_equal, x, high);
+    const Handle& x = d.operands[0];
+    Handle within = least ? r.op(Op::greater, x, least) : Handle();
+    if (most) {
+      const Handle below = r.op(Op::less, x, most);
       within = within ? r.both(within, below) : below;
     }
-    all[0] = r.where(within, g, 0);
-    if (d.wants(1)) {
-      const Handle under = r.op(Op::less, x, low);
-      all[1] = r.where(crossed ? r.both(under, r.opposite(crossed)) : under, g, 0);
-    }
-    if (d.wants(2)) {
-      const Handle over = r.op(Op::greater, x, high);
-      all[2] = r.where(crossed ? r.either(over, crossed) : over, g, 0);
-    }
-    return all;
+    return {r.where(within, d.gradient, 0)};
   });
 }
 
