@@ -5,18 +5,32 @@ import functools
 import torch
 import torch.nn.functional as F
 
+from values import V
+
 OPS = []
 
 
 class Value:
-    """Holds torch's value, and which leaf or op it is of."""
+    """Holds torch's value, and which leaf or op it is of. `exact`: another library has the same bits."""
 
-    def __init__(self, x, at):
-        self.x, self.at = x, at
+    def __init__(self, x, at, exact=True):
+        self.x, self.at, self.exact = x, at, exact
 
 
 class Many(list):
     """A list of values as one argument."""
+
+
+# Ops with kinks, which of numbers that rounding decides may be on either side of them.
+KINKED = {"abs", "relu", "elu", "selu", "celu", "leaky_relu", "relu6", "hardtanh", "hardswish", "hardsigmoid", "hardshrink", "softshrink",
+          "softplus", "mish", "frac", "maximum", "minimum", "fmax", "fmin", "copysign", "clip", "max", "min", "ptp", "cummax", "cummin", "std",
+          "vector_norm", "scatter_reduce", "l1_loss", "huber_loss", "smooth_l1_loss", "softsign"}
+# Ops that round as they do everywhere, or not at all.
+EXACT = {"negative", "add", "subtract", "multiply", "square", "where", "reshape", "permute_dims", "expand_dims", "broadcast_to", "flip", "narrow",
+         "select", "roll", "tile", "repeat_interleave", "diff", "pad/torch", "sliding_window_view", "tril", "triu", "diagonal", "rot90",
+         "concat", "stack", "take", "index_select", "take_along_axis", "gather", "masked_fill", "masked_select", "select_scatter",
+         "slice_scatter", "scatter", "index_copy", "unstack", "sum", "matmul"} | (KINKED - {"elu", "selu", "celu", "leaky_relu", "hardswish",
+         "hardsigmoid", "softplus", "mish", "std", "vector_norm", "l1_loss", "huber_loss", "smooth_l1_loss", "softsign"})
 
 
 def op(f, times=1):
@@ -446,7 +460,7 @@ def of_matrix(g, v, values):
         return g.apply(kind, [v], getattr(torch.linalg, kind)(v.x))
     if kind == "cholesky":
         product = g.apply("matmul", [v, g.apply("matrix_transpose", [v], v.x.mT)], v.x @ v.x.mT)
-        eye = g.given(torch.eye(m, dtype=torch.float64 if g.t == "float64" else torch.float32).numpy(), g.t)
+        eye = g.add_leaf(V(g.t, torch.eye(m).numpy()))
         a = g.apply("add", [product, eye], product.x + eye.x)
         return g.apply("cholesky", [a], torch.linalg.cholesky(a.x))
     if m != n:
