@@ -177,7 +177,7 @@ def write_golden(options):
     while len(lines) < options.golden_cases:
         line = Case(options.seed, n).golden()
         n += 1
-        if len(line) <= 1800:
+        if len(line) <= 1400:
             lines.append(line)
     with open(options.golden, "w") as out:
         out.write("# Written by tests/oracle/gradients.py --golden: graphs, and their values and gradients by torch.\n")

@@ -80,7 +80,7 @@ for name, f, fits in [
         ("sinc", torch.sinc, lambda x: x.numel() > 0 and float(x.abs().min()) > 0.01), ("i0", torch.special.i0, below(5)), ("i1", torch.special.i1, below(5)),
         ("log", torch.log, above(0.05)), ("log2", torch.log2, above(0.05)), ("log10", torch.log10, above(0.05)),
         ("log1p", torch.log1p, above(-0.9)), ("sqrt", torch.sqrt, above(0.05)), ("rsqrt", torch.rsqrt, above(0.05)),
-        ("lgamma", torch.lgamma, above(0.1)), ("digamma", torch.digamma, above(0.1)),
+        ("lgamma", torch.lgamma, above(0.3)), ("digamma", torch.digamma, above(0.3)),
         ("reciprocal", torch.reciprocal, lambda x: x.numel() > 0 and float(x.abs().min()) > 0.1), ("asin", torch.asin, below(0.95)),
         ("acos", torch.acos, below(0.95)), ("atanh", torch.atanh, below(0.95)), ("erfinv", torch.erfinv, below(0.95)),
         ("acosh", torch.acosh, above(1.05)), ("tan", torch.tan, below(1.3)),
@@ -111,7 +111,10 @@ def pair(name, f, fits=lambda a, b: True, times=1):
 
 
 def apart(a, b):
-    return a.numel() == 0 or b.numel() == 0 or float(torch.hypot(a, b).min()) > 0.1
+    """True if no vector is near 0, or near where the angle jumps."""
+    if a.numel() == 0 or b.numel() == 0:
+        return True
+    return float(torch.hypot(a, b).min()) > 0.1 and not bool(((a.abs() < 0.01) & (b < 0)).any())
 
 
 pair("add", torch.add, times=4)
@@ -162,6 +165,8 @@ def clip(g, v, values):
         return g.apply("clip", [v, None, float(high)], torch.clamp(v.x, max=high))
     if kind == 2:
         return g.apply("clip", [v, float(low), float(high)], torch.clamp(v.x, low, high))
+    if g.ties:  # x that equals both bounds has no one gradient
+        return None
     a, b = g.leaf(g.d.broadcasts_to(tuple(v.x.shape))), g.leaf(g.d.broadcasts_to(tuple(v.x.shape)))
     return g.apply("clip", [v, a, b], torch.clamp(v.x, a.x, b.x))
 
@@ -225,7 +230,8 @@ reduction("max", lambda x, a, k: torch.amax(x, a, k), times=2)
 reduction("min", lambda x, a, k: torch.amin(x, a, k))
 reduction("logsumexp", lambda x, a, k: torch.logsumexp(x, a, k) if a else x * 1)
 reduction("var", lambda x, a, k: torch.var(x, a, correction=0, keepdim=k) if a else x * 0)
-reduction("std", lambda x, a, k: torch.std(x, a, correction=0, keepdim=k), several)
+reduction("std", lambda x, a, k: torch.std(x, a, correction=0, keepdim=k),
+          lambda x, a: several(x, a) and float(torch.std(x, a, correction=0).min()) > 0.01)
 reduction("nansum", lambda x, a, k: torch.nansum(x, a, k) if a else x * 1)
 reduction("nanmean", lambda x, a, k: torch.nanmean(x, a, k) if a else x * 1)
 reduction("ptp", lambda x, a, k: torch.amax(x, a, k) - torch.amin(x, a, k))
