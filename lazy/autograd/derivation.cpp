@@ -137,12 +137,18 @@ void Derivation::left(jit::Node& n) noexcept {
   dying.unlock();
 }
 
-std::vector<Handle> Derivation::results() const {
+std::vector<Handle> Derivation::results() {
   std::vector<Handle> all;
-  for (const Result& r : results_) {
+  for (Result& r : results_) {
     dying.lock();
     Handle h = r.node ? jit::handle_if_alive(r.node) : Handle();
     dying.unlock();
+    if (!h && r.kept && is_float(r.kept->dtype) &&
+        gradients_paused == 0) {  // what is recorded on it depends on it
+      h = separate(r.kept, taped.site);
+      r.node = h.get();
+      jit::attach(*h.get(), this);
+    }
     all.push_back(h ? std::move(h) : r.kept);
   }
   return all;
