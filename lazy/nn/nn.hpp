@@ -1,6 +1,7 @@
 // Includes modules: layers, containers, losses, and how they begin. #include <lazy/nn/nn.hpp>.
 #pragma once
 #include "lazy/nn/modules/activation.hpp"
+#include "lazy/nn/modules/attention.hpp"
 #include "lazy/nn/modules/containers.hpp"
 #include "lazy/nn/modules/convolution.hpp"
 #include "lazy/nn/modules/distance.hpp"
@@ -14,3 +15,5 @@
 #include "lazy/nn/modules/normalisation.hpp"
 #include "lazy/nn/modules/padding.hpp"
 #include "lazy/nn/modules/pooling.hpp"
+#include "lazy/nn/modules/recurrent.hpp"
+#include "lazy/nn/modules/transformer.hpp"
