@@ -17,3 +17,4 @@
 #include "lazy/nn/modules/pooling.hpp"
 #include "lazy/nn/modules/recurrent.hpp"
 #include "lazy/nn/modules/transformer.hpp"
+#include "lazy/nn/modules/utils.hpp"

@@ -10,6 +10,7 @@
 namespace {
 
 using namespace lazy;
+namespace init = nn::init;
 
 struct Block : nn::Module {
   nn::Linear a{4, 4};
@@ -305,6 +306,25 @@ BOOST_AUTO_TEST_CASE(models_print_as_trees) {
   )
 )
 # 101 parameters, 97 of them trained)");
+}
+
+BOOST_AUTO_TEST_CASE(parameters_as_a_vector) {
+  nn::Linear l{2, 1};
+  init::zeros_(l.weight);
+  init::ones_(l.bias);
+  const std::vector<ParameterRef> parameters = l.parameters();
+  check::equal(nn::utils::parameters_to_vector(parameters), float32, {3}, {0, 0, 1});
+  nn::utils::vector_to_parameters(tensor({1, 2, 3}), parameters);
+  check::equal(l.weight, float32, {1, 2}, {1, 2});
+  check::equal(l.bias, float32, {1}, {3});
+  BOOST_TEST(l.weight.requires_grad());
+  sum(square(nn::utils::parameters_to_vector(parameters))).backward();
+  check::equal(l.weight.grad(), float32, {1, 2}, {2, 4});
+  THROWS(ShapeError, (nn::utils::vector_to_parameters(ones({4}), parameters), 0),
+         "vector_to_parameters: the parameters have 3 elements; a vector of these, not [4]");
+  std::vector<ParameterRef> gone;
+  gone = nn::Linear(1, 1).parameters();
+  THROWS(Error, nn::utils::parameters_to_vector(gone), "parameters_to_vector: a parameter was destroyed");
 }
 
 BOOST_AUTO_TEST_CASE(a_padding_row_has_no_gradient) {
