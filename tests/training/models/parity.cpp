@@ -1,0 +1,62 @@
+// Compares models with torch's, torchvision's and Hugging Face's: results and gradients
+// (tools/parity/make.py).
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "cases.hpp"
+#include "formula.hpp"
+
+using namespace lazy;
+
+namespace {
+
+constexpr double kTolerance = 1e-4;  // of the largest number, or a gradient's root mean square
+
+/// Returns the largest difference of a summary from a golden, in units of what is usual in the array.
+double difference(const std::vector<double>& found, const std::vector<double>& golden, int64_t size) {
+  BOOST_TEST_REQUIRE(found.size() == golden.size());
+  const double norm = golden[0], usual = std::max(norm / std::sqrt(static_cast<double>(size)), 1e-12);
+  double worst =
+      std::max(std::fabs(found[0] - norm), std::fabs(found[1] - golden[1])) / std::max(norm, 1e-12);
+  for (size_t i = 2; i < found.size(); ++i)
+    worst = std::max(worst, std::fabs(found[i] - golden[i]) / std::max(usual, std::fabs(golden[i])));
+  return worst;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(models)
+
+BOOST_DATA_TEST_CASE(results_and_gradients, boost::unit_test::data::make(parity::kNames), name) {
+  const Safetensors golden = load_safetensors(std::string(LAZY_SOURCE_DIR) +
+                                              "/tests/training/models/golden/" + name + ".safetensors");
+  parity::Case c = parity::build(name, false);
+  parity::fill(*c.model);
+  c.model->train();
+  const Tensor out = c.run(c.arguments);
+  parity::loss_of(out).backward();
+  const std::vector<double> expected = golden.at("out").to_vector<double>();
+  if (golden.at("out").shape() == out.shape()) {
+    const double largest = max(abs(golden.at("out"))).item<double>();
+    BOOST_TEST(max(abs(out - golden.at("out"))).item<double>() <= kTolerance * largest);
+  } else {
+    BOOST_TEST(difference(parity::summary(out), expected, out.size()) <= kTolerance);
+  }
+  size_t gradients = 0;
+  for (const auto& [key, parameter] : c.model->named_parameters()) {
+    const std::string full = "grad/" + key;
+    BOOST_TEST_CONTEXT(key) {
+      if (!golden.contains(full)) {
+        BOOST_TEST(!parameter->grad().defined());
+        continue;
+      }
+      ++gradients;
+      const Tensor g = parameter->grad();
+      BOOST_TEST_REQUIRE(g.defined());
+      BOOST_TEST(difference(parity::summary(g), golden.at(full).to_vector<double>(), g.size()) <= kTolerance);
+    }
+  }
+  BOOST_TEST(gradients + 1 == golden.size());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
