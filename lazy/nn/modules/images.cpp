@@ -1,5 +1,7 @@
 #include "lazy/nn/modules/images.hpp"
 
+#include <algorithm>
+
 #include "lazy/nn/modules/text.hpp"
 
 namespace lazy::nn {
@@ -16,8 +18,8 @@ Repr window_repr(Repr r, const Axes& window, const FoldOptions& o) {
   return r;
 }
 
-/// Returns torch's name, which says how many axes a linear mode has.
-std::string mode_name(const InterpolateOptions& o) {
+/// Returns torch's name, which says of a linear mode how many axes there are.
+std::string mode_name(const InterpolateOptions& o, size_t axes) {
   switch (o.mode) {
     case Interpolation::nearest: return "nearest";
     case Interpolation::nearest_exact: return "nearest-exact";
@@ -25,23 +27,27 @@ std::string mode_name(const InterpolateOptions& o) {
     case Interpolation::area: return "area";
     case Interpolation::linear: break;
   }
-  const size_t axes = std::max(static_cast<size_t>(o.size.size()), o.scale_factor.size());
-  return axes == 1 ? "linear" : axes == 3 ? "trilinear" : "bilinear";
+  return axes == 2 ? "bilinear" : axes == 3 ? "trilinear" : "linear";
+}
+
+/// `axes`: 0 if only the options' lists tell.
+std::string upsample_repr(const InterpolateOptions& o, size_t axes) {
+  Repr r;
+  if (o.scale_factor.empty()) {
+    r.each("size", o.size);
+  } else {
+    std::string factors;
+    for (const double f : o.scale_factor) factors += (factors.empty() ? "" : ", ") + detail::text(f);
+    r.add("scale_factor", o.scale_factor.size() == 1 ? factors : "(" + factors + ")");
+  }
+  if (axes == 0) axes = std::max(static_cast<size_t>(o.size.size()), o.scale_factor.size());
+  return r.add("mode", "'" + mode_name(o, axes) + "'").str();
 }
 
 }  // namespace
 
-std::string Upsample::extra_repr() const {
-  Repr r;
-  if (options.scale_factor.empty()) {
-    r.each("size", options.size);
-  } else {
-    std::string factors;
-    for (const double f : options.scale_factor) factors += (factors.empty() ? "" : ", ") + detail::text(f);
-    r.add("scale_factor", options.scale_factor.size() == 1 ? factors : "(" + factors + ")");
-  }
-  return r.add("mode", "'" + mode_name(options) + "'").str();
-}
+std::string Upsample::extra_repr() const { return upsample_repr(options, 0); }
+std::string UpsamplingBilinear2d::extra_repr() const { return upsample_repr(options, 2); }
 
 std::string Unfold::extra_repr() const { return window_repr({}, kernel_size, options).str(); }
 std::string Fold::extra_repr() const {

@@ -24,6 +24,7 @@ struct UpsamplingBilinear2d : Upsample {
     options.mode = Interpolation::bilinear;
     options.align_corners = true;
   }
+  std::string extra_repr() const override;
 };
 
 /// (..., C r r, H, W) -> (..., C, H r, W r).

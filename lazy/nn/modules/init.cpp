@@ -82,14 +82,14 @@ Tensor along(const Like& like, int axis) {
 
 }  // namespace
 
-void Variable::set(const Tensor& value) const {
+void Variable::set(Tensor value) const {
   const no_grad scope;
   if (parameter_) {
-    *parameter_ = value;
+    *parameter_ = std::move(value);
     return;
   }
   const bool trained = tensor_->requires_grad(site);
-  *tensor_ = value;
+  *tensor_ = std::move(value);
   if (trained) tensor_->requires_grad_(true, site);
 }
 

@@ -21,7 +21,7 @@ class Variable {
   Variable(Tensor& t, Site s = Site::current()) : tensor_(&t), site(s) {}
   Variable(Parameter& p, Site s = Site::current()) : tensor_(&p), parameter_(&p), site(s) {}
   const Tensor& value() const { return *tensor_; }
-  void set(const Tensor& value) const;
+  void set(Tensor value) const;
 
  private:
   Tensor* tensor_;

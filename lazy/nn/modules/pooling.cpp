@@ -74,11 +74,14 @@ Tensor PoolBase::unpool(Arg x, Arg indices, const Axes& extents, int axes) const
   });
 }
 
-std::string PoolBase::window_repr() const {
+std::string PoolBase::window_repr(int axes) const {
+  const auto shown = [&](const Dims& d) {
+    return axes == 0 ? text_of_each(d) : text(for_each_axis("", "", d, axes, Site::current()));
+  };
   return Repr()
-      .each("kernel_size", kernel_size)
-      .each("stride", stride())
-      .each("padding", options.padding)
+      .add("kernel_size", shown(kernel_size))
+      .add("stride", shown(stride()))
+      .add("padding", shown(options.padding))
       .str();
 }
 
@@ -91,7 +94,7 @@ std::string PoolBase::norm_repr(double p) const {
   return Repr()
       .add("norm_type", p)
       .each("kernel_size", kernel_size)
-      .each("stride", stride())
+      .add("stride", options.stride.empty() ? "None" : text_of_each(options.stride))
       .add("ceil_mode", options.ceil_mode)
       .str();
 }

@@ -25,7 +25,8 @@ struct PoolBase : Module {
   Tensor mean(Arg x, int axes) const;
   Tensor norm(Arg x, double p, int axes) const;
   Tensor unpool(Arg x, Arg indices, const Axes& extents, int axes) const;
-  std::string window_repr() const;
+  /// Writes one number for all axes as it was given, or once for each.
+  std::string window_repr(int axes = 0) const;
   std::string max_repr() const;
   std::string norm_repr(double p) const;
 };
@@ -63,7 +64,7 @@ struct AvgPoolNd : detail::PoolBase {
       : PoolBase("AvgPool", D, window, o, s) {}
   Tensor operator()(Arg x) const { return mean(std::move(x), D); }
   std::string name() const override { return "AvgPool" + std::to_string(D) + "d"; }
-  std::string extra_repr() const override { return window_repr(); }
+  std::string extra_repr() const override { return window_repr(D == 1 ? 1 : 0); }
 };
 using AvgPool1d = AvgPoolNd<1>;
 using AvgPool2d = AvgPoolNd<2>;
@@ -92,7 +93,7 @@ struct MaxUnpoolNd : detail::PoolBase {
     return unpool(std::move(x), std::move(indices), output_size, D);
   }
   std::string name() const override { return "MaxUnpool" + std::to_string(D) + "d"; }
-  std::string extra_repr() const override { return window_repr(); }
+  std::string extra_repr() const override { return window_repr(D); }
 };
 using MaxUnpool1d = MaxUnpoolNd<1>;
 using MaxUnpool2d = MaxUnpoolNd<2>;
