@@ -3,6 +3,7 @@
 
     make.py goldens                 summaries of the tests' sizes, to tests/training/models/golden
     make.py full FOLDER [NAME...]   weights, arguments, results and gradients in full size
+    make.py layers                  results and gradients of layers, to tests/training/models/golden/layers.safetensors
     make.py curves                  losses of 200 steps, to tests/training/models/golden/curves.safetensors
 
 Needs torch, torchvision, transformers and safetensors. Weights follow from their names (formula.py).
@@ -71,6 +72,25 @@ def full(folder, names):
         print(name, sum(v.numel() for v in weights.values()), "elements", flush=True)
 
 
+def layer_goldens():
+    import layers
+
+    data = {}
+    for name, (module, run) in layers.cases().items():
+        module.train()
+        fill(module)
+        results = run()
+        loss = sum((r * torch.from_numpy(formula.uniform(f"cotangent{i}", tuple(r.shape)).copy())).sum()
+                   for i, r in enumerate(results))
+        loss.backward()
+        for i, r in enumerate(results):
+            data[f"{name}/{i}"] = r.detach().clone().contiguous()
+        for n, p in module.named_parameters():
+            data[f"{name}/grad/{n}"] = torch.from_numpy(formula.summary(p.grad.numpy()))
+    save_file(data, GOLDEN / "layers.safetensors")
+    print(len(data), "tensors")
+
+
 STEPS = 200
 
 
@@ -85,7 +105,7 @@ def curve(name):
     elif name == "tagger":
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     else:
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01 if name == "mlp" else 0.002, momentum=0.9)
     losses = []
     for step in range(STEPS):
         batch = f"batch{step % 8}"
@@ -116,6 +136,8 @@ def main(arguments):
         goldens(arguments[1:] or cases.NAMES)
     elif what == "full":
         full(pathlib.Path(arguments[1]), arguments[2:] or cases.NAMES)
+    elif what == "layers":
+        layer_goldens()
     elif what == "curves":
         save_file({n: curve(n) for n in ["mlp", "lenet", "tagger", "gpt2"]}, GOLDEN / "curves.safetensors")
     else:
