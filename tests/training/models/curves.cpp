@@ -1,5 +1,6 @@
 // Trains models as torch does, from the same weights and on the same batches: losses of 200 steps are torch's
-// (tools/parity/make.py curves), a step is one flush, and from the third step on nothing is compiled.
+// (tools/parity/make.py curves), a step is one flush, and after the second nothing is
+// compiled.
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
