@@ -19,7 +19,7 @@ struct Case {
   std::vector<std::pair<std::string, Tensor>> state, after, grads;
   std::vector<Tensor> arguments;
   std::vector<bool> fixed;
-  Tensor output, cotangent;
+  Tensor output, cotangent, samples;
 };
 
 /// Reads "DTYPE SHAPE x ..." from a word on.
@@ -52,6 +52,7 @@ std::vector<Case> read_cases() {
     else if (kind == "grad") c.grads.emplace_back(w[1], read_tensor(w, 2));
     else if (kind == "output") c.output = read_tensor(w, 1);
     else if (kind == "cotangent") c.cotangent = read_tensor(w, 1);
+    else if (kind == "samples") c.samples = read_tensor(w, 1);
     else if (kind == "input" || kind == "fixed") {
       c.arguments.push_back(read_tensor(w, 1));
       c.fixed.push_back(kind == "fixed");
@@ -111,6 +112,8 @@ void run(const Case& c) {
   nn::Module& m = *layer.module;
   BOOST_TEST(tree(m) == c.repr);
   check_state(c, m);
+  if (auto* pool = dynamic_cast<nn::FractionalMaxPool2d*>(&m)) pool->options.random_samples = c.samples;
+  if (auto* pool = dynamic_cast<nn::FractionalMaxPool3d*>(&m)) pool->options.random_samples = c.samples;
   m.train(c.train);
   std::vector<Tensor> arguments = c.arguments;
   for (size_t i = 0; i < arguments.size(); ++i)

@@ -28,7 +28,8 @@ BOOST_AUTO_TEST_SUITE(modules_messages)
 
 // The line of every layer's call is that of layers.hpp, which calls them: none of the library's own.
 BOOST_AUTO_TEST_CASE(empty_tensors) {
-  const std::set<std::string> two = {"bilinear",
+  const std::set<std::string> two = {"adaptive_softmax",
+                                     "bilinear",
                                      "cosine_similarity",
                                      "pairwise_distance",
                                      "bce",
@@ -79,6 +80,12 @@ BOOST_AUTO_TEST_CASE(layers_that_cannot_be) {
   FAILS(ShapeError, nn::AvgPool1d(2, {.padding = {1, 1}}));
   FAILS(ShapeError, nn::AdaptiveAvgPool2d({1, 1, 1}));
   FAILS(ShapeError, nn::ReflectionPad2d({1, 2, 3}));
+  FAILS(Error, nn::FractionalMaxPool2d(2, {}));
+  FAILS(Error, nn::FractionalMaxPool2d(2, {.output_ratio = {1}}));
+  FAILS(Error, nn::FractionalMaxPool3d(2, {.output_ratio = {0.5, 0.5}}));
+  FAILS(Error, nn::AdaptiveLogSoftmaxWithLoss(4, 5, {}));
+  FAILS(Error, nn::AdaptiveLogSoftmaxWithLoss(4, 5, {2, 2}));
+  FAILS(Error, nn::AdaptiveLogSoftmaxWithLoss(4, 5, {5}));
   FAILS(ShapeError, nn::ConstantPad1d({1, 2, 3, 4}, 0));
   FAILS(ShapeError, nn::GroupNorm(3, 4));
   FAILS(ShapeError, nn::LayerNorm(-1));
@@ -100,6 +107,10 @@ BOOST_AUTO_TEST_CASE(images_that_do_not_fit) {
   FAILS(ShapeError, nn::MaxPool2d(2).with_indices(ones({2, 2})));
   FAILS(ShapeError, nn::LPPool2d(2, 2)(ones({2, 2})));
   FAILS(ShapeError, nn::ReflectionPad2d(1)(ones({2, 2})));
+  FAILS(ShapeError, nn::FractionalMaxPool2d(2, {.output_size = 3})(ones({1, 1, 3, 5})));
+  FAILS(ShapeError, nn::FractionalMaxPool2d(
+                        2, {.output_size = 2, .random_samples = ones({1, 1, 1})})(ones({1, 1, 3, 5})));
+  FAILS(ShapeError, nn::AdaptiveLogSoftmaxWithLoss(4, 5, {2})(ones({2, 4}), zeros({3}, int64)));
   FAILS(ShapeError, nn::BatchNorm1d(3)(ones({2, 4})));
   FAILS(ShapeError, nn::BatchNorm1d(3)(ones({1, 3})));  // one number has no variance
   FAILS(ShapeError, nn::BatchNorm2d(3)(ones({2, 3, 4})));

@@ -1,4 +1,5 @@
 // Tests the machinery of modules: names, state, copies, containers, printing.
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -10,6 +11,7 @@
 namespace {
 
 using namespace lazy;
+namespace init = nn::init;
 
 struct Block : nn::Module {
   nn::Linear a{4, 4};
@@ -25,7 +27,7 @@ struct Block : nn::Module {
 struct Net : nn::Module {
   nn::Linear in{3, 4};
   std::vector<Block> blocks;
-  std::array<nn::LayerNorm, 2> norms{nn::LayerNorm{4}, nn::LayerNorm{4, {.affine = false}}};
+  std::array<nn::LayerNorm, 2> norms{nn::LayerNorm{4}, nn::LayerNorm{4, {.elementwise_affine = false}}};
   std::map<std::string, nn::Linear> heads;
   std::unique_ptr<nn::Linear> extra;
   std::vector<Parameter> scales;
@@ -305,6 +307,49 @@ BOOST_AUTO_TEST_CASE(models_print_as_trees) {
   )
 )
 # 101 parameters, 97 of them trained)");
+}
+
+BOOST_AUTO_TEST_CASE(parameters_as_a_vector) {
+  nn::Linear l{2, 1};
+  init::zeros_(l.weight);
+  init::ones_(l.bias);
+  const std::vector<ParameterRef> parameters = l.parameters();
+  check::equal(nn::utils::parameters_to_vector(parameters), float32, {3}, {0, 0, 1});
+  nn::utils::vector_to_parameters(tensor({1, 2, 3}), parameters);
+  check::equal(l.weight, float32, {1, 2}, {1, 2});
+  check::equal(l.bias, float32, {1}, {3});
+  BOOST_TEST(l.weight.requires_grad());
+  sum(square(nn::utils::parameters_to_vector(parameters))).backward();
+  check::equal(l.weight.grad(), float32, {1, 2}, {2, 4});
+  THROWS(ShapeError, (nn::utils::vector_to_parameters(ones({4}), parameters), 0),
+         "vector_to_parameters: the parameters have 3 elements; a vector of these, not [4]");
+  std::vector<ParameterRef> gone;
+  gone = nn::Linear(1, 1).parameters();
+  THROWS(Error, nn::utils::parameters_to_vector(gone), "parameters_to_vector: a parameter was destroyed");
+}
+
+BOOST_AUTO_TEST_CASE(fractional_pools_draw) {
+  Generator g(4);
+  const nn::FractionalMaxPool2d pool{2, {.output_ratio = {0.5}, .generator = &g}};
+  const Tensor x = reshape(arange(100.0), {1, 10, 10});
+  const auto [values, indices] = pool.with_indices(x);
+  check::equal(indices.to(float32), float32, {1, 5, 5},
+               values.to_vector<double>());  // each value is its position
+  const std::vector<double> v = values.to_vector<double>();
+  BOOST_TEST(v.back() == 99);
+  BOOST_TEST(std::is_sorted(v.begin(), v.end()));
+  BOOST_TEST(g.position() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(clusters_of_classes) {
+  const nn::AdaptiveLogSoftmaxWithLoss a{6, 9, {3, 5}};
+  const Tensor x = lazy::randn({4, 6}), labels = tensor({0, 3, 8, 5});
+  const Tensor all = a.log_prob(x);
+  check::close(sum(exp(all), -1), {1, 1, 1, 1}, 1e-5);
+  check::same(a.predict(x), argmax(all, -1));
+  const auto [output, loss] = a(x, labels);
+  check::close(output, take_along_axis(all, labels.unsqueeze(-1), -1).flatten().to_vector<double>(), 1e-6);
+  check::close(a(x(0), tensor(0)).output, {output(0).item<double>()}, 1e-6);
 }
 
 BOOST_AUTO_TEST_CASE(a_padding_row_has_no_gradient) {

@@ -1,4 +1,6 @@
 // Trains models of layers: what a step flushes and compiles, and what it leaves alone.
+#include <sstream>
+
 #include "lazy/nn/nn.hpp"
 #include "tests/common/check.hpp"
 
@@ -149,6 +151,32 @@ BOOST_AUTO_TEST_CASE(one_layer_can_be_in_evaluation) {
   check::same(net.norm.running_mean, mean);
   BOOST_TEST(net.training());
   BOOST_TEST(!net.norm.training());
+}
+
+// The example of docs/modules.md and lazy/nn/modules/module.hpp.
+BOOST_AUTO_TEST_CASE(the_pages_example) {
+  struct Net : nn::Module {
+    nn::Linear hidden{784, 512}, out{512, 10};
+    nn::Dropout drop{0.1};
+    LAZY_MODULE(hidden, drop, out)
+    Tensor operator()(const Tensor& x) const { return out(drop(relu(hidden(x)))); }
+  };
+  const Tensor images = lazy::rand({4, 784}), labels = arange(4);
+  lazy::eval(images, labels);
+
+  Net net;
+  Tensor loss = cross_entropy(net(images), labels);
+  loss.backward();
+  {
+    const no_grad scope;
+    for (const ParameterRef& p : net.parameters()) *p -= 0.1 * p->grad();
+  }
+  net.zero_grad();
+  std::ostringstream out;
+  const uint64_t flushes = metrics().flushes;
+  out << loss.item<float>() << "\n" << net;
+  BOOST_TEST(metrics().flushes == flushes + 1);
+  BOOST_TEST(out.str().find("# 407050 parameters") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
