@@ -37,7 +37,7 @@ void Optimizer::add_parameters(const ParameterList& parameters, const Site& s) {
   for (const ParameterItem& item : parameters) {
     const size_t number = held_.size() + added.size();
     const std::string name = item.name.empty() ? std::to_string(number) : item.name;
-    if (!item.parameter) detail::fail<Error>(name_, "parameter " + name + " is null", s);
+    if (!item.parameter) detail::fail<Error>(name_, "parameter " + name + " holds nothing", s);
     if (!there.insert(item.parameter.get()).second)
       detail::fail<Error>(name_, "parameter " + name + " is there twice", s);
     if (!names.insert(name).second) detail::fail<Error>(name_, "the name " + name + " is there twice", s);
