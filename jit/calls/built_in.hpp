@@ -1,5 +1,6 @@
 // Lists the library's own calls, which have a file each beside this one.
 #pragma once
+#include "jit/calls/barrier.hpp"
 #include "jit/calls/cholesky.hpp"
 #include "jit/calls/compress.hpp"
 #include "jit/calls/concat.hpp"
@@ -9,6 +10,7 @@
 #include "jit/calls/lu.hpp"
 #include "jit/calls/matrix_exp.hpp"
 #include "jit/calls/qr.hpp"
+#include "jit/calls/recurrent.hpp"
 #include "jit/calls/select.hpp"
 #include "jit/calls/solve_triangular.hpp"
 #include "jit/calls/sort.hpp"
@@ -16,9 +18,14 @@
 
 namespace lazy::jit {
 
-inline constexpr const CallDefinition* kBuiltInCalls[] = {
-    &calls::kSort, &calls::kSelect,  &calls::kConcat, &calls::kCholesky,        &calls::kCompress,
-    &calls::kLu,   &calls::kLuSolve, &calls::kSolve,  &calls::kSolveTriangular, &calls::kQr,
-    &calls::kEigh, &calls::kSvd,     &calls::kEig,    &calls::kMatrixExp,       &calls::kGcd};
+inline constexpr const CallDefinition* kBuiltInCalls[] = {&calls::kBarrier,   &calls::kSort,
+                                                          &calls::kSelect,    &calls::kConcat,
+                                                          &calls::kCholesky,  &calls::kCompress,
+                                                          &calls::kLu,        &calls::kLuSolve,
+                                                          &calls::kSolve,     &calls::kSolveTriangular,
+                                                          &calls::kQr,        &calls::kEigh,
+                                                          &calls::kSvd,       &calls::kEig,
+                                                          &calls::kMatrixExp, &calls::kGcd,
+                                                          &calls::kRecurrent, &calls::kRecurrentBackward};
 
 }  // namespace lazy::jit

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "jit/graph/attachment.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/graph/observed.hpp"
 #include "support/per_thread.hpp"
@@ -31,6 +32,7 @@ struct Drain {
 };
 
 constinit thread_local Node** doomed = nullptr;  // first node that a destruction under way has to free
+constinit thread_local Attachment** doomed_attachments = nullptr;  // likewise
 
 }  // namespace
 
@@ -107,12 +109,51 @@ static void destroy(Node* last_used) noexcept {
   doomed = nullptr;
 }
 
+void attach(Node& n, Attachment* a) noexcept {
+  if (a) a->add_reference();
+  Attachment* const before = std::exchange(n.attachment, a);
+  if (!before) return;
+  before->left(n);
+  before->release();
+}
+
+void Attachment::destroy() noexcept {
+  if (doomed_attachments) {
+    next_ = std::exchange(*doomed_attachments, this);
+    return;
+  }
+  Attachment* first = this;
+  doomed_attachments = &first;
+  while (first) {
+    const Attachment* const a = std::exchange(first, first->next_);
+    delete a;
+  }
+  doomed_attachments = nullptr;
+}
+
+// Drops a handle of a node with an attachment, which goes with the last one.
+static void release_attached(Node* n) noexcept {
+  add_reference(n);
+  if (n->counts.fetch_sub(Node::kHandle, std::memory_order_acq_rel) >> 32 == 1) attach(*n, nullptr);
+  drop_reference(n);
+}
+
+Handle handle_if_alive(Node* n) noexcept {
+  uint64_t counts = n->counts.load(std::memory_order_relaxed);
+  do {
+    if (counts >> 32 == 0) return {};
+  } while (!n->counts.compare_exchange_weak(counts, counts + Node::kHandle, std::memory_order_acq_rel));
+  return Handle::adopt(n);
+}
+
 void drop_reference(Node* n) noexcept {
   if (static_cast<uint32_t>(n->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1) destroy(n);
 }
 
 void Handle::release(Counted* counted) noexcept {
   Node* const n = static_cast<Node*>(counted);
+  if (n->attachment) [[unlikely]]
+    return release_attached(n);
   if (static_cast<uint32_t>(n->counts.fetch_sub(Node::kHandle, std::memory_order_acq_rel)) == 1) destroy(n);
 }
 

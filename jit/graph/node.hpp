@@ -31,6 +31,7 @@
 
 namespace lazy::jit {
 
+class Attachment;
 class CallSpec;
 class Graph;
 struct Component;
@@ -102,6 +103,8 @@ struct Node : Counted {
   Site site{};
   const char* purpose = nullptr;   // for reports: why a composite of the library records it (Purpose)
   const CallSpec* call = nullptr;  // for a call: what it does (jit/calls/call.hpp); else null
+  Attachment* attachment =
+      nullptr;  // what the floor above keeps with it while it has handles (attachment.hpp)
   int arity = 0;
   Operands operand;  // Graph::link marks as inputs what was not pending in this graph
   Shape shape;

@@ -11,9 +11,9 @@
 //   }
 //
 // The members are Tensor's (lazy/core/tensor.hpp). backward() computes nothing: it records the gradients, and
-// forward, backward and update are one flush when a value is needed. What is recorded on values that require a
-// gradient keeps, for backward(), the values that its derivatives read; but only as long as somebody holds the
-// result, and it runs as if nobody had named them: one that is cheap to compute again is not stored.
+// forward, backward and update are one flush when a value is needed. What is recorded on values that require
+// a gradient keeps, for backward(), the values that its derivatives read; but only as long as somebody holds
+// the result, and it runs as if nobody had named them: one that is cheap to compute again is not stored.
 #pragma once
 #include <functional>
 #include <vector>
@@ -47,8 +47,8 @@ bool is_grad_enabled() noexcept;
 /// Returns the value as one that does not depend on anything: no gradient goes through it.
 Tensor stop_gradient(Arg x);
 
-/// Calls f with the gradient of x whenever backward() or a pullback has added it up, before it goes on; what f
-/// returns takes its place unless it is undefined. Error unless x requires a gradient.
+/// Calls f with the gradient of x whenever backward() or a pullback has added it up, before it goes on; what
+/// f returns takes its place unless it is undefined. Error unless x requires a gradient.
 void register_hook(const Tensor& x, std::function<Tensor(const Tensor& gradient)> f, Site = Site::current());
 
 }  // namespace lazy

@@ -1,65 +1,59 @@
 #include "lazy/autograd/gradient.hpp"
 
-#include "jit/calls/call.hpp"
-#include "lazy/autograd/rules.hpp"
+#include "lazy/autograd/backwards.hpp"
+#include "lazy/core/build.hpp"
 
 namespace lazy {
-namespace {
 using namespace detail;
 
-/// Returns a value of its own that is the same: an input of the function that no other has, and that nothing
-/// else is recorded on.
-Handle separate(const Handle& h, const Site& s) {
-  return detail::record(Op::cast, {&h}, h->dtype, h->shape, s);
-}
+namespace {
 
 void check_float(const char* op, const char* what, DType t, const Site& s) {
   if (!is_float(t))
     fail<DtypeError>(op, std::string(what) + " is of " + name_of(t) + ": gradients are of floating point", s);
 }
 
-/// Goes through the tape backwards from the value, to which `g` belongs.
-void go_back(const Tape& tape, Gradients& gradients) {
-  const jit::Purpose purpose("gradient");
-  for (auto op = tape.ops().rbegin(); op != tape.ops().rend(); ++op) {
-    bool any = false;
-    for (const Handle& r : op->results) any |= r && static_cast<bool>(gradients.of(r));
-    if (!any) continue;
-    const Rule rule = op->call ? rule_of_call(op->call->name()) : rule_of(op->op);
-    if (!rule) fail<Error>(op->call->name(), "has no derivative yet", op->site);
-    rule(Differentiation(*op, gradients));
-  }
+/// Returns an input of a function that nothing else is recorded on: the same value. It is a leaf unless it is
+/// derived from the argument.
+Handle input_of(const Handle& h, const Site& s) {
+  Handle input = separate_derived(h, s);
+  if (!is_tracked(input)) make_leaf(input);
+  return input;
 }
 
 }  // namespace
 
 struct Pullback::Kept {
-  Tape tape;
   std::vector<Handle> inputs;
   Handle value;
-  Site site;
+  mutable bool alone = false;  // nobody else differentiates by what is kept: it dies with the pullback
+
+  ~Kept() {
+    if (alone) Backwards(value, inputs, value->site).spend();
+  }
 };
 
 Pullback vjp(const TensorFunction& f, const std::vector<Tensor>& x, Site s) {
   const auto kept = std::make_shared<Pullback::Kept>();
-  kept->site = s;
   std::vector<Tensor> inputs;
   for (const Tensor& t : x) {
     const Arg arg(t, s);
     const Operand operand("vjp", arg);
     check_float("vjp", "an argument", operand->dtype, s);
-    inputs.push_back(Tensor(separate(operand, s)));
-    kept->inputs.push_back(inputs.back().handle());
-    kept->tape.watch(kept->inputs.back());
+    kept->inputs.push_back(input_of(operand, s));
+    inputs.push_back(Tensor(kept->inputs.back()));
   }
   Pullback p;
   {
-    const Observing tape(kept->tape);
+    const enable_grad scope;
     p.value = f(inputs);
   }
   const Arg value(p.value, s);
-  kept->value = Operand("vjp", value);
-  check_float("vjp", "the value", kept->value->dtype, s);
+  const Operand result("vjp", value);
+  check_float("vjp", "the value", result->dtype, s);
+  kept->value = result;
+  kept->alone = Backwards(kept->value, kept->inputs, s).boundary().empty();
+  for (const Handle& input : kept->inputs) kept->alone &= leaf(input) != nullptr;
   p.kept_ = kept;
   return p;
 }
@@ -73,15 +67,22 @@ std::vector<Tensor> Pullback::operator()(Arg gradient) const {
         "vjp",
         "a gradient of shape " + to_string(g->shape) + " for a value of " + to_string(kept_->value->shape),
         s);
-  Gradients gradients(kept_->tape);
-  if (kept_->tape.depends(kept_->value)) gradients.add(kept_->value, g, s);
-  go_back(kept_->tape, gradients);
-  std::vector<Tensor> all;
+  const Backwards all(kept_->value, kept_->inputs, s);
+  // Gradients have derivatives if anything but the inputs asks for them.
+  kept_->alone &= !is_tracked(g);
+  const bool further = !kept_->alone;
+  gradients_paused += !further;
+  struct Resume {
+    bool paused;
+    ~Resume() { gradients_paused -= paused; }
+  } resume{!further};
+  const Gradients gradients = all.run(g);
+  std::vector<Tensor> sums;
   for (const Handle& x : kept_->inputs) {
     const Handle sum = gradients.of(x);
-    all.push_back(Tensor(sum ? sum : constant(0, x->dtype, x->shape, x, s)));
+    sums.push_back(Tensor(sum ? sum : constant(0, x->dtype, x->shape, x, s)));
   }
-  return all;
+  return sums;
 }
 
 std::pair<Tensor, std::vector<Tensor>> value_and_grad_of(const TensorFunction& f,
@@ -93,14 +94,56 @@ std::pair<Tensor, std::vector<Tensor>> value_and_grad_of(const TensorFunction& f
   return {p.value, p(Arg(constant(1, value->dtype, value->shape, value, s), s))};
 }
 
-Tensor stop_gradient(Arg x) {
-  const Site s = x.site();
-  const Handle h = Operand("stop_gradient", x).take();
-  const no_grad scope;
-  return Tensor(separate(h, s));
+namespace {
+
+/// Returns the sum of the products of all elements.
+Tensor inner_product(const std::vector<Tensor>& a, const std::vector<Tensor>& b, const Site& s) {
+  Tensor sum;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const Handle product = binary("inner product", Op::multiply, a[i].handle(), b[i].handle(), s);
+    Dims all;
+    for (int axis = 0; axis < product->shape.size(); ++axis) all.push_back(axis);
+    Tensor one(detail::reduce("inner product", Op::sum, product, all, dropdims, s));
+    sum = sum.defined() ? Tensor(binary("inner product", Op::add, sum.handle(), one.handle(), s)) : one;
+  }
+  return sum;
 }
 
-no_grad::no_grad() noexcept { ++tapes_paused; }
-no_grad::~no_grad() { --tapes_paused; }
+void check_like(const char* op, const std::vector<Tensor>& x, const std::vector<Tensor>& v, const Site& s) {
+  bool like = x.size() == v.size();
+  for (size_t i = 0; like && i < x.size(); ++i)
+    like = v[i].defined() && v[i].handle()->shape == Arg(x[i], s).handle()->shape &&
+           v[i].handle()->dtype == x[i].handle()->dtype;
+  if (!like) fail<ShapeError>(op, "a direction of the shapes and dtypes of the arguments is needed", s);
+}
+
+}  // namespace
+
+std::pair<Tensor, Tensor> jvp(const TensorFunction& f, const std::vector<Tensor>& x,
+                              const std::vector<Tensor>& tangents, Site s) {
+  check_like("jvp", x, tangents, s);
+  const Pullback p = vjp(f, x, s);
+  // The pullback is linear in its gradient u: the derivative of <pullback(u), tangents> by u is J tangents,
+  // whatever u is, and what was computed of u is not needed.
+  const Handle& value = p.value.handle();
+  const auto along = [&](const std::vector<Tensor>& u) {
+    return inner_product(p(Arg(u[0], s)), tangents, s);
+  };
+  Tensor u(constant(0, value->dtype, value->shape, value, s));
+  return {stop_gradient(Arg(p.value, s)), value_and_grad_of(along, {u}, s).second[0]};
+}
+
+std::pair<Tensor, std::vector<Tensor>> hessian_vector(const TensorFunction& f, const std::vector<Tensor>& x,
+                                                      const std::vector<Tensor>& v, Site s) {
+  check_like("hessian_vector", x, v, s);
+  Tensor value;
+  const auto slope = [&](const std::vector<Tensor>& at) {
+    auto [y, g] = value_and_grad_of(f, at, s);
+    value = stop_gradient(Arg(y, s));
+    return inner_product(g, v, s);
+  };
+  std::vector<Tensor> product = value_and_grad_of(slope, x, s).second;
+  return {value, std::move(product)};
+}
 
 }  // namespace lazy

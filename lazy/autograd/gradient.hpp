@@ -85,12 +85,12 @@ std::pair<Tensor, Tensor> jvp(const TensorFunction& f, const std::vector<Tensor>
 std::pair<Tensor, std::vector<Tensor>> hessian_vector(const TensorFunction& f, const std::vector<Tensor>& x,
                                                       const std::vector<Tensor>& v, Site = Site::current());
 
-/// Returns what f returns and keeps none of the values it computes on the way: they are computed again when the
-/// gradient needs them (Chen et al., 2016). Tensors that f captures are read again then, as they are now.
+/// Returns what f returns and keeps none of the values it computes on the way: they are computed again when
+/// the gradient needs them (Chen et al., 2016). Tensors that f captures are read again then, as they are now.
 Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& x, Site = Site::current());
 
-/// Gives a function its own derivative. `backward` is called with the arguments, the value and the gradient of
-/// the value, and returns a gradient for each argument, undefined for none.
+/// Gives a function its own derivative. `backward` is called with the arguments, the value and the gradient
+/// of the value, and returns a gradient for each argument, undefined for none.
 using BackwardFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>& x, const Tensor& value,
                                                            const Tensor& gradient)>;
 Tensor custom_function(const TensorFunction& forward, BackwardFunction backward, const std::vector<Tensor>& x,

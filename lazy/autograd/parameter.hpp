@@ -1,9 +1,9 @@
-// Defines Parameter: a variable that is trained. It is a Tensor wherever one is read, and keeps being one that
-// requires a gradient whatever it is assigned.
+// Defines Parameter: a variable that is trained. It is a Tensor wherever one is read, and keeps being one
+// that requires a gradient whatever it is assigned.
 //
 // Value semantics: a copy is a parameter of its own with the same value and no gradient yet, so copying a
-// module copies the model (the value is shared until one of the two is updated). A moved parameter is the same
-// one: references to it (ParameterRef) follow.
+// module copies the model (the value is shared until one of the two is updated). A moved parameter is the
+// same one: references to it (ParameterRef) follow.
 #pragma once
 #include <memory>
 
@@ -23,16 +23,19 @@ class Parameter : public Tensor {
   Parameter() noexcept = default;
   /// Has the value, detached. DtypeError unless it is of floating point, if it requires a gradient.
   Parameter(const Tensor& value, bool requires_grad = true, Site = Site::current());
+  Parameter(Tensor&& value, bool requires_grad = true, Site = Site::current());
   Parameter(const Parameter&);
   Parameter(Parameter&&) noexcept;
   /// Takes the value, detached; the gradient, and if it is trained, remain. ShapeError or DtypeError if it
   /// differs in shape or dtype from the value it has, if it has one, thrown at the line that recorded it.
   Parameter& operator=(const Tensor& value) &;
+  Parameter& operator=(Tensor&& value) &;
   Parameter& operator=(const Parameter&) &;
   Parameter& operator=(Parameter&&) & noexcept;
   ~Parameter();
 
-  /// Takes a value of any shape and dtype, detached: what load_state_dict() and to(dtype) do.
+  /// Takes a value of any shape and dtype, detached, and forgets the gradient: what load_state_dict() and
+  /// to(dtype) do.
   void reset(const Tensor& value, Site = Site::current());
   /// Replaces the gradient; an undefined one is none.
   void set_grad(const Tensor& gradient, Site = Site::current());
@@ -43,6 +46,7 @@ class Parameter : public Tensor {
 
  private:
   friend class ParameterRef;
+  void take(Tensor&& value, const Site&);
   std::shared_ptr<detail::ParameterState> state_;
 };
 

@@ -45,8 +45,8 @@ void Gradients::add(const Handle& value, const Handle& gradient, const Site& s) 
   sum = sum ? binary("gradient", Op::add, sum, gradient, s) : gradient;
 }
 
-Differentiation::Differentiation(const Taped& o, Gradients& gradients)
-    : Formula(o.call ? "gradient of a call" : jit::name_of(o.op), o.site), op(o), gradients_(gradients) {}
+Differentiation::Differentiation(const char* op_name, const Taped& o, Gradients& gradients)
+    : Formula(op_name, o.site), op(o), gradients_(gradients) {}
 
 Term Differentiation::g(size_t result) const {
   const Handle h = gradients_.of(op.results[result]);

@@ -3,8 +3,9 @@
 #pragma once
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
-#include "lazy/autograd/tape.hpp"
+#include "lazy/autograd/derivation.hpp"
 #include "lazy/nn/functional/formula.hpp"
 
 namespace lazy::detail {
@@ -12,22 +13,24 @@ namespace lazy::detail {
 /// Adds up gradients by value.
 class Gradients {
  public:
-  explicit Gradients(const Tape& t) : tape(t) {}
+  /// `wanted` are the values that depend on what is differentiated by.
+  explicit Gradients(std::unordered_set<const jit::Node*> wanted) : wanted_(std::move(wanted)) {}
   /// Returns what was added for the value; an empty handle if nothing was.
   Handle of(const Handle& value) const;
   void add(const Handle& value, const Handle& gradient, const Site&);
-
-  const Tape& tape;
+  void replace(const Handle& value, Handle gradient) { sums_[value.get()] = std::move(gradient); }
+  bool wants(const Handle& value) const { return value && wanted_.contains(value.get()); }
 
  private:
   std::unordered_map<const jit::Node*, Handle> sums_;
+  std::unordered_set<const jit::Node*> wanted_;
 };
 
 /// Gives a rule the op, its values as terms, and the gradient of its result. What the rule records goes by
 /// the user's line of the op.
 class Differentiation : public Formula {
  public:
-  Differentiation(const Taped& op, Gradients& gradients);
+  Differentiation(const char* name, const Taped& op, Gradients& gradients);
 
   const Taped& op;
   Term x(size_t operand) const { return term(op.operands[operand]); }
@@ -35,19 +38,20 @@ class Differentiation : public Formula {
   /// Returns the gradient of a result: zeros if nothing depends on it.
   Term g(size_t result = 0) const;
   /// True if the operand depends on what is differentiated by.
-  bool wants(size_t operand) const { return gradients_.tape.depends(op.operands[operand]); }
+  bool wants(size_t operand) const { return gradients_.wants(op.operands[operand]); }
   /// Adds `gradient()` to what the operand has so far, summed over the axes along which it was broadcast. Not
   /// called for an operand that nobody wants.
   template <class F>
   void to(size_t operand, F&& gradient) const {
     if (wants(operand)) add(operand, gradient());
   }
+  /// Adds a gradient likewise.
+  void add(size_t operand, const Term& gradient) const;
   /// Adds `values` to zeros like the operand, at positions along an axis.
   Term added_at(size_t operand, const Term& values, const Handle& positions, int axis) const;
   Term zeros_like(const Term& t) const { return term(filled(0, t.handle()->dtype, t.shape(), t.handle())); }
 
  private:
-  void add(size_t operand, const Term& gradient) const;
   Gradients& gradients_;
 };
 
@@ -56,6 +60,8 @@ using Rule = void (*)(const Differentiation&);
 /// Returns the op's rule. Null: the derivative is 0 wherever there is one (rounding, comparisons, integers),
 /// or the op is a source.
 Rule rule_of(Op);
+/// Is the rule of recurrent layers' steps (lazy/nn/functional/recurrent.hpp).
+void recurrent_rule(const Differentiation&);
 /// Returns the rule of the call of that name; null if it has none.
 Rule rule_of_call(std::string_view name);
 

@@ -5,6 +5,8 @@
 namespace lazy::detail {
 namespace {
 
+constinit std::atomic<Observer*> of_all = nullptr;
+
 /// Calls f(observer) for each observer, the innermost first. Meanwhile what the thread records goes only to
 /// the observers around it.
 template <class F>
@@ -17,19 +19,33 @@ void each(F&& f) {
     observing = one->outer;
     f(one->observer);
   }
+  if (Observer* const o = of_all.load(std::memory_order_acquire)) {
+    observing = nullptr;
+    f(*o);
+  }
 }
 
 }  // namespace
 
 thread_local constinit Observing* observing = nullptr;
 
-Observing::Observing(Observer& o) noexcept : observer(o), outer(std::exchange(observing, this)) {}
-Observing::~Observing() { observing = outer; }
+constinit std::atomic<uint32_t> observers = 0;
+
+Observing::Observing(Observer& o) noexcept : observer(o), outer(std::exchange(observing, this)) {
+  add_reason();
+}
+Observing::~Observing() {
+  observing = outer;
+  drop_reason();
+}
+
+void observe_all(Observer& o) { of_all.store(&o, std::memory_order_release); }
 
 void Observer::recorded_call(const RecordedCall&) {}
 void Observer::transferred(const Handle&, const Handle&, const Site&) {}
 void Observer::begins(const char*, std::span<const Handle* const>, const Site&) {}
 void Observer::ends(const char*, const Handle*, const Derivative*) {}
+void Observer::updated(const Handle&, const Handle&, const Site&) {}
 
 void tell(const Recorded& r) {
   each([&](Observer& o) { o.recorded(r); });
@@ -39,28 +55,32 @@ void tell_transferred(const Handle& from, const Handle& to, const Site& s) {
   each([&](Observer& o) { o.transferred(from, to, s); });
 }
 
+void tell_updated(const Handle& from, const Handle& to, const Site& s) {
+  each([&](Observer& o) { o.updated(from, to, s); });
+}
+
 std::vector<Handle> record_call(const jit::CallSpec& spec, std::span<const Handle* const> operands,
                                 const Site& s) {
   std::vector<Handle> outputs = jit::record_call(spec, operands, s);
-  if (observing) each([&](Observer& o) { o.recorded_call({spec, operands, outputs, s}); });
+  if (observed()) each([&](Observer& o) { o.recorded_call({spec, operands, outputs, s}); });
   return outputs;
 }
 
 Handle iota(int axis, const Shape& shape, Device device, const Site& s) {
   Handle result = jit::transfer(jit::iota(axis, shape, s), device, s);
-  if (observing) tell({Op::iota, {}, {.ints = {}, .steps = {}, .axes = {axis}}, result, s});
+  if (observed()) tell({Op::iota, {}, {.ints = {}, .steps = {}, .axes = {axis}}, result, s});
   return result;
 }
 
 Handle overwritten(DType t, const Shape& shape, Device device, const Site& s) {
   Handle result = jit::overwritten(t, shape, device, s);
-  if (observing) tell({Op::constant, {}, {.ints = {}, .steps = {}, .axes = result->axes}, result, s});
+  if (observed()) tell({Op::constant, {}, {.ints = {}, .steps = {}, .axes = result->axes}, result, s});
   return result;
 }
 
 Handle transfer(const Handle& h, Device device, const Site& s) {
   Handle result = jit::transfer(h, device, s);
-  if (observing && result.get() != h.get()) tell_transferred(h, result, s);
+  if (observed() && result.get() != h.get()) tell_transferred(h, result, s);
   return result;
 }
 

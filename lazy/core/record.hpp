@@ -1,7 +1,8 @@
 // Records every op of lazy/: all that it puts into the graph goes through here, and nothing else calls the
-// graph (tests/lazy/door.cmake). Automatic differentiation and tracing would observe here what is computed.
-// Without an observer that costs one test of a thread-local pointer an op.
+// graph (tests/lazy/door.cmake). Automatic differentiation and tracing observe here what is computed. Without
+// an observer that costs one test of a word an op.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <initializer_list>
 #include <span>
@@ -64,6 +65,8 @@ class Observer {
   /// Called when a function ends; `result` is null if it threw (then this must not
   /// throw), `derivative` if the derivatives of its ops are as good.
   virtual void ends(const char* name, const Handle* result, const Derivative* derivative);
+  /// Called when a variable is updated: it had the value `from` and has `to` now.
+  virtual void updated(const Handle& from, const Handle& to, const Site&);
 
  protected:
   ~Observer() = default;
@@ -80,17 +83,27 @@ class Observing {
   Observer& observer;
   Observing* const outer;
 };
-/// Points to the thread's innermost Observing; null if nobody observes.
+/// Points to the thread's innermost Observing; null if nobody observes this thread.
 extern thread_local constinit Observing* observing;
+/// Counts the scopes with an Observing of all threads, and the reasons for which there is an observer of all.
+extern constinit std::atomic<uint32_t> observers;
+inline bool observed() { return observers.load(std::memory_order_relaxed) != 0; }
+
+/// Notifies the observer, last, of what any thread records, as long as a reason exists. There is one such
+/// observer in the process, which lives for ever.
+void observe_all(Observer&);
+inline void add_reason() { observers.fetch_add(1, std::memory_order_relaxed); }
+inline void drop_reason() { observers.fetch_sub(1, std::memory_order_relaxed); }
 
 void tell(const Recorded&);
 void tell_transferred(const Handle& from, const Handle& to, const Site&);
+void tell_updated(const Handle& from, const Handle& to, const Site&);
 
 /// Records one op, as jit::record() does.
 inline Handle record(Op op, std::initializer_list<const Handle*> operands, DType t, const Shape& shape,
                      const Site& s, const jit::Attributes& attributes = {}) {
   Handle result = jit::record(op, operands, t, shape, s, attributes);
-  if (observing) [[unlikely]]
+  if (observed()) [[unlikely]]
     tell({op, operands, attributes, result, s});
   return result;
 }
@@ -100,7 +113,7 @@ inline Handle folded(Op op, std::initializer_list<const Handle*> operands, jit::
                      const Shape& shape, Device device, const Site& s,
                      const jit::Attributes& attributes = {}) {
   Handle result = jit::constant(value, t, shape, device, s);
-  if (observing) [[unlikely]]
+  if (observed()) [[unlikely]]
     tell({op, operands, attributes, result, s});
   return result;
 }
@@ -127,7 +140,7 @@ Handle transfer(const Handle&, Device, const Site&);
 class Composite {
  public:
   Composite(const char* name, std::initializer_list<const Handle*> operands, const Site& s) : name_(name) {
-    if (observing) [[unlikely]]
+    if (observed()) [[unlikely]]
       begin(operands, s);
   }
   Composite(const Composite&) = delete;

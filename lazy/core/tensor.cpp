@@ -37,6 +37,11 @@ ShapeArg::ShapeArg(const std::vector<int64_t>& v, Site s) {
 }
 Axes::Axes(std::initializer_list<Integer> v, Site s) : Dims(listed(v, "axes", s)) {}
 
+void Tensor::update_to(jit::Handle h, const Site& s) {
+  if (detail::observed()) detail::tell_updated(handle_, h, s);
+  rebind(std::move(h));
+}
+
 const jit::Node& Tensor::node(const char* op, const Site& s) const {
   if (!handle_) detail::throw_empty(op, s);
   return *handle_.get();

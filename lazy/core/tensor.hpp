@@ -52,8 +52,8 @@ class Tensor {
   // Gradients (lazy/autograd/backward.hpp says how they come about).
 
   /// Makes this value one by which backward() differentiates, or ends that. It must not be computed from such
-  /// values itself (Error), and is of floating point (DtypeError). What this variable is updated to in a scope
-  /// with a no_grad takes its place and its gradient; without one updating it throws Error.
+  /// values itself (Error), and is of floating point (DtypeError). What this variable is updated to in a
+  /// scope with a no_grad takes its place and its gradient; without one updating it throws Error.
   Tensor& requires_grad_(bool on = true, Site s = Site::current()) &;
   /// True if gradients go through the value: it is such a value or computed from one.
   bool requires_grad(Site s = Site::current()) const;
@@ -294,6 +294,8 @@ class Tensor {
     handle_ = std::move(h);
     packed_.reset();
   }
+  /// Rebinds to what the value was updated to: a value that gradients are by stays one.
+  void update_to(jit::Handle, const Site&);
 
  private:
   friend class Arg;

@@ -103,7 +103,7 @@ Index::Index(const Selection& v, Site s) : Index(v.read(s), s) {}
 // Writing a region
 
 void View::write(const char* op, const Arg& v) {
-  base_->rebind(written_region(op, base_->handle_, region_, v));
+  base_->update_to(written_region(op, base_->handle_, region_, v), v.site());
 }
 
 template <class F>
@@ -169,7 +169,7 @@ void Selection::write_each(const char* op, const Arg& v) {
   if (value->shape.size() > base->shape.size() - index_.handle()->shape.size())
     value = detail::reshape(value, {}, v.site());  // of one element
   const Handle mask = aligned_mask(op, base, index_.handle(), 0, v.site());
-  base_->rebind(detail::where(op, mask, value, base, v.site()));
+  base_->update_to(detail::where(op, mask, value, base, v.site()), v.site());
 }
 
 /// Writes a value with a row for each element that the mask selects, in order.
@@ -190,12 +190,12 @@ void Selection::write_in_order(const char* op, const Arg& v) {
   all[0] = row->shape[0];
   const Handle at = detail::broadcast(padded(row, 0, all.size() - 1, s), all, s);
   const Handle each = detail::reshape(load_at(op, rows, at, 0, Bounds::clip, s), base->shape, s);
-  base_->rebind(detail::where(op, aligned_mask(op, base, mask, 0, s), each, base, s));
+  base_->update_to(detail::where(op, aligned_mask(op, base, mask, 0, s), each, base, s), s);
 }
 
 void Selection::write(const char* op, const Arg& v) {
   const Handle& base = base_value_.handle();
-  if (!is_mask()) base_->rebind(written_region(op, base, placed(base, index_.handle(), site_), v));
+  if (!is_mask()) base_->update_to(written_region(op, base, placed(base, index_.handle(), site_), v), v.site());
   else if (fits_each(v)) write_each(op, v);
   else write_in_order(op, v);
 }
@@ -208,8 +208,9 @@ Selection& Selection::update(F op, const Arg& v) {
     Arg one = v;
     if (v.is_tensor() && numel(v.handle()->shape) == 1) one = Arg(detail::reshape(v.handle(), {}, s), s);
     const Tensor r = op(Arg(base, s), one);
-    base_->rebind(detail::where(kWrite, aligned_mask(kWrite, base, index_.handle(), 0, s),
-                                stored_as(kWrite, Arg(r.handle(), s), base->dtype), base, s));
+    base_->update_to(detail::where(kWrite, aligned_mask(kWrite, base, index_.handle(), 0, s),
+                                   stored_as(kWrite, Arg(r.handle(), s), base->dtype), base, s),
+                     s);
   } else {
     const Tensor r = op(Arg(read_at(base, index_.handle(), s), s), v);
     if (is_mask()) write_in_order(kWrite, Arg(r.handle(), s));

@@ -27,7 +27,7 @@ jit::Handle updated(const char* op, const jit::Handle& left, const Tensor& resul
 #define LAZY_COMPOUND(symbol, function)                      \
   Tensor& Tensor::operator symbol(Arg v)& {                  \
     const Tensor result = function(Arg(*this, v.site()), v); \
-    rebind(updated(#function, handle_, result, v.site()));   \
+    update_to(updated(#function, handle_, result, v.site()), v.site()); \
     return *this;                                            \
   }
 LAZY_COMPOUND(+=, add)

@@ -2,103 +2,38 @@
 
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/writing.hpp"
+#include "lazy/nn/functional/conv_problem.hpp"
 #include "lazy/nn/functional/formula.hpp"
-#include "lazy/nn/functional/spatial.hpp"
-#include "lazy/ops/matmul.hpp"
 
 namespace lazy {
 namespace {
 using namespace detail;
 
-/// Returns the axes of weights (K..., C, O) as (O, C, K...), or with `back` the other way round.
-Dims weight_axes(int rank, bool back) {
-  Dims axes;
-  if (!back) axes = {rank - 1, rank - 2};
-  for (int i = 0; i < rank - 2; ++i) axes.push_back(back ? i + 2 : i);
-  if (back) axes.push_back(1), axes.push_back(0);
-  return axes;
-}
-
-Handle channels_second(const Formula& f, const Handle& h, ChannelLayout layout) {
-  return channels_from_last(channels_to_last(h, layout, f.site), channels_first, f.site);
-}
-
-/// Holds a convolution with its channels first.
-struct Layer {
-  const Formula& f;
-  Handle grad, image, weights;
-  Dims stride, padding, dilation;
-  int64_t groups;
-
-  Layer(const Formula& formula, const Term& g, const Term& x, const Term& w, const ConvOptions& o)
-      : f(formula), groups(o.groups) {
-    if (x.rank() < 3 || x.rank() > 5 || g.rank() != x.rank() || w.rank() != x.rank()) mismatch(g, x, w);
-    const bool last = o.layout == channels_last;
-    grad = channels_second(f, g.handle(), o.layout);
-    image = channels_second(f, x.handle(), o.layout);
-    weights = last ? f.permute(w.handle(), weight_axes(w.rank(), false)) : w.handle();
-    const int n = x.rank() - 2;
-    stride = per_axis(f.name, "stride", o.stride, n, 1, f.site);
-    padding = per_axis(f.name, "padding", o.padding, n, 0, f.site);
-    dilation = per_axis(f.name, "dilation", o.dilation, n, 1, f.site);
-    const Shape &s = image->shape, &k = weights->shape;
-    if (groups < 1 || Wide(k[1]) * groups != s[1] || k[0] % groups != 0) mismatch(g, x, w);
-    const Windows windows = sliding();
-    bool fits = grad->shape[0] == s[0] && grad->shape[1] == k[0];
-    for (int i = 0; i < n; ++i) fits = fits && grad->shape[2 + i] == windows.count[i];
-    if (!fits) mismatch(g, x, w);
-  }
-  [[noreturn]] void mismatch(const Term& g, const Term& x, const Term& w) const {
+/// Returns the layer of a convolution; ShapeError unless `g` is like its result.
+ConvLayer layer_of(const Formula& f, const Term& g, const Term& x, const Term& w, const ConvOptions& o) {
+  const auto mismatch = [&] {
     f.fail<ShapeError>("a gradient " + to_string(g.shape()) + " of an image " + to_string(x.shape()) +
-                       " and weights " + to_string(w.shape()) + " in " + std::to_string(groups) + " groups");
-  }
-  Windows sliding() const {
-    const Shape& s = image->shape;
-    Shape last{s[0]};
-    Dims length;
-    for (int i = 2; i < s.size(); ++i) last.push_back(s[i]), length.push_back(weights->shape[i]);
-    last.push_back(s[1]);
-    return Windows(f.name, last, length, stride, padding, dilation, f.site);
-  }
-
-  Tensor input() const {
-    ConvOptions o;
-    o.stride = Axes(stride), o.padding = Axes(padding), o.dilation = Axes(dilation), o.groups = groups;
-    Dims more;
-    for (int i = 0; i < stride.size(); ++i) {
-      const Wide reached = (Wide(grad->shape[2 + i]) - 1) * stride[i] - Wide(padding[i]) * 2 +
-                           span_of(weights->shape[2 + i], dilation[i]);
-      more.push_back(narrow(f.name, "an extent of", image->shape[2 + i] - reached, f.site));
-    }
-    o.output_padding = Axes(more);
-    return conv_transpose(f.arg(grad), f.arg(weights), o);
-  }
-
-  /// Multiplies the windows of each group, (C / groups K..., N R...), by its gradients (N R..., O / groups).
-  Handle weight() const {
-    const Windows windows = sliding();
-    const int n = windows.spatial();
-    const Shape& s = image->shape;
-    const int64_t in = s[1] / groups, out = weights->shape[0] / groups;
-    const Handle last =
-        detail::padded(f.name, channels_to_last(image, channels_first, f.site), padding, 0, f.site);
-    const Handle view = windows.view(last, f.site);  // (N, R..., C, K...)
-    Dims order{n + 1};
-    for (int i = 0; i < n; ++i) order.push_back(n + 2 + i);
-    for (int i = 0; i <= n; ++i) order.push_back(i);
-    const int64_t count = s[0] * numel(windows.count);
-    const Handle rows = f.reshape(f.permute(view, order), {groups, in * windows.taps, count});
-    const Handle g = f.reshape(channels_to_last(grad, channels_first, f.site), {count, groups, out});
-    const Handle sums = detail::matmul(f.name, rows, f.permute(g, {1, 0, 2}), f.site);  // (G, C K, O)
-    return f.reshape(f.permute(sums, {0, 2, 1}), weights->shape);
-  }
-
-  Handle bias() const {
-    Dims others{0};
-    for (int i = 2; i < grad->shape.size(); ++i) others.push_back(i);
-    return f.reduce(Op::sum, grad, others);
-  }
-};
+                       " and weights " + to_string(w.shape()) + " in " + std::to_string(o.groups.value) +
+                       " groups");
+  };
+  if (x.rank() < 3 || x.rank() > 5 || g.rank() != x.rank() || w.rank() != x.rank()) mismatch();
+  const int n = x.rank() - 2;
+  const ConvLayer c{per_axis(f.name, "stride", o.stride, n, 1, f.site),
+                    per_axis(f.name, "padding", o.padding, n, 0, f.site),
+                    per_axis(f.name, "dilation", o.dilation, n, 1, f.site), o.groups, o.layout};
+  const Shape last = channels_to_last(x.handle(), o.layout, f.site)->shape, &k = w.shape();
+  const bool first = o.layout == channels_first;
+  const int channel = first ? 1 : n + 1;
+  const int64_t in = k[first ? 1 : n], out = k[first ? 0 : n + 1];
+  if (c.groups < 1 || Wide(in) * c.groups != last.back() || out % c.groups != 0) mismatch();
+  Dims length;
+  for (int i = 0; i < n; ++i) length.push_back(k[c.kernel() + i]);
+  const Windows windows(f.name, last, length, c.stride, c.padding, c.dilation, f.site);
+  bool fits = g.extent(0) == last[0] && g.extent(channel) == out;
+  for (int i = 0; i < n; ++i) fits = fits && g.extent(c.first() + i) == windows.count[i];
+  if (!fits) mismatch();
+  return c;
+}
 
 /// Holds what the gradients of a normalisation over the last axis of (rows, n) are made of.
 struct Normalised {
@@ -131,14 +66,12 @@ ConvGradients convolution_backward(Arg grad, Arg x, Arg w, const ConvOptions& op
   const Formula f("convolution_backward", {&grad, &x, &w});
   if (options.padding.same || options.padding_mode != PadMode::constant)
     f.fail<Error>("pads by numbers of zeros only");
-  const Layer layer(f, f.term(grad), f.term(x), f.term(w), options);
-  const bool last = options.layout == channels_last;
-  const Handle weight = layer.weight();
-  const Handle input = channels_to_last(layer.input().handle(), channels_first, f.site);
+  const Term g = f.term(grad), image = f.term(x), weights = f.term(w);
+  const ConvLayer c = layer_of(f, g, image, weights, options);
   const auto rounded = [&](const Handle& h) { return f.tensor(f.as(f.result, h)); };
-  return {rounded(channels_from_last(input, options.layout, f.site)),
-          rounded(last ? f.permute(weight, weight_axes(weight->shape.size(), true)) : weight),
-          rounded(layer.bias())};
+  return {rounded(conv_image_gradient(c, g.handle(), weights.handle(), image.shape(), f.site)),
+          rounded(conv_weight_gradient(c, g.handle(), image.handle(), weights.shape(), f.site)),
+          rounded(conv_bias_gradient(g.handle(), c.layout, f.site))};
 }
 
 NormGradients layer_norm_backward(Arg grad, Arg x, ShapeArg normalized, const Tensor& weight, double eps) {

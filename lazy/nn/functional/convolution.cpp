@@ -1,11 +1,9 @@
 #include "lazy/nn/functional/convolution.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <string_view>
 
+#include "lazy/nn/functional/conv_problem.hpp"
 #include "lazy/nn/functional/positions.hpp"
-#include "lazy/nn/functional/spatial.hpp"
 
 namespace lazy {
 namespace {
@@ -18,60 +16,26 @@ constexpr int64_t kMostTaps = 64;
 // With fewer windows side by side, vectors along them would be too empty.
 constexpr int64_t kShortestRow = 48;
 
-/// Says what the steps of a convolution are recorded for, by the name that the user called.
-struct Purposes {
-  const char *name, *weights, *windows, *products, *image;
-};
-#define LAZY_PURPOSES(name)                                                               \
-  {                                                                                       \
-    name, name ": weights to channels last", name ": windows as rows", name ": products", \
-        name ": image laid out anew"                                                      \
-  }
-constexpr Purposes kPurposes[] = {LAZY_PURPOSES("conv"), LAZY_PURPOSES("conv1d"), LAZY_PURPOSES("conv2d"),
-                                  LAZY_PURPOSES("conv3d"), LAZY_PURPOSES("conv_transpose")};
-#undef LAZY_PURPOSES
-const Purposes& purposes_of(std::string_view name) {
-  return *std::find_if(std::begin(kPurposes), std::end(kPurposes),
-                       [&](const Purposes& p) { return p.name == name; });
-}
-
-/// Holds a call's operands, of one dtype, and its options for each spatial axis.
-struct Problem {
-  const char* name;
-  Site site;
-  Handle given, weights;
-  Handle bias;  // (O), or none
-  Dims stride, padding, dilation;
-  int64_t groups;
-  const Purposes& purposes = purposes_of(name);
-
-  int spatial() const { return given->shape.size() - 2; }
-  [[noreturn]] void mismatch(const std::string& why) const {
-    fail<ShapeError>(
-        name,
-        "an image " + to_string(given->shape) + " and weights " + to_string(weights->shape) + ": " + why,
-        site);
-  }
-};
-
-Dims range(int first, int last) {
-  Dims r;
-  for (int i = first; i < last; ++i) r.push_back(i);
-  return r;
-}
-
-Dims joined(std::initializer_list<Dims> parts) {
-  Dims r;
-  for (const Dims& p : parts)
-    for (int64_t v : p) r.push_back(v);
-  return r;
-}
-
 Shape spatial_shape(const Handle& image, const Windows& windows, std::initializer_list<int64_t> last) {
   Shape r{image->shape[0]};
   for (int64_t n : windows.count) r.push_back(n);
   for (int64_t n : last) r.push_back(n);
   return r;
+}
+
+/// Returns `image` (N, C, S...) with its padding.
+Handle padded_channels_first(const Problem& p, const Handle& image) {
+  if (std::all_of(p.padding.begin(), p.padding.end(), [](int64_t e) { return e == 0; })) return image;
+  const jit::Purpose purpose(p.purposes.image);
+  const Shape& given = image->shape;
+  Shape single{given[0] * given[1]}, result{given[0], given[1]};  // images of one channel each
+  for (int i = 2; i < given.size(); ++i) {
+    single.push_back(given[i]);
+    result.push_back(with_padding(p.name, given[i], p.padding[i - 2], p.site));
+  }
+  single.push_back(1);
+  return detail::reshape(padded(p.name, detail::reshape(image, single, p.site), p.padding, 0, p.site), result,
+                         p.site);
 }
 
 /// Convolves every channel by itself, `multiplier` results each: a sum over the window's elements in
@@ -109,13 +73,55 @@ Handle depthwise(const Problem& p, Handle image, Handle w, const Windows& window
   return cast(total, type, p.site);
 }
 
+/// Does so with an image (N, C, S...): vectors run along its last axis.
+Handle depthwise_along_rows(const Problem& p, const Windows& windows) {
+  const DType type = p.given->dtype, work = is_half(type) ? float32 : type;
+  const int n = windows.spatial();
+  const int64_t batch = p.given->shape[0], channels = p.given->shape[1],
+                multiplier = p.weights->shape[0] / channels;
+  const Handle image = padded_channels_first(p, cast(p.given, work, p.site));
+  // (N, C, 1, S...) times (C, multiplier, 1...) for each element of a window
+  Shape apart{batch, channels, 1}, beside{channels, multiplier}, result{batch, channels * multiplier};
+  for (int i = 0; i < n; ++i) {
+    apart.push_back(image->shape[i + 2]);
+    beside.push_back(1);
+    result.push_back(windows.count[i]);
+  }
+  const Handle given = detail::reshape(image, apart, p.site),
+               w = detail::reshape(cast(p.weights, work, p.site), {channels, multiplier, windows.taps},
+                                   p.site);
+  Dims position(n, 0), start(n + 3, 0), step(n + 3, 1);
+  Shape row = apart;
+  Handle total;
+  int64_t i = 0;
+  do {
+    for (int a = 0; a < n; ++a) {
+      start[a + 3] = position[a] * windows.dilation[a];
+      step[a + 3] = windows.stride[a];
+      row[a + 3] = windows.count[a];
+    }
+    const Handle element = detail::slice(given, start, step, row, p.site),
+                 weight = detail::reshape(
+                     detail::slice(w, {0, 0, i++}, {1, 1, 1}, {channels, multiplier, 1}, p.site), beside,
+                     p.site);
+    if (!total) total = binary(p.name, Op::multiply, element, weight, p.site);
+    else if (is_float(work)) total = fma(p.name, element, weight, total, p.site);
+    else
+      total = binary(p.name, Op::add, total, binary(p.name, Op::multiply, element, weight, p.site), p.site);
+  } while (windows.next(position));
+  return cast(detail::reshape(total, result, p.site), type, p.site);
+}
+
 /// Multiplies each window of image (N, S..., C), as a row, by the weights w (K..., C, O).
 Handle dense(const Problem& p, const Handle& image, const Handle& w, const Windows& windows) {
   const int n = windows.spatial();
   const int64_t channels = image->shape.back(), results = w->shape.back(), depth = windows.taps * channels;
   const Handle matrix = [&] {
     const jit::Purpose purpose(p.purposes.weights);
-    return detail::reshape(w, {depth, results}, p.site);
+    if (p.layout == channels_last) return detail::reshape(w, {depth, results}, p.site);
+    // A product reads columns that lie one after the other faster than rows that are spread.
+    const Handle columns = detail::permute(w, joined({{n + 1}, range(0, n + 1)}), p.site);
+    return detail::matrix_transpose(detail::reshape(columns, {results, depth}, p.site), p.site);
   }();
   jit::Purpose purpose(p.purposes.windows);
   Handle rows;
@@ -143,21 +149,6 @@ bool along_rows(const Problem& p, const Windows& windows) {
     return false;
   }
   return row >= kShortestRow;
-}
-
-/// Returns `image` (N, C, S...) with its padding.
-Handle padded_channels_first(const Problem& p, const Handle& image) {
-  if (std::all_of(p.padding.begin(), p.padding.end(), [](int64_t e) { return e == 0; })) return image;
-  const jit::Purpose purpose(p.purposes.image);
-  const Shape& given = image->shape;
-  Shape single{given[0] * given[1]}, result{given[0], given[1]};  // images of one channel each
-  for (int i = 2; i < given.size(); ++i) {
-    single.push_back(given[i]);
-    result.push_back(with_padding(p.name, given[i], p.padding[i - 2], p.site));
-  }
-  single.push_back(1);
-  return detail::reshape(padded(p.name, detail::reshape(image, single, p.site), p.padding, 0, p.site), result,
-                         p.site);
 }
 
 /// Multiplies weights (O, C, K...) by a matrix (C K..., last spatial axis) for each index of the other
@@ -228,26 +219,6 @@ Handle convolve(const Problem& p, Handle image, const Handle& w, const Dims& pad
   return grouped(p, image, w, windows);
 }
 
-Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions& o) {
-  const Site s = x.site();
-  DType t = common_type(name, {&x, &w});
-  if (o.bias.defined()) t = promote(name, t, o.bias.handle()->dtype, s);
-  if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
-  Problem p{name, s, Operand(name, x, t).take(), Operand(name, w, t).take(), {}, {}, {}, {}, o.groups};
-  if (o.bias.defined()) p.bias = cast(o.bias.handle(), t, s);
-  if (p.given->shape.size() < 3) p.mismatch("an image has a batch axis, channels and spatial axes");
-  if (p.given->shape.size() != p.weights->shape.size()) p.mismatch("they differ in the number of axes");
-  const int n = p.spatial();
-  if (n > 3) p.mismatch("more than three spatial axes");
-  p.stride = per_axis(name, "stride", o.stride, n, 1, s);
-  p.padding = per_axis(name, "padding", o.padding, n, 0, s);
-  p.dilation = per_axis(name, "dilation", o.dilation, n, 1, s);
-  if (o.groups < 1)
-    fail<ShapeError>(name, "groups is " + std::to_string(o.groups.value) + ": at least 1 is needed", s);
-  check_devices(name, {&p.given, &p.weights}, s);
-  return p;
-}
-
 /// Pads the image where convolve() cannot: with elements of its own, and by more after an axis than before.
 /// `p.padding` is what is left to pad.
 void pad_image(Problem& p, const ConvOptions& o) {
@@ -271,34 +242,11 @@ void pad_image(Problem& p, const ConvOptions& o) {
   p.padding = Dims(n, 0);
 }
 
-/// Adds the bias to the channels of a result in the user's layout.
-Handle biased(const Problem& p, const Handle& y, ChannelLayout layout) {
-  if (!p.bias) return y;
-  const int axis = layout == channels_first ? 1 : y->shape.size() - 1;
-  if (p.bias->shape != Shape{y->shape[axis]})
-    p.mismatch("a bias " + to_string(p.bias->shape) + " for " + std::to_string(y->shape[axis]) + " channels");
-  const Handle b = detail::reshape(p.bias, along_axis(y->shape.size(), axis, y->shape[axis]), p.site);
-  return binary(p.name, Op::add, y, b, p.site);
-}
-
-void check_groups(const Problem& p, int64_t channels, Wide expected, int64_t divided) {
-  if (channels != expected)
-    p.mismatch("the image has " + std::to_string(channels) + " channels, the weights take " +
-               to_string(expected) + (p.groups > 1 ? " in " + std::to_string(p.groups) + " groups" : ""));
-  if (divided % p.groups != 0 || p.groups > std::max<int64_t>(divided, 1))
-    p.mismatch(std::to_string(divided) + " channels do not make " + std::to_string(p.groups) + " groups");
-}
-
-Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options) {
-  Problem p = problem(name, x, w, options);
-  Composite whole(name, {&p.given, &p.weights, &p.bias}, p.site);
-  const bool first = options.layout == channels_first;
+/// Returns the result without the bias, in the user's layout.
+Handle computed(const Problem& p) {
+  const bool first = p.layout == channels_first;
   const int n = p.spatial();
-  const int in = first ? 1 : n, out = first ? 0 : n + 1;
-  check_groups(p, p.given->shape[first ? 1 : n + 1], Wide(p.weights->shape[in]) * p.groups,
-               p.weights->shape[out]);
-  pad_image(p, options);
-  const Handle image = channels_to_last(p.given, options.layout, p.site);
+  const Handle image = channels_to_last(p.given, p.layout, p.site);
   // (O, C / groups, K...) -> (K..., C / groups, O)
   const Handle kernel = [&] {
     const jit::Purpose purpose(p.purposes.weights);
@@ -306,32 +254,35 @@ Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options)
   }();
   if (first) {
     const Windows windows = windows_of(p, image, kernel, p.padding);
-    if (along_rows(p, windows))
-      return Tensor(whole.result(biased(p, dense_along_rows(p, windows), options.layout)));
+    if (along_rows(p, windows)) return dense_along_rows(p, windows);
+    if (p.groups > 1 && kernel->shape[n] == 1 && windows.taps <= kMostTaps)
+      return depthwise_along_rows(p, windows);
   }
-  const Handle y = channels_from_last(convolve(p, image, kernel, p.padding, first), options.layout, p.site);
-  return Tensor(whole.result(biased(p, y, options.layout)));
+  return channels_from_last(convolve(p, image, kernel, p.padding, first), p.layout, p.site);
 }
 
-/// Reverses the weights of a transposed convolution along their spatial axes: (C, O / groups, K...), or
-/// (K..., C, O / groups), becomes (K..., C, O / groups), and with groups (K..., C / groups, O).
-Handle turned_weights(const Problem& p, bool first, int64_t channels, int64_t out) {
-  const jit::Purpose purpose(p.purposes.weights);
-  const Site& s = p.site;
+/// Gives the derivatives of a convolution with a bias, or none, from layer to layer.
+std::vector<Handle> derivatives(const ConvLayer& layer, const Differentiated& d) {
+  std::vector<Handle> g(3);
+  const Handle &x = d.operands[0], &w = d.operands[1];
+  if (d.wants(0)) g[0] = conv_image_gradient(layer, d.gradient, w, x->shape, d.site);
+  if (d.wants(1)) g[1] = conv_weight_gradient(layer, d.gradient, x, w->shape, d.site);
+  if (d.wants(2)) g[2] = conv_bias_gradient(d.gradient, layer.layout, d.site);
+  return g;
+}
+
+Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options) {
+  Problem p = problem(name, x, w, options);
+  const bool first = options.layout == channels_first;
   const int n = p.spatial();
-  Handle kernel = first ? detail::permute(p.weights, joined({range(2, n + 2), {0, 1}}), s) : p.weights;
-  Dims start(n + 2, 0), step(n + 2, 1);
-  for (int i = 0; i < n; ++i) start[i] = kernel->shape[i] - 1, step[i] = -1;
-  kernel = detail::slice(kernel, start, step, kernel->shape, s);
-  if (p.groups == 1) return kernel;
-  // (K..., groups, C', O') -> (K..., C', groups O')
-  Shape split, merged;
-  for (int i = 0; i < n; ++i) split.push_back(kernel->shape[i]), merged.push_back(kernel->shape[i]);
-  split.push_back(p.groups), split.push_back(channels / p.groups), split.push_back(out);
-  merged.push_back(channels / p.groups), merged.push_back(p.groups * out);
-  kernel = detail::reshape(kernel, split, s);
-  kernel = detail::permute(kernel, joined({range(0, n), {n + 1, n, n + 2}}), s);
-  return detail::reshape(kernel, merged, s);
+  const int in = first ? 1 : n, out = first ? 0 : n + 1;
+  check_groups(p, p.given->shape[first ? 1 : n + 1], Wide(p.weights->shape[in]) * p.groups,
+               p.weights->shape[out]);
+  pad_image(p, options);
+  Composite whole(name, {&p.given, &p.weights, &p.bias}, p.site);
+  return Tensor(whole.result(biased(p, computed(p)), [layer = ConvLayer(p)](const Differentiated& d) {
+    return derivatives(layer, d);
+  }));
 }
 
 Tensor of_rank(const char* name, int n, Arg& x, Arg& w, const ConvOptions& options) {
@@ -349,44 +300,5 @@ Tensor conv(Arg x, Arg w, const ConvOptions& options) { return convolution("conv
 Tensor conv1d(Arg x, Arg w, const ConvOptions& options) { return of_rank("conv1d", 1, x, w, options); }
 Tensor conv2d(Arg x, Arg w, const ConvOptions& options) { return of_rank("conv2d", 2, x, w, options); }
 Tensor conv3d(Arg x, Arg w, const ConvOptions& options) { return of_rank("conv3d", 3, x, w, options); }
-
-// Spreads the input's elements `stride` apart among zeros and convolves that with the reversed weights.
-Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
-  Problem p = problem("conv_transpose", x, w, options);
-  const Site s = p.site;
-  const int n = p.spatial();
-  const Dims extra = per_axis(p.name, "output_padding", options.output_padding, n, 0, s);
-  if (options.padding.same || options.padding_mode != PadMode::constant)
-    fail<Error>(p.name, "pads by numbers of zeros only", s);
-  Composite whole(p.name, {&p.given, &p.weights, &p.bias}, s);
-  const Handle image = channels_to_last(p.given, options.layout, s);
-  const bool first = options.layout == channels_first;
-  const int64_t channels = p.weights->shape[first ? 0 : n], out = p.weights->shape[first ? 1 : n + 1];
-  check_groups(p, image->shape.back(), channels, channels);
-  const Handle kernel = turned_weights(p, first, channels, out);
-  Dims before, extents, crop;
-  Shape result = image->shape;
-  for (int i = 0; i < n; ++i) {
-    const char* const too_large = "an extent of";
-    const int64_t reach = narrow(p.name, too_large, span_of(kernel->shape[i], p.dilation[i]) - 1, s);
-    const int64_t cut = std::min(p.padding[i], reach);
-    const Wide spread = span_of(image->shape[i + 1], p.stride[i]);
-    const int64_t length = narrow(p.name, too_large, spread - Wide(p.padding[i]) * 2 + reach + extra[i], s);
-    if (length < 1) p.mismatch("nothing is left between the paddings of spatial axis " + std::to_string(i));
-    before.push_back(reach - cut);
-    crop.push_back(p.padding[i] - cut);
-    extents.push_back(
-        narrow(p.name, too_large, std::max(before[i] + spread, Wide(crop[i]) + length + reach), s));
-    result[i + 1] = length;
-  }
-  const Handle spread = placed(p.name, image, before, p.stride, extents, 0, s);
-  p.stride = Dims(n, 1);
-  const Handle y = convolve(p, spread, kernel, Dims(n, 0), false);
-  Dims from(n + 2, 0);
-  for (int i = 0; i < n; ++i) from[i + 1] = crop[i];
-  result[n + 1] = y->shape[n + 1];
-  const Handle cropped = detail::slice(y, from, Dims(n + 2, 1), result, s);
-  return Tensor(whole.result(biased(p, channels_from_last(cropped, options.layout, s), options.layout)));
-}
 
 }  // namespace lazy

@@ -1118,6 +1118,11 @@ BOOST_AUTO_TEST_CASE(gradients) {
   names_itself(
       "grad", "vjp", [&] { (void)value_and_grad(total)(nothing); }, __LINE__);
   BOOST_CHECK_THROW(no_gradient(), DtypeError);
+  CALLS(jvp, vjp, list, integers, integers);
+  NAMES(hessian_vector, list, {x}, integers);
+  NAMES(checkpoint, list, {nothing});
+  NAMES(custom_function, list, {}, {nothing});
+  NAMES(register_hook, x, {});
 }
 
 BOOST_AUTO_TEST_CASE(of_writing) {

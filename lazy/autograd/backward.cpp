@@ -1,0 +1,86 @@
+#include "lazy/autograd/backward.hpp"
+
+#include "lazy/autograd/backwards.hpp"
+#include "lazy/core/build.hpp"
+
+namespace lazy {
+using namespace detail;
+
+Tensor& Tensor::requires_grad_(bool on, Site s) & {
+  const jit::Node& n = node("requires_grad_", s);
+  if (!is_float(n.dtype))
+    fail<DtypeError>("requires_grad_",
+                     std::string("a value of ") + name_of(n.dtype) + ": gradients are of floating point", s);
+  if (Derivation* const d = derivation(handle_); d && !d->spent)
+    fail<Error>("requires_grad_",
+                "the value is computed from ones that require a gradient: detach() it first", s);
+  if (!on) jit::attach(*handle_.get(), nullptr);
+  else if (!leaf(handle_)) make_leaf(handle_);
+  return *this;
+}
+
+bool Tensor::requires_grad(Site s) const { return (void)node("requires_grad", s), is_tracked(handle_); }
+
+void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_graph, Site s) const {
+  (void)node("backward", s);
+  const Handle value = handle_;
+  if (!value->attachment)
+    fail<Error>("backward", "the value does not depend on anything that requires a gradient", s);
+  Handle g = gradient.handle();
+  if (!g && lazy::numel(value->shape) != 1)
+    fail<ShapeError>("backward",
+                     "a value of shape " + to_string(value->shape) + " needs a gradient to begin with", s);
+  if (!g) g = detail::constant(1, value->dtype, value->shape, value, s);
+  else if (g->shape != value->shape || g->dtype != value->dtype)
+    fail<ShapeError>("backward",
+                     "a gradient of " + to_string(g->shape) + ", " + name_of(g->dtype) + " for a value of " +
+                         to_string(value->shape) + ", " + name_of(value->dtype),
+                     s);
+  Backwards all(value, {}, s);
+  gradients_paused += !create_graph;
+  struct Resume {
+    bool paused;
+    ~Resume() { gradients_paused -= paused; }
+  } resume{!create_graph};
+  Gradients gradients = all.run(g);
+  for (const Handle& h : all.boundary())
+    if (Handle add = gradients.of(h)) {
+      Handle& sum = leaf(h)->gradient;
+      sum = sum ? binary("gradient", Op::add, sum, add, s) : std::move(add);
+    }
+  if (!retain_graph && !create_graph) all.spend();
+}
+
+Tensor Tensor::grad(Site s) const {
+  (void)node("grad", s);
+  const Leaf* const l = leaf(handle_);
+  return l ? Tensor(l->gradient) : Tensor();
+}
+
+void Tensor::zero_grad(Site s) {
+  (void)node("zero_grad", s);
+  if (Leaf* const l = leaf(handle_)) l->gradient = {};
+}
+
+Tensor Tensor::detach(Site s) const { return stop_gradient(Arg(*this, s)); }
+
+Tensor stop_gradient(Arg x) {
+  const Site s = x.site();
+  const Handle h = Operand("stop_gradient", x).take();
+  return Tensor(h->attachment ? separate(h, s) : h);
+}
+
+void register_hook(const Tensor& x, std::function<Tensor(const Tensor&)> f, Site s) {
+  const Arg a(x, s);
+  const Operand h("register_hook", a);
+  if (!is_tracked(h)) fail<Error>("register_hook", "the value does not require a gradient", s);
+  static_cast<Tracked*>(h->attachment)->hooks.push_back(std::move(f));
+}
+
+no_grad::no_grad() noexcept { ++gradients_paused; }
+no_grad::~no_grad() { --gradients_paused; }
+enable_grad::enable_grad() noexcept : paused_(std::exchange(gradients_paused, 0)) {}
+enable_grad::~enable_grad() { gradients_paused = paused_; }
+bool is_grad_enabled() noexcept { return gradients_paused == 0; }
+
+}  // namespace lazy

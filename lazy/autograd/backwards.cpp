@@ -1,0 +1,133 @@
+#include "lazy/autograd/backwards.hpp"
+
+#include <algorithm>
+
+#include "jit/calls/call.hpp"
+
+namespace lazy::detail {
+namespace {
+
+/// Returns the gradient as the hooks want it.
+Handle hooked(const Tracked& t, Handle gradient, const Handle& value, const Site& s) {
+  for (const Hook& hook : t.hooks) {
+    const Tensor changed = hook(Tensor(gradient));
+    if (!changed.defined()) continue;
+    const Handle& h = changed.handle();
+    if (h->shape != value->shape || h->dtype != value->dtype)
+      fail<ShapeError>("hook",
+                       "a gradient of " + to_string(h->shape) + ", " + name_of(h->dtype) +
+                           " for a value of " + to_string(value->shape) + ", " + name_of(value->dtype),
+                       s);
+    gradient = h;
+  }
+  return gradient;
+}
+
+void add_all(const Differentiation& d, const std::vector<Handle>& gradients) {
+  for (size_t i = 0; i < gradients.size() && i < d.op.operands.size(); ++i)
+    if (gradients[i]) d.to(i, [&] { return d.term(gradients[i]); });
+}
+
+/// Applies a derivative that is no row of a table.
+void apply_own(const Derivation& d, const Differentiation& at) {
+  const Handle gradient = at.g().handle();
+  uint64_t wanted = 0;
+  for (size_t i = 0; i < d.taped.operands.size() && i < 64; ++i)
+    if (at.wants(i)) wanted |= uint64_t{1} << i;
+  add_all(at, d.own({d.taped.operands, d.taped.results[0], gradient, wanted, d.taped.site}));
+}
+
+void apply_call(const Derivation& d, const Differentiation& at) {
+  const Taped& op = d.taped;
+  if (const Rule rule = rule_of_call(op.call->name())) return rule(at);
+  const jit::CallVjp vjp = op.call->definition().vjp;
+  if (!vjp) fail<Error>(op.call->name(), "has no derivative yet", op.site);
+  std::vector<Handle> gradients;
+  for (size_t i = 0; i < op.results.size(); ++i)
+    gradients.push_back(op.results[i] ? at.g(i).handle() : Handle());
+  add_all(at, vjp(*op.call, op.operands, op.results, gradients, op.site));
+}
+
+}  // namespace
+
+Backwards::Backwards(const Handle& value, std::span<const Handle> targets, const Site& s, uint64_t since)
+    : value_(value), targets_(targets.begin(), targets.end()) {
+  std::unordered_set<const jit::Node*> ends, met;
+  for (const Handle& t : targets_) ends.insert(t.get());
+  std::unordered_set<const Derivation*> found;
+  std::vector<const Handle*> open{&value_};
+  while (!open.empty()) {
+    const Handle& h = *open.back();
+    open.pop_back();
+    if (!h || !h->attachment || ends.contains(h.get()) || !met.insert(h.get()).second) continue;
+    Derivation* const d = derivation(h);
+    if (d && d->spent)
+      fail<Error>("backward",
+                  "what was kept for the gradient of the value made at " + lazy::to_string(d->taped.site) +
+                      " was given up by an earlier backward(): pass it retain_graph",
+                  s);
+    if (!d || d->number < since) {
+      boundary_.push_back(h);
+      continue;
+    }
+    if (!found.insert(d).second) continue;  // another output of the same call
+    order_.push_back(d);
+    for (const Handle& operand : d->taped.operands) open.push_back(&operand);
+  }
+  std::sort(order_.begin(), order_.end(),
+            [](const Derivation* a, const Derivation* b) { return a->number > b->number; });
+}
+
+std::unordered_set<const jit::Node*> Backwards::wanted() const {
+  std::unordered_set<const jit::Node*> all;
+  for (const Handle& h : targets_.empty() ? boundary_ : targets_) all.insert(h.get());
+  std::unordered_set<const Derivation*> leads;
+  for (auto d = order_.rbegin(); d != order_.rend(); ++d)
+    for (const Handle& operand : (*d)->taped.operands) {
+      if (!operand) continue;
+      if (const Derivation* const from = derivation(operand); from && leads.contains(from))
+        all.insert(operand.get());
+      if (all.contains(operand.get())) leads.insert(*d);
+    }
+  return all;
+}
+
+Gradients Backwards::run(const Handle& gradient) const {
+  const jit::Purpose purpose("gradient");
+  Gradients gradients(wanted());
+  gradients.add(value_, gradient, value_->site);
+  for (Derivation* const d : order_) {
+    d->taped.results = d->results();
+    struct Forget {
+      std::vector<Handle>& results;
+      ~Forget() { results.clear(); }
+    } forget{d->taped.results};
+    bool any = false;
+    for (const Handle& r : d->taped.results) any |= r && static_cast<bool>(gradients.of(r));
+    if (!any) continue;
+    const Handle& first = d->taped.results[0];
+    if (!d->hooks.empty() && first && gradients.of(first))
+      gradients.replace(first, hooked(*d, gradients.of(first), first, d->taped.site));
+    const Differentiation at(d->name         ? d->name
+                             : d->taped.call ? "gradient of a call"
+                                             : jit::name_of(d->taped.op),
+                             d->taped, gradients);
+    if (d->own) apply_own(*d, at);
+    else if (d->taped.call) apply_call(*d, at);
+    else rule_of(d->taped.op)(at);
+  }
+  for (const Handle& h : boundary_)
+    if (const Leaf* const l = leaf(h); l && !l->hooks.empty() && gradients.of(h))
+      gradients.replace(h, hooked(*l, gradients.of(h), h, h->site));
+  return gradients;
+}
+
+void Backwards::spend() noexcept {
+  // What one of them held may be all that kept another alive.
+  for (Derivation* const d : order_) d->add_reference();
+  for (Derivation* const d : order_) d->spend();
+  for (Derivation* const d : order_) d->release();
+  order_.clear();
+}
+
+}  // namespace lazy::detail

@@ -1,0 +1,175 @@
+#include "lazy/autograd/derivation.hpp"
+
+#include <algorithm>
+
+#include "lazy/autograd/rules.hpp"
+#include "lazy/core/build.hpp"
+#include "support/lock.hpp"
+
+namespace lazy::detail {
+namespace {
+
+constinit std::atomic<uint64_t> derivations = 0;
+constinit SpinLock dying;  // guards what derivations know of their results, which may die on any thread
+
+/// Attaches derivations to what is recorded on tracked values.
+class Deriving final : public Observer {
+ public:
+  void recorded(const Recorded&) override;
+  void recorded_call(const RecordedCall&) override;
+  void transferred(const Handle& from, const Handle& to, const Site&) override;
+  void begins(const char* name, std::span<const Handle* const> operands, const Site&) override;
+  void ends(const char* name, const Handle* result, const Derivative*) override;
+  void updated(const Handle& from, const Handle& to, const Site&) override;
+};
+
+bool any_tracked(std::span<const Handle* const> operands) {
+  return gradients_paused == 0 &&
+         std::any_of(operands.begin(), operands.end(), [](const Handle* h) { return is_tracked(*h); });
+}
+
+void derive(Taped t, std::span<const Handle* const> operands, std::span<const Handle> results) {
+  for (const Handle* h : operands) t.operands.push_back(*h);
+  (new Derivation(std::move(t)))->attach(results);
+}
+
+void Deriving::recorded(const Recorded& r) {
+  if (!is_float(r.result->dtype) || !any_tracked(r.operands) || !rule_of(r.op)) return;
+  derive({r.op, nullptr, {}, r.attributes, {}, r.site}, r.operands, {&r.result, 1});
+}
+
+void Deriving::recorded_call(const RecordedCall& r) {
+  if (any_tracked(r.operands)) derive({Op::call, &r.spec, {}, {}, {}, r.site}, r.operands, r.outputs);
+}
+
+void Deriving::transferred(const Handle& from, const Handle& to, const Site& s) {
+  const Handle* const operand = &from;
+  if (any_tracked({&operand, 1})) derive({Op::input, nullptr, {}, {}, {}, s}, {&operand, 1}, {&to, 1});
+}
+
+/// Holds a composite that has begun and not ended.
+struct Begun {
+  const char* name;
+  std::vector<Handle> operands;
+  Site site;
+  uint64_t first;  // number of the first derivation in it
+};
+thread_local std::vector<Begun> begun;
+
+void Deriving::begins(const char* name, std::span<const Handle* const> operands, const Site& s) {
+  Begun& b = begun.emplace_back(name, std::vector<Handle>{}, s, derivations.load(std::memory_order_relaxed));
+  if (!any_tracked(operands)) return;
+  for (const Handle* h : operands) b.operands.push_back(*h);
+}
+
+void Deriving::ends(const char* name, const Handle* result, const Derivative* own) {
+  if (begun.empty() || begun.back().name != name) return;  // began before anything was differentiated
+  const Begun b = std::move(begun.back());
+  begun.pop_back();
+  if (!result || !own || b.operands.empty() || gradients_paused > 0) return;
+  const Derivation* const inner = derivation(*result);
+  if (!inner || inner->number < b.first) return;  // not computed by the composite
+  auto* const d = new Derivation({Op::call, nullptr, b.operands, {}, {}, b.site});
+  d->own = *own;
+  d->name = name;
+  d->attach({result, 1});
+}
+
+void Deriving::updated(const Handle& from, const Handle& to, const Site& s) {
+  Leaf* const l = leaf(from);
+  if (!l || from.get() == to.get()) return;
+  if (gradients_paused == 0)
+    fail<Error>(
+        "update",
+        "the value requires a gradient and would be updated in place: do it in a scope with a no_grad", s);
+  jit::attach(*to.get(), l);
+}
+
+/// Has the process' observer observe, and sees to it that it does as long as there are leaves.
+void begin_deriving() {
+  static Deriving* const deriving = [] {
+    auto* const d = new Deriving;
+    observe_all(*d);
+    return d;
+  }();
+  (void)deriving;
+  add_reason();
+}
+
+}  // namespace
+
+thread_local constinit int gradients_paused = 0;
+
+uint64_t derivations_so_far() { return derivations.load(std::memory_order_relaxed); }
+
+Leaf::Leaf() : Tracked(true) { begin_deriving(); }
+Leaf::~Leaf() { drop_reason(); }
+
+Leaf* make_leaf(const Handle& h) {
+  Leaf* const l = new Leaf;
+  jit::attach(*h.get(), l);
+  return l;
+}
+
+Derivation::Derivation(Taped t)
+    : Tracked(false), taped(std::move(t)), number(derivations.fetch_add(1, std::memory_order_relaxed)) {}
+
+void Derivation::attach(std::span<const Handle> results) {
+  const bool several = std::count_if(results.begin(), results.end(),
+                                     [](const Handle& r) { return r && is_float(r->dtype); }) > 1;
+  for (const Handle& r : results) {
+    const bool carries = r && is_float(r->dtype);
+    // An output of a call that its user dropped may still be read by the rule.
+    results_.push_back({carries ? r.get() : nullptr, !carries  ? r
+                                                     : several ? separate(r, taped.site)
+                                                               : Handle()});
+  }
+  add_reference();
+  for (const Handle& r : results)
+    if (r && is_float(r->dtype)) jit::attach(*r.get(), this);
+  release();
+}
+
+void Derivation::left(jit::Node& n) noexcept {
+  dying.lock();
+  for (Result& r : results_)
+    if (r.node == &n) r.node = nullptr;
+  dying.unlock();
+}
+
+std::vector<Handle> Derivation::results() const {
+  std::vector<Handle> all;
+  for (const Result& r : results_) {
+    dying.lock();
+    Handle h = r.node ? jit::handle_if_alive(r.node) : Handle();
+    dying.unlock();
+    all.push_back(h ? std::move(h) : r.kept);
+  }
+  return all;
+}
+
+void Derivation::spend() noexcept {
+  spent = true;
+  taped.operands.clear();
+  own = nullptr;
+  for (Result& r : results_) r.kept = {};
+}
+
+namespace {
+/// Returns attributes of a permutation that leaves the axes where they are: a view, which takes no memory.
+jit::Attributes unmoved(int rank) {
+  jit::Attributes a;
+  for (int axis = 0; axis < rank; ++axis) a.axes.push_back(axis);
+  return a;
+}
+}  // namespace
+
+Handle separate(const Handle& h, const Site& s) {
+  return jit::record(Op::permute, {&h}, h->dtype, h->shape, s, unmoved(h->shape.size()));
+}
+
+Handle separate_derived(const Handle& h, const Site& s) {
+  return detail::record(Op::permute, {&h}, h->dtype, h->shape, s, unmoved(h->shape.size()));
+}
+
+}  // namespace lazy::detail

@@ -1,0 +1,109 @@
+// Says how values came about, for gradients. A value that depends on one that is differentiated by has a
+// derivation attached to its node: the op, its operands and its rule. A derivation owns handles of the
+// operands and lives as long as a result, so what nobody can differentiate any more is forgotten. Internal to
+// lazy/.
+//
+// Handles keep values. A flush between forward and backward stores what derivations refer to, until it has
+// learned what the rules never read (jit/flush/liveness.hpp); without one, backward has given all of them up
+// by the time the step is flushed, and the step runs as if nobody had held them.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "jit/graph/attachment.hpp"
+#include "lazy/core/record.hpp"
+#include "lazy/core/tensor.hpp"
+
+namespace lazy::detail {
+
+using Hook = std::function<Tensor(const Tensor&)>;
+
+/// Is attached to a value that gradients go through.
+class Tracked : public jit::Attachment {
+ public:
+  bool is_leaf() const { return leaf_; }
+  std::vector<Hook> hooks;  // of the leaf, or of a derivation's first result
+
+ protected:
+  explicit Tracked(bool leaf) : leaf_(leaf) {}
+
+ private:
+  const bool leaf_;
+};
+
+/// Marks values that gradients are by: those that one variable has had.
+class Leaf final : public Tracked {
+ public:
+  Leaf();
+  Handle gradient;  // what backward() has added up; empty: it never reached the variable
+
+ protected:
+  ~Leaf() override;
+};
+
+/// Holds one op, call or composite: what its rule (rules.hpp) needs.
+struct Taped {
+  Op op{};                              // Op::input: a transfer between devices
+  const jit::CallSpec* call = nullptr;  // of Op::call
+  std::vector<Handle> operands;         // empty where a composite's was omitted
+  jit::Attributes attributes;
+  std::vector<Handle> results;  // one; of a call its outputs. Set while a rule runs
+  Site site;                    // the user's line
+};
+
+class Derivation final : public Tracked {
+ public:
+  explicit Derivation(Taped);
+  void left(jit::Node&) noexcept override;
+  /// Attaches itself to the results.
+  void attach(std::span<const Handle> results);
+  /// Returns the results; one that is gone is an empty handle, unless a rule may read it.
+  std::vector<Handle> results() const;
+  /// Gives up what it holds: it can't be differentiated any more.
+  void spend() noexcept;
+
+  Taped taped;
+  Derivative own;              // of a composite; empty: the op's rule
+  const char* name = nullptr;  // of a composite
+  uint64_t number;             // later ones have higher numbers
+  bool spent = false;
+
+ private:
+  struct Result {
+    jit::Node* node;  // null: dead, or it has another derivation
+    Handle kept;      // the same value where a rule may read it after that
+  };
+  std::vector<Result> results_;
+};
+
+/// Returns what is attached to the value; null if no gradient goes through it.
+inline Tracked* tracked(const Handle& h) { return h ? static_cast<Tracked*>(h->attachment) : nullptr; }
+/// Returns it as a derivation; null if it is none.
+inline Derivation* derivation(const Handle& h) {
+  Tracked* const t = tracked(h);
+  return t && !t->is_leaf() ? static_cast<Derivation*>(t) : nullptr;
+}
+inline Leaf* leaf(const Handle& h) {
+  Tracked* const t = tracked(h);
+  return t && t->is_leaf() ? static_cast<Leaf*>(t) : nullptr;
+}
+/// True if gradients go through the value, also of what is recorded on it from now on.
+inline bool is_tracked(const Handle& h) {
+  const Tracked* const t = tracked(h);
+  return t && (t->is_leaf() || !static_cast<const Derivation*>(t)->spent);
+}
+/// Makes the value, which nothing is recorded on that matters, one that gradients are by.
+Leaf* make_leaf(const Handle&);
+
+/// Returns the number that the next derivation gets.
+uint64_t derivations_so_far();
+
+/// Counts, by thread, the scopes in which derivations are not kept.
+extern thread_local constinit int gradients_paused;
+
+/// Returns a value of its own that is the same, and lies where the other does. It depends on nothing.
+Handle separate(const Handle&, const Site&);
+/// Returns likewise one that depends on what the other depends on.
+Handle separate_derived(const Handle&, const Site&);
+
+}  // namespace lazy::detail

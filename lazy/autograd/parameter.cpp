@@ -1,0 +1,147 @@
+#include "lazy/autograd/parameter.hpp"
+
+#include <utility>
+
+#include "lazy/autograd/derivation.hpp"
+#include "lazy/core/build.hpp"
+
+namespace lazy {
+using namespace detail;
+
+namespace detail {
+
+struct ParameterState {
+  Parameter* home = nullptr;  // null: destroyed
+  bool trained = true;
+};
+
+namespace {
+
+/// Returns a value to which a leaf can be attached: one that nobody else has.
+Handle own_value(Handle h, const Site& s) { return h->attachment || h->handles() > 1 ? separate(h, s) : h; }
+
+void check_float(const Handle& h, const Site& s) {
+  if (!is_float(h->dtype))
+    fail<DtypeError>("Parameter",
+                     std::string("a value of ") + name_of(h->dtype) + ": gradients are of floating point", s);
+}
+
+}  // namespace
+}  // namespace detail
+
+Parameter::Parameter(const Tensor& value, bool requires_grad, Site s)
+    : Parameter(Tensor(value), requires_grad, s) {}
+
+Parameter::Parameter(Tensor&& value, bool requires_grad, Site s) {
+  if (!value.defined()) return;
+  if (requires_grad) check_float(value.handle(), s);
+  state_ = std::make_shared<ParameterState>(this, requires_grad);
+  take(std::move(value), s);
+}
+
+Parameter::Parameter(const Parameter& p) : Tensor() { *this = p; }
+
+Parameter::Parameter(Parameter&& p) noexcept : Tensor(std::move(p)), state_(std::move(p.state_)) {
+  if (state_) state_->home = this;
+}
+
+Parameter::~Parameter() {
+  if (state_) state_->home = nullptr;
+}
+
+/// Attaches the leaf of the value so far, or a new one, to the new value.
+void Parameter::take(Tensor&& value, const Site& s) {
+  Tensor moved = std::move(value);
+  jit::Handle h = moved.handle();
+  moved = Tensor();
+  h = own_value(std::move(h), s);
+  if (state_->trained) {
+    if (Leaf* const l = leaf(handle())) jit::attach(*h.get(), l);
+    else make_leaf(h);
+  }
+  rebind(std::move(h));
+}
+
+Parameter& Parameter::operator=(const Tensor& value) & { return *this = Tensor(value); }
+
+Parameter& Parameter::operator=(Tensor&& value) & {
+  const Site s = value.defined() ? value.handle()->site : Site::current();
+  if (!value.defined()) throw_empty("Parameter", s);
+  if (defined()) {
+    const jit::Handle &now = handle(), &then = value.handle();
+    if (now->shape != then->shape)
+      fail<ShapeError>("Parameter",
+                       "a value of shape " + to_string(then->shape) + " for one of " + to_string(now->shape),
+                       s);
+    if (now->dtype != then->dtype)
+      fail<DtypeError>(
+          "Parameter",
+          std::string("a value of ") + name_of(then->dtype) + " for one of " + name_of(now->dtype), s);
+  } else {
+    check_float(value.handle(), s);
+    state_ = std::make_shared<ParameterState>(this, true);
+  }
+  take(std::move(value), s);
+  return *this;
+}
+
+Parameter& Parameter::operator=(const Parameter& p) & {
+  if (this == &p) return *this;
+  if (!p.defined()) {
+    *this = Parameter();
+    return *this;
+  }
+  if (!state_) state_ = std::make_shared<ParameterState>(this, p.state_->trained);
+  take(Tensor(p), p.handle()->site);
+  return *this;
+}
+
+Parameter& Parameter::operator=(Parameter&& p) & noexcept {
+  if (this == &p) return *this;
+  if (state_) state_->home = nullptr;
+  state_ = std::move(p.state_);
+  if (state_) state_->home = this;
+  Tensor::operator=(std::move(p));
+  return *this;
+}
+
+void Parameter::reset(const Tensor& value, Site s) {
+  const Arg a(value, s);
+  const Operand h("Parameter", a);
+  if (!state_) state_ = std::make_shared<ParameterState>(this, true);
+  if (state_->trained) check_float(h, s);
+  if (Leaf* const l = leaf(handle())) l->gradient = {};
+  take(Tensor(value), s);
+}
+
+void Parameter::set_grad(const Tensor& gradient, Site s) {
+  const jit::Node& n = node("set_grad", s);
+  Leaf* const l = leaf(handle());
+  if (!l) fail<Error>("set_grad", "the parameter does not require a gradient", s);
+  const jit::Handle& g = gradient.handle();
+  if (g && (g->shape != n.shape || g->dtype != n.dtype))
+    fail<ShapeError>("set_grad",
+                     "a gradient of " + to_string(g->shape) + ", " + name_of(g->dtype) +
+                         " for a parameter of " + to_string(n.shape) + ", " + name_of(n.dtype),
+                     s);
+  l->gradient = g;
+}
+
+Parameter& Parameter::requires_grad_(bool on, Site s) & {
+  (void)node("requires_grad_", s);
+  if (on) check_float(handle(), s);
+  state_->trained = on;
+  if (!on) jit::attach(*handle().get(), nullptr);
+  else if (!leaf(handle())) make_leaf(handle());
+  return *this;
+}
+
+ParameterRef Parameter::ref() {
+  ParameterRef r;
+  r.state_ = state_;
+  return r;
+}
+
+Parameter* ParameterRef::get() const noexcept { return state_ ? state_->home : nullptr; }
+
+}  // namespace lazy

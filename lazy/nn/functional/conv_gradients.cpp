@@ -1,0 +1,442 @@
+#include <algorithm>
+#include <numeric>
+
+#include "lazy/nn/functional/conv_problem.hpp"
+#include "lazy/nn/functional/formula.hpp"
+
+namespace lazy {
+namespace detail {
+namespace {
+
+constexpr const char *kImage = "gradient of a convolved image",
+                     *kWeights = "gradient of a convolution's weights", *kResult = "conv";
+
+// More convolutions than this take longer than one of an image spread among zeros.
+constexpr int64_t kMostPhases = 64;
+
+// A depthwise convolution with more elements in a window than this is computed by grouped products.
+constexpr int64_t kMostTaps = 64;
+
+bool all_of(const Dims& d, int64_t v) {
+  return std::all_of(d.begin(), d.end(), [&](int64_t e) { return e == v; });
+}
+
+/// Returns the remainder of a division that rounds down.
+int64_t modulo(Wide a, int64_t n) {
+  const auto r = static_cast<int64_t>(a % n);
+  return r < 0 ? r + n : r;
+}
+
+/// Returns how a composite's part is recorded again: an array of handles from what is wanted.
+template <class A, class B>
+auto bilinear(A&& first, B&& second) {
+  return [first, second](const Differentiated& d) {
+    std::vector<Handle> g(2);
+    if (d.wants(0)) g[0] = first(d.gradient, d.operands[1], d.operands[0]->shape, d.site);
+    if (d.wants(1)) g[1] = second(d.gradient, d.operands[0], d.operands[1]->shape, d.site);
+    return g;
+  };
+}
+
+/// Returns weights as a convolution of results takes them to give images: with O and C / groups exchanged
+/// within each group.
+Handle exchanged(const ConvLayer& c, const Handle& w, const Site& s) {
+  const int n = c.spatial();
+  const int64_t groups = c.groups;
+  const bool first = c.layout == channels_first;
+  const Shape& k = w->shape;
+  const Dims axes = first ? range(2, n + 2) : range(0, n);
+  if (groups == 1) return detail::permute(w, first ? joined({{1, 0}, axes}) : joined({axes, {n + 1, n}}), s);
+  Shape split, result;
+  if (first) {  // (G, O / G, C / G, K...) -> (G, C / G, O / G, K...)
+    split = {groups, k[0] / groups, k[1]}, result = {groups * k[1], k[0] / groups};
+    for (int i = 2; i < k.size(); ++i) split.push_back(k[i]), result.push_back(k[i]);
+    return detail::reshape(
+        detail::permute(detail::reshape(w, split, s), joined({{0, 2, 1}, range(3, n + 3)}), s), result, s);
+  }
+  // (K..., C / G, G, O / G) -> (K..., O / G, G, C / G)
+  for (int i = 0; i < n; ++i) split.push_back(k[i]), result.push_back(k[i]);
+  for (int64_t e : {k[n], groups, k[n + 1] / groups}) split.push_back(e);
+  for (int64_t e : {k[n + 1] / groups, groups * k[n]}) result.push_back(e);
+  return detail::reshape(detail::permute(detail::reshape(w, split, s), joined({axes, {n + 2, n + 1, n}}), s),
+                         result, s);
+}
+
+/// Returns the part of spatial axes from `from`, which may lie before the image, with zeros around.
+Handle window_of(const Handle& image, int first, const Dims& from, const Dims& extents, const Site& s) {
+  const int rank = image->shape.size();
+  Dims start(rank, 0), at(rank, 0);
+  const Dims ones(rank, 1);
+  Shape part = image->shape, result = image->shape;
+  for (int i = 0; i < from.size(); ++i) {
+    const int a = first + i;
+    start[a] = std::clamp<int64_t>(from[i], 0, image->shape[a]);
+    at[a] = start[a] - from[i];
+    part[a] = std::clamp<int64_t>(from[i] + extents[i], start[a], image->shape[a]) - start[a];
+    result[a] = extents[i];
+  }
+  const bool empty = numel(part) == 0;
+  Handle r = empty ? image : detail::slice(image, start, ones, part, s);
+  if (part == result) return r;
+  const Handle zeros = constant(0, image->dtype, result, image, s);
+  return empty ? zeros : slice_update(kImage, zeros, r, at, ones, s);
+}
+
+/// Says which elements of an image along one axis read which of a window: those at `phase`, phase + stride,
+/// ... read element `tap`, tap + skip, ..., `taps` of them. Element phase + q stride reads what windows
+/// q + reach, q + reach - gap, ... have.
+struct Phase {
+  int64_t phase, tap, taps, skip, gap, count;
+  Wide reach;
+};
+
+/// Returns the phases of an axis that have elements: element j of the image is element k of window o if
+/// o stride + k dilation - padding = j.
+std::vector<Phase> phases_of(int64_t extent, int64_t length, int64_t stride, int64_t padding,
+                             int64_t dilation) {
+  std::vector<Phase> all;
+  const int64_t common = std::gcd(stride, dilation), skip = stride / common;
+  for (int64_t k = 0; k < std::min(length, skip); ++k) {
+    const Wide at = Wide(k) * dilation - padding;
+    const int64_t phase = modulo(at, stride);
+    if (phase >= extent) continue;
+    all.push_back({phase, k, (length - k + skip - 1) / skip, skip, dilation / common,
+                   (extent - phase + stride - 1) / stride, (Wide(phase) - at) / stride});
+  }
+  return all;
+}
+
+/// Goes through all combinations of one phase an axis.
+template <class F>
+void each(const std::vector<std::vector<Phase>>& axes, F&& f) {
+  std::vector<size_t> at(axes.size(), 0);
+  std::vector<Phase> now;
+  for (const auto& a : axes)
+    if (a.empty()) return;
+  for (;;) {
+    now.clear();
+    for (size_t i = 0; i < axes.size(); ++i) now.push_back(axes[i][at[i]]);
+    f(now);
+    size_t i = axes.size();
+    while (i > 0 && ++at[i - 1] == axes[i - 1].size()) at[--i] = 0;
+    if (i == 0) return;
+  }
+}
+
+/// Computes the elements of each phase by a convolution without stride, of what its elements read.
+Handle by_phases(const ConvLayer& c, const Handle& g, const Handle& w,
+                 const std::vector<std::vector<Phase>>& axes, const Shape& image, const Site& s) {
+  const int n = c.spatial(), first = c.first(), kernel = c.kernel(), rank = n + 2;
+  Wide covered = 1;
+  for (int i = 0; i < n; ++i) {
+    Wide on_axis = 0;
+    for (const Phase& p : axes[static_cast<size_t>(i)]) on_axis += p.count;
+    covered *= on_axis == image[first + i];
+  }
+  Handle all = covered == 1 ? overwritten(g->dtype, image, g->device, s) : constant(0, g->dtype, image, g, s);
+  each(axes, [&](const std::vector<Phase>& phase) {
+    Dims start(rank, 0), step(rank, 1), from(n, 0), extents(n, 0), gaps(n, 1), at(rank, 0), apart(rank, 1);
+    Shape taps = w->shape;
+    for (int i = 0; i < n; ++i) {
+      const Phase& p = phase[static_cast<size_t>(i)];
+      const int64_t last = p.tap + (p.taps - 1) * p.skip;  // the window's elements in reverse
+      start[kernel + i] = last;
+      if (p.taps > 1) step[kernel + i] = -p.skip;
+      taps[kernel + i] = p.taps;
+      gaps[i] = p.gap;
+      const Wide reach = span_of(p.taps, p.gap) - 1;
+      from[i] = narrow(kImage, "a position of", p.reach - reach, s);
+      extents[i] = narrow(kImage, "an extent of", p.count + reach, s);
+      at[first + i] = p.phase;
+      if (p.count > 1) apart[first + i] = c.stride[i];
+    }
+    const Handle weights = exchanged(c, detail::slice(w, start, step, taps, s), s);
+    // What lies symmetrically around g is padding.
+    Dims padding(n, 0);
+    bool symmetric = true;
+    for (int i = 0; i < n; ++i) {
+      padding[i] = -from[i];
+      symmetric = symmetric && from[i] <= 0 && extents[i] == g->shape[first + i] + 2 * padding[i];
+    }
+    if (!symmetric) padding = Dims(n, 0);
+    const Handle read = symmetric ? g : window_of(g, first, from, extents, s);
+    const ConvLayer dense{Dims(n, 1), padding, gaps, c.groups, c.layout};
+    const Handle one = conv(Arg(read, s), Arg(weights, s), dense.options()).handle();
+    all = one->shape == image ? one : slice_update(kImage, all, one, at, apart, s);
+  });
+  return all;
+}
+
+/// Spreads g's elements `stride` apart among zeros and convolves that with the reversed weights.
+Handle by_spreading(const ConvLayer& c, const Handle& g, const Handle& w, const Shape& image, const Site& s) {
+  const int n = c.spatial(), rank = n + 2;
+  Dims start(rank, 0), step(rank, 1), begin(rank, 0), apart(rank, 1), from(n, 0), extents(n, 0);
+  Shape spread = g->shape;
+  for (int i = 0; i < n; ++i) {
+    const int64_t length = w->shape[c.kernel() + i];
+    start[c.kernel() + i] = length - 1;
+    if (length > 1) step[c.kernel() + i] = -1;
+    const int a = c.first() + i;
+    spread[a] = narrow(kImage, "an extent of", span_of(g->shape[a], c.stride[i]), s);
+    if (g->shape[a] > 1) apart[a] = c.stride[i];
+    const int64_t reach = narrow(kImage, "an extent of", span_of(length, c.dilation[i]) - 1, s);
+    from[i] = c.padding[i] - reach;
+    extents[i] = image[a] + reach;
+  }
+  check_countable(kImage, spread, s);
+  const Handle wide = slice_update(kImage, constant(0, g->dtype, spread, g, s), g, begin, apart, s);
+  const Handle weights = exchanged(c, detail::slice(w, start, step, w->shape, s), s);
+  const ConvLayer dense{Dims(n, 1), Dims(n, 0), c.dilation, c.groups, c.layout};
+  return conv(Arg(window_of(wide, c.first(), from, extents, s), s), Arg(weights, s), dense.options())
+      .handle();
+}
+
+/// Multiplies g by the weights, which gives the elements of windows that lie side by side: (N, C, R...,
+/// K...).
+Handle by_patches(const ConvLayer& c, const Handle& g, const Handle& w, const Shape& image, const Site& s) {
+  const int n = c.spatial();
+  const int64_t groups = c.groups;
+  const bool first = c.layout == channels_first;
+  const Handle kernel = first ? w : detail::permute(w, joined({{n + 1, n}, range(0, n)}), s),
+               given = channels_from_last(channels_to_last(g, c.layout, s), channels_first, s);
+  const int64_t out = kernel->shape[0] / groups, depth = numel(kernel->shape) / kernel->shape[0],
+                count = numel(given->shape) / (given->shape[0] * given->shape[1]);
+  const Handle rows = detail::permute(detail::reshape(kernel, {groups, out, depth}, s), {0, 2, 1}, s);
+  const Handle columns = detail::reshape(given, {given->shape[0], groups, out, count}, s);
+  const Handle product = detail::matmul(kImage, rows, columns, s);  // (N, G, C / G K..., R...)
+  Shape apart{given->shape[0], groups * kernel->shape[1]}, whole = apart;
+  Dims order{0, 1}, from(n, 0), extents(n, 0);
+  for (int i = 0; i < n; ++i) apart.push_back(kernel->shape[i + 2]);
+  for (int i = 0; i < n; ++i) {
+    apart.push_back(given->shape[i + 2]);
+    order.push_back(n + 2 + i), order.push_back(2 + i);
+    whole.push_back(given->shape[i + 2] * c.stride[i]);
+    from[i] = c.padding[i];
+    extents[i] = image[c.first() + i];
+  }
+  Handle patches = detail::permute(detail::reshape(product, apart, s), order, s);
+  for (int i = 0; i < n; ++i)  // to windows as long as they are apart
+    patches = window_of(patches, 3 + 2 * i, {0}, {c.stride[i]}, s);
+  const Handle all = window_of(detail::reshape(patches, whole, s), 2, from, extents, s);
+  return channels_from_last(channels_to_last(all, channels_first, s), c.layout, s);
+}
+
+Handle image_gradient(const ConvLayer& c, const Handle& g, const Handle& w, const Shape& image,
+                      const Site& s) {
+  if (numel(g->shape) == 0 || numel(w->shape) == 0 || numel(image) == 0)
+    return constant(0, g->dtype, image, g, s);
+  std::vector<std::vector<Phase>> axes;
+  Wide count = 1;
+  bool apart = all_of(c.dilation, 1) && !all_of(c.stride, 1);
+  for (int i = 0; i < c.spatial(); ++i)
+    apart = apart && w->shape[c.kernel() + i] <= c.stride[i] && c.stride[i] <= image[c.first() + i];
+  if (apart) return by_patches(c, g, w, image, s);
+  for (int i = 0; i < c.spatial(); ++i) {
+    const int64_t length = w->shape[c.kernel() + i];
+    if (std::min(length, c.stride[i]) > kMostPhases) return by_spreading(c, g, w, image, s);
+    axes.push_back(phases_of(image[c.first() + i], length, c.stride[i], c.padding[i], c.dilation[i]));
+    count *= axes.back().size();
+  }
+  if (count > kMostPhases) return by_spreading(c, g, w, image, s);
+  return by_phases(c, g, w, axes, image, s);
+}
+
+/// Returns the image with its padding, in its own layout: channels that lie apart are not read in turn.
+Handle padded_image(const ConvLayer& c, const Handle& x, const Site& s) {
+  Dims from, extents;
+  for (int i = 0; i < c.spatial(); ++i) {
+    from.push_back(-c.padding[i]);
+    extents.push_back(with_padding(kWeights, x->shape[c.first() + i], c.padding[i], s));
+  }
+  return window_of(x, c.first(), from, extents, s);
+}
+
+/// Returns the windows of the image with its channels last, as many as g has.
+Handle windows_like(const ConvLayer& c, const Handle& g, const Handle& x, const Shape& weights,
+                    const Site& s) {
+  const Handle last = channels_to_last(padded_image(c, x, s), c.layout, s);
+  Dims length;
+  for (int i = 0; i < c.spatial(); ++i) length.push_back(weights[c.kernel() + i]);
+  Windows windows(kWeights, last->shape, length, c.stride, Dims(c.spatial(), 0), c.dilation, s);
+  for (int i = 0; i < c.spatial(); ++i) windows.count[i] = g->shape[c.first() + i];
+  return windows.view(last, s);  // (N, R..., C, K...)
+}
+
+/// Sums products of g and the image for each element of the windows of single channels.
+Handle depthwise_weight_gradient(const ConvLayer& c, const Handle& given, const Handle& x,
+                                 const Shape& weights, const Site& s) {
+  const int n = c.spatial(), channel = c.layout == channels_first ? 1 : n + 1, first = c.first();
+  const DType work = is_half(x->dtype) ? float32 : x->dtype;
+  const int64_t channels = x->shape[channel], multiplier = given->shape[channel] / channels;
+  // Images (..., C, 1, ...) beside gradients (..., C, multiplier, ...).
+  const auto split = [&](const Handle& h, int64_t more) {
+    Shape r;
+    for (int i = 0; i < h->shape.size(); ++i) {
+      r.push_back(i == channel ? channels : h->shape[i]);
+      if (i == channel) r.push_back(more);
+    }
+    return detail::reshape(cast(h, work, s), r, s);
+  };
+  const Handle g = split(given, multiplier), image = split(padded_image(c, x, s), 1);
+  const int begin = first + (channel == 1 ? 1 : 0), rank = n + 3;
+  Shape one = image->shape, lanes = g->shape, all;
+  Dims start(rank, 0), step(rank, 1), position(n, 0), length(n, 1), others;
+  int64_t taps = 1;
+  for (int i = 0; i < n; ++i) {
+    length[i] = weights[c.kernel() + i];
+    taps *= length[i];
+    one[begin + i] = g->shape[begin + i];
+    step[begin + i] = one[begin + i] > 1 ? c.stride[i] : 1;
+  }
+  const int last = begin + n - 1;
+  lanes[last] = 1;
+  for (int i = 0; i < rank; ++i)
+    if (i != channel && i != channel + 1) others.push_back(i);
+  // Along the last spatial axis one kernel sums for all elements of a window.
+  Handle sums;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    int64_t rest = tap;
+    for (int i = n - 1; i >= 0; --i) position[i] = rest % length[i], rest /= length[i];
+    for (int i = 0; i < n; ++i) start[begin + i] = position[i] * c.dilation[i];
+    const Handle element = detail::slice(image, start, step, one, s);
+    const Handle along =
+        reduce(kWeights, Op::sum, binary(kWeights, Op::multiply, g, element, s), {last}, keepdims, s);
+    const Handle sum = reduce(kWeights, Op::sum, along, others, dropdims, s);
+    const Handle row = detail::reshape(sum, {1, channels * multiplier}, s);
+    if (!sums) sums = overwritten(work, {taps, channels * multiplier}, g->device, s);
+    sums = taps == 1 ? row : slice_update(kWeights, sums, row, {tap, 0}, {1, 1}, s);
+  }
+  sums = cast(sums, x->dtype, s);
+  return detail::reshape(channel == 1 ? detail::permute(sums, {1, 0}, s) : sums, weights, s);
+}
+
+/// Multiplies the windows of each group, (C / groups K..., N R...), by its gradients (N R..., O / groups).
+Handle weight_gradient(const ConvLayer& c, const Handle& g, const Handle& x, const Shape& weights,
+                       const Site& s) {
+  if (numel(g->shape) == 0 || numel(x->shape) == 0 || numel(weights) == 0)
+    return constant(0, g->dtype, weights, g, s);
+  const int n = c.spatial();
+  const bool first = c.layout == channels_first;
+  const int64_t groups = c.groups, in = weights[first ? 1 : n], out = weights[first ? 0 : n + 1] / groups;
+  int64_t count = g->shape[0], taps = 1;
+  for (int i = 0; i < n; ++i) count *= g->shape[c.first() + i], taps *= weights[c.kernel() + i];
+  if (groups > 1 && in == 1 && taps <= kMostTaps) return depthwise_weight_gradient(c, g, x, weights, s);
+  const Handle view = windows_like(c, g, x, weights, s);
+  const Handle rows =
+      detail::reshape(detail::permute(view, joined({{n + 1}, range(n + 2, 2 * n + 2), range(0, n + 1)}), s),
+                      {groups, in * taps, count}, s);
+  const Handle columns = detail::reshape(channels_to_last(g, c.layout, s), {count, groups, out}, s);
+  const Handle g_rows = detail::permute(columns, {1, 2, 0}, s);  // (G, O, N R)
+  // The longer side has the rows, which a product with few columns runs along faster.
+  const bool g_first = out > in * taps;
+  const Handle product = g_first ? detail::matmul(kWeights, g_rows, detail::matrix_transpose(rows, s), s)
+                                 : detail::matmul(kWeights, rows, detail::matrix_transpose(g_rows, s), s);
+  const Handle sums = g_first ? product : detail::permute(product, {0, 2, 1}, s);  // (G, O, C K)
+  if (first) return detail::reshape(sums, weights, s);
+  const Handle apart = detail::reshape(sums, {groups, out, in, taps}, s);
+  return detail::reshape(detail::permute(apart, {3, 2, 0, 1}, s), weights, s);
+}
+
+/// Returns zeros around a value, or a part of it, in the spatial axes, at their end.
+Handle cut_to(const Handle& h, const Shape& result, int first, const Site& s) {
+  if (h->shape == result) return h;
+  Dims extents;
+  for (int i = 0; i < result.size() - 2; ++i) extents.push_back(result[first + i]);
+  return window_of(h, first, Dims(extents.size(), 0), extents, s);
+}
+
+}  // namespace
+
+ConvOptions ConvLayer::options() const {
+  ConvOptions o;
+  o.stride = Axes(stride), o.padding = Axes(padding), o.dilation = Axes(dilation), o.groups = groups;
+  o.layout = layout;
+  return o;
+}
+
+Handle conv_result(const ConvLayer& c, const Handle& x, const Handle& w, const Shape& result, const Site& s) {
+  return cut_to(conv(Arg(x, s), Arg(w, s), c.options()).handle(), result, c.first(), s);
+}
+
+Handle conv_image_gradient(const ConvLayer& c, const Handle& g, const Handle& w, const Shape& image,
+                           const Site& s) {
+  const jit::Purpose purpose(kImage);
+  Composite whole(kImage, {&g, &w}, s);
+  return whole.result(image_gradient(c, g, w, image, s),
+                      bilinear([c](const Handle& x, const Handle& other, const Shape& shape,
+                                   const Site& at) { return conv_result(c, x, other, shape, at); },
+                               [c](const Handle& x, const Handle& other, const Shape& shape, const Site& at) {
+                                 return conv_weight_gradient(c, other, x, shape, at);
+                               }));
+}
+
+Handle conv_weight_gradient(const ConvLayer& c, const Handle& g, const Handle& x, const Shape& weights,
+                            const Site& s) {
+  const jit::Purpose purpose(kWeights);
+  Composite whole(kWeights, {&g, &x}, s);
+  return whole.result(weight_gradient(c, g, x, weights, s),
+                      bilinear([c](const Handle& w, const Handle& other, const Shape& shape,
+                                   const Site& at) { return conv_result(c, other, w, shape, at); },
+                               [c](const Handle& w, const Handle& other, const Shape& shape, const Site& at) {
+                                 return conv_image_gradient(c, other, w, shape, at);
+                               }));
+}
+
+Handle conv_bias_gradient(const Handle& g, ChannelLayout layout, const Site& s) {
+  const int rank = g->shape.size();
+  const DType work = is_half(g->dtype) ? float32 : g->dtype;
+  const Dims others = layout == channels_first ? joined({{0}, range(2, rank)}) : range(0, rank - 1);
+  return cast(reduce(kResult, Op::sum, cast(g, work, s), others, dropdims, s), g->dtype, s);
+}
+
+namespace {
+
+/// Exchanges the channels of a transposed convolution's weights, (K..., C, O / groups) or (C, O / groups,
+/// K...), as the convolution takes them that goes the other way.
+Handle turned(const ConvLayer& c, const Handle& w, const Site& s) {
+  const int n = c.spatial();
+  return c.layout == channels_first ? w : detail::permute(w, joined({range(0, n), {n + 1, n}}), s);
+}
+
+std::vector<Handle> transposed_derivatives(const ConvLayer& c, const Differentiated& d) {
+  std::vector<Handle> g(3);
+  const Handle &x = d.operands[0], w = turned(c, d.operands[1], d.site);
+  if (d.wants(0)) g[0] = conv_result(c, d.gradient, w, x->shape, d.site);
+  if (d.wants(1)) g[1] = turned(c, conv_weight_gradient(c, x, d.gradient, w->shape, d.site), d.site);
+  if (d.wants(2)) g[2] = conv_bias_gradient(d.gradient, c.layout, d.site);
+  return g;
+}
+
+}  // namespace
+}  // namespace detail
+
+Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
+  using namespace detail;
+  const Problem p = problem("conv_transpose", x, w, options);
+  const Site& s = p.site;
+  const int n = p.spatial();
+  const Dims extra = per_axis(p.name, "output_padding", options.output_padding, n, 0, s);
+  if (options.padding.same || options.padding_mode != PadMode::constant)
+    fail<Error>(p.name, "pads by numbers of zeros only", s);
+  const ConvLayer c(p);
+  const bool first = c.layout == channels_first;
+  const int channel = first ? 1 : n + 1;
+  const int64_t channels = p.weights->shape[first ? 0 : n], out = p.weights->shape[first ? 1 : n + 1];
+  check_groups(p, p.given->shape[channel], channels, channels);
+  Shape result = p.given->shape;
+  result[channel] = narrow(p.name, "an extent of", Wide(out) * p.groups, s);
+  for (int i = 0; i < n; ++i) {
+    int64_t& extent = result[c.first() + i];
+    extent = narrow(p.name, "an extent of",
+                    span_of(extent, p.stride[i]) - Wide(p.padding[i]) * 2 +
+                        span_of(p.weights->shape[c.kernel() + i], p.dilation[i]) - 1 + extra[i],
+                    s);
+    if (extent < 1) p.mismatch("nothing is left between the paddings of spatial axis " + std::to_string(i));
+  }
+  check_countable(p.name, result, s);
+  Composite whole(p.name, {&p.given, &p.weights, &p.bias}, s);
+  return Tensor(whole.result(biased(p, image_gradient(c, p.given, turned(c, p.weights, s), result, s)),
+                             [c](const Differentiated& d) { return transposed_derivatives(c, d); }));
+}
+
+}  // namespace lazy

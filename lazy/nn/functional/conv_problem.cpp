@@ -1,0 +1,84 @@
+#include "lazy/nn/functional/conv_problem.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+namespace lazy::detail {
+namespace {
+
+#define LAZY_PURPOSES(name)                                                               \
+  {                                                                                       \
+    name, name ": weights to channels last", name ": windows as rows", name ": products", \
+        name ": image laid out anew"                                                      \
+  }
+constexpr Purposes kPurposes[] = {LAZY_PURPOSES("conv"), LAZY_PURPOSES("conv1d"), LAZY_PURPOSES("conv2d"),
+                                  LAZY_PURPOSES("conv3d"), LAZY_PURPOSES("conv_transpose")};
+#undef LAZY_PURPOSES
+
+}  // namespace
+
+const Purposes& purposes_of(std::string_view name) {
+  return *std::find_if(std::begin(kPurposes), std::end(kPurposes),
+                       [&](const Purposes& p) { return p.name == name; });
+}
+
+void Problem::mismatch(const std::string& why) const {
+  fail<ShapeError>(
+      name, "an image " + to_string(given->shape) + " and weights " + to_string(weights->shape) + ": " + why,
+      site);
+}
+
+Dims range(int first, int last) {
+  Dims r;
+  for (int i = first; i < last; ++i) r.push_back(i);
+  return r;
+}
+
+Dims joined(std::initializer_list<Dims> parts) {
+  Dims r;
+  for (const Dims& p : parts)
+    for (int64_t v : p) r.push_back(v);
+  return r;
+}
+
+Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions& o) {
+  const Site s = x.site();
+  DType t = common_type(name, {&x, &w});
+  if (o.bias.defined()) t = promote(name, t, o.bias.handle()->dtype, s);
+  if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
+  Problem p{name,     s,       Operand(name, x, t).take(), Operand(name, w, t).take(), {}, {}, {}, {},
+            o.groups, o.layout};
+  if (o.bias.defined()) p.bias = cast(o.bias.handle(), t, s);
+  if (p.given->shape.size() < 3) p.mismatch("an image has a batch axis, channels and spatial axes");
+  if (p.given->shape.size() != p.weights->shape.size()) p.mismatch("they differ in the number of axes");
+  const int n = p.spatial();
+  if (n > 3) p.mismatch("more than three spatial axes");
+  p.stride = per_axis(name, "stride", o.stride, n, 1, s);
+  p.padding = per_axis(name, "padding", o.padding, n, 0, s);
+  p.dilation = per_axis(name, "dilation", o.dilation, n, 1, s);
+  if (o.groups < 1)
+    fail<ShapeError>(name, "groups is " + std::to_string(o.groups.value) + ": at least 1 is needed", s);
+  check_devices(name, {&p.given, &p.weights}, s);
+  return p;
+}
+
+void check_groups(const Problem& p, int64_t channels, Wide expected, int64_t divided) {
+  if (channels != expected)
+    p.mismatch("the image has " + std::to_string(channels) + " channels, the weights take " +
+               to_string(expected) + (p.groups > 1 ? " in " + std::to_string(p.groups) + " groups" : ""));
+  if (divided % p.groups != 0 || p.groups > std::max<int64_t>(divided, 1))
+    p.mismatch(std::to_string(divided) + " channels do not make " + std::to_string(p.groups) + " groups");
+}
+
+Handle biased(const Problem& p, const Handle& y) {
+  if (!p.bias) return y;
+  const int axis = p.layout == channels_first ? 1 : y->shape.size() - 1;
+  if (p.bias->shape != Shape{y->shape[axis]})
+    p.mismatch("a bias " + to_string(p.bias->shape) + " for " + std::to_string(y->shape[axis]) + " channels");
+  Shape beside(y->shape.size(), 1);
+  beside[axis] = y->shape[axis];
+  return binary(p.name, Op::add, y, detail::reshape(p.bias, beside, p.site), p.site);
+}
+
+}  // namespace lazy::detail

@@ -1,0 +1,72 @@
+// Shares the operands and options of convolutions, their checks, and their gradients: a convolution y(x, w)
+// is linear in each operand, and so are its gradients x'(y, w) and w'(y, x). The derivatives of all three are
+// these three again. Internal to lazy/.
+#pragma once
+#include "lazy/nn/functional/spatial.hpp"
+
+namespace lazy::detail {
+
+/// Says what the steps of a convolution are recorded for, by the name that the user called.
+struct Purposes {
+  const char *name, *weights, *windows, *products, *image;
+};
+const Purposes& purposes_of(std::string_view name);
+
+/// Holds a call's operands, of one dtype, and its options for each spatial axis.
+struct Problem {
+  const char* name;
+  Site site;
+  Handle given, weights;
+  Handle bias;  // (O), or none
+  Dims stride, padding, dilation;
+  int64_t groups;
+  ChannelLayout layout;
+  const Purposes& purposes = purposes_of(name);
+
+  int spatial() const { return given->shape.size() - 2; }
+  [[noreturn]] void mismatch(const std::string& why) const;
+};
+
+/// Checks and promotes the operands of a call.
+Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions&);
+/// Throws ShapeError unless the image has the channels that weights take, and `divided` channels make groups.
+void check_groups(const Problem&, int64_t channels, Wide expected, int64_t divided);
+/// Adds the bias to the channels of a result.
+Handle biased(const Problem&, const Handle& y);
+
+Dims range(int first, int last);
+Dims joined(std::initializer_list<Dims> parts);
+
+/// Holds the options of a convolution, those of each spatial axis, without its operands.
+struct ConvLayer {
+  Dims stride, padding, dilation;
+  int64_t groups;
+  ChannelLayout layout;
+
+  ConvLayer(const Problem& p)
+      : stride(p.stride), padding(p.padding), dilation(p.dilation), groups(p.groups), layout(p.layout) {}
+  ConvLayer(const Dims& s, const Dims& p, const Dims& d, int64_t g, ChannelLayout l)
+      : stride(s), padding(p), dilation(d), groups(g), layout(l) {}
+  int spatial() const { return stride.size(); }
+  /// Returns the axis of an image at which its spatial axes begin.
+  int first() const { return layout == channels_first ? 2 : 1; }
+  /// Returns the axis of weights at which theirs begin.
+  int kernel() const { return layout == channels_first ? 2 : 0; }
+  ConvOptions options() const;
+};
+
+// Operands have one dtype and are as the layer's conv() would take them. Windows that begin beyond those of
+// `g` do not count: x' and y may be larger than what the convolution gives.
+
+/// Returns y, of the spatial extents `count`: those of conv(), or fewer.
+Handle conv_result(const ConvLayer&, const Handle& x, const Handle& w, const Shape& result, const Site&);
+/// Returns x', of shape `image`.
+Handle conv_image_gradient(const ConvLayer&, const Handle& g, const Handle& w, const Shape& image,
+                           const Site&);
+/// Returns w', of shape `weights`.
+Handle conv_weight_gradient(const ConvLayer&, const Handle& g, const Handle& x, const Shape& weights,
+                            const Site&);
+/// Returns sums over all axes but the channels.
+Handle conv_bias_gradient(const Handle& g, ChannelLayout, const Site&);
+
+}  // namespace lazy::detail

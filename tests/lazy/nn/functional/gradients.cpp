@@ -1,0 +1,98 @@
+// Compares the derivatives of layers over images with differences, to the second order, with all their
+// options.
+#include "tests/lazy/autograd/gradient_check.hpp"
+
+using namespace lazy;
+using check::random_values;
+using check::two_orders;
+using List = const std::vector<Tensor>&;
+
+namespace {
+
+/// Describes a convolution: shapes of the image and the weights, channels first, and options.
+struct Case {
+  const char* name;
+  Shape x, w;
+  ConvOptions o;
+};
+
+/// Returns a shape (A, B, S...) as it is with its channels last: (A, S..., B).
+Shape channels_behind(const Shape& s) {
+  Shape r{s[0]};
+  for (int i = 2; i < s.size(); ++i) r.push_back(s[i]);
+  r.push_back(s[1]);
+  return r;
+}
+/// Returns weights (A, B, K...) as (K..., B, A), or with `transposed` as (K..., A, B).
+Shape kernel_in_front(const Shape& s, bool transposed) {
+  Shape r;
+  for (int i = 2; i < s.size(); ++i) r.push_back(s[i]);
+  r.push_back(s[transposed ? 0 : 1]), r.push_back(s[transposed ? 1 : 0]);
+  return r;
+}
+
+void compare(const Case& c, bool transposed, int64_t results) {
+  std::mt19937 g(3);
+  for (const ChannelLayout layout : {channels_first, channels_last}) {
+    ConvOptions o = c.o;
+    o.layout = layout;
+    const bool last = layout == channels_last;
+    const Tensor x = random_values(g, last ? channels_behind(c.x) : c.x, -1, 1),
+                 w = random_values(g, last ? kernel_in_front(c.w, transposed) : c.w, -1, 1),
+                 b = random_values(g, {results}, -1, 1);
+    const std::string name = std::string(c.name) + (last ? ", channels last" : "");
+    two_orders(
+        name.c_str(),
+        [&](List v) {
+          o.bias = v[2];
+          return transposed ? conv_transpose(v[0], v[1], o) : conv(v[0], v[1], o);
+        },
+        {x, w, b}, 1e-7);
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(layer_gradients)
+
+BOOST_AUTO_TEST_CASE(convolutions) {
+  const Case all[] = {
+      {"1-d", {2, 2, 6}, {3, 2, 3}, {}},
+      {"one element", {1, 2, 3, 2}, {2, 2, 1, 1}, {}},
+      {"padded", {1, 2, 4, 3}, {2, 2, 3, 2}, {.padding = {1, 1}}},
+      {"padded by more than a window reaches", {1, 1, 3}, {1, 1, 2}, {.padding = 3}},
+      {"two apart", {1, 2, 5, 4}, {2, 2, 3, 3}, {.stride = 2, .padding = 1}},
+      {"three and two apart, the last elements unread", {1, 1, 7, 6}, {1, 1, 2, 3}, {.stride = {3, 2}}},
+      {"windows side by side", {1, 2, 4, 7}, {2, 2, 2, 3}, {.stride = {2, 3}}},
+      {"windows with gaps between", {1, 1, 8}, {2, 1, 2}, {.stride = 3, .padding = 1}},
+      {"dilated", {1, 1, 6, 5}, {1, 1, 2, 3}, {.padding = 1, .dilation = 2}},
+      {"dilated, as far apart", {1, 1, 9}, {2, 1, 3}, {.stride = 2, .padding = 1, .dilation = 2}},
+      {"dilated, otherwise apart", {1, 1, 11}, {1, 1, 4}, {.stride = 2, .padding = 2, .dilation = 3}},
+      {"dilated by 4, 6 apart", {1, 1, 15}, {1, 1, 4}, {.stride = 6, .padding = 1, .dilation = 4}},
+      {"groups", {2, 4, 4}, {6, 2, 3}, {.stride = 2, .padding = 1, .groups = 2}},
+      {"groups, windows side by side", {2, 4, 5}, {4, 2, 2}, {.stride = 2, .groups = 2}},
+      {"each channel", {1, 3, 4, 4}, {3, 1, 3, 3}, {.padding = 1, .groups = 3}},
+      {"each channel twice", {1, 2, 5}, {4, 1, 3}, {.stride = 2, .padding = 1, .groups = 2}},
+      {"3-d", {1, 1, 3, 2, 4}, {2, 1, 2, 2, 3}, {.stride = {1, 1, 2}, .padding = {0, 1, 1}}},
+      {"far apart", {1, 1, 5}, {1, 1, 2}, {.stride = 1000, .dilation = 3}},
+      {"mirrored", {1, 1, 4}, {1, 1, 3}, {.padding = 1, .padding_mode = PadMode::reflect}},
+      {"as large", {1, 1, 4, 3}, {1, 1, 2, 3}, {.padding = same_padding}},
+  };
+  for (const Case& c : all) compare(c, false, c.w[0]);
+}
+
+BOOST_AUTO_TEST_CASE(transposed_convolutions) {
+  const Case all[] = {
+      {"transposed 1-d", {2, 2, 4}, {2, 3, 3}, {}},
+      {"transposed, padded", {1, 2, 3, 3}, {2, 1, 3, 2}, {.padding = 1}},
+      {"transposed, two apart", {1, 1, 3, 2}, {1, 2, 4, 4}, {.stride = 2, .padding = 1}},
+      {"transposed, more at the end", {1, 1, 3}, {1, 1, 3}, {.stride = 2, .padding = 1, .output_padding = 1}},
+      {"transposed, much more", {1, 1, 2}, {1, 1, 2}, {.stride = 2, .output_padding = 5}},
+      {"transposed, dilated", {1, 1, 3}, {1, 2, 3}, {.stride = 3, .padding = 2, .dilation = 2}},
+      {"transposed, side by side", {1, 2, 3, 2}, {2, 1, 2, 2}, {.stride = 2}},
+      {"transposed groups", {1, 4, 3}, {4, 2, 3}, {.stride = 2, .groups = 2}},
+  };
+  for (const Case& c : all) compare(c, true, c.w[1] * c.o.groups.value);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
