@@ -143,11 +143,13 @@ std::vector<Handle> Derivation::results() {
     dying.lock();
     Handle h = r.node ? jit::handle_if_alive(r.node) : Handle();
     dying.unlock();
-    if (!h && r.kept && is_float(r.kept->dtype) &&
-        gradients_paused == 0) {  // what is recorded on it depends on it
+    if (!h && r.kept && is_float(r.kept->dtype) && gradients_paused == 0) {
+      // What a rule makes of it is differentiated as what it would make of the one that is gone.
       h = separate(r.kept, taped.site);
-      r.node = h.get();
       jit::attach(*h.get(), this);
+      dying.lock();
+      r.node = h.get();
+      dying.unlock();
     }
     all.push_back(h ? std::move(h) : r.kept);
   }
