@@ -95,4 +95,83 @@ BOOST_AUTO_TEST_CASE(transposed_convolutions) {
   for (const Case& c : all) compare(c, true, c.w[1] * c.o.groups.value);
 }
 
+BOOST_AUTO_TEST_CASE(pools) {
+  struct Pooled {
+    const char* name;
+    Shape x;
+    Axes window;
+    PoolOptions o;
+  };
+  const Pooled all[] = {
+      {"pool", {2, 2, 4, 6}, 2, {}},
+      {"pool, overlapping", {1, 2, 5, 6}, 3, {.stride = 2, .padding = 1}},
+      {"pool, next to each other", {1, 1, 6}, 3, {.stride = 1}},
+      {"pool, gaps between", {1, 2, 9}, 2, {.stride = 4, .padding = 1}},
+      {"pool, dilated", {1, 1, 7, 6}, {2, 3}, {.stride = {2, 1}, .dilation = {3, 2}}},
+      {"pool, not all windows full", {1, 1, 6, 5}, 3, {.stride = 2, .padding = 1, .ceil_mode = true}},
+      {"pool of images only", {1, 1, 4, 4}, 3, {.stride = 2, .padding = 1, .count_padding = false}},
+      {"pool by a number", {1, 1, 5}, 2, {.divisor_override = 3}},
+      {"pool 3-d", {1, 1, 3, 4, 2}, 2, {.stride = 1}},
+      {"pool, large windows", {1, 2, 11, 12}, {9, 8}, {.stride = 2, .padding = {1, 3}}},
+      {"pool, large and dilated", {1, 1, 140}, 66, {.stride = 9, .padding = 5, .dilation = 2}},
+      {"pool of all", {2, 1, 9, 8}, {9, 8}, {}},
+  };
+  std::mt19937 g(4);
+  for (const Pooled& c : all)
+    for (const ChannelLayout layout : {channels_first, channels_last}) {
+      PoolOptions o = c.o;
+      o.layout = layout;
+      const Shape shape = layout == channels_last ? channels_behind(c.x) : c.x;
+      const Tensor x = random_values(g, shape, -1, 1);
+      const std::string name = std::string(c.name) + (layout == channels_last ? ", channels last" : "");
+      two_orders(("max " + name).c_str(), [&](List v) { return max_pool(v[0], c.window, o); }, {x}, 1e-7);
+      two_orders(("max, indices " + name).c_str(),
+                 [&](List v) { return max_pool_with_indices(v[0], c.window, o).values; }, {x}, 1e-7);
+      two_orders(("mean " + name).c_str(), [&](List v) { return avg_pool(v[0], c.window, o); }, {x}, 1e-7);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(other_pools) {
+  std::mt19937 g(5);
+  const Tensor x = random_values(g, {2, 2, 5, 4}, 0.5, 2);
+  for (const ChannelLayout layout : {channels_first, channels_last}) {
+    two_orders(
+        "adaptive mean",
+        [&](List v) {
+          return adaptive_avg_pool(v[0], {2, 3}, layout);
+        },
+        {x}, 1e-7);
+    two_orders(
+        "adaptive max",
+        [&](List v) {
+          return adaptive_max_pool(v[0], {2, 3}, layout);
+        },
+        {x}, 1e-7);
+    two_orders(
+        "adaptive max, indices",
+        [&](List v) {
+          return adaptive_max_pool_with_indices(v[0], {2, 1}, layout).values;
+        },
+        {x}, 1e-7);
+    two_orders(
+        "norms of windows", [&](List v) { return lp_pool(v[0], 3, 2, {.stride = 1, .layout = layout}); }, {x},
+        1e-6);
+  }
+  const MaxPool found = max_pool_with_indices(x, 2);
+  two_orders(
+      "puts back", [&](List v) { return max_unpool(v[0], found.indices, 2); },
+      {random_values(g, found.values.shape(), -1, 1)}, 1e-7);
+}
+
+// As in torch: the first of the largest elements has the gradient.
+BOOST_AUTO_TEST_CASE(ties) {
+  const Tensor same = ones({1, 1, 4, 4});
+  const auto of = [&](const TensorFunction& f) { return vjp(f, {same})(ones(f({same}).shape()))[0]; };
+  const std::vector<double> firsts{1, 0, 1, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0};
+  check::equal(of([](List v) { return max_pool(v[0], 2); }), float32, {1, 1, 4, 4}, firsts);
+  check::equal(of([](List v) { return max_pool_with_indices(v[0], 2).values; }), float32, {1, 1, 4, 4},
+               firsts);
+  check::equal(of([](List v) { return adaptive_max_pool(v[0], 2); }), float32, {1, 1, 4, 4}, firsts);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
