@@ -163,6 +163,39 @@ BOOST_AUTO_TEST_CASE(other_pools) {
       {random_values(g, found.values.shape(), -1, 1)}, 1e-7);
 }
 
+BOOST_AUTO_TEST_CASE(resizing) {
+  std::mt19937 g(6);
+  struct Resized {
+    const char* name;
+    Shape x;
+    InterpolateOptions o;
+  };
+  using enum Interpolation;
+  const Resized all[] = {
+      {"nearest, twice", {2, 1, 2, 3}, {.scale_factor = {2}}},
+      {"nearest", {1, 2, 3, 4}, {.size = {5, 3}}},
+      {"nearest, by a factor", {1, 1, 3}, {.scale_factor = {2.3}}},
+      {"nearest exact", {1, 1, 3, 2}, {.size = {5, 4}, .mode = nearest_exact}},
+      {"linear 1-d", {2, 2, 4}, {.size = 7, .mode = linear}},
+      {"bilinear", {1, 2, 3, 4}, {.size = {6, 3}, .mode = linear}},
+      {"bilinear, corners", {1, 1, 3, 2}, {.size = {5, 4}, .mode = linear, .align_corners = true}},
+      {"bilinear, as large", {1, 1, 3, 2}, {.size = {3, 2}, .mode = linear}},
+      {"trilinear", {1, 1, 2, 3, 2}, {.scale_factor = {1.5}, .mode = linear}},
+      {"cubic", {1, 1, 4, 3}, {.size = {6, 5}, .mode = cubic}},
+      {"cubic, corners", {1, 1, 4, 3}, {.size = {2, 5}, .mode = cubic, .align_corners = true}},
+      {"area", {1, 1, 4, 5}, {.size = {3, 2}, .mode = area}},
+      {"smoothed", {1, 1, 5, 4}, {.size = {2, 3}, .mode = linear, .antialias = true}},
+  };
+  for (const Resized& c : all)
+    for (const ChannelLayout layout : {channels_first, channels_last}) {
+      InterpolateOptions o = c.o;
+      o.layout = layout;
+      const Tensor x = random_values(g, layout == channels_last ? channels_behind(c.x) : c.x, -1, 1);
+      two_orders(
+          c.name, [&](List v) { return interpolate(v[0], o); }, {x}, 1e-7);
+    }
+}
+
 // As in torch: the first of the largest elements has the gradient.
 BOOST_AUTO_TEST_CASE(ties) {
   const Tensor same = ones({1, 1, 4, 4});
