@@ -196,6 +196,60 @@ BOOST_AUTO_TEST_CASE(resizing) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(normalisations) {
+  std::mt19937 g(7);
+  const Tensor x = random_values(g, {3, 4, 2, 3}, -2, 2), last = random_values(g, {3, 2, 5}, -2, 2),
+               plain = random_values(g, {5, 3}, -2, 2), w = random_values(g, {4}, 0.5, 2),
+               b = random_values(g, {4}, -1, 1), w5 = random_values(g, {5}, 0.5, 2),
+               b5 = random_values(g, {5}, -1, 1), w23 = random_values(g, {2, 3}, 0.5, 2),
+               b23 = random_values(g, {2, 3}, -1, 1);
+  struct Row {
+    const char* name;
+    TensorFunction f;
+    std::vector<Tensor> x;
+  };
+  const Row all[] = {
+      {"layer_norm", [](List v) { return layer_norm(v[0], {5}, v[1], v[2], 0.1); }, {last, w5, b5}},
+      {"layer_norm of two axes",
+       [](List v) {
+         return layer_norm(v[0], {2, 3}, v[1], v[2]);
+       },
+       {x, w23, b23}},
+      {"layer_norm alone", [](List v) { return layer_norm(v[0], {3}); }, {plain}},
+      {"layer_norm of all",
+       [](List v) {
+         return layer_norm(v[0], {5, 3});
+       },
+       {plain}},
+      {"rms_norm", [](List v) { return rms_norm(v[0], {5}, v[1]); }, {last, w5}},
+      {"group_norm", [](List v) { return group_norm(v[0], 2, v[1], v[2]); }, {x, w, b}},
+      {"group_norm alone", [](List v) { return group_norm(v[0], 4); }, {x}},
+      {"group_norm of vectors",
+       [](List v) { return group_norm(v[0], 1, v[1]); },
+       {random_values(g, {2, 4}, -1, 1), w}},
+      {"instance_norm", [](List v) { return instance_norm(v[0], v[1], v[2]); }, {x, w, b}},
+      {"batch_norm, trained",
+       [](List v) { return batch_norm_training(v[0], {}, {}, {.weight = v[1], .bias = v[2]}).output; },
+       {x, w, b}},
+      {"batch_norm of vectors", [](List v) { return batch_norm_training(v[0], {}, {}).output; }, {plain}},
+      {"batch_norm, channels last",
+       [](List v) {
+         return batch_norm_training(v[0], {}, {}, {.weight = v[1], .bias = v[2], .layout = channels_last})
+             .output;
+       },
+       {last, w5, b5}},
+      {"instance_norm, trained",
+       [](List v) { return instance_norm_training(v[0], {}, {}, {.weight = v[1]}).output; },
+       {x, w}},
+      {"batch_norm",
+       [](List v) { return batch_norm(v[0], v[1], v[2], v[3], v[4]); },
+       {x, b, random_values(g, {4}, 0.5, 2), w, b}},
+      {"local_response_norm", [](List v) { return local_response_norm(v[0], 3, 0.1); }, {x}},
+      {"normalize", [](List v) { return normalize(v[0], 2, 1); }, {x}},
+  };
+  for (const Row& r : all) two_orders(r.name, r.f, r.x, 1e-6);
+}
+
 // As in torch: the first of the largest elements has the gradient.
 BOOST_AUTO_TEST_CASE(ties) {
   const Tensor same = ones({1, 1, 4, 4});
