@@ -47,16 +47,21 @@ Term sum_along(Term x, const Dims& axes) {
   return x;
 }
 
-/// Holds values minus their mean, and their variance, along axes that stay with extent 1.
+/// Holds values minus their mean, their variance, and 1 over the root of it and eps, along axes that stay
+/// with extent 1.
 struct Moments {
-  Term mean, centered, variance;
+  Term mean, centered, variance, inverse;
+
+  Moments() = default;
+  Moments(const Term& x, const Dims& axes, double eps) {
+    const double n = static_cast<double>(count_along(x.shape(), axes));
+    mean = sum_along(x, axes) / n;
+    centered = x - mean;
+    variance = sum_along(centered * centered, axes) / n;
+    inverse = rsqrt(variance + eps);
+  }
+  Term normalised() const { return centered * inverse; }
 };
-Moments moments(const Term& x, const Dims& axes) {
-  const double n = static_cast<double>(count_along(x.shape(), axes));
-  const Term m = sum_along(x, axes) / n, d = x - m;
-  return {m, d, sum_along(d * d, axes) / n};
-}
-Term normalised(const Moments& m, double eps) { return m.centered * rsqrt(m.variance + eps); }
 
 /// Says over which axes a normalisation spreads: `common` are those of both statistics and parameters, the
 /// others are those of one of the two alone. x is seen in `shape`, and weight and bias in `parameters_shape`.
@@ -72,9 +77,10 @@ struct Spread {
 };
 
 /// Gives the derivative of a normalisation of x by weight and bias, operands 0 to 2: with y the normalised
-/// values, the gradient of x is that of y without its mean and its part along y, over the deviation.
-Derivative norm_derivative(const Spread& spread, double eps) {
-  return [spread, eps](const Differentiated& d) {
+/// values, the gradient of x is that of y without its mean and its part along y, over the deviation. It keeps
+/// the statistics, which are few numbers.
+Derivative norm_derivative(const Spread& spread, const Moments& moments) {
+  return [spread, mean = moments.mean.handle(), inverse = moments.inverse.handle()](const Differentiated& d) {
     const Formula f("gradient of a normalisation", d.site);
     const Term given = f.term(d.operands[0]), x = reshape(given, spread.shape);
     const DType work = x.handle()->dtype;
@@ -86,8 +92,7 @@ Derivative norm_derivative(const Spread& spread, double eps) {
       return r;
     }
     const Dims axes = spread.all_statistics();
-    const Moments m = moments(x, axes);
-    const Term deviation = rsqrt(m.variance + eps), y = m.centered * deviation;
+    const Term over_deviation = f.term(inverse), y = (x - f.term(mean)) * over_deviation;
     const Term g_sum = sum_along(g, spread.common), gy_sum = sum_along(g * y, spread.common);
     const auto parameter = [&](size_t i, const Term& sums) {
       const Handle& p = d.operands[i];
@@ -102,7 +107,7 @@ Derivative norm_derivative(const Spread& spread, double eps) {
     const double n = static_cast<double>(count_along(spread.shape, axes));
     const Term mean_g = sum_along(weighted(g_sum), spread.statistics) / n,
                mean_gy = sum_along(weighted(gy_sum), spread.statistics) / n;
-    r[0] = reshape((weighted(g) - mean_g - y * mean_gy) * deviation, given.shape()).handle();
+    r[0] = reshape((weighted(g) - mean_g - y * mean_gy) * over_deviation, given.shape()).handle();
     return r;
   };
 }
@@ -136,8 +141,9 @@ Tensor layer_norm(Arg x, ShapeArg normalized, const Tensor& weight, const Tensor
   Composite whole(f.name, {&v.handle(), &weight.handle(), &bias.handle()}, f.site);
   Dims leading;
   for (int i = 0; i < v.rank() - normalized.size(); ++i) leading.push_back(i);
-  return f.finish(whole, scaled(normalised(moments(v, axes), eps), weight, bias, normalized, normalized),
-                  norm_derivative({v.shape(), normalized, {}, axes, leading}, eps));
+  const Moments m(v, axes, eps);
+  return f.finish(whole, scaled(m.normalised(), weight, bias, normalized, normalized),
+                  norm_derivative({v.shape(), normalized, {}, axes, leading}, m));
 }
 
 Tensor rms_norm(Arg x, ShapeArg normalized, const Tensor& weight, std::optional<double> eps) {
@@ -190,11 +196,11 @@ BatchNorm trained(const Formula& f, const Term& v, const Channels& c, const Dims
   Moments m;
   {
     Composite whole(f.name, {&v.handle(), &o.weight.handle(), &o.bias.handle()}, f.site);
-    m = moments(v, axes);
+    m = Moments(v, axes, o.eps);
     Dims images;  // those that share weight and bias, but no statistics
     if (axes.size() < c.others.size()) images.push_back(0);
-    r.output = f.finish(whole, scaled(normalised(m, o.eps), o.weight, o.bias, c.alone, c.beside),
-                        norm_derivative({v.shape(), c.beside, axes, {}, images}, o.eps));
+    r.output = f.finish(whole, scaled(m.normalised(), o.weight, o.bias, c.alone, c.beside),
+                        norm_derivative({v.shape(), c.beside, axes, {}, images}, m));
   }
   const auto of_channel = [&](const Term& t) { return numel(t.shape()) == c.count ? t : mean(t, {0}); };
   const double corrected =
@@ -242,9 +248,9 @@ Tensor grouped_norm(const Formula& f, const Term& v, int64_t groups, const Tenso
     spread.parameters_shape.push_back(1);
     spread.common.push_back(i + 1);
   }
-  const Term y = normalised(moments(reshape(v, spread.shape), spread.all_statistics()), eps);
-  return f.finish(whole, scaled(reshape(y, v.shape()), weight, bias, c.alone, c.beside),
-                  norm_derivative(spread, eps));
+  const Moments m(reshape(v, spread.shape), spread.all_statistics(), eps);
+  return f.finish(whole, scaled(reshape(m.normalised(), v.shape()), weight, bias, c.alone, c.beside),
+                  norm_derivative(spread, m));
 }
 
 }  // namespace
@@ -264,8 +270,9 @@ Tensor instance_norm(Arg x, const Tensor& weight, const Tensor& bias, double eps
   if (count_along(v.shape(), spatial) == 1)
     f.fail<ShapeError>("one element in each channel of an image " + to_string(v.shape()) +
                        " has no variance");
-  return f.finish(whole, scaled(normalised(moments(v, spatial), eps), weight, bias, c.alone, c.beside),
-                  norm_derivative({v.shape(), c.beside, spatial, {}, {0}}, eps));
+  const Moments m(v, spatial, eps);
+  return f.finish(whole, scaled(m.normalised(), weight, bias, c.alone, c.beside),
+                  norm_derivative({v.shape(), c.beside, spatial, {}, {0}}, m));
 }
 
 Tensor local_response_norm(Arg x, Integer size, double alpha, double beta, double k) {
