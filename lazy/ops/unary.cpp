@@ -100,7 +100,14 @@ Tensor reciprocal(Arg x) {
 
 Tensor relu(Arg x) {
   const Handle h = numbers("relu", x);
-  return Tensor(binary("relu", Op::maximum, h, constant(Number(0), h->dtype, {}, x.site()), x.site()));
+  Composite whole("relu", {&h}, x.site());
+  const Handle y = binary("relu", Op::maximum, h, constant(Number(0), h->dtype, {}, x.site()), x.site());
+  // At 0 it is 0, not half of the gradient, and it reads no operand.
+  return Tensor(whole.result(y, [](const Differentiated& d) {
+    const Handle zero = constant(Number(0), d.result->dtype, {}, d.site);
+    const Handle none = binary("relu", Op::less_equal, d.result, zero, d.site);
+    return std::vector{where("relu", none, zero, d.gradient, d.site)};
+  }));
 }
 
 Tensor bitwise_invert(Arg x) {
