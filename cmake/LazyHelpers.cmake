@@ -21,6 +21,7 @@ endfunction()
 # linked from it, so that two shared objects of one process may each have it.
 function(lazy_floor name folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/lazy/models/")  # a library of its own
   set(floor lazy_floor_${name})
   add_library(${floor} OBJECT ${sources})
   target_include_directories(${floor} PRIVATE ${PROJECT_SOURCE_DIR})

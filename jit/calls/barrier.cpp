@@ -30,11 +30,14 @@ std::vector<Handle> replaced(const CallSpec&, std::span<const Handle* const> ope
 
 }  // namespace
 
-constinit const CallDefinition kBarrier{.name = "barrier",
-                                        .traits = call_trait::kNoThrow | call_trait::kVaries,
-                                        .infer = infer,
-                                        .run = run,
-                                        .in_place = [](const CallSpec&, int) { return 0; },
-                                        .fallback = replaced};
+constinit const CallDefinition kBarrier{
+    .name = "barrier",
+    .traits = call_trait::kNoThrow | call_trait::kVaries,
+    .infer = infer,
+    .run = run,
+    .in_place = [](const CallSpec&, int) { return 0; },
+    .fallback = replaced,
+    .vjp = [](const CallSpec&, std::span<const Handle>, std::span<const Handle>, std::span<const Handle> g,
+              const Site&) { return std::vector<Handle>(g.begin(), g.end()); }};
 
 }  // namespace lazy::jit::calls

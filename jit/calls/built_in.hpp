@@ -10,6 +10,7 @@
 #include "jit/calls/lu.hpp"
 #include "jit/calls/matrix_exp.hpp"
 #include "jit/calls/qr.hpp"
+#include "jit/calls/recurrent.hpp"
 #include "jit/calls/select.hpp"
 #include "jit/calls/solve_triangular.hpp"
 #include "jit/calls/sort.hpp"
@@ -17,10 +18,14 @@
 
 namespace lazy::jit {
 
-inline constexpr const CallDefinition* kBuiltInCalls[] = {
-    &calls::kBarrier,  &calls::kSort, &calls::kSelect,  &calls::kConcat, &calls::kCholesky,
-    &calls::kCompress, &calls::kLu,   &calls::kLuSolve, &calls::kSolve,  &calls::kSolveTriangular,
-    &calls::kQr,       &calls::kEigh, &calls::kSvd,     &calls::kEig,    &calls::kMatrixExp,
-    &calls::kGcd};
+inline constexpr const CallDefinition* kBuiltInCalls[] = {&calls::kBarrier,   &calls::kSort,
+                                                          &calls::kSelect,    &calls::kConcat,
+                                                          &calls::kCholesky,  &calls::kCompress,
+                                                          &calls::kLu,        &calls::kLuSolve,
+                                                          &calls::kSolve,     &calls::kSolveTriangular,
+                                                          &calls::kQr,        &calls::kEigh,
+                                                          &calls::kSvd,       &calls::kEig,
+                                                          &calls::kMatrixExp, &calls::kGcd,
+                                                          &calls::kRecurrent, &calls::kRecurrentBackward};
 
 }  // namespace lazy::jit

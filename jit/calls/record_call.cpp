@@ -1,6 +1,7 @@
 // Records calls: a node of op call, followed by one of op part for each of its outputs.
 #include "jit/backend/registry.hpp"
 #include "jit/calls/call.hpp"
+#include "jit/graph/nan_origin.hpp"
 #include "jit/graph/recording.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
@@ -100,6 +101,8 @@ std::vector<Handle> record_call(const CallSpec& spec, std::span<const Handle* co
   if (d.has(call_trait::kEffect)) graph.hold_effect(spec.stream(), call);
   await_inputs(*n, operands, site);
   obey(parts.empty() ? call : parts[0], limit);
+  if (nan_origin::wanted()) [[unlikely]]
+    for (const Handle& part : parts) nan_origin::note(d.name, part, given);
   return parts;
 }
 

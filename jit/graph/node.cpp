@@ -32,6 +32,7 @@ struct Drain {
 };
 
 constinit thread_local Node** doomed = nullptr;  // first node that a destruction under way has to free
+constinit thread_local Attachment** doomed_attachments = nullptr;  // likewise
 
 }  // namespace
 
@@ -103,8 +104,6 @@ static void destroy(Node* last_used) noexcept {
       if (o && static_cast<uint32_t>(o->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1) doom(o, first);
     }
     watch::end(*n);
-    if (n->attachment) [[unlikely]]
-      attach(*n, nullptr);  // what it refers to joins the chain
     free_node(n);  // may run a user's deleter that drops tensors: they join the chain
   }
   doomed = nullptr;
@@ -113,15 +112,38 @@ static void destroy(Node* last_used) noexcept {
 void attach(Node& n, Attachment* a) noexcept {
   if (a) a->add_reference();
   Attachment* const before = std::exchange(n.attachment, a);
+  if (a && n.graph && n.state.load(std::memory_order_acquire) == State::pending)
+    n.graph->note_differentiable(&n);
   if (!before) return;
   before->left(n);
   before->release();
 }
 
+void Attachment::destroy() noexcept {
+  if (doomed_attachments) {
+    next_ = std::exchange(*doomed_attachments, this);
+    return;
+  }
+  Attachment* first = this;
+  doomed_attachments = &first;
+  while (first) {
+    const Attachment* const a = std::exchange(first, first->next_);
+    delete a;
+  }
+  doomed_attachments = nullptr;
+}
+
+// Drops a handle of a node with an attachment, which goes with the last one.
+static void release_attached(Node* n) noexcept {
+  add_reference(n);
+  if (n->counts.fetch_sub(Node::kHandle, std::memory_order_acq_rel) >> 32 == 1) attach(*n, nullptr);
+  drop_reference(n);
+}
+
 Handle handle_if_alive(Node* n) noexcept {
   uint64_t counts = n->counts.load(std::memory_order_relaxed);
   do {
-    if (static_cast<uint32_t>(counts) == 0) return {};
+    if (counts >> 32 == 0) return {};
   } while (!n->counts.compare_exchange_weak(counts, counts + Node::kHandle, std::memory_order_acq_rel));
   return Handle::adopt(n);
 }
@@ -132,6 +154,8 @@ void drop_reference(Node* n) noexcept {
 
 void Handle::release(Counted* counted) noexcept {
   Node* const n = static_cast<Node*>(counted);
+  if (n->attachment) [[unlikely]]
+    return release_attached(n);
   if (static_cast<uint32_t>(n->counts.fetch_sub(Node::kHandle, std::memory_order_acq_rel)) == 1) destroy(n);
 }
 

@@ -101,9 +101,10 @@ struct Node : Counted {
   bool lost = false;
   uint32_t index = 0;  // scratch memory of the flush that took the node
   Site site{};
-  const char* purpose = nullptr;     // for reports: why a composite of the library records it (Purpose)
-  const CallSpec* call = nullptr;    // for a call: what it does (jit/calls/call.hpp); else null
-  Attachment* attachment = nullptr;  // what the floor above keeps with the node (attachment.hpp); a reference
+  const char* purpose = nullptr;   // for reports: why a composite of the library records it (Purpose)
+  const CallSpec* call = nullptr;  // for a call: what it does (jit/calls/call.hpp); else null
+  Attachment* attachment =
+      nullptr;  // what the floor above keeps with it while it has handles (attachment.hpp)
   int arity = 0;
   Operands operand;  // Graph::link marks as inputs what was not pending in this graph
   Shape shape;

@@ -6,6 +6,7 @@
 #include "jit/core/bytes.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/graph/layout.hpp"
+#include "jit/graph/nan_origin.hpp"
 #include "jit/graph/observed.hpp"
 #include "jit/graph/recording.hpp"
 #include "support/config.hpp"
@@ -46,6 +47,8 @@ Handle make_ready(BufferRef buffer, DType type, const Shape& shape, Device devic
   n->device = device;
   n->buffer = std::move(buffer);
   n->state.store(State::ready, std::memory_order_release);
+  if (nan_origin::wanted()) [[unlikely]]
+    nan_origin::forget(n);
   return Handle::adopt(n);
 }
 
@@ -130,11 +133,17 @@ Handle record(Op op, std::initializer_list<const Handle*> operand_list, DType ty
         n->axes.push_back(n->ints[i] == 0 && n->steps[i] == 1 && shape[i] == n->operand[0]->shape[i]);
     }
     n->contiguous_axis = contiguous_axis_of_view(*n);
-    if (resolve_view(n)) return result;
+    if (resolve_view(n)) {
+      if (nan_origin::wanted()) [[unlikely]]
+        nan_origin::note(name_of(op), result, operands);
+      return result;
+    }
   }
   const Limit limit = link_node(graph, n, operands, site);
   await_inputs(*n, operands, site);
   obey(result, limit);
+  if (nan_origin::wanted()) [[unlikely]]
+    nan_origin::note(name_of(op), result, operands);
   return result;
 }
 
@@ -147,6 +156,8 @@ Handle constant(Scalar value, DType type, const Shape& shape, Device device, con
   n->scalar = value;
   n->device = device;
   n->graph = &Graph::mine();
+  if (nan_origin::wanted()) [[unlikely]]
+    nan_origin::forget(n);
   return Handle::adopt(n);
 }
 
@@ -258,11 +269,16 @@ const void* contiguous_data(const Handle& h, Cause cause, const Site& site, Buff
   const Handle there = packed(h, cause, site);
   keep = there->buffer;
   Backend& backend = backend_of(*keep.get());
-  if (backend.host()) return there->data();
+  const auto looked = [&](const void* data) {
+    if (nan_origin::wanted()) [[unlikely]]
+      nan_origin::look(h, data, site);
+    return data;
+  };
+  if (backend.host()) return looked(there->data());
   const size_t bytes = bytes_of(there->shape, there->dtype);
   keep = BufferRef::allocate(*backends().main, bytes);
   if (bytes) located<DeviceError>(site, [&] { backend.read(keep->data(), there->data(), bytes); });
-  return keep->data();
+  return looked(keep->data());
 }
 
 }  // namespace lazy::jit

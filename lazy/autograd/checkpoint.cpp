@@ -11,15 +11,19 @@ using namespace detail;
 
 namespace {
 
-/// Returns the arguments as leaves of their own; integers as they are.
-std::vector<Tensor> leaves_of(std::span<const Handle> x, const Site& s) {
-  std::vector<Tensor> leaves;
+/// Returns the arguments as values that f is differentiated by; integers as they are. With `derived`,
+/// gradients go on to what the arguments depend on.
+std::vector<Tensor> inputs_of(std::span<const Handle> x, bool derived, const Site& s) {
+  std::vector<Tensor> inputs;
   for (const Handle& h : x) {
-    const Handle own = is_float(h->dtype) ? separate(h, s) : h;
-    if (is_float(h->dtype)) make_leaf(own);
-    leaves.push_back(Tensor(own));
+    Handle own = h;
+    if (is_float(h->dtype)) {
+      own = derived ? separate_derived(h, s) : separate(h, s);
+      if (!is_tracked(own)) make_leaf(own);
+    }
+    inputs.push_back(Tensor(std::move(own)));
   }
-  return leaves;
+  return inputs;
 }
 
 std::vector<Handle> handles_of(const std::vector<Tensor>& x) {
@@ -34,7 +38,7 @@ std::vector<Handle> behind_barrier(std::span<const Handle> x, const Site& s) {
   std::vector<Handle> all;
   for (const Handle& h : x) {
     const Handle* const one[] = {&h};
-    all.push_back(jit::record_call(barrier, one, s)[0]);
+    all.push_back(detail::record_call(barrier, one, s)[0]);
   }
   return all;
 }
@@ -73,7 +77,7 @@ Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& x, Site s)
   for (const Tensor& t : x) operands.push_back(checked("checkpoint", t, s));
   if (!is_grad_enabled()) return f(x);
   const uint64_t drawn = default_generator().position(), first = derivations_so_far();
-  const std::vector<Tensor> inputs = leaves_of(operands, s);
+  const std::vector<Tensor> inputs = inputs_of(operands, false, s);
   Tensor value = f(inputs);
   const Handle y = checked("checkpoint", value, s);
   const Derivation* const d = derivation(y);
@@ -86,12 +90,12 @@ Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& x, Site s)
       "checkpoint", y, operands,
       [f, n, drawn](const Differentiated& at) {
         const jit::Purpose purpose("checkpoint: computed again");
-        std::vector<Handle> ends;
+        std::vector<Handle> ends = behind_barrier(at.operands.first(n), at.site);
         Tensor again;
         {
+          const std::vector<Tensor> u = inputs_of(ends, is_grad_enabled(), at.site);
           const enable_grad scope;
           const Redrawing same(drawn);
-          const std::vector<Tensor> u = leaves_of(behind_barrier(at.operands.first(n), at.site), at.site);
           again = f(u);
           ends = handles_of(u);
         }

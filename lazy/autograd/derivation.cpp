@@ -155,6 +155,21 @@ void Derivation::spend() noexcept {
   for (Result& r : results_) r.kept = {};
 }
 
-Handle separate(const Handle& h, const Site& s) { return jit::record(Op::cast, {&h}, h->dtype, h->shape, s); }
+namespace {
+/// Returns attributes of a permutation that leaves the axes where they are: a view, which takes no memory.
+jit::Attributes unmoved(int rank) {
+  jit::Attributes a;
+  for (int axis = 0; axis < rank; ++axis) a.axes.push_back(axis);
+  return a;
+}
+}  // namespace
+
+Handle separate(const Handle& h, const Site& s) {
+  return jit::record(Op::permute, {&h}, h->dtype, h->shape, s, unmoved(h->shape.size()));
+}
+
+Handle separate_derived(const Handle& h, const Site& s) {
+  return detail::record(Op::permute, {&h}, h->dtype, h->shape, s, unmoved(h->shape.size()));
+}
 
 }  // namespace lazy::detail

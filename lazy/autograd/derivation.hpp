@@ -101,7 +101,9 @@ uint64_t derivations_so_far();
 /// Counts, by thread, the scopes in which derivations are not kept.
 extern thread_local constinit int gradients_paused;
 
-/// Returns a value of its own that is the same.
+/// Returns a value of its own that is the same, and lies where the other does. It depends on nothing.
 Handle separate(const Handle&, const Site&);
+/// Returns likewise one that depends on what the other depends on.
+Handle separate_derived(const Handle&, const Site&);
 
 }  // namespace lazy::detail

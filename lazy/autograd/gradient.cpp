@@ -16,7 +16,7 @@ void check_float(const char* op, const char* what, DType t, const Site& s) {
 /// Returns an input of a function that nothing else is recorded on: the same value. It is a leaf unless it is
 /// derived from the argument.
 Handle input_of(const Handle& h, const Site& s) {
-  Handle input = detail::record(Op::cast, {&h}, h->dtype, h->shape, s);
+  Handle input = separate_derived(h, s);
   if (!is_tracked(input)) make_leaf(input);
   return input;
 }

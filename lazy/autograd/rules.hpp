@@ -60,6 +60,8 @@ using Rule = void (*)(const Differentiation&);
 /// Returns the op's rule. Null: the derivative is 0 wherever there is one (rounding, comparisons, integers),
 /// or the op is a source.
 Rule rule_of(Op);
+/// Is the rule of recurrent layers' steps (lazy/nn/functional/recurrent.hpp).
+void recurrent_rule(const Differentiation&);
 /// Returns the rule of the call of that name; null if it has none.
 Rule rule_of_call(std::string_view name);
 

@@ -1,8 +1,6 @@
 // Holds the rules of loads and stores at computed indices, and of calls.
-#include <algorithm>
-
 #include "jit/calls/concat.hpp"
-#include "lazy/autograd/rules.hpp"
+#include "lazy/autograd/call_rules.hpp"
 #include "lazy/indexing/recording.hpp"
 
 namespace lazy::detail {
@@ -105,20 +103,16 @@ void joined(D d) {
   }
 }
 
-struct CallRow {
-  std::string_view name;
-  Rule rule;
-};
-constexpr CallRow kCalls[] = {
-    {"sort", sorted}, {"select", sorted}, {"compress", compressed}, {"concat", joined}};
+constexpr CallRow kCalls[] = {{"sort", sorted},
+                              {"select", sorted},
+                              {"compress", compressed},
+                              {"concat", joined},
+                              {"recurrent", recurrent_rule}};
 
 }  // namespace
 
 std::span<const RuleRow> indexed_rules() { return kRows; }
 
-Rule rule_of_call(std::string_view name) {
-  const auto at = std::ranges::find(kCalls, name, &CallRow::name);
-  return at == std::end(kCalls) ? nullptr : at->rule;
-}
+std::span<const CallRow> indexed_call_rules() { return kCalls; }
 
 }  // namespace lazy::detail

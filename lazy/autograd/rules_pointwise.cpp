@@ -72,21 +72,29 @@ void subtract(D d) {
   d.to(1, [&] { return -d.g(); });
 }
 void multiply(D d) {
+  if (d.op.operands[0].get() == d.op.operands[1].get()) return d.to(0, [&] { return d.g() * 2 * d.x(0); });
   d.to(0, [&] { return d.g() * d.x(1); });
   d.to(1, [&] { return d.g() * d.x(0); });
 }
 void divide(D d) {
-  d.to(0, [&] { return d.g() / d.x(1); });
-  d.to(1, [&] { return -d.g() * d.y() / d.x(1); });
+  const Term share = d.g() / d.x(1);
+  d.to(0, [&] { return share; });
+  d.to(1, [&] { return -share * d.y(); });
 }
 /// x - floor(x / n) n.
 void remainder(D d) {
   d.to(0, [&] { return d.g(); });
   d.to(1, [&] { return -d.g() * binary(Op::floor_divide, d.x(0), d.x(1)); });
 }
+/// Where n is 0 so is the derivative; of a number that is known.
 void power(D d) {
   const Term x = d.x(0), n = d.x(1);
-  d.to(0, [&] { return d.g() * where(n == 0, 0, n * power(x, n - 1)); });
+  const jit::Node& exponent = *n.handle().get();
+  d.to(0, [&] {
+    const Term slope = n * power(x, n - 1);
+    const bool known = exponent.op == Op::constant && exponent.scalar.bits != 0;
+    return d.g() * (known ? slope : where(n == 0, 0, slope));
+  });
   d.to(1, [&] { return d.g() * where((x == 0) & (n >= 0), 0, d.y() * log(x)); });
 }
 void atan2(D d) {

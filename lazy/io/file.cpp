@@ -204,11 +204,25 @@ void NewFile::put(std::string_view bytes) {
     out_.put(bytes.data(), std::min(kBlock, bytes.size()));
 }
 
-void NewFile::finish() {
+void NewFile::finish(bool durable) {
+  if (durable) {
+    out_.flush();
+    if (::fsync(out_.fd()) != 0 && errno != EINVAL && errno != EROFS) fail(errno);  // a pipe has no disk
+  }
   if (!out_.close()) fail(errno);
   if (beside_.empty()) return;
   if (::rename(beside_.c_str(), place_.c_str()) != 0) fail(errno);
   beside_.clear();
+  if (durable) sync_folder();
+}
+
+void NewFile::sync_folder() {
+  const size_t slash = place_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : place_.substr(0, slash);
+  const int fd = files::open(folder.c_str(), O_RDONLY | O_DIRECTORY);
+  if (fd < 0) fail(errno);
+  const Closing closing{fd};
+  if (::fsync(fd) != 0 && errno != EINVAL) fail(errno);
 }
 
 }  // namespace lazy::detail

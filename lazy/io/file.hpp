@@ -81,10 +81,12 @@ class NewFile {
   ~NewFile();
   void put(std::string_view bytes);
   uint64_t written() const { return written_; }
-  void finish();
+  /// Moves the file to its place. A durable one has reached the disk, under its name, when this returns.
+  void finish(bool durable = false);
 
  private:
   [[noreturn]] void fail(int error);
+  void sync_folder();
   const char* op_;
   const std::string path_;
   Site site_;

@@ -1,4 +1,4 @@
-// Reads and writes pictures: PNG, and the PGM and PPM files of netpbm.
+// Reads and writes pictures: PNG, and the PGM and PPM files of netpbm; reads JPEG.
 //
 // A picture is uint8 or uint16 [height, width] (grey) or [height, width, channels], where 2 channels are grey
 // and alpha, 3 red, green and blue, 4 these and alpha. Its values use the full range: 255, or 65535, is
@@ -16,6 +16,11 @@ Tensor read_png(const std::string& path, MaybeDevice device = {}, Site s = Site:
 /// Writes a PNG file, which replaces one that is there once it is whole. ShapeError for other shapes, or
 /// without pixels; DtypeError for other dtypes. Evaluates.
 void write_png(const std::string& path, TensorArg picture);
+
+/// Reads a JPEG file: uint8, grey or in colours. IoError for one that is cut off or damaged. It is decoded by
+/// stb_image, which is opened when it is first called (DeviceError if it is missing) and meant for files that
+/// you trust; turns and colour profiles that a file asks for are not applied.
+Tensor read_jpeg(const std::string& path, MaybeDevice device = {}, Site s = Site::current());
 
 /// Reads a PGM (grey) or PPM (colours) file, of bytes (P5, P6) or text (P2, P3). Values are scaled so that
 /// the file's maximum becomes 255, or 65535 if it is above 255.

@@ -7,6 +7,9 @@ namespace lazy::detail {
 inline constexpr uint64_t kMostPixels = uint64_t{1} << 28;
 
 Tensor read_png(const FileBytes&, const MaybeDevice&);
+/// Returns a PNG file. Throws as write_png does.
+std::string png_bytes(const char* op, TensorArg picture);
+Tensor read_jpeg(const FileBytes&, const MaybeDevice&);
 Tensor read_pnm(const FileBytes&, const MaybeDevice&);
 
 struct Picture {

@@ -10,7 +10,7 @@
 #pragma once
 #include <string>
 
-#include "lazy/io/named.hpp"
+#include "lazy/core/named.hpp"
 
 namespace lazy {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lazy/io/file.hpp"
-#include "lazy/io/named.hpp"
+#include "lazy/core/named.hpp"
 
 namespace lazy::detail {
 

@@ -246,19 +246,11 @@ void put_row(std::string& out, const uint8_t* row, const uint8_t* above, size_t 
 }
 
 }  // namespace
-}  // namespace lazy::detail
 
-namespace lazy {
-
-Tensor read_png(const std::string& path, MaybeDevice device, Site s) {
-  return detail::read_png(detail::open_file("read_png", path, s), device);
-}
-
-void write_png(const std::string& path, TensorArg x) {
-  using namespace detail;
-  const Operand h("write_png", x);
+std::string png_bytes(const char* op, TensorArg x) {
+  const Operand h(op, x);
   jit::BufferRef keep;
-  const Picture p = checked_picture("write_png", Tensor(h), x.site(), keep);
+  const Picture p = checked_picture(op, Tensor(h), x.site(), keep);
   const size_t step = static_cast<size_t>(p.channels) * size_of(p.dtype),
                row = static_cast<size_t>(p.width) * step;
   std::string samples(p.samples), raw;
@@ -276,13 +268,26 @@ void write_png(const std::string& path, TensorArg x) {
   header.append(3, '\0');  // compression, filter, no interlace
   std::string out(kSignature);
   put_chunk(out, "IHDR", header);
-  const std::string packed = deflate("write_png", raw, Wrapping::zlib, x.site());
+  const std::string packed = deflate(op, raw, Wrapping::zlib, x.site());
   constexpr size_t kMostChunk = size_t{1} << 30;
   for (size_t at = 0; at < packed.size(); at += kMostChunk)
     put_chunk(out, "IDAT", packed.substr(at, kMostChunk));
   put_chunk(out, "IEND", "");
-  NewFile file("write_png", path, x.site());
-  file.put(out);
+  return out;
+}
+
+}  // namespace lazy::detail
+
+namespace lazy {
+
+Tensor read_png(const std::string& path, MaybeDevice device, Site s) {
+  return detail::read_png(detail::open_file("read_png", path, s), device);
+}
+
+void write_png(const std::string& path, TensorArg x) {
+  const std::string bytes = detail::png_bytes("write_png", x);
+  detail::NewFile file("write_png", path, x.site());
+  file.put(bytes);
   file.finish();
 }
 

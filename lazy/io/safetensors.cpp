@@ -99,7 +99,12 @@ Safetensors load_safetensors(const std::string& path, MaybeDevice device, Site s
 
 void save_safetensors(const std::string& path, const NamedTensors& tensors,
                       const std::map<std::string, std::string>& metadata, Site s) {
-  const char* const op = "save_safetensors";
+  detail::write_safetensors("save_safetensors", path, tensors, metadata, false, s);
+}
+
+void detail::write_safetensors(const char* op, const std::string& path, const NamedTensors& tensors,
+                               const std::map<std::string, std::string>& metadata, bool durable,
+                               const Site& s) {
   std::vector<const NamedTensors::Entry*> all;
   for (const NamedTensors::Entry& e : tensors) {
     if (e.first == "__metadata__") fail<Error>(op, "no tensor may have the name __metadata__", s);
@@ -138,7 +143,7 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors,
     jit::BufferRef keep;
     file.put(detail::host_bytes(op, e->second, s, keep));
   }
-  file.finish();
+  file.finish(durable);
 }
 
 struct ShardedSafetensors::State {

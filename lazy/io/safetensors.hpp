@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lazy/io/named.hpp"
+#include "lazy/core/named.hpp"
 
 namespace lazy {
 

@@ -32,4 +32,8 @@ std::string json_text(const char* op, const std::string&, const Site&);
 /// Reads a .safetensors file from memory.
 Safetensors read_safetensors(const FileBytes&, const MaybeDevice&);
 
+/// Writes a .safetensors file in the name of `op`, one that has reached the disk if it is durable.
+void write_safetensors(const char* op, const std::string& path, const NamedTensors&,
+                       const std::map<std::string, std::string>& metadata, bool durable, const Site&);
+
 }  // namespace lazy::detail

@@ -75,7 +75,10 @@ const Zlib& zlib(const char* op, const Site& site) {
   return z;
 }
 
-int window_of(Wrapping w) { return w == Wrapping::none ? -kWindow : kWindow; }
+int window_of(Wrapping w) {
+  constexpr int kGzip = 16;  // added to a window: gzip's header and checksum
+  return w == Wrapping::none ? -kWindow : w == Wrapping::gzip ? kWindow + kGzip : kWindow;
+}
 
 /// Returns as many of `left` as a stream takes at once.
 unsigned some(size_t left) {
@@ -114,6 +117,29 @@ bool inflate(const char* op, std::string_view from, Wrapping wrapping, char* to,
     if (r == kStreamEnd) return stream.total_out == size;
     if (r != kOk || stream.total_out > size) return false;
   }
+}
+
+bool gunzip(const char* op, std::string_view from, std::string& to, const Site& s) {
+  const Zlib& z = zlib(op, s);
+  for (bool first = true; first || !from.empty(); first = false) {
+    Stream stream;
+    if (z.inflate_init(&stream, window_of(Wrapping::gzip), kVersion, sizeof stream) != kOk)
+      throw DeviceError(std::string(op) + ": zlib has no memory", s);
+    const Ending ending{stream, z.inflate_end};
+    char block[1 << 16];
+    for (int r = kOk; r != kStreamEnd;) {
+      const unsigned given = some(from.size());
+      stream.next_in = from.data();
+      stream.avail_in = given;
+      stream.next_out = block;
+      stream.avail_out = sizeof block;
+      r = z.inflate(&stream, kNoFlush);
+      if (r != kOk && r != kStreamEnd) return false;  // at the end of the bytes, too
+      from.remove_prefix(given - stream.avail_in);
+      to.append(block, sizeof block - stream.avail_out);
+    }
+  }
+  return true;
 }
 
 std::string deflate(const char* op, std::string_view from, Wrapping wrapping, const Site& s) {

@@ -9,9 +9,9 @@
 
 namespace lazy::detail {
 
-/// Says what is around a stream of deflate: nothing, as in ZIP files, or zlib's header and checksum, as in
-/// PNG.
-enum class Wrapping { none, zlib };
+/// Says what is around a stream of deflate: nothing, as in ZIP files, zlib's header and checksum, as in PNG,
+/// or those of gzip.
+enum class Wrapping { none, zlib, gzip };
 
 /// Bounds how many bytes one byte of deflate stands for: a size that exceeds that is wrong.
 inline constexpr uint64_t kMostInflation = 1032;
@@ -19,6 +19,9 @@ inline constexpr uint64_t kMostInflation = 1032;
 /// Decompresses `from` into exactly `size` bytes. Returns false if the stream is damaged, or gives more or
 /// fewer. DeviceError if there is no zlib.
 bool inflate(const char* op, std::string_view from, Wrapping, char* to, size_t size, const Site&);
+/// Appends to `to` what a gzip file has, of all its members. Returns false if it is damaged or has bytes
+/// behind them; `to` is then of no use. DeviceError if there is no zlib.
+bool gunzip(const char* op, std::string_view from, std::string& to, const Site&);
 /// Returns the bytes compressed. DeviceError if there is no zlib.
 std::string deflate(const char* op, std::string_view from, Wrapping, const Site&);
 

@@ -27,16 +27,55 @@ Handle count_above(const Matrices& r, const Handle& s, const Handle& cutoff) {
   return r.reduce(Op::sum, r.as(int64, r.op(Op::greater, s, cutoff)), {-1});
 }
 
+/// Returns the gradient of a matrix x by that of its pseudo-inverse p (Golub and Pereyra, The differentiation
+/// of pseudo-inverses, 1973), which has one where singular values are equal as well.
+Handle of_pseudo_inverse(const Matrices& r, const Handle& x, const Handle& p, const Handle& g) {
+  const Handle pt = r.transposed(p), gt = r.transposed(g);
+  const Handle left = r.product(gt, p), right = r.product(p, gt);
+  const Handle columns = r.product(r.op(Op::subtract, left, r.product(x, r.product(p, left))), pt);
+  const Handle rows = r.product(pt, r.op(Op::subtract, right, r.product(r.product(right, p), x)));
+  return r.op(Op::subtract, r.op(Op::add, columns, rows), r.product(r.product(pt, g), pt));
+}
+
+Handle pseudo_inverse(const Matrices& r, const Handle& h, std::optional<double> rtol, bool hermitian) {
+  Composite whole(r.name, {&h}, r.site);
+  const Thin d = hermitian ? symmetric_svd(r, h, false) : thin_svd(r, h);
+  const Handle inverse = reciprocals(r, d.s, cutoff(r, d.s, h->shape, rtol));
+  const Handle scaled = r.op(Op::multiply, r.transposed(d.u), r.with_axes(inverse, 1));
+  const Handle result = r.product(r.transposed(d.vh), scaled);
+  return whole.result(result, [hermitian, asked = r.asked](const Differentiated& at) -> std::vector<Handle> {
+    const Matrices r(asked, at.site);
+    Handle x = at.operands[0];
+    if (hermitian) {  // of which one triangle was read
+      const Handle lower =
+          r.op(Op::greater_equal, r.index(0, {x->shape.back(), 1}, x), r.index(1, {1, x->shape.back()}, x));
+      x = r.where(lower, x, r.transposed(x));
+    }
+    const Handle g = of_pseudo_inverse(r, x, at.result, at.gradient);
+    return {hermitian ? r.op(Op::multiply, r.op(Op::add, g, r.transposed(g)), 0.5) : g};
+  });
+}
+
 /// Returns the shortest of the best solutions for b (..., m, k), and rank and singular values of a.
 LeastSquares least_squares(const Matrices& r, const Handle& a, const Handle& b, std::optional<double> rcond) {
   const Thin d = thin_svd(r, a);
+  Composite whole(r.name, {&a, &b}, r.site);
   const Handle along = r.product(r.transposed(d.u), b);
   const Shape& s = a->shape;
   const bool empty = d.s->shape.back() == 0;  // nothing is the largest singular value then
   const Handle limit =
       empty ? r.filled(0, a->dtype, extended(leading(s, 2), {1}), a) : cutoff(r, d.s, s, rcond);
-  const Handle scaled = r.op(Op::multiply, along, r.with_axes(reciprocals(r, d.s, limit), 1));
-  const Handle x = r.product(r.transposed(d.vh), scaled);
+  const Handle inverse = reciprocals(r, d.s, limit);
+  const Handle scaled = r.op(Op::multiply, along, r.with_axes(inverse, 1));
+  const Handle x = whole.result(r.product(r.transposed(d.vh), scaled),
+                                [rcond](const Differentiated& at) -> std::vector<Handle> {
+                                  if (numel(at.operands[0]->shape) == 0) return {};
+                                  const Matrices r(Asked::lstsq, at.site);
+                                  const Handle p = pseudo_inverse(r, at.operands[0], rcond, false);
+                                  const Handle g = r.product(at.gradient, r.transposed(at.operands[1]));
+                                  return {at.wants(0) ? of_pseudo_inverse(r, at.operands[0], p, g) : Handle(),
+                                          r.product(r.transposed(p), at.gradient)};
+                                });
   const Handle rest = r.op(Op::subtract, b, r.product(a, x));
   return {r.tensor(x), r.tensor(r.reduce(Op::sum, r.op(Op::multiply, rest, rest), {-2})),
           r.tensor(count_above(r, d.s, limit)), r.tensor(d.s)};
@@ -116,10 +155,7 @@ Tensor pinv(Arg x, std::optional<double> rtol, bool hermitian) {
   const int rank = s.size();
   if (s[rank - 1] == 0 || s[rank - 2] == 0)
     return r.tensor(r.filled(0, h->dtype, extended(leading(s, 2), {s[rank - 1], s[rank - 2]}), h));
-  const Thin d = hermitian ? symmetric_svd(r, h, false) : thin_svd(r, h);
-  const Handle inverse = reciprocals(r, d.s, cutoff(r, d.s, s, rtol));
-  const Handle scaled = r.op(Op::multiply, r.transposed(d.u), r.with_axes(inverse, 1));
-  return r.tensor(r.product(r.transposed(d.vh), scaled));
+  return r.tensor(pseudo_inverse(r, h, rtol, hermitian));
 }
 
 Tensor matrix_rank(Arg x, std::optional<double> rtol, bool hermitian, double atol) {

@@ -3,6 +3,7 @@
 
 #include "lazy/linalg/linalg.hpp"
 #include "lazy/linalg/matrices.hpp"
+#include "lazy/ops/roots.hpp"
 
 namespace lazy {
 namespace {
@@ -24,7 +25,7 @@ bool by_singular_values(const NormOrder& o) { return o.name() == "nuc" || std::a
 
 /// Returns the norm along the last two axes, which are dropped.
 Handle norm_of(const Matrices& r, const Handle& h, const NormOrder& o) {
-  if (o.name() == "fro") return r.op(Op::sqrt, r.reduce(Op::sum, r.op(Op::multiply, h, h), {-2, -1}));
+  if (o.name() == "fro") return power_norm(r, h, 2, {-2, -1}, dropdims);
   const Op extreme = o.order() > 0 ? Op::max : Op::min;
   if (!by_singular_values(o)) {
     const Handle sums = r.reduce(Op::sum, r.op(Op::abs, h), {std::isinf(o.order()) ? -1 : -2});

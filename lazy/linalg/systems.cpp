@@ -1,4 +1,6 @@
 // Solves systems, by the matrix itself or by its factors.
+#include <cmath>
+
 #include "jit/calls/cholesky.hpp"
 #include "jit/calls/lu.hpp"
 #include "jit/calls/solve_triangular.hpp"
@@ -53,6 +55,7 @@ Handle by_cholesky(const Matrices& r, const Handle& l, const Handle& rows, bool 
 struct Determinant {
   Handle diagonal;  // of U
   Handle sign;      // of the exchanges of rows
+  Handle factors, pivots;
 };
 
 Determinant determinant(const Matrices& r, const Handle& x) {
@@ -61,7 +64,21 @@ Determinant determinant(const Matrices& r, const Handle& x) {
   const Handle place = r.op(Op::add, r.index(0, {s.back()}, x), 1);
   const Handle exchanged = r.op(Op::not_equal, r.as(int64, out[1]), place);
   const Handle signs = r.where(exchanged, -1, r.filled(1, x->dtype, s, x));
-  return {r.diagonal(out[0]), r.reduce(Op::prod, signs, {-1})};
+  return {r.diagonal(out[0]), r.reduce(Op::prod, signs, {-1}), out[0], out[1]};
+}
+
+/// Returns a matrix' cofactors, the derivative of its determinant: that times the transpose of the inverse.
+/// In place of a 0 on U's diagonal stands a number that is too small to show; so a singular matrix has them
+/// too.
+Handle cofactors(const Matrices& r, const Handle& x, const Determinant& d) {
+  const Handle most = r.reduce(Op::max, r.op(Op::abs, x), {-2, -1}, keepdims);
+  const Handle small = r.op(Op::multiply, r.where(r.op(Op::equal, most, 0), 1, most), std::ldexp(1.0, -60));
+  const Handle one = r.identity(x->shape.back(), x->dtype, x);
+  const Handle zero = r.both(r.op(Op::equal, d.factors, 0), r.op(Op::equal, one, 1));
+  const Handle factors = r.where(zero, small, d.factors), rows = r.over(leading(x->shape, 2), one, 2);
+  const Handle inverse = r.call(calls::kLuSolve, 0, {&factors, &d.pivots, &rows})[0];
+  const Handle det = r.op(Op::multiply, r.reduce(Op::prod, r.diagonal(factors), {-1}), d.sign);
+  return r.op(Op::multiply, inverse, r.with_axes(det, 2));
 }
 
 }  // namespace
@@ -97,8 +114,16 @@ Tensor inv(Arg x) {
 
 Tensor det(Arg x) {
   const Matrices r(Asked::det, x.site());
-  const Determinant d = determinant(r, r.matrix(x, true));
-  return r.tensor(r.op(Op::multiply, r.reduce(Op::prod, d.diagonal, {-1}), d.sign));
+  const Handle h = r.matrix(x, true);
+  Composite whole(r.name, {&h}, r.site);
+  const Determinant d = determinant(r, h);
+  const Handle result = r.op(Op::multiply, r.reduce(Op::prod, d.diagonal, {-1}), d.sign);
+  return r.tensor(whole.result(result, [d](const Differentiated& at) -> std::vector<Handle> {
+    const Matrices r(Asked::det, at.site);
+    const Handle& x = at.operands[0];
+    if (numel(x->shape) == 0) return {Handle()};
+    return {r.op(Op::multiply, cofactors(r, x, d), r.with_axes(at.gradient, 2))};
+  }));
 }
 
 SlogDet slogdet(Arg x) {

@@ -1,5 +1,6 @@
 #include "lazy/core/build.hpp"
 #include "lazy/ops/elementwise.hpp"
+#include "lazy/ops/recorder.hpp"
 
 namespace lazy {
 namespace {
@@ -95,11 +96,20 @@ Tensor logaddexp(Arg a, Arg b) {
   const Site& s = a.site();
   const DType t = float_type(common_type(name, {&a, &b}));
   const Operand x(name, a, t), y(name, b, t);
+  const Handle &first = x, &second = y;
+  Composite whole(name, {&first, &second}, s);
   const Handle high = binary(name, Op::maximum, x, y, s), low = binary(name, Op::minimum, x, y, s);
   const Handle zero = constant(Number(0), t, {}, s);
   const Handle gap = detail::where(name, binary(name, Op::equal, x, y, s), zero,
                                    binary(name, Op::subtract, low, high, s), s);
-  return Tensor(binary(name, Op::add, high, unary(Op::log1p, unary(Op::exp, gap, s), s), s));
+  const Handle sum = binary(name, Op::add, high, unary(Op::log1p, unary(Op::exp, gap, s), s), s);
+  return Tensor(whole.result(sum, [name](const Differentiated& d) -> std::vector<Handle> {
+    const Recorder r{name, d.site};
+    const Handle &x = d.operands[0], &y = d.operands[1];
+    const Handle apart = r.where(r.op(Op::equal, x, y), 0, r.op(Op::subtract, x, y));
+    return {r.op(Op::multiply, r.op(Op::sigmoid, apart), d.gradient),
+            r.op(Op::multiply, r.op(Op::sigmoid, r.op(Op::negative, apart)), d.gradient)};
+  }));
 }
 
 Tensor where(Arg condition, Arg a, Arg b) {

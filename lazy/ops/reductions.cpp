@@ -1,8 +1,10 @@
 #include "lazy/ops/reductions.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "lazy/core/build.hpp"
+#include "lazy/ops/roots.hpp"
 #include "support/float_mode.hpp"
 
 namespace lazy {
@@ -113,15 +115,24 @@ Handle divided_by(const char* name, const Handle& h, double n, const Site& s) {
   return binary(name, Op::divide, h, constant(n, h->dtype, {}, s), s);
 }
 
-/// Sums squared distances from the mean and divides by (n - correction), in wide_type().
+/// Sums squared distances from the mean and divides by (n - correction), in wide_type(). Its gradient is 2 /
+/// (n
+/// - correction) times the distance: that of the mean cancels.
 Handle variance(const char* name, const Handle& h, const Plan& p, double correction, const Site& s) {
+  Composite whole(name, {&h}, s);
   const Handle x = cast(h, wide_type(h->dtype), s);
   const Handle mean = divided_by(name, planned(Op::sum, x, p, p.kept, s), static_cast<double>(p.count), s);
   const Handle d = binary(name, Op::subtract, x, mean, s);
   const Handle squares = planned(Op::sum, binary(name, Op::multiply, d, d, s), p, p.result, s);
-  return divided_by(name, squares,
-                    in_default_mode([&] { return std::max(static_cast<double>(p.count) - correction, 0.0); }),
-                    s);
+  const double freedom =
+      in_default_mode([&] { return std::max(static_cast<double>(p.count) - correction, 0.0); });
+  const Handle v = divided_by(name, squares, freedom, s);
+  return whole.result(v, [=, kept = p.kept](const Differentiated& d) -> std::vector<Handle> {
+    const Recorder r{name, d.site};
+    const Handle g =
+        r.op(Op::multiply, r.reshape(d.gradient, kept), in_default_mode([&] { return 2 / freedom; }));
+    return {r.op(Op::multiply, r.op(Op::subtract, r.as(mean->dtype, d.operands[0]), mean), g)};
+  });
 }
 
 }  // namespace
@@ -157,8 +168,8 @@ namespace {
 Tensor deviation(const char* name, Arg& x, const Axes& axes, KeepDims keep, double correction) {
   const Operand h(name, x);
   const Plan p = plan(name, h->shape, axes, keep, x.site());
-  return Tensor(cast(unary(Op::sqrt, variance(name, h, p, correction, x.site()), x.site()),
-                     float_type(h->dtype), x.site()));
+  const Recorder r{name, x.site()};
+  return r.tensor(r.as(float_type(h->dtype), root(r, variance(name, h, p, correction, r.site))));
 }
 }  // namespace
 
@@ -188,7 +199,15 @@ Tensor logsumexp(Arg x, Axes axes, KeepDims keep) {
     r = unary(Op::log, planned(Op::sum, e, p, p.result, s), s);
     r = binary(name, Op::add, r, detail::reshape(m, p.result, s), s);
   }
-  return Tensor(whole.result(cast(r, float_type(h->dtype), s)));
+  const auto derivative = [name, kept = p.kept](const Differentiated& d) -> std::vector<Handle> {
+    const Recorder r{name, d.site};
+    const DType t = wide_type(d.result->dtype);
+    const Handle y = r.reshape(r.as(t, d.result), kept), g = r.reshape(r.as(t, d.gradient), kept);
+    const Handle none = r.op(Op::equal, y, -std::numeric_limits<double>::infinity());  // every element is so
+    const Handle share = r.op(Op::exp, r.op(Op::subtract, r.as(t, d.operands[0]), r.where(none, 0, y)));
+    return {r.op(Op::multiply, share, g)};
+  };
+  return Tensor(whole.result(cast(r, float_type(h->dtype), s), derivative));
 }
 
 Tensor count_nonzero(Arg x, Axes axes, KeepDims keep) {

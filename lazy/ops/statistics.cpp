@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "lazy/core/promotion.hpp"
-#include "lazy/ops/recorder.hpp"
+#include "lazy/ops/roots.hpp"
 #include "support/float_mode.hpp"
 
 namespace lazy {
@@ -129,7 +129,7 @@ Tensor nanvar(Arg x, Axes axes, KeepDims keep, double correction) {
 }
 Tensor nanstd(Arg x, Axes axes, KeepDims keep, double correction) {
   return of_float("nanstd", x, [&](const Recorder& r, const Handle& h) {
-    return r.op(Op::sqrt, variance_without_nan(r, h, axes, keep, correction));
+    return root(r, variance_without_nan(r, h, axes, keep, correction));
   });
 }
 
@@ -164,8 +164,8 @@ Tensor average(Arg x, Arg weights, Axes axes, KeepDims keep) {
 Tensor vector_norm(Arg x, double order, Axes axes, KeepDims keep) {
   return of_float("vector_norm", x, [&](const Recorder& r, const Handle& h) {
     const auto sum = [&](const Handle& v) { return r.reduce(Op::sum, v, axes, keep); };
-    if (order == 2) return r.op(Op::sqrt, sum(r.op(Op::multiply, h, h)));
     if (order == 0) return sum(r.as(h->dtype, r.op(Op::not_equal, h, 0)));
+    if (order > 0 && order != 1 && order != kInfinity) return power_norm(r, h, order, axes, keep);
     const Handle size = r.op(Op::abs, h);
     if (order == kInfinity) return r.reduce(Op::max, size, axes, keep);
     if (order == -kInfinity) return r.reduce(Op::min, size, axes, keep);

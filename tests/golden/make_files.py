@@ -95,6 +95,16 @@ def pictures():
     Image.fromarray((ramp("uint16", (5, 7)) * 601).astype(np.uint16)).save(OUT / "grey16.pgm")
 
 
+def jpegs():
+    """Writes *.jpg, and *_jpg.npy with the picture that Pillow's libjpeg makes of each."""
+    y, x = np.mgrid[0:21, 0:29]
+    rgb = np.stack([x * 8, y * 11, 255 - x * 4 - y * 5], 2).clip(0, 255).astype(np.uint8)
+    for name, a, options in [("colours", rgb, {}), ("grey", rgb[..., 0], {}), ("progressive", rgb, {"progressive": True}),
+                             ("restarts", rgb, {"subsampling": 2, "restart_marker_blocks": 1})]:
+        Image.fromarray(a).save(OUT / f"{name}.jpg", quality=90, **options)
+        np.save(OUT / f"{name}_jpg.npy", np.asarray(Image.open(OUT / f"{name}.jpg")))
+
+
 ADAM7 = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
 
 
@@ -168,4 +178,5 @@ npy()
 npz()
 safe()
 pictures()
+jpegs()
 kinds_of_png()

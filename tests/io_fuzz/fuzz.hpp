@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lazy/data/files_bytes.hpp"
 #include "lazy/io/csv_bytes.hpp"
 #include "lazy/io/image_bytes.hpp"
 #include "lazy/io/npy_header.hpp"
@@ -190,6 +191,14 @@ inline const Format kFormats[] = {
      }},
     {".png", [](const auto& f) { read_all(lazy::detail::read_png(f, {})); }},
     {".pgm", [](const auto& f) { read_all(lazy::detail::read_pnm(f, {})); }},
+    {".jpg", [](const auto& f) { read_all(lazy::detail::read_jpeg(f, {})); }},
+    {".idx", [](const auto& f) { read_all(lazy::data::detail::read_idx(f)); }},
+    {".cifar",
+     [](const auto& f) {
+       const lazy::data::Batch b = lazy::data::detail::read_cifar(f, 2, 1, 100);
+       read_all(b.x);
+       read_all(b.y);
+     }},
 };
 inline constexpr size_t kFormatCount = std::size(kFormats);
 
@@ -214,6 +223,14 @@ class Fuzz {
                       "\xef\xbb\xbf\"a \"\"b\"\"\nc\" , d\r\n\r\n \"1\" ,\r\nNA,nan\r\n", "1\n"};
     seeds_[".pgm"].insert(seeds_[".pgm"].end(),
                           {"P2 # c\n3 2\n 15\n0 15 3\n 7 8 #x\n 1", "P3\n1 1\n1000\n0 500 1000\n"});
+    const std::string idx("\0\0\x0b\2\0\0\0\2\0\0\0\3ABCDEFGHIJKL", 24);
+    // 0x1f 0x8b: deflate, no name, no time; then the stream, its CRC-32 and its length.
+    std::string packed("\x1f\x8b\x08\0\0\0\0\0\0\3", 10);
+    packed += lazy::detail::deflate("fuzz", idx, lazy::detail::Wrapping::none, lazy::Site::current());
+    lazy::detail::put_little(packed, lazy::detail::crc32(0, idx));
+    lazy::detail::put_little(packed, static_cast<uint32_t>(idx.size()));
+    seeds_[".idx"] = {idx, packed};
+    seeds_[".cifar"] = {std::string(3074, '\1'), std::string(2 * 3074, '\5')};
     for (const Format& f : kFormats)
       if (seeds_[f.ending].empty()) throw std::runtime_error(std::string("no files for ") + f.ending);
   }

@@ -104,6 +104,11 @@ Tensor Given::tensor() {
   const char kind = words[0][0];
   if (kind == 'x' || kind == 'f' || kind == 'i' || kind == 'b' || kind == 'p')
     return sample(kind, words.at(1));
+  if (kind == 'V') {
+    Tensor x = variables_[static_cast<size_t>(integer_of(words.at(1)))];
+    for (size_t i = 2; i < words.size(); ++i) x = viewed(x, words[i].substr(1));
+    return x;
+  }
   if (kind != 'T' && kind != 'B') throw BadCase("no tensor: " + std::string(words[0]));
   const size_t data = kind == 'T' ? 3 : 5;
   const DType t = dtype_named(words.at(1));

@@ -1,11 +1,16 @@
 // Runs cases of text on the library, so that another program can compare (compare.py), and knows all public
 // ops by name.
 //
-//   lazy_oracle                 reads cases (table.hpp) from standard input, a line each, and writes a line
-//   of results for each lazy_oracle check FILE...   runs the cases of files that say what is expected; the
-//   status says if all agree lazy_oracle page FOLDER     prints docs/ops.md, with the names in FOLDER's
-//   aten.tsv and array_api.tsv lazy_oracle faults ROOT     prints what the tables lack of the checkout ROOT;
-//   the status says if there is something
+//   lazy_oracle                       reads cases (table.hpp) from standard input, a line each, and writes a
+//                                     line of results for each
+//   lazy_oracle check FILE...         runs the cases of files that say what is expected
+//   lazy_oracle gradients [ROW...]    compares gradients of rows' samples with differences
+//   lazy_oracle gradients-of FILE...  does so for the cases of files
+//   lazy_oracle page FOLDER           prints docs/ops.md, with the names in FOLDER's aten.tsv and
+//                                     array_api.tsv
+//   lazy_oracle faults ROOT           prints what the tables lack of the checkout ROOT
+//
+// The status says if something is wrong.
 #include <unistd.h>
 
 #include <csignal>
@@ -49,6 +54,10 @@ int main(int count, char** words) {
     else if (mode == "faults" && count == 3) faults = oracle::print_faults(words[2]);
     else if (mode == "names" && count == 2)
       for (const oracle::Row* r : oracle::table()) std::cout << r->name << '\n';
+    else if (mode == "gradients")
+      faults = oracle::check_gradients_of_samples(std::vector<std::string_view>(words + 2, words + count));
+    else if (mode == "gradients-of" && count > 2)
+      for (int i = 2; i < count; ++i) faults += oracle::check_gradients_of_cases(words[i]);
     else if (mode == "check" && count > 2)
       for (int i = 2; i < count; ++i) faults += oracle::check(words[i]);
     else return std::cerr << "lazy_oracle: see the first lines of tests/oracle/main.cpp\n", 2;

@@ -57,8 +57,9 @@ const Row* find(std::string_view name) {
   return at != all.end() && name == (*at)->name ? *at : nullptr;
 }
 
-Results call(const Row& row, std::span<const std::string_view> arguments, DType tried) {
-  Given given(arguments, tried);
+Results call(const Row& row, std::span<const std::string_view> arguments, DType tried,
+             std::span<const Tensor> variables) {
+  Given given(arguments, tried, variables);
   Results r = row.run(given);
   given.end();
   return r;

@@ -12,7 +12,8 @@
 //
 // Samples of rows have, in place of tensors with bytes, `x SHAPE` (small numbers of the dtype that is tried),
 // `f SHAPE` (float32), `i SHAPE` (int64: 0 and 1), `b SHAPE` (bool) and `p N` (a positive definite matrix of
-// the dtype that is tried).
+// the dtype that is tried). `V I` is tensor I of a list that is
+// given beside the text; views may follow.
 #pragma once
 #include <functional>
 #include <map>
@@ -39,7 +40,8 @@ std::vector<std::string_view> split_text(std::string_view, char separator);
 /// left out.
 class Given {
  public:
-  Given(std::span<const std::string_view> fields, DType tried) : fields_(fields), tried_(tried) {}
+  Given(std::span<const std::string_view> fields, DType tried, std::span<const Tensor> variables = {})
+      : fields_(fields), tried_(tried), variables_(variables) {}
 
   /// True if there is another argument and it is not left out.
   bool more() const { return at_ < fields_.size() && fields_[at_] != "N"; }
@@ -72,6 +74,7 @@ class Given {
   std::span<const std::string_view> fields_;
   size_t at_ = 0;
   DType tried_;  // dtype of samples
+  std::span<const Tensor> variables_;
 };
 
 /// Holds what a function returned.
@@ -118,7 +121,8 @@ std::map<std::string, std::string> public_functions(const std::string& root);
 /// Returns the dtype; BadCase if there is none of the name.
 DType dtype_named(std::string_view);
 /// Calls the row with arguments; all of them must be taken.
-Results call(const Row&, std::span<const std::string_view> arguments, DType tried = float32);
+Results call(const Row&, std::span<const std::string_view> arguments, DType tried = float32,
+             std::span<const Tensor> variables = {});
 
 /// Returns a tensor as text: dtype, shape, bytes.
 std::string text_of(const Tensor&);
@@ -128,6 +132,11 @@ std::string result_of(std::string_view line);
 
 /// Compares cases with what is expected; prints those that differ. Returns how many.
 int check(const std::string& file);
+/// Compares gradients of the samples of the rows of these names, or of all, with differences; prints those
+/// that differ. Returns how many.
+int check_gradients_of_samples(std::span<const std::string_view> names);
+/// Does so for the cases of a file, whatever it expects.
+int check_gradients_of_cases(const std::string& file);
 /// Prints docs/ops.md. `folder` has the names of other libraries.
 void print_page(const std::string& folder);
 /// Prints the public functions that are neither in the table nor excluded, and other faults of the tables.

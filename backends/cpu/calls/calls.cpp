@@ -19,6 +19,8 @@ std::unique_ptr<jit::CallKernel> make_call(const jit::CallSpec& spec, Isa isa) {
   if (d == &jit::calls::kEigh) return make_eigh();
   if (d == &jit::calls::kSvd) return make_svd();
   if (d == &jit::calls::kEig) return make_eig();
+  if (d == &jit::calls::kRecurrent) return make_recurrent(isa, false);
+  if (d == &jit::calls::kRecurrentBackward) return make_recurrent(isa, true);
   return nullptr;
 }
 

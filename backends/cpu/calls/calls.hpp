@@ -23,5 +23,6 @@ std::unique_ptr<jit::CallKernel> make_qr();
 std::unique_ptr<jit::CallKernel> make_eigh();
 std::unique_ptr<jit::CallKernel> make_svd();
 std::unique_ptr<jit::CallKernel> make_eig();
+std::unique_ptr<jit::CallKernel> make_recurrent(Isa, bool backward);
 
 }  // namespace lazy::cpu_backend

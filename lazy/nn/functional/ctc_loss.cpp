@@ -17,11 +17,21 @@ Handle integers(const Formula& f, const char* what, Arg& a) {
   return f.as(int64, h);
 }
 
-/// Returns log(e^a + e^b + e^c) without overflow; -infinity where all are.
+/// Returns log(e^a + e^b + e^c) without overflow; -infinity where all are. The gradient's shares are e^a over
+/// the sum, and so on: 0 where all are -infinity.
 Term log_of_sum(const Term& a, const Term& b, const Term& c) {
+  const Formula& f = a.formula();
+  Composite whole(f.name, {&a.handle(), &b.handle(), &c.handle()}, f.site);
   const Term top = maximum(maximum(a, b), c);
   const Term base = where(top == -kInfinity, 0.0, top);
-  return log(exp(a - base) + exp(b - base) + exp(c - base)) + base;
+  const Term y = log(exp(a - base) + exp(b - base) + exp(c - base)) + base;
+  return f.term(whole.result(y.handle(), [name = f.name](const Differentiated& d) {
+    const Formula f(name, d.site);
+    const Term y = f.term(d.result), g = f.term(d.gradient), least = where(y == -kInfinity, 0.0, y);
+    std::vector<Handle> all;
+    for (const Handle& x : d.operands) all.push_back((exp(f.term(x) - least) * g).handle());
+    return all;
+  }));
 }
 
 /// Holds a batch: steps (T, N, C), labels (N, S), lengths (N, 1).

@@ -1092,6 +1092,7 @@ BOOST_AUTO_TEST_CASE(of_files) {
   NAMES(load_safetensors_index, none);
   NAMES(read_csv, none);
   NAMES(read_csv, none, {.delimiter = '1'});
+  NAMES(read_jpeg, none);
   NAMES(read_png, none);
   NAMES(write_png, none, x);
   NAMES(write_png, none, nothing);
@@ -1117,6 +1118,11 @@ BOOST_AUTO_TEST_CASE(gradients) {
   names_itself(
       "grad", "vjp", [&] { (void)value_and_grad(total)(nothing); }, __LINE__);
   BOOST_CHECK_THROW(no_gradient(), DtypeError);
+  CALLS(jvp, vjp, list, integers, integers);
+  NAMES(hessian_vector, list, {x}, integers);
+  NAMES(checkpoint, list, {nothing});
+  NAMES(custom_function, list, {}, {nothing});
+  NAMES(register_hook, x, {});
 }
 
 BOOST_AUTO_TEST_CASE(of_writing) {

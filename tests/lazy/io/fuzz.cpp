@@ -12,7 +12,7 @@ BOOST_AUTO_TEST_CASE(mutated_files) {
   const uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device()();
   BOOST_TEST_MESSAGE("seed " << seed);
   io_fuzz::Fuzz fuzz(LAZY_SOURCE_DIR "/tests/golden/files");
-  for (uint64_t i = 0; i < 7000; ++i)
+  for (uint64_t i = 0; i < 10000; ++i)
     BOOST_TEST_CONTEXT("LAZY_TEST_SEED=" << seed << ", case " << i) BOOST_REQUIRE_NO_THROW(fuzz.run(seed, i));
   for (size_t f = 0; f < io_fuzz::kFormatCount; ++f) BOOST_TEST_CONTEXT(io_fuzz::kFormats[f].ending) {
       BOOST_TEST(fuzz.outcome(f).loaded > 10u);

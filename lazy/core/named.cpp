@@ -1,4 +1,4 @@
-#include "lazy/io/named.hpp"
+#include "lazy/core/named.hpp"
 
 #include "lazy/core/build.hpp"
 

@@ -1,4 +1,4 @@
-// Holds tensors under names, as files do.
+// Holds tensors under names, as files and modules do.
 #pragma once
 #include <initializer_list>
 #include <string>

@@ -1,0 +1,58 @@
+// Makes batches ahead of who reads them, by threads, and gives them in order. Internal to lazy/data.
+#pragma once
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "support/site.hpp"
+
+namespace lazy::data::detail {
+
+using Batches = std::vector<std::vector<int64_t>>;  // of each batch its examples
+
+class Feed {
+ public:
+  using Make = std::function<std::shared_ptr<void>(const std::vector<int64_t>& examples)>;
+
+  /// Begins with batch `first`; at most `ahead` batches are made before they are read. With no threads a
+  /// batch is made when it is read.
+  Feed(Batches batches, size_t first, Make make, int threads, size_t ahead);
+  Feed(const Feed&) = delete;
+  /// Waits for the batches that threads are at.
+  ~Feed();
+  /// Returns the next batch; null at the end. Throws what making it threw, and gives nothing from then on; an
+  /// Error that has no line gets this one.
+  std::shared_ptr<void> next(const Site&);
+  /// Returns the number of the batch that next() gives.
+  size_t position() const noexcept { return read_; }
+  bool at_end() const noexcept { return read_ >= batches_.size(); }
+
+ private:
+  struct Made {
+    std::shared_ptr<void> batch;
+    std::exception_ptr error;
+    bool done = false;
+  };
+  void work();
+  void stop() noexcept;
+  Made make_one(size_t batch) const noexcept;
+  std::shared_ptr<void> taken(Made, const Site&);
+
+  const Batches batches_;
+  const Make make_;
+  const size_t ahead_;
+  size_t read_;  // written by the reader, under the lock
+
+  std::mutex mutex_;  // guards all below
+  std::condition_variable room_, made_;
+  size_t begun_;            // batches before this one are made or in the making
+  std::vector<Made> ring_;  // batch b is at b % ahead_
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace lazy::data::detail

@@ -1,0 +1,14 @@
+#include "lazy/io/gzip.hpp"
+
+#include "lazy/io/zlib.hpp"
+
+namespace lazy::detail {
+
+FileBytes unpacked(const FileBytes& f) {
+  if (!f.bytes.starts_with("\x1f\x8b")) return f;
+  const auto all = std::make_shared<std::string>();
+  if (!gunzip(f.op, f.bytes, *all, f.site)) f.bad(0, "damaged: gzip can't unpack it");
+  return {f.op, f.name, f.site, *all, all};
+}
+
+}  // namespace lazy::detail

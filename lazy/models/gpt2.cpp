@@ -1,0 +1,92 @@
+#include "lazy/models/gpt2.hpp"
+
+#include <cmath>
+
+#include "lazy/indexing/indexing.hpp"
+#include "lazy/models/heads.hpp"
+#include "lazy/nn/functional/activation.hpp"
+#include "lazy/nn/functional/attention.hpp"
+#include "lazy/nn/functional/linear.hpp"
+#include "lazy/nn/modules/init.hpp"
+#include "lazy/ops/creation.hpp"
+#include "lazy/ops/elementwise.hpp"
+#include "lazy/ops/matmul.hpp"
+#include "lazy/random/random.hpp"
+
+namespace lazy::models {
+namespace {
+
+constexpr double kDeviation = 0.02;  // of weights at first
+
+Tensor dropped(const Tensor& x, double p, bool training) {
+  return training && p > 0 ? dropout(x, p, true) : x;
+}
+
+}  // namespace
+
+Conv1D::Conv1D(int64_t inputs, int64_t outputs, const Site& s)
+    : weight(randn({inputs, outputs}, {}, {}, s) * kDeviation), bias(zeros({outputs}, float32, {}, s)) {}
+Tensor Conv1D::operator()(Arg x) const { return matmul(std::move(x), weight) + bias; }
+
+GPT2Attention::GPT2Attention(const GPT2Config& c, const Site& s)
+    : c_attn(c.n_embd, 3 * c.n_embd, s), c_proj(c.n_embd, c.n_embd, s), heads(c.n_head), dropout(c.dropout) {}
+
+Tensor GPT2Attention::operator()(const Tensor& x) const {
+  const Tensor all = c_attn(x);
+  const int64_t width = x.size(2);
+  const auto part = [&](int64_t i) {
+    return split_heads(all(ellipsis, slice(i * width, (i + 1) * width)), heads);
+  };
+  const Tensor joined = join_heads(scaled_dot_product_attention(part(0), part(1), part(2), {}, true));
+  return dropped(c_proj(joined), dropout, training());
+}
+
+GPT2MLP::GPT2MLP(const GPT2Config& c, const Site& s)
+    : c_fc(c.n_embd, 4 * c.n_embd, s), c_proj(4 * c.n_embd, c.n_embd, s), dropout(c.dropout) {}
+Tensor GPT2MLP::operator()(const Tensor& x) const {
+  return dropped(c_proj(gelu(c_fc(x), Approximate::tanh)), dropout, training());
+}
+
+GPT2Block::GPT2Block(const GPT2Config& c, const Site& s)
+    : ln_1(c.n_embd, {.eps = c.layer_norm_epsilon}, s),
+      attn(c, s),
+      ln_2(c.n_embd, {.eps = c.layer_norm_epsilon}, s),
+      mlp(c, s) {}
+Tensor GPT2Block::operator()(const Tensor& x) const {
+  const Tensor y = x + attn(ln_1(x));
+  return y + mlp(ln_2(y));
+}
+
+GPT2Transformer::GPT2Transformer(const GPT2Config& c, const Site& s)
+    : wte(c.vocab_size, c.n_embd, {}, s),
+      wpe(c.n_positions, c.n_embd, {}, s),
+      ln_f(c.n_embd, {.eps = c.layer_norm_epsilon}, s),
+      dropout(c.dropout) {
+  for (int64_t i = 0; i < c.n_layer; ++i) h.emplace_back(c, s);
+}
+
+Tensor GPT2Transformer::operator()(Arg ids) const {
+  const Shape shape = check_ids("GPT2", ids, wpe.weight.size(0));
+  Tensor x = dropped(wte(std::move(ids)) + wpe.weight(slice(shape[1])), dropout, training());
+  for (const GPT2Block& block : h) x = block(x);
+  return ln_f(x);
+}
+
+GPT2::GPT2(const GPT2Config& c, Site s) : transformer(c, s) {
+  check_heads("GPT2", c.n_embd, c.n_head, s);
+  nn::init::normal_({transformer.wte.weight, s}, 0, kDeviation);
+  nn::init::normal_({transformer.wpe.weight, s}, 0, kDeviation);
+  // Sums of as many branches as there are keep their variance.
+  const double scaled = kDeviation / std::sqrt(2 * static_cast<double>(c.n_layer));
+  for (GPT2Block& block : transformer.h) {
+    nn::init::normal_({block.attn.c_proj.weight, s}, 0, scaled);
+    nn::init::normal_({block.mlp.c_proj.weight, s}, 0, scaled);
+  }
+}
+
+Tensor GPT2::operator()(Arg ids) const {
+  const Site s = ids.site();
+  return linear(Arg(transformer(std::move(ids)), s), transformer.wte.weight);
+}
+
+}  // namespace lazy::models

@@ -1,0 +1,68 @@
+// GPT-2 (Radford et al., 2019) with Hugging Face's names of GPT2LMHeadModel.
+#pragma once
+#include <vector>
+
+#include "lazy/nn/modules/embedding.hpp"
+#include "lazy/nn/modules/module.hpp"
+#include "lazy/nn/modules/normalisation.hpp"
+
+namespace lazy::models {
+
+/// Has the sizes of the small model unless told otherwise.
+struct GPT2Config {
+  int64_t vocab_size = 50257, n_positions = 1024, n_embd = 768, n_layer = 12, n_head = 12;
+  double dropout = 0.1, layer_norm_epsilon = 1e-5;
+};
+
+/// Returns x weight + bias: a linear layer whose weight (in, out) is transposed.
+struct Conv1D : nn::Module {
+  Parameter weight, bias;
+  Conv1D(int64_t inputs, int64_t outputs, const Site&);
+  Tensor operator()(Arg x) const;
+  LAZY_MODULE(weight, bias)
+};
+struct GPT2Attention : nn::Module {
+  Conv1D c_attn, c_proj;
+  int64_t heads;
+  double dropout;
+  GPT2Attention(const GPT2Config&, const Site&);
+  Tensor operator()(const Tensor& x) const;
+  LAZY_MODULE(c_attn, c_proj)
+};
+struct GPT2MLP : nn::Module {
+  Conv1D c_fc, c_proj;
+  double dropout;
+  GPT2MLP(const GPT2Config&, const Site&);
+  Tensor operator()(const Tensor& x) const;
+  LAZY_MODULE(c_fc, c_proj)
+};
+struct GPT2Block : nn::Module {
+  nn::LayerNorm ln_1;
+  GPT2Attention attn;
+  nn::LayerNorm ln_2;
+  GPT2MLP mlp;
+  GPT2Block(const GPT2Config&, const Site&);
+  Tensor operator()(const Tensor& x) const;
+  LAZY_MODULE(ln_1, attn, ln_2, mlp)
+};
+struct GPT2Transformer : nn::Module {
+  nn::Embedding wte, wpe;
+  std::vector<GPT2Block> h;
+  nn::LayerNorm ln_f;
+  double dropout;
+  GPT2Transformer(const GPT2Config&, const Site&);
+  Tensor operator()(Arg ids) const;
+  LAZY_MODULE(wte, wpe, h, ln_f)
+};
+
+/// Returns for each token of ids (N, T) the scores (N, T, vocab_size) of what follows it. The scores' weights
+/// are those of the tokens (wte), so that there is no lm_head.weight. ShapeError for more tokens than
+/// positions; IndexError, when a value is computed, for ids out of range.
+struct GPT2 : nn::Module {
+  GPT2Transformer transformer;
+  explicit GPT2(const GPT2Config& config = {}, Site s = Site::current());
+  Tensor operator()(Arg ids) const;
+  LAZY_MODULE(transformer)
+};
+
+}  // namespace lazy::models

@@ -1,0 +1,73 @@
+// A decoder as Llama's (Touvron et al., 2023) with Hugging Face's names of LlamaForCausalLM: positions by
+// rotation, normalisation by the root of the mean of squares, gated products, several queries for each key.
+#pragma once
+#include <vector>
+
+#include "lazy/nn/modules/embedding.hpp"
+#include "lazy/nn/modules/linear.hpp"
+#include "lazy/nn/modules/normalisation.hpp"
+
+namespace lazy::models {
+
+struct LlamaConfig {
+  int64_t vocab_size = 32000, hidden_size = 2048, intermediate_size = 5632, num_hidden_layers = 22;
+  int64_t num_attention_heads = 32, num_key_value_heads = 4, max_position_embeddings = 2048;
+  double rms_norm_eps = 1e-5, rope_theta = 10000;
+};
+
+/// Holds keys and values of the tokens before, so that each token is computed once. One program serves every
+/// position: where a token stands is no part of the key.
+struct LlamaCache {
+  std::vector<Tensor> keys, values;  // of each layer, (N, key-value heads, positions, width of a head)
+  int64_t length = 0;                // how many tokens there are
+};
+
+struct LlamaAttention : nn::Module {
+  nn::Linear q_proj, k_proj, v_proj, o_proj;
+  int64_t heads, key_heads;
+  LlamaAttention(const LlamaConfig&, const Site&);
+  LAZY_MODULE(q_proj, k_proj, v_proj, o_proj)
+};
+struct LlamaMLP : nn::Module {
+  nn::Linear gate_proj, up_proj, down_proj;
+  LlamaMLP(const LlamaConfig&, const Site&);
+  Tensor operator()(const Tensor& x) const;
+  LAZY_MODULE(gate_proj, up_proj, down_proj)
+};
+struct LlamaLayer : nn::Module {
+  LlamaAttention self_attn;
+  LlamaMLP mlp;
+  nn::RMSNorm input_layernorm, post_attention_layernorm;
+  LlamaLayer(const LlamaConfig&, const Site&);
+  LAZY_MODULE(self_attn, mlp, input_layernorm, post_attention_layernorm)
+};
+struct LlamaModel : nn::Module {
+  nn::Embedding embed_tokens;
+  std::vector<LlamaLayer> layers;
+  nn::RMSNorm norm;
+  LlamaModel(const LlamaConfig&, const Site&);
+  LAZY_MODULE(embed_tokens, layers, norm)
+};
+
+/// Returns for each token of ids (N, T) the scores (N, T, vocab_size) of what follows it. ShapeError for more
+/// tokens than positions; IndexError, when a value is computed, for ids out of range.
+struct Llama : nn::Module {
+  LlamaModel model;
+  nn::Linear lm_head;
+  explicit Llama(const LlamaConfig& config = {}, Site s = Site::current());
+  Tensor operator()(Arg ids) const;
+  /// Goes on after the tokens that the cache has, and adds these to it. ShapeError for another number of
+  /// sequences than cache() was made for.
+  Tensor operator()(Arg ids, LlamaCache& cache) const;
+  /// Returns an empty cache for so many sequences, and tokens of each.
+  LlamaCache cache(Integer sequences, Integer positions, Site s = Site::current()) const;
+  LAZY_MODULE(model, lm_head)
+
+ private:
+  Tensor run(Arg ids, LlamaCache* cache) const;
+  Tensor attend(const LlamaAttention&, const Tensor& x, const Tensor& angles, size_t layer,
+                LlamaCache*) const;
+  LlamaConfig config_;
+};
+
+}  // namespace lazy::models

@@ -1,0 +1,108 @@
+#include "lazy/models/vit.hpp"
+
+#include <cmath>
+
+#include "lazy/core/build.hpp"
+#include "lazy/indexing/indexing.hpp"
+#include "lazy/nn/modules/activation.hpp"
+#include "lazy/nn/modules/dropout.hpp"
+#include "lazy/nn/modules/init.hpp"
+#include "lazy/ops/creation.hpp"
+#include "lazy/ops/elementwise.hpp"
+#include "lazy/ops/joining.hpp"
+#include "lazy/ops/rearranging.hpp"
+#include "lazy/ops/views.hpp"
+#include "lazy/random/random.hpp"
+
+namespace lazy::models {
+namespace {
+
+constexpr double kEps = 1e-6;
+
+int64_t patches(const ViTConfig& c, const Site& s) {
+  if (c.patch_size <= 0 || c.image_size % c.patch_size != 0)
+    lazy::detail::fail<ShapeError>("ViT",
+                                   "patches of " + std::to_string(c.patch_size) +
+                                       " don't divide an image of " + std::to_string(c.image_size),
+                                   s);
+  const int64_t side = c.image_size / c.patch_size;
+  return side * side;
+}
+
+Tensor dropped(const Tensor& x, double p, bool training) {
+  return training && p > 0 ? lazy::dropout(x, p, true) : x;
+}
+
+}  // namespace
+
+ViTBlock::ViTBlock(const ViTConfig& c, const Site& s)
+    : ln_1(c.width, {.eps = kEps}, s),
+      self_attention(c.width, c.heads, {.dropout = c.attention_dropout, .batch_first = true}, s),
+      ln_2(c.width, {.eps = kEps}, s),
+      dropout(c.dropout) {
+  mlp.push_back(nn::Linear(c.width, c.mlp, {}, s));
+  mlp.push_back(nn::GELU());
+  mlp.push_back(nn::Dropout(c.dropout));
+  mlp.push_back(nn::Linear(c.mlp, c.width, {}, s));
+  mlp.push_back(nn::Dropout(c.dropout));
+  for (const int64_t i : {0, 3}) {
+    auto& linear = mlp.get<nn::Linear>(i);
+    nn::init::xavier_uniform_({linear.weight, s});
+    nn::init::normal_({linear.bias, s}, 0, 1e-6);
+  }
+}
+
+Tensor ViTBlock::operator()(Arg arg) const {
+  const Tensor x(arg.take()), n = ln_1(x);
+  const Tensor y = x + dropped(self_attention(n, n, n, {.need_weights = false}).output, dropout, training());
+  return y + mlp(ln_2(y));
+}
+
+ViTEncoder::ViTEncoder(const ViTConfig& c, const Site& s)
+    : pos_embedding(randn({1, patches(c, s) + 1, c.width}, {}, {}, s) * 0.02),
+      ln(c.width, {.eps = kEps}, s),
+      dropout(c.dropout) {
+  for (int64_t i = 0; i < c.layers; ++i) layers.emplace_back(c, s);
+}
+
+void ViTEncoder::members(nn::Visitor& v) {
+  v.member("pos_embedding", pos_embedding);
+  for (size_t i = 0; i < layers.size(); ++i) v.member("layers.encoder_layer_" + std::to_string(i), layers[i]);
+  v.member("ln", ln);
+}
+
+Tensor ViTEncoder::operator()(Arg x) const {
+  Tensor y = dropped(std::move(x) + pos_embedding, dropout, training());
+  for (const ViTBlock& layer : layers) y = layer(y);
+  return ln(y);
+}
+
+ViT::ViT(const ViTConfig& c, Site s)
+    : class_token(zeros({1, 1, c.width}, float32, {}, s)),
+      conv_proj(c.channels, c.width, c.patch_size, {.stride = c.patch_size}, s),
+      encoder(c, s),
+      heads(c, s),
+      config_(c) {
+  const auto fan = static_cast<double>(c.channels * c.patch_size * c.patch_size);
+  nn::init::trunc_normal_({conv_proj.weight, s}, 0, std::sqrt(1 / fan));
+  nn::init::zeros_({conv_proj.bias, s});
+  nn::init::zeros_({heads.head.weight, s});
+  nn::init::zeros_({heads.head.bias, s});
+}
+
+Tensor ViT::operator()(Arg x) const {
+  const Site s = x.site();
+  const Shape shape = lazy::detail::Operand("ViT", x)->shape;
+  if (shape.size() != 4 || shape[2] != config_.image_size || shape[3] != config_.image_size)
+    lazy::detail::fail<ShapeError>(
+        "ViT",
+        "x " + to_string(shape) + " instead of (N, " + std::to_string(config_.channels) + ", " +
+            std::to_string(config_.image_size) + ", " + std::to_string(config_.image_size) + ")",
+        s);
+  const Tensor y = conv_proj(std::move(x));  // (N, width, rows, columns)
+  const Tensor rows = permute(reshape(y, {shape[0], config_.width, -1}), {0, 2, 1});
+  const Tensor all = concat({class_token.expand({shape[0], 1, config_.width}, s), rows}, 1, s);
+  return heads.head(encoder(all)(_, 0));
+}
+
+}  // namespace lazy::models

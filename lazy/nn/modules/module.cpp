@@ -1,0 +1,180 @@
+#include "lazy/nn/modules/module.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "lazy/core/build.hpp"
+#include "lazy/core/device.hpp"
+
+namespace lazy::nn {
+
+using lazy::detail::fail;
+
+std::string_view Visitor::next_name(std::string_view& names) {
+  const size_t begin = names.find_first_not_of(" ,"),
+               end = std::min(names.find_first_of(" ,", begin), names.size());
+  const std::string_view name = names.substr(begin, end - begin);
+  names.remove_prefix(end);
+  return name;
+}
+
+namespace {
+
+/// Calls functions with all parameters and buffers.
+template <class P, class B>
+struct Each final : Visitor {
+  P on_parameter;
+  B on_buffer;
+  Each(P p, B b) : on_parameter(std::move(p)), on_buffer(std::move(b)) {}
+
+ protected:
+  void parameter(const std::string& path, Parameter& p) override { on_parameter(path, p); }
+  void buffer(const std::string& path, Tensor& b) override { on_buffer(path, b); }
+};
+constexpr auto ignore = [](const std::string&, auto&) {};
+
+/// What only reads visits a const module too.
+Module& unlocked(const Module& m) { return const_cast<Module&>(m); }
+
+template <class P, class B>
+void for_each(Module& m, P p, B b) {
+  Each<P, B> visitor(std::move(p), std::move(b));
+  visitor.visit(m);
+}
+
+struct Children final : Visitor {
+  std::vector<std::pair<std::string, Module*>> found;
+
+ protected:
+  void child(const std::string& path, Module& m) override { found.emplace_back(path, &m); }
+};
+
+struct Modules final : Visitor {
+  std::vector<std::pair<std::string, Module*>> found;
+
+ protected:
+  void child(const std::string& path, Module& m) override {
+    found.emplace_back(path, &m);
+    visit(m);
+  }
+};
+
+template <class T>
+std::vector<T> without_names(std::vector<std::pair<std::string, T>> named) {
+  std::vector<T> r;
+  r.reserve(named.size());
+  for (auto& [name, m] : named) r.push_back(std::move(m));
+  return r;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, ParameterRef>> Module::named_parameters() {
+  std::vector<std::pair<std::string, ParameterRef>> r;
+  for_each(
+      *this, [&](const std::string& path, Parameter& p) { r.emplace_back(path, p.ref()); }, ignore);
+  return r;
+}
+
+std::vector<ParameterRef> Module::parameters() { return without_names(named_parameters()); }
+
+NamedTensors Module::named_buffers() const {
+  NamedTensors r;
+  for_each(unlocked(*this), ignore, [&](const std::string& path, Tensor& b) { r.set(path, b); });
+  return r;
+}
+
+std::vector<Tensor> Module::buffers() const {
+  std::vector<Tensor> r;
+  for (const auto& [name, b] : named_buffers()) r.push_back(b);
+  return r;
+}
+
+std::vector<std::pair<std::string, Module*>> Module::named_children() {
+  Children visitor;
+  visitor.visit(*this);
+  return std::move(visitor.found);
+}
+
+std::vector<Module*> Module::children() { return without_names(named_children()); }
+
+std::vector<std::pair<std::string, Module*>> Module::named_modules() {
+  Modules visitor;
+  visitor.found.emplace_back("", this);
+  visitor.visit(*this);
+  return std::move(visitor.found);
+}
+
+std::vector<Module*> Module::modules() { return without_names(named_modules()); }
+
+int64_t Module::num_parameters(bool trained_only) const {
+  int64_t n = 0;
+  for_each(
+      unlocked(*this),
+      [&](const std::string&, Parameter& p) { n += !trained_only || p.requires_grad() ? p.size() : 0; },
+      ignore);
+  return n;
+}
+
+Module& Module::train(bool on) {
+  for (Module* m : modules()) m->training_ = on;
+  return *this;
+}
+
+Module& Module::to(Device device, Site s) {
+  const no_grad scope;
+  for_each(
+      *this, [&](const std::string&, Parameter& p) { p.reset(p.to(device, s), s); },
+      [&](const std::string&, Tensor& b) { b = b.to(device, s); });
+  return *this;
+}
+
+Module& Module::to(DType dtype, Site s) {
+  if (!is_float(dtype))
+    fail<DtypeError>("Module::to", std::string("parameters are of floating point, not ") + name_of(dtype), s);
+  const no_grad scope;
+  for_each(
+      *this, [&](const std::string&, Parameter& p) { p.reset(p.to(dtype, s), s); },
+      [&](const std::string&, Tensor& b) {
+        if (is_float(b.dtype())) b = b.to(dtype, s);
+      });
+  return *this;
+}
+
+void Module::zero_grad(Site s) {
+  for_each(
+      *this, [&](const std::string&, Parameter& p) { p.zero_grad(s); }, ignore);
+}
+
+Module& Module::requires_grad_(bool on, Site s) {
+  for_each(
+      *this, [&](const std::string&, Parameter& p) { p.requires_grad_(on, s); }, ignore);
+  return *this;
+}
+
+std::string Module::name() const { return detail::type_name(typeid(*this)); }
+
+std::string detail::type_name(const std::type_info& type) {
+  int status = 0;
+  char* const text = ::abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
+  const std::string full = text ? text : type.name();
+  std::free(text);
+  size_t begin = 0, end = full.size();
+  int depth = 0;  // of brackets: what is in them is no part of the name
+  for (size_t i = 0; i < full.size(); ++i) {
+    const char c = full[i];
+    if (c == '<' || c == '(') {
+      if (depth++ == 0 && c == '<') end = i;
+    } else if (c == '>' || c == ')') {
+      --depth;
+    } else if (depth == 0 && c == ':') {
+      begin = i + 1;
+      end = full.size();
+    }
+  }
+  return full.substr(begin, end - begin);
+}
+
+}  // namespace lazy::nn

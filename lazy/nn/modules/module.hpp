@@ -1,0 +1,153 @@
+// Defines Module: what makes a model of a plain struct of parameters and other modules.
+//
+//   struct Net : nn::Module {
+//     nn::Linear hidden{784, 512}, out{512, 10};
+//     nn::Dropout drop{0.1};
+//     LAZY_MODULE(hidden, drop, out)
+//     Tensor operator()(const Tensor& x) const { return out(drop(relu(hidden(x)))); }
+//   };
+//
+// The contract. A model is a value: a copy is another model with the same values, trained apart from the
+// first one; a moved model is the same one, and references to its parameters (ParameterRef) follow.
+// LAZY_MODULE names the members once, in order, and everything else follows from that. A Parameter is
+// trained. A Tensor is a buffer: part of the state, not trained. A module is a child. std::vector, std::array
+// and std::map of these are children with numbers or keys as names; std::optional and std::unique_ptr stand
+// for what they hold, if anything. Other types don't compile. An undefined Parameter or Tensor (a bias that
+// is left out) is skipped. A name is the members' names on the way, joined by dots: "hidden.weight", as in
+// torch, so that weights of either load into the other.
+//
+// Calling a model records ops and computes nothing. It may be called const if that changes nothing in it.
+// What changes in a step, parameters and running statistics, is assigned a value that is computed in the
+// step's flush.
+#pragma once
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "lazy/autograd/parameter.hpp"
+#include "lazy/core/named.hpp"
+
+namespace lazy::nn {
+
+class Visitor;
+
+/// Holds the names on which a model and a dictionary of tensors differ.
+struct IncompatibleKeys {
+  std::vector<std::string> missing_keys;     // the model has them, the dictionary does not
+  std::vector<std::string> unexpected_keys;  // the dictionary has them, the model does not
+};
+
+class Module {
+ public:
+  Module() = default;
+  Module(const Module&) = default;
+  Module(Module&&) noexcept = default;
+  Module& operator=(const Module&) = default;
+  Module& operator=(Module&&) noexcept = default;
+  virtual ~Module() = default;
+
+  // Members of this module and of all below it, in the order of LAZY_MODULE.
+
+  std::vector<ParameterRef> parameters();
+  std::vector<std::pair<std::string, ParameterRef>> named_parameters();
+  std::vector<Tensor> buffers() const;
+  NamedTensors named_buffers() const;
+  /// Returns the modules right below this one. Pointers hold until the model is moved, or a vector of modules
+  /// grows.
+  std::vector<Module*> children();
+  std::vector<std::pair<std::string, Module*>> named_children();
+  /// Returns this module and all below it, each before those below it; its own name is "".
+  std::vector<Module*> modules();
+  std::vector<std::pair<std::string, Module*>> named_modules();
+  /// Returns the number of elements of all parameters, or of those that are trained.
+  int64_t num_parameters(bool trained_only = false) const;
+
+  /// Returns parameters and buffers by name. They share the values they have now: a step later the model has
+  /// others.
+  NamedTensors state_dict() const;
+  /// Takes the values of parameters and buffers, in their dtypes and on their devices. Nothing changes if it
+  /// throws: ShapeError, which names all that differ in shape, or, if `strict`, Error, which names all that
+  /// are missing in the dictionary or in the model. Returns these names.
+  IncompatibleKeys load_state_dict(const NamedTensors& state, bool strict = true, Site s = Site::current());
+
+  /// Says if the model is being trained: dropout drops and batch normalisation uses the batch's statistics.
+  Module& train(bool on = true);
+  Module& eval() { return train(false); }
+  bool training() const noexcept { return training_; }
+  /// Moves parameters and buffers to a device. DeviceError if there is none.
+  Module& to(Device, Site s = Site::current());
+  /// Converts parameters and buffers of floating point. DtypeError unless to one of these.
+  Module& to(DType, Site s = Site::current());
+  /// Forgets all gradients.
+  void zero_grad(Site s = Site::current());
+  /// Trains all parameters, or freezes them.
+  Module& requires_grad_(bool on = true, Site s = Site::current());
+  /// Calls f with each module, those below one before it: f(Module&), or f(Conv2d&) for modules of that type.
+  template <class F>
+  Module& apply(F&& f);
+
+  /// Returns the type's name without namespaces.
+  virtual std::string name() const;
+  /// Returns what stands between the parentheses when the module is printed: "in_features=784".
+  virtual std::string extra_repr() const { return {}; }
+
+ protected:
+  /// Says to the visitor what members there are. LAZY_MODULE defines it.
+  virtual void members(Visitor&) {}
+
+ private:
+  friend class Visitor;
+  bool training_ = true;
+};
+
+/// Prints the tree of modules as torch does, and behind `#` the shapes of each one's parameters and how many
+/// elements they have; in the last line, how many all have. Computes nothing.
+std::ostream& operator<<(std::ostream&, const Module&);
+
+namespace detail {
+
+/// Returns a type's name without namespaces and template arguments.
+std::string type_name(const std::type_info&);
+
+/// Finds the argument of a function object of one argument.
+template <class F>
+struct ArgumentOf : ArgumentOf<decltype(&std::remove_reference_t<F>::operator())> {};
+template <class R, class C, class A>
+struct ArgumentOf<R (C::*)(A)> {
+  using type = A;
+};
+template <class R, class C, class A>
+struct ArgumentOf<R (C::*)(A) const> {
+  using type = A;
+};
+template <class R, class A>
+struct ArgumentOf<R (*)(A)> {
+  using type = A;
+};
+template <class R, class A>
+struct ArgumentOf<R(A)> {
+  using type = A;
+};
+
+}  // namespace detail
+
+template <class F>
+Module& Module::apply(F&& f) {
+  for (Module* child : children()) child->apply(f);
+  if constexpr (std::is_invocable_v<F&, Module&>) {
+    f(*this);
+  } else {
+    using T = std::remove_reference_t<typename detail::ArgumentOf<std::remove_reference_t<F>>::type>;
+    static_assert(std::is_base_of_v<Module, T>, "apply() calls a function of a module");
+    if (T* const module = dynamic_cast<T*>(this)) f(*module);
+  }
+  return *this;
+}
+
+}  // namespace lazy::nn
+
+#include "lazy/nn/modules/members.hpp"

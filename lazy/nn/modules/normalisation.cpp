@@ -1,0 +1,166 @@
+#include "lazy/nn/modules/normalisation.hpp"
+
+#include "lazy/core/build.hpp"
+#include "lazy/nn/modules/fresh.hpp"
+#include "lazy/nn/modules/spatial.hpp"
+#include "lazy/nn/modules/text.hpp"
+
+namespace lazy::nn {
+
+using detail::Fresh;
+using detail::Repr;
+
+namespace detail {
+
+template <class Options>
+RunningNorm::RunningNorm(int64_t features, const Options& o, const Site& s)
+    : num_features(features),
+      eps(o.eps),
+      momentum(o.momentum),
+      affine(o.affine),
+      track_running_stats(o.track_running_stats) {
+  const Fresh fresh(o, s);
+  if (o.affine) weight = fresh.constant({features}, 1);
+  if (o.affine && o.bias) bias = fresh.constant({features}, 0);
+  if (!o.track_running_stats) return;
+  running_mean = fresh.filled({features}, 0);
+  running_var = fresh.filled({features}, 1);
+  counter_ = num_batches_tracked = full({}, 0, int64, o.device, s);
+}
+
+std::string RunningNorm::extra_repr() const {
+  Repr r;
+  r.positional(std::to_string(num_features)).add("eps", eps);
+  if (momentum) r.add("momentum", *momentum);
+  else r.add("momentum", "None");
+  return r.add("affine", affine)
+      .add("bias", bias.defined())
+      .add("track_running_stats", track_running_stats)
+      .str();
+}
+
+void RunningNorm::throw_const(const Site& s) const {
+  lazy::detail::fail<Error>(
+      name().c_str(),
+      "is const, and in training it moves its running statistics: call eval() first, or a "
+      "model that is not const",
+      s);
+}
+
+void RunningNorm::take(const lazy::BatchNorm& now, const Site& s) {
+  running_mean = now.running_mean.detach(s);
+  running_var = now.running_var.detach(s);
+}
+
+int64_t RunningNorm::count(const Site& s) {
+  if (num_batches_tracked.handle().get() != counter_.handle().get())
+    counted_ = num_batches_tracked.item<int64_t>(s);
+  counter_ = num_batches_tracked = full({}, ++counted_, int64, num_batches_tracked.device(s), s);
+  return counted_;
+}
+
+lazy::BatchNormOptions RunningNorm::options(double share) const {
+  return {.weight = weight, .bias = bias, .momentum = share, .eps = eps};
+}
+
+BatchNormBase::BatchNormBase(int64_t features, const BatchNormLayerOptions& o, const Site& s)
+    : RunningNorm(features, o, s) {}
+
+Tensor BatchNormBase::normalise(Arg x, int axes) const {
+  check_rank(name().c_str(), x, axes == 1 ? 2 : axes + 2, axes + 2);
+  if (!uses_batch()) return batch_norm(std::move(x), running_mean, running_var, weight, bias, eps);
+  if (running_mean.defined()) throw_const(x.site());
+  return batch_norm_training(std::move(x), {}, {}, options(0)).output;
+}
+
+Tensor BatchNormBase::normalise(Arg x, int axes) {
+  if (!training() || !running_mean.defined()) return std::as_const(*this).normalise(std::move(x), axes);
+  check_rank(name().c_str(), x, axes == 1 ? 2 : axes + 2, axes + 2);
+  const Site site = x.site();
+  const int64_t batches = count(site);
+  lazy::BatchNorm now =
+      batch_norm_training(std::move(x), running_mean, running_var,
+                          options(momentum ? *momentum : 1.0 / static_cast<double>(batches)));
+  take(now, site);
+  return std::move(now.output);
+}
+
+InstanceNormBase::InstanceNormBase(int64_t features, const InstanceNormLayerOptions& o, const Site& s)
+    : RunningNorm(features, o, s) {}
+
+Tensor InstanceNormBase::normalise(Arg x, int axes) const {
+  check_rank(name().c_str(), x, axes + 1, axes + 2);
+  if (uses_batch() && running_mean.defined()) throw_const(x.site());
+  return batched(std::move(x), axes, [&](Arg images) {
+    return uses_batch() ? instance_norm(std::move(images), weight, bias, eps)
+                        : batch_norm(std::move(images), running_mean, running_var, weight, bias, eps);
+  });
+}
+
+Tensor InstanceNormBase::normalise(Arg x, int axes) {
+  if (!training() || !running_mean.defined()) return std::as_const(*this).normalise(std::move(x), axes);
+  check_rank(name().c_str(), x, axes + 1, axes + 2);
+  return batched(std::move(x), axes, [&](Arg images) {
+    const Site site = images.site();
+    lazy::BatchNorm now =
+        instance_norm_training(std::move(images), running_mean, running_var, options(momentum.value_or(0)));
+    take(now, site);
+    return std::move(now.output);
+  });
+}
+
+}  // namespace detail
+
+LayerNorm::LayerNorm(ShapeArg shape, const NormOptions& o, Site s) : normalized_shape(shape), eps(o.eps) {
+  const Fresh fresh(o, s);
+  if (o.affine) weight = fresh.constant(shape, 1);
+  if (o.affine && o.bias) bias = fresh.constant(shape, 0);
+}
+
+std::string LayerNorm::extra_repr() const {
+  return Repr()
+      .positional(detail::text(normalized_shape))
+      .add("eps", eps)
+      .add("elementwise_affine", weight.defined())
+      .add("bias", bias.defined())
+      .str();
+}
+
+GroupNorm::GroupNorm(Integer groups, Integer channels, const NormOptions& o, Site s)
+    : num_groups(groups), num_channels(channels), eps(o.eps) {
+  if (groups < 1 || channels % groups != 0)
+    lazy::detail::fail<ShapeError>(
+        "GroupNorm",
+        std::to_string(num_channels) + " channels do not make " + std::to_string(num_groups) + " groups", s);
+  const Fresh fresh(o, s);
+  if (o.affine) weight = fresh.constant({channels}, 1);
+  if (o.affine && o.bias) bias = fresh.constant({channels}, 0);
+}
+
+std::string GroupNorm::extra_repr() const {
+  return Repr()
+      .positional(std::to_string(num_groups))
+      .positional(std::to_string(num_channels))
+      .add("eps", eps)
+      .add("affine", weight.defined())
+      .add("bias", bias.defined())
+      .str();
+}
+
+RMSNorm::RMSNorm(ShapeArg shape, const RMSNormOptions& o, Site s) : normalized_shape(shape), eps(o.eps) {
+  if (o.elementwise_affine) weight = Fresh(o, s).constant(shape, 1);
+}
+
+std::string RMSNorm::extra_repr() const {
+  Repr r;
+  r.positional(detail::text(normalized_shape));
+  if (eps) r.add("eps", *eps);
+  else r.add("eps", "None");
+  return r.add("elementwise_affine", weight.defined()).str();
+}
+
+std::string LocalResponseNorm::extra_repr() const {
+  return Repr().positional(std::to_string(size)).add("alpha", alpha).add("beta", beta).add("k", k).str();
+}
+
+}  // namespace lazy::nn

@@ -1,0 +1,148 @@
+#include "lazy/nn/modules/transformer.hpp"
+
+#include <limits>
+
+#include "lazy/core/build.hpp"
+#include "lazy/nn/modules/fresh.hpp"
+#include "lazy/nn/modules/init.hpp"
+#include "lazy/ops/diagonals.hpp"
+#include "lazy/ops/elementwise.hpp"
+
+namespace lazy::nn {
+namespace {
+
+using Options = TransformerLayerOptions;
+
+MultiheadAttentionOptions attention(const Options& o) {
+  return {.dropout = o.dropout,
+          .bias = o.bias,
+          .batch_first = o.batch_first,
+          .dtype = o.dtype,
+          .device = o.device,
+          .generator = o.generator};
+}
+LinearOptions product(const Options& o) { return {o.bias, o.dtype, o.device, o.generator}; }
+NormOptions norm_options(const Options& o) {
+  return {.eps = o.layer_norm_eps, .bias = o.bias, .dtype = o.dtype, .device = o.device};
+}
+
+/// Holds what both kinds of layers do.
+struct Parts {
+  const Options& options;
+  bool training;
+  Site site;  // the user's line
+
+  Arg arg(const Tensor& x) const { return Arg(x, site); }
+  Tensor drop(const Tensor& x) const {
+    return training && options.dropout > 0 ? dropout(arg(x), options.dropout, true) : x;
+  }
+  Tensor attend(const MultiheadAttention& attention, const Tensor& x, const Tensor& memory,
+                const Tensor& mask, const Tensor& padding, bool causal) const {
+    return drop(
+        attention(
+            x, memory, memory,
+            {.key_padding_mask = padding, .need_weights = false, .attn_mask = mask, .is_causal = causal})
+            .output);
+  }
+  Tensor feed(const Linear& first, const Linear& second, const Tensor& x) const {
+    const Tensor hidden = first(arg(x));
+    return drop(second(arg(drop(options.activation ? options.activation(hidden) : relu(arg(hidden))))));
+  }
+  /// Adds to x what f makes of it, normalised before or after.
+  template <class F>
+  Tensor add(const Tensor& x, const LayerNorm& norm, F&& f) const {
+    return options.norm_first ? arg(x) + f(norm(arg(x))) : norm(arg(arg(x) + f(x)));
+  }
+};
+
+template <class Layer>
+std::vector<Layer> copies(const Layer& layer, Integer count, const char* name, const Site& s) {
+  if (count < 0) lazy::detail::fail<Error>(name, "num_layers is " + std::to_string(count.value), s);
+  return std::vector<Layer>(static_cast<size_t>(count.value), layer);
+}
+
+}  // namespace
+
+TransformerEncoderLayer::TransformerEncoderLayer(Integer d_model, Integer nhead, const Options& o, Site s)
+    : self_attn(d_model, nhead, attention(o), s),
+      linear1(d_model, o.dim_feedforward, product(o), s),
+      linear2(o.dim_feedforward, d_model, product(o), s),
+      norm1(d_model.value, norm_options(o), s),
+      norm2(d_model.value, norm_options(o), s),
+      options_(o) {
+  options_.generator = nullptr;
+}
+
+Tensor TransformerEncoderLayer::operator()(Arg src, const EncoderMasks& m) const {
+  const Parts parts{options_, training(), src.site()};
+  const Tensor x = parts.add(Tensor(src.take()), norm1, [&](const Tensor& t) {
+    return parts.attend(self_attn, t, t, m.mask, m.src_key_padding_mask, m.is_causal);
+  });
+  return parts.add(x, norm2, [&](const Tensor& t) { return parts.feed(linear1, linear2, t); });
+}
+
+TransformerDecoderLayer::TransformerDecoderLayer(Integer d_model, Integer nhead, const Options& o, Site s)
+    : self_attn(d_model, nhead, attention(o), s),
+      multihead_attn(d_model, nhead, attention(o), s),
+      linear1(d_model, o.dim_feedforward, product(o), s),
+      linear2(o.dim_feedforward, d_model, product(o), s),
+      norm1(d_model.value, norm_options(o), s),
+      norm2(d_model.value, norm_options(o), s),
+      norm3(d_model.value, norm_options(o), s),
+      options_(o) {
+  options_.generator = nullptr;
+}
+
+Tensor TransformerDecoderLayer::operator()(Arg tgt, Arg source, const DecoderMasks& m) const {
+  const Parts parts{options_, training(), tgt.site()};
+  const Tensor memory(source.take());
+  Tensor x = parts.add(Tensor(tgt.take()), norm1, [&](const Tensor& t) {
+    return parts.attend(self_attn, t, t, m.tgt_mask, m.tgt_key_padding_mask, m.tgt_is_causal);
+  });
+  x = parts.add(x, norm2, [&](const Tensor& t) {
+    return parts.attend(multihead_attn, t, memory, m.memory_mask, m.memory_key_padding_mask,
+                        m.memory_is_causal);
+  });
+  return parts.add(x, norm3, [&](const Tensor& t) { return parts.feed(linear1, linear2, t); });
+}
+
+TransformerEncoder::TransformerEncoder(const TransformerEncoderLayer& layer, Integer num_layers,
+                                       std::optional<LayerNorm> n, Site s)
+    : layers(copies(layer, num_layers, "TransformerEncoder", s)), norm(std::move(n)) {}
+Tensor TransformerEncoder::operator()(Arg src, const EncoderMasks& masks) const {
+  const Site s = src.site();
+  Tensor x(src.take());
+  for (const TransformerEncoderLayer& layer : layers) x = layer(Arg(x, s), masks);
+  return norm ? (*norm)(Arg(x, s)) : x;
+}
+
+TransformerDecoder::TransformerDecoder(const TransformerDecoderLayer& layer, Integer num_layers,
+                                       std::optional<LayerNorm> n, Site s)
+    : layers(copies(layer, num_layers, "TransformerDecoder", s)), norm(std::move(n)) {}
+Tensor TransformerDecoder::operator()(Arg tgt, Arg memory, const DecoderMasks& masks) const {
+  const Site s = tgt.site();
+  const Tensor source(memory.take());
+  Tensor x(tgt.take());
+  for (const TransformerDecoderLayer& layer : layers) x = layer(Arg(x, s), Arg(source, s), masks);
+  return norm ? (*norm)(Arg(x, s)) : x;
+}
+
+Transformer::Transformer(const TransformerOptions& o, Site s)
+    : encoder(TransformerEncoderLayer(o.d_model, o.nhead, o.layer, s), o.num_encoder_layers,
+              LayerNorm(o.d_model.value, norm_options(o.layer), s), s),
+      decoder(TransformerDecoderLayer(o.d_model, o.nhead, o.layer, s), o.num_decoder_layers,
+              LayerNorm(o.d_model.value, norm_options(o.layer), s), s) {
+  for (const ParameterRef& p : parameters())
+    if (p->ndim() > 1) init::xavier_uniform_({*p, s}, 1, o.layer.generator);
+}
+
+Tensor Transformer::operator()(Arg src, Arg tgt, const TransformerMasks& masks) const {
+  const Site s = src.site();
+  return decoder(std::move(tgt), Arg(encoder(std::move(src), masks.src), s), masks.tgt);
+}
+
+Tensor Transformer::generate_square_subsequent_mask(Integer n, Site s) {
+  return triu(full({n, n}, -std::numeric_limits<double>::infinity(), float32, {}, s), 1);
+}
+
+}  // namespace lazy::nn

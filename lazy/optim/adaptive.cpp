@@ -1,0 +1,98 @@
+#include "lazy/optim/adaptive.hpp"
+
+#include <limits>
+
+#include "lazy/optim/update.hpp"
+
+namespace lazy::optim {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+template <class Options>
+void check_common(const char* name, const Options& o, const Site& s) {
+  check_range(name, "lr", o.lr, kInf, s);
+  check_range(name, "eps", o.eps, kInf, s);
+  check_range(name, "weight_decay", o.weight_decay, kInf, s);
+}
+
+/// Returns the gradient of what is minimised, with the weight decay.
+template <class Options>
+Term gradient(const Update& u, const Options& o) {
+  const Term g = o.maximize ? -u.g : u.g;
+  return o.weight_decay != 0 ? fma(u.p, o.weight_decay, g) : g;
+}
+
+}  // namespace
+
+void validate(const char* name, const RMSpropOptions& o, const Site& s) {
+  check_common(name, o, s);
+  check_range(name, "alpha", o.alpha, kInf, s);
+  check_range(name, "momentum", o.momentum, kInf, s);
+}
+
+void RMSprop::update(Update& u, size_t group) const {
+  const RMSpropOptions& o = options_[group];
+  const Term g = gradient(u, o), squares = u.keep(0, mean_square(u.state(0), g, o.alpha));
+  Term root;
+  if (o.centered) {
+    const Term mean = u.keep(2, lerp(u.state(2), g, 1 - o.alpha));
+    root = sqrt(fma(-mean, mean, squares)) + o.eps;
+  } else {
+    root = sqrt(squares) + o.eps;
+  }
+  Term step = g / root;
+  if (o.momentum > 0) step = u.keep(1, fma(u.state(1), o.momentum, step));
+  u.finish(fma(step, -o.lr, u.p));
+}
+
+bool RMSprop::needs(size_t i, size_t group) const {
+  const RMSpropOptions& o = options_[group];
+  return i == 0 || (i == 1 ? o.momentum > 0 : o.centered);
+}
+
+std::span<const char* const> RMSprop::state_names() const {
+  static constexpr const char* names[] = {"square_avg", "momentum_buffer", "grad_avg"};
+  return names;
+}
+
+void validate(const char* name, const AdagradOptions& o, const Site& s) {
+  check_common(name, o, s);
+  check_range(name, "lr_decay", o.lr_decay, kInf, s);
+  check_range(name, "initial_accumulator_value", o.initial_accumulator_value, kInf, s);
+}
+
+void Adagrad::update(Update& u, size_t group) const {
+  const AdagradOptions& o = options_[group];
+  const Term g = gradient(u, o);
+  const Term before = u.had(0) ? u.state(0) : u.filled_with(o.initial_accumulator_value);
+  const Term squares = u.keep(0, fma(g, g, before));
+  const double rate = o.lr / (1 + static_cast<double>(u.step - 1) * o.lr_decay);
+  u.finish(fma(g / (sqrt(squares) + o.eps), -rate, u.p));
+}
+
+std::span<const char* const> Adagrad::state_names() const {
+  static constexpr const char* names[] = {"sum"};
+  return names;
+}
+
+void validate(const char* name, const AdadeltaOptions& o, const Site& s) {
+  check_common(name, o, s);
+  check_range(name, "rho", o.rho, kInf, s);
+  if (o.rho > 1) detail::fail<Error>(name, "rho is " + std::to_string(o.rho) + ", not in [0, 1]", s);
+}
+
+void Adadelta::update(Update& u, size_t group) const {
+  const AdadeltaOptions& o = options_[group];
+  const Term g = gradient(u, o), squares = u.keep(0, mean_square(u.state(0), g, o.rho));
+  const Term step = sqrt(u.state(1) + o.eps) / sqrt(squares + o.eps) * g;
+  u.keep(1, mean_square(u.state(1), step, o.rho));
+  u.finish(fma(step, -o.lr, u.p));
+}
+
+std::span<const char* const> Adadelta::state_names() const {
+  static constexpr const char* names[] = {"square_avg", "acc_delta"};
+  return names;
+}
+
+}  // namespace lazy::optim

@@ -1,0 +1,123 @@
+#include "lazy/optim/optimizer.hpp"
+
+#include <cmath>
+#include <unordered_set>
+
+#include "lazy/ops/creation.hpp"
+#include "lazy/optim/update.hpp"
+#include "support/float_mode.hpp"
+
+namespace lazy::optim {
+
+Update::Update(const char* n, const Site& s, Parameter& parameter, const Tensor& gradient, ParameterState& st)
+    : Formula(n, s), step(++st.step), product(st.product), parameter_(parameter), state_(st) {
+  result = parameter.dtype(s);
+  work = is_half(result) ? float32 : result;
+  p = term(parameter);
+  g = term(gradient);
+}
+
+Term Update::filled_with(double v) const { return term(filled(v, work, p.shape(), p.handle())); }
+
+void Update::finish(const Term& value) { parameter_ = tensor(as(result, value.handle())); }
+
+void check_range(const char* optimizer, const char* option, double value, double below, const Site& s) {
+  if (value >= 0 && value < below) return;
+  detail::fail<Error>(optimizer,
+                      std::string(option) + " is " + std::to_string(value) + ", not in [0, " +
+                          (std::isinf(below) ? "inf" : std::to_string(below)) + ")",
+                      s);
+}
+
+void Optimizer::add_parameters(const ParameterList& parameters, const Site& s) {
+  std::unordered_set<const Parameter*> there;
+  std::unordered_set<std::string> names;
+  for (const Held& h : held_) there.insert(h.parameter.get()), names.insert(h.name);
+  std::vector<Held> added;
+  for (const ParameterItem& item : parameters) {
+    const size_t number = held_.size() + added.size();
+    const std::string name = item.name.empty() ? std::to_string(number) : item.name;
+    if (!item.parameter) detail::fail<Error>(name_, "parameter " + name + " is null", s);
+    if (!there.insert(item.parameter.get()).second)
+      detail::fail<Error>(name_, "parameter " + name + " is there twice", s);
+    if (!names.insert(name).second) detail::fail<Error>(name_, "the name " + name + " is there twice", s);
+    added.push_back({name, item.parameter, groups_, {}});
+  }
+  held_.insert(held_.end(), added.begin(), added.end());
+  initial_lrs_.push_back(std::nan(""));
+  ++groups_;
+}
+
+void Optimizer::step(Site s) {
+  const no_grad scope;
+  for (Held& h : held_) {
+    Parameter* const p = h.parameter.get();
+    if (!p) detail::fail<Error>(name_, "parameter " + h.name + " was destroyed", s);
+    if (!p->defined()) continue;
+    const Tensor gradient = p->grad(s);
+    if (!gradient.defined()) continue;
+    const FloatMode mode;
+    h.state.tensors.resize(state_names().size());
+    Update u(name_, s, *p, gradient, h.state);
+    update(u, h.group);
+  }
+}
+
+void Optimizer::update(Update& u, size_t) const { u.fail<Error>("has no update of one parameter"); }
+
+Tensor Optimizer::step(const std::function<Tensor()>& closure, Site s) {
+  Tensor loss;
+  {
+    const enable_grad scope;
+    loss = closure();
+  }
+  step(s);
+  return loss;
+}
+
+void Optimizer::zero_grad(Site s) {
+  for (Held& h : held_) {
+    Parameter* const p = h.parameter.get();
+    if (p && p->defined()) p->zero_grad(s);
+  }
+}
+
+double Optimizer::option(const std::string& name, size_t group, Site s) const {
+  if (group >= groups_)
+    detail::fail<IndexError>(
+        name_, "there is no group " + std::to_string(group) + " of " + std::to_string(groups_), s);
+  for (const Option& o : options_of(group))
+    if (o.name == name) return o.get();
+  detail::fail<IndexError>(name_, "there is no option " + name, s);
+}
+
+void Optimizer::set_option(const std::string& name, double value, size_t group, Site s) {
+  const double before = option(name, group, s);
+  for (const Option& o : options_of(group))
+    if (o.name == name) {
+      o.set(value);
+      try {
+        check_options(group, s);
+      } catch (...) {
+        o.set(before);
+        throw;
+      }
+    }
+}
+
+bool Optimizer::has_option(const std::string& name) const {
+  if (groups_ == 0) return false;
+  for (const Option& o : options_of(0))
+    if (o.name == name) return true;
+  return false;
+}
+
+double Optimizer::initial_lr(size_t group) {
+  double& r = initial_lrs_.at(group);
+  if (std::isnan(r)) r = lr(group);
+  return r;
+}
+
+void Optimizer::set_initial_lr(double lr, size_t group) { initial_lrs_.at(group) = lr; }
+
+}  // namespace lazy::optim

@@ -1,0 +1,163 @@
+// Defines what all optimizers have in common: groups of parameters with options of their own, step(),
+// zero_grad(), and the state that is saved.
+//
+//   optim::AdamW optimizer(model.named_parameters(), {.lr = 3e-4});
+//   for (auto [x, y] : batches) {
+//     optimizer.zero_grad();
+//     Tensor loss = cross_entropy(model(x), y);
+//     loss.backward();
+//     optimizer.step();
+//     eval(loss);                    // forward, backward and update in one flush
+//   }
+//
+// step() computes nothing: it records the updates and rebinds the parameters and the state. Whatever reads a
+// value of the step flushes it whole. What changes from step to step (learning rates, powers of beta, step
+// numbers) is an argument of the compiled program, so a schedule compiles nothing. Old values of parameters
+// and state give their memory to the new ones.
+//
+// A parameter without a gradient is skipped: it keeps its value, its state and its number of steps. The state
+// of a parameter of a 16-bit dtype is of float32; otherwise it has the parameter's dtype.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lazy/core/named.hpp"
+#include "lazy/optim/parameters.hpp"
+
+namespace lazy::optim {
+
+class Update;
+
+/// Reads and writes one option of a group as a number: bools are 0 and 1.
+struct Option {
+  template <class T>
+  Option(const char* its_name, T& value)
+      : name(its_name),
+        get([&value] { return static_cast<double>(value); }),
+        set([&value](double v) { value = static_cast<T>(v); }) {}
+
+  const char* name;  // torch's; of a pair "betas.0" and "betas.1"
+  std::function<double()> get;
+  std::function<void(double)> set;
+};
+
+/// Holds what an optimizer remembers of one parameter.
+struct ParameterState {
+  int64_t step = 0;             // updates so far
+  std::vector<Tensor> tensors;  // in the order of state_names(); undefined before the first update
+  double product = 1;           // of a sequence of numbers, for those who need one
+};
+
+class Optimizer {
+ public:
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+  virtual ~Optimizer() = default;
+
+  /// Records one update of each parameter that has a gradient. Error if a parameter was destroyed.
+  virtual void step(Site s = Site::current());
+  /// Calls the function, which computes the loss and its gradients, then updates; returns the loss.
+  virtual Tensor step(const std::function<Tensor()>& closure, Site s = Site::current());
+  /// Forgets the gradients of all parameters.
+  void zero_grad(Site s = Site::current());
+
+  /// Returns the number of groups.
+  size_t size() const noexcept { return groups_; }
+  double lr(size_t group = 0, Site s = Site::current()) const { return option("lr", group, s); }
+  void set_lr(double lr, size_t group = 0, Site s = Site::current()) { set_option("lr", lr, group, s); }
+  /// Returns an option of a group by its name in torch. IndexError if there is no such option or group.
+  double option(const std::string& name, size_t group = 0, Site s = Site::current()) const;
+  /// Sets an option. Error for a value that the optimizer's constructor refuses.
+  void set_option(const std::string& name, double value, size_t group = 0, Site s = Site::current());
+  bool has_option(const std::string& name) const;
+  /// Returns the learning rate from which schedules start: that of the group when the first of them began.
+  double initial_lr(size_t group);
+  void set_initial_lr(double lr, size_t group);
+
+  /// Returns the state, as files hold it: `state.W.step` and `state.W.exp_avg` for the parameter named W (its
+  /// number, if it has no name), `param_groups.0.lr` for options. They share the values of this moment.
+  NamedTensors state_dict() const;
+  /// Takes a state that state_dict() of the same optimizer returned, for parameters of the same names, and
+  /// options too. Error for names that are missing or unknown, ShapeError for a state of another shape than
+  /// the parameter; nothing changes then.
+  void load_state_dict(const NamedTensors& state, Site s = Site::current());
+
+  /// Returns the name of the class.
+  const char* name() const noexcept { return name_; }
+
+ protected:
+  /// Holds one parameter with its state.
+  struct Held {
+    std::string name;
+    ParameterRef parameter;
+    size_t group;
+    ParameterState state;
+  };
+
+  explicit Optimizer(const char* name) : name_(name) {}
+  /// Adds parameters as the next group. Error for one that is null or there already.
+  void add_parameters(const ParameterList& parameters, const Site& s);
+  /// Updates one parameter and its state; what step() calls unless it is overridden.
+  virtual void update(Update&, size_t group) const;
+  /// Returns the names of the tensors in a parameter's state.
+  virtual std::span<const char* const> state_names() const = 0;
+  /// True if the options of the group give the state its tensor `i`.
+  virtual bool needs(size_t /*i*/, size_t /*group*/) const { return true; }
+  /// Returns the name under which ParameterState::product is saved; null if it is not used.
+  virtual const char* product_name() const { return nullptr; }
+  virtual std::vector<Option> options_of(size_t group) const = 0;
+  /// Throws Error if the group's options are out of range.
+  virtual void check_options(size_t group, const Site& s) const = 0;
+  /// Adds what the optimizer remembers beside the states of parameters, and takes it again; the default has
+  /// nothing.
+  virtual void save_own(NamedTensors&) const {}
+  virtual void load_own(const NamedTensors&, const Site&) {}
+  /// True if the name is one of save_own().
+  virtual bool is_own(const std::string&) const { return false; }
+
+  std::vector<Held> held_;
+
+ private:
+  void load_parameter(const NamedTensors& state, Held& held, const Site& s) const;
+  void load_options(const NamedTensors& state, const Site& s);
+  void check_names(const NamedTensors& state, const Site& s) const;
+
+  const char* name_;
+  size_t groups_ = 0;
+  std::vector<double> initial_lrs_;  // one a group; NaN until a schedule begins
+};
+
+/// Adds to an optimizer its options, one set a group.
+template <class Options>
+class OptimizerOf : public Optimizer {
+ public:
+  /// Adds parameters with options of their own. Error for a parameter that is there already.
+  void add_param_group(const ParameterList& parameters, const Options& options, Site s = Site::current()) {
+    validate(name(), options, s);
+    add_parameters(parameters, s);
+    options_.push_back(options);
+  }
+  /// Returns the options of each group, to be changed in place; they are read by the next step().
+  std::span<Options> param_groups() noexcept { return options_; }
+  std::span<const Options> param_groups() const noexcept { return options_; }
+
+ protected:
+  OptimizerOf(const char* name, const ParameterList& parameters, const Options& options, const Site& s)
+      : Optimizer(name) {
+    add_param_group(parameters, options, s);
+  }
+  std::vector<Option> options_of(size_t group) const override {
+    std::vector<Option> all;
+    Options& o = options_[group];
+    o.each([&](const char* name, auto& value) { all.emplace_back(name, value); });
+    return all;
+  }
+  void check_options(size_t group, const Site& s) const override { validate(name(), options_[group], s); }
+
+  mutable std::vector<Options> options_;  // one a group; mutable, for an Option reads and writes
+};
+
+}  // namespace lazy::optim

@@ -1,0 +1,63 @@
+// Tests LAZY_CHECK_NAN: who reads a NaN is told which op made it, and where.
+#include <cmath>
+
+#include "tests/common/check.hpp"
+
+using namespace lazy;
+using config::Override;
+
+namespace {
+
+/// Checks that the error names the op and the line where the NaN was made.
+template <class F>
+void blames(const char* op, int line, F&& read) {
+  const std::string expected = "check_nan: the value has a NaN, first made by " + std::string(op) +
+                               " at check_nan.cpp:" + std::to_string(line);
+  BOOST_CHECK_EXCEPTION(read(), Error, [&](const Error& e) {
+    BOOST_TEST_MESSAGE(e.what());
+    return std::string(e.what()).starts_with(expected);
+  });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(check_nan)
+
+BOOST_AUTO_TEST_CASE(names_op_and_line) {
+  const Override on("LAZY_CHECK_NAN", "1");
+  for (const DType t : {float16, bfloat16, float32, float64}) {
+    const Tensor x = tensor({4.0f, 0.0f, -1.0f}).astype(t);
+    const int line = __LINE__ + 1;
+    const Tensor y = flip(sqrt(x) * 2 + 1);
+    blames("sqrt", line, [&] { (void)sum(y).item<float>(); });
+    blames("sqrt", line, [&] { (void)y.to_vector<double>(); });
+    BOOST_TEST(y(slice(1, 3)).to_vector<double>() == (std::vector<double>{1, 5}),
+               boost::test_tools::per_element());
+    // What is masked away is none.
+    BOOST_TEST(where(x < 0, 0, sqrt(x)).to_vector<double>() == (std::vector<double>{2, 0, 0}),
+               boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(calls_and_gradients) {
+  const Override on("LAZY_CHECK_NAN", "1");
+  const int line = __LINE__ + 1;
+  const Tensor sorted = sort(log(tensor({1.0, -1.0}))).values;
+  blames("log", line, [&] { (void)sorted.to_vector<double>(); });
+  Tensor x = tensor({0.0, 1.0});
+  x.requires_grad_();
+  const int root = __LINE__ + 1;
+  Tensor norm = sum(sqrt(abs(x)) * 0);
+  BOOST_TEST(norm.item<double>() == 0.0);
+  norm.backward();  // 0 times the slope at 0, which is infinite
+  blames("multiply", root, [&] { (void)x.grad().to_vector<double>(); });
+}
+
+BOOST_AUTO_TEST_CASE(given_ones_are_the_user_s) {
+  const Override on("LAZY_CHECK_NAN", "1");
+  const std::vector<double> v = (tensor({std::nan(""), 1.0}) + 1).to_vector<double>();
+  BOOST_TEST(std::isnan(v[0]));
+  BOOST_TEST(v[1] == 2.0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
