@@ -1,6 +1,8 @@
 #include "lazy/optim/optimizer.hpp"
 
 #include <cmath>
+#include <compare>
+#include <map>
 #include <unordered_set>
 
 #include "lazy/ops/creation.hpp"
@@ -48,8 +50,20 @@ void Optimizer::add_parameters(const ParameterList& parameters, const Site& s) {
   ++groups_;
 }
 
+// Updates of one kind record the same ops with the same numbers. What is one kind follows from steps and
+// options, never from numbers that happen to be equal: these are no part of a program's key.
+struct Optimizer::Kind {
+  size_t group;
+  DType dtype;
+  int64_t step;
+  double product;
+  uint64_t had;  // bit i: there is a tensor i of the state
+  auto operator<=>(const Kind&) const = default;
+};
+
 void Optimizer::step(Site s) {
   const no_grad scope;
+  std::map<Kind, detail::SharedNumbers> numbers;
   for (Held& h : held_) {
     Parameter* const p = h.parameter.get();
     if (!p) detail::fail<Error>(name_, "parameter " + h.name + " was destroyed", s);
@@ -58,7 +72,12 @@ void Optimizer::step(Site s) {
     if (!gradient.defined()) continue;
     const FloatMode mode;
     h.state.tensors.resize(state_names().size());
+    Kind kind{h.group, p->dtype(s), h.state.step, h.state.product, 0};
+    for (size_t i = 0; i < h.state.tensors.size(); ++i)
+      kind.had |= uint64_t{h.state.tensors[i].defined()} << i;
     Update u(name_, s, *p, gradient, h.state);
+    u.numbers = &numbers[kind];
+    u.numbers->restart();
     update(u, h.group);
   }
 }

@@ -121,6 +121,7 @@ class Optimizer {
   std::vector<Held> held_;
 
  private:
+  struct Kind;
   void load_parameter(const NamedTensors& state, Held& held, const Site& s) const;
   void load_options(const NamedTensors& state, const Site& s);
   void check_names(const NamedTensors& state, const Site& s) const;

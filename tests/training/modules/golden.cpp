@@ -1,8 +1,11 @@
 // Compares layers with torch's: what they print, the names and shapes of their state, what they return, the
 // gradients of arguments and parameters, and what becomes of buffers. tests/golden/make_modules.py wrote what
 // to expect.
+#include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
+#include <set>
 
 #include "layers.hpp"
 #include "tests/common/check.hpp"
@@ -142,6 +145,40 @@ BOOST_AUTO_TEST_CASE(layers_are_torchs) {
     ++count;
   }
   BOOST_TEST(count == layers::builders().size());
+}
+
+// A layer that no case prints is not compared with torch's.
+BOOST_AUTO_TEST_CASE(none_is_left_out) {
+  std::set<std::string> printed;
+  const std::regex name("(?:^|: )(\\w+)\\(");
+  for (const Case& c : read_cases()) {
+    std::istringstream lines(c.repr);
+    std::smatch found;
+    for (std::string line; std::getline(lines, line);)
+      if (std::regex_search(line, found, name)) printed.insert(found[1]);
+  }
+  const std::set<std::string> elsewhere = {"attention.hpp", "members.hpp", "module.hpp", "recurrent.hpp",
+                                           "transformer.hpp"};
+  // Names of structs, of layers by their number of axes, and of those that macros make.
+  const std::regex declared(
+      "^(?:struct (\\w+) : (?:Module|Upsample|detail::\\w+) \\{|using (\\w+\\dd) "
+      "=|LAZY_(?:ACTIVATION|LOSS)\\((\\w+),)");
+  size_t layers = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(LAZY_SOURCE_DIR "/lazy/nn/modules")) {
+    if (entry.path().extension() != ".hpp" || elsewhere.contains(entry.path().filename())) continue;
+    std::ifstream in(entry.path());
+    std::smatch found;
+    for (std::string line; std::getline(in, line);) {
+      if (!std::regex_search(line, found, declared)) continue;
+      const std::string layer = found[1].str() + found[2].str() + found[3].str();
+      if (layer.find("Base") != layer.npos || layer.find("Nd") != layer.npos || layer == "Function" ||
+          layer == "RunningNorm")
+        continue;
+      ++layers;
+      BOOST_TEST(printed.contains(layer), layer << " of " << entry.path().filename() << " has no case");
+    }
+  }
+  BOOST_TEST(layers > 110u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
