@@ -57,23 +57,25 @@ Workload mlp(const char* name, const Options& options) {
 Workload resnet18() {
   return {"resnet18_sgd", [] {
             auto net = std::make_shared<models::ResNet>(models::resnet18(1000));
-            auto optimizer = std::make_shared<optim::SGD>(net->named_parameters(), optim::SGDOptions{.lr = 1e-3});
+            auto optimizer =
+                std::make_shared<optim::SGD>(net->named_parameters(), optim::SGDOptions{.lr = 1e-3});
             const Tensor x = rand({8, 3, 224, 224}).eval(), t = randint(0, 1000, {8}).eval();
             return step_of(net, optimizer, [=](models::ResNet& m) { return cross_entropy(m(x), t); });
           }};
 }
 
 Workload gpt_mini() {
-  return {"gpt_mini_adamw", [] {
-            auto net = std::make_shared<models::GPT2>(models::GPT2Config{
-                .vocab_size = 256, .n_positions = 256, .n_embd = 384, .n_layer = 6, .n_head = 6, .dropout = 0});
-            auto optimizer =
-                std::make_shared<optim::AdamW>(net->named_parameters(), optim::AdamWOptions{.lr = 3e-4});
-            const Tensor x = randint(0, 256, {8, 256}).eval(), t = randint(0, 256, {8 * 256}).eval();
-            return step_of(net, optimizer, [=](models::GPT2& m) {
-              return cross_entropy(reshape(m(x), {8 * 256, 256}), t);
-            });
-          }};
+  return {
+      "gpt_mini_adamw", [] {
+        auto net = std::make_shared<models::GPT2>(models::GPT2Config{
+            .vocab_size = 256, .n_positions = 256, .n_embd = 384, .n_layer = 6, .n_head = 6, .dropout = 0});
+        auto optimizer =
+            std::make_shared<optim::AdamW>(net->named_parameters(), optim::AdamWOptions{.lr = 3e-4});
+        const Tensor x = randint(0, 256, {8, 256}).eval(), t = randint(0, 256, {8 * 256}).eval();
+        return step_of(net, optimizer, [=](models::GPT2& m) {
+          return cross_entropy(reshape(m(x), {8 * 256, 256}), t);
+        });
+      }};
 }
 
 struct Recurrent : nn::Module {
@@ -86,7 +88,8 @@ struct Recurrent : nn::Module {
 Workload lstm() {
   return {"lstm_adam", [] {
             auto net = std::make_shared<Recurrent>();
-            auto optimizer = std::make_shared<optim::Adam>(net->named_parameters(), optim::AdamOptions{.lr = 1e-3});
+            auto optimizer =
+                std::make_shared<optim::Adam>(net->named_parameters(), optim::AdamOptions{.lr = 1e-3});
             const Tensor x = rand({32, 128, 64}).eval(), t = randint(0, 10, {32}).eval();
             return step_of(net, optimizer, [=](Recurrent& m) { return cross_entropy(m(x), t); });
           }};
@@ -114,11 +117,13 @@ void measure(const Workload& w, double seconds) {
   }
   std::sort(times.begin(), times.end());
   const Metrics m = metrics();
-  std::printf("%s,median_ms=%.3f,min_ms=%.3f,second_step_ms=%.1f,peak_mb=%.1f,extra_mb=%.1f,flushes_a_step=%.2f,late_compiles=%llu\n",
-              w.name, times[times.size() / 2], times[0], second, static_cast<double>(m.bytes_peak) / 1e6,
-              static_cast<double>(m.bytes_peak - before) / 1e6,
-              static_cast<double>(m.flushes - flushes) / static_cast<double>(times.size()),
-              static_cast<unsigned long long>(m.program_misses - misses));
+  std::printf(
+      "%s,median_ms=%.3f,min_ms=%.3f,second_step_ms=%.1f,peak_mb=%.1f,extra_mb=%.1f,flushes_a_step=%.2f,late_"
+      "compiles=%llu\n",
+      w.name, times[times.size() / 2], times[0], second, static_cast<double>(m.bytes_peak) / 1e6,
+      static_cast<double>(m.bytes_peak - before) / 1e6,
+      static_cast<double>(m.flushes - flushes) / static_cast<double>(times.size()),
+      static_cast<unsigned long long>(m.program_misses - misses));
   std::fflush(stdout);
 }
 

@@ -106,6 +106,7 @@ Component* Graph::join(Component* a, Component* b) noexcept {
     a->tail = b->tail;
   }
   a->count += b->count;
+  a->differentiable |= b->differentiable;
   a->live_bytes = std::min(a->live_bytes, b->live_bytes);
   a->first_time = std::min(a->first_time, b->first_time);
   b->parent = a;
@@ -150,6 +151,7 @@ Component* Graph::joined(Node* n) noexcept {
 
 static Component* begin(Component* c, const Node* n) noexcept {
   c->first_site = n->site;
+  c->differentiable = false;
   c->live_bytes = metric::live();
   c->first_time = profile::start_time();
   return c;
@@ -166,13 +168,18 @@ Limit Graph::link(Node* n) {
   }
   // The cut is before the line where the component began, so that the next one begins there too and the same
   // program serves it; but not much later. Coming to that line again means a loop.
-  if (c->count >= most_alike(max_nodes) && n->site.line() == c->first_site.line() &&
-      n->site.file_name() == c->first_site.file_name())
+  if (c->count >= (c->differentiable ? max_nodes : most_alike(max_nodes)) &&
+      n->site.line() == c->first_site.line() && n->site.file_name() == c->first_site.file_name())
     return Limit::nodes_before;
   append(c, n);
   if (c->count >= max_nodes + max_nodes / 4) return Limit::nodes;
   const uint64_t live = metric::live();
   return live > c->live_bytes + static_cast<uint64_t>(limits.max_bytes) ? Limit::bytes : Limit::none;
+}
+
+void Graph::note_differentiable(Node* n) noexcept {
+  const Locked hold(*this);
+  if (n->component) find(n)->differentiable = true;
 }
 
 void Graph::link_part(Node* n) {

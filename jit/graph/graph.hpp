@@ -21,10 +21,11 @@ struct Component {
   Component* parent = nullptr;  // component into which this one was merged
   Node* head = nullptr;
   Node* tail = nullptr;
-  uint32_t count = 0;       // nodes in the list
-  uint32_t references = 0;  // number of nodes and components that point here
-  uint64_t live_bytes = 0;  // bytes of all values when the first node was recorded (LAZY_MAX_BYTES)
-  uint64_t first_time = 0;  // when the first node was recorded, in ticks, for LAZY_PROFILE
+  uint32_t count = 0;           // nodes in the list
+  uint32_t references = 0;      // number of nodes and components that point here
+  bool differentiable = false;  // gradients go through one of its values: a step of training is one graph
+  uint64_t live_bytes = 0;      // bytes of all values when the first node was recorded (LAZY_MAX_BYTES)
+  uint64_t first_time = 0;      // when the first node was recorded, in ticks, for LAZY_PROFILE
   Site first_site{};  // where the component began: limits cut at this line again (stable from one iteration
                       // to the next)
 };
@@ -60,6 +61,8 @@ class Graph {
   Limit link(Node*);
   /// Adds an output of a call that was linked just now: no limit applies between them.
   void link_part(Node*);
+  /// Notes that gradients go through a node, if it is still in a list.
+  void note_differentiable(Node*) noexcept;
   /// Removes a dying node (no references) if it is still in a list.
   void unlink(Node*) noexcept;
   /// Joins the components of two nodes of one device, so that one flush takes both, unless they have more

@@ -112,6 +112,8 @@ static void destroy(Node* last_used) noexcept {
 void attach(Node& n, Attachment* a) noexcept {
   if (a) a->add_reference();
   Attachment* const before = std::exchange(n.attachment, a);
+  if (a && n.graph && n.state.load(std::memory_order_acquire) == State::pending)
+    n.graph->note_differentiable(&n);
   if (!before) return;
   before->left(n);
   before->release();

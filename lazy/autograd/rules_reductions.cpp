@@ -65,11 +65,23 @@ void running_extreme(D d) {
   });
 }
 
+/// Returns the matrices of a batch, one below the other.
+Handle stacked_rows(const Handle& h, const Site& s) {
+  const int64_t columns = h->shape.back();
+  return detail::reshape(h, {columns == 0 ? 0 : numel(h->shape) / columns, columns}, s);
+}
+
 void matrix_product(D d) {
   const auto product = [&](const Handle& a, const Handle& b) { return d.term(matmul(d.name, a, b, d.site)); };
   const Handle &a = d.op.operands[0], &b = d.op.operands[1];
   d.to(0, [&] { return product(d.g().handle(), matrix_transpose(b, d.site)); });
-  d.to(1, [&] { return product(matrix_transpose(a, d.site), d.g().handle()); });
+  d.to(1, [&] {
+    const Handle g = d.g().handle();
+    if (b->shape.size() > 2 || a->shape.size() <= 2 || numel(a->shape) == 0 || numel(g->shape) == 0)
+      return product(matrix_transpose(a, d.site), g);
+    // One matrix for a whole batch: one product, not one a batch and their sum.
+    return product(matrix_transpose(stacked_rows(a, d.site), d.site), stacked_rows(g, d.site));
+  });
 }
 
 constexpr RuleRow kRows[] = {

@@ -16,9 +16,23 @@ Tensor activation(const char* name, Arg& a, F&& formula) {
   return f.finish(whole, formula(x));
 }
 
-Term between(const Term& x, double low, double high) { return minimum(maximum(x, low), high); }
+/// Returns x within bounds, at which it has no gradient.
+Term between(const Term& x, double low, double high) {
+  const Formula& f = x.formula();
+  Composite whole(f.name, {&x.handle()}, f.site);
+  const Term y = minimum(maximum(x, low), high);
+  return f.term(whole.result(y.handle(), [=, name = f.name](const Differentiated& d) -> std::vector<Handle> {
+    const Formula f(name, d.site);
+    const Term x = f.term(d.operands[0]);
+    return {where((x > low) & (x < high), f.term(d.gradient), 0.0).handle()};
+  }));
+}
 
-Term elu_of(const Term& x, double alpha) { return where(x > 0.0, x, expm1(x) * alpha); }
+/// Returns x up to a limit, and 0 above, where the caller takes another formula: one that overflows there
+/// would have a gradient of 0 times infinity.
+Term up_to(const Term& x, double limit) { return where(x > limit, 0.0, x); }
+
+Term elu_of(const Term& x, double alpha) { return where(x > 0.0, x, expm1(up_to(x, 0)) * alpha); }
 
 void check_dtype(const char* name, MaybeDType t, const Site& s) {
   if (t.given && !is_float(t.value))
@@ -79,14 +93,15 @@ Tensor selu(Arg x) {
 
 Tensor celu(Arg x, double alpha) {
   if (alpha == 0) fail<Error>("celu", "alpha is 0", x.site());
-  return activation("celu", x, [=](const Term& v) { return where(v > 0.0, v, expm1(v / alpha) * alpha); });
+  return activation("celu", x,
+                    [=](const Term& v) { return where(v > 0.0, v, expm1(up_to(v, 0) / alpha) * alpha); });
 }
 
 Tensor softplus(Arg x, double beta, double threshold) {
   if (beta == 0) fail<Error>("softplus", "beta is 0", x.site());
   return activation("softplus", x, [=](const Term& v) {
     const Term scaled = v * beta;
-    return where(scaled > threshold, v, log1p(exp(scaled)) / beta);
+    return where(scaled > threshold, v, log1p(exp(up_to(scaled, threshold))) / beta);
   });
 }
 
@@ -97,7 +112,7 @@ Tensor softsign(Arg x) {
 // tanh(log(1 + e^x)) = w / (w + 2) with w = e^x (e^x + 2), which is 1 to within rounding above 20.
 Tensor mish(Arg x) {
   return activation("mish", x, [](const Term& v) {
-    const Term e = exp(v), w = e * (e + 2.0);
+    const Term e = exp(up_to(v, 20)), w = e * (e + 2.0);
     return where(v > 20.0, v, v * (w / (w + 2.0)));
   });
 }

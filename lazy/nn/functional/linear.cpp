@@ -24,6 +24,29 @@ Handle integers(const char* name, Arg& ids) {
   return h;
 }
 
+/// Returns the derivatives of x W^T + b: g W, g^T x, and the sum of g, with the rows of a whole batch as one
+/// matrix. So a weight's gradient lies as the weight does, and what updates it joins the product.
+std::vector<Handle> linear_backward(const Differentiated& d) {
+  constexpr const char* name = "linear";
+  const Handle &x = d.operands[0], &w = d.operands[1], &bias = d.operands[2];
+  const int64_t in = x->shape.back(), out = w->shape.size() == 2 ? w->shape[0] : 1,
+                rows = numel(x->shape) / in;
+  const Handle g = detail::reshape(d.gradient, {rows, out}, d.site);
+  std::vector<Handle> all(3);
+  if (d.wants(0)) {
+    const Handle gx = detail::matmul(name, g, detail::reshape(w, {out, in}, d.site), d.site);
+    all[0] = detail::reshape(gx, x->shape, d.site);
+  }
+  if (d.wants(1)) {
+    const Handle gw = detail::matmul(name, detail::matrix_transpose(g, d.site),
+                                     detail::reshape(x, {rows, in}, d.site), d.site);
+    all[1] = detail::reshape(gw, w->shape, d.site);
+  }
+  if (bias && d.wants(2))
+    all[2] = bias->shape == Shape{out} ? detail::reduce(name, Op::sum, g, {0}, dropdims, d.site) : d.gradient;
+  return all;
+}
+
 }  // namespace
 
 Tensor linear(Arg x, Arg w, const Tensor& bias) {
@@ -48,7 +71,8 @@ Tensor linear(Arg x, Arg w, const Tensor& bias) {
       fail<ShapeError>(name, "a bias " + to_string(given) + " for a result " + to_string(shape), s);
     y = binary(name, Op::add, y, cast(bias.handle(), t, s), s);
   }
-  return Tensor(whole.result(y));
+  if (numel(xs) == 0 || out == 0) return Tensor(whole.result(y));
+  return Tensor(whole.result(y, linear_backward));
 }
 
 Tensor bilinear(Arg a, Arg b, Arg w, const Tensor& bias) {
