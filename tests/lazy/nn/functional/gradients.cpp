@@ -250,6 +250,30 @@ BOOST_AUTO_TEST_CASE(normalisations) {
   for (const Row& r : all) two_orders(r.name, r.f, r.x, 1e-6);
 }
 
+BOOST_AUTO_TEST_CASE(attention) {
+  std::mt19937 g(8);
+  const Tensor q = random_values(g, {2, 3, 4}, -1, 1), k = random_values(g, {2, 5, 4}, -1, 1),
+               v = random_values(g, {2, 5, 2}, -1, 1), mask = random_values(g, {3, 5}, -1, 1);
+  const Tensor keep = mask > -0.25;
+  const auto run = [](List x, const Tensor& m, bool causal, std::optional<double> scale = {}) {
+    return scaled_dot_product_attention(x[0], x[1], x[2], m, causal, scale);
+  };
+  two_orders(
+      "attention", [&](List x) { return run(x, {}, false); }, {q, k, v}, 1e-7);
+  two_orders(
+      "causal attention", [&](List x) { return run(x, {}, true, 0.75); }, {q, k, v}, 1e-7);
+  two_orders(
+      "attention, added mask", [&](List x) { return run(x, x[3], false); }, {q, k, v, mask}, 1e-7);
+  two_orders(
+      "attention, mask", [&](List x) { return run(x, keep, true); }, {q, k, v}, 1e-7);
+  two_orders(
+      "attention, nothing seen", [&](List x) { return run(x, keep & false, false); }, {q, k, v}, 1e-7);
+  // Keys and values of all batches are one: their gradients are sums.
+  two_orders(
+      "attention, shared keys", [&](List x) { return run(x, {}, false); },
+      {q, random_values(g, {5, 4}, -1, 1), random_values(g, {1, 5, 2}, -1, 1)}, 1e-7);
+}
+
 // As in torch: the first of the largest elements has the gradient.
 BOOST_AUTO_TEST_CASE(ties) {
   const Tensor same = ones({1, 1, 4, 4});
