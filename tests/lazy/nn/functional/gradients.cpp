@@ -285,4 +285,29 @@ BOOST_AUTO_TEST_CASE(ties) {
   check::equal(of([](List v) { return adaptive_max_pool(v[0], 2); }), float32, {1, 1, 4, 4}, firsts);
 }
 
+// The derivatives of layers are used: those of their ops record an update for each place of a window.
+BOOST_AUTO_TEST_CASE(kernels) {
+  const auto count = [](const TensorFunction& f, const std::vector<Tensor>& x) {
+    const Explanation e = explain([&] {
+      const auto [value, g] = value_and_grad_of([&](List v) { return sum(f(v)); }, x);
+      eval(value, g[0]);
+    });
+    BOOST_REQUIRE_EQUAL(e.flushes.size(), 1u);
+    return e.flushes[0].kernels;
+  };
+  std::mt19937 g(9);
+  const Tensor x = random_values(g, {2, 4, 9, 8}, -1, 1).eval(),
+               dense = random_values(g, {4, 4, 3, 3}, -1, 1).eval(),
+               single = random_values(g, {4, 1, 3, 3}, -1, 1).eval();
+  BOOST_TEST(count([&](List v) { return max_pool(v[0], 3, {.stride = 1}); }, {x}) <= 6u);
+  BOOST_TEST(count([&](List v) { return avg_pool(v[0], 3, {.stride = 1}); }, {x}) <= 5u);
+  BOOST_TEST(count([&](List v) { return conv2d(v[0], dense); }, {x}) <= 8u);
+  BOOST_TEST(count([&](List v) { return conv2d(v[0], single, {.groups = 4}); }, {x}) <= 5u);
+  BOOST_TEST(count(
+                 [&](List v) {
+                   return interpolate(v[0], {.size = {12, 10}, .mode = Interpolation::linear});
+                 },
+                 {x}) <= 6u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
