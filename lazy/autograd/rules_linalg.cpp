@@ -128,18 +128,16 @@ void solved(D d) {
 }
 
 /// Returns a square upper triangular factor in which a 0 on the diagonal is the smallest number: what is 0
-/// divides to 0 by it, as in the derivative of a singular matrix' determinant, all else to infinity or
-/// nearly.
+/// divides to 0 by it, all else to infinity or nearly.
 Term without_zeros(const Linear& a, const Term& u) {
   const double least = u.handle()->dtype == float32 ? double{std::numeric_limits<float>::min()}
                                                     : std::numeric_limits<double>::min();
   return where(a.compared(Op::equal, u) & (u == 0), least, u);
 }
 
-/// Returns the gradient of P^T x by those of its factors L (m, k) and U (k, n), in one matrix: with M = L^T
-/// G_L
-/// - G_U U^T it is inverse(L)^T (G_U + lower(M) inverse(U)^T) for m <= n, else (G_L - inverse(L)^T upper(M))
-/// inverse(U)^T; where L or U is no square, its square part is inverted.
+/// Returns the gradient of P^T x by those of its factors L (m, k) and U (k, n), in one matrix. M stands for
+/// L^T G_L - G_U U^T; it is inverse(L)^T (G_U + lower(M) inverse(U)^T) for m <= n, else
+/// (G_L - inverse(L)^T upper(M)) inverse(U)^T; where L or U is no square, its square part is inverted.
 Term of_factors(const Linear& a, const Term& factors, const Term& g) {
   const int64_t m = g.extent(-2), n = g.extent(-1), k = std::min(m, n);
   const Term square = part(part(factors, -2, 0, k), -1, 0, k), pivots = without_zeros(a, square);

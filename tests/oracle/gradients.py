@@ -17,6 +17,7 @@ import torch
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import graph_ops  # noqa: E402
+import graph_parts  # noqa: E402, F401
 from compare import answers  # noqa: E402
 from draw import Draw  # noqa: E402
 from values import DIGITS, Out, V, text_of  # noqa: E402
