@@ -21,8 +21,8 @@ void update_averages(const ParameterList& averages, const ParameterList& paramet
     if (average.shape() != value.shape())
       f.fail<ShapeError>("parameter " + std::to_string(i) + " has shape " + to_string(value.shape()) +
                          ", its average " + to_string(average.shape()));
-    const Term next = weight == 1 ? value : average + (value - average) * weight;
-    *a = f.tensor(next.as(f.result).handle());
+    const auto next = [&] { return weight == 1 ? value : average + (value - average) * weight; };
+    *a = f.tensor(f.as(f.result, next().handle()));
   }
 }
 

@@ -21,7 +21,12 @@ Update::Update(const char* n, const Site& s, Parameter& parameter, const Tensor&
 
 Term Update::filled_with(double v) const { return term(filled(v, work, p.shape(), p.handle())); }
 
-void Update::finish(const Term& value) { parameter_ = tensor(as(result, value.handle())); }
+// The parameter takes the value itself if nobody else has it.
+void Update::finish(Term value) {
+  detail::Handle h = as(result, value.handle());
+  value = Term();
+  parameter_ = Tensor(std::move(h));
+}
 
 void check_range(const char* optimizer, const char* option, double value, double below, const Site& s) {
   if (value >= 0 && value < below) return;

@@ -103,6 +103,38 @@ BOOST_AUTO_TEST_CASE(memory) {
     }
 }
 
+// All parameters have one compiled kernel, and after the norm each is read and written in one.
+BOOST_AUTO_TEST_CASE(many_parameters) {
+  std::vector<Parameter> p, average;
+  for (int64_t i = 0; i < 80; ++i) p.emplace_back(wave({2 + i * 7}, 0.1)), average.emplace_back(p.back());
+  Adam o(p);
+  const auto step = [&](bool clipped) {
+    for (Parameter& x : p) x.set_grad(wave(x.shape(), 0.3));
+    const Metrics before = metrics();
+    if (clipped) clip_grad_norm_(p, 1);
+    o.step();
+    if (clipped) update_averages(average, p, 0.1);
+    std::vector<Tensor> all(p.begin(), p.end());
+    all.insert(all.end(), average.begin(), average.end());
+    eval(all);
+    Metrics after = metrics();
+    BOOST_TEST(after.flushes == before.flushes + 1);
+    after.launches -= before.launches, after.kernels_compiled -= before.kernels_compiled;
+    after.program_misses -= before.program_misses;
+    return after;
+  };
+  cache::clear();
+  step(false);
+  const Metrics second = step(false), third = step(false);
+  BOOST_TEST(second.kernels_compiled == 1u);
+  BOOST_TEST(third.launches == 80u);
+  BOOST_TEST(third.program_misses == 0u);
+  step(true);
+  const Metrics clipped = step(true);
+  BOOST_TEST(clipped.program_misses == 0u);
+  BOOST_TEST(clipped.launches <= 80u * 2 + 4);
+}
+
 // A parameter without a gradient keeps its value and its state.
 BOOST_AUTO_TEST_CASE(without_gradient) {
   Parameter a(ones({2})), b(ones({2}));
