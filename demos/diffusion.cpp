@@ -75,7 +75,7 @@ void learn(const demo::Arguments& arguments) {
   optim::lr_scheduler::CosineAnnealingLR schedule(optimizer, steps);
   const auto order = std::make_shared<data::RandomSampler>(kPoints, g, true, steps * 512);
   data::DataLoader loader(data::TensorDataset(points), {.batch_size = 512, .sampler = order});
-  training::Progress progress(steps, "diffusion");
+  training::Progress progress(steps, "diffusion", demo::on_standard_output());
   demo::Steps trained, drawn;
   for (const auto& [x, unused] : loader)
     trained.run([&, &x = x] {

@@ -52,7 +52,7 @@ void learn(const demo::Arguments& arguments) {
   optim::AdamW optimizer(model.named_parameters(), {.lr = 5e-3, .weight_decay = 0.01});
   data::DataLoader loader(train, {.batch_size = 64, .shuffle = true, .drop_last = true, .workers = 1});
   optim::lr_scheduler::CosineAnnealingLR schedule(optimizer, epochs * loader.size());
-  training::Progress progress(epochs * loader.size(), "digits");
+  training::Progress progress(epochs * loader.size(), "digits", demo::on_standard_output());
   training::Curves curves("digits");
   demo::Steps counted;
   for (long epoch = 1; epoch <= epochs; ++epoch) {

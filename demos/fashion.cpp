@@ -69,7 +69,7 @@ void learn(const demo::Arguments& arguments) {
   optim::AdamW optimizer(model.named_parameters(), {.lr = 3e-3});
   data::DataLoader loader(train, {.batch_size = 64, .shuffle = true, .drop_last = true, .workers = 1});
   optim::lr_scheduler::CosineAnnealingLR schedule(optimizer, epochs * loader.size());
-  training::Progress progress(epochs * loader.size(), "fashion");
+  training::Progress progress(epochs * loader.size(), "fashion", demo::on_standard_output());
   demo::Steps counted;
   Generator& g = default_generator();
   for (long epoch = 0; epoch < epochs; ++epoch)

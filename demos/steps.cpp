@@ -1,8 +1,19 @@
 #include "steps.hpp"
 
+#include <unistd.h>
+
 #include <cstdio>
 
 namespace demo {
+
+lazy::training::ProgressOptions on_standard_output() {
+  using Options = lazy::training::ProgressOptions;
+  const auto write = [](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  };
+  return {.write = write, .terminal = ::isatty(STDOUT_FILENO) ? Options::yes : Options::no};
+}
 
 void Steps::count(const lazy::Metrics& before, const lazy::Metrics& after) {
   constexpr uint64_t kFirst = 2;  // steps that may compile

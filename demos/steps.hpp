@@ -1,8 +1,12 @@
 // Shares between the demos that learn: what their steps cost.
 #pragma once
 #include <lazy/lazy.hpp>
+#include <lazy/training/progress.hpp>
 
 namespace demo {
+
+/// Returns options by which progress goes to standard output.
+lazy::training::ProgressOptions on_standard_output();
 
 /// Counts flushes and new programs of the steps of a loop.
 class Steps {

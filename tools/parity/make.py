@@ -3,6 +3,7 @@
 
     make.py goldens                 summaries of the tests' sizes, to tests/training/models/golden
     make.py full FOLDER [NAME...]   weights, arguments, results and gradients in full size
+    make.py full64 FOLDER [NAME...] the same in float64
     make.py layers                  results and gradients of layers, to tests/training/models/golden/layers.safetensors
     make.py curves                  losses of 200 steps, to tests/training/models/golden/curves.safetensors
 
@@ -32,11 +33,13 @@ def fill(model):
     inner.load_state_dict(state, strict=False)
 
 
-def compute(name, full):
+def compute(name, full, dtype=torch.float32):
     torch.manual_seed(0)
     model, arguments = cases.build(name, full)
     cases.without_dropout(model).train()
     fill(model)
+    model = model.to(dtype)
+    arguments = [a.to(dtype) if a.is_floating_point() else a for a in arguments]
     weights = {n: v.detach().clone() for n, v in model.state_dict().items() if v.is_floating_point()}
     out = model(*arguments)
     loss = (out * torch.from_numpy(formula.uniform("cotangent", tuple(out.shape)).copy())).sum()
@@ -56,10 +59,10 @@ def goldens(names):
         print(name, len(gradients), "gradients")
 
 
-def full(folder, names):
+def full(folder, names, dtype=torch.float32):
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
-        weights, arguments, out, gradients = compute(name, True)
+        weights, arguments, out, gradients = compute(name, True, dtype)
         data = {"out": out}
         for i, a in enumerate(arguments):
             data[f"in/{i}"] = a
@@ -136,6 +139,8 @@ def main(arguments):
         goldens(arguments[1:] or cases.NAMES)
     elif what == "full":
         full(pathlib.Path(arguments[1]), arguments[2:] or cases.NAMES)
+    elif what == "full64":
+        full(pathlib.Path(arguments[1]), arguments[2:] or cases.NAMES, torch.float64)
     elif what == "layers":
         layer_goldens()
     elif what == "curves":

@@ -24,9 +24,10 @@ bool compare(const std::string& folder, const std::string& name) {
   double top = 0;
   for (const auto& [key, value] : file) {
     if (key.starts_with("param/")) state.set(key.substr(6), value);
-    if (key.starts_with("in/")) arguments.push_back(value);
     if (key.starts_with("grad/")) top = std::max(top, largest(value));
   }
+  for (int i = 0; file.contains("in/" + std::to_string(i)); ++i)
+    arguments.push_back(file.at("in/" + std::to_string(i)));
   const nn::IncompatibleKeys keys = c.model->load_state_dict(state, false);
   for (const std::string& k : keys.unexpected_keys) std::printf("  %s is not in the model\n", k.c_str());
   bool good = keys.unexpected_keys.empty();

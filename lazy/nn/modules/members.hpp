@@ -125,7 +125,7 @@ void Visitor::elements(T& list) {
     for (auto& [key, m] : list) member(key, m);
   } else {
     static_assert(
-        std::is_nothrow_move_constructible_v<typename T::value_type>,
+        detail::kIsArray<T> || std::is_nothrow_move_constructible_v<typename T::value_type>,
         "a vector that grows would copy its elements, and nobody would find their parameters again");
     open(path_, detail::list_of<typename T::value_type>(false));
     size_t i = 0;

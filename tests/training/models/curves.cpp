@@ -44,7 +44,7 @@ const std::vector<std::string> kTrained{"mlp", "lenet", "tagger", "gpt2"};
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(models)
+BOOST_AUTO_TEST_SUITE(training_models)
 
 BOOST_DATA_TEST_CASE(losses_of_training, boost::unit_test::data::make(kTrained), name) {
   const Safetensors golden =

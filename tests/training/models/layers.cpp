@@ -194,7 +194,7 @@ double difference(const std::vector<double>& found, const std::vector<double>& e
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(models)
+BOOST_AUTO_TEST_SUITE(training_models)
 
 BOOST_AUTO_TEST_CASE(layers_are_those_of_torch) {
   size_t compared = 0;

@@ -35,7 +35,7 @@ double difference(const std::vector<double>& found, const std::vector<double>& g
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(models)
+BOOST_AUTO_TEST_SUITE(training_models)
 
 BOOST_DATA_TEST_CASE(results_and_gradients, boost::unit_test::data::make(parity::kNames), name) {
   const Safetensors golden = load_safetensors(std::string(LAZY_SOURCE_DIR) +

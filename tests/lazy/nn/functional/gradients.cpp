@@ -250,6 +250,30 @@ BOOST_AUTO_TEST_CASE(normalisations) {
   for (const Row& r : all) two_orders(r.name, r.f, r.x, 1e-6);
 }
 
+BOOST_AUTO_TEST_CASE(attention) {
+  std::mt19937 g(8);
+  const Tensor q = random_values(g, {2, 3, 4}, -1, 1), k = random_values(g, {2, 5, 4}, -1, 1),
+               v = random_values(g, {2, 5, 2}, -1, 1), mask = random_values(g, {3, 5}, -1, 1);
+  const Tensor keep = mask > -0.25;
+  const auto run = [](List x, const Tensor& m, bool causal, std::optional<double> scale = {}) {
+    return scaled_dot_product_attention(x[0], x[1], x[2], m, causal, scale);
+  };
+  two_orders(
+      "attention", [&](List x) { return run(x, {}, false); }, {q, k, v}, 1e-7);
+  two_orders(
+      "causal attention", [&](List x) { return run(x, {}, true, 0.75); }, {q, k, v}, 1e-7);
+  two_orders(
+      "attention, added mask", [&](List x) { return run(x, x[3], false); }, {q, k, v, mask}, 1e-7);
+  two_orders(
+      "attention, mask", [&](List x) { return run(x, keep, true); }, {q, k, v}, 1e-7);
+  two_orders(
+      "attention, nothing seen", [&](List x) { return run(x, keep & false, false); }, {q, k, v}, 1e-7);
+  // Keys and values of all batches are one: their gradients are sums.
+  two_orders(
+      "attention, shared keys", [&](List x) { return run(x, {}, false); },
+      {q, random_values(g, {5, 4}, -1, 1), random_values(g, {1, 5, 2}, -1, 1)}, 1e-7);
+}
+
 // As in torch: the first of the largest elements has the gradient.
 BOOST_AUTO_TEST_CASE(ties) {
   const Tensor same = ones({1, 1, 4, 4});
@@ -259,6 +283,31 @@ BOOST_AUTO_TEST_CASE(ties) {
   check::equal(of([](List v) { return max_pool_with_indices(v[0], 2).values; }), float32, {1, 1, 4, 4},
                firsts);
   check::equal(of([](List v) { return adaptive_max_pool(v[0], 2); }), float32, {1, 1, 4, 4}, firsts);
+}
+
+// The derivatives of layers are used: those of their ops record an update for each place of a window.
+BOOST_AUTO_TEST_CASE(kernels) {
+  const auto count = [](const TensorFunction& f, const std::vector<Tensor>& x) {
+    const Explanation e = explain([&] {
+      const auto [value, g] = value_and_grad_of([&](List v) { return sum(f(v)); }, x);
+      eval(value, g[0]);
+    });
+    BOOST_REQUIRE_EQUAL(e.flushes.size(), 1u);
+    return e.flushes[0].kernels;
+  };
+  std::mt19937 g(9);
+  const Tensor x = random_values(g, {2, 4, 9, 8}, -1, 1).eval(),
+               dense = random_values(g, {4, 4, 3, 3}, -1, 1).eval(),
+               single = random_values(g, {4, 1, 3, 3}, -1, 1).eval();
+  BOOST_TEST(count([&](List v) { return max_pool(v[0], 3, {.stride = 1}); }, {x}) <= 6u);
+  BOOST_TEST(count([&](List v) { return avg_pool(v[0], 3, {.stride = 1}); }, {x}) <= 5u);
+  BOOST_TEST(count([&](List v) { return conv2d(v[0], dense); }, {x}) <= 8u);
+  BOOST_TEST(count([&](List v) { return conv2d(v[0], single, {.groups = 4}); }, {x}) <= 5u);
+  BOOST_TEST(count(
+                 [&](List v) {
+                   return interpolate(v[0], {.size = {12, 10}, .mode = Interpolation::linear});
+                 },
+                 {x}) <= 6u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
