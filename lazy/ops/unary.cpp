@@ -1,5 +1,6 @@
 #include "lazy/core/build.hpp"
 #include "lazy/ops/elementwise.hpp"
+#include "lazy/ops/recorder.hpp"
 
 namespace lazy {
 namespace {
@@ -99,8 +100,14 @@ Tensor reciprocal(Arg x) {
 }
 
 Tensor relu(Arg x) {
-  const Handle h = numbers("relu", x);
-  return Tensor(binary("relu", Op::maximum, h, constant(Number(0), h->dtype, {}, x.site()), x.site()));
+  const Recorder r{"relu", x.site()};
+  const Handle h = numbers(r.name, x);
+  Composite whole(r.name, {&h}, r.site);
+  // 0 has no gradient.
+  return r.tensor(whole.result(r.op(Op::maximum, h, 0), [](const Differentiated& d) -> std::vector<Handle> {
+    const Recorder r{"relu", d.site};
+    return {r.where(r.op(Op::less_equal, d.result, 0), 0, d.gradient)};
+  }));
 }
 
 Tensor bitwise_invert(Arg x) {

@@ -8,7 +8,7 @@ One case a line, fields separated by " | ":
     FUNCTION NAME=VALUE ... | DTYPE SHAPE x ... | ... | DTYPE SHAPE r ...
 
 The options are those of the function, lists as 1,2; the operands follow, "-" for one that is left out; the last field is the
-result. A shape is 2,3, or "-" for 0-d. Elements are decimal, shortest to be exact; nan, inf, -inf.
+result. In nn_gradients.txt as many fields as operands follow instead, their gradients. A shape is 2,3, or "-" for 0-d. Elements are decimal, shortest to be exact; nan, inf, -inf.
 """
 import os
 
@@ -431,5 +431,139 @@ def convolutions():
     write("convolution")
 
 
-for make in (activations, normalisations, linears, distances, losses, class_losses, paddings, resizes, grids, convolutions):
+def gradient(name, f, operands, **options):
+    """Writes the gradients of sum(f(operands) * w), one field for each operand, where w[i] = (7 i % 11 - 5) / 4."""
+    leaves = [o.detach().clone().requires_grad_() if o is not None and o.is_floating_point() else o for o in operands]
+    narrow = any(o is not None and o.dtype == bf16 for o in operands)
+    y = f(*[o.float() if o is not None and o.dtype == bf16 else o for o in leaves])
+    if narrow:
+        y = y.to(bf16)
+    w = (((7 * torch.arange(y.numel())) % 11 - 5) / 4).reshape(y.shape).to(y.dtype)
+    y.backward(w)
+    grads = [o.grad if o is not None and o.is_floating_point() else None for o in leaves]
+    head = " ".join([name] + [f"{k}={option(v)}" for k, v in options.items()])
+    lines.append(" | ".join([head] + [text(t) for t in operands] + [text(g) for g in grads]))
+
+
+def activation_gradients(t):
+    G = torch.nn.functional
+    edges = torch.tensor([0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 3.0, -3.0, 6.0, 0.25, -2.0, 20.0, 21.0, -20.0, 1e-30, 88.0, -88.0]).to(t)
+    variants = [("silu", {}), ("leaky_relu", {"negative_slope": 0.25}), ("elu", {"alpha": 1.5}), ("selu", {}), ("celu", {"alpha": 2.0}),
+                ("softplus", {"beta": 2.0, "threshold": 5.0}), ("softsign", {}), ("mish", {}), ("hardtanh", {"min_val": -2.0, "max_val": 0.25}),
+                ("hardsigmoid", {}), ("hardswish", {}), ("relu6", {}), ("relu", {}), ("logsigmoid", {}), ("tanhshrink", {}), ("softshrink", {"lambd": 0.5}),
+                ("hardshrink", {"lambd": 1.0}), ("threshold", {"threshold": 0.5, "value": -3.0}), ("gelu", {"approximate": "none"}),
+                ("gelu", {"approximate": "tanh"})]
+    for name, o in variants:
+        if name == "hardsigmoid" and t == f64:
+            continue  # torch's sixth is one of float32
+        gradient(name, lambda x, name=name, o=o: getattr(G, name)(x, **o), [edges], **o)
+        gradient(name, lambda x, name=name, o=o: getattr(G, name)(x, **o), [values((2, 5), t)], **o)
+    for name in ("softmax", "log_softmax", "softmin"):
+        for shape, axis in (((3, 5), 1), ((3, 5), 0), ((2, 7, 3), 1)):
+            gradient(name, lambda x: getattr(G, name)(x, dim=axis), [values(shape, t)], axis=axis)
+    gradient("glu", lambda x: G.glu(x, 1), [values((2, 6), t)], axis=1)
+    gradient("prelu", G.prelu, [values((2, 3, 2), t), values((3,), t)])
+
+
+def norm_gradients(t):
+    G = torch.nn.functional
+    for shape, n in (((3, 5), (5,)), ((2, 3, 4), (3, 4)), ((2, 37), (37,))):
+        ops = [values(shape, t), values(n, t), values(n, t)]
+        gradient("layer_norm", lambda x, w, b: G.layer_norm(x, n, w, b, 0.5), ops, normalized=n, eps=0.5)
+        gradient("layer_norm", lambda x, w, b: G.layer_norm(x, n), [ops[0], None, None], normalized=n)
+        gradient("rms_norm", lambda x, w: G.rms_norm(x, n, w, 0.5), ops[:2], normalized=n, eps=0.5)
+    for shape, groups in (((4, 4), 2), ((2, 4, 5), 2), ((2, 6, 2, 3), 3)):
+        c = shape[1]
+        x, w, b, m, v = values(shape, t), values((c,), t), values((c,), t), values((c,), t), uniform((c,), t)
+        gradient("group_norm", lambda x, w, b: G.group_norm(x, groups, w, b, 0.5), [x, w, b], groups=groups, eps=0.5)
+        if len(shape) > 2:
+            gradient("instance_norm", lambda x, w, b: G.instance_norm(x, weight=w, bias=b, eps=0.5), [x, w, b], eps=0.5)
+        gradient("batch_norm", lambda x, m, v, w, b: G.batch_norm(x, m.detach(), v.detach(), w, b), [x, m, v, w, b])
+        gradient("batch_norm_training", lambda x, m, v, w, b: G.batch_norm(x, None, None, w, b, True), [x, None, None, w, b], part=0)
+    gradient("local_response_norm", lambda x: G.local_response_norm(x, 3, alpha=2.0), [values((2, 5, 3), t)], size=3, alpha=2.0)
+    gradient("normalize", lambda x: G.normalize(x), [values((3, 4), t)])
+
+
+def layer_gradients(t):
+    G = torch.nn.functional
+    for shape, o in (((3, 5), 4), ((5,), 4), ((2, 3, 5), 1)):
+        gradient("linear", G.linear, [values(shape, t), values((o, 5), t), values((o,), t)])
+    gradient("bilinear", G.bilinear, [values((3, 3), t), values((3, 2), t), values((4, 3, 2), t), values((4,), t)])
+    gradient("embedding", G.embedding, [torch.tensor([[1, 4, 1], [0, 1, 6]]), values((7, 3), t)])
+    q, k, v, m = values((2, 2, 3, 4), t), values((2, 2, 5, 4), t), values((2, 2, 5, 3), t), values((3, 5), t)
+    attention = G.scaled_dot_product_attention
+    gradient("scaled_dot_product_attention", lambda q, k, v, m: attention(q, k, v), [q, k, v, None])
+    gradient("scaled_dot_product_attention", lambda q, k, v, m: attention(q, k, v, is_causal=True), [q, k, v, None], causal=True)
+    gradient("scaled_dot_product_attention", lambda q, k, v, m: attention(q, k, v, m), [q, k, v, m])
+    keep = torch.tensor([[1, 0, 1, 1, 0], [0, 1, 1, 0, 0], [1, 1, 1, 1, 1]]).bool()
+    gradient("scaled_dot_product_attention", lambda q, k, v, m: attention(q, k, v, m), [q, k, v, keep])
+
+
+def loss_gradients(t):
+    G = torch.nn.functional
+    for r in ("none", "mean", "sum"):
+        x, y, p, q = values((3, 5), t), values((3, 5), t), uniform((3, 5), t), uniform((3, 5), t)
+        for name, f, ops, o in (("mse_loss", G.mse_loss, [x, y], {}), ("huber_loss", G.huber_loss, [x, y], {"delta": 0.25}),
+                                ("smooth_l1_loss", G.smooth_l1_loss, [x, y], {"beta": 0.25}),
+                                ("l1_loss", G.l1_loss, [x, y], {})):
+            gradient(name, lambda a, b: f(a, b, reduction=r, **o), ops, reduction=r, **o)
+        gradient("binary_cross_entropy", lambda a, b, w: G.binary_cross_entropy(a, b, reduction=r), [p, q, None], reduction=r)
+        logits = G.binary_cross_entropy_with_logits
+        gradient("binary_cross_entropy_with_logits", lambda a, b, w, z: logits(a, b.detach(), reduction=r), [x, q, None, None], reduction=r)
+        gradient("kl_div", lambda a, b: G.kl_div(a, b, reduction=r), [p.log(), q], reduction=r)
+        labels, weight = torch.tensor([1, 4, 1, 0]), uniform((5,), t)
+        x, soft = values((4, 5), t), torch.nn.functional.softmax(values((4, 5), f64), 1).to(t)
+        for ignore in (-100, 1):
+            o = {"ignore_index": ignore, "reduction": r}
+            gradient("nll_loss", lambda a, l, w: G.nll_loss(a, l, w.detach(), **o), [x, labels, weight], **o)
+            for s in (0.0, 0.125):
+                gradient("cross_entropy", lambda a, l, w: G.cross_entropy(a, l, label_smoothing=s, **o), [x, labels, None], label_smoothing=s, **o)
+        gradient("cross_entropy", lambda a, l, w: G.cross_entropy(a, l, w.detach(), reduction=r), [x, labels, weight], reduction=r)
+        gradient("cross_entropy", lambda a, l, w: G.cross_entropy(a, l, reduction=r), [x, soft, None], reduction=r)
+        image = values((2, 3, 2, 2), t)
+        gradient("cross_entropy", lambda a, l, w: G.cross_entropy(a, l, reduction=r), [image, torch.tensor([[[0, 1], [2, 2]], [[1, 1], [0, 2]]]),
+                                                                                      None], reduction=r)
+
+
+def image_gradients(t):
+    G = torch.nn.functional
+    for n, (shape, k, o) in enumerate((((2, 4, 7), (3,), 6), ((1, 4, 5, 4), (3, 2), 4), ((1, 2, 3, 4, 3), (2, 3, 2), 2),), 1):
+        conv, transposed = (G.conv1d, G.conv2d, G.conv3d)[n - 1], (G.conv_transpose1d, G.conv_transpose2d, G.conv_transpose3d)[n - 1]
+        for groups in (1, 2):
+            x, b, w = values(shape, t), values((o,), t), values((o, shape[1] // groups) + k, t)
+            u = values((shape[1], o // groups) + k, t)
+            for c in ({}, {"stride": 2, "padding": 1}, {"padding": 1, "dilation": 2}) if n < 3 else ({"stride": 2, "padding": 1},):
+                gradient("conv", lambda x, w, b: conv(x, w, b, groups=groups, **c), [x, w, b], groups=groups, **c)
+                gradient("conv_transpose", lambda x, w, b: transposed(x, w, b, groups=groups, **c), [x, u, b], groups=groups, **c)
+    x = values((1, 2, 5, 6), t)
+    for window, c in ((2, {"stride": 2}), (3, {"stride": 2, "padding": 1}), (2, {"stride": 1})):
+        gradient("max_pool", lambda x: G.max_pool2d(x, window, **c), [x], window=window, **c)
+        for pads in (True, False):
+            gradient("avg_pool", lambda x: G.avg_pool2d(x, window, count_include_pad=pads, **c), [x], window=window, count_padding=pads, **c)
+    gradient("max_pool", lambda x: G.max_pool2d(x, 3, 2, 1), [torch.round(x)], window=3, stride=2, padding=1)  # with ties
+    gradient("adaptive_avg_pool", lambda x: G.adaptive_avg_pool2d(x, (2, 4)), [x], extents=(2, 4))
+    gradient("adaptive_max_pool", lambda x: G.adaptive_max_pool2d(x, (2, 4)), [torch.round(x)], extents=(2, 4))
+    gradient("unfold", lambda x: G.unfold(x, (2, 3), padding=1, stride=2), [x], window=(2, 3), padding=1, stride=2)
+    gradient("fold", lambda x: G.fold(x, (4, 5), (2, 2)), [values((1, 8, 12), t)], extents=(4, 5), window=2)
+    for mode in ("reflect", "replicate", "circular"):
+        gradient("pad", lambda x: G.pad(x, [1, 2, 2, 0], mode=mode), [x], pads=(1, 2, 2, 0), mode=mode)
+    for mode, o in (("nearest", {}), ("bilinear", {}), ("bilinear", {"align_corners": True}), ("bicubic", {}), ("area", {}), ("nearest-exact", {})):
+        for size in ((10, 12), (3, 7)):
+            gradient("interpolate", lambda x: G.interpolate(x, size, mode=mode, **o), [x], size=size, mode=mode, **o)
+    grid = values((1, 3, 2, 2), t, 0.4)
+    for mode in ("zeros", "border"):
+        gradient("grid_sample", lambda x, g: G.grid_sample(x, g, mode="bilinear", padding_mode=mode, align_corners=False), [x, grid],
+                 mode="bilinear", padding_mode=mode, align_corners=False)
+    gradient("pixel_shuffle", lambda x: G.pixel_shuffle(x, 2), [values((1, 4, 2, 3), t)], r=2)
+
+
+def gradients():
+    for t in FLOATS:
+        for make in (activation_gradients, norm_gradients, layer_gradients, loss_gradients, image_gradients):
+            if t == f32 or make != loss_gradients and (t == f64 or make != image_gradients):
+                make(t)
+    write("gradients")
+
+
+for make in (activations, normalisations, linears, distances, losses, class_losses, paddings, resizes, grids, convolutions, gradients):
     make()

@@ -16,6 +16,25 @@ Tensor activation(const char* name, Arg& a, F&& formula) {
   return f.finish(whole, formula(x));
 }
 
+/// Records one whose gradient is `slope(x, g)`, where the ops of the formula have another one at its corners,
+/// or overflow.
+template <class F, class G>
+Tensor activation(const char* name, Arg& a, F&& formula, G slope) {
+  const Formula f(name, {&a});
+  const Term x = f.term(a);
+  Composite whole(name, {&x.handle()}, f.site);
+  return f.finish(whole, formula(x), [name, slope](const Differentiated& d) {
+    const Formula back(name, d.site);
+    const Term v = back.term(d.operands[0]);
+    return std::vector{slope(v, back.term(d.gradient).as(v.handle()->dtype)).handle()};
+  });
+}
+
+/// Returns g strictly between two bounds.
+Term inside(const Term& x, double low, double high, const Term& g) {
+  return where((x > low) & (x < high), g, 0.0);
+}
+
 Term between(const Term& x, double low, double high) { return minimum(maximum(x, low), high); }
 
 Term elu_of(const Term& x, double alpha) { return where(x > 0.0, x, expm1(x) * alpha); }
@@ -84,10 +103,16 @@ Tensor celu(Arg x, double alpha) {
 
 Tensor softplus(Arg x, double beta, double threshold) {
   if (beta == 0) fail<Error>("softplus", "beta is 0", x.site());
-  return activation("softplus", x, [=](const Term& v) {
-    const Term scaled = v * beta;
-    return where(scaled > threshold, v, log1p(exp(scaled)) / beta);
-  });
+  return activation(
+      "softplus", x,
+      [=](const Term& v) {
+        const Term scaled = v * beta;
+        return where(scaled > threshold, v, log1p(exp(scaled)) / beta);
+      },
+      [=](const Term& v, const Term& g) {
+        const Term scaled = v * beta;
+        return where(scaled > threshold, g, g * sigmoid(scaled));
+      });
 }
 
 Tensor softsign(Arg x) {
@@ -96,27 +121,43 @@ Tensor softsign(Arg x) {
 
 // tanh(log(1 + e^x)) = w / (w + 2) with w = e^x (e^x + 2), which is 1 to within rounding above 20.
 Tensor mish(Arg x) {
-  return activation("mish", x, [](const Term& v) {
-    const Term e = exp(v), w = e * (e + 2.0);
-    return where(v > 20.0, v, v * (w / (w + 2.0)));
-  });
+  return activation(
+      "mish", x,
+      [](const Term& v) {
+        const Term e = exp(v), w = e * (e + 2.0);
+        return where(v > 20.0, v, v * (w / (w + 2.0)));
+      },
+      [](const Term& v, const Term& g) {  // t + x sigmoid(x) (1 - t^2), t = w / (w + 2)
+        const Term e = exp(minimum(v, 20.0)), w = e * (e + 2.0), u = w + 2.0;
+        return g * (w / u + v * sigmoid(v) * ((w + 1.0) * 4.0 / (u * u)));
+      });
 }
 
 Tensor hardtanh(Arg x, double low, double high) {
   if (low > high) fail<Error>("hardtanh", "min_val is above max_val", x.site());
-  return activation("hardtanh", x, [=](const Term& v) { return between(v, low, high); });
+  return activation(
+      "hardtanh", x, [=](const Term& v) { return between(v, low, high); },
+      [=](const Term& v, const Term& g) { return inside(v, low, high, g); });
 }
 
 Tensor hardsigmoid(Arg x) {
-  return activation("hardsigmoid", x, [](const Term& v) { return between(v + 3.0, 0, 6) / 6.0; });
+  return activation(
+      "hardsigmoid", x, [](const Term& v) { return between(v + 3.0, 0, 6) / 6.0; },
+      [](const Term& v, const Term& g) { return inside(v, -3, 3, g / 6.0); });
 }
 
 Tensor hardswish(Arg x) {
-  return activation("hardswish", x, [](const Term& v) { return v * between(v + 3.0, 0, 6) / 6.0; });
+  return activation(
+      "hardswish", x, [](const Term& v) { return v * between(v + 3.0, 0, 6) / 6.0; },
+      [](const Term& v, const Term& g) {
+        return where(v <= -3.0, 0.0, where(v < 3.0, g * (v / 3.0 + 0.5), g));
+      });
 }
 
 Tensor relu6(Arg x) {
-  return activation("relu6", x, [](const Term& v) { return between(v, 0, 6); });
+  return activation(
+      "relu6", x, [](const Term& v) { return between(v, 0, 6); },
+      [](const Term& v, const Term& g) { return inside(v, 0, 6, g); });
 }
 
 Tensor glu(Arg x, Integer axis) {

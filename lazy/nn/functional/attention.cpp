@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "lazy/core/build.hpp"
+#include "lazy/ops/recorder.hpp"
 #include "support/float_mode.hpp"
 
 namespace lazy {
@@ -21,6 +21,39 @@ constexpr const char* kName = "scaled_dot_product_attention";
 Handle numbers(int64_t n, bool rows, Device device, const Site& s) {
   const Handle i = cast(iota(0, {n}, device, s), int32, s);
   return rows ? detail::reshape(i, {n, 1}, s) : i;
+}
+
+/// Holds what the gradients of an attention are made of: they read no scores.
+struct Kept {
+  Handle scaled;          // the queries times the factor
+  Handle weights, total;  // exp(score - largest), 0 for keys that are not seen, and its sum for each query
+  double factor;
+};
+
+/// Gives the derivative of softmax(scores) values: with p the weights over their total, the gradient of a
+/// score is p (gradient of p - sum(p gradient of p)), and that sum is the one of gradient and result (Dao et
+/// al., 2022). Weights are not divided, but the gradient is.
+std::vector<Handle> derivatives(const Kept& kept, const Differentiated& d) {
+  const Recorder r{kName, d.site};
+  std::vector<Handle> g(4);
+  const Handle &k = d.operands[1], &v = d.operands[2], &mask = d.operands[3];
+  const DType work = v->dtype;
+  const auto product = [&](const Handle& a, const Handle& b) { return detail::matmul(kName, a, b, d.site); };
+  const auto transposed = [&](const Handle& h) { return detail::matrix_transpose(h, d.site); };
+  const Handle share = r.op(Op::divide, r.as(work, d.gradient), kept.total);
+  if (d.wants(2)) g[2] = product(transposed(kept.weights), share);
+  const bool mask_wanted = mask && is_float(mask->dtype) && d.wants(3);
+  if (!d.wants(0) && !d.wants(1) && !mask_wanted) return g;
+  // A result of 16 bits is rounded, so it is made again; within one flush it is the same.
+  const Handle y =
+      d.result->dtype == work ? d.result : r.op(Op::divide, product(kept.weights, v), kept.total);
+  const Handle along = r.reduce(Op::sum, r.op(Op::multiply, share, y), {-1}, keepdims);
+  const Handle scores =
+      r.op(Op::multiply, kept.weights, r.op(Op::subtract, product(share, transposed(v)), along));
+  if (d.wants(0)) g[0] = r.op(Op::multiply, product(scores, k), kept.factor);
+  if (d.wants(1)) g[1] = product(transposed(scores), kept.scaled);
+  if (mask_wanted) g[3] = scores;
+  return g;
 }
 
 }  // namespace
@@ -49,28 +82,37 @@ Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor&
   const Handle left = scale_first ? binary(kName, Op::multiply, q, number(factor), s) : q;
   Handle x = detail::matmul(kName, left, detail::matrix_transpose(k, s), s);
   if (!scale_first) x = binary(kName, Op::multiply, x, number(factor), s);
-  const Handle never = number(-std::numeric_limits<double>::infinity());
   if (mask.handle()) {
     const Handle& m = mask.handle();
     if (broadcast_shapes(kName, x->shape, m->shape, s) != x->shape)
       fail<ShapeError>(kName, "a mask " + to_string(m->shape) + " for scores " + to_string(x->shape), s);
-    if (is_bool(m->dtype)) x = where(kName, m, x, never, s);
-    else x = binary(kName, Op::add, x, stored_as(kName, Arg(m, s), work), s);
+    if (!is_bool(m->dtype)) x = binary(kName, Op::add, x, stored_as(kName, Arg(m, s), work), s);
   }
+  Handle sees = mask.handle() && is_bool(mask.handle()->dtype) ? mask.handle() : Handle();
   if (causal) {
-    const Handle sees = binary(kName, Op::less_equal, numbers(keys, false, x->device, s),
-                               numbers(length, true, x->device, s), s);
-    x = where(kName, sees, x, never, s);
+    const Handle before = binary(kName, Op::less_equal, numbers(keys, false, x->device, s),
+                                 numbers(length, true, x->device, s), s);
+    sees = sees ? binary(kName, Op::bitwise_and, sees, before, s) : before;
   }
+  // What is not seen is left out of exp as well, which is slow where its result is near 0.
+  const auto seen = [&](const Handle& h, const Handle& other) {
+    return sees ? where(kName, sees, h, other, s) : h;
+  };
+  const Handle never = number(-std::numeric_limits<double>::infinity());
   if (keys == 0) return Tensor(whole.result(cast(detail::matmul(kName, x, v, s), t, s)));
-  const Handle top = reduce(kName, Op::max, x, {-1}, keepdims, s);
+  const Handle top = reduce(kName, Op::max, seen(x, never), {-1}, keepdims, s);
   const Handle finite = where(kName, unary(Op::isfinite, top, s), top, number(0), s);
-  const Handle e = unary(Op::exp, binary(kName, Op::subtract, x, finite, s), s);
+  const Handle zero = number(0);
+  const Handle e = seen(unary(Op::exp, seen(binary(kName, Op::subtract, x, finite, s), zero), s), zero);
   const Handle total = reduce(kName, Op::sum, e, {-1}, keepdims, s);
-  const Handle sum_or_one = where(kName, binary(kName, Op::equal, total, number(0), s), number(1), total, s);
+  const Handle sum_or_one = where(kName, binary(kName, Op::equal, total, zero, s), number(1), total, s);
   // Dividing the result instead of the weights takes fewer divisions.
   const Handle out = detail::matmul(kName, e, v, s);
-  return Tensor(whole.result(cast(binary(kName, Op::divide, out, sum_or_one, s), t, s)));
+  const Handle scaled = scale_first ? left : binary(kName, Op::multiply, q, number(factor), s);
+  return Tensor(whole.result(cast(binary(kName, Op::divide, out, sum_or_one, s), t, s),
+                             [kept = Kept{scaled, e, sum_or_one, factor}](const Differentiated& d) {
+                               return derivatives(kept, d);
+                             }));
 }
 
 }  // namespace lazy

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <numeric>
 
 #include "lazy/nn/functional/conv_problem.hpp"
-#include "lazy/nn/functional/formula.hpp"
+#include "lazy/nn/functional/phases.hpp"
 
 namespace lazy {
 namespace detail {
@@ -19,12 +18,6 @@ constexpr int64_t kMostTaps = 64;
 
 bool all_of(const Dims& d, int64_t v) {
   return std::all_of(d.begin(), d.end(), [&](int64_t e) { return e == v; });
-}
-
-/// Returns the remainder of a division that rounds down.
-int64_t modulo(Wide a, int64_t n) {
-  const auto r = static_cast<int64_t>(a % n);
-  return r < 0 ? r + n : r;
 }
 
 /// Returns how a composite's part is recorded again: an array of handles from what is wanted.
@@ -62,79 +55,13 @@ Handle exchanged(const ConvLayer& c, const Handle& w, const Site& s) {
                          result, s);
 }
 
-/// Returns the part of spatial axes from `from`, which may lie before the image, with zeros around.
-Handle window_of(const Handle& image, int first, const Dims& from, const Dims& extents, const Site& s) {
-  const int rank = image->shape.size();
-  Dims start(rank, 0), at(rank, 0);
-  const Dims ones(rank, 1);
-  Shape part = image->shape, result = image->shape;
-  for (int i = 0; i < from.size(); ++i) {
-    const int a = first + i;
-    start[a] = std::clamp<int64_t>(from[i], 0, image->shape[a]);
-    at[a] = start[a] - from[i];
-    part[a] = std::clamp<int64_t>(from[i] + extents[i], start[a], image->shape[a]) - start[a];
-    result[a] = extents[i];
-  }
-  const bool empty = numel(part) == 0;
-  Handle r = empty ? image : detail::slice(image, start, ones, part, s);
-  if (part == result) return r;
-  const Handle zeros = constant(0, image->dtype, result, image, s);
-  return empty ? zeros : slice_update(kImage, zeros, r, at, ones, s);
-}
-
-/// Says which elements of an image along one axis read which of a window: those at `phase`, phase + stride,
-/// ... read element `tap`, tap + skip, ..., `taps` of them. Element phase + q stride reads what windows
-/// q + reach, q + reach - gap, ... have.
-struct Phase {
-  int64_t phase, tap, taps, skip, gap, count;
-  Wide reach;
-};
-
-/// Returns the phases of an axis that have elements: element j of the image is element k of window o if
-/// o stride + k dilation - padding = j.
-std::vector<Phase> phases_of(int64_t extent, int64_t length, int64_t stride, int64_t padding,
-                             int64_t dilation) {
-  std::vector<Phase> all;
-  const int64_t common = std::gcd(stride, dilation), skip = stride / common;
-  for (int64_t k = 0; k < std::min(length, skip); ++k) {
-    const Wide at = Wide(k) * dilation - padding;
-    const int64_t phase = modulo(at, stride);
-    if (phase >= extent) continue;
-    all.push_back({phase, k, (length - k + skip - 1) / skip, skip, dilation / common,
-                   (extent - phase + stride - 1) / stride, (Wide(phase) - at) / stride});
-  }
-  return all;
-}
-
-/// Goes through all combinations of one phase an axis.
-template <class F>
-void each(const std::vector<std::vector<Phase>>& axes, F&& f) {
-  std::vector<size_t> at(axes.size(), 0);
-  std::vector<Phase> now;
-  for (const auto& a : axes)
-    if (a.empty()) return;
-  for (;;) {
-    now.clear();
-    for (size_t i = 0; i < axes.size(); ++i) now.push_back(axes[i][at[i]]);
-    f(now);
-    size_t i = axes.size();
-    while (i > 0 && ++at[i - 1] == axes[i - 1].size()) at[--i] = 0;
-    if (i == 0) return;
-  }
-}
-
 /// Computes the elements of each phase by a convolution without stride, of what its elements read.
-Handle by_phases(const ConvLayer& c, const Handle& g, const Handle& w,
-                 const std::vector<std::vector<Phase>>& axes, const Shape& image, const Site& s) {
+Handle by_phases(const ConvLayer& c, const Handle& g, const Handle& w, const Phases& axes, const Shape& image,
+                 const Site& s) {
   const int n = c.spatial(), first = c.first(), kernel = c.kernel(), rank = n + 2;
-  Wide covered = 1;
-  for (int i = 0; i < n; ++i) {
-    Wide on_axis = 0;
-    for (const Phase& p : axes[static_cast<size_t>(i)]) on_axis += p.count;
-    covered *= on_axis == image[first + i];
-  }
-  Handle all = covered == 1 ? overwritten(g->dtype, image, g->device, s) : constant(0, g->dtype, image, g, s);
-  each(axes, [&](const std::vector<Phase>& phase) {
+  Handle all = covers_all(axes, image, first) ? overwritten(g->dtype, image, g->device, s)
+                                              : constant(0, g->dtype, image, g, s);
+  each_phase(axes, [&](const std::vector<Phase>& phase) {
     Dims start(rank, 0), step(rank, 1), from(n, 0), extents(n, 0), gaps(n, 1), at(rank, 0), apart(rank, 1);
     Shape taps = w->shape;
     for (int i = 0; i < n; ++i) {
@@ -159,7 +86,7 @@ Handle by_phases(const ConvLayer& c, const Handle& g, const Handle& w,
       symmetric = symmetric && from[i] <= 0 && extents[i] == g->shape[first + i] + 2 * padding[i];
     }
     if (!symmetric) padding = Dims(n, 0);
-    const Handle read = symmetric ? g : window_of(g, first, from, extents, s);
+    const Handle read = symmetric ? g : framed(kImage, g, first, from, extents, 0, s);
     const ConvLayer dense{Dims(n, 1), padding, gaps, c.groups, c.layout};
     const Handle one = conv(Arg(read, s), Arg(weights, s), dense.options()).handle();
     all = one->shape == image ? one : slice_update(kImage, all, one, at, apart, s);
@@ -187,7 +114,7 @@ Handle by_spreading(const ConvLayer& c, const Handle& g, const Handle& w, const 
   const Handle wide = slice_update(kImage, constant(0, g->dtype, spread, g, s), g, begin, apart, s);
   const Handle weights = exchanged(c, detail::slice(w, start, step, w->shape, s), s);
   const ConvLayer dense{Dims(n, 1), Dims(n, 0), c.dilation, c.groups, c.layout};
-  return conv(Arg(window_of(wide, c.first(), from, extents, s), s), Arg(weights, s), dense.options())
+  return conv(Arg(framed(kImage, wide, c.first(), from, extents, 0, s), s), Arg(weights, s), dense.options())
       .handle();
 }
 
@@ -216,8 +143,8 @@ Handle by_patches(const ConvLayer& c, const Handle& g, const Handle& w, const Sh
   }
   Handle patches = detail::permute(detail::reshape(product, apart, s), order, s);
   for (int i = 0; i < n; ++i)  // to windows as long as they are apart
-    patches = window_of(patches, 3 + 2 * i, {0}, {c.stride[i]}, s);
-  const Handle all = window_of(detail::reshape(patches, whole, s), 2, from, extents, s);
+    patches = framed(kImage, patches, 3 + 2 * i, {0}, {c.stride[i]}, 0, s);
+  const Handle all = framed(kImage, detail::reshape(patches, whole, s), 2, from, extents, 0, s);
   return channels_from_last(channels_to_last(all, channels_first, s), c.layout, s);
 }
 
@@ -225,7 +152,7 @@ Handle image_gradient(const ConvLayer& c, const Handle& g, const Handle& w, cons
                       const Site& s) {
   if (numel(g->shape) == 0 || numel(w->shape) == 0 || numel(image) == 0)
     return constant(0, g->dtype, image, g, s);
-  std::vector<std::vector<Phase>> axes;
+  Phases axes;
   Wide count = 1;
   bool apart = all_of(c.dilation, 1) && !all_of(c.stride, 1);
   for (int i = 0; i < c.spatial(); ++i)
@@ -248,7 +175,7 @@ Handle padded_image(const ConvLayer& c, const Handle& x, const Site& s) {
     from.push_back(-c.padding[i]);
     extents.push_back(with_padding(kWeights, x->shape[c.first() + i], c.padding[i], s));
   }
-  return window_of(x, c.first(), from, extents, s);
+  return framed(kImage, x, c.first(), from, extents, 0, s);
 }
 
 /// Returns the windows of the image with its channels last, as many as g has.
@@ -342,7 +269,7 @@ Handle cut_to(const Handle& h, const Shape& result, int first, const Site& s) {
   if (h->shape == result) return h;
   Dims extents;
   for (int i = 0; i < result.size() - 2; ++i) extents.push_back(result[first + i]);
-  return window_of(h, first, Dims(extents.size(), 0), extents, s);
+  return framed(kImage, h, first, Dims(extents.size(), 0), extents, 0, s);
 }
 
 }  // namespace

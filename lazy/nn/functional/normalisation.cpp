@@ -41,15 +41,76 @@ Term scaled(Term y, const Tensor& weight, const Tensor& bias, const Shape& shape
   return y;
 }
 
-/// Holds values minus their mean, and their variance, along axes that stay with extent 1.
-struct Moments {
-  Term mean, centered, variance;
-};
-Moments moments(const Term& x, const Dims& axes) {
-  const Term m = mean(x, axes), d = x - m;
-  return {m, d, mean(d * d, axes)};
+/// Sums along axes, one after the other from the last: the first sum is one kernel with what it adds up.
+Term sum_along(Term x, const Dims& axes) {
+  for (int i = axes.size() - 1; i >= 0; --i) x = sum(x, {axes[i]});
+  return x;
 }
-Term normalised(const Moments& m, double eps) { return m.centered * rsqrt(m.variance + eps); }
+
+/// Holds values minus their mean, their variance, and 1 over the root of it and eps, along axes that stay
+/// with extent 1.
+struct Moments {
+  Term mean, centered, variance, inverse;
+
+  Moments() = default;
+  Moments(const Term& x, const Dims& axes, double eps) {
+    const double n = static_cast<double>(count_along(x.shape(), axes));
+    mean = sum_along(x, axes) / n;
+    centered = x - mean;
+    variance = sum_along(centered * centered, axes) / n;
+    inverse = rsqrt(variance + eps);
+  }
+  Term normalised() const { return centered * inverse; }
+};
+
+/// Says over which axes a normalisation spreads: `common` are those of both statistics and parameters, the
+/// others are those of one of the two alone. x is seen in `shape`, and weight and bias in `parameters_shape`.
+struct Spread {
+  Shape shape, parameters_shape;
+  Dims common, statistics, parameters;
+
+  Dims all_statistics() const {
+    Dims r = statistics;
+    for (const int64_t a : common) r.push_back(a);
+    return r;
+  }
+};
+
+/// Gives the derivative of a normalisation of x by weight and bias, operands 0 to 2: with y the normalised
+/// values, the gradient of x is that of y without its mean and its part along y, over the deviation. It keeps
+/// the statistics, which are few numbers.
+Derivative norm_derivative(const Spread& spread, const Moments& moments) {
+  return [spread, mean = moments.mean.handle(), inverse = moments.inverse.handle()](const Differentiated& d) {
+    const Formula f("gradient of a normalisation", d.site);
+    const Term given = f.term(d.operands[0]), x = reshape(given, spread.shape);
+    const DType work = x.handle()->dtype;
+    const Term g = reshape(f.term(d.gradient).as(work), spread.shape);
+    std::vector<Handle> r(3);
+    if (numel(spread.shape) == 0) {
+      for (size_t i = 0; i < 3; ++i)
+        if (d.wants(i)) r[i] = f.filled(0, d.operands[i]->dtype, d.operands[i]->shape, d.operands[i]);
+      return r;
+    }
+    const Dims axes = spread.all_statistics();
+    const Term over_deviation = f.term(inverse), y = (x - f.term(mean)) * over_deviation;
+    const Term g_sum = sum_along(g, spread.common), gy_sum = sum_along(g * y, spread.common);
+    const auto parameter = [&](size_t i, const Term& sums) {
+      const Handle& p = d.operands[i];
+      if (d.wants(i)) r[i] = reshape(sum_along(sums, spread.parameters), p->shape).as(p->dtype).handle();
+    };
+    parameter(1, gy_sum);
+    parameter(2, g_sum);
+    if (!d.wants(0)) return r;
+    const auto weighted = [&](const Term& t) {
+      return d.operands[1] ? t * reshape(f.term(d.operands[1]).as(work), spread.parameters_shape) : t;
+    };
+    const double n = static_cast<double>(count_along(spread.shape, axes));
+    const Term mean_g = sum_along(weighted(g_sum), spread.statistics) / n,
+               mean_gy = sum_along(weighted(gy_sum), spread.statistics) / n;
+    r[0] = reshape((weighted(g) - mean_g - y * mean_gy) * over_deviation, given.shape()).handle();
+    return r;
+  };
+}
 
 /// Says where the channels of x are, (N, C, ...) or (N, ..., C), and over which axes they spread.
 struct Channels {
@@ -78,7 +139,11 @@ Tensor layer_norm(Arg x, ShapeArg normalized, const Tensor& weight, const Tensor
   const Term v = f.term(x);
   const Dims axes = last_axes(v, normalized);
   Composite whole(f.name, {&v.handle(), &weight.handle(), &bias.handle()}, f.site);
-  return f.finish(whole, scaled(normalised(moments(v, axes), eps), weight, bias, normalized, normalized));
+  Dims leading;
+  for (int i = 0; i < v.rank() - normalized.size(); ++i) leading.push_back(i);
+  const Moments m(v, axes, eps);
+  return f.finish(whole, scaled(m.normalised(), weight, bias, normalized, normalized),
+                  norm_derivative({v.shape(), normalized, {}, axes, leading}, m));
 }
 
 Tensor rms_norm(Arg x, ShapeArg normalized, const Tensor& weight, std::optional<double> eps) {
@@ -131,8 +196,11 @@ BatchNorm trained(const Formula& f, const Term& v, const Channels& c, const Dims
   Moments m;
   {
     Composite whole(f.name, {&v.handle(), &o.weight.handle(), &o.bias.handle()}, f.site);
-    m = moments(v, axes);
-    r.output = f.finish(whole, scaled(normalised(m, o.eps), o.weight, o.bias, c.alone, c.beside));
+    m = Moments(v, axes, o.eps);
+    Dims images;  // those that share weight and bias, but no statistics
+    if (axes.size() < c.others.size()) images.push_back(0);
+    r.output = f.finish(whole, scaled(m.normalised(), o.weight, o.bias, c.alone, c.beside),
+                        norm_derivative({v.shape(), c.beside, axes, {}, images}, m));
   }
   const auto of_channel = [&](const Term& t) { return numel(t.shape()) == c.count ? t : mean(t, {0}); };
   const double corrected =
@@ -173,10 +241,16 @@ Tensor grouped_norm(const Formula& f, const Term& v, int64_t groups, const Tenso
     f.fail<ShapeError>(std::to_string(c.count) + " channels do not make " + std::to_string(groups) +
                        " groups");
   Composite whole(f.name, {&v.handle(), &weight.handle(), &bias.handle()}, f.site);
-  const int64_t images = v.extent(0), each = numel(v.shape()) > 0 ? numel(v.shape()) / (images * groups) : 0;
-  const Term rows = reshape(v, {images, groups, each});
-  const Term y = reshape(normalised(moments(rows, {2}), eps), v.shape());
-  return f.finish(whole, scaled(y, weight, bias, c.alone, c.beside));
+  // (N, C, S...) -> (N, groups, C / groups, S...)
+  Spread spread{{v.extent(0), groups, c.count / groups}, {1, groups, c.count / groups}, {}, {2}, {0}};
+  for (int i = 2; i < v.rank(); ++i) {
+    spread.shape.push_back(v.extent(i));
+    spread.parameters_shape.push_back(1);
+    spread.common.push_back(i + 1);
+  }
+  const Moments m(reshape(v, spread.shape), spread.all_statistics(), eps);
+  return f.finish(whole, scaled(reshape(m.normalised(), v.shape()), weight, bias, c.alone, c.beside),
+                  norm_derivative(spread, m));
 }
 
 }  // namespace
@@ -196,7 +270,9 @@ Tensor instance_norm(Arg x, const Tensor& weight, const Tensor& bias, double eps
   if (count_along(v.shape(), spatial) == 1)
     f.fail<ShapeError>("one element in each channel of an image " + to_string(v.shape()) +
                        " has no variance");
-  return f.finish(whole, scaled(normalised(moments(v, spatial), eps), weight, bias, c.alone, c.beside));
+  const Moments m(v, spatial, eps);
+  return f.finish(whole, scaled(m.normalised(), weight, bias, c.alone, c.beside),
+                  norm_derivative({v.shape(), c.beside, spatial, {}, {0}}, m));
 }
 
 Tensor local_response_norm(Arg x, Integer size, double alpha, double beta, double k) {

@@ -6,64 +6,12 @@
 
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/nn/functional/planes.hpp"
-#include "lazy/nn/functional/spatial.hpp"
+#include "lazy/nn/functional/pool.hpp"
 #include "support/float_mode.hpp"
 
 namespace lazy {
 namespace {
 using namespace detail;
-
-// A window of up to so many elements is one expression, fused into its readers; a larger one is reduced.
-constexpr int64_t kMostTaps = 64;
-
-struct Pool {
-  const char* name;
-  Site site;
-  Handle image;         // with its channels last
-  Dims padding, extra;  // elements around, and the more of them after, each spatial axis
-  Windows windows;
-};
-
-void check_image(const char* name, const Handle& x, const Site& s) {
-  if (x->shape.size() < 3 || x->shape.size() > 5)
-    fail<ShapeError>(name, "takes an image of 3 to 5 axes, not " + to_string(x->shape), s);
-}
-
-/// Returns how many elements the last window reads beyond the padding, if it begins in the image or before.
-int64_t beyond(const char* name, int64_t extent, int64_t padding, int64_t length, int64_t stride,
-               int64_t dilation, const Site& s) {
-  const Wide span = span_of(length, dilation), all = Wide(extent) + Wide(padding) * 2;
-  const Wide rest = all - span;
-  if (rest < 0 && -rest >= stride) return 0;  // no window begins early enough
-  Wide last = rest > 0 ? (rest + stride - 1) / stride * stride : 0;
-  if (last >= Wide(extent) + padding) last -= stride;
-  return last < 0 || last + span <= all ? 0 : narrow(name, "a padded extent of", last + span - all, s);
-}
-
-Pool pool(const char* name, const Handle& x, const Axes& window, const PoolOptions& o, const Site& s) {
-  check_image(name, x, s);
-  const int n = x->shape.size() - 2;
-  const Dims length = per_axis(name, "window", window, n, 1, s);
-  const Dims stride = o.stride.empty() ? length : per_axis(name, "stride", o.stride, n, 1, s);
-  const Dims padding = per_axis(name, "padding", o.padding, n, 0, s),
-             dilation = per_axis(name, "dilation", o.dilation, n, 1, s);
-  for (int i = 0; i < n; ++i)
-    if (Wide(padding[i]) * 2 > span_of(length[i], dilation[i]))
-      fail<ShapeError>(
-          name, "padding " + to_string(padding) + " is more than half of window " + to_string(length), s);
-  Dims extra(n, 0);
-  const Handle image = channels_to_last(x, o.layout, s);
-  for (int i = 0; o.ceil_mode && i < n; ++i)
-    extra[i] = beyond(name, image->shape[i + 1], padding[i], length[i], stride[i], dilation[i], s);
-  return {name,    s,     image,
-          padding, extra, Windows(name, image->shape, length, stride, padding, dilation, s, extra)};
-}
-
-Number lowest(DType t) {
-  if (is_float(t)) return Number(-std::numeric_limits<double>::infinity());
-  if (!is_signed_int(t)) return Number(0);
-  return Number(std::numeric_limits<int64_t>::min() >> (64 - 8 * static_cast<int>(size_of(t))));
-}
 
 /// Returns n zeros; DeviceError where there is no memory for them.
 template <class T>
@@ -72,44 +20,6 @@ std::vector<T> table(const char* op, Wide n, const Site& s) {
     if (n <= INT64_MAX / 16) return std::vector<T>(static_cast<size_t>(n), T(0));
   } catch (const std::bad_alloc&) {}
   fail<DeviceError>(op, "out of memory: a table of " + to_string(n) + " weights of windows", s);
-}
-
-/// Combines the elements of each window by `op`, in ascending order.
-Handle combined(const Pool& p, Op op, const Handle& image) {
-  const Windows& w = p.windows;
-  if (w.taps > kMostTaps) {
-    const Handle view = w.view(image, p.site);
-    Dims last;
-    for (int i = 0; i < w.spatial(); ++i) last.push_back(-1 - i);
-    return reduce(p.name, op == Op::maximum ? Op::max : Op::sum, view, last, dropdims, p.site);
-  }
-  Dims position(w.spatial(), 0);
-  Handle r;
-  do {
-    const Handle element = w.tap(image, position, p.site);
-    r = r ? binary(p.name, op, r, element, p.site) : element;
-  } while (w.next(position));
-  return r;
-}
-
-/// Counts how many elements of each window lie in the image, or in it and its padding: (count..., 1), as `t`.
-Handle covered(const Pool& p, bool with_padding, DType t) {
-  const Windows& w = p.windows;
-  Handle all;
-  for (int i = 0; i < w.spatial(); ++i) {
-    std::vector<double> n = table<double>(p.name, w.count[i], p.site);
-    for (int64_t k = 0; k < w.count[i]; ++k)
-      for (int64_t j = 0; j < w.length[i]; ++j) {
-        const int64_t at = k * w.stride[i] + j * w.dilation[i] - p.padding[i];
-        const int64_t around = with_padding ? p.padding[i] : 0;
-        n[static_cast<size_t>(k)] += at >= -around && at < p.image->shape[i + 1] + around;
-      }
-    Shape shape(w.spatial() + 1, 1);
-    shape[i] = w.count[i];
-    const Handle one = cast(values(n.data(), float64, shape, p.image, p.site), t, p.site);
-    all = all ? binary(p.name, Op::multiply, all, one, p.site) : one;
-  }
-  return all;
 }
 
 /// Returns the first element, and the one past the last, that adaptive window `i` of `count` covers.
@@ -248,19 +158,38 @@ Dims spatial_extents(const Shape& image, ChannelLayout layout) {
   return r;
 }
 
+/// Returns the derivative of what has the largest element of each window.
+Derivative largest_derivative(const Axes& window, const PoolOptions& options) {
+  return [window, options](const Differentiated& d) {
+    return std::vector{
+        max_pool_gradient(pool("max_pool", d.operands[0], window, options, d.site), d.gradient)};
+  };
+}
+
+/// Returns the derivative of what has the largest element of each adaptive window: the first of them has it.
+Derivative adaptive_derivative(const Axes& extents, ChannelLayout layout) {
+  return [extents, layout](const Differentiated& d) {
+    const Recorder r{"adaptive_max_pool", d.site};
+    const Handle at = adaptive_max_pool_with_indices(r.arg(d.operands[0]), extents, layout).indices.handle();
+    return std::vector{
+        max_pool_backward(r.arg(d.gradient), r.arg(d.operands[0]), r.arg(at), layout).handle()};
+  };
+}
+
 }  // namespace
 
 MaxPool max_pool_with_indices(Arg x, Axes window, const PoolOptions& options) {
   const Formula f("max_pool_with_indices", x.site());
-  const Operand h(f.name, x);
+  const Handle h = Operand(f.name, x).take();
   if (is_bool(h->dtype)) f.fail<DtypeError>("takes numbers, not bool: convert with astype");
   const Pool p = pool(f.name, h, window, options, f.site);
-  const Winners best =
-      winners(p, f, padded(f.name, p.image, p.padding, lowest(h->dtype), f.site, false, p.extra));
+  Composite whole(f.name, {&h}, f.site);
+  const Winners best = winners(p, f, framed_image(p, lowest(h->dtype)));
   const Plane plane(f, channels_second(p.image->shape), p.windows.length, p.windows.stride, p.padding,
                     p.windows.dilation, p.extra);
   const Handle at = plane.positions(best.taps, best.taps->shape, 1, true);
-  return {f.tensor(channels_from_last(best.values, options.layout, f.site)),
+  return {f.tensor(whole.result(channels_from_last(best.values, options.layout, f.site),
+                                largest_derivative(window, options))),
           f.tensor(channels_from_last(at, options.layout, f.site))};
 }
 
@@ -303,11 +232,12 @@ Tensor lp_pool(Arg x, double p, Axes window, const PoolOptions& options) {
 
 MaxPool adaptive_max_pool_with_indices(Arg x, Axes extents, ChannelLayout layout) {
   const Formula f("adaptive_max_pool_with_indices", x.site());
-  const Operand h(f.name, x);
+  const Handle h = Operand(f.name, x).take();
   if (is_bool(h->dtype)) f.fail<DtypeError>("takes numbers, not bool: convert with astype");
   check_image(f.name, h, f.site);
   const int n = h->shape.size() - 2;
   const Dims count = per_axis(f.name, "extents", extents, n, 1, f.site);
+  Composite whole(f.name, {&h}, f.site);
   Handle y = channels_to_last(h, layout, f.site), at;
   int64_t pitch = 1;
   // From the last axis on: so the first of equal elements in row-major order wins.
@@ -322,7 +252,8 @@ MaxPool adaptive_max_pool_with_indices(Arg x, Axes extents, ChannelLayout layout
     y = f.reduce(Op::max, lanes, {i + 1});
     pitch *= extent;
   }
-  return {f.tensor(channels_from_last(y, layout, f.site)), f.tensor(channels_from_last(at, layout, f.site))};
+  return {f.tensor(whole.result(channels_from_last(y, layout, f.site), adaptive_derivative(extents, layout))),
+          f.tensor(channels_from_last(at, layout, f.site))};
 }
 
 Tensor avg_pool_backward(Arg grad, Arg x, Axes window, const PoolOptions& o) {
@@ -334,18 +265,7 @@ Tensor avg_pool_backward(Arg grad, Arg x, Axes window, const PoolOptions& o) {
   for (int i = 0; i < p.windows.spatial(); ++i) expected[i + 1] = p.windows.count[i];
   if (last->shape != expected || g.rank() != v.rank())
     f.fail<ShapeError>("a gradient " + to_string(g.shape()) + " for an image " + to_string(v.shape()));
-  const int64_t divisor = o.divisor_override;
-  const Handle count =
-      divisor ? f.number(static_cast<double>(divisor), f.work) : covered(p, o.count_padding, f.work);
-  const Handle share = channels_from_last(f.op(Op::divide, last, count), channels_first, f.site);
-  const Plane plane(f, channels_second(p.image->shape), p.windows.length, p.windows.stride, p.padding,
-                    p.windows.dilation, p.extra);
-  const Shape& s = share->shape;
-  const int64_t windows = plane.count(), taps = p.windows.taps;
-  const Handle each = f.broadcast(f.reshape(share, {s[0], s[1], 1, windows}), {s[0], s[1], taps, windows});
-  const Handle sum = plane.added(f.reshape(each, {s[0], s[1], taps * windows}), plane.every_position(share),
-                                 channels_second(p.image->shape));
-  return f.tensor(f.as(f.result, laid_out(f, sum, o.layout).handle()));
+  return f.tensor(f.as(f.result, avg_pool_gradient(p, o, g.handle())));
 }
 
 Tensor adaptive_avg_pool_backward(Arg grad, Arg x, ChannelLayout layout) {
@@ -381,31 +301,28 @@ Tensor max_pool_backward(Arg grad, Arg x, Arg indices, ChannelLayout layout) {
 
 Tensor max_pool(Arg x, Axes window, const PoolOptions& options) {
   constexpr const char* name = "max_pool";
-  const Operand h(name, x);
+  const Handle h = Operand(name, x).take();
   if (is_bool(h->dtype)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", x.site());
   const Pool p = pool(name, h, window, options, x.site());
-  const Handle y =
-      combined(p, Op::maximum, padded(p.name, p.image, p.padding, lowest(h->dtype), p.site, false, p.extra));
-  return Tensor(channels_from_last(y, options.layout, p.site));
+  Composite whole(name, {&h}, p.site);
+  const Handle y = combined(p, Op::maximum, framed_image(p, lowest(h->dtype)));
+  return Tensor(
+      whole.result(channels_from_last(y, options.layout, p.site), largest_derivative(window, options)));
 }
 
 Tensor avg_pool(Arg x, Axes window, const PoolOptions& options) {
   constexpr const char* name = "avg_pool";
-  const Operand given(name, x);
+  const Handle given = Operand(name, x).take();
   const DType t = float_type(given->dtype), work = is_half(t) ? float32 : t;
+  Composite whole(name, {&given}, x.site());
   const Pool p = pool(name, cast(given, work, x.site()), window, options, x.site());
-  const auto some = [](const Dims& n) {
-    return std::any_of(n.begin(), n.end(), [](int64_t v) { return v != 0; });
-  };
-  const bool pads = some(p.padding), reaches = some(p.extra);
-  const Handle total = combined(p, Op::add, padded(p.name, p.image, p.padding, 0, p.site, false, p.extra));
-  const int64_t divisor = options.divisor_override;
-  const Handle count =
-      divisor == 0 && (reaches || (pads && !options.count_padding))
-          ? covered(p, options.count_padding, work)
-          : constant(static_cast<double>(divisor ? divisor : p.windows.taps), work, {}, p.site);
-  const Handle y = cast(binary(name, Op::divide, total, count, p.site), t, p.site);
-  return Tensor(channels_from_last(y, options.layout, p.site));
+  const Handle total = combined(p, Op::add, framed_image(p, 0));
+  const Handle y = cast(binary(name, Op::divide, total, divisors(p, options, work), p.site), t, p.site);
+  return Tensor(
+      whole.result(channels_from_last(y, options.layout, p.site), [window, options](const Differentiated& d) {
+        const Pool again = pool(name, d.operands[0], window, options, d.site);
+        return std::vector{avg_pool_gradient(again, options, d.gradient)};
+      }));
 }
 
 Tensor adaptive_avg_pool(Arg x, Axes extents, ChannelLayout layout) {
@@ -418,9 +335,11 @@ Tensor adaptive_avg_pool(Arg x, Axes extents, ChannelLayout layout) {
 
 Tensor adaptive_max_pool(Arg x, Axes extents, ChannelLayout layout) {
   constexpr const char* name = "adaptive_max_pool";
-  const Operand h(name, x);
+  const Handle h = Operand(name, x).take();
   if (is_bool(h->dtype)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", x.site());
-  return Tensor(adaptive(name, h, extents, layout, x.site(), largest));
+  Composite whole(name, {&h}, x.site());
+  return Tensor(whole.result(adaptive(name, h, extents, layout, x.site(), largest),
+                             adaptive_derivative(extents, layout)));
 }
 
 }  // namespace lazy

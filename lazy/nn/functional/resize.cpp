@@ -130,6 +130,60 @@ Term interpolated(const Term& x, int first, const std::vector<Axis>& axes, const
   return weighted(x, first, taps, chosen);
 }
 
+/// Returns the weight of each element of x in each of the result along an axis: (from, to).
+Term shares(const Term& x, const Axis& a, const InterpolateOptions& o) {
+  const Formula& f = x.formula();
+  const DType t = x.handle()->dtype;
+  Taps taps;
+  if (o.mode == Interpolation::linear) taps = linear_taps(x, a, o.align_corners);
+  else if (o.mode == Interpolation::cubic) taps = cubic_taps(x, a, o.align_corners);
+  else taps = {{nearest(x, a, o.mode == Interpolation::nearest_exact)}, {f.term(f.number(1, t))}};
+  const Shape row{1, a.to}, whole{a.from, a.to};
+  Term total;
+  for (size_t k = 0; k < taps.position.size(); ++k) {
+    const Term at = reshape(taps.position[k], row);
+    const Term j = f.index(0, whole, x).as(at.handle()->dtype);
+    const Term& w = taps.weight[k];
+    const Term one = where(j == at, w.rank() > 0 ? reshape(w, row) : w, 0.0);
+    total = k ? total + one : one;
+  }
+  return total;
+}
+
+/// Returns how many neighbours in the result copy each element of x, if each is copied as often as the
+/// others; else 0. Of powers of two the positions are exact.
+int64_t copies(const Axis& a, const InterpolateOptions& o) {
+  if (o.mode != Interpolation::nearest || a.to % a.from != 0) return 0;
+  const int64_t k = a.to / a.from;
+  return (k & (k - 1)) == 0 && (a.scale <= 0 || a.scale == static_cast<double>(k)) ? k : 0;
+}
+
+/// Gives back the gradient of each element to the elements of x that it was made of, axis by axis.
+Term taken_back(const Term& gradient, const Term& x, const std::vector<Axis>& axes,
+                const InterpolateOptions& o) {
+  const Formula& f = x.formula();
+  Term g = gradient;
+  for (const Axis& a : axes) {
+    if (a.from == a.to && copies(a, o) == 1) continue;
+    const Shape result = with_extent(g.shape(), a.axis, a.from);
+    int64_t before = 1, after = 1;
+    for (int i = 0; i < g.rank(); ++i) (i < a.axis ? before : after) *= i == a.axis ? 1 : g.extent(i);
+    if (numel(result) == 0) return f.term(f.filled(0, g.handle()->dtype, x.shape(), x.handle()));
+    if (const int64_t k = copies(a, o)) {
+      g = reshape(sum(reshape(g, {before, a.from, k, after}), {2}), result);
+      continue;
+    }
+    const Term w = shares(x, a, o);
+    const Handle matrix = w.handle();
+    const Handle product =
+        after == 1 ? detail::matmul(f.name, reshape(g, {before, a.to}).handle(),
+                                    detail::matrix_transpose(matrix, f.site), f.site)
+                   : detail::matmul(f.name, matrix, reshape(g, {before, a.to, after}).handle(), f.site);
+    g = reshape(f.term(product), result);
+  }
+  return g;
+}
+
 /// Returns how much of an element of x at a distance belongs to one of the result: a triangle, or Keys' cubic
 /// with A = -0.5.
 double filter(double x, bool cubic) {
@@ -198,7 +252,13 @@ Tensor interpolate(Arg x, const InterpolateOptions& o) {
   const std::vector<Axis> axes = resized(f, v, o, first);
   Composite whole(f.name, {&v.handle()}, f.site);
   if (o.antialias) return f.finish(whole, antialiased(v, axes, o));
-  if (o.mode != Interpolation::area) return f.finish(whole, interpolated(v, first, axes, o));
+  if (o.mode != Interpolation::area)
+    return f.finish(whole, interpolated(v, first, axes, o), [axes, o](const Differentiated& d) {
+      const Formula again("interpolate", d.site);
+      const Term x = again.term(d.operands[0]);
+      const DType t = x.handle()->dtype, work = is_half(t) ? float32 : t;
+      return std::vector{taken_back(again.term(d.gradient).as(work), x.as(work), axes, o).as(t).handle()};
+    });
   std::vector<int64_t> size;
   for (const Axis& a : axes) size.push_back(a.to);
   const Tensor y = adaptive_avg_pool(Arg(v.handle(), f.site), Axes(Dims(size)), o.layout);

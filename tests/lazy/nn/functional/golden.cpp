@@ -32,12 +32,13 @@ struct Case {
   std::map<std::string, std::string> options;
   mutable std::set<std::string> used;
   std::vector<Tensor> x;
-  Tensor expected;
+  std::vector<Tensor> expected;  // the result, or a gradient for each operand
 
-  explicit Case(const std::string& line) {
+  explicit Case(const std::string& line, bool gradients = false) {
     std::vector<std::string> field = golden::fields(line);
-    expected = parsed(field.back());
-    field.pop_back();
+    const size_t last = gradients ? (field.size() - 1) / 2 : 1;
+    for (size_t i = field.size() - last; i < field.size(); ++i) expected.push_back(parsed(field[i]));
+    field.resize(field.size() - last);
     const std::vector<std::string> head = words(field[0]);
     function = head[0];
     for (size_t i = 1; i < head.size(); ++i) {
@@ -229,6 +230,12 @@ const Functions& functions() {
       IN(conv_transpose, 2e-6, c.x[0], c.x[1], c.conv()),
       IN(max_pool, 0, c.x[0], c.axes("window"), c.pool()),
       IN(avg_pool, 1e-6, c.x[0], c.axes("window"), c.pool()),
+      IN(adaptive_avg_pool, 1e-6, c.x[0], c.axes("extents")),
+      IN(adaptive_max_pool, 0, c.x[0], c.axes("extents")),
+      IN(unfold, 0, c.x[0], c.axes("window"), {.stride = c.axes("stride", 1), .padding = c.axes("padding")}),
+      IN(fold, 1e-6, c.x[0], c.axes("extents"), c.axes("window")),
+      IN(scaled_dot_product_attention, 2e-6, c.x[0], c.x[1], c.x[2], c.x[3], c.flag("causal")),
+      ONE(relu, 0),
   };
   return f;
 }
@@ -256,6 +263,20 @@ bool left_out(const Case& c) {
   return default_device() != Device{} && seen[c.function]++ % 16 != 0;
 }
 
+/// Compares elements: differences are at most `most` times torch's number, or `least` if that is larger.
+void compare_values(const Tensor& y, const Tensor& expected, double most, double least) {
+  BOOST_TEST(name_of(y.dtype()) == std::string(name_of(expected.dtype())));
+  BOOST_REQUIRE_EQUAL(to_string(y.shape()), to_string(expected.shape()));
+  const auto got = y.to_vector<double>(), want = expected.to_vector<double>();
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double d = std::abs(got[i] - want[i]), bound = most * std::max(least, std::abs(want[i]));
+    const bool same = std::isnan(want[i])   ? std::isnan(got[i])
+                      : std::isinf(want[i]) ? got[i] == want[i]
+                                            : d <= bound;
+    BOOST_TEST(same, "element " << i << " is " << got[i] << ", not " << want[i]);
+  }
+}
+
 /// Compares within the tolerance of the function; NaN and infinities as they are.
 void compare(const std::string& line) {
   const Case c(line);
@@ -266,25 +287,44 @@ void compare(const std::string& line) {
     const Tensor y = found->second.call(c);
     for (const auto& [name, value] : c.options)
       BOOST_TEST(c.used.contains(name), "option " << name << " is not used");
-    BOOST_TEST(name_of(y.dtype()) == std::string(name_of(c.expected.dtype())));
-    BOOST_REQUIRE_EQUAL(to_string(y.shape()), to_string(c.expected.shape()));
-    const auto got = y.to_vector<double>(), want = c.expected.to_vector<double>();
-    const double most = tolerance(found->second, c.expected.dtype());
-    for (size_t i = 0; i < got.size(); ++i) {
-      const double d = std::abs(got[i] - want[i]),
-                   bound = most * std::max(least(c.function), std::abs(want[i]));
-      const bool same = std::isnan(want[i])   ? std::isnan(got[i])
-                        : std::isinf(want[i]) ? got[i] == want[i]
-                                              : d <= bound;
-      BOOST_TEST(same, "element " << i << " is " << got[i] << ", not " << want[i]);
-    }
+    compare_values(y, c.expected[0], tolerance(found->second, c.expected[0].dtype()), least(c.function));
   }
 }
 
-void compare_all(const std::string& file) {
+/// Does so with the gradients of sum(f(x) w) for the w of make_nn.py.
+void compare_gradients(const std::string& line) {
+  const Case c(line, true);
+  if (left_out(c)) return;
+  const auto found = functions().find(c.function);
+  BOOST_REQUIRE_MESSAGE(found != functions().end(), "no function " << c.function);
+  BOOST_TEST_CONTEXT(line.substr(0, 400)) {
+    std::vector<Tensor> by, expected;
+    for (size_t i = 0; i < c.x.size(); ++i)
+      if (c.expected[i].defined()) by.push_back(c.x[i]), expected.push_back(c.expected[i]);
+    const Pullback back = vjp(
+        [&](const std::vector<Tensor>& v) {
+          Case moved = c;
+          for (size_t i = 0, k = 0; i < c.x.size(); ++i)
+            if (c.expected[i].defined()) moved.x[i] = v[k++];
+          return found->second.call(moved);
+        },
+        by);
+    const Tensor n = arange(numel(back.value.shape())) * 7;
+    const Tensor w =
+        ((n % 11 - 5).astype(float32) / 4).astype(back.value.dtype()).reshape(back.value.shape());
+    const std::vector<Tensor> g = back(w);
+    for (size_t i = 0; i < g.size(); ++i) BOOST_TEST_CONTEXT("gradient " << i) {
+        const DType t = expected[i].dtype();
+        const double most = t == bfloat16 ? 0.0078125 : t == float64 ? 1e-11 : 1e-5;
+        compare_values(g[i], expected[i], most, t == bfloat16 ? 0.1 : 1);
+      }
+  }
+}
+
+void compare_all(const std::string& file, void (*compare_line)(const std::string&) = compare) {
   std::ifstream in(std::string(LAZY_SOURCE_DIR) + "/tests/golden/nn_" + file + ".txt");
   size_t cases = 0;
-  for (std::string line; std::getline(in, line); ++cases) compare(line);
+  for (std::string line; std::getline(in, line); ++cases) compare_line(line);
   BOOST_TEST(cases > 50u);
 }
 
@@ -302,5 +342,6 @@ BOOST_AUTO_TEST_CASE(padding) { compare_all("padding"); }
 BOOST_AUTO_TEST_CASE(resize) { compare_all("resize"); }
 BOOST_AUTO_TEST_CASE(grid) { compare_all("grid"); }
 BOOST_AUTO_TEST_CASE(convolution) { compare_all("convolution"); }
+BOOST_AUTO_TEST_CASE(gradients) { compare_all("gradients", compare_gradients); }
 
 BOOST_AUTO_TEST_SUITE_END()
