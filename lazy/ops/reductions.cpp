@@ -90,6 +90,7 @@ Handle detail::reduce(const char* name, Op op, const Handle& h, const Dims& axes
   const Plan p = plan(name, h->shape, axes, keep, s);
   if (p.count == 0 && (op == Op::max || op == Op::min || op == Op::argmax || op == Op::argmin))
     fail<ShapeError>(name, "no elements along axes " + to_string(p.axes) + " of " + to_string(h->shape), s);
+  if ((op == Op::argmax || op == Op::argmin) && p.count == 1) return constant(0, int64, p.result, h, s);
   if (is_bool(h->dtype)) op = op == Op::max ? Op::any : op == Op::min ? Op::all : op;
   if ((op == Op::max || op == Op::min) && p.axes.size() > 1) return extreme_of_several(name, op, h, p, s);
   return planned(op, h, p, p.result, s);
@@ -121,8 +122,6 @@ Tensor position(const char* name, Op op, Arg& x, const Axes& axis, KeepDims keep
   Handle h = Operand(name, x).take();
   const Site& s = x.site();
   if (axis.size() > 1) fail<ShapeError>(name, "works along one axis, not " + to_string(axis), s);
-  const Plan p = plan(name, h->shape, axis, keep, s);
-  if (p.count == 1) return Tensor(constant(0, int64, p.result, h, s));
   if (is_bool(h->dtype)) h = cast(h, uint8, s);
   return Tensor(reduce(name, op, h, axis, keep, s));
 }
@@ -131,9 +130,8 @@ Handle divided_by(const char* name, const Handle& h, double n, const Site& s) {
   return binary(name, Op::divide, h, constant(n, h->dtype, {}, s), s);
 }
 
-/// Sums squared distances from the mean and divides by (n - correction), in wide_type(). Its gradient is 2 /
-/// (n
-/// - correction) times the distance: that of the mean cancels.
+/// Sums squared distances from the mean and divides by n - correction, in wide_type(). Its gradient is 2 by
+/// that, times the distance: what goes through the mean cancels.
 Handle variance(const char* name, const Handle& h, const Plan& p, double correction, const Site& s) {
   Composite whole(name, {&h}, s);
   const Handle x = cast(h, wide_type(h->dtype), s);

@@ -37,7 +37,11 @@ Term inside(const Term& x, double low, double high, const Term& g) {
 
 Term between(const Term& x, double low, double high) { return minimum(maximum(x, low), high); }
 
-Term elu_of(const Term& x, double alpha) { return where(x > 0.0, x, expm1(x) * alpha); }
+/// Returns x, or 0 above 0, where another formula is taken: what overflows there would have a gradient of 0
+/// times infinity.
+Term up_to_zero(const Term& x) { return where(x > 0.0, 0.0, x); }
+
+Term elu_of(const Term& x, double alpha) { return where(x > 0.0, x, expm1(up_to_zero(x)) * alpha); }
 
 void check_dtype(const char* name, MaybeDType t, const Site& s) {
   if (t.given && !is_float(t.value))
@@ -98,7 +102,8 @@ Tensor selu(Arg x) {
 
 Tensor celu(Arg x, double alpha) {
   if (alpha == 0) fail<Error>("celu", "alpha is 0", x.site());
-  return activation("celu", x, [=](const Term& v) { return where(v > 0.0, v, expm1(v / alpha) * alpha); });
+  return activation("celu", x,
+                    [=](const Term& v) { return where(v > 0.0, v, expm1(up_to_zero(v) / alpha) * alpha); });
 }
 
 Tensor softplus(Arg x, double beta, double threshold) {

@@ -261,4 +261,26 @@ BOOST_AUTO_TEST_CASE(elementary_functions_in_a_loop) {
   BOOST_TEST(s.rolled_loops == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_sequence_that_comes_again_once) {
+  // Twice the distance of the two, which is tried as well, is longer than the graph.
+  const auto sequence = [](Tensor x, uint32_t seed, int length) {
+    for (int i = 0; i < length; ++i) {
+      seed = seed * 1664525 + 1013904223;
+      switch (seed >> 29) {
+        case 0: x = sin(x); break;
+        case 1: x = cos(x); break;
+        case 2: x = tanh(x); break;
+        case 3: x = atan(x); break;
+        case 4: x = abs(x); break;
+        case 5: x = erf(x); break;
+        case 6: x = -x; break;
+        case 7: x = x * x; break;
+      }
+    }
+    return x;
+  };
+  const Tensor x = some(100, 0.1f, 0.01f);
+  compiled([&] { return std::vector<Tensor>{sequence(sequence(sequence(x, 1, 150), 2, 40), 1, 150)}; });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
