@@ -22,8 +22,8 @@ class Dims {
   Dims(int rank, int64_t fill) : size_(static_cast<uint8_t>(checked(static_cast<size_t>(rank)))) {
     std::fill_n(v_, rank, fill);
   }
-  Dims(const Dims& o) : size_(o.size_) { std::copy_n(o.v_, size_, v_); }
-  Dims& operator=(const Dims& o) {
+  Dims(const Dims& o) noexcept : size_(o.size_) { std::copy_n(o.v_, size_, v_); }
+  Dims& operator=(const Dims& o) noexcept {
     size_ = o.size_;
     std::copy_n(o.v_, size_, v_);
     return *this;

@@ -29,6 +29,8 @@ struct CapturedGraph {
   std::vector<BufferRef> buffers;
   std::vector<char*> addresses;
   std::vector<Node*> overwritten;  // inputs whose memory outputs took over
+  std::vector<uint32_t> donors;  // inputs whose memory slots take over, by slot; empty until one is asked for
+  std::vector<uint8_t> gives;    // 1 for each of these inputs, by value
   std::vector<size_t> workspaces;  // bytes of calls' work memory, by slot; empty without calls
   std::vector<Node*> stands;       // in order: values of calls that ran and must not run again
   uint32_t outputs = 0;            // number of values that are computed here and stored

@@ -34,28 +34,41 @@ bool Lowering::dies_in(const Binding& b, int g) const {
   return last_read_[b.node] == g;
 }
 
-// Lets an input that is read only at the index that is written, for the last time, give its memory to the
-// output.
+// True if the operand is read only at the index at which the output is written, and dies here.
+bool Lowering::can_give(const Step& step, const LoopKernel& k, int g, size_t i, size_t o) const {
+  const Binding &in = step.operands[i], &out = step.operands[o];
+  if (in.output || in.path != 0 || size_of(in.dtype) != size_of(out.dtype) || !dies_in(in, g)) return false;
+  bool fits = in.packed;
+  for (int a = 0; a < k.rank; ++a) fits &= k.operands[i].stride[a] == k.operands[o].stride[a];
+  for (size_t j = 0; j < step.operands.size(); ++j) fits &= j == i || !same_source(step.operands[j], in);
+  // A backend may load an element as late as the store of it; another output must not have replaced it.
+  for (const loop::Store& st : k.stores)
+    fits &= k.body[st.value].code != Code::load || k.body[st.value].imm != i || k.stores.size() == 1;
+  return fits;
+}
+
+// Lets operands that can give their memory to outputs. An input may have a handle when the program runs, as a
+// gradient has: then the output takes another that can.
 void Lowering::plan_donation(Step& step, const LoopKernel& k, int g, std::vector<uint8_t>& taken) {
   for (size_t o = 0; o < step.operands.size(); ++o) {
     const Binding& out = step.operands[o];
     if (!out.output || (k.has_epilogue() && k.operands[o].stride[k.sequential] == Stride::zero)) continue;
+    std::vector<uint32_t> inputs;
+    int from = -1;
     for (size_t i = 0; i < step.operands.size(); ++i) {
-      const Binding& in = step.operands[i];
-      if (in.output || taken[i] || in.path != 0 || size_of(in.dtype) != size_of(out.dtype) || !dies_in(in, g))
-        continue;
-      bool fits = in.packed;
-      for (int a = 0; a < k.rank; ++a) fits &= k.operands[i].stride[a] == k.operands[o].stride[a];
-      for (size_t j = 0; j < step.operands.size(); ++j) fits &= j == i || !same_source(step.operands[j], in);
-      // A backend may load an element as late as the store of it; another output must not have replaced it.
-      for (const loop::Store& st : k.stores)
-        fits &= k.body[st.value].code != Code::load || k.body[st.value].imm != i || k.stores.size() == 1;
-      if (!fits) continue;
-      Slot& slot = p_.slots[static_cast<size_t>(out.slot)];
-      if (in.slot >= 0) slot.donor_slot = in.slot;
-      else slot.donor_input = in.node;
-      taken[i] = 1;
-      break;
+      if (!can_give(step, k, g, i, o)) continue;
+      if (from < 0 && !taken[i]) from = static_cast<int>(i);
+      else if (step.operands[i].slot < 0) inputs.push_back(step.operands[i].node);
+    }
+    if (from < 0) continue;
+    taken[static_cast<size_t>(from)] = 1;
+    Slot& slot = p_.slots[static_cast<size_t>(out.slot)];
+    const Binding& in = step.operands[static_cast<size_t>(from)];
+    if (in.slot >= 0) {
+      slot.donor_slot = in.slot;
+    } else {
+      slot.donor_input = in.node;
+      slot.other_inputs = std::move(inputs);
     }
   }
 }

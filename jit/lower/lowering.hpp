@@ -172,6 +172,7 @@ class Lowering {
   // These functions are in lower_memory.cpp.
   void plan_memory();
   bool dies_in(const Binding& b, int g) const;
+  bool can_give(const Step&, const LoopKernel&, int group, size_t operand, size_t output) const;
   void plan_donation(Step& step, const LoopKernel& k, int g, std::vector<uint8_t>& taken);
   void plan_initial(Step& step, int g);
 

@@ -12,7 +12,8 @@ constexpr uint32_t kLaneCost = 10;
 // don't follow.
 constexpr size_t kMostRead = 64, kMostStored = 64;
 // A value joins a map kernel only so many kernels later: one that is made long before it is read takes memory
-// all that time.
+// all that time. An output has memory to the end anyway, and joins one that makes outputs however long ago it
+// was: clipping, updates and averages of hundreds of parameters are one pass over each.
 constexpr int kNearby = 32;
 
 class KernelAssigner {
@@ -148,10 +149,16 @@ class KernelAssigner {
       return reduction;
     const uint32_t key = space(v, Space::map);
     const int found = latest(key);
-    if (found >= computed.same_index && found + kNearby >= static_cast<int>(made_.groups.size()) &&
+    if (found >= computed.same_index && (is_near(found) || (d_.at(v).output && makes_output(found))) &&
         has_room(found, v) && !((takes_[v] & kLoop) && group(found).kind != Group::Kind::map))
       return found;
     return latest(key) = new_group(Group::Kind::map, v);
+  }
+
+  bool is_near(int g) const { return g + kNearby >= static_cast<int>(made_.groups.size()); }
+  bool makes_output(int g) const {
+    return std::any_of(group(g).roots.begin(), group(g).roots.end(),
+                       [&](uint32_t v) { return d_.at(v).output; });
   }
 
   /// True if `v` can be in the product's epilogue, which is in no wider lanes than the product, or that would

@@ -5,7 +5,7 @@ namespace lazy::jit {
 namespace {
 
 // A pass over memory, a store and a load, costs as much as so many additions.
-constexpr uint32_t kReloadCost = 8;
+constexpr uint32_t kReloadCost = 14;
 // The same for a value that a row's reduction computes anyway: it is read back from the cache.
 constexpr uint32_t kRowReloadCost = 5;
 // A value that is broadcast, and costs more, is computed once for each of its indices, not for its reader's.
@@ -22,7 +22,7 @@ constexpr size_t kMostBeneath = 32;
 class Pricing {
  public:
   Pricing(FusionDraft& d, const KernelAssignment& kernels, const std::vector<ValueUse>& uses)
-      : d_(d), kernels_(kernels), uses_(uses), prices_(d.facts.size()) {}
+      : d_(d), kernels_(kernels), uses_(uses), prices_(d.facts.size()), counted_(d.facts.size(), kNone) {}
   void run() {
     for (uint32_t v : d_.order)
       if (d_.facts[v].needed) visit(v);
@@ -89,7 +89,31 @@ class Pricing {
     if (use.last_chunk != d_.facts[v].chunk || p.views > kMaxViews) return true;
     if (!use.home.is_many()) return false;
     const bool row = use.in_row && !use.moved && d_.at(v).extents > 1;
-    return p.cost > (row ? kRowReloadCost : kReloadCost) || (!use.in_row && replaces_a_result(v));
+    const uint32_t reload = row ? kRowReloadCost : kReloadCost;
+    return (p.cost > reload && makes_for(v, reload) > reload) || (!use.in_row && replaces_a_result(v));
+  }
+
+  /// Returns what computing `v` from memory takes, each value once however often it is read, or something
+  /// above `limit`. Price::cost counts a value for each of its readers: it is at least this.
+  uint32_t makes_for(uint32_t v, uint32_t limit) const {
+    uint32_t cost = 0;
+    open_.assign(1, v);
+    counted_[v] = v;
+    while (!open_.empty() && cost <= limit) {
+      const uint32_t w = open_.back();
+      open_.pop_back();
+      if (w != v && (d_.exists(w) || is_source(d_.at(w).op))) {
+        cost += d_.at(w).op != Op::iota;
+        continue;
+      }
+      cost += is_computed(d_.kind(w)) ? cost_of(d_.at(w).op) : 0;
+      for (int i = 0; i < d_.at(w).arity; ++i) {
+        const uint32_t o = d_.at(w).operand[i];
+        if (counted_[o] != v) open_.push_back(o);
+        counted_[o] = v;
+      }
+    }
+    return cost;
   }
 
   /// Returns true for a value that the kernel of a product or reduction can store in place of the result
@@ -147,6 +171,8 @@ class Pricing {
   const KernelAssignment& kernels_;
   const std::vector<ValueUse>& uses_;
   std::vector<Price> prices_;  // by value
+  // Work memory of makes_for(): by value, for which one it was counted last; those to be counted.
+  mutable std::vector<uint32_t> counted_, open_;
 };
 
 }  // namespace

@@ -121,7 +121,7 @@ class Finder {
     std::vector<uint8_t> moved(count_, kUnlike);
     uint32_t begin = period;
     const auto close = [&](uint32_t end) {
-      if (end - begin >= (kFewest - 1) * period)
+      if (end >= begin + (kFewest - 1) * period)
         if (const TraceLoop r = aligned(begin - period, end, period, moved); r.trips) found.push_back(r);
     };
     for (uint32_t v = period; v < count_; ++v) {

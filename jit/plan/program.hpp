@@ -144,7 +144,8 @@ struct Slot {
   bool shared = false;  // may be a copy that outlives the run: nobody takes over its memory (relayout.hpp)
   uint32_t workspace_of = kNone;  // step of the call whose work memory this is; the call decides its size
   int donor_slot = -1;  // a slot that dies in the same step, read at the same index: its memory is taken over
-  uint32_t donor_input = kNone;  // likewise an input, if the flush owns it alone
+  uint32_t donor_input = kNone;        // likewise an input, if the flush owns it alone
+  std::vector<uint32_t> other_inputs;  // inputs that would do as well, if the flush doesn't own that one
 };
 
 /// Says what a tensor's value is at the end of a run: a slot or input, as it is or seen through views.

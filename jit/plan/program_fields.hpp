@@ -59,7 +59,7 @@ void fields(A& a, TileGroup& b) {
 }
 template <class A>
 void fields(A& a, Slot& s) {
-  a(s.node, s.dtype, s.kept, s.workspace_of, s.donor_slot, s.donor_input);
+  a(s.node, s.dtype, s.kept, s.workspace_of, s.donor_slot, s.donor_input, s.other_inputs);
 }
 template <class A>
 void fields(A& a, Result& r) {

@@ -19,10 +19,12 @@ class Soundness {
   bool run() {
     require(!p_.paths.empty());
     for (size_t i = 1; i < p_.paths.size(); ++i) require(p_.paths[i].parent < i && value(p_.paths[i].node));
-    for (const Slot& s : p_.slots)
+    for (const Slot& s : p_.slots) {
+      for (const uint32_t other : s.other_inputs) require(value(other));
       require(value(s.node) && dtype(s.dtype) && slot_or_none(s.donor_slot) && value_or_none(s.donor_input) &&
               (s.workspace_of == kNone ||
                (s.workspace_of < p_.steps.size() && p_.steps[s.workspace_of].call.spec)));
+    }
     for (const Step& s : p_.steps) step(s);
     for (const Result& r : p_.results)
       require(value(r.node) && path(r.path) && value_or_none(r.input) &&

@@ -86,6 +86,7 @@ class Run {
     buffers_.clear();
     f_.overwritten.clear();
     f_.workspaces.clear();
+    f_.donors.clear();
   }
 
   void steps() {
@@ -427,9 +428,10 @@ class Run {
     } else if (takes_input(slot)) {
       look_for_faults();
       reserve_after(step, slot);
-      buffers_[slot] = f_.values[what.donor_input]->buffer;  // the dying input goes on reading it as well
+      Node* const donor = f_.values[f_.donors[slot]];
+      buffers_[slot] = donor->buffer;  // the dying input goes on reading it as well
       buffers_[slot]->forget_layouts();
-      f_.overwritten.push_back(f_.values[what.donor_input]);
+      f_.overwritten.push_back(donor);
       donated(bytes, s.initial == Initial::copy);
     } else {
       return allocate(slot);
@@ -488,9 +490,28 @@ class Run {
     }
   }
   bool takes_input(uint32_t slot) {
-    const Slot& what = p_.slots[slot];
-    return donate_ && what.donor_input != kNone && f_.is_sole_owner(what.donor_input) &&
-           takes_all(what.donor_input, bytes_of(slot));
+    if (!donate_ || p_.slots[slot].donor_input == kNone) return false;
+    if (f_.donors.empty()) find_donors();
+    return f_.donors[slot] != kNone;
+  }
+  /// Decides for all slots at once which inputs they take over, while nothing has been overwritten.
+  void find_donors() {
+    f_.donors.assign(p_.slots.size(), kNone);
+    f_.gives.assign(f_.values.size(), 0);
+    for (const Step& s : p_.steps)
+      for (const uint32_t slot : s.made) {
+        const Slot& what = p_.slots[slot];
+        if (what.donor_input == kNone) continue;
+        const auto is_free = [&](uint32_t input) {
+          return !f_.gives[input] && f_.is_sole_owner(input) && takes_all(input, bytes_of(slot));
+        };
+        uint32_t donor = is_free(what.donor_input) ? what.donor_input : kNone;
+        for (size_t i = 0; donor == kNone && i < what.other_inputs.size(); ++i)
+          if (is_free(what.other_inputs[i])) donor = what.other_inputs[i];
+        if (donor == kNone) continue;
+        f_.donors[slot] = donor;
+        f_.gives[donor] = 1;
+      }
   }
   /// Frees the memory of a slot after the last step that reads it.
   void release(uint32_t slot) {

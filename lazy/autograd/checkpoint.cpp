@@ -101,7 +101,7 @@ Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& x, Site s)
         }
         ends.insert(ends.end(), at.operands.begin() + static_cast<std::ptrdiff_t>(n), at.operands.end());
         Backwards all(again.handle(), ends, at.site);
-        const Gradients gradients = all.run(at.gradient);
+        Gradients gradients = all.run(at.gradient);
         std::vector<Handle> result;
         for (const Handle& h : ends) result.push_back(gradients.of(h));
         if (!is_grad_enabled()) all.spend();

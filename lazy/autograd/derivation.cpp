@@ -137,12 +137,20 @@ void Derivation::left(jit::Node& n) noexcept {
   dying.unlock();
 }
 
-std::vector<Handle> Derivation::results() const {
+std::vector<Handle> Derivation::results() {
   std::vector<Handle> all;
-  for (const Result& r : results_) {
+  for (Result& r : results_) {
     dying.lock();
     Handle h = r.node ? jit::handle_if_alive(r.node) : Handle();
     dying.unlock();
+    if (!h && r.kept && is_float(r.kept->dtype) && gradients_paused == 0) {
+      // What a rule makes of it is differentiated as what it would make of the one that is gone.
+      h = separate(r.kept, taped.site);
+      jit::attach(*h.get(), this);
+      dying.lock();
+      r.node = h.get();
+      dying.unlock();
+    }
     all.push_back(h ? std::move(h) : r.kept);
   }
   return all;

@@ -57,8 +57,9 @@ class Derivation final : public Tracked {
   void left(jit::Node&) noexcept override;
   /// Attaches itself to the results.
   void attach(std::span<const Handle> results);
-  /// Returns the results; one that is gone is an empty handle, unless a rule may read it.
-  std::vector<Handle> results() const;
+  /// Returns the results. In place of one of several that is gone there is the same value again; in place of
+  /// an only one an empty handle.
+  std::vector<Handle> results();
   /// Gives up what it holds: it can't be differentiated any more.
   void spend() noexcept;
 

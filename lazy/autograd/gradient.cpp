@@ -76,7 +76,7 @@ std::vector<Tensor> Pullback::operator()(Arg gradient) const {
     bool paused;
     ~Resume() { gradients_paused -= paused; }
   } resume{!further};
-  const Gradients gradients = all.run(g);
+  Gradients gradients = all.run(g);
   std::vector<Tensor> sums;
   for (const Handle& x : kept_->inputs) {
     const Handle sum = gradients.of(x);

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "lazy/autograd/parts.hpp"
 #include "lazy/indexing/recording.hpp"
 
 namespace lazy::detail {
@@ -35,7 +36,11 @@ Rule rule_of(Op op) {
   return (*rules)[static_cast<size_t>(op)];
 }
 
-Handle Gradients::of(const Handle& value) const {
+Handle Gradients::of(const Handle& value) {
+  if (auto parts = parts_.extract(value.get())) {
+    const Site s = parts.mapped().back().site;
+    add(value, put_together(value, std::move(parts.mapped())), s);
+  }
   const auto at = sums_.find(value.get());
   return at == sums_.end() ? Handle() : at->second;
 }
@@ -56,6 +61,12 @@ Term Differentiation::g(size_t result) const {
 Term Differentiation::added_at(size_t operand, const Term& values, const Handle& positions, int axis) const {
   return term(store_at(name, zeros_like(x(operand)).handle(), positions, values.handle(), axis, Combine::add,
                        Bounds::mask, site));
+}
+
+void Differentiation::to_part(size_t operand, const Dims& start, const Dims& step, const Term& g) const {
+  const Handle& x = op.operands[operand];
+  if (wants(operand) && numel(g.shape()) > 0)
+    gradients_.add_part(x, {start, step, g.as(x->dtype).handle(), site});
 }
 
 void Differentiation::add(size_t operand, const Term& gradient) const {

@@ -15,14 +15,25 @@ class Gradients {
  public:
   /// `wanted` are the values that depend on what is differentiated by.
   explicit Gradients(std::unordered_set<const jit::Node*> wanted) : wanted_(std::move(wanted)) {}
+  /// Holds where a slice with positive steps was taken, and its gradient.
+  struct Part {
+    Dims start, step;
+    Handle gradient;
+    Site site;  // the user's line of the slice
+  };
+
   /// Returns what was added for the value; an empty handle if nothing was.
-  Handle of(const Handle& value) const;
+  Handle of(const Handle& value);
   void add(const Handle& value, const Handle& gradient, const Site&);
+  /// Adds the gradient of a part of the value. Parts are put together when the value's gradient is asked for:
+  /// one pass over memory for all of them.
+  void add_part(const Handle& value, Part part) { parts_[value.get()].push_back(std::move(part)); }
   void replace(const Handle& value, Handle gradient) { sums_[value.get()] = std::move(gradient); }
   bool wants(const Handle& value) const { return value && wanted_.contains(value.get()); }
 
  private:
   std::unordered_map<const jit::Node*, Handle> sums_;
+  std::unordered_map<const jit::Node*, std::vector<Part>> parts_;
   std::unordered_set<const jit::Node*> wanted_;
 };
 
@@ -45,6 +56,8 @@ class Differentiation : public Formula {
   void to(size_t operand, F&& gradient) const {
     if (wants(operand)) add(operand, gradient());
   }
+  /// Adds the gradient of a part of the operand, likewise.
+  void to_part(size_t operand, const Dims& start, const Dims& step, const Term& gradient) const;
   /// Adds a gradient likewise.
   void add(size_t operand, const Term& gradient) const;
   /// Adds `values` to zeros like the operand, at positions along an axis.

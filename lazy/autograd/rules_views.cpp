@@ -29,25 +29,26 @@ Term put_into(D d, const Term& base, const Term& t, const Dims& start, const Dim
   return d.term(slice_update(d.name, base.handle(), t.handle(), start, step, d.site));
 }
 
-/// Zeros, but the gradient where the slice was taken. Steps of an update are positive, so axes that the slice
-/// runs through backwards are reversed first.
+/// Gives the part that was taken its gradient. Steps of an update are positive, so axes that the slice runs
+/// through backwards are reversed first.
 void sliced(D d) {
-  d.to(0, [&] {
-    Dims start = d.op.attributes.ints, step = d.op.attributes.steps, first(start.size(), 0),
-         direction(start.size(), 1);
-    Term g = d.g();
-    for (int a = 0; a < start.size(); ++a) {
-      const int64_t n = g.shape()[a];
-      if (n <= 1) step[a] = 1;
-      if (step[a] > 0 || n == 0) continue;
-      direction[a] = -1;
-      first[a] = n - 1;
-      start[a] += (n - 1) * step[a];
-      step[a] = -step[a];
-    }
-    if (numel(g.shape()) > 0) g = part_of(d, g, first, direction, g.shape());
-    return put_into(d, d.zeros_like(d.x(0)), g, start, step);
-  });
+  if (!d.wants(0)) return;
+  Dims start = d.op.attributes.ints, step = d.op.attributes.steps, first(start.size(), 0),
+       direction(start.size(), 1);
+  Term g = d.g();
+  bool reversed = false;
+  for (int a = 0; a < start.size(); ++a) {
+    const int64_t n = g.shape()[a];
+    if (n <= 1) step[a] = 1;
+    if (step[a] > 0 || n == 0) continue;
+    reversed = true;
+    direction[a] = -1;
+    first[a] = n - 1;
+    start[a] += (n - 1) * step[a];
+    step[a] = -step[a];
+  }
+  if (reversed && numel(g.shape()) > 0) g = part_of(d, g, first, direction, g.shape());
+  d.to_part(0, start, step, g);
 }
 
 /// Adds, for each place in a window, the gradients of all windows there. That many ops are recorded.

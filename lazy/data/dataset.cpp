@@ -6,10 +6,9 @@
 namespace lazy::data {
 namespace detail {
 
-void check_index(const char* op, int64_t i, int64_t size) {
-  if (i < 0 || i >= size)
-    throw IndexError(std::string(op) + ": there is no example " + std::to_string(i) + " of " +
-                     std::to_string(size));
+void throw_no_example(const char* op, int64_t i, int64_t size) {
+  throw IndexError(std::string(op) + ": there is no example " + std::to_string(i) + " of " +
+                   std::to_string(size));
 }
 
 std::vector<std::vector<int64_t>> random_parts(int64_t size, std::span<const int64_t> lengths, Generator& g,

@@ -31,8 +31,11 @@ struct Example {
 };
 
 namespace detail {
+[[noreturn]] void throw_no_example(const char* op, int64_t i, int64_t size);
 /// Throws IndexError unless 0 <= i < size.
-void check_index(const char* op, int64_t i, int64_t size);
+inline void check_index(const char* op, int64_t i, int64_t size) {
+  if (i < 0 || i >= size) throw_no_example(op, i, size);
+}
 /// Returns 0, 1, ... size - 1 in the order of the generator's next draw, cut into parts. ShapeError unless
 /// the lengths are at least 0 and add up to the size.
 std::vector<std::vector<int64_t>> random_parts(int64_t size, std::span<const int64_t> lengths, Generator&,

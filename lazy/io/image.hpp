@@ -17,9 +17,9 @@ Tensor read_png(const std::string& path, MaybeDevice device = {}, Site s = Site:
 /// without pixels; DtypeError for other dtypes. Evaluates.
 void write_png(const std::string& path, TensorArg picture);
 
-/// Reads a JPEG file: uint8, grey or in colours. IoError for one that is cut off or damaged. It is decoded by
-/// stb_image, which is opened when it is first called (DeviceError if it is missing) and meant for files that
-/// you trust; turns and colour profiles that a file asks for are not applied.
+/// Reads a JPEG file, baseline or progressive, of 8 bits: uint8, grey or in colours, the pixels that libjpeg
+/// makes by default. Turns and colour profiles that a file asks for are not applied. IoError for four
+/// components (CMYK), for lossless and arithmetic coding, and for a file that is cut off or damaged.
 Tensor read_jpeg(const std::string& path, MaybeDevice device = {}, Site s = Site::current());
 
 /// Reads a PGM (grey) or PPM (colours) file, of bytes (P5, P6) or text (P2, P3). Values are scaled so that

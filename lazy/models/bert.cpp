@@ -5,6 +5,7 @@
 #include "lazy/models/heads.hpp"
 #include "lazy/nn/functional/attention.hpp"
 #include "lazy/nn/modules/init.hpp"
+#include "lazy/ops/creation.hpp"
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/rearranging.hpp"
 #include "lazy/ops/views.hpp"
@@ -13,7 +14,7 @@
 namespace lazy::models {
 
 BertEmbeddings::BertEmbeddings(const BertConfig& c, const Site& s)
-    : word_embeddings(c.vocab_size, c.hidden_size, {}, s),
+    : word_embeddings(c.vocab_size, c.hidden_size, {.padding_idx = c.pad_token_id}, s),
       position_embeddings(c.max_position_embeddings, c.hidden_size, {}, s),
       token_type_embeddings(c.type_vocab_size, c.hidden_size, {}, s),
       LayerNorm(c.hidden_size, {.eps = c.layer_norm_eps}, s) {}
@@ -60,7 +61,12 @@ Bert::Bert(const BertConfig& c, Site s)
     nn::init::normal_({l.weight, s}, 0, 0.02);
     nn::init::zeros_({l.bias, s});
   });
-  apply([&](nn::Embedding& e) { nn::init::normal_({e.weight, s}, 0, 0.02); });
+  apply([&](nn::Embedding& e) {
+    nn::init::normal_({e.weight, s}, 0, 0.02);
+    if (!e.padding_idx) return;
+    const Tensor rows = arange(e.weight.size(0)).reshape({-1, 1});
+    e.weight.reset(where(rows == *e.padding_idx, 0, e.weight), s);
+  });
 }
 
 BertOutputs Bert::operator()(Arg ids, const Tensor& attention_mask, const Tensor& token_type_ids) const {

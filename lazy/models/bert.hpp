@@ -12,6 +12,7 @@ namespace lazy::models {
 struct BertConfig {
   int64_t vocab_size = 30522, hidden_size = 768, num_hidden_layers = 12, num_attention_heads = 12;
   int64_t intermediate_size = 3072, max_position_embeddings = 512, type_vocab_size = 2;
+  int64_t pad_token_id = 0;  // this token's row begins as 0 and has no gradient
   double hidden_dropout_prob = 0.1, layer_norm_eps = 1e-12;
 };
 

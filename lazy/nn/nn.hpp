@@ -1,12 +1,14 @@
 // Includes modules: layers, containers, losses, and how they begin. #include <lazy/nn/nn.hpp>.
 #pragma once
 #include "lazy/nn/modules/activation.hpp"
+#include "lazy/nn/modules/adaptive_softmax.hpp"
 #include "lazy/nn/modules/attention.hpp"
 #include "lazy/nn/modules/containers.hpp"
 #include "lazy/nn/modules/convolution.hpp"
 #include "lazy/nn/modules/distance.hpp"
 #include "lazy/nn/modules/dropout.hpp"
 #include "lazy/nn/modules/embedding.hpp"
+#include "lazy/nn/modules/fractional_pool.hpp"
 #include "lazy/nn/modules/images.hpp"
 #include "lazy/nn/modules/init.hpp"
 #include "lazy/nn/modules/linear.hpp"
@@ -17,3 +19,4 @@
 #include "lazy/nn/modules/pooling.hpp"
 #include "lazy/nn/modules/recurrent.hpp"
 #include "lazy/nn/modules/transformer.hpp"
+#include "lazy/nn/modules/utils.hpp"

@@ -39,21 +39,43 @@ Handle modified(const Recorder& r, const Handle& x, int order, bool scaled) {
 }
 
 /// Applies it to numbers of either sign: order 0 is even, order 1 odd.
-Tensor bessel(const char* name, Arg& x, int order, bool scaled) {
+Tensor bessel(const char* name, Arg& x, int order, bool scaled, Tensor (*slope)(Arg)) {
   return of_float(
       name, x,
       [&](const Recorder& r, const Handle& h) {
-        const Handle y = modified(r, r.op(Op::abs, h), order, scaled);
-        return order == 0 ? y : r.op(Op::copysign, y, h);
+        const auto value = [&](const Recorder& at, const Handle& v) {
+          const Handle y = modified(at, at.op(Op::abs, v), order, scaled);
+          return order == 0 ? y : at.op(Op::copysign, y, v);
+        };
+        return with_slope(r, h, value, slope);
       },
       float64);
 }
 
+/// Returns i0(x) - i1(x) / x, or those scaled by e^-|x|: 1/2 at 0.
+Tensor less_quotient(const char* name, const Arg& x, Tensor (*even)(Arg), Tensor (*odd)(Arg)) {
+  const Recorder r{name, x.site()};
+  const Handle h = Operand(name, x).take();
+  const Handle zero = r.op(Op::equal, h, 0),
+               quotient = r.op(Op::divide, odd(r.arg(h)).handle(), r.where(zero, 1, h));
+  return r.tensor(r.op(Op::subtract, even(r.arg(h)).handle(), r.where(zero, 0.5, quotient)));
+}
+Tensor slope_of_i1(Arg x) { return less_quotient("i1", x, i0, i1); }
+
+/// Returns `slope` - sign(x) `value`: what e^-|x| makes of a derivative.
+Tensor scaled_slope(const char* name, const Arg& x, const Tensor& slope, const Tensor& value) {
+  const Recorder r{name, x.site()};
+  const Handle turned = r.op(Op::multiply, r.op(Op::sign, x.handle()), value.handle());
+  return r.tensor(r.op(Op::subtract, slope.handle(), turned));
+}
+Tensor slope_of_i0e(Arg x) { return scaled_slope("i0e", x, i1e(x), i0e(x)); }
+Tensor slope_of_i1e(Arg x) { return scaled_slope("i1e", x, less_quotient("i1e", x, i0e, i1e), i1e(x)); }
+
 }  // namespace
 
-Tensor i0(Arg x) { return bessel("i0", x, 0, false); }
-Tensor i0e(Arg x) { return bessel("i0e", x, 0, true); }
-Tensor i1(Arg x) { return bessel("i1", x, 1, false); }
-Tensor i1e(Arg x) { return bessel("i1e", x, 1, true); }
+Tensor i0(Arg x) { return bessel("i0", x, 0, false, i1); }
+Tensor i0e(Arg x) { return bessel("i0e", x, 0, true, slope_of_i0e); }
+Tensor i1(Arg x) { return bessel("i1", x, 1, false, slope_of_i1); }
+Tensor i1e(Arg x) { return bessel("i1e", x, 1, true, slope_of_i1e); }
 
 }  // namespace lazy

@@ -127,21 +127,44 @@ Tensor fma(Arg a, Arg b, Arg c) {
 }
 
 namespace {
-Handle bounded(Op op, const Handle& x, Arg& bound, const Site& s) {
-  const Op used = !is_bool(x->dtype) ? op : op == Op::maximum ? Op::bitwise_or : Op::bitwise_and;
-  return binary("clip", used, x, Operand("clip", bound, x->dtype), s);
+
+/// Keeps x within bounds, of which one may be missing. At a bound that is a number there is no gradient, as
+/// in torch; one that is a tensor has half of it.
+Handle bounded(const Handle& x, Arg* low, Arg* high, const Site& s) {
+  const bool numbers = !(low && low->is_tensor()) && !(high && high->is_tensor());
+  const Handle least = low ? Operand("clip", *low, x->dtype).take() : Handle();
+  const Handle most = high ? Operand("clip", *high, x->dtype).take() : Handle();
+  Composite whole("clip", {&x}, s);
+  const bool bits = is_bool(x->dtype);
+  Handle y = x;
+  if (low) y = binary("clip", bits ? Op::bitwise_or : Op::maximum, y, least, s);
+  if (high) y = binary("clip", bits ? Op::bitwise_and : Op::minimum, y, most, s);
+  if (!numbers) return whole.result(y);
+  return whole.result(y, [least, most](const Differentiated& d) -> std::vector<Handle> {
+    const Recorder r{"clip", d.site};
+    const Handle& x = d.operands[0];
+    Handle within = least ? r.op(Op::greater, x, least) : Handle();
+    if (most) {
+      const Handle below = r.op(Op::less, x, most);
+      within = within ? r.both(within, below) : below;
+    }
+    return {r.where(within, d.gradient, 0)};
+  });
 }
+
 }  // namespace
 
 Tensor clip(Arg x, Arg low, Arg high) {
-  const Operand h("clip", x, common_type("clip", {&x, &low, &high}));
-  return Tensor(bounded(Op::minimum, bounded(Op::maximum, h, low, x.site()), high, x.site()));
+  const Handle h = Operand("clip", x, common_type("clip", {&x, &low, &high})).take();
+  return Tensor(bounded(h, &low, &high, x.site()));
 }
 Tensor clip(Arg x, None, Arg high) {
-  return Tensor(bounded(Op::minimum, Operand("clip", x, common_type("clip", {&x, &high})), high, x.site()));
+  const Handle h = Operand("clip", x, common_type("clip", {&x, &high})).take();
+  return Tensor(bounded(h, nullptr, &high, x.site()));
 }
 Tensor clip(Arg x, Arg low, None) {
-  return Tensor(bounded(Op::maximum, Operand("clip", x, common_type("clip", {&x, &low})), low, x.site()));
+  const Handle h = Operand("clip", x, common_type("clip", {&x, &low})).take();
+  return Tensor(bounded(h, &low, nullptr, x.site()));
 }
 
 }  // namespace lazy

@@ -96,7 +96,8 @@ Handle log_distribution(const Recorder& r, const Handle& x) {
   const Handle scaled = scaled_erfc(r, r.op(Op::multiply, below, -std::numbers::sqrt2 / 2));
   const Handle tail = r.op(Op::subtract, r.op(Op::log, r.op(Op::multiply, scaled, 0.5)),
                            r.op(Op::multiply, r.op(Op::multiply, below, below), 0.5));
-  const Handle upper = r.op(Op::erfc, r.op(Op::multiply, x, std::numbers::sqrt2 / 2));
+  const Handle above = r.where(low, 0, x);
+  const Handle upper = r.op(Op::erfc, r.op(Op::multiply, above, std::numbers::sqrt2 / 2));
   return r.where(low, tail, r.op(Op::log1p, r.op(Op::multiply, upper, -0.5)));
 }
 
@@ -174,12 +175,18 @@ Tensor entr(Arg x) {
 
 Tensor erfinv(Arg x) {
   return of_float("erfinv", x, [](const Recorder& r, const Handle& h) {
+    Composite whole(r.name, {&h}, r.site);
     const Handle a = r.op(Op::abs, h);
     const Handle y = h->dtype == float64 ? r.op(Op::copysign, halley(r, a), h) : giles(r, h);
     const Handle ends =
         r.where(r.op(Op::equal, a, 1), r.op(Op::copysign, r.number(kInfinity, h->dtype), h), y);
     const Handle inside = r.where(r.op(Op::equal, h, 0), h, ends);
-    return r.where(r.op(Op::greater, a, 1), kNaN, inside);
+    const Handle value = r.where(r.op(Op::greater, a, 1), kNaN, inside);
+    return whole.result(value, [](const Differentiated& d) -> std::vector<Handle> {
+      const Recorder r{"erfinv", d.site};
+      const Handle slope = r.op(Op::exp, r.op(Op::multiply, d.result, d.result));
+      return {r.op(Op::multiply, r.op(Op::multiply, slope, 0.5 / std::numbers::inv_sqrtpi), d.gradient)};
+    });
   });
 }
 

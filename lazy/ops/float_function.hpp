@@ -24,6 +24,17 @@ Tensor of_floats(const char* name, Arg& a, Arg& b, F&& f, DType least = float32)
   return r.tensor(r.as(t, f(r, r.as(work, x), r.as(work, y))));
 }
 
+/// Returns f(r, h), whose derivative is the function `slope`: shorter than that of its ops, and finite where
+/// parts of them that are not chosen are not.
+template <class F>
+Handle with_slope(const Recorder& r, const Handle& h, F&& f, Tensor (*slope)(Arg)) {
+  Composite whole(r.name, {&h}, r.site);
+  return whole.result(f(r, h), [name = r.name, slope](const Differentiated& d) -> std::vector<Handle> {
+    const Recorder at{name, d.site};
+    return {at.op(Op::multiply, slope(at.arg(d.operands[0])).handle(), d.gradient)};
+  });
+}
+
 /// Returns the polynomial of x whose coefficients are given, the highest first.
 template <size_t n>
 inline Handle polynomial(const Recorder& r, const double (&coefficients)[n], const Handle& x) {

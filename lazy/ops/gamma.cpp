@@ -84,10 +84,57 @@ Handle trigamma(const Recorder& r, const Handle& x) {
   const Handle y = hurwitz(r, two, r.where(low, r.op(Op::subtract, 1, x), x));
   const Handle distance = r.op(Op::subtract, x, r.op(Op::round, x));
   const Handle sine = r.op(Op::sin, r.op(Op::multiply, distance, std::numbers::pi));
-  const Handle ratio = r.op(Op::divide, std::numbers::pi, sine);
+  const Handle ratio = r.op(Op::divide, std::numbers::pi, r.where(low, sine, 1));
   const Handle value = r.where(low, r.op(Op::subtract, r.op(Op::multiply, ratio, ratio), y), y);
   return r.where(r.op(Op::equal, x, kInfinity), 0, value);
 }
+
+/// Returns log |gamma(x)|.
+Handle log_gamma(const Recorder& r, const Handle& h) {
+  const Handle low = r.op(Op::less, h, 0.5);
+  const Handle value = lanczos(r, r.where(low, r.op(Op::subtract, 1, h), h));
+  // log(pi / |sin(pi x)|) - log gamma(1 - x); the fraction of x decides the sine.
+  const Handle fraction = r.op(Op::subtract, h, r.op(Op::floor, h));
+  const Handle near = r.op(Op::minimum, fraction, r.op(Op::subtract, 1, fraction));
+  // log |x| where x is so small that 1 - x is 1.
+  const Handle tiny = r.op(Op::less, r.op(Op::abs, h), 1e-20);
+  const Handle sine = r.op(Op::sin, r.op(Op::multiply, near, std::numbers::pi));
+  const Handle reflected =
+      r.op(Op::subtract, r.op(Op::log, r.op(Op::divide, r.number(std::numbers::pi, float64), sine)), value);
+  const Handle small = r.op(Op::negative, r.op(Op::log, r.op(Op::abs, h)));
+  const Handle y = r.where(tiny, small, r.where(low, reflected, value));
+  return r.where(r.op(Op::isinf, h), kInfinity, y);
+}
+
+/// Returns its derivative.
+Handle psi_of(const Recorder& r, const Handle& h) {
+  const Handle low = r.op(Op::less, h, 0.5);
+  Handle z = r.where(low, r.op(Op::subtract, 1, h), h), below = r.number(0, float64);
+  const Handle shifted = r.op(Op::less, z, 10);
+  for (int i = 0; i < 10; ++i)
+    below = r.op(Op::add, below, r.op(Op::divide, 1, r.op(Op::add, z, static_cast<double>(i))));
+  z = r.where(shifted, r.op(Op::add, z, 10), z);
+  // log z - 1 / (2 z) - sum of B_2k / (2k z^2k).
+  const Handle inverse = r.op(Op::divide, 1, z), square = r.op(Op::multiply, inverse, inverse);
+  const Handle series = r.op(
+      Op::multiply, square,
+      polynomial(r, {1. / 12, -691. / 32760, 1. / 132, -1. / 240, 1. / 252, -1. / 120, 1. / 12}, square));
+  Handle y = r.op(Op::subtract, r.op(Op::log, z), r.op(Op::multiply, inverse, 0.5));
+  y = r.op(Op::subtract, y, series);
+  y = r.where(shifted, r.op(Op::subtract, y, below), y);
+  // psi(1 - x) - pi / tan(pi x); the distance to the nearest integer decides the tangent.
+  const Handle distance = r.op(Op::subtract, h, r.op(Op::round, h));
+  const Handle tangent = r.op(Op::tan, r.op(Op::multiply, distance, std::numbers::pi));
+  const Handle reflected =
+      r.op(Op::subtract, y, r.op(Op::divide, r.number(std::numbers::pi, float64), tangent));
+  const Handle pole = r.both(r.op(Op::equal, distance, 0), r.op(Op::less, h, 0));
+  y = r.where(pole, kNaN, r.where(low, reflected, y));
+  y = r.where(r.op(Op::equal, h, 0), r.op(Op::copysign, r.number(kInfinity, float64), r.op(Op::negative, h)),
+              y);
+  return r.where(r.op(Op::equal, h, kInfinity), h, y);
+}
+
+Tensor slope_of_digamma(Arg x) { return polygamma(1, std::move(x)); }
 
 }  // namespace
 
@@ -127,56 +174,14 @@ Tensor mvlgamma(Arg x, Integer p) {
 
 Tensor lgamma(Arg x) {
   return of_float(
-      "lgamma", x,
-      [](const Recorder& r, const Handle& h) {
-        const Handle low = r.op(Op::less, h, 0.5);
-        const Handle value = lanczos(r, r.where(low, r.op(Op::subtract, 1, h), h));
-        // log(pi / |sin(pi x)|) - log gamma(1 - x); the fraction of x decides the sine.
-        const Handle fraction = r.op(Op::subtract, h, r.op(Op::floor, h));
-        const Handle near = r.op(Op::minimum, fraction, r.op(Op::subtract, 1, fraction));
-        // log |x| where x is so small that 1 - x is 1.
-        const Handle tiny = r.op(Op::less, r.op(Op::abs, h), 1e-20);
-        const Handle sine = r.op(Op::sin, r.op(Op::multiply, near, std::numbers::pi));
-        const Handle reflected = r.op(
-            Op::subtract, r.op(Op::log, r.op(Op::divide, r.number(std::numbers::pi, float64), sine)), value);
-        const Handle small = r.op(Op::negative, r.op(Op::log, r.op(Op::abs, h)));
-        const Handle y = r.where(tiny, small, r.where(low, reflected, value));
-        return r.where(r.op(Op::isinf, h), kInfinity, y);
-      },
+      "lgamma", x, [](const Recorder& r, const Handle& h) { return with_slope(r, h, log_gamma, digamma); },
       float64);
 }
 
 Tensor digamma(Arg x) {
   return of_float(
       "digamma", x,
-      [](const Recorder& r, const Handle& h) {
-        const Handle low = r.op(Op::less, h, 0.5);
-        Handle z = r.where(low, r.op(Op::subtract, 1, h), h), below = r.number(0, float64);
-        const Handle shifted = r.op(Op::less, z, 10);
-        for (int i = 0; i < 10; ++i)
-          below = r.op(Op::add, below, r.op(Op::divide, 1, r.op(Op::add, z, static_cast<double>(i))));
-        z = r.where(shifted, r.op(Op::add, z, 10), z);
-        // log z - 1 / (2 z) - sum of B_2k / (2k z^2k).
-        const Handle inverse = r.op(Op::divide, 1, z), square = r.op(Op::multiply, inverse, inverse);
-        const Handle series =
-            r.op(Op::multiply, square,
-                 polynomial(r, {1. / 12, -691. / 32760, 1. / 132, -1. / 240, 1. / 252, -1. / 120, 1. / 12},
-                            square));
-        Handle y = r.op(Op::subtract, r.op(Op::log, z), r.op(Op::multiply, inverse, 0.5));
-        y = r.op(Op::subtract, y, series);
-        y = r.where(shifted, r.op(Op::subtract, y, below), y);
-        // psi(1 - x) - pi / tan(pi x); the distance to the nearest integer decides the tangent.
-        const Handle distance = r.op(Op::subtract, h, r.op(Op::round, h));
-        const Handle tangent = r.op(Op::tan, r.op(Op::multiply, distance, std::numbers::pi));
-        const Handle reflected =
-            r.op(Op::subtract, y, r.op(Op::divide, r.number(std::numbers::pi, float64), tangent));
-        const Handle pole = r.both(r.op(Op::equal, distance, 0), r.op(Op::less, h, 0));
-        y = r.where(pole, kNaN, r.where(low, reflected, y));
-        y = r.where(r.op(Op::equal, h, 0),
-                    r.op(Op::copysign, r.number(kInfinity, float64), r.op(Op::negative, h)), y);
-        return r.where(r.op(Op::equal, h, kInfinity), h, y);
-      },
-      float64);
+      [](const Recorder& r, const Handle& h) { return with_slope(r, h, psi_of, slope_of_digamma); }, float64);
 }
 
 }  // namespace lazy

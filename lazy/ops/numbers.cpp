@@ -75,8 +75,11 @@ struct Single {
 };
 
 Handle fraction(const Recorder& r, const Handle& x) {
+  Composite whole(r.name, {&x}, r.site);
   const Handle rest = r.where(r.op(Op::isinf, x), 0, r.op(Op::subtract, x, r.op(Op::trunc, x)));
-  return r.op(Op::copysign, rest, x);
+  // The slope is 1, at integers as well.
+  return whole.result(r.op(Op::copysign, rest, x),
+                      [](const Differentiated& d) { return std::vector<Handle>{d.gradient}; });
 }
 
 /// Multiplies by 2^shift where the condition holds, which is exact there, and counts that in the exponent.

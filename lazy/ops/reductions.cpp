@@ -68,6 +68,21 @@ Handle planned(Op op, Handle h, const Plan& p, const Shape& result, const Site& 
   return detail::reshape(h, result, s);
 }
 
+/// Reduces to the largest or smallest along several axes, of which equal ones share the gradient equally:
+/// axis by axis those that are alone in their line would have more.
+Handle extreme_of_several(const char* name, Op op, const Handle& h, const Plan& p, const Site& s) {
+  Composite whole(name, {&h}, s);
+  return whole.result(planned(op, h, p, p.result, s),
+                      [name, kept = p.kept, axes = p.axes](const Differentiated& d) -> std::vector<Handle> {
+                        const Recorder r{name, d.site};
+                        const Handle& x = d.operands[0];
+                        const Handle same = r.op(Op::equal, x, r.reshape(d.result, kept));
+                        const Handle taken = r.as(x->dtype, same), g = r.reshape(d.gradient, kept);
+                        const Handle share = r.op(Op::divide, g, r.reduce(Op::sum, taken, axes, keepdims));
+                        return {r.op(Op::multiply, taken, share)};
+                      });
+}
+
 }  // namespace
 
 Handle detail::reduce(const char* name, Op op, const Handle& h, const Dims& axes, KeepDims keep,
@@ -76,6 +91,7 @@ Handle detail::reduce(const char* name, Op op, const Handle& h, const Dims& axes
   if (p.count == 0 && (op == Op::max || op == Op::min || op == Op::argmax || op == Op::argmin))
     fail<ShapeError>(name, "no elements along axes " + to_string(p.axes) + " of " + to_string(h->shape), s);
   if (is_bool(h->dtype)) op = op == Op::max ? Op::any : op == Op::min ? Op::all : op;
+  if ((op == Op::max || op == Op::min) && p.axes.size() > 1) return extreme_of_several(name, op, h, p, s);
   return planned(op, h, p, p.result, s);
 }
 

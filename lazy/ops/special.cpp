@@ -10,9 +10,20 @@ namespace lazy {
 namespace {
 using namespace detail;
 
+/// Returns x log(y), or x log1p(y); 0 where x is 0 and y a number. Slopes are told, for 0 has the one that
+/// numbers beside it have.
 Handle x_log_y(const Recorder& r, Op log, const Handle& x, const Handle& y) {
+  Composite whole(r.name, {&x, &y}, r.site);
   const Handle nothing = r.both(r.op(Op::equal, x, 0), r.opposite(r.op(Op::isnan, y)));
-  return r.where(nothing, 0, r.op(Op::multiply, x, r.op(log, y)));
+  const Handle value = r.where(nothing, 0, r.op(Op::multiply, x, r.op(log, y)));
+  return whole.result(value, [name = r.name, log](const Differentiated& d) -> std::vector<Handle> {
+    const Recorder r{name, d.site};
+    const Handle &x = d.operands[0], &y = d.operands[1];
+    const Handle argument = log == Op::log ? y : r.op(Op::add, y, 1);
+    const Handle pole = r.both(r.op(Op::equal, x, 0), r.op(Op::less_equal, argument, 0));
+    return {r.op(Op::multiply, r.where(pole, 0, r.op(log, y)), d.gradient),
+            r.op(Op::divide, r.op(Op::multiply, x, d.gradient), argument)};
+  });
 }
 
 }  // namespace
@@ -64,10 +75,19 @@ Tensor xlog1py(Arg x, Arg y) {
 
 Tensor logaddexp2(Arg a, Arg b) {
   return of_floats("logaddexp2", a, b, [](const Recorder& r, const Handle& x, const Handle& y) {
+    Composite whole(r.name, {&x, &y}, r.site);
     const Handle high = r.op(Op::maximum, x, y), low = r.op(Op::minimum, x, y);
     const Handle gap = r.where(r.op(Op::equal, x, y), 0, r.op(Op::subtract, low, high));
     const Handle more = r.op(Op::log1p, r.op(Op::exp, r.op(Op::multiply, gap, std::numbers::ln2)));
-    return r.op(Op::add, high, r.op(Op::multiply, more, 1 / std::numbers::ln2));
+    const Handle sum = r.op(Op::add, high, r.op(Op::multiply, more, 1 / std::numbers::ln2));
+    return whole.result(sum, [](const Differentiated& d) -> std::vector<Handle> {
+      const Recorder r{"logaddexp2", d.site};
+      const Handle &x = d.operands[0], &y = d.operands[1];
+      const Handle apart = r.where(r.op(Op::equal, x, y), 0, r.op(Op::subtract, x, y));
+      const Handle scaled = r.op(Op::multiply, apart, std::numbers::ln2);
+      return {r.op(Op::multiply, r.op(Op::sigmoid, scaled), d.gradient),
+              r.op(Op::multiply, r.op(Op::sigmoid, r.op(Op::negative, scaled)), d.gradient)};
+    });
   });
 }
 

@@ -1,5 +1,6 @@
 #include "lazy/core/build.hpp"
 #include "lazy/ops/elementwise.hpp"
+#include "lazy/ops/recorder.hpp"
 
 namespace lazy {
 namespace {
@@ -99,14 +100,13 @@ Tensor reciprocal(Arg x) {
 }
 
 Tensor relu(Arg x) {
-  const Handle h = numbers("relu", x);
-  Composite whole("relu", {&h}, x.site());
-  const Handle y = binary("relu", Op::maximum, h, constant(Number(0), h->dtype, {}, x.site()), x.site());
-  // At 0 it is 0, not half of the gradient, and it reads no operand.
-  return Tensor(whole.result(y, [](const Differentiated& d) {
-    const Handle zero = constant(Number(0), d.result->dtype, {}, d.site);
-    const Handle none = binary("relu", Op::less_equal, d.result, zero, d.site);
-    return std::vector{where("relu", none, zero, d.gradient, d.site)};
+  const Recorder r{"relu", x.site()};
+  const Handle h = numbers(r.name, x);
+  Composite whole(r.name, {&h}, r.site);
+  // 0 has no gradient.
+  return r.tensor(whole.result(r.op(Op::maximum, h, 0), [](const Differentiated& d) -> std::vector<Handle> {
+    const Recorder r{"relu", d.site};
+    return {r.where(r.op(Op::less_equal, d.result, 0), 0, d.gradient)};
   }));
 }
 

@@ -13,7 +13,7 @@ void update_averages(const ParameterList& averages, const ParameterList& paramet
                   " parameters");
   for (size_t i = 0; i < averages.size(); ++i) {
     Parameter *const a = averages[i].parameter.get(), *const p = parameters[i].parameter.get();
-    if (!a || !p) f.fail<Error>("parameter " + std::to_string(i) + " is null");
+    if (!a || !p) f.fail<Error>("parameter " + std::to_string(i) + " holds nothing");
     if (!a->defined() || !p->defined()) continue;
     f.result = a->dtype(s);
     f.work = is_half(f.result) ? float32 : f.result;
@@ -21,8 +21,8 @@ void update_averages(const ParameterList& averages, const ParameterList& paramet
     if (average.shape() != value.shape())
       f.fail<ShapeError>("parameter " + std::to_string(i) + " has shape " + to_string(value.shape()) +
                          ", its average " + to_string(average.shape()));
-    const Term next = weight == 1 ? value : average + (value - average) * weight;
-    *a = f.tensor(next.as(f.result).handle());
+    const auto next = [&] { return weight == 1 ? value : average + (value - average) * weight; };
+    *a = f.tensor(f.as(f.result, next().handle()));
   }
 }
 

@@ -15,7 +15,7 @@ template <class F>
 void for_gradients(Formula& formula, const ParameterList& parameters, F&& f) {
   for (size_t i = 0; i < parameters.size(); ++i) {
     Parameter* const p = parameters[i].parameter.get();
-    if (!p) formula.fail<Error>("parameter " + std::to_string(i) + " is null");
+    if (!p) formula.fail<Error>("parameter " + std::to_string(i) + " holds nothing");
     if (!p->defined()) continue;
     const Tensor g = p->grad(formula.site);
     if (!g.defined()) continue;

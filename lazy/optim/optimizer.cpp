@@ -1,6 +1,8 @@
 #include "lazy/optim/optimizer.hpp"
 
 #include <cmath>
+#include <compare>
+#include <map>
 #include <unordered_set>
 
 #include "lazy/ops/creation.hpp"
@@ -19,7 +21,12 @@ Update::Update(const char* n, const Site& s, Parameter& parameter, const Tensor&
 
 Term Update::filled_with(double v) const { return term(filled(v, work, p.shape(), p.handle())); }
 
-void Update::finish(const Term& value) { parameter_ = tensor(as(result, value.handle())); }
+// The parameter takes the value itself if nobody else has it.
+void Update::finish(Term value) {
+  detail::Handle h = as(result, value.handle());
+  value = Term();
+  parameter_ = Tensor(std::move(h));
+}
 
 void check_range(const char* optimizer, const char* option, double value, double below, const Site& s) {
   if (value >= 0 && value < below) return;
@@ -37,7 +44,7 @@ void Optimizer::add_parameters(const ParameterList& parameters, const Site& s) {
   for (const ParameterItem& item : parameters) {
     const size_t number = held_.size() + added.size();
     const std::string name = item.name.empty() ? std::to_string(number) : item.name;
-    if (!item.parameter) detail::fail<Error>(name_, "parameter " + name + " is null", s);
+    if (!item.parameter) detail::fail<Error>(name_, "parameter " + name + " holds nothing", s);
     if (!there.insert(item.parameter.get()).second)
       detail::fail<Error>(name_, "parameter " + name + " is there twice", s);
     if (!names.insert(name).second) detail::fail<Error>(name_, "the name " + name + " is there twice", s);
@@ -48,8 +55,20 @@ void Optimizer::add_parameters(const ParameterList& parameters, const Site& s) {
   ++groups_;
 }
 
+// Updates of one kind record the same ops with the same numbers. What is one kind follows from steps and
+// options, never from numbers that happen to be equal: these are no part of a program's key.
+struct Optimizer::Kind {
+  size_t group;
+  DType dtype;
+  int64_t step;
+  double product;
+  uint64_t had;  // bit i: there is a tensor i of the state
+  auto operator<=>(const Kind&) const = default;
+};
+
 void Optimizer::step(Site s) {
   const no_grad scope;
+  std::map<Kind, detail::SharedNumbers> numbers;
   for (Held& h : held_) {
     Parameter* const p = h.parameter.get();
     if (!p) detail::fail<Error>(name_, "parameter " + h.name + " was destroyed", s);
@@ -58,7 +77,12 @@ void Optimizer::step(Site s) {
     if (!gradient.defined()) continue;
     const FloatMode mode;
     h.state.tensors.resize(state_names().size());
+    Kind kind{h.group, p->dtype(s), h.state.step, h.state.product, 0};
+    for (size_t i = 0; i < h.state.tensors.size(); ++i)
+      kind.had |= uint64_t{h.state.tensors[i].defined()} << i;
     Update u(name_, s, *p, gradient, h.state);
+    u.numbers = &numbers[kind];
+    u.numbers->restart();
     update(u, h.group);
   }
 }

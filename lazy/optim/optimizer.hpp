@@ -98,7 +98,7 @@ class Optimizer {
   };
 
   explicit Optimizer(const char* name) : name_(name) {}
-  /// Adds parameters as the next group. Error for one that is null or there already.
+  /// Adds parameters as the next group. Error for one that holds nothing or is there already.
   void add_parameters(const ParameterList& parameters, const Site& s);
   /// Updates one parameter and its state; what step() calls unless it is overridden.
   virtual void update(Update&, size_t group) const;
@@ -121,6 +121,7 @@ class Optimizer {
   std::vector<Held> held_;
 
  private:
+  struct Kind;
   void load_parameter(const NamedTensors& state, Held& held, const Site& s) const;
   void load_options(const NamedTensors& state, const Site& s);
   void check_names(const NamedTensors& state, const Site& s) const;

@@ -25,7 +25,7 @@ class Update : public detail::Formula {
     return value;
   }
   /// Replaces the parameter.
-  void finish(const Term& value);
+  void finish(Term value);
 
   Term p, g;           // the parameter and its gradient
   const int64_t step;  // the number of this update, from 1

@@ -107,7 +107,7 @@ struct Axis {
     for (double v = std::ceil(low / step - 1e-9) * step; v <= high + step * 1e-9 && all.size() < 64;
          v += step) {
       const double shown = std::abs(v) < step * 1e-6 ? 0 : v;
-      all.emplace_back(number_of(log ? std::pow(10, shown) : shown),
+      all.emplace_back(log ? text_of("%.3g", std::pow(10, shown)) : number_of(shown),
                        first + (v - low) / (high - low) * (last - first));
     }
     return all;

@@ -99,8 +99,13 @@ def jpegs():
     """Writes *.jpg, and *_jpg.npy with the picture that Pillow's libjpeg makes of each."""
     y, x = np.mgrid[0:21, 0:29]
     rgb = np.stack([x * 8, y * 11, 255 - x * 4 - y * 5], 2).clip(0, 255).astype(np.uint8)
+    noise = np.random.default_rng(3).integers(0, 256, (19, 33, 3), np.uint8)
     for name, a, options in [("colours", rgb, {}), ("grey", rgb[..., 0], {}), ("progressive", rgb, {"progressive": True}),
-                             ("restarts", rgb, {"subsampling": 2, "restart_marker_blocks": 1})]:
+                             ("restarts", rgb, {"subsampling": 2, "restart_marker_blocks": 1}),
+                             ("wide", noise, {"subsampling": 1}), ("full", noise, {"subsampling": 0, "optimize": True}),
+                             ("refined", noise, {"subsampling": 0, "progressive": True}), ("narrow", rgb[:5, :3], {}),
+                             ("pixel", rgb[:1, :1], {}), ("grey_refined", noise[..., 0], {"progressive": True}),
+                             ("rgb", noise, {"keep_rgb": True})]:
         Image.fromarray(a).save(OUT / f"{name}.jpg", quality=90, **options)
         np.save(OUT / f"{name}_jpg.npy", np.asarray(Image.open(OUT / f"{name}.jpg")))
 

@@ -7,6 +7,7 @@ One case a block of lines:
 
     case NAME train|eval
     repr TEXT                        what torch prints
+    samples DTYPE SHAPE x ...        random numbers that the module is given
     state NAME DTYPE SHAPE x ...     each entry of state_dict(), in order
     input DTYPE SHAPE x ...          each argument
     fixed DTYPE SHAPE x ...          an argument that has no gradient
@@ -74,12 +75,16 @@ def case(name, module, *inputs, train=False, fixed=(), prepare=lambda x: x):
     for row in repr(module).split("\n"):
         lines.append("repr " + row)
     before = {n: t.clone() for n, t in module.state_dict().items()}
+    if getattr(module, "_random_samples", None) is not None:
+        before.pop("_random_samples")
+        lines.append("samples " + text(module._random_samples))
     for n, t in before.items():
         lines.append(f"state {n} {text(t)}")
     inputs = [x.clone().requires_grad_(x.is_floating_point() and i not in fixed) for i, x in enumerate(inputs)]
     for x in inputs:
         lines.append(("input " if x.requires_grad else "fixed ") + text(x))
     y = module(prepare(inputs[0]), *inputs[1:])
+    y = y if isinstance(y, torch.Tensor) else y.loss
     lines.append("output " + text(y))
     if y.requires_grad:
         g = values(*y.shape)
@@ -92,7 +97,7 @@ def case(name, module, *inputs, train=False, fixed=(), prepare=lambda x: x):
             if p.grad is not None:
                 lines.append(f"grad {n} {text(p.grad)}")
     for n, t in module.state_dict().items():
-        if not torch.equal(t, before[n]):
+        if n in before and not torch.equal(t, before[n]):
             lines.append(f"after {n} {text(t)}")
     lines.append("end")
 
@@ -198,6 +203,10 @@ def pools():
     case("adaptive_max_pool1d", nn.AdaptiveMaxPool1d(3), distinct(1, 2, 7))
     case("adaptive_max_pool2d", nn.AdaptiveMaxPool2d((2, 3)), distinct(2, 4, 5))
     case("adaptive_max_pool3d", nn.AdaptiveMaxPool3d(2), distinct(1, 1, 3, 2, 4))
+    samples = probabilities(2, 2, 2)
+    case("fractional_max_pool2d", nn.FractionalMaxPool2d((2, 3), output_size=(3, 2), _random_samples=samples), distinct(2, 2, 6, 7))
+    samples = probabilities(1, 2, 3)
+    case("fractional_max_pool3d", nn.FractionalMaxPool3d(2, output_ratio=0.6, _random_samples=samples), distinct(1, 2, 5, 4, 6))
     case("max_unpool1d", nn.MaxUnpool1d(2), values(1, 2, 2), ints([[0, 3], [1, 2]]).reshape(1, 2, 2))
     case("max_unpool2d", nn.MaxUnpool2d(2), values(1, 1, 2, 2), ints([[0, 3], [9, 14]]).reshape(1, 1, 2, 2))
     case("max_unpool3d", nn.MaxUnpool3d(2), values(1, 1, 1, 1, 2), ints([5, 14]).reshape(1, 1, 1, 1, 2))
@@ -245,6 +254,8 @@ def losses():
     case("nll", nn.NLLLoss(ignore_index=1), values(3, 5), ints([1, 4, 0]))
     case("cross_entropy", nn.CrossEntropyLoss(probabilities(5), label_smoothing=0.25), values(3, 5), ints([1, 4, 0]))
     case("cross_entropy_images", nn.CrossEntropyLoss(), values(2, 3, 2), ints([1, 2], [0, 0]))
+    case("adaptive_softmax", nn.AdaptiveLogSoftmaxWithLoss(6, 9, [3, 5], div_value=2.0, head_bias=True), values(4, 6),
+         ints([1, 4, 8, 2]))
     # What torch returns is the gradient by what log_softmax was of.
     case("ctc", nn.CTCLoss(), values(5, 2, 4), ints([1, 2], [3, 3]), ints([5, 4]), ints([2, 1]),
          prepare=lambda x: torch.log_softmax(x, -1))

@@ -124,6 +124,10 @@ DType dtype_named(std::string_view);
 Results call(const Row&, std::span<const std::string_view> arguments, DType tried = float32,
              std::span<const Tensor> variables = {});
 
+/// Runs a graph (graphs.cpp), of whose line these are the fields but the first; returns its last value and
+/// the gradients by its leaves.
+std::vector<Tensor> run_graph(std::span<const std::string_view> fields);
+
 /// Returns a tensor as text: dtype, shape, bytes.
 std::string text_of(const Tensor&);
 /// Returns the text of a case's result: "ok" and tensors, or "error", its class and what it says, tabs

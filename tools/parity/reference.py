@@ -113,7 +113,7 @@ class DLRM(nn.Module):
 
     def forward(self, dense, ids):
         x = self.bot_l(dense)
-        rows = [x] + [table(ids[:, k]) for k, table in enumerate(self.emb_l)]
+        rows = [x] + [table(ids[:, k : k + 1]) for k, table in enumerate(self.emb_l)]
         t = torch.stack(rows, 1)
         z = t @ t.transpose(1, 2)
         i, j = torch.tril_indices(len(rows), len(rows), -1)

@@ -118,6 +118,11 @@ class Finder {
     return shares ? common : 0;
   }
 
+  static bool may_give(uint32_t input, const Slot& out) {
+    const auto& others = out.other_inputs;
+    return input == out.donor_input || std::find(others.begin(), others.end(), input) != others.end();
+  }
+
   /// True if memory that an output takes over is read by the tile group at the same index only.
   bool donations_fit(uint32_t first, uint32_t last, size_t levels) const {
     for (uint32_t s = first; s <= last; ++s)
@@ -125,7 +130,7 @@ class Finder {
         const Slot& out = p_.slots[slot];
         for (uint32_t t = first; t <= s; ++t)
           for (const Binding& b : p_.steps[t].operands) {
-            const bool donor = b.slot >= 0 ? b.slot == out.donor_slot : b.node == out.donor_input;
+            const bool donor = b.slot >= 0 ? b.slot == out.donor_slot : may_give(b.node, out);
             if (donor && aligned(t, b) < levels) return false;
           }
       }

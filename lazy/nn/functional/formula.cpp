@@ -11,7 +11,15 @@ int64_t Term::extent(int axis) const { return shape()[axis < 0 ? axis + rank() :
 Term Term::number(double v) const {
   const DType t = handle_->dtype;
   const Number n = is_float(t) ? Number(v) : Number(static_cast<int64_t>(v));
+  if (formula_->numbers) return {*formula_, formula_->numbers->next(*formula_, n, t)};
   return {*formula_, formula_->Recorder::number(n, t)};
+}
+
+Handle SharedNumbers::next(const Recorder& r, const Number& n, DType t) {
+  const size_t i = next_++;
+  if (i == known_.size()) known_.push_back({n, r.number(n, t)});
+  const Known& k = known_[i];
+  return k.number.kind == n.kind && k.number.u == n.u && k.value->dtype == t ? k.value : r.number(n, t);
 }
 
 Term Term::as(DType t) const { return {*formula_, formula_->as(t, handle_)}; }

@@ -35,6 +35,23 @@ class Term {
   Handle handle_;
 };
 
+/// Lets formulas that are evaluated one after another with the same numbers record each number once: the n-th
+/// number of each is one value. That is for speed alone: a number that differs is recorded by itself.
+class SharedNumbers {
+ public:
+  /// Starts at the first number again.
+  void restart() { next_ = 0; }
+  Handle next(const Recorder&, const Number&, DType);
+
+ private:
+  struct Known {
+    Number number;
+    Handle value;
+  };
+  std::vector<Known> known_;
+  size_t next_ = 0;
+};
+
 /// Records the ops of one function, whose dtypes it knows.
 class Formula : public Recorder {
  public:
@@ -45,8 +62,9 @@ class Formula : public Recorder {
   Formula(const char* name, const Site& site) : Recorder{name, site}, result(bool_), work(bool_) {}
   Formula(const Formula&) = delete;
 
-  DType result;  // dtype of the function's value
-  DType work;    // dtype of its terms: float32 for 16-bit floats, else `result`
+  DType result;                      // dtype of the function's value
+  DType work;                        // dtype of its terms: float32 for 16-bit floats, else `result`
+  SharedNumbers* numbers = nullptr;  // of terms; owned by the function's caller, null if they are not shared
 
   Term term(Arg& a) const { return {*this, Operand(name, a, work).take()}; }
   /// Returns an optional tensor that is given.

@@ -160,6 +160,9 @@ class NamedModules : public Module {
   /// Error for a name that is there, is empty, or has a dot.
   void add(std::string name, AnyModule m, const Site& s);
   AnyModule& at(const char* list, int64_t i, const Site& s);
+  const AnyModule& at(const char* list, int64_t i, const Site& s) const {
+    return const_cast<NamedModules&>(*this).at(list, i, s);
+  }
 
   std::vector<Item> items_;
 };
@@ -189,10 +192,15 @@ class Sequential : public NamedModules {
   /// Returns a module by its number, which counts from the end if it is negative. IndexError if it is out of
   /// range.
   AnyModule& operator[](detail::Place i) { return at("Sequential", i.value, i.site); }
+  const AnyModule& operator[](detail::Place i) const { return at("Sequential", i.value, i.site); }
   /// Returns a module of this type. IndexError for the number, Error for another type.
   template <std::derived_from<Module> M>
   M& get(Integer i, Site s = Site::current()) {
-    return at("Sequential", i, s).get<M>(s);
+    return at("Sequential", i, s).template get<M>(s);
+  }
+  template <std::derived_from<Module> M>
+  const M& get(Integer i, Site s = Site::current()) const {
+    return at("Sequential", i, s).template get<M>(s);
   }
   Tensor operator()(Arg x);
   /// Error if one of the modules can't be called const.
@@ -214,9 +222,14 @@ class ModuleList : public NamedModules {
     return *this;
   }
   AnyModule& operator[](detail::Place i) { return at("ModuleList", i.value, i.site); }
+  const AnyModule& operator[](detail::Place i) const { return at("ModuleList", i.value, i.site); }
   template <std::derived_from<Module> M>
   M& get(Integer i, Site s = Site::current()) {
-    return at("ModuleList", i, s).get<M>(s);
+    return at("ModuleList", i, s).template get<M>(s);
+  }
+  template <std::derived_from<Module> M>
+  const M& get(Integer i, Site s = Site::current()) const {
+    return at("ModuleList", i, s).template get<M>(s);
   }
 };
 
@@ -233,9 +246,17 @@ class ModuleDict : public NamedModules {
   bool contains(std::string_view name) const;
   /// IndexError if there is no module of that name.
   AnyModule& at(std::string_view name, Site s = Site::current());
+  const AnyModule& at(std::string_view name, Site s = Site::current()) const {
+    return const_cast<ModuleDict&>(*this).at(name, s);
+  }
   AnyModule& operator[](detail::Name name) { return at(name.value, name.site); }
+  const AnyModule& operator[](detail::Name name) const { return at(name.value, name.site); }
   template <std::derived_from<Module> M>
   M& get(std::string_view name, Site s = Site::current()) {
+    return at(name, s).template get<M>(s);
+  }
+  template <std::derived_from<Module> M>
+  const M& get(std::string_view name, Site s = Site::current()) const {
     return at(name, s).template get<M>(s);
   }
 };

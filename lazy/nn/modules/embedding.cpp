@@ -43,11 +43,7 @@ Embedding Embedding::from_pretrained(const Tensor& w, bool freeze, std::optional
   if (w.ndim(s) != 2)
     lazy::detail::fail<ShapeError>("Embedding", "takes a matrix, not shape " + lazy::to_string(w.shape(s)),
                                    s);
-  Embedding e(0, w.size(1, s), {}, s);
-  e.weight.reset(w, s);
-  e.weight.requires_grad_(!freeze, s);
-  e.padding_idx = row_of("Embedding", padding, w.size(0, s), s);
-  return e;
+  return Embedding(Parameter(w, !freeze, s), row_of("Embedding", padding, w.size(0, s), s));
 }
 
 Tensor Embedding::operator()(Arg ids) const {

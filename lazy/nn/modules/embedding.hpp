@@ -30,6 +30,9 @@ struct Embedding : Module {
   Tensor operator()(Arg ids) const;
   std::string extra_repr() const override;
   LAZY_MODULE(weight)
+
+ private:
+  Embedding(Parameter rows, std::optional<int64_t> padding) : weight(std::move(rows)), padding_idx(padding) {}
 };
 
 struct EmbeddingBagOptions {

@@ -67,7 +67,7 @@ class Visitor {
   void member(std::string_view name, T& m);
   /// Visits members whose names are separated by commas.
   template <class... T>
-  void members_of(std::string_view names, T&... m) {
+  void members_of([[maybe_unused]] std::string_view names, T&... m) {
     (member(next_name(names), m), ...);
   }
 
@@ -124,6 +124,9 @@ void Visitor::elements(T& list) {
     open(path_, detail::list_of<typename T::mapped_type>(true));
     for (auto& [key, m] : list) member(key, m);
   } else {
+    static_assert(
+        detail::kIsArray<T> || std::is_nothrow_move_constructible_v<typename T::value_type>,
+        "a vector that grows would copy its elements, and nobody would find their parameters again");
     open(path_, detail::list_of<typename T::value_type>(false));
     size_t i = 0;
     for (auto& m : list) member(std::to_string(i++), m);

@@ -116,20 +116,20 @@ std::string type_name(const std::type_info&);
 /// Finds the argument of a function object of one argument.
 template <class F>
 struct ArgumentOf : ArgumentOf<decltype(&std::remove_reference_t<F>::operator())> {};
-template <class R, class C, class A>
-struct ArgumentOf<R (C::*)(A)> {
+template <class R, class C, class A, bool N>
+struct ArgumentOf<R (C::*)(A) noexcept(N)> {
   using type = A;
 };
-template <class R, class C, class A>
-struct ArgumentOf<R (C::*)(A) const> {
+template <class R, class C, class A, bool N>
+struct ArgumentOf<R (C::*)(A) const noexcept(N)> {
   using type = A;
 };
-template <class R, class A>
-struct ArgumentOf<R (*)(A)> {
+template <class R, class A, bool N>
+struct ArgumentOf<R (*)(A) noexcept(N)> {
   using type = A;
 };
-template <class R, class A>
-struct ArgumentOf<R(A)> {
+template <class R, class A, bool N>
+struct ArgumentOf<R(A) noexcept(N)> {
   using type = A;
 };
 

@@ -111,10 +111,11 @@ Tensor InstanceNormBase::normalise(Arg x, int axes) {
 
 }  // namespace detail
 
-LayerNorm::LayerNorm(ShapeArg shape, const NormOptions& o, Site s) : normalized_shape(shape), eps(o.eps) {
+LayerNorm::LayerNorm(ShapeArg shape, const LayerNormOptions& o, Site s)
+    : normalized_shape(shape), eps(o.eps) {
   const Fresh fresh(o, s);
-  if (o.affine) weight = fresh.constant(shape, 1);
-  if (o.affine && o.bias) bias = fresh.constant(shape, 0);
+  if (o.elementwise_affine) weight = fresh.constant(shape, 1);
+  if (o.elementwise_affine && o.bias) bias = fresh.constant(shape, 0);
 }
 
 std::string LayerNorm::extra_repr() const {
@@ -126,7 +127,7 @@ std::string LayerNorm::extra_repr() const {
       .str();
 }
 
-GroupNorm::GroupNorm(Integer groups, Integer channels, const NormOptions& o, Site s)
+GroupNorm::GroupNorm(Integer groups, Integer channels, const GroupNormOptions& o, Site s)
     : num_groups(groups), num_channels(channels), eps(o.eps) {
   if (groups < 1 || channels % groups != 0)
     lazy::detail::fail<ShapeError>(

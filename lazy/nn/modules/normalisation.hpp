@@ -26,9 +26,16 @@ struct InstanceNormLayerOptions {
   MaybeDType dtype = {};
   MaybeDevice device = {};
 };
-struct NormOptions {
+struct LayerNormOptions {
   double eps = 1e-5;
-  bool affine = true;  // with weight and bias; torch's elementwise_affine too
+  bool elementwise_affine = true;  // with weight and bias
+  bool bias = true;
+  MaybeDType dtype = {};
+  MaybeDevice device = {};
+};
+struct GroupNormOptions {
+  double eps = 1e-5;
+  bool affine = true;
   bool bias = true;
   MaybeDType dtype = {};
   MaybeDevice device = {};
@@ -114,7 +121,8 @@ struct LayerNorm : Module {
   Parameter weight, bias;  // of that shape
   Shape normalized_shape;
   double eps;
-  explicit LayerNorm(ShapeArg normalized_shape, const NormOptions& options = {}, Site s = Site::current());
+  explicit LayerNorm(ShapeArg normalized_shape, const LayerNormOptions& options = {},
+                     Site s = Site::current());
   Tensor operator()(Arg x) const { return layer_norm(std::move(x), normalized_shape, weight, bias, eps); }
   std::string extra_repr() const override;
   LAZY_MODULE(weight, bias)
@@ -125,7 +133,7 @@ struct GroupNorm : Module {
   Parameter weight, bias;  // (C)
   int64_t num_groups, num_channels;
   double eps;
-  GroupNorm(Integer num_groups, Integer num_channels, const NormOptions& options = {},
+  GroupNorm(Integer num_groups, Integer num_channels, const GroupNormOptions& options = {},
             Site s = Site::current());
   Tensor operator()(Arg x) const { return group_norm(std::move(x), num_groups, weight, bias, eps); }
   std::string extra_repr() const override;

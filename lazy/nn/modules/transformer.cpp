@@ -22,7 +22,7 @@ MultiheadAttentionOptions attention(const Options& o) {
           .generator = o.generator};
 }
 LinearOptions product(const Options& o) { return {o.bias, o.dtype, o.device, o.generator}; }
-NormOptions norm_options(const Options& o) {
+LayerNormOptions norm_options(const Options& o) {
   return {.eps = o.layer_norm_eps, .bias = o.bias, .dtype = o.dtype, .device = o.device};
 }
 

@@ -59,6 +59,30 @@ BOOST_AUTO_TEST_CASE(a_slice_is_written_in_place) {
   is(x, expected);
 }
 
+// The program is the same whoever has a handle: each run takes over what it may.
+BOOST_AUTO_TEST_CASE(another_input_is_reused_where_the_first_has_a_handle) {
+  for (int held = 0; held < 8; ++held) {
+    Tensor a = numbers({1000}), b = numbers({1000}), c = numbers({1000});
+    std::vector<Tensor> others;
+    if (held & 1) others.push_back(a);
+    if (held & 2) others.push_back(b);
+    if (held & 4) others.push_back(c);
+    const uint64_t misses = metrics().program_misses;
+    const size_t free = 3 - others.size();
+    BOOST_TEST(donated([&] {
+                 const Tensor sum = a + b + c, product = a * b - c;
+                 a = sum, b = product, c = {};
+                 eval(a, b);
+               }) == 4000u * std::min<size_t>(2, free));
+    if (held > 0) BOOST_TEST(metrics().program_misses == misses);
+    is(a, ramp(1000, 3));
+    std::vector<float> expected = ramp(1000);
+    for (float& x : expected) x = x * x - x;
+    is(b, expected);
+    for (const Tensor& x : others) is(x, ramp(1000));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(not_while_another_handle_can_see_it) {
   Tensor x = numbers({100});
   const Tensor other = x;

@@ -383,4 +383,41 @@ BOOST_AUTO_TEST_CASE(training) {
   BOOST_TEST(last < 0.2 * first);
 }
 
+// A program that looks at the loss before backward() stores what the rules read, at first also what they
+// never do; after a few steps no more than that.
+BOOST_AUTO_TEST_CASE(a_look_in_between) {
+  const auto peaks = [](bool look) {
+    Parameter w = rand({64, 64}) - 0.5, v = rand({64, 64}) - 0.5;
+    const Tensor x = rand({4096, 64});
+    eval(w, v, x);
+    std::vector<uint64_t> all;
+    for (int i = 0; i < 12; ++i) {
+      reset_metrics();
+      const uint64_t before = metrics().bytes_live;
+      Tensor h = gelu(matmul(x, w) + 0.1);
+      h = tanh(h) * sigmoid(h) + h;
+      Tensor loss = mean(square(gelu(matmul(h, v))));
+      h = Tensor();
+      if (look) (void)loss.item<float>();
+      loss.backward();
+      {
+        const no_grad scope;
+        for (Parameter* p : {&w, &v}) {
+          *p -= 0.1 * p->grad();
+          p->zero_grad();
+        }
+      }
+      eval(w, v, loss);
+      BOOST_TEST(metrics().flushes == (look ? 2u : 1u));
+      if (i > 5) BOOST_TEST(metrics().program_misses == 0u);
+      all.push_back(metrics().bytes_peak - before);
+    }
+    return all;
+  };
+  const std::vector<uint64_t> one = peaks(false), two = peaks(true);
+  BOOST_TEST_MESSAGE("one flush " << one.back() << " bytes, two " << two.front() << ", then " << two.back());
+  BOOST_TEST(two.back() < two.front());
+  BOOST_TEST(two.back() < 1.4 * static_cast<double>(one.back()));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,8 +1,11 @@
 // Compares layers with torch's: what they print, the names and shapes of their state, what they return, the
 // gradients of arguments and parameters, and what becomes of buffers. tests/golden/make_modules.py wrote what
 // to expect.
+#include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
+#include <set>
 
 #include "layers.hpp"
 #include "tests/common/check.hpp"
@@ -19,7 +22,7 @@ struct Case {
   std::vector<std::pair<std::string, Tensor>> state, after, grads;
   std::vector<Tensor> arguments;
   std::vector<bool> fixed;
-  Tensor output, cotangent;
+  Tensor output, cotangent, samples;
 };
 
 /// Reads "DTYPE SHAPE x ..." from a word on.
@@ -52,6 +55,7 @@ std::vector<Case> read_cases() {
     else if (kind == "grad") c.grads.emplace_back(w[1], read_tensor(w, 2));
     else if (kind == "output") c.output = read_tensor(w, 1);
     else if (kind == "cotangent") c.cotangent = read_tensor(w, 1);
+    else if (kind == "samples") c.samples = read_tensor(w, 1);
     else if (kind == "input" || kind == "fixed") {
       c.arguments.push_back(read_tensor(w, 1));
       c.fixed.push_back(kind == "fixed");
@@ -111,6 +115,8 @@ void run(const Case& c) {
   nn::Module& m = *layer.module;
   BOOST_TEST(tree(m) == c.repr);
   check_state(c, m);
+  if (auto* pool = dynamic_cast<nn::FractionalMaxPool2d*>(&m)) pool->options.random_samples = c.samples;
+  if (auto* pool = dynamic_cast<nn::FractionalMaxPool3d*>(&m)) pool->options.random_samples = c.samples;
   m.train(c.train);
   std::vector<Tensor> arguments = c.arguments;
   for (size_t i = 0; i < arguments.size(); ++i)
@@ -139,6 +145,40 @@ BOOST_AUTO_TEST_CASE(layers_are_torchs) {
     ++count;
   }
   BOOST_TEST(count == layers::builders().size());
+}
+
+// A layer that no case prints is not compared with torch's.
+BOOST_AUTO_TEST_CASE(none_is_left_out) {
+  std::set<std::string> printed;
+  const std::regex name("(?:^|: )(\\w+)\\(");
+  for (const Case& c : read_cases()) {
+    std::istringstream lines(c.repr);
+    std::smatch found;
+    for (std::string line; std::getline(lines, line);)
+      if (std::regex_search(line, found, name)) printed.insert(found[1]);
+  }
+  const std::set<std::string> elsewhere = {"attention.hpp", "members.hpp", "module.hpp", "recurrent.hpp",
+                                           "transformer.hpp"};
+  // Names of structs, of layers by their number of axes, and of those that macros make.
+  const std::regex declared(
+      "^(?:struct (\\w+) : (?:Module|Upsample|detail::\\w+) \\{|using (\\w+\\dd) "
+      "=|LAZY_(?:ACTIVATION|LOSS)\\((\\w+),)");
+  size_t layers = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(LAZY_SOURCE_DIR "/lazy/nn/modules")) {
+    if (entry.path().extension() != ".hpp" || elsewhere.contains(entry.path().filename())) continue;
+    std::ifstream in(entry.path());
+    std::smatch found;
+    for (std::string line; std::getline(in, line);) {
+      if (!std::regex_search(line, found, declared)) continue;
+      const std::string layer = found[1].str() + found[2].str() + found[3].str();
+      if (layer.find("Base") != layer.npos || layer.find("Nd") != layer.npos || layer == "Function" ||
+          layer == "RunningNorm")
+        continue;
+      ++layers;
+      BOOST_TEST(printed.contains(layer), layer << " of " << entry.path().filename() << " has no case");
+    }
+  }
+  BOOST_TEST(layers > 110u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

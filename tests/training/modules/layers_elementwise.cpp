@@ -34,6 +34,16 @@ void add_losses(Builders& b) {
   LAYER("nll", nn::NLLLoss{{.ignore_index = 1}});
   LAYER("cross_entropy", nn::CrossEntropyLoss{{.weight = some(5), .label_smoothing = 0.25}});
   LAYER("cross_entropy_images", nn::CrossEntropyLoss{});
+  b["adaptive_softmax"] = [] {
+    struct Loss : nn::AdaptiveLogSoftmaxWithLoss {
+      using AdaptiveLogSoftmaxWithLoss::AdaptiveLogSoftmaxWithLoss;
+      std::string name() const override { return "AdaptiveLogSoftmaxWithLoss"; }
+      Tensor operator()(Arg x, Arg target) const {
+        return AdaptiveLogSoftmaxWithLoss::operator()(std::move(x), std::move(target)).loss;
+      }
+    };
+    return layer(Loss(6, 9, {3, 5}, {.div_value = 2, .head_bias = true}));
+  };
   b["ctc"] = [] {
     Layer l = layer(nn::CTCLoss{});
     l.call = [ctc = l.call](std::vector<Tensor> x, bool train) {

@@ -24,6 +24,8 @@ void add_pools(Builders& b) {
   LAYER("adaptive_max_pool1d", nn::AdaptiveMaxPool1d{3});
   LAYER("adaptive_max_pool2d", nn::AdaptiveMaxPool2d{{2, 3}});
   LAYER("adaptive_max_pool3d", nn::AdaptiveMaxPool3d{2});
+  LAYER("fractional_max_pool2d", nn::FractionalMaxPool2d{{2, 3}, {.output_size = {3, 2}}});
+  LAYER("fractional_max_pool3d", nn::FractionalMaxPool3d{2, {.output_ratio = {0.6}}});
   LAYER("max_unpool1d", nn::MaxUnpool1d{2});
   LAYER("max_unpool2d", nn::MaxUnpool2d{2});
   LAYER("max_unpool3d", nn::MaxUnpool3d{2});

@@ -41,7 +41,7 @@ void add_norms(Builders& b) {
   LAYER("instance_norm3d", nn::InstanceNorm3d{2, {.affine = true}});
   LAYER("layer_norm", nn::LayerNorm{5});
   LAYER("layer_norm_two", nn::LayerNorm{{2, 3}, {.bias = false}});
-  LAYER("layer_norm_plain", nn::LayerNorm{5, {.eps = 0.01, .affine = false}});
+  LAYER("layer_norm_plain", nn::LayerNorm{5, {.eps = 0.01, .elementwise_affine = false}});
   LAYER("group_norm", nn::GroupNorm{2, 4});
   LAYER("group_norm_plain", nn::GroupNorm{2, 4, {.affine = false}});
   LAYER("rms_norm", nn::RMSNorm{5});
