@@ -3,8 +3,8 @@
 #pragma once
 #include <vector>
 
-#include "lazy/io/file.hpp"
 #include "lazy/core/named.hpp"
+#include "lazy/io/file.hpp"
 
 namespace lazy::detail {
 

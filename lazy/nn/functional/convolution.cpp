@@ -199,6 +199,25 @@ Handle grouped(const Problem& p, const Handle& image, const Handle& w, const Win
   return all;
 }
 
+/// Multiplies the weights of each group, (O / groups, C / groups K...), by its windows of image (N, C, S...),
+/// as columns: one product for all groups.
+Handle grouped_along_windows(const Problem& p, const Windows& windows) {
+  const int n = windows.spatial();
+  const int64_t batch = p.given->shape[0], out = p.weights->shape[0], count = numel(Shape(windows.count)),
+                depth = p.weights->shape[1] * windows.taps;
+  const Handle image = channels_to_last(padded_channels_first(p, p.given), channels_first, p.site);
+  const Handle weights = detail::reshape(p.weights, {p.groups, out / p.groups, depth}, p.site);
+  jit::Purpose purpose(p.purposes.windows);
+  // (N, S..., C, K...) -> (N, C, K..., S...)
+  const Dims order = joined({{0, n + 1}, range(n + 2, 2 * n + 2), range(1, n + 1)});
+  const Handle columns = detail::reshape(detail::permute(windows.view(image, p.site), order, p.site),
+                                         {batch, p.groups, depth, count}, p.site);
+  const jit::Purpose products(p.purposes.products);
+  Shape result{batch, out};
+  for (const int64_t c : windows.count) result.push_back(c);
+  return detail::reshape(detail::matmul(p.name, weights, columns, p.site), result, p.site);
+}
+
 Windows windows_of(const Problem& p, const Handle& image, const Handle& w, const Dims& padding) {
   Dims length;
   for (int i = 0; i < image->shape.size() - 2; ++i) length.push_back(w->shape[i]);
@@ -257,6 +276,7 @@ Handle computed(const Problem& p) {
     if (along_rows(p, windows)) return dense_along_rows(p, windows);
     if (p.groups > 1 && kernel->shape[n] == 1 && windows.taps <= kMostTaps)
       return depthwise_along_rows(p, windows);
+    if (p.groups > 1) return grouped_along_windows(p, windows);
   }
   return channels_from_last(convolve(p, image, kernel, p.padding, first), p.layout, p.site);
 }

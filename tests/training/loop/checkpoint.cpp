@@ -214,10 +214,12 @@ BOOST_AUTO_TEST_CASE(killed_while_writing) {
     last = newest->step();
     BOOST_TEST(all(newest->tensor("w") == static_cast<float>(last)).item<bool>());
     check::equal(newest->tensor("v"), int64, {7}, std::vector<double>(7, static_cast<double>(last)));
-    BOOST_TEST(folder.files().size() <= 3u);
   }
   BOOST_TEST_MESSAGE(last << " checkpoints, " << unfinished << " times one was being written");
   BOOST_TEST(last > 0);
+  // Old ones that killed programs had no time to remove go with the next.
+  CheckpointFolder(folder.path(), {.keep = 2}).save(checkpoint(last + 1));
+  BOOST_TEST(folder.files().size() == 2u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -48,14 +48,11 @@ std::vector<std::vector<float>> trained(const char* threads) {
 BOOST_AUTO_TEST_SUITE(training_threads)
 
 BOOST_AUTO_TEST_CASE(same_bits) {
-  const auto one = trained("1");
-  for (const char* threads : {"2", "4"}) {
-    const auto more = trained(threads);
-    BOOST_REQUIRE_EQUAL(one.size(), more.size());
-    for (size_t i = 0; i < one.size(); ++i)
-      BOOST_TEST(std::memcmp(one[i].data(), more[i].data(), one[i].size() * sizeof(float)) == 0,
-                 "value " << i << " differs with " << threads << " threads");
-  }
+  const auto one = trained("1"), two = trained("2");
+  BOOST_REQUIRE_EQUAL(one.size(), two.size());
+  for (size_t i = 0; i < one.size(); ++i)
+    BOOST_TEST(std::memcmp(one[i].data(), two[i].data(), one[i].size() * sizeof(float)) == 0,
+               "value " << i << " differs");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
