@@ -173,7 +173,11 @@ jit::Attributes unmoved(int rank) {
 }  // namespace
 
 Handle separate(const Handle& h, const Site& s) {
-  return jit::record(Op::permute, {&h}, h->dtype, h->shape, s, unmoved(h->shape.size()));
+  ++gradients_paused;
+  struct Resume {
+    ~Resume() { --gradients_paused; }
+  } resume;
+  return separate_derived(h, s);
 }
 
 Handle separate_derived(const Handle& h, const Site& s) {

@@ -7,7 +7,10 @@ namespace lazy::detail {
 namespace {
 
 using D = const Differentiation&;
-using namespace jit::calls;
+using jit::calls::gates_of;
+using jit::calls::kRecurrentBackward;
+using jit::calls::RecurrentAttributes;
+using jit::calls::RecurrentKind;
 
 /// Joins two along an axis.
 Term joined(D d, const Term& a, const Term& b, int axis) {

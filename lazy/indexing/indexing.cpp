@@ -195,7 +195,8 @@ void Selection::write_in_order(const char* op, const Arg& v) {
 
 void Selection::write(const char* op, const Arg& v) {
   const Handle& base = base_value_.handle();
-  if (!is_mask()) base_->update_to(written_region(op, base, placed(base, index_.handle(), site_), v), v.site());
+  if (!is_mask())
+    base_->update_to(written_region(op, base, placed(base, index_.handle(), site_), v), v.site());
   else if (fits_each(v)) write_each(op, v);
   else write_in_order(op, v);
 }

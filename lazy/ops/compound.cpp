@@ -24,11 +24,11 @@ jit::Handle updated(const char* op, const jit::Handle& left, const Tensor& resul
 }
 }  // namespace
 
-#define LAZY_COMPOUND(symbol, function)                      \
-  Tensor& Tensor::operator symbol(Arg v)& {                  \
-    const Tensor result = function(Arg(*this, v.site()), v); \
+#define LAZY_COMPOUND(symbol, function)                                 \
+  Tensor& Tensor::operator symbol(Arg v)& {                             \
+    const Tensor result = function(Arg(*this, v.site()), v);            \
     update_to(updated(#function, handle_, result, v.site()), v.site()); \
-    return *this;                                            \
+    return *this;                                                       \
   }
 LAZY_COMPOUND(+=, add)
 LAZY_COMPOUND(-=, subtract)

@@ -88,9 +88,12 @@ const std::map<std::string, std::string>& excluded() {
         {"tensor", "from_span", "from_blob"});
     add("gives no tensor", {"finfo", "iinfo", "slice", "dtype_of", "ix_", "begin", "end"});
     add("reads or writes files and memory of others",
-        {"read_csv", "to_dlpack", "from_dlpack", "read_png", "write_png", "read_pnm", "write_pnm", "save",
-         "load", "save_npz", "load_npz", "load_safetensors", "save_safetensors", "load_safetensors_index"});
-    add("differentiates functions, not tensors", {"vjp", "grad", "value_and_grad", "value_and_grad_of", "jvp", "hessian_vector", "checkpoint", "custom_function", "register_hook", "is_grad_enabled"});
+        {"read_csv", "to_dlpack", "from_dlpack", "read_png", "read_jpeg", "write_png", "read_pnm",
+         "write_pnm", "save", "load", "save_npz", "load_npz", "load_safetensors", "save_safetensors",
+         "load_safetensors_index"});
+    add("differentiates functions, not tensors",
+        {"vjp", "grad", "value_and_grad", "value_and_grad_of", "jvp", "hessian_vector", "checkpoint",
+         "custom_function", "register_hook", "is_grad_enabled"});
     return v;
   }();
   return all;
