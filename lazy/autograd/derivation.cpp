@@ -1,6 +1,7 @@
 #include "lazy/autograd/derivation.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include "lazy/autograd/rules.hpp"
 #include "lazy/core/build.hpp"
@@ -53,23 +54,24 @@ struct Begun {
   std::vector<Handle> operands;
   Site site;
   uint64_t first;  // number of the first derivation in it
+  Begun* outer;
 };
-thread_local std::vector<Begun> begun;
+thread_local constinit Begun* begun = nullptr;  // the innermost
 
 void Deriving::begins(const char* name, std::span<const Handle* const> operands, const Site& s) {
-  Begun& b = begun.emplace_back(name, std::vector<Handle>{}, s, derivations.load(std::memory_order_relaxed));
+  begun = new Begun{name, {}, s, derivations_so_far(), begun};
   if (!any_tracked(operands)) return;
-  for (const Handle* h : operands) b.operands.push_back(*h);
+  for (const Handle* h : operands) begun->operands.push_back(*h);
 }
 
 void Deriving::ends(const char* name, const Handle* result, const Derivative* own) {
-  if (begun.empty() || begun.back().name != name) return;  // began before anything was differentiated
-  const Begun b = std::move(begun.back());
-  begun.pop_back();
-  if (!result || !own || b.operands.empty() || gradients_paused > 0) return;
+  if (!begun || begun->name != name) return;  // began before anything was differentiated
+  const std::unique_ptr<Begun> b(begun);
+  begun = b->outer;
+  if (!result || !own || b->operands.empty() || gradients_paused > 0) return;
   const Derivation* const inner = derivation(*result);
-  if (!inner || inner->number < b.first) return;  // not computed by the composite
-  auto* const d = new Derivation({Op::call, nullptr, b.operands, {}, {}, b.site});
+  if (!inner || inner->number < b->first) return;  // not computed by the composite
+  auto* const d = new Derivation({Op::call, nullptr, b->operands, {}, {}, b->site});
   d->own = *own;
   d->name = name;
   d->attach({result, 1});

@@ -110,14 +110,14 @@ std::string host_name() {
 /// Returns the limits of buckets: up to 1e20 in either direction, each a tenth larger than the one before, as
 /// TensorFlow's are.
 const std::vector<double>& bucket_limits() {
-  static const std::vector<double> limits = [] {
+  static const std::vector<double>& limits = *[] {
     std::vector<double> positive, all;
     for (double v = 1e-12; v < 1e20; v *= 1.1) positive.push_back(v);
     positive.push_back(std::numeric_limits<double>::max());
     for (auto v = positive.rbegin(); v != positive.rend(); ++v) all.push_back(-*v);
     all.push_back(0);
     all.insert(all.end(), positive.begin(), positive.end());
-    return all;
+    return new std::vector<double>(std::move(all));
   }();
   return limits;
 }

@@ -88,17 +88,22 @@ Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor&
       fail<ShapeError>(kName, "a mask " + to_string(m->shape) + " for scores " + to_string(x->shape), s);
     if (!is_bool(m->dtype)) x = binary(kName, Op::add, x, stored_as(kName, Arg(m, s), work), s);
   }
-  Handle sees = mask.handle() && is_bool(mask.handle()->dtype) ? mask.handle() : Handle();
-  if (causal) {
-    const Handle before = binary(kName, Op::less_equal, numbers(keys, false, x->device, s),
-                                 numbers(length, true, x->device, s), s);
-    sees = sees ? binary(kName, Op::bitwise_and, sees, before, s) : before;
-  }
-  // What is not seen is left out of exp as well, which is slow where its result is near 0.
+  const Handle never = number(-std::numeric_limits<double>::infinity());
+  // On a GPU scores that are hidden are -infinity, and all of this is one kernel (jit/ir/attention.hpp).
+  // Elsewhere they are left out of exp as well, which is slow where its result is near 0.
+  const bool fused = x->device.kind == DeviceKind::cuda;
+  Handle sees;
+  const auto hide = [&](const Handle& all_but) {
+    if (fused) x = where(kName, all_but, x, never, s);
+    else sees = sees ? binary(kName, Op::bitwise_and, sees, all_but, s) : all_but;
+  };
+  if (mask.handle() && is_bool(mask.handle()->dtype)) hide(mask.handle());
+  if (causal)
+    hide(binary(kName, Op::less_equal, numbers(keys, false, x->device, s),
+                numbers(length, true, x->device, s), s));
   const auto seen = [&](const Handle& h, const Handle& other) {
     return sees ? where(kName, sees, h, other, s) : h;
   };
-  const Handle never = number(-std::numeric_limits<double>::infinity());
   if (keys == 0) return Tensor(whole.result(cast(detail::matmul(kName, x, v, s), t, s)));
   const Handle top = reduce(kName, Op::max, seen(x, never), {-1}, keepdims, s);
   const Handle finite = where(kName, unary(Op::isfinite, top, s), top, number(0), s);
