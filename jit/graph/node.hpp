@@ -99,6 +99,7 @@ struct Node : Counted {
   std::atomic<uint16_t> marks{0};
   /// True if a run that failed halfway had already overwritten the value, which nobody else could see.
   bool lost = false;
+  Accuracy accuracy{};  // of an elementary function: which of its forms (form_of); else full
   uint32_t index = 0;  // scratch memory of the flush that took the node
   Site site{};
   const char* purpose = nullptr;   // for reports: why a composite of the library records it (Purpose)

@@ -34,7 +34,7 @@ void CapturedGraph::encode(Node* n, bool output, const uint32_t* operands) {
     std::memcpy(at, identity.data(), identity.size());
   } else {
     const auto axes = static_cast<size_t>(n->axes.size());
-    char* const at = to.value(op, n->dtype, n->shape, output, operands, arity, axes);
+    char* const at = to.value(op, n->dtype, n->shape, output, operands, arity, axes, n->accuracy);
     for (size_t i = 0; i < axes; ++i) at[i] = static_cast<char>(n->axes[static_cast<int>(i)]);
   }
   values.push_back(n);
