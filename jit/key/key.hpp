@@ -104,8 +104,8 @@ class KeyWriter {
     uint32_t ones = 0;
     for (int i = 0; i < shape.size(); ++i) ones |= static_cast<uint32_t>(shape[i] == 1) << i;
     key_.push_back(static_cast<uint32_t>(op) | static_cast<uint32_t>(accuracy) << 10 |
-                   static_cast<uint32_t>(dtype) << 12 |
-                   static_cast<uint32_t>(shape.size()) << 20 | ones << 24);
+                   static_cast<uint32_t>(dtype) << 12 | static_cast<uint32_t>(shape.size()) << 20 |
+                   ones << 24);
     key_.push_back(static_cast<uint32_t>(output) | arity << 1 | static_cast<uint32_t>(attribute_bytes) << 16);
     for (uint32_t i = 0; i < arity; ++i) key_.push_back(operands[i]);
     if (attribute_bytes == 0) return nullptr;

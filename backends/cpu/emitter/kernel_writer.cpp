@@ -8,6 +8,7 @@
 #include "backends/cpu/emitter/legalize.hpp"
 #include "backends/cpu/emitter/map_writer.hpp"
 #include "backends/cpu/emitter/outer_reduction_writer.hpp"
+#include "backends/cpu/emitter/reorder.hpp"
 #include "backends/cpu/packing/transpose.hpp"
 
 namespace lazy::cpu_backend {
@@ -49,6 +50,7 @@ void KernelWriter::write() {
   body_ = select_body(k_, isa_, inner_);
   if (k_.has_epilogue()) epilogue_ = select_epilogue(k_, isa_);
   legalize(body_, isa_);
+  if (k_.form == Form::map) interleave_chains(body_, isa_ == Isa::avx512 ? 20 : 8);
   if (k_.has_epilogue()) legalize(epilogue_, isa_);
   choose_lanes();
   as_ = std::make_unique<Assembly>(k_, isa_, lanes_);
