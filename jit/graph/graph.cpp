@@ -86,19 +86,19 @@ void Graph::unreference(Component* c) noexcept {
   }
 }
 
-Component* Graph::find(Node* n) noexcept {
-  Component* root = n->component;
+inline Component* Graph::find(Node* n) noexcept {
+  return n->component->parent ? root_of(n) : n->component;
+}
+
+Component* Graph::root_of(Node* n) noexcept {
+  Component* root = n->component->parent;
   while (root->parent) root = root->parent;
-  if (root != n->component) {  // points the node straight at the root
-    ++root->references;
-    unreference(n->component);
-    n->component = root;
-  }
-  return root;
+  ++root->references;  // points the node straight at the root
+  unreference(n->component);
+  return n->component = root;
 }
 
 Component* Graph::join(Component* a, Component* b) noexcept {
-  if (a == b) return a;
   if (a->tail) a->tail->next = b->head;
   else a->head = b->head;
   if (b->head) {
@@ -115,7 +115,7 @@ Component* Graph::join(Component* a, Component* b) noexcept {
   return a;
 }
 
-void Graph::append(Component* c, Node* n) noexcept {
+inline void Graph::append(Component* c, Node* n) noexcept {
   n->component = c;
   ++c->references;
   n->previous = c->tail;
@@ -135,7 +135,7 @@ void Graph::leave(Node* n) noexcept {
 
 // Marks operands that are values to the component as inputs: ready ones, sources, those being flushed;
 // another graph's nodes were flushed before.
-Component* Graph::joined(Node* n) noexcept {
+inline Component* Graph::joined(Node* n) noexcept {
   Component* c = nullptr;
   for (int i = 0; i < n->arity; ++i) {
     Node* o = n->operand[i];
@@ -144,7 +144,7 @@ Component* Graph::joined(Node* n) noexcept {
       continue;
     }
     Component* other = find(o);
-    c = c ? join(c, other) : other;
+    c = !c || c == other ? other : join(c, other);
   }
   return c;
 }
@@ -226,46 +226,67 @@ bool Graph::join_for_flush(Node* a, Node* b) {
   if (!a->component) return false;
   Component *const first = find(a), *const second = find(b);
   if (first != second && first->count + second->count > most) return false;
-  join(first, second);
+  if (first != second) join(first, second);
   return true;
 }
 
-uint64_t Graph::take(Node* n, std::vector<Node*>& out) {
+uint64_t Graph::take(Node* n, std::vector<Node*>& out, std::vector<Node*>& held) {
+  out.clear();
+  held.clear();
   for (;;) {
     size_t room = 0;
     {
       const Locked hold(*this);
       if (n->state.load(std::memory_order_relaxed) != State::pending) return 0;
-      room = out.size() + (n->component ? find(n)->count : 1);
-      if (room <= out.capacity()) return take_locked(n, out);
+      room = n->component ? find(n)->count : 1;
+      if (room <= out.capacity() && room <= held.capacity()) return take_locked(n, out, held);
     }
-    out.reserve(
-        std::max(room, 2 * out.capacity()));  // nothing may fail halfway, and other threads wait for the lock
+    out.reserve(std::max(room, 2 * out.capacity()));  // nothing may fail halfway, and other threads wait for
+    held.reserve(out.capacity());                     // the lock
   }
 }
 
-uint64_t Graph::take_locked(Node* n, std::vector<Node*>& out) noexcept {
+namespace {
+
+/// Adds a reference unless the node has none: then it is dying on another thread.
+bool add_reference_if_alive(Node* n) noexcept {
+  uint64_t counts = n->counts.load(std::memory_order_relaxed);
+  do {
+    if (static_cast<uint32_t>(counts) == 0) return false;
+  } while (!n->counts.compare_exchange_weak(counts, counts + 1, std::memory_order_relaxed));
+  return true;
+}
+
+}  // namespace
+
+uint64_t Graph::take_locked(Node* n, std::vector<Node*>& out, std::vector<Node*>& held) noexcept {
+  const State flushing = flushing_here();
   if (!n->component) {  // a source is in no list; it is its own recipe
-    add_reference(n);
-    n->state.store(flushing_here(), std::memory_order_relaxed);
+    n->state.store(flushing, std::memory_order_relaxed);
     out.push_back(n);
     return 0;
   }
-  Component* c = find(n);
+  Component* const c = find(n);
   const uint64_t first_time = c->first_time;
   ++c->references;  // keeps it while it is emptied
-  for (Node* i = c->head; i;) {
-    Node* const next = i->next;
-    uint64_t counts = i->counts.load(std::memory_order_relaxed);
-    while (static_cast<uint32_t>(counts) != 0 &&
-           !i->counts.compare_exchange_weak(counts, counts + 1, std::memory_order_relaxed)) {}
-    leave(i);  // a node without references is dying on another thread, which finds it gone from the list
-    if (static_cast<uint32_t>(counts) != 0) {
-      i->state.store(flushing_here(), std::memory_order_relaxed);
-      out.push_back(i);
+  out.resize(c->count);
+  size_t at = out.size();
+  // The last one first: a node that a taken one reads lives as long as that one keeps its operands.
+  for (Node *i = c->tail, *previous = nullptr; i; i = previous) {
+    previous = i->previous;
+    bool alive = std::exchange(i->read_by_taken, false) || i == n;  // the caller has a handle of `n`
+    if (!alive && add_reference_if_alive(i)) {
+      held.push_back(i);
+      alive = true;
     }
-    i = next;
+    leave(i);  // one that is dying on another thread is found gone from the list there
+    if (!alive) continue;
+    i->state.store(flushing, std::memory_order_relaxed);
+    out[--at] = i;
+    for (int k = 0; k < i->arity; ++k)
+      if (!i->operand.is_input(k)) i->operand[k]->read_by_taken = true;
   }
+  out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(at));
   c->head = c->tail = nullptr;
   c->count = 0;
   unreference(c);

@@ -69,10 +69,11 @@ class Graph {
   /// nodes together than the graph of a loop has. Returns false if another that is to be joined had better
   /// join the second one.
   bool join_for_flush(Node*, Node*);
-  /// Takes the component of a pending node: each living node of it is now `flushing`, carries one more
-  /// reference and is appended to `out` in order. Empty if the node is not pending any more. Returns when the
-  /// first of them was recorded, if that is known (a time stamp of support/profile.hpp, or 0).
-  uint64_t take(Node*, std::vector<Node*>& out);
+  /// Takes the component of a pending node, of which the caller has a handle: each living node of it is now
+  /// `flushing` and put into `out`, in order. Other nodes that none of them reads carry one more reference
+  /// and are also in `held`; so all of them live until that is dropped. Both are empty if the node is not pending any more. Returns when the first of them was
+  /// recorded, if that is known (a time stamp of support/profile.hpp, or 0).
+  uint64_t take(Node*, std::vector<Node*>& out, std::vector<Node*>& held);
   /// Undoes `take` after a failure: the nodes are pending again, each in its connected component. Operands
   /// that are values by now become inputs.
   void restore(const std::vector<Node*>&, Spare&) noexcept;
@@ -93,14 +94,15 @@ class Graph {
  private:
   class Locked;
   Component* find(Node*) noexcept;
+  Component* root_of(Node*) noexcept;  // of a node whose component was merged into another
   /// Returns the one component into which the node's pending operands are joined; null if there are none.
   Component* joined(Node*) noexcept;
-  Component* join(Component*, Component*) noexcept;
+  Component* join(Component*, Component*) noexcept;  // two different ones
   void append(Component*, Node*) noexcept;
   void append_apart(Node*, Component*& last_resort, Spare&) noexcept;
   void leave(Node*) noexcept;
   void unreference(Component*) noexcept;
-  uint64_t take_locked(Node*, std::vector<Node*>& out) noexcept;
+  uint64_t take_locked(Node*, std::vector<Node*>& out, std::vector<Node*>& held) noexcept;
   /// Returns a component of the free list, or null.
   Component* kept() noexcept;
   static void mark_inputs(std::span<Node* const>) noexcept;

@@ -25,6 +25,8 @@ struct FreeNode {
 constexpr uint32_t kMaxFree = 1 << 16;
 constinit thread_local FreeNode* free_list = nullptr;
 constinit thread_local uint32_t free_count = 0;
+constinit thread_local FreeNode* free_dims = nullptr;  // likewise, of RareDims
+constinit thread_local uint32_t free_dims_count = 0;
 
 /// Empties the list when the thread ends.
 struct Drain {
@@ -58,6 +60,24 @@ void free_node(Node* n) noexcept {
 void release_spare_nodes() noexcept {
   free_count = 0;
   while (free_list) ::operator delete(std::exchange(free_list, free_list->next));
+  free_dims_count = 0;
+  while (free_dims) ::operator delete(std::exchange(free_dims, free_dims->next));
+}
+
+const Dims RareDims::kNone{};
+
+Dims& RareDims::make() {
+  if (!free_dims) return *(dims_ = new Dims);
+  FreeNode* const f = free_dims;
+  free_dims = f->next;
+  --free_dims_count;
+  return *(dims_ = new (f) Dims);
+}
+
+void RareDims::release() noexcept {
+  if (!kPooled || free_dims_count >= kMaxFree || !PerThread<Drain>::try_get()) return delete dims_;
+  free_dims = new (dims_) FreeNode{free_dims};
+  ++free_dims_count;
 }
 
 void Operands::reserve(int n) {
@@ -81,8 +101,6 @@ bool Operands::any_input(int arity) const {
   for (int i = kBits; i < arity && !any; ++i) any = is_input(i);
   return any;
 }
-
-void add_reference(Node* n) noexcept { n->counts.fetch_add(1, std::memory_order_relaxed); }
 
 // Puts a node without references first in a chain. Its link is that of its graph's list, which it has left:
 // nodes die where there may be no memory.
@@ -152,10 +170,20 @@ void drop_reference(Node* n) noexcept {
   if (static_cast<uint32_t>(n->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1) destroy(n);
 }
 
+void drop_references(Node* n, uint32_t k) noexcept {
+  // Without handles and other references nobody else can reach it: no thread changes the counts meanwhile.
+  if (n->counts.load(std::memory_order_acquire) == k ||
+      static_cast<uint32_t>(n->counts.fetch_sub(k, std::memory_order_acq_rel)) == k)
+    destroy(n);
+}
+
 void Handle::release(Counted* counted) noexcept {
   Node* const n = static_cast<Node*>(counted);
   if (n->attachment) [[unlikely]]
     return release_attached(n);
+  // The only handle of a value that nothing else refers to: no thread can reach it meanwhile. (It could take
+  // a pending node from its graph's list.)
+  if (n->counts.load(std::memory_order_acquire) == Node::kHandle && n->ready()) return destroy(n);
   if (static_cast<uint32_t>(n->counts.fetch_sub(Node::kHandle, std::memory_order_acq_rel)) == 1) destroy(n);
 }
 

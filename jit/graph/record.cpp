@@ -106,8 +106,40 @@ void obey(const Handle& result, Limit limit) {
            result->site);
 }
 
+namespace {
+
+/// Turns handles of operands that the caller gives away into the references of a new node.
+class Given {
+ public:
+  Given(std::span<const Handle* const> operands, unsigned which) : operands_(operands), which_(which) {}
+  Given(const Given&) = delete;
+  /// Adds the references if nothing was taken: the node goes and drops them.
+  ~Given() {
+    if (which_) each([](const Handle* h) { add_reference(h->get()); });
+  }
+  bool has(int operand) const { return (which_ >> operand & 1) != 0; }
+  void take() noexcept {
+    each([](const Handle* h) {
+      if (!(*h)->attachment) return const_cast<Handle*>(h)->become_reference();
+      add_reference(h->get());
+    });
+    which_ = 0;
+  }
+
+ private:
+  template <class F>
+  void each(F&& f) {
+    for (unsigned i = 0, left = which_; left; ++i, left >>= 1)
+      if (left & 1) f(operands_[i]);
+  }
+  std::span<const Handle* const> operands_;
+  unsigned which_;
+};
+
+}  // namespace
+
 Handle record(Op op, std::initializer_list<const Handle*> operand_list, DType type, const Shape& shape,
-              const Site& site, const Attributes& attributes) {
+              const Site& site, const Attributes& attributes, unsigned given) {
   const std::span<const Handle* const> operands(operand_list.begin(), operand_list.size());
   metric::add(Counter::nodes_recorded);
   Graph& graph = Graph::mine();
@@ -116,8 +148,9 @@ Handle record(Op op, std::initializer_list<const Handle*> operand_list, DType ty
   Node* n = make_node(op, type, shape, site);
   n->device = device;
   Handle result = Handle::adopt(n);
+  Given taken(operands, kind_of(op) == OpKind::view ? 0 : given);
   for (const Handle* o : operands) {
-    add_reference(o->get());
+    if (!taken.has(n->arity)) add_reference(o->get());
     n->operand[n->arity++] = o->get();
   }
   if (attributes.ints.size()) n->ints = attributes.ints;
@@ -128,7 +161,7 @@ Handle record(Op op, std::initializer_list<const Handle*> operand_list, DType ty
     if (op == Op::reshape && without_ones(n->operand[0]->shape) == without_ones(shape))
       n->axes = Dims{kUnitReshape};
     if (op == Op::slice) {  // which axes are complete is structure; where the others start is an argument
-      n->axes.resize(0);
+      n->axes.clear();
       for (int i = 0; i < shape.size(); ++i)
         n->axes.push_back(n->ints[i] == 0 && n->steps[i] == 1 && shape[i] == n->operand[0]->shape[i]);
     }
@@ -144,6 +177,7 @@ Handle record(Op op, std::initializer_list<const Handle*> operand_list, DType ty
   obey(result, limit);
   if (nan_origin::wanted()) [[unlikely]]
     nan_origin::note(name_of(op), result, operands);
+  taken.take();
   return result;
 }
 

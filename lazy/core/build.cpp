@@ -106,12 +106,12 @@ Handle cast(const Handle& h, DType t, const Site& s) {
   return detail::record(Op::cast, {&h}, t, h->shape, s);
 }
 
-Handle unary(Op op, const Handle& h, const Site& s) {
+Handle unary(Op op, const Handle& h, const Site& s, unsigned given) {
   const DType t = jit::row_of(op).rule == jit::DTypeRule::logical ? bool_ : h->dtype;
   jit::Scalar value;
   if (is_constant(h) && fold(op, h->dtype, h->scalar, value))
     return folded(op, {&h}, value, t, h->shape, h->device, s);
-  return detail::record(op, {&h}, t, h->shape, s);
+  return detail::record(op, {&h}, t, h->shape, s, {}, given);
 }
 
 namespace {
@@ -129,13 +129,13 @@ namespace {
 
 }  // namespace
 
-Handle binary(const char* name, Op op, const Handle& a, const Handle& b, const Site& s) {
+Handle binary(const char* name, Op op, const Handle& a, const Handle& b, const Site& s, unsigned given) {
   const DType t = jit::row_of(op).rule == jit::DTypeRule::logical ? bool_ : a->dtype;
   const Shape shape = broadcast_shapes(name, a->shape, b->shape, s);
   if (a->device != b->device) check_devices(name, {&a, &b}, s);
   if (is_constant(a) && is_constant(b))
     if (const auto constant = fold_two(op, a, b, t, shape, s)) return *constant;
-  return detail::record(op, {&a, &b}, t, shape, s);
+  return detail::record(op, {&a, &b}, t, shape, s, {}, given);
 }
 
 Handle where(const char* name, const Handle& condition, const Handle& a, const Handle& b, const Site& s) {

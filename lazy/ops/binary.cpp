@@ -9,8 +9,8 @@ using namespace detail;
 using jit::Op;
 
 Tensor in_type(const char* name, Op op, Arg& a, Arg& b, DType t) {
-  const Operand x(name, a, t), y(name, b, t);
-  return Tensor(binary(name, op, x, y, a.site()));
+  Operand x(name, a, t), y(name, b, t);
+  return Tensor(binary(name, op, x, y, a.site(), x.given() | y.given() << 1));
 }
 
 /// Records arithmetic, for which two bools have a logical op.
