@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <optional>
 
 #include "jit/backend/registry.hpp"
 #include "jit/flush/faults.hpp"
@@ -68,7 +67,7 @@ void become_ready_and_drop_operands(Node* n) noexcept {
 
 // Makes nodes ready whose values are there, when all nodes of the flush go or become ready. None has operands
 // any more, so what each value's readers held of it is dropped at once.
-void finish_all(CapturedGraph& f) noexcept {
+[[gnu::noinline]] void finish_all(CapturedGraph& f) noexcept {
   const size_t values = f.values.size();
   for (size_t v = 0; v < values; ++v) {
     if (!f.pending[v]) continue;
@@ -76,8 +75,7 @@ void finish_all(CapturedGraph& f) noexcept {
     n->arity = 0;
     if (n->buffer) become_ready(n);
   }
-  for (size_t v = 0; v < values; ++v)
-    if (const uint32_t readers = f.uses[v]) drop_references(f.values[v], readers);
+  drop_references(f.values, f.uses.data());
 }
 
 // Makes nodes ready whose values are there; nodes that were dropped are pending again.
@@ -180,7 +178,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   FlushListener* const listener = FlushListener::current();
   const bool logged = logging::enabled(logging::Channel::flush);
   const clock::time_point start = listener || logged ? clock::now() : clock::time_point{};
-  std::optional<FlushReport> report;  // made if someone wants it: it costs as much as a small flush's key
+  std::unique_ptr<FlushReport> report;  // made if someone wants it: it costs as much as a small flush's key
   std::shared_ptr<ProgramEntry> learning;  // entry of the key with all outputs
   std::vector<uint32_t>& dropped = captured->dropped;
   dropped.clear();
@@ -198,13 +196,13 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     }
     if (phases.wanted) times.keyed = profile::now();
     if (listener || logged || times.start || logging::enabled(logging::Channel::miss)) {
-      report.emplace();
+      report = std::make_unique<FlushReport>();
       report->cause = cause;
       report->site = site;
       if (cause == Cause::count) report->function = Purpose::current();
     }
-    program = find_program(dropped.empty() ? learning : nullptr, *captured, backend,
-                           report ? &*report : nullptr, site, phases.wanted);
+    program = find_program(dropped.empty() ? learning : nullptr, *captured, backend, report.get(), site,
+                           phases.wanted);
     if (times.start) times.ready = report->hit ? report->checked : profile::now();
     in_two = is_cut_in_two(nodes, *program, *captured);
     if (in_two) {

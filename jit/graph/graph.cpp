@@ -22,7 +22,6 @@ uint32_t most_alike(uint32_t max_nodes) { return std::max(max_nodes / 8, std::mi
 // Graphs outlive their threads: another thread may still refer to a node of one and lock it.
 constinit Mutex idle_lock;
 constinit Graph* idle = nullptr;
-constinit thread_local Graph* current = nullptr;
 
 }  // namespace
 
@@ -36,17 +35,16 @@ struct Graph::Tenant {
   }
   Tenant(const Tenant&) = delete;
   ~Tenant() {
-    current = nullptr;
+    current_ = nullptr;
     const Hold hold(idle_lock);
     if (!hold.intact()) idle = nullptr;
     graph->next_idle_ = std::exchange(idle, graph);
   }
 };
 
-Graph& Graph::mine() {
-  if (!current) current = PerThread<Tenant>::get().graph;
-  return *current;
-}
+thread_local constinit Graph* Graph::current_ = nullptr;
+
+Graph& Graph::begin_mine() { return *(current_ = PerThread<Tenant>::get().graph); }
 
 /// Locks a graph. Throws DeviceError if the graph can't be used in this process.
 class Graph::Locked {
@@ -86,9 +84,7 @@ void Graph::unreference(Component* c) noexcept {
   }
 }
 
-inline Component* Graph::find(Node* n) noexcept {
-  return n->component->parent ? root_of(n) : n->component;
-}
+inline Component* Graph::find(Node* n) noexcept { return n->component->parent ? root_of(n) : n->component; }
 
 Component* Graph::root_of(Node* n) noexcept {
   Component* root = n->component->parent;
@@ -135,15 +131,16 @@ void Graph::leave(Node* n) noexcept {
 
 // Marks operands that are values to the component as inputs: ready ones, sources, those being flushed;
 // another graph's nodes were flushed before.
-inline Component* Graph::joined(Node* n) noexcept {
+inline Component* Graph::joined(Node* n, bool& waits) noexcept {
   Component* c = nullptr;
   for (int i = 0; i < n->arity; ++i) {
-    Node* o = n->operand[i];
-    if (n->operand.is_input(i) || o->graph != this || !o->component) {
+    Node* const o = n->operand[i];
+    if (o->graph != this || !o->component || n->operand.is_input(i)) {
       n->operand.mark_input(i);
+      waits |= !o->ready() && !is_source(o->op);
       continue;
     }
-    Component* other = find(o);
+    Component* const other = find(o);
     c = !c || c == other ? other : join(c, other);
   }
   return c;
@@ -157,24 +154,28 @@ static Component* begin(Component* c, const Node* n) noexcept {
   return c;
 }
 
-Limit Graph::link(Node* n) {
+Linked Graph::link(Node* n) {
   const auto& limits = config::get();
   const uint32_t max_nodes = static_cast<uint32_t>(limits.max_graph);
+  Linked linked;
   const Locked hold(*this);
-  Component* c = joined(n);
+  Component* c = joined(n, linked.waits);
   if (!c) {
     c = kept();
     c = begin(c ? c : new Component, n);
   }
   // The cut is before the line where the component began, so that the next one begins there too and the same
   // program serves it; but not much later. Coming to that line again means a loop.
-  if (c->count >= (c->differentiable ? max_nodes : most_alike(max_nodes)) &&
-      n->site.line() == c->first_site.line() && n->site.file_name() == c->first_site.file_name())
-    return Limit::nodes_before;
+  if (c->count + 1 >= std::min(max_nodes, kLeastInLoop)) [[unlikely]] {
+    if (c->count >= (c->differentiable ? max_nodes : most_alike(max_nodes)) &&
+        n->site.line() == c->first_site.line() && n->site.file_name() == c->first_site.file_name())
+      return {Limit::nodes_before, false};
+    if (c->count + 1 >= max_nodes + max_nodes / 4) linked.limit = Limit::nodes;
+  }
   append(c, n);
-  if (c->count >= max_nodes + max_nodes / 4) return Limit::nodes;
-  const uint64_t live = metric::live();
-  return live > c->live_bytes + static_cast<uint64_t>(limits.max_bytes) ? Limit::bytes : Limit::none;
+  if (linked.limit == Limit::none && metric::live() > c->live_bytes + static_cast<uint64_t>(limits.max_bytes))
+    linked.limit = Limit::bytes;
+  return linked;
 }
 
 void Graph::note_differentiable(Node* n) noexcept {
@@ -279,7 +280,10 @@ uint64_t Graph::take_locked(Node* n, std::vector<Node*>& out, std::vector<Node*>
       held.push_back(i);
       alive = true;
     }
-    leave(i);  // one that is dying on another thread is found gone from the list there
+    if (i->component == c) --c->references;
+    else unreference(i->component);
+    i->component = nullptr;  // one that is dying on another thread is found gone from the list there
+    i->previous = i->next = nullptr;
     if (!alive) continue;
     i->state.store(flushing, std::memory_order_relaxed);
     out[--at] = i;

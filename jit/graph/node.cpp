@@ -48,7 +48,7 @@ Node* new_node() {
   return new (::operator new(sizeof(Node))) Node;
 }
 
-void free_node(Node* n) noexcept {
+inline void free_node_here(Node* n) noexcept {
   n->~Node();
   if (!kPooled || free_count >= kMaxFree || !PerThread<Drain>::try_get()) return ::operator delete(n);
   auto* f = reinterpret_cast<FreeNode*>(n);
@@ -56,6 +56,8 @@ void free_node(Node* n) noexcept {
   free_list = f;
   ++free_count;
 }
+
+void free_node(Node* n) noexcept { free_node_here(n); }
 
 void release_spare_nodes() noexcept {
   free_count = 0;
@@ -122,7 +124,7 @@ static void destroy(Node* last_used) noexcept {
       if (o && static_cast<uint32_t>(o->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1) doom(o, first);
     }
     watch::end(*n);
-    free_node(n);  // may run a user's deleter that drops tensors: they join the chain
+    free_node_here(n);  // may run a user's deleter that drops tensors: they join the chain
   }
   doomed = nullptr;
 }
@@ -170,11 +172,20 @@ void drop_reference(Node* n) noexcept {
   if (static_cast<uint32_t>(n->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1) destroy(n);
 }
 
-void drop_references(Node* n, uint32_t k) noexcept {
-  // Without handles and other references nobody else can reach it: no thread changes the counts meanwhile.
-  if (n->counts.load(std::memory_order_acquire) == k ||
-      static_cast<uint32_t>(n->counts.fetch_sub(k, std::memory_order_acq_rel)) == k)
-    destroy(n);
+void drop_references(std::span<Node* const> nodes, const uint32_t* n) noexcept {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (n[i] == 0) continue;
+    Node* const node = nodes[i];
+    // Without handles and other references nobody else can reach it: no thread changes the counts meanwhile.
+    const bool last = node->counts.load(std::memory_order_acquire) == n[i];
+    if (last && node->arity == 0 && !doomed) {
+      watch::end(*node);
+      free_node_here(node);
+    } else if (last ||
+               static_cast<uint32_t>(node->counts.fetch_sub(n[i], std::memory_order_acq_rel)) == n[i]) {
+      destroy(node);
+    }
+  }
 }
 
 void Handle::release(Counted* counted) noexcept {

@@ -145,8 +145,6 @@ inline bool is_overwritten(const Node& n) {
 
 inline void add_reference(Node* n) noexcept { n->counts.fetch_add(1, std::memory_order_relaxed); }
 void drop_reference(Node*) noexcept;
-/// Drops `n` references at once, of a node that no other thread can take any more: one that is not pending.
-void drop_references(Node*, uint32_t n) noexcept;
 
 static_assert(std::is_base_of_v<Counted, Node> && alignof(Node) >= alignof(Counted) &&
               !std::is_polymorphic_v<Node>);

@@ -23,6 +23,9 @@ class CapturedGraph::Builder {
  public:
   explicit Builder(CapturedGraph& f)
       : f_(f),
+        table_(f.table_.data()),
+        mask_(f.table_.size() - 1),
+        round_(f.round_),
         values_(f.values.data()),
         uses_(f.uses.data()),
         pending_(f.pending.data()),
@@ -31,12 +34,11 @@ class CapturedGraph::Builder {
 
   /// Returns the number of an input or source, a new one for one that was not seen before.
   [[gnu::always_inline]] uint32_t number_of(Node* input) {
-    const size_t mask = f_.table_.size() - 1;
-    for (size_t i = slot_of(input, mask);; i = (i + 1) & mask) {
-      Slot& s = f_.table_[i];
-      if (s.round != f_.round_) {
-        s = {input, count_, f_.round_};
-        if (++f_.inputs_ * 2 >= f_.table_.size()) f_.grow();
+    for (size_t i = slot_of(input, mask_);; i = (i + 1) & mask_) {
+      Slot& s = table_[i];
+      if (s.round != round_) {
+        s = {input, count_, round_};
+        if (++f_.inputs_ * 2 >= f_.table_.size()) grow();
         return add_input(input);
       }
       if (s.node == input) return s.number;
@@ -101,7 +103,16 @@ class CapturedGraph::Builder {
     return count_++;
   }
 
+  void grow() {
+    f_.grow();
+    table_ = f_.table_.data();
+    mask_ = f_.table_.size() - 1;
+  }
+
   CapturedGraph& f_;
+  Slot* table_;
+  size_t mask_;
+  const uint32_t round_;
   Node** const values_;
   uint32_t* const uses_;
   uint8_t *const pending_, *const flags_;
