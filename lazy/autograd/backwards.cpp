@@ -128,7 +128,7 @@ Gradients Backwards::run(const Handle& gradient) const {
 }
 
 void Backwards::spend() noexcept {
-  // What one of them held may be all that kept another alive.
+  // One may have held all that kept another alive.
   for (Derivation* const d : order_) d->add_reference();
   for (Derivation* const d : order_) d->spend();
   for (Derivation* const d : order_) d->release();

@@ -147,7 +147,7 @@ std::vector<Handle> Derivation::results() {
     Handle h = r.node ? jit::handle_if_alive(r.node) : Handle();
     dying.unlock();
     if (!h && r.kept && is_float(r.kept->dtype) && gradients_paused == 0) {
-      // What a rule makes of it is differentiated as what it would make of the one that is gone.
+      // A rule's gradient by it is the one by the result that is gone.
       h = separate(r.kept, recorded.site);
       jit::attach(*h.get(), this);
       dying.lock();
