@@ -128,7 +128,7 @@ class Steps final : public jit::CallKernel {
 }  // namespace
 
 std::unique_ptr<jit::CallKernel> make_recurrent(Isa isa, bool backward) {
-  if (isa == Isa::avx512) return std::make_unique<Steps<Avx512>>(backward);
+  if (isa >= Isa::avx512) return std::make_unique<Steps<Avx512>>(backward);
   if (isa == Isa::avx2) return std::make_unique<Steps<Avx2>>(backward);
   return nullptr;
 }

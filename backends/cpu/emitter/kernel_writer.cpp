@@ -41,7 +41,7 @@ std::unique_ptr<KernelWriter> KernelWriter::of(const jit::loop::LoopKernel& k, I
 void KernelWriter::choose_lanes() {
   bool wide = has_wide_lanes(body_) || has_wide_lanes(epilogue_);
   for (const Operand& o : k_.operands) wide |= size_of(o.dtype) == 8;
-  const int bytes = isa_ == Isa::avx512 ? 64 : 32;
+  const int bytes = isa_ >= Isa::avx512 ? 64 : 32;
   lanes_ = bytes / (wide ? 8 : 4);
 }
 
