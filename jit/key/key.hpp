@@ -91,34 +91,31 @@ class KeyReader {
   bool ok_ = true;
 };
 
-/// Appends values to a key.
-class KeyWriter {
- public:
-  explicit KeyWriter(std::vector<uint32_t>& key) : key_(key) {}
+/// Writes values of a key.
+struct KeyWriter {
+  static constexpr size_t words_of(size_t attribute_bytes) { return (attribute_bytes + 3) / 4; }
 
-  /// Appends a value. `operands`: numbers of `arity` values. Returns the place of the attributes, which the
-  /// caller fills in.
-  [[gnu::always_inline]] char* value(Op op, DType dtype, const Shape& shape, bool output,
-                                     const uint32_t* operands, uint32_t arity, size_t attribute_bytes,
-                                     Accuracy accuracy = Accuracy::full) {
+  /// Writes a value's words to `at` and returns where the next value's go. `operands`: numbers of `arity`
+  /// values. `attributes` becomes the place of the attributes, which the caller fills in.
+  [[gnu::always_inline]] static uint32_t* value(uint32_t* at, Op op, DType dtype, const Shape& shape,
+                                                bool output, const uint32_t* operands, uint32_t arity,
+                                                size_t attribute_bytes, char*& attributes,
+                                                Accuracy accuracy = Accuracy::full) {
     uint32_t ones = 0;
     for (int i = 0; i < shape.size(); ++i) ones |= static_cast<uint32_t>(shape[i] == 1) << i;
-    key_.push_back(static_cast<uint32_t>(op) | static_cast<uint32_t>(accuracy) << 10 |
-                   static_cast<uint32_t>(dtype) << 12 | static_cast<uint32_t>(shape.size()) << 20 |
-                   ones << 24);
-    key_.push_back(static_cast<uint32_t>(output) | arity << 1 | static_cast<uint32_t>(attribute_bytes) << 16);
-    for (uint32_t i = 0; i < arity; ++i) key_.push_back(operands[i]);
-    if (attribute_bytes == 0) return nullptr;
-    const size_t at = key_.size();
-    key_.resize(at + (attribute_bytes + 3) / 4);  // filled up with zeros
-    return reinterpret_cast<char*>(key_.data() + at);
+    *at++ = static_cast<uint32_t>(op) | static_cast<uint32_t>(accuracy) << 10 |
+            static_cast<uint32_t>(dtype) << 12 | static_cast<uint32_t>(shape.size()) << 20 | ones << 24;
+    *at++ = static_cast<uint32_t>(output) | arity << 1 | static_cast<uint32_t>(attribute_bytes) << 16;
+    for (uint32_t i = 0; i < arity; ++i) *at++ = operands[i];
+    if (attribute_bytes == 0) return at;
+    attributes = reinterpret_cast<char*>(at);
+    at += words_of(attribute_bytes);
+    at[-1] = 0;  // filled up with zeros
+    return at;
   }
 
   /// Marks the value that begins at word `at` as no output.
   static void drop_output(std::vector<uint32_t>& key, size_t at) { key[at + 1] &= ~1u; }
-
- private:
-  std::vector<uint32_t>& key_;
 };
 
 }  // namespace lazy::jit

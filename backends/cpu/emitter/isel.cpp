@@ -89,7 +89,7 @@ class Selector {
         accumulators_(accumulators_of(k)),
         running_(k.reductions.size()),
         shown_(k.reductions.size()) {
-    b_.cheap_select = isa == Isa::avx512;
+    b_.cheap_select = isa >= Isa::avx512;
     uses_.assign(k.body.size(), 0);
     wide_uses_.assign(k.body.size(), 0);
     for (const Instr& i : k.body)
