@@ -49,7 +49,7 @@ void KernelWriter::choose_lanes() {
 void KernelWriter::write() {
   body_ = select_body(k_, isa_, inner_);
   if (k_.has_epilogue()) epilogue_ = select_epilogue(k_, isa_);
-  if (k_.form == Form::map && isa_ == Isa::avx512) divide_by_reciprocals(body_, k_);
+  if (k_.form == Form::map && isa_ >= Isa::avx512) divide_by_reciprocals(body_, k_);
   legalize(body_, isa_);
   if (k_.has_epilogue()) legalize(epilogue_, isa_);
   choose_lanes();
