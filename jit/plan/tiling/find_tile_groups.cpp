@@ -66,6 +66,22 @@ class Finder {
     }
     return l;
   }
+  /// Returns how many of them move along an output, in any order. Who reads it goes by aligned().
+  size_t stored(uint32_t step, const Binding& b) const {
+    const Dims place = places(b);
+    const auto& outer = outer_[step];
+    size_t l = 0;
+    for (; l < outer.size(); ++l)
+      if (const int8_t at = b.dim_of[outer[l].dim]; at == Binding::kAbsent || place[at] == 0) break;
+    return l;
+  }
+  /// Returns that of the output that a step has made.
+  size_t aligned_output(int slot) const {
+    const uint32_t by = made_in_[static_cast<size_t>(slot)];
+    for (const Binding& b : p_.steps[by].operands)
+      if (b.output && b.slot == slot) return aligned(by, b);
+    return 0;
+  }
   bool made_since(uint32_t first, uint32_t end, int slot) const {
     const uint32_t by = made_in_[static_cast<size_t>(slot)];
     return by >= first && by < end;
@@ -107,7 +123,7 @@ class Finder {
     bool shares = false;
     for (const Binding& b : p_.steps[s].operands) {
       if (b.output || (b.slot >= 0 && made_since(first, s, b.slot))) {
-        common = std::min(common, aligned(s, b));
+        common = std::min(common, b.output ? stored(s, b) : std::min(aligned(s, b), aligned_output(b.slot)));
         shares |= !b.output;
       } else if (!shares && common > 0 && b.dim_of[theirs[0].dim] != Binding::kAbsent) {
         for (uint32_t t = first; t < s; ++t)
