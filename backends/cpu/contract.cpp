@@ -19,6 +19,7 @@ constexpr int64_t kRowsWorthPacking = 96;
 int64_t small_right() { return static_cast<int64_t>(caches().l2 / 2 * 3); }
 // Returns the bytes beyond which a right side is read from memory, or mostly so.
 int64_t far_bytes() { return static_cast<int64_t>(caches().l3 / 2); }
+constexpr int64_t kPage = 4096;         // bytes
 constexpr int64_t kFarSteps = 8;        // rows of far memory that are read at once
 constexpr int64_t kLongestPart = 1024;  // indices of the sequential axis in a part, when it is done in parts
 constexpr int64_t kMostPacked = int64_t{64} << 20;  // bytes of the right side that are packed at once
@@ -72,7 +73,9 @@ void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* ar
   if (in_order && form_.rows == 1 && s.rows == 1 && matrices == 1 && s.steps > kFarSteps &&
       s.steps * s.columns * element_ > far_bytes())
     return far_row(l, s, args);
-  if (in_order && (s.rows < kRowsWorthPacking || s.steps * s.columns * element_ <= small_right()))
+  const bool page_apart = s.right_step >= kPage;  // each step would look up another page
+  if (in_order &&
+      (s.rows < kRowsWorthPacking || (!page_apart && s.steps * s.columns * element_ <= small_right())))
     return in_place(l, s, args);
   const int64_t together = matrices >= threads ? threads : 1;  // matrices at once
   const int64_t grain = divide_up(matrices, together);
@@ -140,8 +143,22 @@ void Contraction::far_row(const Launch& l, const Sides& s, const uint64_t* args)
 
 void Contraction::one_matrix(const Launch& l, uint64_t* args) const {
   const Sides s = sides(l.box, args);
-  if (s.rows <= 4 * form_.rows) return few_rows(l, s, args);
+  if (s.rows <= 4 * form_.rows || left_stays_near(l, s)) return few_rows(l, s, args);
   many_rows(l, s, args);
+}
+
+/// Returns the bytes of the right side that are copied at a time when a block of it is used once.
+int64_t Contraction::near_bytes(bool far) const {
+  return static_cast<int64_t>(form_.rows > 1 ? caches().l2 / 4 : far ? caches().l2 / 16 : caches().l1d / 2);
+}
+
+/// True if all rows of the left side stay in the second-level cache while the right side passes, of which
+/// there is enough for all threads.
+bool Contraction::left_stays_near(const Launch& l, const Sides& s) const {
+  const int64_t width = form_.vectors * form_.lanes,
+                part = std::min(s.steps, near_bytes(false) * in_lane() / (width * element_));
+  return s.rows * lane_steps(part) * element_ <= static_cast<int64_t>(caches().l2 / 2) &&
+         s.columns >= 4 * l.threads * width;
 }
 
 void Contraction::launch(const Launch& l, const ContractionPlan& plan, uint64_t* args) const {
@@ -187,17 +204,15 @@ void Contraction::pack_right(const Sides& s, int64_t step, int64_t steps, int64_
 /// Multiplies so few rows that the right side is read once or little more: a block of it is copied to a near
 /// cache, then multiplied at once.
 void Contraction::few_rows(const Launch& l, const Sides& s, const uint64_t* args) const {
-  const bool left_copied = !left_in_place(s), right_copied = !right_in_place(s);
+  const bool left_copied = !left_in_place(s),
+             right_copied = !right_in_place(s) || s.rows >= kRowsWorthPacking;
   const int64_t pitch = round_up(lane_steps(s.steps) * element_, 64);
   const Scratch left(left_copied ? s.rows * pitch : 0);
   if (left_copied) pack_left(s, 0, s.rows, 0, s.steps, left.data(), pitch);
   // A single row from far memory takes longer runs of fewer columns.
   const bool far = s.steps * s.columns * element_ > far_bytes();
   const int64_t width = (form_.rows > 1 ? form_.vectors : far ? 2 : 4) * form_.lanes;
-  const auto near = static_cast<int64_t>(form_.rows > 1 ? caches().l2 / 4
-                                         : far          ? caches().l2 / 16
-                                                        : caches().l1d / 2);
-  const int64_t part = std::max<int64_t>(64, near * in_lane() / (width * element_) / 64 * 64);
+  const int64_t part = std::max<int64_t>(64, near_bytes(far) * in_lane() / (width * element_) / 64 * 64);
   const int64_t chunks = divide_up(s.columns, width), grain = divide_up(chunks, l.threads);
   l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
     const int64_t begin = piece * grain * width, end = std::min(s.columns, (piece + 1) * grain * width);

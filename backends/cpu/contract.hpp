@@ -41,7 +41,9 @@ class Contraction {
   }
   /// Returns how many rows of a packed right side say where sums start.
   int64_t starts() const { return form_.lane == ContractionLane::quads && !form_.tiles; }
+  int64_t near_bytes(bool far) const;
   void in_place(const Launch&, const Sides&, uint64_t* args) const;
+  bool left_stays_near(const Launch&, const Sides&) const;
   void one_matrix(const Launch&, uint64_t* args) const;
   void far_row(const Launch&, const Sides&, const uint64_t* args) const;
   void few_rows(const Launch&, const Sides&, const uint64_t* args) const;
