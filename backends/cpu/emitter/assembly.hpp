@@ -92,7 +92,8 @@ class Assembly {
     int dest, x, y, mask;
     vir::Type type;
     vir::Type operand;
-    uint16_t helper;
+    uint16_t helper;  // or kDivide: x / y
+    static constexpr uint16_t kDivide = 0xffff;
   };
   std::vector<Cold> cold;
 

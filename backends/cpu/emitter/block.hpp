@@ -34,7 +34,9 @@ enum class BlockOp : uint8_t {
   // Loads at a computed index. imm: slot (load) of the operand; a: i64, elements on from each lane's element.
   kLoadAt,
   kLoadRow,  // the same, but lane 0's index counts for all lanes
-  kCheck     // imm: scalar argument, the address of a flag that is set if a lane of a is true
+  // AVX-512: b / c where a, which is rare in all lanes, is true; elsewhere d, which a division gives there.
+  kRareDivide,
+  kCheck  // imm: scalar argument, the address of a flag that is set if a lane of a is true
 };
 using enum BlockOp;
 
@@ -61,7 +63,8 @@ constexpr int arity_of(BlockOp op) {
     case kMulLow32:
     case kRangeMax:
     case kRangeMin: return 2;
-    case kMasked: return 4;
+    case kMasked:
+    case kRareDivide: return 4;
   }
   return 0;
 }

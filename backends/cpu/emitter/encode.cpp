@@ -80,6 +80,7 @@ void BlockWriter::write_block_op(const Inst& in) {
     case kSpread: return spread(in);
     case kCopy: return duplicate(in);
     case kCheck: return check(in);
+    case kRareDivide: return patch(in);
     case kLoadAt:
     case kLoadRow: return load_at(in);
     default: return write_row(in);
@@ -420,6 +421,7 @@ void BlockWriter::check(const Inst& in) {
   regs_.release_operands();
 }
 
+/// Writes Op::patch or kRareDivide.
 void BlockWriter::patch(const Inst& in) {
   const int m = regs_.fetch(in.a);
   const int x = regs_.fetch(in.b), y = regs_.fetch(in.c);
@@ -427,8 +429,15 @@ void BlockWriter::patch(const Inst& in) {
   const int bytes = as_.bytes_of(in.type);
   const int d = regs_.define();  // apart from all sources: the rare case reads them after it was written
   copy(d, keep, bytes);
-  Assembly::Cold c{
-      a_.newLabel(), a_.newLabel(), d, x, y, m, in.type, code_[in.b].type, static_cast<uint16_t>(in.imm)};
+  Assembly::Cold c{a_.newLabel(),
+                   a_.newLabel(),
+                   d,
+                   x,
+                   y,
+                   m,
+                   in.type,
+                   code_[in.b].type,
+                   in.op == kRareDivide ? Assembly::Cold::kDivide : static_cast<uint16_t>(in.imm)};
   if (as_.avx512()) a_.kortestw(x86::k(static_cast<uint32_t>(m)), x86::k(static_cast<uint32_t>(m)));
   else a_.vptest(v(m, bytes), v(m, bytes));
   a_.jnz(c.entry);

@@ -251,7 +251,7 @@ class Selector {
     // The store rounds a float16 by itself.
     if (in.op == Op::cast && in.type == DType::float16 && uses_[i] == 0 && from == DType::float32)
       return operand(in.a);
-    return emit({b_, in.type, from, operand(in.a), operand(in.b), operand(in.c)});
+    return emit({b_, in.type, from, operand(in.a), operand(in.b), operand(in.c), in.op, in.accuracy});
   }
 
   const LoopKernel& k_;

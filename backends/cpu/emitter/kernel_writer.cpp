@@ -8,6 +8,7 @@
 #include "backends/cpu/emitter/legalize.hpp"
 #include "backends/cpu/emitter/map_writer.hpp"
 #include "backends/cpu/emitter/outer_reduction_writer.hpp"
+#include "backends/cpu/emitter/reciprocals.hpp"
 #include "backends/cpu/packing/transpose.hpp"
 
 namespace lazy::cpu_backend {
@@ -48,6 +49,7 @@ void KernelWriter::choose_lanes() {
 void KernelWriter::write() {
   body_ = select_body(k_, isa_, inner_);
   if (k_.has_epilogue()) epilogue_ = select_epilogue(k_, isa_);
+  if (k_.form == Form::map && isa_ == Isa::avx512) divide_by_reciprocals(body_, k_);
   legalize(body_, isa_);
   if (k_.has_epilogue()) legalize(epilogue_, isa_);
   choose_lanes();
