@@ -3,6 +3,7 @@
 // Invariant: the order of every sum is that of the kernel, whatever is decided here.
 #pragma once
 #include "backends/cpu/packing/contraction.hpp"
+#include "backends/cpu/packing/pack.hpp"
 #include "backends/cpu/threads/parallel.hpp"
 
 namespace lazy::cpu_backend {
@@ -50,6 +51,11 @@ class Contraction {
   void many_rows(const Launch&, const Sides&, const uint64_t* args) const;
   void pack_left(const Sides&, int64_t row, int64_t rows, int64_t step, int64_t steps, char* to,
                  int64_t pitch) const;
+  void pack_left_tiles(const PackSource&, int64_t rows, int64_t steps, char* to, int64_t pitch) const;
+  /// Returns the bytes of so many packed rows; of tile registers, all rows of their last block have a place.
+  int64_t left_bytes(int64_t rows, int64_t pitch) const {
+    return (form_.tiles ? (rows + form_.rows - 1) / form_.rows * form_.rows : rows) * pitch;
+  }
   void pack_right(const Sides&, int64_t step, int64_t steps, int64_t column, int64_t columns, char* to,
                   int64_t width) const;
   void launch(const Launch&, const ContractionPlan&, uint64_t* args) const;
