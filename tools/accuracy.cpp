@@ -50,6 +50,10 @@ const std::vector<Entry<R>>& entries() {
   {                                                                      \
 #f, vecmath::f, nullptr, [](R x) -> R { return std::f(x); }, nullptr \
   }
+#define FORM(form, f)                                                                  \
+  {                                                                                    \
+#form "." #f, vecmath::form::f, nullptr, [](R x) -> R { return std::f(x); }, nullptr \
+  }
 #define TWO(f)                                                                   \
   {                                                                              \
 #f, nullptr, vecmath::f, nullptr, [](R x, R y) -> R { return std::f(x, y); } \
@@ -79,7 +83,19 @@ const std::vector<Entry<R>>& entries() {
                                             TWO(pow),
                                             TWO(hypot),
                                             {"sigmoid", vecmath::sigmoid, nullptr, exact_sigmoid<R>, nullptr},
-                                            {"rsqrt", vecmath::rsqrt, nullptr, exact_rsqrt<R>, nullptr}};
+                                            {"rsqrt", vecmath::rsqrt, nullptr, exact_rsqrt<R>, nullptr},
+                                            FORM(standard, exp),
+                                            FORM(standard, sin),
+                                            FORM(standard, cos),
+                                            FORM(standard, tanh),
+                                            FORM(standard, erf),
+                                            {"standard.sigmoid", vecmath::standard::sigmoid, nullptr,
+                                             exact_sigmoid<R>, nullptr},
+                                            {"standard.gelu", vecmath::standard::gelu, nullptr, exact_gelu<R>,
+                                             nullptr},
+                                            FORM(fast, exp),
+                                            {"fast.sigmoid", vecmath::fast::sigmoid, nullptr,
+                                             exact_sigmoid<R>, nullptr}};
   return all;
 }
 

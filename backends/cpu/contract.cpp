@@ -48,6 +48,9 @@ Contraction::Sides Contraction::sides(const Partition& p, const uint64_t* args) 
 }
 
 bool Contraction::left_in_place(const Sides& s) const {
+  if (form_.tiles)
+    return s.left_step == static_cast<int64_t>(size_of(form_.left.from)) &&
+           s.steps % (in_lane() * ContractionForm::kTileSteps) == 0;
   return form_.left.plain(form_.lane) && (s.left_step == element_ || s.steps <= 1);
 }
 bool Contraction::right_in_place(const Sides& s) const {
@@ -151,9 +154,13 @@ void Contraction::pack_left(const Sides& s, int64_t row, int64_t rows, int64_t s
                             int64_t pitch) const {
   const PackSource from{s.left + row * s.left_row + step * s.left_step, s.left_row, s.left_step,
                         form_.left.from};
-  if (form_.lane == ContractionLane::pairs) pack_words(from, rows, steps, to, pitch);
-  else if (form_.lane == ContractionLane::quads) pack_bytes(from, rows, steps, to, pitch);
+  if (form_.lane == ContractionLane::pairs || form_.lane == ContractionLane::halves)
+    pack_words(from, rows, steps, to, pitch);
+  else if (form_.lane == ContractionLane::quads) pack_bytes(from, !form_.tiles, rows, steps, to, pitch);
   else pack(from, form_.lane, rows, steps, to, pitch);
+  const int64_t used = divide_up(steps, in_lane()) * element_, all = lane_steps(steps) * element_;
+  if (used < all)
+    for (int64_t i = 0; i < rows; ++i) std::memset(to + i * pitch + used, 0, static_cast<size_t>(all - used));
 }
 
 /// Packs `width` columns a step; what is beyond `columns` becomes zero.
@@ -162,14 +169,16 @@ void Contraction::pack_right(const Sides& s, int64_t step, int64_t steps, int64_
   const PackSource from{s.right + step * s.right_step + column * s.right_column, s.right_step, s.right_column,
                         form_.right.from};
   const int64_t pitch = width * element_;
-  const bool quads = form_.lane == ContractionLane::quads;
-  if (form_.lane == ContractionLane::pairs) pack_pairs(from, steps, columns, to, pitch);
-  else if (quads) pack_quads(from, steps, columns, to, pitch);
+  if (form_.lane == ContractionLane::pairs || form_.lane == ContractionLane::halves)
+    pack_pairs(from, steps, columns, to, pitch);
+  else if (form_.lane == ContractionLane::quads) pack_quads(from, steps, columns, to, pitch);
   else pack(from, form_.lane, steps, columns, to, pitch);
+  const int64_t used = divide_up(steps, in_lane());
+  std::memset(to + used * pitch, 0, static_cast<size_t>((lane_steps(steps) - used) * pitch));
   if (columns < width)
-    for (int64_t i = 0; i < lane_steps(steps); ++i)
+    for (int64_t i = 0; i < used; ++i)
       std::memset(to + i * pitch + columns * element_, 0, static_cast<size_t>((width - columns) * element_));
-  if (!quads || step > 0) return;
+  if (!starts() || step > 0) return;
   auto* start = reinterpret_cast<int32_t*>(to + lane_steps(steps) * pitch);
   std::fill_n(start, width, 0);
   if (form_.left.from == DType::int8) sums_of_raised(from, s.steps, columns, start);
@@ -188,7 +197,7 @@ void Contraction::few_rows(const Launch& l, const Sides& s, const uint64_t* args
   const auto near = static_cast<int64_t>(form_.rows > 1 ? caches().l2 / 4
                                          : far          ? caches().l2 / 16
                                                         : caches().l1d / 2);
-  const int64_t part = std::max<int64_t>(64, near / (width * element_) / 64 * 64);
+  const int64_t part = std::max<int64_t>(64, near * in_lane() / (width * element_) / 64 * 64);
   const int64_t chunks = divide_up(s.columns, width), grain = divide_up(chunks, l.threads);
   l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
     const int64_t begin = piece * grain * width, end = std::min(s.columns, (piece + 1) * grain * width);
@@ -203,7 +212,7 @@ void Contraction::few_rows(const Launch& l, const Sides& s, const uint64_t* args
       l.box.restrict(mine, vector_axis_, begin, end);
       return launch(l, plan, mine);
     }
-    const Scratch panel((part + starts()) * width * element_),
+    const Scratch panel((lane_steps(part) + starts()) * width * element_),
         tiles(s.steps > part ? s.rows * width * element_ : 0);
     std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
     plan.right = panel.data();
@@ -234,7 +243,7 @@ void Contraction::many_rows(const Launch& l, const Sides& s, const uint64_t* arg
   const bool left_copied = !left_in_place(s),
              right_copied = !right_in_place(s) || s.rows >= kRowsWorthPacking;
   const int64_t parts = s.steps > kLongestPart + kLongestPart / 2 ? divide_up(s.steps, kLongestPart) : 1;
-  const int64_t part = std::max<int64_t>(1, parts == 1 ? s.steps : round_up(divide_up(s.steps, parts), 4));
+  const int64_t part = std::max<int64_t>(1, parts == 1 ? s.steps : round_up(divide_up(s.steps, parts), 64));
   const int64_t lane_part = lane_steps(part), width = form_.vectors * form_.lanes,
                 chunk_bytes = (lane_part + starts()) * width * element_;
   const int64_t panel = std::max<int64_t>(1, kMostPacked / std::max<int64_t>(chunk_bytes, 1)) * width;

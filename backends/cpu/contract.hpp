@@ -29,13 +29,18 @@ class Contraction {
   Sides sides(const Partition&, const uint64_t* args) const;
   bool left_in_place(const Sides&) const;
   bool right_in_place(const Sides&) const;
+  /// Returns how many indices of the sequential axis one lane has.
+  int64_t in_lane() const {
+    return form_.lane == ContractionLane::quads                                            ? 4
+           : form_.lane == ContractionLane::pairs || form_.lane == ContractionLane::halves ? 2
+                                                                                           : 1;
+  }
   int64_t lane_steps(int64_t steps) const {
-    return form_.lane == ContractionLane::pairs   ? (steps + 1) / 2
-           : form_.lane == ContractionLane::quads ? (steps + 3) / 4
-                                                  : steps;
+    const int64_t whole = form_.tiles ? ContractionForm::kTileSteps : 1;
+    return (steps + in_lane() * whole - 1) / (in_lane() * whole) * whole;
   }
   /// Returns how many rows of a packed right side say where sums start.
-  int64_t starts() const { return form_.lane == ContractionLane::quads; }
+  int64_t starts() const { return form_.lane == ContractionLane::quads && !form_.tiles; }
   void in_place(const Launch&, const Sides&, uint64_t* args) const;
   void one_matrix(const Launch&, uint64_t* args) const;
   void far_row(const Launch&, const Sides&, const uint64_t* args) const;

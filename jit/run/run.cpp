@@ -114,6 +114,13 @@ class Run {
 
   // Gives the nodes their values. Nothing can fail any more.
   void publish() {
+    if (p_.results.size() == 1 && p_.results[0].path == 0 && p_.results[0].input == kNone) {
+      Node& n = *f_.values[p_.results[0].node];  // the most frequent case: the buffer changes hands
+      n.contiguous = true;
+      n.offset = 0;
+      n.buffer = std::move(buffers_[static_cast<size_t>(p_.results[0].slot)]);
+      return;
+    }
     for (const Result& r : p_.results) publish(r);
   }
 
@@ -491,8 +498,18 @@ class Run {
   }
   bool takes_input(uint32_t slot) {
     if (!donate_ || p_.slots[slot].donor_input == kNone) return false;
-    if (f_.donors.empty()) find_donors();
-    return f_.donors[slot] != kNone;
+    if (!std::exchange(donors_sought_, true) && any_donor()) find_donors();
+    return !f_.donors.empty() && f_.donors[slot] != kNone;
+  }
+  /// True if any slot may take over an input: mostly all inputs have handles.
+  bool any_donor() const {
+    for (const Slot& s : p_.slots) {
+      if (s.donor_input == kNone) continue;
+      if (f_.is_sole_owner(s.donor_input)) return true;
+      for (const uint32_t input : s.other_inputs)
+        if (f_.is_sole_owner(input)) return true;
+    }
+    return false;
   }
   /// Decides for all slots at once which inputs they take over, while nothing has been overwritten.
   void find_donors() {
@@ -592,6 +609,7 @@ class Run {
   const bool donate_;  // false if the verifier reads the inputs again
   bool in_place_ = false;
   bool unseen_faults_ = false;  // fallible kernels ran whose flags have not been read
+  bool donors_sought_ = false;
   bool reserved_ = false;
   Reserve reserve_;  // set once an input was overwritten
 };

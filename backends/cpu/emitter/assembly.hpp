@@ -36,7 +36,7 @@ class Assembly {
   asmjit::CodeHolder code;
   x86::Assembler a;
 
-  bool avx512() const { return isa == Isa::avx512; }
+  bool avx512() const { return isa >= Isa::avx512; }
   /// Returns the bytes of a vector of `t`.
   int bytes_of(vir::Type t) const {
     if (t == vir::Type::mask) return 8;

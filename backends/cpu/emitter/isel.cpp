@@ -89,7 +89,7 @@ class Selector {
         accumulators_(accumulators_of(k)),
         running_(k.reductions.size()),
         shown_(k.reductions.size()) {
-    b_.cheap_select = isa == Isa::avx512;
+    b_.cheap_select = isa >= Isa::avx512;
     uses_.assign(k.body.size(), 0);
     wide_uses_.assign(k.body.size(), 0);
     for (const Instr& i : k.body)
@@ -252,7 +252,7 @@ class Selector {
     // The store rounds a float16 by itself.
     if (in.op == Op::cast && in.type == DType::float16 && uses_[i] == 0 && from == DType::float32)
       return operand(in.a);
-    return emit({b_, in.type, from, operand(in.a), operand(in.b), operand(in.c)});
+    return emit({b_, in.type, from, operand(in.a), operand(in.b), operand(in.c), in.op, in.accuracy});
   }
 
   const LoopKernel& k_;

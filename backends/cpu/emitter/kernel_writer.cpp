@@ -42,14 +42,14 @@ std::unique_ptr<KernelWriter> KernelWriter::of(const jit::loop::LoopKernel& k, I
 void KernelWriter::choose_lanes() {
   bool wide = has_wide_lanes(body_) || has_wide_lanes(epilogue_);
   for (const Operand& o : k_.operands) wide |= size_of(o.dtype) == 8;
-  const int bytes = isa_ == Isa::avx512 ? 64 : 32;
+  const int bytes = isa_ >= Isa::avx512 ? 64 : 32;
   lanes_ = bytes / (wide ? 8 : 4);
 }
 
 void KernelWriter::write() {
   body_ = select_body(k_, isa_, inner_);
   if (k_.has_epilogue()) epilogue_ = select_epilogue(k_, isa_);
-  if (k_.form == Form::map && isa_ == Isa::avx512) divide_by_reciprocals(body_, k_);
+  if (k_.form == Form::map && isa_ >= Isa::avx512) divide_by_reciprocals(body_, k_);
   legalize(body_, isa_);
   if (k_.has_epilogue()) legalize(epilogue_, isa_);
   choose_lanes();

@@ -220,7 +220,7 @@ class For256 {
 }  // namespace
 
 void legalize(Template& t, Isa isa) {
-  if (isa == Isa::avx512) For512().run(t);
+  if (isa >= Isa::avx512) For512().run(t);
   else For256().run(t);
 }
 

@@ -12,7 +12,8 @@ namespace lazy::cpu_backend {
 
 /// Says what one step of a lane multiplies. pairs: two neighbouring k of int16 at once, into int32. quads:
 /// four of uint8 by int8. A left side of int8 is then raised by 128, and sums start at what that adds.
-enum class ContractionLane : uint8_t { f32, f64, i32, pairs, quads };
+/// halves: two neighbouring k of bfloat16, into float32.
+enum class ContractionLane : uint8_t { f32, f64, i32, pairs, quads, halves };
 constexpr int bytes_of(ContractionLane l) { return l == ContractionLane::f64 ? 8 : 4; }
 
 struct ContractionSide {
@@ -20,7 +21,8 @@ struct ContractionSide {
   DType from{};  // its element type
   /// True if elements are lanes as they lie in memory.
   bool plain(ContractionLane l) const {
-    return l != ContractionLane::pairs && static_cast<int>(size_of(from)) == bytes_of(l);
+    return l != ContractionLane::pairs && l != ContractionLane::halves &&
+           static_cast<int>(size_of(from)) == bytes_of(l);
   }
 };
 
@@ -30,6 +32,10 @@ struct ContractionForm {
   int row_axis = -1;                     // -1: one row
   int lanes = 0, vectors = 0, rows = 0;  // a tile
   bool masks = false;                    // the right side may be read in place whatever the number of columns
+  /// Tile registers multiply: quads of bytes as they are, signed or not, and halves. Both sides then come in
+  /// kTileSteps lanes a step, and are zero beyond the last.
+  bool tiles = false;
+  static constexpr int64_t kTileSteps = 16;
 };
 
 /// Returns the sides of a kernel, a contract, that is such a contraction; nothing for others.

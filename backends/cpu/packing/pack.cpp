@@ -65,7 +65,8 @@ Widen widening(DType t) {
 Widen widening(DType t, ContractionLane lane) {
   switch (lane) {
     case ContractionLane::f64: return widen<uint64_t, uint64_t>;
-    case ContractionLane::pairs: return widening<int16_t>(t);
+    case ContractionLane::pairs:
+    case ContractionLane::halves: return widening<int16_t>(t == DType::bfloat16 ? DType::int16 : t);
     case ContractionLane::i32: return widening<int32_t>(t);
     case ContractionLane::quads:
     case ContractionLane::f32: break;
@@ -199,8 +200,9 @@ void pack_pairs(const PackSource& s, int64_t rows, int64_t columns, char* to, in
     }
 }
 
-LAZY_AVX2 void pack_bytes(const PackSource& s, int64_t rows, int64_t columns, char* to, int64_t pitch) {
-  const char raise = s.type == DType::int8 ? static_cast<char>(0x80) : char{0};
+LAZY_AVX2 void pack_bytes(const PackSource& s, bool raised, int64_t rows, int64_t columns, char* to,
+                          int64_t pitch) {
+  const char raise = raised && s.type == DType::int8 ? static_cast<char>(0x80) : char{0};
   const int64_t padded = (columns + 3) / 4 * 4;
   for (int64_t i = 0; i < rows; ++i) {
     const char* from = s.data + i * s.row;

@@ -13,6 +13,7 @@ namespace lazy::cuda_backend {
 /// `result`. Puts what it calls into the prelude. Operands are names or constants. Throws CompileError for
 /// what is no pointwise op.
 std::string expression(Prelude&, jit::Op op, DType operand, DType result,
-                       const std::array<std::string, 3>& v);
+                       const std::array<std::string, 3>& v,
+                       jit::Accuracy = jit::Accuracy::full);
 
 }  // namespace lazy::cuda_backend

@@ -78,7 +78,7 @@ Handle by_phases(const ConvLayer& c, const Handle& g, const Handle& w, const Pha
       if (p.count > 1) apart[first + i] = c.stride[i];
     }
     const Handle weights = exchanged(c, detail::slice(w, start, step, taps, s), s);
-    // What lies symmetrically around g is padding.
+    // The padding lies symmetrically around g.
     Dims padding(n, 0);
     bool symmetric = true;
     for (int i = 0; i < n; ++i) {
