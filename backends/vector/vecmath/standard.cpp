@@ -1,6 +1,7 @@
-// Implements the less accurate forms of elementary functions, of float32. Each is right for NaN and infinities;
-// no rounding error is carried along. docs/math.md has their bounds. Coefficients: fitted to the least error in
-// units of the last place (exp, erf, tanh) or in all (gelu), then rounded so that what saturates never passes 1.
+// Implements the less accurate forms of elementary functions, of float32. Each is right for NaN and
+// infinities; no rounding error is carried along. docs/math.md has their bounds. Coefficients: fitted to the
+// least error in units of the last place (exp, erf, tanh) or in all (gelu), then rounded so that what
+// saturates never passes 1.
 #include <iterator>
 
 #include "backends/vector/vecmath/coefficients.hpp"
@@ -26,8 +27,8 @@ constexpr double kErfQ[] = {1, 0x1.01951ep-1, 0x1.d53d0ap-4, 0x1.ed5426p-7, 0x1.
 // Half of erf(x / sqrt 2): of the normal distribution's function, what it has beyond 1/2.
 constexpr double kNormalP[] = {0x1.988454p-2,  0x1.116310p-5,  0x1.30cc8cp-8,
                                0x1.589ca4p-13, 0x1.aad082p-18, 0x1.91c726p-26};
-constexpr double kNormalQ[] = {1,              0x1.00537ap-2,  0x1.d0f554p-6,
-                               0x1.e752e4p-10, 0x1.2fabd2p-14, 0x1.469336p-20};
+constexpr double kNormalQ[] = {
+    1, 0x1.00537ap-2, 0x1.d0f554p-6, 0x1.e752e4p-10, 0x1.2fabd2p-14, 0x1.469336p-20};
 
 /// Returns the value at a limited x. A NaN stays.
 Val rational(Builder& b, Val x, const Rational& f) {
@@ -41,8 +42,8 @@ Val saturating(Builder& b, Val x, const Rational& f) {
   return rational(b, limited(b, x, -f.saturates, f.saturates), f);
 }
 
-/// Returns e^x, or e^-x, for x within about +-105. `careful`: what ln 2 has beyond one float is subtracted too,
-/// which shows from |x| = 20 on.
+/// Returns e^x, or e^-x, for x within about +-105. `careful`: what ln 2 has beyond one float is subtracted
+/// too, which shows from |x| = 20 on.
 Val exp_short(Builder& b, Val x, bool careful) {
   const Val magic = b.num(x, kMagic);
   const Val n = b.sub(b.fma(x, b.num(x, explog::kLog2e_32_hi), magic), magic);
