@@ -12,6 +12,7 @@
 #include "jit/observe/profile.hpp"
 #include "jit/plan/names.hpp"
 #include "jit/plan/tiling/row_groups.hpp"
+#include "jit/plan/tiling/skips.hpp"
 #include "jit/plan/tiling/tile_group.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
@@ -95,6 +96,7 @@ Plan plan(const CapturedGraph& captured, Variant variant, Backend& backend) {
     const profile::Span span(event::kTileGroups);
     find_tile_groups(trace, fusion, loops, *program);
     if (backend.fuses_rows()) keep_row_groups(*program, loops);
+    else find_skips(captured, loops, *program);
   }
   find_relayouts(*program);
   for (size_t i = 0; i < loops.size(); ++i) {
