@@ -12,7 +12,6 @@
 #include "jit/observe/profile.hpp"
 #include "jit/plan/names.hpp"
 #include "jit/plan/tiling/row_groups.hpp"
-#include "jit/plan/tiling/skips.hpp"
 #include "jit/plan/tiling/tile_group.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
@@ -94,9 +93,8 @@ Plan plan(const CapturedGraph& captured, Variant variant, Backend& backend) {
   }
   if (!backend.workers().all_on_each_block || backend.fuses_rows()) {
     const profile::Span span(event::kTileGroups);
-    find_tile_groups(trace, fusion, loops, *program);
+    find_tile_groups(trace, fusion, loops, !backend.fuses_rows(), *program);
     if (backend.fuses_rows()) keep_row_groups(*program, loops);
-    else find_skips(captured, loops, *program);
   }
   find_relayouts(*program);
   for (size_t i = 0; i < loops.size(); ++i) {

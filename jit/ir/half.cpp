@@ -125,22 +125,25 @@ class Evaluation {
     });
   }
 
-  /// True if the left side is 0 and +0 is added to the sum, before anything else: so it doesn't matter if
-  /// products that are +0 or -0 are added to it.
+  /// True if the left side is +0.
   bool sums_nothing() {
     const Contraction& c = k_.contraction;
     if ((c.type != DType::float32 && c.type != DType::float64) || c.right.load == kNoValue) return false;
     if (!out_.is_zero(c.left.value)) return false;
+    const auto is_sum = [&](ValueId v) { return v != kNoValue && k_.body[v].code == Code::result; };
+    size_t plus_zero = 0, others = 0;
     for (ValueId v = k_.epilogue; v < k_.body.size(); ++v) {
       const Instr& in = k_.body[v];
-      for (const ValueId from : {in.a, in.b, in.c}) {
-        if (from == kNoValue || k_.body[from].code != Code::result) continue;
-        if (!is_op(in, Op::add) || at(in.a == from ? in.b : in.a) != Known::scalar) return false;
-        if (!out_.is_zero(in.a == from ? in.b : in.a)) return false;
-      }
+      if (!is_sum(in.a) && !is_sum(in.b) && !is_sum(in.c)) continue;
+      const ValueId other = is_sum(in.a) ? in.b : in.a;
+      const bool adds = is_op(in, Op::add) && at(other) == Known::scalar && out_.is_zero(other);
+      ++(adds ? plus_zero : others);
     }
-    return std::none_of(k_.stores.begin(), k_.stores.end(),
-                        [&](const Store& s) { return k_.body[s.value].code == Code::result; });
+    const auto stored = static_cast<size_t>(
+        std::count_if(k_.stores.begin(), k_.stores.end(), [&](const Store& s) { return is_sum(s.value); }));
+    if (others == 0 && stored == 0) out_.signs = KnownHalf::Signs::none;
+    if (others + plus_zero == 0 && stored == 1) out_.signs = KnownHalf::Signs::stored;
+    return true;
   }
 
   const LoopKernel& k_;

@@ -27,6 +27,13 @@ struct KnownHalf {
   /// True if values are left out there without changing a reduction, or the sum of a contraction, whose right
   /// side must be finite. Set if the half has the sequential axis.
   bool neutral = false;
+  /// Says what becomes of sums that are -0, and may be +0 if more products of zeros are added to them at the
+  /// end. (At the begin they change nothing, as sums start at +0.)
+  enum class Signs : uint8_t {
+    lost,    // it is not known what they become
+    none,    // they become +0
+    stored,  // sums are stored as they are, by one store
+  } signs = Signs::lost;
   /// True if this value is +0 there; notes what that takes.
   bool is_zero(ValueId v);
 };

@@ -128,7 +128,8 @@ struct Skip {
   uint16_t scalar = 0;  // argument of step `scalar_step`
   uint32_t scalar_step = 0;
   int64_t bias = 0;
-  int16_t finite = -1;          // operand that must have no infinity and no NaN; -1: none
+  int16_t finite = -1;  // operand that must have no infinity and no NaN; -1: none
+  int16_t sums = -1;    // output that has sums as they are, so that -0 may have to become +0; -1: none
   std::vector<uint16_t> zeros;  // outputs whose elements there have to be made +0
   std::vector<Needed> needed;
 };

@@ -59,7 +59,7 @@ void fields(A& a, Skip::Needed& n) {
 }
 template <class A>
 void fields(A& a, Skip& s) {
-  a(s.step, s.dim, s.before, s.sign, s.scalar, s.scalar_step, s.bias, s.finite, s.zeros, s.needed);
+  a(s.step, s.dim, s.before, s.sign, s.scalar, s.scalar_step, s.bias, s.finite, s.sums, s.zeros, s.needed);
 }
 template <class A>
 void fields(A& a, TileGroup& b) {

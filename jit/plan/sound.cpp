@@ -123,6 +123,7 @@ class Soundness {
     const Step& step = p_.steps[s.step];
     require(s.dim < step.dims.size() && s.finite >= -1 && s.finite < static_cast<int>(step.operands.size()) &&
             (s.sign == 0 || scalar(s.scalar_step, s.scalar)));
+    require(s.sums >= -1 && s.sums < static_cast<int>(step.operands.size()) && (s.sums < 0 || s.finite >= 0));
     for (uint16_t o : s.zeros) require(o < step.operands.size());
     for (const Skip::Needed& n : s.needed) require(scalar(n.step, n.scalar));
   }

@@ -184,11 +184,9 @@ bool may_skip(const TileGroup& tile_group, const Blocks& b) {
 /// Cuts the last level, so that what blocks may leave out is left out, into blocks of so few rows that they
 /// leave out nearly half.
 void choose_rows(const TileGroup& tile_group, Blocks& b) {
-  static const char *e = getenv("X_ROWS"), *c = getenv("X_CUTS");
-  const int64_t rows = e ? atoi(e) : kRowsToSkip, cuts = c ? atoi(c) : kCutsToSkip;
   const auto last = static_cast<int>(tile_group.levels.size()) - 1;
   if (b.level < last) b.level = last, b.length = b.extent[last];
-  b.length = std::min(b.length, std::max(rows, divide_up(b.extent[last], cuts)));
+  b.length = std::min(b.length, std::max(kRowsToSkip, divide_up(b.extent[last], kCutsToSkip)));
 }
 
 /// Cuts the level so that `wanted` threads have as much to do as each other.

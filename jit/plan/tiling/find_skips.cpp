@@ -94,6 +94,19 @@ class Finder {
     if (g.skips.empty()) return {};
     return g;
   }
+  /// True if a half of any of these steps' boxes is known to add nothing.
+  bool knows_any(uint32_t first, uint32_t last) const {
+    return std::any_of(facts_.begin() + first, facts_.begin() + last,
+                       [](auto& f) { return f && f->known.neutral; });
+  }
+  /// True if any of the steps outside these tile groups can be one alone.
+  bool alone_outside(const std::vector<TileGroup>& groups, uint32_t first, uint32_t last) {
+    for (uint32_t i = first; i < last; ++i)
+      if (std::none_of(groups.begin(), groups.end(), [&](auto& g) { return i - g.first < g.count; }) &&
+          alone(i))
+        return true;
+    return false;
+  }
 
  private:
   /// Returns the only dimension of an axis; -1 if there are several, or none.
@@ -196,8 +209,19 @@ class Finder {
     }
   }
 
-  bool is_inner(int slot) const {
-    return slot >= 0 && std::find(group_->inner.begin(), group_->inner.end(), slot) != group_->inner.end();
+  /// True if no step outside the tile group, and no tensor, has the slot's value. (It may be no inner one,
+  /// where another value takes over its memory.)
+  bool is_private(int slot) const {
+    if (slot < 0 || p_.slots[static_cast<size_t>(slot)].kept) return false;
+    for (uint32_t i = 0; i < p_.steps.size(); ++i) {
+      const Step& s = p_.steps[i];
+      if (i - group_->first < group_->count) continue;
+      if (s.initial == Initial::copy && s.initial_from.slot == slot) return false;
+      for (const Binding& b : s.operands)
+        if (b.slot == slot) return false;
+    }
+    return std::none_of(p_.results.begin(), p_.results.end(),
+                        [&](const Result& r) { return r.slot == slot; });
   }
 
   /// Finds a half of a step's box that a later one leaves out of what it reads.
@@ -205,7 +229,7 @@ class Finder {
     const Step& s = p_.steps[i];
     for (const loop::Store& st : loops_[i].stores) {
       const Binding& out = s.operands[st.operand];
-      if (!is_inner(out.slot)) continue;
+      if (!is_private(out.slot)) continue;
       for (uint32_t r = i + 1; r < group_->first + group_->count; ++r) {
         const auto& facts = found[r - group_->first];
         if (!facts) continue;
@@ -223,7 +247,7 @@ class Finder {
   /// True if every step of the group that reads the slot leaves out this half of it.
   bool read_by_nobody(const Binding& out, const Line& line,
                       const std::vector<std::optional<Facts>>& found) const {
-    if (!is_inner(out.slot)) return false;
+    if (!is_private(out.slot)) return false;
     for (uint32_t r = group_->first; r < group_->first + group_->count; ++r)
       for (const Binding& b : p_.steps[r].operands) {
         if (b.output || b.slot != out.slot) continue;
@@ -269,6 +293,10 @@ class Finder {
             if (static_cast<int>(made) == slot) return {};
       if (s.dims.size() != levels + 2) return {};
       skip.finite = static_cast<int16_t>(right);
+      if (!skip.before && known.signs == loop::KnownHalf::Signs::lost) return {};
+      if (!skip.before && known.signs == loop::KnownHalf::Signs::stored)
+        for (const loop::Store& st : k.stores)
+          if (k.body[st.value].code == loop::Code::result) skip.sums = static_cast<int16_t>(st.operand);
     }
     return skip;
   }
@@ -304,20 +332,37 @@ class Finder {
 
 }  // namespace
 
-void find_skips(const CapturedGraph& f, const std::vector<loop::LoopKernel>& loops, Program& p) {
+void find_skips(const CapturedGraph& f, const std::vector<loop::LoopKernel>& loops, const Regroup& regroup,
+                Program& p) {
   Finder finder(f, loops, p);
   finder.learn();
   std::vector<TileGroup> all;
-  uint32_t next = 0;
+  uint32_t next = 0;  // step
   const auto alone_before = [&](uint32_t end) {
     for (; next < end; ++next)
       if (auto group = finder.alone(next)) all.push_back(std::move(*group));
   };
-  for (TileGroup& group : p.tile_groups) {
+  const auto add = [&](TileGroup& group) {
     alone_before(group.first);
     next += group.count;
-    finder.choose(group);
     all.push_back(std::move(group));
+  };
+  for (TileGroup& group : p.tile_groups) {
+    const uint32_t first = group.first, end = first + group.count;
+    finder.choose(group);
+    // What a product reads may have been laid out for it by a step that has no rows (find_tile_groups.cpp).
+    for (uint32_t from = first + 1; group.skips.empty() && from < end && finder.knows_any(first, end);
+         ++from) {
+      std::vector<TileGroup> rest = regroup(from, end);
+      bool any = finder.alone_outside(rest, from, end);
+      for (TileGroup& g : rest) finder.choose(g), any |= !g.skips.empty();
+      if (!any) continue;
+      for (TileGroup& g : regroup(first, from)) add(g);
+      for (TileGroup& g : rest) add(g);
+      alone_before(end);
+      break;
+    }
+    if (next < end) add(group);
   }
   alone_before(static_cast<uint32_t>(p.steps.size()));
   p.tile_groups = std::move(all);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "jit/plan/places.hpp"
+#include "jit/plan/tiling/skips.hpp"
 #include "jit/plan/tiling/tile_group.hpp"
 
 namespace lazy::jit {
@@ -36,6 +37,8 @@ class Finder {
     }
     p_.tile_groups = tile_groups(0, static_cast<uint32_t>(p_.steps.size()), true);
   }
+  /// Returns the tile groups of steps [first, last).
+  std::vector<TileGroup> among(uint32_t first, uint32_t last) const { return tile_groups(first, last, true); }
 
  private:
   // Returns parallel dimensions, outermost first; of a contraction its batch dimensions, then rows and
@@ -232,14 +235,19 @@ std::string describe(const TileGroup& b) {
   const auto counted = [](size_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
   };
-  return "kernels " + std::to_string(b.first) + " to " + std::to_string(b.first + b.count - 1) +
-         " block by block over " + counted(b.levels.size(), "outer dimension") + ", " +
-         counted(b.inner.size(), "value") + " in scratch";
+  const std::string first = std::to_string(b.first), last = std::to_string(b.first + b.count - 1);
+  return (b.count == 1 ? "kernel " + first : "kernels " + first + " to " + last) + " block by block over " +
+         counted(b.levels.size(), "outer dimension") + ", " + counted(b.inner.size(), "value") +
+         " in scratch" + (b.skips.empty() ? "" : ", half left out in " + counted(b.skips.size(), "kernel"));
 }
 
-void find_tile_groups(const Trace& t, const Fusion& f, const std::vector<loop::LoopKernel>& loops,
+void find_tile_groups(const Trace& t, const Fusion& f, const std::vector<loop::LoopKernel>& loops, bool skips,
                       Program& p) {
-  if (p.steps.size() > 1) Finder(t, f, loops, p).run();
+  Finder finder(t, f, loops, p);
+  if (p.steps.size() > 1) finder.run();
+  if (skips)
+    find_skips(
+        *t.captured, loops, [&](uint32_t first, uint32_t last) { return finder.among(first, last); }, p);
 }
 
 }  // namespace lazy::jit

@@ -50,6 +50,20 @@ bool all_finite(DType t, const char* at, int64_t n) {
   }
 }
 
+template <class T>
+bool any_negative_zero(const char* at, int64_t n) {
+  T any = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    T v;
+    std::memcpy(&v, at + i * static_cast<int64_t>(sizeof v), sizeof v);
+    any |= static_cast<T>(v == T{1} << (8 * sizeof(T) - 1));
+  }
+  return any != 0;
+}
+bool any_negative_zero(const char* at, int64_t n, int64_t size) {
+  return size == 4 ? any_negative_zero<uint32_t>(at, n) : any_negative_zero<uint64_t>(at, n);
+}
+
 }  // namespace
 
 bool Skipping::is_needed(const Skip::Needed& n, const uint64_t* words) const {
@@ -135,6 +149,34 @@ void Skipping::shorten(uint32_t step, int64_t first, int64_t length, uint64_t* w
     words[at.pointer(o)] += static_cast<uint64_t>(begin) * words[at.stride(o, s->axis)];
 }
 
+/// Makes +0 of the sums that are -0 and have a right side without sign among what was left out, as the
+/// product with +0 that is then added to them would.
+void Skipping::correct_signs(const Shortened& s, const uint64_t* words) const {
+  const Step& own = p_.steps[s.skip->step];
+  const loop::ArgLayout& at = own.args;
+  const int out = s.skip->sums, right = s.skip->finite, columns = at.rank - 1;
+  const auto size = [&](int o) {
+    return static_cast<int64_t>(size_of(own.operands[static_cast<size_t>(o)].dtype));
+  };
+  const auto stride = [&](int o, int axis) { return static_cast<int64_t>(words[at.stride(o, axis)]); };
+  const auto first = [&](int o) { return reinterpret_cast<char*>(words[at.pointer(o)]); };
+  const auto done = static_cast<int64_t>(words[at.extent(s.axis)]);
+  const auto width = static_cast<int64_t>(words[at.extent(columns)]);
+  const bool packed = stride(out, columns) == size(out);
+  for (int64_t i = 0; i < static_cast<int64_t>(words[at.extent(s.level)]); ++i) {
+    char* const row = first(out) + i * stride(out, s.level);
+    if (packed && !any_negative_zero(row, width, size(out))) continue;
+    for (int64_t j = 0; j < width; ++j) {
+      char* const sum = row + j * stride(out, columns);
+      if (!any_negative_zero(sum, 1, size(out))) continue;
+      const char* const sign = first(right) + j * stride(right, columns) + size(right) - 1;  // its byte
+      for (int64_t d = done; d < s.extent; ++d)
+        if ((sign[d * stride(right, s.axis)] & 0x80) == 0)
+          std::memset(sum, 0, static_cast<size_t>(size(out)));
+    }
+  }
+}
+
 void Skipping::finish(uint32_t step, uint64_t* words) const {
   const Shortened* const s = of(step);
   if (!s) return;
@@ -154,6 +196,7 @@ void Skipping::finish(uint32_t step, uint64_t* words) const {
         for (int64_t j = 0; j < left_out; ++j) std::memset(row + j * across, 0, static_cast<size_t>(size));
     }
   }
+  if (s->skip->sums >= 0) correct_signs(*s, words);
   words[at.extent(s->axis)] = static_cast<uint64_t>(s->extent);
   words[at.origin(s->axis)] = static_cast<uint64_t>(s->origin);
 }

@@ -1,12 +1,17 @@
 // Declares how steps of a tile group leave out half of their box: of a causal attention, the keys that no
 // query of a block sees.
 #pragma once
+#include <functional>
+
 #include "jit/plan/tiling/tile_group.hpp"
 
 namespace lazy::jit {
 
-/// Fills TileGroup::skips. `loops` has all steps' loop kernels. Goes by the key alone.
-void find_skips(const CapturedGraph&, const std::vector<loop::LoopKernel>& loops, Program&);
+/// Returns the tile groups of the steps from one on, up to another one.
+using Regroup = std::function<std::vector<TileGroup>(uint32_t first, uint32_t last)>;
+/// Fills TileGroup::skips. Tile groups that could leave out something if they had fewer steps are divided,
+/// and single products become tile groups. `loops` has all steps' loop kernels. Goes by the key alone.
+void find_skips(const CapturedGraph&, const std::vector<loop::LoopKernel>& loops, const Regroup&, Program&);
 
 /// Leaves out what a run's blocks may leave out. Used by several threads.
 class Skipping {
@@ -42,6 +47,7 @@ class Skipping {
     int64_t line = 0;         // past the level's index
     int64_t extent = 0, origin = 0;
   };
+  void correct_signs(const Shortened&, const uint64_t* words) const;
   bool is_needed(const Skip::Needed&, const uint64_t* words) const;
   bool add(const Skip&, const uint64_t* own, const uint64_t* other);
   const Shortened* of(uint32_t step) const;

@@ -48,7 +48,7 @@ std::vector<Handle> derivatives(const Kept& kept, const Differentiated& d) {
   };
   const auto transposed = [&](const Handle& h) { return detail::matrix_transpose(h, d.site); };
   const Handle share = r.op(Op::divide, r.as(work, d.gradient), kept.total);
-  if (d.wants(2)) g[2] = sums(transposed(kept.weights), share);
+  if (d.wants(2)) g[2] = product(transposed(kept.weights), share);
   const bool mask_wanted = mask && is_float(mask->dtype) && d.wants(3);
   if (!d.wants(0) && !d.wants(1) && !mask_wanted) return g;
   // A result of 16 bits is rounded, so it is made again; within one flush it is the same.
@@ -57,7 +57,7 @@ std::vector<Handle> derivatives(const Kept& kept, const Differentiated& d) {
   Handle scores = r.op(Op::multiply, kept.weights, r.op(Op::subtract, product(share, transposed(v)), along));
   if (kept.sees) scores = where(kName, kept.sees, scores, zero(), d.site);
   if (d.wants(0)) g[0] = r.op(Op::multiply, sums(scores, k), kept.factor);
-  if (d.wants(1)) g[1] = sums(transposed(scores), kept.scaled);
+  if (d.wants(1)) g[1] = product(transposed(scores), kept.scaled);
   if (mask_wanted) g[3] = scores;
   return g;
 }
