@@ -141,7 +141,7 @@ def adam(p, g, state):
     return jax.tree.map(lambda a, b, c: a - rate * b / (jnp.sqrt(c) / root + 1e-8), p, m, v), (m, v, t)
 
 
-def peak_mb():
+def process_mb():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
@@ -149,7 +149,7 @@ for name, make, update in (("mlp_sgd", mlp, sgd), ("mlp_adam", mlp, adam), ("lst
                            ("gpt_mini_adamw", gpt, adam), ("resnet18_sgd", resnet18, sgd)):
     if not re.search(args.filter, name):
         continue
-    at_start = peak_mb()
+    at_start = process_mb()
     params, model, (x, t) = make()
     x, t = jnp.asarray(x), jnp.asarray(t)
     zeros = jax.tree.map(jnp.zeros_like, params)
@@ -171,4 +171,4 @@ for name, make, update in (("mlp_sgd", mlp, sgd), ("mlp_adam", mlp, adam), ("lst
             begin = time.perf_counter()
     warm = times[2:]
     print(f"{name},median_ms={statistics.median(warm) * 1e3:.3f},min_ms={min(warm) * 1e3:.3f},"
-          f"first_step_ms={times[0] * 1e3:.1f},process_mb={peak_mb():.0f},grown_mb={peak_mb() - at_start:.0f}", flush=True)
+          f"first_step_ms={times[0] * 1e3:.1f},process_mb={process_mb():.0f},grown_mb={process_mb() - at_start:.0f}", flush=True)

@@ -15,6 +15,22 @@ namespace {
 /// Returns vrange's immediate: smaller or larger, with the sign of what was chosen.
 int range_kind(vir::OpCode op) { return op == kRangeMax ? 5 : 4; }
 
+/// Returns a comparison's immediate, to which 4 adds its negation.
+int predicate(Type operands, vir::Pred p) {
+  // the quiet predicates: EQ_OQ NEQ_UQ LT_OQ LE_OQ GT_OQ GE_OQ UNORD_Q ORD_Q
+  static constexpr int floats[] = {0x00, 0x04, 0x11, 0x12, 0x1e, 0x1d, 0x03, 0x07};
+  static constexpr int integers[] = {0, 4, 1, 2, 6, 5, 0, 0, 1, 2, 6, 5};
+  const bool is_float = operands == Type::f32 || operands == Type::f64;
+  return (is_float ? floats : integers)[static_cast<int>(p)];
+}
+
+/// Returns AVX-512's instruction that compares integers.
+uint32_t integer_compare(Type operands, vir::Pred p) {
+  const bool is_unsigned = p >= vir::Pred::ult;
+  if (vir::is64(operands)) return is_unsigned ? Id::kIdVpcmpuq : Id::kIdVpcmpq;
+  return is_unsigned ? Id::kIdVpcmpud : Id::kIdVpcmpd;
+}
+
 }  // namespace
 
 Operand_ BlockWriter::source(uint32_t value, int bytes) {
@@ -80,6 +96,7 @@ void BlockWriter::write_block_op(const Inst& in) {
     case kSpread: return spread(in);
     case kCopy: return duplicate(in);
     case kCheck: return check(in);
+    case kMaskedCompare: return masked_compare(in);
     case kRareDivide: return patch(in);
     case kLoadAt:
     case kLoadRow: return load_at(in);
@@ -304,24 +321,15 @@ void BlockWriter::compare(const Inst& in) {
     std::swap(x, y);
     pred = mirrored[static_cast<int>(pred)];
   }
-  const int p = static_cast<int>(pred);
   if (as_.avx512() || is_float) {
     const int rx = regs_.fetch(x);
     const Operand_ oy = source(y, bytes);
     regs_.release_operands();
     const int d = regs_.define();
     const Operand_ dest = as_.avx512() ? Operand_(x86::k(static_cast<uint32_t>(d))) : Operand_(v(d, bytes));
-    if (is_float) {
-      // the quiet predicates: EQ_OQ NEQ_UQ LT_OQ LE_OQ GT_OQ GE_OQ UNORD_Q ORD_Q
-      static constexpr int imm[] = {0x00, 0x04, 0x11, 0x12, 0x1e, 0x1d, 0x03, 0x07};
-      a_.emit(wide ? Id::kIdVcmppd : Id::kIdVcmpps, dest, v(rx, bytes), oy, Imm(imm[p]));
-    } else {
-      static constexpr int imm[] = {0, 4, 1, 2, 6, 5, 0, 0, 1, 2, 6, 5};
-      const bool is_unsigned = pred >= Pred::ult;
-      const uint32_t id = wide ? (is_unsigned ? Id::kIdVpcmpuq : Id::kIdVpcmpq)
-                               : (is_unsigned ? Id::kIdVpcmpud : Id::kIdVpcmpd);
-      a_.emit(id, dest, v(rx, bytes), oy, Imm(imm[p]));
-    }
+    if (is_float)
+      a_.emit(wide ? Id::kIdVcmppd : Id::kIdVcmpps, dest, v(rx, bytes), oy, Imm(predicate(type, pred)));
+    else a_.emit(integer_compare(type, pred), dest, v(rx, bytes), oy, Imm(predicate(type, pred)));
     return;
   }
   // AVX2 integers: only eq and gt exist; the others were rewritten.
@@ -339,6 +347,23 @@ void BlockWriter::compare(const Inst& in) {
   const int ry = regs_.fetch(y);
   regs_.release_operands();
   a_.emit(wide ? Id::kIdVpcmpgtq : Id::kIdVpcmpgtd, v(regs_.define(), bytes), v(ry, bytes), v(rx, bytes));
+}
+
+/// Writes a comparison whose result is false outside a mask.
+void BlockWriter::masked_compare(const Inst& in) {
+  const Type type = in.compared;
+  const int bytes = as_.bytes_of(type);
+  const auto pred = static_cast<vir::Pred>(in.imm % kNegated);
+  const int imm = predicate(type, pred) ^ (in.imm >= kNegated ? 4 : 0);
+  const int m = regs_.fetch(in.a), x = regs_.fetch(in.b);
+  const Operand_ y = source(in.c, bytes);
+  regs_.release_operands();
+  const x86::KReg d = x86::k(static_cast<uint32_t>(regs_.define()));
+  const bool is_float = type == Type::f32 || type == Type::f64;
+  const uint32_t id = !is_float         ? integer_compare(type, pred)
+                      : vir::is64(type) ? Id::kIdVcmppd
+                                        : Id::kIdVcmpps;
+  a_.k(x86::k(static_cast<uint32_t>(m))).emit(id, d, v(x, bytes), y, Imm(imm));
 }
 
 void BlockWriter::mask_logic(const Inst& in) {

@@ -171,11 +171,12 @@ class Selector {
         // Indices ascend, so only a strictly better value replaces, or the first NaN.
         const Val index =
             b_.input(Type::i64, Slot{Slot::Kind::iota, static_cast<uint16_t>(k_.sequential)}.pack());
-        Val better = emit_compare(b_, r.type, r.op == Op::argmax ? vir::Pred::gt : vir::Pred::lt, v, acc[0]);
-        if (is_float(r.type)) {
-          better = b_.and_(better, b_.cmp(vir::Pred::ord, acc[0], acc[0]));
-          better = b_.or_(better, b_.and_(b_.isnan(v), b_.cmp(vir::Pred::ord, acc[0], acc[0])));
-        }
+        const bool most = r.op == Op::argmax;
+        const Val better =
+            is_float(r.type)  // what is no NaN gives way to what is not as bad, which a NaN isn't
+                ? b_.andn(b_.cmp(most ? vir::Pred::le : vir::Pred::ge, v, acc[0]),
+                          b_.cmp(vir::Pred::ord, acc[0], acc[0]))
+                : emit_compare(b_, r.type, most ? vir::Pred::gt : vir::Pred::lt, v, acc[0]);
         return {b_.select(better, v, acc[0]), b_.select(better, index, acc[1])};
       }
       default: return combine(b_, r, acc, {is_bool(r.type) ? b_.mask_to_int(Type::i32, v) : v});
