@@ -8,11 +8,8 @@
 #include "backends/cpu/emitter/legalize.hpp"
 #include "backends/cpu/emitter/map_writer.hpp"
 #include "backends/cpu/emitter/outer_reduction_writer.hpp"
-<<<<<<< HEAD
-#include "backends/cpu/emitter/reorder.hpp"
-=======
 #include "backends/cpu/emitter/reciprocals.hpp"
->>>>>>> main
+#include "backends/cpu/emitter/reorder.hpp"
 #include "backends/cpu/packing/transpose.hpp"
 
 namespace lazy::cpu_backend {
