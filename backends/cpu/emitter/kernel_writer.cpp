@@ -9,7 +9,6 @@
 #include "backends/cpu/emitter/map_writer.hpp"
 #include "backends/cpu/emitter/outer_reduction_writer.hpp"
 #include "backends/cpu/emitter/reciprocals.hpp"
-#include "backends/cpu/emitter/reorder.hpp"
 #include "backends/cpu/packing/transpose.hpp"
 
 namespace lazy::cpu_backend {
