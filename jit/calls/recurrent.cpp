@@ -68,10 +68,13 @@ void add_product(T* c, const T* a, const T* b, int64_t rows, int64_t depth, int6
 
 template <class T>
 void run_as(const CallRun& r, bool backward) {
-  with_recurrence<T>(r, backward, [&](const Recurrence<T>& s) {
-    if (backward) recurrent_backward(s, 0, s.batch, add_product<T>);
-    else recurrent_forward(s, 0, s.batch, add_product<T>);
-  });
+  Recurrence<T> s = recurrence_of<T>(r, backward);
+  if (backward) return recurrent_backward(s, 0, s.batch, add_product<T>);
+  const std::vector<T> w_t = transposed(s.w, s.row(), s.outputs),
+                       w_r_t = s.w_r ? transposed(s.w_r, s.outputs, s.units) : std::vector<T>{};
+  s.w_t = w_t.data();
+  s.w_r_t = s.w_r ? w_r_t.data() : nullptr;
+  recurrent_forward(s, 0, s.batch, add_product<T>);
 }
 void run(const CallRun& r) {
   r.operands[0].dtype == float32 ? run_as<float>(r, false) : run_as<double>(r, false);

@@ -220,26 +220,22 @@ std::vector<T> transposed(const T* from, int64_t rows, int64_t columns) {
   return to;
 }
 
-/// Sets up a run of `recurrent`, or of `recurrent_backward`, and calls each(recurrence).
-template <class T, class Each>
-void with_recurrence(const CallRun& r, bool backward, Each&& each) {
+/// Sets up a run of `recurrent`, or of `recurrent_backward`.
+template <class T>
+Recurrence<T> recurrence_of(const CallRun& r, bool backward) {
   Recurrence<T> s(r);
   const auto in = [&](size_t i) { return reinterpret_cast<const T*>(r.in[i]); };
   const auto out = [&](size_t i) { return i < r.outputs.size() ? reinterpret_cast<T*>(r.out[i]) : nullptr; };
   const bool lstm = s.how.kind == RecurrentKind::lstm;
   if (!backward) {
-    const std::vector<T> w_t = transposed(s.w, s.row(), s.outputs),
-                         w_r_t = s.w_r ? transposed(s.w_r, s.outputs, s.units) : std::vector<T>{};
-    s.w_t = w_t.data();
-    s.w_r_t = s.w_r ? w_r_t.data() : nullptr;
     s.y = out(0), s.saved = out(1), s.c = lstm ? out(2) : nullptr;
-    return each(s);
+    return s;
   }
   const auto own = static_cast<size_t>(recurrent_operands(s.how));
   s.y_in = in(own), s.saved_in = in(own + 1), s.g_y = in(own + 2), s.g_c = lstm ? in(own + 3) : nullptr;
   s.g_x = out(0), s.g_h0 = out(1), s.g_c0 = lstm ? out(2) : nullptr;
   s.g_inner = lstm ? out(3) : out(2);
-  each(s);
+  return s;
 }
 
 }  // namespace lazy::jit::calls

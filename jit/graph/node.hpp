@@ -101,6 +101,7 @@ struct Node : Counted {
   /// True if a run that failed halfway had already overwritten the value, which nobody else could see.
   bool lost = false;
   bool read_by_taken = false;  // while Graph::take runs, guarded by its lock: a node that it took reads this
+  Accuracy accuracy{};         // of an elementary function: which of its forms (form_of); else full
   int arity = 0;
   uint32_t index = 0;  // scratch memory of the flush that took the node
   Operands operand;    // Graph::link marks as inputs what was not pending in this graph

@@ -4,6 +4,7 @@
 
 #include "jit/backend/registry.hpp"
 #include "jit/core/bytes.hpp"
+#include "jit/graph/accuracy.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/graph/layout.hpp"
 #include "jit/graph/nan_origin.hpp"
@@ -55,6 +56,7 @@ Handle make_ready(BufferRef buffer, DType type, const Shape& shape, Device devic
 }  // namespace
 
 thread_local constinit const char* Purpose::current_ = nullptr;
+thread_local constinit int8_t AccuracyScope::current_ = -1;
 
 Node* make_node(Op op, DType type, const Shape& shape, const Site& site) {
   check_size(op, shape, site);
@@ -134,6 +136,7 @@ Handle record(Op op, std::initializer_list<const Handle*> operand_list, DType ty
   const Device device = device_of(name_of(op), operands, site);
   Node* n = make_node(op, type, shape, site);
   n->device = device;
+  if (row_of(op).exactness >= Exactness::standard) n->accuracy = form_of(op, type, AccuracyScope::current());
   Handle result = Handle::adopt(n);
   const bool is_view = kind_of(op) == OpKind::view;
   GivenHandles handles(operands, is_view || nan_origin::wanted() ? 0 : given);

@@ -86,13 +86,15 @@ class CapturedGraph::Builder {
   }
   [[gnu::always_inline]] void encode(const Node& n, bool output, const uint32_t* operands, uint32_t arity) {
     const int axes = n.axes.size();
-    const Words w = words(n, n.op, output, operands, arity, static_cast<size_t>(axes));
+    const Words w = words(n, n.op, output, operands, arity, static_cast<size_t>(axes), n.accuracy);
     for (int i = 0; i < axes; ++i) w.attributes[i] = static_cast<char>(n.axes[i]);
   }
   [[gnu::always_inline]] Words words(const Node& n, Op op, bool output, const uint32_t* operands,
-                                     uint32_t arity, size_t attribute_bytes) {
+                                     uint32_t arity, size_t attribute_bytes,
+                                     Accuracy accuracy = Accuracy::full) {
     char* attributes = nullptr;
-    key_ = KeyWriter::value(key_, op, n.dtype, n.shape, output, operands, arity, attribute_bytes, attributes);
+    key_ = KeyWriter::value(key_, op, n.dtype, n.shape, output, operands, arity, attribute_bytes, attributes,
+                            accuracy);
     return {attributes};
   }
   uint32_t append(Node* n, bool pending, bool output) {
