@@ -42,15 +42,16 @@ Device device_of_sources(std::span<const Handle* const> operands, const Site&);
 }
 
 /// Waits for operands that another thread's flush is making: it stores them only while they have a handle, as
-/// the caller's do now. `n`: linked, with these operands first.
+/// the caller's do now. `n`: linked, with these operands first. Empty handles were given away: their values
+/// are there, or are computed with `n`.
 [[gnu::always_inline]] inline void await_inputs(const Node& n, std::span<const Handle* const> operands,
                                                 const Site& site) {
-  int i = 0;
-  for (const Handle* o : operands)
-    if (n.operand.is_input(i++) && !(*o)->ready() && !is_source((*o)->op)) {
-      const Handle* one[] = {o};
-      evaluate(one, Cause::other_thread, site);
-    }
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Handle& o = *operands[i];
+    if (!o || !n.operand.is_input(static_cast<int>(i)) || o->ready() || is_source(o->op)) continue;
+    const Handle* one[] = {&o};
+    evaluate(one, Cause::other_thread, site);
+  }
 }
 
 /// Puts a node into the graph, after a flush of its operands if a limit asks for that. Says which limit asks
