@@ -286,7 +286,9 @@ void Contraction::many_rows(const Launch& l, const Sides& s, const uint64_t* arg
   const int64_t part = std::max<int64_t>(1, parts == 1 ? s.steps : round_up(divide_up(s.steps, parts), 64));
   const int64_t lane_part = lane_steps(part), width = form_.vectors * form_.lanes,
                 chunk_bytes = (lane_part + starts()) * width * element_;
-  const int64_t panel = std::max<int64_t>(1, kMostPacked / std::max<int64_t>(chunk_bytes, 1)) * width;
+  // A left side that is read as it lies passes often; then what is packed stays in the second-level cache.
+  const int64_t most = left_copied ? kMostPacked : static_cast<int64_t>(caches().l2 / 4) * l.threads;
+  const int64_t panel = std::max<int64_t>(1, most / std::max<int64_t>(chunk_bytes, 1)) * width;
   const int64_t pitch = round_up(lane_part * element_, 64);
   // These rows' left side stays in the second-level cache while all columns pass.
   int64_t block = std::max<int64_t>(form_.rows, static_cast<int64_t>(caches().l2 / 3) /

@@ -154,7 +154,7 @@ int64_t rows_together(const Problem& p, const Windows& windows) {
   const auto lanes = [&](int64_t together) { return (together * row + kLanes - 1) / kLanes * kLanes; };
   int64_t best = 1;
   for (int64_t t = 2; t <= rows && t * row <= kLongestRow; ++t)
-    if (rows % t == 0 && t * lanes(best) > best * lanes(t)) best = t;
+    if (rows % t == 0 && (best * row < kShortestRow || t * lanes(best) > best * lanes(t))) best = t;
   return best;
 }
 

@@ -56,6 +56,32 @@ BOOST_AUTO_TEST_CASE(batches_and_several_results) {
   BOOST_TEST(fused == (again * tanh(again + b)).to_vector<float>(), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(permutations_of_products) {
+  for (const int64_t n : {1, 4, 37}) {
+    // extents that are equal: what is read in another order must not pass for the same index
+    const Tensor a = numbers({n, 4, 4, 9}) * 0.1, b = numbers({n, 4, 9, 4}) * 0.1, c = numbers({4}),
+                 wide = numbers({n, 3, 9, 35}) * 0.1, rows = numbers({5, 9}) * 0.1;
+    eval(a, b, c, wide, rows);
+    const auto merged = [&](const Tensor& y) { return reshape(permute(y, {0, 2, 1, 3}), {n, 4, 16}); };
+    same_bits_in(1, [&] { return merged(matmul(a, b)); });
+    same_bits_in(1, [&] { return merged(relu(matmul(a, b) * 2 + c)); });
+    same_bits_in(1, [&] { return reshape(permute(matmul(rows, wide), {0, 2, 1, 3}), {n, 5 * 105}); });
+    same_bits_in(2, [&] { return tanh(merged(matmul(a, b))) * 3; });
+    same_bits_in(2, [&] {  // lanes would be apart
+      return reshape(permute(matmul(a, b), {0, 1, 3, 2}), {n, 64});
+    });
+    const auto values = [&] {
+      const Tensor y = matmul(a, b), z = merged(y), again = reshape(z, {n, 4, 4, 4}),
+                   u = softmax(again + y, {-1}), v = relu(again);
+      return concat({reshape(u, {n, 64}), reshape(v, {n, 64}), reshape(z, {n, 64}), reshape(y, {n, 64})}, 0)
+          .to_vector<float>();
+    };
+    const auto fused = values();
+    const config::Override eager("LAZY_EAGER", "1");
+    BOOST_TEST(fused == values(), boost::test_tools::per_element());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(products_of_products) {
   const Tensor x = numbers({9, 9}) * 0.1;
   x.eval();

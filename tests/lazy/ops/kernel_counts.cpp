@@ -99,7 +99,8 @@ BOOST_AUTO_TEST_CASE(reductions) {
 
 BOOST_AUTO_TEST_CASE(indices_products_and_random_numbers) {
   const Tensor table = wave({64, 96}), positions = wave({10, 96}, 0.3), ids = (arange(10) * 7 % 64).eval(),
-               x = wave({10, 96}, 0.21), w = wave({96, 32}, 0.17), b = wave({32}, 0.13);
+               x = wave({10, 96}, 0.21), w = wave({96, 32}, 0.17), b = wave({32}, 0.13),
+               heads = wave({2, 3, 5, 4}, 0.11), keys = wave({2, 3, 4, 7}, 0.19);
   manual_seed(7);
   hold({
       {"embedding", 1, [&] { return embedding(ids, table) + positions; }},
@@ -109,6 +110,10 @@ BOOST_AUTO_TEST_CASE(indices_products_and_random_numbers) {
       {"a dense layer", 1, [&] { return relu(matmul(x, w) + b); }},
       {"a dense layer with dropout", 1, [&] { return dropout(relu(matmul(x, w) + b), 0.5); }},
       {"gelu of a slice's product", 1, [&] { return gelu(matmul(x(slice(2, 8), _), w)); }},
+      {"a product's heads merged", 1,
+       [&] {
+         return reshape(permute(matmul(heads, keys) * 2, {0, 2, 1, 3}), {2, 5, 3 * 7});
+       }},
       {"noise", 1,
        [&] {
          return x + 0.1 * randn({10, 96});
