@@ -106,6 +106,9 @@ Val erfc(Builder& b, Val x) {
 }
 
 namespace {
+/// Bounds |x| for gelu: from there on T is 0.
+Val gelu_end(Builder& b, Val x) { return b.num(x, pick(x, 14.7, 38.8)); }
+
 /// Returns T(c), see gelu, in float32. Near 0 and further out share one chain, whose coefficients are
 /// selected: near 0 T is c / 2 + t K(t), t = c^2 / 2, and else e^-t g. That chain and the exponential's are
 /// interleaved: they are independent, and a processor doesn't look far enough ahead to find that out.
@@ -145,8 +148,10 @@ Val gelu_tail32(Builder& b, Val c) {
   const Val first = either(half, number(kFar[0]));
   const Val hi = b.fma(g, v, first);
   const Val lo = b.fma(g, v, b.sub(first, hi));
-  // Rounds once more than `scaled` does: float32 affords it.
-  return b.scalef_near_one(b.add(hi, b.fma(r_there, hi, b.fma(tail_there, hi, lo))), k.n);
+  // Rounds once more than `scaled` does: float32 affords it. A processor may take a hundred cycles over a
+  // result that underflows, so what becomes 0 is 0 before it is scaled.
+  const Val result = b.add(hi, b.fma(r_there, hi, b.fma(tail_there, hi, lo)));
+  return b.scalef_near_one(b.select(b.le(gelu_end(b, c), c), zero, result), k.n);
 }
 
 /// Returns the same in float64, whose long polynomials stay separate.
@@ -164,7 +169,7 @@ Val gelu_tail64(Builder& b, Val c) {
 // Computes max(x, 0) - T(a), with a = |x| and T(a) = a/2 erfc(a / sqrt 2). Near 0 T is a/2 minus a polynomial
 // in a^2. Further out it is e^(-a^2 / 2) g, g a polynomial in a q that is exact where g depends on it most.
 Val gelu(Builder& b, Val x) {
-  Val c = b.min(b.num(x, pick(x, 14.7, 38.8)), b.abs(x));  // T is 0 from there on
+  Val c = b.min(gelu_end(b, x), b.abs(x));
   Val tail = x.type == Type::f32 ? gelu_tail32(b, c) : gelu_tail64(b, c);
   // The order of max keeps a NaN and both zeros, and -0 - 0 is -0.
   return b.sub(b.max(b.num(x, -0.0), x), tail);
