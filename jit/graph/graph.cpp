@@ -154,7 +154,24 @@ static Component* begin(Component* c, const Node* n) noexcept {
   return c;
 }
 
-Linked Graph::link(Node* n) {
+void GivenHandles::take(const Node& n) noexcept {
+  for (int i = 0; which_; ++i, which_ >>= 1) {
+    if (!(which_ & 1)) continue;
+    Handle& h = const_cast<Handle&>(*operands_[static_cast<size_t>(i)]);
+    Node* const o = h.get();
+    // One that another thread's flush is making is stored only if it has a handle.
+    const bool there = !n.operand.is_input(i) || o->ready() || is_source(o->op);
+    if (there && !o->attachment) h.become_reference();
+    else add_reference(o);
+  }
+}
+
+void GivenHandles::add_references() noexcept {
+  for (int i = 0; which_; ++i, which_ >>= 1)
+    if (which_ & 1) add_reference(operands_[static_cast<size_t>(i)]->get());
+}
+
+Linked Graph::link(Node* n, GivenHandles* handles) {
   const auto& limits = config::get();
   const uint32_t max_nodes = static_cast<uint32_t>(limits.max_graph);
   Linked linked;
@@ -173,6 +190,7 @@ Linked Graph::link(Node* n) {
     if (c->count + 1 >= max_nodes + max_nodes / 4) linked.limit = Limit::nodes;
   }
   append(c, n);
+  if (handles) handles->take(*n);
   if (linked.limit == Limit::none && metric::live() > c->live_bytes + static_cast<uint64_t>(limits.max_bytes))
     linked.limit = Limit::bytes;
   return linked;

@@ -34,6 +34,28 @@ struct Component {
 /// first.
 enum class Limit : uint8_t { none, nodes, bytes, nodes_before };
 
+/// Holds handles of a new node's operands that the caller gives away: they become the node's references.
+/// Until they do, the node's operand edges are not counted.
+class GivenHandles {
+ public:
+  /// Bit i of `which`: the handle of operand i, which is no const object.
+  GivenHandles(std::span<const Handle* const> operands, unsigned which)
+      : operands_(operands), which_(which) {}
+  GivenHandles(const GivenHandles&) = delete;
+  ~GivenHandles() {
+    if (which_) [[unlikely]]
+      add_references();  // something was thrown: the node goes and drops them
+  }
+  bool has(int operand) const { return (which_ >> operand & 1) != 0; }
+  /// Turns the handles into references. Called while no thread can take the node's operands without the node.
+  void take(const Node&) noexcept;
+
+ private:
+  void add_references() noexcept;
+  std::span<const Handle* const> operands_;
+  unsigned which_;
+};
+
 struct Linked {
   Limit limit = Limit::none;
   bool waits = false;  // true if an operand is a value that another thread's flush is making
@@ -67,7 +89,7 @@ class Graph {
 
   /// Adds a node whose operands are recorded already, joining their components. Returns the limit that asks
   /// for a flush now.
-  Linked link(Node*);
+  Linked link(Node*, GivenHandles* = nullptr);
   /// Adds an output of a call that was linked just now: no limit applies between them.
   void link_part(Node*);
   /// Notes that gradients go through a node, if it is still in a list.

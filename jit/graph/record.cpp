@@ -83,16 +83,17 @@ Device device_of_sources(std::span<const Handle* const> operands, const Site& si
   return usual;
 }
 
-Linked link_node(Graph& graph, Node* n, std::span<const Handle* const> operands, const Site& site) {
+Linked link_node(Graph& graph, Node* n, std::span<const Handle* const> operands, const Site& site,
+                 GivenHandles* handles) {
   n->graph = &graph;
-  Linked linked = graph.link(n);
+  Linked linked = graph.link(n, handles);
   while (linked.limit == Limit::nodes_before) [[unlikely]] {
       for (const Handle* o : operands)
         if (!is_source((*o)->op)) {
           const Handle* one[] = {o};
           evaluate(one, Cause::node_limit, site);
         }
-      linked = graph.link(n);
+      linked = graph.link(n, handles);
     }
   return linked;
 }
@@ -124,34 +125,6 @@ namespace {
   return resolve_view(n);
 }
 
-/// Turns handles of operands that the caller gives away into the references of a new node.
-class Given {
- public:
-  Given(std::span<const Handle* const> operands, unsigned which) : operands_(operands), which_(which) {}
-  Given(const Given&) = delete;
-  /// Adds the references if nothing was taken: the node goes and drops them.
-  ~Given() {
-    if (which_) each([](const Handle* h) { add_reference(h->get()); });
-  }
-  bool has(int operand) const { return (which_ >> operand & 1) != 0; }
-  void take() noexcept {
-    each([](const Handle* h) {
-      if (!(*h)->attachment) return const_cast<Handle*>(h)->become_reference();
-      add_reference(h->get());
-    });
-    which_ = 0;
-  }
-
- private:
-  template <class F>
-  void each(F&& f) {
-    for (unsigned i = 0, left = which_; left; ++i, left >>= 1)
-      if (left & 1) f(operands_[i]);
-  }
-  std::span<const Handle* const> operands_;
-  unsigned which_;
-};
-
 }  // namespace
 
 Handle record(Op op, std::initializer_list<const Handle*> operand_list, DType type, const Shape& shape,
@@ -166,23 +139,22 @@ Handle record(Op op, std::initializer_list<const Handle*> operand_list, DType ty
   if (row_of(op).exactness >= Exactness::standard) n->accuracy = form_of(op, type, AccuracyScope::current());
   Handle result = Handle::adopt(n);
   const bool is_view = kind_of(op) == OpKind::view;
-  Given taken(operands, is_view ? 0 : given);
+  GivenHandles handles(operands, is_view || nan_origin::wanted() ? 0 : given);
   for (const Handle* o : operands) {
-    if (!taken.has(n->arity)) add_reference(o->get());
+    if (!handles.has(n->arity)) add_reference(o->get());
     n->operand[n->arity++] = o->get();
   }
   if (attributes.ints.size()) n->ints = attributes.ints;
   if (attributes.steps.size()) n->steps = attributes.steps;
   if (attributes.axes.size()) n->axes = attributes.axes;
   if (!is_view || !found_at_once(n)) {
-    const Linked linked = link_node(graph, n, operands, site);
+    const Linked linked = link_node(graph, n, operands, site, &handles);
     if (linked.waits) [[unlikely]]
       await_inputs(*n, operands, site);
     obey(result, linked.limit);
   }
   if (nan_origin::wanted()) [[unlikely]]
     nan_origin::note(name_of(op), result, operands);
-  taken.take();
   return result;
 }
 

@@ -55,7 +55,8 @@ Device device_of_sources(std::span<const Handle* const> operands, const Site&);
 
 /// Puts a node into the graph, after a flush of its operands if a limit asks for that. Says which limit asks
 /// for a flush now, and if await_inputs() is to be called.
-Linked link_node(Graph&, Node*, std::span<const Handle* const> operands, const Site&);
+Linked link_node(Graph&, Node*, std::span<const Handle* const> operands, const Site&,
+                 GivenHandles* = nullptr);
 /// Flushes if LAZY_EAGER or a limit asks for it.
 void obey(const Handle& result, Limit);
 

@@ -11,6 +11,7 @@
 #include "jit/plan/bind.hpp"
 #include "jit/plan/names.hpp"
 #include "jit/plan/program.hpp"
+#include "jit/plan/tiling/skips.hpp"
 #include "jit/plan/tiling/tile_group.hpp"
 #include "jit/run/arguments.hpp"
 #include "jit/run/reserve.hpp"
@@ -390,6 +391,7 @@ class Run {
       steps.emplace_back(s, tile_group.dim_of.data() + (i - tile_group.first) * tile_group.levels.size(),
                          blocks, f_, words.data() + at, in_scratch);
     }
+    const Skipping skipping(p_, tile_group, blocks, [&](size_t i) { return arguments_->words(i); });
     const int64_t share = (blocks.count + blocks.pieces - 1) / blocks.pieces;
     TileGroupTimer timer(steps.size());
     const bool timed = profile::on() && !backend_.host();
@@ -399,6 +401,7 @@ class Run {
       char* const memory =
           static_cast<char*>(scratch_->data()) + static_cast<size_t>(piece) * blocks.piece_bytes;
       const int64_t last = std::min(blocks.count, (piece + 1) * share);
+      bool skips = false;
       for (int64_t n = piece * share; n < last; ++n) {
         int64_t index[kMaxRank];
         index[blocks.level] = n % blocks.cuts * blocks.length;
@@ -406,11 +409,23 @@ class Run {
           index[l] = rest % blocks.extent[l];
         const int64_t length = std::min(blocks.length, blocks.extent[blocks.level] - index[blocks.level]);
         uint64_t* w = mine.data();
+        if (skipping.any() && (n == piece * share || index[blocks.level] == 0)) {
+          skips = true;
+          for (size_t i = 0; i < steps.size() && skips; ++i) {
+            steps[i].move(index, length, memory, w);
+            skips = skipping.finite(tile_group.first + static_cast<uint32_t>(i), w);
+            w += p_.steps[tile_group.first + i].args.words();
+          }
+          w = mine.data();
+        }
         time.begin();
         for (size_t i = 0; i < steps.size(); ++i) {
           const Step& s = p_.steps[tile_group.first + i];
           steps[i].move(index, length, memory, w);
+          if (skips)
+            skipping.shorten(tile_group.first + static_cast<uint32_t>(i), index[blocks.level], length, w);
           s.kernel->launch_here(w);
+          if (skips) skipping.finish(tile_group.first + static_cast<uint32_t>(i), w);
           if (timed) backend_.synchronize();
           time.end_of(i);
           w += s.args.words();

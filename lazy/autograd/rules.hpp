@@ -75,6 +75,8 @@ using Rule = void (*)(const Differentiation&);
 Rule rule_of(Op);
 /// Is the rule of recurrent layers' steps (lazy/nn/functional/recurrent.hpp).
 void recurrent_rule(const Differentiation&);
+/// Is that of their gradients.
+void recurrent_backward_rule(const Differentiation&);
 /// Returns the rule of the call of that name; null if it has none.
 Rule rule_of_call(std::string_view name);
 

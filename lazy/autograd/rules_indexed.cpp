@@ -107,7 +107,8 @@ constexpr CallRow kCalls[] = {{"sort", sorted},
                               {"select", sorted},
                               {"compress", compressed},
                               {"concat", joined},
-                              {"recurrent", recurrent_rule}};
+                              {"recurrent", recurrent_rule},
+                              {"recurrent_backward", recurrent_backward_rule}};
 
 }  // namespace
 

@@ -21,8 +21,8 @@ class Isas final : public lazy::jit::Backend {
     return *all;
   }
   Isas() {
-    for (const auto isa : {lazy::cpu_backend::Isa::reference, lazy::cpu_backend::Isa::avx2,
-                           lazy::cpu_backend::Isa::avx512, lazy::cpu_backend::Isa::amx})
+    for (const auto isa :
+         {lazy::cpu_backend::Isa::reference, lazy::cpu_backend::Isa::avx2, lazy::cpu_backend::Isa::avx512})
       if (isa <= lazy::cpu_backend::best_isa()) all_.push_back(lazy::cpu_backend::make_backend(isa));
   }
   /// Returns the number of instruction sets; 0 is the reference.

@@ -72,7 +72,7 @@ LAZY_LEVEL_INLINE Vector<double> hyperbolic(Vector<double> x) {
   return each_lane(x, [](double v) { return jit::calls::step_tanh(v); });
 }
 
-constexpr int64_t kDepthAtOnce = 128;  // of a product: a panel's part fits the first-level cache
+constexpr int64_t kDepthAtOnce = 256;  // of a product: what is read of its left side fits the first-level cache
 /// Tells how many rows of so many vectors a tile has: its sums, a row of the panel and a factor are in
 /// registers.
 template <class T>

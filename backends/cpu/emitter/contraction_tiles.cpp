@@ -22,7 +22,7 @@ x86::Mem word(x86::Mem m) {
 /// Writes what is the same in all configurations: palette 1, and bytes of each register's rows.
 void ContractionWriter::configure_tiles() {
   x86::Assembler& a = as_->a;
-  for (int32_t* p : {&at_.configured, &at_.rows}) *p = as_->reserve(8);
+  for (int32_t* p : {&at_.configured, &at_.rows, &at_.tile_row, &at_.tile_step}) *p = as_->reserve(8);
   at_.config = as_->reserve(64);
   const auto set = [&](int at, uint64_t bits) {
     a.mov(x86::rcx, bits);
@@ -140,8 +140,9 @@ void ContractionWriter::move_tile_registers(int tall, int vecs, const x86::Mem& 
     }
 }
 
-/// Runs the sequential axis. Registers: rax lanes left; r8, r10 the left side's two tiles, r9 its distance
-/// between rows; r12 the right side, r13, r14 its distance between lanes and between tiles.
+/// Runs the sequential axis. Registers: rax lanes left; r8, r10 the left side's two tiles, r9, r11 its
+/// distance between rows and between tiles; r12 the right side, r13, r14 its distance between lanes and
+/// between tiles.
 void ContractionWriter::multiply_tile_registers(int tall, int vecs) {
   x86::Assembler& a = as_->a;
   const ContractionForm& f = *contraction_;
@@ -152,7 +153,8 @@ void ContractionWriter::multiply_tile_registers(int tall, int vecs) {
                                                           : Id::kIdTdpbuud;
   const Label loop = a.newLabel(), done = a.newLabel();
   a.mov(x86::r8, as_->frame(at_.left_now));
-  a.mov(x86::r9, as_->frame(at_.left_row));
+  a.mov(x86::r9, as_->frame(at_.tile_row));
+  a.mov(x86::r11, as_->frame(at_.tile_step));
   if (tall > 1) {
     a.mov(x86::r10, x86::r9);
     a.shl(x86::r10, 4);
@@ -174,8 +176,8 @@ void ContractionWriter::multiply_tile_registers(int tall, int vecs) {
     a.emit(Id::kIdTileloadd, tmm(kLeft + i), x86::ptr(i ? x86::r10 : x86::r8, x86::r9, 0, 0));
     for (int v = 0; v < vecs; ++v) a.emit(multiply, tmm(2 * i + v), tmm(kLeft + i), tmm(kRight + v));
   }
-  a.add(x86::r8, kRowBytes);
-  if (tall > 1) a.add(x86::r10, kRowBytes);
+  a.add(x86::r8, x86::r11);
+  if (tall > 1) a.add(x86::r10, x86::r11);
   a.add(x86::r12, x86::r14);
   a.sub(x86::rax, static_cast<int>(ContractionForm::kTileSteps));
   a.jg(loop);

@@ -133,6 +133,10 @@ void ContractionWriter::place_sides() {
   set(at_.tile, field(offsetof(ContractionPlan, tiles)));
   set(at_.flags, field(offsetof(ContractionPlan, flags)));
   a.mov(word(as_->frame(at_.split)), kSplitWidth * lanes_);
+  if (f.tiles) {
+    set(at_.tile_row, field(offsetof(ContractionPlan, left_tile_row)));
+    set(at_.tile_step, field(offsetof(ContractionPlan, left_tile_step)));
+  }
   a.bind(placed);
 }
 

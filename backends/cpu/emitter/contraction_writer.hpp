@@ -58,7 +58,8 @@ class ContractionWriter final : public ReductionWriter {
   struct Places {
     int32_t left, left_row, right, right_step, right_chunk, steps, tile, flags, left_now, split, spilled;
     int32_t spilled_bytes, first_row, back;  // of a shared epilogue
-    int32_t config, configured, rows;        // of tile registers: what is in them, and rows of the tile
+    int32_t config, configured, rows, tile_row,
+        tile_step;  // of tile registers: what is in them, and rows of the tile
   };
   Places at_{};
   asmjit::Label shared_epilogue_;  // the shared epilogue of the width being written

@@ -47,6 +47,9 @@ std::optional<ContractionForm> contraction_form(const jit::loop::LoopKernel&);
 struct ContractionPlan {
   const char* left = nullptr;  // lanes; neighbouring k side by side
   int64_t left_row = 0;
+  /// Distances of tile registers' rows, and of the registers along k: blocks of ContractionForm::rows rows
+  /// lie one register after the other, each block as many bytes as its rows times left_row.
+  int64_t left_tile_row = 0, left_tile_step = 0;
   const char* right = nullptr;  // lanes; neighbouring columns side by side
   int64_t right_step = 0;       // from one k to the next; of quads, where sums start comes after the last
   int64_t right_chunk = 0;      // from the columns of one (widest) tile to the next

@@ -1,6 +1,7 @@
-// Implements the less accurate forms of elementary functions, of float32. Each is right for NaN and infinities;
-// no rounding error is carried along. docs/math.md has their bounds. Coefficients: fitted to the least error in
-// units of the last place (exp, erf, tanh) or in all (gelu), then rounded so that what saturates never passes 1.
+// Implements the less accurate forms of elementary functions, of float32. Each is right for NaN and
+// infinities; no rounding error is carried along. docs/math.md has their bounds. Coefficients: fitted to the
+// least error in units of the last place (exp, erf, tanh) or in all (gelu), then rounded so that what
+// saturates never passes 1.
 #include <iterator>
 
 #include "backends/vector/vecmath/coefficients.hpp"
@@ -15,7 +16,7 @@ constexpr double kMagic = 0x1.8p23;  // added, it rounds to an integer
 
 // Odd functions are x P(x^2) / Q(x^2) up to where they saturate.
 struct Rational {
-  double saturates;  // at this x, and beyond
+  double saturates;  // at this x, where it is 1 and was not above it, and beyond
   std::span<const double> p, q;
 };
 constexpr double kTanhP[] = {1, 0x1.12130cp-3, 0x1.ca6464p-9, 0x1.5a233ep-16, 0x1.cb9764p-27};
@@ -26,8 +27,8 @@ constexpr double kErfQ[] = {1, 0x1.01951ep-1, 0x1.d53d0ap-4, 0x1.ed5426p-7, 0x1.
 // Half of erf(x / sqrt 2): of the normal distribution's function, what it has beyond 1/2.
 constexpr double kNormalP[] = {0x1.988454p-2,  0x1.116310p-5,  0x1.30cc8cp-8,
                                0x1.589ca4p-13, 0x1.aad082p-18, 0x1.91c726p-26};
-constexpr double kNormalQ[] = {1,              0x1.00537ap-2,  0x1.d0f554p-6,
-                               0x1.e752e4p-10, 0x1.2fabd2p-14, 0x1.469336p-20};
+constexpr double kNormalQ[] = {
+    1, 0x1.00537ap-2, 0x1.d0f554p-6, 0x1.e752e4p-10, 0x1.2fabd2p-14, 0x1.469336p-20};
 
 /// Returns the value at a limited x. A NaN stays.
 Val rational(Builder& b, Val x, const Rational& f) {
@@ -41,8 +42,8 @@ Val saturating(Builder& b, Val x, const Rational& f) {
   return rational(b, limited(b, x, -f.saturates, f.saturates), f);
 }
 
-/// Returns e^x, or e^-x, for x within about +-105. `careful`: what ln 2 has beyond one float is subtracted too,
-/// which shows from |x| = 20 on.
+/// Returns e^x, or e^-x, for x within about +-105. `careful`: what ln 2 has beyond one float is subtracted
+/// too, which shows from |x| = 20 on.
 Val exp_short(Builder& b, Val x, bool careful) {
   const Val magic = b.num(x, kMagic);
   const Val n = b.sub(b.fma(x, b.num(x, explog::kLog2e_32_hi), magic), magic);
@@ -70,8 +71,8 @@ Val sigmoid_short(Builder& b, Val x, bool careful) {
 namespace standard {
 Val exp(Builder& b, Val x) { return exp_short(b, exp_clamp(b, x), true); }
 Val sigmoid(Builder& b, Val x) { return sigmoid_short(b, x, true); }
-Val tanh(Builder& b, Val x) { return saturating(b, x, {9.02, kTanhP, kTanhQ}); }
-Val erf(Builder& b, Val x) { return saturating(b, x, {3.95, kErfP, kErfQ}); }
+Val tanh(Builder& b, Val x) { return saturating(b, x, {0x1.0e865cp+3, kTanhP, kTanhQ}); }
+Val erf(Builder& b, Val x) { return saturating(b, x, {0x1.d88b74p+1, kErfP, kErfQ}); }
 // Computes x (1/2 + erf(x / sqrt 2) / 2): the sum cancels in the negative tail, whose error is absolute.
 Val gelu(Builder& b, Val x) {
   x = b.max(b.f32(-5.4f), x);
