@@ -81,7 +81,7 @@ class CpuKernel final : public jit::Kernel {
   }
   void launch(uint64_t* args) const override {
     args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kCalls);
-    args[jit::loop::ArgLayout::kScratch] = 0;
+    args[jit::loop::ArgLayout::kScratch] = args[jit::loop::ArgLayout::kScratch + 1] = 0;
     if (contraction_) return contraction_->run(partition_, code_.entry(), args, thread_count());
     const bool here = partition_.runs_inline(args);
     if (scatter_) return scatter_->run(partition_, code_.entry(), args, here ? 1 : thread_count());
@@ -92,6 +92,7 @@ class CpuKernel final : public jit::Kernel {
   void launch_here(uint64_t* args) const override {
     args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kCalls);
     args[jit::loop::ArgLayout::kScratch] = 0;
+    args[jit::loop::ArgLayout::kScratch + 1] = kBlockOfMany;
     if (contraction_) return contraction_->run(partition_, code_.entry(), args, 1);
     if (scatter_) return scatter_->run(partition_, code_.entry(), args, 1);
     if (schedule_.streams) args[jit::loop::ArgLayout::kScratch] = args[jit::loop::ArgLayout::kPlanned];

@@ -8,6 +8,12 @@
 
 namespace lazy::cpu_backend {
 using jit::Op;
+namespace {
+
+constexpr size_t kLongLoop = 16;  // vector instructions, above which a loop waits for no memory
+constexpr int kCacheLine = 64;
+
+}  // namespace
 
 void InnerReductionWriter::plan() {
   // Only sums and products of floats depend on the number of partial results; theirs may differ (float32
@@ -60,6 +66,43 @@ void InnerReductionWriter::plan() {
   for (auto& p : red_->acc) p.result = p.folded;
   if (rows_) plan_rows();
   decide_once();
+  find_operand_ahead();
+}
+
+/// Chooses what a loop prefetches that has so much to compute that memory would wait meanwhile: the operand
+/// whose rows follow each other. A softmax then reads the maximum's next rows while it computes exp.
+void InnerReductionWriter::find_operand_ahead() {
+  if (!red_->unroll || outer_.size() != 1 || body_.code.size() < kLongLoop) return;
+  for (size_t i = 0; i < k_.epilogue && ahead_operand_ < 0; ++i) {
+    const auto& in = k_.body[i];
+    if (in.code != jit::loop::Code::load || as_->pointer_reg[in.imm] < 0) continue;
+    const jit::loop::Operand& o = k_.operands[in.imm];
+    if (o.stride[vector_axis_] == Stride::unit && o.stride[outer_[0]] == Stride::any) ahead_operand_ = in.imm;
+  }
+  if (ahead_operand_ < 0) return;
+  x86::Assembler& a = as_->a;
+  const Label known = a.newLabel();
+  ahead_ = as_->reserve(8);
+  a.xor_(x86::ecx, x86::ecx);
+  branch_on_mode(SplitMode::full, false, known);
+  a.cmp(as_->arg(jit::loop::ArgLayout::kScratch + 1), static_cast<int>(kBlockOfMany));
+  a.jne(known);
+  a.mov(x86::rcx, as_->arg(as_->args.extent(outer_[0])));
+  a.imul(x86::rcx, as_->arg(as_->args.stride(ahead_operand_, outer_[0])));
+  a.bind(known);
+  a.mov(as_->frame(ahead_), x86::rcx);
+}
+
+/// Writes the prefetches of one step of the unrolled loop, into the second-level cache.
+void InnerReductionWriter::fetch_ahead() {
+  if (ahead_operand_ < 0) return;
+  x86::Assembler& a = as_->a;
+  const auto size = static_cast<int>(byte_width(ahead_operand_));
+  a.mov(x86::rcx, as_->frame(ahead_));
+  a.add(x86::rcx, x86::gpq(static_cast<uint32_t>(as_->pointer_reg[static_cast<size_t>(ahead_operand_)])));
+  for (int at = 0; at < red_->unroll * lanes_ * size; at += kCacheLine)
+    a.prefetcht1(
+        x86::ptr(x86::rcx, x86::rax, static_cast<uint32_t>(__builtin_ctz(static_cast<unsigned>(size))), at));
 }
 
 /// Writes what a launch decides once: where rows are all one block, what depends on its length alone is the
@@ -202,6 +245,7 @@ void InnerReductionWriter::accumulate() {
     a.cmp(x86::rax, as_->frame(s.loop_limit));
     skip_if(a, x86::CondCode::kSignedGT, [&] {
       hot_loop_while(a, x86::CondCode::kSignedLE, [&] {
+        fetch_ahead();
         write_block(hot_copies_->block(2, shape_), full_);
         a.add(x86::rax, s.unroll * lanes_);
         a.cmp(x86::rax, as_->frame(s.loop_limit));

@@ -22,6 +22,8 @@ class InnerReductionWriter final : public ReductionWriter {
   void begin_row(const RowLabels&);
   void begin_block();
   void accumulate();
+  void find_operand_ahead();
+  void fetch_ahead();
   void end_block(const RowLabels&, const Label& from_memory);
   void write_rest_of_block();
   void single_vectors();
@@ -40,7 +42,9 @@ class InnerReductionWriter final : public ReductionWriter {
   std::unique_ptr<Copies> copies_, hot_copies_;        // copies of one vector; of the unrolled loop
   std::unique_ptr<Copies> rows_copies_, rows_masked_;  // copies of several rows
   int row_operand_ = -1;                               // the operand that moves from row to row
-  bool rows_ = false;                                  // several rows go at once where they are short
+  int ahead_operand_ = -1;  // the operand of which the next block's elements are prefetched
+  int32_t ahead_ = -1;      // frame: how many bytes on they are; 0 if no block comes next
+  bool rows_ = false;       // several rows go at once where they are short
 };
 
 }  // namespace lazy::cpu_backend

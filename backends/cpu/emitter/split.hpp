@@ -10,7 +10,11 @@ namespace lazy::cpu_backend {
 /// blocks' results, to memory. combine: the blocks' results from memory, then the epilogue.
 enum class SplitMode : uint64_t { full, partials, combine };
 
-/// The same word of a map says that stores go past the caches (Schedule::streams).
+/// In mode full, word ArgLayout::kScratch + 1: whether the launch is a block of a tile group, after which the
+/// next one along its first axis comes.
+inline constexpr uint64_t kBlockOfMany = 1;
+
+/// Word ArgLayout::kScratch of a map says that stores go past the caches (Schedule::streams).
 inline constexpr uint64_t kStream = 1;
 inline constexpr uint64_t kStreamUnfenced = 2;  // ... and the caller sees to it that others see them
 
