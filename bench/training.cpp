@@ -1,8 +1,12 @@
 // Times steps of training: forward, backward and update in one flush. Prints one line each: the median of a
-// step in milliseconds once it is warm, the first step with all that it compiles, the peak of tensor bytes,
-// and how many flushes and programs the steps took. bench/peers/training.py does the same with torch.
+// step in milliseconds once it is warm, the first step with all that it compiles, the peak of tensor bytes
+// and of the process and by how much it grew, and how many flushes and programs the steps took.
+// bench/peers/training.py does the same with torch, training_jax.py with JAX. Compare memory a workload at a
+// time: a process never shrinks.
 //
 //   bench_training [--only NAME] [--seconds S]
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -24,6 +28,13 @@ using clock = std::chrono::steady_clock;
 
 double milliseconds_since(clock::time_point t) {
   return std::chrono::duration<double, std::milli>(clock::now() - t).count();
+}
+
+/// Returns the most memory that the process has had, in MB.
+double process_mb() {
+  rusage r;
+  getrusage(RUSAGE_SELF, &r);
+  return static_cast<double>(r.ru_maxrss) / 1e3;
 }
 
 /// Makes a step: a function that trains once and returns the loss.
@@ -97,13 +108,16 @@ Workload lstm() {
 
 void measure(const Workload& w, double seconds) {
   manual_seed(1);
+  const double at_start = process_mb();
   const Step step = w.begin();
+  auto first = clock::now();
   step().eval();
+  const double first_step = milliseconds_since(first);
   // The model is as it was, but for one step: what came with it is not counted.
   reset_metrics();
   const uint64_t before = metrics().bytes_live;
   const auto begin = clock::now();
-  auto first = clock::now();
+  first = clock::now();
   step().eval();
   const double second = milliseconds_since(first);
   step().eval();
@@ -118,10 +132,10 @@ void measure(const Workload& w, double seconds) {
   std::sort(times.begin(), times.end());
   const Metrics m = metrics();
   std::printf(
-      "%s,median_ms=%.3f,min_ms=%.3f,second_step_ms=%.1f,peak_mb=%.1f,extra_mb=%.1f,flushes_a_step=%.2f,late_"
-      "compiles=%llu\n",
-      w.name, times[times.size() / 2], times[0], second, static_cast<double>(m.bytes_peak) / 1e6,
-      static_cast<double>(m.bytes_peak - before) / 1e6,
+      "%s,median_ms=%.3f,min_ms=%.3f,first_step_ms=%.1f,second_step_ms=%.1f,peak_mb=%.1f,extra_mb=%.1f,"
+      "process_mb=%.0f,grown_mb=%.0f,flushes_a_step=%.2f,late_compiles=%llu\n",
+      w.name, times[times.size() / 2], times[0], first_step, second, static_cast<double>(m.bytes_peak) / 1e6,
+      static_cast<double>(m.bytes_peak - before) / 1e6, process_mb(), process_mb() - at_start,
       static_cast<double>(m.flushes - flushes) / static_cast<double>(times.size()),
       static_cast<unsigned long long>(m.program_misses - misses));
   std::fflush(stdout);

@@ -5,6 +5,7 @@
 //   if (auto p = cache.find(key)) ...
 //   auto p = cache.get_or_fill(key, [&] { return Filled{compile(), bytes}; });
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,11 +51,25 @@ class LruCache {
   LruCache(size_t max_entries, size_t max_bytes, std::optional<Counter> evictions = {})
       : max_entries_(max_entries), max_bytes_(max_bytes), counter_(evictions) {}
 
+  /// Identifies what find() found, for is_fresh(). One that was not set is never fresh.
+  struct Moment {
+    uint64_t removals = 0, used = 0;
+  };
+
   /// Returns the value of this key, now the most recently used, or null. O(1), no allocation.
-  Ptr find(const KeyView& key) {
+  Ptr find(const KeyView& key, Moment* when = nullptr) {
     const Locked lock(*this);
-    return find_locked(key);
+    return find_locked(key, when);
   }
+
+  /// True if no entry has gone since, and finding this one again would move it by less than kSlack of the
+  /// list: who kept key and value may use them as if they had been found. Takes no lock.
+  bool is_fresh(const Moment& m) const noexcept {
+    return removals_.load(std::memory_order_acquire) == m.removals &&
+           uses_.load(std::memory_order_relaxed) - m.used <= slack_.load(std::memory_order_relaxed);
+  }
+  /// Counts a hit of which is_fresh() spared the look-up.
+  void count_hit() noexcept { fresh_hits_.fetch_add(1, std::memory_order_relaxed); }
 
   /// Returns the value of this key. On a miss `fill()` makes it (a Filled), under no lock, so it may use this
   /// cache for other keys. Threads that miss on one key at once share one call. If it throws, all of them get
@@ -155,6 +170,7 @@ class LruCache {
   Stats stats() const {
     const Locked lock(*this);
     Stats s = stats_;
+    s.hits += fresh_hits_.load(std::memory_order_relaxed);
     s.collisions = table_.collisions();
     s.entries = table_.size();
     s.bytes = bytes_;
@@ -193,16 +209,29 @@ class LruCache {
     }
   };
 
-  Ptr find_locked(const KeyView& key) {
+  Ptr find_locked(const KeyView& key, Moment* when = nullptr) {
     E* e = table_.find(key);
     if (!e) {
       ++stats_.misses;
       return nullptr;
     }
     ++stats_.hits;
-    table_.touch(e);
+    touch(e);
+    if (when) *when = {removals_.load(std::memory_order_relaxed), e->used};
     return e->value;
   }
+
+  /// Makes an entry the first in the order of use, unless it is nearly.
+  void touch(E* e) {
+    if (uses_.load(std::memory_order_relaxed) - e->used <= slack_.load(std::memory_order_relaxed)) return;
+    table_.touch(e);
+    note_first(e);
+  }
+  void note_first(E* e) {
+    e->used = uses_.load(std::memory_order_relaxed) + 1;
+    uses_.store(e->used, std::memory_order_relaxed);
+  }
+  void note_size() { slack_.store(table_.size() / kSlack, std::memory_order_relaxed); }
 
   /// Returns the value that the cache now has for this key: the given one, or without `replace` one that was
   /// there before.
@@ -210,13 +239,15 @@ class LruCache {
     if (E* e = table_.find(key)) {
       if (!replace) {
         doomed.replaced = std::move(value);
-        table_.touch(e);
+        touch(e);
         return e->value;
       }
       remove(e, doomed);
     }
     if (weight > max_bytes_ || max_entries_ == 0) return value;
     table_.insert(std::unique_ptr<E>(new E{Key(key), value, weight}));
+    note_first(table_.newest());
+    note_size();
     bytes_ += weight;
     trim(doomed);
     return value;
@@ -225,6 +256,8 @@ class LruCache {
   void remove(E* e, Doomed& doomed) {
     bytes_ -= e->weight;
     doomed.add(table_.remove(e));
+    removals_.fetch_add(1, std::memory_order_release);
+    note_size();
   }
   void evict(E* e, Doomed& doomed) {
     remove(e, doomed);
@@ -260,12 +293,22 @@ class LruCache {
     std::construct_at(&table_);
     std::construct_at(&flights_);
     bytes_ = 0;
+    removals_.fetch_add(1, std::memory_order_release);
+    note_size();
   }
 
   mutable Mutex mutex_;
   detail::Table<Value> table_;
   detail::Flights<Value> flights_;
   size_t max_entries_, max_bytes_, bytes_ = 0;
+  // The order of use is exact to this share of the entries: so that a few in turn need not be moved each
+  // time.
+  static constexpr size_t kSlack = 64;
+  // Written under the lock. Removals, so many that no Moment of before is fresh; how often an entry was put
+  // first; by how many of these an entry's place may be behind.
+  std::atomic<uint64_t> removals_{1}, uses_{0};
+  std::atomic<size_t> slack_{0};
+  std::atomic<uint64_t> fresh_hits_{0};
   Stats stats_;
   std::optional<Counter> counter_;
 };

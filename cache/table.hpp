@@ -18,6 +18,7 @@ struct Entry {
   size_t weight;
   Entry* chain = nullptr;                    // next in the bucket
   Entry *newer = nullptr, *older = nullptr;  // in the order of use
+  uint64_t used = 0;                         // LruCache::uses_ when it was last put first
 };
 
 template <class Value>

@@ -66,7 +66,7 @@ void learn(const demo::Arguments& arguments) {
   manual_seed(6);
   Generator& g = default_generator();
   const Tensor points = moons(g, kPoints).eval();
-  // Of a point, sqrt(kept) of it and sqrt(1 - kept) of noise are left at a time.
+  // At a time, sqrt(kept) of a point is left, and sqrt(1 - kept) of noise.
   const Tensor beta = linspace(1e-4, 0.25, kTimes), kept = cumprod(1 - beta, 0);
   eval(beta, kept);
 

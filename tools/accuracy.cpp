@@ -50,36 +50,50 @@ const std::vector<Entry<R>>& entries() {
   {                                                                      \
 #f, vecmath::f, nullptr, [](R x) -> R { return std::f(x); }, nullptr \
   }
+#define FORM(form, f)                                                                    \
+  {                                                                                      \
+#form "." #f, vecmath::form::f, nullptr, [](R x) -> R { return std::f(x); }, nullptr \
+  }
 #define TWO(f)                                                                   \
   {                                                                              \
 #f, nullptr, vecmath::f, nullptr, [](R x, R y) -> R { return std::f(x, y); } \
   }
-  static const std::vector<Entry<R>> all = {ONE(exp),
-                                            ONE(expm1),
-                                            ONE(log),
-                                            ONE(log1p),
-                                            ONE(log2),
-                                            ONE(log10),
-                                            ONE(sin),
-                                            ONE(cos),
-                                            ONE(tan),
-                                            ONE(sinh),
-                                            ONE(cosh),
-                                            ONE(tanh),
-                                            ONE(asin),
-                                            ONE(acos),
-                                            ONE(atan),
-                                            ONE(asinh),
-                                            ONE(acosh),
-                                            ONE(atanh),
-                                            ONE(erf),
-                                            ONE(erfc),
-                                            TWO(atan2),
-                                            {"gelu", vecmath::gelu, nullptr, exact_gelu<R>, nullptr},
-                                            TWO(pow),
-                                            TWO(hypot),
-                                            {"sigmoid", vecmath::sigmoid, nullptr, exact_sigmoid<R>, nullptr},
-                                            {"rsqrt", vecmath::rsqrt, nullptr, exact_rsqrt<R>, nullptr}};
+  static const std::vector<Entry<R>> all = {
+      ONE(exp),
+      ONE(expm1),
+      ONE(log),
+      ONE(log1p),
+      ONE(log2),
+      ONE(log10),
+      ONE(sin),
+      ONE(cos),
+      ONE(tan),
+      ONE(sinh),
+      ONE(cosh),
+      ONE(tanh),
+      ONE(asin),
+      ONE(acos),
+      ONE(atan),
+      ONE(asinh),
+      ONE(acosh),
+      ONE(atanh),
+      ONE(erf),
+      ONE(erfc),
+      TWO(atan2),
+      {"gelu", vecmath::gelu, nullptr, exact_gelu<R>, nullptr},
+      TWO(pow),
+      TWO(hypot),
+      {"sigmoid", vecmath::sigmoid, nullptr, exact_sigmoid<R>, nullptr},
+      {"rsqrt", vecmath::rsqrt, nullptr, exact_rsqrt<R>, nullptr},
+      FORM(standard, exp),
+      FORM(standard, sin),
+      FORM(standard, cos),
+      FORM(standard, tanh),
+      FORM(standard, erf),
+      {"standard.sigmoid", vecmath::standard::sigmoid, nullptr, exact_sigmoid<R>, nullptr},
+      {"standard.gelu", vecmath::standard::gelu, nullptr, exact_gelu<R>, nullptr},
+      FORM(fast, exp),
+      {"fast.sigmoid", vecmath::fast::sigmoid, nullptr, exact_sigmoid<R>, nullptr}};
   return all;
 }
 

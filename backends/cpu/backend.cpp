@@ -21,7 +21,8 @@ class CpuBackend final : public jit::Backend {
     if (isa == Isa::reference) reference_ = reference::make_backend();
   }
   const char* name() const override {  // the level is part of a kernel's identity
-    return isa_ == Isa::avx512 ? "cpu-avx512" : isa_ == Isa::avx2 ? "cpu-avx2" : "cpu-reference";
+    constexpr const char* names[] = {"cpu-reference", "cpu-avx2", "cpu-avx512", "cpu-amx"};
+    return names[static_cast<int>(isa_)];
   }
   std::unique_ptr<jit::Kernel> compile(const jit::loop::LoopKernel& k) override {
     if (reference_) return reference_->compile(k);
@@ -58,6 +59,7 @@ std::unique_ptr<jit::Backend> make_backend(Isa isa) { return std::make_unique<Cp
 std::unique_ptr<jit::Backend> make_backend() {
   profile::at_start(record_machine);
   switch (config::get().cpu_isa.get()) {
+    case config::CpuIsa::amx: return make_backend(isa_from("amx"));
     case config::CpuIsa::avx512: return make_backend(isa_from("avx512"));
     case config::CpuIsa::avx2: return make_backend(isa_from("avx2"));
     case config::CpuIsa::reference: return make_backend(Isa::reference);

@@ -19,6 +19,7 @@ constexpr int64_t kRowsWorthPacking = 96;
 int64_t small_right() { return static_cast<int64_t>(caches().l2 / 2 * 3); }
 // Returns the bytes beyond which a right side is read from memory, or mostly so.
 int64_t far_bytes() { return static_cast<int64_t>(caches().l3 / 2); }
+constexpr int64_t kPage = 4096;         // bytes
 constexpr int64_t kFarSteps = 8;        // rows of far memory that are read at once
 constexpr int64_t kLongestPart = 1024;  // indices of the sequential axis in a part, when it is done in parts
 constexpr int64_t kMostPacked = int64_t{64} << 20;  // bytes of the right side that are packed at once
@@ -69,7 +70,9 @@ void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* ar
   if (in_order && form_.rows == 1 && s.rows == 1 && matrices == 1 && s.steps > kFarSteps &&
       s.steps * s.columns * element_ > far_bytes())
     return far_row(l, s, args);
-  if (in_order && (s.rows < kRowsWorthPacking || s.steps * s.columns * element_ <= small_right()))
+  const bool page_apart = s.right_step >= kPage;  // each step would look up another page
+  if (in_order &&
+      (s.rows < kRowsWorthPacking || (!page_apart && s.steps * s.columns * element_ <= small_right())))
     return in_place(l, s, args);
   const int64_t together = matrices >= threads ? threads : 1;  // matrices at once
   const int64_t grain = divide_up(matrices, together);
@@ -137,8 +140,22 @@ void Contraction::far_row(const Launch& l, const Sides& s, const uint64_t* args)
 
 void Contraction::one_matrix(const Launch& l, uint64_t* args) const {
   const Sides s = sides(l.box, args);
-  if (s.rows <= 4 * form_.rows) return few_rows(l, s, args);
+  if (s.rows <= 4 * form_.rows || left_stays_near(l, s)) return few_rows(l, s, args);
   many_rows(l, s, args);
+}
+
+/// Returns the bytes of the right side that are copied at a time when a block of it is used once.
+int64_t Contraction::near_bytes(bool far) const {
+  return static_cast<int64_t>(form_.rows > 1 ? caches().l2 / 4 : far ? caches().l2 / 16 : caches().l1d / 2);
+}
+
+/// True if all rows of the left side stay in the second-level cache while the right side passes, of which
+/// there is enough for all threads.
+bool Contraction::left_stays_near(const Launch& l, const Sides& s) const {
+  const int64_t width = form_.vectors * form_.lanes,
+                part = std::min(s.steps, near_bytes(false) * in_lane() / (width * element_));
+  return s.rows * lane_steps(part) * element_ <= static_cast<int64_t>(caches().l2 / 2) &&
+         s.columns >= 4 * l.threads * width;
 }
 
 void Contraction::launch(const Launch& l, const ContractionPlan& plan, uint64_t* args) const {
@@ -151,9 +168,39 @@ void Contraction::pack_left(const Sides& s, int64_t row, int64_t rows, int64_t s
                             int64_t pitch) const {
   const PackSource from{s.left + row * s.left_row + step * s.left_step, s.left_row, s.left_step,
                         form_.left.from};
+  if (form_.tiles) return pack_left_tiles(from, rows, steps, to, pitch);
   if (form_.lane == ContractionLane::pairs) pack_words(from, rows, steps, to, pitch);
-  else if (form_.lane == ContractionLane::quads) pack_bytes(from, rows, steps, to, pitch);
+  else if (form_.lane == ContractionLane::quads) pack_bytes(from, true, rows, steps, to, pitch);
   else pack(from, form_.lane, rows, steps, to, pitch);
+}
+
+/// Packs the left side as tile registers take it: of each block of rows, 64 bytes of all rows, then the
+/// next 64.
+void Contraction::pack_left_tiles(const PackSource& s, int64_t rows, int64_t steps, char* to,
+                                  int64_t pitch) const {
+  constexpr int64_t chunk = 64;
+  const auto size = static_cast<int64_t>(size_of(s.type));
+  const bool in_order = s.column == size;
+  const Scratch one(in_order ? 0 : form_.rows * pitch);
+  for (int64_t first = 0; first < rows; first += form_.rows, to += form_.rows * pitch) {
+    const int64_t n = std::min<int64_t>(form_.rows, rows - first);
+    PackSource block{s.data + first * s.row, s.row, s.column, s.type};
+    if (!in_order) {
+      if (form_.lane == ContractionLane::halves) pack_words(block, n, steps, one.data(), pitch);
+      else pack_bytes(block, false, n, steps, one.data(), pitch);
+      block = {one.data(), pitch, size, s.type};
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      const char* row = block.data + i * block.row;
+      char* out = to + i * chunk;
+      int64_t left = steps * size;
+      for (; left >= chunk; left -= chunk, row += chunk, out += form_.rows * chunk)
+        std::memcpy(out, row, chunk);
+      if (left == 0) continue;
+      std::memset(out, 0, chunk);
+      std::memcpy(out, row, static_cast<size_t>(left));
+    }
+  }
 }
 
 /// Packs `width` columns a step; what is beyond `columns` becomes zero.
@@ -162,14 +209,16 @@ void Contraction::pack_right(const Sides& s, int64_t step, int64_t steps, int64_
   const PackSource from{s.right + step * s.right_step + column * s.right_column, s.right_step, s.right_column,
                         form_.right.from};
   const int64_t pitch = width * element_;
-  const bool quads = form_.lane == ContractionLane::quads;
-  if (form_.lane == ContractionLane::pairs) pack_pairs(from, steps, columns, to, pitch);
-  else if (quads) pack_quads(from, steps, columns, to, pitch);
+  if (form_.lane == ContractionLane::pairs || form_.lane == ContractionLane::halves)
+    pack_pairs(from, steps, columns, to, pitch);
+  else if (form_.lane == ContractionLane::quads) pack_quads(from, steps, columns, to, pitch);
   else pack(from, form_.lane, steps, columns, to, pitch);
+  const int64_t used = divide_up(steps, in_lane());
+  std::memset(to + used * pitch, 0, static_cast<size_t>((lane_steps(steps) - used) * pitch));
   if (columns < width)
-    for (int64_t i = 0; i < lane_steps(steps); ++i)
+    for (int64_t i = 0; i < used; ++i)
       std::memset(to + i * pitch + columns * element_, 0, static_cast<size_t>((width - columns) * element_));
-  if (!quads || step > 0) return;
+  if (!starts() || step > 0) return;
   auto* start = reinterpret_cast<int32_t*>(to + lane_steps(steps) * pitch);
   std::fill_n(start, width, 0);
   if (form_.left.from == DType::int8) sums_of_raised(from, s.steps, columns, start);
@@ -178,23 +227,23 @@ void Contraction::pack_right(const Sides& s, int64_t step, int64_t steps, int64_
 /// Multiplies so few rows that the right side is read once or little more: a block of it is copied to a near
 /// cache, then multiplied at once.
 void Contraction::few_rows(const Launch& l, const Sides& s, const uint64_t* args) const {
-  const bool left_copied = !left_in_place(s), right_copied = !right_in_place(s);
+  const bool left_copied = !left_in_place(s),
+             right_copied = !right_in_place(s) || s.rows >= kRowsWorthPacking;
   const int64_t pitch = round_up(lane_steps(s.steps) * element_, 64);
-  const Scratch left(left_copied ? s.rows * pitch : 0);
+  const Scratch left(left_copied ? left_bytes(s.rows, pitch) : 0);
   if (left_copied) pack_left(s, 0, s.rows, 0, s.steps, left.data(), pitch);
   // A single row from far memory takes longer runs of fewer columns.
   const bool far = s.steps * s.columns * element_ > far_bytes();
   const int64_t width = (form_.rows > 1 ? form_.vectors : far ? 2 : 4) * form_.lanes;
-  const auto near = static_cast<int64_t>(form_.rows > 1 ? caches().l2 / 4
-                                         : far          ? caches().l2 / 16
-                                                        : caches().l1d / 2);
-  const int64_t part = std::max<int64_t>(64, near / (width * element_) / 64 * 64);
+  const int64_t part = std::max<int64_t>(64, near_bytes(far) * in_lane() / (width * element_) / 64 * 64);
   const int64_t chunks = divide_up(s.columns, width), grain = divide_up(chunks, l.threads);
   l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
     const int64_t begin = piece * grain * width, end = std::min(s.columns, (piece + 1) * grain * width);
     ContractionPlan plan;
     plan.left = left_copied ? left.data() : s.left;
     plan.left_row = left_copied ? pitch : s.left_row;
+    plan.left_tile_row = 64;
+    plan.left_tile_step = 64 * form_.rows;
     if (!right_copied) {
       plan.right = s.right + begin * element_;
       plan.right_step = s.right_step;
@@ -203,7 +252,7 @@ void Contraction::few_rows(const Launch& l, const Sides& s, const uint64_t* args
       l.box.restrict(mine, vector_axis_, begin, end);
       return launch(l, plan, mine);
     }
-    const Scratch panel((part + starts()) * width * element_),
+    const Scratch panel((lane_steps(part) + starts()) * width * element_),
         tiles(s.steps > part ? s.rows * width * element_ : 0);
     std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
     plan.right = panel.data();
@@ -218,7 +267,7 @@ void Contraction::few_rows(const Launch& l, const Sides& s, const uint64_t* args
         const int64_t steps = std::min(part, s.steps - first);
         pack_right(s, first, steps, column, columns, panel.data(), width);
         ContractionPlan now = plan;
-        now.left += lane_steps(first) * element_;
+        now.left += lane_steps(first) * element_ * (form_.tiles ? form_.rows : 1);
         now.steps = lane_steps(steps);
         now.flags = (first > 0 ? ContractionPlan::kResume : 0) |
                     (first + steps < s.steps ? ContractionPlan::kSuspend : 0);
@@ -234,7 +283,7 @@ void Contraction::many_rows(const Launch& l, const Sides& s, const uint64_t* arg
   const bool left_copied = !left_in_place(s),
              right_copied = !right_in_place(s) || s.rows >= kRowsWorthPacking;
   const int64_t parts = s.steps > kLongestPart + kLongestPart / 2 ? divide_up(s.steps, kLongestPart) : 1;
-  const int64_t part = std::max<int64_t>(1, parts == 1 ? s.steps : round_up(divide_up(s.steps, parts), 4));
+  const int64_t part = std::max<int64_t>(1, parts == 1 ? s.steps : round_up(divide_up(s.steps, parts), 64));
   const int64_t lane_part = lane_steps(part), width = form_.vectors * form_.lanes,
                 chunk_bytes = (lane_part + starts()) * width * element_;
   const int64_t panel = std::max<int64_t>(1, kMostPacked / std::max<int64_t>(chunk_bytes, 1)) * width;
@@ -267,10 +316,12 @@ void Contraction::many_rows(const Launch& l, const Sides& s, const uint64_t* arg
         const int64_t row = task / strips * block, chunk = task % strips * strip;
         const int64_t rows = std::min(block, s.rows - row);
         if (chunk >= chunks) return;
-        const Scratch left(left_copied ? rows * pitch : 0);
+        const Scratch left(left_copied ? left_bytes(rows, pitch) : 0);
         ContractionPlan plan;
         plan.left = s.left + row * s.left_row + first * s.left_step;
         plan.left_row = s.left_row;
+        plan.left_tile_row = 64;
+        plan.left_tile_step = 64 * form_.rows;
         if (left_copied) {
           pack_left(s, row, rows, first, steps, left.data(), pitch);
           plan.left = left.data();

@@ -3,6 +3,7 @@
 // Invariant: the order of every sum is that of the kernel, whatever is decided here.
 #pragma once
 #include "backends/cpu/packing/contraction.hpp"
+#include "backends/cpu/packing/pack.hpp"
 #include "backends/cpu/threads/parallel.hpp"
 
 namespace lazy::cpu_backend {
@@ -29,20 +30,32 @@ class Contraction {
   Sides sides(const Partition&, const uint64_t* args) const;
   bool left_in_place(const Sides&) const;
   bool right_in_place(const Sides&) const;
+  /// Returns how many indices of the sequential axis one lane has.
+  int64_t in_lane() const {
+    return form_.lane == ContractionLane::quads                                            ? 4
+           : form_.lane == ContractionLane::pairs || form_.lane == ContractionLane::halves ? 2
+                                                                                           : 1;
+  }
   int64_t lane_steps(int64_t steps) const {
-    return form_.lane == ContractionLane::pairs   ? (steps + 1) / 2
-           : form_.lane == ContractionLane::quads ? (steps + 3) / 4
-                                                  : steps;
+    const int64_t whole = form_.tiles ? ContractionForm::kTileSteps : 1;
+    return (steps + in_lane() * whole - 1) / (in_lane() * whole) * whole;
   }
   /// Returns how many rows of a packed right side say where sums start.
-  int64_t starts() const { return form_.lane == ContractionLane::quads; }
+  int64_t starts() const { return form_.lane == ContractionLane::quads && !form_.tiles; }
+  int64_t near_bytes(bool far) const;
   void in_place(const Launch&, const Sides&, uint64_t* args) const;
+  bool left_stays_near(const Launch&, const Sides&) const;
   void one_matrix(const Launch&, uint64_t* args) const;
   void far_row(const Launch&, const Sides&, const uint64_t* args) const;
   void few_rows(const Launch&, const Sides&, const uint64_t* args) const;
   void many_rows(const Launch&, const Sides&, const uint64_t* args) const;
   void pack_left(const Sides&, int64_t row, int64_t rows, int64_t step, int64_t steps, char* to,
                  int64_t pitch) const;
+  void pack_left_tiles(const PackSource&, int64_t rows, int64_t steps, char* to, int64_t pitch) const;
+  /// Returns the bytes of so many packed rows; of tile registers, all rows of their last block have a place.
+  int64_t left_bytes(int64_t rows, int64_t pitch) const {
+    return (form_.tiles ? (rows + form_.rows - 1) / form_.rows * form_.rows : rows) * pitch;
+  }
   void pack_right(const Sides&, int64_t step, int64_t steps, int64_t column, int64_t columns, char* to,
                   int64_t width) const;
   void launch(const Launch&, const ContractionPlan&, uint64_t* args) const;

@@ -24,7 +24,7 @@ void fields(A& a, ContractionSide& s) {
 }
 template <class A>
 void fields(A& a, ContractionForm& f) {
-  a(f.left, f.right, f.lane, f.row_axis, f.lanes, f.vectors, f.rows, f.masks);
+  a(f.left, f.right, f.lane, f.row_axis, f.lanes, f.vectors, f.rows, f.masks, f.tiles);
 }
 
 namespace {
@@ -64,7 +64,7 @@ bool sound(const Schedule& s, Isa isa) { return s.isa == isa && s.lanes > 0 && s
 bool sound(const ContractionForm& f, const jit::loop::LoopKernel& k) {
   const auto operand = [&](int o) { return o >= 0 && o < static_cast<int>(k.operands.size()); };
   return operand(f.left.operand) && operand(f.right.operand) && static_cast<int>(f.left.from) < kDTypeCount &&
-         static_cast<int>(f.right.from) < kDTypeCount && f.lane <= ContractionLane::quads &&
+         static_cast<int>(f.right.from) < kDTypeCount && f.lane <= ContractionLane::halves &&
          f.row_axis >= -1 && f.row_axis < k.rank && k.sequential >= 0;
 }
 
@@ -129,7 +129,7 @@ namespace {
 /// step waits for the one before: narrower vectors take fewer cycles. Functions keep the machine's level,
 /// whose last bits they have, and so do 64-bit integers, for which AVX2 lacks instructions.
 Isa level_for(const jit::loop::LoopKernel& k, Isa isa) {
-  if (isa != Isa::avx512 || k.form != jit::loop::Form::scan) return isa;
+  if (isa < Isa::avx512 || k.form != jit::loop::Form::scan) return isa;
   for (const jit::loop::Operand& o : k.operands)
     if (o.stride[k.rank - 1] != jit::loop::Stride::zero) return isa;
   for (const jit::loop::Instr& i : k.body)

@@ -31,12 +31,12 @@ void with_size(size_t size, F&& f) {
 
 }  // namespace
 
-LoopsKernel::LoopsKernel(const LoopKernel& k, MeaningOf meaning_of) : k_(k) {
+LoopsKernel::LoopsKernel(const LoopKernel& k, MeaningOf find) : k_(k) {
   check(k_);
   for (const Instr& s : k_.body) {
     // The meaning of `where` is chosen by the type of its values, that of other ops by their first operand's.
     const ValueId typed = s.op == jit::Op::where ? s.b : s.a;
-    meanings_.push_back(s.code == Code::op ? meaning_of(s.op, k_.body[typed].type, s.type) : nullptr);
+    meanings_.push_back(s.code == Code::op ? find(s, k_.body[typed].type) : nullptr);
   }
 }
 

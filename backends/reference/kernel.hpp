@@ -9,10 +9,13 @@ namespace lazy::reference {
 
 class LoopsKernel final : public jit::Kernel {
  public:
-  using MeaningOf = StripFn (*)(jit::Op, DType operand, DType result);
-  /// Throws CompileError if the kernel breaks a rule of the IR. `meaning_of` may give pointwise ops other
+  using MeaningOf = StripFn (*)(const jit::loop::Instr&, DType operand);
+  static StripFn meaning_of(const jit::loop::Instr& i, DType operand) {
+    return meaning(i.op, operand, i.type);
+  }
+  /// Throws CompileError if the kernel breaks a rule of the IR. The second may give pointwise ops other
   /// meanings.
-  explicit LoopsKernel(const jit::loop::LoopKernel&, MeaningOf meaning_of = meaning);
+  explicit LoopsKernel(const jit::loop::LoopKernel&, MeaningOf = meaning_of);
   void launch(uint64_t* args) const override;
   std::string schedule() const override { return "reference loops"; }
 

@@ -91,6 +91,10 @@ def workloads():
         torch.rand(8, 3, 224, 224), torch.randint(0, 1000, (8,)))
 
 
+def process_mb():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("-t", "--threads", type=int, default=1)
@@ -103,6 +107,7 @@ def main():
         if not re.search(a.filter, name):
             continue
         torch.manual_seed(1)
+        at_start = process_mb()
         model = make()
         opt = optimizer(model.parameters())
 
@@ -128,9 +133,8 @@ def main():
             before = time.perf_counter()
             step()
             times.append(time.perf_counter() - before)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
         print(f"{name},median_ms={statistics.median(times) * 1e3:.3f},min_ms={min(times) * 1e3:.3f},"
-              f"first_step_ms={first * 1e3:.1f},process_mb={peak:.0f}", flush=True)
+              f"first_step_ms={first * 1e3:.1f},process_mb={process_mb():.0f},grown_mb={process_mb() - at_start:.0f}", flush=True)
 
 
 main()

@@ -55,7 +55,11 @@ class BufferRef {
   ~BufferRef() { reset(); }
   void reset() noexcept {
     Buffer* p = std::exchange(p_, nullptr);
-    if (p && p->count_.fetch_sub(1, std::memory_order_acq_rel) == 1) p->destroy();
+    if (!p) return;
+    // Who has the only reference needs no atomic write: nobody can copy it meanwhile.
+    if (p->count_.load(std::memory_order_acquire) == 1 ||
+        p->count_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      p->destroy();
   }
   Buffer* operator->() const { return p_; }
   Buffer* get() const { return p_; }

@@ -94,13 +94,13 @@ std::vector<Handle> record_call(const CallSpec& spec, std::span<const Handle* co
     add_reference(o->get());
     n->operand[n->arity++] = o->get();
   }
-  const Limit limit = link_node(graph, n, operands, site);
+  const Linked linked = link_node(graph, n, operands, site);
   std::vector<Handle> parts;
   for (size_t i = 0; i < outputs.size(); ++i)
     parts.push_back(make_part(graph, n, static_cast<int>(i), outputs[i].meta, site));
   if (d.has(call_trait::kEffect)) graph.hold_effect(spec.stream(), call);
-  await_inputs(*n, operands, site);
-  obey(parts.empty() ? call : parts[0], limit);
+  if (linked.waits) await_inputs(*n, operands, site);
+  obey(parts.empty() ? call : parts[0], linked.limit);
   if (nan_origin::wanted()) [[unlikely]]
     for (const Handle& part : parts) nan_origin::note(d.name, part, given);
   return parts;

@@ -93,7 +93,7 @@ Plan plan(const CapturedGraph& captured, Variant variant, Backend& backend) {
   }
   if (!backend.workers().all_on_each_block || backend.fuses_rows()) {
     const profile::Span span(event::kTileGroups);
-    find_tile_groups(trace, fusion, loops, *program);
+    find_tile_groups(trace, fusion, loops, !backend.fuses_rows(), *program);
     if (backend.fuses_rows()) keep_row_groups(*program, loops);
   }
   find_relayouts(*program);

@@ -116,6 +116,7 @@ class RebuiltFrame::Reader {
     Node& n = nodes_.emplace_back();
     n.op = x.op;
     n.dtype = x.dtype;
+    n.accuracy = x.accuracy;
     const uint8_t arity = row_of(n.op).arity;
     if ((arity != kAnyArity && x.operands.size() != arity) || (n.op == Op::input && x.output)) return false;
     n.operand.reserve(static_cast<int>(x.operands.size()));

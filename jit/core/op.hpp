@@ -3,6 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "jit/core/dtype.hpp"
+#include "support/config.hpp"
+
 namespace lazy::jit {
 
 enum class OpKind : uint8_t {
@@ -21,7 +24,9 @@ enum class OpKind : uint8_t {
 };
 enum class DTypeRule : uint8_t { same, logical, given, first_bool, index };
 enum class Accepts : uint8_t { none, any, number, bits, integer, word32, floating, boolean };
-enum class Exactness : uint8_t { exact, approximate };
+/// Says how accurate an elementary function is; the lower, the more (docs/math.md).
+using Accuracy = config::Accuracy;
+enum class Exactness : uint8_t { exact, approximate, standard, fast };
 inline constexpr uint8_t kAnyArity = 0xff;  // the arity in rows whose nodes have any number of operands
 // Limits that a key's fields set (jit/key/key.hpp).
 inline constexpr int kMostOperands = (1 << 15) - 1;
@@ -66,6 +71,18 @@ constexpr Op reduction_of(Op op) {
     case Op::cummin: return Op::min;
     default: return op;
   }
+}
+/// Returns what dumps write after an op's name.
+constexpr const char* suffix_of(Accuracy a) {
+  constexpr const char* suffixes[] = {"", ".standard", ".fast"};
+  return suffixes[static_cast<int>(a)];
+}
+/// Returns the form that there is of an op on values of type `t` where `wanted` is asked for: the least
+/// accurate one that is at least so accurate. float64 has one form only.
+constexpr Accuracy form_of(Op op, DType t, Accuracy wanted) {
+  const Exactness e = row_of(op).exactness;
+  if (e < Exactness::standard || !is_float(t) || t == DType::float64) return Accuracy::full;
+  return wanted == Accuracy::fast && e == Exactness::standard ? Accuracy::standard : wanted;
 }
 /// Returns the cost of one result, in additions.
 constexpr uint32_t cost_of(Op op) { return row_of(op).cost; }

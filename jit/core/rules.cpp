@@ -26,7 +26,7 @@ DType result_type(Op op, DType t) {
   }
 }
 
-bool is_approximate(Op op, DType t) { return is_float(t) && row_of(op).exactness == Exactness::approximate; }
+bool is_approximate(Op op, DType t) { return is_float(t) && row_of(op).exactness != Exactness::exact; }
 
 const char* short_name(DType t) { return traits_of(t).short_name; }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -22,10 +23,10 @@ class Dims {
   Dims(int rank, int64_t fill) : size_(static_cast<uint8_t>(checked(static_cast<size_t>(rank)))) {
     std::fill_n(v_, rank, fill);
   }
-  Dims(const Dims& o) noexcept : size_(o.size_) { std::copy_n(o.v_, size_, v_); }
+  Dims(const Dims& o) noexcept : size_(o.size_) { copy(o.v_); }
   Dims& operator=(const Dims& o) noexcept {
     size_ = o.size_;
-    std::copy_n(o.v_, size_, v_);
+    copy(o.v_);
     return *this;
   }
 
@@ -45,7 +46,12 @@ class Dims {
   void resize(int n) {
     size_ = static_cast<uint8_t>(checked(static_cast<size_t>(n)));
   }  // new entries are unset
-  bool operator==(const Dims& o) const { return size_ == o.size_ && std::equal(begin(), end(), o.begin()); }
+  bool operator==(const Dims& o) const {
+    if (size_ != o.size_) return false;
+    for (int i = 0; i < size_; ++i)  // shorter than a call of memcmp
+      if (v_[i] != o.v_[i]) return false;
+    return true;
+  }
   operator std::span<const int64_t>() const { return {v_, size_}; }
 
  private:
@@ -54,6 +60,13 @@ class Dims {
     return n;
   }
   [[noreturn]] static void too_many(size_t n);
+  /// Copies entries in blocks of a fixed size, which takes a few instructions; unset ones come along.
+  void copy(const int64_t* from) noexcept {
+    static_assert(kMaxRank == 2 * kBlock);
+    std::memcpy(v_, from, kBlock * sizeof *v_);
+    if (size_ > kBlock) std::memcpy(v_ + kBlock, from + kBlock, kBlock * sizeof *v_);
+  }
+  static constexpr int kBlock = 4;
 
   uint8_t size_ = 0;
   int64_t v_[kMaxRank];

@@ -53,20 +53,41 @@ void await_leaves(const std::vector<Node*>& nodes, const Site& site) {
     }
 }
 
-// Makes a node ready whose value is there, and drops its operands.
+// Makes a node ready whose value is there. It has no operands any more, whose references the caller drops.
 [[gnu::always_inline]] inline void become_ready(Node* n) noexcept {
-  const int arity = std::exchange(n->arity, 0);
   n->state.store(State::ready, std::memory_order_release);
   n->state.notify_all();
+}
+
+void become_ready_and_drop_operands(Node* n) noexcept {
+  const int arity = std::exchange(n->arity, 0);
+  become_ready(n);
   for (int i = 0; i < arity; ++i) drop_reference(n->operand[i]);
 }
 
-// Makes nodes ready whose values are there; nodes that were dropped are pending again.
-void finish(Graph& graph, const std::vector<Node*>& nodes, CapturedGraph& f) noexcept {
-  for (Node* n : nodes)
+// Makes nodes ready whose values are there, when all nodes of the flush go or become ready. None has operands
+// any more, so what each value's readers held of it is dropped at once.
+[[gnu::noinline]] void finish_all(CapturedGraph& f) noexcept {
+  const size_t values = f.values.size();
+  for (size_t v = 0; v < values; ++v) {
+    if (!f.pending[v]) continue;
+    Node* const n = f.values[v];
+    n->arity = 0;
     if (n->buffer) become_ready(n);
-  if (!f.repended.empty()) graph.repend(f.repended, f.spare);
-  for (Node* n : nodes) drop_reference(n);
+  }
+  drop_references(f.values, f.uses.data());
+}
+
+// Makes nodes ready whose values are there; nodes that were dropped are pending again.
+void finish(Graph& graph, CapturedGraph& f) noexcept {
+  if (f.repended.empty()) {
+    finish_all(f);
+  } else {
+    for (Node* n : f.taken)
+      if (n->buffer) become_ready_and_drop_operands(n);
+    graph.repend(f.repended, f.spare);
+  }
+  for (Node* n : f.held) drop_reference(n);
 }
 
 thread_local int no_flush = 0;
@@ -91,7 +112,8 @@ void note_failure(const FlushTimes& times, Cause cause, const Site& site) noexce
 
 // Makes the nodes pending again, as before the flush, except those of CapturedGraph::stands, whose values are
 // there.
-void undo(Graph& graph, std::vector<Node*>& nodes, CapturedGraph& f) noexcept {
+void undo(Graph& graph, CapturedGraph& f) noexcept {
+  std::vector<Node*>& nodes = f.taken;
   auto stands = f.stands.begin();
   const auto last = std::remove_if(nodes.begin(), nodes.end(), [&](Node* n) {
     if (stands != f.stands.end() && *stands == n) return ++stands, true;
@@ -99,10 +121,11 @@ void undo(Graph& graph, std::vector<Node*>& nodes, CapturedGraph& f) noexcept {
     return false;
   });
   nodes.erase(last, nodes.end());
+  for (Node* n : f.stands) add_reference(n);  // nodes that read it may be gone as soon as they are pending
   graph.restore(nodes, f.spare);
-  for (Node* n : nodes) drop_reference(n);
-  for (Node* n : f.stands) become_ready(n);
+  for (Node* n : f.stands) become_ready_and_drop_operands(n);
   for (Node* n : f.stands) drop_reference(n);
+  for (Node* n : f.held) drop_reference(n);
 }
 
 void describe(const Program& p, const CapturedGraph& f, FlushReport& report) {
@@ -148,15 +171,14 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   phases.next(times.start != 0);
   CapturedGraphLease captured;
   std::vector<Node*>& nodes = captured->taken;
-  nodes.clear();
   captured->spare.fill();
   Graph& graph = *wanted->graph;
-  times.first_op = graph.take(wanted, nodes);
+  times.first_op = graph.take(wanted, nodes, captured->held);
   if (nodes.empty()) return;
   FlushListener* const listener = FlushListener::current();
   const bool logged = logging::enabled(logging::Channel::flush);
   const clock::time_point start = listener || logged ? clock::now() : clock::time_point{};
-  FlushReport report;
+  std::unique_ptr<FlushReport> report;  // made if someone wants it: it costs as much as a small flush's key
   std::shared_ptr<ProgramEntry> learning;  // entry of the key with all outputs
   std::vector<uint32_t>& dropped = captured->dropped;
   dropped.clear();
@@ -173,19 +195,20 @@ void flush(Node* wanted, Cause cause, const Site& site) {
       if (!dropped.empty()) captured->drop(dropped);
     }
     if (phases.wanted) times.keyed = profile::now();
-    FlushReport* const wants_report = listener || logged ? &report : nullptr;
-    report.cause = cause;
-    report.site = site;
-    if (cause == Cause::count) report.function = Purpose::current();
-    const bool wants_miss = times.start || logging::enabled(logging::Channel::miss);
-    program = find_program(dropped.empty() ? learning : nullptr, *captured, backend,
-                           wants_miss ? &report : wants_report, site, phases.wanted);
-    if (times.start) times.ready = report.hit ? report.checked : profile::now();
+    if (listener || logged || times.start || logging::enabled(logging::Channel::miss)) {
+      report = std::make_unique<FlushReport>();
+      report->cause = cause;
+      report->site = site;
+      if (cause == Cause::count) report->function = Purpose::current();
+    }
+    program = find_program(dropped.empty() ? learning : nullptr, *captured, backend, report.get(), site,
+                           phases.wanted);
+    if (times.start) times.ready = report->hit ? report->checked : profile::now();
     in_two = is_cut_in_two(nodes, *program, *captured);
     if (in_two) {
       between = read_by_second_half(nodes);
     } else {
-      if (wants_report) describe(*program, *captured, report);
+      if (listener || logged) describe(*program, *captured, *report);
       const bool all = run_what_can_be(program, *captured, *wanted, backend, site);
       program->runs.add();
       if (all && captured->verify != config::Verify::off) {
@@ -194,7 +217,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
       }
     }
   } catch (...) {
-    undo(graph, nodes, *captured);
+    undo(graph, *captured);
     if (times.start) note_failure(times, cause, site);
     throw;
   }
@@ -202,13 +225,13 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   // Inputs may be overwritten by now: nodes must get their values before anything else can fail.
   if (learning) learning->liveness.watch(*captured, dropped);
   metric::flushed(static_cast<size_t>(cause));
-  finish(graph, nodes, *captured);
-  if (times.start) event::flush(times, report, cause, site, *program);
-  if (listener || logged) report.total_ns = static_cast<uint64_t>((clock::now() - start).count());
+  finish(graph, *captured);
+  if (times.start) event::flush(times, *report, cause, site, *program);
+  if (listener || logged) report->total_ns = static_cast<uint64_t>((clock::now() - start).count());
   if (cause == Cause::node_limit || cause == Cause::byte_limit) note_limit(site, cause);
-  if (logged) logging::write(logging::Channel::flush, to_string(report));
+  if (logged) logging::write(logging::Channel::flush, to_string(*report));
   if (logging::enabled(logging::Channel::memory)) log_memory(site);
-  if (listener) listener->flushes.push_back(std::move(report));
+  if (listener) listener->flushes.push_back(std::move(*report));
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ std::vector<Handle> read_by_second_half(const std::vector<Node*>& nodes) {
 void flush_first_half(Graph& graph, const std::vector<Node*>& nodes, CapturedGraph& f,
                       const std::vector<Handle>& read, const Site& site) {
   graph.restore_in_two(nodes, middle_of(nodes), f.spare);
-  for (Node* n : nodes) drop_reference(n);
+  for (Node* n : f.held) drop_reference(n);
   std::vector<const Handle*> handles;
   for (const Handle& h : read) handles.push_back(&h);
   evaluate(handles, Cause::byte_limit, site);

@@ -15,6 +15,7 @@
 #include "support/config.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
+#include "support/per_thread.hpp"
 
 namespace lazy::jit {
 namespace {
@@ -152,8 +153,41 @@ std::shared_ptr<ProgramEntry> programs_of(const CapturedGraph& f) {
   return known ? known : new_entry(f);
 }
 
-ProgramRef find_program(std::shared_ptr<ProgramEntry> entry, const CapturedGraph& f, Backend& backend,
-                        FlushReport* report, const Site& site, bool timed) {
+namespace {
+
+/// Holds what a thread found last for a key.
+struct Found {
+  std::shared_ptr<ProgramEntry> entry;
+  ProgramRef program;
+  uint32_t version = 0;  // of the entry's list, whose first program it was
+  cache::LruCache<ProgramEntry>::Moment when;
+};
+struct FoundByThread {
+  static constexpr size_t kMost = 16;
+  Found of[kMost];
+  /// Returns the place of a key: which one does not matter, the keys themselves are compared.
+  Found& at(const std::vector<uint32_t>& key) {
+    return of[(key.size() * 7 + key.back() * 3 + key[key.size() / 2]) % kMost];
+  }
+};
+
+/// Returns what the thread found for this key before, if looking it up would find it again and its guards
+/// hold; else null.
+ProgramRef found_again(const CapturedGraph& f) {
+  FoundByThread* const all = PerThread<FoundByThread>::if_there();
+  if (!all) return nullptr;
+  const Found& known = all->at(f.key);
+  if (!entries().is_fresh(known.when) || known.entry->key != f.key || known.entry->version() != known.version)
+    return nullptr;
+  int64_t actual = 0;
+  if (failed_guard(*known.program, f, actual)) return nullptr;
+  entries().count_hit();
+  return known.program;
+}
+
+/// Finds a program in the cache, on disk, or compiles one.
+ProgramRef look_up(std::shared_ptr<ProgramEntry> entry, const CapturedGraph& f, Backend& backend,
+                   FlushReport* report, const Site& site, bool timed) {
   std::string why;
   std::string* const wants_why = report ? &why : nullptr;
   const auto hit = [&](const ProgramRef& p, uint64_t load_ns) {
@@ -164,12 +198,17 @@ ProgramRef find_program(std::shared_ptr<ProgramEntry> entry, const CapturedGraph
     }
     return p;
   };
-  if (!entry) entry = entries().find(view_of(f.key));
+  cache::LruCache<ProgramEntry>::Moment when;
+  if (!entry) entry = entries().find(view_of(f.key), &when);
   const bool recorded = profile::on() && report;
   timed = timed && recorded;
   if (timed) report->looked_up = profile::now();
   if (entry) {
+    const uint32_t version = entry->version();
     if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
+      if (when.removals && entry->version() == version)
+        if (FoundByThread* const all = PerThread<FoundByThread>::try_get())
+          all->at(f.key) = {entry, p, version, when};
       if (timed) report->checked = quickly_checked(*p, why) ? report->looked_up : profile::now();
       return hit(p, 0);
     }
@@ -208,6 +247,23 @@ ProgramRef find_program(std::shared_ptr<ProgramEntry> entry, const CapturedGraph
     return g ? "guard " + describe(*g, actual) : nearest_difference(f, *entry);
   });
   return p;
+}
+
+}  // namespace
+
+void forget_found() noexcept {
+  if (FoundByThread* const all = PerThread<FoundByThread>::if_there()) *all = {};
+}
+
+ProgramRef find_program(std::shared_ptr<ProgramEntry> entry, const CapturedGraph& f, Backend& backend,
+                        FlushReport* report, const Site& site, bool timed) {
+  if (!entry && !report) {
+    if (ProgramRef p = found_again(f)) {
+      metric::add(Counter::program_hits);
+      return p;
+    }
+  }
+  return look_up(std::move(entry), f, backend, report, site, timed);
 }
 
 std::shared_ptr<const Program> find_program(const CapturedGraph& f, Backend& backend, FlushReport* report) {
@@ -250,6 +306,7 @@ size_t load_programs() {
 }
 void clear_program_cache() {
   entries().clear();
+  forget_found();
   clear_kernel_cache();
   forget_compiles();
 }

@@ -1,5 +1,6 @@
 // Caches programs in memory, by key, and decides which of them runs, or why none does.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -22,6 +23,8 @@ class ProgramEntry {
     if (!hold.intact()) forget();
     return list_;
   }
+  /// Returns a number that changes with the list.
+  uint32_t version() const noexcept { return version_.load(std::memory_order_acquire); }
   void put_first(const ProgramRef& p) {
     auto list = std::make_shared<ProgramList>();
     list->push_back(p);
@@ -30,6 +33,7 @@ class ProgramEntry {
     for (const ProgramRef& q : *list_)
       if (q != p) list->push_back(q);
     list_ = std::move(list);
+    version_.fetch_add(1, std::memory_order_release);
   }
 
   const std::vector<uint32_t> key;
@@ -43,6 +47,7 @@ class ProgramEntry {
   void forget() { std::construct_at(&list_, std::make_shared<ProgramList>()); }
 
   SpinLock lock_;
+  std::atomic<uint32_t> version_{0};
   std::shared_ptr<const ProgramList> list_ = std::make_shared<ProgramList>();
 };
 
@@ -53,5 +58,8 @@ std::shared_ptr<ProgramEntry> programs_of(const CapturedGraph&);
 /// it was looked up already; `site` is the line that needs the value. `timed`: the report gets time stamps.
 ProgramRef find_program(std::shared_ptr<ProgramEntry> entry, const CapturedGraph&, Backend&, FlushReport*,
                         const Site& site, bool timed);
+
+/// Forgets which programs the calling thread found last.
+void forget_found() noexcept;
 
 }  // namespace lazy::jit

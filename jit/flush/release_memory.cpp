@@ -1,6 +1,7 @@
 #include "jit/flush/release_memory.hpp"
 
 #include "jit/backend/registry.hpp"
+#include "jit/flush/program_cache.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/key/captured_graph.hpp"
 
@@ -9,6 +10,7 @@ namespace lazy::jit {
 size_t release_memory() {
   release_spare_nodes();
   CapturedGraphLease::release_spare();
+  forget_found();
   size_t bytes = backends().main->release_memory();
   for (Backend* b : backends().cuda->in_use()) bytes += b->release_memory();
   return bytes;

@@ -22,7 +22,6 @@ uint32_t most_alike(uint32_t max_nodes) { return std::max(max_nodes / 8, std::mi
 // Graphs outlive their threads: another thread may still refer to a node of one and lock it.
 constinit Mutex idle_lock;
 constinit Graph* idle = nullptr;
-constinit thread_local Graph* current = nullptr;
 
 }  // namespace
 
@@ -36,17 +35,16 @@ struct Graph::Tenant {
   }
   Tenant(const Tenant&) = delete;
   ~Tenant() {
-    current = nullptr;
+    current_ = nullptr;
     const Hold hold(idle_lock);
     if (!hold.intact()) idle = nullptr;
     graph->next_idle_ = std::exchange(idle, graph);
   }
 };
 
-Graph& Graph::mine() {
-  if (!current) current = PerThread<Tenant>::get().graph;
-  return *current;
-}
+thread_local constinit Graph* Graph::current_ = nullptr;
+
+Graph& Graph::begin_mine() { return *(current_ = PerThread<Tenant>::get().graph); }
 
 /// Locks a graph. Throws DeviceError if the graph can't be used in this process.
 class Graph::Locked {
@@ -86,19 +84,17 @@ void Graph::unreference(Component* c) noexcept {
   }
 }
 
-Component* Graph::find(Node* n) noexcept {
-  Component* root = n->component;
+inline Component* Graph::find(Node* n) noexcept { return n->component->parent ? root_of(n) : n->component; }
+
+Component* Graph::root_of(Node* n) noexcept {
+  Component* root = n->component->parent;
   while (root->parent) root = root->parent;
-  if (root != n->component) {  // points the node straight at the root
-    ++root->references;
-    unreference(n->component);
-    n->component = root;
-  }
-  return root;
+  ++root->references;  // points the node straight at the root
+  unreference(n->component);
+  return n->component = root;
 }
 
 Component* Graph::join(Component* a, Component* b) noexcept {
-  if (a == b) return a;
   if (a->tail) a->tail->next = b->head;
   else a->head = b->head;
   if (b->head) {
@@ -115,7 +111,7 @@ Component* Graph::join(Component* a, Component* b) noexcept {
   return a;
 }
 
-void Graph::append(Component* c, Node* n) noexcept {
+inline void Graph::append(Component* c, Node* n) noexcept {
   n->component = c;
   ++c->references;
   n->previous = c->tail;
@@ -135,16 +131,17 @@ void Graph::leave(Node* n) noexcept {
 
 // Marks operands that are values to the component as inputs: ready ones, sources, those being flushed;
 // another graph's nodes were flushed before.
-Component* Graph::joined(Node* n) noexcept {
+inline Component* Graph::joined(Node* n, bool& waits) noexcept {
   Component* c = nullptr;
   for (int i = 0; i < n->arity; ++i) {
-    Node* o = n->operand[i];
-    if (n->operand.is_input(i) || o->graph != this || !o->component) {
+    Node* const o = n->operand[i];
+    if (o->graph != this || !o->component || n->operand.is_input(i)) {
       n->operand.mark_input(i);
+      waits |= !o->ready() && !is_source(o->op);
       continue;
     }
-    Component* other = find(o);
-    c = c ? join(c, other) : other;
+    Component* const other = find(o);
+    c = !c || c == other ? other : join(c, other);
   }
   return c;
 }
@@ -157,24 +154,46 @@ static Component* begin(Component* c, const Node* n) noexcept {
   return c;
 }
 
-Limit Graph::link(Node* n) {
+void GivenHandles::take(const Node& n) noexcept {
+  for (int i = 0; which_; ++i, which_ >>= 1) {
+    if (!(which_ & 1)) continue;
+    Handle& h = const_cast<Handle&>(*operands_[static_cast<size_t>(i)]);
+    Node* const o = h.get();
+    // One that another thread's flush is making is stored only if it has a handle.
+    const bool there = !n.operand.is_input(i) || o->ready() || is_source(o->op);
+    if (there && !o->attachment) h.become_reference();
+    else add_reference(o);
+  }
+}
+
+void GivenHandles::add_references() noexcept {
+  for (int i = 0; which_; ++i, which_ >>= 1)
+    if (which_ & 1) add_reference(operands_[static_cast<size_t>(i)]->get());
+}
+
+Linked Graph::link(Node* n, GivenHandles* handles) {
   const auto& limits = config::get();
   const uint32_t max_nodes = static_cast<uint32_t>(limits.max_graph);
+  Linked linked;
   const Locked hold(*this);
-  Component* c = joined(n);
+  Component* c = joined(n, linked.waits);
   if (!c) {
     c = kept();
     c = begin(c ? c : new Component, n);
   }
   // The cut is before the line where the component began, so that the next one begins there too and the same
   // program serves it; but not much later. Coming to that line again means a loop.
-  if (c->count >= (c->differentiable ? max_nodes : most_alike(max_nodes)) &&
-      n->site.line() == c->first_site.line() && n->site.file_name() == c->first_site.file_name())
-    return Limit::nodes_before;
+  if (c->count + 1 >= std::min(max_nodes, kLeastInLoop)) [[unlikely]] {
+    if (c->count >= (c->differentiable ? max_nodes : most_alike(max_nodes)) &&
+        n->site.line() == c->first_site.line() && n->site.file_name() == c->first_site.file_name())
+      return {Limit::nodes_before, false};
+    if (c->count + 1 >= max_nodes + max_nodes / 4) linked.limit = Limit::nodes;
+  }
   append(c, n);
-  if (c->count >= max_nodes + max_nodes / 4) return Limit::nodes;
-  const uint64_t live = metric::live();
-  return live > c->live_bytes + static_cast<uint64_t>(limits.max_bytes) ? Limit::bytes : Limit::none;
+  if (handles) handles->take(*n);
+  if (linked.limit == Limit::none && metric::live() > c->live_bytes + static_cast<uint64_t>(limits.max_bytes))
+    linked.limit = Limit::bytes;
+  return linked;
 }
 
 void Graph::note_differentiable(Node* n) noexcept {
@@ -226,46 +245,70 @@ bool Graph::join_for_flush(Node* a, Node* b) {
   if (!a->component) return false;
   Component *const first = find(a), *const second = find(b);
   if (first != second && first->count + second->count > most) return false;
-  join(first, second);
+  if (first != second) join(first, second);
   return true;
 }
 
-uint64_t Graph::take(Node* n, std::vector<Node*>& out) {
+uint64_t Graph::take(Node* n, std::vector<Node*>& out, std::vector<Node*>& held) {
+  out.clear();
+  held.clear();
   for (;;) {
     size_t room = 0;
     {
       const Locked hold(*this);
       if (n->state.load(std::memory_order_relaxed) != State::pending) return 0;
-      room = out.size() + (n->component ? find(n)->count : 1);
-      if (room <= out.capacity()) return take_locked(n, out);
+      room = n->component ? find(n)->count : 1;
+      if (room <= out.capacity() && room <= held.capacity()) return take_locked(n, out, held);
     }
-    out.reserve(
-        std::max(room, 2 * out.capacity()));  // nothing may fail halfway, and other threads wait for the lock
+    out.reserve(std::max(room, 2 * out.capacity()));  // nothing may fail halfway, and other threads wait for
+    held.reserve(out.capacity());                     // the lock
   }
 }
 
-uint64_t Graph::take_locked(Node* n, std::vector<Node*>& out) noexcept {
+namespace {
+
+/// Adds a reference unless the node has none: then it is dying on another thread.
+bool add_reference_if_alive(Node* n) noexcept {
+  uint64_t counts = n->counts.load(std::memory_order_relaxed);
+  do {
+    if (static_cast<uint32_t>(counts) == 0) return false;
+  } while (!n->counts.compare_exchange_weak(counts, counts + 1, std::memory_order_relaxed));
+  return true;
+}
+
+}  // namespace
+
+uint64_t Graph::take_locked(Node* n, std::vector<Node*>& out, std::vector<Node*>& held) noexcept {
+  const State flushing = flushing_here();
   if (!n->component) {  // a source is in no list; it is its own recipe
-    add_reference(n);
-    n->state.store(flushing_here(), std::memory_order_relaxed);
+    n->state.store(flushing, std::memory_order_relaxed);
     out.push_back(n);
     return 0;
   }
-  Component* c = find(n);
+  Component* const c = find(n);
   const uint64_t first_time = c->first_time;
   ++c->references;  // keeps it while it is emptied
-  for (Node* i = c->head; i;) {
-    Node* const next = i->next;
-    uint64_t counts = i->counts.load(std::memory_order_relaxed);
-    while (static_cast<uint32_t>(counts) != 0 &&
-           !i->counts.compare_exchange_weak(counts, counts + 1, std::memory_order_relaxed)) {}
-    leave(i);  // a node without references is dying on another thread, which finds it gone from the list
-    if (static_cast<uint32_t>(counts) != 0) {
-      i->state.store(flushing_here(), std::memory_order_relaxed);
-      out.push_back(i);
+  out.resize(c->count);
+  size_t at = out.size();
+  // The last one first: a node that a taken one reads lives as long as that one keeps its operands.
+  for (Node *i = c->tail, *previous = nullptr; i; i = previous) {
+    previous = i->previous;
+    bool alive = std::exchange(i->read_by_taken, false) || i == n;  // the caller has a handle of `n`
+    if (!alive && add_reference_if_alive(i)) {
+      held.push_back(i);
+      alive = true;
     }
-    i = next;
+    if (i->component == c) --c->references;
+    else unreference(i->component);
+    i->component = nullptr;  // one that is dying on another thread is found gone from the list there
+    i->previous = i->next = nullptr;
+    if (!alive) continue;
+    i->state.store(flushing, std::memory_order_relaxed);
+    out[--at] = i;
+    for (int k = 0; k < i->arity; ++k)
+      if (!i->operand.is_input(k)) i->operand[k]->read_by_taken = true;
   }
+  out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(at));
   c->head = c->tail = nullptr;
   c->count = 0;
   unreference(c);

@@ -34,6 +34,33 @@ struct Component {
 /// first.
 enum class Limit : uint8_t { none, nodes, bytes, nodes_before };
 
+/// Holds handles of a new node's operands that the caller gives away: they become the node's references.
+/// Until they do, the node's operand edges are not counted.
+class GivenHandles {
+ public:
+  /// Bit i of `which`: the handle of operand i, which is no const object.
+  GivenHandles(std::span<const Handle* const> operands, unsigned which)
+      : operands_(operands), which_(which) {}
+  GivenHandles(const GivenHandles&) = delete;
+  ~GivenHandles() {
+    if (which_) [[unlikely]]
+      add_references();  // something was thrown: the node goes and drops them
+  }
+  bool has(int operand) const { return (which_ >> operand & 1) != 0; }
+  /// Turns the handles into references. Called while no thread can take the node's operands without the node.
+  void take(const Node&) noexcept;
+
+ private:
+  void add_references() noexcept;
+  std::span<const Handle* const> operands_;
+  unsigned which_;
+};
+
+struct Linked {
+  Limit limit = Limit::none;
+  bool waits = false;  // true if an operand is a value that another thread's flush is making
+};
+
 class Graph {
  public:
   /// Holds components that a flush allocates ahead, so that its nodes can be re-pended without memory.
@@ -54,11 +81,15 @@ class Graph {
   };
   /// Returns the calling thread's graph. Graphs are never freed: one whose thread ended serves a later
   /// thread.
-  static Graph& mine();
+  static Graph& mine() {
+    if (current_) [[likely]]
+      return *current_;
+    return begin_mine();
+  }
 
   /// Adds a node whose operands are recorded already, joining their components. Returns the limit that asks
   /// for a flush now.
-  Limit link(Node*);
+  Linked link(Node*, GivenHandles* = nullptr);
   /// Adds an output of a call that was linked just now: no limit applies between them.
   void link_part(Node*);
   /// Notes that gradients go through a node, if it is still in a list.
@@ -69,10 +100,12 @@ class Graph {
   /// nodes together than the graph of a loop has. Returns false if another that is to be joined had better
   /// join the second one.
   bool join_for_flush(Node*, Node*);
-  /// Takes the component of a pending node: each living node of it is now `flushing`, carries one more
-  /// reference and is appended to `out` in order. Empty if the node is not pending any more. Returns when the
-  /// first of them was recorded, if that is known (a time stamp of support/profile.hpp, or 0).
-  uint64_t take(Node*, std::vector<Node*>& out);
+  /// Takes the component of a pending node, of which the caller has a handle: each living node of it is now
+  /// `flushing` and put into `out`, in order. Other nodes that none of them reads carry one more reference
+  /// and are also in `held`; so all of them live until that is dropped. Both are empty if the node is not
+  /// pending any more. Returns when the first of them was recorded, if that is known (a time stamp of
+  /// support/profile.hpp, or 0).
+  uint64_t take(Node*, std::vector<Node*>& out, std::vector<Node*>& held);
   /// Undoes `take` after a failure: the nodes are pending again, each in its connected component. Operands
   /// that are values by now become inputs.
   void restore(const std::vector<Node*>&, Spare&) noexcept;
@@ -92,15 +125,23 @@ class Graph {
 
  private:
   class Locked;
+  static Graph& begin_mine();
+  static thread_local constinit Graph* current_;
   Component* find(Node*) noexcept;
+  Component* root_of(Node*) noexcept;  // of a node whose component was merged into another
   /// Returns the one component into which the node's pending operands are joined; null if there are none.
-  Component* joined(Node*) noexcept;
-  Component* join(Component*, Component*) noexcept;
+  /// `waits` as in Linked.
+  Component* joined(Node*, bool& waits) noexcept;
+  Component* joined(Node* n) noexcept {
+    bool waits = false;
+    return joined(n, waits);
+  }
+  Component* join(Component*, Component*) noexcept;  // two different ones
   void append(Component*, Node*) noexcept;
   void append_apart(Node*, Component*& last_resort, Spare&) noexcept;
   void leave(Node*) noexcept;
   void unreference(Component*) noexcept;
-  uint64_t take_locked(Node*, std::vector<Node*>& out) noexcept;
+  uint64_t take_locked(Node*, std::vector<Node*>& out, std::vector<Node*>& held) noexcept;
   /// Returns a component of the free list, or null.
   Component* kept() noexcept;
   static void mark_inputs(std::span<Node* const>) noexcept;
@@ -117,6 +158,8 @@ class Graph {
 /// Returns fixed-size memory for a node, from a per-thread free list.
 Node* new_node();
 void free_node(Node*) noexcept;
+/// Drops `n[i]` references of node i, at once: of nodes that aren't pending (drop_references in node.hpp).
+void drop_references(std::span<Node* const>, const uint32_t* n) noexcept;
 /// Returns the calling thread's free nodes to the system.
 void release_spare_nodes() noexcept;
 

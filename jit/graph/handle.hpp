@@ -40,6 +40,11 @@ class Handle {
   Node* get() const { return reinterpret_cast<Node*>(node_); }
   Node* operator->() const { return get(); }
   explicit operator bool() const { return node_ != nullptr; }
+  /// Turns the handle, which is there no more, into a reference that the caller owns. Not for a node with an
+  /// attachment.
+  void become_reference() noexcept {
+    std::exchange(node_, nullptr)->counts.fetch_sub(Counted::kHandle - 1, std::memory_order_acq_rel);
+  }
 
  private:
   static void release(Counted*) noexcept;

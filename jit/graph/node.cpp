@@ -25,6 +25,8 @@ struct FreeNode {
 constexpr uint32_t kMaxFree = 1 << 16;
 constinit thread_local FreeNode* free_list = nullptr;
 constinit thread_local uint32_t free_count = 0;
+constinit thread_local FreeNode* free_dims = nullptr;  // likewise, of RareDims
+constinit thread_local uint32_t free_dims_count = 0;
 
 /// Empties the list when the thread ends.
 struct Drain {
@@ -46,7 +48,7 @@ Node* new_node() {
   return new (::operator new(sizeof(Node))) Node;
 }
 
-void free_node(Node* n) noexcept {
+inline void free_node_here(Node* n) noexcept {
   n->~Node();
   if (!kPooled || free_count >= kMaxFree || !PerThread<Drain>::try_get()) return ::operator delete(n);
   auto* f = reinterpret_cast<FreeNode*>(n);
@@ -55,9 +57,29 @@ void free_node(Node* n) noexcept {
   ++free_count;
 }
 
+void free_node(Node* n) noexcept { free_node_here(n); }
+
 void release_spare_nodes() noexcept {
   free_count = 0;
   while (free_list) ::operator delete(std::exchange(free_list, free_list->next));
+  free_dims_count = 0;
+  while (free_dims) ::operator delete(std::exchange(free_dims, free_dims->next));
+}
+
+const Dims RareDims::kNone{};
+
+Dims& RareDims::make() {
+  if (!free_dims) return *(dims_ = new Dims);
+  FreeNode* const f = free_dims;
+  free_dims = f->next;
+  --free_dims_count;
+  return *(dims_ = new (f) Dims);
+}
+
+void RareDims::release() noexcept {
+  if (!kPooled || free_dims_count >= kMaxFree || !PerThread<Drain>::try_get()) return delete dims_;
+  free_dims = new (dims_) FreeNode{free_dims};
+  ++free_dims_count;
 }
 
 void Operands::reserve(int n) {
@@ -82,8 +104,6 @@ bool Operands::any_input(int arity) const {
   return any;
 }
 
-void add_reference(Node* n) noexcept { n->counts.fetch_add(1, std::memory_order_relaxed); }
-
 // Puts a node without references first in a chain. Its link is that of its graph's list, which it has left:
 // nodes die where there may be no memory.
 static void doom(Node* n, Node*& first) noexcept {
@@ -104,7 +124,7 @@ static void destroy(Node* last_used) noexcept {
       if (o && static_cast<uint32_t>(o->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1) doom(o, first);
     }
     watch::end(*n);
-    free_node(n);  // may run a user's deleter that drops tensors: they join the chain
+    free_node_here(n);  // may run a user's deleter that drops tensors: they join the chain
   }
   doomed = nullptr;
 }
@@ -152,10 +172,29 @@ void drop_reference(Node* n) noexcept {
   if (static_cast<uint32_t>(n->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1) destroy(n);
 }
 
+void drop_references(std::span<Node* const> nodes, const uint32_t* n) noexcept {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (n[i] == 0) continue;
+    Node* const node = nodes[i];
+    // Without handles and other references nobody else can reach it: no thread changes the counts meanwhile.
+    const bool last = node->counts.load(std::memory_order_acquire) == n[i];
+    if (last && node->arity == 0 && !doomed) {
+      watch::end(*node);
+      free_node_here(node);
+    } else if (last ||
+               static_cast<uint32_t>(node->counts.fetch_sub(n[i], std::memory_order_acq_rel)) == n[i]) {
+      destroy(node);
+    }
+  }
+}
+
 void Handle::release(Counted* counted) noexcept {
   Node* const n = static_cast<Node*>(counted);
   if (n->attachment) [[unlikely]]
     return release_attached(n);
+  // The only handle of a value that nothing else refers to: no thread can reach it meanwhile. (It could take
+  // a pending node from its graph's list.)
+  if (n->counts.load(std::memory_order_acquire) == Node::kHandle && n->ready()) return destroy(n);
   if (static_cast<uint32_t>(n->counts.fetch_sub(Node::kHandle, std::memory_order_acq_rel)) == 1) destroy(n);
 }
 

@@ -25,6 +25,7 @@
 #include "jit/core/op.hpp"
 #include "jit/core/shape.hpp"
 #include "jit/graph/handle.hpp"
+#include "jit/graph/rare_dims.hpp"
 #include "jit/graph/scalar.hpp"
 #include "support/forks.hpp"
 #include "support/site.hpp"
@@ -85,8 +86,8 @@ class Operands {
 
 struct Node : Counted {
   std::atomic<State> state{State::pending};
-  Op op{};
   DType dtype{};
+  Op op{};
   Device device{};         // for a source (constant, iota) set only where it becomes a value
   bool contiguous = true;  // for a ready value: row-major without gaps (strides then follow from the shape)
   /// The axis along which neighbours are side by side, by the recorded views that led to the value
@@ -99,20 +100,11 @@ struct Node : Counted {
   std::atomic<uint16_t> marks{0};
   /// True if a run that failed halfway had already overwritten the value, which nobody else could see.
   bool lost = false;
-  uint32_t index = 0;  // scratch memory of the flush that took the node
-  Site site{};
-  const char* purpose = nullptr;   // for reports: why a composite of the library records it (Purpose)
-  const CallSpec* call = nullptr;  // for a call: what it does (jit/calls/call.hpp); else null
-  Attachment* attachment =
-      nullptr;  // what the floor above keeps with it while it has handles (attachment.hpp)
+  bool read_by_taken = false;  // while Graph::take runs, guarded by its lock: a node that it took reads this
+  Accuracy accuracy{};         // of an elementary function: which of its forms (form_of); else full
   int arity = 0;
-  Operands operand;  // Graph::link marks as inputs what was not pending in this graph
-  Shape shape;
-  Dims ints;  // reshape, broadcast: extents. slice: start, step per axis is in `ints` and `steps`. iota: axis
-  Dims steps;
-  Dims axes;      // structural attributes: permute's source axes; reduce and scan: the one axis; part: which
-                  // output
-  Scalar scalar;  // constant
+  uint32_t index = 0;  // scratch memory of the flush that took the node
+  Operands operand;    // Graph::link marks as inputs what was not pending in this graph
 
   // Valid while pending, guarded by the graph's lock.
   Graph* graph = nullptr;
@@ -123,9 +115,21 @@ struct Node : Counted {
   // Valid once ready. Strides are in elements and valid only if !contiguous; offset is in elements.
   BufferRef buffer;
   int64_t offset = 0;
-  Dims strides;
 
   std::atomic<uintptr_t> watch{0};  // what is observed of the value's later use (observed.hpp)
+  Attachment* attachment =
+      nullptr;  // what the floor above keeps with it while it has handles (attachment.hpp)
+  Site site{};
+  Shape shape;
+  RareDims
+      ints;  // reshape, broadcast: extents. slice: start, step per axis is in `ints` and `steps`. iota: axis
+  RareDims steps;
+  RareDims axes;  // structural attributes: permute's source axes; reduce and scan: the one axis; part: which
+                  // output
+  RareDims strides;                // see `buffer`
+  Scalar scalar;                   // constant
+  const char* purpose = nullptr;   // for reports: why a composite of the library records it (Purpose)
+  const CallSpec* call = nullptr;  // for a call: what it does (jit/calls/call.hpp); else null
 
   bool ready() const { return state.load(std::memory_order_acquire) == State::ready; }
   char* data() const {
@@ -140,7 +144,7 @@ inline bool is_overwritten(const Node& n) {
   return n.op == Op::constant && n.axes.size() == 1 && n.axes[0] == kOverwritten;
 }
 
-void add_reference(Node*) noexcept;
+inline void add_reference(Node* n) noexcept { n->counts.fetch_add(1, std::memory_order_relaxed); }
 void drop_reference(Node*) noexcept;
 
 static_assert(std::is_base_of_v<Counted, Node> && alignof(Node) >= alignof(Counted) &&

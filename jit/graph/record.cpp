@@ -4,6 +4,7 @@
 
 #include "jit/backend/registry.hpp"
 #include "jit/core/bytes.hpp"
+#include "jit/graph/accuracy.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/graph/layout.hpp"
 #include "jit/graph/nan_origin.hpp"
@@ -55,6 +56,7 @@ Handle make_ready(BufferRef buffer, DType type, const Shape& shape, Device devic
 }  // namespace
 
 thread_local constinit const char* Purpose::current_ = nullptr;
+thread_local constinit int8_t AccuracyScope::current_ = -1;
 
 Node* make_node(Op op, DType type, const Shape& shape, const Site& site) {
   check_size(op, shape, site);
@@ -81,18 +83,19 @@ Device device_of_sources(std::span<const Handle* const> operands, const Site& si
   return usual;
 }
 
-Limit link_node(Graph& graph, Node* n, std::span<const Handle* const> operands, const Site& site) {
+Linked link_node(Graph& graph, Node* n, std::span<const Handle* const> operands, const Site& site,
+                 GivenHandles* handles) {
   n->graph = &graph;
-  Limit limit = graph.link(n);
-  while (limit == Limit::nodes_before) {
-    for (const Handle* o : operands)
-      if (!is_source((*o)->op)) {
-        const Handle* one[] = {o};
-        evaluate(one, Cause::node_limit, site);
-      }
-    limit = graph.link(n);
-  }
-  return limit;
+  Linked linked = graph.link(n, handles);
+  while (linked.limit == Limit::nodes_before) [[unlikely]] {
+      for (const Handle* o : operands)
+        if (!is_source((*o)->op)) {
+          const Handle* one[] = {o};
+          evaluate(one, Cause::node_limit, site);
+        }
+      linked = graph.link(n, handles);
+    }
+  return linked;
 }
 
 void obey(const Handle& result, Limit limit) {
@@ -106,8 +109,26 @@ void obey(const Handle& result, Limit limit) {
            result->site);
 }
 
+namespace {
+
+/// Completes a view's attributes. True if its operand is a value: then the view is one, too.
+[[gnu::noinline]] bool found_at_once(Node* n) {
+  const Node& from = *n->operand[0];
+  if (n->op == Op::reshape && without_ones(from.shape) == without_ones(n->shape))
+    n->axes = Dims{kUnitReshape};
+  if (n->op == Op::slice) {  // which axes are complete is structure; where the others start is an argument
+    n->axes.clear();
+    for (int i = 0; i < n->shape.size(); ++i)
+      n->axes.push_back(n->ints[i] == 0 && n->steps[i] == 1 && n->shape[i] == from.shape[i]);
+  }
+  n->contiguous_axis = contiguous_axis_of_view(*n);
+  return resolve_view(n);
+}
+
+}  // namespace
+
 Handle record(Op op, std::initializer_list<const Handle*> operand_list, DType type, const Shape& shape,
-              const Site& site, const Attributes& attributes) {
+              const Site& site, const Attributes& attributes, unsigned given) {
   const std::span<const Handle* const> operands(operand_list.begin(), operand_list.size());
   metric::add(Counter::nodes_recorded);
   Graph& graph = Graph::mine();
@@ -115,33 +136,23 @@ Handle record(Op op, std::initializer_list<const Handle*> operand_list, DType ty
   const Device device = device_of(name_of(op), operands, site);
   Node* n = make_node(op, type, shape, site);
   n->device = device;
+  if (row_of(op).exactness >= Exactness::standard) n->accuracy = form_of(op, type, AccuracyScope::current());
   Handle result = Handle::adopt(n);
+  const bool is_view = kind_of(op) == OpKind::view;
+  GivenHandles handles(operands, is_view || nan_origin::wanted() ? 0 : given);
   for (const Handle* o : operands) {
-    add_reference(o->get());
+    if (!handles.has(n->arity)) add_reference(o->get());
     n->operand[n->arity++] = o->get();
   }
   if (attributes.ints.size()) n->ints = attributes.ints;
   if (attributes.steps.size()) n->steps = attributes.steps;
   if (attributes.axes.size()) n->axes = attributes.axes;
-  const OpKind kind = kind_of(op);
-  if (kind == OpKind::view) {
-    if (op == Op::reshape && without_ones(n->operand[0]->shape) == without_ones(shape))
-      n->axes = Dims{kUnitReshape};
-    if (op == Op::slice) {  // which axes are complete is structure; where the others start is an argument
-      n->axes.resize(0);
-      for (int i = 0; i < shape.size(); ++i)
-        n->axes.push_back(n->ints[i] == 0 && n->steps[i] == 1 && shape[i] == n->operand[0]->shape[i]);
-    }
-    n->contiguous_axis = contiguous_axis_of_view(*n);
-    if (resolve_view(n)) {
-      if (nan_origin::wanted()) [[unlikely]]
-        nan_origin::note(name_of(op), result, operands);
-      return result;
-    }
+  if (!is_view || !found_at_once(n)) {
+    const Linked linked = link_node(graph, n, operands, site, &handles);
+    if (linked.waits) [[unlikely]]
+      await_inputs(*n, operands, site);
+    obey(result, linked.limit);
   }
-  const Limit limit = link_node(graph, n, operands, site);
-  await_inputs(*n, operands, site);
-  obey(result, limit);
   if (nan_origin::wanted()) [[unlikely]]
     nan_origin::note(name_of(op), result, operands);
   return result;

@@ -32,9 +32,10 @@ class Purpose {
 
 /// Records one op. `operands` have the dtypes that the op's row demands; pointwise operands broadcast to
 /// `shape`. A view of a ready value is resolved at once (no node is pending). Under LAZY_EAGER the op runs
-/// before this returns.
+/// before this returns. Bit i of `given`: the caller's handle of operand i, no const object, may be taken: it
+/// is then empty, and what runs meanwhile does not store the value for it.
 Handle record(Op, std::initializer_list<const Handle*> operands, DType, const Shape&, const Site&,
-              const Attributes& = {});
+              const Attributes& = {}, unsigned given = 0);
 /// Records a call (jit/calls/call.hpp) and returns its outputs, in order. Throws what infer() throws, at the
 /// line. On a device that has no kernel for it the ops of its fallback are recorded, if it has one.
 std::vector<Handle> record_call(const CallSpec&, std::span<const Handle* const> operands, const Site&);

@@ -33,7 +33,7 @@ Device device_of_sources(std::span<const Handle* const> operands, const Site&);
                                                     const Site& site) {
   for (const Handle* o : operands) {
     const Node* n = o->get();
-    if (n->graph && n->graph != &graph && !is_source(n->op) &&
+    if (n->graph != &graph && n->graph && !is_source(n->op) &&
         n->state.load(std::memory_order_acquire) == State::pending) {
       const Handle* one[] = {o};
       evaluate(one, Cause::other_thread, site);
@@ -53,9 +53,10 @@ Device device_of_sources(std::span<const Handle* const> operands, const Site&);
     }
 }
 
-/// Puts a node into the graph, after a flush of its operands if a limit asks for that. Returns the limit that
-/// asks for a flush now.
-Limit link_node(Graph&, Node*, std::span<const Handle* const> operands, const Site&);
+/// Puts a node into the graph, after a flush of its operands if a limit asks for that. Says which limit asks
+/// for a flush now, and if await_inputs() is to be called.
+Linked link_node(Graph&, Node*, std::span<const Handle* const> operands, const Site&,
+                 GivenHandles* = nullptr);
 /// Flushes if LAZY_EAGER or a limit asks for it.
 void obey(const Handle& result, Limit);
 

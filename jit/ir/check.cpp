@@ -236,6 +236,8 @@ class Checker {
       require(k_.body[args[j]].type == t, value(i) + ": operands of " + row.name + " are " + short_name(t) +
                                               " and " + short_name(k_.body[args[j]].type));
     require(accepts(s.op, t), value(i) + ": " + row.name + " is not defined on " + short_name(t));
+    require(form_of(s.op, t, s.accuracy) == s.accuracy,
+            value(i) + ": " + row.name + " of " + short_name(t) + " has no such form");
     const DType want = result_type(s.op, t);
     require(s.type == want, value(i) + ": " + row.name + " of " + short_name(t) + " gives " +
                                 short_name(want) + ", not " + short_name(s.type));

@@ -38,8 +38,9 @@ void put(Bytes& b, const Operand& o, int rank) {
 }
 
 void put(Bytes& b, const Instr& n) {
+  static_assert(kDTypeCount <= 64, "a dtype shares a byte with the accuracy");
   b.byte(n.code);
-  b.byte(n.type);
+  b.byte(static_cast<int>(n.type) | static_cast<int>(n.accuracy) << 6);
   if (n.code == Code::carried) {
     b.half(n.a);
     b.half(n.b);
@@ -110,7 +111,9 @@ void get(Source& b, Operand& o, int rank) {
 
 void get(Source& b, Instr& n) {
   b.byte(n.code);
-  b.byte(n.type);
+  const size_t type = b.byte();
+  n.type = static_cast<DType>(type & 0x3f);
+  n.accuracy = static_cast<Accuracy>(type >> 6);
   if (n.code == Code::carried) {
     n.a = b.half();
     n.b = b.half();

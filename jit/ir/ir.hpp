@@ -55,6 +55,7 @@ struct Instr {
   DType type{};  // of the result
   uint16_t imm = 0;
   ValueId a = kNoValue, b = kNoValue, c = kNoValue;
+  Accuracy accuracy{};  // of an elementary function: which of its forms
 };
 
 /// Describes instructions [first, last) of a map's body, run one iteration after the other at each index.

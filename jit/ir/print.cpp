@@ -48,7 +48,7 @@ std::string instruction(const Instr& n) {
     case Code::carried: return "carried " + type + " " + value(n.a) + ", then " + value(n.b);
     case Code::op: break;
   }
-  std::string s = std::string(name_of(n.op)) + " " + type;
+  std::string s = std::string(name_of(n.op)) + suffix_of(n.accuracy) + " " + type;
   const ValueId args[] = {n.a, n.b, n.c};
   for (int i = 0; i < row_of(n.op).arity && i < 3; ++i) s += (i ? ", " : " ") + value(args[i]);
   return s;

@@ -17,50 +17,110 @@ size_t slot_of(const Node* n, size_t mask) {
 
 }  // namespace
 
-void CapturedGraph::encode(Node* n, bool output, const uint32_t* operands) {
-  // An input is a value, whatever op made it. A source is always its own recipe, even if it was also
-  // evaluated.
-  const bool recipe = operands || kind_of(n->op) == OpKind::constant || kind_of(n->op) == OpKind::iota;
-  const Op op = recipe ? n->op : Op::input;
-  const uint32_t arity = operands ? static_cast<uint32_t>(n->arity) : 0;
-  KeyWriter to(key);
-  if (op == Op::input) {
-    const uint16_t marks = n->marks.load(std::memory_order_relaxed);
-    char* const at = to.value(op, n->dtype, n->shape, output, nullptr, 0, marks ? sizeof marks : 0);
-    if (marks) std::memcpy(at, &marks, sizeof marks);
-  } else if (op == Op::call) {
-    const std::string& identity = n->call->identity();
-    char* const at = to.value(op, n->dtype, n->shape, output, operands, arity, identity.size());
-    std::memcpy(at, identity.data(), identity.size());
-  } else {
-    const auto axes = static_cast<size_t>(n->axes.size());
-    char* const at = to.value(op, n->dtype, n->shape, output, operands, arity, axes);
-    for (size_t i = 0; i < axes; ++i) at[i] = static_cast<char>(n->axes[static_cast<int>(i)]);
-  }
-  values.push_back(n);
-  uses.push_back(0);
-  key_flags_.push_back(output);
-}
+// Writes values and their words of the key through pointers to memory that is large enough: begin() has made
+// the lists as long as they may become, finish() cuts them.
+class CapturedGraph::Builder {
+ public:
+  explicit Builder(CapturedGraph& f)
+      : f_(f),
+        table_(f.table_.data()),
+        mask_(f.table_.size() - 1),
+        round_(f.round_),
+        values_(f.values.data()),
+        uses_(f.uses.data()),
+        pending_(f.pending.data()),
+        flags_(f.key_flags_.data()),
+        key_(f.key.data() + 1) {}
 
-uint32_t CapturedGraph::number_of(Node* input) {
-  if (inputs_ * 2 >= table_.size()) grow();
-  const size_t mask = table_.size() - 1;
-  for (size_t i = slot_of(input, mask);; i = (i + 1) & mask) {
-    Slot& s = table_[i];
-    if (s.round == round_ && s.node == input) return s.number;
-    if (s.round != round_) {
-      if (input->lost)
-        throw Error("an input was overwritten by an earlier run of this computation, which failed",
-                    input->site);
-      watch::note_use(*input);
-      s = {input, static_cast<uint32_t>(values.size()), round_};
-      ++inputs_;
-      encode(input, false, nullptr);
-      pending.push_back(0);
-      return s.number;
+  /// Returns the number of an input or source, a new one for one that was not seen before.
+  [[gnu::always_inline]] uint32_t number_of(Node* input) {
+    for (size_t i = slot_of(input, mask_);; i = (i + 1) & mask_) {
+      Slot& s = table_[i];
+      if (s.round != round_) {
+        s = {input, count_, round_};
+        if (++f_.inputs_ * 2 >= f_.table_.size()) grow();
+        return add_input(input);
+      }
+      if (s.node == input) return s.number;
     }
   }
-}
+  void use(uint32_t value) { ++uses_[value]; }
+  /// Adds a node that the flush computes. Returns its number.
+  [[gnu::always_inline]] uint32_t add(Node* n, bool output, const uint32_t* operands) {
+    if (n->op == Op::call) [[unlikely]] {
+      const std::string& identity = n->call->identity();
+      const Words w = words(*n, n->op, output, operands, static_cast<uint32_t>(n->arity), identity.size());
+      std::memcpy(w.attributes, identity.data(), identity.size());
+    } else {
+      encode(*n, output, operands, static_cast<uint32_t>(n->arity));
+    }
+    f_.outputs += output;
+    return append(n, true, output);
+  }
+  void finish() {
+    f_.values.resize(count_);
+    f_.uses.resize(count_);
+    f_.pending.resize(count_);
+    f_.key_flags_.resize(count_);
+    f_.key.resize(static_cast<size_t>(key_ - f_.key.data()));
+  }
+
+ private:
+  struct Words {
+    char* attributes;
+  };
+  // An input is a value, whatever op made it. A source is always its own recipe, even if it was also
+  // evaluated.
+  uint32_t add_input(Node* n) {
+    if (n->lost)
+      throw Error("an input was overwritten by an earlier run of this computation, which failed", n->site);
+    watch::note_use(*n);
+    if (is_source(n->op)) {
+      encode(*n, false, nullptr, 0);
+    } else {
+      const uint16_t marks = n->marks.load(std::memory_order_relaxed);
+      const Words w = words(*n, Op::input, false, nullptr, 0, marks ? sizeof marks : 0);
+      if (marks) std::memcpy(w.attributes, &marks, sizeof marks);
+    }
+    return append(n, false, false);
+  }
+  [[gnu::always_inline]] void encode(const Node& n, bool output, const uint32_t* operands, uint32_t arity) {
+    const int axes = n.axes.size();
+    const Words w = words(n, n.op, output, operands, arity, static_cast<size_t>(axes), n.accuracy);
+    for (int i = 0; i < axes; ++i) w.attributes[i] = static_cast<char>(n.axes[i]);
+  }
+  [[gnu::always_inline]] Words words(const Node& n, Op op, bool output, const uint32_t* operands,
+                                     uint32_t arity, size_t attribute_bytes,
+                                     Accuracy accuracy = Accuracy::full) {
+    char* attributes = nullptr;
+    key_ = KeyWriter::value(key_, op, n.dtype, n.shape, output, operands, arity, attribute_bytes, attributes,
+                            accuracy);
+    return {attributes};
+  }
+  uint32_t append(Node* n, bool pending, bool output) {
+    values_[count_] = n;
+    uses_[count_] = 0;
+    pending_[count_] = pending;
+    flags_[count_] = output;
+    return count_++;
+  }
+
+  void grow() {
+    f_.grow();
+    table_ = f_.table_.data();
+    mask_ = f_.table_.size() - 1;
+  }
+
+  CapturedGraph& f_;
+  Slot* table_;
+  size_t mask_;
+  const uint32_t round_;
+  Node** const values_;
+  uint32_t* const uses_;
+  uint8_t *const pending_, *const flags_;
+  uint32_t* key_;  // where the next value's words go
+  uint32_t count_ = 0;
+};
 
 void CapturedGraph::grow() {
   std::vector<Slot> old(std::max<size_t>(64, table_.size() * 2), Slot{nullptr, 0, 0});
@@ -86,41 +146,51 @@ bool keeps_itself(const Node& n) {
 
 }  // namespace
 
-void CapturedGraph::build(std::span<Node* const> nodes, uint32_t code_class) {
-  values.clear();
-  uses.clear();
-  pending.clear();
-  key.clear();
-  key_flags_.clear();
+// Makes the lists long enough for the values of the nodes: these, and as inputs at most all their operands.
+void CapturedGraph::begin(std::span<Node* const> nodes, uint32_t code_class) {
   repended.clear();
   word_of_.clear();
-  inputs_ = 0;
   outputs = 0;
-  uintptr_t marks = 0;
   const auto& settings = config::get();
   verify = settings.verify;
-  key.push_back(
-      KeySettings{settings.exact_casts, settings.dynamic.get(), settings.fp_contract, code_class}.word());
+  size_t edges = 0, identities = 0;
+  for (const Node* n : nodes) {
+    edges += static_cast<size_t>(n->arity);
+    if (n->op == Op::call) [[unlikely]]
+      identities += KeyWriter::words_of(n->call->identity().size());
+  }
+  const size_t most = nodes.size() + edges;
+  values.resize(most);
+  uses.resize(most);
+  pending.resize(most);
+  key_flags_.resize(most);
+  key.resize(1 + most * (2 + KeyWriter::words_of(kMaxRank)) + edges + identities);
+  key[0] = KeySettings{settings.exact_casts, settings.dynamic.get(), settings.fp_contract, code_class}.word();
   if (++round_ == 0) {  // wrapped: forget the stamps of 2^32 flushes ago
     table_.assign(table_.size(), Slot{nullptr, 0, 0});
     round_ = 1;
   }
+  inputs_ = 0;
+  if (table_.empty()) grow();
+}
+
+void CapturedGraph::build(std::span<Node* const> nodes, uint32_t code_class) {
+  begin(nodes, code_class);
+  Builder to(*this);
+  uintptr_t marks = 0;
   for (Node* n : nodes) {
     uint32_t few[Operands::kInline], *operands = few;
     if (n->arity > Operands::kInline) [[unlikely]]
       operands_.resize(static_cast<size_t>(n->arity)), operands = operands_.data();
     for (int i = 0; i < n->arity; ++i) {
       Node* o = n->operand[i];
-      operands[i] = n->operand.is_input(i) ? number_of(o) : o->index;
-      ++uses[operands[i]];
+      operands[i] = n->operand.is_input(i) ? to.number_of(o) : o->index;
+      to.use(operands[i]);
     }
-    n->index = static_cast<uint32_t>(values.size());
-    const bool output = n->handles() != 0 || keeps_itself(*n);
-    outputs += output;
     marks |= watch::word(*n);
-    encode(n, output, operands);
-    pending.push_back(1);
+    n->index = to.add(n, n->handles() != 0 || keeps_itself(*n), operands);
   }
+  to.finish();
   if (marks & watch::kRepended) drop_again();
 }
 

@@ -24,6 +24,7 @@ struct CapturedGraph {
   std::vector<uint32_t>
       key;  // canonical form; word 0: the settings that change what is computed, and the class of code
   std::vector<Node*> taken;  // the component's nodes, in recorded order
+  std::vector<Node*> held;   // those of them of which the flush has a reference (Graph::take)
   // State of the run (jit/run/run.cpp), by slot. It lives here because a captured graph's memory is
   // reused.
   std::vector<BufferRef> buffers;
@@ -84,8 +85,7 @@ struct CapturedGraph {
   }
 
  private:
-  uint32_t number_of(Node* input);
-  void encode(Node*, bool output, const uint32_t* operands);
+  class Builder;
   void drop_again();
   std::vector<uint32_t> operands_;  // operands of the node that is being numbered, if it has many
   std::vector<uint8_t> key_flags_;
@@ -99,6 +99,7 @@ struct CapturedGraph {
   std::vector<Slot> table_;  // inputs by address; a slot is valid if its round is the current one
   uint32_t round_ = 0;
   uint32_t inputs_ = 0;
+  void begin(std::span<Node* const>, uint32_t code_class);
   void grow();
 };
 

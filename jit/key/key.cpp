@@ -21,7 +21,7 @@ bool KeyReader::next(KeyValue& v) {
   if (!ok_) return false;
   v = read_value(left.data());
   ok_ = static_cast<int>(v.op) < kOpCount && static_cast<int>(v.dtype) < kDTypeCount && v.rank <= kMaxRank &&
-        v.ones >> v.rank == 0;
+        form_of(v.op, v.dtype, v.accuracy) == v.accuracy && v.ones >> v.rank == 0;
   if (!ok_) return false;
   at_ += words_of_value(left[1]);
   return true;

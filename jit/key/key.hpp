@@ -1,7 +1,7 @@
 // Reads and writes the canonical key, word by word. Only this file knows how words are laid out.
 //
 // Word 0 has the settings that change what is computed, and for which code. Then comes each value:
-//   word 0: op (12 bits), dtype (8), rank (4), which extents are 1 (8)
+//   word 0: op (10 bits), accuracy (2), dtype (8), rank (4), which extents are 1 (8)
 //   word 1: 1 if the value is an output, arity (15), bytes of attributes (16)
 //   the operands' numbers, a word each
 //   the attributes, four bytes a word, the last one filled up with zeros
@@ -43,6 +43,7 @@ struct KeySettings {
 struct KeyValue {
   Op op{};
   DType dtype{};
+  Accuracy accuracy{};
   uint8_t rank = 0;
   uint8_t ones = 0;     // bit i: dimension i has extent 1
   bool output = false;  // the flush stores it
@@ -64,8 +65,9 @@ constexpr size_t words_of_value(uint32_t word) { return 2 + (word >> 1 & 0x7fff)
 /// Reads a value that a KeyWriter wrote.
 inline KeyValue read_value(const uint32_t* words) {
   const uint32_t a = words[0], b = words[1], arity = b >> 1 & 0x7fff;
-  return {static_cast<Op>(a & 0xfff),
+  return {static_cast<Op>(a & 0x3ff),
           static_cast<DType>(a >> 12 & 0xff),
+          static_cast<Accuracy>(a >> 10 & 3),
           static_cast<uint8_t>(a >> 20 & 0xf),
           static_cast<uint8_t>(a >> 24),
           (b & 1) != 0,
@@ -89,32 +91,31 @@ class KeyReader {
   bool ok_ = true;
 };
 
-/// Appends values to a key.
-class KeyWriter {
- public:
-  explicit KeyWriter(std::vector<uint32_t>& key) : key_(key) {}
+/// Writes values of a key.
+struct KeyWriter {
+  static constexpr size_t words_of(size_t attribute_bytes) { return (attribute_bytes + 3) / 4; }
 
-  /// Appends a value. `operands`: numbers of `arity` values. Returns the place of the attributes, which the
-  /// caller fills in.
-  [[gnu::always_inline]] char* value(Op op, DType dtype, const Shape& shape, bool output,
-                                     const uint32_t* operands, uint32_t arity, size_t attribute_bytes) {
+  /// Writes a value's words to `at` and returns where the next value's go. `operands`: numbers of `arity`
+  /// values. `attributes` becomes the place of the attributes, which the caller fills in.
+  [[gnu::always_inline]] static uint32_t* value(uint32_t* at, Op op, DType dtype, const Shape& shape,
+                                                bool output, const uint32_t* operands, uint32_t arity,
+                                                size_t attribute_bytes, char*& attributes,
+                                                Accuracy accuracy = Accuracy::full) {
     uint32_t ones = 0;
     for (int i = 0; i < shape.size(); ++i) ones |= static_cast<uint32_t>(shape[i] == 1) << i;
-    key_.push_back(static_cast<uint32_t>(op) | static_cast<uint32_t>(dtype) << 12 |
-                   static_cast<uint32_t>(shape.size()) << 20 | ones << 24);
-    key_.push_back(static_cast<uint32_t>(output) | arity << 1 | static_cast<uint32_t>(attribute_bytes) << 16);
-    for (uint32_t i = 0; i < arity; ++i) key_.push_back(operands[i]);
-    if (attribute_bytes == 0) return nullptr;
-    const size_t at = key_.size();
-    key_.resize(at + (attribute_bytes + 3) / 4);  // filled up with zeros
-    return reinterpret_cast<char*>(key_.data() + at);
+    *at++ = static_cast<uint32_t>(op) | static_cast<uint32_t>(accuracy) << 10 |
+            static_cast<uint32_t>(dtype) << 12 | static_cast<uint32_t>(shape.size()) << 20 | ones << 24;
+    *at++ = static_cast<uint32_t>(output) | arity << 1 | static_cast<uint32_t>(attribute_bytes) << 16;
+    for (uint32_t i = 0; i < arity; ++i) *at++ = operands[i];
+    if (attribute_bytes == 0) return at;
+    attributes = reinterpret_cast<char*>(at);
+    at += words_of(attribute_bytes);
+    at[-1] = 0;  // filled up with zeros
+    return at;
   }
 
   /// Marks the value that begins at word `at` as no output.
   static void drop_output(std::vector<uint32_t>& key, size_t at) { key[at + 1] &= ~1u; }
-
- private:
-  std::vector<uint32_t>& key_;
 };
 
 }  // namespace lazy::jit

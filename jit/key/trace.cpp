@@ -14,6 +14,7 @@ Trace::Trace(const CapturedGraph& f) : captured(&f) {
     Value& out = values[v];
     out.op = in.op;
     out.dtype = in.dtype;
+    out.accuracy = in.accuracy;
     out.rank = in.rank;
     out.ones = in.ones;
     out.extents = out.rank;
@@ -45,7 +46,8 @@ uint32_t Trace::append_copy(uint32_t of) {
 
 static std::string label(const Trace& t, uint32_t v) {
   const Value& x = t.values[v];
-  std::string s = std::string(name_of(x.op)) + " " + name_of(x.dtype) + " " + to_string(t.shape(v));
+  std::string s = std::string(name_of(x.op)) + suffix_of(x.accuracy) + " " + name_of(x.dtype) + " " +
+                  to_string(t.shape(v));
   const Node& n = t.node(v);
   if (x.op == Op::call) s += " " + describe(*n.call);
   if (!n.axes.empty() && x.op != Op::reshape && x.op != Op::slice && x.op != Op::input)

@@ -27,6 +27,7 @@ class ValueOperands {
 struct Value {
   Op op{};  // Op::input for what exists already
   DType dtype{};
+  Accuracy accuracy{};
   bool output = false;
   uint8_t rank = 0;
   uint8_t ones = 0;     // bit i: dimension i has extent 1

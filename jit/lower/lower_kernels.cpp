@@ -140,11 +140,36 @@ void Lowering::lower_contract(Building& b, const Group& group) {
   // Anything that follows the product at the same index is computed from its accumulators.
   std::vector<std::pair<uint32_t, ValueId>> made;
   for (uint32_t root : group.roots)
-    if (is_stored(root)) made.emplace_back(root, evaluate(b, b.epilogue, root, 0));
-  for (auto [root, value] : made) store(b, b.epilogue, root, value);
+    if (is_stored(root))
+      made.emplace_back(root, evaluate(b, b.epilogue, is_permuted(root) ? at(root).operand[0] : root, 0));
+  for (auto [root, value] : made) {
+    const DimMap dims = b.epilogue.dims;
+    if (is_permuted(root)) permute_dims(b.epilogue.dims, root);
+    store(b, b.epilogue, root, value);
+    b.epilogue.dims = dims;
+  }
   // The two sides have separate index maps, so each is evaluated apart and appended to the body.
   b.left = side(b, left, lhs);
   b.right = side(b, right, rhs);
+}
+
+/// True for a root of a product that is a permutation of what the product computes.
+bool Lowering::is_permuted(uint32_t root) const {
+  return at(root).op == Op::permute && !is_identity_view(t_, root);
+}
+
+/// Makes places among the extents of what `v` permutes places among those of `v`.
+void Lowering::permute_dims(DimMap& dims, uint32_t v) const {
+  const Shape &s = shape(v), &from = shape(at(v).operand[0]);
+  int8_t to[kMaxRank] = {};
+  for (int i = 0, place = 0; i < s.size(); ++i) {
+    if (s[i] == 1) continue;
+    int8_t old = 0;
+    for (int j = 0; j < t_.node(v).axes[i]; ++j) old = static_cast<int8_t>(old + (from[j] != 1));
+    to[old] = static_cast<int8_t>(place++);
+  }
+  for (int8_t& d : dims.of)
+    if (d >= 0) d = to[d];
 }
 
 ValueId Lowering::side(Building& b, Region& r, uint32_t v) {

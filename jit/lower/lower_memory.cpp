@@ -38,7 +38,7 @@ bool Lowering::dies_in(const Binding& b, int g) const {
 bool Lowering::can_give(const Step& step, const LoopKernel& k, int g, size_t i, size_t o) const {
   const Binding &in = step.operands[i], &out = step.operands[o];
   if (in.output || in.path != 0 || size_of(in.dtype) != size_of(out.dtype) || !dies_in(in, g)) return false;
-  bool fits = in.packed;
+  bool fits = in.packed && std::equal(std::begin(in.dim_of), std::end(in.dim_of), std::begin(out.dim_of));
   for (int a = 0; a < k.rank; ++a) fits &= k.operands[i].stride[a] == k.operands[o].stride[a];
   for (size_t j = 0; j < step.operands.size(); ++j) fits &= j == i || !same_source(step.operands[j], in);
   // A backend may load an element as late as the store of it; another output must not have replaced it.

@@ -44,6 +44,9 @@ class KernelAssigner {
       place_in_call(v, k);
     } else if (!d_.materialised(v)) {
       usable(v) = computed;
+    } else if (const int product = product_stored_permuted(v); product >= 0) {
+      group(product).roots.push_back(v);
+      made_.values[v] = {product, {product + 1, product + 1}};  // its index is another one than the product's
     } else {
       const int g = kernel_for(v, k, computed);
       if (k == OpKind::contract) latest(space(v, Space::result)) = g;
@@ -71,6 +74,20 @@ class KernelAssigner {
     if (d_.kind(v) == OpKind::indexed) takes_[v] |= kGather;
     if (d_.loop_of(v)) takes_[v] |= kLoop;
     return mine;
+  }
+
+  /// Returns the product's kernel that can store `v`, a permutation of what it computes, in place of a copy;
+  /// -1 if there is none. Lanes run along the last dimension of both.
+  int product_stored_permuted(uint32_t v) {
+    if (!d_.options.host || d_.at(v).op != Op::permute || is_identity_view(t_, v)) return -1;
+    const uint32_t o = d_.at(v).operand[0];
+    const Shape& s = t_.shape(v);
+    int last = s.size() - 1;
+    while (last > 0 && s[last] == 1) --last;
+    if (s[last] == 1 || !is_last_axis(t_, o, t_.node(v).axes[last])) return -1;
+    const int g = latest(space(o, Space::result));
+    if (g < 0 || group(g).kind != Group::Kind::contract || usable(o).same_index != g) return -1;
+    return has_room(g, v) && !(takes_[o] & kLoop) && suits_epilogue(o, g) ? g : -1;
   }
 
   /// Makes a call a separate step, with its outputs; what reads them comes later.

@@ -59,14 +59,21 @@ class MustExist {
     has_iota_[v] = 0;
   }
 
-  /// Visits a product. Sides are read many times each: only casts and views are done on the way.
+  /// Visits a product. Sides are read many times each: only casts and views are done on the way; on the host,
+  /// those casts that round or narrow are done before: its kernels multiply small elements from memory.
   void visit_product(uint32_t v) {
     for (int i = 0; i < 2; ++i) {
       uint32_t o = d_.at(v).operand[i];
-      while (!d_.materialised(o) && (d_.kind(o) == OpKind::view || d_.at(o).op == Op::cast) && !d_.loop_of(o))
+      while (!d_.materialised(o) && (d_.kind(o) == OpKind::view || is_cast_on_the_way(o)) && !d_.loop_of(o))
         o = d_.at(o).operand[0];
       materialise(o);
     }
+  }
+
+  bool is_cast_on_the_way(uint32_t v) const {
+    if (d_.at(v).op != Op::cast || !d_.options.host) return d_.at(v).op == Op::cast;
+    const DType to = d_.at(v).dtype, from = d_.at(d_.at(v).operand[0]).dtype;
+    return !is_half(to) && size_of(to) >= size_of(from) && is_float(to) >= is_float(from);
   }
 
   void visit_call(uint32_t v) {

@@ -109,6 +109,7 @@ class Simplifier {
       return kNone;
     if ((x.op == Op::reshape && !is_unit(v)) || x.op == Op::broadcast) return kNone;
     uint32_t words[4 + kMaxRank] = {static_cast<uint32_t>(x.op) | static_cast<uint32_t>(x.dtype) << 8 |
+                                        static_cast<uint32_t>(x.accuracy) << 14 |
                                         static_cast<uint32_t>(x.rank) << 16 |
                                         static_cast<uint32_t>(x.ones) << 24,
                                     x.operand[0], x.operand[1], x.operand[2]};

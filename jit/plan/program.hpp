@@ -111,6 +111,29 @@ struct Step {
   Work work;
 };
 
+/// Says that a step of a tile group may leave out, block by block, one half of its box: the indices of a
+/// dimension past a line that moves with the indices of the tile group's last level. What it would do there
+/// is read by nobody, adds nothing, or is known.
+struct Skip {
+  /// Names a scalar argument of a step that has to be +0, or else -infinity.
+  struct Needed {
+    uint32_t step = 0;
+    uint16_t scalar = 0;
+    bool lowest = false;
+  };
+  uint32_t step = 0;
+  uint8_t dim = 0;      // the kernel dimension that is shortened
+  bool before = false;  // indices before the line are left out, else those past it
+  int8_t sign = 0;      // the line is `bias` + `sign` * a scalar past the level's index; 0: no scalar
+  uint16_t scalar = 0;  // argument of step `scalar_step`
+  uint32_t scalar_step = 0;
+  int64_t bias = 0;
+  int16_t finite = -1;  // operand that must have no infinity and no NaN; -1: none
+  int16_t sums = -1;    // output that has sums as they are, so that -0 may have to become +0; -1: none
+  std::vector<uint16_t> zeros;  // outputs whose elements there have to be made +0
+  std::vector<Needed> needed;
+};
+
 /// Describes a run of steps that share outer dimensions ("levels"): parallel in each of them, and every value
 /// that one step makes and another reads is read at the index of these at which it was made. So the steps can
 /// be done for one block of the outer indices after another, while the block's values are still in the cache;
@@ -130,6 +153,7 @@ struct TileGroup {
   std::vector<uint8_t> dim_of;    // step of the tile group * levels + level -> kernel dimension
   std::vector<Source> sources;
   std::vector<uint32_t> inner;  // slots that only the tile group needs, in the order in which they are made
+  std::vector<Skip> skips;      // by step; all of them or none
   std::shared_ptr<const Kernel>
       rows;  // runs all steps, row by row, where it takes them (jit/plan/tiling/row_groups.hpp)
   std::vector<TileGroup>

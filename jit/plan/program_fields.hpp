@@ -54,8 +54,16 @@ void fields(A& a, TileGroup::Source& s) {
   a(s.node, s.slot, s.dtype, s.moves, s.matrix);
 }
 template <class A>
+void fields(A& a, Skip::Needed& n) {
+  a(n.step, n.scalar, n.lowest);
+}
+template <class A>
+void fields(A& a, Skip& s) {
+  a(s.step, s.dim, s.before, s.sign, s.scalar, s.scalar_step, s.bias, s.finite, s.sums, s.zeros, s.needed);
+}
+template <class A>
 void fields(A& a, TileGroup& b) {
-  a(b.first, b.count, b.levels, b.dim_of, b.sources, b.inner, b.parts);
+  a(b.first, b.count, b.levels, b.dim_of, b.sources, b.inner, b.skips, b.parts);
 }
 template <class A>
 void fields(A& a, Slot& s) {

@@ -109,8 +109,23 @@ class Soundness {
       for (const TileGroup::Source& s : b.sources)
         require(value(s.node) && slot_or_none(s.slot) && dtype(s.dtype));
       for (uint32_t v : b.inner) require(v < p_.slots.size());
+      for (const Skip& s : b.skips) skip(b, s);
       tile_groups(b.parts, b.first, b.first + b.count, depth - 1);
     }
+  }
+
+  bool scalar(uint32_t step, size_t i) const {
+    return step < p_.steps.size() && i < p_.steps[step].scalars.size();
+  }
+  void skip(const TileGroup& b, const Skip& s) {
+    require(!b.levels.empty() && s.step >= b.first && s.step < b.first + b.count);
+    if (!good_) return;
+    const Step& step = p_.steps[s.step];
+    require(s.dim < step.dims.size() && s.finite >= -1 && s.finite < static_cast<int>(step.operands.size()) &&
+            (s.sign == 0 || scalar(s.scalar_step, s.scalar)));
+    require(s.sums >= -1 && s.sums < static_cast<int>(step.operands.size()) && (s.sums < 0 || s.finite >= 0));
+    for (uint16_t o : s.zeros) require(o < step.operands.size());
+    for (const Skip::Needed& n : s.needed) require(scalar(n.step, n.scalar));
   }
 
   void guard(const Guard& g) {

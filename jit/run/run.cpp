@@ -11,6 +11,7 @@
 #include "jit/plan/bind.hpp"
 #include "jit/plan/names.hpp"
 #include "jit/plan/program.hpp"
+#include "jit/plan/tiling/skips.hpp"
 #include "jit/plan/tiling/tile_group.hpp"
 #include "jit/run/arguments.hpp"
 #include "jit/run/reserve.hpp"
@@ -114,6 +115,13 @@ class Run {
 
   // Gives the nodes their values. Nothing can fail any more.
   void publish() {
+    if (p_.results.size() == 1 && p_.results[0].path == 0 && p_.results[0].input == kNone) {
+      Node& n = *f_.values[p_.results[0].node];  // the most frequent case: the buffer changes hands
+      n.contiguous = true;
+      n.offset = 0;
+      n.buffer = std::move(buffers_[static_cast<size_t>(p_.results[0].slot)]);
+      return;
+    }
     for (const Result& r : p_.results) publish(r);
   }
 
@@ -383,6 +391,7 @@ class Run {
       steps.emplace_back(s, tile_group.dim_of.data() + (i - tile_group.first) * tile_group.levels.size(),
                          blocks, f_, words.data() + at, in_scratch);
     }
+    const Skipping skipping(p_, tile_group, blocks, [&](size_t i) { return arguments_->words(i); });
     const int64_t share = (blocks.count + blocks.pieces - 1) / blocks.pieces;
     TileGroupTimer timer(steps.size());
     const bool timed = profile::on() && !backend_.host();
@@ -392,6 +401,7 @@ class Run {
       char* const memory =
           static_cast<char*>(scratch_->data()) + static_cast<size_t>(piece) * blocks.piece_bytes;
       const int64_t last = std::min(blocks.count, (piece + 1) * share);
+      bool skips = false;
       for (int64_t n = piece * share; n < last; ++n) {
         int64_t index[kMaxRank];
         index[blocks.level] = n % blocks.cuts * blocks.length;
@@ -399,11 +409,23 @@ class Run {
           index[l] = rest % blocks.extent[l];
         const int64_t length = std::min(blocks.length, blocks.extent[blocks.level] - index[blocks.level]);
         uint64_t* w = mine.data();
+        if (skipping.any() && (n == piece * share || index[blocks.level] == 0)) {
+          skips = true;
+          for (size_t i = 0; i < steps.size() && skips; ++i) {
+            steps[i].move(index, length, memory, w);
+            skips = skipping.finite(tile_group.first + static_cast<uint32_t>(i), w);
+            w += p_.steps[tile_group.first + i].args.words();
+          }
+          w = mine.data();
+        }
         time.begin();
         for (size_t i = 0; i < steps.size(); ++i) {
           const Step& s = p_.steps[tile_group.first + i];
           steps[i].move(index, length, memory, w);
+          if (skips)
+            skipping.shorten(tile_group.first + static_cast<uint32_t>(i), index[blocks.level], length, w);
           s.kernel->launch_here(w);
+          if (skips) skipping.finish(tile_group.first + static_cast<uint32_t>(i), w);
           if (timed) backend_.synchronize();
           time.end_of(i);
           w += s.args.words();
@@ -491,8 +513,18 @@ class Run {
   }
   bool takes_input(uint32_t slot) {
     if (!donate_ || p_.slots[slot].donor_input == kNone) return false;
-    if (f_.donors.empty()) find_donors();
-    return f_.donors[slot] != kNone;
+    if (!std::exchange(donors_sought_, true) && any_donor()) find_donors();
+    return !f_.donors.empty() && f_.donors[slot] != kNone;
+  }
+  /// True if any slot may take over an input: mostly all inputs have handles.
+  bool any_donor() const {
+    for (const Slot& s : p_.slots) {
+      if (s.donor_input == kNone) continue;
+      if (f_.is_sole_owner(s.donor_input)) return true;
+      for (const uint32_t input : s.other_inputs)
+        if (f_.is_sole_owner(input)) return true;
+    }
+    return false;
   }
   /// Decides for all slots at once which inputs they take over, while nothing has been overwritten.
   void find_donors() {
@@ -592,6 +624,7 @@ class Run {
   const bool donate_;  // false if the verifier reads the inputs again
   bool in_place_ = false;
   bool unseen_faults_ = false;  // fallible kernels ran whose flags have not been read
+  bool donors_sought_ = false;
   bool reserved_ = false;
   Reserve reserve_;  // set once an input was overwritten
 };

@@ -129,6 +129,7 @@ Node* new_recipe(const Node& recipe, const std::vector<Handle>& operands) {
   n->counts.store(Node::kHandle, std::memory_order_relaxed);
   n->op = recipe.op;
   n->dtype = recipe.dtype;
+  n->accuracy = recipe.accuracy;
   n->device = recipe.device;
   n->site = recipe.site;
   n->shape = recipe.shape;

@@ -1,5 +1,7 @@
 #include "lazy/autograd/backward.hpp"
 
+#include <optional>
+
 #include "lazy/autograd/backwards.hpp"
 #include "lazy/core/build.hpp"
 
@@ -26,22 +28,15 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
   const Handle value = handle_;
   if (!value->attachment)
     fail<Error>("backward", "the value does not depend on anything that requires a gradient", s);
-  Handle g = gradient.handle();
-  if (!g && lazy::numel(value->shape) != 1)
+  if (!gradient.defined() && lazy::numel(value->shape) != 1)
     fail<ShapeError>("backward",
                      "a value of shape " + to_string(value->shape) + " needs a gradient to begin with", s);
-  if (!g) g = detail::constant(1, value->dtype, value->shape, value, s);
-  else if (g->shape != value->shape || g->dtype != value->dtype)
-    fail<ShapeError>("backward",
-                     "a gradient of " + to_string(g->shape) + ", " + name_of(g->dtype) + " for a value of " +
-                         to_string(value->shape) + ", " + name_of(value->dtype),
-                     s);
+  const Handle g =
+      gradient.defined() ? gradient.handle() : detail::constant(1, value->dtype, value->shape, value, s);
+  check_gradient("backward", g, value, s);
   Backwards all(value, {}, s);
-  gradients_paused += !create_graph;
-  struct Resume {
-    bool paused;
-    ~Resume() { gradients_paused -= paused; }
-  } resume{!create_graph};
+  std::optional<no_grad> alone;
+  if (!create_graph) alone.emplace();
   Gradients gradients = all.run(g);
   for (const Handle& h : all.boundary())
     if (Handle add = gradients.of(h)) {

@@ -5,6 +5,15 @@
 #include "jit/calls/call.hpp"
 
 namespace lazy::detail {
+
+void check_gradient(const char* name, const Handle& gradient, const Handle& value, const Site& s) {
+  if (gradient->shape != value->shape || gradient->dtype != value->dtype)
+    fail<ShapeError>(name,
+                     "a gradient of " + to_string(gradient->shape) + ", " + name_of(gradient->dtype) +
+                         " for a value of " + to_string(value->shape) + ", " + name_of(value->dtype),
+                     s);
+}
+
 namespace {
 
 /// Returns the gradient as the hooks want it.
@@ -13,11 +22,7 @@ Handle hooked(const Tracked& t, Handle gradient, const Handle& value, const Site
     const Tensor changed = hook(Tensor(gradient));
     if (!changed.defined()) continue;
     const Handle& h = changed.handle();
-    if (h->shape != value->shape || h->dtype != value->dtype)
-      fail<ShapeError>("hook",
-                       "a gradient of " + to_string(h->shape) + ", " + name_of(h->dtype) +
-                           " for a value of " + to_string(value->shape) + ", " + name_of(value->dtype),
-                       s);
+    check_gradient("hook", h, value, s);
     gradient = h;
   }
   return gradient;
@@ -32,13 +37,13 @@ void add_all(const Differentiation& d, const std::vector<Handle>& gradients) {
 void apply_own(const Derivation& d, const Differentiation& at) {
   const Handle gradient = at.g().handle();
   uint64_t wanted = 0;
-  for (size_t i = 0; i < d.taped.operands.size() && i < 64; ++i)
+  for (size_t i = 0; i < d.recorded.operands.size() && i < 64; ++i)
     if (at.wants(i)) wanted |= uint64_t{1} << i;
-  add_all(at, d.own({d.taped.operands, d.taped.results[0], gradient, wanted, d.taped.site}));
+  add_all(at, d.own({d.recorded.operands, d.recorded.results[0], gradient, wanted, d.recorded.site}));
 }
 
 void apply_call(const Derivation& d, const Differentiation& at) {
-  const Taped& op = d.taped;
+  const RecordedOp& op = d.recorded;
   if (const Rule rule = rule_of_call(op.call->name())) return rule(at);
   const jit::CallVjp vjp = op.call->definition().vjp;
   if (!vjp) fail<Error>(op.call->name(), "has no derivative yet", op.site);
@@ -63,7 +68,7 @@ Backwards::Backwards(const Handle& value, std::span<const Handle> targets, const
     Derivation* const d = derivation(h);
     if (d && d->spent)
       fail<Error>("backward",
-                  "what was kept for the gradient of the value made at " + lazy::to_string(d->taped.site) +
+                  "what was kept for the gradient of the value made at " + lazy::to_string(d->recorded.site) +
                       " was given up by an earlier backward(): pass it retain_graph",
                   s);
     if (!d || d->number < since) {
@@ -72,7 +77,7 @@ Backwards::Backwards(const Handle& value, std::span<const Handle> targets, const
     }
     if (!found.insert(d).second) continue;  // another output of the same call
     order_.push_back(d);
-    for (const Handle& operand : d->taped.operands) open.push_back(&operand);
+    for (const Handle& operand : d->recorded.operands) open.push_back(&operand);
   }
   std::sort(order_.begin(), order_.end(),
             [](const Derivation* a, const Derivation* b) { return a->number > b->number; });
@@ -83,7 +88,7 @@ std::unordered_set<const jit::Node*> Backwards::wanted() const {
   for (const Handle& h : targets_.empty() ? boundary_ : targets_) all.insert(h.get());
   std::unordered_set<const Derivation*> leads;
   for (auto d = order_.rbegin(); d != order_.rend(); ++d)
-    for (const Handle& operand : (*d)->taped.operands) {
+    for (const Handle& operand : (*d)->recorded.operands) {
       if (!operand) continue;
       if (const Derivation* const from = derivation(operand); from && leads.contains(from))
         all.insert(operand.get());
@@ -97,24 +102,24 @@ Gradients Backwards::run(const Handle& gradient) const {
   Gradients gradients(wanted());
   gradients.add(value_, gradient, value_->site);
   for (Derivation* const d : order_) {
-    d->taped.results = d->results();
+    d->recorded.results = d->results();
     struct Forget {
       std::vector<Handle>& results;
       ~Forget() { results.clear(); }
-    } forget{d->taped.results};
+    } forget{d->recorded.results};
     bool any = false;
-    for (const Handle& r : d->taped.results) any |= r && static_cast<bool>(gradients.of(r));
+    for (const Handle& r : d->recorded.results) any |= r && static_cast<bool>(gradients.of(r));
     if (!any) continue;
-    const Handle& first = d->taped.results[0];
+    const Handle& first = d->recorded.results[0];
     if (!d->hooks.empty() && first && gradients.of(first))
-      gradients.replace(first, hooked(*d, gradients.of(first), first, d->taped.site));
-    const Differentiation at(d->name         ? d->name
-                             : d->taped.call ? "gradient of a call"
-                                             : jit::name_of(d->taped.op),
-                             d->taped, gradients);
+      gradients.replace(first, hooked(*d, gradients.of(first), first, d->recorded.site));
+    const Differentiation at(d->name            ? d->name
+                             : d->recorded.call ? "gradient of a call"
+                                                : jit::name_of(d->recorded.op),
+                             d->recorded, gradients);
     if (d->own) apply_own(*d, at);
-    else if (d->taped.call) apply_call(*d, at);
-    else rule_of(d->taped.op)(at);
+    else if (d->recorded.call) apply_call(*d, at);
+    else rule_of(d->recorded.op)(at);
   }
   for (const Handle& h : boundary_)
     if (const Leaf* const l = leaf(h); l && !l->hooks.empty() && gradients.of(h))
@@ -123,7 +128,7 @@ Gradients Backwards::run(const Handle& gradient) const {
 }
 
 void Backwards::spend() noexcept {
-  // What one of them held may be all that kept another alive.
+  // One may have held all that kept another alive.
   for (Derivation* const d : order_) d->add_reference();
   for (Derivation* const d : order_) d->spend();
   for (Derivation* const d : order_) d->release();

@@ -8,6 +8,9 @@
 
 namespace lazy::detail {
 
+/// ShapeError or DtypeError unless a gradient is like its value.
+void check_gradient(const char* name, const Handle& gradient, const Handle& value, const Site&);
+
 /// Holds the derivations that lead to a value, the last first. They live as long as the value, whose handle
 /// it owns.
 class Backwards {

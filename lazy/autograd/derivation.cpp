@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "lazy/autograd/backward.hpp"
 #include "lazy/autograd/rules.hpp"
 #include "lazy/core/build.hpp"
 #include "support/lock.hpp"
@@ -29,7 +30,7 @@ bool any_tracked(std::span<const Handle* const> operands) {
          std::any_of(operands.begin(), operands.end(), [](const Handle* h) { return is_tracked(*h); });
 }
 
-void derive(Taped t, std::span<const Handle* const> operands, std::span<const Handle> results) {
+void derive(RecordedOp t, std::span<const Handle* const> operands, std::span<const Handle> results) {
   for (const Handle* h : operands) t.operands.push_back(*h);
   (new Derivation(std::move(t)))->attach(results);
 }
@@ -113,8 +114,8 @@ Leaf* make_leaf(const Handle& h) {
   return l;
 }
 
-Derivation::Derivation(Taped t)
-    : Tracked(false), taped(std::move(t)), number(derivations.fetch_add(1, std::memory_order_relaxed)) {}
+Derivation::Derivation(RecordedOp t)
+    : Tracked(false), recorded(std::move(t)), number(derivations.fetch_add(1, std::memory_order_relaxed)) {}
 
 void Derivation::attach(std::span<const Handle> results) {
   const bool several = std::count_if(results.begin(), results.end(),
@@ -123,7 +124,7 @@ void Derivation::attach(std::span<const Handle> results) {
     const bool carries = r && is_float(r->dtype);
     // An output of a call that its user dropped may still be read by the rule.
     results_.push_back({carries ? r.get() : nullptr, !carries  ? r
-                                                     : several ? separate(r, taped.site)
+                                                     : several ? separate(r, recorded.site)
                                                                : Handle()});
   }
   add_reference();
@@ -146,8 +147,8 @@ std::vector<Handle> Derivation::results() {
     Handle h = r.node ? jit::handle_if_alive(r.node) : Handle();
     dying.unlock();
     if (!h && r.kept && is_float(r.kept->dtype) && gradients_paused == 0) {
-      // What a rule makes of it is differentiated as what it would make of the one that is gone.
-      h = separate(r.kept, taped.site);
+      // A rule's gradient by it is the one by the result that is gone.
+      h = separate(r.kept, recorded.site);
       jit::attach(*h.get(), this);
       dying.lock();
       r.node = h.get();
@@ -160,7 +161,7 @@ std::vector<Handle> Derivation::results() {
 
 void Derivation::spend() noexcept {
   spent = true;
-  taped.operands.clear();
+  recorded.operands.clear();
   own = nullptr;
   for (Result& r : results_) r.kept = {};
 }
@@ -175,10 +176,7 @@ jit::Attributes unmoved(int rank) {
 }  // namespace
 
 Handle separate(const Handle& h, const Site& s) {
-  ++gradients_paused;
-  struct Resume {
-    ~Resume() { --gradients_paused; }
-  } resume;
+  const no_grad scope;
   return separate_derived(h, s);
 }
 

@@ -42,7 +42,7 @@ class Leaf final : public Tracked {
 };
 
 /// Holds one op, call or composite: what its rule (rules.hpp) needs.
-struct Taped {
+struct RecordedOp {
   Op op{};                              // Op::input: a transfer between devices
   const jit::CallSpec* call = nullptr;  // of Op::call
   std::vector<Handle> operands;         // empty where a composite's was omitted
@@ -53,7 +53,7 @@ struct Taped {
 
 class Derivation final : public Tracked {
  public:
-  explicit Derivation(Taped);
+  explicit Derivation(RecordedOp);
   void left(jit::Node&) noexcept override;
   /// Attaches itself to the results.
   void attach(std::span<const Handle> results);
@@ -63,7 +63,7 @@ class Derivation final : public Tracked {
   /// Gives up what it holds: it can't be differentiated any more.
   void spend() noexcept;
 
-  Taped taped;
+  RecordedOp recorded;
   Derivative own;              // of a composite; empty: the op's rule
   const char* name = nullptr;  // of a composite
   uint64_t number;             // later ones have higher numbers

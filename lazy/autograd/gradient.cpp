@@ -1,5 +1,7 @@
 #include "lazy/autograd/gradient.hpp"
 
+#include <optional>
+
 #include "lazy/autograd/backwards.hpp"
 #include "lazy/core/build.hpp"
 
@@ -62,20 +64,12 @@ std::vector<Tensor> Pullback::operator()(Arg gradient) const {
   const Site s = gradient.site();
   if (!kept_) fail<Error>("vjp", "an empty pullback", s);
   const Handle g = Operand("vjp", gradient, kept_->value->dtype).take();
-  if (g->shape != kept_->value->shape)
-    fail<ShapeError>(
-        "vjp",
-        "a gradient of shape " + to_string(g->shape) + " for a value of " + to_string(kept_->value->shape),
-        s);
+  check_gradient("vjp", g, kept_->value, s);
   const Backwards all(kept_->value, kept_->inputs, s);
   // Gradients have derivatives if anything but the inputs asks for them.
   kept_->alone &= !is_tracked(g);
-  const bool further = !kept_->alone;
-  gradients_paused += !further;
-  struct Resume {
-    bool paused;
-    ~Resume() { gradients_paused -= paused; }
-  } resume{!further};
+  std::optional<no_grad> alone;
+  if (kept_->alone) alone.emplace();
   Gradients gradients = all.run(g);
   std::vector<Tensor> sums;
   for (const Handle& x : kept_->inputs) {

@@ -10,10 +10,12 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "lazy/autograd/backward.hpp"
+#include "lazy/autograd/structure.hpp"
 
 namespace lazy {
 
@@ -45,33 +47,71 @@ std::pair<Tensor, std::vector<Tensor>> value_and_grad_of(const TensorFunction& f
                                                          const std::vector<Tensor>& x,
                                                          Site = Site::current());
 
+/// Says which arguments of a function a gradient is by: argnums<0, 2> the first and the third.
+template <size_t... I>
+struct argnums_t {};
+template <size_t... I>
+inline constexpr argnums_t<I...> argnums{};
+
 namespace detail {
 
-template <class F, size_t... I>
-TensorFunction of_list(const F& f, std::index_sequence<I...>) {
-  return [&f](const std::vector<Tensor>& x) -> Tensor { return f(x[I]...); };
+template <size_t... I>
+constexpr argnums_t<I...> argnums_of(std::index_sequence<I...>) {
+  return {};
 }
-template <size_t N, size_t... I>
-auto first_of(std::vector<Tensor>& g, std::index_sequence<I...>) {
-  if constexpr (N == 1) return std::move(g[0]);
-  else return std::array<Tensor, N>{std::move(g[I])...};
+/// Returns one gradient as it is, several tensors as an array, several structures as a tuple.
+template <class... T>
+auto gradients_of(T&&... g) {
+  if constexpr (sizeof...(T) == 1) return (std::forward<T>(g), ...);
+  else if constexpr ((std::is_same_v<std::decay_t<T>, Tensor> && ...))
+    return std::array<Tensor, sizeof...(T)>{std::forward<T>(g)...};
+  else return std::tuple<std::decay_t<T>...>(std::forward<T>(g)...);
+}
+
+template <class F, size_t... I, class... X>
+auto value_and_grad_by(const F& f, argnums_t<I...>, const Site& s, std::tuple<X...> x) {
+  static_assert(sizeof...(I) > 0, "a gradient is by the function's arguments");
+  static_assert(((I < sizeof...(X)) && ...), "the function has fewer arguments");
+  const auto chosen = [](auto& all) { return std::tie(std::get<I>(all)...); };
+  auto wanted = chosen(x);
+  const TensorFunction of_list = [&](const std::vector<Tensor>& at) -> Tensor {
+    auto all = x;
+    auto next = at.begin();
+    auto replaced = chosen(all);
+    replace_tensors(replaced, next);
+    return std::apply(f, std::as_const(all));
+  };
+  auto [value, g] = value_and_grad_of(of_list, tensors_of(wanted), s);
+  auto next = g.begin();
+  replace_tensors(wanted, next);
+  return std::pair(std::move(value), gradients_of(std::move(std::get<I>(x))...));
 }
 
 }  // namespace detail
 
-/// Returns a function of the same tensors that gives f's value and its gradient: a Tensor, or of several
-/// arguments an array of them. f returns one element.
+/// Returns a function of the same arguments that gives f's value and its gradient, which has the structure
+/// of the argument (structure.hpp); of several arguments it is an array, or a tuple where some are no
+/// tensors. f returns one element. argnums<...> says by which arguments; the others may be anything.
+template <class F, size_t... I>
+auto value_and_grad(F f, argnums_t<I...> by, Site s = Site::current()) {
+  return [f = std::move(f), by, s](const auto&... x) {
+    return detail::value_and_grad_by(f, by, s,
+                                     std::tuple<detail::StructureOf<std::decay_t<decltype(x)>>...>(x...));
+  };
+}
 template <class F>
 auto value_and_grad(F f, Site s = Site::current()) {
   return [f = std::move(f), s](const auto&... x) {
-    constexpr size_t n = sizeof...(x);
-    static_assert(n > 0, "a gradient is by the function's arguments");
-    auto [value, g] = value_and_grad_of(detail::of_list(f, std::make_index_sequence<n>()), {Tensor(x)...}, s);
-    return std::pair(std::move(value), detail::first_of<n>(g, std::make_index_sequence<n>()));
+    return detail::value_and_grad_by(f, detail::argnums_of(std::index_sequence_for<decltype(x)...>()), s,
+                                     std::tuple<detail::StructureOf<std::decay_t<decltype(x)>>...>(x...));
   };
 }
 
 /// Returns a function that gives f's gradient alone.
+template <class F, size_t... I>
+auto grad(F f, argnums_t<I...> by, Site s = Site::current()) {
+  return [both = value_and_grad(std::move(f), by, s)](const auto&... x) { return both(x...).second; };
+}
 template <class F>
 auto grad(F f, Site s = Site::current()) {
   return [both = value_and_grad(std::move(f), s)](const auto&... x) { return both(x...).second; };
@@ -84,6 +124,63 @@ std::pair<Tensor, Tensor> jvp(const TensorFunction& f, const std::vector<Tensor>
 /// Returns f(x), which has one element, and the product of its second derivative with `v`, for each of x.
 std::pair<Tensor, std::vector<Tensor>> hessian_vector(const TensorFunction& f, const std::vector<Tensor>& x,
                                                       const std::vector<Tensor>& v, Site = Site::current());
+
+/// Calls f with a structure of tensors (structure.hpp) and keeps what it records: a Pullback whose gradients
+/// have that structure.
+template <class T>
+class StructuredPullback {
+ public:
+  StructuredPullback(Pullback p, T x) : value(p.value), flat_(std::move(p)), x_(std::move(x)) {}
+  T operator()(Arg gradient) const {
+    T g = x_;
+    const std::vector<Tensor> all = flat_(gradient);
+    auto next = all.begin();
+    detail::replace_tensors(g, next);
+    return g;
+  }
+
+  Tensor value;
+
+ private:
+  Pullback flat_;
+  T x_;
+};
+
+namespace detail {
+
+/// Makes a function of a structure one of the structure's tensors. Both must outlive it.
+template <class F, class T>
+TensorFunction of_tensors(const F& f, const T& x) {
+  return [&f, &x](const std::vector<Tensor>& at) -> Tensor {
+    T replaced = x;
+    auto next = at.begin();
+    replace_tensors(replaced, next);
+    return f(std::as_const(replaced));
+  };
+}
+template <class F, class T>
+concept FunctionOf =
+    !std::is_same_v<T, std::vector<Tensor>> && std::is_invocable_r_v<Tensor, const F&, const T&>;
+
+}  // namespace detail
+
+template <class T, detail::FunctionOf<T> F>
+StructuredPullback<T> vjp(const F& f, T x, Site s = Site::current()) {
+  Pullback p = vjp(detail::of_tensors(f, x), detail::tensors_of(x), s);
+  return {std::move(p), std::move(x)};
+}
+template <class T, detail::FunctionOf<T> F>
+std::pair<Tensor, Tensor> jvp(const F& f, T x, T tangents, Site s = Site::current()) {
+  return jvp(detail::of_tensors(f, x), detail::tensors_of(x), detail::tensors_of(tangents), s);
+}
+template <class T, detail::FunctionOf<T> F>
+std::pair<Tensor, T> hessian_vector(const F& f, T x, T v, Site s = Site::current()) {
+  auto [value, product] =
+      hessian_vector(detail::of_tensors(f, x), detail::tensors_of(x), detail::tensors_of(v), s);
+  auto next = product.begin();
+  detail::replace_tensors(x, next);
+  return {std::move(value), std::move(x)};
+}
 
 /// Returns what f returns and keeps none of the values it computes on the way: they are computed again when
 /// the gradient needs them (Chen et al., 2016). Tensors that f captures are read again then, as they are now.

@@ -50,7 +50,7 @@ void Gradients::add(const Handle& value, const Handle& gradient, const Site& s) 
   sum = sum ? binary("gradient", Op::add, sum, gradient, s) : gradient;
 }
 
-Differentiation::Differentiation(const char* op_name, const Taped& o, Gradients& gradients)
+Differentiation::Differentiation(const char* op_name, const RecordedOp& o, Gradients& gradients)
     : Formula(op_name, o.site), op(o), gradients_(gradients) {}
 
 Term Differentiation::g(size_t result) const {

@@ -41,9 +41,9 @@ class Gradients {
 /// the user's line of the op.
 class Differentiation : public Formula {
  public:
-  Differentiation(const char* name, const Taped& op, Gradients& gradients);
+  Differentiation(const char* name, const RecordedOp& op, Gradients& gradients);
 
-  const Taped& op;
+  const RecordedOp& op;
   Term x(size_t operand) const { return term(op.operands[operand]); }
   Term y(size_t result = 0) const { return term(op.results[result]); }
   /// Returns the gradient of a result: zeros if nothing depends on it.

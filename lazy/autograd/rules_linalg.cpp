@@ -184,7 +184,7 @@ void solved_by_factors(D d) {
         -a.chosen(Op::greater, a.product(a.transposed(w), ux), a.product(a.transposed(v), x)));
   });
   d.to(2, [&] {
-    // Where the rows of P^T b are in b: the solution by a matrix of these exchanges alone.
+    // Solving by the exchanges alone tells where the rows of P^T b are in b.
     const Term one = broadcast(a.identity(f), f.shape()), here = part(x, -2, 0, 1);
     const Term places = d.index(here.rank() - 1, here.shape(), here).as(f.handle()->dtype);
     const Term order =
@@ -208,7 +208,7 @@ void orthogonal(D d) {
     if (q.extent(-1) > n) {
       if (!is_zero(gq))
         a.fail("Q of the mode \"complete\" has no derivative where there are more rows than columns");
-      // Of R alone: the reduced Q, which has one.
+      // R alone has the derivative of the reduced Q.
       const std::vector<Term> reduced = a.call(calls::kQr, 0, {&d.op.operands[0]});
       q = reduced[0], r = reduced[1], gq = d.zeros_like(q), gr = part(gr, -2, 0, n);
     }

@@ -86,7 +86,7 @@ void remainder(D d) {
   d.to(0, [&] { return d.g(); });
   d.to(1, [&] { return -d.g() * binary(Op::floor_divide, d.x(0), d.x(1)); });
 }
-/// Where n is 0 so is the derivative; of a number that is known.
+/// Returns 0 where n is 0, which is known of a number.
 void power(D d) {
   const Term x = d.x(0), n = d.x(1);
   const jit::Node& exponent = *n.handle().get();

@@ -79,7 +79,7 @@ void matrix_product(D d) {
     const Handle g = d.g().handle();
     if (b->shape.size() > 2 || a->shape.size() <= 2 || numel(a->shape) == 0 || numel(g->shape) == 0)
       return product(matrix_transpose(a, d.site), g);
-    // One matrix for a whole batch: one product, not one a batch and their sum.
+    // A matrix for a whole batch is one product, not one a batch and their sum.
     return product(matrix_transpose(stacked_rows(a, d.site), d.site), stacked_rows(g, d.site));
   });
 }

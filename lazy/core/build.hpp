@@ -46,6 +46,8 @@ class Operand {
   }
   Operand(const Operand&) = delete;
   operator const Handle&() const { return *use_; }
+  /// Returns 1 if the Operand has a handle of its own, which what records it last may take (jit::record).
+  unsigned given() const { return use_ == &owned_; }
   jit::Node* operator->() const { return use_->get(); }
   /// Returns the handle, for callers that need to own it.
   Handle take() && { return use_ == &owned_ ? std::move(owned_) : *use_; }
@@ -85,10 +87,12 @@ Shape broadcast_shapes(const char* op, const Shape&, const Shape&, const Site&);
 // Functions that record. Operands are already checked and promoted; constants are folded.
 
 Handle cast(const Handle&, DType, const Site&);
+// `given`: as for jit::record.
+
 /// Records an op whose result has the operand's dtype, or bool where the op's row is `logical`.
-Handle unary(Op, const Handle&, const Site&);
+Handle unary(Op, const Handle&, const Site&, unsigned given = 0);
 /// Records an op and broadcasts its operands; `name` is the user's op for the ShapeError.
-Handle binary(const char* name, Op, const Handle&, const Handle&, const Site&);
+Handle binary(const char* name, Op, const Handle&, const Handle&, const Site&, unsigned given = 0);
 Handle where(const char* name, const Handle& condition, const Handle&, const Handle&, const Site&);
 /// Multiplies (..., m, k) by (..., k, n), both of one dtype other than bool; the leading axes broadcast
 /// (ShapeError).

@@ -101,9 +101,10 @@ void tell_updated(const Handle& from, const Handle& to, const Site&);
 
 /// Records one op, as jit::record() does.
 inline Handle record(Op op, std::initializer_list<const Handle*> operands, DType t, const Shape& shape,
-                     const Site& s, const jit::Attributes& attributes = {}) {
-  Handle result = jit::record(op, operands, t, shape, s, attributes);
-  if (observed()) [[unlikely]]
+                     const Site& s, const jit::Attributes& attributes = {}, unsigned given = 0) {
+  const bool told = observed();  // of all operands
+  Handle result = jit::record(op, operands, t, shape, s, attributes, told ? 0 : given);
+  if (told) [[unlikely]]
     tell({op, operands, attributes, result, s});
   return result;
 }

@@ -1,7 +1,5 @@
 #include "lazy/io/zlib.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -9,6 +7,7 @@
 
 #include "support/error.hpp"
 #include "support/lock.hpp"
+#include "support/optional_library.hpp"
 
 namespace lazy::detail {
 namespace {
@@ -47,31 +46,23 @@ struct Zlib {
   std::string why;  // why it was not opened; empty if it was
 };
 
-template <class F>
-bool find(void* library, const char* name, F& function) {
-  function = reinterpret_cast<F>(dlsym(library, name));
-  return function != nullptr;
-}
-
 Zlib open_zlib() {
   Zlib z{};
-  void* const library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library && find(library, "inflateInit2_", z.inflate_init) && find(library, "inflate", z.inflate) &&
-      find(library, "inflateEnd", z.inflate_end) && find(library, "deflateInit2_", z.deflate_init) &&
-      find(library, "deflate", z.deflate) && find(library, "deflateEnd", z.deflate_end))
-    return z;
-  const char* const why = dlerror();
-  z.why = why ? why : "libz.so.1 lacks a function";
+  OptionalLibrary library("libz.so.1");
+  z.why = library.need("inflateInit2_", z.inflate_init)
+              .need("inflate", z.inflate)
+              .need("inflateEnd", z.inflate_end)
+              .need("deflateInit2_", z.deflate_init)
+              .need("deflate", z.deflate)
+              .need("deflateEnd", z.deflate_end)
+              .why();
   return z;
 }
 
 const Zlib& zlib(const char* op, const Site& site) {
   static constinit Once<Zlib> library;
   const Zlib& z = library.get(open_zlib);
-  if (!z.why.empty())
-    throw DeviceError(std::string(op) + " needs zlib, which can't be opened (" + z.why +
-                          "). On Debian: apt-get install zlib1g",
-                      site);
+  check_opened(op, "zlib", z.why, "zlib1g", site);
   return z;
 }
 

@@ -8,14 +8,16 @@ namespace {
 using namespace detail;
 using jit::Op;
 
-Tensor in_type(const char* name, Op op, Arg& a, Arg& b, DType t) {
-  const Operand x(name, a, t), y(name, b, t);
-  return Tensor(binary(name, op, x, y, a.site()));
+[[gnu::always_inline]] inline Tensor in_type(const char* name, Op op, Arg& a, Arg& b, DType t) {
+  Operand x(name, a, t), y(name, b, t);
+  return Tensor(binary(name, op, x, y, a.site(), x.given() | y.given() << 1));
 }
 
 /// Records arithmetic, for which two bools have a logical op.
 Tensor arithmetic(const char* name, Op op, Op of_bools, Arg& a, Arg& b) {
-  const DType t = common_type(name, {&a, &b});
+  const Handle &x = a.handle(), &y = b.handle();
+  const bool same = x && y && x->dtype == y->dtype;  // mostly
+  const DType t = same ? x->dtype : common_type(name, {&a, &b});
   return in_type(name, is_bool(t) ? of_bools : op, a, b, t);
 }
 

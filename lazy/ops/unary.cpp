@@ -13,7 +13,7 @@ Handle floats(const char* name, Arg& x) {
   return cast(h, float_type(h->dtype), x.site());
 }
 
-Tensor float_only(const char* name, Op op, Arg& x) { return Tensor(unary(op, floats(name, x), x.site())); }
+Tensor float_only(const char* name, Op op, Arg& x) { return Tensor(unary(op, floats(name, x), x.site(), 1)); }
 
 Handle numbers(const char* name, Arg& x) {
   Handle h = Operand(name, x).take();

@@ -1,24 +1,11 @@
 #include "lazy/optim/adam.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "lazy/optim/update.hpp"
 
 namespace lazy::optim {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-/// Checks what all have in common.
-template <class Options>
-void check_common(const char* name, const Options& o, const Site& s) {
-  check_range(name, "lr", o.lr, kInf, s);
-  check_range(name, "betas.0", o.betas[0], 1, s);
-  check_range(name, "betas.1", o.betas[1], 1, s);
-  check_range(name, "eps", o.eps, kInf, s);
-  check_range(name, "weight_decay", o.weight_decay, kInf, s);
-}
 
 /// Holds the parameter and its gradient with the weight decay in the one or the other.
 struct Decayed {
@@ -51,7 +38,7 @@ void validate(const char* name, const AdamaxOptions& o, const Site& s) { check_c
 void validate(const char* name, const LAMBOptions& o, const Site& s) { check_common(name, o, s); }
 void validate(const char* name, const NAdamOptions& o, const Site& s) {
   check_common(name, o, s);
-  check_range(name, "momentum_decay", o.momentum_decay, kInf, s);
+  check_range(name, "momentum_decay", o.momentum_decay, kUnbounded, s);
 }
 
 void Adam::update(Update& u, size_t group) const {

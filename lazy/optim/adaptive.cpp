@@ -1,20 +1,9 @@
 #include "lazy/optim/adaptive.hpp"
 
-#include <limits>
-
 #include "lazy/optim/update.hpp"
 
 namespace lazy::optim {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-template <class Options>
-void check_common(const char* name, const Options& o, const Site& s) {
-  check_range(name, "lr", o.lr, kInf, s);
-  check_range(name, "eps", o.eps, kInf, s);
-  check_range(name, "weight_decay", o.weight_decay, kInf, s);
-}
 
 /// Returns the gradient of what is minimised, with the weight decay.
 template <class Options>
@@ -27,8 +16,8 @@ Term gradient(const Update& u, const Options& o) {
 
 void validate(const char* name, const RMSpropOptions& o, const Site& s) {
   check_common(name, o, s);
-  check_range(name, "alpha", o.alpha, kInf, s);
-  check_range(name, "momentum", o.momentum, kInf, s);
+  check_range(name, "alpha", o.alpha, kUnbounded, s);
+  check_range(name, "momentum", o.momentum, kUnbounded, s);
 }
 
 void RMSprop::update(Update& u, size_t group) const {
@@ -58,8 +47,8 @@ std::span<const char* const> RMSprop::state_names() const {
 
 void validate(const char* name, const AdagradOptions& o, const Site& s) {
   check_common(name, o, s);
-  check_range(name, "lr_decay", o.lr_decay, kInf, s);
-  check_range(name, "initial_accumulator_value", o.initial_accumulator_value, kInf, s);
+  check_range(name, "lr_decay", o.lr_decay, kUnbounded, s);
+  check_range(name, "initial_accumulator_value", o.initial_accumulator_value, kUnbounded, s);
 }
 
 void Adagrad::update(Update& u, size_t group) const {
@@ -78,7 +67,7 @@ std::span<const char* const> Adagrad::state_names() const {
 
 void validate(const char* name, const AdadeltaOptions& o, const Site& s) {
   check_common(name, o, s);
-  check_range(name, "rho", o.rho, kInf, s);
+  check_range(name, "rho", o.rho, kUnbounded, s);
   if (o.rho > 1) detail::fail<Error>(name, "rho is " + std::to_string(o.rho) + ", not in [0, 1]", s);
 }
 

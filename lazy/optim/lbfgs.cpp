@@ -38,10 +38,9 @@ double cubic_minimum(double x1, double f1, double g1, double x2, double f2, doub
 }  // namespace
 
 void validate(const char* name, const LBFGSOptions& o, const Site& s) {
-  constexpr double inf = std::numeric_limits<double>::infinity();
-  check_range(name, "lr", o.lr, inf, s);
-  check_range(name, "tolerance_grad", o.tolerance_grad, inf, s);
-  check_range(name, "tolerance_change", o.tolerance_change, inf, s);
+  check_range(name, "lr", o.lr, kUnbounded, s);
+  check_range(name, "tolerance_grad", o.tolerance_grad, kUnbounded, s);
+  check_range(name, "tolerance_change", o.tolerance_change, kUnbounded, s);
   if (o.max_iter < 1)
     detail::fail<Error>(name, "max_iter is " + std::to_string(o.max_iter) + ", not >= 1", s);
   if (o.max_eval < 0)

@@ -1,17 +1,14 @@
 #include "lazy/optim/sgd.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "lazy/optim/update.hpp"
 
 namespace lazy::optim {
 
 void validate(const char* name, const SGDOptions& o, const Site& s) {
-  constexpr double inf = std::numeric_limits<double>::infinity();
-  check_range(name, "lr", o.lr, inf, s);
-  check_range(name, "momentum", o.momentum, inf, s);
-  check_range(name, "weight_decay", o.weight_decay, inf, s);
+  check_common(name, o, s);
+  check_range(name, "momentum", o.momentum, kUnbounded, s);
   if (!std::isfinite(o.dampening)) detail::fail<Error>(name, "dampening is not finite", s);
   if (o.nesterov && (o.momentum == 0 || o.dampening != 0))
     detail::fail<Error>(name, "nesterov needs a momentum above 0 and a dampening of 0", s);
@@ -34,13 +31,7 @@ std::span<const char* const> SGD::state_names() const {
   return names;
 }
 
-void validate(const char* name, const LionOptions& o, const Site& s) {
-  constexpr double inf = std::numeric_limits<double>::infinity();
-  check_range(name, "lr", o.lr, inf, s);
-  check_range(name, "betas.0", o.betas[0], 1, s);
-  check_range(name, "betas.1", o.betas[1], 1, s);
-  check_range(name, "weight_decay", o.weight_decay, inf, s);
-}
+void validate(const char* name, const LionOptions& o, const Site& s) { check_common(name, o, s); }
 
 void Lion::update(Update& u, size_t group) const {
   const LionOptions& o = options_[group];

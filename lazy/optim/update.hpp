@@ -1,6 +1,8 @@
 // Lets an optimizer's formula be written as in its paper: an Update has the parameter, its gradient and its
 // state as terms. Internal to lazy/optim.
 #pragma once
+#include <limits>
+
 #include "lazy/nn/functional/formula.hpp"
 #include "lazy/optim/optimizer.hpp"
 
@@ -49,7 +51,19 @@ inline Term mean_square(const Term& a, const Term& x, double beta) {
   return fma(x * (1 - beta), x, a * beta);
 }
 
+inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 /// Throws Error, which names the option: it is not in [0, below), or not finite.
 void check_range(const char* optimizer, const char* option, double value, double below, const Site& s);
+/// Checks those of lr, betas, eps and weight_decay that the optimizer has.
+template <class Options>
+void check_common(const char* name, const Options& o, const Site& s) {
+  check_range(name, "lr", o.lr, kUnbounded, s);
+  if constexpr (requires { o.betas; }) {
+    check_range(name, "betas.0", o.betas[0], 1, s);
+    check_range(name, "betas.1", o.betas[1], 1, s);
+  }
+  if constexpr (requires { o.eps; }) check_range(name, "eps", o.eps, kUnbounded, s);
+  check_range(name, "weight_decay", o.weight_decay, kUnbounded, s);
+}
 
 }  // namespace lazy::optim

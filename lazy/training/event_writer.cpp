@@ -133,7 +133,7 @@ Message histogram_of(const std::vector<double>& values) {
     least = std::min(least, v), most = std::max(most, v);
     n += 1, sum += v, squares += v * v;
   }
-  // Of runs of empty buckets one remains.
+  // Runs of empty buckets become one.
   std::vector<double> kept_limits, kept_counts;
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0 && i + 1 < counts.size() && counts[i + 1] == 0) continue;

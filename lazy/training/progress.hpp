@@ -19,7 +19,7 @@ struct ProgressOptions {
   int64_t every = 10;  // steps from one look at the loss to the next, at least 1
   /// Takes what is shown; none: standard error.
   std::function<void(std::string_view)> write = {};
-  /// Where a bar can be redrawn; unknown: if standard error is a terminal and no `write` is given.
+  /// Says if a bar can be redrawn; unknown: if standard error is a terminal and no `write` is given.
   enum Terminal { unknown, yes, no } terminal = unknown;
 };
 

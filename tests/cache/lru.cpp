@@ -329,4 +329,43 @@ BOOST_AUTO_TEST_CASE(random_against_a_model) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(what_was_found_is_fresh_until_another_is_used_or_goes) {
+  Cache c(1000, 1 << 20);
+  Cache::Moment when;
+  BOOST_TEST(!c.is_fresh(when));
+  for (const char* k : {"a", "b", "c"}) c.insert(view(k), text(k), 1);
+  BOOST_TEST(c.find(view("a"), &when) != nullptr);
+  BOOST_TEST(c.is_fresh(when));
+  c.find(view("a"));
+  BOOST_TEST(c.is_fresh(when));
+  c.count_hit();
+  BOOST_TEST(c.stats().hits == 3u);
+  c.find(view("b"));  // now "a" is not the first
+  BOOST_TEST(!c.is_fresh(when));
+  c.find(view("a"), &when);
+  c.insert(view("d"), text("d"), 1);
+  BOOST_TEST(!c.is_fresh(when));
+  c.find(view("a"), &when);
+  BOOST_TEST(c.erase(view("b")));
+  BOOST_TEST(!c.is_fresh(when));
+  c.find(view("a"), &when);
+  c.clear();
+  BOOST_TEST(!c.is_fresh(when));
+}
+
+BOOST_AUTO_TEST_CASE(with_many_entries_a_few_in_turn_stay_fresh) {
+  Cache c(1000, 1 << 20);
+  for (int i = 0; i < 256; ++i) c.insert(view(std::to_string(i)), text("x"), 1);
+  Cache::Moment first, other;
+  c.find(view("7"), &first);
+  for (const char* k : {"8", "9", "10", "11"}) c.find(view(k), &other);
+  BOOST_TEST(c.is_fresh(first));  // four were put before it: 256 / 64
+  c.find(view("12"));
+  BOOST_TEST(!c.is_fresh(first));
+  BOOST_TEST(c.is_fresh(other));
+  c.set_limits(1, 1 << 20);
+  BOOST_TEST(!c.is_fresh(other));
+  BOOST_TEST(keys_in_order(c) == std::vector<std::string>{"12"}, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

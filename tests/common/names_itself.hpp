@@ -1,7 +1,8 @@
-// Checks that errors say which function was called, and where. Each test that includes it has a list of its
-// own of what it called.
+// Checks that errors say which function was called, and where. A test executable has one list of what it
+// called.
 #pragma once
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -9,19 +10,19 @@
 
 #include "support/error.hpp"
 
-namespace {
-
-/// Returns the functions that this file has called.
-std::set<std::string>& called() {
+/// Returns the functions that were called so far.
+inline std::set<std::string>& called() {
   static std::set<std::string> names;
   return names;
 }
 
 /// Checks that the call throws an error, exactly E unless that is void, that starts with `said` and ends at
-/// `line` of a file messages.cpp.
+/// `line` of the caller's file.
 template <class E = void, class F>
-void names_itself(const std::string& function, const std::string& said, F&& call, int line) {
+void names_itself(const std::string& function, const std::string& said, F&& call, int line,
+                  const char* file = __builtin_FILE()) {
   called().insert(function);
+  const std::string name = std::filesystem::path(file).filename();
   BOOST_TEST_CONTEXT("from line " << line) {
     try {
       call();
@@ -30,9 +31,7 @@ void names_itself(const std::string& function, const std::string& said, F&& call
       const std::string text = e.what();
       if constexpr (!std::is_void_v<E>) BOOST_TEST((typeid(e) == typeid(E)), text);
       BOOST_TEST(text.starts_with(said + ": "), function << " says: " << text);
-      BOOST_TEST(text.ends_with("(messages.cpp:" + std::to_string(line) + ")"), text);
+      BOOST_TEST(text.ends_with("(" + name + ":" + std::to_string(line) + ")"), text);
     }
   }
 }
-
-}  // namespace

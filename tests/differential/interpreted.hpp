@@ -7,7 +7,7 @@
 
 namespace lazy::test {
 
-reference::StripFn interpreted_meaning(jit::Op op, DType operand, DType result);
+reference::StripFn interpreted_meaning(const jit::loop::Instr&, DType operand);
 /// Returns the reference loops with these meanings.
 Contestant oracle();
 

@@ -172,7 +172,7 @@ std::string difference_along(const TensorFunction& f, const std::vector<Tensor>&
     for (size_t i = 0; i < x.size(); ++i) all[i] = (x[i] + direction[i] * by).eval();
     return sum(f(all) * c).item<double>();
   });
-  // What adds up to little is rounded as its parts are.
+  // A small sum of large parts is rounded as they are.
   return expected.agrees(ours.item<double>(), width, tolerance * size.item<double>())
              ? ""
              : "the derivative in a direction is " + said(ours.item<double>(), expected);

@@ -50,6 +50,7 @@ BOOST_AUTO_TEST_CASE(defaults) {
   BOOST_TEST(c.cache_hash_bits == 128);
   BOOST_TEST(!c.eager);
   BOOST_TEST((c.verify == config::Verify::off));
+  BOOST_TEST((c.accuracy == config::Accuracy::full));
   BOOST_TEST(!c.fp_contract);
   BOOST_TEST(!c.exact_casts);
   BOOST_TEST((c.perf_map == config::PerfMap::off));
@@ -258,7 +259,7 @@ BOOST_AUTO_TEST_CASE(every_default_is_an_accepted_value) {
 BOOST_AUTO_TEST_CASE(texts_name_every_variable) {
   const std::string help = config::help(), table = config::markdown(), dump = config::dump();
   const auto all = config::entries();
-  BOOST_TEST(all.size() == 39u);
+  BOOST_TEST(all.size() == 40u);
   BOOST_TEST(count(table, "\n") == all.size() + 2);
   BOOST_TEST(count(dump, "\n") == all.size());
   for (const auto& e : all) {

@@ -1,13 +1,12 @@
 #include "backends/cpu/calls/lapack.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <mutex>
 #include <string>
 
 #include "support/error.hpp"
 #include "support/lock.hpp"
+#include "support/optional_library.hpp"
 
 namespace lazy::cpu_backend {
 namespace {
@@ -20,33 +19,22 @@ struct Opened {
   std::string why;  // why it was not opened; empty if it was
 };
 
-template <class F>
-bool find(void* library, const std::string& name, F& function) {
-  function = reinterpret_cast<F>(dlsym(library, name.c_str()));
-  return function != nullptr;
-}
-
 template <class T>
-bool find_all(void* library, const std::string& letter, Lapack<T>& l) {
-  const auto one = [&](const char* name, auto& f) {
-    return find(library, "LAPACKE_" + letter + name + "_work", f);
-  };
-  return one("trtrs", l.trtrs) && one("gelqf", l.gelqf) && one("orglq", l.orglq) && one("gesdd", l.gesdd) &&
-         one("syevd", l.syevd) && one("geev", l.geev);
+void need_all(OptionalLibrary& library, const std::string& letter, Lapack<T>& l) {
+  const auto name = [&](const char* of) { return "LAPACKE_" + letter + of + "_work"; };
+  library.need(name("trtrs"), l.trtrs).need(name("gelqf"), l.gelqf).need(name("orglq"), l.orglq);
+  library.need(name("gesdd"), l.gesdd).need(name("syevd"), l.syevd).need(name("geev"), l.geev);
 }
 
 Opened open() {
   Opened o;
-  void* const library = dlopen("liblapacke.so.3", RTLD_NOW | RTLD_LOCAL);
-  if (library && find_all(library, "s", o.single) && find_all(library, "d", o.wide)) {
-    // Symbols of the libraries that it needs are found, too.
-    if (!find(library, "openblas_get_num_threads", o.threads) ||
-        !find(library, "openblas_set_num_threads", o.set_threads))
-      o.threads = nullptr, o.set_threads = nullptr;
-    return o;
-  }
-  const char* const why = dlerror();
-  o.why = why ? why : "liblapacke.so.3 lacks a function";
+  OptionalLibrary library("liblapacke.so.3");
+  need_all(library, "s", o.single);
+  need_all(library, "d", o.wide);
+  o.why = library.why();
+  if (!library.find("openblas_get_num_threads", o.threads) ||
+      !library.find("openblas_set_num_threads", o.set_threads))
+    o.threads = nullptr, o.set_threads = nullptr;
   return o;
 }
 
@@ -64,10 +52,7 @@ int before = 0;  // the library's number of threads outside of them
 template <class T>
 const Lapack<T>& lapack(const char* op, const Site& site) {
   const Opened& o = opened();
-  if (!o.why.empty())
-    throw DeviceError(std::string(op) + " needs LAPACKE, which can't be opened (" + o.why +
-                          "). On Debian: apt-get install liblapacke",
-                      site);
+  check_opened(op, "LAPACKE", o.why, "liblapacke", site);
   if constexpr (sizeof(T) == sizeof(float)) return o.single;
   else return o.wide;
 }

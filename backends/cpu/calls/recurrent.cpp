@@ -64,7 +64,7 @@ class Recurrent final : public jit::CallKernel {
 }  // namespace
 
 std::unique_ptr<jit::CallKernel> make_recurrent(Isa isa, bool backward) {
-  if (isa == Isa::avx512) return std::make_unique<Recurrent>(kAvx512, backward);
+  if (isa >= Isa::avx512) return std::make_unique<Recurrent>(kAvx512, backward);
   if (isa == Isa::avx2) return std::make_unique<Recurrent>(kAvx2, backward);
   return nullptr;
 }

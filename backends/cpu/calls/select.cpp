@@ -45,7 +45,7 @@ class CpuSelect final : public jit::CallKernel {
 }  // namespace
 
 std::unique_ptr<jit::CallKernel> make_select(Isa isa) {
-  if (isa == Isa::avx512) return std::make_unique<CpuSelect<order::Avx512>>();
+  if (isa >= Isa::avx512) return std::make_unique<CpuSelect<order::Avx512>>();
   return std::make_unique<CpuSelect<order::Plain>>();
 }
 

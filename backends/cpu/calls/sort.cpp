@@ -37,7 +37,7 @@ class CpuSort final : public jit::CallKernel {
 }  // namespace
 
 std::unique_ptr<jit::CallKernel> make_sort(Isa isa) {
-  if (isa == Isa::avx512) return std::make_unique<CpuSort<order::Avx512>>();
+  if (isa >= Isa::avx512) return std::make_unique<CpuSort<order::Avx512>>();
   return std::make_unique<CpuSort<order::Plain>>();
 }
 

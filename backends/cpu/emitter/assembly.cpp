@@ -164,6 +164,14 @@ x86::Gp Assembly::pointer(int operand) {
 // Writes the code of rare cases: the lanes go to memory, one shared stub saves every register and calls, the
 // wanted lanes come back.
 void Assembly::write_cold() {
+  std::erase_if(cold, [this](const Cold& c) {
+    if (c.helper != Cold::kDivide) return false;
+    a.bind(c.entry);
+    a.k(x86::k(static_cast<uint32_t>(c.mask)))
+        .vdivps(vec(c.dest, c.type), vec(c.x, c.type), vec(c.y, c.type));
+    a.jmp(c.back);
+    return true;
+  });
   if (cold.empty()) return;
   const int vectors = avx512() ? 32 : 16, width = avx512() ? 64 : 32;
   const int32_t x = reserve(64), y = reserve(64), out = reserve(64), which = reserve(8);

@@ -36,7 +36,7 @@ class Assembly {
   asmjit::CodeHolder code;
   x86::Assembler a;
 
-  bool avx512() const { return isa == Isa::avx512; }
+  bool avx512() const { return isa >= Isa::avx512; }
   /// Returns the bytes of a vector of `t`.
   int bytes_of(vir::Type t) const {
     if (t == vir::Type::mask) return 8;
@@ -92,7 +92,8 @@ class Assembly {
     int dest, x, y, mask;
     vir::Type type;
     vir::Type operand;
-    uint16_t helper;
+    uint16_t helper;  // or kDivide: x / y
+    static constexpr uint16_t kDivide = 0xffff;
   };
   std::vector<Cold> cold;
 

@@ -33,10 +33,16 @@ enum class BlockOp : uint8_t {
   kCopy,  // a, in a separate register
   // Loads at a computed index. imm: slot (load) of the operand; a: i64, elements on from each lane's element.
   kLoadAt,
-  kLoadRow,  // the same, but lane 0's index counts for all lanes
-  kCheck     // imm: scalar argument, the address of a flag that is set if a lane of a is true
+  kLoadRow,        // the same, but lane 0's index counts for all lanes
+  kMaskedCompare,  // AVX-512, of masks: a and b compared with c; imm: Pred, plus kNegated for its opposite
+  // AVX-512: b / c where a, which is rare in all lanes, is true; elsewhere d, which a division gives there.
+  kRareDivide,
+  kCheck  // imm: scalar argument, the address of a flag that is set if a lane of a is true
 };
 using enum BlockOp;
+
+/// Added to a predicate in Inst::imm: true where it is false.
+inline constexpr uint64_t kNegated = 64;
 
 constexpr bool is_indexed_load(vir::OpCode op) { return op == kLoadAt || op == kLoadRow; }
 constexpr bool has_effect(vir::OpCode op) {
@@ -61,7 +67,9 @@ constexpr int arity_of(BlockOp op) {
     case kMulLow32:
     case kRangeMax:
     case kRangeMin: return 2;
-    case kMasked: return 4;
+    case kMaskedCompare: return 3;
+    case kMasked:
+    case kRareDivide: return 4;
   }
   return 0;
 }

@@ -17,6 +17,13 @@ constexpr size_t kLongEpilogue = 8;
 // its loads. This does not hold where chunks of the right side were copied apart.
 constexpr int kSplitWidth = 3;
 
+/// True if tile registers multiply these sides.
+bool takes_tiles(const ContractionForm& f) {
+  if (f.lane == ContractionLane::f32)
+    return f.left.from == DType::bfloat16 && f.right.from == DType::bfloat16;
+  return f.lane == ContractionLane::pairs && size_of(f.left.from) == 1 && size_of(f.right.from) == 1;
+}
+
 x86::Mem word(x86::Mem m) {
   m.setSize(8);
   return m;
@@ -33,7 +40,11 @@ void ContractionWriter::plan() {
     one_row = true;  // an axis that nothing moves along has one index, or many of the same
     for (const auto& o : k_.operands) one_row &= o.stride[row_axis_] == Stride::zero;
   }
+  ContractionForm& f = *contraction_;
+  f.tiles = isa_ == Isa::amx && !one_row && takes_tiles(f);
+  if (f.tiles) f.lane = f.lane == ContractionLane::f32 ? ContractionLane::halves : ContractionLane::quads;
   shape_ = {one_row ? 1 : wide_file ? 8 : 6, one_row ? (wide_file ? 16 : 8) : wide_file ? 3 : 2, 1};
+  if (f.tiles) shape_ = {2 * kTileRows, 2, 1};
   tile_widths_ = {shape_.vecs};
   if (one_row) tile_widths_.push_back(4);
   tile_heights_.clear();
@@ -41,7 +52,6 @@ void ContractionWriter::plan() {
   red_ = std::make_unique<ReductionState>();
   red_->acc.resize(1);
   red_->acc[0].info = accumulators_of(k_)[0];
-  ContractionForm& f = *contraction_;
   if (f.lane == ContractionLane::pairs && wide_file && has_vnni() && !one_row && size_of(f.left.from) == 1 &&
       f.right.from == DType::int8)
     f.lane = ContractionLane::quads;
@@ -49,7 +59,7 @@ void ContractionWriter::plan() {
   f.vectors = shape_.vecs;
   f.rows = shape_.rows;
   f.masks = wide_file;
-  for (int i = 0; i < shape_.rows * shape_.vecs; ++i) {
+  for (int i = 0; i < (f.tiles ? 1 : shape_.rows) * shape_.vecs; ++i) {
     red_->acc[0].hot.push_back(as_->new_variable(contract_type()));
     as_->variables.back().reg = static_cast<int8_t>(tile_accumulator(i).id());
   }
@@ -62,12 +72,14 @@ void ContractionWriter::plan() {
     for (int used = 64; used < shape_.rows * shape_.vecs * as_->bytes_of(contract_type()); used += 64)
       as_->reserve(64);
   }
+  if (f.tiles) configure_tiles();
 }
 
 /// True if the epilogue is long, or gathers where a tile leaves four registers: three operands and the two
 /// registers that a gather works with need five.
 bool ContractionWriter::shares_epilogue() const {
   if (shape_.rows == 1) return false;
+  if (contraction_->tiles) return true;
   bool gathers = false;
   for (size_t o = 0; o < k_.operands.size(); ++o)
     gathers |= !is_side(o) && !k_.operands[o].output && k_.operands[o].stride[vector_axis_] == Stride::any;
@@ -77,7 +89,9 @@ bool ContractionWriter::shares_epilogue() const {
 /// Writes one index of the axes around: all rows and columns.
 void ContractionWriter::row() {
   place_sides();
+  if (contraction_->tiles) as_->a.mov(word(as_->frame(at_.configured)), 0);
   all_columns();
+  if (contraction_->tiles) as_->a.emit(Id::kIdTilerelease);
 }
 
 /// Writes where the two sides lie to the frame: in the launch's plan, or as the arguments say.
@@ -119,6 +133,10 @@ void ContractionWriter::place_sides() {
   set(at_.tile, field(offsetof(ContractionPlan, tiles)));
   set(at_.flags, field(offsetof(ContractionPlan, flags)));
   a.mov(word(as_->frame(at_.split)), kSplitWidth * lanes_);
+  if (f.tiles) {
+    set(at_.tile_row, field(offsetof(ContractionPlan, left_tile_row)));
+    set(at_.tile_step, field(offsetof(ContractionPlan, left_tile_step)));
+  }
   a.bind(placed);
 }
 
@@ -194,11 +212,13 @@ void ContractionWriter::columns(int vecs, bool masked) {
   a.mov(as_->frame(at_.left_now), x86::rcx);
   if (row_axis_ < 0) return tile(1, vecs, masked);
   shared_epilogue_ = a.newLabel();
-  each_tile([&](int height) {
-    tile(height, vecs, masked);
-    a.imul(x86::rcx, as_->frame(at_.left_row), height);
-    a.add(as_->frame(at_.left_now), x86::rcx);
-  });
+  if (contraction_->tiles) columns_of_tiles(vecs);
+  else
+    each_tile([&](int height) {
+      tile(height, vecs, masked);
+      a.imul(x86::rcx, as_->frame(at_.left_row), height);
+      a.add(as_->frame(at_.left_now), x86::rcx);
+    });
   if (!shares_epilogue()) return;
   const Label over = a.newLabel();
   a.jmp(over);
@@ -300,13 +320,8 @@ void ContractionWriter::tile_epilogue(int rows, int vecs, bool masked) {
   if (shares_epilogue()) {
     const int bytes = as_->bytes_of(contract_type());
     for (int i = 0; i < rows * vecs; ++i) a.vmovups(as_->frame(at_.spilled, i * bytes), tile_accumulator(i));
-    const Label back = a.newLabel();
     a.mov(word(as_->frame(at_.spilled_bytes)), rows * vecs * bytes);
-    a.lea(x86::rcx, x86::ptr(back));
-    a.mov(as_->frame(at_.back), x86::rcx);
-    a.jmp(shared_epilogue_);
-    a.bind(back);
-    return;
+    return call_shared_epilogue();
   }
   set_pointers();
   const uint32_t reserved = as_->reserved_vec;
@@ -318,6 +333,15 @@ void ContractionWriter::tile_epilogue(int rows, int vecs, bool masked) {
     else if (row > 0) a.sub(word(as_->frame(counters_[static_cast<size_t>(row_axis_)])), rows - 1);
   }
   as_->reserved_vec = reserved;
+}
+
+void ContractionWriter::call_shared_epilogue() {
+  x86::Assembler& a = as_->a;
+  const Label back = a.newLabel();
+  a.lea(x86::rcx, x86::ptr(back));
+  a.mov(as_->frame(at_.back), x86::rcx);
+  a.jmp(shared_epilogue_);
+  a.bind(back);
 }
 
 /// Goes through the rows that a tile of any height has left in memory, then back to where `at_.back` says.

@@ -37,8 +37,18 @@ class ContractionWriter final : public ReductionWriter {
   void multiply_steps(int rows, int vecs, bool masked, int width);
   void multiply_step(int rows, int vecs, bool masked, int width, int step);
   void multiply_add(const x86::Vec& acc, const x86::Vec& left, const asmjit::Operand_& right);
+  // These functions, in contraction_tiles.cpp, write the same for the processor's tile registers.
+  void configure_tiles();
+  void set_tile_rows(bool two);
+  void columns_of_tiles(int vecs);
+  void multiply_tile_registers(int tall, int vecs);
+  void move_tile_registers(int tall, int vecs, const x86::Mem& at, bool to_memory);
+  void tile_registers(int tall, int vecs);
+  void call_shared_epilogue();
   x86::Vec tile_accumulator(int i) const { return as_->vec(registers() - 1 - i, contract_type()); }
   vir::Type contract_type() const { return red_->acc[0].info.type; }
+
+  static constexpr int kTileRows = 16;  // of a tile register
 
   std::optional<ContractionForm> contraction_;
   std::vector<int> tile_widths_;    // widths of full tiles, in vectors, widest first
@@ -48,6 +58,8 @@ class ContractionWriter final : public ReductionWriter {
   struct Places {
     int32_t left, left_row, right, right_step, right_chunk, steps, tile, flags, left_now, split, spilled;
     int32_t spilled_bytes, first_row, back;  // of a shared epilogue
+    int32_t config, configured, rows, tile_row,
+        tile_step;  // of tile registers: what is in them, and rows of the tile
   };
   Places at_{};
   asmjit::Label shared_epilogue_;  // the shared epilogue of the width being written

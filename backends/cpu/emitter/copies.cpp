@@ -11,6 +11,8 @@ namespace {
 
 constexpr uint32_t kNone = ~0u;
 
+bool is_index(const Inst& in) { return in.op == Op::input && Slot::unpack(in.imm).kind == Slot::Kind::iota; }
+
 }  // namespace
 
 Copies::Copies(Assembly& as, const Template& t, const Addressing& w, int inner_axis) : as_(as), t_(t) {
@@ -186,7 +188,12 @@ uint32_t Copies::reference(Block& out, Known& known, uint32_t v, int stage, int 
   };
   if (carried) read(earlier ? exit_of(v, vec) : kept(v, row, vec));
   else if (earlier && !(i.cheap && !is_kept(v, row, vec))) read(kept(v, row, vec));
-  else out.push_back(input(v, row, vec, step));
+  else if (vec > 0 && i.vec && is_index(t_.code[v])) {  // counted on from the first vector's
+    const Type type = t_.code[v].type;
+    const uint32_t first = reference(out, known, v, stage, row, 0, step);
+    out.push_back({Op::constant, type, static_cast<uint64_t>(vec) * static_cast<uint64_t>(as_.lanes)});
+    out.push_back({Op::iadd, type, 0, first, static_cast<uint32_t>(out.size() - 1)});
+  } else out.push_back(input(v, row, vec, step));
   return at = static_cast<uint32_t>(out.size() - 1);
 }
 

@@ -15,6 +15,22 @@ namespace {
 /// Returns vrange's immediate: smaller or larger, with the sign of what was chosen.
 int range_kind(vir::OpCode op) { return op == kRangeMax ? 5 : 4; }
 
+/// Returns a comparison's immediate, to which 4 adds its negation.
+int predicate(Type operands, vir::Pred p) {
+  // the quiet predicates: EQ_OQ NEQ_UQ LT_OQ LE_OQ GT_OQ GE_OQ UNORD_Q ORD_Q
+  static constexpr int floats[] = {0x00, 0x04, 0x11, 0x12, 0x1e, 0x1d, 0x03, 0x07};
+  static constexpr int integers[] = {0, 4, 1, 2, 6, 5, 0, 0, 1, 2, 6, 5};
+  const bool is_float = operands == Type::f32 || operands == Type::f64;
+  return (is_float ? floats : integers)[static_cast<int>(p)];
+}
+
+/// Returns AVX-512's instruction that compares integers.
+uint32_t integer_compare(Type operands, vir::Pred p) {
+  const bool is_unsigned = p >= vir::Pred::ult;
+  if (vir::is64(operands)) return is_unsigned ? Id::kIdVpcmpuq : Id::kIdVpcmpq;
+  return is_unsigned ? Id::kIdVpcmpud : Id::kIdVpcmpd;
+}
+
 }  // namespace
 
 Operand_ BlockWriter::source(uint32_t value, int bytes) {
@@ -80,6 +96,8 @@ void BlockWriter::write_block_op(const Inst& in) {
     case kSpread: return spread(in);
     case kCopy: return duplicate(in);
     case kCheck: return check(in);
+    case kMaskedCompare: return masked_compare(in);
+    case kRareDivide: return patch(in);
     case kLoadAt:
     case kLoadRow: return load_at(in);
     default: return write_row(in);
@@ -303,24 +321,15 @@ void BlockWriter::compare(const Inst& in) {
     std::swap(x, y);
     pred = mirrored[static_cast<int>(pred)];
   }
-  const int p = static_cast<int>(pred);
   if (as_.avx512() || is_float) {
     const int rx = regs_.fetch(x);
     const Operand_ oy = source(y, bytes);
     regs_.release_operands();
     const int d = regs_.define();
     const Operand_ dest = as_.avx512() ? Operand_(x86::k(static_cast<uint32_t>(d))) : Operand_(v(d, bytes));
-    if (is_float) {
-      // the quiet predicates: EQ_OQ NEQ_UQ LT_OQ LE_OQ GT_OQ GE_OQ UNORD_Q ORD_Q
-      static constexpr int imm[] = {0x00, 0x04, 0x11, 0x12, 0x1e, 0x1d, 0x03, 0x07};
-      a_.emit(wide ? Id::kIdVcmppd : Id::kIdVcmpps, dest, v(rx, bytes), oy, Imm(imm[p]));
-    } else {
-      static constexpr int imm[] = {0, 4, 1, 2, 6, 5, 0, 0, 1, 2, 6, 5};
-      const bool is_unsigned = pred >= Pred::ult;
-      const uint32_t id = wide ? (is_unsigned ? Id::kIdVpcmpuq : Id::kIdVpcmpq)
-                               : (is_unsigned ? Id::kIdVpcmpud : Id::kIdVpcmpd);
-      a_.emit(id, dest, v(rx, bytes), oy, Imm(imm[p]));
-    }
+    if (is_float)
+      a_.emit(wide ? Id::kIdVcmppd : Id::kIdVcmpps, dest, v(rx, bytes), oy, Imm(predicate(type, pred)));
+    else a_.emit(integer_compare(type, pred), dest, v(rx, bytes), oy, Imm(predicate(type, pred)));
     return;
   }
   // AVX2 integers: only eq and gt exist; the others were rewritten.
@@ -338,6 +347,23 @@ void BlockWriter::compare(const Inst& in) {
   const int ry = regs_.fetch(y);
   regs_.release_operands();
   a_.emit(wide ? Id::kIdVpcmpgtq : Id::kIdVpcmpgtd, v(regs_.define(), bytes), v(ry, bytes), v(rx, bytes));
+}
+
+/// Writes a comparison whose result is false outside a mask.
+void BlockWriter::masked_compare(const Inst& in) {
+  const Type type = in.compared;
+  const int bytes = as_.bytes_of(type);
+  const auto pred = static_cast<vir::Pred>(in.imm % kNegated);
+  const int imm = predicate(type, pred) ^ (in.imm >= kNegated ? 4 : 0);
+  const int m = regs_.fetch(in.a), x = regs_.fetch(in.b);
+  const Operand_ y = source(in.c, bytes);
+  regs_.release_operands();
+  const x86::KReg d = x86::k(static_cast<uint32_t>(regs_.define()));
+  const bool is_float = type == Type::f32 || type == Type::f64;
+  const uint32_t id = !is_float         ? integer_compare(type, pred)
+                      : vir::is64(type) ? Id::kIdVcmppd
+                                        : Id::kIdVcmpps;
+  a_.k(x86::k(static_cast<uint32_t>(m))).emit(id, d, v(x, bytes), y, Imm(imm));
 }
 
 void BlockWriter::mask_logic(const Inst& in) {
@@ -420,6 +446,7 @@ void BlockWriter::check(const Inst& in) {
   regs_.release_operands();
 }
 
+/// Writes Op::patch or kRareDivide.
 void BlockWriter::patch(const Inst& in) {
   const int m = regs_.fetch(in.a);
   const int x = regs_.fetch(in.b), y = regs_.fetch(in.c);
@@ -427,8 +454,15 @@ void BlockWriter::patch(const Inst& in) {
   const int bytes = as_.bytes_of(in.type);
   const int d = regs_.define();  // apart from all sources: the rare case reads them after it was written
   copy(d, keep, bytes);
-  Assembly::Cold c{
-      a_.newLabel(), a_.newLabel(), d, x, y, m, in.type, code_[in.b].type, static_cast<uint16_t>(in.imm)};
+  Assembly::Cold c{a_.newLabel(),
+                   a_.newLabel(),
+                   d,
+                   x,
+                   y,
+                   m,
+                   in.type,
+                   code_[in.b].type,
+                   in.op == kRareDivide ? Assembly::Cold::kDivide : static_cast<uint16_t>(in.imm)};
   if (as_.avx512()) a_.kortestw(x86::k(static_cast<uint32_t>(m)), x86::k(static_cast<uint32_t>(m)));
   else a_.vptest(v(m, bytes), v(m, bytes));
   a_.jnz(c.entry);

@@ -58,6 +58,7 @@ class BlockWriter {
   void select(const vir::Inst&);
   void masked(const vir::Inst&);
   void compare(const vir::Inst&);
+  void masked_compare(const vir::Inst&);
   void convert(const vir::Inst&, uint32_t id);
   void narrow(const vir::Inst&);
   void mask_logic(const vir::Inst&);

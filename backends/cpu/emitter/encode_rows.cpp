@@ -90,7 +90,7 @@ Rows make_avx2() {
 
 const EncodeRow& encode_row(Isa isa, vir::OpCode op) {
   static constinit Once<const Rows> avx512, avx2;
-  return (isa == Isa::avx512 ? avx512.get(make_avx512) : avx2.get(make_avx2))[op.number()];
+  return (isa >= Isa::avx512 ? avx512.get(make_avx512) : avx2.get(make_avx2))[op.number()];
 }
 
 }  // namespace lazy::cpu_backend

@@ -25,7 +25,7 @@ constexpr int8_t kThirdRow = x86::Gp::kIdR12, kRowStride = x86::Gp::kIdR15;
 /// True if one operand of the body moves from row to row, in unit steps along it, on AVX-512, which has the
 /// registers.
 bool InnerReductionWriter::suits_rows() const {
-  if (!inner_ || isa_ != Isa::avx512 || outer_.empty() || k_.reductions.size() != 1) return false;
+  if (!inner_ || isa_ < Isa::avx512 || outer_.empty() || k_.reductions.size() != 1) return false;
   const auto& r = k_.reductions[0];
   if ((r.op != jit::Op::sum && r.op != jit::Op::prod) || !is_float(r.type) || body_.code.size() > kLongBody)
     return false;

@@ -89,7 +89,7 @@ class Selector {
         accumulators_(accumulators_of(k)),
         running_(k.reductions.size()),
         shown_(k.reductions.size()) {
-    b_.cheap_select = isa == Isa::avx512;
+    b_.cheap_select = isa >= Isa::avx512;
     uses_.assign(k.body.size(), 0);
     wide_uses_.assign(k.body.size(), 0);
     for (const Instr& i : k.body)
@@ -171,11 +171,12 @@ class Selector {
         // Indices ascend, so only a strictly better value replaces, or the first NaN.
         const Val index =
             b_.input(Type::i64, Slot{Slot::Kind::iota, static_cast<uint16_t>(k_.sequential)}.pack());
-        Val better = emit_compare(b_, r.type, r.op == Op::argmax ? vir::Pred::gt : vir::Pred::lt, v, acc[0]);
-        if (is_float(r.type)) {
-          better = b_.and_(better, b_.cmp(vir::Pred::ord, acc[0], acc[0]));
-          better = b_.or_(better, b_.and_(b_.isnan(v), b_.cmp(vir::Pred::ord, acc[0], acc[0])));
-        }
+        const bool most = r.op == Op::argmax;
+        const Val better =
+            is_float(r.type)  // what is no NaN gives way to what is not as bad, which a NaN isn't
+                ? b_.andn(b_.cmp(most ? vir::Pred::le : vir::Pred::ge, v, acc[0]),
+                          b_.cmp(vir::Pred::ord, acc[0], acc[0]))
+                : emit_compare(b_, r.type, most ? vir::Pred::gt : vir::Pred::lt, v, acc[0]);
         return {b_.select(better, v, acc[0]), b_.select(better, index, acc[1])};
       }
       default: return combine(b_, r, acc, {is_bool(r.type) ? b_.mask_to_int(Type::i32, v) : v});
@@ -251,7 +252,7 @@ class Selector {
     // The store rounds a float16 by itself.
     if (in.op == Op::cast && in.type == DType::float16 && uses_[i] == 0 && from == DType::float32)
       return operand(in.a);
-    return emit({b_, in.type, from, operand(in.a), operand(in.b), operand(in.c)});
+    return emit({b_, in.type, from, operand(in.a), operand(in.b), operand(in.c), in.op, in.accuracy});
   }
 
   const LoopKernel& k_;

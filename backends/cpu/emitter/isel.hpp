@@ -32,6 +32,8 @@ struct Selecting {
   DType type;     // of the result
   DType operand;  // of the operands (of `where`: of its values)
   vir::Val x, y, z;
+  jit::Op op{};
+  jit::Accuracy accuracy{};
 };
 using EmitFn = vir::Val (*)(const Selecting&);
 /// Returns how the op is emitted; null for a row that is not pointwise.

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "backends/cpu/emitter/isel.hpp"
-#include "backends/vector/vecmath/vecmath.hpp"
+#include "backends/vector/vecmath/forms.hpp"
 #include "support/lock.hpp"
 
 namespace lazy::cpu_backend {
@@ -60,14 +60,8 @@ Val signbit(S s) {
 }
 Val sqrt(S s) { return s.b.sqrt(s.x); }
 
-template <Val (*F)(Builder&, Val)>
-Val math1(S s) {
-  return F(s.b, s.x);
-}
-template <Val (*F)(Builder&, Val, Val)>
-Val math2(S s) {
-  return F(s.b, s.x, s.y);
-}
+Val math1(S s) { return vecmath::unary(s.op, s.accuracy)(s.b, s.x); }
+Val math2(S s) { return vecmath::binary(s.op)(s.b, s.x, s.y); }
 
 Val add(S s) { return is_float(s.type) ? s.b.add(s.x, s.y) : normalise(s.b, s.type, s.b.iadd(s.x, s.y)); }
 Val subtract(S s) {
@@ -135,33 +129,9 @@ Table make_table() {
   set(Op::floor, rounding<Rounding::floor>);
   set(Op::trunc, rounding<Rounding::trunc>);
   set(Op::round, rounding<Rounding::even>);
-#define LAZY_ROW(op) set(Op::op, math1<vecmath::op>)
-  LAZY_ROW(rsqrt);
-  LAZY_ROW(exp);
-  LAZY_ROW(expm1);
-  LAZY_ROW(log);
-  LAZY_ROW(log1p);
-  LAZY_ROW(log2);
-  LAZY_ROW(log10);
-  LAZY_ROW(sin);
-  LAZY_ROW(cos);
-  LAZY_ROW(tan);
-  LAZY_ROW(sinh);
-  LAZY_ROW(cosh);
-  LAZY_ROW(tanh);
-  LAZY_ROW(asin);
-  LAZY_ROW(acos);
-  LAZY_ROW(atan);
-  LAZY_ROW(asinh);
-  LAZY_ROW(acosh);
-  LAZY_ROW(atanh);
-  LAZY_ROW(erf);
-  LAZY_ROW(erfc);
-  LAZY_ROW(sigmoid);
-  LAZY_ROW(gelu);
-#undef LAZY_ROW
-  set(Op::atan2, math2<vecmath::atan2>);
-  set(Op::hypot, math2<vecmath::hypot>);
+#define LAZY_RECIPE(op) set(Op::op, math1);
+#define LAZY_RECIPE2(op, recipe) set(Op::op, math2);
+#include "backends/vector/vecmath/forms.def"
   set(Op::floor_divide, emit_floor_divide);
   set(Op::remainder, emit_remainder);
   set(Op::power, emit_power);

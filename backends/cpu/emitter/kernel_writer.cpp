@@ -8,6 +8,11 @@
 #include "backends/cpu/emitter/legalize.hpp"
 #include "backends/cpu/emitter/map_writer.hpp"
 #include "backends/cpu/emitter/outer_reduction_writer.hpp"
+<<<<<<< HEAD
+#include "backends/cpu/emitter/reorder.hpp"
+=======
+#include "backends/cpu/emitter/reciprocals.hpp"
+>>>>>>> main
 #include "backends/cpu/packing/transpose.hpp"
 
 namespace lazy::cpu_backend {
@@ -41,14 +46,16 @@ std::unique_ptr<KernelWriter> KernelWriter::of(const jit::loop::LoopKernel& k, I
 void KernelWriter::choose_lanes() {
   bool wide = has_wide_lanes(body_) || has_wide_lanes(epilogue_);
   for (const Operand& o : k_.operands) wide |= size_of(o.dtype) == 8;
-  const int bytes = isa_ == Isa::avx512 ? 64 : 32;
+  const int bytes = isa_ >= Isa::avx512 ? 64 : 32;
   lanes_ = bytes / (wide ? 8 : 4);
 }
 
 void KernelWriter::write() {
   body_ = select_body(k_, isa_, inner_);
   if (k_.has_epilogue()) epilogue_ = select_epilogue(k_, isa_);
+  if (k_.form == Form::map && isa_ >= Isa::avx512) divide_by_reciprocals(body_, k_);
   legalize(body_, isa_);
+  if (k_.form == Form::map) interleave_chains(body_, isa_ == Isa::avx512 ? 20 : 8);
   if (k_.has_epilogue()) legalize(epilogue_, isa_);
   choose_lanes();
   as_ = std::make_unique<Assembly>(k_, isa_, lanes_);

@@ -11,7 +11,8 @@ using vir::Type;
 using vir::Val;
 namespace {
 
-/// Rewrites for AVX-512: in place but for selects of masks, which become three instructions.
+/// Rewrites for AVX-512: in place but for selects of masks, which become three instructions. A comparison
+/// that one mask is combined with is made under that mask.
 class For512 {
  public:
   void run(Template& t) {
@@ -42,6 +43,15 @@ class For512 {
         const uint32_t yes = push({Op::and_, Type::mask, 0, in.a, in.b}),
                        no = push({Op::andn, Type::mask, 0, in.a, in.c});
         to_[i] = push({Op::or_, Type::mask, 0, yes, no});
+        continue;
+      }
+      if (in.type == Type::mask && (in.op == Op::and_ || in.op == Op::andn) && uses[t.code[i].a] == 1 &&
+          in.a >= part_begins && out_[in.a].op == Op::cmp) {
+        const Inst compare = out_[in.a];  // what is left of it is dead
+        Inst both{kMaskedCompare, Type::mask, compare.imm, in.b, compare.a, compare.b};
+        both.compared = compare.compared;
+        if (in.op == Op::andn) both.imm += kNegated;
+        to_[i] = push(both);
         continue;
       }
       if (in.op == Op::select && uses[t.code[i].b] == 1 && in.b >= part_begins &&
@@ -220,7 +230,7 @@ class For256 {
 }  // namespace
 
 void legalize(Template& t, Isa isa) {
-  if (isa == Isa::avx512) For512().run(t);
+  if (isa >= Isa::avx512) For512().run(t);
   else For256().run(t);
 }
 

@@ -3,6 +3,7 @@
 #include <cpuid.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,6 +36,20 @@ uint64_t enabled_state() {
   return uint64_t{hi} << 32 | lo;
 }
 
+/// True if the processor multiplies tiles of bfloat16 and of bytes, each of 16 rows of 64 bytes, and the
+/// operating system lets this process.
+bool takes_tiles(const Regs& seven, uint64_t state) {
+  constexpr int bf16 = 22, tile = 24, int8 = 25;
+  constexpr uint64_t tile_state = 0x60000;
+  if (!has(seven.d, {bf16, tile, int8}) || (state & tile_state) != tile_state) return false;
+  const Regs palette = cpuid(0x1d, 1);
+  if (palette.a >> 16 != 1024 || (palette.b & 0xffff) != 64 || palette.b >> 16 < 8 ||
+      (palette.c & 0xffff) < 16)
+    return false;
+  constexpr long request = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, for the whole process
+  return syscall(SYS_arch_prctl, request, tile_data) == 0;
+}
+
 Isa detect() {
   if (cpuid(0).a < 7) return Isa::reference;
   const Regs one = cpuid(1), seven = cpuid(7);
@@ -45,8 +60,8 @@ Isa detect() {
   constexpr int bmi1 = 3, avx2 = 5, bmi2 = 8;
   if (!has(seven.b, {bmi1, avx2, bmi2})) return Isa::reference;
   constexpr int f = 16, dq = 17, cd = 28, bw = 30, vl = 31;
-  if ((state & 0xe6) == 0xe6 && has(seven.b, {f, dq, cd, bw, vl})) return Isa::avx512;  // and opmask, zmm
-  return Isa::avx2;
+  if ((state & 0xe6) != 0xe6 || !has(seven.b, {f, dq, cd, bw, vl})) return Isa::avx2;  // and opmask, zmm
+  return takes_tiles(seven, state) ? Isa::amx : Isa::avx512;
 }
 
 /// Returns a file's first line. It uses no streams: this is part of every process's start.
@@ -100,7 +115,7 @@ double read_quota() {
 }  // namespace
 
 const char* name_of(Isa isa) {
-  constexpr const char* names[] = {"reference", "avx2", "avx512"};
+  constexpr const char* names[] = {"reference", "avx2", "avx512", "amx"};
   return names[static_cast<int>(isa)];
 }
 
@@ -125,19 +140,19 @@ std::string processor_name() {
 bool has_vnni() {
   constexpr int vnni = 11;
   static constinit Once<const bool> yes;
-  return yes.get([] { return best_isa() == Isa::avx512 && has(cpuid(7).c, {vnni}); });
+  return yes.get([] { return best_isa() >= Isa::avx512 && has(cpuid(7).c, {vnni}); });
 }
 
 Isa isa_from(std::string_view word) {
   if (word == "auto") return best_isa();
-  for (Isa isa : {Isa::reference, Isa::avx2, Isa::avx512})
+  for (Isa isa : {Isa::reference, Isa::avx2, Isa::avx512, Isa::amx})
     if (word == name_of(isa)) {
       if (isa > best_isa())
         throw DeviceError("LAZY_CPU_ISA=" + std::string(word) + ": this machine goes up to " +
                           name_of(best_isa()));
       return isa;
     }
-  throw ConfigError("LAZY_CPU_ISA=" + std::string(word) + ": expected auto, avx512, avx2 or reference");
+  throw ConfigError("LAZY_CPU_ISA=" + std::string(word) + ": expected auto, amx, avx512, avx2 or reference");
 }
 
 const Caches& caches() {

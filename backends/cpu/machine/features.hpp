@@ -8,13 +8,13 @@
 namespace lazy::cpu_backend {
 
 /// Names an instruction set level. avx2: AVX2, FMA, F16C, BMI1 and BMI2. avx512: also AVX-512 F, CD, BW, DQ
-/// and VL. reference: plain C++ loops.
-enum class Isa : uint8_t { reference, avx2, avx512 };
+/// and VL. amx: that, and products of tiles of bfloat16 and of bytes. reference: plain C++ loops.
+enum class Isa : uint8_t { reference, avx2, avx512, amx };
 const char* name_of(Isa);
 
 /// Returns the highest level that the processor and the operating system support.
 Isa best_isa();
-/// Returns the level called "auto", "avx512", "avx2" or "reference". Throws ConfigError for another word and
+/// Returns the level called "auto", "amx", "avx512", "avx2" or "reference". Throws ConfigError for another word and
 /// DeviceError for a level that the machine lacks.
 Isa isa_from(std::string_view);
 

@@ -12,7 +12,8 @@ namespace lazy::cpu_backend {
 
 /// Says what one step of a lane multiplies. pairs: two neighbouring k of int16 at once, into int32. quads:
 /// four of uint8 by int8. A left side of int8 is then raised by 128, and sums start at what that adds.
-enum class ContractionLane : uint8_t { f32, f64, i32, pairs, quads };
+/// halves: two neighbouring k of bfloat16, into float32.
+enum class ContractionLane : uint8_t { f32, f64, i32, pairs, quads, halves };
 constexpr int bytes_of(ContractionLane l) { return l == ContractionLane::f64 ? 8 : 4; }
 
 struct ContractionSide {
@@ -20,7 +21,8 @@ struct ContractionSide {
   DType from{};  // its element type
   /// True if elements are lanes as they lie in memory.
   bool plain(ContractionLane l) const {
-    return l != ContractionLane::pairs && static_cast<int>(size_of(from)) == bytes_of(l);
+    return l != ContractionLane::pairs && l != ContractionLane::halves &&
+           static_cast<int>(size_of(from)) == bytes_of(l);
   }
 };
 
@@ -30,6 +32,10 @@ struct ContractionForm {
   int row_axis = -1;                     // -1: one row
   int lanes = 0, vectors = 0, rows = 0;  // a tile
   bool masks = false;                    // the right side may be read in place whatever the number of columns
+  /// Tile registers multiply: quads of bytes as they are, signed or not, and halves. Both sides then come in
+  /// kTileSteps lanes a step, and are zero beyond the last.
+  bool tiles = false;
+  static constexpr int64_t kTileSteps = 16;
 };
 
 /// Returns the sides of a kernel, a contract, that is such a contraction; nothing for others.
@@ -41,6 +47,9 @@ std::optional<ContractionForm> contraction_form(const jit::loop::LoopKernel&);
 struct ContractionPlan {
   const char* left = nullptr;  // lanes; neighbouring k side by side
   int64_t left_row = 0;
+  /// Distances of tile registers' rows, and of the registers along k: blocks of ContractionForm::rows rows
+  /// lie one register after the other, each block as many bytes as its rows times left_row.
+  int64_t left_tile_row = 0, left_tile_step = 0;
   const char* right = nullptr;  // lanes; neighbouring columns side by side
   int64_t right_step = 0;       // from one k to the next; of quads, where sums start comes after the last
   int64_t right_chunk = 0;      // from the columns of one (widest) tile to the next

@@ -51,7 +51,7 @@ __attribute__((target("avx2,fma"))) void multiply_add_256() {
       asm volatile("" : "+x"(v));
     }
 }
-void multiply_add() { best_isa() == Isa::avx512 ? multiply_add_512() : multiply_add_256(); }
+void multiply_add() { best_isa() >= Isa::avx512 ? multiply_add_512() : multiply_add_256(); }
 
 /// Copies within `bytes` of memory, which the caches hold if they can; returns GB/s.
 double copy_gbs(char* memory, size_t bytes) {
@@ -124,7 +124,7 @@ void remember(cache::Store& store, const cache::KeyView& key, const Machine& m) 
   s(m.fma_ns, m.l1_gbs, m.l2_gbs, m.l3_gbs, m.memory_gbs, m.dispatch_ns);
   store.add(key, 0, s.bytes());
 }
-double peak_gflops(const Machine& m) { return (best_isa() == Isa::avx512 ? 32 : 16) / m.fma_ns; }
+double peak_gflops(const Machine& m) { return (best_isa() >= Isa::avx512 ? 32 : 16) / m.fma_ns; }
 
 }  // namespace
 

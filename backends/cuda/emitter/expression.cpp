@@ -120,7 +120,7 @@ std::string of_integers(Prelude& prelude, Op op, DType t, const Operands& v) {
   }
 }
 
-std::string of_floats(Prelude& prelude, Op op, DType t, const Operands& v) {
+std::string of_floats(Prelude& prelude, Op op, DType t, const Operands& v, jit::Accuracy accuracy) {
   const std::string& x = v[0];
   const auto call = [&](const char* stem) {
     const std::string name = std::string(stem) + "_" + jit::loop::short_name(t);
@@ -156,14 +156,15 @@ std::string of_floats(Prelude& prelude, Op op, DType t, const Operands& v) {
     case Op::remainder: return call("remainder");
     default: break;
   }
-  const std::string recipe = need_recipe(prelude, op, t);
+  const std::string recipe = need_recipe(prelude, op, t, accuracy);
   if (recipe.empty()) return {};
   return recipe + "(" + x + (jit::row_of(op).arity == 2 ? ", " + v[1] : "") + ")";
 }
 
 }  // namespace
 
-std::string expression(Prelude& prelude, Op op, DType operand, DType result, const Operands& v) {
+std::string expression(Prelude& prelude, Op op, DType operand, DType result, const Operands& v,
+                       jit::Accuracy accuracy) {
   switch (op) {
     case Op::cast: return cast(prelude, operand, result, v[0]);
     case Op::where: return v[0] + " ? " + v[1] + " : " + v[2];
@@ -176,7 +177,7 @@ std::string expression(Prelude& prelude, Op op, DType operand, DType result, con
     default: break;
   }
   std::string s =
-      is_float(operand) ? of_floats(prelude, op, operand, v) : of_integers(prelude, op, operand, v);
+      is_float(operand) ? of_floats(prelude, op, operand, v, accuracy) : of_integers(prelude, op, operand, v);
   if (s.empty()) throw CompileError(std::string("CUDA: no text for op ") + jit::name_of(op));
   return s;
 }

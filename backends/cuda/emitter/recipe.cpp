@@ -3,13 +3,14 @@
 #include <bit>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "backends/cuda/emitter/text.hpp"
 #include "backends/cuda/emitter/types.hpp"
 #include "backends/vector/helpers.hpp"
-#include "backends/vector/vecmath/vecmath.hpp"
+#include "backends/vector/vecmath/forms.hpp"
 #include "jit/core/rules.hpp"
 #include "support/error.hpp"
 #include "support/lock.hpp"
@@ -22,49 +23,6 @@ using vir::Rounding;
 using vir::Type;
 using vir::Val;
 using VOp = vir::Op;
-using One = Val (*)(vir::Builder&, Val);
-using Two = Val (*)(vir::Builder&, Val, Val);
-
-One unary(jit::Op op) {
-  switch (op) {
-#define LAZY_CASE(name) \
-  case jit::Op::name: return vecmath::name;
-    LAZY_CASE(rsqrt)
-    LAZY_CASE(exp)
-    LAZY_CASE(expm1)
-    LAZY_CASE(log)
-    LAZY_CASE(log1p)
-    LAZY_CASE(log2)
-    LAZY_CASE(log10)
-    LAZY_CASE(sin)
-    LAZY_CASE(cos)
-    LAZY_CASE(tan)
-    LAZY_CASE(sinh)
-    LAZY_CASE(cosh)
-    LAZY_CASE(tanh)
-    LAZY_CASE(asin)
-    LAZY_CASE(acos)
-    LAZY_CASE(atan)
-    LAZY_CASE(asinh)
-    LAZY_CASE(acosh)
-    LAZY_CASE(atanh)
-    LAZY_CASE(erf)
-    LAZY_CASE(erfc)
-    LAZY_CASE(sigmoid)
-    LAZY_CASE(gelu)
-#undef LAZY_CASE
-    default: return nullptr;
-  }
-}
-Two binary(jit::Op op) {
-  switch (op) {
-    case jit::Op::power: return vecmath::pow;
-    case jit::Op::atan2: return vecmath::atan2;
-    case jit::Op::hypot: return vecmath::hypot;
-    default: return nullptr;
-  }
-}
-
 const char* spelled(Type t) {
   switch (t) {
     case Type::f32: return "float";
@@ -325,9 +283,9 @@ struct Printed {
   std::vector<std::string> dependencies;
 };
 
-Printed print(jit::Op op, DType t) {
-  const One one = unary(op);
-  const Two two = binary(op);
+Printed print(jit::Op op, DType t, jit::Accuracy accuracy) {
+  const vecmath::One one = vecmath::unary(op, accuracy);
+  const vecmath::Two two = vecmath::binary(op);
   if (!one && !two) return {};
   vir::Builder b;
   b.cheap_select = false;  // half as many a cycle as of fma
@@ -336,7 +294,8 @@ Printed print(jit::Op op, DType t) {
   const Val result = one ? one(b, x) : two(b, x, b.input(type, 1));
   Printer printer(b.code, result);
   Printed p;
-  p.name = std::string(jit::name_of(op)) + "_" + jit::loop::short_name(t);
+  constexpr const char* forms[] = {"", "standard_", "fast_"};
+  p.name = std::string(jit::name_of(op)) + "_" + forms[static_cast<int>(accuracy)] + jit::loop::short_name(t);
   p.text = printer.function(p.name, one ? 1 : 2, result);
   p.dependencies = std::move(printer.dependencies);
   return p;
@@ -344,12 +303,12 @@ Printed print(jit::Op op, DType t) {
 
 }  // namespace
 
-std::string need_recipe(Prelude& prelude, jit::Op op, DType t) {
+std::string need_recipe(Prelude& prelude, jit::Op op, DType t, jit::Accuracy accuracy) {
   static constinit Mutex lock;
-  static auto& printed = *new std::map<std::pair<jit::Op, DType>, Printed>;
+  static auto& printed = *new std::map<std::tuple<jit::Op, DType, jit::Accuracy>, Printed>;
   const std::lock_guard guard(lock);
-  auto at = printed.find({op, t});
-  if (at == printed.end()) at = printed.emplace(std::pair{op, t}, print(op, t)).first;
+  auto at = printed.find({op, t, accuracy});
+  if (at == printed.end()) at = printed.emplace(std::tuple{op, t, accuracy}, print(op, t, accuracy)).first;
   const Printed& p = at->second;
   if (!p.name.empty()) prelude.define(p.name, p.text, p.dependencies);
   return p.name;

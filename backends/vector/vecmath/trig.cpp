@@ -74,6 +74,32 @@ Val cos(Builder& b, Val x) {
   return patch_huge(b, Helper::cos_huge_f32, Helper::cos_huge_f64, x, sine(b, x, 1));
 }
 
+namespace standard {
+namespace {
+/// Returns sin(x + phase * pi/2) of a remainder that is rounded once.
+Val sine(Builder& b, Val x, int phase) {
+  const HalfPi c = half_pi(x);
+  const Val magic = b.num(x, round_magic(x) + phase);
+  const Val shifted = b.fma(x, b.num(x, kTwoOverPi), magic);
+  const Val n = b.sub(shifted, magic);
+  const Val high = b.fnma(n, b.num(x, c.mid), b.fnma(n, b.num(x, c.hi), x));
+  const Val r = b.fnma(n, b.num(x, c.lo), high);
+  const Val z = b.mul(r, r);
+  const Val sine = b.fnma(b.mul(r, z), horner(b, z, kSin32), r);
+  const Val cosine = b.fnma(z, horner(b, z, kCos32), b.num(x, 1));
+  const Val m = b.bitcast(b.int_of(x), shifted);
+  const Val odd = b.lt(b.shl(m, 31), b.integer(x, 0));
+  return flip_sign(b, b.select(odd, cosine, sine), b.bitcast(x.type, b.shl(m, 30)));
+}
+}  // namespace
+Val sin(Builder& b, Val x) {
+  return patch_huge(b, Helper::sin_huge_f32, Helper::sin_huge_f64, x, sine(b, x, 0));
+}
+Val cos(Builder& b, Val x) {
+  return patch_huge(b, Helper::cos_huge_f32, Helper::cos_huge_f64, x, sine(b, x, 1));
+}
+}  // namespace standard
+
 // For odd n returns -1 / tan(r - r_lo), with one correction of the quotient.
 Val tan(Builder& b, Val x) {
   auto [shifted, r, r_lo] = reduce(b, x, 0);

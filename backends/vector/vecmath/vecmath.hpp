@@ -35,4 +35,19 @@ Val pow(Builder&, Val x, Val y);
 Val atan2(Builder&, Val y, Val x);
 Val hypot(Builder&, Val x, Val y);
 
+// The forms of float32 that are less accurate (forms.def).
+namespace standard {
+Val exp(Builder&, Val x);
+Val sin(Builder&, Val x);
+Val cos(Builder&, Val x);
+Val tanh(Builder&, Val x);
+Val erf(Builder&, Val x);
+Val sigmoid(Builder&, Val x);
+Val gelu(Builder&, Val x);
+}  // namespace standard
+namespace fast {
+Val exp(Builder&, Val x);
+Val sigmoid(Builder&, Val x);
+}  // namespace fast
+
 }  // namespace lazy::vecmath

@@ -21,6 +21,8 @@ constexpr double kMemoryOverPacking = 3;
 constexpr int64_t kCacheLine = 64;
 // Neighbours that a block takes of a kernel's vector axis: fewer, and columns are walked down one by one.
 constexpr int64_t kLeastRun = 128;
+// Rows of a block that leaves out what they don't need, and how many such blocks are enough.
+constexpr int64_t kRowsToSkip = 32, kCutsToSkip = 8;
 // The third-level cache is taken to be as large as so many second-level caches.
 constexpr double kFarToMemory = 8;
 
@@ -174,6 +176,19 @@ double choose_length(const TileGroup& tile_group, const CapturedGraph& f, const 
   return one.matrix;
 }
 
+/// True if blocks may leave out half of a box of a size that makes it worth it.
+bool may_skip(const TileGroup& tile_group, const Blocks& b) {
+  return !tile_group.skips.empty() && b.extent[tile_group.levels.size() - 1] >= 2 * kRowsToSkip;
+}
+
+/// Cuts the last level, so that what blocks may leave out is left out, into blocks of so few rows that they
+/// leave out nearly half.
+void choose_rows(const TileGroup& tile_group, Blocks& b) {
+  const auto last = static_cast<int>(tile_group.levels.size()) - 1;
+  if (b.level < last) b.level = last, b.length = b.extent[last];
+  b.length = std::min(b.length, std::max(kRowsToSkip, divide_up(b.extent[last], kCutsToSkip)));
+}
+
 /// Cuts the level so that `wanted` threads have as much to do as each other.
 void choose_cuts(int64_t wanted, Blocks& b) {
   int64_t outside = 1;
@@ -216,7 +231,8 @@ Blocks choose_blocks(const Program& p, const TileGroup& tile_group, const Captur
       std::any_of(tile_group.sources.begin(), tile_group.sources.end(), [](auto& s) { return s.matrix; });
   const auto near = static_cast<double>(workers.near_bytes), far = static_cast<double>(workers.far_bytes);
   const double most = asked ? bytes_asked : far / (products ? 1 : 2);
-  if (!parallel && total < most) return b;
+  const bool skips = !asked && may_skip(tile_group, b);
+  if (!parallel && total < most && !skips) return b;
   if (parallel && indices < workers.threads) return b;
 
   // If single indices fit the first-level cache with room to spare, few of them at a time are best: while
@@ -226,12 +242,13 @@ Blocks choose_blocks(const Program& p, const TileGroup& tile_group, const Captur
   if (!asked && !products && has_short_rows(tile_group, f, b, near))
     budget = {total <= kFarToMemory * far ? near : near / 4, near / 2};
   const double matrix = choose_length(tile_group, f, budget, asked, b);
+  if (skips) choose_rows(tile_group, b);
   choose_cuts(!parallel ? 1
               : asked
                   ? workers.threads
                   : std::min<int64_t>(workers.threads, static_cast<int64_t>(ns / kNanosecondsWorthAThread)),
               b);
-  if (b.count < 2 || (matrix > 0 && packs_too_much(p, tile_group, f, matrix, b))) return b;
+  if (b.count < 2 || (matrix > 0 && !skips && packs_too_much(p, tile_group, f, matrix, b))) return b;
   if (!asked && shortest_run(p, tile_group, f, b) < kLeastRun) return b;
   b.worth_it = true;
   place_scratch(p, tile_group, f, b);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "jit/plan/places.hpp"
+#include "jit/plan/tiling/skips.hpp"
 #include "jit/plan/tiling/tile_group.hpp"
 
 namespace lazy::jit {
@@ -36,6 +37,8 @@ class Finder {
     }
     p_.tile_groups = tile_groups(0, static_cast<uint32_t>(p_.steps.size()), true);
   }
+  /// Returns the tile groups of steps [first, last).
+  std::vector<TileGroup> among(uint32_t first, uint32_t last) const { return tile_groups(first, last, true); }
 
  private:
   // Returns parallel dimensions, outermost first; of a contraction its batch dimensions, then rows and
@@ -65,6 +68,22 @@ class Finder {
       if (at == Binding::kAbsent || place[at] != static_cast<int64_t>(l) + 1) break;
     }
     return l;
+  }
+  /// Returns how many of them move along an output, in any order. Who reads it goes by aligned().
+  size_t stored(uint32_t step, const Binding& b) const {
+    const Dims place = places(b);
+    const auto& outer = outer_[step];
+    size_t l = 0;
+    for (; l < outer.size(); ++l)
+      if (const int8_t at = b.dim_of[outer[l].dim]; at == Binding::kAbsent || place[at] == 0) break;
+    return l;
+  }
+  /// Returns that of the output that a step has made.
+  size_t aligned_output(int slot) const {
+    const uint32_t by = made_in_[static_cast<size_t>(slot)];
+    for (const Binding& b : p_.steps[by].operands)
+      if (b.output && b.slot == slot) return aligned(by, b);
+    return 0;
   }
   bool made_since(uint32_t first, uint32_t end, int slot) const {
     const uint32_t by = made_in_[static_cast<size_t>(slot)];
@@ -107,7 +126,7 @@ class Finder {
     bool shares = false;
     for (const Binding& b : p_.steps[s].operands) {
       if (b.output || (b.slot >= 0 && made_since(first, s, b.slot))) {
-        common = std::min(common, aligned(s, b));
+        common = std::min(common, b.output ? stored(s, b) : std::min(aligned(s, b), aligned_output(b.slot)));
         shares |= !b.output;
       } else if (!shares && common > 0 && b.dim_of[theirs[0].dim] != Binding::kAbsent) {
         for (uint32_t t = first; t < s; ++t)
@@ -216,14 +235,19 @@ std::string describe(const TileGroup& b) {
   const auto counted = [](size_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
   };
-  return "kernels " + std::to_string(b.first) + " to " + std::to_string(b.first + b.count - 1) +
-         " block by block over " + counted(b.levels.size(), "outer dimension") + ", " +
-         counted(b.inner.size(), "value") + " in scratch";
+  const std::string first = std::to_string(b.first), last = std::to_string(b.first + b.count - 1);
+  return (b.count == 1 ? "kernel " + first : "kernels " + first + " to " + last) + " block by block over " +
+         counted(b.levels.size(), "outer dimension") + ", " + counted(b.inner.size(), "value") +
+         " in scratch" + (b.skips.empty() ? "" : ", half left out in " + counted(b.skips.size(), "kernel"));
 }
 
-void find_tile_groups(const Trace& t, const Fusion& f, const std::vector<loop::LoopKernel>& loops,
+void find_tile_groups(const Trace& t, const Fusion& f, const std::vector<loop::LoopKernel>& loops, bool skips,
                       Program& p) {
-  if (p.steps.size() > 1) Finder(t, f, loops, p).run();
+  Finder finder(t, f, loops, p);
+  if (p.steps.size() > 1) finder.run();
+  if (skips)
+    find_skips(
+        *t.captured, loops, [&](uint32_t first, uint32_t last) { return finder.among(first, last); }, p);
 }
 
 }  // namespace lazy::jit

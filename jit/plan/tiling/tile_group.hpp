@@ -6,8 +6,10 @@
 
 namespace lazy::jit {
 
-/// Fills `p.tile_groups`. Goes by the key alone: extents are not looked at.
-void find_tile_groups(const Trace&, const Fusion&, const std::vector<loop::LoopKernel>&, Program& p);
+/// Fills `p.tile_groups`, with what may be left out (skips.hpp) if `skips`. Goes by the key alone: extents
+/// are not looked at.
+void find_tile_groups(const Trace&, const Fusion&, const std::vector<loop::LoopKernel>&, bool skips,
+                      Program& p);
 
 /// Returns a line such as "kernels 0 to 2 block by block over 1 outer dimension, 2 values in scratch".
 std::string describe(const TileGroup&);

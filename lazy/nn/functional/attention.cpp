@@ -25,6 +25,7 @@ Handle numbers(int64_t n, bool rows, Device device, const Site& s) {
 
 /// Holds what the gradients of an attention are made of: they read no scores.
 struct Kept {
+  Handle sees;            // true for keys that a query sees; null: it sees all
   Handle scaled;          // the queries times the factor
   Handle weights, total;  // exp(score - largest), 0 for keys that are not seen, and its sum for each query
   double factor;
@@ -39,18 +40,23 @@ std::vector<Handle> derivatives(const Kept& kept, const Differentiated& d) {
   const Handle &k = d.operands[1], &v = d.operands[2], &mask = d.operands[3];
   const DType work = v->dtype;
   const auto product = [&](const Handle& a, const Handle& b) { return detail::matmul(kName, a, b, d.site); };
+  // Gradients of hidden scores are 0. With +0 added to sums of them -0 is no more a result than where what is
+  // hidden is left out (jit/plan/tiling/skips.hpp).
+  const auto zero = [&] { return constant(0, work, {}, d.site); };
+  const auto sums = [&](const Handle& a, const Handle& b) {
+    return kept.sees ? r.op(Op::add, product(a, b), zero()) : product(a, b);
+  };
   const auto transposed = [&](const Handle& h) { return detail::matrix_transpose(h, d.site); };
   const Handle share = r.op(Op::divide, r.as(work, d.gradient), kept.total);
   if (d.wants(2)) g[2] = product(transposed(kept.weights), share);
   const bool mask_wanted = mask && is_float(mask->dtype) && d.wants(3);
   if (!d.wants(0) && !d.wants(1) && !mask_wanted) return g;
   // A result of 16 bits is rounded, so it is made again; within one flush it is the same.
-  const Handle y =
-      d.result->dtype == work ? d.result : r.op(Op::divide, product(kept.weights, v), kept.total);
+  const Handle y = d.result->dtype == work ? d.result : r.op(Op::divide, sums(kept.weights, v), kept.total);
   const Handle along = r.reduce(Op::sum, r.op(Op::multiply, share, y), {-1}, keepdims);
-  const Handle scores =
-      r.op(Op::multiply, kept.weights, r.op(Op::subtract, product(share, transposed(v)), along));
-  if (d.wants(0)) g[0] = r.op(Op::multiply, product(scores, k), kept.factor);
+  Handle scores = r.op(Op::multiply, kept.weights, r.op(Op::subtract, product(share, transposed(v)), along));
+  if (kept.sees) scores = where(kName, kept.sees, scores, zero(), d.site);
+  if (d.wants(0)) g[0] = r.op(Op::multiply, sums(scores, k), kept.factor);
   if (d.wants(1)) g[1] = product(transposed(scores), kept.scaled);
   if (mask_wanted) g[3] = scores;
   return g;
@@ -112,12 +118,13 @@ Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor&
   const Handle total = reduce(kName, Op::sum, e, {-1}, keepdims, s);
   const Handle sum_or_one = where(kName, binary(kName, Op::equal, total, zero, s), number(1), total, s);
   // Dividing the result instead of the weights takes fewer divisions.
-  const Handle out = detail::matmul(kName, e, v, s);
+  Handle out = detail::matmul(kName, e, v, s);
+  // With +0 added, -0 is no more a result than where hidden keys are left out (jit/plan/tiling/skips.hpp).
+  if (sees) out = binary(kName, Op::add, out, zero, s);
   const Handle scaled = scale_first ? left : binary(kName, Op::multiply, q, number(factor), s);
   return Tensor(whole.result(cast(binary(kName, Op::divide, out, sum_or_one, s), t, s),
-                             [kept = Kept{scaled, e, sum_or_one, factor}](const Differentiated& d) {
-                               return derivatives(kept, d);
-                             }));
+                             [kept = Kept{fused ? Handle() : sees, scaled, e, sum_or_one, factor}](
+                                 const Differentiated& d) { return derivatives(kept, d); }));
 }
 
 }  // namespace lazy

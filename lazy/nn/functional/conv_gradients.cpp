@@ -16,6 +16,9 @@ constexpr int64_t kMostPhases = 64;
 // A depthwise convolution with more elements in a window than this is computed by grouped products.
 constexpr int64_t kMostTaps = 64;
 
+// With fewer gradients to sum for each result channel than this, a product gives weights in their own order.
+constexpr int64_t kShortSums = 6;
+
 bool all_of(const Dims& d, int64_t v) {
   return std::all_of(d.begin(), d.end(), [&](int64_t e) { return e == v; });
 }
@@ -78,7 +81,7 @@ Handle by_phases(const ConvLayer& c, const Handle& g, const Handle& w, const Pha
       if (p.count > 1) apart[first + i] = c.stride[i];
     }
     const Handle weights = exchanged(c, detail::slice(w, start, step, taps, s), s);
-    // What lies symmetrically around g is padding.
+    // The padding lies symmetrically around g.
     Dims padding(n, 0);
     bool symmetric = true;
     for (int i = 0; i < n; ++i) {
@@ -254,8 +257,9 @@ Handle weight_gradient(const ConvLayer& c, const Handle& g, const Handle& x, con
                       {groups, in * taps, count}, s);
   const Handle columns = detail::reshape(channels_to_last(g, c.layout, s), {count, groups, out}, s);
   const Handle g_rows = detail::permute(columns, {1, 2, 0}, s);  // (G, O, N R)
-  // The longer side has the rows, which a product with few columns runs along faster.
-  const bool g_first = out > in * taps;
+  // The longer side has the rows, which a product with few columns runs along faster; but where little is
+  // summed, turning the result takes longer than that saves.
+  const bool g_first = out > in * taps || count < kShortSums * out;
   const Handle product = g_first ? detail::matmul(kWeights, g_rows, detail::matrix_transpose(rows, s), s)
                                  : detail::matmul(kWeights, rows, detail::matrix_transpose(g_rows, s), s);
   const Handle sums = g_first ? product : detail::permute(product, {0, 2, 1}, s);  // (G, O, C K)

@@ -16,6 +16,15 @@ constexpr int64_t kMostTaps = 64;
 // With fewer windows side by side, vectors along them would be too empty.
 constexpr int64_t kShortestRow = 48;
 
+// Rows that are multiplied as one have at most so many windows: what they read should fit a near cache.
+constexpr int64_t kLongestRow = 256;
+
+// Rows of a multiple of so many windows fill all vectors.
+constexpr int64_t kLanes = 16;
+
+// An image with fewer windows than this is multiplied together with others.
+constexpr int64_t kFewWindows = 160;
+
 Shape spatial_shape(const Handle& image, const Windows& windows, std::initializer_list<int64_t> last) {
   Shape r{image->shape[0]};
   for (int64_t n : windows.count) r.push_back(n);
@@ -136,45 +145,109 @@ Handle dense(const Problem& p, const Handle& image, const Handle& w, const Windo
   return detail::matmul(p.name, rows, matrix, p.site);
 }
 
-/// True if channels-first images are multiplied without a change of layout: lanes then run along the last
-/// spatial axis, whose rows must fill most of their vectors. Where windows are single elements all spatial
-/// axes form one row.
-bool along_rows(const Problem& p, const Windows& windows) {
-  if (p.groups != 1) return false;
-  int64_t row = windows.count.back();
-  if (windows.taps == 1) {
-    if (std::any_of(p.stride.begin(), p.stride.end(), [](int64_t s) { return s != 1; })) return false;
-    for (int i = 0; i + 1 < windows.spatial(); ++i) row *= windows.count[i];
-  } else if (windows.spatial() == 1 || windows.stride.back() != 1) {
-    return false;
-  }
-  return row >= kShortestRow;
+/// Returns how many rows of windows, along the last spatial axis, make one row of a product: as many as fill
+/// its vectors best.
+int64_t rows_together(const Problem& p, const Windows& windows) {
+  const int n = windows.spatial();
+  const int64_t row = windows.count[n - 1], rows = windows.count[n - 2];
+  if (n != 2 || p.given->device.kind != DeviceKind::cpu) return 1;
+  const auto lanes = [&](int64_t together) { return (together * row + kLanes - 1) / kLanes * kLanes; };
+  int64_t best = 1;
+  for (int64_t t = 2; t <= rows && t * row <= kLongestRow; ++t)
+    if (rows % t == 0 && t * lanes(best) > best * lanes(t)) best = t;
+  return best;
 }
 
-/// Multiplies weights (O, C, K...) by a matrix (C K..., last spatial axis) for each index of the other
-/// spatial axes of image (N, C, S...).
+/// True if channels-first images are multiplied by rows of windows: lanes run along the last spatial axes,
+/// and most vectors must be full.
+bool along_rows(const Problem& p, const Windows& windows) {
+  return p.groups == 1 && windows.spatial() > 1 && windows.taps > 1 &&
+         rows_together(p, windows) * windows.count.back() >= kShortestRow &&
+         numel(Shape(windows.count)) >= kFewWindows;
+}
+
+/// True if channels-first images are multiplied image by image or all at once: lanes run along all windows.
+bool along_windows(const Problem& p, const Windows& windows) {
+  return p.groups == 1 && p.given->shape[0] * numel(Shape(windows.count)) >= kShortestRow;
+}
+
+/// Returns the windows of image (N, C, S...) as (N, S..., C, K..., R, last): each row of the product is R
+/// rows of windows, and the last of S... counts these.
+Handle row_windows(const Problem& p, const Windows& windows, const Handle& image, int64_t together) {
+  const int n = windows.spatial();
+  Shape view{image->shape[0], image->shape[1]};
+  for (int64_t c : windows.count) view.push_back(c);
+  for (int64_t l : windows.length) view.push_back(l);
+  if (together == 1) {
+    const Handle h = detail::window(image, range(2, n + 2), windows.stride, windows.dilation, view, p.site);
+    return detail::permute(h, joined({{0}, range(2, n + 1), {1}, range(n + 2, 2 * n + 2), {n + 1}}), p.site);
+  }
+  // (N, C, blocks of rows, last, what a block reads) -> (N, C, blocks, last, R, K...)
+  Shape blocks = image->shape;
+  blocks[2] = windows.count[0] / together;
+  blocks.push_back((together - 1) * windows.stride[0] + (windows.length[0] - 1) * windows.dilation[0] + 1);
+  Handle h = detail::window(image, {2}, {together * windows.stride[0]}, {1}, blocks, p.site);
+  const Shape shape{view[0], view[1], blocks[2], view[3], together, view[4], view[5]};
+  h = detail::window(h, {4, 3}, windows.stride, windows.dilation, shape, p.site);
+  return detail::permute(h, {0, 2, 1, 5, 6, 4, 3}, p.site);
+}
+
+/// Multiplies weights (O, C, K...) by a matrix (C K..., rows of the last spatial axis) for each index of the
+/// other spatial axes of image (N, C, S...).
 Handle dense_along_rows(const Problem& p, const Windows& windows) {
   const int n = windows.spatial();
-  const int64_t batch = p.given->shape[0], channels = p.given->shape[1], results = p.weights->shape[0],
-                depth = channels * windows.taps;
+  const int64_t batch = p.given->shape[0], results = p.weights->shape[0],
+                depth = p.given->shape[1] * windows.taps, together = rows_together(p, windows);
   const Handle image = padded_channels_first(p, p.given);
   const jit::Purpose purpose(p.purposes.products);
   const Handle rows = detail::reshape(p.weights, {results, depth}, p.site);
-  Shape result{batch, results}, view{batch, channels}, columns{batch};
-  for (int64_t c : windows.count) result.push_back(c), view.push_back(c);
-  if (windows.taps == 1) {
-    const Handle flat = detail::reshape(image, {batch, channels, numel(windows.count)}, p.site);
-    return detail::reshape(detail::matmul(p.name, rows, flat, p.site), result, p.site);
-  }
-  for (int64_t l : windows.length) view.push_back(l);
-  for (int i = 0; i + 1 < n; ++i) columns.push_back(windows.count[i]);
+  Shape columns{batch}, result{batch, results};
+  for (int i = 0; i + 2 < n; ++i) columns.push_back(windows.count[i]);
+  columns.push_back(windows.count[n - 2] / together);
   columns.push_back(depth);
-  columns.push_back(windows.count[n - 1]);
-  Handle h = detail::window(image, range(2, n + 2), windows.stride, windows.dilation, view, p.site);
-  h = detail::permute(h, joined({{0}, range(2, n + 1), {1}, range(n + 2, 2 * n + 2), {n + 1}}), p.site);
+  columns.push_back(together * windows.count[n - 1]);
+  for (int64_t c : windows.count) result.push_back(c);
+  Handle h = row_windows(p, windows, image, together);
   h = detail::matmul(p.name, rows, detail::reshape(h, columns, p.site, n), p.site);
-  // (N, S..., O, last) -> (N, O, S..., last)
-  return detail::permute(h, joined({{0, n}, range(1, n), {n + 1}}), p.site);
+  // (N, S..., O, rows) -> (N, O, S..., rows)
+  h = detail::permute(h, joined({{0, n}, range(1, n), {n + 1}}), p.site);
+  return together == 1 ? h : detail::reshape(h, result, p.site);
+}
+
+/// Multiplies weights (O, C K...) by the windows of image (N, C, S...) as columns (C K..., S...): those of
+/// each image, or of all images where one has few.
+Handle dense_along_windows(const Problem& p, const Windows& windows) {
+  const int n = windows.spatial();
+  const int64_t batch = p.given->shape[0], channels = p.given->shape[1], results = p.weights->shape[0],
+                depth = channels * windows.taps, count = numel(Shape(windows.count));
+  const Handle image = padded_channels_first(p, p.given);
+  const bool together = batch > 1 && count < (windows.taps > 1 ? kFewWindows : kShortestRow * 2);
+  const Handle columns = [&] {
+    const jit::Purpose purpose(p.purposes.windows);
+    Shape view{batch, channels};
+    for (int64_t c : windows.count) view.push_back(c);
+    Handle h = image;
+    if (windows.taps > 1) {
+      for (int64_t l : windows.length) view.push_back(l);
+      h = detail::window(image, range(2, n + 2), windows.stride, windows.dilation, view, p.site);
+    } else {
+      Dims step{1, 1};
+      for (int64_t s : windows.stride) step.push_back(s);
+      h = detail::slice(image, Dims(n + 2, 0), step, view, p.site);
+    }
+    const Dims of_window = windows.taps > 1 ? range(n + 2, 2 * n + 2) : Dims();
+    const Dims order = together ? joined({{1}, of_window, {0}, range(2, n + 2)})
+                                : joined({{0, 1}, of_window, range(2, n + 2)});
+    return detail::reshape(detail::permute(h, order, p.site),
+                           together ? Shape{depth, batch * count} : Shape{batch, depth, count}, p.site);
+  }();
+  const jit::Purpose products(p.purposes.products);
+  const Handle rows = detail::reshape(p.weights, {results, depth}, p.site);
+  const Handle h = detail::matmul(p.name, rows, columns, p.site);
+  Shape result = together ? Shape{results, batch} : Shape{batch, results};
+  for (int64_t c : windows.count) result.push_back(c);
+  const Handle y = detail::reshape(h, result, p.site);
+  return together ? detail::permute(y, joined({{1, 0}, range(2, n + 2)}), p.site) : y;
 }
 
 /// Multiplies image (N, S..., C) by w (K..., C / groups, O): a product for each group.
@@ -274,6 +347,7 @@ Handle computed(const Problem& p) {
   if (first) {
     const Windows windows = windows_of(p, image, kernel, p.padding);
     if (along_rows(p, windows)) return dense_along_rows(p, windows);
+    if (along_windows(p, windows)) return dense_along_windows(p, windows);
     if (p.groups > 1 && kernel->shape[n] == 1 && windows.taps <= kMostTaps)
       return depthwise_along_rows(p, windows);
     if (p.groups > 1) return grouped_along_windows(p, windows);

@@ -29,7 +29,7 @@ LAZY_ACTIVATION(Hardsigmoid, hardsigmoid);
 LAZY_ACTIVATION(Hardswish, hardswish);
 #undef LAZY_ACTIVATION
 
-// One option.
+// These have one option.
 #define LAZY_ACTIVATION(Layer, function, option, ...)                               \
   struct Layer : Module {                                                           \
     double option;                                                                  \

@@ -109,7 +109,7 @@ lazy::MaxPool FractionalPoolBase::pool(Arg given, int axes) const {
         s);
   Tensor taken = image, flat;
   for (int a = 0; a < axes; ++a) {
-    // As in torch, two axes have their numbers the other way round.
+    // Two axes have their numbers the other way round, as in torch.
     const int64_t which = axes == 2 ? 1 - a : a;
     const Tensor sample = samples(_, _, slice(which, which + 1));
     const Tensor at = along(positions(sample, shape[2 + a], count[a], kernel_size[a], s), a, axes);

@@ -8,7 +8,7 @@
 
 namespace lazy::nn {
 
-// Of two tensors, without options.
+// These compare two tensors and have no options.
 #define LAZY_LOSS(Name, function)                                  \
   struct Name : Module {                                           \
     Reduction reduction;                                           \
@@ -176,7 +176,7 @@ struct CTCLoss : Module {
   }
 };
 
-// Of classes.
+// These judge scores of classes.
 #define LAZY_LOSS(Name, function)                                                                     \
   struct Name : Module {                                                                              \
     Tensor weight; /* (C) */                                                                          \

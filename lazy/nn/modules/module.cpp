@@ -35,7 +35,7 @@ struct Each final : Visitor {
 };
 constexpr auto ignore = [](const std::string&, auto&) {};
 
-/// What only reads visits a const module too.
+/// Visits a const module too, for those who only read.
 Module& unlocked(const Module& m) { return const_cast<Module&>(m); }
 
 template <class P, class B>

@@ -35,6 +35,68 @@ BOOST_AUTO_TEST_CASE(every_op_and_dtype) {
   }
 }
 
+/// Divisors that are the same along a row: scalars, columns and what is computed of them.
+BOOST_AUTO_TEST_CASE(divisions_of_rows) {
+  const auto any_bits = [](int, char* p, size_t n) {  // all exponents alike
+    for (size_t i = 0; i + 4 <= n; i += 4) {
+      auto bits = static_cast<uint32_t>(generator()());
+      if (generator()() % 8 == 0) bits &= 0x80000000;
+      if (generator()() % 8 == 0) bits |= 0x7f800000;
+      std::memcpy(p + i, &bits, 4);
+    }
+  };
+  const auto ordinary = [](int, char* p, size_t n) {  // near the ends of what needs no true division, too
+    for (size_t i = 0; i + 4 <= n; i += 4) {
+      const auto f = std::ldexp(static_cast<float>(generator()() % (1u << 25)) - (1 << 24),
+                                static_cast<int>(generator()() % 80) - 64);
+      std::memcpy(p + i, &f, 4);
+    }
+  };
+  for (const bool computed : {false, true}) {
+    KernelBuilder b(Form::map, 2);
+    const ValueId x = b.input(float32, {Stride::any, Stride::unit}),
+                  y = b.input(float32, {Stride::any, Stride::zero}), s = b.scalar(float32);
+    b.store(b.op(Op::divide, x, computed ? b.op(Op::sqrt, y) : y), {Stride::any, Stride::unit});
+    b.store(b.op(Op::divide, b.op(Op::add, x, y), s), {Stride::any, Stride::unit});
+    b.store(b.op(Op::divide, y, x), {Stride::any, Stride::unit});
+    b.done();
+    for (const auto& fill : std::vector<decltype(Options::fill)>{any_bits, ordinary, {}}) {
+      Options options;
+      options.fill = fill;
+      for (int64_t n : {1, 15, 16, 63, 64, 129, 1000}) compare(b.k, {40, n}, options);
+    }
+  }
+}
+
+/// Quotients a / b whose distance to the middle of two floats is the least there is: with a 2^s = M b + c, c
+/// is a few units and M odd.
+BOOST_AUTO_TEST_CASE(quotients_near_the_middle_of_floats) {
+  KernelBuilder k(Form::map, 2);
+  k.store(k.op(Op::divide, k.input(float32, {Stride::unit, Stride::unit}),
+               k.input(float32, {Stride::unit, Stride::zero})),
+          {Stride::unit, Stride::unit});
+  std::vector<float> dividends, divisors;
+  while (dividends.size() < 4096) {
+    const uint64_t b = 1 << 23 | (generator()() & 0x7fffff) | 1;
+    uint64_t inverse = 1;
+    for (int i = 0; i < 6; ++i) inverse *= 2 - b * inverse;
+    for (const int s : {24, 25})
+      for (const int64_t c : {-5, -3, -1, 1, 3, 5}) {
+        const uint64_t m = (static_cast<uint64_t>(-c) * inverse & ((uint64_t{1} << s) - 1)) |
+                           (s == 24 ? uint64_t{1} << 24 : 0);
+        const uint64_t a = (m * b + static_cast<uint64_t>(c)) >> s;
+        if (m >> 24 != 1 || a >> 23 != 1) continue;
+        dividends.push_back(static_cast<float>(a));
+        divisors.push_back(static_cast<float>(b));
+      }
+  }
+  Options options;
+  options.fill = [&](int operand, char* p, size_t n) {
+    std::memcpy(p, (operand == 0 ? dividends : divisors).data(), n);
+  };
+  compare(k.done(), {4096, 1}, options);
+}
+
 BOOST_AUTO_TEST_CASE(every_cast) {
   for (int f = 0; f < kDTypeCount; ++f)
     for (int t = 0; t < kDTypeCount; ++t) {

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(gradients_add_up) {
   (w * same).backward(tensor({1.0, 0.0, 2.0}));
   check::equal(w.grad(), float32, {3}, {2, 0, 12});
   check::equal(same.grad(), float32, {3}, {2, 0, 12});
-  // One that a value does not depend on has no gradient, which is not the same as zeros.
+  // No gradient, which is not the same as zeros: the value does not depend on it.
   Tensor other = ones({2});
   other.requires_grad_();
   sum(w).backward();
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(updates_stay_leaves) {
       Error, w(0) = 1,
       "update: the value requires a gradient and would be updated in place: do it in a scope with a no_grad");
   check::equal(w, float32, {2}, {5, 0.25});
-  // What was read of the old value stays as it was.
+  // The values that were read of the old one stay as they were.
   const Tensor y = sum(w * w * w);
   {
     const no_grad scope;
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(checkpoints) {
   BOOST_TEST(calls == 2);
   BOOST_TEST(p.grad().to_vector<double>() == dp, boost::test_tools::per_element());
   BOOST_TEST(q.grad().to_vector<double>() == dq, boost::test_tools::per_element());
-  // What was drawn is drawn again; and the derivative has one.
+  // The numbers are drawn again, and once more for the derivative.
   const Tensor v = tensor({1.0, 2.0, 3.0, 4.0}, float64);
   const auto noisy = [](const std::vector<Tensor>& t) { return dropout(sin(t[0]), 0.5); };
   const auto cubed = [&](const Tensor& a) { return sum(power(checkpoint(noisy, {a * a}), 3)); };

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(names_op_and_line) {
     blames("sqrt", line, [&] { (void)y.to_vector<double>(); });
     BOOST_TEST(y(slice(1, 3)).to_vector<double>() == (std::vector<double>{1, 5}),
                boost::test_tools::per_element());
-    // What is masked away is none.
+    // A value that is masked away is none.
     BOOST_TEST(where(x < 0, 0, sqrt(x)).to_vector<double>() == (std::vector<double>{2, 0, 0}),
                boost::test_tools::per_element());
   }

@@ -161,10 +161,18 @@ BOOST_AUTO_TEST_CASE(wrong_jpeg) {
       write(path, whole.substr(0, n));
       BOOST_CHECK_THROW((void)read_jpeg(path), IoError);
     }
+  const std::string at = "read_jpeg: " + path + ": at byte ";
   write(path, whole.substr(0, whole.size() - 2));
-  THROWS(IoError, read_jpeg(path),
-         "read_jpeg: " + path + ": at byte " + std::to_string(whole.size() - 2) +
-             ": the file ends in the middle of a scan");
+  THROWS(
+      IoError, read_jpeg(path),
+      at + std::to_string(whole.find("\xff\xda")) + ": the picture from here on: Premature end of JPEG file");
+  write(path, whole.substr(0, 30));
+  THROWS(IoError, read_jpeg(path), at + "22: expected 67 bytes of a segment, but the file has 8");
+  std::string large = whole;
+  const size_t frame = large.find("\xff\xc2");
+  for (size_t i = 5; i < 9; ++i) large[frame + i] = '\x7f';
+  write(path, large);
+  THROWS(IoError, read_jpeg(path), at + "0: a picture of 32639 x 32639 pixels");
   THROWS(IoError, read_jpeg(golden + "grey.png"),
          "read_jpeg: " + golden + "grey.png: at byte 0: not a JPEG file");
 }

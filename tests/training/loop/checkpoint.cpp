@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(the_last_ones_remain) {
     BOOST_TEST(path == runs.path(step));
     BOOST_TEST(std::filesystem::exists(path));
   }
-  // One that is older than those that are kept stays until the next is written.
+  // A checkpoint older than those that are kept stays until the next is written.
   BOOST_TEST(runs.steps() == (std::vector<int64_t>{7, 90, 1000}), boost::test_tools::per_element());
   runs.save(Checkpoint(1001).add("step", tensor(1001.0f)));
   BOOST_TEST(runs.steps() == (std::vector<int64_t>{1000, 1001}), boost::test_tools::per_element());

@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(steps_recorded_one_by_one) {
         }
 }
 
-// Of 1 and 2 steps others: an extent of 1 is part of the key.
+// One and two steps have programs of their own: an extent of 1 is part of the key.
 BOOST_AUTO_TEST_CASE(sequences_of_any_length_are_one_program) {
   nn::GRU layer(3, 8, {.num_layers = 2, .bidirectional = true});
   const auto step = [&](int64_t length) {

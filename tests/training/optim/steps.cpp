@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(groups) {
   BOOST_TEST(w.param_groups()[1].decoupled_weight_decay);
 }
 
-// What parameters may be listed by.
+// Parameters may be listed in several ways.
 BOOST_AUTO_TEST_CASE(lists) {
   Parameter a(ones({2})), b(ones({2}));
   std::vector<Parameter> owned{a, b};

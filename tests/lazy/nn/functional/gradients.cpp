@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(attention) {
       {q, random_values(g, {5, 4}, -1, 1), random_values(g, {1, 5, 2}, -1, 1)}, 1e-7);
 }
 
-// As in torch: the first of the largest elements has the gradient.
+// The first of the largest elements has the gradient, as in torch.
 BOOST_AUTO_TEST_CASE(ties) {
   const Tensor same = ones({1, 1, 4, 4});
   const auto of = [&](const TensorFunction& f) { return vjp(f, {same})(ones(f({same}).shape()))[0]; };

@@ -1,0 +1,70 @@
+// Tests that every public function of lazy/ is called wrongly by a file of this folder.
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+
+#include "tests/lazy/core/messages/messages.hpp"
+
+using boost::unit_test::depends_on;
+
+BOOST_FIXTURE_TEST_SUITE(messages, Operands)
+
+BOOST_AUTO_TEST_CASE(none_is_left_out,
+                     *depends_on("messages/of_one_empty_tensor") * depends_on("messages/of_two_tensors") *
+                         depends_on("messages/of_more_operands") * depends_on("messages/of_numbers") *
+                         depends_on("messages/of_axes") * depends_on("messages/of_images") *
+                         depends_on("messages/of_loops_and_short_forms") *
+                         depends_on("messages/of_what_values_tell") *
+                         depends_on("messages/of_indices_and_members") *
+                         depends_on("messages/of_random_numbers") * depends_on("messages/of_array_names") *
+                         depends_on("messages/of_array_functions") * depends_on("messages/of_files") *
+                         depends_on("messages/gradients") * depends_on("messages/of_writing") *
+                         depends_on("messages/of_matrices")) {
+  // These take nothing that could be wrong, or name the missing device.
+  const std::set<std::string> exempt{"default_device",
+                                     "set_default_device",
+                                     "is_available",
+                                     "cuda_device_count",
+                                     "describe",
+                                     "synchronize",
+                                     "machine",
+                                     "set_arena",
+                                     "to_string",
+                                     "explain",
+                                     "get_printoptions",
+                                     "format",
+                                     "slice"};
+  const std::filesystem::path folder = std::filesystem::path(LAZY_SOURCE_DIR) / "lazy";
+  const std::regex include("#include \"lazy/(.*)\""),
+      declaration(
+          "^(?:inline |constexpr |template <.*> )*[A-Z][A-Za-z:<>]* ([a-z]\\w*)\\(.*|"
+          "^(?:inline |constexpr )*(?:void|bool|int|std::\\w+(?:<\\w+>)?) ([a-z]\\w*)\\(.*|"
+          "^LAZY_ALIAS[12]\\((\\w+),.*");
+  std::ifstream all(folder / "lazy.hpp");
+  BOOST_REQUIRE(all);
+  size_t found = 0;
+  for (std::string line; std::getline(all, line);) {
+    std::smatch header;
+    if (!std::regex_match(line, header, include)) continue;
+    std::ifstream in(folder / header[1].str());
+    BOOST_REQUIRE(in);
+    std::string until;  // the end of something whose functions are not called by name
+    for (std::string l; std::getline(in, l);) {
+      if (l.starts_with("namespace detail {") || l.starts_with("namespace cache {"))
+        until = "}  // namespace";
+      else if (l.starts_with("class ") && l.ends_with("{")) until = "};";
+      const bool inside = !until.empty();
+      if (inside && l.starts_with(until)) until.clear();
+      std::smatch m;
+      if (inside || !std::regex_match(l, m, declaration)) continue;
+      const std::string name = m[1].matched ? m[1] : m[2].matched ? m[2] : m[3];
+      ++found;
+      BOOST_TEST((called().contains(name) || exempt.contains(name)),
+                 name << " of " << header[1] << " is not called here");
+    }
+  }
+  BOOST_TEST(found > 150u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
