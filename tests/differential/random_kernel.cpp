@@ -298,7 +298,9 @@ class Generator {
       if (!condition) nan_sign = nan_sign && known(v[i]).nan_sign;
     }
     if (op == Op::copysign) return add_value(b_->op(op, v[0], v[1]), true);
-    add_value(b_->op(op, v[0], v[1], v[2]), !is_float(t) || (nan_sign && keeps_nan_sign(op)));
+    const ValueId made = b_->op(op, v[0], v[1], v[2]);
+    b_->k.body[made].accuracy = jit::form_of(op, t, static_cast<jit::Accuracy>(s_.below(3)));
+    add_value(made, !is_float(t) || (nan_sign && keeps_nan_sign(op)));
   }
 
   // ---- computed indices ----

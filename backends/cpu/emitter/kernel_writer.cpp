@@ -8,11 +8,7 @@
 #include "backends/cpu/emitter/legalize.hpp"
 #include "backends/cpu/emitter/map_writer.hpp"
 #include "backends/cpu/emitter/outer_reduction_writer.hpp"
-<<<<<<< HEAD
-#include "backends/cpu/emitter/reorder.hpp"
-=======
 #include "backends/cpu/emitter/reciprocals.hpp"
->>>>>>> main
 #include "backends/cpu/packing/transpose.hpp"
 
 namespace lazy::cpu_backend {
@@ -55,7 +51,6 @@ void KernelWriter::write() {
   if (k_.has_epilogue()) epilogue_ = select_epilogue(k_, isa_);
   if (k_.form == Form::map && isa_ >= Isa::avx512) divide_by_reciprocals(body_, k_);
   legalize(body_, isa_);
-  if (k_.form == Form::map) interleave_chains(body_, isa_ == Isa::avx512 ? 20 : 8);
   if (k_.has_epilogue()) legalize(epilogue_, isa_);
   choose_lanes();
   as_ = std::make_unique<Assembly>(k_, isa_, lanes_);

@@ -3,7 +3,6 @@
 #include <bit>
 
 #include "backends/cpu/emitter/map_writer.hpp"
-#include "backends/cpu/emitter/reorder.hpp"
 
 namespace lazy::cpu_backend {
 
@@ -18,6 +17,7 @@ struct Estimate {
   int chain = 0, work = 0;
   int slow = 0;  // divisions and roots: copies would wait for the one unit that does them
 };
+bool is_slow(const vir::Inst& in) { return in.op == vir::Op::div || in.op == vir::Op::sqrt; }
 /// Returns the cycles from the inputs, or what comes before line `first`, to each value.
 std::vector<int> depths(const Template& t, size_t first = 0) {
   std::vector<int> depth(t.code.size(), 0);
@@ -26,7 +26,8 @@ std::vector<int> depths(const Template& t, size_t first = 0) {
     if (block_arity(in.op) == 0 || in.op == kCarried) continue;
     int d = 0;
     each_operand(in, [&](uint32_t u) { d = std::max(d, depth[u]); });
-    depth[v] = d + latency_of(in);
+    const bool is_float = in.type == vir::Type::f32 || in.type == vir::Type::f64;
+    depth[v] = d + (is_slow(in) ? 12 : is_float ? 4 : 2);
   }
   return depth;
 }

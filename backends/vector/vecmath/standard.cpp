@@ -16,7 +16,7 @@ constexpr double kMagic = 0x1.8p23;  // added, it rounds to an integer
 
 // Odd functions are x P(x^2) / Q(x^2) up to where they saturate.
 struct Rational {
-  double saturates;  // at this x, and beyond
+  double saturates;  // at this x, where it is 1 and was not above it, and beyond
   std::span<const double> p, q;
 };
 constexpr double kTanhP[] = {1, 0x1.12130cp-3, 0x1.ca6464p-9, 0x1.5a233ep-16, 0x1.cb9764p-27};
@@ -71,8 +71,8 @@ Val sigmoid_short(Builder& b, Val x, bool careful) {
 namespace standard {
 Val exp(Builder& b, Val x) { return exp_short(b, exp_clamp(b, x), true); }
 Val sigmoid(Builder& b, Val x) { return sigmoid_short(b, x, true); }
-Val tanh(Builder& b, Val x) { return saturating(b, x, {9.02, kTanhP, kTanhQ}); }
-Val erf(Builder& b, Val x) { return saturating(b, x, {3.95, kErfP, kErfQ}); }
+Val tanh(Builder& b, Val x) { return saturating(b, x, {0x1.0e865cp+3, kTanhP, kTanhQ}); }
+Val erf(Builder& b, Val x) { return saturating(b, x, {0x1.d88b74p+1, kErfP, kErfQ}); }
 // Computes x (1/2 + erf(x / sqrt 2) / 2): the sum cancels in the negative tail, whose error is absolute.
 Val gelu(Builder& b, Val x) {
   x = b.max(b.f32(-5.4f), x);

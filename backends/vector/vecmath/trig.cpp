@@ -85,7 +85,7 @@ Val sine(Builder& b, Val x, int phase) {
   const Val high = b.fnma(n, b.num(x, c.mid), b.fnma(n, b.num(x, c.hi), x));
   const Val r = b.fnma(n, b.num(x, c.lo), high);
   const Val z = b.mul(r, r);
-  const Val sine = b.fnma(b.mul(r, z), horner(b, z, kSin32), r);
+  const Val sine = b.mul(r, b.fnma(z, horner(b, z, kSin32), b.num(x, 1)));  // -0 stays
   const Val cosine = b.fnma(z, horner(b, z, kCos32), b.num(x, 1));
   const Val m = b.bitcast(b.int_of(x), shifted);
   const Val odd = b.lt(b.shl(m, 31), b.integer(x, 0));
