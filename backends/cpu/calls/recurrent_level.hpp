@@ -73,7 +73,8 @@ LAZY_LEVEL_INLINE Vector<double> hyperbolic(Vector<double> x) {
 }
 
 constexpr int64_t kDepthAtOnce = 256;  // of a product: its left side's part is in the first-level cache
-/// Returns how many rows a tile of so many vectors has: sums, a row of the panel and a factor are in registers.
+/// Returns how many rows a tile of so many vectors has: sums, a row of the panel and a factor are in
+/// registers.
 template <class T>
 constexpr int rows_of(int vectors) {
   return Lanes<T>::kRegisters == 32 ? (vectors > 3 ? 6 : 8) : vectors > 3 ? 2 : 4;
