@@ -72,8 +72,8 @@ LAZY_LEVEL_INLINE Vector<double> hyperbolic(Vector<double> x) {
   return each_lane(x, [](double v) { return jit::calls::step_tanh(v); });
 }
 
-constexpr int64_t kDepthAtOnce = 256;  // of a product: what is read of its left side fits the first-level cache
-/// Tells how many rows of so many vectors a tile has: its sums, a row of the panel and a factor are in
+constexpr int64_t kDepthAtOnce = 256;  // of a product: its left side's part is in the first-level cache
+/// Returns how many rows a tile of so many vectors has: sums, a row of the panel and a factor are in
 /// registers.
 template <class T>
 constexpr int rows_of(int vectors) {

@@ -1,5 +1,5 @@
-// Compares the derivatives of recurrent layers with differences, to the second order, and with torch's rule
-// for those of higher order: they are those of the steps.
+// Compares the derivatives of recurrent layers with differences, to the third order, and sequences in a batch
+// with the same ones alone.
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -58,6 +58,42 @@ Tensor outputs(const Case& c, const std::vector<Tensor>& x) {
   return concat(all);
 }
 
+/// Compares outputs and gradients of a batch with those of some of its sequences.
+void alone_and_in_a_batch(const Case& c, DType t) {
+  constexpr int64_t kMany = 150, kWide = 37;
+  const int64_t outputs = c.projected ? 21 : kWide, wide = jit::calls::gates_of(c.kind) * kWide;
+  std::mt19937 random(3);
+  // Sums of a few products of these are exact in any order: the product with the inputs is not what is
+  // compared.
+  const auto coarse = [&](const Shape& s) {
+    return (round(check::random_values(random, s, -4, 4)) / 8).astype(t).eval();
+  };
+  const auto values = [&](const Shape& s) {
+    return check::random_values(random, s, -0.5, 0.5).astype(t).eval();
+  };
+  const Tensor w_ih = coarse({wide, 3}), w_hh = values({wide, outputs}), b = coarse({wide});
+  const Tensor w_hr = c.projected ? values({outputs, kWide}) : Tensor();
+  const auto layer = [&](const std::vector<Tensor>& x) {
+    const int64_t n = x[0].size(1);
+    const Tensor c0 = c.kind == RecurrentKind::lstm ? zeros({n, kWide}, t) : Tensor();
+    return lazy::detail::recurrent("test", c.kind, c.reverse, x[0], zeros({n, outputs}, t), c0,
+                                   {w_ih, w_hh, b, b, w_hr}, Site::current())
+        .y;
+  };
+  const auto run = [&](const Tensor& x) {
+    const Pullback back = vjp(layer, std::vector<Tensor>{x});
+    return std::vector<Tensor>{back.value, back(ones(back.value.shape(), t))[0]};
+  };
+  const Tensor x = coarse({3, kMany, 3});
+  const std::vector<Tensor> whole = run(x);
+  for (const auto& [from, count] : {std::pair<int64_t, int64_t>{0, 1}, {7, 3}, {64, 13}, {149, 1}}) {
+    const auto some = slice(from, from + count);
+    const std::vector<Tensor> alone = run(x(_, some).eval());
+    BOOST_TEST(all(alone[0] == whole[0](_, some)).item<bool>());
+    BOOST_TEST(max(abs(alone[1] - whole[1](_, some))).item<double>() <= (t == float32 ? 1e-5 : 1e-13));
+  }
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(recurrent_derivatives)
@@ -93,6 +129,11 @@ BOOST_AUTO_TEST_CASE(of_higher_order) {
   const auto second = [&](const Tensor& x) { return sum(square(grad(f)(x))); };
   check::gradients(
       "the third", [&](const std::vector<Tensor>& x) { return grad(second)(x[0]); }, {at[0]}, 1e-5);
+}
+
+// How many sequences a tile, a thread or a piece of the batch has changes no bit.
+BOOST_DATA_TEST_CASE(a_sequence_knows_nothing_of_its_batch, boost::unit_test::data::make(kCases), c) {
+  for (const DType t : {float32, float64}) alone_and_in_a_batch(c, t);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
