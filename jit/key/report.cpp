@@ -41,7 +41,7 @@ std::string to_string(const FlushReport& r) {
 namespace {
 
 std::string described(const KeyValue& x) {
-  std::string s = std::string(name_of(x.op)) + " " + name_of(x.dtype) + " [";
+  std::string s = std::string(name_of(x.op)) + suffix_of(x.accuracy) + " " + name_of(x.dtype) + " [";
   for (int d = 0; d < x.rank; ++d) s += (d ? ", " : "") + std::string(x.ones >> d & 1 ? "1" : "n");
   s += "]";
   if (x.op == Op::call) {

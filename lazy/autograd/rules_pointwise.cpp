@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "jit/graph/accuracy.hpp"
 #include "lazy/autograd/rules.hpp"
 
 namespace lazy::detail {
@@ -12,6 +13,7 @@ using D = const Differentiation&;
 
 Term cos(const Term& a) { return unary(Op::cos, a); }
 Term cosh(const Term& a) { return unary(Op::cosh, a); }
+Term erf(const Term& a) { return unary(Op::erf, a); }
 Term erfc(const Term& a) { return unary(Op::erfc, a); }
 Term sign(const Term& a) { return unary(Op::sign, a); }
 Term sin(const Term& a) { return unary(Op::sin, a); }
@@ -25,6 +27,14 @@ void by(D d) {
 }
 
 constexpr double kTwoBySqrtPi = 2 * std::numbers::inv_sqrtpi;
+
+/// Returns the normal distribution's function: its tail is right, unless gelu's isn't either.
+Term normal_distribution(const Term& x) {
+  const DType t = x.handle()->dtype;
+  if (jit::form_of(Op::gelu, t, jit::AccuracyScope::current()) == jit::Accuracy::full)
+    return erfc(x * -std::numbers::sqrt2 / 2) * 0.5;
+  return erf(x * (std::numbers::sqrt2 / 2)) * 0.5 + 0.5;
+}
 
 #define LAZY_DERIVATIVE(name, formula) \
   Term of_##name([[maybe_unused]] const Term& x, [[maybe_unused]] const Term& y) { return formula; }
@@ -53,8 +63,8 @@ LAZY_DERIVATIVE(erf, exp(-square(x)) * kTwoBySqrtPi)
 LAZY_DERIVATIVE(erfc, exp(-square(x)) * -kTwoBySqrtPi)
 LAZY_DERIVATIVE(sigmoid, (1 - y) * y)
 // The normal distribution's function and density: x/2 (1 + erf(x / sqrt 2)) is x times the former.
-LAZY_DERIVATIVE(gelu, erfc(x * -std::numbers::sqrt2 / 2) * 0.5 +
-                          x * exp(x * x * -0.5) * (kTwoBySqrtPi * std::numbers::sqrt2 / 4))
+LAZY_DERIVATIVE(gelu,
+                normal_distribution(x) + x * exp(x * x * -0.5) * (kTwoBySqrtPi * std::numbers::sqrt2 / 4))
 #undef LAZY_DERIVATIVE
 
 void cast(D d) {

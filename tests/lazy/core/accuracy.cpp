@@ -69,6 +69,22 @@ BOOST_AUTO_TEST_CASE(forms_in_one_graph_stay_apart) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_derivative_takes_the_form_in_force_where_it_is_recorded) {
+  const auto slope = [](DType t, Accuracy a) {
+    Tensor x = astype(arguments(), t);
+    x.requires_grad_();
+    const Tensor y = sum(gelu(x));
+    const accuracy_scope scope(a);
+    y.backward();
+    return astype(x.grad(), float64).to_vector<double>();
+  };
+  const std::vector<double> full = slope(float32, Accuracy::full),
+                            standard = slope(float32, Accuracy::standard);
+  BOOST_TEST((full != standard));
+  for (size_t i = 0; i < full.size(); ++i) BOOST_REQUIRE_SMALL(full[i] - standard[i], 1e-6);
+  BOOST_TEST((slope(float64, Accuracy::standard) == slope(float64, Accuracy::full)));
+}
+
 BOOST_AUTO_TEST_CASE(other_threads_have_their_own) {
   const Tensor x = arguments().eval();
   const std::vector<float> full = gelu_of(x, "full");
