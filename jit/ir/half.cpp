@@ -88,7 +88,8 @@ class Evaluation {
       if (c->yes == half_) out_.values[v] = Known::yes;
     } else if (in.op == Op::where) {
       if (at(in.a) == Known::yes) set(v, in.b);
-      if (at(in.a) == Known::no) set(v, in.c);
+      // A mask of ones and zeros, as tril() makes it, is taken to have its zeros here.
+      if (at(in.a) == Known::no || (at(in.a) == Known::scalar && out_.is_zero(in.a))) set(v, in.c);
     } else if (in.op == Op::cast) {
       const bool floats = is_float(in.type) && is_float(k_.body[in.a].type);
       if (floats && (at(in.a) == Known::zero || at(in.a) == Known::scalar)) set(v, in.a);
