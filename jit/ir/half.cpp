@@ -81,7 +81,7 @@ class Evaluation {
   void value(ValueId v) {
     const Instr& in = k_.body[v];
     if (in.code == Code::scalar) out_.values[v] = Known::scalar, out_.scalars[v] = in.imm;
-    if (in.code == Code::load && zero_[in.imm]) out_.values[v] = Known::zero;
+    if (in.code == Code::load && zero_[in.imm]) out_.values[v] = is_bool(in.type) ? Known::no : Known::zero;
     if (in.code != Code::op) return;
     if (const auto c = compared(k_, in)) {
       if (c->no == half_) out_.values[v] = Known::no;

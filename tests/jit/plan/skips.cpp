@@ -49,11 +49,17 @@ BOOST_AUTO_TEST_CASE(its_gradients_do_as_well) {
   BOOST_TEST(contains(text, "half left out in 1 kernel\n"), text);  // values; keys
 }
 
-BOOST_AUTO_TEST_CASE(a_mask_of_another_form_leaves_out_nothing) {
+BOOST_AUTO_TEST_CASE(what_counts_is_the_form_of_a_mask) {
   const Tensor q = heads(), k = heads(), v = heads();
   const auto with = [&](const Tensor& mask) {
     return groups_of([&] { scaled_dot_product_attention(q, k, v, mask).eval(); });
   };
+  for (const int64_t past : {-1, 0, 3}) {
+    const std::string lower = with(tril(full({80, 80}, true), past));
+    BOOST_TEST(contains(lower, "half left out in 4 kernels"), lower);
+    const std::string upper = with(triu(full({80, 80}, true), past));
+    BOOST_TEST(contains(upper, "half left out in 4 kernels"), upper);
+  }
   const std::string value = with((indices(false) <= indices(true)).eval());
   BOOST_TEST(!contains(value, "left out"), value);
   const std::string equal = with(indices(false) == indices(true));
