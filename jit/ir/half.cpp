@@ -81,14 +81,15 @@ class Evaluation {
   void value(ValueId v) {
     const Instr& in = k_.body[v];
     if (in.code == Code::scalar) out_.values[v] = Known::scalar, out_.scalars[v] = in.imm;
-    if (in.code == Code::load && zero_[in.imm]) out_.values[v] = Known::zero;
+    if (in.code == Code::load && zero_[in.imm]) out_.values[v] = is_bool(in.type) ? Known::no : Known::zero;
     if (in.code != Code::op) return;
     if (const auto c = compared(k_, in)) {
       if (c->no == half_) out_.values[v] = Known::no;
       if (c->yes == half_) out_.values[v] = Known::yes;
     } else if (in.op == Op::where) {
       if (at(in.a) == Known::yes) set(v, in.b);
-      if (at(in.a) == Known::no) set(v, in.c);
+      // A mask of ones and zeros, as tril() makes it, is taken to have its zeros here.
+      if (at(in.a) == Known::no || (at(in.a) == Known::scalar && out_.is_zero(in.a))) set(v, in.c);
     } else if (in.op == Op::cast) {
       const bool floats = is_float(in.type) && is_float(k_.body[in.a].type);
       if (floats && (at(in.a) == Known::zero || at(in.a) == Known::scalar)) set(v, in.a);

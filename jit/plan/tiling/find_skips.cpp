@@ -197,7 +197,7 @@ class Finder {
       for (const loop::Store& st : loops_[i].stores) {
         const loop::Known known = r.known.values[st.value];
         const auto in = seen_in(s, s.operands[st.operand], line);
-        if (!in || (known != loop::Known::zero && known != loop::Known::scalar)) continue;
+        if (!in || (known == loop::Known::unknown || known == loop::Known::yes)) continue;
         useful = true;
         Zeros z{*in, r.needed};
         if (known == loop::Known::scalar) z.needed.push_back({i, r.known.scalars[st.value], false});

@@ -70,6 +70,7 @@ bool Skipping::is_needed(const Skip::Needed& n, const uint64_t* words) const {
   const Step& s = p_.steps[n.step];
   const uint64_t word = words[s.args.scalar(n.scalar)];
   switch (s.scalars[n.scalar].type) {
+    case DType::bool_: return !n.lowest && low_bytes<uint8_t>(word) == 0;
     case DType::float32: return low_bytes<uint32_t>(word) == (n.lowest ? 0xff800000 : 0);
     case DType::float64: return word == (n.lowest ? 0xfff0000000000000 : 0);
     default: return false;

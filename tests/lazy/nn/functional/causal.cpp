@@ -50,7 +50,7 @@ void compare(const Sizes& s, DType t, int64_t past, const std::string& what, con
       all_of(q, k, v, [&](auto& a, auto& b, auto& c) { return scaled_dot_product_attention(a, b, c, mask); });
   const auto got = all_of(q, k, v, [&](auto& a, auto& b, auto& c) {
     if (past == 0) return scaled_dot_product_attention(a, b, c, {}, true);
-    return scaled_dot_product_attention(a, b, c, below(s.length, s.keys, past));
+    return scaled_dot_product_attention(a, b, c, tril(full({s.length, s.keys}, true), past));
   });
   const char* const names[] = {"result", "gradient of queries", "gradient of keys", "gradient of values"};
   for (size_t i = 0; i < 4; ++i)
@@ -71,6 +71,21 @@ BOOST_AUTO_TEST_CASE(leaving_out_hidden_keys_changes_no_bit) {
 BOOST_AUTO_TEST_CASE(sixteen_bit_floats_are_left_out_as_well) {
   manual_seed(8);
   for (const DType t : {float16, bfloat16}) compare({160, 160, 64}, t, 0, "causal");
+}
+
+BOOST_AUTO_TEST_CASE(keys_before_the_query_may_be_hidden) {
+  manual_seed(13);
+  const Tensor q = numbers({2, 150, 24}, float32), k = numbers({2, 130, 24}, float32),
+               v = numbers({2, 130, 24}, float32);
+  for (const int64_t past : {-40, 0, 17}) {
+    const auto with = [&](const Tensor& mask) {
+      return all_of(q, k, v,
+                    [&](auto& a, auto& b, auto& c) { return scaled_dot_product_attention(a, b, c, mask); });
+    };
+    const auto got = with(triu(full({150, 130}, true), past)),
+               want = with(triu(full({150, 130}, true), past).eval());
+    for (size_t i = 0; i < 4; ++i) same_bits(got[i], want[i], "triu " + std::to_string(past));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_mask_by_another_diagonal_may_hide_all_or_nothing) {
