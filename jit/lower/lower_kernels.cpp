@@ -139,6 +139,9 @@ void Lowering::lower_contract(Building& b, const Group& group) {
   b.kernel.form = loop::Form::contract;
   // Anything that follows the product at the same index is computed from its accumulators.
   std::vector<std::pair<uint32_t, ValueId>> made;
+  const auto is_permuted = [&](uint32_t root) {
+    return std::find(group.permuted.begin(), group.permuted.end(), root) != group.permuted.end();
+  };
   for (uint32_t root : group.roots)
     if (is_stored(root))
       made.emplace_back(root, evaluate(b, b.epilogue, is_permuted(root) ? at(root).operand[0] : root, 0));
@@ -151,11 +154,6 @@ void Lowering::lower_contract(Building& b, const Group& group) {
   // The two sides have separate index maps, so each is evaluated apart and appended to the body.
   b.left = side(b, left, lhs);
   b.right = side(b, right, rhs);
-}
-
-/// True for a root of a product that is a permutation of what the product computes.
-bool Lowering::is_permuted(uint32_t root) const {
-  return at(root).op == Op::permute && !is_identity_view(t_, root);
 }
 
 /// Makes places among the extents of what `v` permutes places among those of `v`.

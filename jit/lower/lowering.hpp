@@ -148,7 +148,6 @@ class Lowering {
   void lower_reduce(Building& b, const Group& group);
   void lower_scan(Building& b, const Group& group);
   void lower_contract(Building& b, const Group& group);
-  bool is_permuted(uint32_t root) const;
   void permute_dims(DimMap& dims, uint32_t v) const;
   ValueId side(Building& b, Region& r, uint32_t v);
   void lower_update(Building& b, const Group& group);

@@ -46,6 +46,7 @@ class KernelAssigner {
       usable(v) = computed;
     } else if (const int product = product_stored_permuted(v); product >= 0) {
       group(product).roots.push_back(v);
+      group(product).permuted.push_back(v);
       made_.values[v] = {product, {product + 1, product + 1}};  // its index is another one than the product's
     } else {
       const int g = kernel_for(v, k, computed);

@@ -32,8 +32,9 @@ struct Group {
   uint32_t space = kNone;  // value whose shape is the iteration space (reduce, scan: the operand; contract:
                            // the result; call: the call)
   int axis = -1;           // reduce, scan: the axis of `space`
-  std::vector<uint32_t> roots;  // materialised values that the kernel computes, in order; of a reduction
-                                // along the last axis they may also be values at each index of the space
+  std::vector<uint32_t> roots;       // materialised values that the kernel computes, in order; of a reduction
+                                     // along the last axis they may also be values at each index of the space
+  std::vector<uint32_t> permuted{};  // roots of a product that permute what it computes: not at its index
 };
 struct Fusion {
   std::vector<uint8_t> materialised;  // by value: it is in memory (a register if only its kernel reads it)
