@@ -66,7 +66,7 @@ void release_spare_nodes() noexcept {
   while (free_dims) ::operator delete(std::exchange(free_dims, free_dims->next));
 }
 
-const Dims RareDims::kNone{};
+constinit const RareDims::None RareDims::kNone;
 
 Dims& RareDims::make() {
   if (!free_dims) return *(dims_ = new Dims);

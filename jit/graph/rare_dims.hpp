@@ -21,7 +21,7 @@ class RareDims {
     return *this;
   }
 
-  const Dims& get() const { return dims_ ? *dims_ : kNone; }
+  const Dims& get() const { return dims_ ? *dims_ : kNone.dims; }
   operator const Dims&() const { return get(); }
   operator std::span<const int64_t>() const { return get(); }
   int size() const { return dims_ ? dims_->size() : 0; }
@@ -37,7 +37,13 @@ class RareDims {
   friend bool operator==(const RareDims& a, const RareDims& b) { return a.get() == b.get(); }
 
  private:
-  static const Dims kNone;
+  /// Holds an empty list, made by the compiler: Dims leaves the entries that it has not undefined.
+  union None {
+    constexpr None() : bytes{} {}
+    unsigned char bytes[sizeof(Dims)];
+    Dims dims;
+  };
+  static const None kNone;
   Dims& own() { return dims_ ? *dims_ : make(); }
   Dims& make();  // throws std::bad_alloc
   void release() noexcept;

@@ -242,8 +242,9 @@ class Run {
     const size_t in = s.operands[0].output, slot = s.made[0];
     Buffer& from = *f_.values[s.operands[in].node]->buffer.get();
     const size_t bytes = bytes_of(slot);
+    // What is larger than the input, as the windows of an image are, is not worth its memory.
     if (!donate_ || !backend_.host() || from.borrowed() || bytes < KeptLayouts::kLeastBytes ||
-        config::get().keep_layouts == 0 || !bind(i))
+        bytes > from.bytes() || config::get().keep_layouts == 0 || !bind(i))
       return false;
     std::vector<uint64_t> words(arguments_->words(i), arguments_->words(i) + s.args.words());
     words[static_cast<size_t>(s.args.pointer(static_cast<int>(in)))] -=

@@ -72,18 +72,18 @@ template <class F, size_t... I, class... X>
 auto value_and_grad_by(const F& f, argnums_t<I...>, const Site& s, std::tuple<X...> x) {
   static_assert(sizeof...(I) > 0, "a gradient is by the function's arguments");
   static_assert(((I < sizeof...(X)) && ...), "the function has fewer arguments");
-  const auto chosen = [](auto& all) { return std::tie(std::get<I>(all)...); };
-  auto wanted = chosen(x);
+  std::vector<Tensor> wanted;
+  const auto add = [&](std::vector<Tensor> more) { wanted.insert(wanted.end(), more.begin(), more.end()); };
+  (add(tensors_of(std::get<I>(x))), ...);
   const TensorFunction of_list = [&](const std::vector<Tensor>& at) -> Tensor {
     auto all = x;
     auto next = at.begin();
-    auto replaced = chosen(all);
-    replace_tensors(replaced, next);
+    (replace_tensors(std::get<I>(all), next), ...);
     return std::apply(f, std::as_const(all));
   };
-  auto [value, g] = value_and_grad_of(of_list, tensors_of(wanted), s);
+  auto [value, g] = value_and_grad_of(of_list, wanted, s);
   auto next = g.begin();
-  replace_tensors(wanted, next);
+  (replace_tensors(std::get<I>(x), next), ...);
   return std::pair(std::move(value), gradients_of(std::move(std::get<I>(x))...));
 }
 

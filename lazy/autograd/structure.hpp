@@ -37,7 +37,8 @@ void each_tensor(T& t, F&& f) {
   }
 }
 
-/// Returns the structure's tensors; undefined ones are left out.
+/// Returns the structure's tensors. Undefined ones in it are left out.
+inline std::vector<Tensor> tensors_of(Tensor& t) { return {t}; }
 template <class T>
 std::vector<Tensor> tensors_of(T& t) {
   std::vector<Tensor> all;
@@ -48,6 +49,10 @@ std::vector<Tensor> tensors_of(T& t) {
 }
 
 /// Puts other tensors in the places of those that tensors_of() returns.
+template <class Iterator>
+void replace_tensors(Tensor& t, Iterator& next) {
+  t = *next++;
+}
 template <class T, class Iterator>
 void replace_tensors(T& t, Iterator& next) {
   each_tensor(t, [&](Tensor& x) {

@@ -301,7 +301,7 @@ int main() {
           [&] {
             static int size = 10;  // the graph differs each time
             Tensor y = x;
-            for (int i = 0; i < size % 300; ++i) y = y * 1;
+            for (int i = 0; i < size % 100; ++i) y = y * 1;
             size = size + 1;
             return y * 2 - x;
           },

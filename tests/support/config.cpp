@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(defaults) {
   BOOST_TEST(c.max_graph == 16384);
   BOOST_TEST(c.max_bytes == uint64_t{4} << 30);
   BOOST_TEST(c.cache_size == uint64_t{256} << 20);
-  BOOST_TEST(c.cache_entries == 4096);
+  BOOST_TEST(c.cache_entries == 16384);
   BOOST_TEST(c.recompile_limit == 8);
   BOOST_TEST(c.num_threads == 0);
   BOOST_TEST(c.cache_hash_bits == 128);
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(texts_name_every_variable) {
     BOOST_TEST(count(table, "| `" + e.name + "` |") == 1u, e.name);
     BOOST_TEST(count("\n" + dump, "\n" + e.name + " ") == 1u, e.name);
   }
-  BOOST_TEST(count(table, "auto\\|avx512\\|avx2\\|reference") == 1u);
+  BOOST_TEST(count(table, "auto\\|amx\\|avx512\\|avx2\\|reference") == 1u);
   BOOST_TEST(count(table, "`256MiB`") == 2u);
   const config::Override o("LAZY_CACHE_SIZE", "1536K");
   BOOST_TEST(count(config::dump(), "1536KiB") == 1u);

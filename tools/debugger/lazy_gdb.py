@@ -84,7 +84,7 @@ def elements(layout, node, dtype, shape):
     if count == 0:
         return "{}"
     size = struct.calcsize(FORMATS[dtype])
-    strides = packed_strides(shape) if number(node + layout.contiguous, 1) else layout.dims(node + layout.strides)
+    strides = packed_strides(shape) if number(node + layout.contiguous, 1) else layout.dims(pointer(node + layout.strides))
     first = pointer(pointer(node + layout.buffer) + layout.buffer_data) + number(node + layout.offset, 8) * size
     shown = []
     for i in range(min(count, MOST_ELEMENTS)):

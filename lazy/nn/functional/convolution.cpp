@@ -168,7 +168,7 @@ bool along_rows(const Problem& p, const Windows& windows) {
 
 /// True if channels-first images are multiplied image by image or all at once: lanes run along all windows.
 bool along_windows(const Problem& p, const Windows& windows) {
-  return p.groups == 1 && p.given->shape[0] * numel(Shape(windows.count)) >= kShortestRow;
+  return p.groups == 1 && numel(Shape(windows.count)) > 0;
 }
 
 /// Returns the windows of image (N, C, S...) as (N, S..., C, K..., R, last): each row of the product is R
