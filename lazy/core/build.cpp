@@ -11,8 +11,6 @@
 namespace lazy::detail {
 namespace {
 
-const jit::Attributes kNoAttributes{};
-
 bool is_constant(const Handle& h) { return h->op == Op::constant; }
 
 /// Records a view. A view of a constant is a constant on the same device.
@@ -113,7 +111,7 @@ Handle unary(Op op, const Handle& h, const Site& s, unsigned given) {
   jit::Scalar value;
   if (is_constant(h) && fold(op, h->dtype, h->scalar, value))
     return folded(op, {&h}, value, t, h->shape, h->device, s);
-  return detail::record(op, {&h}, t, h->shape, s, kNoAttributes, given);
+  return detail::record(op, {&h}, t, h->shape, s, jit::Attributes(), given);
 }
 
 namespace {
@@ -134,12 +132,12 @@ namespace {
 Handle binary(const char* name, Op op, const Handle& a, const Handle& b, const Site& s, unsigned given) {
   const DType t = jit::row_of(op).rule == jit::DTypeRule::logical ? bool_ : a->dtype;
   if (a->shape == b->shape && a->device == b->device && !is_constant(a)) [[likely]]
-    return detail::record(op, {&a, &b}, t, a->shape, s, kNoAttributes, given);
+    return detail::record(op, {&a, &b}, t, a->shape, s, jit::Attributes(), given);
   const Shape shape = broadcast_shapes(name, a->shape, b->shape, s);
   if (a->device != b->device) check_devices(name, {&a, &b}, s);
   if (is_constant(a) && is_constant(b))
     if (const auto constant = fold_two(op, a, b, t, shape, s)) return *constant;
-  return detail::record(op, {&a, &b}, t, shape, s, kNoAttributes, given);
+  return detail::record(op, {&a, &b}, t, shape, s, jit::Attributes(), given);
 }
 
 Handle where(const char* name, const Handle& condition, const Handle& a, const Handle& b, const Site& s) {

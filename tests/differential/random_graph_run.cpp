@@ -288,6 +288,14 @@ void Machine::sign(const Statement& s) {
                            image.shape()[first + i] + 2 * s.axes[static_cast<size_t>(n + i)]);
     }
     signature_.push_back(windows >= 48);
+    // How many windows are multiplied as one; and a window that covers an axis leaves one place for it.
+    signature_.push_back(windows >= 96);
+    signature_.push_back(windows >= 160 ? windows : 0);
+    const Shape& weights = registers_[static_cast<size_t>(s.operand[1])].shape();
+    for (int i = 0; i < n; ++i)
+      signature_.push_back((weights[s.flipped ? i : 2 + i] - 1) * s.axes[static_cast<size_t>(2 * n + i)] +
+                               1 ==
+                           image.shape()[first + i]);
     const jit::Node& node = *image.handle().get();
     if (node.op == jit::Op::input && !node.contiguous) signature_.push_back(inputs_.second_sizes);
   }

@@ -15,7 +15,7 @@ import gdb
 
 MOST_ELEMENTS = 16
 PENDING, READY = 0, 1
-VERSION = 1
+VERSION = 2
 FORMATS = {"bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
            "uint64": "Q", "float16": "e", "bfloat16": "H", "float32": "f", "float64": "d"}
 OFFSETS = ("state", "op", "dtype", "device", "contiguous", "site", "shape", "buffer", "offset", "strides", "dims_values",

