@@ -163,7 +163,8 @@ ValueId Lowering::compute(Region& r, const Value& x, const ValueId* args) {
     const ValueId y = cast(r, args[0], x.dtype);  // an explicit cast to a 16-bit float rounds
     return cast(r, y, compute_type(x.dtype));
   }
-  const ValueId y = push(r, {Code::op, x.op, compute_type(x.dtype), 0, args[0], args[1], args[2], x.accuracy});
+  const ValueId y =
+      push(r, {Code::op, x.op, compute_type(x.dtype), 0, args[0], args[1], args[2], x.accuracy});
   return is_half(x.dtype) && options_.exact_casts ? rounded(r, y, x.dtype) : y;
 }
 

@@ -64,8 +64,8 @@ class Finder {
       else if (k == OpKind::constant && size_of(compute_type(x.dtype)) < 4) marks_[v] = kNever;
       else if (k == OpKind::pointwise || k == OpKind::constant)
         marks_[v] = 2 + (static_cast<uint64_t>(x.op) | static_cast<uint64_t>(x.dtype) << 8 |
-                         static_cast<uint64_t>(x.accuracy) << 14 |
-                         static_cast<uint64_t>(x.rank) << 16 | static_cast<uint64_t>(x.ones) << 24);
+                         static_cast<uint64_t>(x.accuracy) << 14 | static_cast<uint64_t>(x.rank) << 16 |
+                         static_cast<uint64_t>(x.ones) << 24);
     }
   }
 

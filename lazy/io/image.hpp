@@ -19,8 +19,8 @@ void write_png(const std::string& path, TensorArg picture);
 
 /// Reads a JPEG file, baseline or progressive, of 8 bits: uint8, grey or in colours, the pixels that libjpeg
 /// makes by default. Turns and colour profiles that a file asks for are not applied. IoError for four
-/// components (CMYK), for lossless coding, and for a file that is cut off or damaged; it says where the damaged
-/// segment, or the first scan, begins. DeviceError without libjpeg-turbo.
+/// components (CMYK), for lossless coding, and for a file that is cut off or damaged; it says where the
+/// damaged segment, or the first scan, begins. DeviceError without libjpeg-turbo.
 Tensor read_jpeg(const std::string& path, MaybeDevice device = {}, Site s = Site::current());
 
 /// Reads a PGM (grey) or PPM (colours) file, of bytes (P5, P6) or text (P2, P3). Values are scaled so that

@@ -14,8 +14,8 @@ const char* name_of(Isa);
 
 /// Returns the highest level that the processor and the operating system support.
 Isa best_isa();
-/// Returns the level called "auto", "amx", "avx512", "avx2" or "reference". Throws ConfigError for another word and
-/// DeviceError for a level that the machine lacks.
+/// Returns the level called "auto", "amx", "avx512", "avx2" or "reference". Throws ConfigError for another
+/// word and DeviceError for a level that the machine lacks.
 Isa isa_from(std::string_view);
 
 /// Returns the processor's name for itself.

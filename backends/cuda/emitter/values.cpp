@@ -74,7 +74,8 @@ std::string Values::value_of(size_t i, const Place& place, const std::string& ah
     prelude_.need("divide_by_same_f32");
     return "divide_by_same_f32(" + name_[in.a] + ", " + name_[in.b] + ")";
   }
-  return expression(prelude_, in.op, from, in.type, {operand(in.a), operand(in.b), operand(in.c)}, in.accuracy);
+  return expression(prelude_, in.op, from, in.type, {operand(in.a), operand(in.b), operand(in.c)},
+                    in.accuracy);
 }
 
 void Values::instruction(Text& text, size_t i, const Place& place, const std::string& ahead) {

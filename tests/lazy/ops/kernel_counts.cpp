@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(indices_products_and_random_numbers) {
       {"a dense layer", 1, [&] { return relu(matmul(x, w) + b); }},
       {"a dense layer with dropout", 1, [&] { return dropout(relu(matmul(x, w) + b), 0.5); }},
       {"gelu of a slice's product", 1, [&] { return gelu(matmul(x(slice(2, 8), _), w)); }},
-      {"a product's heads merged", 1,
+      {"a product's heads merged", default_device() == cpu ? 1u : 2u,  // a GPU's kernels store in one order
        [&] {
          return reshape(permute(matmul(heads, keys) * 2, {0, 2, 1, 3}), {2, 5, 3 * 7});
        }},
