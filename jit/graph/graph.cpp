@@ -159,7 +159,7 @@ void GivenHandles::take(const Node& n) noexcept {
     if (!(which_ & 1)) continue;
     Handle& h = const_cast<Handle&>(*operands_[static_cast<size_t>(i)]);
     Node* const o = h.get();
-    // One that another thread's flush is making is stored only if it has a handle.
+    // A value that another thread's flush is making is stored only if it has a handle.
     const bool there = !n.operand.is_input(i) || o->ready() || is_source(o->op);
     if (there && !o->attachment) h.become_reference();
     else add_reference(o);

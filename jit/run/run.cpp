@@ -242,7 +242,7 @@ class Run {
     const size_t in = s.operands[0].output, slot = s.made[0];
     Buffer& from = *f_.values[s.operands[in].node]->buffer.get();
     const size_t bytes = bytes_of(slot);
-    // What is larger than the input, as the windows of an image are, is not worth its memory.
+    // A copy larger than the input, as the windows of an image are, is not worth its memory.
     if (!donate_ || !backend_.host() || from.borrowed() || bytes < KeptLayouts::kLeastBytes ||
         bytes > from.bytes() || config::get().keep_layouts == 0 || !bind(i))
       return false;

@@ -31,7 +31,7 @@ class Recurrent final : public jit::CallKernel {
     const Recurrence<T> r = jit::calls::recurrence_of<T>(run, backward_);
     const int64_t lanes = level_.bytes / static_cast<int64_t>(sizeof(T)), n = r.units, p = r.outputs,
                   wide = r.row();
-    // Of one gate, or of all: forward the weights' rows are columns.
+    // Takes those of one gate, or of all: forward the weights' rows are columns.
     const Source<T> w = backward_ ? Source<T>{r.w, wide, 1, p, 0, p, 1}
                                   : Source<T>{r.w, p, r.gates(), n, n * p, 1, p},
                     w_r = backward_ ? Source<T>{r.w_r, p, 1, n, 0, n, 1} : Source<T>{r.w_r, n, 1, p, 0, 1, n};

@@ -308,7 +308,7 @@ class Finder {
     for (const loop::Store& st : loops_[i].stores) {
       const Binding& out = s.operands[st.operand];
       if (out.dim_of[skip.dim] == Binding::kAbsent) {
-        // One result for all that is left out: it is that of a reduction.
+        // A single result stands for all that is left out: it is that of a reduction.
         if (s.axis_of[skip.dim] != s.sequential) return false;
         continue;
       }
@@ -350,7 +350,7 @@ void find_skips(const CapturedGraph& f, const std::vector<loop::LoopKernel>& loo
   for (TileGroup& group : p.tile_groups) {
     const uint32_t first = group.first, end = first + group.count;
     finder.choose(group);
-    // What a product reads may have been laid out for it by a step that has no rows (find_tile_groups.cpp).
+    // The side of a product may have been laid out for it by a step that has no rows (find_tile_groups.cpp).
     for (uint32_t from = first + 1; group.skips.empty() && from < end && finder.knows_any(first, end);
          ++from) {
       std::vector<TileGroup> rest = regroup(from, end);

@@ -137,7 +137,7 @@ void Skipping::shorten(uint32_t step, int64_t first, int64_t length, uint64_t* w
   if (!s) return;
   const loop::ArgLayout& at = p_.steps[step].args;
   constexpr int64_t kAtOnce = kVector / 4;
-  // One index is left at least: what is computed there is left out otherwise, so it does no harm.
+  // At least an index is left: what is computed there is left out otherwise, so it does no harm.
   if (!s->skip->before) {
     const int64_t end = std::clamp<int64_t>(first + length + s->line, 1, s->extent);
     words[at.extent(s->axis)] = static_cast<uint64_t>(std::min(round_up(end, kAtOnce), s->extent));

@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_mask_by_another_diagonal_may_hide_all_or_nothing) {
   for (const int64_t past : {-300, -70, -1, 1, 50, 300}) compare({128, 160, 24}, float32, past, "mask");
 }
 
-// What is hidden has weight 0, and 0 times infinity or NaN is NaN: nothing may be left out then.
+// A hidden value has weight 0, and 0 times infinity or NaN is NaN: nothing may be left out then.
 BOOST_AUTO_TEST_CASE(hidden_values_that_are_not_finite_count) {
   manual_seed(11);
   for (const double bad :
