@@ -103,6 +103,13 @@ def errors(figures, threads, peers):
             "| workload | size | " + " | ".join(columns) + " |", "|---" * (len(columns) + 2) + "|", *body]
 
 
+def about(texts):
+    """Returns what the rows of a side ran on: the parts that all of them have."""
+    parts = [t.split("; ") for t in texts if t]
+    common = [p for p in parts[0] if all(p in other for other in parts)] if parts else []
+    return "; ".join(common) or "unknown"
+
+
 def draw(path, points, peers):
     """Draws points (label, peer, ratio): one line a row, ratios on a logarithmic axis from 1/8 to 128."""
     labels = list(dict.fromkeys(p[0] for p in points))
