@@ -4,6 +4,7 @@
 #include <string>
 
 #include "rows.hpp"
+#include "training_steps.hpp"
 #include "workloads.hpp"
 
 namespace bench {
@@ -228,6 +229,18 @@ void add_convolutions() {
   }
 }
 
+/// Adds steps of training: forward, backward and update in one flush. A large model's takes too long for
+/// rounds: bench_training has those.
+void add_training() {
+  for (const Training& t : trainings())
+    for (const std::string name : {"mlp_sgd", "mlp_adam", "lstm_adam"})
+      if (t.name == name)
+        add("train_" + name, t.size, [begin = t.begin] {
+          manual_seed(1);
+          return Timed([step = begin()] { step().eval(); });
+        });
+}
+
 }  // namespace
 }  // namespace bench
 
@@ -242,6 +255,7 @@ int main(int argc, char** argv) {
   add_convolutions();
   add_matmul();
   add_typed();
+  add_training();
   add_compiling();
   return run_rows(argc, argv);
 }

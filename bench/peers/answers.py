@@ -10,6 +10,7 @@ import numpy as np
 import typed
 import workloads
 
+TRAINING = {"mlp_sgd": "128x784-512-512-10", "mlp_adam": "128x784-512-512-10", "lstm_adam": "32x128x64"}
 WIDE = ("float64", "int32", "int64")  # written as double; a float holds the others
 
 
@@ -19,6 +20,9 @@ class Made:
     def __init__(self, xp, row):
         workloads.uniform.seed = 0
         self.xp, (name, self.size, f, make, *dtype) = xp, row
+        if name.startswith("train_"):
+            self.call = xp.training(name.removeprefix("train_"))
+            return
         self.inputs = [xp.array(x) if not dtype or x.dtype != np.float32 else xp.typed(x, dtype[0]) for x in make()]
         xp.wait(self.inputs)
         self.run = xp.compiled(lambda *x: f(xp, *x))
@@ -29,7 +33,8 @@ class Made:
 
 def all_rows():
     """Returns the rows by their names."""
-    return {f"{r[0]}/{r[1]}": r for r in [*workloads.rows(), *typed.rows()]}
+    trainings = [("train_" + name, size, None, None) for name, size in TRAINING.items()]
+    return {f"{r[0]}/{r[1]}": r for r in [*workloads.rows(), *typed.rows(), *trainings]}
 
 
 def median_us(call, seconds):
@@ -115,7 +120,7 @@ class Server:
             us = median_us(made.call, float(words[1]))
             self.xp.compiles()
             print(f"time,{us:.5g},{self.xp.runs_on(made)}")
-        elif verb == "arrays" and words[0] in self.rows:
+        elif verb == "arrays" and words[0] in self.rows and not words[0].startswith("train_"):
             arrays(self.row(words[0]), words[1])
         elif verb != "arrays":
             raise ValueError(f"no question '{verb}'")

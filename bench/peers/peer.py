@@ -43,6 +43,10 @@ class Library:
     def wait(self, y):
         pass
 
+    def training(self, name):
+        """Returns a function that trains once, as bench/training_steps.cpp."""
+        raise NotImplementedError
+
     def typed(self, x, dtype):
         """Returns the float32 array as one of that dtype; float64 gets digits that float32 has not."""
         raise NotImplementedError(f"no {dtype}")
@@ -238,6 +242,20 @@ class Torch(Library):
         return self.torch.searchsorted(s, x)
 
 
+    def training(self, name, compiled=False):
+        import training
+
+        with self.torch.enable_grad():
+            _, make, optimizer, (x, t) = next(w for w in training.workloads() if w[0] == name)
+            step = training.step_of(make, optimizer, x, t, compiled)
+
+        def with_gradients():
+            with self.torch.enable_grad():
+                step()
+
+        return with_gradients
+
+
 class RanEagerly(Exception):
     """A figure that says torch.compile would be one of eager PyTorch."""
 
@@ -265,6 +283,11 @@ class TorchCompile(Torch):
         self.dynamo.reset()
         self.counters.clear()
         return self.torch.compile(f)
+
+    def training(self, name):
+        self.dynamo.reset()
+        self.counters.clear()
+        return super().training(name, True)
 
     def compiles(self):
         """Throws unless everything that ran since compiled() was compiled."""
