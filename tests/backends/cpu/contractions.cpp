@@ -191,6 +191,9 @@ BOOST_AUTO_TEST_CASE(vectors) {
     for (int64_t steps : {1, 50, 700})
       for (int64_t columns : {1, 15, 64, 300, 1000}) compare(b.k, {steps, 1, columns});
     if (lies != Lies::rows) continue;
+    const auto near = static_cast<int64_t>(cpu_backend::caches().l2 / sizeof(float));
+    for (int64_t columns : {1, 3, 16, 100, 1021}) compare(b.k, {near / columns + 77, 1, columns});
+    for (int64_t steps : {17, 31}) compare(b.k, {steps, 1, near / steps + 77});
     const auto far =
         static_cast<int64_t>(cpu_backend::caches().l3 / 2 / sizeof(float));  // a few rows are read at a time
     compare(b.k, {97, 1, far / 97 + 77});
