@@ -44,6 +44,9 @@ class Contraction {
   int64_t starts() const { return form_.lane == ContractionLane::quads && !form_.tiles; }
   int64_t near_bytes(bool far) const;
   void in_place(const Launch&, const Sides&, uint64_t* args) const;
+  int64_t near_steps(const Sides&) const;
+  bool is_long_and_narrow(const Sides&) const;
+  void in_parts(const Launch&, uint64_t* args) const;
   bool left_stays_near(const Launch&, const Sides&) const;
   void one_matrix(const Launch&, uint64_t* args) const;
   /// True if there are registers of 64 bytes.

@@ -178,6 +178,20 @@ BOOST_AUTO_TEST_CASE(large) {
   }
 }
 
+/// Right sides of few columns that the second-level cache does not hold pass in parts.
+BOOST_AUTO_TEST_CASE(long_and_narrow) {
+  const auto elements = static_cast<int64_t>(cpu_backend::caches().l2 / 2 / sizeof(float));
+  for (const char* threads : {"1", "3"}) {
+    const config::Override set("LAZY_NUM_THREADS", threads);
+    for (const DType t : {DType::float32, DType::float64}) {
+      const LoopKernel k = product({.left = t, .right = t, .sum = t, .epilogue = 2});
+      compare(k, {elements / 64 + 77, 1, 41, 64});
+      compare(k, {elements / 13 + 1, 2, 9, 13});
+      compare(k, {elements / 97 + 130, 1, 17, 97});
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(vectors) {
   for (Lies lies : kAllLies) {
     KernelBuilder b(Form::contract, 3, 0);
