@@ -65,6 +65,7 @@ class Partition {
     return static_cast<int64_t>(static_cast<double>(n) * passes);
   }
   bool worth_threads_at(int64_t work) const;
+  int64_t pieces_a_thread(const uint64_t* args, int threads) const;
   /// Returns from how many indices on threads are worth it: those that take so many nanoseconds at the
   /// machine's speed.
   int64_t limit(double worth_ns) const;
@@ -109,7 +110,7 @@ class Scratch {
 /// Calls task(0) ... task(pieces - 1) on several threads; returns when all are done.
 void for_each(int64_t pieces, const std::function<void(int64_t)>& task);
 
-/// Makes launches use the threads of a host's arena from now on; null: the library's arena. The host's must
+/// Makes launches use the threads of a host's arena from now on; null: the library's team. The host's must
 /// outlive the launches.
 void set_arena(tbb::detail::d1::task_arena*);
 
