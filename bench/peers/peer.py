@@ -72,6 +72,12 @@ class Library:
     def searchsorted(self, s, x):
         raise NotImplementedError
 
+    def layer(self, x, w, b, stride, padding, groups):
+        raise NotImplementedError
+
+    def conv_transpose(self, x, w, b, stride):
+        raise NotImplementedError
+
 
 def in_dtype(x, dtype):
     """Returns a float32 array as NumPy's dtype; float64 gets digits that float32 has not, as bench/rows.cpp does."""
@@ -228,6 +234,12 @@ class Torch(Library):
         y = self.F.conv2d(x.permute(0, 3, 1, 2), w.contiguous(memory_format=self.torch.channels_last), b, padding=1)
         return y.permute(0, 2, 3, 1)
 
+    def layer(self, x, w, b, stride, padding, groups):
+        return self.F.conv2d(x, w, b, stride, padding, 1, groups)
+
+    def conv_transpose(self, x, w, b, stride):
+        return self.F.conv_transpose2d(x, w, b, stride)
+
     def ordered(self, name, x):
         torch, n = self.torch, x.shape[-1]
         return {
@@ -376,6 +388,10 @@ class Jax(Library):
         form = ("NCHW", "OIHW", "NCHW") if layout == "nchw" else ("NHWC", "OIHW", "NHWC")
         y = self.jax.lax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1)), dimension_numbers=form)
         return y + (b[:, None, None] if layout == "nchw" else b)
+
+    def layer(self, x, w, b, stride, padding, groups):
+        y = self.jax.lax.conv_general_dilated(x, w, (stride,) * 2, ((padding, padding),) * 2, feature_group_count=groups)
+        return y + b[:, None, None]
 
 
 class Mlx(Library):

@@ -49,6 +49,7 @@ class Partition {
   void each_piece(const uint64_t* args, int64_t pieces, int threads,
                   const std::function<void(uint64_t*, int64_t)>& f) const;
   const jit::loop::ArgLayout& layout() const { return layout_; }
+  bool writes(int operand) const { return output_[static_cast<size_t>(operand)] != 0; }
 
  private:
   int64_t indices(const uint64_t* args) const {
