@@ -80,6 +80,12 @@ class Files(unittest.TestCase):
         self.assertAlmostEqual(f["spread_pct"], 100 / 11)
         self.assertEqual(f["rounds"], 3)
 
+    def test_further_files_complete_rows_and_columns(self):
+        found = figures.parse(HEADER + "\nlazy,a,1,1,10\n", "f.csv")
+        figures.complete(found, figures.parse(HEADER + ",max_ulp\nlazy,a,1,1,99,3\ntorch,a,1,1,20,4\n", "g.csv"))
+        self.assertEqual((found["lazy", "a", "1", 1].median_us, found["lazy", "a", "1", 1]["max_ulp"]), (10, 3))
+        self.assertEqual(found["torch", "a", "1", 1].median_us, 20)
+
     def test_what_is_written_is_read(self):
         seed = random.randrange(1 << 30)
         r = random.Random(seed)
