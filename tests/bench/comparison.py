@@ -164,6 +164,16 @@ class Command(unittest.TestCase):
         self.assertEqual(lost.returncode, 1)
         self.assertRegex(lost.stderr, r"\.csv:3: lazy softmax 8x8, 1 thread is not in the new figures")
 
+    def test_before_and_after_in_one_run(self):
+        path = written(FULL + "\n" + row(17000) + row(16000, peer="before") + row(1, peer="hand"))
+        try:
+            slower = self.run_compare("--before", "before", "--fail-above", "3", path)
+            self.assertEqual(slower.returncode, 1)
+            self.assertIn("softmax 4096x1024, 1 thread: 1.6e+04 -> 1.7e+04 us, 6.2% slower", slower.stdout)
+            self.assertEqual(self.run_compare("--before", "nobody", path).returncode, 2)
+        finally:
+            os.unlink(path)
+
     def test_a_bad_file_ends_with_its_line(self):
         bad = self.versions(row(17000), "lazy,softmax\n")
         self.assertEqual(bad.returncode, 2)
