@@ -1,6 +1,6 @@
 """The workloads of bench/workloads.hpp, written once for every Python library.
 
-`xp` is the library's own namespace of array functions, behind the small differences that peer.py evens out.
+`xp` is the library's own namespace of array functions, behind the small differences that its side evens out.
 Each row: name, size, shapes of the inputs (or arrays), what is computed.
 """
 
