@@ -235,6 +235,7 @@ void Contraction::in_parts(const Launch& l, uint64_t* args) const {
 /// as they lie, while a tile that takes all rows would read short runs. Sums wait in the first-level cache.
 void Contraction::row_in_order(const Launch& l, const Sides& s, const uint64_t* args) const {
   const int64_t chunks = divide_up(s.columns, form_.lanes), grain = divide_up(chunks, l.threads);
+  set_next_direction(Direction::down);  // this one goes up
   l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
     const int64_t begin = piece * grain * form_.lanes, end = std::min(s.columns, begin + grain * form_.lanes);
     const Scratch sums(grain * form_.lanes * element_);

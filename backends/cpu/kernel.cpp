@@ -86,7 +86,7 @@ class CpuKernel final : public jit::Kernel {
     const bool here = partition_.runs_inline(args);
     if (scatter_) return scatter_->run(partition_, code_.entry(), args, here ? 1 : thread_count());
     if (schedule_.streams && partition_.streams(args)) args[jit::loop::ArgLayout::kScratch] = kStream;
-    if (here) return code_.entry()(args);
+    if (here) return partition_.run_here(code_.entry(), args);
     partition_.run(code_.entry(), args);
   }
   void launch_here(uint64_t* args) const override {

@@ -21,6 +21,7 @@
 #include "support/float_mode.hpp"
 #include "support/lock.hpp"
 #include "support/profile.hpp"
+#include "support/shares.hpp"
 
 namespace lazy::cpu_backend {
 using jit::loop::Stride;
@@ -38,6 +39,8 @@ constexpr int64_t kStayAwake = 60000;  // nanoseconds for which an idle thread l
 // thread is late or has to let others run.
 constexpr double kNanosecondsOfAPiece = 20000;
 constexpr int64_t kMostPieces = 8;
+constexpr int64_t kBytesDownwards = 256 << 10;  // of a large launch that goes down, in each call of its code
+constexpr int64_t kRowsDownwards = 4;           // of each call are a multiple of this, for short rows
 constexpr int64_t kVectorGrain =
     64;  // chunks of the vector axis start at multiples: complete vectors and cache lines
 constexpr int kScratch = jit::loop::ArgLayout::kScratch;
@@ -97,11 +100,16 @@ bool closely_followed() {
   return now - last_sizeable.exchange(now, std::memory_order_relaxed) < kStayAwake;
 }
 
+/// The direction of this thread's next large launch, if it can choose.
+thread_local Direction next = Direction::up;
+
 double worth_awake_threads() {
   return std::clamp(kDispatchesWorthAThread * machine().dispatch_ns, kWorthAThread, kSurelyWorthAThread);
 }
 
 }  // namespace
+
+void set_next_direction(Direction d) { next = d; }
 
 int thread_count() {
   const int asked = config::get().num_threads;
@@ -140,6 +148,8 @@ Partition::Partition(const jit::loop::LoopKernel& k)
   }
   for (const auto& in : k.body)
     if (in.code == jit::loop::Code::load_at) bytes_moved_ += static_cast<double>(size_of(in.type));
+  large_ =
+      bytes_moved_ > 0 ? static_cast<int64_t>(static_cast<double>(caches().l2) / bytes_moved_) : INT64_MAX;
   for (const auto& r : k.rolled_loops)
     rolled_loops_.push_back({layout_.scalar(r.trips),
                              static_cast<double>(r.last - r.first) / static_cast<double>(k.body.size())});
@@ -224,6 +234,36 @@ int64_t Partition::pieces_a_thread(const uint64_t* args, int threads) const {
   return std::clamp<int64_t>(static_cast<int64_t>(ns / kNanosecondsOfAPiece / threads), 1, kMostPieces);
 }
 
+int Partition::outermost(const uint64_t* args) const {
+  int axis = 0;
+  while (axis < layout_.rank && length(args, axis) < 2) ++axis;
+  return axis == layout_.rank || axis == sequential_ ? -1 : axis;
+}
+
+Direction Partition::next_direction(const uint64_t* args) const {
+  const Direction now = outermost(args) < 0 ? Direction::up : next;
+  next = now == Direction::up ? Direction::down : Direction::up;
+  return now;
+}
+
+/// Runs a box, downwards in parts of its outermost axis: within each the processor prefetches upwards.
+void Partition::run_piece(Entry entry, uint64_t* args, Direction d) const {
+  const int axis = d == Direction::down ? outermost(args) : -1;
+  if (axis < 0) return entry(args);
+  const int64_t n = length(args, axis),
+                wanted =
+                    static_cast<int64_t>(static_cast<double>(indices(args)) * bytes_moved_) / kBytesDownwards,
+                grain = round_up(divide_up(n, std::max<int64_t>(wanted, 1)),
+                                 axis == vector_axis_ ? kVectorGrain : kRowsDownwards),
+                parts = divide_up(n, grain);
+  if (parts < 2) return entry(args);
+  each_piece(args, parts, 1, [&](uint64_t* mine, int64_t p) {
+    const int64_t first = (parts - 1 - p) * grain;
+    restrict(mine, axis, first, std::min(n, first + grain));
+    entry(mine);
+  });
+}
+
 void Partition::run(Entry entry, uint64_t* args) const {
   const int threads = thread_count();
   // Chooses the outermost axis that gives every thread something; failing that the longest one.
@@ -236,15 +276,17 @@ void Partition::run(Entry entry, uint64_t* args) const {
     if (pieces >= 4 * threads) break;
   }
   if (most < threads && run_split(entry, args, threads, most)) return;
-  if (best < 0) return entry(args);
+  if (best < 0) return run_here(entry, args);
+  const Direction direction = indices(args) < large_ ? Direction::up : next_direction(args);
   const int64_t n = length(args, best), wanted = threads * pieces_a_thread(args, threads);
   const int64_t grain =
       best == vector_axis_ ? round_up(divide_up(n, wanted), kVectorGrain) : divide_up(n, wanted);
   const int64_t pieces = divide_up(n, grain);
   if (pieces < 2) return entry(args);
   each_piece(args, pieces, threads, [&](uint64_t* mine, int64_t p) {
+    if (direction == Direction::down) p = Shares::mirrored(p, pieces, threads);
     restrict(mine, best, p * grain, std::min(n, (p + 1) * grain));
-    entry(mine);
+    run_piece(entry, mine, direction);
   });
 }
 

@@ -14,6 +14,13 @@ class task_arena;
 
 namespace lazy::cpu_backend {
 
+/// Says from which end a launch goes through memory. A large launch begins where the last one of its thread
+/// ended, whose last data the caches still hold: loops over data a few times as large as a cache read a part
+/// of it from there each time, where in one direction all would have been replaced.
+enum class Direction : uint8_t { up, down };
+/// Says in which direction this thread's next large launch goes, if it can choose.
+void set_next_direction(Direction);
+
 class Partition {
  public:
   using Entry = void (*)(uint64_t* args);
@@ -31,6 +38,11 @@ class Partition {
   /// complete cache lines, and nothing that the launch reads.
   bool streams(const uint64_t* args) const;
   void run(Entry, uint64_t* args) const;
+  /// Runs all of a launch on this thread.
+  void run_here(Entry entry, uint64_t* args) const {
+    if (indices(args) < large_) return entry(args);
+    run_piece(entry, args, next_direction(args));
+  }
   std::string describe() const;
 
   int64_t length(const uint64_t* args, int axis) const {
@@ -67,6 +79,11 @@ class Partition {
   }
   bool worth_threads_at(int64_t work) const;
   int64_t pieces_a_thread(const uint64_t* args, int threads) const;
+  /// Returns the outermost axis of more than one index if it is parallel; -1 if it is not.
+  int outermost(const uint64_t* args) const;
+  /// Says in which direction a large launch goes.
+  Direction next_direction(const uint64_t* args) const;
+  void run_piece(Entry, uint64_t* args, Direction) const;
   /// Returns from how many indices on threads are worth it: those that take so many nanoseconds at the
   /// machine's speed.
   int64_t limit(double worth_ns) const;
@@ -87,6 +104,7 @@ class Partition {
   double nanoseconds_ = 1;       // time of an index, for arithmetic alone
   double bytes_moved_ = 0;       // bytes that an index loads and stores
   int64_t surely_inline_ = 1 << 13;
+  int64_t large_;  // indices that touch more than the second-level cache holds
   mutable std::atomic<int64_t> awake_limit_{-1},
       asleep_limit_{-1};  // indices; -1 until the first launch that needs them
 };

@@ -1,4 +1,6 @@
 // Compares launches large enough for several threads with one thread and with the reference, to the bit.
+#include "backends/cpu/machine/features.hpp"
+#include "backends/cpu/threads/parallel.hpp"
 #include "support/config.hpp"
 #include "tests/backends/cpu/compare.hpp"
 
@@ -45,6 +47,36 @@ BOOST_AUTO_TEST_CASE(maps) {
   c.store(c.op(Op::add, y, c.cast(float32, c.iota(1))), {Stride::any, Stride::any, Stride::unit});
   on_threads(c.done(), {5, 60, 700});
   on_threads(c.k, {1, 1, 200000});
+}
+
+BOOST_AUTO_TEST_CASE(large_ones_go_up_and_down) {
+  const auto l2 = static_cast<int64_t>(cpu_backend::caches().l2 / sizeof(float));
+  for (const auto first : {cpu_backend::Direction::down, cpu_backend::Direction::up}) {
+    cpu_backend::set_next_direction(first);
+    KernelBuilder b(Form::map, 1);
+    const ValueId x = b.input(float32, {Stride::unit});
+    b.store(b.op(Op::add, x, b.cast(float32, b.iota(0))), {Stride::unit});
+    on_threads(b.done(), {l2 + 12345});
+
+    KernelBuilder c(Form::map, 3);
+    const ValueId y = c.input(float32, {Stride::any, Stride::any, Stride::unit});
+    c.store(c.op(Op::add, y, c.cast(float32, c.iota(1))), {Stride::any, Stride::any, Stride::unit});
+    on_threads(c.done(), {1, l2 / 1000 + 3, 1001});
+    on_threads(c.k, {13, 7, l2 / 80});
+
+    KernelBuilder d(Form::reduce, 2, 1);
+    const int rows = d.reduce(Op::sum, d.input(float32, {Stride::any, Stride::unit}));
+    d.begin_epilogue();
+    d.store(d.result(rows), {Stride::unit, Stride::zero});
+    for (int64_t n : {7, 1003}) on_threads(d.done(), {l2 / n * 3 / 2 + 5, n});
+
+    KernelBuilder e(Form::reduce, 3, 1);
+    const int columns = e.reduce(Op::max, e.input(float32, {Stride::any, Stride::any, Stride::unit}));
+    e.begin_epilogue();
+    e.store(e.result(columns), {Stride::any, Stride::zero, Stride::unit});
+    on_threads(e.done(), {19, l2 / 1000, 101});
+    on_threads(e.k, {1, l2 / 100, 157});
+  }
 }
 
 BOOST_AUTO_TEST_CASE(rows_of_reductions) {
