@@ -76,10 +76,10 @@ Val erf32(Builder& b, Val a, Val z) {
   if (!b.cheap_select) return b.select(beyond, horner(b, t, kFar), b.fma(horner(b, z, kNear), a, a));
   const auto either = [&](Val far, Val near) { return b.select(beyond, far, near); };
   const Val v = either(t, z);
-  Val y = either(horner(b, t, kFar.subspan(kNear.size())), b.num(a, kNear.back()));
+  Val y = either(horner(b, v, kFar.subspan(kNear.size())), b.num(a, kNear.back()));
   for (size_t i = kNear.size() - 1; i-- > 0;)
     y = b.fma(y, v, either(b.num(a, kFar[i + 1]), b.num(a, kNear[i])));
-  return b.fma(y, either(t, a), either(b.num(a, kFar[0]), a));
+  return b.fma(y, either(v, a), either(b.num(a, kFar[0]), a));
 }
 }  // namespace
 
