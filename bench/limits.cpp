@@ -1,5 +1,6 @@
 // Measures the machine's limits. Prints limit,NAME,UNIT,threads,VALUE.
 //    bench_limits [THREADS]
+//    bench_limits --serve     answers `clock` (clock,GHZ) and `limits THREADS`, each with a last line `done`
 // fma_fp32 is in GFLOP/s, and triad in GB/s (a[i] = b[i] + c * d[i]) over footprints of 24 KiB, 512 KiB, 12
 // MiB and 256 MiB a thread; `triad_memory` takes the better of ordinary and streaming stores.
 #include <immintrin.h>
@@ -9,6 +10,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -101,10 +106,22 @@ double triad_gbs(int threads, size_t bytes) {
   return r;
 }
 
-}  // namespace
+/// Returns the clock in GHz, less what others took: a chain of multiplications, of three cycles each on every
+/// processor with AVX2 (additions won't do: some do several of a chain in a cycle).
+double clock_ghz() {
+  constexpr int kSteps = 15'000, kUnrolled = 16, kCycles = 3;
+  double best = 0;
+  for (int round = 0; round < 5; ++round) {
+    uint64_t x = 3;
+    const auto start = Clock::now();
+    for (int i = 0; i < kSteps; ++i) asm volatile(".rept 16\n\timul %0, %0\n\t.endr" : "+r"(x));
+    const double ns = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+    best = std::max(best, kSteps * kUnrolled * kCycles / ns);
+  }
+  return best;
+}
 
-int main(int argc, char** argv) {
-  const int threads = argc > 1 ? std::max(1, std::atoi(argv[1])) : 1;
+void limits(int threads) {
   const auto row = [&](const char* name, const char* unit, double value) {
     std::printf("limit,%s,%s,%d,%.4g\n", name, unit, threads, value);
   };
@@ -114,4 +131,26 @@ int main(int argc, char** argv) {
   row("triad_L3", "GB/s", triad_gbs<false>(threads, 12 << 20));
   row("triad_memory", "GB/s",
       std::max(triad_gbs<false>(threads, 256 << 20), triad_gbs<true>(threads, 256 << 20)));
+}
+
+int serve() {
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::string verb;
+    int threads = 1;
+    words >> verb >> threads;
+    if (verb == "clock") std::printf("clock,%.4f\n", clock_ghz());
+    else if (verb == "limits") limits(std::max(1, threads));
+    else std::printf("error,no question '%s'\n", verb.c_str());
+    std::printf("done\n");
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "--serve") == 0) return serve();
+  limits(argc > 1 ? std::max(1, std::atoi(argv[1])) : 1);
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <dlfcn.h>
 
+#include <span>
 #include <string>
 
 #include "support/error.hpp"
@@ -12,10 +13,11 @@ namespace lazy {
 /// Finds functions of a library, which stays open. The first that is missing makes it unusable.
 class OptionalLibrary {
  public:
-  explicit OptionalLibrary(const char* file) : handle_(dlopen(file, RTLD_NOW | RTLD_LOCAL)) {
-    if (handle_) return;
-    const char* const error = dlerror();
-    why_ = error ? error : std::string(file) + " can't be opened";
+  explicit OptionalLibrary(const char* file) { open(file); }
+  /// Opens the first of the files that can be opened.
+  explicit OptionalLibrary(std::span<const std::string> files) {
+    for (const std::string& file : files)
+      if (open(file)) return;
   }
 
   /// Returns whether the symbol is there, and sets the function to it. Those of libraries that it needs are
@@ -32,10 +34,21 @@ class OptionalLibrary {
   }
   /// Returns why it can't be used; empty if it can.
   const std::string& why() const { return why_; }
+  /// Returns the file that was opened; empty if none was.
+  const std::string& file() const { return file_; }
 
  private:
-  void* handle_;
-  std::string why_;
+  bool open(const std::string& file) {
+    handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_) return file_ = file, why_.clear(), true;
+    const char* const error = dlerror();
+    const std::string why = error ? error : file + " can't be opened";
+    // A library that is there but can't be opened says more than one that is not there.
+    if (why_.empty() || why.find("No such file") == why.npos) why_ = why;
+    return false;
+  }
+  void* handle_ = nullptr;
+  std::string file_, why_;
 };
 
 /// Throws DeviceError unless `why` is empty: `op` needs `what`, which Debian has in `package`.

@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "backends/cpu/machine/features.hpp"
+#include "backends/cpu/packing/dots.hpp"
 #include "backends/cpu/packing/pack.hpp"
+#include "backends/cpu/threads/machine.hpp"
 #include "support/arithmetic.hpp"
 
 namespace lazy::cpu_backend {
@@ -19,10 +21,27 @@ constexpr int64_t kRowsWorthPacking = 96;
 int64_t small_right() { return static_cast<int64_t>(caches().l2 / 2 * 3); }
 // Returns the bytes beyond which a right side is read from memory, or mostly so.
 int64_t far_bytes() { return static_cast<int64_t>(caches().l3 / 2); }
-constexpr int64_t kPage = 4096;         // bytes
-constexpr int64_t kFarSteps = 8;        // rows of far memory that are read at once
+// Returns the bytes beyond which a single row takes the right side in the order in which it lies.
+int64_t row_order_bytes() { return static_cast<int64_t>(caches().l2 / 4 * 3); }
+constexpr int64_t kPage = 4096;                    // bytes
+constexpr int64_t kFarSteps = 8, kNearSteps = 16;  // rows that are read at once; more where they are short
+constexpr int64_t kShortestDot = 32;   // indices of the sequential axis from which on lanes may run along it
+constexpr int64_t kFewestSteps = 256;  // indices of the sequential axis between which sums may wait in memory
 constexpr int64_t kLongestPart = 1024;  // indices of the sequential axis in a part, when it is done in parts
 constexpr int64_t kMostPacked = int64_t{64} << 20;  // bytes of the right side that are packed at once
+
+/// Returns the indices of the sequential axis in each of the equal parts that are no longer than `most`.
+int64_t part_of(int64_t steps, int64_t most) {
+  most = std::max<int64_t>(64, most / 64 * 64);
+  return steps <= most ? most : round_up(divide_up(steps, divide_up(steps, most)), 64);
+}
+
+/// Returns the nanoseconds that a thread needs at least: few rows wait for the right side.
+double shortest_time(double vectors, double right_bytes) {
+  const double multiplying = vectors / kVectorsANanosecond;
+  if (right_bytes < static_cast<double>(caches().l1d)) return multiplying;
+  return std::max(multiplying, right_bytes / bandwidth(machine(), right_bytes));
+}
 
 }  // namespace
 
@@ -64,16 +83,18 @@ void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* ar
   const double vectors = static_cast<double>(matrices) * static_cast<double>(s.rows) *
                          static_cast<double>(divide_up(s.columns, form_.lanes)) *
                          static_cast<double>(s.steps + 1);
-  if (threads > 1 && !worth_threads(vectors / kVectorsANanosecond)) threads = 1;
+  const double right_bytes = static_cast<double>(matrices) * static_cast<double>(s.steps * s.columns) *
+                             static_cast<double>(size_of(form_.right.from));
+  if (threads > 1 && !worth_threads(shortest_time(vectors, right_bytes))) threads = 1;
   const Launch l{box, entry, threads};
   const bool in_order = left_in_place(s) && right_in_place(s);
   if (in_order && form_.rows == 1 && s.rows == 1 && matrices == 1 && s.steps > kFarSteps &&
-      s.steps * s.columns * element_ > far_bytes())
-    return far_row(l, s, args);
+      s.steps * s.columns * element_ > row_order_bytes())
+    return row_in_order(l, s, args);
   const bool page_apart = s.right_step >= kPage;  // each step would look up another page
-  if (in_order &&
-      (s.rows < kRowsWorthPacking || (!page_apart && s.steps * s.columns * element_ <= small_right())))
-    return in_place(l, s, args);
+  const bool unpacked = in_order && (s.rows < kRowsWorthPacking ||
+                                     (!page_apart && s.steps * s.columns * element_ <= small_right()));
+  if (unpacked && !is_long_and_narrow(s)) return in_place(l, s, args);
   const int64_t together = matrices >= threads ? threads : 1;  // matrices at once
   const int64_t grain = divide_up(matrices, together);
   const Launch inside{box, entry, together > 1 ? 1 : threads};
@@ -87,7 +108,7 @@ void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* ar
         rest /= n;
         box.restrict(one.data(), outer_[i], at, at + 1);
       }
-      one_matrix(inside, one.data());
+      unpacked ? in_parts(inside, one.data()) : one_matrix(inside, one.data());
     }
   });
 }
@@ -113,9 +134,51 @@ void Contraction::in_place(const Launch& l, const Sides& s, uint64_t* args) cons
   });
 }
 
-/// Multiplies one row by a right side in far memory, a few rows of that at a time: they are read as they lie,
-/// while a tile that takes all rows would read short runs. Sums wait in the first-level cache.
-void Contraction::far_row(const Launch& l, const Sides& s, const uint64_t* args) const {
+/// Returns the steps of which all columns stay in the second-level cache while tiles of rows pass, 0 if those
+/// are too few.
+int64_t Contraction::near_steps(const Sides& s) const {
+  const int64_t steps = near_bytes(false) * in_lane() / (s.columns * element_) / 64 * 64;
+  return steps >= kFewestSteps ? steps : 0;
+}
+
+/// True if every tile of rows would read all of the right side from beyond the second-level cache, but not
+/// if it is passed in parts of near_steps().
+bool Contraction::is_long_and_narrow(const Sides& s) const {
+  return form_.rows > 1 && s.rows > form_.rows &&
+         s.steps * s.columns * element_ > static_cast<int64_t>(caches().l2 / 2) && near_steps(s) > 0;
+}
+
+/// Multiplies both sides of one matrix as they lie, near_steps() at a time: all tiles of rows then find the
+/// right side in the second-level cache.
+void Contraction::in_parts(const Launch& l, uint64_t* args) const {
+  const Sides s = sides(l.box, args);
+  const int64_t part = near_steps(s), tiles = divide_up(s.rows, form_.rows),
+                grain = divide_up(tiles, l.threads) * form_.rows;
+  l.box.each_piece(args, divide_up(s.rows, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
+    const int64_t row = piece * grain, rows = std::min(grain, s.rows - row);
+    const Scratch sums(rows * round_up(s.columns, form_.lanes) * element_);
+    std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
+    ContractionPlan plan;
+    plan.left_row = s.left_row;
+    plan.right_step = s.right_step;
+    plan.right_chunk = form_.vectors * form_.lanes * element_;
+    plan.tiles = sums.data();
+    l.box.restrict(mine, form_.row_axis, row, row + rows);
+    for (int64_t first = 0; first < s.steps; first += part) {
+      plan.left = s.left + row * s.left_row + first * element_;
+      plan.right = s.right + first * s.right_step;
+      plan.steps = std::min(part, s.steps - first);
+      plan.flags = (first > 0 ? ContractionPlan::kResume : 0) |
+                   (first + plan.steps < s.steps ? ContractionPlan::kSuspend : 0);
+      std::copy_n(mine, one.size(), one.data());
+      launch(l, plan, one.data());
+    }
+  });
+}
+
+/// Multiplies one row by a right side that no near cache holds, a few rows of that at a time: they are read
+/// as they lie, while a tile that takes all rows would read short runs. Sums wait in the first-level cache.
+void Contraction::row_in_order(const Launch& l, const Sides& s, const uint64_t* args) const {
   const int64_t chunks = divide_up(s.columns, form_.lanes), grain = divide_up(chunks, l.threads);
   l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
     const int64_t begin = piece * grain * form_.lanes, end = std::min(s.columns, begin + grain * form_.lanes);
@@ -126,10 +189,12 @@ void Contraction::far_row(const Launch& l, const Sides& s, const uint64_t* args)
     plan.right_chunk = form_.vectors * form_.lanes * element_;
     plan.tiles = sums.data();
     l.box.restrict(mine, vector_axis_, begin, end);
-    for (int64_t first = 0; first < s.steps; first += kFarSteps) {
+    const int64_t least = s.steps * s.columns * element_ > far_bytes() ? kFarSteps : kNearSteps,
+                  together = std::max(least, static_cast<int64_t>(caches().l1d / 2) / (s.columns * element_));
+    for (int64_t first = 0; first < s.steps; first += together) {
       plan.left = s.left + first * element_;
       plan.right = s.right + first * s.right_step + begin * element_;
-      plan.steps = std::min(kFarSteps, s.steps - first);
+      plan.steps = std::min(together, s.steps - first);
       plan.flags = (first > 0 ? ContractionPlan::kResume : 0) |
                    (first + plan.steps < s.steps ? ContractionPlan::kSuspend : 0);
       std::copy_n(mine, one.size(), one.data());
@@ -140,12 +205,47 @@ void Contraction::far_row(const Launch& l, const Sides& s, const uint64_t* args)
 
 void Contraction::one_matrix(const Launch& l, uint64_t* args) const {
   const Sides s = sides(l.box, args);
+  if (takes_dots(s)) return dots(l, s, args);
   if (s.rows <= 4 * form_.rows || left_stays_near(l, s)) return few_rows(l, s, args);
   many_rows(l, s, args);
 }
 
+/// True if lanes may run along the sum: a few rows of integers, of which every order gives the same bits.
+bool Contraction::takes_dots(const Sides& s) const {
+  const bool integers = form_.lane == ContractionLane::pairs || form_.lane == ContractionLane::quads;
+  const DType left = form_.left.from, right = form_.right.from;
+  return integers && s.steps >= kShortestDot && s.right_step == static_cast<int64_t>(size_of(right)) &&
+         s.rows <= (form_.rows > 1 ? DottedRows::most(left, right, wide()) : 1);
+}
+
+/// Multiplies a few rows along the sum; the generated code does the epilogue of what it finds complete.
+void Contraction::dots(const Launch& l, const Sides& s, const uint64_t* args) const {
+  const DottedRows rows({s.left, s.left_row, s.left_step, form_.left.from}, s.rows, s.steps, form_.right.from,
+                        wide());
+  // Of several rows, each launch has one tile, whose rows lie one after the other.
+  const int64_t width = form_.vectors * form_.lanes * (form_.rows > 1 ? 1 : 4);
+  const int64_t chunks = divide_up(s.columns, width), grain = divide_up(chunks, l.threads);
+  l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
+    const Scratch sums(s.rows * width * element_);
+    std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
+    ContractionPlan plan;
+    plan.tiles = sums.data();
+    plan.flags = ContractionPlan::kResume;
+    for (int64_t c = piece * grain; c < std::min(chunks, (piece + 1) * grain); ++c) {
+      const int64_t begin = c * width, columns = std::min(width, s.columns - begin);
+      const PackSource right{s.right + begin * s.right_column, s.right_step, s.right_column,
+                             form_.right.from};
+      rows.multiply(right, columns, reinterpret_cast<int32_t*>(sums.data()), round_up(columns, form_.lanes));
+      std::copy_n(mine, one.size(), one.data());
+      l.box.restrict(one.data(), vector_axis_, begin, begin + columns);
+      launch(l, plan, one.data());
+    }
+  });
+}
+
 /// Returns the bytes of the right side that are copied at a time when a block of it is used once.
 int64_t Contraction::near_bytes(bool far) const {
+  if (form_.tiles) return static_cast<int64_t>(caches().l1d / 3 * 2);
   return static_cast<int64_t>(form_.rows > 1 ? caches().l2 / 4 : far ? caches().l2 / 16 : caches().l1d / 2);
 }
 
@@ -153,7 +253,8 @@ int64_t Contraction::near_bytes(bool far) const {
 /// there is enough for all threads.
 bool Contraction::left_stays_near(const Launch& l, const Sides& s) const {
   const int64_t width = form_.vectors * form_.lanes,
-                part = std::min(s.steps, near_bytes(false) * in_lane() / (width * element_));
+                part = form_.tiles ? s.steps
+                                   : std::min(s.steps, near_bytes(false) * in_lane() / (width * element_));
   return s.rows * lane_steps(part) * element_ <= static_cast<int64_t>(caches().l2 / 2) &&
          s.columns >= 4 * l.threads * width;
 }
@@ -235,7 +336,7 @@ void Contraction::few_rows(const Launch& l, const Sides& s, const uint64_t* args
   // A single row from far memory takes longer runs of fewer columns.
   const bool far = s.steps * s.columns * element_ > far_bytes();
   const int64_t width = (form_.rows > 1 ? form_.vectors : far ? 2 : 4) * form_.lanes;
-  const int64_t part = std::max<int64_t>(64, near_bytes(far) * in_lane() / (width * element_) / 64 * 64);
+  const int64_t part = part_of(s.steps, near_bytes(far) * in_lane() / (width * element_));
   const int64_t chunks = divide_up(s.columns, width), grain = divide_up(chunks, l.threads);
   l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
     const int64_t begin = piece * grain * width, end = std::min(s.columns, (piece + 1) * grain * width);

@@ -44,9 +44,16 @@ class Contraction {
   int64_t starts() const { return form_.lane == ContractionLane::quads && !form_.tiles; }
   int64_t near_bytes(bool far) const;
   void in_place(const Launch&, const Sides&, uint64_t* args) const;
+  int64_t near_steps(const Sides&) const;
+  bool is_long_and_narrow(const Sides&) const;
+  void in_parts(const Launch&, uint64_t* args) const;
   bool left_stays_near(const Launch&, const Sides&) const;
   void one_matrix(const Launch&, uint64_t* args) const;
-  void far_row(const Launch&, const Sides&, const uint64_t* args) const;
+  /// True if there are registers of 64 bytes.
+  bool wide() const { return form_.lanes * element_ == 64; }
+  bool takes_dots(const Sides&) const;
+  void dots(const Launch&, const Sides&, const uint64_t* args) const;
+  void row_in_order(const Launch&, const Sides&, const uint64_t* args) const;
   void few_rows(const Launch&, const Sides&, const uint64_t* args) const;
   void many_rows(const Launch&, const Sides&, const uint64_t* args) const;
   void pack_left(const Sides&, int64_t row, int64_t rows, int64_t step, int64_t steps, char* to,

@@ -1,172 +1,194 @@
-// Times Eigen 3 on the workloads it has kernels for: what a C++ user gets with -O3 -march=native, whose
-// expressions fuse when the program is compiled. One thread. eigen [-f REGEX] [-s SECONDS] prints
-// peer,workload,size,threads,median_us, and about,eigen,TEXT: its version and instruction sets
+// Eigen 3 as a side of bench/run (serve.hpp), on the workloads it has kernels for: what a C++ user gets with
+// -O3 -march=native, whose expressions fuse when the program is compiled. One thread.
 #include <Eigen/Dense>
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <regex>
 #include <string>
 #include <unsupported/Eigen/SpecialFunctions>
 #include <vector>
 
+#include "peer.hpp"
+
+namespace bench {
 namespace {
 
-using Array = Eigen::ArrayXf;
 using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Array = Eigen::Map<Eigen::ArrayXf>;
+using Table = Eigen::Map<Matrix>;
+using Line = Eigen::Map<Eigen::RowVectorXf>;
 
-double seconds = 0.3;
-std::regex wanted(".");
+std::vector<Row> rows;
 
-void measure(const std::string& name, const std::string& size, const std::function<void()>& call) {
-  if (!std::regex_search(name + "/" + size, wanted)) return;
-  using Clock = std::chrono::steady_clock;
-  const auto elapsed = [](Clock::time_point t) {
-    return std::chrono::duration<double>(Clock::now() - t).count();
-  };
-  for (int i = 0; i < 3; ++i) call();
-  auto start = Clock::now();
-  call();
-  const int inner = std::max(1, static_cast<int>(100e-6 / std::max(elapsed(start), 1e-9)));
-  std::vector<double> samples;
-  const auto begin = Clock::now();
-  while (samples.size() < 5 || elapsed(begin) < seconds) {
-    start = Clock::now();
-    for (int i = 0; i < inner; ++i) call();
-    samples.push_back(elapsed(start) / inner);
-  }
-  std::nth_element(samples.begin(), samples.begin() + static_cast<long>(samples.size() / 2), samples.end());
-  std::printf("eigen,%s,%s,1,%.4g\n", name.c_str(), size.c_str(), samples[samples.size() / 2] * 1e6);
-  std::fflush(stdout);
+/// Adds a row: `make` adds inputs and outputs to the data and returns what is timed.
+template <class F>
+void add(const std::string& workload, const std::string& size, F make) {
+  rows.push_back({workload, size, [make] {
+                    auto data = std::make_shared<Data>();
+                    return call_of(data, make(*data));
+                  }});
 }
 
-Array uniform(long n, float low = -1, float high = 1) {
-  return (Array::Random(n) + 1) * ((high - low) / 2) + low;
-}
-
-auto cdf(const Array& x) { return ((x * 0.7071067811865476f).erf() + 1) * 0.5f; }
+Array array(float* data, int64_t n) { return {data, n}; }
+Table table(float* data, int64_t m, int64_t n) { return {data, m, n}; }
+Line line(float* data, int64_t n) { return {data, n}; }
 
 void pointwise() {
-  {
-    const Array a = uniform(16), b = uniform(16), c = uniform(16);
-    Array y(16);
-    measure("overhead_chain10", "16", [&] { y = (((((a + b) * c + b) * c + b) * c + b) * c + b) * c; });
-  }
-  for (const long n : {1000L, 100000L, 1000000L, 10000000L}) {
-    const Array a = uniform(n), b = uniform(n), c = uniform(n), d = uniform(n);
-    Array y(n), x(n);
-    measure("fused_chain", std::to_string(n), [&] {
-      x = (a * b + c) * 0.5f;
-      y = x * 0.5f * (1 + (x * 0.7071067811865476f).erf()) + d.logistic();
+  add("overhead_chain10", "16", [](Data& d) {
+    const Array a = array(d.input({16}), 16), b = array(d.input({16}), 16), c = array(d.input({16}), 16);
+    return [a, b, c, y = array(d.output({16}), 16)]() mutable {
+      y = (((((a + b) * c + b) * c + b) * c + b) * c + b) * c;
+    };
+  });
+  for (const int64_t n : {1000, 100000, 1000000, 10000000}) {
+    add("fused_chain", std::to_string(n), [n](Data& d) {
+      const Array a = array(d.input({n}), n), b = array(d.input({n}), n), c = array(d.input({n}), n),
+                  e = array(d.input({n}), n);
+      return [a, b, c, e, y = array(d.output({n}), n), x = Eigen::ArrayXf(n)]() mutable {
+        x = (a * b + c) * 0.5f;
+        y = x * 0.5f * (1 + (x * 0.7071067811865476f).erf()) + e.logistic();
+      };
     });
-    measure("arith_chain", std::to_string(n), [&] { y = ((a * b + c) * 0.5f + d) * (a - c) + b * d; });
+    add("arith_chain", std::to_string(n), [n](Data& d) {
+      const Array a = array(d.input({n}), n), b = array(d.input({n}), n), c = array(d.input({n}), n),
+                  e = array(d.input({n}), n);
+      return [a, b, c, e, y = array(d.output({n}), n)]() mutable {
+        y = ((a * b + c) * 0.5f + e) * (a - c) + b * e;
+      };
+    });
   }
-  const long n = 1000000;
-  const Array spot = uniform(n, 80, 120), strike = uniform(n, 80, 120), years = uniform(n, 0.1f, 2.1f),
-              volatility = uniform(n, 0.1f, 0.5f);
-  Array spread(n), d1(n), n1(n), n2(n), discounted(n), call(n), put(n);
-  measure("black_scholes", "1000000", [&] {
-    spread = volatility * years.sqrt();
-    d1 = ((spot / strike).log() + (volatility * volatility * 0.5f + 0.02f) * years) / spread;
-    n1 = cdf(d1);
-    n2 = cdf(d1 - spread);
-    discounted = strike * (years * -0.02f).exp();
-    call = spot * n1 - discounted * n2;
-    put = discounted * (1 - n2) - spot * (1 - n1);
+}
+
+void options() {
+  const int64_t n = 1000000;
+  add("black_scholes", "1000000", [n](Data& d) {
+    const Array spot = array(d.input({n}, 80, 120), n), strike = array(d.input({n}, 80, 120), n),
+                years = array(d.input({n}, 0.1f, 2.1f), n), volatility = array(d.input({n}, 0.1f, 0.5f), n);
+    const Array call = array(d.output({n}), n), put = array(d.output({n}), n);
+    const Eigen::ArrayXf none(n);
+    return [=, spread = none, d1 = none, n1 = none, n2 = none, discounted = none, call = call,
+            put = put]() mutable {
+      const auto cdf = [](const Eigen::ArrayXf& x) { return ((x * 0.7071067811865476f).erf() + 1) * 0.5f; };
+      spread = volatility * years.sqrt();
+      d1 = ((spot / strike).log() + (volatility * volatility * 0.5f + 0.02f) * years) / spread;
+      n1 = cdf(d1);
+      d1 -= spread;
+      n2 = cdf(d1);
+      discounted = strike * (years * -0.02f).exp();
+      call = spot * n1 - discounted * n2;
+      put = discounted * (1 - n2) - spot * (1 - n1);
+    };
   });
 }
 
-void rows() {
-  for (const auto& [m, k] : {std::pair<long, long>{4096, 1024}, {64, 50257}}) {
-    const Matrix x = Matrix::Random(m, k);
-    Matrix y(m, k);
-    measure("softmax", std::to_string(m) + "x" + std::to_string(k), [&, m = m] {
-      for (long i = 0; i < m; ++i) {
-        y.row(i) = (x.row(i).array() - x.row(i).maxCoeff()).exp();
-        y.row(i) /= y.row(i).sum();
+void norms() {
+  add("layernorm", "4096x768", [](Data& d) {
+    const Table x = table(d.input({4096, 768}), 4096, 768);
+    const Line w = line(d.input({768}), 768), b = line(d.input({768}), 768);
+    return [=, y = table(d.output({4096, 768}), 4096, 768)]() mutable {
+      for (int64_t i = 0; i < 4096; ++i) {
+        const float mean = x.row(i).mean();
+        const float scale = 1 / std::sqrt((x.row(i).array() - mean).square().mean() + 1e-5f);
+        y.row(i) = (x.row(i).array() - mean) * scale * w.array() + b.array();
       }
+    };
+  });
+  add("rmsnorm", "4096x768", [](Data& d) {
+    const Table x = table(d.input({4096, 768}), 4096, 768);
+    const Line w = line(d.input({768}), 768);
+    return [=, y = table(d.output({4096, 768}), 4096, 768)]() mutable {
+      for (int64_t i = 0; i < 4096; ++i)
+        y.row(i) = x.row(i).array() * (1 / std::sqrt(x.row(i).squaredNorm() / 768 + 1e-5f)) * w.array();
+    };
+  });
+  add("col_standardize", "100000x64", [](Data& d) {
+    const Table x = table(d.input({100000, 64}), 100000, 64);
+    return [x, y = table(d.output({100000, 64}), 100000, 64)]() mutable {
+      const Eigen::RowVectorXf mean = x.colwise().mean();
+      y = x.rowwise() - mean;
+      const Eigen::RowVectorXf scale = (y.colwise().squaredNorm() / 100000).array() + 1e-5f;
+      y.array().rowwise() /= scale.array().sqrt();
+    };
+  });
+}
+
+void reductions() {
+  for (const auto& [m, k] : {std::pair<int64_t, int64_t>{4096, 1024}, {64, 50257}})
+    add("softmax", std::to_string(m) + "x" + std::to_string(k), [m = m, k = k](Data& d) {
+      const Table x = table(d.input({m, k}), m, k);
+      return [m, x, y = table(d.output({m, k}), m, k)]() mutable {
+        for (int64_t i = 0; i < m; ++i) {
+          y.row(i) = (x.row(i).array() - x.row(i).maxCoeff()).exp();
+          y.row(i) /= y.row(i).sum();
+        }
+      };
     });
-  }
-  const Matrix x = Matrix::Random(4096, 768), z = Matrix::Random(4096, 1024),
-               wide = Matrix::Random(100000, 64);
-  const Eigen::RowVectorXf w = Eigen::RowVectorXf::Random(768), b = Eigen::RowVectorXf::Random(768);
-  Matrix y(4096, 768), s(100000, 64);
-  Eigen::VectorXf one(4096);
-  measure("layernorm", "4096x768", [&] {
-    for (long i = 0; i < 4096; ++i) {
-      const float mean = x.row(i).mean();
-      const float scale = 1 / std::sqrt((x.row(i).array() - mean).square().mean() + 1e-5f);
-      y.row(i) = (x.row(i).array() - mean) * scale * w.array() + b.array();
-    }
+  add("logsumexp", "4096x1024", [](Data& d) {
+    const Table x = table(d.input({4096, 1024}), 4096, 1024);
+    return [x, y = line(d.output({4096}), 4096)]() mutable {
+      for (int64_t i = 0; i < 4096; ++i) {
+        const float top = x.row(i).maxCoeff();
+        y(i) = top + std::log((x.row(i).array() - top).exp().sum());
+      }
+    };
   });
-  measure("rmsnorm", "4096x768", [&] {
-    for (long i = 0; i < 4096; ++i)
-      y.row(i) = x.row(i).array() * (1 / std::sqrt(x.row(i).squaredNorm() / 768 + 1e-5f)) * w.array();
-  });
-  measure("col_standardize", "100000x64", [&] {
-    const Eigen::RowVectorXf mean = wide.colwise().mean();
-    s = wide.rowwise() - mean;
-    const Eigen::RowVectorXf scale = (s.colwise().squaredNorm() / 100000).array() + 1e-5f;
-    s.array().rowwise() /= scale.array().sqrt();
-  });
-  measure("logsumexp", "4096x1024", [&] {
-    for (long i = 0; i < 4096; ++i) {
-      const float top = z.row(i).maxCoeff();
-      one(i) = top + std::log((z.row(i).array() - top).exp().sum());
-    }
-  });
-  measure("argmax", "4096x1024", [&] {
-    for (long i = 0; i < 4096; ++i) {
-      long at;
-      z.row(i).maxCoeff(&at);
-      one(i) = static_cast<float>(at);
-    }
+  add("argmax", "4096x1024", [](Data& d) {
+    const Table x = table(d.input({4096, 1024}), 4096, 1024);
+    return [x, y = line(d.output({4096}), 4096)]() mutable {
+      for (int64_t i = 0; i < 4096; ++i) {
+        Eigen::Index at;
+        x.row(i).maxCoeff(&at);
+        y(i) = static_cast<float>(at);
+      }
+    };
   });
 }
 
 void products() {
-  for (const long n : {16L, 32L, 64L, 128L, 256L, 512L, 1024L, 2048L}) {
-    const Matrix a = Matrix::Random(n, n), b = Matrix::Random(n, n);
-    Matrix c(n, n);
-    measure("matmul", std::to_string(n), [&] { c.noalias() = a * b; });
-  }
-  std::vector<Matrix> a(64, Matrix::Random(32, 32)), b(64, Matrix::Random(32, 32)), c(64, Matrix(32, 32));
-  measure("batched_matmul", "64x32x32", [&] {
-    for (size_t i = 0; i < 64; ++i) c[i].noalias() = a[i] * b[i];
-  });
-  for (const long m : {128L, 1L}) {
-    const Matrix x = Matrix::Random(m, 768), w = Matrix::Random(3072, 768);
-    const Eigen::RowVectorXf bias = Eigen::RowVectorXf::Random(3072);
-    Matrix y(m, 3072);
-    const std::string size = std::to_string(m) + "x768x3072";
-    const auto linear = [&] {
-      y.noalias() = x * w.transpose();
-      y.rowwise() += bias;
-    };
-    measure("linear_fp32", size, linear);
-    measure("linear_gelu", size, [&] {
-      linear();
-      y = y.array() * 0.5f * (1 + (y.array() * 0.7071067811865476f).erf());
+  for (const int64_t n : {16, 32, 64, 128, 256, 512, 1024, 2048})
+    add("matmul", std::to_string(n), [n](Data& d) {
+      const Table a = table(d.input({n, n}), n, n), b = table(d.input({n, n}), n, n);
+      return [a, b, c = table(d.output({n, n}), n, n)]() mutable { c.noalias() = a * b; };
     });
-  }
+  for (const int64_t n : {256, 1024, 4096})
+    add("matvec", std::to_string(n), [n](Data& d) {
+      const Table a = table(d.input({n, n}), n, n);
+      const Eigen::Map<Eigen::VectorXf> x(d.input({n}), n);
+      return [a, x, y = Eigen::Map<Eigen::VectorXf>(d.output({n}), n)]() mutable { y.noalias() = a * x; };
+    });
+  add("batched_matmul", "64x32x32", [](Data& d) {
+    float *a = d.input({64, 32, 32}), *b = d.input({64, 32, 32}), *c = d.output({64, 32, 32});
+    return [=] {
+      for (int64_t i = 0; i < 64; ++i)
+        table(c + i * 1024, 32, 32).noalias() = table(a + i * 1024, 32, 32) * table(b + i * 1024, 32, 32);
+    };
+  });
+  for (const int64_t m : {128, 1})
+    for (const bool gelu : {false, true})
+      add(gelu ? "linear_gelu" : "linear_fp32", std::to_string(m) + "x768x3072", [m, gelu](Data& d) {
+        const Table x = table(d.input({m, 768}), m, 768), w = table(d.input({3072, 768}), 3072, 768);
+        const Line b = line(d.input({3072}), 3072);
+        return [=, y = table(d.output({m, 3072}), m, 3072)]() mutable {
+          y.noalias() = x * w.transpose();
+          y.rowwise() += b;
+          if (gelu) y = y.array() * 0.5f * (1 + (y.array() * 0.7071067811865476f).erf());
+        };
+      });
 }
 
 }  // namespace
+}  // namespace bench
 
-int main(int argc, char** argv) {
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::string(argv[i]) == "-f") wanted = argv[i + 1];
-    if (std::string(argv[i]) == "-s") seconds = std::atof(argv[i + 1]);
-  }
+int main() {
+  using namespace bench;
   Eigen::setNbThreads(1);
   pointwise();
-  rows();
+  options();
+  norms();
+  reductions();
   products();
   std::string sets = Eigen::SimdInstructionSetsInUse();
   std::replace(sets.begin(), sets.end(), ',', ' ');
-  std::printf("about,eigen,Eigen %d.%d.%d; its own products; %s\n", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION,
-              EIGEN_MINOR_VERSION, sets.c_str());
+  const std::string version = std::to_string(EIGEN_WORLD_VERSION) + "." +
+                              std::to_string(EIGEN_MAJOR_VERSION) + "." + std::to_string(EIGEN_MINOR_VERSION);
+  return serve(rows, "Eigen " + version + "; its own products; " + sets);
 }

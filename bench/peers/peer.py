@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
-"""Measures one Python library on workloads.py and prints peer,workload,size,threads,median_us.
+"""Measures one Python library on workloads.py and typed.py.
 
-  peer.py numpy|torch|torch_compile|jax|mlx [-t THREADS] [-f REGEX] [-s SECONDS]
+  peer.py numpy|torch|torch_compile|jax|mlx|onnxruntime [-t THREADS] --serve      answers bench/run (bench/serve.hpp)
+  peer.py ... [-t THREADS] [-f REGEX] [-s SECONDS]     prints peer,workload,size,threads,median_us
 
-Timed is all that a user waits for: the call until its result is in memory. Compilers get their warm-up first. After the
-rows a line about,PEER,TEXT says what was measured: versions, BLAS, instruction sets.
+Timed is all that a user waits for: the call until its result is in memory. Compilers get their warm-up first.
 """
 
 import argparse
 import os
 import re
-import statistics
 import sys
-import time
 
 sys.dont_write_bytecode = True  # nothing of it goes into the source folder
 import built  # noqa: E402
@@ -25,7 +23,8 @@ UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_VERBOSE", "MKL_ENABLE_INSTRUCTIONS", "MK
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("peer", choices=["numpy", "torch", "torch_compile", "jax", "mlx"])
+    p.add_argument("peer", choices=["numpy", "torch", "torch_compile", "jax", "mlx", "onnxruntime"])
+    p.add_argument("--serve", action="store_true", help="answer questions about rows")
     p.add_argument("-t", "--threads", type=int, default=1)
     p.add_argument("-f", "--filter", default=".", help="only workloads whose name/size matches")
     p.add_argument("-s", "--seconds", type=float, default=0.3, help="of samples for each workload")
@@ -44,11 +43,43 @@ class Library:
     def wait(self, y):
         pass
 
+    def training(self, name):
+        """Returns a function that trains once, as bench/training_steps.cpp."""
+        raise NotImplementedError
+
+    def typed(self, x, dtype):
+        """Returns the float32 array as one of that dtype; float64 gets digits that float32 has not."""
+        raise NotImplementedError(f"no {dtype}")
+
+    def plain(self, x):
+        """Returns it as a NumPy array."""
+        return x
+
+    def runs_on(self, made):
+        """Returns what computes the row, if that differs by row."""
+        return ""
+
+    def matmul_int8(self, a, b):
+        raise NotImplementedError("no product of int8 into int32")
+
+    def float32(self, x):
+        """Returns it unchanged: most libraries promote integers where they meet floats."""
+        return x
+
     def ordered(self, name, x):
         raise NotImplementedError
 
     def searchsorted(self, s, x):
         raise NotImplementedError
+
+
+def in_dtype(x, dtype):
+    """Returns a float32 array as NumPy's dtype; float64 gets digits that float32 has not, as bench/rows.cpp does."""
+    import numpy as np
+
+    if dtype == "float64":
+        return x.astype(np.float64) * (1 + 2.0**-30)
+    return x.astype(dtype)
 
 
 class Numpy(Library):
@@ -62,12 +93,18 @@ class Numpy(Library):
         except ImportError:
             special = None
         self.np, self.special = np, special
-        for f in ("exp", "log", "sqrt", "where", "matmul", "reshape", "transpose", "argmax"):
+        for f in ("exp", "log", "sqrt", "where", "matmul", "reshape", "transpose", "abs", "round", "max"):
             setattr(self, f, getattr(np, f))
-        self.argmax = lambda x: np.argmax(x, -1)
+        self.argmax, self.sum, self.row_max = (lambda x: np.argmax(x, -1)), (lambda x: np.sum(x, -1)), (lambda x: np.max(x, -1))
+        self.count = np.count_nonzero
 
     def array(self, x):
         return x
+
+    def typed(self, x, dtype):
+        if dtype == "bfloat16":
+            raise NotImplementedError("no bfloat16")
+        return in_dtype(x, dtype)
 
     def about(self):
         return built.numpy(self.np)
@@ -102,8 +139,11 @@ class Numpy(Library):
         c = x - self.np.mean(x, -1, keepdims=True)
         return c * self.rsqrt(self.np.mean(c * c, -1, keepdims=True) + 1e-5) * w + b
 
-    def attention(self, q, k, v):
-        return self.softmax(q @ self.np.swapaxes(k, -1, -2) * q.shape[-1] ** -0.5) @ v
+    def attention(self, q, k, v, causal=False):
+        s = q @ self.np.swapaxes(k, -1, -2) * self.np.float32(q.shape[-1] ** -0.5)
+        if causal:
+            s = self.np.where(self.np.tri(*s.shape[-2:], dtype=bool), s, self.np.float32(-self.np.inf))
+        return self.softmax(s) @ v
 
     def conv2d(self, x, w, b, layout):
         raise NotImplementedError
@@ -133,12 +173,33 @@ class Torch(Library):
         torch.set_num_threads(threads)
         torch.set_grad_enabled(False)
         self.torch, self.F = torch, torch.nn.functional
-        for f in ("exp", "log", "sqrt", "rsqrt", "erf", "sigmoid", "where", "matmul", "relu", "reshape", "permute"):
+        for f in ("exp", "log", "sqrt", "rsqrt", "erf", "sigmoid", "where", "matmul", "relu", "reshape", "permute", "abs", "round", "max"):
             setattr(self, f, getattr(torch, f))
-        self.gelu, self.transpose = self.F.gelu, torch.permute
+        self.gelu, self.transpose, self.count = self.F.gelu, torch.permute, torch.count_nonzero
 
     def array(self, x):
         return self.torch.from_numpy(x)
+
+    def typed(self, x, dtype):
+        t = self.torch.from_numpy(in_dtype(x, dtype) if dtype == "float64" else x)
+        return t.to(getattr(self.torch, dtype))
+
+    def plain(self, x):
+        import ml_dtypes
+
+        return x.float().numpy().astype(ml_dtypes.bfloat16) if x.dtype == self.torch.bfloat16 else x.numpy()
+
+    def int8(self, x):
+        return x.to(self.torch.int8)
+
+    def matmul_int8(self, a, b):
+        return self.torch._int_mm(a, b)
+
+    def sum(self, x):
+        return self.torch.sum(x, -1)
+
+    def row_max(self, x):
+        return self.torch.amax(x, -1)
 
     def about(self):
         return built.torch(self.torch)
@@ -158,15 +219,14 @@ class Torch(Library):
     def layernorm(self, x, w, b):
         return self.F.layer_norm(x, w.shape, w, b)
 
-    def attention(self, q, k, v):
-        return self.F.scaled_dot_product_attention(q, k, v)
+    def attention(self, q, k, v, causal=False):
+        return self.F.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
     def conv2d(self, x, w, b, layout):
         if layout == "nchw":
             return self.F.conv2d(x, w, b, padding=1)
         y = self.F.conv2d(x.permute(0, 3, 1, 2), w.contiguous(memory_format=self.torch.channels_last), b, padding=1)
         return y.permute(0, 2, 3, 1)
-
 
     def ordered(self, name, x):
         torch, n = self.torch, x.shape[-1]
@@ -180,6 +240,20 @@ class Torch(Library):
 
     def searchsorted(self, s, x):
         return self.torch.searchsorted(s, x)
+
+
+    def training(self, name, compiled=False):
+        import training
+
+        with self.torch.enable_grad():
+            _, make, optimizer, (x, t) = next(w for w in training.workloads() if w[0] == name)
+            step = training.step_of(make, optimizer, x, t, compiled)
+
+        def with_gradients():
+            with self.torch.enable_grad():
+                step()
+
+        return with_gradients
 
 
 class RanEagerly(Exception):
@@ -210,6 +284,11 @@ class TorchCompile(Torch):
         self.counters.clear()
         return self.torch.compile(f)
 
+    def training(self, name):
+        self.dynamo.reset()
+        self.counters.clear()
+        return super().training(name, True)
+
     def compiles(self):
         """Throws unless everything that ran since compiled() was compiled."""
         limits = [w for w in self.warned if re.search("(recompile|cache_size).*limit", w)]
@@ -228,14 +307,36 @@ class Jax(Library):
 
         jax.config.update("jax_platforms", "cpu")
         self.jax, jnp = jax, jax.numpy
-        for f in ("exp", "log", "sqrt", "where", "matmul", "reshape", "transpose"):
+        for f in ("exp", "log", "sqrt", "where", "matmul", "reshape", "transpose", "abs", "round", "max"):
             setattr(self, f, getattr(jnp, f))
-        self.jnp = jnp
+        self.jnp, self.count = jnp, jnp.count_nonzero
         self.rsqrt, self.erf, self.sigmoid = jax.lax.rsqrt, jax.lax.erf, jax.nn.sigmoid
         self.relu = jax.nn.relu
 
     def array(self, x):
         return self.jax.device_put(x)
+
+    def typed(self, x, dtype):
+        if dtype in ("float64", "int64"):
+            raise NotImplementedError(f"no {dtype} by default")
+        return self.jax.device_put(x).astype(dtype)
+
+    def plain(self, x):
+        import numpy as np
+
+        return np.asarray(x)
+
+    def int8(self, x):
+        return x.astype(self.jnp.int8)
+
+    def matmul_int8(self, a, b):
+        return self.jax.lax.dot(a, b, preferred_element_type=self.jnp.int32)
+
+    def sum(self, x):
+        return self.jnp.sum(x, -1)
+
+    def row_max(self, x):
+        return self.jnp.max(x, -1)
 
     def compiled(self, f):
         return self.jax.jit(f)
@@ -265,8 +366,11 @@ class Jax(Library):
         c = x - self.jnp.mean(x, -1, keepdims=True)
         return c * self.rsqrt(self.jnp.mean(c * c, -1, keepdims=True) + 1e-5) * w + b
 
-    def attention(self, q, k, v):
-        return self.softmax(q @ self.jnp.swapaxes(k, -1, -2) * q.shape[-1] ** -0.5) @ v
+    def attention(self, q, k, v, causal=False):
+        s = q @ self.jnp.swapaxes(k, -1, -2) * q.shape[-1] ** -0.5
+        if causal:
+            s = self.jnp.where(self.jnp.tri(*s.shape[-2:], dtype=bool), s, -self.jnp.inf)
+        return self.softmax(s) @ v
 
     def conv2d(self, x, w, b, layout):
         form = ("NCHW", "OIHW", "NCHW") if layout == "nchw" else ("NHWC", "OIHW", "NHWC")
@@ -288,6 +392,11 @@ class Mlx(Library):
 
     def array(self, x):
         return self.mx.array(x)
+
+    def plain(self, x):
+        import numpy as np
+
+        return np.array(x)
 
     def compiled(self, f):
         return self.mx.compile(f)
@@ -319,8 +428,9 @@ class Mlx(Library):
     def layernorm(self, x, w, b):
         return self.mx.fast.layer_norm(x, w, b, 1e-5)
 
-    def attention(self, q, k, v):
-        return self.mx.fast.scaled_dot_product_attention(q, k, v, scale=q.shape[-1] ** -0.5)
+    def attention(self, q, k, v, causal=False):
+        mask = "causal" if causal else None
+        return self.mx.fast.scaled_dot_product_attention(q, k, v, scale=q.shape[-1] ** -0.5, mask=mask)
 
     def conv2d(self, x, w, b, layout):
         x = self.mx.transpose(x, (0, 2, 3, 1)) if layout == "nchw" else x
@@ -331,41 +441,21 @@ class Mlx(Library):
 PEERS = {"numpy": Numpy, "torch": Torch, "torch_compile": TorchCompile, "jax": Jax, "mlx": Mlx}
 
 
-def median(call, seconds):
-    """Returns the median of samples, each long enough to be timed; warm."""
-    clock = time.perf_counter
-    for _ in range(3):
-        call()
-    start = clock()
-    call()
-    once = max(clock() - start, 1e-7)
-    inner = max(1, int(100e-6 / once))
-    samples, end = [], clock() + seconds
-    while len(samples) < 5 or clock() < end:
-        start = clock()
-        for _ in range(inner):
-            call()
-        samples.append((clock() - start) / inner)
-        if clock() > end + 20:
-            break
-    return statistics.median(samples)
+def table(xp, a):
+    """Prints a line for each row that matches."""
+    import answers
 
-
-def changing_shapes(xp, peer, threads):
-    """Times two passes over 1,000 sizes of one chain: cold, and once more."""
-    import workloads
-
-    f = xp.compiled(lambda *x: workloads.fused_chain(xp, *x))
-    for name in ("changing_shapes_cold", "changing_shapes_warm"):
-        total = 0.0
-        for n in workloads.changing_sizes():
-            inputs = [xp.array(workloads.uniform((n,))) for _ in range(4)]
-            xp.wait(inputs)
-            start = time.perf_counter()
-            xp.wait(f(*inputs))
-            total += time.perf_counter() - start
-        xp.compiles()
-        print(f"{peer},{name},1000,{threads},{total * 1e6:.4g}", flush=True)
+    wanted = re.compile(a.filter)
+    for name, row in answers.all_rows().items():
+        if not wanted.search(name):
+            continue
+        try:
+            us = answers.median_us(answers.Made(xp, row).call, a.seconds)
+            xp.compiles()
+        except Exception as e:  # a peer that can't do a row has no figure there
+            print(f"{a.peer}: {name}: {type(e).__name__}: {str(e)[:200]}", file=sys.stderr)
+            continue
+        print(f"{a.peer},{row[0]},{row[1]},{a.threads},{us:.4g}", flush=True)
 
 
 def main():
@@ -376,30 +466,19 @@ def main():
         if os.environ.pop(variable, None) is not None:
             print(f"{a.peer}: measured without {variable}", file=sys.stderr)
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    import workloads
+    if a.peer == "onnxruntime":
+        from onnx_side import OnnxRuntime
 
-    xp = PEERS[a.peer](a.threads)
-    wanted = re.compile(a.filter)
-    if wanted.search("changing_shapes/1000"):
-        try:
-            changing_shapes(xp, a.peer, a.threads)
-        except RanEagerly as e:
-            sys.exit(f"{a.peer}: changing_shapes ran eagerly: {e}")
-    for name, size, f, make in workloads.rows():
-        if not wanted.search(f"{name}/{size}"):
-            continue
-        try:
-            inputs = [xp.array(x) for x in make()]
-            run = xp.compiled(lambda *x, f=f: f(xp, *x))
-            us = median(lambda: xp.wait(run(*inputs)), a.seconds) * 1e6
-            xp.compiles()
-        except RanEagerly as e:
-            sys.exit(f"{a.peer}: {name}/{size} ran eagerly: {e}")
-        except Exception as e:  # a peer that can't do a row has no figure there
-            print(f"{a.peer}: {name}/{size}: {type(e).__name__}: {str(e)[:200]}", file=sys.stderr)
-            continue
-        print(f"{a.peer},{name},{size},{a.threads},{us:.4g}", flush=True)
-    print(f"about,{a.peer},{xp.about().replace(',', ';')}")
+        xp = OnnxRuntime(a.threads)
+    else:
+        xp = PEERS[a.peer](a.threads)
+    if a.serve:
+        import answers
+
+        return answers.serve(xp)
+    print("peer,workload,size,threads,median_us")
+    table(xp, a)
+    print(f"{a.peer}: {xp.about()}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -91,6 +91,28 @@ def workloads():
         torch.rand(8, 3, 224, 224), torch.randint(0, 1000, (8,)))
 
 
+def step_of(make, optimizer, x, t, compiled):
+    """Makes a model and returns a step: a function that trains once and returns the loss."""
+    torch.manual_seed(1)
+    model = make()
+    opt = optimizer(model.parameters())
+
+    def loss_of():
+        y = model(x)
+        return F.cross_entropy(y.reshape(-1, y.shape[-1]), t)
+
+    loss = torch.compile(loss_of) if compiled else loss_of
+
+    def step():
+        value = loss()
+        value.backward()
+        opt.step()
+        opt.zero_grad()
+        return value.item()
+
+    return step
+
+
 def process_mb():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
@@ -106,24 +128,8 @@ def main():
     for name, make, optimizer, (x, t) in workloads():
         if not re.search(a.filter, name):
             continue
-        torch.manual_seed(1)
         at_start = process_mb()
-        model = make()
-        opt = optimizer(model.parameters())
-
-        def loss_of():
-            y = model(x)
-            return F.cross_entropy(y.reshape(-1, y.shape[-1]), t)
-
-        loss = torch.compile(loss_of) if a.compile else loss_of
-
-        def step():
-            value = loss()
-            value.backward()
-            opt.step()
-            opt.zero_grad()
-            return value.item()
-
+        step = step_of(make, optimizer, x, t, a.compile)
         before = time.perf_counter()
         step()
         first = time.perf_counter() - before
@@ -137,4 +143,5 @@ def main():
               f"first_step_ms={first * 1e3:.1f},process_mb={process_mb():.0f},grown_mb={process_mb() - at_start:.0f}", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -7,8 +7,12 @@
 #include "jit/backend/kept_layouts.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
+#include "support/spare_memory.hpp"
 
 namespace lazy::jit {
+
+void* Buffer::operator new(size_t) { return SpareMemory<Buffer>::take(); }
+void Buffer::operator delete(void* memory) noexcept { SpareMemory<Buffer>::put(memory); }
 
 BufferRef BufferRef::allocate(Backend& backend, size_t bytes) {
   BufferRef r;

@@ -24,6 +24,9 @@ class Buffer {
   /// Drops the copies in other layouts, before the memory is written to.
   void forget_layouts() noexcept;
 
+  static void* operator new(size_t bytes);
+  static void operator delete(void*) noexcept;
+
  private:
   friend class BufferRef;
   std::atomic<uint32_t> count_{1};

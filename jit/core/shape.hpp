@@ -15,7 +15,7 @@ inline constexpr int kMaxRank = 8;
 /// Holds a short list of integers: extents, strides, axes. More than kMaxRank entries throw ShapeError.
 class Dims {
  public:
-  Dims() = default;
+  Dims() noexcept {}  // not defaulted: `{}` would set all entries to zero first
   Dims(std::initializer_list<int64_t> v) : Dims(std::span(v.begin(), v.size())) {}
   explicit Dims(std::span<const int64_t> v) : size_(static_cast<uint8_t>(checked(v.size()))) {
     std::copy(v.begin(), v.end(), v_);

@@ -142,16 +142,16 @@ void describe(const Program& p, const CapturedGraph& f, FlushReport& report) {
 
 // Runs the program, and again without the values that depend on an index out of range, which stay pending;
 // throws IndexError if `wanted` is one of them. True if all values of the flush were computed.
-bool run_what_can_be(ProgramRef& program, CapturedGraph& f, const Node& wanted, Backend& backend,
+bool run_what_can_be(ProgramLease& found, CapturedGraph& f, const Node& wanted, Backend& backend,
                      const Site& site) {
   for (bool all = true;; all = false) {
     try {
-      run(*program, f, backend);
+      run(found.program(), f, backend, found.arguments(), found.same());
       return all;
     } catch (const Fault& fault) {
       if (!leave_out_faulty(f, fault, wanted)) explain(fault, f, backend);
     }
-    program = find_program(nullptr, f, backend, nullptr, site, false);
+    found.find(nullptr, f, backend, nullptr, site, false);
   }
 }
 
@@ -175,6 +175,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   Graph& graph = *wanted->graph;
   times.first_op = graph.take(wanted, nodes, captured->held);
   if (nodes.empty()) return;
+  watch::need_taken(*wanted);
   FlushListener* const listener = FlushListener::current();
   const bool logged = logging::enabled(logging::Channel::flush);
   const clock::time_point start = listener || logged ? clock::now() : clock::time_point{};
@@ -183,12 +184,11 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   std::vector<uint32_t>& dropped = captured->dropped;
   dropped.clear();
   captured->stands.clear();
-  ProgramRef program;
+  ProgramLease found;
   bool in_two = false;
   std::vector<Handle> between;  // values that the second half reads
   try {
-    await_leaves(nodes, site);
-    captured->build(nodes, backend.code_class());
+    while (!captured->build(nodes, backend.code_class())) await_leaves(nodes, site);
     if (captured->outputs > 1 && config::get().liveness.get() == config::Liveness::adaptive) {
       learning = programs_of(*captured);
       learning->liveness.choose(*captured, dropped);
@@ -201,19 +201,18 @@ void flush(Node* wanted, Cause cause, const Site& site) {
       report->site = site;
       if (cause == Cause::count) report->function = Purpose::current();
     }
-    program = find_program(dropped.empty() ? learning : nullptr, *captured, backend, report.get(), site,
-                           phases.wanted);
+    found.find(dropped.empty() ? learning : nullptr, *captured, backend, report.get(), site, phases.wanted);
     if (times.start) times.ready = report->hit ? report->checked : profile::now();
-    in_two = is_cut_in_two(nodes, *program, *captured);
+    in_two = is_cut_in_two(nodes, found.program(), *captured);
     if (in_two) {
       between = read_by_second_half(nodes);
     } else {
-      if (listener || logged) describe(*program, *captured, *report);
-      const bool all = run_what_can_be(program, *captured, *wanted, backend, site);
-      program->runs.add();
+      if (listener || logged) describe(found.program(), *captured, *report);
+      const bool all = run_what_can_be(found, *captured, *wanted, backend, site);
+      found.program().runs.add();
       if (all && captured->verify != config::Verify::off) {
         const profile::Span span(event::kVerify);
-        verify(*program, *captured, site);
+        verify(found.program(), *captured, site);
       }
     }
   } catch (...) {
@@ -226,20 +225,21 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   if (learning) learning->liveness.watch(*captured, dropped);
   metric::flushed(static_cast<size_t>(cause));
   finish(graph, *captured);
-  if (times.start) event::flush(times, *report, cause, site, *program);
+  if (times.start) event::flush(times, *report, cause, site, found.program());
   if (listener || logged) report->total_ns = static_cast<uint64_t>((clock::now() - start).count());
   if (cause == Cause::node_limit || cause == Cause::byte_limit) note_limit(site, cause);
   if (logged) logging::write(logging::Channel::flush, to_string(*report));
   if (logging::enabled(logging::Channel::memory)) log_memory(site);
   if (listener) listener->flushes.push_back(std::move(*report));
+  found.keep(*captured);
 }
 
 }  // namespace
 
 void evaluate(std::span<const Handle* const> handles, Cause cause, const Site& site) {
   for (const Handle* h : handles)
-    if (!h->get()->ready()) watch::need(*h->get());
-    else watch::note_use(*h->get());
+    if (h->get()->ready()) watch::note_use(*h->get());
+    else if (handles.size() > 1) watch::need(*h->get());
   if (handles.size() > 1 && no_flush == 0) join_for_flush(handles, site);
   for (const Handle* h : handles) {
     Node* n = h->get();
@@ -248,7 +248,7 @@ void evaluate(std::span<const Handle* const> handles, Cause cause, const Site& s
       if (s == State::ready) break;
       located<DeviceError>(site, [&] {
         if (s == State::pending) located<CompileError>(site, [&] { flush(n, cause, site); });
-        else if (s == flushing_here()) n->state.wait(s, std::memory_order_acquire);
+        else if (s == flushing_here()) watch::need(*n), n->state.wait(s, std::memory_order_acquire);
         else forks::fail_left_behind();
       });
     }

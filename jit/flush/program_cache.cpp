@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "cache/lru.hpp"
 #include "cache/process_store.hpp"
 #include "jit/backend/registry.hpp"
 #include "jit/compile/disk.hpp"
@@ -155,13 +154,6 @@ std::shared_ptr<ProgramEntry> programs_of(const CapturedGraph& f) {
 
 namespace {
 
-/// Holds what a thread found last for a key.
-struct Found {
-  std::shared_ptr<ProgramEntry> entry;
-  ProgramRef program;
-  uint32_t version = 0;  // of the entry's list, whose first program it was
-  cache::LruCache<ProgramEntry>::Moment when;
-};
 struct FoundByThread {
   static constexpr size_t kMost = 16;
   Found of[kMost];
@@ -171,23 +163,26 @@ struct FoundByThread {
   }
 };
 
-/// Returns what the thread found for this key before, if looking it up would find it again and its guards
-/// hold; else null.
-ProgramRef found_again(const CapturedGraph& f) {
+/// Returns what the thread kept for this key, if looking it up would find it again and its guards hold; else
+/// null. Guards that held for the latest run hold again if `same` becomes true: all that they are about is as
+/// it was.
+Found* found_again(const CapturedGraph& f, bool& same) {
   FoundByThread* const all = PerThread<FoundByThread>::if_there();
   if (!all) return nullptr;
-  const Found& known = all->at(f.key);
-  if (!entries().is_fresh(known.when) || known.entry->key != f.key || known.entry->version() != known.version)
+  Found& known = all->at(f.key);
+  if (!entries().is_fresh(known.when) || known.in_use || known.entry->key != f.key ||
+      known.entry->version() != known.version)
     return nullptr;
+  same = known.arguments && known.arguments->as_before(f);
   int64_t actual = 0;
-  if (failed_guard(*known.program, f, actual)) return nullptr;
+  if ((!same || known.guards_scalars) && failed_guard(*known.program, f, actual)) return nullptr;
   entries().count_hit();
-  return known.program;
+  return &known;
 }
 
 /// Finds a program in the cache, on disk, or compiles one.
-ProgramRef look_up(std::shared_ptr<ProgramEntry> entry, const CapturedGraph& f, Backend& backend,
-                   FlushReport* report, const Site& site, bool timed) {
+void look_up(Found& found, std::shared_ptr<ProgramEntry> entry, const CapturedGraph& f, Backend& backend,
+             FlushReport* report, const Site& site, bool timed) {
   std::string why;
   std::string* const wants_why = report ? &why : nullptr;
   const auto hit = [&](const ProgramRef& p, uint64_t load_ns) {
@@ -196,7 +191,7 @@ ProgramRef look_up(std::shared_ptr<ProgramEntry> entry, const CapturedGraph& f, 
       report->hit = true;
       report->load_ns = load_ns;
     }
-    return p;
+    found.program = p;
   };
   cache::LruCache<ProgramEntry>::Moment when;
   if (!entry) entry = entries().find(view_of(f.key), &when);
@@ -206,11 +201,17 @@ ProgramRef look_up(std::shared_ptr<ProgramEntry> entry, const CapturedGraph& f, 
   if (entry) {
     const uint32_t version = entry->version();
     if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
-      if (when.removals && entry->version() == version)
-        if (FoundByThread* const all = PerThread<FoundByThread>::try_get())
-          all->at(f.key) = {entry, p, version, when};
       if (timed) report->checked = quickly_checked(*p, why) ? report->looked_up : profile::now();
-      return hit(p, 0);
+      hit(p, 0);
+      if (FoundByThread* const all = PerThread<FoundByThread>::if_there())
+        if (Found& kept = all->at(f.key); kept.program == p && !kept.in_use)
+          found.arguments = std::move(kept.arguments);
+      if (when.removals && entry->version() == version) {
+        found.entry = std::move(entry);
+        found.version = version;
+        found.when = when;
+      }
+      return;
     }
   } else {
     entry = new_entry(f);
@@ -246,28 +247,62 @@ ProgramRef look_up(std::shared_ptr<ProgramEntry> entry, const CapturedGraph& f, 
     const Guard* const g = list->size() > 1 ? failed_guard(*(*list)[1], f, actual) : nullptr;
     return g ? "guard " + describe(*g, actual) : nearest_difference(f, *entry);
   });
-  return p;
+  found.program = p;
 }
 
 }  // namespace
 
-void forget_found() noexcept {
-  if (FoundByThread* const all = PerThread<FoundByThread>::if_there()) *all = {};
+void Found::clear() noexcept {
+  if (arguments) program->arguments.put(std::move(arguments));
+  program = nullptr;
+  entry = nullptr;
+  when = {};
 }
 
-ProgramRef find_program(std::shared_ptr<ProgramEntry> entry, const CapturedGraph& f, Backend& backend,
+void Found::take(Found& o) noexcept {
+  clear();
+  entry = std::move(o.entry);
+  program = std::move(o.program);
+  arguments = std::move(o.arguments);
+  version = o.version;
+  when = o.when;
+  guards_scalars = std::any_of(program->guards.begin(), program->guards.end(),
+                               [](const Guard& g) { return g.kind == Guard::Kind::scalar; });
+}
+
+void ProgramLease::keep_own(const CapturedGraph& f) noexcept {
+  FoundByThread* const all = PerThread<FoundByThread>::try_get();
+  if (!all) return;
+  if (Found& place = all->at(f.key); !place.in_use) place.take(own_);
+}
+
+void forget_found() noexcept {
+  FoundByThread* const all = PerThread<FoundByThread>::if_there();
+  if (!all) return;
+  for (Found& f : all->of)
+    if (!f.in_use) f.clear();
+}
+
+void ProgramLease::find(std::shared_ptr<ProgramEntry> entry, const CapturedGraph& f, Backend& backend,
                         FlushReport* report, const Site& site, bool timed) {
+  if (found_ != &own_) std::exchange(found_, &own_)->in_use = false;
   if (!entry && !report) {
-    if (ProgramRef p = found_again(f)) {
+    if (Found* const again = found_again(f, same_)) {
       metric::add(Counter::program_hits);
-      return p;
+      again->in_use = true;
+      found_ = again;
+      return;
     }
   }
-  return look_up(std::move(entry), f, backend, report, site, timed);
+  same_ = false;
+  own_.clear();
+  look_up(own_, std::move(entry), f, backend, report, site, timed);
 }
 
 std::shared_ptr<const Program> find_program(const CapturedGraph& f, Backend& backend, FlushReport* report) {
-  return find_program(nullptr, f, backend, report, Site{}, false);
+  Found found;
+  look_up(found, nullptr, f, backend, report, Site{}, false);
+  return found.program;
 }
 
 ProgramCacheStats program_cache_stats() {

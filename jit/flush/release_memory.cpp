@@ -4,11 +4,13 @@
 #include "jit/flush/program_cache.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/key/captured_graph.hpp"
+#include "support/spare_memory.hpp"
 
 namespace lazy::jit {
 
 size_t release_memory() {
   release_spare_nodes();
+  SpareMemory<Buffer>::release();
   CapturedGraphLease::release_spare();
   forget_found();
   size_t bytes = backends().main->release_memory();

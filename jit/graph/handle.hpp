@@ -41,9 +41,13 @@ class Handle {
   Node* operator->() const { return get(); }
   explicit operator bool() const { return node_ != nullptr; }
   /// Turns the handle, which is there no more, into a reference that the caller owns. Not for a node with an
-  /// attachment.
+  /// attachment. The caller holds the lock of the node's graph, or the node is in none: so nobody else can
+  /// reach it if this is its only count.
   void become_reference() noexcept {
-    std::exchange(node_, nullptr)->counts.fetch_sub(Counted::kHandle - 1, std::memory_order_acq_rel);
+    Counted* const n = std::exchange(node_, nullptr);
+    if (n->counts.load(std::memory_order_acquire) == Counted::kHandle)
+      n->counts.store(1, std::memory_order_relaxed);
+    else n->counts.fetch_sub(Counted::kHandle - 1, std::memory_order_acq_rel);
   }
 
  private:

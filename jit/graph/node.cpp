@@ -7,80 +7,35 @@
 #include "jit/graph/attachment.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/graph/observed.hpp"
-#include "support/per_thread.hpp"
+#include "support/spare_memory.hpp"
 
 namespace lazy::jit {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kPooled = false;  // lets the sanitizer see each node's life
-#else
-constexpr bool kPooled = true;
-#endif
-
-// Each thread has a free list; nodes freed on another thread simply join that thread's list, up to a bound.
-struct FreeNode {
-  FreeNode* next;
-};
-constexpr uint32_t kMaxFree = 1 << 16;
-constinit thread_local FreeNode* free_list = nullptr;
-constinit thread_local uint32_t free_count = 0;
-constinit thread_local FreeNode* free_dims = nullptr;  // likewise, of RareDims
-constinit thread_local uint32_t free_dims_count = 0;
-
-/// Empties the list when the thread ends.
-struct Drain {
-  ~Drain() { release_spare_nodes(); }
-};
 
 constinit thread_local Node** doomed = nullptr;  // first node that a destruction under way has to free
 constinit thread_local Attachment** doomed_attachments = nullptr;  // likewise
 
 }  // namespace
 
-Node* new_node() {
-  if (kPooled && free_list) {
-    FreeNode* f = free_list;
-    free_list = f->next;
-    --free_count;
-    return new (f) Node;
-  }
-  return new (::operator new(sizeof(Node))) Node;
-}
+Node* new_node() { return new (SpareMemory<Node>::take()) Node; }
 
 inline void free_node_here(Node* n) noexcept {
   n->~Node();
-  if (!kPooled || free_count >= kMaxFree || !PerThread<Drain>::try_get()) return ::operator delete(n);
-  auto* f = reinterpret_cast<FreeNode*>(n);
-  f->next = free_list;
-  free_list = f;
-  ++free_count;
+  SpareMemory<Node>::put(n);
 }
 
 void free_node(Node* n) noexcept { free_node_here(n); }
 
 void release_spare_nodes() noexcept {
-  free_count = 0;
-  while (free_list) ::operator delete(std::exchange(free_list, free_list->next));
-  free_dims_count = 0;
-  while (free_dims) ::operator delete(std::exchange(free_dims, free_dims->next));
+  SpareMemory<Node>::release();
+  SpareMemory<Dims>::release();
 }
 
 constinit const RareDims::None RareDims::kNone;
 
-Dims& RareDims::make() {
-  if (!free_dims) return *(dims_ = new Dims);
-  FreeNode* const f = free_dims;
-  free_dims = f->next;
-  --free_dims_count;
-  return *(dims_ = new (f) Dims);
-}
+Dims& RareDims::make() { return *(dims_ = new (SpareMemory<Dims>::take()) Dims); }
 
-void RareDims::release() noexcept {
-  if (!kPooled || free_dims_count >= kMaxFree || !PerThread<Drain>::try_get()) return delete dims_;
-  free_dims = new (dims_) FreeNode{free_dims};
-  ++free_dims_count;
-}
+void RareDims::release() noexcept { SpareMemory<Dims>::put(dims_); }
 
 void Operands::reserve(int n) {
   static_assert(sizeof(Node*) == sizeof(uint64_t));

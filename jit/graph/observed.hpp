@@ -52,6 +52,11 @@ inline bool undecided(const Node& n) {
 }
 /// Notes that the value is needed after all, or will be by the next flush.
 void need(Node&) noexcept;
+/// Does the same for a node that this thread's flush has taken: meanwhile others can only note that, too.
+inline void need_taken(Node& n) noexcept {
+  if (word(n) == 0) n.watch.store(kNeeded, std::memory_order_relaxed);
+  else need(n);
+}
 /// Notes that a value that exists was read.
 inline void note_use(Node& n) noexcept {
   if (undecided(n)) [[unlikely]]

@@ -60,14 +60,7 @@ thread_local constinit int8_t AccuracyScope::current_ = -1;
 
 Node* make_node(Op op, DType type, const Shape& shape, const Site& site) {
   check_size(op, shape, site);
-  Node* n = new_node();
-  n->counts.store(Node::kHandle, std::memory_order_relaxed);
-  n->op = op;
-  n->dtype = type;
-  n->shape = shape;
-  n->site = site;
-  n->purpose = Purpose::current();
-  return n;
+  return make_node_like(op, type, shape, site);
 }
 
 void fail_on_two_devices(const char* op, const Node& a, const Node& b, const Site& site) {
@@ -132,17 +125,24 @@ Handle record(Op op, std::initializer_list<const Handle*> operand_list, DType ty
   const std::span<const Handle* const> operands(operand_list.begin(), operand_list.size());
   metric::add(Counter::nodes_recorded);
   Graph& graph = Graph::mine();
-  settle_elsewhere(graph, operands, site);
-  const Device device = device_of(name_of(op), operands, site);
-  Node* n = make_node(op, type, shape, site);
+  const bool at_hand = are_at_hand(graph, operands);
+  if (!at_hand) settle_elsewhere(graph, operands, site);
+  const Device device =
+      at_hand ? (*operand_list.begin())->get()->device : device_of(name_of(op), operands, site);
+  // Every value's shape is countable, and most results have the very shape of an operand.
+  const bool as_first = at_hand && &shape == &(*operand_list.begin())->get()->shape;
+  Node* n = as_first ? make_node_like(op, type, shape, site) : make_node(op, type, shape, site);
   n->device = device;
   if (row_of(op).exactness >= Exactness::standard) n->accuracy = form_of(op, type, AccuracyScope::current());
   Handle result = Handle::adopt(n);
   const bool is_view = kind_of(op) == OpKind::view;
-  GivenHandles handles(operands, is_view || nan_origin::wanted() ? 0 : given);
+  const bool seeks_nan = nan_origin::wanted();
+  GivenHandles handles(operands, is_view || seeks_nan ? 0 : given);
+  int arity = 0;
   for (const Handle* o : operands) {
-    if (!handles.has(n->arity)) add_reference(o->get());
-    n->operand[n->arity++] = o->get();
+    if (!handles.has(arity)) add_reference(o->get());
+    n->operand[arity] = o->get();
+    n->arity = ++arity;
   }
   if (attributes.ints.size()) n->ints = attributes.ints;
   if (attributes.steps.size()) n->steps = attributes.steps;
@@ -153,7 +153,7 @@ Handle record(Op op, std::initializer_list<const Handle*> operand_list, DType ty
       await_inputs(*n, operands, site);
     obey(result, linked.limit);
   }
-  if (nan_origin::wanted()) [[unlikely]]
+  if (seeks_nan) [[unlikely]]
     nan_origin::note(name_of(op), result, operands);
   return result;
 }

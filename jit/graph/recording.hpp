@@ -10,6 +10,17 @@ namespace lazy::jit {
 /// Makes a pending node with one handle, in no graph. ShapeError if it has more elements than can be
 /// addressed.
 Node* make_node(Op, DType, const Shape&, const Site&);
+/// Makes likewise one whose shape is known to be countable.
+inline Node* make_node_like(Op op, DType type, const Shape& shape, const Site& site) {
+  Node* n = new_node();
+  n->counts.store(Node::kHandle, std::memory_order_relaxed);
+  n->op = op;
+  n->dtype = type;
+  n->shape = shape;
+  n->site = site;
+  n->purpose = Purpose::current();
+  return n;
+}
 
 [[noreturn]] void fail_on_two_devices(const char* op, const Node&, const Node&, const Site&);
 Device device_of_sources(std::span<const Handle* const> operands, const Site&);
@@ -39,6 +50,18 @@ Device device_of_sources(std::span<const Handle* const> operands, const Site&);
       evaluate(one, Cause::other_thread, site);
     }
   }
+}
+
+/// True if all operands are this graph's nodes, or values, on one device: then nothing needs to be settled,
+/// and the result is on the device of the first. Most are.
+[[gnu::always_inline]] inline bool are_at_hand(const Graph& graph, std::span<const Handle* const> operands) {
+  bool all = !operands.empty();
+  for (const Handle* o : operands) {
+    const Node& n = *o->get();
+    all &= (n.graph == &graph) | (n.state.load(std::memory_order_acquire) != State::pending);
+    all &= !is_source(n.op) & (n.device == operands[0]->get()->device);
+  }
+  return all;
 }
 
 /// Waits for operands that another thread's flush is making: it stores them only while they have a handle, as

@@ -49,8 +49,9 @@ class CapturedGraph::Builder {
   [[gnu::always_inline]] uint32_t add(Node* n, bool output, const uint32_t* operands) {
     if (n->op == Op::call) [[unlikely]] {
       const std::string& identity = n->call->identity();
-      const Words w = words(*n, n->op, output, operands, static_cast<uint32_t>(n->arity), identity.size());
-      std::memcpy(w.attributes, identity.data(), identity.size());
+      char* const attributes =
+          words(*n, n->op, output, operands, static_cast<uint32_t>(n->arity), identity.size());
+      std::memcpy(attributes, identity.data(), identity.size());
     } else {
       encode(*n, output, operands, static_cast<uint32_t>(n->arity));
     }
@@ -64,11 +65,9 @@ class CapturedGraph::Builder {
     f_.key_flags_.resize(count_);
     f_.key.resize(static_cast<size_t>(key_ - f_.key.data()));
   }
+  bool inputs_are_ready() const { return !unready_; }
 
  private:
-  struct Words {
-    char* attributes;
-  };
   // An input is a value, whatever op made it. A source is always its own recipe, even if it was also
   // evaluated.
   uint32_t add_input(Node* n) {
@@ -79,23 +78,25 @@ class CapturedGraph::Builder {
       encode(*n, false, nullptr, 0);
     } else {
       const uint16_t marks = n->marks.load(std::memory_order_relaxed);
-      const Words w = words(*n, Op::input, false, nullptr, 0, marks ? sizeof marks : 0);
-      if (marks) std::memcpy(w.attributes, &marks, sizeof marks);
+      char* const attributes = words(*n, Op::input, false, nullptr, 0, marks ? sizeof marks : 0);
+      if (marks) std::memcpy(attributes, &marks, sizeof marks);
+      unready_ |= !n->ready();
     }
     return append(n, false, false);
   }
   [[gnu::always_inline]] void encode(const Node& n, bool output, const uint32_t* operands, uint32_t arity) {
     const int axes = n.axes.size();
-    const Words w = words(n, n.op, output, operands, arity, static_cast<size_t>(axes), n.accuracy);
-    for (int i = 0; i < axes; ++i) w.attributes[i] = static_cast<char>(n.axes[i]);
+    char* const attributes = words(n, n.op, output, operands, arity, static_cast<size_t>(axes), n.accuracy);
+    for (int i = 0; i < axes; ++i) attributes[i] = static_cast<char>(n.axes[i]);
   }
-  [[gnu::always_inline]] Words words(const Node& n, Op op, bool output, const uint32_t* operands,
+  /// Writes a value's words. Returns the place of its attributes, null if it has none.
+  [[gnu::always_inline]] char* words(const Node& n, Op op, bool output, const uint32_t* operands,
                                      uint32_t arity, size_t attribute_bytes,
                                      Accuracy accuracy = Accuracy::full) {
     char* attributes = nullptr;
     key_ = KeyWriter::value(key_, op, n.dtype, n.shape, output, operands, arity, attribute_bytes, attributes,
                             accuracy);
-    return {attributes};
+    return attributes;
   }
   uint32_t append(Node* n, bool pending, bool output) {
     values_[count_] = n;
@@ -120,6 +121,7 @@ class CapturedGraph::Builder {
   uint8_t *const pending_, *const flags_;
   uint32_t* key_;  // where the next value's words go
   uint32_t count_ = 0;
+  bool unready_ = false;
 };
 
 void CapturedGraph::grow() {
@@ -174,7 +176,7 @@ void CapturedGraph::begin(std::span<Node* const> nodes, uint32_t code_class) {
   if (table_.empty()) grow();
 }
 
-void CapturedGraph::build(std::span<Node* const> nodes, uint32_t code_class) {
+bool CapturedGraph::build(std::span<Node* const> nodes, uint32_t code_class) {
   begin(nodes, code_class);
   Builder to(*this);
   uintptr_t marks = 0;
@@ -191,7 +193,10 @@ void CapturedGraph::build(std::span<Node* const> nodes, uint32_t code_class) {
     n->index = to.add(n, n->handles() != 0 || keeps_itself(*n), operands);
   }
   to.finish();
+  if (!to.inputs_are_ready()) [[unlikely]]
+    return false;
   if (marks & watch::kRepended) drop_again();
+  return true;
 }
 
 // Finds the re-pended nodes that are not needed and drops them again. One is needed if a read requires it, or
@@ -214,7 +219,7 @@ void CapturedGraph::drop_again() {
 
 void CapturedGraph::restore(std::vector<uint32_t> of, std::vector<Node*> nodes) {
   key = std::move(of);
-  values = std::move(nodes);
+  values.assign(nodes.begin(), nodes.end());
   uses.assign(values.size(), 0);
   find_words();
   for (uint32_t v = 0; v < values.size(); ++v) {

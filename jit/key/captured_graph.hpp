@@ -12,15 +12,16 @@
 
 #include "jit/graph/graph.hpp"
 #include "jit/key/key.hpp"
+#include "support/unset.hpp"
 
 namespace lazy::jit {
 
 inline constexpr uint32_t kNone = ~0u;
 
 struct CapturedGraph {
-  std::vector<Node*> values;     // indexed by value number
-  std::vector<uint32_t> uses;    // number of operand edges to each value from the pending nodes
-  std::vector<uint8_t> pending;  // 1 for a node of this flush, to be computed if needed
+  UnsetVector<Node*> values;     // indexed by value number
+  UnsetVector<uint32_t> uses;    // number of operand edges to each value from the pending nodes
+  UnsetVector<uint8_t> pending;  // 1 for a node of this flush, to be computed if needed
   std::vector<uint32_t>
       key;  // canonical form; word 0: the settings that change what is computed, and the class of code
   std::vector<Node*> taken;  // the component's nodes, in recorded order
@@ -43,10 +44,10 @@ struct CapturedGraph {
   Graph::Spare spare;                   // lets a failed flush undo itself without memory
   CapturedGraph* next_spare = nullptr;  // next in the thread's list of those not in use
 
-  /// Numbers the values of `nodes` (a component, topological order). Inputs must be ready. Values that an
-  /// earlier flush dropped and that are not needed now are dropped again. `code_class` is that of the backend
-  /// that will run them.
-  void build(std::span<Node* const> nodes, uint32_t code_class = 0);
+  /// Numbers the values of `nodes` (a component, topological order). Values that an earlier flush dropped and
+  /// that are not needed now are dropped again. `code_class` is that of the backend that will run them. False
+  /// if an input is not ready: then it is to be called again once all are.
+  [[nodiscard]] bool build(std::span<Node* const> nodes, uint32_t code_class = 0);
   /// Restores the captured graph of a key, with a node for each of its values.
   void restore(std::vector<uint32_t> key, std::vector<Node*> nodes);
   // Returns the settings that decide what is computed, from the key: compilers for a key must use these, for
@@ -88,7 +89,7 @@ struct CapturedGraph {
   class Builder;
   void drop_again();
   std::vector<uint32_t> operands_;  // operands of the node that is being numbered, if it has many
-  std::vector<uint8_t> key_flags_;
+  UnsetVector<uint8_t> key_flags_;
   std::vector<uint32_t> word_of_;
   std::vector<uint8_t> stays_;  // bits by value: 1 re-pended, 2 its operands are counted
   struct Slot {

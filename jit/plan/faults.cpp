@@ -14,7 +14,7 @@ void FaultFlags::clear(size_t count, Backend& backend) {
   backend.write(flags_->data(), zeros.data(), count * sizeof(int32_t));
 }
 
-void FaultFlags::look(const std::vector<uint32_t>& values, const std::vector<Node*>& nodes,
+void FaultFlags::look(const std::vector<uint32_t>& values, std::span<Node* const> nodes,
                       Backend& backend) const {
   std::vector<int32_t> flags(values.size());
   backend.read(flags.data(), flags_->data(), flags.size() * sizeof(int32_t));

@@ -2,6 +2,7 @@
 // input and at its end. The index itself is found afterwards, from the inputs (jit/flush/faults.hpp).
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,7 @@ class FaultFlags {
   /// Sets all of them to 0.
   void clear(size_t count, Backend&);
   /// Throws Fault for the first value, by number, whose flag is set. `values`: Program::faults.
-  void look(const std::vector<uint32_t>& values, const std::vector<Node*>& nodes, Backend&) const;
+  void look(const std::vector<uint32_t>& values, std::span<Node* const> nodes, Backend&) const;
   uint64_t address(uint64_t number) const {
     return reinterpret_cast<uint64_t>(flags_->data()) + number * sizeof(int32_t);
   }

@@ -78,9 +78,9 @@ Arguments::Arguments(const Program& p) : p_(p), steps_(p.steps.size() + 1) {
   words_.resize(words);
 }
 
-void Arguments::begin(const CapturedGraph& f, uint64_t context) {
+void Arguments::begin(const CapturedGraph& f, uint64_t context, bool same) {
   f_ = &f;
-  if (context == context_ && as_before(f)) {
+  if (context == context_ && (same || as_before(f))) {
     misses_ = 0;
     arena.lay_out(p_);
     return;

@@ -21,8 +21,8 @@ class Arguments {
   explicit Arguments(const Program&);
 
   /// Begins a run. Words stay bound if only addresses and scalars can differ from the latest run's. `context`
-  /// becomes word kContext of each step.
-  void begin(const CapturedGraph&, uint64_t context);
+  /// becomes word kContext of each step. `same`: as_before() is known to be true.
+  void begin(const CapturedGraph&, uint64_t context, bool same);
   /// Binds step i's words, except addresses and scalars. Returns false if the step has nothing to do because
   /// a parallel axis has extent 0.
   bool lay_out(size_t i);

@@ -75,40 +75,38 @@ class TileGroupTimer {
 
 class Run {
  public:
-  Run(const Program& p, CapturedGraph& f, Backend& backend)
+  Run(const Program& p, CapturedGraph& f, Backend& backend, Arguments& arguments)
       : p_(p),
         f_(f),
         backend_(backend),
         buffers_(f.buffers),
         address_(f.addresses),
-        arguments_(p.arguments.take(p)),
+        arguments_(arguments),
         donate_(f.verify == config::Verify::off) {
     buffers_.resize(p.slots.size());
     address_.resize(p.slots.size());
   }
   Run(const Run&) = delete;
   ~Run() {
-    if (arguments_) p_.arguments.put(std::move(arguments_));
     buffers_.clear();
     f_.overwritten.clear();
     f_.workspaces.clear();
     f_.donors.clear();
   }
 
-  void steps() {
+  void steps(bool same) {
     if (profile::on()) event::name_run(p_, f_);
     try {
-      if (!p_.faults.empty()) arguments_->faults.clear(p_.faults.size(), backend_);
-      arguments_->begin(f_, backend_.context());
+      if (!p_.faults.empty()) arguments_.faults.clear(p_.faults.size(), backend_);
+      arguments_.begin(f_, backend_.context(), same);
       if (p_.steps.size() > 1 && !profile::on())
-        capture_ = backend_.begin_capture(p_.number, arguments_->launch_graph);
+        capture_ = backend_.begin_capture(p_.number, arguments_.launch_graph);
       sequence(0, p_.steps.size(), p_.tile_groups);
       if (capture_) capture_->finish();
       capture_.reset();
       look_for_faults();
     } catch (...) {
       capture_.reset();
-      arguments_.reset();  // its words may belong half to one run, half to another
       for (Node* input : f_.overwritten) input->lost = true;
       sort_stands();
       publish(f_.stands);
@@ -220,10 +218,10 @@ class Run {
     const nvtx::Range range([&] { return step_name(s, &f_); });
     const auto count = static_cast<size_t>(s.args.words());
     if (capture_) {
-      capture_->launch(*s.kernel, arguments_->words(i), count, arguments_->changed(i));
-      arguments_->note_captured(i);
+      capture_->launch(*s.kernel, arguments_.words(i), count, arguments_.changed(i));
+      arguments_.note_captured(i);
     } else {
-      const Words w(arguments_->words(i), count);
+      const Words w(arguments_.words(i), count);
       if (profile::on()) launch_timed(s, w.data);
       else s.kernel->launch(w.data);
     }
@@ -236,7 +234,7 @@ class Run {
     if (!unseen_faults_) return;
     if (capture_) capture_->finish();
     capture_.reset();
-    arguments_->faults.look(p_.faults, f_.values, backend_);
+    arguments_.faults.look(p_.faults, f_.values, backend_);
     unseen_faults_ = false;
   }
 
@@ -251,7 +249,7 @@ class Run {
     if (!donate_ || !backend_.host() || from.borrowed() || bytes < KeptLayouts::kLeastBytes ||
         bytes > from.bytes() || config::get().keep_layouts == 0 || !bind(i))
       return false;
-    std::vector<uint64_t> words(arguments_->words(i), arguments_->words(i) + s.args.words());
+    std::vector<uint64_t> words(arguments_.words(i), arguments_.words(i) + s.args.words());
     words[static_cast<size_t>(s.args.pointer(static_cast<int>(in)))] -=
         reinterpret_cast<uint64_t>(from.data());
     words[static_cast<size_t>(s.args.pointer(static_cast<int>(!in)))] = 0;
@@ -322,7 +320,7 @@ class Run {
       count += static_cast<size_t>(p_.steps[i].args.words());
       any &= bind(i);
     }
-    const uint64_t* const words = arguments_->words(tile_group.first);
+    const uint64_t* const words = arguments_.words(tile_group.first);
     if (!any || !tile_group.rows->takes(words)) {
       for (size_t k = 0; k < outer.size(); ++k) address_[tile_group.inner[k]] = outer[k];
       return false;
@@ -342,11 +340,11 @@ class Run {
     if (capture_) {
       Change change;
       for (size_t i = tile_group.first; i < end; ++i) {
-        change.address_bits |= arguments_->changed(i).address_bits;
-        change.scalars |= arguments_->changed(i).scalars;
+        change.address_bits |= arguments_.changed(i).address_bits;
+        change.scalars |= arguments_.changed(i).scalars;
       }
       capture_->launch(*tile_group.rows, words, count, change);
-      for (size_t i = tile_group.first; i < end; ++i) arguments_->note_captured(i);
+      for (size_t i = tile_group.first; i < end; ++i) arguments_.note_captured(i);
     } else {
       const Words w(words, count);
       tile_group.rows->launch(w.data);
@@ -384,7 +382,7 @@ class Run {
       const Step& s = p_.steps[i];
       const size_t at = words.size();
       bind(i);
-      words.insert(words.end(), arguments_->words(i), arguments_->words(i) + s.args.words());
+      words.insert(words.end(), arguments_.words(i), arguments_.words(i) + s.args.words());
       in_scratch.clear();
       for (const Binding& b : s.operands) in_scratch.push_back(is_inner(b.slot));
       bool read_again = false;
@@ -397,7 +395,7 @@ class Run {
       steps.emplace_back(s, tile_group.dim_of.data() + (i - tile_group.first) * tile_group.levels.size(),
                          blocks, f_, words.data() + at, in_scratch);
     }
-    const Skipping skipping(p_, tile_group, blocks, [&](size_t i) { return arguments_->words(i); });
+    const Skipping skipping(p_, tile_group, blocks, [&](size_t i) { return arguments_.words(i); });
     Shares shares(blocks.count, blocks.pieces,
                   blocks.pieces == 1 ? blocks.count : divide_up(blocks.count, kGoes * blocks.pieces));
     TileGroupTimer timer(steps.size());
@@ -479,7 +477,7 @@ class Run {
     std::vector<size_t> bytes(p_.slots.size(), Reserve::kNothing), has(p_.slots.size(), 0);
     for (size_t i = together[step].first; i < p_.steps.size(); ++i)
       for (const uint32_t s : p_.steps[i].made) {
-        if (scratch[s] || arguments_->arena.has(s) || takes_input(s)) continue;
+        if (scratch[s] || arguments_.arena.has(s) || takes_input(s)) continue;
         bytes[s] = bytes_of(s);
       }
     for (size_t s = 0; s < buffers_.size(); ++s)
@@ -491,12 +489,11 @@ class Run {
     has[slot] = bytes_of(slot);
     Reserve plan;
     plan.plan(p_, step, together, bytes, has);
-    if (arguments_->arena.bytes() && !arena_)
-      arena_ = BufferRef::allocate(backend_, arguments_->arena.bytes());
+    if (arguments_.arena.bytes() && !arena_) arena_ = BufferRef::allocate(backend_, arguments_.arena.bytes());
     for (const Reserve::Fresh& f : plan.fresh()) {
       buffers_[f.slot] = BufferRef::allocate(backend_, f.bytes);
       address_[f.slot] = static_cast<char*>(buffers_[f.slot]->data());
-      if (p_.slots[f.slot].workspace_of == kNone) arguments_->arena.note(f.slot, f.bytes);
+      if (p_.slots[f.slot].workspace_of == kNone) arguments_.arena.note(f.slot, f.bytes);
     }
     reserve_ = std::move(plan);
   }
@@ -574,7 +571,7 @@ class Run {
   }
   static constexpr size_t kUnasked = SIZE_MAX;
   void allocate(uint32_t slot) {
-    Arena& arena = arguments_->arena;
+    Arena& arena = arguments_.arena;
     if (arena.has(slot)) {
       if (!arena_) arena_ = BufferRef::allocate(backend_, arena.bytes());
       buffers_[slot] = arena_;
@@ -616,7 +613,7 @@ class Run {
     std::vector<uint64_t> many;
     uint64_t* data = few.data();
   };
-  bool bind(size_t i) { return arguments_->bind(i, address_.data()); }
+  bool bind(size_t i) { return arguments_.bind(i, address_.data()); }
 
   const Program& p_;
   CapturedGraph& f_;
@@ -625,7 +622,7 @@ class Run {
   std::vector<char*>& address_;  // by slot; that of a donor stays the same
   BufferRef arena_;              // some slots are parts of it
   BufferRef scratch_;
-  std::unique_ptr<Arguments> arguments_;
+  Arguments& arguments_;
   std::unique_ptr<LaunchCapture> capture_;
   std::list<Planned> planned_;  // a list, so that references to its elements stay valid
   uint64_t launches_ = 0;
@@ -644,10 +641,23 @@ uint64_t Program::next_number() {
   return ++last;
 }
 
+void run(const Program& p, CapturedGraph& f, Backend& backend, std::unique_ptr<Arguments>& arguments,
+         bool same) {
+  if (!arguments) arguments = p.arguments.take(p);
+  try {
+    Run r(p, f, backend, *arguments);
+    r.steps(same);
+    r.publish();
+  } catch (...) {
+    arguments.reset();  // its words may belong half to one run, half to another
+    throw;
+  }
+}
+
 void run(const Program& p, CapturedGraph& f, Backend& backend) {
-  Run r(p, f, backend);
-  r.steps();
-  r.publish();
+  std::unique_ptr<Arguments> arguments;
+  run(p, f, backend, arguments, false);
+  p.arguments.put(std::move(arguments));
 }
 
 }  // namespace lazy::jit

@@ -71,7 +71,7 @@ class Bisection {
     bool differs = false;
     try {
       CapturedGraph captured;
-      captured.build(nodes, backend_.code_class());
+      (void)captured.build(nodes, backend_.code_class());
       run(*compile(captured, Variant::generic, backend_), captured, backend_);
       const Difference d = compare(*copies.at(wrong_), *values_.at(wrong_).get(), unit_);
       differs = d.at >= 0 && d.units > 64 * static_cast<double>(part.ops.size() + 1);

@@ -153,7 +153,7 @@ Node* new_recipe(const Node& recipe, const std::vector<Handle>& operands) {
 static void run_apart(std::span<Node* const> nodes, Backend& backend) {
   for (Node* n : nodes) n->device = backend.device();
   CapturedGraph captured;
-  captured.build(nodes, backend.code_class());
+  (void)captured.build(nodes, backend.code_class());
   run(*compile(captured, Variant::strict, backend), captured, backend);
   nodes.back()->state.store(State::ready, std::memory_order_release);
 }

@@ -184,4 +184,10 @@ Handle separate_derived(const Handle& h, const Site& s) {
   return detail::record(Op::permute, {&h}, h->dtype, h->shape, s, unmoved(h->shape.size()));
 }
 
+Handle separate_leaf(const Handle& h, const Site& s) {
+  Handle own = separate_derived(h, s);
+  if (!is_tracked(own)) make_leaf(own);
+  return own;
+}
+
 }  // namespace lazy::detail

@@ -106,5 +106,7 @@ extern thread_local constinit int gradients_paused;
 Handle separate(const Handle&, const Site&);
 /// Returns likewise one that depends on what the other depends on.
 Handle separate_derived(const Handle&, const Site&);
+/// Returns likewise one that gradients are by: a leaf, unless it depends on what the other depends on.
+Handle separate_leaf(const Handle&, const Site&);
 
 }  // namespace lazy::detail

@@ -15,14 +15,6 @@ void check_float(const char* op, const char* what, DType t, const Site& s) {
     fail<DtypeError>(op, std::string(what) + " is of " + name_of(t) + ": gradients are of floating point", s);
 }
 
-/// Returns an input of a function that nothing else is recorded on: the same value. It is a leaf unless it is
-/// derived from the argument.
-Handle input_of(const Handle& h, const Site& s) {
-  Handle input = separate_derived(h, s);
-  if (!is_tracked(input)) make_leaf(input);
-  return input;
-}
-
 }  // namespace
 
 struct Pullback::Kept {
@@ -42,7 +34,7 @@ Pullback vjp(const TensorFunction& f, const std::vector<Tensor>& x, Site s) {
     const Arg arg(t, s);
     const Operand operand("vjp", arg);
     check_float("vjp", "an argument", operand->dtype, s);
-    kept->inputs.push_back(input_of(operand, s));
+    kept->inputs.push_back(separate_leaf(operand, s));
     inputs.push_back(Tensor(kept->inputs.back()));
   }
   Pullback p;

@@ -41,16 +41,11 @@ Term before(D d, bool reverse) {
   return reverse ? joined(d, others, first, 0) : joined(d, first, others, 0);
 }
 
-/// Returns the value itself as one that is differentiated by; what it depends on stays behind it where
-/// gradients are differentiated further.
-Handle end_of_the_way(D d, const Handle& h) {
-  Handle own = is_grad_enabled() ? separate_derived(h, d.site) : separate(h, d.site);
-  if (!is_tracked(own)) make_leaf(own);
-  return own;
-}
+/// Returns values that are differentiated by; what they depend on stays behind them where gradients are
+/// differentiated further.
 std::vector<Handle> ends_of_the_way(D d, size_t count) {
   std::vector<Handle> ends;
-  for (size_t i = 0; i < count; ++i) ends.push_back(end_of_the_way(d, d.op.operands[i]));
+  for (size_t i = 0; i < count; ++i) ends.push_back(separate_leaf(d.op.operands[i], d.site));
   return ends;
 }
 std::vector<Term> terms(D d, const std::vector<Handle>& handles, size_t count) {
@@ -104,8 +99,8 @@ void recurrent_backward_rule(D d) {
   const auto own = static_cast<size_t>(jit::calls::recurrent_operands(how));
   // y and what was saved are made of the other operands: their gradients are part of those.
   std::vector<Handle> ends = ends_of_the_way(d, own);
-  ends.push_back(end_of_the_way(d, d.op.operands[own + 2]));
-  if (lstm) ends.push_back(end_of_the_way(d, d.op.operands[own + 3]));
+  ends.push_back(separate_leaf(d.op.operands[own + 2], d.site));
+  if (lstm) ends.push_back(separate_leaf(d.op.operands[own + 3], d.site));
   Term value;
   {
     const enable_grad scope;
@@ -114,7 +109,7 @@ void recurrent_backward_rule(D d) {
     if (lstm) by.push_back(ends[3]);
     Term added;
     if (gru) {  // its last output is the gradient of what h gives n
-      added = d.term(end_of_the_way(d, d.zeros_like(d.y(d.op.results.size() - 1)).handle()));
+      added = d.term(separate_leaf(d.zeros_like(d.y(d.op.results.size() - 1)).handle(), d.site));
       by.push_back(added.handle());
     }
     const Term g_y = d.term(ends[own]), g_c = lstm ? d.term(ends[own + 1]) : Term();

@@ -111,7 +111,7 @@ Handle unary(Op op, const Handle& h, const Site& s, unsigned given) {
   jit::Scalar value;
   if (is_constant(h) && fold(op, h->dtype, h->scalar, value))
     return folded(op, {&h}, value, t, h->shape, h->device, s);
-  return detail::record(op, {&h}, t, h->shape, s, jit::Attributes(), given);
+  return detail::record(op, {&h}, t, h->shape, s, {}, given);
 }
 
 namespace {
@@ -132,12 +132,12 @@ namespace {
 Handle binary(const char* name, Op op, const Handle& a, const Handle& b, const Site& s, unsigned given) {
   const DType t = jit::row_of(op).rule == jit::DTypeRule::logical ? bool_ : a->dtype;
   if (a->shape == b->shape && a->device == b->device && !is_constant(a)) [[likely]]
-    return detail::record(op, {&a, &b}, t, a->shape, s, jit::Attributes(), given);
+    return detail::record(op, {&a, &b}, t, a->shape, s, {}, given);
   const Shape shape = broadcast_shapes(name, a->shape, b->shape, s);
   if (a->device != b->device) check_devices(name, {&a, &b}, s);
   if (is_constant(a) && is_constant(b))
     if (const auto constant = fold_two(op, a, b, t, shape, s)) return *constant;
-  return detail::record(op, {&a, &b}, t, shape, s, jit::Attributes(), given);
+  return detail::record(op, {&a, &b}, t, shape, s, {}, given);
 }
 
 Handle where(const char* name, const Handle& condition, const Handle& a, const Handle& b, const Site& s) {

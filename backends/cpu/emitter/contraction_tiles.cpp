@@ -173,7 +173,8 @@ void ContractionWriter::multiply_tile_registers(int tall, int vecs) {
     a.emit(Id::kIdTileloadd, tmm(kRight + v),
            x86::ptr(x86::r12, x86::r13, 0, v * as_->bytes_of(contract_type())));
   for (int i = 0; i < tall; ++i) {
-    a.emit(Id::kIdTileloadd, tmm(kLeft + i), x86::ptr(i ? x86::r10 : x86::r8, x86::r9, 0, 0));
+    // The left side passes, while the right side's part stays in the first-level cache.
+    a.emit(Id::kIdTileloaddt1, tmm(kLeft + i), x86::ptr(i ? x86::r10 : x86::r8, x86::r9, 0, 0));
     for (int v = 0; v < vecs; ++v) a.emit(multiply, tmm(2 * i + v), tmm(kLeft + i), tmm(kRight + v));
   }
   a.add(x86::r8, x86::r11);

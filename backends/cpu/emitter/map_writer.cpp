@@ -2,6 +2,7 @@
 // the tail mask.
 #include <bit>
 
+#include "backends/cpu/emitter/list_scheduling.hpp"
 #include "backends/cpu/emitter/map_writer.hpp"
 
 namespace lazy::cpu_backend {
@@ -10,6 +11,10 @@ namespace {
 
 // The rest of a row is written out rather than looped over up to so many vector instructions.
 constexpr int kLongRest = 100;
+// Bodies of more computed values than this are ordered: a processor looks ahead over about as many.
+constexpr int kLong = 56;
+// Longer ones take long to compile already.
+constexpr int kLongest = 240;
 
 /// Estimates the cycles that the template takes: on its longest chain, and by how many instructions the units
 /// can begin.
@@ -79,7 +84,19 @@ int carried_together(const Template& t) {
 
 }  // namespace
 
+/// Orders a body that is longer than a processor looks ahead, for as many vectors at once as fill the time of
+/// its chains. Returns how many; 0: none, the body stays as it is.
+int MapWriter::order_long_body() {
+  int computed = 0;
+  for (const vir::Inst& in : body_.code) computed += block_arity(in.op) > 0;
+  if (computed <= kLong || computed > kLongest) return 0;
+  const int vecs = as_->avx512() ? 4 : 2;
+  // Constants are read from memory, and spilling some of a vector's values costs less than waiting for them.
+  return list_schedule(body_, vecs, as_->avx512() ? 6 : 8) ? vecs : 0;
+}
+
 void MapWriter::plan() {
+  const int vecs_of_long = order_long_body();
   copies_ = std::make_unique<Copies>(*as_, body_, full_, vector_axis_);
   if (!k_.rolled_loops.empty()) return plan_rolled_loops();
   const Estimate e = estimate(body_);
@@ -89,12 +106,14 @@ void MapWriter::plan() {
   int vecs = size <= 12 ? 4 : size <= 40 ? 2 : 1;
   const bool chained = size > 40 && e.chain > e.work && e.slow <= 2;
   if (chained) vecs = e.chain > 2 * e.work || registers() == 32 ? 4 : 2;
+  if (vecs_of_long > 0) vecs = vecs_of_long;
   if (size * vecs > 6000) vecs = 1;
   const int margin = as_->avx512() ? 2 : 3;
   // Copies that take turns need as many times the registers.
   single_ = copies_->block(2, {});
   const int each = pressure_of(*as_, single_);
-  while (vecs > 1 && each * vecs + margin > registers() + (chained ? registers() / 4 : 0)) --vecs;
+  const int spilled = vecs_of_long > 0 ? 2 * registers() : chained ? registers() / 4 : 0;
+  while (vecs > 1 && each * vecs + margin > registers() + spilled) --vecs;
   shape_ = {1, vecs, 1};
   single_loop_ = vecs == 1 && size > 300;
   if (copies_->pin(shape_, registers() - margin - each * vecs)) single_ = copies_->block(2, {});

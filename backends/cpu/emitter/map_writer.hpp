@@ -12,6 +12,7 @@ class MapWriter final : public KernelWriter {
  private:
   void plan() override;
   void row() override;
+  int order_long_body();
   void plan_rolled_loops();
   void write_sections(Shape, const Addressing&);
 

@@ -15,8 +15,10 @@ Driver load() {
   Driver d;
   // Gets a function. Status: 0 found, 1 no such symbol, 2 the requested version is not enough.
   using Get = Result (*)(const char*, void**, int, unsigned long long, int*);
-  const auto get = reinterpret_cast<Get>(library.find("cuGetProcAddress_v2"));  // since CUDA 12
-  void* version_of = library.find("cuDriverGetVersion");
+  Get get = nullptr;
+  void* version_of = nullptr;
+  (void)library.find("cuGetProcAddress_v2", get);  // since CUDA 12
+  (void)library.find("cuDriverGetVersion", version_of);
   int version = 0, ignored = 0;
   if (get) (void)get("cuDriverGetVersion", &version_of, kWanted, 0, &ignored);
   if (version_of) (void)reinterpret_cast<Result (*)(int*)>(version_of)(&version);

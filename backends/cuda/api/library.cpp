@@ -1,6 +1,5 @@
 #include "backends/cuda/api/library.hpp"
 
-#include <dlfcn.h>
 #include <glob.h>
 
 #include <algorithm>
@@ -57,38 +56,34 @@ std::vector<std::string> folders() {
   return once;
 }
 
-}  // namespace
-
-SharedLibrary::SharedLibrary(const char* what, std::initializer_list<const char*> names) : what_(what) {
-  std::string places, wanted, why;
+std::vector<std::string> files_of(std::initializer_list<const char*> names) {
+  std::vector<std::string> files;
   const auto tried = folders();
-  for (const char* name : names) {
-    wanted += (wanted.empty() ? "" : ", ") + std::string(name);
-    for (const std::string& folder : tried) {
-      path_ = folder.empty() ? name : folder + "/" + name;
-      handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (handle_) {
-        if (logging::enabled(logging::Channel::device))
-          logging::print(logging::Channel::device, "%s: %s", what, path_.c_str());
-        return;
-      }
-      const char* error = dlerror();
-      // A library that is there but cannot be opened says more than one that is not there.
-      if (error && std::string_view(error).find("No such file") == std::string_view::npos) why = error;
-    }
-  }
-  for (const std::string& folder : tried)
-    places += (places.empty() ? "" : ", ") + (folder.empty() ? "the dynamic linker's folders" : folder);
-  throw DeviceError("no " + what_ + ": looked for " + wanted + " in " +
-                    (places.empty() ? "no folder" : places) + (why.empty() ? "" : " (" + why + ")"));
+  for (const char* name : names)
+    for (const std::string& folder : tried) files.push_back(folder.empty() ? name : folder + "/" + name);
+  return files;
 }
 
-void* SharedLibrary::find(const char* symbol) const { return dlsym(handle_, symbol); }
+}  // namespace
 
-void* SharedLibrary::required(const char* symbol) const {
-  void* p = find(symbol);
-  if (!p) throw DeviceError(what_ + " (" + path_ + ") has no " + symbol + ": it is too old");
-  return p;
+SharedLibrary::SharedLibrary(const char* what, std::initializer_list<const char*> names)
+    : what_(what), library_(files_of(names)) {
+  if (!path().empty()) {
+    if (logging::enabled(logging::Channel::device))
+      logging::print(logging::Channel::device, "%s: %s", what, path().c_str());
+    return;
+  }
+  std::string places, wanted;
+  for (const char* name : names) wanted += (wanted.empty() ? "" : ", ") + std::string(name);
+  for (const std::string& folder : folders())
+    places += (places.empty() ? "" : ", ") + (folder.empty() ? "the dynamic linker's folders" : folder);
+  const bool there = !library_.why().empty() && library_.why().find("No such file") == std::string::npos;
+  throw DeviceError("no " + what_ + ": looked for " + wanted + " in " +
+                    (places.empty() ? "no folder" : places) + (there ? " (" + library_.why() + ")" : ""));
+}
+
+void SharedLibrary::fail(const char* symbol) const {
+  throw DeviceError(what_ + " (" + path() + ") has no " + symbol + ": it is too old");
 }
 
 }  // namespace lazy::cuda_backend::api

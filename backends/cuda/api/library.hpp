@@ -9,6 +9,7 @@
 
 #include "support/error.hpp"
 #include "support/lock.hpp"
+#include "support/optional_library.hpp"
 
 namespace lazy::cuda_backend::api {
 
@@ -17,18 +18,22 @@ class SharedLibrary {
   /// Opens the first of `names` that can be opened. Throws DeviceError: "no <what>: looked for ... in ...".
   SharedLibrary(const char* what, std::initializer_list<const char*> names);
 
-  void* find(const char* symbol) const;  // or null
+  /// Returns whether the symbol is there, and sets the function to it.
+  template <class F>
+  bool find(const char* symbol, F& f) const {
+    return library_.find(symbol, f);
+  }
   /// Throws DeviceError if the library has no such symbol.
   template <class F>
   void bind(F& f, const char* symbol) const {
-    f = reinterpret_cast<F>(required(symbol));
+    if (!find(symbol, f)) fail(symbol);
   }
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return library_.file(); }
 
  private:
-  void* required(const char* symbol) const;
-  std::string what_, path_;
-  void* handle_ = nullptr;
+  [[noreturn]] void fail(const char* symbol) const;
+  std::string what_;
+  OptionalLibrary library_;
 };
 
 /// Holds the functions of a library, which the first call loads. The error of a load that failed is thrown

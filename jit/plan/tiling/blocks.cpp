@@ -170,8 +170,12 @@ double choose_length(const TileGroup& tile_group, const CapturedGraph& f, const 
   const double room = std::max(budget.block - one.fixed, budget.block / 2);
   b.length = std::clamp<int64_t>(static_cast<int64_t>(room / std::max(one.moving, 1.0)), 1, extent);
   if (one.matrix <= 0 || asked) return 0;
-  // Rows of a product share its right side.
-  const double rows = std::clamp(budget.block / one.moving, kLeastRows, kRowsWorthAMatrix);
+  // Rows of a product share its right side: one that comes from beyond the second-level cache for every block
+  // costs more than values in between that do, as long as these stay in the third-level cache.
+  const double least = one.matrix > budget.block / 2 ? std::clamp(kFarToMemory * budget.block / one.moving,
+                                                                  kLeastRows, kRowsWorthAMatrix)
+                                                     : kLeastRows;
+  const double rows = std::clamp(budget.block / one.moving, least, kRowsWorthAMatrix);
   b.length = std::clamp<int64_t>(static_cast<int64_t>(rows), b.length, extent);
   return one.matrix;
 }

@@ -97,6 +97,33 @@ BOOST_AUTO_TEST_CASE(long_bodies) {
   compare(b.done(), {41});
 }
 
+/// Bodies of a length that is ordered anew, of several chains that meet here and there: divisions and masks
+/// among them, operands with strides, one to three results.
+BOOST_AUTO_TEST_CASE(chains_take_turns) {
+  for (int round = 0; round < 12; ++round) {
+    KernelBuilder b(Form::map, 1);
+    const DType t = round % 3 == 0 ? float64 : float32;
+    std::vector<ValueId> chains;
+    for (int i = 0; i < 4; ++i)
+      chains.push_back(i == 3 ? b.scalar(t) : b.input(t, {i % 2 ? Stride::unit : Stride::any}));
+    for (int64_t left = 60 + random_below(140); left > 0; --left) {
+      ValueId& v = chains[static_cast<size_t>(random_below(4))];
+      const ValueId w = chains[static_cast<size_t>(random_below(4))];
+      switch (random_below(8)) {
+        case 0: v = b.op(Op::divide, v, w); break;
+        case 1: v = b.op(Op::where, b.op(Op::less, v, w), w, v); break;
+        case 2: v = b.op(Op::sqrt, b.op(Op::abs, v)); break;
+        case 3: v = b.op(Op::maximum, v, w); break;
+        case 4: v = b.op(Op::subtract, v, w); break;
+        default: v = b.op(random_below(2) ? Op::multiply : Op::add, v, w);
+      }
+    }
+    for (int i = 0; i <= round % 3; ++i) b.store(chains[static_cast<size_t>(i)], {Stride::unit});
+    const LoopKernel k = b.done();
+    for (int64_t n : {0, 1, 15, 64, 131, 1000}) compare(k, {n});
+  }
+}
+
 BOOST_AUTO_TEST_CASE(long_bodies_of_masks_and_integers) {
   KernelBuilder b(Form::map, 1);
   const ValueId x = b.input(int64, {Stride::unit}), y = b.input(int32, {Stride::unit}),

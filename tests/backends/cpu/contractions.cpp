@@ -76,6 +76,31 @@ BOOST_AUTO_TEST_CASE(dtypes) {
       all_shapes(product({.left = t[0], .right = t[1], .sum = t[2], .left_lies = lies, .right_lies = lies}));
 }
 
+/// Few rows of integers, multiplied along the sum: complete chunks and what is left of them.
+BOOST_AUTO_TEST_CASE(few_rows_of_integers) {
+  using D = DType;
+  for (const D left : {D::int8, D::uint8, D::int16})
+    for (const D right : {D::int8, D::uint8, D::int16})
+      for (const Lies lies : {Lies::rows, Lies::anyhow}) {
+        const LoopKernel k = product({.left = left,
+                                      .right = right,
+                                      .sum = D::int32,
+                                      .left_lies = lies,
+                                      .right_lies = Lies::columns,
+                                      .epilogue = 1});
+        for (const int64_t rows : {1, 2, 3, 4, 5})
+          for (const int64_t steps : {31, 32, 63, 64, 65, 131, 800})
+            for (const int64_t columns : {1, 3, 4, 5, 50}) compare(k, {steps, 2, rows, columns});
+      }
+  const config::Override three("LAZY_NUM_THREADS", "3");
+  const LoopKernel k = product({.left = D::int8,
+                                .right = D::int8,
+                                .sum = D::int32,
+                                .right_lies = Lies::columns,
+                                .batch_right = false});
+  for (const int64_t rows : {1, 3}) compare(k, {700, 2, rows, 2500});
+}
+
 BOOST_AUTO_TEST_CASE(epilogues) {
   for (int n : {1, 3, 20})
     for (DType t : {DType::float32, DType::float64, DType::int32})
@@ -153,6 +178,20 @@ BOOST_AUTO_TEST_CASE(large) {
   }
 }
 
+/// Right sides of few columns that the second-level cache does not hold pass in parts.
+BOOST_AUTO_TEST_CASE(long_and_narrow) {
+  const auto elements = static_cast<int64_t>(cpu_backend::caches().l2 / 2 / sizeof(float));
+  for (const char* threads : {"1", "3"}) {
+    const config::Override set("LAZY_NUM_THREADS", threads);
+    for (const DType t : {DType::float32, DType::float64}) {
+      const LoopKernel k = product({.left = t, .right = t, .sum = t, .epilogue = 2});
+      compare(k, {elements / 64 + 77, 1, 41, 64});
+      compare(k, {elements / 13 + 1, 2, 9, 13});
+      compare(k, {elements / 97 + 130, 1, 17, 97});
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(vectors) {
   for (Lies lies : kAllLies) {
     KernelBuilder b(Form::contract, 3, 0);
@@ -166,6 +205,9 @@ BOOST_AUTO_TEST_CASE(vectors) {
     for (int64_t steps : {1, 50, 700})
       for (int64_t columns : {1, 15, 64, 300, 1000}) compare(b.k, {steps, 1, columns});
     if (lies != Lies::rows) continue;
+    const auto near = static_cast<int64_t>(cpu_backend::caches().l2 / sizeof(float));
+    for (int64_t columns : {1, 3, 16, 100, 1021}) compare(b.k, {near / columns + 77, 1, columns});
+    for (int64_t steps : {17, 31}) compare(b.k, {steps, 1, near / steps + 77});
     const auto far =
         static_cast<int64_t>(cpu_backend::caches().l3 / 2 / sizeof(float));  // a few rows are read at a time
     compare(b.k, {97, 1, far / 97 + 77});

@@ -1,0 +1,177 @@
+#include "backends/cpu/packing/dots.hpp"
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/machine/features.hpp"
+
+#define LAZY_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
+#define LAZY_VNNI_INLINE \
+  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni"), always_inline))
+#define LAZY_AVX2 __attribute__((target("avx2,fma,f16c")))
+
+namespace lazy::cpu_backend {
+namespace {
+
+constexpr int kColumns = 4;     // at once
+constexpr int64_t kChunk = 64;  // bytes of a row in a step of bytes, or of words once widened
+
+/// Describes rows and columns that are multiplied, and where their products go.
+struct Dots {
+  const char* rows;
+  int64_t row, steps;  // bytes from one row to the next; elements
+  const char* columns;
+  int64_t column, count;  // bytes from one column to the next; columns
+  const int32_t* start;   // where the sums of each row start
+  int32_t* sums;
+  int64_t pitch;  // elements from the sums of one row to those of the next
+
+  /// Sets at[] to the columns from j on; beyond the last they are that one.
+  void place(int64_t j, const char* at[kColumns]) const {
+    for (int64_t c = 0; c < kColumns; ++c) at[c] = columns + std::min(j + c, count - 1) * column;
+  }
+};
+
+/// Adds up each of four vectors.
+LAZY_AVX2 inline __m128i folded(__m256i a, __m256i b, __m256i c, __m256i d) {
+  const __m256i s = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+  return _mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
+}
+LAZY_VNNI inline __m256i halved(__m512i x) {
+  constexpr __mmask8 all = 0xff;  // without a mask, GCC 12 warns of its own headers
+  return _mm256_add_epi32(_mm512_maskz_extracti32x8_epi32(all, x, 0),
+                          _mm512_maskz_extracti32x8_epi32(all, x, 1));
+}
+
+/// Stores the sums of row i and of the columns from j on.
+LAZY_AVX2 inline void store(const Dots& d, int i, int64_t j, __m128i sums) {
+  const __m128i all = _mm_add_epi32(sums, _mm_set1_epi32(d.start[i]));
+  int32_t* to = d.sums + i * d.pitch + j;
+  if (d.count - j >= kColumns) return _mm_storeu_si128(reinterpret_cast<__m128i*>(to), all);
+  const __m128i in =
+      _mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(d.count - j)), _mm_setr_epi32(0, 1, 2, 3));
+  _mm_maskstore_epi32(to, in, all);
+}
+
+/// Multiplies bytes. kRaised and kLeft say that the right side is raised, and that the left one is unsigned.
+template <int kRows, bool kRaised, bool kLeft>
+LAZY_VNNI void dot_bytes(const Dots& d) {
+  const __m512i raise = _mm512_set1_epi8(-128);
+  const int64_t whole = d.steps / kChunk * kChunk;
+  const __mmask64 last = (uint64_t{1} << (d.steps - whole)) - 1;
+  for (int64_t j = 0; j < d.count; j += kColumns) {
+    const char* at[kColumns];
+    d.place(j, at);
+    __m512i acc[kRows][kColumns];
+    for (auto& row : acc)
+      for (__m512i& a : row) a = _mm512_setzero_si512();
+    const auto step = [&](int64_t k, __mmask64 in) LAZY_VNNI_INLINE {
+      for (int c = 0; c < kColumns; ++c) {
+        __m512i right = _mm512_maskz_loadu_epi8(in, at[c] + k);
+        if constexpr (kRaised) right = _mm512_xor_si512(right, raise);
+        for (int i = 0; i < kRows; ++i) {
+          const __m512i row = _mm512_loadu_si512(d.rows + i * d.row + k);
+          acc[i][c] = _mm512_dpbusd_epi32(acc[i][c], kLeft ? row : right, kLeft ? right : row);
+        }
+      }
+    };
+    for (int64_t k = 0; k < whole; k += kChunk) step(k, ~uint64_t{0});
+    if (last != 0) step(whole, last);
+    for (int i = 0; i < kRows; ++i)
+      store(d, i, j, folded(halved(acc[i][0]), halved(acc[i][1]), halved(acc[i][2]), halved(acc[i][3])));
+  }
+}
+
+LAZY_AVX2 inline __m256i words_at(const char* p, DType t) {
+  const auto half = [&]() __attribute__((target("avx2,fma,f16c"), always_inline)) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  };
+  if (t == DType::int8) return _mm256_cvtepi8_epi16(half());
+  if (t == DType::uint8) return _mm256_cvtepu8_epi16(half());
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+
+/// Multiplies words, into which elements of the right side are widened.
+template <int kRows>
+LAZY_AVX2 void dot_words(const Dots& d, DType type) {
+  constexpr int64_t lanes = 16;
+  const auto size = static_cast<int64_t>(size_of(type));
+  for (int64_t j = 0; j < d.count; j += kColumns) {
+    const char* column[kColumns];
+    d.place(j, column);
+    __m256i acc[kRows][kColumns];
+    for (auto& row : acc)
+      for (__m256i& a : row) a = _mm256_setzero_si256();
+    for (int64_t k = 0; k < d.steps; k += lanes)
+      for (int c = 0; c < kColumns; ++c) {
+        const char* at = column[c] + k * size;
+        alignas(32) char last[32] = {};
+        if (d.steps - k < lanes) {
+          std::memcpy(last, at, static_cast<size_t>((d.steps - k) * size));
+          at = last;
+        }
+        const __m256i right = words_at(at, type);
+        for (int i = 0; i < kRows; ++i) {
+          const auto* row = reinterpret_cast<const __m256i*>(d.rows + i * d.row + k * 2);
+          acc[i][c] = _mm256_add_epi32(acc[i][c], _mm256_madd_epi16(_mm256_loadu_si256(row), right));
+        }
+      }
+    for (int i = 0; i < kRows; ++i) store(d, i, j, folded(acc[i][0], acc[i][1], acc[i][2], acc[i][3]));
+  }
+}
+
+}  // namespace
+
+DottedRows::Unit DottedRows::unit(DType left, DType right, bool wide) {
+  const bool bytes = size_of(left) == 1 && size_of(right) == 1;
+  if (!wide || !bytes || !has_vnni() || (left == DType::uint8 && right == DType::uint8)) return Unit::words;
+  return left == DType::uint8    ? Unit::unsigned_left
+         : right == DType::uint8 ? Unit::unsigned_right
+                                 : Unit::raised_right;
+}
+
+int64_t DottedRows::most(DType left, DType right, bool wide) {
+  return unit(left, right, wide) == Unit::words ? kMost / 2 : kMost;
+}
+
+DottedRows::DottedRows(const PackSource& left, int64_t rows, int64_t steps, DType right, bool wide)
+    : unit_(unit(left.type, right, wide)), rows_(rows), steps_(steps) {
+  pitch_ = (steps + kChunk - 1) / kChunk * kChunk * (unit_ == Unit::words ? 2 : 1);
+  data_.assign(static_cast<size_t>(rows * pitch_), 0);
+  if (unit_ == Unit::words) {
+    pack_words(left, rows, steps, data_.data(), pitch_);
+    return;
+  }
+  pack_bytes(left, false, rows, steps, data_.data(), pitch_);
+  if (unit_ != Unit::raised_right) return;
+  for (int64_t i = 0; i < rows; ++i) {
+    const char* row = data_.data() + i * pitch_;
+    uint32_t sum = 0;
+    for (int64_t k = 0; k < steps; ++k) sum += static_cast<uint32_t>(static_cast<int8_t>(row[k]));
+    start_[i] = static_cast<int32_t>(sum * -128U);
+  }
+}
+
+template <int kRows>
+void DottedRows::multiply_rows(const PackSource& right, int64_t columns, int32_t* sums, int64_t pitch) const {
+  const Dots d{data_.data(), pitch_, steps_, right.data, right.column, columns, start_, sums, pitch};
+  switch (unit_) {
+    case Unit::raised_right: return dot_bytes<kRows, true, false>(d);
+    case Unit::unsigned_right: return dot_bytes<kRows, false, false>(d);
+    case Unit::unsigned_left: return dot_bytes<kRows, false, true>(d);
+    case Unit::words: return dot_words<kRows>(d, right.type);
+  }
+}
+
+void DottedRows::multiply(const PackSource& right, int64_t columns, int32_t* sums, int64_t pitch) const {
+  switch (rows_) {
+    case 1: return multiply_rows<1>(right, columns, sums, pitch);
+    case 2: return multiply_rows<2>(right, columns, sums, pitch);
+    case 3: return multiply_rows<3>(right, columns, sums, pitch);
+    default: return multiply_rows<4>(right, columns, sums, pitch);
+  }
+}
+
+}  // namespace lazy::cpu_backend

@@ -1,0 +1,38 @@
+// Multiplies few rows of integers by a right side whose neighbours along the summed axis are side by side:
+// lanes run along the sum, so that nothing of the right side is copied. Needs AVX2.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "backends/cpu/packing/pack.hpp"
+
+namespace lazy::cpu_backend {
+
+/// Holds rows of a left side as they are multiplied: bytes where the processor multiplies bytes, else words.
+class DottedRows {
+ public:
+  /// Returns how many rows of type `left` are worth it by elements of type `right`. `wide` says that there
+  /// are registers of 64 bytes.
+  static int64_t most(DType left, DType right, bool wide);
+  /// Copies so many rows at most.
+  DottedRows(const PackSource& left, int64_t rows, int64_t steps, DType right, bool wide);
+  /// Sets sums[i * pitch + j] to the product of row i and of column j, whose elements lie one after the other
+  /// from right.data + j * right.column on.
+  void multiply(const PackSource& right, int64_t columns, int32_t* sums, int64_t pitch) const;
+
+ private:
+  /// Says what is multiplied. raised_right: int8 on both sides, the right one raised by 128, and sums start
+  /// at what takes that back.
+  enum class Unit : uint8_t { raised_right, unsigned_right, unsigned_left, words };
+  static Unit unit(DType left, DType right, bool wide);
+  template <int kRows>
+  void multiply_rows(const PackSource& right, int64_t columns, int32_t* sums, int64_t pitch) const;
+
+  static constexpr int64_t kMost = 4;
+  Unit unit_;
+  int64_t rows_, steps_, pitch_;
+  std::vector<char> data_;  // each row followed by zeros, up to pitch_ bytes
+  int32_t start_[kMost] = {};
+};
+
+}  // namespace lazy::cpu_backend

@@ -1,0 +1,1 @@
+"""What bench/run and bench/compare share: figures and their files, limits, sides, verdicts, tables."""
