@@ -15,12 +15,17 @@
 #include "jit/plan/tiling/tile_group.hpp"
 #include "jit/run/arguments.hpp"
 #include "jit/run/reserve.hpp"
+#include "support/arithmetic.hpp"
 #include "support/config.hpp"
 #include "support/metrics.hpp"
 #include "support/nvtx.hpp"
+#include "support/shares.hpp"
 
 namespace lazy::jit {
 namespace {
+
+// A thread takes its blocks in so many goes: others do what is left if it is late.
+constexpr int64_t kGoes = 16;
 
 /// Measures the time that the steps of a tile group take, block by block, on all threads, for LAZY_PROFILE.
 class TileGroupTimer {
@@ -391,7 +396,8 @@ class Run {
                          blocks, f_, words.data() + at, in_scratch);
     }
     const Skipping skipping(p_, tile_group, blocks, [&](size_t i) { return arguments_.words(i); });
-    const int64_t share = (blocks.count + blocks.pieces - 1) / blocks.pieces;
+    Shares shares(blocks.count, blocks.pieces,
+                  blocks.pieces == 1 ? blocks.count : divide_up(blocks.count, kGoes * blocks.pieces));
     TileGroupTimer timer(steps.size());
     const bool timed = profile::on() && !backend_.host();
     backend_.for_each(blocks.pieces, [&](int64_t piece) {
@@ -399,16 +405,15 @@ class Run {
       TileGroupTimer::Piece time(timer);
       char* const memory =
           static_cast<char*>(scratch_->data()) + static_cast<size_t>(piece) * blocks.piece_bytes;
-      const int64_t last = std::min(blocks.count, (piece + 1) * share);
       bool skips = false;
-      for (int64_t n = piece * share; n < last; ++n) {
+      const auto one_block = [&](int64_t n, bool first) {
         int64_t index[kMaxRank];
         index[blocks.level] = n % blocks.cuts * blocks.length;
         for (int64_t l = blocks.level, rest = n / blocks.cuts; l-- > 0; rest /= blocks.extent[l])
           index[l] = rest % blocks.extent[l];
         const int64_t length = std::min(blocks.length, blocks.extent[blocks.level] - index[blocks.level]);
         uint64_t* w = mine.data();
-        if (skipping.any() && (n == piece * share || index[blocks.level] == 0)) {
+        if (skipping.any() && (first || index[blocks.level] == 0)) {
           skips = true;
           for (size_t i = 0; i < steps.size() && skips; ++i) {
             steps[i].move(index, length, memory, w);
@@ -429,7 +434,9 @@ class Run {
           time.end_of(i);
           w += s.args.words();
         }
-      }
+      };
+      for (int64_t first, last; shares.take(piece, first, last);)
+        for (int64_t n = first; n < last; ++n) one_block(n, n == first);
     });
     timer.finish(p_, tile_group, blocks.count, words.data());
     launches_ += tile_group.count;

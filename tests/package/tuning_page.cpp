@@ -15,13 +15,16 @@ sizes.
 
 * **One thread or several.** A launch's time is estimated from its instructions and the bytes it moves, at the bandwidth
   of the cache they fit. From 60 us on it goes to all threads; from 8 us on (25 us at most, where dispatches are slow) it
-  does when such launches follow each other within 60 us, so that the threads are still awake. Others run on the
-  caller's thread: waking a thread would cost more than it brings.
+  does while threads look for work, which they do for 100 us after each launch that they helped with, and when such launches
+  follow each other within 60 us. Others run on the caller's thread: waking a thread would cost more than it brings.
+  A thread that is late, or has to let other programs run, has its part done by the others, in pieces of 20 us or more.
 * **How many threads.** As many as the affinity mask and the cgroup's CPU quota allow (of the process's group and all above
   it), or `LAZY_NUM_THREADS`. A host with an arena of its own passes it: `lazy::set_arena(&arena)` with a
-  `tbb::task_arena*`; null goes back to the library's. `lazy/insight/machine.hpp` needs no TBB header.
+  `tbb::task_arena*`; null goes back to the library's threads. `lazy/insight/machine.hpp` needs no TBB header.
 * **Results larger than the last-level cache** are written past it, by non-temporal stores, when the launch as a whole
-  touches more than that cache holds, at least half of it as results, in whole cache lines, and not in place.
+  touches more than that cache holds, at least half of it as results (or more than twice as much), in whole cache lines, and
+  not in place. A cache is taken to be no larger than 32 second-level caches: of the hundreds of MiB that many cores share,
+  a process has no more for itself.
 * **Blocks are kept** when tensors die, and serve later ones of about their size: a loop in its steady state
   asks the system for nothing and faults no page. At most a fourth is kept of what the process may have: the least of the machine's memory, its control
   groups' limits, `RLIMIT_AS` and `RLIMIT_DATA`. When other sizes are asked for, no more stays than was in use at once lately, unless the program comes back

@@ -158,8 +158,12 @@ Isa isa_from(std::string_view word) {
 const Caches& caches() {
   static constinit Once<const Caches> c;
   return c.get([] {
-    return Caches{cache_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10), cache_size(_SC_LEVEL2_CACHE_SIZE, 1 << 20),
-                  third_level()};
+    // Of the hundreds of MiB that a processor of many cores shares among them, a process that keeps a few of
+    // these busy holds no more than some second-level caches' worth, whatever the kernel says.
+    constexpr size_t kSecondLevelsInThird = 32;
+    const size_t l2 = cache_size(_SC_LEVEL2_CACHE_SIZE, 1 << 20);
+    return Caches{cache_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10), l2,
+                  std::min(third_level(), kSecondLevelsInThird * l2)};
   });
 }
 

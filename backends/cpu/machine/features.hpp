@@ -25,7 +25,8 @@ std::string processor_name();
 bool has_vnni();
 
 struct Caches {
-  size_t l1d, l2, l3;  // bytes that one core has
+  size_t l1d, l2;  // bytes of one core's
+  size_t l3;       // bytes that one process may count on: of a huge one, neighbours have most
 };
 const Caches& caches();
 

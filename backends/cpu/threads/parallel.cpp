@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -37,48 +36,30 @@ constexpr double kWorthWaking = 60000;
 constexpr int64_t kStayAwake = 60000;           // nanoseconds for which an idle thread looks for work, about
 constexpr int64_t kBytesDownwards = 256 << 10;  // of a large launch that goes down, in each call of its code
 constexpr int64_t kRowsDownwards = 4;           // of each call are a multiple of this, for short rows
+// A thread's part is several pieces if each takes so many nanoseconds: others do what is left of it if the
+// thread is late or has to let others run.
+constexpr double kNanosecondsOfAPiece = 20000;
+constexpr int64_t kMostPieces = 8;
 constexpr int64_t kVectorGrain =
     64;  // chunks of the vector axis start at multiples: complete vectors and cache lines
 constexpr int kScratch = jit::loop::ArgLayout::kScratch;
 
 std::atomic<tbb::task_arena*> host_arena{nullptr};
 
-/// The process to which TBB's threads belong, as forks::generation() + 1; 0: there are none yet.
-std::atomic<uint32_t> tbb_process{0};
-/// True if TBB can be used here. Its threads don't survive a fork, and it starts no new ones.
-bool tbb_lives() {
-  const uint32_t here = forks::generation() + 1;
-  uint32_t process = tbb_process.load(std::memory_order_relaxed);
-  if (process == 0 && tbb_process.compare_exchange_strong(process, here)) return true;
-  return process == here;
-}
+/// The process that set the host's arena, whose threads don't survive a fork, as forks::generation() + 1.
+std::atomic<uint32_t> host_process{0};
 
-/// Returns the host's arena, or one for `threads` threads. Arenas are never destroyed: other threads may be
-/// at work in them, also while the process ends.
-tbb::task_arena& arena(int threads) {
-  struct Sized {
-    int threads;
-    tbb::task_arena arena;
-  };
-  if (tbb::task_arena* host = host_arena.load(std::memory_order_acquire)) return *host;
-  static std::atomic<Sized*> current{nullptr};
-  Sized* a = current.load(std::memory_order_acquire);
-  if (!a || a->threads != threads) {
-    static constinit Mutex mutex;
-    static constinit std::map<int, Sized*>* all = nullptr;
-    const Hold hold(mutex);
-    if (!all || !hold.intact()) all = new std::map<int, Sized*>;
-    Sized*& mine = (*all)[threads];
-    if (!mine) mine = new Sized{threads, tbb::task_arena(threads)};
-    current.store(a = mine, std::memory_order_release);
-  }
-  return a->arena;
+/// Returns the arena of a host in this process; null if launches use the library's threads.
+tbb::task_arena* arena() {
+  tbb::task_arena* const host = host_arena.load(std::memory_order_acquire);
+  return host && host_process.load(std::memory_order_relaxed) == forks::generation() + 1 ? host : nullptr;
 }
 
 /// Calls some(first, last) for parts of 0 ... pieces, on several threads; returns when all are done.
 template <class Some>
 void in_parallel(int64_t pieces, int threads, const Some& some) {
-  if (!tbb_lives()) return run_in_team(pieces, threads, some);
+  tbb::task_arena* const host = arena();
+  if (!host) return run_in_team(pieces, threads, std::cref(some));
   const auto all = [&] {
     tbb::parallel_for(
         tbb::blocked_range<int64_t>(0, pieces, 1),
@@ -86,7 +67,7 @@ void in_parallel(int64_t pieces, int threads, const Some& some) {
   };
   // Isolated, this thread does not run a task of the host's while it waits, which might record or flush on
   // this thread.
-  arena(threads).execute([&] { tbb::this_task_arena::isolate(all); });
+  host->execute([&] { tbb::this_task_arena::isolate(all); });
 }
 
 /// Records each part of what the calling thread runs on the thread that does it.
@@ -124,6 +105,12 @@ bool closely_followed() {
 /// The direction of this thread's next large launch, if it can choose.
 thread_local Direction next = Direction::up;
 
+/// Returns which piece is the p-th one to be done where each thread goes through its share from the end.
+int64_t mirrored(int64_t p, int64_t pieces, int64_t threads) {
+  const int64_t shares = std::min(pieces, threads), share = ((p + 1) * shares - 1) / pieces;
+  return pieces * share / shares + pieces * (share + 1) / shares - 1 - p;
+}
+
 double worth_awake_threads() {
   return std::clamp(kDispatchesWorthAThread * machine().dispatch_ns, kWorthAThread, kSurelyWorthAThread);
 }
@@ -142,7 +129,7 @@ int thread_count() {
 }
 
 void set_arena(tbb::task_arena* arena) {
-  (void)tbb_lives();  // notes that this process has its threads
+  host_process.store(forks::generation() + 1, std::memory_order_relaxed);
   host_arena.store(arena, std::memory_order_release);
 }
 
@@ -201,7 +188,7 @@ int64_t Partition::limit(double worth_ns) const {
 bool worth_threads(double ns) {
   if (ns < kWorthAThread || thread_count() < 2 || ns < worth_awake_threads()) return false;
   const bool follows = closely_followed();
-  return follows || ns >= kWorthWaking;
+  return follows || team_is_awake() || ns >= kWorthWaking;
 }
 
 bool Partition::worth_threads_at(int64_t n) const {
@@ -214,13 +201,14 @@ bool Partition::worth_threads_at(int64_t n) const {
   }
   if (n < awake) return false;
   const bool follows = closely_followed();
-  return follows || n >= asleep_limit_.load(std::memory_order_relaxed);
+  return follows || team_is_awake() || n >= asleep_limit_.load(std::memory_order_relaxed);
 }
 
 bool Partition::streams(const uint64_t* args) const {
   const auto n = static_cast<double>(indices(args));
   const auto cache = static_cast<double>(caches().l3);
-  if (n * bytes_moved_ < cache) return false;
+  const double moved = n * bytes_moved_;
+  if (moved < cache) return false;
   double written = 0;
   for (int o = 0; o < layout_.operands; ++o) {
     if (!output_[static_cast<size_t>(o)]) continue;
@@ -235,7 +223,8 @@ bool Partition::streams(const uint64_t* args) const {
       if (!output_[static_cast<size_t>(i)] && args[layout_.pointer(i)] == to) return false;
     written += n * bytes_[static_cast<size_t>(o)];
   }
-  return written >= cache / 2;
+  // Smaller results may still be in the cache when they are read, unless that much else went through it.
+  return written >= cache / 2 || moved >= 2 * cache;
 }
 
 void Partition::restrict(uint64_t* args, int axis, int64_t first, int64_t last) const {
@@ -276,6 +265,13 @@ void Partition::run_piece(Entry entry, uint64_t* args, Direction d) const {
   });
 }
 
+int64_t Partition::pieces_a_thread(const uint64_t* args, int threads) const {
+  const double bytes = static_cast<double>(indices(args)) * bytes_moved_;
+  const double ns =
+      std::max(static_cast<double>(work(args)) * nanoseconds_, bytes / bandwidth(machine(), bytes));
+  return std::clamp<int64_t>(static_cast<int64_t>(ns / kNanosecondsOfAPiece / threads), 1, kMostPieces);
+}
+
 void Partition::run(Entry entry, uint64_t* args) const {
   const int threads = thread_count();
   // Chooses the outermost axis that gives every thread something; failing that the longest one.
@@ -290,12 +286,13 @@ void Partition::run(Entry entry, uint64_t* args) const {
   if (most < threads && run_split(entry, args, threads, most)) return;
   if (best < 0) return run_here(entry, args);
   const Direction direction = indices(args) < large_ ? Direction::up : next_direction(args);
-  const int64_t n = length(args, best);
+  const int64_t n = length(args, best), wanted = threads * pieces_a_thread(args, threads);
   const int64_t grain =
-      best == vector_axis_ ? round_up(divide_up(n, threads), kVectorGrain) : (n + threads - 1) / threads;
-  const int64_t pieces = (n + grain - 1) / grain;
+      best == vector_axis_ ? round_up(divide_up(n, wanted), kVectorGrain) : divide_up(n, wanted);
+  const int64_t pieces = divide_up(n, grain);
   if (pieces < 2) return entry(args);
-  each_piece(args, pieces, threads, [&](uint64_t* mine, int64_t p) {
+  each_piece(args, pieces, threads, [&](uint64_t* mine, int64_t piece) {
+    const int64_t p = direction == Direction::up ? piece : mirrored(piece, pieces, threads);
     restrict(mine, best, p * grain, std::min(n, (p + 1) * grain));
     run_piece(entry, mine, direction);
   });

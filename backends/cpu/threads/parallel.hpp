@@ -82,6 +82,7 @@ class Partition {
   /// Says in which direction a large launch goes.
   Direction next_direction(const uint64_t* args) const;
   void run_piece(Entry, uint64_t* args, Direction) const;
+  int64_t pieces_a_thread(const uint64_t* args, int threads) const;
   /// Returns from how many indices on threads are worth it: those that take so many nanoseconds at the
   /// machine's speed.
   int64_t limit(double worth_ns) const;
@@ -127,7 +128,7 @@ class Scratch {
 /// Calls task(0) ... task(pieces - 1) on several threads; returns when all are done.
 void for_each(int64_t pieces, const std::function<void(int64_t)>& task);
 
-/// Makes launches use the threads of a host's arena from now on; null: the library's arena. The host's must
+/// Makes launches use the threads of a host's arena from now on; null: the library's team. The host's must
 /// outlive the launches.
 void set_arena(tbb::detail::d1::task_arena*);
 

@@ -1,92 +1,191 @@
 #include "backends/cpu/threads/team.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
-#include <condition_variable>
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "support/lock.hpp"
+#include "support/shares.hpp"
 
 namespace lazy::cpu_backend {
 namespace {
 
 using Some = std::function<void(int64_t first, int64_t last)>;
+using Clock = std::chrono::steady_clock;
+
+// A helper looks for work for about as long as waking it costs, and lets others have its processor meanwhile.
+constexpr auto kStayAwake = std::chrono::microseconds(100);
+constexpr int kPausesInARow = 64;
+
+/// Waits busily until `done()`, or until `end`, which is decided here if it is zero. False if it is not done.
+template <class Done>
+bool busily(Done&& done, Clock::time_point& end) {
+  for (;;) {
+    for (int i = 0; i < kPausesInARow; ++i) {
+      if (done()) return true;
+      __builtin_ia32_pause();
+    }
+    const Clock::time_point now = Clock::now();
+    if (end == Clock::time_point{}) end = now + kStayAwake;
+    if (now >= end) return done();
+    std::this_thread::yield();
+  }
+}
+
+/// Holds one launch that helpers may take part in. Whoever asks for help holds `turn`.
+struct alignas(64) Job {
+  // Bits of `gate`: how many helpers may come in, the first ones; how many are inside.
+  static constexpr uint32_t kInside = 0xffff, kWanted = 0x10000;
+
+  std::atomic<uint32_t> gate{0};
+  const Some* some = nullptr;
+  Shares* shares = nullptr;
+  SpinLock failing;
+  std::exception_ptr failed;  // the first
+  alignas(64) Mutex turn;
+
+  void open(uint32_t wanted) { gate.store(wanted * kWanted, std::memory_order_release); }
+  bool enter(int64_t helper) {
+    uint32_t g = gate.load(std::memory_order_relaxed);
+    while (helper < g / kWanted)
+      if (gate.compare_exchange_weak(g, g + 1, std::memory_order_acquire)) return true;
+    return false;
+  }
+  int64_t wanted() const { return gate.load(std::memory_order_relaxed) / kWanted; }
+  void leave() {
+    // The gate is the team's: it is there, if for another launch, whatever the one that was helped does now.
+    if (gate.fetch_sub(1, std::memory_order_release) == 1) gate.notify_all();
+  }
+  void close() {
+    gate.fetch_and(kInside, std::memory_order_relaxed);
+    const auto empty = [&] { return (gate.load(std::memory_order_acquire) & kInside) == 0; };
+    if (Clock::time_point end{}; busily(empty, end)) return;
+    for (uint32_t g; ((g = gate.load(std::memory_order_acquire)) & kInside) != 0;) gate.wait(g);
+  }
+  void work(int64_t taker) {
+    for (int64_t first, last; shares->take(taker, first, last);) try {
+        (*some)(first, last);
+      } catch (...) {
+        const std::lock_guard hold(failing);
+        if (!failed) failed = std::current_exception();
+      }
+  }
+};
 
 class Team {
  public:
   const uint32_t generation = forks::generation();
 
   void run(int64_t pieces, int threads, const Some& some) {
-    if (!turn_.try_lock()) return some(0, pieces);
-    const std::lock_guard turn(turn_, std::adopt_lock);
-    {
-      const std::lock_guard hold(mutex_);
-      job_ = &some;
-      pieces_ = pieces;
-      next_.store(0, std::memory_order_relaxed);
-      failed_ = nullptr;
-      wanted_ = grow(std::min<int64_t>(threads, pieces) - 1);
-    }
-    wake_.notify_all();
-    work();
-    std::unique_lock hold(mutex_);
-    wanted_ = 0;  // threads that have not begun need not
-    done_.wait(hold, [&] { return at_work_ == 0; });
-    if (failed_) std::rethrow_exception(failed_);
+    const int64_t wanted = std::min<int64_t>({threads, pieces, kMostHelpers + 1}) - 1;
+    Job* const job = wanted > 0 ? free_job() : nullptr;
+    if (!job) return some(0, pieces);
+    const std::lock_guard turn(job->turn, std::adopt_lock);
+    grow(wanted);
+    Shares shares(pieces, wanted + 1);
+    job->some = &some;
+    job->shares = &shares;
+    job->failed = nullptr;
+    job->open(static_cast<uint32_t>(wanted));
+    bell_.fetch_add(1);
+    wake(wanted, 1);  // who wakes wakes others
+    job->work(0);
+    job->close();
+    if (job->failed) std::rethrow_exception(std::exchange(job->failed, nullptr));
+  }
+  bool is_awake() const {
+    return helpers_.load(std::memory_order_relaxed) > 0 &&
+           helper_[0].asleep.load(std::memory_order_relaxed) == 0;
   }
 
  private:
-  /// Starts so many helpers, or as many as the system allows.
-  int64_t grow(int64_t wanted) {
-    try {
-      for (; helpers_ < wanted; ++helpers_) std::thread([this] { help(); }).detach();
-    } catch (const std::system_error&) {}
-    return std::min(wanted, helpers_);
+  static constexpr int64_t kMostHelpers = 1023;
+  struct alignas(64) Helper {
+    std::atomic<uint32_t> asleep{0};
+  };
+
+  Job* free_job() {
+    for (Job& j : jobs_)
+      if (j.turn.try_lock()) return &j;
+    return nullptr;
   }
-  [[noreturn]] void help() {
-    std::unique_lock hold(mutex_);
-    for (;;) {
-      wake_.wait(hold, [&] { return wanted_ > 0; });
-      --wanted_;
-      ++at_work_;
-      hold.unlock();
-      work();
-      hold.lock();
-      if (--at_work_ == 0) done_.notify_all();
+  /// Starts helpers until there are so many, or as many as the system allows.
+  void grow(int64_t wanted) {
+    if (helpers_.load(std::memory_order_relaxed) >= wanted) [[likely]]
+      return;
+    const std::lock_guard hold(growing_);
+    try {
+      for (int64_t n = helpers_.load(std::memory_order_relaxed); n < wanted;) {
+        std::thread([this, h = n] { help(h); }).detach();
+        helpers_.store(++n, std::memory_order_relaxed);
+      }
+    } catch (const std::system_error&) {}
+  }
+  /// Wakes `most` of the first `wanted` helpers, if so many sleep.
+  void wake(int64_t wanted, int most) {
+    const int64_t n = std::min(wanted, helpers_.load(std::memory_order_relaxed));
+    for (int64_t h = 0; h < n && most > 0; ++h) {
+      std::atomic<uint32_t>& asleep = helper_[static_cast<size_t>(h)].asleep;
+      if (asleep.load() && asleep.exchange(0)) asleep.notify_one(), --most;
     }
   }
-  void work() {
-    for (int64_t p; (p = next_.fetch_add(1, std::memory_order_relaxed)) < pieces_;) try {
-        (*job_)(p, p + 1);
-      } catch (...) {
-        const std::lock_guard hold(mutex_);
-        if (!failed_) failed_ = std::current_exception();
+  [[noreturn]] void help(int64_t h) {
+    Clock::time_point end{};  // until when it looks for work
+    for (uint32_t seen = 0;;) {
+      const bool slept = !busily([&] { return bell_.load(std::memory_order_relaxed) != seen; }, end);
+      if (slept) sleep(h, seen), end = {};
+      seen = bell_.load(std::memory_order_acquire);
+      for (Job& j : jobs_) {
+        if (!j.enter(h)) continue;
+        if (slept) wake(j.wanted(), 2);
+        j.work(h + 1);
+        j.leave();
+        end = {};
       }
+    }
+  }
+  void sleep(int64_t h, uint32_t seen) {
+    std::atomic<uint32_t>& asleep = helper_[static_cast<size_t>(h)].asleep;
+    asleep.store(1);
+    // Who rings after this looks sees that this helper is asleep, and wakes it if it is wanted.
+    if (bell_.load() != seen) asleep.store(0);
+    else asleep.wait(1);
   }
 
-  Mutex turn_;  // one job at a time
-  std::mutex mutex_;
-  std::condition_variable wake_, done_;
-  const Some* job_ = nullptr;
-  int64_t pieces_ = 0;
-  std::atomic<int64_t> next_{0};
-  std::exception_ptr failed_;
-  int64_t helpers_ = 0, wanted_ = 0, at_work_ = 0;
+  std::array<Job, 8> jobs_;
+  alignas(64) std::atomic<uint32_t> bell_{0};  // rung for each job
+  alignas(64) std::atomic<int64_t> helpers_{0};
+  Mutex growing_;
+  std::array<Helper, kMostHelpers> helper_;
 };
+
+/// The current team; null before the first launch that needs one.
+constinit std::atomic<Team*> current{nullptr};
 
 /// Returns this process's team. Never destroyed: its threads end with the process.
 Team& team() {
+  if (Team* const t = current.load(std::memory_order_acquire); t && t->generation == forks::generation())
+    return *t;
   static constinit Mutex mutex;
-  static constinit Team* current = nullptr;
   const Hold hold(mutex);
-  if (!current || current->generation != forks::generation()) current = new Team;
-  return *current;
+  Team* t = current.load(std::memory_order_relaxed);
+  if (!t || t->generation != forks::generation()) current.store(t = new Team, std::memory_order_release);
+  return *t;
 }
 
 }  // namespace
 
 void run_in_team(int64_t pieces, int threads, const Some& some) { team().run(pieces, threads, some); }
+
+bool team_is_awake() {
+  const Team* const t = current.load(std::memory_order_acquire);
+  return t && t->generation == forks::generation() && t->is_awake();
+}
 
 }  // namespace lazy::cpu_backend

@@ -1,14 +1,16 @@
-// Starts threads for a forked child whose parent had started TBB's: those stayed in the parent, and TBB,
-// which believes that it has them, starts no others.
+// Runs pieces of launches on threads of the library's own, which stay awake for a while after each.
 #pragma once
 #include <cstdint>
 #include <functional>
 
 namespace lazy::cpu_backend {
 
-/// Calls some(p, p + 1) for p = 0 ... pieces - 1, on at most so many threads, the calling one among them;
-/// returns when all are done. Throws what one of them throws. A second call at the same time, or from a
-/// piece, does its pieces alone.
+/// Calls some(first, last) for parts of 0 ... pieces, on at most so many threads, the calling one among
+/// them; returns when all are done. Throws what one of them throws. Several threads may call it at once, and
+/// pieces may.
 void run_in_team(int64_t pieces, int threads, const std::function<void(int64_t first, int64_t last)>& some);
+
+/// True if threads of the team look for work, so that asking them costs less than a microsecond.
+bool team_is_awake();
 
 }  // namespace lazy::cpu_backend

@@ -225,8 +225,8 @@ BOOST_AUTO_TEST_CASE(parts_lie_on_the_threads_that_do_them) {
   BOOST_REQUIRE(!parts.empty());
   std::set<int> threads;
   for (const json& p : parts) threads.insert(p.at("tid").get<int>());
-  BOOST_TEST(threads.size() <= 3u);
-  for (const json& k : r.of("kernel")) BOOST_TEST(k.at("args").at("parts").get<int>() == 2);
+  BOOST_TEST(threads.size() <= 2u);
+  for (const json& k : r.of("kernel")) BOOST_TEST(k.at("args").at("parts").get<int>() >= 2);
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_followed) {
