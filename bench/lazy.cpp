@@ -229,6 +229,35 @@ void add_convolutions() {
   }
 }
 
+/// Describes a convolution of an image with its channels first, as a layer of a known network.
+struct Layer {
+  const char *name, *size;
+  int64_t channels, extent, results, window, stride, padding, groups;
+};
+
+/// Adds layers of ResNet-50, of MobileNet, of a U-Net, and one of large windows.
+void add_layers() {
+  static constexpr Layer layers[] = {{"conv1x1", "1x64x56x56", 64, 56, 256, 1, 1, 0, 1},
+                                     {"conv3x3_s2", "1x128x56x56", 128, 56, 128, 3, 2, 1, 1},
+                                     {"conv7x7_s2", "1x3x224x224", 3, 224, 64, 7, 2, 3, 1},
+                                     {"depthwise3x3", "1x96x112x112", 96, 112, 96, 3, 1, 1, 96},
+                                     {"depthwise3x3_s2", "1x96x112x112", 96, 112, 96, 3, 2, 1, 96},
+                                     {"depthwise31x31", "1x64x32x32", 64, 32, 64, 31, 1, 15, 64}};
+  for (const Layer& l : layers)
+    add(l.name, l.size, [l] {
+      const Tensor x = random_tensor({1, l.channels, l.extent, l.extent}),
+                   w = random_tensor({l.results, l.channels / l.groups, l.window, l.window});
+      const ConvOptions options{
+          .stride = l.stride, .padding = l.padding, .groups = l.groups, .bias = random_tensor({l.results})};
+      return [=] { return conv2d(x, w, options).eval(); };
+    });
+  add("conv_transpose2x2_s2", "1x128x28x28", [] {
+    const Tensor x = random_tensor({1, 128, 28, 28}), w = random_tensor({128, 64, 2, 2});
+    const ConvOptions options{.stride = 2, .bias = random_tensor({64})};
+    return [=] { return conv_transpose(x, w, options).eval(); };
+  });
+}
+
 /// Adds steps of training: forward, backward and update in one flush. A large model's takes too long for
 /// rounds: bench_training has those.
 void add_training() {
@@ -253,6 +282,7 @@ int main(int argc, char** argv) {
   add_attention();
   add_encoder();
   add_convolutions();
+  add_layers();
   add_matmul();
   add_typed();
   add_training();

@@ -53,10 +53,10 @@ class Arrays {
 
 /// Holds one workload with its inputs.
 struct Call {
-  std::function<void()> run = {};            // what is timed
+  std::function<void()> run = {};            // timed
   std::function<double()> measured = {};     // instead of `run`: returns the microseconds of a call
   std::function<void(Arrays&)> arrays = {};  // computes once and writes inputs and results; may be empty
-  std::string runs_on = {};                  // what does the work, if it says so; no commas
+  std::string runs_on = {};                  // names the kernel, if that is known; no commas
 };
 
 struct Row {

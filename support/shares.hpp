@@ -31,6 +31,14 @@ class Shares {
     return false;
   }
 
+  /// Returns the piece in the place of another one if all shares are gone through from their ends.
+  static int64_t mirrored(int64_t piece, int64_t pieces, int64_t takers) {
+    const int64_t shares = std::clamp<int64_t>(std::min(pieces, takers), 1, kMost);
+    int64_t s = piece * shares / pieces;
+    while (pieces * (s + 1) / shares <= piece) ++s;
+    return pieces * s / shares + pieces * (s + 1) / shares - 1 - piece;
+  }
+
  private:
   static constexpr int64_t kMost = 16;  // more takers share these
   struct alignas(64) Share {

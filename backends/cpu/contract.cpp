@@ -68,15 +68,68 @@ Contraction::Sides Contraction::sides(const Partition& p, const uint64_t* args) 
 }
 
 bool Contraction::left_in_place(const Sides& s) const {
-  return form_.left.plain(form_.lane) && (s.left_step == element_ || s.steps <= 1);
+  return !s.left_places && form_.left.plain(form_.lane) && (s.left_step == element_ || s.steps <= 1);
 }
 bool Contraction::right_in_place(const Sides& s) const {
-  return form_.right.plain(form_.lane) && s.right_column == element_ &&
+  return !s.right_places && form_.right.plain(form_.lane) && s.right_column == element_ &&
          (form_.masks || s.columns % form_.lanes == 0);
 }
 
-void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* args, int threads) const {
-  const Sides s = sides(box, args);
+std::vector<SideAxis> Contraction::axes_of(const Partition& box, const uint64_t* args, int operand) const {
+  const auto axis = [&](int a) {
+    return a < 0 ? SideAxis{1, 0} : SideAxis{box.length(args, a), box.step(args, operand, a)};
+  };
+  const bool left = operand == form_.left.operand;
+  std::vector<SideAxis> all{axis(left ? form_.row_axis : sequential_),
+                            axis(left ? sequential_ : vector_axis_)};
+  for (const int a : outer_) all.push_back(axis(a));
+  return all;
+}
+
+namespace {
+/// Returns the copy's axes, its source and its result.
+FoldedSide folded_side(const Partition& copy, const uint64_t* args, const std::vector<SideAxis>& sides) {
+  const int to = copy.writes(0) ? 0 : 1, from = 1 - to;
+  std::vector<CopyAxis> axes;
+  for (int a = 0; a < copy.layout().rank; ++a)
+    axes.push_back({copy.length(args, a), copy.step(args, from, a), copy.step(args, to, a)});
+  const auto at = [&](int o) { return reinterpret_cast<const char*>(args[copy.layout().pointer(o)]); };
+  return {std::move(axes), at(from), at(to), sides};
+}
+}  // namespace
+
+bool Contraction::folds(const Partition& box, const uint64_t* args, const Folded& f) const {
+  const bool left = f.operand == form_.left.operand;
+  const ContractionSide& side = left ? form_.left : form_.right;
+  if (f.operand != side.operand || form_.left.operand == form_.right.operand || form_.tiles ||
+      !side.plain(form_.lane) || form_.lane > ContractionLane::i32)
+    return false;
+  // A side that several matrices have in common is not made of the copy's axes: it is copied once, where it
+  // would be packed for each of them.
+  const std::vector<SideAxis> axes = axes_of(box, args, f.operand);
+  return folded_side(*f.copy, f.args, axes).made_of(axes);
+}
+
+void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* args, int threads,
+                      std::span<const Folded> folded) const {
+  Launch l{box, entry, threads};
+  std::vector<Places> places;
+  places.reserve(folded.size());
+  for (const Folded& f : folded) {
+    const std::vector<SideAxis> axes = axes_of(box, args, f.operand);
+    FoldedSide side = folded_side(*f.copy, f.args, axes);
+    auto row = side.places(axes[0]), column = side.places(axes[1]);
+    places.push_back({std::move(side), std::move(row), std::move(column)});
+    (f.operand == form_.left.operand ? l.left : l.right) = &places.back();
+  }
+  Sides s = sides(box, args);
+  s.left_places = l.left, s.right_places = l.right;
+  run_all(l, s, args);
+}
+
+void Contraction::run_all(const Launch& launch, const Sides& s, uint64_t* args) const {
+  const Partition& box = launch.box;
+  int threads = launch.threads;
   int64_t matrices = 1;
   for (int a : outer_) matrices *= box.length(args, a);
   if (matrices == 0 || s.rows == 0 || s.columns == 0) return;
@@ -86,7 +139,8 @@ void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* ar
   const double right_bytes = static_cast<double>(matrices) * static_cast<double>(s.steps * s.columns) *
                              static_cast<double>(size_of(form_.right.from));
   if (threads > 1 && !worth_threads(shortest_time(vectors, right_bytes))) threads = 1;
-  const Launch l{box, entry, threads};
+  Launch l = launch;
+  l.threads = threads;
   const bool in_order = left_in_place(s) && right_in_place(s);
   if (in_order && form_.rows == 1 && s.rows == 1 && matrices == 1 && s.steps > kFarSteps &&
       s.steps * s.columns * element_ > row_order_bytes())
@@ -97,7 +151,8 @@ void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* ar
   if (unpacked && !is_long_and_narrow(s)) return in_place(l, s, args);
   const int64_t together = matrices >= threads ? threads : 1;  // matrices at once
   const int64_t grain = divide_up(matrices, together);
-  const Launch inside{box, entry, together > 1 ? 1 : threads};
+  Launch inside = l;
+  if (together > 1) inside.threads = 1;
   box.each_piece(args, together, threads, [&](uint64_t* mine, int64_t piece) {
     std::vector<uint64_t> one(static_cast<size_t>(box.layout().words()));
     for (int64_t m = piece * grain; m < std::min(matrices, (piece + 1) * grain); ++m) {
@@ -205,7 +260,9 @@ void Contraction::row_in_order(const Launch& l, const Sides& s, const uint64_t* 
 }
 
 void Contraction::one_matrix(const Launch& l, uint64_t* args) const {
-  const Sides s = sides(l.box, args);
+  Sides s = sides(l.box, args);
+  if (l.left) s.left = l.left->side.source(s.left), s.left_places = l.left;
+  if (l.right) s.right = l.right->side.source(s.right), s.right_places = l.right;
   if (takes_dots(s)) return dots(l, s, args);
   if (s.rows <= 4 * form_.rows || left_stays_near(l, s)) return few_rows(l, s, args);
   many_rows(l, s, args);
@@ -268,6 +325,9 @@ void Contraction::launch(const Launch& l, const ContractionPlan& plan, uint64_t*
 
 void Contraction::pack_left(const Sides& s, int64_t row, int64_t rows, int64_t step, int64_t steps, char* to,
                             int64_t pitch) const {
+  if (const Places* p = s.left_places)
+    return pack_folded(s.left, form_.left.from, form_.lane, p->row.data() + row, rows,
+                       p->column.data() + step, steps, to, pitch);
   const PackSource from{s.left + row * s.left_row + step * s.left_step, s.left_row, s.left_step,
                         form_.left.from};
   if (form_.tiles) return pack_left_tiles(from, rows, steps, to, pitch);
@@ -311,7 +371,10 @@ void Contraction::pack_right(const Sides& s, int64_t step, int64_t steps, int64_
   const PackSource from{s.right + step * s.right_step + column * s.right_column, s.right_step, s.right_column,
                         form_.right.from};
   const int64_t pitch = width * element_;
-  if (form_.lane == ContractionLane::pairs || form_.lane == ContractionLane::halves)
+  if (const Places* p = s.right_places)
+    pack_folded(s.right, form_.right.from, form_.lane, p->row.data() + step, steps, p->column.data() + column,
+                columns, to, pitch);
+  else if (form_.lane == ContractionLane::pairs || form_.lane == ContractionLane::halves)
     pack_pairs(from, steps, columns, to, pitch);
   else if (form_.lane == ContractionLane::quads) pack_quads(from, steps, columns, to, pitch);
   else pack(from, form_.lane, steps, columns, to, pitch);

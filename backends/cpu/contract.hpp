@@ -2,7 +2,10 @@
 // which block.
 // Invariant: the order of every sum is that of the kernel, whatever is decided here.
 #pragma once
+#include <span>
+
 #include "backends/cpu/packing/contraction.hpp"
+#include "backends/cpu/packing/folded.hpp"
 #include "backends/cpu/packing/pack.hpp"
 #include "backends/cpu/threads/parallel.hpp"
 
@@ -11,23 +14,42 @@ namespace lazy::cpu_backend {
 class Contraction {
  public:
   Contraction(const jit::loop::LoopKernel&, const ContractionForm&);
+  /// Describes a side that lies where `copy`, launched with `args`, would read it: the copy was not made.
+  struct Folded {
+    int operand;
+    const Partition* copy;
+    const uint64_t* args;
+  };
+  /// True if run() can read the operand so.
+  bool folds(const Partition&, const uint64_t* args, const Folded&) const;
   /// Runs the launch on at most so many threads.
-  void run(const Partition&, Partition::Entry, uint64_t* args, int threads) const;
+  void run(const Partition&, Partition::Entry, uint64_t* args, int threads,
+           std::span<const Folded> = {}) const;
 
  private:
+  /// Says where the elements of a folded side are: bytes from its first one, by row and by column.
+  struct Places {
+    FoldedSide side;
+    std::vector<int64_t> row, column;
+  };
   /// Describes the two matrices at one index of the other axes. Strides are in bytes.
   struct Sides {
     const char *left, *right;
     int64_t left_row, left_step, right_step, right_column;
     int64_t rows, steps, columns;
+    const Places *left_places = nullptr, *right_places = nullptr;  // null: not folded
   };
   /// Holds what one launch is given: its box, code and threads.
   struct Launch {
     const Partition& box;
     Partition::Entry entry;
     int threads;
+    const Places *left = nullptr, *right = nullptr;
   };
   Sides sides(const Partition&, const uint64_t* args) const;
+  /// Returns the axes of one side: rows, columns, all others.
+  std::vector<SideAxis> axes_of(const Partition&, const uint64_t* args, int operand) const;
+  void run_all(const Launch&, const Sides&, uint64_t* args) const;
   bool left_in_place(const Sides&) const;
   bool right_in_place(const Sides&) const;
   /// Returns how many indices of the sequential axis one lane has.

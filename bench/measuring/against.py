@@ -70,7 +70,7 @@ def table(verdicts):
     lines = ["| row | old us | new us | old/new | noise | scaled | verdict | ulp |", "|---" * 8 + "|"]
     for v in sorted(verdicts, key=lambda v: v.scaled):
         scaled = f"{v.scaled:.3f} ({v.by.removesuffix('_gbs')} {v.new[v.by] / v.old[v.by]:.2f})" if v.by else ""
-        peer = "" if v.old.peer == "lazy" else f"{v.old.peer}: "
+        peer = "" if v.new.peer == "lazy" else f"{v.new.peer}: "
         lines.append(f"| {peer}{v.old.name} | {v.old.median_us:.4g} | {v.new.median_us:.4g} | {v.ratio:.3f} | {v.noise:.1f}% | {scaled} | "
                      f"{v.word} | {ulps(v)} |")
     return lines

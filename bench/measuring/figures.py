@@ -126,6 +126,15 @@ def of_rounds(found):
     return first
 
 
+def complete(found, more):
+    """Adds figures to those that are there: rows that these lack, and columns that they don't know."""
+    for key, f in more.items():
+        there = found.setdefault(key, f)
+        for name in NUMBERS:
+            if math.isnan(there[name]) and not math.isnan(f[name]):
+                there.values[name] = f[name]
+
+
 def spread(times):
     """Returns half the range in % of the median; NaN for a single one, which says nothing."""
     return 50 * (max(times) - min(times)) / statistics.median(times) if len(times) > 1 else math.nan

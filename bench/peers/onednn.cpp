@@ -62,7 +62,7 @@ Call matmul(const Shape& shape, Type type, const char* dtype, float most) {
   const Desc plain(shape, Type::f32, tag), in(shape, type, tag), out(shape, whole ? Type::s32 : type, tag);
   const auto pd = product({}, in, in, out);
   memory A = laid_out(a, plain, in), B = laid_out(b, plain, in), Y(out, engine());
-  // What the reference sees is what was multiplied: rounded.
+  // The reference sees what was multiplied: rounded.
   for (auto [memory_of, values] : {std::pair{&A, &d->in[0]}, {&B, &d->in[1]}}) {
     memory back(plain, engine(), values->data());
     convert(*memory_of, back);

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from peer import Library, in_dtype
+from library import Library, in_dtype
 
 OPSET = 23
 

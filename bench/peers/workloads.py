@@ -1,6 +1,6 @@
 """The workloads of bench/workloads.hpp, written once for every Python library.
 
-`xp` is the library's own namespace of array functions, behind the small differences that peer.py evens out.
+`xp` is the library's own namespace of array functions, behind the small differences that its side evens out.
 Each row: name, size, shapes of the inputs (or arrays), what is computed.
 """
 
@@ -105,6 +105,25 @@ def conv2d(layout):
     return lambda xp, x, w, b: xp.conv2d(x, w, b, layout)
 
 
+def layer(stride, padding, groups):
+    return lambda xp, x, w, b: xp.layer(x, w, b, stride, padding, groups)
+
+
+def conv_transpose(xp, x, w, b):
+    return xp.conv_transpose(x, w, b, 2)
+
+
+# Layers, as bench/lazy.cpp has them: name, extent of the image, shape of the weights, stride, padding, groups.
+LAYERS = [
+    ("conv1x1", 56, (256, 64, 1, 1), 1, 0, 1),
+    ("conv3x3_s2", 56, (128, 128, 3, 3), 2, 1, 1),
+    ("conv7x7_s2", 224, (64, 3, 7, 7), 2, 3, 1),
+    ("depthwise3x3", 112, (96, 1, 3, 3), 1, 1, 96),
+    ("depthwise3x3_s2", 112, (96, 1, 3, 3), 2, 1, 96),
+    ("depthwise31x31", 32, (64, 1, 31, 31), 1, 15, 64),
+]
+
+
 def conv_bn_relu(layout):
     def f(xp, x, w, b, scale, shift, mean, variance):
         y = xp.conv2d(x, w, b, layout)
@@ -172,6 +191,10 @@ def rows():
         yield f"conv2d_{layout}", "1x64x56x56", conv2d(layout), inputs(x, (64, 64, 3, 3), (64,))
         yield f"conv_bn_relu_{layout}", "1x64x56x56", conv_bn_relu(layout), inputs(
             x, (64, 64, 3, 3), *[(64,)] * 5, low=0.1)
+    for name, extent, w, stride, padding, groups in LAYERS:
+        x = (1, w[1] * groups, extent, extent)
+        yield name, "x".join(map(str, x)), layer(stride, padding, groups), inputs(x, w, w[:1])
+    yield "conv_transpose2x2_s2", "1x128x28x28", conv_transpose, inputs((1, 128, 28, 28), (128, 64, 2, 2), (64,))
 
 
 def changing_sizes():

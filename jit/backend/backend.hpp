@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,16 @@ class Backend;
 class CallKernel;
 class CallSpec;
 
+class Kernel;
+
+/// Says that an operand of a launch was not made: it is what `copy`, a kernel that only copies, would write
+/// if it were launched with `args`. The launch reads it where the copy would.
+struct FoldedCopy {
+  int operand = 0;
+  const Kernel* copy = nullptr;
+  const uint64_t* args = nullptr;
+};
+
 /// Runs compiled code. Immutable; launched from any thread.
 class Kernel {
  public:
@@ -30,6 +41,12 @@ class Kernel {
   /// Runs the box on the calling thread alone, in a task of Executor::for_each: other threads see its stores
   /// when that returns. Changes no words of `args` but 0 to 2.
   virtual void launch_here(uint64_t* args) const { launch(args); }
+  /// True if a launch with `args` can read an operand so. The operand's pointer says where it would lie.
+  virtual bool folds(const uint64_t* /*args*/, const FoldedCopy&) const { return false; }
+  /// Does what launch() does, or launch_here() if `here`, with operands of which folds() is true.
+  virtual void launch_folded(uint64_t* args, std::span<const FoldedCopy>, bool here) const {
+    here ? launch_here(args) : launch(args);
+  }
   /// Returns true if this kernel, which runs fused rows, can run rows of the lengths in `args`. If it cannot,
   /// the caller launches the members one by one. Other kernels always return true.
   virtual bool takes(const uint64_t* /*args*/) const { return true; }

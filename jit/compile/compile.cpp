@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "jit/compile/disk.hpp"
+#include "jit/compile/folded_copies.hpp"
 #include "jit/compile/kernels.hpp"
 #include "jit/compile/profile_program.hpp"
 #include "jit/compile/relayout.hpp"
@@ -97,6 +98,7 @@ Plan plan(const CapturedGraph& captured, Variant variant, Backend& backend) {
     if (backend.fuses_rows()) keep_row_groups(*program, loops);
   }
   find_relayouts(*program);
+  if (backend.host()) find_folded_copies(*program);
   for (size_t i = 0; i < loops.size(); ++i) {
     Step& step = program->steps[i];
     step.work = work_of(loops[i], trips_of(loops[i], step));

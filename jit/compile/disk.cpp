@@ -6,6 +6,7 @@
 
 #include "cache/process_store.hpp"
 #include "jit/compile/compile.hpp"
+#include "jit/compile/folded_copies.hpp"
 #include "jit/compile/kernels.hpp"
 #include "jit/compile/rebuild.hpp"
 #include "jit/compile/relayout.hpp"
@@ -154,6 +155,7 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
       continue;
     }
     find_relayouts(s.program);
+    if (backend.host()) find_folded_copies(s.program);
     s.program.from_disk = true;
     programs.push_back(std::make_shared<const Program>(std::move(s.program)));
   }

@@ -98,6 +98,13 @@ struct Step {
   int sequential = -1;         // axis
   bool fallible = false;       // its kernel may set a fault's flag
   bool relayout = false;  // it only lays an input out anew: its result may be there already (relayout.hpp)
+  /// Names a step that only copies what one operand of this step reads, which may read through it instead.
+  struct Folds {
+    uint16_t operand = 0;
+    uint32_t step = 0;
+  };
+  std::vector<Folds> folds;
+  uint32_t folded_into = kNone;  // the later step that has it in its list (folded_copies.hpp)
   Initial initial = Initial::none;
   Binding initial_from;  // if `initial` is copy
   uint64_t ops = 0;      // elementwise ops fused in

@@ -166,11 +166,36 @@ class Run {
     const Step& s = p_.steps[i];
     if (s.call.spec) return call(i);
     if (s.relayout && lay_out_anew(i)) return;
+    if (s.folded_into != kNone) return unmade_.push_back(static_cast<uint32_t>(i));
+    const std::vector<FoldedCopy> folds = s.folds.empty() ? std::vector<FoldedCopy>() : read_through(i);
     for (uint32_t slot : s.made)
       if (!buffers_[slot]) make(slot, i);
     if (s.initial == Initial::copy) initialise(s);
-    launch(i);
+    launch(i, folds);
     for (uint32_t slot : s.dead) release(slot);
+  }
+
+  /// Returns the copies that the step can read through; others are made now.
+  std::vector<FoldedCopy> read_through(size_t i) {
+    const Step& s = p_.steps[i];
+    std::vector<FoldedCopy> folds;
+    for (const Step::Folds& f : s.folds) {
+      if (std::erase(unmade_, f.step) == 0) continue;
+      if (bind(i) && bind(f.step)) {
+        const FoldedCopy copy{f.operand, p_.steps[f.step].kernel.get(), arguments_.words(f.step)};
+        if (s.kernel->folds(arguments_.words(i), copy)) {
+          folds.push_back(copy);
+          continue;
+        }
+      }
+      make_copy(f.step);
+    }
+    return folds;
+  }
+  void make_copy(uint32_t step) {
+    for (uint32_t slot : p_.steps[step].made)
+      if (!buffers_[slot]) make(slot, step);
+    launch(step);
   }
 
   void call(size_t i) {
@@ -212,7 +237,7 @@ class Run {
     std::sort(f_.stands.begin(), f_.stands.end(), [](Node* a, Node* b) { return a->index < b->index; });
   }
 
-  void launch(size_t i) {
+  void launch(size_t i, const std::vector<FoldedCopy>& folds = {}) {
     const Step& s = p_.steps[i];
     if (!bind(i)) return;
     const nvtx::Range range([&] { return step_name(s, &f_); });
@@ -222,8 +247,8 @@ class Run {
       arguments_.note_captured(i);
     } else {
       const Words w(arguments_.words(i), count);
-      if (profile::on()) launch_timed(s, w.data);
-      else s.kernel->launch(w.data);
+      if (profile::on()) launch_timed(s, w.data, folds);
+      else launch_now(s, w.data, folds);
     }
     ++launches_;
     unseen_faults_ |= s.fallible;
@@ -274,12 +299,16 @@ class Run {
     } catch (...) { return false; }
   }
 
-  void launch_timed(const Step& s, uint64_t* words) {
+  static void launch_now(const Step& s, uint64_t* words, const std::vector<FoldedCopy>& folds) {
+    if (folds.empty()) s.kernel->launch(words);
+    else s.kernel->launch_folded(words, folds, false);
+  }
+  void launch_timed(const Step& s, uint64_t* words, const std::vector<FoldedCopy>& folds) {
     profile::Activity& now = profile::activity;
     const char* const outer = std::exchange(now.name, event::name_of(p_, s));
     const uint32_t outer_parts = std::exchange(now.parts, 0);
     const profile::Ticks start = profile::now();
-    s.kernel->launch(words);
+    launch_now(s, words, folds);
     if (!backend_.host()) backend_.synchronize();  // so that the time measured is the launch's alone
     event::launch(start, profile::now(), p_, s, words, now.parts);
     now.name = outer;
@@ -366,6 +395,7 @@ class Run {
     const Blocks& blocks = plan.blocks;
     allocate_scratch(blocks);
     const size_t end = tile_group.first + tile_group.count;
+    for (const uint32_t copy : std::exchange(unmade_, {})) make_copy(copy);
     for (size_t i = 0; i < tile_group.inner.size(); ++i)
       address_[tile_group.inner[i]] = reinterpret_cast<char*>(blocks.offset[i]);
     const auto is_inner = [&](int slot) {
@@ -428,7 +458,8 @@ class Run {
           steps[i].move(index, length, memory, w);
           if (skips)
             skipping.shorten(tile_group.first + static_cast<uint32_t>(i), index[blocks.level], length, w);
-          s.kernel->launch_here(w);
+          if (skips) s.kernel->launch_here(w);
+          else launch_block(tile_group, i, mine.data(), w);
           if (skips) skipping.finish(tile_group.first + static_cast<uint32_t>(i), w);
           if (timed) backend_.synchronize();
           time.end_of(i);
@@ -443,6 +474,23 @@ class Run {
     metric::add(Counter::tile_groups);
     for (size_t i = tile_group.first; i < end; ++i)
       for (uint32_t slot : p_.steps[i].dead) release(slot);
+  }
+
+  /// Launches step `i` of a tile group, whose arguments are `mine`, unless a later one reads through it.
+  void launch_block(const TileGroup& tile_group, size_t i, uint64_t* words, uint64_t* mine) const {
+    const Step& s = p_.steps[tile_group.first + i];
+    if (s.folded_into < tile_group.first + tile_group.count) return;
+    std::vector<FoldedCopy> folds;
+    for (const Step::Folds& f : s.folds) {
+      if (f.step < tile_group.first) continue;
+      uint64_t* w = words;
+      for (size_t k = tile_group.first; k < f.step; ++k) w += p_.steps[k].args.words();
+      const FoldedCopy copy{f.operand, p_.steps[f.step].kernel.get(), w};
+      if (s.kernel->folds(mine, copy)) folds.push_back(copy);
+      else copy.copy->launch_here(w);
+    }
+    if (folds.empty()) s.kernel->launch_here(mine);
+    else s.kernel->launch_folded(mine, folds, true);
   }
 
   void make(uint32_t slot, size_t step) {
@@ -628,7 +676,8 @@ class Run {
   uint64_t launches_ = 0;
   const bool donate_;  // false if the verifier reads the inputs again
   bool in_place_ = false;
-  bool unseen_faults_ = false;  // fallible kernels ran whose flags have not been read
+  bool unseen_faults_ = false;    // fallible kernels ran whose flags have not been read
+  std::vector<uint32_t> unmade_;  // copies that the next step may read through
   bool donors_sought_ = false;
   bool reserved_ = false;
   Reserve reserve_;  // set once an input was overwritten

@@ -80,6 +80,12 @@ class Files(unittest.TestCase):
         self.assertAlmostEqual(f["spread_pct"], 100 / 11)
         self.assertEqual(f["rounds"], 3)
 
+    def test_further_files_complete_rows_and_columns(self):
+        found = figures.parse(HEADER + "\nlazy,a,1,1,10\n", "f.csv")
+        figures.complete(found, figures.parse(HEADER + ",max_ulp\nlazy,a,1,1,99,3\ntorch,a,1,1,20,4\n", "g.csv"))
+        self.assertEqual((found["lazy", "a", "1", 1].median_us, found["lazy", "a", "1", 1]["max_ulp"]), (10, 3))
+        self.assertEqual(found["torch", "a", "1", 1].median_us, 20)
+
     def test_what_is_written_is_read(self):
         seed = random.randrange(1 << 30)
         r = random.Random(seed)
@@ -157,6 +163,16 @@ class Command(unittest.TestCase):
         lost = self.versions(row(17000) + row(5, size="8x8"), row(17000), "--fail-above", "3")
         self.assertEqual(lost.returncode, 1)
         self.assertRegex(lost.stderr, r"\.csv:3: lazy softmax 8x8, 1 thread is not in the new figures")
+
+    def test_before_and_after_in_one_run(self):
+        path = written(FULL + "\n" + row(17000) + row(16000, peer="before") + row(1, peer="hand"))
+        try:
+            slower = self.run_compare("--before", "before", "--fail-above", "3", path)
+            self.assertEqual(slower.returncode, 1)
+            self.assertIn("softmax 4096x1024, 1 thread: 1.6e+04 -> 1.7e+04 us, 6.2% slower", slower.stdout)
+            self.assertEqual(self.run_compare("--before", "nobody", path).returncode, 2)
+        finally:
+            os.unlink(path)
 
     def test_a_bad_file_ends_with_its_line(self):
         bad = self.versions(row(17000), "lazy,softmax\n")

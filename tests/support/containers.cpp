@@ -6,6 +6,8 @@
 
 #include "support/flat_map.hpp"
 #include "support/recycled.hpp"
+#include "support/spare_memory.hpp"
+#include "support/unset.hpp"
 
 using namespace lazy;
 
@@ -62,6 +64,42 @@ BOOST_AUTO_TEST_CASE(recycled_memory_comes_back_empty) {
   BOOST_TEST(second[2] == 0);
   Recycled<int> moved = std::move(second);
   BOOST_TEST(moved.size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(unset_vectors_keep_what_they_have) {
+  UnsetVector<uint32_t> v;
+  BOOST_TEST(v.empty());
+  for (uint32_t i = 0; i < 1000; ++i) v.push_back(i);
+  v.resize(5000);
+  v.resize(1000);
+  v.resize(1000);
+  for (uint32_t i = 0; i < 1000; ++i) BOOST_TEST_REQUIRE(v[i] == i);
+  v.assign(size_t{3}, 7);
+  BOOST_TEST((v.size() == 3 && v[0] == 7 && v[2] == 7));
+  const uint32_t few[] = {4, 5};
+  v.assign(std::begin(few), std::end(few));
+  BOOST_TEST((v.size() == 2 && v[0] == 4 && v[1] == 5));
+}
+
+BOOST_AUTO_TEST_CASE(spare_memory_is_never_in_use_twice) {
+  struct Thing {
+    uint64_t bytes[5];
+  };
+  std::mt19937_64 random(4);
+  std::vector<Thing*> alive;
+  for (uint64_t i = 0; i < 10000; ++i) {
+    if (alive.empty() || random() % 2) {
+      alive.push_back(new (SpareMemory<Thing>::take()) Thing{{i, i, i, i, i}});
+    } else {
+      std::swap(alive[random() % alive.size()], alive.back());
+      Thing* const t = alive.back();
+      for (const uint64_t b : t->bytes) BOOST_TEST_REQUIRE(b == t->bytes[0]);
+      SpareMemory<Thing>::put(t);
+      alive.pop_back();
+    }
+  }
+  for (Thing* t : alive) SpareMemory<Thing>::put(t);
+  SpareMemory<Thing>::release();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,6 @@
 // Writes contractions. A tile of rows by vectors has its accumulators in registers while the sequential axis
 // runs to its end; then the epilogue goes through it row by row.
+#include <algorithm>
 #include <cstddef>
 
 #include "backends/cpu/emitter/contraction_writer.hpp"
@@ -16,6 +17,8 @@ constexpr size_t kLongEpilogue = 8;
 // If tiles are so many vectors wide, one vector more is done as two times two: a tile of one would wait for
 // its loads. This does not hold where chunks of the right side were copied apart.
 constexpr int kSplitWidth = 3;
+constexpr int kStepsToWait = 128;  // a tile of so many steps takes longer than what its epilogue waits for
+constexpr int kCacheLine = 64;     // bytes
 
 /// True if tile registers multiply these sides.
 bool takes_tiles(const ContractionForm& f) {
@@ -251,6 +254,7 @@ void ContractionWriter::tile(int rows, int vecs, bool masked) {
     a.emit(z.id() < 16 ? Id::kIdVpxor : Id::kIdVpxord, z, z, z);
   }
   a.bind(begin);
+  prefetch_epilogue(rows, vecs);
   multiply_tile(rows, vecs, masked);
   a.test(flags, static_cast<int>(ContractionPlan::kSuspend));
   a.jz(complete);
@@ -275,24 +279,59 @@ void ContractionWriter::move_tile(int rows, int vecs, bool to_memory) {
   }
 }
 
-/// Writes the operands' pointers at the current tile's first row and column.
-void ContractionWriter::set_pointers() {
+/// Computes where an operand's element at the current tile's first row and column is, in rcx.
+void ContractionWriter::point_at_tile(int operand) {
   x86::Assembler& a = as_->a;
-  const auto scaled = [&](const x86::Mem& index, int operand, int axis) {
+  const auto& stride = k_.operands[static_cast<size_t>(operand)].stride;
+  const auto scaled = [&](const x86::Mem& index, int axis) {
     a.mov(x86::rdx, index);
-    if (k_.operands[static_cast<size_t>(operand)].stride[axis] == Stride::unit)
-      a.imul(x86::rdx, x86::rdx, static_cast<int>(byte_width(operand)));
+    if (stride[axis] == Stride::unit) a.imul(x86::rdx, x86::rdx, static_cast<int>(byte_width(operand)));
     else a.imul(x86::rdx, as_->arg(as_->args.stride(operand, axis)));
     a.add(x86::rcx, x86::rdx);
   };
+  a.mov(x86::rcx, as_->frame(row_pointer_frame_[static_cast<size_t>(operand)]));
+  if (stride[vector_axis_] != Stride::zero) scaled(as_->frame(full_.index_base), vector_axis_);
+  if (row_axis_ >= 0 && stride[row_axis_] != Stride::zero)
+    scaled(as_->frame(counters_[static_cast<size_t>(row_axis_)]), row_axis_);
+}
+
+/// Asks for what the epilogue of a tile reads and stores, a short run of each row, while the tile is
+/// multiplied: the processor does not foresee runs so far apart. They come into the second-level cache; the
+/// first has the sides.
+void ContractionWriter::prefetch_epilogue(int rows, int vecs) {
+  if (rows == 1) return;
+  x86::Assembler& a = as_->a;
+  const Label over = a.newLabel();
+  a.cmp(word(as_->frame(at_.steps)), kStepsToWait);
+  a.jl(over);
+  a.test(word(as_->frame(at_.flags)), static_cast<int>(ContractionPlan::kSuspend));
+  a.jnz(over);
+  for (size_t o = 0; o < k_.operands.size(); ++o) {
+    const auto& operand = k_.operands[o];
+    if (is_side(o) || operand.stride[vector_axis_] != Stride::unit ||
+        operand.stride[row_axis_] != Stride::any)
+      continue;
+    const auto oi = static_cast<int>(o);
+    const auto bytes = static_cast<int>(byte_width(oi)) * vecs * lanes_;
+    point_at_tile(oi);
+    a.mov(x86::rdx, as_->arg(as_->args.stride(oi, row_axis_)));
+    a.mov(x86::eax, rows);
+    const Label row = a.newLabel();
+    a.bind(row);
+    for (int at = 0; at <= bytes; at += kCacheLine) a.prefetcht1(x86::ptr(x86::rcx, std::min(at, bytes - 1)));
+    a.add(x86::rcx, x86::rdx);
+    a.dec(x86::eax);
+    a.jnz(row);
+  }
+  a.bind(over);
+}
+
+/// Writes the operands' pointers at the current tile's first row and column.
+void ContractionWriter::set_pointers() {
+  x86::Assembler& a = as_->a;
   for (size_t o = 0; o < k_.operands.size(); ++o) {
     if (is_side(o)) continue;
-    const auto oi = static_cast<int>(o);
-    const auto& stride = k_.operands[o].stride;
-    a.mov(x86::rcx, as_->frame(row_pointer_frame_[o]));
-    if (stride[vector_axis_] != Stride::zero) scaled(as_->frame(full_.index_base), oi, vector_axis_);
-    if (row_axis_ >= 0 && stride[row_axis_] != Stride::zero)
-      scaled(as_->frame(counters_[static_cast<size_t>(row_axis_)]), oi, row_axis_);
+    point_at_tile(static_cast<int>(o));
     if (as_->pointer_reg[o] >= 0) a.mov(x86::gpq(static_cast<uint32_t>(as_->pointer_reg[o])), x86::rcx);
     else a.mov(as_->frame(as_->pointer_frame[o]), x86::rcx);
   }

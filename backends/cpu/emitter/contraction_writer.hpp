@@ -32,6 +32,8 @@ class ContractionWriter final : public ReductionWriter {
   void next_row();
   bool shares_epilogue() const;
   void set_pointers();
+  void point_at_tile(int operand);
+  void prefetch_epilogue(int rows, int vecs);
   // These functions, in contraction_multiply.cpp, write the inner loop.
   void multiply_tile(int rows, int vecs, bool masked);
   void multiply_steps(int rows, int vecs, bool masked, int width);

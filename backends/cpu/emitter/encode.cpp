@@ -148,17 +148,22 @@ void BlockWriter::masked(const Inst& in) {
   const EncodeRow& row = encode_row(as_.isa, op);
   const uint32_t id = row.id[static_cast<int>(in.type) & 3];
   const int bytes = as_.bytes_of(in.type);
-  const int m = regs_.fetch(in.a), x = regs_.fetch(in.b), keep = regs_.fetch(in.d);
+  const bool zeroing = code_[in.d].op == Op::constant && code_[in.d].imm == 0;
+  const int m = regs_.fetch(in.a), x = regs_.fetch(in.b), keep = zeroing ? -1 : regs_.fetch(in.d);
   const Operand_ y = source(in.c, bytes);
   int d;
-  if (in.d != in.b && in.d != in.c && regs_.dies(in.d)) {
+  if (zeroing) {
+    regs_.release_operands();
+    d = regs_.define();
+  } else if (in.d != in.b && in.d != in.c && regs_.dies(in.d)) {
     d = regs_.define_over(in.d);
   } else {
     d = regs_.define();  // none of the sources, all of which are still in registers
     copy(d, keep, bytes);
   }
-  regs_.release_operands();
+  if (!zeroing) regs_.release_operands();
   a_.k(x86::k(static_cast<uint32_t>(m)));
+  if (zeroing) a_.z();
   if (row.form == EncodeRow::Form::binary_imm) a_.emit(id, v(d, bytes), v(x, bytes), y, Imm(range_kind(op)));
   else a_.emit(id, v(d, bytes), v(x, bytes), y);
 }

@@ -165,7 +165,7 @@ class For256 {
       }
     }
     switch (in.op) {
-      case Op::select: return b_.select(mask(x, wide), y, z);
+      case Op::select: return select(mask(x, wide), y, z);
       case Op::mask_to_int: return b_.shr(mask(x, wide), wide ? 63 : 31);
       case Op::patch: return b_.push({Op::patch, in.type, in.imm, mask(x, wide).id, y.id, z.id, w.id});
       case Op::scalef: return avx2::scalef(b_, x, y, in.imm);
@@ -198,6 +198,13 @@ class For256 {
     return t.code[c.next].type == Type::mask ? mask(next, vir::is64(to_[c.value].type)).id : next.id;
   }
   static Val retyped(Val v, Type t) { return {v.id, t}; }
+  /// Selects; 0 by logic, which takes a third of the instructions.
+  Val select(Val m, Val yes, Val no) {
+    const auto is_zero = [&](Val v) { return b_.code[v.id].op == Op::constant && b_.code[v.id].imm == 0; };
+    const Val bits = retyped(m, yes.type);
+    if (is_zero(no)) return b_.and_(bits, yes);
+    return is_zero(yes) ? b_.andn(bits, no) : b_.select(m, yes, no);
+  }
 
   static void erase_bitcasts(Template& t) {
     std::vector<uint32_t> to(t.code.size());

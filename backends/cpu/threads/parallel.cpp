@@ -21,6 +21,7 @@
 #include "support/float_mode.hpp"
 #include "support/lock.hpp"
 #include "support/profile.hpp"
+#include "support/shares.hpp"
 
 namespace lazy::cpu_backend {
 using jit::loop::Stride;
@@ -33,26 +34,23 @@ constexpr double kSurelyWorthAThread = 25000;  // nanoseconds, even if a dispatc
 // Nanoseconds from which waking a thread, which costs the caller a few microseconds, is less than a
 // twentieth.
 constexpr double kWorthWaking = 60000;
-constexpr int64_t kStayAwake = 60000;           // nanoseconds for which an idle thread looks for work, about
-constexpr int64_t kBytesDownwards = 256 << 10;  // of a large launch that goes down, in each call of its code
-constexpr int64_t kRowsDownwards = 4;           // of each call are a multiple of this, for short rows
+constexpr int64_t kStayAwake = 60000;  // nanoseconds for which an idle thread looks for work, about
 // A thread's part is several pieces if each takes so many nanoseconds: others do what is left of it if the
 // thread is late or has to let others run.
 constexpr double kNanosecondsOfAPiece = 20000;
 constexpr int64_t kMostPieces = 8;
+constexpr int64_t kBytesDownwards = 256 << 10;  // of a large launch that goes down, in each call of its code
+constexpr int64_t kRowsDownwards = 4;           // of each call are a multiple of this, for short rows
 constexpr int64_t kVectorGrain =
     64;  // chunks of the vector axis start at multiples: complete vectors and cache lines
 constexpr int kScratch = jit::loop::ArgLayout::kScratch;
 
 std::atomic<tbb::task_arena*> host_arena{nullptr};
 
-/// The process that set the host's arena, whose threads don't survive a fork, as forks::generation() + 1.
-std::atomic<uint32_t> host_process{0};
-
-/// Returns the arena of a host in this process; null if launches use the library's threads.
+/// Returns the arena of a host in this process; null if launches use the library's team.
 tbb::task_arena* arena() {
   tbb::task_arena* const host = host_arena.load(std::memory_order_acquire);
-  return host && host_process.load(std::memory_order_relaxed) == forks::generation() + 1 ? host : nullptr;
+  return host && tbb_lives() ? host : nullptr;
 }
 
 /// Calls some(first, last) for parts of 0 ... pieces, on several threads; returns when all are done.
@@ -105,12 +103,6 @@ bool closely_followed() {
 /// The direction of this thread's next large launch, if it can choose.
 thread_local Direction next = Direction::up;
 
-/// Returns which piece is the p-th one to be done where each thread goes through its share from the end.
-int64_t mirrored(int64_t p, int64_t pieces, int64_t threads) {
-  const int64_t shares = std::min(pieces, threads), share = ((p + 1) * shares - 1) / pieces;
-  return pieces * share / shares + pieces * (share + 1) / shares - 1 - p;
-}
-
 double worth_awake_threads() {
   return std::clamp(kDispatchesWorthAThread * machine().dispatch_ns, kWorthAThread, kSurelyWorthAThread);
 }
@@ -129,7 +121,7 @@ int thread_count() {
 }
 
 void set_arena(tbb::task_arena* arena) {
-  host_process.store(forks::generation() + 1, std::memory_order_relaxed);
+  (void)tbb_lives();  // notes that this process has its threads
   host_arena.store(arena, std::memory_order_release);
 }
 
@@ -235,6 +227,13 @@ void Partition::restrict(uint64_t* args, int axis, int64_t first, int64_t last) 
   }
 }
 
+int64_t Partition::pieces_a_thread(const uint64_t* args, int threads) const {
+  const double bytes = static_cast<double>(indices(args)) * bytes_moved_;
+  const double ns =
+      std::max(static_cast<double>(work(args)) * nanoseconds_, bytes / bandwidth(machine(), bytes));
+  return std::clamp<int64_t>(static_cast<int64_t>(ns / kNanosecondsOfAPiece / threads), 1, kMostPieces);
+}
+
 int Partition::outermost(const uint64_t* args) const {
   int axis = 0;
   while (axis < layout_.rank && length(args, axis) < 2) ++axis;
@@ -265,13 +264,6 @@ void Partition::run_piece(Entry entry, uint64_t* args, Direction d) const {
   });
 }
 
-int64_t Partition::pieces_a_thread(const uint64_t* args, int threads) const {
-  const double bytes = static_cast<double>(indices(args)) * bytes_moved_;
-  const double ns =
-      std::max(static_cast<double>(work(args)) * nanoseconds_, bytes / bandwidth(machine(), bytes));
-  return std::clamp<int64_t>(static_cast<int64_t>(ns / kNanosecondsOfAPiece / threads), 1, kMostPieces);
-}
-
 void Partition::run(Entry entry, uint64_t* args) const {
   const int threads = thread_count();
   // Chooses the outermost axis that gives every thread something; failing that the longest one.
@@ -291,8 +283,8 @@ void Partition::run(Entry entry, uint64_t* args) const {
       best == vector_axis_ ? round_up(divide_up(n, wanted), kVectorGrain) : divide_up(n, wanted);
   const int64_t pieces = divide_up(n, grain);
   if (pieces < 2) return entry(args);
-  each_piece(args, pieces, threads, [&](uint64_t* mine, int64_t piece) {
-    const int64_t p = direction == Direction::up ? piece : mirrored(piece, pieces, threads);
+  each_piece(args, pieces, threads, [&](uint64_t* mine, int64_t p) {
+    if (direction == Direction::down) p = Shares::mirrored(p, pieces, threads);
     restrict(mine, best, p * grain, std::min(n, (p + 1) * grain));
     run_piece(entry, mine, direction);
   });

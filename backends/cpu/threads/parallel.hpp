@@ -61,6 +61,7 @@ class Partition {
   void each_piece(const uint64_t* args, int64_t pieces, int threads,
                   const std::function<void(uint64_t*, int64_t)>& f) const;
   const jit::loop::ArgLayout& layout() const { return layout_; }
+  bool writes(int operand) const { return output_[static_cast<size_t>(operand)] != 0; }
 
  private:
   int64_t indices(const uint64_t* args) const {
@@ -77,12 +78,12 @@ class Partition {
     return static_cast<int64_t>(static_cast<double>(n) * passes);
   }
   bool worth_threads_at(int64_t work) const;
+  int64_t pieces_a_thread(const uint64_t* args, int threads) const;
   /// Returns the outermost axis of more than one index if it is parallel; -1 if it is not.
   int outermost(const uint64_t* args) const;
   /// Says in which direction a large launch goes.
   Direction next_direction(const uint64_t* args) const;
   void run_piece(Entry, uint64_t* args, Direction) const;
-  int64_t pieces_a_thread(const uint64_t* args, int threads) const;
   /// Returns from how many indices on threads are worth it: those that take so many nanoseconds at the
   /// machine's speed.
   int64_t limit(double worth_ns) const;

@@ -1,5 +1,8 @@
 #include "backends/cpu/threads/team.hpp"
 
+#include <tbb/info.h>
+#include <tbb/task_arena.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -37,6 +40,9 @@ bool busily(Done&& done, Clock::time_point& end) {
     std::this_thread::yield();
   }
 }
+
+/// The process to which TBB's threads belong, as forks::generation() + 1; 0: there are none yet.
+constinit std::atomic<uint32_t> tbb_process{0};
 
 /// Holds one launch that helpers may take part in. Whoever asks for help holds `turn`.
 struct alignas(64) Job {
@@ -87,7 +93,6 @@ class Team {
     Job* const job = wanted > 0 ? free_job() : nullptr;
     if (!job) return some(0, pieces);
     const std::lock_guard turn(job->turn, std::adopt_lock);
-    grow(wanted);
     Shares shares(pieces, wanted + 1);
     job->some = &some;
     job->shares = &shares;
@@ -99,15 +104,14 @@ class Team {
     job->close();
     if (job->failed) std::rethrow_exception(std::exchange(job->failed, nullptr));
   }
-  bool is_awake() const {
-    return helpers_.load(std::memory_order_relaxed) > 0 &&
-           helper_[0].asleep.load(std::memory_order_relaxed) == 0;
-  }
+  bool is_awake() const { return helper_[0].state.load(std::memory_order_relaxed) == State::awake; }
 
  private:
   static constexpr int64_t kMostHelpers = 1023;
+  /// A helper on a thread of TBB's goes when it has nothing to do; one on a thread of its own sleeps.
+  enum class State : uint32_t { gone, asleep, awake };
   struct alignas(64) Helper {
-    std::atomic<uint32_t> asleep{0};
+    std::atomic<State> state{State::gone};
   };
 
   Job* free_job() {
@@ -115,53 +119,65 @@ class Team {
       if (j.turn.try_lock()) return &j;
     return nullptr;
   }
-  /// Starts helpers until there are so many, or as many as the system allows.
-  void grow(int64_t wanted) {
-    if (helpers_.load(std::memory_order_relaxed) >= wanted) [[likely]]
-      return;
-    const std::lock_guard hold(growing_);
-    try {
-      for (int64_t n = helpers_.load(std::memory_order_relaxed); n < wanted;) {
-        std::thread([this, h = n] { help(h); }).detach();
-        helpers_.store(++n, std::memory_order_relaxed);
-      }
-    } catch (const std::system_error&) {}
-  }
-  /// Wakes `most` of the first `wanted` helpers, if so many sleep.
+  /// Wakes `most` of the first `wanted` helpers, if so many are not awake.
   void wake(int64_t wanted, int most) {
-    const int64_t n = std::min(wanted, helpers_.load(std::memory_order_relaxed));
-    for (int64_t h = 0; h < n && most > 0; ++h) {
-      std::atomic<uint32_t>& asleep = helper_[static_cast<size_t>(h)].asleep;
-      if (asleep.load() && asleep.exchange(0)) asleep.notify_one(), --most;
+    for (int64_t h = 0; h < wanted && most > 0; ++h) {
+      std::atomic<State>& state = helper_[static_cast<size_t>(h)].state;
+      if (state.load() == State::awake) continue;
+      const State was = state.exchange(State::awake);
+      if (was == State::asleep) state.notify_one();
+      else if (was == State::gone && !start(h)) state.store(State::gone);
+      most -= was != State::awake;
     }
   }
-  [[noreturn]] void help(int64_t h) {
+  /// Has a thread become the helper: TBB's, or, where those are another process's, one of its own. False if
+  /// the system has none.
+  bool start(int64_t h) {
+    try {
+      if (tbb_) tbb_->enqueue([this, h] { help(h); });
+      else std::thread([this, h] { help(h); }).detach();
+      return true;
+    } catch (const std::exception&) { return false; }
+  }
+  void help(int64_t h) {
     Clock::time_point end{};  // until when it looks for work
-    for (uint32_t seen = 0;;) {
-      const bool slept = !busily([&] { return bell_.load(std::memory_order_relaxed) != seen; }, end);
-      if (slept) sleep(h, seen), end = {};
+    bool woken = true;
+    for (uint32_t seen = bell_.load() - 1;;) {
+      if (!busily([&] { return bell_.load(std::memory_order_relaxed) != seen; }, end)) {
+        if (!rest(h, seen)) return;
+        woken = true;
+        end = {};
+      }
       seen = bell_.load(std::memory_order_acquire);
       for (Job& j : jobs_) {
         if (!j.enter(h)) continue;
-        if (slept) wake(j.wanted(), 2);
+        if (std::exchange(woken, false)) wake(j.wanted(), 2);
         j.work(h + 1);
         j.leave();
         end = {};
       }
     }
   }
-  void sleep(int64_t h, uint32_t seen) {
-    std::atomic<uint32_t>& asleep = helper_[static_cast<size_t>(h)].asleep;
-    asleep.store(1);
-    // Who rings after this looks sees that this helper is asleep, and wakes it if it is wanted.
-    if (bell_.load() != seen) asleep.store(0);
-    else asleep.wait(1);
+  /// Lets the helper sleep until it is wanted, or says that it may go (false). Who rings after this looks
+  /// sees that the helper is not awake, and wakes it if it is wanted.
+  bool rest(int64_t h, uint32_t seen) {
+    std::atomic<State>& state = helper_[static_cast<size_t>(h)].state;
+    State now = tbb_ ? State::gone : State::asleep;
+    state.store(now);
+    if (bell_.load() != seen) return state.compare_exchange_strong(now, State::awake) || !tbb_;
+    if (tbb_) return false;
+    state.wait(State::asleep);
+    return true;
+  }
+  /// Returns an arena of TBB's for all of its threads; null if those are another process's: they don't
+  /// survive a fork, and TBB starts no others. Never destroyed: threads may be in it while the process ends.
+  static tbb::task_arena* make_arena() {
+    return tbb_lives() ? new tbb::task_arena(tbb::info::default_concurrency(), 1) : nullptr;
   }
 
+  tbb::task_arena* const tbb_ = make_arena();
   std::array<Job, 8> jobs_;
   alignas(64) std::atomic<uint32_t> bell_{0};  // rung for each job
-  alignas(64) std::atomic<int64_t> helpers_{0};
-  Mutex growing_;
   std::array<Helper, kMostHelpers> helper_;
 };
 
@@ -180,6 +196,13 @@ Team& team() {
 }
 
 }  // namespace
+
+bool tbb_lives() {
+  const uint32_t here = forks::generation() + 1;
+  uint32_t process = tbb_process.load(std::memory_order_relaxed);
+  if (process == 0 && tbb_process.compare_exchange_strong(process, here)) return true;
+  return process == here;
+}
 
 void run_in_team(int64_t pieces, int threads, const Some& some) { team().run(pieces, threads, some); }
 

@@ -1,4 +1,4 @@
-// Runs pieces of launches on threads of the library's own, which stay awake for a while after each.
+// Runs pieces of launches on TBB's threads, which look for more of them for a while after each.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -9,6 +9,9 @@ namespace lazy::cpu_backend {
 /// them; returns when all are done. Throws what one of them throws. Several threads may call it at once, and
 /// pieces may.
 void run_in_team(int64_t pieces, int threads, const std::function<void(int64_t first, int64_t last)>& some);
+
+/// True if TBB's threads are this process's, or there are none yet: then they are this process's from now on.
+bool tbb_lives();
 
 /// True if threads of the team look for work, so that asking them costs less than a microsecond.
 bool team_is_awake();

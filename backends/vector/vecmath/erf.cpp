@@ -106,52 +106,53 @@ Val erfc(Builder& b, Val x) {
 }
 
 namespace {
-/// Bounds |x| for gelu: from there on T is 0.
-Val gelu_end(Builder& b, Val x) { return b.num(x, pick(x, 14.7, 38.8)); }
+/// Bounds |x| for gelu, or -|x|: from there on T is 0.
+Val gelu_end(Builder& b, Val x, double sign = 1) { return b.num(x, sign * pick(x, 14.7, 38.8)); }
 
-/// Returns T(c), see gelu, in float32. Near 0 and further out share one chain, whose coefficients are
+/// Returns T(c), see gelu, in float32, of -c. Near 0 and further out share one chain, whose coefficients are
 /// selected: near 0 T is c / 2 + t K(t), t = c^2 / 2, and else e^-t g. That chain and the exponential's are
 /// interleaved: they are independent, and a processor doesn't look far enough ahead to find that out.
-Val gelu_tail32(Builder& b, Val c) {
+Val gelu_tail32(Builder& b, Val minus_c) {
   using explog::kExp32;
   constexpr std::span<const double> kFar = kGeluTail32, kNear = kGeluSmall32;
   static_assert(kFar.size() == 9 && kNear.size() == 5 && std::size(kExp32) == 5);
-  const Val near = b.lt(c, b.f32(0.65f)), zero = b.f32(0);
-  const auto either = [&](Val yes, Val no) { return b.select(near, yes, no); };
-  const auto number = [&](double v) { return b.num(c, v); };
+  const Val is_far = b.le(minus_c, b.f32(-0.65f)), zero = b.f32(0);
+  const auto number = [&](double v) { return b.num(minus_c, v); };
+  // Returns a coefficient of the chain. Near 0 it runs in -t, so that the signs of every other one change.
+  const auto either = [&](size_t far, size_t near) {
+    return b.select(is_far, number(kFar[far]), number(near % 2 ? kNear[near] : -kNear[near]));
+  };
 
-  const Val q = b.div_ordinary(b.sub(c, b.f32(1)), b.add(c, b.f32(49.f / 16)));
-  const Val half = b.mul(c, b.f32(0.5f));
-  const Val t = b.mul(c, half);
-  const Val minus = b.neg(t), t_lo = b.fnma(c, half, t);
-  const ExpReduced k = exp_reduce(b, minus);
-  const Val w = b.sub(q, b.f32(kGeluCentre32));
+  const Val q = b.div_ordinary(b.add(minus_c, b.f32(1)), b.sub(minus_c, b.f32(49.f / 16)));
+  const Val half = b.mul(minus_c, b.f32(-0.5f));
+  const Val minus_t = b.mul(minus_c, half), t_lo = b.fms(minus_c, half, minus_t);
+  const ExpReduced k = exp_reduce(b, minus_t);
+  const Val v = b.select(is_far, b.sub(q, b.f32(kGeluCentre32)), minus_t);
   const Val low = b.fnma(k.n, number(explog::kLn2Near32_lo), t_lo);
-  const Val r = b.add(k.r, low);
-  Val g = b.fma(number(kFar[8]), w, number(kFar[7]));
-  const Val r_lo = b.add(b.sub(k.r, r), low);
-  g = b.fma(g, w, number(kFar[6]));
+  // Near 0 there is no factor: n is 0, and e^-t = 2^n (1 + r + tail) gets an r and a tail of 0.
+  const Val r = b.select(is_far, b.add(k.r, low), zero);
+  Val g = b.fma(number(kFar[8]), v, number(kFar[7]));
+  const Val r_lo = b.select(is_far, b.add(b.sub(k.r, r), low), zero);
+  g = b.fma(g, v, number(kFar[6]));
   Val p = b.fma(r, number(kExp32[4]), number(kExp32[3]));
-  g = b.fma(g, w, number(kFar[5]));
+  g = b.fma(g, v, number(kFar[5]));
   p = b.fma(r, p, number(kExp32[2]));
-  g = either(number(kNear[4]), g);
-  const Val v = either(t, w);
+  g = b.select(is_far, g, number(-kNear[4]));
   p = b.fma(r, p, number(kExp32[1]));
   const Val r2 = b.mul(r, r);
-  g = b.fma(g, v, either(number(kNear[3]), number(kFar[4])));
+  g = b.fma(g, v, either(4, 3));
   p = b.fma(r, p, number(kExp32[0]));
-  g = b.fma(g, v, either(number(kNear[2]), number(kFar[3])));
-  const Val tail = b.fma(r2, p, r_lo);  // e^-t = 2^n (1 + r + tail)
-  g = b.fma(g, v, either(number(kNear[1]), number(kFar[2])));
-  const Val tail_there = either(zero, tail), r_there = either(zero, r);  // near 0 there is no factor: n is 0
-  g = b.fma(g, v, either(number(kNear[0]), number(kFar[1])));
-  const Val first = either(half, number(kFar[0]));
+  g = b.fma(g, v, either(3, 2));
+  const Val tail = b.fma(r2, p, r_lo);
+  g = b.fma(g, v, either(2, 1));
+  g = b.fma(g, v, either(1, 0));
+  const Val first = b.select(is_far, number(kFar[0]), half);
   const Val hi = b.fma(g, v, first);
   const Val lo = b.fma(g, v, b.sub(first, hi));
   // Rounds once more than `scaled` does: float32 affords it. A processor may take a hundred cycles over a
   // result that underflows, so what becomes 0 is 0 before it is scaled.
-  const Val result = b.add(hi, b.fma(r_there, hi, b.fma(tail_there, hi, lo)));
-  return b.scalef_near_one(b.select(b.le(gelu_end(b, c), c), zero, result), k.n);
+  const Val result = b.add(hi, b.fma(r, hi, b.fma(tail, hi, lo)));
+  return b.scalef_near_one(b.select(b.gt(minus_c, gelu_end(b, minus_c, -1)), result, zero), k.n);
 }
 
 /// Returns the same in float64, whose long polynomials stay separate.
@@ -169,8 +170,9 @@ Val gelu_tail64(Builder& b, Val c) {
 // Computes max(x, 0) - T(a), with a = |x| and T(a) = a/2 erfc(a / sqrt 2). Near 0 T is a/2 minus a polynomial
 // in a^2. Further out it is e^(-a^2 / 2) g, g a polynomial in a q that is exact where g depends on it most.
 Val gelu(Builder& b, Val x) {
-  Val c = b.min(gelu_end(b, x), b.abs(x));
-  Val tail = x.type == Type::f32 ? gelu_tail32(b, c) : gelu_tail64(b, c);
+  Val tail;
+  if (x.type == Type::f32) tail = gelu_tail32(b, b.max(gelu_end(b, x, -1), b.or_(x, b.sign_bit(x))));
+  else tail = gelu_tail64(b, b.min(gelu_end(b, x), b.abs(x)));
   // The order of max keeps a NaN and both zeros, and -0 - 0 is -0.
   return b.sub(b.max(b.num(x, -0.0), x), tail);
 }

@@ -69,28 +69,36 @@ Val expm1(Builder& b, Val x) {
   return b.or_(result, b.and_(x, b.sign_bit(x)));  // -0 stays; elsewhere the sign is set already
 }
 
-// Computes with a = |x| = n ln 2 + r and e^r = 1 + q: 1 / (1 + e^a) = 2^-n / (1 + (q + 2^-n)), never above
-// 1/2; denormals are right, and 1 minus it is the result for the other sign. The sum with 1 is exact in two
-// parts, and the quotient is corrected for the lower one.
-Val sigmoid(Builder& b, Val x) {
-  const Val a = b.max(num(b, x, -105, -747), b.or_(x, b.sign_bit(x)));  // -|x| = n ln 2 - r
-  const ExpReduced k = exp_reduce(b, a);
-  const Val r = b.fms(k.n, num(b, x, kLn2Near32_lo, kLn2Near64_lo), k.r);
+namespace {
+/// Returns 1 / (1 + e^a) of a >= 0, -a = n ln 2 - r.
+Val sigmoid_of_minus(Builder& b, Val n, Val r) {
   const Val r2 = b.mul(r, r);
   const Val q = b.fma(r2, exp_tail(b, r, r2), r);
-  const Val one = b.num(x, 1);
-  const Val rest = b.add(q, b.scalef_near_one(one, k.n));
+  const Val one = b.num(r, 1);
+  const Val rest = b.add(q, b.scalef_near_one(one, n));
   const Pair whole = fast_two_sum(b, one, rest);
   const Val y = b.div_ordinary(one, whole.hi);
-  const Val scaled = b.scalef_near_one(y, k.n);  // independent of the correction
-  const Val small = b.fnma(b.mul(y, whole.lo), scaled, scaled);
-  if (!is_f32(x)) return b.select(b.lt(x, b.num(x, 0)), small, b.sub(one, small));
-  if (!b.cheap_select)
-    return b.select(b.lt(x, b.num(x, 0)), small, b.abs(b.sub(one, small)));  // a NaN keeps its sign
-  // Computes |[x >= 0] - small| by the sign bit: a comparison and a selection take more of the units that
-  // multiply.
-  const Val negative = b.bitcast(x.type, b.sar(b.bitcast(b.int_of(x), x), 31));
-  return b.abs(b.sub(b.andn(negative, one), small));
+  const Val scaled = b.scalef_near_one(y, n);  // independent of the correction
+  return b.fnma(b.mul(y, whole.lo), scaled, scaled);
+}
+}  // namespace
+
+// Computes with a = |x| = n ln 2 + r and e^r = 1 + q: 1 / (1 + e^a) = 2^-n / (1 + (q + 2^-n)), never above
+// 1/2; denormals are right, and 1 minus it is the result for the other sign. The sum with 1 is exact in two
+// parts, and the quotient is corrected for the lower one. (The n below is that -n.)
+Val sigmoid(Builder& b, Val x) {
+  if (is_f32(x)) {
+    const Val a = b.min(b.f32(105), b.abs(x));  // a NaN is positive from here on
+    const Val magic = b.f32(0x1.8p23);
+    const Val n = b.sub(b.fma(a, b.f32(-static_cast<float>(kLog2e_32_hi)), magic), magic);
+    const Val r = b.fma(n, b.num(x, kLn2Near32_lo), b.fma(n, b.num(x, kLn2Near32_hi), a));
+    const Val small = sigmoid_of_minus(b, n, r);
+    return b.select(b.ge(x, b.f32(0)), b.sub(b.f32(1), small), small);
+  }
+  const Val a = b.max(b.f64(-747), b.or_(x, b.sign_bit(x)));
+  const ExpReduced k = exp_reduce(b, a);
+  const Val small = sigmoid_of_minus(b, k.n, b.fms(k.n, b.f64(kLn2Near64_lo), k.r));
+  return b.select(b.lt(x, b.num(x, 0)), small, b.sub(b.num(x, 1), small));
 }
 
 }  // namespace lazy::vecmath

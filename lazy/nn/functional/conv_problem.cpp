@@ -71,9 +71,9 @@ void check_groups(const Problem& p, int64_t channels, Wide expected, int64_t div
     p.mismatch(std::to_string(divided) + " channels do not make " + std::to_string(p.groups) + " groups");
 }
 
-Handle biased(const Problem& p, const Handle& y) {
+Handle biased(const Problem& p, const Handle& y, int axis) {
   if (!p.bias) return y;
-  const int axis = p.layout == channels_first ? 1 : y->shape.size() - 1;
+  if (axis < 0) axis = p.layout == channels_first ? 1 : y->shape.size() - 1;
   if (p.bias->shape != Shape{y->shape[axis]})
     p.mismatch("a bias " + to_string(p.bias->shape) + " for " + std::to_string(y->shape[axis]) + " channels");
   Shape beside(y->shape.size(), 1);

@@ -31,8 +31,8 @@ struct Problem {
 Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions&);
 /// Throws ShapeError unless the image has the channels that weights take, and `divided` channels make groups.
 void check_groups(const Problem&, int64_t channels, Wide expected, int64_t divided);
-/// Adds the bias to the channels of a result.
-Handle biased(const Problem&, const Handle& y);
+/// Adds the bias to the channels of a result, which are its axis `axis`; -1: that of the layout.
+Handle biased(const Problem&, const Handle& y, int axis = -1);
 
 Dims range(int first, int last);
 Dims joined(std::initializer_list<Dims> parts);

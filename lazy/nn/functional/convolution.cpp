@@ -158,6 +158,12 @@ int64_t rows_together(const Problem& p, const Windows& windows) {
   return best;
 }
 
+/// True if products read windows where they lie in the image, through the copy that makes them columns. Rows
+/// that don't fill vectors then needn't be put together before.
+bool read_in_place(const Problem& p) {
+  return p.given->device.kind == DeviceKind::cpu && !is_half(p.given->dtype);
+}
+
 /// True if channels-first images are multiplied by rows of windows: lanes run along the last spatial axes,
 /// and most vectors must be full.
 bool along_rows(const Problem& p, const Windows& windows) {
@@ -215,8 +221,9 @@ Handle dense_along_rows(const Problem& p, const Windows& windows) {
 }
 
 /// Multiplies weights (O, C K...) by the windows of image (N, C, S...) as columns (C K..., S...): those of
-/// each image, or of all images where one has few.
-Handle dense_along_windows(const Problem& p, const Windows& windows) {
+/// each image, or of all images where one has few. The bias is added, and taken from `p`, where it joins the
+/// product's kernel: before rows of windows become an image.
+Handle dense_along_windows(Problem& p, const Windows& windows) {
   const int n = windows.spatial();
   const int64_t batch = p.given->shape[0], channels = p.given->shape[1], results = p.weights->shape[0],
                 depth = channels * windows.taps, count = numel(Shape(windows.count));
@@ -243,7 +250,8 @@ Handle dense_along_windows(const Problem& p, const Windows& windows) {
   }();
   const jit::Purpose products(p.purposes.products);
   const Handle rows = detail::reshape(p.weights, {results, depth}, p.site);
-  const Handle h = detail::matmul(p.name, rows, columns, p.site);
+  const Handle h = biased(p, detail::matmul(p.name, rows, columns, p.site), together ? 0 : 1);
+  p.bias = {};
   Shape result = together ? Shape{results, batch} : Shape{batch, results};
   for (int64_t c : windows.count) result.push_back(c);
   const Handle y = detail::reshape(h, result, p.site);
@@ -334,8 +342,8 @@ void pad_image(Problem& p, const ConvOptions& o) {
   p.padding = Dims(n, 0);
 }
 
-/// Returns the result without the bias, in the user's layout.
-Handle computed(const Problem& p) {
+/// Returns the result in the user's layout, without the bias if `p` still has it.
+Handle computed(Problem& p) {
   const bool first = p.layout == channels_first;
   const int n = p.spatial();
   const Handle image = channels_to_last(p.given, p.layout, p.site);
@@ -346,7 +354,8 @@ Handle computed(const Problem& p) {
   }();
   if (first) {
     const Windows windows = windows_of(p, image, kernel, p.padding);
-    if (along_rows(p, windows)) return dense_along_rows(p, windows);
+    if (along_rows(p, windows) && (!read_in_place(p) || rows_together(p, windows) == 1))
+      return dense_along_rows(p, windows);
     if (along_windows(p, windows)) return dense_along_windows(p, windows);
     if (p.groups > 1 && kernel->shape[n] == 1 && windows.taps <= kMostTaps)
       return depthwise_along_rows(p, windows);
@@ -374,9 +383,10 @@ Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options)
                p.weights->shape[out]);
   pad_image(p, options);
   Composite whole(name, {&p.given, &p.weights, &p.bias}, p.site);
-  return Tensor(whole.result(biased(p, computed(p)), [layer = ConvLayer(p)](const Differentiated& d) {
-    return derivatives(layer, d);
-  }));
+  Problem rest = p;
+  const Handle y = computed(rest);
+  return Tensor(whole.result(
+      biased(rest, y), [layer = ConvLayer(p)](const Differentiated& d) { return derivatives(layer, d); }));
 }
 
 Tensor of_rank(const char* name, int n, Arg& x, Arg& w, const ConvOptions& options) {

@@ -120,6 +120,17 @@ BOOST_AUTO_TEST_CASE(shares_are_taken_once) {
           for (int64_t p = first; p < last; ++p) done.add(p);
         BOOST_TEST(done.once());
       }
+  for (const int64_t pieces : {1, 2, 7, 16, 33})
+    for (const int64_t takers : {1, 2, 3, 40}) {
+      Counts done(pieces);
+      for (int64_t p = 0; p < pieces; ++p) {
+        const int64_t m = Shares::mirrored(p, pieces, takers);
+        BOOST_TEST(Shares::mirrored(m, pieces, takers) == p);
+        done.add(m);
+      }
+      BOOST_TEST(done.once());
+    }
+  BOOST_TEST(Shares::mirrored(0, 10, 2) == 4);
   Shares two(10, 2);  // each begins with its own
   int64_t first = 0, last = 0;
   BOOST_TEST(two.take(1, first, last));
