@@ -217,9 +217,48 @@ void pack_lanes(const PackSource& s, Widen widen, int64_t lane, int64_t rows, in
   for (int64_t i = 0; i < rows; ++i) widen(s.data + i * s.row, s.column, columns, to + i * pitch);
 }
 
+LAZY_AVX2 inline __m256i load32(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+
+/// Stores what halves of 128 bits of `low` and `high`, interleaved, are in order.
+LAZY_AVX2 inline void store_in_order(__m256i low, __m256i high, uint32_t* to) {
+  auto* out = reinterpret_cast<__m256i*>(to);
+  _mm256_storeu_si256(out, _mm256_permute2x128_si256(low, high, 0x20));
+  _mm256_storeu_si256(out + 1, _mm256_permute2x128_si256(low, high, 0x31));
+}
+
 LAZY_AVX2 void interleave(const uint16_t* low, const uint16_t* high, int64_t n, char* to) {
   auto* out = reinterpret_cast<uint32_t*>(to);
-  for (int64_t j = 0; j < n; ++j) out[j] = low[j] | uint32_t{high[j]} << 16;
+  int64_t j = 0;
+  for (; j + 16 <= n; j += 16) {
+    const __m256i a = load32(low + j), b = load32(high + j);
+    store_in_order(_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b), out + j);
+  }
+  for (; j < n; ++j) out[j] = low[j] | uint32_t{high[j]} << 16;
+}
+
+LAZY_AVX2 void interleave(const uint8_t* const row[4], int64_t n, uint32_t* out) {
+  int64_t j = 0;
+  for (; j + 32 <= n; j += 32) {
+    const __m256i a = load32(row[0] + j), b = load32(row[1] + j), c = load32(row[2] + j),
+                  d = load32(row[3] + j);
+    const __m256i ab0 = _mm256_unpacklo_epi8(a, b), ab1 = _mm256_unpackhi_epi8(a, b),
+                  cd0 = _mm256_unpacklo_epi8(c, d), cd1 = _mm256_unpackhi_epi8(c, d);
+    const __m256i q0 = _mm256_unpacklo_epi16(ab0, cd0), q1 = _mm256_unpackhi_epi16(ab0, cd0),
+                  q2 = _mm256_unpacklo_epi16(ab1, cd1), q3 = _mm256_unpackhi_epi16(ab1, cd1);
+    // Each has four columns of the lower 16 and four of the upper ones.
+    const auto store = [&](int64_t at, __m256i x, __m256i y, int half)
+        __attribute__((target("avx2,fma,f16c"), always_inline)) {
+      const __m256i v =
+          half == 0 ? _mm256_permute2x128_si256(x, y, 0x20) : _mm256_permute2x128_si256(x, y, 0x31);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + j + at), v);
+    };
+    store(0, q0, q1, 0);
+    store(8, q2, q3, 0);
+    store(16, q0, q1, 1);
+    store(24, q2, q3, 1);
+  }
+  for (; j < n; ++j)
+    out[j] = row[0][j] | uint32_t{row[1][j]} << 8 | uint32_t{row[2][j]} << 16 | uint32_t{row[3][j]} << 24;
 }
 
 }  // namespace
@@ -252,7 +291,14 @@ void pack_pairs(const PackSource& s, int64_t rows, int64_t columns, char* to, in
     });
   }
   uint16_t low[kRun], high[kRun];
-  for (int64_t i = 0; i < rows; i += 2)
+  int64_t i = 0;
+  if (s.column == 2 && size == 2)  // as they lie
+    for (; i + 2 <= rows; i += 2) {
+      const char* from = s.data + i * s.row;
+      interleave(reinterpret_cast<const uint16_t*>(from), reinterpret_cast<const uint16_t*>(from + s.row),
+                 columns, to + i / 2 * pitch);
+    }
+  for (; i < rows; i += 2)
     for (int64_t j = 0; j < columns; j += kRun) {
       const int64_t n = std::min(kRun, columns - j);
       const char* from = s.data + i * s.row + j * s.column;
@@ -283,10 +329,8 @@ LAZY_AVX2 void pack_quads(const PackSource& s, int64_t rows, int64_t columns, ch
   if (s.column == 1) {
     for (; i + 4 <= rows; i += 4) {
       const auto* r = reinterpret_cast<const uint8_t*>(s.data + i * s.row);
-      const uint8_t *r1 = r + s.row, *r2 = r1 + s.row, *r3 = r2 + s.row;
-      auto* out = reinterpret_cast<uint32_t*>(to + i / 4 * pitch);
-      for (int64_t j = 0; j < columns; ++j)
-        out[j] = r[j] | uint32_t{r1[j]} << 8 | uint32_t{r2[j]} << 16 | uint32_t{r3[j]} << 24;
+      const uint8_t* const four[] = {r, r + s.row, r + 2 * s.row, r + 3 * s.row};
+      interleave(four, columns, reinterpret_cast<uint32_t*>(to + i / 4 * pitch));
     }
   } else if (s.row == 1) {  // quads lie side by side along the rows
     i = rows / 4 * 4;

@@ -159,6 +159,7 @@ BOOST_AUTO_TEST_CASE(large) {
       compare(k, {3333, 1, 3, 300});
       compare(k, {3333, 1, 1, 300});
       compare(k, {65, 1, 300, 200});
+      compare(k, {300, 1, 120, 1100});
       compare(k, {40, 5, 100, 50});
       const LoopKernel words = product({.left = DType::int8,
                                         .right = DType::uint8,
