@@ -21,7 +21,7 @@ class CpuBackend final : public jit::Backend {
     if (isa == Isa::reference) reference_ = reference::make_backend();
   }
   const char* name() const override {  // the level is part of a kernel's identity
-    constexpr const char* names[] = {"cpu-reference", "cpu-avx2", "cpu-avx512", "cpu-amx"};
+    constexpr const char* names[] = {"cpu-reference", "cpu-avx2", "cpu-avx512", "cpu-avx512_bf16", "cpu-amx"};
     return names[static_cast<int>(isa_)];
   }
   std::unique_ptr<jit::Kernel> compile(const jit::loop::LoopKernel& k) override {

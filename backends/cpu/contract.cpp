@@ -331,7 +331,8 @@ void Contraction::pack_left(const Sides& s, int64_t row, int64_t rows, int64_t s
   const PackSource from{s.left + row * s.left_row + step * s.left_step, s.left_row, s.left_step,
                         form_.left.from};
   if (form_.tiles) return pack_left_tiles(from, rows, steps, to, pitch);
-  if (form_.lane == ContractionLane::pairs) pack_words(from, rows, steps, to, pitch);
+  if (form_.lane == ContractionLane::pairs || form_.lane == ContractionLane::halves)
+    pack_words(from, rows, steps, to, pitch);
   else if (form_.lane == ContractionLane::quads) pack_bytes(from, true, rows, steps, to, pitch);
   else pack(from, form_.lane, rows, steps, to, pitch);
 }

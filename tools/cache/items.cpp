@@ -69,8 +69,8 @@ Items items_of(cache::Store& store, cache::Store::Totals& totals) {
 jit::Backend* backend_of(const std::string& target) {
   static std::map<std::string, std::unique_ptr<jit::Backend>> all = [] {
     std::map<std::string, std::unique_ptr<jit::Backend>> m;
-    for (const cpu_backend::Isa isa :
-         {cpu_backend::Isa::avx2, cpu_backend::Isa::avx512, cpu_backend::Isa::amx})
+    for (const cpu_backend::Isa isa : {cpu_backend::Isa::avx2, cpu_backend::Isa::avx512,
+                                       cpu_backend::Isa::avx512_bf16, cpu_backend::Isa::amx})
       if (isa <= cpu_backend::best_isa()) {
         auto b = cpu_backend::make_backend(isa);
         m[b->target()] = std::move(b);

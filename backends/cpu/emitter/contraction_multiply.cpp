@@ -138,7 +138,7 @@ void ContractionWriter::multiply_add(const x86::Vec& acc, const x86::Vec& left,
     case ContractionLane::f64: a.emit(Id::kIdVfmadd231pd, acc, left, right); return;
     case ContractionLane::i32: a.emit(Id::kIdVpmulld, product(), left, right); break;
     case ContractionLane::quads: a.emit(Id::kIdVpdpbusd, acc, left, right); return;
-    case ContractionLane::halves: return;  // of tile registers
+    case ContractionLane::halves: a.emit(Id::kIdVdpbf16ps, acc, left, right); return;
     case ContractionLane::pairs:
       if (as_->avx512() && has_vnni()) {
         a.emit(Id::kIdVpdpwssd, acc, left, right);

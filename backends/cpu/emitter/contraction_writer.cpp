@@ -45,7 +45,10 @@ void ContractionWriter::plan() {
   }
   ContractionForm& f = *contraction_;
   f.tiles = isa_ == Isa::amx && !one_row && takes_tiles(f);
-  if (f.tiles) f.lane = f.lane == ContractionLane::f32 ? ContractionLane::halves : ContractionLane::quads;
+  const bool halves = f.lane == ContractionLane::f32 && f.left.from == DType::bfloat16 &&
+                      f.right.from == DType::bfloat16 && isa_ >= Isa::avx512_bf16 && !one_row;
+  if (halves) f.lane = ContractionLane::halves;
+  else if (f.tiles) f.lane = ContractionLane::quads;
   shape_ = {one_row ? 1 : wide_file ? 8 : 6, one_row ? (wide_file ? 16 : 8) : wide_file ? 3 : 2, 1};
   if (f.tiles) shape_ = {2 * kTileRows, 2, 1};
   tile_widths_ = {shape_.vecs};

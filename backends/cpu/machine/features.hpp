@@ -8,14 +8,15 @@
 namespace lazy::cpu_backend {
 
 /// Names an instruction set level. avx2: AVX2, FMA, F16C, BMI1 and BMI2. avx512: also AVX-512 F, CD, BW, DQ
-/// and VL. amx: that, and products of tiles of bfloat16 and of bytes. reference: plain C++ loops.
-enum class Isa : uint8_t { reference, avx2, avx512, amx };
+/// and VL. avx512_bf16: that, and dot products of bfloat16. amx: that, and products of tiles of bfloat16 and
+/// of bytes. reference: plain C++ loops.
+enum class Isa : uint8_t { reference, avx2, avx512, avx512_bf16, amx };
 const char* name_of(Isa);
 
 /// Returns the highest level that the processor and the operating system support.
 Isa best_isa();
-/// Returns the level called "auto", "amx", "avx512", "avx2" or "reference". Throws ConfigError for another
-/// word and DeviceError for a level that the machine lacks.
+/// Returns the level called "auto", "amx", "avx512" (avx512_bf16 where that is the best), "avx2" or
+/// "reference". Throws ConfigError for another word and DeviceError for a level that the machine lacks.
 Isa isa_from(std::string_view);
 
 /// Returns the processor's name for itself.

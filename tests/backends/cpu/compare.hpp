@@ -22,7 +22,8 @@ namespace lazy::test {
 
 inline std::vector<cpu_backend::Isa> levels() {
   std::vector<cpu_backend::Isa> v;
-  for (cpu_backend::Isa isa : {cpu_backend::Isa::avx2, cpu_backend::Isa::avx512, cpu_backend::Isa::amx})
+  for (cpu_backend::Isa isa : {cpu_backend::Isa::avx2, cpu_backend::Isa::avx512,
+                               cpu_backend::Isa::avx512_bf16, cpu_backend::Isa::amx})
     if (isa <= cpu_backend::best_isa()) v.push_back(isa);
   return v;
 }
@@ -262,7 +263,7 @@ inline void compare(const LoopKernel& k, const std::vector<int64_t>& extents, co
   };
   const auto wanted = run(*reference->compile(k));
   for (cpu_backend::Isa isa : levels()) {
-    if (isa == cpu_backend::Isa::amx && adds_in_blocks(k)) continue;
+    if (isa >= cpu_backend::Isa::avx512_bf16 && adds_in_blocks(k)) continue;
     const auto kernel = backend_of(isa).compile(k);
     const auto got = run(*kernel);
     for (size_t o = 0; o < n; ++o) {

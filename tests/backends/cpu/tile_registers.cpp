@@ -1,5 +1,6 @@
-// Compares products of bfloat16 by tile registers with their definition, to the bit: in each 32 steps the
-// even ones are added up, and the odd ones; then their sum is added to what came before.
+// Compares products of bfloat16 with their definition. By tile registers, to the bit: in each 32 steps the
+// even ones are added up, and the odd ones; then their sum is added to what came before. By dot products,
+// whose order is the processor's: to the bit where every order gives the same.
 #include <cmath>
 
 #include "backends/cpu/machine/features.hpp"
@@ -34,9 +35,10 @@ struct Case {
   bool left_transposed = false, right_transposed = false;
   bool wide_lanes = false;  // another result is of 8 bytes: half as many lanes
   double scale = 1;
+  bool whole = false;  // small integers, of which all sums are exact
 };
 
-Fenced random_halves(int64_t count, double scale) {
+Fenced random_halves(int64_t count, const Case& c) {
   Fenced memory(static_cast<size_t>(count) * 2);
   for (int64_t i = 0; i < count; ++i) {
     random_element(DType::bfloat16, memory.data() + 2 * i);
@@ -44,7 +46,8 @@ Fenced random_halves(int64_t count, double scale) {
     std::memcpy(&h, memory.data() + 2 * i, 2);
     const bool special = !std::isfinite(widened(h)) || std::abs(widened(h)) > 1e6F;
     if (special && random_below(50) != 0) h = std::bit_cast<uint32_t>(1.5F) >> 16;  // most sums stay numbers
-    if (scale != 1) h = std::bit_cast<uint32_t>(widened(h) * static_cast<float>(scale)) >> 16;
+    if (c.scale != 1) h = std::bit_cast<uint32_t>(widened(h) * static_cast<float>(c.scale)) >> 16;
+    if (c.whole) h = std::bit_cast<uint32_t>(static_cast<float>(random_below(17)) - 8) >> 16;
     std::memcpy(memory.data() + 2 * i, &h, 2);
   }
   return memory;
@@ -65,15 +68,14 @@ LoopKernel kernel_of(const Case& c) {
   return b.done();
 }
 
-void check(const Case& c) {
-  const Fenced left = random_halves(c.rows * c.steps, c.scale),
-               right = random_halves(c.steps * c.columns, c.scale);
+void check(const Case& c, cpu_backend::Isa isa) {
+  const Fenced left = random_halves(c.rows * c.steps, c), right = random_halves(c.steps * c.columns, c);
   const auto n = static_cast<size_t>(c.rows * c.columns);
   Fenced out(n * 4), wide(n * 8);
   std::vector<float> bias(static_cast<size_t>(c.columns));
   for (size_t j = 0; j < bias.size(); ++j) bias[j] = static_cast<float>(j) / 8;
   const LoopKernel k = kernel_of(c);
-  const auto kernel = backend_of(cpu_backend::Isa::amx).compile(k);
+  const auto kernel = backend_of(isa).compile(k);
   const int64_t left_row = c.left_transposed ? 2 : 2 * c.steps,
                 left_step = c.left_transposed ? 2 * c.rows : 2,
                 right_step = c.right_transposed ? 2 : 2 * c.columns,
@@ -113,13 +115,13 @@ void check(const Case& c) {
 
 bool has_tiles() { return cpu_backend::best_isa() >= cpu_backend::Isa::amx; }
 
-void each_layout(const Case& of) {
+void each_layout(const Case& of, cpu_backend::Isa isa = cpu_backend::Isa::amx) {
   for (const bool left : {false, true})
     for (const bool right : {false, true}) {
       Case c = of;
       c.left_transposed = left;
       c.right_transposed = right;
-      check(c);
+      check(c, isa);
     }
 }
 
@@ -144,6 +146,7 @@ BOOST_AUTO_TEST_CASE(large) {
     each_layout({.rows = 5, .steps = 9000, .columns = 70});
     each_layout({.rows = 150, .steps = 2080, .columns = 50});
     each_layout({.rows = 301, .steps = 1601, .columns = 33});
+    each_layout({.rows = 130, .steps = 700, .columns = 1500});
   }
 }
 
@@ -151,6 +154,23 @@ BOOST_AUTO_TEST_CASE(large) {
 BOOST_AUTO_TEST_CASE(small_numbers) {
   if (!has_tiles()) return;
   each_layout({.rows = 17, .steps = 65, .columns = 33, .scale = 1e-9});
+}
+
+BOOST_AUTO_TEST_CASE(dot_products) {
+  constexpr auto level = cpu_backend::Isa::avx512_bf16;
+  if (cpu_backend::best_isa() < level) return;
+  for (const int64_t rows : {2, 3, 8, 17, 41})
+    for (const int64_t steps : {0, 1, 2, 33, 64})
+      for (const int64_t columns : {1, 7, 16, 45, 64, 97})
+        for (const bool wide : {false, true})
+          each_layout({.rows = rows, .steps = steps, .columns = columns, .wide_lanes = wide, .whole = true},
+                      level);
+  for (const char* threads : {"1", "3"}) {
+    const config::Override set("LAZY_NUM_THREADS", threads);
+    each_layout({.rows = 5, .steps = 9000, .columns = 70, .whole = true}, level);
+    each_layout({.rows = 301, .steps = 1601, .columns = 33, .whole = true}, level);
+    each_layout({.rows = 130, .steps = 700, .columns = 1500, .whole = true}, level);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
