@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <list>
+#include <optional>
 
 #include "jit/backend/kept_layouts.hpp"
 #include "jit/core/bytes.hpp"
@@ -181,16 +182,17 @@ class Run {
     std::vector<FoldedCopy> folds;
     for (const Step::Folds& f : s.folds) {
       if (std::erase(unmade_, f.step) == 0) continue;
-      if (bind(i) && bind(f.step)) {
-        const FoldedCopy copy{f.operand, p_.steps[f.step].kernel.get(), arguments_.words(f.step)};
-        if (s.kernel->folds(arguments_.words(i), copy)) {
-          folds.push_back(copy);
-          continue;
-        }
-      }
-      make_copy(f.step);
+      if (const auto copy = folded(i, f)) folds.push_back(*copy);
+      else make_copy(f.step);
     }
     return folds;
+  }
+  /// Returns the copy that step i can read through, if it can.
+  std::optional<FoldedCopy> folded(size_t i, const Step::Folds& f) {
+    if (!bind(i) || !bind(f.step)) return {};
+    const FoldedCopy copy{f.operand, p_.steps[f.step].kernel.get(), arguments_.words(f.step)};
+    if (!p_.steps[i].kernel->folds(arguments_.words(i), copy)) return {};
+    return copy;
   }
   void make_copy(uint32_t step) {
     for (uint32_t slot : p_.steps[step].made)
@@ -528,6 +530,10 @@ class Run {
         if (scratch[s] || arguments_.arena.has(s) || takes_input(s)) continue;
         bytes[s] = bytes_of(s);
       }
+    for (size_t i = together[step].first; i < p_.steps.size(); ++i)
+      for (const Step::Folds& f : p_.steps[i].folds)
+        if (f.step > step && folded(i, f))
+          for (const uint32_t s : p_.steps[f.step].made) bytes[s] = Reserve::kNothing;
     for (size_t s = 0; s < buffers_.size(); ++s)
       if (buffers_[s]) {
         bytes[s] = Reserve::kHas;
@@ -627,7 +633,8 @@ class Run {
       return;
     }
     const size_t bytes = bytes_of(slot);
-    if (const uint32_t dead = reserve_.ancestor(slot); dead != kNone && buffers_[dead])
+    if (const uint32_t dead = reserve_.ancestor(slot);
+        dead != kNone && buffers_[dead] && buffers_[dead]->bytes() >= bytes)
       buffers_[slot] = std::move(buffers_[dead]);
     else buffers_[slot] = BufferRef::allocate(backend_, bytes);
     address_[slot] = static_cast<char*>(buffers_[slot]->data());
