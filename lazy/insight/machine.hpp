@@ -17,7 +17,7 @@ namespace lazy {
 std::string machine();
 
 /// Makes launches run in `arena` from now on, on no more threads than it has (or LAZY_NUM_THREADS, if that is
-/// fewer); null: on the library's threads again. The arena must outlive every launch until the next call. Takes
+/// fewer); null: on the library's arena again. The arena must outlive every launch until the next call. Takes
 /// effect for launches that begin later, on every thread.
 void set_arena(tbb::detail::d1::task_arena* arena);
 
