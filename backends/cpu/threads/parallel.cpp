@@ -277,7 +277,7 @@ void Partition::run(Entry entry, uint64_t* args) const {
   }
   if (most < threads && run_split(entry, args, threads, most)) return;
   if (best < 0) return run_here(entry, args);
-  const Direction direction = indices(args) < large_ ? Direction::up : next_direction(args);
+  const Direction direction = turns(args) ? next_direction(args) : Direction::up;
   const int64_t n = length(args, best), wanted = threads * pieces_a_thread(args, threads);
   const int64_t grain =
       best == vector_axis_ ? round_up(divide_up(n, wanted), kVectorGrain) : divide_up(n, wanted);

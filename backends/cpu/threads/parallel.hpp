@@ -40,7 +40,7 @@ class Partition {
   void run(Entry, uint64_t* args) const;
   /// Runs all of a launch on this thread.
   void run_here(Entry entry, uint64_t* args) const {
-    if (indices(args) < large_) return entry(args);
+    if (!turns(args)) return entry(args);
     run_piece(entry, args, next_direction(args));
   }
   std::string describe() const;
@@ -81,6 +81,12 @@ class Partition {
   int64_t pieces_a_thread(const uint64_t* args, int threads) const;
   /// Returns the outermost axis of more than one index if it is parallel; -1 if it is not.
   int outermost(const uint64_t* args) const;
+  /// True if a launch is so large that its direction matters, but not so large that hardly any of it is still
+  /// in the second-level cache when the next one turns back.
+  bool turns(const uint64_t* args) const {
+    const int64_t n = indices(args);
+    return n >= large_ && n <= kLargestToTurn * large_;
+  }
   /// Says in which direction a large launch goes.
   Direction next_direction(const uint64_t* args) const;
   void run_piece(Entry, uint64_t* args, Direction) const;
@@ -104,6 +110,7 @@ class Partition {
   double nanoseconds_ = 1;       // time of an index, for arithmetic alone
   double bytes_moved_ = 0;       // bytes that an index loads and stores
   int64_t surely_inline_ = 1 << 13;
+  static constexpr int64_t kLargestToTurn = 8;
   int64_t large_;  // indices that touch more than the second-level cache holds
   mutable std::atomic<int64_t> awake_limit_{-1},
       asleep_limit_{-1};  // indices; -1 until the first launch that needs them
