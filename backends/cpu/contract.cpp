@@ -142,7 +142,8 @@ void Contraction::run_all(const Launch& launch, const Sides& s, uint64_t* args) 
   Launch l = launch;
   l.threads = threads;
   const bool in_order = left_in_place(s) && right_in_place(s);
-  if (in_order && form_.rows == 1 && s.rows == 1 && matrices == 1 && s.steps > kFarSteps &&
+  const bool one_tile = s.columns <= form_.vectors * form_.lanes;  // which goes through it in order anyway
+  if (in_order && form_.rows == 1 && s.rows == 1 && matrices == 1 && !one_tile && s.steps > kFarSteps &&
       s.steps * s.columns * element_ > row_order_bytes())
     return row_in_order(l, s, args);
   const bool page_apart = s.right_step >= kPage;  // each step would look up another page
