@@ -20,7 +20,7 @@ sizes.
   A thread that is late, or has to let other programs run, has its part done by the others, in pieces of 20 us or more.
 * **How many threads.** As many as the affinity mask and the cgroup's CPU quota allow (of the process's group and all above
   it), or `LAZY_NUM_THREADS`. A host with an arena of its own passes it: `lazy::set_arena(&arena)` with a
-  `tbb::task_arena*`; null goes back to the library's threads. `lazy/insight/machine.hpp` needs no TBB header.
+  `tbb::task_arena*`; null goes back to the library's arena. `lazy/insight/machine.hpp` needs no TBB header.
 * **Results larger than the last-level cache** are written past it, by non-temporal stores, when the launch as a whole
   touches more than that cache holds, at least half of it as results (or more than twice as much), in whole cache lines, and
   not in place. A cache is taken to be no larger than 32 second-level caches: of the hundreds of MiB that many cores share,
