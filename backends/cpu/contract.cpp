@@ -36,6 +36,11 @@ int64_t part_of(int64_t steps, int64_t most) {
   return steps <= most ? most : round_up(divide_up(steps, divide_up(steps, most)), 64);
 }
 
+/// Returns the flags of a launch of `steps` of `all` indices of the sequential axis, from `first` on.
+int64_t flags_of_part(int64_t first, int64_t steps, int64_t all) {
+  return (first > 0 ? ContractionPlan::kResume : 0) | (first + steps < all ? ContractionPlan::kSuspend : 0);
+}
+
 /// Returns the nanoseconds that a thread needs at least: few rows wait for the right side.
 double shortest_time(double vectors, double right_bytes) {
   const double multiplying = vectors / kVectorsANanosecond;
@@ -51,20 +56,26 @@ Contraction::Contraction(const jit::loop::LoopKernel& k, const ContractionForm& 
     if (a != vector_axis_ && a != sequential_ && a != f.row_axis) outer_.push_back(a);
 }
 
-Contraction::Sides Contraction::sides(const Partition& p, const uint64_t* args) const {
+Contraction::Sides Contraction::sides(const Launch& launch, const uint64_t* args) const {
+  const Partition& p = launch.box;
   const auto at = [&](int operand) {
     return reinterpret_cast<const char*>(args[p.layout().pointer(operand)]);
   };
+  const auto source = [](const Places* places, const char* at) {
+    return places ? places->side.source(at) : at;
+  };
   const int l = form_.left.operand, r = form_.right.operand, row = form_.row_axis;
-  return {at(l),
-          at(r),
+  return {source(launch.left, at(l)),
+          source(launch.right, at(r)),
           row < 0 ? 0 : p.step(args, l, row),
           p.step(args, l, sequential_),
           p.step(args, r, sequential_),
           p.step(args, r, vector_axis_),
           row < 0 ? 1 : p.length(args, row),
           p.length(args, sequential_),
-          p.length(args, vector_axis_)};
+          p.length(args, vector_axis_),
+          launch.left,
+          launch.right};
 }
 
 bool Contraction::left_in_place(const Sides& s) const {
@@ -122,14 +133,12 @@ void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* ar
     places.push_back({std::move(side), std::move(row), std::move(column)});
     (f.operand == form_.left.operand ? l.left : l.right) = &places.back();
   }
-  Sides s = sides(box, args);
-  s.left_places = l.left, s.right_places = l.right;
-  run_all(l, s, args);
+  run_all(l, args);
 }
 
-void Contraction::run_all(const Launch& launch, const Sides& s, uint64_t* args) const {
-  const Partition& box = launch.box;
-  int threads = launch.threads;
+void Contraction::run_all(Launch l, uint64_t* args) const {
+  const Partition& box = l.box;
+  const Sides s = sides(l, args);
   int64_t matrices = 1;
   for (int a : outer_) matrices *= box.length(args, a);
   if (matrices == 0 || s.rows == 0 || s.columns == 0) return;
@@ -138,9 +147,7 @@ void Contraction::run_all(const Launch& launch, const Sides& s, uint64_t* args) 
                          static_cast<double>(s.steps + 1);
   const double right_bytes = static_cast<double>(matrices) * static_cast<double>(s.steps * s.columns) *
                              static_cast<double>(size_of(form_.right.from));
-  if (threads > 1 && !worth_threads(shortest_time(vectors, right_bytes))) threads = 1;
-  Launch l = launch;
-  l.threads = threads;
+  if (l.threads > 1 && !worth_threads(shortest_time(vectors, right_bytes))) l.threads = 1;
   const bool in_order = left_in_place(s) && right_in_place(s);
   const bool one_tile = s.columns <= form_.vectors * form_.lanes;  // which goes through it in order anyway
   if (in_order && form_.rows == 1 && s.rows == 1 && matrices == 1 && !one_tile && s.steps > kFarSteps &&
@@ -150,11 +157,11 @@ void Contraction::run_all(const Launch& launch, const Sides& s, uint64_t* args) 
   const bool unpacked = in_order && (s.rows < kRowsWorthPacking ||
                                      (!page_apart && s.steps * s.columns * element_ <= small_right()));
   if (unpacked && !is_long_and_narrow(s)) return in_place(l, s, args);
-  const int64_t together = matrices >= threads ? threads : 1;  // matrices at once
+  const int64_t together = matrices >= l.threads ? l.threads : 1;  // matrices at once
   const int64_t grain = divide_up(matrices, together);
   Launch inside = l;
   if (together > 1) inside.threads = 1;
-  box.each_piece(args, together, threads, [&](uint64_t* mine, int64_t piece) {
+  box.each_piece(args, together, l.threads, [&](uint64_t* mine, int64_t piece) {
     std::vector<uint64_t> one(static_cast<size_t>(box.layout().words()));
     for (int64_t m = piece * grain; m < std::min(matrices, (piece + 1) * grain); ++m) {
       std::copy_n(mine, one.size(), one.data());
@@ -204,66 +211,56 @@ bool Contraction::is_long_and_narrow(const Sides& s) const {
          s.steps * s.columns * element_ > static_cast<int64_t>(caches().l2 / 2) && near_steps(s) > 0;
 }
 
+/// Multiplies rows and columns of one matrix as they lie, `part` steps at a time, between which sums wait in
+/// memory.
+void Contraction::part_by_part(const Launch& l, const Sides& s, int64_t part, const Block& b,
+                               uint64_t* args) const {
+  const Scratch sums(b.rows * round_up(b.columns, form_.lanes) * element_);
+  std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
+  ContractionPlan plan;
+  plan.left_row = s.left_row;
+  plan.right_step = s.right_step;
+  plan.right_chunk = form_.vectors * form_.lanes * element_;
+  plan.tiles = sums.data();
+  if (form_.row_axis >= 0) l.box.restrict(args, form_.row_axis, b.row, b.row + b.rows);
+  l.box.restrict(args, vector_axis_, b.column, b.column + b.columns);
+  for (int64_t first = 0; first < s.steps; first += part) {
+    plan.left = s.left + b.row * s.left_row + first * element_;
+    plan.right = s.right + first * s.right_step + b.column * element_;
+    plan.steps = std::min(part, s.steps - first);
+    plan.flags = flags_of_part(first, plan.steps, s.steps);
+    std::copy_n(args, one.size(), one.data());
+    launch(l, plan, one.data());
+  }
+}
+
 /// Multiplies both sides of one matrix as they lie, near_steps() at a time: all tiles of rows then find the
 /// right side in the second-level cache.
-void Contraction::in_parts(const Launch& l, uint64_t* args) const {
-  const Sides s = sides(l.box, args);
-  const int64_t part = near_steps(s), tiles = divide_up(s.rows, form_.rows),
-                grain = divide_up(tiles, l.threads) * form_.rows;
+void Contraction::in_parts(const Launch& l, const uint64_t* args) const {
+  const Sides s = sides(l, args);
+  const int64_t tiles = divide_up(s.rows, form_.rows), grain = divide_up(tiles, l.threads) * form_.rows;
   l.box.each_piece(args, divide_up(s.rows, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
-    const int64_t row = piece * grain, rows = std::min(grain, s.rows - row);
-    const Scratch sums(rows * round_up(s.columns, form_.lanes) * element_);
-    std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
-    ContractionPlan plan;
-    plan.left_row = s.left_row;
-    plan.right_step = s.right_step;
-    plan.right_chunk = form_.vectors * form_.lanes * element_;
-    plan.tiles = sums.data();
-    l.box.restrict(mine, form_.row_axis, row, row + rows);
-    for (int64_t first = 0; first < s.steps; first += part) {
-      plan.left = s.left + row * s.left_row + first * element_;
-      plan.right = s.right + first * s.right_step;
-      plan.steps = std::min(part, s.steps - first);
-      plan.flags = (first > 0 ? ContractionPlan::kResume : 0) |
-                   (first + plan.steps < s.steps ? ContractionPlan::kSuspend : 0);
-      std::copy_n(mine, one.size(), one.data());
-      launch(l, plan, one.data());
-    }
+    const int64_t row = piece * grain;
+    part_by_part(l, s, near_steps(s), {row, std::min(grain, s.rows - row), 0, s.columns}, mine);
   });
 }
 
 /// Multiplies one row by a right side that no near cache holds, a few rows of that at a time: they are read
 /// as they lie, while a tile that takes all rows would read short runs. Sums wait in the first-level cache.
 void Contraction::row_in_order(const Launch& l, const Sides& s, const uint64_t* args) const {
-  const int64_t chunks = divide_up(s.columns, form_.lanes), grain = divide_up(chunks, l.threads);
+  const int64_t chunks = divide_up(s.columns, form_.lanes), grain = divide_up(chunks, l.threads),
+                width = grain * form_.lanes;
+  const int64_t least = s.steps * s.columns * element_ > far_bytes() ? kFarSteps : kNearSteps,
+                together = std::max(least, static_cast<int64_t>(caches().l1d / 2) / (s.columns * element_));
   set_next_direction(Direction::down);  // this one goes up
   l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
-    const int64_t begin = piece * grain * form_.lanes, end = std::min(s.columns, begin + grain * form_.lanes);
-    const Scratch sums(grain * form_.lanes * element_);
-    std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
-    ContractionPlan plan;
-    plan.right_step = s.right_step;
-    plan.right_chunk = form_.vectors * form_.lanes * element_;
-    plan.tiles = sums.data();
-    l.box.restrict(mine, vector_axis_, begin, end);
-    const int64_t least = s.steps * s.columns * element_ > far_bytes() ? kFarSteps : kNearSteps,
-                  together = std::max(least, static_cast<int64_t>(caches().l1d / 2) / (s.columns * element_));
-    for (int64_t first = 0; first < s.steps; first += together) {
-      plan.left = s.left + first * element_;
-      plan.right = s.right + first * s.right_step + begin * element_;
-      plan.steps = std::min(together, s.steps - first);
-      plan.flags = (first > 0 ? ContractionPlan::kResume : 0) |
-                   (first + plan.steps < s.steps ? ContractionPlan::kSuspend : 0);
-      std::copy_n(mine, one.size(), one.data());
-      launch(l, plan, one.data());
-    }
+    const int64_t begin = piece * width;
+    part_by_part(l, s, together, {0, 1, begin, std::min(width, s.columns - begin)}, mine);
   });
 }
 
 void Contraction::one_matrix(const Launch& l, uint64_t* args) const {
-  Sides s = sides(l.box, args);
-  if (l.left) s.left = l.left->side.source(s.left), s.left_places = l.left;
-  if (l.right) s.right = l.right->side.source(s.right), s.right_places = l.right;
+  const Sides s = sides(l, args);
   if (takes_dots(s)) return dots(l, s, args);
   if (s.rows <= 4 * form_.rows || left_stays_near(l, s)) return few_rows(l, s, args);
   many_rows(l, s, args);
@@ -436,8 +433,7 @@ void Contraction::few_rows(const Launch& l, const Sides& s, const uint64_t* args
         ContractionPlan now = plan;
         now.left += lane_steps(first) * element_ * (form_.tiles ? form_.rows : 1);
         now.steps = lane_steps(steps);
-        now.flags = (first > 0 ? ContractionPlan::kResume : 0) |
-                    (first + steps < s.steps ? ContractionPlan::kSuspend : 0);
+        now.flags = flags_of_part(first, steps, s.steps);
         launch(l, now, one.data());
         first += part;
       } while (first < s.steps);
@@ -502,8 +498,7 @@ void Contraction::many_rows(const Launch& l, const Sides& s, const uint64_t* arg
         plan.right_chunk = right_copied ? chunk_bytes : width * element_;
         plan.steps = lane_steps(steps);
         plan.tiles = tiles.data() + task * task_bytes;
-        plan.flags = (first > 0 ? ContractionPlan::kResume : 0) |
-                     (first + steps < s.steps ? ContractionPlan::kSuspend : 0);
+        plan.flags = flags_of_part(first, steps, s.steps);
         l.box.restrict(mine, form_.row_axis, row, row + rows);
         l.box.restrict(mine, vector_axis_, begin + chunk * width,
                        begin + std::min(columns, (chunk + strip) * width));

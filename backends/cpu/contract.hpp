@@ -46,10 +46,14 @@ class Contraction {
     int threads;
     const Places *left = nullptr, *right = nullptr;
   };
-  Sides sides(const Partition&, const uint64_t* args) const;
+  /// Holds the rows and columns of one matrix that a thread multiplies.
+  struct Block {
+    int64_t row, rows, column, columns;
+  };
+  Sides sides(const Launch&, const uint64_t* args) const;
   /// Returns the axes of one side: rows, columns, all others.
   std::vector<SideAxis> axes_of(const Partition&, const uint64_t* args, int operand) const;
-  void run_all(const Launch&, const Sides&, uint64_t* args) const;
+  void run_all(Launch, uint64_t* args) const;
   bool left_in_place(const Sides&) const;
   bool right_in_place(const Sides&) const;
   /// Returns how many indices of the sequential axis one lane has.
@@ -68,7 +72,8 @@ class Contraction {
   void in_place(const Launch&, const Sides&, uint64_t* args) const;
   int64_t near_steps(const Sides&) const;
   bool is_long_and_narrow(const Sides&) const;
-  void in_parts(const Launch&, uint64_t* args) const;
+  void part_by_part(const Launch&, const Sides&, int64_t part, const Block&, uint64_t* args) const;
+  void in_parts(const Launch&, const uint64_t* args) const;
   bool left_stays_near(const Launch&, const Sides&) const;
   void one_matrix(const Launch&, uint64_t* args) const;
   /// True if there are registers of 64 bytes.

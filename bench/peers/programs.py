@@ -158,7 +158,7 @@ def lorenz(xp):
 def asian_option(xp):
     paths = n(100000, 500)
     seeds = (np.arange(paths) * 2654435761 + 12345).astype(np.uint32)
-    if xp is not np:  # shifts of torch's uint32 are not implemented
+    if xp is not np:  # torch shifts no uint32
         seeds = given(xp, seeds.astype(np.int64))
     float32 = (lambda x: x.astype(np.float32)) if xp is np else (lambda x: x.float())
 

@@ -34,7 +34,7 @@ constexpr double kSurelyWorthAThread = 25000;  // nanoseconds, even if a dispatc
 // Nanoseconds from which waking a thread, which costs the caller a few microseconds, is less than a
 // twentieth.
 constexpr double kWorthWaking = 60000;
-constexpr int64_t kStayAwake = 60000;  // nanoseconds for which an idle thread looks for work, about
+constexpr int64_t kClosely = 60000;  // nanoseconds between launches that follow each other closely
 // A thread's part is several pieces if each takes so many nanoseconds: others do what is left of it if the
 // thread is late or has to let others run.
 constexpr double kNanosecondsOfAPiece = 20000;
@@ -97,7 +97,7 @@ std::atomic<int64_t> last_sizeable{0};
 int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 bool closely_followed() {
   const int64_t now = now_ns();
-  return now - last_sizeable.exchange(now, std::memory_order_relaxed) < kStayAwake;
+  return now - last_sizeable.exchange(now, std::memory_order_relaxed) < kClosely;
 }
 
 /// The direction of this thread's next large launch, if it can choose.
