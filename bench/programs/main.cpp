@@ -98,19 +98,34 @@ int check(const char* path) {
   return wrong;
 }
 
+constexpr const char* kUsage =
+    "usage: bench_programs [--only NAME] [--seconds S]   times programs; lines of CSV\n"
+    "       bench_programs --check FILE                  runs each once on small inputs, compares with FILE\n"
+    "       bench_programs --list                        names them\n";
+
 int run(int argc, char** argv) {
   std::string only;
   double seconds = 1;
   std::sort(all().begin(), all().end(), [](const Program& a, const Program& b) { return a.name < b.name; });
-  const bool list = argc == 2 && !std::strcmp(argv[1], "--list");
-  if (list)
-    for (const Program& p : all()) std::puts(p.name.c_str());
-  for (int i = 1; i + 1 < argc; i += 2)
-    if (!std::strcmp(argv[i], "--only")) only = argv[i + 1];
-    else if (!std::strcmp(argv[i], "--seconds")) seconds = std::atof(argv[i + 1]);
-    else if (!std::strcmp(argv[i], "--check")) return check(argv[i + 1]) != 0;
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    const char* const value = i + 1 < argc ? argv[i + 1] : nullptr;
+    if (option == "--help") return std::fputs(kUsage, stdout) < 0;
+    if (option == "--list") {
+      for (const Program& p : all()) std::puts(p.name.c_str());
+      return 0;
+    }
+    if (option == "--check" && value) return check(value) != 0;
+    if (option == "--only" && value) only = value;
+    else if (option == "--seconds" && value) seconds = std::atof(value);
+    else {
+      std::fprintf(stderr, "bench_programs: what is %s?\n%s", argv[i], kUsage);
+      return 2;
+    }
+    ++i;
+  }
   for (const Program& p : all())
-    if (!list && p.name.find(only) != std::string::npos) measure(p, seconds);
+    if (p.name.find(only) != std::string::npos) measure(p, seconds);
   return 0;
 }
 

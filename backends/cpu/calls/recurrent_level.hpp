@@ -228,8 +228,12 @@ struct Forward {
       const int64_t vector = number * work.w.most + v, gate = vector % gates, j = vector / gates * L::kCount;
       const bool own = r.b_n && gate == 2;
       const T* const from = own ? r.b_n + j : r.x + at * wide + gate * n + j;
-      for (int64_t b = 0; b < rows; ++b)
-        L::store(panel.row(b) + v * L::kCount, load_some(from + (own ? 0 : b * wide), n - j));
+      // Rows are too far apart for the processor to see that the next panel's vectors come next.
+      for (int64_t b = 0; b < rows; ++b) {
+        const T* const row = from + (own ? 0 : b * wide);
+        __builtin_prefetch(row + L::kCount, 0, 2);
+        L::store(panel.row(b) + v * L::kCount, load_some(row, n - j));
+      }
     }
   }
   /// Computes the units of a panel from their gates.
