@@ -1,0 +1,164 @@
+// Declares one execution of a program, whose parts are in run.cpp and the files run_*.cpp.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <list>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "jit/core/bytes.hpp"
+#include "jit/plan/program.hpp"
+#include "jit/plan/tiling/tile_group.hpp"
+#include "jit/run/arguments.hpp"
+#include "jit/run/reserve.hpp"
+
+namespace lazy::jit {
+
+/// Binds a captured graph's nodes to a program's steps and launches them.
+class Run {
+ public:
+  Run(const Program& p, CapturedGraph& f, Backend& backend, Arguments& arguments)
+      : p_(p),
+        f_(f),
+        backend_(backend),
+        buffers_(f.buffers),
+        address_(f.addresses),
+        arguments_(arguments),
+        donate_(f.verify == config::Verify::off) {
+    buffers_.resize(p.slots.size());
+    address_.resize(p.slots.size());
+  }
+  Run(const Run&) = delete;
+  ~Run() {
+    buffers_.clear();
+    f_.overwritten.clear();
+    f_.workspaces.clear();
+    f_.donors.clear();
+  }
+
+  void steps(bool same);
+  /// Gives the nodes their values. Nothing can fail any more.
+  void publish();
+
+ private:
+  /// Holds the blocks chosen for a tile group. The number of threads may change at any time, so it is read
+  /// once.
+  struct Planned {
+    const TileGroup* tile_group = nullptr;
+    Blocks blocks;
+  };
+
+  // Steps in order (run.cpp).
+  /// Gives only these nodes their values, after a failure.
+  void publish(const std::vector<Node*>& nodes) noexcept;
+  void publish(const Result& r);
+  void sequence(size_t first, size_t last, const std::vector<TileGroup>& tile_groups);
+  void one(size_t i);
+  void launch(size_t i, const std::vector<FoldedCopy>& folds = {});
+  /// Throws Fault if a kernel so far set a flag.
+  void look_for_faults();
+  static void launch_now(const Step& s, uint64_t* words, const std::vector<FoldedCopy>& folds);
+  void launch_timed(const Step& s, uint64_t* words, const std::vector<FoldedCopy>& folds);
+  bool bind(size_t i) { return arguments_.bind(i, address_.data()); }
+
+  // Calls (run_calls.cpp).
+  void call(size_t i);
+  /// Notes the values of this step, which must not run again: if the run fails later, they stay.
+  void note_it_stands(const Step& s);
+  void sort_stands() noexcept;
+  char* address_of(const Binding& b) const {
+    return b.slot >= 0 ? address_[static_cast<size_t>(b.slot)] : f_.values[b.node]->data();
+  }
+
+  // Copies that need not be made: read through, or kept beside an input (run_copies.cpp).
+  /// Returns the copies that the step can read through; others are made now.
+  std::vector<FoldedCopy> read_through(size_t i);
+  /// Returns the copy that step i can read through, if it can.
+  std::optional<FoldedCopy> folded(size_t i, const Step::Folds& f);
+  void make_copy(uint32_t step);
+  /// Takes a relayout's result from the cache beside the input, or puts it there if it was needed before.
+  /// False if it is computed like any other value.
+  bool lay_out_anew(size_t i);
+  /// Allocates memory for a cached copy; false if there is none: that is no reason to fail.
+  bool memory_to_keep(BufferRef& copy, size_t bytes);
+
+  // Tile groups (run_tile_groups.cpp).
+  Planned& planned(const TileGroup& tile_group);
+  /// Allocates memory for one block a thread, which the tile groups of a run use in turn.
+  void allocate_scratch(const Blocks& blocks);
+  /// Runs the tile group by one kernel. False if that is impossible: then nothing has changed.
+  bool row_by_row(const TileGroup& tile_group);
+  void block_by_block(Planned& plan);
+  /// Launches step `i` of a tile group, whose arguments are `mine`, unless a later one reads through it.
+  void launch_block(const TileGroup& tile_group, size_t i, uint64_t* words, uint64_t* mine) const;
+
+  // Memory of slots (run_memory.cpp).
+  void make(uint32_t slot, size_t step);
+  /// Allocates what later steps need: once an input has been overwritten, a failure loses it. `slot`, of
+  /// `step`, takes over an input's memory.
+  void reserve_after(size_t step, uint32_t slot);
+  void reserve_scratch(size_t step, const std::vector<TileGroup>& tile_groups,
+                       std::vector<Reserve::Span>& together, std::vector<uint8_t>& scratch);
+  bool takes_input(uint32_t slot);
+  /// True if any slot may take over an input: mostly all inputs have handles.
+  bool any_donor() const;
+  /// Decides for all slots at once which inputs they take over, while nothing has been overwritten.
+  void find_donors();
+  void allocate(uint32_t slot);
+  bool takes_all(uint32_t input, size_t bytes) const;
+  void donated(size_t bytes, bool initial);
+  void initialise(const Step& s);
+  /// Frees the memory of a slot after the last step that reads it.
+  void release(uint32_t slot) {
+    if (!reserve_.is_handed_on(slot)) buffers_[slot].reset();
+  }
+  /// Returns a slot's bytes; those of work memory as first computed in this run, for the number of threads
+  /// may change.
+  size_t bytes_of(uint32_t slot) {
+    const Slot& s = p_.slots[slot];
+    if (s.workspace_of == kNone) [[likely]]
+      return lazy::bytes_of(f_.values[s.node]->shape, s.dtype);
+    return workspace(slot, [&] { return slot_bytes(p_, slot, f_); });
+  }
+  /// Returns the bytes of a call's work memory. `ask` computes them, the first time.
+  template <class Ask>
+  size_t workspace(uint32_t slot, Ask&& ask) {
+    f_.workspaces.resize(p_.slots.size(), kUnasked);
+    size_t& bytes = f_.workspaces[slot];
+    return bytes == kUnasked ? bytes = ask() : bytes;
+  }
+  static constexpr size_t kUnasked = SIZE_MAX;
+
+  /// Copies the words of a launch, which may change them.
+  struct Words {
+    Words(const uint64_t* from, size_t n) {
+      if (n > few.size()) many.resize(n), data = many.data();
+      std::copy_n(from, n, data);
+    }
+    std::array<uint64_t, 256> few;
+    std::vector<uint64_t> many;
+    uint64_t* data = few.data();
+  };
+
+  const Program& p_;
+  CapturedGraph& f_;
+  Backend& backend_;
+  std::vector<BufferRef>& buffers_;
+  std::vector<char*>& address_;  // by slot; that of a donor stays the same
+  BufferRef arena_;              // some slots are parts of it
+  BufferRef scratch_;
+  Arguments& arguments_;
+  std::unique_ptr<LaunchCapture> capture_;
+  std::list<Planned> planned_;  // a list, so that references to its elements stay valid
+  uint64_t launches_ = 0;
+  const bool donate_;  // false if the verifier reads the inputs again
+  bool in_place_ = false;
+  bool unseen_faults_ = false;    // fallible kernels ran whose flags have not been read
+  std::vector<uint32_t> unmade_;  // copies that the next step may read through
+  bool donors_sought_ = false;
+  bool reserved_ = false;
+  Reserve reserve_;  // set once an input was overwritten
+};
+
+}  // namespace lazy::jit

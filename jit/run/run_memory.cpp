@@ -1,0 +1,156 @@
+#include "jit/run/execution.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "support/metrics.hpp"
+
+namespace lazy::jit {
+
+void Run::make(uint32_t slot, size_t step) {
+  const Step& s = p_.steps[step];
+  const Slot& what = p_.slots[slot];
+  const size_t bytes = bytes_of(slot);
+  if (what.donor_slot >= 0) {
+    buffers_[slot] = std::move(buffers_[static_cast<size_t>(what.donor_slot)]);
+    address_[slot] = address_[static_cast<size_t>(what.donor_slot)];
+    return donated(bytes, s.initial == Initial::copy);
+  } else if (takes_input(slot)) {
+    look_for_faults();
+    reserve_after(step, slot);
+    Node* const donor = f_.values[f_.donors[slot]];
+    buffers_[slot] = donor->buffer;  // the dying input goes on reading it as well
+    buffers_[slot]->forget_layouts();
+    f_.overwritten.push_back(donor);
+    donated(bytes, s.initial == Initial::copy);
+  } else {
+    return allocate(slot);
+  }
+  address_[slot] = static_cast<char*>(buffers_[slot]->data());
+}
+
+void Run::reserve_after(size_t step, uint32_t slot) {
+  if (std::exchange(reserved_, true) || step + 1 == p_.steps.size()) return;
+  std::vector<Reserve::Span> together(p_.steps.size());
+  for (uint32_t i = 0; i < together.size(); ++i) together[i] = {i, i};
+  std::vector<uint8_t> scratch(p_.slots.size(), 0);
+  reserve_scratch(step, p_.tile_groups, together, scratch);
+  std::vector<size_t> bytes(p_.slots.size(), Reserve::kNothing), has(p_.slots.size(), 0);
+  for (size_t i = together[step].first; i < p_.steps.size(); ++i)
+    for (const uint32_t s : p_.steps[i].made) {
+      if (scratch[s] || arguments_.arena.has(s) || takes_input(s)) continue;
+      bytes[s] = bytes_of(s);
+    }
+  for (size_t i = together[step].first; i < p_.steps.size(); ++i)
+    for (const Step::Folds& f : p_.steps[i].folds)
+      if (f.step > step && folded(i, f))
+        for (const uint32_t s : p_.steps[f.step].made) bytes[s] = Reserve::kNothing;
+  for (size_t s = 0; s < buffers_.size(); ++s)
+    if (buffers_[s]) {
+      bytes[s] = Reserve::kHas;
+      has[s] = buffers_[s].get() == arena_.get() ? 0 : buffers_[s]->bytes();
+    }
+  bytes[slot] = Reserve::kHas;
+  has[slot] = bytes_of(slot);
+  Reserve plan;
+  plan.plan(p_, step, together, bytes, has);
+  if (arguments_.arena.bytes() && !arena_) arena_ = BufferRef::allocate(backend_, arguments_.arena.bytes());
+  for (const Reserve::Fresh& f : plan.fresh()) {
+    buffers_[f.slot] = BufferRef::allocate(backend_, f.bytes);
+    address_[f.slot] = static_cast<char*>(buffers_[f.slot]->data());
+    if (p_.slots[f.slot].workspace_of == kNone) arguments_.arena.note(f.slot, f.bytes);
+  }
+  reserve_ = std::move(plan);
+}
+
+void Run::reserve_scratch(size_t step, const std::vector<TileGroup>& tile_groups,
+                          std::vector<Reserve::Span>& together, std::vector<uint8_t>& scratch) {
+  const auto whole = [&](const TileGroup& tile_group) {
+    for (uint32_t i = tile_group.first; i < tile_group.first + tile_group.count; ++i)
+      together[i] = {tile_group.first, tile_group.first + tile_group.count - 1};
+  };
+  for (const TileGroup& tile_group : tile_groups) {
+    if (tile_group.first + tile_group.count <= step) continue;
+    if (tile_group.rows) {  // it is known when it runs if its inner values need memory
+      whole(tile_group);
+    } else if (Planned& plan = planned(tile_group); plan.blocks.worth_it) {
+      whole(tile_group);
+      allocate_scratch(plan.blocks);
+      for (uint32_t slot : tile_group.inner) scratch[slot] = 1;
+    } else {
+      reserve_scratch(step, tile_group.parts, together, scratch);
+    }
+  }
+}
+
+bool Run::takes_input(uint32_t slot) {
+  if (!donate_ || p_.slots[slot].donor_input == kNone) return false;
+  if (!std::exchange(donors_sought_, true) && any_donor()) find_donors();
+  return !f_.donors.empty() && f_.donors[slot] != kNone;
+}
+
+bool Run::any_donor() const {
+  for (const Slot& s : p_.slots) {
+    if (s.donor_input == kNone) continue;
+    if (f_.is_sole_owner(s.donor_input)) return true;
+    for (const uint32_t input : s.other_inputs)
+      if (f_.is_sole_owner(input)) return true;
+  }
+  return false;
+}
+
+void Run::find_donors() {
+  f_.donors.assign(p_.slots.size(), kNone);
+  f_.gives.assign(f_.values.size(), 0);
+  for (const Step& s : p_.steps)
+    for (const uint32_t slot : s.made) {
+      const Slot& what = p_.slots[slot];
+      if (what.donor_input == kNone) continue;
+      const auto is_free = [&](uint32_t input) {
+        return !f_.gives[input] && f_.is_sole_owner(input) && takes_all(input, bytes_of(slot));
+      };
+      uint32_t donor = is_free(what.donor_input) ? what.donor_input : kNone;
+      for (size_t i = 0; donor == kNone && i < what.other_inputs.size(); ++i)
+        if (is_free(what.other_inputs[i])) donor = what.other_inputs[i];
+      if (donor == kNone) continue;
+      f_.donors[slot] = donor;
+      f_.gives[donor] = 1;
+    }
+}
+
+void Run::allocate(uint32_t slot) {
+  Arena& arena = arguments_.arena;
+  if (arena.has(slot)) {
+    if (!arena_) arena_ = BufferRef::allocate(backend_, arena.bytes());
+    buffers_[slot] = arena_;
+    address_[slot] = static_cast<char*>(arena_->data()) + arena.offset(slot);
+    return;
+  }
+  const size_t bytes = bytes_of(slot);
+  if (const uint32_t dead = reserve_.ancestor(slot);
+      dead != kNone && buffers_[dead] && buffers_[dead]->bytes() >= bytes)
+    buffers_[slot] = std::move(buffers_[dead]);
+  else buffers_[slot] = BufferRef::allocate(backend_, bytes);
+  address_[slot] = static_cast<char*>(buffers_[slot]->data());
+  if (p_.slots[slot].workspace_of == kNone) arena.note(slot, bytes);
+}
+
+bool Run::takes_all(uint32_t input, size_t bytes) const {
+  const Node& n = *f_.values[input];
+  return n.contiguous && n.offset == 0 && n.buffer->bytes() == bytes;
+}
+
+void Run::donated(size_t bytes, bool initial) {
+  metric::add(Counter::bytes_donated, bytes);
+  in_place_ = initial;
+}
+
+void Run::initialise(const Step& s) {
+  const uint32_t slot = s.made[0];
+  if (std::exchange(in_place_, false)) return;
+  const Binding& from = s.initial_from;
+  const char* data = from.slot >= 0 ? address_[static_cast<size_t>(from.slot)] : f_.values[from.node]->data();
+  backend_.copy(address_[slot], data, bytes_of(slot));
+}
+
+}  // namespace lazy::jit
