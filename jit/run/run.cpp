@@ -168,7 +168,7 @@ class Run {
     if (s.call.spec) return call(i);
     if (s.relayout && lay_out_anew(i)) return;
     if (s.folded_into != kNone) return unmade_.push_back(static_cast<uint32_t>(i));
-    const std::vector<FoldedCopy> folds = s.folds.empty() ? std::vector<FoldedCopy>() : read_through(i);
+    const FoldedOperands folds = s.folds.empty() ? FoldedOperands() : read_through(i);
     for (uint32_t slot : s.made)
       if (!buffers_[slot]) make(slot, i);
     if (s.initial == Initial::copy) initialise(s);
@@ -176,23 +176,23 @@ class Run {
     for (uint32_t slot : s.dead) release(slot);
   }
 
-  /// Returns the copies that the step can read through; others are made now.
-  std::vector<FoldedCopy> read_through(size_t i) {
+  using FoldedOperands = std::vector<std::unique_ptr<FoldedOperand>>;
+  /// Returns the operands that the step can read through copies; others are made now.
+  FoldedOperands read_through(size_t i) {
     const Step& s = p_.steps[i];
-    std::vector<FoldedCopy> folds;
+    FoldedOperands folds;
     for (const Step::Folds& f : s.folds) {
       if (std::erase(unmade_, f.step) == 0) continue;
-      if (const auto copy = folded(i, f)) folds.push_back(*copy);
+      if (auto operand = folded(i, f)) folds.push_back(std::move(operand));
       else make_copy(f.step);
     }
     return folds;
   }
-  /// Returns the copy that step i can read through, if it can.
-  std::optional<FoldedCopy> folded(size_t i, const Step::Folds& f) {
+  /// Returns how step i reads through the copy; null if it can't.
+  std::unique_ptr<FoldedOperand> folded(size_t i, const Step::Folds& f) {
     if (!bind(i) || !bind(f.step)) return {};
-    const FoldedCopy copy{f.operand, p_.steps[f.step].kernel.get(), arguments_.words(f.step)};
-    if (!p_.steps[i].kernel->folds(arguments_.words(i), copy)) return {};
-    return copy;
+    return p_.steps[i].kernel->fold(arguments_.words(i),
+                                    {f.operand, p_.steps[f.step].kernel.get(), arguments_.words(f.step)});
   }
   void make_copy(uint32_t step) {
     for (uint32_t slot : p_.steps[step].made)
@@ -239,7 +239,7 @@ class Run {
     std::sort(f_.stands.begin(), f_.stands.end(), [](Node* a, Node* b) { return a->index < b->index; });
   }
 
-  void launch(size_t i, const std::vector<FoldedCopy>& folds = {}) {
+  void launch(size_t i, const FoldedOperands& folds = {}) {
     const Step& s = p_.steps[i];
     if (!bind(i)) return;
     const nvtx::Range range([&] { return step_name(s, &f_); });
@@ -301,11 +301,11 @@ class Run {
     } catch (...) { return false; }
   }
 
-  static void launch_now(const Step& s, uint64_t* words, const std::vector<FoldedCopy>& folds) {
+  static void launch_now(const Step& s, uint64_t* words, const FoldedOperands& folds) {
     if (folds.empty()) s.kernel->launch(words);
     else s.kernel->launch_folded(words, folds, false);
   }
-  void launch_timed(const Step& s, uint64_t* words, const std::vector<FoldedCopy>& folds) {
+  void launch_timed(const Step& s, uint64_t* words, const FoldedOperands& folds) {
     profile::Activity& now = profile::activity;
     const char* const outer = std::exchange(now.name, event::name_of(p_, s));
     const uint32_t outer_parts = std::exchange(now.parts, 0);
@@ -482,13 +482,13 @@ class Run {
   void launch_block(const TileGroup& tile_group, size_t i, uint64_t* words, uint64_t* mine) const {
     const Step& s = p_.steps[tile_group.first + i];
     if (s.folded_into < tile_group.first + tile_group.count) return;
-    std::vector<FoldedCopy> folds;
+    FoldedOperands folds;
     for (const Step::Folds& f : s.folds) {
       if (f.step < tile_group.first) continue;
       uint64_t* w = words;
       for (size_t k = tile_group.first; k < f.step; ++k) w += p_.steps[k].args.words();
       const FoldedCopy copy{f.operand, p_.steps[f.step].kernel.get(), w};
-      if (s.kernel->folds(mine, copy)) folds.push_back(copy);
+      if (auto operand = s.kernel->fold(mine, copy)) folds.push_back(std::move(operand));
       else copy.copy->launch_here(w);
     }
     if (folds.empty()) s.kernel->launch_here(mine);
