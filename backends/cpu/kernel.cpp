@@ -98,16 +98,16 @@ class CpuKernel final : public jit::Kernel {
     if (schedule_.streams) args[jit::loop::ArgLayout::kScratch] = args[jit::loop::ArgLayout::kPlanned];
     code_.entry()(args);
   }
-  bool folds(const uint64_t* args, const jit::FoldedCopy& f) const override {
-    return contraction_ && dynamic_cast<const CpuKernel*>(f.copy) &&
-           contraction_->folds(partition_, args, folded(f));
+  std::unique_ptr<jit::FoldedOperand> fold(const uint64_t* args, const jit::FoldedCopy& f) const override {
+    const auto* const copy = dynamic_cast<const CpuKernel*>(f.copy);
+    if (!contraction_ || !copy) return nullptr;
+    return contraction_->fold(partition_, args, f.operand, copy->partition_, f.args);
   }
-  void launch_folded(uint64_t* args, std::span<const jit::FoldedCopy> copies, bool here) const override {
+  void launch_folded(uint64_t* args, std::span<const std::unique_ptr<jit::FoldedOperand>> folded,
+                     bool here) const override {
     args[jit::loop::ArgLayout::kContext] = reinterpret_cast<uint64_t>(kCalls);
     args[jit::loop::ArgLayout::kScratch] = args[jit::loop::ArgLayout::kScratch + 1] = 0;
-    std::vector<Contraction::Folded> sides;
-    for (const jit::FoldedCopy& f : copies) sides.push_back(folded(f));
-    contraction_->run(partition_, code_.entry(), args, here ? 1 : thread_count(), sides);
+    contraction_->run(partition_, code_.entry(), args, here ? 1 : thread_count(), folded);
   }
   void plan_parts(uint64_t* args) const override {
     if (schedule_.streams && partition_.streams(args)) args[jit::loop::ArgLayout::kPlanned] = kStreamUnfenced;
@@ -126,11 +126,6 @@ class CpuKernel final : public jit::Kernel {
   }
 
  private:
-  /// Returns the side. Its copy is a CpuKernel.
-  static Contraction::Folded folded(const jit::FoldedCopy& f) {
-    return {f.operand, &static_cast<const CpuKernel*>(f.copy)->partition_, f.args};
-  }
-
   Schedule schedule_;
   std::optional<ContractionForm> form_;
   std::optional<Scatter> scatter_;

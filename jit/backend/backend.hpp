@@ -29,6 +29,11 @@ struct FoldedCopy {
   const uint64_t* args = nullptr;
 };
 
+/// Holds how a kernel reads such an operand. Made and understood by the kernel's backend.
+struct FoldedOperand {
+  virtual ~FoldedOperand() = default;
+};
+
 /// Runs compiled code. Immutable; launched from any thread.
 class Kernel {
  public:
@@ -41,10 +46,14 @@ class Kernel {
   /// Runs the box on the calling thread alone, in a task of Executor::for_each: other threads see its stores
   /// when that returns. Changes no words of `args` but 0 to 2.
   virtual void launch_here(uint64_t* args) const { launch(args); }
-  /// True if a launch with `args` can read an operand so. The operand's pointer says where it would lie.
-  virtual bool folds(const uint64_t* /*args*/, const FoldedCopy&) const { return false; }
-  /// Does what launch() does, or launch_here() if `here`, with operands of which folds() is true.
-  virtual void launch_folded(uint64_t* args, std::span<const FoldedCopy>, bool here) const {
+  /// Returns how a launch with `args` reads an operand so; null if it can't. The operand's pointer says where
+  /// it would lie.
+  virtual std::unique_ptr<FoldedOperand> fold(const uint64_t* /*args*/, const FoldedCopy&) const {
+    return {};
+  }
+  /// Does what launch() does, or launch_here() if `here`, with operands that fold() has returned for it.
+  virtual void launch_folded(uint64_t* args, std::span<const std::unique_ptr<FoldedOperand>>,
+                             bool here) const {
     here ? launch_here(args) : launch(args);
   }
   /// Returns true if this kernel, which runs fused rows, can run rows of the lengths in `args`. If it cannot,

@@ -48,6 +48,7 @@ class Run {
     const TileGroup* tile_group = nullptr;
     Blocks blocks;
   };
+  using FoldedOperands = std::vector<std::unique_ptr<FoldedOperand>>;
 
   // Steps in order (run.cpp).
   /// Gives only these nodes their values, after a failure.
@@ -55,11 +56,11 @@ class Run {
   void publish(const Result& r);
   void sequence(size_t first, size_t last, const std::vector<TileGroup>& tile_groups);
   void one(size_t i);
-  void launch(size_t i, const std::vector<FoldedCopy>& folds = {});
+  void launch(size_t i, const FoldedOperands& folds = {});
   /// Throws Fault if a kernel so far set a flag.
   void look_for_faults();
-  static void launch_now(const Step& s, uint64_t* words, const std::vector<FoldedCopy>& folds);
-  void launch_timed(const Step& s, uint64_t* words, const std::vector<FoldedCopy>& folds);
+  static void launch_now(const Step& s, uint64_t* words, const FoldedOperands& folds);
+  void launch_timed(const Step& s, uint64_t* words, const FoldedOperands& folds);
   bool bind(size_t i) { return arguments_.bind(i, address_.data()); }
 
   // Calls (run_calls.cpp).
@@ -72,10 +73,10 @@ class Run {
   }
 
   // Copies that need not be made: read through, or kept beside an input (run_copies.cpp).
-  /// Returns the copies that the step can read through; others are made now.
-  std::vector<FoldedCopy> read_through(size_t i);
-  /// Returns the copy that step i can read through, if it can.
-  std::optional<FoldedCopy> folded(size_t i, const Step::Folds& f);
+  /// Returns the operands that the step can read through copies; others are made now.
+  FoldedOperands read_through(size_t i);
+  /// Returns how step i reads through the copy; null if it can't.
+  std::unique_ptr<FoldedOperand> folded(size_t i, const Step::Folds& f);
   void make_copy(uint32_t step);
   /// Takes a relayout's result from the cache beside the input, or puts it there if it was needed before.
   /// False if it is computed like any other value.

@@ -80,7 +80,7 @@ void Run::one(size_t i) {
   if (s.call.spec) return call(i);
   if (s.relayout && lay_out_anew(i)) return;
   if (s.folded_into != kNone) return unmade_.push_back(static_cast<uint32_t>(i));
-  const std::vector<FoldedCopy> folds = s.folds.empty() ? std::vector<FoldedCopy>() : read_through(i);
+  const FoldedOperands folds = s.folds.empty() ? FoldedOperands() : read_through(i);
   for (uint32_t slot : s.made)
     if (!buffers_[slot]) make(slot, i);
   if (s.initial == Initial::copy) initialise(s);
@@ -88,7 +88,7 @@ void Run::one(size_t i) {
   for (uint32_t slot : s.dead) release(slot);
 }
 
-void Run::launch(size_t i, const std::vector<FoldedCopy>& folds) {
+void Run::launch(size_t i, const FoldedOperands& folds) {
   const Step& s = p_.steps[i];
   if (!bind(i)) return;
   const nvtx::Range range([&] { return step_name(s, &f_); });
@@ -113,12 +113,12 @@ void Run::look_for_faults() {
   unseen_faults_ = false;
 }
 
-void Run::launch_now(const Step& s, uint64_t* words, const std::vector<FoldedCopy>& folds) {
+void Run::launch_now(const Step& s, uint64_t* words, const FoldedOperands& folds) {
   if (folds.empty()) s.kernel->launch(words);
   else s.kernel->launch_folded(words, folds, false);
 }
 
-void Run::launch_timed(const Step& s, uint64_t* words, const std::vector<FoldedCopy>& folds) {
+void Run::launch_timed(const Step& s, uint64_t* words, const FoldedOperands& folds) {
   profile::Activity& now = profile::activity;
   const char* const outer = std::exchange(now.name, event::name_of(p_, s));
   const uint32_t outer_parts = std::exchange(now.parts, 0);

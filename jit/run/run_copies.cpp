@@ -6,22 +6,21 @@
 
 namespace lazy::jit {
 
-std::vector<FoldedCopy> Run::read_through(size_t i) {
+Run::FoldedOperands Run::read_through(size_t i) {
   const Step& s = p_.steps[i];
-  std::vector<FoldedCopy> folds;
+  FoldedOperands folds;
   for (const Step::Folds& f : s.folds) {
     if (std::erase(unmade_, f.step) == 0) continue;
-    if (const auto copy = folded(i, f)) folds.push_back(*copy);
+    if (auto operand = folded(i, f)) folds.push_back(std::move(operand));
     else make_copy(f.step);
   }
   return folds;
 }
 
-std::optional<FoldedCopy> Run::folded(size_t i, const Step::Folds& f) {
+std::unique_ptr<FoldedOperand> Run::folded(size_t i, const Step::Folds& f) {
   if (!bind(i) || !bind(f.step)) return {};
-  const FoldedCopy copy{f.operand, p_.steps[f.step].kernel.get(), arguments_.words(f.step)};
-  if (!p_.steps[i].kernel->folds(arguments_.words(i), copy)) return {};
-  return copy;
+  return p_.steps[i].kernel->fold(arguments_.words(i),
+                                  {f.operand, p_.steps[f.step].kernel.get(), arguments_.words(f.step)});
 }
 
 void Run::make_copy(uint32_t step) {

@@ -218,13 +218,13 @@ void Run::block_by_block(Planned& plan) {
 void Run::launch_block(const TileGroup& tile_group, size_t i, uint64_t* words, uint64_t* mine) const {
   const Step& s = p_.steps[tile_group.first + i];
   if (s.folded_into < tile_group.first + tile_group.count) return;
-  std::vector<FoldedCopy> folds;
+  FoldedOperands folds;
   for (const Step::Folds& f : s.folds) {
     if (f.step < tile_group.first) continue;
     uint64_t* w = words;
     for (size_t k = tile_group.first; k < f.step; ++k) w += p_.steps[k].args.words();
     const FoldedCopy copy{f.operand, p_.steps[f.step].kernel.get(), w};
-    if (s.kernel->folds(mine, copy)) folds.push_back(copy);
+    if (auto operand = s.kernel->fold(mine, copy)) folds.push_back(std::move(operand));
     else copy.copy->launch_here(w);
   }
   if (folds.empty()) s.kernel->launch_here(mine);

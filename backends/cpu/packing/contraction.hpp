@@ -59,6 +59,10 @@ struct ContractionPlan {
   char* tiles = nullptr;
   int64_t flags = 0;
   static constexpr int64_t kResume = 1, kSuspend = 2;
+  /// Returns the flags of a launch of `steps` of `all` indices of the sequential axis, from `first` on.
+  static int64_t flags_of(int64_t first, int64_t steps, int64_t all) {
+    return (first > 0 ? kResume : 0) | (first + steps < all ? kSuspend : 0);
+  }
 };
 
 }  // namespace lazy::cpu_backend
