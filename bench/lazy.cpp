@@ -287,5 +287,6 @@ int main(int argc, char** argv) {
   add_typed();
   add_training();
   add_compiling();
+  add_drawn();
   return run_rows(argc, argv);
 }

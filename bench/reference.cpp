@@ -72,6 +72,7 @@ int run(const std::string& row, const std::string& folder) {
       workload.resize(workload.size() - std::string(suffix).size());
   Case c = read(folder);
   c.workload = workload;
+  c.size = row.substr(row.find('/') + 1);
   const std::vector<Expected> want = expected(c);
   if (want.empty()) return std::puts("none"), 0;
   double squares = 0, ulps = 0, absolute = 0;

@@ -16,6 +16,7 @@ struct Values {
 
 struct Case {
   std::string workload;  // without a suffix for the dtype or the layout
+  std::string size;
   std::vector<Values> in, out;
 };
 

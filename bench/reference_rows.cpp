@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "drawn.hpp"
 #include "reference.hpp"
 
 namespace bench {
@@ -54,6 +55,19 @@ struct Rows {
       for (int k = 0; k < 5; ++k) t = (t + in(1, i)) * in(2, i);
       return t;
     });
+  }
+  void chain() {
+    const std::string text = c.size.substr(0, c.size.rfind('x'));
+    const auto unary = [](char name, R x) {
+      switch (name) {
+        case 'g': return gelu(x);
+        case 's': return 1 / (1 + std::exp(-x));
+        case 'r': return std::max(x, R(0));
+        case 'q': return std::sqrt(std::abs(x));
+        default: return std::exp(-std::abs(x));
+      }
+    };
+    each([&](size_t i) { return chain_of<R>(text, {in(0, i), in(1, i), in(2, i), in(3, i)}, unary); });
   }
   void black_scholes() {
     const auto cdf = [](R x) { return std::erfc(-x * std::sqrt(R(0.5))) / 2; };
@@ -248,6 +262,7 @@ std::vector<Expected> compute(const Case& c) {
       {"fused_chain", [&] { r.fused_chain(); }},
       {"arith_chain", [&] { r.arith_chain(); }},
       {"overhead_chain10", [&] { r.chain10(); }},
+      {"chain", [&] { r.chain(); }},
       {"black_scholes", [&] { r.black_scholes(); }},
       {"polynomial", [&] { r.polynomial(); }},
       {"mask_bool", [&] { r.mask_bool(); }},

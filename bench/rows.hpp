@@ -44,6 +44,7 @@ void add_measured(const std::string& workload, const std::string& size, int repe
 
 void add_typed();      // typed.cpp: dtypes, heads of attention
 void add_compiling();  // compiling.cpp: what is compiled
+void add_drawn();      // drawn.cpp: what bench/run --draw names
 
 /// Runs them as the arguments say: those of Google Benchmark, or --serve.
 int run_rows(int argc, char** argv);

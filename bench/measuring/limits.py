@@ -26,11 +26,13 @@ def least(workload, size):
     if workload == "mandelbrot100":
         return 12 * d[0], 100 * 8 * d[0]
     if workload == "matmul":
-        return 12 * d[0] ** 2, 2 * d[0] ** 3
+        rows, depth, columns = d if len(d) == 3 else d * 3
+        return 4 * (rows * depth + depth * columns + rows * columns), 2 * rows * depth * columns
     if workload == "matvec":
         return 4 * d[0] ** 2, 2 * d[0] ** 2
     if workload == "batched_matmul":
-        return 12 * d[0] * d[1] * d[2], 2 * d[0] * d[1] ** 2 * d[2]
+        batch, rows, depth, columns = d if len(d) == 4 else (*d, d[1])
+        return 4 * batch * (rows * depth + depth * columns + rows * columns), 2 * batch * rows * depth * columns
     if workload in ("linear_fp32", "linear_gelu"):
         return 4 * (d[0] * d[1] + d[1] * d[2] + d[0] * d[2]), 2 * d[0] * d[1] * d[2]
     if workload in ("attention", "attention_causal"):

@@ -7,7 +7,7 @@ import statistics
 import sys
 import time
 
-from . import sides as sides_of
+from . import drawn, sides as sides_of
 from .figures import LIMITS, Figure, spread
 
 MINUTE = 60  # seconds after which the limits are measured again
@@ -84,7 +84,8 @@ def measure(names, a, beside=None, emit=lambda figure: None):
     figures, wanted = [], re.compile(a.filter)
     for threads in map(int, a.threads.split()):
         sides = start(names, threads, a, beside or {})
-        rows = [r for r in dict.fromkeys(r for s in sides for r in s.known) if wanted.search(r)]
+        only = os.environ.get("BENCH_DRAWN", "").split()
+        rows = [r for r in dict.fromkeys(r for s in sides for r in s.known) if wanted.search(r) and (not only or r in only)]
         for i, row in enumerate(rows):
             print(f"bench: {i + 1} of {len(rows)}, {threads} thread(s): {row}", file=sys.stderr)
             minute = machine.at(threads)
@@ -118,6 +119,7 @@ def options(parser):
     parser.add_argument("-f", "--filter", default=".", help="only rows whose workload/size matches this expression")
     parser.add_argument("-r", "--rounds", type=int, default=5, help="rounds, whose median counts (5)")
     parser.add_argument("-s", "--seconds", type=float, default=0.1, help="seconds of samples for each row, side and round (0.1)")
+    parser.add_argument("--draw", metavar="SEED[:COUNT]", help="rows of shapes and chains drawn from a seed instead: COUNT (2) of each kind")
     parser.add_argument("--no-errors", action="store_true", help="don't compare results with the reference")
     parser.add_argument("--beside", action="append", default=[], metavar="NAME=PROGRAM",
                         help="another bench_lazy, of before a change, as one more side")
@@ -137,6 +139,10 @@ def checked(a):
     for program in ("bench_lazy", "bench_limits", "bench_reference"):
         if not os.path.exists(os.path.join(a.build, "bench", program)):
             sys.exit(f"bench: no {os.path.join(a.build, 'bench', program)} (./x bench builds it)")
+    if a.draw:
+        if not re.fullmatch(r"\d+(:[1-9]\d*)?", a.draw):
+            sys.exit(f"bench: --draw {a.draw}: it is SEED or SEED:COUNT")
+        os.environ["BENCH_DRAWN"] = " ".join(drawn.names(a.draw))
     beside = {}
     for text in a.beside:
         name, equals, program = text.partition("=")

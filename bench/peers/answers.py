@@ -34,7 +34,7 @@ class Made:
 def all_rows():
     """Returns the rows by their names."""
     trainings = [("train_" + name, size, None, None) for name, size in TRAINING.items()]
-    return {f"{r[0]}/{r[1]}": r for r in [*workloads.rows(), *typed.rows(), *trainings]}
+    return {f"{r[0]}/{r[1]}": r for r in [*workloads.rows(), *typed.rows(), *workloads.drawn(), *trainings]}
 
 
 def median_us(call, seconds):

@@ -4,6 +4,8 @@
 Each row: name, size, shapes of the inputs (or arrays), what is computed.
 """
 
+import os
+
 import numpy as np
 
 
@@ -124,6 +126,26 @@ LAYERS = [
 ]
 
 
+def chain(text):
+    """Returns the chain that bench/drawn.hpp describes."""
+    unary = {"g": lambda xp, x: xp.gelu(x), "s": lambda xp, x: xp.sigmoid(x), "r": lambda xp, x: xp.relu(x),
+             "q": lambda xp, x: xp.sqrt(xp.abs(x)), "e": lambda xp, x: xp.exp(-xp.abs(x))}
+
+    def f(xp, *inputs):
+        values = []
+        for c in text:
+            if c in unary:
+                values.append(unary[c](xp, values.pop()))
+            elif c in "+-*":
+                y, x = values.pop(), values.pop()
+                values.append(x + y if c == "+" else x - y if c == "-" else x * y)
+            else:
+                values.append(inputs["abcd".index(c)])
+        return values.pop()
+
+    return f
+
+
 def conv_bn_relu(layout):
     def f(xp, x, w, b, scale, shift, mean, variance):
         y = xp.conv2d(x, w, b, layout)
@@ -195,6 +217,36 @@ def rows():
         x = (1, w[1] * groups, extent, extent)
         yield name, "x".join(map(str, x)), layer(stride, padding, groups), inputs(x, w, w[:1])
     yield "conv_transpose2x2_s2", "1x128x28x28", conv_transpose, inputs((1, 128, 28, 28), (128, 64, 2, 2), (64,))
+
+
+def drawn():
+    """Yields the rows that bench/run --draw names; measuring/drawn.py says what a size is."""
+
+    def inputs(*shapes):
+        return lambda: [uniform(s) for s in shapes]
+
+    for name in os.environ.get("BENCH_DRAWN", "").split():
+        workload, size = name.split("/")
+        if workload == "chain":
+            text, n = size.rsplit("x", 1)
+            yield workload, size, chain(text), inputs(*[(int(n),)] * 4)
+            continue
+        s = [int(n) for n in size.split("x")]
+        if workload == "conv":
+            x, w = (1, s[0], s[1], s[1]), (s[2], s[0] // s[5], s[3], s[3])
+            yield workload, size, layer(s[4], s[3] // 2, s[5]), inputs(x, w, w[:1])
+            continue
+        f, *shapes = {
+            "matmul": lambda: (matmul, s[:2], s[1:]),
+            "batched_matmul": lambda: (matmul, s[:3], [s[0], *s[2:]]),
+            "linear_gelu": lambda: (linear_gelu, s[:2], [s[2], s[1]], s[2:]),
+            "softmax": lambda: (softmax, s),
+            "logsumexp": lambda: (logsumexp, s),
+            "layernorm": lambda: (layernorm, s, s[1:], s[1:]),
+            "rmsnorm": lambda: (rmsnorm, s, s[1:]),
+            "attention": lambda: (attention, *[[1, *s]] * 3),
+        }[workload]()
+        yield workload, size, f, inputs(*shapes)
 
 
 def changing_sizes():

@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 ROOT = os.path.abspath(sys.argv[1])
 REFERENCE = sys.argv[2] if len(sys.argv) > 2 else None
 sys.path.insert(0, os.path.join(ROOT, "bench"))
-from measuring import against, figures, limits, sides, tables  # noqa: E402
+from measuring import against, drawn, figures, limits, sides, tables  # noqa: E402
 
 HEADER = "peer,workload,size,threads,median_us"
 FULL = HEADER + ",spread_pct,clock_ghz,fma_gflops,triad_l1_gbs,triad_l2_gbs,triad_l3_gbs,triad_memory_gbs,max_ulp"
@@ -249,6 +249,14 @@ class Errors(unittest.TestCase):
             self.assertEqual(ulp, 1.0)
             self.assertAlmostEqual(absolute / unit, 1, places=3)
 
+    def test_a_drawn_chain(self):
+        inputs = {f"in{i}": ("float32", (2,), values) for i, values in enumerate(((1, 2), (3, -4), (2, 0.5), (0.25, 1)))}
+        plain = {**inputs, "out0": ("float32", (2,), ((1 + 3) * 2 - 0.25, (2 - 4) * 0.5 - 1))}
+        self.assertEqual(self.errors("chain/ab+c*d-x2", plain), (0, 0))
+        unary = [math.sqrt(3) + math.exp(-2) - 1 / (1 + math.exp(-0.25)), math.sqrt(4) + math.exp(-0.5) - 1 / (1 + math.exp(-1))]
+        ulp, absolute = self.errors("chain/bqce+ds-arar-+x2", {**inputs, "out0": ("float32", (2,), unary)})
+        self.assertLess(absolute, 1e-6)
+
     def test_a_nan_is_an_error(self):
         ulp, absolute = self.errors("max/1x2", {"in0": ("float32", (1, 2), (0.5, 1.0)), "out0": ("float32", (1,), (math.nan,))})
         self.assertTrue(math.isnan(ulp) and math.isnan(absolute))
@@ -263,6 +271,32 @@ class Errors(unittest.TestCase):
             self.errors("softmax/1x3", {"in0": ("float32", (1, 3), (1, 9, 3)), "out0": ("float32", (1,), (2,))})
 
 
+class Drawn(unittest.TestCase):
+    def test_a_seed_gives_the_same_rows_in_every_process(self):
+        program = f"import sys; sys.path.insert(0, {os.path.join(ROOT, 'bench')!r}); from measuring import drawn; print(*drawn.names('5:3'))"
+        other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, "PYTHONHASHSEED": "9"})
+        self.assertEqual(other.stdout.split(), drawn.names("5:3"))
+        self.assertNotEqual(drawn.names("5:3"), drawn.names("6:3"))
+        self.assertEqual({name.split("/")[0] for name in drawn.names("5:1")}, set(drawn.KINDS))
+
+    def test_chains_read_every_input_and_leave_one_value(self):
+        seed = random.randrange(1 << 30)
+        r = random.Random(seed)
+        for _ in range(200):
+            text, n = drawn.chain(r)
+            depth = 0
+            for c in text:
+                depth += 1 if c in drawn.INPUTS else -1 if c in drawn.BINARY else 0
+                self.assertGreater(depth, 0, f"seed {seed}: {text}")
+            self.assertEqual(depth, 1, f"seed {seed}: {text}")
+            self.assertLessEqual(set(drawn.INPUTS), set(text), f"seed {seed}: {text}")
+
+    def test_products_of_any_extents_have_a_limit(self):
+        self.assertEqual(limits.least("matmul", "2x3x5"), (4 * (6 + 15 + 10), 60))
+        self.assertEqual(limits.least("matmul", "4"), limits.least("matmul", "4x4x4"))
+        self.assertEqual(limits.least("batched_matmul", "7x4x4"), limits.least("batched_matmul", "7x4x4x4"))
+
+
 class Arguments(unittest.TestCase):
     def test_best_peer_needs_to_decide_at_run_time_where_that_is_all_the_work(self):
         own, hand, torch = figure(us=1), figure(us=0.01, peer="hand"), figure(us=4, peer="torch")
@@ -272,7 +306,7 @@ class Arguments(unittest.TestCase):
         self.assertIsNone(tables.best_peer({"lazy": own}))
 
     def test_impossible_arguments_end_with_a_sentence(self):
-        for arguments in (["-f", "("], ["-r", "0"], ["-t", "0"], ["-t", "many"], ["--beside", "x"]):
+        for arguments in (["-f", "("], ["-r", "0"], ["-t", "0"], ["-t", "many"], ["--beside", "x"], ["--draw", "all"]):
             ended = subprocess.run([sys.executable, os.path.join(ROOT, "bench", "run"), *arguments], capture_output=True, text=True)
             self.assertNotEqual(ended.returncode, 0)
             self.assertNotIn("Traceback", ended.stderr)
