@@ -114,7 +114,7 @@ namespace fast {
 namespace {
 Val sine(Builder& b, Val x, bool cosine) {
   HalfTurn t = half_turn(b, x, cosine);
-  t.r = b.max(b.f32(-1.575f), b.min(b.f32(1.575f), t.r));
+  t.r = b.max(b.f32(-1.58f), b.min(b.f32(1.58f), t.r));
   return sine_of(b, t);
 }
 }  // namespace
