@@ -97,11 +97,13 @@ BOOST_AUTO_TEST_CASE(counts_that_a_loop_carries) {
     b.begin_rolled_loop(trips);
     const ValueId counted = b.carried(count), value = b.carried(x);
     const ValueId inside = b.cast(float32, b.op(Op::less_equal, value, y));
-    b.next(counted, mask_first ? b.op(Op::add, inside, counted) : b.op(Op::add, counted, inside));
-    b.next(value, b.op(Op::add, b.op(Op::multiply, value, value), y));
+    const ValueId more = mask_first ? b.op(Op::add, inside, counted) : b.op(Op::add, counted, inside);
+    const ValueId moved = b.op(Op::add, b.op(Op::multiply, value, value), y);
+    b.next(counted, more);
+    b.next(value, moved);
     b.end_rolled_loop();
-    b.store(counted, {Stride::unit});
-    b.store(value, {Stride::unit});
+    b.store(more, {Stride::unit});
+    b.store(moved, {Stride::unit});
     const LoopKernel k = b.done();
     for (const int64_t n : {1, 17, 131}) compare(k, {n});
     for (const cpu_backend::Isa isa : levels())
