@@ -96,7 +96,9 @@ Val exp(Builder& b, Val x) { return exp_short(b, exp_clamp(b, x), false); }
 Val sigmoid(Builder& b, Val x) { return sigmoid_short(b, x, false); }
 Val tanh(Builder& b, Val x) { return saturating(b, x, {0x1.ed2bap+2, forms::kTanhFastP, forms::kTanhFastQ}); }
 Val erf(Builder& b, Val x) { return saturating(b, x, {0x1.c93c3ap+1, forms::kErfFastP, forms::kErfFastQ}); }
-Val gelu(Builder& b, Val x) { return gelu_short(b, x, 0x1.37bb72p+2, forms::kNormalFastCentre, forms::kNormalFast); }
+Val gelu(Builder& b, Val x) {
+  return gelu_short(b, x, 0x1.37bb72p+2, forms::kNormalFastCentre, forms::kNormalFast);
+}
 }  // namespace fast
 
 }  // namespace lazy::vecmath
