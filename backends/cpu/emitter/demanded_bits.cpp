@@ -23,6 +23,11 @@ uint32_t bits_stored(DType t) {
   }
 }
 
+/// Returns the bits that may be 1.
+uint32_t ones(const Template& t, uint32_t v) {
+  return t.code[v].op == Op::constant ? static_cast<uint32_t>(t.code[v].imm) : kAll;
+}
+
 /// Returns by value which of its bits somebody looks at (of values that are no i32: all).
 std::vector<uint32_t> demanded_bits(const Template& t, const jit::loop::LoopKernel& k) {
   std::vector<uint32_t> bits(t.code.size(), 0);
@@ -38,12 +43,7 @@ std::vector<uint32_t> demanded_bits(const Template& t, const jit::loop::LoopKern
       case Op::iadd:
       case Op::isub:
       case Op::imul: bits[in.a] |= up_to(d), bits[in.b] |= up_to(d); break;
-      case Op::and_: {
-        const Inst& mask = t.code[in.b];
-        bits[in.a] |= mask.op == Op::constant ? d & static_cast<uint32_t>(mask.imm) : d;
-        bits[in.b] |= d;
-        break;
-      }
+      case Op::and_: bits[in.a] |= d & ones(t, in.b), bits[in.b] |= d & ones(t, in.a); break;
       case Op::or_:
       case Op::xor_: bits[in.a] |= d, bits[in.b] |= d; break;
       case Op::shl: bits[in.a] |= d >> imm; break;
@@ -60,8 +60,12 @@ std::vector<uint32_t> demanded_bits(const Template& t, const jit::loop::LoopKern
 uint32_t same_bits(const Template& t, uint32_t v, uint32_t demanded) {
   const Inst& in = t.code[v];
   if (in.type != Type::i32) return v;
-  if (in.op == Op::and_ && t.code[in.b].op == Op::constant)
-    return demanded & ~static_cast<uint32_t>(t.code[in.b].imm) ? v : in.a;
+  if (in.op == Op::and_) {
+    const auto keeps = [&](uint32_t mask) {
+      return t.code[mask].op == Op::constant && (demanded & ~ones(t, mask)) == 0;
+    };
+    return keeps(in.b) ? in.a : keeps(in.a) ? in.b : v;
+  }
   if (in.op != Op::sar) return v;
   const Inst& up = t.code[in.a];
   const bool extends = up.op == Op::shl && up.imm == in.imm && demanded <= kAll >> in.imm;

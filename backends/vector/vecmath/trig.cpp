@@ -95,7 +95,9 @@ HalfTurn half_turn(Builder& b, Val x, bool cosine) {
 /// choice.
 Val sine_of(Builder& b, HalfTurn t) {
   const Val z = b.mul(t.r, t.r);
-  const Val sine = b.sub(t.r, b.mul(b.mul(t.r, z), horner(b, z, forms::kSine)));  // -0 stays, 1 is not passed
+  // A sum with +0 is no -0, so that r less it stays one; and this way round 1 is not passed.
+  const Val less = b.fma(b.mul(t.r, z), horner(b, z, forms::kSine), b.num(t.r, 0));
+  const Val sine = b.sub(t.r, less);
   return b.xor_(sine, b.bitcast(t.r.type, b.shl(b.bitcast(b.int_of(t.r), t.n), 31)));
 }
 }  // namespace
