@@ -19,7 +19,7 @@ Program record(Op op, jit::Accuracy accuracy, vir::Type t) {
   vir::Builder b;
   const vir::Val x = b.input(t, 0);
   const vecmath::One one = vecmath::unary(op, accuracy);
-  const vir::Val r = one ? one(b, x) : vecmath::binary(op)(b, x, b.input(t, 1));
+  const vir::Val r = one ? one(b, x) : vecmath::binary(op, accuracy)(b, x, b.input(t, 1));
   return {vir::Interpreter(b.code), r};
 }
 
@@ -47,6 +47,7 @@ StripFn interpreted_meaning(const jit::loop::Instr& i, DType operand) {
 #define LAZY_RECIPE2(name, recipe) LAZY_RECIPE(name)
 #define LAZY_FORM(name, form, recipe) \
   if (is(Op::name, jit::Accuracy::form)) return of<Op::name, jit::Accuracy::form>(operand);
+#define LAZY_FORM2(name, form, recipe) LAZY_FORM(name, form, recipe)
 #include "backends/vector/vecmath/forms.def"
   return nullptr;
 }

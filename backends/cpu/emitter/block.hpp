@@ -18,6 +18,7 @@ enum class BlockOp : uint8_t {
   kUpperHalf,  // lane l of the result is lane l + imm/2 of a (l < imm/2)
   kMulLow32,   // i64: product of the low, unsigned halves of a and b. i32: products of even lanes, unsigned,
                // each of two lanes: the low half in the even one
+  kMulLow16,   // i32: products whose low 16 bits are right
   // i32: two neighbouring lanes, an even one and the next, shifted as one number of 64 bits by imm.
   kShiftPairRight,
   kShiftPairLeft,
@@ -65,6 +66,7 @@ constexpr int arity_of(BlockOp op) {
     case kLoadRow:
     case kCheck: return 1;
     case kMulLow32:
+    case kMulLow16:
     case kRangeMax:
     case kRangeMin: return 2;
     case kMaskedCompare: return 3;

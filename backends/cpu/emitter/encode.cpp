@@ -132,9 +132,9 @@ void BlockWriter::binary(const Inst& in, const EncodeRow& row) {
   uint32_t x = in.a, y = in.b;
   if (row.commutes && regs_.memory_only(x) && !regs_.memory_only(y)) std::swap(x, y);
   const int rx = regs_.fetch(x);
-  // An instruction that works on pairs of lanes does not broadcast single ones.
-  const bool pairs = in.op == kMulLow32 && in.type == Type::i32;
-  const Operand_ oy = pairs ? Operand_(v(regs_.fetch(y), bytes)) : source(y, bytes);
+  // An instruction that works on pairs or halves of lanes does not broadcast single ones.
+  const bool other_lanes = (in.op == kMulLow32 && in.type == Type::i32) || in.op == kMulLow16;
+  const Operand_ oy = other_lanes ? Operand_(v(regs_.fetch(y), bytes)) : source(y, bytes);
   regs_.release_operands();
   const int d = regs_.define();
   if (row.form == EncodeRow::Form::binary_imm)
@@ -155,7 +155,7 @@ void BlockWriter::masked(const Inst& in) {
   if (zeroing) {
     regs_.release_operands();
     d = regs_.define();
-  } else if (in.d != in.b && in.d != in.c && regs_.dies(in.d)) {
+  } else if (in.d != in.c && regs_.dies(in.d)) {
     d = regs_.define_over(in.d);
   } else {
     d = regs_.define();  // none of the sources, all of which are still in registers

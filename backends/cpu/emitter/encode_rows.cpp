@@ -35,6 +35,7 @@ void common(Rows& r) {
   set(Op::shlv, Form::binary, false, {0, 0, Id::kIdVpsllvd, Id::kIdVpsllvq});
   set(Op::shrv, Form::binary, false, {0, 0, Id::kIdVpsrlvd, Id::kIdVpsrlvq});
   set(kMulLow32, Form::binary, true, {0, 0, Id::kIdVpmuludq, Id::kIdVpmuludq});
+  set(kMulLow16, Form::binary, true, {0, 0, Id::kIdVpmullw, 0});
   set(kShiftPairRight, Form::unary_imm, false, {0, 0, Id::kIdVpsrlq, 0});
   set(kShiftPairLeft, Form::unary_imm, false, {0, 0, Id::kIdVpsllq, 0});
 }

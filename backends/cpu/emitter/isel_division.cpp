@@ -3,7 +3,7 @@
 
 #include "backends/cpu/emitter/isel.hpp"
 #include "backends/vector/helpers.hpp"
-#include "backends/vector/vecmath/vecmath.hpp"
+#include "backends/vector/vecmath/forms.hpp"
 
 namespace lazy::cpu_backend {
 using vir::Builder;
@@ -122,7 +122,7 @@ Val emit_remainder(const Selecting& s) {
 }
 
 Val emit_power(const Selecting& s) {
-  return is_float(s.type) ? vecmath::pow(s.b, s.x, s.y) : integer_power(s);
+  return is_float(s.type) ? vecmath::binary(s.op, s.accuracy)(s.b, s.x, s.y) : integer_power(s);
 }
 
 }  // namespace lazy::cpu_backend

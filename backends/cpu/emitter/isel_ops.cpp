@@ -61,7 +61,7 @@ Val signbit(S s) {
 Val sqrt(S s) { return s.b.sqrt(s.x); }
 
 Val math1(S s) { return vecmath::unary(s.op, s.accuracy)(s.b, s.x); }
-Val math2(S s) { return vecmath::binary(s.op)(s.b, s.x, s.y); }
+Val math2(S s) { return vecmath::binary(s.op, s.accuracy)(s.b, s.x, s.y); }
 
 Val add(S s) { return is_float(s.type) ? s.b.add(s.x, s.y) : normalise(s.b, s.type, s.b.iadd(s.x, s.y)); }
 Val subtract(S s) {

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/emitter/call_table.hpp"
 #include "backends/cpu/emitter/contraction_writer.hpp"
+#include "backends/cpu/emitter/demanded_bits.hpp"
 #include "backends/cpu/emitter/inner_reduction_writer.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
 #include "backends/cpu/emitter/map_writer.hpp"
@@ -50,6 +51,7 @@ void KernelWriter::write() {
   body_ = select_body(k_, isa_, inner_);
   if (k_.has_epilogue()) epilogue_ = select_epilogue(k_, isa_);
   if (k_.form == Form::map && isa_ >= Isa::avx512) divide_by_reciprocals(body_, k_);
+  drop_unneeded_bits(body_, k_);
   legalize(body_, isa_);
   if (k_.has_epilogue()) legalize(epilogue_, isa_);
   choose_lanes();

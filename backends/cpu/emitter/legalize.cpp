@@ -54,6 +54,20 @@ class For512 {
         to_[i] = push(both);
         continue;
       }
+      if (in.op == Op::add) {
+        const auto added = [&](uint32_t to, uint32_t chosen) {
+          return uses[chosen] == 1 && to_[chosen] >= part_begins && is_chosen_or_zero(out_[to_[chosen]]) &&
+                 adds_nothing_with_zero(t, to);
+        };
+        const Inst whole = t.code[i];
+        const bool second = added(whole.a, whole.b);
+        if (second || added(whole.b, whole.a)) {
+          const uint32_t to = second ? in.a : in.b;
+          const Inst choice = out_[second ? in.b : in.a];  // what is left of it is dead
+          to_[i] = push({kMasked, in.type, in.op.number(), choice.a, to, choice.b, to});
+          continue;
+        }
+      }
       if (in.op == Op::select && uses[t.code[i].b] == 1 && in.b >= part_begins &&
           out_[in.b].type == in.type && maskable(out_[in.b])) {
         const Inst yes = out_[in.b];  // what is left of it is dead
@@ -75,6 +89,33 @@ class For512 {
   }
 
  private:
+  /// True for a choice between a value and +0: adding it is adding the value under a mask.
+  bool is_chosen_or_zero(const Inst& in) const {
+    return in.op == Op::select && out_[in.c].op == Op::constant && out_[in.c].imm == 0;
+  }
+  /// True if a value plus +0 has its bits: it is neither -0 nor a signaling NaN. A sum is -0 only if both
+  /// sides are, and never signaling; what a repeat carries is known by its first value and its next one.
+  static bool adds_nothing_with_zero(const Template& t, uint32_t v, int depth = 4) {
+    const Inst& in = t.code[v];
+    if (depth == 0) return false;
+    if (in.op == Op::constant) return is_positive(in);
+    if (in.op == Op::add) return never_minus_zero(t, in.a) || never_minus_zero(t, in.b);
+    if (in.op != kCarried || !adds_nothing_with_zero(t, in.a, depth - 1)) return false;
+    for (const auto& c : t.carried)
+      if (c.value == v) return adds_nothing_with_zero(t, c.next, depth - 1);
+    return false;
+  }
+  /// True for positive constants, and choices between two.
+  static bool never_minus_zero(const Template& t, uint32_t v) {
+    const Inst& in = t.code[v];
+    if (in.op == Op::select) return never_minus_zero(t, in.b) && never_minus_zero(t, in.c);
+    return in.op == Op::constant && is_positive(in);
+  }
+  static bool is_positive(const Inst& constant) {
+    if (constant.type == Type::f32) return constant.imm <= 0x7f800000;
+    return constant.type == Type::f64 && constant.imm <= 0x7ffull << 52;
+  }
+
   /// True for an instruction that can be executed under a mask: one of the binary ones.
   static bool maskable(const Inst& in) {
     switch (in.op) {

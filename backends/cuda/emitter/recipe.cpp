@@ -285,7 +285,7 @@ struct Printed {
 
 Printed print(jit::Op op, DType t, jit::Accuracy accuracy) {
   const vecmath::One one = vecmath::unary(op, accuracy);
-  const vecmath::Two two = vecmath::binary(op);
+  const vecmath::Two two = vecmath::binary(op, accuracy);
   if (!one && !two) return {};
   vir::Builder b;
   b.cheap_select = false;  // half as many a cycle as of fma

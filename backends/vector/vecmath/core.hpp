@@ -84,5 +84,7 @@ Val log_of_pair(Builder&, Pair x, Val exponent);
 /// Returns log2 |x| in two parts, good to 2^-33 (f32) or 2^-63 (f64) relative. 0 gives hi = -inf, inf and NaN
 /// themselves (lo is NaN).
 Pair log2_pair(Builder&, Val x);
+/// Returns x^y of |x|^y: with the sign of x, and for the pairs that are special.
+Val pow_finish(Builder&, Val x, Val y, Val magnitude);
 
 }  // namespace lazy::vecmath

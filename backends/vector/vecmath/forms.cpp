@@ -17,9 +17,10 @@ One unary(jit::Op op, jit::Accuracy accuracy) {
   }
 }
 
-Two binary(jit::Op op) {
-  switch (op) {
-#define LAZY_RECIPE2(name, recipe) case jit::Op::name: return recipe;
+Two binary(jit::Op op, jit::Accuracy accuracy) {
+  switch (key(op, accuracy)) {
+#define LAZY_RECIPE2(name, recipe) case key(jit::Op::name, jit::Accuracy::full): return recipe;
+#define LAZY_FORM2(name, form, recipe) case key(jit::Op::name, jit::Accuracy::form): return recipe;
 #include "backends/vector/vecmath/forms.def"
     default: return nullptr;
   }

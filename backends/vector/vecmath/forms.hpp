@@ -10,7 +10,7 @@ using Two = vir::Val (*)(vir::Builder&, vir::Val, vir::Val);
 
 /// Returns the recipe of a function of one operand in this form; null for an op, or a form, that has none.
 One unary(jit::Op, jit::Accuracy = jit::Accuracy::full);
-/// Returns the recipe of a function of two operands; null for an op that has none.
-Two binary(jit::Op);
+/// Returns the same of a function of two operands.
+Two binary(jit::Op, jit::Accuracy = jit::Accuracy::full);
 
 }  // namespace lazy::vecmath

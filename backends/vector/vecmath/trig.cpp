@@ -1,6 +1,7 @@
 // Implements sin, cos, tan. The argument is reduced by multiples of pi/2 in three parts (Cody and Waite);
 // larger ones go lane by lane to the C library.
 #include "backends/vector/helpers.hpp"
+#include "backends/vector/vecmath/coefficients_forms.hpp"
 #include "backends/vector/vecmath/coefficients_trig.hpp"
 #include "backends/vector/vecmath/polynomial.hpp"
 
@@ -74,31 +75,54 @@ Val cos(Builder& b, Val x) {
   return patch_huge(b, Helper::cos_huge_f32, Helper::cos_huge_f64, x, sine(b, x, 1));
 }
 
-namespace standard {
 namespace {
-/// Returns sin(x + phase * pi/2) of a remainder that is rounded once.
-Val sine(Builder& b, Val x, int phase) {
+/// Returns what the shorter forms reduce to: r in [-pi/2, pi/2], rounded once, and n whose parity is the
+/// result's sign. x = n pi + r; of a cosine (n + 1/2) pi - r.
+struct HalfTurn {
+  Val n, r;
+};
+HalfTurn half_turn(Builder& b, Val x, bool cosine) {
   const HalfPi c = half_pi(x);
-  const Val magic = b.num(x, round_magic(x) + phase);
-  const Val shifted = b.fma(x, b.num(x, kTwoOverPi), magic);
-  const Val n = b.sub(shifted, magic);
-  const Val high = b.fnma(n, b.num(x, c.mid), b.fnma(n, b.num(x, c.hi), x));
-  const Val r = b.fnma(n, b.num(x, c.lo), high);
-  const Val z = b.mul(r, r);
-  const Val sine = b.mul(r, b.fnma(z, horner(b, z, kSin32), b.num(x, 1)));  // -0 stays
-  const Val cosine = b.fnma(z, horner(b, z, kCos32), b.num(x, 1));
-  const Val m = b.bitcast(b.int_of(x), shifted);
-  const Val odd = b.lt(b.shl(m, 31), b.integer(x, 0));
-  return flip_sign(b, b.select(odd, cosine, sine), b.bitcast(x.type, b.shl(m, 30)));
+  const Val magic = b.num(x, round_magic(x)), inverse = b.num(x, kTwoOverPi / 2);
+  const Val turns = cosine ? b.add(b.fma(x, inverse, b.f32(-0.5f)), magic) : b.fma(x, inverse, magic);
+  const Val n = b.sub(turns, magic);
+  const Val hi = b.num(x, 2 * c.hi), mid = b.num(x, 2 * c.mid), lo = b.num(x, 2 * c.lo);
+  if (!cosine) return {turns, b.fnma(n, lo, b.fnma(n, mid, b.fnma(n, hi, x)))};
+  const Val halves = b.add(n, b.f32(0.5f));
+  return {turns, b.fma(halves, lo, b.fma(halves, mid, b.fms(halves, hi, x)))};
+}
+/// Returns sin r with the sign of n's parity: one polynomial, where quarter turns would need two and a
+/// choice.
+Val sine_of(Builder& b, HalfTurn t) {
+  const Val z = b.mul(t.r, t.r);
+  // A sum with +0 is no -0, so that r less it stays one; and this way round 1 is not passed.
+  const Val less = b.fma(b.mul(t.r, z), horner(b, z, forms::kSine), b.num(t.r, 0));
+  const Val sine = b.sub(t.r, less);
+  return b.xor_(sine, b.bitcast(t.r.type, b.shl(b.bitcast(b.int_of(t.r), t.n), 31)));
 }
 }  // namespace
+
+namespace standard {
 Val sin(Builder& b, Val x) {
-  return patch_huge(b, Helper::sin_huge_f32, Helper::sin_huge_f64, x, sine(b, x, 0));
+  return patch_huge(b, Helper::sin_huge_f32, Helper::sin_huge_f64, x, sine_of(b, half_turn(b, x, false)));
 }
 Val cos(Builder& b, Val x) {
-  return patch_huge(b, Helper::cos_huge_f32, Helper::cos_huge_f64, x, sine(b, x, 1));
+  return patch_huge(b, Helper::cos_huge_f32, Helper::cos_huge_f64, x, sine_of(b, half_turn(b, x, true)));
 }
 }  // namespace standard
+
+// Of arguments too large to reduce the result is a number in [-1, 1].
+namespace fast {
+namespace {
+Val sine(Builder& b, Val x, bool cosine) {
+  HalfTurn t = half_turn(b, x, cosine);
+  t.r = b.max(b.f32(-1.58f), b.min(b.f32(1.58f), t.r));
+  return sine_of(b, t);
+}
+}  // namespace
+Val sin(Builder& b, Val x) { return sine(b, x, false); }
+Val cos(Builder& b, Val x) { return sine(b, x, true); }
+}  // namespace fast
 
 // For odd n returns -1 / tan(r - r_lo), with one correction of the quotient.
 Val tan(Builder& b, Val x) {

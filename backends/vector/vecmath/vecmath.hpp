@@ -38,16 +38,28 @@ Val hypot(Builder&, Val x, Val y);
 // The forms of float32 that are less accurate (forms.def).
 namespace standard {
 Val exp(Builder&, Val x);
+Val expm1(Builder&, Val x);
+Val log(Builder&, Val x);
+Val log1p(Builder&, Val x);
+Val sin(Builder&, Val x);
+Val cos(Builder&, Val x);
+Val tanh(Builder&, Val x);
+Val erf(Builder&, Val x);
+Val erfc(Builder&, Val x);
+Val sigmoid(Builder&, Val x);
+Val gelu(Builder&, Val x);
+Val pow(Builder&, Val x, Val y);
+}  // namespace standard
+namespace fast {
+Val exp(Builder&, Val x);
+Val log(Builder&, Val x);
 Val sin(Builder&, Val x);
 Val cos(Builder&, Val x);
 Val tanh(Builder&, Val x);
 Val erf(Builder&, Val x);
 Val sigmoid(Builder&, Val x);
 Val gelu(Builder&, Val x);
-}  // namespace standard
-namespace fast {
-Val exp(Builder&, Val x);
-Val sigmoid(Builder&, Val x);
+Val pow(Builder&, Val x, Val y);
 }  // namespace fast
 
 }  // namespace lazy::vecmath

@@ -244,6 +244,8 @@ inline void compare(const LoopKernel& k, const std::vector<int64_t>& extents, co
     for (const Instr& i : k.body)
       if (i.code == Code::scalar && i.imm == s) random_element(i.type, reinterpret_cast<char*>(&v));
     if (random_below(2)) v |= 0;  // high bytes are unspecified
+    for (const auto& r : k.rolled_loops)
+      if (r.trips == s) v = static_cast<uint64_t>(1 + random_below(9));
     scalars.push_back(v);
   }
   const auto run = [&](const jit::Kernel& kernel) {
