@@ -24,6 +24,7 @@ constexpr int kWidths[] = {16, 8, 4};
 constexpr int kAnyLength = 1;  // `several_rows`; or a width
 constexpr int8_t kFirstRow = x86::Gp::kIdR13, kSecondRow = x86::Gp::kIdR14, kThirdRow = x86::Gp::kIdR12,
                  kRowStride = x86::Gp::kIdR15;
+constexpr int kCacheLine = 64;
 constexpr int kSpareRegisters = 8;  // vector registers for what a step of several rows computes
 
 }  // namespace
@@ -210,6 +211,22 @@ void InnerReductionWriter::reduce_rows() {
   as_->reserved_vec = reserved;
 }
 
+/// Writes the prefetches of one step of all rows, into the second-level cache.
+void InnerReductionWriter::fetch_rows_ahead(const Addressing& rows) {
+  if (ahead_operand_ != row_operand_) return;
+  x86::Assembler& a = as_->a;
+  const auto size = static_cast<int>(byte_width(row_operand_));
+  a.mov(x86::rcx, as_->frame(ahead_));
+  a.lea(x86::rcx,
+        x86::ptr(x86::rcx, x86::rax, static_cast<uint32_t>(std::countr_zero(static_cast<unsigned>(size)))));
+  for (int row = 0; row < kRows; ++row) {
+    a.lea(x86::rdx,
+          x86::ptr(x86::rcx, x86::gpq(static_cast<uint32_t>(rows.row_pointers[static_cast<size_t>(row)]))));
+    for (int at = 0; at < red_->unroll * lanes_ * size; at += kCacheLine)
+      a.prefetcht1(x86::ptr(x86::rdx, at));
+  }
+}
+
 /// Writes the rows' sums, by width where they are within a vector.
 void InnerReductionWriter::accumulate_rows(const Addressing& whole, const Addressing& masked) {
   x86::Assembler& a = as_->a;
@@ -236,6 +253,7 @@ void InnerReductionWriter::accumulate_rows(const Addressing& whole, const Addres
   a.cmp(x86::rax, as_->frame(s.loop_limit));
   skip_if(a, x86::CondCode::kSignedGT, [&] {
     hot_loop_while(a, x86::CondCode::kSignedLE, [&] {
+      fetch_rows_ahead(whole);
       for (int v = 0; v < s.unroll; ++v) one(*rows_copies_, v, whole);
       a.add(x86::rax, s.unroll * lanes_);
       a.cmp(x86::rax, as_->frame(s.loop_limit));
