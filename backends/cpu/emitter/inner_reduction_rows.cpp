@@ -199,7 +199,8 @@ void InnerReductionWriter::reduce_rows() {
   hold(s.rows_hot);
   as_->reserved_vec |= rows_kept_;
   for (Copies* c : {rows_copies_.get(), rows_masked_.get()})
-    if (!c->stage_is_empty(1)) write_block(c->block(1, {kRows, 1, 1}), whole);
+    for (const int stage : {0, 1})  // what is pinned of the first one, too
+      if (!c->stage_is_empty(stage)) write_block(c->block(stage, {kRows, 1, 1}), whole);
   std::swap(p.hot, s.rows_hot);
   std::swap(p.folded, s.rows_folded);
   accumulate_rows(whole, masked);

@@ -228,7 +228,8 @@ BOOST_AUTO_TEST_CASE(one_epilogue_of_several_rows) {
       const ValueId x = widened(b.input(t, {Stride::any, Stride::any, Stride::unit})),
                     y = widened(b.input(t, {Stride::zero, Stride::zero, Stride::unit})),
                     mean = widened(b.input(t, apart));
-      const int r = b.reduce(op, b.op(Op::add, b.op(Op::subtract, x, mean), y));
+      const ValueId centred = b.op(Op::subtract, b.op(Op::multiply, x, b.scalar(wide)), mean);
+      const int r = b.reduce(op, b.op(Op::add, centred, y));
       b.begin_epilogue();
       const ValueId result = b.result(r), one = b.op(Op::subtract, result, widened(b.input(t, near)));
       b.store(b.op(Op::add, one, widened(b.input(t, apart))), apart);
