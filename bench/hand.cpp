@@ -2,6 +2,7 @@
 // fpminimax.
 #include "hand.hpp"
 
+#include <immintrin.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
@@ -225,11 +226,82 @@ void each_row(size_t rows, size_t columns, F&& f) {
     for (size_t r = begin; r < end; ++r) f(r);
   });
 }
+#ifdef __AVX512F__
+constexpr size_t kLanes = 16;
+#else
+constexpr size_t kLanes = 8;
+#endif
+typedef float Vector __attribute__((vector_size(kLanes * 4)));
+typedef int32_t Lanes __attribute__((vector_size(kLanes * 4)));
+inline Vector load(const float* x) {
+  Vector v;
+  std::memcpy(&v, x, sizeof v);
+  return v;
+}
+/// Returns the first n elements of a vector, the others 0.
+inline Vector load_some(const float* x, size_t n) {
+#ifdef __AVX512F__
+  return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), x);
+#else
+  Vector v{};
+  std::memcpy(&v, x, n * sizeof(float));
+  return v;
+#endif
+}
+/// True if a lane of a comparison's result is.
+inline bool any(Lanes v) {
+#ifdef __AVX512F__
+  return _mm512_movepi32_mask(reinterpret_cast<__m512i>(v)) != 0;
+#else
+  return _mm256_movemask_epi8(reinterpret_cast<__m256i>(v)) != 0;
+#endif
+}
+inline Lanes lane_numbers() {
+  Lanes v{};
+  for (int32_t l = 0; l < static_cast<int32_t>(kLanes); ++l) v[l] = l;
+  return v;
+}
+
+/// Returns the lanes of a vector combined, in halves.
+template <class Combine>
+inline float across(Vector v, Combine combine) {
+#ifdef __AVX512F__
+  const auto half = combine(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7),
+                            __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
+#else
+  const Vector half = v;
+#endif
+  const auto a = combine(__builtin_shufflevector(half, half, 0, 1, 2, 3),
+                         __builtin_shufflevector(half, half, 4, 5, 6, 7));
+  const auto b = combine(a, __builtin_shufflevector(a, a, 2, 3, 0, 1));
+  return combine(b, __builtin_shufflevector(b, b, 1, 0, 3, 2))[0];
+}
+
+/// Returns all terms of a row combined: four vectors take turns, so that none waits for the one before.
+template <class Term, class Combine>
+inline float folded(const float* x, size_t n, float start, Term term, Combine combine) {
+  Vector a = Vector{} + start, b = a, c = a, d = a;
+  size_t i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+    a = combine(a, term(load(x + i)));
+    b = combine(b, term(load(x + i + kLanes)));
+    c = combine(c, term(load(x + i + 2 * kLanes)));
+    d = combine(d, term(load(x + i + 3 * kLanes)));
+  }
+  for (; i + kLanes <= n; i += kLanes) a = combine(a, term(load(x + i)));
+  if (i < n) {
+    const Vector rest = combine(b, term(load_some(x + i, n - i)));
+    b = lane_numbers() < static_cast<int32_t>(n - i) ? rest : b;
+  }
+  return across(combine(combine(a, b), combine(c, d)), combine);
+}
+template <class Term>
+inline float sum_of(const float* x, size_t n, Term term) {
+  return folded(x, n, 0, term, [](auto a, auto b) { return a + b; });
+}
 float largest(const float* x, size_t n) {
-  float m = x[0];
-#pragma omp simd reduction(max : m)
-  for (size_t i = 0; i < n; ++i) m = x[i] > m ? x[i] : m;
-  return m;
+  return folded(
+      x, n, x[0], [](Vector v) { return v; }, [](auto a, auto b) { return a > b ? a : b; });
 }
 float exp_sum(const float* x, float m, size_t n) {
   float s = 0;
@@ -272,17 +344,33 @@ void logsumexp(const float* x, float* y, size_t rows, size_t columns) {
   });
 }
 
+void argmax(const float* x, float* y, size_t rows, size_t columns) {
+  each_row(rows, columns, [=](size_t r) {
+    const float* from = x + r * columns;
+    const float m = largest(from, columns);
+    size_t i = 0;
+    for (; i + 4 * kLanes <= columns; i += 4 * kLanes) {
+      const Lanes found = (load(from + i) == m) | (load(from + i + kLanes) == m) |
+                          (load(from + i + 2 * kLanes) == m) | (load(from + i + 3 * kLanes) == m);
+      if (any(found)) break;
+    }
+    while (from[i] != m) ++i;
+    y[r] = static_cast<float>(i);
+  });
+}
+
+void sum(const float* x, float* y, size_t rows, size_t columns) {
+  each_row(rows, columns,
+           [=](size_t r) { y[r] = sum_of(x + r * columns, columns, [](Vector v) { return v; }); });
+}
+
 void layernorm(const float* x, const float* weight, const float* bias, float* y, size_t rows,
                size_t columns) {
   each_row(rows, columns, [=](size_t r) {
     const float* from = x + r * columns;
     float* to = y + r * columns;
-    float mean = 0, square = 0;
-#pragma omp simd reduction(+ : mean)
-    for (size_t i = 0; i < columns; ++i) mean += from[i];
-    mean /= static_cast<float>(columns);
-#pragma omp simd reduction(+ : square)
-    for (size_t i = 0; i < columns; ++i) square += (from[i] - mean) * (from[i] - mean);
+    const float mean = sum_of(from, columns, [](Vector v) { return v; }) / static_cast<float>(columns);
+    const float square = sum_of(from, columns, [mean](Vector v) { return (v - mean) * (v - mean); });
     const float scale = 1 / std::sqrt(square / static_cast<float>(columns) + 1e-5f);
 #pragma omp simd
     for (size_t i = 0; i < columns; ++i) to[i] = (from[i] - mean) * scale * weight[i] + bias[i];
@@ -293,9 +381,7 @@ void rmsnorm(const float* x, const float* weight, float* y, size_t rows, size_t 
   each_row(rows, columns, [=](size_t r) {
     const float* from = x + r * columns;
     float* to = y + r * columns;
-    float square = 0;
-#pragma omp simd reduction(+ : square)
-    for (size_t i = 0; i < columns; ++i) square += from[i] * from[i];
+    const float square = sum_of(from, columns, [](Vector v) { return v * v; });
     const float scale = 1 / std::sqrt(square / static_cast<float>(columns) + 1e-5f);
 #pragma omp simd
     for (size_t i = 0; i < columns; ++i) to[i] = from[i] * scale * weight[i];

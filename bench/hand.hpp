@@ -27,6 +27,8 @@ void mandelbrot(const float* cr, const float* ci, float* count, size_t n, int it
 void softmax(const float* x, float* y, size_t rows, size_t columns);
 void log_softmax(const float* x, float* y, size_t rows, size_t columns);
 void logsumexp(const float* x, float* y, size_t rows, size_t columns);
+void argmax(const float* x, float* y, size_t rows, size_t columns);
+void sum(const float* x, float* y, size_t rows, size_t columns);
 void layernorm(const float* x, const float* weight, const float* bias, float* y, size_t rows, size_t columns);
 void rmsnorm(const float* x, const float* weight, float* y, size_t rows, size_t columns);
 

@@ -6,6 +6,7 @@
 
 #include "hand.hpp"
 #include "inputs.hpp"
+#include "row_sizes.hpp"
 #include "serve.hpp"
 
 namespace bench {
@@ -105,18 +106,40 @@ void add_pointwise() {
                   }});
 }
 
-void add_reductions() {
-  for (const auto& [m, n] : {std::pair<int64_t, int64_t>{4096, 1024}, {64, 50257}})
-    add_rows("softmax", m, n, 0, false,
-             [](Data& x, size_t r, size_t c) { hand::softmax(x.in[0].data(), x.out[0].data(), r, c); });
-  add_rows("layernorm", 4096, 768, 2, false, [](Data& x, size_t r, size_t c) {
+void add_softmax(int64_t m, int64_t n) {
+  add_rows("softmax", m, n, 0, false,
+           [](Data& x, size_t r, size_t c) { hand::softmax(x.in[0].data(), x.out[0].data(), r, c); });
+}
+
+void add_norms(int64_t m, int64_t n) {
+  add_rows("layernorm", m, n, 2, false, [](Data& x, size_t r, size_t c) {
     hand::layernorm(x.in[0].data(), x.in[1].data(), x.in[2].data(), x.out[0].data(), r, c);
   });
-  add_rows("rmsnorm", 4096, 768, 1, false, [](Data& x, size_t r, size_t c) {
+  add_rows("rmsnorm", m, n, 1, false, [](Data& x, size_t r, size_t c) {
     hand::rmsnorm(x.in[0].data(), x.in[1].data(), x.out[0].data(), r, c);
   });
-  add_rows("logsumexp", 4096, 1024, 0, true,
-           [](Data& x, size_t r, size_t c) { hand::logsumexp(x.in[0].data(), x.out[0].data(), r, c); });
+}
+
+void add_reductions(int64_t m, int64_t n) {
+  const auto one = [&](const char* name, void (*f)(const float*, float*, size_t, size_t)) {
+    add_rows(name, m, n, 0, true,
+             [f](Data& x, size_t r, size_t c) { f(x.in[0].data(), x.out[0].data(), r, c); });
+  };
+  one("logsumexp", hand::logsumexp);
+  one("argmax", hand::argmax);
+  one("sum", hand::sum);
+}
+
+void add_rows_of_sizes() {
+  add_softmax(4096, 1024);
+  add_softmax(64, 50257);
+  add_norms(4096, 768);
+  add_reductions(4096, 1024);
+  for (const int64_t n : kRowColumns) {
+    add_softmax(rows_of(n), n);
+    add_norms(rows_of(n), n);
+    add_reductions(rows_of(n), n);
+  }
 }
 
 }  // namespace
@@ -127,6 +150,6 @@ int main() {
   const char* threads = std::getenv("LAZY_NUM_THREADS");
   hand::set_threads(threads ? std::max(1, std::atoi(threads)) : 1);
   add_pointwise();
-  add_reductions();
+  add_rows_of_sizes();
   return serve(rows, "loops by hand; GCC " + std::string(__VERSION__) + "; " + hand::instructions());
 }

@@ -3,6 +3,7 @@
 // Benchmark runs them; with --serve they are asked for one by one (serve.hpp), as bench/run does.
 #include <string>
 
+#include "row_sizes.hpp"
 #include "rows.hpp"
 #include "training_steps.hpp"
 #include "workloads.hpp"
@@ -71,6 +72,29 @@ void add_reductions() {
   add("argmax", "4096x1024", [] {
     return [x = random_tensor({4096, 1024})] { return argmax(x, {1}).eval(); };
   });
+}
+
+/// Adds what reduces along rows, for short and long ones.
+void add_rows() {
+  for (const int64_t columns : kRowColumns) {
+    const Shape shape{rows_of(columns), columns};
+    const auto one = [&](const char* name, auto f) {
+      add(name, row_size(columns),
+          [shape, f] { return [x = random_tensor(shape), f] { return f(x).eval(); }; });
+    };
+    one("softmax", [](const Tensor& x) { return softmax(x); });
+    add("layernorm", row_size(columns), [shape, columns] {
+      return [x = random_tensor(shape), w = random_tensor({columns}), b = random_tensor({columns})] {
+        return layernorm(x, w, b).eval();
+      };
+    });
+    add("rmsnorm", row_size(columns), [shape, columns] {
+      return [x = random_tensor(shape), w = random_tensor({columns})] { return rmsnorm(x, w).eval(); };
+    });
+    one("logsumexp", [](const Tensor& x) { return logsumexp_rows(x); });
+    one("argmax", [](const Tensor& x) { return argmax(x, {1}); });
+    one("sum", [](const Tensor& x) { return sum(x, {1}); });
+  }
 }
 
 /// Adds what orders elements, or runs along them: of a vector and of rows.
@@ -278,6 +302,7 @@ int main(int argc, char** argv) {
   add_small();
   add_pointwise();
   add_reductions();
+  add_rows();
   add_order();
   add_attention();
   add_encoder();

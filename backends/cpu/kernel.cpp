@@ -16,7 +16,8 @@ namespace lazy::cpu_backend {
 
 template <class A>
 void fields(A& a, Schedule& s) {
-  a(s.isa, s.lanes, s.vectors, s.rows, s.steps, s.spills, s.frame_bytes, s.instructions, s.streams);
+  a(s.isa, s.lanes, s.vectors, s.rows, s.steps, s.spills, s.frame_bytes, s.instructions, s.epilogue,
+    s.streams);
 }
 template <class A>
 void fields(A& a, ContractionSide& s) {
@@ -34,8 +35,8 @@ std::string describe(const Schedule& s, const Partition& p) {
                   std::to_string(s.vectors) + " vectors";
   if (s.rows > 1) r += " x " + std::to_string(s.rows) + " rows";
   if (s.steps > 1) r += ", " + std::to_string(s.steps) + " steps";
-  r += ", " + std::to_string(s.instructions) + " vector instructions, " + std::to_string(s.spills) +
-       " spills, frame " + std::to_string(s.frame_bytes) + " B";
+  r += ", " + std::to_string(s.instructions + s.epilogue) + " vector instructions, " +
+       std::to_string(s.spills) + " spills, frame " + std::to_string(s.frame_bytes) + " B";
   return r + ", " + p.describe();
 }
 
@@ -76,7 +77,7 @@ class CpuKernel final : public jit::Kernel {
         scatter_(scatter_of(k)),
         partition_(k),
         code_(std::move(built.code)) {
-    partition_.set_cost(schedule_.instructions, schedule_.lanes);
+    partition_.set_cost(schedule_.instructions, schedule_.epilogue, schedule_.lanes);
     if (form_) contraction_.emplace(k, *form_);
   }
   void launch(uint64_t* args) const override {

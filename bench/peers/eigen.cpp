@@ -7,6 +7,7 @@
 #include <unsupported/Eigen/SpecialFunctions>
 #include <vector>
 
+#include "../row_sizes.hpp"
 #include "peer.hpp"
 
 namespace bench {
@@ -80,26 +81,31 @@ void options() {
   });
 }
 
-void norms() {
-  add("layernorm", "4096x768", [](Data& d) {
-    const Table x = table(d.input({4096, 768}), 4096, 768);
-    const Line w = line(d.input({768}), 768), b = line(d.input({768}), 768);
-    return [=, y = table(d.output({4096, 768}), 4096, 768)]() mutable {
-      for (int64_t i = 0; i < 4096; ++i) {
+void norms(int64_t m, int64_t n) {
+  const std::string size = std::to_string(m) + "x" + std::to_string(n);
+  add("layernorm", size, [m, n](Data& d) {
+    const Table x = table(d.input({m, n}), m, n);
+    const Line w = line(d.input({n}), n), b = line(d.input({n}), n);
+    return [=, y = table(d.output({m, n}), m, n)]() mutable {
+      for (int64_t i = 0; i < m; ++i) {
         const float mean = x.row(i).mean();
         const float scale = 1 / std::sqrt((x.row(i).array() - mean).square().mean() + 1e-5f);
         y.row(i) = (x.row(i).array() - mean) * scale * w.array() + b.array();
       }
     };
   });
-  add("rmsnorm", "4096x768", [](Data& d) {
-    const Table x = table(d.input({4096, 768}), 4096, 768);
-    const Line w = line(d.input({768}), 768);
-    return [=, y = table(d.output({4096, 768}), 4096, 768)]() mutable {
-      for (int64_t i = 0; i < 4096; ++i)
-        y.row(i) = x.row(i).array() * (1 / std::sqrt(x.row(i).squaredNorm() / 768 + 1e-5f)) * w.array();
+  add("rmsnorm", size, [m, n](Data& d) {
+    const Table x = table(d.input({m, n}), m, n);
+    const Line w = line(d.input({n}), n);
+    return [=, y = table(d.output({m, n}), m, n)]() mutable {
+      for (int64_t i = 0; i < m; ++i)
+        y.row(i) = x.row(i).array() *
+                   (1 / std::sqrt(x.row(i).squaredNorm() / static_cast<float>(n) + 1e-5f)) * w.array();
     };
   });
+}
+
+void columns() {
   add("col_standardize", "100000x64", [](Data& d) {
     const Table x = table(d.input({100000, 64}), 100000, 64);
     return [x, y = table(d.output({100000, 64}), 100000, 64)]() mutable {
@@ -111,36 +117,52 @@ void norms() {
   });
 }
 
-void reductions() {
-  for (const auto& [m, k] : {std::pair<int64_t, int64_t>{4096, 1024}, {64, 50257}})
-    add("softmax", std::to_string(m) + "x" + std::to_string(k), [m = m, k = k](Data& d) {
-      const Table x = table(d.input({m, k}), m, k);
-      return [m, x, y = table(d.output({m, k}), m, k)]() mutable {
-        for (int64_t i = 0; i < m; ++i) {
-          y.row(i) = (x.row(i).array() - x.row(i).maxCoeff()).exp();
-          y.row(i) /= y.row(i).sum();
-        }
-      };
-    });
-  add("logsumexp", "4096x1024", [](Data& d) {
-    const Table x = table(d.input({4096, 1024}), 4096, 1024);
-    return [x, y = line(d.output({4096}), 4096)]() mutable {
-      for (int64_t i = 0; i < 4096; ++i) {
-        const float top = x.row(i).maxCoeff();
-        y(i) = top + std::log((x.row(i).array() - top).exp().sum());
+void softmax(int64_t m, int64_t n) {
+  add("softmax", std::to_string(m) + "x" + std::to_string(n), [m, n](Data& d) {
+    const Table x = table(d.input({m, n}), m, n);
+    return [m, x, y = table(d.output({m, n}), m, n)]() mutable {
+      for (int64_t i = 0; i < m; ++i) {
+        y.row(i) = (x.row(i).array() - x.row(i).maxCoeff()).exp();
+        y.row(i) /= y.row(i).sum();
       }
     };
   });
-  add("argmax", "4096x1024", [](Data& d) {
-    const Table x = table(d.input({4096, 1024}), 4096, 1024);
-    return [x, y = line(d.output({4096}), 4096)]() mutable {
-      for (int64_t i = 0; i < 4096; ++i) {
-        Eigen::Index at;
-        x.row(i).maxCoeff(&at);
-        y(i) = static_cast<float>(at);
-      }
+}
+
+/// Adds a function of each row that gives one number.
+template <class F>
+void reduction(const char* name, int64_t m, int64_t n, F f) {
+  add(name, std::to_string(m) + "x" + std::to_string(n), [m, n, f](Data& d) {
+    const Table x = table(d.input({m, n}), m, n);
+    return [=, y = line(d.output({m}), m)]() mutable {
+      for (int64_t i = 0; i < m; ++i) y(i) = f(x.row(i));
     };
   });
+}
+
+void reductions(int64_t m, int64_t n) {
+  reduction("logsumexp", m, n, [](const auto& row) {
+    const float top = row.maxCoeff();
+    return top + std::log((row.array() - top).exp().sum());
+  });
+  reduction("argmax", m, n, [](const auto& row) {
+    Eigen::Index at;
+    row.maxCoeff(&at);
+    return static_cast<float>(at);
+  });
+}
+
+void rows_of_sizes() {
+  norms(4096, 768);
+  softmax(4096, 1024);
+  softmax(64, 50257);
+  reductions(4096, 1024);
+  for (const int64_t n : kRowColumns) {
+    norms(rows_of(n), n);
+    softmax(rows_of(n), n);
+    reductions(rows_of(n), n);
+    reduction("sum", rows_of(n), n, [](const auto& row) { return row.sum(); });
+  }
 }
 
 void products() {
@@ -183,8 +205,8 @@ int main() {
   Eigen::setNbThreads(1);
   pointwise();
   options();
-  norms();
-  reductions();
+  columns();
+  rows_of_sizes();
   products();
   std::string sets = Eigen::SimdInstructionSetsInUse();
   std::replace(sets.begin(), sets.end(), ',', ' ');

@@ -16,6 +16,11 @@ enum class BlockOp : uint8_t {
   kAssign,     // imm: variable; a: value
   kAdvance,    // moves the operands' pointers one step along the sequential axis
   kUpperHalf,  // lane l of the result is lane l + imm/2 of a (l < imm/2)
+  // AVX-512, of complete vectors: the lower (imm: 0) or upper (1) half of a, then that of b; the same of each
+  // half of a, then of each half of b.
+  kHalves,
+  kQuarters,
+  kTranspose,  // AVX-512, of complete vectors: lane l of quarter q comes to 4 l + q
   kMulLow32,   // i64: product of the low, unsigned halves of a and b. i32: products of even lanes, unsigned,
                // each of two lanes: the low half in the even one
   kMulLow16,   // i32: products whose low 16 bits are right
@@ -57,6 +62,7 @@ constexpr int arity_of(BlockOp op) {
     case kStore:
     case kAssign:
     case kUpperHalf:
+    case kTranspose:
     case kSpread:
     case kCarried:
     case kCopy:
@@ -65,6 +71,8 @@ constexpr int arity_of(BlockOp op) {
     case kLoadAt:
     case kLoadRow:
     case kCheck: return 1;
+    case kHalves:
+    case kQuarters:
     case kMulLow32:
     case kMulLow16:
     case kRangeMax:

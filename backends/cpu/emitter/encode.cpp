@@ -93,6 +93,9 @@ void BlockWriter::write_block_op(const Inst& in) {
   switch (in.op.as<BlockOp>()) {
     case kMasked: return masked(in);
     case kUpperHalf: return upper_half(in);
+    case kHalves:
+    case kQuarters: return two_halves(in);
+    case kTranspose: return transpose(in);
     case kSpread: return spread(in);
     case kCopy: return duplicate(in);
     case kCheck: return check(in);
@@ -403,6 +406,28 @@ void BlockWriter::upper_half(const Inst& in) {
     a_.emit(r < 16 && d < 16 ? Id::kIdVextractf128 : Id::kIdVextractf32x4, v(d, 16), v(r, 32), Imm(1));
   else if (half == 8) a_.vpshufd(v(d, 16).xmm(), v(r, 16).xmm(), 0xee);
   else a_.vpshufd(v(d, 16).xmm(), v(r, 16).xmm(), 0x55);
+}
+
+void BlockWriter::two_halves(const Inst& in) {
+  const int x = regs_.fetch(in.a), y = regs_.fetch(in.b);
+  regs_.release_operands();
+  const int d = regs_.define();
+  const int parts =
+      in.op == kHalves ? (in.imm ? 0xee : 0x44) : (in.imm ? 0xdd : 0x88);  // quarters, 2 bits each
+  a_.vshuff32x4(v(d, 64).zmm(), v(x, 64).zmm(), v(y, 64).zmm(), parts);
+}
+
+void BlockWriter::transpose(const Inst& in) {
+  const bool wide = vir::is64(in.type);
+  const int width = wide ? 8 : 4, lanes = 64 / width;
+  std::vector<uint8_t> table(64, 0);
+  for (int l = 0; l < lanes; ++l)
+    table[static_cast<size_t>(l * width)] = static_cast<uint8_t>(l % 4 * (lanes / 4) + l / 4);
+  const int r = regs_.fetch(in.a), index = regs_.scratch();
+  regs_.release_operands();
+  const int d = regs_.define();
+  a_.vmovups(v(index, 64), as_.table(table, 64));
+  a_.emit(wide ? Id::kIdVpermpd : Id::kIdVpermps, v(d, 64), v(index, 64), v(r, 64));
 }
 
 void BlockWriter::spread(const Inst& in) {

@@ -64,6 +64,8 @@ class BlockWriter {
   void mask_logic(const vir::Inst&);
   void mask_to_int(const vir::Inst&);
   void upper_half(const vir::Inst&);
+  void two_halves(const vir::Inst&);
+  void transpose(const vir::Inst&);
   void spread(const vir::Inst&);
   void duplicate(const vir::Inst&);
   void load_at(const vir::Inst&);

@@ -65,6 +65,36 @@ Template halve_template(const jit::loop::LoopKernel& k, const ReductionState& s,
   return t;
 }
 
+Template fold_rows_template(const jit::loop::LoopKernel& k, const ReductionState& s, int lanes, int width,
+                            int level) {
+  Builder b;
+  Template t;
+  const auto part = [](int p) { return PartialSlot{0, p}.pack(); };
+  const auto joined = [&](vir::OpCode op, Val x, Val y, bool both) {
+    const Val low = b.push({op, x.type, 0, x.id, y.id});
+    if (!both) return low;  // the upper ones are empty
+    return combine(b, k.reductions[0], {low}, {b.push({op, x.type, 1, x.id, y.id})})[0];
+  };
+  const auto update = [&](int p, Val v) { t.updates.push_back({part(p), v.id}); };
+  if (level == 0) {
+    Val row[kRows];
+    for (int r = 0; r < kRows; ++r) row[r] = slot(b, s.acc[0], part(r));
+    for (int r = 0; r < kRows / 2; ++r)
+      update(r, joined(kHalves, row[2 * r], row[2 * r + 1], width > lanes / 2));
+  } else if (level == 1) {
+    const Val first = slot(b, s.acc[0], part(0)), second = slot(b, s.acc[0], part(1));
+    const Val all = joined(kQuarters, first, second, width > lanes / 4);
+    update(0, b.push({kTranspose, all.type, 0, all.id}));
+  } else {
+    std::vector<Val> v{slot(b, s.acc[0], part(0))};
+    const int now = lanes >> (level - 2);
+    halve(b, k.reductions[0], v, now, now / 2);
+    update(0, v[0]);
+  }
+  t.code = std::move(b.code);
+  return t;
+}
+
 Template combine_template(const jit::loop::LoopKernel& k, const ReductionState& s) {
   Builder b;
   Template t;

@@ -1,11 +1,15 @@
 // Writes reductions along the vector axis, several rows at a time: what does not move from row to row is
 // loaded once for all of them, and the ends of rows overlap. Each row's order is that of a row alone.
 //
-// r12 is row three of the operand that moves, r15 the distance between its rows.
+// r13, r14 and r12 are rows one to three of the operand whose elements they are, r15 the distance between its
+// rows. What else moves from row to row is one element for each, as the mean in a variance.
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "backends/cpu/emitter/control_flow.hpp"
 #include "backends/cpu/emitter/inner_reduction_writer.hpp"
+#include "backends/cpu/emitter/legalize.hpp"
 #include "backends/cpu/machine/features.hpp"
 
 namespace lazy::cpu_backend {
@@ -18,25 +22,32 @@ constexpr size_t kLongBody = 16;  // vector instructions; more hide the latency 
 // vectors and the lanes past the width hold the identity, which changes nothing.
 constexpr int kWidths[] = {16, 8, 4};
 constexpr int kAnyLength = 1;  // `several_rows`; or a width
-constexpr int8_t kThirdRow = x86::Gp::kIdR12, kRowStride = x86::Gp::kIdR15;
+constexpr int8_t kFirstRow = x86::Gp::kIdR13, kSecondRow = x86::Gp::kIdR14, kThirdRow = x86::Gp::kIdR12,
+                 kRowStride = x86::Gp::kIdR15;
+constexpr int kCacheLine = 64;
+constexpr int kSpareRegisters = 8;  // vector registers for what a step of several rows computes
 
 }  // namespace
 
-/// True if one operand of the body moves from row to row, in unit steps along it, on AVX-512, which has the
-/// registers.
+/// True if the elements of rows are those of one operand, in unit steps along a row, on AVX-512, which has
+/// the registers.
 bool InnerReductionWriter::suits_rows() const {
   if (!inner_ || isa_ < Isa::avx512 || outer_.empty() || k_.reductions.size() != 1) return false;
   const auto& r = k_.reductions[0];
-  if ((r.op != jit::Op::sum && r.op != jit::Op::prod) || !is_float(r.type) || body_.code.size() > kLongBody)
-    return false;
+  using jit::Op;
+  const bool order_known = (r.op == Op::sum || r.op == Op::prod) && is_float(r.type);
+  if ((!order_known && r.op != Op::max && r.op != Op::min) || body_.code.size() > kLongBody) return false;
   int moving = 0;
   for (size_t i = 0; i < k_.epilogue; ++i) {
     const auto& in = k_.body[i];
     if (in.code == Code::iota || in.code == Code::load_at || in.code == Code::check) return false;
     if (in.code != Code::load) continue;
     const Operand& o = k_.operands[in.imm];
-    if (o.stride[vector_axis_] != Stride::unit || size_of(o.dtype) == 1) return false;
-    moving += o.stride[outer_.back()] != Stride::zero;
+    const bool moves = o.stride[outer_.back()] != Stride::zero;
+    if (size_of(o.dtype) == 1) return false;
+    if (o.stride[vector_axis_] == Stride::zero && moves) continue;
+    if (o.stride[vector_axis_] != Stride::unit) return false;
+    moving += moves;
   }
   for (const auto& s : k_.stores)
     if (k_.operands[s.operand].stride[vector_axis_] != Stride::zero) return false;
@@ -47,14 +58,16 @@ void InnerReductionWriter::plan_rows() {
   AccumulatorPlaces& p = red_->acc[0];
   for (size_t i = 0; i < k_.epilogue; ++i)
     if (const auto& in = k_.body[i]; in.code == Code::load)
-      if (k_.operands[in.imm].stride[outer_.back()] != Stride::zero) row_operand_ = in.imm;
+      if (const Operand& o = k_.operands[in.imm];
+          o.stride[outer_.back()] != Stride::zero && o.stride[vector_axis_] == Stride::unit)
+        row_operand_ = in.imm;
   rows_ = red_->rest_in_registers && as_->pointer_reg[static_cast<size_t>(row_operand_)] >= 0;
   Addressing whole = full_, masked = masked_;
   whole.row_axis = masked.row_axis = outer_.back();
   rows_copies_ = std::make_unique<Copies>(*as_, body_, whole, vector_axis_);
   rows_masked_ = std::make_unique<Copies>(*as_, red_->masked_body, masked, vector_axis_);
-  for (Copies* c : {rows_copies_.get(), rows_masked_.get()})
-    for (int stage : {0, 1}) rows_ &= c->stage_is_empty(stage);
+  for (Copies* c : {rows_copies_.get(), rows_masked_.get()}) rows_ &= c->stage_is_empty(0);
+  rows_ &= std::popcount(~as_->reserved_vec) >= (kRows - 1) * p.partials + kSpareRegisters;
   if (!rows_) return;
   // The first row's are those of a row alone.
   red_->rows_hot = p.hot;
@@ -65,6 +78,11 @@ void InnerReductionWriter::plan_rows() {
     red_->rows_hot.push_back(as_->new_variable(p.info.type));
     as_->variables.back().reg = static_cast<int8_t>(r);
   }
+  const uint32_t reserved = std::exchange(as_->reserved_vec, taken);
+  rows_copies_->pin({kRows, 1, 1}, std::popcount(~taken) - kSpareRegisters);
+  rows_kept_ = as_->reserved_vec & ~taken;
+  as_->reserved_vec = reserved;
+  one_epilogue_ = suits_one_epilogue();
   for (int row = 0; row < kRows; ++row) {
     red_->rows_folded.push_back(as_->new_variable(p.info.type));
     as_->variables.back().reg = as_->variables[red_->rows_hot[static_cast<size_t>(row * p.partials)]].reg;
@@ -110,7 +128,40 @@ void InnerReductionWriter::rows_within_a_vector(int width, const Addressing& mas
     start.emplace_back(p.hot[static_cast<size_t>(row * p.partials)], p.info.identity);
   assign_constants(start);
   write_block(rows_masked_->block(2, {kRows, 1, 1}), masked);
-  fold_lanes(kRows, width);
+  if (!one_epilogue_) return fold_lanes(kRows, width);
+  as_->lanes = lanes_;
+  fold_rows(width);
+}
+
+/// True if the epilogue can be written once for several rows: what it loads and stores is as wide as
+/// instructions of few lanes can move, and at no computed index.
+bool InnerReductionWriter::suits_one_epilogue() const {
+  if (as_->bytes_of(red_->acc[0].info.type) != 64) return false;
+  for (size_t i = k_.epilogue; i < k_.body.size(); ++i) {
+    const auto& in = k_.body[i];
+    if (in.code == Code::load_at || in.code == Code::check) return false;
+    if (in.code == Code::load && size_of(k_.operands[in.imm].dtype) == 1) return false;
+  }
+  for (const auto& s : k_.stores)
+    if (size_of(k_.operands[s.operand].dtype) == 1 ||
+        k_.operands[s.operand].stride[outer_.back()] == Stride::zero)
+      return false;
+  return true;
+}
+
+/// Writes the folding of all rows' first `width` lanes into the lanes of one vector, the first folded value.
+void InnerReductionWriter::fold_rows(int width) {
+  for (int level = 0; level == 0 || lanes_ >> (level - 1) >= kRows; ++level) {
+    as_->lanes = level < 2 ? lanes_ : lanes_ >> (level - 1);
+    Template t = fold_rows_template(k_, *red_, lanes_, width, level);
+    legalize(t, isa_);
+    Copies fold(*as_, t, full_, -1);
+    fold.accumulator = [&](int slot, int, int, int) {
+      return red_->acc[0].folded[static_cast<size_t>(PartialSlot::unpack(slot).part)];
+    };
+    write_block(fold.block(2, {}), full_);
+  }
+  as_->lanes = lanes_;
 }
 
 /// Reserves the registers of these variables.
@@ -122,18 +173,20 @@ void InnerReductionWriter::hold(const std::vector<uint16_t>& variables) {
 std::array<Addressing, 2> InnerReductionWriter::address_rows() {
   x86::Assembler& a = as_->a;
   const auto oi = static_cast<size_t>(row_operand_);
-  const x86::Gp first = x86::gpq(static_cast<uint32_t>(as_->pointer_reg[oi])), third = x86::gpq(kThirdRow),
-                stride = x86::gpq(kRowStride);
+  const x86::Gp first = x86::gpq(static_cast<uint32_t>(as_->pointer_reg[oi])), row1 = x86::gpq(kFirstRow),
+                row2 = x86::gpq(kSecondRow), third = x86::gpq(kThirdRow), stride = x86::gpq(kRowStride);
   if (k_.operands[oi].stride[outer_.back()] == Stride::unit) a.mov(stride, byte_width(row_operand_));
   else a.mov(stride, as_->arg(as_->args.stride(row_operand_, outer_.back())));
-  a.lea(third, x86::ptr(first, stride, 1));
-  a.add(third, stride);
+  a.lea(row1, x86::ptr(first, stride));
+  a.lea(row2, x86::ptr(first, stride, 1));
+  a.lea(third, x86::ptr(row1, stride, 1));
   std::array<Addressing, 2> both{full_, masked_};
   for (Addressing& w : both) {
     w.row_axis = outer_.back();
     w.row_step_operand = row_operand_;
     w.row_stride_reg = kRowStride;
-    w.row_pointers = {as_->pointer_reg[oi], kThirdRow};
+    w.row_pointers = {as_->pointer_reg[oi], kFirstRow, kSecondRow, kThirdRow};
+    w.pointer_a_row = true;
   }
   return both;
 }
@@ -144,6 +197,10 @@ void InnerReductionWriter::reduce_rows() {
   const uint32_t reserved = as_->reserved_vec;
   const auto [whole, masked] = address_rows();
   hold(s.rows_hot);
+  as_->reserved_vec |= rows_kept_;
+  for (Copies* c : {rows_copies_.get(), rows_masked_.get()})
+    for (const int stage : {0, 1})  // what is pinned of the first one, too
+      if (!c->stage_is_empty(stage)) write_block(c->block(stage, {kRows, 1, 1}), whole);
   std::swap(p.hot, s.rows_hot);
   std::swap(p.folded, s.rows_folded);
   accumulate_rows(whole, masked);
@@ -151,8 +208,24 @@ void InnerReductionWriter::reduce_rows() {
   std::swap(p.folded, s.rows_folded);
   as_->reserved_vec = reserved;
   hold(s.rows_folded);
-  row_epilogues();
+  one_epilogue_ ? one_epilogue() : row_epilogues();
   as_->reserved_vec = reserved;
+}
+
+/// Writes the prefetches of one step of all rows, into the second-level cache.
+void InnerReductionWriter::fetch_rows_ahead(const Addressing& rows) {
+  if (ahead_operand_ != row_operand_) return;
+  x86::Assembler& a = as_->a;
+  const auto size = static_cast<int>(byte_width(row_operand_));
+  a.mov(x86::rcx, as_->frame(ahead_));
+  a.lea(x86::rcx,
+        x86::ptr(x86::rcx, x86::rax, static_cast<uint32_t>(std::countr_zero(static_cast<unsigned>(size)))));
+  for (int row = 0; row < kRows; ++row) {
+    a.lea(x86::rdx,
+          x86::ptr(x86::rcx, x86::gpq(static_cast<uint32_t>(rows.row_pointers[static_cast<size_t>(row)]))));
+    for (int at = 0; at < red_->unroll * lanes_ * size; at += kCacheLine)
+      a.prefetcht1(x86::ptr(x86::rdx, at));
+  }
 }
 
 /// Writes the rows' sums, by width where they are within a vector.
@@ -181,6 +254,7 @@ void InnerReductionWriter::accumulate_rows(const Addressing& whole, const Addres
   a.cmp(x86::rax, as_->frame(s.loop_limit));
   skip_if(a, x86::CondCode::kSignedGT, [&] {
     hot_loop_while(a, x86::CondCode::kSignedLE, [&] {
+      fetch_rows_ahead(whole);
       for (int v = 0; v < s.unroll; ++v) one(*rows_copies_, v, whole);
       a.add(x86::rax, s.unroll * lanes_);
       a.cmp(x86::rax, as_->frame(s.loop_limit));
@@ -189,8 +263,26 @@ void InnerReductionWriter::accumulate_rows(const Addressing& whole, const Addres
   write_rest(
       s.rest, s.unroll, [&](int v) { one(*rows_copies_, v, whole); },
       [&](int v) { one(*rows_masked_, v, masked); });
-  fold_partials(kRows, true);
+  fold_partials(kRows, !one_epilogue_);
+  if (one_epilogue_) fold_rows(lanes_);
   a.bind(folded);
+}
+
+/// Writes the epilogue of all rows at once.
+void InnerReductionWriter::one_epilogue() {
+  AccumulatorPlaces& p = red_->acc[0];
+  Addressing w = full_;
+  w.indexed = false;
+  w.vector_axis = outer_.back();
+  w.often_unit = true;
+  w.index_base = counters_[static_cast<size_t>(outer_.back())];
+  std::vector<uint16_t> hot, result{red_->rows_folded[0]};
+  std::swap(hot, p.hot);  // only the folded value is left of them
+  std::swap(result, p.result);
+  write_epilogue({}, w);
+  std::swap(hot, p.hot);
+  std::swap(result, p.result);
+  skip_indices(kRows - 1);  // the last one steps in the loop itself
 }
 
 /// Writes the epilogue row by row.

@@ -69,10 +69,25 @@ void InnerReductionWriter::plan() {
   find_operand_ahead();
 }
 
-/// Chooses what a loop prefetches that has so much to compute that memory would wait meanwhile: the operand
-/// whose rows follow each other. A softmax then reads the maximum's next rows while it computes exp.
+/// True if the body reads one element of each row, as the mean in a variance: an earlier step has made it of
+/// the same rows, which are near.
+bool InnerReductionWriter::reads_near_rows() const {
+  for (size_t i = 0; i < k_.epilogue; ++i) {
+    if (k_.body[i].code != jit::loop::Code::load) continue;
+    const jit::loop::Operand& o = k_.operands[k_.body[i].imm];
+    if (o.stride[vector_axis_] == Stride::zero && o.stride[outer_[0]] != Stride::zero) return true;
+  }
+  return false;
+}
+
+/// Chooses what a loop prefetches during which memory would wait, as there is so much to compute or, of
+/// several rows at once, as they are near: the operand whose rows follow each other. A softmax then reads the
+/// maximum's next rows while it computes exp.
 void InnerReductionWriter::find_operand_ahead() {
-  if (!red_->unroll || outer_.size() != 1 || body_.code.size() < kLongLoop) return;
+  if (!red_->unroll || outer_.size() != 1) return;
+  const bool long_loop = body_.code.size() >= kLongLoop;
+  if (!long_loop && !(rows_ && reads_near_rows())) return;
+  ahead_of_row_ = long_loop;
   for (size_t i = 0; i < k_.epilogue && ahead_operand_ < 0; ++i) {
     const auto& in = k_.body[i];
     if (in.code != jit::loop::Code::load || as_->pointer_reg[in.imm] < 0) continue;
@@ -95,7 +110,7 @@ void InnerReductionWriter::find_operand_ahead() {
 
 /// Writes the prefetches of one step of the unrolled loop, into the second-level cache.
 void InnerReductionWriter::fetch_ahead() {
-  if (ahead_operand_ < 0) return;
+  if (ahead_operand_ < 0 || !ahead_of_row_) return;
   x86::Assembler& a = as_->a;
   const auto size = static_cast<int>(byte_width(ahead_operand_));
   a.mov(x86::rcx, as_->frame(ahead_));

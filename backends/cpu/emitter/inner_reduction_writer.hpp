@@ -23,7 +23,9 @@ class InnerReductionWriter final : public ReductionWriter {
   void begin_block();
   void accumulate();
   void find_operand_ahead();
+  bool reads_near_rows() const;
   void fetch_ahead();
+  void fetch_rows_ahead(const Addressing&);
   void end_block(const RowLabels&, const Label& from_memory);
   void write_rest_of_block();
   void single_vectors();
@@ -37,14 +39,20 @@ class InnerReductionWriter final : public ReductionWriter {
   std::array<Addressing, 2> address_rows();
   void reduce_rows();
   void accumulate_rows(const Addressing& whole, const Addressing& masked);
+  bool suits_one_epilogue() const;
+  void fold_rows(int width);
   void row_epilogues();
+  void one_epilogue();
 
   std::unique_ptr<Copies> copies_, hot_copies_;        // copies of one vector; of the unrolled loop
   std::unique_ptr<Copies> rows_copies_, rows_masked_;  // copies of several rows
   int row_operand_ = -1;                               // the operand that moves from row to row
-  int ahead_operand_ = -1;  // the operand of which the next block's elements are prefetched
-  int32_t ahead_ = -1;      // frame: how many bytes on they are; 0 if no block comes next
-  bool rows_ = false;       // several rows go at once where they are short
+  int ahead_operand_ = -1;     // the operand of which the next block's elements are prefetched
+  bool ahead_of_row_ = false;  // so where one row goes at a time, too
+  int32_t ahead_ = -1;         // frame: how many bytes on they are; 0 if no block comes next
+  bool rows_ = false;          // several rows go at once where they are short
+  bool one_epilogue_ = false;  // their epilogue is one, a lane each
+  uint32_t rows_kept_ = 0;     // registers of what is loaded once for each of them
 };
 
 }  // namespace lazy::cpu_backend

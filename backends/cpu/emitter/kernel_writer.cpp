@@ -58,7 +58,8 @@ void KernelWriter::write() {
   as_ = std::make_unique<Assembly>(k_, isa_, lanes_);
   schedule_.isa = isa_;
   schedule_.lanes = lanes_;
-  schedule_.instructions = static_cast<int>(body_.code.size() + epilogue_.code.size());
+  schedule_.instructions = static_cast<int>(body_.code.size());
+  schedule_.epilogue = static_cast<int>(epilogue_.code.size());
 
   prepare();
   counters_.assign(k_.rank, -1);
@@ -339,6 +340,23 @@ void KernelWriter::next_index(size_t level) {
   a.mov(x86::rcx, as_->frame(counter));
   a.inc(x86::rcx);
   a.mov(as_->frame(counter), x86::rcx);
+}
+
+void KernelWriter::skip_indices(int n) {
+  x86::Assembler& a = as_->a;
+  const int axis = outer_.back();
+  for (size_t o = 0; o < k_.operands.size(); ++o) {
+    const int oi = static_cast<int>(o);
+    const Stride stride = k_.operands[o].stride[axis];
+    if (stride == Stride::unit) bump(oi, n * byte_width(oi));
+    if (stride != Stride::any) continue;
+    a.imul(x86::rcx, as_->arg(as_->args.stride(oi, axis)), n);
+    if (as_->pointer_reg[o] >= 0) a.add(x86::gpq(static_cast<uint32_t>(as_->pointer_reg[o])), x86::rcx);
+    else a.add(as_->frame(as_->pointer_frame[o]), x86::rcx);
+  }
+  x86::Mem counter = as_->frame(counters_[static_cast<size_t>(axis)]);
+  counter.setSize(8);
+  a.add(counter, n);
 }
 
 void KernelWriter::nest(size_t level) {

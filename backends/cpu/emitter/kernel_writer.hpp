@@ -16,8 +16,9 @@ namespace lazy::cpu_backend {
 /// Says what was decided, for dumps.
 struct Schedule {
   Isa isa{};
-  int lanes = 0, vectors = 1, rows = 1, steps = 1, spills = 0, frame_bytes = 0, instructions = 0;
-  bool streams = false;  // maps: the stores can bypass the caches
+  int lanes = 0, vectors = 1, rows = 1, steps = 1, spills = 0, frame_bytes = 0;
+  int instructions = 0, epilogue = 0;  // of the body, for each index; of the epilogue
+  bool streams = false;                // maps: the stores can bypass the caches
 };
 
 class KernelWriter {
@@ -62,6 +63,8 @@ class KernelWriter {
   void write_block(const Block&, const Addressing&);
   /// Moves pointers and counter of an outer axis to its next index; rcx: the counter.
   void next_index(size_t level);
+  /// Moves those of the innermost outer axis by `n` indices.
+  void skip_indices(int n);
   /// Sets the tail mask. rcx: lanes left along the vector axis, at most a full vector.
   void set_tail();
   /// Puts what is left of rcx indices after steps of so many vectors, a power of two, into the frame at

@@ -173,8 +173,8 @@ x86::Mem address(Assembly& as, const Addressing& w, const Slot& s) {
   x86::Mem m;
   if (s.row > 0 && o.stride[w.row_axis] != Stride::zero) {
     if (w.row_step_operand == s.index) {
-      base = x86::gpq(static_cast<uint32_t>(w.row_pointers[s.row / 3]));
-      if (s.row % 3) {
+      base = x86::gpq(static_cast<uint32_t>(w.row_pointers[w.pointer_a_row ? s.row : s.row / 3]));
+      if (s.row % 3 && !w.pointer_a_row) {
         m = x86::ptr(base, x86::gpq(static_cast<uint32_t>(w.row_stride_reg)), s.row % 3 == 2 ? 1 : 0, 0);
         if (along == Stride::zero || (along == Stride::unit && !w.indexed)) {
           if (along == Stride::unit) m.addOffset(ahead * size);
@@ -218,6 +218,16 @@ void write_load_from(Assembly& as, Registers& regs, const Addressing& w, const S
   const Operand& o = operand_of(as, s);
   const Stride along = o.stride[w.vector_axis];
   if (along == Stride::zero) return widen_one(as, o.dtype, m, dest);
+  if (along == Stride::any && w.often_unit) {
+    const asmjit::Label packed = as.a.newLabel();
+    as.a.lea(x86::rcx, m);
+    as.a.cmp(as.arg(as.args.stride(s.index, w.vector_axis)), static_cast<int>(size_of(o.dtype)));
+    as.a.je(packed);
+    copy_elements(as, w, s, x86::ptr(x86::rcx), false, false);
+    as.a.lea(x86::rcx, as.frame(as.staging()));
+    as.a.bind(packed);
+    return widen(as, regs, o.dtype, x86::ptr(x86::rcx), dest, false);
+  }
   if (along == Stride::any) {
     if (plain(o.dtype) && !o.wide) return gather(as, regs, w, s, m, dest);
     copy_elements(as, w, s, m, false, false);

@@ -10,7 +10,8 @@ struct Addressing {
   bool masked = false;  // only the lanes of the tail mask are inside the box
   bool stream = false;  // stores bypass the caches; their addresses are multiples of a vector's bytes
   bool lane0 = false;   // one index only: stores write lane 0 (the epilogue of an inner reduction)
-  bool at_origin = false;  // the sequential axis is at its first index (an epilogue)
+  bool often_unit = false;  // operands of any stride along the vector axis mostly lie side by side: both ways
+  bool at_origin = false;   // the sequential axis is at its first index (an epilogue)
   int vector_axis = 0;
   int row_axis = -1;                 // tile axis
   int32_t tail32 = -1, tail64 = -1;  // AVX2: the tail mask as vectors on the frame
@@ -22,7 +23,8 @@ struct Addressing {
   const std::vector<int32_t>* lane_offsets =
       nullptr;                       // frame: of operands strided along the vector axis, lane * stride
   int row_step_operand = -1;         // operand whose rows have separate pointers; -1: none
-  std::vector<int8_t> row_pointers;  // of row 3g at [g]
+  std::vector<int8_t> row_pointers;  // of row 3g at [g]; of row r at [r] if a row has one each
+  bool pointer_a_row = false;
   int row_stride_reg = -1;
   int32_t stepped =
       -1;  // frame: the arguments, moved on by the scalars of the rolled loop's iterations so far

@@ -60,6 +60,11 @@ struct PartialSlot {
 Template fold_template(const jit::loop::LoopKernel&, const ReductionState&, int lanes, int to);
 /// Folds the lanes of the folded slots from so many to so many.
 Template halve_template(const jit::loop::LoopKernel&, const ReductionState&, int lanes, int to);
+/// Folds the first `width` lanes of each of kRows complete vectors, named as partial ones of the first
+/// accumulator, in the order of one row alone: lane r of the first is then row r's result. Each level leaves
+/// half of what it gets, from the third on half the lanes.
+Template fold_rows_template(const jit::loop::LoopKernel&, const ReductionState&, int lanes, int width,
+                            int level);
 /// Sets total = total combined with folded.
 Template combine_template(const jit::loop::LoopKernel&, const ReductionState&);
 

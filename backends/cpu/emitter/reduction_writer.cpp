@@ -12,6 +12,7 @@ namespace {
 
 // AVX-512 code for few lanes is written for four: narrow instructions take less of the units' time.
 constexpr int kLeastLanes = 4;
+static_assert(kLeastLanes == kRows);  // an epilogue of several rows has a lane for each
 
 }  // namespace
 
@@ -176,7 +177,7 @@ void ReductionWriter::write_epilogue(Shape shape, Addressing w) {
   for (const AccumulatorPlaces& p : red_->acc)
     for (uint16_t v : p.result)
       if (as_->variables[v].reg >= 0) as_->reserved_vec |= 1u << as_->variables[v].reg;
-  if (w.lane0 && as_->avx512()) as_->lanes = kLeastLanes;
+  if ((w.lane0 || w.often_unit) && as_->avx512()) as_->lanes = kLeastLanes;
   Copies epilogue(*as_, epilogue_, w, -1);
   epilogue.result = [&](int reduction, int row, int vec) {
     const size_t first = red_->first_of(static_cast<size_t>(reduction));

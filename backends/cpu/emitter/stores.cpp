@@ -22,7 +22,7 @@ class StoreWriter {
   void write() {
     const Stride along = o_.stride[w_.vector_axis];
     if (along == Stride::zero) return lane0(address(as_, w_, s_));
-    if (along == Stride::any) return strided();
+    if (along == Stride::any) return w_.often_unit ? often_unit() : strided();
     const x86::Mem m = address(as_, w_, s_);
     if (as_.avx512()) return packed512(m, w_.masked);
     if (!w_.masked) return packed256(m);
@@ -121,6 +121,20 @@ class StoreWriter {
   void narrow_partial256(x86::Mem m, int narrow) {
     move_out(narrow, as_.frame(as_.staging()));
     copy_out(m, true);
+  }
+
+  /// Writes side by side, to memory or, if elements are apart there, to the staging buffer and on from it.
+  void often_unit() {
+    const asmjit::Label done = a_.newLabel();
+    const x86::Mem m = address(as_, w_, s_);
+    a_.lea(x86::rsi, m);
+    a_.lea(x86::rcx, as_.frame(as_.staging()));
+    a_.cmp(as_.arg(as_.args.stride(s_.index, w_.vector_axis)), static_cast<int>(size_of(o_.dtype)));
+    a_.cmove(x86::rcx, x86::rsi);
+    packed512(x86::ptr(x86::rcx), false);  // leaves the flags
+    a_.je(done);
+    copy_out(x86::ptr(x86::rsi), false);
+    a_.bind(done);
   }
 
   void strided() {

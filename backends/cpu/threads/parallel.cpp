@@ -155,10 +155,15 @@ Partition::Partition(const jit::loop::LoopKernel& k)
                              static_cast<double>(r.last - r.first) / static_cast<double>(k.body.size())});
 }
 
-void Partition::set_cost(int instructions, int lanes) {
+void Partition::set_cost(int instructions, int epilogue, int lanes) {
   // Assumes half a cycle an instruction, a quarter of a nanosecond a cycle; loads and stores are counted
   // separately.
+  const bool once_a_result = accumulators_ > 0;
+  if (!once_a_result) instructions += epilogue;
   nanoseconds_ = (instructions * 0.5 + 2) * 0.25 / lanes;
+  // Along the vector axis a result has one lane.
+  const int results = sequential_ == vector_axis_ ? 1 : lanes;
+  epilogue_ = once_a_result ? epilogue * 0.5 * 0.25 / results / nanoseconds_ : 0;
   constexpr double kFastestMemory = 100;  // bytes a nanosecond
   surely_inline_ = std::max<int64_t>(
       1, static_cast<int64_t>(kWorthAThread / 4 / std::max(nanoseconds_, bytes_moved_ / kFastestMemory)));

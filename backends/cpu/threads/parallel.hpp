@@ -1,5 +1,6 @@
 // Runs launches on several threads: cuts a box along a parallel axis into a few large boxes.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -25,8 +26,9 @@ class Partition {
  public:
   using Entry = void (*)(uint64_t* args);
   explicit Partition(const jit::loop::LoopKernel&);
-  /// Sets the cost of an index of the box: vector instructions over lanes.
-  void set_cost(int instructions, int lanes);
+  /// Sets the cost of an index of the box: vector instructions over lanes. A reduction's epilogue counts once
+  /// for each of its results.
+  void set_cost(int instructions, int epilogue, int lanes);
   double nanoseconds() const { return nanoseconds_; }
 
   /// True if there is too little work for a second thread.
@@ -71,7 +73,10 @@ class Partition {
   }
   /// Returns the work of a launch, in indices that pass every rolled loop of the body once.
   int64_t work(const uint64_t* args) const {
-    const int64_t n = indices(args);
+    int64_t n = indices(args);
+    if (epilogue_ > 0)
+      n += static_cast<int64_t>(epilogue_ * static_cast<double>(n) /
+                                static_cast<double>(std::max<int64_t>(length(args, sequential_), 1)));
     if (rolled_loops_.empty()) return n;
     double passes = 1;
     for (const RepeatCost& r : rolled_loops_) passes += (static_cast<double>(args[r.trips]) - 1) * r.share;
@@ -107,6 +112,7 @@ class Partition {
   };
   std::vector<RepeatCost> rolled_loops_;
   std::vector<uint8_t> output_;  // by operand: 1 if it is written
+  double epilogue_ = 0;          // work of a reduction's epilogue, in indices
   double nanoseconds_ = 1;       // time of an index, for arithmetic alone
   double bytes_moved_ = 0;       // bytes that an index loads and stores
   int64_t surely_inline_ = 1 << 13;

@@ -23,6 +23,8 @@ constexpr int64_t kCacheLine = 64;
 constexpr int64_t kLeastRun = 128;
 // Rows of a block that leaves out what they don't need, and how many such blocks are enough.
 constexpr int64_t kRowsToSkip = 32, kCutsToSkip = 8;
+// Kernels take so many short rows at once; what is left of a block goes row by row, which takes longer.
+constexpr int64_t kRowsTogether = 4;
 // The third-level cache is taken to be as large as so many second-level caches.
 constexpr double kFarToMemory = 8;
 
@@ -201,6 +203,10 @@ void choose_cuts(int64_t wanted, Blocks& b) {
   if (outside * cuts < wanted) cuts = divide_up(wanted, outside);
   if (outside % wanted != 0 && outside * cuts < 8 * wanted) cuts = round_up(cuts, wanted);
   cut_evenly(b, std::min(cuts, b.extent[b.level]));
+  if (b.length >= 2 * kRowsTogether && b.cuts >= 4 * wanted) {
+    b.length = round_up(b.length, kRowsTogether);
+    b.cuts = divide_up(b.extent[b.level], b.length);
+  }
   b.count = outside * b.cuts;
   b.pieces = std::min(wanted, b.count);
 }
@@ -241,10 +247,11 @@ Blocks choose_blocks(const Program& p, const TileGroup& tile_group, const Captur
 
   // If single indices fit the first-level cache with room to spare, few of them at a time are best: while
   // one block is worked on, the memory that the next one reads is on its way already. If that way is no
-  // longer than to the third-level cache, larger blocks, launched less often, are better.
+  // longer than to the third-level cache, larger blocks, launched less often, are better: half that cache,
+  // for what one block stores and the next one reads lies there too.
   Budget budget{most, most};
   if (!asked && !products && has_short_rows(tile_group, f, b, near))
-    budget = {total <= kFarToMemory * far ? near : near / 4, near / 2};
+    budget = {total <= kFarToMemory * far ? near / 2 : near / 4, near / 2};
   const double matrix = choose_length(tile_group, f, budget, asked, b);
   if (skips) choose_rows(tile_group, b);
   choose_cuts(!parallel ? 1

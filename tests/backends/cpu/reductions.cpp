@@ -215,4 +215,61 @@ BOOST_AUTO_TEST_CASE(several_rows) {
     }
 }
 
+/// Several rows have one epilogue, a lane each: what it loads and stores lies side by side or apart, in any
+/// dtype; and each row one element of its own, as the mean in a variance.
+BOOST_AUTO_TEST_CASE(one_epilogue_of_several_rows) {
+  for (DType t : {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int32})
+    for (Op op : {Op::sum, Op::prod, Op::max, Op::min}) {
+      KernelBuilder b(Form::reduce, 3, 2);
+      const DType wide = t == DType::float16 || t == DType::bfloat16 ? DType::float32 : t;
+      const auto widened = [&](ValueId v) { return t == wide ? v : b.cast(wide, v); };
+      const std::vector<Stride> apart{Stride::any, Stride::any, Stride::zero},
+          near{Stride::any, Stride::unit, Stride::zero};
+      const ValueId x = widened(b.input(t, {Stride::any, Stride::any, Stride::unit})),
+                    y = widened(b.input(t, {Stride::zero, Stride::zero, Stride::unit})),
+                    mean = widened(b.input(t, apart));
+      const ValueId centred = b.op(Op::subtract, b.op(Op::multiply, x, b.scalar(wide)), mean);
+      const int r = b.reduce(op, b.op(Op::add, centred, y));
+      b.begin_epilogue();
+      const ValueId result = b.result(r), one = b.op(Op::subtract, result, widened(b.input(t, near)));
+      b.store(b.op(Op::add, one, widened(b.input(t, apart))), apart);
+      b.store(t == wide ? one : b.cast(t, one), near);
+      b.store(t == wide ? result : b.cast(t, result), apart);
+      b.done();
+      for (const bool backwards : {false, true}) {
+        Options options;
+        options.backwards = backwards;
+        for (int64_t rows : {1, 3, 4, 5, 8, 11})
+          for (int64_t n : {0, 1, 3, 4, 5, 8, 9, 16, 17, 64, 65, 130, 16400})
+            compare(b.k, {2, rows, n}, options);
+      }
+    }
+}
+
+/// Reductions of no dtype wider than a lane: the number of a row in the epilogue, and NaN, infinities and
+/// zeros of both signs among the rows' elements.
+BOOST_AUTO_TEST_CASE(numbers_and_edges_of_several_rows) {
+  for (Op op : {Op::sum, Op::max, Op::min}) {
+    KernelBuilder b(Form::reduce, 2, 1);
+    const int r = b.reduce(op, b.input(float32, {Stride::any, Stride::unit}));
+    b.begin_epilogue();
+    const ValueId number = b.cast(float32, b.cast(DType::int32, b.iota(0)));
+    b.store(b.op(Op::multiply, b.result(r), number), {Stride::unit, Stride::zero});
+    b.store(b.result(r), {Stride::any, Stride::zero});
+    b.done();
+    Options options;
+    options.origins = {5, 0};
+    options.fill = [](int, char* data, size_t bytes) {
+      const float edges[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.5f, -3.0f};
+      for (size_t i = 0; i + 4 <= bytes; i += 4) {
+        const auto kind = random_below(40);
+        const float v = kind < 7 ? edges[kind] : kind < 20 ? -0.0f : -1.25f;
+        std::memcpy(data + i, &v, 4);
+      }
+    };
+    for (int64_t rows : {4, 7, 20})
+      for (int64_t n : {1, 2, 4, 7, 8, 12, 16, 30, 64, 100}) compare(b.k, {rows, n}, options);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -24,14 +24,14 @@ LoopKernel product() {
 enum At : size_t {
   isa = 0,
   lanes = 1,
-  has_form = 30,
-  left_operand = 31,
-  left_dtype = 35,
-  right_operand = 36,
-  right_dtype = 40,
-  lane = 41,
-  row_axis = 42,
-  form_end = 59
+  has_form = 34,
+  left_operand = 35,
+  left_dtype = 39,
+  right_operand = 40,
+  right_dtype = 44,
+  lane = 45,
+  row_axis = 46,
+  form_end = 63
 };
 
 template <class T>

@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(little_work_stays_on_its_thread) {
   KernelBuilder b(Form::map, 1);
   b.store(b.op(Op::sqrt, b.input(float32, {Stride::unit})), {Stride::unit});
   cpu_backend::Partition p(b.done());
-  p.set_cost(4, 8);
+  p.set_cost(4, 0, 8);
   std::vector<uint64_t> words(static_cast<size_t>(p.layout().words()), 0);
   const auto here = [&](int64_t n) {
     words[static_cast<size_t>(p.layout().extent(0))] = static_cast<uint64_t>(n);
@@ -169,6 +169,27 @@ BOOST_AUTO_TEST_CASE(little_work_stays_on_its_thread) {
   BOOST_TEST(!here(100'000'000));
   const config::Override one("LAZY_NUM_THREADS", "1");
   BOOST_TEST(here(100'000'000));
+}
+
+/// An epilogue counts once a row: with rows of two elements it is most of the work, with long ones nothing.
+BOOST_AUTO_TEST_CASE(epilogues_count_by_the_row) {
+  KernelBuilder b(Form::reduce, 2, 1);
+  const int r = b.reduce(Op::sum, b.input(float32, {Stride::any, Stride::unit}));
+  b.begin_epilogue();
+  b.store(b.op(Op::sqrt, b.result(r)), {Stride::unit, Stride::zero});
+  const LoopKernel& k = b.done();
+  const auto here = [&](int epilogue, int64_t rows, int64_t columns) {
+    cpu_backend::Partition p(k);
+    p.set_cost(4, epilogue, 16);
+    std::vector<uint64_t> words(static_cast<size_t>(p.layout().words()), 0);
+    words[static_cast<size_t>(p.layout().extent(0))] = static_cast<uint64_t>(rows);
+    words[static_cast<size_t>(p.layout().extent(1))] = static_cast<uint64_t>(columns);
+    return p.runs_inline(words.data());
+  };
+  const config::Override two("LAZY_NUM_THREADS", "2");
+  BOOST_TEST(here(0, 2000, 2));
+  BOOST_TEST(!here(1'000'000, 2000, 2));
+  BOOST_TEST(here(1000, 1, 4000));
 }
 
 BOOST_AUTO_TEST_CASE(a_host_lends_its_arena) {
