@@ -83,8 +83,8 @@ void widen_one(Assembly& as, DType t, x86::Mem m, int dest) {
   a.emit(Id::kIdVpbroadcastd, d, low);
 }
 
-/// Returns, for lanes of so many bytes, the numbers by which a permutation of two vectors takes elements 0, 2,
-/// 4, ... of memory: the first vector begins at element 0, the second ends with the last that is taken.
+/// Returns, for lanes of so many bytes, the numbers by which a permutation of two vectors takes elements 0,
+/// 2, 4, ... of memory: the first vector begins at element 0, the second ends with the last that is taken.
 x86::Mem every_second(Assembly& as, int size) {
   std::vector<uint8_t> bytes(static_cast<size_t>(as.lanes * size));
   for (int i = 0; i < as.lanes; ++i)
