@@ -266,6 +266,7 @@ void add_layers() {
                                      {"conv7x7_s2", "1x3x224x224", 3, 224, 64, 7, 2, 3, 1},
                                      {"depthwise3x3", "1x96x112x112", 96, 112, 96, 3, 1, 1, 96},
                                      {"depthwise3x3_s2", "1x96x112x112", 96, 112, 96, 3, 2, 1, 96},
+                                     {"depthwise7x7", "1x96x56x56", 96, 56, 96, 7, 1, 3, 96},
                                      {"depthwise31x31", "1x64x32x32", 64, 32, 64, 31, 1, 15, 64}};
   for (const Layer& l : layers)
     add(l.name, l.size, [l] {
@@ -275,6 +276,11 @@ void add_layers() {
           .stride = l.stride, .padding = l.padding, .groups = l.groups, .bias = random_tensor({l.results})};
       return [=] { return conv2d(x, w, options).eval(); };
     });
+  add("group_norm32", "8x64x56x56", [] {
+    return [x = random_tensor({8, 64, 56, 56}), w = random_tensor({64}), b = random_tensor({64})] {
+      return group_norm(x, 32, w, b).eval();
+    };
+  });
   add("conv_transpose2x2_s2", "1x128x28x28", [] {
     const Tensor x = random_tensor({1, 128, 28, 28}), w = random_tensor({128, 64, 2, 2});
     const ConvOptions options{.stride = 2, .bias = random_tensor({64})};

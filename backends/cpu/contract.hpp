@@ -43,6 +43,9 @@ class Contraction {
                     uint64_t* args) const;
   void in_parts(const Launch&, const uint64_t* args) const;
   void row_in_order(const Launch&, const ContractionSides&, const uint64_t* args) const;
+  // These, in contract_windows.cpp, read folded rows in place.
+  bool windows_stay(const Launch&, const ContractionSides&) const;
+  void windows_in_place(const Launch&, const ContractionSides&, uint64_t* args) const;
   // These, in contract_packed.cpp, multiply one matrix, copying sides where they must or should.
   void one_matrix(const Launch&, uint64_t* args) const;
   int64_t near_bytes(bool far) const;

@@ -31,6 +31,7 @@ int64_t equal_parts(int64_t n, int64_t most, int64_t unit, int64_t threads) {
 void Contraction::one_matrix(const Launch& l, uint64_t* args) const {
   const ContractionSides s = sides(l, args);
   if (takes_dots(s)) return dots(l, s, args);
+  if (windows_stay(l, s)) return windows_in_place(l, s, args);
   if (s.rows <= 4 * form_.rows || left_stays_near(l, s)) return few_rows(l, s, args);
   many_rows(l, s, args);
 }

@@ -61,6 +61,9 @@ class Torch(Library):
     def layernorm(self, x, w, b):
         return self.F.layer_norm(x, w.shape, w, b)
 
+    def group_norm(self, x, groups, w, b):
+        return self.F.group_norm(x, groups, w, b)
+
     def attention(self, q, k, v, causal=False):
         return self.F.scaled_dot_product_attention(q, k, v, is_causal=causal)
 

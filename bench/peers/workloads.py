@@ -111,6 +111,10 @@ def layer(stride, padding, groups):
     return lambda xp, x, w, b: xp.layer(x, w, b, stride, padding, groups)
 
 
+def group_norm(xp, x, w, b):
+    return xp.group_norm(x, 32, w, b)
+
+
 def conv_transpose(xp, x, w, b):
     return xp.conv_transpose(x, w, b, 2)
 
@@ -122,6 +126,7 @@ LAYERS = [
     ("conv7x7_s2", 224, (64, 3, 7, 7), 2, 3, 1),
     ("depthwise3x3", 112, (96, 1, 3, 3), 1, 1, 96),
     ("depthwise3x3_s2", 112, (96, 1, 3, 3), 2, 1, 96),
+    ("depthwise7x7", 56, (96, 1, 7, 7), 1, 3, 96),
     ("depthwise31x31", 32, (64, 1, 31, 31), 1, 15, 64),
 ]
 
@@ -216,6 +221,7 @@ def rows():
     for name, extent, w, stride, padding, groups in LAYERS:
         x = (1, w[1] * groups, extent, extent)
         yield name, "x".join(map(str, x)), layer(stride, padding, groups), inputs(x, w, w[:1])
+    yield "group_norm32", "8x64x56x56", group_norm, inputs((8, 64, 56, 56), (64,), (64,))
     yield "conv_transpose2x2_s2", "1x128x28x28", conv_transpose, inputs((1, 128, 28, 28), (128, 64, 2, 2), (64,))
 
 

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "jit/compile/copies.hpp"
 #include "jit/compile/disk.hpp"
-#include "jit/compile/folded_copies.hpp"
 #include "jit/compile/kernels.hpp"
 #include "jit/compile/profile_program.hpp"
-#include "jit/compile/relayout.hpp"
 #include "jit/lower/lower.hpp"
 #include "jit/observe/dump.hpp"
 #include "jit/observe/profile.hpp"
@@ -97,8 +96,7 @@ Plan plan(const CapturedGraph& captured, Variant variant, Backend& backend) {
     find_tile_groups(trace, fusion, loops, !backend.fuses_rows(), *program);
     if (backend.fuses_rows()) keep_row_groups(*program, loops);
   }
-  find_relayouts(*program);
-  if (backend.host()) find_folded_copies(*program);
+  mark_copies(*program, backend.host());
   for (size_t i = 0; i < loops.size(); ++i) {
     Step& step = program->steps[i];
     step.work = work_of(loops[i], trips_of(loops[i], step));

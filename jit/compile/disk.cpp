@@ -6,10 +6,9 @@
 
 #include "cache/process_store.hpp"
 #include "jit/compile/compile.hpp"
-#include "jit/compile/folded_copies.hpp"
+#include "jit/compile/copies.hpp"
 #include "jit/compile/kernels.hpp"
 #include "jit/compile/rebuild.hpp"
-#include "jit/compile/relayout.hpp"
 #include "jit/plan/names.hpp"
 #include "jit/plan/program_fields.hpp"
 #include "jit/plan/tiling/row_groups.hpp"
@@ -154,8 +153,7 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
       logging::warning("a program in " + store->directory() + " is not used: " + why);
       continue;
     }
-    find_relayouts(s.program);
-    if (backend.host()) find_folded_copies(s.program);
+    mark_copies(s.program, backend.host());
     s.program.from_disk = true;
     programs.push_back(std::make_shared<const Program>(std::move(s.program)));
   }

@@ -143,6 +143,9 @@ void ContractionWriter::place_sides() {
     set(at_.tile_row, field(offsetof(ContractionPlan, left_tile_row)));
     set(at_.tile_step, field(offsetof(ContractionPlan, left_tile_step)));
   }
+  a.cmp(word(as_->frame(at_.right_chunk)), chunk);
+  a.jne(placed);
+  a.mov(word(as_->frame(at_.split)), (kSplitWidth + 1) * lanes_);
   a.bind(placed);
 }
 

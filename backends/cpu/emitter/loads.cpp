@@ -83,25 +83,87 @@ void widen_one(Assembly& as, DType t, x86::Mem m, int dest) {
   a.emit(Id::kIdVpbroadcastd, d, low);
 }
 
-void gather(Assembly& as, Registers& regs, const Addressing& w, const Slot& s, x86::Mem at, int dest) {
+/// Returns, for lanes of so many bytes, the numbers by which a permutation of two vectors takes elements 0,
+/// 2, 4, ... of memory: the first vector begins at element 0, the second ends with the last that is taken.
+x86::Mem every_second(Assembly& as, int size) {
+  std::vector<uint8_t> bytes(static_cast<size_t>(as.lanes * size));
+  for (int i = 0; i < as.lanes; ++i)
+    bytes[static_cast<size_t>(i * size)] = static_cast<uint8_t>(2 * i + (2 * i >= as.lanes ? 1 : 0));
+  return as.table(bytes, as.lanes * size);
+}
+
+/// Holds the registers of a load of elements that lie apart. They are taken before its ways part, as taking
+/// one may write code.
+struct Apart {
+  int dest, first, second;  // vectors; second: -1 where no way needs it
+  x86::KReg lanes;          // AVX-512
+};
+
+/// Loads every second element from rsi on, by two loads and a permutation. Reads nothing after the last one.
+void load_every_second(Assembly& as, const Apart& r, bool masked, int size) {
   x86::Assembler& a = as.a;
-  const bool wide = size_of(operand_of(as, s).dtype) == 8;
-  const int bytes = as.lanes * (wide ? 8 : 4);
-  const x86::Vec d = as.vec(dest, bytes), index = as.vec(regs.scratch(), as.lanes * 4);
-  a.lea(x86::rsi, at);
-  a.vmovups(index, as.frame((*w.lane_offsets)[s.index]));
-  const x86::Mem m = x86::ptr(x86::rsi, index, 0, 0);
-  if (as.avx512()) {
-    const x86::KReg lanes = k(regs.scratch_k());
-    if (w.masked) a.kmovw(lanes, x86::k1);
-    else a.kxnorw(lanes, lanes, lanes);
-    a.k(lanes).emit(wide ? Id::kIdVgatherdpd : Id::kIdVgatherdps, d, m);
+  const bool wide = size == 8;
+  const int bytes = as.lanes * size;
+  const x86::Vec d = as.vec(r.dest, bytes), low = as.vec(r.first, bytes);
+  const x86::Mem first = x86::ptr(x86::rsi), second = x86::ptr(x86::rsi, (as.lanes - 1) * size);
+  const uint32_t move = wide ? Id::kIdVmovupd : Id::kIdVmovups;
+  if (!as.avx512()) {  // of each half of a register, the second vector gives elements 1 and 3
+    a.vmovups(low, first);
+    if (wide) a.emit(Id::kIdVshufpd, d, low, second, asmjit::Imm(0b1010));
+    else a.emit(Id::kIdVshufps, d, low, second, asmjit::Imm(0b11011000));
+    a.emit(Id::kIdVpermq, d, d, asmjit::Imm(0b11011000));
     return;
   }
-  const x86::Vec lanes = as.vec(regs.scratch(), bytes);
-  if (w.masked) a.vmovups(lanes, as.frame(wide ? w.tail64 : w.tail32));
-  else a.emit(Id::kIdVpcmpeqd, lanes, lanes, lanes);
-  a.emit(wide ? Id::kIdVgatherdpd : Id::kIdVgatherdps, d, m, lanes);
+  const uint32_t permute = wide ? Id::kIdVpermi2pd : Id::kIdVpermi2ps;
+  if (!masked) {
+    a.emit(move, d, every_second(as, size));
+    a.emit(move, low, first);
+    a.emit(permute, d, low, second);
+    return;
+  }
+  const x86::Vec high = as.vec(r.second, bytes);
+  a.kmovw(x86::ecx, x86::k1);
+  a.mov(x86::edx, 0x55555555);
+  a.pdep(x86::ecx, x86::ecx, x86::edx);
+  a.kmovw(r.lanes, x86::ecx);
+  a.k(r.lanes).z().emit(move, low, first);
+  a.shr(x86::ecx, as.lanes - 1);
+  a.kmovw(r.lanes, x86::ecx);
+  a.k(r.lanes).z().emit(move, high, second);
+  a.emit(move, d, every_second(as, size));
+  a.emit(permute, d, low, high);
+}
+
+void load_apart(Assembly& as, Registers& regs, const Addressing& w, const Slot& s, x86::Mem at, int dest) {
+  x86::Assembler& a = as.a;
+  const bool wide = size_of(operand_of(as, s).dtype) == 8, avx512 = as.avx512();
+  const int size = wide ? 8 : 4, bytes = as.lanes * size;
+  const int first = regs.scratch(), second = !avx512 || w.masked ? regs.scratch() : -1;
+  const Apart r{dest, first, second, avx512 ? k(regs.scratch_k()) : x86::k0};
+  const asmjit::Label gather = a.newLabel(), done = a.newLabel();
+  a.lea(x86::rsi, at);
+  if (avx512 || !w.masked) {
+    a.cmp(as.arg(as.args.stride(s.index, w.vector_axis)), 2 * size);
+    a.jne(gather);
+    load_every_second(as, r, w.masked, size);
+    a.jmp(done);
+    a.bind(gather);
+  }
+  const x86::Vec d = as.vec(dest, bytes), index = as.vec(r.first, as.lanes * 4);
+  a.vmovups(index, as.frame((*w.lane_offsets)[s.index]));
+  const x86::Mem m = x86::ptr(x86::rsi, index, 0, 0);
+  const auto id = wide ? Id::kIdVgatherdpd : Id::kIdVgatherdps;
+  if (avx512) {
+    if (w.masked) a.kmovw(r.lanes, x86::k1);
+    else a.kxnorw(r.lanes, r.lanes, r.lanes);
+    a.k(r.lanes).emit(id, d, m);
+  } else {
+    const x86::Vec lanes = as.vec(r.second, bytes);
+    if (w.masked) a.vmovups(lanes, as.frame(wide ? w.tail64 : w.tail32));
+    else a.emit(Id::kIdVpcmpeqd, lanes, lanes, lanes);
+    a.emit(id, d, m, lanes);
+  }
+  a.bind(done);
 }
 
 }  // namespace
@@ -229,7 +291,7 @@ void write_load_from(Assembly& as, Registers& regs, const Addressing& w, const S
     return widen(as, regs, o.dtype, x86::ptr(x86::rcx), dest, false);
   }
   if (along == Stride::any) {
-    if (plain(o.dtype) && !o.wide) return gather(as, regs, w, s, m, dest);
+    if (plain(o.dtype) && !o.wide) return load_apart(as, regs, w, s, m, dest);
     copy_elements(as, w, s, m, false, false);
     return widen(as, regs, o.dtype, as.frame(as.staging()), dest, false);
   }

@@ -177,6 +177,17 @@ int64_t run_of(const int64_t* at, int64_t n) {
 
 }  // namespace
 
+std::vector<PlaceRun> runs_of(const std::vector<int64_t>& places) {
+  std::vector<PlaceRun> all;
+  const auto n = static_cast<int64_t>(places.size());
+  for (int64_t i = 0; i < n; i += all.back().count) {
+    const int64_t* at = places.data() + i;
+    const int64_t count = run_of(at, n - i);
+    all.push_back({i, count, count > 1 ? at[1] - at[0] : 0});
+  }
+  return all;
+}
+
 void pack_folded(const char* data, DType type, ContractionLane lane, const int64_t* row, int64_t rows,
                  const int64_t* column, int64_t columns, char* to, int64_t pitch) {
   const int64_t bytes = bytes_of(lane);

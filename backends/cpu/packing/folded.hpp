@@ -43,6 +43,14 @@ class FoldedSide {
   const char *source_, *result_;
 };
 
+/// Describes neighbouring indices whose places are equally far apart, in bytes.
+struct PlaceRun {
+  int64_t first, count, apart;
+};
+
+/// Returns the runs of all indices, in order; of a single index, `apart` is 0.
+std::vector<PlaceRun> runs_of(const std::vector<int64_t>& places);
+
 /// Copies elements as lanes: that at data + row[i] + column[j] goes to to + i * pitch + j lanes. What is
 /// between the last column and the next multiple of 64 bytes may be overwritten, where the pitch has that
 /// much.

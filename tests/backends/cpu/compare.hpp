@@ -177,6 +177,7 @@ struct Options {
   std::vector<int64_t> origins;
   double tolerance = 0;    // relative, for floats: approximate ops
   bool backwards = false;  // `any` strides may be negative
+  int64_t gap = -1;        // elements between neighbours along `any` strides; -1: a random number of them
 };
 
 /// True for products of bfloat16, which tile registers add up in an order of their own (tile_registers.cpp).
@@ -193,7 +194,7 @@ struct Placed {
   std::vector<int64_t> strides;
   int64_t first = 0, bytes = 0;
 };
-inline Placed place(const Operand& o, const std::vector<int64_t>& extents, bool backwards) {
+inline Placed place(const Operand& o, const std::vector<int64_t>& extents, const Options& options) {
   Placed p;
   const auto size = static_cast<int64_t>(size_of(o.dtype));
   int64_t span = size;
@@ -208,8 +209,9 @@ inline Placed place(const Operand& o, const std::vector<int64_t>& extents, bool 
         span += (n - 1) * size;
         break;
       case Stride::any: {
-        const int64_t step = (span + size - 1) / size * size + size * random_below(3);
-        const bool down = backwards && random_below(2);
+        const int64_t step =
+            (span + size - 1) / size * size + size * (options.gap < 0 ? random_below(3) : options.gap);
+        const bool down = options.backwards && random_below(2);
         p.strides[a] = down ? -step : step;
         if (down) p.first += (n - 1) * step;
         span += (n - 1) * step;
@@ -227,7 +229,7 @@ inline void compare(const LoopKernel& k, const std::vector<int64_t>& extents, co
   static auto reference = reference::make_backend();
   const auto n = k.operands.size();
   std::vector<Placed> places;
-  for (const Operand& o : k.operands) places.push_back(place(o, extents, options.backwards));
+  for (const Operand& o : k.operands) places.push_back(place(o, extents, options));
   std::vector<std::vector<char>> inputs(n);
   for (size_t o = 0; o < n; ++o) {
     inputs[o].resize(static_cast<size_t>(places[o].bytes));

@@ -156,6 +156,25 @@ BOOST_AUTO_TEST_CASE(strides_and_broadcasts) {
   }
 }
 
+// Two loads and a permutation, which must not read beyond the last element.
+BOOST_AUTO_TEST_CASE(every_second_element) {
+  Options every_second;
+  every_second.gap = 1;
+  for (const DType t : {float32, int32, float64, int64}) {
+    KernelBuilder b(Form::map, 2);
+    const ValueId x = b.input(t, {Stride::any, Stride::any}), y = b.input(t, {Stride::any, Stride::unit});
+    b.store(b.op(Op::add, b.op(Op::multiply, x, y), x), {Stride::any, Stride::unit});
+    b.done();
+    for (const int64_t n : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 64, 65, 131})
+      compare(b.k, {3, n}, every_second);
+    for (const cpu_backend::Isa isa : levels()) {
+      const bool wide = size_of(t) == 8, avx2 = isa == cpu_backend::Isa::avx2;
+      const char* const name = avx2 ? (wide ? "vshufpd" : "vshufps") : wide ? "vpermi2pd" : "vpermi2ps";
+      BOOST_TEST(backend_of(isa).compile(b.k)->disassembly().find(name) != std::string::npos);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(scalars_of_every_dtype) {
   for (int d = 0; d < kDTypeCount; ++d) {
     const auto t = static_cast<DType>(d);

@@ -21,6 +21,13 @@ Tensor columns(const Tensor& x, int64_t window, int64_t step) {
                  {x.size(0), x.size(1) * window * window, w.size(2) * w.size(3)});
 }
 
+/// Returns the windows of x (N, H, W, C) as rows (N R R', K K C).
+Tensor rows(const Tensor& x, int64_t window, int64_t step) {
+  const Tensor w = sliding_window_view(x, {window, window}, {1, 2}, step);  // (N, R, R', C, K, K)
+  return reshape(permute(w, {0, 1, 2, 4, 5, 3}),
+                 {x.size(0) * w.size(1) * w.size(2), window * window * x.size(3)});
+}
+
 uint64_t launches_of(const std::function<void()>& f) {
   const uint64_t before = metrics().launches;
   f();
@@ -60,6 +67,53 @@ BOOST_AUTO_TEST_CASE(either_side_or_both) {
   const Tensor w = numbers({240, 70}, DType::float32);
   same_as_copied({one}, [&](const auto& s) { return matmul(s[0], w); });
   same_as_copied({one, other}, [&](const auto& s) { return matmul(s[0], s[1].swapaxes(1, 2)); });
+}
+
+// Runs of windows are multiplied where they lie, a row of a window at a time: runs of one tile, of several
+// and of parts, right sides of every width, those that a near cache holds and those that it does not.
+BOOST_AUTO_TEST_CASE(rows_are_read_in_the_image) {
+  struct Case {
+    int64_t images, height, width, channels, window, step, results;
+  };
+  const Case cases[] = {{1, 14, 14, 64, 3, 1, 64},   {1, 30, 58, 64, 3, 1, 70}, {2, 29, 31, 70, 3, 2, 40},
+                        {3, 18, 17, 33, 2, 1, 16},   {1, 20, 16, 64, 1, 1, 33}, {1, 18, 150, 24, 5, 1, 130},
+                        {1, 20, 20, 128, 3, 1, 301}, {2, 9, 67, 64, 3, 3, 1}};
+  for (const DType t : {DType::float32, DType::float64, DType::int32})
+    for (const char* threads : {"1", "3"})
+      for (const Case& c : cases) {
+        const Override some("LAZY_NUM_THREADS", threads);
+        const Tensor x = numbers({c.images, c.height, c.width, c.channels}, t),
+                     w = numbers({c.window * c.window * c.channels, c.results}, t),
+                     b = numbers({c.results}, t);
+        BOOST_TEST_CONTEXT(c.height << " x " << c.width << ", " << c.channels << " channels, " << threads
+                                    << " threads")
+        same_as_copied(
+            {rows(x, c.window, c.step)}, [&](const auto& s) { return matmul(s[0], w) + b; }, 0);
+      }
+}
+
+// A run that has overwritten an input allocates what is left of it before: not for a copy that is not made.
+BOOST_AUTO_TEST_CASE(no_memory_is_reserved_for_a_folded_copy) {
+  const Tensor w = numbers({5, 72}, DType::float32);
+  const auto run = [&](bool folded) {
+    Tensor x = numbers({1, 8, 30, 30}, DType::float32);
+    reset_metrics();
+    const uint64_t live = metrics().bytes_live;
+    x = x * 2.0f;
+    Tensor y = columns(x, 3, 1);
+    if (!folded) y = y.contiguous();
+    const Tensor product = matmul(w, y);
+    eval({x, product});
+    BOOST_TEST(metrics().bytes_donated == 8u * 30 * 30 * 4);
+    return std::pair(product.to_vector<float>(), metrics().bytes_peak - live);
+  };
+  for (int i = 0; i < 2; ++i) {
+    const auto [product, bytes] = run(true);
+    const auto [plain, more] = run(false);
+    BOOST_TEST(product == plain, boost::test_tools::per_element());
+    BOOST_TEST(bytes < 72u * 28 * 28 * 4);
+    BOOST_TEST(more >= 72u * 28 * 28 * 4);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(long_sums_and_many_rows) {
