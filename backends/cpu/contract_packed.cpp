@@ -9,7 +9,10 @@
 namespace lazy::cpu_backend {
 namespace {
 
-constexpr int64_t kShortestDot = 32;    // indices of the sequential axis from which on lanes may run along it
+constexpr int64_t kShortestDot = 32;  // indices of the sequential axis from which on lanes may run along it
+// Vectors of sums of one row that are complete before its epilogue; across, so that what is read is long
+// runs.
+constexpr int64_t kVectorsOfDots = 64, kVectorsAcross = 256;
 constexpr int64_t kLongestPart = 1024;  // indices of the sequential axis in a part, when it is done in parts
 constexpr int64_t kMuchToPack = 96 << 10;  // bytes of a packed side from which on threads share the packing
 constexpr int64_t kMostPacked = int64_t{64} << 20;  // bytes of the right side that are packed at once
@@ -36,23 +39,32 @@ void Contraction::one_matrix(const Launch& l, uint64_t* args) const {
   many_rows(l, s, args);
 }
 
-/// True if lanes may run along the sum: a few rows of integers, of which every order gives the same bits.
+/// True for a few rows of integers that are multiplied by a right side as it lies: every order of a sum gives
+/// the same bits.
 bool Contraction::takes_dots(const ContractionSides& s) const {
   const bool integers = form_.lane == ContractionLane::pairs || form_.lane == ContractionLane::quads;
   const DType left = form_.left.from, right = form_.right.from;
-  return integers && s.steps >= kShortestDot && s.right_step == static_cast<int64_t>(size_of(right)) &&
-         s.rows <= (form_.rows > 1 ? DottedRows::most(left, right, wide()) : 1);
+  if (!integers || s.steps < kShortestDot) return false;
+  if (s.right_step == static_cast<int64_t>(size_of(right)))
+    return s.rows <= (form_.rows > 1 ? DottedRows::most(left, right, wide()) : 1);
+  return s.rows == 1 && s.right_column == static_cast<int64_t>(size_of(right)) &&
+         DottedRows::goes_across(left, right, wide());
 }
 
-/// Multiplies a few rows along the sum; the generated code does the epilogue of what it finds complete.
+/// Multiplies a few rows by the right side as it lies; the generated code does the epilogue of what it finds
+/// complete.
 void Contraction::dots(const Launch& l, const ContractionSides& s, const uint64_t* args) const {
   const DottedRows rows({s.left, s.left_row, s.left_step, form_.left.from}, s.rows, s.steps, form_.right.from,
                         wide());
+  const bool across = s.right_step != static_cast<int64_t>(size_of(form_.right.from));
   // Of several rows, each launch has one tile, whose rows lie one after the other.
-  const int64_t width = form_.vectors * form_.lanes * (form_.rows > 1 ? 1 : 4);
+  const int64_t vectors = s.rows > 1 ? form_.vectors
+                          : across   ? kVectorsAcross
+                                     : kVectorsOfDots,
+                width = vectors / form_.vectors * form_.vectors * form_.lanes;
   const int64_t grain = columns_each(l, s);
   l.box.each_piece(args, divide_up(s.columns, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
-    const Scratch sums(s.rows * width * element_);
+    const Scratch sums((s.rows * width + DottedRows::kAcross) * element_);
     std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
     ContractionPlan plan;
     plan.tiles = sums.data();
@@ -62,7 +74,9 @@ void Contraction::dots(const Launch& l, const ContractionSides& s, const uint64_
       const int64_t columns = std::min(width, end - begin);
       const PackSource right{s.right + begin * s.right_column, s.right_step, s.right_column,
                              form_.right.from};
-      rows.multiply(right, columns, reinterpret_cast<int32_t*>(sums.data()), round_up(columns, form_.lanes));
+      auto* const to = reinterpret_cast<int32_t*>(sums.data());
+      if (across) rows.multiply_across(right, columns, to);
+      else rows.multiply(right, columns, to, round_up(columns, form_.lanes));
       std::copy_n(mine, one.size(), one.data());
       l.box.restrict(one.data(), vector_axis_, begin, begin + columns);
       launch(l, plan, one.data());

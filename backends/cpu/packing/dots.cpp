@@ -84,6 +84,58 @@ LAZY_VNNI void dot_bytes(const Dots& d) {
   }
 }
 
+/// Puts four vectors of sums in order: of 64 columns, each has four of every 16.
+LAZY_VNNI inline void put_in_order(int32_t* sums) {
+  constexpr __mmask16 all = 0xffff;
+  __m512i* const at = reinterpret_cast<__m512i*>(sums);
+  const __m512i a = _mm512_loadu_si512(at), b = _mm512_loadu_si512(at + 1), c = _mm512_loadu_si512(at + 2),
+                d = _mm512_loadu_si512(at + 3);
+  const __m512i ab0 = _mm512_maskz_shuffle_i32x4(all, a, b, 0x44),
+                ab1 = _mm512_maskz_shuffle_i32x4(all, a, b, 0xee),
+                cd0 = _mm512_maskz_shuffle_i32x4(all, c, d, 0x44),
+                cd1 = _mm512_maskz_shuffle_i32x4(all, c, d, 0xee);
+  _mm512_storeu_si512(at, _mm512_maskz_shuffle_i32x4(all, ab0, cd0, 0x88));
+  _mm512_storeu_si512(at + 1, _mm512_maskz_shuffle_i32x4(all, ab0, cd0, 0xdd));
+  _mm512_storeu_si512(at + 2, _mm512_maskz_shuffle_i32x4(all, ab1, cd1, 0x88));
+  _mm512_storeu_si512(at + 3, _mm512_maskz_shuffle_i32x4(all, ab1, cd1, 0xdd));
+}
+
+/// Multiplies one row of bytes by rows of bytes, four steps of 64 columns at a time. Sums stay in a near
+/// cache.
+template <bool kRaised, bool kLeft>
+LAZY_VNNI void add_across(const char* row, int64_t steps, const PackSource& right, int64_t columns,
+                          int32_t start, int32_t* sums) {
+  constexpr int64_t kColumnsAtOnce = DottedRows::kAcross, kSteps = 4;
+  const __m512i raise = _mm512_set1_epi8(-128);
+  std::fill_n(sums, (columns + kColumnsAtOnce - 1) / kColumnsAtOnce * kColumnsAtOnce, start);
+  for (int64_t k = 0; k < steps; k += kSteps) {
+    int32_t quad;
+    std::memcpy(&quad, row + k, sizeof quad);  // zeros follow the last element
+    const __m512i left = _mm512_set1_epi32(quad);
+    const char* at[kSteps];
+    for (int64_t i = 0; i < kSteps; ++i) at[i] = right.data + std::min(k + i, steps - 1) * right.row;
+    for (int64_t j = 0; j < columns; j += kColumnsAtOnce) {
+      const int64_t n = std::min(kColumnsAtOnce, columns - j);
+      const __mmask64 in = ~uint64_t{0} >> (kColumnsAtOnce - n);
+      __m512i r[kSteps];
+      for (int64_t i = 0; i < kSteps; ++i) {
+        r[i] = _mm512_maskz_loadu_epi8(in, at[i] + j);
+        if constexpr (kRaised) r[i] = _mm512_xor_si512(r[i], raise);
+      }
+      const __m512i ab0 = _mm512_unpacklo_epi8(r[0], r[1]), ab1 = _mm512_unpackhi_epi8(r[0], r[1]),
+                    cd0 = _mm512_unpacklo_epi8(r[2], r[3]), cd1 = _mm512_unpackhi_epi8(r[2], r[3]);
+      const __m512i quads[] = {_mm512_unpacklo_epi16(ab0, cd0), _mm512_unpackhi_epi16(ab0, cd0),
+                               _mm512_unpacklo_epi16(ab1, cd1), _mm512_unpackhi_epi16(ab1, cd1)};
+      for (int q = 0; q < 4; ++q) {
+        int32_t* const to = sums + j + 16 * q;
+        const __m512i sum = _mm512_loadu_si512(to);
+        _mm512_storeu_si512(to, _mm512_dpbusd_epi32(sum, kLeft ? left : quads[q], kLeft ? quads[q] : left));
+      }
+    }
+  }
+  for (int64_t j = 0; j < columns; j += kColumnsAtOnce) put_in_order(sums + j);
+}
+
 LAZY_AVX2 inline __m256i words_at(const char* p, DType t) {
   const auto half = [&]() __attribute__((target("avx2,fma,f16c"), always_inline)) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
@@ -162,6 +214,15 @@ void DottedRows::multiply_rows(const PackSource& right, int64_t columns, int32_t
     case Unit::unsigned_right: return dot_bytes<kRows, false, false>(d);
     case Unit::unsigned_left: return dot_bytes<kRows, false, true>(d);
     case Unit::words: return dot_words<kRows>(d, right.type);
+  }
+}
+
+void DottedRows::multiply_across(const PackSource& right, int64_t columns, int32_t* sums) const {
+  const char* const row = data_.data();
+  switch (unit_) {
+    case Unit::raised_right: return add_across<true, false>(row, steps_, right, columns, start_[0], sums);
+    case Unit::unsigned_right: return add_across<false, false>(row, steps_, right, columns, 0, sums);
+    default: return add_across<false, true>(row, steps_, right, columns, 0, sums);
   }
 }
 

@@ -1,5 +1,5 @@
-// Multiplies few rows of integers by a right side whose neighbours along the summed axis are side by side:
-// lanes run along the sum, so that nothing of the right side is copied. Needs AVX2.
+// Multiplies few rows of integers by a right side that is read as it lies: where neighbours along the summed
+// axis are side by side lanes run along the sum, and where columns are they run along those. Needs AVX2.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -19,6 +19,15 @@ class DottedRows {
   /// Sets sums[i * pitch + j] to the product of row i and of column j, whose elements lie one after the other
   /// from right.data + j * right.column on.
   void multiply(const PackSource& right, int64_t columns, int32_t* sums, int64_t pitch) const;
+
+  /// True if multiply_across() can multiply one such row.
+  static bool goes_across(DType left, DType right, bool wide) {
+    return unit(left, right, wide) != Unit::words;
+  }
+  /// Sets sums[j], of which there are as many as make the columns a multiple of kAcross, to the product of
+  /// the first row and of column j, whose elements lie right.row bytes apart: lanes run along columns.
+  void multiply_across(const PackSource& right, int64_t columns, int32_t* sums) const;
+  static constexpr int64_t kAcross = 64;
 
  private:
   /// Says what is multiplied. raised_right: int8 on both sides, the right one raised by 128, and sums start

@@ -1,4 +1,5 @@
 // Compares contractions of two loaded sides, with every layout, to the reference, to the bit.
+#include "backends/cpu/contract_grid.hpp"
 #include "backends/cpu/machine/features.hpp"
 #include "backends/cpu/packing/pack.hpp"
 #include "backends/cpu/threads/parallel.hpp"
@@ -93,12 +94,46 @@ BOOST_AUTO_TEST_CASE(few_rows_of_integers) {
             for (const int64_t columns : {1, 3, 4, 5, 50}) compare(k, {steps, 2, rows, columns});
       }
   const config::Override three("LAZY_NUM_THREADS", "3");
-  const LoopKernel k = product({.left = D::int8,
-                                .right = D::int8,
-                                .sum = D::int32,
-                                .right_lies = Lies::columns,
-                                .batch_right = false});
-  for (const int64_t rows : {1, 3}) compare(k, {700, 2, rows, 2500});
+  for (const Lies lies : {Lies::columns, Lies::rows}) {
+    const LoopKernel k = product(
+        {.left = D::int8, .right = D::int8, .sum = D::int32, .right_lies = lies, .batch_right = false});
+    for (const int64_t rows : {1, 3}) compare(k, {700, 2, rows, 2500});
+  }
+}
+
+/// One row of bytes by rows of bytes: quads of steps, chunks of columns, and what is left of both.
+BOOST_AUTO_TEST_CASE(one_row_of_bytes) {
+  using D = DType;
+  for (const D left : {D::int8, D::uint8})
+    for (const D right : {D::int8, D::uint8})
+      for (const Lies lies : {Lies::rows, Lies::anyhow}) {
+        const LoopKernel k =
+            product({.left = left, .right = right, .sum = D::int32, .left_lies = lies, .epilogue = 1});
+        for (const int64_t steps : {31, 32, 33, 62, 131})
+          for (const int64_t columns : {1, 17, 63, 64, 65, 128, 4099}) compare(k, {steps, 2, 1, columns});
+      }
+}
+
+/// Pieces of a matrix cover it, once, and no thread waits long for another.
+BOOST_AUTO_TEST_CASE(grids) {
+  cpu_backend::ContractionForm f;
+  f.row_axis = 2;
+  f.lanes = 16, f.vectors = 3, f.rows = 8;
+  for (const int64_t threads : {1, 2, 3, 8})
+    for (const int64_t rows : {1, 7, 8, 100, 128, 512})
+      for (const int64_t columns : {1, 16, 47, 128, 512, 1000}) {
+        const cpu_backend::ContractionGrid g = cpu_backend::grid_of(f, rows, columns, threads, false);
+        BOOST_TEST(g.pieces <= threads);
+        int64_t covered = 0, most = 0;
+        for (int64_t p = 0; p < g.pieces; ++p) {
+          const cpu_backend::ContractionBlock b = g.block(p);
+          BOOST_TEST((b.rows > 0 && b.columns > 0));
+          covered += b.rows * b.columns;
+          most = std::max(most, b.rows * b.columns);
+        }
+        BOOST_TEST(covered == rows * columns);
+        if (threads == 2 && rows % 16 == 0 && columns % 32 == 0) BOOST_TEST(most * 2 == covered);
+      }
 }
 
 BOOST_AUTO_TEST_CASE(epilogues) {
