@@ -31,7 +31,7 @@ class Run {
   }
   Run(const Run&) = delete;
   ~Run() {
-    buffers_.clear();
+    for (BufferRef& b : buffers_) b.reset();  // the list stays, for the next run
     f_.overwritten.clear();
     f_.workspaces.clear();
     f_.donors.clear();
