@@ -135,7 +135,12 @@ class Run {
   struct Words {
     Words(const uint64_t* from, size_t n) {
       if (n > few.size()) many.resize(n), data = many.data();
-      std::copy_n(from, n, data);
+      // One at a time: what was stored as a word a moment ago can't be loaded as part of a vector yet.
+      for (size_t i = 0; i < n; ++i) {
+        uint64_t word = from[i];
+        asm("" : "+r"(word));
+        data[i] = word;
+      }
     }
     std::array<uint64_t, 256> few;
     std::vector<uint64_t> many;
