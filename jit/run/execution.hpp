@@ -135,7 +135,7 @@ class Run {
   struct Words {
     Words(const uint64_t* from, size_t n) {
       if (n > few.size()) many.resize(n), data = many.data();
-      // One at a time: what was stored as a word a moment ago can't be loaded as part of a vector yet.
+      // Each by itself: a word that was stored a moment ago cannot be loaded as part of a vector yet.
       for (size_t i = 0; i < n; ++i) {
         uint64_t word = from[i];
         asm("" : "+r"(word));
