@@ -1,4 +1,4 @@
-// Does without locked instructions while the process has one thread. A locked add takes some twenty cycles,
+// Does without locked instructions while the process has one thread. A locked add takes three nanoseconds,
 // and recording and flushing a small graph of one op has a dozen. The C library knows: it says so until the
 // first thread begins, which sees all that was stored before.
 #pragma once
