@@ -18,6 +18,7 @@
 #include "cache/flight.hpp"
 #include "cache/key.hpp"
 #include "cache/table.hpp"
+#include "support/alone.hpp"
 #include "support/lock.hpp"
 #include "support/metrics.hpp"
 
@@ -62,14 +63,16 @@ class LruCache {
     return find_locked(key, when);
   }
 
-  /// True if no entry has gone since, and finding this one again would move it by less than kSlack of the
-  /// list: who kept key and value may use them as if they had been found. Takes no lock.
+  /// True if no entry has gone since, and finding this one again would not move it, or by less than kSlack of
+  /// the list: who kept key and value may use them as if they had been found. Takes no lock.
   bool is_fresh(const Moment& m) const noexcept {
     return removals_.load(std::memory_order_acquire) == m.removals &&
            uses_.load(std::memory_order_relaxed) - m.used <= slack_.load(std::memory_order_relaxed);
   }
+  /// Returns a number that changes when an entry goes: no Moment of before is fresh.
+  uint64_t removals() const noexcept { return removals_.load(std::memory_order_acquire); }
   /// Counts a hit of which is_fresh() spared the look-up.
-  void count_hit() noexcept { fresh_hits_.fetch_add(1, std::memory_order_relaxed); }
+  void count_hit() noexcept { fetch_add(fresh_hits_, 1, std::memory_order_relaxed); }
 
   /// Returns the value of this key. On a miss `fill()` makes it (a Filled), under no lock, so it may use this
   /// cache for other keys. Threads that miss on one key at once share one call. If it throws, all of them get
@@ -140,6 +143,7 @@ class LruCache {
     bytes_ += weight - e->weight;
     e->weight = weight;
     if (weight > max_bytes_) evict(e, doomed);
+    note_size();
     trim(doomed);
     return true;
   }
@@ -164,6 +168,7 @@ class LruCache {
     const Locked lock(*this);
     max_entries_ = max_entries;
     max_bytes_ = max_bytes;
+    note_size();
     trim(doomed);
   }
 
@@ -231,7 +236,13 @@ class LruCache {
     e->used = uses_.load(std::memory_order_relaxed) + 1;
     uses_.store(e->used, std::memory_order_relaxed);
   }
-  void note_size() { slack_.store(table_.size() / kSlack, std::memory_order_relaxed); }
+  /// Decides by how much the order may be behind. It is not needed while a large cache has room: entries move
+  /// once that ends, long before one of them has to go.
+  void note_size() {
+    const bool room =
+        max_entries_ >= kLarge && table_.size() < max_entries_ / 4 * 3 && bytes_ < max_bytes_ / 4 * 3;
+    slack_.store(room ? ~size_t{0} : table_.size() / kSlack, std::memory_order_relaxed);
+  }
 
   /// Returns the value that the cache now has for this key: the given one, or without `replace` one that was
   /// there before.
@@ -247,8 +258,8 @@ class LruCache {
     if (weight > max_bytes_ || max_entries_ == 0) return value;
     table_.insert(std::unique_ptr<E>(new E{Key(key), value, weight}));
     note_first(table_.newest());
-    note_size();
     bytes_ += weight;
+    note_size();
     trim(doomed);
     return value;
   }
@@ -303,7 +314,7 @@ class LruCache {
   size_t max_entries_, max_bytes_, bytes_ = 0;
   // The order of use is exact to this share of the entries: so that a few in turn need not be moved each
   // time.
-  static constexpr size_t kSlack = 64;
+  static constexpr size_t kSlack = 64, kLarge = 1024;
   // Written under the lock. Removals, so many that no Moment of before is fresh; how often an entry was put
   // first; by how many of these an entry's place may be behind.
   std::atomic<uint64_t> removals_{1}, uses_{0};

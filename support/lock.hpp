@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <thread>
 
+#include "support/alone.hpp"
 #include "support/forks.hpp"
 
 namespace lazy {
@@ -23,9 +24,10 @@ class Mutex {
   bool take() noexcept { return acquire<true>(); }
   bool try_lock() noexcept {
     uint32_t none = 0;
-    return word_.compare_exchange_strong(none, ticket(), std::memory_order_acquire);
+    return compare_exchange(word_, none, ticket(), std::memory_order_acquire);
   }
   void unlock() noexcept {
+    if (alone()) return word_.store(0, std::memory_order_relaxed);
     if (word_.exchange(0, std::memory_order_release) & kWaited) word_.notify_one();
   }
 
@@ -36,7 +38,7 @@ class Mutex {
   template <bool kInherit>
   bool acquire() noexcept {
     uint32_t seen = 0;
-    if (word_.compare_exchange_strong(seen, ticket(), std::memory_order_acquire)) [[likely]]
+    if (compare_exchange(word_, seen, ticket(), std::memory_order_acquire)) [[likely]]
       return true;
     return slowly(kInherit, seen);
   }
@@ -73,7 +75,7 @@ class SpinLock {
   bool acquire() noexcept {
     const uint32_t mine = forks::generation() + 1;
     uint32_t seen = 0;
-    if (holder_.compare_exchange_strong(seen, mine, std::memory_order_acquire)) [[likely]]
+    if (compare_exchange(holder_, seen, mine, std::memory_order_acquire)) [[likely]]
       return true;
     return slowly(kInherit, mine);
   }

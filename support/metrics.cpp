@@ -4,6 +4,7 @@
 #include <ostream>
 #include <vector>
 
+#include "support/alone.hpp"
 #include "support/lock.hpp"
 #include "support/per_thread.hpp"
 #include "support/text.hpp"
@@ -96,13 +97,13 @@ void guard_failed(size_t kind) noexcept {
 }
 
 void allocated(uint64_t bytes) noexcept {
-  const uint64_t now = live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  const uint64_t now = fetch_add(live_bytes, bytes, std::memory_order_relaxed) + bytes;
   uint64_t peak = peak_bytes.load(std::memory_order_relaxed);
-  while (peak < now && !peak_bytes.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {}
+  while (peak < now && !compare_exchange(peak_bytes, peak, now, std::memory_order_relaxed)) {}
 }
 
 uint64_t live() noexcept { return live_bytes.load(std::memory_order_relaxed); }
-void freed(uint64_t bytes) noexcept { live_bytes.fetch_sub(bytes, std::memory_order_relaxed); }
+void freed(uint64_t bytes) noexcept { fetch_sub(live_bytes, bytes, std::memory_order_relaxed); }
 
 void name_causes(std::span<const char* const> names) noexcept { set_names(cause_names, names); }
 void name_guards(std::span<const char* const> names) noexcept { set_names(guard_names, names); }

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "support/alone.hpp"
+
 namespace lazy {
 
 /// Counts from any thread, also through a const reference. Copies take the count along.
@@ -14,7 +16,7 @@ class Tally {
     n_.store(o.get(), std::memory_order_relaxed);
     return *this;
   }
-  void add() const { n_.fetch_add(1, std::memory_order_relaxed); }
+  void add() const { fetch_add(n_, 1, std::memory_order_relaxed); }
   uint64_t get() const { return n_.load(std::memory_order_relaxed); }
 
  private:

@@ -115,6 +115,10 @@ class CpuKernel final : public jit::Kernel {
   }
   double nanoseconds() const override { return partition_.nanoseconds(); }
   size_t code_bytes() const override { return code_.size(); }
+  void add_lines(Lines& lines) const override {
+    lines.add(this, sizeof *this);
+    lines.add(reinterpret_cast<const void*>(code_.entry()), std::min(code_.size(), kFirstCode));
+  }
   std::string stored() const override {
     Saver s;
     s(schedule_, form_.has_value());
@@ -127,6 +131,7 @@ class CpuKernel final : public jit::Kernel {
   }
 
  private:
+  static constexpr size_t kFirstCode = 1024;  // bytes
   Schedule schedule_;
   std::optional<ContractionForm> form_;
   std::optional<Scatter> scatter_;

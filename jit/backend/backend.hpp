@@ -12,6 +12,7 @@
 #include "jit/core/device.hpp"
 #include "jit/ir/ir.hpp"
 #include "jit/ir/rows.hpp"
+#include "support/lines.hpp"
 
 namespace lazy::jit {
 
@@ -64,6 +65,8 @@ class Kernel {
   virtual void plan_parts(uint64_t* /*args*/) const {}
   /// Returns a rough time of one index of the box on one thread, in nanoseconds.
   virtual double nanoseconds() const { return 1; }
+  /// Adds what a launch of a small box reads first of the kernel.
+  virtual void add_lines(Lines&) const {}
   /// Returns the bytes of generated code, 0 if none was generated.
   virtual size_t code_bytes() const { return 0; }
   /// Return the schedule (vector width, unrolling, tile, parallel axis) and the disassembly as text, for

@@ -6,6 +6,8 @@
 #include <functional>
 #include <utility>
 
+#include "support/alone.hpp"
+
 namespace lazy::jit {
 
 class Backend;
@@ -48,7 +50,7 @@ class BufferRef {
   /// before the deleter runs.
   static BufferRef borrow(void*, size_t bytes, std::function<void(void*)> deleter, Backend* device = nullptr);
   BufferRef(const BufferRef& o) noexcept : p_(o.p_) {
-    if (p_) p_->count_.fetch_add(1, std::memory_order_relaxed);
+    if (p_) fetch_add(p_->count_, 1, std::memory_order_relaxed);
   }
   BufferRef(BufferRef&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
   BufferRef& operator=(BufferRef o) noexcept {
@@ -61,7 +63,7 @@ class BufferRef {
     if (!p) return;
     // Who has the only reference needs no atomic write: nobody can copy it meanwhile.
     if (p->count_.load(std::memory_order_acquire) == 1 ||
-        p->count_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        fetch_sub(p->count_, 1, std::memory_order_acq_rel) == 1)
       p->destroy();
   }
   Buffer* operator->() const { return p_; }

@@ -6,6 +6,7 @@
 
 #include "jit/backend/registry.hpp"
 #include "jit/flush/faults.hpp"
+#include "jit/flush/found_programs.hpp"
 #include "jit/flush/halves.hpp"
 #include "jit/flush/no_flush.hpp"
 #include "jit/flush/program_cache.hpp"
@@ -56,7 +57,7 @@ void await_leaves(const std::vector<Node*>& nodes, const Site& site) {
 // Makes a node ready whose value is there. It has no operands any more, whose references the caller drops.
 [[gnu::always_inline]] inline void become_ready(Node* n) noexcept {
   n->state.store(State::ready, std::memory_order_release);
-  n->state.notify_all();
+  if (!alone()) n->state.notify_all();
 }
 
 void become_ready_and_drop_operands(Node* n) noexcept {
@@ -190,7 +191,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   try {
     while (!captured->build(nodes, backend.code_class())) await_leaves(nodes, site);
     if (captured->outputs > 1 && config::get().liveness.get() == config::Liveness::adaptive) {
-      learning = programs_of(*captured);
+      learning = found.entry_of(*captured);
       learning->liveness.choose(*captured, dropped);
       if (!dropped.empty()) captured->drop(dropped);
     }

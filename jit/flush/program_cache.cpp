@@ -8,20 +8,22 @@
 #include "jit/compile/disk.hpp"
 #include "jit/compile/kernels.hpp"
 #include "jit/compile/profile_program.hpp"
+#include "jit/flush/found_programs.hpp"
 #include "jit/flush/recompiles.hpp"
 #include "jit/key/report.hpp"
 #include "jit/observe/profile.hpp"
 #include "support/config.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
-#include "support/per_thread.hpp"
 
 namespace lazy::jit {
 namespace {
 
 constinit Once<cache::LruCache<ProgramEntry>> cached_entries;
 
-cache::LruCache<ProgramEntry>& entries() {
+}  // namespace
+
+cache::LruCache<ProgramEntry>& program_entries() {
   return cached_entries.get([] {
     static const char* guards[kGuardKinds];
     for (int i = 0; i < kGuardKinds; ++i) guards[i] = name_of(static_cast<Guard::Kind>(i));
@@ -32,6 +34,8 @@ cache::LruCache<ProgramEntry>& entries() {
                                          Counter::programs_evicted);
   });
 }
+
+namespace {
 
 cache::KeyView view_of(const std::vector<uint32_t>& key) {
   return {key.data(), key.size() * sizeof(uint32_t)};
@@ -96,7 +100,7 @@ constexpr size_t kKeysCompared = 256;
 
 std::string nearest_difference(const CapturedGraph& f, const ProgramEntry& own) {
   NearestKey nearest(f);
-  entries().for_each(
+  program_entries().for_each(
       [&](const cache::Key&, const std::shared_ptr<ProgramEntry>& e) {
         if (e.get() != &own) nearest.offer(e->key);
       },
@@ -120,8 +124,8 @@ uint64_t load(ProgramEntry& e, const cache::KeyView& key, Backend& backend, cons
   const auto stored = stored_programs(e.key, backend, captured);
   if (stored.empty()) return 0;
   for (auto p = stored.rbegin(); p != stored.rend(); ++p) e.put_first(*p);
-  if (auto kept = entries().find(key); kept.get() == &e)
-    entries().set_weight(key, weight_of(e.key, *e.programs()));
+  if (auto kept = program_entries().find(key); kept.get() == &e)
+    program_entries().set_weight(key, weight_of(e.key, *e.programs()));
   return std::max<uint64_t>(1, static_cast<uint64_t>((std::chrono::steady_clock::now() - start).count()));
 }
 
@@ -139,7 +143,7 @@ void compile_for_others(const CapturedGraph& f) {
 
 /// Returns an entry for a key that was not found; another thread may have made it meanwhile.
 std::shared_ptr<ProgramEntry> new_entry(const CapturedGraph& f) {
-  return entries().get_or_fill(view_of(f.key), [&] {
+  return program_entries().get_or_fill(view_of(f.key), [&] {
     auto fresh = std::make_shared<ProgramEntry>(f.key);
     return cache::Filled<ProgramEntry>{fresh, weight_of(f.key, {})};
   });
@@ -147,40 +151,12 @@ std::shared_ptr<ProgramEntry> new_entry(const CapturedGraph& f) {
 
 }  // namespace
 
-std::shared_ptr<ProgramEntry> programs_of(const CapturedGraph& f) {
-  auto known = entries().find(view_of(f.key));
+std::shared_ptr<ProgramEntry> programs_of(const CapturedGraph& f,
+                                          cache::LruCache<ProgramEntry>::Moment& when) {
+  auto known = program_entries().find(view_of(f.key), &when);
   return known ? known : new_entry(f);
 }
 
-namespace {
-
-struct FoundByThread {
-  static constexpr size_t kMost = 16;
-  Found of[kMost];
-  /// Returns the place of a key: which one does not matter, the keys themselves are compared.
-  Found& at(const std::vector<uint32_t>& key) {
-    return of[(key.size() * 7 + key.back() * 3 + key[key.size() / 2]) % kMost];
-  }
-};
-
-/// Returns what the thread kept for this key, if looking it up would find it again and its guards hold; else
-/// null. Guards that held for the latest run hold again if `same` becomes true: all that they are about is as
-/// it was.
-Found* found_again(const CapturedGraph& f, bool& same) {
-  FoundByThread* const all = PerThread<FoundByThread>::if_there();
-  if (!all) return nullptr;
-  Found& known = all->at(f.key);
-  if (!entries().is_fresh(known.when) || known.in_use || known.entry->key != f.key ||
-      known.entry->version() != known.version)
-    return nullptr;
-  same = known.arguments && known.arguments->as_before(f);
-  int64_t actual = 0;
-  if ((!same || known.guards_scalars) && failed_guard(*known.program, f, actual)) return nullptr;
-  entries().count_hit();
-  return &known;
-}
-
-/// Finds a program in the cache, on disk, or compiles one.
 void look_up(Found& found, std::shared_ptr<ProgramEntry> entry, const CapturedGraph& f, Backend& backend,
              FlushReport* report, const Site& site, bool timed) {
   std::string why;
@@ -193,8 +169,8 @@ void look_up(Found& found, std::shared_ptr<ProgramEntry> entry, const CapturedGr
     }
     found.program = p;
   };
-  cache::LruCache<ProgramEntry>::Moment when;
-  if (!entry) entry = entries().find(view_of(f.key), &when);
+  cache::LruCache<ProgramEntry>::Moment when = found.when;
+  if (!entry) entry = program_entries().find(view_of(f.key), &when);
   const bool recorded = profile::on() && report;
   timed = timed && recorded;
   if (timed) report->looked_up = profile::now();
@@ -203,9 +179,7 @@ void look_up(Found& found, std::shared_ptr<ProgramEntry> entry, const CapturedGr
     if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
       if (timed) report->checked = quickly_checked(*p, why) ? report->looked_up : profile::now();
       hit(p, 0);
-      if (FoundByThread* const all = PerThread<FoundByThread>::if_there())
-        if (Found& kept = all->at(f.key); kept.program == p && !kept.in_use)
-          found.arguments = std::move(kept.arguments);
+      found.arguments = arguments_kept(f, p);
       if (when.removals && entry->version() == version) {
         found.entry = std::move(entry);
         found.version = version;
@@ -238,8 +212,8 @@ void look_up(Found& found, std::shared_ptr<ProgramEntry> entry, const CapturedGr
   if (report) report->compile_ns = p->compile_ns;
   compile_for_others(f);
   entry->put_first(p);
-  entries().insert(key, entry, weight_of(f.key, *entry->programs()));
-  if (profile::on()) event::cache(entries().stats().entries);
+  program_entries().insert(key, entry, weight_of(f.key, *entry->programs()));
+  if (profile::on()) event::cache(program_entries().stats().entries);
   const auto inputs = static_cast<uint64_t>(std::count(f.pending.begin(), f.pending.end(), 0));
   note_compile(site, p, inputs, [&] {
     const auto list = entry->programs();
@@ -250,55 +224,6 @@ void look_up(Found& found, std::shared_ptr<ProgramEntry> entry, const CapturedGr
   found.program = p;
 }
 
-}  // namespace
-
-void Found::clear() noexcept {
-  if (arguments) program->arguments.put(std::move(arguments));
-  program = nullptr;
-  entry = nullptr;
-  when = {};
-}
-
-void Found::take(Found& o) noexcept {
-  clear();
-  entry = std::move(o.entry);
-  program = std::move(o.program);
-  arguments = std::move(o.arguments);
-  version = o.version;
-  when = o.when;
-  guards_scalars = std::any_of(program->guards.begin(), program->guards.end(),
-                               [](const Guard& g) { return g.kind == Guard::Kind::scalar; });
-}
-
-void ProgramLease::keep_own(const CapturedGraph& f) noexcept {
-  FoundByThread* const all = PerThread<FoundByThread>::try_get();
-  if (!all) return;
-  if (Found& place = all->at(f.key); !place.in_use) place.take(own_);
-}
-
-void forget_found() noexcept {
-  FoundByThread* const all = PerThread<FoundByThread>::if_there();
-  if (!all) return;
-  for (Found& f : all->of)
-    if (!f.in_use) f.clear();
-}
-
-void ProgramLease::find(std::shared_ptr<ProgramEntry> entry, const CapturedGraph& f, Backend& backend,
-                        FlushReport* report, const Site& site, bool timed) {
-  if (found_ != &own_) std::exchange(found_, &own_)->in_use = false;
-  if (!entry && !report) {
-    if (Found* const again = found_again(f, same_)) {
-      metric::add(Counter::program_hits);
-      again->in_use = true;
-      found_ = again;
-      return;
-    }
-  }
-  same_ = false;
-  own_.clear();
-  look_up(own_, std::move(entry), f, backend, report, site, timed);
-}
-
 std::shared_ptr<const Program> find_program(const CapturedGraph& f, Backend& backend, FlushReport* report) {
   Found found;
   look_up(found, nullptr, f, backend, report, Site{}, false);
@@ -306,12 +231,12 @@ std::shared_ptr<const Program> find_program(const CapturedGraph& f, Backend& bac
 }
 
 ProgramCacheStats program_cache_stats() {
-  const cache::Stats s = entries().stats();
+  const cache::Stats s = program_entries().stats();
   return {s.entries, s.bytes, s.hits, s.misses, s.evictions, s.collisions};
 }
 std::vector<HeldProgram> held_programs() {
   std::vector<HeldProgram> all;
-  entries().for_each([&](const cache::Key&, const std::shared_ptr<ProgramEntry>& e) {
+  program_entries().for_each([&](const cache::Key&, const std::shared_ptr<ProgramEntry>& e) {
     const auto list = e->programs();  // another thread may replace the list meanwhile
     for (const ProgramRef& p : *list) all.push_back({e->key, p});
   });
@@ -331,7 +256,7 @@ size_t load_programs() {
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   size_t programs = 0;
   for (const auto& k : keys) {
-    const auto entry = entries().get_or_fill(view_of(k), [&] {
+    const auto entry = program_entries().get_or_fill(view_of(k), [&] {
       return cache::Filled<ProgramEntry>{std::make_shared<ProgramEntry>(k), weight_of(k, {})};
     });
     const Hold turn(entry->compiling);
@@ -340,11 +265,11 @@ size_t load_programs() {
   return programs;
 }
 void clear_program_cache() {
-  entries().clear();
+  program_entries().clear();
   forget_found();
   clear_kernel_cache();
   forget_compiles();
 }
-void set_program_cache_limits(size_t n, size_t bytes) { entries().set_limits(n, bytes); }
+void set_program_cache_limits(size_t n, size_t bytes) { program_entries().set_limits(n, bytes); }
 
 }  // namespace lazy::jit

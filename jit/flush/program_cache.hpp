@@ -7,7 +7,6 @@
 #include "cache/lru.hpp"
 #include "jit/flush/flush.hpp"
 #include "jit/flush/liveness.hpp"
-#include "jit/run/arguments.hpp"
 #include "support/lock.hpp"
 
 namespace lazy::jit {
@@ -53,58 +52,17 @@ class ProgramEntry {
   std::shared_ptr<const ProgramList> list_ = std::make_shared<ProgramList>();
 };
 
-/// Holds a program that was found, and what a thread keeps with it for its next flush of the same key: that
-/// one needs no look-up, and its run shares nothing with those of other threads.
-struct Found {
-  Found() = default;
-  Found(const Found&) = delete;
-  ~Found() { clear(); }
-  /// Takes over what another holds.
-  void take(Found&) noexcept;
-  /// Gives the arguments back to the program and lets go of it.
-  void clear() noexcept;
+/// Returns the cache of programs.
+cache::LruCache<ProgramEntry>& program_entries();
 
-  std::shared_ptr<ProgramEntry> entry;  // null: not to be kept
-  ProgramRef program;
-  std::unique_ptr<Arguments> arguments;  // null: a run takes the program's
-  uint32_t version = 0;                  // of the entry's list, whose first program it was
-  bool in_use = false;                   // by a flush of this thread, which may cause another
-  bool guards_scalars = false;           // guards are about more than what Arguments::as_before() compares
-  cache::LruCache<ProgramEntry>::Moment when;
-};
+/// Returns the entry of the captured graph's key, a new one if there is none. `when` as LruCache::find() sets
+/// it.
+std::shared_ptr<ProgramEntry> programs_of(const CapturedGraph&, cache::LruCache<ProgramEntry>::Moment& when);
 
-/// Refers to the program of one flush, and keeps it for the thread's next.
-class ProgramLease {
- public:
-  ProgramLease() = default;
-  ProgramLease(const ProgramLease&) = delete;
-  ~ProgramLease() {
-    if (found_ != &own_) found_->in_use = false;
-  }
-  const Program& program() const { return *found_->program; }
-  std::unique_ptr<Arguments>& arguments() { return found_->arguments; }
-  /// True if the arguments' as_before() is known to be true.
-  bool same() const { return same_; }
-  /// Finds a program whose guards hold: from memory, from disk, or compiled. `entry` is that of the key, if
-  /// it was looked up already; `site` is the line that needs the value. `timed`: the report gets time stamps.
-  void find(std::shared_ptr<ProgramEntry> entry, const CapturedGraph&, Backend&, FlushReport*,
-            const Site& site, bool timed);
-  /// Keeps what was found for the thread's next flush of this key.
-  void keep(const CapturedGraph& f) noexcept {
-    if (found_ == &own_ && own_.entry) keep_own(f);
-  }
-
- private:
-  void keep_own(const CapturedGraph&) noexcept;
-  Found own_;
-  Found* found_ = &own_;  // or one that the thread keeps
-  bool same_ = false;
-};
-
-/// Returns the entry of the captured graph's key, a new one if there is none.
-std::shared_ptr<ProgramEntry> programs_of(const CapturedGraph&);
-
-/// Forgets which programs the calling thread found last.
-void forget_found() noexcept;
+struct Found;
+/// Finds a program whose guards hold: in the cache, on disk, or compiled. `entry` is that of the key, if it
+/// was looked up already, at the moment Found::when. `timed`: the report gets time stamps.
+void look_up(Found&, std::shared_ptr<ProgramEntry> entry, const CapturedGraph&, Backend&, FlushReport*,
+             const Site&, bool timed);
 
 }  // namespace lazy::jit

@@ -1,7 +1,7 @@
 #include "jit/flush/release_memory.hpp"
 
 #include "jit/backend/registry.hpp"
-#include "jit/flush/program_cache.hpp"
+#include "jit/flush/found_programs.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/key/captured_graph.hpp"
 #include "support/spare_memory.hpp"

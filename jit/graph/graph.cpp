@@ -272,7 +272,7 @@ bool add_reference_if_alive(Node* n) noexcept {
   uint64_t counts = n->counts.load(std::memory_order_relaxed);
   do {
     if (static_cast<uint32_t>(counts) == 0) return false;
-  } while (!n->counts.compare_exchange_weak(counts, counts + 1, std::memory_order_relaxed));
+  } while (!compare_exchange(n->counts, counts, counts + 1, std::memory_order_relaxed));
   return true;
 }
 

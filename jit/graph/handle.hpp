@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "support/alone.hpp"
+
 namespace lazy::jit {
 
 struct Node;
@@ -26,7 +28,7 @@ class Handle {
     return h;
   }
   Handle(const Handle& o) noexcept : node_(o.node_) {
-    if (node_) node_->counts.fetch_add(Counted::kHandle, std::memory_order_relaxed);
+    if (node_) fetch_add(node_->counts, Counted::kHandle, std::memory_order_relaxed);
   }
   Handle(Handle&& o) noexcept : node_(std::exchange(o.node_, nullptr)) {}
   Handle& operator=(Handle o) noexcept {
@@ -47,7 +49,7 @@ class Handle {
     Counted* const n = std::exchange(node_, nullptr);
     if (n->counts.load(std::memory_order_acquire) == Counted::kHandle)
       n->counts.store(1, std::memory_order_relaxed);
-    else n->counts.fetch_sub(Counted::kHandle - 1, std::memory_order_acq_rel);
+    else fetch_sub(n->counts, Counted::kHandle - 1, std::memory_order_acq_rel);
   }
 
  private:

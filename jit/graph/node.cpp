@@ -76,7 +76,7 @@ static void destroy(Node* last_used) noexcept {
     Node* const n = std::exchange(first, first->next);
     for (int i = 0; i < n->arity; ++i) {
       Node* o = n->operand[i];
-      if (o && static_cast<uint32_t>(o->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1) doom(o, first);
+      if (o && static_cast<uint32_t>(fetch_sub(o->counts, 1, std::memory_order_acq_rel)) == 1) doom(o, first);
     }
     watch::end(*n);
     free_node_here(n);  // may run a user's deleter that drops tensors: they join the chain
@@ -111,7 +111,7 @@ void Attachment::destroy() noexcept {
 // Drops a handle of a node with an attachment, which goes with the last one.
 static void release_attached(Node* n) noexcept {
   add_reference(n);
-  if (n->counts.fetch_sub(Node::kHandle, std::memory_order_acq_rel) >> 32 == 1) attach(*n, nullptr);
+  if (fetch_sub(n->counts, Node::kHandle, std::memory_order_acq_rel) >> 32 == 1) attach(*n, nullptr);
   drop_reference(n);
 }
 
@@ -124,7 +124,7 @@ Handle handle_if_alive(Node* n) noexcept {
 }
 
 void drop_reference(Node* n) noexcept {
-  if (static_cast<uint32_t>(n->counts.fetch_sub(1, std::memory_order_acq_rel)) == 1) destroy(n);
+  if (static_cast<uint32_t>(fetch_sub(n->counts, 1, std::memory_order_acq_rel)) == 1) destroy(n);
 }
 
 void drop_references(std::span<Node* const> nodes, const uint32_t* n) noexcept {
@@ -137,7 +137,7 @@ void drop_references(std::span<Node* const> nodes, const uint32_t* n) noexcept {
       watch::end(*node);
       free_node_here(node);
     } else if (last ||
-               static_cast<uint32_t>(node->counts.fetch_sub(n[i], std::memory_order_acq_rel)) == n[i]) {
+               static_cast<uint32_t>(fetch_sub(node->counts, n[i], std::memory_order_acq_rel)) == n[i]) {
       destroy(node);
     }
   }
@@ -150,7 +150,7 @@ void Handle::release(Counted* counted) noexcept {
   // The only handle of a value that nothing else refers to: no thread can reach it meanwhile. (It could take
   // a pending node from its graph's list.)
   if (n->counts.load(std::memory_order_acquire) == Node::kHandle && n->ready()) return destroy(n);
-  if (static_cast<uint32_t>(n->counts.fetch_sub(Node::kHandle, std::memory_order_acq_rel)) == 1) destroy(n);
+  if (static_cast<uint32_t>(fetch_sub(n->counts, Node::kHandle, std::memory_order_acq_rel)) == 1) destroy(n);
 }
 
 }  // namespace lazy::jit

@@ -144,7 +144,7 @@ inline bool is_overwritten(const Node& n) {
   return n.op == Op::constant && n.axes.size() == 1 && n.axes[0] == kOverwritten;
 }
 
-inline void add_reference(Node* n) noexcept { n->counts.fetch_add(1, std::memory_order_relaxed); }
+inline void add_reference(Node* n) noexcept { fetch_add(n->counts, 1, std::memory_order_relaxed); }
 void drop_reference(Node*) noexcept;
 
 static_assert(std::is_base_of_v<Counted, Node> && alignof(Node) >= alignof(Counted) &&

@@ -30,7 +30,7 @@ class CapturedGraph::Builder {
         uses_(f.uses.data()),
         pending_(f.pending.data()),
         flags_(f.key_flags_.data()),
-        key_(f.key.data() + 1) {}
+        key_(f.words_.data() + 1) {}
 
   /// Returns the number of an input or source, a new one for one that was not seen before.
   [[gnu::always_inline]] uint32_t number_of(Node* input) {
@@ -47,6 +47,7 @@ class CapturedGraph::Builder {
   void use(uint32_t value) { ++uses_[value]; }
   /// Adds a node that the flush computes. Returns its number.
   [[gnu::always_inline]] uint32_t add(Node* n, bool output, const uint32_t* operands) {
+    const uint32_t* const at = key_;
     if (n->op == Op::call) [[unlikely]] {
       const std::string& identity = n->call->identity();
       char* const attributes =
@@ -56,6 +57,7 @@ class CapturedGraph::Builder {
       encode(*n, output, operands, static_cast<uint32_t>(n->arity));
     }
     f_.outputs += output;
+    hash(at);
     return append(n, true, output);
   }
   void finish() {
@@ -63,7 +65,9 @@ class CapturedGraph::Builder {
     f_.uses.resize(count_);
     f_.pending.resize(count_);
     f_.key_flags_.resize(count_);
-    f_.key.resize(static_cast<size_t>(key_ - f_.key.data()));
+    f_.place = (hash_ ^ f_.words_[0]) * 0x9E3779B97F4A7C15ull;
+    f_.place ^= f_.place >> 32;
+    f_.key.assign(f_.words_.data(), key_);
   }
   bool inputs_are_ready() const { return !unready_; }
 
@@ -98,6 +102,16 @@ class CapturedGraph::Builder {
                             accuracy);
     return attributes;
   }
+  /// Mixes in a value's words. Inputs are left out: their dtypes and ranks mostly follow.
+  [[gnu::always_inline]] void hash(const uint32_t* from) {
+    uint64_t two = 0;
+    for (; key_ - from >= 2; from += 2) {
+      std::memcpy(&two, from, sizeof two);
+      hash_ = (hash_ ^ two) * 0x9E3779B97F4A7C15ull;
+      hash_ ^= hash_ >> 29;
+    }
+    if (from != key_) hash_ = (hash_ + *from) * 0xD6E8FEB86659FD93ull;
+  }
   uint32_t append(Node* n, bool pending, bool output) {
     values_[count_] = n;
     uses_[count_] = 0;
@@ -120,6 +134,7 @@ class CapturedGraph::Builder {
   uint32_t* const uses_;
   uint8_t *const pending_, *const flags_;
   uint32_t* key_;  // where the next value's words go
+  uint64_t hash_ = 0;
   uint32_t count_ = 0;
   bool unready_ = false;
 };
@@ -166,8 +181,9 @@ void CapturedGraph::begin(std::span<Node* const> nodes, uint32_t code_class) {
   uses.resize(most);
   pending.resize(most);
   key_flags_.resize(most);
-  key.resize(1 + most * (2 + KeyWriter::words_of(kMaxRank)) + edges + identities);
-  key[0] = KeySettings{settings.exact_casts, settings.dynamic.get(), settings.fp_contract, code_class}.word();
+  words_.resize(1 + most * (2 + KeyWriter::words_of(kMaxRank)) + edges + identities);
+  words_[0] =
+      KeySettings{settings.exact_casts, settings.dynamic.get(), settings.fp_contract, code_class}.word();
   if (++round_ == 0) {  // wrapped: forget the stamps of 2^32 flushes ago
     table_.assign(table_.size(), Slot{nullptr, 0, 0});
     round_ = 1;
@@ -245,6 +261,8 @@ void CapturedGraph::drop(std::span<const uint32_t> dropped) {
     KeyWriter::drop_output(key, word_of_[v]);
     key_flags_[v] = 0;
     --outputs;
+    place = (place ^ v) * 0x9E3779B97F4A7C15ull;
+    place ^= place >> 32;
   }
   const bool again = !repended.empty();
   if (!again) stays_.assign(values.size(), 0);

@@ -35,6 +35,7 @@ struct CapturedGraph {
   std::vector<uint8_t> gives;    // 1 for each of these inputs, by value
   std::vector<size_t> workspaces;  // bytes of calls' work memory, by slot; empty without calls
   std::vector<Node*> stands;       // in order: values of calls that ran and must not run again
+  uint64_t place = 0;              // a hash of the key, equal for equal keys
   uint32_t outputs = 0;            // number of values that are computed here and stored
   // Nodes that are pending again after the run, with their recipes, in order: those dropped, and what they
   // are computed from, unless it is stored.
@@ -88,6 +89,7 @@ struct CapturedGraph {
  private:
   class Builder;
   void drop_again();
+  UnsetVector<uint32_t> words_;     // where the key is written
   std::vector<uint32_t> operands_;  // operands of the node that is being numbered, if it has many
   UnsetVector<uint8_t> key_flags_;
   std::vector<uint32_t> word_of_;

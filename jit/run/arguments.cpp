@@ -78,6 +78,16 @@ Arguments::Arguments(const Program& p) : p_(p), steps_(p.steps.size() + 1) {
   words_.resize(words);
 }
 
+void Arguments::add_lines(Lines& lines) const {
+  lines.add(this, sizeof *this);
+  lines.add_entries(steps_);
+  lines.add_entries(words_);
+  lines.add_entries(addresses_);
+  lines.add_entries(scalars_);
+  lines.add_entries(watched_);
+  lines.add_entries(numbers_);
+}
+
 void Arguments::begin(const CapturedGraph& f, uint64_t context, bool same) {
   f_ = &f;
   if (context == context_ && (same || as_before(f))) {

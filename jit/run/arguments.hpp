@@ -39,6 +39,9 @@ class Arguments {
   /// run.
   bool as_before(const CapturedGraph&) const;
 
+  /// Adds what a run reads of it.
+  void add_lines(Lines&) const;
+
   FaultFlags faults;
   Arena arena;  // places of small values, while extents stay the same
   /// The launches with these words, captured by the backend; null if the words are new.

@@ -31,7 +31,7 @@ class Run {
   }
   Run(const Run&) = delete;
   ~Run() {
-    buffers_.clear();
+    for (BufferRef& b : buffers_) b.reset();  // the list stays, for the next run
     f_.overwritten.clear();
     f_.workspaces.clear();
     f_.donors.clear();
@@ -135,7 +135,12 @@ class Run {
   struct Words {
     Words(const uint64_t* from, size_t n) {
       if (n > few.size()) many.resize(n), data = many.data();
-      std::copy_n(from, n, data);
+      // Each by itself: a word that was stored a moment ago cannot be loaded as part of a vector yet.
+      for (size_t i = 0; i < n; ++i) {
+        uint64_t word = from[i];
+        asm("" : "+r"(word));
+        data[i] = word;
+      }
     }
     std::array<uint64_t, 256> few;
     std::vector<uint64_t> many;

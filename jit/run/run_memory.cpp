@@ -10,11 +10,10 @@ namespace lazy::jit {
 void Run::make(uint32_t slot, size_t step) {
   const Step& s = p_.steps[step];
   const Slot& what = p_.slots[slot];
-  const size_t bytes = bytes_of(slot);
   if (what.donor_slot >= 0) {
     buffers_[slot] = std::move(buffers_[static_cast<size_t>(what.donor_slot)]);
     address_[slot] = address_[static_cast<size_t>(what.donor_slot)];
-    return donated(bytes, s.initial == Initial::copy);
+    return donated(bytes_of(slot), s.initial == Initial::copy);
   } else if (takes_input(slot)) {
     look_for_faults();
     reserve_after(step, slot);
@@ -22,7 +21,7 @@ void Run::make(uint32_t slot, size_t step) {
     buffers_[slot] = donor->buffer;  // the dying input goes on reading it as well
     buffers_[slot]->forget_layouts();
     f_.overwritten.push_back(donor);
-    donated(bytes, s.initial == Initial::copy);
+    donated(bytes_of(slot), s.initial == Initial::copy);
   } else {
     return allocate(slot);
   }

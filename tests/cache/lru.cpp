@@ -368,4 +368,21 @@ BOOST_AUTO_TEST_CASE(with_many_entries_a_few_in_turn_stay_fresh) {
   BOOST_TEST(keys_in_order(c) == std::vector<std::string>{"12"}, boost::test_tools::per_element());
 }
 
+// All of many that take turns count as found again; the order of use is kept once some may have to go.
+BOOST_AUTO_TEST_CASE(a_large_cache_with_room_keeps_no_order) {
+  constexpr size_t kMost = 2048, kFirst = 1000;
+  Cache c(kMost, 1 << 20);
+  for (size_t i = 0; i < kFirst; ++i) c.insert(view(std::to_string(i)), text("x"), 1);
+  std::vector<Cache::Moment> moments(kFirst);
+  for (size_t i = 0; i < kFirst; ++i) BOOST_REQUIRE(c.find(view(std::to_string(i)), &moments[i]) != nullptr);
+  for (size_t i = 0; i < kFirst; ++i) BOOST_REQUIRE(c.is_fresh(moments[i]));
+  for (size_t i = kFirst; i < kMost / 4 * 3; ++i) c.insert(view(std::to_string(i)), text("x"), 1);
+  for (size_t i = 0; i < kFirst; ++i) BOOST_REQUIRE(!c.is_fresh(moments[i]));
+  for (size_t i = 0; i < 100; ++i) c.find(view(std::to_string(i)));  // in use: they stay
+  for (size_t i = kMost / 4 * 3; i < kMost + 800; ++i) c.insert(view(std::to_string(i)), text("x"), 1);
+  BOOST_TEST(c.stats().evictions == 800u);
+  for (size_t i = 0; i < 100; ++i) BOOST_REQUIRE(c.find(view(std::to_string(i))) != nullptr);
+  for (size_t i = 100; i < 900; ++i) BOOST_REQUIRE(c.find(view(std::to_string(i))) == nullptr);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
