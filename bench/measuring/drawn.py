@@ -37,11 +37,10 @@ def attention(r):
 
 
 def conv(r):
-    channels, window = spread_out(r, 3, 256), r.choice([1, 3, 3, 5, 7])
-    each = r.random() < 0.3  # depthwise
-    results = channels if each else spread_out(r, 8, 256)
     while True:
-        extent = spread_out(r, 7, 160)
+        channels, window, extent = spread_out(r, 3, 256), r.choice([1, 3, 3, 5, 7]), spread_out(r, 7, 160)
+        each = r.random() < 0.3  # depthwise
+        results = channels if each else spread_out(r, 8, 256)
         if 1e6 < extent * extent * results * window * window * (1 if each else channels) < 1e9:
             return [channels, extent, results, window, r.choice([1, 1, 2]), channels if each else 1]
 
