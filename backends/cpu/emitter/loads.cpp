@@ -107,11 +107,12 @@ void load_every_second(Assembly& as, const Apart& r, bool masked, int size) {
   const x86::Vec d = as.vec(r.dest, bytes), low = as.vec(r.first, bytes);
   const x86::Mem first = x86::ptr(x86::rsi), second = x86::ptr(x86::rsi, (as.lanes - 1) * size);
   const uint32_t move = wide ? Id::kIdVmovupd : Id::kIdVmovups;
-  if (!as.avx512()) {  // of each half of a register, the second vector gives elements 1 and 3
+  if (!as.avx512()) {  // of each half of a register, the second vector gives elements 1 and 3; a short one is
+                       // one half
     a.vmovups(low, first);
     if (wide) a.emit(Id::kIdVshufpd, d, low, second, asmjit::Imm(0b1010));
     else a.emit(Id::kIdVshufps, d, low, second, asmjit::Imm(0b11011000));
-    a.emit(Id::kIdVpermq, d, d, asmjit::Imm(0b11011000));
+    if (bytes == 32) a.emit(Id::kIdVpermq, d, d, asmjit::Imm(0b11011000));
     return;
   }
   const uint32_t permute = wide ? Id::kIdVpermi2pd : Id::kIdVpermi2ps;

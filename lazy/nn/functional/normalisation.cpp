@@ -249,8 +249,9 @@ Tensor grouped_norm(const Formula& f, const Term& v, int64_t groups, const Tenso
     spread.common.push_back(i + 1);
   }
   const Moments m(reshape(v, spread.shape), spread.all_statistics(), eps);
-  return f.finish(whole, scaled(reshape(m.normalised(), v.shape()), weight, bias, c.alone, c.beside),
-                  norm_derivative(spread, m));
+  // In the groups' shape: behind a reshape to that of x the rest would be a kernel of its own.
+  const Term y = scaled(m.normalised(), weight, bias, c.alone, spread.parameters_shape);
+  return f.finish(whole, reshape(y, v.shape()), norm_derivative(spread, m));
 }
 
 }  // namespace

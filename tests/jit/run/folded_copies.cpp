@@ -94,26 +94,26 @@ BOOST_AUTO_TEST_CASE(rows_are_read_in_the_image) {
 
 // A run that has overwritten an input allocates what is left of it before: not for a copy that is not made.
 BOOST_AUTO_TEST_CASE(no_memory_is_reserved_for_a_folded_copy) {
-  const Tensor w = numbers({5, 72}, DType::float32);
-  const auto run = [&](bool folded) {
+  constexpr uint64_t kCopy = 72 * 28 * 28 * 4;
+  const Tensor w = numbers({5, 72}, DType::float32), image = numbers({1, 8, 30, 30}, DType::float32);
+  const std::vector<float> expected =
+      matmul(w, columns(image * 2.0f, 3, 1).eval().contiguous()).to_vector<float>();
+  int folded = 0;
+  for (int i = 0; i < 8;
+       ++i) {  // the first runs are those of a program for any extents, which makes the copy
     Tensor x = numbers({1, 8, 30, 30}, DType::float32);
     reset_metrics();
     const uint64_t live = metrics().bytes_live;
     x = x * 2.0f;
-    Tensor y = columns(x, 3, 1);
-    if (!folded) y = y.contiguous();
-    const Tensor product = matmul(w, y);
+    const Tensor product = matmul(w, columns(x, 3, 1));
     eval({x, product});
+    const uint64_t bytes = metrics().bytes_peak - live;
     BOOST_TEST(metrics().bytes_donated == 8u * 30 * 30 * 4);
-    return std::pair(product.to_vector<float>(), metrics().bytes_peak - live);
-  };
-  for (int i = 0; i < 2; ++i) {
-    const auto [product, bytes] = run(true);
-    const auto [plain, more] = run(false);
-    BOOST_TEST(product == plain, boost::test_tools::per_element());
-    BOOST_TEST(bytes < 72u * 28 * 28 * 4);
-    BOOST_TEST(more >= 72u * 28 * 28 * 4);
+    BOOST_TEST((metrics().launches == 2 ? bytes < kCopy : bytes >= kCopy));
+    folded += metrics().launches == 2;
+    BOOST_TEST(product.to_vector<float>() == expected, boost::test_tools::per_element());
   }
+  BOOST_TEST(folded > 0);
 }
 
 BOOST_AUTO_TEST_CASE(long_sums_and_many_rows) {
