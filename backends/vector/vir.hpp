@@ -36,7 +36,7 @@ enum class Op : uint8_t {
   round,    // imm: Rounding
   scalef,   // a * 2^floor(b); b finite, |b| < 2^20; one rounding, denormal results right, overflow gives inf;
             // a NaN in a stays one, whatever b. imm 1 promises: b is NaN or an integer, |b| <= 200 (f32),
-            // 1200 (f64); a is NaN, or |a| < 4, and 1/128 <= |a| or 0 <= b <= 64
+            // 1200 (f64); a is NaN, or 1/128 <= |a| < 4, or b is 0
   getexp,   // floor(log2 |a|) as a float, denormals too; 0 -> -inf, inf -> inf, NaN -> NaN. imm 1 promises: a
             // is positive and normal, or NaN (result then unspecified); imm 2: of a negative a the result is
             // unspecified

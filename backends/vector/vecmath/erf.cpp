@@ -109,15 +109,6 @@ namespace {
 /// Bounds |x| for gelu, or -|x|: from there on T is 0.
 Val gelu_end(Builder& b, Val x, double sign = 1) { return b.num(x, sign * pick(x, 14.7, 38.8)); }
 
-/// Returns 2^n v of a v of at least +0 and an n of -190 ... 0 for which it may be subnormal. Processors take
-/// hundreds of cycles over a product that is, but not over a sum: 2^-126 more has its last place where it has
-/// its.
-Val scaled_down32(Builder& b, Val v, Val n) {
-  const Val raised = b.scalef_near_one(v, b.add(n, b.f32(64)));
-  const Val more = b.select(b.lt(raised, b.f32(0x1p-62f)), b.f32(0x1p-126f), b.f32(0));
-  return b.sub(b.fma(raised, b.f32(0x1p-64f), more), more);
-}
-
 /// Returns T(c), see gelu, in float32, of -c. Near 0 and further out share one chain, whose coefficients are
 /// selected: near 0 T is c / 2 + t K(t), t = c^2 / 2, and else e^-t g. That chain and the exponential's are
 /// interleaved: they are independent, and a processor doesn't look far enough ahead to find that out.
@@ -158,9 +149,10 @@ Val gelu_tail32(Builder& b, Val minus_c) {
   const Val first = b.select(is_far, number(kFar[0]), half);
   const Val hi = b.fma(g, v, first);
   const Val lo = b.fma(g, v, b.sub(first, hi));
-  // Rounds once more than `scaled` does: float32 affords it. What becomes 0 is 0 before it is scaled.
+  // Rounds once more than `scaled` does: float32 affords it. A processor may take a hundred cycles over a
+  // result that underflows, so what becomes 0 is 0 before it is scaled.
   const Val result = b.add(hi, b.fma(r, hi, b.fma(tail, hi, lo)));
-  return scaled_down32(b, b.select(b.gt(minus_c, gelu_end(b, minus_c, -1)), result, zero), k.n);
+  return b.scalef_near_one(b.select(b.gt(minus_c, gelu_end(b, minus_c, -1)), result, zero), k.n);
 }
 
 /// Returns the same in float64, whose long polynomials stay separate.
