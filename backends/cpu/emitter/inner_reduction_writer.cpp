@@ -5,6 +5,7 @@
 #include "backends/cpu/emitter/control_flow.hpp"
 #include "backends/cpu/emitter/inner_reduction_writer.hpp"
 #include "backends/cpu/emitter/legalize.hpp"
+#include "backends/cpu/machine/features.hpp"
 
 namespace lazy::cpu_backend {
 using jit::Op;
@@ -12,6 +13,8 @@ namespace {
 
 constexpr size_t kLongLoop = 16;  // vector instructions, above which a loop waits for no memory
 constexpr int kCacheLine = 64;
+constexpr size_t kBlocksInCache =
+    8;  // of the second level, where the next block of a short loop is prefetched
 
 }  // namespace
 
@@ -104,6 +107,13 @@ void InnerReductionWriter::find_operand_ahead() {
   a.jne(known);
   a.mov(x86::rcx, as_->arg(as_->args.extent(outer_[0])));
   a.imul(x86::rcx, as_->arg(as_->args.stride(ahead_operand_, outer_[0])));
+  if (!long_loop) {  // the next block must leave room for this one, which is read again, and its results
+    const Label small = a.newLabel();
+    a.cmp(x86::rcx, static_cast<int32_t>(std::min<size_t>(caches().l2 / kBlocksInCache, 1 << 30)));
+    a.jle(small);
+    a.xor_(x86::ecx, x86::ecx);
+    a.bind(small);
+  }
   a.bind(known);
   a.mov(as_->frame(ahead_), x86::rcx);
 }
