@@ -246,12 +246,10 @@ Blocks choose_blocks(const Program& p, const TileGroup& tile_group, const Captur
   if (parallel && indices < workers.threads) return b;
 
   // If single indices fit the first-level cache with room to spare, few of them at a time are best: while
-  // one block is worked on, the memory that the next one reads is on its way already. If that way is no
-  // longer than to the third-level cache, larger blocks, launched less often, are better: half that cache,
-  // for what one block stores and the next one reads lies there too.
+  // one block is worked on, the memory that the next one reads is on its way already. Half that cache, for
+  // what one block stores and the next one reads lies there too.
   Budget budget{most, most};
-  if (!asked && !products && has_short_rows(tile_group, f, b, near))
-    budget = {total <= kFarToMemory * far ? near / 2 : near / 4, near / 2};
+  if (!asked && !products && has_short_rows(tile_group, f, b, near)) budget = {near / 2, near / 2};
   const double matrix = choose_length(tile_group, f, budget, asked, b);
   if (skips) choose_rows(tile_group, b);
   choose_cuts(!parallel ? 1
