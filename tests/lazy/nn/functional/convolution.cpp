@@ -342,6 +342,29 @@ BOOST_AUTO_TEST_CASE(adaptive_pools) {
   }
 }
 
+// One kernel adds all elements of a window, in one order whatever the layout; a product for each channel took
+// a hundred times as long.
+BOOST_AUTO_TEST_CASE(large_windows_of_single_channels) {
+  for (const DType t : {float32, float64, float16}) {
+    const Tensor x = sin(arange(2 * 5 * 14 * 17).astype(float32)).reshape({2, 5, 14, 17}).astype(t).eval(),
+                 w = cos(arange(5 * 9 * 11).astype(float32)).reshape({5, 1, 9, 11}).astype(t).eval();
+    const Tensor last_x = x.permute({0, 2, 3, 1}).contiguous().eval(),
+                 last_w = w.permute({2, 3, 1, 0}).contiguous().eval();
+    const ConvOptions o{.padding = {4, 5}, .groups = 5};
+    ConvOptions last = o;
+    last.layout = channels_last;
+    const Tensor y = conv2d(x, w, o).eval();
+    reset_metrics();
+    const Tensor beside = conv2d(last_x, last_w, last).eval();
+    BOOST_TEST(metrics().launches <= 8u);  // with padding, and a body in parts
+    BOOST_TEST(beside.permute({0, 3, 1, 2}).to_vector<double>() == y.to_vector<double>(),
+               boost::test_tools::per_element());
+    const Tensor exact = conv2d(x.astype(float64), w.astype(float64), o);
+    const double most = t == float64 ? 1e-13 : t == float32 ? 1e-4 : 2e-2;
+    BOOST_TEST(max(abs(y.astype(float64) - exact)).item<double>() <= most);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(windows_exist_in_blocks_only) {
   const config::Override threads("LAZY_NUM_THREADS", "1"), size("LAZY_BLOCK_BYTES", "100000");
   for (const ChannelLayout layout : {channels_first, channels_last}) {
