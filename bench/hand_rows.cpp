@@ -130,18 +130,6 @@ void add_reductions(int64_t m, int64_t n) {
   one("sum", hand::sum);
 }
 
-void add_rows_of_sizes() {
-  add_softmax(4096, 1024);
-  add_softmax(64, 50257);
-  add_norms(4096, 768);
-  add_reductions(4096, 1024);
-  for (const int64_t n : kRowColumns) {
-    add_softmax(rows_of(n), n);
-    add_norms(rows_of(n), n);
-    add_reductions(rows_of(n), n);
-  }
-}
-
 }  // namespace
 }  // namespace bench
 
@@ -150,6 +138,6 @@ int main() {
   const char* threads = std::getenv("LAZY_NUM_THREADS");
   hand::set_threads(threads ? std::max(1, std::atoi(threads)) : 1);
   add_pointwise();
-  add_rows_of_sizes();
+  each_row_size(add_softmax, add_norms, add_reductions);
   return serve(rows, "loops by hand; GCC " + std::string(__VERSION__) + "; " + hand::instructions());
 }

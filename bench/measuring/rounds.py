@@ -81,11 +81,10 @@ def start(names, threads, a, beside):
 def measure(names, a, beside=None, emit=lambda figure: None):
     """Returns the figures of all rows that match, in a list; `emit` has each row's as soon as they are there."""
     machine, reference = Machine(a.build), None if a.no_errors else sides_of.Reference(a.build)
-    figures, wanted = [], re.compile(a.filter)
+    figures, wanted, only = [], re.compile(a.filter), set(drawn.names(a.draw)) if a.draw else set()
     for threads in map(int, a.threads.split()):
         sides = start(names, threads, a, beside or {})
-        only = os.environ.get("BENCH_DRAWN", "").split()
-        rows = [r for r in dict.fromkeys(r for s in sides for r in s.known) if wanted.search(r) and (not only or r in only)]
+        rows = [r for r in dict.fromkeys(r for s in sides for r in s.known) if wanted.search(r) and (not a.draw or r in only)]
         for i, row in enumerate(rows):
             print(f"bench: {i + 1} of {len(rows)}, {threads} thread(s): {row}", file=sys.stderr)
             minute = machine.at(threads)

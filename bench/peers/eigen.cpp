@@ -153,16 +153,9 @@ void reductions(int64_t m, int64_t n) {
 }
 
 void rows_of_sizes() {
-  norms(4096, 768);
-  softmax(4096, 1024);
-  softmax(64, 50257);
-  reductions(4096, 1024);
-  for (const int64_t n : kRowColumns) {
-    norms(rows_of(n), n);
-    softmax(rows_of(n), n);
-    reductions(rows_of(n), n);
+  each_row_size(softmax, norms, reductions);
+  for (const int64_t n : kRowColumns)
     reduction("sum", rows_of(n), n, [](const auto& row) { return row.sum(); });
-  }
 }
 
 void products() {
