@@ -16,6 +16,32 @@ function(lazy_warnings target)
   endif()
 endfunction()
 
+# lazy_rooms(<sources>...): has the files of a folder compiled together, in parts of some LAZY_UNITY_BYTES: nine tenths of what
+# the compiler reads for one file is the standard library. A name of an unnamed namespace is therefore one of its folder. What is
+# compiled for one instruction set, *_avx2.cpp, stays alone.
+function(lazy_rooms)
+  set(last "")
+  foreach(source IN LISTS ARGN)
+    if(source MATCHES "_avx[0-9]+\\.cpp$")
+      continue()
+    endif()
+    get_filename_component(room ${source} DIRECTORY)
+    file(SIZE ${source} size)
+    if(NOT room STREQUAL last)
+      set(part 0)
+      set(bytes 0)
+    elseif(bytes GREATER LAZY_UNITY_BYTES)
+      math(EXPR part "${part} + 1")
+      set(bytes 0)
+    endif()
+    math(EXPR bytes "${bytes} + ${size}")
+    set(last ${room})
+    file(RELATIVE_PATH group ${PROJECT_SOURCE_DIR} ${room})
+    string(REPLACE "/" "_" group ${group})
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group}_${part})
+  endforeach()
+endfunction()
+
 # lazy_floor(<name> <folder> [libraries...]): the objects of one floor. With CMAKE_POSITION_INDEPENDENT_CODE (or BUILD_SHARED_LIBS)
 # shared objects may be linked from them, at 2% more instructions an op. In an archive nothing is visible outside of what is
 # linked from it, so that two shared objects of one process may each have it.
@@ -24,6 +50,8 @@ function(lazy_floor name folder)
   list(FILTER sources EXCLUDE REGEX "/lazy/models/")  # a library of its own
   set(floor lazy_floor_${name})
   add_library(${floor} OBJECT ${sources})
+  lazy_rooms(${sources})
+  set_target_properties(${floor} PROPERTIES UNITY_BUILD ${LAZY_UNITY} UNITY_BUILD_MODE GROUP)
   target_include_directories(${floor} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_features(${floor} PRIVATE cxx_std_20)
   # Fusing must not change a bit, so the compiler may not contract a * b + c in the reference loops either.

@@ -47,6 +47,12 @@ std::string human_size(uint64_t bytes) {
   return buffer;
 }
 
+std::string formatted(const char* format, double v) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, v);
+  return text;
+}
+
 std::string_view trimmed(std::string_view s) {
   constexpr std::string_view blanks = " \t\r\n\v\f";
   const size_t first = s.find_first_not_of(blanks);

@@ -15,6 +15,9 @@ std::string exact_size(uint64_t bytes);
 /// Returns 1610612736 as "1.5 GiB": rounded, for people.
 std::string human_size(uint64_t bytes);
 
+/// Returns a number as printf writes it by `format`, at most 63 characters.
+std::string formatted(const char* format, double);
+
 /// Removes ASCII blanks at either end.
 std::string_view trimmed(std::string_view);
 std::string lower_case(std::string_view);

@@ -9,9 +9,6 @@ namespace lazy::reference {
 namespace {
 using jit::Op;
 
-template <class T>
-constexpr bool kFloat = std::is_floating_point_v<T>;
-
 constexpr uint64_t word(auto v) { return static_cast<uint64_t>(v); }
 
 template <class T>
@@ -65,7 +62,7 @@ T minimum(T a, T b) {
 /// Raises integers to a power by repeated squaring, wrapping. A negative exponent gives 1 / x^|y| truncated;
 /// 0 to a negative power is 0.
 template <class T>
-T power(T x, T y) {
+T integer_power(T x, T y) {
   if (y < 0) return x == 1 ? T(1) : word(x) == ~0ull ? static_cast<T>(y % 2 ? -1 : 1) : T(0);
   uint64_t result = 1, base = word(x);
   for (uint64_t e = word(y); e; e >>= 1) {
@@ -81,7 +78,7 @@ T fma(T a, T b, T c) {
 }
 
 template <class T>
-StripFn of(Op op) {
+StripFn arithmetic_of(Op op) {
   switch (op) {
     case Op::add: return lanes<add<T>>;
     case Op::subtract: return lanes<subtract<T>>;
@@ -96,7 +93,7 @@ StripFn of(Op op) {
   if constexpr (kFloat<T>) {
     if (op == Op::fma) return lanes<fma<T>>;
   } else {
-    if (op == Op::power) return lanes<power<T>>;
+    if (op == Op::power) return lanes<integer_power<T>>;
   }
   return nullptr;
 }
@@ -104,7 +101,7 @@ StripFn of(Op op) {
 }  // namespace
 
 StripFn arithmetic_meaning(Op op, DType t) {
-  return with_type(t, [&](auto zero) { return of<decltype(zero)>(op); });
+  return with_type(t, [&](auto zero) { return arithmetic_of<decltype(zero)>(op); });
 }
 
 }  // namespace lazy::reference

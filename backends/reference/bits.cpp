@@ -39,7 +39,7 @@ T right_shift(T a, T count) {
 }
 
 template <class T>
-StripFn of(Op op) {
+StripFn bits_of(Op op) {
   switch (op) {
     case Op::bitwise_and: return lanes<bitwise_and<T>>;
     case Op::bitwise_or: return lanes<bitwise_or<T>>;
@@ -56,7 +56,7 @@ StripFn of(Op op) {
 StripFn bits_meaning(Op op, DType t) {
   if (is_bool(t) && op == Op::bitwise_invert) return lanes<logical_not>;
   return with_type(t, [&](auto zero) -> StripFn {
-    if constexpr (std::is_integral_v<decltype(zero)>) return of<decltype(zero)>(op);
+    if constexpr (std::is_integral_v<decltype(zero)>) return bits_of<decltype(zero)>(op);
     else return nullptr;
   });
 }

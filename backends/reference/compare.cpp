@@ -35,7 +35,7 @@ T where(uint8_t condition, T yes, T no) {
 }
 
 template <class T>
-StripFn of(Op op) {
+StripFn compare_of(Op op) {
   switch (op) {
     case Op::equal: return lanes<equal<T>>;
     case Op::not_equal: return lanes<not_equal<T>>;
@@ -51,7 +51,7 @@ StripFn of(Op op) {
 }  // namespace
 
 StripFn compare_meaning(Op op, DType t) {
-  return with_type(t, [&](auto zero) { return of<decltype(zero)>(op); });
+  return with_type(t, [&](auto zero) { return compare_of<decltype(zero)>(op); });
 }
 
 }  // namespace lazy::reference

@@ -66,7 +66,7 @@ T remainder(T a, T b) {
 }
 
 template <class T>
-StripFn of(Op op) {
+StripFn division_of(Op op) {
   if (op == Op::floor_divide) return lanes<floor_divide<T>>;
   if (op == Op::remainder) return lanes<remainder<T>>;
   if constexpr (std::is_floating_point_v<T>)
@@ -77,7 +77,7 @@ StripFn of(Op op) {
 }  // namespace
 
 StripFn division_meaning(Op op, DType t) {
-  return with_type(t, [&](auto zero) { return of<decltype(zero)>(op); });
+  return with_type(t, [&](auto zero) { return division_of<decltype(zero)>(op); });
 }
 
 }  // namespace lazy::reference

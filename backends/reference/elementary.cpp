@@ -103,7 +103,7 @@ T gelu(T value) {
 }
 
 template <class T>
-StripFn of(Op op) {
+StripFn elementary_of(Op op) {
   switch (op) {
 #define LAZY_CASE(name) \
   case Op::name: return lanes<name<T>>;
@@ -142,8 +142,8 @@ StripFn of(Op op) {
 }  // namespace
 
 StripFn elementary_meaning(Op op, DType t) {
-  if (t == DType::float32) return of<float>(op);
-  if (t == DType::float64) return of<double>(op);
+  if (t == DType::float32) return elementary_of<float>(op);
+  if (t == DType::float64) return elementary_of<double>(op);
   return nullptr;
 }
 

@@ -9,9 +9,6 @@ namespace {
 using jit::Op;
 
 template <class T>
-constexpr bool kFloat = std::is_floating_point_v<T>;
-
-template <class T>
 T ceil(T x) {
   if constexpr (kFloat<T>) return std::ceil(x);
   else return x;
@@ -54,7 +51,7 @@ uint8_t signbit(T x) {
 }
 
 template <class T>
-StripFn of(Op op) {
+StripFn rounding_of(Op op) {
   switch (op) {
     case Op::ceil: return lanes<ceil<T>>;
     case Op::floor: return lanes<floor<T>>;
@@ -71,7 +68,7 @@ StripFn of(Op op) {
 }  // namespace
 
 StripFn rounding_meaning(Op op, DType t) {
-  return with_type(t, [&](auto zero) { return of<decltype(zero)>(op); });
+  return with_type(t, [&](auto zero) { return rounding_of<decltype(zero)>(op); });
 }
 
 }  // namespace lazy::reference

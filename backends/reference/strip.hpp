@@ -2,6 +2,7 @@
 // innermost axis at a time, lane i of every value packed at index i of its own array.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 #include "jit/core/dtype.hpp"
 #include "jit/core/op.hpp"
@@ -11,6 +12,9 @@ namespace lazy::reference {
 /// The number of lanes of a strip: a multiple of every jit::loop::reduce_lanes and a divisor of every
 /// jit::loop::reduce_block.
 inline constexpr int kStrip = 256;
+
+template <class T>
+inline constexpr bool kFloat = std::is_floating_point_v<T>;
 
 /// Sets out[i] = f(a[i], b[i], c[i]) for i < n; operands that the op doesn't take are ignored. `out` may be
 /// `a`.

@@ -7,12 +7,12 @@
 namespace lazy::jit::calls {
 namespace {
 
-std::vector<CallOutput> infer(const CallSpec&, std::span<const Meta> operands) {
+std::vector<CallOutput> infer_barrier(const CallSpec&, std::span<const Meta> operands) {
   if (operands.size() != 1) throw ShapeError("barrier: one operand is needed");
   return {CallOutput::like(0, operands[0], operands[0].dtype)};
 }
 
-void run(const CallRun& r) {
+void run_barrier(const CallRun& r) {
   const Meta& m = r.operands[0];
   if (r.out[0] && r.out[0] != r.in[0]) std::memcpy(r.out[0], r.in[0], bytes_of(m.shape, m.dtype));
 }
@@ -33,8 +33,8 @@ std::vector<Handle> replaced(const CallSpec&, std::span<const Handle* const> ope
 constinit const CallDefinition kBarrier{
     .name = "barrier",
     .traits = call_trait::kNoThrow | call_trait::kVaries,
-    .infer = infer,
-    .run = run,
+    .infer = infer_barrier,
+    .run = run_barrier,
     .in_place = [](const CallSpec&, int) { return 0; },
     .fallback = replaced,
     .vjp = [](const CallSpec&, std::span<const Handle>, std::span<const Handle>, std::span<const Handle> g,

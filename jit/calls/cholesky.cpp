@@ -8,7 +8,7 @@
 namespace lazy::jit::calls {
 namespace {
 
-std::vector<CallOutput> infer(const CallSpec&, std::span<const Meta> operands) {
+std::vector<CallOutput> infer_cholesky(const CallSpec&, std::span<const Meta> operands) {
   if (operands.size() != 1) throw ShapeError("cholesky: one operand is needed");
   const Meta& x = operands[0];
   const int rank = x.shape.size();
@@ -42,12 +42,12 @@ void factor(const CallRun& r) {
   }
 }
 
-void run(const CallRun& r) {
+void run_cholesky(const CallRun& r) {
   if (r.operands[0].dtype == DType::float32) factor<float>(r);
   else factor<double>(r);
 }
 
-int in_place(const CallSpec&, int) { return 0; }
+int in_place_cholesky(const CallSpec&, int) { return 0; }
 
 }  // namespace
 
@@ -58,6 +58,6 @@ void not_positive_definite(const CallRun& r, int64_t index, int64_t order) {
 }
 
 constinit const CallDefinition kCholesky{
-    .name = "cholesky", .infer = infer, .run = run, .in_place = in_place};
+    .name = "cholesky", .infer = infer_cholesky, .run = run_cholesky, .in_place = in_place_cholesky};
 
 }  // namespace lazy::jit::calls

@@ -7,7 +7,7 @@
 namespace lazy::jit::calls {
 namespace {
 
-std::vector<CallOutput> infer(const CallSpec&, std::span<const Meta> operands) {
+std::vector<CallOutput> infer_compress(const CallSpec&, std::span<const Meta> operands) {
   const bool fits = (operands.size() == 2 || operands.size() == 3) && is_bool(operands[0].dtype) &&
                     operands[0].shape.size() == 1 && operands[1].shape.size() == 2 &&
                     operands[1].shape[1] == 0;
@@ -27,7 +27,7 @@ std::vector<CallOutput> infer(const CallSpec&, std::span<const Meta> operands) {
   return {out};
 }
 
-void run(const CallRun& r) {
+void run_compress(const CallRun& r) {
   if (!r.out[0]) return;
   const int64_t n = r.operands[0].shape[0], count = r.outputs[0].shape[0];
   size_t bytes = size_of(r.outputs[0].dtype);
@@ -80,8 +80,8 @@ std::vector<Handle> by_running_count(const CallSpec&, std::span<const Handle* co
 
 constinit const CallDefinition kCompress{.name = "compress",
                                          .traits = call_trait::kNoThrow,
-                                         .infer = infer,
-                                         .run = run,
+                                         .infer = infer_compress,
+                                         .run = run_compress,
                                          .fallback = by_running_count};
 
 }  // namespace lazy::jit::calls

@@ -6,7 +6,7 @@
 namespace lazy::jit::calls {
 namespace {
 
-std::vector<CallOutput> infer(const CallSpec& spec, std::span<const Meta> operands) {
+std::vector<CallOutput> infer_concat(const CallSpec& spec, std::span<const Meta> operands) {
   const int axis = spec.as<ConcatAttributes>().axis;
   if (operands.empty() || axis >= operands[0].shape.size())
     throw ShapeError("concat: operands with the axis are needed");
@@ -23,7 +23,7 @@ std::vector<CallOutput> infer(const CallSpec& spec, std::span<const Meta> operan
   return {out};
 }
 
-void run(const CallRun& r) {
+void run_concat(const CallRun& r) {
   const int axis = r.spec.as<ConcatAttributes>().axis;
   const int64_t whole = run_bytes(r.outputs[0], axis);
   int64_t at = 0;
@@ -43,7 +43,7 @@ std::vector<Handle> in_regions(const CallSpec& spec, std::span<const Handle* con
   const int axis = spec.as<ConcatAttributes>().axis;
   std::vector<Meta> metas;
   for (const Handle* o : operands) metas.push_back({(*o)->dtype, (*o)->shape});
-  const Meta out = infer(spec, metas)[0].meta;
+  const Meta out = infer_concat(spec, metas)[0].meta;
   Handle all = overwritten(out.dtype, out.shape, (*operands[0])->device, site);
   Attributes at{Dims(out.shape.size(), 0), Dims(out.shape.size(), 1), {}};
   for (const Handle* o : operands) {
@@ -53,7 +53,7 @@ std::vector<Handle> in_regions(const CallSpec& spec, std::span<const Handle* con
   return {all};
 }
 
-std::string describe(std::string_view attributes) {
+std::string describe_concat(std::string_view attributes) {
   return attributes.empty() ? "" : "axis=" + std::to_string(static_cast<uint8_t>(attributes[0]));
 }
 
@@ -67,9 +67,9 @@ int64_t run_bytes(const Meta& m, int axis) {
 
 constinit const CallDefinition kConcat{.name = "concat",
                                        .traits = call_trait::kNoThrow,
-                                       .infer = infer,
-                                       .run = run,
+                                       .infer = infer_concat,
+                                       .run = run_concat,
                                        .fallback = in_regions,
-                                       .describe = describe};
+                                       .describe = describe_concat};
 
 }  // namespace lazy::jit::calls

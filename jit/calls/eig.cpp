@@ -8,11 +8,11 @@
 namespace lazy::jit::calls {
 namespace {
 
-std::vector<CallOutput> infer(const CallSpec& spec, std::span<const Meta> operands) {
+std::vector<CallOutput> infer_eig(const CallSpec& spec, std::span<const Meta> operands) {
   return infer_eigen(spec, operands, !(spec.as<MatrixAttributes>().flags & kEigenvaluesOnly));
 }
 
-constexpr double kUnit = 0x1p-52;
+constexpr double kEpsilon = 0x1p-52;
 
 class Schur {
  public:
@@ -58,10 +58,10 @@ class Schur {
         double sum = 0;
         for (int64_t j = i + 1; j <= c; ++j) sum += h(i, j) * h(j, c);
         double gap = value(i) - value(c);
-        if (gap == 0) gap = kUnit * norm_;
+        if (gap == 0) gap = kEpsilon * norm_;
         h(i, c) = gap == 0 ? 0 : -sum / gap;
         const double t = std::abs(h(i, c));
-        if (kUnit * t * t > 1)
+        if (kEpsilon * t * t > 1)
           for (int64_t j = i; j <= c; ++j) h(j, c) /= t;
       }
     }
@@ -111,7 +111,7 @@ class Schur {
     int64_t l = end;
     for (; l > 0; --l) {
       const double s = std::abs(h(l - 1, l - 1)) + std::abs(h(l, l));
-      if (std::abs(h(l, l - 1)) < kUnit * (s == 0 ? norm_ : s) || h(l, l - 1) == 0) break;
+      if (std::abs(h(l, l - 1)) < kEpsilon * (s == 0 ? norm_ : s) || h(l, l - 1) == 0) break;
     }
     return l;
   }
@@ -161,7 +161,7 @@ class Schur {
       p /= s, q /= s, r /= s;
       if (m == l ||
           std::abs(h(m, m - 1)) * (std::abs(q) + std::abs(r)) <
-              kUnit * std::abs(p) * (std::abs(h(m - 1, m - 1)) + std::abs(z) + std::abs(h(m + 1, m + 1))))
+              kEpsilon * std::abs(p) * (std::abs(h(m - 1, m - 1)) + std::abs(z) + std::abs(h(m + 1, m + 1))))
         break;
     }
     for (int64_t i = m + 2; i <= end; ++i) {
@@ -212,7 +212,7 @@ class Schur {
 };
 
 template <class T>
-void all(const CallRun& r) {
+void eig_all(const CallRun& r) {
   const Batch b(r.operands[0].shape);
   const int64_t n = b.rows;
   for (int64_t m = 0; m < b.count; ++m) {
@@ -236,9 +236,9 @@ void all(const CallRun& r) {
   }
 }
 
-void run(const CallRun& r) {
+void run_eig(const CallRun& r) {
   need_finite(r);
-  by_dtype(r, [&](auto zero) { all<decltype(zero)>(r); });
+  by_dtype(r, [&](auto zero) { eig_all<decltype(zero)>(r); });
 }
 
 }  // namespace
@@ -253,6 +253,6 @@ void fail_to_converge(const CallRun& r, int64_t index) {
 }
 
 constinit const CallDefinition kEig{
-    .name = "eig", .traits = call_trait::kNotUnique, .infer = infer, .run = run};
+    .name = "eig", .traits = call_trait::kNotUnique, .infer = infer_eig, .run = run_eig};
 
 }  // namespace lazy::jit::calls

@@ -7,7 +7,7 @@
 namespace lazy::jit::calls {
 namespace {
 
-std::vector<CallOutput> infer(const CallSpec& spec, std::span<const Meta> operands) {
+std::vector<CallOutput> infer_eigh(const CallSpec& spec, std::span<const Meta> operands) {
   return infer_eigen(spec, operands, !(spec.as<MatrixAttributes>().flags & kValuesOnly));
 }
 
@@ -55,7 +55,7 @@ struct Jacobi {
 };
 
 template <class T>
-void all(const CallRun& r) {
+void eigh_all(const CallRun& r) {
   const uint32_t flags = r.spec.as<MatrixAttributes>().flags;
   const Batch b(r.operands[0].shape);
   const int64_t n = b.rows;
@@ -87,9 +87,9 @@ void all(const CallRun& r) {
   }
 }
 
-void run(const CallRun& r) {
+void run_eigh(const CallRun& r) {
   need_finite(r, read_by(r.spec));
-  by_dtype(r, [&](auto zero) { all<decltype(zero)>(r); });
+  by_dtype(r, [&](auto zero) { eigh_all<decltype(zero)>(r); });
 }
 
 }  // namespace
@@ -99,6 +99,6 @@ Triangle read_by(const CallSpec& spec) {
 }
 
 constinit const CallDefinition kEigh{
-    .name = "eigh", .traits = call_trait::kNotUnique, .infer = infer, .run = run};
+    .name = "eigh", .traits = call_trait::kNotUnique, .infer = infer_eigh, .run = run_eigh};
 
 }  // namespace lazy::jit::calls

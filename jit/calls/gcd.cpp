@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kPiece = 16384;  // elements that one task takes
 
-std::vector<CallOutput> infer(const CallSpec&, std::span<const Meta> operands) {
+std::vector<CallOutput> infer_gcd(const CallSpec&, std::span<const Meta> operands) {
   if (operands.size() != 2 || operands[0].shape != operands[1].shape)
     throw ShapeError("gcd: two operands of one shape are needed");
   if (operands[0].dtype != operands[1].dtype || !is_int(operands[0].dtype))
@@ -64,7 +64,7 @@ auto loop_of(DType t) {
   }
 }
 
-void run(const CallRun& r) {
+void run_gcd(const CallRun& r) {
   if (!r.out[0]) return;
   const int64_t n = numel(r.outputs[0].shape);
   const auto loop = loop_of(r.outputs[0].dtype);
@@ -76,11 +76,11 @@ void run(const CallRun& r) {
   else if (pieces == 1) piece(0);
 }
 
-int in_place(const CallSpec&, int) { return 0; }
+int in_place_gcd(const CallSpec&, int) { return 0; }
 
 }  // namespace
 
 constinit const CallDefinition kGcd{
-    .name = "gcd", .traits = call_trait::kNoThrow, .infer = infer, .run = run, .in_place = in_place};
+    .name = "gcd", .traits = call_trait::kNoThrow, .infer = infer_gcd, .run = run_gcd, .in_place = in_place_gcd};
 
 }  // namespace lazy::jit::calls

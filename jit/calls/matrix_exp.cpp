@@ -13,7 +13,7 @@
 namespace lazy::jit::calls {
 namespace {
 
-std::vector<CallOutput> infer(const CallSpec& spec, std::span<const Meta> operands) {
+std::vector<CallOutput> infer_matrix_exp(const CallSpec& spec, std::span<const Meta> operands) {
   check_matrices(spec, operands, 1, true);
   return {CallOutput::like(0, operands[0], operands[0].dtype)};
 }
@@ -109,7 +109,7 @@ struct Algebra {
 };
 
 template <class T>
-void all(const CallRun& r) {
+void matrix_exp_all(const CallRun& r) {
   const Batch b(r.operands[0].shape);
   const Algebra algebra{b.rows, r.backend, b.count == 1};
   const auto one = [&](int64_t m) {
@@ -126,15 +126,15 @@ void all(const CallRun& r) {
     });
 }
 
-void run(const CallRun& r) {
-  if (r.out[0] && numel(r.outputs[0].shape)) by_dtype(r, [&](auto zero) { all<decltype(zero)>(r); });
+void run_matrix_exp(const CallRun& r) {
+  if (r.out[0] && numel(r.outputs[0].shape)) by_dtype(r, [&](auto zero) { matrix_exp_all<decltype(zero)>(r); });
 }
 
-int in_place(const CallSpec&, int) { return 0; }
+int in_place_matrix_exp(const CallSpec&, int) { return 0; }
 
 }  // namespace
 
 constinit const CallDefinition kMatrixExp{
-    .name = "matrix_exp", .traits = call_trait::kNotUnique, .infer = infer, .run = run, .in_place = in_place};
+    .name = "matrix_exp", .traits = call_trait::kNotUnique, .infer = infer_matrix_exp, .run = run_matrix_exp, .in_place = in_place_matrix_exp};
 
 }  // namespace lazy::jit::calls

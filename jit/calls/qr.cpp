@@ -6,7 +6,7 @@
 namespace lazy::jit::calls {
 namespace {
 
-std::vector<CallOutput> infer(const CallSpec& spec, std::span<const Meta> operands) {
+std::vector<CallOutput> infer_qr(const CallSpec& spec, std::span<const Meta> operands) {
   check_matrices(spec, operands, 1, false);
   const Batch b(operands[0].shape);
   const DType t = operands[0].dtype;
@@ -54,7 +54,7 @@ struct Reflections {
 };
 
 template <class T>
-void all(const CallRun& r) {
+void qr_all(const CallRun& r) {
   const Batch b(r.operands[0].shape), q(r.outputs[0].shape), upper(r.outputs[1].shape);
   Reflections h{b.rows, b.columns, {}, {}};
   std::vector<double> columns(static_cast<size_t>(q.size()));
@@ -78,13 +78,13 @@ void all(const CallRun& r) {
   }
 }
 
-void run(const CallRun& r) {
-  by_dtype(r, [&](auto zero) { all<decltype(zero)>(r); });
+void run_qr(const CallRun& r) {
+  by_dtype(r, [&](auto zero) { qr_all<decltype(zero)>(r); });
 }
 
 }  // namespace
 
 constinit const CallDefinition kQr{
-    .name = "qr", .traits = call_trait::kNotUnique, .infer = infer, .run = run};
+    .name = "qr", .traits = call_trait::kNotUnique, .infer = infer_qr, .run = run_qr};
 
 }  // namespace lazy::jit::calls

@@ -28,7 +28,7 @@ RecurrentAttributes check(const CallSpec& spec, std::span<const Meta> o) {
   return a;
 }
 
-std::vector<CallOutput> infer(const CallSpec& spec, std::span<const Meta> o) {
+std::vector<CallOutput> infer_recurrent(const CallSpec& spec, std::span<const Meta> o) {
   const RecurrentAttributes a = check(spec, o);
   if (o.size() != static_cast<size_t>(recurrent_operands(a))) misfit(spec);
   const DType t = o[0].dtype;
@@ -76,14 +76,14 @@ void run_as(const CallRun& r, bool backward) {
   s.w_r_t = s.w_r ? w_r_t.data() : nullptr;
   recurrent_forward(s, 0, s.batch, add_product<T>);
 }
-void run(const CallRun& r) {
+void run_recurrent(const CallRun& r) {
   r.operands[0].dtype == float32 ? run_as<float>(r, false) : run_as<double>(r, false);
 }
 void run_backward(const CallRun& r) {
   r.operands[0].dtype == float32 ? run_as<float>(r, true) : run_as<double>(r, true);
 }
 
-std::string describe(std::string_view attributes) {
+std::string describe_recurrent(std::string_view attributes) {
   if (attributes.size() != sizeof(RecurrentAttributes)) return "";
   static constexpr const char* kNames[] = {"tanh", "relu", "lstm", "gru"};
   const auto kind = static_cast<uint8_t>(attributes[0]);
@@ -94,11 +94,11 @@ std::string describe(std::string_view attributes) {
 }  // namespace
 
 constinit const CallDefinition kRecurrent{
-    .name = "recurrent", .traits = call_trait::kNoThrow, .infer = infer, .run = run, .describe = describe};
+    .name = "recurrent", .traits = call_trait::kNoThrow, .infer = infer_recurrent, .run = run_recurrent, .describe = describe_recurrent};
 constinit const CallDefinition kRecurrentBackward{.name = "recurrent_backward",
                                                   .traits = call_trait::kNoThrow,
                                                   .infer = infer_backward,
                                                   .run = run_backward,
-                                                  .describe = describe};
+                                                  .describe = describe_recurrent};
 
 }  // namespace lazy::jit::calls

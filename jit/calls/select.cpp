@@ -8,7 +8,7 @@
 namespace lazy::jit::calls {
 namespace {
 
-std::vector<CallOutput> infer(const CallSpec&, std::span<const Meta> operands) {
+std::vector<CallOutput> infer_select(const CallSpec&, std::span<const Meta> operands) {
   if (operands.size() != 2 || operands[0].shape.empty() || operands[1].shape.size() != 1)
     throw ShapeError("select: an operand of one dimension or more and a vector of places are needed");
   if (operands[1].dtype != DType::int64) throw DtypeError("select: places are int64");
@@ -41,11 +41,11 @@ void select_rows(const CallRun& r) {
   }
 }
 
-void run(const CallRun& r) {
+void run_select(const CallRun& r) {
   with_element(r.operands[0].dtype, [&](auto zero) { select_rows<decltype(zero)>(r); });
 }
 
-std::string describe(std::string_view attributes) {
+std::string describe_select(std::string_view attributes) {
   return attributes.size() == sizeof(SelectAttributes) && attributes[0] ? "descending" : "ascending";
 }
 
@@ -59,6 +59,6 @@ std::vector<int64_t> places_of(const CallRun& r) {
 }
 
 constinit const CallDefinition kSelect{
-    .name = "select", .traits = call_trait::kNoThrow, .infer = infer, .run = run, .describe = describe};
+    .name = "select", .traits = call_trait::kNoThrow, .infer = infer_select, .run = run_select, .describe = describe_select};
 
 }  // namespace lazy::jit::calls

@@ -7,7 +7,7 @@
 namespace lazy::jit::calls {
 namespace {
 
-std::vector<CallOutput> infer(const CallSpec& spec, std::span<const Meta> operands) {
+std::vector<CallOutput> infer_solve_triangular(const CallSpec& spec, std::span<const Meta> operands) {
   check_matrices(spec, operands, 2, true);
   if (operands[0].shape.back() != operands[1].shape.back())
     throw ShapeError("solve_triangular: a right-hand side does not have as many elements as the matrix rows");
@@ -15,7 +15,7 @@ std::vector<CallOutput> infer(const CallSpec& spec, std::span<const Meta> operan
 }
 
 template <class T>
-void solve_all(const CallRun& r) {
+void solve_triangular_all(const CallRun& r) {
   const uint32_t flags = r.spec.as<MatrixAttributes>().flags;
   const Batch a(r.operands[0].shape), b(r.operands[1].shape);
   for (int64_t m = 0; m < a.count; ++m) {
@@ -28,12 +28,12 @@ void solve_all(const CallRun& r) {
   }
 }
 
-void run(const CallRun& r) {
+void run_solve_triangular(const CallRun& r) {
   if (!r.out[0]) return;
-  by_dtype(r, [&](auto zero) { solve_all<decltype(zero)>(r); });
+  by_dtype(r, [&](auto zero) { solve_triangular_all<decltype(zero)>(r); });
 }
 
-int in_place(const CallSpec&, int) { return 1; }
+int in_place_solve_triangular(const CallSpec&, int) { return 1; }
 
 }  // namespace
 
@@ -60,8 +60,8 @@ template void substitute(const double*, int64_t, uint32_t, double*);
 
 constinit const CallDefinition kSolveTriangular{.name = "solve_triangular",
                                                 .traits = call_trait::kNotUnique,
-                                                .infer = infer,
-                                                .run = run,
-                                                .in_place = in_place};
+                                                .infer = infer_solve_triangular,
+                                                .run = run_solve_triangular,
+                                                .in_place = in_place_solve_triangular};
 
 }  // namespace lazy::jit::calls

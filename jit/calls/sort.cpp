@@ -6,7 +6,7 @@
 namespace lazy::jit::calls {
 namespace {
 
-std::vector<CallOutput> infer(const CallSpec&, std::span<const Meta> operands) {
+std::vector<CallOutput> infer_sort(const CallSpec&, std::span<const Meta> operands) {
   if (operands.size() != 1 || operands[0].shape.empty())
     throw ShapeError("sort: one operand of one dimension or more is needed");
   return {CallOutput::like(0, operands[0], operands[0].dtype),
@@ -27,17 +27,17 @@ void sort_rows(const CallRun& r) {
   }
 }
 
-void run(const CallRun& r) {
+void run_sort(const CallRun& r) {
   with_element(r.operands[0].dtype, [&](auto zero) { sort_rows<decltype(zero)>(r); });
 }
 
-std::string describe(std::string_view attributes) {
+std::string describe_sort(std::string_view attributes) {
   return attributes.size() == sizeof(SortAttributes) && attributes[0] ? "descending" : "ascending";
 }
 
 }  // namespace
 
 constinit const CallDefinition kSort{
-    .name = "sort", .traits = call_trait::kNoThrow, .infer = infer, .run = run, .describe = describe};
+    .name = "sort", .traits = call_trait::kNoThrow, .infer = infer_sort, .run = run_sort, .describe = describe_sort};
 
 }  // namespace lazy::jit::calls

@@ -7,7 +7,7 @@
 namespace lazy::jit::calls {
 namespace {
 
-std::vector<CallOutput> infer(const CallSpec& spec, std::span<const Meta> operands) {
+std::vector<CallOutput> infer_svd(const CallSpec& spec, std::span<const Meta> operands) {
   check_matrices(spec, operands, 1, false);
   const uint32_t flags = spec.as<MatrixAttributes>().flags;
   const Batch b(operands[0].shape);
@@ -133,7 +133,7 @@ Decomposed decompose(const T* x, int64_t m, int64_t n, bool vectors, bool full) 
 }
 
 template <class T>
-void all(const CallRun& r) {
+void svd_all(const CallRun& r) {
   const uint32_t flags = r.spec.as<MatrixAttributes>().flags;
   const bool vectors = !(flags & kSingularValuesOnly);
   const Batch b(r.operands[0].shape);
@@ -156,14 +156,14 @@ void all(const CallRun& r) {
   }
 }
 
-void run(const CallRun& r) {
+void run_svd(const CallRun& r) {
   need_finite(r);
-  by_dtype(r, [&](auto zero) { all<decltype(zero)>(r); });
+  by_dtype(r, [&](auto zero) { svd_all<decltype(zero)>(r); });
 }
 
 }  // namespace
 
 constinit const CallDefinition kSvd{
-    .name = "svd", .traits = call_trait::kNotUnique, .infer = infer, .run = run};
+    .name = "svd", .traits = call_trait::kNotUnique, .infer = infer_svd, .run = run_svd};
 
 }  // namespace lazy::jit::calls

@@ -229,7 +229,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   if (times.start) event::flush(times, *report, cause, site, found.program());
   if (listener || logged) report->total_ns = static_cast<uint64_t>((clock::now() - start).count());
   if (cause == Cause::node_limit || cause == Cause::byte_limit) note_limit(site, cause);
-  if (logged) logging::write(logging::Channel::flush, to_string(*report));
+  if (logged) logging::write(logging::Channel::flush, describe(*report));
   if (logging::enabled(logging::Channel::memory)) log_memory(site);
   if (listener) listener->flushes.push_back(std::move(*report));
   found.keep(*captured);

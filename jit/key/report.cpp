@@ -22,7 +22,7 @@ FlushListener::FlushListener() : outer_(listener) { listener = this; }
 FlushListener::~FlushListener() { listener = outer_; }
 FlushListener* FlushListener::current() { return listener; }
 
-std::string to_string(const FlushReport& r) {
+std::string describe(const FlushReport& r) {
   std::string s =
       std::string("flush by ") + name_of(r.cause) + " at " + lazy::to_string(r.site) + ": " +
       std::to_string(r.ops) + " op" + plural(r.ops) + " -> " + std::to_string(r.kernels) + " kernel" +

@@ -30,7 +30,7 @@ struct FlushReport {
   uint64_t looked_up = 0, checked = 0;    // time stamps of support/profile.hpp: key looked up, guards checked
   std::vector<std::string> kernel_texts;  // name and fused ops of each kernel
 };
-std::string to_string(const FlushReport&);
+std::string describe(const FlushReport&);
 
 /// Collects the calling thread's flushes in a scope. They nest; the innermost gets the reports.
 class FlushListener {

@@ -46,21 +46,21 @@ constexpr Kind kGuardFailed{"guard failed",
                               {"text", Type::text}}},
                             Form::instant};
 
-/// Holds what traces need of a program's step. It outlives the program.
-struct StepFacts {
-  const char* name;
-  const char* at;
-  const char* purpose;  // may be null
-  uint64_t program, number, ops;
-};
-
 }  // namespace
 
 struct Facts {
+  /// Holds what traces need of a program's step. It outlives the program.
+  struct OfStep {
+    const char* name;
+    const char* at;
+    const char* purpose;  // may be null
+    uint64_t program, number, ops;
+  };
+
   uint64_t of;      // Program::number
   uint64_t number;  // number of the program in the trace, from 1
   uint64_t ops, outputs;
-  std::vector<StepFacts> steps;
+  std::vector<OfStep> steps;
   std::vector<Site> sites;  // lines of the steps' names; empty: those with which the program was compiled
   std::atomic<const Facts*> next{nullptr};  // facts for another captured graph's lines
 };
@@ -200,7 +200,7 @@ enum LaunchWord : size_t { kStep, kBytesFlops, kLivePartsBand };
 constexpr uint64_t kMostParts = 0x7fff;
 
 void expand_launch(const Event& e, Writer& out) {
-  const StepFacts& f = *e.as<const StepFacts*>(kStep);
+  const Facts::OfStep& f = *e.as<const Facts::OfStep*>(kStep);
   const uint64_t packed = e.words[kLivePartsBand];
   const auto real = [](uint64_t bits) {
     return std::bit_cast<uint64_t>(static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))));

@@ -8,16 +8,16 @@ namespace {
 
 using D = const Differentiation&;
 
-int axis_of(D d) { return static_cast<int>(d.op.attributes.axes[0]); }
+int index_axis(D d) { return static_cast<int>(d.op.attributes.axes[0]); }
 Bounds bounds_of(D d) { return static_cast<Bounds>(d.op.attributes.axes[1]); }
 
 /// Reads `t` where the op's index says.
 Term read_at(D d, const Term& t) {
-  return d.term(load_at(d.name, t.handle(), d.op.operands[1], axis_of(d), bounds_of(d), d.site));
+  return d.term(load_at(d.name, t.handle(), d.op.operands[1], index_axis(d), bounds_of(d), d.site));
 }
 /// Combines `values` with `base` where the op's index says.
 Term put_at(D d, const Term& base, const Term& values, Combine how) {
-  return d.term(store_at(d.name, base.handle(), d.op.operands[1], values.handle(), axis_of(d), how,
+  return d.term(store_at(d.name, base.handle(), d.op.operands[1], values.handle(), index_axis(d), how,
                          bounds_of(d), d.site));
 }
 
@@ -29,7 +29,7 @@ void gathered(D d) {
 void replaced(D d) {
   d.to(0, [&] { return put_at(d, d.g(), d.zeros_like(d.x(2)), Combine::set); });
   d.to(2, [&] {
-    const Term position = d.index(axis_of(d), d.x(2).shape(), d.x(2)),
+    const Term position = d.index(index_axis(d), d.x(2).shape(), d.x(2)),
                none = d.term(d.filled(-1, int64, d.x(0).shape(), d.op.operands[0])),
                last = read_at(d, put_at(d, none, position, Combine::set));
     return where(last == position, read_at(d, d.g()), 0);
@@ -42,7 +42,7 @@ void added(D d) {
 }
 
 /// An update's share is the product of the base and all other updates: y over the update, where none is 0.
-void multiplied(D d) {
+void scatter_multiplied(D d) {
   const Term u = d.x(2), ones = d.term(d.filled(1, u.handle()->dtype, d.x(0).shape(), d.op.operands[0]));
   d.to(0, [&] { return d.g() * put_at(d, ones, u, Combine::multiply); });
   d.to(2, [&] {
@@ -55,7 +55,7 @@ void multiplied(D d) {
 }
 
 /// The base and the updates that equal the result share.
-void extreme(D d) {
+void scatter_extreme(D d) {
   const Term u = d.x(2), y = d.y(), base = d.x(0), one = y.number(1), zero = y.number(0);
   const Term taken = where(u == read_at(d, y), one, zero), stays = where(base == y, one, zero);
   const Term share = d.g() / put_at(d, stays, taken, Combine::add);
@@ -67,13 +67,13 @@ void scattered(D d) {
   switch (static_cast<Combine>(d.op.attributes.axes[2])) {
     case Combine::set: return replaced(d);
     case Combine::add: return added(d);
-    case Combine::multiply: return multiplied(d);
+    case Combine::multiply: return scatter_multiplied(d);
     case Combine::min:
-    case Combine::max: return extreme(d);
+    case Combine::max: return scatter_extreme(d);
   }
 }
 
-constexpr RuleRow kRows[] = {{Op::gather, gathered}, {Op::scatter, scattered}};
+constexpr RuleRow kIndexedRules[] = {{Op::gather, gathered}, {Op::scatter, scattered}};
 
 // Calls.
 
@@ -112,7 +112,7 @@ constexpr CallRow kCalls[] = {{"sort", sorted},
 
 }  // namespace
 
-std::span<const RuleRow> indexed_rules() { return kRows; }
+std::span<const RuleRow> indexed_rules() { return kIndexedRules; }
 
 std::span<const CallRow> indexed_call_rules() { return kCalls; }
 

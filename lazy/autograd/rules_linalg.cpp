@@ -310,7 +310,7 @@ void exponential(D d) {
   });
 }
 
-constexpr CallRow kRows[] = {{"cholesky", cholesky}, {"solve_triangular", solved_by_triangle},
+constexpr CallRow kLinearRules[] = {{"cholesky", cholesky}, {"solve_triangular", solved_by_triangle},
                              {"solve", solved},      {"lu", factored},
                              {"qr", orthogonal},     {"lu_solve", solved_by_factors},
                              {"svd", singular},      {"eigh", symmetric},
@@ -318,6 +318,6 @@ constexpr CallRow kRows[] = {{"cholesky", cholesky}, {"solve_triangular", solved
 
 }  // namespace
 
-std::span<const CallRow> linear_call_rules() { return kRows; }
+std::span<const CallRow> linear_call_rules() { return kLinearRules; }
 
 }  // namespace lazy::detail

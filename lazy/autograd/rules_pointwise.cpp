@@ -136,7 +136,7 @@ void fma(D d) {
   d.to(2, [&] { return d.g(); });
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kPointwiseRules[] = {
     {Op::cast, cast},          {Op::negative, negative},
     {Op::abs, by<of_abs>},     {Op::sqrt, by<of_sqrt>},
     {Op::rsqrt, by<of_rsqrt>}, {Op::exp, by<of_exp>},
@@ -161,6 +161,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-std::span<const RuleRow> pointwise_rules() { return kRows; }
+std::span<const RuleRow> pointwise_rules() { return kPointwiseRules; }
 
 }  // namespace lazy::detail

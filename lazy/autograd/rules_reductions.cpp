@@ -6,32 +6,32 @@ namespace {
 
 using D = const Differentiation&;
 
-int axis_of(D d) { return static_cast<int>(d.op.attributes.axes[0]); }
+int reduced_axis(D d) { return static_cast<int>(d.op.attributes.axes[0]); }
 
 void summed(D d) {
   d.to(0, [&] { return broadcast(d.g(), d.x(0).shape()); });
 }
 
 /// The product of the others: y / x, where no element is 0; at a single 0 the product of the rest.
-void multiplied(D d) {
+void product_of_all(D d) {
   d.to(0, [&] {
     const Term x = d.x(0), is_zero = x == 0;
-    const Term zeros = sum(where(is_zero, x.number(1), x.number(0)), {axis_of(d)});
-    const Term rest = d.term(d.reduce(Op::prod, where(is_zero, 1, x).handle(), {axis_of(d)}, keepdims));
+    const Term zeros = sum(where(is_zero, x.number(1), x.number(0)), {reduced_axis(d)});
+    const Term rest = d.term(d.reduce(Op::prod, where(is_zero, 1, x).handle(), {reduced_axis(d)}, keepdims));
     const Term others = where(is_zero, where(zeros == 1, rest, 0), where(zeros == 0, rest / x, 0));
     return d.g() * others;
   });
 }
 
 /// Elements that are equal share.
-void extreme(D d) {
+void extreme_of_all(D d) {
   d.to(0, [&] {
     const Term x = d.x(0), taken = where(x == d.y(), x.number(1), x.number(0));
-    return d.g() * taken / sum(taken, {axis_of(d)});
+    return d.g() * taken / sum(taken, {reduced_axis(d)});
   });
 }
 
-Term reversed(D d, const Term& t) { return d.term(d.Recorder::reversed(t.handle(), axis_of(d))); }
+Term reversed(D d, const Term& t) { return d.term(d.Recorder::reversed(t.handle(), reduced_axis(d))); }
 
 Term scan(D d, Op op, const Term& t) {
   const Handle& h = t.handle();
@@ -59,9 +59,9 @@ void running_product(D d) {
 /// A gradient goes to the element that is the largest, or smallest, so far: the last of equal ones.
 void running_extreme(D d) {
   d.to(0, [&] {
-    const Term x = d.x(0), position = d.index(axis_of(d), x.shape(), x);
+    const Term x = d.x(0), position = d.index(reduced_axis(d), x.shape(), x);
     const Term at = scan(d, Op::cummax, where(x == d.y(), position, 0));
-    return d.added_at(0, d.g(), at.handle(), axis_of(d));
+    return d.added_at(0, d.g(), at.handle(), reduced_axis(d));
   });
 }
 
@@ -84,11 +84,11 @@ void matrix_product(D d) {
   });
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kReductionRules[] = {
     {Op::sum, summed},
-    {Op::prod, multiplied},
-    {Op::max, extreme},
-    {Op::min, extreme},
+    {Op::prod, product_of_all},
+    {Op::max, extreme_of_all},
+    {Op::min, extreme_of_all},
     {Op::cumsum, running_sum},
     {Op::cumprod, running_product},
     {Op::cummax, running_extreme},
@@ -98,6 +98,6 @@ constexpr RuleRow kRows[] = {
 
 }  // namespace
 
-std::span<const RuleRow> reduction_rules() { return kRows; }
+std::span<const RuleRow> reduction_rules() { return kReductionRules; }
 
 }  // namespace lazy::detail

@@ -86,13 +86,13 @@ void updated(D d) {
   d.to(1, [&] { return part_of(d, d.g(), start, step, d.x(1).shape()); });
 }
 
-constexpr RuleRow kRows[] = {
+constexpr RuleRow kViewRules[] = {
     {Op::reshape, reshaped}, {Op::permute, permuted}, {Op::broadcast, broadcasted},
     {Op::slice, sliced},     {Op::window, windowed},  {Op::slice_update, updated},
 };
 
 }  // namespace
 
-std::span<const RuleRow> view_rules() { return kRows; }
+std::span<const RuleRow> view_rules() { return kViewRules; }
 
 }  // namespace lazy::detail

@@ -12,7 +12,7 @@ namespace lazy {
 std::string to_string(const Explanation& e) {
   if (e.flushes.empty()) return "nothing was flushed\n";
   std::string s;
-  for (const jit::FlushReport& f : e.flushes) s += to_string(f) + "\n";
+  for (const jit::FlushReport& f : e.flushes) s += describe(f) + "\n";
   return s;
 }
 std::ostream& operator<<(std::ostream& out, const Explanation& e) { return out << to_string(e); }

@@ -11,11 +11,11 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-struct Type {
+struct DLType {
   DType dtype;
   DLDataType code;
 };
-constexpr Type kTypes[] = {
+constexpr DLType kDLTypes[] = {
     {bool_, {kDLBool, 8, 1}},     {int8, {kDLInt, 8, 1}},         {int16, {kDLInt, 16, 1}},
     {int32, {kDLInt, 32, 1}},     {int64, {kDLInt, 64, 1}},       {uint8, {kDLUInt, 8, 1}},
     {uint16, {kDLUInt, 16, 1}},   {uint32, {kDLUInt, 32, 1}},     {uint64, {kDLUInt, 64, 1}},
@@ -62,7 +62,7 @@ Device device_of(const DLDevice& d, const Site& s) {
 }
 
 DType dtype_of(const DLDataType& code, const Site& s) {
-  for (const Type& t : kTypes)
+  for (const DLType& t : kDLTypes)
     if (t.code.code == code.code && t.code.bits == code.bits && t.code.lanes == code.lanes) return t.dtype;
   fail<DtypeError>("from_dlpack",
                    "no tensor has DLPack's dtype of code " + std::to_string(code.code) + ", " +
@@ -127,7 +127,7 @@ DLManagedTensorVersioned* to_dlpack(TensorArg x, bool copy) {
   t.data = numel(h->shape) == 0 ? nullptr : copy ? e->memory->data() : h->data();
   t.device = device_of(h->device);
   t.ndim = h->shape.size();
-  for (const Type& type : kTypes)
+  for (const DLType& type : kDLTypes)
     if (type.dtype == h->dtype) t.dtype = type.code;
   t.shape = e->shape;
   t.strides = e->strides;

@@ -7,7 +7,7 @@
 namespace lazy::detail {
 namespace {
 
-enum Colours : int { kRgb = 0, kYCbCr = 1, kGrey = 2 };      // TJCS, turbojpeg.h
+enum Colours : int { kJpegRgb = 0, kJpegYCbCr = 1, kJpegGrey = 2 };      // TJCS, turbojpeg.h
 enum PixelFormat : int { kRgbPixels = 0, kGreyPixels = 6 };  // TJPF
 enum Flag : int { kAccurateDct = 4096, kStopOnWarning = 8192, kLimitScans = 32768 };
 
@@ -87,13 +87,13 @@ Tensor read_jpeg(const FileBytes& f, const MaybeDevice& device) {
   if (t.header(decoder.get(), bytes, f.bytes.size(), &width, &height, &sampling, &colours) != 0)
     f.bad(0, t.error(decoder.get()));
   check_size(f, width, height);
-  if (colours != kRgb && colours != kYCbCr && colours != kGrey)
+  if (colours != kJpegRgb && colours != kJpegYCbCr && colours != kJpegGrey)
     f.bad(0, "a picture of 4 components; those of 1 and 3 are read");
-  const int channels = colours == kGrey ? 1 : 3;
+  const int channels = colours == kJpegGrey ? 1 : 3;
   std::string samples(
       static_cast<size_t>(width) * static_cast<size_t>(height) * static_cast<size_t>(channels), '\0');
   if (t.decompress(decoder.get(), bytes, f.bytes.size(), reinterpret_cast<unsigned char*>(samples.data()),
-                   width, 0, height, colours == kGrey ? kGreyPixels : kRgbPixels,
+                   width, 0, height, colours == kJpegGrey ? kGreyPixels : kRgbPixels,
                    kAccurateDct | kStopOnWarning | kLimitScans) != 0)
     f.bad(scan, std::string("the picture from here on: ") + t.error(decoder.get()));
   return picture_of(f, samples, height, width, channels, uint8, device);

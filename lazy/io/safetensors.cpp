@@ -17,15 +17,15 @@ struct SafeType {
   DType dtype;
 };
 // Narrow ones first: the format's library writes tensors in the opposite order, so that all are aligned.
-constexpr SafeType kTypes[] = {{"BOOL", bool_}, {"U8", uint8},    {"I8", int8},       {"I16", int16},
+constexpr SafeType kSafeTypes[] = {{"BOOL", bool_}, {"U8", uint8},    {"I8", int8},       {"I16", int16},
                                {"U16", uint16}, {"F16", float16}, {"BF16", bfloat16}, {"I32", int32},
                                {"U32", uint32}, {"F32", float32}, {"F64", float64},   {"I64", int64},
                                {"U64", uint64}};
 
 int rank_of(DType t) {
   return static_cast<int>(
-      std::find_if(std::begin(kTypes), std::end(kTypes), [t](const SafeType& s) { return s.dtype == t; }) -
-      std::begin(kTypes));
+      std::find_if(std::begin(kSafeTypes), std::end(kSafeTypes), [t](const SafeType& s) { return s.dtype == t; }) -
+      std::begin(kSafeTypes));
 }
 
 struct Placed {
@@ -38,9 +38,9 @@ struct Placed {
 Placed checked(const FileBytes& f, const SafeEntry& e) {
   constexpr uint64_t kAt = 8;  // where the header is
   const std::string who = "tensor '" + e.name + "' ";
-  const auto* const t = std::find_if(std::begin(kTypes), std::end(kTypes),
+  const auto* const t = std::find_if(std::begin(kSafeTypes), std::end(kSafeTypes),
                                      [&](const SafeType& s) { return s.name == e.dtype; });
-  if (t == std::end(kTypes))
+  if (t == std::end(kSafeTypes))
     f.fail<DtypeError>(kAt, who + "has dtype '" + e.dtype + "', which no tensor has");
   if (e.offsets.size() != 2 || e.offsets[0] > e.offsets[1])
     f.bad(kAt, who + "needs two data_offsets, in order");
@@ -128,7 +128,7 @@ void detail::write_safetensors(const char* op, const std::string& path, const Na
     std::string extents;
     for (const int64_t n : e->second.shape(s)) extents += (extents.empty() ? "" : ",") + std::to_string(n);
     header += (header == "{" ? "" : ",") + detail::json_text(op, e->first, s) + ":{\"dtype\":\"" +
-              kTypes[rank_of(e->second.dtype())].name + "\",\"shape\":[" + extents + "],\"data_offsets\":[" +
+              kSafeTypes[rank_of(e->second.dtype())].name + "\",\"shape\":[" + extents + "],\"data_offsets\":[" +
               std::to_string(at) + "," + std::to_string(end) + "]}";
     at = end;
   }

@@ -13,9 +13,9 @@ constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50
 constexpr uint64_t kLocalBytes = 30, kCentralBytes = 46, kEndBytes = 22, kLocator64Bytes = 20,
                    kEnd64Bytes = 56;
 constexpr uint32_t kIn64 = 0xffffffff;  // of a size: it is in the extra field
-constexpr uint16_t kExtra64 = 1, kStored = 0, kDeflated = 8;
+constexpr uint16_t kExtra64 = 1, kStoredMember = 0, kDeflatedMember = 8;
 constexpr uint16_t kEncrypted = 1, kUtf8 = 0x800;
-constexpr uint16_t kVersion = 20, kVersion64 = 45;
+constexpr uint16_t kZipVersion = 20, kZipVersion64 = 45;
 constexpr uint16_t kFirstOfJanuary1980 = 0x21;
 
 struct Directory {
@@ -113,8 +113,8 @@ std::vector<ZipMember> zip_members(const FileBytes& f) {
     m.packed = f.little<uint32_t>(at + 20);
     m.bytes = f.little<uint32_t>(at + 24);
     m.header = f.little<uint32_t>(at + 42);
-    m.deflated = method == kDeflated;
-    if ((flags & kEncrypted) || (method != kStored && method != kDeflated))
+    m.deflated = method == kDeflatedMember;
+    if ((flags & kEncrypted) || (method != kStoredMember && method != kDeflatedMember))
       f.bad(at, "'" + m.name + "' is encrypted, or neither stored nor deflated");
     read_extra64(f, at + kCentralBytes + name, extra, m);
     locate(f, m);
@@ -146,9 +146,9 @@ uint32_t field(uint64_t v) { return static_cast<uint32_t>(std::min<uint64_t>(v, 
 
 /// Appends what a local header and an entry of the directory have in common.
 void put_common(std::string& out, const ZipMember& m, bool large, size_t extra) {
-  put_little(out, large ? kVersion64 : kVersion);
+  put_little(out, large ? kZipVersion64 : kZipVersion);
   put_little(out, kUtf8);
-  put_little(out, m.deflated ? kDeflated : kStored);
+  put_little(out, m.deflated ? kDeflatedMember : kStoredMember);
   put_little(out, uint16_t{0});  // no time, so that equal values make equal files
   put_little(out, kFirstOfJanuary1980);
   put_little(out, m.crc);
@@ -181,7 +181,7 @@ std::string central_entry(const ZipMember& m, uint64_t limit) {
   const std::string extra = large ? extra64({m.bytes, m.packed, m.header}) : std::string();
   std::string h;
   put_little(h, kCentral);
-  put_little(h, large ? kVersion64 : kVersion);
+  put_little(h, large ? kZipVersion64 : kZipVersion);
   put_common(h, m, large, extra.size());
   put_little(h, uint16_t{0});  // comment
   put_little(h, uint16_t{0});  // disk
@@ -195,8 +195,8 @@ std::string end64(uint64_t at, uint64_t count, uint64_t bytes) {
   std::string e;
   put_little(e, kEnd64);
   put_little(e, kEnd64Bytes - 12);  // bytes that follow
-  put_little(e, kVersion64);
-  put_little(e, kVersion64);
+  put_little(e, kZipVersion64);
+  put_little(e, kZipVersion64);
   put_little(e, uint32_t{0});
   put_little(e, uint32_t{0});
   put_little(e, count);

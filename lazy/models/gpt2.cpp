@@ -18,9 +18,6 @@ namespace {
 
 constexpr double kDeviation = 0.02;  // of weights at first
 
-Tensor dropped(const Tensor& x, double p, bool training) {
-  return training && p > 0 ? dropout(x, p, true) : x;
-}
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include "lazy/core/build.hpp"
 #include "lazy/ops/rearranging.hpp"
 #include "lazy/ops/views.hpp"
+#include "lazy/random/random.hpp"
 
 namespace lazy::models {
 
@@ -15,6 +16,10 @@ inline Tensor split_heads(const Tensor& x, int64_t heads) {
 /// Returns (N, T, width) of (N, heads, T, width / heads).
 inline Tensor join_heads(const Tensor& x) {
   return reshape(permute(x, {0, 2, 1, 3}), {x.size(0), x.size(2), x.size(1) * x.size(3)});
+}
+/// Returns dropout(x) with probability `p` while training, else `x`.
+inline Tensor dropped(const Tensor& x, double p, bool training) {
+  return training && p > 0 ? dropout(x, p, true) : x;
 }
 /// Throws ShapeError unless the heads divide the width.
 inline void check_heads(const char* name, int64_t width, int64_t heads, const Site& s) {

@@ -29,9 +29,6 @@ int64_t patches(const ViTConfig& c, const Site& s) {
   return side * side;
 }
 
-Tensor dropped(const Tensor& x, double p, bool training) {
-  return training && p > 0 ? lazy::dropout(x, p, true) : x;
-}
 
 }  // namespace
 

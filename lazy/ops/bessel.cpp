@@ -1,8 +1,8 @@
 // Implements modified Bessel functions of the first kind.
 #include <cmath>
-#include <limits>
 #include <numbers>
 
+#include "lazy/core/special_values.hpp"
 #include "lazy/ops/float_function.hpp"
 #include "lazy/ops/special.hpp"
 
@@ -10,7 +10,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Returns e^-|x| I(x) of order 0 or 1, for x >= 0, by its power series up to 20 and the asymptotic one
 /// beyond. Without `scaled` returns I(x) itself.

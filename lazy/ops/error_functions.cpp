@@ -1,8 +1,8 @@
 // Implements the inverse of the error function, and what follows from erf for the normal distribution.
 #include <cmath>
-#include <limits>
 #include <numbers>
 
+#include "lazy/core/special_values.hpp"
 #include "lazy/ops/float_function.hpp"
 #include "lazy/ops/special.hpp"
 
@@ -10,8 +10,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Handle giles(const Recorder& r, const Handle& x) {
   const Handle w =

@@ -1,8 +1,8 @@
 // Implements the logarithm of the gamma function, its derivatives, and the zeta function.
 #include <cmath>
-#include <limits>
 #include <numbers>
 
+#include "lazy/core/special_values.hpp"
 #include "lazy/ops/float_function.hpp"
 #include "lazy/ops/special.hpp"
 #include "support/float_mode.hpp"
@@ -11,8 +11,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// Returns log gamma(x) for x >= 0.5.
 Handle lanczos(const Recorder& r, const Handle& x) {

@@ -1,11 +1,11 @@
 #include "lazy/ops/numbers.hpp"
 
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "jit/calls/gcd.hpp"
 #include "lazy/core/promotion.hpp"
+#include "lazy/core/special_values.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "support/float_mode.hpp"
 
@@ -13,7 +13,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Holds two operands of one dtype.
 struct Pair {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "lazy/core/promotion.hpp"
+#include "lazy/core/special_values.hpp"
 #include "lazy/ops/roots.hpp"
 #include "support/float_mode.hpp"
 
@@ -12,8 +12,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 DType accumulator(DType t) { return is_float(t) ? t : is_unsigned_int(t) ? uint64 : int64; }
 
@@ -68,7 +66,7 @@ Handle variance_without_nan(const Recorder& r, const Handle& h, const Axes& axes
 
 /// Applies f to the argument in the dtype that means are computed in.
 template <class F>
-Tensor of_float(const char* name, Arg& x, F&& f) {
+Tensor of_wide_float(const char* name, Arg& x, F&& f) {
   const Recorder r{name, x.site()};
   const Handle h = Operand(name, x).take();
   const DType t = float_type(h->dtype);
@@ -119,16 +117,16 @@ Tensor nanmin(Arg x, Axes axes, KeepDims keep) {
 }
 
 Tensor nanmean(Arg x, Axes axes, KeepDims keep) {
-  return of_float("nanmean", x,
+  return of_wide_float("nanmean", x,
                   [&](const Recorder& r, const Handle& h) { return counted(r, h, axes, keep).mean; });
 }
 Tensor nanvar(Arg x, Axes axes, KeepDims keep, double correction) {
-  return of_float("nanvar", x, [&](const Recorder& r, const Handle& h) {
+  return of_wide_float("nanvar", x, [&](const Recorder& r, const Handle& h) {
     return variance_without_nan(r, h, axes, keep, correction);
   });
 }
 Tensor nanstd(Arg x, Axes axes, KeepDims keep, double correction) {
-  return of_float("nanstd", x, [&](const Recorder& r, const Handle& h) {
+  return of_wide_float("nanstd", x, [&](const Recorder& r, const Handle& h) {
     return root(r, variance_without_nan(r, h, axes, keep, correction));
   });
 }
@@ -162,7 +160,7 @@ Tensor average(Arg x, Arg weights, Axes axes, KeepDims keep) {
 }
 
 Tensor vector_norm(Arg x, double order, Axes axes, KeepDims keep) {
-  return of_float("vector_norm", x, [&](const Recorder& r, const Handle& h) {
+  return of_wide_float("vector_norm", x, [&](const Recorder& r, const Handle& h) {
     const auto sum = [&](const Handle& v) { return r.reduce(Op::sum, v, axes, keep); };
     if (order == 0) return sum(r.as(h->dtype, r.op(Op::not_equal, h, 0)));
     if (order > 0 && order != 1 && order != kInfinity) return power_norm(r, h, order, axes, keep);
@@ -175,14 +173,14 @@ Tensor vector_norm(Arg x, double order, Axes axes, KeepDims keep) {
 }
 
 Tensor cov(Arg x, double correction) {
-  return of_float("cov", x, [&](const Recorder& r, const Handle& h) {
+  return of_wide_float("cov", x, [&](const Recorder& r, const Handle& h) {
     const Handle c = covariance(r, rows_of(r, h), correction);
     return c->shape[0] == 1 ? r.reshape(c, {}) : c;
   });
 }
 
 Tensor corrcoef(Arg x) {
-  return of_float("corrcoef", x, [&](const Recorder& r, const Handle& h) {
+  return of_wide_float("corrcoef", x, [&](const Recorder& r, const Handle& h) {
     const Handle c = covariance(r, rows_of(r, h), 1);
     const int64_t m = c->shape[0];
     // The variances are every element of the diagonal: m + 1 apart.
@@ -206,7 +204,7 @@ Handle integral(const Recorder& r, const Handle& y, int axis, const Handle& dist
 }  // namespace
 
 Tensor trapezoid(Arg y, double dx, Integer axis) {
-  return of_float("trapezoid", y, [&](const Recorder& r, const Handle& h) {
+  return of_wide_float("trapezoid", y, [&](const Recorder& r, const Handle& h) {
     return integral(r, h, r.axis(axis, h), r.number(dx, h->dtype));
   });
 }

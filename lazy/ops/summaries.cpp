@@ -1,8 +1,8 @@
 #include "lazy/ops/summaries.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "lazy/core/special_values.hpp"
 #include "lazy/ops/joining.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "lazy/ops/running.hpp"
@@ -12,7 +12,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Holds a floating-point operand and the dtypes of computation and result.
 struct Floats {

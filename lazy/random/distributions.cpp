@@ -1,5 +1,6 @@
 #include "lazy/random/distributions.hpp"
 
+#include "lazy/core/special_values.hpp"
 #include "lazy/ops/special.hpp"
 #include "lazy/random/draw.hpp"
 #include "support/float_mode.hpp"
@@ -8,7 +9,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 void check_positive(const Draw& d, const char* what, double v) {
   if (!(v > 0)) d.fail<Error>(std::string(what) + " is " + std::to_string(v) + ", not positive");

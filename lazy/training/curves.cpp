@@ -8,9 +8,11 @@
 #include "lazy/io/image.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/training/raster.hpp"
+#include "support/text.hpp"
 
 namespace lazy::training {
 namespace {
+using text::formatted;
 
 using detail::Colour;
 
@@ -21,12 +23,7 @@ constexpr Colour kColours[] = {{0, 114, 178},   {213, 94, 0},  {0, 158, 115},
 
 enum class Anchor { left, middle, right };
 
-std::string text_of(const char* format, double v) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, v);
-  return text;
-}
-std::string number_of(double v) { return text_of("%.6g", std::abs(v) < 1e-300 ? 0 : v); }
+std::string number_of(double v) { return formatted("%.6g", std::abs(v) < 1e-300 ? 0 : v); }
 
 /// Collects the elements of an SVG file.
 struct Svg {
@@ -38,14 +35,14 @@ struct Svg {
     return text;
   }
   void path(const std::vector<std::pair<double, double>>& points, double width, Colour c) {
-    body += "<polyline fill=\"none\" stroke=\"" + colour(c) + "\" stroke-width=\"" + text_of("%g", width) +
+    body += "<polyline fill=\"none\" stroke=\"" + colour(c) + "\" stroke-width=\"" + formatted("%g", width) +
             "\" points=\"";
-    for (const auto& [x, y] : points) body += text_of("%.2f,", x) + text_of("%.2f ", y);
+    for (const auto& [x, y] : points) body += formatted("%.2f,", x) + formatted("%.2f ", y);
     body += "\"/>\n";
   }
   void text(double x, double y, Anchor anchor, const std::string& words) {
     constexpr const char* kAnchors[] = {"start", "middle", "end"};
-    body += "<text x=\"" + text_of("%.1f", x) + "\" y=\"" + text_of("%.1f", y + 4) + "\" text-anchor=\"" +
+    body += "<text x=\"" + formatted("%.1f", x) + "\" y=\"" + formatted("%.1f", y + 4) + "\" text-anchor=\"" +
             kAnchors[static_cast<int>(anchor)] + "\">";
     for (const char c : words)
       body += c == '<'                       ? "&lt;"
@@ -107,7 +104,7 @@ struct Axis {
     for (double v = std::ceil(low / step - 1e-9) * step; v <= high + step * 1e-9 && all.size() < 64;
          v += step) {
       const double shown = std::abs(v) < step * 1e-6 ? 0 : v;
-      all.emplace_back(log ? text_of("%.3g", std::pow(10, shown)) : number_of(shown),
+      all.emplace_back(log ? formatted("%.3g", std::pow(10, shown)) : number_of(shown),
                        first + (v - low) / (high - low) * (last - first));
     }
     return all;

@@ -8,15 +8,11 @@
 
 #include "support/error.hpp"
 #include "support/log.hpp"
+#include "support/text.hpp"
 
 namespace lazy::training {
 namespace {
-
-std::string text_of(const char* format, double v) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, v);
-  return text;
-}
+using text::formatted;
 
 /// Returns a time such as 1:02:03, or 02:03.
 std::string clock_of(double seconds) {
@@ -81,8 +77,8 @@ std::string Progress::line() const {
   } else {
     text += std::to_string(step_);
   }
-  if (!std::isnan(loss_)) text += "  loss " + text_of("%.4g", loss_);
-  if (seconds > 0) text += "  " + text_of("%.1f", static_cast<double>(step_) / seconds) + " steps/s";
+  if (!std::isnan(loss_)) text += "  loss " + formatted("%.4g", loss_);
+  if (seconds > 0) text += "  " + formatted("%.1f", static_cast<double>(step_) / seconds) + " steps/s";
   if (total_ > step_ && step_ > 0)
     text +=
         "  " + clock_of(seconds / static_cast<double>(step_) * static_cast<double>(total_ - step_)) + " left";

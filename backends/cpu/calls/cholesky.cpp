@@ -12,7 +12,7 @@ namespace {
 using namespace jit::calls;
 using jit::CallRun;
 
-struct Work {
+struct CholeskyWork {
   static constexpr const char* kSchedule = "blocks of columns";
 
   template <class T>
@@ -38,6 +38,6 @@ struct Work {
 
 }  // namespace
 
-std::unique_ptr<jit::CallKernel> make_cholesky() { return std::make_unique<MatrixCall<Work>>(); }
+std::unique_ptr<jit::CallKernel> make_cholesky() { return std::make_unique<MatrixCall<CholeskyWork>>(); }
 
 }  // namespace lazy::cpu_backend

@@ -14,7 +14,6 @@ namespace {
 using namespace jit::calls;
 using jit::CallRun;
 
-int32_t i32(int64_t n) { return static_cast<int32_t>(n); }
 double flops(int64_t a, int64_t b, int64_t c, double factor) {
   return factor * static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c) + 1000;
 }

@@ -7,6 +7,9 @@
 
 namespace lazy::cpu_backend {
 
+/// Returns a size as LAPACK takes it.
+inline int32_t i32(int64_t n) { return static_cast<int32_t>(n); }
+
 /// Holds the functions for elements of type T, float or double, by their names without LAPACKE_, the type's
 /// letter and _work.
 template <class T>

@@ -16,7 +16,6 @@ using jit::CallRun;
 constexpr int64_t kSmall = 16;  // rows
 
 double cube(int64_t n) { return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n); }
-int32_t i32(int64_t n) { return static_cast<int32_t>(n); }
 
 /// Factors a row-major matrix in place; returns the place of a 0 on U's diagonal.
 template <class T>

@@ -120,7 +120,7 @@ struct Registered {
   jit_code_entry entry{};
 };
 
-constinit Mutex mutex;
+constinit Mutex gdb_mutex;
 std::atomic<bool> any{false};
 using Kernels = std::map<const void*, std::unique_ptr<Registered>>;
 constinit Kernels* kernels = nullptr;
@@ -228,7 +228,7 @@ void register_with_gdb(const CodeInfo& info) {
   jit_code_entry& e = made->entry;
   e.symfile_addr = made->object.data();
   e.symfile_size = made->object.size();
-  const Hold hold(mutex);
+  const Hold hold(gdb_mutex);
   Kernels& all = registered(hold);
   any.store(true, std::memory_order_relaxed);
   e.next_entry = __jit_debug_descriptor.first_entry;
@@ -240,7 +240,7 @@ void register_with_gdb(const CodeInfo& info) {
 
 void unregister_with_gdb(const void* start) noexcept {
   if (!any.load(std::memory_order_relaxed)) return;
-  const Hold hold(mutex);
+  const Hold hold(gdb_mutex);
   Kernels& all = registered(hold);
   const auto at = all.find(start);
   if (at == all.end()) return;

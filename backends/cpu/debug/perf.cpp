@@ -21,7 +21,7 @@
 namespace lazy::cpu_backend {
 namespace {
 
-constinit Mutex mutex;
+constinit Mutex perf_mutex;
 
 /// Opens a file for each process of a line of forks: its name contains the process's number.
 class OwnFile {
@@ -94,7 +94,7 @@ void append(files::Output& file, Record kind, uint64_t time, const ByteWriter& b
 }  // namespace
 
 void write_perf_map(const CodeInfo& info) {
-  const Hold hold(mutex);
+  const Hold hold(perf_mutex);
   static constinit OwnFile own;
   files::Output* const file = own.get(
       [] { return open_file("/tmp/perf-" + std::to_string(::getpid()) + ".map", O_WRONLY | O_NOFOLLOW); });
@@ -106,7 +106,7 @@ void write_perf_map(const CodeInfo& info) {
 }
 
 void write_jitdump(const CodeInfo& info) {
-  const Hold hold(mutex);
+  const Hold hold(perf_mutex);
   static constinit OwnFile own;
   files::Output* const file = own.get(open_jitdump);
   if (!file) return;

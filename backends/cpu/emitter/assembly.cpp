@@ -167,7 +167,7 @@ void Assembly::write_cold() {
   std::erase_if(cold, [this](const Cold& c) {
     if (c.helper != Cold::kDivide) return false;
     a.bind(c.entry);
-    a.k(x86::k(static_cast<uint32_t>(c.mask)))
+    a.k(mask_register(c.mask))
         .vdivps(vec(c.dest, c.type), vec(c.x, c.type), vec(c.y, c.type));
     a.jmp(c.back);
     return true;
@@ -188,7 +188,7 @@ void Assembly::write_cold() {
     a.call(stub);
     const x86::Vec dest = vec(c.dest, c.type);
     if (avx512()) {
-      a.k(x86::k(static_cast<uint32_t>(c.mask)));
+      a.k(mask_register(c.mask));
       if (vir::is64(c.type)) a.vmovupd(dest, frame(out));
       else a.vmovups(dest, frame(out));
     } else {

@@ -18,6 +18,15 @@
 namespace lazy::cpu_backend {
 namespace x86 = asmjit::x86;
 
+constexpr int kCacheLine = 64;  // bytes
+
+inline x86::KReg mask_register(int id) { return x86::k(static_cast<uint32_t>(id)); }
+/// Returns an operand of eight bytes, for instructions whose other operand does not say how many they are.
+inline x86::Mem qword(x86::Mem m) {
+  m.setSize(8);
+  return m;
+}
+
 /// Says where a value that outlives its block is: in a register throughout, or on the frame.
 struct Variable {
   vir::Type type{};

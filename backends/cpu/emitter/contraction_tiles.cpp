@@ -12,11 +12,6 @@ constexpr int kRowBytes = 64;  // of a tile register
 constexpr int kLeft = 4, kRight = 6;
 
 x86::Tmm tmm(int i) { return x86::Tmm(static_cast<uint32_t>(i)); }
-x86::Mem word(x86::Mem m) {
-  m.setSize(8);
-  return m;
-}
-
 }  // namespace
 
 /// Writes what is the same in all configurations: palette 1, and bytes of each register's rows.
@@ -26,7 +21,7 @@ void ContractionWriter::configure_tiles() {
   at_.config = as_->reserve(64);
   const auto set = [&](int at, uint64_t bits) {
     a.mov(x86::rcx, bits);
-    a.mov(word(as_->frame(at_.config, at)), x86::rcx);
+    a.mov(qword(as_->frame(at_.config, at)), x86::rcx);
   };
   const uint64_t ones = 0x0001000100010001, column = static_cast<uint64_t>(lanes_) * 4;
   set(0, 1);
@@ -65,7 +60,7 @@ void ContractionWriter::set_tile_rows(bool two) {
 /// Writes all rows of one column of tiles.
 void ContractionWriter::columns_of_tiles(int vecs) {
   x86::Assembler& a = as_->a;
-  const x86::Mem row = word(as_->frame(counters_[static_cast<size_t>(row_axis_)]));
+  const x86::Mem row = qword(as_->frame(counters_[static_cast<size_t>(row_axis_)]));
   const Label loop = a.newLabel(), two = a.newLabel(), next = a.newLabel(), done = a.newLabel();
   a.mov(row, 0);
   a.bind(loop);
@@ -94,7 +89,7 @@ void ContractionWriter::tile_registers(int tall, int vecs) {
   x86::Assembler& a = as_->a;
   const int pitch = vecs * as_->bytes_of(contract_type());
   const Label fresh = a.newLabel(), begin = a.newLabel(), complete = a.newLabel(), done = a.newLabel();
-  const x86::Mem flags = word(as_->frame(at_.flags));
+  const x86::Mem flags = qword(as_->frame(at_.flags));
   const auto next_tile = [&] {
     a.imul(x86::rcx, as_->frame(at_.rows), pitch);
     a.add(as_->frame(at_.tile), x86::rcx);

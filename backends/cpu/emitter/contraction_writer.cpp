@@ -18,18 +18,12 @@ constexpr size_t kLongEpilogue = 8;
 // its loads. This does not hold where chunks of the right side were copied apart.
 constexpr int kSplitWidth = 3;
 constexpr int kStepsToWait = 128;  // a tile of so many steps takes longer than what its epilogue waits for
-constexpr int kCacheLine = 64;     // bytes
 
 /// True if tile registers multiply these sides.
 bool takes_tiles(const ContractionForm& f) {
   if (f.lane == ContractionLane::f32)
     return f.left.from == DType::bfloat16 && f.right.from == DType::bfloat16;
   return f.lane == ContractionLane::pairs && size_of(f.left.from) == 1 && size_of(f.right.from) == 1;
-}
-
-x86::Mem word(x86::Mem m) {
-  m.setSize(8);
-  return m;
 }
 
 }  // namespace
@@ -95,7 +89,7 @@ bool ContractionWriter::shares_epilogue() const {
 /// Writes one index of the axes around: all rows and columns.
 void ContractionWriter::row() {
   place_sides();
-  if (contraction_->tiles) as_->a.mov(word(as_->frame(at_.configured)), 0);
+  if (contraction_->tiles) as_->a.mov(qword(as_->frame(at_.configured)), 0);
   all_columns();
   if (contraction_->tiles) as_->a.emit(Id::kIdTilerelease);
 }
@@ -118,14 +112,14 @@ void ContractionWriter::place_sides() {
   const auto set_stride = [&](int32_t to, int operand, int axis) {
     const Stride c = axis < 0 ? Stride::zero : k_.operands[static_cast<size_t>(operand)].stride[axis];
     if (c == Stride::any) set(to, as_->arg(as_->args.stride(operand, axis)));
-    else a.mov(word(as_->frame(to)), c == Stride::unit ? byte_width(operand) : 0);
+    else a.mov(qword(as_->frame(to)), c == Stride::unit ? byte_width(operand) : 0);
   };
   set_stride(at_.left_row, f.left.operand, row_axis_);
   set_stride(at_.right_step, f.right.operand, seq_);
-  a.mov(word(as_->frame(at_.right_chunk)), chunk);
+  a.mov(qword(as_->frame(at_.right_chunk)), chunk);
   set(at_.steps, as_->arg(as_->args.extent(seq_)));
-  a.mov(word(as_->frame(at_.flags)), 0);
-  a.mov(word(as_->frame(at_.split)), (kSplitWidth + 1) * lanes_);
+  a.mov(qword(as_->frame(at_.flags)), 0);
+  a.mov(qword(as_->frame(at_.split)), (kSplitWidth + 1) * lanes_);
   a.jmp(placed);
   a.bind(planned);
   a.mov(x86::rdx, as_->arg(ArgLayout::kScratch + 1));
@@ -138,14 +132,14 @@ void ContractionWriter::place_sides() {
   set(at_.steps, field(offsetof(ContractionPlan, steps)));
   set(at_.tile, field(offsetof(ContractionPlan, tiles)));
   set(at_.flags, field(offsetof(ContractionPlan, flags)));
-  a.mov(word(as_->frame(at_.split)), kSplitWidth * lanes_);
+  a.mov(qword(as_->frame(at_.split)), kSplitWidth * lanes_);
   if (f.tiles) {
     set(at_.tile_row, field(offsetof(ContractionPlan, left_tile_row)));
     set(at_.tile_step, field(offsetof(ContractionPlan, left_tile_step)));
   }
-  a.cmp(word(as_->frame(at_.right_chunk)), chunk);
+  a.cmp(qword(as_->frame(at_.right_chunk)), chunk);
   a.jne(placed);
-  a.mov(word(as_->frame(at_.split)), (kSplitWidth + 1) * lanes_);
+  a.mov(qword(as_->frame(at_.split)), (kSplitWidth + 1) * lanes_);
   a.bind(placed);
 }
 
@@ -153,7 +147,7 @@ void ContractionWriter::place_sides() {
 void ContractionWriter::all_columns() {
   x86::Assembler& a = as_->a;
   const int vector = as_->bytes_of(contract_type());
-  const x86::Mem index = word(as_->frame(full_.index_base)),
+  const x86::Mem index = qword(as_->frame(full_.index_base)),
                  extent = as_->arg(as_->args.extent(vector_axis_));
   a.mov(index, 0);
   const Label finished = a.newLabel(), tail = a.newLabel();
@@ -163,7 +157,7 @@ void ContractionWriter::all_columns() {
   };
   const auto advance = [&](int vecs) {
     a.add(index, vecs * lanes_);
-    a.add(word(as_->frame(at_.right)), vecs * vector);
+    a.add(qword(as_->frame(at_.right)), vecs * vector);
   };
   for (int vecs : tile_widths_) {
     const Label loop = a.newLabel(), next = a.newLabel();
@@ -239,7 +233,7 @@ void ContractionWriter::columns(int vecs, bool masked) {
 void ContractionWriter::tile(int rows, int vecs, bool masked) {
   x86::Assembler& a = as_->a;
   const Label fresh = a.newLabel(), begin = a.newLabel(), complete = a.newLabel(), done = a.newLabel();
-  const x86::Mem flags = word(as_->frame(at_.flags));
+  const x86::Mem flags = qword(as_->frame(at_.flags));
   a.test(flags, static_cast<int>(ContractionPlan::kResume));
   a.jz(fresh);
   move_tile(rows, vecs, false);
@@ -265,13 +259,13 @@ void ContractionWriter::tile(int rows, int vecs, bool masked) {
   a.test(flags, static_cast<int>(ContractionPlan::kSuspend));
   a.jz(complete);
   move_tile(rows, vecs, true);
-  a.add(word(as_->frame(at_.tile)), rows * vecs * as_->bytes_of(contract_type()));
+  a.add(qword(as_->frame(at_.tile)), rows * vecs * as_->bytes_of(contract_type()));
   a.jmp(done);
   a.bind(complete);
   tile_epilogue(rows, vecs, masked);
   a.test(flags, static_cast<int>(ContractionPlan::kResume));
   a.jz(done);
-  a.add(word(as_->frame(at_.tile)), rows * vecs * as_->bytes_of(contract_type()));
+  a.add(qword(as_->frame(at_.tile)), rows * vecs * as_->bytes_of(contract_type()));
   a.bind(done);
 }
 
@@ -308,9 +302,9 @@ void ContractionWriter::prefetch_epilogue(int rows, int vecs) {
   if (rows == 1) return;
   x86::Assembler& a = as_->a;
   const Label over = a.newLabel();
-  a.cmp(word(as_->frame(at_.steps)), kStepsToWait);
+  a.cmp(qword(as_->frame(at_.steps)), kStepsToWait);
   a.jl(over);
-  a.test(word(as_->frame(at_.flags)), static_cast<int>(ContractionPlan::kSuspend));
+  a.test(qword(as_->frame(at_.flags)), static_cast<int>(ContractionPlan::kSuspend));
   a.jnz(over);
   for (size_t o = 0; o < k_.operands.size(); ++o) {
     const auto& operand = k_.operands[o];
@@ -356,7 +350,7 @@ void ContractionWriter::next_row() {
     if (as_->pointer_reg[o] >= 0) a.add(x86::gpq(static_cast<uint32_t>(as_->pointer_reg[o])), x86::rcx);
     else a.add(as_->frame(as_->pointer_frame[o]), x86::rcx);
   }
-  a.inc(word(as_->frame(counters_[static_cast<size_t>(row_axis_)])));
+  a.inc(qword(as_->frame(counters_[static_cast<size_t>(row_axis_)])));
 }
 
 void ContractionWriter::tile_epilogue(int rows, int vecs, bool masked) {
@@ -365,7 +359,7 @@ void ContractionWriter::tile_epilogue(int rows, int vecs, bool masked) {
   if (shares_epilogue()) {
     const int bytes = as_->bytes_of(contract_type());
     for (int i = 0; i < rows * vecs; ++i) a.vmovups(as_->frame(at_.spilled, i * bytes), tile_accumulator(i));
-    a.mov(word(as_->frame(at_.spilled_bytes)), rows * vecs * bytes);
+    a.mov(qword(as_->frame(at_.spilled_bytes)), rows * vecs * bytes);
     return call_shared_epilogue();
   }
   set_pointers();
@@ -375,7 +369,7 @@ void ContractionWriter::tile_epilogue(int rows, int vecs, bool masked) {
     tile_row_.assign(accumulators.begin() + row * vecs, accumulators.begin() + (row + 1) * vecs);
     epilogue_row(vecs, masked);
     if (row + 1 < rows) next_row();
-    else if (row > 0) a.sub(word(as_->frame(counters_[static_cast<size_t>(row_axis_)])), rows - 1);
+    else if (row > 0) a.sub(qword(as_->frame(counters_[static_cast<size_t>(row_axis_)])), rows - 1);
   }
   as_->reserved_vec = reserved;
 }

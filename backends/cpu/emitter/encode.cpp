@@ -165,7 +165,7 @@ void BlockWriter::masked(const Inst& in) {
     copy(d, keep, bytes);
   }
   if (!zeroing) regs_.release_operands();
-  a_.k(x86::k(static_cast<uint32_t>(m)));
+  a_.k(mask_register(m));
   if (zeroing) a_.z();
   if (row.form == EncodeRow::Form::binary_imm) a_.emit(id, v(d, bytes), v(x, bytes), y, Imm(range_kind(op)));
   else a_.emit(id, v(d, bytes), v(x, bytes), y);
@@ -307,7 +307,7 @@ void BlockWriter::select(const Inst& in) {
   if (as_.avx512()) {
     regs_.release_operands();
     const int d = regs_.define();
-    a_.k(x86::k(static_cast<uint32_t>(m)))
+    a_.k(mask_register(m))
         .emit(wide ? Id::kIdVblendmpd : Id::kIdVblendmps, v(d, bytes), v(no, bytes), yes);
   } else {
     regs_.release_operands();
@@ -334,7 +334,7 @@ void BlockWriter::compare(const Inst& in) {
     const Operand_ oy = source(y, bytes);
     regs_.release_operands();
     const int d = regs_.define();
-    const Operand_ dest = as_.avx512() ? Operand_(x86::k(static_cast<uint32_t>(d))) : Operand_(v(d, bytes));
+    const Operand_ dest = as_.avx512() ? Operand_(mask_register(d)) : Operand_(v(d, bytes));
     if (is_float)
       a_.emit(wide ? Id::kIdVcmppd : Id::kIdVcmpps, dest, v(rx, bytes), oy, Imm(predicate(type, pred)));
     else a_.emit(integer_compare(type, pred), dest, v(rx, bytes), oy, Imm(predicate(type, pred)));
@@ -366,24 +366,23 @@ void BlockWriter::masked_compare(const Inst& in) {
   const int m = regs_.fetch(in.a), x = regs_.fetch(in.b);
   const Operand_ y = source(in.c, bytes);
   regs_.release_operands();
-  const x86::KReg d = x86::k(static_cast<uint32_t>(regs_.define()));
+  const x86::KReg d = mask_register(regs_.define());
   const bool is_float = type == Type::f32 || type == Type::f64;
   const uint32_t id = !is_float         ? integer_compare(type, pred)
                       : vir::is64(type) ? Id::kIdVcmppd
                                         : Id::kIdVcmpps;
-  a_.k(x86::k(static_cast<uint32_t>(m))).emit(id, d, v(x, bytes), y, Imm(imm));
+  a_.k(mask_register(m)).emit(id, d, v(x, bytes), y, Imm(imm));
 }
 
 void BlockWriter::mask_logic(const Inst& in) {
   const int x = regs_.fetch(in.a), y = regs_.fetch(in.b);
   regs_.release_operands();
   const int d = regs_.define();
-  const auto k = [](int r) { return x86::k(static_cast<uint32_t>(r)); };
   const uint32_t id = in.op == Op::and_   ? Id::kIdKandw
                       : in.op == Op::or_  ? Id::kIdKorw
                       : in.op == Op::xor_ ? Id::kIdKxorw
                                           : Id::kIdKandnw;
-  a_.emit(id, k(d), k(x), k(y));
+  a_.emit(id, mask_register(d), mask_register(x), mask_register(y));
 }
 
 void BlockWriter::mask_to_int(const Inst& in) {  // AVX-512 only: elsewhere masks are integers
@@ -392,7 +391,7 @@ void BlockWriter::mask_to_int(const Inst& in) {  // AVX-512 only: elsewhere mask
   const int m = regs_.fetch(in.a);
   regs_.release_operands();
   const int d = regs_.define();
-  a_.emit(wide ? Id::kIdVpmovm2q : Id::kIdVpmovm2d, v(d, bytes), x86::k(static_cast<uint32_t>(m)));
+  a_.emit(wide ? Id::kIdVpmovm2q : Id::kIdVpmovm2d, v(d, bytes), mask_register(m));
   a_.emit(wide ? Id::kIdVpsrlq : Id::kIdVpsrld, v(d, bytes), v(d, bytes), Imm(wide ? 63 : 31));
 }
 
@@ -443,7 +442,7 @@ void BlockWriter::duplicate(const Inst& in) {
   const int r = regs_.fetch(in.a);
   const int d = regs_.define();  // another register than the source's, which is still in use
   if (in.type == Type::mask && as_.avx512())
-    a_.kmovw(x86::k(static_cast<uint32_t>(d)), x86::k(static_cast<uint32_t>(r)));
+    a_.kmovw(mask_register(d), mask_register(r));
   else copy(d, r, as_.bytes_of(in.type));
   regs_.release_operands();
 }
@@ -459,7 +458,7 @@ void BlockWriter::load_at(const Inst& in) {
 void BlockWriter::check(const Inst& in) {
   const int m = regs_.fetch(in.a);
   const asmjit::Label good = a_.newLabel();
-  if (as_.avx512()) a_.kmovw(x86::ecx, x86::k(static_cast<uint32_t>(m)));
+  if (as_.avx512()) a_.kmovw(x86::ecx, mask_register(m));
   else if (vir::is64(code_[in.a].type)) a_.emit(Id::kIdVmovmskpd, x86::ecx, v(m, as_.lanes * 8));
   else a_.emit(Id::kIdVmovmskps, x86::ecx, v(m, as_.lanes * 4));
   if (where_.masked && !where_.lane0) {
@@ -493,7 +492,7 @@ void BlockWriter::patch(const Inst& in) {
                    in.type,
                    code_[in.b].type,
                    in.op == kRareDivide ? Assembly::Cold::kDivide : static_cast<uint16_t>(in.imm)};
-  if (as_.avx512()) a_.kortestw(x86::k(static_cast<uint32_t>(m)), x86::k(static_cast<uint32_t>(m)));
+  if (as_.avx512()) a_.kortestw(mask_register(m), mask_register(m));
   else a_.vptest(v(m, bytes), v(m, bytes));
   a_.jnz(c.entry);
   a_.bind(c.back);
@@ -512,7 +511,7 @@ void BlockWriter::assign(const Inst& in) {
   const int bytes = as_.bytes_of(var.type);
   if (var.reg >= 0) copy(var.reg, r, bytes);
   else if (var.type == Type::mask && as_.avx512())
-    a_.kmovw(as_.frame(var.frame), x86::k(static_cast<uint32_t>(r)));
+    a_.kmovw(as_.frame(var.frame), mask_register(r));
   else a_.vmovups(as_.frame(var.frame), v(r, bytes));
   regs_.release_operands();
 }

@@ -24,7 +24,6 @@ constexpr int kWidths[] = {16, 8, 4};
 constexpr int kAnyLength = 1;  // `several_rows`; or a width
 constexpr int8_t kFirstRow = x86::Gp::kIdR13, kSecondRow = x86::Gp::kIdR14, kThirdRow = x86::Gp::kIdR12,
                  kRowStride = x86::Gp::kIdR15;
-constexpr int kCacheLine = 64;
 constexpr int kSpareRegisters = 8;  // vector registers for what a step of several rows computes
 
 }  // namespace

@@ -8,11 +8,9 @@
 #include "backends/cpu/machine/features.hpp"
 
 namespace lazy::cpu_backend {
-using jit::Op;
 namespace {
 
 constexpr size_t kLongLoop = 16;  // vector instructions, above which a loop waits for no memory
-constexpr int kCacheLine = 64;
 constexpr size_t kBlocksInCache =
     8;  // of the second level, where the next block of a short loop is prefetched
 
@@ -24,7 +22,7 @@ void InnerReductionWriter::plan() {
   int partials = 0, most = 0;
   bool differ = false;
   for (const auto& r : k_.reductions) {
-    if ((r.op != Op::sum && r.op != Op::prod) || !is_float(r.type)) continue;
+    if ((r.op != jit::Op::sum && r.op != jit::Op::prod) || !is_float(r.type)) continue;
     const int own = jit::loop::reduce_lanes(r.type, true) / lanes_;
     differ |= partials && partials != own;
     partials = own;

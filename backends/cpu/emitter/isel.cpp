@@ -6,7 +6,6 @@
 #include "support/error.hpp"
 
 namespace lazy::cpu_backend {
-using jit::Op;
 using jit::loop::Code;
 using jit::loop::Form;
 using jit::loop::Instr;
@@ -18,12 +17,12 @@ using vir::Type;
 using vir::Val;
 namespace {
 
-bool is_arg(Op op) { return op == Op::argmax || op == Op::argmin; }
+bool is_arg(jit::Op op) { return op == jit::Op::argmax || op == jit::Op::argmin; }
 
 /// True for a running maximum or minimum of floats. It accumulates integers of the floats' order, in which
 /// NaN is the extreme: so only one short instruction waits for the one before.
 bool is_running_extreme(const Reduction& r) {
-  return is_float(r.type) && (r.op == Op::cummax || r.op == Op::cummin);
+  return is_float(r.type) && (r.op == jit::Op::cummax || r.op == jit::Op::cummin);
 }
 
 /// Returns the type of an accumulator: any and all accumulate 0 and 1.
@@ -46,14 +45,14 @@ uint64_t identity_of(const Reduction& r) {
   };
   constexpr double inf = std::numeric_limits<double>::infinity();
   switch (jit::reduction_of(r.op)) {
-    case Op::sum: return f ? bits_of(t, -0.0) : 0;
-    case Op::prod: return f ? bits_of(t, 1) : 1;
-    case Op::all: return 1;
-    case Op::max:
-    case Op::argmax:
+    case jit::Op::sum: return f ? bits_of(t, -0.0) : 0;
+    case jit::Op::prod: return f ? bits_of(t, 1) : 1;
+    case jit::Op::all: return 1;
+    case jit::Op::max:
+    case jit::Op::argmax:
       return f ? bits_of(t, -inf) : u ? 0 : number(static_cast<int64_t>(~uint64_t{0} << (bits - 1)));
-    case Op::min:
-    case Op::argmin:
+    case jit::Op::min:
+    case jit::Op::argmin:
       return f   ? bits_of(t, inf)
              : u ? number(bits == 64 ? -1 : (int64_t{1} << bits) - 1)
                  : number(static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1));
@@ -63,12 +62,12 @@ uint64_t identity_of(const Reduction& r) {
 
 /// Returns an integer of a float's order: -0 before 0, NaN the extreme that a running maximum or minimum
 /// seeks.
-Val ordered(Builder& b, Val x, Op op) {
+Val ordered(Builder& b, Val x, jit::Op op) {
   const Type t = b.int_of(x);
   const int bits = vir::is64(t) ? 64 : 32;
   const Val i = b.bitcast(t, x), all = b.integer(i, -1);
   const Val key = b.xor_(i, b.shr(b.sar(i, bits - 1), 1));
-  return b.select(b.isnan(x), op == Op::cummax ? b.shr(all, 1) : b.shl(all, bits - 1), key);
+  return b.select(b.isnan(x), op == jit::Op::cummax ? b.shr(all, 1) : b.shl(all, bits - 1), key);
 }
 
 /// Returns the float of such an integer.
@@ -166,12 +165,12 @@ class Selector {
   std::vector<Val> updated(const Reduction& r, const std::vector<Val>& acc) {
     const Val v = values_[r.value];
     switch (r.op) {
-      case Op::argmax:
-      case Op::argmin: {
+      case jit::Op::argmax:
+      case jit::Op::argmin: {
         // Indices ascend, so only a strictly better value replaces, or the first NaN.
         const Val index =
             b_.input(Type::i64, Slot{Slot::Kind::iota, static_cast<uint16_t>(k_.sequential)}.pack());
-        const bool most = r.op == Op::argmax;
+        const bool most = r.op == jit::Op::argmax;
         const Val better =
             is_float(r.type)  // what is no NaN gives way to what is not as bad, which a NaN isn't
                 ? b_.andn(b_.cmp(most ? vir::Pred::le : vir::Pred::ge, v, acc[0]),
@@ -206,7 +205,7 @@ class Selector {
   /// True for an index of which only 32 bits are used: it needs no lanes of 64, which would halve the number
   /// of all others.
   bool is_narrow(const Instr& in) const {
-    return in.code == Code::op && in.op == Op::cast &&
+    return in.code == Code::op && in.op == jit::Op::cast &&
            (in.type == DType::int32 || in.type == DType::uint32) && k_.body[in.a].code == Code::iota;
   }
 
@@ -247,10 +246,10 @@ class Selector {
     const auto operand = [&](uint16_t v) { return v == kNoValue ? Val{} : values_[v]; };
     const EmitFn emit = emission(in.op);
     if (!emit) throw CompileError(std::string("no vector code for op ") + jit::name_of(in.op));
-    const DType from = k_.body[in.op == Op::where ? in.b : in.a].type;
+    const DType from = k_.body[in.op == jit::Op::where ? in.b : in.a].type;
     if (is_narrow(in)) return b_.input(Type::i32, Slot{Slot::Kind::iota, k_.body[in.a].imm}.pack());
     // The store rounds a float16 by itself.
-    if (in.op == Op::cast && in.type == DType::float16 && uses_[i] == 0 && from == DType::float32)
+    if (in.op == jit::Op::cast && in.type == DType::float16 && uses_[i] == 0 && from == DType::float32)
       return operand(in.a);
     return emit({b_, in.type, from, operand(in.a), operand(in.b), operand(in.c), in.op, in.accuracy});
   }
@@ -283,18 +282,18 @@ std::vector<AccumulatorInfo> accumulators_of(const LoopKernel& k) {
 std::vector<Val> combine(Builder& b, const Reduction& r, const std::vector<Val>& acc,
                          const std::vector<Val>& other) {
   const Val x = acc[0], y = other[0];
-  if (is_running_extreme(r)) return {r.op == Op::cummax ? b.imax(x, y) : b.imin(x, y)};
+  if (is_running_extreme(r)) return {r.op == jit::Op::cummax ? b.imax(x, y) : b.imin(x, y)};
   const Selecting s{b, r.type, r.type, x, y, {}};
   switch (jit::reduction_of(r.op)) {
-    case Op::sum: return {is_float(r.type) ? b.add(x, y) : b.iadd(x, y)};
-    case Op::prod: return {is_float(r.type) ? b.mul(x, y) : b.imul(x, y)};
-    case Op::max: return {emit_maximum(s)};
-    case Op::min: return {emit_minimum(s)};
-    case Op::any: return {b.or_(x, y)};
-    case Op::all: return {b.and_(x, y)};
-    case Op::argmax:
-    case Op::argmin: {
-      const auto better_than = r.op == Op::argmax ? vir::Pred::gt : vir::Pred::lt;
+    case jit::Op::sum: return {is_float(r.type) ? b.add(x, y) : b.iadd(x, y)};
+    case jit::Op::prod: return {is_float(r.type) ? b.mul(x, y) : b.imul(x, y)};
+    case jit::Op::max: return {emit_maximum(s)};
+    case jit::Op::min: return {emit_minimum(s)};
+    case jit::Op::any: return {b.or_(x, y)};
+    case jit::Op::all: return {b.and_(x, y)};
+    case jit::Op::argmax:
+    case jit::Op::argmin: {
+      const auto better_than = r.op == jit::Op::argmax ? vir::Pred::gt : vir::Pred::lt;
       const Val earlier = b.lt(other[1], acc[1]);
       Val better = b.or_(emit_compare(b, r.type, better_than, y, x),
                          b.and_(emit_compare(b, r.type, vir::Pred::eq, y, x), earlier));

@@ -10,7 +10,7 @@ using vir::Inst;
 using vir::Op;
 using vir::Type;
 
-constexpr uint32_t kNone = ~0u;
+constexpr uint32_t kNowhere = ~0u;
 constexpr size_t kSeen = 64;  // so many of the instructions that may come next are compared
 
 /// True for code that has an order of its own: loops, checks, loads at computed indices.
@@ -164,8 +164,8 @@ class ListScheduler {
   std::vector<uint32_t> users_, ready_;
 };
 
-void apply(Template& t, const std::vector<uint32_t>& order) {
-  std::vector<uint32_t> to(t.code.size(), kNone);
+void reorder(Template& t, const std::vector<uint32_t>& order) {
+  std::vector<uint32_t> to(t.code.size(), kNowhere);
   std::vector<Inst> out;
   out.reserve(t.code.size());
   const auto move = [&](uint32_t v) {
@@ -190,7 +190,7 @@ void apply(Template& t, const std::vector<uint32_t>& order) {
 
 bool list_schedule(Template& t, int copies, int registers) {
   if (keeps_its_order(t)) return false;
-  apply(t, ListScheduler(t, copies, registers).run());
+  reorder(t, ListScheduler(t, copies, registers).run());
   return true;
 }
 

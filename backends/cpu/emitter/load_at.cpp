@@ -11,7 +11,6 @@ using jit::loop::Stride;
 namespace Id = x86::Inst;
 namespace {
 
-x86::KReg k(int id) { return x86::k(static_cast<uint32_t>(id)); }
 uint32_t log2_of(DType t) { return static_cast<uint32_t>(std::countr_zero(size_of(t))); }
 
 class IndexedLoad {
@@ -70,7 +69,7 @@ class IndexedLoad {
     const x86::Mem m = x86::ptr(x86::rsi, wide(at), shift, 0);
     const x86::Vec d = as_.vec(dest_, bytes);
     if (as_.avx512()) {
-      const x86::KReg lanes = k(regs_.scratch_k());
+      const x86::KReg lanes = mask_register(regs_.scratch_k());
       if (w_.masked) a_.kmovw(lanes, x86::k1);
       else a_.kxnorw(lanes, lanes, lanes);
       a_.k(lanes).emit(id, d, m);

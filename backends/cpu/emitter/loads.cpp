@@ -11,7 +11,6 @@ namespace Id = x86::Inst;
 namespace {
 
 constexpr bool plain(DType t) { return size_of(t) >= 4; }
-x86::KReg k(int id) { return x86::k(static_cast<uint32_t>(id)); }
 const Operand& operand_of(const Assembly& as, const Slot& s) { return as.kernel.operands[s.index]; }
 
 }  // namespace
@@ -38,7 +37,7 @@ void widen(Assembly& as, Registers& regs, DType t, x86::Mem m, int dest, bool ma
       if (as.avx512()) {  // dest is a mask register
         const x86::Vec v = as.vec(regs.scratch(), bytes);
         emit(Id::kIdVpmovzxbd, v);
-        a.emit(Id::kIdVptestmd, k(dest), v, v);
+        a.emit(Id::kIdVptestmd, mask_register(dest), v, v);
       } else {
         const x86::Vec zero = as.vec(regs.scratch(), bytes);
         a.emit(Id::kIdVpmovzxbd, d, m);
@@ -72,7 +71,7 @@ void widen_one(Assembly& as, DType t, x86::Mem m, int dest) {
     a.neg(x86::ecx);
     a.sbb(x86::ecx, x86::ecx);
     if (as.avx512()) {
-      a.kmovw(k(dest), x86::ecx);
+      a.kmovw(mask_register(dest), x86::ecx);
       return;
     }
   }
@@ -140,7 +139,7 @@ void load_apart(Assembly& as, Registers& regs, const Addressing& w, const Slot& 
   const bool wide = size_of(operand_of(as, s).dtype) == 8, avx512 = as.avx512();
   const int size = wide ? 8 : 4, bytes = as.lanes * size;
   const int first = regs.scratch(), second = !avx512 || w.masked ? regs.scratch() : -1;
-  const Apart r{dest, first, second, avx512 ? k(regs.scratch_k()) : x86::k0};
+  const Apart r{dest, first, second, avx512 ? mask_register(regs.scratch_k()) : x86::k0};
   const asmjit::Label gather = a.newLabel(), done = a.newLabel();
   a.lea(x86::rsi, at);
   if (avx512 || !w.masked) {

@@ -6,7 +6,6 @@
 #include "backends/cpu/emitter/reduction_writer.hpp"
 
 namespace lazy::cpu_backend {
-using jit::Op;
 using vir::Type;
 namespace {
 
@@ -163,7 +162,7 @@ void ReductionWriter::empty_total(int copies) {
   for (const AccumulatorPlaces& p : red_->acc)
     for (int c = 0; c < copies; ++c)
       list.emplace_back(p.total[static_cast<size_t>(c)],
-                        k_.reductions[p.info.reduction].op == Op::sum ? 0 : p.info.identity);
+                        k_.reductions[p.info.reduction].op == jit::Op::sum ? 0 : p.info.identity);
   assign_constants(list);
 }
 

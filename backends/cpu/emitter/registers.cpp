@@ -93,7 +93,7 @@ void Registers::evict(File& f) {
     const int bytes = as_.bytes_of(code_[v].type);
     s.spill = as_.reserve_spill(bytes);
     ++as_.spills;
-    if (s.k) as_.a.kmovw(as_.frame(s.spill), x86::k(static_cast<uint32_t>(victim)));
+    if (s.k) as_.a.kmovw(as_.frame(s.spill), mask_register(victim));
     else as_.a.vmovups(as_.frame(s.spill), as_.vec(victim, bytes));
   }
   s.reg = -1;
@@ -126,7 +126,7 @@ void Registers::load(uint32_t value, int r) {
   const vir::Inst& in = code_[value];
   const State& state = state_[value];
   if (state.spill >= 0) {
-    if (state.k) a.kmovw(x86::k(static_cast<uint32_t>(r)), as_.frame(state.spill));
+    if (state.k) a.kmovw(mask_register(r), as_.frame(state.spill));
     else a.vmovups(as_.vec(r, as_.bytes_of(in.type)), as_.frame(state.spill));
   } else if (in.op == vir::Op::constant) {
     load_constant(in, r, state.k);
@@ -146,7 +146,7 @@ void Registers::load_constant(const vir::Inst& in, int r, bool k) {
   x86::Assembler& a = as_.a;
   const int lane = vir::is64(in.type) ? 8 : 4, bytes = as_.bytes_of(in.type);
   if (k) {
-    const x86::KReg kr = x86::k(static_cast<uint32_t>(r));
+    const x86::KReg kr = mask_register(r);
     if (in.imm) a.kxnorw(kr, kr, kr);
     else a.kxorw(kr, kr, kr);
   } else if (in.imm == 0) {
@@ -168,20 +168,20 @@ void Registers::load_slot(const vir::Inst& in, int r, bool k) {
   switch (s.kind) {
     case Slot::Kind::variable: {
       const Variable& v = as_.variables[s.index];
-      if (k) a.kmovw(x86::k(static_cast<uint32_t>(r)), as_.frame(v.frame));
+      if (k) a.kmovw(mask_register(r), as_.frame(v.frame));
       else a.vmovups(as_.vec(r, bytes), as_.frame(v.frame));
       return;
     }
     case Slot::Kind::scalar: {
       const int32_t widened = where_.scalars.empty() ? -1 : where_.scalars[s.index];
       const x86::Mem m = widened >= 0 ? as_.frame(widened) : as_.arg(as_.args.scalar(s.index));
-      if (k) a.kmovw(x86::k(static_cast<uint32_t>(r)), m);
+      if (k) a.kmovw(mask_register(r), m);
       else spread(in, r, m);
       return;
     }
     case Slot::Kind::stepped: spread(in, r, stepped_scalar(s)); return;
     case Slot::Kind::tail:
-      if (k) a.kmovw(x86::k(static_cast<uint32_t>(r)), x86::k(1));
+      if (k) a.kmovw(mask_register(r), x86::k(1));
       else a.vmovups(as_.vec(r, bytes), as_.frame(wide ? where_.tail64 : where_.tail32));
       return;
     case Slot::Kind::iota: write_iota(as_, *this, where_, s, r, wide); return;

@@ -12,7 +12,6 @@ namespace Id = x86::Inst;
 using asmjit::Imm;
 namespace {
 
-x86::KReg k(int id) { return x86::k(static_cast<uint32_t>(id)); }
 
 class StoreWriter {
  public:
@@ -66,7 +65,7 @@ class StoreWriter {
       }
       case DType::bool_: {
         const x86::Vec t = as_.vec(regs_.scratch(), 16);
-        a_.k(k(value_)).z().emit(Id::kIdVmovdqu8, t, as_.table(std::vector<uint8_t>(16, 1), 16));
+        a_.k(mask_register(value_)).z().emit(Id::kIdVmovdqu8, t, as_.table(std::vector<uint8_t>(16, 1), 16));
         if (masked) return emit(Id::kIdVmovdqu8, t);
         if (as_.lanes == 16) a_.vmovups(m, t);
         else a_.vmovq(m, t.xmm());
@@ -141,7 +140,7 @@ class StoreWriter {
     const bool wide = size_of(o_.dtype) == 8;
     if (as_.avx512() && size_of(o_.dtype) >= 4 && !o_.wide) {
       const x86::Vec index = as_.vec(regs_.scratch(), as_.lanes * 4);
-      const x86::KReg lanes = k(regs_.scratch_k());
+      const x86::KReg lanes = mask_register(regs_.scratch_k());
       a_.lea(x86::rsi, address(as_, w_, s_));
       a_.vmovups(index, as_.frame((*w_.lane_offsets)[s_.index]));
       if (w_.masked) a_.kmovw(lanes, x86::k1);
@@ -172,7 +171,7 @@ class StoreWriter {
       case DType::int32:
       case DType::uint32: a_.vmovss(m, low); return;
       case DType::bool_:
-        if (as_.avx512()) a_.kmovw(x86::ecx, k(value_));
+        if (as_.avx512()) a_.kmovw(x86::ecx, mask_register(value_));
         else a_.vmovd(x86::ecx, low);
         a_.and_(x86::ecx, 1);
         return out();

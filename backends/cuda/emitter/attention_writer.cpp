@@ -10,12 +10,6 @@ using jit::loop::Attention;
 using jit::loop::FusedRows;
 using jit::loop::LoopKernel;
 using jit::loop::ValueId;
-namespace {
-
-std::string number(int64_t v) { return std::to_string(v); }
-
-}  // namespace
-
 AttentionWriter::AttentionWriter(const FusedRows& r, const AttentionSchedule& s)
     : rows_(r), schedule_(s), form_(s.form) {
   for (const FusedRows::Inner& i : r.inner) whole_.push_back(i.whole);

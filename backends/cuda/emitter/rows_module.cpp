@@ -12,14 +12,12 @@ using jit::loop::FusedRows;
 using jit::loop::LoopKernel;
 namespace {
 
-constexpr uint32_t kThreads = 128;  // of a block, at most: a warp for each of four rows
+constexpr uint32_t kRowThreads = 128;  // of a block, at most: a warp for each of four rows
 /// A row has at most so many bytes. Beyond, so few rows are under way on a multiprocessor that going through
 /// memory between kernels costs no more.
 constexpr int64_t kMostRowBytes = 32 << 10;
 constexpr int64_t kSharedBytes = 48 << 10;  // bytes of a block on any device, without a query
 constexpr int64_t kShortest = 64, kLongest = 16384;
-
-std::string number(int64_t v) { return std::to_string(v); }
 
 Schedule member_schedule(const LoopKernel& k) {
   Schedule s = Schedule::of(k);
@@ -91,7 +89,7 @@ bool RowsSchedule::takes(const uint64_t* args) const {
 Launch RowsSchedule::plan(uint64_t* args) const {
   const int64_t bytes = row_bytes(args);
   const int64_t warps =
-      std::clamp<int64_t>(kSharedBytes / std::max<int64_t>(bytes, 1), 1, static_cast<int64_t>(kThreads / 32));
+      std::clamp<int64_t>(kSharedBytes / std::max<int64_t>(bytes, 1), 1, static_cast<int64_t>(kRowThreads / 32));
   args[jit::loop::ArgLayout::kPlanned] = static_cast<uint64_t>(bytes);
   return {0, static_cast<uint32_t>(32 * warps), static_cast<uint32_t>((rows(args) + warps - 1) / warps),
           static_cast<uint32_t>(warps * bytes)};
@@ -151,7 +149,7 @@ std::string emit(const FusedRows& r, const RowsSchedule& s, size_t) {
     }
   }
   body.line("");
-  body.open("extern \"C\" __global__ void __launch_bounds__(" + number(kThreads) + ") " + s.functions[0] +
+  body.open("extern \"C\" __global__ void __launch_bounds__(" + number(kRowThreads) + ") " + s.functions[0] +
             (s.args_in_memory ? "(const Args* const in_memory)" : "(const __grid_constant__ Args args)"));
   body.line(s.args_in_memory ? "const Args& all = *in_memory;" : "const Args& all = args;");
   body.line("const u32 lanes = 32, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;");

@@ -1,9 +1,12 @@
 // Collects lines of generated source, indented by the braces that they open.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace lazy::cuda_backend {
+
+inline std::string number(int64_t v) { return std::to_string(v); }
 
 inline std::string replaced(std::string s, const std::string& what, const std::string& by) {
   for (size_t at = 0; (at = s.find(what, at)) != s.npos; at += by.size()) s.replace(at, what.size(), by);

@@ -13,7 +13,7 @@ namespace {
 /// A row of results in shared memory begins so many floats after the one before.
 constexpr int kResultRow = 68;
 
-const char* const kText =
+const char* const kAttentionText =
     R"(// Where 64 rows have element `column` of row `row`, in bytes: groups of 8 change places, so that those of 8
 // rows that are loaded at once are in different banks.
 template <int columns>
@@ -90,8 +90,6 @@ static __device__ __forceinline__ void multiply_values(float (&results)[columns 
 
 )";
 
-std::string number(int64_t v) { return std::to_string(v); }
-
 }  // namespace
 
 std::string AttentionWriter::stride(size_t member, int operand, int axis) const {
@@ -162,7 +160,7 @@ void AttentionWriter::write_mma_prelude(DType query, DType value) {
     prelude_.need(f);
   text_.line("");
   text_.directive(kIfTensorCores);
-  text_.append(replaced(replaced(kText, "$q", spelled(query)), "$v", spelled(value)));
+  text_.append(replaced(replaced(kAttentionText, "$q", spelled(query)), "$v", spelled(value)));
   text_.directive("#endif");
 }
 

@@ -11,10 +11,8 @@ namespace {
 /// A thread has so many queries times so many keys, or columns.
 constexpr int kQueries = 8, kColumns = 4;
 /// Rows of a tile in shared memory are so much longer than it, so that its columns lie in different banks.
-constexpr int kPad = 4;
-constexpr int kRow = kAttentionQueries + kPad;
-
-std::string number(int64_t v) { return std::to_string(v); }
+constexpr int kAttentionPad = 4;
+constexpr int kRow = kAttentionQueries + kAttentionPad;
 
 }  // namespace
 
@@ -163,7 +161,7 @@ void AttentionWriter::write_tiles(size_t function, int columns) {
   write_head(function);
   text_.line("// Scores, then weights, at last results; before that, the queries of some steps.");
   text_.line("__shared__ __align__(16) float tile[" + keys + "][" + number(kRow) + "];");
-  text_.line("__shared__ __align__(16) float right[" + number(kDepth) + "][" + number(columns + kPad) + "];");
+  text_.line("__shared__ __align__(16) float right[" + number(kDepth) + "][" + number(columns + kAttentionPad) + "];");
   text_.line("const u32 x0 = threadIdx.x % 16 * 4, y0 = threadIdx.x / 16 * 8;");
   text_.line("float results[" + number(groups) + "][8][4] = {};");
   text_.open("for (i32 key0 = 0; key0 < keys; key0 += " + keys + ")");

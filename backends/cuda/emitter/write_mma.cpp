@@ -14,7 +14,7 @@ using jit::loop::Stride;
 namespace {
 
 /// `$t` is f16 or bf16.
-const char* const kText =
+const char* const kProductText =
     R"(// p, in a register: what went through a shuffle is not computed anew wherever it is used.
 static __device__ __forceinline__ Shared kept(Shared p) {
   return (Shared)__shfl_sync(0xffffffffu, (u64)p, threadIdx.x % 32);
@@ -183,8 +183,6 @@ static __device__ __forceinline__ void spread(float* sums, u32 row, const float 
 
 )";
 
-std::string number(int v) { return std::to_string(v); }
-
 /// True if lanes go along the rows in the epilogue: as the output is packed.
 bool goes_by_rows(const jit::loop::LoopKernel& k) {
   return k.operands[k.stores.back().operand].stride[k.contraction.row] == Stride::unit;
@@ -271,7 +269,7 @@ void Writer::write_mma() {
 
   text_.line("");
   text_.directive(kIfTensorCores);
-  text_.append(replaced(kText, "$t", type));
+  text_.append(replaced(kProductText, "$t", type));
   text_.line("// A tile of results, by tile * 2 threads.");
   text_.line("template <int tile>");
   text_.open("static __device__ __forceinline__ void compute_tile(const Args& args, char* memory)");

@@ -12,14 +12,12 @@ using jit::loop::Side;
 using jit::loop::Stride;
 namespace {
 
-constexpr int kThreads = (kTile / kSide) * (kTile / kSide);
-constexpr int kLoads = kTile * kDepth / kThreads;  // of each side, by one thread
+constexpr int kTileThreads = (kTile / kSide) * (kTile / kSide);
+constexpr int kLoads = kTile * kDepth / kTileThreads;  // of each side, by one thread
 /// Rows of a tile in shared memory are so much longer than it, so that its columns lie in different banks.
 constexpr int kPad = 4;
 /// A cheaper epilogue is written out for all of a thread's results.
 constexpr int kUnrolledEpilogue = 24;
-
-std::string number(int v) { return std::to_string(v); }
 
 }  // namespace
 
@@ -34,8 +32,8 @@ void Writer::load_tile(const char* name, const Side& side, int axis, const std::
   const bool along = packed_along(side, axis);
   const std::string member = "i.i" + number(axis), count = "(u32)args.n" + number(axis);
   text_.line("#pragma unroll");
-  text_.open("for (int u = 0; u < " + number(tile * kDepth / kThreads) + "; ++u)");
-  text_.line("const u32 e = threadIdx.x + u * " + number(kThreads) + ";");
+  text_.open("for (int u = 0; u < " + number(tile * kDepth / kTileThreads) + "; ++u)");
+  text_.line("const u32 e = threadIdx.x + u * " + number(kTileThreads) + ";");
   text_.line(member + " = " + origin + " + " + (along ? "e % " + number(tile) : "e / " + number(kDepth)) +
              ";");
   text_.line("const i64 r = next + " + (along ? "e / " + number(tile) : "e % " + number(kDepth)) + ";");
@@ -80,7 +78,7 @@ void Writer::write_tiles() {
   text_.close();
   text_.close();
 
-  open_function(0, kThreads);
+  open_function(0, kTileThreads);
   text_.line("__shared__ __align__(16) " + type + " left[" + depth + "][" + number(kTile + kPad) +
              "], right[" + depth + "][" + number(kTile + kPad) + "];");
   text_.line("const u32 down = (" + rows + " + " + number(kTile - 1) + ") / " + tile + ", across = (" +
@@ -104,7 +102,7 @@ void Writer::write_tiles() {
   text_.line("__syncthreads();");
   text_.line("#pragma unroll");
   text_.open("for (int u = 0; u < " + number(kLoads) + "; ++u)");
-  text_.line("const u32 e = threadIdx.x + u * " + number(kThreads) + ";");
+  text_.line("const u32 e = threadIdx.x + u * " + number(kTileThreads) + ";");
   text_.line("left" + place_in_tile(form.left, form.row, kTile) + " = left_next[u];");
   text_.line("right" + place_in_tile(form.right, column_axis, kTile) + " = right_next[u];");
   text_.close();

@@ -23,8 +23,6 @@ constexpr const char* kHead =
 /// If a body costs no more, copies for what is left of a block may be as many as for its inside.
 constexpr int kShortBody = 8;
 
-std::string number(int64_t v) { return std::to_string(v); }
-
 }  // namespace
 
 std::string module_head(bool uses_float16, bool uses_bfloat16) {

@@ -22,7 +22,7 @@ struct Line {
 };
 
 /// Holds what is known of a step in a half of its box.
-struct Facts {
+struct StepFacts {
   Line line;
   loop::KnownHalf known;
   Needed needed;  // for what was read to be +0
@@ -33,9 +33,9 @@ struct Zeros {
   Needed needed;
 };
 
-class Finder {
+class SkipFinder {
  public:
-  Finder(const CapturedGraph& f, const std::vector<loop::LoopKernel>& loops, Program& p)
+  SkipFinder(const CapturedGraph& f, const std::vector<loop::LoopKernel>& loops, Program& p)
       : f_(f), loops_(loops), p_(p), facts_(p.steps.size()), zeros_(p.slots.size()) {}
 
   void learn() {
@@ -46,7 +46,7 @@ class Finder {
   void choose(TileGroup& group) {
     if (group.levels.empty()) return;
     group_ = &group;
-    std::vector<std::optional<Facts>> found(group.count);
+    std::vector<std::optional<StepFacts>> found(group.count);
     for (uint32_t i = group.count; i-- > 0;) {
       found[i] = facts_[group.first + i];
       if (!found[i]) found[i] = by_readers(group.first + i, found);
@@ -156,9 +156,9 @@ class Finder {
   }
 
   /// Evaluates the step in a half.
-  Facts evaluate(uint32_t i, const Line& line) const {
+  StepFacts evaluate(uint32_t i, const Line& line) const {
     const Step& s = p_.steps[i];
-    Facts r{line, {}, {}};
+    StepFacts r{line, {}, {}};
     std::vector<uint8_t> zero(s.operands.size(), 0);
     for (size_t o = 0; o < s.operands.size(); ++o) {
       const Binding& b = s.operands[o];
@@ -192,7 +192,7 @@ class Finder {
       if (dim_of_axis(s, h.a) >= 0 && dim_of_axis(s, h.b) >= 0)
         lines.push_back({h.a, h.b, h.bias, h.sign, i, h.scalar});
     for (const Line& line : lines) {
-      Facts r = evaluate(i, line);
+      StepFacts r = evaluate(i, line);
       bool useful = r.known.neutral;
       for (const loop::Store& st : loops_[i].stores) {
         const loop::Known known = r.known.values[st.value];
@@ -225,7 +225,7 @@ class Finder {
   }
 
   /// Finds a half of a step's box that a later one leaves out of what it reads.
-  std::optional<Facts> by_readers(uint32_t i, const std::vector<std::optional<Facts>>& found) const {
+  std::optional<StepFacts> by_readers(uint32_t i, const std::vector<std::optional<StepFacts>>& found) const {
     const Step& s = p_.steps[i];
     for (const loop::Store& st : loops_[i].stores) {
       const Binding& out = s.operands[st.operand];
@@ -246,7 +246,7 @@ class Finder {
 
   /// True if every step of the group that reads the slot leaves out this half of it.
   bool read_by_nobody(const Binding& out, const Line& line,
-                      const std::vector<std::optional<Facts>>& found) const {
+                      const std::vector<std::optional<StepFacts>>& found) const {
     if (!is_private(out.slot)) return false;
     for (uint32_t r = group_->first; r < group_->first + group_->count; ++r)
       for (const Binding& b : p_.steps[r].operands) {
@@ -259,8 +259,8 @@ class Finder {
   }
 
   /// Returns how a step leaves out its half; nothing if it can't.
-  std::optional<Skip> skip_of(uint32_t i, const Facts& facts,
-                              const std::vector<std::optional<Facts>>& found) const {
+  std::optional<Skip> skip_of(uint32_t i, const StepFacts& facts,
+                              const std::vector<std::optional<StepFacts>>& found) const {
     const Step& s = p_.steps[i];
     const loop::LoopKernel& k = loops_[i];
     const size_t levels = group_->levels.size();
@@ -303,7 +303,7 @@ class Finder {
 
   /// True if what the step stores in the half is read by nobody, or +0: then that is noted.
   bool stores(uint32_t i, const Line& line, loop::KnownHalf& known,
-              const std::vector<std::optional<Facts>>& found, Skip& skip) const {
+              const std::vector<std::optional<StepFacts>>& found, Skip& skip) const {
     const Step& s = p_.steps[i];
     for (const loop::Store& st : loops_[i].stores) {
       const Binding& out = s.operands[st.operand];
@@ -325,7 +325,7 @@ class Finder {
   const CapturedGraph& f_;
   const std::vector<loop::LoopKernel>& loops_;
   Program& p_;
-  std::vector<std::optional<Facts>> facts_;  // by step
+  std::vector<std::optional<StepFacts>> facts_;  // by step
   std::vector<std::optional<Zeros>> zeros_;  // by slot
   TileGroup* group_ = nullptr;
 };
@@ -334,7 +334,7 @@ class Finder {
 
 void find_skips(const CapturedGraph& f, const std::vector<loop::LoopKernel>& loops, const Regroup& regroup,
                 Program& p) {
-  Finder finder(f, loops, p);
+  SkipFinder finder(f, loops, p);
   finder.learn();
   std::vector<TileGroup> all;
   uint32_t next = 0;  // step

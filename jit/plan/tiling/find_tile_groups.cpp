@@ -17,9 +17,9 @@ struct Outer {
 // Work that is proportional to the square of a tile group's length stays small.
 constexpr uint32_t kMostSteps = 32;
 
-class Finder {
+class GroupFinder {
  public:
-  Finder(const Trace& t, const Fusion& f, const std::vector<loop::LoopKernel>& loops, Program& p)
+  GroupFinder(const Trace& t, const Fusion& f, const std::vector<loop::LoopKernel>& loops, Program& p)
       : t_(t), f_(f), loops_(loops), p_(p) {}
 
   void run() {
@@ -243,7 +243,7 @@ std::string describe(const TileGroup& b) {
 
 void find_tile_groups(const Trace& t, const Fusion& f, const std::vector<loop::LoopKernel>& loops, bool skips,
                       Program& p) {
-  Finder finder(t, f, loops, p);
+  GroupFinder finder(t, f, loops, p);
   if (p.steps.size() > 1) finder.run();
   if (skips)
     find_skips(

@@ -12,7 +12,7 @@ using namespace detail;
 // A depthwise convolution with more elements in a window than this is computed by grouped products, a row or
 // a column each, which take up to a hundred times as long: its body has one fused multiply-add for each
 // element, and what is recorded and compiled grows with them.
-constexpr int64_t kMostTaps = 1024;
+constexpr int64_t kMostDepthwiseTaps = 1024;
 
 // With fewer windows side by side, vectors along them would be too empty.
 constexpr int64_t kShortestRow = 48;
@@ -316,7 +316,7 @@ Handle convolve(const Problem& p, Handle image, const Handle& w, const Dims& pad
   const jit::Purpose purpose(p.purposes.image);
   image = padded(p.name, image, padding, 0, p.site, gathered && windows.taps > 1);
   if (p.groups == 1) return dense(p, image, w, windows);
-  if (in == 1 && windows.taps <= kMostTaps) return depthwise(p, image, w, windows, out / p.groups);
+  if (in == 1 && windows.taps <= kMostDepthwiseTaps) return depthwise(p, image, w, windows, out / p.groups);
   return grouped(p, image, w, windows);
 }
 
@@ -358,7 +358,7 @@ Handle computed(Problem& p) {
     if (along_rows(p, windows) && (!read_in_place(p) || rows_together(p, windows) == 1))
       return dense_along_rows(p, windows);
     if (along_windows(p, windows)) return dense_along_windows(p, windows);
-    if (p.groups > 1 && kernel->shape[n] == 1 && windows.taps <= kMostTaps)
+    if (p.groups > 1 && kernel->shape[n] == 1 && windows.taps <= kMostDepthwiseTaps)
       return depthwise_along_rows(p, windows);
     if (p.groups > 1) return grouped_along_windows(p, windows);
   }

@@ -1,7 +1,7 @@
 // Implements connectionist temporal classification (Graves et al. 2006) by the forward variables in
 // logarithms.
-#include <limits>
 
+#include "lazy/core/special_values.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/nn/functional/losses.hpp"
 
@@ -9,7 +9,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Handle integers(const Formula& f, const char* what, Arg& a) {
   Handle h = Operand(f.name, a).take();

@@ -1,5 +1,4 @@
-#include <limits>
-
+#include "lazy/core/special_values.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/searching.hpp"
 #include "lazy/nn/functional/formula.hpp"
@@ -9,7 +8,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Handle integers(const Formula& f, const char* what, const Handle& h) {
   if (!is_int(h->dtype)) f.fail<DtypeError>(std::string(what) + " are integers, not " + name_of(h->dtype));

@@ -25,7 +25,7 @@ Term rows_of(const Formula& f, const Term& x) {
 /// Returns the losses of rows without the axis that one row was given.
 Term as_given(const Term& losses, const Term& x) { return x.rank() == 1 ? reshape(losses, {}) : losses; }
 
-Handle integer_labels(const Formula& f, Arg& labels) {
+Handle int64_labels(const Formula& f, Arg& labels) {
   Handle h = Operand(f.name, labels).take();
   if (!is_int(h->dtype)) f.fail<DtypeError>(std::string("labels are integers, not ") + name_of(h->dtype));
   return f.as(int64, h);
@@ -52,7 +52,7 @@ Tensor soft_margin_loss(Arg x, Arg target, Reduction r) {
 Tensor multi_margin_loss(Arg x, Arg target, const MarginOptions& o) {
   const Formula f("multi_margin_loss", {&x}, {&o.weight});
   const Term v = f.term(x), rows = rows_of(f, v);
-  const Handle labels = integer_labels(f, target);
+  const Handle labels = int64_labels(f, target);
   check_reduction(f, o.reduction);
   if (o.p != 1 && o.p != 2) f.fail<Error>("p is 1 or 2, not " + std::to_string(o.p.value));
   const int64_t n = rows.extent(0), classes = rows.extent(1);
@@ -71,7 +71,7 @@ Tensor multi_margin_loss(Arg x, Arg target, const MarginOptions& o) {
 Tensor multilabel_margin_loss(Arg x, Arg target, Reduction r) {
   const Formula f("multilabel_margin_loss", {&x});
   const Term v = f.term(x), rows = rows_of(f, v);
-  const Handle labels = integer_labels(f, target);
+  const Handle labels = int64_labels(f, target);
   check_same(f, v, labels->shape);
   check_reduction(f, r);
   Composite whole(f.name, {&v.handle(), &labels}, f.site);

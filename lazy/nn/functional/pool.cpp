@@ -97,7 +97,7 @@ Handle framed_image(const Pool& p, const Number& value) {
 /// Combines the elements of each window by `op`, in ascending order.
 Handle combined(const Pool& p, Op op, const Handle& image) {
   const Windows& w = p.windows;
-  if (w.taps > kMostTaps) {
+  if (w.taps > kMostPooledTaps) {
     const Handle view = w.view(image, p.site);
     Dims last;
     for (int i = 0; i < w.spatial(); ++i) last.push_back(-1 - i);
@@ -164,7 +164,7 @@ Handle memberships(const Pool& p, int axis, DType t, const Recorder& r) {
 Handle max_pool_gradient(const Pool& p, const Handle& g) {
   const Recorder r{p.name, p.site};
   const DType t = p.given->dtype, work = is_half(t) ? float32 : t;
-  if (p.windows.taps > kMostTaps) {
+  if (p.windows.taps > kMostPooledTaps) {
     PoolOptions o;
     o.stride = Axes(p.windows.stride), o.padding = Axes(p.padding), o.dilation = Axes(p.windows.dilation);
     o.layout = p.layout, o.ceil_mode = some(p.extra);
@@ -185,7 +185,7 @@ Handle avg_pool_gradient(const Pool& p, const PoolOptions& o, const Handle& g) {
   const Recorder r{p.name, p.site};
   const DType t = p.given->dtype, work = is_half(t) ? float32 : t;
   Handle share = r.op(Op::divide, channels_to_last(r.as(work, g), p.layout, p.site), divisors(p, o, work));
-  if (p.windows.taps <= kMostTaps)
+  if (p.windows.taps <= kMostPooledTaps)
     return r.as(t, summed_over_windows(
                        p.name, sliding(p), {channels_from_last(share, p.layout, p.site)}, p.given->shape,
                        work, [](int64_t, const std::vector<Handle>& read) { return read[0]; }, p.site));

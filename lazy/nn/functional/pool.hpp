@@ -6,7 +6,7 @@
 namespace lazy::detail {
 
 // A window of up to so many elements is one expression, fused into its readers; a larger one is reduced.
-inline constexpr int64_t kMostTaps = 64;
+inline constexpr int64_t kMostPooledTaps = 64;
 
 struct Pool {
   const char* name;

@@ -90,7 +90,7 @@ struct Winners {
 
 Winners winners(const Pool& p, const Formula& f, const Handle& image) {
   const Windows& w = p.windows;
-  if (w.taps > kMostTaps) {
+  if (w.taps > kMostPooledTaps) {
     const Handle view = w.view(image, p.site);
     Shape flat = view->shape;
     flat.resize(w.spatial() + 2);

@@ -14,7 +14,7 @@ namespace lazy::nn {
 
 namespace {
 
-constexpr const char* kName = "AdaptiveLogSoftmaxWithLoss";
+constexpr const char* kAdaptiveSoftmax = "AdaptiveLogSoftmaxWithLoss";
 
 /// Returns the number of rows of the head: classes before the first cutoff, and one for each cluster.
 int64_t head_size(int64_t classes, const std::vector<int64_t>& cutoffs, const Site& s) {
@@ -25,7 +25,7 @@ int64_t head_size(int64_t classes, const std::vector<int64_t>& cutoffs, const Si
     before = c;
   }
   if (!fits)
-    lazy::detail::fail<Error>(kName, "cutoffs ascend between 1 and " + std::to_string(classes - 1), s);
+    lazy::detail::fail<Error>(kAdaptiveSoftmax, "cutoffs ascend between 1 and " + std::to_string(classes - 1), s);
   return cutoffs[0] + static_cast<int64_t>(cutoffs.size());
 }
 
@@ -69,7 +69,7 @@ AdaptiveLogSoftmaxWithLoss::Result AdaptiveLogSoftmaxWithLoss::operator()(Arg x,
   if (rows.size() > 1 || probabilities.size() != rows.size() + 1 ||
       (rows.size() == 1 && rows[0] != probabilities[0]))
     lazy::detail::fail<ShapeError>(
-        kName,
+        kAdaptiveSoftmax,
         "targets " + lazy::to_string(rows) + " do not fit probabilities " + lazy::to_string(probabilities),
         s);
   const Tensor output = take_along_axis(Arg(all, s), Arg(labels.unsqueeze(-1, s), s), -1).squeeze(-1, s);

@@ -22,7 +22,7 @@ namespace lazy::nn {
 namespace {
 
 using lazy::detail::fail;
-constexpr const char* kName = "MultiheadAttention";
+constexpr const char* kMultihead = "MultiheadAttention";
 
 /// Returns the bound of xavier_uniform_ for a matrix.
 double xavier(int64_t rows, int64_t columns) { return std::sqrt(6.0 / static_cast<double>(rows + columns)); }
@@ -33,7 +33,7 @@ bool same(const Tensor& a, const Tensor& b) { return a.handle().get() == b.handl
 /// Throws ShapeError unless the shape is (..., extent), of `rank` dimensions.
 void check(const char* what, const Shape& shape, int rank, int64_t extent, const Site& s) {
   if (shape.size() != rank || shape[rank - 1] != extent)
-    fail<ShapeError>(kName,
+    fail<ShapeError>(kMultihead,
                      std::string(what) + " " + to_string(shape) + ": " + std::to_string(rank) +
                          " dimensions are expected, the last of extent " + std::to_string(extent),
                      s);
@@ -53,10 +53,10 @@ MultiheadAttention::MultiheadAttention(Integer embed_dim, Integer num_heads,
       zero_attn_(o.add_zero_attn) {
   if (heads_ <= 0 || embed_dim_ <= 0 || embed_dim_ % heads_ != 0)
     fail<ShapeError>(
-        kName, std::to_string(heads_) + " heads don't divide an embed_dim of " + std::to_string(embed_dim_),
+        kMultihead, std::to_string(heads_) + " heads don't divide an embed_dim of " + std::to_string(embed_dim_),
         s);
   if (!(dropout_ >= 0 && dropout_ <= 1))
-    fail<Error>(kName, "dropout is a probability, not " + std::to_string(dropout_), s);
+    fail<Error>(kMultihead, "dropout is a probability, not " + std::to_string(dropout_), s);
   const detail::Fresh fresh(o, s);
   const int64_t e = embed_dim_;
   if (kdim_ == e && vdim_ == e) {
@@ -125,7 +125,7 @@ Tensor MultiheadAttention::mask(const AttentionOptions& o, const Operands& x, bo
     Tensor m = o.key_padding_mask;
     if (m.ndim(s) == 1) m = unsqueeze(Arg(m, s), 0);
     if (m.shape(s) != Shape{n, keys - added})
-      fail<ShapeError>(kName,
+      fail<ShapeError>(kMultihead,
                        "a key_padding_mask " + to_string(o.key_padding_mask.shape(s)) + " instead of " +
                            to_string(Shape{n, keys - added}),
                        s);
@@ -136,7 +136,7 @@ Tensor MultiheadAttention::mask(const AttentionOptions& o, const Operands& x, bo
     const Shape flat{queries, keys - added}, full{n * heads_, queries, keys - added};
     if (shape != flat && shape != full)
       fail<ShapeError>(
-          kName,
+          kMultihead,
           "an attn_mask " + to_string(shape) + " instead of " + to_string(flat) + " or " + to_string(full),
           s);
     const Tensor& m = o.attn_mask;
@@ -148,7 +148,7 @@ Tensor MultiheadAttention::mask(const AttentionOptions& o, const Operands& x, bo
 AttentionOutput MultiheadAttention::operator()(Arg query, Arg key, Arg value,
                                                const AttentionOptions& o) const {
   const Site s = query.site();
-  const auto tensor = [](Arg& a) { return Tensor(lazy::detail::Operand(kName, a).take()); };
+  const auto tensor = [](Arg& a) { return Tensor(lazy::detail::Operand(kMultihead, a).take()); };
   Tensor in[3] = {tensor(query), tensor(key), tensor(value)};
   const int rank = in[0].ndim(s);
   if (rank != 2) check("the query", in[0].shape(s), 3, embed_dim_, s);
@@ -163,7 +163,7 @@ AttentionOutput MultiheadAttention::operator()(Arg query, Arg key, Arg value,
   }
   const Shape &ks = in[1].shape(s), &vs = in[2].shape(s), &qs = in[0].shape(s);
   if (ks[0] != qs[0] || vs[0] != qs[0] || ks[1] != vs[1])
-    fail<ShapeError>(kName,
+    fail<ShapeError>(kMultihead,
                      "query " + to_string(qs) + ", key " + to_string(ks) + " and value " + to_string(vs) +
                          " (batch, length, features) differ in batch or length",
                      s);

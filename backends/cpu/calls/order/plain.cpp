@@ -7,7 +7,7 @@
 namespace lazy::cpu_backend::order {
 namespace {
 
-constexpr int64_t kShort = 512;     // words; shorter rows are sorted by comparison
+constexpr int64_t kComparedLength = 512;     // words; shorter rows are sorted by comparison
 constexpr int64_t kFewWanted = 64;  // places that are found one after the other
 constexpr int kDigit = 256;
 
@@ -65,7 +65,7 @@ void Plain::sort(W* words, W* other, int64_t n, int low, Wanted wanted) {
     }
     return;
   }
-  if (n <= kShort) std::sort(words, words + n);
+  if (n <= kComparedLength) std::sort(words, words + n);
   else by_radix(words, other, n, low);
 }
 
