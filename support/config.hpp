@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "support/config_enums.hpp"
+
 namespace lazy::config {
 
 inline constexpr uint64_t MiB = uint64_t{1} << 20;
@@ -44,9 +46,6 @@ class Setting<std::string> {
  private:
   std::atomic<const std::string*> value_{nullptr};
 };
-
-#define LAZY_ENUM(field, name, type, initial, doc, ...) enum class type : uint8_t { __VA_ARGS__ };
-#include "support/config.def"
 
 /// Holds log levels by channel, a byte each; all ones until the environment has been read.
 using Levels = Setting<uint64_t>;

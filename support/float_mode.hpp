@@ -1,7 +1,7 @@
 // Sets the floating-point environment in which everything is computed, whatever the program has set for
 // itself: rounding to nearest, denormals as they are, no traps.
 #pragma once
-#include <immintrin.h>
+#include <xmmintrin.h>
 
 #include <cstdint>
 

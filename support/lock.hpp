@@ -1,9 +1,10 @@
 // Provides locks that a forked child never waits for in vain (support/forks.hpp): a lock that a thread of the
 // parent held at the fork is distinguished from one that a thread of this process holds.
 #pragma once
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
-#include <thread>
 
 #include "support/alone.hpp"
 #include "support/forks.hpp"
@@ -89,7 +90,7 @@ class SpinLock {
         if (holder_.compare_exchange_weak(seen, mine, std::memory_order_acquire)) return false;
       }
       if (spins < 64) __builtin_ia32_pause();
-      else std::this_thread::yield();
+      else sched_yield();
     }
   }
 

@@ -5,6 +5,7 @@
 
 #include "backends/cuda/code.hpp"
 #include "backends/cuda/gpu.hpp"
+#include "support/config.hpp"
 #include "support/metrics.hpp"
 
 namespace lazy::cuda_backend {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "jit/core/dtype.hpp"
-#include "support/config.hpp"
+#include "support/config_enums.hpp"
 
 namespace lazy::jit {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "jit/core/op.hpp"
+#include "support/config.hpp"
 
 namespace lazy::jit {
 

@@ -8,6 +8,7 @@
 #include "jit/calls/call.hpp"
 #include "jit/verify/bisect.hpp"
 #include "jit/verify/verify_values.hpp"
+#include "support/config.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
 

@@ -29,14 +29,12 @@ class CpuSelect final : public jit::CallKernel {
     std::vector<int64_t> wanted = places;
     std::sort(wanted.begin(), wanted.end());
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-    order::with_keys(x.dtype, r.spec.as<jit::calls::SelectAttributes>().descending, [&](auto keys) {
-      using U = typename decltype(keys)::Bits;
-      order::each_row<M>(r, keys, [&](auto& orderer, int64_t row) {
-        orderer.select(reinterpret_cast<const U*>(r.in[0]) + row * length, length,
-                       {wanted.data(), wanted.data() + wanted.size()}, places.data(), count,
-                       r.out[0] ? reinterpret_cast<U*>(r.out[0]) + row * count : nullptr,
-                       r.out[1] ? reinterpret_cast<int64_t*>(r.out[1]) + row * count : nullptr);
-      });
+    const auto codec = order::codec_of<M>(x.dtype, r.spec.as<jit::calls::SelectAttributes>().descending);
+    const int64_t bytes = codec.table->element_bytes;
+    order::each_row<M>(r, codec, [&](auto& orderer, int64_t row) {
+      orderer.select(r.in[0] + row * length * bytes, length, {wanted.data(), wanted.data() + wanted.size()},
+                     places.data(), count, r.out[0] ? r.out[0] + row * count * bytes : nullptr,
+                     r.out[1] ? reinterpret_cast<int64_t*>(r.out[1]) + row * count : nullptr);
     });
   }
   std::string schedule() const override { return std::string("select ") + M::kName; }

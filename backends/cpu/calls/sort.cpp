@@ -21,14 +21,11 @@ class CpuSort final : public jit::CallKernel {
     const Meta& x = r.operands[0];
     if (numel(x.shape) == 0 || (!r.out[0] && !r.out[1])) return;
     const int64_t length = x.shape.back();
-    order::with_keys(x.dtype, r.spec.as<jit::calls::SortAttributes>().descending, [&](auto keys) {
-      using U = typename decltype(keys)::Bits;
-      order::each_row<M>(r, keys, [&](auto& orderer, int64_t row) {
-        const int64_t first = row * length;
-        orderer.sort(reinterpret_cast<const U*>(r.in[0]) + first, length,
-                     r.out[0] ? reinterpret_cast<U*>(r.out[0]) + first : nullptr,
-                     r.out[1] ? reinterpret_cast<int64_t*>(r.out[1]) + first : nullptr);
-      });
+    const auto codec = order::codec_of<M>(x.dtype, r.spec.as<jit::calls::SortAttributes>().descending);
+    order::each_row<M>(r, codec, [&](auto& orderer, int64_t row) {
+      const int64_t first = row * length, bytes = first * codec.table->element_bytes;
+      orderer.sort(r.in[0] + bytes, length, r.out[0] ? r.out[0] + bytes : nullptr,
+                   r.out[1] ? reinterpret_cast<int64_t*>(r.out[1]) + first : nullptr);
     });
   }
   std::string schedule() const override { return std::string("sort ") + M::kName; }

@@ -21,7 +21,7 @@ Instr result() { return {Code::result, {}, DType::float32, 0}; }
 Instr op(Op op, ValueId a, ValueId b = kNoValue, ValueId c = kNoValue, DType t = DType::float32) {
   return {Code::op, op, t, 0, a, b, c};
 }
-constexpr Stride zero = Stride::zero, unit = Stride::unit, any = Stride::any;
+constexpr Stride zero = Stride::zero, unit = Stride::unit, strided = Stride::any;
 
 LoopKernel product(const Operand& left, const Operand& right, const Operand& out) {
   LoopKernel k;
@@ -35,9 +35,9 @@ LoopKernel product(const Operand& left, const Operand& right, const Operand& out
   k.stores = {{2, 2}};
   return k;
 }
-const Operand row_in = operand(DType::float32, {any, any, zero}),
-              column_in = operand(DType::float32, {any, zero, unit});
-const Operand both_out = operand(DType::float32, {zero, any, unit}, true);
+const Operand row_in = operand(DType::float32, {strided, strided, zero}),
+              column_in = operand(DType::float32, {strided, zero, unit});
+const Operand both_out = operand(DType::float32, {zero, strided, unit}, true);
 
 /// Builds an attention with values 0: scores, 1: maxima, 2: weights, 3: sums.
 FusedRows plain() {
@@ -50,7 +50,7 @@ FusedRows plain() {
   top.form = Form::reduce;
   top.rank = 2;
   top.sequential = 1;
-  top.operands = {operand(DType::float32, {any, unit}), operand(DType::float32, {any, zero}, true)};
+  top.operands = {operand(DType::float32, {strided, unit}), operand(DType::float32, {strided, zero}, true)};
   top.body = {load(0), result()};
   top.epilogue = 1;
   top.reductions = {{Op::max, DType::float32, 0}};
@@ -58,8 +58,8 @@ FusedRows plain() {
   r.members.push_back({top, {0, 1}});
 
   LoopKernel weights = top;
-  weights.operands = {operand(DType::float32, {any, unit}), operand(DType::float32, {any, zero}),
-                      operand(DType::float32, {any, unit}, true), operand(DType::float32, {any, zero}, true)};
+  weights.operands = {operand(DType::float32, {strided, unit}), operand(DType::float32, {strided, zero}),
+                      operand(DType::float32, {strided, unit}, true), operand(DType::float32, {strided, zero}, true)};
   weights.body = {load(0), load(1), op(Op::subtract, 0, 1), op(Op::exp, 2), result()};
   weights.epilogue = 4;
   weights.reductions = {{Op::sum, DType::float32, 3}};
@@ -67,7 +67,7 @@ FusedRows plain() {
   r.members.push_back({weights, {0, 1, 2, 3}});
 
   LoopKernel values = product(row_in, column_in, both_out);
-  values.operands.push_back(operand(DType::float32, {zero, any, zero}));
+  values.operands.push_back(operand(DType::float32, {zero, strided, zero}));
   values.body.push_back(load(3));
   values.body.push_back(op(Op::divide, 2, 3));
   values.stores = {{2, 4}};
@@ -97,8 +97,8 @@ BOOST_AUTO_TEST_CASE(weights_divided_before_the_product) {
   r.inner.push_back({DType::float32, true});
   LoopKernel quotients;
   quotients.rank = 2;
-  quotients.operands = {operand(DType::float32, {any, unit}), operand(DType::float32, {any, zero}),
-                        operand(DType::float32, {any, unit}, true)};
+  quotients.operands = {operand(DType::float32, {strided, unit}), operand(DType::float32, {strided, zero}),
+                        operand(DType::float32, {strided, unit}, true)};
   quotients.body = {load(0), load(1), op(Op::divide, 0, 1)};
   quotients.epilogue = 3;
   quotients.stores = {{2, 2}};
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(what_is_none) {
 BOOST_AUTO_TEST_CASE(sums_may_be_seen_by_others) {
   FusedRows r = plain();
   LoopKernel& k = r.members[2].kernel;
-  k.operands.push_back(operand(DType::float32, {any, zero}, true));
+  k.operands.push_back(operand(DType::float32, {strided, zero}, true));
   k.body.push_back(op(Op::log, 4));
   k.stores.push_back({4, 5});
   r.members[2].inner.push_back(FusedRows::kOutside);

@@ -9,6 +9,12 @@
 
 namespace lazy::cpu_backend::order {
 
+/// Says what of a dtype and an order keys depend on at run time.
+struct KeyBits {
+  uint64_t infinity = 0;  // bits of infinity, for a float
+  uint64_t flip = 0;      // all ones for a descending order
+};
+
 /// Turns the bits of a dtype's elements into unsigned numbers of the same order.
 template <class U, bool kSigned, bool kFloat>
 struct Keys {
@@ -17,9 +23,9 @@ struct Keys {
   using Key = std::conditional_t<sizeof(U) == 8, uint64_t, uint32_t>;
   static constexpr int kBits = 8 * sizeof(U);
   static constexpr U kSign = static_cast<U>(U{1} << (kBits - 1)), kAll = static_cast<U>(~U{0});
-  U infinity = 0;  // bits of infinity, for a float
-  U flip = 0;      // all ones for a descending order
+  const U infinity, flip;
 
+  explicit Keys(const KeyBits& b) : infinity(static_cast<U>(b.infinity)), flip(static_cast<U>(b.flip)) {}
   /// Returns the key. NaN has the largest, in either order; the two zeros have one.
   Key operator()(U bits) const {
     if constexpr (kFloat) {
@@ -74,28 +80,22 @@ struct Packing {
   }
 };
 
-/// Calls f with the Keys of a dtype.
+/// Calls f.template operator()<Keys of the dtype>(bits of its infinity).
 template <class F>
-auto with_keys(DType t, bool descending, F&& f) {
-  const auto call = [&](auto keys, uint64_t infinity) {
-    using U = typename decltype(keys)::Bits;
-    keys.infinity = static_cast<U>(infinity);
-    keys.flip = descending ? keys.kAll : U{0};
-    return f(keys);
-  };
+auto with_keys(DType t, F&& f) {
   switch (t) {
-    case DType::int8: return call(Keys<uint8_t, true, false>{}, 0);
-    case DType::uint16: return call(Keys<uint16_t, false, false>{}, 0);
-    case DType::int16: return call(Keys<uint16_t, true, false>{}, 0);
-    case DType::uint32: return call(Keys<uint32_t, false, false>{}, 0);
-    case DType::int32: return call(Keys<uint32_t, true, false>{}, 0);
-    case DType::uint64: return call(Keys<uint64_t, false, false>{}, 0);
-    case DType::int64: return call(Keys<uint64_t, true, false>{}, 0);
-    case DType::float16: return call(Keys<uint16_t, true, true>{}, 0x7c00);
-    case DType::bfloat16: return call(Keys<uint16_t, true, true>{}, 0x7f80);
-    case DType::float32: return call(Keys<uint32_t, true, true>{}, 0x7f800000);
-    case DType::float64: return call(Keys<uint64_t, true, true>{}, 0x7ff0000000000000);
-    default: return call(Keys<uint8_t, false, false>{}, 0);  // bool, uint8
+    case DType::int8: return f.template operator()<Keys<uint8_t, true, false>>(0);
+    case DType::uint16: return f.template operator()<Keys<uint16_t, false, false>>(0);
+    case DType::int16: return f.template operator()<Keys<uint16_t, true, false>>(0);
+    case DType::uint32: return f.template operator()<Keys<uint32_t, false, false>>(0);
+    case DType::int32: return f.template operator()<Keys<uint32_t, true, false>>(0);
+    case DType::uint64: return f.template operator()<Keys<uint64_t, false, false>>(0);
+    case DType::int64: return f.template operator()<Keys<uint64_t, true, false>>(0);
+    case DType::float16: return f.template operator()<Keys<uint16_t, true, true>>(0x7c00);
+    case DType::bfloat16: return f.template operator()<Keys<uint16_t, true, true>>(0x7f80);
+    case DType::float32: return f.template operator()<Keys<uint32_t, true, true>>(0x7f800000);
+    case DType::float64: return f.template operator()<Keys<uint64_t, true, true>>(0x7ff0000000000000);
+    default: return f.template operator()<Keys<uint8_t, false, false>>(0);  // bool, uint8
   }
 }
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "backends/cpu/calls/order/loops.hpp"
+#include "backends/cpu/calls/order/codec.hpp"
 #include "jit/backend/backend.hpp"
 
 namespace lazy::cpu_backend::order {
@@ -37,25 +37,23 @@ struct Workplace {
   }
 };
 
-/// Orders rows. M: Plain or Avx512.
-template <class M, class K>
+/// Orders rows. M: Plain or Avx512; Key: uint64_t for elements of eight bytes, else uint32_t.
+template <class M, class Key>
 class Row {
  public:
-  using U = typename K::Bits;
-  using Key = typename K::Key;
-  Row(const K& keys, const Workplace& place) : keys_(keys), place_(place) {}
+  Row(const Codec& codec, const Workplace& place) : codec_(codec), place_(place) {}
 
   /// Writes the sorted row and where its elements were; either may be null.
-  void sort(const U* in, int64_t n, U* values, int64_t* indices) {
+  void sort(const char* in, int64_t n, char* values, int64_t* indices) {
     if (!indices && sorts_values(in, n, values)) return;
     if constexpr (sizeof(Key) == 4) {
       const int index_bits = Packing::bits_of_index(n);
-      if (K::kBits + index_bits <= 32) {
+      if (codec_.table->key_bits + index_bits <= 32) {
         order<uint32_t>(in, n, {0, 0, index_bits}, values, indices);
         return;
       }
       if (M::kSlack > 0 && narrow_ && place_.pieces == 1 && n <= kNarrow) {
-        const KeyRange r = M::range(keys_, in, n);
+        const KeyRange r = codec_.range(in, 0, n);
         if (order<uint32_t>(in, n, Packing::of(r.low, r.high, n, 32), values, indices)) return;
         narrow_ = false;  // the next row is probably like this one
       }
@@ -65,13 +63,14 @@ class Row {
 
   /// Writes the elements at places of the sorted row, and where they were. `wanted`: the places, ascending,
   /// each once.
-  void select(const U* in, int64_t n, Wanted wanted, const int64_t* places, int64_t count, U* values,
+  void select(const char* in, int64_t n, Wanted wanted, const int64_t* places, int64_t count, char* values,
               int64_t* indices) {
     const Output out{places, count, values, indices};
     if (n >= kLong && select_in_brackets(in, n, wanted, out)) return;
     if constexpr (sizeof(Key) == 4) {
       const int index_bits = Packing::bits_of_index(n);
-      if (K::kBits + index_bits <= 32) return select_all<uint32_t>(in, n, {0, 0, index_bits}, wanted, out);
+      if (codec_.table->key_bits + index_bits <= 32)
+        return select_all<uint32_t>(in, n, {0, 0, index_bits}, wanted, out);
     }
     select_all<uint64_t>(in, n, wide_packing(in, n), wanted, out);
   }
@@ -86,16 +85,16 @@ class Row {
   struct Output {
     const int64_t* places;
     int64_t count;
-    U* values;
+    char* values;
     int64_t* indices;
   };
 
-  Packing wide_packing(const U* in, int64_t n) const {
+  Packing wide_packing(const char* in, int64_t n) const {
     const int index_bits = Packing::bits_of_index(n);
     if (sizeof(Key) == 4 && index_bits <= 32) return {0, 0, index_bits};
     std::vector<KeyRange> part(static_cast<size_t>(place_.pieces));
     place_.each(n, [&](int64_t p, int64_t begin, int64_t end) {
-      if (begin < end) part[static_cast<size_t>(p)] = M::range(keys_, in + begin, end - begin);
+      if (begin < end) part[static_cast<size_t>(p)] = codec_.range(in, begin, end);
     });
     KeyRange all;
     for (const KeyRange& r : part) all = {std::min(all.low, r.low), std::max(all.high, r.high)};
@@ -103,29 +102,28 @@ class Row {
   }
 
   template <class W>
-  bool pack(const U* in, int64_t n, const Packing& p, W* words) const {
+  bool pack(const char* in, int64_t n, const Packing& p, W* words) const {
     std::vector<uint8_t> special(static_cast<size_t>(place_.pieces));
     place_.each(n, [&](int64_t piece, int64_t begin, int64_t end) {
-      special[static_cast<size_t>(piece)] = M::pack(keys_, in, begin, end, p, words);
+      special[static_cast<size_t>(piece)] = codec_.pack(in, begin, end, p, words);
     });
     return std::find(special.begin(), special.end(), 1) != special.end();
   }
 
   /// Sorts without indices; false if an element is special: then order among equal keys is to be seen.
-  bool sorts_values(const U* in, int64_t n, U* values) {
+  bool sorts_values(const char* in, int64_t n, char* values) {
     Key* const words = place_.first<Key>(n);
     const Packing p;
     if (pack(in, n, p, words)) return false;
     sort_words(words, place_.second<Key>(n), n, 0);
-    place_.each(n, [&](int64_t, int64_t begin, int64_t end) {
-      M::elements(keys_, words + begin, end - begin, p, values + begin);
-    });
+    place_.each(n,
+                [&](int64_t, int64_t begin, int64_t end) { codec_.elements(words, begin, end, p, values); });
     return true;
   }
 
   /// Sorts the row by words; false if so many words lack bits that differ that wider ones are better.
   template <class W>
-  bool order(const U* in, int64_t n, const Packing& p, U* values, int64_t* indices) {
+  bool order(const char* in, int64_t n, const Packing& p, char* values, int64_t* indices) {
     W *const words = place_.first<W>(n), *const other = place_.second<W>(n);
     const bool special = pack(in, n, p, words);
     sort_words(words, other, n, p.index_bits);
@@ -133,19 +131,19 @@ class Row {
     place_.each(n, [&](int64_t, int64_t begin, int64_t end) {
       if (indices) M::indices(words + begin, end - begin, p, indices + begin);
       if (!values) return;
-      if (!special && !p.dropped) return M::elements(keys_, words + begin, end - begin, p, values + begin);
-      for (int64_t i = begin; i < end; ++i) values[i] = in[p.index(words[i])];
+      if (!special && !p.dropped) return codec_.elements(words, begin, end, p, values);
+      for (int64_t i = begin; i < end; ++i) codec_.copy(in, p.index(words[i]), values, i);
     });
     return true;
   }
 
   /// Sorts runs of words that are equal but for the index by their elements' keys.
   template <class W>
-  bool repair(const U* in, int64_t n, const Packing& p, W* words, W* other) const {
+  bool repair(const char* in, int64_t n, const Packing& p, W* words, W* other) const {
     const int64_t found = M::doubtful(words, n, p.index_bits, other);
     if (sizeof(W) < 8 && found > n / 8) return false;
     const auto before = [&](W a, W b) {
-      const Key x = keys_(in[p.index(a)]), y = keys_(in[p.index(b)]);
+      const uint64_t x = codec_.key(in, p.index(a)), y = codec_.key(in, p.index(b));
       return x != y ? x < y : a < b;
     };
     for (int64_t i = 0, end; i < found; i = end) {
@@ -196,7 +194,7 @@ class Row {
 
   /// Sorts the wanted places of a row that is all words.
   template <class W>
-  void select_all(const U* in, int64_t n, const Packing& p, Wanted wanted, const Output& out) {
+  void select_all(const char* in, int64_t n, const Packing& p, Wanted wanted, const Output& out) {
     W *const words = place_.first<W>(n), *const other = place_.second<W>(n);
     pack(in, n, p, words);
     sort_wanted(in, n, p, words, other, wanted);
@@ -204,26 +202,26 @@ class Row {
   }
 
   template <class W>
-  void sort_wanted(const U* in, int64_t n, const Packing& p, W* words, W* other, Wanted wanted) const {
+  void sort_wanted(const char* in, int64_t n, const Packing& p, W* words, W* other, Wanted wanted) const {
     M::sort(words, other, n, p.index_bits, p.dropped ? Wanted{} : wanted);
     if (p.dropped) repair(in, n, p, words, other);
   }
 
   /// Writes the elements at places in [from, to]; `below`: the place of the first word.
   template <class W>
-  static void write(const U* in, const W* words, const Packing& p, int64_t below, int64_t from, int64_t to,
-                    const Output& out) {
+  void write(const char* in, const W* words, const Packing& p, int64_t below, int64_t from, int64_t to,
+             const Output& out) const {
     for (int64_t j = 0; j < out.count; ++j) {
       if (out.places[j] < from || out.places[j] > to) continue;
       const int64_t at = p.index(words[out.places[j] - below]);
-      if (out.values) out.values[j] = in[at];
+      if (out.values) codec_.copy(in, at, out.values, j);
       if (out.indices) out.indices[j] = at;
     }
   }
 
   /// Finds the wanted elements among those between two keys of a sample; false where that does not pay, or
   /// where the sample misled.
-  bool select_in_brackets(const U* in, int64_t n, Wanted wanted, const Output& out) {
+  bool select_in_brackets(const char* in, int64_t n, Wanted wanted, const Output& out) {
     std::vector<Wanted> groups;
     for (const int64_t* w = wanted.first; w != wanted.last; ++w) {
       if (groups.empty() || *w - w[-1] > n / 64) groups.push_back({w, w});
@@ -233,7 +231,7 @@ class Row {
     for (const Wanted& g : groups)
       if (g.last[-1] - *g.first > n / 16) return false;
     Key sample[kSample], spare[kSample + Workplace::kGap];
-    for (int i = 0; i < kSample; ++i) sample[i] = keys_(in[place_in_sample(i, n)]);
+    for (int i = 0; i < kSample; ++i) sample[i] = static_cast<Key>(codec_.key(in, place_in_sample(i, n)));
     M::sort(sample, spare, kSample, 0, {});
     for (const Wanted& g : groups)
       if (!select_in_bracket(in, n, sample, g, out)) return false;
@@ -248,7 +246,7 @@ class Row {
            static_cast<int64_t>(static_cast<uint64_t>(mixed) * static_cast<uint64_t>(part) >> 32);
   }
 
-  bool select_in_bracket(const U* in, int64_t n, const Key* sample, Wanted group, const Output& out) {
+  bool select_in_bracket(const char* in, int64_t n, const Key* sample, Wanted group, const Output& out) {
     // An element is further than this from its place in the sample in one case of thousands.
     const auto reach = [](int64_t s) {
       const int64_t rest = std::min<int64_t>(s, kSample - s);
@@ -272,7 +270,7 @@ class Row {
   }
 
   /// Packs the elements whose keys are in [low, high].
-  Kept keep(const U* in, int64_t n, Key low, Key high, const Packing& p, uint64_t* words) const {
+  Kept keep(const char* in, int64_t n, Key low, Key high, const Packing& p, uint64_t* words) const {
     std::vector<Kept> part(static_cast<size_t>(place_.pieces));
     place_.each(n, [&](int64_t piece, int64_t begin, int64_t end) {
       constexpr int64_t kBlock = 512;
@@ -281,7 +279,7 @@ class Row {
       uint64_t* const mine = words + begin + piece * Workplace::kGap;
       for (int64_t i = begin; i < end; i += kBlock) {
         const int64_t count = std::min(kBlock, end - i);
-        M::encode(keys_, in + i, count, block);
+        codec_.encode(in, i, count, block);
         const Kept k = M::keep(block, count, i, low, high, p, mine + all.inside);
         all = {all.below + k.below, all.inside + k.inside};
       }
@@ -297,7 +295,7 @@ class Row {
     return all;
   }
 
-  const K keys_;
+  const Codec codec_;
   const Workplace place_;
   bool narrow_ = true;
 };

@@ -1,0 +1,1 @@
+// Has nothing: its target makes the precompiled header.
