@@ -1,5 +1,5 @@
-// Names the standard headers that most files of the library read: they are compiled once (LAZY_PCH). Each file includes what
-// it uses all the same.
+// Names the standard headers that most files of the library read: they are compiled once (LAZY_PCH). Each
+// file includes what it uses all the same.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -1,4 +1,5 @@
-// Declares the library's types without defining them, for headers that only name them: #include <lazy/lazy-fwd.hpp>.
+// Declares the library's types without defining them, for headers that only name them: #include
+// <lazy/lazy-fwd.hpp>.
 #pragma once
 #include <cstdint>
 

@@ -11,5 +11,5 @@
 
 namespace lazy::abi {
 extern const char LAZY_CONTAINERS;
-[[gnu::used]] inline const char* const containers = &LAZY_CONTAINERS;
+[[gnu::used, gnu::retain]] inline const char* const containers = &LAZY_CONTAINERS;
 }  // namespace lazy::abi

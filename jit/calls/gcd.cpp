@@ -80,7 +80,10 @@ int in_place_gcd(const CallSpec&, int) { return 0; }
 
 }  // namespace
 
-constinit const CallDefinition kGcd{
-    .name = "gcd", .traits = call_trait::kNoThrow, .infer = infer_gcd, .run = run_gcd, .in_place = in_place_gcd};
+constinit const CallDefinition kGcd{.name = "gcd",
+                                    .traits = call_trait::kNoThrow,
+                                    .infer = infer_gcd,
+                                    .run = run_gcd,
+                                    .in_place = in_place_gcd};
 
 }  // namespace lazy::jit::calls

@@ -127,14 +127,18 @@ void matrix_exp_all(const CallRun& r) {
 }
 
 void run_matrix_exp(const CallRun& r) {
-  if (r.out[0] && numel(r.outputs[0].shape)) by_dtype(r, [&](auto zero) { matrix_exp_all<decltype(zero)>(r); });
+  if (r.out[0] && numel(r.outputs[0].shape))
+    by_dtype(r, [&](auto zero) { matrix_exp_all<decltype(zero)>(r); });
 }
 
 int in_place_matrix_exp(const CallSpec&, int) { return 0; }
 
 }  // namespace
 
-constinit const CallDefinition kMatrixExp{
-    .name = "matrix_exp", .traits = call_trait::kNotUnique, .infer = infer_matrix_exp, .run = run_matrix_exp, .in_place = in_place_matrix_exp};
+constinit const CallDefinition kMatrixExp{.name = "matrix_exp",
+                                          .traits = call_trait::kNotUnique,
+                                          .infer = infer_matrix_exp,
+                                          .run = run_matrix_exp,
+                                          .in_place = in_place_matrix_exp};
 
 }  // namespace lazy::jit::calls

@@ -93,8 +93,11 @@ std::string describe_recurrent(std::string_view attributes) {
 
 }  // namespace
 
-constinit const CallDefinition kRecurrent{
-    .name = "recurrent", .traits = call_trait::kNoThrow, .infer = infer_recurrent, .run = run_recurrent, .describe = describe_recurrent};
+constinit const CallDefinition kRecurrent{.name = "recurrent",
+                                          .traits = call_trait::kNoThrow,
+                                          .infer = infer_recurrent,
+                                          .run = run_recurrent,
+                                          .describe = describe_recurrent};
 constinit const CallDefinition kRecurrentBackward{.name = "recurrent_backward",
                                                   .traits = call_trait::kNoThrow,
                                                   .infer = infer_backward,

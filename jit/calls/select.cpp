@@ -58,7 +58,10 @@ std::vector<int64_t> places_of(const CallRun& r) {
   return places;
 }
 
-constinit const CallDefinition kSelect{
-    .name = "select", .traits = call_trait::kNoThrow, .infer = infer_select, .run = run_select, .describe = describe_select};
+constinit const CallDefinition kSelect{.name = "select",
+                                       .traits = call_trait::kNoThrow,
+                                       .infer = infer_select,
+                                       .run = run_select,
+                                       .describe = describe_select};
 
 }  // namespace lazy::jit::calls

@@ -37,7 +37,10 @@ std::string describe_sort(std::string_view attributes) {
 
 }  // namespace
 
-constinit const CallDefinition kSort{
-    .name = "sort", .traits = call_trait::kNoThrow, .infer = infer_sort, .run = run_sort, .describe = describe_sort};
+constinit const CallDefinition kSort{.name = "sort",
+                                     .traits = call_trait::kNoThrow,
+                                     .infer = infer_sort,
+                                     .run = run_sort,
+                                     .describe = describe_sort};
 
 }  // namespace lazy::jit::calls

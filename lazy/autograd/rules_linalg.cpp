@@ -311,10 +311,10 @@ void exponential(D d) {
 }
 
 constexpr CallRow kLinearRules[] = {{"cholesky", cholesky}, {"solve_triangular", solved_by_triangle},
-                             {"solve", solved},      {"lu", factored},
-                             {"qr", orthogonal},     {"lu_solve", solved_by_factors},
-                             {"svd", singular},      {"eigh", symmetric},
-                             {"eig", general},       {"matrix_exp", exponential}};
+                                    {"solve", solved},      {"lu", factored},
+                                    {"qr", orthogonal},     {"lu_solve", solved_by_factors},
+                                    {"svd", singular},      {"eigh", symmetric},
+                                    {"eig", general},       {"matrix_exp", exponential}};
 
 }  // namespace
 

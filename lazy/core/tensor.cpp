@@ -168,7 +168,7 @@ static_assert(sizeof(lazy::Dims) == kDimsValues + lazy::kMaxRank * sizeof(int64_
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored \
     "-Winvalid-offsetof"  // of a class with a base: well defined by the compilers we take
-extern "C" [[gnu::visibility("default"), gnu::used]] const LazyDebugLayout lazy_debug_layout = {
+extern "C" [[gnu::visibility("default"), gnu::used, gnu::retain]] const LazyDebugLayout lazy_debug_layout = {
     2,
     sizeof(LazyDebugLayout),
     kDTypeNames.data(),

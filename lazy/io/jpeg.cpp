@@ -7,8 +7,8 @@
 namespace lazy::detail {
 namespace {
 
-enum Colours : int { kJpegRgb = 0, kJpegYCbCr = 1, kJpegGrey = 2 };      // TJCS, turbojpeg.h
-enum PixelFormat : int { kRgbPixels = 0, kGreyPixels = 6 };  // TJPF
+enum Colours : int { kJpegRgb = 0, kJpegYCbCr = 1, kJpegGrey = 2 };  // TJCS, turbojpeg.h
+enum PixelFormat : int { kRgbPixels = 0, kGreyPixels = 6 };          // TJPF
 enum Flag : int { kAccurateDct = 4096, kStopOnWarning = 8192, kLimitScans = 32768 };
 
 struct TurboJpeg {

@@ -18,14 +18,14 @@ struct SafeType {
 };
 // Narrow ones first: the format's library writes tensors in the opposite order, so that all are aligned.
 constexpr SafeType kSafeTypes[] = {{"BOOL", bool_}, {"U8", uint8},    {"I8", int8},       {"I16", int16},
-                               {"U16", uint16}, {"F16", float16}, {"BF16", bfloat16}, {"I32", int32},
-                               {"U32", uint32}, {"F32", float32}, {"F64", float64},   {"I64", int64},
-                               {"U64", uint64}};
+                                   {"U16", uint16}, {"F16", float16}, {"BF16", bfloat16}, {"I32", int32},
+                                   {"U32", uint32}, {"F32", float32}, {"F64", float64},   {"I64", int64},
+                                   {"U64", uint64}};
 
 int rank_of(DType t) {
-  return static_cast<int>(
-      std::find_if(std::begin(kSafeTypes), std::end(kSafeTypes), [t](const SafeType& s) { return s.dtype == t; }) -
-      std::begin(kSafeTypes));
+  return static_cast<int>(std::find_if(std::begin(kSafeTypes), std::end(kSafeTypes),
+                                       [t](const SafeType& s) { return s.dtype == t; }) -
+                          std::begin(kSafeTypes));
 }
 
 struct Placed {
@@ -128,8 +128,8 @@ void detail::write_safetensors(const char* op, const std::string& path, const Na
     std::string extents;
     for (const int64_t n : e->second.shape(s)) extents += (extents.empty() ? "" : ",") + std::to_string(n);
     header += (header == "{" ? "" : ",") + detail::json_text(op, e->first, s) + ":{\"dtype\":\"" +
-              kSafeTypes[rank_of(e->second.dtype())].name + "\",\"shape\":[" + extents + "],\"data_offsets\":[" +
-              std::to_string(at) + "," + std::to_string(end) + "]}";
+              kSafeTypes[rank_of(e->second.dtype())].name + "\",\"shape\":[" + extents +
+              "],\"data_offsets\":[" + std::to_string(at) + "," + std::to_string(end) + "]}";
     at = end;
   }
   header += "}";

@@ -18,7 +18,6 @@ namespace {
 
 constexpr double kDeviation = 0.02;  // of weights at first
 
-
 }  // namespace
 
 Conv1D::Conv1D(int64_t inputs, int64_t outputs, const Site& s)

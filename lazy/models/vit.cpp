@@ -29,7 +29,6 @@ int64_t patches(const ViTConfig& c, const Site& s) {
   return side * side;
 }
 
-
 }  // namespace
 
 ViTBlock::ViTBlock(const ViTConfig& c, const Site& s)

@@ -10,7 +10,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-
 /// Returns e^-|x| I(x) of order 0 or 1, for x >= 0, by its power series up to 20 and the asymptotic one
 /// beyond. Without `scaled` returns I(x) itself.
 Handle modified(const Recorder& r, const Handle& x, int order, bool scaled) {

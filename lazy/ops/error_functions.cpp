@@ -10,7 +10,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-
 Handle giles(const Recorder& r, const Handle& x) {
   const Handle w =
       r.op(Op::negative, r.op(Op::log, r.op(Op::multiply, r.op(Op::subtract, 1, x), r.op(Op::add, x, 1))));

@@ -11,7 +11,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-
 /// Returns log gamma(x) for x >= 0.5.
 Handle lanczos(const Recorder& r, const Handle& x) {
   constexpr double c[] = {676.5203681218851,     -1259.1392167224028,  771.32342877765313,

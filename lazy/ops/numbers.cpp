@@ -13,7 +13,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-
 /// Holds two operands of one dtype.
 struct Pair {
   Recorder r;

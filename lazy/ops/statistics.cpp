@@ -12,7 +12,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-
 DType accumulator(DType t) { return is_float(t) ? t : is_unsigned_int(t) ? uint64 : int64; }
 
 /// Sums or multiplies with `identity` in place of NaN.
@@ -118,7 +117,7 @@ Tensor nanmin(Arg x, Axes axes, KeepDims keep) {
 
 Tensor nanmean(Arg x, Axes axes, KeepDims keep) {
   return of_wide_float("nanmean", x,
-                  [&](const Recorder& r, const Handle& h) { return counted(r, h, axes, keep).mean; });
+                       [&](const Recorder& r, const Handle& h) { return counted(r, h, axes, keep).mean; });
 }
 Tensor nanvar(Arg x, Axes axes, KeepDims keep, double correction) {
   return of_wide_float("nanvar", x, [&](const Recorder& r, const Handle& h) {

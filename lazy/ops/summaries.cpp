@@ -12,7 +12,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-
 /// Holds a floating-point operand and the dtypes of computation and result.
 struct Floats {
   Recorder r;

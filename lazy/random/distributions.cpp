@@ -9,7 +9,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-
 void check_positive(const Draw& d, const char* what, double v) {
   if (!(v > 0)) d.fail<Error>(std::string(what) + " is " + std::to_string(v) + ", not positive");
 }

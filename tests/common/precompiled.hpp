@@ -1,4 +1,4 @@
-// Names what nearly every test reads: compiled once for all programs of tests (LAZY_PCH). Each file includes what it uses all the
-// same.
+// Names what nearly every test reads: compiled once for all programs of tests (LAZY_PCH). Each file includes
+// what it uses all the same.
 #include "lazy/lazy.hpp"
 #include "tests/common/precompiled_standard.hpp"

@@ -1,5 +1,6 @@
 # Installs the library that was built to a new prefix, builds the consumer against it and, apart, against the sources, and
 # runs both. Then builds the example in README.md and compares what it prints with what README.md says.
+cmake_minimum_required(VERSION 3.25)
 set(ENV{LAZY_CACHE} off)
 function(run)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -57,7 +58,7 @@ run(${CXX} -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I${WORK}/prefix/inclu
 
 build(find_package -D CMAKE_BUILD_TYPE=${BUILD_TYPE})
 # That the sources build in another project does not depend on how hard the compiler tries.
-build(fetch_content -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0)
+build(fetch_content -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 -D LAZY_PCH=ON)
 foreach(how find_package fetch_content)
   execute_process(COMMAND ${WORK}/${how}/consumer OUTPUT_VARIABLE printed_${how} COMMAND_ERROR_IS_FATAL ANY)
 endforeach()

@@ -167,8 +167,7 @@ void Assembly::write_cold() {
   std::erase_if(cold, [this](const Cold& c) {
     if (c.helper != Cold::kDivide) return false;
     a.bind(c.entry);
-    a.k(mask_register(c.mask))
-        .vdivps(vec(c.dest, c.type), vec(c.x, c.type), vec(c.y, c.type));
+    a.k(mask_register(c.mask)).vdivps(vec(c.dest, c.type), vec(c.x, c.type), vec(c.y, c.type));
     a.jmp(c.back);
     return true;
   });

@@ -307,8 +307,7 @@ void BlockWriter::select(const Inst& in) {
   if (as_.avx512()) {
     regs_.release_operands();
     const int d = regs_.define();
-    a_.k(mask_register(m))
-        .emit(wide ? Id::kIdVblendmpd : Id::kIdVblendmps, v(d, bytes), v(no, bytes), yes);
+    a_.k(mask_register(m)).emit(wide ? Id::kIdVblendmpd : Id::kIdVblendmps, v(d, bytes), v(no, bytes), yes);
   } else {
     regs_.release_operands();
     const int d = regs_.define();
@@ -441,8 +440,7 @@ void BlockWriter::spread(const Inst& in) {
 void BlockWriter::duplicate(const Inst& in) {
   const int r = regs_.fetch(in.a);
   const int d = regs_.define();  // another register than the source's, which is still in use
-  if (in.type == Type::mask && as_.avx512())
-    a_.kmovw(mask_register(d), mask_register(r));
+  if (in.type == Type::mask && as_.avx512()) a_.kmovw(mask_register(d), mask_register(r));
   else copy(d, r, as_.bytes_of(in.type));
   regs_.release_operands();
 }
@@ -510,8 +508,7 @@ void BlockWriter::assign(const Inst& in) {
   const int r = regs_.fetch(in.a);
   const int bytes = as_.bytes_of(var.type);
   if (var.reg >= 0) copy(var.reg, r, bytes);
-  else if (var.type == Type::mask && as_.avx512())
-    a_.kmovw(as_.frame(var.frame), mask_register(r));
+  else if (var.type == Type::mask && as_.avx512()) a_.kmovw(as_.frame(var.frame), mask_register(r));
   else a_.vmovups(as_.frame(var.frame), v(r, bytes));
   regs_.release_operands();
 }

@@ -12,7 +12,6 @@ namespace Id = x86::Inst;
 using asmjit::Imm;
 namespace {
 
-
 class StoreWriter {
  public:
   StoreWriter(Assembly& as, Registers& regs, const Addressing& w, const Slot& s, int value)

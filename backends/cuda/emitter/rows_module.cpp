@@ -88,8 +88,8 @@ bool RowsSchedule::takes(const uint64_t* args) const {
 
 Launch RowsSchedule::plan(uint64_t* args) const {
   const int64_t bytes = row_bytes(args);
-  const int64_t warps =
-      std::clamp<int64_t>(kSharedBytes / std::max<int64_t>(bytes, 1), 1, static_cast<int64_t>(kRowThreads / 32));
+  const int64_t warps = std::clamp<int64_t>(kSharedBytes / std::max<int64_t>(bytes, 1), 1,
+                                            static_cast<int64_t>(kRowThreads / 32));
   args[jit::loop::ArgLayout::kPlanned] = static_cast<uint64_t>(bytes);
   return {0, static_cast<uint32_t>(32 * warps), static_cast<uint32_t>((rows(args) + warps - 1) / warps),
           static_cast<uint32_t>(warps * bytes)};

@@ -161,7 +161,8 @@ void AttentionWriter::write_tiles(size_t function, int columns) {
   write_head(function);
   text_.line("// Scores, then weights, at last results; before that, the queries of some steps.");
   text_.line("__shared__ __align__(16) float tile[" + keys + "][" + number(kRow) + "];");
-  text_.line("__shared__ __align__(16) float right[" + number(kDepth) + "][" + number(columns + kAttentionPad) + "];");
+  text_.line("__shared__ __align__(16) float right[" + number(kDepth) + "][" +
+             number(columns + kAttentionPad) + "];");
   text_.line("const u32 x0 = threadIdx.x % 16 * 4, y0 = threadIdx.x / 16 * 8;");
   text_.line("float results[" + number(groups) + "][8][4] = {};");
   text_.open("for (i32 key0 = 0; key0 < keys; key0 += " + keys + ")");

@@ -326,7 +326,7 @@ class SkipFinder {
   const std::vector<loop::LoopKernel>& loops_;
   Program& p_;
   std::vector<std::optional<StepFacts>> facts_;  // by step
-  std::vector<std::optional<Zeros>> zeros_;  // by slot
+  std::vector<std::optional<Zeros>> zeros_;      // by slot
   TileGroup* group_ = nullptr;
 };
 

@@ -250,7 +250,8 @@ Handle weight_gradient(const ConvLayer& c, const Handle& g, const Handle& x, con
   const int64_t groups = c.groups, in = weights[first ? 1 : n], out = weights[first ? 0 : n + 1] / groups;
   int64_t count = g->shape[0], taps = 1;
   for (int i = 0; i < n; ++i) count *= g->shape[c.first() + i], taps *= weights[c.kernel() + i];
-  if (groups > 1 && in == 1 && taps <= kMostUnrolledTaps) return depthwise_weight_gradient(c, g, x, weights, s);
+  if (groups > 1 && in == 1 && taps <= kMostUnrolledTaps)
+    return depthwise_weight_gradient(c, g, x, weights, s);
   const Handle view = windows_like(c, g, x, weights, s);
   const Handle rows =
       detail::reshape(detail::permute(view, joined({{n + 1}, range(n + 2, 2 * n + 2), range(0, n + 1)}), s),

@@ -9,7 +9,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-
 Handle integers(const Formula& f, const char* what, Arg& a) {
   Handle h = Operand(f.name, a).take();
   if (!is_int(h->dtype)) f.fail<DtypeError>(std::string(what) + " are integers, not " + name_of(h->dtype));

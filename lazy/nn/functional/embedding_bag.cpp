@@ -8,7 +8,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-
 Handle integers(const Formula& f, const char* what, const Handle& h) {
   if (!is_int(h->dtype)) f.fail<DtypeError>(std::string(what) + " are integers, not " + name_of(h->dtype));
   return f.as(int64, h);

@@ -25,7 +25,8 @@ int64_t head_size(int64_t classes, const std::vector<int64_t>& cutoffs, const Si
     before = c;
   }
   if (!fits)
-    lazy::detail::fail<Error>(kAdaptiveSoftmax, "cutoffs ascend between 1 and " + std::to_string(classes - 1), s);
+    lazy::detail::fail<Error>(kAdaptiveSoftmax, "cutoffs ascend between 1 and " + std::to_string(classes - 1),
+                              s);
   return cutoffs[0] + static_cast<int64_t>(cutoffs.size());
 }
 

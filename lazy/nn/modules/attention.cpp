@@ -53,8 +53,8 @@ MultiheadAttention::MultiheadAttention(Integer embed_dim, Integer num_heads,
       zero_attn_(o.add_zero_attn) {
   if (heads_ <= 0 || embed_dim_ <= 0 || embed_dim_ % heads_ != 0)
     fail<ShapeError>(
-        kMultihead, std::to_string(heads_) + " heads don't divide an embed_dim of " + std::to_string(embed_dim_),
-        s);
+        kMultihead,
+        std::to_string(heads_) + " heads don't divide an embed_dim of " + std::to_string(embed_dim_), s);
   if (!(dropout_ >= 0 && dropout_ <= 1))
     fail<Error>(kMultihead, "dropout is a probability, not " + std::to_string(dropout_), s);
   const detail::Fresh fresh(o, s);

@@ -59,7 +59,8 @@ FusedRows plain() {
 
   LoopKernel weights = top;
   weights.operands = {operand(DType::float32, {strided, unit}), operand(DType::float32, {strided, zero}),
-                      operand(DType::float32, {strided, unit}, true), operand(DType::float32, {strided, zero}, true)};
+                      operand(DType::float32, {strided, unit}, true),
+                      operand(DType::float32, {strided, zero}, true)};
   weights.body = {load(0), load(1), op(Op::subtract, 0, 1), op(Op::exp, 2), result()};
   weights.epilogue = 4;
   weights.reductions = {{Op::sum, DType::float32, 3}};

@@ -7,8 +7,8 @@
 namespace lazy::cpu_backend::order {
 namespace {
 
-constexpr int64_t kComparedLength = 512;     // words; shorter rows are sorted by comparison
-constexpr int64_t kFewWanted = 64;  // places that are found one after the other
+constexpr int64_t kComparedLength = 512;  // words; shorter rows are sorted by comparison
+constexpr int64_t kFewWanted = 64;        // places that are found one after the other
 constexpr int kDigit = 256;
 
 /// Returns the bits in which words differ.
