@@ -1,7 +1,6 @@
 // Compiles kernel texts with the host's C++ compiler.
 #pragma once
 #include <string>
-#include <string_view>
 
 namespace emulated {
 
@@ -11,8 +10,13 @@ struct Compiled {
   std::string log;  // the compiler's messages
 };
 
-/// Compiles a text whose messages name it `name`. Any number of threads may. Modules are cached in
+/// Lists how hard the compiler tries. Most kernels run for less time than it takes to optimise them.
+enum class Effort { little, more };
+/// True if more effort gives something else.
+bool has_more_effort();
+
+/// Compiles what wrap() makes of a text. Any number of threads may. Modules are cached in
 /// EMULATED_CUDA_CACHE.
-Compiled compile(std::string_view text, std::string_view name);
+Compiled compile(const std::string& source, Effort);
 
 }  // namespace emulated

@@ -20,7 +20,7 @@ Result cuLibraryLoadData(Library* library, const void* image, void*, void**, uns
   const auto read = read_image(image);
   if (!read) return kInvalidImage;
   if (!runs_here(read->arch)) return kNoBinaryForDevice;
-  auto module = load(read->elf);
+  auto module = load(read->elf, read->source);
   if (module == nullptr) return kInvalidImage;
   *library = new LibraryStruct{.module = std::move(module), .mutex = {}, .kernels = {}};
   handles().add(*library);

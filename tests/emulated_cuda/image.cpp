@@ -8,31 +8,32 @@ namespace emulated {
 namespace {
 
 struct Header {
-  char magic[8] = {'E', 'M', 'U', 'C', 'U', 'D', 'A', '1'};
+  char magic[8] = {'E', 'M', 'U', 'C', 'U', 'D', 'A', '2'};
   int64_t arch;
-  uint64_t size, check;
+  uint64_t elf_bytes, source_bytes, check;
 };
 
 }  // namespace
 
-std::string make_image(std::string_view elf, int arch) {
+std::string make_image(std::string_view elf, std::string_view source, int arch) {
   Header header;
   header.arch = arch;
-  header.size = elf.size();
-  header.check = hash(elf);
-  std::string image(sizeof header + elf.size(), '\0');
-  std::memcpy(image.data(), &header, sizeof header);
-  std::memcpy(image.data() + sizeof header, elf.data(), elf.size());
-  return image;
+  header.elf_bytes = elf.size();
+  header.source_bytes = source.size();
+  header.check = hash(source, hash(elf));
+  std::string image(reinterpret_cast<const char*>(&header), sizeof header);
+  return image.append(elf).append(source);
 }
 
 std::optional<Image> read_image(const void* bytes) {
   Header header;
   if (std::memcmp(bytes, header.magic, sizeof header.magic) != 0) return std::nullopt;
   std::memcpy(&header, bytes, sizeof header);
-  const std::string_view elf(static_cast<const char*>(bytes) + sizeof header, header.size);
-  if (hash(elf) != header.check) return std::nullopt;
-  return Image{static_cast<int>(header.arch), elf};
+  const char* const elf_at = static_cast<const char*>(bytes) + sizeof header;
+  const std::string_view elf(elf_at, header.elf_bytes);
+  const std::string_view source(elf_at + header.elf_bytes, header.source_bytes);
+  if (hash(source, hash(elf)) != header.check) return std::nullopt;
+  return Image{static_cast<int>(header.arch), elf, source};
 }
 
 }  // namespace emulated

@@ -1,4 +1,5 @@
-// Defines the emulated NVRTC's cubin: a header, then the bytes of a shared object.
+// Defines the emulated NVRTC's cubin: a header, then the bytes of a shared object and what
+// it was compiled of.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,11 +9,11 @@
 namespace emulated {
 
 /// Returns the image of a module for `arch` (90: sm_90).
-std::string make_image(std::string_view elf, int arch);
+std::string make_image(std::string_view elf, std::string_view source, int arch);
 
 struct Image {
   int arch;
-  std::string_view elf;
+  std::string_view elf, source;
 };
 /// Returns nothing if these are not the bytes of an image, or were changed. Reads no further than the
 /// header's size.

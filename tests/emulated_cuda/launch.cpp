@@ -1,9 +1,13 @@
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 
+#include "tests/emulated_cuda/compiler.hpp"
 #include "tests/emulated_cuda/emulated_cuda.hpp"
 #include "tests/emulated_cuda/grid.hpp"
+#include "tests/emulated_cuda/module.hpp"
 #include "tests/emulated_cuda/objects.hpp"
 #include "tests/emulated_cuda/settings.hpp"
 
@@ -26,6 +30,31 @@ bool is_pinned(DevicePtr pointer) {
   if (after == machine()->pinned.begin()) return false;
   const auto& [start, bytes] = *std::prev(after);
   return pointer - reinterpret_cast<DevicePtr>(start) < bytes;
+}
+
+/// Returns a module with the same kernels, compiled with more effort; made once. Ends the process where the
+/// compiler refuses what it took before.
+LoadedModule& optimised(LoadedModule& module) {
+  const Compiled compiled = compile(module.source, Effort::more);
+  if (compiled.ok) module.optimised = load(compiled.elf, {});
+  if (!module.optimised) {
+    std::fprintf(stderr, "emulated_cuda: a kernel cannot be optimised\n%s", compiled.log.c_str());
+    std::_Exit(2);
+  }
+  return *module.optimised;
+}
+
+/// Returns what a launch runs, of the module or of its twin.
+Code code_of(const PreparedLaunch& launch, const LoadedModule& in, char* dynamic) {
+  const Kernel* kernel = in.module->kernels + (launch.kernel - launch.module->module->kernels);
+  Code code{kernel, in.module->state, {}};
+  for (const SharedVariable& v : in.shared) {
+    if (v.belongs_to(kernel->name)) {
+      code.shared.emplace_back(reinterpret_cast<char*>(in.base + v.address), v.bytes);
+    }
+  }
+  if (launch.shared_bytes != 0) code.shared.emplace_back(dynamic, launch.shared_bytes);
+  return code;
 }
 
 }  // namespace
@@ -98,17 +127,17 @@ void execute(const PreparedLaunch& launch) {
   alignas(16) std::array<uint64_t, kMaxParamBytes / 8> argument;
   std::copy(launch.argument.begin(), launch.argument.end(), argument.begin());
   void* params[] = {argument.data()};
-  Grid grid{launch.kernel, module.module->state, launch.blocks, launch.threads, params, {}};
-  for (const SharedVariable& v : module.shared) {
-    if (v.belongs_to(launch.kernel->name)) {
-      grid.shared.emplace_back(reinterpret_cast<char*>(module.base + v.address), v.bytes);
-    }
-  }
   const auto dynamic = std::make_unique<char[]>(launch.shared_bytes);
-  module.module->state->dynamic_shared = dynamic.get();
-  if (launch.shared_bytes != 0) grid.shared.emplace_back(dynamic.get(), launch.shared_bytes);
+  Grid grid{{}, launch.blocks, launch.threads, params, settings().patience - module.spent, {}};
+  grid.code = code_of(launch, module.optimised ? *module.optimised : module, dynamic.get());
+  if (!module.optimised && has_more_effort()) {
+    grid.faster = [&] { return code_of(launch, optimised(module), dynamic.get()); };
+  }
+  grid.code.state->dynamic_shared = dynamic.get();
   const Memory::Access access(machine()->memory);
+  const auto start = std::chrono::steady_clock::now();
   const std::string failure = run(grid);
+  module.spent += std::chrono::steady_clock::now() - start;
   ++kernels_run;
   if (failure.empty()) return;
   std::fprintf(stderr, "emulated_cuda: %s\n", failure.c_str());

@@ -9,7 +9,7 @@
 
 namespace emulated {
 
-std::shared_ptr<LoadedModule> load(std::string_view elf) {
+std::shared_ptr<LoadedModule> load(std::string_view elf, std::string_view source) {
   // dlopen() takes one path for one object, so no path is used twice.
   const std::filesystem::path path = fresh_path(".so");
   if (!write_file(path, elf)) return nullptr;
@@ -28,6 +28,7 @@ std::shared_ptr<LoadedModule> load(std::string_view elf) {
   if (loaded->module == nullptr || dlinfo(loaded->handle, RTLD_DI_LINKMAP, &map) != 0) return nullptr;
   loaded->base = map->l_addr;
   loaded->shared = shared_variables(elf);
+  loaded->source = source;
   return loaded;
 }
 

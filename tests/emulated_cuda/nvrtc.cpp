@@ -164,7 +164,8 @@ Result nvrtcCompileProgram(NvrtcProgram program, int count, const char* const* o
     program->log = read_option(options[i], read);
     if (!program->log.empty()) return kInvalidOption;
   }
-  Compiled compiled = compile(program->text, program->name);
+  const std::string source = wrap(program->text, program->name, find_kernels(program->text));
+  Compiled compiled = compile(source, Effort::little);
   program->log = std::move(compiled.log);
   if (!compiled.ok) return kCompilation;
   const auto variables = shared_variables(compiled.elf);
@@ -173,7 +174,7 @@ Result nvrtcCompileProgram(NvrtcProgram program, int count, const char* const* o
     return kCompilation;
   }
   if (read.verbose) program->log += resources(program->text, variables, read.arch);
-  program->image = make_image(compiled.elf, read.arch);
+  program->image = make_image(compiled.elf, source, read.arch);
   return kSuccess;
 }
 

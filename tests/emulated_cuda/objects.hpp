@@ -26,7 +26,12 @@ struct LoadedModule {
   const Module* module = nullptr;
   uintptr_t base = 0;
   std::vector<SharedVariable> shared;
+  std::string source;
   std::mutex running;  // held while a kernel runs: one at a time
+
+  // Owned by who holds `running`.
+  std::chrono::nanoseconds spent{0};        // in kernels that ran
+  std::shared_ptr<LoadedModule> optimised;  // the same, compiled with more effort; null: not yet
 
   ~LoadedModule();
 };

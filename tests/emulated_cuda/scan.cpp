@@ -7,16 +7,21 @@
 namespace emulated {
 namespace {
 
-/// Returns the text with blanks instead of comments.
+/// Returns the text without comments, on the same lines.
 std::string without_comments(std::string_view text) {
-  std::string out(text);
-  for (size_t i = 0; i + 1 < out.size(); ++i) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
     size_t end = i;
-    if (out[i] == '/' && out[i + 1] == '/') end = std::min(out.find('\n', i), out.size());
-    if (out[i] == '/' && out[i + 1] == '*') end = std::min(out.find("*/", i + 2), out.size() - 2) + 2;
-    for (; i < end; ++i) {
-      if (out[i] != '\n') out[i] = ' ';
+    if (text.substr(i, 2) == "//") end = std::min(text.find('\n', i), text.size());
+    if (text.substr(i, 2) == "/*") end = std::min(text.find("*/", i + 2), text.size() - 2) + 2;
+    if (end == i) {
+      out += text[i++];
+      continue;
     }
+    const std::string_view comment = text.substr(i, end - i);
+    out += ' ';
+    out.append(static_cast<size_t>(std::count(comment.begin(), comment.end(), '\n')), '\n');
+    i = end;
   }
   return out;
 }
@@ -116,7 +121,7 @@ std::vector<FoundKernel> find_kernels(std::string_view commented) {
 
 std::string wrap(std::string_view text, std::string_view name, const std::vector<FoundKernel>& kernels) {
   std::string out = "namespace {\n#line 1 \"" + std::string(name) + "\"\n";
-  out += text;
+  out += without_comments(text);
   out += "\n#line 1 \"emulated_cuda\"\n}\nextern \"C\" {\n";
   for (const FoundKernel& k : kernels) {
     out += "static const unsigned " + k.name + "_pointers[] = {";

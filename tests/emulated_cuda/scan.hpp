@@ -14,8 +14,9 @@ struct FoundKernel {
 
 /// Returns each `__global__ ... name(` of the text, in order.
 std::vector<FoundKernel> find_kernels(std::string_view text);
-/// Returns what is compiled instead of the text: the text, in a namespace, so that it is invisible outside,
-/// then the module's table. `name` is the file that the compiler's messages name.
+/// Returns what is compiled instead of the text: the text without comments, so that the same code is compiled
+/// once wherever an expression is written, in a namespace, so that it is invisible outside, then the module's
+/// table. `name` is the file that the compiler's messages name.
 std::string wrap(std::string_view text, std::string_view name, const std::vector<FoundKernel>&);
 
 }  // namespace emulated

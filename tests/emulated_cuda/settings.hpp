@@ -19,6 +19,7 @@ struct Settings {
   uint64_t seed = 1;
   bool async = false;
   std::chrono::microseconds delay{0};
+  std::chrono::milliseconds patience{100};
   bool host_pointers = false;
   bool protect = false;
   std::string inject;
