@@ -18,21 +18,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(EMULATED_CUDA_CC1PLUS)
-constexpr bool kByDriver = true;  // links what a sanitizer needs
+#ifdef EMULATED_CUDA_CC1PLUS
+constexpr bool kByDriver = false;
+#else
+constexpr bool kByDriver = true;  // it links what a sanitizer needs
 #define EMULATED_CUDA_CC1PLUS ""
 #define EMULATED_CUDA_AS ""
 #define EMULATED_CUDA_LD ""
 #define EMULATED_CUDA_LIBGCC ""
-#else
-constexpr bool kByDriver = false;
 #endif
 
 /// Returns flags with neither contraction nor fast math: a kernel computes what its text says. Nothing but
 /// its table is exported, and no symbol is unique in the process: each loaded module has separate __shared__
-/// variables.
+/// variables. The driver always optimises: sanitized code is slow enough.
 std::vector<std::string> flags(Effort effort) {
-  std::vector<std::string> all = {effort == Effort::little ? "-O0" : "-O1",
+  std::vector<std::string> all = {effort == Effort::more || kByDriver ? "-O1" : "-O0",
                                   "-std=c++17",
                                   "-fPIC",
                                   "-ffp-contract=off",
@@ -107,8 +107,13 @@ void publish(const fs::path& path, std::string_view bytes) {
 
 bool has_more_effort() { return !kByDriver; }
 
+bool is_cached(const std::string& source, Effort effort) {
+  const fs::path cached = cached_path(source, effort);
+  std::error_code none;
+  return !cached.empty() && fs::exists(cached, none);
+}
+
 Compiled compile(const std::string& source, Effort effort) {
-  if (kByDriver) effort = Effort::more;  // sanitized code without optimisation is too slow
   const fs::path cached = cached_path(source, effort);
   Compiled result;
   if (!cached.empty()) result.elf = read_file(cached);
@@ -130,6 +135,21 @@ Compiled compile(const std::string& source, Effort effort) {
   for (const char* suffix : {"", ".s", ".o"}) fs::remove(output.string() + suffix, none);
   for (const fs::path& path : {input, messages}) fs::remove(path, none);
   return result;
+}
+
+std::string errors_in(const std::string& text) {
+  std::vector<std::string> compiler = flags(Effort::little);
+  compiler.insert(compiler.begin(), {EMULATED_CUDA_COMPILER, "-fsyntax-only", "-x", "c++"});
+  compiler.insert(compiler.end(), {"-include", shim_path().string(), "-"});
+  const fs::path input = fresh_path(".cpp"), messages = fresh_path(".log");
+  std::string errors;
+  const int status = write_file(input, text) ? run_program(compiler, input, messages) : 127;
+  if (status != 0) {
+    errors = read_file(messages) + "the compiler exits with " + std::to_string(status) + "\n";
+  }
+  std::error_code none;
+  for (const fs::path& path : {input, messages}) fs::remove(path, none);
+  return errors;
 }
 
 }  // namespace emulated

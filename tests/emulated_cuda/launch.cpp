@@ -1,6 +1,5 @@
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
 
@@ -30,18 +29,6 @@ bool is_pinned(DevicePtr pointer) {
   if (after == machine()->pinned.begin()) return false;
   const auto& [start, bytes] = *std::prev(after);
   return pointer - reinterpret_cast<DevicePtr>(start) < bytes;
-}
-
-/// Returns a module with the same kernels, compiled with more effort; made once. Ends the process where the
-/// compiler refuses what it took before.
-LoadedModule& optimised(LoadedModule& module) {
-  const Compiled compiled = compile(module.source, Effort::more);
-  if (compiled.ok) module.optimised = load(compiled.elf, {});
-  if (!module.optimised) {
-    std::fprintf(stderr, "emulated_cuda: a kernel cannot be optimised\n%s", compiled.log.c_str());
-    std::_Exit(2);
-  }
-  return *module.optimised;
 }
 
 /// Returns what a launch runs, of the module or of its twin.
@@ -74,6 +61,10 @@ size_t optin_shared_bytes() {
 
 FunctionStruct* function_of(CudaKernel kernel, ContextStruct* context) {
   const std::lock_guard lock(kernel->mutex);
+  if (kernel->module == nullptr) {
+    kernel->module = load_kernel(*kernel->text, *kernel->found);
+    kernel->entry = kernel->module->module->kernels;
+  }
   const auto [at, fresh] = kernel->functions.try_emplace(
       context, FunctionStruct{kernel, context,
                               kDefaultSharedBytes - bytes_of(kernel->module->shared, kernel->entry->name)});
@@ -130,8 +121,11 @@ void execute(const PreparedLaunch& launch) {
   const auto dynamic = std::make_unique<char[]>(launch.shared_bytes);
   Grid grid{{}, launch.blocks, launch.threads, params, settings().patience - module.spent, {}};
   grid.code = code_of(launch, module.optimised ? *module.optimised : module, dynamic.get());
-  if (!module.optimised && has_more_effort()) {
-    grid.faster = [&] { return code_of(launch, optimised(module), dynamic.get()); };
+  if (!module.optimised && module.can_be_faster) {
+    grid.faster = [&] {
+      module.optimised = load_optimised(module);
+      return code_of(launch, *module.optimised, dynamic.get());
+    };
   }
   grid.code.state->dynamic_shared = dynamic.get();
   const Memory::Access access(machine()->memory);

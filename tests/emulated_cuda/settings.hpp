@@ -21,6 +21,7 @@ struct Settings {
   std::chrono::microseconds delay{0};
   std::chrono::milliseconds patience{100};
   bool host_pointers = false;
+  bool at_launch = false;  // a kernel is compiled
   bool protect = false;
   std::string inject;
   std::string cache;
