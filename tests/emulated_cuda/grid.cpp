@@ -146,7 +146,7 @@ std::string Runner::run(const Grid& grid) {
   Fiber& first = free_fiber();
   running_ = &first;
   main_.switch_to(first);
-  while (wants_faster_) take_faster();
+  if (wants_faster_) take_faster();
   if (failure_.empty() && returned_ < grid.threads) failure_ = "threads wait for each other: " + who_waits();
   if (!failure_.empty()) {
     failure_ = "kernel '" + std::string(code_.kernel->name) + "', block " +

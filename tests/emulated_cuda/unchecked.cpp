@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "tests/emulated_cuda/compiler.hpp"
+#include "tests/emulated_cuda/hash.hpp"
 #include "tests/emulated_cuda/scan.hpp"
 
 namespace emulated {
@@ -16,6 +18,7 @@ namespace {
 struct Unchecked {
   std::mutex mutex;
   std::map<std::string, std::string> names;  // by text
+  std::set<uint64_t> checked;                // hashes of texts
   pid_t owner = getpid();                    // a child of the process leaves them to it
 };
 
@@ -27,8 +30,9 @@ Unchecked& unchecked() {
 
 /// Runs when the process ends by exit().
 [[gnu::destructor]] void check_rest() {
+  if (getpid() != unchecked().owner) return;
   const std::lock_guard lock(unchecked().mutex);
-  if (unchecked().names.empty() || getpid() != unchecked().owner) return;
+  if (unchecked().names.empty()) return;
   std::string source;
   for (const auto& [text, name] : unchecked().names) {
     // Kernels of two texts may have the same name: each text is in a namespace that tells them apart.
@@ -45,12 +49,13 @@ Unchecked& unchecked() {
 
 void note_unchecked(const std::string& name, const std::string& text) {
   const std::lock_guard lock(unchecked().mutex);
-  unchecked().names.try_emplace(text, name);
+  if (unchecked().checked.count(hash(text)) == 0) unchecked().names.try_emplace(text, name);
 }
 
 void note_checked(const std::string& text) {
   const std::lock_guard lock(unchecked().mutex);
   unchecked().names.erase(text);
+  unchecked().checked.insert(hash(text));
 }
 
 }  // namespace emulated
