@@ -1,7 +1,6 @@
 // Compiles kernel texts with the host's C++ compiler.
 #pragma once
 #include <string>
-#include <string_view>
 
 namespace emulated {
 
@@ -11,8 +10,18 @@ struct Compiled {
   std::string log;  // the compiler's messages
 };
 
-/// Compiles a text whose messages name it `name`. Any number of threads may. Modules are cached in
+/// Lists how hard the compiler tries. Most kernels run for less time than it takes to optimise them.
+enum class Effort { little, more };
+/// True if more effort gives something else.
+bool has_more_effort();
+/// True if compile() has the result in its cache.
+bool is_cached(const std::string& source, Effort);
+
+/// Compiles what wrap() makes of a text. Any number of threads may. Modules are cached in
 /// EMULATED_CUDA_CACHE.
-Compiled compile(std::string_view text, std::string_view name);
+Compiled compile(const std::string& source, Effort);
+
+/// Returns the compiler's errors in a text, without making anything of it; empty if there are none.
+std::string errors_in(const std::string& text);
 
 }  // namespace emulated

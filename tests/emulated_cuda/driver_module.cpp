@@ -20,9 +20,15 @@ Result cuLibraryLoadData(Library* library, const void* image, void*, void**, uns
   const auto read = read_image(image);
   if (!read) return kInvalidImage;
   if (!runs_here(read->arch)) return kNoBinaryForDevice;
-  auto module = load(read->elf);
-  if (module == nullptr) return kInvalidImage;
-  *library = new LibraryStruct{.module = std::move(module), .mutex = {}, .kernels = {}};
+  auto text = std::make_shared<const Text>(
+      Text{std::string(read->name), std::string(read->text), find_kernels(read->text)});
+  std::shared_ptr<LoadedModule> module;
+  if (!read->elf.empty()) {
+    module = load(read->elf, wrap(text->text, text->name, text->kernels));
+    if (module == nullptr) return kInvalidImage;
+  }
+  *library =
+      new LibraryStruct{.text = std::move(text), .module = std::move(module), .mutex = {}, .kernels = {}};
   handles().add(*library);
   return kSuccess;
 }
@@ -40,14 +46,16 @@ Result cuLibraryUnload(Library library) {
 
 Result cuLibraryGetKernel(CudaKernel* kernel, Library library, const char* name) {
   if (!handles().has<LibraryStruct>(library)) return kInvalidHandle;
-  const Module& module = *library->module->module;
-  for (unsigned i = 0; i < module.count; ++i) {
-    if (std::string_view(module.kernels[i].name) != name) continue;
+  const std::vector<FoundKernel>& all = library->text->kernels;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].name != name) continue;
     const std::lock_guard lock(library->mutex);
     KernelStruct& of_name = library->kernels[name];
-    if (of_name.entry == nullptr) {
+    if (of_name.text == nullptr) {
+      of_name.text = library->text;
+      of_name.found = &all[i];
       of_name.module = library->module;
-      of_name.entry = &module.kernels[i];
+      of_name.entry = of_name.module ? of_name.module->module->kernels + i : nullptr;
       handles().add(&of_name);
     }
     *kernel = &of_name;

@@ -14,6 +14,12 @@
 //   EMULATED_CUDA_ASYNC           0: streams run at once, in the calling thread. Otherwise each runs on a
 //                                 thread of its own, and starts a piece of work no sooner than this many
 //                                 microseconds after it was given (1: 1000), unless somebody waits for it; 0
+//   EMULATED_CUDA_COMPILE         all: NVRTC compiles texts. launched: it takes them as they are, and its log
+//                                 knows no shared memory; a kernel is compiled by itself when it is first
+//                                 launched. Texts of which none was are checked when the process ends. An
+//                                 error ends the process with status 2; all
+//   EMULATED_CUDA_PATIENCE        milliseconds that a module's kernels run before they are optimised, which
+//                                 takes about as long; 100
 //   EMULATED_CUDA_HOST_POINTERS   1: kernels may use the host's memory; 0
 //   EMULATED_CUDA_PROTECT         1: the host cannot touch device memory while no work is under way; 0
 //   EMULATED_CUDA_INJECT          failures, as function:nth call:result,... (cuMemAllocAsync:3:2); none

@@ -31,8 +31,8 @@ struct Folder {
 
 Folder* made = nullptr;
 
-/// Runs after all static objects' destructors, which may still use the device.
-[[gnu::destructor]] void remove_folder() {
+/// Runs last: static objects' destructors may still use the device.
+[[gnu::destructor(101)]] void remove_folder() {
   std::error_code none;
   if (made && getpid() == made->owner) fs::remove_all(made->path, none);
 }

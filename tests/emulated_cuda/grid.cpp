@@ -13,6 +13,8 @@
 namespace emulated {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 enum class Where : uint8_t { runs, barrier, collective, returned };
 
 struct Thread {
@@ -74,6 +76,8 @@ class Runner {
   Fiber& free_fiber();
   bool start_thread();
   bool start_block();
+  bool is_time_for_faster();
+  void take_faster();
   void park();
   Fiber& next_fiber();
   [[noreturn]] void give_up();
@@ -86,7 +90,7 @@ class Runner {
   }
   void let_run(uint32_t thread) {
     current_ = thread;
-    grid_->state->thread.x = thread;
+    code_.state->thread.x = thread;
   }
 
   Fiber main_;
@@ -95,6 +99,12 @@ class Runner {
   Fiber* running_ = &main_;
 
   const Grid* grid_ = nullptr;
+  Code code_;
+  bool asks_ = false;  // for faster code, when it is time
+  bool wants_faster_ = false;
+  Fiber* waits_for_code_ = nullptr;
+  uint32_t chances_ = 0;
+  Clock::time_point start_;
   uint32_t blocks_started_ = 0;
   Sequence block_order_, thread_order_, lane_order_;
   uint64_t random_ = 0;
@@ -110,6 +120,9 @@ class Runner {
 
 std::string Runner::run(const Grid& grid) {
   grid_ = &grid;
+  code_ = grid.code;
+  asks_ = grid.faster != nullptr;
+  start_ = Clock::now();
   blocks_started_ = 0;
   random_ = settings().seed * 0x9e3779b97f4a7c15 + 1;
   block_order_ = {}, thread_order_ = {}, lane_order_ = {};
@@ -121,22 +134,23 @@ std::string Runner::run(const Grid& grid) {
   meetings_.assign((grid.threads + 31) / 32, {});
   started_ = returned_ = grid.threads;
   failure_.clear();
-  grid.state->block_dim = {grid.threads, 1, 1};
-  grid.state->grid_dim = {grid.blocks, 1, 1};
-  grid.state->thread = grid.state->block = {};
-  grid.state->runner = this;
-  grid.state->barrier = [](void* self, int line) { static_cast<Runner*>(self)->barrier(line); };
-  grid.state->collective = [](void* self, Collective kind, unsigned mask, unsigned long long value,
-                              unsigned argument, int width, int line) -> unsigned long long {
+  code_.state->block_dim = {grid.threads, 1, 1};
+  code_.state->grid_dim = {grid.blocks, 1, 1};
+  code_.state->thread = code_.state->block = {};
+  code_.state->runner = this;
+  code_.state->barrier = [](void* self, int line) { static_cast<Runner*>(self)->barrier(line); };
+  code_.state->collective = [](void* self, Collective kind, unsigned mask, unsigned long long value,
+                               unsigned argument, int width, int line) -> unsigned long long {
     return static_cast<Runner*>(self)->collective(kind, mask, value, argument, width, line);
   };
   Fiber& first = free_fiber();
   running_ = &first;
   main_.switch_to(first);
+  if (wants_faster_) take_faster();
   if (failure_.empty() && returned_ < grid.threads) failure_ = "threads wait for each other: " + who_waits();
   if (!failure_.empty()) {
-    failure_ = "kernel '" + std::string(grid.kernel->name) + "', block " +
-               std::to_string(grid.state->block.x) + ": " + failure_;
+    failure_ = "kernel '" + std::string(code_.kernel->name) + "', block " +
+               std::to_string(code_.state->block.x) + ": " + failure_;
     idle_.clear();
     for (const auto& fiber : fibers_) {
       fiber->restart();
@@ -148,8 +162,8 @@ std::string Runner::run(const Grid& grid) {
 
 bool Runner::start_block() {
   if (blocks_started_ == grid_->blocks) return false;
-  grid_->state->block.x = block_order_[blocks_started_++];
-  for (const auto& [at, bytes] : grid_->shared) fill_with_garbage(at, bytes);
+  code_.state->block.x = block_order_[blocks_started_++];
+  for (const auto& [at, bytes] : code_.shared) fill_with_garbage(at, bytes);
   thread_order_.shuffle(random_);
   started_ = returned_ = at_barrier_ = 0;
   ready_.clear();
@@ -157,8 +171,31 @@ bool Runner::start_block() {
   return true;
 }
 
+/// True every so many threads, once the grid has run for long, if the next thread can be of other code: none
+/// is under way, and it shares no memory with those before it.
+bool Runner::is_time_for_faster() {
+  if (!asks_ || returned_ != started_ || (started_ != grid_->threads && !code_.shared.empty())) return false;
+  return ++chances_ % 16 == 0 && Clock::now() - start_ > grid_->patience;
+}
+
+/// Gets the faster code, on the thread's own stack, which is larger than a fiber's, and goes on.
+void Runner::take_faster() {
+  wants_faster_ = asks_ = false;
+  Code faster = grid_->faster();
+  *faster.state = *code_.state;
+  code_ = std::move(faster);
+  running_ = waits_for_code_;
+  main_.switch_to(*running_);
+}
+
 /// Starts a thread on the running fiber; false if all threads have started.
 bool Runner::start_thread() {
+  if (is_time_for_faster()) {
+    wants_faster_ = true;
+    waits_for_code_ = running_;
+    running_ = &main_;
+    waits_for_code_->switch_to(main_);
+  }
   if (started_ == grid_->threads && (returned_ < grid_->threads || !start_block())) return false;
   const uint32_t thread = thread_order_[started_++];
   threads_[thread] = {};
@@ -170,7 +207,7 @@ bool Runner::start_thread() {
 void Runner::work() {
   for (;;) {
     while (start_thread()) {
-      grid_->kernel->thread(grid_->params);
+      code_.kernel->thread(grid_->params);
       threads_[current_].where = Where::returned;
       ++returned_;
     }

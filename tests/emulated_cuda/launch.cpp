@@ -1,9 +1,12 @@
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
 
+#include "tests/emulated_cuda/compiler.hpp"
 #include "tests/emulated_cuda/emulated_cuda.hpp"
 #include "tests/emulated_cuda/grid.hpp"
+#include "tests/emulated_cuda/module.hpp"
 #include "tests/emulated_cuda/objects.hpp"
 #include "tests/emulated_cuda/settings.hpp"
 
@@ -28,6 +31,19 @@ bool is_pinned(DevicePtr pointer) {
   return pointer - reinterpret_cast<DevicePtr>(start) < bytes;
 }
 
+/// Returns what a launch runs, of the module or of its twin.
+Code code_of(const PreparedLaunch& launch, const LoadedModule& in, char* dynamic) {
+  const Kernel* kernel = in.module->kernels + (launch.kernel - launch.module->module->kernels);
+  Code code{kernel, in.module->state, {}};
+  for (const SharedVariable& v : in.shared) {
+    if (v.belongs_to(kernel->name)) {
+      code.shared.emplace_back(reinterpret_cast<char*>(in.base + v.address), v.bytes);
+    }
+  }
+  if (launch.shared_bytes != 0) code.shared.emplace_back(dynamic, launch.shared_bytes);
+  return code;
+}
+
 }  // namespace
 
 size_t optin_shared_bytes() {
@@ -45,6 +61,10 @@ size_t optin_shared_bytes() {
 
 FunctionStruct* function_of(CudaKernel kernel, ContextStruct* context) {
   const std::lock_guard lock(kernel->mutex);
+  if (kernel->module == nullptr) {
+    kernel->module = load_kernel(*kernel->text, *kernel->found);
+    kernel->entry = kernel->module->module->kernels;
+  }
   const auto [at, fresh] = kernel->functions.try_emplace(
       context, FunctionStruct{kernel, context,
                               kDefaultSharedBytes - bytes_of(kernel->module->shared, kernel->entry->name)});
@@ -98,17 +118,20 @@ void execute(const PreparedLaunch& launch) {
   alignas(16) std::array<uint64_t, kMaxParamBytes / 8> argument;
   std::copy(launch.argument.begin(), launch.argument.end(), argument.begin());
   void* params[] = {argument.data()};
-  Grid grid{launch.kernel, module.module->state, launch.blocks, launch.threads, params, {}};
-  for (const SharedVariable& v : module.shared) {
-    if (v.belongs_to(launch.kernel->name)) {
-      grid.shared.emplace_back(reinterpret_cast<char*>(module.base + v.address), v.bytes);
-    }
-  }
   const auto dynamic = std::make_unique<char[]>(launch.shared_bytes);
-  module.module->state->dynamic_shared = dynamic.get();
-  if (launch.shared_bytes != 0) grid.shared.emplace_back(dynamic.get(), launch.shared_bytes);
+  Grid grid{{}, launch.blocks, launch.threads, params, settings().patience - module.spent, {}};
+  grid.code = code_of(launch, module.optimised ? *module.optimised : module, dynamic.get());
+  if (!module.optimised && module.can_be_faster) {
+    grid.faster = [&] {
+      module.optimised = load_optimised(module);
+      return code_of(launch, *module.optimised, dynamic.get());
+    };
+  }
+  grid.code.state->dynamic_shared = dynamic.get();
   const Memory::Access access(machine()->memory);
+  const auto start = std::chrono::steady_clock::now();
   const std::string failure = run(grid);
+  module.spent += std::chrono::steady_clock::now() - start;
   ++kernels_run;
   if (failure.empty()) return;
   std::fprintf(stderr, "emulated_cuda: %s\n", failure.c_str());

@@ -33,12 +33,14 @@ bool intact(const char* fence) {
 std::optional<DevicePtr> Memory::allocate(int device, size_t bytes) {
   Block block{bytes, device, false, nullptr, 0};
   const size_t all = bytes + 2 * kFence;
+  const std::lock_guard lock(mutex_);
   if (protects()) {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     block.mapped = (all + page - 1) / page * page;
     void* memory = mmap(nullptr, block.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return std::nullopt;
     block.memory = static_cast<char*>(memory);
+    any_mapped_ = true;
   } else {
     void* memory = nullptr;
     if (posix_memalign(&memory, kAlignment, all) != 0) return std::nullopt;
@@ -49,7 +51,6 @@ std::optional<DevicePtr> Memory::allocate(int device, size_t bytes) {
   std::memset(at, kFresh, bytes);
   std::memset(at + bytes, kFenced, kFence);
   const auto pointer = reinterpret_cast<DevicePtr>(at);
-  const std::lock_guard lock(mutex_);
   blocks_[pointer] = block;
   protect(block);
   return pointer;
@@ -83,7 +84,7 @@ void Memory::open(int more) {
   const std::lock_guard lock(mutex_);
   const bool was_open = accesses_ != 0;
   accesses_ += more;
-  if (was_open == (accesses_ != 0)) return;
+  if (was_open == (accesses_ != 0) || !any_mapped_) return;
   for (const auto& [start, block] : blocks_) protect(block);
 }
 

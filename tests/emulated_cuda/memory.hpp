@@ -57,6 +57,7 @@ class Memory {
 
   mutable std::mutex mutex_;
   int accesses_ = 0;
+  bool any_mapped_ = false;  // some block is, or was: others are never protected
   std::map<DevicePtr, Block> blocks_;
 };
 

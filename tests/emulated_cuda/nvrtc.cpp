@@ -11,7 +11,9 @@
 #include "tests/emulated_cuda/handles.hpp"
 #include "tests/emulated_cuda/image.hpp"
 #include "tests/emulated_cuda/scan.hpp"
+#include "tests/emulated_cuda/settings.hpp"
 #include "tests/emulated_cuda/shared_memory.hpp"
+#include "tests/emulated_cuda/unchecked.hpp"
 
 struct lazy::cuda_backend::api::NvrtcProgramStruct {
   std::string text, name, log, image;
@@ -164,16 +166,24 @@ Result nvrtcCompileProgram(NvrtcProgram program, int count, const char* const* o
     program->log = read_option(options[i], read);
     if (!program->log.empty()) return kInvalidOption;
   }
-  Compiled compiled = compile(program->text, program->name);
+  const std::string text = without_comments(program->text);
+  if (settings().at_launch) {
+    note_unchecked(program->name, text);
+    if (read.verbose) program->log += resources(text, {}, read.arch);
+    program->image = make_image({read.arch, {}, program->name, text});
+    return kSuccess;
+  }
+  const std::string source = wrap(text, program->name, find_kernels(text));
+  Compiled compiled = compile(source, Effort::little);
   program->log = std::move(compiled.log);
   if (!compiled.ok) return kCompilation;
   const auto variables = shared_variables(compiled.elf);
-  if (const std::string error = too_large(program->text, variables); !error.empty()) {
+  if (const std::string error = too_large(text, variables); !error.empty()) {
     program->log += error;
     return kCompilation;
   }
-  if (read.verbose) program->log += resources(program->text, variables, read.arch);
-  program->image = make_image(compiled.elf, read.arch);
+  if (read.verbose) program->log += resources(text, variables, read.arch);
+  program->image = make_image({read.arch, compiled.elf, program->name, text});
   return kSuccess;
 }
 

@@ -16,6 +16,7 @@
 #include "tests/emulated_cuda/memory.hpp"
 #include "tests/emulated_cuda/module_interface.hpp"
 #include "tests/emulated_cuda/queue.hpp"
+#include "tests/emulated_cuda/scan.hpp"
 #include "tests/emulated_cuda/shared_memory.hpp"
 
 namespace emulated {
@@ -26,9 +27,21 @@ struct LoadedModule {
   const Module* module = nullptr;
   uintptr_t base = 0;
   std::vector<SharedVariable> shared;
-  std::mutex running;  // held while a kernel runs: one at a time
+  std::string source;
+  bool can_be_faster = false;  // with more effort
+  std::mutex running;          // held while a kernel runs: one at a time
+
+  // Owned by who holds `running`.
+  std::chrono::nanoseconds spent{0};        // in kernels that ran
+  std::shared_ptr<LoadedModule> optimised;  // the same, compiled with more effort; null: not yet
 
   ~LoadedModule();
+};
+
+/// Holds what a library was compiled of, without comments.
+struct Text {
+  std::string name, text;
+  std::vector<FoundKernel> kernels;
 };
 
 /// Holds a launch with everything it needs, its arguments copied.
@@ -95,14 +108,17 @@ struct FunctionStruct {
 };
 
 struct KernelStruct {
-  std::shared_ptr<emulated::LoadedModule> module;
+  std::shared_ptr<const emulated::Text> text;
+  const emulated::FoundKernel* found;              // in the text
+  std::shared_ptr<emulated::LoadedModule> module;  // null before the first function_of()
   const emulated::Kernel* entry;
   std::mutex mutex;
   std::map<ContextStruct*, FunctionStruct> functions;
 };
 
 struct LibraryStruct {
-  std::shared_ptr<emulated::LoadedModule> module;
+  std::shared_ptr<const emulated::Text> text;
+  std::shared_ptr<emulated::LoadedModule> module;  // of all kernels; null: each has another one
   std::mutex mutex;
   std::map<std::string, KernelStruct> kernels;  // kernels that were looked up
 };

@@ -7,20 +7,6 @@
 namespace emulated {
 namespace {
 
-/// Returns the text with blanks instead of comments.
-std::string without_comments(std::string_view text) {
-  std::string out(text);
-  for (size_t i = 0; i + 1 < out.size(); ++i) {
-    size_t end = i;
-    if (out[i] == '/' && out[i + 1] == '/') end = std::min(out.find('\n', i), out.size());
-    if (out[i] == '/' && out[i + 1] == '*') end = std::min(out.find("*/", i + 2), out.size() - 2) + 2;
-    for (; i < end; ++i) {
-      if (out[i] != '\n') out[i] = ' ';
-    }
-  }
-  return out;
-}
-
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// Returns the offset after the parenthesis that closes the one at `open`.
@@ -83,6 +69,32 @@ std::vector<std::string> pointers_in(std::string_view text, std::string_view par
 }
 
 }  // namespace
+
+std::string without_comments(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i;
+    if (text.substr(i, 2) == "//") end = std::min(text.find('\n', i), text.size());
+    if (text.substr(i, 2) == "/*") end = std::min(text.find("*/", i + 2), text.size() - 2) + 2;
+    if (end == i) {
+      out += text[i++];
+      continue;
+    }
+    const std::string_view comment = text.substr(i, end - i);
+    out += ' ';
+    out.append(static_cast<size_t>(std::count(comment.begin(), comment.end(), '\n')), '\n');
+    i = end;
+  }
+  return out;
+}
+
+std::string with_own_names(std::string text) {
+  static constexpr std::string_view kOutside = "extern \"C\" ";
+  for (size_t at = text.find(kOutside); at != std::string::npos; at = text.find(kOutside, at)) {
+    text.erase(at, kOutside.size());
+  }
+  return text;
+}
 
 std::vector<FoundKernel> find_kernels(std::string_view commented) {
   static constexpr std::string_view kGlobal = "__global__", kBounds = "__launch_bounds__";

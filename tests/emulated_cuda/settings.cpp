@@ -74,6 +74,12 @@ Settings read() {
     s.async = delay != 0;
     s.delay = std::chrono::microseconds(delay == 1 ? 1000 : delay);
   });
+  with("EMULATED_CUDA_COMPILE", [&](auto name, auto text) {
+    if (text != "all" && text != "launched") refuse(name, text);
+    s.at_launch = text == "launched";
+  });
+  with("EMULATED_CUDA_PATIENCE",
+       [&](auto name, auto text) { s.patience = std::chrono::milliseconds(number<int64_t>(name, text)); });
   with("EMULATED_CUDA_HOST_POINTERS",
        [&](auto name, auto text) { s.host_pointers = number<int>(name, text) != 0; });
   with("EMULATED_CUDA_PROTECT", [&](auto name, auto text) { s.protect = number<int>(name, text) != 0; });

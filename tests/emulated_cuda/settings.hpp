@@ -19,7 +19,9 @@ struct Settings {
   uint64_t seed = 1;
   bool async = false;
   std::chrono::microseconds delay{0};
+  std::chrono::milliseconds patience{100};
   bool host_pointers = false;
+  bool at_launch = false;  // a kernel is compiled
   bool protect = false;
   std::string inject;
   std::string cache;

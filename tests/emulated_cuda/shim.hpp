@@ -6,8 +6,12 @@
 #define __device__
 #define __constant__
 #define __grid_constant__
-#define __global__ inline __attribute__((always_inline))
+#ifdef __OPTIMIZE__
 #define __forceinline__ inline __attribute__((always_inline))
+#else  // where time is not spent on speed, one copy of a function is less to compile
+#define __forceinline__ inline
+#endif
+#define __global__ __forceinline__
 #define __noinline__ __attribute__((noinline))
 #define __restrict__ __restrict
 #define __align__(n) __attribute__((aligned(n)))

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "tests/emulated_cuda/tests/device.hpp"
@@ -41,6 +42,8 @@ BOOST_AUTO_TEST_CASE(errors_name_the_line) {
   BOOST_CHECK_EQUAL(c.result, 6);
   BOOST_CHECK(c.cubin.empty());
   BOOST_CHECK_MESSAGE(has(c.log, "kernel.cu:3:") && has(c.log, "error") && has(c.log, "'b'"), c.log);
+  // Comments are left out, their lines are not.
+  BOOST_CHECK(has(compile("/* one\n two */ // three\nint f() { return b; } // four").log, "kernel.cu:3:"));
   // The emulated language does not have the host's library.
   BOOST_CHECK_EQUAL(
       compile("struct A { float* y; };\nextern \"C\" __global__ void f(const A a) { a.y[0] = expf(1.0f); }")
@@ -137,10 +140,17 @@ BOOST_AUTO_TEST_CASE(cache) {
     BOOST_CHECK_EQUAL(status.st_mode & 0777u, 0700u);
     BOOST_CHECK_EQUAL(compile(kRowSum).result, kSuccess);
     BOOST_CHECK_EQUAL(std::distance(fs::directory_iterator(kept), {}), 2);
-    // The cache is really used: with one kernel's module in place of the other's, both are the same.
-    std::vector<fs::path> entries(fs::directory_iterator(kept), {});
-    fs::copy_file(entries[0], entries[1], fs::copy_options::overwrite_existing);
-    BOOST_CHECK(compile(kSaxpy).cubin == compile(kRowSum).cubin);
+    // Where an expression was written makes no other code.
+    for (const char* comments : {"// here /* and there\n", "//\n", "/**//* four\nkernels */"}) {
+      BOOST_CHECK_EQUAL(compile(comments + std::string(kSaxpy)).result, kSuccess);
+    }
+    BOOST_CHECK_EQUAL(std::distance(fs::directory_iterator(kept), {}), 4);
+    // The cache is really used: what lies there comes out.
+    for (const auto& entry : fs::directory_iterator(kept)) {
+      std::ofstream(entry.path(), std::ios::app) << "kept for long";
+    }
+    BOOST_CHECK(!has(first.cubin, "kept for long"));
+    BOOST_CHECK(has(compile(kSaxpy).cubin, "kept for long") && has(compile(kRowSum).cubin, "kept for long"));
   }
   fs::remove_all(folder);
 }
