@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "lazy/autograd/derivation.hpp"
-#include "lazy/nn/functional/formula.hpp"
+#include "lazy/formula/formula.hpp"
 
 namespace lazy::detail {
 
@@ -73,7 +73,7 @@ using Rule = void (*)(const Differentiation&);
 /// Returns the op's rule. Null: the derivative is 0 wherever there is one (rounding, comparisons, integers),
 /// or the op is a source.
 Rule rule_of(Op);
-/// Is the rule of recurrent layers' steps (lazy/nn/functional/recurrent.hpp).
+/// Is the rule of recurrent layers' steps (lazy/formula/recurrent_steps.hpp).
 void recurrent_rule(const Differentiation&);
 /// Is that of their gradients.
 void recurrent_backward_rule(const Differentiation&);

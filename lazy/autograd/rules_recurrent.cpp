@@ -4,7 +4,7 @@
 #include "jit/calls/recurrent.hpp"
 #include "lazy/autograd/backward.hpp"
 #include "lazy/autograd/backwards.hpp"
-#include "lazy/nn/functional/recurrent.hpp"
+#include "lazy/formula/recurrent_steps.hpp"
 
 namespace lazy::detail {
 namespace {

@@ -1,6 +1,6 @@
 #include "lazy/data/transforms.hpp"
 
-#include "lazy/nn/functional/formula.hpp"
+#include "lazy/formula/formula.hpp"
 #include "lazy/nn/functional/positions.hpp"
 #include "lazy/random/random.hpp"
 

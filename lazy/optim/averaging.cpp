@@ -1,6 +1,6 @@
 #include "lazy/optim/averaging.hpp"
 
-#include "lazy/nn/functional/formula.hpp"
+#include "lazy/formula/formula.hpp"
 
 namespace lazy::optim {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "lazy/nn/functional/formula.hpp"
+#include "lazy/formula/formula.hpp"
 #include "lazy/ops/creation.hpp"
 
 namespace lazy::optim {

@@ -3,7 +3,7 @@
 #pragma once
 #include <limits>
 
-#include "lazy/nn/functional/formula.hpp"
+#include "lazy/formula/formula.hpp"
 #include "lazy/optim/optimizer.hpp"
 
 namespace lazy::optim {

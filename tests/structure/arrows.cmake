@@ -5,10 +5,11 @@ set(rooms
     jit/core jit/ir jit/backend jit/graph jit/calls jit/key jit/passes jit/plan jit/plan/tiling jit/lower jit/observe jit/compile jit/run
     jit/verify jit/flush
     backends/reference backends/vector backends/vector/vecmath backends/cpu/machine backends/cpu/packing backends/cpu/emitter
-    backends/cpu/memory backends/cpu/debug backends/cpu/threads backends/cpu/calls/order backends/cpu/calls backends/cpu backends/cuda/api
+    backends/cpu/memory backends/cpu/debug backends/cpu/threads backends/cpu/calls/order backends/cpu/calls backends/cpu/calls/linalg
+    backends/cpu backends/cuda/api
     backends/cuda/emitter backends/cuda
-    lazy/core lazy/ops lazy/indexing lazy/linalg lazy/random lazy/nn/functional lazy/autograd lazy/nn/modules lazy/nn lazy/optim
-    lazy/insight lazy/io lazy/data lazy/training lazy/models lazy)
+    lazy/core lazy/ops lazy/indexing lazy/linalg lazy/random lazy/formula lazy/autograd lazy/insight lazy/io lazy/nn/functional
+    lazy/nn/modules lazy/nn lazy/optim lazy/data lazy/training lazy/models lazy)
 # Lists rooms that include nothing of each other, though one comes first in the list.
 set(apart "backends/vector.* backends/reference" "backends/cuda.* backends/reference" "backends/cuda.* backends/cpu")
 

@@ -1,6 +1,6 @@
 #include "lazy/nn/functional/activation.hpp"
 
-#include "lazy/nn/functional/formula.hpp"
+#include "lazy/formula/formula.hpp"
 #include "lazy/ops/elementwise.hpp"
 
 namespace lazy {

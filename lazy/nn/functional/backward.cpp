@@ -1,9 +1,9 @@
 #include "lazy/nn/functional/backward.hpp"
 
+#include "lazy/formula/formula.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/writing.hpp"
 #include "lazy/nn/functional/conv_problem.hpp"
-#include "lazy/nn/functional/formula.hpp"
 
 namespace lazy {
 namespace {

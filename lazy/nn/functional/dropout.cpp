@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "lazy/formula/formula.hpp"
 #include "lazy/nn/functional/activation.hpp"
-#include "lazy/nn/functional/formula.hpp"
 #include "lazy/random/distributions.hpp"
 #include "lazy/random/random.hpp"
 #include "support/float_mode.hpp"

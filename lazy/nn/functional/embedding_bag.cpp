@@ -1,7 +1,7 @@
 #include "lazy/core/special_values.hpp"
+#include "lazy/formula/formula.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/indexing/searching.hpp"
-#include "lazy/nn/functional/formula.hpp"
 #include "lazy/nn/functional/linear.hpp"
 
 namespace lazy {

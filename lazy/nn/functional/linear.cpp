@@ -1,7 +1,7 @@
 #include "lazy/nn/functional/linear.hpp"
 
+#include "lazy/formula/formula.hpp"
 #include "lazy/indexing/gathering.hpp"
-#include "lazy/nn/functional/formula.hpp"
 
 namespace lazy {
 namespace {

@@ -1,6 +1,6 @@
 // Shares what losses have in common. Internal to lazy/.
 #pragma once
-#include "lazy/nn/functional/formula.hpp"
+#include "lazy/formula/formula.hpp"
 #include "lazy/nn/functional/loss.hpp"
 
 namespace lazy::detail {

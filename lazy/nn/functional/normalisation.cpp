@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "lazy/nn/functional/formula.hpp"
+#include "lazy/formula/formula.hpp"
 #include "lazy/nn/functional/norms.hpp"
 #include "lazy/nn/functional/spatial.hpp"
 #include "support/float_mode.hpp"

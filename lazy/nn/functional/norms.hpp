@@ -1,6 +1,6 @@
 // Computes norms of terms. Internal to lazy/.
 #pragma once
-#include "lazy/nn/functional/formula.hpp"
+#include "lazy/formula/formula.hpp"
 
 namespace lazy::detail {
 

@@ -1,7 +1,7 @@
 // Shares positions in the flattened spatial axes of images (N, C, S...) between pooling with indices, its
 // inverses and folding. Internal to lazy/.
 #pragma once
-#include "lazy/nn/functional/formula.hpp"
+#include "lazy/formula/formula.hpp"
 #include "lazy/nn/functional/spatial.hpp"
 
 namespace lazy::detail {

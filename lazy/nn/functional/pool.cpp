@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "lazy/nn/functional/formula.hpp"
+#include "lazy/formula/formula.hpp"
 #include "lazy/nn/functional/phases.hpp"
 
 namespace lazy::detail {

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "lazy/nn/functional/formula.hpp"
+#include "lazy/formula/formula.hpp"
 #include "lazy/nn/functional/padding.hpp"
 
 namespace lazy::detail {

@@ -1,11 +1,10 @@
-// Records the steps of recurrent layers: all of them as one call, so that one program serves sequences of any
-// length, or one by one where no call is. Internal to lazy/.
+// Records recurrent layers: all steps as one call, so that one program serves sequences of any length, or one
+// by one where no call is. Internal to lazy/.
 #pragma once
 #include <vector>
 
 #include "jit/calls/recurrent.hpp"
 #include "lazy/core/tensor.hpp"
-#include "lazy/nn/functional/formula.hpp"
 
 namespace lazy::detail {
 
@@ -26,15 +25,5 @@ struct RecurrentResult {
 /// rounded once. The shapes fit, and T is not 0: the caller has checked.
 RecurrentResult recurrent(const char* name, RecurrentKind kind, bool reverse, const Tensor& x,
                           const Tensor& h0, const Tensor& c0, const RecurrentWeights& w, const Site& s);
-
-/// Holds what the steps of a layer give.
-struct RecurrentSteps {
-  std::vector<Term> h;  // (N, P) after each step, by its place in the sequence
-  Term c;               // (N, R) after the last step, of an LSTM
-};
-/// Records the steps one by one, of the operands of the call. `added` (T, N, R) is added to what h gives n in
-/// the steps of a GRU; without a handle nothing is.
-RecurrentSteps recurrent_steps(const jit::calls::RecurrentAttributes&, const std::vector<Term>& operands,
-                               const Term& added);
 
 }  // namespace lazy::detail

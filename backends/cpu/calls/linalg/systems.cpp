@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "backends/cpu/calls/calls.hpp"
-#include "backends/cpu/calls/lu_blocks.hpp"
-#include "backends/cpu/calls/matrices.hpp"
+#include "backends/cpu/calls/linalg/lu_blocks.hpp"
+#include "backends/cpu/calls/linalg/matrices.hpp"
 #include "jit/calls/lu.hpp"
 #include "jit/calls/solve_triangular.hpp"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "backends/cpu/calls/lapack.hpp"
-#include "backends/cpu/calls/lu_blocks.hpp"
+#include "backends/cpu/calls/linalg/lapack.hpp"
+#include "backends/cpu/calls/linalg/lu_blocks.hpp"
 #include "backends/cpu/threads/parallel.hpp"
 #include "jit/backend/backend.hpp"
 #include "jit/calls/matrices.hpp"

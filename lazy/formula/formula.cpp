@@ -1,4 +1,4 @@
-#include "lazy/nn/functional/formula.hpp"
+#include "lazy/formula/formula.hpp"
 
 #include "lazy/indexing/gathering.hpp"
 

@@ -1,7 +1,7 @@
 // A block of 32 columns is factored alone, stored by columns so that each step is along memory. What is right
 // of it is done strip by strip: a strip's rows of the block are copied, solved with L's triangle, and, times
 // L, subtracted from the rows below, in registers. Right-hand sides are such strips, too.
-#include "backends/cpu/calls/lu_blocks.hpp"
+#include "backends/cpu/calls/linalg/lu_blocks.hpp"
 
 #include <immintrin.h>
 

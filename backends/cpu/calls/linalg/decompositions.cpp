@@ -2,7 +2,7 @@
 // decomposition follows from that of its transpose, without copies. x^T = L Q gives x = Q^T L^T, and x^T = U
 // S V gives x = V^T S U^T; what is transposed lies row-major in memory then.
 #include "backends/cpu/calls/calls.hpp"
-#include "backends/cpu/calls/matrices.hpp"
+#include "backends/cpu/calls/linalg/matrices.hpp"
 #include "jit/calls/eig.hpp"
 #include "jit/calls/eigh.hpp"
 #include "jit/calls/qr.hpp"

@@ -3,8 +3,8 @@
 #include "jit/calls/cholesky.hpp"
 
 #include "backends/cpu/calls/calls.hpp"
-#include "backends/cpu/calls/lu_blocks.hpp"
-#include "backends/cpu/calls/matrices.hpp"
+#include "backends/cpu/calls/linalg/lu_blocks.hpp"
+#include "backends/cpu/calls/linalg/matrices.hpp"
 
 namespace lazy::cpu_backend {
 namespace {

@@ -1,4 +1,4 @@
-#include "backends/cpu/calls/lapack.hpp"
+#include "backends/cpu/calls/linalg/lapack.hpp"
 
 #include <algorithm>
 #include <mutex>
