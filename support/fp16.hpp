@@ -3,6 +3,7 @@
 // so neither F16C nor the rounding mode matter.
 #pragma once
 #include <bit>
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -81,10 +82,45 @@ constexpr double sticky_double(T v) {
   return negative ? -d : d;
 }
 
+/// Has the operators of 16-bit values, among themselves and with C++'s numbers: as floats. Without them a
+/// value would convert to float and to a tensor equally well.
+struct Operators {
+  template <class T>
+  static constexpr auto wide(T v) {
+    if constexpr (std::is_arithmetic_v<T>) return v;
+    else return static_cast<float>(v);
+  }
+  template <class A, class B>
+  static constexpr bool numbers = (std::is_base_of_v<Operators, A> &&
+                                   (std::is_arithmetic_v<B> || std::is_base_of_v<Operators, B>)) ||
+                                  (std::is_arithmetic_v<A> && std::is_base_of_v<Operators, B>);
+
+  template <class A, class B>
+  requires numbers<A, B>
+  friend constexpr auto operator+(A a, B b) { return wide(a) + wide(b); }
+  template <class A, class B>
+  requires numbers<A, B>
+  friend constexpr auto operator-(A a, B b) { return wide(a) - wide(b); }
+  template <class A, class B>
+  requires numbers<A, B>
+  friend constexpr auto operator*(A a, B b) { return wide(a) * wide(b); }
+  template <class A, class B>
+  requires numbers<A, B>
+  friend constexpr auto operator/(A a, B b) { return wide(a) / wide(b); }
+  template <class A, class B>
+  requires numbers<A, B>
+  friend constexpr bool operator==(A a, B b) { return wide(a) == wide(b); }
+  template <class A, class B>
+  requires numbers<A, B>
+  friend constexpr auto operator<=>(A a, B b) {
+    return static_cast<double>(wide(a)) <=> static_cast<double>(wide(b));
+  }
+};
+
 }  // namespace fp16
 
 /// Holds an IEEE binary16: 5 exponent bits, 10 mantissa bits.
-struct float16_t {
+struct float16_t : fp16::Operators {
   uint16_t bits;
 
   float16_t() = default;
@@ -107,7 +143,7 @@ struct float16_t {
 };
 
 /// Holds the upper half of a float32: 8 exponent bits, 7 mantissa bits.
-struct bfloat16_t {
+struct bfloat16_t : fp16::Operators {
   uint16_t bits;
 
   bfloat16_t() = default;

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <typeinfo>
 #include <vector>
 
 #include "lazy/lazy.hpp"
+#include "tests/common/any_call.hpp"
 
 namespace check {
 
@@ -58,19 +60,28 @@ inline void same(const lazy::Tensor& x, const lazy::Tensor& y, const lazy::Site&
   equal(x, y.dtype(), y.shape(), y.to_vector<double>(), s);
 }
 
-/// Checks that the call throws exactly E, with `message` followed by this file and line.
-template <class E, class F>
-void throws(F&& call, const std::string& message, int line) {
+namespace detail {
+
+inline void check_throws(lazy::test::AnyCall call, const std::string& message, int line,
+                         const std::type_info& type) {
   BOOST_TEST_CONTEXT("from line " << line) {
     try {
       call();
       BOOST_ERROR("nothing was thrown, expected: " + message);
     } catch (const lazy::Error& e) {
-      BOOST_TEST(typeid(e).name() == typeid(E).name());
+      BOOST_TEST(typeid(e).name() == type.name());
       const std::string file = e.where().line() ? std::string(lazy::file_name(e.where())) : std::string();
       BOOST_TEST(std::string(e.what()) == message + " (" + file + ":" + std::to_string(line) + ")");
     }
   }
+}
+
+}  // namespace detail
+
+/// Checks that the call throws exactly E, with `message` followed by this file and line.
+template <class E>
+void throws(lazy::test::AnyCall call, const std::string& message, int line) {
+  detail::check_throws(call, message, line, typeid(E));
 }
 
 }  // namespace check

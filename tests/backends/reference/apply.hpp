@@ -70,15 +70,23 @@ bool same(T a, T b) {
   else return a == b;
 }
 
+/// Compares lists element by element with `same`, printing those that differ.
+template <class List>
+void check_list(const List& got, const List& want, const char* expression, int line) {
+  const std::string from = std::string(expression) + " (line " + std::to_string(line) + ")";
+  BOOST_REQUIRE_MESSAGE(got.size() == want.size(),
+                        from << " has " << got.size() << ", expected " << want.size());
+  for (size_t i = 0; i < got.size(); ++i)
+    if (!same(got[i], want[i]))
+      BOOST_ERROR(from << " [" << i << "] is " << +got[i] << ", expected " << +want[i]);
+  BOOST_TEST_PASSPOINT();
+}
+
 }  // namespace lazy::test
 
-/// Compares lists element by element with `same`, printing the first that differ.
-#define LAZY_CHECK_LIST(got_expr, ...)                                                                     \
-  do {                                                                                                     \
-    const auto got_ = (got_expr);                                                                          \
-    const std::decay_t<decltype(got_)> want_ __VA_ARGS__;                                                  \
-    BOOST_REQUIRE_EQUAL(got_.size(), want_.size());                                                        \
-    for (size_t i_ = 0; i_ < got_.size(); ++i_)                                                            \
-      BOOST_CHECK_MESSAGE(lazy::test::same(got_[i_], want_[i_]),                                           \
-                          #got_expr << " [" << i_ << "] is " << +got_[i_] << ", expected " << +want_[i_]); \
+/// Compares lists of one type: an expression and what follows, in braces.
+#define LAZY_CHECK_LIST(got_expr, ...)                                                            \
+  do {                                                                                            \
+    const auto got_ = (got_expr);                                                                 \
+    lazy::test::check_list<std::decay_t<decltype(got_)>>(got_, __VA_ARGS__, #got_expr, __LINE__); \
   } while (0)

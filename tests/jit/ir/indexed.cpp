@@ -186,7 +186,9 @@ BOOST_AUTO_TEST_CASE(any_number_of_threads_gives_the_same_bits) {
                wide = sin(numbers({2000, 100}));
   eval(src, wide);
   std::vector<std::vector<float>> all;
-  for (const char* threads : {"1", "2", "3", "8"}) {
+  const std::vector<const char*> counts =
+      default_device() == cpu ? std::vector{"1", "2", "3", "8"} : std::vector{"1", "8"};
+  for (const char* threads : counts) {
     const config::Override n("LAZY_NUM_THREADS", threads);
     auto a = scatter_add(zeros({97}), 0, ids, src).to_vector<float>();
     const auto b = index_add(zeros({97, 100}), 0, ids(slice(2000)), wide).to_vector<float>();

@@ -27,6 +27,17 @@ BOOST_AUTO_TEST_CASE(constants) {
   equal(floor(counted()(0, 0, slice(0, 2)) * pi), float32, {2}, {-4, -3});
 }
 
+BOOST_AUTO_TEST_CASE(sixteen_bit_values_are_numbers) {
+  const float16_t a = 1.5f, b = 2;
+  const bfloat16_t c = 3;
+  BOOST_TEST((a < b && b > a && a <= a && a != b && a == 1.5f && 1.5 == a && c == 3 && a < c && b < 3));
+  BOOST_TEST((a * b == 3.0f && 2 * a == c && a - b == -0.5f && c / b == a && a + 1e-9 > a));
+  BOOST_TEST(!(std::numeric_limits<float16_t>::quiet_NaN() == std::numeric_limits<float16_t>::quiet_NaN()));
+  static_assert(std::is_same_v<decltype(a * c), float> && std::is_same_v<decltype(a * 2.0), double>);
+  static_assert(sizeof(a) == 2 && std::is_trivially_copyable_v<float16_t>);
+  equal(a * full({2}, b), float16, {2}, {3, 3});
+}
+
 BOOST_AUTO_TEST_CASE(members_are_the_functions) {
   const Tensor &x = counted(), m = x(0), i = tensor({2, 0});
   BOOST_TEST((x.numel() == 24 && x.dim() == 3));

@@ -211,8 +211,11 @@ BOOST_AUTO_TEST_CASE(every_dtype_axis_and_rule) {
                     take_along_axis(tx, ti, axis, b)),
               t, is, along_axis(x, xs, index, is, axis, b));
         const Combine c = t == bool_ ? Combine::set : static_cast<Combine>(below(5));
-        if (c != Combine::multiply)  // products leave small types
-          equal(put_along_axis(tx, ti, tv, axis, c, b), t, xs, scattered(x, xs, index, is, v, axis, c, b));
+        if (c == Combine::multiply) continue;  // products leave small types
+        auto expected = scattered(x, xs, index, is, v, axis, c, b);
+        if (t == int8)  // sums do, too
+          for (double& e : expected) e = static_cast<int8_t>(static_cast<int64_t>(e));
+        equal(put_along_axis(tx, ti, tv, axis, c, b), t, xs, expected);
       }
     }
 }
