@@ -122,8 +122,8 @@ def options(parser):
     parser.add_argument("--no-errors", action="store_true", help="don't compare results with the reference")
     parser.add_argument("--beside", action="append", default=[], metavar="NAME=PROGRAM",
                         help="another bench_lazy, of before a change, as one more side")
-    parser.add_argument("--peers-dir", default=os.environ.get("LAZY_PEERS", os.path.join(cache, "lazy-peers")),
-                        help="where bench/peers/setup put them ($LAZY_PEERS or ~/.cache/lazy-peers)")
+    parser.add_argument("--peers-dir", default=os.environ.get("BENCH_PEERS", os.path.join(cache, "lazy-peers")),
+                        help="where bench/peers/setup put them ($BENCH_PEERS or ~/.cache/lazy-peers)")
     parser.add_argument("--build", default=os.path.join(sides_of.HERE, "..", "build", "release"), help="build folder (build/release)")
 
 
