@@ -49,7 +49,7 @@ class LruCache {
   using Ptr = std::shared_ptr<Value>;
 
   /// Makes an empty cache. Each eviction is also added to `evictions`, a counter of lazy::metrics().
-  LruCache(size_t max_entries, size_t max_bytes, std::optional<Counter> evictions = {})
+  LruCache(size_t max_entries, size_t max_bytes, std::optional<MetricCounter> evictions = {})
       : max_entries_(max_entries), max_bytes_(max_bytes), counter_(evictions) {}
 
   /// Identifies what find() found, for is_fresh(). One that was not set is never fresh.
@@ -321,7 +321,7 @@ class LruCache {
   std::atomic<size_t> slack_{0};
   std::atomic<uint64_t> fresh_hits_{0};
   Stats stats_;
-  std::optional<Counter> counter_;
+  std::optional<MetricCounter> counter_;
 };
 
 }  // namespace lazy::cache

@@ -63,6 +63,7 @@ class Store {
   /// Drops every record; processes that are writing go on into files that no one else will see.
   bool clear(std::string& why);
   /// Writes all intact records to one file, through a temporary one beside it, and counts them in `records`.
+  /// What is no regular file (a pipe, a device) is written to and stays what it is.
   bool export_to(const std::string& file, uint64_t& records, std::string& why);
   /// Adds the records of such a file that are not here and that `accept` returns true for. A damaged record
   /// makes the import fail altogether.

@@ -1,6 +1,7 @@
 // Maintains the store: merging, bounding, clearing, export and import.
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -229,11 +230,35 @@ Store::Totals Store::for_each(const std::function<void(const Listed&)>& f) {
   return t;
 }
 
+namespace {
+
+/// Writes all that a file has to a place that is no regular file: a pipe, a device.
+bool pour(int from, const std::string& place) {
+  const Fd to(files::open(place.c_str(), O_WRONLY));
+  struct stat s {};
+  if (!to || fstat(from, &s) != 0) return false;
+  std::vector<char> block(size_t{64} << 10);
+  const auto size = static_cast<uint64_t>(s.st_size);
+  for (uint64_t at = 0; at < size;) {
+    const auto n = static_cast<size_t>(std::min<uint64_t>(block.size(), size - at));
+    if (!files::read_at(from, block.data(), n, at) || !files::write(to.get(), block.data(), n)) return false;
+    at += n;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool Store::export_to(const std::string& file, uint64_t& records, std::string& why) {
   records = 0;
-  const std::string temporary = file + new_name(".tmp-", "");
-  Fd fd(files::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
-  if (!fd) return why = failed(temporary.c_str()), false;
+  // What is there and is no regular file is written to; all else is replaced once the new file is whole. A
+  // pack is not written in order, so for a pipe it is made in memory first.
+  struct stat there {};
+  const bool poured = stat(file.c_str(), &there) == 0 && !S_ISREG(there.st_mode);
+  const std::string place = files::followed(file), temporary = place + new_name(".tmp-", "");
+  Fd fd(poured ? files::above_stdio(memfd_create("export", MFD_CLOEXEC))
+               : files::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
+  if (!fd) return why = failed(poured ? file.c_str() : temporary.c_str()), false;
   const auto pack = Pack::create(std::move(fd), file);
   bool good = pack != nullptr;
   if (good)
@@ -243,10 +268,12 @@ bool Store::export_to(const std::string& file, uint64_t& records, std::string& w
       if (good) good = pack->append(record, {hash, l.label, 0, record.size()});
       records += good;
     });
-  good = good && pack->seal() && fsync(pack->fd()) == 0 && rename(temporary.c_str(), file.c_str()) == 0;
+  good = good && pack->seal() &&
+         (poured ? pour(pack->fd(), file)
+                 : fsync(pack->fd()) == 0 && rename(temporary.c_str(), place.c_str()) == 0);
   if (good) return true;
   why = failed(file.c_str());
-  unlink(temporary.c_str());
+  if (!poured) unlink(temporary.c_str());
   return false;
 }
 

@@ -1,5 +1,5 @@
 #include "support/abi.hpp"
 
-namespace lazy::abi {
+namespace lazy::containers_of_build {
 extern const char LAZY_CONTAINERS = 0;
 }

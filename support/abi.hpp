@@ -9,7 +9,9 @@
 #define LAZY_CONTAINERS compiled_without_GLIBCXX_DEBUG
 #endif
 
-namespace lazy::abi {
+// No word of everyday use: <cxxabi.h> has a namespace abi, which `using namespace lazy` would hide behind
+// this.
+namespace lazy::containers_of_build {
 extern const char LAZY_CONTAINERS;
 [[gnu::used, gnu::retain]] inline const char* const containers = &LAZY_CONTAINERS;
-}  // namespace lazy::abi
+}  // namespace lazy::containers_of_build

@@ -6,7 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <memory>
 #include <utility>
+
+#include "support/cancel.hpp"
 
 namespace lazy::files {
 namespace {
@@ -16,6 +20,7 @@ constexpr int kFirst = 3;  // after the standard streams
 /// Calls `some(from, n, done)` until all is done.
 template <class F>
 bool in_parts(uint64_t bytes, int at_end, F&& some) noexcept {
+  const NoCancel whole;
   for (uint64_t done = 0; done < bytes;) {
     const ssize_t n = some(done, bytes - done);
     if (n < 0 && errno == EINTR) continue;
@@ -38,9 +43,11 @@ int above_stdio(int fd) noexcept {
 }
 
 int open(const char* path, int flags, unsigned mode) noexcept {
+  const NoCancel whole;
   return above_stdio(::open(path, flags | O_CLOEXEC, mode));
 }
 int open_at(int folder, const char* name, int flags, unsigned mode) noexcept {
+  const NoCancel whole;
   return above_stdio(::openat(folder, name, flags | O_CLOEXEC, mode));
 }
 
@@ -64,6 +71,15 @@ bool write(int fd, const void* from, size_t bytes) noexcept {
   return in_parts(bytes, ENOSPC, [&](uint64_t done, uint64_t n) { return ::write(fd, p + done, n); });
 }
 
+bool write_record(int fd, const void* from, size_t bytes, bool& torn) noexcept {
+  const off_t at = ::lseek(fd, 0, SEEK_CUR);
+  if (write(fd, from, bytes)) return true;
+  const int error = errno;
+  torn = at < 0 || ::ftruncate(fd, at) != 0 || ::lseek(fd, at, SEEK_SET) != at;
+  errno = error;
+  return false;
+}
+
 bool write_at(int fd, const void* from, uint64_t bytes, uint64_t offset) noexcept {
   if (!may_reach(offset + bytes)) return false;
   const auto* p = static_cast<const char*>(from);
@@ -77,6 +93,11 @@ bool read_at(int fd, void* to, uint64_t bytes, uint64_t offset) noexcept {
   return in_parts(bytes, ENODATA, [&](uint64_t done, uint64_t n) {
     return ::pread(fd, p + done, n, static_cast<off_t>(offset + done));
   });
+}
+
+std::string followed(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
+  return real ? std::string(real.get()) : path;
 }
 
 Output::Output(const std::string& path, int flags)
@@ -95,6 +116,7 @@ void Output::flush() noexcept {
   buffer_.clear();
 }
 bool Output::close() noexcept {
+  const NoCancel whole;
   if (fd_ >= 0) {
     flush();
     if (::close(std::exchange(fd_, -1)) != 0 && !error_) error_ = errno;

@@ -24,15 +24,23 @@ bool may_reach(uint64_t bytes) noexcept;
 /// Writes as the system's write does, but fails with EFBIG in place of ending the program, and resumes
 /// interrupted writes. Returns false with errno.
 bool write(int fd, const void* from, size_t bytes) noexcept;
-/// Writes at an offset, likewise.
+/// Writes all of a record or nothing: cuts off what a write that failed has left, so that readers find the
+/// next record behind the one before. Returns false with errno; `torn` is then true if part of it stays.
+bool write_record(int fd, const void* from, size_t bytes, bool& torn) noexcept;
+/// Writes at an offset, as write() does.
 bool write_at(int fd, const void* from, uint64_t bytes, uint64_t offset) noexcept;
 bool read_at(int fd, void* to, uint64_t bytes, uint64_t offset) noexcept;  // a file's end counts as ENODATA
+
+/// Returns the path of the file that a symbolic link leads to, if it exists; else the path.
+std::string followed(const std::string& path);
 
 /// Writes a file from its beginning, through a buffer. Errors are reported by close().
 class Output {
  public:
   /// Makes or empties the file. Not open, with errno, if that fails.
   explicit Output(const std::string& path, int flags = O_WRONLY);
+  /// Takes a descriptor.
+  explicit Output(int fd) noexcept : fd_(fd) {}
   Output(const Output&) = delete;
   Output(Output&& o) noexcept;
   ~Output();

@@ -87,12 +87,12 @@ void detail::add_slowly(size_t slot, uint64_t n) noexcept {
 }
 
 void flushed(size_t cause) noexcept {
-  add(Counter::flushes);
+  add(MetricCounter::flushes);
   detail::add(kCauses + std::min(cause, Metrics::kKinds - 1), 1);
 }
 
 void guard_failed(size_t kind) noexcept {
-  add(Counter::guard_failures);
+  add(MetricCounter::guard_failures);
   detail::add(kGuards + std::min(kind, Metrics::kKinds - 1), 1);
 }
 
@@ -120,7 +120,7 @@ Metrics metrics() {
     for (size_t i = 0; i < kSlots; ++i) sums[i] -= all.baseline[i];
   }
   Metrics m;
-#define LAZY_ROW(name, doc) m.name = sums[static_cast<size_t>(Counter::name)];
+#define LAZY_ROW(name, doc) m.name = sums[static_cast<size_t>(MetricCounter::name)];
   LAZY_COUNTERS(LAZY_ROW)
 #undef LAZY_ROW
   m.bytes_live = live_bytes.load(std::memory_order_relaxed);
@@ -146,10 +146,11 @@ std::string to_string(const Metrics& m) {
     out += "  " + name + std::string(number.size() < 16 ? 16 - number.size() : 1, ' ') + number + "  " + doc +
            "\n";
   };
-#define LAZY_ROW(name, doc)                                                                          \
-  row(#name, m.name, doc);                                                                           \
-  if (Counter::name == Counter::flushes) metric::list(out, m.flushes_by_cause, metric::cause_names); \
-  if (Counter::name == Counter::guard_failures)                                                      \
+#define LAZY_ROW(name, doc)                                     \
+  row(#name, m.name, doc);                                      \
+  if (MetricCounter::name == MetricCounter::flushes)            \
+    metric::list(out, m.flushes_by_cause, metric::cause_names); \
+  if (MetricCounter::name == MetricCounter::guard_failures)     \
     metric::list(out, m.guard_failures_by_kind, metric::guard_names);
   LAZY_COUNTERS(LAZY_ROW)
 #undef LAZY_ROW

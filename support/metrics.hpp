@@ -56,7 +56,7 @@ struct Metrics {
   std::array<uint64_t, kKinds> guard_failures_by_kind{};
 };
 
-enum class Counter : uint8_t {
+enum class MetricCounter : uint8_t {
 #define LAZY_ROW(name, doc) name,
   LAZY_COUNTERS(LAZY_ROW)
 #undef LAZY_ROW
@@ -96,7 +96,7 @@ inline void add(size_t slot, uint64_t n) noexcept {
 }
 }  // namespace detail
 
-inline void add(Counter c, uint64_t n = 1) noexcept { detail::add(static_cast<size_t>(c), n); }
+inline void add(MetricCounter c, uint64_t n = 1) noexcept { detail::add(static_cast<size_t>(c), n); }
 /// Counts a flush, and its cause (numbers past the last slot count there).
 void flushed(size_t cause) noexcept;
 void guard_failed(size_t kind) noexcept;

@@ -14,7 +14,16 @@
 
 namespace lazy {
 
-using Site = std::source_location;
+/// Holds the caller's line. It is the last parameter of a function and has a default argument, `Site s =
+/// Site::current()`; nothing but a source location converts to it. So where the compiler says that it cannot
+/// convert an argument to LineFilledInByCompiler, there is one argument too many.
+class LineFilledInByCompiler : public std::source_location {
+ public:
+  constexpr LineFilledInByCompiler() noexcept = default;
+  // current() is the base's: one of its own would give the line of the default argument.
+  constexpr LineFilledInByCompiler(const std::source_location& s) noexcept : std::source_location(s) {}
+};
+using Site = LineFilledInByCompiler;
 static_assert(sizeof(Site) == sizeof(void*));
 
 inline std::string_view file_name(const Site& s) {

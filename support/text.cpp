@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "support/float_mode.hpp"
+
 namespace lazy::text {
 namespace {
 
@@ -48,6 +50,7 @@ std::string human_size(uint64_t bytes) {
 }
 
 std::string formatted(const char* format, double v) {
+  const FloatEnvironment environment;
   char text[64];
   std::snprintf(text, sizeof text, format, v);
   return text;

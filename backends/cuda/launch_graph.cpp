@@ -105,7 +105,7 @@ void LaunchGraphs::run(uint64_t program, const CudaLaunchGraph& kept) {
     s.version = kept.version;
   }
   gpu_.check(gpu_.driver.graph_launch(s.exec, gpu_.stream), "cuGraphLaunch");
-  metric::add(Counter::graph_launches);
+  metric::add(MetricCounter::graph_launches);
 }
 
 CudaLaunchCapture* CudaLaunchCapture::current(const Gpu& gpu) {

@@ -45,7 +45,7 @@ void Staging::write(void* to, const void* from, size_t bytes) {
   gpu_.before_other_work();
   const std::lock_guard hold(lock_);
   gpu_.enter();
-  metric::add(Counter::bytes_to_device, bytes);
+  metric::add(MetricCounter::bytes_to_device, bytes);
   for (size_t at = 0; at < bytes; at += kChunkBytes) {
     const size_t n = std::min(kChunkBytes, bytes - at);
     Chunk& c = next();
@@ -61,7 +61,7 @@ void Staging::read(void* to, const void* from, size_t bytes) {
   gpu_.before_other_work();
   const std::lock_guard hold(lock_);
   gpu_.enter();
-  metric::add(Counter::bytes_from_device, bytes);
+  metric::add(MetricCounter::bytes_from_device, bytes);
   // While one chunk is copied out of pinned memory the next ones are on their way.
   struct Part {
     Chunk* chunk;

@@ -61,7 +61,7 @@ class HostCall final : public CallKernel {
         r.backend.write(r.out[i], out[i], bytes);
         moved += bytes;
       }
-    metric::add(Counter::call_host_transfers);
+    metric::add(MetricCounter::call_host_transfers);
     if (logging::enabled(logging::Channel::device))
       logging::print(logging::Channel::device,
                      "%s at %s ran on the host, for %s has no kernel for it: %zu bytes moved",

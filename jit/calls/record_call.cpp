@@ -24,7 +24,7 @@ bool falls_back(const CallSpec& spec, Device device, const Site& site) {
   if (!spec.definition().fallback) return false;
   Backend& backend = backend_of(device, site);
   if (backend.make_call(spec) || (backend.host() && spec.definition().run)) return false;
-  metric::add(Counter::call_fallbacks);
+  metric::add(MetricCounter::call_fallbacks);
   if (logging::enabled(logging::Channel::device))
     logging::print(logging::Channel::device, "%s at %s: %s has no kernel for it, its fallback is recorded",
                    describe(spec).c_str(), lazy::to_string(site).c_str(), backend.name());
@@ -59,7 +59,7 @@ Handle make_part(Graph& graph, Node* call, int output, const Meta& meta, const S
 std::vector<Handle> record_call(const CallSpec& spec, std::span<const Handle* const> given,
                                 const Site& site) {
   const CallDefinition& d = spec.definition();
-  metric::add(Counter::nodes_recorded);
+  metric::add(MetricCounter::nodes_recorded);
   Graph& graph = Graph::mine();
   settle_elsewhere(graph, given, site);
   const std::vector<CallOutput> outputs = outputs_of(spec, given, site);

@@ -171,7 +171,7 @@ std::shared_ptr<const Program> compile(const CapturedGraph& captured, Variant va
     event::program(trace, fusion, *program, loops);
   }
   program->compile_ns = static_cast<uint64_t>((clock::now() - start).count());
-  metric::add(Counter::compile_ns, program->compile_ns);
+  metric::add(MetricCounter::compile_ns, program->compile_ns);
   std::vector<uint32_t> key = captured.key;
   CapturedGraph::set_code_class(key, backend.code_class());
   store_program(key, captured, *program, loops, backend);

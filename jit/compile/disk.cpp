@@ -13,6 +13,7 @@
 #include "jit/plan/program_fields.hpp"
 #include "jit/plan/tiling/row_groups.hpp"
 #include "support/build_id.hpp"
+#include "support/cancel.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
 #include "support/log.hpp"
@@ -123,6 +124,7 @@ std::shared_ptr<const Kernel> rows_kernel(const StoredProgram& s, size_t tile_gr
 
 std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint32_t> key, Backend& backend,
                                                             const CapturedGraph* captured) {
+  const NoCancel whole;
   std::vector<std::shared_ptr<const Program>> programs;
   const std::string target = backend.target();
   if (target.empty() || !config::get().dump_dir.empty()) return programs;  // dumps need compiling
@@ -159,7 +161,7 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
   }
   std::stable_partition(programs.begin(), programs.end(),
                         [](const auto& p) { return p->variant != name_of(Variant::strict); });
-  metric::add(programs.empty() ? Counter::disk_misses : Counter::disk_hits);
+  metric::add(programs.empty() ? MetricCounter::disk_misses : MetricCounter::disk_hits);
   if (logging::enabled(logging::Channel::cache)) {
     const auto ns = (std::chrono::steady_clock::now() - start).count();
     if (programs.empty())
@@ -175,6 +177,7 @@ std::vector<std::shared_ptr<const Program>> stored_programs(std::span<const uint
 
 void store_program(std::span<const uint32_t> key, const CapturedGraph& captured, const Program& p,
                    const std::vector<loop::LoopKernel>& loops, Backend& backend) {
+  const NoCancel whole;
   const std::string target = backend.target();
   if (target.empty() || config::get().cache != config::CacheMode::on) return;
   const auto store = cache::process_store();
@@ -209,7 +212,7 @@ void store_program(std::span<const uint32_t> key, const CapturedGraph& captured,
   const std::string value = s.take() += bodies.bytes();
   const std::string wanted = record_key(key, target);
   const bool kept = store->add(cache::KeyView(wanted.data(), wanted.size()), label_of(p), value);
-  if (kept) metric::add(Counter::disk_writes);
+  if (kept) metric::add(MetricCounter::disk_writes);
   if (logging::enabled(logging::Channel::cache))
     logging::print(logging::Channel::cache, "%s: %s program of %zu kernels %s, %zu bytes",
                    store->directory().c_str(), p.variant.c_str(), p.steps.size(), kept ? "kept" : "not kept",

@@ -16,7 +16,7 @@ cache::LruCache<const Kernel>& kernels() {
 }
 
 template <class Make>
-std::shared_ptr<const Kernel> find_or_make(std::string_view identity, Backend& backend, Counter made,
+std::shared_ptr<const Kernel> find_or_make(std::string_view identity, Backend& backend, MetricCounter made,
                                            Make&& make) {
   std::string key = backend.name();
   key += '\0';
@@ -28,14 +28,14 @@ std::shared_ptr<const Kernel> find_or_make(std::string_view identity, Backend& b
     const size_t weight = k ? k->code_bytes() + key.size() : 0;
     return cache::Filled<const Kernel>{std::move(k), weight};
   });
-  if (kernel) metric::add(here ? made : Counter::kernel_hits);
+  if (kernel) metric::add(here ? made : MetricCounter::kernel_hits);
   return kernel;
 }
 
 }  // namespace
 
 std::shared_ptr<const Kernel> kernel_for(const loop::LoopKernel& k, Backend& backend) {
-  return find_or_make(loop::identity(k), backend, Counter::kernels_compiled, [&] {
+  return find_or_make(loop::identity(k), backend, MetricCounter::kernels_compiled, [&] {
     const profile::Ticks start = profile::start_time();
     auto made = backend.compile(k);
     if (start) event::codegen(start, k.name, made->code_bytes());
@@ -45,7 +45,7 @@ std::shared_ptr<const Kernel> kernel_for(const loop::LoopKernel& k, Backend& bac
 
 std::shared_ptr<const Kernel> kernel_from(std::string_view identity, std::string_view name,
                                           std::string_view at, std::string_view stored, Backend& backend) {
-  return find_or_make(identity, backend, Counter::kernels_loaded, [&]() -> std::unique_ptr<Kernel> {
+  return find_or_make(identity, backend, MetricCounter::kernels_loaded, [&]() -> std::unique_ptr<Kernel> {
     auto k = loop::from_identity(identity);
     if (!k) return nullptr;
     k->name = name;
@@ -55,7 +55,7 @@ std::shared_ptr<const Kernel> kernel_from(std::string_view identity, std::string
 }
 
 std::shared_ptr<const Kernel> rows_for(const loop::FusedRows& r, const std::string& name, Backend& backend) {
-  return find_or_make(loop::identity(r), backend, Counter::kernels_compiled, [&] {
+  return find_or_make(loop::identity(r), backend, MetricCounter::kernels_compiled, [&] {
     const profile::Ticks start = profile::start_time();
     auto made = backend.compile_rows(r);
     if (start && made) event::codegen(start, name, made->code_bytes());
@@ -64,7 +64,7 @@ std::shared_ptr<const Kernel> rows_for(const loop::FusedRows& r, const std::stri
 }
 
 std::shared_ptr<const Kernel> rows_from(const loop::FusedRows& r, std::string_view stored, Backend& backend) {
-  return find_or_make(loop::identity(r), backend, Counter::kernels_loaded,
+  return find_or_make(loop::identity(r), backend, MetricCounter::kernels_loaded,
                       [&] { return backend.load_rows(r, stored); });
 }
 

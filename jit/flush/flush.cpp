@@ -142,15 +142,19 @@ void describe(const Program& p, const CapturedGraph& f, FlushReport& report) {
 }
 
 // Runs the program, and again without the values that depend on an index out of range, which stay pending;
-// throws IndexError if `wanted` is one of them. True if all values of the flush were computed.
+// throws IndexError if `wanted` is one of them, which are `failed` then. True if all values of the flush were
+// computed.
 bool run_what_can_be(ProgramLease& found, CapturedGraph& f, const Node& wanted, Backend& backend,
-                     const Site& site) {
+                     const Site& site, std::vector<const Node*>& failed) {
   for (bool all = true;; all = false) {
     try {
       run(found.program(), f, backend, found.arguments(), found.same());
       return all;
     } catch (const Fault& fault) {
-      if (!leave_out_faulty(f, fault, wanted)) explain(fault, f, backend);
+      if (!leave_out_faulty(f, fault, wanted)) {
+        if (is_fault_listened_to()) failed = failed_with(f, fault, backend);
+        explain(fault, f, backend);
+      }
     }
     found.find(nullptr, f, backend, nullptr, site, false);
   }
@@ -185,9 +189,11 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   std::vector<uint32_t>& dropped = captured->dropped;
   dropped.clear();
   captured->stands.clear();
+  captured->copied = kNone;
   ProgramLease found;
   bool in_two = false;
   std::vector<Handle> between;  // values that the second half reads
+  std::vector<const Node*> failed;
   try {
     while (!captured->build(nodes, backend.code_class())) await_leaves(nodes, site);
     if (captured->outputs > 1 && config::get().liveness.get() == config::Liveness::adaptive) {
@@ -209,7 +215,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
       between = read_by_second_half(nodes);
     } else {
       if (listener || logged) describe(found.program(), *captured, *report);
-      const bool all = run_what_can_be(found, *captured, *wanted, backend, site);
+      const bool all = run_what_can_be(found, *captured, *wanted, backend, site, failed);
       found.program().runs.add();
       if (all && captured->verify != config::Verify::off) {
         const profile::Span span(event::kVerify);
@@ -219,16 +225,24 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   } catch (...) {
     undo(graph, *captured);
     if (times.start) note_failure(times, cause, site);
+    if (!failed.empty()) tell_of_fault(failed);
     throw;
   }
   if (in_two) return flush_first_half(graph, nodes, *captured, between, site);
   // Inputs may be overwritten by now: nodes must get their values before anything else can fail.
   if (learning) learning->liveness.watch(*captured, dropped);
   metric::flushed(static_cast<size_t>(cause));
+  uint64_t copied = 0;
+  Site copied_at;
+  if (captured->copied != kNone) [[unlikely]] {
+    const Node& update = *captured->values[captured->copied];
+    copied = static_cast<uint64_t>(numel(update.shape)) * size_of(update.dtype), copied_at = update.site;
+  }
   finish(graph, *captured);
   if (times.start) event::flush(times, *report, cause, site, found.program());
   if (listener || logged) report->total_ns = static_cast<uint64_t>((clock::now() - start).count());
   if (cause == Cause::node_limit || cause == Cause::byte_limit) note_limit(site, cause);
+  if (copied) note_copy(copied_at, copied);
   if (logged) logging::write(logging::Channel::flush, describe(*report));
   if (logging::enabled(logging::Channel::memory)) log_memory(site);
   if (listener) listener->flushes.push_back(std::move(*report));

@@ -206,7 +206,7 @@ void ProgramLease::find(std::shared_ptr<ProgramEntry> entry, const CapturedGraph
   if (found_ != &own_) std::exchange(found_, &own_)->in_use = false;
   if (!report) {
     if (Found* const again = found_again(f, same_)) {
-      metric::add(Counter::program_hits);
+      metric::add(MetricCounter::program_hits);
       again->in_use = true;
       found_ = again;
       return;

@@ -148,8 +148,8 @@ void Liveness::watch(const CapturedGraph& f, const std::vector<uint32_t>& droppe
       watch::begin(n, *c.observed);
       bytes += saved_by(n);
     }
-    metric::add(Counter::values_dropped, dropped.size());
-    metric::add(Counter::bytes_dropped, bytes);
+    metric::add(MetricCounter::values_dropped, dropped.size());
+    metric::add(MetricCounter::bytes_dropped, bytes);
   }
   if (sampled_.load(std::memory_order_relaxed) >= kSamples) return;
   sampled_.fetch_add(1, std::memory_order_relaxed);

@@ -31,7 +31,7 @@ cache::LruCache<ProgramEntry>& program_entries() {
     metric::name_guards(guards);
     const auto& c = config::get();
     return cache::LruCache<ProgramEntry>(static_cast<size_t>(c.cache_entries.get()), c.cache_size,
-                                         Counter::programs_evicted);
+                                         MetricCounter::programs_evicted);
   });
 }
 
@@ -162,7 +162,7 @@ void look_up(Found& found, std::shared_ptr<ProgramEntry> entry, const CapturedGr
   std::string why;
   std::string* const wants_why = report ? &why : nullptr;
   const auto hit = [&](const ProgramRef& p, uint64_t load_ns) {
-    metric::add(Counter::program_hits);
+    metric::add(MetricCounter::program_hits);
     if (report) {
       report->hit = true;
       report->load_ns = load_ns;
@@ -203,10 +203,11 @@ void look_up(Found& found, std::shared_ptr<ProgramEntry> entry, const CapturedGr
     compile_for_others(f);
     if (ProgramRef p = first_that_holds(*entry, f, wants_why)) {
       if (recorded) report->checked = profile::now();
+      note_load(site);
       return hit(p, ns);
     }
   }
-  metric::add(Counter::program_misses);
+  metric::add(MetricCounter::program_misses);
   explain_miss(f, *entry, report, why);
   const ProgramRef p = compile(f, next_variant(*entry, f, entry->programs()->size()), backend);
   if (report) report->compile_ns = p->compile_ns;

@@ -6,24 +6,28 @@
 
 #include "support/lock.hpp"
 #include "support/log.hpp"
+#include "support/text.hpp"
 
 namespace lazy::jit {
 namespace {
 
-constexpr size_t kGrowing = 6;     // graphs in a row, each larger than the one before
+constexpr size_t kGrowing = 6;     // graphs in a row, each by the same number of ops larger
+constexpr size_t kLarger = 10;     // graphs in a row, each larger: unrelated ones are in order by chance, too
 constexpr size_t kDifferent = 16;  // programs in a row, each of which ran once
 constexpr size_t kLines = 4096;    // lines that are watched at most
 constexpr uint32_t kLimited = 3;   // flushes by a limit before a warning
+constexpr uint32_t kCopied = 3;    // copies for a small change before a warning
 
 struct Line {
   std::weak_ptr<const Program> latest;
-  std::vector<std::pair<uint64_t, uint64_t>> sizes;  // ops and inputs of the graphs that grew, up to kGrowing
+  std::vector<std::pair<uint64_t, uint64_t>> sizes;  // ops and inputs of the graphs that grew, up to kLarger
   uint64_t size = 0;                                 // ops of the latest graph
   uint64_t inputs = 0;                               // inputs of the latest graph
   bool more_inputs = true;  // each of those graphs had more inputs than the one before
   size_t in_a_row = 0;
   uint32_t limited = 0;  // flushes by a limit
-  bool warned = false, warned_of_limit = false;
+  uint32_t copied = 0;   // copies of a large buffer for a small change
+  bool warned = false, warned_of_limit = false, warned_of_copy = false;
 };
 constinit Mutex mutex;
 using Lines = std::map<std::pair<std::string_view, uint32_t>, Line>;
@@ -31,6 +35,15 @@ constinit Lines* all_lines = nullptr;  // never destroyed: tensors may outlive s
 Lines& lines(const Hold<Mutex>& hold) {
   if (!all_lines || !hold.intact()) all_lines = new Lines;
   return *all_lines;
+}
+
+/// Tells if graphs grow like those of a loop that carries state: evenly from the second on, or for long.
+bool grow(const std::vector<std::pair<uint64_t, uint64_t>>& sizes) {
+  if (sizes.size() < kGrowing || sizes.size() == kLarger) return sizes.size() == kLarger;
+  const uint64_t step = sizes.back().first - sizes[sizes.size() - 2].first;
+  for (size_t i = 2; i < sizes.size(); ++i)
+    if (sizes[i].first - sizes[i - 1].first != step) return false;
+  return true;
 }
 
 std::string growth(const Site& site, const Line& line) {
@@ -89,15 +102,26 @@ void note_compile(const Site& site, const std::shared_ptr<const Program>& progra
     line.inputs = inputs;
     ++line.in_a_row;
     line.size = program->nodes;
-    if (line.sizes.size() < kGrowing) line.sizes.push_back({line.size, inputs});
+    line.sizes.push_back({line.size, inputs});
     line.latest = program;
-    grows = line.sizes.size() == kGrowing;
+    grows = grow(line.sizes);
     differs = !grows && line.in_a_row == kDifferent;
     line.warned = grows || differs;
     if (line.warned) copy = line;
   }
   if (grows) logging::warning(growth(site, copy));
   if (differs) logging::warning(change(site, difference()));
+}
+
+void note_load(const Site& site) {
+  if (site.line() == 0) return;
+  const Hold hold(mutex);
+  Lines& all = lines(hold);
+  const auto line = all.find({site.file_name(), site.line()});
+  if (line == all.end()) return;
+  line->second.latest.reset();
+  line->second.sizes.clear();
+  line->second.in_a_row = 0;
 }
 
 void note_limit(const Site& site, Cause cause) {
@@ -112,12 +136,29 @@ void note_limit(const Site& site, Cause cause) {
   logging::warning(limited(site, cause));
 }
 
+void note_copy(const Site& site, uint64_t bytes) {
+  if (site.line() == 0) return;
+  {
+    const Hold hold(mutex);
+    Lines& all = lines(hold);
+    if (all.size() >= kLines) return;
+    Line& line = all[{site.file_name(), site.line()}];
+    if (++line.copied < kCopied || std::exchange(line.warned_of_copy, true)) return;
+  }
+  logging::warning(
+      "the update at " + to_string(site) + " copied all of its tensor (" + text::human_size(bytes) +
+      ") for a small change for the " + std::to_string(kCopied) +
+      "rd time: something else still has, or later reads, the values from before; where that goes "
+      "first, or after eval() of what reads them, updates are in place");
+}
+
 void forget_compiles() {
   const Hold hold(mutex);
   for (auto& [where, line] : lines(hold)) {
     Line fresh;
     fresh.warned = line.warned;
     fresh.warned_of_limit = line.warned_of_limit;
+    fresh.warned_of_copy = line.warned_of_copy;
     line = std::move(fresh);
   }
 }

@@ -1,5 +1,6 @@
-// Finds lines of the user's program at which one flush after another compiles, or at which a limit flushes
-// again and again: state that is never evaluated, or a structure that differs each time. Warns once a line.
+// Finds lines of the user's program at which one flush after another compiles, a limit flushes again and
+// again, or a large buffer is copied for a small change: state that is never evaluated, a structure that
+// differs each time, a value from before that is still held. Warns once a line.
 #pragma once
 #include <functional>
 #include <memory>
@@ -14,8 +15,12 @@ namespace lazy::jit {
 /// its key or layout differs from the nearest of others; it is called only for a warning.
 void note_compile(const Site&, const std::shared_ptr<const Program>& program, uint64_t inputs,
                   const std::function<std::string()>& difference);
+/// Notes that a flush at this line has loaded its program: not each one compiles.
+void note_load(const Site&);
 /// Notes that a limit (node_limit, byte_limit) flushes what is pending at this line.
 void note_limit(const Site&, Cause);
+/// Notes that what is recorded at this line copied all of its base to change a small part of it.
+void note_copy(const Site&, uint64_t bytes);
 /// Forgets all lines except those that were warned of, for lazy::cache::clear() and tests.
 void forget_compiles();
 

@@ -11,7 +11,8 @@ enum class Bounds : uint8_t {
   check,  // -n to -1 count from the end; others throw IndexError
   wrap,   // the index modulo n
   clip,   // the nearest end
-  mask    // no element: reading gives 0, writing does nothing
+  mask,   // no element: reading gives 0, writing does nothing
+  strict  // all throw IndexError, those below 0 too
 };
 
 /// Says what becomes of an element that is written to.
@@ -29,6 +30,8 @@ struct Indexed {
   Combine combine = Combine::set;
 };
 Indexed indexed_of(const Node&);
+/// True if an index out of range is an error.
+constexpr bool may_throw(Bounds b) { return b == Bounds::check || b == Bounds::strict; }
 
 /// Returns the pointwise op by which a store combines; cast if it replaces.
 constexpr Op combining_op(Combine c) {

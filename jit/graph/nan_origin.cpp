@@ -15,7 +15,7 @@ namespace lazy::jit::nan_origin {
 namespace {
 
 struct Origin {
-  const char* op;
+  const char* op;       // null: the NaN is the input's that is at the site
   const char* purpose;  // why a composite recorded it; may be null
   Site site;
   int64_t first, count, all;  // index of the first NaN in row-major order, number of NaNs and of elements
@@ -76,11 +76,18 @@ void note(const char* op, const Handle& result, std::span<const Handle* const> o
   if (origin) origin->op = op;
   for (const Handle* o : operands) {
     if (!origin) break;
-    if (!nans(*o)) continue;
+    std::optional<Origin> passed_on = nans(*o);
+    if (!passed_on) continue;
     const std::scoped_lock hold(origins().lock);
     const auto at = origins().by_node.find(o->get());
-    if (at == origins().by_node.end()) origin.reset();  // given by the user
-    else origin = at->second;
+    if (at != origins().by_node.end()) {
+      origin = at->second;
+    } else if ((*o)->op == Op::input) {
+      origin = passed_on;
+      origin->op = nullptr;
+    } else {
+      origin.reset();  // a constant, which the user wrote
+    }
     break;
   }
   const std::scoped_lock hold(origins().lock);
@@ -103,10 +110,12 @@ void look(const Handle& value, const void* data, const Site& site) {
     o = at->second;
   }
   std::string text =
-      "check_nan: the value has a NaN, first made by " + std::string(o.op) + " at " + lazy::to_string(o.site);
-  if (o.purpose) text += std::string(" (") + o.purpose + ")";
+      o.op ? "check_nan: the value has a NaN, first made by " + std::string(o.op) + " at "
+           : std::string("check_nan: the value has a NaN, which came in with the input made at ");
+  text += lazy::to_string(o.site);
+  if (o.op && o.purpose) text += std::string(" (") + o.purpose + ")";
   text += ": " + std::to_string(o.count) + " of " + std::to_string(o.all) +
-          " elements, the first is number " + std::to_string(o.first) + "; no operand had one";
+          " elements, the first is number " + std::to_string(o.first) + (o.op ? "; no operand had one" : "");
   throw Error(text, site);
 }
 

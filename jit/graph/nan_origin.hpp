@@ -1,6 +1,8 @@
 // Implements LAZY_CHECK_NAN: each op runs when it is recorded, and where its result has a NaN that no operand
 // had, the op is noted as its origin. Ops that pass the NaN on pass its origin on. Who reads a value with a
-// NaN that has an origin is told. So a NaN that is masked away, as where() does, is none.
+// NaN that has an origin is told. So a NaN that is masked away, as where() does, is none. One that came in
+// with data has the line of the input for its origin, for whoever reads what was computed from that; of the
+// input itself, and of a NaN that the user wrote as a number, nobody is told.
 #pragma once
 #include <span>
 

@@ -7,7 +7,7 @@ namespace lazy::jit::watch {
 void need(Node& n) noexcept {
   const uintptr_t before = n.watch.fetch_or(kNeeded, std::memory_order_acquire);
   if (before & kNeeded) return;
-  if (before & kRepended) metric::add(Counter::late_values);
+  if (before & kRepended) metric::add(MetricCounter::late_values);
   if (Observed* o = observed(before)) o->need();
 }
 

@@ -1,6 +1,7 @@
 #include "jit/graph/record.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include "jit/backend/registry.hpp"
 #include "jit/core/bytes.hpp"
@@ -123,7 +124,7 @@ namespace {
 Handle record(Op op, std::initializer_list<const Handle*> operand_list, DType type, const Shape& shape,
               const Site& site, const Attributes& attributes, unsigned given) {
   const std::span<const Handle* const> operands(operand_list.begin(), operand_list.size());
-  metric::add(Counter::nodes_recorded);
+  metric::add(MetricCounter::nodes_recorded);
   Graph& graph = Graph::mine();
   const bool at_hand = are_at_hand(graph, operands);
   if (!at_hand) settle_elsewhere(graph, operands, site);
@@ -192,6 +193,21 @@ Handle from_bytes(const void* bytes, DType type, const Shape& shape, Device devi
   Backend& backend = backend_of(device, site);
   BufferRef buffer = BufferRef::allocate(backend, size);
   if (size) backend.write(buffer->data(), bytes, size);
+  return make_ready(std::move(buffer), type, shape, device, site);
+}
+
+Handle from_pieces(const std::function<void(char*, uint64_t, uint64_t)>& read, DType type, const Shape& shape,
+                   Device device, const Site& site) {
+  constexpr size_t kPiece = size_t{1} << 20;  // fits into the caches
+  const size_t size = bytes_of(shape, type);
+  Backend& backend = backend_of(device, site);
+  BufferRef buffer = BufferRef::allocate(backend, size);
+  const std::unique_ptr<char[]> piece(new char[std::min(size, kPiece) + 1]);
+  for (size_t at = 0; at < size; at += kPiece) {
+    const size_t n = std::min(kPiece, size - at);
+    read(piece.get(), at, n);
+    backend.write(static_cast<char*>(buffer->data()) + at, piece.get(), n);
+  }
   return make_ready(std::move(buffer), type, shape, device, site);
 }
 

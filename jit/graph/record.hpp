@@ -54,6 +54,9 @@ Handle overwritten(DType, const Shape&, Device, const Site&);
 Handle iota(int axis, const Shape&, const Site&);
 /// Copies `bytes` from host memory to the device and returns the value.
 Handle from_bytes(const void* bytes, DType, const Shape&, Device, const Site&);
+/// Returns the value whose bytes `read(to, offset, count)` gives, called for one piece after the other.
+Handle from_pieces(const std::function<void(char*, uint64_t, uint64_t)>& read, DType, const Shape&, Device,
+                   const Site&);
 /// Returns a value in the user's memory; strides in elements (empty: contiguous; may be 0 or negative).
 /// `deleter` runs once, when nothing refers to the memory any more; not if this throws. `data` points at the
 /// element of index 0. On a device other than the CPU the value is a copy.

@@ -11,6 +11,12 @@
 namespace lazy::jit {
 namespace {
 
+/// True if the op takes parts of operand i, or lets code that isn't generated read it.
+bool reads_memory(const Node& n, int i) {
+  if (n.op == Op::call) return true;
+  return i == 0 && (n.op == Op::gather || n.op == Op::scatter || n.op == Op::slice_update);
+}
+
 size_t slot_of(const Node* n, size_t mask) {
   return (reinterpret_cast<uintptr_t>(n) * 0x9E3779B97F4A7C15ull >> 32) & mask;
 }
@@ -32,14 +38,15 @@ class CapturedGraph::Builder {
         flags_(f.key_flags_.data()),
         key_(f.words_.data() + 1) {}
 
-  /// Returns the number of an input or source, a new one for one that was not seen before.
-  [[gnu::always_inline]] uint32_t number_of(Node* input) {
+  /// Returns the number of an input or source, of that operand of `user`; a new one for one that was not seen
+  /// before.
+  [[gnu::always_inline]] uint32_t number_of(Node* input, const Node& user, int operand) {
     for (size_t i = slot_of(input, mask_);; i = (i + 1) & mask_) {
       Slot& s = table_[i];
       if (s.round != round_) {
         s = {input, count_, round_};
         if (++f_.inputs_ * 2 >= f_.table_.size()) grow();
-        return add_input(input);
+        return add_input(input, user, operand);
       }
       if (s.node == input) return s.number;
     }
@@ -72,13 +79,14 @@ class CapturedGraph::Builder {
   bool inputs_are_ready() const { return !unready_; }
 
  private:
-  // An input is a value, whatever op made it. A source is always its own recipe, even if it was also
-  // evaluated.
-  uint32_t add_input(Node* n) {
+  // An input is a value, whatever op made it. A source is its own recipe, even if it was also evaluated; but
+  // where it has memory and its first user needs it there, it would be made anew each time.
+  uint32_t add_input(Node* n, const Node& user, int operand) {
     if (n->lost)
       throw Error("an input was overwritten by an earlier run of this computation, which failed", n->site);
     watch::note_use(*n);
-    if (is_source(n->op)) {
+    if (is_source(n->op) &&
+        !(reads_memory(user, operand) && n->ready() && n->buffer && n->device == user.device)) {
       encode(*n, false, nullptr, 0);
     } else {
       const uint16_t marks = n->marks.load(std::memory_order_relaxed);
@@ -202,7 +210,7 @@ bool CapturedGraph::build(std::span<Node* const> nodes, uint32_t code_class) {
       operands_.resize(static_cast<size_t>(n->arity)), operands = operands_.data();
     for (int i = 0; i < n->arity; ++i) {
       Node* o = n->operand[i];
-      operands[i] = n->operand.is_input(i) ? to.number_of(o) : o->index;
+      operands[i] = n->operand.is_input(i) ? to.number_of(o, *n, i) : o->index;
       to.use(operands[i]);
     }
     marks |= watch::word(*n);

@@ -35,6 +35,7 @@ struct CapturedGraph {
   std::vector<uint8_t> gives;    // 1 for each of these inputs, by value
   std::vector<size_t> workspaces;  // bytes of calls' work memory, by slot; empty without calls
   std::vector<Node*> stands;       // in order: values of calls that ran and must not run again
+  uint32_t copied = kNone;         // an update of a small part for which all of a large base was copied
   uint64_t place = 0;              // a hash of the key, equal for equal keys
   uint32_t outputs = 0;            // number of values that are computed here and stored
   // Nodes that are pending again after the run, with their recipes, in order: those dropped, and what they
@@ -78,12 +79,12 @@ struct CapturedGraph {
   void find_words();
   /// True if the value is computed here and stored.
   bool is_output(uint32_t v) const { return pending[v] && (key_flags_[v] & 1); }
-  /// True for an input that only this flush can see any more: its memory may be taken over.
+  /// True for an input that only this flush can see any more. Its memory may be taken over if no other has a
+  /// part of it.
   bool is_sole_owner(uint32_t v) const {
     const Node* n = values[v];
     const uint64_t counts = n->counts.load(std::memory_order_acquire);
-    return (counts >> 32) == 0 && static_cast<uint32_t>(counts) == uses[v] && n->buffer->use_count() == 1 &&
-           !n->buffer->borrowed();
+    return (counts >> 32) == 0 && static_cast<uint32_t>(counts) == uses[v] && !n->buffer->borrowed();
   }
 
  private:

@@ -146,7 +146,7 @@ bool is_indexed(const Node& n) {
   const bool stores = n.op == Op::scatter;
   const Shape &whole = n.operand[0]->shape, &index = n.operand[1]->shape;
   if (n.axes.size() != (stores ? 3 : 2) || n.axes[0] >= whole.size() || index.size() != whole.size() ||
-      n.axes[1] > static_cast<int64_t>(Bounds::mask) ||
+      n.axes[1] > static_cast<int64_t>(Bounds::strict) ||
       (stores && n.axes[2] > static_cast<int64_t>(Combine::max)))
     return false;
   for (int i = 0; i < whole.size(); ++i)

@@ -9,6 +9,7 @@ void Lowering::run() {
   slot_.assign(n, -1);
   wanted_.assign(n, 0);
   last_read_.assign(n, -1);
+  checked_.resize(f_.groups.size());
   // Most programs have no more: growing from nothing takes longer.
   constexpr size_t kFew = 8;
   p_.guards.reserve(kFew);

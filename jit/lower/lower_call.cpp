@@ -86,13 +86,4 @@ void Lowering::plan_in_place(const Step& step, int g) {
   }
 }
 
-// Makes sure that a step that throws leaves its nodes pending, with all inputs as they were.
-void Lowering::keep_inputs_until_nothing_throws() {
-  size_t end = p_.steps.size();
-  while (end > 0 && !p_.steps[end - 1].may_throw) --end;
-  for (size_t i = 0; i < end; ++i)
-    for (const uint32_t made : p_.steps[i].made)
-      p_.slots[made].donor_input = kNone, p_.slots[made].other_inputs.clear();
-}
-
 }  // namespace lazy::jit

@@ -31,6 +31,11 @@ ValueId Lowering::extent(Building& b, Region& r, uint32_t v, int dim, int64_t mo
   return argument(b, r, uint64_t{a.node} << 8 | static_cast<uint64_t>(dim) << 1 | (more != 0), a);
 }
 
+/// True if the axis that `v`, a gather or scatter, looks at an index of has one element, by the key.
+bool Lowering::is_single(uint32_t v) const {
+  return (at(at(v).operand[0]).ones >> indexed_of(t_.node(v)).axis & 1) != 0;
+}
+
 /// Brings the index of `v`, a gather or scatter, into range by its rule.
 Lowering::InRange Lowering::in_range(Building& b, Region& r, ValueId index, uint32_t v) {
   const Indexed how = indexed_of(t_.node(v));
@@ -39,6 +44,12 @@ Lowering::InRange Lowering::in_range(Building& b, Region& r, ValueId index, uint
   const auto op = [&](Op o, DType t, ValueId x, ValueId y, ValueId z = kNoValue) {
     return push(r, {Code::op, o, t, 0, x, y, z});
   };
+  if (is_bool(type) && how.bounds == Bounds::strict && is_single(v)) {
+    InRange first;  // only false is in range
+    first.bad = index;
+    first.index = number(b, r, 0, DType::int64);
+    return first;
+  }
   const ValueId n = extent(b, r, whole, how.axis, 0), zero = number(b, r, 0, DType::int64);
   const auto is_below = [&](ValueId i) {  // also of what is negative: as unsigned that is a large number
     return op(Op::less, DType::bool_, cast(r, i, DType::uint64), cast(r, n, DType::uint64));
@@ -47,7 +58,8 @@ Lowering::InRange Lowering::in_range(Building& b, Region& r, ValueId index, uint
   in.index = cast(r, index, DType::int64);
   switch (how.bounds) {
     case Bounds::check:
-      if (!is_unsigned_int(type))
+    case Bounds::strict:
+      if (how.bounds == Bounds::check && !is_unsigned_int(type))
         in.index = op(Op::where, DType::int64, op(Op::less, DType::bool_, in.index, zero),
                       op(Op::add, DType::int64, in.index, n), in.index);
       in.bad =
@@ -74,6 +86,7 @@ Lowering::InRange Lowering::in_range(Building& b, Region& r, ValueId index, uint
 }
 
 void Lowering::report_fault(Building& b, Region& r, ValueId bad, uint32_t v) {
+  checked_[static_cast<size_t>(b.group)].push_back(v);
   const auto [fault, fresh] = fault_of_.try_emplace(v, static_cast<uint32_t>(p_.faults.size()));
   if (fresh) p_.faults.push_back(at(v).node);
   ScalarArgument a;
@@ -101,10 +114,12 @@ ValueId Lowering::gather(Building& b, Region& r, uint32_t v, uint32_t path, Valu
   const InRange in = in_range(b, r, index, v);
   if (in.bad != kNoValue && !checked_before_) report_fault(b, r, in.bad, v);
   const uint16_t o = operand(b, r, from, p, false);
+  const DType type = compute_type(at(v).dtype);
+  if (is_single(v) && in.good == kNoValue)  // whatever index is in range
+    return cast(r, push(r, {Code::load, {}, at(v).dtype, o}), type);
   const Places m = places(p, from);
   const ValueId on =
       offset(b, r, in.index, o, b.operands[o].packed && m.indexed > 0 && m.indexed == m.source);
-  const DType type = compute_type(at(v).dtype);
   const ValueId x = cast(r, push(r, {Code::load_at, {}, at(v).dtype, o, on}), type);
   if (in.good == kNoValue) return x;
   return push(r, {Code::op, Op::where, type, 0, in.good, x, number(b, r, 0, type)});
@@ -134,7 +149,7 @@ void Lowering::lower_scatter(Building& b, const Group& group) {
   b.kernel.form = loop::Form::scatter;
   // Where lower_check makes a step, it finds whether an index is out of range, this one's or one of a gather
   // in it: a step that throws nothing may take over the base's memory.
-  checked_before_ = indexed_of(t_.node(v)).bounds == Bounds::check && is_checked_before(v);
+  checked_before_ = may_throw(indexed_of(t_.node(v)).bounds) && is_checked_before(v);
   const ValueId index = evaluate(b, b.body, at(v).operand[1], 0);
   checked_before_ = false;
   const ValueId update = evaluate(b, b.body, at(v).operand[2], 0);
@@ -161,20 +176,24 @@ bool Lowering::is_checked_before(uint32_t v) const { return at(at(v).operand[0])
 /// Makes the step that only looks at a scatter's indices.
 void Lowering::lower_check(const Group& group, int g) {
   const uint32_t v = group.roots[0];
-  if (at(v).op != Op::scatter || indexed_of(t_.node(v)).bounds != Bounds::check || !is_checked_before(v))
-    return;
+  if (at(v).op != Op::scatter || !may_throw(indexed_of(t_.node(v)).bounds) || !is_checked_before(v)) return;
+  lower_index_check(v, g, group);
+}
+
+/// Makes a step that only looks at the indices of `v`, a gather or scatter of group g.
+void Lowering::lower_index_check(uint32_t v, int g, const Group& group) {
   uint32_t index = at(v).operand[1];
-  const auto rolled_loops_indices = [&](uint32_t w) {
+  const auto repeats = [&](uint32_t w) {
     return at(w).op == Op::broadcast || (at(w).op == Op::reshape && is_unit_reshape(t_.node(w)));
   };
-  while (!in_memory(index) && rolled_loops_indices(index)) index = at(index).operand[0];
+  while (!in_memory(index) && repeats(index)) index = at(index).operand[0];
   Building b;
   b.group = g;
   map_dims(b, index);
   const InRange in = in_range(b, b.body, evaluate(b, b.body, index, 0), v);
   report_fault(b, b.body, in.bad, v);
   b.kernel.form = loop::Form::map;
-  b.step.label = "check_scatter";
+  b.step.label = std::string("check_") + name_of(at(v).op);
   finish(b, group);
 }
 

@@ -34,13 +34,20 @@ bool Lowering::dies_in(const Binding& b, int g) const {
   return last_read_[b.node] == g;
 }
 
-// True if the operand is read only at the index at which the output is written, and dies here.
+// True if the operand is read only at the index at which the output is written, and dies here. An epilogue's
+// output is written after the sums of its index are complete, so an operand of the epilogue alone will do: a
+// weight whose update is computed with its gradient, a product, is updated in place.
 bool Lowering::can_give(const Step& step, const LoopKernel& k, int g, size_t i, size_t o) const {
   const Binding &in = step.operands[i], &out = step.operands[o];
   if (in.output || in.path != 0 || size_of(in.dtype) != size_of(out.dtype) || !dies_in(in, g)) return false;
   bool fits = in.packed && std::equal(std::begin(in.dim_of), std::end(in.dim_of), std::begin(out.dim_of));
   for (int a = 0; a < k.rank; ++a) fits &= k.operands[i].stride[a] == k.operands[o].stride[a];
   for (size_t j = 0; j < step.operands.size(); ++j) fits &= j == i || !same_source(step.operands[j], in);
+  // A body may still run at this index in another part of the launch when an epilogue stores there.
+  for (size_t v = 0; k.has_epilogue() && v < k.epilogue; ++v) {
+    const bool loads = k.body[v].code == Code::load || k.body[v].code == Code::load_at;
+    fits &= !loads || k.body[v].imm != i || k.operands[o].stride[k.sequential] != Stride::zero;
+  }
   // A backend may load an element as late as the store of it; another output must not have replaced it.
   for (const loop::Store& st : k.stores)
     fits &= k.body[st.value].code != Code::load || k.body[st.value].imm != i || k.stores.size() == 1;
@@ -52,7 +59,7 @@ bool Lowering::can_give(const Step& step, const LoopKernel& k, int g, size_t i, 
 void Lowering::plan_donation(Step& step, const LoopKernel& k, int g, std::vector<uint8_t>& taken) {
   for (size_t o = 0; o < step.operands.size(); ++o) {
     const Binding& out = step.operands[o];
-    if (!out.output || (k.has_epilogue() && k.operands[o].stride[k.sequential] == Stride::zero)) continue;
+    if (!out.output) continue;
     std::vector<uint32_t> inputs;
     int from = -1;
     for (size_t i = 0; i < step.operands.size(); ++i) {

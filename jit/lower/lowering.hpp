@@ -112,6 +112,7 @@ class Lowering {
   struct InRange {
     ValueId index = kNoValue, good = kNoValue, bad = kNoValue;
   };
+  bool is_single(uint32_t v) const;
   InRange in_range(Building& b, Region& r, ValueId index, uint32_t v);
   void report_fault(Building& b, Region& r, ValueId bad, uint32_t v);
   ValueId offset(Building& b, Region& r, ValueId index, uint16_t operand, bool unit);
@@ -120,6 +121,13 @@ class Lowering {
   void lower_scatter(Building& b, const Group& group);
   bool is_checked_before(uint32_t scatter) const;
   void lower_check(const Group& group, int g);
+  void lower_index_check(uint32_t v, int g, const Group& group);
+
+  // These functions are in lower_ahead.cpp.
+  size_t made_before(uint32_t root, int g, const std::vector<size_t>& made_by) const;
+  size_t known_before(size_t step, const std::vector<size_t>& made_by) const;
+  void look_ahead(size_t step);
+  void keep_inputs_until_nothing_throws();
 
   // These functions are in lower_rolled_loop.cpp.
   // True if operand i of `v`, a value of a rolled loop's first iteration, is the same in each iteration.
@@ -157,7 +165,6 @@ class Lowering {
   // These functions are in lower_call.cpp.
   void lower_call(int g, const Group& group);
   void plan_in_place(const Step& step, int g);
-  void keep_inputs_until_nothing_throws();
 
   // These functions are in lower_axes.cpp.
   void finish(Building& b, const Group& group);
@@ -188,8 +195,9 @@ class Lowering {
   std::vector<uint8_t> wanted_, guarded_;
   std::vector<int> last_read_;  // by value: the last group that reads it from memory
   std::vector<int> group_of_step_;
-  FlatMap<uint32_t> fault_of_;   // by value: number of its fault
-  bool checked_before_ = false;  // an earlier step looks at the indices that are evaluated now
+  FlatMap<uint32_t> fault_of_;                  // by value: number of its fault
+  std::vector<std::vector<uint32_t>> checked_;  // by group: the gathers and scatters whose indices it checks
+  bool checked_before_ = false;                 // an earlier step looks at the indices that are evaluated now
   FlatMap<uint32_t> path_ids_;
   std::vector<size_t> layout_guards_;
 };

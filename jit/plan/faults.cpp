@@ -14,6 +14,12 @@ void FaultFlags::clear(size_t count, Backend& backend) {
   backend.write(flags_->data(), zeros.data(), count * sizeof(int32_t));
 }
 
+bool FaultFlags::none(size_t count, Backend& backend) const {
+  std::vector<int32_t> flags(count);
+  backend.read(flags.data(), flags_->data(), flags.size() * sizeof(int32_t));
+  return std::all_of(flags.begin(), flags.end(), [](int32_t f) { return f == 0; });
+}
+
 void FaultFlags::look(const std::vector<uint32_t>& values, std::span<Node* const> nodes,
                       Backend& backend) const {
   std::vector<int32_t> flags(values.size());

@@ -30,6 +30,8 @@ class FaultFlags {
  public:
   /// Sets all of them to 0.
   void clear(size_t count, Backend&);
+  /// True if none of them is set.
+  bool none(size_t count, Backend&) const;
   /// Throws Fault for the first value, by number, whose flag is set. `values`: Program::faults.
   void look(const std::vector<uint32_t>& values, std::span<Node* const> nodes, Backend&) const;
   uint64_t address(uint64_t number) const {

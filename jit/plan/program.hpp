@@ -105,6 +105,9 @@ struct Step {
   };
   std::vector<Folds> folds;
   uint32_t folded_into = kNone;  // the later step that has it in its list (folded_copies.hpp)
+  /// If it only looks at the indices of that step, before inputs are overwritten, else kNone. Such steps are
+  /// the program's last ones.
+  uint32_t ahead_of = kNone;
   Initial initial = Initial::none;
   Binding initial_from;  // if `initial` is copy
   uint64_t ops = 0;      // elementwise ops fused in

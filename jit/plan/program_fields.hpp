@@ -46,8 +46,8 @@ inline void fields(Loader& a, CallStep& c) {
 template <class A>
 void fields(A& a, Step& s) {  // but the kernel and what depends on the user's lines
   a(s.call, s.may_throw, s.fallible, s.args.rank, s.args.operands, s.args.scalars, s.dims, s.axis_of,
-    s.operands, s.scalars, s.made, s.dead, s.sequential, s.initial, s.initial_from, s.ops, s.label,
-    s.named_by, s.work);
+    s.operands, s.scalars, s.made, s.dead, s.sequential, s.initial, s.initial_from, s.ahead_of, s.ops,
+    s.label, s.named_by, s.work);
 }
 template <class A>
 void fields(A& a, TileGroup::Source& s) {

@@ -26,6 +26,11 @@ class Soundness {
                (s.workspace_of < p_.steps.size() && p_.steps[s.workspace_of].call.spec)));
     }
     for (const Step& s : p_.steps) step(s);
+    bool ahead = true;  // of the steps from here to the last
+    for (size_t i = p_.steps.size(); i-- > 0;) {
+      ahead = ahead && p_.steps[i].ahead_of != kNone;
+      require(ahead ? p_.steps[i].ahead_of < i && p_.steps[i].made.empty() : p_.steps[i].ahead_of == kNone);
+    }
     for (const Result& r : p_.results)
       require(value(r.node) && path(r.path) && value_or_none(r.input) &&
               (r.input == kNone ? slot(r.slot) : slot_or_none(r.slot)));

@@ -94,6 +94,26 @@ class Run {
   /// Launches step `i` of a tile group, whose arguments are `mine`, unless a later one reads through it.
   void launch_block(const TileGroup& tile_group, size_t i, uint64_t* words, uint64_t* mine) const;
 
+  // Inputs whose memory slots take over (run_donors.cpp).
+  bool takes_input(uint32_t slot);
+  /// True if any slot may take over an input: mostly all inputs have handles.
+  bool any_donor() const;
+  /// Decides for all slots at once which inputs they take over, while nothing has been overwritten.
+  void find_donors();
+  bool takes_all(uint32_t input, size_t bytes) const;
+  /// True if all inputs that share the input's memory are this flush's alone and have been read when `step`
+  /// overwrites it.
+  bool dies_whole(uint32_t input, size_t step, size_t bytes);
+  struct SharedInputs;
+  const SharedInputs& shared_inputs();
+  size_t first_of_tile_group(size_t step) const;
+  /// Returns the last step whose indices can be looked at ahead; -1 if there is none.
+  int64_t last_ahead() const;
+  /// True unless a later step of this run may throw: looks at its indices, the first time.
+  bool may_overwrite(size_t step);
+  bool look_ahead(size_t step);
+  void note_overwritten(uint32_t input);
+
   // Memory of slots (run_memory.cpp).
   void make(uint32_t slot, size_t step);
   /// Allocates what later steps need: once an input has been overwritten, a failure loses it. `slot`, of
@@ -101,13 +121,8 @@ class Run {
   void reserve_after(size_t step, uint32_t slot);
   void reserve_scratch(size_t step, const std::vector<TileGroup>& tile_groups,
                        std::vector<Reserve::Span>& together, std::vector<uint8_t>& scratch);
-  bool takes_input(uint32_t slot);
-  /// True if any slot may take over an input: mostly all inputs have handles.
-  bool any_donor() const;
-  /// Decides for all slots at once which inputs they take over, while nothing has been overwritten.
-  void find_donors();
   void allocate(uint32_t slot);
-  bool takes_all(uint32_t input, size_t bytes) const;
+  BufferRef memory_for(uint32_t slot, size_t bytes);
   void donated(size_t bytes, bool initial);
   void initialise(const Step& s);
   /// Frees the memory of a slot after the last step that reads it.
@@ -163,6 +178,8 @@ class Run {
   bool unseen_faults_ = false;    // fallible kernels ran whose flags have not been read
   std::vector<uint32_t> unmade_;  // copies that the next step may read through
   bool donors_sought_ = false;
+  bool looked_ahead_ = false;
+  std::shared_ptr<SharedInputs> shared_;  // null until it is asked for
   bool reserved_ = false;
   Reserve reserve_;  // set once an input was overwritten
 };

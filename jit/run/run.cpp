@@ -28,7 +28,7 @@ void Run::steps(bool same) {
     throw;
   }
   if (!f_.stands.empty()) sort_stands();
-  metric::add(Counter::launches, launches_);
+  metric::add(MetricCounter::launches, launches_);
 }
 
 void Run::publish() {
@@ -77,6 +77,7 @@ void Run::sequence(size_t first, size_t last, const std::vector<TileGroup>& tile
 
 void Run::one(size_t i) {
   const Step& s = p_.steps[i];
+  if (s.ahead_of != kNone) return;
   if (s.call.spec) return call(i);
   if (s.relayout && lay_out_anew(i)) return;
   if (s.folded_into != kNone) return unmade_.push_back(static_cast<uint32_t>(i));

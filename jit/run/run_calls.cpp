@@ -31,7 +31,7 @@ void Run::call(size_t i) {
     if (!backend_.host()) backend_.synchronize();
     event::call(start, profile::now(), p_, s, f_);
   }
-  metric::add(Counter::calls);
+  metric::add(MetricCounter::calls);
   for (uint32_t slot : s.dead) release(slot);
 }
 

@@ -48,7 +48,7 @@ bool Run::lay_out_anew(size_t i) {
   if (!found && !memory_to_keep(copy, bytes)) return false;
   buffers_[slot] = std::move(copy);
   address_[slot] = static_cast<char*>(buffers_[slot]->data());
-  if (found) metric::add(Counter::layouts_reused);
+  if (found) metric::add(MetricCounter::layouts_reused);
   else launch(i), from.layouts().keep(s.kernel, words, buffers_[slot]);
   for (uint32_t dead : s.dead) release(dead);
   return true;

@@ -3,9 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "support/error.hpp"
 #include "support/metrics.hpp"
+#include "support/text.hpp"
 
 namespace lazy::jit {
+namespace {
+// A copy of so many bytes, so many times as many as are changed, is told of.
+constexpr size_t kMuchToCopy = 1 << 20, kMuchMore = 16;
+}  // namespace
 
 void Run::make(uint32_t slot, size_t step) {
   const Step& s = p_.steps[step];
@@ -14,13 +20,12 @@ void Run::make(uint32_t slot, size_t step) {
     buffers_[slot] = std::move(buffers_[static_cast<size_t>(what.donor_slot)]);
     address_[slot] = address_[static_cast<size_t>(what.donor_slot)];
     return donated(bytes_of(slot), s.initial == Initial::copy);
-  } else if (takes_input(slot)) {
-    look_for_faults();
+  } else if (takes_input(slot) && may_overwrite(step)) {
     reserve_after(step, slot);
     Node* const donor = f_.values[f_.donors[slot]];
+    note_overwritten(f_.donors[slot]);
     buffers_[slot] = donor->buffer;  // the dying input goes on reading it as well
     buffers_[slot]->forget_layouts();
-    f_.overwritten.push_back(donor);
     donated(bytes_of(slot), s.initial == Initial::copy);
   } else {
     return allocate(slot);
@@ -55,7 +60,7 @@ void Run::reserve_after(size_t step, uint32_t slot) {
   plan.plan(p_, step, together, bytes, has);
   if (arguments_.arena.bytes() && !arena_) arena_ = BufferRef::allocate(backend_, arguments_.arena.bytes());
   for (const Reserve::Fresh& f : plan.fresh()) {
-    buffers_[f.slot] = BufferRef::allocate(backend_, f.bytes);
+    buffers_[f.slot] = memory_for(f.slot, f.bytes);
     address_[f.slot] = static_cast<char*>(buffers_[f.slot]->data());
     if (p_.slots[f.slot].workspace_of == kNone) arguments_.arena.note(f.slot, f.bytes);
   }
@@ -82,41 +87,6 @@ void Run::reserve_scratch(size_t step, const std::vector<TileGroup>& tile_groups
   }
 }
 
-bool Run::takes_input(uint32_t slot) {
-  if (!donate_ || p_.slots[slot].donor_input == kNone) return false;
-  if (!std::exchange(donors_sought_, true) && any_donor()) find_donors();
-  return !f_.donors.empty() && f_.donors[slot] != kNone;
-}
-
-bool Run::any_donor() const {
-  for (const Slot& s : p_.slots) {
-    if (s.donor_input == kNone) continue;
-    if (f_.is_sole_owner(s.donor_input)) return true;
-    for (const uint32_t input : s.other_inputs)
-      if (f_.is_sole_owner(input)) return true;
-  }
-  return false;
-}
-
-void Run::find_donors() {
-  f_.donors.assign(p_.slots.size(), kNone);
-  f_.gives.assign(f_.values.size(), 0);
-  for (const Step& s : p_.steps)
-    for (const uint32_t slot : s.made) {
-      const Slot& what = p_.slots[slot];
-      if (what.donor_input == kNone) continue;
-      const auto is_free = [&](uint32_t input) {
-        return !f_.gives[input] && f_.is_sole_owner(input) && takes_all(input, bytes_of(slot));
-      };
-      uint32_t donor = is_free(what.donor_input) ? what.donor_input : kNone;
-      for (size_t i = 0; donor == kNone && i < what.other_inputs.size(); ++i)
-        if (is_free(what.other_inputs[i])) donor = what.other_inputs[i];
-      if (donor == kNone) continue;
-      f_.donors[slot] = donor;
-      f_.gives[donor] = 1;
-    }
-}
-
 void Run::allocate(uint32_t slot) {
   Arena& arena = arguments_.arena;
   if (arena.has(slot)) {
@@ -129,18 +99,25 @@ void Run::allocate(uint32_t slot) {
   if (const uint32_t dead = reserve_.ancestor(slot);
       dead != kNone && buffers_[dead] && buffers_[dead]->bytes() >= bytes)
     buffers_[slot] = std::move(buffers_[dead]);
-  else buffers_[slot] = BufferRef::allocate(backend_, bytes);
+  else buffers_[slot] = memory_for(slot, bytes);
   address_[slot] = static_cast<char*>(buffers_[slot]->data());
   if (p_.slots[slot].workspace_of == kNone) arena.note(slot, bytes);
 }
 
-bool Run::takes_all(uint32_t input, size_t bytes) const {
-  const Node& n = *f_.values[input];
-  return n.contiguous && n.offset == 0 && n.buffer->bytes() == bytes;
+/// Allocates a slot's memory; where there is none, the error says for what.
+BufferRef Run::memory_for(uint32_t slot, size_t bytes) {
+  try {
+    return BufferRef::allocate(backend_, bytes);
+  } catch (const DeviceError& e) {
+    const Node& n = *f_.values[p_.slots[slot].node];
+    throw DeviceError(std::string(e.what()) + " (" + text::human_size(bytes) + ") for " + name_of(n.op) +
+                      ", " + name_of(p_.slots[slot].dtype) + ' ' + to_string(n.shape) + ", recorded at " +
+                      lazy::to_string(n.site));
+  }
 }
 
 void Run::donated(size_t bytes, bool initial) {
-  metric::add(Counter::bytes_donated, bytes);
+  metric::add(MetricCounter::bytes_donated, bytes);
   in_place_ = initial;
 }
 
@@ -149,7 +126,12 @@ void Run::initialise(const Step& s) {
   if (std::exchange(in_place_, false)) return;
   const Binding& from = s.initial_from;
   const char* data = from.slot >= 0 ? address_[static_cast<size_t>(from.slot)] : f_.values[from.node]->data();
-  backend_.copy(address_[slot], data, bytes_of(slot));
+  const size_t bytes = bytes_of(slot);
+  backend_.copy(address_[slot], data, bytes);
+  if (bytes < kMuchToCopy) return;
+  int64_t changed = static_cast<int64_t>(size_of(p_.slots[slot].dtype));
+  for (const KernelDim& d : s.dims) changed *= extent_of(d, f_);
+  if (static_cast<size_t>(changed) <= bytes / kMuchMore) f_.copied = p_.slots[slot].node;
 }
 
 }  // namespace lazy::jit

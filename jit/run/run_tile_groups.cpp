@@ -118,7 +118,7 @@ bool Run::row_by_row(const TileGroup& tile_group) {
     tile_group.rows->launch(w.data);
   }
   launches_ += 1;
-  metric::add(Counter::tile_groups);
+  metric::add(MetricCounter::tile_groups);
   if (start) {
     if (!backend_.host()) backend_.synchronize();
     event::tile_group(start, profile::now(), p_, tile_group, 1, std::vector<uint64_t>(tile_group.count, 1),
@@ -210,7 +210,7 @@ void Run::block_by_block(Planned& plan) {
   });
   timer.finish(p_, tile_group, blocks.count, words.data());
   launches_ += tile_group.count;
-  metric::add(Counter::tile_groups);
+  metric::add(MetricCounter::tile_groups);
   for (size_t i = tile_group.first; i < end; ++i)
     for (uint32_t slot : p_.steps[i].dead) release(slot);
 }

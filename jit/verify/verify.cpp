@@ -129,7 +129,7 @@ Finding unfused(const CapturedGraph& f, const Trusts& trusts, Backend& device, B
 }  // namespace
 
 void verify(const Program&, const CapturedGraph& f, const Site& site) {
-  metric::add(Counter::verify_runs);
+  metric::add(MetricCounter::verify_runs);
   Backend& reference = *backends().reference;
   Backend& device = backend_of(f.taken.front()->device, site);
   Values values;
@@ -171,7 +171,7 @@ void verify(const Program&, const CapturedGraph& f, const Site& site) {
   if (!wrong) return;
   const Finding found = unfused(f, trust, device, reference);
   if (!found.alone && !found.fused) return;  // rounding errors that grew
-  metric::add(Counter::verify_failures);
+  metric::add(MetricCounter::verify_failures);
   const bool calls = std::any_of(f.taken.begin(), f.taken.end(), [](auto* n) { return n->op == Op::call; });
   if (f.verify == config::Verify::bisect && !calls)  // the C++ can't record calls
     bisect(f, *wrong, values, trust.at(wrong).jumps, trust.at(wrong).unit, site);

@@ -13,11 +13,14 @@ Tensor& Tensor::requires_grad_(bool on, Site s) & {
   if (!is_float(n.dtype))
     fail<DtypeError>("requires_grad_",
                      std::string("a value of ") + name_of(n.dtype) + ": gradients are of floating point", s);
-  if (Derivation* const d = derivation(handle_); d && !d->spent)
+  if (Derivation* const d = derivation(handle_); d && !d->spent())
     fail<Error>("requires_grad_",
                 "the value is computed from ones that require a gradient: detach() it first", s);
-  if (!on) jit::attach(*handle_.get(), nullptr);
-  else if (!leaf(handle_)) make_leaf(handle_);
+  if (on == (leaf(handle_) != nullptr)) return *this;
+  // The mark is this variable's: others that hold the same value, copies and clones, keep theirs.
+  if (n.handles() > 1) handle_ = separate(handle_, s);
+  else if (!on) jit::attach(*handle_.get(), nullptr);
+  if (on) make_leaf(handle_);
   return *this;
 }
 
@@ -39,22 +42,20 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
   if (!create_graph) alone.emplace();
   Gradients gradients = all.run(g);
   for (const Handle& h : all.boundary())
-    if (Handle add = gradients.of(h)) {
-      Handle& sum = leaf(h)->gradient;
-      sum = sum ? binary("gradient", Op::add, sum, add, s) : std::move(add);
-    }
+    if (const Handle more = gradients.of(h)) leaf(h)->add_gradient(more, s);
+    else if (!leaf(h)->gradient()) leaf(h)->add_gradient(detail::constant(0, h->dtype, h->shape, h, s), s);
   if (!retain_graph && !create_graph) all.spend();
 }
 
 Tensor Tensor::grad(Site s) const {
   (void)node("grad", s);
   const Leaf* const l = leaf(handle_);
-  return l ? Tensor(l->gradient) : Tensor();
+  return l ? Tensor(l->gradient()) : Tensor();
 }
 
 void Tensor::zero_grad(Site s) {
   (void)node("zero_grad", s);
-  if (Leaf* const l = leaf(handle_)) l->gradient = {};
+  if (Leaf* const l = leaf(handle_)) l->set_gradient({});
 }
 
 Tensor Tensor::detach(Site s) const { return stop_gradient(Arg(*this, s)); }

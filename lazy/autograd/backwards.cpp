@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/calls/call.hpp"
+#include "lazy/autograd/backward.hpp"
 
 namespace lazy::detail {
 
@@ -39,7 +40,8 @@ void apply_own(const Derivation& d, const Differentiation& at) {
   uint64_t wanted = 0;
   for (size_t i = 0; i < d.recorded.operands.size() && i < 64; ++i)
     if (at.wants(i)) wanted |= uint64_t{1} << i;
-  add_all(at, d.own({d.recorded.operands, d.recorded.results[0], gradient, wanted, d.recorded.site}));
+  add_all(at,
+          d.own({d.recorded.operands, at.results[0], gradient, wanted, is_grad_enabled(), d.recorded.site}));
 }
 
 void apply_call(const Derivation& d, const Differentiation& at) {
@@ -48,9 +50,9 @@ void apply_call(const Derivation& d, const Differentiation& at) {
   const jit::CallVjp vjp = op.call->definition().vjp;
   if (!vjp) fail<Error>(op.call->name(), "has no derivative yet", op.site);
   std::vector<Handle> gradients;
-  for (size_t i = 0; i < op.results.size(); ++i)
-    gradients.push_back(op.results[i] ? at.g(i).handle() : Handle());
-  add_all(at, vjp(*op.call, op.operands, op.results, gradients, op.site));
+  for (size_t i = 0; i < at.results.size(); ++i)
+    gradients.push_back(at.results[i] ? at.g(i).handle() : Handle());
+  add_all(at, vjp(*op.call, op.operands, at.results, gradients, op.site));
 }
 
 }  // namespace
@@ -66,21 +68,23 @@ Backwards::Backwards(const Handle& value, std::span<const Handle> targets, const
     open.pop_back();
     if (!h || !h->attachment || ends.contains(h.get()) || !met.insert(h.get()).second) continue;
     Derivation* const d = derivation(h);
-    if (d && d->spent)
+    const bool inside = d && d->number >= since;
+    if (inside && !found.insert(d).second) continue;  // another output of the same call
+    Pinned pinned(inside && d->pin() ? d : nullptr);
+    if (d && d->spent() && !pinned)
       fail<Error>("backward",
                   "what was kept for the gradient of the value made at " + lazy::to_string(d->recorded.site) +
                       " was given up by an earlier backward(): pass it retain_graph",
                   s);
-    if (!d || d->number < since) {
+    if (!inside) {
       boundary_.push_back(h);
       continue;
     }
-    if (!found.insert(d).second) continue;  // another output of the same call
-    order_.push_back(d);
+    order_.push_back(std::move(pinned));
     for (const Handle& operand : d->recorded.operands) open.push_back(&operand);
   }
   std::sort(order_.begin(), order_.end(),
-            [](const Derivation* a, const Derivation* b) { return a->number > b->number; });
+            [](const Pinned& a, const Pinned& b) { return a->number > b->number; });
 }
 
 std::unordered_set<const jit::Node*> Backwards::wanted() const {
@@ -92,7 +96,7 @@ std::unordered_set<const jit::Node*> Backwards::wanted() const {
       if (!operand) continue;
       if (const Derivation* const from = derivation(operand); from && leads.contains(from))
         all.insert(operand.get());
-      if (all.contains(operand.get())) leads.insert(*d);
+      if (all.contains(operand.get())) leads.insert(d->get());
     }
   return all;
 }
@@ -101,22 +105,18 @@ Gradients Backwards::run(const Handle& gradient) const {
   const jit::Purpose purpose("gradient");
   Gradients gradients(wanted());
   gradients.add(value_, gradient, value_->site);
-  for (Derivation* const d : order_) {
-    d->recorded.results = d->results();
-    struct Forget {
-      std::vector<Handle>& results;
-      ~Forget() { results.clear(); }
-    } forget{d->recorded.results};
+  for (const Pinned& d : order_) {
+    const std::vector<Handle> results = d->results();
     bool any = false;
-    for (const Handle& r : d->recorded.results) any |= r && static_cast<bool>(gradients.of(r));
+    for (const Handle& r : results) any |= r && static_cast<bool>(gradients.of(r));
     if (!any) continue;
-    const Handle& first = d->recorded.results[0];
+    const Handle& first = results[0];
     if (!d->hooks.empty() && first && gradients.of(first))
       gradients.replace(first, hooked(*d, gradients.of(first), first, d->recorded.site));
     const Differentiation at(d->name            ? d->name
                              : d->recorded.call ? "gradient of a call"
                                                 : jit::name_of(d->recorded.op),
-                             d->recorded, gradients);
+                             d->recorded, results, gradients);
     if (d->own) apply_own(*d, at);
     else if (d->recorded.call) apply_call(*d, at);
     else rule_of(d->recorded.op)(at);
@@ -128,10 +128,7 @@ Gradients Backwards::run(const Handle& gradient) const {
 }
 
 void Backwards::spend() noexcept {
-  // One may have held all that kept another alive.
-  for (Derivation* const d : order_) d->add_reference();
-  for (Derivation* const d : order_) d->spend();
-  for (Derivation* const d : order_) d->release();
+  for (const Pinned& d : order_) d->spend();
   order_.clear();
 }
 

@@ -1,5 +1,6 @@
 // Goes through derivations backwards. Internal to lazy/.
 #pragma once
+#include <memory>
 #include <span>
 #include <unordered_set>
 #include <vector>
@@ -11,8 +12,8 @@ namespace lazy::detail {
 /// ShapeError or DtypeError unless a gradient is like its value.
 void check_gradient(const char* name, const Handle& gradient, const Handle& value, const Site&);
 
-/// Holds the derivations that lead to a value, the last first. They live as long as the value, whose handle
-/// it owns.
+/// Holds the derivations that lead to a value, the last first. What they hold stays meanwhile, also if
+/// somebody else gives it up.
 class Backwards {
  public:
   /// Finds those between the value and the targets. The way back ends at a target, at a leaf, and at values
@@ -34,7 +35,11 @@ class Backwards {
 
   Handle value_;
   std::vector<Handle> targets_, boundary_;
-  std::vector<Derivation*> order_;
+  struct Unpin {
+    void operator()(Derivation* d) const noexcept { d->unpin(); }
+  };
+  using Pinned = std::unique_ptr<Derivation, Unpin>;
+  std::vector<Pinned> order_;
 };
 
 }  // namespace lazy::detail

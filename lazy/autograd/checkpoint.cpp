@@ -18,8 +18,8 @@ std::vector<Tensor> inputs_of(std::span<const Handle> x, bool derived, const Sit
   for (const Handle& h : x) {
     Handle own = h;
     if (is_float(h->dtype)) {
-      own = derived ? separate_derived(h, s) : separate(h, s);
-      if (!is_tracked(own)) make_leaf(own);
+      own = derived ? alias_of(h, s) : separate(h, s);
+      if (!is_tracked(own)) make_leaf(own, false);
     }
     inputs.push_back(Tensor(std::move(own)));
   }
@@ -59,10 +59,7 @@ class Redrawing {
 /// Attaches a derivation with this derivative to the value, in place of what is attached.
 void derive(const char* name, const Handle& value, std::vector<Handle> operands, Derivative own,
             const Site& s) {
-  auto* const d = new Derivation({Op::call, nullptr, std::move(operands), {}, {}, s});
-  d->own = std::move(own);
-  d->name = name;
-  d->attach({&value, 1});
+  Derivation::attach({Op::call, nullptr, std::move(operands), {}, s}, {&value, 1}, std::move(own), name);
 }
 
 Handle checked(const char* op, const Tensor& t, const Site& s) {
@@ -80,9 +77,11 @@ Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& x, Site s)
   const std::vector<Tensor> inputs = inputs_of(operands, false, s);
   Tensor value = f(inputs);
   const Handle y = checked("checkpoint", value, s);
+  const std::vector<Handle> targets = handles_of(inputs);
+  for (size_t i = 0; i < targets.size(); ++i)
+    if (y.get() == targets[i].get()) return x[i];
   const Derivation* const d = derivation(y);
   if (!d || d->number < first) return value;  // computed from none of them
-  const std::vector<Handle> targets = handles_of(inputs);
   std::vector<Handle> captured = Backwards(y, targets, s, first).boundary();
   const size_t n = operands.size();
   operands.insert(operands.end(), captured.begin(), captured.end());

@@ -12,7 +12,8 @@ namespace lazy::detail {
 namespace {
 
 constinit std::atomic<uint64_t> derivations = 0;
-constinit SpinLock dying;  // guards what derivations know of their results, which may die on any thread
+constinit SpinLock dying;   // guards what derivations know of their results, which may die on any thread
+constinit SpinLock adding;  // guards the gradients of leaves
 
 /// Attaches derivations to what is recorded on tracked values.
 class Deriving final : public Observer {
@@ -32,21 +33,21 @@ bool any_tracked(std::span<const Handle* const> operands) {
 
 void derive(RecordedOp t, std::span<const Handle* const> operands, std::span<const Handle> results) {
   for (const Handle* h : operands) t.operands.push_back(*h);
-  (new Derivation(std::move(t)))->attach(results);
+  Derivation::attach(std::move(t), results);
 }
 
 void Deriving::recorded(const Recorded& r) {
   if (!is_float(r.result->dtype) || !any_tracked(r.operands) || !rule_of(r.op)) return;
-  derive({r.op, nullptr, {}, r.attributes, {}, r.site}, r.operands, {&r.result, 1});
+  derive({r.op, nullptr, {}, r.attributes, r.site}, r.operands, {&r.result, 1});
 }
 
 void Deriving::recorded_call(const RecordedCall& r) {
-  if (any_tracked(r.operands)) derive({Op::call, &r.spec, {}, {}, {}, r.site}, r.operands, r.outputs);
+  if (any_tracked(r.operands)) derive({Op::call, &r.spec, {}, {}, r.site}, r.operands, r.outputs);
 }
 
 void Deriving::transferred(const Handle& from, const Handle& to, const Site& s) {
   const Handle* const operand = &from;
-  if (any_tracked({&operand, 1})) derive({Op::input, nullptr, {}, {}, {}, s}, {&operand, 1}, {&to, 1});
+  if (any_tracked({&operand, 1})) derive({Op::input, nullptr, {}, {}, s}, {&operand, 1}, {&to, 1});
 }
 
 /// Holds a composite that has begun and not ended.
@@ -72,15 +73,12 @@ void Deriving::ends(const char* name, const Handle* result, const Derivative* ow
   if (!result || !own || b->operands.empty() || gradients_paused > 0) return;
   const Derivation* const inner = derivation(*result);
   if (!inner || inner->number < b->first) return;  // not computed by the composite
-  auto* const d = new Derivation({Op::call, nullptr, b->operands, {}, {}, b->site});
-  d->own = *own;
-  d->name = name;
-  d->attach({result, 1});
+  Derivation::attach({Op::call, nullptr, std::move(b->operands), {}, b->site}, {result, 1}, *own, name);
 }
 
 void Deriving::updated(const Handle& from, const Handle& to, const Site& s) {
   Leaf* const l = leaf(from);
-  if (!l || from.get() == to.get()) return;
+  if (!l || !l->variable || from.get() == to.get()) return;
   if (gradients_paused == 0)
     fail<Error>(
         "update",
@@ -105,32 +103,63 @@ thread_local constinit int gradients_paused = 0;
 
 uint64_t derivations_so_far() { return derivations.load(std::memory_order_relaxed); }
 
-Leaf::Leaf() : Tracked(true) { begin_deriving(); }
+Leaf::Leaf(bool of_variable) : Tracked(true), variable(of_variable) { begin_deriving(); }
 Leaf::~Leaf() { drop_reason(); }
 
-Leaf* make_leaf(const Handle& h) {
-  Leaf* const l = new Leaf;
+Handle Leaf::gradient() const noexcept {
+  const Hold hold(adding);
+  return gradient_;
+}
+
+void Leaf::set_gradient(Handle h) noexcept {
+  {
+    const Hold hold(adding);
+    std::swap(gradient_, h);
+  }
+  // What was there dies without the lock.
+}
+
+void Leaf::add_gradient(const Handle& more, const Site& s) {
+  for (;;) {
+    Handle before = gradient(), sum = before ? binary("gradient", Op::add, before, more, s) : more;
+    const Hold hold(adding);
+    if (gradient_.get() != before.get()) continue;
+    std::swap(gradient_, sum);
+    return;
+  }
+}
+
+Leaf* make_leaf(const Handle& h, bool variable) {
+  Leaf* const l = new Leaf(variable);
   jit::attach(*h.get(), l);
   return l;
 }
 
-Derivation::Derivation(RecordedOp t)
-    : Tracked(false), recorded(std::move(t)), number(derivations.fetch_add(1, std::memory_order_relaxed)) {}
+Derivation::Derivation(RecordedOp t, Derivative d, const char* composite)
+    : Tracked(false),
+      number(derivations.fetch_add(1, std::memory_order_relaxed)),
+      recorded(std::move(t)),
+      own(std::move(d)),
+      name(composite) {}
 
-void Derivation::attach(std::span<const Handle> results) {
+void Derivation::attach(RecordedOp t, std::span<const Handle> results, Derivative own, const char* name) {
+  auto* const d = new Derivation(std::move(t), std::move(own), name);
+  struct Release {
+    Derivation& d;
+    ~Release() { d.release(); }
+  } release{*d};
+  d->add_reference();
   const bool several = std::count_if(results.begin(), results.end(),
                                      [](const Handle& r) { return r && is_float(r->dtype); }) > 1;
   for (const Handle& r : results) {
     const bool carries = r && is_float(r->dtype);
     // An output of a call that its user dropped may still be read by the rule.
-    results_.push_back({carries ? r.get() : nullptr, !carries  ? r
-                                                     : several ? separate(r, recorded.site)
-                                                               : Handle()});
+    d->results_.push_back({carries ? r.get() : nullptr, !carries  ? r
+                                                        : several ? separate(r, d->recorded.site)
+                                                                  : Handle()});
   }
-  add_reference();
   for (const Handle& r : results)
-    if (r && is_float(r->dtype)) jit::attach(*r.get(), this);
-  release();
+    if (r && is_float(r->dtype)) jit::attach(*r.get(), d);
 }
 
 void Derivation::left(jit::Node& n) noexcept {
@@ -159,34 +188,37 @@ std::vector<Handle> Derivation::results() {
   return all;
 }
 
+bool Derivation::pin() noexcept {
+  add_reference();
+  if (!(state_.fetch_add(1, std::memory_order_acquire) & kSpent)) return true;
+  unpin();
+  return false;
+}
+
+void Derivation::unpin() noexcept {
+  if ((state_.fetch_sub(1, std::memory_order_acq_rel) & ~kGivenUp) == (kSpent | 1)) give_up();
+  release();
+}
+
 void Derivation::spend() noexcept {
-  spent = true;
+  if (state_.fetch_or(kSpent, std::memory_order_acq_rel) == 0) give_up();
+}
+
+void Derivation::give_up() noexcept {
+  if (state_.fetch_or(kGivenUp, std::memory_order_acq_rel) & kGivenUp) return;
   recorded.operands.clear();
   own = nullptr;
   for (Result& r : results_) r.kept = {};
 }
 
-namespace {
-/// Returns attributes of a permutation that leaves the axes where they are: a view, which takes no memory.
-jit::Attributes unmoved(int rank) {
-  jit::Attributes a;
-  for (int axis = 0; axis < rank; ++axis) a.axes.push_back(axis);
-  return a;
-}
-}  // namespace
-
 Handle separate(const Handle& h, const Site& s) {
   const no_grad scope;
-  return separate_derived(h, s);
-}
-
-Handle separate_derived(const Handle& h, const Site& s) {
-  return detail::record(Op::permute, {&h}, h->dtype, h->shape, s, unmoved(h->shape.size()));
+  return alias_of(h, s);
 }
 
 Handle separate_leaf(const Handle& h, const Site& s) {
-  Handle own = separate_derived(h, s);
-  if (!is_tracked(own)) make_leaf(own);
+  Handle own = alias_of(h, s);
+  if (!is_tracked(own)) make_leaf(own, false);
   return own;
 }
 

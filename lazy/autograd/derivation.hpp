@@ -6,7 +6,11 @@
 // Handles keep values. A flush between forward and backward stores what derivations refer to, until it has
 // learned what the rules never read (jit/flush/liveness.hpp); without one, backward has given all of them up
 // by the time the step is flushed, and the step runs as if nobody had held them.
+//
+// Any thread may go back through derivations, several at once and one within another's hook: what is read
+// stays until the last reader has left (pin), whoever gives it up meanwhile.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <vector>
 
@@ -31,14 +35,23 @@ class Tracked : public jit::Attachment {
   const bool leaf_;
 };
 
-/// Marks values that gradients are by: those that one variable has had.
+/// Marks values that gradients are by: those that one variable has had, or a function's argument.
 class Leaf final : public Tracked {
  public:
-  Leaf();
-  Handle gradient;  // what backward() has added up; empty: it never reached the variable
+  explicit Leaf(bool variable);
+  /// False for an argument: who updates a copy of it has a value that depends on it.
+  const bool variable;
+  /// Returns what backward() has added up; empty: it never reached the variable. Any thread.
+  Handle gradient() const noexcept;
+  void set_gradient(Handle) noexcept;
+  /// Adds to it. Threads that add at once lose nothing; the order of their sums is theirs.
+  void add_gradient(const Handle&, const Site&);
 
  protected:
   ~Leaf() override;
+
+ private:
+  Handle gradient_;
 };
 
 /// Holds one op, call or composite: what its rule (rules.hpp) needs.
@@ -47,29 +60,36 @@ struct RecordedOp {
   const jit::CallSpec* call = nullptr;  // of Op::call
   std::vector<Handle> operands;         // empty where a composite's was omitted
   jit::Attributes attributes;
-  std::vector<Handle> results;  // one; of a call its outputs. Set while a rule runs
-  Site site;                    // the user's line
+  Site site;  // the user's line
 };
 
 class Derivation final : public Tracked {
  public:
-  explicit Derivation(RecordedOp);
+  /// Attaches a new one to the results of an op, a call, or a composite, which has a derivative and a name.
+  static void attach(RecordedOp, std::span<const Handle> results, Derivative own = {},
+                     const char* name = nullptr);
   void left(jit::Node&) noexcept override;
-  /// Attaches itself to the results.
-  void attach(std::span<const Handle> results);
   /// Returns the results. In place of one of several that is gone there is the same value again; in place of
   /// an only one an empty handle.
   std::vector<Handle> results();
-  /// Gives up what it holds: it can't be differentiated any more.
+  /// Keeps it, and what it holds, until unpin(). False if that was given up: then there is nothing to unpin.
+  [[nodiscard]] bool pin() noexcept;
+  void unpin() noexcept;
+  /// Gives up what it holds, as soon as nobody has it pinned: it can't be differentiated any more.
   void spend() noexcept;
+  bool spent() const noexcept { return state_.load(std::memory_order_relaxed) & kSpent; }
 
+  const uint64_t number;  // later ones have higher numbers
   RecordedOp recorded;
-  Derivative own;              // of a composite; empty: the op's rule
-  const char* name = nullptr;  // of a composite
-  uint64_t number;             // later ones have higher numbers
-  bool spent = false;
+  Derivative own;    // of a composite; empty: the op's rule
+  const char* name;  // of a composite; else null
 
  private:
+  explicit Derivation(RecordedOp, Derivative, const char* name);
+  void give_up() noexcept;
+
+  static constexpr uint32_t kSpent = 1u << 31, kGivenUp = 1u << 30;
+  std::atomic<uint32_t> state_{0};  // how many have it pinned, and those bits
   struct Result {
     jit::Node* node;  // null: dead, or it has another derivation
     Handle kept;      // the same value where a rule may read it after that
@@ -91,10 +111,10 @@ inline Leaf* leaf(const Handle& h) {
 /// True if gradients go through the value, also of what is recorded on it from now on.
 inline bool is_tracked(const Handle& h) {
   const Tracked* const t = tracked(h);
-  return t && (t->is_leaf() || !static_cast<const Derivation*>(t)->spent);
+  return t && (t->is_leaf() || !static_cast<const Derivation*>(t)->spent());
 }
 /// Makes the value, which nothing is recorded on that matters, one that gradients are by.
-Leaf* make_leaf(const Handle&);
+Leaf* make_leaf(const Handle&, bool variable = true);
 
 /// Returns the number that the next derivation gets.
 uint64_t derivations_so_far();
@@ -104,9 +124,8 @@ extern thread_local constinit int gradients_paused;
 
 /// Returns a value of its own that is the same, and lies where the other does. It depends on nothing.
 Handle separate(const Handle&, const Site&);
-/// Returns likewise one that depends on what the other depends on.
-Handle separate_derived(const Handle&, const Site&);
-/// Returns likewise one that gradients are by: a leaf, unless it depends on what the other depends on.
+/// Returns likewise one that gradients are by: a function's argument, unless it depends on what the other
+/// depends on.
 Handle separate_leaf(const Handle&, const Site&);
 
 }  // namespace lazy::detail

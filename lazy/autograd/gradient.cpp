@@ -20,10 +20,14 @@ void check_float(const char* op, const char* what, DType t, const Site& s) {
 struct Pullback::Kept {
   std::vector<Handle> inputs;
   Handle value;
-  mutable bool alone = false;  // nobody else differentiates by what is kept: it dies with the pullback
+  mutable std::atomic<bool> alone =
+      false;  // nobody else differentiates by what is kept: it dies with the pullback
 
   ~Kept() {
-    if (alone) Backwards(value, inputs, value->site).spend();
+    if (alone) try {
+        Backwards(value, inputs, value->site).spend();
+      } catch (...) {  // without memory for that it is kept as long as its values are
+      }
   }
 };
 
@@ -46,11 +50,14 @@ Pullback vjp(const TensorFunction& f, const std::vector<Tensor>& x, Site s) {
   const Operand result("vjp", value);
   check_float("vjp", "the value", result->dtype, s);
   kept->value = result;
-  kept->alone = Backwards(kept->value, kept->inputs, s).boundary().empty();
-  for (const Handle& input : kept->inputs) kept->alone &= leaf(input) != nullptr;
+  bool alone = Backwards(kept->value, kept->inputs, s).boundary().empty();
+  for (const Handle& input : kept->inputs) alone &= leaf(input) != nullptr;
+  kept->alone = alone;
   p.kept_ = kept;
   return p;
 }
+
+bool Pullback::alone() const { return kept_->alone; }
 
 std::vector<Tensor> Pullback::operator()(Arg gradient) const {
   const Site s = gradient.site();
@@ -59,7 +66,7 @@ std::vector<Tensor> Pullback::operator()(Arg gradient) const {
   check_gradient("vjp", g, kept_->value, s);
   const Backwards all(kept_->value, kept_->inputs, s);
   // Gradients have derivatives if anything but the inputs asks for them.
-  kept_->alone &= !is_tracked(g);
+  if (is_tracked(g)) kept_->alone = false;
   std::optional<no_grad> alone;
   if (kept_->alone) alone.emplace();
   Gradients gradients = all.run(g);
@@ -112,11 +119,13 @@ std::pair<Tensor, Tensor> jvp(const TensorFunction& f, const std::vector<Tensor>
   // The pullback is linear in its gradient u: the derivative of <pullback(u), tangents> by u is J tangents,
   // whatever u is, and what was computed of u is not needed.
   const Handle& value = p.value.handle();
+  const bool alone = p.alone();
   const auto along = [&](const std::vector<Tensor>& u) {
     return inner_product(p(Arg(u[0], s)), tangents, s);
   };
   Tensor u(constant(0, value->dtype, value->shape, value, s));
-  return {stop_gradient(Arg(p.value, s)), value_and_grad_of(along, {u}, s).second[0]};
+  Tensor derivative = value_and_grad_of(along, {u}, s).second[0];
+  return {alone ? stop_gradient(Arg(p.value, s)) : p.value, std::move(derivative)};
 }
 
 std::pair<Tensor, std::vector<Tensor>> hessian_vector(const TensorFunction& f, const std::vector<Tensor>& x,
@@ -125,11 +134,14 @@ std::pair<Tensor, std::vector<Tensor>> hessian_vector(const TensorFunction& f, c
   Tensor value;
   const auto slope = [&](const std::vector<Tensor>& at) {
     auto [y, g] = value_and_grad_of(f, at, s);
-    value = stop_gradient(Arg(y, s));
+    value = y;
     return inner_product(g, v, s);
   };
-  std::vector<Tensor> product = value_and_grad_of(slope, x, s).second;
-  return {value, std::move(product)};
+  const Pullback p = vjp(slope, x, s);
+  const bool alone = p.alone();
+  const Handle& y = p.value.handle();
+  std::vector<Tensor> product = p(Arg(constant(1, y->dtype, y->shape, y, s), s));
+  return {alone ? stop_gradient(Arg(value, s)) : value, std::move(product)};
 }
 
 }  // namespace lazy

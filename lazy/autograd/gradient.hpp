@@ -33,6 +33,13 @@ class Pullback {
 
  private:
   friend Pullback vjp(const TensorFunction&, const std::vector<Tensor>&, Site);
+  friend std::pair<Tensor, Tensor> jvp(const TensorFunction&, const std::vector<Tensor>&,
+                                       const std::vector<Tensor>&, Site);
+  friend std::pair<Tensor, std::vector<Tensor>> hessian_vector(const TensorFunction&,
+                                                               const std::vector<Tensor>&,
+                                                               const std::vector<Tensor>&, Site);
+  /// True if nobody but its caller differentiates by what it keeps.
+  bool alone() const;
   struct Kept;
   std::shared_ptr<const Kept> kept_;
 };
@@ -118,10 +125,11 @@ auto grad(F f, Site s = Site::current()) {
 }
 
 /// Returns f(x) and its derivative in the direction of `tangents`, of x's shapes and dtypes (jvp:
-/// Jacobian-vector product, forward mode).
+/// Jacobian-vector product, forward mode). Gradients go through both to what x and f depend on.
 std::pair<Tensor, Tensor> jvp(const TensorFunction& f, const std::vector<Tensor>& x,
                               const std::vector<Tensor>& tangents, Site = Site::current());
 /// Returns f(x), which has one element, and the product of its second derivative with `v`, for each of x.
+/// Gradients go through both likewise.
 std::pair<Tensor, std::vector<Tensor>> hessian_vector(const TensorFunction& f, const std::vector<Tensor>& x,
                                                       const std::vector<Tensor>& v, Site = Site::current());
 
@@ -185,6 +193,19 @@ std::pair<Tensor, T> hessian_vector(const F& f, T x, T v, Site s = Site::current
 /// Returns what f returns and keeps none of the values it computes on the way: they are computed again when
 /// the gradient needs them (Chen et al., 2016). Tensors that f captures are read again then, as they are now.
 Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& x, Site = Site::current());
+/// Does the same for a function of a tensor or of a structure of tensors. f is copied; a module is not, since
+/// gradients go to its own parameters: it has to live until the gradient is computed.
+template <class T, detail::FunctionOf<T> F>
+Tensor checkpoint(const F& f, T x, Site s = Site::current()) {
+  const auto again = [&x](auto keep) -> TensorFunction {
+    return [keep, x](const std::vector<Tensor>& at) { return detail::of_tensors(*keep(), x)(at); };
+  };
+  if constexpr (requires(F & m) { m.parameters(); })
+    return checkpoint(again([&f] { return &f; }), detail::tensors_of(x), s);
+  else
+    return checkpoint(again([own = std::make_shared<const F>(f)] { return own.get(); }),
+                      detail::tensors_of(x), s);
+}
 
 /// Gives a function its own derivative. `backward` is called with the arguments, the value and the gradient
 /// of the value, and returns a gradient for each argument, undefined for none.

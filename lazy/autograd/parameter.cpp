@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "lazy/autograd/addresses.hpp"
 #include "lazy/autograd/derivation.hpp"
 #include "lazy/core/build.hpp"
 
@@ -11,8 +12,15 @@ using namespace detail;
 namespace detail {
 
 struct ParameterState {
+  ParameterState(Parameter* p, bool is_trained) : trained(is_trained) { move_to(p); }
+  void move_to(Parameter* p) noexcept {
+    if (home) parameter_addresses().remove(home);
+    home = p;
+    if (home) parameter_addresses().add(home);
+  }
+
   Parameter* home = nullptr;  // null: destroyed
-  bool trained = true;
+  bool trained;
 };
 
 namespace {
@@ -42,11 +50,11 @@ Parameter::Parameter(Tensor&& value, bool requires_grad, Site s) {
 Parameter::Parameter(const Parameter& p) : Tensor() { *this = p; }
 
 Parameter::Parameter(Parameter&& p) noexcept : Tensor(std::move(p)), state_(std::move(p.state_)) {
-  if (state_) state_->home = this;
+  if (state_) state_->move_to(this);
 }
 
 Parameter::~Parameter() {
-  if (state_) state_->home = nullptr;
+  if (state_) state_->move_to(nullptr);
 }
 
 /// Attaches the leaf of the value so far, or a new one, to the new value.
@@ -98,9 +106,9 @@ Parameter& Parameter::operator=(const Parameter& p) & {
 
 Parameter& Parameter::operator=(Parameter&& p) & noexcept {
   if (this == &p) return *this;
-  if (state_) state_->home = nullptr;
+  if (state_) state_->move_to(nullptr);
   state_ = std::move(p.state_);
-  if (state_) state_->home = this;
+  if (state_) state_->move_to(this);
   Tensor::operator=(std::move(p));
   return *this;
 }
@@ -110,7 +118,7 @@ void Parameter::reset(const Tensor& value, Site s) {
   const Operand h("Parameter", a);
   if (!state_) state_ = std::make_shared<ParameterState>(this, true);
   if (state_->trained) check_float(h, s);
-  if (Leaf* const l = leaf(handle())) l->gradient = {};
+  if (Leaf* const l = leaf(handle())) l->set_gradient({});
   take(Tensor(value), s);
 }
 
@@ -124,7 +132,7 @@ void Parameter::set_grad(const Tensor& gradient, Site s) {
                      "a gradient of " + to_string(g->shape) + ", " + name_of(g->dtype) +
                          " for a parameter of " + to_string(n.shape) + ", " + name_of(n.dtype),
                      s);
-  l->gradient = g;
+  l->set_gradient(g);
 }
 
 Parameter& Parameter::requires_grad_(bool on, Site s) & {

@@ -4,7 +4,14 @@
 // Value semantics: a copy is a parameter of its own with the same value and no gradient yet, so copying a
 // module copies the model (the value is shared until one of the two is updated). A moved parameter is the
 // same one: references to it (ParameterRef) follow.
+//
+// A gradient by a copy is lost to the original, so a copy has to be asked for: `Parameter
+// mine(layer.weight);`. What C++ copies where nobody writes a copy does not compile: `auto w =
+// layer.weight;`, a list {a.weight, b.weight} that a loop goes over, std::vector<Parameter>{w}. A reference
+// (`const Tensor& w`, `auto& w`) is the parameter itself. Copies of structs that have parameters compile as
+// ever, and so does a lambda's [w].
 #pragma once
+#include <concepts>
 #include <memory>
 
 #include "lazy/autograd/backward.hpp"
@@ -24,7 +31,10 @@ class Parameter : public Tensor {
   /// Has the value, detached. DtypeError unless it is of floating point, if it requires a gradient.
   Parameter(const Tensor& value, bool requires_grad = true, Site = Site::current());
   Parameter(Tensor&& value, bool requires_grad = true, Site = Site::current());
-  Parameter(const Parameter&);
+  explicit Parameter(const Parameter&);
+  // Better than a Tensor's, which would do for a Parameter too.
+  template <std::derived_from<Parameter> P>
+  Parameter(const P&) = delete;  // refer to it, `const Tensor& w = p;`, or ask for a copy, `Parameter w(p);`
   Parameter(Parameter&&) noexcept;
   /// Takes the value, detached; the gradient, and if it is trained, remain. ShapeError or DtypeError if it
   /// differs in shape or dtype from the value it has, if it has one, thrown at the line that recorded it.

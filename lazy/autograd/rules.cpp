@@ -50,11 +50,12 @@ void Gradients::add(const Handle& value, const Handle& gradient, const Site& s) 
   sum = sum ? binary("gradient", Op::add, sum, gradient, s) : gradient;
 }
 
-Differentiation::Differentiation(const char* op_name, const RecordedOp& o, Gradients& gradients)
-    : Formula(op_name, o.site), op(o), gradients_(gradients) {}
+Differentiation::Differentiation(const char* op_name, const RecordedOp& o, const std::vector<Handle>& of_it,
+                                 Gradients& gradients)
+    : Formula(op_name, o.site), op(o), results(of_it), gradients_(gradients) {}
 
 Term Differentiation::g(size_t result) const {
-  const Handle h = gradients_.of(op.results[result]);
+  const Handle h = gradients_.of(results[result]);
   return h ? term(h) : zeros_like(y(result));
 }
 

@@ -41,11 +41,13 @@ class Gradients {
 /// the user's line of the op.
 class Differentiation : public Formula {
  public:
-  Differentiation(const char* name, const RecordedOp& op, Gradients& gradients);
+  Differentiation(const char* name, const RecordedOp& op, const std::vector<Handle>& results,
+                  Gradients& gradients);
 
   const RecordedOp& op;
+  const std::vector<Handle>& results;  // one; of a call its outputs
   Term x(size_t operand) const { return term(op.operands[operand]); }
-  Term y(size_t result = 0) const { return term(op.results[result]); }
+  Term y(size_t result = 0) const { return term(results[result]); }
   /// Returns the gradient of a result: zeros if nothing depends on it.
   Term g(size_t result = 0) const;
   /// True if the operand depends on what is differentiated by.
@@ -70,8 +72,7 @@ class Differentiation : public Formula {
 
 using Rule = void (*)(const Differentiation&);
 
-/// Returns the op's rule. Null: the derivative is 0 wherever there is one (rounding, comparisons, integers),
-/// or the op is a source.
+/// Returns the op's rule. Null: its result is not of floating point, or the op is a source.
 Rule rule_of(Op);
 /// Is the rule of recurrent layers' steps (lazy/formula/recurrent_steps.hpp).
 void recurrent_rule(const Differentiation&);

@@ -79,7 +79,7 @@ constexpr RuleRow kIndexedRules[] = {{Op::gather, gathered}, {Op::scatter, scatt
 
 /// Values go back to where the indices, the second output, say they were.
 void sorted(D d) {
-  d.to(0, [&] { return d.added_at(0, d.g(0), d.op.results[1], d.x(0).rank() - 1); });
+  d.to(0, [&] { return d.added_at(0, d.g(0), d.results[1], d.x(0).rank() - 1); });
 }
 
 /// Rows go back to where the mask is true: the same call tells without the rows.

@@ -108,9 +108,11 @@ void power(D d) {
   d.to(1, [&] { return d.g() * where((x == 0) & (n >= 0), 0, d.y() * log(x)); });
 }
 void atan2(D d) {
-  const Term a = d.x(0), b = d.x(1), square = a * a + b * b;
-  d.to(0, [&] { return d.g() * b / square; });
-  d.to(1, [&] { return -d.g() * a / square; });
+  // Divided twice, since squares over- and underflow. At (0, 0) it is 0, as torch's.
+  const Term a = d.x(0), b = d.x(1), length = binary(Op::hypot, a, b), none = length == 0;
+  const auto share = [&](const Term& t) { return where(none, 0, t / length / length); };
+  d.to(0, [&] { return d.g() * share(b); });
+  d.to(1, [&] { return -d.g() * share(a); });
 }
 void hypot(D d) {
   for (const size_t i : {0, 1}) d.to(i, [&] { return d.g() * where(d.y() == 0, 0, d.x(i) / d.y()); });
@@ -118,6 +120,8 @@ void hypot(D d) {
 void copysign(D d) {
   d.to(0, [&] { return d.g() * copysign(sign(d.x(0)), d.x(0) * copysign(1, d.x(1))); });
 }
+/// Of what is piecewise constant it is 0: nothing is added.
+void constant(D) {}
 /// A result that equals both operands is half of each.
 void extreme(D d) {
   for (const size_t i : {0, 1})
@@ -157,6 +161,9 @@ constexpr RuleRow kPointwiseRules[] = {
     {Op::hypot, hypot},        {Op::copysign, copysign},
     {Op::maximum, extreme},    {Op::minimum, extreme},
     {Op::where, choose},       {Op::fma, fma},
+    {Op::ceil, constant},      {Op::floor, constant},
+    {Op::round, constant},     {Op::trunc, constant},
+    {Op::sign, constant},      {Op::floor_divide, constant},
 };
 
 }  // namespace

@@ -109,7 +109,7 @@ void recurrent_backward_rule(D d) {
     if (lstm) by.push_back(ends[3]);
     Term added;
     if (gru) {  // its last output is the gradient of what h gives n
-      added = d.term(separate_leaf(d.zeros_like(d.y(d.op.results.size() - 1)).handle(), d.site));
+      added = d.term(separate_leaf(d.zeros_like(d.y(d.results.size() - 1)).handle(), d.site));
       by.push_back(added.handle());
     }
     const Term g_y = d.term(ends[own]), g_c = lstm ? d.term(ends[own + 1]) : Term();
@@ -131,7 +131,7 @@ void recurrent_rule(D d) {
   if (how.projected && is_grad_enabled()) return recorded_rule(d, how);
   const bool lstm = how.kind == RecurrentKind::lstm, gru = how.kind == RecurrentKind::gru;
   std::vector<Handle> operands = d.op.operands;
-  for (const Handle& h : {d.op.results[0], d.op.results[1], d.g(0).handle()}) operands.push_back(h);
+  for (const Handle& h : {d.results[0], d.results[1], d.g(0).handle()}) operands.push_back(h);
   if (lstm) operands.push_back(d.g(2).handle());
   std::vector<const Handle*> pointers;
   for (const Handle& h : operands) pointers.push_back(&h);

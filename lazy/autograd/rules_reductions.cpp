@@ -1,4 +1,5 @@
 // Holds the rules of reductions, scans and products. Reductions keep their axis with extent 1.
+#include "lazy/autograd/backward.hpp"
 #include "lazy/autograd/rules.hpp"
 
 namespace lazy::detail {
@@ -12,9 +13,39 @@ void summed(D d) {
   d.to(0, [&] { return broadcast(d.g(), d.x(0).shape()); });
 }
 
+/// Holds the lanes of x along the axis, a row for each element in which a 1 is in its place: (..., n, n,
+/// ...). Products along them, along axis + 1, have no 0 that isn't one of the others'.
+struct WithoutEach {
+  Term lanes;
+  Term element, position;  // of the row, and in it
+  Shape one_row;           // of what is the same in each row
+
+  WithoutEach(D d, const Term& x, int axis) {
+    Shape all;
+    for (int i = 0; i < x.rank(); ++i) {
+      if (i == axis) all.push_back(x.extent(axis)), one_row.push_back(1);
+      all.push_back(x.extent(i)), one_row.push_back(x.extent(i));
+    }
+    element = d.index(axis, all, x), position = d.index(axis + 1, all, x);
+    lanes = where(element == position, 1, broadcast(reshape(x, one_row), all));
+  }
+};
+
+/// True if the gradient that a rule gives is to be differentiated, and x is so small that formulas of (...,
+/// n, n, ...) numbers are for it: what is shorter divides by x, whose own derivatives at 0 are wrong then.
+bool differentiated_again(const Term& x, int axis) {
+  return is_grad_enabled() && numel(x.shape()) * x.extent(axis) <= int64_t{1} << 22;
+}
+
 /// The product of the others: y / x, where no element is 0; at a single 0 the product of the rest.
 void product_of_all(D d) {
   d.to(0, [&] {
+    const int axis = reduced_axis(d);
+    if (differentiated_again(d.x(0), axis)) {
+      const WithoutEach others(d, d.x(0), axis);
+      const Handle products = d.reduce(Op::prod, others.lanes.handle(), {axis + 1}, keepdims);
+      return d.g() * reshape(d.term(products), d.x(0).shape());
+    }
     const Term x = d.x(0), is_zero = x == 0;
     const Term zeros = sum(where(is_zero, x.number(1), x.number(0)), {reduced_axis(d)});
     const Term rest = d.term(d.reduce(Op::prod, where(is_zero, 1, x).handle(), {reduced_axis(d)}, keepdims));
@@ -37,6 +68,12 @@ Term scan(D d, Op op, const Term& t) {
   const Handle& h = t.handle();
   return d.term(detail::record(op, {&h}, h->dtype, h->shape, d.site, d.op.attributes));
 }
+Term scan(D d, Op op, const Term& t, int axis) {
+  const Handle& h = t.handle();
+  jit::Attributes along = d.op.attributes;
+  along.axes[0] = axis;
+  return d.term(detail::record(op, {&h}, h->dtype, h->shape, d.site, std::move(along)));
+}
 /// Sums from each element on to the end.
 Term sum_from(D d, const Term& t) { return reversed(d, scan(d, Op::cumsum, reversed(d, t))); }
 
@@ -49,6 +86,13 @@ void running_sum(D d) {
 /// products as if that were 1; behind it all are 0.
 void running_product(D d) {
   d.to(0, [&] {
+    const int axis = reduced_axis(d);
+    if (differentiated_again(d.x(0), axis)) {
+      const WithoutEach others(d, d.x(0), axis);
+      const Term products = scan(d, Op::cumprod, others.lanes, axis + 1);
+      const Term in_them = where(others.position >= others.element, products, 0);
+      return reshape(sum(in_them * reshape(d.g(), others.one_row), {axis + 1}), d.x(0).shape());
+    }
     const Term x = d.x(0), is_zero = x == 0;
     const Term zeros = scan(d, Op::cumsum, where(is_zero, x.number(1), x.number(0)));
     const Term first = is_zero & (zeros == 1), rest = scan(d, Op::cumprod, where(first, 1, x));

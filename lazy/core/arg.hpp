@@ -21,7 +21,7 @@ class Tensor;
 class Selection;
 
 /// Holds a C++ scalar: its kind decides how it promotes (see promotion.hpp), its value is exact.
-struct Number {
+struct ScalarNumber {
   enum class Kind : uint8_t { boolean, integer, natural, real };  // natural: above the range of int64
   Kind kind = Kind::integer;
   DType dtype = int64;  // scalar_dtype() of the C++ type; matters only when no operand is a tensor
@@ -30,9 +30,9 @@ struct Number {
     uint64_t u;
     double d;
   };
-  Number() = default;
+  ScalarNumber() = default;
   template <ScalarType T>
-  constexpr Number(T v) : dtype(detail::scalar_dtype<T>()) {
+  constexpr ScalarNumber(T v) : dtype(detail::scalar_dtype<T>()) {
     if constexpr (std::is_same_v<T, bool>) {
       kind = Kind::boolean;
       i = v;
@@ -66,7 +66,7 @@ class Arg {
   Arg(const Selection& v, Site site = Site::current());
   template <ScalarType T>
   Arg(T v, Site site = Site::current()) : number_(v), site_(site) {}
-  Arg(Number v, Site site) : number_(v), site_(site) {}
+  Arg(ScalarNumber v, Site site) : number_(v), site_(site) {}
   Arg(jit::Handle h, Site site) : owned_(std::move(h)), is_tensor_(true), site_(site) {}
 
   bool is_tensor() const { return is_tensor_; }
@@ -77,13 +77,13 @@ class Arg {
   jit::Handle take() { return borrowed_ ? *borrowed_ : std::move(owned_); }
   /// Returns the variable that the Arg refers to; null for a temporary or a scalar.
   const jit::Handle* variable() const { return borrowed_; }
-  const Number& number() const { return number_; }
+  const ScalarNumber& number() const { return number_; }
   const Site& site() const { return site_; }
 
  private:
   const jit::Handle* borrowed_ = nullptr;
   jit::Handle owned_;
-  Number number_;
+  ScalarNumber number_;
   bool is_tensor_ = false;
   Site site_;
 };
@@ -93,11 +93,11 @@ class Arg {
 class ShapeArg : public Shape {
  public:
   ShapeArg() = default;
-  ShapeArg(std::initializer_list<Integer> v, Site site = Site::current());
+  ShapeArg(std::initializer_list<IntegerArg> v, Site site = Site::current());
   ShapeArg(const Shape& s) : Shape(s) {}
   ShapeArg(const std::vector<int64_t>& v, Site site = Site::current());
   template <IntegerType T>
-  ShapeArg(T extent, Site site = Site::current()) : ShapeArg({Integer(extent)}, site) {}
+  ShapeArg(T extent, Site site = Site::current()) : ShapeArg({IntegerArg(extent)}, site) {}
 };
 
 /// Takes axes to work along: `{0, -1}` or one integer; negative ones count from the end. None (or `{}`) means
@@ -105,10 +105,10 @@ class ShapeArg : public Shape {
 class Axes : public Dims {
  public:
   Axes() = default;
-  Axes(std::initializer_list<Integer> v, Site site = Site::current());
+  Axes(std::initializer_list<IntegerArg> v, Site site = Site::current());
   explicit Axes(const Dims& d) : Dims(d) {}
   template <IntegerType T>
-  Axes(T axis) : Dims({Integer(axis).value}) {}
+  Axes(T axis) : Dims({IntegerArg(axis).value}) {}
 };
 
 /// Takes `keepdims`, which leaves the axes that a reduction reduces in place with extent 1, or a bool.

@@ -80,11 +80,11 @@ void check_devices(const char* op, std::initializer_list<const Handle*> operands
   }
 }
 
-Handle constant(const Number& n, DType t, const Shape& shape, const Site& s) {
+Handle constant(const ScalarNumber& n, DType t, const Shape& shape, const Site& s) {
   return detail::constant(to_scalar(n, t), t, shape, jit::default_device(s), s);
 }
 
-Handle constant(const Number& n, DType t, const Shape& shape, const Handle& like, const Site& s) {
+Handle constant(const ScalarNumber& n, DType t, const Shape& shape, const Handle& like, const Site& s) {
   return detail::constant(to_scalar(n, t), t, shape, like->device, s);
 }
 
@@ -168,6 +168,12 @@ Handle permute(const Handle& h, const Dims& axes, const Site& s) {
   }
   if (same) return h;
   return view(Op::permute, h, shape, s, {.ints = {}, .steps = {}, .axes = axes});
+}
+
+Handle alias_of(const Handle& h, const Site& s) {
+  jit::Attributes unmoved;
+  for (int axis = 0; axis < h->shape.size(); ++axis) unmoved.axes.push_back(axis);
+  return detail::record(Op::permute, {&h}, h->dtype, h->shape, s, std::move(unmoved));
 }
 
 Handle matrix_transpose(const Handle& h, const Site& s) {

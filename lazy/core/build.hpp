@@ -103,9 +103,9 @@ Handle fma(const char* name, const Handle& a, const Handle& b, const Handle& c, 
 /// Reduces along the axes (none: all) in the operand's dtype; any and all take bool, and max and min of bool
 /// become these. ShapeError for max, min, argmax or argmin of no elements; IndexError as for normal_axes().
 Handle reduce(const char* name, Op, const Handle&, const Dims& axes, KeepDims, const Site&);
-Handle constant(const Number&, DType, const Shape&, const Site&);
+Handle constant(const ScalarNumber&, DType, const Shape&, const Site&);
 /// Records a constant on the device of `like`.
-Handle constant(const Number&, DType, const Shape&, const Handle& like, const Site&);
+Handle constant(const ScalarNumber&, DType, const Shape&, const Handle& like, const Site&);
 /// Records values from host memory on the device of `like`.
 Handle values(const void* bytes, DType, const Shape&, const Handle& like, const Site&);
 /// Replaces the region of `base` that begins at `start`, with the given steps, by `update`; both have one
@@ -117,6 +117,15 @@ Handle slice_update(const char* name, const Handle& base, const Handle& update, 
 /// Reshapes. The first `leading_kept` dimensions stay what they are, whatever the extents.
 Handle reshape(const Handle&, const Shape&, const Site&, int leading_kept = 0);
 Handle permute(const Handle&, const Dims& axes, const Site&);
+/// Returns a value of its own that is the same, and lies where the other does: a view, which takes no memory.
+Handle alias_of(const Handle&, const Site&);
+/// Returns a function's value as the user's. Where it is the very variable that was given, and gradients go
+/// through that, it is a value of its own: marks, hooks and a no_grad tell the two apart.
+inline Tensor returned(Handle h, const Arg& given) {
+  if (h->attachment && given.variable() && given.variable()->get() == h.get()) [[unlikely]]
+    return Tensor(alias_of(h, given.site()));
+  return Tensor(std::move(h));
+}
 /// Exchanges the last two axes.
 Handle matrix_transpose(const Handle&, const Site&);
 Handle broadcast(const Handle&, const Shape&, const Site&);

@@ -15,11 +15,11 @@ namespace lazy {
 
 /// Takes an integer of any type. A number above the range of int64 is replaced by the largest int64: no
 /// tensor is that long, so it is refused or clamped as the number itself would be.
-struct Integer {
+struct IntegerArg {
   int64_t value = 0;
   bool above = false;  // the number was above the range
   template <IntegerType T>
-  constexpr Integer(T v) : value(static_cast<int64_t>(v)) {
+  constexpr IntegerArg(T v) : value(static_cast<int64_t>(v)) {
     if constexpr (std::unsigned_integral<T> && sizeof(T) == sizeof(int64_t)) {
       above = v > static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
       if (above) value = std::numeric_limits<int64_t>::max();

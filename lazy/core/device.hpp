@@ -22,7 +22,7 @@ inline constexpr Device cpu{DeviceKind::cpu, 0};
 /// cuda:255, which no machine has.
 struct FirstCuda : Device {
   constexpr FirstCuda() : Device{DeviceKind::cuda, 0} {}
-  constexpr Device operator()(Integer index) const {
+  constexpr Device operator()(IntegerArg index) const {
     return {DeviceKind::cuda, static_cast<uint8_t>(index < 0 || index > 255 ? 255 : index.value)};
   }
 };

@@ -26,9 +26,9 @@ void mark(const Axis& a, int byte) {
 
 }  // namespace
 
-void mark_static(const Arg& x, Integer dim) { mark(axis_of("mark_static", x, dim), 0); }
+void mark_static(const Arg& x, IntegerArg dim) { mark(axis_of("mark_static", x, dim), 0); }
 
-void mark_dynamic(const Arg& x, Integer dim, Integer min, Integer max) {
+void mark_dynamic(const Arg& x, IntegerArg dim, IntegerArg min, IntegerArg max) {
   const Axis a = axis_of("mark_dynamic", x, dim);
   const int64_t extent = a.node->shape[a.dim];
   if (extent < min || extent > max)

@@ -11,13 +11,13 @@ namespace lazy {
 
 /// Programs that read `x` from now on serve only its extent along `dim`: another extent is another program.
 /// `dim` counts from the end if negative. Throws IndexError.
-void mark_static(const Arg& x, Integer dim);
+void mark_static(const Arg& x, IntegerArg dim);
 
 /// Programs that read `x` from now on serve every extent along `dim`, also under LAZY_DYNAMIC=never. An
 /// extent outside [min, max] throws ShapeError, and `x` is not marked: marks are part of a program's key, so
 /// no value outside its bounds reaches a program of marked ones. Values made from `x` are not marked. Throws
 /// IndexError.
-void mark_dynamic(const Arg& x, Integer dim, Integer min = 0,
-                  Integer max = std::numeric_limits<int64_t>::max());
+void mark_dynamic(const Arg& x, IntegerArg dim, IntegerArg min = 0,
+                  IntegerArg max = std::numeric_limits<int64_t>::max());
 
 }  // namespace lazy

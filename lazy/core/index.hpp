@@ -11,31 +11,33 @@
 
 namespace lazy {
 
-struct None {};
-struct All {};
-struct Ellipsis {};
-struct NewAxis {};
-inline constexpr None none{};          // omits a bound
-inline constexpr All _{};              // selects all of an axis
-inline constexpr Ellipsis ellipsis{};  // stands for as many `_` as fit
-inline constexpr NewAxis newaxis{};    // adds an axis of extent 1
+struct NoneType {};
+struct AllIndices {};
+struct EllipsisType {};
+struct NewAxisType {};
+inline constexpr NoneType none{};          // omits a bound
+inline constexpr AllIndices _{};           // selects all of an axis
+inline constexpr EllipsisType ellipsis{};  // stands for as many `_` as fit
+inline constexpr NewAxisType newaxis{};    // adds an axis of extent 1
 
 /// Holds one end (or the step) of a slice: an integer, or `none` or `_` for an open one.
-struct Bound {
+struct SliceBound {
   int64_t value = 0;
   bool given = false;
-  constexpr Bound(None) {}
-  constexpr Bound(All) {}
+  constexpr SliceBound(NoneType) {}
+  constexpr SliceBound(AllIndices) {}
   template <IntegerType T>
-  constexpr Bound(T v) : value(Integer(v)), given(true) {}
+  constexpr SliceBound(T v) : value(IntegerArg(v)), given(true) {}
 };
 struct Slice {
-  Bound start, stop, step;
+  SliceBound start, stop, step;
 };
 /// Makes Python's slice: negative bounds count from the end, bounds out of range are clamped, the step may be
 /// negative.
-constexpr Slice slice(Bound start, Bound stop, Bound step = none) { return {start, stop, step}; }
-constexpr Slice slice(Bound stop) { return {none, stop, none}; }
+constexpr Slice slice(SliceBound start, SliceBound stop, SliceBound step = none) {
+  return {start, stop, step};
+}
+constexpr Slice slice(SliceBound stop) { return {none, stop, none}; }
 constexpr Slice slice() { return {none, none, none}; }
 
 /// Holds one entry of x(...). A tensor of integers holds positions, one of bool is a mask for as many axes as
@@ -53,13 +55,13 @@ struct Index {
   std::shared_ptr<const Computed> computed;  // of a tensor or a list. One pointer keeps the others cheap
   Index() = default;
   template <IntegerType T>
-  Index(T i, Site s = Site::current()) : kind(Kind::integer), value(Integer(i)), site(s) {
-    if (Integer(i).above) throw_above(static_cast<uint64_t>(i), s);
+  Index(T i, Site s = Site::current()) : kind(Kind::integer), value(IntegerArg(i)), site(s) {
+    if (IntegerArg(i).above) throw_above(static_cast<uint64_t>(i), s);
   }
   Index(Slice r, Site s = Site::current()) : kind(Kind::slice), range(r), site(s) {}
-  Index(All, Site s = Site::current()) : kind(Kind::all), site(s) {}
-  Index(Ellipsis, Site s = Site::current()) : kind(Kind::ellipsis), site(s) {}
-  Index(NewAxis, Site s = Site::current()) : kind(Kind::newaxis), site(s) {}
+  Index(AllIndices, Site s = Site::current()) : kind(Kind::all), site(s) {}
+  Index(EllipsisType, Site s = Site::current()) : kind(Kind::ellipsis), site(s) {}
+  Index(NewAxisType, Site s = Site::current()) : kind(Kind::newaxis), site(s) {}
   Index(const Tensor& t, Site s = Site::current());
   Index(jit::Handle t, Site s)
       : kind(Kind::tensor), site(s), computed(std::make_shared<Computed>(Computed{std::move(t), {}})) {}
@@ -67,7 +69,7 @@ struct Index {
   Index(const Selection& v, Site s = Site::current());
   Index(std::vector<int64_t> positions, Site s = Site::current())
       : kind(Kind::list), site(s), computed(std::make_shared<Computed>(Computed{{}, std::move(positions)})) {}
-  Index(std::initializer_list<Integer> positions, Site s = Site::current())
+  Index(std::initializer_list<IntegerArg> positions, Site s = Site::current())
       : Index(std::vector<int64_t>(positions.begin(), positions.end()), s) {}
 
  private:

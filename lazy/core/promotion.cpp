@@ -9,12 +9,12 @@
 namespace lazy::detail {
 namespace {
 
-std::string text(const Number& n) {
+std::string text(const ScalarNumber& n) {
   switch (n.kind) {
-    case Number::Kind::boolean: return n.i ? "true" : "false";
-    case Number::Kind::natural: return std::to_string(n.u);
-    case Number::Kind::real: return std::to_string(n.d);
-    case Number::Kind::integer: break;
+    case ScalarNumber::Kind::boolean: return n.i ? "true" : "false";
+    case ScalarNumber::Kind::natural: return std::to_string(n.u);
+    case ScalarNumber::Kind::real: return std::to_string(n.d);
+    case ScalarNumber::Kind::integer: break;
   }
   return std::to_string(n.i);
 }
@@ -37,12 +37,12 @@ bool try_promote(DType a, DType b, DType& out) {
 }
 
 /// Returns the dtype that a tensor's dtype becomes beside a weak scalar.
-DType with_scalar(DType t, const Number& n) {
+DType with_scalar(DType t, const ScalarNumber& n) {
   switch (n.kind) {
-    case Number::Kind::boolean: return t;
-    case Number::Kind::integer:
-    case Number::Kind::natural: return is_bool(t) ? int64 : t;
-    case Number::Kind::real: break;
+    case ScalarNumber::Kind::boolean: return t;
+    case ScalarNumber::Kind::integer:
+    case ScalarNumber::Kind::natural: return is_bool(t) ? int64 : t;
+    case ScalarNumber::Kind::real: break;
   }
   return float_type(t);
 }
@@ -117,8 +117,9 @@ Handle stored_as(const char* op, const Arg& a, DType to) {
                        a.site());
     return cast(h, to, a.site());
   }
-  const Number& n = a.number();
-  if ((n.kind == Number::Kind::real && !is_float(to)) || (n.kind != Number::Kind::boolean && is_bool(to)))
+  const ScalarNumber& n = a.number();
+  if ((n.kind == ScalarNumber::Kind::real && !is_float(to)) ||
+      (n.kind != ScalarNumber::Kind::boolean && is_bool(to)))
     fail<DtypeError>(op, text(n) + " does not go into a tensor of " + name_of(to) + ": convert with astype",
                      a.site());
   return Operand(op, a, to);

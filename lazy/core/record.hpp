@@ -40,6 +40,7 @@ struct Differentiated {
   const Handle& result;
   const Handle& gradient;  // of the result: of its shape and dtype
   uint64_t wanted;         // bit i: operand i depends on what is differentiated by
+  bool again;              // what is recorded now may be differentiated in turn
   const Site& site;        // the user's line of the function
 
   bool wants(size_t operand) const { return (wanted >> operand & 1) != 0; }

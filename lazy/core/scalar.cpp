@@ -55,26 +55,26 @@ jit::Scalar convert(jit::Scalar v, DType from, DType to) {
   return r;
 }
 
-jit::Scalar to_scalar(const Number& n, DType to) {
+jit::Scalar to_scalar(const ScalarNumber& n, DType to) {
   constexpr int64_t kWhole = 1 << 24;  // a float represents every integer up to this one
   switch (n.kind) {
-    case Number::Kind::boolean:
-    case Number::Kind::integer:
+    case ScalarNumber::Kind::boolean:
+    case ScalarNumber::Kind::integer:
       if (to == float32 && n.i >= -kWhole && n.i <= kWhole) return jit::Scalar::of(static_cast<float>(n.i));
       return convert(jit::Scalar::of(n.i), int64, to);
-    case Number::Kind::natural: return convert(jit::Scalar::of(n.u), uint64, to);
-    case Number::Kind::real: break;
+    case ScalarNumber::Kind::natural: return convert(jit::Scalar::of(n.u), uint64, to);
+    case ScalarNumber::Kind::real: break;
   }
   if (to == float32) return jit::Scalar::of(narrowed(n.d));
   return convert(jit::Scalar::of(n.d), float64, to);
 }
 
-bool number_fits(const Number& n, DType t) {
-  if (!is_int(t) || n.kind == Number::Kind::real) return true;
+bool number_fits(const ScalarNumber& n, DType t) {
+  if (!is_int(t) || n.kind == ScalarNumber::Kind::real) return true;
   return with_type(t, [&](auto v) -> bool {
     using T = decltype(v);
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-      return n.kind == Number::Kind::natural ? std::in_range<T>(n.u) : std::in_range<T>(n.i);
+      return n.kind == ScalarNumber::Kind::natural ? std::in_range<T>(n.u) : std::in_range<T>(n.i);
     else return true;
   });
 }

@@ -7,7 +7,7 @@
 #include "lazy/core/element.hpp"
 
 namespace lazy {
-struct Number;
+struct ScalarNumber;
 }
 
 namespace lazy::detail {
@@ -65,8 +65,8 @@ To cast_value(From v) {
 void convert(DType from, const void* in, DType to, void* out, size_t n);
 jit::Scalar convert(jit::Scalar, DType from, DType to);
 /// Returns the number in a dtype; an integer must fit (number_fits).
-jit::Scalar to_scalar(const Number&, DType);
+jit::Scalar to_scalar(const ScalarNumber&, DType);
 /// True if an integer is in range of the integer dtype `t`; always true for other pairs.
-bool number_fits(const Number&, DType t);
+bool number_fits(const ScalarNumber&, DType t);
 
 }  // namespace lazy::detail

@@ -13,19 +13,19 @@ namespace lazy {
 using detail::fail;
 
 namespace {
-Dims listed(std::initializer_list<Integer> v, const char* what, const Site& s) {
+Dims listed(std::initializer_list<IntegerArg> v, const char* what, const Site& s) {
   if (v.size() > kMaxRank)
     throw ShapeError(std::string(what) + ": a tensor has at most " + std::to_string(kMaxRank) +
                          " dimensions, not " + std::to_string(v.size()),
                      s);
   Dims r;
-  for (const Integer& e : v) r.push_back(e);
+  for (const IntegerArg& e : v) r.push_back(e);
   return r;
 }
 }  // namespace
 
-ShapeArg::ShapeArg(std::initializer_list<Integer> v, Site s) : Shape(listed(v, "shape", s)) {
-  for (const Integer& e : v)
+ShapeArg::ShapeArg(std::initializer_list<IntegerArg> v, Site s) : Shape(listed(v, "shape", s)) {
+  for (const IntegerArg& e : v)
     if (e.above) throw ShapeError("shape: an extent is above " + std::to_string(e.value), s);
 }
 ShapeArg::ShapeArg(const std::vector<int64_t>& v, Site s) {
@@ -35,7 +35,7 @@ ShapeArg::ShapeArg(const std::vector<int64_t>& v, Site s) {
                      s);
   for (int64_t n : v) push_back(n);
 }
-Axes::Axes(std::initializer_list<Integer> v, Site s) : Dims(listed(v, "axes", s)) {}
+Axes::Axes(std::initializer_list<IntegerArg> v, Site s) : Dims(listed(v, "axes", s)) {}
 
 void Tensor::update_to(jit::Handle h, const Site& s) {
   if (detail::observed()) detail::tell_updated(handle_, h, s);
@@ -63,7 +63,7 @@ size_t Tensor::nbytes(Site s) const {
 int64_t Tensor::numel(Site s) const { return lazy::numel(node("numel", s).shape); }
 int Tensor::dim(Site s) const { return node("dim", s).shape.size(); }
 
-int64_t Tensor::size(Integer axis, Site s) const {
+int64_t Tensor::size(IntegerArg axis, Site s) const {
   const Shape& shape = node("size", s).shape;
   return shape[detail::normal_axis("size", axis, shape.size(), s)];
 }
@@ -80,10 +80,10 @@ Tensor Tensor::to(Device device, Site s) const {
   return Tensor(detail::transfer(handle_, device, s));
 }
 
-void eval(std::initializer_list<Located> tensors) {
+void eval(std::initializer_list<LocatedTensor> tensors) {
   if (tensors.size() == 0) return;
   std::vector<const jit::Handle*> handles;
-  for (const Located& t : tensors) {
+  for (const LocatedTensor& t : tensors) {
     if (!t.tensor->defined()) detail::throw_empty("eval", t.site);
     handles.push_back(&t.tensor->handle());
   }

@@ -42,7 +42,7 @@ class Tensor {
   int ndim(Site s = Site::current()) const;
   /// Returns the number of elements; with an axis, the extent of that axis.
   int64_t size(Site s = Site::current()) const;
-  int64_t size(Integer axis, Site s = Site::current()) const;
+  int64_t size(IntegerArg axis, Site s = Site::current()) const;
   Device device(Site s = Site::current()) const;
   size_t nbytes(Site s = Site::current()) const;
   // torch's names for size() and ndim().
@@ -186,17 +186,19 @@ class Tensor {
   Tensor ptp(Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
   Tensor norm(double order = 2, Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) const&;
   Tensor norm(double order = 2, Axes axes = {}, KeepDims keep = dropdims, Site s = Site::current()) &&;
-  Tensor trace(Integer offset = 0, Site s = Site::current()) const&;
-  Tensor trace(Integer offset = 0, Site s = Site::current()) &&;
-  Tensor diagonal(Integer offset = 0, Integer axis1 = 0, Integer axis2 = 1, Site s = Site::current()) const&;
-  Tensor diagonal(Integer offset = 0, Integer axis1 = 0, Integer axis2 = 1, Site s = Site::current()) &&;
+  Tensor trace(IntegerArg offset = 0, Site s = Site::current()) const&;
+  Tensor trace(IntegerArg offset = 0, Site s = Site::current()) &&;
+  Tensor diagonal(IntegerArg offset = 0, IntegerArg axis1 = 0, IntegerArg axis2 = 1,
+                  Site s = Site::current()) const&;
+  Tensor diagonal(IntegerArg offset = 0, IntegerArg axis1 = 0, IntegerArg axis2 = 1,
+                  Site s = Site::current()) &&;
   /// Returns sort() with values and indices; x itself stays as it is.
-  Sorted sort(Integer axis = -1, bool descending = false, Site s = Site::current()) const&;
-  Sorted sort(Integer axis = -1, bool descending = false, Site s = Site::current()) &&;
-  Sorted topk(Integer k, Integer axis = -1, bool largest = true, Site s = Site::current()) const&;
-  Sorted topk(Integer k, Integer axis = -1, bool largest = true, Site s = Site::current()) &&;
-  Tensor argsort(Integer axis = -1, bool descending = false, Site s = Site::current()) const&;
-  Tensor argsort(Integer axis = -1, bool descending = false, Site s = Site::current()) &&;
+  Sorted sort(IntegerArg axis = -1, bool descending = false, Site s = Site::current()) const&;
+  Sorted sort(IntegerArg axis = -1, bool descending = false, Site s = Site::current()) &&;
+  Sorted topk(IntegerArg k, IntegerArg axis = -1, bool largest = true, Site s = Site::current()) const&;
+  Sorted topk(IntegerArg k, IntegerArg axis = -1, bool largest = true, Site s = Site::current()) &&;
+  Tensor argsort(IntegerArg axis = -1, bool descending = false, Site s = Site::current()) const&;
+  Tensor argsort(IntegerArg axis = -1, bool descending = false, Site s = Site::current()) &&;
   std::vector<Tensor> nonzero(Site s = Site::current()) const;
   Tensor reshape(ShapeArg shape, Site s = Site::current()) const&;
   Tensor reshape(ShapeArg shape, Site s = Site::current()) &&;
@@ -210,22 +212,22 @@ class Tensor {
   Tensor flip(Axes axes = {}, Site s = Site::current()) &&;
   Tensor flatten(Site s = Site::current()) const&;
   Tensor flatten(Site s = Site::current()) &&;
-  Tensor flatten(Integer start, Integer end = -1, Site s = Site::current()) const&;
-  Tensor flatten(Integer start, Integer end = -1, Site s = Site::current()) &&;
+  Tensor flatten(IntegerArg start, IntegerArg end = -1, Site s = Site::current()) const&;
+  Tensor flatten(IntegerArg start, IntegerArg end = -1, Site s = Site::current()) &&;
   Tensor ravel(Site s = Site::current()) const&;
   Tensor ravel(Site s = Site::current()) &&;
   Tensor squeeze(Axes axes = {}, Site s = Site::current()) const&;
   Tensor squeeze(Axes axes = {}, Site s = Site::current()) &&;
-  Tensor unsqueeze(Integer axis, Site s = Site::current()) const&;
-  Tensor unsqueeze(Integer axis, Site s = Site::current()) &&;
+  Tensor unsqueeze(IntegerArg axis, Site s = Site::current()) const&;
+  Tensor unsqueeze(IntegerArg axis, Site s = Site::current()) &&;
   Tensor transpose(Axes axes = {}, Site s = Site::current()) const&;
   Tensor transpose(Axes axes = {}, Site s = Site::current()) &&;
-  Tensor transpose(Integer a, Integer b, Site s = Site::current()) const&;
-  Tensor transpose(Integer a, Integer b, Site s = Site::current()) &&;
+  Tensor transpose(IntegerArg a, IntegerArg b, Site s = Site::current()) const&;
+  Tensor transpose(IntegerArg a, IntegerArg b, Site s = Site::current()) &&;
   Tensor permute(Axes axes, Site s = Site::current()) const&;
   Tensor permute(Axes axes, Site s = Site::current()) &&;
-  Tensor swapaxes(Integer a, Integer b, Site s = Site::current()) const&;
-  Tensor swapaxes(Integer a, Integer b, Site s = Site::current()) &&;
+  Tensor swapaxes(IntegerArg a, IntegerArg b, Site s = Site::current()) const&;
+  Tensor swapaxes(IntegerArg a, IntegerArg b, Site s = Site::current()) &&;
   /// Reverses the axes.
   Tensor T(Site s = Site::current()) const&;
   Tensor T(Site s = Site::current()) &&;
@@ -248,8 +250,8 @@ class Tensor {
   Tensor clip(Arg low, Arg high) &&;
   Tensor round(Site s = Site::current()) const&;
   Tensor round(Site s = Site::current()) &&;
-  Tensor round(Integer decimals, Site s = Site::current()) const&;
-  Tensor round(Integer decimals, Site s = Site::current()) &&;
+  Tensor round(IntegerArg decimals, Site s = Site::current()) const&;
+  Tensor round(IntegerArg decimals, Site s = Site::current()) &&;
   Tensor dot(Arg other) const&;
   Tensor dot(Arg other) &&;
   Tensor matmul(Arg other) const&;
@@ -276,14 +278,14 @@ class Tensor {
   Tensor sigmoid(Site s = Site::current()) &&;
   Tensor relu(Site s = Site::current()) const&;
   Tensor relu(Site s = Site::current()) &&;
-  Tensor softmax(Integer axis, Site s = Site::current()) const&;
-  Tensor softmax(Integer axis, Site s = Site::current()) &&;
-  Tensor log_softmax(Integer axis, Site s = Site::current()) const&;
-  Tensor log_softmax(Integer axis, Site s = Site::current()) &&;
-  Tensor take(Arg index, Integer axis) const&;
-  Tensor take(Arg index, Integer axis) &&;
-  Tensor gather(Integer axis, Arg index) const&;
-  Tensor gather(Integer axis, Arg index) &&;
+  Tensor softmax(IntegerArg axis, Site s = Site::current()) const&;
+  Tensor softmax(IntegerArg axis, Site s = Site::current()) &&;
+  Tensor log_softmax(IntegerArg axis, Site s = Site::current()) const&;
+  Tensor log_softmax(IntegerArg axis, Site s = Site::current()) &&;
+  Tensor take(Arg index, IntegerArg axis) const&;
+  Tensor take(Arg index, IntegerArg axis) &&;
+  Tensor gather(IntegerArg axis, Arg index) const&;
+  Tensor gather(IntegerArg axis, Arg index) &&;
   Tensor masked_fill(Arg mask, Arg value) const&;
   Tensor masked_fill(Arg mask, Arg value) &&;
 
@@ -325,17 +327,17 @@ struct TensorArg : Arg {
 };
 
 /// Holds a tensor and the line it was written on.
-struct Located {
+struct LocatedTensor {
   const Tensor* tensor;
   Site site;
-  Located(const Tensor& t, Site s = Site::current()) : tensor(&t), site(s) {}
+  LocatedTensor(const Tensor& t, Site s = Site::current()) : tensor(&t), site(s) {}
 };
 /// Prints the tensor as NumPy prints an array (print.hpp). Evaluates.
-std::ostream& operator<<(std::ostream&, Located);
+std::ostream& operator<<(std::ostream&, LocatedTensor);
 
 /// Computes the values of several tensors in as few runs as possible: of those named, or of a vector or array
 /// of them.
-void eval(std::initializer_list<Located>);
+void eval(std::initializer_list<LocatedTensor>);
 namespace detail {
 void eval(std::span<const Tensor>, const Site&);
 }
@@ -343,9 +345,9 @@ template <std::convertible_to<std::span<const Tensor>> Tensors>
 void eval(const Tensors& tensors, Site s = Site::current()) {
   detail::eval(tensors, s);
 }
-template <std::convertible_to<Located>... T>
-void eval(Located first, const T&... rest) {
-  eval({first, Located(rest, first.site)...});
+template <std::convertible_to<LocatedTensor>... T>
+void eval(LocatedTensor first, const T&... rest) {
+  eval({first, LocatedTensor(rest, first.site)...});
 }
 
 }  // namespace lazy

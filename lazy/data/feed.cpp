@@ -13,27 +13,41 @@ Feed::Feed(Batches batches, size_t first, Make make, int threads, size_t ahead)
     : batches_(std::move(batches)),
       make_(std::move(make)),
       ahead_(std::max<size_t>(ahead, 1)),
-      read_(std::min(first, batches_.size())),
-      begun_(read_),
-      ring_(threads > 0 ? ahead_ : 0) {
+      read_(std::min(first, batches_.size())) {
+  if (threads <= 0) return;
+  shared_ = std::make_unique<Shared>();
+  shared_->begun = shared_->read = read_;
   try {
-    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+    shared_->ring.resize(ahead_);
+    shared_->threads.reserve(static_cast<size_t>(threads));
+    for (int i = 0; i < threads; ++i) shared_->threads.emplace_back([this] { work(*shared_); });
   } catch (const std::system_error& e) {
     stop();
     throw DeviceError("DataLoader: cannot start " + std::to_string(threads) + " threads: " + e.what());
+  } catch (...) {
+    stop();
+    throw;
   }
 }
 
 Feed::~Feed() { stop(); }
 
 void Feed::stop() noexcept {
+  leave_parents_threads();
+  if (!shared_) return;
   {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
+    const std::lock_guard lock(shared_->mutex);
+    shared_->stopping = true;
   }
-  room_.notify_all();
-  for (std::thread& t : threads_) t.join();
-  threads_.clear();
+  shared_->room.notify_all();
+  for (std::thread& t : shared_->threads) t.join();
+  shared_.reset();
+}
+
+/// Forgets the threads in a child: they stayed in the parent, and may have had the lock, or been at a batch,
+/// when it was forked. What they share is never freed, since it can't be taken apart.
+void Feed::leave_parents_threads() noexcept {
+  if (generation_ != forks::generation()) (void)shared_.release();
 }
 
 Feed::Made Feed::make_one(size_t batch) const noexcept {
@@ -44,30 +58,32 @@ Feed::Made Feed::make_one(size_t batch) const noexcept {
   return m;
 }
 
-void Feed::work() {
-  std::unique_lock lock(mutex_);
+void Feed::work(Shared& all) {
+  std::unique_lock lock(all.mutex);
   for (;;) {
-    room_.wait(lock, [&] { return stopping_ || begun_ >= batches_.size() || begun_ < read_ + ahead_; });
-    if (stopping_ || begun_ >= batches_.size()) return;
-    const size_t mine = begun_++;
+    all.room.wait(
+        lock, [&] { return all.stopping || all.begun >= batches_.size() || all.begun < all.read + ahead_; });
+    if (all.stopping || all.begun >= batches_.size()) return;
+    const size_t mine = all.begun++;
     lock.unlock();
     Made m = make_one(mine);
     lock.lock();
-    ring_[mine % ahead_] = std::move(m);
-    made_.notify_one();
+    all.ring[mine % ahead_] = std::move(m);
+    all.made.notify_one();
   }
 }
 
 std::shared_ptr<void> Feed::next(const Site& s) {
   if (read_ >= batches_.size()) return nullptr;
-  if (threads_.empty()) return taken(make_one(read_++), s);
-  std::unique_lock lock(mutex_);
-  Made& place = ring_[read_ % ahead_];
-  made_.wait(lock, [&] { return place.done; });
+  leave_parents_threads();
+  if (!shared_) return taken(make_one(read_++), s);
+  std::unique_lock lock(shared_->mutex);
+  Made& place = shared_->ring[read_ % ahead_];
+  shared_->made.wait(lock, [&] { return place.done; });
   Made m = std::exchange(place, {});
-  ++read_;
+  shared_->read = ++read_;
   lock.unlock();
-  room_.notify_one();
+  shared_->room.notify_one();
   return taken(std::move(m), s);
 }
 

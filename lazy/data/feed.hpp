@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/forks.hpp"
 #include "support/site.hpp"
 
 namespace lazy::data::detail {
@@ -19,7 +20,7 @@ class Feed {
   using Make = std::function<std::shared_ptr<void>(const std::vector<int64_t>& examples)>;
 
   /// Begins with batch `first`; at most `ahead` batches are made before they are read. With no threads a
-  /// batch is made when it is read.
+  /// batch is made when it is read; so it is in a child of the process that began the threads.
   Feed(Batches batches, size_t first, Make make, int threads, size_t ahead);
   Feed(const Feed&) = delete;
   /// Waits for the batches that threads are at.
@@ -37,22 +38,28 @@ class Feed {
     std::exception_ptr error;
     bool done = false;
   };
-  void work();
+  /// What the reader and the threads share.
+  struct Shared {
+    std::mutex mutex;  // guards all below
+    std::condition_variable room, made;
+    size_t begun;            // batches before this one are made or in the making
+    size_t read;             // as read_
+    std::vector<Made> ring;  // batch b is at b % ahead_
+    bool stopping = false;
+    std::vector<std::thread> threads;
+  };
+  void work(Shared&);
   void stop() noexcept;
+  void leave_parents_threads() noexcept;
   Made make_one(size_t batch) const noexcept;
   std::shared_ptr<void> taken(Made, const Site&);
 
   const Batches batches_;
   const Make make_;
   const size_t ahead_;
-  size_t read_;  // written by the reader, under the lock
-
-  std::mutex mutex_;  // guards all below
-  std::condition_variable room_, made_;
-  size_t begun_;            // batches before this one are made or in the making
-  std::vector<Made> ring_;  // batch b is at b % ahead_
-  bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  size_t read_;  // the next batch
+  const uint32_t generation_ = forks::generation();
+  std::unique_ptr<Shared> shared_;  // null: there are no threads
 };
 
 }  // namespace lazy::data::detail

@@ -45,8 +45,15 @@ TensorDataset cifar(const std::vector<std::string>& paths, const char* op, size_
 
 namespace detail {
 
-Tensor read_idx(const FileBytes& packed) {
-  const FileBytes f = lazy::detail::unpacked(packed);
+namespace {
+
+struct IdxHeader {
+  DType dtype;
+  std::vector<int64_t> shape;
+  uint64_t begin, bytes;  // of the elements in the file
+};
+
+IdxHeader read_idx_header(const FileBytes& f) {
   constexpr uint64_t kMagic = 4;
   f.need(0, kMagic, "an IDX header");
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(f.bytes[i]); };
@@ -60,14 +67,24 @@ Tensor read_idx(const FileBytes& packed) {
   if (type == std::end(kTypes)) f.bad(2, "there is no IDX type " + std::to_string(byte(2)));
   const size_t rank = byte(3);
   f.need(kMagic, 4 * rank, "extents");
-  std::vector<int64_t> shape;
-  for (size_t i = 0; i < rank; ++i) shape.push_back(f.big32(kMagic + 4 * i));
-  const uint64_t begin = kMagic + 4 * rank,
-                 bytes = lazy::detail::checked_bytes(f, kMagic, shape, type->dtype);
-  f.need(begin, bytes, "elements");
-  if (f.bytes.size() - begin > bytes) f.bad(begin + bytes, "bytes at the end belong to no element");
-  return lazy::detail::copied_value(f, begin, type->dtype, Shape(std::span<const int64_t>(shape)), false,
-                                    size_of(type->dtype) > 1, {});
+  IdxHeader h{type->dtype, {}, kMagic + 4 * rank, 0};
+  for (size_t i = 0; i < rank; ++i) h.shape.push_back(f.big32(kMagic + 4 * i));
+  h.bytes = lazy::detail::checked_bytes(f, kMagic, h.shape, h.dtype);
+  return h;
+}
+
+}  // namespace
+
+Tensor read_idx(const FileBytes& packed) {
+  // The header says how much a file packed by gzip may unpack to.
+  constexpr uint64_t kMostHeader = 4 + 4 * 255;
+  const IdxHeader h = read_idx_header(lazy::detail::unpacked(packed, kMostHeader));
+  const uint64_t end = h.begin + h.bytes;
+  const FileBytes f = lazy::detail::unpacked(packed, end + 1);
+  f.need(h.begin, h.bytes, "elements");
+  if (f.bytes.size() > end) f.bad(end, "bytes at the end belong to no element");
+  return lazy::detail::copied_value(f, h.begin, h.dtype, Shape(std::span<const int64_t>(h.shape)), false,
+                                    size_of(h.dtype) > 1, {});
 }
 
 Batch read_cifar(const FileBytes& f, size_t labels, size_t label, int classes) {

@@ -6,16 +6,20 @@
 namespace lazy::data {
 
 Tensor LoaderState::to_tensor() const {
-  return from_span(std::vector<uint64_t>{epoch, batch, begun, ticket.seed, ticket.position});
+  std::vector<uint64_t> all{epoch, batch, begun, ticket.seed, ticket.position};
+  if (next) all.insert(all.end(), {next->seed, next->position});
+  return from_span(all);
 }
 
 LoaderState LoaderState::from_tensor(const Tensor& x, Site s) {
   if (x.dtype(s) != uint64)
     throw DtypeError(std::string("from_tensor: a loader's state is uint64, not ") + name_of(x.dtype()), s);
-  if (x.shape() != Shape{5})
-    throw ShapeError("from_tensor: a loader's state has shape [5], not " + to_string(x.shape()), s);
+  if (x.shape() != Shape{5} && x.shape() != Shape{7})
+    throw ShapeError("from_tensor: a loader's state has shape [7] or [5], not " + to_string(x.shape()), s);
   const auto v = x.to_vector<uint64_t>(s);
-  return {v[0], v[1], v[2] != 0, {v[3], v[4]}};
+  LoaderState state{v[0], v[1], v[2] != 0, {v[3], v[4]}};
+  if (v.size() == 7) state.next = Ticket{v[5], v[6]};
+  return state;
 }
 
 namespace detail {
@@ -39,11 +43,16 @@ Loading::Loading(int64_t examples, LoaderOptions o, const Site& s) : options_(st
   sampler_ = std::make_shared<BatchSampler>(std::move(order), options_.batch_size, options_.drop_last, s);
 }
 
-LoaderState Loading::state() const { return state_; }
+LoaderState Loading::state() const {
+  LoaderState state = state_;
+  state.next = sampler_->next();
+  return state;
+}
 
 void Loading::load_state(const LoaderState& state) {
   feed_.reset();
   state_ = state;
+  if (state.next) sampler_->set_next(*state.next);
   resumed_ = state.begun;
 }
 
@@ -74,7 +83,7 @@ std::shared_ptr<void> Loading::next(Feed& feed, const Site& s) {
   state_.batch = feed.position();
   if (!batch || feed.at_end()) {
     // Between epochs there is nothing to go on with.
-    state_ = {state_.epoch + (state_.begun ? 1 : 0), 0, false, {}};
+    state_ = {.epoch = state_.epoch + (state_.begun ? 1 : 0)};
   }
   return batch;
 }

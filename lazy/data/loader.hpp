@@ -25,14 +25,16 @@ struct LoaderOptions {
   std::shared_ptr<BatchSampler> batch_sampler = {};  // in place of batch_size, shuffle, sampler, drop_last
 };
 
-/// Says where a loader is: together with the states of its generators all that is needed to go on.
+/// Says where a loader is: all that is needed to go on, in this epoch and those behind it.
 struct LoaderState {
   uint64_t epoch = 0;  // epochs that were begun and are over
   uint64_t batch = 0;  // the next one of the epoch that is under way
   bool begun = false;  // an epoch is under way, that of the ticket
   Ticket ticket = {};
+  std::optional<Ticket> next = {};  // of the next epoch: the state of the generator of the order
 
-  /// Returns it as uint64 [5], and reads that; ShapeError or DtypeError for others.
+  /// Returns it as uint64 [7], or [5] without the next epoch's ticket, and reads these; ShapeError or
+  /// DtypeError for others.
   Tensor to_tensor() const;
   static LoaderState from_tensor(const Tensor& x, Site s = Site::current());
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
@@ -79,7 +81,7 @@ class DataLoader {
   /// Says where it is: behind the batch that was read last. The rest of an epoch that a loop has left is not
   /// visited unless its state is loaded.
   LoaderState state() const { return loading_->state(); }
-  /// Lets the next loop go on from there.
+  /// Lets the next loop go on from there. The generator of the order gets the state that it had.
   void load_state(const LoaderState& state) { loading_->load_state(state); }
 
   /// Walks over the batches of an epoch. Leaving the loop stops the workers.

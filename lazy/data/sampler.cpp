@@ -11,6 +11,11 @@ namespace {
 
 using detail::HostDraws;
 
+void set_state(Generator& g, Ticket t) {
+  g.manual_seed(t.seed);
+  g.set_position(t.position);
+}
+
 void check_size(const char* op, int64_t size, const Site& s) {
   if (size < 0) throw ShapeError(std::string(op) + ": a size can't be negative: " + std::to_string(size), s);
 }
@@ -47,6 +52,8 @@ RandomSampler::RandomSampler(int64_t size, Generator& g, bool replacement, int64
 }
 
 Ticket RandomSampler::draw() { return {generator_.seed(), generator_.advance()}; }
+std::optional<Ticket> RandomSampler::next() const { return Ticket{generator_.seed(), generator_.position()}; }
+void RandomSampler::set_next(Ticket t) { set_state(generator_, t); }
 
 std::vector<int64_t> RandomSampler::order(Ticket t) const {
   HostDraws draws(t.seed, t.position);
@@ -81,6 +88,10 @@ WeightedRandomSampler::WeightedRandomSampler(std::vector<double> weights, int64_
 }
 
 Ticket WeightedRandomSampler::draw() { return {generator_.seed(), generator_.advance()}; }
+std::optional<Ticket> WeightedRandomSampler::next() const {
+  return Ticket{generator_.seed(), generator_.position()};
+}
+void WeightedRandomSampler::set_next(Ticket t) { set_state(generator_, t); }
 
 std::vector<int64_t> WeightedRandomSampler::order(Ticket t) const {
   HostDraws draws(t.seed, t.position);

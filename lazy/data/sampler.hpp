@@ -2,6 +2,7 @@
 // draws when an epoch begins: that is all that has to be kept to go on in the middle of one.
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "lazy/core/tensor.hpp"
@@ -22,6 +23,10 @@ class Sampler {
   virtual int64_t size() const = 0;
   /// Begins an epoch. The base draws nothing.
   virtual Ticket draw() { return {}; }
+  /// Returns the ticket that draw() gives next, if that is all that later orders depend on. The base: none.
+  virtual std::optional<Ticket> next() const { return {}; }
+  /// Lets draw() give this ticket next. The base does nothing.
+  virtual void set_next(Ticket) {}
   /// Returns the indices of the epoch of that ticket.
   virtual std::vector<int64_t> order(Ticket) const = 0;
 };
@@ -45,6 +50,8 @@ class RandomSampler : public Sampler {
                          int64_t samples = -1, Site s = Site::current());
   int64_t size() const override { return samples_; }
   Ticket draw() override;
+  std::optional<Ticket> next() const override;
+  void set_next(Ticket) override;  // of the generator, whoever else draws from it
   std::vector<int64_t> order(Ticket) const override;
 
  private:
@@ -62,6 +69,8 @@ class WeightedRandomSampler : public Sampler {
                         bool replacement = true, Site s = Site::current());
   int64_t size() const override { return samples_; }
   Ticket draw() override;
+  std::optional<Ticket> next() const override;
+  void set_next(Ticket) override;  // of the generator, whoever else draws from it
   std::vector<int64_t> order(Ticket) const override;
 
  private:
@@ -84,6 +93,8 @@ class DistributedSampler : public Sampler {
                      Site s = Site::current());
   int64_t size() const override;
   Ticket draw() override { return {options_.seed, epoch_++}; }
+  std::optional<Ticket> next() const override { return Ticket{options_.seed, epoch_}; }
+  void set_next(Ticket t) override { options_.seed = t.seed, epoch_ = t.position; }
   std::vector<int64_t> order(Ticket) const override;
   void set_epoch(uint64_t epoch) { epoch_ = epoch; }
 
@@ -103,6 +114,8 @@ class BatchSampler {
   /// Returns the number of batches of an epoch.
   virtual int64_t size() const;
   virtual Ticket draw() { return sampler_->draw(); }
+  virtual std::optional<Ticket> next() const { return sampler_->next(); }
+  virtual void set_next(Ticket t) { sampler_->set_next(t); }
   virtual std::vector<std::vector<int64_t>> batches(Ticket) const;
 
  private:

@@ -7,7 +7,10 @@
 namespace lazy::data {
 
 std::string read_text(const std::string& path, Site s) {
-  return std::string(lazy::detail::open_file("read_text", path, s).bytes);
+  const auto file = lazy::detail::open_file("read_text", path, s, lazy::detail::Access::parts);
+  std::string text(file.bytes.size(), '\0');
+  file.copy_to(text.data(), 0, text.size());
+  return text;
 }
 
 CharVocabulary::CharVocabulary(std::string_view text) {

@@ -50,7 +50,7 @@ Tensor to_float(Arg pictures) {
   if (x->dtype != uint8 && x->dtype != uint16)
     r.fail<DtypeError>(std::string("pictures are uint8, uint16 or of floating point, not ") +
                        name_of(x->dtype));
-  return Tensor(r.op(Op::divide, r.as(float32, x), Number(x->dtype == uint8 ? 255.0 : 65535.0)));
+  return Tensor(r.op(Op::divide, r.as(float32, x), ScalarNumber(x->dtype == uint8 ? 255.0 : 65535.0)));
 }
 
 Tensor normalize(Arg pictures, const std::vector<double>& mean, const std::vector<double>& std) {

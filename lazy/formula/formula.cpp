@@ -10,12 +10,12 @@ int64_t Term::extent(int axis) const { return shape()[axis < 0 ? axis + rank() :
 
 Term Term::number(double v) const {
   const DType t = handle_->dtype;
-  const Number n = is_float(t) ? Number(v) : Number(static_cast<int64_t>(v));
+  const ScalarNumber n = is_float(t) ? ScalarNumber(v) : ScalarNumber(static_cast<int64_t>(v));
   if (formula_->numbers) return {*formula_, formula_->numbers->next(*formula_, n, t)};
   return {*formula_, formula_->Recorder::number(n, t)};
 }
 
-Handle SharedNumbers::next(const Recorder& r, const Number& n, DType t) {
+Handle SharedNumbers::next(const Recorder& r, const ScalarNumber& n, DType t) {
   const size_t i = next_++;
   if (i == known_.size()) known_.push_back({n, r.number(n, t)});
   const Known& k = known_[i];

@@ -41,11 +41,11 @@ class SharedNumbers {
  public:
   /// Starts at the first number again.
   void restart() { next_ = 0; }
-  Handle next(const Recorder&, const Number&, DType);
+  Handle next(const Recorder&, const ScalarNumber&, DType);
 
  private:
   struct Known {
-    Number number;
+    ScalarNumber number;
     Handle value;
   };
   std::vector<Known> known_;

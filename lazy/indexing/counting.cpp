@@ -121,7 +121,7 @@ Wide binomial(const Recorder& r, int64_t n, int64_t k) {
 
 }  // namespace
 
-Sorted mode(Arg x, Integer axis, KeepDims keep) {
+Sorted mode(Arg x, IntegerArg axis, KeepDims keep) {
   const Recorder r{"mode", x.site()};
   const Handle given = Operand(r.name, x).take();
   if (given->shape.empty()) r.fail<ShapeError>("a 0-d tensor has no axis");
@@ -167,7 +167,7 @@ Tensor nanpercentile(Arg x, const std::vector<double>& q, Axes axes, KeepDims ke
   return quantiles("nanpercentile", x, parts, axes, keep);
 }
 
-Tensor repeat(Arg x, TensorArg counts, Axes axis, Integer total) {
+Tensor repeat(Arg x, TensorArg counts, Axes axis, IntegerArg total) {
   const Recorder r{"repeat", x.site()};
   Handle h = Operand(r.name, x).take(), n = Operand(r.name, counts).take();
   if (!is_int(n->dtype)) r.fail<DtypeError>(std::string("counts are integers, not ") + name_of(n->dtype));
@@ -183,7 +183,7 @@ Tensor repeat(Arg x, TensorArg counts, Axes axis, Integer total) {
   if (extent == 0) length = 0;
   if (length < 0) {
     const Tensor least = r.tensor(r.reduce(Op::min, n, {})), sum = r.tensor(r.reduce(Op::sum, n, {}));
-    eval({Located(least, r.site), Located(sum, r.site)});
+    eval({LocatedTensor(least, r.site), LocatedTensor(sum, r.site)});
     if (least.item<int64_t>(r.site) < 0)
       r.fail<Error>("a count is negative: " + std::to_string(least.item<int64_t>(r.site)));
     length = sum.item<int64_t>(r.site);
@@ -197,7 +197,7 @@ Tensor repeat(Arg x, TensorArg counts, Axes axis, Integer total) {
   return take(r.arg(h), r.arg(searchsorted(r.arg(ends.handle()), r.arg(index), true).handle()), a);
 }
 
-Tensor combinations(Arg x, Integer length, bool with_replacement) {
+Tensor combinations(Arg x, IntegerArg length, bool with_replacement) {
   const Recorder r{"combinations", x.site()};
   const Handle h = Operand(r.name, x).take();
   if (h->shape.size() != 1) r.fail<ShapeError>("takes a vector, not " + to_string(h->shape));
@@ -205,8 +205,8 @@ Tensor combinations(Arg x, Integer length, bool with_replacement) {
   const int64_t n = h->shape[0], k = length;
   const int64_t from = with_replacement && k > 0 ? std::max<int64_t>(n + k - 1, 0) : n;
   const auto number = static_cast<int64_t>(with_replacement && n == 0 && k > 0 ? 0 : binomial(r, from, k));
-  if (k == 0) return r.tensor(r.filled(0, h->dtype, {0}, h));  // torch's answer
   const Shape whole{number, k};
+  if (k == 0) return r.tensor(r.filled(0, h->dtype, whole, h));  // one choice, of nothing
   check_countable(r.name, whole, r.site);
   if (number == 0) return r.tensor(r.filled(0, h->dtype, whole, h));
   std::vector<int64_t> table, at(static_cast<size_t>(k));

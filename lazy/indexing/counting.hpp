@@ -11,7 +11,7 @@ namespace lazy {
 /// Returns the most frequent element along an axis, of several the smallest, and the position of its last
 /// occurrence, int64. NaN counts as one element, larger than any number. ShapeError for an empty axis and a
 /// 0-d tensor.
-Sorted mode(Arg x, Integer axis = -1, KeepDims keep = dropdims);
+Sorted mode(Arg x, IntegerArg axis = -1, KeepDims keep = dropdims);
 
 // The next ones take the elements of all the axes together that are not NaN; none named means all axes. NaN
 // where none is left. Bools and integers are computed in the default dtype, 16-bit floats in float32.
@@ -31,13 +31,13 @@ Tensor nanpercentile(Arg x, const std::vector<double>& q, Axes axes = {}, KeepDi
 /// {5, 6} by {2, 3} -> {5, 5, 6, 6, 6}. Counts have the axis' extent or one element; DtypeError unless they
 /// are integers, Error for a negative one. `total` is their sum, if it is known; else it is read: the size
 /// depends on it.
-Tensor repeat(Arg x, TensorArg counts, Axes axis = {}, Integer total = -1);
-inline Tensor repeat_interleave(Arg x, TensorArg counts, Axes axis = {}, Integer total = -1) {
+Tensor repeat(Arg x, TensorArg counts, Axes axis = {}, IntegerArg total = -1);
+inline Tensor repeat_interleave(Arg x, TensorArg counts, Axes axis = {}, IntegerArg total = -1) {
   return repeat(std::move(x), std::move(counts), axis, total);
 }
 
 /// Returns all choices of `length` elements of a vector in its order, (n) -> (number, length), with
 /// repetitions if `with_replacement`. ShapeError for other dimensions and a negative length.
-Tensor combinations(Arg x, Integer length = 2, bool with_replacement = false);
+Tensor combinations(Arg x, IntegerArg length = 2, bool with_replacement = false);
 
 }  // namespace lazy

@@ -48,7 +48,7 @@ Tensor put_along(const char* op, Arg& x, Arg& index, Arg& values, int64_t axis, 
 
 }  // namespace
 
-Tensor take(Arg x, Arg index, Integer axis, Bounds bounds) {
+Tensor take(Arg x, Arg index, IntegerArg axis, Bounds bounds) {
   const char* const op = "take";
   const Site s = x.site();
   const Handle from = Operand(op, x).take(), at = index_of(op, index);
@@ -80,7 +80,7 @@ Tensor take(Arg x, Arg index, Integer axis, Bounds bounds) {
   return Tensor(reshape(taken, without, s));
 }
 
-Tensor take_along_axis(Arg x, Arg index, Integer axis, Bounds bounds) {
+Tensor take_along_axis(Arg x, Arg index, IntegerArg axis, Bounds bounds) {
   const char* const op = "take_along_axis";
   const Site s = x.site();
   const Handle from = Operand(op, x).take(), at = index_of(op, index);
@@ -89,13 +89,13 @@ Tensor take_along_axis(Arg x, Arg index, Integer axis, Bounds bounds) {
   return Tensor(load_at(op, with_extent(from, all, a, s), broadcast(at, all, s), a, bounds, s));
 }
 
-Tensor put_along_axis(Arg x, Arg index, Arg values, Integer axis, Combine combine, Bounds bounds) {
+Tensor put_along_axis(Arg x, Arg index, Arg values, IntegerArg axis, Combine combine, Bounds bounds) {
   return put_along("put_along_axis", x, index, values, axis, combine, bounds);
 }
-Tensor scatter(Arg x, Integer axis, Arg index, Arg values, Combine combine, Bounds bounds) {
+Tensor scatter(Arg x, IntegerArg axis, Arg index, Arg values, Combine combine, Bounds bounds) {
   return put_along("scatter", x, index, values, axis, combine, bounds);
 }
-Tensor scatter_add(Arg x, Integer axis, Arg index, Arg values, Bounds bounds) {
+Tensor scatter_add(Arg x, IntegerArg axis, Arg index, Arg values, Bounds bounds) {
   return put_along("scatter_add", x, index, values, axis, Combine::add, bounds);
 }
 

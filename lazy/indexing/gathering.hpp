@@ -10,19 +10,19 @@ namespace lazy {
 
 /// Returns x with its axis replaced by the index' axes: result[..., i, ...] = x[..., index[i], ...].
 /// ShapeError where that has too many dimensions.
-Tensor take(Arg x, Arg index, Integer axis, Bounds = Bounds::check);
+Tensor take(Arg x, Arg index, IntegerArg axis, Bounds = Bounds::check);
 /// Returns result[..., i, ...] = x[..., index[..., i, ...], ...]. The other axes of x and the index
 /// broadcast.
-Tensor take_along_axis(Arg x, Arg index, Integer axis, Bounds = Bounds::check);
+Tensor take_along_axis(Arg x, Arg index, IntegerArg axis, Bounds = Bounds::check);
 
 /// Returns x with `values` put where the index says along an axis: x[..., index[..., i, ...], ...] becomes,
 /// or is combined with, values[..., i, ...]. Updates of one element happen in ascending order of i. Index and
 /// values broadcast to x on the other axes, and to each other. Keeps x's dtype; DtypeError for values of
 /// another kind, and for a bool that is to be combined.
-Tensor put_along_axis(Arg x, Arg index, Arg values, Integer axis, Combine = Combine::set,
+Tensor put_along_axis(Arg x, Arg index, Arg values, IntegerArg axis, Combine = Combine::set,
                       Bounds = Bounds::check);
 /// Works as put_along_axis, with another order of arguments.
-Tensor scatter(Arg x, Integer axis, Arg index, Arg values, Combine = Combine::set, Bounds = Bounds::check);
-Tensor scatter_add(Arg x, Integer axis, Arg index, Arg values, Bounds = Bounds::check);
+Tensor scatter(Arg x, IntegerArg axis, Arg index, Arg values, Combine = Combine::set, Bounds = Bounds::check);
+Tensor scatter_add(Arg x, IntegerArg axis, Arg index, Arg values, Bounds = Bounds::check);
 
 }  // namespace lazy

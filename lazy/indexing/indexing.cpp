@@ -60,7 +60,7 @@ void Index::throw_above(uint64_t i, const Site& s) {
 
 template <class Place>
 View::View(Tensor& base, const Site& site, const Place& place) : base_(&base), region_(place()), site_(site) {
-  rebind(read_region(kRead, base.handle_, region_, site));
+  rebind(returned(read_region(kRead, base.handle_, region_, site), Arg(base, site)).handle());
 }
 
 View Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, Index g, Index h, Index i,
@@ -71,8 +71,9 @@ View Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, In
 Tensor Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, Index g, Index h, Index i,
                           Index j) const& {
   (void)node(kRead, a.site);
-  return Tensor(
-      read_region(kRead, handle_, placed(handle_, {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j}), a.site));
+  return returned(
+      read_region(kRead, handle_, placed(handle_, {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j}), a.site),
+      Arg(*this, a.site));
 }
 Tensor Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, Index g, Index h, Index i,
                           Index j) && {
@@ -93,7 +94,7 @@ View Tensor::operator()(std::span<const Index> list, Site s) & {
 }
 Tensor Tensor::operator()(std::span<const Index> list, Site s) const& {
   (void)node(kRead, s);
-  return Tensor(read_region(kRead, handle_, placed(handle_, list, s), s));
+  return returned(read_region(kRead, handle_, placed(handle_, list, s), s), Arg(*this, s));
 }
 Tensor Tensor::operator()(std::span<const Index> list, Site s) && { return std::as_const(*this)(list, s); }
 

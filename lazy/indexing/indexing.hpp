@@ -119,7 +119,7 @@ class Selection {
   DType dtype(Site s = Site::current()) const { return base_value_.dtype(s); }
   int ndim(Site s = Site::current()) const { return read(s).ndim(s); }
   int64_t size(Site s = Site::current()) const { return read(s).size(s); }
-  int64_t size(Integer axis, Site s = Site::current()) const { return read(s).size(axis, s); }
+  int64_t size(IntegerArg axis, Site s = Site::current()) const { return read(s).size(axis, s); }
   Device device(Site s = Site::current()) const { return base_value_.device(s); }
   Tensor eval(Site s = Site::current()) const { return read(s).eval(s); }
   template <Element E>

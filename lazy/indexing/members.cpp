@@ -3,16 +3,16 @@
 
 namespace lazy {
 
-Tensor Tensor::take(Arg index, Integer axis) const& {
+Tensor Tensor::take(Arg index, IntegerArg axis) const& {
   return lazy::take(Arg(*this, index.site()), std::move(index), axis);
 }
-Tensor Tensor::take(Arg index, Integer axis) && {
+Tensor Tensor::take(Arg index, IntegerArg axis) && {
   return lazy::take(Arg(std::move(*this), index.site()), std::move(index), axis);
 }
-Tensor Tensor::gather(Integer axis, Arg index) const& {
+Tensor Tensor::gather(IntegerArg axis, Arg index) const& {
   return lazy::gather(Arg(*this, index.site()), axis, std::move(index));
 }
-Tensor Tensor::gather(Integer axis, Arg index) && {
+Tensor Tensor::gather(IntegerArg axis, Arg index) && {
   return lazy::gather(Arg(std::move(*this), index.site()), axis, std::move(index));
 }
 Tensor Tensor::masked_fill(Arg mask, Arg value) const& {

@@ -2,6 +2,7 @@
 
 #include "lazy/core/scalar.hpp"
 #include "lazy/indexing/computed.hpp"
+#include "lazy/indexing/recording.hpp"
 
 namespace lazy::detail {
 namespace {
@@ -12,7 +13,7 @@ void resolve(const char* op, const Slice& r, int64_t n, const Site& s, int64_t& 
   step = r.step.given ? r.step.value : 1;
   if (step == 0) fail<IndexError>(op, "the step of a slice can't be 0", s);
   const int64_t lowest = step < 0 ? -1 : 0, highest = step < 0 ? n - 1 : n;
-  const auto clamp = [&](const Bound& b, int64_t open) {
+  const auto clamp = [&](const SliceBound& b, int64_t open) {
     if (!b.given) return open;
     const int64_t v = b.value < 0 ? (b.value < -n ? lowest : b.value + n) : b.value;
     return v < lowest ? lowest : v > highest ? highest : v;
@@ -181,6 +182,7 @@ Handle read_region(const char* op, const Handle& base, const Region& r, const Si
 
 Handle written_region(const char* op, const Handle& base, const Region& r, const Arg& v, Combine combine) {
   const Site& s = v.site();
+  check_combines(op, base, combine, s);
   Handle value = fitting_value(op, v, base, r.shape);
   if (numel(r.shape) == 0) return base;
   if (r.computed) {

@@ -38,11 +38,15 @@ Handle load_at(const char* op, const Handle& x, const Handle& index, int axis, B
                         {.ints = {}, .steps = {}, .axes = {axis, static_cast<int64_t>(bounds)}});
 }
 
-Handle store_at(const char* op, const Handle& x, const Handle& index, const Handle& values, int axis,
-                Combine combine, Bounds bounds, const Site& s) {
+void check_combines(const char* op, const Handle& x, Combine combine, const Site& s) {
   const Op by = jit::combining_op(combine);
   if (by != Op::cast && !jit::loop::accepts(by, compute_type(x->dtype)))
     fail<DtypeError>(op, std::string(name_of(x->dtype)) + " does not combine by " + jit::name_of(by), s);
+}
+
+Handle store_at(const char* op, const Handle& x, const Handle& index, const Handle& values, int axis,
+                Combine combine, Bounds bounds, const Site& s) {
+  check_combines(op, x, combine, s);
   check_devices(op, {&x, &index, &values}, s);
   if (numel(index->shape) == 0) return x;
   check_any(op, x->shape[axis], bounds, s);
@@ -61,12 +65,12 @@ Handle padded(const Handle& h, int before, int after, const Site& s) {
 }
 
 Handle counted_from_start(const char* op, const Handle& positions, int64_t extent, const Handle& like,
-                          const Site& s) {
+                          const Site& s, Bounds bounds) {
   const Recorder r{op, s};
   if (numel(positions->shape) == 0) return r.as(int64, positions);
   const Handle at = positions->shape.empty() ? r.reshape(positions, {1}) : positions;
   Handle start = r.as(int64, at);
-  if (!is_unsigned_int(at->dtype))
+  if (bounds == Bounds::check && !is_unsigned_int(at->dtype))
     start = r.where(r.op(Op::less, start, 0), r.op(Op::add, start, extent), start);
   // A load checks them, from one 0 that stands for each element of the axis without memory for it.
   const int64_t zero = 0;
@@ -74,8 +78,25 @@ Handle counted_from_start(const char* op, const Handle& positions, int64_t exten
   Shape axis = at->shape;
   axis[last] = extent;
   const Handle one = values(&zero, int64, Shape(axis.size(), 1), like, s);
-  const Handle checked = load_at(op, r.broadcast(one, axis), at, last, Bounds::check, s);
+  const Handle checked = load_at(op, r.broadcast(one, axis), at, last, bounds, s);
   return r.reshape(r.op(Op::add, start, checked), positions->shape);
+}
+
+// A load from an axis of one element by the opposite of the condition, a bool: if that is true, it is out of
+// range, of which jit/flush/faults.cpp says `otherwise`. It costs a compare and a test where it is used.
+Handle zeros_if(const char* otherwise, DType t, const Handle& condition, const Site& s) {
+  const Recorder r{otherwise, s};
+  if (numel(condition->shape) == 0) return r.filled(0, t, condition->shape, condition);
+  const Handle is_bad = r.opposite(condition->shape.empty() ? r.reshape(condition, {1}) : condition);
+  const uint64_t zero = 0;
+  Shape one = is_bad->shape;
+  one[one.size() - 1] = 1;
+  const Handle from = r.broadcast(values(&zero, t, Shape(one.size(), 1), condition, s), one);
+  const jit::Purpose purpose(otherwise);
+  const Handle zeros = detail::record(
+      Op::gather, {&from, &is_bad}, t, is_bad->shape, s,
+      {.ints = {}, .steps = {}, .axes = {one.size() - 1, static_cast<int64_t>(Bounds::strict)}});
+  return r.reshape(zeros, condition->shape);
 }
 
 int64_t count_of(const char* op, const Handle& mask, const Site& s) {

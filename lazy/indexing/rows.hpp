@@ -33,8 +33,8 @@ class RowIterator {
 };
 
 /// Returns the first row. ShapeError for a 0-d tensor.
-RowIterator begin(Located x);
+RowIterator begin(LocatedTensor x);
 /// Returns the end of the rows. ShapeError for a 0-d tensor.
-RowIterator end(Located x);
+RowIterator end(LocatedTensor x);
 
 }  // namespace lazy

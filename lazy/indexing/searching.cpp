@@ -65,7 +65,7 @@ Tensor searched(const char* name, Arg& sorted, Arg& values, bool right, const Si
 }
 
 /// Returns the number of counts: reads the largest element.
-int64_t length_of(const Recorder& r, const Handle& h, Integer minlength) {
+int64_t length_of(const Recorder& r, const Handle& h, IntegerArg minlength) {
   if (!is_int(h->dtype)) r.fail<DtypeError>(std::string("takes integers, not ") + name_of(h->dtype));
   if (h->shape.size() != 1) r.fail<ShapeError>("takes one dimension, not " + to_string(h->shape));
   if (minlength < 0) r.fail<IndexError>("a length can't be negative: " + std::to_string(minlength.value));
@@ -93,7 +93,8 @@ Tensor added_up(const Recorder& r, const Handle& at, const Handle& values, int64
 }
 
 /// Counts the elements in bins between `low` and `high`, 0-d tensors of the elements' dtype.
-Histogram counted(const Recorder& r, const Handle& x, int64_t bins, const Handle& low, const Handle& high) {
+HistogramResult counted(const Recorder& r, const Handle& x, int64_t bins, const Handle& low,
+                        const Handle& high) {
   const Handle flat = r.reshape(x, {numel(x->shape)});
   const DType t = flat->dtype;
   const Handle width = r.op(Op::subtract, high, low),
@@ -115,7 +116,7 @@ Histogram counted(const Recorder& r, const Handle& x, int64_t bins, const Handle
   return {added_up(r, at, r.filled(1, int64, at->shape, x), bins), r.tensor(edge(r.index(0, {bins + 1}, x)))};
 }
 
-Handle checked(const Recorder& r, Arg& x, Integer bins) {
+Handle checked(const Recorder& r, Arg& x, IntegerArg bins) {
   const Handle h = Operand(r.name, x).take();
   if (bins < 1) r.fail<ShapeError>("the number of bins must be positive, not " + std::to_string(bins.value));
   check_countable(r.name, {detail::narrow(r.name, "a number of edges of", Wide(bins.value) + 1, r.site)},
@@ -157,14 +158,14 @@ Tensor interp(Arg x, Arg xp, Arg fp) {
   return r.tensor(r.as(t, r.where(r.op(Op::isnan, h), h, y)));
 }
 
-Tensor bincount(Arg x, Integer minlength) {
+Tensor bincount(Arg x, IntegerArg minlength) {
   const Recorder r{"bincount", x.site()};
   const Handle h = Operand(r.name, x).take();
   const int64_t length = length_of(r, h, minlength);
   return added_up(r, h, r.filled(1, int64, h->shape, h), length);
 }
 
-Tensor bincount(Arg x, TensorArg weights, Integer minlength) {
+Tensor bincount(Arg x, TensorArg weights, IntegerArg minlength) {
   const Recorder r{"bincount", x.site()};
   const Handle h = Operand(r.name, x).take(), w = Operand(r.name, weights).take();
   if (w->shape != h->shape)
@@ -173,7 +174,7 @@ Tensor bincount(Arg x, TensorArg weights, Integer minlength) {
   return added_up(r, h, r.as(float_type(w->dtype), w), length);
 }
 
-Histogram histogram(Arg x, Integer bins) {
+HistogramResult histogram(Arg x, IntegerArg bins) {
   const Recorder r{"histogram", x.site()};
   const Handle h = checked(r, x, bins);
   if (numel(h->shape) == 0)
@@ -183,7 +184,7 @@ Histogram histogram(Arg x, Integer bins) {
   return counted(r, h, bins, r.op(Op::subtract, low, half), r.op(Op::add, high, half));
 }
 
-Histogram histogram(Arg x, Integer bins, double low, double high) {
+HistogramResult histogram(Arg x, IntegerArg bins, double low, double high) {
   const Recorder r{"histogram", x.site()};
   const Handle h = checked(r, x, bins);
   if (!std::isfinite(low) || !std::isfinite(high) || low > high)

@@ -23,21 +23,21 @@ Tensor interp(Arg x, Arg xp, Arg fp);
 /// Counts how often each of 0, 1, ... occurs in x, int64: (largest + 1), or `minlength` if that is more.
 /// Reads the largest element: the size depends on it. DtypeError for other than integers, ShapeError unless x
 /// has one dimension, IndexError for a negative element or length.
-Tensor bincount(Arg x, Integer minlength = 0);
+Tensor bincount(Arg x, IntegerArg minlength = 0);
 /// Sums weights of x's shape in place of counts, in their dtype; integers in the default one.
-Tensor bincount(Arg x, TensorArg weights, Integer minlength = 0);
+Tensor bincount(Arg x, TensorArg weights, IntegerArg minlength = 0);
 
 /// Holds the results of histogram().
-struct Histogram {
+struct HistogramResult {
   Tensor counts;  // int64, (bins)
   Tensor edges;   // (bins + 1), of x's dtype; of bools and integers the default one, of 16-bit floats float32
 };
 /// Counts elements in `bins` bins of one width between the smallest element and the largest; bins contain
 /// their lower edge, the last both. If all are equal, from 0.5 below to 0.5 above; of no elements from 0 to
 /// 1; with NaN nothing is counted. ShapeError if `bins` is below 1.
-Histogram histogram(Arg x, Integer bins = 10);
+HistogramResult histogram(Arg x, IntegerArg bins = 10);
 /// Counts between `low` and `high`; others, and NaN, are left out. Error unless both are finite and low <=
 /// high.
-Histogram histogram(Arg x, Integer bins, double low, double high);
+HistogramResult histogram(Arg x, IntegerArg bins, double low, double high);
 
 }  // namespace lazy

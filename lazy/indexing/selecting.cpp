@@ -48,7 +48,7 @@ std::vector<Handle> along_axes(const Recorder& r, Handle flat, const Shape& shap
 /// Returns positions along an axis of `extent` elements, int64, from 0 on.
 Handle in_range(const Recorder& r, const Handle& at, int64_t extent, Bounds bounds) {
   if (extent == 0) return r.as(int64, at);  // there are none
-  if (bounds == Bounds::check) return counted_from_start(r.name, at, extent, at, r.site);
+  if (jit::may_throw(bounds)) return counted_from_start(r.name, at, extent, at, r.site, bounds);
   // Unsigned ones may be above the range of int64.
   const DType wide = at->dtype == uint64 ? uint64 : int64;
   const Handle h = r.as(wide, at);
@@ -82,7 +82,7 @@ Tensor masked_select(Arg x, Arg mask) {
   return r.tensor(selected_rows(r.name, all, chosen, count_of(r.name, chosen, r.site), r.site));
 }
 
-Tensor index_select(Arg x, Integer axis, Arg index, Bounds bounds) {
+Tensor index_select(Arg x, IntegerArg axis, Arg index, Bounds bounds) {
   const Recorder r{"index_select", x.site()};
   const Handle h = Operand(r.name, x).take(), at = index_of(r.name, index);
   const int a = r.axis(axis, h);
@@ -93,7 +93,7 @@ Tensor index_select(Arg x, Integer axis, Arg index, Bounds bounds) {
   return take(r.arg(h), r.arg(at), a, bounds);
 }
 
-Tensor gather(Arg x, Integer axis, Arg index, Bounds bounds) {
+Tensor gather(Arg x, IntegerArg axis, Arg index, Bounds bounds) {
   const Recorder r{"gather", x.site()};
   Handle h = Operand(r.name, x).take();
   const Handle at = index_of(r.name, index);
@@ -110,7 +110,7 @@ Tensor gather(Arg x, Integer axis, Arg index, Bounds bounds) {
   return take_along_axis(r.arg(h), r.arg(at), a, bounds);
 }
 
-Tensor take_or(Arg x, Arg index, Integer axis, Number missing) {
+Tensor take_or(Arg x, Arg index, IntegerArg axis, ScalarNumber missing) {
   const Recorder r{"take_or", x.site()};
   const Handle h = Operand(r.name, x).take(), at = index_of(r.name, index);
   const int a = r.axis(axis, h);
@@ -151,7 +151,7 @@ Tensor flatnonzero(Arg x) {
   return r.tensor(flat_positions(r, x));
 }
 
-Tensor select(Arg x, Integer axis, Integer index) {
+Tensor select(Arg x, IntegerArg axis, IntegerArg index) {
   const Recorder r{"select", x.site()};
   const Handle h = Operand(r.name, x).take();
   const int a = r.axis(axis, h);
@@ -189,7 +189,7 @@ Tensor choose(Arg index, const std::vector<Tensor>& choices, Bounds bounds) {
   return r.tensor(r.reshape(read, shape));
 }
 
-Tensor compress(Arg condition, Arg x, Integer axis) {
+Tensor compress(Arg condition, Arg x, IntegerArg axis) {
   const Recorder r{"compress", x.site()};
   const Handle h = Operand(r.name, x).take(), keep = Operand(r.name, condition, bool_).take();
   const int a = r.axis(axis, h);

@@ -18,17 +18,17 @@ Tensor masked_fill(Arg x, Arg mask, Arg value);
 Tensor masked_select(Arg x, Arg mask);
 /// Returns x without an axis, at one position of it: (n, 5) at axis 0 -> (5). A view; IndexError for a
 /// position out of range.
-Tensor select(Arg x, Integer axis, Integer index);
+Tensor select(Arg x, IntegerArg axis, IntegerArg index);
 /// Returns x at indices of one dimension along an axis: (n, 5) at (k) -> (k, 5). ShapeError for an index of
 /// more dimensions.
-Tensor index_select(Arg x, Integer axis, Arg index, Bounds = Bounds::check);
+Tensor index_select(Arg x, IntegerArg axis, Arg index, Bounds = Bounds::check);
 /// Returns result[i][j] = x[index[i][j]][j] for axis 0, likewise for others, as torch does: take_along_axis
 /// without broadcasting. ShapeError if the numbers of dimensions differ or the index is longer than x on
 /// another axis.
-Tensor gather(Arg x, Integer axis, Arg index, Bounds = Bounds::check);
+Tensor gather(Arg x, IntegerArg axis, Arg index, Bounds = Bounds::check);
 /// Returns take(), with `missing` where an index is not in [0, n). Keeps x's dtype; DtypeError where that
 /// does not hold it.
-Tensor take_or(Arg x, Arg index, Integer axis, Number missing);
+Tensor take_or(Arg x, Arg index, IntegerArg axis, ScalarNumber missing);
 
 /// Returns the element with each index of the flattened tensor, of the index' shape.
 Tensor take(Arg x, Arg index, Bounds = Bounds::check);
@@ -37,7 +37,7 @@ Tensor take(Arg x, Arg index, Bounds = Bounds::check);
 Tensor choose(Arg index, const std::vector<Tensor>& choices, Bounds = Bounds::check);
 /// Returns the parts of x along an axis where the condition, of one dimension, is != 0; it may be shorter
 /// than the axis (ShapeError if it is longer). Reads the condition.
-Tensor compress(Arg condition, Arg x, Integer axis);
+Tensor compress(Arg condition, Arg x, IntegerArg axis);
 /// Works on the flattened tensor.
 Tensor compress(Arg condition, Arg x);
 /// Returns the elements where the condition, of as many elements (ShapeError otherwise), is != 0, in one

@@ -39,7 +39,7 @@ void check_shape(const Recorder& r, const Handle& source, const Shape& wanted) {
 /// Replaces what an index of one axis selects.
 Tensor replaced_along(const Recorder& r, const Handle& h, const Handle& source, int axis,
                       const Index& index) {
-  const Index whole(All{}, r.site);
+  const Index whole(AllIndices{}, r.site);
   std::vector<const Index*> indices(static_cast<size_t>(axis), &whole);
   indices.push_back(&index);
   const Region region = place(r.name, h, indices, r.site);
@@ -73,15 +73,15 @@ Tensor index_put(Arg x, const std::vector<Index>& index, Arg values, bool accumu
   return r.tensor(written_region(r.name, h, region, values, accumulate ? Combine::add : Combine::set));
 }
 
-Tensor index_add(Arg x, Integer axis, Arg index, Arg values, Bounds bounds) {
+Tensor index_add(Arg x, IntegerArg axis, Arg index, Arg values, Bounds bounds) {
   return at_rows({"index_add", x.site()}, x, axis, index, values, Combine::add, bounds);
 }
 
-Tensor index_copy(Arg x, Integer axis, Arg index, Arg values, Bounds bounds) {
+Tensor index_copy(Arg x, IntegerArg axis, Arg index, Arg values, Bounds bounds) {
   return at_rows({"index_copy", x.site()}, x, axis, index, values, Combine::set, bounds);
 }
 
-Tensor index_fill(Arg x, Integer axis, Arg index, Arg value, Bounds bounds) {
+Tensor index_fill(Arg x, IntegerArg axis, Arg index, Arg value, Bounds bounds) {
   const Recorder r{"index_fill", x.site()};
   const Shape shape = shape_of(r.name, value);
   if (!shape.empty()) r.fail<ShapeError>("takes a value of no dimensions, not " + to_string(shape));
@@ -114,19 +114,19 @@ Tensor masked_scatter(Arg x, Arg mask, Arg source) {
   return r.tensor(r.reshape(r.where(chosen, each, r.reshape(h, {n})), h->shape));
 }
 
-Tensor select_scatter(Arg x, Arg source, Integer axis, Integer index) {
+Tensor select_scatter(Arg x, Arg source, IntegerArg axis, IntegerArg index) {
   const Recorder r{"select_scatter", x.site()};
   const Handle h = Operand(r.name, x).take(), from = stored_as(r.name, source, h->dtype);
   return replaced_along(r, h, from, r.axis(axis, h), Index(index.value, r.site));
 }
 
-Tensor slice_scatter(Arg x, Arg source, Integer axis, Bound start, Bound stop, Bound step) {
+Tensor slice_scatter(Arg x, Arg source, IntegerArg axis, SliceBound start, SliceBound stop, SliceBound step) {
   const Recorder r{"slice_scatter", x.site()};
   const Handle h = Operand(r.name, x).take(), from = stored_as(r.name, source, h->dtype);
   return replaced_along(r, h, from, r.axis(axis, h), Index(slice(start, stop, step), r.site));
 }
 
-Tensor diagonal_scatter(Arg x, Arg source, Integer offset, Integer axis1, Integer axis2) {
+Tensor diagonal_scatter(Arg x, Arg source, IntegerArg offset, IntegerArg axis1, IntegerArg axis2) {
   const Recorder r{"diagonal_scatter", x.site()};
   const Handle h = Operand(r.name, x).take();
   Handle from = stored_as(r.name, source, h->dtype);
@@ -168,18 +168,18 @@ Reduction reduction_named(const Recorder& r, std::string_view name) {
 }
 
 /// Returns the value that leaves all others as they are.
-Number neutral(Reduction how, DType t) {
+ScalarNumber neutral(Reduction how, DType t) {
   switch (how) {
     case Reduction::sum:
     case Reduction::mean: return 0;
     case Reduction::prod: return 1;
     case Reduction::amax:
       if (is_float(t)) return -std::numeric_limits<double>::infinity();
-      return is_unsigned_int(t) ? Number(0) : Number(static_cast<int64_t>(iinfo(t).min));
+      return is_unsigned_int(t) ? ScalarNumber(0) : ScalarNumber(static_cast<int64_t>(iinfo(t).min));
     case Reduction::amin:
       if (is_float(t)) return std::numeric_limits<double>::infinity();
-      return t == uint64 ? Number(static_cast<uint64_t>(iinfo(t).max))
-                         : Number(static_cast<int64_t>(iinfo(t).max));
+      return t == uint64 ? ScalarNumber(static_cast<uint64_t>(iinfo(t).max))
+                         : ScalarNumber(static_cast<int64_t>(iinfo(t).max));
   }
   return 0;
 }
@@ -208,7 +208,7 @@ Handle reduced(const Recorder& r, const Handle& base, const Handle& at, const Ha
 
 }  // namespace
 
-Tensor scatter_reduce(Arg x, Integer axis, Arg index, Arg values, const char* reduce, bool include_self,
+Tensor scatter_reduce(Arg x, IntegerArg axis, Arg index, Arg values, const char* reduce, bool include_self,
                       Bounds bounds) {
   const Recorder r{"scatter_reduce", x.site()};
   const Reduction how = reduction_named(r, reduce);

@@ -19,24 +19,24 @@ Tensor put(Arg x, Arg index, Arg values, bool accumulate = false, Bounds = Bound
 /// element is named. Values broadcast to the shape that x(index...) has (ShapeError).
 Tensor index_put(Arg x, const std::vector<Index>& index, Arg values, bool accumulate = false);
 /// Returns x with x[..., index[i], ...] += values[..., i, ...], for i ascending. The index has one dimension.
-Tensor index_add(Arg x, Integer axis, Arg index, Arg values, Bounds = Bounds::check);
+Tensor index_add(Arg x, IntegerArg axis, Arg index, Arg values, Bounds = Bounds::check);
 /// Returns x with x[..., index[i], ...] = values[..., i, ...], for i ascending. The index has one dimension.
-Tensor index_copy(Arg x, Integer axis, Arg index, Arg values, Bounds = Bounds::check);
+Tensor index_copy(Arg x, IntegerArg axis, Arg index, Arg values, Bounds = Bounds::check);
 /// Returns x with x[..., index[i], ...] = value, which is a scalar or a 0-d tensor (ShapeError). The index
 /// has one dimension.
-Tensor index_fill(Arg x, Integer axis, Arg index, Arg value, Bounds = Bounds::check);
+Tensor index_fill(Arg x, IntegerArg axis, Arg index, Arg value, Bounds = Bounds::check);
 /// Returns x with the elements where the mask, which broadcasts to x (ShapeError), is true replaced by those
 /// of `source`, in row-major order. Too few of them throw IndexError when the value is computed; others are
 /// left.
 Tensor masked_scatter(Arg x, Arg mask, Arg source);
 
 /// Returns x with select(x, axis, index) replaced by `source`, of its shape (ShapeError).
-Tensor select_scatter(Arg x, Arg source, Integer axis, Integer index);
+Tensor select_scatter(Arg x, Arg source, IntegerArg axis, IntegerArg index);
 /// Returns x with a slice of an axis replaced by `source`, of its shape (ShapeError).
-Tensor slice_scatter(Arg x, Arg source, Integer axis = 0, Bound start = none, Bound stop = none,
-                     Bound step = none);
+Tensor slice_scatter(Arg x, Arg source, IntegerArg axis = 0, SliceBound start = none, SliceBound stop = none,
+                     SliceBound step = none);
 /// Returns x with diagonal(x, offset, axis1, axis2) replaced by `source`, of its shape (ShapeError).
-Tensor diagonal_scatter(Arg x, Arg source, Integer offset = 0, Integer axis1 = 0, Integer axis2 = 1);
+Tensor diagonal_scatter(Arg x, Arg source, IntegerArg offset = 0, IntegerArg axis1 = 0, IntegerArg axis2 = 1);
 
 /// Returns x with each element replaced by a reduction of itself (unless `include_self` is false) and the
 /// values that the index sends there: value[i][j] goes to x[index[i][j]][j] for axis 0, likewise for others,
@@ -44,7 +44,7 @@ Tensor diagonal_scatter(Arg x, Arg source, Integer offset = 0, Integer axis1 = 0
 /// others. What no value goes to stays. The index is no longer than the values along any axis, nor than x
 /// along the others (ShapeError). 16-bit floats are computed in float32 and rounded once; DtypeError for
 /// bool.
-Tensor scatter_reduce(Arg x, Integer axis, Arg index, Arg values, const char* reduce,
+Tensor scatter_reduce(Arg x, IntegerArg axis, Arg index, Arg values, const char* reduce,
                       bool include_self = true, Bounds = Bounds::check);
 
 }  // namespace lazy

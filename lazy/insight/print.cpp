@@ -10,6 +10,7 @@
 #include "lazy/core/scalar.hpp"
 #include "lazy/indexing/indexing.hpp"
 #include "lazy/insight/print_float.hpp"
+#include "support/float_mode.hpp"
 #include "support/lock.hpp"
 
 namespace lazy {
@@ -154,6 +155,7 @@ PrintOptions get_printoptions() {
 }
 
 std::string format(const void* data, DType t, const Shape& shape, const PrintOptions& options) {
+  const FloatEnvironment environment;
   const int64_t n = numel(shape);
   if (shape.empty()) {
     if (is_bool(t)) return *static_cast<const bool*>(data) ? "True" : "False";
@@ -195,7 +197,7 @@ std::string to_string(const Tensor& x, Site s) {
   return format(data, x.dtype(), x.shape());
 }
 
-std::ostream& operator<<(std::ostream& out, Located x) { return out << to_string(*x.tensor, x.site); }
+std::ostream& operator<<(std::ostream& out, LocatedTensor x) { return out << to_string(*x.tensor, x.site); }
 std::ostream& operator<<(std::ostream& out, const Selection& x) {
   return out << to_string(x.read(x.site_), x.site_);
 }

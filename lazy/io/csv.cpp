@@ -1,12 +1,16 @@
 #include "lazy/io/csv.hpp"
 
+#include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <deque>
 #include <limits>
+#include <optional>
 
+#include "jit/backend/registry.hpp"
+#include "jit/graph/record.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/io/csv_bytes.hpp"
-#include "lazy/ops/creation.hpp"
+#include "support/float_mode.hpp"
 
 namespace lazy::detail {
 namespace {
@@ -17,21 +21,18 @@ class Lines {
   Lines(const FileBytes& f, char delimiter) : f_(f), text_(f.bytes), delimiter_(delimiter) {
     if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
   }
-  /// Reads the next line that is not empty into `cells`. False at the end.
-  bool next(std::vector<std::string>& cells) {
-    for (; at_ < text_.size(); ++lines_) {
-      first_ = lines_ + 1;
-      cells.clear();
-      const size_t begin = at_;
-      do cells.push_back(cell());
-      while (take(delimiter_));
-      const bool empty =
-          at_ == begin || text_.substr(begin, at_ - begin).find_first_not_of(" \t") == text_.npos;
-      take('\r');
-      if (at_ < text_.size() && !take('\n')) bad("expected the end of the line after a cell in quotes");
-      if (!empty || cells.size() > 1) return ++lines_, true;
-    }
-    return false;
+  /// Calls f with each cell of the next line that is not empty; the text is valid for the call. False at the
+  /// end.
+  template <class F>
+  bool next(F&& f) {
+    while (skip_empty_line()) {}
+    if (at_ >= text_.size()) return false;
+    first_ = lines_ + 1;
+    do f(cell());
+    while (take(delimiter_));
+    take('\r');
+    if (at_ < text_.size() && !take('\n')) bad("expected the end of the line after a cell in quotes");
+    return ++lines_, true;
   }
   /// Throws IoError for the line that next() read last.
   [[noreturn]] void bad(const std::string& what) const {
@@ -48,19 +49,34 @@ class Lines {
   void skip_blanks() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t') && text_[at_] != delimiter_) ++at_;
   }
-  std::string cell() {
+  /// True if a line ends at a place.
+  bool line_ends(size_t at) const {
+    if (at < text_.size() && text_[at] == '\r') ++at;
+    return at >= text_.size() || text_[at] == '\n';
+  }
+  /// Skips a line of blanks. False if there is none.
+  bool skip_empty_line() {
+    const size_t begin = at_;
+    skip_blanks();
+    if (begin >= text_.size() || !line_ends(at_)) return at_ = begin, false;
+    take('\r');
+    take('\n');
+    return ++lines_, true;
+  }
+  std::string_view cell() {
     skip_blanks();
     if (take('"')) return quoted();
     const size_t begin = at_;
-    while (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' &&
-           !(text_[at_] == '\r' && (at_ + 1 == text_.size() || text_[at_ + 1] == '\n')))
+    while (at_ < text_.size() && text_[at_] != delimiter_ && !(ends_cell(text_[at_]) && line_ends(at_)))
       ++at_;
     size_t end = at_;
     while (end > begin && (text_[end - 1] == ' ' || text_[end - 1] == '\t')) --end;
-    return std::string(text_.substr(begin, end - begin));
+    return text_.substr(begin, end - begin);
   }
-  std::string quoted() {
-    std::string c;
+  static bool ends_cell(char c) { return c == '\n' || c == '\r'; }
+  std::string_view quoted() {
+    std::string& c = quoted_;
+    c.clear();
     for (;;) {
       if (at_ >= text_.size()) bad("a quote is not closed");
       const char next = text_[at_++];
@@ -75,9 +91,30 @@ class Lines {
   std::string_view text_;
   char delimiter_;
   size_t at_ = 0;
-  size_t lines_ = 0;  // read so far
-  size_t first_ = 1;  // the line at which the last row began
+  std::string quoted_;  // the latest cell in quotes, without them
+  size_t lines_ = 0;    // read so far
+  size_t first_ = 1;    // the line at which the last row began
 };
+
+/// Returns what a decimal number stands for that float64 has no number for: infinity, or 0 if it is small.
+double out_of_range(std::string_view number) {
+  constexpr int64_t kFar = int64_t{1} << 60;  // more than a file has digits
+  const bool negative = number.starts_with('-');
+  number.remove_prefix(negative);
+  const size_t e = std::min(number.find_first_of("eE"), number.size());
+  const std::string_view mantissa = number.substr(0, e);
+  std::string_view digits = number.substr(std::min(e + 1, number.size()));
+  if (digits.starts_with('+')) digits.remove_prefix(1);
+  int64_t exponent = 0;
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec ==
+      std::errc::result_out_of_range)
+    exponent = digits.starts_with('-') ? -kFar : kFar;
+  exponent = std::clamp(exponent, -kFar, kFar);
+  const auto point = static_cast<int64_t>(std::min(mantissa.find('.'), mantissa.size())),
+             first = static_cast<int64_t>(std::min(mantissa.find_first_of("123456789"), mantissa.size()));
+  const double v = point - first + exponent > 0 ? std::numeric_limits<double>::infinity() : 0;
+  return negative ? -v : v;
+}
 
 /// Returns the number that a cell has; NaN if it is missing. False if it is something else.
 bool number_of(std::string_view cell, double& v) {
@@ -85,36 +122,43 @@ bool number_of(std::string_view cell, double& v) {
   if (cell.empty() || cell == "NA" || cell == "null") return true;
   if (cell[0] == '+' && cell.size() > 1 && cell[1] != '-') cell.remove_prefix(1);
   const char* const end = cell.data() + cell.size();
-  auto [stop, error] = std::from_chars(cell.data(), end, v);
-  if (error == std::errc::result_out_of_range) {
-    long double wide = 0;  // becomes 0, a small number or infinity
-    const auto again = std::from_chars(cell.data(), end, wide);
-    if (again.ec != std::errc{}) return false;
-    v = static_cast<double>(wide);
-    error = {};
-    stop = again.ptr;
-  }
-  return error == std::errc{} && stop == end;
+  const auto [stop, error] = std::from_chars(cell.data(), end, v);
+  if (stop != end) return false;
+  if (error == std::errc::result_out_of_range) v = out_of_range(cell);
+  else if (error != std::errc{}) return false;
+  return true;
 }
 
 }  // namespace
 
 Csv read_csv(const FileBytes& f, const CsvOptions& options, const MaybeDevice& device) {
+  const FloatEnvironment environment;
   Lines lines(f, options.delimiter);
-  std::vector<std::string> cells;
   Csv r;
-  if (options.header && lines.next(cells)) r.names = cells;
+  if (options.header) lines.next([&](std::string_view cell) { r.names.emplace_back(cell); });
   size_t columns = r.names.size(), rows = 0;
-  std::vector<double> values;
-  for (; lines.next(cells); ++rows) {
-    if (columns == 0) columns = cells.size();
-    if (cells.size() != columns)
-      lines.bad("expected " + std::to_string(columns) + " numbers, found " + std::to_string(cells.size()));
-    for (const std::string& cell : cells)
-      if (!number_of(cell, values.emplace_back())) lines.bad("'" + cell.substr(0, 100) + "' is not a number");
+  std::deque<double> values;  // gives its memory back as it is read
+  for (;; ++rows) {
+    size_t found = 0;
+    std::optional<std::string> wrong;  // the first cell that is no number
+    if (!lines.next([&](std::string_view cell) {
+          ++found;
+          if (!wrong && !number_of(cell, values.emplace_back())) wrong = cell.substr(0, 100);
+        }))
+      break;
+    if (columns == 0) columns = found;
+    if (found != columns)
+      lines.bad("expected " + std::to_string(columns) + " numbers, found " + std::to_string(found));
+    if (wrong) lines.bad("'" + *wrong + "' is not a number");
   }
   const Shape shape{static_cast<int64_t>(rows), static_cast<int64_t>(columns)};
-  r.values = from_elements(f.op, values.data(), values.size(), shape, float64, float64, device, f.site);
+  const auto next = [&](char* to, uint64_t, uint64_t bytes) {
+    const auto end = values.begin() + static_cast<std::ptrdiff_t>(bytes / sizeof(double));
+    std::copy(values.begin(), end, reinterpret_cast<double*>(to));
+    values.erase(values.begin(), end);
+  };
+  r.values = Tensor(jit::from_pieces(next, float64, shape,
+                                     device.given ? device.value : jit::default_device(f.site), f.site));
   return r;
 }
 

@@ -9,8 +9,12 @@
 #include <bit>
 #include <cerrno>
 #include <cstdlib>
+#include <new>
 #include <system_error>
+#include <utility>
 
+#include "jit/backend/registry.hpp"
+#include "jit/graph/record.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/ops/creation.hpp"
 
@@ -29,19 +33,26 @@ std::string text_of(int error) { return std::generic_category().message(error); 
 /// Closes a descriptor at the end of a scope.
 struct Closing {
   int fd;
-  ~Closing() { ::close(fd); }
+  ~Closing() {
+    if (fd >= 0) ::close(fd);
+  }
 };
 
-/// Reads to the end what has no size.
-std::shared_ptr<const std::string> read_to_end(int fd) {
+/// Reads to the end what has no size, or all that a file of this size has.
+std::shared_ptr<const std::string> read_to_end(int fd, size_t size) try {
+  constexpr size_t kBlock = size_t{64} << 10;
   auto all = std::make_shared<std::string>();
-  for (char block[1 << 16];;) {
-    const ssize_t n = ::read(fd, block, sizeof block);
+  for (size_t at = 0;;) {
+    all->resize(at + (size > at ? size - at : kBlock));
+    const ssize_t n = ::read(fd, all->data() + at, all->size() - at);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return nullptr;
-    if (n == 0) return all;
-    all->append(block, static_cast<size_t>(n));
+    at += static_cast<size_t>(n);
+    if (n == 0 || at == size) return all->resize(at), all;
   }
+} catch (const std::bad_alloc&) {
+  errno = ENOMEM;
+  return nullptr;
 }
 
 /// Calls `f` with an unsigned integer of `size` bytes.
@@ -79,30 +90,88 @@ void FileBytes::too_short(uint64_t offset, uint64_t count, const char* what) con
           std::to_string(bytes.size() - std::min<uint64_t>(offset, bytes.size())));
 }
 
-FileBytes open_file(const char* op, const std::string& path, const Site& s) {
-  const int fd = files::open(path.c_str(), O_RDONLY);
-  if (fd < 0) cannot(op, "open", path, text_of(errno), s);
-  const Closing closing{fd};
+UnreadFile::UnreadFile(int fd, size_t size) : fd_(fd), size_(size) {
+  void* const at = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  begin_ = at == MAP_FAILED ? nullptr : static_cast<char*>(at);
+}
+
+UnreadFile::~UnreadFile() {
+  const int error = errno;
+  if (begin_) ::munmap(begin_, size_);
+  ::close(fd_);
+  errno = error;
+}
+
+bool UnreadFile::bring(std::string_view part) const {
+  if (part.empty()) return true;
+  constexpr uintptr_t kPage = 4096;
+  const auto begin = reinterpret_cast<uintptr_t>(part.data()), first = begin / kPage * kPage;
+  if (::mprotect(reinterpret_cast<void*>(first), begin + part.size() - first, PROT_READ | PROT_WRITE) != 0)
+    return false;
+  return read(part, const_cast<char*>(part.data()));
+}
+
+bool UnreadFile::read(std::string_view part, char* to) const {
+  return files::read_at(fd_, to, part.size(), static_cast<uint64_t>(part.data() - begin_));
+}
+
+void FileBytes::not_read(uint64_t offset) const {
+  if (errno == ENODATA) bad(offset, "the file has become shorter while it was read");
+  throw ReadError(std::string(op) + ": cannot read " + name + ": " + text_of(errno), site);
+}
+
+void FileBytes::bring(uint64_t offset, uint64_t count) const {
+  if (!unread->bring(bytes.substr(offset, count))) not_read(offset);
+}
+
+void FileBytes::copy_to(char* to, uint64_t offset, uint64_t count) const {
+  const std::string_view from = bytes.substr(offset, count);
+  if (!unread) std::copy(from.begin(), from.end(), to);
+  else if (!unread->read(from, to)) not_read(offset);
+}
+
+FileBytes FileBytes::in_memory() const {
+  if (!unread) return *this;
+  const std::shared_ptr<char[]> own(new char[bytes.size() + 1]);
+  copy_to(own.get(), 0, bytes.size());
+  return {op, name, site, {own.get(), bytes.size()}, own};
+}
+
+FileBytes open_file(const char* op, const std::string& path, const Site& s, Access access) {
+  if (std::optional<FileBytes> f = open_file_if_any(op, path, s, access)) return *std::move(f);
+  cannot(op, "open", path, text_of(ENOENT), s);
+}
+
+std::optional<FileBytes> open_file_if_any(const char* op, const std::string& path, const Site& s,
+                                          Access access) {
+  Closing open{files::open(path.c_str(), O_RDONLY)};
+  if (open.fd < 0 && errno == ENOENT) return {};
+  if (open.fd < 0) cannot(op, "open", path, text_of(errno), s);
   struct stat status {};
-  if (::fstat(fd, &status) != 0) cannot(op, "read", path, text_of(errno), s);
+  if (::fstat(open.fd, &status) != 0) cannot(op, "read", path, text_of(errno), s);
   if (S_ISDIR(status.st_mode)) cannot(op, "read", path, text_of(EISDIR), s);
-  const auto size = static_cast<size_t>(status.st_size);
-  if (S_ISREG(status.st_mode) && size > 0) {
-    void* const at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  const size_t size = S_ISREG(status.st_mode) ? static_cast<size_t>(status.st_size) : 0;
+  if (size > 0 && access == Access::mapped) {
+    void* const at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, open.fd, 0);
     if (at == MAP_FAILED) cannot(op, "map", path, text_of(errno), s);
     std::shared_ptr<const void> owner(at, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
-    return {op, path, s, {static_cast<const char*>(at), size}, std::move(owner)};
+    return FileBytes{op, path, s, {static_cast<const char*>(at), size}, std::move(owner)};
   }
-  const auto all = read_to_end(fd);
+  if (size > 0 && access == Access::parts) {
+    const auto file = std::make_shared<const UnreadFile>(std::exchange(open.fd, -1), size);
+    if (!file->usable()) cannot(op, "read", path, text_of(errno), s);
+    return FileBytes{op, path, s, file->bytes(), file, file};
+  }
+  const auto all = read_to_end(open.fd, size);
   if (!all) cannot(op, "read", path, text_of(errno), s);
-  return {op, path, s, *all, all};
+  return FileBytes{op, path, s, *all, all};
 }
 
 Tensor shared_value(const FileBytes& f, uint64_t offset, DType t, const Shape& shape,
                     const MaybeDevice& device) {
   const std::string_view bytes = f.bytes.substr(offset, static_cast<size_t>(numel(shape)) * size_of(t));
   const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % size_of(t) == 0;
-  if (!f.owner || !aligned || (t == bool_ && has_other_bools(bytes)))
+  if (!f.owner || f.unread || !aligned || (t == bool_ && has_other_bools(bytes)))
     return copied_value(f, offset, t, shape, false, false, device);
   return from_blob(
       const_cast<char*>(bytes.data()), ShapeArg(shape), t, {}, [owner = f.owner](void*) {}, device, f.site);
@@ -111,13 +180,16 @@ Tensor shared_value(const FileBytes& f, uint64_t offset, DType t, const Shape& s
 Tensor copied_value(const FileBytes& f, uint64_t offset, DType t, const Shape& shape, bool columns_first,
                     bool swapped, const MaybeDevice& device) {
   const auto count = static_cast<size_t>(numel(shape));
-  const std::string_view bytes = f.bytes.substr(offset, count * size_of(t));
-  const bool bools = t == bool_ && has_other_bools(bytes);
-  if (!columns_first && !swapped && !bools)
-    return from_elements(f.op, bytes.data(), count, shape, t, t, device, f.site);
-  const std::shared_ptr<char[]> own(new char[bytes.size() + 1]);
-  std::copy(bytes.begin(), bytes.end(), own.get());
-  if (bools) make_bools(own.get(), count);
+  const uint64_t bytes = count * size_of(t);
+  if (!columns_first && !swapped && t != bool_) {
+    if (!f.unread) return from_elements(f.op, f.bytes.data() + offset, count, shape, t, t, device, f.site);
+    return Tensor(jit::from_pieces([&](char* to, uint64_t at, uint64_t n) { f.copy_to(to, offset + at, n); },
+                                   t, shape, device.given ? device.value : jit::default_device(f.site),
+                                   f.site));
+  }
+  const std::shared_ptr<char[]> own(new char[bytes + 1]);
+  f.copy_to(own.get(), offset, bytes);
+  if (t == bool_) make_bools(own.get(), count);
   if (swapped)
     with_word(size_of(t), [&](auto word) {
       for (size_t i = 0; i < count; ++i) {
@@ -157,12 +229,6 @@ std::string_view host_bytes(const char* op, const Tensor& x, const Site& s, jit:
 
 namespace {
 
-/// Returns the path of the file that a symbolic link leads to, if it exists; else the path.
-std::string followed(const std::string& path) {
-  const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
-  return real ? std::string(real.get()) : path;
-}
-
 /// Returns the name of a file beside `place` that nobody else writes; empty if the place itself is to be
 /// written.
 std::string beside(const std::string& place) {
@@ -173,15 +239,40 @@ std::string beside(const std::string& place) {
          std::to_string(next.fetch_add(1, std::memory_order_relaxed));
 }
 
+/// Returns the path of the folder in which a file is.
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// Returns a path by which the file of a descriptor can be given a name.
+std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
 }  // namespace
 
+files::Output NewFile::opened() {
+  if (beside_.empty()) return files::Output(place_);
+  const int fd = files::open(folder_of(place_).c_str(), O_TMPFILE | O_WRONLY, 0666);
+  if (fd >= 0 && ::access(path_of(fd).c_str(), F_OK) == 0) {
+    named_ = false;
+    return files::Output(fd);
+  }
+  if (fd >= 0) ::close(fd);
+  return files::Output(beside_);
+}
+
+void NewFile::give_name() {
+  if (named_) return;
+  const auto link = [&] {
+    return ::linkat(AT_FDCWD, path_of(out_.fd()).c_str(), AT_FDCWD, beside_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  };
+  // Who had this process's number may have left one.
+  if (!link() && (errno != EEXIST || ::unlink(beside_.c_str()) != 0 || !link())) fail(errno);
+  named_ = true;
+}
+
 NewFile::NewFile(const char* op, const std::string& path, const Site& s)
-    : op_(op),
-      path_(path),
-      site_(s),
-      place_(followed(path)),
-      beside_(beside(place_)),
-      out_(beside_.empty() ? place_ : beside_) {
+    : op_(op), path_(path), site_(s), place_(files::followed(path)), beside_(beside(place_)), out_(opened()) {
   if (!out_.is_open()) {
     const int error = errno;
     beside_.clear();
@@ -192,7 +283,7 @@ NewFile::NewFile(const char* op, const std::string& path, const Site& s)
 }
 
 NewFile::~NewFile() {
-  if (!beside_.empty()) ::unlink(beside_.c_str());
+  if (named_ && !beside_.empty()) ::unlink(beside_.c_str());
 }
 
 void NewFile::fail(int error) { cannot(op_, "write", path_, text_of(error), site_); }
@@ -205,10 +296,11 @@ void NewFile::put(std::string_view bytes) {
 }
 
 void NewFile::finish(bool durable) {
+  out_.flush();
   if (durable) {
-    out_.flush();
     if (::fsync(out_.fd()) != 0 && errno != EINVAL && errno != EROFS) fail(errno);  // a pipe has no disk
   }
+  if (!beside_.empty()) give_name();
   if (!out_.close()) fail(errno);
   if (beside_.empty()) return;
   if (::rename(beside_.c_str(), place_.c_str()) != 0) fail(errno);
@@ -217,9 +309,7 @@ void NewFile::finish(bool durable) {
 }
 
 void NewFile::sync_folder() {
-  const size_t slash = place_.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : place_.substr(0, slash);
-  const int fd = files::open(folder.c_str(), O_RDONLY | O_DIRECTORY);
+  const int fd = files::open(folder_of(place_).c_str(), O_RDONLY | O_DIRECTORY);
   if (fd < 0) fail(errno);
   const Closing closing{fd};
   if (::fsync(fd) != 0 && errno != EINVAL) fail(errno);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,33 @@
 
 namespace lazy::detail {
 
+/// What the system could not read, whatever the file's contents are.
+class ReadError : public IoError {
+  using IoError::IoError;
+};
+
+/// An open file of which parts are read when they are needed, into addresses that are reserved for all of it.
+/// A part that nobody has asked for can't be accessed.
+class UnreadFile {
+ public:
+  /// Takes the descriptor. Not usable, with errno, if there are no addresses.
+  UnreadFile(int fd, size_t size);
+  UnreadFile(const UnreadFile&) = delete;
+  ~UnreadFile();
+  bool usable() const { return begin_ != nullptr; }
+  std::string_view bytes() const { return {begin_, size_}; }
+  /// Reads what `part`, a part of bytes(), stands for. Returns false with errno; ENODATA: the file ends
+  /// before.
+  bool bring(std::string_view part) const;
+  /// Reads the same, to another place.
+  bool read(std::string_view part, char* to) const;
+
+ private:
+  int fd_;
+  size_t size_;
+  char* begin_;
+};
+
 /// Holds the contents of a file. Copies share them.
 struct FileBytes {
   const char* op = nullptr;           // the user's function, for errors
@@ -22,6 +50,8 @@ struct FileBytes {
   Site site;                          // the user's line
   std::string_view bytes;             // valid while `owner` lives
   std::shared_ptr<const void> owner;  // of the bytes; null: the caller sees to their life
+  // Null if all bytes are in memory. Else those are that need() was called for, and copy_to() reads others.
+  std::shared_ptr<const UnreadFile> unread = nullptr;
 
   /// Throws E: "load: x.npy: at byte 10: expected ...".
   template <class E>
@@ -30,10 +60,17 @@ struct FileBytes {
   }
   [[noreturn]] void bad(uint64_t offset, const std::string& what) const;  // IoError
 
-  /// Throws IoError unless `count` bytes lie at `offset`; `what` names them.
-  void need(uint64_t offset, uint64_t count, const char* what) const {
+  /// Throws IoError unless the file has `count` bytes at `offset`; `what` names them.
+  void check_within(uint64_t offset, uint64_t count, const char* what) const {
     if (offset > bytes.size() || count > bytes.size() - offset) too_short(offset, count, what);
   }
+  /// The same, and sees to it that they are in memory. ReadError.
+  void need(uint64_t offset, uint64_t count, const char* what) const {
+    check_within(offset, count, what);
+    if (unread) bring(offset, count);
+  }
+  /// Copies bytes that check_within() has seen. ReadError, and IoError if the file has become shorter.
+  void copy_to(char* to, uint64_t offset, uint64_t count) const;
   /// Reads a number in the file's order; need() has seen that it is there.
   template <class T>
   T little(uint64_t offset) const {
@@ -44,16 +81,29 @@ struct FileBytes {
   uint32_t big32(uint64_t offset) const { return __builtin_bswap32(little<uint32_t>(offset)); }
   /// Returns a part of it as a file of its own, of another name.
   FileBytes part(uint64_t offset, uint64_t count, std::string part_name) const {
-    return {op, std::move(part_name), site, bytes.substr(offset, count), owner};
+    return {op, std::move(part_name), site, bytes.substr(offset, count), owner, unread};
   }
+  /// Returns the same with all bytes in memory.
+  FileBytes in_memory() const;
 
  private:
   [[noreturn]] void too_short(uint64_t offset, uint64_t count, const char* what) const;
+  [[noreturn]] void not_read(uint64_t offset) const;  // by errno
+  void bring(uint64_t offset, uint64_t count) const;
 };
 
-/// Opens a file: maps it into memory if it is a regular one, else reads it to its end. IoError if it can't be
-/// read. A mapped file that somebody shortens meanwhile ends the program when a missing page is read.
-FileBytes open_file(const char* op, const std::string& path, const Site&);
+/// How a file comes into memory. Files that may change while they are read are not mapped: reading a page of
+/// a mapping that the file no longer has ends the program.
+enum class Access {
+  whole,   // read to its end
+  parts,   // read part by part (FileBytes::unread), so that values are copied from the file once
+  mapped,  // shared with the file, which nobody may shorten meanwhile
+};
+/// Opens a file; one that is not regular is read to its end in any case. IoError if it can't be read.
+FileBytes open_file(const char* op, const std::string& path, const Site&, Access = Access::whole);
+/// Opens a file likewise; nothing if there is none of that name.
+std::optional<FileBytes> open_file_if_any(const char* op, const std::string& path, const Site&,
+                                          Access = Access::whole);
 
 /// Returns the value of `shape` at `offset`, which shares the bytes: it keeps their owner. Copies values that
 /// are not aligned for their dtype, and bools other than 0 and 1. `strides` as for from_blob.
@@ -71,9 +121,10 @@ uint64_t checked_bytes(const FileBytes&, uint64_t offset, std::span<const int64_
 /// Tensor is default-constructed.
 std::string_view host_bytes(const char* op, const Tensor&, const Site&, jit::BufferRef& keep);
 
-/// Writes a file beside the place where it is to be, and moves it there when it is whole: readers of the old
-/// one, and mappings of it, keep that. A place that is no regular file (a pipe, /dev/stdout) is written at
-/// once. IoError for what fails.
+/// Writes a file without a name, or beside the place where it is to be, and moves it there when it is whole:
+/// readers of the old one, and mappings of it, keep that. A program that is killed meanwhile leaves nothing,
+/// unless the file system has no files without names. A place that is no regular file (a pipe, /dev/stdout)
+/// is written at once. IoError for what fails.
 class NewFile {
  public:
   NewFile(const char* op, const std::string& path, const Site&);
@@ -86,12 +137,15 @@ class NewFile {
 
  private:
   [[noreturn]] void fail(int error);
+  files::Output opened();
+  void give_name();
   void sync_folder();
   const char* op_;
   const std::string path_;
   Site site_;
   std::string place_;   // path_ without symbolic links
-  std::string beside_;  // what is written; empty once it is in place, or if the place itself is written
+  std::string beside_;  // what gets the place; empty once it has it, or if the place itself is written
+  bool named_ = true;   // what is written has that name
   files::Output out_;
   uint64_t written_ = 0;
 };

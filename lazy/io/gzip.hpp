@@ -4,8 +4,9 @@
 
 namespace lazy::detail {
 
-/// Returns what a file packed by gzip has, else the file. IoError if it is damaged. Offsets in errors about
-/// the result are those in what was packed.
-FileBytes unpacked(const FileBytes&);
+/// Returns what a file packed by gzip has, or its first bytes if that is more than `most`; else the file.
+/// IoError if it is damaged as far as it was read. Offsets in errors about the result are those in what was
+/// packed.
+FileBytes unpacked(const FileBytes&, uint64_t most);
 
 }  // namespace lazy::detail

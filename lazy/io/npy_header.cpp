@@ -102,7 +102,7 @@ void set_dtype(NpyHeader& h, const std::string& descr, const FileBytes& f, uint6
   f.fail<DtypeError>(at, "no tensor has elements of NumPy's dtype '" + descr + "'");
 }
 
-/// Returns where the header's text lies.
+/// Returns where the header's text lies, which may be more than there is.
 std::pair<uint64_t, uint64_t> text_of_header(const FileBytes& f) {
   f.need(0, 10, "a .npy header");
   if (!f.bytes.starts_with(kMagic)) {
@@ -116,14 +116,16 @@ std::pair<uint64_t, uint64_t> text_of_header(const FileBytes& f) {
   const uint64_t begin = version == 1 ? 10 : 12;
   const uint64_t length = version == 1 ? f.little<uint16_t>(8) : f.little<uint32_t>(8);
   if (length > kMostHeader) f.bad(8, "a header of " + std::to_string(length) + " bytes is above 1 MiB");
-  f.need(begin, length, "the header");
   return {begin, begin + length};
 }
 
 }  // namespace
 
+uint64_t npy_header_end(const FileBytes& f) { return text_of_header(f).second; }
+
 NpyHeader read_npy_header(const FileBytes& f) {
   const auto [begin, end] = text_of_header(f);
+  f.need(begin, end - begin, "the header");
   NpyHeader h;
   h.data = end;
   Literal text(f, begin, end);
@@ -178,7 +180,7 @@ Tensor read_npy(const FileBytes& f, const MaybeDevice& device) {
   const NpyHeader h = read_npy_header(f);
   const uint64_t bytes = checked_bytes(f, h.data, h.shape, h.dtype);
   const Shape shape{std::span<const int64_t>(h.shape)};
-  f.need(h.data, bytes, ("elements of " + to_string(shape) + " " + name_of(h.dtype)).c_str());
+  f.check_within(h.data, bytes, ("elements of " + to_string(shape) + " " + name_of(h.dtype)).c_str());
   return copied_value(f, h.data, h.dtype, shape, h.columns_first, h.swapped, device);
 }
 

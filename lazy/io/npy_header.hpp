@@ -18,6 +18,8 @@ struct NpyHeader {
 
 /// Reads a header of version 1.0, 2.0 or 3.0.
 NpyHeader read_npy_header(const FileBytes&);
+/// Returns where the header ends that the first 12 bytes of a file begin.
+uint64_t npy_header_end(const FileBytes&);
 /// Returns the header that NumPy writes for the array, to the byte.
 std::string npy_header(DType, const Shape&);
 

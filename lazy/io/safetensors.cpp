@@ -71,7 +71,7 @@ void check_places(const FileBytes& f, uint64_t data, std::vector<Placed> all) {
                 (begin < end ? ": tensors overlap" : ": bytes belong to no tensor"));
     end = p.entry->offsets[1];
   }
-  f.need(data, end, "values");
+  f.check_within(data, end, "values");
   if (end != f.bytes.size() - data) f.bad(data + end, "bytes at the end belong to no tensor");
 }
 
@@ -94,7 +94,8 @@ Safetensors read_safetensors(const FileBytes& f, const MaybeDevice& device) {
 }  // namespace detail
 
 Safetensors load_safetensors(const std::string& path, MaybeDevice device, Site s) {
-  return detail::read_safetensors(detail::open_file("load_safetensors", path, s), device);
+  return detail::read_safetensors(detail::open_file("load_safetensors", path, s, detail::Access::mapped),
+                                  device);
 }
 
 void save_safetensors(const std::string& path, const NamedTensors& tensors,

@@ -151,6 +151,17 @@ class IndexSax : public Sax {
 
 }  // namespace
 
+namespace {
+
+/// Reads JSON. The parser takes a NUL for the end, whatever is behind.
+void parse(const FileBytes& f, uint64_t begin, std::string_view text, Sax& sax) {
+  if (const size_t nul = text.find('\0'); nul != text.npos)
+    f.bad(begin + nul, "expected JSON in UTF-8, found a byte 0");
+  (void)nlohmann::json::sax_parse(text.begin(), text.end(), &sax);
+}
+
+}  // namespace
+
 SafeHeader read_safe_header(const FileBytes& f) {
   constexpr uint64_t kMostHeader = 100'000'000, kBefore = 8;  // bytes; the format's own limit
   f.need(0, kBefore, "the header's length");
@@ -160,14 +171,14 @@ SafeHeader read_safe_header(const FileBytes& f) {
   const std::string_view text = f.bytes.substr(kBefore, length);
   if (!text.starts_with('{')) f.bad(kBefore, "expected a safetensors header, which begins with '{'");
   HeaderSax sax(f, kBefore);
-  (void)nlohmann::json::sax_parse(text.begin(), text.end(), &sax);
+  parse(f, kBefore, text, sax);
   sax.header.data = kBefore + length;
   return std::move(sax.header);
 }
 
 std::map<std::string, std::string> read_safe_index(const FileBytes& f) {
   IndexSax sax(f, 0);
-  (void)nlohmann::json::sax_parse(f.bytes.begin(), f.bytes.end(), &sax);
+  parse(f, 0, f.bytes, sax);
   if (!sax.complete) f.bad(0, "expected an object with weight_map");
   return std::move(sax.files);
 }

@@ -28,19 +28,28 @@ Directory find_directory(const FileBytes& f) {
   f.need(0, kEndBytes, "a ZIP file");
   const uint64_t last = f.bytes.size() - kEndBytes;
   const uint64_t first = last > kMostComment ? last - kMostComment : 0;
+  f.need(first, f.bytes.size() - first, "the end of a ZIP file");
   uint64_t at = last + 1;
   while (at > first && f.little<uint32_t>(at - 1) != kEnd) --at;
   if (at == first) f.bad(last, "expected the end of a ZIP file's directory");
   --at;
+  uint64_t end = at, here = f.little<uint16_t>(at + 8);  // where the directory ends; its entries on this disk
   Directory d{f.little<uint16_t>(at + 10), f.little<uint32_t>(at + 16), f.little<uint32_t>(at + 12)};
-  const bool large = d.count == 0xffff || d.offset == kIn64 || d.bytes == kIn64;
-  if (large && at >= kLocator64Bytes && f.little<uint32_t>(at - kLocator64Bytes) == kLocator64) {
-    const uint64_t end64 = f.little<uint64_t>(at - kLocator64Bytes + 8);
-    f.need(end64, kEnd64Bytes, "the ZIP64 end of the directory");
-    if (f.little<uint32_t>(end64) != kEnd64) f.bad(end64, "expected the ZIP64 end of the directory");
-    d = {f.little<uint64_t>(end64 + 32), f.little<uint64_t>(end64 + 48), f.little<uint64_t>(end64 + 40)};
+  const bool room = at >= kLocator64Bytes;
+  if (room) f.need(at - kLocator64Bytes, kLocator64Bytes, "a ZIP64 locator");
+  if (room && f.little<uint32_t>(at - kLocator64Bytes) == kLocator64) {
+    end = f.little<uint64_t>(at - kLocator64Bytes + 8);
+    f.need(end, kEnd64Bytes, "the ZIP64 end of the directory");
+    if (f.little<uint32_t>(end) != kEnd64) f.bad(end, "expected the ZIP64 end of the directory");
+    d = {f.little<uint64_t>(end + 32), f.little<uint64_t>(end + 48), f.little<uint64_t>(end + 40)};
+    here = f.little<uint64_t>(end + 24);
   }
   f.need(d.offset, d.bytes, "the ZIP file's directory");
+  if (d.offset + d.bytes != end)
+    f.bad(end, "the directory should end here, but ends at byte " + std::to_string(d.offset + d.bytes));
+  if (d.count != here)
+    f.bad(end, "the directory has " + std::to_string(d.count) + " members in one place, " +
+                   std::to_string(here) + " in another");
   if (d.count > d.bytes / kCentralBytes)
     f.bad(at, "a directory of " + std::to_string(d.bytes) + " bytes can't list " + std::to_string(d.count) +
                   " members");
@@ -73,8 +82,12 @@ void read_extra64(const FileBytes& f, uint64_t at, uint64_t bytes, ZipMember& m)
 void locate(const FileBytes& f, ZipMember& m) {
   f.need(m.header, kLocalBytes, "a ZIP member's header");
   if (f.little<uint32_t>(m.header) != kLocal) f.bad(m.header, "expected the header of '" + m.name + "'");
-  m.data = m.header + kLocalBytes + f.little<uint16_t>(m.header + 26) + f.little<uint16_t>(m.header + 28);
-  f.need(m.data, m.packed, "a ZIP member");
+  const uint64_t name = f.little<uint16_t>(m.header + 26);
+  m.data = m.header + kLocalBytes + name + f.little<uint16_t>(m.header + 28);
+  f.check_within(m.data, m.packed, "a ZIP member");
+  f.need(m.header + kLocalBytes, name, "a ZIP member's name");
+  if (const std::string_view own = f.bytes.substr(m.header + kLocalBytes, name); own != m.name)
+    f.bad(m.header, "'" + m.name + "' of the directory is '" + std::string(own) + "' in its own header");
   if (m.deflated ? m.bytes / kMostInflation > m.packed : m.bytes != m.packed)
     f.bad(m.header,
           std::to_string(m.packed) + " bytes of '" + m.name + "' can't stand for " + std::to_string(m.bytes));
@@ -122,21 +135,42 @@ std::vector<ZipMember> zip_members(const FileBytes& f) {
     members.push_back(std::move(m));
     at += kCentralBytes + name + extra + comment;
   }
+  if (at != end)
+    f.bad(at, "the directory has more than the " + std::to_string(d.count) + " members that it counts");
   check_apart(f, members);
   return members;
 }
 
-FileBytes read_member(const FileBytes& f, const ZipMember& m) {
-  FileBytes part = f.part(m.data, m.packed, f.name + "[" + m.name + "]");
-  if (m.deflated) {
-    const std::shared_ptr<char[]> all(new char[m.bytes + 1]);
-    if (!inflate(f.op, part.bytes, Wrapping::none, all.get(), m.bytes, f.site))
-      f.bad(m.data, "the compressed bytes of '" + m.name + "' are damaged");
-    part.bytes = {all.get(), m.bytes};
-    part.owner = all;
+FileBytes packed_member(const FileBytes& f, const ZipMember& m) {
+  return f.part(m.data, m.packed, f.name + "[" + m.name + "]").in_memory();
+}
+
+FileBytes begin_of_member(const FileBytes& packed, const ZipMember& m, uint64_t most) {
+  FileBytes begin = packed;
+  const uint64_t count = std::min(most, m.bytes);
+  if (!m.deflated) {
+    begin.bytes = packed.bytes.substr(0, count);
+    return begin;
   }
-  if (crc32(0, part.bytes) != m.crc) f.bad(m.data, "'" + m.name + "' does not have its checksum");
-  return part;
+  const std::shared_ptr<char[]> own(new char[count + 1]);
+  if (!inflate_begin(packed.op, packed.bytes, Wrapping::none, own.get(), count, packed.site))
+    packed.bad(0, "the compressed bytes are damaged");
+  begin.bytes = {own.get(), count};
+  begin.owner = own;
+  return begin;
+}
+
+FileBytes read_member(const FileBytes& packed, const ZipMember& m) {
+  FileBytes all = packed;
+  if (m.deflated) {
+    const std::shared_ptr<char[]> own(new char[m.bytes + 1]);
+    if (!inflate(packed.op, packed.bytes, Wrapping::none, own.get(), m.bytes, packed.site))
+      packed.bad(0, "the compressed bytes are damaged");
+    all.bytes = {own.get(), m.bytes};
+    all.owner = own;
+  }
+  if (crc32(0, all.bytes) != m.crc) packed.bad(0, "the member does not have its checksum");
+  return all;
 }
 
 namespace {

@@ -17,11 +17,15 @@ struct ZipMember {
   bool deflated = false;
 };
 
-/// Lists the members: names are distinct, no two share bytes, each lies in the file and says a size that it
-/// can have. IoError for all else.
+/// Lists the members: names are distinct and those of the members' own headers, no two share bytes, each lies
+/// in the file and says a size that it can have, and the directory ends with the last. IoError for all else.
 std::vector<ZipMember> zip_members(const FileBytes&);
-/// Returns the contents, checked against their checksum, under the member's name.
-FileBytes read_member(const FileBytes&, const ZipMember&);
+/// Returns a member's bytes as they are in the file, under its name, in memory.
+FileBytes packed_member(const FileBytes&, const ZipMember&);
+/// Returns the first bytes of the contents, at most so many.
+FileBytes begin_of_member(const FileBytes& packed, const ZipMember&, uint64_t most);
+/// Returns the contents, checked against their checksum.
+FileBytes read_member(const FileBytes& packed, const ZipMember&);
 
 /// Writes a ZIP file member by member.
 class ZipWriter {

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "support/error.hpp"
 #include "support/lock.hpp"
@@ -33,7 +34,8 @@ static_assert(sizeof(Stream) == 112);
 
 constexpr int kOk = 0, kStreamEnd = 1, kNoFlush = 0, kFinish = 4;
 constexpr int kLevel = 6, kDeflated = 8, kMemoryLevel = 8, kDefaultStrategy = 0, kWindow = 15;
-constexpr const char* kVersion = "1";  // only its first character is looked at
+constexpr size_t kBlock = size_t{64} << 10;  // bytes at a time; on the heap: stacks may be as small as that
+constexpr const char* kVersion = "1";        // only its first character is looked at
 
 struct Zlib {
   int (*inflate_init)(Stream*, int window, const char* version, int size);
@@ -110,24 +112,46 @@ bool inflate(const char* op, std::string_view from, Wrapping wrapping, char* to,
   }
 }
 
-bool gunzip(const char* op, std::string_view from, std::string& to, const Site& s) {
+bool inflate_begin(const char* op, std::string_view from, Wrapping wrapping, char* to, size_t size,
+                   const Site& s) {
   const Zlib& z = zlib(op, s);
+  Stream stream;
+  if (z.inflate_init(&stream, window_of(wrapping), kVersion, sizeof stream) != kOk)
+    throw DeviceError(std::string(op) + ": zlib has no memory", s);
+  const Ending ending{stream, z.inflate_end};
+  stream.next_in = from.data();
+  stream.next_out = to;
+  for (size_t in = from.size(), out = size; stream.total_out < size;) {
+    if (stream.avail_in == 0) in -= stream.avail_in = some(in);
+    if (stream.avail_out == 0) out -= stream.avail_out = some(out);
+    const int r = z.inflate(&stream, kNoFlush);
+    if (r == kStreamEnd) break;
+    if (r != kOk) return false;
+  }
+  return stream.total_out == size;
+}
+
+bool gunzip(const char* op, std::string_view from, std::string& to, uint64_t most, const Site& s) {
+  const Zlib& z = zlib(op, s);
+  std::vector<char> block(kBlock);
   for (bool first = true; first || !from.empty(); first = false) {
     Stream stream;
     if (z.inflate_init(&stream, window_of(Wrapping::gzip), kVersion, sizeof stream) != kOk)
       throw DeviceError(std::string(op) + ": zlib has no memory", s);
     const Ending ending{stream, z.inflate_end};
-    char block[1 << 16];
     for (int r = kOk; r != kStreamEnd;) {
-      const unsigned given = some(from.size());
+      const unsigned given = some(from.size()),
+                     wanted = static_cast<unsigned>(std::min<uint64_t>(block.size(), most));
       stream.next_in = from.data();
       stream.avail_in = given;
-      stream.next_out = block;
-      stream.avail_out = sizeof block;
+      stream.next_out = block.data();
+      stream.avail_out = wanted;
       r = z.inflate(&stream, kNoFlush);
       if (r != kOk && r != kStreamEnd) return false;  // at the end of the bytes, too
       from.remove_prefix(given - stream.avail_in);
-      to.append(block, sizeof block - stream.avail_out);
+      to.append(block.data(), wanted - stream.avail_out);
+      most -= wanted - stream.avail_out;
+      if (most == 0) return true;
     }
   }
   return true;
@@ -141,14 +165,14 @@ std::string deflate(const char* op, std::string_view from, Wrapping wrapping, co
     throw DeviceError(std::string(op) + ": zlib has no memory", s);
   const Ending ending{stream, z.deflate_end};
   std::string made;
-  char block[1 << 16];
+  std::vector<char> block(kBlock);
   stream.next_in = from.data();
   for (size_t in = from.size();;) {
     if (stream.avail_in == 0) in -= stream.avail_in = some(in);
-    stream.next_out = block;
-    stream.avail_out = sizeof block;
+    stream.next_out = block.data();
+    stream.avail_out = static_cast<unsigned>(block.size());
     const int r = z.deflate(&stream, in == 0 ? kFinish : kNoFlush);
-    made.append(block, sizeof block - stream.avail_out);
+    made.append(block.data(), block.size() - stream.avail_out);
     if (r == kStreamEnd) return made;
     if (r != kOk) throw DeviceError(std::string(op) + ": zlib failed (" + std::to_string(r) + ")", s);
   }

@@ -19,9 +19,12 @@ inline constexpr uint64_t kMostInflation = 1032;
 /// Decompresses `from` into exactly `size` bytes. Returns false if the stream is damaged, or gives more or
 /// fewer. DeviceError if there is no zlib.
 bool inflate(const char* op, std::string_view from, Wrapping, char* to, size_t size, const Site&);
-/// Appends to `to` what a gzip file has, of all its members. Returns false if it is damaged or has bytes
-/// behind them; `to` is then of no use. DeviceError if there is no zlib.
-bool gunzip(const char* op, std::string_view from, std::string& to, const Site&);
+/// Decompresses the first `size` bytes. Returns false if there are fewer. DeviceError if there is no zlib.
+bool inflate_begin(const char* op, std::string_view from, Wrapping, char* to, size_t size, const Site&);
+/// Appends to `to` what a gzip file has, of all its members, but not more than `most` bytes. Returns false if
+/// it is damaged as far as it was read, or has bytes behind its members; `to` is then of no use. DeviceError
+/// if there is no zlib.
+bool gunzip(const char* op, std::string_view from, std::string& to, uint64_t most, const Site&);
 /// Returns the bytes compressed. DeviceError if there is no zlib.
 std::string deflate(const char* op, std::string_view from, Wrapping, const Site&);
 

@@ -48,7 +48,7 @@ class Chain {
 
 }  // namespace
 
-Tensor matrix_power(Arg x, Integer n) {
+Tensor matrix_power(Arg x, IntegerArg n) {
   const Matrices r(Asked::matrix_power, x.site());
   const bool inverted = n < 0;
   DType t = inverted ? r.real_type({&x}) : common_type(r.name, {&x});
@@ -65,7 +65,7 @@ Tensor matrix_power(Arg x, Integer n) {
     if (left == 0) break;
     base = r.product(base, base);
   }
-  return r.tensor(r.as(t, result));
+  return r.tensor(r.as(t, result), x);
 }
 
 Tensor matrix_exp(Arg x) {

@@ -90,7 +90,7 @@ Tensor pinv(Arg x, std::optional<double> rtol = {}, bool hermitian = false);
 Tensor tensorsolve(Arg a, Arg b);
 /// [real] Returns the inverse of tensordot(x, ., ind): x's last axes, then its first `ind` ones. ShapeError
 /// unless both have the same size, and for ind <= 0; Error if x is singular as a matrix.
-Tensor tensorinv(Arg x, Integer ind = 2);
+Tensor tensorinv(Arg x, IntegerArg ind = 2);
 
 // Decompositions.
 
@@ -174,7 +174,7 @@ Tensor matrix_rank(Arg x, std::optional<double> rtol = {}, bool hermitian = fals
 /// Returns the product of n factors x (..., m, m), by repeated squaring; the identity for n = 0, the power of
 /// the inverse for n < 0, which is [real]. Keeps the dtype otherwise; 16-bit floats are multiplied in
 /// float32; integers wrap. DtypeError for bool, Error for the inverse of a singular matrix.
-Tensor matrix_power(Arg x, Integer n);
+Tensor matrix_power(Arg x, IntegerArg n);
 /// [real] Returns the sum of x^k / k!: (..., n, n) -> (..., n, n). Computed in float64, rounded once. NaN for
 /// a matrix with NaN or an infinity.
 Tensor matrix_exp(Arg x);

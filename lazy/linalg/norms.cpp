@@ -86,6 +86,9 @@ Tensor cond(Arg x, NormOrder p) {
     const Handle values = singular_values(r, h);  // those of the inverse are 1 over these
     ratio = r.op(Op::multiply, r.reduce(Op::sum, values, {-1}),
                  r.reduce(Op::sum, r.op(Op::divide, 1, values), {-1}));
+    // What is 0 is some rounding away from it, in one LAPACK or another; pivots are the library's own.
+    const Handle singular = r.reduce(Op::any, r.op(Op::isinf, inverse_or_infinite(r, h)), {-2, -1});
+    ratio = r.where(singular, std::numeric_limits<double>::infinity(), ratio);
   } else {
     ratio = r.op(Op::multiply, norm_of(r, h, p), norm_of(r, inverse_or_infinite(r, h), p));
   }

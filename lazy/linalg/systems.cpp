@@ -4,6 +4,7 @@
 #include "jit/calls/cholesky.hpp"
 #include "jit/calls/lu.hpp"
 #include "jit/calls/solve_triangular.hpp"
+#include "lazy/indexing/gathering.hpp"
 #include "lazy/linalg/linalg.hpp"
 #include "lazy/linalg/matrices.hpp"
 
@@ -112,6 +113,32 @@ Tensor inv(Arg x) {
   return r.tensor(inverse(r, r.matrix(x, true)));
 }
 
+namespace {
+
+/// Returns the cofactors of small matrices as determinants of what is left without a row and a column: unlike
+/// those of the factors they have derivatives at singular matrices.
+Handle cofactors_of_minors(const Recorder& r, const Handle& x) {
+  const int rank = x->shape.size();
+  const int64_t n = x->shape.back();
+  std::vector<int64_t> others;  // row i: all but i
+  std::vector<double> signs;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      if (j != i) others.push_back(j);
+      signs.push_back((i + j) % 2 ? -1 : 1);
+    }
+  const Handle left = values(others.data(), int64, {n, n - 1}, x, r.site);
+  const Handle sign = r.as(x->dtype, values(signs.data(), float64, {n, n}, x, r.site));
+  const Handle rows = take(r.arg(x), r.arg(left), rank - 2).handle();   // (..., i, row, column)
+  const Handle minors = take(r.arg(rows), r.arg(left), rank).handle();  // (..., i, row, j, column)
+  Dims axes;
+  for (int a = 0; a < rank - 2; ++a) axes.push_back(a);
+  for (const int a : {rank - 2, rank, rank - 1, rank + 1}) axes.push_back(a);
+  return r.op(Op::multiply, det(r.arg(r.permute(minors, axes))).handle(), sign);
+}
+
+}  // namespace
+
 Tensor det(Arg x) {
   const Matrices r(Asked::det, x.site());
   const Handle h = r.matrix(x, true);
@@ -122,6 +149,9 @@ Tensor det(Arg x) {
     const Matrices r(Asked::det, at.site);
     const Handle& x = at.operands[0];
     if (numel(x->shape) == 0) return {Handle()};
+    constexpr int64_t kSmall = 8;
+    if (at.again && x->shape.back() <= kSmall)
+      return {r.op(Op::multiply, cofactors_of_minors(r, x), r.with_axes(at.gradient, 2))};
     return {r.op(Op::multiply, cofactors(r, x, d), r.with_axes(at.gradient, 2))};
   }));
 }
@@ -216,7 +246,7 @@ Tensor tensorsolve(Arg a, Arg b) {
   return r.tensor(r.reshape(solution(r, r.reshape(x, {n, n}), r.reshape(y, {n})), unknown));
 }
 
-Tensor tensorinv(Arg x, Integer ind) {
+Tensor tensorinv(Arg x, IntegerArg ind) {
   const Matrices r(Asked::tensorinv, x.site());
   const DType t = r.real_type({&x});
   const Handle h = Operand(r.name, x, t).take();

@@ -71,7 +71,7 @@ Llama::Llama(const LlamaConfig& c, Site s)
 Tensor Llama::operator()(Arg ids) const { return run(std::move(ids), nullptr); }
 Tensor Llama::operator()(Arg ids, LlamaCache& cache) const { return run(std::move(ids), &cache); }
 
-LlamaCache Llama::cache(Integer sequences, Integer positions, Site s) const {
+LlamaCache Llama::cache(IntegerArg sequences, IntegerArg positions, Site s) const {
   LlamaCache c;
   const Shape shape{sequences, config_.num_key_value_heads, positions,
                     config_.hidden_size / config_.num_attention_heads};

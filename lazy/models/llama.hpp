@@ -60,7 +60,7 @@ struct Llama : nn::Module {
   /// sequences than cache() was made for.
   Tensor operator()(Arg ids, LlamaCache& cache) const;
   /// Returns an empty cache for so many sequences, and tokens of each.
-  LlamaCache cache(Integer sequences, Integer positions, Site s = Site::current()) const;
+  LlamaCache cache(IntegerArg sequences, IntegerArg positions, Site s = Site::current()) const;
   LAZY_MODULE(model, lm_head)
 
  private:

@@ -9,7 +9,7 @@
 
 namespace lazy::models {
 
-MLP::MLP(Integer inputs, const std::vector<int64_t>& layers, double dropout, Site s) {
+MLP::MLP(IntegerArg inputs, const std::vector<int64_t>& layers, double dropout, Site s) {
   int64_t width = inputs;
   for (size_t i = 0; i < layers.size(); ++i) {
     push_back(nn::Linear(width, layers[i], {}, s));
@@ -19,7 +19,7 @@ MLP::MLP(Integer inputs, const std::vector<int64_t>& layers, double dropout, Sit
   }
 }
 
-LeNet::LeNet(Integer classes, Site s) : fc3(84, classes, {}, s) {}
+LeNet::LeNet(IntegerArg classes, Site s) : fc3(84, classes, {}, s) {}
 
 Tensor LeNet::operator()(Arg x) const {
   Tensor y = max_pool2d(relu(conv1(std::move(x))), 2);

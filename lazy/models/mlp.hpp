@@ -12,7 +12,7 @@ namespace lazy::models {
 /// torchvision.ops.MLP with dropout: 0.weight, 3.weight, 6.weight.
 struct MLP : nn::Sequential {
   /// `layers`: the extents of all results. `dropout`: after each layer.
-  MLP(Integer inputs, const std::vector<int64_t>& layers, double dropout = 0, Site s = Site::current());
+  MLP(IntegerArg inputs, const std::vector<int64_t>& layers, double dropout = 0, Site s = Site::current());
   std::string name() const override { return "MLP"; }
 };
 
@@ -20,7 +20,7 @@ struct MLP : nn::Sequential {
 struct LeNet : nn::Module {
   nn::Conv2d conv1{1, 6, 5, {.padding = 2}}, conv2{6, 16, 5};
   nn::Linear fc1{400, 120}, fc2{120, 84}, fc3;
-  explicit LeNet(Integer classes = 10, Site s = Site::current());
+  explicit LeNet(IntegerArg classes = 10, Site s = Site::current());
   Tensor operator()(Arg x) const;
   LAZY_MODULE(conv1, conv2, fc1, fc2, fc3)
 };

@@ -83,7 +83,7 @@ struct InvertedResidual : nn::Module {
 
 }  // namespace
 
-MobileNetV3Config mobilenet_v3_large_config(Integer classes) {
+MobileNetV3Config mobilenet_v3_large_config(IntegerArg classes) {
   return {{{16, 3, 16, 16, false, false, 1},
            {16, 3, 64, 24, false, false, 2},
            {24, 3, 72, 24, false, false, 1},
@@ -103,7 +103,7 @@ MobileNetV3Config mobilenet_v3_large_config(Integer classes) {
           classes};
 }
 
-MobileNetV3Config mobilenet_v3_small_config(Integer classes) {
+MobileNetV3Config mobilenet_v3_small_config(IntegerArg classes) {
   return {{{16, 3, 16, 16, true, false, 2},
            {16, 3, 72, 24, false, false, 2},
            {24, 3, 88, 24, false, false, 1},

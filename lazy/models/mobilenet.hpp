@@ -19,8 +19,8 @@ struct MobileNetV3Config {
   int64_t classes = 1000;
   double dropout = 0.2;
 };
-MobileNetV3Config mobilenet_v3_large_config(Integer classes = 1000);
-MobileNetV3Config mobilenet_v3_small_config(Integer classes = 1000);
+MobileNetV3Config mobilenet_v3_large_config(IntegerArg classes = 1000);
+MobileNetV3Config mobilenet_v3_small_config(IntegerArg classes = 1000);
 
 /// Classifies images (N, 3, H, W) -> (N, classes).
 struct MobileNetV3 : nn::Module {
@@ -30,10 +30,10 @@ struct MobileNetV3 : nn::Module {
   LAZY_MODULE(features, classifier)
 };
 
-inline MobileNetV3 mobilenet_v3_large(Integer classes = 1000, Site s = Site::current()) {
+inline MobileNetV3 mobilenet_v3_large(IntegerArg classes = 1000, Site s = Site::current()) {
   return MobileNetV3(mobilenet_v3_large_config(classes), s);
 }
-inline MobileNetV3 mobilenet_v3_small(Integer classes = 1000, Site s = Site::current()) {
+inline MobileNetV3 mobilenet_v3_small(IntegerArg classes = 1000, Site s = Site::current()) {
   return MobileNetV3(mobilenet_v3_small_config(classes), s);
 }
 

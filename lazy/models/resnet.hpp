@@ -41,10 +41,10 @@ struct ResNet : nn::Module {
   LAZY_MODULE(conv1, bn1, layer1, layer2, layer3, layer4, fc)
 };
 
-inline ResNet resnet18(Integer classes = 1000, Site s = Site::current()) {
+inline ResNet resnet18(IntegerArg classes = 1000, Site s = Site::current()) {
   return ResNet({.classes = classes}, s);
 }
-inline ResNet resnet50(Integer classes = 1000, Site s = Site::current()) {
+inline ResNet resnet50(IntegerArg classes = 1000, Site s = Site::current()) {
   return ResNet({.layers = {3, 4, 6, 3}, .bottleneck = true, .classes = classes}, s);
 }
 

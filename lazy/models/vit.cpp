@@ -4,6 +4,7 @@
 
 #include "lazy/core/build.hpp"
 #include "lazy/indexing/indexing.hpp"
+#include "lazy/models/heads.hpp"
 #include "lazy/nn/modules/activation.hpp"
 #include "lazy/nn/modules/dropout.hpp"
 #include "lazy/nn/modules/init.hpp"

@@ -1,5 +1,6 @@
 #include "lazy/core/build.hpp"
 #include "lazy/ops/elementwise.hpp"
+#include "lazy/ops/float_function.hpp"
 #include "lazy/ops/recorder.hpp"
 
 namespace lazy {
@@ -101,14 +102,14 @@ Tensor logaddexp(Arg a, Arg b) {
   const Handle &first = x, &second = y;
   Composite whole(name, {&first, &second}, s);
   const Handle high = binary(name, Op::maximum, x, y, s), low = binary(name, Op::minimum, x, y, s);
-  const Handle zero = constant(Number(0), t, {}, s);
+  const Handle zero = constant(ScalarNumber(0), t, {}, s);
   const Handle gap = detail::where(name, binary(name, Op::equal, x, y, s), zero,
                                    binary(name, Op::subtract, low, high, s), s);
   const Handle sum = binary(name, Op::add, high, unary(Op::log1p, unary(Op::exp, gap, s), s), s);
   return Tensor(whole.result(sum, [name](const Differentiated& d) -> std::vector<Handle> {
     const Recorder r{name, d.site};
     const Handle &x = d.operands[0], &y = d.operands[1];
-    const Handle apart = r.where(r.op(Op::equal, x, y), 0, r.op(Op::subtract, x, y));
+    const Handle apart = difference(r, x, y);
     return {r.op(Op::multiply, r.op(Op::sigmoid, apart), d.gradient),
             r.op(Op::multiply, r.op(Op::sigmoid, r.op(Op::negative, apart)), d.gradient)};
   }));
@@ -160,11 +161,11 @@ Tensor clip(Arg x, Arg low, Arg high) {
   const Handle h = Operand("clip", x, common_type("clip", {&x, &low, &high})).take();
   return Tensor(bounded(h, &low, &high, x.site()));
 }
-Tensor clip(Arg x, None, Arg high) {
+Tensor clip(Arg x, NoneType, Arg high) {
   const Handle h = Operand("clip", x, common_type("clip", {&x, &high})).take();
   return Tensor(bounded(h, nullptr, &high, x.site()));
 }
-Tensor clip(Arg x, Arg low, None) {
+Tensor clip(Arg x, Arg low, NoneType) {
   const Handle h = Operand("clip", x, common_type("clip", {&x, &low})).take();
   return Tensor(bounded(h, &low, nullptr, x.site()));
 }

@@ -29,7 +29,7 @@ Op mirrored(Op op) {
 struct Bound {
   enum class Place : uint8_t { below, within, above, nowhere };  // seen from the dtype's range
   Place place;
-  Number value{};  // set for Place::within
+  ScalarNumber value{};  // set for Place::within
 };
 
 /// Returns where the integer lies in relation to the dtype's range.
@@ -39,16 +39,16 @@ Bound placed(Wide v, DType t) {
     if constexpr (!L::is_integer) return {Bound::Place::nowhere};
     else if (v < static_cast<Wide>(L::min())) return {Bound::Place::below};
     else if (v > static_cast<Wide>(L::max())) return {Bound::Place::above};
-    else if (v > INT64_MAX) return {Bound::Place::within, Number(static_cast<uint64_t>(v))};
-    else return {Bound::Place::within, Number(static_cast<int64_t>(v))};
+    else if (v > INT64_MAX) return {Bound::Place::within, ScalarNumber(static_cast<uint64_t>(v))};
+    else return {Bound::Place::within, ScalarNumber(static_cast<int64_t>(v))};
   });
 }
 
 /// Returns the integer to compare with: x < 2.5 is x < 3, and x <= 2.5 is x <= 2; no integer equals 2.5, and
 /// none compares with NaN.
-Bound bound(Op op, const Number& n, DType t) {
-  if (n.kind == Number::Kind::natural) return placed(Wide(n.u), t);
-  if (n.kind != Number::Kind::real) return placed(Wide(n.i), t);
+Bound bound(Op op, const ScalarNumber& n, DType t) {
+  if (n.kind == ScalarNumber::Kind::natural) return placed(Wide(n.u), t);
+  if (n.kind != ScalarNumber::Kind::real) return placed(Wide(n.i), t);
   const double up = in_default_mode([&] { return std::ceil(n.d); }),
                down = in_default_mode([&] { return std::floor(n.d); });
   if (std::isnan(n.d) || ((op == Op::equal || op == Op::not_equal) && up != down))
@@ -66,10 +66,10 @@ bool known(Op op, Bound::Place place) {
 }
 
 /// Returns the lowest or the highest integer of the dtype.
-Number end_of_range(DType t, bool lowest) {
-  return with_type(t, [&](auto tag) -> Number {
+ScalarNumber end_of_range(DType t, bool lowest) {
+  return with_type(t, [&](auto tag) -> ScalarNumber {
     using L = std::numeric_limits<decltype(tag)>;
-    if constexpr (L::is_integer) return Number(lowest ? L::min() : L::max());
+    if constexpr (L::is_integer) return ScalarNumber(lowest ? L::min() : L::max());
     else return {};
   });
 }
@@ -77,18 +77,18 @@ Number end_of_range(DType t, bool lowest) {
 /// Records the comparison of integers with a scalar. A result that the scalar alone determines is recorded
 /// with literals, too: values must not decide which program is recorded. The literal combines with a
 /// comparison that does not contradict it.
-Tensor with_scalar(const char* name, Op op, Arg& x, const Number& n, const Site& s) {
+Tensor with_scalar(const char* name, Op op, Arg& x, const ScalarNumber& n, const Site& s) {
   const Operand h(name, x);
   const DType t = h->dtype;
   const Bound b = bound(op, n, t);
   const bool within = b.place == Bound::Place::within;
-  const Number value = within ? b.value : end_of_range(t, op == Op::less || op == Op::greater_equal);
+  const ScalarNumber value = within ? b.value : end_of_range(t, op == Op::less || op == Op::greater_equal);
   const Handle compared = binary(name, op, h, constant(value, t, {}, s), s);
-  if (within && n.kind != Number::Kind::real) return Tensor(compared);
+  if (within && n.kind != ScalarNumber::Kind::real) return Tensor(compared);
   const bool either = op == Op::less || op == Op::greater || op == Op::not_equal,
              answer = within ? !either : known(op, b.place);
   return Tensor(binary(name, either ? Op::bitwise_or : Op::bitwise_and, compared,
-                       constant(Number(answer), bool_, {}, s), s));
+                       constant(ScalarNumber(answer), bool_, {}, s), s));
 }
 
 Tensor comparison(const char* name, Op op, Arg& a, Arg& b) {
@@ -96,7 +96,7 @@ Tensor comparison(const char* name, Op op, Arg& a, Arg& b) {
     Arg &x = a.is_tensor() ? a : b, &n = a.is_tensor() ? b : a;
     const bool integers = x.handle() && is_int(x.handle()->dtype),
                bools = x.handle() && is_bool(x.handle()->dtype);
-    if (integers || (bools && n.number().kind == Number::Kind::natural))
+    if (integers || (bools && n.number().kind == ScalarNumber::Kind::natural))
       return with_scalar(name, a.is_tensor() ? op : mirrored(op), x, n.number(), a.site());
   }
   const DType t = common_type(name, {&a, &b});

@@ -23,17 +23,17 @@ Handle placed(const Handle& h, const MaybeDevice& device, const Site& s) {
 }
 
 /// Returns int64 for an integer, whatever its C++ type; the dtype of any other literal.
-DType natural_dtype(const Number& n) {
+DType natural_dtype(const ScalarNumber& n) {
   switch (n.kind) {
-    case Number::Kind::boolean: return bool_;
-    case Number::Kind::real: return n.literal_dtype();
-    case Number::Kind::natural: return uint64;
-    case Number::Kind::integer: break;
+    case ScalarNumber::Kind::boolean: return bool_;
+    case ScalarNumber::Kind::real: return n.literal_dtype();
+    case ScalarNumber::Kind::natural: return uint64;
+    case ScalarNumber::Kind::integer: break;
   }
   return int64;
 }
 
-Tensor filled(const char* op, const Shape& shape, const Number& v, DType t, MaybeDevice device,
+Tensor filled(const char* op, const Shape& shape, const ScalarNumber& v, DType t, MaybeDevice device,
               const Site& s) {
   if (!number_fits(v, t)) fail<DtypeError>(op, "the value does not fit " + std::string(name_of(t)), s);
   if (numel(checked(op, shape, s)) != 0 || std::find(shape.begin(), shape.end(), 0) == shape.end())
@@ -41,7 +41,7 @@ Tensor filled(const char* op, const Shape& shape, const Number& v, DType t, Mayb
   return Tensor(placed(constant(v, t, shape, s), device, s));
 }
 
-Tensor filled_like(const char* op, Arg& x, const Number& v, MaybeDType t, MaybeDevice device) {
+Tensor filled_like(const char* op, Arg& x, const ScalarNumber& v, MaybeDType t, MaybeDevice device) {
   const Operand h(op, x);
   return filled(op, h->shape, v, t.or_else(h->dtype), device.given ? device : h->device, x.site());
 }
@@ -56,13 +56,13 @@ Tensor ones(ShapeArg shape, MaybeDType t, MaybeDevice d, Site s) {
 Tensor empty(ShapeArg shape, MaybeDType t, MaybeDevice d, Site s) {
   return filled("empty", shape, 0, t.or_else(get_default_dtype()), d, s);
 }
-Tensor full(ShapeArg shape, Number v, MaybeDType t, MaybeDevice d, Site s) {
+Tensor full(ShapeArg shape, ScalarNumber v, MaybeDType t, MaybeDevice d, Site s) {
   return filled("full", shape, v, t.or_else(natural_dtype(v)), d, s);
 }
 Tensor zeros_like(Arg x, MaybeDType t, MaybeDevice d) { return filled_like("zeros_like", x, 0, t, d); }
 Tensor ones_like(Arg x, MaybeDType t, MaybeDevice d) { return filled_like("ones_like", x, 1, t, d); }
 Tensor empty_like(Arg x, MaybeDType t, MaybeDevice d) { return filled_like("empty_like", x, 0, t, d); }
-Tensor full_like(Arg x, Number v, MaybeDType t, MaybeDevice d) {
+Tensor full_like(Arg x, ScalarNumber v, MaybeDType t, MaybeDevice d) {
   return filled_like("full_like", x, v, t, d);
 }
 
@@ -75,7 +75,7 @@ Handle diagonal(const char* name, Op compare, int64_t rows, int64_t columns, int
   return binary(name, compare, iota(1, {1, columns}, device, s), row, s);
 }
 
-Tensor triangle(const char* name, Op compare, Arg& x, Integer k) {
+Tensor triangle(const char* name, Op compare, Arg& x, IntegerArg k) {
   const Operand h(name, x);
   const int rank = h->shape.size();
   if (rank < 2) fail<ShapeError>(name, "needs two dimensions, not " + to_string(h->shape), x.site());
@@ -84,7 +84,7 @@ Tensor triangle(const char* name, Op compare, Arg& x, Integer k) {
 }
 }  // namespace
 
-Tensor eye(Integer rows, Integer columns, Integer k, MaybeDType t, MaybeDevice device, Site s) {
+Tensor eye(IntegerArg rows, IntegerArg columns, IntegerArg k, MaybeDType t, MaybeDevice device, Site s) {
   if (rows < 0) fail<ShapeError>("eye", "the number of rows can't be negative: " + std::to_string(rows), s);
   const Shape shape{rows, columns < 0 ? rows : columns};
   if (rows.above || columns.above)
@@ -94,8 +94,8 @@ Tensor eye(Integer rows, Integer columns, Integer k, MaybeDType t, MaybeDevice d
   return Tensor(
       cast(diagonal("eye", Op::equal, shape[0], shape[1], k, where, s), t.or_else(get_default_dtype()), s));
 }
-Tensor tril(Arg x, Integer k) { return triangle("tril", Op::less_equal, x, k); }
-Tensor triu(Arg x, Integer k) { return triangle("triu", Op::greater_equal, x, k); }
+Tensor tril(Arg x, IntegerArg k) { return triangle("tril", Op::less_equal, x, k); }
+Tensor triu(Arg x, IntegerArg k) { return triangle("triu", Op::greater_equal, x, k); }
 
 std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string& indexing) {
   std::vector<Tensor> r;
@@ -154,7 +154,7 @@ Dims checked_strides(const char* op, const Shape& shape, std::span<const int64_t
 
 Tensor asarray(Arg x, MaybeDType t, MaybeDevice device) {
   const Operand h("asarray", x);
-  return Tensor(placed(cast(h, t.or_else(h->dtype), x.site()), device, x.site()));
+  return returned(placed(cast(h, t.or_else(h->dtype), x.site()), device, x.site()), x);
 }
 
 Tensor tensor(const NestedList& list, MaybeDType dtype, MaybeDevice device, Site s) {
@@ -182,7 +182,7 @@ Tensor tensor(const NestedList& list, MaybeDType dtype, MaybeDevice device, Site
   std::vector<char> elements(level.size() * size_of(t));
   char* out = elements.data();
   for (const NestedList* l : level) {
-    const Number& v = l->value_;
+    const ScalarNumber& v = l->value_;
     const jit::Scalar x = number_fits(v, t) ? to_scalar(v, t) : convert(to_scalar(v, v.dtype), v.dtype, t);
     std::memcpy(out, &x.bits, size_of(t));
     out += size_of(t);

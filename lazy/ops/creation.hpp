@@ -23,33 +23,33 @@ Tensor zeros(ShapeArg shape, MaybeDType dtype = {}, MaybeDevice device = {}, Sit
 Tensor ones(ShapeArg shape, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
 /// Does the same as zeros: nothing here is ever uninitialised.
 Tensor empty(ShapeArg shape, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
-Tensor full(ShapeArg shape, Number value, MaybeDType dtype = {}, MaybeDevice device = {},
+Tensor full(ShapeArg shape, ScalarNumber value, MaybeDType dtype = {}, MaybeDevice device = {},
             Site = Site::current());
 Tensor zeros_like(Arg x, MaybeDType dtype = {}, MaybeDevice device = {});
 Tensor ones_like(Arg x, MaybeDType dtype = {}, MaybeDevice device = {});
 Tensor empty_like(Arg x, MaybeDType dtype = {}, MaybeDevice device = {});
-Tensor full_like(Arg x, Number value, MaybeDType dtype = {}, MaybeDevice device = {});
+Tensor full_like(Arg x, ScalarNumber value, MaybeDType dtype = {}, MaybeDevice device = {});
 
 /// Returns ceil((stop - start) / step) values, start + i * step computed in the result's dtype: of integers
 /// int64, or uint64 where one is above its range. ShapeError if step is 0; DtypeError if the first or the
 /// last value does not fit an integer dtype.
-Tensor arange(Number stop, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
-Tensor arange(Number start, Number stop, MaybeDType dtype = {}, MaybeDevice device = {},
+Tensor arange(ScalarNumber stop, MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
+Tensor arange(ScalarNumber start, ScalarNumber stop, MaybeDType dtype = {}, MaybeDevice device = {},
               Site = Site::current());
-Tensor arange(Number start, Number stop, Number step, MaybeDType dtype = {}, MaybeDevice device = {},
-              Site = Site::current());
+Tensor arange(ScalarNumber start, ScalarNumber stop, ScalarNumber step, MaybeDType dtype = {},
+              MaybeDevice device = {}, Site = Site::current());
 /// Returns `num` values from start to stop, start + i * step computed in float64; the last one is stop
 /// itself, or with `endpoint` false the step before it.
-Tensor linspace(Number start, Number stop, Integer num, bool endpoint = true, MaybeDType dtype = {},
-                MaybeDevice device = {}, Site = Site::current());
+Tensor linspace(ScalarNumber start, ScalarNumber stop, IntegerArg num, bool endpoint = true,
+                MaybeDType dtype = {}, MaybeDevice device = {}, Site = Site::current());
 /// Returns a matrix of rows x columns (columns = rows if negative) with ones on the diagonal column - row =
 /// k.
-Tensor eye(Integer rows, Integer columns = -1, Integer k = 0, MaybeDType dtype = {}, MaybeDevice device = {},
-           Site = Site::current());
+Tensor eye(IntegerArg rows, IntegerArg columns = -1, IntegerArg k = 0, MaybeDType dtype = {},
+           MaybeDevice device = {}, Site = Site::current());
 /// Return the elements on and below (tril) or on and above (triu) the diagonal column - row = k of the last
 /// two axes; zero elsewhere.
-Tensor tril(Arg x, Integer k = 0);
-Tensor triu(Arg x, Integer k = 0);
+Tensor tril(Arg x, IntegerArg k = 0);
+Tensor triu(Arg x, IntegerArg k = 0);
 /// Returns coordinate grids of one-dimensional tensors. indexing "xy": the first two axes change places;
 /// "ij": they don't.
 std::vector<Tensor> meshgrid(std::initializer_list<Arg> axes, const std::string& indexing = "xy");
@@ -169,7 +169,7 @@ class NestedList {
 
  private:
   friend Tensor tensor(const NestedList&, MaybeDType, MaybeDevice, Site);
-  Number value_;
+  ScalarNumber value_;
   std::vector<NestedList> items_;
   bool is_list_ = false;
 };

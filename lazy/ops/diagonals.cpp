@@ -11,7 +11,7 @@ namespace {
 using namespace detail;
 
 /// Returns the order of axes that has axis1 and axis2 last.
-Dims matrices_last(const Recorder& r, int rank, Integer axis1, Integer axis2) {
+Dims matrices_last(const Recorder& r, int rank, IntegerArg axis1, IntegerArg axis2) {
   const int a = normal_axis(r.name, axis1, rank, r.site), b = normal_axis(r.name, axis2, rank, r.site);
   if (a == b) r.fail<IndexError>("axis " + std::to_string(axis2.value) + " is named twice");
   Dims order;
@@ -37,7 +37,7 @@ Handle diagonal_of(const Recorder& r, Handle h, int64_t offset) {
   return r.part(r.reshape(h, joined), rank - 2, column, length, columns + 1);
 }
 
-Handle diagonal_of(const Recorder& r, Arg& x, Integer offset, Integer axis1, Integer axis2) {
+Handle diagonal_of(const Recorder& r, Arg& x, IntegerArg offset, IntegerArg axis1, IntegerArg axis2) {
   const Handle h = Operand(r.name, x).take();
   const int rank = h->shape.size();
   if (rank < 2) r.fail<ShapeError>("needs two dimensions, not " + to_string(h->shape));
@@ -45,7 +45,7 @@ Handle diagonal_of(const Recorder& r, Arg& x, Integer offset, Integer axis1, Int
 }
 
 /// Makes matrices of the last axis, which is put on a diagonal.
-Handle embedded(const Recorder& r, Handle h, Integer offset) {
+Handle embedded(const Recorder& r, Handle h, IntegerArg offset) {
   const int rank = h->shape.size();
   const int64_t n = h->shape[rank - 1], k = offset;
   const Wide side = Wide(n) + (k < 0 ? -Wide(k) : Wide(k));
@@ -59,8 +59,8 @@ Handle embedded(const Recorder& r, Handle h, Integer offset) {
   h = r.replaced(r.filled(0, h->dtype, shape, h), h, rank - 1, std::max<int64_t>(k, 0));
   shape[rank - 1] = 1;
   shape.push_back(m);
-  const Handle row = r.op(Op::add, r.index(0, {m, 1}, h), Number(k));
-  return r.where(r.op(Op::equal, r.index(1, {1, m}, h), row), r.reshape(h, shape), Number(0));
+  const Handle row = r.op(Op::add, r.index(0, {m, 1}, h), ScalarNumber(k));
+  return r.where(r.op(Op::equal, r.index(1, {1, m}, h), row), r.reshape(h, shape), ScalarNumber(0));
 }
 
 Handle product(const Recorder& r, const Handle& a, const Handle& b) {
@@ -69,12 +69,12 @@ Handle product(const Recorder& r, const Handle& a, const Handle& b) {
 
 }  // namespace
 
-Tensor diagonal(Arg x, Integer offset, Integer axis1, Integer axis2) {
+Tensor diagonal(Arg x, IntegerArg offset, IntegerArg axis1, IntegerArg axis2) {
   const Recorder r{"diagonal", x.site()};
   return r.tensor(diagonal_of(r, x, offset, axis1, axis2));
 }
 
-Tensor trace(Arg x, Integer offset, Integer axis1, Integer axis2, MaybeDType dtype) {
+Tensor trace(Arg x, IntegerArg offset, IntegerArg axis1, IntegerArg axis2, MaybeDType dtype) {
   const Recorder r{"trace", x.site()};
   const Handle h = diagonal_of(r, x, offset, axis1, axis2);
   const DType own = is_float(h->dtype)          ? h->dtype
@@ -85,7 +85,7 @@ Tensor trace(Arg x, Integer offset, Integer axis1, Integer axis2, MaybeDType dty
   return r.tensor(r.reduce(Op::sum, r.as(t, h), {-1}));
 }
 
-Tensor diag(Arg x, Integer k) {
+Tensor diag(Arg x, IntegerArg k) {
   const Recorder r{"diag", x.site()};
   const Handle h = Operand(r.name, x).take();
   if (h->shape.size() == 1) return r.tensor(embedded(r, h, k));
@@ -93,7 +93,7 @@ Tensor diag(Arg x, Integer k) {
   return r.tensor(diagonal_of(r, h, k));
 }
 
-Tensor diag_embed(Arg x, Integer offset, Integer axis1, Integer axis2) {
+Tensor diag_embed(Arg x, IntegerArg offset, IntegerArg axis1, IntegerArg axis2) {
   const Recorder r{"diag_embed", x.site()};
   const Handle h = Operand(r.name, x).take();
   const int rank = h->shape.size() + 1;
@@ -105,7 +105,7 @@ Tensor diag_embed(Arg x, Integer offset, Integer axis1, Integer axis2) {
   return r.tensor(r.permute(embedded(r, h, offset), back));
 }
 
-Tensor tri(Integer rows, Integer columns, Integer k, MaybeDType t, MaybeDevice device, Site s) {
+Tensor tri(IntegerArg rows, IntegerArg columns, IntegerArg k, MaybeDType t, MaybeDevice device, Site s) {
   const Recorder r{"tri", s};
   if (rows < 0) r.fail<ShapeError>("the number of rows can't be negative: " + std::to_string(rows.value));
   const Shape shape{rows, columns < 0 ? rows.value : columns.value};
@@ -113,7 +113,7 @@ Tensor tri(Integer rows, Integer columns, Integer k, MaybeDType t, MaybeDevice d
   return tril(r.arg(ones(shape, t, device, s).handle()), k);
 }
 
-Tensor vander(Arg x, Integer columns, bool increasing) {
+Tensor vander(Arg x, IntegerArg columns, bool increasing) {
   const Recorder r{"vander", x.site()};
   Handle h = Operand(r.name, x).take();
   if (h->shape.size() != 1) r.fail<ShapeError>("takes a vector, not " + to_string(h->shape));
@@ -121,7 +121,8 @@ Tensor vander(Arg x, Integer columns, bool increasing) {
   const int64_t m = h->shape[0], n = columns < 0 ? m : columns.value;
   check_countable(r.name, {m, n}, r.site);
   const DType work = is_half(h->dtype) ? float32 : h->dtype;
-  const Handle up = r.index(1, {1, n}, h), power = increasing ? up : r.op(Op::subtract, Number(n - 1), up);
+  const Handle up = r.index(1, {1, n}, h),
+               power = increasing ? up : r.op(Op::subtract, ScalarNumber(n - 1), up);
   return r.tensor(r.as(h->dtype, r.op(Op::power, r.reshape(r.as(work, h), {m, 1}), r.as(work, power))));
 }
 
@@ -147,7 +148,7 @@ Tensor kron(Arg a, Arg b) {
   return r.tensor(r.reshape(product(r, r.reshape(x, left), r.reshape(y, right)), result));
 }
 
-Tensor cross(Arg a, Arg b, Integer axis) {
+Tensor cross(Arg a, Arg b, IntegerArg axis) {
   const Recorder r{"cross", a.site()};
   const DType t = common_type(r.name, {&a, &b});
   if (is_bool(t)) r.fail<DtypeError>("takes numbers, not two of bool: convert with astype");

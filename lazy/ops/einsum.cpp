@@ -233,10 +233,11 @@ Tensor einsum(std::string_view text, std::initializer_list<Arg> operands, Site s
                                " in shape " + to_string(f.h->shape) + " and " + std::to_string(g.extent(c)) +
                                " in shape " + to_string(g.h->shape),
                            s);
-  return Tensor(cast(contracted(name, std::move(factors), subscripts.result, s), t, s));
+  Handle y = cast(contracted(name, std::move(factors), subscripts.result, s), t, s);
+  return operands.size() == 1 ? returned(std::move(y), *operands.begin()) : Tensor(std::move(y));
 }
 
-Tensor tensordot(Arg a, Arg b, Integer axes) {
+Tensor tensordot(Arg a, Arg b, IntegerArg axes) {
   constexpr const char* name = "tensordot";
   const int ra = shape_of(name, a).size(), rb = shape_of(name, b).size();
   if (axes < 0 || axes > std::min(ra, rb))

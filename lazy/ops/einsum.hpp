@@ -27,7 +27,7 @@ inline Tensor einsum(std::string_view subscripts, Arg a, Arg b, Arg c) {
 
 /// Sums over the last `axes` axes of a and the first ones of b, whose extents are equal in turn. The result
 /// has the other axes of a, then those of b.
-Tensor tensordot(Arg a, Arg b, Integer axes = 2);
+Tensor tensordot(Arg a, Arg b, IntegerArg axes = 2);
 /// Sums likewise over the given axes of each, in pairs.
 Tensor tensordot(Arg a, Arg b, Axes of_a, Axes of_b);
 

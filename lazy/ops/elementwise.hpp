@@ -26,8 +26,8 @@ Tensor copysign(Arg a, Arg b);   // [float]
 Tensor logaddexp(Arg a, Arg b);  // [float] log(exp(a) + exp(b)) without overflow
 /// Returns minimum(maximum(x, low), high); `none` leaves an end open.
 Tensor clip(Arg x, Arg low, Arg high);
-Tensor clip(Arg x, None, Arg high);
-Tensor clip(Arg x, Arg low, None);
+Tensor clip(Arg x, NoneType, Arg high);
+Tensor clip(Arg x, Arg low, NoneType);
 
 Tensor negative(Arg x);  // unsigned wraps; bool throws
 Tensor positive(Arg x);

@@ -59,12 +59,14 @@ Handle exp_of_square(const Recorder& r, const Handle& x) {
 /// Returns e^(x^2) erfc(x) in float64.
 Handle scaled_erfc(const Recorder& r, const Handle& x) {
   // From 8 on 1 / (x sqrt(pi)) times the sum of products of -(2k - 1) / (2 x^2).
-  const Handle inverse = r.op(Op::divide, 1, x), square = r.op(Op::multiply, inverse, inverse);
+  // Where it is not taken, it is that of 8, so that its derivative is finite.
+  const Handle high = r.op(Op::greater, x, 8);
+  const Handle inverse = r.op(Op::divide, 1, r.where(high, x, 8)),
+               square = r.op(Op::multiply, inverse, inverse);
   const Handle one = r.number(1, float64);
   Handle series = one;
   for (int k = 24; k >= 1; --k) series = r.fma(r.op(Op::multiply, square, 0.5 - k), series, one);
   const Handle far = r.op(Op::multiply, r.op(Op::multiply, inverse, 1 / std::sqrt(std::numbers::pi)), series);
-  const Handle high = r.op(Op::greater, x, 8);
   const Handle bounded = r.where(high, 8, x);
   const Handle near = r.op(Op::multiply, exp_of_square(r, bounded), r.op(Op::erfc, bounded));
   return r.where(high, far, near);
@@ -157,7 +159,15 @@ Tensor ndtri(Arg x) {
         const Handle y = quantile_of(r, r.where(inside, h, 0.5));
         const Handle ends = r.where(r.op(Op::equal, h, 0), -kInfinity,
                                     r.where(r.op(Op::equal, h, 1), r.number(kInfinity, float64), kNaN));
-        return r.where(inside, y, ends);
+        Composite whole(r.name, {&h}, r.site);
+        return whole.result(r.where(inside, y, ends), [](const Differentiated& d) -> std::vector<Handle> {
+          // 1 / density of the result
+          const Recorder r{"ndtri", d.site};
+          const Handle square = r.op(Op::multiply, d.result, d.result);
+          const Handle slope = r.op(Op::multiply, r.op(Op::exp, r.op(Op::multiply, square, 0.5)),
+                                    std::numbers::sqrt2 / std::numbers::inv_sqrtpi);
+          return {r.op(Op::multiply, slope, d.gradient)};
+        });
       },
       float64);
 }
@@ -166,7 +176,13 @@ Tensor entr(Arg x) {
   return of_float("entr", x, [](const Recorder& r, const Handle& h) {
     const Handle y = r.op(Op::negative, r.op(Op::multiply, h, r.op(Op::log, h)));
     const Handle ends = r.where(r.op(Op::equal, h, 0), 0, y);
-    return r.where(r.op(Op::less, h, 0), -kInfinity, ends);
+    Composite whole(r.name, {&h}, r.site);
+    return whole.result(r.where(r.op(Op::less, h, 0), -kInfinity, ends),
+                        [](const Differentiated& d) -> std::vector<Handle> {  // -log(x) - 1
+                          const Recorder r{"entr", d.site};
+                          const Handle slope = r.op(Op::subtract, -1, r.op(Op::log, d.operands[0]));
+                          return {r.op(Op::multiply, slope, d.gradient)};
+                        });
   });
 }
 

@@ -24,6 +24,12 @@ Tensor of_floats(const char* name, Arg& a, Arg& b, F&& f, DType least = float32)
   return r.tensor(r.as(t, f(r, r.as(work, x), r.as(work, y))));
 }
 
+/// Returns x - y, and 0 where they are the same infinity. Differentiates as x - y where they are equal, too.
+inline Handle difference(const Recorder& r, const Handle& x, const Handle& y) {
+  const Handle same = r.both(r.op(Op::equal, x, y), r.opposite(r.op(Op::isfinite, x)));
+  return r.where(same, 0, r.op(Op::subtract, x, y));
+}
+
 /// Returns f(r, h), whose derivative is the function `slope`: shorter than that of its ops, and finite where
 /// parts of them that are not chosen are not.
 template <class F>

@@ -90,9 +90,9 @@ Handle trigamma(const Recorder& r, const Handle& x) {
 Handle log_gamma(const Recorder& r, const Handle& h) {
   const Handle low = r.op(Op::less, h, 0.5);
   const Handle value = lanczos(r, r.where(low, r.op(Op::subtract, 1, h), h));
-  // log(pi / |sin(pi x)|) - log gamma(1 - x); the fraction of x decides the sine.
-  const Handle fraction = r.op(Op::subtract, h, r.op(Op::floor, h));
-  const Handle near = r.op(Op::minimum, fraction, r.op(Op::subtract, 1, fraction));
+  // log(pi / |sin(pi x)|) - log gamma(1 - x); the distance to the nearest integer, which is exact, decides
+  // the sine.
+  const Handle near = r.op(Op::abs, r.op(Op::subtract, h, r.op(Op::round, h)));
   // log |x| where x is so small that 1 - x is 1.
   const Handle tiny = r.op(Op::less, r.op(Op::abs, h), 1e-20);
   const Handle sine = r.op(Op::sin, r.op(Op::multiply, near, std::numbers::pi));
@@ -137,7 +137,7 @@ Tensor slope_of_digamma(Arg x) { return polygamma(1, std::move(x)); }
 
 Tensor zeta(Arg s, Arg q) { return of_floats("zeta", s, q, zeta_of, float64); }
 
-Tensor polygamma(Integer n, Arg x) {
+Tensor polygamma(IntegerArg n, Arg x) {
   if (n < 0) fail<Error>("polygamma", "n is negative: " + std::to_string(n.value), x.site());
   if (n > 170) fail<Error>("polygamma", "n! overflows: n is " + std::to_string(n.value), x.site());
   if (n == 1) return of_float("polygamma", x, trigamma, float64);
@@ -152,7 +152,7 @@ Tensor polygamma(Integer n, Arg x) {
       float64);
 }
 
-Tensor mvlgamma(Arg x, Integer p) {
+Tensor mvlgamma(Arg x, IntegerArg p) {
   if (p < 1) fail<Error>("mvlgamma", "p is not positive: " + std::to_string(p.value), x.site());
   return of_float(
       "mvlgamma", x,

@@ -14,7 +14,7 @@ using namespace detail;
 
 Device device_of(const MaybeDevice& d, const Site& s) { return d.given ? d.value : jit::default_device(s); }
 
-void check_number(const Recorder& r, Integer num) {
+void check_number(const Recorder& r, IntegerArg num) {
   if (num < 0) r.fail<ShapeError>("the number of values can't be negative: " + std::to_string(num.value));
   check_countable(r.name, {num.value}, r.site);
 }
@@ -22,7 +22,7 @@ void check_number(const Recorder& r, Integer num) {
 /// Returns the rows and columns of the elements between two diagonals' ends: of each row those columns in
 /// [first, last).
 template <class F>
-Tensor positions(const Recorder& r, Integer rows, Integer columns, MaybeDevice device, F&& span) {
+Tensor positions(const Recorder& r, IntegerArg rows, IntegerArg columns, MaybeDevice device, F&& span) {
   if (rows < 0) r.fail<ShapeError>("the number of rows can't be negative: " + std::to_string(rows.value));
   const int64_t m = rows, n = columns < 0 ? rows : columns;
   Wide count = 0;
@@ -59,7 +59,7 @@ DType common_dtype(const Recorder& r, const std::vector<Tensor>& xs, const char*
 }
 
 /// Makes a filled tensor where x is.
-Tensor made_like(const char* name, Arg& x, const Shape& shape, const Number& value, MaybeDType t,
+Tensor made_like(const char* name, Arg& x, const Shape& shape, const ScalarNumber& value, MaybeDType t,
                  MaybeDevice d) {
   const Recorder r{name, x.site()};
   const Operand h(name, x);
@@ -73,16 +73,16 @@ Tensor made_like(const char* name, Arg& x, const Shape& shape, const Number& val
 
 }  // namespace
 
-Tensor logspace(Number start, Number stop, Integer num, bool endpoint, double base, MaybeDType t,
-                MaybeDevice device, Site s) {
+Tensor logspace(ScalarNumber start, ScalarNumber stop, IntegerArg num, bool endpoint, double base,
+                MaybeDType t, MaybeDevice device, Site s) {
   const Recorder r{"logspace", s};
   check_number(r, num);
   const Tensor exponents = linspace(start, stop, num, endpoint, float64, device, s);
   return r.tensor(r.as(t.or_else(get_default_dtype()), r.op(Op::power, base, exponents.handle())));
 }
 
-Tensor geomspace(Number start, Number stop, Integer num, bool endpoint, MaybeDType t, MaybeDevice device,
-                 Site s) {
+Tensor geomspace(ScalarNumber start, ScalarNumber stop, IntegerArg num, bool endpoint, MaybeDType t,
+                 MaybeDevice device, Site s) {
   const Recorder r{"geomspace", s};
   check_number(r, num);
   const double a = start.as_double(), b = stop.as_double();
@@ -119,12 +119,12 @@ Tensor indices(ShapeArg shape, MaybeDType t, MaybeDevice device, Site s) {
   return r.tensor(r.as(t.or_else(int64), y));
 }
 
-Tensor tril_indices(Integer rows, Integer columns, Integer k, MaybeDevice device, Site s) {
+Tensor tril_indices(IntegerArg rows, IntegerArg columns, IntegerArg k, MaybeDevice device, Site s) {
   return positions({"tril_indices", s}, rows, columns, device,
                    [&](int64_t i, int64_t n) { return std::pair(int64_t{0}, column(i + 1, k, n)); });
 }
 
-Tensor triu_indices(Integer rows, Integer columns, Integer k, MaybeDevice device, Site s) {
+Tensor triu_indices(IntegerArg rows, IntegerArg columns, IntegerArg k, MaybeDevice device, Site s) {
   return positions({"triu_indices", s}, rows, columns, device,
                    [&](int64_t i, int64_t n) { return std::pair(column(i, k, n), n); });
 }
@@ -191,7 +191,7 @@ Tensor new_ones(Arg x, ShapeArg shape, MaybeDType t, MaybeDevice d) {
 Tensor new_empty(Arg x, ShapeArg shape, MaybeDType t, MaybeDevice d) {
   return made_like("new_empty", x, shape, 0, t, d);
 }
-Tensor new_full(Arg x, ShapeArg shape, Number value, MaybeDType t, MaybeDevice d) {
+Tensor new_full(Arg x, ShapeArg shape, ScalarNumber value, MaybeDType t, MaybeDevice d) {
   return made_like("new_full", x, shape, value, t, d);
 }
 

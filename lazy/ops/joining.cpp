@@ -67,7 +67,7 @@ Handle joined(const char* op, const std::vector<Handle>& parts, int axis, const 
 
 }  // namespace
 
-Tensor concat(const std::vector<Tensor>& xs, Integer axis, Site s) {
+Tensor concat(const std::vector<Tensor>& xs, IntegerArg axis, Site s) {
   const char* const op = "concat";
   const DType t = common_dtype(op, xs, s);
   const Shape first = xs[0].shape(s);
@@ -86,19 +86,19 @@ Tensor concat(const std::vector<Tensor>& xs, Integer axis, Site s) {
                        s);
     parts.push_back(detail::Operand(op, arg, t).take());
   }
-  return Tensor(joined(op, parts, a, s));
+  return detail::returned(joined(op, parts, a, s), Arg(xs[0], s));
 }
 
-Tensor concat(const std::vector<Tensor>& xs, None, Site s) {
+Tensor concat(const std::vector<Tensor>& xs, NoneType, Site s) {
   std::vector<Tensor> flat;
   for (const Tensor& x : xs) {
     const detail::Operand h("concat", Arg(x, s));
-    flat.push_back(Tensor(detail::reshape(h, {numel(h->shape)}, s)));
+    flat.push_back(detail::returned(detail::reshape(h, {numel(h->shape)}, s), Arg(x, s)));
   }
   return concat(flat, 0, s);
 }
 
-Tensor stack(const std::vector<Tensor>& xs, Integer axis, Site s) {
+Tensor stack(const std::vector<Tensor>& xs, IntegerArg axis, Site s) {
   const char* const op = "stack";
   const DType t = common_dtype(op, xs, s);
   const Shape first = xs[0].shape(s);

@@ -8,20 +8,20 @@ namespace lazy {
 
 /// Joins along an existing axis: (2, 3) and (4, 3) along 0 -> (6, 3). ShapeError for no tensors, for 0-d
 /// ones, and where another axis differs; IndexError for the axis.
-Tensor concat(const std::vector<Tensor>& xs, Integer axis = 0, Site = Site::current());
+Tensor concat(const std::vector<Tensor>& xs, IntegerArg axis = 0, Site = Site::current());
 /// Joins the flattened tensors.
-Tensor concat(const std::vector<Tensor>& xs, None, Site = Site::current());
-inline Tensor cat(const std::vector<Tensor>& xs, Integer axis = 0, Site s = Site::current()) {
+Tensor concat(const std::vector<Tensor>& xs, NoneType, Site = Site::current());
+inline Tensor cat(const std::vector<Tensor>& xs, IntegerArg axis = 0, Site s = Site::current()) {
   return concat(xs, axis, s);
 }
-inline Tensor concatenate(const std::vector<Tensor>& xs, Integer axis = 0, Site s = Site::current()) {
+inline Tensor concatenate(const std::vector<Tensor>& xs, IntegerArg axis = 0, Site s = Site::current()) {
   return concat(xs, axis, s);
 }
-inline Tensor concatenate(const std::vector<Tensor>& xs, None, Site s = Site::current()) {
+inline Tensor concatenate(const std::vector<Tensor>& xs, NoneType, Site s = Site::current()) {
   return concat(xs, none, s);
 }
 /// Joins along a new axis at position `axis` of the result: two of (3) along 0 -> (2, 3). ShapeError for no
 /// tensors and where shapes differ; IndexError for the axis.
-Tensor stack(const std::vector<Tensor>& xs, Integer axis = 0, Site = Site::current());
+Tensor stack(const std::vector<Tensor>& xs, IntegerArg axis = 0, Site = Site::current());
 
 }  // namespace lazy

@@ -1,6 +1,7 @@
 #include "lazy/ops/matmul.hpp"
 
 #include "jit/graph/layout.hpp"
+#include "lazy/core/advice.hpp"
 #include "lazy/core/build.hpp"
 
 namespace lazy {
@@ -68,6 +69,8 @@ Handle with_vector(const char* name, const Handle& a, const Handle& b, const Sit
 Tensor product(const char* name, Arg& x, Arg& y, MaybeDType dtype) {
   const Site& s = x.site();
   const DType t = dtype.given ? dtype.value : common_type(name, {&x, &y});
+  tell_of_widening(name, x.handle(), y.handle(), s);
+  tell_of_widening(name, y.handle(), x.handle(), s);
   const DType work = is_bool(t) ? int64 : t;
   Handle a = Operand(name, x, work).take(), b = Operand(name, y, work).take();
   if (a->shape.empty() || b->shape.empty()) mismatch(name, a, b, "a 0-d operand (use multiply)", s);
@@ -135,7 +138,7 @@ Tensor outer(Arg a, Arg b) {
   return Tensor(product_of(name, column, row, s));
 }
 
-Tensor vecdot(Arg a, Arg b, Integer axis) {
+Tensor vecdot(Arg a, Arg b, IntegerArg axis) {
   constexpr const char* name = "vecdot";
   const Site& s = a.site();
   for (const Arg* one : {&a, &b})

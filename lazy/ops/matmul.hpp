@@ -17,6 +17,6 @@ Tensor dot(Arg a, Arg b);
 Tensor outer(Arg a, Arg b);
 /// Returns sum(a * b) along `axis` of both (counted from the end), the other axes broadcast, in the promoted
 /// dtype; for bool, true if any product is. ShapeError if those extents differ.
-Tensor vecdot(Arg a, Arg b, Integer axis = -1);
+Tensor vecdot(Arg a, Arg b, IntegerArg axis = -1);
 
 }  // namespace lazy

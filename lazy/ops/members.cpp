@@ -52,31 +52,31 @@ LAZY_MEMBER(std(Axes axes, KeepDims keep, double correction, Site s), std, axes,
 LAZY_MEMBER(cumsum(Axes axis, MaybeDType t, Site s), cumsum, axis, t)
 LAZY_MEMBER(cumprod(Axes axis, MaybeDType t, Site s), cumprod, axis, t)
 LAZY_MEMBER(norm(double order, Axes axes, KeepDims keep, Site s), norm, order, axes, keep)
-LAZY_MEMBER(trace(Integer offset, Site s), trace, offset)
-LAZY_MEMBER(diagonal(Integer offset, Integer a, Integer b, Site s), diagonal, offset, a, b)
-LAZY_MEMBER_OF(Sorted, sort(Integer axis, bool descending, Site s), s, sort, axis, descending)
-LAZY_MEMBER_OF(Sorted, topk(Integer k, Integer axis, bool largest, Site s), s, topk, k, axis, largest)
-LAZY_MEMBER(argsort(Integer axis, bool descending, Site s), argsort, axis, descending)
+LAZY_MEMBER(trace(IntegerArg offset, Site s), trace, offset)
+LAZY_MEMBER(diagonal(IntegerArg offset, IntegerArg a, IntegerArg b, Site s), diagonal, offset, a, b)
+LAZY_MEMBER_OF(Sorted, sort(IntegerArg axis, bool descending, Site s), s, sort, axis, descending)
+LAZY_MEMBER_OF(Sorted, topk(IntegerArg k, IntegerArg axis, bool largest, Site s), s, topk, k, axis, largest)
+LAZY_MEMBER(argsort(IntegerArg axis, bool descending, Site s), argsort, axis, descending)
 LAZY_MEMBER(reshape(ShapeArg shape, Site s), reshape, shape)
 LAZY_MEMBER(view(ShapeArg shape, Site s), reshape, shape)
 LAZY_MEMBER(expand(ShapeArg shape, Site s), expand, shape)
 LAZY_MEMBER(tile(ShapeArg repetitions, Site s), tile, repetitions)
 LAZY_MEMBER(flip(Axes axes, Site s), flip, axes)
 LAZY_MEMBER(flatten(Site s), flatten)
-LAZY_MEMBER(flatten(Integer start, Integer end, Site s), flatten, start, end)
+LAZY_MEMBER(flatten(IntegerArg start, IntegerArg end, Site s), flatten, start, end)
 LAZY_MEMBER(ravel(Site s), flatten)
 LAZY_MEMBER(squeeze(Axes axes, Site s), squeeze, axes)
-LAZY_MEMBER(unsqueeze(Integer axis, Site s), expand_dims, axis)
+LAZY_MEMBER(unsqueeze(IntegerArg axis, Site s), expand_dims, axis)
 LAZY_MEMBER(transpose(Axes axes, Site s), transpose, axes)
-LAZY_MEMBER(transpose(Integer a, Integer b, Site s), transpose, a, b)
+LAZY_MEMBER(transpose(IntegerArg a, IntegerArg b, Site s), transpose, a, b)
 LAZY_MEMBER(permute(Axes axes, Site s), permute_dims, axes)
-LAZY_MEMBER(swapaxes(Integer a, Integer b, Site s), swapaxes, a, b)
+LAZY_MEMBER(swapaxes(IntegerArg a, IntegerArg b, Site s), swapaxes, a, b)
 LAZY_MEMBER(T(Site s), transpose)
 LAZY_MEMBER(mT(Site s), matrix_transpose)
 LAZY_MEMBER(astype(DType dtype, Site s), astype, dtype)
 LAZY_MEMBER(to(DType dtype, Site s), astype, dtype)
 LAZY_MEMBER(round(Site s), round)
-LAZY_MEMBER(round(Integer decimals, Site s), round, decimals)
+LAZY_MEMBER(round(IntegerArg decimals, Site s), round, decimals)
 LAZY_MEMBER_WITH(low, clip(Arg low, Arg high), clip, std::move(low), std::move(high))
 LAZY_MEMBER_WITH(low, clamp(Arg low, Arg high), clip, std::move(low), std::move(high))
 LAZY_MEMBER_WITH(other, dot(Arg other), dot, std::move(other))
@@ -120,6 +120,8 @@ Tensor Tensor::clone(Site s) const {
 
 Tensor Tensor::copy(Site s) const {
   const jit::Node& n = node("copy", s);
+  // Gradients, hooks and scopes tell the copy from this variable.
+  if (n.attachment) return Tensor(detail::alias_of(handle_, s));
   if (!n.ready() || !n.buffer || !n.buffer->borrowed()) return *this;
   jit::BufferRef keep;
   const void* data = jit::contiguous_data(handle_, jit::Cause::data, s, keep);

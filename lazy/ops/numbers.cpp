@@ -129,10 +129,10 @@ DivMod divmod(Arg a, Arg b) {
   return {p.r.tensor(p.r.op(Op::floor_divide, p.a, p.b)), p.r.tensor(p.r.op(Op::remainder, p.a, p.b))};
 }
 
-Tensor rsub(Arg a, Arg b, Number alpha) {
+Tensor rsub(Arg a, Arg b, ScalarNumber alpha) {
   const Pair p = pair_of("rsub", a, b, false);
   check_numbers(p);
-  if (alpha.kind == Number::Kind::real && !is_float(p.dtype))
+  if (alpha.kind == ScalarNumber::Kind::real && !is_float(p.dtype))
     p.r.fail<DtypeError>(std::string("integers take no alpha of a fraction: ") + name_of(p.dtype));
   check_fits(p.r.name, Arg(alpha, p.r.site), p.dtype);
   const DType work = is_half(p.dtype) ? float32 : p.dtype;
@@ -148,7 +148,8 @@ Tensor gcd(Arg a, Arg b) {
 Tensor lcm(Arg a, Arg b) {
   const Pair p = integers("lcm", a, b);
   const Handle parts = p.r.op(Op::floor_divide, p.a, divisor(p));  // 0 where both are 0
-  return p.r.tensor(p.r.op(Op::abs, p.r.op(Op::multiply, parts, p.b)));
+  // Of what wraps the sign stays, as in NumPy.
+  return p.r.tensor(p.r.op(Op::multiply, p.r.op(Op::abs, parts), p.r.op(Op::abs, p.b)));
 }
 
 Tensor float_power(Arg a, Arg b) {
@@ -158,7 +159,7 @@ Tensor float_power(Arg a, Arg b) {
   return r.tensor(r.op(Op::power, x, y));
 }
 
-Tensor round(Arg x, Integer decimals) {
+Tensor round(Arg x, IntegerArg decimals) {
   const Operand given("round", std::as_const(x));
   if (!is_float(given->dtype)) {
     if (decimals < 0)

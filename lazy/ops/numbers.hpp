@@ -21,7 +21,7 @@ struct DivMod {
 };
 DivMod divmod(Arg a, Arg b);
 /// Returns b - alpha a; dtypes and errors as of subtract().
-Tensor rsub(Arg a, Arg b, Number alpha = 1);
+Tensor rsub(Arg a, Arg b, ScalarNumber alpha = 1);
 /// Return the greatest common divisor and the least common multiple of magnitudes; 0 and n have n, and 0.
 /// Integers (DtypeError otherwise); lcm wraps, and so does |the lowest| of a signed dtype.
 Tensor gcd(Arg a, Arg b);
@@ -34,7 +34,7 @@ Tensor float_power(Arg a, Arg b);
 /// Returns round(x 10^decimals) / 10^decimals, as NumPy computes it, which may overflow; of integers and
 /// bools x itself. Error unless |decimals| <= 300, or 38 below float64; DtypeError for integers and negative
 /// decimals.
-Tensor round(Arg x, Integer decimals);
+Tensor round(Arg x, IntegerArg decimals);
 /// Returns x - trunc(x), with x's sign; of infinities 0.
 Tensor frac(Arg x);
 /// Holds the results of modf().

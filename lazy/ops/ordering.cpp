@@ -142,7 +142,7 @@ Tensor quantiles(const char* name, Arg& x, std::vector<double> q, double whole, 
 
 }  // namespace
 
-Sorted topk(Arg x, Integer k, Integer axis, bool largest, bool /*sorted*/) {
+Sorted topk(Arg x, IntegerArg k, IntegerArg axis, bool largest, bool /*sorted*/) {
   const Recorder r{"topk", x.site()};
   const Handle h = Operand(r.name, x).take();
   const int a = r.axis(axis, h);
@@ -151,7 +151,7 @@ Sorted topk(Arg x, Integer k, Integer axis, bool largest, bool /*sorted*/) {
   return selected(r, h, a, largest, r.index(0, {k}, h));
 }
 
-Sorted kthvalue(Arg x, Integer k, Integer axis, KeepDims keep) {
+Sorted kthvalue(Arg x, IntegerArg k, IntegerArg axis, KeepDims keep) {
   const Recorder r{"kthvalue", x.site()};
   const Handle h = Operand(r.name, x).take();
   const int a = r.axis(axis, h);

@@ -12,10 +12,10 @@ namespace lazy {
 /// Returns the k largest (or smallest) elements along an axis, and their int64 positions: (..., n) -> (...,
 /// k). They are in order, even if `sorted` is false; of equal ones those before. NaN comes last either way.
 /// Any dtype. ShapeError unless k is in [0, n].
-Sorted topk(Arg x, Integer k, Integer axis = -1, bool largest = true, bool sorted = true);
+Sorted topk(Arg x, IntegerArg k, IntegerArg axis = -1, bool largest = true, bool sorted = true);
 /// Returns the k-th smallest element along an axis, counted from 1, and its position. ShapeError unless
 /// k is in [1, n].
-Sorted kthvalue(Arg x, Integer k, Integer axis = -1, KeepDims keep = dropdims);
+Sorted kthvalue(Arg x, IntegerArg k, IntegerArg axis = -1, KeepDims keep = dropdims);
 
 // The next ones take the elements of all the axes together; none named means all axes. The result is NaN if
 // an element is. Bools and integers are computed in the default dtype, 16-bit floats in float32. ShapeError

@@ -99,7 +99,7 @@ Shape checked(const Recorder& r, const Shape& shape, Widths& widths) {
 
 }  // namespace
 
-Tensor pad(Arg x, const PadWidths& widths, const std::string& mode, Number value) {
+Tensor pad(Arg x, const PadWidths& widths, const std::string& mode, ScalarNumber value) {
   const Recorder r{"pad", x.site()};
   Handle h = Operand(r.name, x).take();
   if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "symmetric" && mode != "wrap")
@@ -110,7 +110,7 @@ Tensor pad(Arg x, const PadWidths& widths, const std::string& mode, Number value
   if (mode == "constant") {
     if (!number_fits(value, h->dtype))
       r.fail<DtypeError>("the value does not fit " + std::string(name_of(h->dtype)));
-    if (result == h->shape) return r.tensor(h);
+    if (result == h->shape) return r.tensor(h, x);
     const Handle around = r.filled(value, h->dtype, result, h);
     if (numel(h->shape) == 0) return r.tensor(around);
     Dims start;
@@ -125,7 +125,7 @@ Tensor pad(Arg x, const PadWidths& widths, const std::string& mode, Number value
                          mode);
     h = padded_axis(r, h, i, before, after, mode);
   }
-  return r.tensor(h);
+  return r.tensor(h, x);
 }
 
 }  // namespace lazy

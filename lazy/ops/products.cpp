@@ -40,18 +40,19 @@ Tensor exact_product(const char* name, Arg& a, Arg& b, int of_a, int of_b) {
 }
 
 /// Returns the weight in the dtype that sums are computed in; DtypeError for a fraction among integers.
-Handle weight(const Recorder& r, const Number& v, DType t, DType work) {
-  if (v.kind == Number::Kind::real && !is_float(t))
+Handle weight(const Recorder& r, const ScalarNumber& v, DType t, DType work) {
+  if (v.kind == ScalarNumber::Kind::real && !is_float(t))
     r.fail<DtypeError>(std::string("integers take no weight of a fraction: ") + name_of(t));
   check_fits(r.name, Arg(v, r.site), t);
   return r.number(v, work);
 }
 
-bool is_zero(const Number& v) { return v.as_double() == 0; }
+bool is_zero(const ScalarNumber& v) { return v.as_double() == 0; }
 
 /// Returns beta x + alpha product(factors).
 template <class F>
-Tensor added(const char* name, Arg& x, Arg& a, Arg& b, const Number& beta, const Number& alpha, F&& product) {
+Tensor added(const char* name, Arg& x, Arg& a, Arg& b, const ScalarNumber& beta, const ScalarNumber& alpha,
+             F&& product) {
   const DType t = common_type(name, {&x, &a, &b}), work = is_half(t) ? float32 : t;
   const Factors f(name, a, b, x.site(), t);
   const Recorder& r = f.r;
@@ -116,25 +117,25 @@ Tensor mm(Arg a, Arg b) { return exact_product("mm", a, b, 2, 2); }
 Tensor mv(Arg a, Arg v) { return exact_product("mv", a, v, 2, 1); }
 Tensor bmm(Arg a, Arg b) { return exact_product("bmm", a, b, 3, 3); }
 
-Tensor addmm(Arg x, Arg a, Arg b, Number beta, Number alpha) {
+Tensor addmm(Arg x, Arg a, Arg b, ScalarNumber beta, ScalarNumber alpha) {
   return added("addmm", x, a, b, beta, alpha, [](const Factors& f) {
     f.check(2, 2);
     return f.product();
   });
 }
 
-Tensor addmv(Arg x, Arg a, Arg v, Number beta, Number alpha) {
+Tensor addmv(Arg x, Arg a, Arg v, ScalarNumber beta, ScalarNumber alpha) {
   return added("addmv", x, a, v, beta, alpha, [](const Factors& f) {
     f.check(2, 1);
     return f.product();
   });
 }
 
-Tensor addr(Arg x, Arg u, Arg v, Number beta, Number alpha) {
+Tensor addr(Arg x, Arg u, Arg v, ScalarNumber beta, ScalarNumber alpha) {
   return added("addr", x, u, v, beta, alpha, column_times_row);
 }
 
-Tensor addbmm(Arg x, Arg a, Arg b, Number beta, Number alpha) {
+Tensor addbmm(Arg x, Arg a, Arg b, ScalarNumber beta, ScalarNumber alpha) {
   return added("addbmm", x, a, b, beta, alpha, [](const Factors& f) {
     f.check(3, 3);
     const DType work = is_half(f.dtype) ? float32 : f.dtype;
@@ -142,7 +143,7 @@ Tensor addbmm(Arg x, Arg a, Arg b, Number beta, Number alpha) {
   });
 }
 
-Tensor baddbmm(Arg x, Arg a, Arg b, Number beta, Number alpha) {
+Tensor baddbmm(Arg x, Arg a, Arg b, ScalarNumber beta, ScalarNumber alpha) {
   return added("baddbmm", x, a, b, beta, alpha, [](const Factors& f) {
     f.check(3, 3);
     return f.product();

@@ -16,11 +16,12 @@ Tensor bmm(Arg a, Arg b);  // (b, m, k), (b, k, n) -> (b, m, n)
 // Sums beta x + alpha product, x broadcasting to the product; x is not read if beta is 0. 16-bit floats are
 // scaled and added in float32. DtypeError for bools, and for beta or alpha of a fraction among integers.
 
-Tensor addmm(Arg x, Arg a, Arg b, Number beta = 1, Number alpha = 1);    // mm(a, b)
-Tensor addmv(Arg x, Arg a, Arg v, Number beta = 1, Number alpha = 1);    // mv(a, v)
-Tensor addr(Arg x, Arg u, Arg v, Number beta = 1, Number alpha = 1);     // outer(u, v) of vectors
-Tensor addbmm(Arg x, Arg a, Arg b, Number beta = 1, Number alpha = 1);   // sum of bmm(a, b) over axis 0
-Tensor baddbmm(Arg x, Arg a, Arg b, Number beta = 1, Number alpha = 1);  // bmm(a, b)
+Tensor addmm(Arg x, Arg a, Arg b, ScalarNumber beta = 1, ScalarNumber alpha = 1);  // mm(a, b)
+Tensor addmv(Arg x, Arg a, Arg v, ScalarNumber beta = 1, ScalarNumber alpha = 1);  // mv(a, v)
+Tensor addr(Arg x, Arg u, Arg v, ScalarNumber beta = 1, ScalarNumber alpha = 1);   // outer(u, v) of vectors
+Tensor addbmm(Arg x, Arg a, Arg b, ScalarNumber beta = 1,
+              ScalarNumber alpha = 1);  // sum of bmm(a, b) over axis 0
+Tensor baddbmm(Arg x, Arg a, Arg b, ScalarNumber beta = 1, ScalarNumber alpha = 1);  // bmm(a, b)
 
 // Sequences: vectors that are not empty.
 

@@ -16,14 +16,16 @@ Handle index(int64_t n, const MaybeDevice& device, const Site& s) {
   return iota(0, {n}, device.given ? device.value : jit::default_device(s), s);
 }
 
-bool is_real(const Number& n) { return n.kind == Number::Kind::real; }
-Wide exact(const Number& n) { return n.kind == Number::Kind::natural ? Wide(n.u) : Wide(n.i); }
+bool is_real(const ScalarNumber& n) { return n.kind == ScalarNumber::Kind::real; }
+Wide exact(const ScalarNumber& n) { return n.kind == ScalarNumber::Kind::natural ? Wide(n.u) : Wide(n.i); }
 
 /// Describes start, start + step, ... before stop.
 struct Range {
-  Number start, stop, step;
+  ScalarNumber start, stop, step;
   bool real() const { return is_real(start) || is_real(stop) || is_real(step); }
-  bool natural() const { return start.kind == Number::Kind::natural || stop.kind == Number::Kind::natural; }
+  bool natural() const {
+    return start.kind == ScalarNumber::Kind::natural || stop.kind == ScalarNumber::Kind::natural;
+  }
   DType dtype() const { return real() ? get_default_dtype() : natural() ? uint64 : int64; }
 };
 
@@ -51,7 +53,7 @@ int64_t count_of(const Range& r, const Site& s) {
 }
 
 /// Returns the number without its fraction.
-Wide truncated(const Number& v) {
+Wide truncated(const ScalarNumber& v) {
   if (!is_real(v)) return exact(v);
   constexpr Wide far = Wide(1) << 100;  // beyond every dtype
   return std::abs(v.d) < 0x1p100 ? static_cast<Wide>(v.d) : v.d < 0 ? -far : far;
@@ -91,8 +93,9 @@ Tensor ramp(const Range& r, bool has_start, bool has_step, MaybeDType dtype, May
   const int64_t n = count_of(r, s);
   check_values(r, n, t, s);
   // The term wraps as the sums do; a cast of a floating-point step would not.
-  const auto term = [&](const Number& v) {
-    return constant(is_int(t) && is_real(v) ? Number(static_cast<int64_t>(truncated(v))) : v, work, {}, s);
+  const auto term = [&](const ScalarNumber& v) {
+    return constant(is_int(t) && is_real(v) ? ScalarNumber(static_cast<int64_t>(truncated(v))) : v, work, {},
+                    s);
   };
   Handle h = cast(index(n, device, s), work, s);
   if (has_step) h = binary("arange", Op::multiply, h, term(r.step), s);
@@ -102,18 +105,19 @@ Tensor ramp(const Range& r, bool has_start, bool has_step, MaybeDType dtype, May
 
 }  // namespace
 
-Tensor arange(Number stop, MaybeDType t, MaybeDevice device, Site s) {
+Tensor arange(ScalarNumber stop, MaybeDType t, MaybeDevice device, Site s) {
   return ramp({0, stop, 1}, false, false, t, device, s);
 }
-Tensor arange(Number start, Number stop, MaybeDType t, MaybeDevice device, Site s) {
+Tensor arange(ScalarNumber start, ScalarNumber stop, MaybeDType t, MaybeDevice device, Site s) {
   return ramp({start, stop, 1}, true, false, t, device, s);
 }
-Tensor arange(Number start, Number stop, Number step, MaybeDType t, MaybeDevice device, Site s) {
+Tensor arange(ScalarNumber start, ScalarNumber stop, ScalarNumber step, MaybeDType t, MaybeDevice device,
+              Site s) {
   return ramp({start, stop, step}, true, true, t, device, s);
 }
 
-Tensor linspace(Number start, Number stop, Integer num, bool endpoint, MaybeDType t, MaybeDevice device,
-                Site s) {
+Tensor linspace(ScalarNumber start, ScalarNumber stop, IntegerArg num, bool endpoint, MaybeDType t,
+                MaybeDevice device, Site s) {
   if (num < 0)
     fail<ShapeError>("linspace", "the number of values can't be negative: " + std::to_string(num), s);
   check_countable("linspace", {num}, s);

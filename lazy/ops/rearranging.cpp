@@ -10,14 +10,15 @@ namespace {
 using namespace detail;
 
 /// Returns the parts of an axis between ascending positions; a part that would end before it begins is empty.
-std::vector<Tensor> parts_at(const Recorder& r, const Handle& h, int axis, const std::vector<int64_t>& at) {
+std::vector<Tensor> parts_at(const Recorder& r, const Arg& x, const Handle& h, int axis,
+                             const std::vector<int64_t>& at) {
   const int64_t n = h->shape[axis];
   const auto position = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
   std::vector<Tensor> parts;
   int64_t start = 0;
   for (size_t i = 0; i <= at.size(); ++i) {
     const int64_t stop = i < at.size() ? position(at[i]) : n;
-    parts.push_back(r.tensor(r.part(h, axis, start, std::max<int64_t>(stop - start, 0))));
+    parts.push_back(r.tensor(r.part(h, axis, start, std::max<int64_t>(stop - start, 0)), x));
     start = stop;
   }
   return parts;
@@ -25,18 +26,20 @@ std::vector<Tensor> parts_at(const Recorder& r, const Handle& h, int axis, const
 
 /// Returns parts of the given extents, one after the other.
 template <class F>
-std::vector<Tensor> parts_of(const Recorder& r, const Handle& h, int axis, int64_t count, F&& extent) {
+std::vector<Tensor> parts_of(const Recorder& r, const Arg& x, const Handle& h, int axis, int64_t count,
+                             F&& extent) {
   std::vector<Tensor> parts;
   int64_t start = 0;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t length = extent(i);
-    parts.push_back(r.tensor(r.part(h, axis, start, length)));
+    parts.push_back(r.tensor(r.part(h, axis, start, length), x));
     start += length;
   }
   return parts;
 }
 
-int axis_to_split(const Recorder& r, const Handle& h, Integer axis, Integer sections, const char* what) {
+int axis_to_split(const Recorder& r, const Handle& h, IntegerArg axis, IntegerArg sections,
+                  const char* what) {
   if (sections < 1)
     r.fail<ShapeError>(std::string("the number of ") + what + " must be positive, not " +
                        std::to_string(sections.value));
@@ -85,10 +88,10 @@ Tensor with_rank(const char* name, Arg& x, int rank) {
   const Operand h(name, x);
   const Recorder r{name, x.site()};
   const int own = h->shape.size();
-  if (own >= rank) return r.tensor(h);
-  if (rank == 3 && own == 2) return r.tensor(r.reshape(h, {h->shape[0], h->shape[1], 1}));
-  if (rank == 3 && own == 1) return r.tensor(r.reshape(h, {1, h->shape[0], 1}));
-  return r.tensor(r.reshape(h, led_by_ones(h->shape, rank)));
+  if (own >= rank) return r.tensor(h, x);
+  if (rank == 3 && own == 2) return r.tensor(r.reshape(h, {h->shape[0], h->shape[1], 1}), x);
+  if (rank == 3 && own == 1) return r.tensor(r.reshape(h, {1, h->shape[0], 1}), x);
+  return r.tensor(r.reshape(h, led_by_ones(h->shape, rank)), x);
 }
 
 /// Joins tensors along an axis, each brought into another shape first.
@@ -119,7 +122,7 @@ Tensor joined(const char* name, const std::vector<Tensor>& xs, Reshape&& reshape
 
 }  // namespace
 
-std::vector<Tensor> split(Arg x, Integer sections, Integer axis) {
+std::vector<Tensor> split(Arg x, IntegerArg sections, IntegerArg axis) {
   const Recorder r{"split", x.site()};
   const Handle h = Operand(r.name, x).take();
   const int a = axis_to_split(r, h, axis, sections, "sections");
@@ -127,37 +130,38 @@ std::vector<Tensor> split(Arg x, Integer sections, Integer axis) {
   if (n % sections != 0)
     r.fail<ShapeError>("an extent of " + std::to_string(n) + " is no multiple of " +
                        std::to_string(sections.value) + ": array_split takes any");
-  return parts_of(r, h, a, sections, [&](int64_t) { return n / sections; });
+  return parts_of(r, x, h, a, sections, [&](int64_t) { return n / sections; });
 }
 
-std::vector<Tensor> split(Arg x, const std::vector<int64_t>& at, Integer axis) {
+std::vector<Tensor> split(Arg x, const std::vector<int64_t>& at, IntegerArg axis) {
   const Recorder r{"split", x.site()};
   const Handle h = Operand(r.name, x).take();
-  return parts_at(r, h, r.axis(axis, h), at);
+  return parts_at(r, x, h, r.axis(axis, h), at);
 }
-std::vector<Tensor> split(Arg x, std::initializer_list<int64_t> at, Integer axis) {
+std::vector<Tensor> split(Arg x, std::initializer_list<int64_t> at, IntegerArg axis) {
   return split(std::move(x), std::vector<int64_t>(at), axis);
 }
 
-std::vector<Tensor> array_split(Arg x, Integer sections, Integer axis) {
+std::vector<Tensor> array_split(Arg x, IntegerArg sections, IntegerArg axis) {
   const Recorder r{"array_split", x.site()};
   const Handle h = Operand(r.name, x).take();
   const int a = axis_to_split(r, h, axis, sections, "sections");
   const int64_t n = h->shape[a];
-  return parts_of(r, h, a, sections, [&](int64_t i) { return n / sections + (i < n % sections); });
+  return parts_of(r, x, h, a, sections, [&](int64_t i) { return n / sections + (i < n % sections); });
 }
 
-std::vector<Tensor> chunk(Arg x, Integer chunks, Integer axis) {
+std::vector<Tensor> chunk(Arg x, IntegerArg chunks, IntegerArg axis) {
   const Recorder r{"chunk", x.site()};
   const Handle h = Operand(r.name, x).take();
   const int a = axis_to_split(r, h, axis, chunks, "chunks");
   const int64_t n = h->shape[a];
-  if (n == 0) return parts_of(r, h, a, chunks, [](int64_t) { return 0; });
+  if (n == 0) return parts_of(r, x, h, a, chunks, [](int64_t) { return 0; });
   const int64_t length = (n - 1) / chunks + 1;
-  return parts_of(r, h, a, (n - 1) / length + 1, [&](int64_t i) { return std::min(length, n - i * length); });
+  return parts_of(r, x, h, a, (n - 1) / length + 1,
+                  [&](int64_t i) { return std::min(length, n - i * length); });
 }
 
-std::vector<Tensor> unstack(Arg x, Integer axis) {
+std::vector<Tensor> unstack(Arg x, IntegerArg axis) {
   const Recorder r{"unstack", x.site()};
   const Handle h = Operand(r.name, x).take();
   const int a = r.axis(axis, h);
@@ -169,7 +173,7 @@ std::vector<Tensor> unstack(Arg x, Integer axis) {
   return parts;
 }
 
-Tensor narrow(Arg x, Integer axis, Integer start, Integer length) {
+Tensor narrow(Arg x, IntegerArg axis, IntegerArg start, IntegerArg length) {
   const Recorder r{"narrow", x.site()};
   const Operand h(r.name, x);
   const int a = r.axis(axis, h);
@@ -177,7 +181,7 @@ Tensor narrow(Arg x, Integer axis, Integer start, Integer length) {
   if (from < 0 || from > n || length < 0 || length > n - from)
     r.fail<IndexError>(std::to_string(length.value) + " elements from " + std::to_string(start.value) +
                        " on are not in an axis of " + std::to_string(n));
-  return r.tensor(r.part(h, a, from, length));
+  return r.tensor(r.part(h, a, from, length), x);
 }
 
 Tensor hstack(const std::vector<Tensor>& xs, Site s) {
@@ -208,16 +212,16 @@ Tensor tile(Arg x, ShapeArg repetitions) {
   h = r.reshape(h, led_by_ones(h->shape, repetitions.size()));
   const Shape counts = led_by_ones(repetitions, h->shape.size());
   for (int i = 0; i < counts.size(); ++i) h = repeated(r, h, i, counts[i], false);
-  return r.tensor(h);
+  return r.tensor(h, x);
 }
 
-Tensor repeat(Arg x, Integer count, Axes axis) {
+Tensor repeat(Arg x, IntegerArg count, Axes axis) {
   const Recorder r{"repeat", x.site()};
   Handle h = Operand(r.name, x).take();
   check_count(r, count);
   if (axis.size() > 1) r.fail<IndexError>("works along one axis, not " + to_string(axis));
   if (axis.empty()) h = r.reshape(h, {numel(h->shape)});
-  return r.tensor(repeated(r, h, r.axis(axis.empty() ? 0 : axis[0], h), count, true));
+  return r.tensor(repeated(r, h, r.axis(axis.empty() ? 0 : axis[0], h), count, true), x);
 }
 
 Tensor expand(Arg x, ShapeArg shape) {
@@ -232,7 +236,7 @@ Tensor expand(Arg x, ShapeArg shape) {
   }
   if (!good) r.fail<ShapeError>(to_string(h->shape) + " does not broadcast to " + to_string(shape));
   check_countable(r.name, full, r.site);
-  return r.tensor(r.broadcast(h, full));
+  return r.tensor(r.broadcast(h, full), x);
 }
 
 Tensor expand_as(Arg x, TensorArg other) {
@@ -241,7 +245,7 @@ Tensor expand_as(Arg x, TensorArg other) {
   const Shape shape = shape_of(r.name, other);
   if (shape.size() < h->shape.size() || broadcast_shapes(r.name, h->shape, shape, r.site) != shape)
     r.fail<ShapeError>(to_string(h->shape) + " does not broadcast to " + to_string(shape));
-  return r.tensor(r.broadcast(h, shape));
+  return r.tensor(r.broadcast(h, shape), x);
 }
 
 Tensor roll(Arg x, Axes shift, Axes axes) {
@@ -251,7 +255,7 @@ Tensor roll(Arg x, Axes shift, Axes axes) {
     if (shift.size() != 1)
       r.fail<ShapeError>("the flattened tensor takes one shift, not " + to_string(shift));
     const Shape shape = h->shape;
-    return r.tensor(r.reshape(rolled(r, r.reshape(h, {numel(shape)}), 0, shift[0]), shape));
+    return r.tensor(r.reshape(rolled(r, r.reshape(h, {numel(shape)}), 0, shift[0]), shape), x);
   }
   if (shift.size() != 1 && shift.size() != axes.size())
     r.fail<ShapeError>("shifts " + to_string(shift) + " and axes " + to_string(axes) + " differ in number");
@@ -263,10 +267,10 @@ Tensor roll(Arg x, Axes shift, Axes axes) {
   }
   for (int a = 0; a < by.size(); ++a)
     if (by[a] != 0) h = rolled(r, h, a, by[a]);
-  return r.tensor(h);
+  return r.tensor(h, x);
 }
 
-Tensor rot90(Arg x, Integer turns, Axes axes) {
+Tensor rot90(Arg x, IntegerArg turns, Axes axes) {
   const Recorder r{"rot90", x.site()};
   Handle h = Operand(r.name, x).take();
   const int rank = h->shape.size();
@@ -275,33 +279,33 @@ Tensor rot90(Arg x, Integer turns, Axes axes) {
   const int a = r.axis(axes[0], h), b = r.axis(axes[1], h);
   if (a == b) r.fail<ShapeError>("the axes of " + to_string(axes) + " are the same");
   const int64_t k = (turns % 4 + 4) % 4;
-  if (k == 0) return r.tensor(h);
+  if (k == 0) return r.tensor(h, x);
   if (k == 1) h = r.reversed(h, b);
-  if (k == 2) return r.tensor(r.reversed(r.reversed(h, a), b));
+  if (k == 2) return r.tensor(r.reversed(r.reversed(h, a), b), x);
   Dims order = axes_in_order(rank);
   std::swap(order[a], order[b]);
   h = r.permute(h, order);
-  return r.tensor(k == 1 ? h : r.reversed(h, b));
+  return r.tensor(k == 1 ? h : r.reversed(h, b), x);
 }
 
 Tensor flipud(Arg x) {
   const Recorder r{"flipud", x.site()};
   const Operand h(r.name, x);
   if (h->shape.empty()) r.fail<ShapeError>("needs a dimension");
-  return r.tensor(r.reversed(h, 0));
+  return r.tensor(r.reversed(h, 0), x);
 }
 Tensor fliplr(Arg x) {
   const Recorder r{"fliplr", x.site()};
   const Operand h(r.name, x);
   if (h->shape.size() < 2) r.fail<ShapeError>("needs two dimensions, not " + to_string(h->shape));
-  return r.tensor(r.reversed(h, 1));
+  return r.tensor(r.reversed(h, 1), x);
 }
 
 Tensor atleast_1d(Arg x) { return with_rank("atleast_1d", x, 1); }
 Tensor atleast_2d(Arg x) { return with_rank("atleast_2d", x, 2); }
 Tensor atleast_3d(Arg x) { return with_rank("atleast_3d", x, 3); }
 
-Tensor unflatten(Arg x, Integer axis, ShapeArg shape) {
+Tensor unflatten(Arg x, IntegerArg axis, ShapeArg shape) {
   const Recorder r{"unflatten", x.site()};
   const Operand h(r.name, x);
   const int a = r.axis(axis, h);
@@ -330,10 +334,10 @@ Tensor unflatten(Arg x, Integer axis, ShapeArg shape) {
       for (const int64_t p : parts) result.push_back(p);
   }
   check_countable(r.name, result, r.site);
-  return r.tensor(r.reshape(h, result));
+  return r.tensor(r.reshape(h, result), x);
 }
 
-Tensor diff(Arg x, Integer n, Integer axis) {
+Tensor diff(Arg x, IntegerArg n, IntegerArg axis) {
   const Recorder r{"diff", x.site()};
   Handle h = Operand(r.name, x).take();
   if (n < 0) r.fail<ShapeError>("can't take differences " + std::to_string(n.value) + " times");
@@ -344,7 +348,7 @@ Tensor diff(Arg x, Integer n, Integer axis) {
     h = r.op(is_bool(h->dtype) ? Op::not_equal : Op::subtract, r.part(h, a, 1, length),
              r.part(h, a, 0, length));
   }
-  return r.tensor(h);
+  return r.tensor(h, x);
 }
 
 }  // namespace lazy

@@ -19,19 +19,19 @@ struct Recorder {
   [[noreturn]] void fail(const std::string& what) const {
     detail::fail<E>(name, what, site);
   }
-  Handle number(const Number& v, DType t) const { return constant(v, t, {}, site); }
+  Handle number(const ScalarNumber& v, DType t) const { return constant(v, t, {}, site); }
   Handle as(DType t, const Handle& h) const { return cast(h, t, site); }
   Handle op(Op o, const Handle& a) const { return unary(o, a, site); }
   Handle op(Op o, const Handle& a, const Handle& b) const { return binary(name, o, a, b, site); }
-  Handle op(Op o, const Handle& a, const Number& b) const { return op(o, a, number(b, a->dtype)); }
-  Handle op(Op o, const Number& a, const Handle& b) const { return op(o, number(a, b->dtype), b); }
+  Handle op(Op o, const Handle& a, const ScalarNumber& b) const { return op(o, a, number(b, a->dtype)); }
+  Handle op(Op o, const ScalarNumber& a, const Handle& b) const { return op(o, number(a, b->dtype), b); }
   Handle where(const Handle& c, const Handle& a, const Handle& b) const {
     return detail::where(name, c, a, b, site);
   }
-  Handle where(const Handle& c, const Number& a, const Handle& b) const {
+  Handle where(const Handle& c, const ScalarNumber& a, const Handle& b) const {
     return where(c, number(a, b->dtype), b);
   }
-  Handle where(const Handle& c, const Handle& a, const Number& b) const {
+  Handle where(const Handle& c, const Handle& a, const ScalarNumber& b) const {
     return where(c, a, number(b, a->dtype));
   }
   Handle fma(const Handle& a, const Handle& b, const Handle& c) const {
@@ -42,7 +42,7 @@ struct Recorder {
   Handle opposite(const Handle& a) const { return op(Op::bitwise_invert, a); }
   /// Returns the elements that are NaN; none for a dtype without them.
   Handle is_nan(const Handle& h) const {
-    return is_float(h->dtype) ? op(Op::isnan, h) : constant(Number(false), bool_, h->shape, h, site);
+    return is_float(h->dtype) ? op(Op::isnan, h) : constant(ScalarNumber(false), bool_, h->shape, h, site);
   }
   Handle reduce(Op o, const Handle& h, const Dims& axes, KeepDims keep = dropdims) const {
     return detail::reduce(name, o, h, axes, keep, site);
@@ -50,7 +50,7 @@ struct Recorder {
   Handle reshape(const Handle& h, const Shape& shape) const { return detail::reshape(h, shape, site); }
   Handle permute(const Handle& h, const Dims& axes) const { return detail::permute(h, axes, site); }
   Handle broadcast(const Handle& h, const Shape& shape) const { return detail::broadcast(h, shape, site); }
-  Handle filled(const Number& v, DType t, const Shape& shape, const Handle& like) const {
+  Handle filled(const ScalarNumber& v, DType t, const Shape& shape, const Handle& like) const {
     return constant(v, t, shape, like, site);
   }
   Handle index(int axis, const Shape& shape, const Handle& like) const {
@@ -79,6 +79,8 @@ struct Recorder {
   }
   int axis(int64_t a, const Handle& h) const { return normal_axis(name, a, h->shape.size(), site); }
   Tensor tensor(const Handle& h) const { return Tensor(h); }
+  /// Returns the value of a function that may give an argument back as it is.
+  Tensor tensor(const Handle& h, const Arg& given) const { return returned(h, given); }
   /// Hands the value to another function as an argument written at the user's line.
   Arg arg(const Handle& h) const { return Arg(h, site); }
 };

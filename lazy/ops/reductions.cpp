@@ -107,11 +107,11 @@ Tensor accumulate(const char* name, Op op, Arg& x, const Axes& axes, KeepDims ke
   const Operand h(name, x);
   const DType t = dtype.or_else(sum_type(h->dtype));
   if (is_bool(t)) fail<DtypeError>(name, "does not accumulate in bool: use any or all", x.site());
-  return Tensor(reduce(name, op, cast(h, t, x.site()), axes, keep, x.site()));
+  return returned(reduce(name, op, cast(h, t, x.site()), axes, keep, x.site()), x);
 }
 
 Tensor extreme(const char* name, Op op, Arg& x, const Axes& axes, KeepDims keep) {
-  return Tensor(reduce(name, op, Operand(name, x), axes, keep, x.site()));
+  return returned(reduce(name, op, Operand(name, x), axes, keep, x.site()), x);
 }
 
 Tensor truth(const char* name, Op op, Arg& x, const Axes& axes, KeepDims keep) {

@@ -24,14 +24,14 @@ int running_axis(const Recorder& r, Handle& h, const Axes& axis) {
 }
 
 /// Sums or multiplies, from `initial` on if that is to be shown.
-Tensor accumulated(const Recorder& r, Op op, Handle h, const Axes& axis, MaybeDType dtype,
+Tensor accumulated(const Recorder& r, Op op, const Arg& x, Handle h, const Axes& axis, MaybeDType dtype,
                    std::optional<int> initial) {
   const DType own = h->dtype;
   const DType t = dtype.or_else(is_float(own) ? own : is_unsigned_int(own) ? uint64 : int64);
   if (is_bool(t)) r.fail<DtypeError>("does not accumulate in bool");
   const int a = running_axis(r, h, axis);
   h = scan(r, op, r.as(t, h), a);
-  if (!initial) return r.tensor(h);
+  if (!initial) return r.tensor(h, x);
   Shape shape = h->shape;
   if (++shape[a]; shape[a] == 1) return r.tensor(r.filled(*initial, t, shape, h));
   check_countable(r.name, shape, r.site);
@@ -44,7 +44,7 @@ Tensor cumulative(const char* name, Op op, Arg& x, const Axes& axis, MaybeDType 
   const Handle h = Operand(r.name, x).take();
   if (axis.empty() && h->shape.size() != 1)
     r.fail<ShapeError>("an axis is needed for shape " + to_string(h->shape));
-  return accumulated(r, op, h, axis, dtype, initial);
+  return accumulated(r, op, x, h, axis, dtype, initial);
 }
 
 /// Returns running extremes, and the last positions at which an element was one.
@@ -57,18 +57,18 @@ Sorted running_extreme(const char* name, Op op, Arg& x, const Axes& axis) {
   const Handle best = scan(r, op, h, a);
   const Handle found = r.either(r.op(Op::equal, h, best), r.is_nan(h));
   const Handle at = r.where(found, r.index(a, h->shape, h), 0);
-  return {r.tensor(r.as(own, best)), r.tensor(scan(r, Op::cummax, at, a))};
+  return {r.tensor(r.as(own, best), x), r.tensor(scan(r, Op::cummax, at, a))};
 }
 
 }  // namespace
 
 Tensor cumsum(Arg x, Axes axis, MaybeDType dtype) {
   const Recorder r{"cumsum", x.site()};
-  return accumulated(r, Op::cumsum, Operand(r.name, x).take(), axis, dtype, {});
+  return accumulated(r, Op::cumsum, x, Operand(r.name, x).take(), axis, dtype, {});
 }
 Tensor cumprod(Arg x, Axes axis, MaybeDType dtype) {
   const Recorder r{"cumprod", x.site()};
-  return accumulated(r, Op::cumprod, Operand(r.name, x).take(), axis, dtype, {});
+  return accumulated(r, Op::cumprod, x, Operand(r.name, x).take(), axis, dtype, {});
 }
 Tensor cumulative_sum(Arg x, Axes axis, MaybeDType dtype, bool include_initial) {
   return cumulative("cumulative_sum", Op::cumsum, x, axis, dtype,
@@ -93,7 +93,7 @@ Tensor logcumsumexp(Arg x, Axes axis) {
     const Handle before = r.part(h, a, 0, n - gap), here = r.part(h, a, gap, n - gap);
     h = r.replaced(h, logaddexp(r.arg(before), r.arg(here)).handle(), a, gap);
   }
-  return r.tensor(r.as(t, h));
+  return r.tensor(r.as(t, h), x);
 }
 
 }  // namespace lazy

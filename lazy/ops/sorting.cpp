@@ -8,7 +8,7 @@ namespace {
 
 using jit::Handle;
 
-Sorted sorted(const char* op, Arg& x, Integer axis, bool descending) {
+Sorted sorted(const char* op, Arg& x, IntegerArg axis, bool descending) {
   const Site& site = x.site();
   Handle h = detail::Operand(op, x).take();
   const int rank = h->shape.size();
@@ -26,11 +26,11 @@ Sorted sorted(const char* op, Arg& x, Integer axis, bool descending) {
 
 }  // namespace
 
-Sorted sort(Arg x, Integer axis, bool descending, bool /*stable*/) {
+Sorted sort(Arg x, IntegerArg axis, bool descending, bool /*stable*/) {
   return sorted("sort", x, axis, descending);
 }
 
-Tensor argsort(Arg x, Integer axis, bool descending, bool /*stable*/) {
+Tensor argsort(Arg x, IntegerArg axis, bool descending, bool /*stable*/) {
   return sorted("argsort", x, axis, descending).indices;
 }
 

@@ -13,8 +13,8 @@ struct Sorted {
 /// Sorts values and finds their indices in one pass; an unread one is not computed. Elements that are equal
 /// keep their order even if `stable` is false: so the result is the same on any number of threads and on any
 /// device. IndexError for the axis; a 0-d tensor has none.
-Sorted sort(Arg x, Integer axis = -1, bool descending = false, bool stable = false);
+Sorted sort(Arg x, IntegerArg axis = -1, bool descending = false, bool stable = false);
 /// Returns the indices of sort().
-Tensor argsort(Arg x, Integer axis = -1, bool descending = false, bool stable = false);
+Tensor argsort(Arg x, IntegerArg axis = -1, bool descending = false, bool stable = false);
 
 }  // namespace lazy

@@ -40,14 +40,43 @@ Tensor cbrt(Arg x) {
     const Handle off = r.op(Op::subtract, y, r.op(Op::divide, a, r.op(Op::multiply, y, y)));
     const Handle root = r.op(Op::subtract, y, r.op(Op::divide, off, 3));
     const Handle kept = r.either(r.op(Op::equal, h, 0), r.opposite(r.op(Op::isfinite, h)));
-    return r.where(kept, h, r.op(Op::copysign, root, h));
+    Composite whole(r.name, {&h}, r.site);
+    return whole.result(
+        r.where(kept, h, r.op(Op::copysign, root, h)), [](const Differentiated& d) -> std::vector<Handle> {
+          const Recorder r{"cbrt", d.site};
+          const Handle y = d.result;
+          return {r.op(Op::divide, d.gradient, r.op(Op::multiply, r.op(Op::multiply, y, y), 3))};
+        });
   });
 }
 
+namespace {
+
+/// Returns the derivative of sin(y) / y: (cos(y) - sin(y) / y) / y, near 0 the sum of (-1)^k 2k / (2k + 1)!
+/// y^(2k - 1), since the difference loses digits there.
+Handle slope_of_quotient(const Recorder& r, const Handle& y) {
+  const Handle near = r.op(Op::less, r.op(Op::abs, y), 0.5), far = r.where(near, 1, y);
+  const Handle small = r.where(near, y, 0), square = r.op(Op::multiply, small, small);
+  Handle series = r.number(12. / 6227020800, y->dtype);
+  for (const double c : {-10. / 39916800, 8. / 362880, -6. / 5040, 4. / 120, -2. / 6})
+    series = r.op(Op::add, r.op(Op::multiply, series, square), c);
+  const Handle quotient = r.op(Op::divide, r.op(Op::sin, far), far);
+  return r.where(near, r.op(Op::multiply, series, small),
+                 r.op(Op::divide, r.op(Op::subtract, r.op(Op::cos, far), quotient), far));
+}
+
+}  // namespace
+
 Tensor sinc(Arg x) {
   return of_float("sinc", x, [](const Recorder& r, const Handle& h) {
+    Composite whole(r.name, {&h}, r.site);
     const Handle y = r.op(Op::multiply, h, std::numbers::pi);
-    return r.where(r.op(Op::equal, h, 0), 1, r.op(Op::divide, r.op(Op::sin, y), y));
+    const Handle value = r.where(r.op(Op::equal, h, 0), 1, r.op(Op::divide, r.op(Op::sin, y), y));
+    return whole.result(value, [](const Differentiated& d) -> std::vector<Handle> {
+      const Recorder r{"sinc", d.site};
+      const Handle slope = slope_of_quotient(r, r.op(Op::multiply, d.operands[0], std::numbers::pi));
+      return {r.op(Op::multiply, r.op(Op::multiply, slope, std::numbers::pi), d.gradient)};
+    });
   });
 }
 
@@ -83,7 +112,7 @@ Tensor logaddexp2(Arg a, Arg b) {
     return whole.result(sum, [](const Differentiated& d) -> std::vector<Handle> {
       const Recorder r{"logaddexp2", d.site};
       const Handle &x = d.operands[0], &y = d.operands[1];
-      const Handle apart = r.where(r.op(Op::equal, x, y), 0, r.op(Op::subtract, x, y));
+      const Handle apart = difference(r, x, y);
       const Handle scaled = r.op(Op::multiply, apart, std::numbers::ln2);
       return {r.op(Op::multiply, r.op(Op::sigmoid, scaled), d.gradient),
               r.op(Op::multiply, r.op(Op::sigmoid, r.op(Op::negative, scaled)), d.gradient)};
@@ -97,7 +126,13 @@ Tensor logit(Arg x) {
     const Handle d = r.op(Op::subtract, h, 0.5);
     const Handle middle = r.op(Op::multiply, r.op(Op::atanh, r.op(Op::add, d, d)), 2);
     const Handle tail = r.op(Op::log, r.op(Op::divide, h, r.op(Op::subtract, 1, h)));
-    return r.where(r.op(Op::less, r.op(Op::abs, d), 0.25), middle, tail);
+    Composite whole(r.name, {&h}, r.site);
+    const Handle value = r.where(r.op(Op::less, r.op(Op::abs, d), 0.25), middle, tail);
+    return whole.result(value, [](const Differentiated& d) -> std::vector<Handle> {  // 1 / (x (1 - x))
+      const Recorder r{"logit", d.site};
+      const Handle& x = d.operands[0];
+      return {r.op(Op::divide, d.gradient, r.op(Op::multiply, x, r.op(Op::subtract, 1, x)))};
+    });
   });
 }
 
@@ -125,8 +160,20 @@ Tensor fmod(Arg a, Arg b) {
   if (is_bool(t)) r.fail<DtypeError>("takes numbers, not two of bool: convert with astype");
   const Operand x(r.name, a, t), y(r.name, b, t);
   if (is_float(t)) {
-    const Handle rest = r.op(Op::remainder, r.op(Op::abs, x), r.op(Op::abs, y));
-    return r.tensor(r.op(Op::copysign, rest, x));
+    const Handle &first = x, &second = y;
+    Composite whole(r.name, {&first, &second}, r.site);
+    const Handle rest = r.op(Op::copysign, r.op(Op::remainder, r.op(Op::abs, x), r.op(Op::abs, y)), x);
+    return r.tensor(
+        whole.result(rest, [](const Differentiated& d) -> std::vector<Handle> {  // x - trunc(x / y) y
+          const Recorder r{"fmod", d.site};
+          std::vector<Handle> all(2);
+          if (d.wants(0)) all[0] = d.gradient;
+          if (d.wants(1)) {
+            const Handle times = r.op(Op::trunc, r.op(Op::divide, d.operands[0], d.operands[1]));
+            all[1] = r.op(Op::negative, r.op(Op::multiply, times, d.gradient));
+          }
+          return all;
+        }));
   }
   const Handle rest = r.op(Op::remainder, x, y);
   if (!is_signed_int(t)) return r.tensor(rest);
@@ -148,11 +195,11 @@ Tensor extreme(const char* name, Op op, Op of_bools, Arg& a, Arg& b) {
 Tensor fmax(Arg a, Arg b) { return extreme("fmax", Op::maximum, Op::bitwise_or, a, b); }
 Tensor fmin(Arg a, Arg b) { return extreme("fmin", Op::minimum, Op::bitwise_and, a, b); }
 
-Tensor addcmul(Arg x, Arg a, Arg b, Number value) {
+Tensor addcmul(Arg x, Arg a, Arg b, ScalarNumber value) {
   const Recorder r{"addcmul", x.site()};
   const DType t = common_type(r.name, {&x, &a, &b});
   if (is_bool(t)) r.fail<DtypeError>("takes numbers, not bool: convert with astype");
-  if (value.kind == Number::Kind::real && !is_float(t))
+  if (value.kind == ScalarNumber::Kind::real && !is_float(t))
     r.fail<DtypeError>(std::string("integers take no value of a fraction: ") + name_of(t));
   check_fits(r.name, Arg(value, r.site), t);
   const DType work = is_half(t) ? float32 : t;
@@ -161,7 +208,7 @@ Tensor addcmul(Arg x, Arg a, Arg b, Number value) {
   return r.tensor(r.as(t, r.op(Op::add, r.as(work, h), product)));
 }
 
-Tensor addcdiv(Arg x, Arg a, Arg b, Number value) {
+Tensor addcdiv(Arg x, Arg a, Arg b, ScalarNumber value) {
   const Recorder r{"addcdiv", x.site()};
   const DType t = float_type(common_type(r.name, {&x, &a, &b})), work = wide_float(t);
   const Operand h(r.name, x, t), y(r.name, a, t), z(r.name, b, t);

@@ -63,10 +63,10 @@ Tensor ndtri(Arg x);
 Tensor zeta(Arg s, Arg q);
 /// Returns the derivative of digamma of order n, digamma itself for 0. Order 1 is reflected below 0.5; higher
 /// ones are NaN for x < 0. Error unless n is in [0, 170].
-Tensor polygamma(Integer n, Arg x);
+Tensor polygamma(IntegerArg n, Arg x);
 /// Returns the logarithm of the p-variate gamma function: p (p - 1) / 4 log(pi) + sum of lgamma(x - j / 2)
 /// for j < p. Error if p is below 1.
-Tensor mvlgamma(Arg x, Integer p);
+Tensor mvlgamma(Arg x, IntegerArg p);
 /// Returns -x log(x); 0 at 0, -infinity below. Computed in x's own dtype.
 Tensor entr(Arg x);
 
@@ -79,13 +79,13 @@ Tensor fmod(Arg a, Arg b);
 Tensor fmax(Arg a, Arg b);
 Tensor fmin(Arg a, Arg b);
 /// Return x + value a b, and x + value a / b [float]. DtypeError for a `value` of a fraction among integers.
-Tensor addcmul(Arg x, Arg a, Arg b, Number value = 1);
-Tensor addcdiv(Arg x, Arg a, Arg b, Number value = 1);
+Tensor addcmul(Arg x, Arg a, Arg b, ScalarNumber value = 1);
+Tensor addcdiv(Arg x, Arg a, Arg b, ScalarNumber value = 1);
 
 inline Tensor radians(Arg x) { return deg2rad(std::move(x)); }
 inline Tensor degrees(Arg x) { return rad2deg(std::move(x)); }
 inline Tensor gammaln(Arg x) { return lgamma(std::move(x)); }
-inline Tensor multigammaln(Arg x, Integer p) { return mvlgamma(std::move(x), p); }
+inline Tensor multigammaln(Arg x, IntegerArg p) { return mvlgamma(std::move(x), p); }
 inline Tensor psi(Arg x) { return digamma(std::move(x)); }
 inline Tensor expit(Arg x) { return sigmoid(std::move(x)); }
 inline Tensor clamp_min(Arg x, Arg low) { return clip(std::move(x), std::move(low), none); }

@@ -20,21 +20,21 @@ std::vector<Tensor> split_along(const char* name, Arg& x, const At& at, int axis
 
 }  // namespace
 
-std::vector<Tensor> hsplit(Arg x, Integer sections) { return split_along("hsplit", x, sections, 1, 1); }
+std::vector<Tensor> hsplit(Arg x, IntegerArg sections) { return split_along("hsplit", x, sections, 1, 1); }
 std::vector<Tensor> hsplit(Arg x, const std::vector<int64_t>& at) {
   return split_along("hsplit", x, at, 1, 1);
 }
 std::vector<Tensor> hsplit(Arg x, std::initializer_list<int64_t> at) {
   return hsplit(std::move(x), std::vector<int64_t>(at));
 }
-std::vector<Tensor> vsplit(Arg x, Integer sections) { return split_along("vsplit", x, sections, 0, 2); }
+std::vector<Tensor> vsplit(Arg x, IntegerArg sections) { return split_along("vsplit", x, sections, 0, 2); }
 std::vector<Tensor> vsplit(Arg x, const std::vector<int64_t>& at) {
   return split_along("vsplit", x, at, 0, 2);
 }
 std::vector<Tensor> vsplit(Arg x, std::initializer_list<int64_t> at) {
   return vsplit(std::move(x), std::vector<int64_t>(at));
 }
-std::vector<Tensor> dsplit(Arg x, Integer sections) { return split_along("dsplit", x, sections, 2, 3); }
+std::vector<Tensor> dsplit(Arg x, IntegerArg sections) { return split_along("dsplit", x, sections, 2, 3); }
 std::vector<Tensor> dsplit(Arg x, const std::vector<int64_t>& at) {
   return split_along("dsplit", x, at, 2, 3);
 }

@@ -15,8 +15,8 @@ using namespace detail;
 DType accumulator(DType t) { return is_float(t) ? t : is_unsigned_int(t) ? uint64 : int64; }
 
 /// Sums or multiplies with `identity` in place of NaN.
-Tensor without_nan(const char* name, Op op, const Number& identity, Arg& x, const Axes& axes, KeepDims keep,
-                   MaybeDType dtype) {
+Tensor without_nan(const char* name, Op op, const ScalarNumber& identity, Arg& x, const Axes& axes,
+                   KeepDims keep, MaybeDType dtype) {
   const Recorder r{name, x.site()};
   const Handle h = Operand(name, x).take();
   const DType t = dtype.or_else(accumulator(h->dtype));
@@ -202,13 +202,13 @@ Handle integral(const Recorder& r, const Handle& y, int axis, const Handle& dist
 }
 }  // namespace
 
-Tensor trapezoid(Arg y, double dx, Integer axis) {
+Tensor trapezoid(Arg y, double dx, IntegerArg axis) {
   return of_wide_float("trapezoid", y, [&](const Recorder& r, const Handle& h) {
     return integral(r, h, r.axis(axis, h), r.number(dx, h->dtype));
   });
 }
 
-Tensor trapezoid(Arg y, TensorArg x, Integer axis) {
+Tensor trapezoid(Arg y, TensorArg x, IntegerArg axis) {
   const Recorder r{"trapezoid", y.site()};
   const DType t = float_type(common_type(r.name, {&y, &x}));
   const Operand values(r.name, y, t), points(r.name, x, t);

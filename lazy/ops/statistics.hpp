@@ -48,9 +48,9 @@ Tensor cov(Arg x, double correction = 1);
 /// [float] Returns the correlation coefficients of the rows, in [-1, 1]; shapes as of cov().
 Tensor corrcoef(Arg x);
 /// [float] Integrates by the trapezoidal rule along an axis: sum (y[i] + y[i + 1]) dx / 2.
-Tensor trapezoid(Arg y, double dx = 1, Integer axis = -1);
+Tensor trapezoid(Arg y, double dx = 1, IntegerArg axis = -1);
 /// Integrates over points x: of one dimension, or of a shape that broadcasts to y's. ShapeError otherwise.
-Tensor trapezoid(Arg y, TensorArg x, Integer axis = -1);
+Tensor trapezoid(Arg y, TensorArg x, IntegerArg axis = -1);
 
 // Comparisons within tolerances.
 

@@ -228,7 +228,7 @@ Tensor dist(Arg a, Arg b, double p) {
   return r.tensor(r.as(t, vector_norm(r.arg(d), p).handle()));
 }
 
-Tensor renorm(Arg x, double p, Integer axis, double maxnorm) {
+Tensor renorm(Arg x, double p, IntegerArg axis, double maxnorm) {
   const Floats f("renorm", x);
   const Recorder& r = f.r;
   if (!(p > 0)) r.fail<Error>("p is not positive");
@@ -262,7 +262,7 @@ Tensor ediff1d(Arg x, const Tensor& to_end, const Tensor& to_begin) {
   return concat(parts, 0, r.site);
 }
 
-std::vector<Tensor> gradient(Arg x, const std::vector<double>& spacing, Axes axes, Integer edge_order) {
+std::vector<Tensor> gradient(Arg x, const std::vector<double>& spacing, Axes axes, IntegerArg edge_order) {
   const Floats f("gradient", x);
   const int rank = f.x->shape.size();
   Dims along;
@@ -281,7 +281,7 @@ std::vector<Tensor> gradient(Arg x, const std::vector<double>& spacing, Axes axe
   return slopes;
 }
 
-Tensor gradient(Arg x, TensorArg points, Integer axis, Integer edge_order) {
+Tensor gradient(Arg x, TensorArg points, IntegerArg axis, IntegerArg edge_order) {
   Handle p;
   const Floats f = common_floats("gradient", x, points, p);
   const int a = f.r.axis(axis, f.x);
@@ -291,12 +291,12 @@ Tensor gradient(Arg x, TensorArg points, Integer axis, Integer edge_order) {
   return f.result(uneven_slope(f.r, f.x, a, d, edge_order));
 }
 
-Tensor cumulative_trapezoid(Arg y, double dx, Integer axis) {
+Tensor cumulative_trapezoid(Arg y, double dx, IntegerArg axis) {
   const Floats f("cumulative_trapezoid", y);
   return f.result(running_integral(f.r, f.x, f.r.axis(axis, f.x), f.r.number(dx, f.work)));
 }
 
-Tensor cumulative_trapezoid(Arg y, TensorArg x, Integer axis) {
+Tensor cumulative_trapezoid(Arg y, TensorArg x, IntegerArg axis) {
   Handle p;
   const Floats f = common_floats("cumulative_trapezoid", y, x, p);
   const int a = f.r.axis(axis, f.x);

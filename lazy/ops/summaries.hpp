@@ -36,7 +36,7 @@ Tensor nancumprod(Arg x, Axes axis = {});
 Tensor dist(Arg a, Arg b, double p = 2);
 /// [float] Returns x with each slice along an axis whose p-norm is above `maxnorm` scaled down to it: by
 /// maxnorm / (norm + 1e-7). Error unless p > 0 and maxnorm >= 0; ShapeError for fewer than two dimensions.
-Tensor renorm(Arg x, double p, Integer axis, double maxnorm);
+Tensor renorm(Arg x, double p, IntegerArg axis, double maxnorm);
 
 /// Returns differences of neighbours in the flattened tensor, after and before the elements of two more
 /// tensors (default-constructed: none), flattened too. Keeps the dtype; DtypeError for bool and for values
@@ -47,16 +47,16 @@ Tensor ediff1d(Arg x, const Tensor& to_end = {}, const Tensor& to_begin = {});
 /// one number for each, one for all, or none for 1. ShapeError for axes of fewer than edge_order + 1 elements
 /// and another number of spacings; Error for another order.
 std::vector<Tensor> gradient(Arg x, const std::vector<double>& spacing = {}, Axes axes = {},
-                             Integer edge_order = 1);
+                             IntegerArg edge_order = 1);
 /// [float] Returns it along one axis, over points of one dimension, which need not be evenly spaced.
-Tensor gradient(Arg x, TensorArg points, Integer axis, Integer edge_order = 1);
+Tensor gradient(Arg x, TensorArg points, IntegerArg axis, IntegerArg edge_order = 1);
 /// [float] Returns the integrals from the first element up to each other one by the trapezoidal rule: (n) ->
 /// (n - 1).
-Tensor cumulative_trapezoid(Arg y, double dx = 1, Integer axis = -1);
+Tensor cumulative_trapezoid(Arg y, double dx = 1, IntegerArg axis = -1);
 /// Integrates over points x as trapezoid() does.
-Tensor cumulative_trapezoid(Arg y, TensorArg x, Integer axis = -1);
-inline Tensor trapz(Arg y, double dx = 1, Integer axis = -1) { return trapezoid(std::move(y), dx, axis); }
-inline Tensor trapz(Arg y, TensorArg x, Integer axis = -1) {
+Tensor cumulative_trapezoid(Arg y, TensorArg x, IntegerArg axis = -1);
+inline Tensor trapz(Arg y, double dx = 1, IntegerArg axis = -1) { return trapezoid(std::move(y), dx, axis); }
+inline Tensor trapz(Arg y, TensorArg x, IntegerArg axis = -1) {
   return trapezoid(std::move(y), std::move(x), axis);
 }
 

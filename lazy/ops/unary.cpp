@@ -30,7 +30,7 @@ Tensor rounding(const char* name, Op op, Arg& x) {
 /// Records isnan and the like; the result is fixed where the dtype has no such values.
 Tensor predicate(const char* name, Op op, bool of_integers, Arg& x) {
   const Operand h(name, x);
-  if (!is_float(h->dtype)) return Tensor(constant(Number(of_integers), bool_, h->shape, h, x.site()));
+  if (!is_float(h->dtype)) return Tensor(constant(ScalarNumber(of_integers), bool_, h->shape, h, x.site()));
   return Tensor(unary(op, h, x.site()));
 }
 
@@ -76,13 +76,13 @@ Tensor isfinite(Arg x) { return predicate("isfinite", Op::isfinite, true, x); }
 Tensor signbit(Arg x) {
   const Operand h("signbit", x);
   if (is_float(h->dtype)) return Tensor(unary(Op::signbit, h, x.site()));
-  if (!is_signed_int(h->dtype)) return Tensor(constant(Number(false), bool_, h->shape, h, x.site()));
-  return Tensor(binary("signbit", Op::less, h, constant(Number(0), h->dtype, {}, x.site()), x.site()));
+  if (!is_signed_int(h->dtype)) return Tensor(constant(ScalarNumber(false), bool_, h->shape, h, x.site()));
+  return Tensor(binary("signbit", Op::less, h, constant(ScalarNumber(0), h->dtype, {}, x.site()), x.site()));
 }
 
 Tensor negative(Arg x) { return Tensor(unary(Op::negative, numbers("negative", x), x.site())); }
 Tensor sign(Arg x) { return Tensor(unary(Op::sign, numbers("sign", x), x.site())); }
-Tensor positive(Arg x) { return Tensor(Operand("positive", x).take()); }
+Tensor positive(Arg x) { return returned(Operand("positive", x).take(), x); }
 
 Tensor abs(Arg x) {
   const Handle h = Operand("abs", x).take();
@@ -96,7 +96,8 @@ Tensor square(Arg x) {
 
 Tensor reciprocal(Arg x) {
   const Handle h = floats("reciprocal", x);
-  return Tensor(binary("reciprocal", Op::divide, constant(Number(1), h->dtype, {}, x.site()), h, x.site()));
+  return Tensor(
+      binary("reciprocal", Op::divide, constant(ScalarNumber(1), h->dtype, {}, x.site()), h, x.site()));
 }
 
 Tensor relu(Arg x) {
@@ -122,7 +123,7 @@ Tensor logical_not(Arg x) {
   return Tensor(unary(Op::bitwise_invert, Operand("logical_not", x, bool_), x.site()));
 }
 
-Tensor astype(Arg x, DType dtype) { return Tensor(cast(Operand("astype", x), dtype, x.site())); }
+Tensor astype(Arg x, DType dtype) { return returned(cast(Operand("astype", x), dtype, x.site()), x); }
 
 Tensor operator!(const Tensor& x) { return logical_not(Arg(x, x.defined() ? x.handle()->site : Site())); }
 

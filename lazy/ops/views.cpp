@@ -35,16 +35,16 @@ Tensor permuted(const char* op, Arg& x, const Dims& axes) {
     fail<ShapeError>(
         op, "axes " + to_string(axes) + " do not name each dimension of " + to_string(h->shape) + " once",
         x.site());
-  if (rank == 0) return Tensor(h);
-  return Tensor(detail::permute(h, listed_axes(op, axes, rank, x.site()), x.site()));
+  if (rank == 0) return returned(h, x);
+  return returned(detail::permute(h, listed_axes(op, axes, rank, x.site()), x.site()), x);
 }
 
-Tensor swapped(const char* op, Arg& x, Integer a, Integer b) {
+Tensor swapped(const char* op, Arg& x, IntegerArg a, IntegerArg b) {
   const Operand h(op, x);
   const int rank = h->shape.size();
   Dims axes = identity_axes(rank);
   std::swap(axes[normal_axis(op, a, rank, x.site())], axes[normal_axis(op, b, rank, x.site())]);
-  return Tensor(detail::permute(h, axes, x.site()));
+  return returned(detail::permute(h, axes, x.site()), x);
 }
 }  // namespace
 
@@ -67,7 +67,7 @@ Tensor reshape(Arg x, ShapeArg shape) {
   if (!good)
     fail<ShapeError>("reshape", to_string(h->shape) + " does not go into " + to_string(shape), x.site());
   check_countable("reshape", shape, x.site());
-  return Tensor(detail::reshape(h, shape, x.site()));
+  return returned(detail::reshape(h, shape, x.site()), x);
 }
 
 Tensor permute_dims(Arg x, Axes axes) { return permuted("permute_dims", x, axes); }
@@ -85,9 +85,9 @@ Tensor matrix_transpose(Arg x) {
   return Tensor(detail::matrix_transpose(h, x.site()));
 }
 
-Tensor transpose(Arg x, Integer a, Integer b) { return swapped("transpose", x, a, b); }
+Tensor transpose(Arg x, IntegerArg a, IntegerArg b) { return swapped("transpose", x, a, b); }
 
-Tensor swapaxes(Arg x, Integer a, Integer b) { return swapped("swapaxes", x, a, b); }
+Tensor swapaxes(Arg x, IntegerArg a, IntegerArg b) { return swapped("swapaxes", x, a, b); }
 
 Tensor moveaxis(Arg x, Axes from, Axes to) {
   const Operand h("moveaxis", x);
@@ -106,7 +106,7 @@ Tensor moveaxis(Arg x, Axes from, Axes to) {
     while (std::find(source.begin(), source.end(), next) != source.end()) ++next;
     a = next++;
   }
-  return Tensor(detail::permute(h, axes, x.site()));
+  return returned(detail::permute(h, axes, x.site()), x);
 }
 
 Tensor squeeze(Arg x, Axes axes) {
@@ -121,10 +121,10 @@ Tensor squeeze(Arg x, Axes axes) {
                        x.site());
     if (!dropped) shape.push_back(h->shape[i]);
   }
-  return Tensor(detail::reshape(h, shape, x.site()));
+  return returned(detail::reshape(h, shape, x.site()), x);
 }
 
-Tensor expand_dims(Arg x, Integer axis) {
+Tensor expand_dims(Arg x, IntegerArg axis) {
   const Operand h("expand_dims", x);
   const int rank = h->shape.size();
   if (rank == kMaxRank)
@@ -135,7 +135,7 @@ Tensor expand_dims(Arg x, Integer axis) {
     if (i == at) shape.push_back(1);
     if (i < rank) shape.push_back(h->shape[i]);
   }
-  return Tensor(detail::reshape(h, shape, x.site()));
+  return returned(detail::reshape(h, shape, x.site()), x);
 }
 
 Tensor broadcast_to(Arg x, ShapeArg shape) {
@@ -148,7 +148,7 @@ Tensor broadcast_to(Arg x, ShapeArg shape) {
     fail<ShapeError>("broadcast_to", to_string(h->shape) + " does not broadcast to " + to_string(shape),
                      x.site());
   check_countable("broadcast_to", shape, x.site());
-  return Tensor(detail::broadcast(h, shape, x.site()));
+  return returned(detail::broadcast(h, shape, x.site()), x);
 }
 
 std::vector<Tensor> broadcast_arrays(std::initializer_list<Arg> args) {
@@ -160,7 +160,7 @@ std::vector<Tensor> broadcast_arrays(std::initializer_list<Arg> args) {
   }
   size_t i = 0;
   for (const Arg& a : args) {
-    r[i] = Tensor(detail::broadcast(r[i].handle(), shape, a.site()));
+    r[i] = returned(detail::broadcast(r[i].handle(), shape, a.site()), a);
     ++i;
   }
   return r;
@@ -175,7 +175,7 @@ Tensor flip(Arg x, Axes axes) {
     start[i] = h->shape[i] - 1;
     step[i] = -1;
   }
-  return Tensor(detail::slice(h, start, step, h->shape, x.site()));
+  return returned(detail::slice(h, start, step, h->shape, x.site()), x);
 }
 
 Tensor sliding_window_view(Arg x, Axes window, Axes axes, Axes step, Axes dilation) {
@@ -216,10 +216,10 @@ Tensor sliding_window_view(Arg x, Axes window, Axes axes, Axes step, Axes dilati
 
 Tensor flatten(Arg x) {
   const Operand h("flatten", x);
-  return Tensor(detail::reshape(h, {numel(h->shape)}, x.site()));
+  return returned(detail::reshape(h, {numel(h->shape)}, x.site()), x);
 }
 
-Tensor flatten(Arg x, Integer start, Integer end) {
+Tensor flatten(Arg x, IntegerArg start, IntegerArg end) {
   const Operand h("flatten", x);
   const Shape given = h->shape.empty() ? Shape{1} : h->shape;
   const int first = normal_axis("flatten", start, given.size(), x.site()),
@@ -235,7 +235,7 @@ Tensor flatten(Arg x, Integer start, Integer end) {
     else shape.push_back(given[i]);
   }
   check_countable("flatten", shape, x.site());
-  return Tensor(detail::reshape(h, shape, x.site()));
+  return returned(detail::reshape(h, shape, x.site()), x);
 }
 
 }  // namespace lazy

@@ -16,17 +16,17 @@ inline Tensor permute(Arg x, Axes axes) { return permute_dims(std::move(x), axes
 /// Permutes as permute_dims does; without axes it reverses their order.
 Tensor transpose(Arg x, Axes axes = {});
 /// Exchanges two axes, as torch's transpose does.
-Tensor transpose(Arg x, Integer a, Integer b);
+Tensor transpose(Arg x, IntegerArg a, IntegerArg b);
 /// Exchanges the last two axes; ShapeError for fewer than two dimensions.
 Tensor matrix_transpose(Arg x);
-Tensor swapaxes(Arg x, Integer a, Integer b);
+Tensor swapaxes(Arg x, IntegerArg a, IntegerArg b);
 /// Moves axes `from` to positions `to`; the others keep their order.
 Tensor moveaxis(Arg x, Axes from, Axes to);
 /// Drops axes of extent 1: the named ones (ShapeError if one is longer), or all.
 Tensor squeeze(Arg x, Axes axes = {});
 /// Adds an axis of extent 1 at position `axis` of the result.
-Tensor expand_dims(Arg x, Integer axis = 0);
-inline Tensor unsqueeze(Arg x, Integer axis) { return expand_dims(std::move(x), axis); }
+Tensor expand_dims(Arg x, IntegerArg axis = 0);
+inline Tensor unsqueeze(Arg x, IntegerArg axis) { return expand_dims(std::move(x), axis); }
 /// Repeats axes of extent 1 and adds leading ones. ShapeError if the shapes don't fit.
 Tensor broadcast_to(Arg x, ShapeArg shape);
 std::vector<Tensor> broadcast_arrays(std::initializer_list<Arg>);
@@ -42,7 +42,7 @@ Tensor sliding_window_view(Arg x, Axes window, Axes axes = {}, Axes step = 1, Ax
 Tensor flatten(Arg x);
 /// Makes one axis of those from `start` to `end`: (2, 3, 4), from 1 -> (2, 12). IndexError if `start` comes
 /// after `end`.
-Tensor flatten(Arg x, Integer start, Integer end = -1);
+Tensor flatten(Arg x, IntegerArg start, IntegerArg end = -1);
 inline Tensor ravel(Arg x) { return flatten(std::move(x)); }
 
 }  // namespace lazy

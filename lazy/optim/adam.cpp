@@ -76,7 +76,7 @@ void RAdam::update(Update& u, size_t group) const {
   const double rectification =
       rectified ? std::sqrt((length - 4) * (length - 2) * all / ((all - 4) * (all - 2) * length)) : 1;
   // A condition that is an argument: both kinds of steps are one program.
-  const Term is_rectified = u.term(u.Recorder::number(Number(rectified), bool_));
+  const Term is_rectified = u.term(u.Recorder::number(ScalarNumber(rectified), bool_));
   const Term factor =
       where(is_rectified, u.p.number(rectification * std::sqrt(c2)) / (sqrt(a.v) + o.eps), 1.0);
   u.finish(fma(a.m * factor, -o.lr / correction(o.betas[0], u.step), d.p));

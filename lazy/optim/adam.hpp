@@ -7,26 +7,29 @@
 
 namespace lazy::optim {
 
-struct AdamOptions {
-  double lr = 1e-3;
-  std::array<double, 2> betas{0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 0;
-  bool amsgrad = false;
-  bool maximize = false;
-  bool decoupled_weight_decay = false;
+template <template <class> class As>
+struct AdamOptionsAs {
+  As<double> lr = otherwise<As>(1e-3);
+  As<std::array<double, 2>> betas = otherwise<As>(std::array{0.9, 0.999});
+  As<double> eps = otherwise<As>(1e-8);
+  As<double> weight_decay = otherwise<As>(0.0);
+  As<bool> amsgrad = otherwise<As>(false);
+  As<bool> maximize = otherwise<As>(false);
+  As<bool> decoupled_weight_decay = otherwise<As>(false);
 
-  void each(auto&& f) {
-    f("lr", lr), f("betas.0", betas[0]), f("betas.1", betas[1]), f("eps", eps);
-    f("weight_decay", weight_decay), f("amsgrad", amsgrad), f("maximize", maximize);
-    f("decoupled_weight_decay", decoupled_weight_decay);
+  static void each(auto&& f, auto&... o) {
+    f("lr", o.lr...), f("betas", o.betas...), f("eps", o.eps...);
+    f("weight_decay", o.weight_decay...), f("amsgrad", o.amsgrad...), f("maximize", o.maximize...);
+    f("decoupled_weight_decay", o.decoupled_weight_decay...);
   }
 };
+using AdamOptions = AdamOptionsAs<Value>;
+using AdamGroup = AdamOptionsAs<Given>;
 void validate(const char* name, const AdamOptions&, const Site&);
 
 /// Kingma and Ba, 2015 (torch.optim.Adam). The state has exp_avg, exp_avg_sq and, with amsgrad,
 /// max_exp_avg_sq.
-class Adam : public OptimizerOf<AdamOptions> {
+class Adam : public OptimizerOf<AdamOptionsAs> {
  public:
   explicit Adam(const ParameterList& parameters, const AdamOptions& o = {}, Site s = Site::current())
       : Adam("Adam", parameters, o, s) {}
@@ -57,31 +60,31 @@ class AdamW final : public Adam {
  public:
   explicit AdamW(const ParameterList& parameters, const AdamWOptions& o = {}, Site s = Site::current())
       : Adam("AdamW", parameters, o, s) {}
-  void add_param_group(const ParameterList& parameters, const AdamWOptions& o, Site s = Site::current()) {
-    Adam::add_param_group(parameters, o, s);
-  }
 };
 
-struct NAdamOptions {
-  double lr = 2e-3;
-  std::array<double, 2> betas{0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 0;
-  double momentum_decay = 4e-3;
-  bool decoupled_weight_decay = false;
-  bool maximize = false;
+template <template <class> class As>
+struct NAdamOptionsAs {
+  As<double> lr = otherwise<As>(2e-3);
+  As<std::array<double, 2>> betas = otherwise<As>(std::array{0.9, 0.999});
+  As<double> eps = otherwise<As>(1e-8);
+  As<double> weight_decay = otherwise<As>(0.0);
+  As<double> momentum_decay = otherwise<As>(4e-3);
+  As<bool> decoupled_weight_decay = otherwise<As>(false);
+  As<bool> maximize = otherwise<As>(false);
 
-  void each(auto&& f) {
-    f("lr", lr), f("betas.0", betas[0]), f("betas.1", betas[1]), f("eps", eps);
-    f("weight_decay", weight_decay), f("momentum_decay", momentum_decay);
-    f("decoupled_weight_decay", decoupled_weight_decay), f("maximize", maximize);
+  static void each(auto&& f, auto&... o) {
+    f("lr", o.lr...), f("betas", o.betas...), f("eps", o.eps...);
+    f("weight_decay", o.weight_decay...), f("momentum_decay", o.momentum_decay...);
+    f("decoupled_weight_decay", o.decoupled_weight_decay...), f("maximize", o.maximize...);
   }
 };
+using NAdamOptions = NAdamOptionsAs<Value>;
+using NAdamGroup = NAdamOptionsAs<Given>;
 void validate(const char* name, const NAdamOptions&, const Site&);
 
 /// Adam with Nesterov's momentum (Dozat, 2016; torch.optim.NAdam). The state has exp_avg, exp_avg_sq and the
 /// number mu_product.
-class NAdam final : public OptimizerOf<NAdamOptions> {
+class NAdam final : public OptimizerOf<NAdamOptionsAs> {
  public:
   explicit NAdam(const ParameterList& parameters, const NAdamOptions& o = {}, Site s = Site::current())
       : OptimizerOf("NAdam", parameters, o, s) {}
@@ -92,25 +95,28 @@ class NAdam final : public OptimizerOf<NAdamOptions> {
   const char* product_name() const override { return "mu_product"; }
 };
 
-struct RAdamOptions {
-  double lr = 1e-3;
-  std::array<double, 2> betas{0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 0;
-  bool decoupled_weight_decay = false;
-  bool maximize = false;
+template <template <class> class As>
+struct RAdamOptionsAs {
+  As<double> lr = otherwise<As>(1e-3);
+  As<std::array<double, 2>> betas = otherwise<As>(std::array{0.9, 0.999});
+  As<double> eps = otherwise<As>(1e-8);
+  As<double> weight_decay = otherwise<As>(0.0);
+  As<bool> decoupled_weight_decay = otherwise<As>(false);
+  As<bool> maximize = otherwise<As>(false);
 
-  void each(auto&& f) {
-    f("lr", lr), f("betas.0", betas[0]), f("betas.1", betas[1]), f("eps", eps);
-    f("weight_decay", weight_decay), f("decoupled_weight_decay", decoupled_weight_decay);
-    f("maximize", maximize);
+  static void each(auto&& f, auto&... o) {
+    f("lr", o.lr...), f("betas", o.betas...), f("eps", o.eps...);
+    f("weight_decay", o.weight_decay...), f("decoupled_weight_decay", o.decoupled_weight_decay...);
+    f("maximize", o.maximize...);
   }
 };
+using RAdamOptions = RAdamOptionsAs<Value>;
+using RAdamGroup = RAdamOptionsAs<Given>;
 void validate(const char* name, const RAdamOptions&, const Site&);
 
 /// Adam whose step is rectified while its average is short (Liu et al., 2020; torch.optim.RAdam). The state
 /// has exp_avg and exp_avg_sq.
-class RAdam final : public OptimizerOf<RAdamOptions> {
+class RAdam final : public OptimizerOf<RAdamOptionsAs> {
  public:
   explicit RAdam(const ParameterList& parameters, const RAdamOptions& o = {}, Site s = Site::current())
       : OptimizerOf("RAdam", parameters, o, s) {}
@@ -120,23 +126,26 @@ class RAdam final : public OptimizerOf<RAdamOptions> {
   std::span<const char* const> state_names() const override;
 };
 
-struct AdamaxOptions {
-  double lr = 2e-3;
-  std::array<double, 2> betas{0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 0;
-  bool maximize = false;
+template <template <class> class As>
+struct AdamaxOptionsAs {
+  As<double> lr = otherwise<As>(2e-3);
+  As<std::array<double, 2>> betas = otherwise<As>(std::array{0.9, 0.999});
+  As<double> eps = otherwise<As>(1e-8);
+  As<double> weight_decay = otherwise<As>(0.0);
+  As<bool> maximize = otherwise<As>(false);
 
-  void each(auto&& f) {
-    f("lr", lr), f("betas.0", betas[0]), f("betas.1", betas[1]), f("eps", eps);
-    f("weight_decay", weight_decay), f("maximize", maximize);
+  static void each(auto&& f, auto&... o) {
+    f("lr", o.lr...), f("betas", o.betas...), f("eps", o.eps...);
+    f("weight_decay", o.weight_decay...), f("maximize", o.maximize...);
   }
 };
+using AdamaxOptions = AdamaxOptionsAs<Value>;
+using AdamaxGroup = AdamaxOptionsAs<Given>;
 void validate(const char* name, const AdamaxOptions&, const Site&);
 
 /// Adam with the largest gradient in place of the root of squares (Kingma and Ba, 2015; torch.optim.Adamax).
 /// The state has exp_avg and exp_inf.
-class Adamax final : public OptimizerOf<AdamaxOptions> {
+class Adamax final : public OptimizerOf<AdamaxOptionsAs> {
  public:
   explicit Adamax(const ParameterList& parameters, const AdamaxOptions& o = {}, Site s = Site::current())
       : OptimizerOf("Adamax", parameters, o, s) {}
@@ -146,24 +155,27 @@ class Adamax final : public OptimizerOf<AdamaxOptions> {
   std::span<const char* const> state_names() const override;
 };
 
-struct LAMBOptions {
-  double lr = 1e-3;
-  std::array<double, 2> betas{0.9, 0.999};
-  double eps = 1e-6;
-  double weight_decay = 0;
-  bool maximize = false;
+template <template <class> class As>
+struct LAMBOptionsAs {
+  As<double> lr = otherwise<As>(1e-3);
+  As<std::array<double, 2>> betas = otherwise<As>(std::array{0.9, 0.999});
+  As<double> eps = otherwise<As>(1e-6);
+  As<double> weight_decay = otherwise<As>(0.0);
+  As<bool> maximize = otherwise<As>(false);
 
-  void each(auto&& f) {
-    f("lr", lr), f("betas.0", betas[0]), f("betas.1", betas[1]), f("eps", eps);
-    f("weight_decay", weight_decay), f("maximize", maximize);
+  static void each(auto&& f, auto&... o) {
+    f("lr", o.lr...), f("betas", o.betas...), f("eps", o.eps...);
+    f("weight_decay", o.weight_decay...), f("maximize", o.maximize...);
   }
 };
+using LAMBOptions = LAMBOptionsAs<Value>;
+using LAMBGroup = LAMBOptionsAs<Given>;
 void validate(const char* name, const LAMBOptions&, const Site&);
 
 /// Adam whose step of each parameter has that parameter's norm (You et al., "Large Batch Optimization for
 /// Deep Learning", 2020, algorithm 2, with the identity for phi): the step is scaled by |p| / |step|, by 1 if
 /// either is 0. The state has exp_avg and exp_avg_sq.
-class LAMB final : public OptimizerOf<LAMBOptions> {
+class LAMB final : public OptimizerOf<LAMBOptionsAs> {
  public:
   explicit LAMB(const ParameterList& parameters, const LAMBOptions& o = {}, Site s = Site::current())
       : OptimizerOf("LAMB", parameters, o, s) {}

@@ -4,24 +4,28 @@
 
 namespace lazy::optim {
 
-struct RMSpropOptions {
-  double lr = 1e-2;
-  double alpha = 0.99;
-  double eps = 1e-8;
-  double weight_decay = 0;
-  double momentum = 0;
-  bool centered = false;  // divides by the root of the variance
-  bool maximize = false;
+template <template <class> class As>
+struct RMSpropOptionsAs {
+  As<double> lr = otherwise<As>(1e-2);
+  As<double> alpha = otherwise<As>(0.99);
+  As<double> eps = otherwise<As>(1e-8);
+  As<double> weight_decay = otherwise<As>(0.0);
+  As<double> momentum = otherwise<As>(0.0);
+  As<bool> centered = otherwise<As>(false);  // divides by the root of the variance
+  As<bool> maximize = otherwise<As>(false);
 
-  void each(auto&& f) {
-    f("lr", lr), f("alpha", alpha), f("eps", eps), f("weight_decay", weight_decay), f("momentum", momentum);
-    f("centered", centered), f("maximize", maximize);
+  static void each(auto&& f, auto&... o) {
+    f("lr", o.lr...), f("alpha", o.alpha...), f("eps", o.eps...), f("weight_decay", o.weight_decay...),
+        f("momentum", o.momentum...);
+    f("centered", o.centered...), f("maximize", o.maximize...);
   }
 };
+using RMSpropOptions = RMSpropOptionsAs<Value>;
+using RMSpropGroup = RMSpropOptionsAs<Given>;
 void validate(const char* name, const RMSpropOptions&, const Site&);
 
 /// torch.optim.RMSprop. The state has square_avg and, if it is used, momentum_buffer and grad_avg.
-class RMSprop final : public OptimizerOf<RMSpropOptions> {
+class RMSprop final : public OptimizerOf<RMSpropOptionsAs> {
  public:
   explicit RMSprop(const ParameterList& parameters, const RMSpropOptions& o = {}, Site s = Site::current())
       : OptimizerOf("RMSprop", parameters, o, s) {}
@@ -32,23 +36,27 @@ class RMSprop final : public OptimizerOf<RMSpropOptions> {
   std::span<const char* const> state_names() const override;
 };
 
-struct AdagradOptions {
-  double lr = 1e-2;
-  double lr_decay = 0;
-  double weight_decay = 0;
-  double initial_accumulator_value = 0;
-  double eps = 1e-10;
-  bool maximize = false;
+template <template <class> class As>
+struct AdagradOptionsAs {
+  As<double> lr = otherwise<As>(1e-2);
+  As<double> lr_decay = otherwise<As>(0.0);
+  As<double> weight_decay = otherwise<As>(0.0);
+  As<double> initial_accumulator_value = otherwise<As>(0.0);
+  As<double> eps = otherwise<As>(1e-10);
+  As<bool> maximize = otherwise<As>(false);
 
-  void each(auto&& f) {
-    f("lr", lr), f("lr_decay", lr_decay), f("weight_decay", weight_decay);
-    f("initial_accumulator_value", initial_accumulator_value), f("eps", eps), f("maximize", maximize);
+  static void each(auto&& f, auto&... o) {
+    f("lr", o.lr...), f("lr_decay", o.lr_decay...), f("weight_decay", o.weight_decay...);
+    f("initial_accumulator_value", o.initial_accumulator_value...), f("eps", o.eps...),
+        f("maximize", o.maximize...);
   }
 };
+using AdagradOptions = AdagradOptionsAs<Value>;
+using AdagradGroup = AdagradOptionsAs<Given>;
 void validate(const char* name, const AdagradOptions&, const Site&);
 
 /// Duchi et al., 2011 (torch.optim.Adagrad). The state has sum.
-class Adagrad final : public OptimizerOf<AdagradOptions> {
+class Adagrad final : public OptimizerOf<AdagradOptionsAs> {
  public:
   explicit Adagrad(const ParameterList& parameters, const AdagradOptions& o = {}, Site s = Site::current())
       : OptimizerOf("Adagrad", parameters, o, s) {}
@@ -58,21 +66,25 @@ class Adagrad final : public OptimizerOf<AdagradOptions> {
   std::span<const char* const> state_names() const override;
 };
 
-struct AdadeltaOptions {
-  double lr = 1;
-  double rho = 0.9;
-  double eps = 1e-6;
-  double weight_decay = 0;
-  bool maximize = false;
+template <template <class> class As>
+struct AdadeltaOptionsAs {
+  As<double> lr = otherwise<As>(1.0);
+  As<double> rho = otherwise<As>(0.9);
+  As<double> eps = otherwise<As>(1e-6);
+  As<double> weight_decay = otherwise<As>(0.0);
+  As<bool> maximize = otherwise<As>(false);
 
-  void each(auto&& f) {
-    f("lr", lr), f("rho", rho), f("eps", eps), f("weight_decay", weight_decay), f("maximize", maximize);
+  static void each(auto&& f, auto&... o) {
+    f("lr", o.lr...), f("rho", o.rho...), f("eps", o.eps...), f("weight_decay", o.weight_decay...),
+        f("maximize", o.maximize...);
   }
 };
+using AdadeltaOptions = AdadeltaOptionsAs<Value>;
+using AdadeltaGroup = AdadeltaOptionsAs<Given>;
 void validate(const char* name, const AdadeltaOptions&, const Site&);
 
 /// Zeiler, 2012 (torch.optim.Adadelta). The state has square_avg and acc_delta.
-class Adadelta final : public OptimizerOf<AdadeltaOptions> {
+class Adadelta final : public OptimizerOf<AdadeltaOptionsAs> {
  public:
   explicit Adadelta(const ParameterList& parameters, const AdadeltaOptions& o = {}, Site s = Site::current())
       : OptimizerOf("Adadelta", parameters, o, s) {}

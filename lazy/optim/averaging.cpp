@@ -1,5 +1,7 @@
 #include "lazy/optim/averaging.hpp"
 
+#include <algorithm>
+
 #include "lazy/formula/formula.hpp"
 
 namespace lazy::optim {
@@ -24,6 +26,44 @@ void update_averages(const ParameterList& averages, const ParameterList& paramet
     const auto next = [&] { return weight == 1 ? value : average + (value - average) * weight; };
     *a = f.tensor(f.as(f.result, next().handle()));
   }
+}
+
+void AverageSteps::update(const ParameterList& averages, const ParameterList& parameters, double weight,
+                          const Site& s) {
+  note_step();
+  if (held_.size() != averages.size()) held_.assign(averages.size(), {});
+  std::vector<const jit::Node*> before(averages.size(), nullptr);
+  for (size_t i = 0; i < averages.size(); ++i) {
+    const ParameterRef& a = averages[i].parameter;
+    Held& h = held_[i];
+    if (!(h.average == a)) h = {a, {}};
+    if (!a || !a->defined()) continue;
+    if (a->handle()->ready()) h.replaced.clear();
+    if (weight != 1) before[i] = a->handle().get();  // else nothing is computed from it
+  }
+  update_averages(averages, parameters, weight, s);
+  for (size_t i = 0; i < averages.size(); ++i)
+    if (Parameter* const a = held_[i].average.get(); a && a->defined())
+      held_[i].replaced.push_back({a->handle().get(), before[i]});
+}
+
+void AverageSteps::take_back(const Failed& failed) {
+  const no_grad scope;
+  int64_t most = 0;
+  for (Held& h : held_) {
+    Parameter* const a = h.average.get();
+    if (!a || !a->defined() || h.replaced.empty() || h.replaced.back().by != a->handle().get()) continue;
+    int64_t steps = 0;
+    const jit::Node* before = nullptr;
+    while (!h.replaced.empty() && failed.contains(h.replaced.back().by)) {
+      before = h.replaced.back().average;
+      h.replaced.pop_back();
+      ++steps;
+    }
+    most = std::max(most, steps);
+    if (before) *a = Tensor(handle_of(before));
+  }
+  taken_back_ += most;
 }
 
 }  // namespace lazy::optim

@@ -8,8 +8,11 @@
 //   evaluate(ema.module);
 #pragma once
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "lazy/optim/parameters.hpp"
+#include "lazy/optim/taking_back.hpp"
 #include "support/error.hpp"
 
 namespace lazy::optim {
@@ -18,6 +21,32 @@ namespace lazy::optim {
 /// 16 bits. Error if there are not as many of both.
 void update_averages(const ParameterList& averages, const ParameterList& parameters, double weight,
                      Site s = Site::current());
+
+/// Remembers the averages that steps replaced, for as long as the new ones have no values: one that cannot be
+/// computed, because of an index out of range, is taken back.
+class AverageSteps : private Revocable {
+ public:
+  AverageSteps() = default;
+  AverageSteps(const AverageSteps&) : Revocable() {}  // a copy has steps of its own
+  AverageSteps& operator=(const AverageSteps&) { return *this; }
+
+  /// Does what update_averages() does.
+  void update(const ParameterList& averages, const ParameterList& parameters, double weight, const Site& s);
+  /// Returns how many steps were taken back since the latest call.
+  int64_t taken_back() { return std::exchange(taken_back_, 0); }
+
+ private:
+  void take_back(const Failed&) override;
+  struct Replaced {
+    const jit::Node *by, *average;  // null: nothing was left of it
+  };
+  struct Held {
+    ParameterRef average;
+    std::vector<Replaced> replaced;  // in order
+  };
+  std::vector<Held> held_;
+  int64_t taken_back_ = 0;
+};
 
 /// Holds a copy of a model whose parameters are averages of the model's.
 template <class Model>
@@ -33,12 +62,15 @@ class AveragedModel {
 
   /// Records the next average; the first time, the parameters themselves. Buffers are copied.
   void update_parameters(Model& model, Site s = Site::current()) {
+    n_averaged -= steps_.taken_back();
     const double weight = n_averaged == 0 ? 1
                           : decay_        ? 1 - *decay_
                                           : 1 / static_cast<double>(n_averaged + 1);
-    update_averages(module.parameters(), model.parameters(), weight, s);
+    if constexpr (requires { model.parameters(s); })
+      steps_.update(module.parameters(s), model.parameters(s), weight, s);
+    else steps_.update(module.parameters(), model.parameters(), weight, s);
     if constexpr (requires { module.load_state_dict(model.named_buffers(), false, s); })
-      module.load_state_dict(model.named_buffers(), false, s);
+      module.load_state_dict(model.named_buffers(s), false, s);
     ++n_averaged;
   }
 
@@ -47,6 +79,7 @@ class AveragedModel {
 
  private:
   std::optional<double> decay_;
+  AverageSteps steps_;
 };
 
 }  // namespace lazy::optim

@@ -54,15 +54,18 @@ void LBFGS::step(Site s) {
 }
 
 // Returns the gradients as one vector, of zeros where there is none.
-Tensor LBFGS::gradient(const Site& s) const {
+Tensor LBFGS::gradient(const Site& s) {
   std::vector<Tensor> parts;
+  bool any = false;
   for (const Held& h : held_) {
     const Parameter* const p = h.parameter.get();
     if (!p) detail::fail<Error>(name(), "parameter " + h.name + " was destroyed", s);
     if (!p->defined()) continue;
     const Tensor g = p->grad(s);
+    any |= g.defined();
     parts.push_back(g.defined() ? g.flatten(s) : zeros({p->numel(s)}, p->dtype(s), p->device(s), s));
   }
+  if (!any) tell_no_gradient(s);
   if (parts.empty()) detail::fail<Error>(name(), "there are no parameters", s);
   const Tensor all = parts.size() == 1 ? parts[0] : concat(parts, 0, s);
   return options_[0].maximize ? negative(Arg(all, s)) : all;

@@ -6,28 +6,32 @@ namespace lazy::optim {
 
 enum class LineSearch { none, strong_wolfe };
 
-struct LBFGSOptions {
-  double lr = 1;
-  int64_t max_iter = 20;  // iterations a step
-  int64_t max_eval = 0;   // calls of the closure a step; 0: 5/4 of max_iter
-  double tolerance_grad = 1e-7;
-  double tolerance_change = 1e-9;
-  int64_t history_size = 100;
-  LineSearch line_search_fn = LineSearch::none;
-  bool maximize = false;
+template <template <class> class As>
+struct LBFGSOptionsAs {
+  As<double> lr = otherwise<As>(1.0);
+  As<int64_t> max_iter = otherwise<As>(int64_t{20});  // iterations a step
+  As<int64_t> max_eval = otherwise<As>(int64_t{0});   // calls of the closure a step; 0: 5/4 of max_iter
+  As<double> tolerance_grad = otherwise<As>(1e-7);
+  As<double> tolerance_change = otherwise<As>(1e-9);
+  As<int64_t> history_size = otherwise<As>(int64_t{100});
+  As<LineSearch> line_search_fn = otherwise<As>(LineSearch::none);
+  As<bool> maximize = otherwise<As>(false);
 
-  void each(auto&& f) {
-    f("lr", lr), f("max_iter", max_iter), f("max_eval", max_eval), f("tolerance_grad", tolerance_grad);
-    f("tolerance_change", tolerance_change), f("history_size", history_size);
-    f("line_search_fn", line_search_fn), f("maximize", maximize);
+  static void each(auto&& f, auto&... o) {
+    f("lr", o.lr...), f("max_iter", o.max_iter...), f("max_eval", o.max_eval...),
+        f("tolerance_grad", o.tolerance_grad...);
+    f("tolerance_change", o.tolerance_change...), f("history_size", o.history_size...);
+    f("line_search_fn", o.line_search_fn...), f("maximize", o.maximize...);
   }
 };
+using LBFGSOptions = LBFGSOptionsAs<Value>;
+using LBFGSGroup = LBFGSOptionsAs<Given>;
 void validate(const char* name, const LBFGSOptions&, const Site&);
 
 /// torch.optim.LBFGS. step(closure) calls the closure, which must compute loss and gradients anew, as often
 /// as the search asks; where to go next depends on these numbers, so they are read, and a step is many
 /// flushes. The state is history_size pairs of vectors as long as all parameters together.
-class LBFGS final : public OptimizerOf<LBFGSOptions> {
+class LBFGS final : public OptimizerOf<LBFGSOptionsAs> {
  public:
   using Closure = std::function<Tensor()>;
   explicit LBFGS(const ParameterList& parameters, const LBFGSOptions& o = {}, Site s = Site::current())
@@ -47,7 +51,7 @@ class LBFGS final : public OptimizerOf<LBFGSOptions> {
   class Search;
 
   Point evaluate(const Closure& closure, const Site& s, Tensor* loss = nullptr);
-  Tensor gradient(const Site& s) const;
+  Tensor gradient(const Site& s);
   void move(double t, const Tensor& direction, const Site& s);
   Tensor direction(const Tensor& gradient, const Site& s);
   double line_search(const Closure& closure, double t, double slope, int64_t most, Point& at,

@@ -1,13 +1,16 @@
 #include "lazy/optim/optimizer.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <compare>
 #include <map>
 #include <unordered_set>
+#include <utility>
 
 #include "lazy/ops/creation.hpp"
 #include "lazy/optim/update.hpp"
 #include "support/float_mode.hpp"
+#include "support/log.hpp"
 
 namespace lazy::optim {
 
@@ -48,11 +51,27 @@ void Optimizer::add_parameters(const ParameterList& parameters, const Site& s) {
     if (!there.insert(item.parameter.get()).second)
       detail::fail<Error>(name_, "parameter " + name + " is there twice", s);
     if (!names.insert(name).second) detail::fail<Error>(name_, "the name " + name + " is there twice", s);
-    added.push_back({name, item.parameter, groups_, {}});
+    added.push_back({name, item.parameter, groups_, {}, {}});
   }
   held_.insert(held_.end(), added.begin(), added.end());
   initial_lrs_.push_back(std::nan(""));
   ++groups_;
+}
+
+void Optimizer::check_any(const Site& s) const {
+  if (held_.empty())
+    detail::fail<Error>(
+        name_,
+        "there is nothing to train: no parameters were given. A module has those that LAZY_MODULE names", s);
+}
+
+void Optimizer::tell_no_gradient(const Site& s) {
+  if (std::exchange(told_no_gradient_, true)) return;
+  logging::warning(
+      std::string(name_) + ": step() at " + to_string(s) + " changes nothing, for none of its " +
+      std::to_string(held_.size()) +
+      " parameters has a gradient: backward() was not called, or the loss was computed from copies "
+      "of the parameters, or of the model");
 }
 
 // Updates of one kind record the same ops with the same numbers. What is one kind follows from steps and
@@ -66,25 +85,69 @@ struct Optimizer::Kind {
   auto operator<=>(const Kind&) const = default;
 };
 
+namespace {
+
+const jit::Node* node_of(const Tensor& x) { return x.defined() ? x.handle().get() : nullptr; }
+
+bool has_value(const Tensor& x) { return x.handle()->ready(); }
+
+}  // namespace
+
+void Optimizer::take_back(const Failed& failed) {
+  const no_grad scope;
+  for (Held& h : held_) {
+    Parameter* const p = h.parameter.get();
+    if (!p || !p->defined()) continue;
+    const Tensor gradient = p->grad();
+    if (gradient.defined() && failed.contains(node_of(gradient))) p->zero_grad();
+    if (h.replaced.empty() || h.replaced.back().by != node_of(*p)) continue;
+    // Steps after one that failed went on from it, so they failed as well.
+    Replaced before;
+    for (; !h.replaced.empty() && failed.contains(h.replaced.back().by); h.replaced.pop_back())
+      before = h.replaced.back();
+    if (!before.by) continue;
+    std::vector<Tensor> tensors(h.state.tensors.size());
+    for (size_t t = 0; t < std::min(tensors.size(), Replaced::kMost); ++t)
+      if (before.tensors[t]) tensors[t] = Tensor(handle_of(before.tensors[t]));
+    Tensor value(handle_of(before.parameter));
+    h.state.tensors = std::move(tensors);
+    h.state.step = before.step;
+    h.state.product = before.product;
+    *p = std::move(value);
+  }
+}
+
 void Optimizer::step(Site s) {
   const no_grad scope;
+  note_step();
   std::map<Kind, detail::SharedNumbers> numbers;
+  bool any = false;
   for (Held& h : held_) {
     Parameter* const p = h.parameter.get();
     if (!p) detail::fail<Error>(name_, "parameter " + h.name + " was destroyed", s);
     if (!p->defined()) continue;
     const Tensor gradient = p->grad(s);
     if (!gradient.defined()) continue;
+    any = true;
     const FloatMode mode;
     h.state.tensors.resize(state_names().size());
     Kind kind{h.group, p->dtype(s), h.state.step, h.state.product, 0};
     for (size_t i = 0; i < h.state.tensors.size(); ++i)
       kind.had |= uint64_t{h.state.tensors[i].defined()} << i;
+    if (has_value(*p)) h.replaced.clear();
+    Replaced& replaced = h.replaced.emplace_back();
+    replaced.parameter = node_of(*p);
+    for (size_t i = 0; i < std::min(h.state.tensors.size(), Replaced::kMost); ++i)
+      replaced.tensors[i] = node_of(h.state.tensors[i]);
+    replaced.step = h.state.step;
+    replaced.product = h.state.product;
     Update u(name_, s, *p, gradient, h.state);
     u.numbers = &numbers[kind];
     u.numbers->restart();
     update(u, h.group);
+    replaced.by = node_of(*p);
   }
+  if (!any) tell_no_gradient(s);
 }
 
 void Optimizer::update(Update& u, size_t) const { u.fail<Error>("has no update of one parameter"); }

@@ -25,7 +25,9 @@
 #include <vector>
 
 #include "lazy/core/named.hpp"
+#include "lazy/optim/options.hpp"
 #include "lazy/optim/parameters.hpp"
+#include "lazy/optim/taking_back.hpp"
 
 namespace lazy::optim {
 
@@ -34,12 +36,12 @@ class Update;
 /// Reads and writes one option of a group as a number: bools are 0 and 1.
 struct Option {
   template <class T>
-  Option(const char* its_name, T& value)
-      : name(its_name),
+  Option(std::string its_name, T& value)
+      : name(std::move(its_name)),
         get([&value] { return static_cast<double>(value); }),
         set([&value](double v) { value = static_cast<T>(v); }) {}
 
-  const char* name;  // torch's; of a pair "betas.0" and "betas.1"
+  std::string name;  // torch's; of a pair "betas.0" and "betas.1"
   std::function<double()> get;
   std::function<void(double)> set;
 };
@@ -51,13 +53,14 @@ struct ParameterState {
   double product = 1;           // of a sequence of numbers, for those who need one
 };
 
-class Optimizer {
+class Optimizer : private Revocable {
  public:
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
   virtual ~Optimizer() = default;
 
-  /// Records one update of each parameter that has a gradient. Error if a parameter was destroyed.
+  /// Records one update of each parameter that has a gradient. Error if a parameter was destroyed. The first
+  /// time that none has a gradient, a line on standard error says so.
   virtual void step(Site s = Site::current());
   /// Calls the function, which computes the loss and its gradients, then updates; returns the loss.
   virtual Tensor step(const std::function<Tensor()>& closure, Site s = Site::current());
@@ -89,15 +92,29 @@ class Optimizer {
   const char* name() const noexcept { return name_; }
 
  protected:
+  /// Remembers what a step replaced. Nobody else may have these nodes; they live as long as the step's new
+  /// value of the parameter has to be computed.
+  struct Replaced {
+    static constexpr size_t kMost = 4;
+    const jit::Node *by = nullptr, *parameter = nullptr;
+    const jit::Node* tensors[kMost] = {};  // of the state; null: there was none
+    int64_t step = 0;
+    double product = 1;
+  };
   /// Holds one parameter with its state.
   struct Held {
     std::string name;
     ParameterRef parameter;
     size_t group;
     ParameterState state;
+    std::vector<Replaced> replaced;  // by the steps since the parameter last had a value, in order
   };
 
   explicit Optimizer(const char* name) : name_(name) {}
+  /// Throws Error: the optimizer was made for no parameters.
+  void check_any(const Site& s) const;
+  /// Says, once, on standard error: no parameter has a gradient.
+  void tell_no_gradient(const Site& s);
   /// Adds parameters as the next group. Error for one that holds nothing or is there already.
   void add_parameters(const ParameterList& parameters, const Site& s);
   /// Updates one parameter and its state; what step() calls unless it is overridden.
@@ -122,43 +139,75 @@ class Optimizer {
 
  private:
   struct Kind;
+  void take_back(const Failed&) override;
   void load_parameter(const NamedTensors& state, Held& held, const Site& s) const;
   void load_options(const NamedTensors& state, const Site& s);
   void check_names(const NamedTensors& state, const Site& s) const;
 
   const char* name_;
+  bool told_no_gradient_ = false;
   size_t groups_ = 0;
   std::vector<double> initial_lrs_;  // one a group; NaN until a schedule begins
 };
 
 /// Adds to an optimizer its options, one set a group.
-template <class Options>
+template <template <template <class> class> class OptionsAs>
 class OptimizerOf : public Optimizer {
  public:
-  /// Adds parameters with options of their own. Error for a parameter that is there already.
-  void add_param_group(const ParameterList& parameters, const Options& options, Site s = Site::current()) {
-    validate(name(), options, s);
-    add_parameters(parameters, s);
-    options_.push_back(options);
+  using Options = OptionsAs<Value>;
+  using Group = OptionsAs<Given>;
+
+  /// Adds parameters with options of their own: those that are left out are what the optimizer was given.
+  /// Error for a parameter that is there already.
+  void add_param_group(const ParameterList& parameters, const Group& group = {}, Site s = Site::current()) {
+    Options options = given_;
+    Options::each(
+        [](const char*, auto& option, const auto& of_group) {
+          if (of_group) option = *of_group;
+        },
+        options, group);
+    add_whole_group(parameters, options, s);
+  }
+  /// Adds parameters with all options, as another group has them: `auto options = a.param_groups()[0];`.
+  template <std::convertible_to<Options> O>
+  requires(!std::same_as<O, Group>) void add_param_group(const ParameterList& parameters, const O& options,
+                                                         Site s = Site::current()) {
+    add_whole_group(parameters, options, s);
   }
   /// Returns the options of each group, to be changed in place; they are read by the next step().
   std::span<Options> param_groups() noexcept { return options_; }
   std::span<const Options> param_groups() const noexcept { return options_; }
 
  protected:
+  /// Error if there are no parameters.
   OptimizerOf(const char* name, const ParameterList& parameters, const Options& options, const Site& s)
-      : Optimizer(name) {
-    add_param_group(parameters, options, s);
+      : Optimizer(name), given_(options) {
+    add_whole_group(parameters, options, s);
+    check_any(s);
   }
   std::vector<Option> options_of(size_t group) const override {
     std::vector<Option> all;
-    Options& o = options_[group];
-    o.each([&](const char* name, auto& value) { all.emplace_back(name, value); });
+    const auto add = [&](const char* name, auto& value) {
+      if constexpr (requires { value.size(); })
+        for (size_t i = 0; i < value.size(); ++i)
+          all.emplace_back(std::string(name) + "." + std::to_string(i), value[i]);
+      else all.emplace_back(name, value);
+    };
+    Options::each(add, options_[group]);
     return all;
   }
   void check_options(size_t group, const Site& s) const override { validate(name(), options_[group], s); }
 
   mutable std::vector<Options> options_;  // one a group; mutable, for an Option reads and writes
+
+ private:
+  void add_whole_group(const ParameterList& parameters, const Options& options, const Site& s) {
+    validate(name(), options, s);
+    add_parameters(parameters, s);
+    options_.push_back(options);
+  }
+
+  const Options given_;  // what groups inherit
 };
 
 }  // namespace lazy::optim

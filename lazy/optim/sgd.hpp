@@ -6,23 +6,27 @@
 
 namespace lazy::optim {
 
-struct SGDOptions {
-  double lr = 1e-3;
-  double momentum = 0;
-  double dampening = 0;  // of the gradient as it goes into the momentum
-  double weight_decay = 0;
-  bool nesterov = false;  // needs a momentum and no dampening
-  bool maximize = false;
+template <template <class> class As>
+struct SGDOptionsAs {
+  As<double> lr = otherwise<As>(1e-3);
+  As<double> momentum = otherwise<As>(0.0);
+  As<double> dampening = otherwise<As>(0.0);  // of the gradient as it goes into the momentum
+  As<double> weight_decay = otherwise<As>(0.0);
+  As<bool> nesterov = otherwise<As>(false);  // needs a momentum and no dampening
+  As<bool> maximize = otherwise<As>(false);
 
-  void each(auto&& f) {
-    f("lr", lr), f("momentum", momentum), f("dampening", dampening), f("weight_decay", weight_decay);
-    f("nesterov", nesterov), f("maximize", maximize);
+  static void each(auto&& f, auto&... o) {
+    f("lr", o.lr...), f("momentum", o.momentum...), f("dampening", o.dampening...),
+        f("weight_decay", o.weight_decay...);
+    f("nesterov", o.nesterov...), f("maximize", o.maximize...);
   }
 };
+using SGDOptions = SGDOptionsAs<Value>;
+using SGDGroup = SGDOptionsAs<Given>;
 void validate(const char* name, const SGDOptions&, const Site&);
 
 /// Follows the gradient (torch.optim.SGD). The state has momentum_buffer, which begins as the first gradient.
-class SGD final : public OptimizerOf<SGDOptions> {
+class SGD final : public OptimizerOf<SGDOptionsAs> {
  public:
   explicit SGD(const ParameterList& parameters, const SGDOptions& o = {}, Site s = Site::current())
       : OptimizerOf("SGD", parameters, o, s) {}
@@ -33,22 +37,25 @@ class SGD final : public OptimizerOf<SGDOptions> {
   std::span<const char* const> state_names() const override;
 };
 
-struct LionOptions {
-  double lr = 1e-4;
-  std::array<double, 2> betas{0.9, 0.99};
-  double weight_decay = 0;  // decoupled
-  bool maximize = false;
+template <template <class> class As>
+struct LionOptionsAs {
+  As<double> lr = otherwise<As>(1e-4);
+  As<std::array<double, 2>> betas = otherwise<As>(std::array{0.9, 0.99});
+  As<double> weight_decay = otherwise<As>(0.0);  // decoupled
+  As<bool> maximize = otherwise<As>(false);
 
-  void each(auto&& f) {
-    f("lr", lr), f("betas.0", betas[0]), f("betas.1", betas[1]), f("weight_decay", weight_decay);
-    f("maximize", maximize);
+  static void each(auto&& f, auto&... o) {
+    f("lr", o.lr...), f("betas", o.betas...), f("weight_decay", o.weight_decay...);
+    f("maximize", o.maximize...);
   }
 };
+using LionOptions = LionOptionsAs<Value>;
+using LionGroup = LionOptionsAs<Given>;
 void validate(const char* name, const LionOptions&, const Site&);
 
 /// Follows the sign of an average of gradients (Chen et al., "Symbolic Discovery of Optimization Algorithms",
 /// 2023). The state has exp_avg.
-class Lion final : public OptimizerOf<LionOptions> {
+class Lion final : public OptimizerOf<LionOptionsAs> {
  public:
   explicit Lion(const ParameterList& parameters, const LionOptions& o = {}, Site s = Site::current())
       : OptimizerOf("Lion", parameters, o, s) {}

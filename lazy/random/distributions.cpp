@@ -14,7 +14,7 @@ void check_positive(const Draw& d, const char* what, double v) {
 }
 
 /// Returns x scale + loc.
-Tensor moved(const Draw& d, const Handle& x, const Number& loc, const Number& scale) {
+Tensor moved(const Draw& d, const Handle& x, const ScalarNumber& loc, const ScalarNumber& scale) {
   return d.result(d.scaled(x, scale.as_double(), loc.as_double()));
 }
 
@@ -24,8 +24,13 @@ Draw like(const char* name, Generator& g, const Handle& h, DType dtype, const Si
   return {{name, s}, g, h->shape, dtype, h->device};
 }
 
-/// Returns numbers of the gamma distribution of each concentration, in the dtype of computation.
-Handle gamma_of(const Draw& d, const Handle& concentration) {
+struct GammaNumbers {
+  Handle value;  // factor e^power, which underflows where the concentration is small
+  Handle factor, power;
+};
+
+/// Draws numbers of the gamma distribution of each concentration, in the dtype of computation.
+GammaNumbers gamma_numbers(const Draw& d, const Handle& concentration) {
   constexpr int kRounds = 6;
   const Handle small = d.op(Op::less, concentration, 1);
   const Handle a = d.where(small, d.op(Op::add, concentration, 1), concentration);
@@ -49,9 +54,24 @@ Handle gamma_of(const Draw& d, const Handle& concentration) {
   }
   // Of a concentration below 1, that of one more times u^(1 / a).
   const Handle u = d.fraction(0.5);
-  const Handle share = d.op(Op::power, u, d.op(Op::divide, 1, concentration));
-  y = d.where(small, d.op(Op::multiply, y, share), y);
-  return d.where(d.op(Op::greater, concentration, 0), y, kNaN);
+  const Handle inverse = d.op(Op::divide, 1, concentration);
+  const Handle value = d.where(small, d.op(Op::multiply, y, d.op(Op::power, u, inverse)), y);
+  const Handle positive = d.op(Op::greater, concentration, 0);
+  return {d.where(positive, value, kNaN), y,
+          d.where(small, d.op(Op::multiply, d.op(Op::log, u), inverse), 0)};
+}
+
+Handle gamma_of(const Draw& d, const Handle& concentration) { return gamma_numbers(d, concentration).value; }
+
+/// Returns the logarithms of the numbers, at least so large that two of them can be subtracted.
+Handle logarithms(const Draw& d, const GammaNumbers& n) {
+  const double least = n.value->dtype == float64 ? -1e300 : -1e30;
+  return d.op(Op::maximum, d.op(Op::add, d.op(Op::log, n.factor), n.power), least);
+}
+
+/// Tells where a sum of gamma numbers has lost digits to underflow: of small concentrations all may be 0.
+Handle lost(const Draw& d, const Handle& sum) {
+  return d.op(Op::less, sum, sum->dtype == float64 ? 1e-290 : 1e-30);
 }
 
 /// Applies f to a draw and a parameter in the dtype of computation.
@@ -93,8 +113,8 @@ Handle expanded(const Draw& d, const Handle& u, const Handle& rate) {
 
 }  // namespace
 
-Tensor truncated_normal(Generator& g, Number mean, Number std, Number low, Number high, ShapeArg shape,
-                        MaybeDType t, MaybeDevice device, Site s) {
+Tensor truncated_normal(Generator& g, ScalarNumber mean, ScalarNumber std, ScalarNumber low,
+                        ScalarNumber high, ShapeArg shape, MaybeDType t, MaybeDevice device, Site s) {
   const Draw d = floats("truncated_normal", g, shape, t, device, s);
   check_positive(d, "std", std.as_double());
   const double m = mean.as_double(), width = std.as_double();
@@ -114,8 +134,8 @@ Tensor truncated_normal(Generator& g, Number mean, Number std, Number low, Numbe
   return d.result(bounded);
 }
 
-Tensor laplace(Generator& g, Number loc, Number scale, ShapeArg shape, MaybeDType t, MaybeDevice device,
-               Site s) {
+Tensor laplace(Generator& g, ScalarNumber loc, ScalarNumber scale, ShapeArg shape, MaybeDType t,
+               MaybeDevice device, Site s) {
   const Draw d = floats("laplace", g, shape, t, device, s);
   check_positive(d, "scale", scale.as_double());
   const Handle u = d.fraction(0.5), low = d.op(Op::less, u, 0.5);
@@ -123,23 +143,23 @@ Tensor laplace(Generator& g, Number loc, Number scale, ShapeArg shape, MaybeDTyp
   return moved(d, d.where(low, tail, d.op(Op::negative, tail)), loc, scale);
 }
 
-Tensor cauchy(Generator& g, Number median, Number scale, ShapeArg shape, MaybeDType t, MaybeDevice device,
-              Site s) {
+Tensor cauchy(Generator& g, ScalarNumber median, ScalarNumber scale, ShapeArg shape, MaybeDType t,
+              MaybeDevice device, Site s) {
   const Draw d = floats("cauchy", g, shape, t, device, s);
   check_positive(d, "scale", scale.as_double());
   const Handle turn = d.scaled(d.fraction(0.5), std::numbers::pi, -std::numbers::pi / 2);
   return moved(d, d.op(Op::tan, turn), median, scale);
 }
 
-Tensor gumbel(Generator& g, Number loc, Number scale, ShapeArg shape, MaybeDType t, MaybeDevice device,
-              Site s) {
+Tensor gumbel(Generator& g, ScalarNumber loc, ScalarNumber scale, ShapeArg shape, MaybeDType t,
+              MaybeDevice device, Site s) {
   const Draw d = floats("gumbel", g, shape, t, device, s);
   check_positive(d, "scale", scale.as_double());
   return moved(d, d.op(Op::negative, d.op(Op::log, detail::exponential(d))), loc, scale);
 }
 
-Tensor log_normal(Generator& g, Number mean, Number std, ShapeArg shape, MaybeDType t, MaybeDevice device,
-                  Site s) {
+Tensor log_normal(Generator& g, ScalarNumber mean, ScalarNumber std, ShapeArg shape, MaybeDType t,
+                  MaybeDevice device, Site s) {
   const Draw d = floats("log_normal", g, shape, t, device, s);
   check_positive(d, "std", std.as_double());
   return d.result(d.op(Op::exp, d.scaled(standard_normal(d), std.as_double(), mean.as_double())));
@@ -161,7 +181,7 @@ Tensor standard_gamma(Generator& g, Arg concentration) {
   return of_parameter("standard_gamma", g, concentration, gamma_of);
 }
 
-Tensor gamma(Generator& g, Number concentration, Number scale, ShapeArg shape, MaybeDType t,
+Tensor gamma(Generator& g, ScalarNumber concentration, ScalarNumber scale, ShapeArg shape, MaybeDType t,
              MaybeDevice device, Site s) {
   const Draw d = floats("gamma", g, shape, t, device, s);
   check_positive(d, "concentration", concentration.as_double());
@@ -178,8 +198,10 @@ Tensor beta(Generator& g, Arg a, Arg b) {
   check_drawn(name, shape, s);
   check_devices(name, {&static_cast<const Handle&>(p), &static_cast<const Handle&>(q)}, s);
   const Draw d{{name, s}, g, shape, t, numel(p->shape) == numel(shape) ? p->device : q->device};
-  const Handle x = gamma_of(d, d.as(d.work(), p)), y = gamma_of(d, d.as(d.work(), q));
-  return d.result(d.op(Op::divide, x, d.op(Op::add, x, y)));
+  const GammaNumbers x = gamma_numbers(d, d.as(d.work(), p)), y = gamma_numbers(d, d.as(d.work(), q));
+  const Handle sum = d.op(Op::add, x.value, y.value);
+  const Handle gap = d.op(Op::subtract, logarithms(d, x), logarithms(d, y));
+  return d.result(d.where(lost(d, sum), d.op(Op::sigmoid, gap), d.op(Op::divide, x.value, sum)));
 }
 
 Tensor chi2(Generator& g, Arg df) {
@@ -201,8 +223,11 @@ Tensor dirichlet(Generator& g, Arg concentration) {
   if (shape_of("dirichlet", concentration).empty())
     fail<ShapeError>("dirichlet", "concentrations have no dimension", s);
   return of_parameter("dirichlet", g, concentration, [](const Draw& d, const Handle& a) {
-    const Handle y = gamma_of(d, a);
-    return d.op(Op::divide, y, d.reduce(Op::sum, y, {-1}, keepdims));
+    const GammaNumbers y = gamma_numbers(d, a);
+    const Handle sum = d.reduce(Op::sum, y.value, {-1}, keepdims), l = logarithms(d, y);
+    const Handle e = d.op(Op::exp, d.op(Op::subtract, l, d.reduce(Op::max, l, {-1}, keepdims)));
+    return d.where(lost(d, sum), d.op(Op::divide, e, d.reduce(Op::sum, e, {-1}, keepdims)),
+                   d.op(Op::divide, y.value, sum));
   });
 }
 
@@ -227,7 +252,7 @@ Tensor randn_like(Generator& g, Arg x, MaybeDType t) {
   const Operand h("randn_like", x);
   return randn(g, h->shape, t.or_else(h->dtype), h->device, x.site());
 }
-Tensor randint_like(Generator& g, Arg x, Integer low, Integer high, MaybeDType t) {
+Tensor randint_like(Generator& g, Arg x, IntegerArg low, IntegerArg high, MaybeDType t) {
   const Operand h("randint_like", x);
   return randint(g, low, high, h->shape, t.or_else(h->dtype), h->device, x.site());
 }

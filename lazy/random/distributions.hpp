@@ -12,20 +12,20 @@ namespace lazy {
 
 /// Returns normal numbers of (mean, std) between low and high, by the inverse of the distribution function in
 /// float64. Error unless std > 0 and low < high.
-Tensor truncated_normal(Generator&, Number mean, Number std, Number low, Number high, ShapeArg shape,
-                        MaybeDType = {}, MaybeDevice = {}, Site = Site::current());
+Tensor truncated_normal(Generator&, ScalarNumber mean, ScalarNumber std, ScalarNumber low, ScalarNumber high,
+                        ShapeArg shape, MaybeDType = {}, MaybeDevice = {}, Site = Site::current());
 /// Returns numbers of density exp(-|x - loc| / scale) / (2 scale).
-Tensor laplace(Generator&, Number loc, Number scale, ShapeArg shape, MaybeDType = {}, MaybeDevice = {},
-               Site = Site::current());
+Tensor laplace(Generator&, ScalarNumber loc, ScalarNumber scale, ShapeArg shape, MaybeDType = {},
+               MaybeDevice = {}, Site = Site::current());
 /// Returns numbers of density 1 / (pi scale (1 + ((x - median) / scale)^2)).
-Tensor cauchy(Generator&, Number median, Number scale, ShapeArg shape, MaybeDType = {}, MaybeDevice = {},
-              Site = Site::current());
+Tensor cauchy(Generator&, ScalarNumber median, ScalarNumber scale, ShapeArg shape, MaybeDType = {},
+              MaybeDevice = {}, Site = Site::current());
 /// Returns loc - scale log(e), e of the exponential distribution of rate 1.
-Tensor gumbel(Generator&, Number loc, Number scale, ShapeArg shape, MaybeDType = {}, MaybeDevice = {},
-              Site = Site::current());
+Tensor gumbel(Generator&, ScalarNumber loc, ScalarNumber scale, ShapeArg shape, MaybeDType = {},
+              MaybeDevice = {}, Site = Site::current());
 /// Returns exp(normal(mean, std)).
-Tensor log_normal(Generator&, Number mean, Number std, ShapeArg shape, MaybeDType = {}, MaybeDevice = {},
-                  Site = Site::current());
+Tensor log_normal(Generator&, ScalarNumber mean, ScalarNumber std, ShapeArg shape, MaybeDType = {},
+                  MaybeDevice = {}, Site = Site::current());
 /// Returns how many trials of probability p there are up to the first success: 1, 2, ..., int64 unless a
 /// dtype is given, from 53 bits. Error unless 0 < p <= 1.
 Tensor geometric(Generator&, double p, ShapeArg shape, MaybeDType = {}, MaybeDevice = {},
@@ -36,7 +36,7 @@ Tensor geometric(Generator&, double p, ShapeArg shape, MaybeDType = {}, MaybeDev
 /// below 2e-8; then the last one counts.
 Tensor standard_gamma(Generator&, Arg concentration);
 /// Returns standard_gamma(concentration) times scale. Error unless both are positive.
-Tensor gamma(Generator&, Number concentration, Number scale, ShapeArg shape, MaybeDType = {},
+Tensor gamma(Generator&, ScalarNumber concentration, ScalarNumber scale, ShapeArg shape, MaybeDType = {},
              MaybeDevice = {}, Site = Site::current());
 /// Returns x / (x + y), x and y of gamma distributions of concentrations a and b, which broadcast.
 Tensor beta(Generator&, Arg a, Arg b);
@@ -56,18 +56,18 @@ Tensor poisson(Generator&, Arg rate);
 
 Tensor rand_like(Generator&, Arg x, MaybeDType = {});
 Tensor randn_like(Generator&, Arg x, MaybeDType = {});
-Tensor randint_like(Generator&, Arg x, Integer low, Integer high, MaybeDType = {});
+Tensor randint_like(Generator&, Arg x, IntegerArg low, IntegerArg high, MaybeDType = {});
 
 #define LAZY_DRAW(name, parameters, ...) \
   inline Tensor name parameters { return name(default_generator(), __VA_ARGS__); }
-#define LAZY_DRAW2(name)                                                                        \
-  inline Tensor name(Number a, Number b, ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {}, \
-                     Site s = Site::current()) {                                                \
-    return name(default_generator(), a, b, shape, t, d, s);                                     \
+#define LAZY_DRAW2(name)                                                                                    \
+  inline Tensor name(ScalarNumber a, ScalarNumber b, ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {}, \
+                     Site s = Site::current()) {                                                            \
+    return name(default_generator(), a, b, shape, t, d, s);                                                 \
   }
 LAZY_DRAW(truncated_normal,
-          (Number mean, Number std, Number low, Number high, ShapeArg shape, MaybeDType t = {},
-           MaybeDevice d = {}, Site s = Site::current()),
+          (ScalarNumber mean, ScalarNumber std, ScalarNumber low, ScalarNumber high, ShapeArg shape,
+           MaybeDType t = {}, MaybeDevice d = {}, Site s = Site::current()),
           mean, std, low, high, shape, t, d, s)
 LAZY_DRAW2(laplace)
 LAZY_DRAW2(cauchy)
@@ -85,7 +85,8 @@ LAZY_DRAW(dirichlet, (Arg concentration), std::move(concentration))
 LAZY_DRAW(poisson, (Arg rate), std::move(rate))
 LAZY_DRAW(rand_like, (Arg x, MaybeDType t = {}), std::move(x), t)
 LAZY_DRAW(randn_like, (Arg x, MaybeDType t = {}), std::move(x), t)
-LAZY_DRAW(randint_like, (Arg x, Integer low, Integer high, MaybeDType t = {}), std::move(x), low, high, t)
+LAZY_DRAW(randint_like, (Arg x, IntegerArg low, IntegerArg high, MaybeDType t = {}), std::move(x), low, high,
+          t)
 #undef LAZY_DRAW
 #undef LAZY_DRAW2
 

@@ -23,7 +23,7 @@ struct Draw : Recorder {
   DType work() const { return is_half(dtype) ? float32 : dtype; }
   bool is_double() const { return dtype == float64; }
   /// Returns a constant on the draw's device, on which a draw of a single number is computed, too.
-  Handle number(const Number& v, DType t) const {
+  Handle number(const ScalarNumber& v, DType t) const {
     return detail::constant(to_scalar(v, t), t, {}, device, site);
   }
   Handle number(double v) const { return number(v, work()); }

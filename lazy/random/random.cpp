@@ -21,8 +21,8 @@ Tensor rand(Generator& g, ShapeArg shape, MaybeDType t, MaybeDevice device, Site
   return d.result(d.fraction());
 }
 
-Tensor uniform(Generator& g, Number low, Number high, ShapeArg shape, MaybeDType t, MaybeDevice device,
-               Site s) {
+Tensor uniform(Generator& g, ScalarNumber low, ScalarNumber high, ShapeArg shape, MaybeDType t,
+               MaybeDevice device, Site s) {
   const Draw d = floats("uniform", g, shape, t, device, s);
   return d.result(d.scaled(d.fraction(), high.as_double() - low.as_double(), low.as_double()));
 }
@@ -32,19 +32,20 @@ Tensor randn(Generator& g, ShapeArg shape, MaybeDType t, MaybeDevice device, Sit
   return d.result(standard_normal(d));
 }
 
-Tensor normal(Generator& g, Number mean, Number std, ShapeArg shape, MaybeDType t, MaybeDevice device,
-              Site s) {
+Tensor normal(Generator& g, ScalarNumber mean, ScalarNumber std, ShapeArg shape, MaybeDType t,
+              MaybeDevice device, Site s) {
   const Draw d = floats("normal", g, shape, t, device, s);
   return d.result(d.scaled(standard_normal(d), std.as_double(), mean.as_double()));
 }
 
-Tensor exponential(Generator& g, Number rate, ShapeArg shape, MaybeDType t, MaybeDevice device, Site s) {
+Tensor exponential(Generator& g, ScalarNumber rate, ShapeArg shape, MaybeDType t, MaybeDevice device,
+                   Site s) {
   const Draw d = floats("exponential", g, shape, t, device, s);
   return d.result(d.op(Op::divide, exponential(d), d.number(rate.as_double())));
 }
 
-Tensor randint(Generator& g, Integer low, Integer high, ShapeArg shape, MaybeDType t, MaybeDevice device,
-               Site s) {
+Tensor randint(Generator& g, IntegerArg low, IntegerArg high, ShapeArg shape, MaybeDType t,
+               MaybeDevice device, Site s) {
   constexpr const char* name = "randint";
   const DType dtype = t.or_else(int64);
   if (!is_int(dtype)) fail<DtypeError>(name, std::string("draws integers, not ") + name_of(dtype), s);
@@ -77,14 +78,14 @@ Tensor bernoulli(Generator& g, Arg p) {
   return d.result(d.as(d.work(), d.op(Op::less, d.fraction(), d.as(d.work(), x))));
 }
 
-Tensor permutation(Generator& g, Integer n, MaybeDevice device, Site s) {
+Tensor permutation(Generator& g, IntegerArg n, MaybeDevice device, Site s) {
   const Shape shape = ShapeArg({n}, s);
   check_drawn("permutation", shape, s);
   const Draw d{{"permutation", s}, g, shape, uint64, device_of(device, s)};
   return argsort(Arg(d.bits().both(), s));
 }
 
-Tensor shuffle(Generator& g, Arg x, Integer axis) {
+Tensor shuffle(Generator& g, Arg x, IntegerArg axis) {
   constexpr const char* name = "shuffle";
   const Site s = x.site();
   const Shape shape = shape_of(name, x);
@@ -94,7 +95,7 @@ Tensor shuffle(Generator& g, Arg x, Integer axis) {
   return take(Arg(h, s), Arg(argsort(Arg(d.bits().both(), s)).handle(), s), a);
 }
 
-Tensor multinomial(Generator& g, Arg weights, Integer samples, bool replacement) {
+Tensor multinomial(Generator& g, Arg weights, IntegerArg samples, bool replacement) {
   constexpr const char* name = "multinomial";
   const Site s = weights.site();
   const Operand given(name, weights);
@@ -135,7 +136,7 @@ Tensor dropout(Generator& g, Arg x, double p, bool training) {
   const Operand h(name, x);
   check_drawn(name, h->shape, s);
   const DType t = float_type(h->dtype);
-  if (!training || p == 0) return Tensor(cast(h, t, s));
+  if (!training || p == 0) return returned(cast(h, t, s), x);
   const Draw d{{name, s}, g, h->shape, t, h->device};
   Composite whole(name, {&static_cast<const Handle&>(h)}, s);
   const Handle kept = d.op(Op::greater_equal, d.fraction(), d.number(p));

@@ -17,34 +17,34 @@ Tensor random_bits(Generator&, ShapeArg shape, MaybeDevice = {}, Site = Site::cu
 /// rounded to 1.
 Tensor rand(Generator&, ShapeArg shape, MaybeDType = {}, MaybeDevice = {}, Site = Site::current());
 /// Returns low + (high - low) rand(); may be rounded to `high`.
-Tensor uniform(Generator&, Number low, Number high, ShapeArg shape, MaybeDType = {}, MaybeDevice = {},
-               Site = Site::current());
+Tensor uniform(Generator&, ScalarNumber low, ScalarNumber high, ShapeArg shape, MaybeDType = {},
+               MaybeDevice = {}, Site = Site::current());
 /// Returns numbers of the standard normal distribution (Box and Muller, 1958), of magnitude up to 6.7, of
 /// float64 up to 8.6.
 Tensor randn(Generator&, ShapeArg shape, MaybeDType = {}, MaybeDevice = {}, Site = Site::current());
 /// Returns mean + std randn().
-Tensor normal(Generator&, Number mean, Number std, ShapeArg shape, MaybeDType = {}, MaybeDevice = {},
-              Site = Site::current());
+Tensor normal(Generator&, ScalarNumber mean, ScalarNumber std, ShapeArg shape, MaybeDType = {},
+              MaybeDevice = {}, Site = Site::current());
 /// Returns integers in [low, high), int64 unless a dtype is given that holds them. A probability is off by
 /// less than (high - low) 2^-32 of itself, or by less than (high - low) 2^-64 if there are more than 2^32
 /// integers. ShapeError if there is none.
-Tensor randint(Generator&, Integer low, Integer high, ShapeArg shape, MaybeDType = {}, MaybeDevice = {},
+Tensor randint(Generator&, IntegerArg low, IntegerArg high, ShapeArg shape, MaybeDType = {}, MaybeDevice = {},
                Site = Site::current());
 /// Returns numbers of density rate exp(-rate x), x > 0.
-Tensor exponential(Generator&, Number rate, ShapeArg shape, MaybeDType = {}, MaybeDevice = {},
+Tensor exponential(Generator&, ScalarNumber rate, ShapeArg shape, MaybeDType = {}, MaybeDevice = {},
                    Site = Site::current());
 /// Returns 1 with the probability that each element of p says and else 0, in p's dtype, a floating-point one
 /// (DtypeError).
 Tensor bernoulli(Generator&, Arg p);
 /// Returns 0, 1, ... n - 1 in random order, int64.
-Tensor permutation(Generator&, Integer n, MaybeDevice = {}, Site = Site::current());
+Tensor permutation(Generator&, IntegerArg n, MaybeDevice = {}, Site = Site::current());
 /// Returns x with the slices along an axis in random order; IndexError for the axis.
-Tensor shuffle(Generator&, Arg x, Integer axis = 0);
+Tensor shuffle(Generator&, Arg x, IntegerArg axis = 0);
 /// Draws positions along the last axis of `weights`, with probabilities in proportion to it: (..., n) ->
 /// (..., samples), int64. Without replacement a position is drawn once at most: ShapeError for more samples
 /// than there are positions; where fewer have a weight above 0, the others follow in order. With replacement
 /// each sample reads all weights. DtypeError for weights that are no floating-point numbers.
-Tensor multinomial(Generator&, Arg weights, Integer samples, bool replacement = false);
+Tensor multinomial(Generator&, Arg weights, IntegerArg samples, bool replacement = false);
 /// Returns x with elements replaced by 0 with probability p and the others divided by 1 - p; x itself if not
 /// `training`. Error unless 0 <= p <= 1.
 Tensor dropout(Generator&, Arg x, double p = 0.5, bool training = true);
@@ -55,27 +55,28 @@ LAZY_DRAW(random_bits, (ShapeArg shape, MaybeDevice d = {}, Site s = Site::curre
 LAZY_DRAW(rand, (ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {}, Site s = Site::current()), shape, t,
           d, s)
 LAZY_DRAW(uniform,
-          (Number low, Number high, ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {},
+          (ScalarNumber low, ScalarNumber high, ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {},
            Site s = Site::current()),
           low, high, shape, t, d, s)
 LAZY_DRAW(randn, (ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {}, Site s = Site::current()), shape, t,
           d, s)
 LAZY_DRAW(normal,
-          (Number mean, Number std, ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {},
+          (ScalarNumber mean, ScalarNumber std, ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {},
            Site s = Site::current()),
           mean, std, shape, t, d, s)
 LAZY_DRAW(randint,
-          (Integer low, Integer high, ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {},
+          (IntegerArg low, IntegerArg high, ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {},
            Site s = Site::current()),
           low, high, shape, t, d, s)
 LAZY_DRAW(exponential,
-          (Number rate, ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {}, Site s = Site::current()),
+          (ScalarNumber rate, ShapeArg shape, MaybeDType t = {}, MaybeDevice d = {},
+           Site s = Site::current()),
           rate, shape, t, d, s)
 LAZY_DRAW(bernoulli, (Arg p), std::move(p))
-LAZY_DRAW(permutation, (Integer n, MaybeDevice d = {}, Site s = Site::current()), n, d, s)
-LAZY_DRAW(shuffle, (Arg x, Integer axis = 0), std::move(x), axis)
-LAZY_DRAW(multinomial, (Arg weights, Integer samples, bool replacement = false), std::move(weights), samples,
-          replacement)
+LAZY_DRAW(permutation, (IntegerArg n, MaybeDevice d = {}, Site s = Site::current()), n, d, s)
+LAZY_DRAW(shuffle, (Arg x, IntegerArg axis = 0), std::move(x), axis)
+LAZY_DRAW(multinomial, (Arg weights, IntegerArg samples, bool replacement = false), std::move(weights),
+          samples, replacement)
 LAZY_DRAW(dropout, (Arg x, double p = 0.5, bool training = true), std::move(x), p, training)
 #undef LAZY_DRAW
 

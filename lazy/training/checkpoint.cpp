@@ -19,27 +19,59 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kStep = "lazy.step";
-constexpr const char* kChecksum = "lazy.checksum";
-constexpr const char* kPart = "lazy.part.";  // begins the key of a part
+constexpr const char* kChecksum = "lazy.checksum.all";    // of tensors and metadata
+constexpr const char* kTensorChecksum = "lazy.checksum";  // of tensors alone, in older files
+constexpr const char* kPart = "lazy.part.";               // begins the key of a part
 constexpr std::string_view kText = "text:";
 constexpr std::string_view kPrefix = "checkpoint-", kEnding = ".safetensors";
 
+using Metadata = std::map<std::string, std::string>;
+
+uint64_t checksum_of(std::string_view text) { return checksum64(text.data(), text.size()); }
+
 /// Returns a checksum of names, dtypes, shapes and values, in any order of the tensors.
-std::string checksum_of(const char* op, const NamedTensors& all, const Site& s) {
+uint64_t checksum_of(const char* op, const NamedTensors& all, const Site& s) {
   uint64_t sum = 0;
   for (const auto& [name, x] : all) {
     jit::BufferRef keep;
     const std::string_view bytes = lazy::detail::host_bytes(op, x, s, keep);
     const std::string what = name + " " + name_of(x.dtype()) + " " + to_string(x.shape());
-    sum += mix(checksum64(what.data(), what.size()), checksum64(bytes.data(), bytes.size()));
+    sum += mix(checksum_of(what), checksum_of(bytes));
   }
+  return sum;
+}
+
+/// Returns a checksum of the tensors and of all metadata but the checksum itself.
+std::string checksum_of(const char* op, const NamedTensors& all, const Metadata& metadata, const Site& s) {
+  uint64_t sum = checksum_of(op, all, s);
+  for (const auto& [key, text] : metadata)
+    if (key != kChecksum) sum = mix(mix(sum, checksum_of(key)), checksum_of(text));
   return std::to_string(sum);
+}
+
+/// True if the file's contents are those that were written. False, too, if it says no checksum.
+bool has_its_checksum(const char* op, const Safetensors& read, const Site& s) {
+  if (const auto sum = read.metadata.find(kChecksum); sum != read.metadata.end())
+    return sum->second == checksum_of(op, read, read.metadata, s);
+  const auto sum = read.metadata.find(kTensorChecksum);
+  return sum != read.metadata.end() && sum->second == std::to_string(checksum_of(op, read, s));
 }
 
 /// Reads a number that fills the text. False for anything else.
 bool number_of(std::string_view text, int64_t& v) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
   return error == std::errc{} && end == text.data() + text.size();
+}
+
+/// Calls f with the name of each file of a folder. IoError.
+template <class F>
+void for_each_name(const std::string& folder, const Site& s, F&& f) {
+  // Not with an error_code: that iterator ends the program where memory runs out.
+  try {
+    for (const auto& entry : fs::directory_iterator(folder)) f(entry.path().filename().string());
+  } catch (const fs::filesystem_error& e) {
+    throw IoError("CheckpointFolder: cannot read " + folder + ": " + e.code().message(), s);
+  }
 }
 
 /// True if the file is one that a program which has ended was writing.
@@ -124,26 +156,25 @@ void Checkpoint::save(const std::string& path, Site s) const {
   std::vector<Tensor> values;
   for (const auto& [name, x] : all_) values.push_back(x);
   lazy::detail::eval(values, s);
-  std::map<std::string, std::string> metadata{{kStep, std::to_string(step_)},
-                                              {kChecksum, checksum_of("save", all_, s)}};
+  Metadata metadata{{kStep, std::to_string(step_)}};
   for (const auto& [name, what] : parts_) metadata[kPart + name] = what;
+  metadata[kChecksum] = checksum_of("save", all_, metadata, s);
   lazy::detail::write_safetensors("save", path, all_, metadata, true, s);
 }
 
 Checkpoint Checkpoint::load(const std::string& path, Site s) {
-  const lazy::detail::FileBytes file = lazy::detail::open_file("load", path, s);
+  return read(lazy::detail::open_file("load", path, s, lazy::detail::Access::parts), s);
+}
+
+Checkpoint Checkpoint::read(const lazy::detail::FileBytes& file, const Site& s) {
   const Safetensors read = lazy::detail::read_safetensors(file, {});
-  const auto step = read.metadata.find(kStep), sum = read.metadata.find(kChecksum);
+  const auto step = read.metadata.find(kStep);
   Checkpoint c;
-  if (step == read.metadata.end() || sum == read.metadata.end() || !number_of(step->second, c.step_))
+  if (step == read.metadata.end() || !number_of(step->second, c.step_) ||
+      !(read.metadata.contains(kChecksum) || read.metadata.contains(kTensorChecksum)))
     file.bad(0, "not a checkpoint: its metadata have no step and checksum");
-  if (checksum_of("load", read, s) != sum->second)
-    file.bad(0, "damaged: the values do not have their checksum");
-  std::vector<Tensor> copies;
-  for (const auto& [name, x] : read) copies.push_back(x.copy(s));
-  lazy::detail::eval(copies, s);
-  size_t i = 0;
-  for (const auto& [name, x] : read) c.all_.set(name, copies[i++]);
+  if (!has_its_checksum("load", read, s)) file.bad(0, "damaged: its contents do not have their checksum");
+  c.all_ = read;
   for (const auto& [key, what] : read.metadata)
     if (key.starts_with(kPart)) c.parts_[key.substr(std::string_view(kPart).size())] = what;
   return c;
@@ -156,9 +187,9 @@ CheckpointFolder::CheckpointFolder(const std::string& folder, FolderOptions opti
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw IoError("CheckpointFolder: cannot make " + folder + ": " + error.message(), s);
-  for (auto e = fs::directory_iterator(folder, error); !error && e != fs::directory_iterator();
-       e.increment(error))
-    if (std::error_code ignored; left_behind(e->path().filename().string())) fs::remove(e->path(), ignored);
+  for_each_name(folder, s, [&](const std::string& name) {
+    if (std::error_code ignored; left_behind(name)) fs::remove(fs::path(folder) / name, ignored);
+  });
 }
 
 std::string CheckpointFolder::path(int64_t step) const {
@@ -169,18 +200,14 @@ std::string CheckpointFolder::path(int64_t step) const {
 
 std::vector<int64_t> CheckpointFolder::steps(Site s) const {
   std::vector<int64_t> all;
-  std::error_code error;
-  for (auto e = fs::directory_iterator(folder_, error); !error && e != fs::directory_iterator();
-       e.increment(error)) {
-    const std::string name = e->path().filename().string();
+  for_each_name(folder_, s, [&](std::string_view name) {
     int64_t step = 0;
-    if (name.starts_with(kPrefix) && name.ends_with(kEnding) &&
-        number_of(
-            std::string_view(name).substr(kPrefix.size(), name.size() - kPrefix.size() - kEnding.size()),
-            step))
-      all.push_back(step);
-  }
-  if (error) throw IoError("CheckpointFolder: cannot read " + folder_ + ": " + error.message(), s);
+    if (!name.starts_with(kPrefix) || !name.ends_with(kEnding)) return;
+    name.remove_prefix(kPrefix.size());
+    if (name.size() < kEnding.size()) return;
+    name.remove_suffix(kEnding.size());
+    if (number_of(name, step)) all.push_back(step);
+  });
   std::sort(all.begin(), all.end());
   return all;
 }
@@ -198,9 +225,20 @@ std::string CheckpointFolder::save(const Checkpoint& c, Site s) const {
 std::optional<Checkpoint> CheckpointFolder::newest(Site s) const {
   const std::vector<int64_t> all = steps(s);
   for (auto step = all.rbegin(); step != all.rend(); ++step) {
+    // What keeps the file from being read says nothing about its contents, and is thrown: an older checkpoint
+    // in its place would lose work in silence.
+    const auto file = lazy::detail::open_file_if_any("newest", path(*step), s, lazy::detail::Access::parts);
+    if (!file) continue;  // removed since it was listed
+    const auto passed_over = [](const Error& e) {
+      logging::warning(std::string("passes over a checkpoint: ") + e.what());
+    };
     try {
-      return Checkpoint::load(path(*step), s);
-    } catch (const Error& e) { logging::warning(std::string("passes over a checkpoint: ") + e.what()); }
+      return Checkpoint::read(*file, s);
+    } catch (const lazy::detail::ReadError&) { throw; } catch (const IoError& e) {
+      passed_over(e);
+    } catch (const DtypeError& e) { passed_over(e); } catch (const ShapeError& e) {
+      passed_over(e);
+    }
   }
   return {};
 }

@@ -21,6 +21,10 @@
 #include "lazy/data/loader.hpp"
 #include "lazy/io/safetensors.hpp"
 
+namespace lazy::detail {
+struct FileBytes;
+}
+
 namespace lazy::training {
 
 /// Accepts modules, optimizers, schedules: what gives its state as tensors under names.
@@ -54,7 +58,8 @@ class Checkpoint {
   }
   template <HasStateDict T>
   Checkpoint& add(const std::string& name, const T& x, Site s = Site::current()) {
-    return add(name, NamedTensors(x.state_dict()), s);
+    if constexpr (requires { x.state_dict(s); }) return add(name, NamedTensors(x.state_dict(s)), s);
+    else return add(name, NamedTensors(x.state_dict()), s);
   }
   Checkpoint& add_text(const std::string& name, const std::string& text, Site s = Site::current());
 
@@ -73,17 +78,22 @@ class Checkpoint {
   }
   template <HasStateDict T>
   const Checkpoint& restore(const std::string& name, T& x, Site s = Site::current()) const {
-    x.load_state_dict(tensors(name, s));
+    const NamedTensors state = tensors(name, s);
+    if constexpr (requires { x.load_state_dict(state, true, s); }) x.load_state_dict(state, true, s);
+    else if constexpr (requires { x.load_state_dict(state, s); }) x.load_state_dict(state, s);
+    else x.load_state_dict(state);
     return *this;
   }
 
   /// Writes the file, as CheckpointFolder does. Evaluates; IoError.
   void save(const std::string& path, Site s = Site::current()) const;
-  /// Reads a file that save() wrote: tensors are copies. IoError for one that is not whole, or damaged: its
-  /// values have a checksum.
+  /// Reads a file that save() wrote: tensors are copies. IoError for one that is not whole, or damaged: all
+  /// that is in it has a checksum (in older files the tensors alone).
   static Checkpoint load(const std::string& path, Site s = Site::current());
 
  private:
+  friend class CheckpointFolder;
+  static Checkpoint read(const lazy::detail::FileBytes&, const Site&);
   void check_new(const std::string& name, const Site&) const;
 
   int64_t step_;
@@ -105,7 +115,7 @@ class CheckpointFolder {
   /// replaced.
   std::string save(const Checkpoint&, Site s = Site::current()) const;
   /// Returns the newest checkpoint that is whole; none if there is none. Says on standard error which are
-  /// not.
+  /// not. IoError for a file that is there and can't be read: its contents may be whole.
   std::optional<Checkpoint> newest(Site s = Site::current()) const;
   /// Returns the steps of which there are files, ascending.
   std::vector<int64_t> steps(Site s = Site::current()) const;

@@ -8,6 +8,7 @@
 #include "lazy/io/image.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/training/raster.hpp"
+#include "support/float_mode.hpp"
 #include "support/text.hpp"
 
 namespace lazy::training {
@@ -135,6 +136,7 @@ std::vector<std::pair<double, double>> Curves::points(const std::string& name) c
 
 template <class Canvas>
 void Curves::draw(Canvas& canvas, const CurveOptions& o) const {
+  const FloatEnvironment environment;
   const double left = 70, right = o.width - 16, top = 34, bottom = o.height - 30;
   Axis x, y;
   y.log = o.log_scale;

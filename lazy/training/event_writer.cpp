@@ -152,13 +152,15 @@ Message histogram_of(const std::vector<double>& values) {
 struct EventWriter::State {
   std::string path;
   files::Output out;
+  bool torn = false;  // part of an event is at the end: no reader would get to one behind it
 
   [[noreturn]] void fail(int error, const Site& s) const {
     throw IoError("EventWriter: cannot write " + path + ": " + std::generic_category().message(error), s);
   }
   void put(const Message& event, const Site& s) {
     const std::string record = detail::record_of(event.bytes());
-    if (!files::write(out.fd(), record.data(), record.size())) fail(errno, s);
+    if (torn) throw IoError("EventWriter: " + path + " ends with a part of an event that failed", s);
+    if (!files::write_record(out.fd(), record.data(), record.size(), torn)) fail(errno, s);
   }
   void put(const Message& value, int64_t step, const Site& s) {
     Message all, e;

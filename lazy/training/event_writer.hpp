@@ -8,7 +8,8 @@
 namespace lazy::training {
 
 /// Appends events to a new file of a folder. Each is in the file when the call returns. What it is given as a
-/// tensor it evaluates: call it after the step. IoError for what can't be written.
+/// tensor it evaluates: call it after the step. IoError for what can't be written, of which nothing stays in
+/// the file: later events can be read.
 class EventWriter {
  public:
   /// Makes the folder, and a file in it whose name has time, host and process.

@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(values_die_outside_the_lock) {
 
 BOOST_AUTO_TEST_CASE(evictions_reach_the_metrics) {
   reset_metrics();
-  Cache c(2, 100, Counter::programs_evicted);
+  Cache c(2, 100, MetricCounter::programs_evicted);
   for (int i = 0; i < 7; ++i) c.insert(view(std::to_string(i)), text("v"), 1);
   BOOST_TEST(c.stats().evictions == 5u);
   BOOST_TEST(metrics().programs_evicted == 5u);

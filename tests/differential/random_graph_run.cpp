@@ -52,8 +52,8 @@ void put(unsigned char* at, DType t, Random& r, bool specials) {
 
 Index index_of(const Range& r) {
   if (r.integer) return Index(r.start);
-  return Index(slice(r.has_start ? Bound(r.start) : Bound(none), r.has_stop ? Bound(r.stop) : Bound(none),
-                     Bound(r.step)));
+  return Index(slice(r.has_start ? SliceBound(r.start) : SliceBound(none),
+                     r.has_stop ? SliceBound(r.stop) : SliceBound(none), SliceBound(r.step)));
 }
 
 Axes axes_of(const std::vector<int>& axes) {
@@ -196,7 +196,8 @@ Tensor Machine::make(const Statement& s) {
     case Kind::input: return input(s);
     case Kind::arange: return arange(0, shape[0], 1, s.dtype);
     case Kind::full:
-      return full(shape, is_float(s.dtype) ? Number(real_value(r, program_.specials)) : Number(r() % 7),
+      return full(shape,
+                  is_float(s.dtype) ? ScalarNumber(real_value(r, program_.specials)) : ScalarNumber(r() % 7),
                   s.dtype);
     case Kind::eye: return eye(shape[0], shape[1], static_cast<int64_t>(s.salt % 3) - 1, s.dtype);
     case Kind::triangle: return s.flipped ? tril(reg(0), s.fn) : triu(reg(0), s.fn);

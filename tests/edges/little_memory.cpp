@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -24,10 +25,10 @@ long resident_mib() {
 }
 
 /// Runs rounds of five values that are alive together, each round larger than the last, up to `most` bytes in
-/// all.
+/// all; some 50 rounds where that is much.
 int growing(int64_t most) {
   int failed = 0;
-  for (int64_t n = 200000; 5 * n * 4 < most; n += 100000) try {
+  for (int64_t n = 200000; 5 * n * 4 < most; n += std::max<int64_t>(100000, most / 1000)) try {
       std::vector<Tensor> all;
       for (int k = 0; k < 5; ++k) all.push_back((ones({n}) * k).eval());
       if (all[4](n - 1).item<float>() != 4) return -1;

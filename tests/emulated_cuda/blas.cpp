@@ -1,5 +1,6 @@
 // Implements cuBLASLt's functions (backends/cuda/api/cublaslt.def). Sums go in ascending order, each product
 // added by a fused multiply-add: like the kernels, unlike a real cuBLASLt.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <vector>
 
 #include "backends/cuda/api/cublaslt.hpp"
 #include "tests/emulated_cuda/calls.hpp"
@@ -95,6 +97,24 @@ void store(BlasType type, void* matrix, int64_t i, double value) {
   }
 }
 
+// A sum for each row, so that loops over rows may use vectors.
+template <class T>
+[[gnu::always_inline]] inline void scaled(T* __restrict sums, const T* __restrict column, T scale,
+                                          size_t rows) {
+  for (size_t i = 0; i < rows; ++i) sums[i] = std::fma(column[i], scale, sums[i]);
+}
+template <class T>
+[[gnu::target("avx2,fma"), gnu::optimize("O3")]] void scaled_by_fma(T* sums, const T* column, T scale,
+                                                                    size_t rows) {
+  scaled(sums, column, scale, rows);
+}
+template <class T>
+void add_scaled(T* sums, const T* column, T scale, size_t rows) {
+  static const bool fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (fma) scaled_by_fma(sums, column, scale, rows);
+  else scaled(sums, column, scale, rows);
+}
+
 struct Product {
   BlasMatmulStruct how;
   BlasLayoutStruct a, b, c, d;
@@ -127,16 +147,24 @@ struct Product {
     const auto in = [](const BlasLayoutStruct& m, bool transposed, int64_t i, int64_t j, int32_t batch) {
       return batch * m.batch_stride + (transposed ? j + i * m.ld : i + j * m.ld);
     };
+    const auto rows = static_cast<int64_t>(d.rows), all = static_cast<int64_t>(depth());
+    std::vector<T> left(static_cast<size_t>(rows * all)), sums(static_cast<size_t>(rows));
     for (int32_t batch = 0; batch < d.batch; ++batch) {
+      for (int64_t k = 0; k < all; ++k) {
+        for (int64_t i = 0; i < rows; ++i) {
+          const int64_t at = in(a, how.a == BlasOperation::transpose, i, k, batch);
+          left[static_cast<size_t>(k * rows + i)] = static_cast<T>(element(a.type, pa, at));
+        }
+      }
       for (int64_t j = 0; j < static_cast<int64_t>(d.columns); ++j) {
-        for (int64_t i = 0; i < static_cast<int64_t>(d.rows); ++i) {
-          T sum = 0;
-          for (int64_t k = 0; k < static_cast<int64_t>(depth()); ++k) {
-            sum = std::fma(
-                static_cast<T>(element(a.type, pa, in(a, how.a == BlasOperation::transpose, i, k, batch))),
-                static_cast<T>(element(b.type, pb, in(b, how.b == BlasOperation::transpose, k, j, batch))),
-                sum);
-          }
+        std::fill(sums.begin(), sums.end(), T{0});
+        for (int64_t k = 0; k < all; ++k) {
+          const int64_t at = in(b, how.b == BlasOperation::transpose, k, j, batch);
+          add_scaled(sums.data(), &left[static_cast<size_t>(k * rows)],
+                     static_cast<T>(element(b.type, pb, at)), sums.size());
+        }
+        for (int64_t i = 0; i < rows; ++i) {
+          T sum = sums[static_cast<size_t>(i)];
           sum *= alpha;
           if (beta != 0) sum += beta * static_cast<T>(element(c.type, pc, in(c, false, i, j, batch)));
           const auto epilogue = static_cast<int>(how.epilogue);

@@ -93,8 +93,9 @@ Tensor Given::sample(char kind, std::string_view shape) const {
   for (const int64_t n : extents) count *= n;
   std::vector<int64_t> v(static_cast<size_t>(count));
   for (size_t i = 0; i < v.size(); ++i)
-    v[i] = kind == 'i' || kind == 'b' ? static_cast<int64_t>(i % 2) : static_cast<int64_t>(i * 3 % 4 + 1);
-  const DType t = kind == 'x' ? tried_ : kind == 'f' ? float32 : kind == 'i' ? int64 : bool_;
+    v[i] = kind == 'i' || kind == 'b' || kind == 'u' ? static_cast<int64_t>(i % 2)
+                                                     : static_cast<int64_t>(i * 3 % 4 + 1);
+  const DType t = kind == 'x' || kind == 'u' ? tried_ : kind == 'f' ? float32 : kind == 'i' ? int64 : bool_;
   return astype(from_span(v, ShapeArg(extents)), t);
 }
 
@@ -102,7 +103,7 @@ Tensor Given::tensor() {
   if (!more()) return at_ < fields_.size() ? (++at_, Tensor()) : Tensor();
   const auto words = split_text(next(), ' ');
   const char kind = words[0][0];
-  if (kind == 'x' || kind == 'f' || kind == 'i' || kind == 'b' || kind == 'p')
+  if (kind == 'x' || kind == 'u' || kind == 'f' || kind == 'i' || kind == 'b' || kind == 'p')
     return sample(kind, words.at(1));
   if (kind == 'V') {
     Tensor x = variables_[static_cast<size_t>(integer_of(words.at(1)))];
@@ -176,7 +177,7 @@ MaybeDType Given::dtype() {
   return dtype_named(next().substr(2));
 }
 
-Number Given::number(Number otherwise) {
+ScalarNumber Given::number(ScalarNumber otherwise) {
   if (!more()) return at_ += at_ < fields_.size(), otherwise;
   const std::string_view field = next();
   if (field[0] == 'F') return real_of(field.substr(2));

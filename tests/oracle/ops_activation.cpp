@@ -47,10 +47,10 @@ const Row kRows[] = {
         REAL(eps, 1e-5); return batch_norm(x, m, v, w, b, eps)),
     ROW("batch_norm_training", "x 2,3,4\tx 3\tx 3\tx 3\tx 3", ARG(x); TENSOR(m); TENSOR(v);
         BatchNormOptions o; o.weight = g.tensor(); o.bias = g.tensor(); o.momentum = g.real(0.1);
-        o.eps = g.real(1e-5); const BatchNorm n = batch_norm_training(x, m, v, o);
+        o.eps = g.real(1e-5); const BatchNormResult n = batch_norm_training(x, m, v, o);
         return {n.output, n.running_mean, n.running_var}),
     ROW("instance_norm_training", "x 2,3,4\tx 3\tx 3", ARG(x); TENSOR(m); TENSOR(v);
-        const BatchNorm n = instance_norm_training(x, m, v);
+        const BatchNormResult n = instance_norm_training(x, m, v);
         return {n.output, n.running_mean, n.running_var}),
     ROW("layer_norm_backward", "x 2,3\tx 2,3\tL 3\tx 3", ARG(d); ARG(x); SHAPE(s); TENSOR(w); REAL(eps, 1e-5);
         const NormGradients r = layer_norm_backward(d, x, s, w, eps); return {r.input, r.weight, r.bias}),

@@ -66,7 +66,7 @@ FoldOptions fold_options(Given& g) {
   return o;
 }
 
-Results both(const MaxPool& m) { return {m.values, m.indices}; }
+Results both(const MaxPoolResult& m) { return {m.values, m.indices}; }
 
 #define FOLD(f) ROW(#f, "x 1,8,4\tL 3,3\tL 2,2", ARG(x); AXES(n); AXES(w); return f(x, n, w, fold_options(g)))
 #define UNFOLD(f) ROW(#f, "x 1,2,3,3\tL 2,2", ARG(x); AXES(w); return f(x, w, fold_options(g)))

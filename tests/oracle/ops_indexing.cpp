@@ -79,9 +79,9 @@ const Row kRows[] = {
         "histogram", "x 7\tI 4", ARG(x); INT(n, 10); if (g.more()) {
           REAL(low, 0);
           REAL(high, 0);
-          const Histogram h = histogram(x, n, low, high);
+          const HistogramResult h = histogram(x, n, low, high);
           return {h.counts, h.edges};
-        } const Histogram h = histogram(x, n);
+        } const HistogramResult h = histogram(x, n);
         return {h.counts, h.edges}),
 };
 

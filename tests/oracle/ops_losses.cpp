@@ -31,7 +31,7 @@ const Row kRows[] = {
     ROW("huber_loss", "x 2,3\tx 2,3", ARG(x); ARG(t); REAL(d, 1); return huber_loss(x, t, reduction(g), d)),
     ROW("smooth_l1_loss", "x 2,3\tx 2,3", ARG(x); ARG(t); REAL(d, 1);
         return smooth_l1_loss(x, t, reduction(g), d)),
-    ROW("binary_cross_entropy", "x 2,3\tx 2,3", ARG(x); ARG(t); TENSOR(w);
+    ROW("binary_cross_entropy", "u 2,3\tu 2,3", ARG(x); ARG(t); TENSOR(w);
         return binary_cross_entropy(x, t, w, reduction(g))),
     ROW("binary_cross_entropy_with_logits", "x 2,3\tx 2,3", ARG(x); ARG(t); TENSOR(w); TENSOR(p);
         return binary_cross_entropy_with_logits(x, t, w, reduction(g), p)),
@@ -52,7 +52,7 @@ const Row kRows[] = {
     ROW(
         "triplet_margin_with_distance_loss", "x 2,3\tx 2,3\tx 2,3", ARG(a); ARG(p); ARG(n); REAL(m, 1);
         FLAG(swap, false);
-        const Distance by = [](const Tensor& u, const Tensor& v) { return sum(abs(u - v), -1); };
+        const DistanceFunction by = [](const Tensor& u, const Tensor& v) { return sum(abs(u - v), -1); };
         return triplet_margin_with_distance_loss(a, p, n, by, m, swap, reduction(g))),
     ROW("multi_margin_loss", "x 2,3\ti 2", ARG(x); ARG(t); MarginOptions o; o.p = g.integer(1);
         o.margin = g.real(1); o.weight = g.tensor(); o.reduction = reduction(g);

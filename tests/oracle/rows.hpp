@@ -19,7 +19,7 @@
 #define AXES(x) const Axes x = g.axes()
 #define KEEP(x) const KeepDims x = g.keep()
 #define DTYPE(x) const MaybeDType x = g.dtype()
-#define NUMBER(x, otherwise) const Number x = g.number(otherwise)
+#define NUMBER(x, otherwise) const ScalarNumber x = g.number(otherwise)
 #define SHAPE(x) const ShapeArg x = g.shape()
 #define BOUNDS(x) const Bounds x = g.bounds()
 

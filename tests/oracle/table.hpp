@@ -58,7 +58,7 @@ class Given {
   std::vector<int64_t> ints();
   std::vector<double> reals();
   MaybeDType dtype();
-  Number number(Number otherwise = 0);
+  ScalarNumber number(ScalarNumber otherwise = 0);
   KeepDims keep() { return flag() ? keepdims : dropdims; }
   Axes axes(const Axes& otherwise = {});
   ShapeArg shape();
@@ -69,6 +69,8 @@ class Given {
 
  private:
   std::string_view next();
+  /// Returns a tensor: x of small numbers of the dtype that is tried, u of 0 and 1 of it, p a positive
+  /// definite matrix of it; f of float32, i of int64, b of bool.
   Tensor sample(char kind, std::string_view shape) const;
 
   std::span<const std::string_view> fields_;

@@ -1,6 +1,7 @@
 // Tests files of a library: descriptors above the standard streams, limits on how large a file may be.
 #include "support/files.hpp"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -132,6 +133,27 @@ BOOST_AUTO_TEST_CASE(a_privileged_program_ignores_its_environment) {
   if (WEXITSTATUS(status) == 77) return;  // the file system grants no rights
   BOOST_TEST(WEXITSTATUS(status) == 0);
   BOOST_TEST(f.files().size() == 1u);
+}
+
+// A file that may not grow takes the first page of what is written to it.
+BOOST_AUTO_TEST_CASE(records_are_whole_or_not_there) {
+  const std::string text(8192, 'x');
+  const int fd = memfd_create("record", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  BOOST_REQUIRE(ftruncate(fd, 4096) == 0);
+  BOOST_REQUIRE(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) == 0);
+  bool torn = false;
+  BOOST_TEST(files::write_record(fd, text.data(), 100, torn));
+  BOOST_TEST(!files::write_record(fd, text.data(), text.size(), torn));
+  BOOST_TEST(errno == EPERM);
+  BOOST_TEST(!torn);
+  BOOST_TEST(lseek(fd, 0, SEEK_END) == 100);
+  close(fd);
+  const int fixed = memfd_create("record", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  BOOST_REQUIRE(ftruncate(fixed, 4096) == 0);
+  BOOST_REQUIRE(fcntl(fixed, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0);
+  BOOST_TEST(!files::write_record(fixed, text.data(), text.size(), torn));
+  BOOST_TEST(torn);
+  close(fixed);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

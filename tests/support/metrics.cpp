@@ -12,15 +12,15 @@ BOOST_AUTO_TEST_SUITE(counters)
 BOOST_AUTO_TEST_CASE(add_and_reset) {
   reset_metrics();
   BOOST_TEST(metrics().nodes_recorded == 0u);
-  metric::add(Counter::nodes_recorded);
-  metric::add(Counter::nodes_recorded, 41);
-  metric::add(Counter::compile_ns, uint64_t{1} << 40);
+  metric::add(MetricCounter::nodes_recorded);
+  metric::add(MetricCounter::nodes_recorded, 41);
+  metric::add(MetricCounter::compile_ns, uint64_t{1} << 40);
   BOOST_TEST(metrics().nodes_recorded == 42u);
   BOOST_TEST(metrics().compile_ns == uint64_t{1} << 40);
   BOOST_TEST(metrics().launches == 0u);
   reset_metrics();
   BOOST_TEST(metrics().nodes_recorded == 0u);
-  metric::add(Counter::nodes_recorded, 3);
+  metric::add(MetricCounter::nodes_recorded, 3);
   BOOST_TEST(metrics().nodes_recorded == 3u);
 }
 
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(threads_are_summed_alive_and_ended) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)
     threads.emplace_back([&] {
-      for (int i = 0; i < 10000; ++i) metric::add(Counter::nodes_recorded);
+      for (int i = 0; i < 10000; ++i) metric::add(MetricCounter::nodes_recorded);
       ++counted;
       while (!leave) std::this_thread::yield();
     });
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(threads_are_summed_alive_and_ended) {
 BOOST_AUTO_TEST_CASE(reset_beside_counting_loses_only_what_came_before) {
   std::atomic<bool> stop{false};
   std::thread other([&] {
-    while (!stop) metric::add(Counter::launches);
+    while (!stop) metric::add(MetricCounter::launches);
   });
   uint64_t last = 0;
   for (int i = 0; i < 200; ++i) {
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(reset_beside_counting_loses_only_what_came_before) {
 
 namespace {
 struct CountsWhenItsThreadEnds {
-  ~CountsWhenItsThreadEnds() { metric::add(Counter::fallbacks); }
+  ~CountsWhenItsThreadEnds() { metric::add(MetricCounter::fallbacks); }
 };
 }  // namespace
 
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(counting_while_a_thread_ends) {
       // Made before the thread's own counts, so destroyed after them.
       static thread_local CountsWhenItsThreadEnds late;
       (void)&late;
-      metric::add(Counter::launches);
+      metric::add(MetricCounter::launches);
     });
   for (auto& t : threads) t.join();
   BOOST_TEST(metrics().fallbacks == 8u);

@@ -1,5 +1,6 @@
 #include "tools/cache/commands.hpp"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,8 +21,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void print(const Json& j) {
-  std::printf("%s\n", j.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+void print(const Json& j, std::FILE* to = stdout) {
+  std::fprintf(to, "%s\n", j.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
 }
 
 const char* plural(uint64_t n) { return n == 1 ? "" : "s"; }
@@ -238,13 +239,28 @@ int clear(const Common& c) {
   return change(c, "cleared", [](cache::Store& s, std::string& why) { return s.clear(why); });
 }
 
+namespace {
+
+/// True if the path is that of standard output: nothing else is then written there.
+bool is_standard_output(const std::string& path) {
+  struct stat file {
+  }, out{};
+  return ::stat(path.c_str(), &file) == 0 && ::fstat(STDOUT_FILENO, &out) == 0 && file.st_dev == out.st_dev &&
+         file.st_ino == out.st_ino;
+}
+
+}  // namespace
+
 int export_to(const Common& c, const std::string& file) {
   const auto store = open_store(c, false);
+  std::FILE* const tells = is_standard_output(file) ? stderr : stdout;
   uint64_t n = 0;
   std::string why;
   if (!store->export_to(file, n, why)) throw IoError(why);
-  if (c.json) print({{"file", file}, {"records", n}});
-  else std::printf("%lu record%s written to %s\n", static_cast<unsigned long>(n), plural(n), file.c_str());
+  if (c.json) print({{"file", file}, {"records", n}}, tells);
+  else
+    std::fprintf(tells, "%lu record%s written to %s\n", static_cast<unsigned long>(n), plural(n),
+                 file.c_str());
   return 0;
 }
 

@@ -24,8 +24,11 @@ size_t Item::code_bytes() const {
 
 std::string Item::what() const {
   std::vector<std::pair<std::string, int>> names;
-  for (const uint32_t k : program.kernel_of) {
-    const std::string name(program.kernels[k].name.empty() ? "kernel" : program.kernels[k].name);
+  for (size_t step = 0; step < program.kernel_of.size(); ++step) {
+    const uint32_t k = program.kernel_of[step];
+    std::string name(k == jit::StoredProgram::kCall ? program.program.steps[step].call.spec->name()
+                                                    : program.kernels[k].name);
+    if (name.empty()) name = "kernel";
     const auto at = std::find_if(names.begin(), names.end(), [&](const auto& n) { return n.first == name; });
     if (at == names.end()) names.emplace_back(name, 1);
     else ++at->second;

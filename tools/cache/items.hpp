@@ -28,7 +28,7 @@ struct Item {
 
   size_t kernels() const { return program.kernels.size(); }
   size_t code_bytes() const;
-  /// Returns its steps' names, the most frequent kernels' first: "kernel_add_tanh, 2 x sum".
+  /// Returns the names of its steps' kernels and calls, in order: "kernel_add_tanh, 2 x sum, sort".
   std::string what() const;
 };
 using Items = std::vector<std::unique_ptr<Item>>;  // pointers, for the views need a fixed place

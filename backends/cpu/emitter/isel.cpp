@@ -98,7 +98,10 @@ class Selector {
     for (const Reduction& r : k.reductions) accumulated(r.value);
     if (k.form == Form::contract)
       accumulated(k.contraction.left.value), accumulated(k.contraction.right.value);
-    for (const auto& s : k.stores) wide_uses_[s.value] = 1;
+    for (const auto& s : k.stores) {
+      wide_uses_[s.value] = 1;
+      if (s.at < k.body.size()) wide_uses_[s.at] = 1;
+    }
     if (is_indexed(k)) same_ = same_along(k, k.rank - 1);
   }
 
@@ -214,6 +217,7 @@ class Selector {
     switch (in.code) {
       case Code::load: return b_.input(lane_type(in.type), Slot{Slot::Kind::load, in.imm}.pack());
       case Code::scalar:
+        if (!wide_uses_[i]) return {};  // as the address of a check's flag, which needs no lanes
         return b_.input(lane_type(in.type),
                         Slot{in_rolled_loop_ ? Slot::Kind::stepped : Slot::Kind::scalar, in.imm}.pack());
       case Code::load_at: {
@@ -258,7 +262,7 @@ class Selector {
   Builder b_;
   std::vector<Val> values_;
   std::vector<uint32_t> uses_;
-  std::vector<uint8_t> wide_uses_;  // of an index: as something else than an int32
+  std::vector<uint8_t> wide_uses_;  // by value: it is used; of an index: as something else than an int32
   std::vector<uint8_t> same_;       // of indexed kernels, by value: the same in all lanes
   std::vector<AccumulatorInfo> accumulators_;
   std::vector<Val> running_, shown_;  // by reduction of a scan: the accumulator, and the value it stands for

@@ -48,9 +48,10 @@ void check_dtype(const char* name, MaybeDType t, const Site& s) {
     fail<DtypeError>(name, std::string("computes in floating point, not ") + name_of(t.value), s);
 }
 
-/// Records a function of lanes along an axis: `formula(x, axis)` gives its value if there are elements.
-template <class F>
-Tensor along(const char* name, Arg& a, int64_t axis, MaybeDType dtype, F&& formula) {
+/// Records a function of lanes along an axis: `formula(x, axis)` gives its value if there are elements, and
+/// `slope(y, g, axis)` the gradient of x by the value and its gradient.
+template <class F, class G>
+Tensor along(const char* name, Arg& a, int64_t axis, MaybeDType dtype, F&& formula, G slope) {
   Formula f(name, {&a});
   check_dtype(name, dtype, f.site);
   if (dtype.given) f.result = dtype.value, f.work = is_half(f.result) ? float32 : f.result;
@@ -59,8 +60,15 @@ Tensor along(const char* name, Arg& a, int64_t axis, MaybeDType dtype, F&& formu
   if (shape.empty()) x = reshape(x, {1});
   const int i = normal_axis(name, axis, x.rank(), f.site);
   Composite whole(name, {&x.handle()}, f.site);
+  const Shape lanes = x.shape();
   if (numel(shape) > 0) x = reshape(formula(x, i), shape);
-  return f.finish(whole, x);
+  // The derivative is by the value before it is rounded to the result's dtype.
+  const Handle y = whole.result(x.handle(), [name, lanes, i, slope](const Differentiated& d) {
+    const Formula back(name, d.site);
+    const auto as_lanes = [&](const Handle& h) { return reshape(back.term(h), lanes); };
+    return std::vector{slope(as_lanes(d.result), as_lanes(d.gradient), i).handle()};
+  });
+  return f.tensor(f.as(f.result, y));
 }
 
 Term softmax_of(const Term& x, int axis) {
@@ -68,19 +76,28 @@ Term softmax_of(const Term& x, int axis) {
   return e / sum(e, {axis});
 }
 
+Term softmax_slope(const Term& y, const Term& g, int axis) { return y * (g - sum(y * g, {axis})); }
+
 }  // namespace
 
-Tensor softmax(Arg x, Integer axis, MaybeDType dtype) { return along("softmax", x, axis, dtype, softmax_of); }
-
-Tensor softmin(Arg x, Integer axis, MaybeDType dtype) {
-  return along("softmin", x, axis, dtype, [](const Term& v, int i) { return softmax_of(-v, i); });
+Tensor softmax(Arg x, IntegerArg axis, MaybeDType dtype) {
+  return along("softmax", x, axis, dtype, softmax_of, softmax_slope);
 }
 
-Tensor log_softmax(Arg x, Integer axis, MaybeDType dtype) {
-  return along("log_softmax", x, axis, dtype, [](const Term& v, int i) {
-    const Term d = v - max(v, {i});
-    return d - log(sum(exp(d), {i}));
-  });
+Tensor softmin(Arg x, IntegerArg axis, MaybeDType dtype) {
+  return along(
+      "softmin", x, axis, dtype, [](const Term& v, int i) { return softmax_of(-v, i); },
+      [](const Term& y, const Term& g, int i) { return -softmax_slope(y, g, i); });
+}
+
+Tensor log_softmax(Arg x, IntegerArg axis, MaybeDType dtype) {
+  return along(
+      "log_softmax", x, axis, dtype,
+      [](const Term& v, int i) {
+        const Term d = v - max(v, {i});
+        return d - log(sum(exp(d), {i}));
+      },
+      [](const Term& y, const Term& g, int i) { return g - exp(y) * sum(g, {i}); });
 }
 
 Tensor silu(Arg x) {
@@ -134,7 +151,7 @@ Tensor mish(Arg x) {
       },
       [](const Term& v, const Term& g) {  // t + x sigmoid(x) (1 - t^2), t = w / (w + 2)
         const Term e = exp(minimum(v, 20.0)), w = e * (e + 2.0), u = w + 2.0;
-        return g * (w / u + v * sigmoid(v) * ((w + 1.0) * 4.0 / (u * u)));
+        return where(v > 20.0, g, g * (w / u + v * sigmoid(v) * ((w + 1.0) * 4.0 / (u * u))));
       });
 }
 
@@ -165,7 +182,7 @@ Tensor relu6(Arg x) {
       [](const Term& v, const Term& g) { return inside(v, 0, 6, g); });
 }
 
-Tensor glu(Arg x, Integer axis) {
+Tensor glu(Arg x, IntegerArg axis) {
   const Formula f("glu", {&x});
   const Term v = f.term(x);
   const int i = normal_axis(f.name, axis, v.rank(), f.site);
@@ -190,7 +207,9 @@ Tensor prelu(Arg x, Arg weight) {
 }
 
 Tensor logsigmoid(Arg x) {
-  return activation("logsigmoid", x, [](const Term& v) { return minimum(v, 0.0) - log1p(exp(-abs(v))); });
+  return activation(
+      "logsigmoid", x, [](const Term& v) { return minimum(v, 0.0) - log1p(exp(-abs(v))); },
+      [](const Term& v, const Term& g) { return g * sigmoid(-v); });
 }
 
 Tensor tanhshrink(Arg x) {

@@ -11,11 +11,11 @@ namespace lazy {
 
 /// Returns exp(x) / sum(exp(x)) along an axis, without overflow. A lane of -inf alone, or with an inf, gives
 /// NaN. With `dtype` (floating point, else DtypeError) x is converted first. A 0-d x has the axes 0 and -1.
-Tensor softmax(Arg x, Integer axis, MaybeDType dtype = {});
+Tensor softmax(Arg x, IntegerArg axis, MaybeDType dtype = {});
 /// Returns log(softmax(x)), x - log(sum(exp(x))) without overflow. Axis and dtype as for softmax.
-Tensor log_softmax(Arg x, Integer axis, MaybeDType dtype = {});
+Tensor log_softmax(Arg x, IntegerArg axis, MaybeDType dtype = {});
 /// Returns softmax(-x).
-Tensor softmin(Arg x, Integer axis, MaybeDType dtype = {});
+Tensor softmin(Arg x, IntegerArg axis, MaybeDType dtype = {});
 
 Tensor silu(Arg x);  // x sigmoid(x)
 /// Returns x where x > 0, negative_slope x elsewhere.
@@ -36,7 +36,7 @@ Tensor hardswish(Arg x);    // x hardsigmoid(x)
 Tensor relu6(Arg x);        // x between 0 and 6
 /// Returns a sigmoid(b), a and b being the halves of x along an axis: (..., 2 n, ...) -> (..., n, ...).
 /// ShapeError if its extent is odd.
-Tensor glu(Arg x, Integer axis = -1);
+Tensor glu(Arg x, IntegerArg axis = -1);
 /// Returns x where x > 0, weight x elsewhere. The weight is one number, or one for each index of x's axis 1
 /// (ShapeError).
 Tensor prelu(Arg x, Arg weight);

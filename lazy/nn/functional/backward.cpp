@@ -97,7 +97,7 @@ NormGradients layer_norm_backward(Arg grad, Arg x, ShapeArg normalized, const Te
           rounded(sum(flat, {0}), normalized)};
 }
 
-NormGradients group_norm_backward(Arg grad, Arg x, Integer groups, const Tensor& weight, double eps) {
+NormGradients group_norm_backward(Arg grad, Arg x, IntegerArg groups, const Tensor& weight, double eps) {
   const Formula f("group_norm_backward", {&grad, &x}, {&weight});
   const Term g = f.term(grad), v = f.term(x);
   check_same(f, g, v);
@@ -121,7 +121,7 @@ NormGradients group_norm_backward(Arg grad, Arg x, Integer groups, const Tensor&
           rounded(sum(flat, {0, 2}), {channels})};
 }
 
-Tensor embedding_dense_backward(Arg grad, Arg ids, Integer rows, Integer padding_idx) {
+Tensor embedding_dense_backward(Arg grad, Arg ids, IntegerArg rows, IntegerArg padding_idx) {
   const Formula f("embedding_dense_backward", {&grad});
   const Term g = f.term(grad);
   const Handle at = Operand(f.name, ids).take();
@@ -144,7 +144,8 @@ Tensor embedding_dense_backward(Arg grad, Arg ids, Integer rows, Integer padding
   }
   const Term zeros = f.term(f.filled(0, f.work, whole, g.handle()));
   if (n == 0 || width == 0) return f.finish(composite, zeros);
-  const Tensor sums = index_add(f.arg(zeros.handle()), 0, f.arg(flat), f.arg(values.handle()));
+  const Tensor sums =
+      index_add(f.arg(zeros.handle()), 0, f.arg(flat), f.arg(values.handle()), Bounds::strict);
   return f.finish(composite, f.term(sums.handle()));
 }
 

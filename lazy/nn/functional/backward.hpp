@@ -24,12 +24,12 @@ struct NormGradients {
 NormGradients layer_norm_backward(Arg grad, Arg x, ShapeArg normalized, const Tensor& weight = {},
                                   double eps = 1e-5);
 /// Takes the operands of group_norm(), likewise.
-NormGradients group_norm_backward(Arg grad, Arg x, Integer groups, const Tensor& weight = {},
+NormGradients group_norm_backward(Arg grad, Arg x, IntegerArg groups, const Tensor& weight = {},
                                   double eps = 1e-5);
 
-/// Adds up rows of grad (..., width) for the rows of weights that ids (...) named: -> (rows, width). Negative
-/// ids count from the end; ids out of range throw IndexError when the value is computed. Row `padding_idx`
+/// Adds up rows of grad (..., width) for the rows of weights that ids (...) named: -> (rows, width). Ids
+/// out of range, negative ones too, throw IndexError when the value is computed. Row `padding_idx`
 /// stays 0, none if it is negative.
-Tensor embedding_dense_backward(Arg grad, Arg ids, Integer rows, Integer padding_idx = -1);
+Tensor embedding_dense_backward(Arg grad, Arg ids, IntegerArg rows, IntegerArg padding_idx = -1);
 
 }  // namespace lazy

@@ -55,14 +55,14 @@ Term of_labels(const Classes& c, const Labels& l, const Term& losses) {
   const Term total = sum(seen, {}, dropdims);
   if (c.options.reduction == Reduction::sum) return total;
   if (!c.weight.handle()) return total / sum(l.counts.as(int64), {}, dropdims).as(c.f.work);
-  return total / sum(where(l.counts, gathered(c.weight, l.label, c.axis, Bounds::check), 0.0), {}, dropdims);
+  return total / sum(where(l.counts, gathered(c.weight, l.label, c.axis, Bounds::strict), 0.0), {}, dropdims);
 }
 
 /// Returns -weight[label] value[label]: `value` is x's, or what the function gives for the label's x.
 template <class F>
 Term picked(const Classes& c, const Labels& l, F&& value) {
-  const Term y = -value(gathered(c.x, l.label, c.axis, Bounds::check));
-  return c.weight.handle() ? y * gathered(c.weight, l.label, c.axis, Bounds::check) : y;
+  const Term y = -value(gathered(c.x, l.label, c.axis, Bounds::strict));
+  return c.weight.handle() ? y * gathered(c.weight, l.label, c.axis, Bounds::strict) : y;
 }
 
 Handle integer_labels(const Formula& f, Arg& labels) {
@@ -95,7 +95,7 @@ Tensor cross_entropy(Arg x, Arg target, const ClassOptions& options) {
   if (!probabilities.defined() && !is_int(expected->dtype))
     f.fail<DtypeError>(std::string("takes labels or probabilities, not ") + name_of(expected->dtype));
   Composite whole(name, {&c.x.handle(), &expected, &options.weight.handle()}, f.site);
-  const Term top = max(c.x, {c.axis}), shifted = c.x - top, rest = log(sum(exp(shifted), {c.axis}));
+  const Term top = largest_alone(c.x, {c.axis}), shifted = c.x - top, rest = log(sum(exp(shifted), {c.axis}));
   const double rest_of_one = in_default_mode([&] { return 1 - share; }),
                of_each = in_default_mode([&] { return share / static_cast<double>(c.count); });
   const auto all_classes = [&](const Term& each) {  // -sum(each log_softmax(x))

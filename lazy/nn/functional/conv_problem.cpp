@@ -1,5 +1,7 @@
 #include "lazy/nn/functional/conv_problem.hpp"
 
+#include "lazy/core/advice.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -45,6 +47,7 @@ Dims joined(std::initializer_list<Dims> parts) {
 Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions& o) {
   const Site s = x.site();
   DType t = common_type(name, {&x, &w});
+  tell_of_widening(name, x.handle(), w.handle(), s);
   if (o.bias.defined()) t = promote(name, t, o.bias.handle()->dtype, s);
   if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
   Problem p{name,     s,       Operand(name, x, t).take(), Operand(name, w, t).take(), {}, {}, {}, {},

@@ -339,7 +339,8 @@ void pad_image(Problem& p, const ConvOptions& o) {
   if (none || (even && o.padding_mode == PadMode::constant)) return;
   const jit::Purpose purpose(p.purposes.image);
   const Formula f(p.name, p.site);
-  p.given = detail::padded(f.term(p.given), first, p.padding, after, o.padding_mode, Number(0)).handle();
+  p.given =
+      detail::padded(f.term(p.given), first, p.padding, after, o.padding_mode, ScalarNumber(0)).handle();
   p.padding = Dims(n, 0);
 }
 

@@ -19,22 +19,22 @@ inline constexpr SamePadding same_padding{};
 
 /// Takes the number of elements before and after each spatial axis, one for each or one for all, or
 /// same_padding.
-struct Padding : Axes {
+struct ConvPadding : Axes {
   bool same = false;
-  Padding() = default;
-  Padding(SamePadding) : Axes(0), same(true) {}
-  Padding(const Axes& a) : Axes(a) {}
-  Padding(std::initializer_list<Integer> v, Site s = Site::current()) : Axes(v, s) {}
+  ConvPadding() = default;
+  ConvPadding(SamePadding) : Axes(0), same(true) {}
+  ConvPadding(const Axes& a) : Axes(a) {}
+  ConvPadding(std::initializer_list<IntegerArg> v, Site s = Site::current()) : Axes(v, s) {}
   template <IntegerType T>
-  Padding(T n) : Axes(n) {}
+  ConvPadding(T n) : Axes(n) {}
 };
 
 /// Holds one number for each spatial axis, or one for all.
 struct ConvOptions {
-  Axes stride = 1;      // distance between windows
-  Padding padding = 0;  // number of elements before and after each spatial axis
-  Axes dilation = 1;    // distance between the elements of a window
-  Integer groups = 1;
+  Axes stride = 1;          // distance between windows
+  ConvPadding padding = 0;  // number of elements before and after each spatial axis
+  Axes dilation = 1;        // distance between the elements of a window
+  IntegerArg groups = 1;
   ChannelLayout layout = channels_first;
   Axes output_padding = 0;  // conv_transpose: extents added at the end of each spatial axis
   Tensor bias = {};         // (O), added to each channel of the result; none if default-constructed

@@ -59,8 +59,10 @@ struct Batch {
 Term Batch::losses() const {
   const int64_t n = rows(), length = states();
   const Term path = extended();
-  const Term emitted = f.term(
-      take_along_axis(f.arg(steps.handle()), f.arg(f.reshape(path.handle(), {1, n, length})), 2).handle());
+  const Term emitted =
+      f.term(take_along_axis(f.arg(steps.handle()), f.arg(f.reshape(path.handle(), {1, n, length})), 2,
+                             Bounds::strict)
+                 .handle());
   const auto at = [&](int64_t t) { return reshape(part(emitted, 0, t, 1), {n, length}); };
   const Term state = f.term(f.Recorder::index(1, {1, length}, path.handle()));
   // From two states before one comes to a label that is not that one again.

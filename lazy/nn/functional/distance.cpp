@@ -19,7 +19,7 @@ Term expanded(const Term& x, int axis) {
 
 }  // namespace
 
-Tensor cosine_similarity(Arg a, Arg b, Integer axis, double eps) {
+Tensor cosine_similarity(Arg a, Arg b, IntegerArg axis, double eps) {
   const Formula f("cosine_similarity", {&a, &b});
   const Term x = f.term(a), y = f.term(b);
   const Shape shape = broadcast_shapes(f.name, x.shape(), y.shape(), f.site);

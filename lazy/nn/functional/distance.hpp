@@ -6,7 +6,7 @@
 namespace lazy {
 
 /// Returns sum(a b) / (max(|a|, eps) max(|b|, eps)) along an axis of both, broadcast; the axis is dropped.
-Tensor cosine_similarity(Arg a, Arg b, Integer axis = 1, double eps = 1e-8);
+Tensor cosine_similarity(Arg a, Arg b, IntegerArg axis = 1, double eps = 1e-8);
 /// Returns the p-norm of a - b + eps along the last axis: (..., n) -> (...).
 Tensor pairwise_distance(Arg a, Arg b, double p = 2, double eps = 1e-6, KeepDims keep = dropdims);
 /// Returns the p-norm of the difference of each row of a and each of b: (..., m, n), (..., k, n) -> (..., m,

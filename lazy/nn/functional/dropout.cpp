@@ -48,7 +48,7 @@ Tensor feature_dropout(Generator& g, Arg x, double p, bool training) {
   check_probability(f, p);
   const Shape shape = of_channels(f, v);
   Composite whole(f.name, {&v.handle()}, f.site);
-  if (!training || p == 0) return f.finish(whole, v);
+  if (!training || p == 0) return f.tensor(whole.result(f.as(f.result, v.handle())), x);
   const double scale = p == 1 ? 1 : in_default_mode([&] { return 1 / (1 - p); });
   return f.finish(whole, where(kept(f, g, v, shape, p), v * scale, 0.0));
 }
@@ -57,7 +57,7 @@ Tensor alpha_dropout(Generator& g, Arg x, double p, bool training) {
   const Formula f("alpha_dropout", {&x});
   const Term v = f.term(x);
   check_probability(f, p);
-  if (!training || p == 0) return f.tensor(f.as(f.result, v.handle()));
+  if (!training || p == 0) return f.tensor(f.as(f.result, v.handle()), x);
   return alpha(f, g, v, v.shape(), p);
 }
 
@@ -66,7 +66,7 @@ Tensor feature_alpha_dropout(Generator& g, Arg x, double p, bool training) {
   const Term v = f.term(x);
   check_probability(f, p);
   const Shape shape = of_channels(f, v);
-  if (!training || p == 0) return f.tensor(f.as(f.result, v.handle()));
+  if (!training || p == 0) return f.tensor(f.as(f.result, v.handle()), x);
   return alpha(f, g, v, shape, p);
 }
 
@@ -77,12 +77,12 @@ Tensor rrelu(Generator& g, Arg x, double lower, double upper, bool training) {
     f.fail<Error>("lower is " + std::to_string(lower) + ", upper " + std::to_string(upper));
   Composite whole(f.name, {&v.handle()}, f.site);
   const double middle = in_default_mode([&] { return (lower + upper) / 2; });
-  if (!training) return f.finish(whole, where(v >= 0.0, v, v * middle));
+  if (!training) return f.finish(whole, where(v > 0.0, v, v * middle));
   const Tensor slope = uniform(g, lower, upper, v.shape(), f.work, v.handle()->device, f.site);
-  return f.finish(whole, where(v >= 0.0, v, v * f.term(slope.handle())));
+  return f.finish(whole, where(v > 0.0, v, v * f.term(slope.handle())));
 }
 
-Tensor gumbel_softmax(Generator& g, Arg logits, double tau, bool hard, Integer axis) {
+Tensor gumbel_softmax(Generator& g, Arg logits, double tau, bool hard, IntegerArg axis) {
   const Formula f("gumbel_softmax", {&logits});
   const Term v = f.term(logits);
   if (!(tau > 0)) f.fail<Error>("tau is " + std::to_string(tau) + ", not positive");

@@ -21,7 +21,7 @@ Tensor feature_alpha_dropout(Generator&, Arg x, double p = 0.5, bool training = 
 Tensor rrelu(Generator&, Arg x, double lower = 1.0 / 8, double upper = 1.0 / 3, bool training = false);
 /// Returns softmax((logits + noise) / tau) along an axis, the noise being of the standard Gumbel
 /// distribution; with `hard` 1 at the largest and 0 elsewhere. Error unless tau > 0; IndexError for the axis.
-Tensor gumbel_softmax(Generator&, Arg logits, double tau = 1, bool hard = false, Integer axis = -1);
+Tensor gumbel_softmax(Generator&, Arg logits, double tau = 1, bool hard = false, IntegerArg axis = -1);
 
 inline Tensor feature_dropout(Arg x, double p = 0.5, bool training = true) {
   return feature_dropout(default_generator(), std::move(x), p, training);
@@ -44,7 +44,7 @@ inline Tensor feature_alpha_dropout(Arg x, double p = 0.5, bool training = false
 inline Tensor rrelu(Arg x, double lower = 1.0 / 8, double upper = 1.0 / 3, bool training = false) {
   return rrelu(default_generator(), std::move(x), lower, upper, training);
 }
-inline Tensor gumbel_softmax(Arg logits, double tau = 1, bool hard = false, Integer axis = -1) {
+inline Tensor gumbel_softmax(Arg logits, double tau = 1, bool hard = false, IntegerArg axis = -1) {
   return gumbel_softmax(default_generator(), std::move(logits), tau, hard, axis);
 }
 

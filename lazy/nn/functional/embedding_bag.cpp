@@ -73,7 +73,8 @@ Tensor embedding_bag(Arg ids, Arg weight, const BagOptions& o) {
   }
   Composite whole(f.name, {&at, &table.handle(), &o.per_sample_weights.handle()}, f.site);
   const Handle flat = f.reshape(at, {n});
-  Term rows = n == 0 ? part(table, 0, 0, 0) : f.term(take(f.arg(table.handle()), f.arg(flat), 0).handle());
+  Term rows = n == 0 ? part(table, 0, 0, 0)
+                     : f.term(take(f.arg(table.handle()), f.arg(flat), 0, Bounds::strict).handle());
   if (o.per_sample_weights.defined()) {
     const Term w = f.term(o.per_sample_weights);
     if (w.shape() != at->shape)

@@ -13,13 +13,22 @@ void check_channels(const Formula& f, const Shape& shape, int64_t taps, int64_t 
                        "), not " + to_string(shape));
 }
 
+/// Returns the shape with a batch of one before it.
+Shape with_batch(const Shape& one) {
+  Shape r{1};
+  for (const int64_t n : one) r.push_back(n);
+  return r;
+}
+
 }  // namespace
 
 Tensor unfold(Arg x, Axes window, const FoldOptions& o) {
   const Formula f("unfold", x.site());
-  const Term v = f.term(Operand(f.name, x).take());
+  const Term given = f.term(Operand(f.name, x).take());
+  const bool single = given.rank() == 3;
+  const Term v = single ? reshape(given, with_batch(given.shape())) : given;
   const Plane p(f, v.shape(), window, o.stride, o.padding, o.dilation);
-  Composite whole(f.name, {&v.handle()}, f.site);
+  Composite whole(f.name, {&given.handle()}, f.site);
   const Shape& s = v.shape();
   const int n = p.windows.spatial();
   const Handle last = channels_to_last(v.handle(), channels_first, f.site);
@@ -29,7 +38,7 @@ Tensor unfold(Arg x, Axes window, const FoldOptions& o) {
   for (int i = 0; i < n; ++i) order.push_back(n + 2 + i);
   for (int i = 0; i < n; ++i) order.push_back(1 + i);
   const int64_t rows = narrow(f.name, "an extent of", Wide(s[1]) * p.windows.taps, f.site);
-  const Shape result{s[0], rows, p.count()};
+  const Shape result = single ? Shape{rows, p.count()} : Shape{s[0], rows, p.count()};
   check_countable(f.name, result, f.site);
   return Tensor(whole.result(f.reshape(f.permute(view, order), result)));
 }
@@ -39,18 +48,24 @@ Tensor fold(Arg x, Axes extents, Axes window, const FoldOptions& o) {
   const Term given = f.term(Operand(f.name, x).take());
   const DType t = given.handle()->dtype, work = is_half(t) ? float32 : t;
   if (is_bool(t)) f.fail<DtypeError>("takes numbers, not bool: convert with astype");
-  const int n = std::max(extents.size(), window.size());
-  if (n < 1 || n > 3) f.fail<ShapeError>("takes one to three spatial extents, not " + to_string(extents));
-  if (given.rank() != 3) f.fail<ShapeError>("takes columns of 3 axes, not " + to_string(given.shape()));
-  Shape image{given.extent(0), 1};
+  const int n = std::max({2, extents.size(), window.size()});
+  if (n > 3) f.fail<ShapeError>("takes two or three spatial extents, not " + to_string(extents));
+  const bool single = given.rank() == 2;
+  if (given.rank() != 3 && !single)
+    f.fail<ShapeError>("takes columns of 2 or 3 axes, not " + to_string(given.shape()));
+  const Shape columns_shape = single ? with_batch(given.shape()) : given.shape();
+  Shape image{columns_shape[0], 1};
   for (const int64_t e : per_axis(f.name, "extents", extents, n, 1, f.site)) image.push_back(e);
   const Plane p(f, image, window, o.stride, o.padding, o.dilation);
-  check_channels(f, given.shape(), p.windows.taps, p.count());
+  check_channels(f, columns_shape, p.windows.taps, p.count());
   Composite whole(f.name, {&given.handle()}, f.site);
-  image[1] = given.extent(1) / p.windows.taps;
+  image[1] = columns_shape[1] / p.windows.taps;
   const Term columns = reshape(given.as(work), {image[0], image[1], p.windows.taps * p.count()});
   const Handle sum = p.added(columns.handle(), p.every_position(given.handle()), image);
-  return Tensor(whole.result(f.as(t, sum)));
+  const Handle images = f.as(t, sum);
+  Shape result;
+  for (int i = single; i < image.size(); ++i) result.push_back(image[i]);
+  return Tensor(whole.result(f.reshape(images, result)));
 }
 
 }  // namespace lazy

@@ -1,5 +1,6 @@
 #include "lazy/nn/functional/linear.hpp"
 
+#include "lazy/core/advice.hpp"
 #include "lazy/formula/formula.hpp"
 #include "lazy/indexing/gathering.hpp"
 
@@ -53,6 +54,7 @@ Tensor linear(Arg x, Arg w, const Tensor& bias) {
   constexpr const char* name = "linear";
   const Site s = x.site();
   DType t = common_type(name, {&x, &w});
+  tell_of_widening(name, x.handle(), w.handle(), s);
   if (bias.defined()) t = promote(name, t, bias.handle()->dtype, s);
   if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
   const Handle a = Operand(name, x, t).take(), b = Operand(name, w, t).take();
@@ -77,6 +79,7 @@ Tensor linear(Arg x, Arg w, const Tensor& bias) {
 
 Tensor bilinear(Arg a, Arg b, Arg w, const Tensor& bias) {
   const Formula f("bilinear", {&a, &b, &w}, {&bias});
+  for (const Arg* x : {&a, &b}) tell_of_widening(f.name, x->handle(), w.handle(), f.site);
   const Term x = f.term(a), y = f.term(b), weights = f.term(w);
   const Shape &xs = x.shape(), &ys = y.shape(), &ws = weights.shape();
   const bool fits = ws.size() == 3 && !xs.empty() && xs.size() == ys.size() && xs.back() == ws[1] &&
@@ -128,10 +131,10 @@ Tensor embedding(Arg ids, Arg weight) {
   if (rows->shape[0] == 0 && numel(at->shape) > 0) fail<IndexError>(name, "no id is in range of no rows", s);
   const jit::Purpose purpose(name);
   Composite whole(name, {&at, &rows}, s);
-  return Tensor(whole.result(take(Arg(rows, s), Arg(at, s), 0).handle()));
+  return Tensor(whole.result(take(Arg(rows, s), Arg(at, s), 0, Bounds::strict).handle()));
 }
 
-Tensor one_hot(Arg ids, Integer classes) {
+Tensor one_hot(Arg ids, IntegerArg classes) {
   constexpr const char* name = "one_hot";
   const Site s = ids.site();
   const Handle at = integers(name, ids);

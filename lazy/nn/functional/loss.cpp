@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "lazy/core/advice.hpp"
+#include "lazy/indexing/recording.hpp"
 #include "lazy/nn/functional/losses.hpp"
 #include "lazy/nn/functional/norms.hpp"
 #include "support/float_mode.hpp"
@@ -20,10 +22,39 @@ Term reduced(const Term& x, Reduction r, int64_t batch) {
   return r == Reduction::sum ? total : total / static_cast<double>(batch);
 }
 
+Term minus_log_sigmoid(const Term& x) {
+  Composite whole("logsigmoid", {&x.handle()}, x.formula().site);
+  const Term y = log1p(exp(-abs(x))) + maximum(-x, 0.0);
+  return x.formula().term(whole.result(y.handle(), [](const Differentiated& d) {
+    const Formula back("logsigmoid", d.site);
+    return std::vector{(-sigmoid(-back.term(d.operands[0])) * back.term(d.gradient)).handle()};
+  }));
+}
+
+Term largest_alone(const Term& x, const Dims& axes) {
+  Composite whole("max", {&x.handle()}, x.formula().site);
+  const Term top = max(x, axes);
+  return x.formula().term(
+      whole.result(top.handle(), [](const Differentiated&) { return std::vector<Handle>(1); }));
+}
+
 }  // namespace detail
 
 namespace {
 using namespace detail;
+
+/// Tells if values and targets are of different shapes, unless one of them is a number: (6) with (6, 1) is
+/// the loss of 36 pairs, which is seldom meant.
+void tell_of_broadcast(const Term& x, const Term& target) {
+  if (x.shape() == target.shape() || x.rank() == 0 || target.rank() == 0) [[likely]]
+    return;
+  const Formula& f = x.formula();
+  const Shape both = broadcast_shapes(f.name, x.shape(), target.shape(), f.site);
+  if (is_new_advice(f.name, f.site))
+    advise(f.name, f.site,
+           "broadcasts x " + to_string(x.shape()) + " and a target " + to_string(target.shape()) + " to " +
+               to_string(both) + ": if that is not meant, reshape one of them");
+}
 
 /// Records a loss of two operands that broadcast: `formula(x, target)` gives its numbers.
 template <class F>
@@ -31,6 +62,7 @@ Tensor loss(const char* name, Arg& a, Arg& b, Reduction r, F&& formula) {
   const Formula f(name, {&a, &b});
   const Term x = f.term(a), target = f.term(b);
   check_reduction(f, r);
+  tell_of_broadcast(x, target);
   Composite whole(name, {&x.handle(), &target.handle()}, f.site);
   return f.finish(whole, reduced(formula(x, target), r));
 }
@@ -51,10 +83,45 @@ Term weighted(const Term& x, const Tensor& weight) {
   return x * w;
 }
 
-Term at_least_zero(const Term& x) { return maximum(x, 0.0); }
+/// Returns half the square of what is within the bound, else 0. Its derivative is finite where x is not.
+Term half_square_within(const Term& x, const Term& within) {
+  const Term d = where(within, x, 0.0);
+  return d * d * 0.5;
+}
 
-/// Returns log(1 + e^-|x|), which cannot overflow.
-Term log1p_exp(const Term& x) { return log1p(exp(-abs(x))); }
+/// Returns the cross entropy of probabilities, with logarithms of at least -100. The derivative by the
+/// probabilities is torch's: bounded where one is 0 or 1, so that it is 0 behind a sigmoid that has saturated
+/// there.
+Term cross_entropy_of_probabilities(const Term& x, const Term& target) {
+  Composite whole("binary_cross_entropy", {&x.handle(), &target.handle()}, x.formula().site);
+  const auto logarithm = [](const Term& l) { return maximum(l, -100.0); };
+  const Term y = (target - 1.0) * logarithm(log1p(-x)) - target * logarithm(log(x));
+  return x.formula().term(whole.result(y.handle(), [logarithm](const Differentiated& d) {
+    const Formula back("binary_cross_entropy", d.site);
+    const Term v = back.term(d.operands[0]), t = back.term(d.operands[1]), g = back.term(d.gradient);
+    std::vector<Handle> r(2);
+    if (d.wants(0)) r[0] = (g * (v - t) / maximum((1.0 - v) * v, 1e-12)).handle();
+    if (d.wants(1)) r[1] = (g * (logarithm(log1p(-v)) - logarithm(log(v)))).handle();
+    return r;
+  }));
+}
+
+/// Returns zeros, which throw when they are computed unless both are in 0 to 1 there.
+Term zeros_if_probabilities(const Term& x, const Term& target) {
+  const Formula& f = x.formula();
+  const auto within = [](const Term& p) { return (p >= 0.0) & (p <= 1.0); };
+  const Handle both = (within(x) & within(target)).handle();
+  return f.term(
+      zeros_if("binary_cross_entropy: x and the target have to be in 0 to 1", f.work, both, f.site));
+}
+
+/// Returns x, or `least` where it is less. Gradients go through as if it were x.
+Term bounded_alone(const Term& x, double least) {
+  Composite whole("clamp", {&x.handle()}, x.formula().site);
+  const Term y = where(x < least, least, x);
+  return x.formula().term(
+      whole.result(y.handle(), [](const Differentiated& d) { return std::vector<Handle>{d.gradient}; }));
+}
 
 }  // namespace
 
@@ -72,16 +139,18 @@ Tensor l1_loss(Arg x, Arg target, Reduction r) {
 Tensor huber_loss(Arg x, Arg target, Reduction r, double delta) {
   if (!(delta > 0)) fail<Error>("huber_loss", "delta is not positive", x.site());
   return loss("huber_loss", x, target, r, [=](const Term& v, const Term& t) {
-    const Term d = abs(v - t);
-    return where(d <= delta, d * d * 0.5, (d - delta / 2) * delta);
+    const Term d = v - t, size = abs(d), within = size <= delta;
+    return where(within, half_square_within(d, within), (size - delta / 2) * delta);
   });
 }
 
 Tensor smooth_l1_loss(Arg x, Arg target, Reduction r, double beta) {
   if (!(beta >= 0)) fail<Error>("smooth_l1_loss", "beta is negative", x.site());
   return loss("smooth_l1_loss", x, target, r, [=](const Term& v, const Term& t) {
-    const Term d = abs(v - t);
-    return beta == 0 ? d : where(d < beta, d * d * 0.5 / beta, d - beta / 2);
+    const Term d = v - t, size = abs(d);
+    if (beta == 0) return size;
+    const Term within = size < beta;
+    return where(within, half_square_within(d, within) / beta, size - beta / 2);
   });
 }
 
@@ -91,8 +160,8 @@ Tensor binary_cross_entropy(Arg x, Arg target, const Tensor& weight, Reduction r
   check_same(v, t);
   check_reduction(f, r);
   Composite whole(f.name, {&v.handle(), &t.handle(), &weight.handle()}, f.site);
-  const Term y = (t - 1.0) * maximum(log1p(-v), -100.0) - t * maximum(log(v), -100.0);
-  return f.finish(whole, reduced(weighted(y, weight), r));
+  const Term losses = cross_entropy_of_probabilities(v, t) + zeros_if_probabilities(v, t);
+  return f.finish(whole, reduced(weighted(losses, weight), r));
 }
 
 Tensor binary_cross_entropy_with_logits(Arg x, Arg target, const Tensor& weight, Reduction r,
@@ -102,7 +171,7 @@ Tensor binary_cross_entropy_with_logits(Arg x, Arg target, const Tensor& weight,
   check_same(v, t);
   check_reduction(f, r);
   Composite whole(f.name, {&v.handle(), &t.handle(), &weight.handle(), &pos_weight.handle()}, f.site);
-  const Term bent = log1p_exp(v) + at_least_zero(-v);  // -log(sigmoid(x))
+  const Term bent = minus_log_sigmoid(v);
   Term y;
   if (pos_weight.defined()) y = (1.0 - t) * v + (weighted(t, pos_weight) - t + 1.0) * bent;
   else y = (1.0 - t) * v + bent;
@@ -112,6 +181,7 @@ Tensor binary_cross_entropy_with_logits(Arg x, Arg target, const Tensor& weight,
 Tensor kl_div(Arg x, Arg target, Reduction r, bool log_target) {
   const Formula f("kl_div", {&x, &target});
   const Term v = f.term(x), t = f.term(target);
+  tell_of_broadcast(v, t);
   if (r == Reduction::batchmean && v.rank() == 0) f.fail<ShapeError>("batchmean needs an axis");
   Composite whole(f.name, {&v.handle(), &t.handle()}, f.site);
   const Term y = log_target ? exp(t) * (t - v) : where(t == 0.0, 0.0, t * log(t)) - t * v;
@@ -139,7 +209,7 @@ Tensor gaussian_nll_loss(Arg x, Arg target, Arg var, bool full, double eps, Redu
   if (variance.shape() != v.shape() && variance.shape() != one)
     f.fail<ShapeError>("a variance " + to_string(variance.shape()) + " for " + to_string(v.shape()));
   Composite whole(f.name, {&v.handle(), &t.handle(), &variance.handle()}, f.site);
-  const Term bounded = where(variance < eps, eps, variance), d = v - t;
+  const Term bounded = bounded_alone(variance, eps), d = v - t;
   Term y = (log(bounded) + d * d / bounded) * 0.5;
   if (full) y = y + 0.9189385332046727;  // log(2 pi) / 2
   return f.finish(whole, reduced(y, r));
@@ -150,12 +220,12 @@ Tensor margin_ranking_loss(Arg a, Arg b, Arg target, double margin, Reduction r)
   const Term x = f.term(a), y = f.term(b), t = f.term(target);
   check_reduction(f, r);
   Composite whole(f.name, {&x.handle(), &y.handle(), &t.handle()}, f.site);
-  return f.finish(whole, reduced(at_least_zero(margin - t * (x - y)), r));
+  return f.finish(whole, reduced(positive_part(margin - t * (x - y)), r));
 }
 
 Tensor hinge_embedding_loss(Arg x, Arg target, double margin, Reduction r) {
   return loss("hinge_embedding_loss", x, target, r, [=](const Term& v, const Term& t) {
-    return where(t != 1.0, at_least_zero(margin - v), 0.0) + where(t != -1.0, v, 0.0);
+    return where(t != 1.0, positive_part(margin - v), 0.0) + where(t != -1.0, v, 0.0);
   });
 }
 
@@ -171,7 +241,7 @@ Tensor cosine_embedding_loss(Arg a, Arg b, Arg target, double margin, Reduction 
   const auto product = [](const Term& p, const Term& q) { return sum(p * q, {-1}, dropdims); };
   const Term cosine = product(x, y) / sqrt((product(x, x) + eps) * (product(y, y) + eps));
   const Term loss =
-      where(t == 1.0, 1.0 - cosine, 0.0) + where(t == -1.0, at_least_zero(cosine - margin), 0.0);
+      where(t == 1.0, 1.0 - cosine, 0.0) + where(t == -1.0, positive_part(cosine - margin), 0.0);
   return f.finish(whole, reduced(loss, r));
 }
 
@@ -189,7 +259,7 @@ Tensor triplet_margin_loss(Arg anchor, Arg positive, Arg negative, const Triplet
   };
   Term other = distance(a, n);
   if (o.swap) other = minimum(other, distance(p, n));
-  return f.finish(whole, reduced(at_least_zero(distance(a, p) - other + o.margin), o.reduction));
+  return f.finish(whole, reduced(positive_part(distance(a, p) - other + o.margin), o.reduction));
 }
 
 }  // namespace lazy

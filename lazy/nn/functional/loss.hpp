@@ -3,7 +3,9 @@
 //
 // Operands broadcast where nothing else is said and promote to a floating-point dtype (integers to the
 // default one); 16-bit floats are computed in float32 and rounded once. A default-constructed Tensor is no
-// weight. ShapeError where shapes don't fit; Error for an option out of its range.
+// weight. ShapeError where shapes don't fit; Error for an option out of its range. Labels are read strictly:
+// one that is no class, below 0 too, throws IndexError when the value is computed. Values and targets that
+// broadcast are told on standard error, once a line of the user's.
 #pragma once
 #include <functional>
 
@@ -25,8 +27,8 @@ Tensor huber_loss(Arg x, Arg target, Reduction reduction = Reduction::mean, doub
 Tensor smooth_l1_loss(Arg x, Arg target, Reduction reduction = Reduction::mean, double beta = 1);
 
 /// Returns -weight (target log(x) + (1 - target) log(1 - x)) for probabilities x, the logarithms being at
-/// least -100. x outside of 0 to 1 gives NaN. ShapeError if x and the target differ in shape; the weight
-/// broadcasts.
+/// least -100. Error when the value is computed if x or the target is outside of 0 to 1. ShapeError if x and
+/// the target differ in shape; the weight broadcasts.
 Tensor binary_cross_entropy(Arg x, Arg target, const Tensor& weight = {},
                             Reduction reduction = Reduction::mean);
 /// Returns binary_cross_entropy(sigmoid(x), target, weight) without overflow, target's term times pos_weight,
@@ -66,15 +68,15 @@ struct TripletOptions {
 Tensor triplet_margin_loss(Arg anchor, Arg positive, Arg negative, const TripletOptions& options = {});
 
 /// Returns likewise with a distance of the caller's, which is given two tensors and returns one.
-using Distance = std::function<Tensor(const Tensor&, const Tensor&)>;
-Tensor triplet_margin_with_distance_loss(Arg anchor, Arg positive, Arg negative, const Distance& distance,
-                                         double margin = 1, bool swap = false,
-                                         Reduction reduction = Reduction::mean);
+using DistanceFunction = std::function<Tensor(const Tensor&, const Tensor&)>;
+Tensor triplet_margin_with_distance_loss(Arg anchor, Arg positive, Arg negative,
+                                         const DistanceFunction& distance, double margin = 1,
+                                         bool swap = false, Reduction reduction = Reduction::mean);
 
 /// Returns log(1 + e^(-target x)); target is 1 or -1, of x's shape.
 Tensor soft_margin_loss(Arg x, Arg target, Reduction reduction = Reduction::mean);
 struct MarginOptions {
-  Integer p = 1;       // 1 or 2: the power of each class' loss
+  IntegerArg p = 1;    // 1 or 2: the power of each class' loss
   double margin = 1;   // by which the label's value is to be above the others
   Tensor weight = {};  // (C): of each class, for its labels; none if default-constructed
   Reduction reduction = Reduction::mean;
@@ -91,7 +93,7 @@ Tensor multilabel_soft_margin_loss(Arg x, Arg target, const Tensor& weight = {},
                                    Reduction reduction = Reduction::mean);
 
 struct CtcOptions {
-  Integer blank = 0;  // the class that stands between labels
+  IntegerArg blank = 0;  // the class that stands between labels
   Reduction reduction = Reduction::mean;
   bool zero_infinity = false;  // 0 in place of an infinite loss: of labels that don't fit the steps
 };
@@ -109,8 +111,8 @@ struct ClassOptions {
   double label_smoothing = 0;  // cross_entropy: 0 to 1, the share of all classes alike in what is expected
 };
 /// Returns -weight[label] x[label] for logarithms of probabilities x (C), (N, C) or (N, C, ...) and integer
-/// labels (), (N) or (N, ...). The mean is the sum divided by the sum of the weights that count. A negative
-/// label other than ignore_index counts from the end; one out of range throws IndexError when the value is
+/// labels (), (N) or (N, ...). The mean is the sum divided by the sum of the weights that count. A label
+/// other than ignore_index that is no class, below 0 too, throws IndexError when the value is
 /// computed.
 Tensor nll_loss(Arg x, Arg labels, const ClassOptions& options = {});
 /// Returns nll_loss(log_softmax(x), target), or with probabilities as target, of x's shape, the sum over

@@ -12,9 +12,6 @@ void check_same(const Formula& f, const Term& x, const Shape& target) {
     f.fail<ShapeError>("x " + to_string(x.shape()) + " and target " + to_string(target) + " differ in shape");
 }
 
-/// Returns log(1 + e^-x) without overflow.
-Term bent(const Term& x) { return log1p(exp(-abs(x))) + maximum(-x, 0.0); }
-
 /// Returns values of classes, (N, C), of which a vector is one row.
 Term rows_of(const Formula& f, const Term& x) {
   if (x.rank() != 1 && x.rank() != 2)
@@ -46,7 +43,7 @@ Tensor soft_margin_loss(Arg x, Arg target, Reduction r) {
   check_same(f, v, t.shape());
   check_reduction(f, r);
   Composite whole(f.name, {&v.handle(), &t.handle()}, f.site);
-  return f.finish(whole, reduced(bent(v * t), r));
+  return f.finish(whole, reduced(minus_log_sigmoid(v * t), r));
 }
 
 Tensor multi_margin_loss(Arg x, Arg target, const MarginOptions& o) {
@@ -60,9 +57,9 @@ Tensor multi_margin_loss(Arg x, Arg target, const MarginOptions& o) {
     f.fail<ShapeError>("labels " + to_string(labels->shape) + " for x " + to_string(v.shape()));
   Composite whole(f.name, {&v.handle(), &labels, &o.weight.handle()}, f.site);
   const Term at = f.term(f.reshape(labels, {n, 1}));
-  Term y = maximum(o.margin - gathered(rows, at, 1, Bounds::check) + rows, 0.0);
+  Term y = positive_part(o.margin - gathered(rows, at, 1, Bounds::strict) + rows);
   if (o.p == 2) y = y * y;
-  if (o.weight.defined()) y = y * gathered(class_weights(f, o.weight, classes), at, 1, Bounds::check);
+  if (o.weight.defined()) y = y * gathered(class_weights(f, o.weight, classes), at, 1, Bounds::strict);
   const Term own = f.term(f.Recorder::index(1, rows.shape(), rows.handle())) == at;
   const Term losses = sum(where(own, 0.0, y), {1}, dropdims) / static_cast<double>(classes);
   return f.finish(whole, reduced(as_given(losses, v), o.reduction));
@@ -88,8 +85,8 @@ Tensor multilabel_margin_loss(Arg x, Arg target, Reduction r) {
   const Term index = f.term(f.Recorder::index(2, {1, 1, classes}, rows.handle()));
   const Term hit = (reshape(label, of_label) == index) & valid;
   const Term named = f.term(f.reduce(Op::any, hit.handle(), {1}, keepdims));
-  const Term chosen = reshape(gathered(rows, label, 1, Bounds::check), of_label);
-  const Term margin = maximum(1.0 - (chosen - reshape(rows, of_class)), 0.0);
+  const Term chosen = reshape(gathered(rows, label, 1, Bounds::strict), of_label);
+  const Term margin = positive_part(1.0 - (chosen - reshape(rows, of_class)));
   const Term losses =
       sum(where(valid & !named, margin, 0.0), {1, 2}, dropdims) / static_cast<double>(classes);
   return f.finish(whole, reduced(as_given(losses, v), r));
@@ -102,7 +99,7 @@ Tensor multilabel_soft_margin_loss(Arg x, Arg target, const Tensor& weight, Redu
   check_reduction(f, r);
   if (v.rank() == 0) f.fail<ShapeError>("takes values of classes, not one number");
   Composite whole(f.name, {&v.handle(), &t.handle(), &weight.handle()}, f.site);
-  Term y = t * bent(v) + (1.0 - t) * bent(-v);
+  Term y = t * minus_log_sigmoid(v) + (1.0 - t) * minus_log_sigmoid(-v);
   if (weight.defined()) {
     const Term w = f.term(weight);
     if (broadcast_shapes(f.name, v.shape(), w.shape(), f.site) != v.shape())
@@ -112,8 +109,9 @@ Tensor multilabel_soft_margin_loss(Arg x, Arg target, const Tensor& weight, Redu
   return f.finish(whole, reduced(mean(y, {-1}, dropdims), r));
 }
 
-Tensor triplet_margin_with_distance_loss(Arg anchor, Arg positive, Arg negative, const Distance& distance,
-                                         double margin, bool swap, Reduction r) {
+Tensor triplet_margin_with_distance_loss(Arg anchor, Arg positive, Arg negative,
+                                         const DistanceFunction& distance, double margin, bool swap,
+                                         Reduction r) {
   const Formula f("triplet_margin_with_distance_loss", {&anchor, &positive, &negative});
   const Term a = f.term(anchor), p = f.term(positive), n = f.term(negative);
   check_reduction(f, r);
@@ -125,7 +123,7 @@ Tensor triplet_margin_with_distance_loss(Arg anchor, Arg positive, Arg negative,
   };
   Term other = between(a, n);
   if (swap) other = minimum(other, between(p, n));
-  const Term losses = maximum(between(a, p) - other + margin, 0.0);
+  const Term losses = positive_part(between(a, p) - other + margin);
   return f.tensor(f.as(f.result, reduced(losses, r).handle()));
 }
 

@@ -3,10 +3,10 @@
 
 namespace lazy {
 
-Tensor Tensor::softmax(Integer axis, Site s) const& { return lazy::softmax(Arg(*this, s), axis); }
-Tensor Tensor::softmax(Integer axis, Site s) && { return lazy::softmax(Arg(std::move(*this), s), axis); }
-Tensor Tensor::log_softmax(Integer axis, Site s) const& { return lazy::log_softmax(Arg(*this, s), axis); }
-Tensor Tensor::log_softmax(Integer axis, Site s) && {
+Tensor Tensor::softmax(IntegerArg axis, Site s) const& { return lazy::softmax(Arg(*this, s), axis); }
+Tensor Tensor::softmax(IntegerArg axis, Site s) && { return lazy::softmax(Arg(std::move(*this), s), axis); }
+Tensor Tensor::log_softmax(IntegerArg axis, Site s) const& { return lazy::log_softmax(Arg(*this, s), axis); }
+Tensor Tensor::log_softmax(IntegerArg axis, Site s) && {
   return lazy::log_softmax(Arg(std::move(*this), s), axis);
 }
 

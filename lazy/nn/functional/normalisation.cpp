@@ -187,12 +187,12 @@ Tensor moved(const Formula& f, const Channels& c, const char* what, const Tensor
 
 /// Normalises along axes with statistics of x; n elements have one variance. Statistics move towards the
 /// means of those of one channel.
-BatchNorm trained(const Formula& f, const Term& v, const Channels& c, const Dims& axes,
-                  const Tensor& running_mean, const Tensor& running_var, const BatchNormOptions& o) {
+BatchNormResult trained(const Formula& f, const Term& v, const Channels& c, const Dims& axes,
+                        const Tensor& running_mean, const Tensor& running_var, const BatchNormOptions& o) {
   const int64_t n = count_along(v.shape(), axes);
   if (n == 1)
     f.fail<ShapeError>("one element in each channel of " + to_string(v.shape()) + " has no variance");
-  BatchNorm r;
+  BatchNormResult r;
   Moments m;
   {
     Composite whole(f.name, {&v.handle(), &o.weight.handle(), &o.bias.handle()}, f.site);
@@ -212,16 +212,16 @@ BatchNorm trained(const Formula& f, const Term& v, const Channels& c, const Dims
 
 }  // namespace
 
-BatchNorm batch_norm_training(Arg x, const Tensor& running_mean, const Tensor& running_var,
-                              const BatchNormOptions& o) {
+BatchNormResult batch_norm_training(Arg x, const Tensor& running_mean, const Tensor& running_var,
+                                    const BatchNormOptions& o) {
   const Formula f("batch_norm_training", {&x}, {&o.weight, &o.bias});
   const Term v = f.term(x);
   const Channels c(v, o.layout);
   return trained(f, v, c, c.others, running_mean, running_var, o);
 }
 
-BatchNorm instance_norm_training(Arg x, const Tensor& running_mean, const Tensor& running_var,
-                                 const BatchNormOptions& o) {
+BatchNormResult instance_norm_training(Arg x, const Tensor& running_mean, const Tensor& running_var,
+                                       const BatchNormOptions& o) {
   const Formula f("instance_norm_training", {&x}, {&o.weight, &o.bias});
   const Term v = f.term(x);
   if (o.layout != channels_first) f.fail<Error>("the layout is channels_first");
@@ -256,7 +256,7 @@ Tensor grouped_norm(const Formula& f, const Term& v, int64_t groups, const Tenso
 
 }  // namespace
 
-Tensor group_norm(Arg x, Integer groups, const Tensor& weight, const Tensor& bias, double eps) {
+Tensor group_norm(Arg x, IntegerArg groups, const Tensor& weight, const Tensor& bias, double eps) {
   const Formula f("group_norm", {&x}, {&weight, &bias});
   return grouped_norm(f, f.term(x), groups, weight, bias, eps);
 }
@@ -276,7 +276,7 @@ Tensor instance_norm(Arg x, const Tensor& weight, const Tensor& bias, double eps
                   norm_derivative({v.shape(), c.beside, spatial, {}, {0}}, m));
 }
 
-Tensor local_response_norm(Arg x, Integer size, double alpha, double beta, double k) {
+Tensor local_response_norm(Arg x, IntegerArg size, double alpha, double beta, double k) {
   const Formula f("local_response_norm", {&x});
   const Term v = f.term(x);
   const Channels c(v, channels_first, 3);
@@ -288,7 +288,7 @@ Tensor local_response_norm(Arg x, Integer size, double alpha, double beta, doubl
                 after = std::min<int64_t>((size - 1) / 2, c.count);
   const Term squares = reshape(v * v, {v.extent(0), c.count, numel(v.shape()) / (v.extent(0) * c.count)});
   const Handle wide =
-      placed(f.name, squares.handle(), {before}, {1}, {before + c.count + after}, Number(0.0), f.site);
+      placed(f.name, squares.handle(), {before}, {1}, {before + c.count + after}, ScalarNumber(0.0), f.site);
   const Shape view{wide->shape[0], c.count, wide->shape[2], before + 1 + after};
   check_countable(f.name, view, f.site);
   const Handle windows = detail::window(wide, {1}, {1}, {1}, view, f.site);

@@ -32,29 +32,29 @@ struct BatchNormOptions {
   double eps = 1e-5;      // added to variances
   ChannelLayout layout = channels_first;
 };
-struct BatchNorm {
+struct BatchNormResult {
   Tensor output;                     // x's shape
   Tensor running_mean, running_var;  // (C); default-constructed if none were given
 };
 /// Normalises x (N, C, ...) with the mean and variance of each channel, and returns running statistics moved
 /// towards them: (1 - momentum) running + momentum new, the new variance divided by n - 1. ShapeError if a
 /// channel has only one element.
-BatchNorm batch_norm_training(Arg x, const Tensor& running_mean = {}, const Tensor& running_var = {},
-                              const BatchNormOptions& options = {});
+BatchNormResult batch_norm_training(Arg x, const Tensor& running_mean = {}, const Tensor& running_var = {},
+                                    const BatchNormOptions& options = {});
 
 /// Normalises each group of C / groups channels of each image: x (N, C, ...), weight and bias (C). ShapeError
 /// if the channels make no such groups.
-Tensor group_norm(Arg x, Integer groups, const Tensor& weight = {}, const Tensor& bias = {},
+Tensor group_norm(Arg x, IntegerArg groups, const Tensor& weight = {}, const Tensor& bias = {},
                   double eps = 1e-5);
 /// Normalises each channel of each image, x (N, C, S...), by itself; weight and bias (C).
 Tensor instance_norm(Arg x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
 /// Does the same and returns running statistics, (C), moved as batch_norm_training() moves them towards the
 /// means over all images of each channel's mean and variance; the layout is channels_first.
-BatchNorm instance_norm_training(Arg x, const Tensor& running_mean = {}, const Tensor& running_var = {},
-                                 const BatchNormOptions& options = {});
+BatchNormResult instance_norm_training(Arg x, const Tensor& running_mean = {}, const Tensor& running_var = {},
+                                       const BatchNormOptions& options = {});
 /// Returns x / (k + alpha mean(x^2 over `size` neighbouring channels))^beta for x (N, C, ...): the channels
 /// from size / 2 before to (size - 1) / 2 after, those that don't exist being 0.
-Tensor local_response_norm(Arg x, Integer size, double alpha = 1e-4, double beta = 0.75, double k = 1);
+Tensor local_response_norm(Arg x, IntegerArg size, double alpha = 1e-4, double beta = 0.75, double k = 1);
 /// Returns x / max(norm, eps) with the p-norm along the axes (none: all): sum(|x|^p)^(1/p), for p = inf the
 /// largest |x|.
 Tensor normalize(Arg x, double p = 2, Axes axes = 1, double eps = 1e-12);

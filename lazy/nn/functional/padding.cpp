@@ -59,7 +59,7 @@ void check_pad(const Term& x, int axis, int64_t most, PadMode mode) {
 }
 
 /// Puts x among elements of a value.
-Term surrounded(const Term& x, const Dims& start, const Shape& shape, const Number& value) {
+Term surrounded(const Term& x, const Dims& start, const Shape& shape, const ScalarNumber& value) {
   const Formula& f = x.formula();
   const Handle base = constant(value, x.handle()->dtype, shape, x.handle(), f.site);
   if (numel(x.shape()) == 0) return f.term(base);
@@ -69,7 +69,7 @@ Term surrounded(const Term& x, const Dims& start, const Shape& shape, const Numb
 }  // namespace
 
 Term padded(const Term& given, int first, const Dims& given_before, const Dims& given_after, PadMode mode,
-            const Number& value) {
+            const ScalarNumber& value) {
   const Formula& f = given.formula();
   Term x = given;
   Dims start(x.rank(), 0), before = given_before, after = given_after;
@@ -109,7 +109,7 @@ Term padded(const Term& given, int first, const Dims& given_before, const Dims& 
 
 }  // namespace detail
 
-Tensor pad(Arg x, const Pads& given, PadMode mode, Number value) {
+Tensor pad(Arg x, const Pads& given, PadMode mode, ScalarNumber value) {
   using namespace detail;
   const Formula f("pad", x.site());
   const std::vector<int64_t>& pads = given.values;
@@ -117,7 +117,8 @@ Tensor pad(Arg x, const Pads& given, PadMode mode, Number value) {
   const int count = static_cast<int>(pads.size() / 2), rank = v.rank();
   if (pads.size() % 2 || static_cast<int64_t>(pads.size()) > 2 * rank)
     f.fail<ShapeError>(std::to_string(pads.size()) + " pads for " + std::to_string(rank) + " axes");
-  if (value.kind == Number::Kind::integer && value.i == 0) value = Number(false);  // goes into every dtype
+  if (value.kind == ScalarNumber::Kind::integer && value.i == 0)
+    value = ScalarNumber(false);  // goes into every dtype
   if (mode == PadMode::constant) (void)stored_as(f.name, Arg(value, f.site), v.handle()->dtype);
   Dims before(count, 0), after(count, 0);
   for (int a = 0; a < count; ++a) {
@@ -126,7 +127,7 @@ Tensor pad(Arg x, const Pads& given, PadMode mode, Number value) {
   }
   Composite whole(f.name, {&v.handle()}, f.site);
   const Handle r = count == 0 ? v.handle() : padded(v, rank - count, before, after, mode, value).handle();
-  return Tensor(whole.result(r));
+  return f.tensor(whole.result(r), x);
 }
 
 }  // namespace lazy

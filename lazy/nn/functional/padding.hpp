@@ -17,7 +17,7 @@ enum class PadMode : uint8_t { constant, reflect, replicate, circular };
 struct Pads {
   std::vector<int64_t> values;
   template <IntegerType... T>
-  Pads(T... n) : values{Integer(n).value...} {}
+  Pads(T... n) : values{IntegerArg(n).value...} {}
   template <std::same_as<std::vector<int64_t>> V>
   Pads(const V& v) : values(v) {}
 };
@@ -26,6 +26,6 @@ struct Pads {
 /// odd number of pads, for more pairs than axes, where more is removed than there is, and where `reflect`
 /// would need as many elements as the axis has, `circular` more than that, `replicate` one of none. `value`
 /// is for PadMode::constant; DtypeError if it does not go into x's dtype.
-Tensor pad(Arg x, const Pads& pads, PadMode mode = PadMode::constant, Number value = 0);
+Tensor pad(Arg x, const Pads& pads, PadMode mode = PadMode::constant, ScalarNumber value = 0);
 
 }  // namespace lazy

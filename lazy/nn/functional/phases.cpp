@@ -52,7 +52,7 @@ bool covers_all(const Phases& axes, const Shape& image, int first) {
 }
 
 Handle framed(const char* op, const Handle& image, int first, const Dims& from, const Dims& extents,
-              const Number& fill, const Site& s) {
+              const ScalarNumber& fill, const Site& s) {
   const int rank = image->shape.size();
   Dims start(rank, 0), at(rank, 0);
   const Dims ones(rank, 1);
@@ -100,7 +100,8 @@ class Reader {
       low_[i] = narrow(op, "a position of", low, s);
       extents.push_back(narrow(op, "an extent of", high - low, s));
     }
-    for (const Handle& h : arrays) framed_.push_back(framed(op, h, w.first, low_, extents, Number(0), s));
+    for (const Handle& h : arrays)
+      framed_.push_back(framed(op, h, w.first, low_, extents, ScalarNumber(0), s));
   }
   /// Returns what each array has for element m[i] of each phase.
   std::vector<Handle> read(const std::vector<Phase>& phases, const Dims& m) const {
@@ -132,7 +133,7 @@ Handle summed_over_windows(const char* op, const SlidingWindows& w, const std::v
                            const std::function<Handle(int64_t k, const std::vector<Handle>& read)>& value,
                            const Site& s) {
   const int n = w.spatial(), rank = image.size();
-  const auto zeros = [&] { return constant(Number(0), t, image, arrays[0], s); };
+  const auto zeros = [&] { return constant(ScalarNumber(0), t, image, arrays[0], s); };
   if (numel(image) == 0 || numel(arrays[0]->shape) == 0) return zeros();
   Phases phases;
   for (int i = 0; i < n; ++i)

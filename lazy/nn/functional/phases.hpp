@@ -32,7 +32,7 @@ bool covers_all(const Phases&, const Shape& image, int first);
 
 /// Returns `extents` elements of the axes that begin at `first`, from `from` on: what lies outside is `fill`.
 Handle framed(const char* op, const Handle&, int first, const Dims& from, const Dims& extents,
-              const Number& fill, const Site&);
+              const ScalarNumber& fill, const Site&);
 
 /// Slides windows over the axes of an image that begin at `first`.
 struct SlidingWindows {

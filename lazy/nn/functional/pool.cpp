@@ -78,13 +78,13 @@ Pool pool(const char* name, const Handle& x, const Axes& window, const PoolOptio
           image, padding, extra,    Windows(name, image->shape, length, stride, padding, dilation, s, extra)};
 }
 
-Number lowest(DType t) {
-  if (is_float(t)) return Number(-std::numeric_limits<double>::infinity());
-  if (!is_signed_int(t)) return Number(0);
-  return Number(std::numeric_limits<int64_t>::min() >> (64 - 8 * static_cast<int>(size_of(t))));
+ScalarNumber lowest(DType t) {
+  if (is_float(t)) return ScalarNumber(-std::numeric_limits<double>::infinity());
+  if (!is_signed_int(t)) return ScalarNumber(0);
+  return ScalarNumber(std::numeric_limits<int64_t>::min() >> (64 - 8 * static_cast<int>(size_of(t))));
 }
 
-Handle framed_image(const Pool& p, const Number& value) {
+Handle framed_image(const Pool& p, const ScalarNumber& value) {
   if (!some(p.padding) && !some(p.extra)) return p.image;
   Dims from, extents;
   for (int i = 0; i < p.windows.spatial(); ++i) {
@@ -168,7 +168,7 @@ Handle max_pool_gradient(const Pool& p, const Handle& g) {
     PoolOptions o;
     o.stride = Axes(p.windows.stride), o.padding = Axes(p.padding), o.dilation = Axes(p.windows.dilation);
     o.layout = p.layout, o.ceil_mode = some(p.extra);
-    const MaxPool found = max_pool_with_indices(r.arg(p.given), Axes(p.windows.length), o);
+    const MaxPoolResult found = max_pool_with_indices(r.arg(p.given), Axes(p.windows.length), o);
     return r.as(
         t, max_pool_backward(r.arg(g), r.arg(p.given), r.arg(found.indices.handle()), p.layout).handle());
   }

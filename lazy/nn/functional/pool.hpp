@@ -25,9 +25,9 @@ void check_image(const char* name, const Handle& x, const Site&);
 Pool pool(const char* name, const Handle& x, const Axes& window, const PoolOptions&, const Site&);
 
 /// Returns the lowest number of a dtype.
-Number lowest(DType);
+ScalarNumber lowest(DType);
 /// Returns the image with its padding of `value`, its channels last.
-Handle framed_image(const Pool&, const Number& value);
+Handle framed_image(const Pool&, const ScalarNumber& value);
 /// Combines the elements of each window by `op`, in ascending order.
 Handle combined(const Pool&, Op op, const Handle& image);
 /// Returns what windows are divided by: (count..., 1), or one number.

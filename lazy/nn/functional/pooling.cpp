@@ -178,7 +178,7 @@ Derivative adaptive_derivative(const Axes& extents, ChannelLayout layout) {
 
 }  // namespace
 
-MaxPool max_pool_with_indices(Arg x, Axes window, const PoolOptions& options) {
+MaxPoolResult max_pool_with_indices(Arg x, Axes window, const PoolOptions& options) {
   const Formula f("max_pool_with_indices", x.site());
   const Handle h = Operand(f.name, x).take();
   if (is_bool(h->dtype)) f.fail<DtypeError>("takes numbers, not bool: convert with astype");
@@ -226,11 +226,15 @@ Tensor lp_pool(Arg x, double p, Axes window, const PoolOptions& options) {
   if (std::isinf(p)) return f.finish(whole, f.term(max_pool(f.arg(v.handle()), window, options).handle()));
   const Term powers = power(v, p);
   const Term means = f.term(avg_pool(f.arg(powers.handle()), window, options).handle());
-  return f.finish(whole, power(means * static_cast<double>(checked.windows.taps),
-                               in_default_mode([&] { return 1 / p; })));
+  const Term sums = means * static_cast<double>(checked.windows.taps);
+  const double root = in_default_mode([&] { return 1 / p; });
+  if (p < 0) return f.finish(whole, power(sums, root));
+  // A window of zeros has no gradient, though the root's is infinite there.
+  const Term none = sums == 0.0;
+  return f.finish(whole, where(none, 0.0, power(where(none, 1.0, sums), root)));
 }
 
-MaxPool adaptive_max_pool_with_indices(Arg x, Axes extents, ChannelLayout layout) {
+MaxPoolResult adaptive_max_pool_with_indices(Arg x, Axes extents, ChannelLayout layout) {
   const Formula f("adaptive_max_pool_with_indices", x.site());
   const Handle h = Operand(f.name, x).take();
   if (is_bool(h->dtype)) f.fail<DtypeError>("takes numbers, not bool: convert with astype");

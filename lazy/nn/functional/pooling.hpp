@@ -13,7 +13,7 @@ struct PoolOptions {
   bool count_padding =
       true;  // avg_pool divides by the window's size, or by how many of its elements are not padding
   bool ceil_mode = false;  // counts a window that reaches beyond the padding too, if it begins before its end
-  Integer divisor_override = 0;  // avg_pool divides by this number unless it is 0
+  IntegerArg divisor_override = 0;  // avg_pool divides by this number unless it is 0
 };
 
 /// Returns the largest element of each window over the spatial axes of x: (N, C, S...) or (N, S..., C).
@@ -22,12 +22,12 @@ struct PoolOptions {
 /// in max_pool, and do not count in what avg_pool divides by.
 Tensor max_pool(Arg x, Axes window, const PoolOptions& options = {});
 /// Holds the results of max_pool_with_indices().
-struct MaxPool {
+struct MaxPoolResult {
   Tensor values;   // max_pool()
   Tensor indices;  // int64: where each is in the flattened spatial axes of its channel, without padding
 };
 /// Returns the largest elements and where they are: the first of equal ones, the first NaN.
-MaxPool max_pool_with_indices(Arg x, Axes window, const PoolOptions& options = {});
+MaxPoolResult max_pool_with_indices(Arg x, Axes window, const PoolOptions& options = {});
 /// Puts values where indices of max_pool_with_indices() say, among zeros; a later one replaces an earlier
 /// one. The spatial axes have `extents`, or (R - 1) stride - 2 padding + window. Indices out of range throw
 /// IndexError when the value is computed.
@@ -41,7 +41,7 @@ Tensor avg_pool(Arg x, Axes window, const PoolOptions& options = {});
 /// elements: element i covers [floor(i S / R), ceil((i + 1) S / R)).
 Tensor adaptive_avg_pool(Arg x, Axes extents, ChannelLayout layout = channels_first);
 Tensor adaptive_max_pool(Arg x, Axes extents, ChannelLayout layout = channels_first);
-MaxPool adaptive_max_pool_with_indices(Arg x, Axes extents, ChannelLayout layout = channels_first);
+MaxPoolResult adaptive_max_pool_with_indices(Arg x, Axes extents, ChannelLayout layout = channels_first);
 
 // Return gradients with respect to x, of `grad`, that of the result.
 

@@ -17,6 +17,7 @@ DType position_type(const Term& x, int64_t extent);
 Term positions(const Term& x, int axis, int64_t extent);
 
 /// Adds `before` and `after` elements, which may be negative, to the axes that begin at `first`.
-Term padded(const Term& x, int first, const Dims& before, const Dims& after, PadMode, const Number& value);
+Term padded(const Term& x, int first, const Dims& before, const Dims& after, PadMode,
+            const ScalarNumber& value);
 
 }  // namespace lazy::detail

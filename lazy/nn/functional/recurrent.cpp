@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "lazy/core/advice.hpp"
 #include "lazy/formula/formula.hpp"
 #include "lazy/formula/recurrent_steps.hpp"
 #include "lazy/nn/functional/linear.hpp"
@@ -38,6 +39,7 @@ RecurrentResult recurrent(const char* name, RecurrentKind kind, bool reverse, co
                           const Tensor& h0, const Tensor& c0, const RecurrentWeights& w, const Site& s) {
   const Arg x_arg(x, s);
   const Formula f(name, {&x_arg}, {&h0, &c0, &w.w_ih, &w.w_hh, &w.b_ih, &w.b_hh, &w.w_hr});
+  tell_of_widening(name, x.handle(), w.w_ih.handle(), s);
   const bool biased = w.b_ih.defined();
   const Tensor bias = biased ? Tensor(input_bias(f, kind, w).handle()) : Tensor();
   const Handle in = f.term(x).handle(), w_ih = f.term(w.w_ih).handle();

@@ -265,7 +265,7 @@ Tensor interpolate(Arg x, const InterpolateOptions& o) {
   return f.finish(whole, f.term(y.handle()));
 }
 
-Tensor pixel_shuffle(Arg x, Integer r) {
+Tensor pixel_shuffle(Arg x, IntegerArg r) {
   const Formula f("pixel_shuffle", x.site());
   const Term v = f.term(Operand(f.name, x).take());
   const Shape& s = v.shape();
@@ -285,7 +285,7 @@ Tensor pixel_shuffle(Arg x, Integer r) {
   return Tensor(whole.result(reshape(permute(split, {0, 1, 4, 2, 5, 3}), result).handle()));
 }
 
-Tensor pixel_unshuffle(Arg x, Integer r) {
+Tensor pixel_unshuffle(Arg x, IntegerArg r) {
   const Formula f("pixel_unshuffle", x.site());
   const Term v = f.term(Operand(f.name, x).take());
   const Shape& s = v.shape();
@@ -304,7 +304,7 @@ Tensor pixel_unshuffle(Arg x, Integer r) {
   return Tensor(whole.result(reshape(permute(split, {0, 1, 3, 5, 2, 4}), result).handle()));
 }
 
-Tensor channel_shuffle(Arg x, Integer groups) {
+Tensor channel_shuffle(Arg x, IntegerArg groups) {
   const Formula f("channel_shuffle", x.site());
   const Term v = f.term(Operand(f.name, x).take());
   const Shape& s = v.shape();

@@ -59,11 +59,11 @@ Tensor affine_grid(Arg theta, ShapeArg size, bool align_corners = false);
 
 /// Moves channels into blocks of r x r elements: (..., C r r, H, W) -> (..., C, H r, W r). ShapeError if the
 /// channels don't make such blocks.
-Tensor pixel_shuffle(Arg x, Integer r);
+Tensor pixel_shuffle(Arg x, IntegerArg r);
 /// Moves blocks of r x r elements into channels: (..., C, H r, W r) -> (..., C r r, H, W).
-Tensor pixel_unshuffle(Arg x, Integer r);
+Tensor pixel_unshuffle(Arg x, IntegerArg r);
 /// Exchanges the order of groups and channels in a group: x (N, groups c, ...), channel g c + i becomes
 /// i groups + g. ShapeError if the channels make no such groups.
-Tensor channel_shuffle(Arg x, Integer groups);
+Tensor channel_shuffle(Arg x, IntegerArg groups);
 
 }  // namespace lazy

@@ -88,7 +88,7 @@ Handle Windows::view(const Handle& image, const Site& s) const {
 }
 
 Handle placed(const char* op, const Handle& image, const Dims& before, const Dims& step, const Dims& extents,
-              const Number& value, const Site& s) {
+              const ScalarNumber& value, const Site& s) {
   Shape shape = image->shape;
   Dims start(shape.size(), 0), steps(shape.size(), 1);
   for (int i = 0; i < extents.size(); ++i) {
@@ -102,8 +102,8 @@ Handle placed(const char* op, const Handle& image, const Dims& before, const Dim
   return slice_update(op, base, image, start, steps, s);
 }
 
-Handle padded(const char* op, const Handle& image, const Dims& padding, const Number& value, const Site& s,
-              bool anew, const Dims& extra) {
+Handle padded(const char* op, const Handle& image, const Dims& padding, const ScalarNumber& value,
+              const Site& s, bool anew, const Dims& extra) {
   const auto some = [](const Dims& n) {
     return std::any_of(n.begin(), n.end(), [](int64_t p) { return p != 0; });
   };

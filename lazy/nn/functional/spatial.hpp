@@ -40,11 +40,11 @@ struct Windows {
 /// Places the image's spatial axes into larger ones filled with `value`: element i of axis a goes to
 /// before[a] + i step[a]; `extents` are the new spatial extents.
 Handle placed(const char* op, const Handle& image, const Dims& before, const Dims& step, const Dims& extents,
-              const Number& value, const Site&);
+              const ScalarNumber& value, const Site&);
 /// Adds `padding` elements of `value` before and after each spatial axis, and `extra` more after it (none if
 /// empty). Without padding returns the image itself, unless it is to be copied `anew`, row-major.
-Handle padded(const char* op, const Handle& image, const Dims& padding, const Number& value, const Site&,
-              bool anew = false, const Dims& extra = {});
+Handle padded(const char* op, const Handle& image, const Dims& padding, const ScalarNumber& value,
+              const Site&, bool anew = false, const Dims& extra = {});
 
 /// Multiplies spatial axis `axis` of an image (N, spatial..., C), of `extent` elements, by a matrix (count,
 /// extent).

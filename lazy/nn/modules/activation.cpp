@@ -32,7 +32,8 @@ std::string Threshold::extra_repr() const {
   return Repr().add("threshold", threshold).add("value", value).str();
 }
 
-PReLU::PReLU(Integer n, const PReLUOptions& o, Site s) : weight(detail::Fresh(o, s).constant({n}, o.init)) {}
+PReLU::PReLU(IntegerArg n, const PReLUOptions& o, Site s)
+    : weight(detail::Fresh(o, s).constant({n}, o.init)) {}
 std::string PReLU::extra_repr() const { return Repr().add("num_parameters", weight.size()).str(); }
 
 std::string RReLU::extra_repr() const { return Repr().add("lower", lower).add("upper", upper).str(); }

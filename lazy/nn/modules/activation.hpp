@@ -48,7 +48,7 @@ LAZY_ACTIVATION(Hardshrink, hardshrink, lambda, 0.5);
 #define LAZY_ACTIVATION(Layer, function, ...)                                        \
   struct Layer : Module {                                                            \
     int64_t dim;                                                                     \
-    explicit Layer(Integer axis __VA_OPT__(=) __VA_ARGS__) : dim(axis) {}            \
+    explicit Layer(IntegerArg axis __VA_OPT__(=) __VA_ARGS__) : dim(axis) {}         \
     Tensor operator()(Arg x) const { return lazy::function(std::move(x), dim); }     \
     std::string extra_repr() const override { return "dim=" + std::to_string(dim); } \
   }
@@ -99,7 +99,7 @@ struct PReLUOptions {
 /// Returns x where x > 0, weight x elsewhere; one weight, or one for each channel.
 struct PReLU : Module {
   Parameter weight;
-  explicit PReLU(Integer num_parameters = 1, const PReLUOptions& options = {}, Site s = Site::current());
+  explicit PReLU(IntegerArg num_parameters = 1, const PReLUOptions& options = {}, Site s = Site::current());
   Tensor operator()(Arg x) const { return prelu(std::move(x), Arg(weight, x.site())); }
   std::string extra_repr() const override;
   LAZY_MODULE(weight)

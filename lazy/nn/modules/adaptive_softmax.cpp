@@ -36,7 +36,7 @@ LinearOptions layer_options(const AdaptiveSoftmaxOptions& o, bool bias) {
 
 }  // namespace
 
-AdaptiveLogSoftmaxWithLoss::AdaptiveLogSoftmaxWithLoss(Integer in, Integer classes,
+AdaptiveLogSoftmaxWithLoss::AdaptiveLogSoftmaxWithLoss(IntegerArg in, IntegerArg classes,
                                                        const std::vector<int64_t>& cuts,
                                                        const AdaptiveSoftmaxOptions& o, Site s)
     : head(in, head_size(classes, cuts, s), layer_options(o, o.head_bias), s), cutoffs(cuts) {
@@ -73,7 +73,9 @@ AdaptiveLogSoftmaxWithLoss::Result AdaptiveLogSoftmaxWithLoss::operator()(Arg x,
         kAdaptiveSoftmax,
         "targets " + lazy::to_string(rows) + " do not fit probabilities " + lazy::to_string(probabilities),
         s);
-  const Tensor output = take_along_axis(Arg(all, s), Arg(labels.unsqueeze(-1, s), s), -1).squeeze(-1, s);
+  const jit::Purpose purpose(kAdaptiveSoftmax);  // what a label out of range is reported by
+  const Tensor output =
+      take_along_axis(Arg(all, s), Arg(labels.unsqueeze(-1, s), s), -1, Bounds::strict).squeeze(-1, s);
   return {output, -mean(Arg(output, s))};
 }
 

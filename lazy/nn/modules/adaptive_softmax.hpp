@@ -25,8 +25,9 @@ struct AdaptiveLogSoftmaxWithLoss : Module {
   ModuleList tail;
   std::vector<int64_t> cutoffs;  // the last one is n_classes
 
-  AdaptiveLogSoftmaxWithLoss(Integer in_features, Integer n_classes, const std::vector<int64_t>& cutoffs,
-                             const AdaptiveSoftmaxOptions& options = {}, Site s = Site::current());
+  AdaptiveLogSoftmaxWithLoss(IntegerArg in_features, IntegerArg n_classes,
+                             const std::vector<int64_t>& cutoffs, const AdaptiveSoftmaxOptions& options = {},
+                             Site s = Site::current());
   struct Result {
     Tensor output;  // (N), or () for one row: the logarithm of the target's probability
     Tensor loss;    // (): the mean of -output

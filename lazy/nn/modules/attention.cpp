@@ -41,7 +41,7 @@ void check(const char* what, const Shape& shape, int rank, int64_t extent, const
 
 }  // namespace
 
-MultiheadAttention::MultiheadAttention(Integer embed_dim, Integer num_heads,
+MultiheadAttention::MultiheadAttention(IntegerArg embed_dim, IntegerArg num_heads,
                                        const MultiheadAttentionOptions& o, Site s)
     : out_proj(embed_dim, embed_dim, {o.bias, o.dtype, o.device, o.generator}, s),
       embed_dim_(embed_dim),
@@ -118,7 +118,7 @@ Tensor MultiheadAttention::mask(const AttentionOptions& o, const Operands& x, bo
     if (added) m = pad(Arg(m, s), {0, added});
     if (as_bool) m = logical_not(Arg(m, s));
     else if (is_bool(m.dtype(s)))
-      m = where(Arg(m, s), Arg(Number(never), s), Arg(zeros({}, t, x.q.device(s), s), s));
+      m = where(Arg(m, s), Arg(ScalarNumber(never), s), Arg(zeros({}, t, x.q.device(s), s), s));
     sum = !sum.defined() ? m : as_bool ? logical_and(Arg(sum, s), m) : sum + m;
   };
   if (o.key_padding_mask.defined()) {

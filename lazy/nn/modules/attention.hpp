@@ -10,10 +10,10 @@ namespace lazy::nn {
 struct MultiheadAttentionOptions {
   double dropout = 0;  // of the weights, while it is trained
   bool bias = true;
-  bool add_bias_kv = false;    // a learned key and value are added to the sequence
-  bool add_zero_attn = false;  // a key and a value of zeros are added
-  Integer kdim = 0, vdim = 0;  // extents of keys and values; 0: embed_dim
-  bool batch_first = false;    // (N, L, E), not (L, N, E)
+  bool add_bias_kv = false;       // a learned key and value are added to the sequence
+  bool add_zero_attn = false;     // a key and a value of zeros are added
+  IntegerArg kdim = 0, vdim = 0;  // extents of keys and values; 0: embed_dim
+  bool batch_first = false;       // (N, L, E), not (L, N, E)
   MaybeDType dtype = {};
   MaybeDevice device = {};
   Generator* generator = nullptr;
@@ -43,8 +43,8 @@ struct MultiheadAttention : Module {
   Linear out_proj;
   Parameter bias_k, bias_v;  // (1, 1, E)
 
-  MultiheadAttention(Integer embed_dim, Integer num_heads, const MultiheadAttentionOptions& options = {},
-                     Site s = Site::current());
+  MultiheadAttention(IntegerArg embed_dim, IntegerArg num_heads,
+                     const MultiheadAttentionOptions& options = {}, Site s = Site::current());
   AttentionOutput operator()(Arg query, Arg key, Arg value, const AttentionOptions& options = {}) const;
 
   int64_t embed_dim() const { return embed_dim_; }

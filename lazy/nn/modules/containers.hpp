@@ -128,7 +128,7 @@ struct Place {
   int64_t value;
   Site site;
   template <IntegerType T>
-  Place(T i, Site s = Site::current()) : value(Integer(i)), site(s) {}
+  Place(T i, Site s = Site::current()) : value(IntegerArg(i)), site(s) {}
 };
 struct Name {
   std::string_view value;
@@ -195,11 +195,11 @@ class Sequential : public NamedModules {
   const AnyModule& operator[](detail::Place i) const { return at("Sequential", i.value, i.site); }
   /// Returns a module of this type. IndexError for the number, Error for another type.
   template <std::derived_from<Module> M>
-  M& get(Integer i, Site s = Site::current()) {
+  M& get(IntegerArg i, Site s = Site::current()) {
     return at("Sequential", i, s).template get<M>(s);
   }
   template <std::derived_from<Module> M>
-  const M& get(Integer i, Site s = Site::current()) const {
+  const M& get(IntegerArg i, Site s = Site::current()) const {
     return at("Sequential", i, s).template get<M>(s);
   }
   Tensor operator()(Arg x);
@@ -224,11 +224,11 @@ class ModuleList : public NamedModules {
   AnyModule& operator[](detail::Place i) { return at("ModuleList", i.value, i.site); }
   const AnyModule& operator[](detail::Place i) const { return at("ModuleList", i.value, i.site); }
   template <std::derived_from<Module> M>
-  M& get(Integer i, Site s = Site::current()) {
+  M& get(IntegerArg i, Site s = Site::current()) {
     return at("ModuleList", i, s).template get<M>(s);
   }
   template <std::derived_from<Module> M>
-  const M& get(Integer i, Site s = Site::current()) const {
+  const M& get(IntegerArg i, Site s = Site::current()) const {
     return at("ModuleList", i, s).template get<M>(s);
   }
 };

@@ -29,7 +29,7 @@ ConvBase::ConvBase(const char* name, bool transposed, int axes, int64_t in, int6
   stride = each("stride", o.stride);
   dilation = each("dilation", o.dilation);
   output_padding = each("output_padding", o.output_padding);
-  if (!padding.same) padding = Padding(Axes(each("padding", o.padding)));
+  if (!padding.same) padding = ConvPadding(Axes(each("padding", o.padding)));
   check_channels(layer.c_str(), "in_channels", in, groups, s);
   check_channels(layer.c_str(), "out_channels", out, groups, s);
   Shape shape = transposed ? Shape{in, out / groups} : Shape{out, in / groups};

@@ -14,10 +14,10 @@ namespace lazy::nn {
 /// Holds one number for each spatial axis, or one for all.
 struct ConvLayerOptions {
   Axes stride = 1;
-  Padding padding = 0;
+  ConvPadding padding = 0;
   Axes dilation = 1;
   Axes output_padding = 0;  // ConvTranspose
-  Integer groups = 1;
+  IntegerArg groups = 1;
   bool bias = true;
   PadMode padding_mode = PadMode::constant;
   MaybeDType dtype = {};
@@ -32,7 +32,7 @@ struct ConvBase : Module {
   Parameter weight, bias;
   int64_t in_channels, out_channels, groups;
   Dims kernel_size, stride, dilation, output_padding;
-  Padding padding;
+  ConvPadding padding;
   PadMode padding_mode;
   std::string extra_repr() const override;
   LAZY_MODULE(weight, bias)
@@ -49,8 +49,8 @@ struct ConvBase : Module {
 /// Convolves over D spatial axes; weight (out, in / groups, kernel...), bias (out).
 template <int D>
 struct ConvNd : detail::ConvBase {
-  ConvNd(Integer in_channels, Integer out_channels, Axes kernel_size, const ConvLayerOptions& options = {},
-         Site s = Site::current())
+  ConvNd(IntegerArg in_channels, IntegerArg out_channels, Axes kernel_size,
+         const ConvLayerOptions& options = {}, Site s = Site::current())
       : ConvBase("Conv", false, D, in_channels, out_channels, kernel_size, options, s) {}
   Tensor operator()(Arg x) const { return convolve(std::move(x), D); }
   std::string name() const override { return "Conv" + std::to_string(D) + "d"; }
@@ -62,7 +62,7 @@ using Conv3d = ConvNd<3>;
 /// Does what conv_transpose() does; weight (in, out / groups, kernel...), bias (out).
 template <int D>
 struct ConvTransposeNd : detail::ConvBase {
-  ConvTransposeNd(Integer in_channels, Integer out_channels, Axes kernel_size,
+  ConvTransposeNd(IntegerArg in_channels, IntegerArg out_channels, Axes kernel_size,
                   const ConvLayerOptions& options = {}, Site s = Site::current())
       : ConvBase("ConvTranspose", true, D, in_channels, out_channels, kernel_size, options, s) {}
   Tensor operator()(Arg x) const { return transpose(std::move(x), D, "ConvTranspose"); }

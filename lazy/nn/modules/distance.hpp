@@ -9,7 +9,7 @@ namespace lazy::nn {
 struct CosineSimilarity : Module {
   int64_t dim;
   double eps;
-  explicit CosineSimilarity(Integer axis = 1, double eps = 1e-8) : dim(axis), eps(eps) {}
+  explicit CosineSimilarity(IntegerArg axis = 1, double eps = 1e-8) : dim(axis), eps(eps) {}
   Tensor operator()(Arg a, Arg b) const { return cosine_similarity(std::move(a), std::move(b), dim, eps); }
 };
 

@@ -34,7 +34,7 @@ Parameter rows(const detail::Fresh& fresh, int64_t count, int64_t width, std::op
 
 }  // namespace
 
-Embedding::Embedding(Integer count, Integer width, const EmbeddingOptions& o, Site s)
+Embedding::Embedding(IntegerArg count, IntegerArg width, const EmbeddingOptions& o, Site s)
     : padding_idx(row_of("Embedding", o.padding_idx, count, s)) {
   weight = rows(detail::Fresh(o, s), count, width, padding_idx);
 }
@@ -62,7 +62,7 @@ std::string Embedding::extra_repr() const {
   return r.str();
 }
 
-EmbeddingBag::EmbeddingBag(Integer count, Integer width, const EmbeddingBagOptions& o, Site s)
+EmbeddingBag::EmbeddingBag(IntegerArg count, IntegerArg width, const EmbeddingBagOptions& o, Site s)
     : mode(o.mode),
       include_last_offset(o.include_last_offset),
       padding_idx(row_of("EmbeddingBag", o.padding_idx, count, s)) {

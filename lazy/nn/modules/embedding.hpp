@@ -21,7 +21,7 @@ struct EmbeddingOptions {
 struct Embedding : Module {
   Parameter weight;  // (num_embeddings, embedding_dim)
   std::optional<int64_t> padding_idx;
-  Embedding(Integer num_embeddings, Integer embedding_dim, const EmbeddingOptions& options = {},
+  Embedding(IntegerArg num_embeddings, IntegerArg embedding_dim, const EmbeddingOptions& options = {},
             Site s = Site::current());
   /// Has these rows; ShapeError unless they are a matrix.
   static Embedding from_pretrained(const Tensor& weight, bool freeze = true,
@@ -50,7 +50,7 @@ struct EmbeddingBag : Module {
   Bag mode;
   bool include_last_offset;
   std::optional<int64_t> padding_idx;
-  EmbeddingBag(Integer num_embeddings, Integer embedding_dim, const EmbeddingBagOptions& options = {},
+  EmbeddingBag(IntegerArg num_embeddings, IntegerArg embedding_dim, const EmbeddingBagOptions& options = {},
                Site s = Site::current());
   Tensor operator()(Arg ids, const Tensor& offsets = {}, const Tensor& per_sample_weights = {}) const;
   std::string extra_repr() const override;

@@ -89,7 +89,7 @@ Dims FractionalPoolBase::extents(const Shape& image, const Site& s) const {
   return r;
 }
 
-lazy::MaxPool FractionalPoolBase::pool(Arg given, int axes) const {
+lazy::MaxPoolResult FractionalPoolBase::pool(Arg given, int axes) const {
   check_rank(name().c_str(), given, axes + 1, axes + 2);
   const Site s = given.site();
   bool added = false;
@@ -119,8 +119,8 @@ lazy::MaxPool FractionalPoolBase::pool(Arg given, int axes) const {
   const Tensor values = windows(taken, count, kernel_size);
   const Tensor best = argmax(Arg(values, s), Axes(-1), keepdims);
   const Tensor where_best = take_along_axis(windows(flat, count, kernel_size), best, -1).squeeze(-1, s);
-  lazy::MaxPool r{take_along_axis(values, best, -1).squeeze(-1, s), where_best};
-  return added ? lazy::MaxPool{without_batch(r.values, s), without_batch(r.indices, s)} : r;
+  lazy::MaxPoolResult r{take_along_axis(values, best, -1).squeeze(-1, s), where_best};
+  return added ? lazy::MaxPoolResult{without_batch(r.values, s), without_batch(r.indices, s)} : r;
 }
 
 }  // namespace lazy::nn::detail

@@ -26,7 +26,7 @@ struct FractionalPoolBase : Module {
 
  protected:
   FractionalPoolBase(int axes, const Axes& window, const FractionalPoolOptions&, const Site&);
-  lazy::MaxPool pool(Arg x, int axes) const;
+  lazy::MaxPoolResult pool(Arg x, int axes) const;
 
  private:
   Dims extents(const Shape& image, const Site&) const;
@@ -43,7 +43,7 @@ struct FractionalMaxPoolNd : detail::FractionalPoolBase {
       : FractionalPoolBase(D, window, o, s) {}
   Tensor operator()(Arg x) const { return pool(std::move(x), D).values; }
   /// Returns where they are, too: the first of equal ones.
-  lazy::MaxPool with_indices(Arg x) const { return pool(std::move(x), D); }
+  lazy::MaxPoolResult with_indices(Arg x) const { return pool(std::move(x), D); }
   std::string name() const override { return "FractionalMaxPool" + std::to_string(D) + "d"; }
 };
 using FractionalMaxPool2d = FractionalMaxPoolNd<2>;

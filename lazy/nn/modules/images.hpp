@@ -30,20 +30,20 @@ struct UpsamplingBilinear2d : Upsample {
 /// (..., C r r, H, W) -> (..., C, H r, W r).
 struct PixelShuffle : Module {
   int64_t upscale_factor;
-  explicit PixelShuffle(Integer r) : upscale_factor(r) {}
+  explicit PixelShuffle(IntegerArg r) : upscale_factor(r) {}
   Tensor operator()(Arg x) const { return pixel_shuffle(std::move(x), upscale_factor); }
   std::string extra_repr() const override { return "upscale_factor=" + std::to_string(upscale_factor); }
 };
 /// (..., C, H r, W r) -> (..., C r r, H, W).
 struct PixelUnshuffle : Module {
   int64_t downscale_factor;
-  explicit PixelUnshuffle(Integer r) : downscale_factor(r) {}
+  explicit PixelUnshuffle(IntegerArg r) : downscale_factor(r) {}
   Tensor operator()(Arg x) const { return pixel_unshuffle(std::move(x), downscale_factor); }
   std::string extra_repr() const override { return "downscale_factor=" + std::to_string(downscale_factor); }
 };
 struct ChannelShuffle : Module {
   int64_t groups;
-  explicit ChannelShuffle(Integer groups) : groups(groups) {}
+  explicit ChannelShuffle(IntegerArg groups) : groups(groups) {}
   Tensor operator()(Arg x) const { return channel_shuffle(std::move(x), groups); }
   std::string extra_repr() const override { return "groups=" + std::to_string(groups); }
 };

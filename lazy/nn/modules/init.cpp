@@ -133,7 +133,7 @@ void eye_(Variable v) {
   v.set(eye(like.shape[0], like.shape[1], 0, like.dtype, like.device, like.site));
 }
 
-void dirac_(Variable v, Integer groups) {
+void dirac_(Variable v, IntegerArg groups) {
   const Like like("dirac_", v);
   const Shape& s = like.shape;
   if (s.size() < 3 || s.size() > 5)

@@ -51,7 +51,7 @@ void zeros_(Variable);
 void eye_(Variable);
 /// Puts into weights of convolutions what makes of each channel itself, in each group. ShapeError for other
 /// than 3 to 5 dimensions, and if the groups don't divide the channels.
-void dirac_(Variable, Integer groups = 1);
+void dirac_(Variable, IntegerArg groups = 1);
 /// Draws with standard deviation gain sqrt(2 / (fan in + fan out)) (Glorot and Bengio 2010).
 void xavier_uniform_(Variable, double gain = 1, Generator* = nullptr);
 void xavier_normal_(Variable, double gain = 1, Generator* = nullptr);

@@ -9,7 +9,7 @@ namespace lazy::nn {
 
 using detail::Repr;
 
-Linear::Linear(Integer in_features, Integer out_features, const LinearOptions& options, Site s) {
+Linear::Linear(IntegerArg in_features, IntegerArg out_features, const LinearOptions& options, Site s) {
   const detail::Fresh fresh(options, s);
   const double bound = detail::bound_of(in_features);
   weight = fresh.uniform({out_features, in_features}, bound);
@@ -24,7 +24,7 @@ std::string Linear::extra_repr() const {
       .str();
 }
 
-Bilinear::Bilinear(Integer in1_features, Integer in2_features, Integer out_features,
+Bilinear::Bilinear(IntegerArg in1_features, IntegerArg in2_features, IntegerArg out_features,
                    const LinearOptions& options, Site s) {
   const detail::Fresh fresh(options, s);
   const double bound = detail::bound_of(in1_features);

@@ -20,7 +20,7 @@ struct LinearOptions {
 /// Returns x weight^T + bias: (..., in_features) -> (..., out_features).
 struct Linear : Module {
   Parameter weight, bias;  // (out, in) and (out)
-  Linear(Integer in_features, Integer out_features, const LinearOptions& options = {},
+  Linear(IntegerArg in_features, IntegerArg out_features, const LinearOptions& options = {},
          Site s = Site::current());
   Tensor operator()(Arg x) const { return linear(std::move(x), weight, bias); }
   int64_t in_features() const { return weight.size(1); }
@@ -32,7 +32,7 @@ struct Linear : Module {
 /// Returns a weight b + bias: (..., in1), (..., in2) -> (..., out).
 struct Bilinear : Module {
   Parameter weight, bias;  // (out, in1, in2) and (out)
-  Bilinear(Integer in1_features, Integer in2_features, Integer out_features,
+  Bilinear(IntegerArg in1_features, IntegerArg in2_features, IntegerArg out_features,
            const LinearOptions& options = {}, Site s = Site::current());
   Tensor operator()(Arg a, Arg b) const { return bilinear(std::move(a), std::move(b), weight, bias); }
   std::string extra_repr() const override;
@@ -47,7 +47,7 @@ struct Identity : Module {
 /// Makes one axis of the axes from start to end: (N, C, H, W) -> (N, C H W).
 struct Flatten : Module {
   int64_t start_dim, end_dim;
-  explicit Flatten(Integer start = 1, Integer end = -1) : start_dim(start), end_dim(end) {}
+  explicit Flatten(IntegerArg start = 1, IntegerArg end = -1) : start_dim(start), end_dim(end) {}
   Tensor operator()(Arg x) const;
   std::string extra_repr() const override;
 };
@@ -56,7 +56,7 @@ struct Flatten : Module {
 struct Unflatten : Module {
   int64_t dim;
   Shape unflattened_size;
-  Unflatten(Integer axis, ShapeArg size) : dim(axis), unflattened_size(size) {}
+  Unflatten(IntegerArg axis, ShapeArg size) : dim(axis), unflattened_size(size) {}
   Tensor operator()(Arg x) const;
   std::string extra_repr() const override;
 };

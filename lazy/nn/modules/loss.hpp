@@ -130,11 +130,11 @@ struct TripletMarginLoss : Module {
   }
 };
 struct TripletMarginWithDistanceLoss : Module {
-  Distance distance_function;
+  DistanceFunction distance_function;
   double margin;
   bool swap;
   Reduction reduction;
-  explicit TripletMarginWithDistanceLoss(Distance distance, double margin = 1, bool swap = false,
+  explicit TripletMarginWithDistanceLoss(DistanceFunction distance, double margin = 1, bool swap = false,
                                          Reduction r = Reduction::mean)
       : distance_function(std::move(distance)), margin(margin), swap(swap), reduction(r) {}
   Tensor operator()(Arg anchor, Arg positive, Arg negative) const {

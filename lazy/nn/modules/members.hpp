@@ -14,11 +14,13 @@
 /// Names the members of a module that are parameters, buffers or modules.
 #define LAZY_MODULE(...)                                                  \
   void members([[maybe_unused]] ::lazy::nn::Visitor& visitor_) override { \
+    visitor_.whole(*this, this, sizeof *this);                            \
     visitor_.members_of(#__VA_ARGS__ __VA_OPT__(, ) __VA_ARGS__);         \
   }
 /// Does that for a module that is derived from another one with members, which come first.
 #define LAZY_MODULE_OF(Base, ...)                                         \
   void members([[maybe_unused]] ::lazy::nn::Visitor& visitor_) override { \
+    visitor_.whole(*this, this, sizeof *this);                            \
     Base::members(visitor_);                                              \
     visitor_.members_of(#__VA_ARGS__ __VA_OPT__(, ) __VA_ARGS__);         \
   }
@@ -65,6 +67,8 @@ class Visitor {
   /// calls it by itself, in an overridden members().
   template <class T>
   void member(std::string_view name, T& m);
+  /// Is told where a module lies in memory: the bytes of the type that lists its members.
+  virtual void whole(const Module&, const void* /*begin*/, size_t /*bytes*/) {}
   /// Visits members whose names are separated by commas.
   template <class... T>
   void members_of([[maybe_unused]] std::string_view names, T&... m) {
@@ -104,6 +108,7 @@ void Visitor::member(std::string_view name, T& m) {
     } else if constexpr (std::is_same_v<T, Tensor>) {
       if (m.defined()) buffer(path_, m);
     } else if constexpr (std::is_base_of_v<Module, T>) {
+      whole(m, &m, sizeof m);
       child(path_, m);
     } else if constexpr (HoldsModule<T>) {
       child(path_, m.module());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "lazy/autograd/addresses.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/device.hpp"
 
@@ -71,24 +72,41 @@ std::vector<T> without_names(std::vector<std::pair<std::string, T>> named) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, ParameterRef>> Module::named_parameters() {
+using lazy::detail::module_addresses;
+
+Module::Module() noexcept { module_addresses().add(this); }
+Module::Module(const Module& m) noexcept : training_(m.training_) { module_addresses().add(this); }
+Module::Module(Module&& m) noexcept : training_(m.training_) { module_addresses().add(this); }
+Module& Module::operator=(const Module& m) noexcept {
+  training_ = m.training_;
+  return *this;
+}
+Module& Module::operator=(Module&& m) noexcept {
+  training_ = m.training_;
+  return *this;
+}
+Module::~Module() { module_addresses().remove(this); }
+
+std::vector<std::pair<std::string, ParameterRef>> Module::named_parameters(Site s) {
+  check_members(s);
   std::vector<std::pair<std::string, ParameterRef>> r;
   for_each(
       *this, [&](const std::string& path, Parameter& p) { r.emplace_back(path, p.ref()); }, ignore);
   return r;
 }
 
-std::vector<ParameterRef> Module::parameters() { return without_names(named_parameters()); }
+std::vector<ParameterRef> Module::parameters(Site s) { return without_names(named_parameters(s)); }
 
-NamedTensors Module::named_buffers() const {
+NamedTensors Module::named_buffers(Site s) const {
+  check_members(s);
   NamedTensors r;
   for_each(unlocked(*this), ignore, [&](const std::string& path, Tensor& b) { r.set(path, b); });
   return r;
 }
 
-std::vector<Tensor> Module::buffers() const {
+std::vector<Tensor> Module::buffers(Site s) const {
   std::vector<Tensor> r;
-  for (const auto& [name, b] : named_buffers()) r.push_back(b);
+  for (const auto& [name, b] : named_buffers(s)) r.push_back(b);
   return r;
 }
 
@@ -118,12 +136,14 @@ int64_t Module::num_parameters(bool trained_only) const {
   return n;
 }
 
-Module& Module::train(bool on) {
+Module& Module::train(bool on, Site s) {
+  check_members(s);
   for (Module* m : modules()) m->training_ = on;
   return *this;
 }
 
 Module& Module::to(Device device, Site s) {
+  check_members(s);
   const no_grad scope;
   for_each(
       *this, [&](const std::string&, Parameter& p) { p.reset(p.to(device, s), s); },
@@ -134,6 +154,7 @@ Module& Module::to(Device device, Site s) {
 Module& Module::to(DType dtype, Site s) {
   if (!is_float(dtype))
     fail<DtypeError>("Module::to", std::string("parameters are of floating point, not ") + name_of(dtype), s);
+  check_members(s);
   const no_grad scope;
   for_each(
       *this, [&](const std::string&, Parameter& p) { p.reset(p.to(dtype, s), s); },
@@ -144,11 +165,13 @@ Module& Module::to(DType dtype, Site s) {
 }
 
 void Module::zero_grad(Site s) {
+  check_members(s);
   for_each(
       *this, [&](const std::string&, Parameter& p) { p.zero_grad(s); }, ignore);
 }
 
 Module& Module::requires_grad_(bool on, Site s) {
+  check_members(s);
   for_each(
       *this, [&](const std::string&, Parameter& p) { p.requires_grad_(on, s); }, ignore);
   return *this;

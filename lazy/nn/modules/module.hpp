@@ -20,6 +20,7 @@
 // What changes in a step, parameters and running statistics, is assigned a value that is computed in the
 // step's flush.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
@@ -43,19 +44,22 @@ struct IncompatibleKeys {
 
 class Module {
  public:
-  Module() = default;
-  Module(const Module&) = default;
-  Module(Module&&) noexcept = default;
-  Module& operator=(const Module&) = default;
-  Module& operator=(Module&&) noexcept = default;
-  virtual ~Module() = default;
+  Module() noexcept;
+  Module(const Module&) noexcept;
+  Module(Module&&) noexcept;
+  Module& operator=(const Module&) noexcept;
+  Module& operator=(Module&&) noexcept;
+  virtual ~Module();
 
-  // Members of this module and of all below it, in the order of LAZY_MODULE.
+  // Members of this module and of all below it, in the order of LAZY_MODULE. The first function that is asked
+  // for all of them, trains, saves or moves them throws Error if LAZY_MODULE leaves out a Parameter, or a
+  // module that has any or that training and evaluation differ for: one that is a member itself, or lies in
+  // one. What a member owns by a pointer or vector can't be found so.
 
-  std::vector<ParameterRef> parameters();
-  std::vector<std::pair<std::string, ParameterRef>> named_parameters();
-  std::vector<Tensor> buffers() const;
-  NamedTensors named_buffers() const;
+  std::vector<ParameterRef> parameters(Site s = Site::current());
+  std::vector<std::pair<std::string, ParameterRef>> named_parameters(Site s = Site::current());
+  std::vector<Tensor> buffers(Site s = Site::current()) const;
+  NamedTensors named_buffers(Site s = Site::current()) const;
   /// Returns the modules right below this one. Pointers hold until the model is moved, or a vector of modules
   /// grows.
   std::vector<Module*> children();
@@ -68,15 +72,15 @@ class Module {
 
   /// Returns parameters and buffers by name. They share the values they have now: a step later the model has
   /// others.
-  NamedTensors state_dict() const;
+  NamedTensors state_dict(Site s = Site::current()) const;
   /// Takes the values of parameters and buffers, in their dtypes and on their devices. Nothing changes if it
   /// throws: ShapeError, which names all that differ in shape, or, if `strict`, Error, which names all that
   /// are missing in the dictionary or in the model. Returns these names.
   IncompatibleKeys load_state_dict(const NamedTensors& state, bool strict = true, Site s = Site::current());
 
   /// Says if the model is being trained: dropout drops and batch normalisation uses the batch's statistics.
-  Module& train(bool on = true);
-  Module& eval() { return train(false); }
+  Module& train(bool on = true, Site s = Site::current());
+  Module& eval(Site s = Site::current()) { return train(false, s); }
   bool training() const noexcept { return training_; }
   /// Moves parameters and buffers to a device. DeviceError if there is none.
   Module& to(Device, Site s = Site::current());
@@ -101,7 +105,11 @@ class Module {
 
  private:
   friend class Visitor;
+  /// Throws Error if a member is left out; looks once.
+  void check_members(const Site& s) const;
+
   bool training_ = true;
+  mutable std::atomic<bool> checked_ = false;  // no member is left out
 };
 
 /// Prints the tree of modules as torch does, and behind `#` the shapes of each one's parameters and how many

@@ -47,7 +47,7 @@ void RunningNorm::throw_const(const Site& s) const {
       s);
 }
 
-void RunningNorm::take(const lazy::BatchNorm& now, const Site& s) {
+void RunningNorm::take(const lazy::BatchNormResult& now, const Site& s) {
   running_mean = now.running_mean.detach(s);
   running_var = now.running_var.detach(s);
 }
@@ -78,7 +78,7 @@ Tensor BatchNormBase::normalise(Arg x, int axes) {
   check_rank(name().c_str(), x, axes == 1 ? 2 : axes + 2, axes + 2);
   const Site site = x.site();
   const int64_t batches = count(site);
-  lazy::BatchNorm now =
+  lazy::BatchNormResult now =
       batch_norm_training(std::move(x), running_mean, running_var,
                           options(momentum ? *momentum : 1.0 / static_cast<double>(batches)));
   take(now, site);
@@ -102,7 +102,7 @@ Tensor InstanceNormBase::normalise(Arg x, int axes) {
   check_rank(name().c_str(), x, axes + 1, axes + 2);
   return batched(std::move(x), axes, [&](Arg images) {
     const Site site = images.site();
-    lazy::BatchNorm now =
+    lazy::BatchNormResult now =
         instance_norm_training(std::move(images), running_mean, running_var, options(momentum.value_or(0)));
     take(now, site);
     return std::move(now.output);
@@ -127,7 +127,7 @@ std::string LayerNorm::extra_repr() const {
       .str();
 }
 
-GroupNorm::GroupNorm(Integer groups, Integer channels, const GroupNormOptions& o, Site s)
+GroupNorm::GroupNorm(IntegerArg groups, IntegerArg channels, const GroupNormOptions& o, Site s)
     : num_groups(groups), num_channels(channels), eps(o.eps) {
   if (groups < 1 || channels % groups != 0)
     lazy::detail::fail<ShapeError>(

@@ -62,7 +62,7 @@ struct RunningNorm : Module {
   /// Throws Error: a module that is const can't take running statistics.
   [[noreturn]] void throw_const(const Site&) const;
   /// Takes them, which are computed when what they depend on is.
-  void take(const lazy::BatchNorm&, const Site&);
+  void take(const lazy::BatchNormResult&, const Site&);
   /// Counts a batch. The number is known here, so that nothing is read.
   int64_t count(const Site&);
   lazy::BatchNormOptions options(double momentum) const;
@@ -91,7 +91,7 @@ struct InstanceNormBase : RunningNorm {
 /// statistics are moved, so that the layer must not be const then (Error).
 template <int D>
 struct BatchNormNd : detail::BatchNormBase {
-  explicit BatchNormNd(Integer num_features, const BatchNormLayerOptions& options = {},
+  explicit BatchNormNd(IntegerArg num_features, const BatchNormLayerOptions& options = {},
                        Site s = Site::current())
       : BatchNormBase(num_features, options, s) {}
   Tensor operator()(Arg x) { return normalise(std::move(x), D); }
@@ -105,7 +105,7 @@ using BatchNorm3d = BatchNormNd<3>;
 /// Normalises each channel of each image (N, C, S...), or of a single one (C, S...), with D spatial axes.
 template <int D>
 struct InstanceNormNd : detail::InstanceNormBase {
-  explicit InstanceNormNd(Integer num_features, const InstanceNormLayerOptions& options = {},
+  explicit InstanceNormNd(IntegerArg num_features, const InstanceNormLayerOptions& options = {},
                           Site s = Site::current())
       : InstanceNormBase(num_features, options, s) {}
   Tensor operator()(Arg x) { return normalise(std::move(x), D); }
@@ -133,7 +133,7 @@ struct GroupNorm : Module {
   Parameter weight, bias;  // (C)
   int64_t num_groups, num_channels;
   double eps;
-  GroupNorm(Integer num_groups, Integer num_channels, const GroupNormOptions& options = {},
+  GroupNorm(IntegerArg num_groups, IntegerArg num_channels, const GroupNormOptions& options = {},
             Site s = Site::current());
   Tensor operator()(Arg x) const { return group_norm(std::move(x), num_groups, weight, bias, eps); }
   std::string extra_repr() const override;
@@ -161,7 +161,7 @@ struct RMSNorm : Module {
 struct LocalResponseNorm : Module {
   int64_t size;
   double alpha, beta, k;
-  explicit LocalResponseNorm(Integer size, double alpha = 1e-4, double beta = 0.75, double k = 1)
+  explicit LocalResponseNorm(IntegerArg size, double alpha = 1e-4, double beta = 0.75, double k = 1)
       : size(size), alpha(alpha), beta(beta), k(k) {}
   Tensor operator()(Arg x) const { return local_response_norm(std::move(x), size, alpha, beta, k); }
   std::string extra_repr() const override;

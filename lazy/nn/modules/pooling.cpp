@@ -11,11 +11,11 @@ namespace {
 
 /// Calls f, which returns values and positions, with images that have a batch axis.
 template <class F>
-lazy::MaxPool batched_pair(Arg x, int axes, F&& f) {
+lazy::MaxPoolResult batched_pair(Arg x, int axes, F&& f) {
   bool added = false;
   const Site s = x.site();
   Tensor images = with_batch(x, axes, added);
-  lazy::MaxPool r = f(Arg(std::move(images), s));
+  lazy::MaxPoolResult r = f(Arg(std::move(images), s));
   if (!added) return r;
   return {without_batch(r.values, s), without_batch(r.indices, s)};
 }
@@ -43,7 +43,7 @@ Tensor PoolBase::max(Arg x, int axes) const {
   });
 }
 
-lazy::MaxPool PoolBase::max_with_indices(Arg x, int axes) const {
+lazy::MaxPoolResult PoolBase::max_with_indices(Arg x, int axes) const {
   check_rank(name().c_str(), x, axes + 1, axes + 2);
   return batched_pair(std::move(x), axes, [&](Arg images) {
     return max_pool_with_indices(std::move(images), kernel_size, options);
@@ -111,7 +111,7 @@ Tensor AdaptivePoolBase::max(Arg x, int axes) const {
   });
 }
 
-lazy::MaxPool AdaptivePoolBase::max_with_indices(Arg x, int axes) const {
+lazy::MaxPoolResult AdaptivePoolBase::max_with_indices(Arg x, int axes) const {
   check_rank(name().c_str(), x, axes + 1, axes + 2);
   return batched_pair(std::move(x), axes, [&](Arg images) {
     return adaptive_max_pool_with_indices(std::move(images), output_size);

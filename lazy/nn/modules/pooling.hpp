@@ -21,7 +21,7 @@ struct PoolBase : Module {
   PoolBase(const char* layer, int axes, Axes window, const PoolOptions&, const Site&);
   const Axes& stride() const { return options.stride.empty() ? kernel_size : options.stride; }
   Tensor max(Arg x, int axes) const;
-  lazy::MaxPool max_with_indices(Arg x, int axes) const;
+  lazy::MaxPoolResult max_with_indices(Arg x, int axes) const;
   Tensor mean(Arg x, int axes) const;
   Tensor norm(Arg x, double p, int axes) const;
   Tensor unpool(Arg x, Arg indices, const Axes& extents, int axes) const;
@@ -38,7 +38,7 @@ struct AdaptivePoolBase : Module {
  protected:
   AdaptivePoolBase(const char* layer, int axes, Axes size, const Site&);
   Tensor max(Arg x, int axes) const;
-  lazy::MaxPool max_with_indices(Arg x, int axes) const;
+  lazy::MaxPoolResult max_with_indices(Arg x, int axes) const;
   Tensor mean(Arg x, int axes) const;
 };
 
@@ -50,7 +50,7 @@ struct MaxPoolNd : detail::PoolBase {
       : PoolBase("MaxPool", D, window, o, s) {}
   Tensor operator()(Arg x) const { return max(std::move(x), D); }
   /// Returns the values and where they were, for MaxUnpool.
-  lazy::MaxPool with_indices(Arg x) const { return max_with_indices(std::move(x), D); }
+  lazy::MaxPoolResult with_indices(Arg x) const { return max_with_indices(std::move(x), D); }
   std::string name() const override { return "MaxPool" + std::to_string(D) + "d"; }
   std::string extra_repr() const override { return max_repr(); }
 };
@@ -115,7 +115,7 @@ struct AdaptiveMaxPoolNd : detail::AdaptivePoolBase {
   explicit AdaptiveMaxPoolNd(Axes output_size, Site s = Site::current())
       : AdaptivePoolBase("AdaptiveMaxPool", D, output_size, s) {}
   Tensor operator()(Arg x) const { return max(std::move(x), D); }
-  lazy::MaxPool with_indices(Arg x) const { return max_with_indices(std::move(x), D); }
+  lazy::MaxPoolResult with_indices(Arg x) const { return max_with_indices(std::move(x), D); }
   std::string name() const override { return "AdaptiveMaxPool" + std::to_string(D) + "d"; }
 };
 using AdaptiveMaxPool1d = AdaptiveMaxPoolNd<1>;

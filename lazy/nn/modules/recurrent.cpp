@@ -31,8 +31,8 @@ void check_positive(const char* name, const char* what, int64_t value, const Sit
 
 }  // namespace
 
-Recurrent::Recurrent(const char* name, Kind kind, Integer inputs, Integer units, const RecurrentOptions& o,
-                     const Site& s)
+Recurrent::Recurrent(const char* name, Kind kind, IntegerArg inputs, IntegerArg units,
+                     const RecurrentOptions& o, const Site& s)
     : name_(name), kind_(kind), inputs_(inputs), units_(units), options_(o) {
   options_.generator = nullptr;  // of these weights alone
   check_positive(name, "input_size", inputs, s);
@@ -156,7 +156,7 @@ Recurrent::States Recurrent::run(const Arg& arg, const Tensor& h0, const Tensor&
   return {x, joined(h), joined(c)};
 }
 
-RNN::RNN(Integer input_size, Integer hidden_size, const RecurrentOptions& options,
+RNN::RNN(IntegerArg input_size, IntegerArg hidden_size, const RecurrentOptions& options,
          RecurrentActivation nonlinearity, Site s)
     : Recurrent("RNN", nonlinearity == RecurrentActivation::tanh ? Kind::tanh : Kind::relu, input_size,
                 hidden_size, options, s) {}
@@ -165,21 +165,21 @@ RNNOutput RNN::operator()(Arg x, const Tensor& h0) const {
   return {std::move(r.output), std::move(r.h)};
 }
 
-LSTM::LSTM(Integer input_size, Integer hidden_size, const RecurrentOptions& options, Site s)
+LSTM::LSTM(IntegerArg input_size, IntegerArg hidden_size, const RecurrentOptions& options, Site s)
     : Recurrent("LSTM", Kind::lstm, input_size, hidden_size, options, s) {}
 LSTMOutput LSTM::operator()(Arg x, const Tensor& h0, const Tensor& c0) const {
   States r = run(x, h0, c0);
   return {std::move(r.output), std::move(r.h), std::move(r.c)};
 }
 
-GRU::GRU(Integer input_size, Integer hidden_size, const RecurrentOptions& options, Site s)
+GRU::GRU(IntegerArg input_size, IntegerArg hidden_size, const RecurrentOptions& options, Site s)
     : Recurrent("GRU", Kind::gru, input_size, hidden_size, options, s) {}
 RNNOutput GRU::operator()(Arg x, const Tensor& h0) const {
   States r = run(x, h0, {});
   return {std::move(r.output), std::move(r.h)};
 }
 
-RecurrentCell::RecurrentCell(int gates, Integer inputs, Integer units, const RecurrentCellOptions& o,
+RecurrentCell::RecurrentCell(int gates, IntegerArg inputs, IntegerArg units, const RecurrentCellOptions& o,
                              const Site& s) {
   check_positive("RecurrentCell", "input_size", inputs, s);
   check_positive("RecurrentCell", "hidden_size", units, s);

@@ -13,12 +13,12 @@
 namespace lazy::nn {
 
 struct RecurrentOptions {
-  Integer num_layers = 1;
+  IntegerArg num_layers = 1;
   bool bias = true;
   bool batch_first = false;  // x and output are (N, T, ...), not (T, N, ...)
   double dropout = 0;        // probability with which outputs of each layer but the last are dropped
   bool bidirectional = false;
-  Integer proj_size = 0;  // LSTM: number of outputs, by a product; 0: as many as units
+  IntegerArg proj_size = 0;  // LSTM: number of outputs, by a product; 0: as many as units
   MaybeDType dtype = {};
   MaybeDevice device = {};
   Generator* generator = nullptr;
@@ -41,7 +41,8 @@ class Recurrent : public Module {
 
  protected:
   enum class Kind : uint8_t { tanh, relu, lstm, gru };
-  Recurrent(const char* name, Kind kind, Integer inputs, Integer units, const RecurrentOptions&, const Site&);
+  Recurrent(const char* name, Kind kind, IntegerArg inputs, IntegerArg units, const RecurrentOptions&,
+            const Site&);
   void members(Visitor&) override;
 
   struct States {
@@ -75,7 +76,7 @@ struct LSTMOutput {
 /// Computes h = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of that (Elman, 1990).
 class RNN : public Recurrent {
  public:
-  RNN(Integer input_size, Integer hidden_size, const RecurrentOptions& options = {},
+  RNN(IntegerArg input_size, IntegerArg hidden_size, const RecurrentOptions& options = {},
       RecurrentActivation nonlinearity = RecurrentActivation::tanh, Site s = Site::current());
   RNNOutput operator()(Arg x, const Tensor& h0 = {}) const;
 };
@@ -84,7 +85,7 @@ class RNN : public Recurrent {
 /// tanh(c) (Hochreiter and Schmidhuber, 1997); with proj_size h = W_hr o tanh(c) (Sak et al., 2014).
 class LSTM : public Recurrent {
  public:
-  LSTM(Integer input_size, Integer hidden_size, const RecurrentOptions& options = {},
+  LSTM(IntegerArg input_size, IntegerArg hidden_size, const RecurrentOptions& options = {},
        Site s = Site::current());
   LSTMOutput operator()(Arg x, const Tensor& h0 = {}, const Tensor& c0 = {}) const;
 };
@@ -93,7 +94,7 @@ class LSTM : public Recurrent {
 /// al., 2014).
 class GRU : public Recurrent {
  public:
-  GRU(Integer input_size, Integer hidden_size, const RecurrentOptions& options = {},
+  GRU(IntegerArg input_size, IntegerArg hidden_size, const RecurrentOptions& options = {},
       Site s = Site::current());
   RNNOutput operator()(Arg x, const Tensor& h0 = {}) const;
 };
@@ -114,7 +115,7 @@ struct RecurrentCell : Module {
   LAZY_MODULE(weight_ih, weight_hh, bias_ih, bias_hh)
 
  protected:
-  RecurrentCell(int gates, Integer inputs, Integer units, const RecurrentCellOptions&, const Site&);
+  RecurrentCell(int gates, IntegerArg inputs, IntegerArg units, const RecurrentCellOptions&, const Site&);
   /// Throws ShapeError unless x and the state fit. Returns the state: zeros if it is undefined.
   Tensor start(const char* name, const Arg& x, const Tensor& state) const;
 };
@@ -122,7 +123,7 @@ struct RecurrentCell : Module {
 /// Does one step of an RNN: returns h.
 struct RNNCell : RecurrentCell {
   RecurrentActivation nonlinearity;
-  RNNCell(Integer input_size, Integer hidden_size, const RecurrentCellOptions& options = {},
+  RNNCell(IntegerArg input_size, IntegerArg hidden_size, const RecurrentCellOptions& options = {},
           RecurrentActivation act = RecurrentActivation::tanh, Site s = Site::current())
       : RecurrentCell(1, input_size, hidden_size, options, s), nonlinearity(act) {}
   Tensor operator()(Arg x, const Tensor& h = {}) const;
@@ -132,14 +133,14 @@ struct LSTMState {
 };
 /// Does one step of an LSTM.
 struct LSTMCell : RecurrentCell {
-  LSTMCell(Integer input_size, Integer hidden_size, const RecurrentCellOptions& options = {},
+  LSTMCell(IntegerArg input_size, IntegerArg hidden_size, const RecurrentCellOptions& options = {},
            Site s = Site::current())
       : RecurrentCell(4, input_size, hidden_size, options, s) {}
   LSTMState operator()(Arg x, const LSTMState& state = {}) const;
 };
 /// Does one step of a GRU: returns h.
 struct GRUCell : RecurrentCell {
-  GRUCell(Integer input_size, Integer hidden_size, const RecurrentCellOptions& options = {},
+  GRUCell(IntegerArg input_size, IntegerArg hidden_size, const RecurrentCellOptions& options = {},
           Site s = Site::current())
       : RecurrentCell(3, input_size, hidden_size, options, s) {}
   Tensor operator()(Arg x, const Tensor& h = {}) const;

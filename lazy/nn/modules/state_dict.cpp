@@ -53,16 +53,18 @@ void check_names(const IncompatibleKeys& keys, const Site& s) {
 
 }  // namespace
 
-NamedTensors Module::state_dict() const {
+NamedTensors Module::state_dict(Site s) const {
+  check_members(s);
   State visitor;
   visitor.visit(const_cast<Module&>(*this));  // which only reads
   NamedTensors r;
   for (const auto& [name, parameter, tensor] : visitor.items)
-    r.set(name, parameter ? tensor->detach() : *tensor);
+    r.set(name, parameter ? tensor->detach(s) : *tensor);
   return r;
 }
 
 IncompatibleKeys Module::load_state_dict(const NamedTensors& state, bool strict, Site s) {
+  check_members(s);
   State visitor;
   visitor.visit(*this);
   IncompatibleKeys keys;

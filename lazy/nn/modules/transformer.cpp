@@ -56,14 +56,15 @@ struct Parts {
 };
 
 template <class Layer>
-std::vector<Layer> copies(const Layer& layer, Integer count, const char* name, const Site& s) {
+std::vector<Layer> copies(const Layer& layer, IntegerArg count, const char* name, const Site& s) {
   if (count < 0) lazy::detail::fail<Error>(name, "num_layers is " + std::to_string(count.value), s);
   return std::vector<Layer>(static_cast<size_t>(count.value), layer);
 }
 
 }  // namespace
 
-TransformerEncoderLayer::TransformerEncoderLayer(Integer d_model, Integer nhead, const Options& o, Site s)
+TransformerEncoderLayer::TransformerEncoderLayer(IntegerArg d_model, IntegerArg nhead, const Options& o,
+                                                 Site s)
     : self_attn(d_model, nhead, attention(o), s),
       linear1(d_model, o.dim_feedforward, product(o), s),
       linear2(o.dim_feedforward, d_model, product(o), s),
@@ -81,7 +82,8 @@ Tensor TransformerEncoderLayer::operator()(Arg src, const EncoderMasks& m) const
   return parts.add(x, norm2, [&](const Tensor& t) { return parts.feed(linear1, linear2, t); });
 }
 
-TransformerDecoderLayer::TransformerDecoderLayer(Integer d_model, Integer nhead, const Options& o, Site s)
+TransformerDecoderLayer::TransformerDecoderLayer(IntegerArg d_model, IntegerArg nhead, const Options& o,
+                                                 Site s)
     : self_attn(d_model, nhead, attention(o), s),
       multihead_attn(d_model, nhead, attention(o), s),
       linear1(d_model, o.dim_feedforward, product(o), s),
@@ -106,7 +108,7 @@ Tensor TransformerDecoderLayer::operator()(Arg tgt, Arg source, const DecoderMas
   return parts.add(x, norm3, [&](const Tensor& t) { return parts.feed(linear1, linear2, t); });
 }
 
-TransformerEncoder::TransformerEncoder(const TransformerEncoderLayer& layer, Integer num_layers,
+TransformerEncoder::TransformerEncoder(const TransformerEncoderLayer& layer, IntegerArg num_layers,
                                        std::optional<LayerNorm> n, Site s)
     : layers(copies(layer, num_layers, "TransformerEncoder", s)), norm(std::move(n)) {}
 Tensor TransformerEncoder::operator()(Arg src, const EncoderMasks& masks) const {
@@ -116,7 +118,7 @@ Tensor TransformerEncoder::operator()(Arg src, const EncoderMasks& masks) const 
   return norm ? (*norm)(Arg(x, s)) : x;
 }
 
-TransformerDecoder::TransformerDecoder(const TransformerDecoderLayer& layer, Integer num_layers,
+TransformerDecoder::TransformerDecoder(const TransformerDecoderLayer& layer, IntegerArg num_layers,
                                        std::optional<LayerNorm> n, Site s)
     : layers(copies(layer, num_layers, "TransformerDecoder", s)), norm(std::move(n)) {}
 Tensor TransformerDecoder::operator()(Arg tgt, Arg memory, const DecoderMasks& masks) const {
@@ -141,7 +143,7 @@ Tensor Transformer::operator()(Arg src, Arg tgt, const TransformerMasks& masks) 
   return decoder(std::move(tgt), Arg(encoder(std::move(src), masks.src), s), masks.tgt);
 }
 
-Tensor Transformer::generate_square_subsequent_mask(Integer n, Site s) {
+Tensor Transformer::generate_square_subsequent_mask(IntegerArg n, Site s) {
   return triu(full({n, n}, -std::numeric_limits<double>::infinity(), float32, {}, s), 1);
 }
 

@@ -12,7 +12,7 @@
 namespace lazy::nn {
 
 struct TransformerLayerOptions {
-  Integer dim_feedforward = 2048;
+  IntegerArg dim_feedforward = 2048;
   double dropout = 0.1;
   std::function<Tensor(const Tensor&)> activation = {};  // between the two products; none: relu
   double layer_norm_eps = 1e-5;
@@ -43,7 +43,7 @@ struct TransformerEncoderLayer : Module {
   MultiheadAttention self_attn;
   Linear linear1, linear2;
   LayerNorm norm1, norm2;
-  TransformerEncoderLayer(Integer d_model, Integer nhead, const TransformerLayerOptions& options = {},
+  TransformerEncoderLayer(IntegerArg d_model, IntegerArg nhead, const TransformerLayerOptions& options = {},
                           Site s = Site::current());
   Tensor operator()(Arg src, const EncoderMasks& masks = {}) const;
   LAZY_MODULE(self_attn, linear1, linear2, norm1, norm2)
@@ -57,7 +57,7 @@ struct TransformerDecoderLayer : Module {
   MultiheadAttention self_attn, multihead_attn;
   Linear linear1, linear2;
   LayerNorm norm1, norm2, norm3;
-  TransformerDecoderLayer(Integer d_model, Integer nhead, const TransformerLayerOptions& options = {},
+  TransformerDecoderLayer(IntegerArg d_model, IntegerArg nhead, const TransformerLayerOptions& options = {},
                           Site s = Site::current());
   Tensor operator()(Arg tgt, Arg memory, const DecoderMasks& masks = {}) const;
   LAZY_MODULE(self_attn, multihead_attn, linear1, linear2, norm1, norm2, norm3)
@@ -70,7 +70,7 @@ struct TransformerDecoderLayer : Module {
 struct TransformerEncoder : Module {
   std::vector<TransformerEncoderLayer> layers;
   std::optional<LayerNorm> norm;
-  TransformerEncoder(const TransformerEncoderLayer& layer, Integer num_layers,
+  TransformerEncoder(const TransformerEncoderLayer& layer, IntegerArg num_layers,
                      std::optional<LayerNorm> norm = std::nullopt, Site s = Site::current());
   Tensor operator()(Arg src, const EncoderMasks& masks = {}) const;
   LAZY_MODULE(layers, norm)
@@ -78,14 +78,14 @@ struct TransformerEncoder : Module {
 struct TransformerDecoder : Module {
   std::vector<TransformerDecoderLayer> layers;
   std::optional<LayerNorm> norm;
-  TransformerDecoder(const TransformerDecoderLayer& layer, Integer num_layers,
+  TransformerDecoder(const TransformerDecoderLayer& layer, IntegerArg num_layers,
                      std::optional<LayerNorm> norm = std::nullopt, Site s = Site::current());
   Tensor operator()(Arg tgt, Arg memory, const DecoderMasks& masks = {}) const;
   LAZY_MODULE(layers, norm)
 };
 
 struct TransformerOptions {
-  Integer d_model = 512, nhead = 8, num_encoder_layers = 6, num_decoder_layers = 6;
+  IntegerArg d_model = 512, nhead = 8, num_encoder_layers = 6, num_decoder_layers = 6;
   TransformerLayerOptions layer = {};
 };
 /// Says what both halves may attend to.
@@ -100,7 +100,7 @@ struct Transformer : Module {
   explicit Transformer(const TransformerOptions& options = {}, Site s = Site::current());
   Tensor operator()(Arg src, Arg tgt, const TransformerMasks& masks = {}) const;
   /// Returns (n, n): -inf above the diagonal, 0 elsewhere.
-  static Tensor generate_square_subsequent_mask(Integer n, Site s = Site::current());
+  static Tensor generate_square_subsequent_mask(IntegerArg n, Site s = Site::current());
   LAZY_MODULE(encoder, decoder)
 };
 

@@ -1,4 +1,5 @@
 // Tests lines at which every flush compiles: a warning appears once, with what a user can do about it.
+#include "tests/common/folder.hpp"
 #include "tests/common/fresh.hpp"
 
 using namespace lazy;
@@ -47,6 +48,56 @@ BOOST_AUTO_TEST_CASE(programs_that_run_again_are_not_told) {
   const std::string text = standard_error_of([&] {
     for (int i = 0; i < 20; ++i)
       for (int again = 0; again < 2; ++again) sum_of(x, 2 * i + 1).eval();
+  });
+  BOOST_TEST(text == "");
+}
+
+// A write that cannot be in place, for what was before is still held, is told of the third time.
+BOOST_AUTO_TEST_CASE(copies_for_a_small_change_are_told_once) {
+  Tensor x = (numbers({1 << 19}) + 1).eval(), small = (numbers({1 << 10}) + 1).eval();
+  std::vector<Tensor> history;
+  uint32_t line = 0;
+  const auto write = [&](Tensor& t, bool keep) {
+    if (keep) history.push_back(t);
+    t(3) = 1.0f, line = Site::current().line();
+    t.eval();
+  };
+  std::string text = standard_error_of([&] {
+    for (int i = 0; i < 9; ++i) write(x, false), write(small, true);
+    for (int i = 0; i < 2; ++i) write(x, true);
+  });
+  BOOST_TEST(text == "");
+  text = standard_error_of([&] {
+    for (int i = 0; i < 4; ++i) write(x, true);
+  });
+  BOOST_TEST(contains(text, "recompiles.cpp:" + std::to_string(line) + " copied all of its tensor (2.0 MiB)"),
+             text);
+  BOOST_TEST(count(text, "lazy:") == 1u, text);
+}
+
+// Unrelated graphs may be in order of their sizes by chance.
+BOOST_AUTO_TEST_CASE(graphs_that_grow_unevenly_are_told_later) {
+  const Tensor x = numbers({10});
+  const int terms[] = {1, 2, 5, 6, 9, 13, 15, 21, 22, 30, 31};
+  const auto flush = [&](int i) { sum_of(x, terms[i]).eval(); };
+  std::string text = standard_error_of([&] {
+    for (int i = 0; i < 9; ++i) flush(i);
+  });
+  BOOST_TEST(text == "");
+  text = standard_error_of([&] {
+    for (int i = 9; i < 11; ++i) flush(i);
+  });
+  BOOST_TEST(contains(text, "grows each time"), text);
+}
+
+BOOST_AUTO_TEST_CASE(programs_that_are_loaded_come_between) {
+  const test::Folder folder;
+  const fresh::Override on("LAZY_CACHE", "on"), where("LAZY_CACHE_DIR", folder.path());
+  const Tensor x = numbers({10});
+  sum_of(x, 1).eval();
+  cache::clear();
+  const std::string text = standard_error_of([&] {
+    for (const int terms : {3, 6, 9, 1, 12, 15, 18}) sum_of(x, terms).eval();
   });
   BOOST_TEST(text == "");
 }

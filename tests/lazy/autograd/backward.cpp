@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(parameters) {
   sum(all[0] * 3).backward();
   check::equal(first->grad(), float32, {2}, {3, 3});
   // A copy is another parameter with the same value.
-  Parameter copy = all[0];
+  Parameter copy(all[0]);
   sum(copy * copy).backward();
   check::equal(copy.grad(), float32, {2}, {2, 4});
   check::equal(all[0].grad(), float32, {2}, {3, 3});
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(parameters) {
   BOOST_TEST(first.get() == nullptr);
   Parameter none;
   BOOST_TEST(!none.defined());
-  const Parameter copied = none;
+  const Parameter copied(none);
   BOOST_TEST(!copied.defined());
   BOOST_CHECK_THROW(none + 1, Error);
   BOOST_CHECK_THROW(Parameter(arange(3)), DtypeError);
@@ -255,6 +255,42 @@ BOOST_AUTO_TEST_CASE(checkpoints) {
 }
 
 // A chain of blocks keeps the blocks' inputs only: memory grows by one value a block.
+// As of vjp() and jvp(): functions of a tensor, of a structure of tensors, and modules.
+BOOST_AUTO_TEST_CASE(checkpoints_of_one_tensor) {
+  struct Layer {
+    Parameter w = tensor({2.0, 3.0});
+    Tensor operator()(const Tensor& x) const { return tanh(x * w); }
+    std::vector<ParameterRef> parameters() { return {}; }
+  } layer;
+  Tensor x = tensor({0.1, 0.2});
+  x.requires_grad_();
+  const auto gradients = [&](auto&& value) {
+    layer.w.zero_grad(), x.zero_grad();
+    sum(square(value())).backward();
+    auto all = layer.w.grad().to_vector<double>();
+    for (const double v : x.grad().to_vector<double>()) all.push_back(v);
+    return all;
+  };
+  const auto f = [&](const Tensor& t) { return layer(t); };
+  const auto expected = gradients([&] { return layer(x); });
+  const auto same = [&](const std::vector<double>& got) {
+    BOOST_TEST(got == expected, boost::test_tools::per_element());
+  };
+  same(gradients([&] { return checkpoint(f, x); }));
+  same(gradients([&] { return checkpoint(layer, x); }));
+  const auto of_pair = [&](const std::tuple<Tensor, Tensor>& t) {
+    return tanh(std::get<0>(t) * std::get<1>(t));
+  };
+  const auto product = [&](const Tensor& t) { return sum(square(t)); };
+  const std::tuple<Tensor, Tensor> pair(tensor({0.1, 0.2}), tensor({2.0, 3.0}));
+  const auto by_pair = grad([&](const Tensor& t) {
+    return product(checkpoint(of_pair, std::tuple(t, std::get<1>(pair))));
+  })(std::get<0>(pair));
+  const auto plain = grad(
+      [&](const Tensor& t) { return product(of_pair(std::tuple(t, std::get<1>(pair)))); })(std::get<0>(pair));
+  BOOST_TEST(by_pair.to_vector<double>() == plain.to_vector<double>(), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(checkpoints_save_memory) {
   const auto peak = [](bool checked) {
     Parameter w = ones({64, 64}) * 0.01;
@@ -335,6 +371,21 @@ BOOST_AUTO_TEST_CASE(long_chains) {
 }
 
 // Threads differentiate by the same parameter, each its own value.
+BOOST_AUTO_TEST_CASE(backward_within_a_hook) {
+  for (const bool retain : {false, true}) {
+    Tensor w = ones({5});
+    w.requires_grad_();
+    const Tensor h = w * 3.0f, y = sum(h * h);
+    int depth = 0;
+    register_hook(h, [&](const Tensor& g) {
+      if (depth++ == 0) y.backward({}, retain);
+      return g;
+    });
+    y.backward({}, retain);
+    BOOST_TEST(w.grad().to_vector<float>() == std::vector<float>(5, 36));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(threads) {
   const Tensor w = ones({64}).eval();
   std::vector<double> sums(4);

@@ -51,6 +51,7 @@ int64_t resolve(int64_t i, int64_t n, Bounds b) {
     case Bounds::check: return i < 0 ? i + n : i;
     case Bounds::wrap: return ((i % n) + n) % n;
     case Bounds::clip: return std::clamp<int64_t>(i, 0, n - 1);
+    case Bounds::strict: return i;
     case Bounds::mask: break;
   }
   return i >= 0 && i < n ? i : -1;
@@ -142,6 +143,13 @@ BOOST_AUTO_TEST_CASE(rules_of_bounds) {
   equal(scatter(x, 0, i, 1, Combine::add, Bounds::mask), int64, {3}, {11, 20, 31});
   equal(scatter(x, 0, i, 1, Combine::add, Bounds::wrap), int64, {3}, {13, 21, 33});
   equal(scatter(x, 0, i, 1, Combine::add, Bounds::clip), int64, {3}, {14, 20, 33});
+  equal(take(x, tensor({2, 0}), 0, Bounds::strict), int64, {2}, {30, 10});
+  equal(index_add(x, 0, tensor({2, 0}), 1, Bounds::strict), int64, {3}, {11, 20, 31});
+  for (const int64_t bad : {-1, 3}) {
+    BOOST_CHECK_THROW(take(x, tensor({2L, bad}), 0, Bounds::strict).eval(), IndexError);
+    BOOST_CHECK_THROW(scatter(x, 0, tensor({2L, bad}), 1, Combine::set, Bounds::strict).eval(), IndexError);
+    BOOST_CHECK_THROW(take(x.reshape({3, 1}), tensor({2L, bad}), Bounds::strict).eval(), IndexError);
+  }
   equal(take(zeros({0}), tensor({1, 5}), 0, Bounds::mask), float32, {2}, {0, 0});
   equal(scatter(zeros({0}), 0, tensor({1, 5}), 1, Combine::set, Bounds::mask), float32, {0}, {});
 }

@@ -12,7 +12,7 @@ using namespace golden_values;
 
 namespace {
 
-Bound bound(const std::string& w) { return w == "none" ? Bound(none) : Bound(std::stoll(w)); }
+SliceBound bound(const std::string& w) { return w == "none" ? SliceBound(none) : SliceBound(std::stoll(w)); }
 
 Index index_of(const std::string& w, const std::vector<Tensor>& inputs) {
   if (w == "_") return _;

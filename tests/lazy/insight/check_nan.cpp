@@ -53,9 +53,31 @@ BOOST_AUTO_TEST_CASE(calls_and_gradients) {
   blames("multiply", root, [&] { (void)x.grad().to_vector<double>(); });
 }
 
-BOOST_AUTO_TEST_CASE(given_ones_are_the_user_s) {
+// A NaN of the data is told by the line of the data.
+BOOST_AUTO_TEST_CASE(came_in_with_data) {
   const Override on("LAZY_CHECK_NAN", "1");
-  const std::vector<double> v = (tensor({std::nan(""), 1.0}) + 1).to_vector<double>();
+  for (const DType t : {float32, float64}) {
+    std::vector<float> v(24, 1.0f);
+    v[7] = NAN;
+    const int line = __LINE__ + 1;
+    const Tensor x = asarray(v);
+    const Tensor y = mean(square(matmul(x.reshape({6, 4}).to(t), ones({4, 1}, t))));
+    const std::string expected =
+        "check_nan: the value has a NaN, which came in with the input made at check_nan.cpp:" +
+        std::to_string(line) + ": 1 of 24 elements, the first is number 7";
+    for (int i = 0; i < 2; ++i)
+      BOOST_CHECK_EXCEPTION(y.item<double>(), Error, [&](const Error& e) {
+        BOOST_TEST_MESSAGE(e.what());
+        return std::string(e.what()).starts_with(expected);
+      });
+    BOOST_TEST(where(isnan(x), 0, x).to_vector<double>()[7] == 0.0);
+    BOOST_TEST(std::isnan(x.to_vector<double>()[7]));  // who reads the data finds them as they are
+  }
+}
+
+BOOST_AUTO_TEST_CASE(written_ones_are_the_user_s) {
+  const Override on("LAZY_CHECK_NAN", "1");
+  const std::vector<double> v = where(tensor({true, false}), std::nan(""), 2.0).to_vector<double>();
   BOOST_TEST(std::isnan(v[0]));
   BOOST_TEST(v[1] == 2.0);
 }

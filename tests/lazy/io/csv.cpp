@@ -1,4 +1,6 @@
 // Tests tables of comma-separated text.
+#include <cfenv>
+
 #include "tests/lazy/io/files.hpp"
 
 using namespace lazy;
@@ -32,6 +34,43 @@ BOOST_AUTO_TEST_CASE(tables) {
   equal(read_csv(path, {.header = false}).values, float64, {0, 0}, {});
   write(path, "9007199254740993,0.1000000000000000055511151231257827\n");
   equal(read_csv(path, {.header = false}).values, float64, {1, 2}, {9007199254740992, 0.1});
+}
+
+BOOST_AUTO_TEST_CASE(numbers_out_of_range) {
+  const test::Folder folder;
+  const std::string path = folder / "a.csv", zeros(400, '0');
+  write(path,
+        "1e400,1e5000,-1e5000,1e99999999999999999999,1e-400,1e-5000,-1e-99999999999999999999,2e-324\n1" +
+            zeros + ",-1" + zeros + "e-300,0." + zeros + "1,0." + zeros + "1e401,1" + zeros +
+            "e-800,0e5000,1e-310,1.7976931348623159e308\n");
+  constexpr double inf = check::inf;
+  equal(read_csv(path, {.header = false}).values, float64, {2, 8},
+        {inf, inf, -inf, inf, 0, 0, -0.0, 0, inf, -1e100, 0, 1, 0, 0, 1e-310, inf});
+}
+
+// The program's rounding and traps are its own.
+BOOST_AUTO_TEST_CASE(the_programs_float_environment) {
+  const test::Folder folder;
+  const std::string path = folder / "a.csv";
+  write(path, "0.1,0.2,3.14159265358979,1e22,1e400,123456789012345678901234567890,1e-400\n");
+  const auto values = [&] { return read_csv(path, {.header = false}).values.to_vector<double>(); };
+  const Tensor x = tensor({0.1, 2.0 / 3, 1e-7 / 3, 12345.678901}).eval(), y = x.astype(float16).eval();
+  const std::vector<double> expected = values();
+  const std::string text = to_string(x), narrow = to_string(y);
+  std::fenv_t before;
+  std::fegetenv(&before);
+  for (const int rounding : {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO}) {
+    feenableexcept(FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID | FE_DIVBYZERO);
+    std::fesetround(rounding);
+    const auto got = values();
+    const std::string shown = to_string(x), shown_narrow = to_string(y);
+    const int kept = std::fegetround();
+    std::fesetenv(&before);
+    BOOST_TEST(kept == rounding);
+    BOOST_TEST(got == expected, boost::test_tools::per_element());
+    BOOST_TEST(shown == text);
+    BOOST_TEST(shown_narrow == narrow);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(wrong_tables) {

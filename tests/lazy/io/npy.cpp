@@ -1,4 +1,11 @@
 // Tests .npy and .npz files against those that NumPy wrote (tests/golden/make_files.py).
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
 #include "lazy/io/zip.hpp"
 #include "tests/lazy/io/files.hpp"
 
@@ -199,7 +206,82 @@ BOOST_AUTO_TEST_CASE(wrong_archives) {
   twice[twice.size() - 22 + 12] = static_cast<char>(2 * entry.size());
   refuses(twice, "is there twice");
   twice[end + 46] = 'b';
-  refuses(twice, "share bytes");
+  refuses(twice, "'b.npy' of the directory is 'a.npy' in its own header");
+  save_npz(path, {{"a", tensor(1)}, {"b", tensor(2)}});
+  const std::string two = read(path);
+  const size_t first = two.find("PK\1\2"), second = two.find("PK\1\2", first + 1);
+  std::string moved = two;
+  moved[second + 42] = 0;  // the second member at the place of the first
+  refuses(moved, "'b.npy' of the directory is 'a.npy' in its own header");
+  // A member within another.
+  {
+    const std::string inner = two.substr(two.find("PK\3\4", 4), first - two.find("PK\3\4", 4));
+    detail::NewFile file("save_npz", path, Site::current());
+    detail::ZipWriter zip(file, "save_npz", Site::current());
+    zip.add("a.npy", inner, "", false);
+    zip.add("b.npy", inner.substr(inner.find("\x93NUMPY")), "", false);
+    zip.finish();
+    file.finish();
+  }
+  std::string within = read(path);
+  const size_t entry_of_b = within.find("PK\1\2", within.find("PK\1\2") + 1);
+  const auto at = static_cast<uint32_t>(within.find("PK\3\4", 4));
+  std::memcpy(&within[entry_of_b + 42], &at, sizeof at);
+  refuses(within, "share bytes");
+  // The directory against itself: its counts, its end, its names.
+  const size_t last = two.find("PK\5\6");
+  std::string other = two;
+  other[last + 10] = 0;
+  refuses(other, "the directory has 0 members in one place, 2 in another");
+  other[last + 8] = 0;
+  refuses(other, "the directory has more than the 0 members that it counts");
+  other[last + 8] = other[last + 10] = 1;
+  refuses(other, "the directory has more than the 1 members that it counts");
+  other = two;
+  other[last + 16] ^= 1;
+  refuses(other, "the directory should end here");
+  other = two;
+  other[second + 46] = 'c';
+  refuses(other, "'c.npy' of the directory is 'b.npy' in its own header");
+}
+
+// A small file must not stand for much memory: an array is unpacked no further than its header says.
+BOOST_AUTO_TEST_CASE(members_are_as_long_as_they_say) {
+  const test::Folder folder;
+  const std::string path = folder / "a.npz";
+  for (const bool compressed : {false, true}) BOOST_TEST_CONTEXT("compressed: " << compressed) {
+      detail::NewFile file("save_npz", path, Site::current());
+      detail::ZipWriter zip(file, "save_npz", Site::current());
+      zip.add("a.npy", read(golden + "float32.npy"), std::string(1 << 20, '\0'), compressed);
+      zip.finish();
+      file.finish();
+      fails<IoError>([&] { load_npz(path); }, "load_npz",
+                     "a.npz[a.npy]: at byte 128: expected 24 bytes of elements, found 1048600");
+    }
+}
+
+// Threads may have stacks of 64 KiB.
+BOOST_AUTO_TEST_CASE(archives_on_a_small_stack) {
+  const test::Folder folder;
+  const std::string path = folder / "a.npz";
+  const Tensor x = arange(1000).eval();
+  const auto work = [&] {
+    save_npz(path, {{"a", x}}, true);
+    equal(load_npz(path).at("a"), int64, {1000}, x.to_vector<double>());
+  };
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  BOOST_REQUIRE(pthread_attr_setstacksize(&small, 64 << 10) == 0);
+  pthread_t thread{};
+  BOOST_REQUIRE(pthread_create(
+                    &thread, &small,
+                    [](void* f) -> void* {
+                      (*static_cast<decltype(work)*>(f))();
+                      return nullptr;
+                    },
+                    const_cast<void*>(static_cast<const void*>(&work))) == 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&small);
 }
 
 BOOST_AUTO_TEST_CASE(places) {
@@ -210,6 +292,46 @@ BOOST_AUTO_TEST_CASE(places) {
   fails<IoError>([&] { save("/dev/full", arange(100000)); }, "save", "No space left");
   fails<Error>([&] { save_npz(folder / "a.npz", {{"", tensor(1)}}); }, "save_npz", "a name has 1 to");
   BOOST_TEST(folder.files().empty());
+}
+
+// A file that is cut short while it is read is an error, or read as it was: it does not end the program.
+BOOST_AUTO_TEST_CASE(files_that_shrink) {
+  const test::Folder folder;
+  const std::string npy = folder / "a.npy", npz = folder / "a.npz", csv = folder / "a.csv";
+  save(npy, zeros({1 << 18}));
+  save_npz(npz, {{"a", zeros({1 << 18})}});
+  write(csv, std::string(1 << 20, '\n'));
+  std::atomic<bool> stop{false}, truncates{true};
+  std::thread shrinks([&] {
+    while (!stop)
+      for (const std::string& path : {npy, npz, csv}) {
+        const auto size = static_cast<off_t>(std::filesystem::file_size(path));
+        if (truncate(path.c_str(), 4096) != 0 || truncate(path.c_str(), size) != 0) truncates = false;
+      }
+  });
+  for (int i = 0; i < 200; ++i)
+    for (const std::string& path : {npy, npz, csv}) try {
+        if (path == npy) load(path);
+        else if (path == npz) load_npz(path);
+        else read_csv(path);
+      } catch (const IoError&) {}
+  stop = true;
+  shrinks.join();
+  BOOST_TEST(truncates);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_whole_has_no_name) {
+  const test::Folder folder;
+  const std::string path = folder / "a.npy";
+  save(path, tensor(1));
+  detail::NewFile file("save", path, Site::current());
+  file.put(std::string(1 << 20, 'x'));
+  if (folder.files().size() != 1u) BOOST_TEST_MESSAGE("the file system has no files without names");
+  else BOOST_TEST(folder.files().at(0) == "a.npy");
+  equal(load(path), int64, {}, {1});
+  file.finish();
+  BOOST_TEST(folder.files().size() == 1u);
+  BOOST_TEST(read(path) == std::string(1 << 20, 'x'));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

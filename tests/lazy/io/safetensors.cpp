@@ -96,6 +96,7 @@ BOOST_AUTO_TEST_CASE(wrong_files) {
   BOOST_TEST(load_safetensors(path).size() == 1u);
   refuses(file_of("[]", ""), "begins with '{'");
   refuses(file_of(one(good) + "}", four), "expected JSON in UTF-8");
+  refuses(file_of(one(good) + std::string("\0x", 2), four), "expected JSON in UTF-8, found a byte 0");
   refuses(file_of("{\"\xff\":{" + good + "}}", four), "expected JSON in UTF-8");
   refuses(file_of("{\"a\":{" + good + "},\"a\":{" + good + "}}", four), "'a' is there twice");
   refuses(file_of(one(good + ",\"dtype\":\"F32\""), four), "an unexpected or second 'dtype'");

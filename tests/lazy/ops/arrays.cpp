@@ -11,7 +11,7 @@ namespace {
 const golden::Functions& functions() {
   using X = const Tensors&;
   const auto pair = [](const Sorted& s) { return Tensors{s.values, s.indices}; };
-  const auto both = [](const Histogram& h) { return Tensors{h.counts, h.edges}; };
+  const auto both = [](const HistogramResult& h) { return Tensors{h.counts, h.edges}; };
   using Widths = std::vector<std::pair<int64_t, int64_t>>;
   static const double infinity = check::inf;
   static golden::Functions table = {

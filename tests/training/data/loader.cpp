@@ -2,11 +2,16 @@
 // the middle of an epoch.
 #include "lazy/data/loader.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
 
 #include "tests/common/check.hpp"
+#include "tests/common/child.hpp"
 
 using namespace lazy;
 using data::DataLoader;
@@ -176,6 +181,82 @@ BOOST_AUTO_TEST_CASE(goes_on_where_it_was) {
     }
 }
 
+// The state has what later orders depend on: nobody has to keep the generator beside it.
+BOOST_AUTO_TEST_CASE(its_state_is_enough) {
+  const auto check = [](auto&& make) {
+    auto whole = make();
+    epoch_of(whole);
+    std::optional<data::LoaderState> middle;
+    std::vector<std::vector<int64_t>> expected;
+    for (int e = 0; e < 3; ++e)
+      for (const auto& [x, y] : whole) {
+        if (middle) expected.push_back(x.template to_vector<int64_t>());
+        else middle = data::LoaderState::from_tensor(whole.state().to_tensor());
+      }
+    auto other = make();
+    other.load_state(*middle);
+    std::vector<std::vector<int64_t>> got;
+    for (int e = 0; e < 3; ++e)
+      for (const auto& batch : epoch_of(other)) got.push_back(batch);
+    BOOST_TEST((got == expected));
+  };
+  const Generator before = default_generator();
+  check([] {
+    manual_seed(11);
+    return DataLoader(Squares{18}, {.batch_size = 4, .shuffle = true});
+  });
+  default_generator() = before;
+  std::vector<std::unique_ptr<Generator>> own;
+  const auto made = [&]() -> Generator& { return *own.emplace_back(std::make_unique<Generator>(5)); };
+  check([&] {
+    return DataLoader(Squares{18}, {.batch_size = 4,
+                                    .sampler = std::make_shared<data::WeightedRandomSampler>(
+                                        std::vector<double>(18, 1.0), 18, made())});
+  });
+  check([] {
+    return DataLoader(Squares{18}, {.batch_size = 4,
+                                    .sampler = std::make_shared<data::DistributedSampler>(
+                                        18, 0, 2, data::DistributedOptions{.seed = 3})});
+  });
+  // States of before had no generator's: it stays as it is.
+  Generator g(9);
+  g.set_position(4);
+  DataLoader loader(Squares{18}, {.batch_size = 4, .shuffle = true, .generator = &g});
+  loader.load_state(data::LoaderState::from_tensor(from_span(std::vector<uint64_t>{2, 1, 1, 9, 0})));
+  BOOST_TEST(g.position() == 4u);
+  BOOST_TEST(epoch_of(loader).size() == 4u);
+}
+
+// A child has none of its parent's threads, and may be forked while they are at a batch.
+BOOST_AUTO_TEST_CASE(forked_in_a_loop) {
+  for (const bool leaves : {false, true}) BOOST_TEST_CONTEXT("the child leaves the loop: " << leaves) {
+      DataLoader loader(Squares{100}, {.batch_size = 3, .shuffle = true, .workers = 3});
+      std::vector<int64_t> seen;
+      pid_t child = -1;
+      for (const auto& [x, y] : loader) {
+        for (const int64_t i : x.to_vector<int64_t>()) seen.push_back(i);
+        if (seen.size() == 9) child = test::fork_child();
+        if (child == 0) alarm(60);
+        if (child == 0 && leaves) break;
+      }
+      if (child == 0) {
+        if (leaves) {
+          seen.clear();
+          for (const auto& [x, y] : loader)  // the next epoch, by threads of its own
+            for (const int64_t i : x.to_vector<int64_t>()) seen.push_back(i);
+        }
+        std::sort(seen.begin(), seen.end());
+        bool all = seen.size() == 100;
+        for (size_t i = 0; all && i < seen.size(); ++i) all = seen[i] == static_cast<int64_t>(i);
+        _exit(all ? 0 : 1);
+      }
+      BOOST_TEST(seen.size() == 100u);
+      int status = 0;
+      waitpid(child, &status, 0);
+      BOOST_TEST(status == 0);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_loop_that_was_left_is_not_resumed_by_itself) {
   DataLoader loader(Squares{6}, {.batch_size = 2});
   for (const auto& batch : loader) {
@@ -211,7 +292,7 @@ BOOST_AUTO_TEST_CASE(wrong_options) {
   THROWS(ShapeError, DataLoader(Squares{4}, {.workers = -1}), "DataLoader: -1 workers");
   THROWS(ShapeError, DataLoader(Squares{4}, {.prefetch = 0}), "DataLoader: 0 batches ahead for each worker");
   THROWS(ShapeError, data::LoaderState::from_tensor(zeros({4}, uint64)),
-         "from_tensor: a loader's state has shape [5], not [4]");
+         "from_tensor: a loader's state has shape [7] or [5], not [4]");
   THROWS(DtypeError, data::LoaderState::from_tensor(zeros({5})),
          "from_tensor: a loader's state is uint64, not float32");
   DataLoader loader(Squares{4});

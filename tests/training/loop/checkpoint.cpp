@@ -10,6 +10,8 @@
 #include <fstream>
 #include <random>
 
+#include "lazy/nn/nn.hpp"
+#include "lazy/optim/optim.hpp"
 #include "tests/common/asked.hpp"
 #include "tests/common/check.hpp"
 #include "tests/common/child.hpp"
@@ -125,6 +127,25 @@ BOOST_AUTO_TEST_CASE(goes_on_bit_for_bit) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(errors_name_the_users_line) {
+  const test::Folder folder;
+  nn::Linear small(2, 2), large(3, 3);
+  optim::SGD one(small.parameters(), {.lr = 0.1}), other(large.parameters(), {.lr = 0.1, .momentum = 0.9});
+  optim::lr_scheduler::StepLR schedule(one, 3);
+  Checkpoint(1).add("model", small).add("one", one).add("schedule", schedule).save(folder / "c");
+  const Checkpoint c = Checkpoint::load(folder / "c");
+  const auto line_of = [](auto&& restore) {
+    try {
+      restore();
+    } catch (const Error& e) { return std::string(e.what()); }
+    return std::string("nothing was thrown");
+  };
+  for (const std::string& said :
+       {line_of([&] { c.restore("model", large); }), line_of([&] { c.restore("one", small); }),
+        line_of([&] { c.restore("model", other); }), line_of([&] { c.restore("model", schedule); })})
+    BOOST_TEST((said.ends_with(")") && said.find("(checkpoint.cpp:") != said.npos), said);
+}
+
 BOOST_AUTO_TEST_CASE(the_last_ones_remain) {
   const test::Folder folder;
   const CheckpointFolder runs(folder / "a/b", {.keep = 2});
@@ -153,12 +174,78 @@ BOOST_AUTO_TEST_CASE(damaged_files_are_passed_over) {
   const size_t size = std::filesystem::file_size(runs.path(3));
   damage(runs.path(3), size - 17);
   THROWS(IoError, Checkpoint::load(runs.path(3)),
-         "load: " + runs.path(3) + ": at byte 0: damaged: the values do not have their checksum");
+         "load: " + runs.path(3) + ": at byte 0: damaged: its contents do not have their checksum");
   BOOST_TEST(runs.newest()->step() == 2);
   std::filesystem::resize_file(runs.path(2), size / 2);
   BOOST_TEST(runs.newest()->step() == 1);
   damage(runs.path(1), 20);
   BOOST_TEST(!runs.newest());
+}
+
+// What keeps a file from being read says nothing about its contents: an older one in its place would lose
+// the steps between in silence.
+BOOST_AUTO_TEST_CASE(files_that_cannot_be_read_are_not_passed_over) {
+  const test::Folder folder;
+  const CheckpointFolder runs(folder.path());
+  for (const int64_t step : {1, 2}) runs.save(Checkpoint(step));
+  std::filesystem::create_symlink(runs.path(3), runs.path(3));
+  THROWS(IoError, runs.newest(),
+         "newest: cannot open " + runs.path(3) + ": Too many levels of symbolic links");
+  std::filesystem::remove(runs.path(3));
+  std::filesystem::create_directory(runs.path(3));
+  THROWS(IoError, runs.newest(), "newest: cannot read " + runs.path(3) + ": Is a directory");
+  std::filesystem::remove(runs.path(3));
+  std::filesystem::create_symlink(folder / "nowhere", runs.path(3));  // as one removed since it was listed
+  BOOST_TEST(runs.newest()->step() == 2);
+  if (geteuid() != 0) {  // root may read all
+    std::filesystem::permissions(runs.path(2), std::filesystem::perms::none);
+    THROWS(IoError, runs.newest(), "newest: cannot open " + runs.path(2) + ": Permission denied");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_checksum_is_of_all) {
+  const test::Folder folder;
+  const std::string path = folder / "c";
+  const auto contents = [](const Checkpoint& c) {
+    return std::to_string(c.step()) + c.text("note") + to_string(c.tensor("w").shape()) +
+           std::to_string(c.tensors("model").at("a").item<float>());
+  };
+  Checkpoint(1700)
+      .add("w", arange(4, float32))
+      .add("model", NamedTensors{{"a", tensor(3.0f)}})
+      .add_text("note", "lr=0.1")
+      .save(path);
+  std::string bytes;
+  {
+    std::ifstream in(path, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  const std::string saved = contents(Checkpoint::load(path));
+  for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    std::string other = bytes;
+    other[bit / 8] = static_cast<char>(other[bit / 8] ^ 1 << bit % 8);
+    std::ofstream(path, std::ios::binary) << other;
+    try {
+      if (contents(Checkpoint::load(path)) != saved)
+        BOOST_ERROR("bit " << bit << " was flipped, and the file loads as something else");
+    } catch (const Error&) {}
+  }
+}
+
+BOOST_AUTO_TEST_CASE(older_files_have_a_checksum_of_tensors) {
+  const test::Folder folder;
+  const std::map<std::string, std::string> metadata{{"lazy.step", "17"},
+                                                    {"lazy.checksum", "13235600536931902374"},
+                                                    {"lazy.part.w", "tensor"},
+                                                    {"lazy.part.note", "text:lr=0.1"}};
+  save_safetensors(folder / "c", {{"w", arange(4, float32)}}, metadata);
+  const Checkpoint c = Checkpoint::load(folder / "c");
+  BOOST_TEST(c.step() == 17);
+  BOOST_TEST(c.text("note") == "lr=0.1");
+  check::equal(c.tensor("w"), float32, {4}, {0, 1, 2, 3});
+  save_safetensors(folder / "c", {{"w", arange(5, float32)}}, metadata);
+  THROWS(IoError, Checkpoint::load(folder / "c"),
+         "load: " + (folder / "c") + ": at byte 0: damaged: its contents do not have their checksum");
 }
 
 BOOST_AUTO_TEST_CASE(what_killed_programs_left_is_removed) {

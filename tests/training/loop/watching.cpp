@@ -1,4 +1,10 @@
 // Tests what shows how training goes: Progress, curves and event files.
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
 #include <fstream>
 #include <regex>
 
@@ -8,6 +14,7 @@
 #include "lazy/training/progress.hpp"
 #include "lazy/training/tfrecord.hpp"
 #include "tests/common/check.hpp"
+#include "tests/common/child.hpp"
 #include "tests/common/folder.hpp"
 
 using namespace lazy;
@@ -154,6 +161,48 @@ BOOST_AUTO_TEST_CASE(event_files) {
   THROWS(IoError, EventWriter("/dev/null/x"), "EventWriter: cannot make /dev/null/x: Not a directory");
   THROWS(DtypeError, events.add_image("x", ones({2, 2}), 1),
          "add_image: a picture is uint8 or uint16, not float32");
+}
+
+// On a disk that is full for a while: what add_scalar() returned for is there to be read, and nothing else.
+BOOST_AUTO_TEST_CASE(events_on_a_full_disk) {
+  constexpr int kNoDisk = 77;
+  const test::Folder folder;
+  const pid_t child = test::fork_child();
+  if (child == 0) {
+    const auto disk = [&] {
+      const uid_t user = getuid();
+      if (unshare(CLONE_NEWNS) != 0) {
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+        std::ofstream("/proc/self/uid_map") << "0 " << user << " 1" << std::flush;
+      }
+      return mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+             mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=64k") == 0;
+    };
+    if (!disk()) _exit(kNoDisk);
+    try {
+      std::ofstream(folder / "filler") << std::string(32768, 'x') << std::flush;
+      EventWriter w(folder / "run");
+      size_t written = 1, failed = 0;  // the first says the file's version
+      for (int i = 0; i < 2000; ++i) {
+        if (failed == 3) std::filesystem::remove(folder / "filler");
+        try {
+          w.add_scalar("loss", i, i), ++written;
+        } catch (const IoError&) { ++failed; }
+      }
+      const std::string bytes = contents(w.path());
+      size_t readable = 0, at = 0;
+      for (uint64_t n = 0; at + 16 <= bytes.size(); at += 16 + n, ++readable) {
+        std::memcpy(&n, &bytes[at], sizeof n);
+        if (n > 1000) break;
+      }
+      _exit(failed >= 3 && written == readable && at == bytes.size() ? 0 : 1);
+    } catch (...) { _exit(2); }
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  BOOST_REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNoDisk) BOOST_TEST_MESSAGE("no disk may be mounted here");
+  else BOOST_TEST(WEXITSTATUS(status) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(curves_as_pictures) {

@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(groups) {
 // Parameters may be listed in several ways.
 BOOST_AUTO_TEST_CASE(lists) {
   Parameter a(ones({2})), b(ones({2}));
-  std::vector<Parameter> owned{a, b};
+  std::vector<Parameter> owned{Parameter(a), Parameter(b)};
   std::vector<Parameter*> pointers{&a, &b};
   std::vector<ParameterRef> references{a.ref(), b.ref()};
   const std::vector<std::pair<std::string, ParameterRef>> named{{"a", a.ref()}, {"b", b.ref()}};

@@ -1,6 +1,6 @@
 #include "backends/cpu/calls/linalg/lapack.hpp"
 
-#include <algorithm>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -14,8 +14,8 @@ namespace {
 struct Opened {
   Lapack<float> single;
   Lapack<double> wide;
-  int (*threads)() = nullptr;  // of an OpenBLAS, else null
-  void (*set_threads)(int) = nullptr;
+  std::function<int()> threads;  // of the whole process; empty if the library starts none
+  std::function<void(int)> set_threads;
   std::string why;  // why it was not opened; empty if it was
 };
 
@@ -32,9 +32,19 @@ Opened open() {
   need_all(library, "s", o.single);
   need_all(library, "d", o.wide);
   o.why = library.why();
-  if (!library.find("openblas_get_num_threads", o.threads) ||
-      !library.find("openblas_set_num_threads", o.set_threads))
-    o.threads = nullptr, o.set_threads = nullptr;
+  int (*threads)() = nullptr;
+  void (*set)(int) = nullptr;
+  int64_t (*wide_threads)() = nullptr;
+  void (*set_wide)(int64_t) = nullptr;
+  const auto has = [&](const char* get, const char* put) {
+    return library.find(get, threads) && library.find(put, set);
+  };
+  if (has("openblas_get_num_threads", "openblas_set_num_threads") ||
+      has("MKL_Get_Max_Threads", "MKL_Set_Num_Threads"))
+    o.threads = threads, o.set_threads = set;
+  else if (library.find("bli_thread_get_num_threads", wide_threads) &&
+           library.find("bli_thread_set_num_threads", set_wide))
+    o.threads = [=] { return static_cast<int>(wide_threads()); }, o.set_threads = set_wide;
   return o;
 }
 
@@ -44,7 +54,7 @@ const Opened& opened() {
 }
 
 std::mutex limits;
-int scopes = 0;  // how many LibraryThreads there are
+int scopes = 0;  // how many OneLibraryThread there are
 int before = 0;  // the library's number of threads outside of them
 
 }  // namespace
@@ -59,20 +69,20 @@ const Lapack<T>& lapack(const char* op, const Site& site) {
 template const Lapack<float>& lapack(const char*, const Site&);
 template const Lapack<double>& lapack(const char*, const Site&);
 
-LibraryThreads::LibraryThreads(int limit) {
+OneLibraryThread::OneLibraryThread() {
   const Opened& o = opened();
   if (!o.set_threads) return;
   const std::lock_guard lock(limits);
-  const int now = o.threads();
-  if (scopes++ == 0) before = now;
-  if (limit < now) o.set_threads(limit);
+  if (scopes++ > 0) return;
+  before = o.threads();
+  if (before != 1) o.set_threads(1);
 }
 
-LibraryThreads::~LibraryThreads() {
+OneLibraryThread::~OneLibraryThread() {
   const Opened& o = opened();
   if (!o.set_threads) return;
   const std::lock_guard lock(limits);
-  if (--scopes == 0 && o.threads() != before) o.set_threads(before);
+  if (--scopes == 0 && before != 1) o.set_threads(before);
 }
 
 }  // namespace lazy::cpu_backend

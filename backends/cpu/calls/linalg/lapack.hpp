@@ -30,13 +30,13 @@ struct Lapack {
 template <class T>
 const Lapack<T>& lapack(const char* op, const Site& site);
 
-/// Limits the threads that the library itself starts, where it is an OpenBLAS, for a scope: several scopes at
-/// once have the lowest of their limits.
-class LibraryThreads {
+/// Keeps the library, where it is an OpenBLAS, a BLIS or an MKL, from starting threads of its own, for a
+/// scope: these would share sums, whose bits would depend on their number.
+class OneLibraryThread {
  public:
-  explicit LibraryThreads(int limit);
-  LibraryThreads(const LibraryThreads&) = delete;
-  ~LibraryThreads();
+  OneLibraryThread();
+  OneLibraryThread(const OneLibraryThread&) = delete;
+  ~OneLibraryThread();
 };
 
 }  // namespace lazy::cpu_backend

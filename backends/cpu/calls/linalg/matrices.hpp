@@ -29,11 +29,10 @@ void share_matrices(const jit::CallRun& r, int64_t matrices, double flops_of_one
   else f(int64_t{0}, matrices);
 }
 
-/// Works likewise for an f that calls LAPACK. One range: the library may use as many threads as launches do.
-/// Several: it gets one for each.
+/// Works likewise for an f that calls LAPACK, which stays on the thread that calls it.
 template <class F>
 void share_with_library(const jit::CallRun& r, int64_t matrices, double flops_of_one, F&& f) {
-  const LibraryThreads limit(pieces_of(matrices, flops_of_one) > 1 ? 1 : thread_count());
+  const OneLibraryThread one;
   share_matrices(r, matrices, flops_of_one, f);
 }
 

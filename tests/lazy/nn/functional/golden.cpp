@@ -169,7 +169,7 @@ const Functions& functions() {
       {"batch_norm_training",
        {2e-6,
         [](const Case& c) {
-          const BatchNorm r =
+          const BatchNormResult r =
               batch_norm_training(c.x[0], c.x[1], c.x[2],
                                   {.weight = c.x[3], .bias = c.x[4], .momentum = c.number("momentum", 0.1)});
           return c.integer("part") == 0 ? r.output : c.integer("part") == 1 ? r.running_mean : r.running_var;

@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(other_pools) {
         "norms of windows", [&](List v) { return lp_pool(v[0], 3, 2, {.stride = 1, .layout = layout}); }, {x},
         1e-6);
   }
-  const MaxPool found = max_pool_with_indices(x, 2);
+  const MaxPoolResult found = max_pool_with_indices(x, 2);
   two_orders(
       "puts back", [&](List v) { return max_unpool(v[0], found.indices, 2); },
       {random_values(g, found.values.shape(), -1, 1)}, 1e-7);

@@ -28,7 +28,7 @@ void add_pools(golden::Functions& f) {
     const int window = std::get<1>(kind);
     const PoolOptions o = std::get<2>(kind);
     f["max_pool_" + name] = [=](X x) {
-      const MaxPool r = max_pool_with_indices(x[0], window, o);
+      const MaxPoolResult r = max_pool_with_indices(x[0], window, o);
       return Tensors{r.values, r.indices};
     };
     f["max_pool_values_" + name] = [=](X x) {
@@ -38,7 +38,7 @@ void add_pools(golden::Functions& f) {
   }
   for (const int n : {1, 3})
     f["adaptive_max_pool_" + std::to_string(n)] = [=](X x) {
-      const MaxPool r = adaptive_max_pool_with_indices(x[0], n);
+      const MaxPoolResult r = adaptive_max_pool_with_indices(x[0], n);
       return Tensors{r.values, r.indices};
     };
   f["max_unpool_2"] = [](X x) { return Tensors{max_unpool(x[0], x[1], 2, {}, spatial(x[2]))}; };
@@ -172,7 +172,7 @@ void add_images(golden::Functions& f) {
         };
   }
   f["instance_norm_training"] = [](X x) {
-    const BatchNorm r =
+    const BatchNormResult r =
         instance_norm_training(x[0], x[1], x[2], {.weight = x[3], .bias = x[4], .momentum = 0.3});
     return Tensors{r.output, r.running_mean, r.running_var};
   };

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(dtypes_promote) {
   BOOST_TEST((cross_entropy(x, ones({2, 3}, float64)).dtype() == float64));
   BOOST_TEST((softmax(x, 0, float64).dtype() == float64));
   BOOST_TEST((conv1d(ones({1, 1, 3}), ones({1, 1, 1}), {.bias = ones({1}, float64)}).dtype() == float64));
-  const BatchNorm b = batch_norm_training(x, zeros({3}, float64), ones({3}, float64));
+  const BatchNormResult b = batch_norm_training(x, zeros({3}, float64), ones({3}, float64));
   BOOST_TEST((b.output.dtype() == bfloat16));
   BOOST_TEST((b.running_mean.dtype() == float64));
   BOOST_TEST(!batch_norm_training(x).running_var.defined());
