@@ -52,10 +52,6 @@ std::vector<int64_t> indices_of(const CapturedGraph& f, const Node& n, Backend& 
   return all;
 }
 
-}  // namespace
-
-namespace {
-
 bool is_out_of_range(int64_t i, int64_t extent, DType type, Bounds rule) {
   const bool from_the_end = rule == Bounds::check && !is_unsigned_int(type);
   return i >= extent || i < (from_the_end ? -extent : 0);
@@ -124,7 +120,7 @@ bool leave_out_faulty(CapturedGraph& f, const Fault& fault, const Node& wanted) 
 }
 
 std::vector<const Node*> failed_with(CapturedGraph& f, const Fault& fault, Backend& backend) {
-  // Where a label is out of range, so it is in the gradient, which is another value.
+  // A label out of range is so in the gradient as well, which is another value.
   std::vector<uint8_t> depends = dependents(f, fault);
   for (uint32_t v = 0; v < f.values.size(); ++v)
     if (f.pending[v] && !depends[v]) depends[v] = fails_as_well(f, v, backend);

@@ -15,9 +15,13 @@ constexpr size_t kGrowing = 6;     // graphs in a row, each by the same number o
 constexpr size_t kLarger = 10;     // graphs in a row, each larger: unrelated ones are in order by chance, too
 constexpr size_t kDifferent = 16;  // programs in a row, each of which ran once
 constexpr size_t kLines = 4096;    // lines that are watched at most
-constexpr uint32_t kLimited = 3;   // flushes by a limit before a warning
-constexpr uint32_t kCopied = 3;    // copies for a small change before a warning
+constexpr uint32_t kOften = 3;     // events of one kind before a warning
 
+/// Counts what happens at a line until a warning says so.
+struct Event {
+  uint32_t times = 0;
+  bool warned = false;
+};
 struct Line {
   std::weak_ptr<const Program> latest;
   std::vector<std::pair<uint64_t, uint64_t>> sizes;  // ops and inputs of the graphs that grew, up to kLarger
@@ -25,9 +29,9 @@ struct Line {
   uint64_t inputs = 0;                               // inputs of the latest graph
   bool more_inputs = true;  // each of those graphs had more inputs than the one before
   size_t in_a_row = 0;
-  uint32_t limited = 0;  // flushes by a limit
-  uint32_t copied = 0;   // copies of a large buffer for a small change
-  bool warned = false, warned_of_limit = false, warned_of_copy = false;
+  bool warned = false;
+  Event limit;  // flushes by a limit
+  Event copy;   // copies of a large buffer for a small change
 };
 constinit Mutex mutex;
 using Lines = std::map<std::pair<std::string_view, uint32_t>, Line>;
@@ -35,6 +39,16 @@ constinit Lines* all_lines = nullptr;  // never destroyed: tensors may outlive s
 Lines& lines(const Hold<Mutex>& hold) {
   if (!all_lines || !hold.intact()) all_lines = new Lines;
   return *all_lines;
+}
+
+/// Counts an event at a line. True once a line: the time that a warning is due.
+bool calls_for_warning(const Site& site, Event Line::*kind) {
+  if (site.line() == 0) return false;
+  const Hold hold(mutex);
+  Lines& all = lines(hold);
+  if (all.size() >= kLines) return false;
+  Event& event = all[{site.file_name(), site.line()}].*kind;
+  return ++event.times >= kOften && !std::exchange(event.warned, true);
 }
 
 /// Tells if graphs grow like those of a loop that carries state: evenly from the second on, or for long.
@@ -65,7 +79,7 @@ std::string growth(const Site& site, const Line& line) {
 std::string limited(const Site& site, Cause cause) {
   const bool nodes = cause == Cause::node_limit;
   return std::string("what is pending was flushed at ") + to_string(site) + " for the " +
-         std::to_string(kLimited) + "rd time by " + (nodes ? "LAZY_MAX_GRAPH" : "LAZY_MAX_BYTES") + ": " +
+         std::to_string(kOften) + "rd time by " + (nodes ? "LAZY_MAX_GRAPH" : "LAZY_MAX_BYTES") + ": " +
          (nodes ? "nothing asks for a value in that loop, so its work comes in bursts; evaluating what is "
                   "carried "
                   "from one iteration to the next (eval) spreads it"
@@ -125,29 +139,14 @@ void note_load(const Site& site) {
 }
 
 void note_limit(const Site& site, Cause cause) {
-  if (site.line() == 0) return;
-  {
-    const Hold hold(mutex);
-    Lines& all = lines(hold);
-    if (all.size() >= kLines) return;
-    Line& line = all[{site.file_name(), site.line()}];
-    if (++line.limited < kLimited || std::exchange(line.warned_of_limit, true)) return;
-  }
-  logging::warning(limited(site, cause));
+  if (calls_for_warning(site, &Line::limit)) logging::warning(limited(site, cause));
 }
 
 void note_copy(const Site& site, uint64_t bytes) {
-  if (site.line() == 0) return;
-  {
-    const Hold hold(mutex);
-    Lines& all = lines(hold);
-    if (all.size() >= kLines) return;
-    Line& line = all[{site.file_name(), site.line()}];
-    if (++line.copied < kCopied || std::exchange(line.warned_of_copy, true)) return;
-  }
+  if (!calls_for_warning(site, &Line::copy)) return;
   logging::warning(
       "the update at " + to_string(site) + " copied all of its tensor (" + text::human_size(bytes) +
-      ") for a small change for the " + std::to_string(kCopied) +
+      ") for a small change for the " + std::to_string(kOften) +
       "rd time: something else still has, or later reads, the values from before; where that goes "
       "first, or after eval() of what reads them, updates are in place");
 }
@@ -157,8 +156,8 @@ void forget_compiles() {
   for (auto& [where, line] : lines(hold)) {
     Line fresh;
     fresh.warned = line.warned;
-    fresh.warned_of_limit = line.warned_of_limit;
-    fresh.warned_of_copy = line.warned_of_copy;
+    fresh.limit.warned = line.limit.warned;
+    fresh.copy.warned = line.copy.warned;
     line = std::move(fresh);
   }
 }

@@ -39,6 +39,8 @@ class FaultFlags {
   }
 
  private:
+  std::vector<int32_t> read(size_t count, Backend&) const;
+
   BufferRef flags_;
 };
 

@@ -1,7 +1,7 @@
 #include "lazy/core/advice.hpp"
 
-#include <mutex>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "support/lock.hpp"
@@ -12,22 +12,21 @@ namespace {
 
 /// Holds the lines that were told, by function. Past so many no more are.
 constexpr size_t kMost = 1000;
-struct Told {
-  Mutex lock;
-  std::set<std::tuple<std::string_view, std::string_view, uint32_t>> lines;  // texts of the program's
-};
-Told& told() {
-  static Told* const all = new Told;
-  return *all;
+constinit Mutex mutex;
+using Lines = std::set<std::tuple<std::string_view, std::string_view, uint32_t>>;  // texts of the program's
+constinit Lines* all_lines = nullptr;  // never destroyed: tensors may outlive static destruction
+Lines& lines(const Hold<Mutex>& hold) {
+  if (!all_lines || !hold.intact()) all_lines = new Lines;
+  return *all_lines;
 }
 
 }  // namespace
 
 bool is_new_advice(const char* name, const Site& s) {
   if (s.line() == 0) return false;
-  Told& all = told();
-  const std::scoped_lock hold(all.lock);
-  return all.lines.size() < kMost && all.lines.emplace(name, s.file_name(), s.line()).second;
+  const Hold hold(mutex);
+  Lines& told = lines(hold);
+  return told.size() < kMost && told.emplace(name, s.file_name(), s.line()).second;
 }
 
 void advise(const char* name, const Site& s, const std::string& what) {

@@ -86,7 +86,7 @@ Tensor cond(Arg x, NormOrder p) {
     const Handle values = singular_values(r, h);  // those of the inverse are 1 over these
     ratio = r.op(Op::multiply, r.reduce(Op::sum, values, {-1}),
                  r.reduce(Op::sum, r.op(Op::divide, 1, values), {-1}));
-    // What is 0 is some rounding away from it, in one LAPACK or another; pivots are the library's own.
+    // A zero pivot is some rounding away from 0 in one LAPACK or another, so pivots are the library's own.
     const Handle singular = r.reduce(Op::any, r.op(Op::isinf, inverse_or_infinite(r, h)), {-2, -1});
     ratio = r.where(singular, std::numeric_limits<double>::infinity(), ratio);
   } else {

@@ -52,16 +52,10 @@ void AverageSteps::take_back(const Failed& failed) {
   int64_t most = 0;
   for (Held& h : held_) {
     Parameter* const a = h.average.get();
-    if (!a || !a->defined() || h.replaced.empty() || h.replaced.back().by != a->handle().get()) continue;
-    int64_t steps = 0;
-    const jit::Node* before = nullptr;
-    while (!h.replaced.empty() && failed.contains(h.replaced.back().by)) {
-      before = h.replaced.back().average;
-      h.replaced.pop_back();
-      ++steps;
-    }
-    most = std::max(most, steps);
-    if (before) *a = Tensor(handle_of(before));
+    if (!a || !a->defined()) continue;
+    const std::vector<Replaced> removed = remove_failed(h.replaced, failed, a->handle().get());
+    most = std::max(most, std::ssize(removed));
+    if (!removed.empty() && removed.front().average) *a = Tensor(handle_of(removed.front().average));
   }
   taken_back_ += most;
 }

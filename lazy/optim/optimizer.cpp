@@ -100,12 +100,9 @@ void Optimizer::take_back(const Failed& failed) {
     if (!p || !p->defined()) continue;
     const Tensor gradient = p->grad();
     if (gradient.defined() && failed.contains(node_of(gradient))) p->zero_grad();
-    if (h.replaced.empty() || h.replaced.back().by != node_of(*p)) continue;
-    // Steps after one that failed went on from it, so they failed as well.
-    Replaced before;
-    for (; !h.replaced.empty() && failed.contains(h.replaced.back().by); h.replaced.pop_back())
-      before = h.replaced.back();
-    if (!before.by) continue;
+    const std::vector<Replaced> removed = remove_failed(h.replaced, failed, node_of(*p));
+    if (removed.empty()) continue;
+    const Replaced& before = removed.front();
     std::vector<Tensor> tensors(h.state.tensors.size());
     for (size_t t = 0; t < std::min(tensors.size(), Replaced::kMost); ++t)
       if (before.tensors[t]) tensors[t] = Tensor(handle_of(before.tensors[t]));

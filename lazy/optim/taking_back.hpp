@@ -2,6 +2,7 @@
 // values of a step are computed, after the step was recorded. What it replaced is still there then, for every
 // new value is computed from the old one.
 #pragma once
+#include <iterator>
 #include <unordered_set>
 #include <vector>
 
@@ -31,6 +32,19 @@ class Revocable {
   bool known_ = false;
   unsigned thread_ = 0;  // that of the latest step
 };
+
+/// Removes the steps whose value failed from a list in order, if the latest of them made `now`, and returns
+/// them: steps after one that failed went on from it, so they failed as well. A step is a struct with `by`, the
+/// node it made.
+template <class Step>
+std::vector<Step> remove_failed(std::vector<Step>& steps, const Failed& failed, const jit::Node* now) {
+  if (steps.empty() || steps.back().by != now) return {};
+  auto first = steps.end();
+  while (first != steps.begin() && failed.contains(std::prev(first)->by)) --first;
+  const std::vector<Step> removed(first, steps.end());
+  steps.erase(first, steps.end());
+  return removed;
+}
 
 /// Returns a handle of a node that is alive.
 jit::Handle handle_of(const jit::Node*);

@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_too_large_is_the_only_one_to_fail) {
   const std::string said = says("too_much", 400);
   BOOST_TEST(said.ends_with("\nfailed some, then 0\n"), said);
   BOOST_TEST(said.starts_with("out of memory: "), said);
-  BOOST_TEST(said.find(" MiB) for ") != said.npos, said);
+  BOOST_TEST(said.find(" MiB for ") != said.npos, said);
   BOOST_TEST(said.find(", recorded at ") != said.npos, said);
 }
 

@@ -12,6 +12,7 @@
 #include "backends/cpu/memory/memory_limit.hpp"
 #include "support/error.hpp"
 #include "support/per_thread.hpp"
+#include "support/text.hpp"
 
 namespace lazy::cpu_backend {
 namespace {
@@ -127,7 +128,7 @@ void* from_system(const SizeClass& c) {
   make_room(c);
   void* p = system_allocate(c.bytes);
   if (!p && release_kept_memory() > 0) p = system_allocate(c.bytes);
-  if (!p) throw DeviceError("out of memory: " + std::to_string(c.bytes) + " bytes");
+  if (!p) throw DeviceError("out of memory: " + text::human_size(c.bytes));
   held.fetch_add(c.bytes, std::memory_order_relaxed);
   return p;
 }
@@ -136,7 +137,7 @@ void* from_system(const SizeClass& c) {
 
 void* allocate(size_t bytes) {
   if (bytes > size_t{1} << kLargestBits)
-    throw DeviceError("out of memory: " + std::to_string(bytes) + " bytes");
+    throw DeviceError("out of memory: " + text::human_size(bytes));
   const SizeClass c = class_of(bytes);
   if (Mine* const mine = mine_for(c))
     if (auto& l = mine->of(c); l.n) return l.blocks[--l.n];

@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(work_grows_with_the_steps_and_memory_does_not) {
       BOOST_TEST(many.kernels <= 2 * few.kernels + few.kernels / 5);
       BOOST_TEST(many.compiled <= few.compiled + 4);
       BOOST_TEST(many.compiled <= 24u);
-      // What is no matrix, as a step's noise, may be made long before its step.
+      // A value that is no matrix, as a step's noise, may be made long before its step.
       BOOST_TEST(many.peak <= few.peak + few.peak / 10 + 80 * n * sizeof(float));
       BOOST_TEST(few.peak <= 64u * n * n * sizeof(float));
     }

@@ -27,7 +27,7 @@ concept IsPassedByValue = requires(P& p) {
 static_assert(!IsPassedByValue<Parameter>);
 static_assert(!std::is_convertible_v<Parameter&, std::optional<Parameter>>);
 
-// What says that it copies, or moves, or copies what it is a member of.
+// Copies that the program asks for: a copy, a move, a copy of the struct around it.
 static_assert(std::is_constructible_v<Parameter, Parameter&>);
 static_assert(std::is_copy_constructible_v<Parameter>);
 static_assert(std::is_copy_assignable_v<Parameter>);

@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(threads_that_share) {
   BOOST_TEST(wrong == 0);
 }
 
-// One thread gives up what another is reading: each gets all of the gradient, or is told.
+// A thread may give up what another is reading: each gets all of the gradient, or is told.
 BOOST_AUTO_TEST_CASE(threads_that_give_up_what_is_shared) {
   std::atomic<int> told = 0;
   for (int round = 0; round < 30; ++round) {

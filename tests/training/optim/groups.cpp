@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(groups_inherit) {
   inherits<LBFGS>({});
 }
 
-// What is set is what counts, also where it is the default of the class.
+// An option that is set counts, also where it is the default of the class.
 BOOST_AUTO_TEST_CASE(set_to_the_default) {
   Parameter a(ones({2})), b(ones({2})), c(ones({2}));
   AdamW o({a}, {.lr = 3e-4, .betas = {0.8, 0.9}, .weight_decay = 0.1});
