@@ -21,7 +21,7 @@ Handle x_log_y(const Recorder& r, Op log, const Handle& x, const Handle& y) {
     const Handle &x = d.operands[0], &y = d.operands[1];
     const Handle argument = log == Op::log ? y : r.op(Op::add, y, 1);
     const Handle pole = r.both(r.op(Op::equal, x, 0), r.op(Op::less_equal, argument, 0));
-    return {r.op(Op::multiply, r.where(pole, 0, r.op(log, y)), d.gradient),
+    return {r.where(pole, 0, x_log_y(r, log, d.gradient, y)),  // 0, too, where the gradient is
             r.op(Op::divide, r.op(Op::multiply, x, d.gradient), argument)};
   });
 }

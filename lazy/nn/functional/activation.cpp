@@ -203,7 +203,8 @@ Tensor prelu(Arg x, Arg weight) {
     f.fail<ShapeError>("a weight " + to_string(w.shape()) + " for " + to_string(v.shape()));
   Composite whole(f.name, {&v.handle(), &w.handle()}, f.site);
   w = reshape(w, count == 1 ? Shape() : along_axis(rank, 1, count));
-  return f.finish(whole, where(v > 0.0, v, w * v));
+  // What is above 0 has no part in the weight's gradient, an infinity neither.
+  return f.finish(whole, where(v > 0.0, v, w * where(v > 0.0, 1.0, v)));
 }
 
 Tensor logsigmoid(Arg x) {

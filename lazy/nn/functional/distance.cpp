@@ -26,7 +26,7 @@ Tensor cosine_similarity(Arg a, Arg b, IntegerArg axis, double eps) {
   const int i = normal_axis(f.name, axis, shape.size(), f.site);
   Composite whole(f.name, {&x.handle(), &y.handle()}, f.site);
   const Term u = broadcast(x, shape), v = broadcast(y, shape);
-  const auto length = [&](const Term& t) { return maximum(norm(t, 2, {i}, dropdims), eps); };
+  const auto length = [&](const Term& t) { return no_shorter_than(eps, norm(t, 2, {i}, dropdims)); };
   return f.finish(whole, sum(u * v, {i}, dropdims) / (length(u) * length(v)));
 }
 

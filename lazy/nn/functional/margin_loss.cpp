@@ -57,11 +57,11 @@ Tensor multi_margin_loss(Arg x, Arg target, const MarginOptions& o) {
     f.fail<ShapeError>("labels " + to_string(labels->shape) + " for x " + to_string(v.shape()));
   Composite whole(f.name, {&v.handle(), &labels, &o.weight.handle()}, f.site);
   const Term at = f.term(f.reshape(labels, {n, 1}));
-  Term y = positive_part(o.margin - gathered(rows, at, 1, Bounds::strict) + rows);
+  const Term own = f.term(f.Recorder::index(1, rows.shape(), rows.handle())) == at;
+  Term y = positive_part(where(own, 0.0, o.margin - gathered(rows, at, 1, Bounds::strict) + rows));
   if (o.p == 2) y = y * y;
   if (o.weight.defined()) y = y * gathered(class_weights(f, o.weight, classes), at, 1, Bounds::strict);
-  const Term own = f.term(f.Recorder::index(1, rows.shape(), rows.handle())) == at;
-  const Term losses = sum(where(own, 0.0, y), {1}, dropdims) / static_cast<double>(classes);
+  const Term losses = sum(y, {1}, dropdims) / static_cast<double>(classes);
   return f.finish(whole, reduced(as_given(losses, v), o.reduction));
 }
 
@@ -86,7 +86,7 @@ Tensor multilabel_margin_loss(Arg x, Arg target, Reduction r) {
   const Term hit = (reshape(label, of_label) == index) & valid;
   const Term named = f.term(f.reduce(Op::any, hit.handle(), {1}, keepdims));
   const Term chosen = reshape(gathered(rows, label, 1, Bounds::strict), of_label);
-  const Term margin = positive_part(1.0 - (chosen - reshape(rows, of_class)));
+  const Term margin = positive_part(1.0 - chosen + reshape(rows, of_class));
   const Term losses =
       sum(where(valid & !named, margin, 0.0), {1, 2}, dropdims) / static_cast<double>(classes);
   return f.finish(whole, reduced(as_given(losses, v), r));

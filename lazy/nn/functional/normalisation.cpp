@@ -302,7 +302,7 @@ Tensor normalize(Arg x, double p, Axes axes, double eps) {
   const Term v = f.term(x);
   const Dims along = normal_axes(f.name, axes, v.rank(), f.site);
   Composite whole(f.name, {&v.handle()}, f.site);
-  return f.finish(whole, v / maximum(norm(v, p, along), eps));
+  return f.finish(whole, v / no_shorter_than(eps, norm(v, p, along)));
 }
 
 }  // namespace lazy

@@ -8,4 +8,7 @@ namespace lazy::detail {
 /// 0 how many elements are not 0, for p = inf and -inf the largest and the smallest |x|. Of no elements 0.
 Term norm(const Term& x, double p, const Dims& axes, KeepDims = keepdims);
 
+/// Returns lengths of at least `least`; one that equals it has its own gradient, as torch's clamp_min.
+inline Term no_shorter_than(double least, const Term& length) { return where(length < least, least, length); }
+
 }  // namespace lazy::detail
