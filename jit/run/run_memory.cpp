@@ -110,9 +110,8 @@ BufferRef Run::memory_for(uint32_t slot, size_t bytes) {
     return BufferRef::allocate(backend_, bytes);
   } catch (const DeviceError& e) {
     const Node& n = *f_.values[p_.slots[slot].node];
-    throw DeviceError(std::string(e.what()) + " for " + name_of(n.op) + ", " +
-                      name_of(p_.slots[slot].dtype) + ' ' + to_string(n.shape) + ", recorded at " +
-                      lazy::to_string(n.site));
+    throw DeviceError(std::string(e.what()) + " for " + name_of(n.op) + ", " + name_of(p_.slots[slot].dtype) +
+                      ' ' + to_string(n.shape) + ", recorded at " + lazy::to_string(n.site));
   }
 }
 

@@ -34,8 +34,8 @@ class Revocable {
 };
 
 /// Removes the steps whose value failed from a list in order, if the latest of them made `now`, and returns
-/// them: steps after one that failed went on from it, so they failed as well. A step is a struct with `by`, the
-/// node it made.
+/// them: steps after one that failed went on from it, so they failed as well. A step is a struct with `by`,
+/// the node it made.
 template <class Step>
 std::vector<Step> remove_failed(std::vector<Step>& steps, const Failed& failed, const jit::Node* now) {
   if (steps.empty() || steps.back().by != now) return {};

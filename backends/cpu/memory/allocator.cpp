@@ -136,8 +136,7 @@ void* from_system(const SizeClass& c) {
 }  // namespace
 
 void* allocate(size_t bytes) {
-  if (bytes > size_t{1} << kLargestBits)
-    throw DeviceError("out of memory: " + text::human_size(bytes));
+  if (bytes > size_t{1} << kLargestBits) throw DeviceError("out of memory: " + text::human_size(bytes));
   const SizeClass c = class_of(bytes);
   if (Mine* const mine = mine_for(c))
     if (auto& l = mine->of(c); l.n) return l.blocks[--l.n];

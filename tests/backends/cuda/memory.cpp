@@ -77,7 +77,10 @@ BOOST_AUTO_TEST_CASE(a_device_that_is_full) {
     while (all.size() < 20) all.push_back(floats(8 * kMiB));
   });
   BOOST_TEST(contains(said, "no memory for 8.0 MiB; values hold "), said);
-  BOOST_TEST(contains(said, " of 64.0 MiB is free for add, float32 [2097152], recorded at memory.cpp:15 (memory.cpp:"), said);
+  BOOST_TEST(
+      contains(said,
+               " of 64.0 MiB is free for add, float32 [2097152], recorded at memory.cpp:15 (memory.cpp:"),
+      said);
   BOOST_TEST(all.size() >= 6u);
   all.pop_back();
   BOOST_TEST(floats(8 * kMiB)(1).item<float>() == 2);
