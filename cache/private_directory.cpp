@@ -1,6 +1,5 @@
 #include "cache/private_directory.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -80,13 +79,7 @@ DirectoryResult open_private_directory(const std::string& given, bool create) {
 
 std::vector<std::string> names_in(int folder) {
   std::vector<std::string> names;
-  // Opens another descriptor: reading a folder moves a position that duplicates would share.
-  Fd fd(files::open_at(folder, ".", O_RDONLY | O_DIRECTORY));
-  DIR* const dir = fd ? fdopendir(fd.get()) : nullptr;
-  if (!dir) return names;
-  fd.release();
-  while (const dirent* e = readdir(dir)) names.emplace_back(e->d_name);
-  closedir(dir);
+  files::names_in(folder, ".", names);
   return names;
 }
 

@@ -1,5 +1,6 @@
 #include "support/files.hpp"
 
+#include <dirent.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "support/cancel.hpp"
@@ -93,6 +95,26 @@ bool read_at(int fd, void* to, uint64_t bytes, uint64_t offset) noexcept {
   return in_parts(bytes, ENODATA, [&](uint64_t done, uint64_t n) {
     return ::pread(fd, p + done, n, static_cast<off_t>(offset + done));
   });
+}
+
+bool names_in(int at, const char* folder, std::vector<std::string>& names) {
+  const int fd = open_at(at, folder, O_RDONLY | O_DIRECTORY);
+  if (fd < 0) return false;
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::fdopendir(fd), ::closedir);
+  if (!dir) {
+    const int error = errno;
+    ::close(fd);
+    errno = error;
+    return false;
+  }
+  const NoCancel whole;
+  for (;;) {
+    errno = 0;
+    const dirent* const e = ::readdir(dir.get());
+    if (!e) return errno == 0;
+    const std::string_view name = e->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
 }
 
 std::string followed(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 namespace lazy::files {
 
@@ -30,6 +31,10 @@ bool write_record(int fd, const void* from, size_t bytes, bool& torn) noexcept;
 /// Writes at an offset, as write() does.
 bool write_at(int fd, const void* from, uint64_t bytes, uint64_t offset) noexcept;
 bool read_at(int fd, void* to, uint64_t bytes, uint64_t offset) noexcept;  // a file's end counts as ENODATA
+
+/// Appends the names in a folder, but "." and "..", in any order. `at`: a folder's descriptor, or AT_FDCWD.
+/// Returns false with errno. The standard library's iterator ends the program where memory runs out.
+bool names_in(int at, const char* folder, std::vector<std::string>& names);
 
 /// Returns the path of the file that a symbolic link leads to, if it exists; else the path.
 std::string followed(const std::string& path);

@@ -1,5 +1,7 @@
 // Launches contractions of one matrix whose sides are copied, one or both, and those along the sum.
 #include <algorithm>
+#include <new>
+#include <optional>
 
 #include "backends/cpu/contract.hpp"
 #include "backends/cpu/machine/features.hpp"
@@ -180,7 +182,7 @@ void Contraction::many_rows(const Launch& l, const ContractionSides& s, const ui
                 chunk_bytes = (lane_part + packer_.starts()) * width * element_;
   // A left side that is read as it lies passes often; then what is packed stays in the second-level cache.
   const int64_t most = left_copied ? kMostPacked : static_cast<int64_t>(caches().l2 / 4) * l.threads;
-  const int64_t panel = equal_parts(
+  int64_t panel = equal_parts(
       s.columns, std::max<int64_t>(1, most / std::max<int64_t>(chunk_bytes, 1)) * width, width, 1);
   const int64_t pitch = round_up(lane_part * element_, 64);
   // These rows' left side stays in the second-level cache while all columns pass.
@@ -188,15 +190,29 @@ void Contraction::many_rows(const Launch& l, const ContractionSides& s, const ui
       static_cast<int64_t>(caches().l2 / 3) / std::max<int64_t>(pitch, 1) / form_.rows * form_.rows;
   const int64_t block = equal_parts(s.rows, std::max<int64_t>(form_.rows, near_rows), form_.rows, l.threads);
   const int64_t blocks = divide_up(s.rows, block);
-  for (int64_t begin = 0; begin < s.columns; begin += panel) {
-    const int64_t columns = std::min(panel, s.columns - begin), chunks = divide_up(columns, width);
+  int64_t columns = 0;
+  for (int64_t begin = 0; begin < s.columns; begin += columns) {
+    columns = std::min(panel, s.columns - begin);
+    const int64_t chunks = divide_up(columns, width);
     // When there are fewer blocks of rows than threads, columns are shared out too.
     const int64_t strips =
         blocks >= 2 * l.threads || blocks % l.threads == 0 ? 1 : std::min<int64_t>(chunks, l.threads);
     const int64_t strip = divide_up(chunks, strips);
     const int64_t task_bytes =
         parts > 1 ? block * round_up(std::min(columns, strip * width), form_.lanes) * element_ : 0;
-    const Scratch right(right_copied ? chunks * chunk_bytes : 0), tiles(blocks * strips * task_bytes);
+    // Where memory is short, less is packed at once, down to one chunk.
+    std::optional<Scratch> right_memory, tile_memory;
+    const auto has_memory = [&](std::optional<Scratch>& scratch, int64_t bytes) {
+      if (panel > width) return scratch.emplace(bytes, std::nothrow).data() != nullptr;
+      return scratch.emplace(bytes).data() != nullptr;
+    };
+    if (!has_memory(right_memory, right_copied ? chunks * chunk_bytes : 0) ||
+        !has_memory(tile_memory, blocks * strips * task_bytes)) {
+      panel = round_up(panel / 2, width);
+      columns = 0;
+      continue;
+    }
+    char *const right = right_memory->data(), *const tiles = tile_memory->data();
     for (int64_t first = 0; first == 0 || first < s.steps; first += part) {
       const int64_t steps = std::min(part, s.steps - first);
       if (right_copied) {
@@ -204,7 +220,7 @@ void Contraction::many_rows(const Launch& l, const ContractionSides& s, const ui
         l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t*, int64_t p) {
           for (int64_t c = p * grain; c < std::min(chunks, (p + 1) * grain); ++c)
             packer_.pack_right(s, first, steps, begin + c * width, std::min(width, columns - c * width),
-                               right.data() + c * chunk_bytes, width);
+                               right + c * chunk_bytes, width);
         });
       }
       l.box.each_piece(args, blocks * strips, l.threads, [&](uint64_t* mine, int64_t task) {
@@ -222,12 +238,12 @@ void Contraction::many_rows(const Launch& l, const ContractionSides& s, const ui
           plan.left = left.data();
           plan.left_row = pitch;
         }
-        plan.right = right_copied ? right.data() + chunk * chunk_bytes
+        plan.right = right_copied ? right + chunk * chunk_bytes
                                   : s.right + first * s.right_step + (begin + chunk * width) * element_;
         plan.right_step = right_copied ? width * element_ : s.right_step;
         plan.right_chunk = right_copied ? chunk_bytes : width * element_;
         plan.steps = packer_.lane_steps(steps);
-        plan.tiles = tiles.data() + task * task_bytes;
+        plan.tiles = tiles + task * task_bytes;
         plan.flags = ContractionPlan::flags_of(first, steps, s.steps);
         l.box.restrict(mine, form_.row_axis, row, row + rows);
         l.box.restrict(mine, vector_axis_, begin + chunk * width,

@@ -8,6 +8,7 @@
 #include "backends/cpu/emitter/call_table.hpp"
 #include "backends/cpu/emitter/kernel_writer.hpp"
 #include "backends/cpu/emitter/split.hpp"
+#include "backends/cpu/memory/spare.hpp"
 #include "backends/cpu/scatter.hpp"
 #include "backends/cpu/threads/parallel.hpp"
 #include "support/archive.hpp"
@@ -77,6 +78,7 @@ class CpuKernel final : public jit::Kernel {
         scatter_(scatter_of(k)),
         partition_(k),
         code_(std::move(built.code)) {
+    spare::reserve();
     partition_.set_cost(schedule_.instructions, schedule_.epilogue, schedule_.lanes);
     if (form_) contraction_.emplace(k, *form_);
   }

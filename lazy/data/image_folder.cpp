@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "lazy/data/files.hpp"
 #include "lazy/io/image.hpp"
 #include "lazy/io/image_bytes.hpp"
+#include "support/files.hpp"
 #include "support/text.hpp"
 
 namespace lazy::data {
@@ -21,11 +24,14 @@ bool is_picture(const fs::path& p) {
 
 std::vector<fs::path> sorted(const fs::path& folder, bool folders, const Site& s) {
   std::vector<fs::path> all;
-  try {
-    for (const auto& e : fs::directory_iterator(folder))
-      if (folders ? e.is_directory() : e.is_regular_file() && is_picture(e.path())) all.push_back(e.path());
-  } catch (const fs::filesystem_error& e) {
-    throw IoError("ImageFolder: cannot read " + folder.string() + ": " + e.code().message(), s);
+  std::vector<std::string> names;
+  if (!files::names_in(AT_FDCWD, folder.c_str(), names))
+    throw IoError("ImageFolder: cannot read " + folder.string() + ": " + std::strerror(errno), s);
+  for (const std::string& name : names) {
+    const fs::path at = folder / name;
+    std::error_code ignored;
+    if (folders ? fs::is_directory(at, ignored) : fs::is_regular_file(at, ignored) && is_picture(at))
+      all.push_back(at);
   }
   std::sort(all.begin(), all.end());
   return all;

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 
 #include "lazy/io/file.hpp"
 #include "lazy/io/safetensors_header.hpp"
 #include "lazy/ops/creation.hpp"
+#include "support/files.hpp"
 #include "support/hash.hpp"
 #include "support/log.hpp"
 
@@ -63,15 +65,12 @@ bool number_of(std::string_view text, int64_t& v) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-/// Calls f with the name of each file of a folder. IoError.
-template <class F>
-void for_each_name(const std::string& folder, const Site& s, F&& f) {
-  // Not with an error_code: that iterator ends the program where memory runs out.
-  try {
-    for (const auto& entry : fs::directory_iterator(folder)) f(entry.path().filename().string());
-  } catch (const fs::filesystem_error& e) {
-    throw IoError("CheckpointFolder: cannot read " + folder + ": " + e.code().message(), s);
-  }
+/// Returns the names of a folder's files. IoError.
+std::vector<std::string> names_in(const std::string& folder, const Site& s) {
+  std::vector<std::string> names;
+  if (!files::names_in(AT_FDCWD, folder.c_str(), names))
+    throw IoError("CheckpointFolder: cannot read " + folder + ": " + std::strerror(errno), s);
+  return names;
 }
 
 /// True if the file is one that a program which has ended was writing.
@@ -187,9 +186,8 @@ CheckpointFolder::CheckpointFolder(const std::string& folder, FolderOptions opti
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw IoError("CheckpointFolder: cannot make " + folder + ": " + error.message(), s);
-  for_each_name(folder, s, [&](const std::string& name) {
+  for (const std::string& name : names_in(folder, s))
     if (std::error_code ignored; left_behind(name)) fs::remove(fs::path(folder) / name, ignored);
-  });
 }
 
 std::string CheckpointFolder::path(int64_t step) const {
@@ -200,14 +198,15 @@ std::string CheckpointFolder::path(int64_t step) const {
 
 std::vector<int64_t> CheckpointFolder::steps(Site s) const {
   std::vector<int64_t> all;
-  for_each_name(folder_, s, [&](std::string_view name) {
+  for (const std::string& file : names_in(folder_, s)) {
     int64_t step = 0;
-    if (!name.starts_with(kPrefix) || !name.ends_with(kEnding)) return;
+    std::string_view name = file;
+    if (!name.starts_with(kPrefix) || !name.ends_with(kEnding)) continue;
     name.remove_prefix(kPrefix.size());
-    if (name.size() < kEnding.size()) return;
+    if (name.size() < kEnding.size()) continue;
     name.remove_suffix(kEnding.size());
     if (number_of(name, step)) all.push_back(step);
-  });
+  }
   std::sort(all.begin(), all.end());
   return all;
 }

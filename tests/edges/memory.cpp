@@ -35,4 +35,15 @@ BOOST_AUTO_TEST_CASE(what_is_dead_is_not_kept_for_ever) {
 
 BOOST_AUTO_TEST_CASE(threads_that_share_little) { BOOST_TEST(says("threads", 700) == "failed 0\n"); }
 
+// Kernels that pack operands take memory, too, after an input was overwritten.
+BOOST_AUTO_TEST_CASE(a_step_that_has_too_little_loses_no_parameters) {
+  const std::string said = says("training", 0);
+  BOOST_TEST(said == "too little: some, models lost: 0\n", said);
+}
+
+BOOST_AUTO_TEST_CASE(products_need_no_more_than_their_results) {
+  const std::string said = says("product", 0);
+  BOOST_TEST(said == "computed in all, the same bits\n", said);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

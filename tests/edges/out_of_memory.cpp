@@ -1,15 +1,11 @@
 // Makes memory run out anywhere: each allocation of recording, compiling and running fails in turn. Nothing
 // may end the program, what is computed afterwards is right, and nothing leaks.
-#include <dlfcn.h>
-#include <malloc.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <new>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -18,64 +14,13 @@
 #include "support/config.hpp"
 #include "support/log_sink.hpp"
 #include "tests/common/folder.hpp"
-
-namespace {
-
-// While armed, of the thread that is tested, or of all: allocation number `fails_at` fails, and with
-// `and_later` all after it.
-constinit thread_local bool armed = false;
-constinit std::atomic<bool> all_armed{false};
-constinit std::atomic<long> asked{0}, failures{0}, blocks{0};
-long fails_at = -1;
-bool and_later = false;
-
-bool fails() {
-  if (!armed && !all_armed) return false;
-  const long n = asked++;
-  if (n != fails_at && !(and_later && n > fails_at)) return false;
-  ++failures;
-  return true;
-}
-
-void* had(void* p) {
-  if (!p) throw std::bad_alloc();
-  ++blocks;
-  return p;
-}
-void gone(void* p) {
-  if (p) --blocks;
-  std::free(p);
-}
-
-}  // namespace
-
-void* operator new(size_t n) {
-  if (fails()) throw std::bad_alloc();
-  return had(std::malloc(n));
-}
-void* operator new(size_t n, std::align_val_t a) {
-  if (fails()) throw std::bad_alloc();
-  return had(::memalign(static_cast<size_t>(a), n));
-}
-void* operator new(size_t n, const std::nothrow_t&) noexcept {
-  void* const p = fails() ? nullptr : std::malloc(n);
-  if (p) ++blocks;
-  return p;
-}
-void operator delete(void* p) noexcept { gone(p); }
-void operator delete(void* p, size_t) noexcept { gone(p); }
-void operator delete(void* p, std::align_val_t) noexcept { gone(p); }
-void operator delete(void* p, size_t, std::align_val_t) noexcept { gone(p); }
-
-/// Allocates memory for values.
-extern "C" void* aligned_alloc(size_t alignment, size_t bytes) {
-  return fails() ? nullptr : ::memalign(alignment, bytes);
-}
+#include "tests/edges/failing_allocations.hpp"
 
 using namespace lazy;
 
 namespace {
 
+using failing::and_later, failing::blocks, failing::failures;
 using Values = std::vector<float>;
 
 struct Program {
@@ -106,12 +51,11 @@ bool one_failure(const Program& p, const Values& expected, long at, bool& some) 
       if (!t.defined()) t = p.record();
       got = p.read(t);
     };
-    asked = 0, fails_at = at, armed = true, all_armed = p.threads;
     bool thrown = false;
     try {
+      const failing::Armed scope(at, p.threads);
       run();
     } catch (const std::exception&) { thrown = true; }
-    armed = all_armed = false;
     some = failures != before;
     if (!some && thrown) good = wrong(p.name, at, "an exception though nothing failed");
     if (thrown) try {

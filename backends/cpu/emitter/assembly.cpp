@@ -57,13 +57,19 @@ int32_t Assembly::reserve(int bytes) {
 
 int32_t Assembly::reserve_spill(int bytes) {
   auto& list = free_spills_[spill_class(bytes)];
-  if (list.empty()) return reserve(kSpillBytes[spill_class(bytes)]);
+  if (list.empty()) {
+    // Giving a slot back must not need memory: it may happen while an exception is under way.
+    if (size_t& made = spills_made_[spill_class(bytes)]; ++made > list.capacity()) list.reserve(2 * made);
+    return reserve(kSpillBytes[spill_class(bytes)]);
+  }
   const int32_t at = list.back();
   list.pop_back();
   return at;
 }
 
-void Assembly::release_spill(int32_t at, int bytes) { free_spills_[spill_class(bytes)].push_back(at); }
+void Assembly::release_spill(int32_t at, int bytes) noexcept {
+  free_spills_[spill_class(bytes)].push_back(at);
+}
 
 void Assembly::prologue() {
   for (int r : kSaved) a.push(x86::gpq(static_cast<uint32_t>(r)));

@@ -71,7 +71,7 @@ class Assembly {
   // frame
   int32_t reserve(int bytes);        // aligned to its size (a power of two up to 64)
   int32_t reserve_spill(int bytes);  // likewise, from slots given back
-  void release_spill(int32_t at, int bytes);
+  void release_spill(int32_t at, int bytes) noexcept;
   x86::Mem frame(int32_t at, int32_t offset = 0) const { return x86::ptr(x86::rsp, at + offset); }
   void prologue();
   void epilogue();  // also writes the constant pool and the out-of-line code
@@ -133,6 +133,7 @@ class Assembly {
   std::unordered_map<uint64_t, size_t> vectors4_, vectors8_;
   int32_t frame_size_ = 0;
   std::vector<int32_t> free_spills_[3];
+  size_t spills_made_[3] = {};
   size_t patch_at_ = 0;
   int32_t saved_rsp_ = -1;
   int32_t staging_ = -1;

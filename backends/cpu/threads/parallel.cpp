@@ -14,6 +14,7 @@
 #include "backends/cpu/emitter/split.hpp"
 #include "backends/cpu/machine/features.hpp"
 #include "backends/cpu/memory/allocator.hpp"
+#include "backends/cpu/memory/spare.hpp"
 #include "backends/cpu/threads/machine.hpp"
 #include "backends/cpu/threads/team.hpp"
 #include "support/arithmetic.hpp"
@@ -317,9 +318,19 @@ void Partition::each_piece(const uint64_t* args, int64_t pieces, int threads,
   in_parallel(pieces, threads, [&](int64_t first, int64_t last) { parts.run(first, last, some); });
 }
 
-Scratch::Scratch(int64_t bytes)
-    : bytes_(static_cast<size_t>(bytes)), data_(static_cast<char*>(allocate(bytes_))) {}
-Scratch::~Scratch() { deallocate(data_, bytes_); }
+Scratch::Scratch(int64_t bytes, std::nothrow_t) noexcept
+    : bytes_(static_cast<size_t>(bytes)), data_(nullptr) {
+  try {
+    data_ = static_cast<char*>(allocate(bytes_));
+  } catch (...) {}
+}
+Scratch::Scratch(int64_t bytes) : Scratch(bytes, std::nothrow) {
+  if (!data_) data_ = static_cast<char*>(spare::take(bytes_));
+  if (!data_) data_ = static_cast<char*>(allocate(bytes_));  // throws
+}
+Scratch::~Scratch() {
+  if (!spare::give(data_)) deallocate(data_, bytes_);
+}
 
 bool Partition::run_split(Entry entry, uint64_t* args, int threads, int64_t parallel_pieces) const {
   if (accumulators_ == 0) return false;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -126,10 +127,14 @@ class Partition {
 /// dispatch, and on whether the threads are awake.
 bool worth_threads(double nanoseconds);
 
-/// Holds memory of the allocator until the end of a scope.
+/// Holds memory until the end of a scope: the allocator's, or where that has none, spare memory
+/// (memory/spare.hpp).
 class Scratch {
  public:
+  /// Throws DeviceError where there is none either.
   explicit Scratch(int64_t bytes);
+  /// Leaves spare memory to those that cannot do with less: data() is null where the allocator has none.
+  Scratch(int64_t bytes, std::nothrow_t) noexcept;
   Scratch(const Scratch&) = delete;
   ~Scratch();
   char* data() const { return data_; }
