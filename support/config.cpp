@@ -239,12 +239,12 @@ void warn(const std::vector<std::string>& problems) {
 }
 
 /// Sets row i from text and returns its earlier setting from code; the caller holds the lock.
-std::string set_locked(Registry& r, const Row& row, std::string_view value) {
+std::string set_locked(Registry& r, const Row& row, std::string_view value, const Site& s) {
   const auto i = static_cast<size_t>(&row - kRows);
   std::optional<Parsed> parsed;
   if (!text::trimmed(value).empty()) {
     parsed = parse(row, value);
-    if (!parsed) throw ConfigError(bad_value(row, value));
+    if (!parsed) throw ConfigError(bad_value(row, value), s);
   }
   r.code[i] = std::move(parsed);
   const bool taken_back = !r.code[i];
@@ -253,12 +253,12 @@ std::string set_locked(Registry& r, const Row& row, std::string_view value) {
   return before;
 }
 
-std::string set_from_code(std::string_view name, std::string_view value) {
+std::string set_from_code(std::string_view name, std::string_view value, const Site& s) {
   const Row* row = find(name);
-  if (!row) throw ConfigError(unknown(name));
+  if (!row) throw ConfigError(unknown(name), s);
   Registry& r = registry();
   const std::lock_guard lock(mutex);
-  return set_locked(r, *row, value);
+  return set_locked(r, *row, value, s);
 }
 
 std::string padded(std::string s, size_t width) {
@@ -294,11 +294,11 @@ void reload_environment() {
   warn(problems);
 }
 
-void set(std::string_view name, std::string_view value) { set_from_code(name, value); }
+void set(std::string_view name, std::string_view value, Site s) { set_from_code(name, value, s); }
 
-Override::Override(std::string_view name, std::string_view value)
-    : name_(name), before_(set_from_code(name, value)) {}
-Override::~Override() { set_from_code(name_, before_); }
+Override::Override(std::string_view name, std::string_view value, Site s)
+    : name_(name), before_(set_from_code(name, value, s)) {}
+Override::~Override() { set_from_code(name_, before_, Site()); }
 
 const char* name_of(Origin o) {
   constexpr const char* names[] = {"default", "environment", "code"};

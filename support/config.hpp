@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/config_enums.hpp"
+#include "support/site.hpp"
 
 namespace lazy::config {
 
@@ -76,15 +77,15 @@ inline const Values& get() {
 }
 
 /// Sets a variable from code, spelled as in the environment; an empty value removes the setting. Throws
-/// ConfigError on an unknown name or a value that the variable doesn't accept.
-void set(std::string_view name, std::string_view value);
+/// ConfigError, with the caller's line, on an unknown name or a value that the variable doesn't accept.
+void set(std::string_view name, std::string_view value, Site s = Site::current());
 /// Reads the environment again. What was set from code stays.
 void reload_environment();
 
 /// Sets a variable for a scope and restores the earlier setting from code (or none) at its end.
 class Override {
  public:
-  Override(std::string_view name, std::string_view value);
+  Override(std::string_view name, std::string_view value, Site s = Site::current());
   ~Override();
   Override(const Override&) = delete;
   Override& operator=(const Override&) = delete;
