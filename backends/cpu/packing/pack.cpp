@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/machine/features.hpp"
+#include "backends/cpu/packing/strips.hpp"
 #include "support/error.hpp"
 
-#define LAZY_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
-#define LAZY_AVX512_INLINE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"), always_inline))
 #define LAZY_AVX2 __attribute__((target("avx2,fma,f16c")))
 
 namespace lazy::cpu_backend {
@@ -79,117 +77,27 @@ Widen widening(DType t, ContractionLane lane) {
                                : widen<uint32_t, uint32_t>;
 }
 
-/// Sets to[i][j] = from[j][i] for 8 by 8 elements of 4 bytes.
-LAZY_AVX2 inline void transpose8(const char* const from[8], int64_t at, char* to, int64_t pitch) {
-  // This puts halves of rows j and j + 4 side by side, so that what remains happens within 128 bits.
-  const auto half = [&](int j, int64_t offset) __attribute__((target("avx2,fma,f16c"), always_inline)) {
-    return _mm256_insertf128_ps(
-        _mm256_castps128_ps256(_mm_loadu_ps(reinterpret_cast<const float*>(from[j] + at + offset))),
-        _mm_loadu_ps(reinterpret_cast<const float*>(from[j + 4] + at + offset)), 1);
-  };
-  for (int h = 0; h < 2; ++h) {
-    const __m256 a = half(0, 16 * h), b = half(1, 16 * h), c = half(2, 16 * h), d = half(3, 16 * h);
-    const __m256 ab0 = _mm256_unpacklo_ps(a, b), ab1 = _mm256_unpackhi_ps(a, b),
-                 cd0 = _mm256_unpacklo_ps(c, d), cd1 = _mm256_unpackhi_ps(c, d);
-    char* out = to + 4 * h * pitch;
-    _mm256_storeu_ps(reinterpret_cast<float*>(out), _mm256_shuffle_ps(ab0, cd0, 0x44));
-    _mm256_storeu_ps(reinterpret_cast<float*>(out + pitch), _mm256_shuffle_ps(ab0, cd0, 0xee));
-    _mm256_storeu_ps(reinterpret_cast<float*>(out + 2 * pitch), _mm256_shuffle_ps(ab1, cd1, 0x44));
-    _mm256_storeu_ps(reinterpret_cast<float*>(out + 3 * pitch), _mm256_shuffle_ps(ab1, cd1, 0xee));
-  }
-}
-
-/// Sets to[i][j] = from[j][i], j < 8, i < rows.
-LAZY_AVX2 void transpose_columns(const char* const from[8], int64_t rows, int64_t columns, int64_t lane,
-                                 char* to, int64_t pitch) {
-  int64_t i = 0;
-  if (columns == 8 && lane == 4)
-    for (; i + 8 <= rows; i += 8) transpose8(from, i * 4, to + i * pitch, pitch);
-  for (; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j)
-      std::memcpy(to + i * pitch + j * lane, from[j] + i * lane, static_cast<size_t>(lane));
-}
-
-/// Sets to[i][j] = from[j][i] for 16 by 16 elements of 4 bytes, from[j] being `column` bytes after from[j -
-/// 1]. Four of them at a time come together as they are loaded, so that all else happens within 128 bits.
-LAZY_AVX512 inline void transpose16(const char* from, int64_t column, char* to, int64_t pitch) {
-  constexpr __mmask16 all = 0xffff;  // without a mask, GCC 12 warns of its own headers
-  const auto four = [&](const char* p) LAZY_AVX512_INLINE {
-    const auto at = [&](int i) LAZY_AVX512_INLINE {
-      return _mm_loadu_ps(reinterpret_cast<const float*>(p + i * 4 * column));
-    };
-    __m512 v = _mm512_maskz_broadcast_f32x4(0x000f, at(0));
-    v = _mm512_mask_broadcast_f32x4(v, 0x00f0, at(1));
-    v = _mm512_mask_broadcast_f32x4(v, 0x0f00, at(2));
-    return _mm512_mask_broadcast_f32x4(v, 0xf000, at(3));
-  };
-  for (int h = 0; h < 4; ++h, from += 16, to += 4 * pitch) {
-    const __m512 a = four(from), b = four(from + column), c = four(from + 2 * column),
-                 d = four(from + 3 * column);
-    const __m512 ab0 = _mm512_maskz_unpacklo_ps(all, a, b), ab1 = _mm512_maskz_unpackhi_ps(all, a, b),
-                 cd0 = _mm512_maskz_unpacklo_ps(all, c, d), cd1 = _mm512_maskz_unpackhi_ps(all, c, d);
-    _mm512_storeu_ps(to, _mm512_maskz_shuffle_ps(all, ab0, cd0, 0x44));
-    _mm512_storeu_ps(to + pitch, _mm512_maskz_shuffle_ps(all, ab0, cd0, 0xee));
-    _mm512_storeu_ps(to + 2 * pitch, _mm512_maskz_shuffle_ps(all, ab1, cd1, 0x44));
-    _mm512_storeu_ps(to + 3 * pitch, _mm512_maskz_shuffle_ps(all, ab1, cd1, 0xee));
-  }
-}
-
-/// Sets the first rows and columns, as many as make blocks of 16 by 16 elements of 4 bytes, of to[i][j] =
-/// from[j][i]. Returns how many `rows` are set; `columns` becomes how many columns are.
-LAZY_AVX512 int64_t transpose_blocks(const char* from, int64_t column, int64_t rows, int64_t& columns,
-                                     char* to, int64_t pitch) {
-  columns = columns / 16 * 16;
-  rows = rows / 16 * 16;
-  for (int64_t j = 0; j < columns; j += 16)
-    for (int64_t i = 0; i < rows; i += 16) {
-      const char* at = from + j * column + i * 4;
-      for (int64_t c = 0; c < 16; ++c) _mm_prefetch(at + (16 + c) * column, _MM_HINT_T0);
-      transpose16(at, column, to + i * pitch + j * 4, pitch);
-    }
-  return rows;
-}
-
-/// Sets to[i][j] = from[j][i] for elements of 4 bytes.
-void transpose_words(const char* from, int64_t column, int64_t rows, int64_t columns, char* to,
-                     int64_t pitch) {
-  int64_t whole = columns;
-  const int64_t done = transpose_blocks(from, column, rows, whole, to, pitch);
-  const auto copy = [&](int64_t i, int64_t j) {
-    std::memcpy(to + i * pitch + j * 4, from + j * column + i * 4, 4);
-  };
-  for (int64_t j = 0; j < whole; ++j)
-    for (int64_t i = done; i < rows; ++i) copy(i, j);
-  for (int64_t j = whole; j < columns; ++j)
-    for (int64_t i = 0; i < rows; ++i) copy(i, j);
-}
-
-bool transposes_blocks() { return best_isa() >= Isa::avx512; }
-
-constexpr int64_t kRun = 64;
-/// Calls f(first row, rows up to kRun, first column, columns up to 8) for every such piece of a matrix.
+constexpr int64_t kRun = 64, kFewColumns = 16;
+/// Calls f(first row, rows up to kRun, first column, columns up to kFewColumns) for every such piece of a
+/// matrix.
 template <class F>
-void each_eight_columns(int64_t rows, int64_t columns, F&& f) {
-  for (int64_t j = 0; j < columns; j += 8)
+void each_few_columns(int64_t rows, int64_t columns, F&& f) {
+  for (int64_t j = 0; j < columns; j += kFewColumns)
     for (int64_t i = 0; i < rows; i += kRun)
-      f(i, std::min(kRun, rows - i), j, std::min<int64_t>(8, columns - j));
+      f(i, std::min(kRun, rows - i), j, std::min(kFewColumns, columns - j));
 }
 
-/// Packs columns that lie side by side in memory: eight of them at a time, by way of their lanes.
+/// Packs columns that lie side by side in memory; if they are no lanes yet, few at a time, by way of these.
 void pack_transposed(const PackSource& s, Widen widen, int64_t lane, int64_t rows, int64_t columns, char* to,
                      int64_t pitch) {
-  alignas(64) char lanes[8][kRun * 8];
-  const bool plain = static_cast<int64_t>(size_of(s.type)) == lane;
-  if (plain && lane == 4 && transposes_blocks())
-    return transpose_words(s.data, s.column, rows, columns, to, pitch);
-  each_eight_columns(rows, columns, [&](int64_t i, int64_t run, int64_t j, int64_t n) {
-    const char* from[8] = {};
-    for (int64_t c = 0; c < n; ++c) {
-      const char* column = s.data + (j + c) * s.column + i * s.row;
-      if (!plain) widen(column, s.row, run, lanes[c]);
-      from[c] = plain ? column : lanes[c];
-    }
-    transpose_columns(from, run, n, lane, to + i * pitch + j * lane, pitch);
+  if (static_cast<int64_t>(size_of(s.type)) == lane) {
+    transpose(s.data, s.column, lane, rows, columns, to, pitch);
+    return;
+  }
+  alignas(64) char lanes[kFewColumns][kRun * 4];
+  each_few_columns(rows, columns, [&](int64_t i, int64_t run, int64_t j, int64_t n) {
+    for (int64_t c = 0; c < n; ++c) widen(s.data + (j + c) * s.column + i * s.row, s.row, run, lanes[c]);
+    transpose(lanes[0], sizeof lanes[0], lane, run, n, to + i * pitch + j * lane, pitch);
   });
 }
 
@@ -277,17 +185,17 @@ void pack_pairs(const PackSource& s, int64_t rows, int64_t columns, char* to, in
   const Widen widen = widening(s.type, ContractionLane::pairs);
   const auto size = static_cast<int64_t>(size_of(s.type));
   if (s.column != size && s.row == size) {  // pairs lie side by side along the rows
-    if (size == 2 && rows % 2 == 0 && transposes_blocks())
-      return transpose_words(s.data, s.column, rows / 2, columns, to, pitch);
-    alignas(64) char words[8][kRun * 2];
-    return each_eight_columns(rows, columns, [&](int64_t i, int64_t run, int64_t j, int64_t n) {
-      const char* from[8] = {};
+    if (size == 2 && rows % 2 == 0) {
+      transpose(s.data, s.column, 4, rows / 2, columns, to, pitch);
+      return;
+    }
+    alignas(64) char words[kFewColumns][kRun * 2];
+    return each_few_columns(rows, columns, [&](int64_t i, int64_t run, int64_t j, int64_t n) {
       for (int64_t c = 0; c < n; ++c) {
         widen(s.data + (j + c) * s.column + i * s.row, s.row, run, words[c]);
         if (run % 2) std::memset(words[c] + run * 2, 0, 2);
-        from[c] = words[c];
       }
-      transpose_columns(from, (run + 1) / 2, n, 4, to + i / 2 * pitch + j * 4, pitch);
+      transpose(words[0], sizeof words[0], 4, (run + 1) / 2, n, to + i / 2 * pitch + j * 4, pitch);
     });
   }
   uint16_t low[kRun], high[kRun];
@@ -334,14 +242,7 @@ LAZY_AVX2 void pack_quads(const PackSource& s, int64_t rows, int64_t columns, ch
     }
   } else if (s.row == 1) {  // quads lie side by side along the rows
     i = rows / 4 * 4;
-    if (transposes_blocks()) transpose_words(s.data, s.column, i / 4, columns, to, pitch);
-    else
-      for (int64_t j = 0; j < columns; j += 8) {
-        const int64_t n = std::min<int64_t>(8, columns - j);
-        const char* from[8] = {};
-        for (int64_t c = 0; c < n; ++c) from[c] = s.data + (j + c) * s.column;
-        transpose_columns(from, i / 4, n, 4, to + j * 4, pitch);
-      }
+    transpose(s.data, s.column, 4, i / 4, columns, to, pitch);
   }
   for (; i < rows; i += 4)
     for (int64_t j = 0; j < columns; ++j) {
