@@ -18,7 +18,7 @@ namespace lazy::cpu_backend {
 template <class A>
 void fields(A& a, Schedule& s) {
   a(s.isa, s.lanes, s.vectors, s.rows, s.steps, s.spills, s.frame_bytes, s.instructions, s.epilogue,
-    s.streams);
+    s.epilogue_rows, s.streams);
 }
 template <class A>
 void fields(A& a, ContractionSide& s) {
@@ -36,6 +36,7 @@ std::string describe(const Schedule& s, const Partition& p) {
                   std::to_string(s.vectors) + " vectors";
   if (s.rows > 1) r += " x " + std::to_string(s.rows) + " rows";
   if (s.steps > 1) r += ", " + std::to_string(s.steps) + " steps";
+  if (s.epilogue_rows > 1) r += ", an epilogue for " + std::to_string(s.epilogue_rows) + " rows";
   r += ", " + std::to_string(s.instructions + s.epilogue) + " vector instructions, " +
        std::to_string(s.spills) + " spills, frame " + std::to_string(s.frame_bytes) + " B";
   return r + ", " + p.describe();

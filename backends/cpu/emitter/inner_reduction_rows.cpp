@@ -207,7 +207,16 @@ void InnerReductionWriter::reduce_rows() {
   std::swap(p.folded, s.rows_folded);
   as_->reserved_vec = reserved;
   hold(s.rows_folded);
-  one_epilogue_ ? one_epilogue() : row_epilogues();
+  const Label few = as_->a.newLabel(), done = as_->a.newLabel();
+  if (gathers_ && one_epilogue_) {
+    jump_unless_gathering(few);
+    gather(kRows);
+    skip_indices(kRows - 1);
+    as_->a.jmp(done);
+  }
+  as_->a.bind(few);
+  one_epilogue_ ? one_epilogue(kRows) : row_epilogues();
+  as_->a.bind(done);
   as_->reserved_vec = reserved;
 }
 
@@ -267,21 +276,21 @@ void InnerReductionWriter::accumulate_rows(const Addressing& whole, const Addres
   a.bind(folded);
 }
 
-/// Writes the epilogue of all rows at once.
-void InnerReductionWriter::one_epilogue() {
+/// Writes the epilogue of so many rows at once, kRows or as many as there are lanes.
+void InnerReductionWriter::one_epilogue(int rows) {
   AccumulatorPlaces& p = red_->acc[0];
   Addressing w = full_;
   w.indexed = false;
   w.vector_axis = outer_.back();
   w.often_unit = true;
   w.index_base = counters_[static_cast<size_t>(outer_.back())];
-  std::vector<uint16_t> hot, result{red_->rows_folded[0]};
+  std::vector<uint16_t> hot, result{rows > kRows ? p.folded[0] : red_->rows_folded[0]};
   std::swap(hot, p.hot);  // only the folded value is left of them
   std::swap(result, p.result);
-  write_epilogue({}, w);
+  write_epilogue({}, w, rows > kRows);
   std::swap(hot, p.hot);
   std::swap(result, p.result);
-  skip_indices(kRows - 1);  // the last one steps in the loop itself
+  skip_indices(rows - 1);  // the last one steps in the loop itself
 }
 
 /// Writes the epilogue row by row.

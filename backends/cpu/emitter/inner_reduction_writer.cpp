@@ -65,6 +65,8 @@ void InnerReductionWriter::plan() {
   }
   if (!copies_->stage_is_empty(0)) write_block(copies_->block(0, {}), full_);
   for (auto& p : red_->acc) p.result = p.folded;
+  gathers_ = suits_gathering();
+  if (gathers_) schedule_.epilogue_rows = lanes_;
   if (rows_) plan_rows();
   decide_once();
   find_operand_ahead();
@@ -138,6 +140,11 @@ void InnerReductionWriter::decide_once() {
   x86::Mem one_block = as_->frame(red_->one_block);
   one_block.setSize(4);
   a.mov(one_block, 0);
+  if (gathers_) {
+    gathered_ = as_->reserve(64);
+    waiting_ = as_->reserve(8);
+    a.mov(qword(as_->frame(waiting_)), 0);
+  }
   if (rows_) {
     red_->several_rows = as_->reserve(8);
     x86::Mem several_rows = as_->frame(red_->several_rows);
@@ -195,7 +202,7 @@ void InnerReductionWriter::jump_if_one_block(const Label& to) {
 void InnerReductionWriter::row() {
   x86::Assembler& a = as_->a;
   const RowLabels l(a);
-  const Label several = a.newLabel();
+  const Label several = a.newLabel(), one_index = a.newLabel();
   if (rows_) rows_where_short(several);
   for (Copies* c : {copies_.get(), hot_copies_.get()})
     if (c && !c->stage_is_empty(1)) write_block(c->block(1, shape_), full_);
@@ -211,14 +218,25 @@ void InnerReductionWriter::row() {
   std::vector<std::pair<uint16_t, uint16_t>> list;
   for (auto& p : red_->acc) list.emplace_back(p.result[0], p.total[0]);
   copy_variables(list);
-  a.bind(l.done);
+  a.bind(gathers_ ? one_index : l.done);
   Addressing w = full_;
   w.indexed = false;
   w.lane0 = true;
   write_epilogue({}, w);
   a.bind(l.row_done);
   next_split_row();
-  a.bind(several);
+  if (gathers_) {
+    const Label next = a.newLabel();
+    a.jmp(next);
+    a.bind(l.done);
+    jump_unless_gathering(one_index);
+    gather(1);
+    a.bind(several);
+    gathered_epilogue();
+    a.bind(next);
+  } else {
+    a.bind(several);
+  }
 }
 
 /// Writes the code for several rows, taken where they are short and so many are left; it goes on at `then`.

@@ -42,17 +42,24 @@ class InnerReductionWriter final : public ReductionWriter {
   bool suits_one_epilogue() const;
   void fold_rows(int width);
   void row_epilogues();
-  void one_epilogue();
+  void one_epilogue(int rows);
+  // These, in inner_reduction_gathered.cpp, compute a long epilogue for as many rows as a vector has lanes.
+  bool suits_gathering() const;
+  void jump_unless_gathering(const Label&);
+  void gather(int rows);
+  void gathered_epilogue();
 
   std::unique_ptr<Copies> copies_, hot_copies_;        // copies of one vector; of the unrolled loop
   std::unique_ptr<Copies> rows_copies_, rows_masked_;  // copies of several rows
   int row_operand_ = -1;                               // the operand that moves from row to row
-  int ahead_operand_ = -1;     // the operand of which the next block's elements are prefetched
-  bool ahead_of_row_ = false;  // so where one row goes at a time, too
-  int32_t ahead_ = -1;         // frame: how many bytes on they are; 0 if no block comes next
-  bool rows_ = false;          // several rows go at once where they are short
-  bool one_epilogue_ = false;  // their epilogue is one, a lane each
-  uint32_t rows_kept_ = 0;     // registers of what is loaded once for each of them
+  int ahead_operand_ = -1;                // the operand of which the next block's elements are prefetched
+  bool ahead_of_row_ = false;             // so where one row goes at a time, too
+  int32_t ahead_ = -1;                    // frame: how many bytes on they are; 0 if no block comes next
+  bool rows_ = false;                     // several rows go at once where they are short
+  bool one_epilogue_ = false;             // their epilogue is one, a lane each
+  bool gathers_ = false;                  // results of rows wait for a vector of them where that pays
+  int32_t gathered_ = -1, waiting_ = -1;  // frame: these results; how many there are
+  uint32_t rows_kept_ = 0;                // registers of what is loaded once for each of them
 };
 
 }  // namespace lazy::cpu_backend

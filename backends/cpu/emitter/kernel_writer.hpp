@@ -18,6 +18,7 @@ struct Schedule {
   Isa isa{};
   int lanes = 0, vectors = 1, rows = 1, steps = 1, spills = 0, frame_bytes = 0;
   int instructions = 0, epilogue = 0;  // of the body, for each index; of the epilogue
+  int epilogue_rows = 1;               // reductions: results that wait for each other before a long epilogue
   bool streams = false;                // maps: the stores can bypass the caches
 };
 

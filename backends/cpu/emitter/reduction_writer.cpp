@@ -166,7 +166,7 @@ void ReductionWriter::empty_total(int copies) {
   assign_constants(list);
 }
 
-void ReductionWriter::write_epilogue(Shape shape, Addressing w) {
+void ReductionWriter::write_epilogue(Shape shape, Addressing w, bool whole) {
   w.at_origin = true;
   // The loops' accumulators are out of use.
   const uint32_t reserved = as_->reserved_vec;
@@ -176,7 +176,7 @@ void ReductionWriter::write_epilogue(Shape shape, Addressing w) {
   for (const AccumulatorPlaces& p : red_->acc)
     for (uint16_t v : p.result)
       if (as_->variables[v].reg >= 0) as_->reserved_vec |= 1u << as_->variables[v].reg;
-  if ((w.lane0 || w.often_unit) && as_->avx512()) as_->lanes = kLeastLanes;
+  if ((w.lane0 || w.often_unit) && !whole && as_->avx512()) as_->lanes = kLeastLanes;
   Copies epilogue(*as_, epilogue_, w, -1);
   epilogue.result = [&](int reduction, int row, int vec) {
     const size_t first = red_->first_of(static_cast<size_t>(reduction));

@@ -21,7 +21,9 @@ class ReductionWriter : public KernelWriter {
   void fold_lanes(int copies, int width);
   void add_to_total(int copies);
   void empty_total(int copies);
-  void write_epilogue(Shape, Addressing);
+  /// Writes the epilogue; of one index or of several rows it is in registers of four lanes, but `whole`
+  /// vectors of rows.
+  void write_epilogue(Shape, Addressing, bool whole = false);
   /// Moves between partial vectors in memory and `current`; rcx: index of the partial among those of an
   /// accumulator.
   void move_current(int copies, int partials_apart, bool to_memory);

@@ -1,4 +1,5 @@
 // Compares reductions, contractions and scans on both levels with the reference, to the bit.
+#include "support/config.hpp"
 #include "tests/backends/cpu/compare.hpp"
 
 using namespace lazy;
@@ -269,6 +270,63 @@ BOOST_AUTO_TEST_CASE(numbers_and_edges_of_several_rows) {
     };
     for (int64_t rows : {4, 7, 20})
       for (int64_t n : {1, 2, 4, 7, 8, 12, 16, 30, 64, 100}) compare(b.k, {rows, n}, options);
+  }
+}
+
+/// Builds a reduction of rows whose elements come of one or two operands that move from row to row, with so
+/// many instructions after it. What these load and store lies side by side or apart.
+LoopKernel rows_with_epilogue(Op op, DType t, bool two, int length) {
+  KernelBuilder b(Form::reduce, 3, 2);
+  const DType wide = is_half(t) ? DType::float32 : t;
+  const auto widened = [&](ValueId v) { return t == wide ? v : b.cast(wide, v); };
+  const std::vector<Stride> row{Stride::any, Stride::any, Stride::unit},
+      apart{Stride::any, Stride::any, Stride::zero}, near{Stride::any, Stride::unit, Stride::zero};
+  ValueId x = widened(b.input(t, row));
+  if (two) x = b.op(Op::multiply, x, widened(b.input(t, row)));
+  const int r = b.reduce(op, x);
+  b.begin_epilogue();
+  ValueId v = b.result(r);
+  const ValueId first = widened(b.input(t, near)), second = widened(b.input(t, apart));
+  const ValueId number = b.cast(wide, b.cast(DType::int32, b.iota(1)));
+  for (int i = 0; i < length; ++i)
+    v = b.op(i % 3 == 0   ? Op::multiply
+             : i % 3 == 1 ? Op::maximum
+                          : Op::subtract,
+             v,
+             i % 4 == 0   ? first
+             : i % 4 == 1 ? number
+                          : second);
+  b.store(v, apart);
+  b.store(t == wide ? v : b.cast(t, v), near);
+  return b.done();
+}
+
+/// A long epilogue waits until a vector of rows is there, whether these go one by one or several at a time.
+BOOST_AUTO_TEST_CASE(long_epilogues_of_rows) {
+  for (DType t : {DType::float32, DType::float64, DType::float16, DType::int32})
+    for (Op op : {Op::sum, Op::max})
+      for (const bool two : {false, true}) {
+        const LoopKernel k = rows_with_epilogue(op, t, two, 24);
+        for (int64_t rows : {1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 53})
+          for (int64_t n : {0, 1, 4, 9, 17, 65, 130}) compare(k, {2, rows, n});
+        compare(k, {1, 19, 16400});
+        const config::Override three("LAZY_NUM_THREADS", "3");
+        compare(k, {3, 1003, 70});
+      }
+}
+
+/// A short epilogue does not wait: it costs less than that would.
+BOOST_AUTO_TEST_CASE(short_epilogues_do_not_wait) {
+  for (const cpu_backend::Isa isa : levels()) {
+    const auto schedule = [&](DType t, int length) {
+      return backend_of(isa).compile(rows_with_epilogue(Op::sum, t, true, length))->schedule();
+    };
+    for (const DType t : {DType::float32, DType::float64}) {
+      const std::string rows = t == DType::float32 ? "16" : "8";
+      const bool waits = schedule(t, 24).find(", an epilogue for " + rows + " rows") != std::string::npos;
+      BOOST_TEST(waits == (isa >= cpu_backend::Isa::avx512));
+      BOOST_TEST(schedule(t, 2).find("an epilogue for") == std::string::npos);
+    }
   }
 }
 
