@@ -118,8 +118,8 @@ void Contraction::run_all(Launch l, uint64_t* args) const {
                              static_cast<double>(size_of(form_.right.from));
   if (l.threads > 1 && !worth_threads(shortest_time(vectors, right_bytes))) l.threads = 1;
   const bool in_order = packer_.left_in_place(s) && packer_.right_in_place(s);
-  const bool one_tile = s.columns <= form_.vectors * form_.lanes;  // which goes through it in order anyway
-  if (in_order && form_.rows == 1 && s.rows == 1 && matrices == 1 && !one_tile && s.steps > kFarSteps &&
+  if (in_order && form_.rows == 1 && s.rows == 1 && matrices == 1 && s.steps > kFarSteps &&
+      !form_.one_tile(s.columns) &&  // which goes through it in order anyway
       s.steps * s.columns * element_ > row_order_bytes())
     return row_in_order(l, s, args);
   const bool page_apart = s.right_step >= kPage;  // each step would look up another page

@@ -78,12 +78,13 @@ void Contraction::in_parts(const Launch& l, const uint64_t* args) const {
 }
 
 /// Multiplies one row by a right side that no near cache holds, a few rows of that at a time: they are read
-/// as they lie, while a tile that takes all rows would read short runs. Sums wait in the first-level cache.
+/// as they lie, while a tile that takes all rows would read short runs. Sums wait in the first-level cache;
+/// tiles after the first find those rows in it, or in the second.
 void Contraction::row_in_order(const Launch& l, const ContractionSides& s, const uint64_t* args) const {
   const int64_t chunks = divide_up(s.columns, form_.lanes), grain = divide_up(chunks, l.threads),
                 width = grain * form_.lanes;
   const int64_t least = s.steps * s.columns * element_ > far_bytes() ? kFarSteps : kNearSteps,
-                together = std::max(least, static_cast<int64_t>(caches().l1d / 2) / (s.columns * element_));
+                together = std::max(least, static_cast<int64_t>(2 * caches().l1d) / (s.columns * element_));
   set_next_direction(Direction::down);  // this one goes up
   l.box.each_piece(args, divide_up(chunks, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
     const int64_t begin = piece * width;

@@ -26,7 +26,7 @@ void fields(A& a, ContractionSide& s) {
 }
 template <class A>
 void fields(A& a, ContractionForm& f) {
-  a(f.left, f.right, f.lane, f.row_axis, f.lanes, f.vectors, f.rows, f.masks, f.tiles);
+  a(f.left, f.right, f.lane, f.row_axis, f.lanes, f.vectors, f.rows, f.narrow, f.masks, f.tiles);
 }
 
 namespace {

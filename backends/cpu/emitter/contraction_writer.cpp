@@ -57,6 +57,7 @@ void ContractionWriter::plan() {
     f.lane = ContractionLane::quads;
   f.lanes = lanes_;
   f.vectors = shape_.vecs;
+  f.narrow = tile_widths_.back();
   f.rows = shape_.rows;
   f.masks = wide_file;
   for (int i = 0; i < (f.tiles ? 1 : shape_.rows) * shape_.vecs; ++i) {

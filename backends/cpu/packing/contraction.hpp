@@ -31,11 +31,14 @@ struct ContractionForm {
   ContractionLane lane{};
   int row_axis = -1;                     // -1: one row
   int lanes = 0, vectors = 0, rows = 0;  // a tile
+  int narrow = 0;                        // vectors of the widest tile that need not be full
   bool masks = false;                    // the right side may be read in place whatever the number of columns
   /// Tile registers multiply: quads of bytes as they are, signed or not, and halves. Both sides then come in
   /// kTileSteps lanes a step, and are zero beyond the last.
   bool tiles = false;
   static constexpr int64_t kTileSteps = 16;
+  /// True if one tile has so many columns of a row: it passes all of the right side once.
+  bool one_tile(int64_t columns) const { return columns <= narrow * lanes || columns == vectors * lanes; }
 };
 
 /// Returns the sides of a kernel, a contract, that is such a contraction; nothing for others.

@@ -1,5 +1,6 @@
 // Compares contractions of two loaded sides, with every layout, to the reference, to the bit.
 #include "backends/cpu/contract_grid.hpp"
+#include "backends/cpu/emitter/kernel_writer.hpp"
 #include "backends/cpu/machine/features.hpp"
 #include "backends/cpu/packing/pack.hpp"
 #include "backends/cpu/threads/parallel.hpp"
@@ -254,6 +255,38 @@ BOOST_AUTO_TEST_CASE(vectors) {
       std::memset(used.data(), 0x3f, static_cast<size_t>(columns) * 4);
     }
     compare(b.k, {9, 1, columns});
+  }
+}
+
+/// Builds a vector times a matrix whose rows lie one after the other.
+LoopKernel vector_times_matrix(DType t) {
+  KernelBuilder b(Form::contract, 3, 0);
+  const int r = b.contract(b.input(t, {Stride::unit, Stride::zero, Stride::zero}),
+                           b.input(t, {Stride::any, Stride::zero, Stride::unit}));
+  b.begin_epilogue();
+  b.store(b.result(r), {Stride::zero, Stride::zero, Stride::unit});
+  return b.done();
+}
+
+/// A right side that no near cache holds passes in parts unless one tile has all columns.
+BOOST_AUTO_TEST_CASE(vectors_times_far_matrices) {
+  for (const DType t : {DType::float32, DType::float64}) {
+    const LoopKernel k = vector_times_matrix(t);
+    for (const cpu_backend::Isa isa : levels()) {
+      const auto writer = cpu_backend::KernelWriter::of(k, isa);
+      writer->write();
+      const cpu_backend::ContractionForm f = *writer->contraction();
+      for (const int vectors : {1, 4, f.vectors}) BOOST_TEST(f.one_tile(vectors * f.lanes));
+      for (const int columns :
+           {4 * f.lanes + 1, 7 * f.lanes, f.vectors * f.lanes - 1, f.vectors * f.lanes + 1})
+        BOOST_TEST(!f.one_tile(columns));
+    }
+    const auto elements = static_cast<int64_t>(cpu_backend::caches().l2 / size_of(t));
+    for (const char* threads : {"1", "3"}) {
+      const config::Override set("LAZY_NUM_THREADS", threads);
+      for (int64_t columns : {61, 64, 65, 100, 127, 128, 250, 256, 257})
+        compare(k, {elements / columns + 3, 1, columns});
+    }
   }
 }
 
