@@ -9,10 +9,12 @@ constexpr size_t kLongEpilogue = 16;  // vector instructions
 
 }  // namespace
 
-/// True if rows have one result each that the epilogue can take side by side, and the epilogue is long.
+/// True if rows have one result each, in a register, that the epilogue can take side by side, and the
+/// epilogue is long.
 bool InnerReductionWriter::suits_gathering() const {
   return inner_ && as_->avx512() && !outer_.empty() && red_->acc.size() == 1 && red_->unroll > 0 &&
-         epilogue_.code.size() > kLongEpilogue && suits_one_epilogue();
+         as_->variables[red_->acc[0].folded[0]].reg >= 0 && epilogue_.code.size() > kLongEpilogue &&
+         suits_one_epilogue();
 }
 
 /// Writes a jump to `to` where too few rows are left to fill a vector, and none waits.

@@ -315,6 +315,34 @@ BOOST_AUTO_TEST_CASE(long_epilogues_of_rows) {
       }
 }
 
+/// A body that needs all registers leaves partial results, and the row's result, in memory.
+BOOST_AUTO_TEST_CASE(long_epilogues_after_bodies_without_registers) {
+  for (DType t : {DType::float32, DType::float64})
+    for (Op op : {Op::sum, Op::max}) {
+      KernelBuilder b(Form::reduce, 2, 1);
+      const int r = b.reduce(op, b.op(Op::log, b.input(t, {Stride::any, Stride::any})));
+      b.begin_epilogue();
+      ValueId v = b.cast(t, b.cast(DType::int32, b.iota(0)));
+      const ValueId y = b.input(t, {Stride::unit, Stride::zero});
+      for (int i = 0; i < 24; ++i) v = b.op(i % 2 ? Op::maximum : Op::multiply, v, y);
+      b.store(v, {Stride::unit, Stride::zero});
+      b.store(b.op(Op::maximum, b.result(r), b.result(r)), {Stride::any, Stride::zero});
+      b.done();
+      Options options;
+      options.tolerance = 1e-3;
+      options.fill = [&](int, char* data, size_t bytes) {
+        for (size_t i = 0; i + size_of(t) <= bytes; i += size_of(t)) {
+          const double d = 2 + static_cast<double>(random_below(64));
+          const auto f = static_cast<float>(d);
+          if (t == DType::float64) std::memcpy(data + i, &d, 8);
+          else std::memcpy(data + i, &f, 4);
+        }
+      };
+      for (int64_t rows : {1, 8, 16, 37})
+        for (int64_t n : {1, 5, 130}) compare(b.k, {rows, n}, options);
+    }
+}
+
 /// A short epilogue does not wait: it costs less than that would.
 BOOST_AUTO_TEST_CASE(short_epilogues_do_not_wait) {
   for (const cpu_backend::Isa isa : levels()) {
