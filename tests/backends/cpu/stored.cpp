@@ -24,14 +24,14 @@ LoopKernel product() {
 enum At : size_t {
   isa = 0,
   lanes = 1,
-  has_form = 34,
-  left_operand = 35,
-  left_dtype = 39,
-  right_operand = 40,
-  right_dtype = 44,
-  lane = 45,
-  row_axis = 46,
-  form_end = 63
+  has_form = 38,
+  left_operand = 39,
+  left_dtype = 43,
+  right_operand = 44,
+  right_dtype = 48,
+  lane = 49,
+  row_axis = 50,
+  form_end = 71
 };
 
 template <class T>
