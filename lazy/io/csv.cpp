@@ -15,6 +15,8 @@
 namespace lazy::detail {
 namespace {
 
+constexpr size_t kMostNames = size_t{1} << 22;  // of a header: a name takes 32 times the memory of a comma
+
 /// Splits the text into lines of cells.
 class Lines {
  public:
@@ -135,7 +137,12 @@ Csv read_csv(const FileBytes& f, const CsvOptions& options, const MaybeDevice& d
   const FloatEnvironment environment;
   Lines lines(f, options.delimiter);
   Csv r;
-  if (options.header) lines.next([&](std::string_view cell) { r.names.emplace_back(cell); });
+  if (options.header)
+    lines.next([&](std::string_view cell) {
+      if (r.names.size() == kMostNames)
+        lines.bad("a header of more than " + std::to_string(kMostNames) + " names");
+      r.names.emplace_back(cell);
+    });
   size_t columns = r.names.size(), rows = 0;
   std::deque<double> values;  // gives its memory back as it is read
   for (;; ++rows) {

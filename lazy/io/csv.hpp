@@ -20,8 +20,8 @@ struct Csv {
 /// Reads a file of RFC 4180: cells may be in quotes, with "" for a quote and with line breaks. Lines end with
 /// \n or \r\n; empty ones, a byte order mark and blanks around cells are skipped. An empty cell, NA, null and
 /// nan are NaN; numbers beyond float64's are infinity or 0. IoError, which names the line, for a cell that is
-/// no number and for a line with more or fewer cells than the first; Error for a delimiter that is a quote, a
-/// digit or a line's end.
+/// no number, for a line with more or fewer cells than the first, and for a header of more than 4 million
+/// names; Error for a delimiter that is a quote, a digit or a line's end.
 Csv read_csv(const std::string& path, CsvOptions options = {}, MaybeDevice device = {},
              Site s = Site::current());
 

@@ -89,6 +89,7 @@ BOOST_AUTO_TEST_CASE(wrong_tables) {
   refuses("x\n+-1\n", "'+-1' is not a number");
   refuses("x\n\"1\n", "line 2: a quote is not closed");
   refuses("x\n\"1\"2\n", "line 2: expected the end of the line after a cell in quotes");
+  refuses(std::string(size_t{1} << 22, ','), "line 1: a header of more than 4194304 names");
   refuses("x\n" + std::string(1000, 'a'), std::string(100, 'a') + "' is not a number");
   fails<Error>([&] { read_csv(path, {.delimiter = '\n'}); }, "read_csv", "can't separate numbers");
 }
