@@ -13,8 +13,9 @@ constexpr const char *kImage = "gradient of a convolved image",
 // More convolutions than this take longer than one of an image spread among zeros.
 constexpr int64_t kMostPhases = 64;
 
-// A depthwise convolution with more elements in a window than this is computed by grouped products.
-constexpr int64_t kMostUnrolledTaps = 64;
+// Gradients of a depthwise convolution's weights with no more elements in a window than this are computed
+// side by side where channels are last: a vector of results is then loaded once for all of them.
+constexpr int64_t kFewTaps = 9;
 
 // With fewer gradients to sum for each result channel than this, a product gives weights in their own order.
 constexpr int64_t kShortSums = 6;
@@ -192,52 +193,63 @@ Handle windows_like(const ConvLayer& c, const Handle& g, const Handle& x, const 
   return windows.view(last, s);  // (N, R..., C, K...)
 }
 
-/// Sums products of g and the image for each element of the windows of single channels.
+/// Sums products of g and the image for each element of the windows of single channels: along the last
+/// spatial axis, then along the others. Lanes run along that axis, or along channels where these are last.
 Handle depthwise_weight_gradient(const ConvLayer& c, const Handle& given, const Handle& x,
                                  const Shape& weights, const Site& s) {
-  const int n = c.spatial(), channel = c.layout == channels_first ? 1 : n + 1, first = c.first();
+  const int n = c.spatial(), first = c.first(), channel = c.layout == channels_first ? 1 : n + 1;
   const DType work = is_half(x->dtype) ? float32 : x->dtype;
-  const int64_t channels = x->shape[channel], multiplier = given->shape[channel] / channels;
-  // Images (..., C, 1, ...) beside gradients (..., C, multiplier, ...).
-  const auto split = [&](const Handle& h, int64_t more) {
-    Shape r;
-    for (int i = 0; i < h->shape.size(); ++i) {
-      r.push_back(i == channel ? channels : h->shape[i]);
-      if (i == channel) r.push_back(more);
+  const Handle g = cast(given, work, s), image = cast(padded_image(c, x, s), work, s);
+  const int64_t channels = x->shape[channel], multiplier = g->shape[channel] / channels;
+  Shape view = image->shape, beside;
+  for (int i = 0; i < n; ++i) view[first + i] = g->shape[first + i];
+  for (int i = 0; i < n; ++i) view.push_back(weights[c.kernel() + i]);
+  Handle windows = detail::window(image, range(first, first + n), c.stride, c.dilation, view, s);
+  // (N, C, K..., R...) beside (N, C, M, 1..., R...), or (K..., N, R..., C) beside (1..., N, R..., C, M).
+  const Dims ones(n, 1);
+  Dims places;
+  if (channel == 1) {
+    windows = detail::permute(windows, joined({{0, 1}, range(n + 2, 2 * n + 2), range(2, n + 2)}), s);
+    beside = Shape(joined({{g->shape[0], channels}, multiplier > 1 ? Dims{multiplier} : Dims{}, ones}));
+    for (int i = 0; i < n; ++i) beside.push_back(g->shape[2 + i]);
+    places = joined({{0}, range(beside.size() - n, beside.size())});
+  } else {
+    windows = detail::permute(windows, joined({range(n + 2, 2 * n + 2), range(0, n + 2)}), s);
+    beside = Shape(ones);
+    for (int i = 0; i <= n; ++i) beside.push_back(g->shape[i]);
+    beside.push_back(channels);
+    if (multiplier > 1) beside.push_back(multiplier);
+    places = range(n, 2 * n + 1);
+  }
+  if (multiplier > 1) {
+    Shape split;
+    for (int i = 0; i < windows->shape.size(); ++i) {
+      split.push_back(windows->shape[i]);
+      if (i == (channel == 1 ? 1 : windows->shape.size() - 1)) split.push_back(1);
     }
-    return detail::reshape(cast(h, work, s), r, s);
+    windows = detail::reshape(windows, split, s);
+  }
+  const Handle results = detail::reshape(g, beside, s);
+  const auto sums_of = [&](const Handle& elements) {
+    const Handle products = binary(kWeights, Op::multiply, elements, results, s);
+    const Handle along = reduce(kWeights, Op::sum, products, {places.back()}, keepdims, s);
+    return reduce(kWeights, Op::sum, along, places, dropdims, s);
   };
-  const Handle g = split(given, multiplier), image = split(padded_image(c, x, s), 1);
-  const int begin = first + (channel == 1 ? 1 : 0), rank = n + 3;
-  Shape one = image->shape, lanes = g->shape, all;
-  Dims start(rank, 0), step(rank, 1), position(n, 0), length(n, 1), others;
-  int64_t taps = 1;
-  for (int i = 0; i < n; ++i) {
-    length[i] = weights[c.kernel() + i];
-    taps *= length[i];
-    one[begin + i] = g->shape[begin + i];
-    step[begin + i] = one[begin + i] > 1 ? c.stride[i] : 1;
-  }
-  const int last = begin + n - 1;
-  lanes[last] = 1;
-  for (int i = 0; i < rank; ++i)
-    if (i != channel && i != channel + 1) others.push_back(i);
-  // Along the last spatial axis one kernel sums for all elements of a window.
-  Handle sums;
+  const int64_t taps = numel(weights) / g->shape[channel];
+  if (channel == 1 || taps == 1 || taps > kFewTaps)
+    return detail::reshape(cast(sums_of(windows), x->dtype, s), weights, s);
+  Handle sums = overwritten(work, {taps, g->shape[channel]}, g->device, s);
+  Shape one = windows->shape;
+  for (int i = 0; i < n; ++i) one[i] = 1;
   for (int64_t tap = 0; tap < taps; ++tap) {
+    Dims start(one.size(), 0);
     int64_t rest = tap;
-    for (int i = n - 1; i >= 0; --i) position[i] = rest % length[i], rest /= length[i];
-    for (int i = 0; i < n; ++i) start[begin + i] = position[i] * c.dilation[i];
-    const Handle element = detail::slice(image, start, step, one, s);
-    const Handle along =
-        reduce(kWeights, Op::sum, binary(kWeights, Op::multiply, g, element, s), {last}, keepdims, s);
-    const Handle sum = reduce(kWeights, Op::sum, along, others, dropdims, s);
-    const Handle row = detail::reshape(sum, {1, channels * multiplier}, s);
-    if (!sums) sums = overwritten(work, {taps, channels * multiplier}, g->device, s);
-    sums = taps == 1 ? row : slice_update(kWeights, sums, row, {tap, 0}, {1, 1}, s);
+    for (int i = n - 1; i >= 0; --i) start[i] = rest % weights[i], rest /= weights[i];
+    const Handle element = detail::slice(windows, start, Dims(one.size(), 1), one, s);
+    const Handle row = detail::reshape(sums_of(element), {1, g->shape[channel]}, s);
+    sums = slice_update(kWeights, sums, row, {tap, 0}, {1, 1}, s);
   }
-  sums = cast(sums, x->dtype, s);
-  return detail::reshape(channel == 1 ? detail::permute(sums, {1, 0}, s) : sums, weights, s);
+  return detail::reshape(cast(sums, x->dtype, s), weights, s);
 }
 
 /// Multiplies the windows of each group, (C / groups K..., N R...), by its gradients (N R..., O / groups).
@@ -250,7 +262,8 @@ Handle weight_gradient(const ConvLayer& c, const Handle& g, const Handle& x, con
   const int64_t groups = c.groups, in = weights[first ? 1 : n], out = weights[first ? 0 : n + 1] / groups;
   int64_t count = g->shape[0], taps = 1;
   for (int i = 0; i < n; ++i) count *= g->shape[c.first() + i], taps *= weights[c.kernel() + i];
-  if (groups > 1 && in == 1 && taps <= kMostUnrolledTaps)
+  const bool has_axes = 2 * n + 2 + (out > 1) <= kMaxRank;
+  if (groups > 1 && in == 1 && has_axes && taps <= kMostDepthwiseTaps)
     return depthwise_weight_gradient(c, g, x, weights, s);
   const Handle view = windows_like(c, g, x, weights, s);
   const Handle rows =

@@ -27,6 +27,11 @@ struct Problem {
   [[noreturn]] void mismatch(const std::string& why) const;
 };
 
+// A depthwise convolution with more elements in a window than this is computed by grouped products, a row or
+// a column each, which take up to a hundred times as long: its body has one fused multiply-add for each
+// element, and what is recorded and compiled grows with them.
+constexpr int64_t kMostDepthwiseTaps = 1024;
+
 /// Checks and promotes the operands of a call.
 Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions&);
 /// Throws ShapeError unless the image has the channels that weights take, and `divided` channels make groups.

@@ -9,11 +9,6 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-// A depthwise convolution with more elements in a window than this is computed by grouped products, a row or
-// a column each, which take up to a hundred times as long: its body has one fused multiply-add for each
-// element, and what is recorded and compiled grows with them.
-constexpr int64_t kMostDepthwiseTaps = 1024;
-
 // With fewer windows side by side, vectors along them would be too empty.
 constexpr int64_t kShortestRow = 48;
 

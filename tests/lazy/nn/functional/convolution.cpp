@@ -365,6 +365,69 @@ BOOST_AUTO_TEST_CASE(large_windows_of_single_channels) {
   }
 }
 
+// A window's elements are summed side by side or in one body, by number and layout: as a convolution of all
+// channels has them, whose weights are 0 where channels differ.
+BOOST_AUTO_TEST_CASE(weights_of_single_channels_have_the_gradients_of_dense_ones) {
+  struct Case {
+    Shape image, window;
+    ConvOptions options;
+    int64_t multiplier = 1;
+  };
+  const Case cases[] = {
+      {{2, 5, 9, 11}, {3, 3}, {.padding = {1, 1}}},
+      {{2, 5, 9, 11}, {3, 3}, {.stride = {2, 1}, .padding = {0, 2}, .dilation = {1, 2}}, 2},
+      {{2, 3, 19, 17}, {9, 9}, {.padding = {4, 4}}},
+      {{2, 3, 19, 17}, {9, 7}, {.stride = {2, 3}, .padding = {1, 4}}, 3},
+      {{1, 17, 12, 12}, {11, 1}, {}},
+      {{3, 4, 40}, {25}, {.padding = {12}}},
+      {{3, 4, 40}, {5}, {.stride = {3}, .dilation = {2}}, 2},
+      {{2, 3, 7, 6, 9}, {5, 3, 5}, {.padding = {2, 1, 2}}},
+      {{2, 3, 7, 6, 9}, {2, 2, 2}, {.stride = {2, 1, 2}}, 2},
+      {{1, 2, 3, 3}, {1, 1}, {}},
+      {{0, 2, 3, 3}, {2, 2}, {}},
+  };
+  Generator generator(5);
+  for (const DType t : {float64, float32})
+    for (const ChannelLayout layout : {channels_first, channels_last})
+      for (const Case& c : cases) {
+        const int64_t channels = c.image[1], out = channels * c.multiplier;
+        const int n = c.window.size();
+        Shape one{out, 1};
+        for (int i = 0; i < n; ++i) one.push_back(c.window[i]);
+        Dims to_last{0}, back{n + 1, n};
+        for (int i = 0; i < n; ++i) to_last.push_back(2 + i), back.push_back(i);
+        to_last.push_back(1);
+        Dims weights_last;
+        for (int i = 0; i < n; ++i) weights_last.push_back(2 + i);
+        weights_last.push_back(1), weights_last.push_back(0);
+        const Tensor x = randn(generator, c.image, t), w = randn(generator, one, t);
+        const Tensor same = floor_divide(arange(out), c.multiplier).reshape({out, 1}) == arange(channels);
+        Shape mask{out, channels};
+        for (int i = 0; i < n; ++i) mask.push_back(1);
+        Tensor dense = (w * same.reshape(mask).astype(t)).eval();
+        dense.requires_grad_();
+        const Tensor expected_y = conv(x, dense, c.options);
+        const Tensor g = randn(generator, expected_y.shape(), t);
+        expected_y.backward(g);
+        const Tensor expected = (dense.grad() * same.reshape(mask).astype(t)).sum({1}, keepdims).eval();
+
+        ConvOptions o = c.options;
+        o.groups = channels, o.layout = layout;
+        const bool last = layout == channels_last;
+        Tensor mine = last ? w.permute(Axes(weights_last)).contiguous().eval() : w.copy().eval();
+        mine.requires_grad_();
+        conv(last ? x.permute(Axes(to_last)).contiguous() : x, mine, o)
+            .backward(last ? g.permute(Axes(to_last)).contiguous() : g);
+        const Tensor got = last ? mine.grad().permute(Axes(back)) : mine.grad();
+        BOOST_REQUIRE((got.shape() == expected.shape()));
+        if (got.size() == 0) continue;
+        const double most = max(abs(expected)).item<double>() + 1,
+                     apart = max(abs(got - expected)).item<double>();
+        BOOST_TEST(apart <= most * (t == float64 ? 1e-13 : 2e-5),
+                   to_string(one) + (last ? " last " : " first ") + std::to_string(apart));
+      }
+}
+
 BOOST_AUTO_TEST_CASE(windows_exist_in_blocks_only) {
   const config::Override threads("LAZY_NUM_THREADS", "1"), size("LAZY_BLOCK_BYTES", "100000");
   for (const ChannelLayout layout : {channels_first, channels_last}) {
