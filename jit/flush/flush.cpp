@@ -141,21 +141,25 @@ void describe(const Program& p, const CapturedGraph& f, FlushReport& report) {
   }
 }
 
+// Says what a flush has computed. nothing: an index was out of range after a call had run that runs once, so
+// the flush begins anew, with the call's values as inputs.
+enum class Computed : uint8_t { all, some, nothing };
+
 // Runs the program, and again without the values that depend on an index out of range, which stay pending;
-// throws IndexError if `wanted` is one of them, which are `failed` then. True if all values of the flush were
-// computed.
-bool run_what_can_be(ProgramLease& found, CapturedGraph& f, const Node& wanted, Backend& backend,
-                     const Site& site, std::vector<const Node*>& failed) {
-  for (bool all = true;; all = false) {
+// throws IndexError if `wanted` is one of them, which are `failed` then.
+Computed run_what_can_be(ProgramLease& found, CapturedGraph& f, const Node& wanted, Backend& backend,
+                         const Site& site, std::vector<const Node*>& failed) {
+  for (Computed computed = Computed::all;; computed = Computed::some) {
     try {
       run(found.program(), f, backend, found.arguments(), found.same());
-      return all;
+      return computed;
     } catch (const Fault& fault) {
       if (!leave_out_faulty(f, fault, wanted)) {
         if (is_fault_listened_to()) failed = failed_with(f, fault, backend);
         explain(fault, f, backend);
       }
     }
+    if (!f.stands.empty()) return Computed::nothing;
     found.find(nullptr, f, backend, nullptr, site, false);
   }
 }
@@ -192,6 +196,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   captured->copied = kNone;
   ProgramLease found;
   bool in_two = false;
+  Computed computed = Computed::all;
   std::vector<Handle> between;  // values that the second half reads
   std::vector<const Node*> failed;
   try {
@@ -215,9 +220,9 @@ void flush(Node* wanted, Cause cause, const Site& site) {
       between = read_by_second_half(nodes);
     } else {
       if (listener || logged) describe(found.program(), *captured, *report);
-      const bool all = run_what_can_be(found, *captured, *wanted, backend, site, failed);
+      computed = run_what_can_be(found, *captured, *wanted, backend, site, failed);
       found.program().runs.add();
-      if (all && captured->verify != config::Verify::off) {
+      if (computed == Computed::all && captured->verify != config::Verify::off) {
         const profile::Span span(event::kVerify);
         verify(found.program(), *captured, site);
       }
@@ -227,6 +232,10 @@ void flush(Node* wanted, Cause cause, const Site& site) {
     if (times.start) note_failure(times, cause, site);
     if (!failed.empty()) tell_of_fault(failed);
     throw;
+  }
+  if (computed == Computed::nothing) {
+    undo(graph, *captured);
+    return flush(wanted, cause, site);
   }
   if (in_two) return flush_first_half(graph, nodes, *captured, between, site);
   // Inputs may be overwritten by now: nodes must get their values before anything else can fail.

@@ -21,6 +21,7 @@ void Run::call(size_t i) {
   for (size_t k = 0; k < std::min(out.size(), c.outputs.size()); ++k)
     if (c.outputs[k] >= 0) out[k] = address_of(s.operands[static_cast<size_t>(c.outputs[k])]);
   const bool once = c.spec->definition().runs_once();
+  if (once) look_for_faults();  // it must not see what an index out of range gave, nor run before it is told
   if (once) f_.stands.reserve(p_.results.size());  // once it has run nothing may fail
   const nvtx::Range range([&] { return step_name(s, &f_); });
   const profile::Ticks start = profile::start_time();

@@ -38,7 +38,8 @@ void InnerReductionWriter::gather(int rows) {
   x86::Assembler& a = as_->a;
   const AccumulatorPlaces& p = red_->acc[0];
   const x86::Vec all = as_->vec(static_cast<uint32_t>(as_->variables[p.folded[0]].reg), 64);
-  a.emit(vir::is64(p.info.type) ? Id::kIdValignq : Id::kIdValignd, all, all, as_->frame(gathered_), rows);
+  a.emit(vir::is64(p.info.type) ? x86::Inst::kIdValignq : x86::Inst::kIdValignd, all, all,
+         as_->frame(gathered_), rows);
   a.vmovups(as_->frame(gathered_), all);
   a.add(qword(as_->frame(waiting_)), rows);
 }

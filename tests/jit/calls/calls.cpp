@@ -262,6 +262,47 @@ BOOST_AUTO_TEST_CASE(what_throws_leaves_all_as_it_was) {
   BOOST_TEST((noted == std::vector{1, 2, 3}));
 }
 
+// An index out of range elsewhere in the flush: what can be computed is, and each effect runs once.
+BOOST_AUTO_TEST_CASE(effects_run_once_though_an_index_is_wrong) {
+  const Tensor at = tensor({1, 7}).eval();
+  for (const bool first : {true, false}) {
+    noted.clear(), runs = 0;
+    const Tensor x = numbers({5}) * 1;  // pending, so that all is one flush
+    Tensor wrong;
+    if (first) wrong = take(x, at);
+    tell(1);
+    const Tensor passed = call(jit::intern_call(note, int32_t{2}), {x * 3})[0], drawn = call(draw, {x})[0];
+    if (!first) wrong = take(x * 2, at);
+    const Tensor y = passed + drawn;
+    BOOST_TEST((floats(y) == std::vector{4.f, 7.f, 10.f, 13.f, 16.f}));
+    BOOST_TEST((noted == std::vector{1, 2}));
+    BOOST_TEST(runs == 1);
+    BOOST_CHECK_THROW(wrong.eval(), IndexError);
+    jit::run_effects(Site::current());
+    BOOST_TEST((noted == std::vector{1, 2}));
+    BOOST_TEST(runs == 1);
+  }
+}
+
+// An effect must not see what an index out of range left where a value should be. Its stream has come to an
+// end: it is a thread's of its own here.
+BOOST_AUTO_TEST_CASE(an_effect_does_not_run_on_what_an_index_out_of_range_gave) {
+  int thrown = 0;
+  std::vector<float> rest;
+  std::thread([&] {
+    const Tensor x = numbers({5}) * 1, wrong = take(x, tensor({1, 7})) + 1, other = x * 2;
+    const Tensor passed = call(jit::intern_call(note, int32_t{3}), {wrong})[0];
+    tell(4);
+    for (int i = 0; i < 2; ++i) try {
+        passed.eval();
+      } catch (const IndexError&) { ++thrown; }
+    rest = floats(other);
+  }).join();
+  BOOST_TEST(thrown == 2);
+  BOOST_TEST((rest == std::vector{2.f, 4.f, 6.f, 8.f, 10.f}));
+  BOOST_TEST(noted.empty());
+}
+
 BOOST_AUTO_TEST_CASE(no_input_is_overwritten_before_the_last_step_that_may_throw) {
   const auto make = [](const CallDefinition& d) {
     Tensor x = numbers({64, 64});
