@@ -142,4 +142,26 @@ BOOST_AUTO_TEST_CASE(touch_nothing_else) {
   BOOST_TEST(net.b.to_vector<float>() == bias, boost::test_tools::per_element());
 }
 
+// LBFGS evaluates the loss within its step, before it changes anything.
+BOOST_AUTO_TEST_CASE(end_a_step_of_lbfgs_before_it_begins) {
+  Net net, other;
+  LBFGS o(net.named_parameters()), another(other.named_parameters());
+  const std::vector<Batch> good = good_batches();
+  const auto step = [](LBFGS& of, const Net& n, const Batch& b) {
+    return of.step([&] {
+      of.zero_grad();
+      const Tensor loss = n.loss(b.tokens, b.labels);
+      loss.backward();
+      return loss;
+    });
+  };
+  step(o, net, good[0]).eval();
+  step(another, other, good[0]).eval();
+  BOOST_CHECK_THROW(step(o, net, bad_label).eval(), IndexError);
+  BOOST_TEST(all_values(net) == all_values(other), boost::test_tools::per_element());
+  step(o, net, good[1]).eval();
+  step(another, other, good[1]).eval();
+  BOOST_TEST(all_values(net) == all_values(other), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
