@@ -115,6 +115,16 @@ class LaunchCapture {
   virtual void finish() = 0;
 };
 
+/// Says which of several ways to compute the same a backend runs best. The expansions of intentions go by it
+/// (jit/calls/call.hpp).
+struct Preferences {
+  /// Rows of windows are put together until a product's rows have a multiple of so many columns; 0: they are
+  /// left as they are.
+  int row_multiple = 0;
+  bool reads_windows = false;   // products read the windows of an image where they lie, without a copy
+  bool fuses_softmax = false;  // a softmax between two products becomes one kernel with them
+};
+
 /// Allocates and copies a device's memory.
 class Memory {
  public:
@@ -199,6 +209,11 @@ class Backend : public Memory, public Executor, public Compiler {
   virtual Device device() const { return {}; }
   /// True if its memory is the host's.
   bool host() const { return device().kind == DeviceKind::cpu; }
+  /// Invariant: backends whose bits are to be compared prefer the same, whatever the machine.
+  virtual Preferences preferences() const {
+    return host() ? Preferences{.row_multiple = 16, .reads_windows = true}
+                  : Preferences{.fuses_softmax = fuses_rows()};
+  }
   /// Returns a line for people: model, size.
   virtual std::string describe() const { return name(); }
 };

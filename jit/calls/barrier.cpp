@@ -17,10 +17,11 @@ void run_barrier(const CallRun& r) {
   if (r.out[0] && r.out[0] != r.in[0]) std::memcpy(r.out[0], r.in[0], bytes_of(m.shape, m.dtype));
 }
 
-/// Records the fallback: a region, which is all of the result, is replaced by the operand. Updates are not
+/// Expands the call: a region, which is all of the result, is replaced by the operand. Updates are not
 /// merged either.
-std::vector<Handle> replaced(const CallSpec&, std::span<const Handle* const> operands, const Site& site) {
-  const Handle& x = *operands[0];
+std::vector<Handle> replaced(const Expanding& e) {
+  const Handle& x = e[0];
+  const Site& site = e.site;
   if (numel(x->shape) == 0 || x->shape.empty()) return {x};
   const Handle base = overwritten(x->dtype, x->shape, x->device, site);
   const int rank = x->shape.size();
@@ -36,8 +37,8 @@ constinit const CallDefinition kBarrier{
     .infer = infer_barrier,
     .run = run_barrier,
     .in_place = [](const CallSpec&, int) { return 0; },
-    .fallback = replaced,
-    .vjp = [](const CallSpec&, std::span<const Handle>, std::span<const Handle>, std::span<const Handle> g,
-              const Site&) { return std::vector<Handle>(g.begin(), g.end()); }};
+    .expand = replaced,
+    .vjp =
+        [](const CallGradients& g) { return std::vector<Handle>(g.gradients.begin(), g.gradients.end()); }};
 
 }  // namespace lazy::jit::calls

@@ -23,6 +23,7 @@ namespace lazy::jit {
 
 class Backend;
 class CallSpec;
+struct Preferences;
 class Handle;
 struct Node;
 
@@ -93,11 +94,31 @@ inline constexpr uint32_t kHostOnly = 16;
 inline constexpr uint32_t kNotUnique = 32;
 }  // namespace call_trait
 
-/// Differentiates a call, once there is a caller for it: from the spec, its operands, its outputs and the
-/// outputs' gradients to the operands' gradients (an empty handle: none).
-using CallVjp = std::vector<Handle> (*)(const CallSpec&, std::span<const Handle> operands,
-                                        std::span<const Handle> outputs, std::span<const Handle> gradients,
-                                        const Site&);
+/// Holds what a call is differentiated by. Valid during the call that receives it.
+struct CallGradients {
+  const CallSpec& spec;
+  std::span<const Handle> operands, outputs;
+  std::span<const Handle> gradients;  // of the outputs, zeros where nothing depends on one
+  uint64_t wanted;                    // bit i: operand i depends on what is differentiated by
+  bool again;                         // what is recorded now may be differentiated in turn
+  const Site& site;                   // the user's line of the call
+
+  bool wants(size_t operand) const { return operand < 64 && (wanted >> operand & 1) != 0; }
+};
+/// Records the gradients of a call's operands: one for each, of its shape or one that it broadcasts to; an
+/// empty handle for one that has none or is not wanted.
+using CallVjp = std::vector<Handle> (*)(const CallGradients&);
+
+/// Holds what an intention is expanded from. Valid during the call that receives it.
+struct Expanding {
+  const CallSpec& spec;
+  std::span<const Handle* const> operands;
+  Backend& backend;            // that will run what is recorded
+  const Preferences& prefers;  // of the backend
+  const Site& site;            // the line that recorded the intention
+
+  const Handle& operator[](size_t i) const { return *operands[i]; }
+};
 
 /// Defines a kind of call, by its name. Static; functions that are null have the defaults described.
 struct CallDefinition {
@@ -107,7 +128,7 @@ struct CallDefinition {
   /// call doesn't take: those of a key from disk may be anything.
   std::vector<CallOutput> (*infer)(const CallSpec&, std::span<const Meta> operands);
   /// Runs the call in plain C++, on host memory, and so defines its meaning. Must not be null where there is
-  /// no fallback.
+  /// no expansion.
   void (*run)(const CallRun&) = nullptr;
   /// Returns the bytes of work memory of `run`. Null: 0.
   size_t (*workspace)(const CallSpec&, std::span<const Meta> operands) = nullptr;
@@ -117,11 +138,13 @@ struct CallDefinition {
   /// Returns the stream of an effect; effects of one stream keep their order. For instance a communicator's
   /// number. Null: 0 for all.
   int (*stream)(const CallSpec&) = nullptr;
-  /// Records ordinary ops in the call's place, for a backend that has no kernel for it. Null: the call runs
-  /// on the host.
-  std::vector<Handle> (*fallback)(const CallSpec&, std::span<const Handle* const> operands,
-                                  const Site&) = nullptr;
-  CallVjp vjp = nullptr;  // null: no derivative
+  /// Records ordinary ops that compute the outputs, of the shapes and dtypes that infer() gives; called by the
+  /// flush, where the backend has no kernel for the call (expand.hpp). It goes by shapes, by how operands lie
+  /// and by what the backend prefers, and evaluates nothing. Such a call is an intention: it says what is
+  /// meant, and no more. Null: the call runs as it is.
+  std::vector<Handle> (*expand)(const Expanding&) = nullptr;
+  /// Null: an intention is differentiated by the ops of its expansion, another call has no derivative.
+  CallVjp vjp = nullptr;
   /// Describes the attributes to people. Null: they are not shown.
   std::string (*describe)(std::string_view attributes) = nullptr;
 
@@ -183,6 +206,11 @@ std::vector<CallOutput> infer_outputs(const CallSpec&, std::span<const Meta> ope
 
 /// True for a call that no flush may drop or run again.
 bool is_run_once(const Node& call);
+
+/// True if the backend runs the call as one, where its values are.
+bool runs_here(Backend&, const CallSpec&);
+/// True if the call is not to be expanded: the backend runs it, or there is no expansion.
+bool takes_whole(Backend&, const CallSpec&);
 
 /// Returns a kernel that runs the call on a backend: the backend's own, else the definition's `run` where the
 /// host's memory is, else a transfer to the host and back. Throws CompileError if there is none.

@@ -42,10 +42,11 @@ void run_compress(const CallRun& r) {
   }
 }
 
-/// Records the fallback: a running count says where each position goes, and rows are read at positions.
-std::vector<Handle> by_running_count(const CallSpec&, std::span<const Handle* const> operands,
-                                     const Site& site) {
-  const Handle& mask = *operands[0];
+/// Expands the call: a running count says where each position goes, and rows are read at positions.
+std::vector<Handle> by_running_count(const Expanding& e) {
+  const std::span<const Handle* const> operands = e.operands;
+  const Site& site = e.site;
+  const Handle& mask = e[0];
   const Device device = mask->device;
   const Shape all = mask->shape, kept = {(*operands[1])->shape[0]};
   Shape shape = kept;
@@ -82,6 +83,6 @@ constinit const CallDefinition kCompress{.name = "compress",
                                          .traits = call_trait::kNoThrow,
                                          .infer = infer_compress,
                                          .run = run_compress,
-                                         .fallback = by_running_count};
+                                         .expand = by_running_count};
 
 }  // namespace lazy::jit::calls

@@ -37,17 +37,16 @@ void run_concat(const CallRun& r) {
   }
 }
 
-/// Records the fallback: regions of the result are replaced by the operands in turn.
-std::vector<Handle> in_regions(const CallSpec& spec, std::span<const Handle* const> operands,
-                               const Site& site) {
-  const int axis = spec.as<ConcatAttributes>().axis;
+/// Expands the call: regions of the result are replaced by the operands in turn.
+std::vector<Handle> in_regions(const Expanding& e) {
+  const int axis = e.spec.as<ConcatAttributes>().axis;
   std::vector<Meta> metas;
-  for (const Handle* o : operands) metas.push_back({(*o)->dtype, (*o)->shape});
-  const Meta out = infer_concat(spec, metas)[0].meta;
-  Handle all = overwritten(out.dtype, out.shape, (*operands[0])->device, site);
+  for (const Handle* o : e.operands) metas.push_back({(*o)->dtype, (*o)->shape});
+  const Meta out = infer_concat(e.spec, metas)[0].meta;
+  Handle all = overwritten(out.dtype, out.shape, e[0]->device, e.site);
   Attributes at{Dims(out.shape.size(), 0), Dims(out.shape.size(), 1), {}};
-  for (const Handle* o : operands) {
-    if (numel((*o)->shape) > 0) all = record(Op::slice_update, {&all, o}, out.dtype, out.shape, site, at);
+  for (const Handle* o : e.operands) {
+    if (numel((*o)->shape) > 0) all = record(Op::slice_update, {&all, o}, out.dtype, out.shape, e.site, at);
     at.ints[axis] += (*o)->shape[axis];
   }
   return {all};
@@ -69,7 +68,7 @@ constinit const CallDefinition kConcat{.name = "concat",
                                        .traits = call_trait::kNoThrow,
                                        .infer = infer_concat,
                                        .run = run_concat,
-                                       .fallback = in_regions,
+                                       .expand = in_regions,
                                        .describe = describe_concat};
 
 }  // namespace lazy::jit::calls

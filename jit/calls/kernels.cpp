@@ -78,6 +78,13 @@ class HostCall final : public CallKernel {
 
 std::unique_ptr<CallKernel> Compiler::make_call(const CallSpec&) { return nullptr; }
 
+bool runs_here(Backend& backend, const CallSpec& spec) {
+  return (backend.host() && spec.definition().run) || backend.make_call(spec);
+}
+bool takes_whole(Backend& backend, const CallSpec& spec) {
+  return !spec.definition().expand || runs_here(backend, spec);
+}
+
 std::shared_ptr<const CallKernel> call_kernel_for(const CallSpec& spec, Backend& backend) {
   const CallDefinition& d = spec.definition();
   if (backend.host() || !d.has(call_trait::kHostOnly))

@@ -1,11 +1,11 @@
 // Records calls: a node of op call, followed by one of op part for each of its outputs.
 #include "jit/backend/registry.hpp"
 #include "jit/calls/call.hpp"
+#include "jit/graph/accuracy.hpp"
 #include "jit/graph/nan_origin.hpp"
 #include "jit/graph/recording.hpp"
 #include "support/config.hpp"
 #include "support/error.hpp"
-#include "support/log.hpp"
 #include "support/metrics.hpp"
 
 namespace lazy::jit {
@@ -19,16 +19,16 @@ std::vector<CallOutput> outputs_of(const CallSpec& spec, std::span<const Handle*
       site, [&] { return located<DtypeError>(site, [&] { return spec.definition().infer(spec, metas); }); });
 }
 
-/// True if the call is to be recorded as its fallback's ops on that device.
-bool falls_back(const CallSpec& spec, Device device, const Site& site) {
-  if (!spec.definition().fallback) return false;
-  Backend& backend = backend_of(device, site);
-  if (backend.make_call(spec) || (backend.host() && spec.definition().run)) return false;
-  metric::add(MetricCounter::call_fallbacks);
-  if (logging::enabled(logging::Channel::device))
-    logging::print(logging::Channel::device, "%s at %s: %s has no kernel for it, its fallback is recorded",
-                   describe(spec).c_str(), lazy::to_string(site).c_str(), backend.name());
-  return true;
+/// True if an intention is to be expanded where it is recorded: where ops run one by one, and in the expansion
+/// of another one.
+bool expands_at_once(const CallSpec& spec, const Graph& graph) {
+  return spec.definition().expand && (config::get().eager || nan_origin::wanted() || graph.is_apart());
+}
+
+std::vector<Handle> expanded(const CallSpec& spec, std::span<const Handle* const> operands, Backend& backend,
+                             const Site& site) {
+  const Purpose purpose(Purpose::current() ? Purpose::current() : spec.name());
+  return spec.definition().expand({spec, operands, backend, backend.preferences(), site});
 }
 
 /// Returns the value that an effect waits for: the token of the one before it in its stream, or a constant if
@@ -64,7 +64,11 @@ std::vector<Handle> record_call(const CallSpec& spec, std::span<const Handle* co
   settle_elsewhere(graph, given, site);
   const std::vector<CallOutput> outputs = outputs_of(spec, given, site);
   const Device device = device_of(d.name, given, site);
-  if (falls_back(spec, device, site)) return d.fallback(spec, given, site);
+  if (expands_at_once(spec, graph)) [[unlikely]]
+    if (Backend& backend = backend_of(device, site); !takes_whole(backend, spec)) {
+      const WithinExpansion scope;
+      return expanded(spec, given, backend, site);
+    }
 
   std::vector<const Handle*> operands(given.begin(), given.end());
   Handle token;
@@ -89,6 +93,7 @@ std::vector<Handle> record_call(const CallSpec& spec, std::span<const Handle* co
   const Handle call = Handle::adopt(n);
   n->device = device;
   n->call = &spec;
+  if (d.expand) n->accuracy = AccuracyScope::current();
   n->operand.reserve(static_cast<int>(operands.size()));
   for (const Handle* o : operands) {
     add_reference(o->get());
@@ -104,6 +109,11 @@ std::vector<Handle> record_call(const CallSpec& spec, std::span<const Handle* co
   if (nan_origin::wanted()) [[unlikely]]
     for (const Handle& part : parts) nan_origin::note(d.name, part, given);
   return parts;
+}
+
+std::vector<Handle> record_expanded(const CallSpec& spec, std::span<const Handle* const> operands,
+                                    const Site& site) {
+  return expanded(spec, operands, backend_of(device_of(spec.name(), operands, site), site), site);
 }
 
 void run_effects(const Site& site) {

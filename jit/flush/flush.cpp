@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "jit/backend/registry.hpp"
+#include "jit/flush/expand.hpp"
 #include "jit/flush/faults.hpp"
 #include "jit/flush/found_programs.hpp"
 #include "jit/flush/halves.hpp"
@@ -200,7 +201,10 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   std::vector<Handle> between;  // values that the second half reads
   std::vector<const Node*> failed;
   try {
-    while (!captured->build(nodes, backend.code_class())) await_leaves(nodes, site);
+    for (bool expanded = false; !captured->build(nodes, backend.code_class(), expanded); expanded = true) {
+      await_leaves(nodes, site);
+      if (!expanded) expand(graph, nodes, captured->held, backend);
+    }
     if (captured->outputs > 1 && config::get().liveness.get() == config::Liveness::adaptive) {
       learning = found.entry_of(*captured);
       learning->liveness.choose(*captured, dropped);

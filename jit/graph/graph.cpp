@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "jit/graph/observed.hpp"
+#include "jit/graph/record.hpp"
 #include "support/config.hpp"
 #include "support/metrics.hpp"
 #include "support/per_thread.hpp"
@@ -25,20 +26,27 @@ constinit Graph* idle = nullptr;
 
 }  // namespace
 
+/// Returns a graph that no thread uses.
+Graph* Graph::take_idle() {
+  const Hold hold(idle_lock);
+  if (!hold.intact()) idle = nullptr;
+  return idle ? std::exchange(idle, idle->next_idle_) : new Graph;
+}
+
+void Graph::give_idle(Graph* g) noexcept {
+  const Hold hold(idle_lock);
+  if (!hold.intact()) idle = nullptr;
+  g->next_idle_ = std::exchange(idle, g);
+}
+
 /// Represents a thread's use of a graph, from its first op to its end.
 struct Graph::Tenant {
-  Graph* graph = nullptr;
-  Tenant() {
-    const Hold hold(idle_lock);
-    if (!hold.intact()) idle = nullptr;
-    graph = idle ? std::exchange(idle, idle->next_idle_) : new Graph;
-  }
+  Graph* graph = take_idle();
+  Tenant() = default;
   Tenant(const Tenant&) = delete;
   ~Tenant() {
     current_ = nullptr;
-    const Hold hold(idle_lock);
-    if (!hold.intact()) idle = nullptr;
-    graph->next_idle_ = std::exchange(idle, graph);
+    give_idle(graph);
   }
 };
 
@@ -176,6 +184,12 @@ Linked Graph::link(Node* n, GivenHandles* handles) {
   const uint32_t max_nodes = static_cast<uint32_t>(limits.max_graph);
   Linked linked;
   const Locked hold(*this);
+  if (apart_) [[unlikely]] {
+    mark_values(n);
+    append(apart_, n);
+    if (handles) handles->take(*n);
+    return linked;
+  }
   Component* c = joined(n, linked.waits);
   if (!c) {
     c = kept();
@@ -196,6 +210,12 @@ Linked Graph::link(Node* n, GivenHandles* handles) {
   return linked;
 }
 
+/// Marks operands that are values as inputs, whatever graph they are of.
+void Graph::mark_values(Node* n) noexcept {
+  for (int i = 0; i < n->arity; ++i)
+    if (is_source(n->operand[i]->op) || n->operand[i]->ready()) n->operand.mark_input(i);
+}
+
 void Graph::note_differentiable(Node* n) noexcept {
   const Locked hold(*this);
   if (n->component) find(n)->differentiable = true;
@@ -203,7 +223,49 @@ void Graph::note_differentiable(Node* n) noexcept {
 
 void Graph::link_part(Node* n) {
   const Locked hold(*this);
-  append(joined(n), n);
+  append(apart_ ? apart_ : joined(n), n);
+}
+
+bool records_apart() noexcept { return Graph::mine().is_apart(); }
+
+RecordingApart::RecordingApart() : graph_(Graph::take_idle()), outer_(Graph::current_) {
+  try {
+    Component* const c = graph_->kept();
+    graph_->apart_ = c ? c : new Component;
+  } catch (...) {
+    Graph::give_idle(graph_);
+    throw;
+  }
+  graph_->apart_->references = 1;
+  Graph::current_ = graph_;
+}
+
+// Nodes that were not taken have died by now, or do with the caller's handles: in a list of nobody's.
+RecordingApart::~RecordingApart() {
+  Graph::current_ = outer_;
+  {
+    const Graph::Locked hold(*graph_);
+    graph_->unreference(std::exchange(graph_->apart_, nullptr));
+  }
+  Graph::give_idle(graph_);
+}
+
+void RecordingApart::take(Graph& graph, std::vector<Node*>& out) {
+  const Graph::Locked hold(*graph_);
+  Component* const c = graph_->apart_;
+  out.reserve(out.size() + c->count);
+  const State flushing = flushing_here();
+  for (Node *n = c->head, *next = nullptr; n; n = next) {
+    next = n->next;
+    n->component = nullptr;
+    n->previous = n->next = nullptr;
+    --c->references;
+    n->graph = &graph;
+    n->state.store(flushing, std::memory_order_relaxed);
+    out.push_back(n);
+  }
+  c->head = c->tail = nullptr;
+  c->count = 0;
 }
 
 const Handle* Graph::last_effect(int stream) const {

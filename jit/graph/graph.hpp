@@ -115,6 +115,9 @@ class Graph {
   /// Undoes `take` in two parts; the second, from `middle` on, has the first's values as inputs.
   void restore_in_two(const std::vector<Node*>&, size_t middle, Spare&) noexcept;
 
+  /// True if it is the graph of a RecordingApart.
+  bool is_apart() const { return apart_ != nullptr; }
+
   // Effects: calls that run though nobody reads them. Each thread has its own.
   /// Returns the latest of a stream, whose token is the next one's operand; null if there was none.
   const Handle* last_effect(int stream) const;
@@ -145,14 +148,36 @@ class Graph {
   /// Returns a component of the free list, or null.
   Component* kept() noexcept;
   static void mark_inputs(std::span<Node* const>) noexcept;
+  static void mark_values(Node*) noexcept;
   void restore_locked(std::span<Node* const>, Spare&) noexcept;
 
+  friend class RecordingApart;
   struct Tenant;
+  static Graph* take_idle();
+  static void give_idle(Graph*) noexcept;
   SpinLock lock_;
+  Component* apart_ = nullptr;  // of all nodes, while the graph is a RecordingApart's
   bool torn_ = false;           // a thread of the parent was changing it when this process was forked
   Graph* next_idle_ = nullptr;  // next in the list of graphs that no thread uses
   Component* free_ = nullptr;
   std::vector<std::pair<int, Handle>> effects_;  // by stream; only the thread that uses the graph reads them
+};
+
+/// Has the calling thread record into a list of its own, for a scope: what the nodes of a flush under way
+/// are to be replaced by. Operands are nodes of that flush, values, or recorded in the scope. No limit
+/// applies, and nothing is evaluated, whatever LAZY_EAGER says.
+class RecordingApart {
+ public:
+  RecordingApart();
+  RecordingApart(const RecordingApart&) = delete;
+  ~RecordingApart();
+  /// Moves the living nodes, in recorded order, to the flush that the caller does of nodes of `graph`. Throws
+  /// std::bad_alloc, and moves none then.
+  void take(Graph& graph, std::vector<Node*>& out);
+
+ private:
+  Graph* const graph_;
+  Graph* const outer_;
 };
 
 /// Returns fixed-size memory for a node, from a per-thread free list.

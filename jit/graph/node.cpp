@@ -53,6 +53,16 @@ void Operands::release() noexcept {
   ::operator delete(pointers - 1 - pointers[-1]);
 }
 
+void Operands::take(Operands& from, int arity) noexcept {
+  if (at_ != inline_) release();
+  const bool few = from.at_ == from.inline_;
+  at_ = few ? inline_ : from.at_;
+  if (few) std::copy_n(from.inline_, arity, inline_);
+  inputs_ = from.inputs_;
+  from.at_ = from.inline_;
+  from.inputs_ = 0;
+}
+
 bool Operands::any_input(int arity) const {
   bool any = inputs_ != 0;
   for (int i = kBits; i < arity && !any; ++i) any = is_input(i);

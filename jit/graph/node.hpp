@@ -72,6 +72,8 @@ class Operands {
   void mark_input(int i) { (i < kBits ? inputs_ : more_inputs(i)) |= uint64_t{1} << (i % kBits); }
   /// True if one of the first `arity` is an input.
   bool any_input(int arity) const;
+  /// Takes over the first `arity` of another node's, which has none then. The own ones are forgotten.
+  void take(Operands& from, int arity) noexcept;
 
  private:
   static constexpr int kBits = 64;

@@ -21,6 +21,8 @@ class RareDims {
     return *this;
   }
 
+  void swap(RareDims& o) noexcept { std::swap(dims_, o.dims_); }
+
   const Dims& get() const { return dims_ ? *dims_ : kNone.dims; }
   operator const Dims&() const { return get(); }
   operator std::span<const int64_t>() const { return get(); }

@@ -58,6 +58,7 @@ Handle make_ready(BufferRef buffer, DType type, const Shape& shape, Device devic
 
 thread_local constinit const char* Purpose::current_ = nullptr;
 thread_local constinit int8_t AccuracyScope::current_ = -1;
+thread_local constinit bool WithinExpansion::on_ = false;
 
 Node* make_node(Op op, DType type, const Shape& shape, const Site& site) {
   check_size(op, shape, site);
@@ -95,6 +96,7 @@ Linked link_node(Graph& graph, Node* n, std::span<const Handle* const> operands,
 void obey(const Handle& result, Limit limit) {
   const bool eager = config::get().eager;
   if (!eager && limit == Limit::none) return;
+  if (records_apart()) return;
   const Handle* one[] = {&result};
   evaluate(one,
            eager                   ? Cause::eager

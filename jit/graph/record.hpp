@@ -37,8 +37,26 @@ class Purpose {
 Handle record(Op, std::initializer_list<const Handle*> operands, DType, const Shape&, const Site&,
               const Attributes& = {}, unsigned given = 0);
 /// Records a call (jit/calls/call.hpp) and returns its outputs, in order. Throws what infer() throws, at the
-/// line. On a device that has no kernel for it the ops of its fallback are recorded, if it has one.
+/// line. The flush expands an intention that its device has no kernel for.
 std::vector<Handle> record_call(const CallSpec&, std::span<const Handle* const> operands, const Site&);
+/// Records likewise the ops that an intention is expanded to, in its place. Only for a call that has an
+/// expansion.
+std::vector<Handle> record_expanded(const CallSpec&, std::span<const Handle* const> operands, const Site&);
+/// True while the thread records what a flush replaces nodes by (RecordingApart).
+bool records_apart() noexcept;
+/// Says in a scope that what the thread records is part of what was announced as a whole: the ops of an
+/// intention's expansion.
+class WithinExpansion {
+ public:
+  WithinExpansion() noexcept : outer_(std::exchange(on_, true)) {}
+  WithinExpansion(const WithinExpansion&) = delete;
+  ~WithinExpansion() { on_ = outer_; }
+  static bool on() noexcept { return on_; }
+
+ private:
+  const bool outer_;
+  static thread_local constinit bool on_;
+};
 /// Runs the effects that the calling thread has recorded and no flush has run yet. Effects of a thread that
 /// ends without running them stay for the next thread that takes over its graph.
 void run_effects(const Site&);

@@ -172,17 +172,20 @@ bool keeps_itself(const Node& n) {
 }  // namespace
 
 // Makes the lists long enough for the values of the nodes: these, and as inputs at most all their operands.
-void CapturedGraph::begin(std::span<Node* const> nodes, uint32_t code_class) {
+bool CapturedGraph::begin(std::span<Node* const> nodes, uint32_t code_class) {
   repended.clear();
   word_of_.clear();
   outputs = 0;
   const auto& settings = config::get();
   verify = settings.verify;
   size_t edges = 0, identities = 0;
+  bool intentions = false;
   for (const Node* n : nodes) {
     edges += static_cast<size_t>(n->arity);
-    if (n->op == Op::call) [[unlikely]]
+    if (n->op == Op::call) [[unlikely]] {
       identities += KeyWriter::words_of(n->call->identity().size());
+      intentions |= n->call->definition().expand != nullptr;
+    }
   }
   const size_t most = nodes.size() + edges;
   values.resize(most);
@@ -198,10 +201,12 @@ void CapturedGraph::begin(std::span<Node* const> nodes, uint32_t code_class) {
   }
   inputs_ = 0;
   if (table_.empty()) grow();
+  return !intentions;
 }
 
-bool CapturedGraph::build(std::span<Node* const> nodes, uint32_t code_class) {
-  begin(nodes, code_class);
+bool CapturedGraph::build(std::span<Node* const> nodes, uint32_t code_class, bool expanded) {
+  if (!begin(nodes, code_class) && !expanded) [[unlikely]]
+    return false;
   Builder to(*this);
   uintptr_t marks = 0;
   for (Node* n : nodes) {

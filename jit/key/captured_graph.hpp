@@ -48,8 +48,9 @@ struct CapturedGraph {
 
   /// Numbers the values of `nodes` (a component, topological order). Values that an earlier flush dropped and
   /// that are not needed now are dropped again. `code_class` is that of the backend that will run them. False
-  /// if an input is not ready: then it is to be called again once all are.
-  [[nodiscard]] bool build(std::span<Node* const> nodes, uint32_t code_class = 0);
+  /// if an input is not ready, or if one of them is an intention, unless they are `expanded`: then it is to be
+  /// called again once all are.
+  [[nodiscard]] bool build(std::span<Node* const> nodes, uint32_t code_class = 0, bool expanded = true);
   /// Restores the captured graph of a key, with a node for each of its values.
   void restore(std::vector<uint32_t> key, std::vector<Node*> nodes);
   // Returns the settings that decide what is computed, from the key: compilers for a key must use these, for
@@ -103,7 +104,7 @@ struct CapturedGraph {
   std::vector<Slot> table_;  // inputs by address; a slot is valid if its round is the current one
   uint32_t round_ = 0;
   uint32_t inputs_ = 0;
-  void begin(std::span<Node* const>, uint32_t code_class);
+  bool begin(std::span<Node* const>, uint32_t code_class);  // false: one is an intention
   void grow();
 };
 

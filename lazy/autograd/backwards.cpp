@@ -34,14 +34,19 @@ void add_all(const Differentiation& d, const std::vector<Handle>& gradients) {
     if (gradients[i]) d.to(i, [&] { return d.term(gradients[i]); });
 }
 
+/// Returns the bits of those of the first operands that gradients are wanted of.
+uint64_t wanted_of(const Differentiation& at, size_t operands) {
+  uint64_t wanted = 0;
+  for (size_t i = 0; i < operands && i < 64; ++i)
+    if (at.wants(i)) wanted |= uint64_t{1} << i;
+  return wanted;
+}
+
 /// Applies a derivative that is no row of a table.
 void apply_own(const Derivation& d, const Differentiation& at) {
   const Handle gradient = at.g().handle();
-  uint64_t wanted = 0;
-  for (size_t i = 0; i < d.recorded.operands.size() && i < 64; ++i)
-    if (at.wants(i)) wanted |= uint64_t{1} << i;
-  add_all(at,
-          d.own({d.recorded.operands, at.results[0], gradient, wanted, is_grad_enabled(), d.recorded.site}));
+  add_all(at, d.own({d.recorded.operands, at.results[0], gradient,
+                     wanted_of(at, d.recorded.operands.size()), is_grad_enabled(), d.recorded.site}));
 }
 
 void apply_call(const Derivation& d, const Differentiation& at) {
@@ -52,7 +57,8 @@ void apply_call(const Derivation& d, const Differentiation& at) {
   std::vector<Handle> gradients;
   for (size_t i = 0; i < at.results.size(); ++i)
     gradients.push_back(at.results[i] ? at.g(i).handle() : Handle());
-  add_all(at, vjp(*op.call, op.operands, at.results, gradients, op.site));
+  add_all(at, vjp({*op.call, op.operands, at.results, gradients, wanted_of(at, op.operands.size()),
+                   is_grad_enabled(), op.site}));
 }
 
 }  // namespace

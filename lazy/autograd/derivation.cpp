@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "jit/calls/call.hpp"
 #include "lazy/autograd/backward.hpp"
 #include "lazy/autograd/rules.hpp"
 #include "lazy/core/build.hpp"
@@ -24,6 +25,7 @@ class Deriving final : public Observer {
   void begins(const char* name, std::span<const Handle* const> operands, const Site&) override;
   void ends(const char* name, const Handle* result, const Derivative*) override;
   void updated(const Handle& from, const Handle& to, const Site&) override;
+  bool wants_ops(const jit::CallSpec&, std::span<const Handle* const> operands) override;
 };
 
 bool any_tracked(std::span<const Handle* const> operands) {
@@ -43,6 +45,11 @@ void Deriving::recorded(const Recorded& r) {
 
 void Deriving::recorded_call(const RecordedCall& r) {
   if (any_tracked(r.operands)) derive({Op::call, &r.spec, {}, {}, r.site}, r.operands, r.outputs);
+}
+
+bool Deriving::wants_ops(const jit::CallSpec& spec, std::span<const Handle* const> operands) {
+  const jit::CallDefinition& d = spec.definition();
+  return d.expand && !d.vjp && !rule_of_call(d.name) && any_tracked(operands);
 }
 
 void Deriving::transferred(const Handle& from, const Handle& to, const Site& s) {

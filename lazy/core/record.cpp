@@ -11,6 +11,8 @@ constinit std::atomic<Observer*> of_all = nullptr;
 /// the observers around it.
 template <class F>
 void each(F&& f) {
+  if (jit::WithinExpansion::on()) [[unlikely]]
+    return;
   struct Restore {
     Observing* all;
     ~Restore() { observing = all; }
@@ -61,8 +63,12 @@ void tell_updated(const Handle& from, const Handle& to, const Site& s) {
 
 std::vector<Handle> record_call(const jit::CallSpec& spec, std::span<const Handle* const> operands,
                                 const Site& s) {
+  if (!observed()) return jit::record_call(spec, operands, s);
+  bool as_ops = false;
+  each([&](Observer& o) { as_ops |= o.wants_ops(spec, operands); });
+  if (as_ops) return jit::record_expanded(spec, operands, s);
   std::vector<Handle> outputs = jit::record_call(spec, operands, s);
-  if (observed()) each([&](Observer& o) { o.recorded_call({spec, operands, outputs, s}); });
+  each([&](Observer& o) { o.recorded_call({spec, operands, outputs, s}); });
   return outputs;
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <initializer_list>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "jit/graph/record.hpp"
@@ -49,7 +50,8 @@ struct Differentiated {
 /// is not wanted. What it records is differentiated as everything is.
 using Derivative = std::function<std::vector<Handle>(const Differentiated&)>;
 
-/// Is notified of what a thread records, in order, each op once, after it was recorded. Ops that return their
+/// Is notified of what a thread records, in order, each op once, after it was recorded; of an intention as one
+/// call, not of what it is expanded to. Ops that return their
 /// operand (a reshape to the shape that it has) are none. Operands remain the same nodes, but the graph
 /// forgets the recipe of a value once it is computed: an observer that needs it must own handles, and a
 /// handle keeps the value. Exceptions of an observer are thrown at the user's line.
@@ -68,6 +70,10 @@ class Observer {
   virtual void ends(const char* name, const Handle* result, const Derivative* derivative);
   /// Called when a variable is updated: it had the value `from` and has `to` now.
   virtual void updated(const Handle& from, const Handle& to, const Site&);
+  /// Returns true to be told of an intention's ops in its place: it is then expanded where it is recorded.
+  virtual bool wants_ops(const jit::CallSpec&, std::span<const Handle* const> /*operands*/) {
+    return false;
+  }
 
  protected:
   ~Observer() = default;
@@ -120,7 +126,7 @@ inline Handle folded(Op op, std::initializer_list<const Handle*> operands, jit::
   return result;
 }
 
-/// Records a call; returns its outputs.
+/// Records a call or an intention; returns its outputs.
 std::vector<Handle> record_call(const jit::CallSpec&, std::span<const Handle* const> operands, const Site&);
 
 /// Makes a tensor whose every element is `value`.

@@ -2,7 +2,11 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
+#include "jit/backend/backend.hpp"
+#include "jit/calls/call.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "support/float_mode.hpp"
 
@@ -23,43 +27,168 @@ Handle numbers(int64_t n, bool rows, Device device, const Site& s) {
   return rows ? detail::reshape(i, {n, 1}, s) : i;
 }
 
-/// Holds what the gradients of an attention are made of: they read no scores.
-struct Kept {
-  Handle sees;            // true for keys that a query sees; null: it sees all
-  Handle scaled;          // the queries times the factor
-  Handle weights, total;  // exp(score - largest), 0 for keys that are not seen, and its sum for each query
-  double factor;
+// An attention is an intention (jit/calls/call.hpp). Its operands are queries, keys and values, of one dtype,
+// the factor of the scores, of the dtype that it is computed in, and the mask, if there is one. Outputs beside
+// the result: the weights, exp(score - largest), 0 for keys that are not seen, and their total for each query.
+// Gradients are made of them, and read no scores.
+enum OperandOf : size_t { kQuery, kKey, kValue, kFactor, kMask };
+enum OutputOf : size_t { kResult, kWeights, kTotal };
+// The gradients' operands are those, then these; its outputs are the gradients of the first three, and of a
+// mask that is added.
+enum OfGradients : size_t { kOfResult, kOfWeights, kOfTotal, kGradient };
+
+struct AttentionAttributes {
+  uint8_t causal = 0, masked = 0;
+  size_t operands() const { return masked ? kMask + 1 : kMask; }
 };
+
+Shape without_matrix(Shape s) {
+  s.resize(s.size() - 2);
+  return s;
+}
+Shape with_matrix(Shape s, int64_t rows, int64_t columns) {
+  s.push_back(rows);
+  s.push_back(columns);
+  return s;
+}
+/// Returns the shape of a product of the leading axes of two, (..., rows, columns).
+Shape product_shape(const Shape& a, const Shape& b, int64_t rows, int64_t columns) {
+  const Shape x = without_matrix(a), y = without_matrix(b);
+  return with_matrix(x == y ? x : broadcast_shapes(kName, x, y, Site{}), rows, columns);
+}
+
+std::vector<jit::CallOutput> infer_attention(const jit::CallSpec&, std::span<const jit::Meta> o) {
+  const Shape &q = o[kQuery].shape, &k = o[kKey].shape, &v = o[kValue].shape;
+  const int64_t queries = q[q.size() - 2];
+  const DType work = o[kFactor].dtype;
+  const Shape scores = product_shape(q, k, queries, k[k.size() - 2]);
+  return {{{o[kQuery].dtype, product_shape(scores, v, queries, v.back())}, {}},
+          {{work, scores}, {}},
+          {{work, with_matrix(without_matrix(scores), queries, 1)}, {}}};
+}
+
+std::vector<jit::CallOutput> infer_gradients(const jit::CallSpec& spec, std::span<const jit::Meta> o) {
+  const size_t own = spec.as<AttentionAttributes>().operands();
+  const Shape &q = o[kQuery].shape, &k = o[kKey].shape, &v = o[kValue].shape;
+  const Shape leading = without_matrix(o[own + kGradient].shape);
+  const int64_t queries = q[q.size() - 2], keys = k[k.size() - 2];
+  std::vector<jit::CallOutput> all;
+  for (const Shape& s : {with_matrix(leading, queries, q.back()), with_matrix(leading, keys, k.back()),
+                         with_matrix(leading, keys, v.back()), with_matrix(leading, queries, keys)})
+    all.push_back({{o[kFactor].dtype, s}, {}});
+  return all;
+}
+
+/// Returns the queries times the factor.
+Handle scaled(const Recorder& r, const jit::Expanding& e) {
+  return r.op(Op::multiply, r.as(e[kFactor]->dtype, e[kQuery]), e[kFactor]);
+}
+
+/// Returns true for keys that a query sees; an empty handle if each sees all.
+Handle sees(const Recorder& r, const jit::Expanding& e, int64_t queries, int64_t keys) {
+  const auto how = e.spec.as<AttentionAttributes>();
+  Handle all;
+  if (how.masked && is_bool(e[kMask]->dtype)) all = e[kMask];
+  if (!how.causal) return all;
+  const Device device = e[kQuery]->device;
+  const Handle order =
+      r.op(Op::less_equal, numbers(keys, false, device, r.site), numbers(queries, true, device, r.site));
+  return all ? r.both(all, order) : order;
+}
+
+std::vector<Handle> expand_attention(const jit::Expanding& e) {
+  const Recorder r{kName, e.site};
+  const auto how = e.spec.as<AttentionAttributes>();
+  const DType t = e[kQuery]->dtype, work = e[kFactor]->dtype;
+  const auto product = [&](const Handle& a, const Handle& b) { return detail::matmul(kName, a, b, r.site); };
+  const Handle q = r.as(work, e[kQuery]), k = r.as(work, e[kKey]), v = r.as(work, e[kValue]);
+  // Scaling queries takes fewer products than scaling scores. But 16-bit floats are multiplied unscaled.
+  const bool scale_first = !is_half(t);
+  Handle x = product(scale_first ? scaled(r, e) : q, detail::matrix_transpose(k, r.site));
+  if (!scale_first) x = r.op(Op::multiply, x, e[kFactor]);
+  if (how.masked && !is_bool(e[kMask]->dtype)) x = r.op(Op::add, x, r.as(work, e[kMask]));
+  const Handle never = r.number(-std::numeric_limits<double>::infinity(), work);
+  Handle seen_keys = sees(r, e, q->shape[q->shape.size() - 2], k->shape[k->shape.size() - 2]);
+  // Where all of this is one kernel (jit/ir/attention.hpp), scores that are hidden are -infinity. Elsewhere
+  // they are left out of exp as well, which is slow where its result is near 0.
+  if (seen_keys && e.prefers.fuses_softmax) x = r.where(std::exchange(seen_keys, {}), x, never);
+  const auto seen = [&](const Handle& h, const Handle& other) {
+    return seen_keys ? r.where(seen_keys, h, other) : h;
+  };
+  const Handle top = r.reduce(Op::max, seen(x, never), {-1}, keepdims);
+  const Handle finite = r.where(r.op(Op::isfinite, top), top, 0);
+  const Handle zero = r.number(0, work);
+  const Handle weights = seen(r.op(Op::exp, seen(r.op(Op::subtract, x, finite), zero)), zero);
+  const Handle sum = r.reduce(Op::sum, weights, {-1}, keepdims);
+  const Handle total = r.where(r.op(Op::equal, sum, zero), 1, sum);
+  // Dividing the result instead of the weights takes fewer divisions.
+  Handle out = product(weights, v);
+  // With +0 added, -0 is no more a result than where hidden keys are left out (jit/plan/tiling/skips.hpp).
+  if (seen_keys) out = r.op(Op::add, out, zero);
+  return {r.as(t, r.op(Op::divide, out, total)), weights, total};
+}
 
 /// Gives the derivative of softmax(scores) values: with p the weights over their total, the gradient of a
 /// score is p (gradient of p - sum(p gradient of p)), and that sum is the one of gradient and result (Dao et
 /// al., 2022). Weights are not divided, but the gradient is.
-std::vector<Handle> derivatives(const Kept& kept, const Differentiated& d) {
-  const Recorder r{kName, d.site};
-  std::vector<Handle> g(4);
-  const Handle &k = d.operands[1], &v = d.operands[2], &mask = d.operands[3];
-  const DType work = v->dtype;
-  const auto product = [&](const Handle& a, const Handle& b) { return detail::matmul(kName, a, b, d.site); };
+std::vector<Handle> expand_gradients(const jit::Expanding& e) {
+  const Recorder r{kName, e.site};
+  const size_t own = e.spec.as<AttentionAttributes>().operands();
+  const DType t = e[kQuery]->dtype, work = e[kFactor]->dtype;
+  const Handle &weights = e[own + kOfWeights], &total = e[own + kOfTotal];
+  const Handle k = r.as(work, e[kKey]), v = r.as(work, e[kValue]);
+  const auto product = [&](const Handle& a, const Handle& b) { return detail::matmul(kName, a, b, r.site); };
+  const auto transposed = [&](const Handle& h) { return detail::matrix_transpose(h, r.site); };
+  const Handle seen_keys =
+      e.prefers.fuses_softmax
+          ? Handle()
+          : sees(r, e, weights->shape[weights->shape.size() - 2], weights->shape.back());
   // Gradients of hidden scores are 0. With +0 added to sums of them -0 is no more a result than where what is
-  // hidden is left out (jit/plan/tiling/skips.hpp).
-  const auto zero = [&] { return constant(0, work, {}, d.site); };
+  // hidden is left out.
   const auto sums = [&](const Handle& a, const Handle& b) {
-    return kept.sees ? r.op(Op::add, product(a, b), zero()) : product(a, b);
+    return seen_keys ? r.op(Op::add, product(a, b), 0) : product(a, b);
   };
-  const auto transposed = [&](const Handle& h) { return detail::matrix_transpose(h, d.site); };
-  const Handle share = r.op(Op::divide, r.as(work, d.gradient), kept.total);
-  if (d.wants(2)) g[2] = product(transposed(kept.weights), share);
-  const bool mask_wanted = mask && is_float(mask->dtype) && d.wants(3);
-  if (!d.wants(0) && !d.wants(1) && !mask_wanted) return g;
+  const Handle share = r.op(Op::divide, r.as(work, e[own + kGradient]), total);
   // A result of 16 bits is rounded, so it is made again; within one flush it is the same.
-  const Handle y = d.result->dtype == work ? d.result : r.op(Op::divide, sums(kept.weights, v), kept.total);
+  const Handle y = t == work ? e[own + kOfResult] : r.op(Op::divide, sums(weights, v), total);
   const Handle along = r.reduce(Op::sum, r.op(Op::multiply, share, y), {-1}, keepdims);
-  Handle scores = r.op(Op::multiply, kept.weights, r.op(Op::subtract, product(share, transposed(v)), along));
-  if (kept.sees) scores = where(kName, kept.sees, scores, zero(), d.site);
-  if (d.wants(0)) g[0] = r.op(Op::multiply, sums(scores, k), kept.factor);
-  if (d.wants(1)) g[1] = product(transposed(scores), kept.scaled);
-  if (mask_wanted) g[3] = scores;
-  return g;
+  Handle scores = r.op(Op::multiply, weights, r.op(Op::subtract, product(share, transposed(v)), along));
+  if (seen_keys) scores = r.where(seen_keys, scores, 0);
+  return {r.op(Op::multiply, sums(scores, k), e[kFactor]), product(transposed(scores), scaled(r, e)),
+          product(transposed(weights), share), scores};
+}
+
+constinit const jit::CallDefinition kGradients{.name = "scaled_dot_product_attention.gradient",
+                                               .traits = jit::call_trait::kNoThrow,
+                                               .infer = infer_gradients,
+                                               .expand = expand_gradients};
+
+std::vector<Handle> derivatives(const jit::CallGradients& d);
+
+constinit const jit::CallDefinition kAttention{.name = kName,
+                                               .traits = jit::call_trait::kNoThrow,
+                                               .infer = infer_attention,
+                                               .expand = expand_attention,
+                                               .vjp = derivatives};
+
+std::vector<Handle> derivatives(const jit::CallGradients& d) {
+  const auto how = d.spec.as<AttentionAttributes>();
+  const bool added = how.masked && is_float(d.operands[kMask]->dtype);
+  std::vector<const Handle*> operands;
+  for (const Handle& h : d.operands) operands.push_back(&h);
+  const jit::CallSpec& gradients = jit::intern_call(kGradients, how);
+  // Weights that are differentiated in turn are made of ops.
+  const std::vector<Handle> again =
+      d.again ? jit::record_expanded(d.spec, operands, d.site) : std::vector<Handle>();
+  for (const Handle& h : d.again ? std::span<const Handle>(again) : d.outputs) operands.push_back(&h);
+  operands.push_back(&d.gradients[kResult]);
+  std::vector<Handle> g = d.again ? jit::record_expanded(gradients, operands, d.site)
+                                  : detail::record_call(gradients, operands, d.site);
+  std::vector<Handle> all(d.operands.size());
+  for (const size_t i : {kQuery, kKey, kValue})
+    if (d.wants(i)) all[i] = std::move(g[i]);
+  if (added && d.wants(kMask)) all[kMask] = std::move(g.back());
+  return all;
 }
 
 }  // namespace
@@ -71,60 +200,35 @@ Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor&
   if (!is_float(t))
     fail<DtypeError>(kName, std::string("takes floating-point numbers, not ") + name_of(t), s);
   const DType work = is_half(t) ? float32 : t;
-  const Handle q = Operand(kName, query, work).take(), k = Operand(kName, key, work).take(),
-               v = Operand(kName, value, work).take();
+  const Handle q = Operand(kName, query, t).take(), k = Operand(kName, key, t).take(),
+               v = Operand(kName, value, t).take();
   const Shape &qs = q->shape, &ks = k->shape, &vs = v->shape;
   if (qs.size() < 2 || ks.size() < 2 || vs.size() < 2) mismatch(qs, ks, vs, "fewer than 2 dimensions", s);
   if (qs.back() != ks.back()) mismatch(qs, ks, vs, "queries and keys differ in their last extent", s);
   const int64_t length = qs[qs.size() - 2], keys = ks[ks.size() - 2];
   if (keys != vs[vs.size() - 2]) mismatch(qs, ks, vs, "not as many values as keys", s);
-
-  Composite whole(kName, {&q, &k, &v, &mask.handle()}, s);
-  const auto number = [&](double x) { return constant(x, work, {}, s); };
-  const double factor =
-      scale ? *scale : in_default_mode([&] { return 1 / std::sqrt(static_cast<double>(qs.back())); });
-  // Scaling queries takes fewer products than scaling scores. But 16-bit floats are multiplied unscaled.
-  const bool scale_first = !is_half(t);
-  const Handle left = scale_first ? binary(kName, Op::multiply, q, number(factor), s) : q;
-  Handle x = detail::matmul(kName, left, detail::matrix_transpose(k, s), s);
-  if (!scale_first) x = binary(kName, Op::multiply, x, number(factor), s);
+  Handle added;
   if (mask.handle()) {
     const Handle& m = mask.handle();
-    if (broadcast_shapes(kName, x->shape, m->shape, s) != x->shape)
-      fail<ShapeError>(kName, "a mask " + to_string(m->shape) + " for scores " + to_string(x->shape), s);
-    if (!is_bool(m->dtype)) x = binary(kName, Op::add, x, stored_as(kName, Arg(m, s), work), s);
+    const Shape scores = product_shape(qs, ks, length, keys);
+    if (m->shape != scores && broadcast_shapes(kName, scores, m->shape, s) != scores)
+      fail<ShapeError>(kName, "a mask " + to_string(m->shape) + " for scores " + to_string(scores), s);
+    added = is_bool(m->dtype) ? m : stored_as(kName, Arg(m, s), work);
   }
-  const Handle never = number(-std::numeric_limits<double>::infinity());
-  // On a GPU scores that are hidden are -infinity, and all of this is one kernel (jit/ir/attention.hpp).
-  // Elsewhere they are left out of exp as well, which is slow where its result is near 0.
-  const bool fused = x->device.kind == DeviceKind::cuda;
-  Handle sees;
-  const auto hide = [&](const Handle& all_but) {
-    if (fused) x = where(kName, all_but, x, never, s);
-    else sees = sees ? binary(kName, Op::bitwise_and, sees, all_but, s) : all_but;
-  };
-  if (mask.handle() && is_bool(mask.handle()->dtype)) hide(mask.handle());
-  if (causal)
-    hide(binary(kName, Op::less_equal, numbers(keys, false, x->device, s),
-                numbers(length, true, x->device, s), s));
-  const auto seen = [&](const Handle& h, const Handle& other) {
-    return sees ? where(kName, sees, h, other, s) : h;
-  };
-  if (keys == 0) return Tensor(whole.result(cast(detail::matmul(kName, x, v, s), t, s)));
-  const Handle top = reduce(kName, Op::max, seen(x, never), {-1}, keepdims, s);
-  const Handle finite = where(kName, unary(Op::isfinite, top, s), top, number(0), s);
-  const Handle zero = number(0);
-  const Handle e = seen(unary(Op::exp, seen(binary(kName, Op::subtract, x, finite, s), zero), s), zero);
-  const Handle total = reduce(kName, Op::sum, e, {-1}, keepdims, s);
-  const Handle sum_or_one = where(kName, binary(kName, Op::equal, total, zero, s), number(1), total, s);
-  // Dividing the result instead of the weights takes fewer divisions.
-  Handle out = detail::matmul(kName, e, v, s);
-  // With +0 added, -0 is no more a result than where hidden keys are left out (jit/plan/tiling/skips.hpp).
-  if (sees) out = binary(kName, Op::add, out, zero, s);
-  const Handle scaled = scale_first ? left : binary(kName, Op::multiply, q, number(factor), s);
-  return Tensor(whole.result(cast(binary(kName, Op::divide, out, sum_or_one, s), t, s),
-                             [kept = Kept{fused ? Handle() : sees, scaled, e, sum_or_one, factor}](
-                                 const Differentiated& d) { return derivatives(kept, d); }));
+  if (keys == 0) {
+    const Recorder r{kName, s};
+    Composite whole(kName, {&q, &k, &v}, s);
+    const Handle x = detail::matmul(kName, r.as(work, q), detail::matrix_transpose(r.as(work, k), s), s);
+    return Tensor(whole.result(r.as(t, detail::matmul(kName, x, r.as(work, v), s))));
+  }
+  check_devices(kName, {&q, &k, &v}, s);
+  const double by =
+      scale ? *scale : in_default_mode([&] { return 1 / std::sqrt(static_cast<double>(qs.back())); });
+  const Handle factor = constant(by, work, {}, s);
+  std::vector<const Handle*> operands{&q, &k, &v, &factor};
+  if (added) operands.push_back(&added);
+  const AttentionAttributes how{.causal = causal, .masked = mask.defined()};
+  return Tensor(detail::record_call(jit::intern_call(kAttention, how), operands, s)[kResult]);
 }
 
 }  // namespace lazy

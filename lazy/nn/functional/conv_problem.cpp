@@ -50,13 +50,21 @@ Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions& o) {
   tell_of_widening(name, x.handle(), w.handle(), s);
   if (o.bias.defined()) t = promote(name, t, o.bias.handle()->dtype, s);
   if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
-  Problem p{name,     s,       Operand(name, x, t).take(), Operand(name, w, t).take(), {}, {}, {}, {},
-            o.groups, o.layout};
+  Problem p{.name = name,
+            .site = s,
+            .given = Operand(name, x, t).take(),
+            .weights = Operand(name, w, t).take(),
+            .bias = {},
+            .stride = {},
+            .padding = {},
+            .dilation = {},
+            .groups = o.groups,
+            .layout = o.layout};
   if (o.bias.defined()) p.bias = cast(o.bias.handle(), t, s);
   if (p.given->shape.size() < 3) p.mismatch("an image has a batch axis, channels and spatial axes");
   if (p.given->shape.size() != p.weights->shape.size()) p.mismatch("they differ in the number of axes");
   const int n = p.spatial();
-  if (n > 3) p.mismatch("more than three spatial axes");
+  if (n > kMostSpatial) p.mismatch("more than three spatial axes");
   p.stride = per_axis(name, "stride", o.stride, n, 1, s);
   p.padding = per_axis(name, "padding", o.padding, n, 0, s);
   p.dilation = per_axis(name, "dilation", o.dilation, n, 1, s);
@@ -74,11 +82,15 @@ void check_groups(const Problem& p, int64_t channels, Wide expected, int64_t div
     p.mismatch(std::to_string(divided) + " channels do not make " + std::to_string(p.groups) + " groups");
 }
 
+void check_bias(const Problem& p, int64_t channels) {
+  if (p.bias && p.bias->shape != Shape{channels})
+    p.mismatch("a bias " + to_string(p.bias->shape) + " for " + std::to_string(channels) + " channels");
+}
+
 Handle biased(const Problem& p, const Handle& y, int axis) {
   if (!p.bias) return y;
   if (axis < 0) axis = p.layout == channels_first ? 1 : y->shape.size() - 1;
-  if (p.bias->shape != Shape{y->shape[axis]})
-    p.mismatch("a bias " + to_string(p.bias->shape) + " for " + std::to_string(y->shape[axis]) + " channels");
+  check_bias(p, y->shape[axis]);
   Shape beside(y->shape.size(), 1);
   beside[axis] = y->shape[axis];
   return binary(p.name, Op::add, y, detail::reshape(p.bias, beside, p.site), p.site);

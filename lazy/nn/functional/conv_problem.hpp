@@ -2,6 +2,7 @@
 // is linear in each operand, and so are its gradients x'(y, w) and w'(y, x). The derivatives of all three are
 // these three again. Internal to lazy/.
 #pragma once
+#include "jit/backend/backend.hpp"
 #include "lazy/nn/functional/spatial.hpp"
 
 namespace lazy::detail {
@@ -21,11 +22,14 @@ struct Problem {
   Dims stride, padding, dilation;
   int64_t groups;
   ChannelLayout layout;
+  jit::Preferences prefers{};  // of the backend, once the convolution is expanded
   const Purposes& purposes = purposes_of(name);
 
   int spatial() const { return given->shape.size() - 2; }
   [[noreturn]] void mismatch(const std::string& why) const;
 };
+
+constexpr int kMostSpatial = 3;  // spatial axes of an image
 
 // A depthwise convolution with more elements in a window than this is computed by grouped products, a row or
 // a column each, which take up to a hundred times as long: its body has one fused multiply-add for each
@@ -36,6 +40,10 @@ constexpr int64_t kMostDepthwiseTaps = 1024;
 Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions&);
 /// Throws ShapeError unless the image has the channels that weights take, and `divided` channels make groups.
 void check_groups(const Problem&, int64_t channels, Wide expected, int64_t divided);
+/// Throws ShapeError unless the bias, if there is one, has an element for each of the channels.
+void check_bias(const Problem&, int64_t channels);
+/// Records what computes a convolution with its bias, by its shapes and Problem::prefers.
+Handle conv_expanded(const Problem&);
 /// Adds the bias to the channels of a result, which are its axis `axis`; -1: that of the layout.
 Handle biased(const Problem&, const Handle& y, int axis = -1);
 

@@ -1,7 +1,9 @@
 #include "lazy/nn/functional/convolution.hpp"
 
 #include <algorithm>
+#include <cstring>
 
+#include "jit/calls/call.hpp"
 #include "lazy/nn/functional/conv_problem.hpp"
 #include "lazy/nn/functional/positions.hpp"
 
@@ -9,310 +11,101 @@ namespace lazy {
 namespace {
 using namespace detail;
 
-// With fewer windows side by side, vectors along them would be too empty.
-constexpr int64_t kShortestRow = 48;
+// A convolution is an intention (jit/calls/call.hpp). Its operands, of one dtype, are the image, the weights
+// and the bias, if there is one.
+enum Operands : size_t { kGiven, kWeights, kBias };
 
-// Rows that are multiplied as one have at most so many windows: what they read should fit a near cache.
-constexpr int64_t kLongestRow = 256;
+struct ConvAttributes {
+  int64_t stride[kMostSpatial]{}, padding[kMostSpatial]{}, dilation[kMostSpatial]{};
+  int64_t groups = 1;
+  int64_t layout = 0;  // a ChannelLayout
 
-// Rows of a multiple of so many windows fill all vectors.
-constexpr int64_t kLanes = 16;
-
-// An image with fewer windows than this is multiplied together with others.
-constexpr int64_t kFewWindows = 160;
-
-Shape spatial_shape(const Handle& image, const Windows& windows, std::initializer_list<int64_t> last) {
-  Shape r{image->shape[0]};
-  for (int64_t n : windows.count) r.push_back(n);
-  for (int64_t n : last) r.push_back(n);
-  return r;
-}
-
-/// Returns `image` (N, C, S...) with its padding.
-Handle padded_channels_first(const Problem& p, const Handle& image) {
-  if (std::all_of(p.padding.begin(), p.padding.end(), [](int64_t e) { return e == 0; })) return image;
-  const jit::Purpose purpose(p.purposes.image);
-  const Shape& given = image->shape;
-  Shape single{given[0] * given[1]}, result{given[0], given[1]};  // images of one channel each
-  for (int i = 2; i < given.size(); ++i) {
-    single.push_back(given[i]);
-    result.push_back(with_padding(p.name, given[i], p.padding[i - 2], p.site));
+  ConvAttributes() = default;
+  explicit ConvAttributes(const ConvLayer& c) : groups(c.groups), layout(static_cast<int64_t>(c.layout)) {
+    std::copy(c.stride.begin(), c.stride.end(), stride);
+    std::copy(c.padding.begin(), c.padding.end(), padding);
+    std::copy(c.dilation.begin(), c.dilation.end(), dilation);
   }
-  single.push_back(1);
-  return detail::reshape(padded(p.name, detail::reshape(image, single, p.site), p.padding, 0, p.site), result,
-                         p.site);
-}
-
-/// Convolves every channel by itself, `multiplier` results each: a sum over the window's elements in
-/// ascending order.
-Handle depthwise(const Problem& p, Handle image, Handle w, const Windows& windows, int64_t multiplier) {
-  const DType type = image->dtype, work = is_half(type) ? float32 : type;
-  const int64_t channels = image->shape.back();
-  image = cast(image, work, p.site), w = cast(w, work, p.site);
-  if (multiplier > 1) {
-    Shape shape = image->shape;
-    shape.push_back(1);
-    image = detail::reshape(image, shape, p.site);
+  ConvLayer layer(int spatial) const {
+    const auto dims = [&](const int64_t* from) {
+      Dims d;
+      for (int i = 0; i < spatial; ++i) d.push_back(from[i]);
+      return d;
+    };
+    return {dims(stride), dims(padding), dims(dilation), groups, static_cast<ChannelLayout>(layout)};
   }
-  w = detail::reshape(w, {windows.taps, channels, multiplier}, p.site);
-  if (multiplier == 1) w = detail::reshape(w, {windows.taps, channels}, p.site);
-  Dims position(windows.spatial(), 0);
-  Handle total;
-  int64_t i = 0;
-  do {
-    Dims start(w->shape.size(), 0);
-    start[0] = i++;
-    Shape one = w->shape, row;
-    one[0] = 1;
-    for (int a = 1; a < one.size(); ++a) row.push_back(one[a]);
-    const Handle weight =
-        detail::reshape(detail::slice(w, start, Dims(start.size(), 1), one, p.site), row, p.site);
-    const Handle element = windows.tap(image, position, p.site);
-    if (!total) total = binary(p.name, Op::multiply, element, weight, p.site);
-    else if (is_float(work)) total = fma(p.name, element, weight, total, p.site);
-    else
-      total = binary(p.name, Op::add, total, binary(p.name, Op::multiply, element, weight, p.site), p.site);
-  } while (windows.next(position));
-  if (multiplier > 1)
-    total = detail::reshape(total, spatial_shape(image, windows, {channels * multiplier}), p.site);
-  return cast(total, type, p.site);
+};
+
+ConvLayer layer_of(const jit::CallSpec& spec, const Shape& image) {
+  return spec.as<ConvAttributes>().layer(image.size() - 2);
 }
 
-/// Does so with an image (N, C, S...): vectors run along its last axis.
-Handle depthwise_along_rows(const Problem& p, const Windows& windows) {
-  const DType type = p.given->dtype, work = is_half(type) ? float32 : type;
-  const int n = windows.spatial();
-  const int64_t batch = p.given->shape[0], channels = p.given->shape[1],
-                multiplier = p.weights->shape[0] / channels;
-  const Handle image = padded_channels_first(p, cast(p.given, work, p.site));
-  // (N, C, 1, S...) times (C, multiplier, 1...) for each element of a window
-  Shape apart{batch, channels, 1}, beside{channels, multiplier}, result{batch, channels * multiplier};
-  for (int i = 0; i < n; ++i) {
-    apart.push_back(image->shape[i + 2]);
-    beside.push_back(1);
-    result.push_back(windows.count[i]);
-  }
-  const Handle given = detail::reshape(image, apart, p.site),
-               w = detail::reshape(cast(p.weights, work, p.site), {channels, multiplier, windows.taps},
-                                   p.site);
-  Dims position(n, 0), start(n + 3, 0), step(n + 3, 1);
-  Shape row = apart;
-  Handle total;
-  int64_t i = 0;
-  do {
-    for (int a = 0; a < n; ++a) {
-      start[a + 3] = position[a] * windows.dilation[a];
-      step[a + 3] = windows.stride[a];
-      row[a + 3] = windows.count[a];
-    }
-    const Handle element = detail::slice(given, start, step, row, p.site),
-                 weight = detail::reshape(
-                     detail::slice(w, {0, 0, i++}, {1, 1, 1}, {channels, multiplier, 1}, p.site), beside,
-                     p.site);
-    if (!total) total = binary(p.name, Op::multiply, element, weight, p.site);
-    else if (is_float(work)) total = fma(p.name, element, weight, total, p.site);
-    else
-      total = binary(p.name, Op::add, total, binary(p.name, Op::multiply, element, weight, p.site), p.site);
-  } while (windows.next(position));
-  return cast(detail::reshape(total, result, p.site), type, p.site);
-}
-
-/// Multiplies each window of image (N, S..., C), as a row, by the weights w (K..., C, O).
-Handle dense(const Problem& p, const Handle& image, const Handle& w, const Windows& windows) {
-  const int n = windows.spatial();
-  const int64_t channels = image->shape.back(), results = w->shape.back(), depth = windows.taps * channels;
-  const Handle matrix = [&] {
-    const jit::Purpose purpose(p.purposes.weights);
-    if (p.layout == channels_last) return detail::reshape(w, {depth, results}, p.site);
-    // A product reads columns that lie one after the other faster than rows that are spread.
-    const Handle columns = detail::permute(w, joined({{n + 1}, range(0, n + 1)}), p.site);
-    return detail::matrix_transpose(detail::reshape(columns, {results, depth}, p.site), p.site);
-  }();
-  jit::Purpose purpose(p.purposes.windows);
-  Handle rows;
-  if (windows.taps == 1) {
-    rows = windows.tap(image, Dims(n, 0), p.site);
-  } else {
-    rows = detail::permute(windows.view(image, p.site),
-                           joined({range(0, n + 1), range(n + 2, 2 * n + 2), {n + 1}}), p.site);
-    rows = detail::reshape(rows, spatial_shape(image, windows, {depth}), p.site, n + 1);
-  }
-  const jit::Purpose products(p.purposes.products);
-  return detail::matmul(p.name, rows, matrix, p.site);
-}
-
-/// Returns how many rows of windows, along the last spatial axis, make one row of a product: as many as fill
-/// its vectors best.
-int64_t rows_together(const Problem& p, const Windows& windows) {
-  const int n = windows.spatial();
-  const int64_t row = windows.count[n - 1], rows = windows.count[n - 2];
-  if (n != 2 || p.given->device.kind != DeviceKind::cpu) return 1;
-  const auto lanes = [&](int64_t together) { return (together * row + kLanes - 1) / kLanes * kLanes; };
-  int64_t best = 1;
-  for (int64_t t = 2; t <= rows && t * row <= kLongestRow; ++t)
-    if (rows % t == 0 && (best * row < kShortestRow || t * lanes(best) > best * lanes(t))) best = t;
-  return best;
-}
-
-/// True if products read windows where they lie in the image, through the copy that makes them columns. Rows
-/// that don't fill vectors then needn't be put together before.
-bool read_in_place(const Problem& p) {
-  return p.given->device.kind == DeviceKind::cpu && !is_half(p.given->dtype);
-}
-
-/// True if channels-first images are multiplied by rows of windows: lanes run along the last spatial axes,
-/// and most vectors must be full.
-bool along_rows(const Problem& p, const Windows& windows) {
-  return p.groups == 1 && windows.spatial() > 1 && windows.taps > 1 &&
-         rows_together(p, windows) * windows.count.back() >= kShortestRow &&
-         numel(Shape(windows.count)) >= kFewWindows;
-}
-
-/// True if channels-first images are multiplied image by image or all at once: lanes run along all windows.
-bool along_windows(const Problem& p, const Windows& windows) {
-  return p.groups == 1 && numel(Shape(windows.count)) > 0;
-}
-
-/// Returns the windows of image (N, C, S...) as (N, S..., C, K..., R, last): each row of the product is R
-/// rows of windows, and the last of S... counts these.
-Handle row_windows(const Problem& p, const Windows& windows, const Handle& image, int64_t together) {
-  const int n = windows.spatial();
-  Shape view{image->shape[0], image->shape[1]};
-  for (int64_t c : windows.count) view.push_back(c);
-  for (int64_t l : windows.length) view.push_back(l);
-  if (together == 1) {
-    const Handle h = detail::window(image, range(2, n + 2), windows.stride, windows.dilation, view, p.site);
-    return detail::permute(h, joined({{0}, range(2, n + 1), {1}, range(n + 2, 2 * n + 2), {n + 1}}), p.site);
-  }
-  // (N, C, blocks of rows, last, what a block reads) -> (N, C, blocks, last, R, K...)
-  Shape blocks = image->shape;
-  blocks[2] = windows.count[0] / together;
-  blocks.push_back((together - 1) * windows.stride[0] + (windows.length[0] - 1) * windows.dilation[0] + 1);
-  Handle h = detail::window(image, {2}, {together * windows.stride[0]}, {1}, blocks, p.site);
-  const Shape shape{view[0], view[1], blocks[2], view[3], together, view[4], view[5]};
-  h = detail::window(h, {4, 3}, windows.stride, windows.dilation, shape, p.site);
-  return detail::permute(h, {0, 2, 1, 5, 6, 4, 3}, p.site);
-}
-
-/// Multiplies weights (O, C, K...) by a matrix (C K..., rows of the last spatial axis) for each index of the
-/// other spatial axes of image (N, C, S...).
-Handle dense_along_rows(const Problem& p, const Windows& windows) {
-  const int n = windows.spatial();
-  const int64_t batch = p.given->shape[0], results = p.weights->shape[0],
-                depth = p.given->shape[1] * windows.taps, together = rows_together(p, windows);
-  const Handle image = padded_channels_first(p, p.given);
-  const jit::Purpose purpose(p.purposes.products);
-  const Handle rows = detail::reshape(p.weights, {results, depth}, p.site);
-  Shape columns{batch}, result{batch, results};
-  for (int i = 0; i + 2 < n; ++i) columns.push_back(windows.count[i]);
-  columns.push_back(windows.count[n - 2] / together);
-  columns.push_back(depth);
-  columns.push_back(together * windows.count[n - 1]);
-  for (int64_t c : windows.count) result.push_back(c);
-  Handle h = row_windows(p, windows, image, together);
-  h = detail::matmul(p.name, rows, detail::reshape(h, columns, p.site, n), p.site);
-  // (N, S..., O, rows) -> (N, O, S..., rows)
-  h = detail::permute(h, joined({{0, n}, range(1, n), {n + 1}}), p.site);
-  return together == 1 ? h : detail::reshape(h, result, p.site);
-}
-
-/// Multiplies weights (O, C K...) by the windows of image (N, C, S...) as columns (C K..., S...): those of
-/// each image, or of all images where one has few. The bias is added, and taken from `p`, where it joins the
-/// product's kernel: before rows of windows become an image.
-Handle dense_along_windows(Problem& p, const Windows& windows) {
-  const int n = windows.spatial();
-  const int64_t batch = p.given->shape[0], channels = p.given->shape[1], results = p.weights->shape[0],
-                depth = channels * windows.taps, count = numel(Shape(windows.count));
-  const Handle image = padded_channels_first(p, p.given);
-  const bool together = batch > 1 && count < (windows.taps > 1 ? kFewWindows : kShortestRow * 2);
-  const Handle columns = [&] {
-    const jit::Purpose purpose(p.purposes.windows);
-    Shape view{batch, channels};
-    for (int64_t c : windows.count) view.push_back(c);
-    Handle h = image;
-    if (windows.taps > 1) {
-      for (int64_t l : windows.length) view.push_back(l);
-      h = detail::window(image, range(2, n + 2), windows.stride, windows.dilation, view, p.site);
-    } else {
-      Dims step{1, 1};
-      for (int64_t s : windows.stride) step.push_back(s);
-      h = detail::slice(image, Dims(n + 2, 0), step, view, p.site);
-    }
-    const Dims of_window = windows.taps > 1 ? range(n + 2, 2 * n + 2) : Dims();
-    const Dims order = together ? joined({{1}, of_window, {0}, range(2, n + 2)})
-                                : joined({{0, 1}, of_window, range(2, n + 2)});
-    return detail::reshape(detail::permute(h, order, p.site),
-                           together ? Shape{depth, batch * count} : Shape{batch, depth, count}, p.site);
-  }();
-  const jit::Purpose products(p.purposes.products);
-  const Handle rows = detail::reshape(p.weights, {results, depth}, p.site);
-  const Handle h = biased(p, detail::matmul(p.name, rows, columns, p.site), together ? 0 : 1);
-  p.bias = {};
-  Shape result = together ? Shape{results, batch} : Shape{batch, results};
-  for (int64_t c : windows.count) result.push_back(c);
-  const Handle y = detail::reshape(h, result, p.site);
-  return together ? detail::permute(y, joined({{1, 0}, range(2, n + 2)}), p.site) : y;
-}
-
-/// Multiplies image (N, S..., C) by w (K..., C / groups, O): a product for each group.
-Handle grouped(const Problem& p, const Handle& image, const Handle& w, const Windows& windows) {
-  const int n = windows.spatial();
-  const Site& s = p.site;
-  const int64_t groups = p.groups, in = image->shape.back() / groups, out = w->shape.back() / groups;
-  const auto part = [&](const Handle& h, int64_t extent, int64_t group) {
-    Dims start(h->shape.size(), 0);
-    start[n + 1] = group * extent;
-    Shape shape = h->shape;
-    shape[n + 1] = extent;
-    return detail::slice(h, start, Dims(start.size(), 1), shape, s);
-  };
-  Handle all = overwritten(image->dtype, spatial_shape(image, windows, {out * groups}), image->device, s);
-  for (int64_t g = 0; g < groups; ++g) {
-    const Handle one = dense(p, part(image, in, g), part(w, out, g), windows);
-    Dims start(all->shape.size(), 0);
-    start[n + 1] = g * out;
-    if (numel(one->shape) > 0) all = slice_update(p.name, all, one, start, Dims(start.size(), 1), s);
-  }
-  return all;
-}
-
-/// Multiplies the weights of each group, (O / groups, C / groups K...), by its windows of image (N, C, S...),
-/// as columns: one product for all groups.
-Handle grouped_along_windows(const Problem& p, const Windows& windows) {
-  const int n = windows.spatial();
-  const int64_t batch = p.given->shape[0], out = p.weights->shape[0], count = numel(Shape(windows.count)),
-                depth = p.weights->shape[1] * windows.taps;
-  const Handle image = channels_to_last(padded_channels_first(p, p.given), channels_first, p.site);
-  const Handle weights = detail::reshape(p.weights, {p.groups, out / p.groups, depth}, p.site);
-  jit::Purpose purpose(p.purposes.windows);
-  // (N, S..., C, K...) -> (N, C, K..., S...)
-  const Dims order = joined({{0, n + 1}, range(n + 2, 2 * n + 2), range(1, n + 1)});
-  const Handle columns = detail::reshape(detail::permute(windows.view(image, p.site), order, p.site),
-                                         {batch, p.groups, depth, count}, p.site);
-  const jit::Purpose products(p.purposes.products);
-  Shape result{batch, out};
-  for (const int64_t c : windows.count) result.push_back(c);
-  return detail::reshape(detail::matmul(p.name, weights, columns, p.site), result, p.site);
-}
-
-Windows windows_of(const Problem& p, const Handle& image, const Handle& w, const Dims& padding) {
+std::vector<jit::CallOutput> infer_conv(const jit::CallSpec& spec, std::span<const jit::Meta> o) {
+  const Shape &image = o[kGiven].shape, &w = o[kWeights].shape;
+  const ConvLayer c = layer_of(spec, image);
+  const int n = c.spatial();
+  const bool first = c.layout == channels_first;
+  Shape last{image[0]};
   Dims length;
-  for (int i = 0; i < image->shape.size() - 2; ++i) length.push_back(w->shape[i]);
-  return {p.name, image->shape, length, p.stride, padding, p.dilation, p.site};
+  for (int i = 0; i < n; ++i) last.push_back(image[c.first() + i]), length.push_back(w[c.kernel() + i]);
+  last.push_back(image[first ? 1 : n + 1]);
+  const Windows windows(spec.name(), last, length, c.stride, c.padding, c.dilation, Site{});
+  Shape y{image[0]};
+  if (first) y.push_back(w[0]);
+  for (const int64_t count : windows.count) y.push_back(count);
+  if (!first) y.push_back(w[n + 1]);
+  return {{{o[kGiven].dtype, y}, {}}};
 }
 
-/// Convolves image (N, S..., C) with w (K..., C / groups, O), both of one dtype.
-Handle convolve(const Problem& p, Handle image, const Handle& w, const Dims& padding, bool gathered) {
-  const int n = image->shape.size() - 2;
-  const Windows windows = windows_of(p, image, w, padding);
-  const int64_t in = w->shape[n], out = w->shape[n + 1];
-  // Windows read each element many times, so an image whose channels are far apart is copied to another
-  // layout first.
-  const jit::Purpose purpose(p.purposes.image);
-  image = padded(p.name, image, padding, 0, p.site, gathered && windows.taps > 1);
-  if (p.groups == 1) return dense(p, image, w, windows);
-  if (in == 1 && windows.taps <= kMostDepthwiseTaps) return depthwise(p, image, w, windows, out / p.groups);
-  return grouped(p, image, w, windows);
+std::vector<Handle> expand_conv(const jit::Expanding& e) {
+  const ConvLayer c = layer_of(e.spec, e[kGiven]->shape);
+  return {conv_expanded({.name = e.spec.name(),
+                         .site = e.site,
+                         .given = e[kGiven],
+                         .weights = e[kWeights],
+                         .bias = e.operands.size() > kBias ? e[kBias] : Handle(),
+                         .stride = c.stride,
+                         .padding = c.padding,
+                         .dilation = c.dilation,
+                         .groups = c.groups,
+                         .layout = c.layout,
+                         .prefers = e.prefers})};
+}
+
+/// Gives the derivatives of a convolution from layer to layer.
+std::vector<Handle> derivatives(const jit::CallGradients& d) {
+  const Handle &x = d.operands[kGiven], &w = d.operands[kWeights], &gradient = d.gradients[0];
+  const ConvLayer c = layer_of(d.spec, x->shape);
+  std::vector<Handle> g(d.operands.size());
+  if (d.wants(kGiven)) g[kGiven] = conv_image_gradient(c, gradient, w, x->shape, d.site);
+  if (d.wants(kWeights)) g[kWeights] = conv_weight_gradient(c, gradient, x, w->shape, d.site);
+  if (d.wants(kBias)) g[kBias] = conv_bias_gradient(gradient, c.layout, d.site);
+  return g;
+}
+
+std::string describe_conv(std::string_view attributes) {
+  ConvAttributes a;
+  if (attributes.size() != sizeof a) return {};
+  std::memcpy(&a, attributes.data(), sizeof a);
+  const ConvLayer c = a.layer(kMostSpatial);
+  return "stride=" + to_string(c.stride) + ", padding=" + to_string(c.padding) +
+         ", dilation=" + to_string(c.dilation) + ", groups=" + std::to_string(c.groups) +
+         (c.layout == channels_first ? "" : ", channels last");
+}
+
+constexpr jit::CallDefinition definition(const char* name) {
+  return {.name = name,
+          .traits = jit::call_trait::kNoThrow,
+          .infer = infer_conv,
+          .expand = expand_conv,
+          .vjp = derivatives,
+          .describe = describe_conv};
+}
+constinit const jit::CallDefinition kConvolutions[] = {definition("conv"), definition("conv1d"),
+                                                       definition("conv2d"), definition("conv3d")};
+
+const jit::CallDefinition& definition_of(std::string_view name) {
+  return *std::ranges::find(kConvolutions, name, &jit::CallDefinition::name);
 }
 
 /// Pads the image where convolve() cannot: with elements of its own, and by more after an axis than before.
@@ -339,38 +132,6 @@ void pad_image(Problem& p, const ConvOptions& o) {
   p.padding = Dims(n, 0);
 }
 
-/// Returns the result in the user's layout, without the bias if `p` still has it.
-Handle computed(Problem& p) {
-  const bool first = p.layout == channels_first;
-  const int n = p.spatial();
-  const Handle image = channels_to_last(p.given, p.layout, p.site);
-  // (O, C / groups, K...) -> (K..., C / groups, O)
-  const Handle kernel = [&] {
-    const jit::Purpose purpose(p.purposes.weights);
-    return first ? detail::permute(p.weights, joined({range(2, n + 2), {1, 0}}), p.site) : p.weights;
-  }();
-  if (first) {
-    const Windows windows = windows_of(p, image, kernel, p.padding);
-    if (along_rows(p, windows) && (!read_in_place(p) || rows_together(p, windows) == 1))
-      return dense_along_rows(p, windows);
-    if (along_windows(p, windows)) return dense_along_windows(p, windows);
-    if (p.groups > 1 && kernel->shape[n] == 1 && windows.taps <= kMostDepthwiseTaps)
-      return depthwise_along_rows(p, windows);
-    if (p.groups > 1) return grouped_along_windows(p, windows);
-  }
-  return channels_from_last(convolve(p, image, kernel, p.padding, first), p.layout, p.site);
-}
-
-/// Gives the derivatives of a convolution with a bias, or none, from layer to layer.
-std::vector<Handle> derivatives(const ConvLayer& layer, const Differentiated& d) {
-  std::vector<Handle> g(3);
-  const Handle &x = d.operands[0], &w = d.operands[1];
-  if (d.wants(0)) g[0] = conv_image_gradient(layer, d.gradient, w, x->shape, d.site);
-  if (d.wants(1)) g[1] = conv_weight_gradient(layer, d.gradient, x, w->shape, d.site);
-  if (d.wants(2)) g[2] = conv_bias_gradient(d.gradient, layer.layout, d.site);
-  return g;
-}
-
 Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options) {
   Problem p = problem(name, x, w, options);
   const bool first = options.layout == channels_first;
@@ -378,12 +139,12 @@ Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options)
   const int in = first ? 1 : n, out = first ? 0 : n + 1;
   check_groups(p, p.given->shape[first ? 1 : n + 1], Wide(p.weights->shape[in]) * p.groups,
                p.weights->shape[out]);
+  check_bias(p, p.weights->shape[out]);
   pad_image(p, options);
-  Composite whole(name, {&p.given, &p.weights, &p.bias}, p.site);
-  Problem rest = p;
-  const Handle y = computed(rest);
-  return Tensor(whole.result(
-      biased(rest, y), [layer = ConvLayer(p)](const Differentiated& d) { return derivatives(layer, d); }));
+  std::vector<const Handle*> operands{&p.given, &p.weights};
+  if (p.bias) operands.push_back(&p.bias);
+  return Tensor(
+      detail::record_call(jit::intern_call(definition_of(name), ConvAttributes(p)), operands, p.site)[0]);
 }
 
 Tensor of_rank(const char* name, int n, Arg& x, Arg& w, const ConvOptions& options) {

@@ -20,18 +20,28 @@ Term input_bias(const Formula& f, RecurrentKind kind, const RecurrentWeights& w)
   return {f, f.replaced((b + f.term(w.b_hh)).handle(), n.handle(), 0, 2 * units)};
 }
 
-/// Records the layer on its device: as a call, or step by step where that keeps it there.
-std::vector<Handle> recorded(const Formula& f, const jit::calls::RecurrentAttributes& how,
-                             const std::vector<const Handle*>& operands) {
-  if ((*operands[0])->device.kind != DeviceKind::cuda)
-    return detail::record_call(intern_call(jit::calls::kRecurrent, how), operands, f.site);
+/// Records the layer as the call, or step by step where only that keeps it on its device.
+std::vector<Handle> expand_layer(const jit::Expanding& e) {
+  const auto how = e.spec.as<jit::calls::RecurrentAttributes>();
+  const jit::CallSpec& call = intern_call(jit::calls::kRecurrent, how);
+  if (runs_here(e.backend, call)) return detail::record_call(call, e.operands, e.site);
+  const Formula f(e.spec.name(), e.site);
   std::vector<Term> terms;
-  for (const Handle* h : operands) terms.push_back(f.term(*h));
+  for (const Handle* h : e.operands) terms.push_back(f.term(*h));
   const RecurrentSteps all = recurrent_steps(how, terms, {});
   std::vector<Tensor> y;
   for (const Term& h : all.h) y.push_back(Tensor(reshape(h, {1, h.extent(0), h.extent(1)}).handle()));
   return {concat(y, 0, f.site).handle(), Handle(), all.c.handle()};
 }
+
+/// Is an intention whose operands and outputs are those of the call (jit/calls/recurrent.hpp), and whose
+/// derivative is that of what it is expanded to.
+constinit const jit::CallDefinition kLayer{
+    .name = "recurrent_layer",
+    .traits = jit::call_trait::kNoThrow,
+    .infer = [](const jit::CallSpec& spec,
+                std::span<const jit::Meta> o) { return jit::calls::kRecurrent.infer(spec, o); },
+    .expand = expand_layer};
 
 }  // namespace
 
@@ -56,7 +66,7 @@ RecurrentResult recurrent(const char* name, RecurrentKind kind, bool reverse, co
   std::vector<const Handle*> operands{&gates, &start, &w_hh};
   for (const Handle& h : extra) operands.push_back(&h);
   const jit::calls::RecurrentAttributes how{kind, reverse, w.w_hr.defined()};
-  const std::vector<Handle> out = recorded(f, how, operands);
+  const std::vector<Handle> out = detail::record_call(intern_call(kLayer, how), operands, f.site);
   const Handle y = f.as(f.result, out[0]);
   const Shape& shape = out[0]->shape;
   const Handle last = f.part(y, 0, reverse ? 0 : shape[0] - 1, 1);
