@@ -57,6 +57,15 @@ static std::string label(const Trace& t, uint32_t v) {
   return s;
 }
 
+namespace {
+
+/// Returns the line that recorded a node, and what for, if it is a part of something.
+std::string made_at(const Node& n) {
+  return to_string(n.site) + (n.purpose ? std::string(" (") + n.purpose + ")" : "");
+}
+
+}  // namespace
+
 std::string print(const Trace& t) {
   std::string s;
   for (uint32_t v = 0; v < t.values.size(); ++v) {
@@ -65,7 +74,7 @@ std::string print(const Trace& t) {
     for (int i = 0; i < x.arity; ++i) s += (i ? ", v" : " v") + std::to_string(x.operand[i]);
     if (x.output) s += "  -> output";
     if (t.same_as[v] != v) s += "  == v" + std::to_string(t.same_as[v]);
-    if (x.op != Op::input) s += "  ; " + to_string(t.node(v).site);
+    if (x.op != Op::input) s += "  ; " + made_at(t.node(v));
     s += "\n";
   }
   return s;

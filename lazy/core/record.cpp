@@ -72,6 +72,11 @@ std::vector<Handle> record_call(const jit::CallSpec& spec, std::span<const Handl
   return outputs;
 }
 
+std::vector<Handle> record_expanded(const jit::CallSpec& spec, std::span<const Handle* const> operands,
+                                    const Site& s) {
+  return jit::record_expanded(spec, operands, s);
+}
+
 Handle iota(int axis, const Shape& shape, Device device, const Site& s) {
   Handle result = jit::transfer(jit::iota(axis, shape, s), device, s);
   if (observed()) tell({Op::iota, {}, {.ints = {}, .steps = {}, .axes = {axis}}, result, s});

@@ -128,6 +128,8 @@ inline Handle folded(Op op, std::initializer_list<const Handle*> operands, jit::
 
 /// Records a call or an intention; returns its outputs.
 std::vector<Handle> record_call(const jit::CallSpec&, std::span<const Handle* const> operands, const Site&);
+/// Records the ops that an intention is expanded to, which observers are told of, in its place.
+std::vector<Handle> record_expanded(const jit::CallSpec&, std::span<const Handle* const> operands, const Site&);
 
 /// Makes a tensor whose every element is `value`.
 inline Handle constant(jit::Scalar value, DType t, const Shape& shape, Device device, const Site& s) {

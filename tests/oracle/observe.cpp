@@ -68,7 +68,7 @@ std::string backends_of(const std::vector<const jit::CallSpec*>& calls) {
     const std::string name = c->name();
     std::string& list = backend.make_call(*c) ? own : host;
     if (list.find(name) == list.npos) list += (list.empty() ? "" : ", ") + name;
-    if (c->definition().fallback) return "CPU: kernel of its own; others: as ops";
+    if (c->definition().expand) return "CPU: kernel of its own; others: as ops";
   }
   if (host.empty()) return "CPU: kernel of its own; reference, CUDA: on the host";
   return own.empty() ? "all: on the host" : "CPU: kernel of its own for " + own + "; the rest on the host";

@@ -5,7 +5,7 @@ file(GLOB_RECURSE files ${FOLDER}/*.cpp ${FOLDER}/*.hpp)
 set(doors 0)
 foreach(file ${files})
   file(READ ${file} text)
-  string(REGEX MATCHALL "jit::(record|record_call|constant|iota|transfer)[(]|using (lazy::)?jit::(record|constant|iota|transfer) *|using namespace (lazy::)?jit *"
+  string(REGEX MATCHALL "jit::(record|record_call|record_expanded|constant|iota|transfer)[(]|using (lazy::)?jit::(record|constant|iota|transfer) *|using namespace (lazy::)?jit *"
          found "${text}")
   list(LENGTH found count)
   if(file MATCHES "/record[.][ch]pp$")

@@ -32,7 +32,7 @@ Handle numbers(int64_t n, bool rows, Device device, const Site& s) {
 // the result: the weights, exp(score - largest), 0 for keys that are not seen, and their total for each query.
 // Gradients are made of them, and read no scores.
 enum OperandOf : size_t { kQuery, kKey, kValue, kFactor, kMask };
-enum OutputOf : size_t { kResult, kWeights, kTotal };
+enum OutputOf : size_t { kAttentionResult, kAttentionWeights, kAttentionTotal };
 // The gradients' operands are those, then these; its outputs are the gradients of the first three, and of a
 // mask that is added.
 enum OfGradients : size_t { kOfResult, kOfWeights, kOfTotal, kGradient };
@@ -67,7 +67,7 @@ std::vector<jit::CallOutput> infer_attention(const jit::CallSpec&, std::span<con
           {{work, with_matrix(without_matrix(scores), queries, 1)}, {}}};
 }
 
-std::vector<jit::CallOutput> infer_gradients(const jit::CallSpec& spec, std::span<const jit::Meta> o) {
+std::vector<jit::CallOutput> infer_attention_gradients(const jit::CallSpec& spec, std::span<const jit::Meta> o) {
   const size_t own = spec.as<AttentionAttributes>().operands();
   const Shape &q = o[kQuery].shape, &k = o[kKey].shape, &v = o[kValue].shape;
   const Shape leading = without_matrix(o[own + kGradient].shape);
@@ -131,7 +131,7 @@ std::vector<Handle> expand_attention(const jit::Expanding& e) {
 /// Gives the derivative of softmax(scores) values: with p the weights over their total, the gradient of a
 /// score is p (gradient of p - sum(p gradient of p)), and that sum is the one of gradient and result (Dao et
 /// al., 2022). Weights are not divided, but the gradient is.
-std::vector<Handle> expand_gradients(const jit::Expanding& e) {
+std::vector<Handle> expand_attention_gradients(const jit::Expanding& e) {
   const Recorder r{kName, e.site};
   const size_t own = e.spec.as<AttentionAttributes>().operands();
   const DType t = e[kQuery]->dtype, work = e[kFactor]->dtype;
@@ -158,31 +158,31 @@ std::vector<Handle> expand_gradients(const jit::Expanding& e) {
           product(transposed(weights), share), scores};
 }
 
-constinit const jit::CallDefinition kGradients{.name = "scaled_dot_product_attention.gradient",
+constinit const jit::CallDefinition kAttentionGradients{.name = "scaled_dot_product_attention.gradient",
                                                .traits = jit::call_trait::kNoThrow,
-                                               .infer = infer_gradients,
-                                               .expand = expand_gradients};
+                                               .infer = infer_attention_gradients,
+                                               .expand = expand_attention_gradients};
 
-std::vector<Handle> derivatives(const jit::CallGradients& d);
+std::vector<Handle> attention_derivatives(const jit::CallGradients& d);
 
 constinit const jit::CallDefinition kAttention{.name = kName,
                                                .traits = jit::call_trait::kNoThrow,
                                                .infer = infer_attention,
                                                .expand = expand_attention,
-                                               .vjp = derivatives};
+                                               .vjp = attention_derivatives};
 
-std::vector<Handle> derivatives(const jit::CallGradients& d) {
+std::vector<Handle> attention_derivatives(const jit::CallGradients& d) {
   const auto how = d.spec.as<AttentionAttributes>();
   const bool added = how.masked && is_float(d.operands[kMask]->dtype);
   std::vector<const Handle*> operands;
   for (const Handle& h : d.operands) operands.push_back(&h);
-  const jit::CallSpec& gradients = jit::intern_call(kGradients, how);
+  const jit::CallSpec& gradients = jit::intern_call(kAttentionGradients, how);
   // Weights that are differentiated in turn are made of ops.
   const std::vector<Handle> again =
-      d.again ? jit::record_expanded(d.spec, operands, d.site) : std::vector<Handle>();
+      d.again ? detail::record_expanded(d.spec, operands, d.site) : std::vector<Handle>();
   for (const Handle& h : d.again ? std::span<const Handle>(again) : d.outputs) operands.push_back(&h);
-  operands.push_back(&d.gradients[kResult]);
-  std::vector<Handle> g = d.again ? jit::record_expanded(gradients, operands, d.site)
+  operands.push_back(&d.gradients[kAttentionResult]);
+  std::vector<Handle> g = d.again ? detail::record_expanded(gradients, operands, d.site)
                                   : detail::record_call(gradients, operands, d.site);
   std::vector<Handle> all(d.operands.size());
   for (const size_t i : {kQuery, kKey, kValue})
@@ -228,7 +228,7 @@ Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor&
   std::vector<const Handle*> operands{&q, &k, &v, &factor};
   if (added) operands.push_back(&added);
   const AttentionAttributes how{.causal = causal, .masked = mask.defined()};
-  return Tensor(detail::record_call(jit::intern_call(kAttention, how), operands, s)[kResult]);
+  return Tensor(detail::record_call(jit::intern_call(kAttention, how), operands, s)[kAttentionResult]);
 }
 
 }  // namespace lazy

@@ -13,7 +13,7 @@ using namespace detail;
 
 // A convolution is an intention (jit/calls/call.hpp). Its operands, of one dtype, are the image, the weights
 // and the bias, if there is one.
-enum Operands : size_t { kGiven, kWeights, kBias };
+enum ConvOperand : size_t { kConvImage, kConvWeights, kConvBias };
 
 struct ConvAttributes {
   int64_t stride[kMostSpatial]{}, padding[kMostSpatial]{}, dilation[kMostSpatial]{};
@@ -41,7 +41,7 @@ ConvLayer layer_of(const jit::CallSpec& spec, const Shape& image) {
 }
 
 std::vector<jit::CallOutput> infer_conv(const jit::CallSpec& spec, std::span<const jit::Meta> o) {
-  const Shape &image = o[kGiven].shape, &w = o[kWeights].shape;
+  const Shape &image = o[kConvImage].shape, &w = o[kConvWeights].shape;
   const ConvLayer c = layer_of(spec, image);
   const int n = c.spatial();
   const bool first = c.layout == channels_first;
@@ -54,16 +54,16 @@ std::vector<jit::CallOutput> infer_conv(const jit::CallSpec& spec, std::span<con
   if (first) y.push_back(w[0]);
   for (const int64_t count : windows.count) y.push_back(count);
   if (!first) y.push_back(w[n + 1]);
-  return {{{o[kGiven].dtype, y}, {}}};
+  return {{{o[kConvImage].dtype, y}, {}}};
 }
 
 std::vector<Handle> expand_conv(const jit::Expanding& e) {
-  const ConvLayer c = layer_of(e.spec, e[kGiven]->shape);
+  const ConvLayer c = layer_of(e.spec, e[kConvImage]->shape);
   return {conv_expanded({.name = e.spec.name(),
                          .site = e.site,
-                         .given = e[kGiven],
-                         .weights = e[kWeights],
-                         .bias = e.operands.size() > kBias ? e[kBias] : Handle(),
+                         .given = e[kConvImage],
+                         .weights = e[kConvWeights],
+                         .bias = e.operands.size() > kConvBias ? e[kConvBias] : Handle(),
                          .stride = c.stride,
                          .padding = c.padding,
                          .dilation = c.dilation,
@@ -73,13 +73,13 @@ std::vector<Handle> expand_conv(const jit::Expanding& e) {
 }
 
 /// Gives the derivatives of a convolution from layer to layer.
-std::vector<Handle> derivatives(const jit::CallGradients& d) {
-  const Handle &x = d.operands[kGiven], &w = d.operands[kWeights], &gradient = d.gradients[0];
+std::vector<Handle> conv_derivatives(const jit::CallGradients& d) {
+  const Handle &x = d.operands[kConvImage], &w = d.operands[kConvWeights], &gradient = d.gradients[0];
   const ConvLayer c = layer_of(d.spec, x->shape);
   std::vector<Handle> g(d.operands.size());
-  if (d.wants(kGiven)) g[kGiven] = conv_image_gradient(c, gradient, w, x->shape, d.site);
-  if (d.wants(kWeights)) g[kWeights] = conv_weight_gradient(c, gradient, x, w->shape, d.site);
-  if (d.wants(kBias)) g[kBias] = conv_bias_gradient(gradient, c.layout, d.site);
+  if (d.wants(kConvImage)) g[kConvImage] = conv_image_gradient(c, gradient, w, x->shape, d.site);
+  if (d.wants(kConvWeights)) g[kConvWeights] = conv_weight_gradient(c, gradient, x, w->shape, d.site);
+  if (d.wants(kConvBias)) g[kConvBias] = conv_bias_gradient(gradient, c.layout, d.site);
   return g;
 }
 
@@ -98,7 +98,7 @@ constexpr jit::CallDefinition definition(const char* name) {
           .traits = jit::call_trait::kNoThrow,
           .infer = infer_conv,
           .expand = expand_conv,
-          .vjp = derivatives,
+          .vjp = conv_derivatives,
           .describe = describe_conv};
 }
 constinit const jit::CallDefinition kConvolutions[] = {definition("conv"), definition("conv1d"),

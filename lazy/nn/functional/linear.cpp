@@ -1,5 +1,6 @@
 #include "lazy/nn/functional/linear.hpp"
 
+#include "jit/calls/call.hpp"
 #include "lazy/core/advice.hpp"
 #include "lazy/formula/formula.hpp"
 #include "lazy/indexing/gathering.hpp"
@@ -25,33 +26,62 @@ Handle integers(const char* name, Arg& ids) {
   return h;
 }
 
-/// Returns the derivatives of x W^T + b: g W, g^T x, and the sum of g, with the rows of a whole batch as one
+// A linear map is an intention (jit/calls/call.hpp). Its operands, of one dtype, are x, weights (out, in) or
+// (in), and the bias, if there is one.
+constexpr const char* kLinearName = "linear";
+enum LinearOperand : size_t { kLinearX, kLinearWeights, kLinearBias };
+
+Shape linear_shape(const Shape& x, const Shape& w) {
+  return w.size() == 2 ? with_last(x, {w[0]}) : with_last(x, {});
+}
+
+std::vector<jit::CallOutput> infer_linear(const jit::CallSpec&, std::span<const jit::Meta> o) {
+  return {{{o[kLinearX].dtype, linear_shape(o[kLinearX].shape, o[kLinearWeights].shape)}, {}}};
+}
+
+std::vector<Handle> expand_linear(const jit::Expanding& e) {
+  const Recorder r{kLinearName, e.site};
+  const Handle &x = e[kLinearX], &w = e[kLinearWeights];
+  const int64_t in = w->shape.back(), out = w->shape.size() == 2 ? w->shape[0] : 1;
+  const Handle rows = x->shape.size() == 1 ? r.reshape(x, {1, in}) : x;
+  const Handle columns = detail::matrix_transpose(r.reshape(w, {out, in}), r.site);
+  const Handle y = r.reshape(detail::matmul(r.name, rows, columns, r.site), linear_shape(x->shape, w->shape));
+  return {e.operands.size() > kLinearBias ? r.op(Op::add, y, e[kLinearBias]) : y};
+}
+
+/// Gives the derivatives of x W^T + b: g W, g^T x, and the sum of g, with the rows of a whole batch as one
 /// matrix. So a weight's gradient lies as the weight does, and what updates it joins the product.
-std::vector<Handle> linear_backward(const Differentiated& d) {
-  constexpr const char* name = "linear";
-  const Handle &x = d.operands[0], &w = d.operands[1], &bias = d.operands[2];
+std::vector<Handle> linear_gradients(const jit::CallGradients& d) {
+  const Recorder r{kLinearName, d.site};
+  const Handle &x = d.operands[kLinearX], &w = d.operands[kLinearWeights];
   const int64_t in = x->shape.back(), out = w->shape.size() == 2 ? w->shape[0] : 1,
                 rows = numel(x->shape) / in;
-  const Handle g = detail::reshape(d.gradient, {rows, out}, d.site);
-  std::vector<Handle> all(3);
-  if (d.wants(0)) {
-    const Handle gx = detail::matmul(name, g, detail::reshape(w, {out, in}, d.site), d.site);
-    all[0] = detail::reshape(gx, x->shape, d.site);
+  const Handle g = r.reshape(d.gradients[0], {rows, out});
+  std::vector<Handle> all(d.operands.size());
+  if (d.wants(kLinearX)) {
+    const Handle gx = detail::matmul(r.name, g, r.reshape(w, {out, in}), r.site);
+    all[kLinearX] = r.reshape(gx, x->shape);
   }
-  if (d.wants(1)) {
-    const Handle gw = detail::matmul(name, detail::matrix_transpose(g, d.site),
-                                     detail::reshape(x, {rows, in}, d.site), d.site);
-    all[1] = detail::reshape(gw, w->shape, d.site);
+  if (d.wants(kLinearWeights)) {
+    const Handle gw =
+        detail::matmul(r.name, detail::matrix_transpose(g, r.site), r.reshape(x, {rows, in}), r.site);
+    all[kLinearWeights] = r.reshape(gw, w->shape);
   }
-  if (bias && d.wants(2))
-    all[2] = bias->shape == Shape{out} ? detail::reduce(name, Op::sum, g, {0}, dropdims, d.site) : d.gradient;
+  if (d.wants(kLinearBias))
+    all[kLinearBias] = d.operands[kLinearBias]->shape == Shape{out} ? r.reduce(Op::sum, g, {0}) : d.gradients[0];
   return all;
 }
+
+constinit const jit::CallDefinition kLinear{.name = kLinearName,
+                                            .traits = jit::call_trait::kNoThrow,
+                                            .infer = infer_linear,
+                                            .expand = expand_linear,
+                                            .vjp = linear_gradients};
 
 }  // namespace
 
 Tensor linear(Arg x, Arg w, const Tensor& bias) {
-  constexpr const char* name = "linear";
+  constexpr const char* name = kLinearName;
   const Site s = x.site();
   DType t = common_type(name, {&x, &w});
   tell_of_widening(name, x.handle(), w.handle(), s);
@@ -60,21 +90,22 @@ Tensor linear(Arg x, Arg w, const Tensor& bias) {
   const Handle a = Operand(name, x, t).take(), b = Operand(name, w, t).take();
   const Shape xs = a->shape, ws = b->shape;
   if (xs.empty() || ws.empty() || ws.size() > 2 || xs.back() != ws.back()) mismatch(name, xs, ws, s);
-  Composite whole(name, {&a, &b, &bias.handle()}, s);
-  const int64_t in = ws.back(), out = ws.size() == 2 ? ws[0] : 1;
-  const Handle rows = xs.size() == 1 ? detail::reshape(a, {1, in}, s) : a;
-  const Handle columns = detail::matrix_transpose(detail::reshape(b, {out, in}, s), s);
-  Handle y = detail::matmul(name, rows, columns, s);
-  const Shape shape = ws.size() == 2 ? with_last(xs, {out}) : with_last(xs, {});
-  y = detail::reshape(y, shape, s);
+  std::vector<const Handle*> operands{&a, &b};
+  const Shape shape = linear_shape(xs, ws);
+  Handle added;
   if (bias.defined()) {
     const Shape& given = bias.handle()->shape;
-    if (broadcast_shapes(name, shape, given, s) != shape)
+    const bool a_row = given.size() == 1 && !shape.empty() && given[0] == shape.back();
+    if (!a_row && broadcast_shapes(name, shape, given, s) != shape)
       fail<ShapeError>(name, "a bias " + to_string(given) + " for a result " + to_string(shape), s);
-    y = binary(name, Op::add, y, cast(bias.handle(), t, s), s);
+    added = cast(bias.handle(), t, s);
+    operands.push_back(&added);
   }
-  if (numel(xs) == 0 || out == 0) return Tensor(whole.result(y));
-  return Tensor(whole.result(y, linear_backward));
+  const jit::CallSpec& spec = jit::intern_call(kLinear, std::string_view());
+  // Without elements the derivatives are those of the ops.
+  const bool empty = numel(xs) == 0 || numel(shape) == 0;
+  return Tensor((empty ? detail::record_expanded(spec, operands, s)
+                       : detail::record_call(spec, operands, s))[0]);
 }
 
 Tensor bilinear(Arg a, Arg b, Arg w, const Tensor& bias) {

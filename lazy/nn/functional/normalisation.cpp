@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "jit/calls/call.hpp"
 #include "lazy/formula/formula.hpp"
 #include "lazy/nn/functional/norms.hpp"
 #include "lazy/nn/functional/spatial.hpp"
@@ -157,19 +158,63 @@ Tensor rms_norm(Arg x, ShapeArg normalized, const Tensor& weight, std::optional<
   return f.finish(whole, scaled(v * rsqrt(mean(v * v, axes) + least), weight, {}, normalized, normalized));
 }
 
+namespace {
+
+// A batch norm by running statistics is an intention (jit/calls/call.hpp): a convolution before it can take it
+// over. Its operands are x, of the dtype of the result, mean and variance, eps, of the dtype that is computed
+// in, and the weight and the bias, if there are some.
+constexpr const char* kBatchNormName = "batch_norm";
+enum BatchNormOperand : size_t { kNormX, kNormMean, kNormVariance, kNormEps, kNormParameters };
+
+struct BatchNormAttributes {
+  uint8_t layout = 0;  // a ChannelLayout
+  uint8_t weighted = 0, biased = 0;
+};
+
+std::vector<jit::CallOutput> infer_batch_norm(const jit::CallSpec&, std::span<const jit::Meta> o) {
+  return {jit::CallOutput::like(kNormX, o[kNormX], o[kNormX].dtype)};
+}
+
+std::vector<Handle> expand_batch_norm(const jit::Expanding& e) {
+  const auto how = e.spec.as<BatchNormAttributes>();
+  Formula f(kBatchNormName, e.site);
+  f.result = e[kNormX]->dtype, f.work = e[kNormEps]->dtype;
+  const Term v = f.term(e[kNormX]).as(f.work);
+  const Channels c(v, static_cast<ChannelLayout>(how.layout));
+  const auto of_channels = [&](size_t i) { return reshape(f.term(e[i]).as(f.work), c.beside); };
+  Term y = (v - of_channels(kNormMean)) * rsqrt(of_channels(kNormVariance) + f.term(e[kNormEps]));
+  if (how.weighted) y = y * of_channels(kNormParameters);
+  if (how.biased) y = y + of_channels(kNormParameters + how.weighted);
+  return {y.as(f.result).handle()};
+}
+
+constinit const jit::CallDefinition kBatchNorm{.name = kBatchNormName,
+                                               .traits = jit::call_trait::kNoThrow,
+                                               .infer = infer_batch_norm,
+                                               .expand = expand_batch_norm};
+
+/// Throws ShapeError unless the tensor has an element for each of the channels.
+void check_channels(const Formula& f, const char* what, const Tensor& t, const Channels& c) {
+  if (t.handle()->shape != c.alone)
+    f.fail<ShapeError>(std::string(what) + " has shape " + to_string(t.handle()->shape) + ", not " +
+                       to_string(c.alone));
+}
+
+}  // namespace
+
 Tensor batch_norm(Arg x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
                   const Tensor& bias, double eps, ChannelLayout layout) {
-  constexpr const char* name = "batch_norm";
-  if (!running_mean.defined() || !running_var.defined()) throw_empty(name, x.site());
-  const Formula f(name, {&x}, {&running_mean, &running_var, &weight, &bias});
-  const Term v = f.term(x);
-  const Channels c(v, layout);
-  Composite whole(
-      name, {&v.handle(), &running_mean.handle(), &running_var.handle(), &weight.handle(), &bias.handle()},
-      f.site);
-  const Term m = parameter(f, "running_mean", running_mean, c.alone, c.beside),
-             var = parameter(f, "running_var", running_var, c.alone, c.beside);
-  return f.finish(whole, scaled((v - m) * rsqrt(var + eps), weight, bias, c.alone, c.beside));
+  if (!running_mean.defined() || !running_var.defined()) throw_empty(kBatchNormName, x.site());
+  const Formula f(kBatchNormName, {&x}, {&running_mean, &running_var, &weight, &bias});
+  const Handle given = Operand(f.name, x, f.result).take(), least = f.number(eps, f.work);
+  const Channels c(f.term(given), layout);
+  std::vector<const Handle*> operands{&given, &running_mean.handle(), &running_var.handle(), &least};
+  check_channels(f, "running_mean", running_mean, c);
+  check_channels(f, "running_var", running_var, c);
+  if (weight.defined()) check_channels(f, "weight", weight, c), operands.push_back(&weight.handle());
+  if (bias.defined()) check_channels(f, "bias", bias, c), operands.push_back(&bias.handle());
+  const BatchNormAttributes how{static_cast<uint8_t>(layout), weight.defined(), bias.defined()};
+  return Tensor(detail::record_call(jit::intern_call(kBatchNorm, how), operands, f.site)[0]);
 }
 
 namespace {

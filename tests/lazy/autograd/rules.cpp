@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "jit/calls/built_in.hpp"
 #include "tests/lazy/autograd/gradient_check.hpp"
 
 using namespace lazy;
@@ -26,6 +27,13 @@ BOOST_AUTO_TEST_CASE(every_op_has_one_or_needs_none) {
     const auto op = static_cast<Op>(i);
     BOOST_TEST((detail::rule_of(op) != nullptr) == !none.contains(op), jit::name_of(op));
   }
+}
+
+// Without a rule are calls of integers.
+BOOST_AUTO_TEST_CASE(every_call_has_one_or_needs_none) {
+  const std::set<std::string_view> none{"gcd"};
+  for (const jit::CallDefinition* c : jit::kBuiltInCalls)
+    BOOST_TEST((detail::rule_of_call(c->name) || c->vjp) == !none.contains(c->name), c->name);
 }
 
 BOOST_AUTO_TEST_CASE(elementwise) {
