@@ -121,7 +121,7 @@ struct Preferences {
   /// Rows of windows are put together until a product's rows have a multiple of so many columns; 0: they are
   /// left as they are.
   int row_multiple = 0;
-  bool reads_windows = false;   // products read the windows of an image where they lie, without a copy
+  bool reads_windows = false;  // products read the windows of an image where they lie, without a copy
   bool fuses_softmax = false;  // a softmax between two products becomes one kernel with them
 };
 

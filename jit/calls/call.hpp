@@ -138,9 +138,9 @@ struct CallDefinition {
   /// Returns the stream of an effect; effects of one stream keep their order. For instance a communicator's
   /// number. Null: 0 for all.
   int (*stream)(const CallSpec&) = nullptr;
-  /// Records ordinary ops that compute the outputs, of the shapes and dtypes that infer() gives; called by the
-  /// flush, where the backend has no kernel for the call (expand.hpp). It goes by shapes, by how operands lie
-  /// and by what the backend prefers, and evaluates nothing. Such a call is an intention: it says what is
+  /// Records ordinary ops that compute the outputs, of the shapes and dtypes that infer() gives; called by
+  /// the flush, where the backend has no kernel for the call (expand.hpp). It goes by shapes, by how operands
+  /// lie and by what the backend prefers, and evaluates nothing. Such a call is an intention: it says what is
   /// meant, and no more. Null: the call runs as it is.
   std::vector<Handle> (*expand)(const Expanding&) = nullptr;
   /// Null: an intention is differentiated by the ops of its expansion, another call has no derivative.

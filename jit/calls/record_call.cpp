@@ -14,13 +14,14 @@ namespace {
 std::vector<CallOutput> outputs_of(const CallSpec& spec, std::span<const Handle* const> operands,
                                    const Site& site) {
   std::vector<Meta> metas;
+  metas.reserve(operands.size());
   for (const Handle* o : operands) metas.push_back({(*o)->dtype, (*o)->shape});
   return located<ShapeError>(
       site, [&] { return located<DtypeError>(site, [&] { return spec.definition().infer(spec, metas); }); });
 }
 
-/// True if an intention is to be expanded where it is recorded: where ops run one by one, and in the expansion
-/// of another one.
+/// True if an intention is to be expanded where it is recorded: where ops run one by one, and in the
+/// expansion of another one.
 bool expands_at_once(const CallSpec& spec, const Graph& graph) {
   return spec.definition().expand && (config::get().eager || nan_origin::wanted() || graph.is_apart());
 }
@@ -70,11 +71,14 @@ std::vector<Handle> record_call(const CallSpec& spec, std::span<const Handle* co
       return expanded(spec, given, backend, site);
     }
 
-  std::vector<const Handle*> operands(given.begin(), given.end());
+  std::span<const Handle* const> operands = given;
   Handle token;
+  std::vector<const Handle*> with_token;
   if (d.has(call_trait::kEffect)) {
+    with_token.assign(given.begin(), given.end());
     token = token_before(graph, spec.stream(), device, site);
-    operands.push_back(&token);
+    with_token.push_back(&token);
+    operands = with_token;
   }
   if (operands.size() > static_cast<size_t>(kMostOperands))
     throw ShapeError(std::string(d.name) + ": " + std::to_string(operands.size()) +
@@ -101,6 +105,7 @@ std::vector<Handle> record_call(const CallSpec& spec, std::span<const Handle* co
   }
   const Linked linked = link_node(graph, n, operands, site);
   std::vector<Handle> parts;
+  parts.reserve(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i)
     parts.push_back(make_part(graph, n, static_cast<int>(i), outputs[i].meta, site));
   if (d.has(call_trait::kEffect)) graph.hold_effect(spec.stream(), call);

@@ -68,10 +68,25 @@ const CallSpec& intern_anew(const CallDefinition& d, std::string_view attributes
 
 }  // namespace
 
+namespace {
+
+/// Returns a hash of attributes, which are few words.
+size_t hash_of(std::string_view attributes) {
+  uint64_t hash = attributes.size(), word = 0;
+  for (; attributes.size() >= sizeof word; attributes.remove_prefix(sizeof word)) {
+    std::memcpy(&word, attributes.data(), sizeof word);
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
+  }
+  word = 0;
+  if (!attributes.empty()) std::memcpy(&word, attributes.data(), attributes.size());
+  hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
+  return hash >> 32;
+}
+
+}  // namespace
+
 const CallSpec& intern_call(const CallDefinition& d, std::string_view attributes) {
-  size_t at = reinterpret_cast<uintptr_t>(&d) / sizeof(d);
-  for (const char c : attributes) at = at * 31 + static_cast<uint8_t>(c);
-  Recent& r = recent[at % kRecent];
+  Recent& r = recent[(hash_of(attributes) + reinterpret_cast<uintptr_t>(&d) / sizeof(d)) % kRecent];
   if (r.definition != &d || r.spec->attributes() != attributes) r = {&d, &intern_anew(d, attributes)};
   return *r.spec;
 }

@@ -63,17 +63,22 @@ void redirect(std::span<Node* const> nodes, Node* from, Node* to) noexcept {
 std::vector<Handle> recorded(Graph& graph, const Node& intention, std::span<Node* const> outputs,
                              Backend& backend, std::vector<Node*>& made) {
   const CallSpec& spec = *intention.call;
+  const auto arity = static_cast<size_t>(intention.arity);
   std::vector<Handle> operands;
-  for (int i = 0; i < intention.arity; ++i) operands.push_back(handle_of(intention.operand[i]));
+  operands.reserve(arity);
   std::vector<const Handle*> pointers;
-  for (const Handle& h : operands) pointers.push_back(&h);
+  pointers.reserve(arity);
+  for (int i = 0; i < intention.arity; ++i)
+    pointers.push_back(&operands.emplace_back(handle_of(intention.operand[i])));
   const NoFlush none;
   const WithinExpansion scope;
   const AccuracyScope accuracy(intention.accuracy);
   const Purpose purpose(intention.purpose ? intention.purpose : spec.name());
   RecordingApart apart;
-  std::vector<Handle> all = spec.definition().expand({spec, pointers, backend, backend.preferences(), intention.site});
+  std::vector<Handle> all =
+      spec.definition().expand({spec, pointers, backend, backend.preferences(), intention.site});
   std::vector<Handle> values;
+  values.reserve(outputs.size());
   for (Node* output : outputs) {
     const Handle& h = all.at(static_cast<size_t>(output->axes[0]));
     if (h->shape != output->shape || h->dtype != output->dtype)
@@ -94,7 +99,8 @@ void note_fallback(const Node& intention, const Backend& backend) {
   metric::add(MetricCounter::call_fallbacks);
   if (logging::enabled(logging::Channel::device))
     logging::print(logging::Channel::device, "%s at %s: %s has no kernel for it, it is expanded",
-                   describe(*intention.call).c_str(), lazy::to_string(intention.site).c_str(), backend.name());
+                   describe(*intention.call).c_str(), lazy::to_string(intention.site).c_str(),
+                   backend.name());
 }
 
 class Expander {

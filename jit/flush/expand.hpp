@@ -11,10 +11,10 @@ namespace lazy::jit {
 
 class Backend;
 
-/// Replaces, among nodes that a flush has taken of `graph`, the intentions that the backend doesn't take whole.
-/// An output takes over the recipe of the value that its expansion gives for it. All inputs are ready. Nodes
-/// that the flush has a reference of are added to `held`, as Graph::take does. Throws what an expansion throws:
-/// the nodes are then still ones to be restored, some of them expanded.
+/// Replaces, among nodes that a flush has taken of `graph`, the intentions that the backend doesn't take
+/// whole. An output takes over the recipe of the value that its expansion gives for it. All inputs are ready.
+/// Nodes that the flush has a reference of are added to `held`, as Graph::take does. Throws what an expansion
+/// throws: the nodes are then still ones to be restored, some of them expanded.
 void expand(Graph& graph, std::vector<Node*>& nodes, std::vector<Node*>& held, Backend&);
 
 }  // namespace lazy::jit

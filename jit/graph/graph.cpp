@@ -42,15 +42,23 @@ void Graph::give_idle(Graph* g) noexcept {
 /// Represents a thread's use of a graph, from its first op to its end.
 struct Graph::Tenant {
   Graph* graph = take_idle();
+  Graph* apart = nullptr;  // of the thread's RecordingApart, once there was one
   Tenant() = default;
   Tenant(const Tenant&) = delete;
   ~Tenant() {
     current_ = nullptr;
     give_idle(graph);
+    if (apart) give_idle(apart);
   }
 };
 
 thread_local constinit Graph* Graph::current_ = nullptr;
+
+Graph* Graph::apart_of_mine() {
+  Tenant& mine = PerThread<Tenant>::get();
+  if (!mine.apart) mine.apart = take_idle();
+  return mine.apart;
+}
 
 Graph& Graph::begin_mine() { return *(current_ = PerThread<Tenant>::get().graph); }
 
@@ -228,14 +236,9 @@ void Graph::link_part(Node* n) {
 
 bool records_apart() noexcept { return Graph::mine().is_apart(); }
 
-RecordingApart::RecordingApart() : graph_(Graph::take_idle()), outer_(Graph::current_) {
-  try {
-    Component* const c = graph_->kept();
-    graph_->apart_ = c ? c : new Component;
-  } catch (...) {
-    Graph::give_idle(graph_);
-    throw;
-  }
+RecordingApart::RecordingApart() : graph_(Graph::apart_of_mine()), outer_(Graph::current_) {
+  Component* const c = graph_->kept();
+  graph_->apart_ = c ? c : new Component;
   graph_->apart_->references = 1;
   Graph::current_ = graph_;
 }
@@ -243,11 +246,8 @@ RecordingApart::RecordingApart() : graph_(Graph::take_idle()), outer_(Graph::cur
 // Nodes that were not taken have died by now, or do with the caller's handles: in a list of nobody's.
 RecordingApart::~RecordingApart() {
   Graph::current_ = outer_;
-  {
-    const Graph::Locked hold(*graph_);
-    graph_->unreference(std::exchange(graph_->apart_, nullptr));
-  }
-  Graph::give_idle(graph_);
+  const Hold hold(graph_->lock_);
+  graph_->unreference(std::exchange(graph_->apart_, nullptr));
 }
 
 void RecordingApart::take(Graph& graph, std::vector<Node*>& out) {

@@ -154,6 +154,7 @@ class Graph {
   friend class RecordingApart;
   struct Tenant;
   static Graph* take_idle();
+  static Graph* apart_of_mine();  // that the calling thread records apart into
   static void give_idle(Graph*) noexcept;
   SpinLock lock_;
   Component* apart_ = nullptr;  // of all nodes, while the graph is a RecordingApart's
@@ -165,7 +166,7 @@ class Graph {
 
 /// Has the calling thread record into a list of its own, for a scope: what the nodes of a flush under way
 /// are to be replaced by. Operands are nodes of that flush, values, or recorded in the scope. No limit
-/// applies, and nothing is evaluated, whatever LAZY_EAGER says.
+/// applies, and nothing is evaluated, whatever LAZY_EAGER says. One at a time on a thread.
 class RecordingApart {
  public:
   RecordingApart();

@@ -48,8 +48,8 @@ struct CapturedGraph {
 
   /// Numbers the values of `nodes` (a component, topological order). Values that an earlier flush dropped and
   /// that are not needed now are dropped again. `code_class` is that of the backend that will run them. False
-  /// if an input is not ready, or if one of them is an intention, unless they are `expanded`: then it is to be
-  /// called again once all are.
+  /// if an input is not ready, or if one of them is an intention, unless they are `expanded`: then it is to
+  /// be called again once all are.
   [[nodiscard]] bool build(std::span<Node* const> nodes, uint32_t code_class = 0, bool expanded = true);
   /// Restores the captured graph of a key, with a node for each of its values.
   void restore(std::vector<uint32_t> key, std::vector<Node*> nodes);

@@ -45,8 +45,8 @@ uint64_t wanted_of(const Differentiation& at, size_t operands) {
 /// Applies a derivative that is no row of a table.
 void apply_own(const Derivation& d, const Differentiation& at) {
   const Handle gradient = at.g().handle();
-  add_all(at, d.own({d.recorded.operands, at.results[0], gradient,
-                     wanted_of(at, d.recorded.operands.size()), is_grad_enabled(), d.recorded.site}));
+  add_all(at, d.own({d.recorded.operands, at.results[0], gradient, wanted_of(at, d.recorded.operands.size()),
+                     is_grad_enabled(), d.recorded.site}));
 }
 
 void apply_call(const Derivation& d, const Differentiation& at) {

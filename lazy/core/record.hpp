@@ -50,11 +50,11 @@ struct Differentiated {
 /// is not wanted. What it records is differentiated as everything is.
 using Derivative = std::function<std::vector<Handle>(const Differentiated&)>;
 
-/// Is notified of what a thread records, in order, each op once, after it was recorded; of an intention as one
-/// call, not of what it is expanded to. Ops that return their
-/// operand (a reshape to the shape that it has) are none. Operands remain the same nodes, but the graph
-/// forgets the recipe of a value once it is computed: an observer that needs it must own handles, and a
-/// handle keeps the value. Exceptions of an observer are thrown at the user's line.
+/// Is notified of what a thread records, in order, each op once, after it was recorded; of an intention as
+/// one call, not of what it is expanded to. Ops that return their operand (a reshape to the shape that it
+/// has) are none. Operands remain the same nodes, but the graph forgets the recipe of a value once it is
+/// computed: an observer that needs it must own handles, and a handle keeps the value. Exceptions of an
+/// observer are thrown at the user's line.
 class Observer {
  public:
   virtual void recorded(const Recorded&) = 0;
@@ -71,9 +71,7 @@ class Observer {
   /// Called when a variable is updated: it had the value `from` and has `to` now.
   virtual void updated(const Handle& from, const Handle& to, const Site&);
   /// Returns true to be told of an intention's ops in its place: it is then expanded where it is recorded.
-  virtual bool wants_ops(const jit::CallSpec&, std::span<const Handle* const> /*operands*/) {
-    return false;
-  }
+  virtual bool wants_ops(const jit::CallSpec&, std::span<const Handle* const> /*operands*/) { return false; }
 
  protected:
   ~Observer() = default;
@@ -129,7 +127,8 @@ inline Handle folded(Op op, std::initializer_list<const Handle*> operands, jit::
 /// Records a call or an intention; returns its outputs.
 std::vector<Handle> record_call(const jit::CallSpec&, std::span<const Handle* const> operands, const Site&);
 /// Records the ops that an intention is expanded to, which observers are told of, in its place.
-std::vector<Handle> record_expanded(const jit::CallSpec&, std::span<const Handle* const> operands, const Site&);
+std::vector<Handle> record_expanded(const jit::CallSpec&, std::span<const Handle* const> operands,
+                                    const Site&);
 
 /// Makes a tensor whose every element is `value`.
 inline Handle constant(jit::Scalar value, DType t, const Shape& shape, Device device, const Site& s) {

@@ -28,9 +28,9 @@ Handle numbers(int64_t n, bool rows, Device device, const Site& s) {
 }
 
 // An attention is an intention (jit/calls/call.hpp). Its operands are queries, keys and values, of one dtype,
-// the factor of the scores, of the dtype that it is computed in, and the mask, if there is one. Outputs beside
-// the result: the weights, exp(score - largest), 0 for keys that are not seen, and their total for each query.
-// Gradients are made of them, and read no scores.
+// the factor of the scores, of the dtype that it is computed in, and the mask, if there is one. Outputs
+// beside the result: the weights, exp(score - largest), 0 for keys that are not seen, and their total for
+// each query. Gradients are made of them, and read no scores.
 enum OperandOf : size_t { kQuery, kKey, kValue, kFactor, kMask };
 enum OutputOf : size_t { kAttentionResult, kAttentionWeights, kAttentionTotal };
 // The gradients' operands are those, then these; its outputs are the gradients of the first three, and of a
@@ -67,7 +67,8 @@ std::vector<jit::CallOutput> infer_attention(const jit::CallSpec&, std::span<con
           {{work, with_matrix(without_matrix(scores), queries, 1)}, {}}};
 }
 
-std::vector<jit::CallOutput> infer_attention_gradients(const jit::CallSpec& spec, std::span<const jit::Meta> o) {
+std::vector<jit::CallOutput> infer_attention_gradients(const jit::CallSpec& spec,
+                                                       std::span<const jit::Meta> o) {
   const size_t own = spec.as<AttentionAttributes>().operands();
   const Shape &q = o[kQuery].shape, &k = o[kKey].shape, &v = o[kValue].shape;
   const Shape leading = without_matrix(o[own + kGradient].shape);
@@ -139,10 +140,9 @@ std::vector<Handle> expand_attention_gradients(const jit::Expanding& e) {
   const Handle k = r.as(work, e[kKey]), v = r.as(work, e[kValue]);
   const auto product = [&](const Handle& a, const Handle& b) { return detail::matmul(kName, a, b, r.site); };
   const auto transposed = [&](const Handle& h) { return detail::matrix_transpose(h, r.site); };
-  const Handle seen_keys =
-      e.prefers.fuses_softmax
-          ? Handle()
-          : sees(r, e, weights->shape[weights->shape.size() - 2], weights->shape.back());
+  const Handle seen_keys = e.prefers.fuses_softmax
+                               ? Handle()
+                               : sees(r, e, weights->shape[weights->shape.size() - 2], weights->shape.back());
   // Gradients of hidden scores are 0. With +0 added to sums of them -0 is no more a result than where what is
   // hidden is left out.
   const auto sums = [&](const Handle& a, const Handle& b) {
@@ -159,9 +159,9 @@ std::vector<Handle> expand_attention_gradients(const jit::Expanding& e) {
 }
 
 constinit const jit::CallDefinition kAttentionGradients{.name = "scaled_dot_product_attention.gradient",
-                                               .traits = jit::call_trait::kNoThrow,
-                                               .infer = infer_attention_gradients,
-                                               .expand = expand_attention_gradients};
+                                                        .traits = jit::call_trait::kNoThrow,
+                                                        .infer = infer_attention_gradients,
+                                                        .expand = expand_attention_gradients};
 
 std::vector<Handle> attention_derivatives(const jit::CallGradients& d);
 
@@ -225,8 +225,8 @@ Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor&
   const double by =
       scale ? *scale : in_default_mode([&] { return 1 / std::sqrt(static_cast<double>(qs.back())); });
   const Handle factor = constant(by, work, {}, s);
-  std::vector<const Handle*> operands{&q, &k, &v, &factor};
-  if (added) operands.push_back(&added);
+  const Handle* const all[] = {&q, &k, &v, &factor, &added};
+  const std::span<const Handle* const> operands(all, added ? 5 : 4);
   const AttentionAttributes how{.causal = causal, .masked = mask.defined()};
   return Tensor(detail::record_call(jit::intern_call(kAttention, how), operands, s)[kAttentionResult]);
 }

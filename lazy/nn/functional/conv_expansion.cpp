@@ -332,8 +332,7 @@ Handle without_bias(Problem& p) {
 
 }  // namespace
 
-Handle conv_expanded(const Problem& given) {
-  Problem p = given;
+Handle conv_expanded(Problem p) {
   const Handle y = without_bias(p);
   return biased(p, y);
 }

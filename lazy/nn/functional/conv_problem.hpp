@@ -43,7 +43,7 @@ void check_groups(const Problem&, int64_t channels, Wide expected, int64_t divid
 /// Throws ShapeError unless the bias, if there is one, has an element for each of the channels.
 void check_bias(const Problem&, int64_t channels);
 /// Records what computes a convolution with its bias, by its shapes and Problem::prefers.
-Handle conv_expanded(const Problem&);
+Handle conv_expanded(Problem);
 /// Adds the bias to the channels of a result, which are its axis `axis`; -1: that of the layout.
 Handle biased(const Problem&, const Handle& y, int axis = -1);
 

@@ -141,10 +141,10 @@ Tensor convolution(const char* name, Arg& x, Arg& w, const ConvOptions& options)
                p.weights->shape[out]);
   check_bias(p, p.weights->shape[out]);
   pad_image(p, options);
-  std::vector<const Handle*> operands{&p.given, &p.weights};
-  if (p.bias) operands.push_back(&p.bias);
+  const Handle* const operands[] = {&p.given, &p.weights, &p.bias};
+  const std::span<const Handle* const> some(operands, p.bias ? 3 : 2);
   return Tensor(
-      detail::record_call(jit::intern_call(definition_of(name), ConvAttributes(p)), operands, p.site)[0]);
+      detail::record_call(jit::intern_call(definition_of(name), ConvAttributes(p)), some, p.site)[0]);
 }
 
 Tensor of_rank(const char* name, int n, Arg& x, Arg& w, const ConvOptions& options) {

@@ -68,7 +68,8 @@ std::vector<Handle> linear_gradients(const jit::CallGradients& d) {
     all[kLinearWeights] = r.reshape(gw, w->shape);
   }
   if (d.wants(kLinearBias))
-    all[kLinearBias] = d.operands[kLinearBias]->shape == Shape{out} ? r.reduce(Op::sum, g, {0}) : d.gradients[0];
+    all[kLinearBias] =
+        d.operands[kLinearBias]->shape == Shape{out} ? r.reduce(Op::sum, g, {0}) : d.gradients[0];
   return all;
 }
 
@@ -90,7 +91,6 @@ Tensor linear(Arg x, Arg w, const Tensor& bias) {
   const Handle a = Operand(name, x, t).take(), b = Operand(name, w, t).take();
   const Shape xs = a->shape, ws = b->shape;
   if (xs.empty() || ws.empty() || ws.size() > 2 || xs.back() != ws.back()) mismatch(name, xs, ws, s);
-  std::vector<const Handle*> operands{&a, &b};
   const Shape shape = linear_shape(xs, ws);
   Handle added;
   if (bias.defined()) {
@@ -99,13 +99,14 @@ Tensor linear(Arg x, Arg w, const Tensor& bias) {
     if (!a_row && broadcast_shapes(name, shape, given, s) != shape)
       fail<ShapeError>(name, "a bias " + to_string(given) + " for a result " + to_string(shape), s);
     added = cast(bias.handle(), t, s);
-    operands.push_back(&added);
   }
+  const Handle* const all[] = {&a, &b, &added};
+  const std::span<const Handle* const> operands(all, added ? 3 : 2);
   const jit::CallSpec& spec = jit::intern_call(kLinear, std::string_view());
   // Without elements the derivatives are those of the ops.
   const bool empty = numel(xs) == 0 || numel(shape) == 0;
-  return Tensor((empty ? detail::record_expanded(spec, operands, s)
-                       : detail::record_call(spec, operands, s))[0]);
+  return Tensor(
+      (empty ? detail::record_expanded(spec, operands, s) : detail::record_call(spec, operands, s))[0]);
 }
 
 Tensor bilinear(Arg a, Arg b, Arg w, const Tensor& bias) {

@@ -160,9 +160,9 @@ Tensor rms_norm(Arg x, ShapeArg normalized, const Tensor& weight, std::optional<
 
 namespace {
 
-// A batch norm by running statistics is an intention (jit/calls/call.hpp): a convolution before it can take it
-// over. Its operands are x, of the dtype of the result, mean and variance, eps, of the dtype that is computed
-// in, and the weight and the bias, if there are some.
+// A batch norm by running statistics is an intention (jit/calls/call.hpp): a convolution before it can take
+// it over. Its operands are x, of the dtype of the result, mean and variance, eps, of the dtype that is
+// computed in, and the weight and the bias, if there are some.
 constexpr const char* kBatchNormName = "batch_norm";
 enum BatchNormOperand : size_t { kNormX, kNormMean, kNormVariance, kNormEps, kNormParameters };
 

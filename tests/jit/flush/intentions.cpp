@@ -1,5 +1,5 @@
-// Tests intentions: calls that say what is meant, which a flush expands into ops, with some that only this test
-// has.
+// Tests intentions: calls that say what is meant, which a flush expands into ops, with some that only this
+// test has.
 #include <thread>
 
 #include "jit/calls/call.hpp"
@@ -220,8 +220,7 @@ BOOST_AUTO_TEST_CASE(convolutions_attentions_and_layers_are_one_node) {
     const Tensor y = f();
     return metrics().nodes_recorded - before;
   };
-  const Tensor image = numbers({2, 3, 12, 12}),
-               w = numbers({4, 3, 3, 3}), q = reshape(image, {2, 3, 36, 4});
+  const Tensor image = numbers({2, 3, 12, 12}), w = numbers({4, 3, 3, 3}), q = reshape(image, {2, 3, 36, 4});
   eval(image, w, q);
   BOOST_TEST(nodes([&] { return conv2d(image, w, {.padding = 1}); }) == 1u);
   BOOST_TEST(nodes([&] { return scaled_dot_product_attention(q, q, q, {}, true); }) == 1u);
