@@ -30,7 +30,7 @@ Shards& shards(const Hold<Mutex>& hold) {
 }
 
 constinit Shard retired;  // counts of ended threads, and of threads while they end
-constinit std::atomic<uint64_t> live_bytes{0}, peak_bytes{0};
+constinit std::atomic<uint64_t> live_bytes{0}, peak_bytes{0}, kept_bytes{0};
 constinit std::atomic<const char*> cause_names[Metrics::kKinds]{}, guard_names[Metrics::kKinds]{};
 
 /// Holds a thread's counts, which are added to `retired` at its end.
@@ -102,6 +102,7 @@ void allocated(uint64_t bytes) noexcept {
   while (peak < now && !compare_exchange(peak_bytes, peak, now, std::memory_order_relaxed)) {}
 }
 
+void kept(uint64_t bytes) noexcept { kept_bytes.store(bytes, std::memory_order_relaxed); }
 uint64_t live() noexcept { return live_bytes.load(std::memory_order_relaxed); }
 void freed(uint64_t bytes) noexcept { fetch_sub(live_bytes, bytes, std::memory_order_relaxed); }
 
@@ -125,6 +126,7 @@ Metrics metrics() {
 #undef LAZY_ROW
   m.bytes_live = live_bytes.load(std::memory_order_relaxed);
   m.bytes_peak = std::max(m.bytes_live, peak_bytes.load(std::memory_order_relaxed));
+  m.bytes_kept = kept_bytes.load(std::memory_order_relaxed);
   std::copy_n(sums.begin() + kCauses, Metrics::kKinds, m.flushes_by_cause.begin());
   std::copy_n(sums.begin() + kGuards, Metrics::kKinds, m.guard_failures_by_kind.begin());
   return m;
@@ -157,6 +159,8 @@ std::string to_string(const Metrics& m) {
   row("bytes_live", m.bytes_live,
       ("bytes of values allocated now, " + text::human_size(m.bytes_live)).c_str());
   row("bytes_peak", m.bytes_peak, ("the most there were, " + text::human_size(m.bytes_peak)).c_str());
+  row("bytes_kept", m.bytes_kept,
+      ("bytes of results kept for later runs, " + text::human_size(m.bytes_kept)).c_str());
   return out;
 }
 

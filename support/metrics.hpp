@@ -31,7 +31,9 @@ namespace lazy {
   X(bytes_to_device, "bytes copied from the host to a GPU")                    \
   X(bytes_from_device, "bytes copied from a GPU to the host")                  \
   X(graph_launches, "programs launched as one CUDA graph")                     \
-  X(layouts_reused, "inputs that were there already in the layout wanted")     \
+  X(results_reused, "results of inputs that stay that were there already")     \
+  X(results_kept, "results kept beside inputs that stay")                      \
+  X(results_evicted, "of these, dropped to keep the limit")                    \
   X(bytes_donated, "bytes of inputs reused for outputs")                       \
   X(values_dropped, "values with handles that were not stored")                \
   X(bytes_dropped, "their bytes")                                              \
@@ -52,6 +54,7 @@ struct Metrics {
 #undef LAZY_ROW
   uint64_t bytes_live = 0;  // bytes of values allocated now
   uint64_t bytes_peak = 0;  // their highest since the start or reset_metrics()
+  uint64_t bytes_kept = 0;  // bytes of results kept now for later runs (LAZY_KEEP_MB)
   std::array<uint64_t, kKinds> flushes_by_cause{};
   std::array<uint64_t, kKinds> guard_failures_by_kind{};
 };
@@ -105,6 +108,8 @@ void allocated(uint64_t bytes) noexcept;
 void freed(uint64_t bytes) noexcept;
 /// Returns bytes_live, cheaply.
 uint64_t live() noexcept;
+/// Says how many bytes of results are kept now: bytes_kept.
+void kept(uint64_t bytes) noexcept;
 
 /// Sets names for the two tables (at most Metrics::kKinds are used). The texts must live as long as the
 /// process.

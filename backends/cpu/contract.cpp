@@ -98,6 +98,7 @@ std::unique_ptr<FoldedPlaces> Contraction::fold(const Partition& box, const uint
 void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* args, int threads,
                       std::span<const std::unique_ptr<jit::FoldedOperand>> folded) const {
   Launch l{box, entry, threads};
+  l.packed = reinterpret_cast<const char*>(args[ArgLayout::kPacked]);
   for (const auto& f : folded) {
     const auto* const places = static_cast<const FoldedPlaces*>(f.get());
     (places->operand == form_.left.operand ? l.left : l.right) = places;
@@ -105,42 +106,65 @@ void Contraction::run(const Partition& box, Partition::Entry entry, uint64_t* ar
   run_all(l, args);
 }
 
-void Contraction::run_all(Launch l, uint64_t* args) const {
-  const Partition& box = l.box;
-  const ContractionSides s = sides(l, args);
-  int64_t matrices = 1;
-  for (int a : outer_) matrices *= box.length(args, a);
-  if (matrices == 0 || s.rows == 0 || s.columns == 0) return;
-  const double vectors = static_cast<double>(matrices) * static_cast<double>(s.rows) *
-                         static_cast<double>(divide_up(s.columns, form_.lanes)) *
-                         static_cast<double>(s.steps + 1);
-  const double right_bytes = static_cast<double>(matrices) * static_cast<double>(s.steps * s.columns) *
-                             static_cast<double>(size_of(form_.right.from));
-  if (l.threads > 1 && !worth_threads(shortest_time(vectors, right_bytes))) l.threads = 1;
+int64_t Contraction::matrices(const Partition& box, const uint64_t* args) const {
+  int64_t n = 1;
+  for (int a : outer_) n *= box.length(args, a);
+  return n;
+}
+
+Contraction::Way Contraction::way_of(const ContractionSides& s, int64_t matrices) const {
+  if (matrices == 0 || s.rows == 0 || s.columns == 0) return Way::nothing;
   const bool in_order = packer_.left_in_place(s) && packer_.right_in_place(s);
   if (in_order && form_.rows == 1 && s.rows == 1 && matrices == 1 && s.steps > kFarSteps &&
       !form_.one_tile(s.columns) &&  // which goes through it in order anyway
       s.steps * s.columns * element_ > row_order_bytes())
-    return row_in_order(l, s, args);
+    return Way::row_in_order;
   const bool page_apart = s.right_step >= kPage;  // each step would look up another page
   const bool unpacked = in_order && (s.rows < kRowsWorthPacking ||
                                      (!page_apart && s.steps * s.columns * element_ <= small_right()));
-  if (unpacked && !is_long_and_narrow(s)) return in_place(l, s, args);
-  const int64_t together = matrices >= l.threads ? l.threads : 1;  // matrices at once
-  const int64_t grain = divide_up(matrices, together);
+  if (!unpacked) return Way::one_matrix;
+  return is_long_and_narrow(s) ? Way::in_parts : Way::in_place;
+}
+
+int64_t Contraction::select(const Partition& box, int64_t matrix, uint64_t* args) const {
+  int64_t right = 0, rights = 1;
+  for (size_t i = outer_.size(); i-- > 0;) {
+    const int axis = outer_[i];
+    const int64_t n = box.length(args, axis), at = matrix % n;
+    matrix /= n;
+    if (box.step(args, form_.right.operand, axis) != 0) right += at * std::exchange(rights, rights * n);
+    box.restrict(args, axis, at, at + 1);
+  }
+  return right;
+}
+
+void Contraction::run_all(Launch l, uint64_t* args) const {
+  const Partition& box = l.box;
+  const ContractionSides s = sides(l, args);
+  const int64_t all = matrices(box, args);
+  Way way = way_of(s, all);
+  if (way == Way::nothing) return;
+  if (l.packed) way = Way::one_matrix;
+  const double vectors = static_cast<double>(all) * static_cast<double>(s.rows) *
+                         static_cast<double>(divide_up(s.columns, form_.lanes)) *
+                         static_cast<double>(s.steps + 1);
+  const double right_bytes = static_cast<double>(all) * static_cast<double>(s.steps * s.columns) *
+                             static_cast<double>(size_of(form_.right.from));
+  if (l.threads > 1 && !worth_threads(shortest_time(vectors, right_bytes))) l.threads = 1;
+  if (way == Way::row_in_order) return row_in_order(l, s, args);
+  if (way == Way::in_place) return in_place(l, s, args);
+  const int64_t together = all >= l.threads ? l.threads : 1;  // matrices at once
+  const int64_t grain = divide_up(all, together);
   Launch inside = l;
   if (together > 1) inside.threads = 1;
   box.each_piece(args, together, l.threads, [&](uint64_t* mine, int64_t piece) {
     std::vector<uint64_t> one(static_cast<size_t>(box.layout().words()));
-    for (int64_t m = piece * grain; m < std::min(matrices, (piece + 1) * grain); ++m) {
+    for (int64_t m = piece * grain; m < std::min(all, (piece + 1) * grain); ++m) {
       std::copy_n(mine, one.size(), one.data());
-      int64_t rest = m;
-      for (size_t i = outer_.size(); i-- > 0;) {
-        const int64_t n = box.length(mine, outer_[i]), at = rest % n;
-        rest /= n;
-        box.restrict(one.data(), outer_[i], at, at + 1);
-      }
-      unpacked ? in_parts(inside, one.data()) : one_matrix(inside, one.data());
+      Launch of_one = inside;
+      const int64_t right = select(box, m, one.data());
+      if (l.packed) of_one.packed = l.packed + right * packed_right(s).bytes();
+      way == Way::in_parts ? in_parts(of_one, one.data()) : one_matrix(of_one, one.data());
     }
   });
 }

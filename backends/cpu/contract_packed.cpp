@@ -15,7 +15,6 @@ constexpr int64_t kShortestDot = 32;  // indices of the sequential axis from whi
 // Vectors of sums of one row that are complete before its epilogue; across, so that what is read is long
 // runs.
 constexpr int64_t kVectorsOfDots = 64, kVectorsAcross = 256;
-constexpr int64_t kLongestPart = 1024;  // indices of the sequential axis in a part, when it is done in parts
 constexpr int64_t kMuchToPack = 96 << 10;  // bytes of a packed side from which on threads share the packing
 constexpr int64_t kMostPacked = int64_t{64} << 20;  // bytes of the right side that are packed at once
 
@@ -37,7 +36,8 @@ void Contraction::one_matrix(const Launch& l, uint64_t* args) const {
   const ContractionSides s = sides(l, args);
   if (takes_dots(s)) return dots(l, s, args);
   if (windows_stay(l, s)) return windows_in_place(l, s, args);
-  if (s.rows <= 4 * form_.rows || left_stays_near(l, s)) return few_rows(l, s, args);
+  if (s.rows <= 4 * form_.rows || left_stays_near(l, s))
+    return l.packed ? few_rows_by_packed(l, s, args) : few_rows(l, s, args);
   many_rows(l, s, args);
 }
 
@@ -122,8 +122,7 @@ void Contraction::pack_left(const Launch& l, const ContractionSides& s, char* to
 /// Multiplies so few rows that the right side is read once or little more: a block of it is copied to a near
 /// cache, then multiplied at once.
 void Contraction::few_rows(const Launch& l, const ContractionSides& s, const uint64_t* args) const {
-  const bool left_copied = !packer_.left_in_place(s),
-             right_copied = !packer_.right_in_place(s) || s.rows >= kRowsWorthPacking;
+  const bool left_copied = !packer_.left_in_place(s), right_copied = copies_right(s);
   const int64_t pitch = round_up(packer_.lane_steps(s.steps) * element_, 64);
   const Scratch left(left_copied ? packer_.left_bytes(s.rows, pitch) : 0);
   if (left_copied) pack_left(l, s, left.data(), pitch, args);
@@ -174,12 +173,10 @@ void Contraction::few_rows(const Launch& l, const ContractionSides& s, const uin
 
 /// Copies the right side for all threads, then multiplies blocks of rows by it.
 void Contraction::many_rows(const Launch& l, const ContractionSides& s, const uint64_t* args) const {
-  const bool left_copied = !packer_.left_in_place(s),
-             right_copied = !packer_.right_in_place(s) || s.rows >= kRowsWorthPacking;
-  const int64_t parts = s.steps > kLongestPart + kLongestPart / 2 ? divide_up(s.steps, kLongestPart) : 1;
-  const int64_t part = std::max<int64_t>(1, parts == 1 ? s.steps : round_up(divide_up(s.steps, parts), 64));
-  const int64_t lane_part = packer_.lane_steps(part), width = form_.vectors * form_.lanes,
-                chunk_bytes = (lane_part + packer_.starts()) * width * element_;
+  const bool left_copied = !packer_.left_in_place(s), right_copied = !l.packed && copies_right(s);
+  const PackedRight r = packed_right(s);
+  const int64_t part = r.part, parts = r.parts, width = r.width, chunk_bytes = r.chunk_bytes,
+                lane_part = packer_.lane_steps(part);
   // A left side that is read as it lies passes often; then what is packed stays in the second-level cache.
   const int64_t most = left_copied ? kMostPacked : static_cast<int64_t>(caches().l2 / 4) * l.threads;
   int64_t panel = equal_parts(
@@ -238,10 +235,13 @@ void Contraction::many_rows(const Launch& l, const ContractionSides& s, const ui
           plan.left = left.data();
           plan.left_row = pitch;
         }
-        plan.right = right_copied ? right + chunk * chunk_bytes
-                                  : s.right + first * s.right_step + (begin + chunk * width) * element_;
-        plan.right_step = right_copied ? width * element_ : s.right_step;
-        plan.right_chunk = right_copied ? chunk_bytes : width * element_;
+        const bool packed = right_copied || l.packed;
+        plan.right = l.packed
+                         ? l.packed + first / part * r.part_bytes() + (begin / width + chunk) * chunk_bytes
+                     : right_copied ? right + chunk * chunk_bytes
+                                    : s.right + first * s.right_step + (begin + chunk * width) * element_;
+        plan.right_step = packed ? width * element_ : s.right_step;
+        plan.right_chunk = packed ? chunk_bytes : width * element_;
         plan.steps = packer_.lane_steps(steps);
         plan.tiles = tiles + task * task_bytes;
         plan.flags = ContractionPlan::flags_of(first, steps, s.steps);

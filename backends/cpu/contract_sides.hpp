@@ -15,9 +15,8 @@ namespace lazy::cpu_backend {
 /// Says where the elements of a folded side are: bytes from its first one, by row and by column.
 struct FoldedPlaces final : jit::FoldedOperand {
   FoldedPlaces(int o, FoldedSide s, std::vector<int64_t> r, std::vector<int64_t> c)
-      : operand(o), side(std::move(s)), row(std::move(r)), column(std::move(c)) {}
+      : FoldedOperand(o), side(std::move(s)), row(std::move(r)), column(std::move(c)) {}
 
-  int operand;
   FoldedSide side;
   std::vector<int64_t> row, column;
 };

@@ -113,8 +113,16 @@ class CpuKernel final : public jit::Kernel {
     args[jit::loop::ArgLayout::kScratch] = args[jit::loop::ArgLayout::kScratch + 1] = 0;
     contraction_->run(partition_, code_.entry(), args, here ? 1 : thread_count(), folded);
   }
+  int packs() const override { return contraction_ ? form_->right.operand : -1; }
+  size_t packing(const uint64_t* args, std::vector<uint64_t>& form) const override {
+    return contraction_->packing(partition_, args, form);
+  }
+  void pack(const uint64_t* args, void* to) const override {
+    contraction_->pack(partition_, args, static_cast<char*>(to), thread_count());
+  }
   void plan_parts(uint64_t* args) const override {
-    if (schedule_.streams && partition_.streams(args)) args[jit::loop::ArgLayout::kPlanned] = kStreamUnfenced;
+    if (!contraction_ && schedule_.streams && partition_.streams(args))
+      args[jit::loop::ArgLayout::kPlanned] = kStreamUnfenced;
   }
   double nanoseconds() const override { return partition_.nanoseconds(); }
   size_t code_bytes() const override { return code_.size(); }

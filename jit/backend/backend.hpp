@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "jit/core/device.hpp"
 #include "jit/ir/ir.hpp"
@@ -32,7 +33,9 @@ struct FoldedCopy {
 
 /// Holds how a kernel reads such an operand. Made and understood by the kernel's backend.
 struct FoldedOperand {
+  explicit FoldedOperand(int o) : operand(o) {}
   virtual ~FoldedOperand() = default;
+  const int operand;
 };
 
 /// Runs compiled code. Immutable; launched from any thread.
@@ -57,6 +60,16 @@ class Kernel {
                              bool here) const {
     here ? launch_here(args) : launch(args);
   }
+  // A kernel may bring one operand into another order before it computes, as a product packs its right side.
+  // That depends on the operand's elements and on nothing else of a launch but what packing() says, so the
+  // caller may keep it for launches of any kernel; word ArgLayout::kPacked then says where it is.
+  /// Returns which operand that is, -1 for none.
+  virtual int packs() const { return -1; }
+  /// Returns the bytes that a launch with `args` would pack; 0 if it reads the operand as it lies. Appends
+  /// what the packed form depends on besides the operand's address.
+  virtual size_t packing(const uint64_t* /*args*/, std::vector<uint64_t>& /*form*/) const { return 0; }
+  /// Packs the operand. May use several threads.
+  virtual void pack(const uint64_t* /*args*/, void* /*to*/) const {}
   /// Returns true if this kernel, which runs fused rows, can run rows of the lengths in `args`. If it cannot,
   /// the caller launches the members one by one. Other kernels always return true.
   virtual bool takes(const uint64_t* /*args*/) const { return true; }

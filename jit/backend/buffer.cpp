@@ -4,7 +4,8 @@
 #include <string>
 
 #include "jit/backend/backend.hpp"
-#include "jit/backend/kept_layouts.hpp"
+#include "jit/backend/kept_results.hpp"
+#include "support/error.hpp"
 #include "support/log.hpp"
 #include "support/metrics.hpp"
 #include "support/spare_memory.hpp"
@@ -14,11 +15,25 @@ namespace lazy::jit {
 void* Buffer::operator new(size_t) { return SpareMemory<Buffer>::take(); }
 void Buffer::operator delete(void* memory) noexcept { SpareMemory<Buffer>::put(memory); }
 
+namespace {
+
+/// Allocates; where there is no memory, results that are kept for later runs give way.
+void* memory_of(Backend& backend, size_t bytes) {
+  try {
+    return backend.allocate(bytes);
+  } catch (const DeviceError&) {
+    if (!backend.host() || kept::release() == 0) throw;
+  }
+  return backend.allocate(bytes);
+}
+
+}  // namespace
+
 BufferRef BufferRef::allocate(Backend& backend, size_t bytes) {
   BufferRef r;
   r.p_ = new Buffer;
   try {
-    r.p_->data_ = backend.allocate(bytes);
+    r.p_->data_ = memory_of(backend, bytes);
   } catch (...) {
     delete std::exchange(r.p_, nullptr);
     throw;
@@ -56,20 +71,21 @@ void Buffer::release_borrowed() noexcept {
   } catch (...) {}  // no memory to say so
 }
 
-KeptLayouts& Buffer::layouts() {
-  KeptLayouts* all = layouts_.load(std::memory_order_acquire);
-  if (all) return *all;
-  auto fresh = std::make_unique<KeptLayouts>();
-  if (layouts_.compare_exchange_strong(all, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
-  return *all;
+uint64_t Buffer::identity() noexcept {
+  static constinit std::atomic<uint64_t> last{0};
+  uint64_t known = identity_.load(std::memory_order_acquire);
+  if (known) return known;
+  const uint64_t fresh = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return identity_.compare_exchange_strong(known, fresh, std::memory_order_acq_rel) ? fresh : known;
 }
 
-void Buffer::forget_layouts() noexcept {
-  if (KeptLayouts* const all = layouts_.load(std::memory_order_acquire)) all->clear();
+void Buffer::forget_results() noexcept {
+  if (identity_.load(std::memory_order_acquire) == 0) return;
+  kept::forget(identity_.exchange(0, std::memory_order_acq_rel));
 }
 
 void Buffer::destroy() noexcept {
-  delete layouts_.load(std::memory_order_acquire);
+  forget_results();
   if (!borrowed_) {
     backend_->deallocate(data_, bytes_);
     metric::freed(bytes_);

@@ -11,7 +11,13 @@
 namespace lazy::jit {
 
 class Backend;
-class KeptLayouts;
+
+/// Says what is known of the values in a buffer.
+enum class Stays : uint8_t {
+  no,      // a flush that alone has it may write to it; memory of the user's may change at any time
+  shared,  // a result that is kept (kept_results.hpp): others may read it, so nobody writes to it
+  yes,     // as they are, for as long as the buffer lives: what is computed from them alone is kept too
+};
 
 class Buffer {
  public:
@@ -21,10 +27,16 @@ class Buffer {
   /// Returns the backend whose memory it is; null if it is borrowed from the user, in the host's memory.
   Backend* backend() const { return backend_; }
   uint32_t use_count() const { return count_.load(std::memory_order_acquire); }
-  /// Returns the copies in other layouts. Not for borrowed memory: the user may write to it.
-  KeptLayouts& layouts();
-  /// Drops the copies in other layouts, before the memory is written to.
-  void forget_layouts() noexcept;
+  /// Promises that nobody writes to the memory any more, the user neither.
+  void mark_unchanging() noexcept { stays_.store(Stays::yes, std::memory_order_release); }
+  void set_stays(Stays s) noexcept { stays_.store(s, std::memory_order_release); }
+  bool unchanging() const noexcept { return stays_.load(std::memory_order_acquire) == Stays::yes; }
+  /// True if a flush that alone has it may write to it.
+  bool writable() const noexcept { return !borrowed_ && stays_.load(std::memory_order_acquire) == Stays::no; }
+  /// Returns the number of its values: no other buffer of the process has it, nor has this one after a write.
+  uint64_t identity() noexcept;
+  /// Drops what was kept beside the values, which are about to be overwritten.
+  void forget_results() noexcept;
 
   static void* operator new(size_t bytes);
   static void operator delete(void*) noexcept;
@@ -34,9 +46,10 @@ class Buffer {
   std::atomic<uint32_t> count_{1};
   void* data_ = nullptr;
   size_t bytes_ = 0;
-  std::atomic<KeptLayouts*> layouts_{nullptr};  // owned; null: never requested
-  Backend* backend_ = nullptr;                  // null: borrowed, in the host's memory
+  std::atomic<uint64_t> identity_{0};  // 0: nobody asked for it, so nothing is kept beside the values
+  Backend* backend_ = nullptr;         // null: borrowed, in the host's memory
   bool borrowed_ = false;
+  std::atomic<Stays> stays_{Stays::no};
   std::function<void(void*)> deleter_;  // borrowed only; may be empty
   void release_borrowed() noexcept;
   void destroy() noexcept;

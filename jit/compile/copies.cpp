@@ -1,13 +1,14 @@
 #include "jit/compile/copies.hpp"
 
 #include "jit/compile/folded_copies.hpp"
-#include "jit/compile/relayout.hpp"
+#include "jit/compile/kept_steps.hpp"
 
 namespace lazy::jit {
 
 void mark_copies(Program& p, bool host) {
-  find_relayouts(p);
-  if (host) find_folded_copies(p);
+  if (!host) return;
+  find_kept_steps(p);
+  find_folded_copies(p);
 }
 
 }  // namespace lazy::jit

@@ -96,9 +96,11 @@ thread_local int no_flush = 0;
 
 void log_memory(const Site& site) {
   const Metrics m = metrics();
-  logging::print(logging::Channel::memory, "after the flush at %s: %s in use, %s at most, %s donated so far",
+  logging::print(logging::Channel::memory,
+                 "after the flush at %s: %s in use, %s at most, %s donated so far, %s kept for later runs",
                  lazy::to_string(site).c_str(), text::human_size(m.bytes_live).c_str(),
-                 text::human_size(m.bytes_peak).c_str(), text::human_size(m.bytes_donated).c_str());
+                 text::human_size(m.bytes_peak).c_str(), text::human_size(m.bytes_donated).c_str(),
+                 text::human_size(m.bytes_kept).c_str());
 }
 
 // Records the exception that is being handled.

@@ -1,5 +1,6 @@
 #include "jit/flush/release_memory.hpp"
 
+#include "jit/backend/kept_results.hpp"
 #include "jit/backend/registry.hpp"
 #include "jit/flush/found_programs.hpp"
 #include "jit/graph/graph.hpp"
@@ -13,6 +14,7 @@ size_t release_memory() {
   SpareMemory<Buffer>::release();
   CapturedGraphLease::release_spare();
   forget_found();
+  kept::release();
   size_t bytes = backends().main->release_memory();
   for (Backend* b : backends().cuda->in_use()) bytes += b->release_memory();
   return bytes;

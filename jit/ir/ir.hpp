@@ -175,6 +175,9 @@ struct ArgLayout {
   static constexpr int kContext = 0;  // word 0: a pointer for the backend's use
   static constexpr int kScratch = 1;  // words 1-3: for the backend (partial results of split reductions)
   static constexpr int kPlanned = 3;
+  /// Of a kernel that packs an operand (Kernel::packing): the address of what Kernel::pack() made of it, 0
+  /// for nothing. launch() and launch_here() leave the word as it is.
+  static constexpr int kPacked = 3;
   static constexpr int kBox = 4;  // from here on: what the kernel is to do
   constexpr int extent(int axis) const { return kBox + axis; }
   constexpr int origin(int axis) const {

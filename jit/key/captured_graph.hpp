@@ -85,7 +85,7 @@ struct CapturedGraph {
   bool is_sole_owner(uint32_t v) const {
     const Node* n = values[v];
     const uint64_t counts = n->counts.load(std::memory_order_acquire);
-    return (counts >> 32) == 0 && static_cast<uint32_t>(counts) == uses[v] && !n->buffer->borrowed();
+    return (counts >> 32) == 0 && static_cast<uint32_t>(counts) == uses[v] && n->buffer->writable();
   }
 
  private:

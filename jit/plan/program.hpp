@@ -97,7 +97,8 @@ struct Step {
   std::vector<uint32_t> dead;  // slots that no later step reads
   int sequential = -1;         // axis
   bool fallible = false;       // its kernel may set a fault's flag
-  bool relayout = false;  // it only lays an input out anew: its result may be there already (relayout.hpp)
+  bool of_inputs = false;  // its results depend on inputs alone, and may be there already (kept_steps.hpp)
+  bool relayout = false;   // besides, it only lays an input out anew
   /// Names a step that only copies what one operand of this step reads, which may read through it instead.
   struct Folds {
     uint16_t operand = 0;
@@ -174,8 +175,7 @@ struct TileGroup {
 struct Slot {
   uint32_t node = 0;  // captured graph value whose shape it has
   DType dtype{};
-  bool kept = false;    // becomes a tensor's value
-  bool shared = false;  // may be a copy that outlives the run: nobody takes over its memory (relayout.hpp)
+  bool kept = false;              // becomes a tensor's value
   uint32_t workspace_of = kNone;  // step of the call whose work memory this is; the call decides its size
   int donor_slot = -1;  // a slot that dies in the same step, read at the same index: its memory is taken over
   uint32_t donor_input = kNone;        // likewise an input, if the flush owns it alone

@@ -42,6 +42,12 @@ class Arguments {
   /// Adds what a run reads of it.
   void add_lines(Lines&) const;
 
+  /// Work memory of a question for a kept result (kept_results.hpp).
+  struct Kept {
+    std::vector<uint64_t> words, beside;
+    std::vector<BufferRef> made;
+  };
+  Kept kept;
   FaultFlags faults;
   Arena arena;  // places of small values, while extents stay the same
   /// The launches with these words, captured by the backend; null if the words are new.

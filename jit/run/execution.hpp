@@ -72,17 +72,33 @@ class Run {
     return b.slot >= 0 ? address_[static_cast<size_t>(b.slot)] : f_.values[b.node]->data();
   }
 
-  // Copies that need not be made: read through, or kept beside an input (run_copies.cpp).
+  // Copies that need not be made, for they are read through (run_copies.cpp).
   /// Returns the operands that the step can read through copies; others are made now.
   FoldedOperands read_through(size_t i);
   /// Returns how step i reads through the copy; null if it can't.
   std::unique_ptr<FoldedOperand> folded(size_t i, const Step::Folds& f);
   void make_copy(uint32_t step);
-  /// Takes a relayout's result from the cache beside the input, or puts it there if it was needed before.
-  /// False if it is computed like any other value.
-  bool lay_out_anew(size_t i);
-  /// Allocates memory for a cached copy; false if there is none: that is no reason to fail.
-  bool memory_to_keep(BufferRef& copy, size_t bytes);
+
+  // Results that are kept for later runs (run_kept.cpp).
+  /// True if step i's results are there from an earlier run, or were made now to be kept. False if they are
+  /// to be computed like any others.
+  bool take_kept(size_t i);
+  /// True if results of a step of the tile group may be there, so that it is not to run block by block.
+  bool may_keep_any(const TileGroup& tile_group) const;
+  /// True if all that the step reads stays as it is.
+  bool reads_unchanging(const Step& s) const;
+  const BufferRef& buffer_of(const Binding& b) const {
+    return b.slot >= 0 ? buffers_[static_cast<size_t>(b.slot)] : f_.values[b.node]->buffer;
+  }
+  /// Names what step i computes, in Arguments::kept.
+  void name_step(size_t i);
+  /// Returns what the launch of step i with `words` would pack, packed already, if that is kept; else null.
+  BufferRef packed(const Step& s, const uint64_t* words, const FoldedOperands& folds);
+  /// Does so for all steps of a tile group whose blocks read one packed operand, and sets word kPacked of
+  /// their `words`. What it returns has the memory.
+  std::vector<BufferRef> packed(const TileGroup& tile_group, uint64_t* words);
+  /// Allocates memory for what is to be kept; null if there is none: that is no reason to fail.
+  BufferRef memory_to_keep(size_t bytes) noexcept;
 
   // Tile groups (run_tile_groups.cpp).
   Planned& planned(const TileGroup& tile_group);

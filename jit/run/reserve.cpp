@@ -22,15 +22,13 @@ void Reserve::plan(const Program& p, size_t first, std::span<const Span> togethe
     if (bytes[s] == kHas) owns[s] = has[s];
   std::multimap<size_t, uint32_t> idle;  // bytes -> the dead slot that has them
   const auto make = [&](uint32_t s) {
-    if (bytes[s] == kHas) return;
-    if (const int donor = p.slots[s].donor_slot; donor >= 0) {
+    if (bytes[s] == kHas || bytes[s] == kKept) return;
+    if (const int donor = p.slots[s].donor_slot; donor >= 0 && bytes[static_cast<size_t>(donor)] != kKept) {
       owns[s] = std::exchange(owns[static_cast<size_t>(donor)], 0);
       return;
     }
     if (bytes[s] == kNothing) return;
-    const auto found = p.slots[s].shared ? idle.end()
-                       : seen[s]         ? idle.find(bytes[s])
-                                         : idle.lower_bound(bytes[s]);
+    const auto found = seen[s] ? idle.find(bytes[s]) : idle.lower_bound(bytes[s]);
     if (found == idle.end()) {
       fresh_.push_back({s, owns[s] = bytes[s]});
       return;
@@ -45,7 +43,7 @@ void Reserve::plan(const Program& p, size_t first, std::span<const Span> togethe
       for (const uint32_t s : p.steps[j].made) make(s);
     for (size_t j = i; j <= together[i].last; ++j)
       for (const uint32_t s : p.steps[j].dead)
-        if (owns[s] && !p.slots[s].shared) idle.emplace(std::exchange(owns[s], 0), s);
+        if (owns[s]) idle.emplace(std::exchange(owns[s], 0), s);
   }
 }
 

@@ -18,11 +18,11 @@ class Reserve {
   struct Span {
     uint32_t first = 0, last = 0;
   };
-  static constexpr size_t kHas = SIZE_MAX, kNothing = 0;
+  static constexpr size_t kHas = SIZE_MAX, kKept = SIZE_MAX - 1, kNothing = 0;
 
   /// Decides which slot takes over which one's memory, in the steps from the span of `first` on. `bytes` has,
   /// by slot, the bytes that it needs before it is made; kNothing: it needs none; kHas: it already has
-  /// memory, of `has` bytes.
+  /// memory, of `has` bytes; kKept: it has memory that outlives the run, which nobody takes over.
   void plan(const Program&, size_t first, std::span<const Span> together, std::span<const size_t> bytes,
             std::span<const size_t> has);
   bool planned() const { return !ancestor_.empty(); }

@@ -68,6 +68,10 @@ void Run::sequence(size_t first, size_t last, const std::vector<TileGroup>& tile
   for (const TileGroup& tile_group : tile_groups) {
     for (; i < tile_group.first; ++i) one(i);
     i += tile_group.count;
+    if (may_keep_any(tile_group)) {
+      sequence(tile_group.first, i, tile_group.parts);
+      continue;
+    }
     if (tile_group.rows && row_by_row(tile_group)) continue;
     if (Planned& plan = planned(tile_group); plan.blocks.worth_it) block_by_block(plan);
     else sequence(tile_group.first, i, tile_group.parts);
@@ -79,7 +83,7 @@ void Run::one(size_t i) {
   const Step& s = p_.steps[i];
   if (s.ahead_of != kNone) return;
   if (s.call.spec) return call(i);
-  if (s.relayout && lay_out_anew(i)) return;
+  if (s.of_inputs && take_kept(i)) return;
   if (s.folded_into != kNone) return unmade_.push_back(static_cast<uint32_t>(i));
   const FoldedOperands folds = s.folds.empty() ? FoldedOperands() : read_through(i);
   for (uint32_t slot : s.made)
@@ -99,6 +103,8 @@ void Run::launch(size_t i, const FoldedOperands& folds) {
     arguments_.note_captured(i);
   } else {
     const Words w(arguments_.words(i), count);
+    const BufferRef pack = s.sequential < 0 ? BufferRef() : packed(s, w.data, folds);
+    if (pack) w.data[loop::ArgLayout::kPacked] = reinterpret_cast<uint64_t>(pack->data());
     if (profile::on()) launch_timed(s, w.data, folds);
     else launch_now(s, w.data, folds);
   }

@@ -16,7 +16,7 @@ constexpr size_t kMuchToCopy = 1 << 20, kMuchMore = 16;
 void Run::make(uint32_t slot, size_t step) {
   const Step& s = p_.steps[step];
   const Slot& what = p_.slots[slot];
-  if (what.donor_slot >= 0) {
+  if (what.donor_slot >= 0 && buffers_[static_cast<size_t>(what.donor_slot)]->writable()) {
     buffers_[slot] = std::move(buffers_[static_cast<size_t>(what.donor_slot)]);
     address_[slot] = address_[static_cast<size_t>(what.donor_slot)];
     return donated(bytes_of(slot), s.initial == Initial::copy);
@@ -25,7 +25,7 @@ void Run::make(uint32_t slot, size_t step) {
     Node* const donor = f_.values[f_.donors[slot]];
     note_overwritten(f_.donors[slot]);
     buffers_[slot] = donor->buffer;  // the dying input goes on reading it as well
-    buffers_[slot]->forget_layouts();
+    buffers_[slot]->forget_results();
     donated(bytes_of(slot), s.initial == Initial::copy);
   } else {
     return allocate(slot);
@@ -51,7 +51,7 @@ void Run::reserve_after(size_t step, uint32_t slot) {
         for (const uint32_t s : p_.steps[f.step].made) bytes[s] = Reserve::kNothing;
   for (size_t s = 0; s < buffers_.size(); ++s)
     if (buffers_[s]) {
-      bytes[s] = Reserve::kHas;
+      bytes[s] = buffers_[s]->writable() ? Reserve::kHas : Reserve::kKept;
       has[s] = buffers_[s].get() == arena_.get() ? 0 : buffers_[s]->bytes();
     }
   bytes[slot] = Reserve::kHas;

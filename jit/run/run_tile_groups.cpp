@@ -165,6 +165,8 @@ void Run::block_by_block(Planned& plan) {
                        blocks, f_, words.data() + at, in_scratch);
   }
   const Skipping skipping(p_, tile_group, blocks, [&](size_t i) { return arguments_.words(i); });
+  const std::vector<BufferRef> packs =
+      skipping.any() ? std::vector<BufferRef>() : packed(tile_group, words.data());
   Shares shares(blocks.count, blocks.pieces,
                 blocks.pieces == 1 ? blocks.count : divide_up(blocks.count, kGoes * blocks.pieces));
   TileGroupTimer timer(steps.size());
@@ -213,6 +215,25 @@ void Run::block_by_block(Planned& plan) {
   metric::add(MetricCounter::tile_groups);
   for (size_t i = tile_group.first; i < end; ++i)
     for (uint32_t slot : p_.steps[i].dead) release(slot);
+}
+
+std::vector<BufferRef> Run::packed(const TileGroup& tile_group, uint64_t* words) {
+  std::vector<BufferRef> packs;
+  const size_t levels = tile_group.levels.size();
+  for (size_t k = 0; k < tile_group.count; words += p_.steps[tile_group.first + k].args.words(), ++k) {
+    const Step& s = p_.steps[tile_group.first + k];
+    const int o = s.sequential < 0 || !s.folds.empty() ? -1 : s.kernel->packs();
+    if (o < 0) continue;
+    bool moves = false;  // another block has another part of the operand
+    for (size_t l = 0; l < levels; ++l)
+      moves |= words[s.args.stride(o, s.axis_of[tile_group.dim_of[k * levels + l]])] != 0;
+    if (moves) continue;
+    BufferRef pack = packed(s, words, {});
+    if (!pack) continue;
+    words[loop::ArgLayout::kPacked] = reinterpret_cast<uint64_t>(pack->data());
+    packs.push_back(std::move(pack));
+  }
+  return packs;
 }
 
 void Run::launch_block(const TileGroup& tile_group, size_t i, uint64_t* words, uint64_t* mine) const {

@@ -16,6 +16,7 @@
 #include "jit/backend/registry.hpp"
 #include "jit/graph/record.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/core/unchanging.hpp"
 #include "lazy/ops/creation.hpp"
 
 namespace lazy::detail {
@@ -173,8 +174,10 @@ Tensor shared_value(const FileBytes& f, uint64_t offset, DType t, const Shape& s
   const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % size_of(t) == 0;
   if (!f.owner || f.unread || !aligned || (t == bool_ && has_other_bools(bytes)))
     return copied_value(f, offset, t, shape, false, false, device);
-  return from_blob(
+  const Tensor value = from_blob(
       const_cast<char*>(bytes.data()), ShapeArg(shape), t, {}, [owner = f.owner](void*) {}, device, f.site);
+  if (value.device(f.site) == Device{}) mark_unchanging(value, f.site);
+  return value;
 }
 
 Tensor copied_value(const FileBytes& f, uint64_t offset, DType t, const Shape& shape, bool columns_first,

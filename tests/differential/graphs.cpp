@@ -190,6 +190,29 @@ BOOST_AUTO_TEST_CASE(block_by_block) {
   drive("block_by_block", cases(600), true);
 }
 
+// What is computed of inputs that stay is there in the second run.
+std::string check_kept(const Program& p) {
+  Isas::instance().use(p.isa % Isas::instance().count());
+  for (const bool second_sizes : {false, true}) {
+    const Result expected = run(p, {second_sizes, 1}, true);
+    std::vector<lazy::Tensor> inputs;
+    for (int i = 0; i < 3; ++i)
+      if (std::string d = difference(run(p, {second_sizes, 1, &inputs}, false).outputs, expected.outputs);
+          !d.empty())
+        return "run " + std::to_string(i) + " with inputs that stay: " + d;
+  }
+  return {};
+}
+BOOST_AUTO_TEST_CASE(with_inputs_that_stay) {
+  const uint64_t reused = lazy::metrics().results_reused;
+  drive_each("with_inputs_that_stay", cases(500), check_kept);
+  BOOST_TEST(lazy::metrics().results_reused > reused);
+}
+BOOST_AUTO_TEST_CASE(with_inputs_that_stay_block_by_block) {
+  const Override block("LAZY_BLOCK_BYTES", "64"), threads("LAZY_NUM_THREADS", "3"), few("LAZY_KEEP_MB", "1");
+  drive_each("with_inputs_that_stay_block_by_block", cases(300), check_kept);
+}
+
 BOOST_AUTO_TEST_CASE(with_programs_per_shape) {
   const Override dynamic("LAZY_DYNAMIC", "never");
   drive("with_programs_per_shape", cases(300), true);

@@ -104,6 +104,9 @@ struct Program {
 struct Inputs {
   bool second_sizes = false;
   uint64_t salt = 0;
+  /// Has the inputs, in order, which the first run makes and marks as unchanging. Null: each run makes its
+  /// own.
+  std::vector<lazy::Tensor>* marked = nullptr;
 };
 
 struct Output {
@@ -137,6 +140,7 @@ class Machine {
     std::vector<unsigned char> before;
   };
   Tensor input(const Statement&);
+  Tensor new_input(const Statement&);
   Tensor make(const Statement&);
   Tensor sliced(const Statement&, Tensor&, const Tensor* value);
   void read(int reg);
@@ -147,6 +151,7 @@ class Machine {
   std::vector<Tensor> registers_;
   std::vector<Blob> blobs_;
   std::vector<Output> outputs_;
+  size_t next_input_ = 0;
   std::vector<int64_t> signature_;
 };
 

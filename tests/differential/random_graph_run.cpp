@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "jit/graph/record.hpp"
+#include "lazy/core/unchanging.hpp"
 #include "support/fp16.hpp"
 #include "tests/differential/random_graph.hpp"
 
@@ -127,6 +128,15 @@ int64_t Machine::extent(const Dim& d) const {
 }
 
 Tensor Machine::input(const Statement& s) {
+  if (!inputs_.marked) return new_input(s);
+  if (next_input_ == inputs_.marked->size()) {
+    inputs_.marked->push_back(new_input(s));
+    if (s.salt % 4) detail::mark_unchanging(inputs_.marked->back());
+  }
+  return (*inputs_.marked)[next_input_++];
+}
+
+Tensor Machine::new_input(const Statement& s) {
   Random r(scramble(s.salt, inputs_.salt));
   Shape shape;
   for (const Dim& d : s.dims) shape.push_back(extent(d));

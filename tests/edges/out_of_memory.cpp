@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "lazy/core/unchanging.hpp"
 #include "lazy/lazy.hpp"
 #include "support/config.hpp"
 #include "support/log_sink.hpp"
@@ -155,6 +156,28 @@ int main() {
           return matmul(reshape(x, {6, 10}), reshape(x, {10, 6})) * 0.5f;
         },
         all_of});
+  {
+    // What is kept of weights that stay: made by the first product, found by the second.
+    Tensor w;
+    const auto product = [&] {
+      const Tensor scaled = cumsum(reshape(w, {6, 10}), 0);
+      return matmul(reshape(x, {6, 10}), scaled.T()) + matmul(reshape(x, {6, 10}), reshape(w, {6, 10}).T());
+    };
+    test({"results that are kept", warm,
+          [&] {
+            w = (x + 1).eval();
+            detail::mark_unchanging(w);
+            return product();
+          },
+          [&](const Tensor& t) {
+            Values v = all_of(t);
+            const Values again = all_of(product());
+            v.insert(v.end(), again.begin(), again.end());
+            w = Tensor();
+            return v;
+          }});
+    w = Tensor();
+  }
   test({"more than one value", warm,
         [&] {
           const Tensor a = x * 2, b = a + 1, c = exp(b * 0.01f);

@@ -40,6 +40,50 @@ BOOST_AUTO_TEST_CASE(reads_and_writes_what_others_do) {
   BOOST_TEST(load_safetensors(path).empty());
 }
 
+// What is computed of mapped weights alone is computed once, and goes with the file.
+BOOST_FIXTURE_TEST_CASE(mapped_weights_are_cast_and_packed_once, OnCpu) {
+  const test::Folder folder;
+  const std::string path = folder / "w.safetensors";
+  const auto ramps = [](Shape shape) { return (sin(arange(numel(shape), float32)) * 3.0f).reshape(shape); };
+  save_safetensors(path, {{"w", ramps({130, 140}).astype(bfloat16)},
+                          {"conv", ramps({16, 8, 3, 3})},
+                          {"gamma", ramps({16})},
+                          {"var", abs(ramps({16})) + 1}});
+  release_memory();
+  const uint64_t kept_before = metrics().bytes_kept;
+  const Tensor x = ramps({128, 140}).eval(), image = ramps({2, 8, 12, 12}).eval();
+  {
+    const Safetensors mapped = load_safetensors(path);
+    const auto compute = [&](const Safetensors& s) {
+      const Tensor y = linear(x, s.at("w").astype(float32));
+      const Tensor z =
+          conv2d(image, s.at("conv") * (s.at("gamma") / sqrt(s.at("var") + 1e-5f)).reshape({16, 1, 1, 1}));
+      std::vector<float> all = y.to_vector<float>();
+      for (const float v : z.to_vector<float>()) all.push_back(v);
+      return all;
+    };
+    std::vector<float> expected;
+    {
+      const config::Override off("LAZY_KEEP_MB", "0");
+      expected = compute(mapped);
+    }
+    BOOST_TEST(metrics().bytes_kept == kept_before);
+    BOOST_TEST((compute(mapped) == expected));
+    const uint64_t kept = metrics().results_kept, reused = metrics().results_reused;
+    BOOST_TEST(metrics().bytes_kept > kept_before + 4 * 130 * 140);
+    BOOST_TEST((compute(mapped) == expected));
+    BOOST_TEST(metrics().results_kept == kept);
+    BOOST_TEST(metrics().results_reused >= reused + 2);
+    // A variable that holds a mapped value is updated apart from the file.
+    Tensor w = mapped.at("w");
+    w(0) = 7.0f;
+    w += 1.0f;
+    w.eval();
+    BOOST_TEST((compute(mapped) == expected));
+  }
+  BOOST_TEST(metrics().bytes_kept == kept_before);
+}
+
 BOOST_FIXTURE_TEST_CASE(shares_the_mapping, OnCpu) {
   const test::Folder folder;
   const std::string path = folder / "a.safetensors";
