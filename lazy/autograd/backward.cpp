@@ -8,6 +8,46 @@
 namespace lazy {
 using namespace detail;
 
+namespace {
+
+/// Adds to the gradients of the leaves that a pass reaches, and calls their hooks. Takes back what no hook
+/// was told of, unless the pass comes to its end.
+class Adding {
+ public:
+  explicit Adding(size_t leaves) { added_.reserve(leaves); }
+  Adding(const Adding&) = delete;
+  ~Adding() {
+    for (auto& [l, a] : added_) {
+      if (!whole_) l->take_back(std::move(a));
+      l->release();
+    }
+  }
+  void add(Leaf& l, const Handle& value, Handle more, const Site& s) {
+    Leaf::Added a = l.add_gradient(std::move(more), s);
+    if (l.after.empty()) {
+      l.add_reference();
+      added_.emplace_back(&l, std::move(a));
+    } else {
+      a = {};  // the hook may be the last to hold it
+      tell(l, value);
+    }
+  }
+  /// Calls the leaf's hooks.
+  static void tell(const Leaf& l, const Handle& value) {
+    const std::vector<LeafHook> hooks = l.after;  // one may register others
+    const jit::Purpose none(nullptr);
+    for (const LeafHook& hook : hooks) hook(Tensor(value));
+  }
+  /// Says that the pass came to its end.
+  void keep() noexcept { whole_ = true; }
+
+ private:
+  std::vector<std::pair<Leaf*, Leaf::Added>> added_;
+  bool whole_ = false;
+};
+
+}  // namespace
+
 Tensor& Tensor::requires_grad_(bool on, Site s) & {
   const jit::Node& n = node("requires_grad_", s);
   if (!is_float(n.dtype))
@@ -40,10 +80,13 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
   Backwards all(value, {}, s);
   std::optional<no_grad> alone;
   if (!create_graph) alone.emplace();
-  Gradients gradients = all.run(g);
-  for (const Handle& h : all.boundary())
-    if (const Handle more = gradients.of(h)) leaf(h)->add_gradient(more, s);
-    else if (!leaf(h)->gradient()) leaf(h)->add_gradient(detail::constant(0, h->dtype, h->shape, h, s), s);
+  Adding adding(all.boundary().size());
+  all.run(g, [&](Leaf& l, const Handle& h, Handle more) {
+    if (more) adding.add(l, h, std::move(more), s);
+    else if (!l.gradient()) adding.add(l, h, detail::constant(0, h->dtype, h->shape, h, s), s);
+    else adding.tell(l, h);
+  });
+  adding.keep();
   if (!retain_graph && !create_graph) all.spend();
 }
 
@@ -71,6 +114,18 @@ void register_hook(const Tensor& x, std::function<Tensor(const Tensor&)> f, Site
   const Operand h("register_hook", a);
   if (!is_tracked(h)) fail<Error>("register_hook", "the value does not require a gradient", s);
   static_cast<Tracked*>(h->attachment)->hooks.push_back(std::move(f));
+}
+
+void register_post_accumulate_grad_hook(const Tensor& x, std::function<void(Tensor)> f, Site s) {
+  const Arg a(x, s);
+  const Operand h("register_post_accumulate_grad_hook", a);
+  Leaf* const l = leaf(h);
+  if (!l)
+    fail<Error>("register_post_accumulate_grad_hook",
+                is_tracked(h) ? "the value is computed from others: only a marked one has a gradient"
+                              : "the value does not require a gradient",
+                s);
+  l->after.push_back(std::move(f));
 }
 
 no_grad::no_grad() noexcept { ++gradients_paused; }

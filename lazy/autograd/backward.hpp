@@ -47,8 +47,25 @@ bool is_grad_enabled() noexcept;
 /// Returns the value as one that does not depend on anything: no gradient goes through it.
 Tensor stop_gradient(Arg x);
 
-/// Calls f with the gradient of x whenever backward() or a pullback has added it up, before it goes on; what
-/// f returns takes its place unless it is undefined. Error unless x requires a gradient.
+/// Calls f with the gradient of x as soon as backward() or a pullback has recorded the last term of it,
+/// before it goes on, or is added to x.grad(); what f returns takes its place unless it is undefined. Hooks
+/// of marked values are called in backward order, among those of values computed from them. Error unless x
+/// requires a gradient.
 void register_hook(const Tensor& x, std::function<Tensor(const Tensor& gradient)> f, Site = Site::current());
+
+/// Calls f with x as soon as backward() has added to x.grad(), while it has yet to go through what was
+/// recorded earlier: a place to begin sending the gradient, or to update x and give the gradient back.
+///
+///   register_post_accumulate_grad_hook(w, [&](Tensor) {
+///     w -= 0.1 * w.grad();
+///     w.zero_grad();
+///   });
+///
+/// It runs once a pass, in a no_grad unless backward() has `create_graph`, also where the gradient is zeros
+/// because no term came to x; not for what takes gradients of functions (grad, vjp). An exception of f ends
+/// the pass: gradients that a hook was told of stay, others are as they were before. Error unless x is marked
+/// itself.
+void register_post_accumulate_grad_hook(const Tensor& x, std::function<void(Tensor x)> f,
+                                        Site = Site::current());
 
 }  // namespace lazy

@@ -1,9 +1,11 @@
 #include "lazy/autograd/backwards.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "jit/calls/call.hpp"
 #include "lazy/autograd/backward.hpp"
+#include "lazy/core/build.hpp"
 
 namespace lazy::detail {
 
@@ -19,7 +21,8 @@ namespace {
 
 /// Returns the gradient as the hooks want it.
 Handle hooked(const Tracked& t, Handle gradient, const Handle& value, const Site& s) {
-  for (const Hook& hook : t.hooks) {
+  const std::vector<Hook> hooks = t.hooks;  // one may register others
+  for (const Hook& hook : hooks) {
     const Tensor changed = hook(Tensor(gradient));
     if (!changed.defined()) continue;
     const Handle& h = changed.handle();
@@ -107,30 +110,92 @@ std::unordered_set<const jit::Node*> Backwards::wanted() const {
   return all;
 }
 
+std::vector<Backwards::End> Backwards::ends() const {
+  std::vector<End> all;
+  std::unordered_map<const Leaf*, size_t> at;
+  all.reserve(boundary_.size());
+  for (const Handle& h : boundary_) {
+    Leaf* const l = leaf(h);
+    const auto [place, is_new] = at.emplace(l, all.size());
+    if (is_new) {
+      l->add_reference();
+      all.push_back({std::unique_ptr<Leaf, Release>(l), {}, 0});
+    }
+    all[place->second].values.push_back(h);
+  }
+  // Derivations are gone through from the first to the last: the last one found is the leaf's last.
+  std::vector<size_t> order;
+  for (size_t n = order_.size(); n-- > 0 && order.size() < all.size();) {
+    const std::vector<Handle>& operands = order_[n]->recorded.operands;
+    for (auto h = operands.rbegin(); h != operands.rend(); ++h)
+      if (const Leaf* const l = leaf(*h))
+        if (const auto place = at.find(l); place != at.end() && all[place->second].after == 0) {
+          all[place->second].after = n + 1;
+          order.push_back(place->second);
+        }
+  }
+  std::vector<End> ordered;
+  ordered.reserve(all.size());
+  for (End& e : all)
+    if (e.after == 0) ordered.push_back(std::move(e));  // the value is a leaf
+  for (auto place = order.rbegin(); place != order.rend(); ++place) ordered.push_back(std::move(all[*place]));
+  return ordered;
+}
+
+void Backwards::go_through(Derivation& d, const std::vector<Handle>& results, Gradients& gradients) {
+  bool any = false;
+  for (const Handle& r : results) any |= r && static_cast<bool>(gradients.of(r));
+  if (!any) return;
+  const Handle& first = results[0];
+  if (!d.hooks.empty() && first && gradients.of(first))
+    gradients.replace(first, hooked(d, gradients.of(first), first, d.recorded.site));
+  const Differentiation at(d.name            ? d.name
+                           : d.recorded.call ? "gradient of a call"
+                                             : jit::name_of(d.recorded.op),
+                           d.recorded, results, gradients);
+  if (d.own) apply_own(d, at);
+  else if (d.recorded.call) apply_call(d, at);
+  else rule_of(d.recorded.op)(at);
+}
+
 Gradients Backwards::run(const Handle& gradient) const {
   const jit::Purpose purpose("gradient");
   Gradients gradients(wanted());
   gradients.add(value_, gradient, value_->site);
-  for (const Pinned& d : order_) {
-    const std::vector<Handle> results = d->results();
-    bool any = false;
-    for (const Handle& r : results) any |= r && static_cast<bool>(gradients.of(r));
-    if (!any) continue;
-    const Handle& first = results[0];
-    if (!d->hooks.empty() && first && gradients.of(first))
-      gradients.replace(first, hooked(*d, gradients.of(first), first, d->recorded.site));
-    const Differentiation at(d->name            ? d->name
-                             : d->recorded.call ? "gradient of a call"
-                                                : jit::name_of(d->recorded.op),
-                             d->recorded, results, gradients);
-    if (d->own) apply_own(*d, at);
-    else if (d->recorded.call) apply_call(*d, at);
-    else rule_of(d->recorded.op)(at);
-  }
-  for (const Handle& h : boundary_)
-    if (const Leaf* const l = leaf(h); l && !l->hooks.empty() && gradients.of(h))
-      gradients.replace(h, hooked(*l, gradients.of(h), h, h->site));
+  for (const Pinned& d : order_) go_through(*d, d->results(), gradients);
   return gradients;
+}
+
+void Backwards::run(const Handle& gradient, const Reached& reached) const {
+  const jit::Purpose purpose("gradient");
+  Gradients gradients(wanted());
+  gradients.add(value_, gradient, value_->site);
+  const std::vector<End> ends = this->ends();
+  auto next = ends.begin();
+  const auto reach = [&](size_t gone_through) {
+    for (; next != ends.end() && next->after == gone_through; ++next) {
+      const Handle& value = next->values.front();
+      Handle sum;
+      for (const Handle& h : next->values) {
+        const Handle more = gradients.of(h);
+        if (more) sum = sum ? binary("gradient", Op::add, sum, more, h->site) : more;
+        gradients.forget(h);
+      }
+      if (sum && !next->leaf->hooks.empty()) sum = hooked(*next->leaf, std::move(sum), value, value->site);
+      reached(*next->leaf, value, std::move(sum));
+    }
+  };
+  reach(0);
+  for (size_t n = 0; n < order_.size(); ++n) {
+    {
+      const std::vector<Handle> results = order_[n]->results();
+      go_through(*order_[n], results, gradients);
+      // A hook that evaluates stores no gradient that nothing reads any more.
+      for (const Handle& r : results)
+        if (r) gradients.forget(r);
+    }
+    reach(n + 1);
+  }
 }
 
 void Backwards::spend() noexcept {

@@ -21,9 +21,15 @@ class Backwards {
   /// of them held was given up.
   Backwards(const Handle& value, std::span<const Handle> targets, const Site&, uint64_t since = 0);
 
-  /// Records the gradients that lead to the targets, and to the boundary if there are no targets. `gradient`
-  /// is that of the value.
+  /// Records the gradients that lead to the targets. `gradient` is that of the value.
   Gradients run(const Handle& gradient) const;
+
+  /// Is called with a leaf, one of the values at which the way back ended that have it, and the sum of their
+  /// gradients after the leaf's hooks; empty if none came there.
+  using Reached = std::function<void(Leaf&, const Handle& value, Handle gradient)>;
+  /// Records the gradients that lead to the boundary, which are leaves. Each leaf is reached once: as soon as
+  /// the last derivation that reads a value of it has been gone through, before the next is.
+  void run(const Handle& gradient, const Reached&) const;
   /// Gives up what the derivations hold.
   void spend() noexcept;
   /// Returns the values at which the way back ended that are no targets, each once.
@@ -32,6 +38,19 @@ class Backwards {
  private:
   /// Returns the values whose gradients are needed.
   std::unordered_set<const jit::Node*> wanted() const;
+  struct Release {
+    void operator()(Leaf* l) const noexcept { l->release(); }
+  };
+  /// Holds a leaf of the boundary.
+  struct End {
+    std::unique_ptr<Leaf, Release> leaf;  // a hook may end the mark
+    std::vector<Handle> values;           // those of the boundary that have it, one at least
+    size_t after = 0;                     // so many derivations have been gone through then
+  };
+  /// Returns the leaves in the order in which they are reached.
+  std::vector<End> ends() const;
+  /// Records how the gradients of a derivation's results go on to its operands.
+  static void go_through(Derivation&, const std::vector<Handle>& results, Gradients&);
 
   Handle value_;
   std::vector<Handle> targets_, boundary_;

@@ -126,14 +126,21 @@ void Leaf::set_gradient(Handle h) noexcept {
   // What was there dies without the lock.
 }
 
-void Leaf::add_gradient(const Handle& more, const Site& s) {
+Leaf::Added Leaf::add_gradient(Handle more, const Site& s) {
   for (;;) {
-    Handle before = gradient(), sum = before ? binary("gradient", Op::add, before, more, s) : more;
+    Added a{gradient(), {}};
+    a.sum = a.before ? binary("gradient", Op::add, a.before, more, s) : more;
+    Handle next = a.sum;
     const Hold hold(adding);
-    if (gradient_.get() != before.get()) continue;
-    std::swap(gradient_, sum);
-    return;
+    if (gradient_.get() != a.before.get()) continue;
+    std::swap(gradient_, next);  // leaves what `before` holds
+    return a;
   }
+}
+
+void Leaf::take_back(Added a) noexcept {
+  const Hold hold(adding);
+  if (gradient_.get() == a.sum.get()) std::swap(gradient_, a.before);
 }
 
 Leaf* make_leaf(const Handle& h, bool variable) {

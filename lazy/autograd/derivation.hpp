@@ -21,6 +21,7 @@
 namespace lazy::detail {
 
 using Hook = std::function<Tensor(const Tensor&)>;
+using LeafHook = std::function<void(Tensor)>;
 
 /// Is attached to a value that gradients go through.
 class Tracked : public jit::Attachment {
@@ -41,11 +42,18 @@ class Leaf final : public Tracked {
   explicit Leaf(bool variable);
   /// False for an argument: who updates a copy of it has a value that depends on it.
   const bool variable;
+  std::vector<LeafHook> after;  // called when backward() has added to the gradient
   /// Returns what backward() has added up; empty: it never reached the variable. Any thread.
   Handle gradient() const noexcept;
   void set_gradient(Handle) noexcept;
-  /// Adds to it. Threads that add at once lose nothing; the order of their sums is theirs.
-  void add_gradient(const Handle&, const Site&);
+  struct Added {
+    Handle before, sum;
+  };
+  /// Adds to it and returns both sums. Threads that add at once lose nothing; the order of their sums is
+  /// theirs.
+  Added add_gradient(Handle, const Site&);
+  /// Makes it what it was before something was added, unless it has changed again.
+  void take_back(Added) noexcept;
 
  protected:
   ~Leaf() override;

@@ -29,6 +29,8 @@ class Gradients {
   /// one pass over memory for all of them.
   void add_part(const Handle& value, Part part) { parts_[value.get()].push_back(std::move(part)); }
   void replace(const Handle& value, Handle gradient) { sums_[value.get()] = std::move(gradient); }
+  /// Lets go of what was added for the value.
+  void forget(const Handle& value) { sums_.erase(value.get()); }
   bool wants(const Handle& value) const { return value && wanted_.contains(value.get()); }
 
  private:

@@ -93,7 +93,7 @@ const std::map<std::string, std::string>& excluded() {
          "load_safetensors_index"});
     add("differentiates functions, not tensors",
         {"vjp", "grad", "value_and_grad", "value_and_grad_of", "jvp", "hessian_vector", "checkpoint",
-         "custom_function", "register_hook", "is_grad_enabled"});
+         "custom_function", "register_hook", "register_post_accumulate_grad_hook", "is_grad_enabled"});
     return v;
   }();
   return all;

@@ -123,6 +123,7 @@ BOOST_AUTO_TEST_CASE(gradients) {
   NAMES(checkpoint, list, {nothing});
   NAMES(custom_function, list, {}, {nothing});
   NAMES(register_hook, x, {});
+  NAMES(register_post_accumulate_grad_hook, x, {});
 }
 
 BOOST_AUTO_TEST_SUITE_END()
