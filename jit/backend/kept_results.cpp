@@ -16,16 +16,12 @@ namespace lazy::jit::kept {
 
 struct Store;
 
-namespace {
-
 /// Ties an entry to one of the buffers that it depends on.
 struct Tie {
   uint64_t identity;
   Entry* entry;
   Tie* next = nullptr;  // in its row
 };
-
-}  // namespace
 
 struct Entry {
   uint64_t hash = 0;
@@ -42,13 +38,6 @@ struct Entry {
   Entry* next = nullptr;   // in its row; among those that were taken out
   Entry *newer = nullptr, *older = nullptr;
 };
-
-namespace {
-
-size_t size_of(const Entry& e) {
-  constexpr size_t kOwn = 256;  // bytes: itself, its place in tables and the heap
-  return e.bytes + kOwn + e.words.size() * sizeof(uint64_t) + e.ties.size() * sizeof(Tie);
-}
 
 /// Keeps things that have a `next` in rows by a hash.
 template <class T>
@@ -87,6 +76,13 @@ struct Table {
       }
   }
 };
+
+namespace {
+
+size_t size_of(const Entry& e) {
+  constexpr size_t kOwn = 256;  // bytes: itself, its place in tables and the heap
+  return e.bytes + kOwn + e.words.size() * sizeof(uint64_t) + e.ties.size() * sizeof(Tie);
+}
 
 uint64_t hash_of(const Tie& t) { return mix(0, t.identity); }
 

@@ -34,10 +34,10 @@ struct Line {
   Event copy;   // copies of a large buffer for a small change
 };
 constinit Mutex mutex;
-using Lines = std::map<std::pair<std::string_view, uint32_t>, Line>;
-constinit Lines* all_lines = nullptr;  // never destroyed: tensors may outlive static destruction
-Lines& lines(const Hold<Mutex>& hold) {
-  if (!all_lines || !hold.intact()) all_lines = new Lines;
+using UserLines = std::map<std::pair<std::string_view, uint32_t>, Line>;
+constinit UserLines* all_lines = nullptr;  // never destroyed: tensors may outlive static destruction
+UserLines& lines(const Hold<Mutex>& hold) {
+  if (!all_lines || !hold.intact()) all_lines = new UserLines;
   return *all_lines;
 }
 
@@ -45,7 +45,7 @@ Lines& lines(const Hold<Mutex>& hold) {
 bool calls_for_warning(const Site& site, Event Line::*kind) {
   if (site.line() == 0) return false;
   const Hold hold(mutex);
-  Lines& all = lines(hold);
+  UserLines& all = lines(hold);
   if (all.size() >= kLines) return false;
   Event& event = all[{site.file_name(), site.line()}].*kind;
   return ++event.times >= kOften && !std::exchange(event.warned, true);
@@ -102,7 +102,7 @@ void note_compile(const Site& site, const std::shared_ptr<const Program>& progra
   Line copy;
   {
     const Hold hold(mutex);
-    Lines& all = lines(hold);
+    UserLines& all = lines(hold);
     if (all.size() >= kLines) return;
     Line& line = all[{site.file_name(), site.line()}];
     if (line.warned) return;
@@ -130,7 +130,7 @@ void note_compile(const Site& site, const std::shared_ptr<const Program>& progra
 void note_load(const Site& site) {
   if (site.line() == 0) return;
   const Hold hold(mutex);
-  Lines& all = lines(hold);
+  UserLines& all = lines(hold);
   const auto line = all.find({site.file_name(), site.line()});
   if (line == all.end()) return;
   line->second.latest.reset();
