@@ -16,6 +16,7 @@ namespace lazy {
 #define LAZY_COUNTERS(X)                                                       \
   X(nodes_recorded, "ops recorded")                                            \
   X(flushes, "pending graphs run")                                             \
+  X(replays, "calls that ran again what an earlier one recorded")              \
   X(program_hits, "flushes that found their program")                          \
   X(program_misses, "flushes that had to compile")                             \
   X(guard_failures, "guards that turned a cached program down")                \

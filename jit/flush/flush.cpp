@@ -13,6 +13,7 @@
 #include "jit/flush/program_cache.hpp"
 #include "jit/flush/recompiles.hpp"
 #include "jit/flush/together.hpp"
+#include "jit/graph/capturing.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/graph/observed.hpp"
 #include "jit/graph/record.hpp"
@@ -264,9 +265,19 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   found.keep(*captured);
 }
 
+[[noreturn]] void fail_while_capturing(std::span<const Handle* const> handles, Cause cause,
+                                       const Site& site) {
+  const Node& n = *handles.front()->get();
+  throw Error(std::string("a replay reads no values while it records: ") + name_of(cause) +
+                  " needs that of " + name_of(n.op) + ", recorded at " + lazy::to_string(n.site),
+              site);
+}
+
 }  // namespace
 
 void evaluate(std::span<const Handle* const> handles, Cause cause, const Site& site) {
+  if (Capturing::current() && cause != Cause::other_thread) [[unlikely]]
+    fail_while_capturing(handles, cause, site);
   for (const Handle* h : handles)
     if (h->get()->ready()) watch::note_use(*h->get());
     else if (handles.size() > 1) watch::need(*h->get());

@@ -6,6 +6,7 @@
 #include "jit/backend/registry.hpp"
 #include "jit/core/bytes.hpp"
 #include "jit/graph/accuracy.hpp"
+#include "jit/graph/capturing.hpp"
 #include "jit/graph/graph.hpp"
 #include "jit/graph/layout.hpp"
 #include "jit/graph/nan_origin.hpp"
@@ -51,7 +52,10 @@ Handle make_ready(BufferRef buffer, DType type, const Shape& shape, Device devic
   n->state.store(State::ready, std::memory_order_release);
   if (nan_origin::wanted()) [[unlikely]]
     nan_origin::forget(n);
-  return Handle::adopt(n);
+  Handle h = Handle::adopt(n);
+  if (Capturing* const c = Capturing::current()) [[unlikely]]
+    c->made.push_back(h);
+  return h;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "jit/backend/backend.hpp"
 #include "jit/plan/faults.hpp"
 #include "jit/plan/program.hpp"
+#include "jit/plan/tiling/tile_group.hpp"
 #include "jit/run/arena.hpp"
 
 namespace lazy::jit {
@@ -48,6 +49,13 @@ class Arguments {
     std::vector<BufferRef> made;
   };
   Kept kept;
+  /// Holds the blocks chosen for a tile group. The number of threads may change at any time, so a run reads
+  /// it once, and chooses anew.
+  struct Planned {
+    const TileGroup* tile_group = nullptr;
+    Blocks blocks;
+  };
+  std::vector<std::unique_ptr<Planned>> planned;  // the first ones belong to the run
   FaultFlags faults;
   Arena arena;  // places of small values, while extents stay the same
   /// The launches with these words, captured by the backend; null if the words are new.

@@ -2,7 +2,6 @@
 #pragma once
 #include <algorithm>
 #include <array>
-#include <list>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -42,12 +41,7 @@ class Run {
   void publish();
 
  private:
-  /// Holds the blocks chosen for a tile group. The number of threads may change at any time, so it is read
-  /// once.
-  struct Planned {
-    const TileGroup* tile_group = nullptr;
-    Blocks blocks;
-  };
+  using Planned = Arguments::Planned;
   using FoldedOperands = std::vector<std::unique_ptr<FoldedOperand>>;
 
   // Steps in order (run.cpp).
@@ -187,7 +181,7 @@ class Run {
   BufferRef scratch_;
   Arguments& arguments_;
   std::unique_ptr<LaunchCapture> capture_;
-  std::list<Planned> planned_;  // a list, so that references to its elements stay valid
+  size_t planned_ = 0;  // of Arguments::planned, those that this run has chosen
   uint64_t launches_ = 0;
   const bool donate_;  // false if the verifier reads the inputs again
   bool in_place_ = false;

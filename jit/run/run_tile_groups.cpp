@@ -63,10 +63,13 @@ class TileGroupTimer {
 }  // namespace
 
 Run::Planned& Run::planned(const TileGroup& tile_group) {
-  for (Planned& p : planned_)
-    if (p.tile_group == &tile_group) return p;
-  planned_.push_back({&tile_group, choose_blocks(p_, tile_group, f_, backend_.workers())});
-  return planned_.back();
+  auto& all = arguments_.planned;
+  for (size_t i = 0; i < planned_; ++i)
+    if (all[i]->tile_group == &tile_group) return *all[i];
+  if (planned_ == all.size()) all.push_back(std::make_unique<Planned>());
+  Planned& fresh = *all[planned_++];
+  fresh = {&tile_group, choose_blocks(p_, tile_group, f_, backend_.workers())};
+  return fresh;
 }
 
 void Run::allocate_scratch(const Blocks& blocks) {

@@ -19,6 +19,12 @@ class Addresses {
   void remove(const void* object) noexcept;
   /// Returns the objects that begin in [begin, begin + size), ascending.
   std::vector<const void*> within(const void* begin, size_t size);
+  /// Calls f with each object. None of them goes meanwhile; f must not make or destroy one.
+  template <class F>
+  void for_each(F&& f) {
+    const Hold hold(lock_);
+    for (const void* object : all(hold)) f(object);
+  }
 
  private:
   using Set = std::set<const void*>;

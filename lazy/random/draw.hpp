@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "jit/backend/registry.hpp"
+#include "jit/graph/capturing.hpp"
 #include "lazy/core/scalar.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "lazy/random/random.hpp"
@@ -64,6 +65,8 @@ struct Draw : Recorder {
   };
   /// Draws once: its key is the block that belongs to the generator's seed and position.
   Bits bits() const {
+    if (jit::Capturing::current()) [[unlikely]]
+      fail<Error>("a replay would draw the same numbers each time: pass them as an argument");
     const uint64_t seed = generator.seed(), position = generator.advance();
     const auto key = philox({static_cast<uint32_t>(position), static_cast<uint32_t>(position >> 32), 0, 0},
                             {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});

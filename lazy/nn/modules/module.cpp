@@ -23,6 +23,8 @@ std::string_view Visitor::next_name(std::string_view& names) {
 
 namespace {
 
+constinit std::atomic<uint64_t> changes{0};  // of any module's mode
+
 /// Calls functions with all parameters and buffers.
 template <class P, class B>
 struct Each final : Visitor {
@@ -138,9 +140,12 @@ int64_t Module::num_parameters(bool trained_only) const {
 
 Module& Module::train(bool on, Site s) {
   check_members(s);
-  for (Module* m : modules()) m->training_ = on;
+  for (Module* m : modules())
+    if (std::exchange(m->training_, on) != on) changes.fetch_add(1, std::memory_order_relaxed);
   return *this;
 }
+
+uint64_t Module::mode_changes() noexcept { return changes.load(std::memory_order_relaxed); }
 
 Module& Module::to(Device device, Site s) {
   check_members(s);

@@ -82,6 +82,8 @@ class Module {
   Module& train(bool on = true, Site s = Site::current());
   Module& eval(Site s = Site::current()) { return train(false, s); }
   bool training() const noexcept { return training_; }
+  /// Returns how often train() and eval() changed any module of the process.
+  static uint64_t mode_changes() noexcept;
   /// Moves parameters and buffers to a device. DeviceError if there is none.
   Module& to(Device, Site s = Site::current());
   /// Converts parameters and buffers of floating point. DtypeError unless to one of these.
