@@ -59,6 +59,7 @@ class Simplifier {
                                                                                         : kNone;
       case Op::permute: return inner == Op::permute && undoes(v, a) ? t_.values[a].operand[0] : kNone;
       case Op::broadcast: return same_pattern(t_.values[a], x) ? a : kNone;
+      case Op::reshape: return is_unit(v) && same_pattern(t_.values[a], x) ? a : kNone;  // moves none
       case Op::sum:
       case Op::prod:
       case Op::max:
