@@ -61,6 +61,7 @@ void tell_updated(const Handle& from, const Handle& to, const Site& s) {
 
 std::vector<Handle> record_call(const jit::CallSpec& spec, std::span<const Handle* const> operands,
                                 const Site& s) {
+  if (any_recipes()) check_read(operands, s);
   std::vector<Handle> outputs = jit::record_call(spec, operands, s);
   if (observed()) each([&](Observer& o) { o.recorded_call({spec, operands, outputs, s}); });
   return outputs;
@@ -79,12 +80,15 @@ Handle overwritten(DType t, const Shape& shape, Device device, const Site& s) {
 }
 
 Handle transfer(const Handle& h, Device device, const Site& s) {
+  const Handle* const operand = &h;
+  if (any_recipes()) check_read({&operand, 1}, s);
   Handle result = jit::transfer(h, device, s);
   if (observed() && result.get() != h.get()) tell_transferred(h, result, s);
   return result;
 }
 
 void Composite::begin(std::initializer_list<const Handle*> operands, const Site& s) {
+  if (any_recipes()) check_read(operands, s);
   each([&](Observer& o) { o.begins(name_, operands, s); });
   told_ = true;
 }

@@ -64,7 +64,7 @@ std::vector<Handle> derivatives(const Kept& kept, const Differentiated& d) {
 
 }  // namespace
 
-Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor& mask, bool causal,
+Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const MaybeTensor& mask, bool causal,
                                     std::optional<double> scale) {
   const Site& s = query.site();
   const DType t = common_type(kName, {&query, &key, &value});

@@ -50,7 +50,7 @@ std::vector<Handle> linear_backward(const Differentiated& d) {
 
 }  // namespace
 
-Tensor linear(Arg x, Arg w, const Tensor& bias) {
+Tensor linear(Arg x, Arg w, const MaybeTensor& bias) {
   constexpr const char* name = "linear";
   const Site s = x.site();
   DType t = common_type(name, {&x, &w});
@@ -77,7 +77,7 @@ Tensor linear(Arg x, Arg w, const Tensor& bias) {
   return Tensor(whole.result(y, linear_backward));
 }
 
-Tensor bilinear(Arg a, Arg b, Arg w, const Tensor& bias) {
+Tensor bilinear(Arg a, Arg b, Arg w, const MaybeTensor& bias) {
   const Formula f("bilinear", {&a, &b, &w}, {&bias});
   for (const Arg* x : {&a, &b}) tell_of_widening(f.name, x->handle(), w.handle(), f.site);
   const Term x = f.term(a), y = f.term(b), weights = f.term(w);

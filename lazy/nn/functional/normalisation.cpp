@@ -134,7 +134,8 @@ struct Channels {
 
 }  // namespace
 
-Tensor layer_norm(Arg x, ShapeArg normalized, const Tensor& weight, const Tensor& bias, double eps) {
+Tensor layer_norm(Arg x, ShapeArg normalized, const MaybeTensor& weight, const MaybeTensor& bias,
+                  double eps) {
   const Formula f("layer_norm", {&x}, {&weight, &bias});
   const Term v = f.term(x);
   const Dims axes = last_axes(v, normalized);
@@ -146,7 +147,7 @@ Tensor layer_norm(Arg x, ShapeArg normalized, const Tensor& weight, const Tensor
                   norm_derivative({v.shape(), normalized, {}, axes, leading}, m));
 }
 
-Tensor rms_norm(Arg x, ShapeArg normalized, const Tensor& weight, std::optional<double> eps) {
+Tensor rms_norm(Arg x, ShapeArg normalized, const MaybeTensor& weight, std::optional<double> eps) {
   const Formula f("rms_norm", {&x}, {&weight});
   const Term v = f.term(x);
   const Dims axes = last_axes(v, normalized);
@@ -157,8 +158,8 @@ Tensor rms_norm(Arg x, ShapeArg normalized, const Tensor& weight, std::optional<
   return f.finish(whole, scaled(v * rsqrt(mean(v * v, axes) + least), weight, {}, normalized, normalized));
 }
 
-Tensor batch_norm(Arg x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
-                  const Tensor& bias, double eps, ChannelLayout layout) {
+Tensor batch_norm(Arg x, const MaybeTensor& running_mean, const MaybeTensor& running_var,
+                  const MaybeTensor& weight, const MaybeTensor& bias, double eps, ChannelLayout layout) {
   constexpr const char* name = "batch_norm";
   if (!running_mean.defined() || !running_var.defined()) throw_empty(name, x.site());
   const Formula f(name, {&x}, {&running_mean, &running_var, &weight, &bias});
@@ -212,7 +213,7 @@ BatchNormResult trained(const Formula& f, const Term& v, const Channels& c, cons
 
 }  // namespace
 
-BatchNormResult batch_norm_training(Arg x, const Tensor& running_mean, const Tensor& running_var,
+BatchNormResult batch_norm_training(Arg x, const MaybeTensor& running_mean, const MaybeTensor& running_var,
                                     const BatchNormOptions& o) {
   const Formula f("batch_norm_training", {&x}, {&o.weight, &o.bias});
   const Term v = f.term(x);
@@ -220,7 +221,7 @@ BatchNormResult batch_norm_training(Arg x, const Tensor& running_mean, const Ten
   return trained(f, v, c, c.others, running_mean, running_var, o);
 }
 
-BatchNormResult instance_norm_training(Arg x, const Tensor& running_mean, const Tensor& running_var,
+BatchNormResult instance_norm_training(Arg x, const MaybeTensor& running_mean, const MaybeTensor& running_var,
                                        const BatchNormOptions& o) {
   const Formula f("instance_norm_training", {&x}, {&o.weight, &o.bias});
   const Term v = f.term(x);
@@ -256,12 +257,12 @@ Tensor grouped_norm(const Formula& f, const Term& v, int64_t groups, const Tenso
 
 }  // namespace
 
-Tensor group_norm(Arg x, IntegerArg groups, const Tensor& weight, const Tensor& bias, double eps) {
+Tensor group_norm(Arg x, IntegerArg groups, const MaybeTensor& weight, const MaybeTensor& bias, double eps) {
   const Formula f("group_norm", {&x}, {&weight, &bias});
   return grouped_norm(f, f.term(x), groups, weight, bias, eps);
 }
 
-Tensor instance_norm(Arg x, const Tensor& weight, const Tensor& bias, double eps) {
+Tensor instance_norm(Arg x, const MaybeTensor& weight, const MaybeTensor& bias, double eps) {
   const Formula f("instance_norm", {&x}, {&weight, &bias});
   const Term v = f.term(x);
   const Channels c(v, channels_first, 3);
