@@ -100,7 +100,8 @@ struct Node : Counted {
   /// Dimensions that the user marked static (low byte) and dynamic (high byte): programs that read this node
   /// as an input may rely on them. Part of their key.
   std::atomic<uint16_t> marks{0};
-  /// True if a run that failed halfway had already overwritten the value, which nobody else could see.
+  /// True if a run that failed halfway had already overwritten the value, which nobody else could see, or if
+  /// there never is one (without_value() in record.hpp): then `buffer` is empty.
   bool lost = false;
   bool read_by_taken = false;  // while Graph::take runs, guarded by its lock: a node that it took reads this
   Accuracy accuracy{};         // of an elementary function: which of its forms (form_of); else full

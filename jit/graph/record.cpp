@@ -202,6 +202,12 @@ Handle from_bytes(const void* bytes, DType type, const Shape& shape, Device devi
   return make_ready(std::move(buffer), type, shape, device, site);
 }
 
+Handle without_value(DType type, const Shape& shape, Device device, const Site& site) {
+  Handle h = make_ready(BufferRef(), type, shape, device, site);
+  h->lost = true;
+  return h;
+}
+
 Handle from_pieces(const std::function<void(char*, uint64_t, uint64_t)>& read, DType type, const Shape& shape,
                    Device device, const Site& site) {
   constexpr size_t kPiece = size_t{1} << 20;  // fits into the caches

@@ -72,6 +72,9 @@ Handle overwritten(DType, const Shape&, Device, const Site&);
 Handle iota(int axis, const Shape&, const Site&);
 /// Copies `bytes` from host memory to the device and returns the value.
 Handle from_bytes(const void* bytes, DType, const Shape&, Device, const Site&);
+/// Returns a node that has no value and never gets one: using it throws. What is attached to it says what it
+/// stands for.
+Handle without_value(DType, const Shape&, Device, const Site&);
 /// Returns the value whose bytes `read(to, offset, count)` gives, called for one piece after the other.
 Handle from_pieces(const std::function<void(char*, uint64_t, uint64_t)>& read, DType, const Shape&, Device,
                    const Site&);

@@ -83,7 +83,9 @@ class CapturedGraph::Builder {
   // where it has memory and its first user needs it there, it would be made anew each time.
   uint32_t add_input(Node* n, const Node& user, int operand) {
     if (n->lost)
-      throw Error("an input was overwritten by an earlier run of this computation, which failed", n->site);
+      throw Error(n->buffer ? "an input was overwritten by an earlier run of this computation, which failed"
+                            : "an input has no value: it is computed whenever it is read, and was not read",
+                  n->site);
     watch::note_use(*n);
     if (is_source(n->op) &&
         !(reads_memory(user, operand) && n->ready() && n->buffer && n->device == user.device)) {

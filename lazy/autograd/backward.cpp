@@ -4,6 +4,7 @@
 
 #include "lazy/autograd/backwards.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/core/recipe.hpp"
 
 namespace lazy {
 using namespace detail;
@@ -46,10 +47,15 @@ class Adding {
   bool whole_ = false;
 };
 
+/// Returns what a variable is read by that has no value of its own; else null.
+Recipe* recipe(const Handle& h) { return any_recipes() ? recipe_of(h) : nullptr; }
+
 }  // namespace
 
 Tensor& Tensor::requires_grad_(bool on, Site s) & {
   const jit::Node& n = node("requires_grad_", s);
+  if (recipe(handle_))
+    fail<Error>("requires_grad_", "the parameter has a parametrization: mark its parts", s);
   if (!is_float(n.dtype))
     fail<DtypeError>("requires_grad_",
                      std::string("a value of ") + name_of(n.dtype) + ": gradients are of floating point", s);
@@ -64,18 +70,22 @@ Tensor& Tensor::requires_grad_(bool on, Site s) & {
   return *this;
 }
 
-bool Tensor::requires_grad(Site s) const { return (void)node("requires_grad", s), is_tracked(handle_); }
+bool Tensor::requires_grad(Site s) const {
+  (void)node("requires_grad", s);
+  const Recipe* const r = recipe(handle_);
+  return r ? r->requires_grad() : is_tracked(handle_);
+}
 
 void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_graph, Site s) const {
   (void)node("backward", s);
-  const Handle value = handle_;
+  const Handle value = Arg(*this, s).take();
   if (!value->attachment)
     fail<Error>("backward", "the value does not depend on anything that requires a gradient", s);
   if (!gradient.defined() && lazy::numel(value->shape) != 1)
     fail<ShapeError>("backward",
                      "a value of shape " + to_string(value->shape) + " needs a gradient to begin with", s);
-  const Handle g =
-      gradient.defined() ? gradient.handle() : detail::constant(1, value->dtype, value->shape, value, s);
+  const Handle g = gradient.defined() ? Arg(gradient, s).take()
+                                      : detail::constant(1, value->dtype, value->shape, value, s);
   check_gradient("backward", g, value, s);
   Backwards all(value, {}, s);
   std::optional<no_grad> alone;
@@ -92,13 +102,16 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
 
 Tensor Tensor::grad(Site s) const {
   (void)node("grad", s);
+  if (recipe(handle_))
+    fail<Error>("grad", "the parameter has a parametrization: its parts have gradients", s);
   const Leaf* const l = leaf(handle_);
   return l ? Tensor(l->gradient()) : Tensor();
 }
 
 void Tensor::zero_grad(Site s) {
   (void)node("zero_grad", s);
-  if (Leaf* const l = leaf(handle_)) l->set_gradient({});
+  if (Recipe* const r = recipe(handle_)) r->zero_grad(s);
+  else if (Leaf* const l = leaf(handle_)) l->set_gradient({});
 }
 
 Tensor Tensor::detach(Site s) const { return stop_gradient(Arg(*this, s)); }

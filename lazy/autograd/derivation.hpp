@@ -106,7 +106,9 @@ class Derivation final : public Tracked {
 };
 
 /// Returns what is attached to the value; null if no gradient goes through it.
-inline Tracked* tracked(const Handle& h) { return h ? static_cast<Tracked*>(h->attachment) : nullptr; }
+inline Tracked* tracked(const Handle& h) {
+  return h && !h->lost ? static_cast<Tracked*>(h->attachment) : nullptr;  // else there may be a recipe
+}
 /// Returns it as a derivation; null if it is none.
 inline Derivation* derivation(const Handle& h) {
   Tracked* const t = tracked(h);

@@ -4,7 +4,9 @@
 
 #include "lazy/autograd/addresses.hpp"
 #include "lazy/autograd/derivation.hpp"
+#include "lazy/autograd/parametrized.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/core/recipe.hpp"
 
 namespace lazy {
 using namespace detail;
@@ -19,14 +21,40 @@ struct ParameterState {
     if (home) parameter_addresses().add(home);
   }
 
-  Parameter* home = nullptr;  // null: destroyed
-  bool trained;
+  Parameter* home = nullptr;            // null: destroyed
+  bool trained;                         // means nothing beside `parts`
+  std::shared_ptr<Parametrized> parts;  // null: the parameter has a value of its own
 };
 
 namespace {
 
 /// Returns a value to which a leaf can be attached: one that nobody else has.
 Handle own_value(Handle h, const Site& s) { return h->attachment || h->handles() > 1 ? separate(h, s) : h; }
+
+/// Reads a parameter by its parts.
+class Reading final : public Recipe {
+ public:
+  explicit Reading(std::shared_ptr<Parametrized> p) : parts_(std::move(p)) {}
+  Handle read(const Site& s) override {
+    const jit::Purpose purpose("parametrization");
+    return parts_->value(s).handle();
+  }
+  void assign(const Handle& value, const Site& s) override { parts_->assign(Tensor(value), s); }
+  bool requires_grad() const override { return parts_->any_trained(); }
+  void zero_grad(const Site& s) override { parts_->forget_gradients(s); }
+
+ private:
+  const std::shared_ptr<Parametrized> parts_;
+};
+
+/// Returns a handle that stands for what is computed from the parts.
+Handle standing_for(const std::shared_ptr<Parametrized>& parts, const Site& s) {
+  const no_grad scope;
+  const Tensor value = parts->like(s);
+  const Arg arg(value, s);
+  const Operand like("parametrization", arg);
+  return with_recipe(new Reading(parts), like->dtype, like->shape, like->device, s);
+}
 
 void check_float(const Handle& h, const Site& s) {
   if (!is_float(h->dtype))
@@ -75,6 +103,10 @@ Parameter& Parameter::operator=(const Tensor& value) & { return *this = Tensor(v
 Parameter& Parameter::operator=(Tensor&& value) & {
   const Site s = value.defined() ? value.handle()->site : Site::current();
   if (!value.defined()) throw_empty("Parameter", s);
+  if (Parametrized* const p = parametrized()) {
+    p->assign(value, s);
+    return *this;
+  }
   if (defined()) {
     const jit::Handle &now = handle(), &then = value.handle();
     if (now->shape != then->shape)
@@ -99,8 +131,14 @@ Parameter& Parameter::operator=(const Parameter& p) & {
     *this = Parameter();
     return *this;
   }
+  const Site s = p.handle()->site;
+  if (Parametrized* const parts = p.parametrized()) {
+    set_parametrized(parts->copy(), s);
+    return *this;
+  }
+  if (parametrized()) *this = Parameter();
   if (!state_) state_ = std::make_shared<ParameterState>(this, p.state_->trained);
-  take(Tensor(p), p.handle()->site);
+  take(Tensor(p), s);
   return *this;
 }
 
@@ -114,6 +152,7 @@ Parameter& Parameter::operator=(Parameter&& p) & noexcept {
 }
 
 void Parameter::reset(const Tensor& value, Site s) {
+  if (Parametrized* const p = parametrized()) return p->assign(value, s);
   const Arg a(value, s);
   const Operand h("Parameter", a);
   if (!state_) state_ = std::make_shared<ParameterState>(this, true);
@@ -124,6 +163,8 @@ void Parameter::reset(const Tensor& value, Site s) {
 
 void Parameter::set_grad(const Tensor& gradient, Site s) {
   const jit::Node& n = node("set_grad", s);
+  if (parametrized())
+    fail<Error>("set_grad", "the parameter has a parametrization: its parts have gradients", s);
   Leaf* const l = leaf(handle());
   if (!l) fail<Error>("set_grad", "the parameter does not require a gradient", s);
   const jit::Handle& g = gradient.handle();
@@ -137,11 +178,30 @@ void Parameter::set_grad(const Tensor& gradient, Site s) {
 
 Parameter& Parameter::requires_grad_(bool on, Site s) & {
   (void)node("requires_grad_", s);
+  if (Parametrized* const p = parametrized()) {
+    p->train_parts(on, s);
+    return *this;
+  }
   if (on) check_float(handle(), s);
   state_->trained = on;
   if (!on) jit::attach(*handle().get(), nullptr);
   else if (!leaf(handle())) make_leaf(handle());
   return *this;
+}
+
+Parametrized* Parameter::parametrized() const noexcept {
+  return state_ && any_recipes() && recipe_of(handle()) ? state_->parts.get() : nullptr;
+}
+
+void Parameter::set_parametrized(std::shared_ptr<Parametrized> parts, Site s) {
+  jit::Handle h = standing_for(parts, s);
+  if (!state_) state_ = std::make_shared<ParameterState>(this, true);
+  state_->parts = std::move(parts);
+  rebind(std::move(h));
+}
+
+void Parameter::parts_changed(Site s) {
+  if (parametrized()) rebind(standing_for(state_->parts, s));
 }
 
 ParameterRef Parameter::ref() {

@@ -10,6 +10,9 @@
 // layer.weight;`, a list {a.weight, b.weight} that a loop goes over, std::vector<Parameter>{w}. A reference
 // (`const Tensor& w`, `auto& w`) is the parameter itself. Copies of structs that have parameters compile as
 // ever, and so does a lambda's [w].
+//
+// A parameter may have a parametrization (lazy/nn/modules/parametrize.hpp): then it has no value of its own,
+// and each reading records one from its parts, which have values and gradients.
 #pragma once
 #include <concepts>
 #include <memory>
@@ -20,7 +23,8 @@ namespace lazy {
 
 namespace detail {
 struct ParameterState;  // where the parameter is, and if it is trained
-}
+class Parametrized;     // how its value is computed from parts (parametrized.hpp)
+}  // namespace detail
 
 class ParameterRef;
 
@@ -53,6 +57,13 @@ class Parameter : public Tensor {
   Parameter& requires_grad_(bool on = true, Site = Site::current()) &;
   /// Returns what finds it again after it was moved.
   ParameterRef ref();
+
+  /// Returns how its value is computed from parts; null if it has a value of its own.
+  detail::Parametrized* parametrized() const noexcept;
+  /// Has its value computed from parts from now on. Throws what that throws: the parameter is then as it was.
+  void set_parametrized(std::shared_ptr<detail::Parametrized>, Site = Site::current());
+  /// Takes dtype, shape and device from the parts again, which have got others.
+  void parts_changed(Site = Site::current());
 
  private:
   friend class ParameterRef;

@@ -3,6 +3,7 @@
 // The converting constructors have std::source_location::current() as a default argument. It is evaluated
 // where the conversion happens, which is in the user's code, even for `a + b`.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -19,6 +20,16 @@ namespace lazy {
 
 class Tensor;
 class Selection;
+
+namespace detail {
+/// Counts the variables of the process that have no value of their own (recipe.hpp).
+extern constinit std::atomic<uint32_t> recipes;
+inline bool any_recipes() noexcept { return recipes.load(std::memory_order_relaxed) != 0; }
+/// Records the value of a variable that has a recipe, at a line or at the variable's own; returns nothing for
+/// one that has a value. (Args are built where their fields can stay in registers: so this takes no Arg.)
+jit::Handle read_recipe(const jit::Handle& variable, Site);
+jit::Handle read_recipe(const jit::Handle& variable);
+}  // namespace detail
 
 /// Holds a C++ scalar: its kind decides how it promotes (see promotion.hpp), its value is exact.
 struct ScalarNumber {
@@ -57,7 +68,7 @@ struct ScalarNumber {
 
 /// Holds a tensor or scalar operand and where it was written. Lives for one expression: it refers to the
 /// Tensor it came from, or takes over the value of a temporary, so that `(sin(x) * 2).eval()` does not keep
-/// sin(x).
+/// sin(x). Of a variable that has a recipe in place of a value it takes what that records now.
 class Arg {
  public:
   Arg(const Tensor& t, Site site = Site::current());

@@ -63,6 +63,7 @@ void tell_updated(const Handle& from, const Handle& to, const Site& s) {
 
 std::vector<Handle> record_call(const jit::CallSpec& spec, std::span<const Handle* const> operands,
                                 const Site& s) {
+  if (any_recipes()) check_read(operands, s);
   if (!observed()) return jit::record_call(spec, operands, s);
   bool as_ops = false;
   each([&](Observer& o) { as_ops |= o.wants_ops(spec, operands); });
@@ -90,12 +91,15 @@ Handle overwritten(DType t, const Shape& shape, Device device, const Site& s) {
 }
 
 Handle transfer(const Handle& h, Device device, const Site& s) {
+  const Handle* const operand = &h;
+  if (any_recipes()) check_read({&operand, 1}, s);
   Handle result = jit::transfer(h, device, s);
   if (observed() && result.get() != h.get()) tell_transferred(h, result, s);
   return result;
 }
 
 void Composite::begin(std::initializer_list<const Handle*> operands, const Site& s) {
+  if (any_recipes()) check_read(operands, s);
   each([&](Observer& o) { o.begins(name_, operands, s); });
   told_ = true;
 }

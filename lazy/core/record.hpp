@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "jit/graph/record.hpp"
+#include "lazy/core/arg.hpp"
 
 namespace lazy::detail {
 
@@ -100,6 +101,10 @@ void observe_all(Observer&);
 inline void add_reason() { observers.fetch_add(1, std::memory_order_relaxed); }
 inline void drop_reason() { observers.fetch_sub(1, std::memory_order_relaxed); }
 
+/// Throws Error at the line if an operand is a variable that has no value of its own (recipe.hpp): somebody
+/// used it and did not read it.
+void check_read(std::span<const Handle* const> operands, const Site&);
+
 void tell(const Recorded&);
 void tell_transferred(const Handle& from, const Handle& to, const Site&);
 void tell_updated(const Handle& from, const Handle& to, const Site&);
@@ -108,6 +113,8 @@ void tell_updated(const Handle& from, const Handle& to, const Site&);
 inline Handle record(Op op, std::initializer_list<const Handle*> operands, DType t, const Shape& shape,
                      const Site& s, const jit::Attributes& attributes = {}, unsigned given = 0) {
   const bool told = observed();  // of all operands
+  if (told && any_recipes()) [[unlikely]]
+    check_read(operands, s);
   Handle result = jit::record(op, operands, t, shape, s, attributes, told ? 0 : given);
   if (told) [[unlikely]]
     tell({op, operands, attributes, result, s});

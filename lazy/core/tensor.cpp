@@ -6,6 +6,7 @@
 #include "jit/core/bytes.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/debug_layout.hpp"
+#include "lazy/core/recipe.hpp"
 #include "lazy/core/scalar.hpp"
 #include "support/lock.hpp"
 
@@ -38,6 +39,8 @@ ShapeArg::ShapeArg(const std::vector<int64_t>& v, Site s) {
 Axes::Axes(std::initializer_list<IntegerArg> v, Site s) : Dims(listed(v, "axes", s)) {}
 
 void Tensor::update_to(jit::Handle h, const Site& s) {
+  if (detail::any_recipes()) [[unlikely]]
+    if (detail::Recipe* const r = detail::recipe_of(handle_)) return r->assign(h, s);
   if (detail::observed()) detail::tell_updated(handle_, h, s);
   rebind(std::move(h));
 }
@@ -70,22 +73,27 @@ int64_t Tensor::size(IntegerArg axis, Site s) const {
 
 const Tensor& Tensor::eval(Site s) const {
   (void)node("eval", s);
-  const jit::Handle* one[] = {&handle_};
+  jit::Handle keep;
+  const jit::Handle* one[] = {&detail::value_of(handle_, keep, s)};
   jit::evaluate(one, jit::Cause::eval, s);
   return *this;
 }
 
 Tensor Tensor::to(Device device, Site s) const {
   (void)node("to", s);
-  return Tensor(detail::transfer(handle_, device, s));
+  jit::Handle keep;
+  return Tensor(detail::transfer(detail::value_of(handle_, keep, s), device, s));
 }
 
 void eval(std::initializer_list<LocatedTensor> tensors) {
   if (tensors.size() == 0) return;
   std::vector<const jit::Handle*> handles;
+  std::vector<jit::Handle> read(detail::any_recipes() ? tensors.size() : 0);
+  jit::Handle* keep = read.data();
   for (const LocatedTensor& t : tensors) {
     if (!t.tensor->defined()) detail::throw_empty("eval", t.site);
-    handles.push_back(&t.tensor->handle());
+    const jit::Handle& h = t.tensor->handle();
+    handles.push_back(read.empty() ? &h : &detail::value_of(h, *keep++, t.site));
   }
   jit::evaluate(handles, jit::Cause::eval, tensors.begin()->site);
 }
@@ -101,20 +109,25 @@ void detail::eval(std::span<const Tensor> tensors, const Site& s) {
 
 void Tensor::read(const char* op, jit::Cause cause, DType to, void* out, int64_t expected,
                   const Site& s) const {
-  const jit::Node& n = node(op, s);
+  (void)node(op, s);
+  jit::Handle read_now;
+  const jit::Handle& h = detail::value_of(handle_, read_now, s);
+  const jit::Node& n = *h.get();
   const int64_t count = lazy::numel(n.shape);
   if (expected >= 0 && count != expected)
     fail<ShapeError>(op, "needs a tensor with one element, not " + to_string(n.shape), s);
   if (count == 0) return;
   jit::BufferRef keep;
-  detail::convert(n.dtype, jit::contiguous_data(handle_, cause, s, keep), to, out,
-                  static_cast<size_t>(count));
+  detail::convert(n.dtype, jit::contiguous_data(h, cause, s, keep), to, out, static_cast<size_t>(count));
 }
 
 const void* Tensor::raw_data(DType t, const Site& s) const {
   const jit::Node& n = node("data", s);
   if (n.dtype != t)
     fail<DtypeError>("data", std::string("the elements are ") + name_of(n.dtype) + ", not " + name_of(t), s);
+  if (detail::any_recipes() && detail::recipe_of(handle_)) [[unlikely]]
+    fail<Error>("data",
+                "the parameter has a parametrization, and no elements of its own: copy it to a Tensor", s);
   // Threads may call this on the same Tensor at once; each must get a pointer that stays valid. All Tensors
   // share the lock, so nothing is computed under it: if threads copy the same value, the first one's copy
   // stays.

@@ -28,9 +28,20 @@ class Tensor {
   /// Holds nothing: every operation on it throws Error. Assign to it first.
   Tensor() noexcept = default;
   explicit Tensor(jit::Handle h) noexcept : handle_(std::move(h)) {}
-  Tensor(const Tensor&) noexcept = default;
+  // A copy of a variable that has a recipe in place of a value (a parameter with a parametrization) has the
+  // value that this records now: values never change.
+  Tensor(const Tensor& t) : handle_(t.handle_), packed_(t.packed_) {
+    if (detail::any_recipes()) [[unlikely]]
+      if (jit::Handle now = detail::read_recipe(t.handle_)) rebind(std::move(now));
+  }
   Tensor(Tensor&&) noexcept = default;
-  Tensor& operator=(const Tensor&) & noexcept = default;
+  Tensor& operator=(const Tensor& t) & {
+    if (detail::any_recipes()) [[unlikely]]
+      return *this = Tensor(t);
+    handle_ = t.handle_;
+    packed_ = t.packed_;
+    return *this;
+  }
   Tensor& operator=(Tensor&&) & noexcept = default;
   ~Tensor() = default;
 
@@ -296,7 +307,8 @@ class Tensor {
     handle_ = std::move(h);
     packed_.reset();
   }
-  /// Rebinds to what the value was updated to: a value that gradients are by stays one.
+  /// Rebinds to what the value was updated to: a value that gradients are by stays one, and a variable that
+  /// has a recipe takes the value by that.
   void update_to(jit::Handle, const Site&);
 
  private:
@@ -313,17 +325,31 @@ class Tensor {
   mutable jit::BufferRef packed_;  // a strided value's row-major copy, once data() made it
 };
 
-inline Arg::Arg(const Tensor& t, Site site) : borrowed_(&t.handle_), is_tensor_(true), site_(site) {}
-inline Arg::Arg(Tensor&& t, Site site) : owned_(std::move(t.handle_)), is_tensor_(true), site_(site) {
+inline Arg::Arg(const Tensor& t, Site site) : borrowed_(&t.handle_), is_tensor_(true), site_(site) {
+  if (detail::any_recipes()) [[unlikely]]
+    if (jit::Handle now = detail::read_recipe(t.handle_, site)) owned_ = std::move(now), borrowed_ = nullptr;
+}
+inline Arg::Arg(Tensor&& t, Site site) : is_tensor_(true), site_(site) {
+  if (detail::any_recipes()) [[unlikely]]
+    if (jit::Handle now = detail::read_recipe(t.handle_, site)) t.handle_ = std::move(now);
+  owned_ = std::move(t.handle_);
   t.packed_.reset();
 }
 
-inline Index::Index(const Tensor& t, Site s) : Index(t.handle(), s) {}
+inline Index::Index(const Tensor& t, Site s) : Index(Arg(t, s).handle(), s) {}
 
 /// Takes a tensor only, where a scalar would mean something else.
 struct TensorArg : Arg {
   TensorArg(const Tensor& t, Site s = Site::current()) : Arg(t, s) {}
   TensorArg(Tensor&& t, Site s = Site::current()) : Arg(std::move(t), s) {}
+};
+
+/// Takes a tensor that may be left out, as a bias: then it is undefined.
+struct MaybeTensor : Tensor {
+  MaybeTensor() noexcept = default;
+  MaybeTensor(const Tensor& t, Site s = Site::current()) : Tensor(Arg(t, s).take()) {}
+  MaybeTensor(Tensor&& t, Site s = Site::current()) : Tensor(Arg(std::move(t), s).take()) {}
+  MaybeTensor(const Selection& t, Site s = Site::current()) : Tensor(Arg(t, s).take()) {}
 };
 
 /// Holds a tensor and the line it was written on.

@@ -25,10 +25,11 @@ std::string described(const Array& a) {
 Array::Array(const Tensor& x, Site s) {
   const auto keep = std::make_shared<jit::BufferRef>();
   const auto held = std::make_shared<const std::pair<Tensor, std::shared_ptr<jit::BufferRef>>>(x, keep);
-  const std::string_view bytes = lazy::detail::host_bytes("Array", x, s, *keep);
+  const Tensor& value = held->first;
+  const std::string_view bytes = lazy::detail::host_bytes("Array", value, s, *keep);
   values_ = std::shared_ptr<const void>(held, bytes.empty() ? static_cast<const void*>("") : bytes.data());
-  shape_ = x.shape(s);
-  dtype_ = x.dtype(s);
+  shape_ = value.shape(s);
+  dtype_ = value.dtype(s);
 }
 
 Array Array::operator[](int64_t i) const {

@@ -60,7 +60,8 @@ void Index::throw_above(uint64_t i, const Site& s) {
 
 template <class Place>
 View::View(Tensor& base, const Site& site, const Place& place) : base_(&base), region_(place()), site_(site) {
-  rebind(returned(read_region(kRead, base.handle_, region_, site), Arg(base, site)).handle());
+  const Arg whole(base, site);
+  rebind(returned(read_region(kRead, whole.handle(), region_, site), whole).handle());
 }
 
 View Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, Index g, Index h, Index i,
@@ -71,9 +72,10 @@ View Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, In
 Tensor Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, Index g, Index h, Index i,
                           Index j) const& {
   (void)node(kRead, a.site);
+  const Arg whole(*this, a.site);
   return returned(
-      read_region(kRead, handle_, placed(handle_, {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j}), a.site),
-      Arg(*this, a.site));
+      read_region(kRead, whole.handle(), placed(handle_, {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j}), a.site),
+      whole);
 }
 Tensor Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f, Index g, Index h, Index i,
                           Index j) && {
@@ -84,7 +86,7 @@ Selection Tensor::operator()(const Tensor& index, Site s) & { return Selection(*
 Tensor Tensor::operator()(const Tensor& index, Site s) const& {
   (void)node(kRead, s);
   (void)index.node(kRead, s);
-  return Tensor(read_at(handle_, index.handle_, s));
+  return Tensor(read_at(Arg(*this, s).handle(), Arg(index, s).handle(), s));
 }
 Tensor Tensor::operator()(const Tensor& index, Site s) && { return std::as_const(*this)(index, s); }
 
@@ -94,7 +96,8 @@ View Tensor::operator()(std::span<const Index> list, Site s) & {
 }
 Tensor Tensor::operator()(std::span<const Index> list, Site s) const& {
   (void)node(kRead, s);
-  return returned(read_region(kRead, handle_, placed(handle_, list, s), s), Arg(*this, s));
+  const Arg whole(*this, s);
+  return returned(read_region(kRead, whole.handle(), placed(handle_, list, s), s), whole);
 }
 Tensor Tensor::operator()(std::span<const Index> list, Site s) && { return std::as_const(*this)(list, s); }
 
@@ -104,7 +107,7 @@ Index::Index(const Selection& v, Site s) : Index(v.read(s), s) {}
 // Writing a region
 
 void View::write(const char* op, const Arg& v) {
-  base_->update_to(written_region(op, base_->handle_, region_, v), v.site());
+  base_->update_to(written_region(op, Arg(*base_, v.site()).handle(), region_, v), v.site());
 }
 
 template <class F>
@@ -139,9 +142,9 @@ Selection::Selection(Tensor& base, const Tensor& index, const Site& site)
     : base_(&base), base_value_(base), index_(index), site_(site) {
   (void)base.node(kRead, site);
   (void)index.node(kRead, site);
-  if (is_mask() || !is_int(index.handle()->dtype))
-    (void)aligned_mask(kRead, base.handle(), index.handle(), 0, site);
-  else if (base.handle()->shape.empty())
+  if (is_mask() || !is_int(index_.handle()->dtype))
+    (void)aligned_mask(kRead, base_value_.handle(), index_.handle(), 0, site);
+  else if (base_value_.handle()->shape.empty())
     fail<IndexError>(kRead, "1 indices for 0 dimensions of shape []", site);
 }
 

@@ -193,8 +193,9 @@ std::string format(const void* data, DType t, const Shape& shape) {
 std::string to_string(const Tensor& x, Site s) {
   if (!x.defined()) return "<empty tensor>";
   jit::BufferRef keep;
-  const void* data = jit::contiguous_data(x.handle(), jit::Cause::print, s, keep);
-  return format(data, x.dtype(), x.shape());
+  const Arg value(x, s);
+  const void* data = jit::contiguous_data(value.handle(), jit::Cause::print, s, keep);
+  return format(data, value.handle()->dtype, value.handle()->shape);
 }
 
 std::ostream& operator<<(std::ostream& out, LocatedTensor x) { return out << to_string(*x.tensor, x.site); }

@@ -225,9 +225,11 @@ uint64_t checked_bytes(const FileBytes& f, uint64_t offset, std::span<const int6
 
 std::string_view host_bytes(const char* op, const Tensor& x, const Site& s, jit::BufferRef& keep) {
   if (!x.defined()) throw_empty(op, s);
-  const auto count = static_cast<size_t>(x.size(s)) * size_of(x.dtype(s));
+  const Arg value(x, s);
+  const jit::Handle& h = value.handle();
+  const auto count = static_cast<size_t>(numel(h->shape)) * size_of(h->dtype);
   if (count == 0) return {};
-  return {static_cast<const char*>(jit::contiguous_data(x.handle(), jit::Cause::data, s, keep)), count};
+  return {static_cast<const char*>(jit::contiguous_data(h, jit::Cause::data, s, keep)), count};
 }
 
 namespace {

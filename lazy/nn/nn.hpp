@@ -16,6 +16,8 @@
 #include "lazy/nn/modules/module.hpp"
 #include "lazy/nn/modules/normalisation.hpp"
 #include "lazy/nn/modules/padding.hpp"
+#include "lazy/nn/modules/parametrizations.hpp"
+#include "lazy/nn/modules/parametrize.hpp"
 #include "lazy/nn/modules/pooling.hpp"
 #include "lazy/nn/modules/recurrent.hpp"
 #include "lazy/nn/modules/transformer.hpp"

@@ -1,6 +1,7 @@
 // Implements the member spellings: each passes its tensor and the user's line to the free function.
 #include "lazy/core/build.hpp"
 #include "lazy/core/promotion.hpp"
+#include "lazy/core/recipe.hpp"
 #include "lazy/ops/diagonals.hpp"
 #include "lazy/ops/elementwise.hpp"
 #include "lazy/ops/matmul.hpp"
@@ -120,6 +121,7 @@ Tensor Tensor::clone(Site s) const {
 
 Tensor Tensor::copy(Site s) const {
   const jit::Node& n = node("copy", s);
+  if (detail::any_recipes() && detail::recipe_of(handle_)) return Tensor(Arg(*this, s).take());
   // Gradients, hooks and scopes tell the copy from this variable.
   if (n.attachment) return Tensor(detail::alias_of(handle_, s));
   if (!n.ready() || !n.buffer || !n.buffer->borrowed()) return *this;

@@ -245,7 +245,7 @@ Tensor renorm(Arg x, double p, IntegerArg axis, double maxnorm) {
   return f.result(r.op(Op::multiply, f.x, r.where(r.op(Op::greater, norm, maxnorm), scale, 1)));
 }
 
-Tensor ediff1d(Arg x, const Tensor& to_end, const Tensor& to_begin) {
+Tensor ediff1d(Arg x, const MaybeTensor& to_end, const MaybeTensor& to_begin) {
   const Recorder r{"ediff1d", x.site()};
   const Handle given = Operand(r.name, x).take();
   if (is_bool(given->dtype)) r.fail<DtypeError>("takes numbers, not bool: convert with astype");

@@ -41,7 +41,7 @@ Tensor renorm(Arg x, double p, IntegerArg axis, double maxnorm);
 /// Returns differences of neighbours in the flattened tensor, after and before the elements of two more
 /// tensors (default-constructed: none), flattened too. Keeps the dtype; DtypeError for bool and for values
 /// of another kind.
-Tensor ediff1d(Arg x, const Tensor& to_end = {}, const Tensor& to_begin = {});
+Tensor ediff1d(Arg x, const MaybeTensor& to_end = {}, const MaybeTensor& to_begin = {});
 /// [float] Returns (x[i + 1] - x[i - 1]) / (2 spacing) along each axis, one tensor for each of `axes` (none:
 /// all); at the ends differences of the first order or, for edge_order 2, those of a parabola. `spacing` has
 /// one number for each, one for all, or none for 1. ShapeError for axes of fewer than edge_order + 1 elements

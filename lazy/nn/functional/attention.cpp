@@ -193,7 +193,7 @@ std::vector<Handle> attention_derivatives(const jit::CallGradients& d) {
 
 }  // namespace
 
-Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor& mask, bool causal,
+Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const MaybeTensor& mask, bool causal,
                                     std::optional<double> scale) {
   const Site& s = query.site();
   const DType t = common_type(kName, {&query, &key, &value});

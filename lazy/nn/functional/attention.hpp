@@ -14,7 +14,7 @@ namespace lazy {
 /// only. `scale`: 1 / sqrt(e) if not given. A query that may attend to nothing gets zeros. ShapeError
 /// if an operand has fewer than 2 dimensions or the shapes don't fit; DtypeError for integers and
 /// bools.
-Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const Tensor& mask = {},
+Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const MaybeTensor& mask = {},
                                     bool causal = false, std::optional<double> scale = std::nullopt);
 
 }  // namespace lazy

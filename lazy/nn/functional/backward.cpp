@@ -74,7 +74,8 @@ ConvGradients convolution_backward(Arg grad, Arg x, Arg w, const ConvOptions& op
           rounded(conv_bias_gradient(g.handle(), c.layout, f.site))};
 }
 
-NormGradients layer_norm_backward(Arg grad, Arg x, ShapeArg normalized, const Tensor& weight, double eps) {
+NormGradients layer_norm_backward(Arg grad, Arg x, ShapeArg normalized, const MaybeTensor& weight,
+                                  double eps) {
   const Formula f("layer_norm_backward", {&grad, &x}, {&weight});
   const Term g = f.term(grad), v = f.term(x);
   check_same(f, g, v);
@@ -97,7 +98,7 @@ NormGradients layer_norm_backward(Arg grad, Arg x, ShapeArg normalized, const Te
           rounded(sum(flat, {0}), normalized)};
 }
 
-NormGradients group_norm_backward(Arg grad, Arg x, IntegerArg groups, const Tensor& weight, double eps) {
+NormGradients group_norm_backward(Arg grad, Arg x, IntegerArg groups, const MaybeTensor& weight, double eps) {
   const Formula f("group_norm_backward", {&grad, &x}, {&weight});
   const Term g = f.term(grad), v = f.term(x);
   check_same(f, g, v);

@@ -21,10 +21,10 @@ struct NormGradients {
   Tensor weight, bias;  // of the weight's shape
 };
 /// Takes the operands of layer_norm(); without a weight it counts as 1.
-NormGradients layer_norm_backward(Arg grad, Arg x, ShapeArg normalized, const Tensor& weight = {},
+NormGradients layer_norm_backward(Arg grad, Arg x, ShapeArg normalized, const MaybeTensor& weight = {},
                                   double eps = 1e-5);
 /// Takes the operands of group_norm(), likewise.
-NormGradients group_norm_backward(Arg grad, Arg x, IntegerArg groups, const Tensor& weight = {},
+NormGradients group_norm_backward(Arg grad, Arg x, IntegerArg groups, const MaybeTensor& weight = {},
                                   double eps = 1e-5);
 
 /// Adds up rows of grad (..., width) for the rows of weights that ids (...) named: -> (rows, width). Ids

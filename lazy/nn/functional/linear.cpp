@@ -81,7 +81,7 @@ constinit const jit::CallDefinition kLinear{.name = kLinearName,
 
 }  // namespace
 
-Tensor linear(Arg x, Arg w, const Tensor& bias) {
+Tensor linear(Arg x, Arg w, const MaybeTensor& bias) {
   constexpr const char* name = kLinearName;
   const Site s = x.site();
   DType t = common_type(name, {&x, &w});
@@ -109,7 +109,7 @@ Tensor linear(Arg x, Arg w, const Tensor& bias) {
       (empty ? detail::record_expanded(spec, operands, s) : detail::record_call(spec, operands, s))[0]);
 }
 
-Tensor bilinear(Arg a, Arg b, Arg w, const Tensor& bias) {
+Tensor bilinear(Arg a, Arg b, Arg w, const MaybeTensor& bias) {
   const Formula f("bilinear", {&a, &b, &w}, {&bias});
   for (const Arg* x : {&a, &b}) tell_of_widening(f.name, x->handle(), w.handle(), f.site);
   const Term x = f.term(a), y = f.term(b), weights = f.term(w);

@@ -7,10 +7,10 @@ namespace lazy {
 /// Returns x w^T + bias: x (..., in), w (out, in), bias (out) -> (..., out); w (in) gives (...), then bias is
 /// one number. Dtypes promote; 16-bit floats accumulate in float32. A default-constructed Tensor is no bias.
 /// ShapeError where the shapes don't fit; DtypeError for bools.
-Tensor linear(Arg x, Arg w, const Tensor& bias = {});
+Tensor linear(Arg x, Arg w, const MaybeTensor& bias = {});
 /// Returns y_k = sum over i and j of a_i w_kij b_j, + bias_k: a (..., in1), b (..., in2), w (out, in1, in2),
 /// bias (out) -> (..., out). Dtypes promote to a floating-point one; leading axes are the same (ShapeError).
-Tensor bilinear(Arg a, Arg b, Arg w, const Tensor& bias = {});
+Tensor bilinear(Arg a, Arg b, Arg w, const MaybeTensor& bias = {});
 /// Returns the rows of weights that integers name: ids (...), weight (rows, width) -> (..., width). Ids out
 /// of range, negative ones too, throw IndexError when the value is computed. DtypeError if ids are not
 /// integers.

@@ -154,7 +154,7 @@ Tensor smooth_l1_loss(Arg x, Arg target, Reduction r, double beta) {
   });
 }
 
-Tensor binary_cross_entropy(Arg x, Arg target, const Tensor& weight, Reduction r) {
+Tensor binary_cross_entropy(Arg x, Arg target, const MaybeTensor& weight, Reduction r) {
   const Formula f("binary_cross_entropy", {&x, &target}, {&weight});
   const Term v = f.term(x), t = f.term(target);
   check_same(v, t);
@@ -164,8 +164,8 @@ Tensor binary_cross_entropy(Arg x, Arg target, const Tensor& weight, Reduction r
   return f.finish(whole, reduced(weighted(losses, weight), r));
 }
 
-Tensor binary_cross_entropy_with_logits(Arg x, Arg target, const Tensor& weight, Reduction r,
-                                        const Tensor& pos_weight) {
+Tensor binary_cross_entropy_with_logits(Arg x, Arg target, const MaybeTensor& weight, Reduction r,
+                                        const MaybeTensor& pos_weight) {
   const Formula f("binary_cross_entropy_with_logits", {&x, &target}, {&weight, &pos_weight});
   const Term v = f.term(x), t = f.term(target);
   check_same(v, t);

@@ -29,12 +29,13 @@ Tensor smooth_l1_loss(Arg x, Arg target, Reduction reduction = Reduction::mean, 
 /// Returns -weight (target log(x) + (1 - target) log(1 - x)) for probabilities x, the logarithms being at
 /// least -100. Error when the value is computed if x or the target is outside of 0 to 1. ShapeError if x and
 /// the target differ in shape; the weight broadcasts.
-Tensor binary_cross_entropy(Arg x, Arg target, const Tensor& weight = {},
+Tensor binary_cross_entropy(Arg x, Arg target, const MaybeTensor& weight = {},
                             Reduction reduction = Reduction::mean);
 /// Returns binary_cross_entropy(sigmoid(x), target, weight) without overflow, target's term times pos_weight,
 /// which broadcasts.
-Tensor binary_cross_entropy_with_logits(Arg x, Arg target, const Tensor& weight = {},
-                                        Reduction reduction = Reduction::mean, const Tensor& pos_weight = {});
+Tensor binary_cross_entropy_with_logits(Arg x, Arg target, const MaybeTensor& weight = {},
+                                        Reduction reduction = Reduction::mean,
+                                        const MaybeTensor& pos_weight = {});
 /// Returns target (log(target) - x), 0 where target is 0: x has logarithms of probabilities, and so has the
 /// target if `log_target`: e^target (target - x).
 Tensor kl_div(Arg x, Arg target, Reduction reduction = Reduction::mean, bool log_target = false);
@@ -89,7 +90,7 @@ Tensor multi_margin_loss(Arg x, Arg target, const MarginOptions& options = {});
 Tensor multilabel_margin_loss(Arg x, Arg target, Reduction reduction = Reduction::mean);
 /// Returns the mean over the last axis of -weight (target log(sigmoid(x)) + (1 - target) log(sigmoid(-x))),
 /// target 0 or 1 for each class, of x's shape.
-Tensor multilabel_soft_margin_loss(Arg x, Arg target, const Tensor& weight = {},
+Tensor multilabel_soft_margin_loss(Arg x, Arg target, const MaybeTensor& weight = {},
                                    Reduction reduction = Reduction::mean);
 
 struct CtcOptions {

@@ -92,7 +92,7 @@ Tensor multilabel_margin_loss(Arg x, Arg target, Reduction r) {
   return f.finish(whole, reduced(as_given(losses, v), r));
 }
 
-Tensor multilabel_soft_margin_loss(Arg x, Arg target, const Tensor& weight, Reduction r) {
+Tensor multilabel_soft_margin_loss(Arg x, Arg target, const MaybeTensor& weight, Reduction r) {
   const Formula f("multilabel_soft_margin_loss", {&x, &target}, {&weight});
   const Term v = f.term(x), t = f.term(target);
   check_same(f, v, t.shape());

@@ -135,7 +135,8 @@ struct Channels {
 
 }  // namespace
 
-Tensor layer_norm(Arg x, ShapeArg normalized, const Tensor& weight, const Tensor& bias, double eps) {
+Tensor layer_norm(Arg x, ShapeArg normalized, const MaybeTensor& weight, const MaybeTensor& bias,
+                  double eps) {
   const Formula f("layer_norm", {&x}, {&weight, &bias});
   const Term v = f.term(x);
   const Dims axes = last_axes(v, normalized);
@@ -147,7 +148,7 @@ Tensor layer_norm(Arg x, ShapeArg normalized, const Tensor& weight, const Tensor
                   norm_derivative({v.shape(), normalized, {}, axes, leading}, m));
 }
 
-Tensor rms_norm(Arg x, ShapeArg normalized, const Tensor& weight, std::optional<double> eps) {
+Tensor rms_norm(Arg x, ShapeArg normalized, const MaybeTensor& weight, std::optional<double> eps) {
   const Formula f("rms_norm", {&x}, {&weight});
   const Term v = f.term(x);
   const Dims axes = last_axes(v, normalized);
@@ -194,7 +195,7 @@ constinit const jit::CallDefinition kBatchNorm{.name = kBatchNormName,
                                                .expand = expand_batch_norm};
 
 /// Throws ShapeError unless the tensor has an element for each of the channels.
-void check_channels(const Formula& f, const char* what, const Tensor& t, const Channels& c) {
+void check_channels(const Formula& f, const char* what, const MaybeTensor& t, const Channels& c) {
   if (t.handle()->shape != c.alone)
     f.fail<ShapeError>(std::string(what) + " has shape " + to_string(t.handle()->shape) + ", not " +
                        to_string(c.alone));
@@ -202,8 +203,8 @@ void check_channels(const Formula& f, const char* what, const Tensor& t, const C
 
 }  // namespace
 
-Tensor batch_norm(Arg x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
-                  const Tensor& bias, double eps, ChannelLayout layout) {
+Tensor batch_norm(Arg x, const MaybeTensor& running_mean, const MaybeTensor& running_var,
+                  const MaybeTensor& weight, const MaybeTensor& bias, double eps, ChannelLayout layout) {
   if (!running_mean.defined() || !running_var.defined()) throw_empty(kBatchNormName, x.site());
   const Formula f(kBatchNormName, {&x}, {&running_mean, &running_var, &weight, &bias});
   const Handle given = Operand(f.name, x, f.result).take(), least = f.number(eps, f.work);
@@ -257,7 +258,7 @@ BatchNormResult trained(const Formula& f, const Term& v, const Channels& c, cons
 
 }  // namespace
 
-BatchNormResult batch_norm_training(Arg x, const Tensor& running_mean, const Tensor& running_var,
+BatchNormResult batch_norm_training(Arg x, const MaybeTensor& running_mean, const MaybeTensor& running_var,
                                     const BatchNormOptions& o) {
   const Formula f("batch_norm_training", {&x}, {&o.weight, &o.bias});
   const Term v = f.term(x);
@@ -265,7 +266,7 @@ BatchNormResult batch_norm_training(Arg x, const Tensor& running_mean, const Ten
   return trained(f, v, c, c.others, running_mean, running_var, o);
 }
 
-BatchNormResult instance_norm_training(Arg x, const Tensor& running_mean, const Tensor& running_var,
+BatchNormResult instance_norm_training(Arg x, const MaybeTensor& running_mean, const MaybeTensor& running_var,
                                        const BatchNormOptions& o) {
   const Formula f("instance_norm_training", {&x}, {&o.weight, &o.bias});
   const Term v = f.term(x);
@@ -301,12 +302,12 @@ Tensor grouped_norm(const Formula& f, const Term& v, int64_t groups, const Tenso
 
 }  // namespace
 
-Tensor group_norm(Arg x, IntegerArg groups, const Tensor& weight, const Tensor& bias, double eps) {
+Tensor group_norm(Arg x, IntegerArg groups, const MaybeTensor& weight, const MaybeTensor& bias, double eps) {
   const Formula f("group_norm", {&x}, {&weight, &bias});
   return grouped_norm(f, f.term(x), groups, weight, bias, eps);
 }
 
-Tensor instance_norm(Arg x, const Tensor& weight, const Tensor& bias, double eps) {
+Tensor instance_norm(Arg x, const MaybeTensor& weight, const MaybeTensor& bias, double eps) {
   const Formula f("instance_norm", {&x}, {&weight, &bias});
   const Term v = f.term(x);
   const Channels c(v, channels_first, 3);

@@ -82,8 +82,7 @@ MultiheadAttention::Operands MultiheadAttention::project(const Tensor& query, co
   const auto third = [&](const Tensor& all, int64_t i) {
     return all.defined() ? all(slice(i * e, (i + 1) * e)) : Tensor();
   };
-  const Tensor& w = in_proj_weight;
-  const Tensor& b = in_proj_bias;
+  const Tensor w = in_proj_weight, b = in_proj_bias;  // read once, if they are computed from parts
   if (w.defined() && same(query, key) && same(key, value)) {
     const Tensor all = linear(Arg(query, s), w, b);  // one product for all three
     const auto part = [&](int64_t i) { return all(ellipsis, slice(i * e, (i + 1) * e)); };

@@ -31,6 +31,7 @@ struct Listed final : Visitor {
 
  protected:
   void parameter(const std::string& path, Parameter& p) override { paths.emplace(&p, path); }
+  void parametrized(const std::string& path, Parameter& p) override { paths.emplace(&p, path); }
   void child(const std::string& path, Module& m) override {
     paths.emplace(&m, path);
     modules.push_back(&m);
@@ -47,6 +48,7 @@ bool matters(Module& m) {
 
      protected:
       void parameter(const std::string&, Parameter&) override { found = true; }
+      void parametrized(const std::string&, Parameter&) override { found = true; }
       void buffer(const std::string&, Tensor&) override { found = true; }
       void child(const std::string&, Module&) override {}
     } any;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "lazy/nn/modules/module.hpp"
@@ -62,7 +63,11 @@ class Visitor {
   virtual ~Visitor() = default;
 
   /// Visits a module: this one's members get names that begin with `path`.
-  void visit(Module& m) { m.members(*this); }
+  void visit(Module& m) {
+    const size_t first = parametrized_.size();
+    m.members(*this);
+    visit_parametrized(first);
+  }
   /// Visits a member of any kind that LAZY_MODULE takes. A module whose members' names can't be names of C++
   /// calls it by itself, in an overridden members().
   template <class T>
@@ -79,19 +84,30 @@ class Visitor {
   /// Is called for each parameter and buffer that is defined.
   virtual void parameter(const std::string& /*path*/, Parameter&) {}
   virtual void buffer(const std::string& /*path*/, Tensor&) {}
+  /// Is called for each parameter that has a parametrization, after this was visited: it is a child, named
+  /// "parametrizations.weight" for the parameter "weight", that comes after the other members, as in torch.
+  virtual void parametrized(const std::string& /*path*/, Parameter&) {}
   /// Is called for a module, and visits what is in it, unless overridden.
   virtual void child(const std::string& /*path*/, Module& m) { visit(m); }
   /// Are called before and after a list's elements; `kind` is torch's name of such a list.
   virtual void open(const std::string& /*path*/, const char* /*kind*/) {}
   virtual void close() {}
+  /// Says for one module alone if it is being trained.
+  static void set_training(Module& m, bool on) noexcept { m.training_ = on; }
 
  private:
   /// Cuts the first name off.
   static std::string_view next_name(std::string_view& names);
   template <class T>
   void elements(T& list);
+  /// Visits a parameter, or keeps it for later if it has a parametrization.
+  void one(std::string_view name, Parameter&);
+  /// Visits what was kept from the `first` on: those of one module or list.
+  void visit_parametrized(size_t first);
 
   std::string path_;  // of what is being visited
+  std::vector<std::pair<std::string, Parameter*>>
+      parametrized_;  // to be visited, of all that are being visited
 };
 
 template <class T>
@@ -104,7 +120,7 @@ void Visitor::member(std::string_view name, T& m) {
     if (before) path_ += '.';
     path_ += name;
     if constexpr (std::is_same_v<T, Parameter>) {
-      if (m.defined()) parameter(path_, m);
+      if (m.defined()) one(name, m);
     } else if constexpr (std::is_same_v<T, Tensor>) {
       if (m.defined()) buffer(path_, m);
     } else if constexpr (std::is_base_of_v<Module, T>) {
@@ -125,6 +141,7 @@ void Visitor::member(std::string_view name, T& m) {
 
 template <class T>
 void Visitor::elements(T& list) {
+  const size_t first = parametrized_.size();
   if constexpr (detail::kIs<T, std::map>) {
     open(path_, detail::list_of<typename T::mapped_type>(true));
     for (auto& [key, m] : list) member(key, m);
@@ -136,6 +153,7 @@ void Visitor::elements(T& list) {
     size_t i = 0;
     for (auto& m : list) member(std::to_string(i++), m);
   }
+  visit_parametrized(first);
   close();
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "lazy/autograd/addresses.hpp"
+#include "lazy/autograd/parametrized.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/device.hpp"
 
@@ -19,6 +20,30 @@ std::string_view Visitor::next_name(std::string_view& names) {
   const std::string_view name = names.substr(begin, end - begin);
   names.remove_prefix(end);
   return name;
+}
+
+void Visitor::one(std::string_view name, Parameter& p) {
+  if (p.parametrized()) parametrized_.emplace_back(name, &p);
+  else parameter(path_, p);
+}
+
+void Visitor::visit_parametrized(size_t first) {
+  if (first == parametrized_.size()) return;
+  const size_t before = path_.size();
+  const std::string prefix = before ? path_ + '.' : std::string();
+  path_ = prefix + "parametrizations";
+  open(path_, "ModuleDict");
+  const size_t end = path_.size();
+  for (size_t i = first; i < parametrized_.size(); ++i) {
+    const auto [name, p] = parametrized_[i];
+    path_ += '.' + name;
+    child(path_, dynamic_cast<Module&>(*p->parametrized()));
+    path_.resize(end);
+    parametrized(prefix + name, *p);
+  }
+  close();
+  path_.resize(before);
+  parametrized_.resize(first);
 }
 
 namespace {
@@ -46,6 +71,15 @@ void for_each(Module& m, P p, B b) {
   Each<P, B> visitor(std::move(p), std::move(b));
   visitor.visit(m);
 }
+
+/// Has parameters that are computed from parts know that these have changed.
+struct Follow final : Visitor {
+  Site site;
+  explicit Follow(const Site& s) : site(s) {}
+
+ protected:
+  void parametrized(const std::string&, Parameter& p) override { p.parts_changed(site); }
+};
 
 struct Children final : Visitor {
   std::vector<std::pair<std::string, Module*>> found;
@@ -153,6 +187,7 @@ Module& Module::to(Device device, Site s) {
   for_each(
       *this, [&](const std::string&, Parameter& p) { p.reset(p.to(device, s), s); },
       [&](const std::string&, Tensor& b) { b = b.to(device, s); });
+  Follow(s).visit(*this);
   return *this;
 }
 
@@ -162,10 +197,14 @@ Module& Module::to(DType dtype, Site s) {
   check_members(s);
   const no_grad scope;
   for_each(
-      *this, [&](const std::string&, Parameter& p) { p.reset(p.to(dtype, s), s); },
+      *this,
+      [&](const std::string&, Parameter& p) {
+        if (is_float(p.dtype())) p.reset(p.to(dtype, s), s);
+      },
       [&](const std::string&, Tensor& b) {
         if (is_float(b.dtype())) b = b.to(dtype, s);
       });
+  Follow(s).visit(*this);
   return *this;
 }
 
@@ -178,7 +217,11 @@ void Module::zero_grad(Site s) {
 Module& Module::requires_grad_(bool on, Site s) {
   check_members(s);
   for_each(
-      *this, [&](const std::string&, Parameter& p) { p.requires_grad_(on, s); }, ignore);
+      *this,
+      [&](const std::string&, Parameter& p) {
+        if (!on || is_float(p.dtype())) p.requires_grad_(on, s);  // a part may be of integers
+      },
+      ignore);
   return *this;
 }
 

@@ -100,21 +100,38 @@ void check_state(const Case& c, nn::Module& m) {
   m.load_state_dict(given);
 }
 
-void check_gradients(const Case& c, nn::Module& m, const std::vector<Tensor>& arguments, const Tensor& y) {
+/// Holds a parameter as half of it: the value is the same to the bit.
+struct Doubled final : nn::utils::parametrize::Parametrization {
+  Tensor forward(const std::vector<Tensor>& x, Site) override { return x[0] * 2; }
+  std::optional<std::vector<Tensor>> right_inverse(const Tensor& x, Site) override {
+    return std::vector<Tensor>{x * 0.5};
+  }
+};
+
+using Parameters = std::vector<std::pair<std::string, ParameterRef>>;
+
+void check_gradients(const Case& c, const Parameters& parameters, bool parametrized,
+                     const std::vector<Tensor>& arguments, const Tensor& y) {
   y.backward(c.cotangent);
   std::map<std::string, Tensor> found;
   for (size_t i = 0; i < arguments.size(); ++i) found[std::to_string(i)] = arguments[i].grad();
-  for (const auto& [name, p] : m.named_parameters()) found[name] = p->grad();
+  for (const auto& [name, p] : parameters) {
+    found[name] = p->grad();
+    if (parametrized && found[name].defined()) found[name] = found[name] * 0.5;
+  }
   for (const auto& [name, expected] : c.grads) near("gradient of " + name, found[name], expected);
 }
 
-void run(const Case& c) {
+void run(const Case& c, bool parametrized = false) {
   const auto builder = layers::builders().find(c.name);
   BOOST_REQUIRE_MESSAGE(builder != layers::builders().end(), "no layer for " + c.name);
   layers::Layer layer = builder->second();
   nn::Module& m = *layer.module;
   BOOST_TEST(tree(m) == c.repr);
   check_state(c, m);
+  const Parameters parameters = m.named_parameters();
+  if (parametrized)
+    for (const auto& [name, p] : parameters) nn::utils::parametrize::register_parametrization(*p, Doubled());
   if (auto* pool = dynamic_cast<nn::FractionalMaxPool2d*>(&m)) pool->options.random_samples = c.samples;
   if (auto* pool = dynamic_cast<nn::FractionalMaxPool3d*>(&m)) pool->options.random_samples = c.samples;
   m.train(c.train);
@@ -123,7 +140,12 @@ void run(const Case& c) {
     if (is_float(arguments[i].dtype()) && !c.fixed[i]) arguments[i].requires_grad_();
   const Tensor y = layer.call(arguments, c.train);
   near("output", y, c.output);
-  if (c.cotangent.defined()) check_gradients(c, m, arguments, y);
+  if (c.cotangent.defined()) check_gradients(c, parameters, parametrized, arguments, y);
+  if (parametrized)
+    for (const auto& [name, p] : m.named_parameters())
+      BOOST_TEST(name.find("parametrizations.") != name.npos, name << " has none");
+  if (parametrized)
+    for (const auto& [name, p] : parameters) nn::utils::parametrize::remove_parametrizations(m, name);
   const NamedTensors state = m.state_dict();
   std::map<std::string, Tensor> expected(c.state.begin(), c.state.end());
   for (const auto& [name, t] : c.after) expected[name] = t;
@@ -145,6 +167,15 @@ BOOST_AUTO_TEST_CASE(layers_are_torchs) {
     ++count;
   }
   BOOST_TEST(count == layers::builders().size());
+}
+
+// Layers don't know how their parameters come about.
+BOOST_AUTO_TEST_CASE(parametrized_layers_are_torchs) {
+  for (const Case& c : read_cases()) BOOST_TEST_CONTEXT(c.name) {
+      try {
+        run(c, true);
+      } catch (const Error& e) { BOOST_ERROR(e.what()); }
+    }
 }
 
 // A layer that no case prints is not compared with torch's.
