@@ -158,7 +158,7 @@ void Contraction::run_all(Launch l, uint64_t* args) const {
   Launch inside = l;
   if (together > 1) inside.threads = 1;
   box.each_piece(args, together, l.threads, [&](uint64_t* mine, int64_t piece) {
-    std::vector<uint64_t> one(static_cast<size_t>(box.layout().words()));
+    LaunchWords one(box.layout().words());
     for (int64_t m = piece * grain; m < std::min(all, (piece + 1) * grain); ++m) {
       std::copy_n(mine, one.size(), one.data());
       Launch of_one = inside;

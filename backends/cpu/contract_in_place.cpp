@@ -49,7 +49,7 @@ bool Contraction::is_long_and_narrow(const ContractionSides& s) const {
 void Contraction::part_by_part(const Launch& l, const ContractionSides& s, int64_t part,
                                const ContractionBlock& b, uint64_t* args) const {
   const Scratch sums(b.rows * round_up(b.columns, form_.lanes) * element_);
-  std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
+  LaunchWords one(l.box.layout().words());
   ContractionPlan plan;
   plan.left_row = s.left_row;
   plan.right_step = s.right_step;

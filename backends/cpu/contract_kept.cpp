@@ -50,7 +50,7 @@ void Contraction::pack(const Partition& box, const uint64_t* args, char* to, int
   }
   const int64_t all = rights * r.parts * r.chunks, grain = divide_up(all, threads);
   box.each_piece(first.data(), divide_up(all, grain), threads, [&](uint64_t* mine, int64_t piece) {
-    std::vector<uint64_t> one(static_cast<size_t>(box.layout().words()));
+    LaunchWords one(box.layout().words());
     for (int64_t i = piece * grain; i < std::min(all, (piece + 1) * grain); ++i) {
       std::copy_n(mine, one.size(), one.data());
       select(box, i / (r.parts * r.chunks), one.data());
@@ -83,7 +83,7 @@ void Contraction::few_rows_by_packed(const Launch& l, const ContractionSides& s,
     const int64_t width = at_once ? end - begin : r.width;
     const Scratch tiles(r.parts > 1 ? s.rows * width * element_ : 0);
     plan.tiles = tiles.data();
-    std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
+    LaunchWords one(l.box.layout().words());
     for (int64_t column = begin; column < end; column += width) {
       std::copy_n(mine, one.size(), one.data());
       l.box.restrict(one.data(), vector_axis_, column, std::min(column + width, end));

@@ -67,7 +67,7 @@ void Contraction::dots(const Launch& l, const ContractionSides& s, const uint64_
   const int64_t grain = columns_each(l, s);
   l.box.each_piece(args, divide_up(s.columns, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
     const Scratch sums((s.rows * width + DottedRows::kAcross) * element_);
-    std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
+    LaunchWords one(l.box.layout().words());
     ContractionPlan plan;
     plan.tiles = sums.data();
     plan.flags = ContractionPlan::kResume;
@@ -148,7 +148,7 @@ void Contraction::few_rows(const Launch& l, const ContractionSides& s, const uin
     }
     const Scratch panel((packer_.lane_steps(part) + packer_.starts()) * width * element_),
         tiles(s.steps > part ? s.rows * width * element_ : 0);
-    std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
+    LaunchWords one(l.box.layout().words());
     plan.right = panel.data();
     plan.right_step = width * element_;
     plan.tiles = tiles.data();

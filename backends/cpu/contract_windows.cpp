@@ -63,7 +63,7 @@ void Contraction::windows_in_place(const Launch& l, const ContractionSides& s, u
   l.box.each_piece(args, divide_up(all, grain), l.threads, [&](uint64_t* mine, int64_t piece) {
     const auto begin = static_cast<size_t>(piece * grain),
                end = static_cast<size_t>(std::min(all, (piece + 1) * grain));
-    std::vector<uint64_t> one(static_cast<size_t>(l.box.layout().words()));
+    LaunchWords one(l.box.layout().words());
     ContractionPlan plan;
     plan.right_step = s.right_step;
     plan.right_chunk = form_.vectors * form_.lanes * element_;

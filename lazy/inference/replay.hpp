@@ -84,6 +84,7 @@ class Replayer {
   void call(std::span<const Replayed* const> arguments, ReplayResults&, const Site&);
 
  private:
+  struct Plan;
   struct All;
   std::unique_ptr<All> all_;
 };

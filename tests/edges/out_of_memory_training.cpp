@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lazy/data/data.hpp"
+#include "lazy/inference/replay.hpp"
 #include "lazy/lazy.hpp"
 #include "lazy/nn/nn.hpp"
 #include "lazy/optim/optim.hpp"
@@ -115,6 +116,26 @@ bool each_failure(const Program& p) {
   return good;
 }
 
+/// True if a replay that was called before asks for no memory, neither of the system nor for values.
+bool replays_allocate_nothing() {
+  const Tensor x = (arange(0, 60, 1, float32) * 0.01f).reshape({6, 10}).eval();
+  const Tensor w = (arange(0, 100, 1, float32) * 0.01f).reshape({10, 10}).eval();
+  const auto step = replay([w](const Tensor& v) {
+    Tensor y = v;
+    for (int i = 0; i < 10; ++i) y = softmax(tanh(linear(y, w)) + cumsum(y, 0) * 0.1f, -1);
+    return std::pair(y, sum(y));
+  });
+  for (int i = 0; i < 3; ++i) step(x);
+  const uint64_t replays = metrics().replays;
+  {
+    const failing::Armed counting(-2, false);
+    for (int i = 0; i < 20; ++i) step(x);
+  }
+  const long asked = failing::asked;
+  if (asked != 0) std::printf("20 replays allocated %ld times\n", asked);
+  return asked == 0 && metrics().replays == replays + 20;
+}
+
 }  // namespace
 
 int main() {
@@ -123,7 +144,7 @@ int main() {
   config::set("LAZY_NUM_THREADS", "1");
   const test::Folder folder;
   const training::CheckpointFolder checkpoints(folder.path(), {.keep = 2});
-  bool good = true;
+  bool good = replays_allocate_nothing();
   good &= each_failure({"a backward pass",
                         [](Training& t) {
                           t.backward();  // and moves the averages of the batch norm
@@ -167,6 +188,19 @@ int main() {
                               newest->restore("model", t.net).restore("optimizer", t.optimizer);
                             },
                         .each = 5});
+  good &= each_failure({.name = "replays",
+                        .run =
+                            [](Training& t) {
+                              t.net.eval();
+                              const no_grad scope;
+                              const auto step =
+                                  replay([&](const Tensor& x) { return tanh(t.net(x)); }, t.net);
+                              for (int i = 0; i < 3; ++i)
+                                if (step(t.x).to_vector<float>() != tanh(t.net(t.x)).to_vector<float>())
+                                  throw std::logic_error("another value than recording gives");
+                              t.net.train();
+                            },
+                        .each = 3});
   std::printf("%s\n", good ? "good" : "BAD");
   return good ? 0 : 1;
 }

@@ -296,8 +296,8 @@ void Partition::run(Entry entry, uint64_t* args) const {
   });
 }
 
-void Partition::each_piece(const uint64_t* args, int64_t pieces, int threads,
-                           const std::function<void(uint64_t*, int64_t)>& f) const {
+void Partition::each_piece_of(const uint64_t* args, int64_t pieces, int threads,
+                              const std::function<void(uint64_t*, int64_t)>& f) const {
   const auto words = static_cast<size_t>(layout_.words());
   const auto some = [&](int64_t first, int64_t last) {
     constexpr size_t kOnStack = 512;

@@ -1,6 +1,7 @@
 // Runs launches on several threads: cuts a box along a parallel axis into a few large boxes.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -61,8 +62,10 @@ class Partition {
   /// Moves args, a copy, to [first, last) of an axis.
   void restrict(uint64_t* args, int axis, int64_t first, int64_t last) const;
   /// Calls f(copy of args, piece) for each piece, on `threads` threads.
-  void each_piece(const uint64_t* args, int64_t pieces, int threads,
-                  const std::function<void(uint64_t*, int64_t)>& f) const;
+  template <class F>
+  void each_piece(const uint64_t* args, int64_t pieces, int threads, const F& f) const {
+    each_piece_of(args, pieces, threads, std::cref(f));  // which needs no memory
+  }
   const jit::loop::ArgLayout& layout() const { return layout_; }
   bool writes(int operand) const { return output_[static_cast<size_t>(operand)] != 0; }
 
@@ -96,6 +99,8 @@ class Partition {
   /// Says in which direction a large launch goes.
   Direction next_direction(const uint64_t* args) const;
   void run_piece(Entry, uint64_t* args, Direction) const;
+  void each_piece_of(const uint64_t* args, int64_t pieces, int threads,
+                     const std::function<void(uint64_t*, int64_t)>& f) const;
   /// Returns from how many indices on threads are worth it: those that take so many nanoseconds at the
   /// machine's speed.
   int64_t limit(double worth_ns) const;
@@ -126,6 +131,22 @@ class Partition {
 /// True if a launch that takes one thread so long is worth several. Depends on the measured cost of a
 /// dispatch, and on whether the threads are awake.
 bool worth_threads(double nanoseconds);
+
+/// Holds words of a launch; few of them need no memory.
+class LaunchWords {
+ public:
+  explicit LaunchWords(int words) : size_(static_cast<size_t>(words)) {
+    if (size_ > few_.size()) many_.resize(size_);
+  }
+  LaunchWords(const LaunchWords&) = delete;
+  uint64_t* data() { return size_ > few_.size() ? many_.data() : few_.data(); }
+  size_t size() const { return size_; }
+
+ private:
+  size_t size_;
+  std::array<uint64_t, 128> few_;
+  std::vector<uint64_t> many_;
+};
 
 /// Holds memory until the end of a scope: the allocator's, or where that has none, spare memory
 /// (memory/spare.hpp).

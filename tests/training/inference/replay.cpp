@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(what_it_reads_must_be_known) {
   Tensor w = numbers({4, 6});
   const Tensor x = numbers({5, 6});
   const auto unnamed = replay([&](const Tensor& v) { return linear(v, w); });
-  fails([&] { unnamed(x); }, __LINE__ - 2, "name the variable");
+  fails([&] { unnamed(x); }, __LINE__ - 1, "name the variable");
   std::vector<Tensor> list{w};
   const auto copied = replay([&](const Tensor& v) {
     const Tensor mine = list[0];
@@ -329,7 +329,7 @@ BOOST_AUTO_TEST_CASE(nothing_outlives_the_call_but_its_results) {
 BOOST_AUTO_TEST_CASE(no_numbers_are_drawn) {
   const Tensor x = numbers({5, 6});
   const auto noisy = replay([](const Tensor& v) { return v + randn({5, 6}); });
-  fails([&] { noisy(x); }, __LINE__ - 2, "same numbers");
+  fails([&] { noisy(x); }, __LINE__ - 1, "same numbers");
   nn::Dropout drop(0.5);
   const auto drops = replay([&](const Tensor& v) { return drop(v); });
   BOOST_CHECK_THROW(drops(x), Error);
@@ -389,7 +389,7 @@ BOOST_AUTO_TEST_CASE(indices_out_of_range) {
     } catch (const IndexError& e) {
       const std::string text = e.what();
       BOOST_TEST(text.find("index 10 is out of range") != text.npos, text);
-      BOOST_TEST(text.find("replay.cpp:" + std::to_string(__LINE__ - 12)) != text.npos, text);
+      BOOST_TEST(text.find("replay.cpp:" + std::to_string(__LINE__ - 11)) != text.npos, text);
     }
   }
   BOOST_TEST(all_of(step(good)) == all_of(look(good)));
