@@ -213,17 +213,31 @@ BOOST_AUTO_TEST_CASE(an_input_that_dies_is_overwritten) {
   BOOST_TEST(run([](Tensor x) { return call(four, std::move(x))[0]; }) == by_ops);
 }
 
-// What nodes say of their layout goes on through views that were recorded before the expansion.
-BOOST_AUTO_TEST_CASE(convolutions_attentions_and_layers_are_one_node) {
+// What a node says of its layout goes on through views that were recorded before it was expanded: a product
+// goes by that, and sums in the same order.
+BOOST_AUTO_TEST_CASE(views_of_outputs_know_how_they_lie) {
+  const Tensor image = numbers({2, 3, 20, 20}), w = numbers({5, 3, 3, 3}), v = numbers({5});
+  const auto run = [&] {
+    const Tensor y = conv2d(image, w), rows = reshape(permute_dims(y, {0, 2, 3, 1}), {2 * 18 * 18, 5});
+    return floats(matmul(rows, v));
+  };
+  const std::vector<float> deferred = run();
+  const Override eager("LAZY_EAGER", "1");
+  BOOST_TEST(run() == deferred, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_meant_is_one_node) {
   const auto nodes = [](auto&& f) {
     const uint64_t before = metrics().nodes_recorded;
     const Tensor y = f();
     return metrics().nodes_recorded - before;
   };
-  const Tensor image = numbers({2, 3, 12, 12}), w = numbers({4, 3, 3, 3}), q = reshape(image, {2, 3, 36, 4});
-  eval(image, w, q);
+  const Tensor image = numbers({2, 3, 12, 12}).eval(), w = numbers({4, 3, 3, 3}).eval(),
+               q = numbers({2, 3, 36, 4}).eval(), c = numbers({3}).eval(), m = numbers({5, 12}).eval();
   BOOST_TEST(nodes([&] { return conv2d(image, w, {.padding = 1}); }) == 1u);
   BOOST_TEST(nodes([&] { return scaled_dot_product_attention(q, q, q, {}, true); }) == 1u);
+  BOOST_TEST(nodes([&] { return linear(image, m); }) == 1u);
+  BOOST_TEST(nodes([&] { return batch_norm(image, c, c, c, c); }) == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(ops_of_an_expansion_have_its_name) {
