@@ -1,5 +1,6 @@
 #include "lazy/formula/formula.hpp"
 
+#include "lazy/core/policy.hpp"
 #include "lazy/indexing/gathering.hpp"
 
 namespace lazy::detail {
@@ -40,6 +41,12 @@ Formula::Formula(const char* n, std::initializer_list<const Arg*> arguments,
                  std::initializer_list<const Tensor*> optional)
     : Recorder{n, (*arguments.begin())->site()},
       result(float_dtype(n, arguments, optional, site)),
+      work(is_half(result) ? float32 : result) {}
+
+Formula::Formula(const char* n, Contraction, std::initializer_list<const Arg*> arguments,
+                 std::initializer_list<const Tensor*> optional)
+    : Recorder{n, (*arguments.begin())->site()},
+      result(float_type(contraction_type(n, arguments, optional))),
       work(is_half(result) ? float32 : result) {}
 
 Term Formula::term(const Tensor& t) const {

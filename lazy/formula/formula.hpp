@@ -52,11 +52,18 @@ class SharedNumbers {
   size_t next_ = 0;
 };
 
+/// Marks a function as a contraction, which a policy may have take its operands in another dtype.
+struct Contraction {};
+inline constexpr Contraction contraction{};
+
 /// Records the ops of one function, whose dtypes it knows.
 class Formula : public Recorder {
  public:
   /// Promotes the arguments, and those optional tensors that are given, to a floating-point dtype.
   Formula(const char* name, std::initializer_list<const Arg*> arguments,
+          std::initializer_list<const Tensor*> optional = {});
+  /// Likewise, of a contraction: a policy is asked before that (policy.hpp).
+  Formula(const char* name, Contraction, std::initializer_list<const Arg*> arguments,
           std::initializer_list<const Tensor*> optional = {});
   /// Leaves dtypes to the terms, for functions that don't compute with elements.
   Formula(const char* name, const Site& site) : Recorder{name, site}, result(bool_), work(bool_) {}

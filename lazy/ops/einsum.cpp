@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lazy/core/build.hpp"
+#include "lazy/core/policy.hpp"
 
 namespace lazy {
 namespace {
@@ -171,7 +172,7 @@ Handle contracted(const char* op, std::vector<Factor> factors, const std::string
 Tensor dot_over(const Arg& x, const Arg& y, const Dims& of_a, const Dims& of_b) {
   constexpr const char* name = "tensordot";
   const Site& s = x.site();
-  const DType t = common_type(name, {&x, &y}), work = is_bool(t) ? int64 : t;
+  const DType t = contraction_type(name, {&x, &y}), work = is_bool(t) ? int64 : t;
   const Handle a = Operand(name, x, work).take(), b = Operand(name, y, work).take();
   const auto differ = [&](const std::string& what) {
     fail<ShapeError>(name, "shapes " + to_string(a->shape) + " and " + to_string(b->shape) + ": " + what, s);
@@ -211,7 +212,7 @@ Tensor einsum(std::string_view text, std::initializer_list<Arg> operands, Site s
   std::vector<const Arg*> all_operands;
   for (const Arg& x : operands) all_operands.push_back(&x);
   std::vector<Factor> factors;
-  const DType t = common_type(name, all_operands);
+  const DType t = contraction_type(name, all_operands);
   const DType work = is_bool(t) ? int64 : t;
   std::string all;
   for (const Arg& x : operands) {

@@ -3,6 +3,7 @@
 #include "jit/graph/layout.hpp"
 #include "lazy/core/advice.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/core/policy.hpp"
 
 namespace lazy {
 namespace {
@@ -68,7 +69,7 @@ Handle with_vector(const char* name, const Handle& a, const Handle& b, const Sit
 
 Tensor product(const char* name, Arg& x, Arg& y, MaybeDType dtype) {
   const Site& s = x.site();
-  const DType t = dtype.given ? dtype.value : common_type(name, {&x, &y});
+  const DType t = dtype.given ? dtype.value : contraction_type(name, {&x, &y});
   tell_of_widening(name, x.handle(), y.handle(), s);
   tell_of_widening(name, y.handle(), x.handle(), s);
   const DType work = is_bool(t) ? int64 : t;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lazy/core/policy.hpp"
 #include "lazy/ops/matmul.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "lazy/ops/views.hpp"
@@ -19,7 +20,8 @@ struct Factors {
 
   Factors(const char* name, Arg& x, Arg& y, const Site& s, DType t)
       : r{name, s}, dtype(t), a(Operand(name, x, t).take()), b(Operand(name, y, t).take()) {}
-  Factors(const char* name, Arg& x, Arg& y) : Factors(name, x, y, x.site(), common_type(name, {&x, &y})) {}
+  Factors(const char* name, Arg& x, Arg& y)
+      : Factors(name, x, y, x.site(), contraction_type(name, {&x, &y})) {}
 
   /// Throws ShapeError unless the factors have so many dimensions and the inner extents and batches agree.
   void check(int of_a, int of_b) const {
@@ -30,7 +32,10 @@ struct Factors {
       r.fail<ShapeError>("takes factors of " + std::to_string(of_a) + " and " + std::to_string(of_b) +
                          " dimensions that fit, not " + to_string(p) + " and " + to_string(q));
   }
-  Handle product() const { return lazy::matmul(r.arg(a), r.arg(b)).handle(); }
+  Handle product() const {
+    const PolicyScope asked(nullptr);
+    return lazy::matmul(r.arg(a), r.arg(b)).handle();
+  }
 };
 
 Tensor exact_product(const char* name, Arg& a, Arg& b, int of_a, int of_b) {
@@ -53,7 +58,7 @@ bool is_zero(const ScalarNumber& v) { return v.as_double() == 0; }
 template <class F>
 Tensor added(const char* name, Arg& x, Arg& a, Arg& b, const ScalarNumber& beta, const ScalarNumber& alpha,
              F&& product) {
-  const DType t = common_type(name, {&x, &a, &b}), work = is_half(t) ? float32 : t;
+  const DType t = contraction_type(name, {&x, &a, &b}), work = is_half(t) ? float32 : t;
   const Factors f(name, a, b, x.site(), t);
   const Recorder& r = f.r;
   if (is_bool(t)) r.fail<DtypeError>("takes numbers, not bool: convert with astype");

@@ -194,7 +194,7 @@ Tensor glu(Arg x, IntegerArg axis) {
 }
 
 Tensor prelu(Arg x, Arg weight) {
-  const Formula f("prelu", {&x, &weight});
+  const Formula f("prelu", contraction, {&x, &weight});
   const Term v = f.term(x);
   Term w = f.term(weight);
   const int64_t count = numel(w.shape());

@@ -7,6 +7,7 @@
 
 #include "jit/backend/backend.hpp"
 #include "jit/calls/call.hpp"
+#include "lazy/core/policy.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "support/float_mode.hpp"
 
@@ -196,7 +197,7 @@ std::vector<Handle> attention_derivatives(const jit::CallGradients& d) {
 Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const MaybeTensor& mask, bool causal,
                                     std::optional<double> scale) {
   const Site& s = query.site();
-  const DType t = common_type(kName, {&query, &key, &value});
+  const DType t = contraction_type(kName, {&query, &key, &value});
   if (!is_float(t))
     fail<DtypeError>(kName, std::string("takes floating-point numbers, not ") + name_of(t), s);
   const DType work = is_half(t) ? float32 : t;

@@ -1,6 +1,7 @@
 #include "lazy/nn/functional/conv_problem.hpp"
 
 #include "lazy/core/advice.hpp"
+#include "lazy/core/policy.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -46,9 +47,8 @@ Dims joined(std::initializer_list<Dims> parts) {
 
 Problem problem(const char* name, Arg& x, Arg& w, const ConvOptions& o) {
   const Site s = x.site();
-  DType t = common_type(name, {&x, &w});
+  const DType t = contraction_type(name, {&x, &w}, {&o.bias});
   tell_of_widening(name, x.handle(), w.handle(), s);
-  if (o.bias.defined()) t = promote(name, t, o.bias.handle()->dtype, s);
   if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
   Problem p{.name = name,
             .site = s,

@@ -2,6 +2,7 @@
 
 #include "jit/calls/call.hpp"
 #include "lazy/core/advice.hpp"
+#include "lazy/core/policy.hpp"
 #include "lazy/formula/formula.hpp"
 #include "lazy/indexing/gathering.hpp"
 
@@ -84,9 +85,8 @@ constinit const jit::CallDefinition kLinear{.name = kLinearName,
 Tensor linear(Arg x, Arg w, const MaybeTensor& bias) {
   constexpr const char* name = kLinearName;
   const Site s = x.site();
-  DType t = common_type(name, {&x, &w});
+  const DType t = contraction_type(name, {&x, &w}, {&bias});
   tell_of_widening(name, x.handle(), w.handle(), s);
-  if (bias.defined()) t = promote(name, t, bias.handle()->dtype, s);
   if (is_bool(t)) fail<DtypeError>(name, "takes numbers, not bool: convert with astype", s);
   const Handle a = Operand(name, x, t).take(), b = Operand(name, w, t).take();
   const Shape xs = a->shape, ws = b->shape;
@@ -110,7 +110,7 @@ Tensor linear(Arg x, Arg w, const MaybeTensor& bias) {
 }
 
 Tensor bilinear(Arg a, Arg b, Arg w, const MaybeTensor& bias) {
-  const Formula f("bilinear", {&a, &b, &w}, {&bias});
+  const Formula f("bilinear", contraction, {&a, &b, &w}, {&bias});
   for (const Arg* x : {&a, &b}) tell_of_widening(f.name, x->handle(), w.handle(), f.site);
   const Term x = f.term(a), y = f.term(b), weights = f.term(w);
   const Shape &xs = x.shape(), &ys = y.shape(), &ws = weights.shape();

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "lazy/core/advice.hpp"
+#include "lazy/core/policy.hpp"
 #include "lazy/formula/formula.hpp"
 #include "lazy/formula/recurrent_steps.hpp"
 #include "lazy/nn/functional/linear.hpp"
@@ -48,7 +49,8 @@ constinit const jit::CallDefinition kLayer{
 RecurrentResult recurrent(const char* name, RecurrentKind kind, bool reverse, const Tensor& x,
                           const Tensor& h0, const Tensor& c0, const RecurrentWeights& w, const Site& s) {
   const Arg x_arg(x, s);
-  const Formula f(name, {&x_arg}, {&h0, &c0, &w.w_ih, &w.w_hh, &w.b_ih, &w.b_hh, &w.w_hr});
+  const Formula f(name, contraction, {&x_arg}, {&h0, &c0, &w.w_ih, &w.w_hh, &w.b_ih, &w.b_hh, &w.w_hr});
+  const PolicyScope asked(nullptr);  // what the layer is made of goes by the layer's dtype
   tell_of_widening(name, x.handle(), w.w_ih.handle(), s);
   const bool biased = w.b_ih.defined();
   const Tensor bias = biased ? Tensor(input_bias(f, kind, w).handle()) : Tensor();
