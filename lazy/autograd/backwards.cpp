@@ -6,6 +6,7 @@
 #include "jit/calls/call.hpp"
 #include "lazy/autograd/backward.hpp"
 #include "lazy/core/build.hpp"
+#include "lazy/core/policy.hpp"
 
 namespace lazy::detail {
 
@@ -160,6 +161,7 @@ void Backwards::go_through(Derivation& d, const std::vector<Handle>& results, Gr
 
 Gradients Backwards::run(const Handle& gradient) const {
   const jit::Purpose purpose("gradient");
+  const PolicyScope asked(nullptr);  // gradients are of the dtypes of what they are of
   Gradients gradients(wanted());
   gradients.add(value_, gradient, value_->site);
   for (const Pinned& d : order_) go_through(*d, d->results(), gradients);
@@ -168,6 +170,7 @@ Gradients Backwards::run(const Handle& gradient) const {
 
 void Backwards::run(const Handle& gradient, const Reached& reached) const {
   const jit::Purpose purpose("gradient");
+  const PolicyScope asked(nullptr);  // gradients are of the dtypes of what they are of
   Gradients gradients(wanted());
   gradients.add(value_, gradient, value_->site);
   const std::vector<End> ends = this->ends();

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "lazy/core/policy.hpp"
 #include "lazy/nn/functional/conv_problem.hpp"
 #include "lazy/nn/functional/phases.hpp"
 
@@ -358,6 +359,7 @@ std::vector<Handle> transposed_derivatives(const ConvLayer& c, const Differentia
 Tensor conv_transpose(Arg x, Arg w, const ConvOptions& options) {
   using namespace detail;
   const Problem p = problem("conv_transpose", x, w, options);
+  const PolicyScope asked(nullptr);  // convolutions that it is made of go by its dtype
   const Site& s = p.site;
   const int n = p.spatial();
   const Dims extra = per_axis(p.name, "output_padding", options.output_padding, n, 0, s);

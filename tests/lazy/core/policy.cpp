@@ -140,4 +140,14 @@ BOOST_AUTO_TEST_CASE(gradients_are_of_the_leaves_dtype) {
              boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(gradients_do_not_ask) {
+  Tensor x = numbers({1, 2, 6, 6}), w = numbers({2, 2, 3, 3});
+  x.requires_grad_(), w.requires_grad_();
+  const Tensor y = sum(conv2d(x, w, {.stride = 2}));
+  Noting lower(bfloat16);
+  const PolicyScope scope(&lower);
+  y.backward();
+  BOOST_TEST(names(lower.asked) == "");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
