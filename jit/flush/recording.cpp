@@ -5,8 +5,10 @@
 
 #include "jit/backend/registry.hpp"
 #include "jit/calls/call.hpp"
+#include "jit/flush/expand.hpp"
 #include "jit/flush/flush.hpp"
 #include "jit/flush/together.hpp"
+#include "jit/graph/capturing.hpp"
 #include "jit/graph/recording.hpp"
 #include "jit/run/run.hpp"
 #include "support/error.hpp"
@@ -64,6 +66,10 @@ class Taken {
     for (Node* n : held_) drop_reference(n);
   }
   const std::vector<Node*>& nodes() const { return nodes_; }
+  void expand_intentions(Backend& backend) {
+    const Capturing scope;
+    expand(graph_, nodes_, held_, backend);
+  }
 
  private:
   Graph& graph_;
@@ -152,9 +158,13 @@ void Recording::add_part(Node* wanted, std::span<const Handle> inputs, const Inp
   part.device = wanted->device;
   part.backend = &backend_of(part.device, site);
   CapturedGraph captured;
-  const Taken taken(wanted);
+  Taken taken(wanted);
   if (!captured.build(taken.nodes(), part.backend->code_class()))
     throw Error("replay: a value that the function reads is not there", wanted->site);
+  if (!captured.build(taken.nodes(), part.backend->code_class(), false)) {
+    taken.expand_intentions(*part.backend);
+    (void)captured.build(taken.nodes(), part.backend->code_class());
+  }
   for (uint32_t v = 0; v < captured.values.size(); ++v) {
     Node& n = *captured.values[v];
     if (has_effect(n)) throw Error(std::string("replay: ") + n.call->name() + " has effects", n.site);

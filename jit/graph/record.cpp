@@ -122,6 +122,9 @@ namespace {
       n->axes.push_back(n->ints[i] == 0 && n->steps[i] == 1 && n->shape[i] == from.shape[i]);
   }
   n->contiguous_axis = contiguous_axis_of_view(*n);
+  // What is captured runs later with other memory in the place of the operand's.
+  if (Capturing::current() && records_apart()) [[unlikely]]
+    return false;
   return resolve_view(n);
 }
 

@@ -7,7 +7,7 @@ namespace oracle {
 /// Says what became of a row's sample.
 struct Tried {
   std::vector<DType> dtypes;  // that the function takes
-  std::string kind;           // "primitive", "view", "cast", "source", "operand", "composite" or "call"
+  std::string kind;  // "primitive", "view", "cast", "source", "operand", "composite", "call" or "intention"
   std::vector<std::string>
       ops;  // recorded with float32, or the first dtype that is taken; no views, constants, casts
   std::vector<std::string> calls;  // likewise

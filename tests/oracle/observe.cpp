@@ -52,19 +52,23 @@ Results observed(const Row& row, DType t, Watcher& watcher, bool& reads) {
 
 std::string kind_of(const Watcher& w) {
   const size_t ops = w.ops.size();
-  if (!w.calls.empty()) return ops == 0 ? "call" : "composite";
+  const auto is_run = [](const jit::CallSpec* c) { return c->definition().run != nullptr; };
+  if (!w.calls.empty())
+    return ops != 0                                              ? "composite"
+           : std::any_of(w.calls.begin(), w.calls.end(), is_run) ? "call"
+                                                                 : "intention";
   if (ops > 1) return "composite";
   if (ops == 1) return "primitive";
   return w.views ? "view" : w.casts ? "cast" : w.sources ? "source" : "operand";
 }
 
-/// Says where the calls run: a backend that has no kernel for one records its fallback's ops or runs it on
-/// the host.
+/// Says where the calls run: a backend that has no kernel for one expands it into ops or runs it on the host.
 std::string backends_of(const std::vector<const jit::CallSpec*>& calls) {
   if (calls.empty()) return "all";
   std::string own, host;
   jit::Backend& backend = jit::backend_of(cpu, Site::current());
   for (const jit::CallSpec* c : calls) {
+    if (!c->definition().run) return "all";  // it is expanded everywhere
     const std::string name = c->name();
     std::string& list = backend.make_call(*c) ? own : host;
     if (list.find(name) == list.npos) list += (list.empty() ? "" : ", ") + name;

@@ -44,7 +44,8 @@ std::string kind_text(const Tried& t) {
   if (t.kind == "primitive" && t.ops.size() == 1) s += " `" + t.ops[0] + '`';
   if (t.kind == "composite") s += " of " + std::to_string(t.ops.size() + t.calls.size());
   std::set<std::string> calls(t.calls.begin(), t.calls.end());
-  for (const std::string& c : calls) s += (t.kind == "call" ? " `" : ", call `") + c + '`';
+  for (const std::string& c : calls)
+    s += (t.kind == "call" || t.kind == "intention" ? " `" : ", call `") + c + '`';
   return s + (t.reads ? "; reads values" : "");
 }
 
@@ -170,7 +171,9 @@ void print_page(const std::string& folder) {
          "written down.\n\n"
          "* **Kind**: a *primitive* records one op of the compiler's, a *composite* several (their number; "
          "casts, views and constants don't count), a *view* only views, a *call* an op that\n"
-         "  is no loop nest ([calls](architecture/calls.md)), a *source* constants and indices, an *operand* "
+         "  is no loop nest ([calls](architecture/calls.md)), an *intention* a call that becomes ops when it "
+         "is "
+         "flushed, a *source* constants and indices, an *operand* "
          "nothing. *Reads values*: it computes what is pending, for the size of its result depends on it.\n"
          "* **Dtypes**: those of the 13 that the sample arguments of the table may have, where they "
          "may vary.\n"

@@ -151,11 +151,12 @@ BOOST_AUTO_TEST_CASE(parameters_are_what_they_are_at_each_call) {
   optim::SGD optimizer(layer.parameters(), {.lr = 0.1});
   const auto step = replay([&](const Tensor& x) { return relu(layer(x)); });
   const Tensor x = numbers({5, 6});
-  uint64_t records = 0;
+  uint64_t records = 1;
   for (int i = 0; i < 4; ++i) {
     const uint64_t before = recorded();
     const Tensor y = step(x);
-    records = recorded() - before;
+    // Of the other calls the parameters are pending: what they are computed from is expanded meanwhile.
+    if (i == 2) records = recorded() - before;
     const no_grad scope;
     BOOST_TEST(all_of(y) == all_of(relu(layer(x))), boost::test_tools::per_element());
     {
