@@ -3,6 +3,7 @@
 #include "lazy/inference/replay.hpp"
 
 #include <atomic>
+#include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <new>
 #include <sstream>
