@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "backends/cpu/threads/helper_task.hpp"
 #include "support/lock.hpp"
 #include "support/shares.hpp"
 
@@ -107,6 +108,7 @@ class Team {
   bool is_awake() const { return helper_[0].state.load(std::memory_order_relaxed) == State::awake; }
 
  private:
+  friend struct HelperTask<Team>;
   static constexpr int64_t kMostHelpers = 1023;
   /// A helper on a thread of TBB's goes when it has nothing to do; one on a thread of its own sleeps.
   enum class State : uint32_t { gone, asleep, awake };
@@ -134,7 +136,7 @@ class Team {
   /// the system has none.
   bool start(int64_t h) {
     try {
-      if (tbb_) tbb_->enqueue([this, h] { help(h); });
+      if (tbb_) tbb_->enqueue(HelperTask<Team>{this, h});
       else std::thread([this, h] { help(h); }).detach();
       return true;
     } catch (const std::exception&) { return false; }
