@@ -56,7 +56,8 @@ struct CallRun {
   char* const* out;       // indexed by output; null if nobody reads it
   char* workspace;        // uninitialised; `workspace_bytes` is what CallKernel::workspace returned
   size_t workspace_bytes;
-  const Site& site;  // the line that recorded the call, for errors
+  const Site& site;      // the line that recorded the call, for errors
+  const char* function;  // that the user called, for errors: what recorded the call, else its own name
 };
 
 /// Runs a call on a backend. Immutable; any thread may run it.
@@ -84,14 +85,18 @@ inline constexpr uint32_t kEffect = 1;
 inline constexpr uint32_t kNoRecompute = 2;
 /// Equal operands need not give equal outputs: not merged with another call, not compared by LAZY_VERIFY.
 inline constexpr uint32_t kVaries = 4;
-/// The call only throws if memory is short or a device fails, so inputs may be overwritten before
-/// it.
+/// The call only throws if memory is short, a device fails or, of an exchange between processes, another one
+/// is gone: inputs may be overwritten before it. If it throws, those that were are lost, and throw where they
+/// are read.
 inline constexpr uint32_t kNoThrow = 8;
 /// The call runs on the host whatever the device; backends are not asked for a kernel.
 inline constexpr uint32_t kHostOnly = 16;
 /// Several answers are right, or right ones lie far apart, as eigenvectors and solutions of ill-conditioned
 /// systems do: not compared by LAZY_VERIFY.
 inline constexpr uint32_t kNotUnique = 32;
+/// Of a call that runs once: outputs need not stand. Their memory may be given to others once their last
+/// reader has run, as other calls' may. If the flush fails after that, what is computed from them throws.
+inline constexpr uint32_t kMayPass = 64;
 }  // namespace call_trait
 
 /// Holds what a call is differentiated by. Valid during the call that receives it.
@@ -135,8 +140,8 @@ struct CallDefinition {
   /// Returns the operand whose memory the output may take over, element by element, where nobody reads it
   /// later; -1: none. Null: none for all.
   int (*in_place)(const CallSpec&, int output) = nullptr;
-  /// Returns the stream of an effect; effects of one stream keep their order. For instance a communicator's
-  /// number. Null: 0 for all.
+  /// Returns the stream of an effect; effects of one stream on one device keep their order. For instance a
+  /// communicator's number. Null: 0 for all.
   int (*stream)(const CallSpec&) = nullptr;
   /// Records ordinary ops that compute the outputs, of the shapes and dtypes that infer() gives; called by
   /// the flush, where the backend has no kernel for the call (expand.hpp). It goes by shapes, by how operands
@@ -206,6 +211,8 @@ std::vector<CallOutput> infer_outputs(const CallSpec&, std::span<const Meta> ope
 
 /// True for a call that no flush may drop or run again.
 bool is_run_once(const Node& call);
+/// True for one that runs once, of which only the token stands then, though the flush fails later.
+bool may_pass(const Node& call);
 
 /// True if the backend runs the call as one, where its values are.
 bool runs_here(Backend&, const CallSpec&);

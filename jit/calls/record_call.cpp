@@ -35,11 +35,8 @@ std::vector<Handle> expanded(const CallSpec& spec, std::span<const Handle* const
 /// Returns the value that an effect waits for: the token of the one before it in its stream, or a constant if
 /// there is none.
 Handle token_before(Graph& graph, int stream, Device device, const Site& site) {
-  if (const Handle* before = graph.last_effect(stream)) {
-    const Handle* one[] = {before};
-    if ((*before)->device != device) evaluate(one, Cause::eval, site);
+  if (const Handle* before = graph.last_effect(stream, device))
     if (!(*before)->ready()) return *before;
-  }
   return constant(Scalar{}, DType::uint8, Shape{0}, device, site);
 }
 
@@ -108,7 +105,7 @@ std::vector<Handle> record_call(const CallSpec& spec, std::span<const Handle* co
   parts.reserve(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i)
     parts.push_back(make_part(graph, n, static_cast<int>(i), outputs[i].meta, site));
-  if (d.has(call_trait::kEffect)) graph.hold_effect(spec.stream(), call);
+  if (d.has(call_trait::kEffect)) graph.hold_effect(spec.stream(), d.name, call);
   if (linked.waits) await_inputs(*n, operands, site);
   obey(parts.empty() ? call : parts[0], linked.limit);
   if (nan_origin::wanted()) [[unlikely]]

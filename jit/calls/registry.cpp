@@ -104,6 +104,9 @@ std::vector<CallOutput> infer_outputs(const CallSpec& c, std::span<const Meta> o
 }
 
 bool is_run_once(const Node& call) { return call.call && call.call->definition().runs_once(); }
+bool may_pass(const Node& call) {
+  return is_run_once(call) && call.call->definition().has(call_trait::kMayPass);
+}
 
 CallOutput CallOutput::like(int operand, const Meta& of, DType dtype) {
   CallOutput o{{dtype, of.shape}, {}};

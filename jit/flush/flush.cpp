@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "jit/backend/registry.hpp"
+#include "jit/calls/call.hpp"
 #include "jit/flush/expand.hpp"
 #include "jit/flush/faults.hpp"
 #include "jit/flush/found_programs.hpp"
@@ -115,13 +116,19 @@ void note_failure(const FlushTimes& times, Cause cause, const Site& site) noexce
   } catch (...) {}  // no memory to record it
 }
 
+/// True for an output that was not kept of a call that has run, and must not run again.
+bool has_passed(const Node& n) {
+  return n.op == Op::part && !n.buffer && may_pass(*n.operand[0]) && n.operand[0]->buffer;
+}
+
 // Makes the nodes pending again, as before the flush, except those of CapturedGraph::stands, whose values are
-// there.
+// there, and what has passed: that is lost.
 void undo(Graph& graph, CapturedGraph& f) noexcept {
   std::vector<Node*>& nodes = f.taken;
   auto stands = f.stands.begin();
   const auto last = std::remove_if(nodes.begin(), nodes.end(), [&](Node* n) {
     if (stands != f.stands.end() && *stands == n) return ++stands, true;
+    n->lost |= has_passed(*n);
     n->buffer.reset();
     return false;
   });
@@ -158,7 +165,9 @@ Computed run_what_can_be(ProgramLease& found, CapturedGraph& f, const Node& want
       run(found.program(), f, backend, found.arguments(), found.same());
       return computed;
     } catch (const Fault& fault) {
-      if (!leave_out_faulty(f, fault, wanted)) {
+      const bool passed =
+          std::any_of(f.taken.begin(), f.taken.end(), [](const Node* n) { return has_passed(*n); });
+      if (passed || !leave_out_faulty(f, fault, wanted)) {
         if (is_fault_listened_to()) failed = failed_with(f, fault, backend);
         explain(fault, f, backend);
       }

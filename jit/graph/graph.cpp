@@ -1,12 +1,15 @@
 #include "jit/graph/graph.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "jit/graph/observed.hpp"
 #include "jit/graph/record.hpp"
 #include "support/config.hpp"
+#include "support/log.hpp"
 #include "support/metrics.hpp"
 #include "support/per_thread.hpp"
 #include "support/profile.hpp"
@@ -46,6 +49,7 @@ struct Graph::Tenant {
   Tenant() = default;
   Tenant(const Tenant&) = delete;
   ~Tenant() {
+    graph->end_effects();
     current_ = nullptr;
     give_idle(graph);
     if (apart) give_idle(apart);
@@ -268,25 +272,42 @@ void RecordingApart::take(Graph& graph, std::vector<Node*>& out) {
   c->count = 0;
 }
 
-const Handle* Graph::last_effect(int stream) const {
-  for (const auto& [of, call] : effects_)
-    if (of == stream) return &call;
+const Handle* Graph::last_effect(int stream, Device device) const {
+  for (const Effect& e : effects_)
+    if (e.stream == stream && e.latest->device == device) return &e.latest;
   return nullptr;
 }
 
-void Graph::hold_effect(int stream, const Handle& call) {
-  for (auto& [of, latest] : effects_)
-    if (of == stream) {
-      latest = call;
+void Graph::hold_effect(int stream, const char* name, const Handle& call) {
+  for (Effect& e : effects_)
+    if (e.stream == stream && e.latest->device == call->device) {
+      e.name = name, e.latest = call;
       return;
     }
-  effects_.emplace_back(stream, call);
+  static const int once = std::atexit([] {  // the main thread has no Tenant that ends
+    if (current_) current_->end_effects();
+  });
+  (void)once;
+  effects_.push_back({stream, name, call});
 }
 
 std::vector<Handle> Graph::effects() const {
   std::vector<Handle> all;
-  for (const auto& [stream, call] : effects_) all.push_back(call);
+  for (const Effect& e : effects_) all.push_back(e.latest);
   return all;
+}
+
+void Graph::end_effects() noexcept {
+  for (const Effect& e : effects_) {
+    const Node& n = *e.latest.get();
+    if (n.ready()) continue;
+    try {
+      logging::warning(std::string(e.name) + ", recorded at " + to_string(n.site) +
+                       ", has effects and never ran, nor did what was recorded before it in its stream: no "
+                       "value was read that waits for it");
+    } catch (...) {}  // no memory to say so
+  }
+  effects_.clear();
 }
 
 void Graph::unlink(Node* n) noexcept {

@@ -118,13 +118,18 @@ class Graph {
   /// True if it is the graph of a RecordingApart.
   bool is_apart() const { return apart_ != nullptr; }
 
-  // Effects: calls that run though nobody reads them. Each thread has its own.
+  // Effects: calls that run though nobody reads them. Each thread has its own, in a stream for each number
+  // (CallDefinition::stream) and device.
   /// Returns the latest of a stream, whose token is the next one's operand; null if there was none.
-  const Handle* last_effect(int stream) const;
-  /// Makes `call` the latest of its stream. It keeps the earlier ones alive until they have run.
-  void hold_effect(int stream, const Handle& call);
+  const Handle* last_effect(int stream, Device) const;
+  /// Makes `call`, an op of that name, the latest of its stream. It keeps the earlier ones alive until they
+  /// have run.
+  void hold_effect(int stream, const char* name, const Handle& call);
   /// Returns the latest of each stream.
   std::vector<Handle> effects() const;
+  /// Warns of each stream with effects that have not run, and forgets them: the thread ends, and they will
+  /// not run.
+  void end_effects() noexcept;
 
  private:
   class Locked;
@@ -161,7 +166,12 @@ class Graph {
   bool torn_ = false;           // a thread of the parent was changing it when this process was forked
   Graph* next_idle_ = nullptr;  // next in the list of graphs that no thread uses
   Component* free_ = nullptr;
-  std::vector<std::pair<int, Handle>> effects_;  // by stream; only the thread that uses the graph reads them
+  struct Effect {
+    int stream;
+    const char* name;  // of the latest, for messages
+    Handle latest;
+  };
+  std::vector<Effect> effects_;  // one a stream and device; only the thread that uses the graph reads them
 };
 
 /// Has the calling thread record into a list of its own, for a scope: what the nodes of a flush under way

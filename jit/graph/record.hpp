@@ -57,8 +57,8 @@ class WithinExpansion {
   const bool outer_;
   static thread_local constinit bool on_;
 };
-/// Runs the effects that the calling thread has recorded and no flush has run yet. Effects of a thread that
-/// ends without running them stay for the next thread that takes over its graph.
+/// Runs the effects that the calling thread has recorded and no flush has run yet. A thread, or the process,
+/// that ends without running them warns of them.
 void run_effects(const Site&);
 /// Returns a tensor whose every element is `value`: an argument of the programs that use it, never part of
 /// their key. Counts as on the default device, or the given one; but a source is on the device of any other

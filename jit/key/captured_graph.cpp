@@ -17,6 +17,13 @@ bool reads_memory(const Node& n, int i) {
   return i == 0 && (n.op == Op::gather || n.op == Op::scatter || n.op == Op::slice_update);
 }
 
+const char* why_lost(const Node& n) {
+  if (n.op == Op::part)
+    return "an output of a call that runs once was not kept by the flush that ran it, which failed";
+  if (n.buffer) return "an input was overwritten by an earlier run of this computation, which failed";
+  return "an input has no value: it is computed whenever it is read, and was not read";
+}
+
 size_t slot_of(const Node* n, size_t mask) {
   return (reinterpret_cast<uintptr_t>(n) * 0x9E3779B97F4A7C15ull >> 32) & mask;
 }
@@ -82,10 +89,7 @@ class CapturedGraph::Builder {
   // An input is a value, whatever op made it. A source is its own recipe, even if it was also evaluated; but
   // where it has memory and its first user needs it there, it would be made anew each time.
   uint32_t add_input(Node* n, const Node& user, int operand) {
-    if (n->lost)
-      throw Error(n->buffer ? "an input was overwritten by an earlier run of this computation, which failed"
-                            : "an input has no value: it is computed whenever it is read, and was not read",
-                  n->site);
+    if (n->lost) throw Error(why_lost(*n), n->site);
     watch::note_use(*n);
     if (is_source(n->op) &&
         !(reads_memory(user, operand) && n->ready() && n->buffer && n->device == user.device)) {
@@ -163,12 +167,15 @@ void CapturedGraph::grow() {
 
 namespace {
 
-// True for what must not run twice: its values are stored, for the flush may fail later.
-bool keeps_itself(const Node& n) {
+// True for what must not run twice: its values are stored, for the flush may fail later. verified: by
+// LAZY_VERIFY, which needs them, too.
+bool keeps_itself(const Node& n, bool verified) {
   if (n.op < Op::call) [[likely]]
     return false;
+  if (n.lost) throw Error(why_lost(n), n.site);
   static_assert(Op::part > Op::call && static_cast<int>(Op::part) + 1 == kOpCount);
-  return is_run_once(n.op == Op::call ? n : *n.operand[0]);
+  if (n.op == Op::call) return is_run_once(n);
+  return is_run_once(*n.operand[0]) && (verified || !may_pass(*n.operand[0]));
 }
 
 }  // namespace
@@ -210,6 +217,7 @@ bool CapturedGraph::build(std::span<Node* const> nodes, uint32_t code_class, boo
   if (!begin(nodes, code_class) && !expanded) [[unlikely]]
     return false;
   Builder to(*this);
+  const bool verified = verify != config::Verify::off;
   uintptr_t marks = 0;
   for (Node* n : nodes) {
     uint32_t few[Operands::kInline], *operands = few;
@@ -221,7 +229,7 @@ bool CapturedGraph::build(std::span<Node* const> nodes, uint32_t code_class, boo
       to.use(operands[i]);
     }
     marks |= watch::word(*n);
-    n->index = to.add(n, n->handles() != 0 || keeps_itself(*n), operands);
+    n->index = to.add(n, n->handles() != 0 || keeps_itself(*n, verified), operands);
   }
   to.finish();
   if (!to.inputs_are_ready()) [[unlikely]]

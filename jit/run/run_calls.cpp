@@ -26,7 +26,7 @@ void Run::call(size_t i) {
   const nvtx::Range range([&] { return step_name(s, &f_); });
   const profile::Ticks start = profile::start_time();
   c.kernel->run({*c.spec, backend_, operands, outputs, in.data(), out.data(), address_[work], work_bytes,
-                 site_of(s, f_)});
+                 site_of(s, f_), function_of(s, f_)});
   if (once) note_it_stands(s);
   if (start) {
     if (!backend_.host()) backend_.synchronize();
@@ -38,7 +38,7 @@ void Run::call(size_t i) {
 
 void Run::note_it_stands(const Step& s) {
   for (const Binding& b : s.operands)
-    if (b.output) f_.stands.push_back(f_.values[b.node]);
+    if (b.output && f_.is_output(b.node)) f_.stands.push_back(f_.values[b.node]);
 }
 
 void Run::sort_stands() noexcept {

@@ -44,6 +44,17 @@ BOOST_AUTO_TEST_CASE(what_is_pending_is_dropped) {
   for (const char* thread : {"main", "thread", "detached"}) ends_well("dropped", thread, "");
 }
 
+// An effect that never ran is told with its line, when its thread or the process ends.
+BOOST_AUTO_TEST_CASE(effects_that_never_ran) {
+  for (const char* thread : {"main", "thread"}) {
+    const Ended e = run({LAZY_LATE, "effect", thread}, {});
+    BOOST_TEST(e.good(), e.said);
+    BOOST_TEST(e.said.starts_with("lazy: test.effect, recorded at "), e.said);
+    BOOST_TEST(e.said.find("late_child.cpp:") != std::string::npos, e.said);
+    BOOST_TEST(e.said.find("never ran") != std::string::npos, e.said);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(with_a_cache_a_profile_and_a_log) {
   const Folder folder;
   Environment all = cached_in(folder / "cache");

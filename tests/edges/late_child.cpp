@@ -8,6 +8,8 @@
 #include <string>
 #include <thread>
 
+#include "jit/calls/call.hpp"
+#include "jit/graph/record.hpp"
 #include "lazy/lazy.hpp"
 
 using namespace lazy;
@@ -48,6 +50,19 @@ struct Late {
   }
 };
 
+/// Records an effect that nobody runs.
+void record_effect() {
+  static constexpr auto no_outputs = [](const jit::CallSpec&, std::span<const jit::Meta>) {
+    return std::vector<jit::CallOutput>();
+  };
+  static constinit const jit::CallDefinition effect{.name = "test.effect",
+                                                    .traits = jit::call_trait::kEffect,
+                                                    .infer = no_outputs,
+                                                    .run = [](const jit::CallRun&) { std::abort(); }};
+  jit::register_call(effect);
+  (void)jit::record_call(jit::intern_call(effect, std::string_view()), {}, Site::current());
+}
+
 Late in_static;
 thread_local Late in_thread_local;
 pthread_key_t key;
@@ -71,6 +86,7 @@ void work(const std::string& when) {
       held.left = Tensor();
     });
   }
+  if (when == "effect") record_effect();
   if (when == "dropped") {  // nothing is needed: pending nodes are dropped
     thread_local Tensor pending;
     pending = x + 1;
@@ -96,7 +112,7 @@ int main(int, char** arguments) {
   });
   if (thread == "detached") {
     t.detach();
-    const bool as_it_ends = when != "static" && when != "atexit" && when != "dropped";
+    const bool as_it_ends = when != "static" && when != "atexit" && when != "dropped" && when != "effect";
     while (!worked || (as_it_ends && ended == 0)) std::this_thread::yield();
   } else {
     t.join();

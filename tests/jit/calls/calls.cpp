@@ -110,6 +110,24 @@ constinit const CallDefinition calm{.name = "test.calm",
                                     .workspace = work_of_same,
                                     .in_place = operand_in_place};
 
+/// Defines an exchange that returns its operand, and throws while its peer is gone.
+bool peer_is_gone = false;
+void run_exchange(const CallRun& r) {
+  ++runs;
+  if (peer_is_gone) throw DeviceError("exchange: the peer is gone", r.site);
+  if (r.out[0]) std::memcpy(r.out[0], r.in[0], static_cast<size_t>(numel(r.operands[0].shape)) * 4);
+}
+constinit const CallDefinition exchange{
+    .name = "test.exchange",
+    .traits = jit::call_trait::kEffect | jit::call_trait::kMayPass | jit::call_trait::kNoThrow,
+    .infer = infer_draw,
+    .run = run_exchange};
+constinit const CallDefinition standing_exchange{
+    .name = "test.standing_exchange",
+    .traits = jit::call_trait::kEffect | jit::call_trait::kNoThrow,
+    .infer = infer_draw,
+    .run = run_exchange};
+
 std::vector<Tensor> call(const CallSpec& spec, const std::vector<Tensor>& operands,
                          Site s = Site::current()) {
   std::vector<const jit::Handle*> handles;
@@ -129,11 +147,12 @@ std::vector<int64_t> longs(const Tensor& t) { return t.to_vector<int64_t>(); }
 
 struct Calls : fresh::Fixture {
   Calls() {
-    for (const CallDefinition* d : {&five, &note, &draw, &same, &calm}) jit::register_call(*d);
+    for (const CallDefinition* d : {&five, &note, &draw, &same, &calm, &exchange, &standing_exchange})
+      jit::register_call(*d);
     jit::run_effects(Site::current());  // effects of an earlier test
     runs = 0;
     noted.clear();
-    refuses = false;
+    refuses = peer_is_gone = false;
   }
 };
 
@@ -301,6 +320,83 @@ BOOST_AUTO_TEST_CASE(an_effect_does_not_run_on_what_an_index_out_of_range_gave) 
   BOOST_TEST(thrown == 2);
   BOOST_TEST((rest == std::vector{2.f, 4.f, 6.f, 8.f, 10.f}));
   BOOST_TEST(noted.empty());
+}
+
+/// Returns the message of the error that a value's evaluation throws; an empty one if it throws none.
+std::string failure_of(const Tensor& t) {
+  try {
+    t.eval();
+  } catch (const Error& e) { return e.what(); }
+  return {};
+}
+
+// Each of eight exchanged values is read once: a flush keeps one or two of them at a time.
+BOOST_AUTO_TEST_CASE(outputs_that_may_pass_give_their_memory) {
+  constexpr int64_t kCount = 1 << 18;
+  const auto bytes = [&](const CallDefinition& d) {
+    std::vector<Tensor> sums;
+    Tensor last = tensor(0.0f);
+    for (int i = 0; i < 8; ++i) {  // each waits for the one before
+      last = sum(call(d, {broadcast_to(last, {kCount})})[0] * 0 + 1);
+      sums.push_back(last);
+    }
+    const uint64_t before = metrics().bytes_live;
+    reset_metrics();
+    jit::run_effects(Site::current());
+    BOOST_TEST(floats(sums[7])[0] == kCount);
+    return metrics().bytes_peak - before;
+  };
+  BOOST_TEST(bytes(standing_exchange) >= 8 * kCount * 4u);
+  BOOST_TEST(bytes(exchange) <= 4 * kCount * 4u);
+  const Override verify("LAZY_VERIFY", "on");  // which compares with what passed
+  BOOST_TEST(bytes(exchange) >= 8 * kCount * 4u);
+}
+
+// What has passed is lost if the flush fails after it. The call doesn't run again, and the program goes on.
+BOOST_AUTO_TEST_CASE(what_has_passed_is_lost_if_the_flush_fails) {
+  refuses = true;
+  const Tensor x = numbers({5}) * 1;
+  const Tensor fails = call(same, {call(exchange, {x})[0] * 3})[0];
+  BOOST_TEST(contains(failure_of(fails), "refused"));
+  refuses = false;
+  for (int i = 0; i < 2; ++i) BOOST_TEST(contains(failure_of(fails), "was not kept"), failure_of(fails));
+  BOOST_TEST(runs == 2);
+  BOOST_TEST((floats(call(exchange, {x * 2})[0]) == std::vector{2.f, 4.f, 6.f, 8.f, 10.f}));
+  BOOST_TEST(runs == 3);
+
+  const Tensor passed = call(exchange, {x * 4})[0], kept = passed + 1,
+               wrong = take(passed * 2, tensor({1, 7}));
+  BOOST_TEST((floats(kept) == std::vector{5.f, 9.f, 13.f, 17.f, 21.f}));  // its user has it: it stands
+  BOOST_TEST(contains(failure_of(wrong), "out of"), failure_of(wrong));
+  BOOST_TEST(runs == 4);
+}
+
+// A call that may only fail for what nothing can be begun anew after lets inputs be overwritten before it.
+BOOST_AUTO_TEST_CASE(a_peer_that_is_gone_costs_what_was_overwritten) {
+  peer_is_gone = true;
+  std::string first, again, fresh;
+  std::thread([&] {  // its stream ends with it
+    Tensor x = numbers({64, 64}) + 1;
+    x.eval();
+    reset_metrics();
+    x = cumsum(x * 2, 0);
+    const Tensor y = x + call(exchange, {cumsum(x, 1)})[0];
+    x = Tensor();
+    first = failure_of(y), again = failure_of(y);
+    peer_is_gone = false;
+    fresh = failure_of(numbers({3}) + 1);
+  })
+      .join();
+  BOOST_TEST(contains(first, "the peer is gone"), first);
+  BOOST_TEST(!again.empty());
+  BOOST_TEST(fresh.empty(), fresh);
+}
+
+// Effects of one number keep their order on each device.
+BOOST_AUTO_TEST_CASE(a_thread_that_ends_warns_of_effects_that_never_ran) {
+  std::thread([] { tell(7); }).join();
+  jit::run_effects(Site::current());
+  BOOST_TEST(noted.empty());  // no other thread runs them
 }
 
 BOOST_AUTO_TEST_CASE(no_input_is_overwritten_before_the_last_step_that_may_throw) {
