@@ -55,7 +55,7 @@ void apply_own(const Derivation& d, const Differentiation& at) {
 
 void apply_call(const Derivation& d, const Differentiation& at) {
   const RecordedOp& op = d.recorded;
-  if (const Rule rule = rule_of_call(op.call->name())) return rule(at);
+  if (const Rule rule = rule_of_call(op.call->definition())) return rule(at);
   const jit::CallVjp vjp = op.call->definition().vjp;
   if (!vjp) fail<Error>(op.call->name(), "has no derivative yet", op.site);
   std::vector<Handle> gradients;

@@ -4,9 +4,9 @@
 
 namespace lazy::detail {
 
-Rule rule_of_call(std::string_view name) {
+Rule rule_of_call(const jit::CallDefinition& of) {
   for (const auto rows : {indexed_call_rules(), linear_call_rules()})
-    if (const auto at = std::ranges::find(rows, name, &CallRow::name); at != rows.end()) return at->rule;
+    if (const auto at = std::ranges::find(rows, &of, &CallRow::of); at != rows.end()) return at->rule;
   return nullptr;
 }
 

@@ -3,12 +3,13 @@
 #pragma once
 #include <span>
 
+#include "jit/calls/call.hpp"
 #include "lazy/autograd/rules.hpp"
 
 namespace lazy::detail {
 
 struct CallRow {
-  std::string_view name;
+  const jit::CallDefinition* of;
   Rule rule;
 };
 std::span<const CallRow> indexed_call_rules();

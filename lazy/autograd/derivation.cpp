@@ -49,7 +49,7 @@ void Deriving::recorded_call(const RecordedCall& r) {
 
 bool Deriving::wants_ops(const jit::CallSpec& spec, std::span<const Handle* const> operands) {
   const jit::CallDefinition& d = spec.definition();
-  return d.expand && !d.vjp && !rule_of_call(d.name) && any_tracked(operands);
+  return d.expand && !d.vjp && !rule_of_call(d) && any_tracked(operands);
 }
 
 void Deriving::transferred(const Handle& from, const Handle& to, const Site& s) {

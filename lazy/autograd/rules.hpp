@@ -1,12 +1,15 @@
 // Declares the derivative of each op: how the gradient of its result goes on to its operands. One row an op
 // (rules_*.cpp); composites need none, for they are made of ops. Internal to lazy/.
 #pragma once
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "lazy/autograd/derivation.hpp"
 #include "lazy/formula/formula.hpp"
+
+namespace lazy::jit {
+struct CallDefinition;
+}  // namespace lazy::jit
 
 namespace lazy::detail {
 
@@ -80,8 +83,8 @@ Rule rule_of(Op);
 void recurrent_rule(const Differentiation&);
 /// Is that of their gradients.
 void recurrent_backward_rule(const Differentiation&);
-/// Returns the rule of the call of that name; null if it has none.
-Rule rule_of_call(std::string_view name);
+/// Returns the rule of a call; null if it has none, or has one in its definition (CallDefinition::vjp).
+Rule rule_of_call(const jit::CallDefinition&);
 
 struct RuleRow {
   Op op;

@@ -1,5 +1,9 @@
 // Holds the rules of loads and stores at computed indices, and of calls.
+#include "jit/calls/compress.hpp"
 #include "jit/calls/concat.hpp"
+#include "jit/calls/recurrent.hpp"
+#include "jit/calls/select.hpp"
+#include "jit/calls/sort.hpp"
 #include "lazy/autograd/call_rules.hpp"
 #include "lazy/indexing/recording.hpp"
 
@@ -7,6 +11,7 @@ namespace lazy::detail {
 namespace {
 
 using D = const Differentiation&;
+namespace calls = jit::calls;
 
 int index_axis(D d) { return static_cast<int>(d.op.attributes.axes[0]); }
 Bounds bounds_of(D d) { return static_cast<Bounds>(d.op.attributes.axes[1]); }
@@ -94,7 +99,7 @@ void compressed(D d) {
 }
 
 void joined(D d) {
-  const int axis = d.op.call->as<jit::calls::ConcatAttributes>().axis;
+  const int axis = d.op.call->as<calls::ConcatAttributes>().axis;
   int64_t at = 0;
   for (size_t i = 0; i < d.op.operands.size(); ++i) {
     const int64_t n = d.x(i).shape()[axis];
@@ -103,12 +108,12 @@ void joined(D d) {
   }
 }
 
-constexpr CallRow kCalls[] = {{"sort", sorted},
-                              {"select", sorted},
-                              {"compress", compressed},
-                              {"concat", joined},
-                              {"recurrent", recurrent_rule},
-                              {"recurrent_backward", recurrent_backward_rule}};
+constexpr CallRow kCalls[] = {{&calls::kSort, sorted},
+                              {&calls::kSelect, sorted},
+                              {&calls::kCompress, compressed},
+                              {&calls::kConcat, joined},
+                              {&calls::kRecurrent, recurrent_rule},
+                              {&calls::kRecurrentBackward, recurrent_backward_rule}};
 
 }  // namespace
 

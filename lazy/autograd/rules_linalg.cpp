@@ -9,6 +9,7 @@
 // there, one of the values alone is. Vectors that `full_matrices` adds are any basis, and have none.
 #include <limits>
 
+#include "jit/calls/cholesky.hpp"
 #include "jit/calls/eig.hpp"
 #include "jit/calls/eigh.hpp"
 #include "jit/calls/lu.hpp"
@@ -34,8 +35,9 @@ bool is_zero(const Term& g) {
 /// Records what formulas of matrices are made of, the last two axes of terms.
 class Linear {
  public:
-  Linear(D d, Asked asked) : flags(0), d_(d), r_(asked, d.site) {}
-  explicit Linear(D d) : Linear(d, d.op.call->as<calls::MatrixAttributes>()) {}
+  Linear(D d, const char* function) : flags(0), d_(d), r_(function, d.site) {}
+  explicit Linear(D d)
+      : flags(d.op.call->as<calls::MatrixAttributes>().flags), d_(d), r_(d.op.call->name(), d.site) {}
 
   const uint32_t flags;  // of the call that is differentiated
 
@@ -83,8 +85,6 @@ class Linear {
   }
 
  private:
-  Linear(D d, const calls::MatrixAttributes& a) : flags(a.flags), d_(d), r_(a.asked, d.site) {}
-
   D d_;
   const Matrices r_;
 };
@@ -98,7 +98,7 @@ void to_matrix(D d, F&& gradient) {
 /// X X^T is the matrix: inverse(X)^T S inverse(X) / 2, where S is X^T G's lower triangle, mirrored.
 void cholesky(D d) {
   to_matrix(d, [&] {
-    const Linear a(d, Asked::cholesky_inverse);
+    const Linear a(d, "cholesky_inverse");
     const Term x = d.y(), s = a.mirrored(a.product(a.transposed(x), d.g()));
     const Term right = a.substituted(x, s, calls::kTransposed);
     return a.substituted(x, a.transposed(right), calls::kTransposed) * 0.5;
@@ -310,11 +310,12 @@ void exponential(D d) {
   });
 }
 
-constexpr CallRow kLinearRules[] = {{"cholesky", cholesky}, {"solve_triangular", solved_by_triangle},
-                                    {"solve", solved},      {"lu", factored},
-                                    {"qr", orthogonal},     {"lu_solve", solved_by_factors},
-                                    {"svd", singular},      {"eigh", symmetric},
-                                    {"eig", general},       {"matrix_exp", exponential}};
+constexpr CallRow kLinearRules[] = {
+    {&calls::kCholesky, cholesky}, {&calls::kSolveTriangular, solved_by_triangle},
+    {&calls::kSolve, solved},      {&calls::kLu, factored},
+    {&calls::kQr, orthogonal},     {&calls::kLuSolve, solved_by_factors},
+    {&calls::kSvd, singular},      {&calls::kEigh, symmetric},
+    {&calls::kEig, general},       {&calls::kMatrixExp, exponential}};
 
 }  // namespace
 
