@@ -53,7 +53,7 @@ int in_place_cholesky(const CallSpec&, int) { return 0; }
 
 void not_positive_definite(const CallRun& r, int64_t index, int64_t order) {
   fail_for(
-      "cholesky", r, index,
+      r, index,
       "is not positive definite (its leading minor of order " + std::to_string(order) + " is not positive)");
 }
 

@@ -55,7 +55,8 @@ class HostCall final : public CallKernel {
     const size_t work = there_->workspace(r.operands, r.outputs);
     char* const workspace = allocate(work);
     r.backend.synchronize();
-    there_->run({r.spec, host, r.operands, r.outputs, in.data(), out.data(), workspace, work, r.site});
+    there_->run(
+        {r.spec, host, r.operands, r.outputs, in.data(), out.data(), workspace, work, r.site, r.function});
     for (size_t i = 0; i < out.size(); ++i)
       if (const size_t bytes = out[i] ? bytes_of(r.outputs[i]) : 0) {
         r.backend.write(r.out[i], out[i], bytes);

@@ -7,42 +7,6 @@
 #include "support/error.hpp"
 
 namespace lazy::jit::calls {
-namespace {
-
-constexpr const char* kNames[] = {"lu",
-                                  "lu_factor",
-                                  "lu_solve",
-                                  "solve",
-                                  "inv",
-                                  "det",
-                                  "slogdet",
-                                  "solve_triangular",
-                                  "cholesky_solve",
-                                  "cholesky_inverse",
-                                  "qr",
-                                  "eigh",
-                                  "eigvalsh",
-                                  "svd",
-                                  "svdvals",
-                                  "eig",
-                                  "eigvals",
-                                  "lstsq",
-                                  "pinv",
-                                  "matrix_rank",
-                                  "cond",
-                                  "matrix_norm",
-                                  "matrix_power",
-                                  "matrix_exp",
-                                  "tensorsolve",
-                                  "tensorinv"};
-
-}  // namespace
-
-const char* name_of(Asked a) {
-  const auto i = static_cast<size_t>(a);
-  return i < std::size(kNames) ? kNames[i] : "linear algebra";  // a key from disk may say anything
-}
-
 Batch::Batch(const Shape& s) : count(1), rows(s[s.size() - 2]), columns(s.back()) {
   for (int i = 0; i + 2 < s.size(); ++i) count *= s[i];
 }
@@ -94,7 +58,7 @@ std::vector<CallOutput> infer_eigen(const CallSpec& spec, std::span<const Meta> 
   return out;
 }
 
-void fail_for(const char* name, const CallRun& r, int64_t index, const std::string& what) {
+void fail_for(const CallRun& r, int64_t index, const std::string& what) {
   const Shape& shape = r.operands[0].shape;
   std::string which;
   if (shape.size() > 2) {
@@ -102,11 +66,7 @@ void fail_for(const char* name, const CallRun& r, int64_t index, const std::stri
     for (int i = at.size(); i-- > 0; index /= shape[i]) at[i] = index % shape[i];
     which = " " + to_string(at) + " of the batch";
   }
-  throw Error(std::string(name) + ": matrix" + which + " " + what, r.site);
-}
-
-void fail_for(const CallRun& r, int64_t index, const std::string& what) {
-  fail_for(name_of(r.spec.as<MatrixAttributes>().asked), r, index, what);
+  throw Error(std::string(r.function) + ": matrix" + which + " " + what, r.site);
 }
 
 void fail_singular(const CallRun& r, int64_t index, int64_t order) {

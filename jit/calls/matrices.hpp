@@ -6,40 +6,8 @@
 
 namespace lazy::jit::calls {
 
-/// Names the user's function that recorded a call, for its errors. The numbers are in keys.
-enum class Asked : int32_t {
-  lu,
-  lu_factor,
-  lu_solve,
-  solve,
-  inv,
-  det,
-  slogdet,
-  solve_triangular,
-  cholesky_solve,
-  cholesky_inverse,
-  qr,
-  eigh,
-  eigvalsh,
-  svd,
-  svdvals,
-  eig,
-  eigvals,
-  lstsq,
-  pinv,
-  matrix_rank,
-  cond,
-  matrix_norm,
-  matrix_power,
-  matrix_exp,
-  tensorsolve,
-  tensorinv
-};
-const char* name_of(Asked);
-
 /// Holds the attributes of a call of linear algebra. Each call says what its flags mean.
 struct MatrixAttributes {
-  Asked asked{};
   uint32_t flags = 0;
 };
 
@@ -70,8 +38,6 @@ CallOutput batched(std::span<const Meta>, DType, std::initializer_list<LastAxis>
 /// Throws Error at the call's line: "solve: matrix [2] of the batch `what`", for matrix `index` of the first
 /// operand.
 [[noreturn]] void fail_for(const CallRun&, int64_t index, const std::string& what);
-/// Throws Error likewise, for a function of that name.
-[[noreturn]] void fail_for(const char* name, const CallRun&, int64_t index, const std::string& what);
 /// Throws Error: U has 0 at that place of its diagonal, counted from 1.
 [[noreturn]] void fail_singular(const CallRun&, int64_t index, int64_t order);
 

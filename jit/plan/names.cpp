@@ -25,6 +25,11 @@ const char* step_purpose(const Step& s, const CapturedGraph* f) {
   return n ? n->purpose : nullptr;
 }
 
+const char* function_of(const Step& s, const CapturedGraph& f) {
+  const char* const purpose = step_purpose(s, &f);
+  return purpose ? purpose : s.call.spec->name();
+}
+
 std::string step_text(const Program& p, size_t step, const CapturedGraph* f) {
   const Step& s = p.steps[step];
   std::string text = step_name(s, f) + ": ";

@@ -14,6 +14,8 @@ std::string step_line(const Step&, const CapturedGraph*);
 /// Returns for what purpose a composite of the library's recorded it ("conv2d: weights to channels last");
 /// null if none did.
 const char* step_purpose(const Step&, const CapturedGraph*);
+/// Returns the name of the function that recorded a call: its purpose, else the call's own name.
+const char* function_of(const Step&, const CapturedGraph&);
 /// Returns text such as "map_add_main.cpp_14: 3 ops, 2 operands, tile group 0 (conv2d: weights to channels
 /// last)".
 std::string step_text(const Program&, size_t step, const CapturedGraph*);

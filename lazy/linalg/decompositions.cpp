@@ -43,8 +43,8 @@ Handle pseudo_inverse(const Matrices& r, const Handle& h, std::optional<double> 
   const Handle inverse = reciprocals(r, d.s, cutoff(r, d.s, h->shape, rtol));
   const Handle scaled = r.op(Op::multiply, r.transposed(d.u), r.with_axes(inverse, 1));
   const Handle result = r.product(r.transposed(d.vh), scaled);
-  return whole.result(result, [hermitian, asked = r.asked](const Differentiated& at) -> std::vector<Handle> {
-    const Matrices r(asked, at.site);
+  return whole.result(result, [hermitian, name = r.name](const Differentiated& at) -> std::vector<Handle> {
+    const Matrices r(name, at.site);
     Handle x = at.operands[0];
     if (hermitian) {  // of which one triangle was read
       const Handle lower =
@@ -70,7 +70,7 @@ LeastSquares least_squares(const Matrices& r, const Handle& a, const Handle& b, 
   const Handle x = whole.result(r.product(r.transposed(d.vh), scaled),
                                 [rcond](const Differentiated& at) -> std::vector<Handle> {
                                   if (numel(at.operands[0]->shape) == 0) return {};
-                                  const Matrices r(Asked::lstsq, at.site);
+                                  const Matrices r("lstsq", at.site);
                                   const Handle p = pseudo_inverse(r, at.operands[0], rcond, false);
                                   const Handle g = r.product(at.gradient, r.transposed(at.operands[1]));
                                   return {at.wants(0) ? of_pseudo_inverse(r, at.operands[0], p, g) : Handle(),
@@ -84,7 +84,7 @@ LeastSquares least_squares(const Matrices& r, const Handle& a, const Handle& b, 
 }  // namespace
 
 QR qr(Arg x, std::string_view mode) {
-  const Matrices r(Asked::qr, x.site());
+  const Matrices r("qr", x.site());
   if (mode != "reduced" && mode != "complete" && mode != "r")
     r.fail<Error>("the mode is \"reduced\", \"complete\" or \"r\", not \"" + std::string(mode) + '"');
   const Handle h = r.matrix(x, false);
@@ -93,43 +93,43 @@ QR qr(Arg x, std::string_view mode) {
 }
 
 SVD svd(Arg x, bool full_matrices) {
-  const Matrices r(Asked::svd, x.site());
+  const Matrices r("svd", x.site());
   const Handle h = r.matrix(x, false);
   const std::vector<Handle> out = r.call(calls::kSvd, full_matrices ? calls::kFullMatrices : 0, {&h});
   return {r.tensor(out[0]), r.tensor(out[1]), r.tensor(out[2])};
 }
 
 Tensor svdvals(Arg x) {
-  const Matrices r(Asked::svdvals, x.site());
+  const Matrices r("svdvals", x.site());
   return r.tensor(singular_values(r, r.matrix(x, false)));
 }
 
 Eigh eigh(Arg x, char uplo) {
-  const Matrices r(Asked::eigh, x.site());
+  const Matrices r("eigh", x.site());
   const std::vector<Handle> out = symmetric(r, x, uplo, false);
   return {r.tensor(out[0]), r.tensor(r.transposed(out[1]))};
 }
 
 Tensor eigvalsh(Arg x, char uplo) {
-  const Matrices r(Asked::eigvalsh, x.site());
+  const Matrices r("eigvalsh", x.site());
   return r.tensor(symmetric(r, x, uplo, true)[0]);
 }
 
 Eig eig(Arg x) {
-  const Matrices r(Asked::eig, x.site());
+  const Matrices r("eig", x.site());
   const Handle h = r.matrix(x, true);
   const std::vector<Handle> out = r.call(calls::kEig, 0, {&h});
   return {r.tensor(out[0]), r.tensor(r.transposed(out[1]))};
 }
 
 Tensor eigvals(Arg x) {
-  const Matrices r(Asked::eigvals, x.site());
+  const Matrices r("eigvals", x.site());
   const Handle h = r.matrix(x, true);
   return r.tensor(r.call(calls::kEig, calls::kEigenvaluesOnly, {&h})[0]);
 }
 
 LeastSquares lstsq(Arg a, Arg b, std::optional<double> rcond) {
-  const Matrices r(Asked::lstsq, a.site());
+  const Matrices r("lstsq", a.site());
   const DType t = r.real_type({&a, &b});
   Handle x = Operand(r.name, a, t).take(), y = Operand(r.name, b, t).take();
   r.need_matrix(x->shape, false);
@@ -149,7 +149,7 @@ LeastSquares lstsq(Arg a, Arg b, std::optional<double> rcond) {
 }
 
 Tensor pinv(Arg x, std::optional<double> rtol, bool hermitian) {
-  const Matrices r(Asked::pinv, x.site());
+  const Matrices r("pinv", x.site());
   const Handle h = r.matrix(x, hermitian);
   const Shape& s = h->shape;
   const int rank = s.size();
@@ -159,7 +159,7 @@ Tensor pinv(Arg x, std::optional<double> rtol, bool hermitian) {
 }
 
 Tensor matrix_rank(Arg x, std::optional<double> rtol, bool hermitian, double atol) {
-  const Matrices r(Asked::matrix_rank, x.site());
+  const Matrices r("matrix_rank", x.site());
   const Handle h = r.matrix(x, hermitian);
   const Shape& s = h->shape;
   if (s.back() == 0 || s[s.size() - 2] == 0) return r.tensor(r.filled(0, int64, leading(s, 2), h));

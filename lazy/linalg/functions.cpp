@@ -49,7 +49,7 @@ class Chain {
 }  // namespace
 
 Tensor matrix_power(Arg x, IntegerArg n) {
-  const Matrices r(Asked::matrix_power, x.site());
+  const Matrices r("matrix_power", x.site());
   const bool inverted = n < 0;
   DType t = inverted ? r.real_type({&x}) : common_type(r.name, {&x});
   if (is_bool(t)) r.fail<DtypeError>("takes numbers, not bool: convert with astype");
@@ -69,7 +69,7 @@ Tensor matrix_power(Arg x, IntegerArg n) {
 }
 
 Tensor matrix_exp(Arg x) {
-  const Matrices r(Asked::matrix_exp, x.site());
+  const Matrices r("matrix_exp", x.site());
   const Handle h = r.matrix(x, true);
   return r.tensor(r.call(jit::calls::kMatrixExp, 0, {&h})[0]);
 }

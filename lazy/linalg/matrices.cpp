@@ -5,6 +5,7 @@
 #include "jit/calls/eigh.hpp"
 #include "jit/calls/lu.hpp"
 #include "jit/calls/svd.hpp"
+#include "jit/graph/record.hpp"
 #include "lazy/core/promotion.hpp"
 #include "lazy/ops/diagonals.hpp"
 
@@ -43,7 +44,9 @@ Handle Matrices::matrix(Arg& x, bool square) const {
 
 std::vector<Handle> Matrices::call(const jit::CallDefinition& d, uint32_t flags,
                                    std::initializer_list<const Handle*> operands) const {
-  return detail::record_call(jit::intern_call(d, jit::calls::MatrixAttributes{asked, flags}),
+  const jit::Purpose function(std::string_view(name) == d.name ? nullptr
+                                                               : name);  // which errors of the call name
+  return detail::record_call(jit::intern_call(d, jit::calls::MatrixAttributes{flags}),
                              std::span(operands.begin(), operands.size()), site);
 }
 

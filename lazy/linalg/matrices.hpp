@@ -9,12 +9,9 @@
 
 namespace lazy::detail {
 
-using jit::calls::Asked;
-
 /// Records ops and calls for a function of linear algebra, with its checks.
 struct Matrices : Recorder {
-  Asked asked;  // the function, for errors of calls
-  Matrices(Asked a, const Site& s) : Recorder{jit::calls::name_of(a), s}, asked(a) {}
+  Matrices(const char* function, const Site& s) : Recorder{function, s} {}
 
   /// Returns the dtype that the arguments are computed in; DtypeError unless it is float32 or float64.
   DType real_type(std::initializer_list<const Arg*> args) const;

@@ -53,7 +53,7 @@ Handle with_matrices_last(const Matrices& r, const Handle& h, const Axes& axes) 
 }  // namespace
 
 Tensor matrix_norm(Arg x, NormOrder order, Axes axes, KeepDims keep) {
-  const Matrices r(Asked::matrix_norm, x.site());
+  const Matrices r("matrix_norm", x.site());
   check_order(r, order);
   DType t, inside;
   if (by_singular_values(order)) t = inside = r.real_type({&x});
@@ -70,7 +70,7 @@ Tensor matrix_norm(Arg x, NormOrder order, Axes axes, KeepDims keep) {
 }
 
 Tensor cond(Arg x, NormOrder p) {
-  const Matrices r(Asked::cond, x.site());
+  const Matrices r("cond", x.site());
   check_order(r, p);
   const bool two = p.name().empty() && std::abs(p.order()) == 2;
   const Handle h = r.matrix(x, !two);

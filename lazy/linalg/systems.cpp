@@ -85,7 +85,7 @@ Handle cofactors(const Matrices& r, const Handle& x, const Determinant& d) {
 }  // namespace
 
 Tensor solve(Arg a, Arg b) {
-  const Matrices r(Asked::solve, a.site());
+  const Matrices r("solve", a.site());
   const DType t = r.real_type({&a, &b});
   const Handle x = Operand(r.name, a, t).take(), y = Operand(r.name, b, t).take();
   r.need_matrix(x->shape, true);
@@ -93,7 +93,7 @@ Tensor solve(Arg a, Arg b) {
 }
 
 Tensor solve_triangular(Arg a, Arg b, bool upper, bool left, bool unitriangular) {
-  const Matrices r(Asked::solve_triangular, a.site());
+  const Matrices r("solve_triangular", a.site());
   const DType t = r.real_type({&a, &b});
   const Handle x = Operand(r.name, a, t).take(), y = Operand(r.name, b, t).take();
   r.need_matrix(x->shape, true);
@@ -109,7 +109,7 @@ Tensor solve_triangular(Arg a, Arg b, bool upper, bool left, bool unitriangular)
 }
 
 Tensor inv(Arg x) {
-  const Matrices r(Asked::inv, x.site());
+  const Matrices r("inv", x.site());
   return r.tensor(inverse(r, r.matrix(x, true)));
 }
 
@@ -140,13 +140,13 @@ Handle cofactors_of_minors(const Recorder& r, const Handle& x) {
 }  // namespace
 
 Tensor det(Arg x) {
-  const Matrices r(Asked::det, x.site());
+  const Matrices r("det", x.site());
   const Handle h = r.matrix(x, true);
   Composite whole(r.name, {&h}, r.site);
   const Determinant d = determinant(r, h);
   const Handle result = r.op(Op::multiply, r.reduce(Op::prod, d.diagonal, {-1}), d.sign);
   return r.tensor(whole.result(result, [d](const Differentiated& at) -> std::vector<Handle> {
-    const Matrices r(Asked::det, at.site);
+    const Matrices r("det", at.site);
     const Handle& x = at.operands[0];
     if (numel(x->shape) == 0) return {Handle()};
     constexpr int64_t kSmall = 8;
@@ -157,7 +157,7 @@ Tensor det(Arg x) {
 }
 
 SlogDet slogdet(Arg x) {
-  const Matrices r(Asked::slogdet, x.site());
+  const Matrices r("slogdet", x.site());
   const Determinant d = determinant(r, r.matrix(x, true));
   const Handle sign = r.op(Op::multiply, r.reduce(Op::prod, r.op(Op::sign, d.diagonal), {-1}), d.sign);
   const Handle logs = r.op(Op::log, r.op(Op::abs, d.diagonal));
@@ -165,7 +165,7 @@ SlogDet slogdet(Arg x) {
 }
 
 LU lu(Arg x) {
-  const Matrices r(Asked::lu, x.site());
+  const Matrices r("lu", x.site());
   const Handle h = r.matrix(x, false);
   const std::vector<Handle> out = r.call(calls::kLu, 0, {&h});
   const int rank = h->shape.size();
@@ -182,14 +182,14 @@ LU lu(Arg x) {
 }
 
 LUFactors lu_factor(Arg x) {
-  const Matrices r(Asked::lu_factor, x.site());
+  const Matrices r("lu_factor", x.site());
   const Handle h = r.matrix(x, false);
   const std::vector<Handle> out = r.call(calls::kLu, 0, {&h});
   return {r.tensor(r.transposed(out[0])), r.tensor(out[1])};
 }
 
 Tensor lu_solve(Arg lu, Arg pivots, Arg b) {
-  const Matrices r(Asked::lu_solve, lu.site());
+  const Matrices r("lu_solve", lu.site());
   const DType t = r.real_type({&lu, &b});
   const Handle x = Operand(r.name, lu, t).take(), y = Operand(r.name, b, t).take();
   Handle p = Operand(r.name, pivots).take();
@@ -218,7 +218,7 @@ Tensor cholesky(Arg x, bool upper) {
 }
 
 Tensor cholesky_solve(Arg b, Arg l, bool upper) {
-  const Matrices r(Asked::cholesky_solve, b.site());
+  const Matrices r("cholesky_solve", b.site());
   const DType t = r.real_type({&l, &b});
   const Handle x = Operand(r.name, l, t).take(), y = Operand(r.name, b, t).take();
   r.need_matrix(x->shape, true);
@@ -227,13 +227,13 @@ Tensor cholesky_solve(Arg b, Arg l, bool upper) {
 }
 
 Tensor cholesky_inverse(Arg l, bool upper) {
-  const Matrices r(Asked::cholesky_inverse, l.site());
+  const Matrices r("cholesky_inverse", l.site());
   const Handle x = r.matrix(l, true);
   return r.tensor(r.transposed(by_cholesky(r, x, r.identity(x->shape.back(), x->dtype, x), upper)));
 }
 
 Tensor tensorsolve(Arg a, Arg b) {
-  const Matrices r(Asked::tensorsolve, a.site());
+  const Matrices r("tensorsolve", a.site());
   const DType t = r.real_type({&a, &b});
   const Handle x = Operand(r.name, a, t).take(), y = Operand(r.name, b, t).take();
   const int given = y->shape.size(), rank = x->shape.size();
@@ -247,7 +247,7 @@ Tensor tensorsolve(Arg a, Arg b) {
 }
 
 Tensor tensorinv(Arg x, IntegerArg ind) {
-  const Matrices r(Asked::tensorinv, x.site());
+  const Matrices r("tensorinv", x.site());
   const DType t = r.real_type({&x});
   const Handle h = Operand(r.name, x, t).take();
   const int rank = h->shape.size();

@@ -30,7 +30,6 @@ void identities(T* to, const Shape& shape) {
 
 struct Qr {
   static constexpr const char* kSchedule = "LAPACKE_xgelqf, LAPACKE_xorglq";
-  static const char* name(const CallRun& r) { return asked(r); }
 
   /// Factors matrices [first, last): `x` is a matrix of n columns, then reflections in its rows.
   template <class T>
@@ -77,7 +76,6 @@ struct Qr {
 
 struct Eigh {
   static constexpr const char* kSchedule = "LAPACKE_xsyevd";
-  static const char* name(const CallRun& r) { return asked(r); }
 
   template <class T>
   static void some(const CallRun& r, const Lapack<T>& library, Outcomes& outcomes, int64_t first,
@@ -117,7 +115,6 @@ struct Eigh {
 
 struct Svd {
   static constexpr const char* kSchedule = "LAPACKE_xgesdd";
-  static const char* name(const CallRun& r) { return asked(r); }
 
   template <class T>
   static void some(const CallRun& r, const Lapack<T>& library, Outcomes& outcomes, int64_t first,
@@ -170,7 +167,6 @@ struct Svd {
 
 struct Eig {
   static constexpr const char* kSchedule = "LAPACKE_xgeev";
-  static const char* name(const CallRun& r) { return asked(r); }
 
   template <class T>
   static void some(const CallRun& r, const Lapack<T>& library, Outcomes& outcomes, T* imaginary,

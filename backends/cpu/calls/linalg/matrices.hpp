@@ -76,11 +76,6 @@ int32_t queried(T length) {
   return static_cast<int32_t>(static_cast<double>(length) * (1 + 0x1p-22)) + 1;
 }
 
-/// Returns the name of the user's function.
-inline const char* asked(const jit::CallRun& r) {
-  return jit::calls::name_of(r.spec.as<jit::calls::MatrixAttributes>().asked);
-}
-
 /// Runs Work::all<T>(run) for the dtype, where there is something to compute.
 template <class Work>
 class MatrixCall final : public jit::CallKernel {
@@ -101,7 +96,7 @@ class LapackCall final : public jit::CallKernel {
     jit::calls::by_dtype(r, [&](auto zero) {
       using T = decltype(zero);
       if (jit::calls::Batch(r.operands[0].shape).count)
-        Work::template all<T>(r, lapack<T>(Work::name(r), r.site));
+        Work::template all<T>(r, lapack<T>(r.function, r.site));
     });
   }
   std::string schedule() const override { return Work::kSchedule; }

@@ -122,7 +122,6 @@ struct LuSolve {
 /// Column-major, the operand is its transpose: its upper triangle is the lower one.
 struct Triangular {
   static constexpr const char* kSchedule = "LAPACKE_xtrtrs";
-  static const char* name(const CallRun& r) { return asked(r); }
 
   template <class T>
   static void all(const CallRun& r, const Lapack<T>& library) {
