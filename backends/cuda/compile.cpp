@@ -83,14 +83,15 @@ Cubin compile(const std::string& text, const std::string& name, int architecture
                       " does not compile for " + arch);
   const std::string arch_option = "-arch=" + arch;
   // These options mean: no library headers. The stack limit is left to the process. The assembler reports
-  // registers and spills. a * b + c stays two roundings. The last one, which saves time, is not known to the
-  // first ones of CUDA 12.
+  // registers and spills, which NVRTC's own cache on disk does not keep: where there is a driver, a text that
+  // was compiled before would come without them. a * b + c stays two roundings. The last two, of which
+  // `--minimal` saves time, are not known to the first ones of CUDA 12, which have no such cache.
   std::vector<const char*> options = {arch_option.c_str(), "--std=c++17", "--modify-stack-limit=false",
                                       "-Xptxas=-v",        "-fmad=false", "-default-device",
-                                      "--minimal"};
+                                      "--minimal",         "--no-cache"};
   Program program(nvrtc, text, name + ".cu");
   api::Result r = program.compile(options);
-  if (r == api::kNvrtcInvalidOption) {
+  for (int newer = 0; newer < 2 && r == api::kNvrtcInvalidOption; ++newer) {
     options.pop_back();
     r = program.compile(options);
   }

@@ -67,6 +67,8 @@ class Recogniser {
       return false;
     a.scores = *p;
     a.x = inner(Attention::kScores, k.stores[0].operand);
+    a.hidden = hidden_by_order(k, bare(k, k.stores[0].value), p->column_axis, p->row_axis);
+    a.hidden_in = Attention::kScores;
     return true;
   }
 
@@ -75,6 +77,10 @@ class Recogniser {
     const LoopKernel& k = loop(member);
     if (!is_reduction(member, Op::max) || !reads_only(member, {a.x})) return false;
     a.largest = k.reductions[0].value;
+    if (loads(member, a.largest) != a.x) {  // x is computed here
+      a.hidden = hidden_by_order(k, bare(k, a.largest), k.rank - 1, k.rank - 2);
+      a.hidden_in = member;
+    }
     bool stored = false;
     a.top = -1;
     for (const Store& s : k.stores) {
@@ -97,14 +103,13 @@ class Recogniser {
       }
     }
     stored_ = stored || loads(member, a.largest) == a.x;
-    a.hidden = hidden_by_order(k, bare(k, a.largest));
     return a.top >= 0;
   }
 
-  /// Returns the scalar argument of where(key <= row, ..., scalar) of indices along the last axis and the one
-  /// before it; -1 if `v` is of another form.
-  static int hidden_by_order(const LoopKernel& k, ValueId v) {
-    if (!is_op(k, v, Op::where) || k.rank < 2) return -1;
+  /// Returns the scalar argument of where(key <= row, ..., scalar) of indices along these axes; -1 if `v` is
+  /// of another form.
+  static int hidden_by_order(const LoopKernel& k, ValueId v, int key_axis, int row_axis) {
+    if (!is_op(k, v, Op::where) || row_axis < 0) return -1;
     const Instr &where = k.body[v], &hidden = k.body[where.c];
     if (hidden.code != Code::scalar || !is_op(k, where.a, Op::less_equal)) return -1;
     const auto counts = [&](ValueId i, int axis) {
@@ -112,7 +117,7 @@ class Recogniser {
       return k.body[i].code == Code::iota && k.body[i].imm == axis;
     };
     const Instr& order = k.body[where.a];
-    return counts(order.a, k.rank - 1) && counts(order.b, k.rank - 2) ? hidden.imm : -1;
+    return counts(order.a, key_axis) && counts(order.b, row_axis) ? hidden.imm : -1;
   }
 
   /// True if v of kTop and w of kWeights compute the same of the same, at the same index, provided that

@@ -32,9 +32,11 @@ struct Attention {
   /// again, from operands and scalars of their member. (If they differed, sums would still be right, but for
   /// rows in which no x is larger than -inf.)
   std::vector<std::pair<uint16_t, uint16_t>> same_operands, same_scalars;
-  /// In member kTop: the scalar argument `hidden` of x = `where(key <= row, ..., hidden)`; -1 if x is not of
-  /// that form, so that no key is hidden by its order.
+  /// In member `hidden_in` (kTop, or kScores where it is part of the product's epilogue): the scalar argument
+  /// `hidden` of x = `where(key <= row, ..., hidden)`; -1 if x is not of that form, so that no key is hidden
+  /// by its order.
   int hidden = -1;
+  size_t hidden_in = kTop;
 };
 /// Returns the attention that these members are; nothing if they are none, or not of float32 sums.
 std::optional<Attention> attention_of(const FusedRows&);

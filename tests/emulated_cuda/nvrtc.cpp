@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -36,7 +38,8 @@ constexpr int kArchs[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
 
 struct Options {
   int arch = 75;
-  bool verbose = false;  // -Xptxas=-v
+  bool verbose = false;   // -Xptxas=-v
+  bool no_cache = false;  // --no-cache
 };
 
 /// True if `option` is `name` with a value, which is put into `value`.
@@ -67,6 +70,10 @@ std::string read_option(std::string_view option, Options& options) {
   if (is(option, "-fmad", value) || is(option, "--fmad", value)) {
     // Contraction is the compiler's choice, so right and wrong results could not be distinguished.
     return value == "false" ? "" : "nvrtc: error: only -fmad=false is emulated\n";
+  }
+  if (option == "--no-cache" || option == "-no-cache") {
+    options.no_cache = true;
+    return {};
   }
   for (const char* known :
        {"--minimal", "-minimal", "--modify-stack-limit=false", "--std=c++17", "-std=c++17", "-default-device",
@@ -102,6 +109,17 @@ std::string resources(const std::string& text, const std::vector<SharedVariable>
     log += "ptxas info    : Compile time = 0.000 ms\n";
   }
   return log;
+}
+
+/// True if the text was compiled before with the same options. NVRTC finds it in the driver's cache on disk
+/// then, and tells nothing of it in its log: seen on an H200 with CUDA 13.0.
+bool compiled_before(const std::string& text, int count, const char* const* options) {
+  static std::mutex lock;
+  static std::set<std::string>& all = *new std::set<std::string>;
+  std::string key = text;
+  for (int i = 0; i < count; ++i) key += std::string("\n") + options[i];
+  const std::lock_guard hold(lock);
+  return !all.insert(std::move(key)).second;
 }
 
 Handles& programs() {
@@ -166,6 +184,7 @@ Result nvrtcCompileProgram(NvrtcProgram program, int count, const char* const* o
     program->log = read_option(options[i], read);
     if (!program->log.empty()) return kInvalidOption;
   }
+  if (!read.no_cache && compiled_before(program->text, count, options)) read.verbose = false;
   const std::string text = without_comments(program->text);
   if (settings().at_launch) {
     note_unchecked(program->name, text);

@@ -71,7 +71,10 @@ void AttentionWriter::write_head(size_t function) {
       "// Queries of this block: those that share their keys from `first` on, of which `left` are left.");
   text_.line("const u32 sharing = (u32)all.s0.planned, across = (sharing + " + number(kAttentionQueries - 1) +
              ") / " + queries + ";");
-  text_.line("const u32 first = blockIdx.x % across * " + queries + ", left = sharing - first;");
+  // Where later queries see more keys these go first, so that no long block begins when others end.
+  const std::string block = "blockIdx.x % across";
+  text_.line("const u32 first = " + (form_.hidden < 0 ? block : "(across - 1 - " + block + ")") + " * " +
+             queries + ", left = sharing - first;");
   text_.line("const u32 row = blockIdx.x / across * sharing + first;");
   for (size_t m = 0; m < writers_.size(); ++m) {
     const std::string n = std::to_string(m);
@@ -103,11 +106,12 @@ void AttentionWriter::write_row_memory() {
 
 void AttentionWriter::write_hidden() {
   if (form_.hidden < 0) return;
-  const LoopKernel& k = loop(Attention::kTop);
-  const std::string row = number(k.rank - 2), key = number(k.rank - 1), queries = number(kAttentionQueries);
-  text_.open("if (all.s1.s" + number(form_.hidden) + " == " + kLowest + ")");
-  text_.line("const i64 last = all.s1.origin" + row + " + i1.i" + row + " + (left < " + queries +
-             " ? left : " + queries + ") - all.s1.origin" + key + ";");
+  const size_t m = form_.hidden_in;
+  const std::string n = std::to_string(m), args = "all.s" + n, row = number(schedule_.row_axis(m)),
+                    key = number(schedule_.key_axis(m)), queries = number(kAttentionQueries);
+  text_.open("if (" + args + ".s" + number(form_.hidden) + " == " + kLowest + ")");
+  text_.line("const i64 last = " + args + ".origin" + row + " + i" + n + ".i" + row + " + (left < " +
+             queries + " ? left : " + queries + ") - " + args + ".origin" + key + ";");
   text_.line("keys = last < keys ? (i32)last : keys;");
   text_.close();
 }

@@ -225,6 +225,27 @@ BOOST_AUTO_TEST_CASE(what_is_hidden_by_order_and_a_number) {
   }
 }
 
+// Keys that no query sees by their order are not looked at, wherever the mask is written: values there may be
+// NaN.
+BOOST_AUTO_TEST_CASE(keys_that_no_query_sees_are_not_looked_at) {
+  const std::vector<Form> causal = {
+      forms[1].second,
+      [](const Operands& o) {  // the mask is of what is more than a product and a factor
+        const Tensor row = arange(o.q.shape()[1])(_, newaxis), key = arange(o.k.shape()[1]);
+        return matmul(softmax(where(key <= row, tanh(scores(o)) * 2, -INFINITY)), o.v);
+      }};
+  for (DType t : {float32, bfloat16})
+    for (const Form& f : causal) {
+      Operands o = operands({{2}, 150, 400, 16, 24}, t);
+      const auto wanted = f(moved(o, cuda)).to_vector<double>();
+      {
+        const OnCpu host;
+        o.v = where(arange(400)(_, newaxis) < 150, o.v, NAN).astype(t).eval();
+      }
+      BOOST_TEST((f(moved(o, cuda)).to_vector<double>() == wanted), name_of(t));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(weights_of_other_values_than_the_largest_is_of) {
   // This is no attention: one mask for the largest, another for the weights.
   const auto f = [](const Operands& o, const Tensor& first, const Tensor& second) {

@@ -76,6 +76,14 @@ BOOST_AUTO_TEST_CASE(log_of_resources) {
   BOOST_CHECK_EQUAL(compile(kRowSum, {"-arch=sm_90"}).log, "");
 }
 
+// What the cache has comes without the assembler's report.
+BOOST_AUTO_TEST_CASE(what_was_compiled_before_has_no_log) {
+  const std::string text = std::string(kRowSum) + "// compiled before\n";
+  BOOST_CHECK(has(compile(text, {"-arch=sm_90", "-Xptxas=-v"}).log, "registers"));
+  BOOST_CHECK_EQUAL(compile(text, {"-arch=sm_90", "-Xptxas=-v"}).log, "");
+  BOOST_CHECK(has(compile(text, {"-arch=sm_90", "-Xptxas=-v", "--no-cache"}).log, "registers"));
+}
+
 BOOST_AUTO_TEST_CASE(too_much_shared_memory) {
   const Compilation c = compile(
       "struct A { float* y; };\nextern \"C\" __global__ void f(const A a) { __shared__ double s[6145]; "
