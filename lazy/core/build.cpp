@@ -99,6 +99,13 @@ Handle slice_update(const char* name, const Handle& base, const Handle& update, 
                         {.ints = start, .steps = step, .axes = {}});
 }
 
+Handle put_piece(const char* name, const Handle& base, const Handle& piece, const Dims& start,
+                 const Site& s) {
+  check_devices(name, {&base, &piece}, s);
+  return detail::record(Op::slice_update, {&base, &piece}, base->dtype, base->shape, s,
+                        {.ints = start, .steps = Dims(start.size(), 1), .axes = {kPiece}});
+}
+
 Handle cast(const Handle& h, DType t, const Site& s) {
   if (h->dtype == t) return h;
   if (is_constant(h))

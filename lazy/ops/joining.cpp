@@ -59,7 +59,7 @@ Handle joined(const char* op, const std::vector<Handle>& parts, int axis, const 
   Dims start(shape.size(), 0);
   for (const Handle& p : parts) {
     if (p->shape[axis] == shape[axis]) return p;  // the other parts are empty
-    if (numel(p->shape) > 0) all = detail::slice_update(op, all, p, start, Dims(start.size(), 1), s);
+    if (numel(p->shape) > 0) all = detail::put_piece(op, all, p, start, s);
     start[axis] += p->shape[axis];
   }
   return all;

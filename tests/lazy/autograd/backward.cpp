@@ -315,6 +315,28 @@ BOOST_AUTO_TEST_CASE(checkpoints_save_memory) {
   BOOST_TEST(computed_again < kept * 0.6);
 }
 
+// Values of steps that are joined: each takes its part of one gradient, which nothing copies for each step.
+BOOST_AUTO_TEST_CASE(the_gradient_of_joined_values_is_in_memory_once) {
+  Parameter w = (asarray(std::vector<float>(64 * 64, 0.01f)).reshape({64, 64})).eval();
+  const auto peak = [&](int steps) {
+    w.zero_grad();
+    reset_metrics();
+    const uint64_t before = metrics().bytes_live;
+    Tensor h = zeros({16, 64});
+    std::vector<Tensor> all;
+    for (int i = 0; i < steps; ++i) all.push_back(expand_dims(h = tanh(matmul(h, w) + 1), 0));
+    h = Tensor();
+    const Tensor y = concat(all, 0);
+    all.clear();
+    sum(y * y).backward();
+    w.grad().eval();
+    return metrics().bytes_peak - before;
+  };
+  const uint64_t few = peak(16), many = peak(64);
+  BOOST_TEST_MESSAGE(few << " bytes for 16 steps, " << many << " for 64");
+  BOOST_TEST(many < few * 6);
+}
+
 BOOST_AUTO_TEST_CASE(own_derivatives) {
   Parameter w = tensor({1.0, 2.0});
   const BackwardFunction tenfold = [](const std::vector<Tensor>& x, const Tensor& y, const Tensor& g) {
