@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <lazy/lazy.hpp>
 #include <string>
 #include <vector>
@@ -34,27 +35,33 @@ double process_mb() {
   return static_cast<double>(r.ru_maxrss) / 1e3;
 }
 
+/// Runs a step and waits for it: on a GPU `eval` returns before the work is done.
+void run(const std::function<Tensor()>& step) {
+  step().eval();
+  synchronize();
+}
+
 void measure(const Training& w, double seconds) {
   manual_seed(1);
   const double at_start = process_mb();
   const auto step = w.begin();
   auto first = clock::now();
-  step().eval();
+  run(step);
   const double first_step = milliseconds_since(first);
   // The model is as it was, but for one step: what came with it is not counted.
   reset_metrics();
   const uint64_t before = metrics().bytes_live;
   const auto begin = clock::now();
   first = clock::now();
-  step().eval();
+  run(step);
   const double second = milliseconds_since(first);
-  step().eval();
+  run(step);
   const uint64_t misses = metrics().program_misses;
   std::vector<double> times;
   const uint64_t flushes = metrics().flushes;
   while (times.size() < 5 || (milliseconds_since(begin) < 1000 * seconds && times.size() < 400)) {
     first = clock::now();
-    step().eval();
+    run(step);
     times.push_back(milliseconds_since(first));
   }
   std::sort(times.begin(), times.end());

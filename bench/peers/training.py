@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times the steps of bench/training.cpp with torch, eager and compiled; prints one line each.
 
-  training.py [-t THREADS] [-f REGEX] [-s SECONDS] [--compile]
+  training.py [-t THREADS] [-f REGEX] [-s SECONDS] [--device DEVICE] [--compile]
 """
 
 import argparse
@@ -122,9 +122,12 @@ def main():
     p.add_argument("-t", "--threads", type=int, default=1)
     p.add_argument("-f", "--filter", default=".")
     p.add_argument("-s", "--seconds", type=float, default=3)
+    p.add_argument("--device", default="cpu", help="torch's name of where to train, such as cuda")
     p.add_argument("--compile", action="store_true", help="torch.compile the model and the loss")
     a = p.parse_args()
     torch.set_num_threads(a.threads)
+    torch.set_default_device(a.device)
+    torch.backends.cudnn.allow_tf32 = False  # as products are by default: float32 throughout
     for name, make, optimizer, (x, t) in workloads():
         if not re.search(a.filter, name):
             continue
