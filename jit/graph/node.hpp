@@ -103,6 +103,8 @@ struct Node : Counted {
   /// True if a run that failed halfway had already overwritten the value, which nobody else could see, or if
   /// there never is one (without_value() in record.hpp): then `buffer` is empty.
   bool lost = false;
+  /// Set by the floor above for what it recorded without telling those that derive gradients.
+  bool underived = false;
   bool read_by_taken = false;  // while Graph::take runs, guarded by its lock: a node that it took reads this
   Accuracy accuracy{};         // of an elementary function: which of its forms (form_of); else full
   int arity = 0;

@@ -80,7 +80,10 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
   (void)node("backward", s);
   const Handle value = Arg(*this, s).take();
   if (!value->attachment)
-    fail<Error>("backward", "the value does not depend on anything that requires a gradient", s);
+    fail<Error>("backward",
+                value->underived ? "the value was computed in inference_mode, at " + lazy::to_string(value->site)
+                                 : "the value does not depend on anything that requires a gradient",
+                s);
   if (!gradient.defined() && lazy::numel(value->shape) != 1)
     fail<ShapeError>("backward",
                      "a value of shape " + to_string(value->shape) + " needs a gradient to begin with", s);
@@ -119,7 +122,7 @@ Tensor Tensor::detach(Site s) const { return stop_gradient(Arg(*this, s)); }
 Tensor stop_gradient(Arg x) {
   const Site s = x.site();
   const Handle h = Operand("stop_gradient", x).take();
-  return Tensor(h->attachment ? separate(h, s) : h);
+  return Tensor(h->attachment || h->underived ? separate(h, s) : h);
 }
 
 void register_hook(const Tensor& x, std::function<Tensor(const Tensor&)> f, Site s) {
@@ -143,8 +146,28 @@ void register_post_accumulate_grad_hook(const Tensor& x, std::function<void(Tens
 
 no_grad::no_grad() noexcept { ++gradients_paused; }
 no_grad::~no_grad() { --gradients_paused; }
-enable_grad::enable_grad() noexcept : paused_(std::exchange(gradients_paused, 0)) {}
-enable_grad::~enable_grad() { gradients_paused = paused_; }
+enable_grad::enable_grad() noexcept
+    : paused_(std::exchange(gradients_paused, 0)), inferring_(std::exchange(inferring, false)) {}
+enable_grad::~enable_grad() {
+  gradients_paused = paused_;
+  inferring = inferring_;
+}
+
+inference_mode::inference_mode(bool on) noexcept
+    : paused_(std::exchange(gradients_paused, on ? 1 : 0)), outer_(std::exchange(inferring, on)), on_(on) {
+  if (on_) add_reason();  // so that the door looks whether the thread infers
+}
+inference_mode::~inference_mode() {
+  if (on_) drop_reason();
+  inferring = outer_;
+  gradients_paused = paused_;
+}
+
 bool is_grad_enabled() noexcept { return gradients_paused == 0; }
+bool is_inference_mode_enabled() noexcept { return inferring; }
+bool is_inference(const Tensor& t, Site s) {
+  if (!t.defined()) throw_empty("is_inference", s);
+  return t.handle()->underived;
+}
 
 }  // namespace lazy

@@ -30,7 +30,7 @@ class no_grad {
   ~no_grad();
 };
 
-/// Records gradients again in a scope within a no_grad.
+/// Records gradients again in a scope within a no_grad or an inference_mode.
 class enable_grad {
  public:
   enable_grad() noexcept;
@@ -39,10 +39,31 @@ class enable_grad {
 
  private:
   int paused_;
+  bool inferring_;
 };
 
-/// True unless a no_grad is in force on this thread.
+/// Keeps what this thread records in a scope from having gradients, for good: ops cost what they cost in a
+/// program without parameters. A value of floating point that was computed in it, and is used outside where a
+/// gradient goes through, is an Error that tells both lines; its clone() or detach() made outside is a value
+/// like any other. Variables that were there before (parameters, running statistics) may be updated in it and
+/// are what they were. `inference_mode off(false);` records gradients again, as enable_grad does.
+class inference_mode {
+ public:
+  explicit inference_mode(bool on = true) noexcept;
+  inference_mode(const inference_mode&) = delete;
+  ~inference_mode();
+
+ private:
+  int paused_;
+  bool outer_, on_;
+};
+
+/// True unless a no_grad or an inference_mode is in force on this thread.
 bool is_grad_enabled() noexcept;
+/// True if an inference_mode is in force on this thread.
+bool is_inference_mode_enabled() noexcept;
+/// True if the value was computed in an inference_mode: no gradient may go through what is computed with it.
+bool is_inference(const Tensor&, Site = Site::current());
 
 /// Returns the value as one that does not depend on anything: no gradient goes through it.
 Tensor stop_gradient(Arg x);

@@ -162,6 +162,7 @@ void Backwards::go_through(Derivation& d, const std::vector<Handle>& results, Gr
 Gradients Backwards::run(const Handle& gradient) const {
   const jit::Purpose purpose("gradient");
   const PolicyScope asked(nullptr);  // gradients are of the dtypes of what they are of
+  const Inferring off(false);
   Gradients gradients(wanted());
   gradients.add(value_, gradient, value_->site);
   for (const Pinned& d : order_) go_through(*d, d->results(), gradients);
@@ -171,6 +172,7 @@ Gradients Backwards::run(const Handle& gradient) const {
 void Backwards::run(const Handle& gradient, const Reached& reached) const {
   const jit::Purpose purpose("gradient");
   const PolicyScope asked(nullptr);  // gradients are of the dtypes of what they are of
+  const Inferring off(false);
   Gradients gradients(wanted());
   gradients.add(value_, gradient, value_->site);
   const std::vector<End> ends = this->ends();

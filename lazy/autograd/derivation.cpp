@@ -33,18 +33,33 @@ bool any_tracked(std::span<const Handle* const> operands) {
          std::any_of(operands.begin(), operands.end(), [](const Handle* h) { return is_tracked(*h); });
 }
 
+/// Throws Error if a value was computed in inference_mode: how is not known, and a gradient goes through its
+/// neighbour.
+void check_derived(const char* name, std::span<const Handle* const> operands, const Site& s) {
+  for (const Handle* h : operands)
+    if ((*h)->underived && is_float((*h)->dtype) && !is_tracked(*h))
+      fail<Error>(name,
+                  "a gradient goes through, and the value made at " + lazy::to_string((*h)->site) +
+                      " was computed in inference_mode: compute it outside, or use its clone()",
+                  s);
+}
+
 void derive(RecordedOp t, std::span<const Handle* const> operands, std::span<const Handle> results) {
   for (const Handle* h : operands) t.operands.push_back(*h);
   Derivation::attach(std::move(t), results);
 }
 
 void Deriving::recorded(const Recorded& r) {
+  if (kind_of(r.op) == jit::OpKind::view && (*r.operands[0])->underived) r.result->underived = true;
   if (!is_float(r.result->dtype) || !any_tracked(r.operands) || !rule_of(r.op)) return;
+  check_derived(jit::name_of(r.op), r.operands, r.site);
   derive({r.op, nullptr, {}, r.attributes, r.site}, r.operands, {&r.result, 1});
 }
 
 void Deriving::recorded_call(const RecordedCall& r) {
-  if (any_tracked(r.operands)) derive({Op::call, &r.spec, {}, {}, r.site}, r.operands, r.outputs);
+  if (!any_tracked(r.operands)) return;
+  check_derived(r.spec.name(), r.operands, r.site);
+  derive({Op::call, &r.spec, {}, {}, r.site}, r.operands, r.outputs);
 }
 
 bool Deriving::wants_ops(const jit::CallSpec& spec, std::span<const Handle* const> operands) {
@@ -144,6 +159,7 @@ void Leaf::take_back(Added a) noexcept {
 }
 
 Leaf* make_leaf(const Handle& h, bool variable) {
+  h->underived = false;
   Leaf* const l = new Leaf(variable);
   jit::attach(*h.get(), l);
   return l;
@@ -227,7 +243,9 @@ void Derivation::give_up() noexcept {
 
 Handle separate(const Handle& h, const Site& s) {
   const no_grad scope;
-  return alias_of(h, s);
+  Handle own = alias_of(h, s);
+  own->underived = inferring;
+  return own;
 }
 
 Handle separate_leaf(const Handle& h, const Site& s) {

@@ -91,6 +91,7 @@ void Parameter::take(Tensor&& value, const Site& s) {
   jit::Handle h = moved.handle();
   moved = Tensor();
   h = own_value(std::move(h), s);
+  h->underived = false;  // a variable, wherever its value comes from
   if (state_->trained) {
     if (Leaf* const l = leaf(handle())) jit::attach(*h.get(), l);
     else make_leaf(h);

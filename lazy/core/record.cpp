@@ -7,8 +7,8 @@ namespace {
 
 constinit std::atomic<Observer*> of_all = nullptr;
 
-/// Calls f(observer) for each observer, the innermost first. Meanwhile what the thread records goes only to
-/// the observers around it.
+/// Calls f(observer) for each observer, the innermost first; in inference only for the thread's own. Meanwhile
+/// what the thread records goes only to the observers around it.
 template <class F>
 void each(F&& f) {
   if (jit::WithinExpansion::on()) [[unlikely]]
@@ -21,7 +21,8 @@ void each(F&& f) {
     observing = one->outer;
     f(one->observer);
   }
-  if (Observer* const o = of_all.load(std::memory_order_acquire)) {
+  Observer* const o = of_all.load(std::memory_order_acquire);
+  if (o && !inferring) {
     observing = nullptr;
     f(*o);
   }
@@ -32,6 +33,7 @@ void each(F&& f) {
 thread_local constinit Observing* observing = nullptr;
 
 constinit std::atomic<uint32_t> observers = 0;
+thread_local constinit bool inferring = false;
 
 Observing::Observing(Observer& o) noexcept : observer(o), outer(std::exchange(observing, this)) {
   add_reason();
@@ -58,13 +60,21 @@ void tell_transferred(const Handle& from, const Handle& to, const Site& s) {
 }
 
 void tell_updated(const Handle& from, const Handle& to, const Site& s) {
+  // A variable remains what it is, whoever updates it.
+  if (inferring && !from->underived && to->handles() == 1) to->underived = false;
+  const Inferring off(false);
   each([&](Observer& o) { o.updated(from, to, s); });
 }
 
 std::vector<Handle> record_call(const jit::CallSpec& spec, std::span<const Handle* const> operands,
                                 const Site& s) {
   if (any_recipes()) check_read(operands, s);
-  if (!observed()) return jit::record_call(spec, operands, s);
+  if (!observed()) {
+    std::vector<Handle> outputs = jit::record_call(spec, operands, s);
+    if (inferring)
+      for (const Handle& h : outputs) h->underived = true;
+    return outputs;
+  }
   bool as_ops = false;
   each([&](Observer& o) { as_ops |= o.wants_ops(spec, operands); });
   if (as_ops) return jit::record_expanded(spec, operands, s);
@@ -94,7 +104,9 @@ Handle transfer(const Handle& h, Device device, const Site& s) {
   const Handle* const operand = &h;
   if (any_recipes()) check_read({&operand, 1}, s);
   Handle result = jit::transfer(h, device, s);
-  if (observed() && result.get() != h.get()) tell_transferred(h, result, s);
+  if (result.get() == h.get()) return result;
+  if (observed()) tell_transferred(h, result, s);
+  else if (inferring) result->underived = true;
   return result;
 }
 

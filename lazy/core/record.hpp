@@ -93,7 +93,22 @@ class Observing {
 extern thread_local constinit Observing* observing;
 /// Counts the scopes with an Observing of all threads, and the reasons for which there is an observer of all.
 extern constinit std::atomic<uint32_t> observers;
-inline bool observed() { return observers.load(std::memory_order_relaxed) != 0; }
+/// True in a scope of this thread in which the observer of all is told nothing (inference_mode), which is one
+/// of those reasons. What is computed in it is marked as underived.
+extern thread_local constinit bool inferring;
+/// Makes it so, or not so, for a scope. They nest.
+class Inferring {
+ public:
+  explicit Inferring(bool on) noexcept : outer_(std::exchange(inferring, on)) {}
+  Inferring(const Inferring&) = delete;
+  ~Inferring() { inferring = outer_; }
+
+ private:
+  const bool outer_;
+};
+/// True if it is, and no observer of this thread's own wants to know.
+inline bool unheard() { return inferring && !observing; }
+inline bool observed() { return observers.load(std::memory_order_relaxed) != 0 && !unheard(); }
 
 /// Notifies the observer, last, of what any thread records, as long as a reason exists. There is one such
 /// observer in the process, which lives for ever.
@@ -112,12 +127,14 @@ void tell_updated(const Handle& from, const Handle& to, const Site&);
 /// Records one op, as jit::record() does.
 inline Handle record(Op op, std::initializer_list<const Handle*> operands, DType t, const Shape& shape,
                      const Site& s, const jit::Attributes& attributes = {}, unsigned given = 0) {
-  const bool told = observed();  // of all operands
-  if (told && any_recipes()) [[unlikely]]
+  if (observers.load(std::memory_order_relaxed) == 0) [[likely]]
+    return jit::record(op, operands, t, shape, s, attributes, given);
+  if (any_recipes()) [[unlikely]]
     check_read(operands, s);
+  const bool told = !unheard();  // of all operands
   Handle result = jit::record(op, operands, t, shape, s, attributes, told ? 0 : given);
-  if (told) [[unlikely]]
-    tell({op, operands, attributes, result, s});
+  if (told) tell({op, operands, attributes, result, s});
+  else result->underived = true;
   return result;
 }
 
@@ -126,8 +143,10 @@ inline Handle folded(Op op, std::initializer_list<const Handle*> operands, jit::
                      const Shape& shape, Device device, const Site& s,
                      const jit::Attributes& attributes = {}) {
   Handle result = jit::constant(value, t, shape, device, s);
-  if (observed()) [[unlikely]]
-    tell({op, operands, attributes, result, s});
+  if (observers.load(std::memory_order_relaxed) == 0) [[likely]]
+    return result;
+  if (!unheard()) tell({op, operands, attributes, result, s});
+  else result->underived = operands.size() > 0;  // a constant depends on nothing
   return result;
 }
 

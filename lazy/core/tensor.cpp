@@ -41,7 +41,7 @@ Axes::Axes(std::initializer_list<IntegerArg> v, Site s) : Dims(listed(v, "axes",
 void Tensor::update_to(jit::Handle h, const Site& s) {
   if (detail::any_recipes()) [[unlikely]]
     if (detail::Recipe* const r = detail::recipe_of(handle_)) return r->assign(h, s);
-  if (detail::observed()) detail::tell_updated(handle_, h, s);
+  if (detail::observed() || detail::inferring) detail::tell_updated(handle_, h, s);
   rebind(std::move(h));
 }
 

@@ -26,8 +26,10 @@ jit::Handle updated(const char* op, const jit::Handle& left, const Tensor& resul
 
 #define LAZY_COMPOUND(symbol, function)                                 \
   Tensor& Tensor::operator symbol(Arg v)& {                             \
-    const Tensor result = function(Arg(*this, v.site()), v);            \
-    update_to(updated(#function, handle_, result, v.site()), v.site()); \
+    Tensor result = function(Arg(*this, v.site()), v);                  \
+    jit::Handle h = updated(#function, handle_, result, v.site());      \
+    result = Tensor();                                                  \
+    update_to(std::move(h), v.site());                                  \
     return *this;                                                       \
   }
 LAZY_COMPOUND(+=, add)

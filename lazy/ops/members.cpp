@@ -123,6 +123,7 @@ Tensor Tensor::copy(Site s) const {
   const jit::Node& n = node("copy", s);
   if (detail::any_recipes() && detail::recipe_of(handle_)) return Tensor(Arg(*this, s).take());
   // Gradients, hooks and scopes tell the copy from this variable.
+  if (n.underived) return detach(s);
   if (n.attachment) return Tensor(detail::alias_of(handle_, s));
   if (!n.ready() || !n.buffer || !n.buffer->borrowed()) return *this;
   jit::BufferRef keep;

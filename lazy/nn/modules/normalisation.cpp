@@ -48,6 +48,7 @@ void RunningNorm::throw_const(const Site& s) const {
 }
 
 void RunningNorm::take(const lazy::BatchNormResult& now, const Site& s) {
+  const lazy::detail::Inferring off(false);  // variables, whoever moves them
   running_mean = now.running_mean.detach(s);
   running_var = now.running_var.detach(s);
 }
