@@ -93,7 +93,8 @@ const std::map<std::string, std::string>& excluded() {
          "load_safetensors_index"});
     add("differentiates functions, not tensors",
         {"vjp", "grad", "value_and_grad", "value_and_grad_of", "jvp", "hessian_vector", "checkpoint",
-         "custom_function", "register_hook", "register_post_accumulate_grad_hook", "is_grad_enabled"});
+         "custom_function", "register_hook", "register_post_accumulate_grad_hook", "is_grad_enabled",
+         "is_inference_mode_enabled", "is_inference"});
     return v;
   }();
   return all;
