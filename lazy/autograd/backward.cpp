@@ -81,8 +81,9 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
   const Handle value = Arg(*this, s).take();
   if (!value->attachment)
     fail<Error>("backward",
-                value->underived ? "the value was computed in inference_mode, at " + lazy::to_string(value->site)
-                                 : "the value does not depend on anything that requires a gradient",
+                value->underived
+                    ? "the value was computed in inference_mode, at " + lazy::to_string(value->site)
+                    : "the value does not depend on anything that requires a gradient",
                 s);
   if (!gradient.defined() && lazy::numel(value->shape) != 1)
     fail<ShapeError>("backward",

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lazy/core/counts.hpp"
+#include "lazy/core/policy.hpp"
 #include "lazy/core/record.hpp"
 #include "lazy/core/tensor.hpp"
 #include "support/error.hpp"
@@ -29,6 +30,7 @@ class Operand {
   /// Takes the argument in its own dtype.
   Operand(const char* op, Arg& a) : use_(a.variable()) {
     if (!a.handle()) own(missing(op, a));
+    else if (PolicyScope::current()) [[unlikely]] own(by_policy(op, a));
     else if (!use_) own(a.take());
   }
   /// Takes the argument in dtype `t`, which a scalar must fit (DtypeError). Inlined at -O2 too: each op does
@@ -40,7 +42,9 @@ class Operand {
   }
   /// Leaves the argument unchanged, for functions that read it again, such as those that take lists.
   Operand(const char* op, const Arg& a) : use_(a.variable()) {
-    if (!use_ || !*use_) own(a.handle() ? a.handle() : missing(op, a));
+    if (!a.handle()) own(missing(op, a));
+    else if (PolicyScope::current()) [[unlikely]] own(by_policy(op, a));
+    else if (!use_) own(a.handle());
   }
   Operand(const char* op, const Arg& a, DType t) : use_(&owned_) {
     owned_ = a.handle() ? converted(a, t) : missing(op, a, t);
@@ -55,6 +59,7 @@ class Operand {
 
  private:
   void own(Handle h) { owned_ = std::move(h), use_ = &owned_; }
+  static Handle by_policy(const char* op, const Arg&);
   static Handle missing(const char* op, const Arg&);
   static Handle missing(const char* op, const Arg&, DType);
   static Handle converted(Arg&, DType);
@@ -71,7 +76,10 @@ Shape shape_of(const char* op, const Arg&);
 void check_fits(const char* op, const Arg& scalar, DType t);
 /// Returns the dtype to which two dtypes promote; DtypeError if they have none in common.
 DType promote(const char* op, DType, DType, const Site&);
-/// Returns the dtype that the operands promote to. Checks that integer scalars fit.
+/// Returns the dtype that the operands promote to, whatever a policy says. Checks that integer scalars fit.
+DType promoted_type(const char* op, std::span<const Arg* const>);
+/// Returns the dtype in which a function that is no contraction takes its operands: that which they promote
+/// to, or what a policy says (policy.hpp).
 DType common_type(const char* op, std::span<const Arg* const>);
 inline DType common_type(const char* op, std::initializer_list<const Arg*> args) {
   return common_type(op, std::span(args.begin(), args.size()));

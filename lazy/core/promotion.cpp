@@ -67,7 +67,7 @@ DType promote(const char* op, DType a, DType b, const Site& s) {
   return t;
 }
 
-DType common_type(const char* op, std::span<const Arg* const> args) {
+DType promoted_type(const char* op, std::span<const Arg* const> args) {
   if (args.size() == 2) {  // the most frequent case, where often nothing needs promotion
     const Handle &a = args[0]->handle(), &b = args[1]->handle();
     if (a && b && a->dtype == b->dtype) return a->dtype;
@@ -97,6 +97,14 @@ DType common_type(const char* op, std::span<const Arg* const> args) {
   }
   for (const Arg* a : args)
     if (!a->is_tensor()) check_fits(op, *a, t);
+  return t;
+}
+
+DType common_type(const char* op, std::span<const Arg* const> args) {
+  const DType t = promoted_type(op, args);
+  if (PolicyScope::current()) [[unlikely]]
+    for (const Arg* a : args)
+      if (a->handle()) return asked_type(op, t, a->handle()->device);
   return t;
 }
 

@@ -7,8 +7,8 @@ namespace {
 
 constinit std::atomic<Observer*> of_all = nullptr;
 
-/// Calls f(observer) for each observer, the innermost first; in inference only for the thread's own. Meanwhile
-/// what the thread records goes only to the observers around it.
+/// Calls f(observer) for each observer, the innermost first; in inference only for the thread's own.
+/// Meanwhile what the thread records goes only to the observers around it.
 template <class F>
 void each(F&& f) {
   if (jit::WithinExpansion::on()) [[unlikely]]

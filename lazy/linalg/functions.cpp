@@ -81,13 +81,13 @@ Tensor multi_dot(const std::vector<Tensor>& xs, Site site) {
   for (const Tensor& x : xs) args.emplace_back(x, site);
   std::vector<const Arg*> pointers;
   for (const Arg& a : args) pointers.push_back(&a);
-  const DType t = common_type(r.name, pointers);
+  const DType t = contraction_type(r.name, pointers);
   if (is_bool(t)) r.fail<DtypeError>("takes numbers, not bool: convert with astype");
   std::vector<Handle> factors;
   Shape result;
   for (size_t i = 0; i < args.size(); ++i) {
     const bool first = i == 0, last = i + 1 == args.size();
-    Handle h = Operand(r.name, args[i], is_half(t) ? float32 : t).take();
+    Handle h = r.as(is_half(t) ? float32 : t, Operand(r.name, args[i], t).take());
     const int rank = h->shape.size();
     if (rank != 2 && !(rank == 1 && (first || last)))
       r.fail<ShapeError>("factor " + std::to_string(i) +

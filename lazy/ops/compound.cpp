@@ -24,13 +24,13 @@ jit::Handle updated(const char* op, const jit::Handle& left, const Tensor& resul
 }
 }  // namespace
 
-#define LAZY_COMPOUND(symbol, function)                                 \
-  Tensor& Tensor::operator symbol(Arg v)& {                             \
-    Tensor result = function(Arg(*this, v.site()), v);                  \
-    jit::Handle h = updated(#function, handle_, result, v.site());      \
-    result = Tensor();                                                  \
-    update_to(std::move(h), v.site());                                  \
-    return *this;                                                       \
+#define LAZY_COMPOUND(symbol, function)                            \
+  Tensor& Tensor::operator symbol(Arg v)& {                        \
+    Tensor result = function(Arg(*this, v.site()), v);             \
+    jit::Handle h = updated(#function, handle_, result, v.site()); \
+    result = Tensor();                                             \
+    update_to(std::move(h), v.site());                             \
+    return *this;                                                  \
   }
 LAZY_COMPOUND(+=, add)
 LAZY_COMPOUND(-=, subtract)

@@ -1,11 +1,11 @@
 // inference_mode: what is recorded has no gradients, for good, and says so where one would go through it.
 #include <boost/test/unit_test.hpp>
+#include <functional>
 #include <lazy/inference/replay.hpp>
 #include <lazy/lazy.hpp>
 #include <lazy/linalg/linalg.hpp>
 #include <lazy/nn/nn.hpp>
 #include <lazy/optim/optim.hpp>
-#include <functional>
 #include <string>
 #include <thread>
 
@@ -47,7 +47,8 @@ BOOST_AUTO_TEST_CASE(what_is_computed_in_it_has_no_gradient) {
   BOOST_TEST(is_inference(y));
   BOOST_TEST(says(error_of([&] { y.backward(); }), "computed in inference_mode"));
   outside.backward();
-  BOOST_TEST(w.grad().to_vector<float>() == (std::vector<float>{0, 2, 4, 6}), boost::test_tools::per_element());
+  BOOST_TEST(w.grad().to_vector<float>() == (std::vector<float>{0, 2, 4, 6}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_use_where_a_gradient_goes_through_tells_both_lines) {
@@ -74,7 +75,10 @@ BOOST_AUTO_TEST_CASE(a_use_where_a_gradient_goes_through_tells_both_lines) {
   }();
   Parameter m = eye(3);
   for (const auto& f : std::vector<std::function<Tensor()>>{
-           [&] { return x - w; }, [&] { return where(x > 0, x, w); }, [&] { return concat({w, x}, 0); },
+           [&] { return x - w; }, [&] { return where(x > 0, x, w); },
+           [&] {
+             return concat({w, x}, 0);
+           },
            [&] { return matmul(m, square); }, [&] { return linear(square, m); },
            [&] { return solve(m, square); }, [&] { return logaddexp(w, x); },
            [&] { return softmax(m + square, -1); }})
@@ -170,9 +174,7 @@ BOOST_AUTO_TEST_CASE(scopes_nest) {
     BOOST_TEST(!(w * 2).requires_grad());
   }
   const no_grad outer;
-  {
-    const inference_mode scope;
-  }
+  { const inference_mode scope; }
   BOOST_TEST(!is_grad_enabled());
   BOOST_TEST(!is_inference(w * 2));
 }
