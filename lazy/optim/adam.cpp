@@ -19,7 +19,20 @@ struct Decayed {
 };
 
 /// Returns 1 - beta^n.
-double correction(double beta, int64_t n) { return 1 - std::pow(beta, static_cast<double>(n)); }
+template <class N>
+N correction(double beta, const N& n) {
+  return 1 - pow(beta, n);
+}
+
+/// Returns what the average of gradients is multiplied by in a step along it.
+Term rate(const Update& u, double lr, double beta) {
+  return u.of_step([&](const auto& n) { return -lr / correction(beta, n); });
+}
+
+/// Returns the root of the average of squares, corrected for its beginning, with eps.
+Term corrected_root(const Update& u, const Term& v, double beta, double eps) {
+  return fma(sqrt(v), u.of_step([&](const auto& n) { return 1 / sqrt(correction(beta, n)); }), eps);
+}
 
 /// Updates the averages of gradients and of their squares, which are the first two tensors of the state.
 struct Moments {
@@ -46,8 +59,7 @@ void Adam::update(Update& u, size_t group) const {
   const Decayed d(u, o.lr, o.weight_decay, o.decoupled_weight_decay, o.maximize);
   const Moments a(u, d.g, o.betas);
   const Term v = o.amsgrad ? u.keep(2, maximum(u.state(2), a.v)) : a.v;
-  const Term root = fma(sqrt(v), 1 / std::sqrt(correction(o.betas[1], u.step)), o.eps);
-  u.finish(fma(a.m / root, -o.lr / correction(o.betas[0], u.step), d.p));
+  u.finish(fma(a.m / corrected_root(u, v, o.betas[1], o.eps), rate(u, o.lr, o.betas[0]), d.p));
 }
 std::span<const char* const> Adam::state_names() const { return kNames; }
 
@@ -55,13 +67,18 @@ void NAdam::update(Update& u, size_t group) const {
   const NAdamOptions& o = options_[group];
   const Decayed d(u, o.lr, o.weight_decay, o.decoupled_weight_decay, o.maximize);
   const Moments a(u, d.g, o.betas);
-  const auto momentum = [&](int64_t step) {
-    return o.betas[0] * (1 - 0.5 * std::pow(0.96, static_cast<double>(step) * o.momentum_decay));
+  const auto momentum = [&](const auto& n) {
+    return o.betas[0] * (1 - 0.5 * pow(0.96, n * o.momentum_decay));
   };
-  const double mu = momentum(u.step), next = momentum(u.step + 1);
-  u.product *= mu;
-  const Term root = fma(sqrt(a.v), 1 / std::sqrt(correction(o.betas[1], u.step)), o.eps);
-  const Term step = fma(a.m, o.lr * next / (1 - u.product * next), d.g * (o.lr * (1 - mu) / (1 - u.product)));
+  u.multiply_product(momentum);
+  const Term root = corrected_root(u, a.v, o.betas[1], o.eps);
+  const Term of_m = u.of_product([&](const auto& n, const auto& product) {
+    const auto next = momentum(n + 1);
+    return o.lr * next / (1 - product * next);
+  });
+  const Term of_g = u.of_product(
+      [&](const auto& n, const auto& product) { return o.lr * (1 - momentum(n)) / (1 - product); });
+  const Term step = fma(a.m, of_m, d.g * of_g);
   u.finish(d.p - step / root);
 }
 std::span<const char* const> NAdam::state_names() const { return std::span(kNames).first(2); }
@@ -70,16 +87,16 @@ void RAdam::update(Update& u, size_t group) const {
   const RAdamOptions& o = options_[group];
   const Decayed d(u, o.lr, o.weight_decay, o.decoupled_weight_decay, o.maximize);
   const Moments a(u, d.g, o.betas);
-  const double c2 = correction(o.betas[1], u.step), all = 2 / (1 - o.betas[1]) - 1;
-  const double length = all - 2 * static_cast<double>(u.step) * (1 - c2) / c2;
-  const bool rectified = length > 5;
-  const double rectification =
-      rectified ? std::sqrt((length - 4) * (length - 2) * all / ((all - 4) * (all - 2) * length)) : 1;
-  // A condition that is an argument: both kinds of steps are one program.
-  const Term is_rectified = u.term(u.Recorder::number(ScalarNumber(rectified), bool_));
-  const Term factor =
-      where(is_rectified, u.p.number(rectification * std::sqrt(c2)) / (sqrt(a.v) + o.eps), 1.0);
-  u.finish(fma(a.m * factor, -o.lr / correction(o.betas[0], u.step), d.p));
+  const double all = 2 / (1 - o.betas[1]) - 1;
+  // A number that says so where it is none: both kinds of steps are one program.
+  const Term rectification = u.of_step([&](const auto& n) {
+    const auto c2 = correction(o.betas[1], n), length = all - 2 * n * (1 - c2) / c2,
+               above = maximum(length, 5);
+    return where(length > 5,
+                 sqrt((above - 4) * (above - 2) * all / ((all - 4) * (all - 2) * above)) * sqrt(c2), -1);
+  });
+  const Term factor = where(rectification > 0, rectification / (sqrt(a.v) + o.eps), 1);
+  u.finish(fma(a.m * factor, rate(u, o.lr, o.betas[0]), d.p));
 }
 std::span<const char* const> RAdam::state_names() const { return std::span(kNames).first(2); }
 
@@ -88,7 +105,7 @@ void Adamax::update(Update& u, size_t group) const {
   const Decayed d(u, o.lr, o.weight_decay, false, o.maximize);
   const Term m = u.keep(0, lerp(u.state(0), d.g, 1 - o.betas[0]));
   const Term largest = u.keep(1, maximum(u.state(1) * o.betas[1], abs(d.g) + o.eps));
-  u.finish(fma(m / largest, -o.lr / correction(o.betas[0], u.step), d.p));
+  u.finish(fma(m / largest, rate(u, o.lr, o.betas[0]), d.p));
 }
 std::span<const char* const> Adamax::state_names() const {
   static constexpr const char* names[] = {"exp_avg", "exp_inf"};
@@ -98,8 +115,8 @@ std::span<const char* const> Adamax::state_names() const {
 void LAMB::update(Update& u, size_t group) const {
   const LAMBOptions& o = options_[group];
   const Moments a(u, o.maximize ? -u.g : u.g, o.betas);
-  const Term root = fma(sqrt(a.v), 1 / std::sqrt(correction(o.betas[1], u.step)), o.eps);
-  Term step = a.m * (1 / correction(o.betas[0], u.step)) / root;
+  const Term root = corrected_root(u, a.v, o.betas[1], o.eps);
+  Term step = a.m * u.of_step([&](const auto& n) { return 1 / correction(o.betas[0], n); }) / root;
   if (o.weight_decay != 0) step = fma(u.p, o.weight_decay, step);
   const auto norm = [](const Term& t) { return sqrt(sum(t * t, {})); };
   const Term of_p = norm(u.p), of_step = norm(step);

@@ -16,11 +16,12 @@ struct AdamOptionsAs {
   As<bool> amsgrad = otherwise<As>(false);
   As<bool> maximize = otherwise<As>(false);
   As<bool> decoupled_weight_decay = otherwise<As>(false);
+  As<bool> master_weights = otherwise<As>(false);  // of 16-bit parameters, kept in float32
 
   static void each(auto&& f, auto&... o) {
     f("lr", o.lr...), f("betas", o.betas...), f("eps", o.eps...);
     f("weight_decay", o.weight_decay...), f("amsgrad", o.amsgrad...), f("maximize", o.maximize...);
-    f("decoupled_weight_decay", o.decoupled_weight_decay...);
+    f("decoupled_weight_decay", o.decoupled_weight_decay...), f("master_weights", o.master_weights...);
   }
 };
 using AdamOptions = AdamOptionsAs<Value>;
@@ -51,8 +52,11 @@ struct AdamWOptions {
   double weight_decay = 1e-2;
   bool amsgrad = false;
   bool maximize = false;
+  bool master_weights = false;
 
-  operator AdamOptions() const { return {lr, betas, eps, weight_decay, amsgrad, maximize, true}; }
+  operator AdamOptions() const {
+    return {lr, betas, eps, weight_decay, amsgrad, maximize, true, master_weights};
+  }
 };
 
 /// Adam with decoupled weight decay (Loshchilov and Hutter, 2019; torch.optim.AdamW).
@@ -71,11 +75,13 @@ struct NAdamOptionsAs {
   As<double> momentum_decay = otherwise<As>(4e-3);
   As<bool> decoupled_weight_decay = otherwise<As>(false);
   As<bool> maximize = otherwise<As>(false);
+  As<bool> master_weights = otherwise<As>(false);  // of 16-bit parameters, kept in float32
 
   static void each(auto&& f, auto&... o) {
     f("lr", o.lr...), f("betas", o.betas...), f("eps", o.eps...);
     f("weight_decay", o.weight_decay...), f("momentum_decay", o.momentum_decay...);
-    f("decoupled_weight_decay", o.decoupled_weight_decay...), f("maximize", o.maximize...);
+    f("decoupled_weight_decay", o.decoupled_weight_decay...), f("maximize", o.maximize...),
+        f("master_weights", o.master_weights...);
   }
 };
 using NAdamOptions = NAdamOptionsAs<Value>;
@@ -103,11 +109,12 @@ struct RAdamOptionsAs {
   As<double> weight_decay = otherwise<As>(0.0);
   As<bool> decoupled_weight_decay = otherwise<As>(false);
   As<bool> maximize = otherwise<As>(false);
+  As<bool> master_weights = otherwise<As>(false);  // of 16-bit parameters, kept in float32
 
   static void each(auto&& f, auto&... o) {
     f("lr", o.lr...), f("betas", o.betas...), f("eps", o.eps...);
     f("weight_decay", o.weight_decay...), f("decoupled_weight_decay", o.decoupled_weight_decay...);
-    f("maximize", o.maximize...);
+    f("maximize", o.maximize...), f("master_weights", o.master_weights...);
   }
 };
 using RAdamOptions = RAdamOptionsAs<Value>;
@@ -133,10 +140,12 @@ struct AdamaxOptionsAs {
   As<double> eps = otherwise<As>(1e-8);
   As<double> weight_decay = otherwise<As>(0.0);
   As<bool> maximize = otherwise<As>(false);
+  As<bool> master_weights = otherwise<As>(false);  // of 16-bit parameters, kept in float32
 
   static void each(auto&& f, auto&... o) {
     f("lr", o.lr...), f("betas", o.betas...), f("eps", o.eps...);
-    f("weight_decay", o.weight_decay...), f("maximize", o.maximize...);
+    f("weight_decay", o.weight_decay...), f("maximize", o.maximize...),
+        f("master_weights", o.master_weights...);
   }
 };
 using AdamaxOptions = AdamaxOptionsAs<Value>;
@@ -162,10 +171,12 @@ struct LAMBOptionsAs {
   As<double> eps = otherwise<As>(1e-6);
   As<double> weight_decay = otherwise<As>(0.0);
   As<bool> maximize = otherwise<As>(false);
+  As<bool> master_weights = otherwise<As>(false);  // of 16-bit parameters, kept in float32
 
   static void each(auto&& f, auto&... o) {
     f("lr", o.lr...), f("betas", o.betas...), f("eps", o.eps...);
-    f("weight_decay", o.weight_decay...), f("maximize", o.maximize...);
+    f("weight_decay", o.weight_decay...), f("maximize", o.maximize...),
+        f("master_weights", o.master_weights...);
   }
 };
 using LAMBOptions = LAMBOptionsAs<Value>;

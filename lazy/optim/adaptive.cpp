@@ -54,10 +54,9 @@ void validate(const char* name, const AdagradOptions& o, const Site& s) {
 void Adagrad::update(Update& u, size_t group) const {
   const AdagradOptions& o = options_[group];
   const Term g = gradient(u, o);
-  const Term before = u.had(0) ? u.state(0) : u.filled_with(o.initial_accumulator_value);
-  const Term squares = u.keep(0, fma(g, g, before));
-  const double rate = o.lr / (1 + static_cast<double>(u.step - 1) * o.lr_decay);
-  u.finish(fma(g / (sqrt(squares) + o.eps), -rate, u.p));
+  const Term squares = u.keep(0, fma(g, g, u.state(0, o.initial_accumulator_value)));
+  const Term rate = u.of_step([&](const auto& n) { return -o.lr / (1 + (n - 1) * o.lr_decay); });
+  u.finish(fma(g / (sqrt(squares) + o.eps), rate, u.p));
 }
 
 std::span<const char* const> Adagrad::state_names() const {

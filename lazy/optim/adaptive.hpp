@@ -13,11 +13,12 @@ struct RMSpropOptionsAs {
   As<double> momentum = otherwise<As>(0.0);
   As<bool> centered = otherwise<As>(false);  // divides by the root of the variance
   As<bool> maximize = otherwise<As>(false);
+  As<bool> master_weights = otherwise<As>(false);  // of 16-bit parameters, kept in float32
 
   static void each(auto&& f, auto&... o) {
     f("lr", o.lr...), f("alpha", o.alpha...), f("eps", o.eps...), f("weight_decay", o.weight_decay...),
         f("momentum", o.momentum...);
-    f("centered", o.centered...), f("maximize", o.maximize...);
+    f("centered", o.centered...), f("maximize", o.maximize...), f("master_weights", o.master_weights...);
   }
 };
 using RMSpropOptions = RMSpropOptionsAs<Value>;
@@ -44,11 +45,12 @@ struct AdagradOptionsAs {
   As<double> initial_accumulator_value = otherwise<As>(0.0);
   As<double> eps = otherwise<As>(1e-10);
   As<bool> maximize = otherwise<As>(false);
+  As<bool> master_weights = otherwise<As>(false);  // of 16-bit parameters, kept in float32
 
   static void each(auto&& f, auto&... o) {
     f("lr", o.lr...), f("lr_decay", o.lr_decay...), f("weight_decay", o.weight_decay...);
     f("initial_accumulator_value", o.initial_accumulator_value...), f("eps", o.eps...),
-        f("maximize", o.maximize...);
+        f("maximize", o.maximize...), f("master_weights", o.master_weights...);
   }
 };
 using AdagradOptions = AdagradOptionsAs<Value>;
@@ -73,10 +75,11 @@ struct AdadeltaOptionsAs {
   As<double> eps = otherwise<As>(1e-6);
   As<double> weight_decay = otherwise<As>(0.0);
   As<bool> maximize = otherwise<As>(false);
+  As<bool> master_weights = otherwise<As>(false);  // of 16-bit parameters, kept in float32
 
   static void each(auto&& f, auto&... o) {
     f("lr", o.lr...), f("rho", o.rho...), f("eps", o.eps...), f("weight_decay", o.weight_decay...),
-        f("maximize", o.maximize...);
+        f("maximize", o.maximize...), f("master_weights", o.master_weights...);
   }
 };
 using AdadeltaOptions = AdadeltaOptionsAs<Value>;

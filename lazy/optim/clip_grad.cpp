@@ -3,27 +3,12 @@
 #include <cmath>
 #include <limits>
 
-#include "lazy/formula/formula.hpp"
 #include "lazy/ops/creation.hpp"
+#include "lazy/optim/gradients.hpp"
 
 namespace lazy::optim {
 namespace {
 using namespace lazy::detail;
-
-/// Calls f with each parameter that has a gradient, and the gradient as a term: of float32 if it has 16 bits.
-template <class F>
-void for_gradients(Formula& formula, const ParameterList& parameters, F&& f) {
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    Parameter* const p = parameters[i].parameter.get();
-    if (!p) formula.fail<Error>("parameter " + std::to_string(i) + " holds nothing");
-    if (!p->defined()) continue;
-    const Tensor g = p->grad(formula.site);
-    if (!g.defined()) continue;
-    formula.result = g.dtype(formula.site);
-    formula.work = is_half(formula.result) ? float32 : formula.result;
-    f(*p, formula.term(g));
-  }
-}
 
 /// Returns what the norm is the root of, of one gradient.
 Term powers(const Term& g, double norm_type) {

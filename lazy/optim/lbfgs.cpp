@@ -53,6 +53,11 @@ void LBFGS::step(Site s) {
   detail::fail<Error>(name(), "step() needs a closure that computes the loss and its gradients", s);
 }
 
+void LBFGS::step_unless(const Tensor&, const Tensor&, Site s) {
+  detail::fail<Error>(name(), "has no step of scaled gradients: its search reads the losses of many points",
+                      s);
+}
+
 // Returns the gradients as one vector, of zeros where there is none.
 Tensor LBFGS::gradient(const Site& s) {
   std::vector<Tensor> parts;

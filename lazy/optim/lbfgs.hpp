@@ -39,6 +39,7 @@ class LBFGS final : public OptimizerOf<LBFGSOptionsAs> {
 
   /// Throws Error: there is no step without a closure.
   void step(Site s = Site::current()) override;
+  void step_unless(const Tensor& skip, const Tensor& factor = {}, Site s = Site::current()) override;
   /// Returns the loss before the step. Error if there is more than one group.
   Tensor step(const Closure& closure, Site s = Site::current()) override;
 

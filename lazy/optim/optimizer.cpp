@@ -7,37 +7,11 @@
 #include <unordered_set>
 #include <utility>
 
-#include "lazy/ops/creation.hpp"
 #include "lazy/optim/update.hpp"
 #include "support/float_mode.hpp"
 #include "support/log.hpp"
 
 namespace lazy::optim {
-
-Update::Update(const char* n, const Site& s, Parameter& parameter, const Tensor& gradient, ParameterState& st)
-    : Formula(n, s), step(++st.step), product(st.product), parameter_(parameter), state_(st) {
-  result = parameter.dtype(s);
-  work = is_half(result) ? float32 : result;
-  p = term(parameter);
-  g = term(gradient);
-}
-
-Term Update::filled_with(double v) const { return term(filled(v, work, p.shape(), p.handle())); }
-
-// The parameter takes the value itself if nobody else has it.
-void Update::finish(Term value) {
-  detail::Handle h = as(result, value.handle());
-  value = Term();
-  parameter_ = Tensor(std::move(h));
-}
-
-void check_range(const char* optimizer, const char* option, double value, double below, const Site& s) {
-  if (value >= 0 && value < below) return;
-  detail::fail<Error>(optimizer,
-                      std::string(option) + " is " + std::to_string(value) + ", not in [0, " +
-                          (std::isinf(below) ? "inf" : std::to_string(below)) + ")",
-                      s);
-}
 
 void Optimizer::add_parameters(const ParameterList& parameters, const Site& s) {
   std::unordered_set<const Parameter*> there;
@@ -81,13 +55,19 @@ struct Optimizer::Kind {
   DType dtype;
   int64_t step;
   double product;
-  uint64_t had;  // bit i: there is a tensor i of the state
+  uint64_t had;  // bit i: there is a tensor i of the state; the bit above: a master value
+  DeviceKind device_kind;
+  uint8_t device_index;
+  const jit::Node *step_value, *product_value;  // of the state: null if the host has the numbers
   auto operator<=>(const Kind&) const = default;
 };
 
 namespace {
 
 const jit::Node* node_of(const Tensor& x) { return x.defined() ? x.handle().get() : nullptr; }
+
+/// Returns a value whose node is alive, or nothing.
+Tensor tensor_of(const jit::Node* n) { return n ? Tensor(handle_of(n)) : Tensor(); }
 
 bool has_value(const Tensor& x) { return x.handle()->ready(); }
 
@@ -104,20 +84,29 @@ void Optimizer::take_back(const Failed& failed) {
     if (removed.empty()) continue;
     const Replaced& before = removed.front();
     std::vector<Tensor> tensors(h.state.tensors.size());
-    for (size_t t = 0; t < std::min(tensors.size(), Replaced::kMost); ++t)
-      if (before.tensors[t]) tensors[t] = Tensor(handle_of(before.tensors[t]));
+    for (size_t t = 0; t < tensors.size(); ++t) tensors[t] = tensor_of(before.tensors[t]);
     Tensor value(handle_of(before.parameter));
     h.state.tensors = std::move(tensors);
     h.state.step = before.step;
     h.state.product = before.product;
+    h.state.step_value = tensor_of(before.step_value);
+    h.state.product_value = tensor_of(before.product_value);
+    h.state.master = {};
+    h.state.master.value = tensor_of(before.master);
     *p = std::move(value);
+    if (before.master) h.state.master.rounded_to(*p);
   }
 }
 
-void Optimizer::step(Site s) {
+void Optimizer::step(Site s) { step_if({}, s); }
+
+void Optimizer::step_unless(const Tensor& skip, const Tensor& factor, Site s) { step_if({skip, factor}, s); }
+
+void Optimizer::step_if(const StepCondition& condition, const Site& s) {
   const no_grad scope;
   note_step();
-  std::map<Kind, detail::SharedNumbers> numbers;
+  std::map<Kind, SharedByKind> kinds;
+  StepCondition here = condition;  // on the parameter's device
   bool any = false;
   for (Held& h : held_) {
     Parameter* const p = h.parameter.get();
@@ -127,20 +116,34 @@ void Optimizer::step(Site s) {
     if (!gradient.defined()) continue;
     any = true;
     const FloatMode mode;
-    h.state.tensors.resize(state_names().size());
-    Kind kind{h.group, p->dtype(s), h.state.step, h.state.product, 0};
-    for (size_t i = 0; i < h.state.tensors.size(); ++i)
-      kind.had |= uint64_t{h.state.tensors[i].defined()} << i;
+    ParameterState& state = h.state;
+    state.tensors.resize(state_names().size());
+    const Device device = p->device(s);
+    const bool counted = state.step_value.defined();
+    Kind kind{h.group,
+              p->dtype(s),
+              counted ? 0 : state.step,
+              counted ? 0 : state.product,
+              uint64_t{state.master.is_of(*p)} << ParameterState::kMost,
+              device.kind,
+              device.index,
+              node_of(state.step_value),
+              node_of(state.product_value)};
+    for (size_t i = 0; i < state.tensors.size(); ++i) kind.had |= uint64_t{state.tensors[i].defined()} << i;
     if (has_value(*p)) h.replaced.clear();
     Replaced& replaced = h.replaced.emplace_back();
     replaced.parameter = node_of(*p);
-    for (size_t i = 0; i < std::min(h.state.tensors.size(), Replaced::kMost); ++i)
-      replaced.tensors[i] = node_of(h.state.tensors[i]);
-    replaced.step = h.state.step;
-    replaced.product = h.state.product;
-    Update u(name_, s, *p, gradient, h.state);
-    u.numbers = &numbers[kind];
-    u.numbers->restart();
+    for (size_t i = 0; i < state.tensors.size(); ++i) replaced.tensors[i] = node_of(state.tensors[i]);
+    replaced.step = state.step;
+    replaced.product = state.product;
+    replaced.step_value = node_of(state.step_value);
+    replaced.product_value = node_of(state.product_value);
+    if (state.master.is_of(*p)) replaced.master = node_of(state.master.value);
+    SharedByKind& shared = kinds[kind];
+    shared.restart();
+    if (here.skip.defined()) here.skip = here.skip.to(device, s);
+    if (here.factor.defined()) here.factor = here.factor.to(device, s);
+    Update u(name_, s, *p, gradient, state, here, has_master_weights(h.group), shared);
     update(u, h.group);
     replaced.by = node_of(*p);
   }
@@ -157,6 +160,12 @@ Tensor Optimizer::step(const std::function<Tensor()>& closure, Site s) {
   }
   step(s);
   return loss;
+}
+
+ParameterList Optimizer::parameters() const {
+  std::vector<std::pair<std::string, ParameterRef>> all;
+  for (const Held& h : held_) all.emplace_back(h.name, h.parameter);
+  return all;
 }
 
 void Optimizer::zero_grad(Site s) {

@@ -16,7 +16,8 @@
 // and state give their memory to the new ones.
 //
 // A parameter without a gradient is skipped: it keeps its value, its state and its number of steps. The state
-// of a parameter of a 16-bit dtype is of float32; otherwise it has the parameter's dtype.
+// of a parameter of a 16-bit dtype is of float32; otherwise it has the parameter's dtype. With the option
+// master_weights the parameter's own value is kept in float32 too, as part of the state: `master_param`.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -25,6 +26,7 @@
 #include <vector>
 
 #include "lazy/core/named.hpp"
+#include "lazy/optim/master.hpp"
 #include "lazy/optim/options.hpp"
 #include "lazy/optim/parameters.hpp"
 #include "lazy/optim/taking_back.hpp"
@@ -32,6 +34,7 @@
 namespace lazy::optim {
 
 class Update;
+struct StepCondition;
 
 /// Reads and writes one option of a group as a number: bools are 0 and 1.
 struct Option {
@@ -48,9 +51,13 @@ struct Option {
 
 /// Holds what an optimizer remembers of one parameter.
 struct ParameterState {
-  int64_t step = 0;             // updates so far
-  std::vector<Tensor> tensors;  // in the order of state_names(); undefined before the first update
-  double product = 1;           // of a sequence of numbers, for those who need one
+  static constexpr size_t kMost = 4;  // tensors
+  int64_t step = 0;                   // updates so far, those that were skipped too
+  std::vector<Tensor> tensors;        // in the order of state_names(); undefined before the first update
+  double product = 1;                 // of a sequence of numbers, for those who need one
+  // What the two numbers are from the first step on that had a condition: float64, no axes.
+  Tensor step_value, product_value;
+  Master master;
 };
 
 class Optimizer : private Revocable {
@@ -64,9 +71,15 @@ class Optimizer : private Revocable {
   virtual void step(Site s = Site::current());
   /// Calls the function, which computes the loss and its gradients, then updates; returns the loss.
   virtual Tensor step(const std::function<Tensor()>& closure, Site s = Site::current());
+  /// Records one update, as step() does, which changes nothing, not even the number of steps, if `skip`
+  /// (bool, no axes) turns out to be true when values are computed. The gradients are multiplied by `factor`
+  /// first (float32, no axes; undefined: 1), before they are rounded to 16 bits. What GradScaler does.
+  virtual void step_unless(const Tensor& skip, const Tensor& factor = {}, Site s = Site::current());
   /// Forgets the gradients of all parameters.
   void zero_grad(Site s = Site::current());
 
+  /// Returns the parameters of all groups, in the order in which they were added.
+  ParameterList parameters() const;
   /// Returns the number of groups.
   size_t size() const noexcept { return groups_; }
   double lr(size_t group = 0, Site s = Site::current()) const { return option("lr", group, s); }
@@ -95,9 +108,10 @@ class Optimizer : private Revocable {
   /// Remembers what a step replaced. Nobody else may have these nodes; they live as long as the step's new
   /// value of the parameter has to be computed.
   struct Replaced {
-    static constexpr size_t kMost = 4;
     const jit::Node *by = nullptr, *parameter = nullptr;
-    const jit::Node* tensors[kMost] = {};  // of the state; null: there was none
+    // Of the state; null: there was none.
+    const jit::Node *tensors[ParameterState::kMost] = {}, *step_value = nullptr, *product_value = nullptr,
+                    *master = nullptr;
     int64_t step = 0;
     double product = 1;
   };
@@ -123,6 +137,8 @@ class Optimizer : private Revocable {
   virtual std::span<const char* const> state_names() const = 0;
   /// True if the options of the group give the state its tensor `i`.
   virtual bool needs(size_t /*i*/, size_t /*group*/) const { return true; }
+  /// True if 16-bit parameters of the group have their values kept in float32.
+  virtual bool has_master_weights(size_t /*group*/) const { return false; }
   /// Returns the name under which ParameterState::product is saved; null if it is not used.
   virtual const char* product_name() const { return nullptr; }
   virtual std::vector<Option> options_of(size_t group) const = 0;
@@ -139,6 +155,7 @@ class Optimizer : private Revocable {
 
  private:
   struct Kind;
+  void step_if(const StepCondition&, const Site&);
   void take_back(const Failed&) override;
   void load_parameter(const NamedTensors& state, Held& held, const Site& s) const;
   void load_options(const NamedTensors& state, const Site& s);
@@ -195,6 +212,10 @@ class OptimizerOf : public Optimizer {
     };
     Options::each(add, options_[group]);
     return all;
+  }
+  bool has_master_weights(size_t group) const override {
+    if constexpr (requires { options_[group].master_weights; }) return options_[group].master_weights;
+    else return false;
   }
   void check_options(size_t group, const Site& s) const override { validate(name(), options_[group], s); }
 

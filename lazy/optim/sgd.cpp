@@ -19,8 +19,10 @@ void SGD::update(Update& u, size_t group) const {
   Term g = o.maximize ? -u.g : u.g;
   if (o.weight_decay != 0) g = fma(u.p, o.weight_decay, g);
   if (o.momentum != 0) {
-    const Term part = o.dampening != 0 && u.had(0) ? g * (1 - o.dampening) : g;
-    const Term buffer = u.keep(0, u.had(0) ? fma(u.state(0), o.momentum, part) : g);
+    const auto later = [&] {
+      return fma(u.state(0), o.momentum, o.dampening != 0 ? g * (1 - o.dampening) : g);
+    };
+    const Term buffer = u.keep(0, u.unless_first(0, later, g));
     g = o.nesterov ? fma(buffer, o.momentum, g) : buffer;
   }
   u.finish(fma(g, -o.lr, u.p));

@@ -14,11 +14,12 @@ struct SGDOptionsAs {
   As<double> weight_decay = otherwise<As>(0.0);
   As<bool> nesterov = otherwise<As>(false);  // needs a momentum and no dampening
   As<bool> maximize = otherwise<As>(false);
+  As<bool> master_weights = otherwise<As>(false);  // of 16-bit parameters, kept in float32
 
   static void each(auto&& f, auto&... o) {
     f("lr", o.lr...), f("momentum", o.momentum...), f("dampening", o.dampening...),
         f("weight_decay", o.weight_decay...);
-    f("nesterov", o.nesterov...), f("maximize", o.maximize...);
+    f("nesterov", o.nesterov...), f("maximize", o.maximize...), f("master_weights", o.master_weights...);
   }
 };
 using SGDOptions = SGDOptionsAs<Value>;
@@ -43,10 +44,11 @@ struct LionOptionsAs {
   As<std::array<double, 2>> betas = otherwise<As>(std::array{0.9, 0.99});
   As<double> weight_decay = otherwise<As>(0.0);  // decoupled
   As<bool> maximize = otherwise<As>(false);
+  As<bool> master_weights = otherwise<As>(false);  // of 16-bit parameters, kept in float32
 
   static void each(auto&& f, auto&... o) {
     f("lr", o.lr...), f("betas", o.betas...), f("weight_decay", o.weight_decay...);
-    f("maximize", o.maximize...);
+    f("maximize", o.maximize...), f("master_weights", o.master_weights...);
   }
 };
 using LionOptions = LionOptionsAs<Value>;

@@ -10,6 +10,7 @@ namespace lazy::optim {
 namespace {
 
 std::string prefix(const std::string& parameter) { return "state." + parameter + "."; }
+constexpr const char* kMasterName = "master_param";
 std::string group_prefix(size_t group) { return "param_groups." + std::to_string(group) + "."; }
 
 const Tensor& one_element(const char* name, const NamedTensors& state, const std::string& key,
@@ -44,10 +45,17 @@ NamedTensors Optimizer::state_dict() const {
   NamedTensors all;
   for (const Held& h : held_) {
     if (h.state.step == 0) continue;
-    all.set(prefix(h.name) + "step", tensor(h.state.step, int64));
-    if (product_name()) all.set(prefix(h.name) + product_name(), tensor(h.state.product, float64));
+    const ParameterState& state = h.state;
+    const std::string at = prefix(h.name);
+    all.set(at + "step",
+            state.step_value.defined() ? state.step_value.astype(int64) : tensor(state.step, int64));
+    if (product_name())
+      all.set(at + product_name(),
+              state.product_value.defined() ? state.product_value : tensor(state.product, float64));
     for (size_t i = 0; i < state_names().size(); ++i)
-      if (h.state.tensors[i].defined()) all.set(prefix(h.name) + state_names()[i], h.state.tensors[i]);
+      if (state.tensors[i].defined()) all.set(at + state_names()[i], state.tensors[i]);
+    const Parameter* const p = h.parameter.get();
+    if (p && p->defined() && state.master.is_of(*p)) all.set(at + kMasterName, state.master.value);
   }
   for (size_t g = 0; g < groups_; ++g) {
     for (const Option& o : options_of(g)) all.set(group_prefix(g) + o.name, tensor(o.get(), float64));
@@ -77,20 +85,21 @@ void Optimizer::load_parameter(const NamedTensors& state, Held& h, const Site& s
   const Parameter* const p = h.parameter.get();
   if (!p || !p->defined()) detail::fail<Error>(name_, "load_state_dict: parameter " + h.name + " is gone", s);
   const DType work = is_half(p->dtype(s)) ? float32 : p->dtype(s);
-  for (size_t i = 0; i < state_names().size(); ++i) {
-    const std::string name = at + state_names()[i];
-    if (!state.contains(name)) {
-      if (!needs(i, h.group)) continue;
-      detail::fail<Error>(name_, "load_state_dict: there is no " + name, s);
-    }
+  const auto loaded = [&](const std::string& name) {
     const Tensor& t = state.at(name, s);
     if (t.shape(s) != p->shape(s))
       detail::fail<ShapeError>(name_,
                                "load_state_dict: " + name + " has shape " + to_string(t.shape(s)) +
                                    ", the parameter " + to_string(p->shape(s)),
                                s);
-    h.state.tensors[i] = t.astype(work, s).to(p->device(s), s);
+    return t.astype(work, s).to(p->device(s), s);
+  };
+  for (size_t i = 0; i < state_names().size(); ++i) {
+    const std::string name = at + state_names()[i];
+    if (state.contains(name)) h.state.tensors[i] = loaded(name);
+    else if (needs(i, h.group)) detail::fail<Error>(name_, "load_state_dict: there is no " + name, s);
   }
+  if (state.contains(at + kMasterName)) h.state.master.load(loaded(at + kMasterName));
 }
 
 void Optimizer::load_options(const NamedTensors& state, const Site& s) {
@@ -99,6 +108,8 @@ void Optimizer::load_options(const NamedTensors& state, const Site& s) {
   try {
     for (size_t g = 0; g < groups_; ++g) {
       for (const Option& o : options_of(g)) {
+        if (o.name == "master_weights" && !state.contains(group_prefix(g) + o.name))
+          continue;  // an older file
         before.emplace_back(o, o.get());
         o.set(loaded_number(name_, state, group_prefix(g) + o.name, s));
       }
@@ -119,6 +130,7 @@ void Optimizer::check_names(const NamedTensors& state, const Site& s) const {
   for (const Held& h : held_) {
     known.insert(prefix(h.name) + "step");
     if (product_name()) known.insert(prefix(h.name) + product_name());
+    known.insert(prefix(h.name) + kMasterName);
     for (const char* n : state_names()) known.insert(prefix(h.name) + n);
   }
   for (size_t g = 0; g < groups_; ++g) {

@@ -14,7 +14,7 @@ namespace {
 /// AdamW's options have no word of what AdamW is.
 const AdamOptions& of_constructor(const AdamOptions& o, const Adam*) { return o; }
 AdamWOptions of_constructor(const AdamOptions& o, const AdamW*) {
-  return {o.lr, o.betas, o.eps, o.weight_decay, o.amsgrad, o.maximize};
+  return {o.lr, o.betas, o.eps, o.weight_decay, o.amsgrad, o.maximize, o.master_weights};
 }
 template <class Options>
 const Options& of_constructor(const Options& o, const void*) {
