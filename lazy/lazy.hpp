@@ -29,6 +29,8 @@
 #include "lazy/nn/functional/convolution.hpp"
 #include "lazy/nn/functional/functional.hpp"
 #include "lazy/nn/functional/pooling.hpp"
+#include "lazy/nn/functional/ragged.hpp"
+#include "lazy/nn/functional/varlen_attention.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/ops/diagonals.hpp"
 #include "lazy/ops/einsum.hpp"

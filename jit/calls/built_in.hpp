@@ -15,17 +15,29 @@
 #include "jit/calls/solve_triangular.hpp"
 #include "jit/calls/sort.hpp"
 #include "jit/calls/svd.hpp"
+#include "jit/calls/varlen_attention.hpp"
 
 namespace lazy::jit {
 
-inline constexpr const CallDefinition* kBuiltInCalls[] = {&calls::kBarrier,   &calls::kSort,
-                                                          &calls::kSelect,    &calls::kConcat,
-                                                          &calls::kCholesky,  &calls::kCompress,
-                                                          &calls::kLu,        &calls::kLuSolve,
-                                                          &calls::kSolve,     &calls::kSolveTriangular,
-                                                          &calls::kQr,        &calls::kEigh,
-                                                          &calls::kSvd,       &calls::kEig,
-                                                          &calls::kMatrixExp, &calls::kGcd,
-                                                          &calls::kRecurrent, &calls::kRecurrentBackward};
+inline constexpr const CallDefinition* kBuiltInCalls[] = {&calls::kBarrier,
+                                                          &calls::kSort,
+                                                          &calls::kSelect,
+                                                          &calls::kConcat,
+                                                          &calls::kCholesky,
+                                                          &calls::kCompress,
+                                                          &calls::kLu,
+                                                          &calls::kLuSolve,
+                                                          &calls::kSolve,
+                                                          &calls::kSolveTriangular,
+                                                          &calls::kQr,
+                                                          &calls::kEigh,
+                                                          &calls::kSvd,
+                                                          &calls::kEig,
+                                                          &calls::kMatrixExp,
+                                                          &calls::kGcd,
+                                                          &calls::kRecurrent,
+                                                          &calls::kRecurrentBackward,
+                                                          &calls::kVarlenAttention,
+                                                          &calls::kVarlenAttentionBackward};
 
 }  // namespace lazy::jit

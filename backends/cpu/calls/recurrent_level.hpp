@@ -1,49 +1,12 @@
-// Has the steps of recurrent layers for vectors of one width. Included once by the file of each: it defines
-// LAZY_LEVEL and LAZY_LEVEL_INLINE, the attributes of functions that are compiled for it, and Lanes<T>, its
-// vectors. Every product is rounded with its sum (fma), every element is computed in one order, so the width
-// changes no bit.
+// Has the steps of recurrent layers for vectors of one width. Included by the file of each, after its lanes.
+// Every element is computed in one order, so the width changes no bit.
 #pragma once
-#include <cmath>
-#include <cstring>
-
+#include "backends/cpu/calls/lanes_product.hpp"
 #include "backends/cpu/calls/recurrent.hpp"
 
 namespace lazy::cpu_backend::recurrent {
 namespace {
 
-template <class T>
-using Vector = typename Lanes<T>::V;
-
-/// Load and store `count` elements, which may be more than there are lanes.
-template <class T>
-LAZY_LEVEL_INLINE Vector<T> load_some(const T* p, int64_t count) {
-  using L = Lanes<T>;
-  if (count >= L::kCount) return L::load(p);
-  T all[L::kCount] = {};
-  std::memcpy(all, p, static_cast<size_t>(count) * sizeof(T));
-  return L::load(all);
-}
-template <class T>
-LAZY_LEVEL_INLINE void store_some(T* p, Vector<T> v, int64_t count) {
-  using L = Lanes<T>;
-  if (count >= L::kCount) return L::store(p, v);
-  T all[L::kCount];
-  L::store(all, v);
-  std::memcpy(p, all, static_cast<size_t>(count) * sizeof(T));
-}
-
-/// Returns e^x (Cephes' polynomial; within 2 ulp); NaN stays.
-LAZY_LEVEL_INLINE Vector<float> exponential(Vector<float> x) {
-  using L = Lanes<float>;
-  x = L::smaller(L::all(88), L::larger(L::all(-87), x));
-  const auto n = L::nearest(x * L::all(1.44269504088896341f));
-  const auto r = L::fma(n, L::all(2.12194440e-4f), L::fma(n, L::all(-0.693359375f), x));
-  auto p = L::all(1.9875691500e-4f);
-  for (const float c :
-       {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f})
-    p = L::fma(p, r, L::all(c));
-  return L::fma(p * r, r, r + L::all(1)) * L::power_of_two(n);
-}
 LAZY_LEVEL_INLINE Vector<float> sigmoid(Vector<float> x) {
   using L = Lanes<float>;
   return L::all(1) / (L::all(1) + exponential(-x));
@@ -58,13 +21,6 @@ LAZY_LEVEL_INLINE Vector<float> hyperbolic(Vector<float> x) {
   const auto large = L::all(1) - L::all(2) / (exponential(a + a) + L::all(1));
   return L::select_less(a, L::all(0.625f), small, L::with_sign(large, x));
 }
-template <class F>
-LAZY_LEVEL_INLINE Vector<double> each_lane(Vector<double> x, F f) {
-  double lanes[Lanes<double>::kCount];
-  Lanes<double>::store(lanes, x);
-  for (double& v : lanes) v = f(v);
-  return Lanes<double>::load(lanes);
-}
 LAZY_LEVEL_INLINE Vector<double> sigmoid(Vector<double> x) {
   return each_lane(x, [](double v) { return jit::calls::step_sigmoid(v); });
 }
@@ -72,56 +28,6 @@ LAZY_LEVEL_INLINE Vector<double> hyperbolic(Vector<double> x) {
   return each_lane(x, [](double v) { return jit::calls::step_tanh(v); });
 }
 
-constexpr int64_t kDepthAtOnce = 256;  // of a product: its left side's part is in the first-level cache
-/// Returns how many rows a tile of so many vectors has: sums, a row of the panel and a factor are in
-/// registers.
-template <class T>
-constexpr int rows_of(int vectors) {
-  return Lanes<T>::kRegisters == 32 ? (vectors > 3 ? 6 : 8) : vectors > 3 ? 2 : 4;
-}
-
-/// Adds the product of a and a panel's part to c.
-template <class T, int kRows, int kVectors>
-LAZY_LEVEL void tile(T* c, int64_t c_step, const T* a, int64_t a_step, const T* b, int64_t depth) {
-  using L = Lanes<T>;
-  Vector<T> sums[kRows][kVectors];
-  for (int i = 0; i < kRows; ++i)
-    for (int v = 0; v < kVectors; ++v) sums[i][v] = L::load(c + i * c_step + v * L::kCount);
-  for (int64_t k = 0; k < depth; ++k) {
-    Vector<T> row[kVectors];
-    for (int v = 0; v < kVectors; ++v) row[v] = L::load(b + (k * kVectors + v) * L::kCount);
-    for (int i = 0; i < kRows; ++i) {
-      const Vector<T> factor = L::all(a[i * a_step + k]);
-      for (int v = 0; v < kVectors; ++v) sums[i][v] = L::fma(factor, row[v], sums[i][v]);
-    }
-  }
-  for (int i = 0; i < kRows; ++i)
-    for (int v = 0; v < kVectors; ++v) L::store(c + i * c_step + v * L::kCount, sums[i][v]);
-}
-template <class T, int kVectors, int kRows = rows_of<T>(kVectors)>
-LAZY_LEVEL void tile_of(int64_t rows, T* c, int64_t c_step, const T* a, int64_t a_step, const T* b,
-                        int64_t depth) {
-  if (rows == kRows) return tile<T, kRows, kVectors>(c, c_step, a, a_step, b, depth);
-  if constexpr (kRows > 1) tile_of<T, kVectors, kRows - 1>(rows, c, c_step, a, a_step, b, depth);
-}
-
-/// Adds the product of a (rows, depth) and rows of a panel to c, by tiles of about as many rows each.
-template <class T, int kVectors>
-LAZY_LEVEL void add_panel(T* c, int64_t c_step, const T* a, int64_t a_step, int64_t rows, const T* b,
-                          int64_t depth) {
-  for (int64_t i = 0, tiles = (rows + rows_of<T>(kVectors) - 1) / rows_of<T>(kVectors); tiles > 0; --tiles) {
-    const int64_t some = (rows - i + tiles - 1) / tiles;
-    tile_of<T, kVectors>(some, c + i * c_step, c_step, a + i * a_step, a_step, b, depth);
-    i += some;
-  }
-}
-template <class T>
-LAZY_LEVEL void add_panel_of(int64_t vectors, T* c, int64_t c_step, const T* a, int64_t a_step, int64_t rows,
-                             const T* b, int64_t depth) {
-  constexpr decltype(&add_panel<T, 1>) kTable[] = {add_panel<T, 1>, add_panel<T, 2>, add_panel<T, 3>,
-                                                   add_panel<T, 4>};
-  kTable[vectors - 1](c, c_step, a, a_step, rows, b, depth);
-}
 /// Adds the product of a and one panel to c.
 template <class T>
 LAZY_LEVEL void add_product(const Panels<T>& p, int64_t panel, T* c, int64_t c_step, const T* a,
