@@ -40,6 +40,30 @@ struct Lanes<float> {
     const __m256i exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
     return _mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23));
   }
+  /// Returns v 2^n for integers n; what is less than the smallest normal number has fewer digits.
+  LAZY_LEVEL_INLINE static V scaled(V v, V n) { return v * power_of_two(n); }
+  LAZY_LEVEL_INLINE static float largest(V v) {
+    __m128 x = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    x = _mm_max_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_max_ss(x, _mm_shuffle_ps(x, x, 1)));
+  }
+  /// Exchanges rows and columns.
+  LAZY_LEVEL_INLINE static void transpose(V (&r)[8]) {
+    V a[8], b[8];
+    for (int i = 0; i < 8; i += 2) {
+      a[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+      a[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) {
+      b[i] = _mm256_shuffle_ps(a[i], a[i + 2], 0x44), b[i + 1] = _mm256_shuffle_ps(a[i], a[i + 2], 0xee);
+      b[i + 2] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0x44);
+      b[i + 3] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0xee);
+    }
+    for (int c = 0; c < 4; ++c) {
+      r[c] = _mm256_permute2f128_ps(b[c], b[4 + c], 0x20);
+      r[4 + c] = _mm256_permute2f128_ps(b[c], b[4 + c], 0x31);
+    }
+  }
 };
 template <>
 struct Lanes<double> {
@@ -53,6 +77,10 @@ struct Lanes<double> {
   LAZY_LEVEL_INLINE static V larger(V a, V b) { return _mm256_max_pd(a, b); }
   LAZY_LEVEL_INLINE static V select_less(V a, V b, V x, V y) {
     return _mm256_blendv_pd(y, x, _mm256_cmp_pd(a, b, _CMP_LT_OQ));
+  }
+  LAZY_LEVEL_INLINE static double largest(V v) {
+    const __m128d x = _mm_max_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+    return _mm_cvtsd_f64(_mm_max_sd(x, _mm_unpackhi_pd(x, x)));
   }
 };
 

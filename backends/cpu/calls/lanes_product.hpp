@@ -17,14 +17,17 @@ constexpr int rows_of(int vectors) {
 
 /// Says how a left side lies: row by row, or column by column.
 enum class Left { rows, columns };
+/// Says what a product does with what is there.
+enum class Sums { add, set };
 
-/// Adds the product of a and a panel's part to c.
-template <class T, int kRows, int kVectors, Left kLeft>
+/// Adds the product of a and a panel's part to c, or sets c to it.
+template <class T, int kRows, int kVectors, Left kLeft, Sums kSums>
 LAZY_LEVEL void tile(T* c, int64_t c_step, const T* a, int64_t a_step, const T* b, int64_t depth) {
   using L = Lanes<T>;
   Vector<T> sums[kRows][kVectors];
   for (int i = 0; i < kRows; ++i)
-    for (int v = 0; v < kVectors; ++v) sums[i][v] = L::load(c + i * c_step + v * L::kCount);
+    for (int v = 0; v < kVectors; ++v)
+      sums[i][v] = kSums == Sums::set ? L::all(0) : L::load(c + i * c_step + v * L::kCount);
   for (int64_t k = 0; k < depth; ++k) {
     Vector<T> row[kVectors];
     for (int v = 0; v < kVectors; ++v) row[v] = L::load(b + (k * kVectors + v) * L::kCount);
@@ -36,29 +39,31 @@ LAZY_LEVEL void tile(T* c, int64_t c_step, const T* a, int64_t a_step, const T* 
   for (int i = 0; i < kRows; ++i)
     for (int v = 0; v < kVectors; ++v) L::store(c + i * c_step + v * L::kCount, sums[i][v]);
 }
-template <class T, int kVectors, Left kLeft, int kRows = rows_of<T>(kVectors)>
+template <class T, int kVectors, Left kLeft, Sums kSums, int kRows = rows_of<T>(kVectors)>
 LAZY_LEVEL void tile_of(int64_t rows, T* c, int64_t c_step, const T* a, int64_t a_step, const T* b,
                         int64_t depth) {
-  if (rows == kRows) return tile<T, kRows, kVectors, kLeft>(c, c_step, a, a_step, b, depth);
-  if constexpr (kRows > 1) tile_of<T, kVectors, kLeft, kRows - 1>(rows, c, c_step, a, a_step, b, depth);
+  if (rows == kRows) return tile<T, kRows, kVectors, kLeft, kSums>(c, c_step, a, a_step, b, depth);
+  if constexpr (kRows > 1)
+    tile_of<T, kVectors, kLeft, kSums, kRows - 1>(rows, c, c_step, a, a_step, b, depth);
 }
 
 /// Adds the product of a (rows, depth) and rows of a panel to c, by tiles of about as many rows each.
-template <class T, int kVectors, Left kLeft>
+template <class T, int kVectors, Left kLeft, Sums kSums>
 LAZY_LEVEL void add_panel(T* c, int64_t c_step, const T* a, int64_t a_step, int64_t rows, const T* b,
                           int64_t depth) {
   for (int64_t i = 0, tiles = (rows + rows_of<T>(kVectors) - 1) / rows_of<T>(kVectors); tiles > 0; --tiles) {
     const int64_t some = (rows - i + tiles - 1) / tiles;
-    tile_of<T, kVectors, kLeft>(some, c + i * c_step, c_step, a + (kLeft == Left::rows ? i * a_step : i),
-                                a_step, b, depth);
+    tile_of<T, kVectors, kLeft, kSums>(some, c + i * c_step, c_step,
+                                       a + (kLeft == Left::rows ? i * a_step : i), a_step, b, depth);
     i += some;
   }
 }
-template <class T, Left kLeft = Left::rows>
+template <class T, Left kLeft = Left::rows, Sums kSums = Sums::add>
 LAZY_LEVEL void add_panel_of(int64_t vectors, T* c, int64_t c_step, const T* a, int64_t a_step, int64_t rows,
                              const T* b, int64_t depth) {
-  constexpr decltype(&add_panel<T, 1, kLeft>) kTable[] = {add_panel<T, 1, kLeft>, add_panel<T, 2, kLeft>,
-                                                          add_panel<T, 3, kLeft>, add_panel<T, 4, kLeft>};
+  constexpr decltype(&add_panel<T, 1, kLeft, kSums>) kTable[] = {
+      add_panel<T, 1, kLeft, kSums>, add_panel<T, 2, kLeft, kSums>, add_panel<T, 3, kLeft, kSums>,
+      add_panel<T, 4, kLeft, kSums>};
   kTable[vectors - 1](c, c_step, a, a_step, rows, b, depth);
 }
 }  // namespace

@@ -14,17 +14,24 @@ constexpr int64_t kPartialSums = 16;  // that a row's sum is made of, whatever t
 
 constexpr int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-/// Returns e^x, 0 where that is less than the smallest normal number.
-template <class T>
-LAZY_LEVEL_INLINE Vector<T> weight(Vector<T> x) {
-  using L = Lanes<T>;
-  const auto smallest = L::all(sizeof(T) == 4 ? T{-87} : T{-708});
-  return L::select_less(x, smallest, L::all(0), exponential(x));
+/// Returns e^x for x <= 0, and 0 where that is about the smallest normal number; NaN stays. That of float is
+/// within 2 ulp: 2^f for a fraction f in [-1/2, 1/2] is its Taylor polynomial.
+LAZY_LEVEL_INLINE Vector<float> weight(Vector<float> x) {
+  using L = Lanes<float>;
+  const auto t = x * L::all(1.44269504088896341f);
+  const auto n = L::nearest(t), f = t - n;
+  auto p = L::all(1.54035304e-4f);
+  for (const float c : {1.33335581e-3f, 9.61812911e-3f, 5.55041087e-2f, 2.40226507e-1f, 6.93147181e-1f, 1.0f})
+    p = L::fma(p, f, L::all(c));
+  return L::select_less(x, L::all(-86), L::all(0), L::scaled(p, n));
+}
+LAZY_LEVEL_INLINE Vector<double> weight(Vector<double> x) {
+  return each_lane(x, [](double v) { return v < -700 ? 0.0 : std::exp(v); });
 }
 template <class T>
 LAZY_LEVEL_INLINE T weight_of(T x) {
   T lanes[Lanes<T>::kCount];
-  Lanes<T>::store(lanes, weight<T>(Lanes<T>::all(x)));
+  Lanes<T>::store(lanes, weight(Lanes<T>::all(x)));
   return lanes[0];
 }
 /// Adds up sums in halves.
@@ -84,7 +91,15 @@ LAZY_LEVEL_INLINE void pack_columns(Right<T>& to, int64_t depth, int64_t columns
       T* const at = to.panel(p) + v * kLanes;
       const T* rows[kLanes];
       for (int64_t l = 0; l < some; ++l) rows[l] = row(first + l);
-      for (int64_t k = 0; k < depth; ++k) {
+      int64_t begin = 0;
+      if constexpr (sizeof(T) == 4)
+        for (; some == kLanes && begin + kLanes <= depth; begin += kLanes) {
+          Vector<T> square[kLanes];
+          for (int64_t l = 0; l < kLanes; ++l) square[l] = Lanes<T>::load(rows[l] + begin);
+          Lanes<T>::transpose(square);
+          for (int64_t l = 0; l < kLanes; ++l) Lanes<T>::store(at + (begin + l) * width * kLanes, square[l]);
+        }
+      for (int64_t k = begin; k < depth; ++k) {
         T* const line = at + k * width * kLanes;
         for (int64_t l = 0; l < some; ++l) line[l] = rows[l][k];
         std::fill(line + some, line + kLanes, T{0});
@@ -92,13 +107,13 @@ LAZY_LEVEL_INLINE void pack_columns(Right<T>& to, int64_t depth, int64_t columns
     }
 }
 
-/// Adds to c, in columns of panels [first, last), the product of a and the right side's first rows.
-template <class T, Left kLeft = Left::rows>
+/// Adds to c, in columns of panels [first, last), the product of a and `depth` of the right side's rows.
+template <class T, Left kLeft = Left::rows, Sums kSums = Sums::add>
 LAZY_LEVEL void add_panels(T* c, int64_t c_step, const T* a, int64_t a_step, int64_t rows, const Right<T>& b,
                            int64_t first, int64_t last, int64_t from, int64_t depth) {
   for (int64_t p = first; p < last; ++p)
-    add_panel_of<T, kLeft>(b.width(p), c + p * Right<T>::kColumns, c_step, a, a_step, rows,
-                           b.panel(p) + from * b.width(p) * Lanes<T>::kCount, depth);
+    add_panel_of<T, kLeft, kSums>(b.width(p), c + p * Right<T>::kColumns, c_step, a, a_step, rows,
+                                  b.panel(p) + from * b.width(p) * Lanes<T>::kCount, depth);
 }
 
 /// Holds memory of one thread for rows of one length, whole vectors and not a power of two apart.
@@ -199,11 +214,8 @@ class Forward {
     }
     constexpr int64_t kColumns = Right<T>::kColumns;
     const int64_t first_panel = low / kColumns, last_panel = (high + kColumns - 1) / kColumns;
-    for (int64_t i = 0; i < rows; ++i)
-      std::fill(scores_.row(i) + first_panel * kColumns,
-                scores_.row(i) + std::min(last_panel * kColumns, scores_.step), T{0});
-    add_panels(scores_.data, scores_.step, query_.data, query_.step, rows, keys_, first_panel, last_panel, 0,
-               a_.depth);
+    add_panels<T, Left::rows, Sums::set>(scores_.data, scores_.step, query_.data, query_.step, rows, keys_,
+                                         first_panel, last_panel, 0, a_.depth);
     const int64_t from = low / kPartialSums * kPartialSums, to = up(high, kPartialSums);
     for (int64_t i = 0; i < rows; ++i) weigh(at, row + i, r + i, scores_.row(i), first, from, to, count);
     T* const sums = sums_.row(r);
@@ -235,9 +247,7 @@ class Forward {
       for (int64_t j = own; j < end; ++j) x[j] -= slope * static_cast<T>(std::abs(at.place(row) - first - j));
     auto largest = L::all(top_[r]);
     for (int64_t j = from; j < to; j += L::kCount) largest = L::larger(L::load(x + j), largest);
-    T lanes[kPartialSums];
-    L::store(lanes, largest);
-    T top = *std::max_element(lanes, lanes + L::kCount);
+    T top = L::largest(largest);
     if (top == kNever) {
       // All are -inf or NaN; NaN stays.
       if (std::none_of(x + own, x + end, [](T s) { return s != s; }))
@@ -245,18 +255,21 @@ class Forward {
       top = 0;
     }
     constexpr int64_t kVectors = kPartialSums / L::kCount;
+    T lanes[kPartialSums];
     Vector<T> sums[kVectors];
     for (auto& s : sums) s = L::all(0);
     const auto least = L::all(top);
     for (int64_t j = from; j < to; j += kPartialSums)
       for (int64_t v = 0; v < kVectors; ++v) {
-        const auto w = weight<T>(L::load(x + j + v * L::kCount) - least);
+        const auto w = weight(L::load(x + j + v * L::kCount) - least);
         L::store(x + j + v * L::kCount, w);
         sums[v] = sums[v] + w;
       }
     for (int64_t v = 0; v < kVectors; ++v) L::store(lanes + v * L::kCount, sums[v]);
     const T sum = total_of(lanes);
-    if (top != top_[r]) {
+    if (top_[r] == kNever) {
+      top_[r] = top;  // all sums are 0
+    } else if (top != top_[r]) {
       const T before = weight_of<T>(top_[r] - top);
       total_[r] *= before;
       T* const own_sums = sums_.row(r);
@@ -372,20 +385,18 @@ class Backward {
     pack_rows(result_rows_, rows, a_.width, result);
     const int64_t keys = high - low;
     T *const w = weights_.row(low), *const d = gradients_.row(low);
-    std::fill_n(w, keys * weights_.step, T{0});
-    std::fill_n(d, keys * gradients_.step, T{0});
-    add_panels(w, weights_.step, key_.row(low), key_.step, keys, queries_, 0, queries_.count(), 0, a_.depth);
-    add_panels(d, gradients_.step, value_.row(low), value_.step, keys, results_, 0, results_.count(), 0,
-               a_.width);
+    add_panels<T, Left::rows, Sums::set>(w, weights_.step, key_.row(low), key_.step, keys, queries_, 0,
+                                         queries_.count(), 0, a_.depth);
+    add_panels<T, Left::rows, Sums::set>(d, gradients_.step, value_.row(low), value_.step, keys, results_, 0,
+                                         results_.count(), 0, a_.width);
     weigh(at, row, rows, first, low, high);
     add_panels(dv_.row(low), dv_.step, w, weights_.step, keys, result_rows_, 0, result_rows_.count(), 0,
                rows);
     add_panels(dk_.row(low), dk_.step, d, gradients_.step, keys, query_rows_, 0, query_rows_.count(), 0,
                rows);
     if (!work_.dq) return;
-    std::fill_n(dq_.data, rows * dq_.step, T{0});
-    add_panels<T, Left::columns>(dq_.data, dq_.step, d, gradients_.step, rows, keys_, 0, keys_.count(), low,
-                                 keys);
+    add_panels<T, Left::columns, Sums::set>(dq_.data, dq_.step, d, gradients_.step, rows, keys_, 0,
+                                            keys_.count(), low, keys);
     for (int64_t i = 0; i < rows; ++i) {
       T* const to = work_.dq + at.row(row + i) * a_.depth;
       for (int64_t e = 0; e < a_.depth; ++e) to[e] += dq_.row(i)[e] * a_.factor;
@@ -402,7 +413,7 @@ class Backward {
         for (int64_t i = 0; i < rows; ++i)
           w[i] -= at.slope(row + i) * static_cast<T>(std::abs(at.place(row + i) - first - j));
       for (int64_t i = 0; i < rows; i += L::kCount) {
-        const auto p = weight<T>(L::load(w + i) - L::load(lse_ + i));
+        const auto p = weight(L::load(w + i) - L::load(lse_ + i));
         L::store(w + i, p);
         L::store(d + i, p * (L::load(d + i) - L::load(along_ + i)));
       }

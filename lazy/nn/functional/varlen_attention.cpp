@@ -5,6 +5,8 @@
 
 #include "jit/backend/registry.hpp"
 #include "jit/calls/varlen_attention.hpp"
+#include "lazy/autograd/backward.hpp"
+#include "lazy/autograd/backwards.hpp"
 #include "lazy/core/policy.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/ops/recorder.hpp"
@@ -165,38 +167,64 @@ std::vector<Handle> expand_varlen_gradients(const jit::Expanding& e) {
   return AttentionOfOps{e}.backward();
 }
 
+/// Differentiates gradients in turn. They are made of ops for that, as are the results that they read: what
+/// those depend on is among the operands.
+std::vector<Handle> varlen_second_derivatives(const jit::CallGradients& d) {
+  const auto how = d.spec.as<VarlenAttributes>();
+  const auto own = static_cast<size_t>(how.operands());
+  const size_t by[] = {kQ, kK, kV, own + 2};  // the last one is the gradient of the result
+  std::vector<Handle> all(d.operands.begin(), d.operands.end()), ends;
+  for (const size_t i : by) ends.push_back(all[i] = separate_leaf(all[i], d.site));
+  const auto pointers = [&](size_t count) {
+    std::vector<const Handle*> p;
+    for (size_t i = 0; i < count; ++i) p.push_back(&all[i]);
+    return p;
+  };
+  jit::Backend& backend = jit::backend_of(all[kQ]->device, d.site);
+  const Recorder r{kVarlen, d.site};
+  Handle value;
+  {
+    const enable_grad scope;
+    const std::vector<const Handle*> operands = pointers(own);
+    const std::vector<Handle> results =
+        AttentionOfOps{{d.spec, operands, backend, backend.preferences(), d.site}}.forward();
+    all[own] = results[0], all[own + 1] = results[1];
+    const std::vector<const Handle*> with_results = pointers(all.size());
+    const std::vector<Handle> g =
+        AttentionOfOps{{d.spec, with_results, backend, backend.preferences(), d.site}}.backward();
+    for (size_t i = 0; i < g.size(); ++i) {
+      const Handle one = r.reduce(Op::sum, r.op(Op::multiply, g[i], d.gradients[i]), {});
+      value = i ? r.op(Op::add, value, one) : one;
+    }
+  }
+  Backwards way(value, ends, d.site);
+  Gradients g = way.run(r.filled(1, value->dtype, {}, value));
+  if (!is_grad_enabled()) way.spend();
+  std::vector<Handle> result(all.size());
+  for (size_t i = 0; i < ends.size(); ++i)
+    if (d.wants(by[i])) result[by[i]] = g.of(ends[i]);
+  return result;
+}
+
 constinit const jit::CallDefinition kVarlenGradients{
     .name = "scaled_dot_product_attention.varlen_gradient",
     .infer = [](const jit::CallSpec& spec,
                 std::span<const jit::Meta> o) { return jit::calls::kVarlenAttentionBackward.infer(spec, o); },
-    .expand = expand_varlen_gradients};
+    .expand = expand_varlen_gradients,
+    .vjp = varlen_second_derivatives};
 
 std::vector<Handle> varlen_derivatives(const jit::CallGradients& d) {
   const auto how = d.spec.as<VarlenAttributes>();
   if (how.paged) fail<Error>(kVarlen, "keys in blocks have no derivative", d.site);
   if (how.sloped && d.wants(kExtra)) fail<Error>(kVarlen, "slopes have no derivative", d.site);
-  std::vector<Handle> all(d.operands.size());
   std::vector<const Handle*> operands;
   for (const Handle& h : d.operands) operands.push_back(&h);
-  if (!d.again) {
-    for (const Handle& h : d.outputs) operands.push_back(&h);
-    operands.push_back(&d.gradients[0]);
-    const std::vector<Handle> g =
-        detail::record_call(jit::intern_call(kVarlenGradients, how), operands, d.site);
-    for (const size_t i : {kQ, kK, kV})
-      if (d.wants(i)) all[i] = g[i];
-    return all;
-  }
-  // Gradients that are differentiated in turn are made of ops.
-  jit::Backend& backend = jit::backend_of(d.operands[kQ]->device, d.site);
-  const std::vector<Handle> outputs =
-      AttentionOfOps{{d.spec, operands, backend, backend.preferences(), d.site}}.forward();
-  for (const Handle& h : outputs) operands.push_back(&h);
+  for (const Handle& h : d.outputs) operands.push_back(&h);
   operands.push_back(&d.gradients[0]);
-  const std::vector<Handle> g =
-      AttentionOfOps{{d.spec, operands, backend, backend.preferences(), d.site}}.backward();
+  std::vector<Handle> g = detail::record_call(jit::intern_call(kVarlenGradients, how), operands, d.site);
+  std::vector<Handle> all(d.operands.size());
   for (const size_t i : {kQ, kK, kV})
-    if (d.wants(i)) all[i] = g[i];
+    if (d.wants(i)) all[i] = std::move(g[i]);
   return all;
 }
 
@@ -233,8 +261,7 @@ Ragged attend(const Ragged& query, const Tensor& key, const Tensor& value, const
   if (ks[rank - 2] <= 0 || qs[1] % ks[rank - 2] != 0) misfit("heads of keys don't divide those of queries");
   const auto integers = [&](const char* what, const Tensor& x, const Shape& shape) {
     Handle h = Operand(kVarlen, Arg(x, s)).take();
-    if (!is_int(h->dtype))
-      r.fail<DtypeError>(std::string(what) + " are integers, not " + name_of(h->dtype));
+    if (!is_int(h->dtype)) r.fail<DtypeError>(std::string(what) + " are integers, not " + name_of(h->dtype));
     if (h->shape != shape)
       r.fail<ShapeError>(std::string(what) + " " + to_string(h->shape) + " instead of " + to_string(shape));
     return r.as(int64, h);
