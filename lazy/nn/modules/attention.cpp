@@ -203,4 +203,24 @@ AttentionOutput MultiheadAttention::operator()(Arg query, Arg key, Arg value,
   return {out, weights};
 }
 
+Ragged MultiheadAttention::operator()(const Ragged& query, const Ragged& key, const Ragged& value,
+                                      const VarlenOptions& o, Site s) const {
+  if (training() && dropout_ > 0)
+    fail<Error>(kMultihead, "weights of sequences without padding are not dropped: eval(), or a dropout of 0",
+                s);
+  if (bias_k.defined() || zero_attn_)
+    fail<Error>(kMultihead, "add_bias_kv and add_zero_attn need padded sequences", s);
+  check("the query", query.values.shape(s), 2, embed_dim_, s);
+  check("the key", key.values.shape(s), 2, kdim_, s);
+  check("the value", value.values.shape(s), 2, vdim_, s);
+  const Operands x = project(query.values, key.values, value.values, s);
+  const auto split = [&](const Ragged& of, const Tensor& t) {
+    return of.with(Arg(reshape(Arg(t, s), {t.size(0, s), heads_, embed_dim_ / heads_}), s));
+  };
+  const Ragged joined =
+      scaled_dot_product_attention(split(query, x.q), split(key, x.k), split(value, x.v), o, s);
+  const Tensor rows = reshape(Arg(joined.values, s), {joined.values.size(0, s), embed_dim_});
+  return query.with(Arg(out_proj(Arg(rows, s)), s));
+}
+
 }  // namespace lazy::nn

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "lazy/nn/functional/varlen_attention.hpp"
 #include "lazy/nn/modules/linear.hpp"
 #include "lazy/nn/modules/module.hpp"
 
@@ -46,6 +47,10 @@ struct MultiheadAttention : Module {
   MultiheadAttention(IntegerArg embed_dim, IntegerArg num_heads,
                      const MultiheadAttentionOptions& options = {}, Site s = Site::current());
   AttentionOutput operator()(Arg query, Arg key, Arg value, const AttentionOptions& options = {}) const;
+  /// Attends within sequences of different lengths (total, E): there is no padding. `scale` is not for this
+  /// module. Error where weights are dropped while it is trained, and for add_bias_kv and add_zero_attn.
+  Ragged operator()(const Ragged& query, const Ragged& key, const Ragged& value,
+                    const VarlenOptions& options = {}, Site = Site::current()) const;
 
   int64_t embed_dim() const { return embed_dim_; }
   int64_t num_heads() const { return heads_; }

@@ -1,12 +1,18 @@
 #include "lazy/nn/modules/transformer.hpp"
 
+#include <algorithm>
 #include <limits>
 
+#include "jit/backend/registry.hpp"
+#include "jit/graph/capturing.hpp"
+#include "lazy/autograd/backward.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/nn/modules/fresh.hpp"
 #include "lazy/nn/modules/init.hpp"
 #include "lazy/ops/diagonals.hpp"
 #include "lazy/ops/elementwise.hpp"
+#include "lazy/ops/rearranging.hpp"
+#include "lazy/ops/views.hpp"
 
 namespace lazy::nn {
 namespace {
@@ -55,6 +61,25 @@ struct Parts {
   }
 };
 
+/// Returns how many places of each sequence a mask (N, T) shows, where they are its first ones, and the
+/// mask's value is there to be read. The sequences are src, of three dimensions.
+std::optional<std::vector<int64_t>> lengths_of(const Tensor& hidden, const Tensor& src, bool batch_first,
+                                               const Site& s) {
+  if (!hidden.defined() || src.ndim(s) != 3 || !is_bool(hidden.dtype(s)) || hidden.ndim(s) != 2) return {};
+  if (jit::Capturing::current() || !hidden.handle()->ready() || !jit::backend_of(hidden.device(s), s).host())
+    return {};
+  const int64_t n = hidden.size(0, s), places = hidden.size(1, s);
+  if (src.size(batch_first ? 0 : 1, s) != n || src.size(batch_first ? 1 : 0, s) != places) return {};
+  const std::vector<bool> hides = hidden.to_vector<bool>(s);
+  std::vector<int64_t> lengths;
+  for (int64_t i = 0; i < n; ++i) {
+    const auto row = hides.begin() + i * places, end = row + places, first = std::find(row, end, true);
+    if (std::find(first, end, false) != end) return {};
+    lengths.push_back(first - row);
+  }
+  return lengths;
+}
+
 template <class Layer>
 std::vector<Layer> copies(const Layer& layer, IntegerArg count, const char* name, const Site& s) {
   if (count < 0) lazy::detail::fail<Error>(name, "num_layers is " + std::to_string(count.value), s);
@@ -80,6 +105,16 @@ Tensor TransformerEncoderLayer::operator()(Arg src, const EncoderMasks& m) const
     return parts.attend(self_attn, t, t, m.mask, m.src_key_padding_mask, m.is_causal);
   });
   return parts.add(x, norm2, [&](const Tensor& t) { return parts.feed(linear1, linear2, t); });
+}
+
+Ragged TransformerEncoderLayer::operator()(const Ragged& src, bool is_causal, Site s) const {
+  const Parts parts{options_, training(), s};
+  const Tensor x = parts.add(src.values, norm1, [&](const Tensor& t) {
+    const Ragged own = src.with(Arg(t, s));
+    return parts.drop(self_attn(own, own, own, {.causal = is_causal}, s).values);
+  });
+  return src.with(
+      Arg(parts.add(x, norm2, [&](const Tensor& t) { return parts.feed(linear1, linear2, t); }), s));
 }
 
 TransformerDecoderLayer::TransformerDecoderLayer(IntegerArg d_model, IntegerArg nhead, const Options& o,
@@ -114,8 +149,29 @@ TransformerEncoder::TransformerEncoder(const TransformerEncoderLayer& layer, Int
 Tensor TransformerEncoder::operator()(Arg src, const EncoderMasks& masks) const {
   const Site s = src.site();
   Tensor x(src.take());
-  for (const TransformerEncoderLayer& layer : layers) x = layer(Arg(x, s), masks);
+  EncoderMasks own = masks;
+  if (!layers.empty() && !training() && !is_grad_enabled() && !masks.mask.defined()) {
+    const bool batch_first = layers[0].self_attn.batch_first();
+    if (const auto lengths = lengths_of(masks.src_key_padding_mask, x, batch_first, s)) {
+      const Tensor rows = batch_first ? x : swapaxes(Arg(x, s), 0, 1);
+      const int64_t length = rows.size(1, s);
+      const auto whole = [&](int64_t n) { return n == length; };
+      if (!std::all_of(lengths->begin(), lengths->end(), whole)) {
+        const Ragged y = (*this)(ragged(Arg(rows, s), std::span(*lengths)), masks.is_causal, s);
+        const Tensor padded = y.to_padded(length, 0.0, s);
+        return batch_first ? padded : swapaxes(Arg(padded, s), 0, 1);
+      }
+      own.src_key_padding_mask = {};  // it hides nothing
+    }
+  }
+  for (const TransformerEncoderLayer& layer : layers) x = layer(Arg(x, s), own);
   return norm ? (*norm)(Arg(x, s)) : x;
+}
+
+Ragged TransformerEncoder::operator()(const Ragged& src, bool is_causal, Site s) const {
+  Ragged x = src;
+  for (const TransformerEncoderLayer& layer : layers) x = layer(x, is_causal, s);
+  return norm ? x.with(Arg((*norm)(Arg(x.values, s)), s)) : x;
 }
 
 TransformerDecoder::TransformerDecoder(const TransformerDecoderLayer& layer, IntegerArg num_layers,

@@ -14,7 +14,7 @@ namespace lazy::nn {
 struct TransformerLayerOptions {
   IntegerArg dim_feedforward = 2048;
   double dropout = 0.1;
-  std::function<Tensor(const Tensor&)> activation = {};  // between the two products; none: relu
+  std::function<Tensor(const Tensor&)> activation = {};  // pointwise, between the products; none: relu
   double layer_norm_eps = 1e-5;
   bool batch_first = false;
   bool norm_first = false;  // normalises what goes into attention and products, not sums
@@ -46,6 +46,8 @@ struct TransformerEncoderLayer : Module {
   TransformerEncoderLayer(IntegerArg d_model, IntegerArg nhead, const TransformerLayerOptions& options = {},
                           Site s = Site::current());
   Tensor operator()(Arg src, const EncoderMasks& masks = {}) const;
+  /// Goes through sequences without padding, (total, E). Error where weights are dropped while it is trained.
+  Ragged operator()(const Ragged& src, bool is_causal = false, Site s = Site::current()) const;
   LAZY_MODULE(self_attn, linear1, linear2, norm1, norm2)
 
  private:
@@ -67,12 +69,18 @@ struct TransformerDecoderLayer : Module {
 };
 
 /// Holds copies of a layer, which begin with the same values as in torch.
+/// Like torch's, it leaves out padding where nobody trains it: in eval(), without gradients, with a
+/// src_key_padding_mask of bools, whose value is there on the host, that hides ends of sequences, and no
+/// `mask`. Then what it returns for hidden places is 0. (Not while a replay records: what a mask holds is no
+/// part of it.)
 struct TransformerEncoder : Module {
   std::vector<TransformerEncoderLayer> layers;
   std::optional<LayerNorm> norm;
   TransformerEncoder(const TransformerEncoderLayer& layer, IntegerArg num_layers,
                      std::optional<LayerNorm> norm = std::nullopt, Site s = Site::current());
   Tensor operator()(Arg src, const EncoderMasks& masks = {}) const;
+  /// Goes through sequences without padding, (total, E). Error where weights are dropped while it is trained.
+  Ragged operator()(const Ragged& src, bool is_causal = false, Site s = Site::current()) const;
   LAZY_MODULE(layers, norm)
 };
 struct TransformerDecoder : Module {
