@@ -52,18 +52,33 @@ struct AttentionOfOps {
   /// Holds keys and values as (G, 1, S, .), and of each key its sequence and its place in that.
   struct Keys {
     Handle k, v, sequence, place;
-    Handle there;  // false for rows that are no keys; empty if all are
+    Handle there;   // false for rows that are no keys; empty if all are
+    Handle finite;  // (G, 1, 1, S): false for keys that are not finite, or have such values
   };
   Handle split(const Handle& h) const {
     return r.reshape(r.permute(h, {1, 0, 2}), {groups, 1, h->shape[0], h->shape[2]});
   }
+  /// Returns the keys with 0 in the place of what is not finite: it must show in no result of a query that
+  /// doesn't see it. Scores of those that do are NaN.
   Keys keys() const {
-    if (how.paged) return keys_of_pages();
+    Keys all = how.paged ? keys_of_pages() : keys_of_sequences();
+    const auto clean = [&](Handle& h) {
+      const Handle finite = r.op(Op::isfinite, h);
+      h = r.where(finite, h, 0);
+      const Handle every = r.reduce(Op::all, finite, {-1}, keepdims);
+      all.finite = all.finite ? r.both(all.finite, every) : every;
+    };
+    clean(all.k), clean(all.v);
+    all.finite = transposed(all.finite);
+    return all;
+  }
+  Keys keys_of_sequences() const {
     const Handle& offsets = e[kKOffsets];
     const int64_t n = e[kK]->shape[0];
     const Handle sequence = sequence_of(offsets, n);
-    return {split(e[kK]), split(e[kV]), sequence,
-            r.op(Op::subtract, r.index(0, {n}, offsets), gathered(first(offsets), sequence)), Handle()};
+    return {split(e[kK]), split(e[kV]),
+            sequence,     r.op(Op::subtract, r.index(0, {n}, offsets), gathered(first(offsets), sequence)),
+            Handle(),     Handle()};
   }
   Keys keys_of_pages() const {
     const Handle& table = e[kExtra + how.sloped];
@@ -78,8 +93,8 @@ struct AttentionOfOps {
     const auto rows_of = [&](const Handle& h) {
       return split(gathered(r.reshape(h, {blocks * page, groups, h->shape[3]}), row));
     };
-    return {rows_of(e[kK]), rows_of(e[kV]), r.reshape(r.index(0, each, table), all), r.reshape(place, all),
-            r.reshape(there, all)};
+    return {rows_of(e[kK]),        rows_of(e[kV]),        r.reshape(r.index(0, each, table), all),
+            r.reshape(place, all), r.reshape(there, all), Handle()};
   }
   Handle queries() const {
     return r.permute(r.reshape(r.op(Op::multiply, e[kQ], e[kScale]), {rows, groups, shared, e[kQ]->shape[2]}),
@@ -116,6 +131,7 @@ struct AttentionOfOps {
     if (how.sloped)
       x = r.op(Op::subtract, x,
                r.op(Op::multiply, r.reshape(e[kExtra], {groups, shared, 1, 1}), r.as(x->dtype, far)));
+    x = r.where(keys.finite, x, std::numeric_limits<double>::quiet_NaN());
     return {r.where(seen, x, never), seen};
   }
 
