@@ -16,6 +16,7 @@
 #include "lazy/nn/modules/module.hpp"
 #include "lazy/nn/modules/normalisation.hpp"
 #include "lazy/nn/modules/padding.hpp"
+#include "lazy/nn/modules/paged_cache.hpp"
 #include "lazy/nn/modules/parametrizations.hpp"
 #include "lazy/nn/modules/parametrize.hpp"
 #include "lazy/nn/modules/pooling.hpp"

@@ -42,6 +42,12 @@ struct Lanes<float> {
   }
   /// Returns v 2^n for integers n; what is less than the smallest normal number has fewer digits.
   LAZY_LEVEL_INLINE static V scaled(V v, V n) { return v * power_of_two(n); }
+  /// Adds up the lanes, in halves.
+  LAZY_LEVEL_INLINE static float total(V v) {
+    __m128 x = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_add_ss(x, _mm_shuffle_ps(x, x, 1)));
+  }
   LAZY_LEVEL_INLINE static float largest(V v) {
     __m128 x = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
     x = _mm_max_ps(x, _mm_movehl_ps(x, x));
@@ -77,6 +83,10 @@ struct Lanes<double> {
   LAZY_LEVEL_INLINE static V larger(V a, V b) { return _mm256_max_pd(a, b); }
   LAZY_LEVEL_INLINE static V select_less(V a, V b, V x, V y) {
     return _mm256_blendv_pd(y, x, _mm256_cmp_pd(a, b, _CMP_LT_OQ));
+  }
+  LAZY_LEVEL_INLINE static double total(V v) {
+    const __m128d x = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(x, _mm_unpackhi_pd(x, x)));
   }
   LAZY_LEVEL_INLINE static double largest(V v) {
     const __m128d x = _mm_max_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));

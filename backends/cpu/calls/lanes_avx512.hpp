@@ -3,6 +3,7 @@
 #pragma once
 // GCC 12 takes what its own intrinsics leave undefined for a mistake.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #include <immintrin.h>
 
 #include <cstdint>
@@ -45,6 +46,8 @@ struct Lanes<float> {
   }
   /// Returns v 2^n for integers n; what is less than the smallest normal number has fewer digits.
   LAZY_LEVEL_INLINE static V scaled(V v, V n) { return _mm512_scalef_ps(v, n); }
+  /// Adds up the lanes, in halves.
+  LAZY_LEVEL_INLINE static float total(V v) { return _mm512_reduce_add_ps(v); }
   LAZY_LEVEL_INLINE static float largest(V v) { return _mm512_reduce_max_ps(v); }
   /// Takes the first, or the second, two of each four elements of both.
   LAZY_LEVEL_INLINE static V pairs(V x, V y, bool second) {
@@ -88,6 +91,7 @@ struct Lanes<double> {
   LAZY_LEVEL_INLINE static V select_less(V a, V b, V x, V y) {
     return _mm512_mask_blend_pd(_mm512_cmp_pd_mask(a, b, _CMP_LT_OQ), y, x);
   }
+  LAZY_LEVEL_INLINE static double total(V v) { return _mm512_reduce_add_pd(v); }
   LAZY_LEVEL_INLINE static double largest(V v) { return _mm512_reduce_max_pd(v); }
 };
 

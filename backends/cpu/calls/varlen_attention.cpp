@@ -22,32 +22,62 @@ constexpr double kFlopsOfNanosecond = 50;
 /// Holds pieces, and what each takes.
 struct Cut {
   std::vector<Piece> pieces;
-  std::vector<double> before;  // multiplications up to a piece; one more than there are pieces
+  std::vector<double> before{0};  // multiplications up to a piece; one more than there are pieces
+  int64_t parts = 0;              // rows of all splits
+
+  void add(const Piece& p, int64_t keys) {
+    pieces.push_back(p);
+    before.push_back(before.back() +
+                     static_cast<double>((p.last - p.first) * p.groups) * static_cast<double>(keys + 1));
+  }
 };
+
+/// Cuts a sequence of few rows into splits of its keys, of as many heads as go together.
+template <class T>
+void cut_few(const VarlenAttention<T>& a, int64_t n, Cut& c) {
+  const int64_t rows = a.queries(n) * a.shared(), keys = a.keys(n);
+  if (!rows) return;
+  const int64_t together = std::max<int64_t>(1, varlen::kRowsAtOnce / rows);
+  for (int64_t g = 0; g < a.groups; g += together) {
+    Piece p{n, g, 0, rows, std::min(together, a.groups - g)};
+    if (keys <= varlen::kKeysOfSplit) {
+      c.add(p, keys);
+      continue;
+    }
+    for (p.first_key = 0; p.first_key < keys; p.first_key = p.end_key, c.parts += rows * p.groups) {
+      p.end_key = std::min(keys, p.first_key + varlen::kKeysOfSplit);
+      p.part = c.parts;
+      c.add(p, p.end_key - p.first_key);
+    }
+  }
+}
 
 /// Cuts all sequences into pieces of at most so many rows.
 template <class T>
-Cut cut(const VarlenAttention<T>& a, int64_t most) {
+Cut cut(const VarlenAttention<T>& a, int64_t most, bool few) {
   Cut c;
-  c.before.push_back(0);
-  for (int64_t n = 0; n < a.sequences; ++n)
+  for (int64_t n = 0; n < a.sequences; ++n) {
+    if (few && varlen::few_rows_of(a, n)) {
+      cut_few(a, n, c);
+      continue;
+    }
+    const int64_t rows = a.queries(n) * a.shared();
     for (int64_t g = 0; g < a.groups; ++g)
-      for (int64_t first = 0, rows = a.queries(n) * a.shared(); first < rows; first += most) {
-        const int64_t last = std::min(rows, first + most);
-        c.pieces.push_back({n, g, first, last});
-        const double work = static_cast<double>(last - first) * static_cast<double>(a.keys(n) + 1);
-        c.before.push_back(c.before.back() + work * static_cast<double>(a.depth + a.width));
-      }
+      for (int64_t first = 0; first < rows; first += most)
+        c.add({n, g, first, std::min(rows, first + most)}, a.keys(n));
+  }
   return c;
 }
 
 /// Calls range(first, last) for all pieces, of about equal work.
 template <class Range>
-void share(const Cut& c, Range&& range) {
+void share(const Cut& c, int64_t width, Range&& range) {
   const auto count = static_cast<int64_t>(c.pieces.size());
   if (!count) return;
   const Piece* const all = c.pieces.data();
-  const int64_t threads = worth_threads(2 * c.before.back() / kFlopsOfNanosecond) ? thread_count() : 1;
+  const int64_t threads = worth_threads(2 * c.before.back() * static_cast<double>(width) / kFlopsOfNanosecond)
+                              ? thread_count()
+                              : 1;
   if (threads == 1 || count == 1) return range(all, all + count);
   const int64_t ranges = std::min(count, threads * kPiecesOfThread);
   const auto begin = [&](int64_t i) {
@@ -68,20 +98,31 @@ class Varlen final : public jit::CallKernel {
     jit::calls::check_sequences(r);
     const bool single = r.operands[0].dtype == float32;
     if (backward_) return single ? run_backward(r, level_.backward) : run_backward(r, level_.backward_double);
-    single ? run_forward(r, level_.forward) : run_forward(r, level_.forward_double);
+    single ? run_forward(r, level_.forward, level_.join)
+           : run_forward(r, level_.forward_double, level_.join_double);
   }
   std::string schedule() const override { return level_.name; }
 
  private:
   template <class T>
-  void run_forward(const CallRun& r, varlen::Pieces<varlen::ForwardWork<T>> pieces) const {
+  void run_forward(const CallRun& r, varlen::Pieces<varlen::ForwardWork<T>> pieces,
+                   varlen::Pieces<varlen::ForwardWork<T>> join) const {
     const VarlenAttention<T> a(r);
-    const varlen::ForwardWork<T> work{a, reinterpret_cast<T*>(r.out[0]), reinterpret_cast<T*>(r.out[1])};
-    Cut c = cut(a, varlen::kMostRows);
+    Cut c = cut(a, varlen::kMostRows, true);
     // Few long sequences are cut further. Which rows a piece has changes no bit.
     if (static_cast<int64_t>(c.pieces.size()) < kPiecesOfThread * thread_count() / 2)
-      c = cut(a, 2 * varlen::kRowsAtOnce);
-    share(c, [&](const Piece* begin, const Piece* end) { pieces(work, begin, end); });
+      c = cut(a, 2 * varlen::kRowsAtOnce, true);
+    const Scratch parts(c.parts * (a.width + 2) * static_cast<int64_t>(sizeof(T)));
+    const varlen::ForwardWork<T> work{a, reinterpret_cast<T*>(r.out[0]), reinterpret_cast<T*>(r.out[1]),
+                                      reinterpret_cast<T*>(parts.data())};
+    share(c, a.depth + a.width, [&](const Piece* begin, const Piece* end) { pieces(work, begin, end); });
+    const Piece *at = c.pieces.data(), *const end = at + c.pieces.size();
+    while (at != end) {
+      const Piece* const first = at++;
+      if (first->part < 0) continue;
+      while (at != end && at->part >= 0 && at->first_key > 0) ++at;
+      join(work, first, at);
+    }
   }
   template <class T>
   void run_backward(const CallRun& r, varlen::Pieces<varlen::BackwardWork<T>> pieces) const {
@@ -93,8 +134,8 @@ class Varlen final : public jit::CallKernel {
     for (int i = 0; i < 3; ++i)
       if (out(i)) std::fill_n(out(i), numel(r.outputs[static_cast<size_t>(i)].shape), T{0});
     const varlen::BackwardWork<T> work{a, in(0), in(1), in(2), out(0), out(1), out(2)};
-    const Cut c = cut(a, std::numeric_limits<int64_t>::max() / 2);
-    share(c, [&](const Piece* begin, const Piece* end) { pieces(work, begin, end); });
+    const Cut c = cut(a, std::numeric_limits<int64_t>::max() / 2, false);
+    share(c, a.depth + a.width, [&](const Piece* begin, const Piece* end) { pieces(work, begin, end); });
   }
 
   const varlen::Level& level_;

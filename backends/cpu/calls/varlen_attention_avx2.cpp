@@ -5,7 +5,12 @@
 
 namespace lazy::cpu_backend::varlen {
 
-constinit const Level kAvx2{"blocks of queries and keys, avx2", forward<float>, forward<double>,
-                            backward<float>, backward<double>};
+constinit const Level kAvx2{"blocks of queries and keys, avx2",
+                            forward<float>,
+                            forward<double>,
+                            join<float>,
+                            join<double>,
+                            backward<float>,
+                            backward<double>};
 
 }  // namespace lazy::cpu_backend::varlen

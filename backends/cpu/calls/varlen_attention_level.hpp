@@ -34,12 +34,34 @@ LAZY_LEVEL_INLINE T weight_of(T x) {
   Lanes<T>::store(lanes, weight(Lanes<T>::all(x)));
   return lanes[0];
 }
-/// Adds up sums in halves.
+/// Holds sums by index modulo kPartialSums.
 template <class T>
-LAZY_LEVEL_INLINE T total_of(T* sums) {
-  for (int64_t n = kPartialSums / 2; n > 0; n /= 2)
-    for (int64_t i = 0; i < n; ++i) sums[i] += sums[i + n];
-  return sums[0];
+struct PartialSums {
+  using L = Lanes<T>;
+  static constexpr int64_t kVectors = kPartialSums / L::kCount;
+  Vector<T> all[kVectors];
+  LAZY_LEVEL_INLINE PartialSums() {
+    for (auto& v : all) v = L::all(0);
+  }
+  /// Adds them up in halves.
+  LAZY_LEVEL_INLINE T total() {
+    for (int64_t n = kVectors / 2; n > 0; n /= 2)
+      for (int64_t i = 0; i < n; ++i) all[i] = all[i] + all[i + n];
+    return L::total(all[0]);
+  }
+};
+/// Returns the sum of a[i] b[i].
+template <class T>
+LAZY_LEVEL_INLINE T dot(const T* a, const T* b, int64_t n) {
+  using L = Lanes<T>;
+  PartialSums<T> sums;
+  int64_t i = 0;
+  for (; i + kPartialSums <= n; i += kPartialSums)
+    for (int64_t v = 0; v < sums.kVectors; ++v)
+      sums.all[v] = L::fma(L::load(a + i + v * L::kCount), L::load(b + i + v * L::kCount), sums.all[v]);
+  for (int64_t v = 0; i < n; ++v, i += L::kCount)
+    sums.all[v] = L::fma(load_some(a + i, n - i), load_some(b + i, n - i), sums.all[v]);
+  return sums.total();
 }
 
 /// Holds the right side of products: panels of a few vectors of columns.
@@ -175,12 +197,60 @@ class Forward {
     values_.data = memory_.take(Right<T>::size(kKeysAtOnce, a_.width));
   }
 
+  /// Makes results of what splits of the same rows left, in their order.
+  LAZY_LEVEL void join(const Piece* begin, const Piece* end) {
+    const int64_t rows = begin->last - begin->first;
+    for (int64_t r = 0; r < rows * begin->groups; ++r) {
+      const Piece one{begin->sequence, begin->group + r / rows, begin->first, begin->last};
+      const auto part = [&](const Piece& p) { return work_.parts + (p.part + r) * (a_.width + 2); };
+      T top = -std::numeric_limits<T>::infinity(), total{0};
+      for (const Piece* p = begin; p != end; ++p) top = std::max(top, part(*p)[0]);
+      T* const sums = sums_.row(r);
+      std::fill_n(sums, a_.width, T{0});
+      for (const Piece* p = begin; p != end; ++p) {
+        const T* const from = part(*p);
+        if (from[1] == 0) continue;  // it has seen nothing
+        const T by = weight_of<T>(from[0] - top);
+        total += by * from[1];
+        for (int64_t i = 0; i < a_.width; ++i) sums[i] += by * from[2 + i];
+      }
+      top_[r] = top, total_[r] = total;
+      finish(Where<T>{a_, one}.row(begin->first + r % rows), r);
+    }
+  }
   LAZY_LEVEL void run(const Piece& piece) {
-    const Where<T> at{a_, piece};
-    const int64_t rows = piece.last - piece.first;
+    few_rows_of(a_, piece.sequence) ? run_few(piece) : run_many(piece);
+  }
+
+ private:
+  LAZY_LEVEL void clear(int64_t rows) {
     std::fill_n(top_, rows, -std::numeric_limits<T>::infinity());
     std::fill_n(total_, rows, T{0});
     std::fill_n(sums_.data, rows * sums_.step, T{0});
+  }
+  LAZY_LEVEL void run_few(const Piece& piece) {
+    const int64_t rows = piece.last - piece.first, end = std::min(a_.keys(piece.sequence), piece.end_key);
+    clear(rows * piece.groups);
+    const auto head = [&](int64_t g) {
+      return Piece{piece.sequence, piece.group + g, piece.first, piece.last};
+    };
+    for (int64_t g = 0; g < piece.groups; ++g) {
+      const Piece one = head(g);
+      load_queries(Where<T>{a_, one}, piece.first, rows, g * rows);
+    }
+    for (int64_t first = piece.first_key; first < end; first += kKeysAtOnce)
+      few_rows(piece, first, std::min(kKeysAtOnce, end - first));
+    if (piece.part >= 0) return leave(piece.part, rows * piece.groups);
+    for (int64_t g = 0; g < piece.groups; ++g) {
+      const Piece one = head(g);
+      const Where<T> at{a_, one};
+      for (int64_t r = 0; r < rows; ++r) finish(at.row(piece.first + r), g * rows + r);
+    }
+  }
+  LAZY_LEVEL void run_many(const Piece& piece) {
+    const Where<T> at{a_, piece};
+    const int64_t rows = piece.last - piece.first;
+    clear(rows);
     const int64_t begin = at.seen(piece.first).first / kKeysAtOnce * kKeysAtOnce,
                   end = at.seen(piece.last - 1).second;
     for (int64_t first = begin; first < end; first += kKeysAtOnce) {
@@ -194,7 +264,6 @@ class Forward {
     for (int64_t r = 0; r < rows; ++r) finish(at.row(piece.first + r), r);
   }
 
- private:
   static int64_t size(const VarlenAttention<T>& a) {
     return Parts<T>::size(kRowsAtOnce, a.depth) + Parts<T>::size(kRowsAtOnce, kKeysAtOnce) +
            Parts<T>::size(kMostRows, a.width) + 2 * kMostRows + Right<T>::size(a.depth, kKeysAtOnce) +
@@ -207,11 +276,7 @@ class Forward {
     const int64_t low = std::max<int64_t>(at.seen(row).first - first, 0),
                   high = std::min(at.seen(row + rows - 1).second - first, count);
     if (low >= high) return;
-    for (int64_t i = 0; i < rows; ++i) {
-      const T* const from = a_.q + at.row(row + i) * a_.depth;
-      T* const to = query_.row(i);
-      for (int64_t e = 0; e < a_.depth; ++e) to[e] = from[e] * a_.factor;
-    }
+    load_queries(at, row, rows);
     constexpr int64_t kColumns = Right<T>::kColumns;
     const int64_t first_panel = low / kColumns, last_panel = (high + kColumns - 1) / kColumns;
     add_panels<T, Left::rows, Sums::set>(scores_.data, scores_.step, query_.data, query_.step, rows, keys_,
@@ -228,6 +293,65 @@ class Forward {
       if (own < end)
         add_panels(sums + i * sums_.step, sums_.step, scores_.row(i) + own, scores_.step, 1, values_, 0,
                    values_.count(), own, end - own);
+    }
+  }
+  /// Attends with all rows of a few heads of keys, without packing: keys and values are read once, as they
+  /// lie.
+  LAZY_LEVEL void few_rows(const Piece& piece, int64_t first, int64_t count) {
+    const int64_t rows = piece.last - piece.first;
+    const Where<T> at{a_, piece};
+    for (int64_t j = 0; j < count; ++j) {
+      const T* const key = a_.k + at.key(first + j) * a_.depth;
+      for (int64_t g = 0; g < piece.groups; ++g)
+        for (int64_t i = g * rows; i < (g + 1) * rows; ++i)
+          scores_.row(i)[j] = dot(query_.row(i), key + g * a_.depth, a_.depth);
+    }
+    std::pair<int64_t, int64_t> own[kRowsAtOnce];
+    for (int64_t g = 0; g < piece.groups; ++g)
+      for (int64_t i = 0; i < rows; ++i) {
+        const Piece one{piece.sequence, piece.group + g, piece.first, piece.last};
+        weigh(Where<T>{a_, one}, piece.first + i, g * rows + i, scores_.row(g * rows + i), first, 0,
+              up(count, kPartialSums), count);
+        own[g * rows + i] = clipped(at.seen(piece.first + i), first, count);
+      }
+    for (int64_t j = 0; j < count; j += kValuesAtOnce) {
+      const T* values[kValuesAtOnce];
+      for (int64_t k = j; k < std::min(count, j + kValuesAtOnce); ++k)
+        values[k - j] = a_.v + at.key(first + k) * a_.width;
+      for (int64_t i = 0; i < piece.groups * rows; ++i) {
+        const int64_t begin = std::max(own[i].first, j), end = std::min(own[i].second, j + kValuesAtOnce);
+        add_values(sums_.row(i), scores_.row(i) + j, values, i / rows * a_.width, begin - j, end - j);
+      }
+    }
+  }
+  static constexpr int64_t kValuesAtOnce = 16;  // of all heads: they fit the first-level cache
+  /// Adds weighed values [begin, end) to a row's sums.
+  LAZY_LEVEL_INLINE void add_values(T* sums, const T* weights, const T* const* values, int64_t offset,
+                                    int64_t begin, int64_t end) const {
+    using L = Lanes<T>;
+    constexpr int64_t kAtOnce = 4;
+    int64_t e = 0;
+    for (; e + kAtOnce * L::kCount <= a_.width; e += kAtOnce * L::kCount) {
+      Vector<T> all[kAtOnce];
+      for (int64_t v = 0; v < kAtOnce; ++v) all[v] = L::load(sums + e + v * L::kCount);
+      for (int64_t j = begin; j < end; ++j)
+        for (int64_t v = 0; v < kAtOnce; ++v)
+          all[v] = L::fma(L::all(weights[j]), L::load(values[j] + offset + e + v * L::kCount), all[v]);
+      for (int64_t v = 0; v < kAtOnce; ++v) L::store(sums + e + v * L::kCount, all[v]);
+    }
+    for (; e < a_.width; e += L::kCount) {
+      auto all = L::load(sums + e);
+      for (int64_t j = begin; j < end; ++j)
+        all = L::fma(L::all(weights[j]), load_some(values[j] + offset + e, a_.width - e), all);
+      L::store(sums + e, all);
+    }
+  }
+  LAZY_LEVEL_INLINE void load_queries(const Where<T>& at, int64_t row, int64_t rows,
+                                      int64_t to_row = 0) const {
+    for (int64_t i = 0; i < rows; ++i) {
+      const T* const from = a_.q + at.row(row + i) * a_.depth;
+      T* const to = query_.row(to_row + i);
+      for (int64_t e = 0; e < a_.depth; ++e) to[e] = from[e] * a_.factor;
     }
   }
   static std::pair<int64_t, int64_t> clipped(std::pair<int64_t, int64_t> seen, int64_t first, int64_t count) {
@@ -254,19 +378,15 @@ class Forward {
         return std::fill(x + from, x + to, T{0});
       top = 0;
     }
-    constexpr int64_t kVectors = kPartialSums / L::kCount;
-    T lanes[kPartialSums];
-    Vector<T> sums[kVectors];
-    for (auto& s : sums) s = L::all(0);
+    PartialSums<T> sums;
     const auto least = L::all(top);
     for (int64_t j = from; j < to; j += kPartialSums)
-      for (int64_t v = 0; v < kVectors; ++v) {
+      for (int64_t v = 0; v < sums.kVectors; ++v) {
         const auto w = weight(L::load(x + j + v * L::kCount) - least);
         L::store(x + j + v * L::kCount, w);
-        sums[v] = sums[v] + w;
+        sums.all[v] = sums.all[v] + w;
       }
-    for (int64_t v = 0; v < kVectors; ++v) L::store(lanes + v * L::kCount, sums[v]);
-    const T sum = total_of(lanes);
+    const T sum = sums.total();
     if (top_[r] == kNever) {
       top_[r] = top;  // all sums are 0
     } else if (top != top_[r]) {
@@ -277,6 +397,15 @@ class Forward {
       top_[r] = top;
     }
     total_[r] += sum;
+  }
+
+  /// Leaves what it has for the rows.
+  LAZY_LEVEL void leave(int64_t part, int64_t rows) const {
+    for (int64_t r = 0; r < rows; ++r) {
+      T* const to = work_.parts + (part + r) * (a_.width + 2);
+      to[0] = top_[r], to[1] = total_[r];
+      std::copy_n(sums_.row(r), a_.width, to + 2);
+    }
   }
 
   LAZY_LEVEL void finish(int64_t row, int64_t r) const {
@@ -370,9 +499,7 @@ class Backward {
       const int64_t from = at.row(row + i);
       for (int64_t e = 0; e < a_.depth; ++e) query_.row(i)[e] = a_.q[from * a_.depth + e] * a_.factor;
       const T *const g = work_.g + from * a_.width, *const y = work_.y + from * a_.width;
-      T sums[kPartialSums] = {};
-      for (int64_t e = 0; e < a_.width; ++e) sums[e % kPartialSums] += g[e] * y[e];
-      along_[i] = total_of(sums);
+      along_[i] = dot(g, y, a_.width);
       lse_[i] = work_.lse[from];
     }
     for (int64_t i = rows; i < up(rows, Lanes<T>::kCount); ++i)
@@ -438,6 +565,10 @@ template <class T>
 LAZY_LEVEL void forward(const ForwardWork<T>& work, const Piece* begin, const Piece* end) {
   Forward<T> f(work);
   for (; begin != end; ++begin) f.run(*begin);
+}
+template <class T>
+LAZY_LEVEL void join(const ForwardWork<T>& work, const Piece* begin, const Piece* end) {
+  Forward<T>(work).join(begin, end);
 }
 template <class T>
 LAZY_LEVEL void backward(const BackwardWork<T>& work, const Piece* begin, const Piece* end) {

@@ -224,6 +224,7 @@ std::vector<Handle> varlen_second_derivatives(const jit::CallGradients& d) {
 
 constinit const jit::CallDefinition kVarlenGradients{
     .name = "scaled_dot_product_attention.varlen_gradient",
+    .traits = jit::call_trait::kNoThrow,
     .infer = [](const jit::CallSpec& spec,
                 std::span<const jit::Meta> o) { return jit::calls::kVarlenAttentionBackward.infer(spec, o); },
     .expand = expand_varlen_gradients,
@@ -246,6 +247,7 @@ std::vector<Handle> varlen_derivatives(const jit::CallGradients& d) {
 
 constinit const jit::CallDefinition kVarlenIntention{
     .name = "scaled_dot_product_attention.varlen",
+    .traits = jit::call_trait::kNoThrow,
     .infer = [](const jit::CallSpec& spec,
                 std::span<const jit::Meta> o) { return jit::calls::kVarlenAttention.infer(spec, o); },
     .expand = expand_varlen,

@@ -152,6 +152,9 @@ BOOST_AUTO_TEST_CASE(attends_within_each_sequence) {
         compare(scaled_dot_product_attention(self.q, self.k, self.v, o).values, by_sequence(self, z, o), 3e-6,
                 name_of_way(z, o));
       }
+      const Given few = given(z, {1, 2, 0, 3}, {2500, 1030, 5, 1024});  // long keys of few queries are split
+      compare(scaled_dot_product_attention(few.q, few.k, few.v, o).values, by_sequence(few, z, o), 3e-6,
+              "few queries: " + name_of_way(z, o));
       const Given cross = given(z, {3, 40, 0, 1, 9}, {11, 33, 4, 600, 0});
       compare(scaled_dot_product_attention(cross.q, cross.k, cross.v, o).values, by_sequence(cross, z, o),
               3e-6, name_of_way(z, o));
@@ -254,7 +257,7 @@ BOOST_AUTO_TEST_CASE(one_program_for_all_lengths) {
 
 BOOST_AUTO_TEST_CASE(same_bits_on_any_number_of_threads) {
   const Sizes z{4, 2, 64, 64};
-  const Given g = given(z, {700, 3, 1500, 64}, {700, 3, 1500, 64});
+  const Given g = given(z, {700, 3, 1500, 64, 1}, {700, 3, 1500, 64, 5000});
   std::vector<std::vector<float>> all;
   for (const char* threads : {"1", "2", "5"}) {
     const Override with("LAZY_NUM_THREADS", threads);
@@ -356,7 +359,7 @@ BOOST_AUTO_TEST_CASE(bits_of_a_process) {
   const char* const to = std::getenv("LAZY_TEST_BITS");
   if (!to) return;
   const Sizes z{4, 2, 40, 24};
-  const Given g = given(z, {300, 3, 64, 1}, {300, 3, 64, 700});
+  const Given g = given(z, {300, 3, 64, 1, 2}, {300, 3, 64, 3000, 5});
   const auto f = [&](const std::vector<Tensor>& x) {
     return scaled_dot_product_attention(g.q.with(x[0]), g.k.with(x[1]), g.v.with(x[2]), {.causal = true})
         .values;
