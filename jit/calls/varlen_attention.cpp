@@ -202,8 +202,11 @@ void check_sequences(const CallRun& r) {
 
 // Offsets that are out of range do throw, which costs what was overwritten before. Otherwise each step would
 // copy the blocks that it adds keys to.
-constinit const CallDefinition kVarlenAttention{
-    .name = "varlen_attention", .infer = infer_attention, .run = run_attention, .describe = describe_varlen};
+constinit const CallDefinition kVarlenAttention{.name = "varlen_attention",
+                                                .traits = call_trait::kNoThrow,
+                                                .infer = infer_attention,
+                                                .run = run_attention,
+                                                .describe = describe_varlen};
 constinit const CallDefinition kVarlenAttentionBackward{.name = "varlen_attention_backward",
                                                         .traits = call_trait::kNoThrow,
                                                         .infer = infer_attention_backward,
