@@ -18,29 +18,37 @@ Learns a text (default: /usr/share/common-licenses/GPL-3, 1500 steps) and writes
 
 constexpr int64_t kWidth = 64, kHeads = 4, kContext = 64, kBatch = 16;
 
-/// Keeps the keys and values of the letters so far, (1, heads, context, width / heads).
-struct Cache {
-  Tensor key = zeros({1, kHeads, kContext, kWidth / kHeads}), value = key;
+/// Says which letters a layer goes on with, and where it keeps their keys and values.
+struct Cached {
+  nn::PagedCache& cache;
+  const nn::PagedStep& step;
+  int64_t layer = 0;
 };
+nn::PagedCache empty_cache(size_t layers) {
+  return nn::PagedCache(
+      {.layers = static_cast<int64_t>(layers), .heads = kHeads, .width = kWidth / kHeads, .blocks = 8});
+}
 
 struct Block : nn::Module {
   nn::LayerNorm norm{{kWidth}}, norm2{{kWidth}};
   nn::Linear qkv{kWidth, 3 * kWidth}, proj{kWidth, kWidth}, up{kWidth, 4 * kWidth}, down{4 * kWidth, kWidth};
   LAZY_MODULE(norm, qkv, proj, norm2, up, down)
 
-  /// Takes all letters (n, t, width), or, with a cache, the one at position `at`.
-  Tensor operator()(const Tensor& x, Cache* cache = nullptr, int64_t at = 0) const {
-    const int64_t n = x.size(0), t = x.size(1);
-    const Tensor split = qkv(norm(x)).reshape({n, t, 3, kHeads, kWidth / kHeads}).permute({2, 0, 3, 1, 4});
-    Tensor seen;
-    if (cache) {
-      cache->key(_, _, slice(at, at + 1)) = split(1);
-      cache->value(_, _, slice(at, at + 1)) = split(2);
-      seen = scaled_dot_product_attention(split(0), cache->key, cache->value, arange(kContext) <= at);
-    } else {
-      seen = scaled_dot_product_attention(split(0), split(1), split(2), {}, true);
+  /// Takes whole texts (n, t, width), or, with a cache, the next t letters of n texts.
+  Tensor operator()(const Tensor& x, const Cached* cached = nullptr) const {
+    const int64_t n = x.size(0), t = x.size(1), width = kWidth / kHeads;
+    const Tensor split = qkv(norm(x)).reshape({n, t, 3, kHeads, width});
+    if (cached) {
+      const Tensor rows = split.reshape({n * t, 3, kHeads, width}).permute({1, 0, 2, 3});
+      return rest(x, cached->cache.attend(cached->step, cached->layer, rows(0), rows(1), rows(2)));
     }
-    const Tensor y = x + proj(seen.permute({0, 2, 1, 3}).reshape({n, t, kWidth}));
+    const Tensor heads = split.permute({2, 0, 3, 1, 4});
+    return rest(x,
+                scaled_dot_product_attention(heads(0), heads(1), heads(2), {}, true).permute({0, 2, 1, 3}));
+  }
+  /// Goes on with what the letters attend to.
+  Tensor rest(const Tensor& x, const Tensor& seen) const {
+    const Tensor y = x + proj(seen.reshape(x.shape()));
     return y + down(gelu(up(norm2(y))));
   }
 };
@@ -59,10 +67,14 @@ struct Gpt : nn::Module {
     for (const Block& b : blocks) x = b(x);
     return out(norm(x));
   }
-  /// Does so for one letter (1, 1) at a position, given those before it.
-  Tensor next(const Tensor& letter, std::vector<Cache>& caches, int64_t at) const {
-    Tensor x = letters(letter) + places(full({1, 1}, at));
-    for (size_t i = 0; i < blocks.size(); ++i) x = blocks[i](x, &caches[i], at);
+  /// Does so for the next letter (1, 1) of a text, given those before it.
+  Tensor next(const Tensor& letter, nn::PagedCache& cache, int64_t text) const {
+    Tensor x = letters(letter) + places(full({1, 1}, cache.length(text)));
+    const nn::PagedStep step = cache.extend({text}, {1});
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      const Cached cached{cache, step, static_cast<int64_t>(i)};
+      x = blocks[i](x, &cached);
+    }
     return out(norm(x));
   }
 };
@@ -72,13 +84,14 @@ std::string written(const Gpt& model, const data::CharVocabulary& vocabulary, co
                     demo::Steps& counted) {
   const no_grad scope;
   std::vector<int64_t> text = vocabulary.encode(begin);
-  std::vector<Cache> caches(model.blocks.size());
+  nn::PagedCache cache = empty_cache(model.blocks.size());
+  const int64_t own = cache.add();
   Tensor letter;
   for (int64_t at = 0; at + 1 < kContext; ++at)
     counted.run([&] {
       const auto given = static_cast<size_t>(at);
       if (given < text.size()) letter = full({1, 1}, text[given]);
-      const Tensor scores = model.next(letter, caches, at);
+      const Tensor scores = model.next(letter, cache, own);
       letter = multinomial(softmax(scores(0) / 0.7, -1), 1);
       const int64_t drawn = letter.item<int64_t>();
       if (given + 1 >= text.size()) text.push_back(drawn);
@@ -91,10 +104,11 @@ std::string written(const Gpt& model, const data::CharVocabulary& vocabulary, co
 /// Returns by how much scores of the cache differ from those of the whole text at once.
 double off(const Gpt& model, const Tensor& text) {
   const no_grad scope;
-  std::vector<Cache> caches(model.blocks.size());
+  nn::PagedCache cache = empty_cache(model.blocks.size());
+  const int64_t own = cache.add();
   Tensor last;
   for (int64_t at = 0; at < kContext; ++at) {
-    last = model.next(text(slice(at, at + 1)).reshape({1, 1}), caches, at);
+    last = model.next(text(slice(at, at + 1)).reshape({1, 1}), cache, own);
     last.eval();
   }
   return max(abs(last(0, 0) - model(text.reshape({1, kContext}))(0, -1))).item<double>();

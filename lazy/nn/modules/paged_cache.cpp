@@ -100,7 +100,7 @@ PagedStep PagedCache::extend(const std::vector<int64_t>& sequences, const std::v
     users_[static_cast<size_t>(b)] = 1;
     return b;
   };
-  size_t most = 0;
+  size_t most = 2;  // an extent of 1 is a program of its own
   for (size_t i = 0; i < sequences.size(); ++i) {
     Sequence& q = at(kExtend, sequences[i], s);
     if (shares_last(q, counts[i])) {
