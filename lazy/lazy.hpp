@@ -28,6 +28,7 @@
 #include "lazy/nn/functional/attention.hpp"
 #include "lazy/nn/functional/convolution.hpp"
 #include "lazy/nn/functional/functional.hpp"
+#include "lazy/nn/functional/places.hpp"
 #include "lazy/nn/functional/pooling.hpp"
 #include "lazy/nn/functional/ragged.hpp"
 #include "lazy/nn/functional/varlen_attention.hpp"

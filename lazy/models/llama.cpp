@@ -6,6 +6,7 @@
 #include "lazy/models/heads.hpp"
 #include "lazy/nn/functional/activation.hpp"
 #include "lazy/nn/functional/attention.hpp"
+#include "lazy/nn/functional/places.hpp"
 #include "lazy/nn/modules/init.hpp"
 #include "lazy/ops/creation.hpp"
 #include "lazy/ops/elementwise.hpp"
@@ -15,21 +16,6 @@ namespace lazy::models {
 namespace {
 
 constexpr nn::LinearOptions kNoBias{.bias = false};
-
-/// Returns the angles (T, width / 2) of `count` positions: position theta^(-2 i / width).
-Tensor angles_of(const Tensor& positions, int64_t width, double theta) {
-  const Tensor i = arange(0, width, 2, float32);
-  const Tensor frequencies = exp(i * (-std::log(theta) / static_cast<double>(width)));
-  return reshape(positions, {-1, 1}) * frequencies;
-}
-
-/// Rotates each pair (i, i + width / 2) of x (..., T, width).
-Tensor rotated(const Tensor& x, const Tensor& angles) {
-  const int64_t half = x.size(-1) / 2;
-  const Tensor a = x(ellipsis, slice(half)), b = x(ellipsis, slice(half, none));
-  const Tensor c = cos(angles), s = sin(angles);
-  return concat({a * c - b * s, b * c + a * s}, -1);
-}
 
 }  // namespace
 
@@ -82,12 +68,12 @@ LlamaCache Llama::cache(IntegerArg sequences, IntegerArg positions, Site s) cons
   return c;
 }
 
-Tensor Llama::attend(const LlamaAttention& a, const Tensor& x, const Tensor& angles, size_t layer,
+Tensor Llama::attend(const LlamaAttention& a, const Tensor& x, const Tensor& places, size_t layer,
                      LlamaCache* cache) const {
   const int64_t n = x.size(0), length = x.size(1), groups = a.heads / a.key_heads,
                 width = x.size(2) / a.heads;
-  const Tensor q = rotated(split_heads(a.q_proj(x), a.heads), angles);
-  Tensor k = rotated(split_heads(a.k_proj(x), a.key_heads), angles),
+  const Tensor q = rotary_embedding(split_heads(a.q_proj(x), a.heads), places, config_.rope_theta);
+  Tensor k = rotary_embedding(split_heads(a.k_proj(x), a.key_heads), places, config_.rope_theta),
          v = split_heads(a.v_proj(x), a.key_heads);
   Tensor mask;
   if (cache) {
@@ -114,13 +100,11 @@ Tensor Llama::run(Arg ids, LlamaCache* cache) const {
                                        " tokens don't fit a cache " +
                                        (cache->keys.empty() ? "()" : to_string(cache->keys[0].shape(s))),
                                    s);
-  const Tensor positions = arange(shape[1]).astype(float32) + static_cast<double>(cache ? cache->length : 0);
-  const Tensor angles =
-      angles_of(positions, config_.hidden_size / config_.num_attention_heads, config_.rope_theta);
+  const Tensor places = arange(shape[1]).astype(float32) + static_cast<double>(cache ? cache->length : 0);
   Tensor x = model.embed_tokens(std::move(ids));
   for (size_t i = 0; i < model.layers.size(); ++i) {
     const LlamaLayer& layer = model.layers[i];
-    x = x + attend(layer.self_attn, layer.input_layernorm(x), angles, i, cache);
+    x = x + attend(layer.self_attn, layer.input_layernorm(x), places, i, cache);
     x = x + layer.mlp(layer.post_attention_layernorm(x));
   }
   if (cache) cache->length += shape[1];

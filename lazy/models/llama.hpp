@@ -65,7 +65,7 @@ struct Llama : nn::Module {
 
  private:
   Tensor run(Arg ids, LlamaCache* cache) const;
-  Tensor attend(const LlamaAttention&, const Tensor& x, const Tensor& angles, size_t layer,
+  Tensor attend(const LlamaAttention&, const Tensor& x, const Tensor& places, size_t layer,
                 LlamaCache*) const;
   LlamaConfig config_;
 };

@@ -31,6 +31,11 @@ const Row kRows[] = {
     ROW("scaled_dot_product_attention", "x 2,4,3\tx 2,5,3\tx 2,5,3", ARG(q); ARG(k); ARG(v); TENSOR(mask);
         FLAG(causal, false); std::optional<double> scale; if (g.more()) scale = g.real(); else g.flag();
         return scaled_dot_product_attention(q, k, v, mask, causal, scale)),
+    ROW("ragged", "X 2\tx 2,3\tx 4,3", TENSORS(x); return ragged(x).values),
+    ROW("rotary_embedding", "x 2,4,6\tx 4", ARG(x); ARG(places); return rotary_embedding(x, places)),
+    ROW("alibi", "I 4\tI 3\tI 5", INT(heads, 1); INT(l, 1); INT(s, 1); return alibi(heads, l, s)),
+    ROW("alibi_slopes", "I 6", INT(heads, 1); return alibi_slopes(heads)),
+    ROW("window_mask", "I 3\tI 5\tI 2", INT(l, 1); INT(s, 1); INT(w, 1); return window_mask(l, s, w)),
 };
 
 }  // namespace

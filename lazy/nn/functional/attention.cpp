@@ -192,11 +192,50 @@ std::vector<Handle> attention_derivatives(const jit::CallGradients& d) {
   return all;
 }
 
+/// Computes attention whose heads of queries share those of keys, which are an axis of extent 1 more for
+/// that.
+Tensor grouped(Arg query, Arg key, Arg value, const MaybeTensor& mask, bool causal,
+               std::optional<double> scale) {
+  const Recorder r{kName, query.site()};
+  const Handle q = Operand(kName, std::as_const(query)).take(), k = Operand(kName, std::as_const(key)).take(),
+               v = Operand(kName, std::as_const(value)).take();
+  const Shape &qs = q->shape, &ks = k->shape, &vs = v->shape;
+  const auto head_axis = [](const Shape& shape) { return shape.size() - 3; };
+  if (qs.size() < 3 || ks.size() < 3 || vs.size() < 3) mismatch(qs, ks, vs, "no axis of heads", r.site);
+  const int64_t heads = qs[head_axis(qs)], groups = ks[head_axis(ks)];
+  if (groups <= 0 || heads % groups != 0 || vs[head_axis(vs)] != groups)
+    mismatch(qs, ks, vs, "heads of keys don't divide those of queries", r.site);
+  const auto divided = [&](const Handle& h, int64_t outer) {
+    const Shape& shape = h->shape;
+    Shape parts;
+    for (int i = 0; i < shape.size(); ++i) {
+      if (i != head_axis(shape)) parts.push_back(shape[i]);
+      else parts.push_back(outer), parts.push_back(shape[i] / outer);
+    }
+    return r.reshape(h, parts);
+  };
+  MaybeTensor own = mask;
+  if (mask.handle() && mask.handle()->shape.size() >= 3) {
+    const Handle& m = mask.handle();
+    own = Tensor(divided(m, m->shape[head_axis(m->shape)] == 1 ? 1 : groups));
+  }
+  const Tensor y = scaled_dot_product_attention(r.arg(divided(q, groups)), r.arg(divided(k, groups)),
+                                                r.arg(divided(v, groups)), own, causal, scale);
+  Shape shape = y.shape(r.site);
+  Shape joined;
+  for (int i = 0; i < shape.size(); ++i) {
+    if (i == shape.size() - 4) continue;
+    joined.push_back(i == shape.size() - 3 ? heads : shape[i]);
+  }
+  return Tensor(r.reshape(y.handle(), joined));
+}
+
 }  // namespace
 
 Tensor scaled_dot_product_attention(Arg query, Arg key, Arg value, const MaybeTensor& mask, bool causal,
-                                    std::optional<double> scale) {
+                                    std::optional<double> scale, bool enable_gqa) {
   const Site& s = query.site();
+  if (enable_gqa) return grouped(std::move(query), std::move(key), std::move(value), mask, causal, scale);
   const DType t = contraction_type(kName, {&query, &key, &value});
   if (!is_float(t))
     fail<DtypeError>(kName, std::string("takes floating-point numbers, not ") + name_of(t), s);

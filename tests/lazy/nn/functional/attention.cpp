@@ -157,4 +157,69 @@ BOOST_AUTO_TEST_CASE(errors) {
       DtypeError);
 }
 
+BOOST_AUTO_TEST_CASE(heads_that_share_keys) {
+  const Tensor q = wave({2, 6, 5, 4}, 0.37), k = wave({2, 3, 7, 4}, 0.73), v = wave({2, 3, 7, 2}, 0.11);
+  const auto each = [](const Tensor& x) { return repeat_interleave(x, 2, -3); };
+  for (const Tensor& mask :
+       {Tensor(), wave({5, 7}, 0.3), wave({2, 6, 5, 7}, 0.3), wave({2, 1, 5, 7}, 0.3) > 0.0})
+    for (const bool causal : {false, true})
+      close(scaled_dot_product_attention(q, k, v, mask, causal, 0.4, true),
+            scaled_dot_product_attention(q, each(k), each(v), mask, causal, 0.4).to_vector<float>());
+  BOOST_CHECK_THROW(
+      scaled_dot_product_attention(q, wave({2, 4, 7, 4}, 1), wave({2, 4, 7, 4}, 1), {}, false, {}, true),
+      ShapeError);
+  BOOST_CHECK_THROW(scaled_dot_product_attention(q, k, wave({2, 6, 7, 4}, 1), {}, false, {}, true),
+                    ShapeError);
+  BOOST_CHECK_THROW(scaled_dot_product_attention(q(0, 0), k(0, 0), v(0, 0), {}, false, {}, true), ShapeError);
+}
+
+BOOST_AUTO_TEST_CASE(rotations_by_place) {
+  const Tensor x = wave({2, 3, 4, 6}, 0.37), places = arange(5, 9, 1, float32);
+  for (const bool interleaved : {false, true}) {
+    const auto v = x.to_vector<float>(), y = rotary_embedding(x, places, 100, interleaved).to_vector<float>();
+    for (size_t row = 0; row < v.size() / 6; ++row)
+      for (size_t i = 0; i < 3; ++i) {
+        const size_t a = row * 6 + (interleaved ? 2 * i : i), b = interleaved ? a + 1 : a + 3;
+        const double angle =
+            static_cast<double>(5 + row % 4) * std::pow(100.0, -2.0 * static_cast<double>(i) / 6);
+        BOOST_TEST(std::abs(y[a] - (v[a] * std::cos(angle) - v[b] * std::sin(angle))) < 1e-6);
+        BOOST_TEST(std::abs(y[b] - (v[b] * std::cos(angle) + v[a] * std::sin(angle))) < 1e-6);
+      }
+  }
+  // Scores go by how far places are apart.
+  const auto score = [&](double at) {
+    const Tensor p = full({1}, at, float32);
+    return sum(rotary_embedding(x(0, 0)(slice(0, 1)), p) * rotary_embedding(x(0, 0)(slice(1, 2)), p + 3.0f))
+        .item<float>();
+  };
+  BOOST_TEST(std::abs(score(0) - score(40)) < 1e-5);
+  const Tensor each = stack({places, places + 1.0f}).reshape({2, 1, 4});
+  BOOST_TEST(rotary_embedding(x, each)(1).to_vector<float>() ==
+                 rotary_embedding(x(1), places + 1.0f).to_vector<float>(),
+             boost::test_tools::per_element());
+  BOOST_TEST(name_of(rotary_embedding(x.astype(bfloat16), places).dtype()) == name_of(bfloat16));
+  BOOST_CHECK_THROW(rotary_embedding(wave({2, 3}, 1), arange(2)), ShapeError);
+  BOOST_CHECK_THROW(rotary_embedding(x, arange(5)), ShapeError);
+  BOOST_CHECK_THROW(rotary_embedding(arange(8).reshape({2, 4}), arange(2)), DtypeError);
+}
+
+BOOST_AUTO_TEST_CASE(what_goes_by_distance) {
+  check::equal(alibi_slopes(4), float32, {4}, {0.25, 0.0625, 0.015625, 0.00390625});
+  check::close(alibi_slopes(3), {1.0 / 16, 1.0 / 256, 0.25}, 1e-6);
+  check::equal(alibi(1, 2, 3), float32, {1, 2, 3},
+               {-1.0 / 256, -0.0, -1.0 / 256, -2.0 / 256, -1.0 / 256, -0.0});
+  check::equal(window_mask(2, 4, 2), bool_, {2, 4}, {0, 1, 1, 0, 0, 0, 1, 1});
+  check::equal(window_mask(2, 4, 2, false), bool_, {2, 4}, {0, 1, 1, 1, 0, 0, 1, 1});
+  BOOST_CHECK_THROW(alibi_slopes(0), ShapeError);
+  BOOST_CHECK_THROW(window_mask(2, 2, 0), ShapeError);
+  // Dense attention with these is attention over one sequence with those options.
+  const Tensor q = wave({9, 4, 8}, 0.37), k = wave({9, 4, 8}, 0.73), v = wave({9, 4, 8}, 0.11);
+  const auto heads = [](const Tensor& x) { return permute(x, {1, 0, 2}); };
+  const Tensor dense = scaled_dot_product_attention(heads(q), heads(k), heads(v),
+                                                    where(window_mask(9, 9, 3), alibi(4, 9, 9), -inf));
+  const Ragged r = scaled_dot_product_attention(ragged({q}), ragged({k}), ragged({v}),
+                                                {.causal = true, .window = 3, .slopes = alibi_slopes(4)});
+  close(r.values, heads(dense).to_vector<float>());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
