@@ -21,6 +21,8 @@ constexpr double kMemoryOverPacking = 3;
 constexpr int64_t kCacheLine = 64;
 // Neighbours that a block takes of a kernel's vector axis: fewer, and columns are walked down one by one.
 constexpr int64_t kLeastRun = 128;
+// A kernel of a group matters if it has one of so many indices of the largest one.
+constexpr double kIndicesThatMatter = 256;
 // Rows of a block that leaves out what they don't need, and how many such blocks are enough.
 constexpr int64_t kRowsToSkip = 32, kCutsToSkip = 8;
 // Kernels take so many short rows at once; what is left of a block goes row by row, which takes longer.
@@ -52,11 +54,22 @@ Footprint footprint(const TileGroup& tile_group, const CapturedGraph& f, const i
   return r;
 }
 
-/// Returns the fewest indices that a block takes of any kernel's vector axis, if that is what is cut.
+double indices_of(const Step& s, const CapturedGraph& f) {
+  double n = 1;
+  for (const KernelDim& d : s.dims) n *= static_cast<double>(extent_of(d, f));
+  return n;
+}
+
+/// Returns the fewest indices that a block takes of any kernel's vector axis, if that is what is cut. Kernels
+/// of so few indices that their time doesn't matter don't count: those of one number a row.
 int64_t shortest_run(const Program& p, const TileGroup& tile_group, const CapturedGraph& f, const Blocks& b) {
   int64_t shortest = INT64_MAX;
+  double most = 0;
+  for (uint32_t i = 0; i < tile_group.count; ++i)
+    most = std::max(most, indices_of(p.steps[tile_group.first + i], f));
   for (uint32_t i = 0; i < tile_group.count; ++i) {
     const Step& s = p.steps[tile_group.first + i];
+    if (indices_of(s, f) * kIndicesThatMatter < most) continue;
     const uint8_t dim = tile_group.dim_of[i * tile_group.levels.size() + static_cast<size_t>(b.level)];
     if (s.axis_of[dim] + 1 != s.args.rank) continue;
     int64_t run = b.length;

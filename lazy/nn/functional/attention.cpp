@@ -7,6 +7,8 @@
 
 #include "jit/backend/backend.hpp"
 #include "jit/calls/call.hpp"
+#include "jit/calls/varlen_attention.hpp"
+#include "lazy/autograd/second_derivatives.hpp"
 #include "lazy/core/policy.hpp"
 #include "lazy/ops/recorder.hpp"
 #include "support/float_mode.hpp"
@@ -30,16 +32,19 @@ Handle numbers(int64_t n, bool rows, Device device, const Site& s) {
 
 // An attention is an intention (jit/calls/call.hpp). Its operands are queries, keys and values, of one dtype,
 // the factor of the scores, of the dtype that it is computed in, and the mask, if there is one. Outputs
-// beside the result: the weights, exp(score - largest), 0 for keys that are not seen, and their total for
-// each query. Gradients are made of them, and read no scores.
+// beside the result: the weights, exp(score - largest), 0 for keys that are not seen, their total for each
+// query, and the logarithm of the sum of exponentials, inf where no key is seen. Gradients are made of them,
+// and read no scores: where a backend goes through attention block by block, of the last one, and no weights
+// are in memory, else of the others.
 enum OperandOf : size_t { kQuery, kKey, kValue, kFactor, kMask };
-enum OutputOf : size_t { kAttentionResult, kAttentionWeights, kAttentionTotal };
-// The gradients' operands are those, then these; its outputs are the gradients of the first three, and of a
-// mask that is added.
-enum OfGradients : size_t { kOfResult, kOfWeights, kOfTotal, kGradient };
+enum OutputOf : size_t { kAttentionResult, kAttentionWeights, kAttentionTotal, kAttentionSum };
+// The gradients' operands are those, then these; its outputs are the gradients of the first three and, where
+// there is a mask, of the scores.
+enum OfGradients : size_t { kOfResult, kOfWeights, kOfTotal, kOfSum, kGradient };
 
 struct AttentionAttributes {
   uint8_t causal = 0, masked = 0;
+  uint8_t of_ops = 0;  // of gradients: 1 if they are differentiated in turn
   size_t operands() const { return masked ? kMask + 1 : kMask; }
 };
 
@@ -65,19 +70,22 @@ std::vector<jit::CallOutput> infer_attention(const jit::CallSpec&, std::span<con
   const Shape scores = product_shape(q, k, queries, k[k.size() - 2]);
   return {{{o[kQuery].dtype, product_shape(scores, v, queries, v.back())}, {}},
           {{work, scores}, {}},
+          {{work, with_matrix(without_matrix(scores), queries, 1)}, {}},
           {{work, with_matrix(without_matrix(scores), queries, 1)}, {}}};
 }
 
 std::vector<jit::CallOutput> infer_attention_gradients(const jit::CallSpec& spec,
                                                        std::span<const jit::Meta> o) {
-  const size_t own = spec.as<AttentionAttributes>().operands();
+  const auto how = spec.as<AttentionAttributes>();
+  const size_t own = how.operands();
   const Shape &q = o[kQuery].shape, &k = o[kKey].shape, &v = o[kValue].shape;
   const Shape leading = without_matrix(o[own + kGradient].shape);
   const int64_t queries = q[q.size() - 2], keys = k[k.size() - 2];
   std::vector<jit::CallOutput> all;
   for (const Shape& s : {with_matrix(leading, queries, q.back()), with_matrix(leading, keys, k.back()),
-                         with_matrix(leading, keys, v.back()), with_matrix(leading, queries, keys)})
+                         with_matrix(leading, keys, v.back())})
     all.push_back({{o[kFactor].dtype, s}, {}});
+  if (how.masked) all.push_back({{o[kFactor].dtype, with_matrix(leading, queries, keys)}, {}});
   return all;
 }
 
@@ -127,13 +135,59 @@ std::vector<Handle> expand_attention(const jit::Expanding& e) {
   Handle out = product(weights, v);
   // With +0 added, -0 is no more a result than where hidden keys are left out (jit/plan/tiling/skips.hpp).
   if (seen_keys) out = r.op(Op::add, out, zero);
-  return {r.as(t, r.op(Op::divide, out, total)), weights, total};
+  const Handle lse = r.where(r.op(Op::equal, sum, zero), std::numeric_limits<double>::infinity(),
+                             r.op(Op::add, finite, r.op(Op::log, total)));
+  return {r.as(t, r.op(Op::divide, out, total)), weights, total, lse};
+}
+
+/// Returns the call that goes back block by block, where there is one for this attention; null otherwise.
+const jit::CallSpec* backward_by_blocks(const jit::Expanding& e) {
+  const auto how = e.spec.as<AttentionAttributes>();
+  const Handle &q = e[kQuery], &k = e[kKey], &v = e[kValue];
+  const Shape &qs = q->shape, &ks = k->shape, &vs = v->shape;
+  if (how.masked || how.of_ops || q->dtype != e[kFactor]->dtype || numel(qs) == 0 || numel(vs) == 0)
+    return nullptr;
+  if (without_matrix(qs) != without_matrix(ks) || without_matrix(qs) != without_matrix(vs)) return nullptr;
+  if (how.causal && qs[qs.size() - 2] != ks[ks.size() - 2]) return nullptr;
+  const jit::CallSpec& call = jit::intern_call(jit::calls::kVarlenAttentionBackward,
+                                               jit::calls::VarlenAttributes{.causal = how.causal});
+  return runs_here(e.backend, call) ? &call : nullptr;
+}
+
+/// Has each matrix of the leading axes be a sequence of one head.
+std::vector<Handle> gradients_by_blocks(const jit::Expanding& e, const jit::CallSpec& call) {
+  const Recorder r{kName, e.site};
+  const size_t own = e.spec.as<AttentionAttributes>().operands();
+  const int64_t count = numel(without_matrix(e[kQuery]->shape));
+  const auto rows = [&](const Handle& h) {
+    const Shape& s = h->shape;
+    return r.reshape(h, {count * s[s.size() - 2], 1, s.back()});
+  };
+  const auto offsets = [&](const Handle& h) {
+    return r.op(Op::multiply, r.index(0, {count + 1}, h), ScalarNumber(h->shape[h->shape.size() - 2]));
+  };
+  const Handle &q = e[kQuery], &k = e[kKey], &v = e[kValue];
+  const Handle lse = r.reshape(e[own + kOfSum], {count * q->shape[q->shape.size() - 2], 1});
+  const Handle all[] = {rows(q),
+                        rows(k),
+                        rows(v),
+                        e[kFactor],
+                        offsets(q),
+                        offsets(k),
+                        rows(e[own + kOfResult]),
+                        lse,
+                        rows(r.as(q->dtype, e[own + kGradient]))};
+  std::vector<const Handle*> operands;
+  for (const Handle& h : all) operands.push_back(&h);
+  std::vector<Handle> g = detail::record_call(call, operands, e.site);
+  return {r.reshape(g[0], q->shape), r.reshape(g[1], k->shape), r.reshape(g[2], v->shape)};
 }
 
 /// Gives the derivative of softmax(scores) values: with p the weights over their total, the gradient of a
 /// score is p (gradient of p - sum(p gradient of p)), and that sum is the one of gradient and result (Dao et
 /// al., 2022). Weights are not divided, but the gradient is.
 std::vector<Handle> expand_attention_gradients(const jit::Expanding& e) {
+  if (const jit::CallSpec* call = backward_by_blocks(e)) return gradients_by_blocks(e, *call);
   const Recorder r{kName, e.site};
   const size_t own = e.spec.as<AttentionAttributes>().operands();
   const DType t = e[kQuery]->dtype, work = e[kFactor]->dtype;
@@ -155,14 +209,19 @@ std::vector<Handle> expand_attention_gradients(const jit::Expanding& e) {
   const Handle along = r.reduce(Op::sum, r.op(Op::multiply, share, y), {-1}, keepdims);
   Handle scores = r.op(Op::multiply, weights, r.op(Op::subtract, product(share, transposed(v)), along));
   if (seen_keys) scores = r.where(seen_keys, scores, 0);
-  return {r.op(Op::multiply, sums(scores, k), e[kFactor]), product(transposed(scores), scaled(r, e)),
-          product(transposed(weights), share), scores};
+  std::vector<Handle> g{r.op(Op::multiply, sums(scores, k), e[kFactor]),
+                        product(transposed(scores), scaled(r, e)), product(transposed(weights), share)};
+  if (e.spec.as<AttentionAttributes>().masked) g.push_back(scores);
+  return g;
 }
+
+std::vector<Handle> attention_second_derivatives(const jit::CallGradients& d);
 
 constinit const jit::CallDefinition kAttentionGradients{.name = "scaled_dot_product_attention.gradient",
                                                         .traits = jit::call_trait::kNoThrow,
                                                         .infer = infer_attention_gradients,
-                                                        .expand = expand_attention_gradients};
+                                                        .expand = expand_attention_gradients,
+                                                        .vjp = attention_second_derivatives};
 
 std::vector<Handle> attention_derivatives(const jit::CallGradients& d);
 
@@ -172,24 +231,37 @@ constinit const jit::CallDefinition kAttention{.name = kName,
                                                .expand = expand_attention,
                                                .vjp = attention_derivatives};
 
+std::vector<const Handle*> pointers_to(std::span<const Handle> all) {
+  std::vector<const Handle*> p;
+  for (const Handle& h : all) p.push_back(&h);
+  return p;
+}
+
 std::vector<Handle> attention_derivatives(const jit::CallGradients& d) {
   const auto how = d.spec.as<AttentionAttributes>();
-  const bool added = how.masked && is_float(d.operands[kMask]->dtype);
-  std::vector<const Handle*> operands;
-  for (const Handle& h : d.operands) operands.push_back(&h);
-  const jit::CallSpec& gradients = jit::intern_call(kAttentionGradients, how);
-  // Weights that are differentiated in turn are made of ops.
-  const std::vector<Handle> again =
-      d.again ? detail::record_expanded(d.spec, operands, d.site) : std::vector<Handle>();
-  for (const Handle& h : d.again ? std::span<const Handle>(again) : d.outputs) operands.push_back(&h);
+  std::vector<const Handle*> operands = pointers_to(d.operands);
+  for (const Handle& h : d.outputs) operands.push_back(&h);
   operands.push_back(&d.gradients[kAttentionResult]);
-  std::vector<Handle> g = d.again ? detail::record_expanded(gradients, operands, d.site)
-                                  : detail::record_call(gradients, operands, d.site);
+  std::vector<Handle> g = detail::record_call(jit::intern_call(kAttentionGradients, how), operands, d.site);
   std::vector<Handle> all(d.operands.size());
   for (const size_t i : {kQuery, kKey, kValue})
     if (d.wants(i)) all[i] = std::move(g[i]);
-  if (added && d.wants(kMask)) all[kMask] = std::move(g.back());
+  if (how.masked && is_float(d.operands[kMask]->dtype) && d.wants(kMask)) all[kMask] = std::move(g.back());
   return all;
+}
+
+std::vector<Handle> attention_second_derivatives(const jit::CallGradients& d) {
+  auto how = d.spec.as<AttentionAttributes>();
+  const size_t own = how.operands();
+  std::vector<size_t> by{kQuery, kKey, kValue, own + kGradient};
+  if (how.masked && is_float(d.operands[kMask]->dtype)) by.push_back(kMask);
+  how.of_ops = 1;
+  return differentiate_gradients(d, by, [&](std::vector<Handle> all) {
+    const std::vector<Handle> results = detail::record_expanded(
+        jit::intern_call(kAttention, how), pointers_to(std::span(all).first(own)), d.site);
+    std::copy(results.begin(), results.end(), all.begin() + static_cast<ptrdiff_t>(own));
+    return detail::record_expanded(jit::intern_call(kAttentionGradients, how), pointers_to(all), d.site);
+  });
 }
 
 /// Computes attention whose heads of queries share those of keys, which are an axis of extent 1 more for

@@ -5,8 +5,7 @@
 
 #include "jit/backend/registry.hpp"
 #include "jit/calls/varlen_attention.hpp"
-#include "lazy/autograd/backward.hpp"
-#include "lazy/autograd/backwards.hpp"
+#include "lazy/autograd/second_derivatives.hpp"
 #include "lazy/core/policy.hpp"
 #include "lazy/indexing/gathering.hpp"
 #include "lazy/ops/recorder.hpp"
@@ -183,43 +182,21 @@ std::vector<Handle> expand_varlen_gradients(const jit::Expanding& e) {
   return AttentionOfOps{e}.backward();
 }
 
-/// Differentiates gradients in turn. They are made of ops for that, as are the results that they read: what
-/// those depend on is among the operands.
 std::vector<Handle> varlen_second_derivatives(const jit::CallGradients& d) {
-  const auto how = d.spec.as<VarlenAttributes>();
-  const auto own = static_cast<size_t>(how.operands());
+  const auto own = static_cast<size_t>(d.spec.as<VarlenAttributes>().operands());
   const size_t by[] = {kQ, kK, kV, own + 2};  // the last one is the gradient of the result
-  std::vector<Handle> all(d.operands.begin(), d.operands.end()), ends;
-  for (const size_t i : by) ends.push_back(all[i] = separate_leaf(all[i], d.site));
-  const auto pointers = [&](size_t count) {
-    std::vector<const Handle*> p;
-    for (size_t i = 0; i < count; ++i) p.push_back(&all[i]);
-    return p;
-  };
-  jit::Backend& backend = jit::backend_of(all[kQ]->device, d.site);
-  const Recorder r{kVarlen, d.site};
-  Handle value;
-  {
-    const enable_grad scope;
-    const std::vector<const Handle*> operands = pointers(own);
-    const std::vector<Handle> results =
-        AttentionOfOps{{d.spec, operands, backend, backend.preferences(), d.site}}.forward();
+  return differentiate_gradients(d, by, [&](std::vector<Handle> all) {
+    jit::Backend& backend = jit::backend_of(all[kQ]->device, d.site);
+    const auto of_ops = [&](size_t operands) {
+      std::vector<const Handle*> p;
+      for (size_t i = 0; i < operands; ++i) p.push_back(&all[i]);
+      const jit::Expanding e{d.spec, p, backend, backend.preferences(), d.site};
+      return operands == own ? AttentionOfOps{e}.forward() : AttentionOfOps{e}.backward();
+    };
+    const std::vector<Handle> results = of_ops(own);
     all[own] = results[0], all[own + 1] = results[1];
-    const std::vector<const Handle*> with_results = pointers(all.size());
-    const std::vector<Handle> g =
-        AttentionOfOps{{d.spec, with_results, backend, backend.preferences(), d.site}}.backward();
-    for (size_t i = 0; i < g.size(); ++i) {
-      const Handle one = r.reduce(Op::sum, r.op(Op::multiply, g[i], d.gradients[i]), {});
-      value = i ? r.op(Op::add, value, one) : one;
-    }
-  }
-  Backwards way(value, ends, d.site);
-  Gradients g = way.run(r.filled(1, value->dtype, {}, value));
-  if (!is_grad_enabled()) way.spend();
-  std::vector<Handle> result(all.size());
-  for (size_t i = 0; i < ends.size(); ++i)
-    if (d.wants(by[i])) result[by[i]] = g.of(ends[i]);
-  return result;
+    return of_ops(all.size());
+  });
 }
 
 constinit const jit::CallDefinition kVarlenGradients{
