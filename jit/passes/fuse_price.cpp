@@ -70,10 +70,23 @@ class Pricing {
       d_.facts[o].materialised = true;
       from.cost = 1;
     }
+    // So does one that is only reshaped in between, as the bias of channels is.
+    if (const uint32_t s = reshaped(o); s != o && is_computed(d_.kind(s)) && !d_.materialised(s) &&
+                                        !from.after_reduction && broadcasts_up(o, v) &&
+                                        d_.at(s).extents > 0 && from.cost > kBroadcastCost) {
+      d_.facts[s].materialised = true;
+      from.cost = 1;
+    }
     p.cost = std::min(kMaxCost, p.cost + from.cost);
     p.views = std::max(p.views, from.views + d_.is_moving_view(v));
     p.after_reduction |= from.after_reduction;
     add_beneath(p.beneath, v, i);
+  }
+
+  /// Returns what a value is a reshape of that has no memory; itself if it is none.
+  uint32_t reshaped(uint32_t v) const {
+    while (d_.at(v).op == Op::reshape && !d_.materialised(v)) v = d_.at(v).operand[0];
+    return v;
   }
 
   /// Returns true where a pointwise value is read at fewer indices than its reader has: computing it there
