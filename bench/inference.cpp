@@ -5,15 +5,18 @@
 //   LAZY_NUM_THREADS=1 bench_inference [--rounds N]
 //
 // Replays: chains of kernels on 16 numbers, so that nearly all of the time is what the library adds; with the
-// number of calls of operator new in 100 replays. Weights: x w^T of some rows of x.
+// number of calls of operator new in 100 replays. Weights: x w^T of some rows of x. Models: one image of
+// 224x224, with fresh weights; kernels are those that a replay runs.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <lazy/inference/freeze.hpp>
 #include <lazy/inference/replay.hpp>
 #include <lazy/lazy.hpp>
+#include <lazy/models/models.hpp>
 #include <new>
 
 #include "lazy/core/unchanging.hpp"
@@ -89,6 +92,42 @@ void weights(int rounds) {
       }
 }
 
+/// Prints the milliseconds of one image in a model that is called and replayed, before and after freeze().
+template <class M>
+void frozen(const char* name, M model, int rounds) {
+  const no_grad scope;
+  model.eval();
+  const Tensor x = sin(arange(0, 3 * 224 * 224, 1, float32)).reshape({1, 3, 224, 224}).eval();
+  double ms[4] = {1e30, 1e30, 1e30, 1e30};
+  uint64_t kernels[2] = {}, folded = 0;
+  for (const int after : {0, 1}) {
+    if (after) inference::freeze(model);
+    const uint64_t before = metrics().calls_folded;
+    model(x).eval();
+    folded = metrics().calls_folded - before;
+    const auto step = replay([&](const Tensor& v) { return model(v); }, model);
+    step(x), step(x);
+    const uint64_t launches = metrics().launches;
+    step(x);
+    kernels[after] = metrics().launches - launches;
+    for (int r = 0; r < rounds; ++r) {
+      ms[after] = std::min(ms[after], time_of([&] { model(x).eval(); }, 1) / 1e6);
+      ms[2 + after] = std::min(ms[2 + after], time_of([&] { step(x); }, 1) / 1e6);
+    }
+  }
+  std::printf("%20s %8llu %8llu %8llu %10.2f %10.2f %10.2f %10.2f\n", name,
+              static_cast<unsigned long long>(folded), static_cast<unsigned long long>(kernels[0]),
+              static_cast<unsigned long long>(kernels[1]), ms[0], ms[1], ms[2], ms[3]);
+}
+
+void models_of_images(int rounds) {
+  std::printf("\n%20s %8s %8s %8s %10s %10s %10s %10s\n", "model", "folds", "kernels", "frozen", "eval ms",
+              "frozen ms", "replay ms", "frozen ms");
+  frozen("ResNet-18", models::ResNet(), rounds);
+  frozen("ResNet-50", models::ResNet({.layers = {3, 4, 6, 3}, .bottleneck = true}), rounds);
+  frozen("MobileNetV3 small", models::MobileNetV3(models::mobilenet_v3_small()), rounds);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -97,5 +136,6 @@ int main(int count, char** arguments) {
     if (!std::strcmp(arguments[i], "--rounds")) rounds = std::max(1, std::atoi(arguments[i + 1]));
   replays(rounds);
   weights(rounds);
+  models_of_images(rounds);
   return 0;
 }
