@@ -125,7 +125,7 @@ void models_of_images(int rounds) {
               "frozen ms", "replay ms", "frozen ms");
   frozen("ResNet-18", models::ResNet(), rounds);
   frozen("ResNet-50", models::ResNet({.layers = {3, 4, 6, 3}, .bottleneck = true}), rounds);
-  frozen("MobileNetV3 small", models::MobileNetV3(models::mobilenet_v3_small()), rounds);
+  frozen("MobileNetV3 small", models::mobilenet_v3_small(), rounds);
 }
 
 }  // namespace

@@ -31,10 +31,12 @@ nn::Module& freeze(nn::Module& model, Site s) {
   for (const Tensor* b : all.buffers) values.push_back(b->detach(s));
   eval(values, s);
   values.clear();
-  for (Parameter* p : all.parameters) p->freeze(s);
+  bool any = false;
+  for (Parameter* p : all.parameters)
+    if (!p->frozen()) p->freeze(s), any = true;
   for (Tensor* b : all.buffers)
-    if (!is_frozen(*b)) *b = Tensor(lazy::detail::separate_frozen(*b, true, s));
-  nn::Module::note_mode_change();
+    if (!is_frozen(*b)) *b = Tensor(lazy::detail::separate_frozen(*b, true, s)), any = true;
+  if (any) nn::Module::note_mode_change();
   return model;
 }
 
@@ -59,10 +61,12 @@ nn::Module& load_frozen(nn::Module& model, const std::string& path, Site s) {
 
 nn::Module& thaw(nn::Module& model, Site s) {
   Values all(model);
-  for (Parameter* p : all.parameters) p->thaw(s);
+  bool any = false;
+  for (Parameter* p : all.parameters)
+    if (p->frozen()) p->thaw(s), any = true;
   for (Tensor* b : all.buffers)
-    if (is_frozen(*b)) *b = Tensor(lazy::detail::separate_frozen(*b, false, s));
-  nn::Module::note_mode_change();
+    if (is_frozen(*b)) *b = Tensor(lazy::detail::separate_frozen(*b, false, s)), any = true;
+  if (any) nn::Module::note_mode_change();
   return model;
 }
 

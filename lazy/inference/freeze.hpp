@@ -4,8 +4,8 @@
 //   lazy::inference::freeze(model);                       // eval(), too
 //   lazy::inference::freeze(model, "model.safetensors");  // and writes it
 //   ...
-//   lazy::inference::load_frozen(other, "model.safetensors");  // maps it: no copy, in any number of processes
-//   lazy::inference::thaw(model).train();
+//   lazy::inference::load_frozen(other, "model.safetensors");  // maps it: no copy, in any number of
+//   processes lazy::inference::thaw(model).train();
 //
 // A mark, not a rewrite: the model has the parameters and names that it had, and state_dict() gives them.
 // Each flush folds what the marks allow. A batch norm with running statistics that alone reads a convolution
