@@ -23,6 +23,7 @@
 #include "support/lock.hpp"
 #include "support/profile.hpp"
 #include "support/shares.hpp"
+#include "support/thread_share.hpp"
 
 namespace lazy::cpu_backend {
 using jit::loop::Stride;
@@ -116,9 +117,9 @@ int thread_count() {
   const int asked = config::get().num_threads;
   if (tbb::task_arena* host = host_arena.load(std::memory_order_acquire)) {
     const int has = host->max_concurrency();
-    return asked > 0 ? std::min(asked, has) : has;
+    return ThreadShare::of(asked > 0 ? std::min(asked, has) : has);
   }
-  return asked > 0 ? asked : usable_processors();
+  return ThreadShare::of(asked > 0 ? asked : usable_processors());
 }
 
 void set_arena(tbb::task_arena* arena) {
