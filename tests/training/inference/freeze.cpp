@@ -5,6 +5,7 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <thread>
 
@@ -15,6 +16,7 @@
 #include "lazy/nn/nn.hpp"
 #include "lazy/optim/optim.hpp"
 #include "tests/common/folder.hpp"
+#include "tests/support/child.hpp"
 #include "tests/training/models/cases.hpp"
 
 using namespace lazy;
@@ -454,6 +456,34 @@ BOOST_AUTO_TEST_CASE(a_file_is_mapped) {
   Pair again(nn::Conv2d(2, 3, 3), nn::BatchNorm2d(3));
   inference::load_frozen(again, path);
   BOOST_TEST(again(x).to_vector<float>() == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(another_process_maps_it) {
+  if (const char* const folder = ::getenv("LAZY_TEST_FOLDER"); folder && lazy_test::is_child()) {
+    const std::string at = folder;
+    Pair m(nn::Conv2d(2, 3, 3), nn::BatchNorm2d(3));
+    inference::load_frozen(m, at + "/model.safetensors");
+    const Safetensors file = load_safetensors(at + "/values.safetensors");
+    const uint64_t before = folds();
+    const std::vector<float> y = m(file.at("x")).to_vector<float>();
+    BOOST_TEST(folds() == before + 1);
+    BOOST_TEST(m.conv.weight.handle()->buffer->borrowed());
+    BOOST_TEST(y == file.at("y").to_vector<float>(), boost::test_tools::per_element());
+    return;
+  }
+  const test::Folder folder;
+  Pair m(nn::Conv2d(2, 3, 3), nn::BatchNorm2d(3));
+  fill_in(m);
+  inference::freeze(m, folder / "model.safetensors");
+  NamedTensors values;
+  values.set("x", waves({1, 2, 9, 9}));
+  values.set("y", m(values.at("x")));
+  save_safetensors(folder / "values.safetensors", values);
+  const std::string model = folder / "model.safetensors";
+  const auto [said, status] = lazy_test::run_again(
+      "frozen_models/another_process_maps_it",
+      {{"LAZY_TEST_FOLDER", model.substr(0, model.rfind('/'))}, {"LAZY_TEST_ENVIRONMENT", "1"}});
+  BOOST_TEST(status == 0, said);
 }
 
 BOOST_AUTO_TEST_CASE(settings_that_run_op_by_op) {
