@@ -14,6 +14,8 @@ class ThreadShare {
   ~ThreadShare() { share_ = outer_; }
   ThreadShare(const ThreadShare&) = delete;
   ThreadShare& operator=(const ThreadShare&) = delete;
+  /// True if the calling thread has a share.
+  static bool any() noexcept { return share_ > 0; }
   /// Returns how many of `threads` the calling thread may use.
   static int of(int threads) noexcept { return share_ > 0 ? std::min(share_, threads) : threads; }
 

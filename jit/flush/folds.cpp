@@ -192,7 +192,7 @@ std::string describe(const Fold& f) {
 }
 
 void fold(Graph& graph, std::vector<Node*>& nodes, std::vector<Node*>& held, Backend& backend, Folds* done) {
-  if (any_frozen(nodes)) Folder(graph, held, backend, done).run(nodes);
+  if (backend.host() && any_frozen(nodes)) Folder(graph, held, backend, done).run(nodes);
 }
 
 }  // namespace lazy::jit

@@ -57,7 +57,7 @@ tbb::task_arena* arena() {
 
 /// Calls some(first, last) for parts of 0 ... pieces, on several threads; returns when all are done.
 template <class Some>
-void in_parallel(int64_t pieces, int threads, const Some& some) {
+void spread(int64_t pieces, int threads, const Some& some) {
   tbb::task_arena* const host = arena();
   if (!host) return run_in_team(pieces, threads, std::cref(some));
   const auto all = [&] {
@@ -68,6 +68,18 @@ void in_parallel(int64_t pieces, int threads, const Some& some) {
   // Isolated, this thread does not run a task of the host's while it waits, which might record or flush on
   // this thread.
   host->execute([&] { tbb::this_task_arena::isolate(all); });
+}
+
+/// Does that; where the calling thread has a share of the threads, pieces have what it leaves them.
+template <class Some>
+void in_parallel(int64_t pieces, int threads, const Some& some) {
+  if (!ThreadShare::any()) [[likely]]
+    return spread(pieces, threads, some);
+  const int each = std::max(1, threads / static_cast<int>(std::clamp<int64_t>(pieces, 1, threads)));
+  spread(pieces, threads, [&](int64_t first, int64_t last) {
+    const ThreadShare share(each);
+    some(first, last);
+  });
 }
 
 /// Records each part of what the calling thread runs on the thread that does it.
