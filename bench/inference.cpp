@@ -5,15 +5,19 @@
 //   LAZY_NUM_THREADS=1 bench_inference [--rounds N]
 //
 // Replays: chains of kernels on 16 numbers, so that nearly all of the time is what the library adds; with the
-// number of calls of operator new in 100 replays. Weights: x w^T of some rows of x.
+// number of calls of operator new in 100 replays. Sessions: likewise, with one weight. Weights: x w^T of some
+// rows of x. Models: one image of 224x224, with fresh weights; kernels are those that a replay runs.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <lazy/inference/freeze.hpp>
 #include <lazy/inference/replay.hpp>
+#include <lazy/inference/session.hpp>
 #include <lazy/lazy.hpp>
+#include <lazy/models/models.hpp>
 #include <new>
 
 #include "lazy/core/unchanging.hpp"
@@ -39,6 +43,44 @@ double time_of(F&& f, int calls) {
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < calls; ++i) f();
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / calls;
+}
+
+/// Computes kernels one after the other, on numbers few enough that they take hardly any time.
+struct Chain : nn::Module {
+  Parameter scale{full({4, 4}, 1.01f)};
+  int ops;
+  explicit Chain(int n) : ops(n) {}
+  LAZY_MODULE(scale)
+  Tensor operator()(const Tensor& v) const {
+    Tensor y = v;
+    for (int i = 0; i < ops; ++i) y = i % 2 ? cumsum(y, 0) * 0.1f : cumsum(y, 1) * 0.2f;
+    return y * scale;
+  }
+};
+
+void sessions(int rounds) {
+  const Tensor x = (arange(0, 16, 1, float32).reshape({4, 4}) * 0.01f).eval();
+  std::printf("\n%8s %12s %12s %12s %12s\n", "kernels", "record us", "session us", "ns a kernel",
+              "allocations");
+  for (const int ops : {10, 20, 150}) {
+    Chain model(ops);
+    const auto s = inference::session(model, {.example = x});
+    s(x);
+    const uint64_t before = metrics().launches;
+    s(x);
+    const uint64_t kernels = metrics().launches - before;
+    const long calls = allocations;
+    for (int i = 0; i < 100; ++i) s(x);
+    const long made = allocations - calls;
+    double recording = 1e30, serving = 1e30;
+    const no_grad scope;
+    for (int r = 0; r < rounds; ++r) {
+      recording = std::min(recording, time_of([&] { model(x).eval(); }, 100));
+      serving = std::min(serving, time_of([&] { s(x); }, 100));
+    }
+    std::printf("%8llu %12.2f %12.2f %12.1f %12ld\n", static_cast<unsigned long long>(kernels),
+                recording / 1e3, serving / 1e3, serving / static_cast<double>(kernels), made);
+  }
 }
 
 void replays(int rounds) {
@@ -89,6 +131,46 @@ void weights(int rounds) {
       }
 }
 
+/// Prints the milliseconds of one image in a model that is called and replayed, before and after freeze().
+template <class M>
+void frozen(const char* name, M model, int rounds) {
+  const no_grad scope;
+  NamedTensors state;  // in memory, as those of a trained model: fresh statistics are constants
+  for (const auto& [key, t] : model.state_dict())
+    state.set(key, is_float(t.dtype()) ? (t * 1.01f + 0.01f).eval() : t);
+  model.load_state_dict(state);
+  model.eval();
+  const Tensor x = sin(arange(0, 3 * 224 * 224, 1, float32)).reshape({1, 3, 224, 224}).eval();
+  double ms[4] = {1e30, 1e30, 1e30, 1e30};
+  uint64_t kernels[2] = {}, folded = 0;
+  for (const int after : {0, 1}) {
+    if (after) inference::freeze(model);
+    const uint64_t before = metrics().calls_folded;
+    model(x).eval();
+    folded = metrics().calls_folded - before;
+    const auto step = replay(model);
+    step(x), step(x);
+    const uint64_t launches = metrics().launches;
+    step(x);
+    kernels[after] = metrics().launches - launches;
+    for (int r = 0; r < rounds; ++r) {
+      ms[after] = std::min(ms[after], time_of([&] { model(x).eval(); }, 1) / 1e6);
+      ms[2 + after] = std::min(ms[2 + after], time_of([&] { step(x); }, 1) / 1e6);
+    }
+  }
+  std::printf("%20s %8llu %8llu %8llu %10.2f %10.2f %10.2f %10.2f\n", name,
+              static_cast<unsigned long long>(folded), static_cast<unsigned long long>(kernels[0]),
+              static_cast<unsigned long long>(kernels[1]), ms[0], ms[1], ms[2], ms[3]);
+}
+
+void models_of_images(int rounds) {
+  std::printf("\n%20s %8s %8s %8s %10s %10s %10s %10s\n", "model", "folds", "kernels", "frozen", "eval ms",
+              "frozen ms", "replay ms", "frozen ms");
+  frozen("ResNet-18", models::ResNet(), rounds);
+  frozen("ResNet-50", models::ResNet({.layers = {3, 4, 6, 3}, .bottleneck = true}), rounds);
+  frozen("MobileNetV3 small", models::mobilenet_v3_small(), rounds);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -96,6 +178,8 @@ int main(int count, char** arguments) {
   for (int i = 1; i + 1 < count; ++i)
     if (!std::strcmp(arguments[i], "--rounds")) rounds = std::max(1, std::atoi(arguments[i + 1]));
   replays(rounds);
+  sessions(rounds);
   weights(rounds);
+  models_of_images(rounds);
   return 0;
 }

@@ -41,6 +41,7 @@ namespace lazy {
   X(late_values, "of these, needed after all")                                 \
   X(calls, "calls run")                                                        \
   X(call_fallbacks, "calls recorded as ordinary ops, for the device has none") \
+  X(calls_folded, "calls folded into the weights of the one before")           \
   X(call_host_transfers, "calls of a device run on the host")                  \
   X(fallbacks, "kernels that the backend left to the reference one")           \
   X(programs_evicted, "cache entries dropped to keep the limits")              \

@@ -17,6 +17,7 @@
 
 #include "jit/core/dtype.hpp"
 #include "jit/core/shape.hpp"
+#include "jit/graph/handle.hpp"
 #include "support/site.hpp"
 
 namespace lazy::jit {
@@ -24,7 +25,6 @@ namespace lazy::jit {
 class Backend;
 class CallSpec;
 struct Preferences;
-class Handle;
 struct Node;
 
 /// Holds dtype and shape of an operand or output: all that is known before there are values.
@@ -125,6 +125,12 @@ struct Expanding {
   const Handle& operator[](size_t i) const { return *operands[i]; }
 };
 
+/// Holds what multiplies a value channel by channel, and what is added to it then.
+struct ChannelMap {
+  int axis = 0;          // of the value, along which its channels lie
+  Handle factor, shift;  // (channels), of one floating-point dtype
+};
+
 /// Defines a kind of call, by its name. Static; functions that are null have the defaults described.
 struct CallDefinition {
   const char* name;     // unique; made of letters, digits, '_' and '.'
@@ -148,6 +154,13 @@ struct CallDefinition {
   /// lie and by what the backend prefers, and evaluates nothing. Such a call is an intention: it says what is
   /// meant, and no more. Null: the call runs as it is.
   std::vector<Handle> (*expand)(const Expanding&) = nullptr;
+  /// Records factor and shift of an intention that maps operand 0 channel by channel to its one output, of the
+  /// same shape and dtype: they depend on the other operands alone. Null: it is none such.
+  ChannelMap (*channels)(const Expanding&) = nullptr;
+  /// Records the operands with which this intention gives its one output mapped channel by channel: operand 0
+  /// is the same, the others are made of the other operands and the map alone (jit/flush/folds.hpp). Returns
+  /// none if it can't, for its channels lie elsewhere. Null: it never can.
+  std::vector<Handle> (*with_channels)(const Expanding&, const ChannelMap&) = nullptr;
   /// Null: an intention is differentiated by the ops of its expansion, another call has no derivative.
   CallVjp vjp = nullptr;
   /// Describes the attributes to people. Null: they are not shown.

@@ -8,6 +8,7 @@
 #include "jit/calls/call.hpp"
 #include "jit/flush/expand.hpp"
 #include "jit/flush/faults.hpp"
+#include "jit/flush/folds.hpp"
 #include "jit/flush/found_programs.hpp"
 #include "jit/flush/halves.hpp"
 #include "jit/flush/no_flush.hpp"
@@ -201,6 +202,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   FlushListener* const listener = FlushListener::current();
   const bool logged = logging::enabled(logging::Channel::flush);
   const clock::time_point start = listener || logged ? clock::now() : clock::time_point{};
+  Folds folds;
   std::unique_ptr<FlushReport> report;  // made if someone wants it: it costs as much as a small flush's key
   std::shared_ptr<ProgramEntry> learning;  // entry of the key with all outputs
   std::vector<uint32_t>& dropped = captured->dropped;
@@ -215,7 +217,9 @@ void flush(Node* wanted, Cause cause, const Site& site) {
   try {
     for (bool expanded = false; !captured->build(nodes, backend.code_class(), expanded); expanded = true) {
       await_leaves(nodes, site);
-      if (!expanded) expand(graph, nodes, captured->held, backend);
+      if (expanded) continue;
+      fold(graph, nodes, captured->held, backend, listener || logged ? &folds : nullptr);
+      expand(graph, nodes, captured->held, backend);
     }
     if (captured->outputs > 1 && config::get().liveness.get() == config::Liveness::adaptive) {
       learning = found.entry_of(*captured);
@@ -227,6 +231,7 @@ void flush(Node* wanted, Cause cause, const Site& site) {
       report = std::make_unique<FlushReport>();
       report->cause = cause;
       report->site = site;
+      for (const Fold& f : folds) report->rewritten.push_back(describe(f));
       if (cause == Cause::count) report->function = Purpose::current();
     }
     found.find(dropped.empty() ? learning : nullptr, *captured, backend, report.get(), site, phases.wanted);

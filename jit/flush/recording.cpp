@@ -7,6 +7,7 @@
 #include "jit/calls/call.hpp"
 #include "jit/flush/expand.hpp"
 #include "jit/flush/flush.hpp"
+#include "jit/flush/folds.hpp"
 #include "jit/flush/together.hpp"
 #include "jit/graph/capturing.hpp"
 #include "jit/graph/recording.hpp"
@@ -68,6 +69,7 @@ class Taken {
   const std::vector<Node*>& nodes() const { return nodes_; }
   void expand_intentions(Backend& backend) {
     const Capturing scope;
+    fold(graph_, nodes_, held_, backend, nullptr);
     expand(graph_, nodes_, held_, backend);
   }
 

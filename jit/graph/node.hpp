@@ -105,6 +105,9 @@ struct Node : Counted {
   bool lost = false;
   /// Set by the floor above for what it recorded without telling those that derive gradients.
   bool underived = false;
+  /// True for a value that a frozen model has of a parameter or buffer: set before others know the node. What
+  /// intentions are folded by (jit/flush/folds.hpp), and what is not assigned to.
+  bool frozen = false;
   bool read_by_taken = false;  // while Graph::take runs, guarded by its lock: a node that it took reads this
   Accuracy accuracy{};         // of an elementary function: which of its forms (form_of); else full
   int arity = 0;

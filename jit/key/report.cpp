@@ -34,6 +34,7 @@ std::string describe(const FlushReport& r) {
                  : "compiled (" + r.variant + ") in " + microseconds(r.compile_ns)) +
       ", " + microseconds(r.total_ns) + " in all" + (r.function ? std::string(", for ") + r.function : "");
   if (!r.miss.empty()) s += "\n  miss: " + r.miss;
+  for (const std::string& w : r.rewritten) s += "\n  rewritten: " + w;
   for (const std::string& k : r.kernel_texts) s += "\n  " + k;
   return s;
 }

@@ -28,6 +28,7 @@ struct FlushReport {
   uint64_t load_ns = 0;  // nanoseconds, of a program that came from disk
   uint64_t total_ns = 0;
   uint64_t looked_up = 0, checked = 0;    // time stamps of support/profile.hpp: key looked up, guards checked
+  std::vector<std::string> rewritten;     // "conv2d + batch_norm -> conv2d, 20 times"
   std::vector<std::string> kernel_texts;  // name and fused ops of each kernel
 };
 std::string describe(const FlushReport&);

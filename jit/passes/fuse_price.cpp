@@ -70,10 +70,39 @@ class Pricing {
       d_.facts[o].materialised = true;
       from.cost = 1;
     }
+    // So does one that is only reshaped in between, if it is made of inputs: a bias of channels, which may
+    // stay.
+    if (const uint32_t s = reshaped(o);
+        s != o && is_computed(d_.kind(s)) && !d_.materialised(s) && !from.after_reduction &&
+        broadcasts_up(o, v) && d_.at(s).extents > 0 && from.cost > kBroadcastCost && is_of_inputs(s)) {
+      d_.facts[s].materialised = true;
+      from.cost = 1;
+    }
     p.cost = std::min(kMaxCost, p.cost + from.cost);
     p.views = std::max(p.views, from.views + d_.is_moving_view(v));
     p.after_reduction |= from.after_reduction;
     add_beneath(p.beneath, v, i);
+  }
+
+  /// Returns what a value is a reshape of that has no memory; itself if it is none.
+  uint32_t reshaped(uint32_t v) const {
+    while (d_.at(v).op == Op::reshape && !d_.materialised(v)) v = d_.at(v).operand[0];
+    return v;
+  }
+
+  /// True if pointwise ops make the value of a few inputs and constants.
+  bool is_of_inputs(uint32_t v) const {
+    constexpr int kMostOps = 64;
+    open_.assign(1, v);
+    for (int ops = 0; !open_.empty(); ++ops) {
+      const uint32_t w = open_.back();
+      open_.pop_back();
+      const OpKind k = d_.kind(w);
+      if (k == OpKind::input || k == OpKind::constant) continue;
+      if ((k != OpKind::pointwise && k != OpKind::view) || ops == kMostOps) return false;
+      for (int i = 0; i < d_.at(w).arity; ++i) open_.push_back(d_.at(w).operand[i]);
+    }
+    return true;
   }
 
   /// Returns true where a pointwise value is read at fewer indices than its reader has: computing it there

@@ -3,8 +3,10 @@
 #include <optional>
 
 #include "lazy/autograd/backwards.hpp"
+#include "lazy/autograd/parameter.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/recipe.hpp"
+#include "lazy/core/unchanging.hpp"
 
 namespace lazy {
 using namespace detail;
@@ -62,6 +64,7 @@ Tensor& Tensor::requires_grad_(bool on, Site s) & {
   if (Derivation* const d = derivation(handle_); d && !d->spent())
     fail<Error>("requires_grad_",
                 "the value is computed from ones that require a gradient: detach() it first", s);
+  if (on && n.frozen) check_thawed("requires_grad_", *this, s);
   if (on == (leaf(handle_) != nullptr)) return *this;
   // The mark is this variable's: others that hold the same value, copies and clones, keep theirs.
   if (n.handles() > 1) handle_ = separate(handle_, s);
@@ -83,7 +86,8 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
     fail<Error>("backward",
                 value->underived
                     ? "the value was computed in inference_mode, at " + lazy::to_string(value->site)
-                    : "the value does not depend on anything that requires a gradient",
+                    : std::string("the value does not depend on anything that requires a gradient") +
+                          frozen_hint(),
                 s);
   if (!gradient.defined() && lazy::numel(value->shape) != 1)
     fail<ShapeError>("backward",

@@ -1,5 +1,6 @@
 #include "lazy/autograd/parameter.hpp"
 
+#include <atomic>
 #include <utility>
 
 #include "lazy/autograd/addresses.hpp"
@@ -7,14 +8,35 @@
 #include "lazy/autograd/parametrized.hpp"
 #include "lazy/core/build.hpp"
 #include "lazy/core/recipe.hpp"
+#include "lazy/core/unchanging.hpp"
 
 namespace lazy {
 using namespace detail;
 
 namespace detail {
 
+namespace {
+constinit std::atomic<uint64_t> frozen_ones{0};
+}  // namespace
+
+uint64_t frozen_parameters() noexcept { return frozen_ones.load(std::memory_order_relaxed); }
+
+const char* frozen_hint() noexcept {
+  return frozen_parameters() == 0 ? ""
+                                  : "; the parameters of a frozen model require none: inference::thaw() it";
+}
+
 struct ParameterState {
   ParameterState(Parameter* p, bool is_trained) : trained(is_trained) { move_to(p); }
+  ParameterState(const ParameterState&) = delete;
+  ~ParameterState() { freeze(false); }
+  void freeze(bool on) noexcept {
+    if (std::exchange(frozen, on) != on) frozen_ones.fetch_add(on ? 1 : -1, std::memory_order_relaxed);
+  }
+  void check_thawed(const char* op, const Site& s) const {
+    if (frozen) fail<Error>(op, "the parameter is frozen: inference::thaw() the model first", s);
+  }
+
   void move_to(Parameter* p) noexcept {
     if (home) parameter_addresses().remove(home);
     home = p;
@@ -23,6 +45,7 @@ struct ParameterState {
 
   Parameter* home = nullptr;            // null: destroyed
   bool trained;                         // means nothing beside `parts`
+  bool frozen = false;
   std::shared_ptr<Parametrized> parts;  // null: the parameter has a value of its own
 };
 
@@ -63,6 +86,32 @@ void check_float(const Handle& h, const Site& s) {
 }
 
 }  // namespace
+
+void check_thawed(const char* op, const Tensor& variable, const Site& s) {
+  const Parameter none;
+  const auto before = reinterpret_cast<const char*>(static_cast<const Tensor*>(&none)) -
+                      reinterpret_cast<const char*>(&none);
+  for (const void* p : parameter_addresses().within(reinterpret_cast<const char*>(&variable) - before, 1))
+    if (static_cast<const Parameter*>(p)->frozen())
+      fail<Error>(op, "the parameter is frozen: inference::thaw() the model first", s);
+}
+
+Handle separate_frozen(const Tensor& t, bool frozen, const Site& s) {
+  const no_grad scope;
+  Tensor value = t.detach(s);
+  // What is made where it is read has no memory beside which results are kept.
+  if (frozen && jit::is_source(value.handle()->op)) value = value.copy(s);
+  if (frozen) (void)value.eval(s);
+  const Handle& from = value.handle();
+  Handle own = separate(from, s);
+  own->contiguous_axis = from->contiguous_axis;
+  own->marks.store(from->marks.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  own->underived = false;
+  if (frozen && own->buffer) own->buffer->mark_unchanging();
+  own->frozen = frozen;
+  return own;
+}
+
 }  // namespace detail
 
 Parameter::Parameter(const Tensor& value, bool requires_grad, Site s)
@@ -108,6 +157,7 @@ Parameter& Parameter::operator=(Tensor&& value) & {
     p->assign(value, s);
     return *this;
   }
+  if (state_) state_->check_thawed("Parameter", s);
   if (defined()) {
     const jit::Handle &now = handle(), &then = value.handle();
     if (now->shape != then->shape)
@@ -133,6 +183,7 @@ Parameter& Parameter::operator=(const Parameter& p) & {
     return *this;
   }
   const Site s = p.handle()->site;
+  if (state_) state_->check_thawed("Parameter", s);
   if (Parametrized* const parts = p.parametrized()) {
     set_parametrized(parts->copy(), s);
     return *this;
@@ -156,6 +207,7 @@ void Parameter::reset(const Tensor& value, Site s) {
   if (Parametrized* const p = parametrized()) return p->assign(value, s);
   const Arg a(value, s);
   const Operand h("Parameter", a);
+  if (state_) state_->check_thawed("Parameter", s);
   if (!state_) state_ = std::make_shared<ParameterState>(this, true);
   if (state_->trained) check_float(h, s);
   if (Leaf* const l = leaf(handle())) l->set_gradient({});
@@ -166,6 +218,7 @@ void Parameter::set_grad(const Tensor& gradient, Site s) {
   const jit::Node& n = node("set_grad", s);
   if (parametrized())
     fail<Error>("set_grad", "the parameter has a parametrization: its parts have gradients", s);
+  state_->check_thawed("set_grad", s);
   Leaf* const l = leaf(handle());
   if (!l) fail<Error>("set_grad", "the parameter does not require a gradient", s);
   const jit::Handle& g = gradient.handle();
@@ -183,18 +236,34 @@ Parameter& Parameter::requires_grad_(bool on, Site s) & {
     p->train_parts(on, s);
     return *this;
   }
-  if (on) check_float(handle(), s);
+  if (on) check_float(handle(), s), state_->check_thawed("requires_grad_", s);
   state_->trained = on;
   if (!on) jit::attach(*handle().get(), nullptr);
   else if (!leaf(handle())) make_leaf(handle());
   return *this;
 }
 
+void Parameter::freeze(Site s) {
+  if (!defined() || frozen() || parametrized()) return;
+  rebind(separate_frozen(*this, true, s));
+  state_->freeze(true);
+}
+
+void Parameter::thaw(Site s) {
+  if (!frozen()) return;
+  Tensor value(separate_frozen(*this, false, s));
+  state_->freeze(false);
+  take(std::move(value), s);
+}
+
+bool Parameter::frozen() const noexcept { return state_ && state_->frozen; }
+
 Parametrized* Parameter::parametrized() const noexcept {
   return state_ && any_recipes() && recipe_of(handle()) ? state_->parts.get() : nullptr;
 }
 
 void Parameter::set_parametrized(std::shared_ptr<Parametrized> parts, Site s) {
+  if (state_) state_->check_thawed("parametrization", s);
   jit::Handle h = standing_for(parts, s);
   if (!state_) state_ = std::make_shared<ParameterState>(this, true);
   state_->parts = std::move(parts);

@@ -15,6 +15,7 @@
 // and each reading records one from its parts, which have values and gradients.
 #pragma once
 #include <concepts>
+#include <cstdint>
 #include <memory>
 
 #include "lazy/autograd/backward.hpp"
@@ -27,6 +28,16 @@ class Parametrized;     // how its value is computed from parts (parametrized.hp
 }  // namespace detail
 
 class ParameterRef;
+
+namespace detail {
+/// Returns how many parameters of the process are frozen.
+uint64_t frozen_parameters() noexcept;
+/// Says, behind a message, that a frozen parameter may be why; empty where there is none.
+const char* frozen_hint() noexcept;
+/// Returns a value of its own with the same memory, which is marked as staying if it is to be `frozen`.
+/// Computes it.
+jit::Handle separate_frozen(const Tensor&, bool frozen, const Site&);
+}  // namespace detail
 
 class Parameter : public Tensor {
  public:
@@ -57,6 +68,14 @@ class Parameter : public Tensor {
   Parameter& requires_grad_(bool on = true, Site = Site::current()) &;
   /// Returns what finds it again after it was moved.
   ParameterRef ref();
+
+  /// Has the value stay as it is (lazy/inference/freeze.hpp): computed, without a gradient, in memory that
+  /// nobody writes to. Whatever would change or train it throws Error until it is thawed. One that has a
+  /// parametrization stays what it is: its parts are frozen.
+  void freeze(Site = Site::current());
+  /// Has it be trained again, if it was before.
+  void thaw(Site = Site::current());
+  bool frozen() const noexcept;
 
   /// Returns how its value is computed from parts; null if it has a value of its own.
   detail::Parametrized* parametrized() const noexcept;

@@ -8,6 +8,7 @@
 #include "lazy/core/debug_layout.hpp"
 #include "lazy/core/recipe.hpp"
 #include "lazy/core/scalar.hpp"
+#include "lazy/core/unchanging.hpp"
 #include "support/lock.hpp"
 
 namespace lazy {
@@ -41,6 +42,8 @@ Axes::Axes(std::initializer_list<IntegerArg> v, Site s) : Dims(listed(v, "axes",
 void Tensor::update_to(jit::Handle h, const Site& s) {
   if (detail::any_recipes()) [[unlikely]]
     if (detail::Recipe* const r = detail::recipe_of(handle_)) return r->assign(h, s);
+  if (handle_ && handle_->frozen) [[unlikely]]
+    detail::check_thawed("an update", *this, s);
   if (detail::observed() || detail::inferring) detail::tell_updated(handle_, h, s);
   rebind(std::move(h));
 }

@@ -11,4 +11,7 @@ namespace lazy::detail {
 /// to leave as it is.
 void mark_unchanging(const Tensor&, Site s = Site::current());
 
+/// Throws Error, which names thaw(), if the variable is a frozen parameter (lazy/autograd/parameter.hpp).
+void check_thawed(const char* op, const Tensor& variable, const Site&);
+
 }  // namespace lazy::detail

@@ -27,12 +27,12 @@ struct Replayer::Plan {
     uint64_t modes = 0;
     friend bool operator==(const Settings&, const Settings&) = default;
 
-    static Settings now(const Site& s) {
+    static Settings now(bool modes, const Site& s) {
       const auto& c = config::get();
       return {static_cast<uint32_t>(c.exact_casts.get()) | static_cast<uint32_t>(c.fp_contract.get()) << 1 |
                   static_cast<uint32_t>(c.dynamic.get()) << 2,
               jit::AccuracyScope::current(), get_default_dtype(), default_device(s),
-              nn::Module::mode_changes()};
+              modes ? nn::Module::mode_changes() : 0};
     }
   };
 
@@ -79,8 +79,6 @@ struct Replayer::Plan {
 };
 
 namespace {
-
-constexpr size_t kMostShapes = 64;
 
 /// Returns a value of its own with the same memory.
 Handle stand_in(const Handle& h, const Site& s) {
@@ -131,6 +129,8 @@ struct Replayer::All {
   SpinLock lock;  // guards `plans`
   std::shared_ptr<const Plans> plans = std::make_shared<Plans>();
   std::atomic<uint64_t> now{0};
+  std::atomic<size_t> most{64};  // shapes
+  std::atomic<bool> by_modes{true};
   Mutex recording;  // one thread at a time records
 
   std::shared_ptr<const Plans> known() {
@@ -141,7 +141,7 @@ struct Replayer::All {
   void keep(std::shared_ptr<Plan> p) {
     const auto before = known();
     auto all = std::make_shared<Plans>(*before);
-    if (all->size() >= kMostShapes)
+    while (all->size() >= most.load(std::memory_order_relaxed))
       all->erase(std::min_element(all->begin(), all->end(), [](const auto& a, const auto& b) {
         return a->used.load() < b->used.load();
       }));
@@ -247,6 +247,11 @@ Replayer::Replayer(Call call, Names names) : all_(std::make_unique<All>()) {
 }
 Replayer::~Replayer() = default;
 
+void Replayer::keep_at_most(size_t shapes) noexcept {
+  all_->most.store(std::max<size_t>(shapes, 1), std::memory_order_relaxed);
+}
+void Replayer::ignore_modes() noexcept { all_->by_modes.store(false, std::memory_order_relaxed); }
+
 void Replayer::call(std::span<const Replayed* const> arguments, ReplayResults& results, const Site& caller) {
   const Site s = arguments.empty() ? caller : arguments[0]->site;
   const auto& c = config::get();
@@ -262,7 +267,7 @@ void Replayer::call(std::span<const Replayed* const> arguments, ReplayResults& r
       compute(t.handle(), a->site, true);
       nodes.push_back(t.handle().get());
     }
-  const Plan::Settings settings = Plan::Settings::now(s);
+  const Plan::Settings settings = Plan::Settings::now(all_->by_modes.load(std::memory_order_relaxed), s);
   std::shared_ptr<const All::Plans> known = all_->known();
   Plan* plan = all_->find(*known, settings, arguments, nodes, s);
   if (!plan) {

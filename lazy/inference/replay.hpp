@@ -82,6 +82,10 @@ class Replayer {
   Replayer(Call, Names);
   ~Replayer();
   void call(std::span<const Replayed* const> arguments, ReplayResults&, const Site&);
+  /// Keeps what was recorded of so many shapes at most, at least 1; 64 if it was not called.
+  void keep_at_most(size_t shapes) noexcept;
+  /// Has train() and eval() of modules be no reason to record anew: the caller looks after them.
+  void ignore_modes() noexcept;
 
  private:
   struct Plan;
@@ -226,6 +230,7 @@ class Replay<R(A...)> {
     all_->call(all, results, s);
     return detail::unlisted<R>(results);
   }
+  const std::shared_ptr<detail::Replayer>& replayer() const { return all_; }
 
  private:
   std::shared_ptr<detail::Replayer> all_;

@@ -112,6 +112,8 @@ void Optimizer::step_if(const StepCondition& condition, const Site& s) {
     Parameter* const p = h.parameter.get();
     if (!p) detail::fail<Error>(name_, "parameter " + h.name + " was destroyed", s);
     if (!p->defined()) continue;
+    if (p->frozen())
+      detail::fail<Error>(name_, "parameter " + h.name + " is frozen: inference::thaw() the model first", s);
     const Tensor gradient = p->grad(s);
     if (!gradient.defined()) continue;
     any = true;

@@ -23,6 +23,7 @@
 #include "support/lock.hpp"
 #include "support/profile.hpp"
 #include "support/shares.hpp"
+#include "support/thread_share.hpp"
 
 namespace lazy::cpu_backend {
 using jit::loop::Stride;
@@ -56,7 +57,7 @@ tbb::task_arena* arena() {
 
 /// Calls some(first, last) for parts of 0 ... pieces, on several threads; returns when all are done.
 template <class Some>
-void in_parallel(int64_t pieces, int threads, const Some& some) {
+void spread(int64_t pieces, int threads, const Some& some) {
   tbb::task_arena* const host = arena();
   if (!host) return run_in_team(pieces, threads, std::cref(some));
   const auto all = [&] {
@@ -67,6 +68,18 @@ void in_parallel(int64_t pieces, int threads, const Some& some) {
   // Isolated, this thread does not run a task of the host's while it waits, which might record or flush on
   // this thread.
   host->execute([&] { tbb::this_task_arena::isolate(all); });
+}
+
+/// Does that; where the calling thread has a share of the threads, pieces have what it leaves them.
+template <class Some>
+void in_parallel(int64_t pieces, int threads, const Some& some) {
+  if (!ThreadShare::any()) [[likely]]
+    return spread(pieces, threads, some);
+  const int each = std::max(1, threads / static_cast<int>(std::clamp<int64_t>(pieces, 1, threads)));
+  spread(pieces, threads, [&](int64_t first, int64_t last) {
+    const ThreadShare share(each);
+    some(first, last);
+  });
 }
 
 /// Records each part of what the calling thread runs on the thread that does it.
@@ -116,9 +129,9 @@ int thread_count() {
   const int asked = config::get().num_threads;
   if (tbb::task_arena* host = host_arena.load(std::memory_order_acquire)) {
     const int has = host->max_concurrency();
-    return asked > 0 ? std::min(asked, has) : has;
+    return ThreadShare::of(asked > 0 ? std::min(asked, has) : has);
   }
-  return asked > 0 ? asked : usable_processors();
+  return ThreadShare::of(asked > 0 ? asked : usable_processors());
 }
 
 void set_arena(tbb::task_arena* arena) {

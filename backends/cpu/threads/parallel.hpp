@@ -173,7 +173,7 @@ void for_each(int64_t pieces, const std::function<void(int64_t)>& task);
 void set_arena(tbb::detail::d1::task_arena*);
 
 /// Returns how many threads launches use: LAZY_NUM_THREADS, or all that the process may keep busy; no more
-/// than a host's arena has.
+/// than a host's arena has, nor than the calling thread's share (support/thread_share.hpp).
 int thread_count();
 
 }  // namespace lazy::cpu_backend

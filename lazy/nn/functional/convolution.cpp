@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "jit/calls/call.hpp"
+#include "lazy/nn/functional/channels.hpp"
 #include "lazy/nn/functional/conv_problem.hpp"
 #include "lazy/nn/functional/positions.hpp"
 
@@ -72,6 +73,18 @@ std::vector<Handle> expand_conv(const jit::Expanding& e) {
                          .prefers = e.prefers})};
 }
 
+/// Scales and shifts the channels of a convolution by its weights and bias.
+std::vector<Handle> conv_with_channels(const jit::Expanding& e, const jit::ChannelMap& map) {
+  const ConvLayer c = layer_of(e.spec, e[kConvImage]->shape);
+  const Handle &image = e[kConvImage], &w = e[kConvWeights];
+  const bool first = c.layout == channels_first;
+  const int rank = image->shape.size();
+  if (!is_float(w->dtype) || map.axis != (first ? 1 : rank - 1)) return {};
+  const Recorder r{e.spec.name(), e.site};
+  const Handle bias = e.operands.size() > kConvBias ? e[kConvBias] : Handle();
+  return {image, with_factors(r, w, first ? 0 : rank - 1, map), with_shifts(r, bias, w->dtype, map)};
+}
+
 /// Gives the derivatives of a convolution from layer to layer.
 std::vector<Handle> conv_derivatives(const jit::CallGradients& d) {
   const Handle &x = d.operands[kConvImage], &w = d.operands[kConvWeights], &gradient = d.gradients[0];
@@ -98,6 +111,7 @@ constexpr jit::CallDefinition definition(const char* name) {
           .traits = jit::call_trait::kNoThrow,
           .infer = infer_conv,
           .expand = expand_conv,
+          .with_channels = conv_with_channels,
           .vjp = conv_derivatives,
           .describe = describe_conv};
 }

@@ -5,6 +5,7 @@
 #include "lazy/core/policy.hpp"
 #include "lazy/formula/formula.hpp"
 #include "lazy/indexing/gathering.hpp"
+#include "lazy/nn/functional/channels.hpp"
 
 namespace lazy {
 namespace {
@@ -50,6 +51,16 @@ std::vector<Handle> expand_linear(const jit::Expanding& e) {
   return {e.operands.size() > kLinearBias ? r.op(Op::add, y, e[kLinearBias]) : y};
 }
 
+/// Scales and shifts the columns of the result by weights and bias.
+std::vector<Handle> linear_with_channels(const jit::Expanding& e, const jit::ChannelMap& map) {
+  const Handle &x = e[kLinearX], &w = e[kLinearWeights];
+  const Handle bias = e.operands.size() > kLinearBias ? e[kLinearBias] : Handle();
+  const bool columns = w->shape.size() == 2 && map.axis == x->shape.size() - 1;
+  if (!is_float(w->dtype) || !columns || (bias && bias->shape != Shape{w->shape[0]})) return {};
+  const Recorder r{kLinearName, e.site};
+  return {x, with_factors(r, w, 0, map), with_shifts(r, bias, w->dtype, map)};
+}
+
 /// Gives the derivatives of x W^T + b: g W, g^T x, and the sum of g, with the rows of a whole batch as one
 /// matrix. So a weight's gradient lies as the weight does, and what updates it joins the product.
 std::vector<Handle> linear_gradients(const jit::CallGradients& d) {
@@ -78,6 +89,7 @@ constinit const jit::CallDefinition kLinear{.name = kLinearName,
                                             .traits = jit::call_trait::kNoThrow,
                                             .infer = infer_linear,
                                             .expand = expand_linear,
+                                            .with_channels = linear_with_channels,
                                             .vjp = linear_gradients};
 
 }  // namespace

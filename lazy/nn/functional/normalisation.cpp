@@ -189,10 +189,24 @@ std::vector<Handle> expand_batch_norm(const jit::Expanding& e) {
   return {y.as(f.result).handle()};
 }
 
+jit::ChannelMap batch_norm_channels(const jit::Expanding& e) {
+  const auto how = e.spec.as<BatchNormAttributes>();
+  Formula f(kBatchNormName, e.site);
+  f.result = f.work = e[kNormEps]->dtype;
+  const auto of_channels = [&](size_t i) { return f.term(e[i]).as(f.work); };
+  Term factor = rsqrt(of_channels(kNormVariance) + f.term(e[kNormEps]));
+  if (how.weighted) factor = factor * of_channels(kNormParameters);
+  const Term moved = of_channels(kNormMean) * factor;
+  const Term shift = how.biased ? of_channels(kNormParameters + how.weighted) - moved : -moved;
+  const bool first = static_cast<ChannelLayout>(how.layout) == channels_first;
+  return {first ? 1 : e[kNormX]->shape.size() - 1, factor.handle(), shift.handle()};
+}
+
 constinit const jit::CallDefinition kBatchNorm{.name = kBatchNormName,
                                                .traits = jit::call_trait::kNoThrow,
                                                .infer = infer_batch_norm,
-                                               .expand = expand_batch_norm};
+                                               .expand = expand_batch_norm,
+                                               .channels = batch_norm_channels};
 
 /// Throws ShapeError unless the tensor has an element for each of the channels.
 void check_channels(const Formula& f, const char* what, const MaybeTensor& t, const Channels& c) {

@@ -174,12 +174,22 @@ int64_t Module::num_parameters(bool trained_only) const {
 
 Module& Module::train(bool on, Site s) {
   check_members(s);
+  if (on && lazy::detail::frozen_parameters() > 0)
+    for_each(
+        *this,
+        [&](const std::string& path, Parameter& p) {
+          if (p.frozen())
+            fail<Error>("train", "parameter '" + path + "' is frozen: inference::thaw() the model first", s);
+        },
+        ignore);
   for (Module* m : modules())
     if (std::exchange(m->training_, on) != on) changes.fetch_add(1, std::memory_order_relaxed);
   return *this;
 }
 
 uint64_t Module::mode_changes() noexcept { return changes.load(std::memory_order_relaxed); }
+
+void Module::note_mode_change() noexcept { changes.fetch_add(1, std::memory_order_relaxed); }
 
 Module& Module::to(Device device, Site s) {
   check_members(s);

@@ -79,11 +79,14 @@ class Module {
   IncompatibleKeys load_state_dict(const NamedTensors& state, bool strict = true, Site s = Site::current());
 
   /// Says if the model is being trained: dropout drops and batch normalisation uses the batch's statistics.
+  /// Error to train a frozen one.
   Module& train(bool on = true, Site s = Site::current());
   Module& eval(Site s = Site::current()) { return train(false, s); }
   bool training() const noexcept { return training_; }
   /// Returns how often train() and eval() changed any module of the process.
   static uint64_t mode_changes() noexcept;
+  /// Has what was recorded of modules be recorded anew, as after train(): a model was frozen or thawed.
+  static void note_mode_change() noexcept;
   /// Moves parameters and buffers to a device. DeviceError if there is none.
   Module& to(Device, Site s = Site::current());
   /// Converts parameters and buffers of floating point. DtypeError unless to one of these.

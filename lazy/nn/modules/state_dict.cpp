@@ -77,6 +77,10 @@ IncompatibleKeys Module::load_state_dict(const NamedTensors& state, bool strict,
     if (!known.contains(name)) keys.unexpected_keys.push_back(name);
   check_shapes(visitor.items, state, s);
   if (strict) check_names(keys, s);
+  for (const State::Item& item : visitor.items)
+    if (item.parameter && item.parameter->frozen())
+      lazy::detail::fail<Error>("load_state_dict",
+                                "'" + item.name + "' is frozen: inference::thaw() the model first", s);
   const no_grad scope;
   for (const auto& [name, parameter, tensor] : visitor.items) {
     if (!state.contains(name)) continue;
