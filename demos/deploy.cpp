@@ -1,0 +1,99 @@
+// Takes a model from training to serving, and shows what each step gives: time, bytes and accuracy.
+#include <chrono>
+#include <cstdio>
+
+#include "demo.hpp"
+#include "garments.hpp"
+#include "lazy/data/data.hpp"
+#include "lazy/inference/freeze.hpp"
+#include "lazy/inference/session.hpp"
+#include "lazy/nn/nn.hpp"
+#include "lazy/optim/optim.hpp"
+#include "picture.hpp"
+
+using namespace lazy;
+
+namespace {
+
+constexpr const char* kHelp = R"(deploy [FOLDER [EPOCHS]]
+Trains on Fashion-MNIST (without a FOLDER: on pictures that it draws; default: 2 epochs), freezes the model, writes it, maps it
+again and serves it. Prints a table; writes out/deploy.safetensors and out/deploy.png, a bar a row: time for a picture.
+)";
+
+struct Block : nn::Module {
+  nn::Conv2d conv;
+  nn::BatchNorm2d norm;
+  LAZY_MODULE(conv, norm)
+  Block(int64_t in, int64_t out) : conv(in, out, 3, {.padding = 1, .bias = false}), norm(out) {}
+  Tensor operator()(const Tensor& x) { return max_pool2d(relu(norm(conv(x))), 2); }
+};
+struct Net : nn::Module {
+  Block first{1, 16}, second{16, 32};
+  nn::Linear out{32 * 7 * 7, 10};
+  LAZY_MODULE(first, second, out)
+  Tensor operator()(const Tensor& x) { return out(flatten(second(first(x)), 1)); }
+};
+
+Tensor prepared(const Tensor& pictures) {
+  return (pictures(_, newaxis).astype(float32) / 255.0f - 0.286f) / 0.353f;
+}
+
+/// Prints a row of the table and returns the microseconds that a picture takes, alone.
+template <class F>
+double row(const char* step, const nn::Module& model, const Tensor& x, const Tensor& labels, F&& answer) {
+  using clock = std::chrono::steady_clock;
+  const Tensor one = x(slice(0, 1)).copy().eval();
+  for (int i = 0; i < 20; ++i) answer(one).eval();
+  const auto start = clock::now();
+  for (int i = 0; i < 500; ++i) answer(one).eval();
+  const double us = std::chrono::duration<double, std::micro>(clock::now() - start).count() / 500;
+  int64_t bytes = 0;
+  for (const auto& [name, t] : model.state_dict()) bytes += t.size() * size_of(t.dtype());
+  const double right = mean((argmax(answer(x), 1) == labels).astype(float32)).template item<double>();
+  std::printf("%-43s %7.1f us a picture %7.1f KB %6.1f%% right\n", step, us, static_cast<double>(bytes) / 1e3,
+              100 * right);
+  return us;
+}
+
+void deploy(const demo::Arguments& arguments) {
+  std::string folder = demo::argument(arguments, 0, "");
+  const long epochs = demo::number(arguments, 1, 2, 1, 1000);
+  if (folder.empty()) demo::write_garments(folder = "out/garments", 6000, 1000);
+  const data::TensorDataset train = data::mnist(folder), test = data::mnist(folder, false);
+  manual_seed(1);
+  Net model, served, half;
+  optim::AdamW optimizer(model.named_parameters(), {.lr = 3e-3});
+  data::DataLoader loader(train, {.batch_size = 64, .shuffle = true, .drop_last = true, .workers = 1});
+  for (long epoch = 0; epoch < epochs; ++epoch)
+    for (const auto& [pictures, labels] : loader) {
+      optimizer.zero_grad();
+      cross_entropy(model(prepared(pictures)), labels).backward();
+      optimizer.step();
+    }
+  model.eval();
+  data::DataLoader all(test, {.batch_size = test.size()});
+  const auto [pictures, labels] = *all.begin();
+  const Tensor x = prepared(pictures).eval();
+  std::vector<double> times;
+  times.push_back(row("trained, as it is", model, x, labels, model));
+  const inference_mode scope;
+  times.push_back(row("in inference_mode", model, x, labels, model));
+  inference::freeze(model, "out/deploy.safetensors");
+  times.push_back(row("frozen: batch norms are in the convolutions", model, x, labels, model));
+  inference::load_frozen(served, "out/deploy.safetensors");  // maps it, as another process would
+  const auto session = inference::session(served, {.example = zeros({1, 1, 28, 28})});
+  times.push_back(row("a session of the mapped file", served, x, labels, session));
+  half.load_state_dict(model.state_dict());
+  half.to(bfloat16);
+  const auto small = inference::session(half, {.example = zeros({1, 1, 28, 28}, bfloat16)});
+  times.push_back(row("a session of 16-bit weights", half, x, labels,
+                      [&](const Tensor& x) { return small(x.astype(bfloat16)); }));
+  const Tensor share = asarray(times).astype(float32) / static_cast<float>(times[0]);
+  demo::write_picture("out/deploy.png",
+                      repeat(where(arange(400) < share(_, newaxis) * 400.0f, 0.3f, 1.0f), 40, 0));
+  std::printf("wrote out/deploy.safetensors and out/deploy.png\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return demo::run(argc, argv, kHelp, 2, deploy); }
